@@ -1,0 +1,50 @@
+/* Diagnostics: what is wrong, where, and what to do about it.
+ *
+ * Stages report into a Diag and return a status; they never print.  The first error decides the
+ * status.  Up to DIAG_MAX messages are kept.  Rendering (caret form) is separate, for the tools.  */
+#ifndef ROLLER_BASE_DIAG_H
+#define ROLLER_BASE_DIAG_H
+#include "base/buf.h"
+#include "base/status.h"
+
+enum { DIAG_MAX = 20 };
+typedef enum { DIAG_ERROR, DIAG_WARNING } DiagKind;
+
+typedef struct {
+    DiagKind kind;
+    Status status;
+    const char *tag;          /* "syntax", "bounds", ...; NULL if none */
+    const char *file;         /* NULL: no place */
+    int line, column;         /* from 1; columns count bytes; 0: no place */
+    const char *source_line;  /* the line of text at the place, or NULL */
+    const char *message;
+    const char *hint;         /* NULL if none */
+} DiagMessage;
+
+typedef struct {
+    Arena *arena;
+    DiagMessage messages[DIAG_MAX];
+    int count, errors, dropped;
+} Diag;
+
+/* A place in a text; `pos` is a byte offset.  Line and column are computed when something is
+ * reported.  A NULL text means "no place".  */
+typedef struct {
+    const char *file, *text;
+    size_t len, pos;
+} DiagPlace;
+
+Diag diag_new(Arena *a);
+/* Adds an error and returns `status`, so that `return diag_error(...)` reads well.  */
+Status diag_error(Diag *d, Status status, const char *tag, DiagPlace at, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+void diag_warning(Diag *d, const char *tag, DiagPlace at, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Attaches a hint to the message added last.  */
+void diag_hint(Diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const DiagMessage *diag_first_error(const Diag *d);        /* NULL if none */
+/* FILE:LINE:COL: error: TEXT [tag], source line, caret, hint.  `program` names the tool where a
+ * message has no place.  Long source lines are cut around the caret; control bytes become '?'.  */
+void diag_render(const DiagMessage *m, const char *program, bool color, Buf *out);
+#define DIAG_NOWHERE ((DiagPlace){0})
+#endif

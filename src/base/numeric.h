@@ -1,0 +1,25 @@
+/* Number formats of te.md section 4 and of PTX: pure conversions, every one rounding once.
+ * `sat` selects saturation to the largest finite value instead of infinity (f8: te.md always
+ * saturates; PTX .satfinite).  Encodings are raw bits in the low end of the result.  */
+#ifndef ROLLER_BASE_NUMERIC_H
+#define ROLLER_BASE_NUMERIC_H
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum { ROUND_NEAREST_EVEN, ROUND_TO_ZERO, ROUND_DOWN, ROUND_UP, ROUND_NEAREST_AWAY } Round;
+
+double num_f16_decode(uint16_t bits);
+double num_bf16_decode(uint16_t bits);
+double num_e4m3_decode(uint8_t bits);
+double num_e5m2_decode(uint8_t bits);
+/* From f64 (exact for every f32 and every i32), one rounding.  */
+uint16_t num_f16_encode(double v, Round r, bool sat);
+uint16_t num_bf16_encode(double v, Round r, bool sat);
+uint8_t num_e4m3_encode(double v, Round r);                /* saturates to 448; NaN is 0x7f */
+uint8_t num_e5m2_encode(double v, Round r, bool sat);
+float num_f32_encode(double v, Round r);
+uint32_t num_tf32(float v, Round r);                       /* f32 bits with 13 low bits cleared */
+/* The unit in the last place of |v| in a format with `mant` stored fraction bits and minimal normal
+ * exponent `emin` (f16: 10, -14; bf16: 7, -126; f32: 23, -126; f64: 52, -1022).  */
+double num_ulp(double v, int mant, int emin);
+#endif

@@ -1,0 +1,49 @@
+/* Kernel: CUDA C++ text for a plan, with what is needed to launch it.
+ *
+ * cg_emit lowers each RProg to phases (lower.c) and prints them (emit.c); each phase kind is one building block:
+ * load_*.c, compute_*.c, store_*.c.  The text has no #include and no name of the user; its tokens are
+ * checked against an allow-list before it is handed out (kernel_check).  */
+#ifndef ROLLER_CODEGEN_KERNEL_H
+#define ROLLER_CODEGEN_KERNEL_H
+#include "rprogram/rprog.h"
+
+enum { CG_SYMBOL = 40 };
+
+typedef struct {
+    char symbol[CG_SYMBOL];   /* rk_HHHHHHHHHHHHHHHH_n */
+    int group;                /* of the plan */
+    int64_t grid[3];
+    int block[3], cluster[3];
+    int64_t dynamic_smem;
+} KernelLaunch;
+
+/* All kernels take the same parameters, in this order: inputs, run-time sizes, scalars, outputs, workspace.  */
+typedef enum { PARAM_INPUT, PARAM_SIZE, PARAM_SCALAR, PARAM_OUTPUT, PARAM_WORKSPACE } ParamKind;
+typedef struct {
+    ParamKind kind;
+    int ref;                  /* tensor or size; -1 for the workspace */
+    int bytes;                /* 8 for pointers */
+} KernelParam;
+
+typedef struct {
+    const char *source;       /* NUL-terminated CUDA C++ */
+    size_t source_len;
+    KernelLaunch *kernel;     /* launch order */
+    int n_kernel;
+    KernelParam *param;
+    int n_param;
+    int64_t workspace_bytes;  /* temporaries in memory and split sums, 256-byte aligned parts */
+    char hash[17];            /* of expression and plan */
+} KernelProgram;
+
+typedef struct {
+    int align;                /* promised alignment of tensors, bytes; 0: 16 */
+} CgOptions;
+
+Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const CgOptions *o,
+               KernelProgram *out);
+/* The phases of a plan as text (--dump=lowered).  */
+Status cg_print_lowered(Arena *a, Diag *d, const RPlan *plan, const Device *dev, Buf *out);
+/* Names the first token of `source` that no emitter may print; NULL if all are allowed.  */
+const char *kernel_check(const char *source, size_t len);
+#endif

@@ -1,0 +1,59 @@
+/* NVRTC behind dlopen: CUDA C++ text to PTX and cubin, with the resources the code needs.
+ *
+ * Own prototypes, no CUDA header.  The library is found by versioned soname (newest that targets the
+ * arch), an absolute path in `path` or $ROLLER_NVRTC, the toolkit of $CUDA_PATH or its default
+ * folder, or the project's own wheel folder.  Needs no GPU and no driver.  */
+#ifndef ROLLER_HAL_NVRTC_H
+#define ROLLER_HAL_NVRTC_H
+#include "base/diag.h"
+#include <stdint.h>
+
+typedef struct Nvrtc Nvrtc;
+
+typedef struct {
+    const char *path;         /* absolute path of the library; NULL: search */
+    bool ignore_environment;  /* set-uid callers */
+} NvrtcOptions;
+
+/* Opens the newest NVRTC that can target `arch` ("sm_90a"); NULL arch: the newest of all.  ST_NVRTC
+ * with the versions found and the one that would do ("sm_70 needs NVRTC 12.9 or older").  The
+ * handle closes with the arena.  */
+Status nvrtc_open(Arena *a, Diag *d, const NvrtcOptions *o, const char *arch, Nvrtc **out);
+void nvrtc_version(const Nvrtc *n, int *major, int *minor);
+const char *nvrtc_file(const Nvrtc *n);
+/* Every arch it targets, ascending: "sm_75", "sm_90", "sm_90a", ...  NULL-terminated.  */
+const char *const *nvrtc_archs(const Nvrtc *n);
+
+typedef struct {
+    const char *kernel;       /* symbol */
+    int registers, barriers;
+    int64_t static_smem, spill_stores, spill_loads, stack;   /* bytes */
+} KernelResources;
+
+typedef struct {
+    const char *ptx;          /* NUL-terminated */
+    size_t ptx_len;
+    const void *cubin;        /* NULL if not asked for */
+    size_t cubin_len;
+    const char *log;
+    KernelResources *kernel;
+    int n_kernel;
+    double ms;                /* time inside NVRTC */
+} NvrtcOutput;
+
+typedef struct {
+    bool ptx, cubin;          /* what is wanted (resources come with cubin) */
+    bool line_info;
+    int max_registers;        /* 0: none */
+} NvrtcRequest;
+
+/* Compiles one source.  Thread-safe for one Nvrtc and different arenas.  A refusal is ST_COMPILE with the
+ * first lines of the log; warnings that make code unsound (serialised wgmma, ignored setmaxnreg) are
+ * errors as well.  */
+Status nvrtc_compile(Nvrtc *n, Arena *a, Diag *d, const char *source, const char *arch,
+                     const NvrtcRequest *request, NvrtcOutput *out);
+
+/* Histogram of machine instructions by opcode (low 12 bits of each 16-byte word) of one kernel in a
+ * cubin; count[4096].  False if the kernel is not there or the image is not understood.  */
+bool nvrtc_opcodes(const void *cubin, size_t len, const char *kernel, uint32_t count[4096]);
+#endif

@@ -1,0 +1,62 @@
+/* The micro-performance model: predicted time of an RProg, with every term.
+ *
+ * A pure function of (Problem, RProg, Device).  About a microsecond per call, no allocation.
+ * Formulas and their sources: docs/model.md.  */
+#ifndef ROLLER_MICROPERF_MICROPERF_H
+#define ROLLER_MICROPERF_MICROPERF_H
+#include "rprogram/rprog.h"
+
+/*    id       key         text for --explain */
+#define MP_TERMS(X)                                                                                \
+    X(DRAM,    "dram",     "DRAM traffic after L2 hits")                                           \
+    X(L2,      "l2",       "traffic between L2 and the SMs")                                       \
+    X(SMEM,    "smem",     "shared-memory wavefronts")                                             \
+    X(COMPUTE, "compute",  "compute unit")                                                         \
+    X(ISSUE,   "issue",    "instruction issue")                                                    \
+    X(LATENCY, "latency",  "load latency that the bytes in flight do not hide")                    \
+    X(FILL,    "fill",     "filling the pipeline")                                                 \
+    X(EPILOGUE,"epilogue", "exposed epilogue")                                                     \
+    X(SPLIT,   "split",    "adding the slices of a split reduction")                               \
+    X(LAUNCH,  "launch",   "launch")
+typedef enum {
+#define X(id, key, text) MP_##id,
+    MP_TERMS(X)
+#undef X
+        MP_COUNT
+} MpTerm;
+
+typedef struct {
+    double us;                /* predicted time */
+    double term[MP_COUNT];    /* us each; the steady state is the largest of DRAM .. LATENCY */
+    MpTerm limiter;
+    int64_t blocks;           /* all blocks of the main kernel */
+    int blocks_per_sm;
+    double waves;             /* blocks / (SMs * blocks per SM) */
+    double wave_efficiency;   /* busy share of the SMs over all waves */
+    double padding_waste;     /* computed outputs beyond the tensor's, share */
+    /* Counts of the main kernel.  For aligned tiles they equal the simulator's counters exactly.  */
+    int64_t load_sectors;     /* 32 B sectors requested from L2 by the operand loads */
+    int64_t store_sectors;
+    int64_t smem_load_wavefronts, smem_store_wavefronts;
+    int64_t fma;              /* warp instructions of the unit */
+    double dram_bytes;
+} Estimate;
+
+void mp_estimate(const Problem *p, const RProg *r, const Device *dev, Estimate *out);
+
+typedef struct {
+    RProg prog;
+    Estimate estimate;
+} Ranked;
+/* The best `k` programs of the set by predicted time; ties are broken by the program's own fields, so
+ * the order is the same everywhere.  Near-duplicates (same tiles, other raster) count as one beyond the first.  */
+Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RProgSet *set, int k,
+               Ranked **out, int *n);
+
+/* Why this plan: every rule and term, the limiter, the runners-up, the reject counts, in the words of
+ * a kernel engineer.  */
+void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const Ranked *r, int n,
+                Buf *out);
+/* One line: "128x128x16, 8x8 per thread, 3 stages cp.async, ...".  */
+void mp_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out);
+#endif

@@ -1,0 +1,145 @@
+/* RProg: HOW one kernel group is computed: an rTile per level, a mover per load, a compute unit, stages and the
+ * scale-out.  A plain value; everything code generation needs and nothing it could choose.
+ *
+ * rprog_candidates constructs every aligned program by scale-up and scale-out; ranking belongs to
+ * microperf.  rprog_check is the referee for any RProg, also for one that came as text.
+ *
+ * The `contract` skeleton (T[b,m,n] = red over k of body(A[b,m,k], B[b,n,k])):
+ * - Grid: x = tiles of B x M x N in `raster` order (B outermost), y = `split` slices of K.  Slice s covers
+ *   k-steps [s*q, min((s+1)*q, steps)), q = ceil(steps / split).  With split > 1 each slice stores its partial sums to the workspace [split][B][M][N] in the accumulation
+ *   type and a second kernel adds them in order of s and does the epilogue.
+ * - raster: ROW: n fastest; COLUMN: m fastest; GROUPED g: groups of g tile rows (m), inside a group m fastest,
+ *   then n (last group may be smaller).
+ * - Block: threads = 32 * (block.m/warp.m) * (block.n/warp.n) * (block.k/warp.k).  Warp w: n fastest, then m, then k.  Each warp
+ *   computes warp.m x warp.n outputs over warp.k of every k-step (block.k); with warp.k < block.k partial sums are added through
+ *   shared memory at the end, in order of the warp's k index.
+ * - Lanes: LM = warp.m / thread.m by LN = warp.n / thread.n, LM * LN == 32, both powers of two.  Lane bits are dealt alternately, bit 0 to n, bit 1 to m, bit 2 to n, ... ; when
+ *   one side has its bits the rest goes to the other (Z-order: neighbours broadcast).
+ * - Thread: thread.m x thread.n outputs in registers.  Row i of lane lm is
+ *   (i / vec_m) * (LM * vec_m) + lm * vec_m + i % vec_m within the warp tile; columns likewise with vec_n.
+ * - Shared tile of an operand: inner == AX_K: rows are m (or n), elements k; else rows are k.  Fragments are read vec_m (vec_n) elements at once if
+ *   inner is the operand's own axis; else thread.k consecutive k at once for each row.
+ * - Loads: chunk id = thread + i * threads; `along` == AX_K: row (m or n) = id / (block.k/vec), k = (id % (block.k/vec)) * vec; along == own axis:
+ *   k = id / (E/vec), mn = (id % (E/vec)) * vec, E = block.m or block.n.  Elements outside the tensor or outside B, M, N, K are zero-filled (the
+ *   reduction's identity for K).  `staged` loads go through registers: read for step s+1 is issued before the compute of step s and stored
+ *   after it (stages == 2, or 1 with two barriers).  `async` loads run stages - 1 steps ahead.
+ * - Unit dp4a: four k are one 32-bit word; block.k, warp.k, thread.k stay in elements, both operands have inner == AX_K and along == AX_K.
+ *
+ * The `stream` skeleton (maps, and reductions no other skeleton takes): the spatial domain flattened to AX_M; a thread computes
+ * thread.m consecutive elements (vectors of store_vec) and reductions run as loops; block.m = threads * thread.m.  */
+#ifndef ROLLER_RPROGRAM_RPROG_H
+#define ROLLER_RPROGRAM_RPROG_H
+#include "rtile/rtile.h"
+
+#define RPROG_SKELETONS(X) X(CONTRACT, "contract") X(STREAM, "stream")
+typedef enum {
+#define X(id, name) SK_##id,
+    RPROG_SKELETONS(X)
+#undef X
+        SK_COUNT
+} Skeleton;
+
+typedef enum { RASTER_ROW, RASTER_COLUMN, RASTER_GROUPED } Raster;
+typedef enum { LOAD_STAGED, LOAD_ASYNC } LoadKind;
+
+typedef struct {
+    LoadKind kind;
+    int16_t mover;            /* index in Device.mover */
+    uint8_t vec;              /* elements per access */
+    uint8_t along;            /* AX_K or the operand's own axis: direction of the accesses */
+    RLayout layout;
+} RLoad;
+
+typedef struct {
+    Skeleton skeleton;
+    int16_t unit;             /* index in Device.unit */
+    RTile block, warp, thread;
+    uint8_t vec_m, vec_n;     /* consecutive rows, columns per thread */
+    uint8_t stages;
+    int16_t unroll;           /* k unrolled in the inner loop; divides warp.k */
+    RLoad load[2];            /* a, b */
+    uint8_t store_vec;        /* elements per store along n */
+    Raster raster;
+    int16_t group;            /* of RASTER_GROUPED */
+    int32_t split;
+    int16_t threads;
+    int16_t blocks_per_sm;    /* promised to the compiler (__launch_bounds__) */
+    int16_t registers;        /* expected per thread */
+    int32_t smem;             /* dynamic shared memory, bytes */
+} RProg;
+
+/* Reasons a program is dropped; counted, shown by --explain.  */
+#define RPROG_REJECTS(X)                                                                           \
+    X(ALIGNMENT, "alignment", "a tile size breaks an alignment rule")                              \
+    X(SMEM,      "smem",      "shared memory of one block exceeded")                               \
+    X(REGISTERS, "registers", "registers per thread or block exceeded")                            \
+    X(THREADS,   "threads",   "thread count or lane shape not possible")                           \
+    X(MOVER,     "mover",     "no mover of the device fits the operand")                           \
+    X(LAYOUT,    "layout",    "no conflict-free layout")                                           \
+    X(WORKSPACE, "workspace", "workspace limit exceeded")                                          \
+    X(GRID,      "grid",      "grid larger than the device allows")                                \
+    X(UNROLL,    "unroll",    "unrolled body too long")                                            \
+    X(DOMINATED, "dominated", "another program moves less and needs no more")
+typedef enum {
+#define X(id, name, text) REJECT_##id,
+    RPROG_REJECTS(X)
+#undef X
+        REJECT_COUNT
+} Reject;
+
+typedef struct {
+    RProg *prog;
+    int n;
+    int64_t enumerated;
+    int64_t rejected[REJECT_COUNT];
+    double epsilon;           /* padding waste that was allowed in the end */
+} RProgSet;
+
+typedef struct {
+    int align;                /* promised alignment of tensors, bytes; 0: 16 */
+    int64_t workspace_limit;  /* bytes; < 0: none */
+    int max_candidates;       /* 0: 20000 */
+} RPlanOptions;
+
+/* Every aligned program for the problem.  Never empty for a legal problem (the last resort is a
+ * minimal tile, or `stream`).  */
+Status rprog_candidates(Arena *a, Diag *d, const Problem *p, const Device *dev,
+                        const RPlanOptions *o, RProgSet *out);
+/* Names the first broken rule, NULL if it is a legal program for the problem on the device.  */
+const char *rprog_check(const Problem *p, const Device *dev, const RProg *r);
+/* Fills the derived fields: threads, smem, blocks_per_sm, registers.  */
+void rprog_derive(const Problem *p, const Device *dev, RProg *r);
+
+/* Grid and workspace of a program.  */
+int64_t rprog_tiles(const Problem *p, const RProg *r, int axis);      /* ceil(extent / block) */
+int64_t rprog_blocks(const Problem *p, const RProg *r);               /* grid x, without split */
+int64_t rprog_workspace(const Problem *p, const RProg *r);            /* bytes for split > 1 */
+
+/* A plan: one RProg per kernel group of an op.  */
+typedef struct {
+    const Te *te;             /* normalized */
+    KernelGroup *group;
+    Problem *problem;
+    RProg *prog;
+    int n;
+} RPlan;
+
+/* The text form; rprog_read(rprog_print(x)) == x.  Lines `key value`, a header `roller-plan 1`, one
+ * `kernel` section per group.  */
+void rprog_print(const RPlan *plan, const Device *dev, Buf *out);
+/* Reads plan text for the same op and device, checks it (ST_PLAN_TEXT with line and column).  `plan` holds te,
+ * group, problem, n; prog is filled.  */
+Status rprog_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,
+                  const Device *dev, RPlan *plan);
+
+/* Where things lie: shared by estimate, code generation and tests so that they cannot disagree.  */
+static inline void rprog_lane(int lm_count, int ln_count, int lane, int *lm, int *ln) {
+    *lm = *ln = 0;
+    int bm = 0, bn = 0;
+    for (int bit = 0; bit < 5; bit++) {
+        bool to_n = (1 << bn) < ln_count && (bn <= bm || (1 << bm) >= lm_count);
+        if (to_n) *ln |= ((lane >> bit) & 1) << bn++;
+        else *lm |= ((lane >> bit) & 1) << bm++;
+    }
+}
+#endif

@@ -1,0 +1,152 @@
+/* A PTX simulator: runs, checks and counts the code NVRTC really produced, on the CPU.
+ *
+ * A SimGpu is a device with memory, described by a Device profile; a SimModule is parsed PTX.
+ * sim_launch executes blocks by warps, on host threads, and reports faults and counters.
+ * Asynchronous operations are adversarial by default: data lands at a seeded random moment, no later
+ * than the wait that orders it; what has not been waited for reads as poison.
+ * Deterministic: same PTX, data, options give the same report, whatever the number of threads.  */
+#ifndef ROLLER_SIM_SIM_H
+#define ROLLER_SIM_SIM_H
+#include "hal/device.h"
+
+typedef struct SimModule SimModule;
+typedef struct SimGpu SimGpu;
+
+/* Parses PTX text (ISA up to 9.0, sm_70 to sm_120).  Anything unknown is ST_SIMULATOR, naming the
+ * instruction or directive with its line.  `file` appears in messages.  */
+Status sim_parse(Arena *a, Diag *d, const char *file, const char *ptx, size_t len,
+                 SimModule **out);
+int sim_kernel_count(const SimModule *m);
+const char *sim_kernel_name(const SimModule *m, int i);
+
+typedef struct {
+    int bytes, align, offset;             /* in the parameter space */
+} SimParam;
+/* The parameters of a kernel; returns how many, -1 if there is no such kernel.  */
+int sim_kernel_params(const SimModule *m, const char *kernel, const SimParam **out);
+
+/* Memory.  Addresses are 64-bit device addresses; allocations are 512-byte aligned, each with red zones,
+ * filled with poison.  A use of freed or foreign memory by a kernel is a fault.  */
+Status sim_gpu_create(Arena *a, Diag *d, const Device *dev, SimGpu **out);
+Status sim_malloc(SimGpu *g, Diag *d, size_t bytes, uint64_t *out);
+void sim_free(SimGpu *g, uint64_t at);
+Status sim_write(SimGpu *g, Diag *d, uint64_t at, const void *from, size_t bytes);
+Status sim_read(SimGpu *g, Diag *d, uint64_t at, void *to, size_t bytes);
+Status sim_fill(SimGpu *g, Diag *d, uint64_t at, uint8_t byte, size_t bytes);
+/* Host view of an allocation, for checks without copies; NULL if `at` is not inside one.  */
+void *sim_host(SimGpu *g, uint64_t at, size_t bytes);
+
+/*     id             text */
+#define SIM_FAULTS(X)                                                                              \
+    X(OUT_OF_BOUNDS,  "access outside every allocation")                                           \
+    X(MISALIGNED,     "misaligned access")                                                         \
+    X(UNINIT_SHARED,  "read of uninitialized shared memory")                                       \
+    X(NOT_ARRIVED,    "read of data whose asynchronous copy was not waited for")                   \
+    X(RACE_SHARED,    "race on shared memory between barriers")                                    \
+    X(RACE_GLOBAL,    "blocks write the same global memory without atomics")                       \
+    X(DIVERGENT,      "barrier reached by a part of the threads")                                  \
+    X(DEADLOCK,       "no thread can make progress")                                               \
+    X(DESCRIPTOR,     "bad matrix or tensor-map descriptor")                                       \
+    X(PROXY_FENCE,    "missing proxy fence between generic and asynchronous access")               \
+    X(WGMMA_OPERAND,  "wgmma operand or accumulator touched before its wait")                      \
+    X(LIMIT,          "the launch exceeds a limit of the device")                                  \
+    X(BAD_JUMP,       "jump, call or return that the code cannot make")                            \
+    X(TRAP,           "trap")                                                                      \
+    X(RUNAWAY,        "more instructions than the limit")
+typedef enum {
+#define X(id, text) SIM_##id,
+    SIM_FAULTS(X)
+#undef X
+        SIM_FAULT_COUNT
+} SimFaultKind;
+
+typedef struct {
+    SimFaultKind kind;
+    const char *kernel;
+    int block[3], thread[3];
+    int ptx_line;
+    const char *cu_file;                  /* from .loc, NULL without line info */
+    int cu_line;
+    const char *text;                     /* one sentence: addresses, sizes, the other party */
+} SimFault;
+
+/* Instructions are counted per warp (one warp instruction counts 1).  */
+#define SIM_PIPES(X) X(FFMA, "ffma") X(DFMA, "dfma") X(HFMA, "hfma") X(IMAD, "imad") X(ALU, "alu") \
+    X(CVT, "cvt") X(MUFU, "mufu") X(LSU, "lsu") X(TENSOR, "tensor") X(CONTROL, "control")          \
+    X(SHFL, "shfl") X(UNIFORM, "uniform")
+typedef enum {
+#define X(id, name) SIM_PIPE_##id,
+    SIM_PIPES(X)
+#undef X
+        SIM_PIPE_COUNT
+} SimPipe;
+
+/* Traffic counters.  A request is one warp instruction to a space; a sector 32 bytes.  A wavefront is
+ * one pass of shared memory over its 32 banks of 4 bytes; the rule for wide accesses is in
+ * docs/simulator.md ("Bank conflicts").  */
+#define SIM_COUNTERS(X)                                                                            \
+    X(instructions,        "warp instructions")                                                    \
+    X(global_load_requests,"global load requests")                                                 \
+    X(global_load_sectors, "sectors read from L2 by global loads and asynchronous copies")         \
+    X(global_store_requests,"global store requests")                                               \
+    X(global_store_sectors,"sectors written to L2")                                                \
+    X(global_load_bytes,   "bytes asked for by loads, per lane")                                   \
+    X(global_store_bytes,  "bytes written by stores, per lane")                                    \
+    X(unique_load_sectors, "distinct sectors read by the launch")                                  \
+    X(unique_store_sectors,"distinct sectors written by the launch")                               \
+    X(shared_load_requests,"shared load requests")                                                 \
+    X(shared_load_wavefronts,"wavefronts of shared loads")                                         \
+    X(shared_store_requests,"shared store requests")                                               \
+    X(shared_store_wavefronts,"wavefronts of shared stores, asynchronous copies included")         \
+    X(bank_conflicts,      "wavefronts beyond the fewest possible")                                \
+    X(barriers,            "barriers, per warp")                                                   \
+    X(async_copies,        "asynchronous copy instructions, per warp")                             \
+    X(local_bytes,         "bytes of local memory traffic")                                        \
+    X(atomics,             "atomic and reduction requests")
+typedef struct {
+    uint64_t pipe[SIM_PIPE_COUNT];
+#define X(name, text) uint64_t name;
+    SIM_COUNTERS(X)
+#undef X
+    uint64_t flops;                       /* multiply-adds count 2; tensor instructions included */
+    uint64_t max_bytes_in_flight;         /* of one block, by asynchronous copies */
+} SimCounters;
+
+enum { SIM_MAX_FAULTS = 16 };
+typedef struct {
+    SimFault fault[SIM_MAX_FAULTS];       /* in order of block, then time */
+    int n_fault;
+    uint64_t faults;                      /* all of them */
+    SimCounters total;
+    int64_t blocks_run;
+    double time_us;                       /* sim_time: see docs/simulator.md, "Timing" */
+} SimReport;
+
+typedef struct {
+    uint32_t grid[3], block[3], cluster[3];               /* cluster 0 means 1 */
+    uint32_t dynamic_smem;
+    const void *params;                   /* the parameter space, laid out as sim_kernel_params says */
+    size_t params_bytes;
+} SimLaunch;
+
+typedef struct {
+    uint64_t seed;                        /* of adversarial timing and warp order */
+    bool benign;                          /* asynchronous operations complete at once */
+    bool no_races;                        /* skip race detection (faster) */
+    bool no_counters;
+    int threads;                          /* host threads, 0: one per core */
+    const int64_t *blocks;                /* linear ids of the blocks to run; NULL: all */
+    int64_t n_blocks;                     /* with clusters, whole clusters are run */
+    uint64_t max_instructions;            /* warp instructions per block; 0: 2^32 */
+    const bool *stop;                     /* polled; may be NULL */
+} SimOptions;
+
+/* Runs one kernel.  Faults of the kernel are in the report and do not make the call fail; after a
+ * fault the faulting block stops.  ST_SIMULATOR for what the simulator cannot do.  */
+Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *kernel,
+                  const SimLaunch *launch, const SimOptions *o, SimReport *out);
+/* "kernel k, block (1,0,0), thread (31,0,0): race on ... (x.ptx line 120, x.cu line 41)".  */
+void sim_fault_text(const SimFault *f, Buf *out);
+/* Deterministic time of a launch from its counters and the profile, in microseconds.  */
+double sim_time(const Device *dev, const SimCounters *c, const SimLaunch *l, int registers);
+#endif

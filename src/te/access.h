@@ -1,0 +1,100 @@
+/* Access: which element of which tensor an iteration touches, and what kind of loop nest it is.
+ *
+ * Takes a normalized, static Te.  Gives affine maps with guards for every read, and the contraction
+ * pattern: axis classes, fused axes, operands.  Pure facts: no device, no tiles.  */
+#ifndef ROLLER_TE_ACCESS_H
+#define ROLLER_TE_ACCESS_H
+#include "te/te.h"
+
+/* c + sum coef[i] * index[i] over the statement's indices.  */
+typedef struct {
+    int64_t c;
+    int64_t coef[TE_MAX_INDICES];
+} Affine;
+
+typedef struct {
+    const TeExpr *read;                   /* the TE_READ node; NULL for the statement's own write */
+    int tensor;
+    bool affine;                          /* every subscript is affine; else sub, offset are void */
+    Affine sub[TE_MAX_RANK];
+    bool guard[TE_MAX_RANK];              /* the subscript can leave the dimension: test at run time */
+    Affine offset;                        /* elements from element 0 */
+    uint32_t uses;                        /* bit i: index i occurs in some subscript */
+} Access;
+
+/* Is e affine in the indices of s?  Sizes are constants.  */
+bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out);
+/* Smallest and largest value over the index ranges (empty ranges give lo > hi).  */
+void access_range(const TeStmt *s, const Affine *f, int64_t *lo, int64_t *hi);
+/* Fills `out` for one TE_READ of statement s.  */
+void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out);
+/* The statement's write.  */
+void access_write(const Te *te, const TeStmt *s, Access *out);
+/* Every TE_READ below e, in order of appearance; returns how many there are (may exceed cap).  */
+int access_reads(const TeExpr *e, const TeExpr **out, int cap);
+/* Bit i: index i occurs below e (in values or subscripts).  */
+uint32_t access_uses(const TeExpr *e);
+
+/* The classes of a contraction's axes.  */
+typedef enum { AX_B, AX_M, AX_N, AX_K, AX_CLASSES } AxisClass;
+
+/* One digit of a fused axis: adjacent indices that every access treats as one (outer stride == inner
+ * stride * inner extent everywhere, no guard on either), outermost first.  */
+typedef struct {
+    int first, n;                         /* into FusedAxis.index */
+    int64_t extent;
+} AxisDigit;
+
+/* A fused axis: a mixed-radix number, outermost digit first.  No index: extent 1, no digit.  */
+typedef struct {
+    int n;
+    uint8_t index[TE_MAX_INDICES];        /* indices of the statement, outermost first */
+    int n_digit;
+    AxisDigit digit[TE_MAX_INDICES];
+    int64_t extent;
+} FusedAxis;
+
+/* An operand of a contraction: the part of the body that depends on one side's axes only.  */
+typedef struct {
+    const TeExpr *expr;                   /* maximal subexpression */
+    const TeExpr *read;                   /* the single TE_READ if expr is that read, with or without `else 0`, so it can be copied; else NULL */
+    Access access;                        /* of `read`; void if NULL */
+    TeDtype storage;                      /* of the tensor if `read`, else the compute type */
+    TeDtype compute;                      /* type of expr's value */
+} Operand;
+
+/* T[b,m,n] = red over k of body(A[b,m,k], B[b,n,k]).  B may be absent (body depends on one side).
+ * N is the class that holds the output's fastest index where one of M, N does, so that stores are
+ * contiguous along N; operands are swapped accordingly.
+ * The order of indices in an axis: M, N, B as in the output; K by falling stride in the larger
+ * operand, so that the last K index is the most contiguous one.  */
+typedef struct {
+    int stmt;                             /* the reduction statement */
+    TeRedop red;
+    const TeExpr *body;                   /* operand expressions appear in it by pointer */
+    bool product;                         /* body is A * B (or A alone): multiply-add applies */
+    FusedAxis axis[AX_CLASSES];
+    Operand a, b;                         /* b.expr == NULL: no second operand */
+    TeDtype acc;                          /* accumulation type: F64 F32 I64 I32 BOOL */
+} Contraction;
+
+/* Recognises statement `stmt` as a contraction.  False if the body does not separate into two sides; *why says so in words.  */
+bool access_contraction(const Te *te, int stmt, Contraction *out, const char **why);
+
+/* One kernel's worth of statements: a root (reduction or map) and the maps fused behind it.  */
+typedef struct {
+    int root;                             /* statement */
+    int n_fused;
+    int fused[TE_MAX_STMTS];              /* maps over the same domain, in order */
+    /* statement fused[i]'s left index j runs with the root's spatial index perm[i][j] */
+    uint8_t perm[TE_MAX_STMTS][TE_MAX_RANK];
+} KernelGroup;
+
+/* Splits a normalized op into groups in launch order: maps over a reduction's spatial domain that read
+ * it at their own point follow it as its epilogue; other statements stand alone.  */
+int access_groups(Arena *a, const Te *te, KernelGroup **out);
+/* Must tensor t (a temporary) exist in memory: is it read outside the group that makes it?  */
+bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t);
+
+void access_print(const Te *te, const KernelGroup *groups, int n, Buf *out);   /* --dump=access */
+#endif

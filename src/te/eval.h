@@ -1,0 +1,49 @@
+/* te_eval: the definition of right.  Slow and obvious; shares nothing with code generation.
+ *
+ * Reals are computed in f64 and integers exactly, each real with a rigorous error bound (te.md
+ * section 4, "Right means").  Works on any Te with static sizes (te_specialize first).  */
+#ifndef ROLLER_TE_EVAL_H
+#define ROLLER_TE_EVAL_H
+#include "te/te.h"
+
+/* A tensor in host memory: storage type, strides in elements as declared, element 0 first.  */
+typedef struct {
+    void *data;
+    size_t bytes;
+} TeData;
+
+size_t te_tensor_bytes(const TeTensor *t);                  /* bytes spanned, static sizes */
+int64_t te_tensor_count(const TeTensor *t);                 /* elements */
+int64_t te_tensor_offset(const TeTensor *t, const int64_t *at);   /* in elements */
+
+typedef struct {
+    double v;                 /* reals */
+    int64_t i;                /* integers and bool */
+    double bound;             /* |right - v| <= bound, before the final store's half ulp */
+    bool undecided;           /* the bound straddles a jump: any value is right */
+} TeValue;
+
+typedef struct TeEval TeEval;
+/* data: one entry per te->tensor[0..n_in-1]; a scalar's points to one element of its type.  */
+Status te_eval_create(Arena *a, Diag *d, const Te *te, const TeData *data, TeEval **out);
+/* The values of `count` elements of an output along its last dimension, starting at `at`.
+ * Temporaries are computed on demand and remembered.  Cancellable by *stop (may be NULL).  */
+Status te_eval_row(TeEval *e, int tensor, const int64_t *at, int64_t count, TeValue *out);
+/* All outputs, whole, rounded to storage; data: one per output.  */
+Status te_eval_all(TeEval *e, const TeData *out);
+
+typedef enum { TE_RIGHT, TE_WRONG, TE_UNDECIDED } TeVerdict;
+/* Is the stored element at `p` (type t) right?  exact: compare bit for bit (-0 equals +0 only if
+ * the reference's zero sign is unspecified: max, min).  */
+TeVerdict te_judge(TeDtype t, const void *p, const TeValue *want, bool exact);
+
+/* One element between storage and value.  Stores round and saturate as te.md section 4.  */
+TeValue te_load(TeDtype t, const void *p);
+void te_store(TeDtype t, const TeValue *v, void *p);
+
+typedef enum { TE_FILL_INTEGERS, TE_FILL_REALS } TeFill;
+/* Deterministic inputs by seed.  INTEGERS: small values such that every intermediate of a sum of
+ * products stays exact for the op's reduction lengths; index tensors get legal and some illegal
+ * values where the op guards them.  REALS: normal deviates rounded to the type.  */
+void te_fill(const Te *te, int tensor, TeFill kind, uint64_t seed, TeData out);
+#endif

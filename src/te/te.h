@@ -1,0 +1,216 @@
+/* Te: WHAT is computed.  The language of docs/te.md as plain structs.
+ *
+ * te_parse takes the text of a file and gives one checked op with sizes applied: names resolved, types,
+ * ranges and bounds inferred and proved.  Everything lives on the arena that was passed; nothing points
+ * into the caller's text.  Later stages never see an op that te_check would refuse.  */
+#ifndef ROLLER_TE_TE_H
+#define ROLLER_TE_TE_H
+#include "base/diag.h"
+#include <stdint.h>
+
+enum {
+    TE_MAX_RANK = 8,
+    TE_MAX_INDICES = 16,      /* per statement */
+    TE_MAX_ARGS = 64,
+    TE_MAX_STMTS = 256,
+    TE_MAX_SIZES = 256,
+    TE_MAX_OPS = 256,
+    TE_MAX_NODES = 65536,     /* expression nodes per op */
+    TE_MAX_NAME = 64,
+    TE_MAX_DEPTH = 64
+};
+
+/* Element types: storage and, for the first five of `compute`, arithmetic.
+ *        id      name      bytes  compute  class */
+#define TE_DTYPES(X)                       \
+    X(F64,    "f64",     8, F64,  REAL)    \
+    X(F32,    "f32",     4, F32,  REAL)    \
+    X(F16,    "f16",     2, F32,  REAL)    \
+    X(BF16,   "bf16",    2, F32,  REAL)    \
+    X(F8E4M3, "f8e4m3",  1, F32,  REAL)    \
+    X(F8E5M2, "f8e5m2",  1, F32,  REAL)    \
+    X(I64,    "i64",     8, I64,  INT)     \
+    X(I32,    "i32",     4, I32,  INT)     \
+    X(I16,    "i16",     2, I32,  INT)     \
+    X(I8,     "i8",      1, I32,  INT)     \
+    X(U8,     "u8",      1, I32,  INT)     \
+    X(BOOL,   "bool",    1, BOOL, BOOL)
+
+typedef enum {
+#define X(id, name, bytes, compute, cls) TE_##id,
+    TE_DTYPES(X)
+#undef X
+        TE_DTYPE_COUNT
+} TeDtype;
+
+typedef enum { TE_CLASS_REAL, TE_CLASS_INT, TE_CLASS_BOOL } TeClass;
+
+const char *te_dtype_name(TeDtype t);
+int te_dtype_bytes(TeDtype t);
+TeDtype te_dtype_compute(TeDtype t);
+TeClass te_dtype_class(TeDtype t);
+/* Accepts names and aliases ("half").  Returns false if it is no type.  */
+bool te_dtype_parse(const char *s, size_t len, TeDtype *out);
+
+/* Reductions.   id      name      identity is in te_eval and codegen */
+#define TE_REDOPS(X) \
+    X(SUM, "sum") X(PROD, "prod") X(MAX, "max") X(MIN, "min") X(ANY, "any") X(ALL, "all") \
+    X(ARGMAX, "argmax") X(ARGMIN, "argmin")
+typedef enum {
+#define X(id, name) TE_RED_##id,
+    TE_REDOPS(X)
+#undef X
+        TE_RED_COUNT
+} TeRedop;
+
+/* Intrinsics.  id     name    operands (-1: two or more)  ulp of f32 error */
+#define TE_INTRINSICS(X)                                                          \
+    X(EXP, "exp", 1, 2) X(EXP2, "exp2", 1, 2) X(LOG, "log", 1, 2)                 \
+    X(LOG2, "log2", 1, 2) X(SQRT, "sqrt", 1, 0.5) X(RSQRT, "rsqrt", 1, 2)         \
+    X(TANH, "tanh", 1, 2) X(ERF, "erf", 1, 2) X(SIN, "sin", 1, 2)                 \
+    X(COS, "cos", 1, 2) X(POW, "pow", 2, 8) X(FLOOR, "floor", 1, 0)               \
+    X(CEIL, "ceil", 1, 0) X(ROUND, "round", 1, 0) X(ABS, "abs", 1, 0)             \
+    X(MAX, "max", -1, 0) X(MIN, "min", -1, 0)
+typedef enum {
+#define X(id, name, n, ulp) TE_FN_##id,
+    TE_INTRINSICS(X)
+#undef X
+        TE_FN_COUNT
+} TeFn;
+
+typedef enum {
+    TE_INT, TE_REAL, TE_BOOLEAN,          /* literals: v.i, v.r, v.i */
+    TE_SIZE, TE_INDEX, TE_SCALAR,         /* v.ref: size, index of the statement, tensor */
+    TE_READ,                              /* v.ref: tensor; args: subscripts; other: the else value */
+    TE_NEG, TE_NOT,                       /* args[0] */
+    TE_ADD, TE_SUB, TE_MUL, TE_DIV, TE_MOD,
+    TE_EQ, TE_NE, TE_LT, TE_LE, TE_GT, TE_GE, TE_AND, TE_OR,
+    TE_SELECT,                            /* args: condition, then, else */
+    TE_CALL,                              /* v.fn; args */
+    TE_CAST,                              /* store: the type cast to; args[0] */
+    TE_REDUCE                             /* red, index[0..n_index-1]; args[0]: body */
+} TeKind;
+
+typedef struct TeExpr TeExpr;
+struct TeExpr {
+    TeKind kind;
+    TeDtype type;             /* compute type of the value: F64 F32 I64 I32 BOOL */
+    TeDtype store;            /* CAST: the target.  Else the storage type whose values it keeps */
+    uint32_t pos;             /* byte offset in the file, for messages */
+    bool checked;             /* READ without else that is not provably inside: outside gives 0 */
+    uint8_t red;              /* REDUCE: TeRedop */
+    uint8_t n_index;          /* REDUCE */
+    uint8_t index[TE_MAX_INDICES];        /* REDUCE: indices of the statement, as written */
+    int n_args;
+    TeExpr **args;
+    TeExpr *other;            /* READ: else value, or NULL */
+    union {
+        int64_t i;
+        double r;
+        int ref;
+        TeFn fn;
+    } v;
+};
+
+/* A value of sizes: an extent, a stride, a bound.  */
+typedef struct {
+    int64_t value;            /* the value; with run-time sizes the largest */
+    int64_t min;              /* the smallest; == value when static */
+    int64_t multiple;         /* every value is a multiple of this (>= 1; 0 is a multiple of all) */
+    const TeExpr *expr;       /* NULL when static: value says it all */
+} TeExtent;
+
+typedef enum { TE_SIZE_STATIC, TE_SIZE_RUNTIME, TE_SIZE_LET } TeSizeKind;
+typedef struct {
+    const char *name;
+    TeSizeKind kind;
+    TeExtent extent;          /* RUNTIME: min, value = largest, multiple */
+    const TeExpr *expr;       /* LET: its definition */
+    int stmt;                 /* LET in a body: number of statements before it; else -1 */
+    bool used;                /* by the op at hand */
+} TeSize;
+
+typedef enum { TE_INPUT, TE_VALUE, TE_OUTPUT, TE_TEMP } TeRole;   /* VALUE: a scalar input */
+typedef struct {
+    const char *name;
+    TeRole role;
+    TeDtype dtype;            /* storage; a temporary's is its compute type unless @type */
+    int rank;
+    TeExtent shape[TE_MAX_RANK];
+    TeExtent stride[TE_MAX_RANK];         /* in elements; dense row-major unless declared */
+    bool strided;             /* strides were declared */
+    uint32_t pos;
+} TeTensor;
+
+typedef struct {
+    const char *name;
+    bool reduction;           /* else spatial */
+    bool where;               /* range given by `where` (it is printed) */
+    TeExtent lo, hi;          /* runs over lo..hi-1 */
+} TeIndex;
+
+typedef enum { TE_ASSIGN, TE_ACCUMULATE } TeAsg;   /* T = e;  T op= e (rhs is then the REDUCE) */
+typedef struct {
+    int tensor;               /* assigned: output or temporary */
+    int n_left;               /* == rank; index[0..n_left-1] are the left indices in order */
+    int n_index;
+    TeIndex index[TE_MAX_INDICES];        /* spatial, then reduction in the order written */
+    TeAsg asg;
+    TeExpr *rhs;
+    TeDtype accum;            /* @accum, else TE_DTYPE_COUNT */
+    TeDtype temp_type;        /* @type, else TE_DTYPE_COUNT */
+    bool tf32, fp32x3, fast;
+    uint32_t pos;
+} TeStmt;
+
+typedef struct {
+    const char *name;         /* of the op */
+    const char *file, *text;  /* for messages; text is a copy */
+    size_t text_len;
+    TeSize *size;
+    int n_size;
+    TeTensor *tensor;         /* inputs and scalars as declared, outputs as declared, temporaries */
+    int n_tensor, n_in, n_out;            /* tensor[0..n_in-1], tensor[n_in..n_in+n_out-1] */
+    TeStmt *stmt;
+    int n_stmt;
+    int n_node;
+    bool runtime;             /* some size used by the op is known only at run time */
+} Te;
+
+/* `-D`: a value, or a range that makes the size a run-time one.  */
+typedef struct {
+    const char *name;
+    int64_t lo, hi, multiple; /* lo == hi: static */
+} TeDefine;
+/* "M=64" or "M=1..4096%8".  */
+Status te_define_parse(Arena *a, Diag *d, const char *text, TeDefine *out);
+
+/* Parses and checks a file and gives op `op` (NULL: the only one).  Errors: ST_TE with tag.  */
+Status te_parse(Arena *a, Diag *d, const char *file, const char *text, size_t len, const char *op,
+                const TeDefine *defines, int n_defines, Te **out);
+/* The ops of a file in order, after a full check of each.  */
+Status te_parse_all(Arena *a, Diag *d, const char *file, const char *text, size_t len,
+                    const TeDefine *defines, int n_defines, Te ***out, int *n_out);
+
+/* Names the first broken rule of the structure; NULL if there is none.  For asserts and tests: what
+ * te_parse and te_normalize give must always pass.  */
+const char *te_check(const Te *te);
+
+/* The canonical text (docs/te.md, "Canonical form").  te_print_expr prints one expression.  */
+void te_print(const Te *te, Buf *out);
+void te_print_expr(const Te *te, const TeStmt *s, const TeExpr *e, Buf *out);
+/* The canonical text with names by order of declaration: the expression's identity for hashes.  */
+void te_print_positional(const Te *te, Buf *out);
+
+/* A run-time op with its sizes set: value[i] for size i (static ones are ignored); checks range and
+ * multiple.  A static op is returned as it is.  */
+Status te_specialize(Arena *a, Diag *d, const Te *te, const int64_t *value, const Te **out);
+/* Value of a size expression, run-time sizes taken from value[].  */
+int64_t te_extent_eval(const Te *te, const TeExtent *e, const int64_t *value);
+
+/* Normal form: every statement is either a map (no REDUCE) or a reduction (a REDUCE as the whole right
+ * side, no REDUCE inside).  Reductions inside expressions become temporaries of the compute type with
+ * the free indices they depend on; element-wise temporaries read by a reduction's body are
+ * substituted when that repeats no reduction.  Same values as `te`.  */
+Status te_normalize(Arena *a, Diag *d, const Te *te, Te **out);
+#endif
