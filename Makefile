@@ -1,0 +1,168 @@
+# roller: build, test and install.  GNU make.
+#
+#   make                 libraries and tools, into $(BUILD)
+#   make run             set up this machine, build, make and prove the example kernel
+#   make test            set up this machine, build, run every test (test-long: the slow ones too)
+#   make unit            unit tests only;  TEST=test_base_* picks some
+#   make asan            unit tests under AddressSanitizer and UBSan, in $(BUILD)-asan
+#   make fuzz            libFuzzer targets, FUZZ_SECONDS each, in $(BUILD)-fuzz (needs clang)
+#   make golden          compare plans and sources of tests/cases (UPDATE=1 rewrites them)
+#   make replay BASE=REV compare plans and sources of all cases with those of another commit
+#   make bench           construction figures over benchmarks/workloads
+#   make lint wc         rules of the house; sizes of the modules
+#   make nvrtc12         NVRTC 12.9 beside the newest one, for sm_70
+#   make install         PREFIX= DESTDIR= LIBDIR=
+#
+# BUILD=DIR builds elsewhere.  MODULES=NAME builds and tests only that module and those to its left
+# (base te hal ...), so that work on one goes on while another is broken.  A unit test whose first
+# line is `/* links: NAME */` sees only the libraries up to NAME.
+
+BUILD        ?= build
+PREFIX       ?= /usr/local
+LIBDIR       ?= $(PREFIX)/lib
+CFLAGS       ?= -O2 -g
+JANSSON_LIBS ?= -ljansson
+FUZZ_SECONDS ?= 60
+JOBS         ?= $(shell nproc 2>/dev/null || echo 1)
+VERSION      := $(shell cat VERSION)
+
+# A module includes only itself and modules to its left.
+all_modules := base te hal rtile rprogram microperf codegen sim profiler driver
+upto = $(if $2,$(firstword $2) $(if $(filter $1,$(firstword $2)),,$(call \
+         upto,$1,$(wordlist 2,$(words $2),$2))))
+reverse = $(if $1,$(call reverse,$(wordlist 2,$(words $1),$1)) $(firstword $1))
+libs_upto = $(patsubst %,$(BUILD)/lib%.a,$(call reverse,$(call upto,$1,$(all_modules))))
+ifneq ($(filter-out $(all_modules),$(MODULES)),)
+  $(error MODULES is one of $(all_modules))
+endif
+modules := $(if $(MODULES),$(call upto,$(MODULES),$(all_modules)),$(all_modules))
+objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(sort $(wildcard src/$1/*.c)))
+
+flags := -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wconversion \
+         -fPIC -fvisibility=hidden -Isrc -Iinclude -DROLLER_VERSION='"$(VERSION)"' \
+         -DROLLER_DATADIR='"$(PREFIX)/share/roller"' -MMD -MP
+ldlibs = $(JANSSON_LIBS) -lm -lpthread -ldl
+
+tools := $(if $(MODULES),,$(patsubst src/cli/%.c,%,$(wildcard $(addprefix \
+           src/cli/,roller-gen.c roller-profile.c roller-sim.c))))
+products := $(modules:%=$(BUILD)/lib%.a) $(if $(MODULES),,$(BUILD)/libroller.a \
+            $(BUILD)/libroller.so.0 $(tools:%=$(BUILD)/%))
+
+.PHONY: all run test test-long unit asan fuzz fuzzers golden replay bench lint wc setup nvrtc12 \
+        install clean
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+all: $(products)
+
+# -- compilation ---------------------------------------------------------------------------------
+$(BUILD)/obj/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) $(optimise) -c -o $@ $<
+$(BUILD)/obj/sim/%.o: optimise = $(subst -O2,-O3,$(filter -O2,$(CFLAGS)))
+
+# The folder is a prerequisite so that a deleted source leaves the archive.
+define module_rule
+$(BUILD)/lib$1.a: $(call objects,$1) src/$1
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	$$(AR) rcsD $$@ $$(filter %.o,$$^)
+endef
+$(foreach m,$(modules),$(eval $(call module_rule,$m)))
+
+$(BUILD)/roller.o: $(modules:%=$(BUILD)/lib%.a)
+	$(LD) -r -o $@.tmp --whole-archive $^ --no-whole-archive
+	objcopy --localize-hidden $@.tmp $@
+	@rm -f $@.tmp
+$(BUILD)/libroller.a: $(BUILD)/roller.o
+	@rm -f $@
+	$(AR) rcsD $@ $<
+$(BUILD)/libroller.so.0: $(modules:%=$(BUILD)/lib%.a) packaging/roller.map
+	$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,libroller.so.0 -Wl,-z,defs \
+	    -Wl,--version-script=packaging/roller.map -o $@ \
+	    -Wl,--whole-archive $(filter %.a,$^) -Wl,--no-whole-archive $(ldlibs)
+
+cli_shared := $(filter-out $(BUILD)/obj/cli/roller-%.o,$(call objects,cli))
+$(tools:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/obj/cli/%.o $(cli_shared) \
+                                    $(call libs_upto,driver)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ldlibs)
+
+# -- tests ---------------------------------------------------------------------------------------
+# NAME:MODULE for every file in tests/unit, MODULE being the rightmost one it links.
+links := $(shell awk 'FNR == 1 { m = "driver"; if ($$1 == "/*" && $$2 == "links:") m = $$3; \
+                      n = FILENAME; sub(/.*\//, "", n); sub(/\.c$$/, "", n); print n ":" m }' \
+                     $(wildcard tests/unit/*.c) /dev/null)
+units := $(filter $(addprefix %:,$(modules)),$(links))
+tests := $(basename $(subst :,.,$(filter test_%,$(units))))
+helpers := $(basename $(subst :,.,$(filter-out test_%,$(units))))
+
+$(BUILD)/obj/tests/%.o: tests/%.c
+	@mkdir -p $(@D)
+	$(CC) $(flags) -Itests/unit $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+$(BUILD)/libtest.a: $(helpers:%=$(BUILD)/obj/tests/unit/%.o) tests/unit
+	@rm -f $@
+	$(AR) rcsD $@ $(filter %.o,$^)
+define test_rule
+$(BUILD)/tests/$1: $(BUILD)/obj/tests/unit/$1.o $(BUILD)/libtest.a $(call libs_upto,$2)
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(ldlibs)
+endef
+$(foreach t,$(filter test_%,$(units)),$(eval $(call test_rule,$(firstword \
+    $(subst :, ,$t)),$(lastword $(subst :, ,$t)))))
+
+TEST ?= test_*
+chosen := $(filter $(subst *,%,$(TEST)),$(tests))
+unit: $(chosen:%=$(BUILD)/tests/%)
+	@BUILD=$(BUILD) tests/run -j $(JOBS) $(chosen:%=$(BUILD)/tests/%)
+
+submake = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
+everything = $(tests:%=$(BUILD)/tests/%) $(sort $(wildcard tests/*.sh))
+test test-long: setup
+	@+$(submake) all $(tests:%=$(BUILD)/tests/%)
+	@BUILD=$(BUILD) LONG=$(if $(filter test-long,$@),1) tests/run -j $(JOBS) $(everything)
+
+asan: setup
+	@+$(submake) BUILD=$(BUILD)-asan unit CFLAGS="-O1 -g -fno-omit-frame-pointer \
+	    -fsanitize=address,undefined -fno-sanitize-recover=all"
+
+fuzz_targets := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(call libs_upto,driver)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(ldlibs)
+fuzzers: $(fuzz_targets:%=$(BUILD)/fuzz/%)
+fuzz:
+	@tools/setup --fuzz
+	@+$(submake) BUILD=$(BUILD)-fuzz fuzzers CC=clang CFLAGS="-O1 -g -fno-omit-frame-pointer \
+	    -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all"
+	@BUILD=$(BUILD)-fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run $(fuzz_targets)
+
+golden: all
+	@BUILD=$(BUILD) UPDATE=$(UPDATE) tests/golden.sh
+replay: all
+	@BUILD=$(BUILD) tools/replay $(BASE)
+bench: all
+	@BUILD=$(BUILD) benchmarks/construct
+lint:
+	@tools/lint
+wc:
+	@tools/wc
+
+# -- this machine --------------------------------------------------------------------------------
+setup:
+	@tools/setup
+nvrtc12:
+	@tools/setup --nvrtc12
+
+# The example kernel, proved; until the tool is there, a build is all there is to run.
+run: setup
+	@+$(submake) all
+	@$(if $(filter roller-gen,$(tools)),mkdir -p $(BUILD)/out && $(BUILD)/roller-gen \
+	    examples/matmul.te --check -o $(BUILD)/out/matmul.cu --emit=cu$(,)ptx$(,)cubin$(,)json)
+, := ,
+
+install: all
+	packaging/install "$(BUILD)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" "$(VERSION)"
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz
+
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
