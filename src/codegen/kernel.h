@@ -15,6 +15,9 @@ typedef struct {
     int64_t grid[3];
     int block[3], cluster[3];
     int64_t dynamic_smem;
+    /* `stream` kernels and the adding kernel of a split reduction: block x computes elements
+     * [x * span, (x + 1) * span) of the flattened domain; 0 for kernels that compute tiles.  */
+    int64_t span;
 } KernelLaunch;
 
 /* All kernels take the same parameters, in this order: inputs, run-time sizes, scalars, outputs, workspace.  */

@@ -33,6 +33,8 @@ void sim_free(SimGpu *g, uint64_t at);
 Status sim_write(SimGpu *g, Diag *d, uint64_t at, const void *from, size_t bytes);
 Status sim_read(SimGpu *g, Diag *d, uint64_t at, void *to, size_t bytes);
 Status sim_fill(SimGpu *g, Diag *d, uint64_t at, uint8_t byte, size_t bytes);
+/* Have kernels written every byte of [at, at + bytes) since it was last written by the host?  */
+bool sim_written(SimGpu *g, uint64_t at, size_t bytes);
 /* Host view of an allocation, for checks without copies; NULL if `at` is not inside one.  */
 void *sim_host(SimGpu *g, uint64_t at, size_t bytes);
 

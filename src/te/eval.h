@@ -26,7 +26,10 @@ typedef struct {
 typedef struct TeEval TeEval;
 /* data: one entry per te->tensor[0..n_in-1]; a scalar's points to one element of its type.  */
 Status te_eval_create(Arena *a, Diag *d, const Te *te, const TeData *data, TeEval **out);
-/* The values of `count` elements of an output along its last dimension, starting at `at`.
+/* Takes a temporary's values from memory (its storage type, dense) instead of computing them, so that one
+ * kernel of a program can be judged by itself.  Before the first evaluation.  */
+void te_eval_bind(TeEval *e, int tensor, TeData values);
+/* The values of `count` elements of an output or temporary along its last dimension, starting at `at`.
  * Temporaries are computed on demand and remembered.  Cancellable by *stop (may be NULL).  */
 Status te_eval_row(TeEval *e, int tensor, const int64_t *at, int64_t count, TeValue *out);
 /* All outputs, whole, rounded to storage; data: one per output.  */
