@@ -1,0 +1,249 @@
+/* roller: kernels for tensor expressions by construction.
+ *
+ * An expression (docs/te.md) and a device profile (docs/profile.md) go in; ranked plans, CUDA C++,
+ * PTX, a cubin with its launch description, and a proof that it computes the right numbers come out.
+ * Nothing here needs a GPU, a driver or a CUDA header.
+ *
+ *     RollerCtx *ctx;  RollerProfile *gpu;  RollerOp *op;  RollerKernel *k;
+ *     roller_ctx_create(NULL, &ctx);
+ *     roller_profile_load(ctx, "h200", &gpu);
+ *     roller_parse(ctx, text, len, "matmul.te", NULL, &op);
+ *     roller_compile(ctx, op, gpu, NULL, &k);
+ *     roller_kernel_get(k, ROLLER_CUBIN, &data, &size);
+ *
+ * Lifetime: each handle has one owner and holds what it needs, so any order of destruction is right.
+ * Texts and pointers handed out live as long as the handle they came from.
+ * Errors: every call returns a status; the first error of the call stays in the context until the
+ * next call.  The library never prints, exits, aborts or changes signal handlers or locale.
+ * Threads: contexts are independent, one context serves one thread at a time; all other handles are
+ * immutable once made and may be used from any thread.
+ * ABI: options and reports begin with struct_size; zero means default; new fields go to the end.  */
+#ifndef ROLLER_H
+#define ROLLER_H
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ROLLER_VERSION "0.1.0"
+#define ROLLER_VERSION_HEX 0x000100
+#if defined(__GNUC__)
+#define ROLLER_API __attribute__((visibility("default")))
+#else
+#define ROLLER_API
+#endif
+
+typedef enum {
+    ROLLER_OK, ROLLER_TE, ROLLER_PROFILE, ROLLER_PLAN_TEXT, ROLLER_USAGE, ROLLER_DEVICE,
+    ROLLER_DRIVER, ROLLER_NVRTC, ROLLER_CUDA, ROLLER_IO, ROLLER_NOMEM, ROLLER_NO_PLAN,
+    ROLLER_COMPILE, ROLLER_SIMULATOR, ROLLER_INTERNAL, ROLLER_CHECK, ROLLER_ARCH, ROLLER_ARGS,
+    ROLLER_DTYPE, ROLLER_RANK, ROLLER_SIZE, ROLLER_STRIDE, ROLLER_ALIGN, ROLLER_NULLPTR,
+    ROLLER_WORKSPACE, ROLLER_CANCELLED
+} RollerStatus;
+
+typedef struct RollerCtx RollerCtx;
+typedef struct RollerProfile RollerProfile;
+typedef struct RollerOp RollerOp;
+typedef struct RollerPlans RollerPlans;
+typedef struct RollerPlan RollerPlan;
+typedef struct RollerKernel RollerKernel;
+
+/* A tensor in memory, field for field DLPack's DLTensor.  Strides in elements; NULL: dense.
+ * device.type 1 is the CPU.  dtype.code: 0 int, 1 unsigned, 2 real, 4 bf16, 6 bool, 10 f8e4m3,
+ * 12 f8e5m2.  */
+typedef struct {
+    void *data;
+    struct { int32_t type, id; } device;
+    int32_t ndim;
+    struct { uint8_t code, bits; uint16_t lanes; } dtype;
+    int64_t *shape, *strides;
+    uint64_t byte_offset;
+} RollerTensor;
+
+typedef struct {
+    RollerStatus status;
+    const char *tag;          /* "syntax", "bounds", ... or "" */
+    const char *file;         /* NULL: no place */
+    int line, column;         /* from 1; 0: no place */
+    const char *message, *hint;           /* hint may be NULL */
+    const char *rendered;     /* every message of the call with source lines and carets */
+} RollerError;
+
+/* ---- context ---- */
+typedef struct {
+    size_t struct_size;
+    const char *profile_path; /* folders searched for profiles, colon-separated; NULL: the standard ones */
+    const char *nvrtc;        /* absolute path of the library; NULL: search */
+    int threads;              /* host threads for the simulator; 0: one per core */
+    int ignore_environment;   /* for set-uid programs */
+    void *(*alloc)(size_t size, void *user);              /* NULL: malloc and free */
+    void (*free)(void *p, void *user);
+    void *alloc_user;
+} RollerCtxOptions;
+ROLLER_API RollerStatus roller_ctx_create(const RollerCtxOptions *o, RollerCtx **out);
+ROLLER_API void roller_ctx_destroy(RollerCtx *ctx);
+/* The first error of the last call that failed; NULL if it did not fail.  */
+ROLLER_API const RollerError *roller_error(const RollerCtx *ctx);
+/* Warnings of the last call as rendered text, "" if none.  */
+ROLLER_API const char *roller_warnings(const RollerCtx *ctx);
+ROLLER_API const char *roller_status_name(RollerStatus s);
+ROLLER_API int roller_status_exit(RollerStatus s);        /* exit code of the command line tools */
+ROLLER_API uint32_t roller_version(void);
+
+/* ---- device profile ---- */
+/* A name along the search path, or a file.  */
+ROLLER_API RollerStatus roller_profile_load(RollerCtx *ctx, const char *name_or_file,
+                                            RollerProfile **out);
+ROLLER_API RollerStatus roller_profile_text(const RollerProfile *p, const char **json, size_t *len);
+ROLLER_API const char *roller_profile_name(const RollerProfile *p);
+ROLLER_API const char *roller_profile_arch(const RollerProfile *p);
+ROLLER_API const char *roller_profile_sha256(const RollerProfile *p);
+ROLLER_API const char *roller_profile_origin(const RollerProfile *p);     /* "measured", "datasheet" */
+ROLLER_API const char *roller_profile_file(const RollerProfile *p);
+ROLLER_API void roller_profile_destroy(RollerProfile *p);
+
+/* ---- expression ---- */
+typedef struct {
+    size_t struct_size;
+    const char *op;           /* NULL: the only op of the text */
+    const char *const *defines;           /* "M=64", "M=1..4096%8" */
+    int n_defines;
+} RollerParseOptions;
+ROLLER_API RollerStatus roller_parse(RollerCtx *ctx, const char *te, size_t len, const char *file,
+                                     const RollerParseOptions *o, RollerOp **out);
+/* Names of the ops of a text, after a full check: count, then roller_parse each.  */
+ROLLER_API RollerStatus roller_parse_names(RollerCtx *ctx, const char *te, size_t len,
+                                           const char *file, const RollerParseOptions *o,
+                                           const char *const **names, int *n);
+typedef enum { ROLLER_OP_NAME, ROLLER_OP_TE, ROLLER_OP_ACCESS } RollerOpText;
+ROLLER_API RollerStatus roller_op_text(const RollerOp *op, RollerOpText what, const char **text,
+                                       size_t *len);
+typedef enum { ROLLER_INPUT, ROLLER_SCALAR, ROLLER_OUTPUT } RollerRole;
+typedef struct {
+    size_t struct_size;
+    const char *name, *dtype;
+    RollerRole role;
+    int rank;
+    int64_t shape[8], strides[8];         /* the largest, where sizes are known only at run time */
+} RollerArg;
+ROLLER_API int roller_op_args(const RollerOp *op);        /* inputs and scalars, then outputs */
+ROLLER_API RollerStatus roller_op_arg(const RollerOp *op, int i, RollerArg *out);
+typedef struct {
+    size_t struct_size;
+    const char *name;
+    int64_t value, min, multiple;         /* value: the largest; min == value when static */
+    int runtime;
+} RollerSize;
+ROLLER_API int roller_op_sizes(const RollerOp *op);       /* the params that the op uses */
+ROLLER_API RollerStatus roller_op_size(const RollerOp *op, int i, RollerSize *out);
+ROLLER_API void roller_op_destroy(RollerOp *op);
+
+/* ---- planning ---- */
+typedef struct {
+    size_t struct_size;
+    int top;                  /* plans to keep (1) */
+    int align;                /* promised alignment of every tensor, bytes (16) */
+    int64_t workspace_limit;  /* bytes; 0: none is imposed */
+    const char *arch;         /* compile target; NULL: the profile's */
+    int check;                /* roller_compile: prove the kernel as well */
+} RollerPlanOptions;
+ROLLER_API RollerStatus roller_plan(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
+                                    const RollerPlanOptions *o, RollerPlans **out);
+ROLLER_API size_t roller_plans_count(const RollerPlans *p);
+ROLLER_API const RollerPlan *roller_plans_get(const RollerPlans *p, size_t rank);
+/* Why this plan: rules, terms, limiter, runners-up, reject counts.  */
+ROLLER_API RollerStatus roller_plans_explain(const RollerPlans *p, const char **text, size_t *len);
+enum { ROLLER_MAX_REJECTS = 16, ROLLER_MAX_TERMS = 16 };
+typedef struct {
+    size_t struct_size;
+    int64_t enumerated, legal;
+    int n_rejects;
+    const char *reject[ROLLER_MAX_REJECTS];
+    int64_t rejected[ROLLER_MAX_REJECTS];
+    double plan_ms;
+} RollerPlanStats;
+ROLLER_API RollerStatus roller_plans_stats(const RollerPlans *p, RollerPlanStats *out);
+ROLLER_API void roller_plans_destroy(RollerPlans *p);
+
+/* Reads and checks plan text instead of planning.  */
+ROLLER_API RollerStatus roller_plan_read(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
+                                         const char *text, size_t len, const char *file,
+                                         const RollerPlanOptions *o, RollerPlans **out);
+typedef enum { ROLLER_PLAN, ROLLER_PLAN_SUMMARY, ROLLER_PLAN_TILES, ROLLER_PLAN_LOWERED } RollerPlanText;
+ROLLER_API RollerStatus roller_plan_text(const RollerPlan *p, RollerPlanText what,
+                                         const char **text, size_t *len);
+typedef struct {
+    size_t struct_size;
+    double us;                /* predicted */
+    const char *limiter, *skeleton;       /* of the kernel that takes longest */
+    int n_terms;
+    const char *term[ROLLER_MAX_TERMS];
+    double term_us[ROLLER_MAX_TERMS];
+    int64_t workspace_bytes;
+} RollerEstimate;
+ROLLER_API RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate *out);
+
+/* ---- kernels ---- */
+/* Generates and compiles one plan (NVRTC, no GPU); arch NULL: the profile's.  When NVRTC cannot
+ * target the arch the status is ROLLER_NVRTC and *out still holds the source.  */
+ROLLER_API RollerStatus roller_build(RollerCtx *ctx, const RollerPlan *plan, const char *arch,
+                                     RollerKernel **out);
+/* plan, build, and check if asked.  A plan that spills registers is replaced by the next one.  */
+ROLLER_API RollerStatus roller_compile(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
+                                       const RollerPlanOptions *o, RollerKernel **out);
+typedef enum {
+    ROLLER_CU, ROLLER_PTX, ROLLER_CUBIN, ROLLER_JSON, ROLLER_PLAN_USED, ROLLER_LOG
+} RollerArtefact;
+ROLLER_API RollerStatus roller_kernel_get(const RollerKernel *k, RollerArtefact what,
+                                          const void **data, size_t *size);
+typedef struct {
+    size_t struct_size;
+    const char *symbol;
+    int64_t grid[3];
+    int block[3], cluster[3];
+    int64_t dynamic_smem, static_smem, spill_bytes, stack_bytes;
+    int registers;
+    int compiled;             /* 0: only the source exists; the last five are then 0 */
+} RollerLaunchInfo;
+ROLLER_API int roller_kernel_launches(const RollerKernel *k);
+ROLLER_API RollerStatus roller_kernel_launch_info(const RollerKernel *k, int i,
+                                                  RollerLaunchInfo *out);
+ROLLER_API int64_t roller_kernel_workspace(const RollerKernel *k);
+ROLLER_API size_t roller_kernel_rank(const RollerKernel *k);      /* which plan it came from */
+ROLLER_API const RollerPlan *roller_kernel_plan(const RollerKernel *k);
+ROLLER_API void roller_kernel_times(const RollerKernel *k, double *emit_ms, double *compile_ms);
+ROLLER_API void roller_kernel_destroy(RollerKernel *k);
+
+/* ---- proof ---- */
+typedef struct {
+    size_t struct_size;
+    uint64_t seed;            /* 0: 1 */
+    double budget_s;          /* for sampled checking (60) */
+    int counters;             /* fill `counters` */
+    const int *stop;          /* polled; may be NULL */
+} RollerCheckOptions;
+typedef struct {
+    size_t struct_size;
+    int ok;
+    int64_t compared, outputs, undecided; /* elements; of all data and size sets */
+    int size_sets, data_sets, exact;      /* exact: integer data was compared bit for bit */
+    const char *where;        /* "simulator" */
+    const char *text;         /* the line to print; on failure also the worst element or fault */
+    const char *counters;     /* counted beside predicted, or "" */
+} RollerCheckReport;
+/* Runs the compiled PTX in the simulator on integer and on real data and compares with the
+ * reference evaluator.  ROLLER_CHECK if it is wrong.  Texts live in the kernel.  */
+ROLLER_API RollerStatus roller_check(RollerCtx *ctx, RollerKernel *k, const RollerCheckOptions *o,
+                                     RollerCheckReport *report);
+/* Runs the whole kernel in the simulator on tensors in host memory.  One entry per declared input
+ * (scalars are 0-dim) and output.  */
+ROLLER_API RollerStatus roller_simulate(RollerCtx *ctx, const RollerKernel *k,
+                                        const RollerTensor *in, int nin, const RollerTensor *out,
+                                        int nout);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
