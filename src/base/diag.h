@@ -25,6 +25,7 @@ typedef struct {
     Arena *arena;
     DiagMessage messages[DIAG_MAX];
     int count, errors, dropped;
+    int newest;               /* index of the message added last; -1: it was dropped */
 } Diag;
 
 /* A place in a text; `pos` is a byte offset.  Line and column are computed when something is
@@ -40,7 +41,7 @@ Status diag_error(Diag *d, Status status, const char *tag, DiagPlace at, const c
     __attribute__((format(printf, 5, 6)));
 void diag_warning(Diag *d, const char *tag, DiagPlace at, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Attaches a hint to the message added last.  */
+/* Attaches a hint to the message added last, if that was kept.  */
 void diag_hint(Diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const DiagMessage *diag_first_error(const Diag *d);        /* NULL if none */
 /* FILE:LINE:COL: error: TEXT [tag], source line, caret, hint.  `program` names the tool where a

@@ -1,9 +1,11 @@
 /* Number formats of te.md section 4 and of PTX: pure conversions, every one rounding once.
  * `sat` selects saturation to the largest finite value instead of infinity (f8: te.md always
- * saturates; PTX .satfinite).  Encodings are raw bits in the low end of the result.  */
+ * saturates; PTX .satfinite).  Encodings are raw bits in the low end of the result.  A NaN
+ * becomes the canonical one: all bits set but the sign.  */
 #ifndef ROLLER_BASE_NUMERIC_H
 #define ROLLER_BASE_NUMERIC_H
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef enum { ROUND_NEAREST_EVEN, ROUND_TO_ZERO, ROUND_DOWN, ROUND_UP, ROUND_NEAREST_AWAY } Round;
@@ -22,4 +24,9 @@ uint32_t num_tf32(float v, Round r);                       /* f32 bits with 13 l
 /* The unit in the last place of |v| in a format with `mant` stored fraction bits and minimal normal
  * exponent `emin` (f16: 10, -14; bf16: 7, -126; f32: 23, -126; f64: 52, -1022).  */
 double num_ulp(double v, int mant, int emin);
+
+/* Reads `len` bytes that are one unsigned decimal number, DIGITS[.DIGITS][(e|E)[+-]DIGITS], and
+ * nothing else: the nearest double (ties to even, infinity beyond the largest), whatever the locale.
+ * False if they are not one.  */
+bool num_real(const char *s, size_t len, double *out);
 #endif

@@ -1,0 +1,139 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct {
+    int fd;
+} Handle;
+
+static void handle_close(void *p) {
+    Handle *h = p;
+    if (h->fd > STDERR_FILENO) close(h->fd);
+    h->fd = -1;
+}
+
+static Status failed(Diag *d, const char *verb, const char *path, int error) {
+    char text[128];
+    if (strerror_r(error, text, sizeof text)) snprintf(text, sizeof text, "error %d", error);
+    diag_error(d, ST_IO, NULL, DIAG_NOWHERE, "cannot %s '%s': %s", verb, path, text);
+    switch (error) {
+    case ENOENT: diag_hint(d, "check the name; the folder must exist"); break;
+    case EACCES:
+    case EPERM:
+    case EROFS: diag_hint(d, "choose a place where this user may %s", verb); break;
+    case ENOSPC:
+    case EDQUOT: diag_hint(d, "free some space or choose another place"); break;
+    case EISDIR: diag_hint(d, "this is a folder; name a file in it"); break;
+    default: break;
+    }
+    return ST_IO;
+}
+
+static Status too_long(Diag *d, const char *path, size_t max_len) {
+    return diag_error(d, ST_IO, NULL, DIAG_NOWHERE, "'%s' has more than %zu bytes", path, max_len);
+}
+
+/* Everything from h->fd on, at most max_len bytes; `size` is what the file system says.  */
+static Status read_all(Arena *a, Diag *d, Handle *h, const char *path, size_t size, size_t max_len,
+                       char **text, size_t *len) {
+    char *p = NULL;
+    size_t cap = 0, n = 0;
+    for (;;) {
+        p = arena_grow(a, p, &cap, n + 2 > size + 2 ? n + 2 : size + 2, 1);
+        ssize_t got = read(h->fd, p + n, cap - n - 1);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return failed(d, "read", path, errno);
+        if (got == 0) break;
+        n += (size_t)got;
+        if (n > max_len) return too_long(d, path, max_len);
+    }
+    p[n] = 0;
+    *text = p;
+    *len = n;
+    return ST_OK;
+}
+
+Status file_read(Arena *a, Diag *d, const char *path, size_t max_len, char **text, size_t *len) {
+    if (max_len > SIZE_MAX / 4) max_len = SIZE_MAX / 4;
+    Handle *h = ARENA_NEW(a, Handle);
+    h->fd = -1;
+    arena_defer(a, handle_close, h);
+    size_t size = 0;
+    if (strcmp(path, "-") == 0) {
+        h->fd = STDIN_FILENO;
+        path = "standard input";
+    } else {
+        struct stat st;
+        /* Without O_NONBLOCK the open of a pipe waits for a writer.  */
+        h->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (h->fd < 0 || fstat(h->fd, &st)) return failed(d, "read", path, errno);
+        if (S_ISDIR(st.st_mode)) return failed(d, "read", path, EISDIR);
+        if (!S_ISREG(st.st_mode))
+            return diag_error(d, ST_IO, NULL, DIAG_NOWHERE,
+                              "cannot read '%s': not a regular file", path);
+        if ((uint64_t)st.st_size > max_len) return too_long(d, path, max_len);
+        size = (size_t)st.st_size;
+    }
+    Status s = read_all(a, d, h, path, size, max_len, text, len);
+    handle_close(h);
+    return s;
+}
+
+/* False with errno set.  */
+static bool write_all(int fd, const char *data, size_t len) {
+    while (len) {
+        ssize_t put = write(fd, data, len);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        data += put;
+        len -= (size_t)put;
+    }
+    return true;
+}
+
+/* Writes and closes; 0 or an errno.  */
+static int write_and_close(int fd, const void *data, size_t len) {
+    int error = write_all(fd, data, len) ? 0 : errno;
+    if (close(fd) && !error) error = errno;
+    return error;
+}
+
+/* A new file beside `path`, its name in `temp`; -1 with errno set.  */
+static int create_beside(const char *path, char *temp, size_t size) {
+    for (int i = 0; i < 1000; i++) {
+        snprintf(temp, size, "%s.%ld-%d.tmp", path, (long)getpid(), i);
+        int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
+}
+
+Status file_write(Diag *d, const char *path, const void *data, size_t len) {
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        /* A terminal, pipe or device keeps its place; there is nothing to replace.  */
+        int fd = S_ISDIR(st.st_mode) ? (errno = EISDIR, -1) : open(path, O_WRONLY | O_CLOEXEC);
+        int error = fd < 0 ? errno : write_and_close(fd, data, len);
+        return error ? failed(d, "write", path, error) : ST_OK;
+    }
+    size_t size = strlen(path) + 48;
+    char *temp = arena_alloc(d->arena, size);
+    int fd = create_beside(path, temp, size);
+    if (fd < 0) return failed(d, "write", path, errno);
+    int error = write_and_close(fd, data, len);
+    if (!error && rename(temp, path)) error = errno;
+    if (!error) return ST_OK;
+    unlink(temp);
+    return failed(d, "write", path, error);
+}
+
+bool file_exists(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0;
+}

@@ -1,0 +1,123 @@
+#include "base/hash.h"
+
+#include <string.h>
+
+static const uint32_t round_constants[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+
+static uint32_t rotr(uint32_t x, int n) { return x >> n | x << (32 - n); }
+
+void sha256_init(Sha256 *s) {
+    *s = (Sha256){.h = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,
+                        0x1f83d9ab, 0x5be0cd19}};
+}
+
+static void compress(Sha256 *s, const uint8_t *p) {
+    uint32_t w[64], v[8];
+    for (int i = 0; i < 16; i++, p += 4)
+        w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+    for (int i = 16; i < 64; i++) {
+        uint32_t x = w[i - 15], y = w[i - 2];
+        w[i] = w[i - 16] + (rotr(x, 7) ^ rotr(x, 18) ^ x >> 3) + w[i - 7] +
+               (rotr(y, 17) ^ rotr(y, 19) ^ y >> 10);
+    }
+    memcpy(v, s->h, sizeof v);
+    for (int i = 0; i < 64; i++) {
+        uint32_t a = v[0], e = v[4];
+        uint32_t choice = (e & v[5]) ^ (~e & v[6]), majority = (a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]);
+        uint32_t t1 = v[7] + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) + choice + round_constants[i] +
+                      w[i];
+        uint32_t t2 = (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) + majority;
+        memmove(v + 1, v, 7 * sizeof *v);
+        v[4] += t1;
+        v[0] = t1 + t2;
+    }
+    for (int i = 0; i < 8; i++) s->h[i] += v[i];
+}
+
+void sha256_add(Sha256 *s, const void *data, size_t len) {
+    const uint8_t *p = data;
+    size_t held = s->bytes % 64;
+    s->bytes += len;
+    if (held) {
+        size_t part = len < 64 - held ? len : 64 - held;
+        memcpy(s->block + held, p, part);
+        if (held + part < 64) return;
+        compress(s, s->block);
+        p += part;
+        len -= part;
+    }
+    for (; len >= 64; p += 64, len -= 64) compress(s, p);
+    if (len) memcpy(s->block, p, len);
+}
+
+void sha256_hex(Sha256 *s, char out[65]) {
+    uint64_t bits = s->bytes * 8;
+    uint8_t tail[72] = {0x80};
+    size_t pad = (s->bytes % 64 < 56 ? 56 : 120) - s->bytes % 64;
+    for (int i = 0; i < 8; i++) tail[pad + (size_t)i] = (uint8_t)(bits >> (56 - 8 * i));
+    sha256_add(s, tail, pad + 8);
+    for (int i = 0; i < 64; i++)
+        out[i] = "0123456789abcdef"[s->h[i / 8] >> (28 - 4 * (i % 8)) & 15];
+    out[64] = 0;
+}
+
+void sha256_text(const void *data, size_t len, char out[65]) {
+    Sha256 s;
+    sha256_init(&s);
+    sha256_add(&s, data, len);
+    sha256_hex(&s, out);
+}
+
+/* The output function of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+ * generators, OOPSLA 2014).  */
+static uint64_t mix(uint64_t z) {
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static const uint64_t golden = 0x9e3779b97f4a7c15u;
+
+uint64_t hash64(const void *data, size_t len, uint64_t seed) {
+    const uint8_t *p = data;
+    uint64_t h = mix(seed + golden * (len + 1));
+    while (len) {
+        uint64_t word = 0;
+        size_t n = len < 8 ? len : 8;
+        for (size_t i = 0; i < n; i++) word |= (uint64_t)p[i] << 8 * i;
+        h = mix(h ^ word) + golden;
+        p += n;
+        len -= n;
+    }
+    return h;
+}
+
+uint64_t rng_next(Rng *r) { return mix(r->state += golden); }
+
+uint32_t rng_below(Rng *r, uint32_t n) {
+    /* The lowest 2^32 mod n values are refused, so that every result is as likely.  */
+    uint32_t refuse = (0u - n) % n;
+    for (;;) {
+        uint32_t x = (uint32_t)(rng_next(r) >> 32);
+        if (x >= refuse) return x % n;
+    }
+}
+
+/* Twelve uniform numbers of 21 bits added up, less their mean: exact integer arithmetic, so the same
+ * on every machine, which no logarithm of a C library promises.  */
+double rng_normal(Rng *r) {
+    int64_t sum = 0;
+    for (int i = 0; i < 4; i++) {
+        uint64_t x = rng_next(r);
+        sum += (int64_t)(x >> 43) + (int64_t)(x >> 22 & 0x1fffff) + (int64_t)(x & 0x1fffff);
+    }
+    return (double)(sum - 6 * 0x1fffff) / 0x1p21;
+}

@@ -1,0 +1,135 @@
+#include "base/numeric.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A binary format: stored fraction bits, exponent of the smallest normal number, encoding of the
+ * largest finite number.  The encoding after that is infinity, except in e4m3, which has none.  */
+typedef struct {
+    int mant, emin;
+    uint32_t max, nan;
+} Format;
+
+static const Format f32 = {23, -126, 0x7f7fffff, 0x7fffffff};
+static const Format tf32 = {10, -126, 0x3fbff, 0x3ffff};
+static const Format f16 = {10, -14, 0x7bff, 0x7fff};
+static const Format bf16 = {7, -126, 0x7f7f, 0x7fff};
+static const Format e4m3 = {3, -6, 0x7e, 0x7f};
+static const Format e5m2 = {2, -14, 0x7b, 0x7f};
+
+static uint64_t bits_of(double v) {
+    uint64_t b;
+    memcpy(&b, &v, sizeof b);
+    return b;
+}
+
+static double from_bits(uint64_t b) {
+    double v;
+    memcpy(&v, &b, sizeof v);
+    return v;
+}
+
+/* Magnitude of the encoding `code`, which has no sign bit and is finite.  */
+static inline double decode(uint32_t code, Format f) {
+    uint32_t field = code >> f.mant, fraction = code & ((1u << f.mant) - 1);
+    if (field == 0) return fraction * from_bits((uint64_t)(f.emin - f.mant + 1023) << 52);
+    return from_bits((uint64_t)((int)field - 1 + f.emin + 1023) << 52 |
+                     (uint64_t)fraction << (52 - f.mant));
+}
+
+/* Encoding of |v|, which is finite, rounded once; above f.max where it overflows.  The exponent
+ * field counts up when the fraction carries, so subnormal, normal and overflow need no cases.  */
+static inline uint32_t encode_finite(double v, Format f, Round r) {
+    uint64_t bits = bits_of(v);
+    bool negative = bits >> 63;
+    int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+    uint64_t m = bits & 0xfffffffffffff;
+    if (exponent < -1022) {
+        /* Zero or a subnormal double, far below half the smallest number of every format.  */
+        exponent = -1022;
+    } else {
+        m |= (uint64_t)1 << 52;
+    }
+    int quantum = (exponent > f.emin ? exponent : f.emin) - f.mant;
+    int drop = quantum - (exponent - 52);
+    if (drop > 60) drop = 60;   /* m < 2^53: less than half, whatever is above */
+    uint64_t n = m >> drop, rest = m & (((uint64_t)1 << drop) - 1), half = (uint64_t)1 << (drop - 1);
+    bool up = false;
+    switch (r) {
+    case ROUND_NEAREST_EVEN: up = rest > half || (rest == half && (n & 1)); break;
+    case ROUND_NEAREST_AWAY: up = rest >= half; break;
+    case ROUND_TO_ZERO: break;
+    case ROUND_DOWN: up = negative && rest; break;
+    case ROUND_UP: up = !negative && rest; break;
+    }
+    return ((uint32_t)(quantum + f.mant - f.emin) << f.mant) + (uint32_t)(n + up);
+}
+
+/* The whole encoding; its sign bit is bit `width` - 1.  */
+static inline uint32_t encode(double v, Format f, int width, Round r, bool sat) {
+    if (isnan(v)) return f.nan;
+    bool negative = signbit(v);
+    uint32_t sign = (uint32_t)negative << (width - 1), code = f.max + 1;
+    if (!isinf(v)) {
+        code = encode_finite(v, f, r);
+        bool inward = r == ROUND_TO_ZERO || r == (negative ? ROUND_UP : ROUND_DOWN);
+        if (code > f.max) code = inward ? f.max : f.max + 1;
+    }
+    if (sat && code > f.max) code = f.max;
+    return sign | code;
+}
+
+double num_f16_decode(uint16_t bits) {
+    uint32_t code = bits & 0x7fff;
+    double v = code <= f16.max ? decode(code, f16) : code == f16.max + 1 ? INFINITY : NAN;
+    return bits >> 15 ? -v : v;
+}
+
+double num_bf16_decode(uint16_t bits) {
+    uint32_t code = bits & 0x7fff;
+    double v = code <= bf16.max ? decode(code, bf16) : code == bf16.max + 1 ? INFINITY : NAN;
+    return bits >> 15 ? -v : v;
+}
+
+double num_e4m3_decode(uint8_t bits) {
+    uint32_t code = bits & 0x7f;
+    double v = code <= e4m3.max ? decode(code, e4m3) : NAN;
+    return bits >> 7 ? -v : v;
+}
+
+double num_e5m2_decode(uint8_t bits) {
+    uint32_t code = bits & 0x7f;
+    double v = code <= e5m2.max ? decode(code, e5m2) : code == e5m2.max + 1 ? INFINITY : NAN;
+    return bits >> 7 ? -v : v;
+}
+
+uint16_t num_f16_encode(double v, Round r, bool sat) {
+    return (uint16_t)encode(v, f16, 16, r, sat);
+}
+
+uint16_t num_bf16_encode(double v, Round r, bool sat) {
+    return (uint16_t)encode(v, bf16, 16, r, sat);
+}
+
+uint8_t num_e4m3_encode(double v, Round r) { return (uint8_t)encode(v, e4m3, 8, r, true); }
+
+uint8_t num_e5m2_encode(double v, Round r, bool sat) {
+    return (uint8_t)encode(v, e5m2, 8, r, sat);
+}
+
+float num_f32_encode(double v, Round r) {
+    uint32_t code = encode(v, f32, 32, r, false);
+    float out;
+    memcpy(&out, &code, sizeof out);
+    return out;
+}
+
+uint32_t num_tf32(float v, Round r) { return encode((double)v, tf32, 19, r, false) << 13; }
+
+double num_ulp(double v, int mant, int emin) {
+    if (!isfinite(v)) return fabs(v);
+    int exponent;
+    frexp(v, &exponent);
+    exponent = v == 0 || exponent - 1 < emin ? emin : exponent - 1;
+    return ldexp(1, exponent - mant);
+}
