@@ -1,10 +1,10 @@
 /* Arena memory by lifetime.
  *
  * Takes: nothing.  Gives: zeroed memory that lives until the arena is reset past it or freed.
- * Out of memory is never returned: an allocation that fails unwinds to the nearest recovery point of
- * its arena (`arena_try`), so code between the API boundary and the allocation needs no checks and
- * every API call can report NOMEM.  What is not memory (a JSON tree, a FILE, an NVRTC program) is
- * tied to the arena with `arena_defer` and so survives no unwinding.
+ * Out of memory is never returned: an allocation that fails unwinds to the nearest recovery point
+ * of its arena (`arena_try`), so code between the API boundary and the allocation needs no checks
+ * and every API call can report NOMEM.  What is not memory (a JSON tree, a FILE, an NVRTC program)
+ * is tied to the arena with `arena_defer` and so survives no unwinding.
  * An arena serves one thread at a time.  */
 #ifndef ROLLER_BASE_ARENA_H
 #define ROLLER_BASE_ARENA_H
@@ -44,7 +44,8 @@ char *arena_strndup(Arena *a, const char *s, size_t len);
 char *arena_strdup(Arena *a, const char *s);
 char *arena_printf(Arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(Arena *a, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
-/* Runs fn(p) when the arena is freed or reset to a mark taken before this call.  */
+/* Runs fn(p) when the arena is freed or reset to a mark taken before this call; at once, before
+ * unwinding, when there is no memory to remember it.  */
 void arena_defer(Arena *a, void (*fn)(void *p), void *p);
 /* Unwinds to the recovery point as if an allocation had failed (for foreign allocators).  */
 _Noreturn void arena_fail(Arena *a);

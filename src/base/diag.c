@@ -10,8 +10,8 @@ const DiagMessage *diag_first_error(const Diag *d) {
     return NULL;
 }
 
-/* The index of a new message, -1 when it is to be dropped.  The first error is always kept: it takes
- * the place of the last warning.  */
+/* The index of a new message, -1 when it is to be dropped.  The first error is always kept: it
+ * takes the place of the last warning.  */
 static int slot(Diag *d, DiagKind kind) {
     if (d->count < DIAG_MAX) return d->count++;
     d->dropped++;

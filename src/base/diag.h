@@ -1,7 +1,8 @@
 /* Diagnostics: what is wrong, where, and what to do about it.
  *
  * Stages report into a Diag and return a status; they never print.  The first error decides the
- * status.  Up to DIAG_MAX messages are kept.  Rendering (caret form) is separate, for the tools.  */
+ * status.  Up to DIAG_MAX messages are kept, the first error always.  Rendering (caret form) is
+ * separate, for the tools.  */
 #ifndef ROLLER_BASE_DIAG_H
 #define ROLLER_BASE_DIAG_H
 #include "base/buf.h"

@@ -14,7 +14,7 @@ typedef struct {
 
 static void handle_close(void *p) {
     Handle *h = p;
-    if (h->fd > STDERR_FILENO) close(h->fd);
+    if (h->fd >= 0) close(h->fd);
     h->fd = -1;
 }
 
@@ -39,14 +39,14 @@ static Status too_long(Diag *d, const char *path, size_t max_len) {
     return diag_error(d, ST_IO, NULL, DIAG_NOWHERE, "'%s' has more than %zu bytes", path, max_len);
 }
 
-/* Everything from h->fd on, at most max_len bytes; `size` is what the file system says.  */
-static Status read_all(Arena *a, Diag *d, Handle *h, const char *path, size_t size, size_t max_len,
+/* Everything from fd on, at most max_len bytes; `size` is what the file system says.  */
+static Status read_all(Arena *a, Diag *d, int fd, const char *path, size_t size, size_t max_len,
                        char **text, size_t *len) {
     char *p = NULL;
     size_t cap = 0, n = 0;
     for (;;) {
         p = arena_grow(a, p, &cap, n + 2 > size + 2 ? n + 2 : size + 2, 1);
-        ssize_t got = read(h->fd, p + n, cap - n - 1);
+        ssize_t got = read(fd, p + n, cap - n - 1);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return failed(d, "read", path, errno);
         if (got == 0) break;
@@ -59,28 +59,31 @@ static Status read_all(Arena *a, Diag *d, Handle *h, const char *path, size_t si
     return ST_OK;
 }
 
+/* Opens a regular file of at most max_len bytes.  */
+static Status open_file(Diag *d, Handle *h, const char *path, size_t max_len, size_t *size) {
+    struct stat st;
+    /* Without O_NONBLOCK the open of a pipe would wait for a writer.  */
+    h->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (h->fd < 0 || fstat(h->fd, &st)) return failed(d, "read", path, errno);
+    if (S_ISDIR(st.st_mode)) return failed(d, "read", path, EISDIR);
+    if (!S_ISREG(st.st_mode))
+        return diag_error(d, ST_IO, NULL, DIAG_NOWHERE, "cannot read '%s': not a regular file",
+                          path);
+    if ((uint64_t)st.st_size > max_len) return too_long(d, path, max_len);
+    *size = (size_t)st.st_size;
+    return ST_OK;
+}
+
 Status file_read(Arena *a, Diag *d, const char *path, size_t max_len, char **text, size_t *len) {
     if (max_len > SIZE_MAX / 4) max_len = SIZE_MAX / 4;
+    if (strcmp(path, "-") == 0)
+        return read_all(a, d, STDIN_FILENO, "standard input", 0, max_len, text, len);
     Handle *h = ARENA_NEW(a, Handle);
     h->fd = -1;
     arena_defer(a, handle_close, h);
     size_t size = 0;
-    if (strcmp(path, "-") == 0) {
-        h->fd = STDIN_FILENO;
-        path = "standard input";
-    } else {
-        struct stat st;
-        /* Without O_NONBLOCK the open of a pipe waits for a writer.  */
-        h->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        if (h->fd < 0 || fstat(h->fd, &st)) return failed(d, "read", path, errno);
-        if (S_ISDIR(st.st_mode)) return failed(d, "read", path, EISDIR);
-        if (!S_ISREG(st.st_mode))
-            return diag_error(d, ST_IO, NULL, DIAG_NOWHERE,
-                              "cannot read '%s': not a regular file", path);
-        if ((uint64_t)st.st_size > max_len) return too_long(d, path, max_len);
-        size = (size_t)st.st_size;
-    }
-    Status s = read_all(a, d, h, path, size, max_len, text, len);
+    Status s = open_file(d, h, path, max_len, &size);
+    if (!s) s = read_all(a, d, h->fd, path, size, max_len, text, len);
     handle_close(h);
     return s;
 }
@@ -118,7 +121,7 @@ Status file_write(Diag *d, const char *path, const void *data, size_t len) {
     struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
         /* A terminal, pipe or device keeps its place; there is nothing to replace.  */
-        int fd = S_ISDIR(st.st_mode) ? (errno = EISDIR, -1) : open(path, O_WRONLY | O_CLOEXEC);
+        int fd = open(path, O_WRONLY | O_CLOEXEC);
         int error = fd < 0 ? errno : write_and_close(fd, data, len);
         return error ? failed(d, "write", path, error) : ST_OK;
     }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const uint32_t round_constants[64] = {
+static const uint32_t k[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -31,9 +31,9 @@ static void compress(Sha256 *s, const uint8_t *p) {
     memcpy(v, s->h, sizeof v);
     for (int i = 0; i < 64; i++) {
         uint32_t a = v[0], e = v[4];
-        uint32_t choice = (e & v[5]) ^ (~e & v[6]), majority = (a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]);
-        uint32_t t1 = v[7] + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) + choice + round_constants[i] +
-                      w[i];
+        uint32_t choice = (e & v[5]) ^ (~e & v[6]);
+        uint32_t majority = (a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]);
+        uint32_t t1 = v[7] + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) + choice + k[i] + w[i];
         uint32_t t2 = (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) + majority;
         memmove(v + 1, v, 7 * sizeof *v);
         v[4] += t1;
@@ -111,8 +111,8 @@ uint32_t rng_below(Rng *r, uint32_t n) {
     }
 }
 
-/* Twelve uniform numbers of 21 bits added up, less their mean: exact integer arithmetic, so the same
- * on every machine, which no logarithm of a C library promises.  */
+/* Twelve uniform numbers of 21 bits added up, less their mean: exact integer arithmetic, so the
+ * same on every machine, which no logarithm of a C library promises.  */
 double rng_normal(Rng *r) {
     int64_t sum = 0;
     for (int i = 0; i < 4; i++) {

@@ -12,7 +12,7 @@ typedef struct {
 
 void sha256_init(Sha256 *s);
 void sha256_add(Sha256 *s, const void *data, size_t len);
-void sha256_hex(Sha256 *s, char out[65]);                  /* finishes; lower case, NUL-terminated */
+void sha256_hex(Sha256 *s, char out[65]);                  /* finishes; lower case with a NUL */
 void sha256_text(const void *data, size_t len, char out[65]);
 
 uint64_t hash64(const void *data, size_t len, uint64_t seed);

@@ -53,7 +53,8 @@ Status json_read(Arena *a, Diag *d, Status status, const char *file, const char 
 
 /* Length of the UTF-8 sequence at s, 0 if it is not one (Unicode 15, table 3-7).  */
 static int utf8_length(const unsigned char *s) {
-    int n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+    int n = s[0] < 0x80 ? 1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    if (n > 1 && (s[0] < 0xc2 || s[0] > 0xf4)) return 0;
     for (int i = 1; i < n; i++)
         if ((s[i] & 0xc0) != 0x80) return 0;
     bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);

@@ -39,21 +39,17 @@ static inline double decode(uint32_t code, Format f) {
 
 /* Encoding of |v|, which is finite, rounded once; above f.max where it overflows.  The exponent
  * field counts up when the fraction carries, so subnormal, normal and overflow need no cases.  */
-static inline uint32_t encode_finite(double v, Format f, Round r) {
+static inline uint64_t encode_finite(double v, Format f, Round r) {
     uint64_t bits = bits_of(v);
     bool negative = bits >> 63;
     int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
     uint64_t m = bits & 0xfffffffffffff;
-    if (exponent < -1022) {
-        /* Zero or a subnormal double, far below half the smallest number of every format.  */
-        exponent = -1022;
-    } else {
-        m |= (uint64_t)1 << 52;
-    }
+    if (exponent < -1022) exponent = -1022;   /* subnormal or zero: no implicit bit */
+    else m |= (uint64_t)1 << 52;
     int quantum = (exponent > f.emin ? exponent : f.emin) - f.mant;
     int drop = quantum - (exponent - 52);
     if (drop > 60) drop = 60;   /* m < 2^53: less than half, whatever is above */
-    uint64_t n = m >> drop, rest = m & (((uint64_t)1 << drop) - 1), half = (uint64_t)1 << (drop - 1);
+    uint64_t n = m >> drop, rest = m - (n << drop), half = (uint64_t)1 << (drop - 1);
     bool up = false;
     switch (r) {
     case ROUND_NEAREST_EVEN: up = rest > half || (rest == half && (n & 1)); break;
@@ -62,21 +58,18 @@ static inline uint32_t encode_finite(double v, Format f, Round r) {
     case ROUND_DOWN: up = negative && rest; break;
     case ROUND_UP: up = !negative && rest; break;
     }
-    return ((uint32_t)(quantum + f.mant - f.emin) << f.mant) + (uint32_t)(n + up);
+    return ((uint64_t)(quantum + f.mant - f.emin) << f.mant) + n + up;
 }
 
 /* The whole encoding; its sign bit is bit `width` - 1.  */
 static inline uint32_t encode(double v, Format f, int width, Round r, bool sat) {
     if (isnan(v)) return f.nan;
     bool negative = signbit(v);
-    uint32_t sign = (uint32_t)negative << (width - 1), code = f.max + 1;
-    if (!isinf(v)) {
-        code = encode_finite(v, f, r);
-        bool inward = r == ROUND_TO_ZERO || r == (negative ? ROUND_UP : ROUND_DOWN);
-        if (code > f.max) code = inward ? f.max : f.max + 1;
-    }
-    if (sat && code > f.max) code = f.max;
-    return sign | code;
+    uint32_t sign = (uint32_t)negative << (width - 1);
+    uint64_t code = isinf(v) ? UINT64_MAX : encode_finite(v, f, r);
+    if (code <= f.max) return sign | (uint32_t)code;
+    bool inward = r == ROUND_TO_ZERO || r == (negative ? ROUND_UP : ROUND_DOWN);
+    return sign | (sat || (inward && !isinf(v)) ? f.max : f.max + 1);
 }
 
 double num_f16_decode(uint16_t bits) {

@@ -26,7 +26,7 @@ uint32_t num_tf32(float v, Round r);                       /* f32 bits with 13 l
 double num_ulp(double v, int mant, int emin);
 
 /* Reads `len` bytes that are one unsigned decimal number, DIGITS[.DIGITS][(e|E)[+-]DIGITS], and
- * nothing else: the nearest double (ties to even, infinity beyond the largest), whatever the locale.
+ * nothing else, whatever the locale: the nearest double, ties to even, infinity beyond the largest.
  * False if they are not one.  */
 bool num_real(const char *s, size_t len, double *out);
 #endif

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Calls fn(user, i, worker) for every i in 0..n-1 on up to `threads` threads (0: one per core, at most 16).
- * `worker` is in 0..threads-1 and two calls with the same worker never overlap.  A fn that returns
+/* Calls fn(user, i, worker) for every i in 0..n-1 on up to `threads` threads (0: one per core, at
+ * most 16).  `worker` is in 0..threads-1 and two calls with the same worker never overlap.  A fn that returns
  * false stops the hand-out of further indices.  Returns true if all returned true.  Falls back to
  * fewer threads when the system gives none; with one thread the order is ascending.  */
 bool pool_for(int threads, int64_t n, bool (*fn)(void *user, int64_t i, int worker), void *user);

@@ -13,7 +13,8 @@ static bool is_continuation(char c) { return ((unsigned char)c & 0xc0) == 0x80; 
 
 /* Bytes of any origin, on one line and without effect on a terminal.  */
 static void add_clean(Buf *out, const char *s, size_t len) {
-    for (size_t i = 0; i < len; i++) buf_putc(out, s[i] == '\t' ? ' ' : is_control(s[i]) ? '?' : s[i]);
+    for (size_t i = 0; i < len; i++)
+        buf_putc(out, s[i] == '\t' ? ' ' : is_control(s[i]) ? '?' : s[i]);
 }
 
 static void add_heading(const DiagMessage *m, const char *program, const char *kind,

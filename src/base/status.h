@@ -1,5 +1,5 @@
-/* Every status of roller with its CLI exit code (interfaces: "Errors").  include/roller.h repeats the
- * names; a test compares the two.  */
+/* Every status of roller with its CLI exit code (interfaces: "Errors").  include/roller.h repeats
+ * the names; a test compares the two.  */
 #ifndef ROLLER_BASE_STATUS_H
 #define ROLLER_BASE_STATUS_H
 
