@@ -1,0 +1,319 @@
+/* The executable form of a kernel and the state of its execution: private contract of src/sim.
+ *
+ * Code is a flat array of Inst, decoded once: every operand is resolved to a slot and the function
+ * that executes the instruction is chosen by the `pick` function of its family (PTX_OPS).  A picked
+ * function executes one instruction for the lanes in `active` (never 0); it may touch nothing but
+ * its warp, the block, the cluster and, through sim/memory functions, global memory.
+ *
+ * Threads: a cluster (a single block, without clusters) runs on one host thread from start to end;
+ * several clusters run at once.  State of SimBlock and SimCluster therefore needs no locks; SimRun
+ * and SimGpu are shared and read-only during a launch, except through the functions of memory.h.  */
+#ifndef ROLLER_SIM_EXEC_H
+#define ROLLER_SIM_EXEC_H
+#include "base/hash.h"
+#include "sim/ptx.h"
+#include "sim/sim.h"
+
+enum { LANES = 32, SIM_MAX_WARPS = 32 };
+#define FULL_WARP 0xffffffffu
+
+/* Functions whose loops over lanes are worth wider vectors, and the loop itself: iterations are
+ * independent, even where a destination is also a source.  */
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) &&             \
+    !defined(__SANITIZE_THREAD__) && !defined(SIM_NO_CLONES)
+#define SIM_HOT __attribute__((target_clones("arch=haswell", "default")))
+#else
+#define SIM_HOT
+#endif
+#if defined(__clang__)
+#define SIM_LANES(l) _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < LANES; l++)
+#elif defined(__GNUC__)
+#define SIM_LANES(l) _Pragma("GCC ivdep") for (int l = 0; l < LANES; l++)
+#else
+#define SIM_LANES(l) for (int l = 0; l < LANES; l++)
+#endif
+/* For the lanes of a mask, one by one.  */
+#define SIM_EACH(l, mask) for (int l = 0; l < LANES; l++) if (((mask) >> l) & 1)
+
+typedef struct SimWarp SimWarp;
+typedef struct SimBlock SimBlock;
+typedef struct SimCluster SimCluster;
+typedef struct SimRun SimRun;
+typedef struct SimKernel SimKernel;
+typedef struct SimInst SimInst;
+typedef void SimExec(SimWarp *w, const SimInst *i, uint32_t active);
+
+/* ---- Slots ----------------------------------------------------------------------------------------
+ * A slot names a register or a constant.  Registers are structures of arrays: types up to 32 bits are
+ * uint32_t[32] (8- and 16-bit values zero-extended: an executing function must keep it so), 64 bits
+ * uint64_t[32], 128 bits uint64_t[32][2] (low, high per lane); a predicate is one uint32_t, a lane mask.
+ * Constants are broadcast the same way, in the width the reader asks for.  A written slot is always a
+ * register.  Lanes outside `active` of a written slot keep their value.  */
+typedef uint32_t Slot;
+#define SLOT_CONST 0x80000000u
+#define SLOT_NONE 0xffffffffu /* operand '_' or absent */
+
+/* One operand after linking; kinds as in PtxOpnd, but immediates, symbols' addresses and special
+ * registers have become slots.  An address operand has slot[0] the base (64-bit in the generic, global,
+ * local, const and param spaces, see wide; 32-bit values otherwise) and `offset`.  For [map, {c0, c1}] slot[1..] are
+ * the coordinates.  A bare OPND_NONE has n = 1 and slot[0] = SLOT_NONE.  */
+typedef struct {
+    PtxOpndKind kind;
+    bool negate;
+    bool wide;                /* the register of slot[0] has 64 bits (a 32-bit one otherwise) */
+    int n;
+    int64_t offset;
+    const Slot *slot;
+} SimOpnd;
+
+struct SimInst {
+    SimExec *exec;
+    Slot d, a, b, c;          /* slot[0] of operand 0, 1, 2, 3; SLOT_NONE where absent */
+    Slot guard;               /* SLOT_NONE: none */
+    uint32_t guard_flip;      /* all ones for @!p */
+    uint8_t pipe, flops;      /* SIM_PIPE_*; flops per active lane */
+    uint8_t bytes, count;     /* memory: bytes per element, elements per lane */
+    uint8_t space;            /* PtxSpace of an access */
+    uint8_t flags;            /* of the family */
+    uint16_t arg;             /* of the family */
+    uint32_t target, join;    /* control: next instruction, reconvergence point */
+    int64_t offset;           /* of the address operand */
+    const SimOpnd *opnd;      /* all operands, in the order of the text */
+    int n_opnd;
+    const void *extra;        /* of the family: what its pick function worked out, on the arena */
+    const PtxInst *ptx;       /* the parsed form: modifiers, types, line */
+};
+
+/* ---- Choosing the function ----------------------------------------------------------------------- */
+/* What a pick function sees.  It sets i->flops, bytes, count, space, flags, arg, extra as its family
+ * likes, takes every modifier and type that it understands, and returns the function to execute, or
+ * sim_pick_fail(..).  A modifier or type that nobody took is an error that names it: nothing is skipped.  */
+typedef struct {
+    Arena *arena;
+    SimInst *i;
+    const PtxInst *p;
+    const SimKernel *kernel;
+    PtxMods left;             /* modifiers not taken so far */
+    int next_type;            /* types taken so far */
+    const char *why;          /* set by sim_pick_fail */
+} SimPick;
+typedef SimExec *SimPickFn(SimPick *k);
+
+bool sim_take(SimPick *k, PtxMod m);                  /* true if written; counts as taken */
+PtxType sim_take_type(SimPick *k);                    /* the next type, PTX_NONE at the end */
+/* Takes any cache, eviction and prefetch-size hints (they do not change what is computed).  */
+void sim_take_hints(SimPick *k);
+/* Takes order and scope (.weak .relaxed .acquire .release .acq_rel .sc .volatile, .cta .. .sys).  */
+typedef struct {
+    PtxMod order, scope;      /* MOD_COUNT where not written */
+} SimOrder;
+SimOrder sim_take_order(SimPick *k);
+/* Takes a space; SPACE_GENERIC if none is written.  */
+PtxSpace sim_take_space(SimPick *k);
+/* Why the instruction cannot be executed ("needs .rn", ...); returns NULL.  */
+SimExec *sim_pick_fail(SimPick *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The families of PTX_OPS.  */
+SimPickFn sim_pick_control, sim_pick_move, sim_pick_compare, sim_pick_arith, sim_pick_integer,
+    sim_pick_real, sim_pick_cvt, sim_pick_memory, sim_pick_hint, sim_pick_address, sim_pick_atom,
+    sim_pick_fence, sim_pick_warp, sim_pick_barrier;
+SimPickFn sim_pick_cpasync, sim_pick_mbarrier, sim_pick_bulk, sim_pick_tensor, sim_pick_proxy,
+    sim_pick_cluster, sim_pick_launch, sim_pick_matrix, sim_pick_mma, sim_pick_wgmma;
+
+/* ---- Warps --------------------------------------------------------------------------------------- */
+/* Lanes that run together.  A divergent branch makes two splits of one; they run in turns and merge
+ * at the join (the immediate post-dominator of the branch).  */
+typedef enum { SPLIT_FREE, SPLIT_READY, SPLIT_RETRY, SPLIT_BARRIER, SPLIT_WARP_SYNC } SplitState;
+typedef struct {
+    SplitState state;
+    uint32_t mask, pc;
+    int join;                 /* index of a SimJoin, -1: none */
+    uint32_t sync_mask;       /* SPLIT_WARP_SYNC: lanes to wait for */
+    uint64_t event;           /* SPLIT_RETRY: the cluster's event count when it was parked */
+} SimSplit;
+typedef struct {
+    uint32_t pc, expected, arrived;
+    int outer;                /* the join around it, -1: none */
+    bool used;
+} SimJoin;
+enum { SIM_MAX_JOINS = 1024 };
+
+struct SimWarp {
+    unsigned char *base32[2], *base64[2];  /* [0] registers, [1] constants */
+    SimBlock *block;
+    int id;                   /* in its block */
+    int clock_id;             /* in its cluster: index into vector clocks */
+    uint32_t exists, live;    /* lanes of threads there are; lanes that have not exited */
+    uint32_t pc;              /* of the running split: the instruction after the executed one */
+    uint32_t mask;            /* of the running split */
+    int running;              /* index of the running split */
+    bool yield;               /* set by an executing function to end the turn after this instruction */
+    SimSplit split[LANES];
+    SimJoin *join;
+    uint32_t *clock;          /* vector clock: times up to which each warp's accesses are ordered before */
+    unsigned char *local;     /* local memory: 32 frames of kernel->local_bytes */
+    uint32_t sync_epoch;      /* counts warp-level synchronisations */
+    void *async;              /* simasync: per-warp state (cp.async groups, wgmma groups) */
+};
+
+static inline uint32_t *sim_u32(const SimWarp *w, Slot s) {
+    return (uint32_t *)(void *)(w->base32[s >> 31] + (s & ~SLOT_CONST));
+}
+static inline uint64_t *sim_u64(const SimWarp *w, Slot s) {
+    return (uint64_t *)(void *)(w->base64[s >> 31] + (s & ~SLOT_CONST));
+}
+static inline float *sim_f32(const SimWarp *w, Slot s) {
+    return (float *)(void *)(w->base32[s >> 31] + (s & ~SLOT_CONST));
+}
+static inline double *sim_f64(const SimWarp *w, Slot s) {
+    return (double *)(void *)(w->base64[s >> 31] + (s & ~SLOT_CONST));
+}
+/* A predicate's lane mask.  */
+static inline uint32_t *sim_pred(const SimWarp *w, Slot s) { return sim_u32(w, s); }
+/* A source predicate with its negation.  */
+static inline uint32_t sim_pred_of(const SimWarp *w, const SimOpnd *o) {
+    return *sim_u32(w, o->slot[0]) ^ (o->negate ? FULL_WARP : 0);
+}
+/* Writes the lanes of `active` and leaves the others.  */
+static inline void sim_set_pred(SimWarp *w, Slot s, uint32_t active, uint32_t value) {
+    uint32_t *p = sim_u32(w, s);
+    *p = (*p & ~active) | (value & active);
+}
+
+/* ---- Waiting -------------------------------------------------------------------------------------
+ * An instruction that cannot proceed yet calls sim_retry and changes nothing: the split is parked on
+ * this instruction and executes it again after something happened in its cluster (sim_event).  When
+ * every split of a cluster is parked and nothing is pending (sim_async_force), that is a deadlock.  */
+void sim_retry(SimWarp *w);
+/* Something happened that parked splits may wait for: an arrival, a landing, a store to shared memory.  */
+void sim_event(SimCluster *c);
+
+/* ---- Blocks and clusters ------------------------------------------------------------------------- */
+/* A named barrier of bar.sync / barrier.  */
+typedef struct {
+    uint32_t expected;        /* threads; 0: idle */
+    uint32_t arrived;
+    uint32_t generation;
+    uint32_t red_and, red_or, red_count;   /* of the phase being collected */
+    uint32_t *clock;          /* vector clock of the arrivals */
+    const SimInst *first;     /* the instruction that opened the phase, for messages */
+} SimBarrier;
+
+typedef struct SimShadow SimShadow;       /* race.h */
+typedef struct SimWrites SimWrites;       /* race.h: log of global writes */
+
+struct SimBlock {
+    SimCluster *cluster;
+    int rank;                 /* in the cluster */
+    uint32_t ctaid[3];
+    int64_t linear;           /* linear block number */
+    SimWarp *warp;
+    int n_warp, n_live;       /* warps; warps with a live lane */
+    int threads;
+    /* Shared memory: addresses smem_base .. smem_base + smem_bytes - 1 of the shared window; the byte of
+     * address x is smem[x - smem_base].  Fresh shared memory is poison.  */
+    unsigned char *smem;
+    uint32_t smem_base, smem_bytes;
+    SimShadow *shadow;        /* one per 4 bytes of smem */
+    uint32_t *read_clock;     /* see race.h */
+    SimBarrier *barrier;      /* barriers_per_block of them */
+    SimWrites *writes;
+    SimCounters count;
+    uint64_t executed;        /* warp instructions */
+    SimFault fault[SIM_MAX_FAULTS];
+    int n_fault;
+    uint64_t faults;
+    bool stop;                /* a fault or a stop request: no further instruction */
+    void *async;              /* simasync: per-block state (mbarriers, pending copies) */
+};
+
+/* Blocks that run together; 1 block without clusters.  */
+struct SimCluster {
+    SimRun *run;
+    Arena *arena;             /* lives as long as the cluster */
+    SimBlock *block;
+    int n_block;
+    uint32_t ctaid[3];        /* of the cluster in the grid of clusters */
+    uint32_t time;            /* steps of anything that synchronisation orders; see race.h */
+    uint64_t event;           /* counts sim_event */
+    int n_clock;              /* entries of a vector clock: all warps, then one for asynchronous agents */
+    uint32_t *proxy_clock;    /* what generic writes the async proxy has been made to see */
+    Rng rng;                  /* seed and cluster number: adversarial timing, warp order */
+    void *async;              /* simasync: per-cluster state (cluster barrier, queue) */
+    bool partial_sync;        /* the kernel orders by mbarriers or barriers of a part of the block */
+};
+
+/* ---- Hooks of the asynchronous part (async.c) ------------------------------------------------------
+ * The scheduler calls sim_async_tick between turns (a turn is at most some hundred instructions of one
+ * split), so that copies land at seeded random moments; with options.benign an operation must complete
+ * when issued.  */
+/* Makes per-cluster, per-block and per-warp state on c->arena; all warps exist.  */
+void sim_async_begin(SimCluster *c);
+void sim_async_tick(SimCluster *c);
+/* Nothing else can run: must complete at least one pending operation and call sim_event, or return
+ * false if there is none.  */
+bool sim_async_force(SimCluster *c);
+/* All threads of the cluster have exited (or a fault stopped it): lands what is pending.  */
+void sim_async_end(SimCluster *c);
+/* One sentence for a deadlock report on what waits ("mbarrier at 0x400: phase 1, 3 of 4 arrivals
+ * pending"); may be empty.  */
+void sim_async_describe(SimBlock *b, Buf *out);
+
+/* ---- Kernels and launches ------------------------------------------------------------------------ */
+struct SimKernel {
+    const PtxFunc *func;
+    SimInst *code;
+    uint32_t n_code;
+    uint32_t file_bytes;      /* of the registers of one warp */
+    unsigned char *constants; /* see sim_u64; the 32-bit forms follow at const_half */
+    uint32_t const_half;
+    int64_t local_bytes;      /* per thread */
+    uint32_t static_smem;
+    int registers;            /* estimate for timing: most live 32-bit values */
+    bool has_bar, partial_sync, serial;   /* serial: blocks must run in ascending order */
+};
+
+struct SimRun {
+    SimGpu *gpu;
+    const Device *dev;
+    const SimModule *module;
+    const SimKernel *kernel;
+    const SimLaunch *launch;
+    const SimOptions *options;
+    uint32_t grid[3], ntid[3], cluster[3];
+    int64_t n_blocks;         /* of the grid */
+    const unsigned char *params;          /* the parameter space, padded with poison */
+    size_t params_bytes;
+    uint64_t module_base, const_base;     /* device addresses of .global and .const variables */
+};
+
+/* ---- Addresses ------------------------------------------------------------------------------------
+ * The generic space holds windows; cvta adds or subtracts the base of one.  Shared addresses are 32
+ * bits: the offset in the executing block's window, plus (rank + 1) << 24 when they name a block of the
+ * cluster (mapa; 0 in the top byte means the executing block).  */
+#define SIM_SHARED_WINDOW 0x0000600000000000ull
+#define SIM_LOCAL_WINDOW 0x0000610000000000ull
+#define SIM_PARAM_WINDOW 0x0000620000000000ull
+#define SIM_GLOBAL_BASE 0x0000700000000000ull
+#define SIM_RANK_SHIFT 24
+
+/* ---- Faults -------------------------------------------------------------------------------------- */
+/* Records a fault of one thread and stops the block.  `text` becomes one sentence.  */
+void sim_fault(SimWarp *w, SimFaultKind kind, const SimInst *i, int lane, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* ---- Counting ------------------------------------------------------------------------------------ */
+/* Instructions, pipes and flops are counted by the interpreter.  sim_count_shared counts one request to
+ * shared memory with the rule of docs/simulator.md; address[l] is the byte address in shared memory.
+ * ldmatrix calls it once per 8 rows with bytes 16 and 8 active lanes.  */
+void sim_count_shared(SimWarp *w, uint32_t active, const uint32_t address[LANES], int bytes,
+                      bool store);
+/* `requests` 0 for asynchronous copies of a block (bulk): counts traffic only.  Counts sectors
+ * (distinct 32-byte pieces of one request) and bytes, and marks the sectors as touched.  */
+void sim_count_global(SimWarp *w, uint32_t active, const uint64_t address[LANES], int bytes,
+                      bool store);
+/* The same for a contiguous range, of a bulk copy.  */
+void sim_count_global_range(SimBlock *b, uint64_t address, uint64_t bytes, bool store);
+/* A bulk copy's pass over shared memory: one wavefront per 128 bytes.  */
+void sim_count_shared_range(SimBlock *b, uint32_t bytes, bool store);
+#endif
