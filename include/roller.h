@@ -78,6 +78,7 @@ typedef struct {
     const char *nvrtc;        /* absolute path of the library; NULL: search */
     int threads;              /* host threads for the simulator; 0: one per core */
     int ignore_environment;   /* for set-uid programs */
+    int line_info;            /* line information in PTX and cubin */
     void *(*alloc)(size_t size, void *user);              /* NULL: malloc and free */
     void (*free)(void *p, void *user);
     void *alloc_user;
@@ -190,7 +191,10 @@ ROLLER_API RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate
  * target the arch the status is ROLLER_NVRTC and *out still holds the source.  */
 ROLLER_API RollerStatus roller_build(RollerCtx *ctx, const RollerPlan *plan, const char *arch,
                                      RollerKernel **out);
-/* plan, build, and check if asked.  A plan that spills registers is replaced by the next one.  */
+/* Builds the first plan; one that spills registers is replaced by the next.  */
+ROLLER_API RollerStatus roller_build_best(RollerCtx *ctx, const RollerPlans *plans,
+                                          const char *arch, RollerKernel **out);
+/* plan, build, and check if asked.  */
 ROLLER_API RollerStatus roller_compile(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                                        const RollerPlanOptions *o, RollerKernel **out);
 typedef enum {

@@ -85,4 +85,6 @@ int64_t rtile_footprint(const Problem *p, const RTile *t, const RLayout layout[2
 double rtile_traffic(const Problem *p, const RTile *t);
 /* S = (Q(t) - Q(next)) / (F(next) - F(t)); infinity where the footprint does not grow.  */
 double rtile_reuse(const Problem *p, const RTile *t, const RTile *next);
+/* The problem as text (--dump=tiles): axes, operands, vectors, aligned sizes.  */
+void rtile_print(const Problem *p, Buf *out);
 #endif

@@ -1,0 +1,196 @@
+/* roller.h: device profiles and expressions.  */
+#include "base/file.h"
+#include "driver/handle.h"
+#include <string.h>
+
+/* ---- profiles ---- */
+typedef struct {
+    const char *name;
+    Arena *arena;
+    RollerProfile *out;
+} LoadCall;
+
+static Status load_profile(RollerCtx *ctx, void *user) {
+    LoadCall *c = user;
+    RollerProfile *p = ARENA_NEW(c->arena, RollerProfile);
+    handle_init(&p->h, c->arena);
+    Status s = hal_profile_find(c->arena, &ctx->diag, c->name, ctx->profile_path, &p->file,
+                                &p->dev);
+    if (s) return s;
+    Buf text = buf_new(c->arena);
+    hal_profile_write(p->dev, &text);
+    p->text = buf_str(&text);
+    p->len = text.len;
+    c->out = p;
+    return ST_OK;
+}
+
+RollerStatus roller_profile_load(RollerCtx *ctx, const char *name_or_file, RollerProfile **out) {
+    *out = NULL;
+    LoadCall c = {.name = name_or_file, .arena = call_arena(ctx)};
+    if (!c.arena) return call_nomem(ctx);
+    RollerStatus s = call_run(ctx, c.arena, load_profile, &c);
+    if (s) arena_destroy(c.arena);
+    else *out = c.out;
+    return s;
+}
+
+RollerStatus roller_profile_text(const RollerProfile *p, const char **json, size_t *len) {
+    *json = p->text;
+    *len = p->len;
+    return ROLLER_OK;
+}
+
+const char *roller_profile_name(const RollerProfile *p) { return p->dev->name; }
+const char *roller_profile_arch(const RollerProfile *p) { return p->dev->arch; }
+const char *roller_profile_sha256(const RollerProfile *p) { return p->dev->sha256; }
+const char *roller_profile_file(const RollerProfile *p) { return p->file; }
+
+const char *roller_profile_origin(const RollerProfile *p) {
+    return p->dev->measured ? "measured" : "datasheet";
+}
+
+void roller_profile_destroy(RollerProfile *p) {
+    if (p) handle_release(&p->h);
+}
+
+/* ---- expressions ---- */
+typedef struct {
+    const char *text, *file;
+    size_t len;
+    RollerParseOptions o;
+    Arena *arena;
+    RollerOp *op;
+    const char *const **names;
+    int *n;
+} ParseCall;
+
+static Status read_defines(Arena *a, Diag *d, const RollerParseOptions *o, TeDefine **out) {
+    *out = ARENA_ARRAY(a, TeDefine, o->n_defines);
+    for (int i = 0; i < o->n_defines; i++) {
+        Status s = te_define_parse(a, d, o->defines[i], &(*out)[i]);
+        if (s) return s;
+    }
+    return ST_OK;
+}
+
+static Status parse(RollerCtx *ctx, void *user) {
+    ParseCall *c = user;
+    Arena *a = c->arena;
+    RollerOp *op = ARENA_NEW(a, RollerOp);
+    handle_init(&op->h, a);
+    TeDefine *defines;
+    Status s = read_defines(a, &ctx->diag, &c->o, &defines);
+    if (s) return s;
+    s = te_parse(a, &ctx->diag, arena_strdup(a, c->file), c->text, c->len, c->o.op, defines,
+                 c->o.n_defines, &op->te);
+    if (s) return s;
+    Buf text = buf_new(a), access = buf_new(a);
+    te_print(op->te, &text);
+    op->text = buf_str(&text);
+    Te *normal;
+    s = te_normalize(a, &ctx->diag, op->te, &normal);
+    if (s) return s;
+    KernelGroup *group;
+    int n = access_groups(a, normal, &group);
+    access_print(normal, group, n, &access);
+    op->access = buf_str(&access);
+    c->op = op;
+    return ST_OK;
+}
+
+RollerStatus roller_parse(RollerCtx *ctx, const char *te, size_t len, const char *file,
+                          const RollerParseOptions *o, RollerOp **out) {
+    *out = NULL;
+    ParseCall c = {.text = te, .len = len, .file = file ? file : "<text>",
+                   .arena = call_arena(ctx)};
+    api_options(&c.o, sizeof c.o, o);
+    if (!c.arena) return call_nomem(ctx);
+    RollerStatus s = call_run(ctx, c.arena, parse, &c);
+    if (s) arena_destroy(c.arena);
+    else *out = c.op;
+    return s;
+}
+
+static Status parse_names(RollerCtx *ctx, void *user) {
+    ParseCall *c = user;
+    TeDefine *defines;
+    Status s = read_defines(ctx->call, &ctx->diag, &c->o, &defines);
+    if (s) return s;
+    Te **ops;
+    int n;
+    s = te_parse_all(ctx->call, &ctx->diag, c->file, c->text, c->len, defines, c->o.n_defines,
+                     &ops, &n);
+    if (s) return s;
+    const char **names = ARENA_ARRAY(ctx->call, const char *, n);
+    for (int i = 0; i < n; i++) names[i] = ops[i]->name;
+    *c->names = names;
+    *c->n = n;
+    return ST_OK;
+}
+
+RollerStatus roller_parse_names(RollerCtx *ctx, const char *te, size_t len, const char *file,
+                                const RollerParseOptions *o, const char *const **names, int *n) {
+    *names = NULL;
+    *n = 0;
+    ParseCall c = {.text = te, .len = len, .file = file ? file : "<text>", .names = names, .n = n};
+    api_options(&c.o, sizeof c.o, o);
+    return call_run(ctx, NULL, parse_names, &c);
+}
+
+RollerStatus roller_op_text(const RollerOp *op, RollerOpText what, const char **text,
+                            size_t *len) {
+    switch (what) {
+    case ROLLER_OP_NAME: *text = op->te->name; break;
+    case ROLLER_OP_TE: *text = op->text; break;
+    case ROLLER_OP_ACCESS: *text = op->access; break;
+    default: return ROLLER_USAGE;
+    }
+    *len = strlen(*text);
+    return ROLLER_OK;
+}
+
+int roller_op_args(const RollerOp *op) { return op->te->n_in + op->te->n_out; }
+
+RollerStatus roller_op_arg(const RollerOp *op, int i, RollerArg *out) {
+    if (i < 0 || i >= roller_op_args(op)) return ROLLER_USAGE;
+    const TeTensor *t = &op->te->tensor[i];
+    RollerArg arg = {.name = t->name, .dtype = te_dtype_name(t->dtype), .rank = t->rank};
+    arg.role = t->role == TE_VALUE    ? ROLLER_SCALAR
+               : t->role == TE_OUTPUT ? ROLLER_OUTPUT
+                                      : ROLLER_INPUT;
+    for (int k = 0; k < t->rank; k++) {
+        arg.shape[k] = t->shape[k].value;
+        arg.strides[k] = t->stride[k].value;
+    }
+    api_report(out, &arg, sizeof arg);
+    return ROLLER_OK;
+}
+
+static const TeSize *used_param(const Te *te, int i) {
+    for (int k = 0; k < te->n_size; k++)
+        if (te->size[k].used && te->size[k].kind != TE_SIZE_LET && i-- == 0) return &te->size[k];
+    return NULL;
+}
+
+int roller_op_sizes(const RollerOp *op) {
+    int n = 0;
+    while (used_param(op->te, n)) n++;
+    return n;
+}
+
+RollerStatus roller_op_size(const RollerOp *op, int i, RollerSize *out) {
+    const TeSize *s = i < 0 ? NULL : used_param(op->te, i);
+    if (!s) return ROLLER_USAGE;
+    RollerSize size = {.name = s->name,
+                       .value = s->extent.value,
+                       .min = s->extent.min,
+                       .multiple = s->extent.multiple,
+                       .runtime = s->kind == TE_SIZE_RUNTIME};
+    api_report(out, &size, sizeof size);
+    return ROLLER_OK;
+}
+
+void roller_op_destroy(RollerOp *op) {
+    if (op) handle_release(&op->h);
+}

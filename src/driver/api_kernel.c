@@ -1,0 +1,160 @@
+/* roller.h: generated and compiled kernels.  */
+#include "driver/artefact.h"
+#include "driver/handle.h"
+#include <string.h>
+
+typedef struct {
+    const RollerPlans *plans;
+    int rank;                 /* of the plan to build; with `best` the first to try */
+    bool best;                /* replace plans that spill */
+    const char *arch;
+    Arena *arena;
+    RollerKernel *out;
+} BuildCall;
+
+static Status build(RollerCtx *ctx, void *user) {
+    BuildCall *c = user;
+    Arena *a = c->arena;
+    Diag *d = &ctx->diag;
+    const PlanSet *set = &c->plans->set;
+    RollerKernel *k = ARENA_NEW(a, RollerKernel);
+    handle_init(&k->h, a);
+    k->plans = (RollerPlans *)c->plans;
+    k->plan = c->plans->plan[c->rank];
+    BuildOptions o = {.nvrtc = &ctx->nvrtc,
+                      .arch = c->arch ? arena_strdup(a, c->arch) : c->plans->arch,
+                      .line_info = ctx->line_info};
+    WholePlan *whole = &k->plan.whole;
+    Status s = c->best ? compile_best(a, d, set, c->rank, &o, whole, &k->build)
+                       : compile_build(a, d, whole, set->dev, set->options.align, &o, &k->build);
+    if (s && s != ST_NVRTC) return s;
+    Status described = k->build.spilled ? plan_texts(a, d, &k->plan) : ST_OK;
+    if (described) return described;
+    Buf json = buf_new(a);
+    artefact_json(k, &json);
+    k->json = buf_str(&json);
+    c->out = k;
+    return s;
+}
+
+static RollerStatus run_build(RollerCtx *ctx, BuildCall *c, RollerKernel **out) {
+    *out = NULL;
+    c->arena = call_arena(ctx);
+    if (!c->arena) return call_nomem(ctx);
+    RollerStatus s = call_run(ctx, c->arena, build, c);
+    if (s != ROLLER_OK && s != ROLLER_NVRTC) {
+        arena_destroy(c->arena);
+        return s;
+    }
+    *out = c->out;
+    handle_hold(&c->out->h, 0, &c->out->plans->h);
+    return s;
+}
+
+RollerStatus roller_build(RollerCtx *ctx, const RollerPlan *plan, const char *arch,
+                          RollerKernel **out) {
+    BuildCall c = {.plans = plan->plans, .rank = plan->rank, .arch = arch};
+    return run_build(ctx, &c, out);
+}
+
+RollerStatus roller_build_best(RollerCtx *ctx, const RollerPlans *plans, const char *arch,
+                               RollerKernel **out) {
+    BuildCall c = {.plans = plans, .best = true, .arch = arch};
+    return run_build(ctx, &c, out);
+}
+
+RollerStatus roller_compile(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
+                            const RollerPlanOptions *options, RollerKernel **out) {
+    *out = NULL;
+    RollerPlanOptions o;
+    api_options(&o, sizeof o, options);
+    o.struct_size = sizeof o;
+    RollerPlans *plans;
+    RollerStatus s = roller_plan(ctx, op, p, &o, &plans);
+    if (s) return s;
+    s = roller_build_best(ctx, plans, NULL, out);
+    roller_plans_destroy(plans);
+    if (s || !o.check) return s;
+    RollerCheckReport report = {.struct_size = sizeof report};
+    s = roller_check(ctx, *out, NULL, &report);
+    if (s) {
+        roller_kernel_destroy(*out);
+        *out = NULL;
+    }
+    return s;
+}
+
+RollerStatus roller_kernel_get(const RollerKernel *k, RollerArtefact what, const void **data,
+                               size_t *size) {
+    const Build *b = &k->build;
+    *data = NULL;
+    *size = 0;
+    const char *text = NULL;
+    switch (what) {
+    case ROLLER_CU: text = b->program.source; break;
+    case ROLLER_PTX: text = b->nvrtc.ptx; break;
+    case ROLLER_JSON: text = k->json; break;
+    case ROLLER_PLAN_USED: text = k->plan.text; break;
+    case ROLLER_LOG: text = b->nvrtc.log; break;
+    case ROLLER_CUBIN:
+        *data = b->nvrtc.cubin;
+        *size = b->nvrtc.cubin_len;
+        return *data ? ROLLER_OK : ROLLER_NVRTC;
+    default: return ROLLER_USAGE;
+    }
+    *data = text;
+    *size = text ? strlen(text) : 0;
+    return text ? ROLLER_OK : ROLLER_NVRTC;
+}
+
+int roller_kernel_launches(const RollerKernel *k) { return k->build.program.n_kernel; }
+
+const KernelResources *build_resources(const Build *b, const char *symbol) {
+    for (int i = 0; i < b->nvrtc.n_kernel; i++)
+        if (strcmp(b->nvrtc.kernel[i].kernel, symbol) == 0) return &b->nvrtc.kernel[i];
+    return NULL;
+}
+
+RollerStatus roller_kernel_launch_info(const RollerKernel *k, int i, RollerLaunchInfo *out) {
+    if (i < 0 || i >= k->build.program.n_kernel) return ROLLER_USAGE;
+    const KernelLaunch *l = &k->build.program.kernel[i];
+    RollerLaunchInfo info = {.symbol = l->symbol, .dynamic_smem = l->dynamic_smem};
+    for (int n = 0; n < 3; n++) {
+        info.grid[n] = l->grid[n];
+        info.block[n] = l->block[n];
+        info.cluster[n] = l->cluster[n];
+    }
+    const KernelResources *r = build_resources(&k->build, l->symbol);
+    if (r) {
+        info.compiled = 1;
+        info.registers = r->registers;
+        info.static_smem = r->static_smem;
+        info.spill_bytes = r->spill_stores + r->spill_loads;
+        info.stack_bytes = r->stack;
+    }
+    api_report(out, &info, sizeof info);
+    return ROLLER_OK;
+}
+
+int64_t roller_kernel_workspace(const RollerKernel *k) {
+    return k->build.program.workspace_bytes;
+}
+
+const RollerPlan *roller_kernel_plan(const RollerKernel *k) { return &k->plan; }
+
+size_t roller_kernel_rank(const RollerKernel *k) {
+    const WholePlan *w = &k->plan.whole;
+    int rank = 0;
+    for (int g = 0; g < w->rplan.n; g++)
+        if (w->choice[g] > rank) rank = w->choice[g];
+    return (size_t)rank;
+}
+
+void roller_kernel_times(const RollerKernel *k, double *emit_ms, double *compile_ms) {
+    *emit_ms = k->build.emit_ms;
+    *compile_ms = k->build.compile_ms;
+}
+
+void roller_kernel_destroy(RollerKernel *k) {
+    if (k) handle_release(&k->h);
+}

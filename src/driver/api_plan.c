@@ -1,0 +1,188 @@
+/* roller.h: planning.  */
+#include "driver/handle.h"
+#include <string.h>
+#include <time.h>
+
+typedef struct {
+    const RollerOp *op;
+    const RollerProfile *profile;
+    RollerPlanOptions o;
+    const char *file, *text;  /* plan text to read instead of planning, or NULL */
+    size_t len;
+    Arena *arena;
+    RollerPlans *out;
+} PlanCall;
+
+/* The texts of one rank.  */
+static Status describe(Diag *d, RollerPlans *p, int rank) {
+    Arena *a = p->h.arena;
+    RollerPlan *plan = &p->plan[rank];
+    plan->plans = p;
+    plan->rank = rank;
+    compile_choose(a, &p->set, rank, &plan->whole);
+    return plan_texts(a, d, plan);
+}
+
+Status plan_texts(Arena *a, Diag *d, RollerPlan *plan) {
+    const Device *dev = plan->plans->set.dev;
+    const RPlan *r = &plan->whole.rplan;
+    Buf text = buf_new(a), summary = buf_new(a), tiles = buf_new(a), lowered = buf_new(a);
+    rprog_print(r, dev, &text);
+    for (int g = 0; g < r->n; g++) {
+        mp_summary(&r->problem[g], dev, &r->prog[g], &summary);
+        if (g + 1 < r->n) buf_putc(&summary, '\n');
+        rtile_print(&r->problem[g], &tiles);
+    }
+    Status s = cg_print_lowered(a, d, r, dev, &lowered);
+    plan->text = buf_str(&text);
+    plan->summary = buf_str(&summary);
+    plan->tiles = buf_str(&tiles);
+    plan->lowered = buf_str(&lowered);
+    return s;
+}
+
+static Status plan(RollerCtx *ctx, void *user) {
+    PlanCall *c = user;
+    Arena *a = c->arena;
+    Diag *d = &ctx->diag;
+    RollerPlans *p = ARENA_NEW(a, RollerPlans);
+    handle_init(&p->h, a);
+    c->out = p;
+    p->op = (RollerOp *)c->op;
+    p->profile = (RollerProfile *)c->profile;
+    CompileOptions o = {.top = c->o.top,
+                        .align = c->o.align,
+                        .workspace_limit = c->o.workspace_limit > 0 ? c->o.workspace_limit : -1};
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    const Device *dev = c->profile->dev;
+    if (c->o.arch) {
+        Device *reduced;
+        Status bad = hal_device_for_arch(a, d, dev, c->o.arch, &reduced);
+        if (bad) return bad;
+        dev = reduced;
+    }
+    p->arch = dev->arch;
+    Status s = c->text ? compile_read_plan(a, d, c->op->te, dev, &o, c->file, c->text, c->len,
+                                           &p->set)
+                       : compile_plan(a, d, c->op->te, dev, &o, &p->set);
+    if (s) return s;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    p->plan_ms = (double)(end.tv_sec - begin.tv_sec) * 1e3 +
+                 (double)(end.tv_nsec - begin.tv_nsec) * 1e-6;
+    p->plan = ARENA_ARRAY(a, RollerPlan, p->set.n_rank);
+    for (int r = 0; r < p->set.n_rank && !s; r++) s = describe(d, p, r);
+    Buf why = buf_new(a);
+    for (int g = 0; g < p->set.n_group; g++) {
+        const GroupPlans *group = &p->set.plans[g];
+        mp_explain(&group->problem, dev, &group->set, group->ranked, group->n, &why);
+    }
+    p->explain = buf_str(&why);
+    return s;
+}
+
+static RollerStatus run_plan(RollerCtx *ctx, PlanCall *c, RollerPlans **out) {
+    *out = NULL;
+    c->arena = call_arena(ctx);
+    if (!c->arena) return call_nomem(ctx);
+    RollerStatus s = call_run(ctx, c->arena, plan, c);
+    if (s) {
+        arena_destroy(c->arena);
+        return s;
+    }
+    *out = c->out;
+    handle_hold(&c->out->h, 0, &c->out->op->h);
+    handle_hold(&c->out->h, 1, &c->out->profile->h);
+    return ROLLER_OK;
+}
+
+RollerStatus roller_plan(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
+                         const RollerPlanOptions *o, RollerPlans **out) {
+    PlanCall c = {.op = op, .profile = p};
+    api_options(&c.o, sizeof c.o, o);
+    return run_plan(ctx, &c, out);
+}
+
+RollerStatus roller_plan_read(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
+                              const char *text, size_t len, const char *file,
+                              const RollerPlanOptions *o, RollerPlans **out) {
+    PlanCall c = {.op = op, .profile = p, .text = text, .len = len,
+                  .file = file ? file : "<plan>"};
+    api_options(&c.o, sizeof c.o, o);
+    return run_plan(ctx, &c, out);
+}
+
+size_t roller_plans_count(const RollerPlans *p) { return (size_t)p->set.n_rank; }
+
+const RollerPlan *roller_plans_get(const RollerPlans *p, size_t rank) {
+    return rank < roller_plans_count(p) ? &p->plan[rank] : NULL;
+}
+
+RollerStatus roller_plans_explain(const RollerPlans *p, const char **text, size_t *len) {
+    *text = p->explain;
+    *len = strlen(p->explain);
+    return ROLLER_OK;
+}
+
+RollerStatus roller_plans_stats(const RollerPlans *p, RollerPlanStats *out) {
+    static const char *const reject[] = {
+#define X(id, name, text) name,
+        RPROG_REJECTS(X)
+#undef X
+    };
+    _Static_assert((int)REJECT_COUNT <= (int)ROLLER_MAX_REJECTS, "RollerPlanStats is too small");
+    RollerPlanStats s = {.n_rejects = REJECT_COUNT, .plan_ms = p->plan_ms};
+    for (int g = 0; g < p->set.n_group; g++) {
+        const RProgSet *set = &p->set.plans[g].set;
+        s.enumerated += set->enumerated;
+        s.legal += set->n;
+        for (int i = 0; i < REJECT_COUNT; i++) s.rejected[i] += set->rejected[i];
+    }
+    for (int i = 0; i < REJECT_COUNT; i++) s.reject[i] = reject[i];
+    api_report(out, &s, sizeof s);
+    return ROLLER_OK;
+}
+
+void roller_plans_destroy(RollerPlans *p) {
+    if (p) handle_release(&p->h);
+}
+
+RollerStatus roller_plan_text(const RollerPlan *p, RollerPlanText what, const char **text,
+                              size_t *len) {
+    switch (what) {
+    case ROLLER_PLAN: *text = p->text; break;
+    case ROLLER_PLAN_SUMMARY: *text = p->summary; break;
+    case ROLLER_PLAN_TILES: *text = p->tiles; break;
+    case ROLLER_PLAN_LOWERED: *text = p->lowered; break;
+    default: return ROLLER_USAGE;
+    }
+    *len = strlen(*text);
+    return ROLLER_OK;
+}
+
+RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate *out) {
+    static const char *const term[] = {
+#define X(id, key, text) key,
+        MP_TERMS(X)
+#undef X
+    };
+    static const char *const skeleton[] = {
+#define X(id, name) name,
+        RPROG_SKELETONS(X)
+#undef X
+    };
+    _Static_assert((int)MP_COUNT <= (int)ROLLER_MAX_TERMS, "RollerEstimate is too small");
+    Estimate e;
+    compile_estimate(&p->whole, &e);
+    RollerEstimate r = {.us = e.us, .limiter = term[e.limiter], .n_terms = MP_COUNT};
+    for (int i = 0; i < MP_COUNT; i++) {
+        r.term[i] = term[i];
+        r.term_us[i] = e.term[i];
+    }
+    const RPlan *plan = &p->whole.rplan;
+    r.skeleton = plan->n ? skeleton[plan->prog[p->plans->set.dominant].skeleton] : "none";
+    for (int g = 0; g < plan->n; g++)
+        r.workspace_bytes += rprog_workspace(&plan->problem[g], &plan->prog[g]);
+    api_report(out, &r, sizeof r);
+    return ROLLER_OK;
+}

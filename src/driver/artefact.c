@@ -1,0 +1,177 @@
+#include "driver/artefact.h"
+#include "base/json.h"
+
+/* jansson reports exhaustion by NULL; here it unwinds like any other allocation.  */
+static json_t *need(Arena *a, json_t *v) {
+    if (!v) arena_fail(a);
+    return v;
+}
+
+static void set(Arena *a, json_t *object, const char *key, json_t *v) {
+    if (json_object_set_new(object, key, need(a, v)) != 0) arena_fail(a);
+}
+
+static void push(Arena *a, json_t *array, json_t *v) {
+    if (json_array_append_new(array, need(a, v)) != 0) arena_fail(a);
+}
+
+static json_t *text(const char *s) { return s ? json_string(s) : json_null(); }
+
+static void drop_tree(void *p) { json_decref(p); }
+
+/* An extent: a number, or a size expression in the run-time sizes.  */
+static json_t *extent(Arena *a, const Te *te, const TeExtent *e) {
+    if (!e->expr) return json_integer(e->value);
+    Buf b = buf_new(a);
+    te_print_expr(te, NULL, e->expr, &b);
+    return json_string(buf_str(&b));
+}
+
+static json_t *extents(Arena *a, const Te *te, const TeExtent *e, int n) {
+    json_t *list = need(a, json_array());
+    for (int i = 0; i < n; i++) push(a, list, extent(a, te, &e[i]));
+    return list;
+}
+
+static json_t *args(Arena *a, const Te *te, int align) {
+    json_t *list = need(a, json_array());
+    for (int i = 0; i < te->n_in + te->n_out; i++) {
+        const TeTensor *t = &te->tensor[i];
+        json_t *o = need(a, json_object());
+        push(a, list, o);
+        set(a, o, "name", text(t->name));
+        set(a, o, "role", text(t->role == TE_VALUE    ? "scalar"
+                               : t->role == TE_OUTPUT ? "output"
+                                                      : "input"));
+        set(a, o, "dtype", text(te_dtype_name(t->dtype)));
+        set(a, o, "shape", extents(a, te, t->shape, t->rank));
+        set(a, o, "strides", extents(a, te, t->stride, t->rank));
+        set(a, o, "align", json_integer(t->role == TE_VALUE ? te_dtype_bytes(t->dtype) : align));
+    }
+    return list;
+}
+
+static json_t *sizes(Arena *a, const Te *te) {
+    json_t *o = need(a, json_object());
+    for (int i = 0; i < te->n_size; i++) {
+        const TeSize *s = &te->size[i];
+        if (!s->used || s->kind == TE_SIZE_LET) continue;
+        if (s->kind == TE_SIZE_STATIC) {
+            set(a, o, s->name, json_integer(s->extent.value));
+            continue;
+        }
+        json_t *range = need(a, json_object());
+        set(a, o, s->name, range);
+        set(a, range, "min", json_integer(s->extent.min));
+        set(a, range, "max", json_integer(s->extent.value));
+        set(a, range, "multiple", json_integer(s->extent.multiple));
+    }
+    return o;
+}
+
+static json_t *triple(Arena *a, int64_t x, int64_t y, int64_t z) {
+    json_t *list = need(a, json_array());
+    push(a, list, json_integer(x));
+    push(a, list, json_integer(y));
+    push(a, list, json_integer(z));
+    return list;
+}
+
+static json_t *kernels(Arena *a, const Build *b) {
+    json_t *list = need(a, json_array());
+    for (int i = 0; i < b->program.n_kernel; i++) {
+        const KernelLaunch *l = &b->program.kernel[i];
+        const KernelResources *r = build_resources(b, l->symbol);
+        json_t *o = need(a, json_object());
+        push(a, list, o);
+        set(a, o, "symbol", text(l->symbol));
+        set(a, o, "grid", triple(a, l->grid[0], l->grid[1], l->grid[2]));
+        set(a, o, "block", triple(a, l->block[0], l->block[1], l->block[2]));
+        set(a, o, "cluster", triple(a, l->cluster[0], l->cluster[1], l->cluster[2]));
+        set(a, o, "dynamic_smem", json_integer(l->dynamic_smem));
+        set(a, o, "static_smem", r ? json_integer(r->static_smem) : json_null());
+        set(a, o, "registers", r ? json_integer(r->registers) : json_null());
+        set(a, o, "spill_bytes",
+            r ? json_integer(r->spill_stores + r->spill_loads) : json_null());
+        set(a, o, "tensor_maps", json_array());
+        set(a, o, "waits_for_previous", json_boolean(i > 0));
+    }
+    return list;
+}
+
+static json_t *predicted(Arena *a, const RollerKernel *k) {
+    static const char *const term[] = {
+#define X(id, key, text) key,
+        MP_TERMS(X)
+#undef X
+    };
+    Estimate e;
+    compile_estimate(&k->plan.whole, &e);
+    json_t *o = need(a, json_object());
+    set(a, o, "us", json_real(e.us));
+    set(a, o, "limiter", text(term[e.limiter]));
+    json_t *terms = need(a, json_object());
+    set(a, o, "terms_us", terms);
+    for (int i = 0; i < MP_COUNT; i++) set(a, terms, term[i], json_real(e.term[i]));
+    return o;
+}
+
+/* How the sums of the op may be formed.  */
+static json_t *numerics(Arena *a, const Te *te) {
+    bool tf32 = false, x3 = false, fast = false;
+    const char *accum = NULL;
+    for (int i = 0; i < te->n_stmt; i++) {
+        const TeStmt *s = &te->stmt[i];
+        tf32 |= s->tf32;
+        x3 |= s->fp32x3;
+        fast |= s->fast;
+        if (s->accum != TE_DTYPE_COUNT) accum = te_dtype_name(s->accum);
+    }
+    json_t *o = need(a, json_object());
+    set(a, o, "accum", text(accum));
+    set(a, o, "tf32", json_boolean(tf32));
+    set(a, o, "fp32x3", json_boolean(x3));
+    set(a, o, "fast", json_boolean(fast));
+    return o;
+}
+
+static json_t *target(Arena *a, const RollerKernel *k) {
+    const Device *dev = k->plans->set.dev;
+    json_t *o = need(a, json_object());
+    set(a, o, "arch", text(k->build.arch));
+    json_t *profile = need(a, json_object());
+    set(a, o, "profile", profile);
+    set(a, profile, "name", text(dev->name));
+    set(a, profile, "sha256", text(dev->sha256));
+    set(a, o, "plan", text(k->plan.text));
+    set(a, o, "predicted", predicted(a, k));
+    set(a, o, "measured", json_null());
+    set(a, o, "numerics", numerics(a, k->plans->op->te));
+    set(a, o, "workspace_bytes", json_integer(k->build.program.workspace_bytes));
+    set(a, o, "kernels", kernels(a, &k->build));
+    return o;
+}
+
+void artefact_json(const RollerKernel *k, Buf *out) {
+    Arena *a = out->arena;
+    const Te *te = k->plans->op->te;
+    int align = k->plans->set.options.align ? k->plans->set.options.align : 16;
+    json_t *o = need(a, json_object());
+    arena_defer(a, drop_tree, o);
+    set(a, o, "schema", text("roller-kernel"));
+    set(a, o, "schema_version", json_integer(1));
+    set(a, o, "version", text(ROLLER_VERSION));
+    set(a, o, "op", text(te->name));
+    set(a, o, "te", text(k->plans->op->text));
+    set(a, o, "args", args(a, te, align));
+    set(a, o, "sizes", sizes(a, te));
+    const Build *b = &k->build;
+    set(a, o, "nvrtc",
+        b->compiled ? json_string(arena_printf(a, "%d.%d", b->nvrtc_major, b->nvrtc_minor))
+                    : json_null());
+    json_t *targets = need(a, json_array());
+    set(a, o, "targets", targets);
+    push(a, targets, target(a, k));
+    json_write(o, 2, out);
+    buf_putc(out, '\n');
+}

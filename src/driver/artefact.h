@@ -1,0 +1,10 @@
+/* STEM.json: everything needed to launch a kernel without roller (docs/artefacts.md).  */
+#ifndef ROLLER_DRIVER_ARTEFACT_H
+#define ROLLER_DRIVER_ARTEFACT_H
+#include "driver/handle.h"
+
+/* The "roller-kernel" object of one target, as indented JSON.  */
+void artefact_json(const RollerKernel *k, Buf *out);
+/* The resources of a compiled kernel, NULL if it was not compiled.  */
+const KernelResources *build_resources(const Build *b, const char *symbol);
+#endif

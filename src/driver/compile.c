@@ -1,0 +1,171 @@
+#include "driver/compile.h"
+#include <string.h>
+#include <time.h>
+
+/* Candidates kept beyond those asked for, to replace plans that spill.  */
+enum { SPARE_CANDIDATES = 8 };
+
+static double now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* The groups of an op and what planning needs to know of each.  */
+static Status open_set(Arena *a, Diag *d, const Te *te, const Device *dev,
+                       const CompileOptions *o, PlanSet *set) {
+    *set = (PlanSet){.te = te, .dev = dev, .options = *o};
+    Te *normal;
+    Status s = te_normalize(a, d, te, &normal);
+    if (s) return s;
+    set->normal = normal;
+    set->n_group = access_groups(a, normal, &set->group);
+    set->plans = ARENA_ARRAY(a, GroupPlans, set->n_group);
+    for (int g = 0; g < set->n_group; g++) {
+        s = rtile_problem(a, d, normal, &set->group[g], o->align, &set->plans[g].problem);
+        if (s) return s;
+    }
+    return ST_OK;
+}
+
+static Status plan_group(Arena *a, Diag *d, const Device *dev, const CompileOptions *o,
+                         GroupPlans *out) {
+    RPlanOptions options = {.align = o->align, .workspace_limit = o->workspace_limit};
+    Status s = rprog_candidates(a, d, &out->problem, dev, &options, &out->set);
+    if (s) return s;
+    int keep = (o->top > 1 ? o->top : 1) + SPARE_CANDIDATES;
+    return mp_rank(a, d, &out->problem, dev, &out->set, keep, &out->ranked, &out->n);
+}
+
+Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
+                    PlanSet *out) {
+    Status s = open_set(a, d, te, dev, o, out);
+    if (s) return s;
+    double most = -1;
+    for (int g = 0; g < out->n_group; g++) {
+        GroupPlans *p = &out->plans[g];
+        s = plan_group(a, d, dev, o, p);
+        if (s) return s;
+        if (p->ranked[0].estimate.us > most) {
+            most = p->ranked[0].estimate.us;
+            out->dominant = g;
+        }
+    }
+    int top = o->top > 1 ? o->top : 1;
+    int have = out->n_group ? out->plans[out->dominant].n : 1;
+    out->n_rank = have < top ? have : top;
+    return ST_OK;
+}
+
+static void whole_plan(Arena *a, const PlanSet *set, WholePlan *out) {
+    int n = set->n_group;
+    *out = (WholePlan){.rplan = {.te = set->normal, .group = set->group, .n = n},
+                       .estimate = ARENA_ARRAY(a, Estimate, n),
+                       .choice = ARENA_ARRAY(a, int, n)};
+    out->rplan.problem = ARENA_ARRAY(a, Problem, n);
+    out->rplan.prog = ARENA_ARRAY(a, RProg, n);
+    for (int g = 0; g < n; g++) out->rplan.problem[g] = set->plans[g].problem;
+}
+
+static void take(const PlanSet *set, WholePlan *p, int group, int choice) {
+    const Ranked *r = &set->plans[group].ranked[choice];
+    p->choice[group] = choice;
+    p->rplan.prog[group] = r->prog;
+    p->estimate[group] = r->estimate;
+}
+
+void compile_choose(Arena *a, const PlanSet *set, int rank, WholePlan *out) {
+    whole_plan(a, set, out);
+    for (int g = 0; g < set->n_group; g++) take(set, out, g, g == set->dominant ? rank : 0);
+}
+
+Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
+                         const CompileOptions *o, const char *file, const char *text, size_t len,
+                         PlanSet *out) {
+    Status s = open_set(a, d, te, dev, o, out);
+    if (s) return s;
+    WholePlan p;
+    whole_plan(a, out, &p);
+    s = rprog_read(a, d, file, text, len, dev, &p.rplan);
+    if (s) return s;
+    for (int g = 0; g < out->n_group; g++) {
+        GroupPlans *group = &out->plans[g];
+        group->ranked = ARENA_NEW(a, Ranked);
+        group->n = 1;
+        group->set.enumerated = group->set.n = 1;
+        group->ranked->prog = p.rplan.prog[g];
+        mp_estimate(&group->problem, &p.rplan.prog[g], dev, &group->ranked->estimate);
+    }
+    out->n_rank = 1;
+    return ST_OK;
+}
+
+Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev, int align,
+                     const BuildOptions *o, Build *out) {
+    *out = (Build){.arch = o->arch ? o->arch : dev->arch};
+    double start = now_ms();
+    Status s = cg_emit(a, d, &plan->rplan, dev, &(CgOptions){.align = align}, &out->program);
+    out->emit_ms = now_ms() - start;
+    if (s || out->program.n_kernel == 0) return s;
+    Nvrtc *compiler;
+    s = nvrtc_open(a, d, o->nvrtc, out->arch, &compiler);
+    if (s) return s;
+    nvrtc_version(compiler, &out->nvrtc_major, &out->nvrtc_minor);
+    NvrtcRequest request = {.ptx = true, .cubin = true, .line_info = o->line_info};
+    s = nvrtc_compile(compiler, a, d, out->program.source, out->arch, &request, &out->nvrtc);
+    out->compile_ms = out->nvrtc.ms;
+    out->compiled = s == ST_OK;
+    return s;
+}
+
+static bool spills(const Build *b, int group) {
+    for (int i = 0; i < b->program.n_kernel; i++) {
+        if (b->program.kernel[i].group != group) continue;
+        for (int j = 0; j < b->nvrtc.n_kernel; j++) {
+            const KernelResources *r = &b->nvrtc.kernel[j];
+            if (strcmp(r->kernel, b->program.kernel[i].symbol) == 0 &&
+                r->spill_stores + r->spill_loads > 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const BuildOptions *o,
+                    WholePlan *plan, Build *out) {
+    compile_choose(a, set, rank, plan);
+    for (int dropped = 0;; dropped++) {
+        Status s = compile_build(a, d, plan, set->dev, set->options.align, o, out);
+        out->spilled = dropped;
+        if (s) return s;
+        bool moved = false, stuck = false;
+        for (int g = 0; g < set->n_group; g++) {
+            if (!spills(out, g)) continue;
+            if (plan->choice[g] + 1 >= set->plans[g].n) {
+                stuck = true;
+                continue;
+            }
+            take(set, plan, g, plan->choice[g] + 1);
+            moved = true;
+        }
+        if (moved) continue;
+        if (stuck) diag_warning(d, NULL, DIAG_NOWHERE, "every plan that was tried spills");
+        return ST_OK;
+    }
+}
+
+void compile_estimate(const WholePlan *p, Estimate *out) {
+    *out = (Estimate){0};
+    double most = -1;
+    for (int g = 0; g < p->rplan.n; g++) {
+        const Estimate *e = &p->estimate[g];
+        out->us += e->us;
+        for (int t = 0; t < MP_COUNT; t++) out->term[t] += e->term[t];
+        out->dram_bytes += e->dram_bytes;
+        out->blocks += e->blocks;
+        if (e->us > most) {
+            most = e->us;
+            out->limiter = e->limiter;
+        }
+    }
+}

@@ -1,0 +1,79 @@
+/* The pipeline: expression and device in, proved kernel out.
+ *
+ * compile.c read from top to bottom is the architecture: every stage is one call, takes values and gives
+ * values.  Nothing here prints, keeps state or knows a command line.  */
+#ifndef ROLLER_DRIVER_COMPILE_H
+#define ROLLER_DRIVER_COMPILE_H
+#include "codegen/kernel.h"
+#include "hal/nvrtc.h"
+#include "microperf/microperf.h"
+
+typedef struct {
+    int top;                  /* plans to rank; 0: 1 */
+    int align;                /* promised alignment of tensors, bytes; 0: 16 */
+    int64_t workspace_limit;  /* bytes; < 0: none */
+} CompileOptions;
+
+/* The candidates of one kernel group, best first.  */
+typedef struct {
+    Problem problem;
+    RProgSet set;             /* counts only: the programs are not kept */
+    Ranked *ranked;
+    int n;                    /* >= 1 */
+} GroupPlans;
+
+/* Every kernel group of an op with its ranked candidates.  Rank r of the whole takes candidate r of the
+ * group that costs most and the best of the others.  */
+typedef struct {
+    const Te *te;             /* as parsed */
+    const Te *normal;
+    const Device *dev;
+    KernelGroup *group;
+    GroupPlans *plans;
+    int n_group;
+    int dominant;             /* the group that costs most */
+    int n_rank;               /* whole plans that were asked for and exist */
+    CompileOptions options;
+} PlanSet;
+
+/* One whole plan: a candidate for each group.  */
+typedef struct {
+    RPlan rplan;
+    Estimate *estimate;       /* per group */
+    int *choice;              /* per group: index into its ranked candidates; -1: given as text */
+} WholePlan;
+
+typedef struct {
+    const NvrtcOptions *nvrtc;            /* NULL: defaults */
+    const char *arch;         /* compile target; NULL: the device's */
+    bool line_info;
+} BuildOptions;
+
+typedef struct {
+    KernelProgram program;
+    const char *arch;
+    bool compiled;            /* false: only the source exists */
+    NvrtcOutput nvrtc;
+    int nvrtc_major, nvrtc_minor;
+    double emit_ms, compile_ms;
+    int spilled;              /* plans that were compiled and dropped because they spill */
+} Build;
+
+/* access -> tiles -> programs -> rank.  No GPU, no NVRTC.  */
+Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
+                    PlanSet *out);
+/* Rank `rank` of the set as one plan.  */
+void compile_choose(Arena *a, const PlanSet *set, int rank, WholePlan *out);
+/* Plan text instead of planning: a set of one rank.  */
+Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
+                         const CompileOptions *o, const char *file, const char *text, size_t len,
+                         PlanSet *out);
+/* emit -> NVRTC.  ST_NVRTC leaves the source in *out.  */
+Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev, int align,
+                     const BuildOptions *o, Build *out);
+/* choose -> build, moving groups whose kernels spill to their next candidate.  */
+Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const BuildOptions *o,
+                    WholePlan *plan, Build *out);
+/* Predicted time of the whole plan and its terms.  */
+void compile_estimate(const WholePlan *p, Estimate *out);
+#endif

@@ -1,0 +1,97 @@
+/* What is behind the opaque handles of roller.h.
+ *
+ * A handle owns an arena and counts its references: one for its owner, one for each child.  Children
+ * hold their parents, so any order of destruction is right.  A context holds the diagnostics of its
+ * last call on an arena that the next call resets.  */
+#ifndef ROLLER_DRIVER_HANDLE_H
+#define ROLLER_DRIVER_HANDLE_H
+#include "driver/compile.h"
+#include "roller.h"
+#include <stdatomic.h>
+
+enum { HANDLE_PARENTS = 3 };
+typedef struct Handle Handle;
+struct Handle {
+    atomic_int refs;
+    Arena *arena;             /* holds the handle itself and all it owns */
+    Handle *parent[HANDLE_PARENTS];
+};
+
+struct RollerCtx {
+    ArenaSource source;
+    bool own_source;          /* source was given by the caller */
+    Arena *fixed;             /* options; as long as the context */
+    Arena *call;              /* of the last call */
+    Diag diag;
+    Status status;
+    RollerError error;
+    const char *warnings;
+    const char *profile_path;
+    NvrtcOptions nvrtc;
+    bool line_info;
+    int threads;
+};
+
+struct RollerProfile {
+    Handle h;
+    const char *file;
+    Device *dev;
+    const char *text;
+    size_t len;
+};
+
+struct RollerOp {
+    Handle h;
+    Te *te;
+    const char *text, *access;
+};
+
+struct RollerPlan {
+    RollerPlans *plans;
+    int rank;
+    WholePlan whole;
+    const char *text, *summary, *tiles, *lowered;
+};
+
+struct RollerPlans {
+    Handle h;
+    RollerOp *op;
+    RollerProfile *profile;
+    const char *arch;
+    PlanSet set;
+    RollerPlan *plan;
+    const char *explain;
+    double plan_ms;
+};
+
+struct RollerKernel {
+    Handle h;
+    RollerPlans *plans;
+    RollerPlan plan;          /* the one it was built from */
+    Build build;
+    const char *json;
+    Arena *check;             /* texts of the last check; owned by `h` */
+};
+
+/* Runs body(user) as one API call: diagnostics are reset, failed allocations in the context's or
+ * `owned` arena become ST_NOMEM, the error is kept.  */
+typedef Status (*CallBody)(RollerCtx *ctx, void *user);
+RollerStatus call_run(RollerCtx *ctx, Arena *owned, CallBody body, void *user);
+
+/* Records that a call could not even begin for lack of memory.  */
+RollerStatus call_nomem(RollerCtx *ctx);
+/* A new arena from the context's source; NULL when there is no memory.  */
+Arena *call_arena(RollerCtx *ctx);
+void handle_init(Handle *h, Arena *a);
+void handle_hold(Handle *child, int slot, Handle *parent);
+void handle_release(Handle *h);
+
+/* Fills the texts of a plan whose programs are chosen.  */
+Status plan_texts(Arena *a, Diag *d, RollerPlan *plan);
+
+/* Copies the part of a caller's options struct (first field: its size) that this version knows; the
+ * rest, or all if `from` is NULL, is zero.  */
+void api_options(void *to, size_t size, const void *from);
+/* Copies a report into a caller's struct, as much of it as the caller knows.  */
+void api_report(void *to, void *from, size_t size);
+#endif
