@@ -1,0 +1,127 @@
+#include "base/numeric.h"
+#include "sim/matrix.h"
+
+#include <string.h>
+
+SimDescriptor sim_descriptor(uint64_t bits) {
+    static const int span[] = {16, 128, 64, 32};
+    return (SimDescriptor){.start = (uint32_t)(bits & 0x3fff) << 4,
+                           .leading = (uint32_t)(bits >> 16 & 0x3fff) << 4,
+                           .stride = (uint32_t)(bits >> 32 & 0x3fff) << 4,
+                           .base = (uint32_t)(bits >> 49 & 7),
+                           .span = span[bits >> 62]};
+}
+
+/* Without swizzle a core matrix is 8 rows of 16 bytes, back to back; `leading` steps along the rows'
+ * direction of a K-major operand (its two chunks), `stride` from 8 rows to the next 8.  With a swizzle
+ * the atom is 8 rows of `span` bytes and a K-major row's chunks are neighbours.  */
+static uint32_t k_major_chunk(const SimDescriptor *d, uint32_t row, uint32_t chunk) {
+    uint32_t at = d->start + row / 8 * d->stride + row % 8 * (uint32_t)d->span;
+    return at + chunk * (d->span == 16 ? d->leading : 16);
+}
+
+/* MN-major: a row is one k.  Without swizzle `stride` steps along m, `leading` along k; with one,
+ * `leading` steps from one span along m to the next and `stride` from 8 k to the next 8.  */
+static uint32_t mn_major_chunk(const SimDescriptor *d, uint32_t row, uint32_t chunk) {
+    if (d->span == 16) {
+        return d->start + chunk * d->stride + row / 8 * d->leading + row % 8 * 16;
+    }
+    uint32_t per_span = (uint32_t)d->span / 16;
+    return d->start + chunk / per_span * d->leading + chunk % per_span * 16 +
+           row / 8 * d->stride + row % 8 * (uint32_t)d->span;
+}
+
+int sim_operand_chunks(const SimDescriptor *d, bool mn_major, int extent, uint32_t *at) {
+    uint32_t rows = mn_major ? 16 : (uint32_t)extent, chunks = mn_major ? (uint32_t)extent / 8 : 2;
+    int n = 0;
+    for (uint32_t row = 0; row < rows; row++) {
+        for (uint32_t chunk = 0; chunk < chunks; chunk++) {
+            uint32_t to = mn_major ? mn_major_chunk(d, row, chunk) : k_major_chunk(d, row, chunk);
+            at[n++] = sim_swizzle(to, d->span, d->base);
+        }
+    }
+    return n;
+}
+
+const char *sim_wgmma_check(const SimWgmma *w) {
+    bool half = w->a == PTX_F16 || w->a == PTX_BF16, tf32 = w->a == PTX_TF32;
+    bool fp8 = (w->a == PTX_E4M3 || w->a == PTX_E5M2) && (w->b == PTX_E4M3 || w->b == PTX_E5M2);
+    bool integer = (w->a == PTX_S8 || w->a == PTX_U8) && (w->b == PTX_S8 || w->b == PTX_U8);
+    if (!fp8 && !integer && !((half || tf32) && w->a == w->b)) return "operand types";
+    if (w->k * sim_type_bits(w->a) != 256) return "k is not 32 bytes of operand";
+    if (w->n < 8 || w->n > 256 || w->n % 8) return "n is not a multiple of 8 up to 256";
+    if (integer && w->n > 32 && w->n % 16) return "n of 8-bit integers above 32 is in steps of 16";
+    bool d_ok = integer ? w->d == PTX_S32
+                        : w->d == PTX_F32 || (w->d == PTX_F16 && (w->a == PTX_F16 || fp8));
+    if (!d_ok) return "accumulator type";
+    if (w->sat && !integer) return ".satfinite is for integers";
+    if ((w->a_mn || w->b_mn) && !half) return "only 16-bit operands can be transposed";
+    if (integer && (w->neg_a || w->neg_b)) return "integers cannot be negated";
+    return NULL;
+}
+
+int sim_wgmma_acc_regs(const SimWgmma *w) { return w->n * sim_type_bits(w->d) / 64; }
+
+void sim_wgmma_a_regs(SimReg a[4][4], uint8_t bytes[64 * 32]) {
+    for (int warp = 0; warp < 4; warp++) {
+        for (int r = 0; r < 4; r++) {
+            for (int lane = 0; lane < 32; lane++) {
+                int row = warp * 16 + lane / 4 + r % 2 * 8, word = lane % 4 + r / 2 * 4;
+                memcpy(bytes + row * 32 + word * 4, &a[warp][r].lane[lane], 4);
+            }
+        }
+    }
+}
+
+static double acc_load(const SimWgmma *w, const SimReg *d, int i, int lane) {
+    double v;
+    if (w->d == PTX_F16) return num_f16_decode((uint16_t)(d[i / 2].lane[lane] >> (i % 2 * 16)));
+    sim_elem_decode(w->d, &d[i].lane[lane], 1, &v);
+    return v;
+}
+
+static void acc_store(const SimWgmma *w, double v, SimReg *d, int i, int lane) {
+    uint32_t bits = sim_round_acc(w->d, v, w->sat);
+    if (w->d == PTX_F16) {
+        int shift = i % 2 * 16;
+        d[i / 2].lane[lane] = (d[i / 2].lane[lane] & ~(0xffffu << shift)) | bits << shift;
+    } else {
+        d[i].lane[lane] = bits;
+    }
+}
+
+/* A row-major [rows][cols] matrix from operand bytes, negated on request.  */
+static void operand(PtxType type, const uint8_t *bytes, bool transpose, int rows, int cols, bool negate,
+                    double *out) {
+    double raw[256 * 32];
+    size_t n = (size_t)rows * (size_t)cols;
+    sim_elem_decode(type, bytes, n, transpose ? raw : out);
+    if (transpose) {
+        for (int i = 0; i < rows; i++) {
+            for (int j = 0; j < cols; j++) out[i * cols + j] = raw[j * rows + i];
+        }
+    }
+    for (size_t i = 0; negate && i < n; i++) out[i] = -out[i];
+}
+
+void sim_wgmma(const SimWgmma *w, const uint8_t *a, const uint8_t *b, SimReg *const d[4]) {
+    double am[64 * 32], bm[32 * 256], dm[16 * 256];
+    operand(w->a, a, w->a_mn, 64, w->k, w->neg_a, am);
+    operand(w->b, b, !w->b_mn, w->k, w->n, w->neg_b, bm);
+    for (int warp = 0; warp < 4; warp++) {
+        memset(dm, 0, sizeof dm);
+        for (int i = 0; w->scale_d && i < w->n / 2; i++) {
+            for (int lane = 0; lane < 32; lane++) {
+                dm[sim_acc_row(i, lane) * w->n + sim_acc_col(i, lane)] =
+                    acc_load(w, d[warp], i, lane);
+            }
+        }
+        sim_dense(16, w->n, w->k, am + warp * 16 * w->k, bm, dm);
+        for (int i = 0; i < w->n / 2; i++) {
+            for (int lane = 0; lane < 32; lane++) {
+                acc_store(w, dm[sim_acc_row(i, lane) * w->n + sim_acc_col(i, lane)], d[warp], i,
+                          lane);
+            }
+        }
+    }
+}
