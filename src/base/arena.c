@@ -65,7 +65,7 @@ static void block_free(Arena *a, Block *b) {
 }
 
 Arena *arena_create(const ArenaSource *source) {
-    static const ArenaSource system = {system_alloc, system_free, NULL};
+    static const ArenaSource system = {.alloc = system_alloc, .free = system_free};
     const ArenaSource *from = source ? source : &system;
     Arena *a = from->alloc(sizeof *a, from->user);
     if (a) *a = (Arena){.source = *from};
@@ -113,7 +113,7 @@ static void push_block(Arena *a, size_t need) {
     } else {
         size_t cap = a->block ? a->block->cap * 2 : first_block;
         if (cap > last_block) cap = last_block;
-        if (cap < need) cap = need;
+        if (cap < need || a->source.exact) cap = need;
         b = a->source.alloc(sizeof *b + cap, a->source.user);
         if (!b) arena_fail(a);
         b->cap = cap;
@@ -227,7 +227,7 @@ void arena_reset(Arena *a, ArenaMark m) {
     while (a->block != m.block) {
         Block *b = a->block;
         a->block = b->prev;
-        if (!a->spare && b->cap <= last_block) a->spare = b;
+        if (!a->spare && b->cap <= last_block && !a->source.exact) a->spare = b;
         else block_free(a, b);
     }
     if (!a->block) return;

@@ -25,6 +25,7 @@ typedef struct {
     void *(*alloc)(size_t size, void *user);
     void (*free)(void *p, void *user);
     void *user;
+    bool exact;               /* ask for every object on its own, so that each can fail */
 } ArenaSource;
 
 /* A new arena; NULL source means malloc.  Returns NULL when there is no memory.  */
