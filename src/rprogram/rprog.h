@@ -23,7 +23,17 @@
  *   k = id / (E/vec), mn = (id % (E/vec)) * vec, E = block.m or block.n.  Elements outside the tensor or outside B, M, N, K are zero-filled (the
  *   reduction's identity for K).  `staged` loads go through registers: read for step s+1 is issued before the compute of step s and stored
  *   after it (stages == 2, or 1 with two barriers).  `async` loads run stages - 1 steps ahead.
+ *   One staged load limits the program to 2 stages; an async one beside it runs one step ahead.
  * - Unit dp4a: four k are one 32-bit word; block.k, warp.k, thread.k stay in elements, both operands have inner == AX_K and along == AX_K.
+ * - Shared memory: stage s begins at s * (bytes of a + bytes of b), a first, then b, each
+ *   rprog_tile_bytes.  After the last step it is reused for the partial sums of the slices
+ *   warp.k < block.k: warps of k index j > 0 store theirs into copy j - 1 of block.m * block.n
+ *   elements of the accumulation type, one barrier, warps of k index 0 add copies 0, 1, ... in order.
+ * - thread.k == 1 unless some operand has inner == AX_K; an operand with inner on its own axis is then
+ *   read thread.k times, once for each k.  vec_m, vec_n divide thread.m, thread.n.
+ * - store_vec divides vec_n.  With split > 1 it is the width of the stores to the workspace and
+ *   divides N; the second kernel takes Problem.out_vec.
+ * - async loads zero-fill, so they need the sum of a product, or block.k that divides K.
  *
  * The `stream` skeleton (maps, and reductions no other skeleton takes): the spatial domain flattened to AX_M; a thread computes
  * thread.m consecutive elements (vectors of store_vec) and reductions run as loops; block.m = threads * thread.m.  */
@@ -109,6 +119,16 @@ Status rprog_candidates(Arena *a, Diag *d, const Problem *p, const Device *dev,
 const char *rprog_check(const Problem *p, const Device *dev, const RProg *r);
 /* Fills the derived fields: threads, smem, blocks_per_sm, registers.  */
 void rprog_derive(const Problem *p, const Device *dev, RProg *r);
+
+/* Bytes of an element of operand 0 (a) or 1 (b) in shared memory: the unit's operand type for units
+ * that take narrow types (dp4a), else the problem's.  */
+int rprog_elem(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Can operand `side` be copied unchanged into the program's shared tile?  */
+bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Does the unit multiply four bytes at once (dp4a)?  */
+bool rprog_packed(const Device *dev, const RProg *r);
+/* Bytes of one stage of an operand's tile with padding, a multiple of 16; 0 if it is absent.  */
+int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
 
 /* Grid and workspace of a program.  */
 int64_t rprog_tiles(const Problem *p, const RProg *r, int axis);      /* ceil(extent / block) */

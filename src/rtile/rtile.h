@@ -51,6 +51,7 @@ typedef struct {
     int acc_bytes;
     int out_vec;              /* widest store along N, elements; 1 if N is not contiguous in the outputs */
     int64_t out_bytes;        /* written by all outputs of the group, bytes */
+    int64_t read_bytes;       /* read by the root statement, bytes, unique */
     int64_t epilogue_bytes;   /* read by the fused statements, bytes, unique */
     double epilogue_ops;      /* arithmetic per output element behind the reduction */
     double body_ops;          /* operations of the body beyond one multiply-add (0 for A * B) */
