@@ -1,7 +1,8 @@
 /* Access: which element of which tensor an iteration touches, and what kind of loop nest it is.
  *
- * Takes a normalized, static Te.  Gives affine maps with guards for every read, and the contraction
- * pattern: axis classes, fused axes, operands.  Pure facts: no device, no tiles.  */
+ * Takes a normalized, static Te (every index starts at 0).  Gives affine maps with guards for every
+ * read, and the contraction pattern: axis classes, fused axes, operands.  Pure facts: no device, no
+ * tiles.  */
 #ifndef ROLLER_TE_ACCESS_H
 #define ROLLER_TE_ACCESS_H
 #include "te/te.h"
@@ -38,14 +39,16 @@ uint32_t access_uses(const TeExpr *e);
 /* The classes of a contraction's axes.  */
 typedef enum { AX_B, AX_M, AX_N, AX_K, AX_CLASSES } AxisClass;
 
-/* One digit of a fused axis: adjacent indices that every access treats as one (outer stride == inner
- * stride * inner extent everywhere, no guard on either), outermost first.  */
+/* One digit of a fused axis: adjacent indices that every access of the kernel's group treats as one
+ * (outer stride == inner stride * inner extent everywhere, no guard on either), outermost first.
+ * So the digit's stride in an access is that of its last index.  */
 typedef struct {
     int first, n;                         /* into FusedAxis.index */
     int64_t extent;
 } AxisDigit;
 
-/* A fused axis: a mixed-radix number, outermost digit first.  No index: extent 1, no digit.  */
+/* A fused axis: a mixed-radix number, outermost digit first.  No index: extent 1, no digit.
+ * Indices of extent 1 come first, inside the first digit; they are always 0.  */
 typedef struct {
     int n;
     uint8_t index[TE_MAX_INDICES];        /* indices of the statement, outermost first */
@@ -54,20 +57,24 @@ typedef struct {
     int64_t extent;
 } FusedAxis;
 
-/* An operand of a contraction: the part of the body that depends on one side's axes only.  */
+/* An operand of a contraction: the part of the body that depends on one side's axes only.  It may
+ * occur several times; every subexpression that is access_same to it is it.  */
 typedef struct {
     const TeExpr *expr;                   /* maximal subexpression */
-    const TeExpr *read;                   /* the single TE_READ if expr is that read, with or without `else 0`, so it can be copied; else NULL */
+    const TeExpr *read;                   /* expr is this one TE_READ, affine, with or without `else 0`
+                                           * (maybe under a cast that changes nothing), so it can be
+                                           * copied; else NULL */
     Access access;                        /* of `read`; void if NULL */
     TeDtype storage;                      /* of the tensor if `read`, else the compute type */
     TeDtype compute;                      /* type of expr's value */
 } Operand;
 
-/* T[b,m,n] = red over k of body(A[b,m,k], B[b,n,k]).  B may be absent (body depends on one side).
- * N is the class that holds the output's fastest index where one of M, N does, so that stores are
- * contiguous along N; operands are swapped accordingly.
- * The order of indices in an axis: M, N, B as in the output; K by falling stride in the larger
- * operand, so that the last K index is the most contiguous one.  */
+/* T[b,m,n] = red over k of body(A[b,m,k], B[b,n,k]).  B may be absent (body depends on one side: its
+ * axes are M, those of the output that it does not use N).
+ * With two operands, N is the class that holds the output's fastest index where one of M, N does, so
+ * that stores are contiguous along N; operands are swapped accordingly.
+ * The order of indices in an axis: M, N, B as in the output (of the group's last statement in memory);
+ * K by falling stride in the larger operand, so that the last K index is the most contiguous one.  */
 typedef struct {
     int stmt;                             /* the reduction statement */
     TeRedop red;
@@ -78,7 +85,12 @@ typedef struct {
     TeDtype acc;                          /* accumulation type: F64 F32 I64 I32 BOOL */
 } Contraction;
 
-/* Recognises statement `stmt` as a contraction.  False if the body does not separate into two sides; *why says so in words.  */
+/* Do two expressions of one statement have the same structure (places in the text apart)?  */
+bool access_same(const TeExpr *x, const TeExpr *y);
+
+/* Recognises statement `stmt` as a contraction.  False if it is no reduction, or if the body does not
+ * separate into two sides nor is all on one; *why says so in words.  For a reduction `out` is then
+ * still a right description with the whole body as the only operand: it just reuses nothing.  */
 bool access_contraction(const Te *te, int stmt, Contraction *out, const char **why);
 
 /* One kernel's worth of statements: a root (reduction or map) and the maps fused behind it.  */

@@ -1,0 +1,227 @@
+#include "te/access.h"
+#include "te/tree.h"
+
+/* Sizes and offsets stay below 2^62 in any op that te_check accepts; a subscript whose coefficients
+ * leave this range is treated as not affine instead of being computed wrong.  */
+#define COEF_LIMIT ((int64_t)1 << 62)
+
+static bool add_ok(int64_t x, int64_t y, int64_t *out)
+{
+    if ((y > 0 && x > COEF_LIMIT - y) || (y < 0 && x < -COEF_LIMIT - y))
+        return false;
+    *out = x + y;
+    return true;
+}
+
+static bool mul_ok(int64_t x, int64_t y, int64_t *out)
+{
+    if (x == 0 || y == 0) {
+        *out = 0;
+        return true;
+    }
+    int64_t ax = x < 0 ? -x : x, ay = y < 0 ? -y : y;
+    if (ax > COEF_LIMIT / ay)
+        return false;
+    *out = x * y;
+    return true;
+}
+
+static int64_t floor_div(int64_t x, int64_t d)
+{
+    return x / d - (x % d != 0 && (x < 0) != (d < 0));
+}
+
+static bool is_constant(const Affine *f)
+{
+    for (int i = 0; i < TE_MAX_INDICES; i++) {
+        if (f->coef[i] != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Arithmetic in i32 wraps; only constants that do not are taken.  */
+static bool fits_i32(const Affine *f)
+{
+    return is_constant(f) && f->c >= INT32_MIN && f->c <= INT32_MAX;
+}
+
+/* out = x + scale * y.  */
+static bool add_scaled(const Affine *x, const Affine *y, int64_t scale, Affine *out)
+{
+    int64_t t;
+    if (!mul_ok(y->c, scale, &t) || !add_ok(x->c, t, &out->c))
+        return false;
+    for (int i = 0; i < TE_MAX_INDICES; i++) {
+        if (!mul_ok(y->coef[i], scale, &t) || !add_ok(x->coef[i], t, &out->coef[i]))
+            return false;
+    }
+    return true;
+}
+
+/* f / d or f % d, when f = d * whole + rest and the rest's quotient is the same all over the ranges.  */
+static bool divide(const TeStmt *s, const Affine *f, int64_t d, bool remainder, Affine *out)
+{
+    if (d <= 0)
+        return false;
+    Affine whole = { .c = floor_div(f->c, d) }, rest = { .c = f->c - d * floor_div(f->c, d) };
+    for (int i = 0; i < TE_MAX_INDICES; i++) {
+        if (f->coef[i] % d == 0)
+            whole.coef[i] = f->coef[i] / d;
+        else
+            rest.coef[i] = f->coef[i];
+    }
+    int64_t lo, hi;
+    access_range(s, &rest, &lo, &hi);
+    if (lo > hi)
+        lo = hi = rest.c;
+    if (floor_div(lo, d) != floor_div(hi, d))
+        return false;
+    Affine quotient = { .c = floor_div(lo, d) };
+    if (remainder)
+        return add_scaled(&rest, &quotient, -d, out);
+    return add_scaled(&whole, &quotient, 1, out);
+}
+
+static bool affine_binary(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out)
+{
+    static const Affine zero = { 0 };
+    Affine x, y;
+    if (!access_affine(te, s, e->args[0], &x) || !access_affine(te, s, e->args[1], &y))
+        return false;
+    switch (e->kind) {
+    case TE_ADD:
+        return add_scaled(&x, &y, 1, out);
+    case TE_SUB:
+        return add_scaled(&x, &y, -1, out);
+    case TE_MUL:
+        if (is_constant(&y))
+            return add_scaled(&zero, &x, y.c, out);
+        return is_constant(&x) && add_scaled(&zero, &y, x.c, out);
+    default:
+        return is_constant(&y) && divide(s, &x, y.c, e->kind == TE_MOD, out);
+    }
+}
+
+bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out)
+{
+    *out = (Affine){ 0 };
+    switch (e->kind) {
+    case TE_INT:
+        out->c = e->v.i;
+        return te_dtype_class(e->type) == TE_CLASS_INT && out->c > -COEF_LIMIT && out->c < COEF_LIMIT;
+    case TE_SIZE:
+        out->c = te->size[e->v.ref].extent.value;
+        return true;
+    case TE_INDEX:
+        out->coef[e->v.ref] = 1;
+        return true;
+    case TE_NEG: {
+        Affine x, zero = { 0 };
+        return access_affine(te, s, e->args[0], &x) && add_scaled(&zero, &x, -1, out);
+    }
+    case TE_CAST:
+        return e->store == TE_I64 && te_dtype_class(e->args[0]->type) == TE_CLASS_INT &&
+               access_affine(te, s, e->args[0], out);
+    case TE_ADD:
+    case TE_SUB:
+    case TE_MUL:
+    case TE_DIV:
+    case TE_MOD:
+        return te_dtype_class(e->type) == TE_CLASS_INT && affine_binary(te, s, e, out) &&
+               (e->type == TE_I64 || fits_i32(out));
+    default:
+        return false;
+    }
+}
+
+/* Ranges saturate at the limit, so that a bound is never reported tighter than it is.  */
+void access_range(const TeStmt *s, const Affine *f, int64_t *lo, int64_t *hi)
+{
+    bool empty = false;
+    int64_t low = f->c, high = f->c;
+    for (int i = 0; i < s->n_index; i++) {
+        int64_t first = s->index[i].lo.value, last = s->index[i].hi.value - 1;
+        int64_t k = f->coef[i], p, q;
+        empty = empty || first > last;
+        if (k == 0)
+            continue;
+        if (!mul_ok(k, k > 0 ? first : last, &p) || !add_ok(low, p, &low))
+            low = -COEF_LIMIT;
+        if (!mul_ok(k, k > 0 ? last : first, &q) || !add_ok(high, q, &high))
+            high = COEF_LIMIT;
+    }
+    *lo = empty ? 0 : low;
+    *hi = empty ? -1 : high;
+}
+
+uint32_t access_uses(const TeExpr *e)
+{
+    uint32_t uses = e->kind == TE_INDEX ? 1u << e->v.ref : 0;
+    for (int i = 0; i < e->n_args; i++)
+        uses |= access_uses(e->args[i]);
+    if (e->other)
+        uses |= access_uses(e->other);
+    return uses;
+}
+
+/* Offset from subscripts; false when it leaves the range of coefficients.  */
+static bool offset_of(const TeTensor *t, Access *x)
+{
+    x->offset = (Affine){ 0 };
+    for (int d = 0; d < t->rank; d++) {
+        Affine sum;
+        if (!add_scaled(&x->offset, &x->sub[d], t->stride[d].value, &sum))
+            return false;
+        x->offset = sum;
+    }
+    return true;
+}
+
+void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out)
+{
+    const TeTensor *t = &te->tensor[read->v.ref];
+    bool tested = read->other || read->checked;
+    *out = (Access){ .read = read, .tensor = read->v.ref, .affine = true };
+    for (int d = 0; d < t->rank; d++) {
+        int64_t lo = -COEF_LIMIT, hi = COEF_LIMIT;
+        out->uses |= access_uses(read->args[d]);
+        if (access_affine(te, s, read->args[d], &out->sub[d]))
+            access_range(s, &out->sub[d], &lo, &hi);
+        else
+            out->affine = false;
+        out->guard[d] = tested && lo <= hi && (lo < 0 || hi >= t->shape[d].value);
+    }
+    if (out->affine)
+        out->affine = offset_of(t, out);
+}
+
+void access_write(const Te *te, const TeStmt *s, Access *out)
+{
+    *out = (Access){ .tensor = s->tensor, .affine = true };
+    for (int d = 0; d < s->n_left; d++) {
+        out->sub[d].coef[d] = 1;
+        out->uses |= 1u << d;
+    }
+    out->affine = offset_of(&te->tensor[s->tensor], out);
+}
+
+static void collect(const TeExpr *e, const TeExpr **out, int cap, int *n)
+{
+    if (e->kind == TE_READ) {
+        if (*n < cap)
+            out[*n] = e;
+        ++*n;
+    }
+    for (int i = 0; i < e->n_args; i++)
+        collect(e->args[i], out, cap, n);
+    if (e->other)
+        collect(e->other, out, cap, n);
+}
+
+int access_reads(const TeExpr *e, const TeExpr **out, int cap)
+{
+    int n = 0;
+    collect(e, out, cap, &n);
+    return n;
+}

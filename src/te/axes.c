@@ -1,0 +1,263 @@
+#include "te/groups.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { READS_MAX = 256 };
+
+static int64_t extent_of(const TeIndex *x)
+{
+    int64_t n = x->hi.value - x->lo.value;
+    return n > 0 ? n : 0;
+}
+
+/* The write that decides: of the last statement of the group whose tensor is in memory, in terms of
+ * the root's indices.  */
+static Affine deciding_write(const Te *te, const Groups *g, int stmt)
+{
+    Affine out = { 0 };
+    for (int i = 0; i < te->n_stmt; i++) {
+        if (g->home[i] != g->home[stmt] || !groups_materialized(te, g, te->stmt[i].tensor))
+            continue;
+        Access w;
+        access_write(te, &te->stmt[i], &w);
+        out = (Affine){ 0 };
+        for (int j = 0; j < te->stmt[i].n_left; j++)
+            out.coef[g->perm[i][j]] = w.offset.coef[j];
+    }
+    return out;
+}
+
+int axes_fastest(const Te *te, const Groups *g, int stmt)
+{
+    const TeStmt *s = &te->stmt[stmt];
+    Affine w = deciding_write(te, g, stmt);
+    int best = -1;
+    for (int i = 0; i < s->n_left; i++) {
+        if (extent_of(&s->index[i]) > 1 && (best < 0 || w.coef[i] <= w.coef[best]))
+            best = i;
+    }
+    return best;
+}
+
+/* Which pairs of indices (outer, inner) every access treats as one.  */
+typedef struct {
+    bool as_one[TE_MAX_INDICES][TE_MAX_INDICES];
+    int64_t extent[TE_MAX_INDICES];
+    int n;
+} Bonds;
+
+static void break_bonds(Bonds *b, uint32_t indices)
+{
+    for (int i = 0; i < b->n; i++) {
+        for (int j = 0; j < b->n; j++) {
+            if ((indices >> i | indices >> j) & 1)
+                b->as_one[i][j] = false;
+        }
+    }
+}
+
+static void keep_where_linear(Bonds *b, const int64_t *coef)
+{
+    for (int i = 0; i < b->n; i++) {
+        for (int j = 0; j < b->n; j++) {
+            if (coef[i] != coef[j] * b->extent[j])
+                b->as_one[i][j] = false;
+        }
+    }
+}
+
+/* A statement's own index to the root's.  */
+static int to_root(const Groups *g, int stmt, int index)
+{
+    return g->root[g->home[stmt]] == stmt ? index : g->perm[stmt][index];
+}
+
+static uint32_t mask_to_root(const Groups *g, int stmt, uint32_t uses)
+{
+    uint32_t out = 0;
+    for (int i = 0; i < TE_MAX_INDICES; i++) {
+        if (uses >> i & 1)
+            out |= 1u << to_root(g, stmt, i);
+    }
+    return out;
+}
+
+static void bond_access(Bonds *b, const Te *te, const Groups *g, int stmt, const Access *x)
+{
+    if (!x->affine) {
+        break_bonds(b, mask_to_root(g, stmt, x->uses));
+        return;
+    }
+    const TeStmt *s = &te->stmt[stmt];
+    int64_t coef[TE_MAX_INDICES] = { 0 };
+    for (int i = 0; i < s->n_index; i++)
+        coef[to_root(g, stmt, i)] = x->offset.coef[i];
+    keep_where_linear(b, coef);
+    for (int d = 0; d < te->tensor[x->tensor].rank; d++) {
+        for (int i = 0; x->guard[d] && i < s->n_index; i++) {
+            if (x->sub[d].coef[i] != 0)
+                break_bonds(b, 1u << to_root(g, stmt, i));
+        }
+    }
+}
+
+/* Indices used as values, outside every subscript.  */
+static uint32_t value_uses(const TeExpr *e)
+{
+    if (e->kind == TE_INDEX)
+        return 1u << e->v.ref;
+    uint32_t uses = e->other ? value_uses(e->other) : 0;
+    for (int i = 0; i < e->n_args && e->kind != TE_READ; i++)
+        uses |= value_uses(e->args[i]);
+    return uses;
+}
+
+static bool made_in_group(const Groups *g, int stmt, int tensor)
+{
+    return g->maker[tensor] >= 0 && g->home[g->maker[tensor]] == g->home[stmt];
+}
+
+static void bond_statement(Bonds *b, const Te *te, const Groups *g, int stmt)
+{
+    const TeStmt *s = &te->stmt[stmt];
+    const TeExpr *reads[READS_MAX];
+    Access x;
+    int n = access_reads(s->rhs, reads, READS_MAX);
+    if (n > READS_MAX)
+        break_bonds(b, ~0u);
+    for (int i = 0; i < n && i < READS_MAX; i++) {
+        if (made_in_group(g, stmt, reads[i]->v.ref))
+            continue;
+        access_read(te, s, reads[i], &x);
+        bond_access(b, te, g, stmt, &x);
+    }
+    break_bonds(b, mask_to_root(g, stmt, value_uses(s->rhs)));
+    if (groups_materialized(te, g, s->tensor)) {
+        access_write(te, s, &x);
+        bond_access(b, te, g, stmt, &x);
+    }
+}
+
+/* argmax's position counts row-major through the reduction's indices as listed.  */
+static void bond_position(Bonds *b, const TeExpr *reduce)
+{
+    int64_t coef[TE_MAX_INDICES] = { 0 }, stride = 1;
+    for (int i = reduce->n_index - 1; i >= 0; i--) {
+        coef[reduce->index[i]] = stride;
+        stride *= b->extent[reduce->index[i]];
+    }
+    keep_where_linear(b, coef);
+}
+
+static void find_bonds(Bonds *b, const Te *te, const Groups *g, int stmt)
+{
+    const TeStmt *s = &te->stmt[stmt];
+    b->n = s->n_index;
+    for (int i = 0; i < b->n; i++) {
+        b->extent[i] = extent_of(&s->index[i]);
+        for (int j = 0; j < b->n; j++)
+            b->as_one[i][j] = s->index[i].reduction == s->index[j].reduction;
+    }
+    for (int i = 0; i < te->n_stmt; i++) {
+        if (g->home[i] == g->home[stmt])
+            bond_statement(b, te, g, i);
+    }
+    if (s->rhs->red == TE_RED_ARGMAX || s->rhs->red == TE_RED_ARGMIN)
+        bond_position(b, s->rhs);
+}
+
+/* Element stride of an index in what an operand reads most; where a subscript is not affine, that
+ * of its dimension.  */
+static int64_t read_stride(const Te *te, const TeStmt *s, const TeExpr *e, int index)
+{
+    const TeExpr *reads[READS_MAX];
+    int n = e ? access_reads(e, reads, READS_MAX) : 0;
+    int64_t best = 0;
+    for (int i = 0; i < n && i < READS_MAX; i++) {
+        const TeTensor *t = &te->tensor[reads[i]->v.ref];
+        int64_t sum = 0;
+        for (int d = 0; d < t->rank; d++) {
+            Affine f;
+            if (access_affine(te, s, reads[i]->args[d], &f))
+                sum += f.coef[index] * t->stride[d].value;
+            else if (access_uses(reads[i]->args[d]) >> index & 1)
+                sum += t->stride[d].value;
+        }
+        sum = sum < 0 ? -sum : sum;
+        best = sum > best ? sum : best;
+    }
+    return best;
+}
+
+static double elements(const TeStmt *s, const TeExpr *e)
+{
+    uint32_t uses = e ? access_uses(e) : 0;
+    double n = e ? 1 : 0;
+    for (int i = 0; i < s->n_index; i++) {
+        if (uses >> i & 1)
+            n *= (double)extent_of(&s->index[i]);
+    }
+    return n;
+}
+
+/* Order keys: indices of extent 1 first, then falling stride, then as written.  */
+typedef struct {
+    bool varies;
+    int64_t stride, second;
+    int index;
+} AxisKey;
+
+static int compare_keys(const void *px, const void *py)
+{
+    const AxisKey *x = px, *y = py;
+    if (x->varies != y->varies)
+        return x->varies ? 1 : -1;
+    if (x->stride != y->stride)
+        return x->stride < y->stride ? 1 : -1;
+    if (x->second != y->second)
+        return x->second < y->second ? 1 : -1;
+    return x->index < y->index ? -1 : 1;
+}
+
+static void merge_digits(const Bonds *b, FusedAxis *x)
+{
+    x->extent = 1;
+    for (int i = 0; i < x->n; i++) {
+        int64_t extent = b->extent[x->index[i]];
+        x->extent *= extent;
+        AxisDigit *last = x->n_digit > 0 ? &x->digit[x->n_digit - 1] : NULL;
+        if (last && (last->extent == 1 || b->as_one[x->index[i - 1]][x->index[i]])) {
+            last->n++;
+            last->extent *= extent;
+        } else {
+            x->digit[x->n_digit++] = (AxisDigit){ .first = i, .n = 1, .extent = extent };
+        }
+    }
+}
+
+void axes_build(const Te *te, const Groups *g, int stmt, const uint8_t *class, Contraction *c)
+{
+    const TeStmt *s = &te->stmt[stmt];
+    Affine write = deciding_write(te, g, stmt);
+    bool a_larger = elements(s, c->a.expr) >= elements(s, c->b.expr);
+    const TeExpr *large = a_larger ? c->a.expr : c->b.expr, *small = a_larger ? c->b.expr : c->a.expr;
+    AxisKey key[AX_CLASSES][TE_MAX_INDICES];
+    Bonds bonds;
+    find_bonds(&bonds, te, g, stmt);
+    for (int i = 0; i < s->n_index; i++) {
+        FusedAxis *x = &c->axis[class[i]];
+        AxisKey *k = &key[class[i]][x->n++];
+        *k = (AxisKey){ .varies = bonds.extent[i] != 1, .stride = write.coef[i], .index = i };
+        if (class[i] == AX_K) {
+            k->stride = read_stride(te, s, large, i);
+            k->second = read_stride(te, s, small, i);
+        }
+    }
+    for (int k = 0; k < AX_CLASSES; k++) {
+        FusedAxis *x = &c->axis[k];
+        qsort(key[k], (size_t)x->n, sizeof key[k][0], compare_keys);
+        for (int i = 0; i < x->n; i++)
+            x->index[i] = (uint8_t)key[k][i].index;
+        merge_digits(&bonds, x);
+    }
+}

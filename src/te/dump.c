@@ -1,0 +1,122 @@
+#include "te/access.h"
+#include "te/tree.h"
+#include <inttypes.h>
+
+enum { READS_MAX = 64 };
+
+static const char *const class_name[AX_CLASSES] = { "batch", "M", "N", "K" };
+
+static void print_affine(const TeStmt *s, const Affine *f, Buf *out)
+{
+    bool any = false;
+    for (int i = 0; i < s->n_index; i++) {
+        int64_t k = f->coef[i];
+        if (k == 0)
+            continue;
+        const char *sign = k < 0 ? (any ? " - " : "-") : (any ? " + " : "");
+        buf_puts(out, sign);
+        if (k != 1 && k != -1)
+            buf_printf(out, "%" PRId64 "*", k < 0 ? -k : k);
+        buf_puts(out, s->index[i].name);
+        any = true;
+    }
+    if (!any)
+        buf_printf(out, "%" PRId64, f->c);
+    else if (f->c != 0)
+        buf_printf(out, " %c %" PRId64, f->c < 0 ? '-' : '+', f->c < 0 ? -f->c : f->c);
+}
+
+static void print_access(const Te *te, const TeStmt *s, const Access *x, Buf *out)
+{
+    const TeTensor *t = &te->tensor[x->tensor];
+    buf_printf(out, "%s %s", t->name, te_dtype_name(t->dtype));
+    if (!x->affine) {
+        buf_puts(out, ": not affine\n");
+        return;
+    }
+    buf_puts(out, " at ");
+    print_affine(s, &x->offset, out);
+    for (int d = 0; d < t->rank; d++) {
+        if (!x->guard[d])
+            continue;
+        buf_puts(out, ", if 0 <= ");
+        print_affine(s, &x->sub[d], out);
+        buf_printf(out, " < %" PRId64, t->shape[d].value);
+    }
+    buf_putc(out, '\n');
+}
+
+static void print_axis(const TeStmt *s, AxisClass class, const FusedAxis *x, Buf *out)
+{
+    if (x->n == 0)
+        return;
+    buf_printf(out, "  %s %" PRId64 " =", class_name[class], x->extent);
+    for (int d = 0; d < x->n_digit; d++) {
+        buf_puts(out, d ? " | " : " ");
+        for (int i = 0; i < x->digit[d].n; i++)
+            buf_printf(out, "%s%s", i ? "," : "", s->index[x->index[x->digit[d].first + i]].name);
+        buf_printf(out, ":%" PRId64, x->digit[d].extent);
+    }
+    buf_putc(out, '\n');
+}
+
+static void print_operand(const Te *te, const TeStmt *s, const char *name, const Operand *o, Buf *out)
+{
+    if (!o->expr)
+        return;
+    buf_printf(out, "  %s: ", name);
+    te_print_expr(te, s, o->expr, out);
+    buf_printf(out, " (%s%s)\n", te_dtype_name(o->storage), o->read ? "" : ", computed");
+}
+
+static void print_contraction(const Te *te, int stmt, Buf *out)
+{
+    const TeStmt *s = &te->stmt[stmt];
+    Contraction c;
+    const char *why = NULL;
+    bool separates = access_contraction(te, stmt, &c, &why);
+    buf_printf(out, "  contraction in %s%s\n", te_dtype_name(c.acc), c.product ? ", of a product" : "");
+    if (!separates)
+        buf_printf(out, "  one operand only: %s\n", why);
+    for (int k = 0; k < AX_CLASSES; k++)
+        print_axis(s, (AxisClass)k, &c.axis[k], out);
+    print_operand(te, s, "a", &c.a, out);
+    print_operand(te, s, "b", &c.b, out);
+}
+
+static void print_statement(const Te *te, int stmt, Buf *out)
+{
+    const TeStmt *s = &te->stmt[stmt];
+    const TeExpr *reads[READS_MAX];
+    Access x;
+    buf_printf(out, "    %s = ", te->tensor[s->tensor].name);
+    te_print_expr(te, s, s->rhs, out);
+    buf_putc(out, '\n');
+    int n = access_reads(s->rhs, reads, READS_MAX);
+    for (int i = 0; i < n && i < READS_MAX; i++) {
+        access_read(te, s, reads[i], &x);
+        buf_puts(out, "      reads ");
+        print_access(te, s, &x, out);
+    }
+    access_write(te, s, &x);
+    buf_puts(out, "      writes ");
+    print_access(te, s, &x, out);
+}
+
+void access_print(const Te *te, const KernelGroup *groups, int n, Buf *out)
+{
+    for (int k = 0; k < n; k++) {
+        const KernelGroup *g = &groups[k];
+        const TeStmt *s = &te->stmt[g->root];
+        buf_printf(out, "group %d: %s of %s\n", k, s->rhs->kind == TE_REDUCE ? "reduction" : "map",
+                   te->tensor[s->tensor].name);
+        if (s->rhs->kind == TE_REDUCE)
+            print_contraction(te, g->root, out);
+        buf_puts(out, "  root\n");
+        print_statement(te, g->root, out);
+        for (int i = 0; i < g->n_fused; i++) {
+            buf_puts(out, "  then\n");
+            print_statement(te, g->fused[i], out);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+#include "te/groups.h"
+#include "te/tree.h"
+#include <string.h>
+
+enum { READS_MAX = 256 };
+
+/* Does a read's subscripts name left indices of s so that s runs with the root the way the read
+ * tensor's own statement does?  Fills or compares perm (0xff: still open).  */
+static bool own_point(const Te *te, const Groups *g, const TeStmt *s, const TeExpr *read,
+                      uint8_t *perm)
+{
+    const uint8_t *made = g->perm[g->maker[read->v.ref]];
+    const TeTensor *t = &te->tensor[read->v.ref];
+    if (read->other || t->rank != s->n_left)
+        return false;
+    for (int d = 0; d < t->rank; d++) {
+        const TeExpr *sub = read->args[d];
+        if (sub->kind != TE_INDEX || sub->v.ref >= s->n_left)
+            return false;
+        int j = sub->v.ref;
+        if (!te_extent_same(&s->index[j].hi, &t->shape[d]))
+            return false;
+        if (perm[j] != 0xff && perm[j] != made[d])
+            return false;
+        perm[j] = made[d];
+    }
+    return true;
+}
+
+/* perm is complete and names every index of the root once.  */
+static bool is_permutation(const uint8_t *perm, int n)
+{
+    uint32_t seen = 0;
+    for (int j = 0; j < n; j++) {
+        if (perm[j] >= n)
+            return false;
+        seen |= 1u << perm[j];
+    }
+    return seen == (1u << n) - 1;
+}
+
+/* Can map s join group k: does it read everything that k makes at its own point?  */
+static bool joins(const Te *te, const Groups *g, const TeStmt *s, int k, const TeExpr *const *reads,
+                  int n, uint8_t *perm)
+{
+    if (s->n_left != te->stmt[g->root[k]].n_left)
+        return false;
+    memset(perm, 0xff, TE_MAX_RANK);
+    for (int i = 0; i < n; i++) {
+        int maker = g->maker[reads[i]->v.ref];
+        if (maker >= 0 && g->home[maker] == k && !own_point(te, g, s, reads[i], perm))
+            return false;
+    }
+    return is_permutation(perm, s->n_left);
+}
+
+static void new_group(Groups *g, int stmt)
+{
+    for (int j = 0; j < TE_MAX_RANK; j++)
+        g->perm[stmt][j] = (uint8_t)j;
+    g->root[g->n] = stmt;
+    g->home[stmt] = g->n++;
+}
+
+/* A map follows the last group it depends on: the others are complete by then.  */
+static void place(const Te *te, Groups *g, int stmt)
+{
+    const TeStmt *s = &te->stmt[stmt];
+    const TeExpr *reads[READS_MAX];
+    uint8_t perm[TE_MAX_RANK];
+    int n = access_reads(s->rhs, reads, READS_MAX), last = -1;
+    bool alone = s->rhs->kind == TE_REDUCE || n > READS_MAX;
+    for (int i = 0; i < n && i < READS_MAX; i++) {
+        int maker = g->maker[reads[i]->v.ref];
+        if (maker >= 0 && g->home[maker] > last)
+            last = g->home[maker];
+    }
+    if (!alone && last >= 0 && joins(te, g, s, last, reads, n, perm)) {
+        memcpy(g->perm[stmt], perm, sizeof perm);
+        g->home[stmt] = last;
+    } else {
+        new_group(g, stmt);
+    }
+    g->maker[s->tensor] = stmt;
+}
+
+void groups_find(const Te *te, Groups *g)
+{
+    g->n = 0;
+    for (int t = 0; t < te->n_tensor; t++)
+        g->maker[t] = -1;
+    for (int i = 0; i < te->n_stmt; i++)
+        place(te, g, i);
+}
+
+static bool reads_tensor(const TeExpr *e, int t)
+{
+    if (e->kind == TE_READ && e->v.ref == t)
+        return true;
+    for (int i = 0; i < e->n_args; i++) {
+        if (reads_tensor(e->args[i], t))
+            return true;
+    }
+    return e->other && reads_tensor(e->other, t);
+}
+
+bool groups_materialized(const Te *te, const Groups *g, int t)
+{
+    if (te->tensor[t].role != TE_TEMP)
+        return true;
+    for (int i = 0; i < te->n_stmt; i++) {
+        if (g->home[i] != g->home[g->maker[t]] && reads_tensor(te->stmt[i].rhs, t))
+            return true;
+    }
+    return false;
+}
+
+int access_groups(Arena *a, const Te *te, KernelGroup **out)
+{
+    Groups g;
+    groups_find(te, &g);
+    KernelGroup *group = ARENA_ARRAY(a, KernelGroup, g.n);
+    for (int i = 0; i < te->n_stmt; i++) {
+        KernelGroup *k = &group[g.home[i]];
+        if (g.root[g.home[i]] == i) {
+            k->root = i;
+        } else {
+            memcpy(k->perm[k->n_fused], g.perm[i], sizeof g.perm[i]);
+            k->fused[k->n_fused++] = i;
+        }
+    }
+    *out = group;
+    return g.n;
+}
+
+bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t)
+{
+    Groups g = { .n = n };
+    for (int k = 0; k < n; k++) {
+        g.home[groups[k].root] = k;
+        g.maker[te->stmt[groups[k].root].tensor] = groups[k].root;
+        for (int i = 0; i < groups[k].n_fused; i++) {
+            g.home[groups[k].fused[i]] = k;
+            g.maker[te->stmt[groups[k].fused[i]].tensor] = groups[k].fused[i];
+        }
+    }
+    return groups_materialized(te, &g, t);
+}

@@ -1,0 +1,29 @@
+/* Which statements share a kernel, and the axes of a contraction seen with its whole group.
+ * Inside te; access.h is the public view.  */
+#ifndef ROLLER_TE_GROUPS_H
+#define ROLLER_TE_GROUPS_H
+#include "te/access.h"
+
+enum { GROUP_MAX_TENSORS = TE_MAX_ARGS + TE_MAX_STMTS };
+
+/* Group k has the root statement root[k]; a map in group home[i] = k runs with the root's spatial
+ * index perm[i][j] as its left index j.  */
+typedef struct {
+    int n;
+    int root[TE_MAX_STMTS];
+    int home[TE_MAX_STMTS];                /* statement -> group */
+    int maker[GROUP_MAX_TENSORS];          /* tensor -> statement, -1 for inputs */
+    uint8_t perm[TE_MAX_STMTS][TE_MAX_RANK];
+} Groups;
+
+/* Works with run-time sizes too.  */
+void groups_find(const Te *te, Groups *out);
+/* Is tensor t read outside the group that makes it?  Outputs and inputs always exist in memory.  */
+bool groups_materialized(const Te *te, const Groups *g, int t);
+
+/* The root's spatial index that runs fastest in what the group of `stmt` writes; -1 if every extent
+ * is 1 or there is none.  */
+int axes_fastest(const Te *te, const Groups *g, int stmt);
+/* Fills c->axis: the indices by class, ordered and merged into digits.  c has its operands.  */
+void axes_build(const Te *te, const Groups *g, int stmt, const uint8_t *class, Contraction *c);
+#endif

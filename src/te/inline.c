@@ -1,0 +1,207 @@
+#include "te/groups.h"
+#include "te/normalize.h"
+#include "te/tree.h"
+
+/* Limits of repetition: of the size of a substituted body, of the number of places it goes to, and
+ * of the tree it makes (a fraction of what te_check allows).  */
+enum { BODY_NODES = 64, PLACES = 4, DEPTH = TE_MAX_DEPTH - 8, NODES = TE_MAX_NODES / 4 };
+
+static double iterations(const TeStmt *s)
+{
+    double n = 1;
+    for (int i = 0; i < s->n_index; i++)
+        n *= (double)s->index[i].hi.value;
+    return n;
+}
+
+static int reads_of(const TeExpr *e, int t)
+{
+    int n = e->kind == TE_READ && e->v.ref == t;
+    for (int i = 0; i < e->n_args; i++)
+        n += reads_of(e->args[i], t);
+    return n + (e->other ? reads_of(e->other, t) : 0);
+}
+
+static bool is_any_read(const TeExpr *e)
+{
+    return e->kind == TE_READ && !e->other;
+}
+
+/* Few operations that cost no more than the load they replace.  */
+static bool is_trivial(const TeExpr *e, int *budget, int *loads)
+{
+    switch (e->kind) {
+    case TE_DIV:
+    case TE_MOD:
+    case TE_SELECT:
+        return false;
+    case TE_CALL:
+        if (e->v.fn != TE_FN_ABS && e->v.fn != TE_FN_MAX && e->v.fn != TE_FN_MIN)
+            return false;
+        break;
+    case TE_READ:
+        return ++*loads <= 1;
+    default:
+        break;
+    }
+    *budget -= e->n_args > 0;
+    for (int i = 0; i < e->n_args && *budget >= 0; i++) {
+        if (!is_trivial(e->args[i], budget, loads))
+            return false;
+    }
+    return *budget >= 0;
+}
+
+static bool uses_approximable(const TeExpr *e)
+{
+    if (e->kind == TE_DIV || e->kind == TE_CALL)
+        return true;
+    for (int i = 0; i < e->n_args; i++) {
+        if (uses_approximable(e->args[i]))
+            return true;
+    }
+    return e->other && uses_approximable(e->other);
+}
+
+/* Every read of t below e may be replaced: no condition of its own, inside wherever it stands, and
+ * no more permissive arithmetic around it than where t was computed.  */
+static bool replaceable(const Norm *n, const TeStmt *made, const TeStmt *s, const TeExpr *e)
+{
+    if (e->kind == TE_READ && e->v.ref == made->tensor) {
+        if (e->other || e->checked || !normalize_inside(n->te, s, e))
+            return false;
+        for (int d = 0; d < e->n_args; d++) {
+            if (reads_of(e->args[d], made->tensor) > 0)
+                return false;
+        }
+    }
+    for (int i = 0; i < e->n_args; i++) {
+        if (!replaceable(n, made, s, e->args[i]))
+            return false;
+    }
+    return !e->other || replaceable(n, made, s, e->other);
+}
+
+static bool rules_agree(const TeStmt *made, const TeStmt *s)
+{
+    if (s->fast && !made->fast && uses_approximable(made->rhs))
+        return false;
+    if ((s->tf32 || s->fp32x3) && !is_any_read(made->rhs))
+        return false;
+    return te_expr_depth(made->rhs) + te_expr_depth(s->rhs) <= DEPTH;
+}
+
+/* The policy.  A temporary that stays in registers behind a reduction is free; one that is only
+ * stored to be read again as often as it was written costs more than computing it twice.  */
+static bool worth_it(const Norm *n, const Groups *g, int made)
+{
+    const Te *te = n->te;
+    const TeStmt *m = &te->stmt[made];
+    if (g->root[g->home[made]] != made && te->stmt[g->root[g->home[made]]].rhs->kind == TE_REDUCE)
+        return false;
+    int budget = 3, loads = 0, places = 0;
+    bool trivial = is_trivial(m->rhs, &budget, &loads), outside = false, repeats = false;
+    for (int i = made + 1; i < te->n_stmt; i++) {
+        int reads = reads_of(te->stmt[i].rhs, m->tensor);
+        places += reads;
+        outside = outside || (reads > 0 && g->home[i] != g->home[made]);
+        repeats = repeats || (reads > 0 && iterations(&te->stmt[i]) > iterations(m));
+    }
+    if (!outside)
+        return places == 1;
+    return trivial ? places <= 4 * PLACES : !repeats && places <= PLACES;
+}
+
+static bool can_inline(const Norm *n, const Groups *g, int made)
+{
+    const Te *te = n->te;
+    const TeStmt *m = &te->stmt[made];
+    int nodes = te_expr_nodes(m->rhs), total = 0;
+    if (te->tensor[m->tensor].role != TE_TEMP || m->rhs->kind == TE_REDUCE || nodes > BODY_NODES)
+        return false;
+    for (int i = 0; i < te->n_stmt; i++) {
+        const TeStmt *s = &te->stmt[i];
+        int reads = reads_of(s->rhs, m->tensor);
+        total += te_expr_nodes(s->rhs) + reads * nodes;
+        if (reads > 0 && (!rules_agree(m, s) || !replaceable(n, m, s, s->rhs)))
+            return false;
+    }
+    return total <= NODES && worth_it(n, g, made);
+}
+
+/* The body with the subscripts of a read in place of the left indices.  */
+static TeExpr *instance(Arena *a, const TeExpr *body, TeExpr *const *subscript)
+{
+    if (body->kind == TE_INDEX)
+        return te_expr_copy(a, subscript[body->v.ref]);
+    TeExpr *e = ARENA_NEW(a, TeExpr);
+    *e = *body;
+    e->args = ARENA_ARRAY(a, TeExpr *, body->n_args);
+    for (int i = 0; i < body->n_args; i++)
+        e->args[i] = instance(a, body->args[i], subscript);
+    e->other = body->other ? instance(a, body->other, subscript) : NULL;
+    return e;
+}
+
+/* Would the expression keep its type wherever it is written?  Literals take their neighbours'.  */
+static bool has_own_type(const TeExpr *e)
+{
+    switch (e->kind) {
+    case TE_INT:
+    case TE_REAL:
+        return false;
+    case TE_SELECT:
+        return has_own_type(e->args[1]) || has_own_type(e->args[2]);
+    case TE_NEG:
+    case TE_ADD:
+    case TE_SUB:
+    case TE_MUL:
+    case TE_DIV:
+    case TE_MOD:
+    case TE_CALL:
+        for (int i = 0; i < e->n_args; i++) {
+            if (has_own_type(e->args[i]))
+                return true;
+        }
+        return false;
+    default:
+        return true;
+    }
+}
+
+static void substitute(Norm *n, const TeStmt *m, TeExpr **slot)
+{
+    TeExpr *e = *slot;
+    for (int i = 0; i < e->n_args; i++)
+        substitute(n, m, &e->args[i]);
+    if (e->other)
+        substitute(n, m, &e->other);
+    if (e->kind != TE_READ || e->v.ref != m->tensor)
+        return;
+    TeDtype stored = n->te->tensor[m->tensor].dtype;
+    TeExpr *body = instance(n->a, m->rhs, e->args);
+    if (stored != body->type || !has_own_type(body)) {
+        TeExpr *cast = te_expr_node(n->a, TE_CAST, te_dtype_compute(stored), 1, e->pos);
+        cast->store = stored;
+        cast->args[0] = body;
+        body = cast;
+    }
+    *slot = body;
+}
+
+void normalize_inline(Norm *n)
+{
+    Groups g;
+    for (int made = 0; made < n->te->n_stmt; made++) {
+        groups_find(n->te, &g);
+        if (!can_inline(n, &g, made))
+            continue;
+        const TeStmt *m = &n->te->stmt[made];
+        for (int i = made + 1; i < n->te->n_stmt; i++) {
+            if (reads_of(n->te->stmt[i].rhs, m->tensor) == 0)
+                continue;
+            substitute(n, m, &n->te->stmt[i].rhs);
+            n->changed[i] = true;
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/* Inside te_normalize: the op being rewritten and its two passes.  */
+#ifndef ROLLER_TE_NORMALIZE_H
+#define ROLLER_TE_NORMALIZE_H
+#include "te/te.h"
+
+typedef struct {
+    Arena *a;
+    Diag *d;
+    Te *te;                                /* owned copy; room for every table's limit */
+    int origin[TE_MAX_STMTS];              /* statement -> the statement of the source it came from */
+    bool changed[TE_MAX_STMTS];            /* its right side is no longer the written one */
+} Norm;
+
+/* May the read be moved out of every condition around it?  True if no subscript can leave.  */
+bool normalize_inside(const Te *te, const TeStmt *s, const TeExpr *read);
+/* Substitutes element-wise temporaries that are cheaper to repeat than to store.  */
+void normalize_inline(Norm *n);
+#endif

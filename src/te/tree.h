@@ -1,0 +1,24 @@
+/* Expression trees: copies, comparison, substitution, measures.
+ *
+ * Used by the passes that rewrite statements (te_normalize) or look for equal parts (access).
+ * Trees are trees: no node has two parents, so a pass may rewrite its own copy in place.  */
+#ifndef ROLLER_TE_TREE_H
+#define ROLLER_TE_TREE_H
+#include "te/te.h"
+
+TeExpr *te_expr_copy(Arena *a, const TeExpr *e);
+/* Same structure, types and literals; places in the text do not count.  */
+bool te_expr_same(const TeExpr *x, const TeExpr *y);
+int te_expr_nodes(const TeExpr *e);
+int te_expr_depth(const TeExpr *e);
+/* Is the same extent for every value of the run-time sizes, as far as its text tells.  */
+bool te_extent_same(const TeExtent *x, const TeExtent *y);
+/* The type in which both sides of a comparison or an operation meet.  */
+TeDtype te_meet(TeDtype x, TeDtype y);
+
+/* New nodes, at place `pos`.  */
+TeExpr *te_expr_node(Arena *a, TeKind kind, TeDtype type, int n_args, uint32_t pos);
+TeExpr *te_expr_int(Arena *a, int64_t v, TeDtype type, uint32_t pos);
+TeExpr *te_expr_zero(Arena *a, TeDtype type, uint32_t pos);        /* 0, 0.0 or false */
+TeExpr *te_expr_index(Arena *a, int index, uint32_t pos);
+#endif
