@@ -20,6 +20,7 @@
  * ABI: options and reports begin with struct_size; zero means default; new fields go to the end.  */
 #ifndef ROLLER_H
 #define ROLLER_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -226,7 +227,7 @@ typedef struct {
     uint64_t seed;            /* 0: 1 */
     double budget_s;          /* for sampled checking (60) */
     int counters;             /* fill `counters` */
-    const int *stop;          /* polled; may be NULL */
+    const bool *stop;         /* polled; may be NULL */
 } RollerCheckOptions;
 typedef struct {
     size_t struct_size;
@@ -238,8 +239,9 @@ typedef struct {
     const char *counters;     /* counted beside predicted, or "" */
 } RollerCheckReport;
 /* Runs the compiled PTX in the simulator on integer and on real data and compares with the
- * reference evaluator.  ROLLER_CHECK if it is wrong.  Texts live in the kernel.  */
-ROLLER_API RollerStatus roller_check(RollerCtx *ctx, RollerKernel *k, const RollerCheckOptions *o,
+ * reference evaluator.  ROLLER_CHECK if it is wrong.  Texts live until the context's next call.  */
+ROLLER_API RollerStatus roller_check(RollerCtx *ctx, const RollerKernel *k,
+                                     const RollerCheckOptions *o,
                                      RollerCheckReport *report);
 /* Runs the whole kernel in the simulator on tensors in host memory.  One entry per declared input
  * (scalars are 0-dim) and output.  */

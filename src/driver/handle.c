@@ -125,7 +125,7 @@ RollerStatus roller_ctx_create(const RollerCtxOptions *options, RollerCtx **out)
     *out = NULL;
     RollerCtxOptions o;
     api_options(&o, sizeof o, options);
-    ArenaSource source = {o.alloc, o.free, o.alloc_user};
+    ArenaSource source = {.alloc = o.alloc, .free = o.free, .user = o.alloc_user};
     const ArenaSource *used = o.alloc && o.free ? &source : NULL;
     RollerCtx *ctx = used ? source.alloc(sizeof *ctx, source.user) : malloc(sizeof *ctx);
     if (!ctx) return ROLLER_NOMEM;

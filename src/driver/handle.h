@@ -70,7 +70,6 @@ struct RollerKernel {
     RollerPlan plan;          /* the one it was built from */
     Build build;
     const char *json;
-    Arena *check;             /* texts of the last check; owned by `h` */
 };
 
 /* Runs body(user) as one API call: diagnostics are reset, failed allocations in the context's or

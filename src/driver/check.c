@@ -1,0 +1,337 @@
+#include "driver/check.h"
+#include "driver/compare.h"
+#include "driver/sample.h"
+#include <string.h>
+
+/* Multiply-adds (or body evaluations) simulated whole, and the sample's share at the default budget.  */
+static const double whole_work = 4e7, sample_work = 1.4e8;
+enum { MAX_SAMPLED_BLOCKS = 24, SAMPLED_POINTS = 1024, SIZE_SETS = 3 };
+
+typedef struct {
+    Arena *a;
+    Diag *d;
+    const PlanSet *set;
+    const WholePlan *plan;
+    const Build *build;
+    const CheckOptions *o;
+    CheckResult *out;
+    const Te *te;             /* static */
+    const Te *normal;
+    const int64_t *size;
+    TeFill fill;
+    Reference ref;
+    Run run;
+    CompareResult sum;
+    int failed_tensor;        /* of `normal` or `te`; -1: none */
+} Check;
+
+static uint64_t seed_of(const Check *c) { return c->o->seed ? c->o->seed : 1; }
+
+static TeData new_data(Check *c, const Te *te, int tensor) {
+    size_t bytes = te_tensor_bytes(&te->tensor[tensor]);
+    TeData t = {arena_alloc(c->a, bytes + 16), bytes};
+    te_fill(te, tensor, c->fill, seed_of(c), t);
+    return t;
+}
+
+static Status start_run(Check *c, const TeData **data) {
+    TeData *in = ARENA_ARRAY(c->a, TeData, c->te->n_in + 1);
+    for (int i = 0; i < c->te->n_in; i++) in[i] = new_data(c, c->te, i);
+    *data = in;
+    Status s = run_create(c->a, c->d, c->set->dev, c->te, c->normal, c->build, in, c->size,
+                          &c->run);
+    c->run.options = (SimOptions){.seed = seed_of(c), .threads = c->o->threads,
+                                  .stop = c->o->stop};
+    return s;
+}
+
+static void compare_text(Check *c, const Te *te, int tensor, const CompareResult *r) {
+    if (!r->wrong || c->failed_tensor >= 0) return;
+    c->failed_tensor = tensor;
+    const TeTensor *t = &te->tensor[tensor];
+    Buf b = buf_new(c->a);
+    buf_printf(&b, "%s[", t->name);
+    for (int i = 0; i < t->rank; i++)
+        buf_printf(&b, "%s%lld", i ? "," : "", (long long)r->worst[i]);
+    bool real = te_dtype_class(t->dtype) == TE_CLASS_REAL;
+    buf_puts(&b, "] is ");
+    if (real) buf_real(&b, r->got.v);
+    else buf_printf(&b, "%lld", (long long)r->got.i);
+    buf_puts(&b, ", expected ");
+    if (real) buf_real(&b, r->want.v);
+    else buf_printf(&b, "%lld", (long long)r->want.i);
+    if (real && !c->ref.exact) {
+        buf_puts(&b, " with bound ");
+        buf_real(&b, r->want.bound);
+    }
+    buf_printf(&b, " (%s data; %lld of %lld compared elements are wrong)",
+               c->fill == TE_FILL_INTEGERS ? "integer" : "real", (long long)r->wrong,
+               (long long)r->compared);
+    c->out->text = buf_str(&b);
+}
+
+static void tally(Check *c, const Te *te, int tensor, const CompareResult *r) {
+    compare_text(c, te, tensor, r);
+    c->sum.compared += r->compared;
+    c->sum.undecided += r->undecided;
+    c->sum.wrong += r->wrong;
+}
+
+/* ---- small problems: the whole program against the op as written ---- */
+static Status check_whole(Check *c) {
+    for (int i = 0; i < c->build->program.n_kernel; i++) {
+        Status s = run_launch(&c->run, c->a, c->d, i, NULL, 0);
+        if (s || c->run.report.faults) return s;
+    }
+    for (int t = c->te->n_in; t < c->te->n_in + c->te->n_out; t++) {
+        size_t bytes = te_tensor_bytes(&c->te->tensor[t]);
+        if (!bytes) continue;
+        CompareResult r = {0};
+        const void *stored = sim_host(c->run.gpu, c->run.at[t], bytes);
+        Status s = compare_all(c->a, c->d, &c->ref, t, stored, c->o->threads, &r);
+        if (s) return s;
+        tally(c, c->te, t, &r);
+    }
+    return ST_OK;
+}
+
+/* ---- big problems: each kernel group by itself, on sampled blocks ---- */
+static bool reads_tensor(const TeExpr *e, int tensor) {
+    const TeExpr *read[64];
+    int n = access_reads(e, read, 64);
+    for (int i = 0; i < n && i < 64; i++)
+        if (read[i]->v.ref == tensor) return true;
+    return n > 64;
+}
+
+/* Fills the temporaries that earlier groups would have made.  */
+static Status give_temporaries(Check *c, int g, TeData *temp) {
+    const Te *te = c->normal;
+    const KernelGroup *group = &c->set->group[g];
+    for (int t = te->n_in + te->n_out; t < te->n_tensor; t++) {
+        if (c->build->program.temp_offset[t] < 0) continue;
+        bool read = reads_tensor(te->stmt[group->root].rhs, t), made = te->stmt[group->root].tensor == t;
+        for (int i = 0; i < group->n_fused; i++) {
+            read |= reads_tensor(te->stmt[group->fused[i]].rhs, t);
+            made |= te->stmt[group->fused[i]].tensor == t;
+        }
+        if (!read || made) continue;
+        temp[t] = new_data(c, te, t);
+        Status s = sim_write(c->run.gpu, c->d, run_address(&c->run, t), temp[t].data,
+                             temp[t].bytes);
+        if (s) return s;
+    }
+    return ST_OK;
+}
+
+/* Grid-x blocks of a split reduction's adding kernel that cover the points.  */
+static int covering(Arena *a, const Problem *p, const BlockPoint *at, int n, int64_t span,
+                    int64_t **out) {
+    int64_t *id = ARENA_ARRAY(a, int64_t, n + 1);
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        int64_t x = sample_flat(p, &at[i]) / span;
+        bool seen = false;
+        for (int k = count - 1; k >= 0 && !seen; k--) seen = id[k] == x;
+        if (!seen) id[count++] = x;
+    }
+    *out = id;
+    return count;
+}
+
+static Status launch_sampled(Check *c, int g, const int64_t *x, int n, const BlockPoint *at,
+                             int n_at) {
+    const Problem *p = &c->set->plans[g].problem;
+    const RProg *r = &c->plan->rplan.prog[g];
+    bool first = true;
+    for (int i = 0; i < c->build->program.n_kernel; i++) {
+        const KernelLaunch *k = &c->build->program.kernel[i];
+        if (k->group != g) continue;
+        int64_t *blocks;
+        int64_t count;
+        if (first) {
+            count = (int64_t)n * r->split;
+            blocks = ARENA_ARRAY(c->a, int64_t, count + 1);
+            for (int64_t s = 0; s < count; s++)
+                blocks[s] = x[s % n] + k->grid[0] * (s / n);
+        } else {
+            count = covering(c->a, p, at, n_at, k->span, &blocks);
+        }
+        first = false;
+        Status s = run_launch(&c->run, c->a, c->d, i, blocks, count);
+        if (s || c->run.report.faults) return s;
+    }
+    return ST_OK;
+}
+
+/* Position of tensor element that statement `s` writes at the root's indices.  */
+static void place(const TeStmt *s, const uint8_t *perm, const int64_t *index, int64_t *at) {
+    for (int j = 0; j < s->n_left; j++) at[j] = index[perm ? perm[j] : j];
+}
+
+static Status compare_statement(Check *c, int g, int fused, const BlockPoint *at, int n) {
+    const KernelGroup *group = &c->set->group[g];
+    const Te *te = c->normal;
+    const TeStmt *s = &te->stmt[fused < 0 ? group->root : group->fused[fused]];
+    bool in_memory = te->tensor[s->tensor].role == TE_OUTPUT ||
+                     c->build->program.temp_offset[s->tensor] >= 0;
+    size_t bytes = te_tensor_bytes(&te->tensor[s->tensor]);
+    if (!in_memory || !bytes) return ST_OK;
+    CompareRow *row = ARENA_ARRAY(c->a, CompareRow, n);
+    for (int i = 0; i < n; i++) {
+        int64_t index[TE_MAX_INDICES] = {0};
+        sample_indices(&c->set->plans[g].problem, &at[i], index);
+        place(s, fused < 0 ? NULL : group->perm[fused], index, row[i].at);
+        row[i].count = 1;
+    }
+    CompareResult r = {0};
+    const void *stored = sim_host(c->run.gpu, run_address(&c->run, s->tensor), bytes);
+    Status st = compare_rows(c->a, c->d, &c->ref, s->tensor, stored, row, n, c->o->threads, &r);
+    if (!st) tally(c, te, s->tensor, &r);
+    return st;
+}
+
+/* Work of one block, in body evaluations.  */
+static double block_work(const Problem *p, const RProg *r, int64_t span) {
+    double k = (double)p->extent[AX_K];
+    if (r->skeleton == SK_STREAM) return (double)span * k;
+    return (double)r->block.extent[AX_B] * r->block.extent[AX_M] * r->block.extent[AX_N] * k;
+}
+
+static Status check_group(Check *c, int g, const TeData *in) {
+    const Problem *p = &c->set->plans[g].problem;
+    const RProg *r = &c->plan->rplan.prog[g];
+    int64_t span = 0;
+    for (int i = c->build->program.n_kernel - 1; i >= 0; i--)
+        if (c->build->program.kernel[i].group == g) span = c->build->program.kernel[i].span;
+    TeData *temp = ARENA_ARRAY(c->a, TeData, c->normal->n_tensor);
+    Status s = give_temporaries(c, g, temp);
+    if (s) return s;
+    c->ref = (Reference){.te = c->normal, .data = in, .temp = temp, .exact = c->ref.exact};
+    double budget = c->o->budget_s > 0 ? c->o->budget_s / 60 : 1;
+    double fit = sample_work * budget / c->set->n_group / (block_work(p, r, span) + 1);
+    int want = fit < 2 ? 2 : fit > MAX_SAMPLED_BLOCKS ? MAX_SAMPLED_BLOCKS : (int)fit;
+    int64_t *x;
+    int n = sample_blocks(c->a, p, r, span, want, seed_of(c), &x);
+    Rng rng = {seed_of(c) + (uint64_t)g};
+    BlockPoint *at = NULL;
+    int n_at = 0;
+    for (int i = 0; i < n; i++) {
+        BlockRange range;
+        sample_range(p, r, span, x[i], &range);
+        BlockPoint *more;
+        int m = sample_points(c->a, &range, SAMPLED_POINTS, &rng, &more);
+        BlockPoint *all = ARENA_ARRAY(c->a, BlockPoint, n_at + m + 1);
+        if (n_at) memcpy(all, at, (size_t)n_at * sizeof *at);
+        memcpy(all + n_at, more, (size_t)m * sizeof *more);
+        at = all;
+        n_at += m;
+    }
+    s = launch_sampled(c, g, x, n, at, n_at);
+    if (s || c->run.report.faults) return s;
+    for (int i = -1; i < p->group->n_fused && !s; i++)
+        s = compare_statement(c, g, i, at, n_at);
+    return s;
+}
+
+static double program_work(const Check *c) {
+    double work = 0;
+    for (int g = 0; g < c->set->n_group; g++) {
+        const Problem *p = &c->set->plans[g].problem;
+        double n = 1;
+        for (int i = 0; i < AX_CLASSES; i++) n *= (double)p->extent[i];
+        work += n;
+    }
+    return work;
+}
+
+/* One data set at one set of sizes.  */
+static Status check_data(Check *c, TeFill fill) {
+    c->fill = fill;
+    c->ref.exact = fill == TE_FILL_INTEGERS && te_exact(c->te);
+    const TeData *in;
+    Status s = start_run(c, &in);
+    if (s) return s;
+    c->ref = (Reference){.te = c->te, .data = in, .exact = c->ref.exact};
+    c->out->exact |= c->ref.exact;
+    if (program_work(c) <= whole_work) {
+        s = check_whole(c);
+    } else {
+        for (int g = 0; g < c->set->n_group && !s && !c->run.report.faults; g++)
+            s = check_group(c, g, in);
+    }
+    for (int t = c->te->n_in; t < c->te->n_in + c->te->n_out; t++)
+        c->out->outputs += te_tensor_count(&c->te->tensor[t]);
+    if (!s && c->run.report.faults) {
+        Buf b = buf_new(c->a);
+        sim_fault_text(&c->run.report.fault[0], &b);
+        c->out->text = buf_str(&b);
+    }
+    return s;
+}
+
+/* Values of the run-time sizes: smallest, largest, and a ragged one between.  */
+static int64_t *size_set(Arena *a, const Te *te, int which) {
+    int64_t *value = ARENA_ARRAY(a, int64_t, te->n_size + 1);
+    for (int i = 0; i < te->n_size; i++) {
+        const TeExtent *e = &te->size[i].extent;
+        int64_t q = e->multiple > 1 ? e->multiple : 1, lo = (e->min + q - 1) / q * q;
+        int64_t steps = (e->value - lo) / q;
+        value[i] = te->size[i].kind != TE_SIZE_RUNTIME ? e->value
+                   : which == 0                        ? lo + steps / 2 * q
+                   : which == 1                        ? lo
+                                                       : lo + steps * q;
+    }
+    return value;
+}
+
+static Status check_sizes(Check *c, int which) {
+    c->size = size_set(c->a, c->set->te, which);
+    Status s = te_specialize(c->a, c->d, c->set->te, c->size, &c->te);
+    if (!s) s = te_specialize(c->a, c->d, c->set->normal, c->size, &c->normal);
+    for (int k = 0; k < 2 && !s; k++) {
+        ArenaMark m = arena_mark(c->a);
+        const char *before = c->out->text;
+        s = check_data(c, k ? TE_FILL_REALS : TE_FILL_INTEGERS);
+        if (c->out->counters == NULL && c->o->counters)
+            c->out->counters = check_counters(c->set, c->plan, &c->run, c->d->arena);
+        if (c->out->text != before) c->out->text = arena_strdup(c->d->arena, c->out->text);
+        arena_reset(c->a, m);
+        if (c->out->text) break;
+        c->out->data_sets = k + 1;
+    }
+    return s;
+}
+
+static void summary(Check *c) {
+    CheckResult *r = c->out;
+    Buf b = buf_new(c->d->arena);
+    buf_printf(&b, "check: %s (%s data, ", r->ok ? "ok" : "FAILED",
+               !r->exact ? "real" : r->data_sets > 1 || r->ok ? "integer and real" : "integer");
+    if (r->size_sets > 1) buf_printf(&b, "%d size sets, ", r->size_sets);
+    buf_printf(&b, "%lld of %lld outputs", (long long)r->compared, (long long)r->outputs);
+    if (r->undecided) buf_printf(&b, ", %lld undecided", (long long)r->undecided);
+    buf_puts(&b, ", simulator)");
+    if (r->text) buf_printf(&b, "\n%s", r->text);
+    r->text = buf_str(&b);
+}
+
+Status check_kernel(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
+                    const Build *build, const CheckOptions *o, CheckResult *out) {
+    *out = (CheckResult){0};
+    Check c = {.a = a, .d = d, .set = set, .plan = plan, .build = build, .o = o, .out = out,
+               .failed_tensor = -1};
+    int sets = set->te->runtime ? SIZE_SETS : 1;
+    for (int i = 0; i < sets && !out->text; i++) {
+        Status s = check_sizes(&c, i);
+        if (s) return s;
+        out->size_sets = i + 1;
+    }
+    out->compared = c.sum.compared;
+    out->undecided = c.sum.undecided;
+    out->ok = !out->text;
+    const char *what = out->text;
+    summary(&c);
+    if (!out->counters) out->counters = "";
+    return out->ok ? ST_OK : diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE, "%s", what);
+}

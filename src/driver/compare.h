@@ -1,0 +1,34 @@
+/* Compare: stored elements against the reference evaluator, on several threads.  */
+#ifndef ROLLER_DRIVER_COMPARE_H
+#define ROLLER_DRIVER_COMPARE_H
+#include "driver/run.h"
+
+/* What the reference evaluates: an op, its inputs, and values for temporaries that are given.  */
+typedef struct {
+    const Te *te;
+    const TeData *data;       /* inputs */
+    const TeData *temp;       /* per tensor of te; data NULL: computed.  NULL: none is given */
+    bool exact;
+} Reference;
+
+/* A run of elements along a tensor's last dimension.  */
+typedef struct {
+    int64_t at[TE_MAX_RANK];
+    int64_t count;
+} CompareRow;
+
+typedef struct {
+    int64_t compared, undecided, wrong;
+    bool has_worst;
+    double excess;            /* of the worst element: |got - want| / (bound + ulp); inf for unlike kinds */
+    int64_t worst[TE_MAX_RANK];
+    TeValue got, want;
+} CompareResult;
+
+/* Compares `n` rows of tensor `t` whose element 0 lies at `stored`.  Adds to *out.  */
+Status compare_rows(Arena *a, Diag *d, const Reference *ref, int tensor, const void *stored,
+                    const CompareRow *row, int64_t n, int threads, CompareResult *out);
+/* Every element of the tensor.  */
+Status compare_all(Arena *a, Diag *d, const Reference *ref, int tensor, const void *stored,
+                   int threads, CompareResult *out);
+#endif

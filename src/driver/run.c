@@ -1,0 +1,117 @@
+#include "driver/run.h"
+#include <string.h>
+
+static Status put_inputs(Run *r, Diag *d) {
+    for (int i = 0; i < r->te->n_in + r->te->n_out; i++) {
+        const TeTensor *t = &r->te->tensor[i];
+        if (t->role == TE_VALUE) continue;
+        size_t bytes = te_tensor_bytes(t);
+        Status s = sim_malloc(r->gpu, d, bytes ? bytes : 1, &r->at[i]);
+        if (!s && t->role == TE_INPUT && bytes)
+            s = sim_write(r->gpu, d, r->at[i], r->data[i].data, bytes);
+        if (s) return s;
+    }
+    size_t workspace = (size_t)r->build->program.workspace_bytes;
+    return workspace ? sim_malloc(r->gpu, d, workspace, &r->workspace) : ST_OK;
+}
+
+static Status fits_memory(Diag *d, const Te *te, const KernelProgram *p) {
+    double bytes = (double)p->workspace_bytes;
+    for (int i = 0; i < te->n_in + te->n_out; i++)
+        bytes += (double)te_tensor_bytes(&te->tensor[i]);
+    double limit = (double)RUN_MEMORY_LIMIT_GIB * (1 << 30);
+    if (bytes <= limit) return ST_OK;
+    Status s = diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE,
+                          "the tensors take %.1f GiB; the simulator runs up to %d GiB",
+                          bytes / (1 << 30), RUN_MEMORY_LIMIT_GIB);
+    diag_hint(d, "check a smaller instance: set sizes with -D");
+    return s;
+}
+
+Status run_create(Arena *a, Diag *d, const Device *dev, const Te *te, const Te *normal,
+                  const Build *build, TeData *data, const int64_t *size, Run *out) {
+    *out = (Run){.te = te, .normal = normal, .build = build, .data = data, .size = size};
+    Status s = fits_memory(d, te, &build->program);
+    if (!s) s = sim_gpu_create(a, d, dev, &out->gpu);
+    if (!s)
+        s = sim_parse(a, d, "kernel.ptx", build->nvrtc.ptx, strlen(build->nvrtc.ptx),
+                      &out->module);
+    if (s) return s;
+    out->at = ARENA_ARRAY(a, uint64_t, te->n_in + te->n_out);
+    return put_inputs(out, d);
+}
+
+/* The value of one parameter, as bytes.  */
+static void put_param(const Run *r, const KernelParam *p, unsigned char *to) {
+    switch (p->kind) {
+    case PARAM_INPUT:
+    case PARAM_OUTPUT: memcpy(to, &r->at[p->ref], 8); break;
+    case PARAM_WORKSPACE: memcpy(to, &r->workspace, 8); break;
+    case PARAM_SCALAR: memcpy(to, r->data[p->ref].data, (size_t)p->bytes); break;
+    case PARAM_SIZE: {
+        int32_t value = (int32_t)r->size[p->ref];
+        memcpy(to, &value, 4);
+        break;
+    }
+    }
+}
+
+static Status param_space(const Run *r, Arena *a, Diag *d, const char *symbol,
+                          SimLaunch *launch) {
+    const KernelProgram *p = &r->build->program;
+    const SimParam *slot;
+    int n = sim_kernel_params(r->module, symbol, &slot);
+    if (n != p->n_param)
+        return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE,
+                          "kernel %s takes %d parameters in PTX, %d in its description", symbol, n,
+                          p->n_param);
+    size_t bytes = n ? (size_t)(slot[n - 1].offset + slot[n - 1].bytes) : 0;
+    unsigned char *space = arena_alloc(a, bytes + 8);
+    for (int i = 0; i < n; i++) put_param(r, &p->param[i], space + slot[i].offset);
+    launch->params = space;
+    launch->params_bytes = bytes;
+    return ST_OK;
+}
+
+static void add_counters(SimCounters *to, const SimCounters *from) {
+    for (int i = 0; i < SIM_PIPE_COUNT; i++) to->pipe[i] += from->pipe[i];
+#define X(name, text) to->name += from->name;
+    SIM_COUNTERS(X)
+#undef X
+    to->flops += from->flops;
+    if (from->max_bytes_in_flight > to->max_bytes_in_flight)
+        to->max_bytes_in_flight = from->max_bytes_in_flight;
+}
+
+Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64_t n_blocks) {
+    const KernelLaunch *k = &r->build->program.kernel[i];
+    SimLaunch launch = {.dynamic_smem = (uint32_t)k->dynamic_smem};
+    for (int n = 0; n < 3; n++) {
+        launch.grid[n] = (uint32_t)k->grid[n];
+        launch.block[n] = (uint32_t)k->block[n];
+        launch.cluster[n] = (uint32_t)k->cluster[n];
+    }
+    Status s = param_space(r, a, d, k->symbol, &launch);
+    if (s) return s;
+    SimOptions o = r->options;
+    o.blocks = blocks;
+    o.n_blocks = n_blocks;
+    SimReport report;
+    s = sim_launch(r->gpu, a, d, r->module, k->symbol, &launch, &o, &report);
+    if (s) return s;
+    SimReport *all = &r->report;
+    if (!all->faults && report.faults) {
+        memcpy(all->fault, report.fault, sizeof all->fault);
+        all->n_fault = report.n_fault;
+    }
+    all->faults += report.faults;
+    all->blocks_run += report.blocks_run;
+    all->time_us += report.time_us;
+    add_counters(&all->total, &report.total);
+    return ST_OK;
+}
+
+uint64_t run_address(const Run *r, int tensor) {
+    if (tensor < r->te->n_in + r->te->n_out) return r->at[tensor];
+    return r->workspace + (uint64_t)r->build->program.temp_offset[tensor];
+}

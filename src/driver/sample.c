@@ -1,0 +1,153 @@
+#include "driver/sample.h"
+#include <stdlib.h>
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Tile coordinates of block x in the plan's raster order.  */
+static void tile_of(const Problem *p, const RProg *r, int64_t x, int64_t *b, int64_t *m,
+                    int64_t *n) {
+    int64_t tm = rprog_tiles(p, r, AX_M), tn = rprog_tiles(p, r, AX_N);
+    *b = x / (tm * tn);
+    int64_t t = x % (tm * tn);
+    switch (r->raster) {
+    case RASTER_ROW:
+        *m = t / tn;
+        *n = t % tn;
+        break;
+    case RASTER_COLUMN:
+        *m = t % tm;
+        *n = t / tm;
+        break;
+    case RASTER_GROUPED: {
+        int64_t per_group = (int64_t)r->group * tn, first = t / per_group * r->group;
+        int64_t rows = least(r->group, tm - first), inside = t % per_group;
+        *m = first + inside % rows;
+        *n = inside / rows;
+        break;
+    }
+    }
+}
+
+static void whole_range(const Problem *p, BlockRange *out) {
+    for (int c = 0; c < AX_CLASSES; c++) {
+        out->lo[c] = 0;
+        out->hi[c] = p->extent[c];
+    }
+}
+
+void sample_range(const Problem *p, const RProg *r, int64_t span, int64_t x, BlockRange *out) {
+    whole_range(p, out);
+    if (r->skeleton == SK_STREAM) {
+        out->lo[AX_M] = x * span;
+        out->hi[AX_M] = least((x + 1) * span, p->extent[AX_M]);
+        return;
+    }
+    int64_t tile[AX_CLASSES];
+    tile_of(p, r, x, &tile[AX_B], &tile[AX_M], &tile[AX_N]);
+    for (int c = AX_B; c <= AX_N; c++) {
+        out->lo[c] = tile[c] * r->block.extent[c];
+        out->hi[c] = least(out->lo[c] + r->block.extent[c], p->extent[c]);
+    }
+}
+
+/* Is every coordinate of the block at an end of its axis?  */
+static bool is_corner(const Problem *p, const BlockRange *r) {
+    for (int c = AX_B; c <= AX_N; c++)
+        if (r->lo[c] != 0 && r->hi[c] != p->extent[c]) return false;
+    return true;
+}
+
+static int by_value(const void *x, const void *y) {
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return (a > b) - (a < b);
+}
+
+int sample_blocks(Arena *a, const Problem *p, const RProg *r, int64_t span, int want,
+                  uint64_t seed, int64_t **out) {
+    int64_t total = r->skeleton == SK_STREAM ? (p->extent[AX_M] + span - 1) / span
+                                             : rprog_blocks(p, r);
+    if (want > total) want = (int)total;
+    int64_t *id = ARENA_ARRAY(a, int64_t, want + 1);
+    int n = 0;
+    if (want == total) {
+        while (n < want) id[n] = n, n++;
+        *out = id;
+        return n;
+    }
+    int corners = want - want / 4;        /* leaves some for the inside */
+    for (int64_t x = 0; x < total && n < corners; x++) {
+        BlockRange range;
+        sample_range(p, r, span, x, &range);
+        if (is_corner(p, &range)) id[n++] = x;
+    }
+    if (n && want > 1) id[n - 1] = total - 1;
+    Rng rng = {seed};
+    for (int tries = 0; n < want && tries < 64 * want; tries++) {
+        int64_t x = (int64_t)(rng_next(&rng) % (uint64_t)total);
+        bool seen = false;
+        for (int i = 0; i < n; i++) seen |= id[i] == x;
+        if (!seen) id[n++] = x;
+    }
+    qsort(id, (size_t)n, sizeof *id, by_value);
+    *out = id;
+    return n;
+}
+
+int sample_points(Arena *a, const BlockRange *range, int want, Rng *rng, BlockPoint **out) {
+    int64_t size[AX_CLASSES], total = 1;
+    for (int c = AX_B; c <= AX_N; c++) {
+        size[c] = range->hi[c] - range->lo[c];
+        total *= size[c];
+    }
+    bool all = total <= want;
+    int64_t run = size[AX_N] < want ? size[AX_N] : want;
+    int64_t rows = all ? size[AX_B] * size[AX_M] : (want + run - 1) / run;
+    BlockPoint *at = ARENA_ARRAY(a, BlockPoint, rows * run + 1);
+    int n = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t last = size[AX_B] * size[AX_M] - 1;
+        int64_t row = all || i == 0 ? i
+                      : i == 1      ? last
+                                    : (int64_t)(rng_next(rng) % (uint64_t)(last + 1));
+        int64_t first = run == size[AX_N] ? 0
+                        : i % 3 == 0      ? 0
+                        : i % 3 == 1      ? size[AX_N] - run
+                                          : (int64_t)rng_below(rng, (uint32_t)least(
+                                                size[AX_N] - run + 1, UINT32_MAX));
+        for (int64_t k = 0; k < run; k++) {
+            at[n].at[AX_B] = range->lo[AX_B] + row / size[AX_M];
+            at[n].at[AX_M] = range->lo[AX_M] + row % size[AX_M];
+            at[n].at[AX_N] = range->lo[AX_N] + first + k;
+            n++;
+        }
+    }
+    *out = at;
+    return n;
+}
+
+static void unflatten(const TeStmt *s, const FusedAxis *f, int64_t at, int64_t *index) {
+    for (int i = f->n - 1; i >= 0; i--) {
+        const TeIndex *x = &s->index[f->index[i]];
+        int64_t extent = x->hi.value - x->lo.value;
+        index[f->index[i]] = x->lo.value + at % extent;
+        at /= extent;
+    }
+}
+
+void sample_indices(const Problem *p, const BlockPoint *at, int64_t *index) {
+    const TeStmt *s = &p->te->stmt[p->group->root];
+    if (p->contraction) {
+        for (int c = AX_B; c <= AX_N; c++) unflatten(s, &p->con.axis[c], at->at[c], index);
+        return;
+    }
+    int64_t flat = at->at[AX_M];
+    for (int i = s->n_left - 1; i >= 0; i--) {
+        int64_t extent = s->index[i].hi.value - s->index[i].lo.value;
+        index[i] = s->index[i].lo.value + flat % extent;
+        flat /= extent;
+    }
+}
+
+int64_t sample_flat(const Problem *p, const BlockPoint *at) {
+    return (at->at[AX_B] * p->extent[AX_M] + at->at[AX_M]) * p->extent[AX_N] + at->at[AX_N];
+}

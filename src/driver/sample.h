@@ -1,0 +1,31 @@
+/* Which blocks of a big kernel are worth running, and which outputs they must then have computed.
+ *
+ * Follows from the plan alone (rprog.h: raster, tiles, slices), not from the emitted text.  */
+#ifndef ROLLER_DRIVER_SAMPLE_H
+#define ROLLER_DRIVER_SAMPLE_H
+#include "base/hash.h"
+#include "codegen/kernel.h"
+
+/* Half-open ranges of the fused axes that block x of a kernel group computes.  */
+typedef struct {
+    int64_t lo[AX_CLASSES], hi[AX_CLASSES];
+} BlockRange;
+void sample_range(const Problem *p, const RProg *r, int64_t span, int64_t x, BlockRange *out);
+
+/* Grid-x ids of blocks: the corners and edges of the tile space, the rest by seed; ascending,
+ * distinct, at most `want`.  */
+int sample_blocks(Arena *a, const Problem *p, const RProg *r, int64_t span, int want, uint64_t seed,
+                  int64_t **out);
+
+/* Points of a range: its corners and whole runs along n, at most `want`; each point is one index per
+ * class.  */
+typedef struct {
+    int64_t at[AX_CLASSES];
+} BlockPoint;
+int sample_points(Arena *a, const BlockRange *range, int want, Rng *rng, BlockPoint **out);
+
+/* The root statement's spatial indices at a point.  */
+void sample_indices(const Problem *p, const BlockPoint *at, int64_t *index);
+/* Position of a point in the flattened domain [B][M][N].  */
+int64_t sample_flat(const Problem *p, const BlockPoint *at);
+#endif
