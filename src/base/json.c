@@ -45,7 +45,9 @@ Status json_read(Arena *a, Diag *d, Status status, const char *file, const char 
         *out = root;
         return ST_OK;
     }
-    if (json_error_code(&error) == json_error_out_of_memory) arena_fail(a);
+    /* jansson has a code for this but rarely uses it; what it leaves unexplained is lack of memory,
+     * since every fault of the text has words.  */
+    if (json_error_code(&error) == json_error_out_of_memory || !error.text[0]) arena_fail(a);
     /* jansson has read past the token that it refuses; its last byte is still on the line.  */
     at.pos = error.position > 0 ? (size_t)error.position - 1 : 0;
     return diag_error(d, status, "json", at, "%s", error.text);
