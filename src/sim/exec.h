@@ -43,7 +43,7 @@ typedef struct SimKernel SimKernel;
 typedef struct SimInst SimInst;
 typedef void SimExec(SimWarp *w, const SimInst *i, uint32_t active);
 
-/* ---- Slots ----------------------------------------------------------------------------------------
+/* ---- Slots ----
  * A slot names a register or a constant.  Registers are structures of arrays: types up to 32 bits are
  * uint32_t[32] (8- and 16-bit values zero-extended: an executing function must keep it so), 64 bits
  * uint64_t[32], 128 bits uint64_t[32][2] (low, high per lane); a predicate is one uint32_t, a lane mask.
@@ -54,13 +54,15 @@ typedef uint32_t Slot;
 #define SLOT_NONE 0xffffffffu /* operand '_' or absent */
 
 /* One operand after linking; kinds as in PtxOpnd, but immediates, symbols' addresses and special
- * registers have become slots.  An address operand has slot[0] the base (64-bit in the generic, global,
- * local, const and param spaces, see wide; 32-bit values otherwise) and `offset`.  For [map, {c0, c1}] slot[1..] are
- * the coordinates.  A bare OPND_NONE has n = 1 and slot[0] = SLOT_NONE.  */
+ * registers have become slots.  An address operand has slot[0] the base (64-bit in the generic,
+ * global, local, const and param spaces, see wide; 32-bit values otherwise) and `offset`.  For
+ * [map, {c0, c1}] slot[1..] are the coordinates.  A bare OPND_NONE has n = 1 and slot[0] =
+ * SLOT_NONE.  */
 typedef struct {
     PtxOpndKind kind;
     bool negate;
-    bool wide;                /* the register of slot[0] has 64 bits (a 32-bit one otherwise) */
+    bool wide;                /* slot[0] is a 64-bit register, or a constant of an address */
+    uint8_t bits;             /* size of the register slot[0] (1: predicate), 0: a constant */
     int n;
     int64_t offset;
     const Slot *slot;
@@ -71,7 +73,8 @@ struct SimInst {
     Slot d, a, b, c;          /* slot[0] of operand 0, 1, 2, 3; SLOT_NONE where absent */
     Slot guard;               /* SLOT_NONE: none */
     uint32_t guard_flip;      /* all ones for @!p */
-    uint8_t pipe, flops;      /* SIM_PIPE_*; flops per active lane */
+    uint8_t pipe;             /* SIM_PIPE_* */
+    uint16_t flops;           /* per active lane */
     uint8_t bytes, count;     /* memory: bytes per element, elements per lane */
     uint8_t space;            /* PtxSpace of an access */
     uint8_t flags;            /* of the family */
@@ -84,10 +87,11 @@ struct SimInst {
     const PtxInst *ptx;       /* the parsed form: modifiers, types, line */
 };
 
-/* ---- Choosing the function ----------------------------------------------------------------------- */
-/* What a pick function sees.  It sets i->flops, bytes, count, space, flags, arg, extra as its family
- * likes, takes every modifier and type that it understands, and returns the function to execute, or
- * sim_pick_fail(..).  A modifier or type that nobody took is an error that names it: nothing is skipped.  */
+/* ---- Choosing the function ---- */
+/* What a pick function sees.  It sets i->flops, bytes, count, space, flags, arg, extra as its
+ * family likes, takes every modifier and type that it understands, and returns the function to
+ * execute, or sim_pick_fail(..).  A modifier or type that nobody took is an error that names it:
+ * nothing is skipped.  */
 typedef struct {
     Arena *arena;
     SimInst *i;
@@ -120,7 +124,7 @@ SimPickFn sim_pick_control, sim_pick_move, sim_pick_compare, sim_pick_arith, sim
 SimPickFn sim_pick_cpasync, sim_pick_mbarrier, sim_pick_bulk, sim_pick_tensor, sim_pick_proxy,
     sim_pick_cluster, sim_pick_launch, sim_pick_matrix, sim_pick_mma, sim_pick_wgmma;
 
-/* ---- Warps --------------------------------------------------------------------------------------- */
+/* ---- Warps ---- */
 /* Lanes that run together.  A divergent branch makes two splits of one; they run in turns and merge
  * at the join (the immediate post-dominator of the branch).  */
 typedef enum { SPLIT_FREE, SPLIT_READY, SPLIT_RETRY, SPLIT_BARRIER, SPLIT_WARP_SYNC } SplitState;
@@ -147,10 +151,10 @@ struct SimWarp {
     uint32_t pc;              /* of the running split: the instruction after the executed one */
     uint32_t mask;            /* of the running split */
     int running;              /* index of the running split */
-    bool yield;               /* set by an executing function to end the turn after this instruction */
+    bool yield;               /* set by an executing function: the turn ends after it */
     SimSplit split[LANES];
     SimJoin *join;
-    uint32_t *clock;          /* vector clock: times up to which each warp's accesses are ordered before */
+    uint32_t *clock;          /* vector clock, see race.h */
     unsigned char *local;     /* local memory: 32 frames of kernel->local_bytes */
     uint32_t sync_epoch;      /* counts warp-level synchronisations */
     void *async;              /* simasync: per-warp state (cp.async groups, wgmma groups) */
@@ -180,15 +184,16 @@ static inline void sim_set_pred(SimWarp *w, Slot s, uint32_t active, uint32_t va
     *p = (*p & ~active) | (value & active);
 }
 
-/* ---- Waiting -------------------------------------------------------------------------------------
+/* ---- Waiting ----
  * An instruction that cannot proceed yet calls sim_retry and changes nothing: the split is parked on
  * this instruction and executes it again after something happened in its cluster (sim_event).  When
  * every split of a cluster is parked and nothing is pending (sim_async_force), that is a deadlock.  */
 void sim_retry(SimWarp *w);
-/* Something happened that parked splits may wait for: an arrival, a landing, a store to shared memory.  */
+/* Something happened that parked splits may wait for: an arrival, a landing, a store to shared
+ * memory.  */
 void sim_event(SimCluster *c);
 
-/* ---- Blocks and clusters ------------------------------------------------------------------------- */
+/* ---- Blocks and clusters ---- */
 /* A named barrier of bar.sync / barrier.  */
 typedef struct {
     uint32_t expected;        /* threads; 0: idle */
@@ -210,8 +215,8 @@ struct SimBlock {
     SimWarp *warp;
     int n_warp, n_live;       /* warps; warps with a live lane */
     int threads;
-    /* Shared memory: addresses smem_base .. smem_base + smem_bytes - 1 of the shared window; the byte of
-     * address x is smem[x - smem_base].  Fresh shared memory is poison.  */
+    /* Shared memory: addresses smem_base .. smem_base + smem_bytes - 1 of the shared window; the
+     * byte of address x is smem[x - smem_base].  Fresh shared memory is poison.  */
     unsigned char *smem;
     uint32_t smem_base, smem_bytes;
     SimShadow *shadow;        /* one per 4 bytes of smem */
@@ -240,10 +245,10 @@ struct SimCluster {
     uint32_t *proxy_clock;    /* what generic writes the async proxy has been made to see */
     Rng rng;                  /* seed and cluster number: adversarial timing, warp order */
     void *async;              /* simasync: per-cluster state (cluster barrier, queue) */
-    bool partial_sync;        /* the kernel orders by mbarriers or barriers of a part of the block */
+    bool partial_sync;        /* the kernel orders by mbarriers or by barriers of some warps */
 };
 
-/* ---- Hooks of the asynchronous part (async.c) ------------------------------------------------------
+/* ---- Hooks of the asynchronous part (async.c) ----
  * The scheduler calls sim_async_tick between turns (a turn is at most some hundred instructions of one
  * split), so that copies land at seeded random moments; with options.benign an operation must complete
  * when issued.  */
@@ -259,7 +264,7 @@ void sim_async_end(SimCluster *c);
  * pending"); may be empty.  */
 void sim_async_describe(SimBlock *b, Buf *out);
 
-/* ---- Kernels and launches ------------------------------------------------------------------------ */
+/* ---- Kernels and launches ---- */
 struct SimKernel {
     const PtxFunc *func;
     SimInst *code;
@@ -282,12 +287,13 @@ struct SimRun {
     const SimOptions *options;
     uint32_t grid[3], ntid[3], cluster[3];
     int64_t n_blocks;         /* of the grid */
+    unsigned char *constants; /* of the kernel, with the addresses of this launch */
     const unsigned char *params;          /* the parameter space, padded with poison */
     size_t params_bytes;
     uint64_t module_base, const_base;     /* device addresses of .global and .const variables */
 };
 
-/* ---- Addresses ------------------------------------------------------------------------------------
+/* ---- Addresses ----
  * The generic space holds windows; cvta adds or subtracts the base of one.  Shared addresses are 32
  * bits: the offset in the executing block's window, plus (rank + 1) << 24 when they name a block of the
  * cluster (mapa; 0 in the top byte means the executing block).  */
@@ -297,15 +303,15 @@ struct SimRun {
 #define SIM_GLOBAL_BASE 0x0000700000000000ull
 #define SIM_RANK_SHIFT 24
 
-/* ---- Faults -------------------------------------------------------------------------------------- */
+/* ---- Faults ---- */
 /* Records a fault of one thread and stops the block.  `text` becomes one sentence.  */
 void sim_fault(SimWarp *w, SimFaultKind kind, const SimInst *i, int lane, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* ---- Counting ------------------------------------------------------------------------------------ */
-/* Instructions, pipes and flops are counted by the interpreter.  sim_count_shared counts one request to
- * shared memory with the rule of docs/simulator.md; address[l] is the byte address in shared memory.
- * ldmatrix calls it once per 8 rows with bytes 16 and 8 active lanes.  */
+/* ---- Counting ---- */
+/* Instructions, pipes and flops are counted by the interpreter.  sim_count_shared counts one
+ * request to shared memory with the rule of docs/simulator.md; address[l] is the byte address in
+ * shared memory. ldmatrix calls it once per 8 rows with bytes 16 and 8 active lanes.  */
 void sim_count_shared(SimWarp *w, uint32_t active, const uint32_t address[LANES], int bytes,
                       bool store);
 /* `requests` 0 for asynchronous copies of a block (bulk): counts traffic only.  Counts sectors

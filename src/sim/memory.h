@@ -1,13 +1,14 @@
 /* Memory spaces of the simulated device, as executing functions see them.
  *
- * Every access is checked before a byte moves.  A failed check records the fault (sim_fault) and the
- * function returns NULL or false: the caller returns at once, the block has stopped.  */
+ * Every access is checked before a byte moves.  A failed check records the fault (sim_fault) and
+ * the function returns NULL or false: the caller returns at once, the block has stopped.  */
 #ifndef ROLLER_SIM_MEMORY_H
 #define ROLLER_SIM_MEMORY_H
 #include "sim/exec.h"
 
-/* Host pointer to `bytes` bytes of global memory at a device address, for a lane's access (bounds and
- * alignment checked); `store` logs the write for the inter-block race check.  `align` 1: any.  */
+/* Host pointer to `bytes` bytes of global memory at a device address, for a lane's access (bounds
+ * and alignment checked); `store` logs the write for the inter-block race check.  `align` 1:
+ * any.  */
 unsigned char *sim_global(SimWarp *w, const SimInst *i, int lane, uint64_t at, uint32_t bytes,
                           uint32_t align, bool store);
 /* Without a lane, for landing asynchronous operations; NULL when out of bounds (no fault made).  */
@@ -15,11 +16,11 @@ unsigned char *sim_global_raw(SimGpu *g, uint64_t at, uint64_t bytes);
 /* Logs a write of an asynchronous operation of block b (for races between blocks).  */
 void sim_global_wrote(SimBlock *b, const SimInst *i, int thread, uint64_t at, uint64_t bytes);
 
-/* The block and offset in its smem that a 32-bit shared address names; NULL after a fault (outside the
- * block's shared memory, no such block in the cluster, misaligned).  */
+/* The block and offset in its smem that a 32-bit shared address names; NULL after a fault (outside
+ * the block's shared memory, no such block in the cluster, misaligned).  */
 SimBlock *sim_shared(SimWarp *w, const SimInst *i, int lane, uint32_t at, uint32_t bytes,
                      uint32_t align, uint32_t *offset);
-/* Shared address of a 32-bit or 64-bit address operand of one lane (a generic address of the shared window is
- * accepted where the instruction's space is generic).  */
+/* Shared address of a 32-bit or 64-bit address operand of one lane (a generic address of the shared
+ * window is accepted where the instruction's space is generic).  */
 uint64_t sim_address(const SimWarp *w, const SimOpnd *o, int lane);
 #endif

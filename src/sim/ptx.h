@@ -1,8 +1,8 @@
 /* PTX text as data: the closed sets of the language and the parsed form of a module.
  *
  * Takes: PTX text.  Gives: a PtxModule on the arena, immutable afterwards.  Nothing here executes;
- * sim/exec.h has the executable form.  Adding an instruction is a row in PTX_OPS (and in PTX_MODS, if it
- * has new modifiers) and a function in the file of its family.  */
+ * sim/exec.h has the executable form.  Adding an instruction is a row in PTX_OPS (and in PTX_MODS,
+ * if it has new modifiers) and a function in the file of its family.  */
 #ifndef ROLLER_SIM_PTX_H
 #define ROLLER_SIM_PTX_H
 #include "base/diag.h"
@@ -87,8 +87,9 @@ typedef enum {
     X(TENSORMAP, "tensormap")                                                                      \
     /* matrices */                                                                                 \
     X(X1, "x1") X(X2, "x2") X(X4, "x4") X(TRANS, "trans") X(ROW, "row") X(COL, "col")              \
-    X(XNOR, "xnor") X(SP, "sp") X(SP_ORDERED, "sp::ordered_metadata") X(KIND_F8F6F4, "kind::f8f6f4") \
-    X(KIND_MXF8F6F4, "kind::mxf8f6f4") X(KIND_MXF4, "kind::mxf4") X(KIND_MXF4NVF4, "kind::mxf4nvf4") \
+    X(XNOR, "xnor") X(SP, "sp") X(SP_ORDERED, "sp::ordered_metadata")                     \
+    X(KIND_F8F6F4, "kind::f8f6f4") X(KIND_MXF8F6F4, "kind::mxf8f6f4")                              \
+    X(KIND_MXF4, "kind::mxf4") X(KIND_MXF4NVF4, "kind::mxf4nvf4")                                  \
     X(BLOCK_SCALE, "block_scale") X(SCALE_1X, "scale_vec::1X") X(SCALE_2X, "scale_vec::2X")        \
     X(SCALE_4X, "scale_vec::4X")
 typedef enum {
@@ -105,12 +106,12 @@ static inline bool ptx_has(const PtxMods *m, PtxMod mod) {
     return (m->w[(unsigned)mod / 64] >> ((unsigned)mod % 64)) & 1;
 }
 
-/* Opcodes.  The longest dotted prefix of the text that is in the table is the opcode; what follows are
- * modifiers, types and a shape.  Columns: id, text, pipe (SIM_PIPE_*), family (its pick function is
- * sim_pick_<family>, see sim/exec.h), operands.
- * Operands, one letter each: d written, s read, r read and written, m memory address (its registers are
- * read), l label, n a symbol or name; those after '/' may be absent; a letter covers a vector {..} or a
- * pair d|p as well.  Written registers of a pair are both written.  '*' means checked by the family. */
+/* Opcodes.  The longest dotted prefix of the text that is in the table is the opcode; what follows
+ * are modifiers, types and a shape.  Columns: id, text, pipe (SIM_PIPE_*), family (its pick
+ * function is sim_pick_<family>, see sim/exec.h), operands. Operands, one letter each: d written, s
+ * read, r read and written, m memory address (its registers are read), l label, n a symbol or name;
+ * those after '/' may be absent; a letter covers a vector {..} or a pair d|p as well.  Written
+ * registers of a pair are both written.  '*' means checked by the family.  */
 #define PTX_OPS(X)                                                                                 \
     /* control */                                                                                  \
     X(BRA, "bra", CONTROL, control, "l")                                                           \
@@ -295,8 +296,8 @@ typedef enum {
 } PtxSpace;
 
 /* A variable in memory (or a parameter).  `offset` is relative to the start of its space: of the
- * parameter space for parameters, of the function's frame for .local and .param inside a body, of the
- * block's static shared memory for .shared, of the module's image for .global and .const.  */
+ * parameter space for parameters, of the function's frame for .local and .param inside a body, of
+ * the block's static shared memory for .shared, of the module's image for .global and .const.  */
 typedef struct PtxSymbol PtxSymbol;
 typedef struct {
     int64_t at;               /* byte offset in the variable */
@@ -325,8 +326,8 @@ typedef enum {
     OPND_SYMBOL,              /* address of a variable, plus `offset` */
     OPND_VECTOR,              /* {a, b, ..}: elem */
     OPND_PAIR,                /* d|p: elem[0], elem[1] */
-    OPND_ADDRESS,             /* [base + offset]: elem[0] is REG, SYMBOL or INT; [base, {c0, c1}] has
-                               * elem[1] VECTOR and perhaps elem[2] (im2col offsets come as operands) */
+    OPND_ADDRESS,             /* [base + offset]: elem[0] is REG, SYMBOL or INT; [base, {c0, c1}]
+                               * has elem[1] VECTOR */
     OPND_LABEL, OPND_FUNC, OPND_TABLE,
     OPND_LIST                 /* (a, b) of a call */
 } PtxOpndKind;
@@ -363,7 +364,7 @@ typedef struct {
 } PtxInst;
 
 typedef struct {
-    const char *name;         /* of a scope-unique register; ranges share the text of their prefix */
+    const char *name;         /* as declared; the registers of a range share its prefix */
     PtxType type;
     int index;                /* of a register of a range, -1: a single one */
 } PtxReg;

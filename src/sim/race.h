@@ -1,12 +1,12 @@
 /* Shadow state of shared memory: what each word is, who touched it last and when.
  *
  * Order is kept by vector clocks over warps, in units of the cluster's time, which advances with
- * every access to shared memory and every synchronisation.  clock[u] of warp w is the time up to which
- * the accesses of u happened before w's next one.  An access is a race if another warp touched the
- * byte later than that and one of the two writes.  Lanes of one warp are ordered by warp-level
- * synchronisation (bar.warp.sync and barriers; sync_epoch).  The last entry of a clock stands for the
- * asynchronous agents of the cluster.
- * Synchronising objects hold a clock of their own: arriving releases into it, waiting acquires.  */
+ * every access to shared memory and every synchronisation.  clock[u] of warp w is the time up to
+ * which the accesses of u happened before w's next one.  An access is a race if another warp
+ * touched the byte later than that and one of the two writes.  Lanes of one warp are ordered by
+ * warp-level synchronisation (bar.warp.sync and barriers; sync_epoch).  The last entry of a clock
+ * stands for the asynchronous agents of the cluster. Synchronising objects hold a clock of their
+ * own: arriving releases into it, waiting acquires.  */
 #ifndef ROLLER_SIM_RACE_H
 #define ROLLER_SIM_RACE_H
 #include "sim/exec.h"
@@ -25,31 +25,32 @@ struct SimShadow {
 uint32_t *sim_clock_new(SimCluster *c);                          /* zeroed, on c->arena */
 void sim_release(SimWarp *w, uint32_t *clock);                   /* clock := max(clock, w's) */
 void sim_acquire(SimWarp *w, const uint32_t *clock);             /* w's := max(w's, clock) */
-/* An asynchronous agent releases (a copy that completes on an mbarrier): everything landed so far.  */
+/* An asynchronous agent releases (a copy that completes on an mbarrier): everything landed so
+ * far.  */
 void sim_release_async(SimCluster *c, uint32_t *clock);
 /* fence.proxy.async: what w wrote or acquired so far becomes visible to the async proxy.  */
 void sim_fence_proxy(SimWarp *w);
 
 /* Checks and records accesses of one lane to `bytes` bytes at `offset` of the shared memory of
- * `owner` (bounds are checked already).  False after a fault.  sim_shadow_read faults on uninitialised,
- * in-flight and racing bytes; sim_shadow_write on in-flight and racing bytes.  Atomics race with
- * plain accesses only.  */
+ * `owner` (bounds are checked already).  False after a fault.  sim_shadow_read faults on
+ * uninitialised, in-flight and racing bytes; sim_shadow_write on in-flight and racing bytes.
+ * Atomics race with plain accesses only.  */
 bool sim_shadow_read(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                      uint32_t bytes);
 bool sim_shadow_write(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                       uint32_t bytes);
 bool sim_shadow_atomic(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                        uint32_t bytes);
-/* Reads through the asynchronous proxy on behalf of a lane (wgmma operands, bulk and tensor stores):
- * as sim_shadow_read, and generic writes must have been fenced (SIM_PROXY_FENCE).  */
+/* Reads through the asynchronous proxy on behalf of a lane (wgmma operands, bulk and tensor
+ * stores): as sim_shadow_read, and generic writes must have been fenced (SIM_PROXY_FENCE).  */
 bool sim_shadow_read_async(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                            uint32_t bytes);
 /* An asynchronous write begins: the bytes are poisoned by the caller and flagged in flight.  Racing
  * earlier accesses are a fault, as for sim_shadow_write.  */
 bool sim_shadow_fly(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                     uint32_t bytes);
-/* It landed.  thread: SIM_ASYNC_THREAD when an mbarrier tells of it, or the thread whose wait completed
- * it (cp.async), to whom alone it is visible until it synchronises with others.  */
+/* It landed.  thread: SIM_ASYNC_THREAD when an mbarrier tells of it, or the thread whose wait
+ * completed it (cp.async), to whom alone it is visible until it synchronises with others.  */
 void sim_shadow_land(SimCluster *c, SimBlock *owner, uint32_t offset, uint32_t bytes,
                      uint16_t thread);
 /* Makes bytes initialised without an access (mbarrier objects, which are not data).  */
