@@ -1,20 +1,26 @@
 /* Device: WHERE a program runs, as facts only.
  *
- * hal_profile_read fills a Device from a profile JSON; every figure has a unit and an origin.  Fields,
- * bounds, units and texts come from hal/hal_fields.h, one table for struct, reader, writer,
- * validation and docs/profile.md.  Algorithms ask the Device ("which units accept f16 x f16 -> f32?");
- * nothing outside src/hal and the building block of an instruction looks at the architecture.  */
+ * hal_profile_read fills a Device from a profile JSON; every figure has a unit and an origin.
+ * Structs, bounds, units of measure and texts come from the tables of hal/hal_fields.h.  Algorithms
+ * ask the Device ("which units accept f16 x f16 -> f32?"); nothing outside src/hal and the building
+ * block of an instruction looks at the architecture.  */
 #ifndef ROLLER_HAL_DEVICE_H
 #define ROLLER_HAL_DEVICE_H
 #include "hal/hal_fields.h"
 #include "te/te.h"
+#include <stdint.h>
 
-typedef enum { ORIGIN_MEASURED, ORIGIN_DRIVER, ORIGIN_DATASHEET, ORIGIN_DERIVED } Origin;
+typedef enum {
+#define X(id, name) ORIGIN_##id,
+    HAL_ORIGINS(X)
+#undef X
+        ORIGIN_COUNT
+} Origin;
 
 typedef struct {
     double value;
     Origin origin;
-    const char *unit;         /* one of HAL_UNITS_OF_MEASURE */
+    const char *unit;         /* one of HAL_UNITS_OF_MEASURE; NULL: the profile does not say */
     const char *ref;          /* datasheet: public document; derived: formula; else NULL */
     const char *date;         /* or NULL */
     double spread;            /* measured */
@@ -50,42 +56,37 @@ typedef struct {
     Curve *curve;
 } MemoryLevel;
 
-typedef enum { SCOPE_THREAD, SCOPE_WARP, SCOPE_WARPGROUP } UnitScope;
+typedef enum {
+#define X(id, name) SCOPE_##id,
+    HAL_SCOPES(X)
+#undef X
+        SCOPE_COUNT
+} UnitScope;
+typedef enum {
+#define X(id, name) PLACE_##id,
+    HAL_PLACES(X)
+#undef X
+        PLACE_COUNT
+} Place;
 typedef struct {
     int from, to, step;       /* a fixed size has from == to, step 1 */
 } SizeRange;
 
-/* A compute unit: one row per instruction shape and type.  */
+/* A type that an operand does not have (b of "mufu.ex2").  A unit with a `b` computes
+ * acc += a * b; the others do what their name says.  */
+#define HAL_NO_DTYPE TE_DTYPE_COUNT
+
+/* Bit i of `swizzles` is the swizzle span of 16 << i bytes; bit 0 is none.  */
 typedef struct {
-    const char *name;         /* "ffma", "mma.m16n8k16.f16.f32", "mufu.ex2" */
-    UnitScope scope;
-    SizeRange m, n, k;
-    TeDtype a, b, acc;        /* operand and accumulation types */
-    bool a_reg, a_smem, b_reg, b_smem;    /* where operands may lie */
-    bool k_major, mn_major;   /* operand layouts it takes in shared memory */
-    uint32_t swizzles;        /* bit i: swizzle span of 16 << i bytes; bit 0 is none */
-    int alignment;            /* bytes, of an operand's address */
-    Figure rate;              /* FLOP/clk/SM (multiply-add counts 2) or op/clk/SM */
-    Figure sustained;         /* the same under load */
-    Figure latency;           /* clk */
-    Curve warps;              /* rate over resident warps per SM; n == 0 if not known */
+#define X(kind, name, ...) HAL_TYPE_##kind name;
+    HAL_UNIT(X)
+#undef X
 } ComputeUnit;
 
-typedef enum { PLACE_GLOBAL, PLACE_SMEM, PLACE_REG, PLACE_DSMEM } Place;
-/* A mover: one row per way to move data between two places.  */
 typedef struct {
-    const char *name;         /* "cp.async.16", "ldg.128", "tma.tile" */
-    Place from, to;
-    int granule;              /* bytes per thread and instruction (bulk movers: the smallest unit) */
-    int alignment;            /* bytes, both ends */
-    int stride_multiple;      /* bytes; 1 if any */
-    int box_max;              /* elements per dimension of a tensor box; 0 if it has none */
-    uint32_t swizzles;        /* as in ComputeUnit */
-    bool fill_zero, fill_nan; /* out-of-bounds fill */
-    bool async;               /* completes by a later wait */
-    UnitScope issue;          /* who issues it */
-    Figure rate;              /* B/clk/SM */
-    Figure cost;              /* clk per issue */
+#define X(kind, name, ...) HAL_TYPE_##kind name;
+    HAL_MOVER(X)
+#undef X
 } Mover;
 
 typedef struct {
@@ -97,9 +98,9 @@ typedef struct {
 
 typedef struct {
     const char *name;         /* what it multiplies, e.g. "ffma" or "dram.read" */
-    double value, residual;
-    int samples;
-    const char *kernels;
+#define X(kind, name, ...) HAL_TYPE_##kind name;
+    HAL_FACTOR(X)
+#undef X
 } Factor;
 
 typedef struct {
@@ -107,8 +108,9 @@ typedef struct {
     const char *gpu;          /* "NVIDIA H200" */
     const char *arch;         /* "sm_90a" */
     int cc_major, cc_minor;
-    const char *tool, *date, *mode, *driver, *nvrtc;       /* made; "" where absent */
-    double made_clock_sm_mhz, made_clock_mem_mhz, made_temperature_c;    /* 0 where absent */
+#define X(kind, name, ...) HAL_TYPE_##kind name;
+    HAL_MADE(X)               /* absent texts are "", absent numbers 0 */
+#undef X
     bool measured;            /* all rates are */
     bool calibrated;
     char sha256[65];          /* of the profile text */
@@ -132,8 +134,12 @@ void hal_profile_write(const Device *dev, Buf *out);
  * error that lists the names that are there.  *file (may be NULL) gets the path used.  */
 Status hal_profile_find(Arena *a, Diag *d, const char *name, const char *path, const char **file,
                         Device **out);
-/* The folders searched: $ROLLER_PROFILE_PATH, ./profiles, $XDG_DATA_HOME/roller/profiles, PREFIX/share/roller/profiles. Unless `trusted` (set-uid) the variables are used. */
-const char *hal_profile_path(Arena *a, bool trusted);
+/* The folders searched, colon-separated: $ROLLER_PROFILE_PATH, ./profiles,
+ * $XDG_DATA_HOME/roller/profiles (else under $HOME/.local/share), PREFIX/share/roller/profiles.
+ * Set-uid callers ignore the environment.  */
+const char *hal_profile_path(Arena *a, bool ignore_environment);
+/* The names of the profiles along `path`, ascending, each once; ends with NULL.  */
+const char *const *hal_profile_names(Arena *a, const char *path);
 /* Reference of every field, as Markdown (docs/profile.md).  */
 void hal_fields_doc(Buf *out);
 
@@ -141,11 +147,20 @@ void hal_fields_doc(Buf *out);
 double hal_curve(const Curve *c, double x);
 /* The curve `of` over `x` of a level, or NULL.  */
 const Curve *hal_level_curve(const MemoryLevel *m, const char *of, const char *x);
+/* A figure the profile does not hold has the value 0.  */
+bool hal_has(const Figure *f);
 const ComputeUnit *hal_unit(const Device *dev, const char *name);           /* NULL if absent */
 const Mover *hal_mover(const Device *dev, const char *name);                /* NULL if absent */
 double hal_factor(const Device *dev, const char *name);                     /* 1 if absent */
-double hal_clock_hz(const Device *dev);                                     /* sustained SM clock */
+double hal_clock_hz(const Device *dev);                                     /* sustained, of SMs */
 /* Blocks of a kernel resident on one SM: registers (by granule), shared memory (by granule, plus
  * what the system reserves per block), threads, blocks.  0 if it cannot run.  */
 int hal_blocks_per_sm(const Device *dev, int threads, int registers, int64_t smem);
+/* The device as a target of another arch of the same family: only the units and movers that exist there
+ * ("sm_80" on an sm_90a device has no wgmma and no TMA).  ST_USAGE for an arch newer than the device.  */
+Status hal_device_for_arch(Arena *a, Diag *d, const Device *dev, const char *arch, Device **out);
+/* Names of the profiles along `path`, each once, in order of the path and then of the alphabet; returns how many.  */
+int hal_profile_list(Arena *a, const char *path, const char *const **names);
+/* The name in the first file `default` along `path`; NULL if there is none.  */
+const char *hal_profile_default(Arena *a, const char *path);
 #endif

@@ -1,5 +1,5 @@
-/* The fields of a device profile: one table for the struct, the JSON reader and writer, the bounds and
- * docs/profile.md.  Columns: name, unit, smallest, largest, required, text.  */
+/* The fields of a device profile: tables from which the structs of hal/device.h, the JSON reader
+ * and writer, the bounds and docs/profile.md are made.  A new fact is a new row here.  */
 #ifndef ROLLER_HAL_HAL_FIELDS_H
 #define ROLLER_HAL_HAL_FIELDS_H
 
@@ -15,15 +15,21 @@
     X(registers_per_sm,    "1",          1024, 1048576, 1, "32-bit registers per SM")              \
     X(registers_per_block, "1",          1024, 1048576, 1, "32-bit registers per block")           \
     X(registers_per_thread,"1",          16,   1024,    1, "most registers of one thread")         \
-    X(register_granule,    "1",          1,    4096,    1, "registers are given to a warp in multiples of this") \
+    X(register_granule,    "1",          1,    4096,    1,                                         \
+      "registers are given to a warp in multiples of this")                                        \
     X(smem_per_sm,         "B",          1024, 4194304, 1, "shared memory per SM")                 \
-    X(smem_per_block,      "B",          1024, 4194304, 1, "shared memory per block without opt-in") \
+    X(smem_per_block,      "B",          1024, 4194304, 1,                                         \
+      "shared memory per block without opt-in")                                                    \
     X(smem_per_block_optin,"B",          1024, 4194304, 1, "shared memory per block with opt-in")  \
-    X(smem_reserved,       "B",          0,    65536,   1, "shared memory the system takes per block") \
-    X(smem_granule,        "B",          1,    65536,   1, "shared memory is given in multiples of this") \
-    X(cluster_max,         "1",          1,    64,      1, "blocks per cluster, portable; 1: no clusters") \
+    X(smem_reserved,       "B",          0,    65536,   1,                                         \
+      "shared memory the system takes per block")                                                  \
+    X(smem_granule,        "B",          1,    65536,   1,                                         \
+      "shared memory is given in multiples of this")                                               \
+    X(cluster_max,         "1",          1,    64,      1,                                         \
+      "blocks per cluster, portable; 1: no clusters")                                              \
     X(grid_max,            "1",          65535,4294967295.0, 1, "blocks along x")                  \
-    X(issue_per_clk,       "1",          1,    16,      1, "warp instructions issued per SM and clock") \
+    X(issue_per_clk,       "1",          1,    16,      1,                                         \
+      "warp instructions issued per SM and clock")                                                 \
     X(clock_sm,            "MHz",        100,  10000,   1, "boost clock of the SMs")               \
     X(clock_sm_sustained,  "MHz",        100,  10000,   1, "clock of the SMs under load")
 
@@ -60,9 +66,157 @@ typedef enum {
     X(cluster_barrier, "clk",1,    1e6,  0, "barrier over a cluster")                              \
     X(atomic_same,     "clk",0.01, 1e6,  0, "atomic add, all lanes on one address, per warp")      \
     X(atomic_distinct, "clk",0.01, 1e6,  0, "atomic add, distinct addresses, per warp")            \
-    X(pipeline_step,   "clk",1,    1e6,  1, "cost of one step of a load pipeline that nothing hides")
+    X(pipeline_step,   "clk",1,    1e6,  1,                                                        \
+      "cost of one step of a load pipeline that nothing hides")
 
 #define HAL_UNITS_OF_MEASURE(X)                                                                    \
     X("1") X("B") X("B/s") X("B/clk/SM") X("FLOP/s") X("FLOP/clk/SM") X("op/clk/SM") X("clk")      \
     X("ns") X("MHz")
+
+#define HAL_ORIGINS(X)                                                                             \
+    X(MEASURED, "measured") X(DRIVER, "driver") X(DATASHEET, "datasheet") X(DERIVED, "derived")
+#define HAL_SCOPES(X) X(THREAD, "thread") X(WARP, "warp") X(WARPGROUP, "warpgroup")
+#define HAL_PLACES(X) X(GLOBAL, "global") X(SMEM, "smem") X(REG, "reg") X(DSMEM, "dsmem")
+#define HAL_MEMORY_SCOPES(X) X("device") X("cluster") X("sm") X("thread")
+
+/* Figures of a level that are required although HAL_MEMORY leaves them open.  */
+#define HAL_MEMORY_NEEDS(X)                                                                        \
+    X(DRAM, transaction) X(DRAM, read) X(DRAM, write) X(DRAM, copy) X(DRAM, latency)               \
+    X(L2, effective_capacity) X(L2, line) X(L2, transaction) X(L2, read) X(L2, per_sm_max)         \
+    X(L2, latency) X(DSMEM, per_sm_max) X(DSMEM, latency)                                          \
+    X(SMEM, per_sm_max) X(SMEM, latency) X(SMEM, banks) X(SMEM, bank_width)
+
+/* Curves of the levels.
+ *    level  of       x                        x unit  unit        req  text */
+#define HAL_CURVES(X)                                                                              \
+    X(DRAM,  "read",  "bytes_in_flight_per_sm","B",    "B/s",      1,                              \
+      "read rate against the bytes every SM keeps in flight")                                      \
+    X(DRAM,  "read",  "total_bytes",           "B",    "B/s",      1,                              \
+      "read rate of a kernel that reads this much, its ramp included, its launch not")             \
+    X(DRAM,  "read",  "run_length",            "B",    "B/s",      1,                              \
+      "useful read rate when aligned runs of this length are read at random places")               \
+    X(DRAM,  "write", "run_length",            "B",    "B/s",      1,                              \
+      "useful write rate when aligned runs of this length are written at random places")           \
+    X(DRAM,  "read",  "active_sms",            "1",    "B/s",      0,                              \
+      "read rate against the number of SMs that read")                                             \
+    X(L2,    "read",  "footprint",             "B",    "B/s",      1,                              \
+      "rate at which all SMs read the same data of this size again and again")                     \
+    X(L2,    "read",  "active_sms",            "1",    "B/s",      0,                              \
+      "rate against the number of SMs that read what L2 holds")                                    \
+    X(SMEM,  "read",  "conflict_ways",         "1",    "B/clk/SM", 0,                              \
+      "rate of one SM when lanes of a warp hit a bank in this many different rows")
+
+/* Curves that are one member of a struct.
+ *    name               of          x               x unit  unit */
+#define HAL_MEMBER_CURVES(X)                                                                       \
+    X(clusters_resident, "clusters", "cluster_size", "1",    "1")                                  \
+    X(barrier,           "barrier",  "threads",      "1",    "clk")                                \
+    X(warps,             "rate",     "warps",        "1",    "FLOP/clk/SM|op/clk/SM")
+
+/* Kinds of the members below and their types in C.  FLAG is a JSON bool, RANGE a number or
+ * {"from", "to", "step"}, SPANS a list of byte counts, DTYPE a type of te or "none".  */
+#define HAL_TYPE_TEXT  const char *
+#define HAL_TYPE_SCOPE UnitScope
+#define HAL_TYPE_PLACE Place
+#define HAL_TYPE_RANGE SizeRange
+#define HAL_TYPE_DTYPE TeDtype
+#define HAL_TYPE_FLAG  bool
+#define HAL_TYPE_SPANS uint32_t
+#define HAL_TYPE_COUNT int
+#define HAL_TYPE_NUMBER double
+#define HAL_TYPE_FIGURE Figure
+#define HAL_TYPE_CURVE Curve
+
+/* A compute unit: one row per instruction shape and type.
+ *    kind    name       unit                     min   max   req  text */
+#define HAL_UNIT(X)                                                                                \
+    X(TEXT,   name,      "",                      1,    48,   1,                                   \
+      "\"ffma\", \"mma.m16n8k16.f16.f32\", \"mufu.ex2\"")                                          \
+    X(SCOPE,  scope,     "",                      0,    0,    1, "who executes one instruction")   \
+    X(RANGE,  m,         "1",                     1,    4096, 1,                                   \
+      "rows of the result of one instruction")                                                     \
+    X(RANGE,  n,         "1",                     1,    4096, 1, "columns of the result")          \
+    X(RANGE,  k,         "1",                     1,    4096, 1,                                   \
+      "products summed into each element")                                                         \
+    X(DTYPE,  a,         "",                      0,    0,    1, "type of the first operand")      \
+    X(DTYPE,  b,         "",                      0,    1,    1,                                   \
+      "type of the second; \"none\": the unit does not multiply and add")                          \
+    X(DTYPE,  acc,       "",                      0,    0,    1,                                   \
+      "type of the result and of the sum")                                                         \
+    X(FLAG,   tf32,      "",                      0,    0,    1,                                   \
+      "f32 operands are rounded to 10 bits of fraction")                                           \
+    X(FLAG,   a_reg,     "",                      0,    0,    1,                                   \
+      "the first operand may lie in registers")                                                    \
+    X(FLAG,   a_smem,    "",                      0,    0,    1,                                   \
+      "the first operand may lie in shared memory")                                                \
+    X(FLAG,   b_reg,     "",                      0,    0,    1,                                   \
+      "the second operand may lie in registers")                                                   \
+    X(FLAG,   b_smem,    "",                      0,    0,    1,                                   \
+      "the second operand may lie in shared memory")                                               \
+    X(FLAG,   k_major,   "",                      0,    0,    1,                                   \
+      "takes operands from shared memory with k contiguous")                                       \
+    X(FLAG,   mn_major,  "",                      0,    0,    1,                                   \
+      "takes operands from shared memory with m or n contiguous")                                  \
+    X(SPANS,  swizzles,  "B",                     16,   128,  1,                                   \
+      "swizzle spans it reads; 16 is none")                                                        \
+    X(COUNT,  alignment, "B",                     1,    4096, 1, "of an operand's address")        \
+    X(FIGURE, rate,      "FLOP/clk/SM|op/clk/SM", 0.01, 1e6,  1,                                   \
+      "peak; a multiply-add counts 2, of integers too; op: result of one thread")                  \
+    X(FIGURE, sustained, "FLOP/clk/SM|op/clk/SM", 0.01, 1e6,  0, "the same under load")            \
+    X(FIGURE, latency,   "clk",                   1,    1e5,  0,                                   \
+      "until a dependent instruction can start")                                                   \
+    X(CURVE,  warps,     "",                      0,    0,    0,                                   \
+      "rate over resident warps per SM")
+
+/* A mover: one row per way to move data between two places.
+ *    kind    name             unit        min   max    req  text */
+#define HAL_MOVER(X)                                                                               \
+    X(TEXT,   name,            "",         1,    48,    1,                                         \
+      "\"cp.async.16\", \"ldg.128\", \"tma.tile\"")                                                \
+    X(PLACE,  from,            "",         0,    0,     1, "source")                               \
+    X(PLACE,  to,              "",         0,    0,     1, "destination")                          \
+    X(COUNT,  granule,         "B",        1,    4096,  1,                                         \
+      "moved by one thread and instruction; bulk movers: the smallest amount")                     \
+    X(COUNT,  alignment,       "B",        1,    4096,  1, "of both ends")                         \
+    X(COUNT,  stride_multiple, "B",        1,    4096,  1, "strides must be a multiple; 1: any")   \
+    X(COUNT,  box_max,         "1",        0,    65536, 1,                                         \
+      "elements per dimension of a tensor box; 0: it has none")                                    \
+    X(SPANS,  swizzles,        "B",        16,   128,   1,                                         \
+      "swizzle spans it can write; 16 is none")                                                    \
+    X(FLAG,   fill_zero,       "",         0,    0,     1, "can fill with zero what lies outside") \
+    X(FLAG,   fill_nan,        "",         0,    0,     1, "can fill with NaN what lies outside")  \
+    X(FLAG,   async,           "",         0,    0,     1, "completes by a later wait")            \
+    X(SCOPE,  issue,           "",         0,    0,     1, "who issues it")                        \
+    X(FIGURE, rate,            "B/clk/SM", 0.01, 1e5,   1, "most that one SM moves this way")      \
+    X(FIGURE, cost,            "clk",      0.01, 1e5,   1,                                         \
+      "issue time per instruction of a warp; bulk movers: per instruction")
+
+/* How and when the profile was made; `key` is the one of the JSON.
+ *    kind    member              key              unit   min   max  req  text */
+#define HAL_MADE(X)                                                                                \
+    X(TEXT,   tool,               "tool",          "",    1,    64,  1,                            \
+      "version of roller that wrote it")                                                           \
+    X(TEXT,   date,               "date",          "",    10,   10,  1,                            \
+      "YYYY-MM-DD")                                                                                \
+    X(TEXT,   mode,               "mode",          "",    1,    32,  1,                            \
+      "\"datasheet\", \"quick\" or \"full\"")                                                      \
+    X(TEXT,   driver,             "driver",        "",    1,    64,  0,                            \
+      "version of the driver")                                                                     \
+    X(TEXT,   nvrtc,              "nvrtc",         "",    1,    64,  0,                            \
+      "version of NVRTC")                                                                          \
+    X(NUMBER, made_clock_sm_mhz,  "clock_sm_mhz",  "MHz", 1,    1e5, 0,                            \
+      "SM clock while it was made")                                                                \
+    X(NUMBER, made_clock_mem_mhz, "clock_mem_mhz", "MHz", 1,    1e5, 0,                            \
+      "memory clock while it was made")                                                            \
+    X(NUMBER, made_temperature_c, "temperature_c", "C",   -100, 200, 0,                            \
+      "temperature while it was made")
+
+/* A fitted factor; its key says what it multiplies: a unit, a mover, or the rate of a level as in
+ * "dram.read".
+ *    kind    name      unit  min   max    req  text */
+#define HAL_FACTOR(X)                                                                              \
+    X(NUMBER, value,    "1",  0.01, 100,   1, "multiplies the rate")                               \
+    X(NUMBER, residual, "1",  0,    100,   1, "relative error left after the fit")                 \
+    X(COUNT,  samples,  "1",  1,    1e6,   1, "timings used")                                      \
+    X(TEXT,   kernels,  "",   1,    512,   1, "kernels used")
 #endif

@@ -1,0 +1,181 @@
+#include "hal/reader.h"
+#include <string.h>
+
+/* The place of a fault: the deepest of root.section.key that is there.  */
+static const Node *where(const Node *root, const char *section, const char *key) {
+    const Node *s = located_member(root, section);
+    const Node *n = s && key ? located_member(s, key) : NULL;
+    return n ? n : s ? s : root;
+}
+
+static const Node *row(const Node *root, const char *section, int i) {
+    const Node *s = located_member(root, section);
+    return s && i < s->n_child ? &s->child[i] : root;
+}
+
+/* a <= b, where both are known.  */
+static void at_most(Reader *r, const Node *n, const Figure *a, const Figure *b, const char *what) {
+    if (hal_has(a) && hal_has(b) && a->value > b->value)
+        reader_fault(r, n, "check", "is larger than %s", what);
+}
+
+static void check_limits(Reader *r, const Node *root, const DeviceLimits *l) {
+    const Node *n = where(root, "limits", NULL);
+#define AT_MOST(a, b) at_most(r, where(root, "limits", #a), &l->a, &l->b, #b)
+    AT_MOST(threads_per_block, threads_per_sm);
+    AT_MOST(registers_per_block, registers_per_sm);
+    AT_MOST(registers_per_thread, registers_per_block);
+    AT_MOST(register_granule, registers_per_sm);
+    AT_MOST(smem_per_block, smem_per_block_optin);
+    AT_MOST(smem_granule, smem_per_sm);
+    AT_MOST(clock_sm_sustained, clock_sm);
+#undef AT_MOST
+    if (hal_has(&l->smem_per_block_optin) && hal_has(&l->smem_reserved) &&
+        hal_has(&l->smem_per_sm) &&
+        l->smem_per_block_optin.value + l->smem_reserved.value > l->smem_per_sm.value)
+        reader_fault(r, where(root, "limits", "smem_per_block_optin"), "check",
+                     "with smem_reserved it is larger than smem_per_sm");
+    if (hal_has(&l->threads_per_block) && hal_has(&l->warp_size) &&
+        (int64_t)l->threads_per_block.value % (int64_t)l->warp_size.value)
+        reader_fault(r, where(root, "limits", "threads_per_block"), "check",
+                     "is no whole number of warps");
+    if (hal_has(&l->registers_per_sm) && hal_has(&l->subpartitions) &&
+        (int64_t)l->registers_per_sm.value % (int64_t)l->subpartitions.value)
+        reader_fault(r, where(root, "limits", "registers_per_sm"), "check",
+                     "does not divide among the subpartitions");
+    if (hal_has(&l->cluster_max) && (l->cluster_max.value > 1) != (l->clusters_resident.n > 0))
+        reader_fault(r, n, "check",
+                     "clusters_resident is there exactly when cluster_max is above 1");
+}
+
+static void check_level(Reader *r, const Node *n, const MemoryLevel *m, LevelId level) {
+#define X(id, member)                                                                              \
+    if (level == LEVEL_##id && !located_member(n, #member))                                        \
+        reader_need(r, n, #member);
+    HAL_MEMORY_NEEDS(X)
+#undef X
+    for (int i = 0; i < hal_n_curve_kinds; i++) {
+        const CurveKind *k = &hal_curve_kinds[i];
+        if (k->level == level && k->required && !hal_level_curve(m, k->of, k->x))
+            reader_fault(r, n, "missing", "the curve of %s over %s is missing", k->of, k->x);
+    }
+    const Node *at = located_member(n, "effective_capacity");
+    at_most(r, at ? at : n, &m->effective_capacity, &m->capacity, "capacity");
+    at = located_member(n, "transaction");
+    at_most(r, at ? at : n, &m->transaction, &m->line, "line");
+}
+
+static void check_memory(Reader *r, const Node *root, const Device *dev) {
+    const Node *memory = located_member(root, "memory");
+    if (!memory || !json_is_array(memory->json))
+        return;
+    const Node *level[LEVEL_COUNT] = {NULL};
+    for (int i = 0; i < memory->n_child; i++) {
+        const Node *name = located_member(&memory->child[i], "level");
+        const char *s = name ? json_string_value(name->json) : NULL;
+        for (int k = 0; s && k < LEVEL_COUNT; k++)
+            if (!strcmp(s, hal_level_names[k]))
+                level[k] = &memory->child[i];
+    }
+    bool clusters = dev->limits.cluster_max.value > 1;
+    for (int k = 0; k < LEVEL_COUNT; k++) {
+        if (level[k])
+            check_level(r, level[k], &dev->memory[k], (LevelId)k);
+        else if (k != LEVEL_DSMEM || clusters)
+            reader_fault(r, memory, "missing", "the level \"%s\" is missing", hal_level_names[k]);
+    }
+    if (level[LEVEL_DSMEM] && hal_has(&dev->limits.cluster_max) && !clusters)
+        reader_fault(r, level[LEVEL_DSMEM], "check", "there are no clusters: cluster_max is 1");
+    const Figure *smem = &dev->memory[LEVEL_SMEM].capacity, *reg = &dev->memory[LEVEL_REG].capacity;
+    const DeviceLimits *l = &dev->limits;
+    if (level[LEVEL_SMEM] && hal_has(smem) && hal_has(&l->smem_per_sm) &&
+        smem->value != l->smem_per_sm.value)
+        reader_fault(r, where(level[LEVEL_SMEM], "capacity", NULL), "check",
+                     "differs from limits.smem_per_sm");
+    if (level[LEVEL_REG] && hal_has(reg) && hal_has(&l->registers_per_sm) &&
+        reg->value != 4 * l->registers_per_sm.value)
+        reader_fault(r, where(level[LEVEL_REG], "capacity", NULL), "check",
+                     "differs from 4 x limits.registers_per_sm");
+}
+
+static void check_name(Reader *r, const Node *n, const char *name) {
+    if (name && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._")])
+        reader_fault(r, n, "text", "a name has lower-case letters, digits, . and _");
+}
+
+/* The rate of the whole device, which every product of the model stays below.  */
+static bool absurd(const Device *dev, double rate) {
+    return rate * dev->limits.sm_count.value * dev->limits.clock_sm.value * 1e6 > 1e19;
+}
+
+static void check_units(Reader *r, const Node *root, const Device *dev) {
+    for (int i = 0; i < dev->n_unit; i++) {
+        const ComputeUnit *u = &dev->unit[i];
+        const Node *n = row(root, "units", i);
+        check_name(r, n, u->name);
+        if (u->name && *u->name && hal_unit(dev, u->name) != u)
+            reader_fault(r, n, "check", "a second unit \"%s\"", u->name);
+        if (!u->a_reg && !u->a_smem)
+            reader_fault(r, n, "check", "the first operand can lie nowhere");
+        if (u->b != HAL_NO_DTYPE && !u->b_reg && !u->b_smem)
+            reader_fault(r, n, "check", "the second operand can lie nowhere");
+        if ((u->a_smem || u->b_smem) && !u->k_major && !u->mn_major)
+            reader_fault(r, n, "check", "no layout of shared memory is taken");
+        if (hal_has(&u->rate) && hal_has(&u->sustained) && strcmp(u->rate.unit, u->sustained.unit))
+            reader_fault(r, n, "unit", "rate and sustained have different units");
+        if (hal_has(&u->rate) &&
+            (u->b != HAL_NO_DTYPE) != !strcmp(u->rate.unit, "FLOP/clk/SM"))
+            reader_fault(r, n, "unit", "multiply-adds count in FLOP/clk/SM, all else in op/clk/SM");
+        at_most(r, n, &u->sustained, &u->rate, "rate");
+        if (absurd(dev, u->rate.value))
+            reader_fault(r, n, "check", "the rate of the whole device overflows");
+    }
+}
+
+static void check_movers(Reader *r, const Node *root, const Device *dev) {
+    for (int i = 0; i < dev->n_mover; i++) {
+        const Mover *m = &dev->mover[i];
+        const Node *n = row(root, "movers", i);
+        check_name(r, n, m->name);
+        if (m->name && *m->name && hal_mover(dev, m->name) != m)
+            reader_fault(r, n, "check", "a second mover \"%s\"", m->name);
+        const int powers[] = {m->granule, m->alignment, m->stride_multiple};
+        for (int k = 0; k < 3; k++)
+            if (powers[k] & (powers[k] - 1)) {
+                reader_fault(r, n, "check",
+                             "granule, alignment and stride_multiple are powers of two");
+                break;
+            }
+        if ((m->from == PLACE_DSMEM || m->to == PLACE_DSMEM) &&
+            hal_has(&dev->limits.cluster_max) && dev->limits.cluster_max.value == 1)
+            reader_fault(r, n, "check", "there is no distributed shared memory: cluster_max is 1");
+        if (absurd(dev, m->rate.value))
+            reader_fault(r, n, "check", "the rate of the whole device overflows");
+    }
+}
+
+/* "dram.read" and the like.  */
+static bool names_rate(const char *name) {
+    static const char *const rates[] = {"read", "write", "copy"};
+    for (int i = 0; i < LEVEL_COUNT; i++) {
+        size_t len = strlen(hal_level_names[i]);
+        for (int k = 0; k < 3; k++)
+            if (!strncmp(name, hal_level_names[i], len) && name[len] == '.' &&
+                !strcmp(name + len + 1, rates[k]))
+                return true;
+    }
+    return false;
+}
+
+void reader_check(Reader *r, const Node *root, const Device *dev) {
+    check_limits(r, root, &dev->limits);
+    check_memory(r, root, dev);
+    check_units(r, root, dev);
+    check_movers(r, root, dev);
+    for (int i = 0; i < dev->n_factor; i++) {
+        const char *name = dev->factor[i].name;
+        if (!hal_unit(dev, name) && !hal_mover(dev, name) && !names_rate(name))
+            reader_fault(r, where(root, "factors", name), "check",
+                         "multiplies no unit, no mover and no rate of a level");
+    }
+}

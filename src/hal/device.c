@@ -1,0 +1,108 @@
+#include "hal/device.h"
+#include <math.h>
+#include <string.h>
+
+/* log2 from arithmetic alone, so that plans do not depend on a machine's libm: with
+ * s = (m - 1) / (m + 1), log m = 2 atanh(s); |s| < 0.172, where the series is exact to 1e-17.  */
+static double log2_of(double x) {
+    int exponent;
+    double m = frexp(x, &exponent);
+    if (m < 0.70710678118654752440) {
+        m *= 2;
+        exponent--;
+    }
+    double s = (m - 1) / (m + 1), s2 = s * s, sum = 0;
+    for (int i = 21; i >= 1; i -= 2)
+        sum = sum * s2 + 1.0 / i;
+    return exponent + s * sum * 2.88539008177792681472;    /* 2 / ln 2 */
+}
+
+double hal_curve(const Curve *c, double x) {
+    if (!(x > c->px[0]))
+        return c->py[0];
+    int lo = 0, hi = c->n - 1;
+    if (x >= c->px[hi])
+        return c->py[hi];
+    while (hi - lo > 1) {
+        int mid = lo + (hi - lo) / 2;
+        if (c->px[mid] <= x)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    double t = log2_of(x / c->px[lo]) / log2_of(c->px[hi] / c->px[lo]);
+    return c->py[lo] + t * (c->py[hi] - c->py[lo]);
+}
+
+const Curve *hal_level_curve(const MemoryLevel *m, const char *of, const char *x) {
+    for (int i = 0; i < m->n_curve; i++)
+        if (!strcmp(m->curve[i].of, of) && !strcmp(m->curve[i].x, x))
+            return &m->curve[i];
+    return NULL;
+}
+
+bool hal_has(const Figure *f) {
+    return f->unit != NULL;
+}
+
+const ComputeUnit *hal_unit(const Device *dev, const char *name) {
+    for (int i = 0; i < dev->n_unit; i++)
+        if (!strcmp(dev->unit[i].name, name))
+            return &dev->unit[i];
+    return NULL;
+}
+
+const Mover *hal_mover(const Device *dev, const char *name) {
+    for (int i = 0; i < dev->n_mover; i++)
+        if (!strcmp(dev->mover[i].name, name))
+            return &dev->mover[i];
+    return NULL;
+}
+
+double hal_factor(const Device *dev, const char *name) {
+    for (int i = 0; i < dev->n_factor; i++)
+        if (!strcmp(dev->factor[i].name, name))
+            return dev->factor[i].value;
+    return 1;
+}
+
+double hal_clock_hz(const Device *dev) {
+    return dev->limits.clock_sm_sustained.value * 1e6;
+}
+
+static int64_t round_up(int64_t v, int64_t to) {
+    return (v + to - 1) / to * to;
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* Registers lie in the subpartitions: a warp takes whole granules of one of them, and the check of
+ * a block's registers counts its warps as spread evenly.  */
+static int64_t blocks_by_registers(const DeviceLimits *l, int64_t warps, int registers) {
+    int64_t parts = (int64_t)l->subpartitions.value;
+    int64_t per_warp = round_up(registers * (int64_t)l->warp_size.value,
+                                (int64_t)l->register_granule.value);
+    if (per_warp * round_up(warps, parts) > (int64_t)l->registers_per_block.value)
+        return 0;
+    return (int64_t)l->registers_per_sm.value / parts / per_warp * parts / warps;
+}
+
+int hal_blocks_per_sm(const Device *dev, int threads, int registers, int64_t smem) {
+    const DeviceLimits *l = &dev->limits;
+    if (threads < 1 || threads > l->threads_per_block.value || registers < 0 ||
+        registers > l->registers_per_thread.value || smem < 0 ||
+        (double)smem > l->smem_per_block_optin.value)
+        return 0;
+    int64_t warp = (int64_t)l->warp_size.value, warps = (threads + warp - 1) / warp;
+    int64_t blocks = least((int64_t)l->blocks_per_sm.value,
+                           (int64_t)l->threads_per_sm.value / warp / warps);
+    if (registers > 0)
+        blocks = least(blocks, blocks_by_registers(l, warps, registers));
+    int64_t taken = round_up(smem + (int64_t)l->smem_reserved.value,
+                             (int64_t)l->smem_granule.value);
+    if (taken > 0)
+        blocks = least(blocks, (int64_t)l->smem_per_sm.value / taken);
+    return (int)blocks;
+}

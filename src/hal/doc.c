@@ -1,0 +1,128 @@
+#include "hal/fields.h"
+#include <math.h>
+#include <string.h>
+
+static const char intro[] =
+    "# Device profiles\n"
+    "\n"
+    "Generated from `src/hal/hal_fields.h` by `UPDATE=1` and `test_hal_profile`; do not edit.\n"
+    "\n"
+    "A profile is one JSON file for one GPU and the only source of facts about it. Reading is\n"
+    "strict: a key that is unknown, missing, doubled or out of bounds is an error, and all errors\n"
+    "are reported at once with line and column. [adding-a-device.md](adding-a-device.md) makes one.\n"
+    "\n"
+    "- **Figure**: `value`, `unit`, `source`. A source of `measured` needs `spread` (relative) and\n"
+    "  `samples`, and `\"noisy\": true` exactly when the spread is above 0.05; `driver` is an attribute\n"
+    "  the driver reports; `datasheet` needs `ref`, a public document; `derived` needs `formula`.\n"
+    "  `date` is given where it differs from the one in `made`. Units `1` and `B` count: their values\n"
+    "  are whole numbers.\n"
+    "- **Curve**: `of`, `x`, `x_unit`, `unit`, `source` and what it needs, `points` as `[[x, y], ...]`\n"
+    "  with x ascending, at least two. Linear in log2 x between points, constant outside.\n"
+    "- A unit or mover that is not in the file does not exist for planning.\n"
+    "\n"
+    "The file has `schema` (`\"roller-profile\"`), `schema_version` (1), `name` (lower case, as the\n"
+    "file), `gpu` (`name` as the driver says it, `arch` like `sm_90a`, `compute_capability` like\n"
+    "`9.0`) and the sections below. In the tables *req* tells what must be there.\n";
+
+static void bound(double v, Buf *out) {
+    if (v == floor(v) && fabs(v) < 1e12)
+        buf_printf(out, "%.0f", v);
+    else
+        buf_real(out, v);
+}
+
+static const char *kind_text(FieldKind k) {
+    static const char *const names[] = {
+        [FIELD_TEXT] = "text",     [FIELD_SCOPE] = "scope",   [FIELD_PLACE] = "place",
+        [FIELD_RANGE] = "range",   [FIELD_DTYPE] = "type",    [FIELD_FLAG] = "bool",
+        [FIELD_SPANS] = "list",    [FIELD_COUNT] = "integer", [FIELD_NUMBER] = "number",
+        [FIELD_FIGURE] = "figure", [FIELD_CURVE] = "curve"};
+    return names[k];
+}
+
+static void table(const FieldTable *t, Buf *out) {
+    buf_puts(out, "\n| field | kind | unit | bounds | req | |\n|---|---|---|---|---|---|\n");
+    for (int i = 0; i < t->n; i++) {
+        const Field *f = &t->field[i];
+        buf_printf(out, "| `%s` | %s | ", f->name, kind_text(f->kind));
+        for (const char *c = f->unit; *c; c++)
+            buf_puts(out, *c == '|' ? " or " : (char[2]){*c, 0});
+        buf_puts(out, " | ");
+        if (f->max > f->min && f->kind != FIELD_DTYPE) {
+            bound(f->min, out);
+            buf_puts(out, " .. ");
+            bound(f->max, out);
+            buf_puts(out, f->kind == FIELD_TEXT ? " bytes" : "");
+        }
+        buf_printf(out, " | %s | %s |\n", f->required ? "yes" : "", f->text);
+    }
+}
+
+static void names(const char *what, const char *const *name, int n, Buf *out) {
+    buf_printf(out, "%s", what);
+    for (int i = 0; i < n; i++)
+        buf_printf(out, "%s`%s`", i ? ", " : " ", name[i]);
+    buf_puts(out, ".");
+}
+
+static void memory(Buf *out) {
+    buf_puts(out, "\n## memory\n\nA list of levels. Each has `level` and `scope`, the figures below "
+                  "and a list `curves`.\n");
+    names("Levels:", hal_level_names, LEVEL_COUNT, out);
+    names(" Scopes:", hal_memory_scopes, hal_n_memory_scopes, out);
+    buf_puts(out, " `dsmem` is there exactly when\nthere are clusters; the capacity of `smem` and "
+                  "`reg` is that of one SM.\n");
+    table(&hal_memory_fields, out);
+    buf_puts(out, "\nBeside those, a level needs:\n\n");
+    static const struct {
+        LevelId level;
+        const char *field;
+    } needs[] = {
+#define X(level, field) {LEVEL_##level, #field},
+        HAL_MEMORY_NEEDS(X)
+#undef X
+    };
+    for (int i = 0; i < LEVEL_COUNT; i++) {
+        const char *gap = " ";
+        for (size_t k = 0; k < sizeof needs / sizeof *needs; k++) {
+            if (needs[k].level != (LevelId)i)
+                continue;
+            if (*gap == ' ')
+                buf_printf(out, "- `%s`:", hal_level_names[i]);
+            buf_printf(out, "%s`%s`", gap, needs[k].field);
+            gap = ", ";
+        }
+        buf_puts(out, *gap == ',' ? "\n" : "");
+    }
+    buf_puts(out, "\n| level | curve of | over | unit | req | |\n|---|---|---|---|---|---|\n");
+    for (int i = 0; i < hal_n_curve_kinds; i++) {
+        const CurveKind *c = &hal_curve_kinds[i];
+        if (c->level < LEVEL_COUNT)
+            buf_printf(out, "| `%s` | `%s` | `%s` (%s) | %s | %s | %s |\n",
+                       hal_level_names[c->level], c->of, c->x, c->x_unit, c->unit,
+                       c->required ? "yes" : "", c->text);
+    }
+}
+
+void hal_fields_doc(Buf *out) {
+    buf_puts(out, intro);
+    buf_puts(out, "\n## made\n");
+    table(&hal_made_fields, out);
+    buf_puts(out, "\n## limits\n");
+    table(&hal_limits_fields, out);
+    memory(out);
+    buf_puts(out, "\n## units\n\nA list with one row per instruction shape and type. ");
+    names("Scopes:", hal_scope_names, SCOPE_COUNT, out);
+    buf_puts(out, "\nA range is a number or `{\"from\", \"to\", \"step\"}`; types are those of the "
+                  "language, and `none` for an\noperand the unit does not have.\n");
+    table(&hal_unit_fields, out);
+    buf_puts(out, "\n## movers\n\nA list with one row per way to move data. ");
+    names("Places:", hal_place_names, PLACE_COUNT, out);
+    buf_puts(out, "\n");
+    table(&hal_mover_fields, out);
+    buf_puts(out, "\n## overheads\n");
+    table(&hal_overheads_fields, out);
+    buf_puts(out, "\n## factors\n\nAn object whose keys name what is multiplied: a unit, a mover, or "
+                  "a rate of a level as in\n`dram.read`. What is absent has the factor 1.\n");
+    table(&hal_factor_fields, out);
+}

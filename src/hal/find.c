@@ -1,0 +1,116 @@
+#include "base/file.h"
+#include "hal/device.h"
+#include "hal/located.h"
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef ROLLER_DATADIR
+#define ROLLER_DATADIR "/usr/local/share/roller"
+#endif
+
+static const char suffix[] = ".json";
+enum { SUFFIX = sizeof suffix - 1, MAX_NAMES = 4096 };
+
+const char *hal_profile_path(Arena *a, bool ignore_environment) {
+    const char *own = ignore_environment ? NULL : getenv("ROLLER_PROFILE_PATH");
+    const char *data = ignore_environment ? NULL : getenv("XDG_DATA_HOME");
+    const char *home = ignore_environment ? NULL : getenv("HOME");
+    Buf b = buf_new(a);
+    if (own && *own)
+        buf_printf(&b, "%s:", own);
+    buf_puts(&b, "./profiles");
+    if (data && *data == '/')
+        buf_printf(&b, ":%s/roller/profiles", data);
+    else if (home && *home == '/')
+        buf_printf(&b, ":%s/.local/share/roller/profiles", home);
+    buf_puts(&b, ":" ROLLER_DATADIR "/profiles");
+    return buf_str(&b);
+}
+
+/* The next folder of a path; NULL at its end.  Empty entries are passed over.  */
+static const char *next_folder(Arena *a, const char **path) {
+    while (**path == ':')
+        ++*path;
+    size_t len = strcspn(*path, ":");
+    if (!len)
+        return NULL;
+    const char *folder = arena_strndup(a, *path, len);
+    *path += len;
+    return folder;
+}
+
+static int by_name(const void *x, const void *y) {
+    return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+const char *const *hal_profile_names(Arena *a, const char *path) {
+    size_t n = 0, cap = 0;
+    const char **names = NULL, *folder;
+    while ((folder = next_folder(a, &path))) {
+        DIR *dir = opendir(folder);
+        struct dirent *entry;
+        while (dir && n < MAX_NAMES && (entry = readdir(dir))) {
+            size_t len = strlen(entry->d_name);
+            if (len <= SUFFIX || entry->d_name[0] == '.' ||
+                strcmp(entry->d_name + len - SUFFIX, suffix))
+                continue;
+            names = arena_grow(a, names, &cap, n + 1, sizeof *names);
+            names[n++] = arena_strndup(a, entry->d_name, len - SUFFIX);
+        }
+        if (dir)
+            closedir(dir);
+    }
+    if (n)
+        qsort(names, n, sizeof *names, by_name);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!kept || strcmp(names[kept - 1], names[i]))
+            names[kept++] = names[i];
+    names = arena_grow(a, names, &cap, kept + 1, sizeof *names);
+    names[kept] = NULL;
+    return names;
+}
+
+static Status not_found(Arena *a, Diag *d, const char *name, const char *path) {
+    Status s = diag_error(d, ST_PROFILE, "profile", DIAG_NOWHERE,
+                          "there is no profile \"%.64s\" in %s", name, path);
+    const char *const *names = hal_profile_names(a, path);
+    Buf b = buf_new(a);
+    for (; *names; names++)
+        buf_printf(&b, "%s%s", b.len ? ", " : "", *names);
+    if (b.len)
+        diag_hint(d, "there are %s", buf_str(&b));
+    else
+        diag_hint(d, "there is none at all; ROLLER_PROFILE_PATH names folders to search");
+    return s;
+}
+
+static const char *locate(Arena *a, const char *name, const char *path) {
+    size_t len = strlen(name);
+    if (strchr(name, '/') || (len > SUFFIX && !strcmp(name + len - SUFFIX, suffix)))
+        return name;
+    if (!len || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")])
+        return NULL;
+    const char *folder;
+    while ((folder = next_folder(a, &path))) {
+        const char *file = arena_printf(a, "%s/%s%s", folder, name, suffix);
+        if (file_exists(file))
+            return file;
+    }
+    return NULL;
+}
+
+Status hal_profile_find(Arena *a, Diag *d, const char *name, const char *path, const char **file,
+                        Device **out) {
+    const char *at = locate(a, name, path);
+    *out = NULL;
+    if (file)
+        *file = at;
+    if (!at)
+        return not_found(a, d, name, path);
+    char *text;
+    size_t len;
+    Status s = file_read(a, d, at, LOCATED_MAX_BYTES, &text, &len);
+    return s == ST_OK ? hal_profile_read(a, d, at, text, len, out) : s;
+}

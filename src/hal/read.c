@@ -1,0 +1,191 @@
+#include "base/hash.h"
+#include "hal/reader.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ROWS = 1024, MAX_CURVES = 64, SCHEMA_VERSION = 1 };
+
+static void read_head(Reader *r, const Node *root, Device *dev) {
+    const Node *n = reader_need(r, root, "schema");
+    const char *s = n ? reader_text(r, n, 0, 64) : NULL;
+    if (s && strcmp(s, "roller-profile"))
+        reader_fault(r, n, "schema", "\"roller-profile\" is expected");
+    n = reader_need(r, root, "schema_version");
+    int version;
+    if (n && reader_whole(r, n, 0, 1e6, &version) && version != SCHEMA_VERSION)
+        reader_fault(r, n, "schema", "version %d; this program reads version %d", version,
+                     SCHEMA_VERSION);
+    n = reader_need(r, root, "name");
+    s = n ? reader_text(r, n, 1, 64) : NULL;
+    if (s && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_-")])
+        reader_fault(r, n, "text", "a name has lower-case letters, digits, _ and -");
+    dev->name = s ? s : "";
+}
+
+/* "sm_90a" with "9.0".  */
+static void read_gpu(Reader *r, const Node *root, Device *dev) {
+    static const char *const keys[] = {"name", "arch", "compute_capability", NULL};
+    const Node *gpu = reader_need(r, root, "gpu");
+    dev->gpu = dev->arch = "";
+    if (!gpu || !reader_object(r, gpu))
+        return;
+    reader_known(r, gpu, NULL, keys);
+    const char *text[3] = {NULL};
+    for (int i = 0; i < 3; i++) {
+        const Node *n = reader_need(r, gpu, keys[i]);
+        text[i] = n ? reader_text(r, n, 1, i ? 16 : 128) : NULL;
+    }
+    if (text[0])
+        dev->gpu = text[0];
+    if (!text[1] || !text[2])
+        return;
+    dev->arch = text[1];
+    char *end = NULL;
+    long sm = strncmp(text[1], "sm_", 3) ? 0 : strtol(text[1] + 3, &end, 10);
+    bool suffix = end && (*end == 'a' || *end == 'f');
+    if (sm < 50 || sm > 999 || text[1][3] < '0' || text[1][3] > '9' || end[suffix]) {
+        reader_fault(r, located_member(gpu, "arch"), "text",
+                     "an architecture is written like sm_80 or sm_90a");
+        return;
+    }
+    dev->cc_major = (int)sm / 10;
+    dev->cc_minor = (int)sm % 10;
+    if (strcmp(text[2], arena_printf(r->arena, "%d.%d", dev->cc_major, dev->cc_minor)))
+        reader_fault(r, located_member(gpu, "compute_capability"), "check",
+                     "%s has compute capability %d.%d", dev->arch, dev->cc_major, dev->cc_minor);
+}
+
+static void read_curves(Reader *r, const Node *n, LevelId level, MemoryLevel *m) {
+    if (!reader_array(r, n, MAX_CURVES))
+        return;
+    m->curve = ARENA_ARRAY(r->arena, Curve, n->n_child);
+    for (int i = 0; i < n->n_child; i++) {
+        Curve c = {0};
+        reader_curve(r, &n->child[i], level, NULL, &c);
+        if (c.n && hal_level_curve(m, c.of, c.x))
+            reader_fault(r, &n->child[i], "curve", "a second curve of %s over %s", c.of, c.x);
+        else if (c.n)
+            m->curve[m->n_curve++] = c;
+    }
+}
+
+static void read_level(Reader *r, const Node *n, Device *dev) {
+    static const char *const keys[] = {"level", "scope", "curves", NULL};
+    if (!reader_object(r, n))
+        return;
+    const Node *at = reader_need(r, n, "level");
+    int level = at ? reader_choice(r, at, hal_level_names, LEVEL_COUNT) : -1;
+    if (level >= 0 && dev->memory[level].present) {
+        reader_fault(r, n, "check", "a second level \"%s\"", hal_level_names[level]);
+        return;
+    }
+    MemoryLevel ignored = {0}, *m = level < 0 ? &ignored : &dev->memory[level];
+    m->present = true;
+    at = reader_need(r, n, "scope");
+    int scope = at ? reader_choice(r, at, hal_memory_scopes, hal_n_memory_scopes) : -1;
+    m->scope = scope < 0 ? "" : hal_memory_scopes[scope];
+    reader_fields(r, n, &hal_memory_fields, keys, m);
+    at = located_member(n, "curves");
+    if (at && level >= 0)
+        read_curves(r, at, (LevelId)level, m);
+}
+
+static void read_memory(Reader *r, const Node *root, Device *dev) {
+    const Node *n = reader_need(r, root, "memory");
+    if (!n || !reader_array(r, n, LEVEL_COUNT))
+        return;
+    for (int i = 0; i < n->n_child; i++)
+        read_level(r, &n->child[i], dev);
+}
+
+/* A list of structs of `size` bytes, one per row.  */
+static void *read_rows(Reader *r, const Node *root, const FieldTable *t, size_t size, int *count) {
+    const Node *n = reader_need(r, root, t->name);
+    *count = 0;
+    if (!n || !reader_array(r, n, MAX_ROWS))
+        return NULL;
+    char *rows = arena_calloc(r->arena, (size_t)n->n_child, size);
+    for (int i = 0; i < n->n_child; i++)
+        if (reader_object(r, &n->child[i]))
+            reader_fields(r, &n->child[i], t, NULL, rows + (size_t)i * size);
+    *count = n->n_child;
+    return rows;
+}
+
+static void read_factors(Reader *r, const Node *root, Device *dev) {
+    const Node *n = reader_need(r, root, "factors");
+    if (!n || !reader_object(r, n))
+        return;
+    if (n->n_child > MAX_ROWS) {
+        reader_fault(r, n, "bounds", "more than %d factors", MAX_ROWS);
+        return;
+    }
+    dev->factor = ARENA_ARRAY(r->arena, Factor, n->n_child);
+    dev->n_factor = n->n_child;
+    for (int i = 0; i < n->n_child; i++) {
+        dev->factor[i].name = n->child[i].key;
+        if (reader_object(r, &n->child[i]))
+            reader_fields(r, &n->child[i], &hal_factor_fields, NULL, &dev->factor[i]);
+    }
+}
+
+static void read_section(Reader *r, const Node *root, const FieldTable *t, void *base) {
+    const Node *n = reader_need(r, root, t->name);
+    if (n && reader_object(r, n))
+        reader_fields(r, n, t, NULL, base);
+}
+
+static bool rate_measured(const Figure *f) {
+    return !hal_has(f) || f->origin == ORIGIN_MEASURED;
+}
+
+static bool all_measured(const Device *dev) {
+    bool all = true;
+    for (int i = 0; i < LEVEL_COUNT; i++) {
+        const MemoryLevel *m = &dev->memory[i];
+        all &= rate_measured(&m->read) && rate_measured(&m->write) && rate_measured(&m->copy) &&
+               rate_measured(&m->per_sm_max);
+        for (int k = 0; k < m->n_curve; k++)
+            all &= m->curve[k].origin == ORIGIN_MEASURED;
+    }
+    for (int i = 0; i < dev->n_unit; i++)
+        all &= rate_measured(&dev->unit[i].rate) && rate_measured(&dev->unit[i].sustained);
+    for (int i = 0; i < dev->n_mover; i++)
+        all &= rate_measured(&dev->mover[i].rate);
+    return all;
+}
+
+Status hal_profile_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,
+                        Device **out) {
+    static const char *const keys[] = {"schema", "schema_version", "name",   "gpu",
+                                       "made",   "limits",         "memory", "units",
+                                       "movers", "overheads",      "factors", NULL};
+    Reader reader = {a, d, file, text, len}, *r = &reader;
+    Node *root;
+    *out = NULL;
+    int before = d->errors;
+    Status s = located_read(a, d, ST_PROFILE, file, text, len, &root);
+    if (s != ST_OK)
+        return s;
+    if (!reader_object(r, root))
+        return ST_PROFILE;
+    Device *dev = ARENA_NEW(a, Device);
+    reader_known(r, root, NULL, keys);
+    read_head(r, root, dev);
+    read_gpu(r, root, dev);
+    read_section(r, root, &hal_made_fields, dev);
+    read_section(r, root, &hal_limits_fields, &dev->limits);
+    read_memory(r, root, dev);
+    dev->unit = read_rows(r, root, &hal_unit_fields, sizeof *dev->unit, &dev->n_unit);
+    dev->mover = read_rows(r, root, &hal_mover_fields, sizeof *dev->mover, &dev->n_mover);
+    read_section(r, root, &hal_overheads_fields, &dev->overheads);
+    read_factors(r, root, dev);
+    reader_check(r, root, dev);
+    if (d->errors > before)
+        return ST_PROFILE;
+    dev->measured = all_measured(dev);
+    dev->calibrated = dev->n_factor > 0;
+    sha256_text(text, len, dev->sha256);
+    *out = dev;
+    return ST_OK;
+}
