@@ -130,6 +130,14 @@ bool rprog_packed(const Device *dev, const RProg *r);
 /* Bytes of one stage of an operand's tile with padding, a multiple of 16; 0 if it is absent.  */
 int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
 
+/* Shared-memory traffic of the mapping above, exact: reads of a fragment by one warp in one k-step and
+ * wavefronts of each, and wavefronts of storing one whole stage of an operand's tile.  A chunk whose
+ * direction is not the tile's inner axis is stored element by element, others in pieces of at most
+ * 16 bytes.  */
+int rprog_fragment_reads(const RProg *r, int side);
+int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
+int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
+
 /* Grid and workspace of a program.  */
 int64_t rprog_tiles(const Problem *p, const RProg *r, int axis);      /* ceil(extent / block) */
 int64_t rprog_blocks(const Problem *p, const RProg *r);               /* grid x, without split */

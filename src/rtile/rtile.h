@@ -2,8 +2,9 @@
  *
  * A Problem is what planning needs to know of one kernel group: extents of the fused axes and how each
  * operand lies in memory, seen from those axes.  An RTile is one extent per axis at one memory level.
- * This module knows alignment (which sizes come next), footprint F, traffic Q and reuse score S; it
- * knows nothing of threads or time.  Source: Roller (OSDI'22), sections 3 and 4.  */
+ * This module knows alignment (which sizes come next), layouts and their bank conflicts, footprint F,
+ * traffic Q and reuse score S; it knows nothing of threads or time.  Source: Roller (OSDI'22),
+ * sections 3 and 4.  */
 #ifndef ROLLER_RTILE_RTILE_H
 #define ROLLER_RTILE_RTILE_H
 #include "hal/device.h"
@@ -34,7 +35,9 @@ typedef struct {
     bool guarded;             /* some subscript needs a run-time test */
     int bytes;                /* of an element in memory */
     int elem;                 /* of an element in shared memory */
-    int vec_mn, vec_k;        /* longest power-of-two run, at most 16 B, that is contiguous, aligned and guarded as one, at every multiple of it along mn / k; 1: none */
+    /* longest power-of-two run, at most 16 B, that is contiguous, aligned and guarded as one at every
+     * multiple of it along mn / k; 1: none */
+    int vec_mn, vec_k;
     int64_t run_mn, run_k;    /* contiguous elements along mn / k from a multiple of the run; 1: none */
     int64_t unique;           /* distinct elements of the tensor(s) read */
     int64_t stride_mn, stride_k;          /* of the innermost digit, elements; 0 if it does not move */
@@ -48,6 +51,7 @@ typedef struct {
     Contraction con;
     int64_t extent[AX_CLASSES];           /* contract: fused axes; stream: AX_M the domain, AX_K the reduction */
     ROperand op[2];           /* a, b */
+    TeDtype type;             /* compute type of the root statement's value */
     int acc_bytes;
     int out_vec;              /* widest store along N, elements; 1 if N is not contiguous in the outputs */
     int64_t out_bytes;        /* written by all outputs of the group, bytes */
@@ -76,13 +80,34 @@ typedef enum {
         RTILE_RULE_COUNT
 } RTileRule;
 
-/* Aligned sizes of an axis of extent `n`, ascending: multiples of `unit` up to `max` whose padding waste (ceil(n/s)*s - n)/n is at most epsilon; not only powers of two.  Returns the count.  */
+const char *rtile_rule_text(RTileRule rule);
+/* The first of UNIT, MOVER, PADDING that a tile of `s` breaks on an axis of extent `n`: s is a multiple
+ * of the unit's extent and of the mover's elements and wastes at most epsilon.  RTILE_RULE_COUNT: none.
+ * (TRANSACTION decides the direction of loads, BANK the layout.)  */
+RTileRule rtile_broken(int64_t n, int32_t s, int unit, int mover, double epsilon);
+/* (ceil(n/s)*s - n)/n: the share of padding when an axis of extent n is cut into tiles of s.  */
+double rtile_waste(int64_t n, int32_t s);
+/* Aligned sizes of an axis of extent `n`, ascending: multiples of `unit` up to `max` whose padding
+ * waste is at most epsilon; not only powers of two.  Returns the count.  */
 int rtile_sizes(int64_t n, int unit, int max, double epsilon, int32_t *out, int cap);
-/* Padding in elements that keeps rows of `row` elements conflict-free when `tile` elements are read at a time: Roller's formula (bL + L*ceil(n/L) - N mod bL) mod bL.  */
+/* Padding in elements that keeps rows of `row` elements conflict-free when `tile` elements are read at
+ * a time: Roller's formula (bL + L*ceil(n/L) - N mod bL) mod bL for b banks of L bytes, row N, tile n.  */
 int rtile_pad(int banks, int bank_width, int elem, int row, int tile);
+/* Byte offset of element e of row r in a shared tile of rows of `row` elements of `elem` bytes.  */
+static inline int32_t rtile_at(RLayout l, int row, int elem, int r, int e) {
+    int32_t chunk = l.bits ? ((r >> l.shift) & ((1 << l.bits) - 1)) << (l.base + 4) : 0;
+    return r * (row + l.pad) * elem + ((e * elem) ^ chunk);
+}
+/* Wavefronts of one shared-memory request of a warp: lane i of `active` accesses `width` bytes (a power
+ * of two up to 16) at addr[i], aligned.  32 banks of 4 bytes.  Up to 4 bytes per lane: the most
+ * distinct words in one bank.  8 bytes: two half-warps, each by that rule, but one request if every
+ * active lane i has the address of lane i ^ 1, or every one that of i ^ 2.  16 bytes: the
+ * halves on their own, each as two quarters that become one under the same condition.  */
+int rtile_wavefronts(const int32_t addr[32], uint32_t active, int width);
 /* Bytes a block tile holds in shared memory, per stage.  */
 int64_t rtile_footprint(const Problem *p, const RTile *t, const RLayout layout[2]);
-/* Bytes moved from the level above for the whole problem when it is computed in tiles t.  */
+/* Bytes moved from the level above for the whole problem when it is computed in tiles t, outputs
+ * included.  */
 double rtile_traffic(const Problem *p, const RTile *t);
 /* S = (Q(t) - Q(next)) / (F(next) - F(t)); infinity where the footprint does not grow.  */
 double rtile_reuse(const Problem *p, const RTile *t, const RTile *next);

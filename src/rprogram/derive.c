@@ -1,0 +1,111 @@
+#include "rprogram/internal.h"
+
+bool rprog_packed(const Device *dev, const RProg *r) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    return u->scope == SCOPE_THREAD && u->k.from == 4;
+}
+
+int rprog_elem(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (rprog_packed(dev, r)) return p->op[side].bytes;
+    return p->op[side].elem;
+}
+
+bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int side) {
+    const ROperand *op = &p->op[side];
+    return op->copyable || (op->affine && rprog_packed(dev, r));
+}
+
+int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (!p->op[side].present) return 0;
+    const RLayout *l = &r->load[side].layout;
+    int64_t mn = r->block.extent[own_axis(side)], k = r->block.extent[AX_K];
+    int64_t rows = l->inner == AX_K ? mn : k, row = l->inner == AX_K ? k : mn;
+    int64_t bytes = rows * (row + l->pad) * rprog_elem(p, dev, r, side);
+    bytes = (bytes + PIECE_MAX - 1) / PIECE_MAX * PIECE_MAX;
+    return bytes < INT32_MAX ? (int32_t)bytes : INT32_MAX;
+}
+
+int64_t rprog_tiles(const Problem *p, const RProg *r, int axis) {
+    int64_t n = ceil_div(p->extent[axis], r->block.extent[axis]);
+    return n > 0 || axis == AX_K ? n : 1;
+}
+
+int64_t rprog_blocks(const Problem *p, const RProg *r) {
+    return rprog_tiles(p, r, AX_B) * rprog_tiles(p, r, AX_M) * rprog_tiles(p, r, AX_N);
+}
+
+int64_t rprog_workspace(const Problem *p, const RProg *r) {
+    if (r->split <= 1) return 0;
+    return r->split * p->extent[AX_B] * p->extent[AX_M] * p->extent[AX_N] * p->acc_bytes;
+}
+
+/* Registers of a fragment.  What lies along its own axis is fetched one k ahead, so it counts twice;
+ * thread.k values of k are enough work to hide their own fetch.  */
+static int fragment_words(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (!p->op[side].present) return 0;
+    int n = r->thread.extent[own_axis(side)], elem = rprog_elem(p, dev, r, side);
+    int bytes = r->load[side].layout.inner == AX_K ? n * r->thread.extent[AX_K] * elem
+                                                   : 2 * n * elem;
+    return (bytes + 3) / 4;
+}
+
+/* Registers that loads need: what is on its way to shared memory, and pointers; a gather keeps a
+ * decoded position for each chunk.  */
+static int load_words(const Problem *p, const RProg *r, int side) {
+    const ROperand *op = &p->op[side];
+    const RLoad *l = &r->load[side];
+    if (!op->present) return 0;
+    int elements = r->block.extent[own_axis(side)] * r->block.extent[AX_K];
+    int chunks = (int)ceil_div(elements, (int64_t)l->vec * r->threads);
+    int words = 3;
+    if (l->kind == LOAD_STAGED) words += chunks * ((l->vec * op->bytes + 3) / 4);
+    if (op->digits_mn > 1 || op->guarded) words += 2 * (chunks < 8 ? chunks : 8);
+    if (op->digits_k > 1) words += 4;
+    return words;
+}
+
+static int expected_registers(const Problem *p, const Device *dev, const RProg *r) {
+    enum { FIXED = 22 };
+    if (r->skeleton == SK_STREAM) {
+        int words = r->thread.extent[AX_M] * (te_dtype_bytes(p->type) > 4 ? 4 : 2);
+        return FIXED + words;
+    }
+    int words = (p->acc_bytes + 3) / 4;
+    return FIXED + r->thread.extent[AX_M] * r->thread.extent[AX_N] * words +
+           fragment_words(p, dev, r, 0) + fragment_words(p, dev, r, 1) + load_words(p, r, 0) +
+           load_words(p, r, 1);
+}
+
+static int64_t shared_bytes(const Problem *p, const Device *dev, const RProg *r) {
+    int64_t stage = (int64_t)rprog_tile_bytes(p, dev, r, 0) + rprog_tile_bytes(p, dev, r, 1);
+    int64_t slices = count_along(&r->block, &r->warp, AX_K);
+    int64_t sums = (slices - 1) * r->block.extent[AX_M] * r->block.extent[AX_N] * p->acc_bytes;
+    return stage * r->stages > sums ? stage * r->stages : sums;
+}
+
+/* The compiler gives registers in steps of 8, and an odd rest up to the limit.  */
+static int16_t whole_registers(int n, int limit) {
+    int rounded = (n + 7) / 8 * 8;
+    if (n <= limit && rounded > limit) rounded = limit;
+    return (int16_t)(rounded < INT16_MAX ? rounded : INT16_MAX);
+}
+
+void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
+    int64_t threads, smem = 0;
+    if (r->skeleton == SK_STREAM) {
+        threads = count_along(&r->block, &r->thread, AX_M);
+    } else {
+        threads = WARP;
+        for (int axis = AX_M; axis <= AX_K; axis++) {
+            int along = count_along(&r->block, &r->warp, axis);
+            threads *= along < 1024 ? along : 1024;
+            if (threads > INT16_MAX) threads = INT16_MAX;
+        }
+        smem = shared_bytes(p, dev, r);
+    }
+    r->threads = (int16_t)(threads < INT16_MAX ? threads : INT16_MAX);
+    r->smem = (int32_t)(smem < INT32_MAX ? smem : INT32_MAX);
+    r->registers = whole_registers(r->threads > 0 ? expected_registers(p, dev, r) : 0,
+                                   (int)dev->limits.registers_per_thread.value);
+    r->blocks_per_sm = (int16_t)hal_blocks_per_sm(dev, r->threads, r->registers, r->smem);
+}

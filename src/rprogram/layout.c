@@ -1,0 +1,80 @@
+/* Layouts of shared tiles: padding or swizzle, decided by counting wavefronts.  */
+#include "rprogram/internal.h"
+
+bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, int side) {
+    const RLoad *l = &r->load[side];
+    const RLayout *y = &l->layout;
+    bool k_inner = y->inner == AX_K;
+    int elem = rprog_elem(p, dev, r, side);
+    int row = r->block.extent[k_inner ? AX_K : own_axis(side)];
+    int read = (k_inner ? r->thread.extent[AX_K] : side ? r->vec_n : r->vec_m) * elem;
+    int write = l->along == y->inner ? l->vec * elem : elem;
+    int width = read > write ? read : write;
+    if (width > PIECE_MAX) width = PIECE_MAX;
+    if (y->pad < 0 || (row + y->pad) * elem % width) return false;
+    if (y->bits == 0) return y->shift == 0 && y->base == 0;
+    if (y->pad || y->bits > 3 || y->shift > 7 || y->base + y->bits > 6) return false;
+    return row * elem % (PIECE_MAX << (y->base + y->bits)) == 0;
+}
+
+typedef struct {
+    const Problem *p;
+    const Device *dev;
+    RProg *r;
+    int side;
+    bool found;
+    int reads;
+    int64_t writes;
+    RLayout best;
+} Choice;
+
+/* Fragments are read more often than chunks are written, so reads decide first.  */
+static void try_layout(Choice *c, RLayout layout) {
+    c->r->load[c->side].layout = layout;
+    if (!rprog_layout_aligned(c->p, c->dev, c->r, c->side)) return;
+    int reads = rprog_fragment_wavefronts(c->p, c->dev, c->r, c->side);
+    if (c->found && reads > c->reads) return;
+    int64_t writes = rprog_store_wavefronts(c->p, c->dev, c->r, c->side);
+    if (c->found && reads == c->reads && writes >= c->writes) return;
+    c->found = true;
+    c->reads = reads;
+    c->writes = writes;
+    c->best = layout;
+}
+
+static void try_swizzles(Choice *c, uint8_t inner) {
+    for (uint8_t bits = 1; bits <= 3; bits++) {
+        for (uint8_t shift = 0; shift <= 3; shift++) {
+            for (uint8_t base = 0; base + bits <= 3; base++) {
+                try_layout(c, (RLayout){.inner = inner, .bits = bits, .shift = shift,
+                                        .base = base});
+            }
+        }
+    }
+}
+
+static void try_pads(Choice *c, uint8_t inner, int row, int unit, int elem) {
+    const MemoryLevel *smem = &c->dev->memory[LEVEL_SMEM];
+    int formula = rtile_pad((int)smem->banks.value, (int)smem->bank_width.value, elem, row, unit);
+    const int pads[] = {unit, 2 * unit, formula};
+    for (int i = 0; i < 3; i++) {
+        if (pads[i] < row || row >= 32) {
+            try_layout(c, (RLayout){.inner = inner, .pad = (int16_t)pads[i]});
+        }
+    }
+}
+
+bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side) {
+    const RLoad l = r->load[side];
+    bool k_inner = l.layout.inner == AX_K;
+    int elem = rprog_elem(p, dev, r, side);
+    int row = r->block.extent[k_inner ? AX_K : own_axis(side)];
+    int unit = k_inner ? r->thread.extent[AX_K] : side ? r->vec_n : r->vec_m;
+    if (l.along == l.layout.inner && l.vec > unit) unit = l.vec * elem > 16 ? 16 / elem : l.vec;
+    Choice c = {.p = p, .dev = dev, .r = r, .side = side};
+    try_layout(&c, (RLayout){.inner = l.layout.inner});
+    if (k_inner) try_swizzles(&c, l.layout.inner);
+    if (k_inner || l.along == AX_K) try_pads(&c, l.layout.inner, row, unit, elem);
+    r->load[side].layout = c.found ? c.best : l.layout;
+    return c.found;
+}

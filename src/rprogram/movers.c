@@ -1,0 +1,61 @@
+/* Which rows of the device serve a problem: units by types, movers by width.  */
+#include "rprogram/internal.h"
+
+/* Both operands as packed bytes: plain 8-bit integers whose products are summed.  */
+static bool fits_packed(const Problem *p, const ComputeUnit *u) {
+    const Contraction *c = &p->con;
+    if (u->k.from != 4 || c->red != TE_RED_SUM || !c->product || c->acc != u->acc) return false;
+    if (!p->op[0].present || !p->op[1].present) return false;
+    if (c->a.storage != u->a || c->b.storage != u->b) return false;
+    for (int side = 0; side < 2; side++) {
+        const ROperand *op = &p->op[side];
+        if (!op->affine || op->bytes != 1 || op->vec_k < 4) return false;
+    }
+    return true;
+}
+
+static bool multiplies_one(const ComputeUnit *u) {
+    return u->scope == SCOPE_THREAD && u->b != HAL_NO_DTYPE && u->m.from == 1 && u->n.from == 1 &&
+           u->k.from == 1;
+}
+
+/* The row that computes type `t`, or the nearest: i64 and bool run on the i32 pipe, and any type
+ * on whatever multiplies at all.  */
+static int16_t scalar_unit(const Device *dev, TeDtype t) {
+    const TeDtype wanted[] = {t, te_dtype_class(t) == TE_CLASS_REAL ? TE_F32 : TE_I32, TE_F32};
+    for (int pass = 0; pass < 3; pass++) {
+        for (int i = 0; i < dev->n_unit; i++) {
+            const ComputeUnit *u = &dev->unit[i];
+            if (multiplies_one(u) && u->a == wanted[pass] && u->acc == wanted[pass]) {
+                return (int16_t)i;
+            }
+        }
+    }
+    return -1;
+}
+
+int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap) {
+    int n = 0;
+    int16_t scalar = scalar_unit(dev, p->contraction ? p->con.acc : p->type);
+    if (scalar >= 0 && n < cap) out[n++] = scalar;
+    for (int i = 0; i < dev->n_unit && p->contraction && n < cap; i++) {
+        const ComputeUnit *u = &dev->unit[i];
+        if (u->scope == SCOPE_THREAD && u->b != HAL_NO_DTYPE && fits_packed(p, u)) {
+            out[n++] = (int16_t)i;
+        }
+    }
+    return n;
+}
+
+int16_t rprog_mover(const Device *dev, LoadKind kind, int bytes) {
+    int16_t best = -1;
+    for (int i = 0; i < dev->n_mover; i++) {
+        const Mover *m = &dev->mover[i];
+        if (m->from != PLACE_GLOBAL || m->issue != SCOPE_THREAD || m->granule < bytes) continue;
+        bool async = m->async && m->to == PLACE_SMEM;
+        if (kind == LOAD_ASYNC ? !async || m->granule != bytes : m->async) continue;
+        if (kind == LOAD_STAGED && m->to != PLACE_REG && m->to != PLACE_SMEM) continue;
+        if (best < 0 || m->granule < dev->mover[best].granule) best = (int16_t)i;
+    }
+    return best;
+}
