@@ -24,7 +24,7 @@ CFLAGS       ?= -O2 -g
 JANSSON_LIBS ?= -ljansson
 FUZZ_SECONDS ?= 60
 JOBS         ?= $(shell nproc 2>/dev/null || echo 1)
-VERSION      := $(shell cat VERSION)
+VERSION      := $(shell sed -n 's/^.define ROLLER_VERSION "\(.*\)"/\1/p' include/roller.h)
 
 # A module includes only itself and modules to its left.
 all_modules := base te hal rtile rprogram microperf codegen sim profiler driver
@@ -39,7 +39,7 @@ modules := $(if $(MODULES),$(call upto,$(MODULES),$(all_modules)),$(all_modules)
 objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(sort $(wildcard src/$1/*.c)))
 
 flags := -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wconversion \
-         -fPIC -fvisibility=hidden -Isrc -Iinclude -DROLLER_VERSION='"$(VERSION)"' \
+         -fPIC -fvisibility=hidden -Isrc -Iinclude \
          -DROLLER_DATADIR='"$(PREFIX)/share/roller"' -MMD -MP
 ldlibs = $(JANSSON_LIBS) -lm -lpthread -ldl
 
@@ -144,6 +144,10 @@ bench: all
 	@BUILD=$(BUILD) benchmarks/construct
 lint:
 	@tools/lint
+	@for cc in gcc clang; do \
+	    if command -v $$cc >/dev/null; then echo "$$cc -fsyntax-only"; \
+	        $$cc $(filter-out -MMD -MP,$(flags)) -Itests/unit -fsyntax-only -Werror \
+	            src/*/*.c tests/unit/*.c || exit 1; fi; done
 wc:
 	@tools/wc
 

@@ -75,7 +75,7 @@ static void hash64_tells_neighbours_apart(void **state) {
             assert_true(hash64(zero, i, 0) != hash64(zero, j, 0));
 }
 
-/* The first values of the reference code by Sebastiano Vigna (prng.di.unimi.it) for seed 1234567.  */
+/* The first values that the reference code (prng.di.unimi.it) gives for seed 1234567.  */
 static void rng_is_splitmix64(void **state) {
     (void)state;
     Rng r = {1234567};

@@ -41,7 +41,7 @@ static uint32_t float_bits(float v) {
 
 static bool same(double a, double b) { return isnan(a) ? isnan(b) : bits_of(a) == bits_of(b); }
 
-/* -- a second opinion: search among all values of a format ------------------------------------- */
+/* -- a second opinion: search among all values of a format ------------------------------------ */
 
 typedef struct {
     const char *name;
@@ -141,7 +141,7 @@ static void check_format(Table *t) {
         check(t, nextafter(high, 0));
         check(t, low + (high - low) * (double)rng_below(&rng, 1000) / 1000);
     }
-    static const double far[] = {INFINITY, NAN,     1e300, 0x1p128, 0x1.fffffffffffffp1023,
+    static const double far[] = {INFINITY, NAN, 1e300, 0x1p128, 0x1.fffffffffffffp1023,
                                  0x1p-140, 0x1p-1074, 0x1p-1022, 0x1.8p-1023, 1e-300};
     check(t, t->value[t->max + 1]);
     check(t, t->value[t->max + 1] * 1.5);
@@ -153,7 +153,7 @@ static void every_bf16(void **state) { (void)state, check_format(&bf16); }
 static void every_e4m3(void **state) { (void)state, check_format(&e4m3); }
 static void every_e5m2(void **state) { (void)state, check_format(&e5m2); }
 
-/* -- a third opinion: the compiler and the processor -------------------------------------------- */
+/* -- a third opinion: the compiler and the processor ------------------------------------------ */
 
 static void f16_agrees_with_the_compiler(void **state) {
     (void)state;

@@ -192,7 +192,8 @@ static void decimals_beyond_the_range(void **state) {
 static void other_texts_are_not_numbers(void **state) {
     (void)state;
     static const char *const row[] = {"", ".", ".5", "5.", "1e", "1e+", "-1", "+1", " 1", "1 ",
-                                      "0x10", "inf", "nan", "1,5", "1.5.2", "1e5e5", "1e5.0", "1_0"};
+                                      "0x10", "inf", "nan", "1,5", "1.5.2", "1e5e5", "1e5.0",
+                                      "1_0"};
     double v;
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         if (num_real(row[i], strlen(row[i]), &v)) fail_msg("'%s' is read", row[i]);
