@@ -80,6 +80,8 @@ typedef struct {
     int threads;              /* host threads for the simulator; 0: one per core */
     int ignore_environment;   /* for set-uid programs */
     int line_info;            /* line information in PTX and cubin */
+    const char *program;      /* name before rendered messages that have no place ("roller") */
+    int color;                /* rendered messages use terminal colours */
     void *(*alloc)(size_t size, void *user);              /* NULL: malloc and free */
     void (*free)(void *p, void *user);
     void *alloc_user;
@@ -95,15 +97,26 @@ ROLLER_API int roller_status_exit(RollerStatus s);        /* exit code of the co
 ROLLER_API uint32_t roller_version(void);
 
 /* ---- device profile ---- */
-/* A name along the search path, or a file.  */
+/* A name along the search path, or a file.  NULL: $ROLLER_PROFILE, else the name in a file `default`
+ * along the path, else "h200".  */
 ROLLER_API RollerStatus roller_profile_load(RollerCtx *ctx, const char *name_or_file,
                                             RollerProfile **out);
+/* The first profile along the search path whose arch is `arch` ("sm_80").  */
+ROLLER_API RollerStatus roller_profile_for_arch(RollerCtx *ctx, const char *arch,
+                                                RollerProfile **out);
+/* Names of the profiles found; they live until the context's next call.  */
+ROLLER_API RollerStatus roller_profile_names(RollerCtx *ctx, const char *const **names, int *n);
+/* Architectures that the newest NVRTC can target, NULL-terminated; live as the names do.  */
+ROLLER_API RollerStatus roller_archs(RollerCtx *ctx, const char *const **archs,
+                                     const char **nvrtc_version);
 ROLLER_API RollerStatus roller_profile_text(const RollerProfile *p, const char **json, size_t *len);
 ROLLER_API const char *roller_profile_name(const RollerProfile *p);
 ROLLER_API const char *roller_profile_arch(const RollerProfile *p);
 ROLLER_API const char *roller_profile_sha256(const RollerProfile *p);
 ROLLER_API const char *roller_profile_origin(const RollerProfile *p);     /* "measured", "datasheet" */
 ROLLER_API const char *roller_profile_file(const RollerProfile *p);
+ROLLER_API const char *roller_profile_gpu(const RollerProfile *p);        /* "NVIDIA H200" */
+ROLLER_API const char *roller_profile_date(const RollerProfile *p);
 ROLLER_API void roller_profile_destroy(RollerProfile *p);
 
 /* ---- expression ---- */
@@ -189,7 +202,8 @@ ROLLER_API RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate
 
 /* ---- kernels ---- */
 /* Generates and compiles one plan (NVRTC, no GPU); arch NULL: the profile's.  When NVRTC cannot
- * target the arch the status is ROLLER_NVRTC and *out still holds the source.  */
+ * target the arch (ROLLER_NVRTC) or refuses the source (ROLLER_COMPILE), *out still holds the
+ * source.  */
 ROLLER_API RollerStatus roller_build(RollerCtx *ctx, const RollerPlan *plan, const char *arch,
                                      RollerKernel **out);
 /* Builds the first plan; one that spills registers is replaced by the next.  */

@@ -1,6 +1,6 @@
 /* roller.h: device profiles and expressions.  */
-#include "base/file.h"
 #include "driver/handle.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- profiles ---- */
@@ -10,12 +10,10 @@ typedef struct {
     RollerProfile *out;
 } LoadCall;
 
-static Status load_profile(RollerCtx *ctx, void *user) {
-    LoadCall *c = user;
+static Status open_profile(RollerCtx *ctx, LoadCall *c, const char *name) {
     RollerProfile *p = ARENA_NEW(c->arena, RollerProfile);
     handle_init(&p->h, c->arena);
-    Status s = hal_profile_find(c->arena, &ctx->diag, c->name, ctx->profile_path, &p->file,
-                                &p->dev);
+    Status s = hal_profile_find(c->arena, &ctx->diag, name, ctx->profile_path, &p->file, &p->dev);
     if (s) return s;
     Buf text = buf_new(c->arena);
     hal_profile_write(p->dev, &text);
@@ -25,13 +23,86 @@ static Status load_profile(RollerCtx *ctx, void *user) {
     return ST_OK;
 }
 
-RollerStatus roller_profile_load(RollerCtx *ctx, const char *name_or_file, RollerProfile **out) {
+static Status load_profile(RollerCtx *ctx, void *user) {
+    LoadCall *c = user;
+    const char *name = c->name;
+    if (!name && !ctx->ignore_environment) name = getenv("ROLLER_PROFILE");
+    if (!name) name = hal_profile_default(c->arena, ctx->profile_path);
+    return open_profile(ctx, c, name ? name : "h200");
+}
+
+static Status load_for_arch(RollerCtx *ctx, void *user) {
+    LoadCall *c = user;
+    const char *const *names;
+    int n = hal_profile_list(ctx->call, ctx->profile_path, &names);
+    for (int i = 0; i < n; i++) {
+        Device *dev;
+        Diag quiet = diag_new(ctx->call);
+        Status s = hal_profile_find(ctx->call, &quiet, names[i], ctx->profile_path, NULL, &dev);
+        if (!s && strcmp(dev->arch, c->name) == 0) return open_profile(ctx, c, names[i]);
+    }
+    Status s = diag_error(&ctx->diag, ST_USAGE, NULL, DIAG_NOWHERE, "no profile is for %s",
+                          c->name);
+    diag_hint(&ctx->diag, "--list-profiles shows what is there; name one with --profile");
+    return s;
+}
+
+static RollerStatus run_load(RollerCtx *ctx, const char *name, CallBody body,
+                             RollerProfile **out) {
     *out = NULL;
-    LoadCall c = {.name = name_or_file, .arena = call_arena(ctx)};
+    LoadCall c = {.name = name, .arena = call_arena(ctx)};
     if (!c.arena) return call_nomem(ctx);
-    RollerStatus s = call_run(ctx, c.arena, load_profile, &c);
+    RollerStatus s = call_run(ctx, c.arena, body, &c);
     if (s) arena_destroy(c.arena);
     else *out = c.out;
+    return s;
+}
+
+RollerStatus roller_profile_load(RollerCtx *ctx, const char *name_or_file, RollerProfile **out) {
+    return run_load(ctx, name_or_file, load_profile, out);
+}
+
+RollerStatus roller_profile_for_arch(RollerCtx *ctx, const char *arch, RollerProfile **out) {
+    return run_load(ctx, arch, load_for_arch, out);
+}
+
+typedef struct {
+    const char *const *item;
+    int n;
+    const char *version;
+} ListCall;
+
+static Status list_profiles(RollerCtx *ctx, void *user) {
+    ListCall *c = user;
+    c->n = hal_profile_list(ctx->call, ctx->profile_path, &c->item);
+    return ST_OK;
+}
+
+RollerStatus roller_profile_names(RollerCtx *ctx, const char *const **names, int *n) {
+    ListCall c = {0};
+    RollerStatus s = call_run(ctx, NULL, list_profiles, &c);
+    *names = c.item;
+    *n = c.n;
+    return s;
+}
+
+static Status list_archs(RollerCtx *ctx, void *user) {
+    ListCall *c = user;
+    Nvrtc *n;
+    Status s = nvrtc_open(ctx->call, &ctx->diag, &ctx->nvrtc, NULL, &n);
+    if (s) return s;
+    int major, minor;
+    nvrtc_version(n, &major, &minor);
+    c->version = arena_printf(ctx->call, "%d.%d", major, minor);
+    c->item = nvrtc_archs(n);
+    return ST_OK;
+}
+
+RollerStatus roller_archs(RollerCtx *ctx, const char *const **archs, const char **nvrtc_version) {
+    ListCall c = {0};
+    RollerStatus s = call_run(ctx, NULL, list_archs, &c);
+    *archs = c.item;
+    *nvrtc_version = c.version;
     return s;
 }
 
@@ -45,6 +116,8 @@ const char *roller_profile_name(const RollerProfile *p) { return p->dev->name; }
 const char *roller_profile_arch(const RollerProfile *p) { return p->dev->arch; }
 const char *roller_profile_sha256(const RollerProfile *p) { return p->dev->sha256; }
 const char *roller_profile_file(const RollerProfile *p) { return p->file; }
+const char *roller_profile_gpu(const RollerProfile *p) { return p->dev->gpu; }
+const char *roller_profile_date(const RollerProfile *p) { return p->dev->date; }
 
 const char *roller_profile_origin(const RollerProfile *p) {
     return p->dev->measured ? "measured" : "datasheet";

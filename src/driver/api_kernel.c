@@ -27,7 +27,7 @@ static Status build(RollerCtx *ctx, void *user) {
     WholePlan *whole = &k->plan.whole;
     Status s = c->best ? compile_best(a, d, set, c->rank, &o, whole, &k->build)
                        : compile_build(a, d, whole, set->dev, set->options.align, &o, &k->build);
-    if (s && s != ST_NVRTC) return s;
+    if (s && s != ST_NVRTC && s != ST_COMPILE) return s;
     Status described = k->build.spilled ? plan_texts(a, d, &k->plan) : ST_OK;
     if (described) return described;
     Buf json = buf_new(a);
@@ -42,7 +42,7 @@ static RollerStatus run_build(RollerCtx *ctx, BuildCall *c, RollerKernel **out) 
     c->arena = call_arena(ctx);
     if (!c->arena) return call_nomem(ctx);
     RollerStatus s = call_run(ctx, c->arena, build, c);
-    if (s != ROLLER_OK && s != ROLLER_NVRTC) {
+    if (!c->out) {
         arena_destroy(c->arena);
         return s;
     }

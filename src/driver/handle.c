@@ -63,7 +63,7 @@ static void keep_messages(void *p) {
     Buf errors = buf_new(ctx->call), warnings = buf_new(ctx->call);
     for (int i = 0; i < ctx->diag.count; i++) {
         const DiagMessage *m = &ctx->diag.messages[i];
-        diag_render(m, "roller", false, m->kind == DIAG_ERROR ? &errors : &warnings);
+        diag_render(m, ctx->program, ctx->color, m->kind == DIAG_ERROR ? &errors : &warnings);
     }
     ctx->warnings = buf_str(&warnings);
     const DiagMessage *m = diag_first_error(&ctx->diag);
@@ -119,6 +119,9 @@ static void ctx_setup(void *p) {
                                 .ignore_environment = !trusted};
     ctx->line_info = s->o->line_info != 0;
     ctx->threads = s->o->threads;
+    ctx->color = s->o->color != 0;
+    ctx->ignore_environment = !trusted;
+    ctx->program = s->o->program ? copy(ctx->fixed, s->o->program) : "roller";
 }
 
 RollerStatus roller_ctx_create(const RollerCtxOptions *options, RollerCtx **out) {

@@ -30,6 +30,8 @@ struct RollerCtx {
     NvrtcOptions nvrtc;
     bool line_info;
     int threads;
+    bool color, ignore_environment;
+    const char *program;
 };
 
 struct RollerProfile {

@@ -1,0 +1,100 @@
+/* Options of roller-gen: one table for parsing, --help and the shell completion.  */
+#ifndef ROLLER_CLI_OPTIONS_H
+#define ROLLER_CLI_OPTIONS_H
+#include "base/diag.h"
+#include <stdint.h>
+
+/*    id              long               short  argument              meaning */
+#define GEN_OPTIONS(X)                                                                             \
+    X(DEFINE,         "define",          'D',   "NAME=N|NAME=LO..HI[%Q]", "set a static size, or make it a run-time size; repeatable") \
+    X(OP,             "op",              0,     "NAME|all",           "which op of the file; needed when it has several") \
+    X(PROFILE,        "profile",         0,     "NAME|FILE[,...]",    "target GPUs ($ROLLER_PROFILE, else h200)") \
+    X(ARCH,           "arch",            0,     "sm_90a[,...]",       "compile targets (the profile's own)") \
+    X(OUTPUT,         "output",          'o',   "FILE",               "main artefact, - for standard output; its stem names all others (STEM.cu)") \
+    X(EMIT,           "emit",            0,     "LIST",               "artefacts: cu ptx cubin json (cu)") \
+    X(TOP,            "top",             0,     "K",                  "rank and print K plans (1)") \
+    X(PLAN,           "plan",            0,     "FILE",               "use this plan text instead of planning") \
+    X(ALIGN,          "align",           0,     "N",                  "promised alignment of every tensor, bytes (16)") \
+    X(WORKSPACE,      "workspace-limit", 0,     "BYTES",              "reject plans that need more (none)") \
+    X(CHECK,          "check",           0,     NULL,                 "prove the kernel: run it and compare with the reference") \
+    X(IN,             "in",              0,     "NAME=FILE.npy|N",    "run on real data; repeatable") \
+    X(OUT,            "out",             0,     "NAME=FILE.npy",      "write an output of the run; repeatable") \
+    X(DEVICE,         "device",          0,     "sim",                "where to run: the built-in PTX simulator") \
+    X(SEED,           "seed",            0,     "N",                  "seed of the check's data (1)") \
+    X(BUDGET,         "check-budget",    0,     "S",                  "seconds that scale a sampled check (60)") \
+    X(COUNTERS,       "counters",        0,     NULL,                 "print the simulator's counters beside the model's terms") \
+    X(EXPLAIN,        "explain",         0,     NULL,                 "why this plan: rules, terms, limiter, runners-up, rejects") \
+    X(DUMP,           "dump",            0,     "LIST",               "of: te access tiles plan lowered source ptx resources") \
+    X(JSON,           "json",            0,     NULL,                 "one JSON object on standard output instead of text") \
+    X(DRY_RUN,        "dry-run",         0,     NULL,                 "plan and report, write nothing") \
+    X(MAKE_RULE,      "M",               'M',   NULL,                 "print a make rule and stop; -MD: write it to STEM.d as well") \
+    X(LIST_ARCH,      "list-arch",       0,     NULL,                 "what NVRTC can target") \
+    X(LIST_PROFILES,  "list-profiles",   0,     NULL,                 "profiles found, with origin and date") \
+    X(LIST_OPS,       "list-ops",        0,     NULL,                 "ops of the file with shapes") \
+    X(LINE_INFO,      "line-info",       'g',   NULL,                 "line information in PTX and cubin") \
+    X(VERBOSE,        "verbose",         'v',   NULL,                 "say more") \
+    X(QUIET,          "quiet",           'q',   NULL,                 "say nothing but errors") \
+    X(COLOR,          "color",           0,     "WHEN",               "auto, always or never") \
+    X(PROGRESS,       "progress",        0,     "WHEN",               "auto, always or never") \
+    X(WERROR,         "Werror",          0,     NULL,                 "warnings are errors") \
+    X(HELP,           "help",            'h',   NULL,                 "this text") \
+    X(VERSION,        "version",         'V',   NULL,                 "version")
+typedef enum {
+#define X(id, name, letter, arg, text) GEN_##id,
+    GEN_OPTIONS(X)
+#undef X
+        GEN_OPTION_COUNT
+} GenOptionId;
+
+/* What can be dumped, in the order it is printed.  */
+#define GEN_DUMPS(X) X(TE, "te") X(ACCESS, "access") X(TILES, "tiles") X(PLAN, "plan") \
+    X(LOWERED, "lowered") X(SOURCE, "source") X(PTX, "ptx") X(RESOURCES, "resources")
+typedef enum {
+#define X(id, name) DUMP_##id,
+    GEN_DUMPS(X)
+#undef X
+        DUMP_COUNT
+} GenDump;
+
+#define GEN_EMITS(X) X(CU, "cu") X(PTX, "ptx") X(CUBIN, "cubin") X(JSON, "json")
+typedef enum {
+#define X(id, name) EMIT_##id,
+    GEN_EMITS(X)
+#undef X
+        EMIT_COUNT
+} GenEmit;
+
+typedef enum { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER } When;
+typedef enum { ACT_GENERATE, ACT_HELP, ACT_VERSION, ACT_LIST_ARCH, ACT_LIST_PROFILES, ACT_LIST_OPS,
+               ACT_MAKE_RULE } GenAct;
+
+typedef struct {
+    const char **item;
+    int n;
+} Words;
+
+typedef struct {
+    const char *name, *value;
+} Binding;
+
+typedef struct {
+    GenAct act;
+    const char *input;
+    Words defines, profiles, archs;
+    const char *op, *output, *plan;
+    uint32_t emit, dump;      /* bits of GenEmit, GenDump */
+    int top, align;
+    int64_t workspace_limit;  /* 0: none is imposed */
+    bool check, counters, explain, json, dry_run, make_rule_too, line_info, werror;
+    int verbosity;            /* -1 quiet, 1 verbose */
+    Binding *in, *out;
+    int n_in, n_out;
+    uint64_t seed;
+    double budget;
+    When color;
+} GenOptions;
+
+/* Reads a command line.  ST_USAGE with a hint for what is unknown or contradictory.  */
+Status gen_options(Arena *a, Diag *d, int argc, char **argv, GenOptions *out);
+void gen_help(Buf *out);
+#endif
