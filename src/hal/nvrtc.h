@@ -1,8 +1,9 @@
 /* NVRTC behind dlopen: CUDA C++ text to PTX and cubin, with the resources the code needs.
  *
- * Own prototypes, no CUDA header.  The library is found by versioned soname (newest that targets the
- * arch), an absolute path in `path` or $ROLLER_NVRTC, the toolkit of $CUDA_PATH or its default
- * folder, or the project's own wheel folder.  Needs no GPU and no driver.  */
+ * Own prototypes, no CUDA header.  The library is the absolute path in `path` or $ROLLER_NVRTC;
+ * without these the newest that targets the arch among: versioned sonames, the toolkit of
+ * $CUDA_PATH or in its default folder, and nvrtc* folders beside the executable or its parent
+ * folder.  Needs no GPU and no driver.  */
 #ifndef ROLLER_HAL_NVRTC_H
 #define ROLLER_HAL_NVRTC_H
 #include "base/diag.h"
@@ -47,9 +48,9 @@ typedef struct {
     int max_registers;        /* 0: none */
 } NvrtcRequest;
 
-/* Compiles one source.  Thread-safe for one Nvrtc and different arenas.  A refusal is ST_COMPILE with the
- * first lines of the log; warnings that make code unsound (serialised wgmma, ignored setmaxnreg) are
- * errors as well.  */
+/* Compiles one source.  Thread-safe for one Nvrtc and different arenas.  A refusal is ST_COMPILE
+ * with the first lines of the log; warnings that make code unsound (serialised wgmma, ignored
+ * setmaxnreg) are errors as well.  */
 Status nvrtc_compile(Nvrtc *n, Arena *a, Diag *d, const char *source, const char *arch,
                      const NvrtcRequest *request, NvrtcOutput *out);
 

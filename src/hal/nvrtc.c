@@ -1,0 +1,121 @@
+#include "hal/nvrtc_library.h"
+#include <string.h>
+#include <time.h>
+
+enum { NVRTC_OUT_OF_MEMORY = 1, NVRTC_COMPILATION = 6, MAX_OPTIONS = 8 };
+
+typedef struct {
+    const Nvrtc *nvrtc;
+    NvrtcProgram *program;
+} Running;
+
+static void destroy(void *p) {
+    Running *r = p;
+    if (r->program)
+        r->nvrtc->DestroyProgram(&r->program);
+}
+
+static double now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static Status failed(const Nvrtc *n, Diag *d, int result) {
+    return diag_error(d, result == NVRTC_OUT_OF_MEMORY ? ST_NOMEM : ST_NVRTC, "nvrtc",
+                      DIAG_NOWHERE, "NVRTC %d.%d failed: %s", n->major, n->minor,
+                      n->GetErrorString(result));
+}
+
+/* A compilation for a real architecture gives PTX and cubin at once; PTX alone spares ptxas.  */
+static int options(const Nvrtc *n, Arena *a, const char *arch, const NvrtcRequest *request,
+                   const char *out[MAX_OPTIONS]) {
+    int k = 0;
+    out[k++] = arena_printf(a, "--gpu-architecture=%s%s", request->cubin ? "sm_" : "compute_",
+                            arch + 3);
+    out[k++] = "-default-device";
+    if (n->major >= 12)
+        out[k++] = "--no-source-include";
+    if (request->cubin)
+        out[k++] = "--ptxas-options=-v";
+    if (request->line_info)
+        out[k++] = "--generate-line-info";
+    if (request->max_registers > 0)
+        out[k++] = arena_printf(a, "--maxrregcount=%d", request->max_registers);
+    return k;
+}
+
+typedef int (*GetSize)(NvrtcProgram *p, size_t *size);
+typedef int (*GetData)(NvrtcProgram *p, char *data);
+
+/* One result of a program; the copy ends with a NUL of its own.  */
+static int fetch(Arena *a, NvrtcProgram *p, GetSize size, GetData data, char **out, size_t *len) {
+    int result = size(p, len);
+    if (result)
+        return result;
+    *out = arena_alloc(a, *len + 1);
+    return *len ? data(p, *out) : 0;
+}
+
+static int results(Nvrtc *n, Arena *a, NvrtcProgram *p, const NvrtcRequest *request,
+                   NvrtcOutput *out) {
+    char *data;
+    int result = 0;
+    if (request->ptx) {
+        result = fetch(a, p, n->GetPTXSize, n->GetPTX, &data, &out->ptx_len);
+        out->ptx = data;
+        out->ptx_len = result ? 0 : strlen(data);
+    }
+    if (!result && request->cubin) {
+        result = fetch(a, p, n->GetCUBINSize, n->GetCUBIN, &data, &out->cubin_len);
+        out->cubin = data;
+    }
+    return result;
+}
+
+static Status judge(Nvrtc *n, Arena *a, Diag *d, const char *arch, int result, const char *log) {
+    if (result == NVRTC_COMPILATION)
+        return diag_error(d, ST_COMPILE, "nvrtc", DIAG_NOWHERE,
+                          "NVRTC %d.%d refused the source for %s: %s", n->major, n->minor, arch,
+                          nvrtc_log_errors(a, log));
+    if (result)
+        return failed(n, d, result);
+    const char *unsound = nvrtc_log_unsound(a, log);
+    if (unsound)
+        return diag_error(d, ST_COMPILE, "nvrtc", DIAG_NOWHERE,
+                          "the code for %s is unsound: %s", arch, unsound);
+    return ST_OK;
+}
+
+Status nvrtc_compile(Nvrtc *n, Arena *a, Diag *d, const char *source, const char *arch,
+                     const NvrtcRequest *request, NvrtcOutput *out) {
+    *out = (NvrtcOutput){.ptx = "", .log = ""};
+    if (!nvrtc_targets(n, arch))
+        return diag_error(d, ST_NVRTC, "nvrtc", DIAG_NOWHERE, "%s; %s is %d.%d",
+                          nvrtc_needs(a, arch), n->file, n->major, n->minor);
+    const char *option[MAX_OPTIONS];
+    int n_option = options(n, a, arch, request, option);
+    Running *run = ARENA_NEW(a, Running);
+    run->nvrtc = n;
+    arena_defer(a, destroy, run);
+    double start = now_ms();
+    int result = n->CreateProgram(&run->program, source, "kernel.cu", 0, NULL, NULL);
+    if (result)
+        return failed(n, d, result);
+    result = n->CompileProgram(run->program, n_option, option);
+    out->ms = now_ms() - start;
+    char *log = "";
+    size_t log_len;
+    int logged = fetch(a, run->program, n->GetProgramLogSize, n->GetProgramLog, &log, &log_len);
+    if (logged)
+        return failed(n, d, logged);
+    out->log = nvrtc_log_timeless(a, log);
+    Status s = judge(n, a, d, arch, result, log);
+    if (s == ST_OK && (result = results(n, a, run->program, request, out)))
+        s = failed(n, d, result);
+    if (s == ST_OK && request->cubin)
+        out->n_kernel = nvrtc_log_resources(a, log, &out->kernel);
+    destroy(run);
+    run->program = NULL;
+    return s;
+}

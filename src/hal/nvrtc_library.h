@@ -1,0 +1,49 @@
+/* NVRTC as a library: finding, loading, what it targets.  Internal to src/hal.  */
+#ifndef ROLLER_HAL_NVRTC_LIBRARY_H
+#define ROLLER_HAL_NVRTC_LIBRARY_H
+#include "hal/nvrtc.h"
+
+typedef struct NvrtcProgram NvrtcProgram;
+
+/* Every function used.   name                 parameters */
+#define NVRTC_API(X)                                                                               \
+    X(GetErrorString, const char *, (int result))                                                  \
+    X(Version, int, (int *major, int *minor))                                                      \
+    X(GetNumSupportedArchs, int, (int *count))                                                     \
+    X(GetSupportedArchs, int, (int *archs))                                                        \
+    X(CreateProgram, int, (NvrtcProgram **p, const char *source, const char *name, int n_headers,  \
+                           const char *const *headers, const char *const *include_names))          \
+    X(DestroyProgram, int, (NvrtcProgram **p))                                                     \
+    X(CompileProgram, int, (NvrtcProgram *p, int n_options, const char *const *options))           \
+    X(GetPTXSize, int, (NvrtcProgram *p, size_t *size))                                            \
+    X(GetPTX, int, (NvrtcProgram *p, char *ptx))                                                   \
+    X(GetCUBINSize, int, (NvrtcProgram *p, size_t *size))                                          \
+    X(GetCUBIN, int, (NvrtcProgram *p, char *cubin))                                               \
+    X(GetProgramLogSize, int, (NvrtcProgram *p, size_t *size))                                     \
+    X(GetProgramLog, int, (NvrtcProgram *p, char *log))
+
+struct Nvrtc {
+    void *library;
+    const char *file;
+    int major, minor;
+    const char *const *archs;
+#define X(name, type, parameters) type(*name) parameters;
+    NVRTC_API(X)
+#undef X
+};
+
+/* Reads "sm_90a" as 90 and 'a' (0: no suffix).  */
+bool nvrtc_arch(const char *arch, int *sm, char *suffix);
+bool nvrtc_targets(const Nvrtc *n, const char *arch);
+/* "sm_70 needs NVRTC 12.9 or older".  */
+const char *nvrtc_needs(Arena *a, const char *arch);
+
+/* What ptxas wrote about each kernel; returns how many.  */
+int nvrtc_log_resources(Arena *a, const char *log, KernelResources **out);
+/* The first line of a warning that makes the code unsound, or NULL.  */
+const char *nvrtc_log_unsound(Arena *a, const char *log);
+/* The first lines with an error (else the first lines), in one.  */
+const char *nvrtc_log_errors(Arena *a, const char *log);
+/* The log without the times of ptxas, so that it depends on the source alone.  */
+const char *nvrtc_log_timeless(Arena *a, const char *log);
+#endif
