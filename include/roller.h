@@ -257,6 +257,9 @@ typedef struct {
 ROLLER_API RollerStatus roller_check(RollerCtx *ctx, const RollerKernel *k,
                                      const RollerCheckOptions *o,
                                      RollerCheckReport *report);
+/* Fills the memory of input i as a check on integer data would.  */
+ROLLER_API RollerStatus roller_fill(const RollerOp *op, int i, uint64_t seed, void *data,
+                                    size_t bytes);
 /* Runs the whole kernel in the simulator on tensors in host memory.  One entry per declared input
  * (scalars are 0-dim) and output.  */
 ROLLER_API RollerStatus roller_simulate(RollerCtx *ctx, const RollerKernel *k,

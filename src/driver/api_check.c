@@ -56,6 +56,13 @@ RollerStatus roller_check(RollerCtx *ctx, const RollerKernel *k, const RollerChe
 }
 
 /* ---- run on the caller's data ---- */
+RollerStatus roller_fill(const RollerOp *op, int i, uint64_t seed, void *data, size_t bytes) {
+    if (i < 0 || i >= op->te->n_in || bytes < te_tensor_bytes(&op->te->tensor[i]))
+        return ROLLER_USAGE;
+    te_fill(op->te, i, TE_FILL_INTEGERS, seed, (TeData){data, bytes});
+    return ROLLER_OK;
+}
+
 typedef struct {
     const RollerKernel *k;
     const RollerTensor *in, *out;

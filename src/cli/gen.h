@@ -1,0 +1,80 @@
+/* roller-gen: what its parts share.
+ *
+ * A thin user of roller.h: roller-gen.c is the flow (read, parse, plan, build, check, write, report), the
+ * others are the parts of the flow that talk to files and people.  */
+#ifndef ROLLER_CLI_GEN_H
+#define ROLLER_CLI_GEN_H
+#include "cli/options.h"
+#include "roller.h"
+
+typedef struct {
+    const char *kind, *path;
+    size_t bytes;
+    char sha256[65];
+} Written;
+
+/* One op for one target.  */
+typedef struct {
+    const char *stem;         /* of the artefacts, without the arch */
+    const char *arch;
+    RollerOp *op;
+    RollerProfile *profile;
+    RollerPlans *plans;
+    RollerKernel *kernel;
+    Written written[EMIT_COUNT + 1];
+    int n_written;
+    bool checked;
+    RollerCheckReport check;
+    const char *check_text, *counters;
+    double parse_ms, plan_ms, emit_ms, compile_ms, check_ms;
+} Result;
+
+typedef struct {
+    Arena *a;
+    Diag diag;                /* of the command line and the files; library errors are in ctx */
+    GenOptions o;
+    RollerCtx *ctx;
+    Buf report;               /* standard output, or standard error with -o - */
+    Buf artefact;             /* standard output with -o - */
+    Buf messages;             /* standard error */
+    const char *text;         /* the input */
+    size_t len;
+    Result *result;
+    int n_result;
+    int n_target;             /* targets per op */
+    RollerError error;        /* the first, copied */
+    bool failed;
+    int warnings;
+    double start_ms;
+} Gen;
+
+double gen_now_ms(void);
+/* Keeps the library's or the command line's error; returns its exit code.  */
+int gen_fail(Gen *g, RollerStatus s);
+int gen_fail_here(Gen *g);
+void gen_warnings(Gen *g);
+
+/* outputs.c: artefact names and files.  */
+int gen_write(Gen *g, Result *r);
+/* STEM.json of all targets of one op.  */
+int gen_write_json(Gen *g, Result *first, int n);
+/* A report of what only we can mend, beside the output.  */
+void gen_write_failure(Gen *g, const Result *r, RollerStatus s);
+/* STEM from -o or from the input's name.  */
+const char *gen_stem(Gen *g, const char *op);
+
+/* arrays.c: --in and --out.  */
+int gen_run_arrays(Gen *g, Result *r);
+
+/* report.c and report_json.c.  */
+void gen_report(Gen *g, const Result *r);
+const char *gen_dump_name(GenDump what);
+const char *gen_dump_text(Gen *g, const Result *r, GenDump what);
+void gen_report_json(Gen *g, int exit_code);
+
+/* lists.c: --list-*, -M.  */
+int gen_list_archs(Gen *g);
+int gen_list_profiles(Gen *g);
+int gen_list_ops(Gen *g);
+const char *gen_make_rule(Gen *g);
+#endif

@@ -1,0 +1,121 @@
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "cli/gen.h"
+#include <string.h>
+
+static const RollerArtefact artefact[] = {ROLLER_CU, ROLLER_PTX, ROLLER_CUBIN, ROLLER_JSON};
+static const char *const extension[] = {
+#define X(id, name) name,
+    GEN_EMITS(X)
+#undef X
+};
+_Static_assert(sizeof artefact / sizeof *artefact == EMIT_COUNT, "one artefact per kind");
+
+static bool on_stdout(const Gen *g) { return g->o.output && strcmp(g->o.output, "-") == 0; }
+
+/* The artefact that -o names: the source if it is written, else the first kind of the list.  */
+static GenEmit main_kind(const Gen *g) {
+    int i = 0;
+    while (i < EMIT_COUNT - 1 && !(g->o.emit & 1u << i)) i++;
+    return (GenEmit)i;
+}
+
+const char *gen_stem(Gen *g, const char *op) {
+    const char *from = g->o.output && !on_stdout(g) ? g->o.output : g->o.input;
+    const char *slash = strrchr(from, '/');
+    const char *base = slash && from == g->o.input ? slash + 1 : from;
+    const char *name = strrchr(base, '/') ? strrchr(base, '/') + 1 : base;
+    const char *dot = strrchr(name, '.');
+    size_t len = dot && dot != name ? (size_t)(dot - base) : strlen(base);
+    const char *stem = strcmp(base, "-") == 0 ? "kernel" : arena_strndup(g->a, base, len);
+    return op ? arena_printf(g->a, "%s.%s", stem, op) : stem;
+}
+
+static const char *path_of(Gen *g, const Result *r, GenEmit kind) {
+    bool all_ops = g->o.op && strcmp(g->o.op, "all") == 0;
+    bool named = g->o.output && !on_stdout(g) && !all_ops && g->n_target == 1;
+    if (named && kind == main_kind(g)) return g->o.output;
+    if (kind == EMIT_CU)
+        return g->n_target > 1 ? arena_printf(g->a, "%s.%s.cu", r->stem, r->arch)
+                               : arena_printf(g->a, "%s.cu", r->stem);
+    if (kind == EMIT_JSON) return arena_printf(g->a, "%s.json", r->stem);
+    return arena_printf(g->a, "%s.%s.%s", r->stem, r->arch, extension[kind]);
+}
+
+static int write_file(Gen *g, Result *r, GenEmit kind, const void *data, size_t len) {
+    Written *w = &r->written[r->n_written];
+    *w = (Written){.kind = extension[kind], .bytes = len};
+    sha256_text(data, len, w->sha256);
+    if (on_stdout(g) && kind == main_kind(g)) {
+        w->path = "-";
+        buf_add(&g->artefact, data, len);
+    } else {
+        w->path = path_of(g, r, kind);
+        if (file_write(&g->diag, w->path, data, len)) return gen_fail_here(g);
+    }
+    r->n_written++;
+    return 0;
+}
+
+static int write_depends(Gen *g, const Result *r) {
+    const char *path = arena_printf(g->a, "%s.d", r->stem), *rule = gen_make_rule(g);
+    return file_write(&g->diag, path, rule, strlen(rule)) ? gen_fail_here(g) : 0;
+}
+
+int gen_write(Gen *g, Result *r) {
+    for (int i = 0; i < EMIT_COUNT; i++) {
+        if (!(g->o.emit & 1u << i) || i == EMIT_JSON) continue;
+        const void *data;
+        size_t len;
+        if (roller_kernel_get(r->kernel, artefact[i], &data, &len)) continue;
+        int code = write_file(g, r, (GenEmit)i, data, len);
+        if (code) return code;
+    }
+    return g->o.make_rule_too ? write_depends(g, r) : 0;
+}
+
+int gen_write_json(Gen *g, Result *first, int n) {
+    json_t *whole = NULL;
+    for (int i = 0; i < n; i++) {
+        const void *text;
+        size_t len;
+        if (!first[i].kernel || roller_kernel_get(first[i].kernel, ROLLER_JSON, &text, &len))
+            return 0;
+        if (n == 1) return write_file(g, first, EMIT_JSON, text, len);
+        json_t *one;
+        if (json_read(g->a, &g->diag, ST_INTERNAL, "kernel.json", text, len, len, &one))
+            return gen_fail_here(g);
+        if (i == 0) whole = one;
+        else json_array_extend(json_object_get(whole, "targets"), json_object_get(one, "targets"));
+    }
+    Buf b = buf_new(g->a);
+    json_write(whole, 2, &b);
+    buf_putc(&b, '\n');
+    return write_file(g, first, EMIT_JSON, b.text, b.len);
+}
+
+void gen_write_failure(Gen *g, const Result *r, RollerStatus s) {
+    if (roller_status_exit(s) != 4 || g->o.dry_run) return;
+    const RollerError *e = roller_error(g->ctx);
+    Buf b = buf_new(g->a);
+    buf_printf(&b, "roller-gen %s: %s: %s\n", ROLLER_VERSION, roller_status_name(s),
+               e ? e->message : "");
+    const char *text;
+    size_t len;
+    buf_printf(&b, "\n== profile ==\n%s %s\n", roller_profile_name(r->profile),
+               roller_profile_sha256(r->profile));
+    if (!roller_op_text(r->op, ROLLER_OP_TE, &text, &len))
+        buf_printf(&b, "\n== te ==\n%s", text);
+    const void *data;
+    if (r->kernel && !roller_kernel_get(r->kernel, ROLLER_PLAN_USED, &data, &len))
+        buf_printf(&b, "\n== plan ==\n%s", (const char *)data);
+    if (r->kernel && !roller_kernel_get(r->kernel, ROLLER_LOG, &data, &len))
+        buf_printf(&b, "\n== log ==\n%s", (const char *)data);
+    if (r->kernel && !roller_kernel_get(r->kernel, ROLLER_CU, &data, &len))
+        buf_printf(&b, "\n== source ==\n%s", (const char *)data);
+    const char *path = arena_printf(g->a, "%s.report.txt", r->stem);
+    Diag quiet = diag_new(g->a);
+    if (!file_write(&quiet, path, b.text, b.len))
+        buf_printf(&g->messages, "roller-gen: hint: a report for the developers is in %s\n", path);
+}

@@ -1,0 +1,284 @@
+/* roller-gen FILE.te: from a tensor expression to a CUDA kernel.  */
+#include "base/file.h"
+#include "cli/gen.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_INPUT = 1 << 20 };
+
+double gen_now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static bool use_color(When when) {
+    const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+    if (when != WHEN_AUTO) return when == WHEN_ALWAYS;
+    return isatty(STDERR_FILENO) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
+}
+
+static const char *keep(Gen *g, const char *s) { return s ? arena_strdup(g->a, s) : NULL; }
+
+int gen_fail(Gen *g, RollerStatus s) {
+    const RollerError *e = roller_error(g->ctx);
+    if (e) buf_puts(&g->messages, e->rendered);
+    if (!g->failed && e)
+        g->error = (RollerError){.status = e->status,
+                                 .tag = keep(g, e->tag),
+                                 .file = keep(g, e->file),
+                                 .line = e->line,
+                                 .column = e->column,
+                                 .message = keep(g, e->message),
+                                 .hint = keep(g, e->hint)};
+    g->failed = true;
+    return roller_status_exit(s);
+}
+
+int gen_fail_here(Gen *g) {
+    const DiagMessage *m = diag_first_error(&g->diag);
+    for (int i = 0; i < g->diag.count; i++)
+        diag_render(&g->diag.messages[i], "roller-gen", use_color(g->o.color), &g->messages);
+    g->error = (RollerError){.status = (RollerStatus)m->status,
+                             .tag = m->tag ? m->tag : "",
+                             .file = m->file,
+                             .line = m->line,
+                             .column = m->column,
+                             .message = m->message,
+                             .hint = m->hint};
+    g->failed = true;
+    return status_exit(m->status);
+}
+
+void gen_warnings(Gen *g) {
+    const char *w = roller_warnings(g->ctx);
+    if (!*w) return;
+    g->warnings++;
+    if (g->o.verbosity >= 0) buf_puts(&g->messages, w);
+}
+
+/* ---- one op for one target ---- */
+static RollerPlanOptions plan_options(const Gen *g, const Result *r) {
+    return (RollerPlanOptions){.struct_size = sizeof(RollerPlanOptions),
+                               .top = g->o.top,
+                               .align = g->o.align,
+                               .workspace_limit = g->o.workspace_limit,
+                               .arch = r->arch};
+}
+
+static int plan(Gen *g, Result *r) {
+    RollerPlanOptions o = plan_options(g, r);
+    double start = gen_now_ms();
+    RollerStatus s;
+    if (g->o.plan) {
+        char *text;
+        size_t len;
+        if (file_read(g->a, &g->diag, g->o.plan, MAX_INPUT, &text, &len)) return gen_fail_here(g);
+        s = roller_plan_read(g->ctx, r->op, r->profile, text, len, g->o.plan, &o, &r->plans);
+    } else {
+        s = roller_plan(g->ctx, r->op, r->profile, &o, &r->plans);
+    }
+    r->plan_ms = gen_now_ms() - start;
+    gen_warnings(g);
+    if (!s) return 0;
+    gen_write_failure(g, r, s);
+    return gen_fail(g, s);
+}
+
+static int build(Gen *g, Result *r) {
+    RollerStatus s = roller_build_best(g->ctx, r->plans, NULL, &r->kernel);
+    gen_warnings(g);
+    int code = 0;
+    if (s) {
+        gen_write_failure(g, r, s);
+        code = gen_fail(g, s);
+    }
+    if (r->kernel) roller_kernel_times(r->kernel, &r->emit_ms, &r->compile_ms);
+    return code;
+}
+
+static int check(Gen *g, Result *r) {
+    RollerCheckOptions o = {.struct_size = sizeof o,
+                            .seed = g->o.seed,
+                            .budget_s = g->o.budget,
+                            .counters = g->o.counters};
+    double start = gen_now_ms();
+    r->check.struct_size = sizeof r->check;
+    RollerStatus s = roller_check(g->ctx, r->kernel, &o, &r->check);
+    r->check_ms = gen_now_ms() - start;
+    r->checked = s == ROLLER_OK || s == ROLLER_CHECK;
+    r->check_text = keep(g, r->check.text);
+    r->counters = keep(g, r->check.counters);
+    if (!s) return 0;
+    if (r->checked)
+        buf_printf(&g->messages, "roller-gen: hint: repeat with --seed %llu\n",
+                   (unsigned long long)g->o.seed);
+    gen_write_failure(g, r, s);
+    return gen_fail(g, s);
+}
+
+static int generate_one(Gen *g, Result *r) {
+    int code = plan(g, r);
+    if (!code) {
+        code = build(g, r);
+        if (r->kernel && !code && g->o.check) code = check(g, r);
+        if (r->kernel && !code && (g->o.n_in || g->o.n_out)) code = gen_run_arrays(g, r);
+        bool keep_source = !code || code == status_exit(ST_NVRTC);
+        if (r->kernel && keep_source && !g->o.dry_run) {
+            int wrote = gen_write(g, r);
+            if (!code) code = wrote;
+        }
+        gen_report(g, r);
+    }
+    return code;
+}
+
+/* ---- ops and targets ---- */
+static int load_target(Gen *g, int i, Result *r) {
+    const GenOptions *o = &g->o;
+    r->arch = i < o->archs.n ? o->archs.item[i] : NULL;
+    const char *profile = o->profiles.n == 0 ? NULL
+                          : i < o->profiles.n ? o->profiles.item[i]
+                                              : o->profiles.item[o->profiles.n - 1];
+    RollerStatus s = !profile && r->arch
+                         ? roller_profile_for_arch(g->ctx, r->arch, &r->profile)
+                         : roller_profile_load(g->ctx, profile, &r->profile);
+    if (s) return gen_fail(g, s);
+    if (!r->arch) r->arch = roller_profile_arch(r->profile);
+    return 0;
+}
+
+static int generate_op(Gen *g, const char *name) {
+    int first = g->n_result, code = 0;
+    for (int i = 0; i < g->n_target && !code; i++) {
+        Result *r = &g->result[g->n_result++];
+        code = load_target(g, i, r);
+        if (code) return code;
+        RollerParseOptions o = {.struct_size = sizeof o,
+                                .op = name,
+                                .defines = g->o.defines.item,
+                                .n_defines = g->o.defines.n};
+        double start = gen_now_ms();
+        RollerStatus s = roller_parse(g->ctx, g->text, g->len, g->o.input, &o, &r->op);
+        r->parse_ms = gen_now_ms() - start;
+        if (i == 0) gen_warnings(g);
+        if (s) return gen_fail(g, s);
+        if (g->o.werror && g->warnings) {
+            diag_error(&g->diag, ST_TE, NULL, DIAG_NOWHERE, "warnings are errors (-Werror)");
+            return gen_fail_here(g);
+        }
+        r->stem = gen_stem(g, g->o.op && strcmp(g->o.op, "all") == 0 ? name : NULL);
+        code = generate_one(g, r);
+    }
+    if (!code && !g->o.dry_run && (g->o.emit & 1u << EMIT_JSON))
+        code = gen_write_json(g, &g->result[first], g->n_result - first);
+    return code;
+}
+
+static int generate(Gen *g) {
+    const GenOptions *o = &g->o;
+    const char *const *name = &o->op;
+    int n_op = 1;
+    if (o->op && strcmp(o->op, "all") == 0) {
+        RollerParseOptions p = {.struct_size = sizeof p, .defines = o->defines.item,
+                                .n_defines = o->defines.n};
+        const char *const *found;
+        RollerStatus s = roller_parse_names(g->ctx, g->text, g->len, o->input, &p, &found, &n_op);
+        if (s) return gen_fail(g, s);
+        const char **kept = ARENA_ARRAY(g->a, const char *, n_op);
+        for (int i = 0; i < n_op; i++) kept[i] = keep(g, found[i]);
+        name = kept;
+    }
+    g->n_target = o->archs.n > o->profiles.n ? o->archs.n : o->profiles.n;
+    if (g->n_target == 0) g->n_target = 1;
+    g->result = ARENA_ARRAY(g->a, Result, n_op * g->n_target);
+    int code = 0;
+    for (int i = 0; i < n_op && !code; i++) code = generate_op(g, name[i]);
+    return code;
+}
+
+static int act(Gen *g) {
+    switch (g->o.act) {
+    case ACT_HELP: gen_help(&g->report); return 0;
+    case ACT_VERSION: buf_printf(&g->report, "roller-gen %s\n", ROLLER_VERSION); return 0;
+    case ACT_LIST_ARCH: return gen_list_archs(g);
+    case ACT_LIST_PROFILES: return gen_list_profiles(g);
+    default: break;
+    }
+    char *text;
+    if (file_read(g->a, &g->diag, g->o.input, MAX_INPUT + 1, &text, &g->len))
+        return gen_fail_here(g);
+    g->text = text;
+    if (g->o.act == ACT_LIST_OPS) return gen_list_ops(g);
+    if (g->o.act == ACT_MAKE_RULE) {
+        buf_puts(&g->report, gen_make_rule(g));
+        return 0;
+    }
+    return generate(g);
+}
+
+static int put(FILE *f, Buf *b) {
+    return b->len && fwrite(b->text, 1, b->len, f) != b->len ? status_exit(ST_IO) : 0;
+}
+
+/* Standard output carries one thing: the artefact, the JSON object or the report.  */
+static int print(Gen *g, int code) {
+    bool to_stdout = g->o.output && strcmp(g->o.output, "-") == 0;
+    if (g->o.json) {
+        g->report.len = 0;
+        gen_report_json(g, code);
+    }
+    put(stderr, &g->messages);
+    int wrote = to_stdout ? put(stdout, &g->artefact) : 0;
+    if (g->o.verbosity >= 0 && !wrote) wrote = put(to_stdout ? stderr : stdout, &g->report);
+    if (fflush(stdout) != 0) wrote = status_exit(ST_IO);
+    return code ? code : wrote;
+}
+
+typedef struct {
+    Gen *g;
+    int argc;
+    char **argv;
+    int code;
+} Main;
+
+static void run(void *user) {
+    Main *m = user;
+    Gen *g = m->g;
+    g->diag = diag_new(g->a);
+    g->report = buf_new(g->a);
+    g->artefact = buf_new(g->a);
+    g->messages = buf_new(g->a);
+    g->start_ms = gen_now_ms();
+    if (gen_options(g->a, &g->diag, m->argc, m->argv, &g->o)) {
+        m->code = gen_fail_here(g);
+    } else {
+        RollerCtxOptions o = {.struct_size = sizeof o,
+                              .line_info = g->o.line_info,
+                              .program = "roller-gen",
+                              .color = use_color(g->o.color)};
+        m->code = roller_ctx_create(&o, &g->ctx) ? status_exit(ST_NOMEM) : act(g);
+    }
+    m->code = print(g, m->code);
+}
+
+int main(int argc, char **argv) {
+    Gen g = {.a = arena_create(NULL)};
+    Main m = {.g = &g, .argc = argc, .argv = argv};
+    if (!g.a || !arena_try(g.a, run, &m)) {
+        fputs("roller-gen: error: out of memory\n", stderr);
+        m.code = status_exit(ST_NOMEM);
+    }
+    for (int i = 0; i < g.n_result; i++) {
+        roller_kernel_destroy(g.result[i].kernel);
+        roller_plans_destroy(g.result[i].plans);
+        roller_op_destroy(g.result[i].op);
+        roller_profile_destroy(g.result[i].profile);
+    }
+    roller_ctx_destroy(g.ctx);
+    arena_destroy(g.a);
+    return m.code;
+}
