@@ -2,6 +2,17 @@
 #include <math.h>
 #include <string.h>
 
+bool hal_arch(const char *arch, int *sm, char *suffix) {
+    if (strncmp(arch, "sm_", 3) || arch[3] < '1' || arch[3] > '9')
+        return false;
+    *sm = 0;
+    const char *c = arch + 3;
+    for (; *c >= '0' && *c <= '9' && *sm < 1000; c++)
+        *sm = *sm * 10 + *c - '0';
+    *suffix = *c;
+    return *sm < 1000 && (!*c || ((*c == 'a' || *c == 'f') && !c[1]));
+}
+
 /* log2 from arithmetic alone, so that plans do not depend on a machine's libm: with
  * s = (m - 1) / (m + 1), log m = 2 atanh(s); |s| < 0.172, where the series is exact to 1e-17.  */
 static double log2_of(double x) {

@@ -138,8 +138,6 @@ Status hal_profile_find(Arena *a, Diag *d, const char *name, const char *path, c
  * $XDG_DATA_HOME/roller/profiles (else under $HOME/.local/share), PREFIX/share/roller/profiles.
  * Set-uid callers ignore the environment.  */
 const char *hal_profile_path(Arena *a, bool ignore_environment);
-/* The names of the profiles along `path`, ascending, each once; ends with NULL.  */
-const char *const *hal_profile_names(Arena *a, const char *path);
 /* Reference of every field, as Markdown (docs/profile.md).  */
 void hal_fields_doc(Buf *out);
 
@@ -156,10 +154,14 @@ double hal_clock_hz(const Device *dev);                                     /* s
 /* Blocks of a kernel resident on one SM: registers (by granule), shared memory (by granule, plus
  * what the system reserves per block), threads, blocks.  0 if it cannot run.  */
 int hal_blocks_per_sm(const Device *dev, int threads, int registers, int64_t smem);
-/* The device as a target of another arch of the same family: only the units and movers that exist there
- * ("sm_80" on an sm_90a device has no wgmma and no TMA).  ST_USAGE for an arch newer than the device.  */
+/* Reads "sm_90a" as 90 and 'a' (0: no suffix).  False if it is no architecture.  */
+bool hal_arch(const char *arch, int *sm, char *suffix);
+/* The device as a target of another arch of the same family: only the units and movers that exist
+ * there ("sm_80" on an sm_90a device has no wgmma and no TMA).  ST_USAGE for an arch whose code
+ * does not run on the device.  */
 Status hal_device_for_arch(Arena *a, Diag *d, const Device *dev, const char *arch, Device **out);
-/* Names of the profiles along `path`, each once, in order of the path and then of the alphabet; returns how many.  */
+/* Names of the profiles along `path`, each once, in order of the path and then of the alphabet;
+ * returns how many.  */
 int hal_profile_list(Arena *a, const char *path, const char *const **names);
 /* The name in the first file `default` along `path`; NULL if there is none.  */
 const char *hal_profile_default(Arena *a, const char *path);

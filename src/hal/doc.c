@@ -5,22 +5,31 @@
 static const char intro[] =
     "# Device profiles\n"
     "\n"
-    "Generated from `src/hal/hal_fields.h` by `UPDATE=1` and `test_hal_profile`; do not edit.\n"
+    "Generated from `src/hal/hal_fields.h` (`UPDATE=1 make unit "
+    "TEST=test_hal_profile`); do not edit.\n"
     "\n"
-    "A profile is one JSON file for one GPU and the only source of facts about it. Reading is\n"
-    "strict: a key that is unknown, missing, doubled or out of bounds is an error, and all errors\n"
-    "are reported at once with line and column. [adding-a-device.md](adding-a-device.md) makes one.\n"
+    "A profile is one JSON file for one GPU and the only source "
+    "of facts about it. Reading is strict:\n"
+    "a key that is unknown, missing, doubled or out of bounds is "
+    "an error, and all errors are reported\n"
+    "at once with line and column. [adding-a-device.md](adding-a-device.md) makes one.\n"
     "\n"
-    "- **Figure**: `value`, `unit`, `source`. A source of `measured` needs `spread` (relative) and\n"
-    "  `samples`, and `\"noisy\": true` exactly when the spread is above 0.05; `driver` is an attribute\n"
-    "  the driver reports; `datasheet` needs `ref`, a public document; `derived` needs `formula`.\n"
-    "  `date` is given where it differs from the one in `made`. Units `1` and `B` count: their values\n"
+    "- **Figure**: `value`, `unit`, `source`. A source of "
+    "`measured` needs `spread` (relative) and\n"
+    "  `samples`, and `\"noisy\": true` exactly when the spread is "
+    "above 0.05; `driver` is an attribute\n"
+    "  the driver reports; `datasheet` needs `ref`, a public "
+    "document; `derived` needs `formula`.\n"
+    "  `date` is given where it differs from the one in `made`. "
+    "Units `1` and `B` count: their values\n"
     "  are whole numbers.\n"
-    "- **Curve**: `of`, `x`, `x_unit`, `unit`, `source` and what it needs, `points` as `[[x, y], ...]`\n"
+    "- **Curve**: `of`, `x`, `x_unit`, `unit`, `source` and what "
+    "it needs, `points` as `[[x, y], ...]`\n"
     "  with x ascending, at least two. Linear in log2 x between points, constant outside.\n"
     "- A unit or mover that is not in the file does not exist for planning.\n"
     "\n"
-    "The file has `schema` (`\"roller-profile\"`), `schema_version` (1), `name` (lower case, as the\n"
+    "The file has `schema` (`\"roller-profile\"`), "
+    "`schema_version` (1), `name` (lower case, as the\n"
     "file), `gpu` (`name` as the driver says it, `arch` like `sm_90a`, `compute_capability` like\n"
     "`9.0`) and the sections below. In the tables *req* tells what must be there.\n";
 
@@ -66,12 +75,12 @@ static void names(const char *what, const char *const *name, int n, Buf *out) {
 }
 
 static void memory(Buf *out) {
-    buf_puts(out, "\n## memory\n\nA list of levels. Each has `level` and `scope`, the figures below "
-                  "and a list `curves`.\n");
+    buf_puts(out, "\n## memory\n\nA list of levels. Each has `level` and `scope`, the figures "
+                  "below and a list `curves`.\n");
     names("Levels:", hal_level_names, LEVEL_COUNT, out);
     names(" Scopes:", hal_memory_scopes, hal_n_memory_scopes, out);
-    buf_puts(out, " `dsmem` is there exactly when\nthere are clusters; the capacity of `smem` and "
-                  "`reg` is that of one SM.\n");
+    buf_puts(out, " `dsmem` is there exactly when\nthere are clusters; the capacity of `smem` "
+                  "and `reg` is that of one SM.\n");
     table(&hal_memory_fields, out);
     buf_puts(out, "\nBeside those, a level needs:\n\n");
     static const struct {
@@ -122,7 +131,7 @@ void hal_fields_doc(Buf *out) {
     table(&hal_mover_fields, out);
     buf_puts(out, "\n## overheads\n");
     table(&hal_overheads_fields, out);
-    buf_puts(out, "\n## factors\n\nAn object whose keys name what is multiplied: a unit, a mover, or "
-                  "a rate of a level as in\n`dram.read`. What is absent has the factor 1.\n");
+    buf_puts(out, "\n## factors\n\nAn object whose keys name what is multiplied: a unit, a mover, "
+                  "or a rate of a level as in\n`dram.read`. What is absent has the factor 1.\n");
     table(&hal_factor_fields, out);
 }

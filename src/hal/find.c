@@ -10,7 +10,7 @@
 #endif
 
 static const char suffix[] = ".json";
-enum { SUFFIX = sizeof suffix - 1, MAX_NAMES = 4096 };
+enum { SUFFIX = sizeof suffix - 1, MAX_NAMES = 1024, MAX_DEFAULT = 128 };
 
 const char *hal_profile_path(Arena *a, bool ignore_environment) {
     const char *own = ignore_environment ? NULL : getenv("ROLLER_PROFILE_PATH");
@@ -44,10 +44,18 @@ static int by_name(const void *x, const void *y) {
     return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
-const char *const *hal_profile_names(Arena *a, const char *path) {
+static bool listed(const char *const *names, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(names[i], name))
+            return true;
+    return false;
+}
+
+int hal_profile_list(Arena *a, const char *path, const char *const **out) {
     size_t n = 0, cap = 0;
     const char **names = NULL, *folder;
     while ((folder = next_folder(a, &path))) {
+        size_t first = n;
         DIR *dir = opendir(folder);
         struct dirent *entry;
         while (dir && n < MAX_NAMES && (entry = readdir(dir))) {
@@ -55,30 +63,49 @@ const char *const *hal_profile_names(Arena *a, const char *path) {
             if (len <= SUFFIX || entry->d_name[0] == '.' ||
                 strcmp(entry->d_name + len - SUFFIX, suffix))
                 continue;
+            const char *name = arena_strndup(a, entry->d_name, len - SUFFIX);
+            if (listed(names, n, name))
+                continue;
             names = arena_grow(a, names, &cap, n + 1, sizeof *names);
-            names[n++] = arena_strndup(a, entry->d_name, len - SUFFIX);
+            names[n++] = name;
         }
         if (dir)
             closedir(dir);
+        if (n > first)
+            qsort(names + first, n - first, sizeof *names, by_name);
     }
-    if (n)
-        qsort(names, n, sizeof *names, by_name);
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!kept || strcmp(names[kept - 1], names[i]))
-            names[kept++] = names[i];
-    names = arena_grow(a, names, &cap, kept + 1, sizeof *names);
-    names[kept] = NULL;
-    return names;
+    *out = names;
+    return (int)n;
+}
+
+static bool is_name(const char *s) {
+    return *s && !s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_-")];
+}
+
+const char *hal_profile_default(Arena *a, const char *path) {
+    const char *folder;
+    while ((folder = next_folder(a, &path))) {
+        const char *file = arena_printf(a, "%s/default", folder);
+        Diag ignored = diag_new(a);
+        char *text;
+        size_t len;
+        if (!file_exists(file) || file_read(a, &ignored, file, MAX_DEFAULT, &text, &len) != ST_OK)
+            continue;
+        text[strcspn(text, " \t\r\n")] = 0;
+        if (is_name(text))
+            return text;
+    }
+    return NULL;
 }
 
 static Status not_found(Arena *a, Diag *d, const char *name, const char *path) {
     Status s = diag_error(d, ST_PROFILE, "profile", DIAG_NOWHERE,
                           "there is no profile \"%.64s\" in %s", name, path);
-    const char *const *names = hal_profile_names(a, path);
+    const char *const *names;
+    int n = hal_profile_list(a, path, &names);
     Buf b = buf_new(a);
-    for (; *names; names++)
-        buf_printf(&b, "%s%s", b.len ? ", " : "", *names);
+    for (int i = 0; i < n; i++)
+        buf_printf(&b, "%s%s", b.len ? ", " : "", names[i]);
     if (b.len)
         diag_hint(d, "there are %s", buf_str(&b));
     else
@@ -90,7 +117,7 @@ static const char *locate(Arena *a, const char *name, const char *path) {
     size_t len = strlen(name);
     if (strchr(name, '/') || (len > SUFFIX && !strcmp(name + len - SUFFIX, suffix)))
         return name;
-    if (!len || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")])
+    if (!is_name(name))
         return NULL;
     const char *folder;
     while ((folder = next_folder(a, &path))) {

@@ -36,6 +36,9 @@ static int options(const Nvrtc *n, Arena *a, const char *arch, const NvrtcReques
     out[k++] = "-default-device";
     if (n->major >= 12)
         out[k++] = "--no-source-include";
+    /* Since version 13 results are kept in the driver's cache, which would open the driver.  */
+    if (n->major >= 13)
+        out[k++] = "--no-cache";
     if (request->cubin)
         out[k++] = "--ptxas-options=-v";
     if (request->line_info)

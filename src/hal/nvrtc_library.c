@@ -1,4 +1,7 @@
 #include "hal/nvrtc_library.h"
+
+#include "hal/device.h"
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -30,21 +33,10 @@ static const struct {
     {121, 1209, 0},
 };
 
-bool nvrtc_arch(const char *arch, int *sm, char *suffix) {
-    if (strncmp(arch, "sm_", 3) || arch[3] < '1' || arch[3] > '9')
-        return false;
-    *sm = 0;
-    const char *c = arch + 3;
-    for (; *c >= '0' && *c <= '9' && *sm < 1000; c++)
-        *sm = *sm * 10 + *c - '0';
-    *suffix = *c;
-    return *sm < 1000 && (!*c || ((*c == 'a' || *c == 'f') && !c[1]));
-}
-
 const char *nvrtc_needs(Arena *a, const char *arch) {
     int sm;
     char suffix;
-    if (!nvrtc_arch(arch, &sm, &suffix))
+    if (!hal_arch(arch, &sm, &suffix))
         return arena_printf(a, "\"%.32s\" is no architecture", arch);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (known[i].sm != sm)

@@ -32,8 +32,6 @@ struct Nvrtc {
 #undef X
 };
 
-/* Reads "sm_90a" as 90 and 'a' (0: no suffix).  */
-bool nvrtc_arch(const char *arch, int *sm, char *suffix);
 bool nvrtc_targets(const Nvrtc *n, const char *arch);
 /* "sm_70 needs NVRTC 12.9 or older".  */
 const char *nvrtc_needs(Arena *a, const char *arch);

@@ -1,6 +1,5 @@
 #include "base/hash.h"
 #include "hal/reader.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_ROWS = 1024, MAX_CURVES = 64, SCHEMA_VERSION = 1 };
@@ -40,16 +39,15 @@ static void read_gpu(Reader *r, const Node *root, Device *dev) {
     if (!text[1] || !text[2])
         return;
     dev->arch = text[1];
-    char *end = NULL;
-    long sm = strncmp(text[1], "sm_", 3) ? 0 : strtol(text[1] + 3, &end, 10);
-    bool suffix = end && (*end == 'a' || *end == 'f');
-    if (sm < 50 || sm > 999 || text[1][3] < '0' || text[1][3] > '9' || end[suffix]) {
+    int sm;
+    char suffix;
+    if (!hal_arch(dev->arch, &sm, &suffix)) {
         reader_fault(r, located_member(gpu, "arch"), "text",
                      "an architecture is written like sm_80 or sm_90a");
         return;
     }
-    dev->cc_major = (int)sm / 10;
-    dev->cc_minor = (int)sm % 10;
+    dev->cc_major = sm / 10;
+    dev->cc_minor = sm % 10;
     if (strcmp(text[2], arena_printf(r->arena, "%d.%d", dev->cc_major, dev->cc_minor)))
         reader_fault(r, located_member(gpu, "compute_capability"), "check",
                      "%s has compute capability %d.%d", dev->arch, dev->cc_major, dev->cc_minor);

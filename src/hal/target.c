@@ -1,0 +1,70 @@
+#include "hal/device.h"
+#include <string.h>
+
+/* The first architecture that has a unit or mover, by the beginning of its name; the longest match
+ * counts, and what matches nothing is everywhere.  PTX ISA 9.0, "Target ISA Notes".  `exact`: this
+ * architecture with its suffix and no other.  */
+static const struct {
+    const char *prefix;
+    int sm;
+    bool exact;
+} since[] = {
+    {"wgmma.", 90, true},         {"mma.m8n8k4.f16.", 70, false}, {"mma.m8n8k4.f64.", 80, false},
+    {"mma.", 80, false},          {"mma.m16n8k32.f8", 89, false}, {"bfma2", 80, false},
+    {"mufu.tanh", 75, false},     {"redux", 80, false},           {"cp.async.", 80, false},
+    {"cp.async.bulk", 90, false}, {"tma.", 90, false},            {"stmatrix", 90, false},
+    {"dsmem", 90, false},         {"ldmatrix", 75, false},
+};
+
+static bool exists(const char *name, int sm, char suffix) {
+    size_t longest = 0;
+    bool there = true;
+    for (size_t i = 0; i < sizeof since / sizeof *since; i++) {
+        size_t len = strlen(since[i].prefix);
+        if (len < longest || strncmp(name, since[i].prefix, len))
+            continue;
+        longest = len;
+        there = since[i].exact ? sm == since[i].sm && suffix == 'a' : sm >= since[i].sm;
+    }
+    return there;
+}
+
+static void keep(Arena *a, Device *dev, const Device *from, int sm, char suffix) {
+    dev->unit = ARENA_ARRAY(a, ComputeUnit, from->n_unit);
+    dev->mover = ARENA_ARRAY(a, Mover, from->n_mover);
+    dev->n_unit = dev->n_mover = 0;
+    for (int i = 0; i < from->n_unit; i++)
+        if (exists(from->unit[i].name, sm, suffix))
+            dev->unit[dev->n_unit++] = from->unit[i];
+    for (int i = 0; i < from->n_mover; i++)
+        if (exists(from->mover[i].name, sm, suffix))
+            dev->mover[dev->n_mover++] = from->mover[i];
+}
+
+Status hal_device_for_arch(Arena *a, Diag *d, const Device *dev, const char *arch, Device **out) {
+    int sm, own = dev->cc_major * 10 + dev->cc_minor;
+    char suffix;
+    *out = NULL;
+    if (!hal_arch(arch, &sm, &suffix)) {
+        diag_error(d, ST_USAGE, "arch", DIAG_NOWHERE, "\"%.32s\" is no architecture", arch);
+        diag_hint(d, "an architecture is written like sm_80 or sm_90a");
+        return ST_USAGE;
+    }
+    /* Suffix a: code for this one architecture; f: for its family from there on.  */
+    bool runs = suffix == 'a' ? sm == own : sm <= own && (suffix != 'f' || sm / 10 == own / 10);
+    if (!runs)
+        return diag_error(d, ST_USAGE, "arch", DIAG_NOWHERE,
+                          "code for %s does not run on %s, which is %s", arch, dev->name,
+                          dev->arch);
+    Device *target = ARENA_NEW(a, Device);
+    *target = *dev;
+    target->arch = arena_strdup(a, arch);
+    keep(a, target, dev, sm, suffix);
+    if (sm < 90) {
+        target->limits.cluster_max.value = 1;
+        target->limits.clusters_resident = (Curve){0};
+        target->memory[LEVEL_DSMEM] = (MemoryLevel){0};
+    }
+    *out = target;
+    return ST_OK;
+}
