@@ -88,11 +88,12 @@ $(tools:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/obj/cli/%.o $(cli_shared) \
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ldlibs)
 
 # -- tests ---------------------------------------------------------------------------------------
-# NAME:MODULE for every file in tests/unit, MODULE being the rightmost one it links.
-links := $(shell awk 'FNR == 1 { m = "driver"; if ($$1 == "/*" && $$2 == "links:") m = $$3; \
-                      n = FILENAME; sub(/.*\//, "", n); sub(/\.c$$/, "", n); print n ":" m }' \
-                     $(wildcard tests/unit/*.c) /dev/null)
-units := $(filter $(addprefix %:,$(modules)),$(links))
+# NAME:MODULE for every file of a folder, MODULE being the rightmost one that it links.
+links = $(filter $(addprefix %:,$(modules)),$(shell awk '\
+    FNR == 1 { m = "driver"; if ($$1 == "/*" && $$2 == "links:") m = $$3; \
+               n = FILENAME; sub(/.*\//, "", n); sub(/\.c$$/, "", n); print n ":" m }' \
+    $(wildcard $1/*.c) /dev/null))
+units := $(call links,tests/unit)
 tests := $(basename $(subst :,.,$(filter test_%,$(units))))
 helpers := $(basename $(subst :,.,$(filter-out test_%,$(units))))
 
@@ -125,10 +126,15 @@ asan: setup
 	@+$(submake) BUILD=$(BUILD)-asan unit CFLAGS="-O1 -g -fno-omit-frame-pointer \
 	    -fsanitize=address,undefined -fno-sanitize-recover=all"
 
-fuzz_targets := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(call libs_upto,driver)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(ldlibs)
+fuzz_links := $(call links,tests/fuzz)
+fuzz_targets := $(basename $(subst :,.,$(fuzz_links)))
+define fuzz_rule
+$(BUILD)/fuzz/$1: $(BUILD)/obj/tests/fuzz/$1.o $(call libs_upto,$2)
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) -fsanitize=fuzzer -o $$@ $$^ $$(ldlibs)
+endef
+$(foreach t,$(fuzz_links),$(eval $(call fuzz_rule,$(firstword \
+    $(subst :, ,$t)),$(lastword $(subst :, ,$t)))))
 fuzzers: $(fuzz_targets:%=$(BUILD)/fuzz/%)
 fuzz:
 	@tools/setup --fuzz
