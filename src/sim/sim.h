@@ -52,6 +52,7 @@ void *sim_host(SimGpu *g, uint64_t at, size_t bytes);
     X(PROXY_FENCE,    "missing proxy fence between generic and asynchronous access")               \
     X(WGMMA_OPERAND,  "wgmma operand or accumulator touched before its wait")                      \
     X(LIMIT,          "the launch exceeds a limit of the device")                                  \
+    X(MBARRIER,       "mbarrier used against its rules")                                           \
     X(BAD_JUMP,       "jump, call or return that the code cannot make")                            \
     X(TRAP,           "trap")                                                                      \
     X(RUNAWAY,        "more instructions than the limit")

@@ -1,0 +1,295 @@
+#include "sim/async.h"
+
+#include "sim/async_data.h"
+
+#include <string.h>
+
+void sim_async_begin(SimCluster *c) {
+    AsyncCluster *q = c->async = ARENA_NEW(c->arena, AsyncCluster);
+    /* Some clusters see prompt copies, some see them land only when nothing else can run.  */
+    static const uint32_t haste[] = {0, 4, 32, 128, 256};
+    q->haste = haste[rng_below(&c->rng, sizeof haste / sizeof *haste)];
+    q->collect = sim_clock_new(c);
+    q->done = sim_clock_new(c);
+    for (int b = 0; b < c->n_block; b++) {
+        SimBlock *block = &c->block[b];
+        block->async = ARENA_NEW(c->arena, AsyncBlock);
+        for (int w = 0; w < block->n_warp; w++) {
+            block->warp[w].async = ARENA_NEW(c->arena, AsyncWarp);
+        }
+    }
+}
+
+AsyncOp *async_new(SimWarp *w, const SimInst *i, int lane, AsyncKind kind, size_t n_piece) {
+    SimCluster *c = w->block->cluster;
+    AsyncCluster *q = async_of(c);
+    AsyncOp *op = q->spare;
+    if (op) {
+        q->spare = op->next;
+        AsyncOp kept = *op;
+        *op = (AsyncOp){.piece = kept.piece, .cap_piece = kept.cap_piece, .buffer = kept.buffer,
+                        .cap_buffer = kept.cap_buffer};
+    } else {
+        op = ARENA_NEW(c->arena, AsyncOp);
+    }
+    op->kind = kind;
+    op->warp = w;
+    op->inst = i;
+    op->lane = lane;
+    op->block = w->block;
+    op->span = 16;
+    op->n_piece = n_piece;
+    op->piece = arena_grow(c->arena, op->piece, &op->cap_piece, n_piece, sizeof *op->piece);
+    return op;
+}
+
+static void recycle(SimCluster *c, AsyncOp *op) {
+    op->next = async_of(c)->spare;
+    async_of(c)->spare = op;
+}
+
+void async_drop(AsyncOp *op) { recycle(op->warp->block->cluster, op); }
+
+static void unlink_op(SimCluster *c, AsyncOp *op) {
+    AsyncCluster *q = async_of(c);
+    AsyncOp **at = &q->first, *before = NULL;
+    while (*at != op) {
+        before = *at;
+        at = &before->next;
+    }
+    *at = op->next;
+    if (q->last == op) q->last = before;
+    q->n--;
+}
+
+static uint64_t op_bytes(const AsyncOp *op) {
+    uint64_t bytes = 0;
+    for (size_t p = 0; p < op->n_piece; p++) bytes += op->piece[p].bytes;
+    return bytes;
+}
+
+static bool from_shared(const AsyncOp *op) { return op->kind == ASYNC_STORE; }
+
+/* Checks and flags the shared memory of one piece.  */
+static bool claim(const AsyncOp *op, const AsyncPiece *p) {
+    int lane = op->tell == TELL_CPASYNC ? p->lane : op->lane;
+    uint32_t step = async_step(op, p);
+    for (uint32_t at = 0; at < p->bytes; at += step) {
+        uint32_t offset = async_place(op, p, at);
+        if (from_shared(op)) {
+            if (!sim_shadow_read_async(op->warp, op->inst, lane, op->block, offset, step)) {
+                return false;
+            }
+            continue;
+        }
+        if (!sim_shadow_fly(op->warp, op->inst, lane, op->block, offset, step)) return false;
+        if (!op->warp->block->cluster->run->options->benign) {
+            memset(op->block->smem + offset, ASYNC_POISON, step);
+        }
+    }
+    return true;
+}
+
+bool async_issue(AsyncOp *op) {
+    SimCluster *c = op->warp->block->cluster;
+    AsyncCluster *q = async_of(c);
+    for (size_t p = 0; p < op->n_piece; p++) {
+        if (!claim(op, &op->piece[p])) {
+            recycle(c, op);
+            return false;
+        }
+    }
+    uint64_t bytes = op_bytes(op);
+    if (op->kind == ASYNC_PEER &&
+        !sim_shadow_read_async(op->warp, op->inst, op->lane, op->source, op->from,
+                               (uint32_t)bytes)) {
+        recycle(c, op);
+        return false;
+    }
+    op->issued = c->time;
+    op->next = NULL;
+    if (q->last) q->last->next = op;
+    if (!q->first) q->first = op;
+    q->last = op;
+    q->n++;
+    AsyncBlock *b = async_block(op->warp->block);
+    b->in_flight += bytes;
+    SimCounters *count = &op->warp->block->count;
+    if (b->in_flight > count->max_bytes_in_flight) count->max_bytes_in_flight = b->in_flight;
+    if (c->run->options->benign) {
+        async_sample(c, op);
+        if (op->tell != TELL_CPASYNC) async_land(c, op);
+    }
+    return true;
+}
+
+void async_sample(SimCluster *c, AsyncOp *op) {
+    if (op->sampled) return;
+    op->sampled = true;
+    if (op->kind != ASYNC_VALUE) async_read_source(c, op);
+    /* A cp.async writes as it reads; who may look is decided at the wait.  */
+    if (op->tell == TELL_CPASYNC && op->kind == ASYNC_LOAD) async_write(c, op);
+}
+
+/* Whether the block that the operation writes to can still be written.  */
+static bool target_alive(const AsyncOp *op) {
+    if (op->block == op->warp->block || op->block->n_live > 0) return true;
+    sim_fault(op->warp, SIM_OUT_OF_BOUNDS, op->inst, op->lane,
+              "an asynchronous copy reaches block %d of the cluster after it has exited",
+              op->block->rank);
+    return false;
+}
+
+static void flags_down(SimCluster *c, const AsyncOp *op, const AsyncPiece *p, uint16_t thread) {
+    uint32_t step = async_step(op, p);
+    for (uint32_t at = 0; at < p->bytes; at += step) {
+        sim_shadow_land(c, op->block, async_place(op, p, at), step, thread);
+    }
+}
+
+static void finish(SimCluster *c, AsyncOp *op) {
+    async_block(op->warp->block)->in_flight -= op_bytes(op);
+    unlink_op(c, op);
+    recycle(c, op);
+    sim_event(c);
+}
+
+void async_land_lanes(SimCluster *c, AsyncOp *op, uint32_t mask, bool for_mbarrier) {
+    async_sample(c, op);
+    for (size_t p = 0; p < op->n_piece; p++) {
+        int lane = op->piece[p].lane;
+        if (!(mask >> lane & 1) || !(op->mask >> lane & 1)) continue;
+        flags_down(c, op, &op->piece[p],
+                   for_mbarrier ? (uint16_t)SIM_ASYNC_THREAD : sim_thread(op->warp, lane));
+    }
+    op->mask &= ~mask;
+    if (op->mask == 0) finish(c, op);
+}
+
+/* cp.async.mbarrier.arrive: the earlier copies of its lanes, then the arrivals.  */
+static void land_arrive(SimCluster *c, AsyncOp *op) {
+    for (AsyncOp *o = async_of(c)->first, *next; o && o != op; o = next) {
+        next = o->next;
+        if (o->warp == op->warp && o->tell == TELL_CPASYNC && o->kind == ASYNC_LOAD) {
+            async_land_lanes(c, o, op->mask & o->mask, true);
+        }
+    }
+    AsyncMbar *m = async_mbar(op->warp, op->inst, op->lane, op->mbar_block, op->mbar);
+    uint32_t arrivals = 0;
+    SIM_EACH(l, op->mask) arrivals++;
+    if (m) {
+        sim_release_async(c, m->collect);
+        async_mbar_update(op->warp, op->inst, op->lane, op->mbar_block, m, arrivals, 0);
+    }
+    finish(c, op);
+}
+
+void async_land(SimCluster *c, AsyncOp *op) {
+    if (op->kind == ASYNC_ARRIVE) {
+        land_arrive(c, op);
+        return;
+    }
+    async_sample(c, op);
+    if (op->tell == TELL_CPASYNC) return;
+    if (op->warp->block->stop || op->block->stop || !target_alive(op)) {
+        finish(c, op);
+        return;
+    }
+    async_write(c, op);
+    if (!from_shared(op)) {
+        for (size_t p = 0; p < op->n_piece; p++) {
+            flags_down(c, op, &op->piece[p], (uint16_t)SIM_ASYNC_THREAD);
+        }
+    }
+    if (op->tell == TELL_MBARRIER) {
+        AsyncMbar *m = async_mbar(op->warp, op->inst, op->lane, op->mbar_block, op->mbar);
+        if (m) {
+            sim_release_async(c, m->collect);
+            async_mbar_update(op->warp, op->inst, op->lane, op->mbar_block, m, 0,
+                              -(int64_t)op->tx_bytes);
+        }
+    }
+    finish(c, op);
+}
+
+static AsyncOp *pick_random(SimCluster *c, bool to_land) {
+    AsyncCluster *q = async_of(c);
+    uint32_t n = 0;
+    AsyncOp *chosen = NULL;
+    for (AsyncOp *op = q->first; op; op = op->next) {
+        bool candidate = to_land ? op->tell != TELL_CPASYNC || op->kind == ASYNC_ARRIVE
+                                 : op->tell != TELL_CPASYNC || !op->sampled;
+        if (candidate && rng_below(&c->rng, ++n) == 0) chosen = op;
+    }
+    return chosen;
+}
+
+void sim_async_tick(SimCluster *c) {
+    AsyncCluster *q = async_of(c);
+    if (q->n == 0 || rng_below(&c->rng, 256) >= q->haste) return;
+    AsyncOp *op = pick_random(c, false);
+    if (!op) return;
+    if (op->sampled || rng_below(&c->rng, 2)) {
+        async_land(c, op);
+    } else {
+        async_sample(c, op);
+    }
+}
+
+bool sim_async_force(SimCluster *c) {
+    AsyncOp *op = pick_random(c, true);
+    if (!op) return async_cluster_settle(c);
+    async_land(c, op);
+    sim_event(c);
+    return true;
+}
+
+void async_poll_failed(SimWarp *w, const SimInst *i, int lane) {
+    enum { PATIENCE = 1 << 16 };
+    SimCluster *c = w->block->cluster;
+    AsyncCluster *q = async_of(c);
+    w->yield = true;
+    if (rng_below(&c->rng, 16) == 0) {
+        AsyncOp *op = pick_random(c, true);
+        if (op) async_land(c, op);
+    }
+    if (q->idle_event != c->event) {
+        q->idle_event = c->event;
+        q->idle = 0;
+    } else if (++q->idle > PATIENCE) {
+        sim_fault(w, SIM_DEADLOCK, i, lane, "polls an mbarrier that nothing will complete");
+    }
+}
+
+/* A bulk store that nobody waited for may still read the shared memory of a block that is gone.  */
+static void check_unwaited(SimBlock *b) {
+    for (int w = 0; w < b->n_warp && !b->stop; w++) {
+        SimWarp *warp = &b->warp[w];
+        AsyncWarp *a = async_warp(warp);
+        for (int l = 0; l < LANES && a->bulk_store; l++) {
+            if (a->bulk_stored[l] > a->bulk_read[l]) {
+                sim_fault(warp, SIM_NOT_ARRIVED, a->bulk_store, l,
+                          "the thread exits without a wait for the bulk copy that reads its "
+                          "shared memory");
+                break;
+            }
+        }
+    }
+}
+
+void sim_async_end(SimCluster *c) {
+    AsyncCluster *q = async_of(c);
+    for (int b = 0; b < c->n_block; b++) {
+        if (!c->block[b].stop) check_unwaited(&c->block[b]);
+        if (!c->block[b].stop) async_wgmma_end(&c->block[b]);
+    }
+    for (AsyncOp *op = q->first, *next; op; op = next) {
+        next = op->next;
+        if (op->kind == ASYNC_STORE && !op->warp->block->stop) {
+            async_sample(c, op);
+            async_write(c, op);
+        }
+    }
+    q->first = q->last = NULL;
+    q->n = 0;
+}

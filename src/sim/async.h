@@ -1,0 +1,132 @@
+/* Asynchronous operations in flight: what they copy, when they land, who is told.
+ *
+ * An AsyncOp is issued by one lane (cp.async: by the lanes of one instruction) and moves through two
+ * steps, `sample` (the source is read) and `land` (the destination is written and the completion is
+ * told), each at a seeded random moment between issue and the wait that orders it.  Until then
+ * destination bytes are poison and flagged in flight.  With options.benign both happen at issue.  */
+#ifndef ROLLER_SIM_ASYNC_H
+#define ROLLER_SIM_ASYNC_H
+#include "sim/memory.h"
+#include "sim/race.h"
+
+enum { ASYNC_POISON = 0xd7 };
+
+typedef enum { ASYNC_LOAD, ASYNC_STORE, ASYNC_PEER, ASYNC_VALUE, ASYNC_ARRIVE } AsyncKind;
+/* How the issuer learns of the end: a group of cp.async, a bulk group, or an mbarrier.  */
+typedef enum { TELL_CPASYNC, TELL_BULK_GROUP, TELL_MBARRIER } AsyncTell;
+
+/* A contiguous run: `bytes` bytes of shared memory at `offset`, whose part [begin, end) belongs to
+ * `global` + begin (or to offset `from` of the source block, for ASYNC_PEER).  The rest is filled.  */
+typedef struct {
+    uint64_t global;
+    uint32_t offset, bytes, begin, end;
+    uint8_t lane;
+} AsyncPiece;
+
+/* mbarrier object: kept beside the memory; the 8 bytes in shared memory are only its name.  */
+typedef struct {
+    uint32_t offset;
+    bool valid;               /* between init and inval */
+    bool fenced;              /* its init was made visible to the async proxy and the cluster */
+    int init_warp;            /* clock_id of the warp that initialised it */
+    uint32_t expected, pending, phase;
+    int64_t tx;
+    uint32_t *collect, *done; /* clocks: of the phase being collected, of the phases completed */
+} AsyncMbar;
+
+/* An element-wise reduction into the destination; type PTX_NONE: plain copy.  */
+typedef struct {
+    PtxType type;
+    PtxMod op;
+} AsyncReduce;
+
+typedef struct AsyncOp AsyncOp;
+struct AsyncOp {
+    AsyncOp *next;
+    AsyncKind kind;
+    AsyncTell tell;
+    SimWarp *warp;            /* issuer */
+    const SimInst *inst;
+    int lane;                 /* of the issuer; cp.async: pieces have their own */
+    uint32_t mask;            /* lanes not landed yet (cp.async, arrive) */
+    uint32_t group[LANES];    /* group of each lane (cp.async); of the issuer in group[lane] */
+    uint32_t issued;          /* cluster time */
+    SimBlock *block;          /* whose shared memory the pieces are in */
+    SimBlock *source;         /* ASYNC_PEER */
+    uint32_t from;            /* ASYNC_PEER: offset in the source's shared memory */
+    SimBlock *mbar_block;
+    uint32_t mbar;
+    uint32_t tx_bytes;        /* told to the mbarrier */
+    int span;                 /* swizzle of shared addresses, 16: none */
+    uint8_t fill[8];
+    int fill_bytes;
+    AsyncReduce reduce;
+    bool sampled;             /* the source has been read */
+    AsyncPiece *piece;
+    size_t n_piece, cap_piece;
+    unsigned char *buffer;    /* bytes sampled, in the order of the pieces */
+    size_t cap_buffer;
+};
+
+/* Per cluster (SimCluster.async).  */
+typedef struct {
+    AsyncOp *first, *last;    /* in flight, in order of issue */
+    AsyncOp *spare;
+    uint32_t n;
+    uint32_t haste;           /* of 256: probability that a tick advances an operation */
+    uint64_t idle_event;      /* event count seen by the last fruitless poll */
+    uint32_t idle;            /* fruitless polls since */
+    uint32_t generation, arrived;         /* barrier.cluster */
+    uint32_t *collect, *done; /* its clocks */
+} AsyncCluster;
+
+/* Per block (SimBlock.async).  */
+typedef struct {
+    AsyncMbar *mbar;
+    size_t n_mbar, cap_mbar;
+    uint64_t in_flight;       /* bytes */
+} AsyncBlock;
+
+typedef struct AsyncWgmma AsyncWgmma;
+/* Per warp (SimWarp.async).  */
+typedef struct {
+    uint32_t cp_group[LANES], bulk_group[LANES];   /* the open group of each lane */
+    /* Bulk copies out of shared memory: one more than the group of the last one, and the groups that
+     * have been waited for.  */
+    uint32_t bulk_stored[LANES], bulk_read[LANES];
+    const SimInst *bulk_store;                     /* the last one */
+    uint32_t cluster_arrived;                      /* lanes between arrive and wait */
+    uint32_t cluster_generation[LANES];            /* the phase they arrived at */
+    AsyncWgmma *wgmma;
+} AsyncWarp;
+
+static inline AsyncCluster *async_of(const SimCluster *c) { return c->async; }
+static inline AsyncWarp *async_warp(const SimWarp *w) { return w->async; }
+static inline AsyncBlock *async_block(const SimBlock *b) { return b->async; }
+
+/* A blank operation of `w`, with room for n pieces; fill it and hand it to async_issue.  */
+AsyncOp *async_new(SimWarp *w, const SimInst *i, int lane, AsyncKind kind, size_t n_piece);
+void async_drop(AsyncOp *op);             /* of an operation that was not issued */
+/* Checks the shared side of every piece (in flight, races, proxy), flags and poisons what will be
+ * written, and puts the operation in flight.  False after a fault (the operation is gone).  */
+bool async_issue(AsyncOp *op);
+/* Reads the source / writes the destination and tells; an operation that has told is freed.  */
+void async_sample(SimCluster *c, AsyncOp *op);
+void async_land(SimCluster *c, AsyncOp *op);
+/* Lands the lanes of `mask` of a cp.async: for the lanes alone, or for the waiters of an mbarrier.  */
+void async_land_lanes(SimCluster *c, AsyncOp *op, uint32_t mask, bool for_mbarrier);
+/* A wait found nothing: makes time pass for the asynchronous agents, reports a deadlock after very
+ * many fruitless polls.  */
+void async_poll_failed(SimWarp *w, const SimInst *i, int lane);
+
+/* mbarriers.  Each returns NULL or false after a fault.  */
+AsyncMbar *async_mbar(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset);
+AsyncMbar *async_mbar_find(SimBlock *b, uint32_t offset);            /* no fault */
+/* Adjusts pending arrivals and bytes, completes the phase when both are zero.  */
+bool async_mbar_update(SimWarp *w, const SimInst *i, int lane, SimBlock *b, AsyncMbar *m,
+                       uint32_t arrivals, int64_t tx);
+/* Opens the next phase of barrier.cluster if every live thread has arrived; true if it did.  */
+bool async_cluster_settle(SimCluster *c);
+/* Checks at the end of a block that its warpgroups issued their wgmma together.  */
+void async_wgmma_end(SimBlock *b);
+#endif

@@ -1,0 +1,80 @@
+#include "sim/async_target.h"
+
+/* The mbarrier must be there, ordered before this thread, and its initialisation visible to the
+ * asynchronous proxy.  */
+static bool check_mbar(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset) {
+    if (!sim_shadow_atomic(w, i, lane, b, offset, 8)) return false;
+    AsyncMbar *m = async_mbar(w, i, lane, b, offset);
+    if (!m) return false;
+    if (m->fenced) return true;
+    sim_fault(w, SIM_PROXY_FENCE, i, lane,
+              "no fence.mbarrier_init or fence.proxy.async between the initialisation of the mbarrier "
+              "at 0x%x and its use by an asynchronous copy",
+              b->smem_base + offset);
+    return false;
+}
+
+bool async_target(SimWarp *w, const SimInst *i, int lane, const SimOpnd *to, const SimOpnd *mbar,
+                  uint32_t bytes, uint32_t align, AsyncTarget *t) {
+    t->bytes = bytes;
+    t->block = sim_shared(w, i, lane, (uint32_t)sim_address(w, to, lane), bytes, align, &t->offset);
+    if (!t->block) return false;
+    t->mbar_block = sim_shared(w, i, lane, (uint32_t)sim_address(w, mbar, lane), 8, 8, &t->mbar);
+    if (!t->mbar_block) return false;
+    if (t->mbar_block == t->block) return true;
+    sim_fault(w, SIM_MBARRIER, i, lane,
+              "destination and mbarrier are in different blocks of the cluster (%d and %d)",
+              t->block->rank, t->mbar_block->rank);
+    return false;
+}
+
+bool async_aim(AsyncOp *op, const AsyncTarget *t, int rank) {
+    SimBlock *b = &op->warp->block->cluster->block[rank];
+    if (!check_mbar(op->warp, op->inst, op->lane, b, t->mbar)) {
+        async_drop(op);
+        return false;
+    }
+    op->block = op->mbar_block = b;
+    op->tell = TELL_MBARRIER;
+    op->mbar = t->mbar;
+    op->tx_bytes = t->bytes;
+    return true;
+}
+
+uint64_t async_mask(SimWarp *w, const SimInst *i, int lane, const SimOpnd *o) {
+    uint32_t mask = sim_u32(w, o->slot[0])[lane] & 0xffff;
+    int n = w->block->cluster->n_block;
+    if (mask && mask >> n == 0) return mask;
+    sim_fault(w, SIM_OUT_OF_BOUNDS, i, lane,
+              "the multicast mask 0x%x names no block or one that a cluster of %d does not have",
+              mask, n);
+    return 0;
+}
+
+bool async_global_target(SimWarp *w, const SimInst *i, int lane, uint64_t at, uint32_t bytes,
+                         const AsyncReduce *reduce) {
+    return sim_global(w, i, lane, at, bytes, 16, reduce->type == PTX_NONE) != NULL;
+}
+
+void async_join_bulk_group(AsyncOp *op) {
+    AsyncWarp *a = async_warp(op->warp);
+    op->tell = TELL_BULK_GROUP;
+    op->group[op->lane] = a->bulk_group[op->lane];
+    a->bulk_stored[op->lane] = a->bulk_group[op->lane] + 1;
+    a->bulk_store = op->inst;
+}
+
+bool async_source_kept(const AsyncOp *op) {
+    const SimShadow *shadow = op->block->shadow;
+    for (size_t n = 0; shadow && n < op->n_piece; n++) {
+        const AsyncPiece *p = &op->piece[n];
+        for (uint32_t at = p->offset / 4; at < (p->offset + p->bytes) / 4; at++) {
+            if (shadow[at].write_time <= op->issued && !shadow[at].flying) continue;
+            sim_fault(op->warp, SIM_RACE_SHARED, op->inst, op->lane,
+                      "shared memory at 0x%x is written while this copy may still be reading it",
+                      op->block->smem_base + 4 * at);
+            return false;
+        }
+    }
+    return true;
+}

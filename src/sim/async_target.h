@@ -1,0 +1,35 @@
+/* Where bulk and tensor copies go and whom they tell: shared by bulk.c, tma.c and cluster.c.  */
+#ifndef ROLLER_SIM_ASYNC_TARGET_H
+#define ROLLER_SIM_ASYNC_TARGET_H
+#include "sim/async.h"
+
+/* A destination in shared memory of the cluster with the mbarrier that is told.  */
+typedef struct {
+    SimBlock *block;
+    uint32_t offset, bytes;
+    SimBlock *mbar_block;
+    uint32_t mbar;
+} AsyncTarget;
+
+/* Resolves and checks destination and mbarrier of one lane; both must be in the same block.  False
+ * after a fault.  */
+bool async_target(SimWarp *w, const SimInst *i, int lane, const SimOpnd *to, const SimOpnd *mbar,
+                  uint32_t bytes, uint32_t align, AsyncTarget *t);
+/* Points op at block `rank` of the cluster, at the offsets of the target.  False after a fault.  */
+bool async_aim(AsyncOp *op, const AsyncTarget *t, int rank);
+/* The ctaMask of a multicast; 0 after a fault.  */
+uint64_t async_mask(SimWarp *w, const SimInst *i, int lane, const SimOpnd *o);
+/* Checks a global destination and logs the write.  */
+bool async_global_target(SimWarp *w, const SimInst *i, int lane, uint64_t at, uint32_t bytes,
+                         const AsyncReduce *reduce);
+/* Makes op a member of its lane's open bulk group.  */
+void async_join_bulk_group(AsyncOp *op);
+/* False after a fault: something wrote to the shared memory that op may still be reading.  */
+bool async_source_kept(const AsyncOp *op);
+
+/* Takes reduction operator and type of cp.reduce.async.bulk; sim_pick_fail on failure.  A tensor
+ * reduction has its type in the tensor map (`typed` false).  */
+bool async_take_reduce(SimPick *k, bool typed, AsyncReduce *out);
+/* to[] = op(to[], from[]) element by element.  */
+void async_reduce(const AsyncReduce *r, unsigned char *to, const unsigned char *from, uint32_t bytes);
+#endif

@@ -1,0 +1,188 @@
+#include "sim/async.h"
+
+/* The state that an arrival returns: the phase it belongs to and the arrivals pending before it.  */
+static uint64_t state_token(const AsyncMbar *m) {
+    return (uint64_t)m->phase << 32 | m->pending;
+}
+
+/* The block and the mbarrier of a lane's address operand; NULL after a fault.  */
+static AsyncMbar *find(SimWarp *w, const SimInst *i, const SimOpnd *o, int lane, SimBlock **b) {
+    uint32_t offset;
+    *b = sim_shared(w, i, lane, (uint32_t)sim_address(w, o, lane), 8, 8, &offset);
+    if (!*b || !sim_shadow_atomic(w, i, lane, *b, offset, 8)) return NULL;
+    return async_mbar(w, i, lane, *b, offset);
+}
+
+static void exec_init(SimWarp *w, const SimInst *i, uint32_t active) {
+    enum { COUNT_MAX = (1 << 20) - 1 };
+    SIM_EACH(l, active) {
+        uint32_t offset, count = sim_u32(w, i->opnd[1].slot[0])[l];
+        SimBlock *b = sim_shared(w, i, l, (uint32_t)sim_address(w, &i->opnd[0], l), 8, 8, &offset);
+        if (!b || !sim_shadow_write(w, i, l, b, offset, 8)) return;
+        AsyncMbar *m = async_mbar_find(b, offset);
+        if (count < 1 || count > COUNT_MAX || (m && m->valid) || b != w->block) {
+            sim_fault(w, SIM_MBARRIER, i, l, "%s at shared address 0x%x, count %u",
+                      b != w->block      ? "mbarrier.init in another block"
+                      : m && m->valid ? "second mbarrier.init without mbarrier.inval"
+                                         : "mbarrier.init with a bad count",
+                      b->smem_base + offset, count);
+            return;
+        }
+        AsyncBlock *s = async_block(b);
+        SimCluster *c = b->cluster;
+        if (!m) {
+            s->mbar = arena_grow(c->arena, s->mbar, &s->cap_mbar, s->n_mbar + 1, sizeof *s->mbar);
+            m = &s->mbar[s->n_mbar++];
+        }
+        *m = (AsyncMbar){.offset = offset, .valid = true, .init_warp = w->clock_id,
+                         .expected = count, .pending = count, .collect = sim_clock_new(c),
+                         .done = sim_clock_new(c)};
+        sim_shadow_init(b, offset, 8);
+    }
+}
+
+static void exec_inval(SimWarp *w, const SimInst *i, uint32_t active) {
+    SIM_EACH(l, active) {
+        SimBlock *b;
+        AsyncMbar *m = find(w, i, &i->opnd[0], l, &b);
+        if (!m || !sim_shadow_write(w, i, l, b, m->offset, 8)) return;
+        m->valid = false;
+    }
+}
+
+/* expect_tx and complete_tx: flags 1 for the latter.  */
+static void exec_tx(SimWarp *w, const SimInst *i, uint32_t active) {
+    SIM_EACH(l, active) {
+        SimBlock *b;
+        AsyncMbar *m = find(w, i, &i->opnd[0], l, &b);
+        if (!m) return;
+        int64_t bytes = sim_u32(w, i->opnd[1].slot[0])[l];
+        sim_release(w, m->collect);
+        if (!async_mbar_update(w, i, l, b, m, 0, i->flags ? -bytes : bytes)) return;
+    }
+}
+
+enum { ARRIVE_DROP = 1, ARRIVE_NOCOMPLETE = 2, ARRIVE_EXPECT = 4, ARRIVE_RELAXED = 8 };
+
+static bool arrive_lane(SimWarp *w, const SimInst *i, int lane) {
+    int has_state = i->opnd[0].kind != OPND_ADDRESS;
+    SimBlock *b;
+    AsyncMbar *m = find(w, i, &i->opnd[has_state], lane, &b);
+    if (!m) return false;
+    bool counted = i->n_opnd > has_state + 1;
+    uint32_t count = counted ? sim_u32(w, i->opnd[has_state + 1].slot[0])[lane] : 1;
+    uint32_t arrivals = i->flags & ARRIVE_EXPECT ? 1 : count;
+    if ((i->flags & ARRIVE_NOCOMPLETE) && arrivals >= m->pending) {
+        sim_fault(w, SIM_MBARRIER, i, lane, "arrive.noComplete would complete the phase");
+        return false;
+    }
+    if (has_state && i->d != SLOT_NONE) {
+        if (b != w->block) {
+            sim_fault(w, SIM_MBARRIER, i, lane, "a remote arrive returns no state");
+            return false;
+        }
+        sim_u64(w, i->d)[lane] = state_token(m);
+    }
+    if (!(i->flags & ARRIVE_RELAXED)) sim_release(w, m->collect);
+    /* A drop leaves the count of this phase to the arrival and lowers the next ones.  */
+    if (i->flags & ARRIVE_DROP) m->expected -= arrivals;
+    return async_mbar_update(w, i, lane, b, m, arrivals, i->flags & ARRIVE_EXPECT ? count : 0);
+}
+
+static void exec_arrive(SimWarp *w, const SimInst *i, uint32_t active) {
+    SIM_EACH(l, active) {
+        if (!arrive_lane(w, i, l)) return;
+    }
+}
+
+/* Whether the phase that a wait names has completed: that of a state, or the last one of a parity.  */
+static bool completed(SimWarp *w, const SimInst *i, int lane, const AsyncMbar *m) {
+    if (i->flags & 1) return (m->phase & 1) != (sim_u32(w, i->opnd[2].slot[0])[lane] & 1);
+    return (uint32_t)(sim_u64(w, i->opnd[2].slot[0])[lane] >> 32) != m->phase;
+}
+
+enum { WAIT_PARITY = 1, WAIT_TRY = 2, WAIT_RELAXED = 4 };
+
+static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
+    uint32_t done = 0;
+    AsyncMbar *of[LANES] = {0};
+    SIM_EACH(l, active) {
+        SimBlock *b;
+        of[l] = find(w, i, &i->opnd[1], l, &b);
+        if (!of[l]) return;
+        if (b != w->block) {
+            sim_fault(w, SIM_MBARRIER, i, l, "waits on an mbarrier of another block");
+            return;
+        }
+        if (completed(w, i, l, of[l])) done |= 1u << l;
+    }
+    /* A blocking wait usually suspends the thread until it can succeed; sometimes its time is up.  */
+    SimCluster *c = w->block->cluster;
+    if (done != active && (i->flags & WAIT_TRY) && rng_below(&c->rng, 8)) {
+        sim_retry(w);
+        return;
+    }
+    SIM_EACH(l, done) {
+        if (!(i->flags & WAIT_RELAXED)) sim_acquire(w, of[l]->done);
+    }
+    sim_set_pred(w, i->d, active, done);
+    if (done != active) {
+        SIM_EACH(l, active & ~done) {
+            async_poll_failed(w, i, l);
+            break;
+        }
+    }
+}
+
+static void exec_pending(SimWarp *w, const SimInst *i, uint32_t active) {
+    uint32_t *d = sim_u32(w, i->d);
+    const uint64_t *state = sim_u64(w, i->a);
+    SIM_EACH(l, active) d[l] = (uint32_t)state[l] & 0xfffff;
+}
+
+static SimExec *pick_wait(SimPick *k, SimOrder order) {
+    if (sim_take(k, MOD_PARITY)) k->i->flags |= WAIT_PARITY;
+    if (k->p->op == OP_MBAR_TRY) k->i->flags |= WAIT_TRY;
+    if (order.order == MOD_RELAXED) k->i->flags |= WAIT_RELAXED;
+    if (k->i->opnd[1].kind != OPND_ADDRESS) return sim_pick_fail(k, "needs an address");
+    return exec_wait;
+}
+
+static SimExec *pick_arrive(SimPick *k, SimOrder order) {
+    if (sim_take(k, MOD_NOCOMPLETE)) k->i->flags |= ARRIVE_NOCOMPLETE;
+    if (sim_take(k, MOD_EXPECT_TX)) k->i->flags |= ARRIVE_EXPECT;
+    if (k->p->op == OP_MBAR_DROP) k->i->flags |= ARRIVE_DROP;
+    if (order.order == MOD_RELAXED) k->i->flags |= ARRIVE_RELAXED;
+    int address = k->i->opnd[0].kind != OPND_ADDRESS;
+    if (k->i->n_opnd <= address || k->i->opnd[address].kind != OPND_ADDRESS) {
+        return sim_pick_fail(k, "needs an address");
+    }
+    int counts = k->i->n_opnd - address - 1;
+    if (counts > 1 || ((k->i->flags & (ARRIVE_NOCOMPLETE | ARRIVE_EXPECT)) && counts != 1)) {
+        return sim_pick_fail(k, "has the wrong number of operands");
+    }
+    return exec_arrive;
+}
+
+SimExec *sim_pick_mbarrier(SimPick *k) {
+    SimOrder order = sim_take_order(k);
+    PtxSpace space = k->p->op == OP_MBAR_PENDING ? SPACE_GENERIC : sim_take_space(k);
+    if (space != SPACE_GENERIC && space != SPACE_SHARED && space != SPACE_SHARED_CLUSTER) {
+        return sim_pick_fail(k, "is about shared memory");
+    }
+    PtxType type = sim_take_type(k);
+    switch (k->p->op) {
+    case OP_MBAR_EXPECT: return exec_tx;
+    case OP_MBAR_COMPLETE: k->i->flags = 1; return exec_tx;
+    default: break;
+    }
+    if (type != PTX_B64) return sim_pick_fail(k, "needs .b64");
+    switch (k->p->op) {
+    case OP_MBAR_INIT: return exec_init;
+    case OP_MBAR_INVAL: return exec_inval;
+    case OP_MBAR_TEST:
+    case OP_MBAR_TRY: return pick_wait(k, order);
+    case OP_MBAR_PENDING: return exec_pending;
+    default: return pick_arrive(k, order);
+    }
+}

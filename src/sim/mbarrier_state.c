@@ -1,0 +1,69 @@
+#include "sim/async.h"
+
+#include <string.h>
+
+AsyncMbar *async_mbar_find(SimBlock *b, uint32_t offset) {
+    AsyncBlock *s = async_block(b);
+    for (size_t i = 0; i < s->n_mbar; i++) {
+        if (s->mbar[i].offset == offset) return &s->mbar[i];
+    }
+    return NULL;
+}
+
+AsyncMbar *async_mbar(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset) {
+    AsyncMbar *m = async_mbar_find(b, offset);
+    if (m && m->valid) return m;
+    sim_fault(w, SIM_MBARRIER, i, lane, "no mbarrier has been initialised at shared address 0x%x",
+              b->smem_base + offset);
+    return NULL;
+}
+
+/* A phase ends when nothing is pending, neither arrivals nor bytes.  */
+static void settle(SimCluster *c, AsyncMbar *m) {
+    if (m->pending || m->tx) return;
+    for (int k = 0; k < c->n_clock; k++) {
+        if (m->collect[k] > m->done[k]) m->done[k] = m->collect[k];
+        m->collect[k] = 0;
+    }
+    m->phase++;
+    m->pending = m->expected;
+    sim_event(c);
+}
+
+bool async_mbar_update(SimWarp *w, const SimInst *i, int lane, SimBlock *b, AsyncMbar *m,
+                       uint32_t arrivals, int64_t tx) {
+    enum { TX_MAX = (1 << 20) - 1 };
+    uint32_t at = b->smem_base + m->offset;
+    if (arrivals > m->pending) {
+        sim_fault(w, SIM_MBARRIER, i, lane,
+                  "%u arrivals on the mbarrier at 0x%x, which expects %u more in this phase",
+                  arrivals, at, m->pending);
+        return false;
+    }
+    m->pending -= arrivals;
+    m->tx += tx;
+    if (m->tx > TX_MAX || m->tx < -TX_MAX) {
+        sim_fault(w, SIM_MBARRIER, i, lane, "the mbarrier at 0x%x expects %lld bytes, more than 2^20 - 1",
+                  at, (long long)m->tx);
+        return false;
+    }
+    settle(b->cluster, m);
+    return true;
+}
+
+void sim_async_describe(SimBlock *b, Buf *out) {
+    AsyncBlock *s = async_block(b);
+    const char *separator = "";
+    for (size_t i = 0; i < s->n_mbar; i++) {
+        const AsyncMbar *m = &s->mbar[i];
+        if (!m->valid || (m->pending == m->expected && m->tx == 0)) continue;
+        buf_printf(out, "%smbarrier at 0x%x: phase %u, %u of %u arrivals and %lld bytes pending",
+                   separator, b->smem_base + m->offset, m->phase, m->pending, m->expected,
+                   (long long)m->tx);
+        separator = "; ";
+    }
+    const AsyncCluster *q = async_of(b->cluster);
+    if (q->arrived) {
+        buf_printf(out, "%scluster barrier: %u threads have arrived", separator, q->arrived);
+    }
+}
