@@ -39,8 +39,7 @@ modules := $(if $(MODULES),$(call upto,$(MODULES),$(all_modules)),$(all_modules)
 objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(sort $(wildcard src/$1/*.c)))
 
 flags := -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wconversion \
-         -fPIC -fvisibility=hidden -Isrc -Iinclude \
-         -DROLLER_DATADIR='"$(PREFIX)/share/roller"' -MMD -MP
+         -fPIC -fvisibility=hidden -Isrc -Iinclude -MMD -MP
 ldlibs = $(JANSSON_LIBS) -lm -lpthread -ldl
 
 tools := $(if $(MODULES),,$(patsubst src/cli/%.c,%,$(wildcard $(addprefix \
@@ -59,7 +58,15 @@ all: $(products)
 $(BUILD)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) $(optimise) -c -o $@ $<
+$(BUILD)/obj/hal/find.o: CPPFLAGS += -DROLLER_DATADIR='"$(PREFIX)/share/roller"'
+$(BUILD)/obj/hal/find.o: $(BUILD)/prefix
 $(BUILD)/obj/sim/%.o: optimise = $(subst -O2,-O3,$(filter -O2,$(CFLAGS)))
+
+# Changes when PREFIX does, so that what knows the installation folder is compiled again.
+$(BUILD)/prefix: .FORCE
+	@mkdir -p $(@D)
+	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' >$@
+.FORCE:
 
 # The folder is a prerequisite so that a deleted source leaves the archive.
 define module_rule

@@ -17,8 +17,9 @@ try() {
 }
 
 try 'only roller_ names leave the library' tools/symbols "$BUILD"
-try 'make install' make -s install BUILD="$BUILD" PREFIX=/usr DESTDIR="$dir/root"
-lib=$dir/root/usr/lib
+unset MAKEFLAGS MAKELEVEL
+try 'make install' make -s install BUILD="$BUILD" DESTDIR="$dir/root"
+lib=$dir/root/usr/local/lib
 flags="$(PKG_CONFIG_SYSROOT_DIR=$dir/root PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --cflags roller)
        -L$lib"
 cat >"$dir/use.c" <<'END'
