@@ -114,6 +114,10 @@ typedef struct {
 SimOrder sim_take_order(SimPick *k);
 /* Takes a space; SPACE_GENERIC if none is written.  */
 PtxSpace sim_take_space(SimPick *k);
+/* True if the operand is a constant, or a register of the class of `bits`: 1 (predicate), up to 32, 64,
+ * 128.  Otherwise the instruction is refused.  A pick function checks every operand whose size its
+ * types fix, so that no executing function runs over a slot.  */
+bool sim_want_bits(SimPick *k, int operand, int bits);
 /* Why the instruction cannot be executed ("needs .rn", ...); returns NULL.  */
 SimExec *sim_pick_fail(SimPick *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -132,7 +136,7 @@ typedef struct {
     SplitState state;
     uint32_t mask, pc;
     int join;                 /* index of a SimJoin, -1: none */
-    uint32_t sync_mask;       /* SPLIT_WARP_SYNC: lanes to wait for */
+    int barrier;              /* SPLIT_BARRIER: its number */
     uint64_t event;           /* SPLIT_RETRY: the cluster's event count when it was parked */
 } SimSplit;
 typedef struct {
@@ -156,7 +160,7 @@ struct SimWarp {
     SimJoin *join;
     uint32_t *clock;          /* vector clock, see race.h */
     unsigned char *local;     /* local memory: 32 frames of kernel->local_bytes */
-    uint32_t sync_epoch;      /* counts warp-level synchronisations */
+    int turn;                 /* the split that runs next */
     void *async;              /* simasync: per-warp state (cp.async groups, wgmma groups) */
 };
 
@@ -184,11 +188,17 @@ static inline void sim_set_pred(SimWarp *w, Slot s, uint32_t active, uint32_t va
     *p = (*p & ~active) | (value & active);
 }
 
+enum { SIM_POISON = 0xff };   /* every byte that was never written: NaN in every format */
+
 /* ---- Waiting ----
  * An instruction that cannot proceed yet calls sim_retry and changes nothing: the split is parked on
  * this instruction and executes it again after something happened in its cluster (sim_event).  When
  * every split of a cluster is parked and nothing is pending (sim_async_force), that is a deadlock.  */
 void sim_retry(SimWarp *w);
+/* For instructions of several lanes (.sync with a member mask).  Returns the lanes that execute it now,
+ * which may be more than `active`: lanes of other splits that waited here; or 0 if some members are
+ * still missing: then the split has been parked and the caller returns.  */
+uint32_t sim_gather(SimWarp *w, uint32_t active, uint32_t members);
 /* Something happened that parked splits may wait for: an arrival, a landing, a store to shared
  * memory.  */
 void sim_event(SimCluster *c);
@@ -224,7 +234,9 @@ struct SimBlock {
     SimBarrier *barrier;      /* barriers_per_block of them */
     SimWrites *writes;
     SimCounters count;
-    uint64_t executed;        /* warp instructions */
+    uint64_t pipe[SIM_PIPE_COUNT + 1];    /* instructions; the last one: what the linker added */
+    uint64_t executed;        /* warp instructions, for the limit */
+    const struct SimAlloc *hot;           /* memory.c: the allocation used last */
     SimFault fault[SIM_MAX_FAULTS];
     int n_fault;
     uint64_t faults;
@@ -270,12 +282,13 @@ struct SimKernel {
     SimInst *code;
     uint32_t n_code;
     uint32_t file_bytes;      /* of the registers of one warp */
-    unsigned char *constants; /* see sim_u64; the 32-bit forms follow at const_half */
-    uint32_t const_half;
+    const struct SimConst *konst;         /* link.h; constant k is at slot SLOT_CONST | 256 * k */
+    size_t n_konst;
     int64_t local_bytes;      /* per thread */
-    uint32_t static_smem;
+    uint32_t static_smem, dynamic_align;
     int registers;            /* estimate for timing: most live 32-bit values */
-    bool has_bar, partial_sync, serial;   /* serial: blocks must run in ascending order */
+    bool partial_sync;        /* see SimCluster */
+    bool serial;              /* blocks communicate: they must run in ascending order */
 };
 
 struct SimRun {

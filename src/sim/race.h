@@ -4,22 +4,23 @@
  * every access to shared memory and every synchronisation.  clock[u] of warp w is the time up to
  * which the accesses of u happened before w's next one.  An access is a race if another warp
  * touched the byte later than that and one of the two writes.  Lanes of one warp are ordered by
- * warp-level synchronisation (bar.warp.sync and barriers; sync_epoch).  The last entry of a clock
+ * warp-level synchronisation (bar.warp.sync, barriers): the entry of the warp itself.  The last entry of a clock
  * stands for the asynchronous agents of the cluster. Synchronising objects hold a clock of their
  * own: arriving releases into it, waiting acquires.  */
 #ifndef ROLLER_SIM_RACE_H
 #define ROLLER_SIM_RACE_H
 #include "sim/exec.h"
 
-enum { SIM_NO_THREAD = 0xffff, SIM_ASYNC_THREAD = 0xfffe, SIM_MANY_THREADS = 0xfffd };
-/* Byte masks have bit 0 for the lowest byte.  Thread numbers are clock_id * 32 + lane.  */
+enum { SIM_NO_THREAD = 0xffff, SIM_ASYNC_THREAD = 0xfffe };
+typedef enum { READ_NONE, READ_LANE, READ_WARP, READ_MANY } SimReadKind;
+/* State of 4 bytes.  Byte masks have bit 0 for the lowest byte.  Threads are clock_id * 32 + lane.  */
 struct SimShadow {
-    uint32_t write_time, read_time;
-    uint16_t writer, reader;  /* SIM_NO_THREAD, SIM_ASYNC_THREAD (write), SIM_MANY_THREADS (read) */
+    uint32_t write_time, read_time;       /* of the last ones */
+    uint16_t writer;          /* a thread, SIM_NO_THREAD or SIM_ASYNC_THREAD */
+    uint16_t reader;          /* one of the readers since the last ordered access */
     uint8_t init : 4, written : 4;        /* bytes ever written; bytes of the last write */
-    uint8_t flying : 4, generic : 4;      /* being written by an asynchronous copy; last written by the
-                                           * generic proxy and not yet fenced is told by time */
-    uint8_t write_epoch, read_epoch;      /* low bits of the warp's sync_epoch */
+    uint8_t flying : 4, read_kind : 2, atomic : 1;   /* flying: an asynchronous copy is under way */
+    uint16_t line;            /* of the last write: low bits of its PTX line */
 };
 
 uint32_t *sim_clock_new(SimCluster *c);                          /* zeroed, on c->arena */

@@ -1,0 +1,82 @@
+/* From a parsed function to executable code: control flow graph, places of registers, linking.  */
+#ifndef ROLLER_SIM_LINK_H
+#define ROLLER_SIM_LINK_H
+#include "sim/exec.h"
+
+/* A basic block: instructions first .. end - 1.  */
+typedef struct {
+    int first, end;
+    const int *succ;          /* block numbers; SIM_CFG_EXIT for leaving the function */
+    int n_succ;
+    int ipdom;                /* immediate post-dominator; SIM_CFG_EXIT, or -1 if no path leaves */
+} SimBasic;
+enum { SIM_CFG_EXIT = -2 };
+
+typedef struct {
+    SimBasic *block;
+    int n;
+    int *of;                  /* block of an instruction */
+} SimCfg;
+SimCfg *sim_cfg(Arena *a, const PtxFunc *f);
+
+/* What an operand does to its registers.  */
+typedef enum { ROLE_READ, ROLE_WRITE, ROLE_BOTH } SimRole;
+/* Calls visit(user, register, role) for every register of an instruction, guard included.  */
+void sim_visit_registers(const PtxInst *i, void (*visit)(void *user, int reg, SimRole role),
+                         void *user);
+/* The operand pattern of PTX_OPS.  */
+const char *sim_op_pattern(PtxOp op);
+
+/* Gives every register a slot from *file_bytes up; registers that are never live together share one.
+ * Returns the largest number of live 32-bit values.  */
+int sim_assign_slots(Arena *a, const PtxFunc *f, const SimCfg *cfg, Slot *slot,
+                     uint32_t *file_bytes);
+
+/* Constants of a kernel, filled while linking; addresses of variables are known at launch.  */
+typedef struct SimConst {
+    uint64_t bits64;
+    uint32_t bits32;
+    const PtxSymbol *symbol;  /* NULL: the bits are final */
+    int64_t add;
+} SimConst;
+
+/* A call: bytes of the caller's frame or registers go into the callee's parameters.  */
+typedef struct {
+    int64_t from, to;         /* offsets in local memory */
+    int64_t bytes;
+    Slot slot;                /* not SLOT_NONE: the value is in a register or a constant */
+} SimCopy;
+typedef struct {
+    SimCopy *in, *out;        /* before the call, after the return */
+    int n_in, n_out;
+    Slot link;                /* register of the callee that holds the return address */
+} SimCall;
+
+typedef struct {
+    Arena *arena;
+    Diag *diag;
+    const PtxModule *m;
+    SimKernel *kernel;
+    SimConst *konst;
+    size_t n_konst, cap_konst;
+    uint32_t *konst_table;    /* open hash table of indices + 1 */
+    size_t cap_table;
+    bool failed;
+} SimLinker;
+
+Slot sim_const(SimLinker *l, SimConst c);
+/* Reports at an instruction; returns false.  */
+bool sim_link_error(SimLinker *l, const PtxInst *i, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+Status sim_link(Arena *a, Diag *d, const PtxModule *m, const PtxFunc *f, SimKernel **out);
+
+/* Instructions the linker adds; not counted.  */
+SimExec sim_exec_join, sim_exec_read_sreg, sim_exec_return_values;
+
+struct SimModule {
+    PtxModule *ptx;
+    SimKernel **kernel;
+    SimParam **param;
+    int n_kernel;
+};
+#endif

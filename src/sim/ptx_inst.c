@@ -1,0 +1,246 @@
+/* One instruction: opcode, modifiers, types, shape and operands.  */
+#include "sim/ptx_parse.h"
+#include <string.h>
+
+static const struct {
+    const char *text;
+    PtxType type;
+} sregs[] = {
+#define X(id, text, type) {text, PTX_##type},
+    PTX_SREGS(X)
+#undef X
+};
+
+static int special(const char *s, size_t n) {
+    for (int k = 0; k < SREG_COUNT; k++) {
+        if (strlen(sregs[k].text) == n && memcmp(sregs[k].text, s, n) == 0) return k;
+    }
+    return -1;
+}
+
+/* .m16n8k16  */
+static bool shape(PtxInst *i, const char *s, size_t n) {
+    static const char letters[] = "mnk";
+    int value[3] = {0, 0, 0};
+    size_t at = 0;
+    for (int k = 0; k < 3 && at < n; k++) {
+        if (s[at++] != letters[k]) return false;
+        size_t start = at;
+        while (at < n && s[at] >= '0' && s[at] <= '9' && at - start < 5) {
+            value[k] = value[k] * 10 + (s[at++] - '0');
+        }
+        if (at == start) return false;
+    }
+    if (at != n || value[1] == 0) return false;
+    i->m = value[0];
+    i->n = value[1];
+    i->k = value[2];
+    return true;
+}
+
+/* Length of the longest dotted prefix that is an opcode, 0 if there is none.  */
+static size_t opcode(const PtxParser *p, const char *s, size_t n, PtxOp *op) {
+    for (size_t len = n; len > 0;) {
+        int id;
+        if (sim_ptx_word(p, WORD_OP, s, len, &id)) {
+            *op = (PtxOp)id;
+            return len;
+        }
+        do len--;
+        while (len > 0 && s[len] != '.');
+    }
+    return 0;
+}
+
+static bool modifier(PtxParser *p, PtxInst *i, const char *s, size_t n) {
+    PtxLex *x = &p->lex;
+    int id;
+    if (sim_ptx_word(p, WORD_TYPE, s, n, &id)) {
+        if (i->n_type == PTX_MAX_TYPES) return sim_lex_error(x, "too many types in %s", i->text);
+        i->type[i->n_type++] = (PtxType)id;
+    } else if (sim_ptx_word(p, WORD_MOD, s, n, &id)) {
+        if (i->n_order == 16) return sim_lex_error(x, "too many modifiers in %s", i->text);
+        i->order[i->n_order++] = (PtxMod)id;
+        i->mods.w[id / 64] |= (uint64_t)1 << (id % 64);
+    } else if (!shape(i, s, n)) {
+        return sim_lex_error(x, "unknown modifier .%.*s in %s", (int)n, s, i->text);
+    }
+    return true;
+}
+
+static bool decode_opcode(PtxParser *p, PtxInst *i) {
+    PtxLex *x = &p->lex;
+    const char *s = x->word;
+    size_t n = x->n, at = opcode(p, s, n, &i->op);
+    i->text = arena_strndup(p->arena, s, n);
+    if (at == 0) return sim_lex_error(x, "unknown instruction %s", i->text);
+    while (at < n) {
+        size_t start = ++at;                  /* after the dot */
+        while (at < n && s[at] != '.') at++;
+        if (!modifier(p, i, s + start, at - start)) return false;
+    }
+    return true;
+}
+
+static bool operand(PtxParser *p, PtxOp op, PtxOpnd *o, int depth);
+
+/* A comma-separated list up to `close`, the current token being the opening bracket.  */
+static bool list(PtxParser *p, PtxOp op, PtxOpnd *o, char close, int depth) {
+    size_t cap = 0, n = 0;
+    PtxOpnd *elem = NULL;
+    sim_lex_next(&p->lex);
+    while (!lex_is(&p->lex, close)) {
+        PtxOpnd e = {OPND_NONE};
+        if (!operand(p, op, &e, depth + 1)) return false;
+        elem = arena_grow(p->arena, elem, &cap, n + 1, sizeof *elem);
+        elem[n++] = e;
+        if (!lex_is(&p->lex, close) && !sim_ptx_expect(p, ',')) return false;
+    }
+    sim_lex_next(&p->lex);
+    o->elem = elem;
+    o->n = (int)n;
+    return !p->lex.failed;
+}
+
+static bool plus_offset(PtxParser *p, int64_t *offset) {
+    while (lex_is(&p->lex, '+') || lex_is(&p->lex, '-')) {
+        bool minus = lex_is(&p->lex, '-');
+        sim_lex_next(&p->lex);
+        int64_t v;
+        if (!sim_ptx_int(p, &v)) return false;
+        *offset = (int64_t)((uint64_t)*offset + (minus ? 0 - (uint64_t)v : (uint64_t)v));
+    }
+    return true;
+}
+
+/* [base], [base+offset], [map, {c0, c1}]: elements as said in ptx.h, labels not allowed.  */
+static bool address(PtxParser *p, PtxOp op, PtxOpnd *o, int depth) {
+    if (!list(p, op, o, ']', depth)) return false;
+    if (o->n == 0) return sim_lex_error(&p->lex, "an address needs a base");
+    PtxOpnd *base = &o->elem[0];
+    if (base->kind != OPND_REG && base->kind != OPND_SYMBOL && base->kind != OPND_INT) {
+        return sim_lex_error(&p->lex, "bad base of an address");
+    }
+    o->kind = OPND_ADDRESS;
+    o->offset = base->offset;
+    base->offset = 0;
+    return true;
+}
+
+static void add_use(PtxParser *p, PtxOpnd *o, size_t at) {
+    p->use = arena_grow(p->arena, p->use, &p->cap_use, p->n_use + 1, sizeof *p->use);
+    p->use[p->n_use++] = (PtxUse){o, NULL, o->name, p->scope, at};
+}
+
+/* A name: register, special register, variable, function; else a label or table of the function.  */
+static bool name_operand(PtxParser *p, PtxOp op, PtxOpnd *o) {
+    PtxLex *x = &p->lex;
+    const char *s = x->word;
+    size_t n = x->n;
+    int sreg = special(s, n);
+    PtxSymbol *symbol;
+    if (n == 1 && s[0] == '_') {
+        o->kind = OPND_NONE;
+    } else if (sim_ptx_reg(p, s, n, &o->reg)) {
+        o->kind = OPND_REG;
+    } else if (sreg >= 0) {
+        o->kind = OPND_SREG;
+        o->reg = sreg;
+    } else if (sim_lex_word_is(x, TOK_WORD, "WARP_SZ")) {
+        o->kind = OPND_INT;
+        o->offset = 32;
+    } else if ((symbol = sim_ptx_symbol(p, s, n)) != NULL) {
+        o->kind = OPND_SYMBOL;
+        o->symbol = symbol;
+    } else if (op == OP_CALL && (o->func = sim_ptx_func(p, s, n)) != NULL) {
+        o->kind = OPND_FUNC;
+    } else if (op == OP_BRA || op == OP_BRX) {
+        o->kind = op == OP_BRA ? OPND_LABEL : OPND_TABLE;
+        o->name = arena_strndup(p->arena, s, n);
+    } else {
+        return sim_lex_error(x, "no register, variable or label '%.*s'", (int)n, s);
+    }
+    sim_lex_next(x);
+    bool based = o->kind == OPND_REG || o->kind == OPND_SYMBOL;
+    return !based || plus_offset(p, &o->offset);
+}
+
+static bool pair(PtxParser *p, PtxOp op, PtxOpnd *o, int depth) {
+    PtxOpnd *elem = ARENA_ARRAY(p->arena, PtxOpnd, 2);
+    elem[0] = *o;
+    sim_lex_next(&p->lex);
+    *o = (PtxOpnd){.kind = OPND_PAIR, .n = 2, .elem = elem};
+    return operand(p, op, &elem[1], depth + 1);
+}
+
+static bool number_operand(PtxParser *p, PtxOpnd *o) {
+    PtxLex *x = &p->lex;
+    PtxLex before = *x;
+    bool minus = lex_is(x, '-');
+    if (minus || lex_is(x, '+')) sim_lex_next(x);
+    if (x->kind == TOK_REAL) {
+        o->kind = OPND_REAL;
+        o->real = minus ? -x->real : x->real;
+        o->single = x->single;
+        sim_lex_next(x);
+        return !x->failed;
+    }
+    *x = before;
+    o->kind = OPND_INT;
+    return sim_ptx_int(p, &o->offset);
+}
+
+static bool operand(PtxParser *p, PtxOp op, PtxOpnd *o, int depth) {
+    PtxLex *x = &p->lex;
+    if (depth > 4) return sim_lex_error(x, "operands nested too deeply");
+    if (lex_is(x, '[')) return address(p, op, o, depth);
+    if (lex_is(x, '{')) {
+        o->kind = OPND_VECTOR;
+        return list(p, op, o, '}', depth);
+    }
+    if (lex_is(x, '(') && op == OP_CALL) {
+        o->kind = OPND_LIST;
+        return list(p, op, o, ')', depth);
+    }
+    bool negate = lex_is(x, '!');
+    if (negate) sim_lex_next(x);
+    if (x->kind == TOK_WORD) {
+        if (!name_operand(p, op, o)) return false;
+        if (negate && o->kind != OPND_REG) return sim_lex_error(x, "'!' needs a predicate");
+    } else if (!negate) {
+        if (!number_operand(p, o)) return false;
+    } else {
+        return sim_lex_error(x, "'!' needs a predicate");
+    }
+    o->negate = negate;
+    return !lex_is(x, '|') || pair(p, op, o, depth);
+}
+
+bool sim_ptx_inst(PtxParser *p, int guard, bool guard_not) {
+    PtxLex *x = &p->lex;
+    PtxInst i = {.guard = guard, .guard_not = guard_not, .line = x->line,
+                 .column = (int)(x->at - x->line_start) + 1, .cu_file = p->cu_file,
+                 .cu_line = p->cu_line};
+    if (!decode_opcode(p, &i)) return false;
+    PtxOpnd opnd[PTX_MAX_OPERANDS] = {{OPND_NONE}};
+    size_t use_at[PTX_MAX_OPERANDS];
+    sim_lex_next(x);
+    while (!lex_is(x, ';')) {
+        if (i.n_opnd == PTX_MAX_OPERANDS) return sim_lex_error(x, "too many operands");
+        use_at[i.n_opnd] = x->at;
+        if (!operand(p, i.op, &opnd[i.n_opnd++], 0)) return false;
+        if (!lex_is(x, ';') && !sim_ptx_expect(p, ',')) return false;
+        if (x->kind == TOK_END) return sim_lex_error(x, "an instruction without an end");
+    }
+    sim_lex_next(x);
+    i.opnd = ARENA_ARRAY(p->arena, PtxOpnd, i.n_opnd + 1);
+    memcpy(i.opnd, opnd, (size_t)i.n_opnd * sizeof opnd[0]);
+    for (int k = 0; k < i.n_opnd; k++) {
+        PtxOpndKind kind = i.opnd[k].kind;
+        if (kind == OPND_LABEL || kind == OPND_TABLE) add_use(p, &i.opnd[k], use_at[k]);
+    }
+    PtxFunc *f = p->f;
+    f->inst = arena_grow(p->arena, f->inst, &f->cap_inst, f->n_inst + 1, sizeof *f->inst);
+    f->inst[f->n_inst++] = i;
+    return !x->failed;
+}
