@@ -49,7 +49,6 @@ products := $(modules:%=$(BUILD)/lib%.a) $(if $(MODULES),,$(BUILD)/libroller.a \
 
 .PHONY: all run test test-long unit asan fuzz fuzzers golden replay bench lint wc setup nvrtc12 \
         install clean
-.SECONDARY:
 .DELETE_ON_ERROR:
 
 all: $(products)
