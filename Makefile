@@ -8,7 +8,7 @@
 #   make fuzz            libFuzzer targets, FUZZ_SECONDS each, in $(BUILD)-fuzz (needs clang)
 #   make golden          compare plans and sources of tests/cases (UPDATE=1 rewrites them)
 #   make replay BASE=REV compare plans and sources of all cases with those of another commit
-#   make bench           construction figures over benchmarks/workloads
+#   make bench           construction figures over benchmarks/workloads; ARGS=...
 #   make lint wc         rules of the house; sizes of the modules
 #   make nvrtc12         NVRTC 12.9 beside the newest one, for sm_70
 #   make install         PREFIX= DESTDIR= LIBDIR=
@@ -93,6 +93,23 @@ $(tools:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/obj/cli/%.o $(cli_shared) \
                                     $(call libs_upto,driver)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ldlibs)
 
+# -- benchmarks: a program for each bench_*.c and construct.c, the rest is shared -------------------
+benchmarks := $(if $(MODULES),,$(patsubst benchmarks/%.c,$(BUILD)/benchmarks/%,$(wildcard \
+                benchmarks/construct.c benchmarks/bench_*.c)))
+bench_shared := $(if $(MODULES),,$(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out \
+                  benchmarks/construct.c benchmarks/bench_%.c,$(sort $(wildcard benchmarks/*.c)))))
+$(BUILD)/obj/benchmarks/%.o: benchmarks/%.c
+	@mkdir -p $(@D)
+	$(CC) $(flags) -Ibenchmarks $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+$(BUILD)/libbenchmarks.a: $(bench_shared)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcsD $@ $^
+$(benchmarks): $(BUILD)/benchmarks/%: $(BUILD)/obj/benchmarks/%.o $(BUILD)/libbenchmarks.a \
+                                      $(call libs_upto,driver)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ldlibs)
+
 # -- tests ---------------------------------------------------------------------------------------
 # NAME:MODULE for every file of a folder, MODULE being the rightmost one that it links.
 links = $(filter $(addprefix %:,$(modules)),$(shell awk '\
@@ -105,12 +122,13 @@ helpers := $(basename $(subst :,.,$(filter-out test_%,$(units))))
 
 $(BUILD)/obj/tests/%.o: tests/%.c
 	@mkdir -p $(@D)
-	$(CC) $(flags) -Itests/unit $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(CC) $(flags) -Itests/unit -Ibenchmarks $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(BUILD)/libtest.a: $(helpers:%=$(BUILD)/obj/tests/unit/%.o) tests/unit
 	@rm -f $@
 	$(AR) rcsD $@ $(filter %.o,$^)
 define test_rule
-$(BUILD)/tests/$1: $(BUILD)/obj/tests/unit/$1.o $(BUILD)/libtest.a $(call libs_upto,$2)
+$(BUILD)/tests/$1: $(BUILD)/obj/tests/unit/$1.o $(BUILD)/libtest.a \
+                  $(if $(filter driver,$2),$(BUILD)/libbenchmarks.a) $(call libs_upto,$2)
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(ldlibs)
 endef
@@ -152,14 +170,14 @@ golden: all
 	@BUILD=$(BUILD) UPDATE=$(UPDATE) tests/golden.sh
 replay: all
 	@BUILD=$(BUILD) tools/replay $(BASE)
-bench: all
-	@BUILD=$(BUILD) benchmarks/construct
+bench: $(benchmarks)
+	@for b in $^; do $$b $(ARGS) || exit 1; done
 lint:
 	@tools/lint
 	@for cc in gcc clang; do \
 	    if command -v $$cc >/dev/null; then echo "$$cc -fsyntax-only"; \
-	        $$cc $(filter-out -MMD -MP,$(flags)) -Itests/unit -fsyntax-only -Werror \
-	            src/*/*.c tests/unit/*.c || exit 1; fi; done
+	        $$cc $(filter-out -MMD -MP,$(flags)) -Itests/unit -Ibenchmarks -fsyntax-only -Werror \
+	            $(wildcard src/*/*.c tests/unit/*.c benchmarks/*.c) || exit 1; fi; done
 wc:
 	@tools/wc
 
