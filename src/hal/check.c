@@ -1,4 +1,5 @@
 #include "hal/reader.h"
+
 #include <string.h>
 
 /* The place of a fault: the deepest of root.section.key that is there.  */

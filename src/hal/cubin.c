@@ -1,4 +1,5 @@
 #include "hal/nvrtc.h"
+
 #include <string.h>
 
 /* An ELF64 little-endian image (System V ABI, "Object Files"); every offset is checked, since a

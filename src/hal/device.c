@@ -1,4 +1,5 @@
 #include "hal/device.h"
+
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 #include "hal/fields.h"
+
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 #include "hal/fields.h"
+
 #include <stddef.h>
 #include <string.h>
 

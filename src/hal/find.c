@@ -1,6 +1,7 @@
 #include "base/file.h"
 #include "hal/device.h"
 #include "hal/located.h"
+
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 #include "hal/located.h"
+
 #include <string.h>
 
 typedef struct {

@@ -1,4 +1,5 @@
 #include "hal/nvrtc_library.h"
+
 #include <string.h>
 #include <time.h>
 

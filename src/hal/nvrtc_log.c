@@ -1,4 +1,5 @@
 #include "hal/nvrtc_library.h"
+
 #include <stdlib.h>
 #include <string.h>
 

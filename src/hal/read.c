@@ -1,5 +1,6 @@
 #include "base/hash.h"
 #include "hal/reader.h"
+
 #include <string.h>
 
 enum { MAX_ROWS = 1024, MAX_CURVES = 64, SCHEMA_VERSION = 1 };

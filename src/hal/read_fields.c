@@ -1,4 +1,5 @@
 #include "hal/reader.h"
+
 #include <string.h>
 
 /* Edits between two short names; 99 if one is too long to bother.  */

@@ -1,4 +1,5 @@
 #include "hal/reader.h"
+
 #include <math.h>
 #include <string.h>
 

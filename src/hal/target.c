@@ -1,4 +1,5 @@
 #include "hal/device.h"
+
 #include <string.h>
 
 /* The first architecture that has a unit or mover, by the beginning of its name; the longest match

@@ -1,5 +1,6 @@
 #include "base/json.h"
 #include "hal/fields.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
