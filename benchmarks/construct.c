@@ -1,0 +1,268 @@
+/* construct: plan and compile every row of the workload sets, without a GPU.
+ *
+ *     construct [--profile h200,a100,...] [--set NAME,...] [--dtype f32] [--contractions]
+ *               [--plans-only] [-j N] [--json FILE] [FOLDER]
+ *
+ * Prints one Markdown table per profile: plan, NVRTC and total time, candidates, registers, spills,
+ * predicted time and its limiter.  Exit 1 if a row fails or spills.  */
+#include "base/file.h"
+#include "base/json.h"
+#include "base/pool.h"
+#include "roller.h"
+#include "workload.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MAX_WORKERS = 16, MAX_NAMES = 16 };
+
+typedef struct {
+    const Workload *row;
+    const char *profile;
+    const char *failure;      /* NULL: it worked */
+    double parse_ms, plan_ms, nvrtc_ms, total_ms, us;
+    int64_t candidates, spills;
+    int registers, kernels;
+    char limiter[16], skeleton[16];
+    char plan[200], message[200];
+} Line;
+
+typedef struct {
+    Arena *a;
+    const char *folder, *dtype, *json;
+    const char *profile[MAX_NAMES], *set[MAX_NAMES];
+    int n_profile, n_set, jobs;
+    bool contractions, plans_only;
+    Line *line;
+    int n_line;
+    RollerCtx *ctx[MAX_WORKERS];
+    RollerProfile *loaded[MAX_WORKERS][MAX_NAMES];
+} Bench;
+
+static double now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* ---- one row ---- */
+static bool fail(Line *l, RollerCtx *ctx) {
+    const RollerError *e = roller_error(ctx);
+    snprintf(l->message, sizeof l->message, "%s", e ? e->message : "failed");
+    l->failure = l->message;
+    return true;
+}
+
+static void describe(Line *l, const RollerPlans *plans, const RollerPlan *plan) {
+    RollerPlanStats stats = {.struct_size = sizeof stats};
+    RollerEstimate e = {.struct_size = sizeof e};
+    const char *text;
+    size_t len;
+    roller_plans_stats(plans, &stats);
+    roller_plan_estimate(plan, &e);
+    roller_plan_text(plan, ROLLER_PLAN_SUMMARY, &text, &len);
+    l->candidates = stats.legal;
+    l->us = e.us;
+    snprintf(l->limiter, sizeof l->limiter, "%s", e.limiter);
+    snprintf(l->skeleton, sizeof l->skeleton, "%s", e.skeleton);
+    snprintf(l->plan, sizeof l->plan, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+static void resources(Line *l, const RollerKernel *k) {
+    l->kernels = roller_kernel_launches(k);
+    for (int i = 0; i < l->kernels; i++) {
+        RollerLaunchInfo info = {.struct_size = sizeof info};
+        roller_kernel_launch_info(k, i, &info);
+        if (info.registers > l->registers) l->registers = info.registers;
+        l->spills += info.spill_bytes;
+    }
+}
+
+static bool compile(Line *l, RollerCtx *ctx, const RollerPlans *plans) {
+    RollerKernel *k;
+    double emit;
+    if (roller_build_best(ctx, plans, NULL, &k)) {
+        roller_kernel_destroy(k);
+        return fail(l, ctx);
+    }
+    roller_kernel_times(k, &emit, &l->nvrtc_ms);
+    resources(l, k);
+    describe(l, plans, roller_kernel_plan(k));
+    roller_kernel_destroy(k);
+    return true;
+}
+
+static bool construct(Bench *b, Line *l, RollerCtx *ctx, RollerProfile *profile, const char *te) {
+    double start = now_ms();
+    RollerOp *op;
+    if (roller_parse(ctx, te, strlen(te), l->row->id, NULL, &op)) return fail(l, ctx);
+    l->parse_ms = now_ms() - start;
+    RollerPlans *plans;
+    double planning = now_ms();
+    if (roller_plan(ctx, op, profile, NULL, &plans)) {
+        fail(l, ctx);
+    } else {
+        l->plan_ms = now_ms() - planning;
+        if (b->plans_only) describe(l, plans, roller_plans_get(plans, 0));
+        else compile(l, ctx, plans);
+        roller_plans_destroy(plans);
+    }
+    l->total_ms = now_ms() - start;
+    roller_op_destroy(op);
+    return true;
+}
+
+static bool work(void *user, int64_t i, int worker) {
+    Bench *b = user;
+    Line *l = &b->line[i];
+    if (!b->ctx[worker] && roller_ctx_create(NULL, &b->ctx[worker])) return false;
+    int p = 0;
+    while (strcmp(b->profile[p], l->profile) != 0) p++;
+    RollerProfile **profile = &b->loaded[worker][p];
+    if (!*profile && roller_profile_load(b->ctx[worker], l->profile, profile))
+        return fail(l, b->ctx[worker]);
+    Arena *a = arena_create(NULL);
+    if (!a) return false;
+    Buf te = buf_new(a);
+    if (workload_te(l->row, b->dtype, &te))
+        construct(b, l, b->ctx[worker], *profile, buf_str(&te));
+    else l->failure = "no expression for this operator";
+    arena_destroy(a);
+    return true;
+}
+
+/* ---- reporting ---- */
+static void table(const Bench *b, const char *profile) {
+    double plan = 0, nvrtc = 0, total = 0;
+    int n = 0, failed = 0, spilled = 0;
+    printf("\n## %s\n\n| id | op | plan ms | nvrtc ms | total ms | candidates | registers | spills "
+           "| predicted us | limiter | plan |\n|---|---|--:|--:|--:|--:|--:|--:|--:|---|---|\n",
+           profile);
+    for (int i = 0; i < b->n_line; i++) {
+        const Line *l = &b->line[i];
+        if (strcmp(l->profile, profile) != 0) continue;
+        n++;
+        failed += l->failure != NULL;
+        spilled += l->spills > 0;
+        plan += l->plan_ms;
+        nvrtc += l->nvrtc_ms;
+        total += l->total_ms;
+        if (l->failure) {
+            printf("| %s | %s | FAILED: %s |\n", l->row->id, l->row->op, l->failure);
+            continue;
+        }
+        printf("| %s | %s | %.2f | %.1f | %.1f | %lld | %d | %lld | %.1f | %s | %s |\n", l->row->id,
+               l->row->op, l->plan_ms, l->nvrtc_ms, l->total_ms, (long long)l->candidates,
+               l->registers, (long long)l->spills, l->us, l->limiter, l->plan);
+    }
+    printf("\n%s: %d rows, %d failed, %d spill; plan %.0f ms, nvrtc %.0f ms, total %.0f ms\n",
+           profile, n, failed, spilled, plan, nvrtc, total);
+}
+
+static Status write_json(Bench *b, Diag *d) {
+    Buf out = buf_new(b->a);
+    buf_puts(&out, "[\n");
+    for (int i = 0; i < b->n_line; i++) {
+        const Line *l = &b->line[i];
+        buf_printf(&out, "{\"id\": \"%s\", \"set\": \"%s\", \"op\": \"%s\", \"profile\": \"%s\", "
+                         "\"failure\": ", l->row->id, l->row->set, l->row->op, l->profile);
+        if (l->failure) json_write_string(l->failure, &out);
+        else buf_puts(&out, "null");
+        buf_printf(&out, ", \"plan_ms\": %.3f, \"nvrtc_ms\": %.3f, \"total_ms\": %.3f, "
+                         "\"candidates\": %lld, \"registers\": %d, \"spill_bytes\": %lld, "
+                         "\"kernels\": %d, \"predicted_us\": %.3f, \"limiter\": \"%s\", "
+                         "\"skeleton\": \"%s\", \"plan\": ", l->plan_ms, l->nvrtc_ms, l->total_ms,
+                   (long long)l->candidates, l->registers, (long long)l->spills, l->kernels, l->us,
+                   l->limiter, l->skeleton);
+        json_write_string(l->plan, &out);
+        buf_puts(&out, i + 1 < b->n_line ? "},\n" : "}\n");
+    }
+    buf_puts(&out, "]\n");
+    return file_write(d, b->json, out.text, out.len);
+}
+
+/* ---- command line ---- */
+static int split(char *list, const char **out) {
+    int n = 0;
+    for (char *p = strtok(list, ","); p && n < MAX_NAMES; p = strtok(NULL, ",")) out[n++] = p;
+    return n;
+}
+
+static bool options(Bench *b, int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(argv[i], "--contractions") == 0) b->contractions = true;
+        else if (strcmp(argv[i], "--plans-only") == 0) b->plans_only = true;
+        else if (argv[i][0] != '-') b->folder = argv[i];
+        else if (!value) return false;
+        else if (strcmp(argv[i], "--profile") == 0) b->n_profile = split(argv[++i], b->profile);
+        else if (strcmp(argv[i], "--set") == 0) b->n_set = split(argv[++i], b->set);
+        else if (strcmp(argv[i], "--dtype") == 0) b->dtype = argv[++i];
+        else if (strcmp(argv[i], "--json") == 0) b->json = argv[++i];
+        else if (strcmp(argv[i], "-j") == 0) b->jobs = atoi(argv[++i]);
+        else return false;
+    }
+    return true;
+}
+
+static Status collect(Bench *b, Diag *d) {
+    static const char *const all[] = {"roller119", "ansor", "tvm21", "bolt", "llm", "rowops"};
+    if (!b->n_set)
+        for (int i = 0; i < 6; i++) b->set[b->n_set++] = all[i];
+    if (!b->n_profile) b->profile[b->n_profile++] = "h200";
+    size_t cap = 0;
+    for (int i = 0; i < b->n_set; i++) {
+        WorkloadSet set;
+        Status s = workload_read(b->a, d, arena_printf(b->a, "%s/%s.csv", b->folder, b->set[i]),
+                                 &set);
+        if (s) return s;
+        for (int k = 0; k < set.n * b->n_profile; k++) {
+            const Workload *row = &set.row[k / b->n_profile];
+            if (b->contractions && !workload_is_contraction(row)) continue;
+            b->line = arena_grow(b->a, b->line, &cap, (size_t)b->n_line + 1, sizeof *b->line);
+            b->line[b->n_line++] = (Line){.row = row, .profile = b->profile[k % b->n_profile]};
+        }
+    }
+    return ST_OK;
+}
+
+typedef struct {
+    Bench *b;
+    int argc;
+    char **argv;
+    int code;
+} Main;
+
+static void run(void *user) {
+    Main *m = user;
+    Bench *b = m->b;
+    Diag d = diag_new(b->a);
+    m->code = 2;
+    if (!options(b, m->argc, m->argv)) {
+        fputs("usage: construct [--profile LIST] [--set LIST] [--dtype T] [--contractions] "
+              "[--plans-only] [-j N] [--json FILE] [FOLDER]\n", stderr);
+        return;
+    }
+    Status s = collect(b, &d);
+    if (!s && !pool_for(b->jobs < MAX_WORKERS ? b->jobs : MAX_WORKERS, b->n_line, work, b))
+        s = ST_NOMEM;
+    for (int i = 0; !s && i < b->n_profile; i++) table(b, b->profile[i]);
+    if (!s && b->json) s = write_json(b, &d);
+    if (d.count) fprintf(stderr, "construct: %s\n", d.messages[0].message);
+    m->code = s != ST_OK;
+    for (int i = 0; i < b->n_line; i++) m->code |= b->line[i].failure || b->line[i].spills > 0;
+}
+
+int main(int argc, char **argv) {
+    static Bench bench = {.folder = "benchmarks/workloads", .jobs = 1};
+    bench.a = arena_create(NULL);
+    Main m = {.b = &bench, .argc = argc, .argv = argv, .code = 3};
+    if (bench.a) arena_try(bench.a, run, &m);
+    for (int w = 0; w < MAX_WORKERS; w++) {
+        for (int p = 0; p < MAX_NAMES; p++) roller_profile_destroy(bench.loaded[w][p]);
+        roller_ctx_destroy(bench.ctx[w]);
+    }
+    arena_destroy(bench.a);
+    return m.code;
+}
