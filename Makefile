@@ -93,7 +93,7 @@ $(tools:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/obj/cli/%.o $(cli_shared) \
                                     $(call libs_upto,driver)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ldlibs)
 
-# -- benchmarks: a program for each bench_*.c and construct.c, the rest is shared -------------------
+# -- benchmarks: a program for each bench_*.c and construct.c; the rest is shared ----------------
 benchmarks := $(if $(MODULES),,$(patsubst benchmarks/%.c,$(BUILD)/benchmarks/%,$(wildcard \
                 benchmarks/construct.c benchmarks/bench_*.c)))
 bench_shared := $(if $(MODULES),,$(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out \
