@@ -86,18 +86,19 @@ static uint64_t mix(uint64_t z) {
 
 static const uint64_t golden = 0x9e3779b97f4a7c15u;
 
+/* The same on machines of either byte order; one load on those that are little-endian.  */
+static uint64_t load64(const uint8_t *p) {
+    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
+           (uint64_t)p[7] << 56;
+}
+
 uint64_t hash64(const void *data, size_t len, uint64_t seed) {
     const uint8_t *p = data;
-    uint64_t h = mix(seed + golden * (len + 1));
-    while (len) {
-        uint64_t word = 0;
-        size_t n = len < 8 ? len : 8;
-        for (size_t i = 0; i < n; i++) word |= (uint64_t)p[i] << 8 * i;
-        h = mix(h ^ word) + golden;
-        p += n;
-        len -= n;
-    }
-    return h;
+    uint64_t h = mix(seed + golden * (len + 1)), tail = 0;
+    for (; len >= 8; p += 8, len -= 8) h = mix(h ^ load64(p)) + golden;
+    for (size_t i = 0; i < len; i++) tail |= (uint64_t)p[i] << 8 * i;
+    return len ? mix(h ^ tail) + golden : h;
 }
 
 uint64_t rng_next(Rng *r) { return mix(r->state += golden); }
