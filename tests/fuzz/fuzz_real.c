@@ -1,5 +1,5 @@
 /* links: base */
-/* Decimal texts: what is read is what strtod reads in the C locale, and comes back when printed.  */
+/* Decimal texts: what is read is what strtod reads, and comes back when printed.  */
 #include "base/buf.h"
 #include "base/numeric.h"
 

@@ -2,6 +2,7 @@
 #include "base/diag.h"
 
 #include "oom.h"
+#include "roller.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,6 +52,17 @@ static void statuses(void **state) {
     for (int s = 0; s < ST_COUNT; s++)
         for (int t = 0; t < s; t++)
             assert_string_not_equal(status_name((Status)s), status_name((Status)t));
+}
+
+static void statuses_of_the_public_header(void **state) {
+    (void)state;
+    int rows = 0;
+#define X(name, code, text)                                                                        \
+    rows++;                                                                                        \
+    assert_int_equal((int)ROLLER_##name, (int)ST_##name);
+    STATUS_LIST(X)
+#undef X
+    assert_int_equal(rows, (int)ROLLER_CANCELLED + 1);
 }
 
 static void message_source_caret_and_hint(void **state) {
@@ -223,6 +235,7 @@ static void every_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statuses),
+        cmocka_unit_test(statuses_of_the_public_header),
         cmocka_unit_test(message_source_caret_and_hint),
         cmocka_unit_test(without_a_place_the_program_speaks),
         cmocka_unit_test(places_at_the_ends),
