@@ -82,6 +82,10 @@ static bool claim(const AsyncOp *op, const AsyncPiece *p) {
             }
             continue;
         }
+        if (op->reduce.type != PTX_NONE) {
+            if (!sim_shadow_atomic(op->warp, op->inst, lane, op->block, offset, step)) return false;
+            continue;
+        }
         if (!sim_shadow_fly(op->warp, op->inst, lane, op->block, offset, step)) return false;
         if (!op->warp->block->cluster->run->options->benign) {
             memset(op->block->smem + offset, ASYNC_POISON, step);
@@ -126,7 +130,7 @@ bool async_issue(AsyncOp *op) {
 void async_sample(SimCluster *c, AsyncOp *op) {
     if (op->sampled) return;
     op->sampled = true;
-    if (op->kind != ASYNC_VALUE) async_read_source(c, op);
+    if (op->kind != ASYNC_VALUE && op->kind != ASYNC_ARRIVE) async_read_source(c, op);
     /* A cp.async writes as it reads; who may look is decided at the wait.  */
     if (op->tell == TELL_CPASYNC && op->kind == ASYNC_LOAD) async_write(c, op);
 }
@@ -196,7 +200,7 @@ void async_land(SimCluster *c, AsyncOp *op) {
         return;
     }
     async_write(c, op);
-    if (!from_shared(op)) {
+    if (!from_shared(op) && op->reduce.type == PTX_NONE) {
         for (size_t p = 0; p < op->n_piece; p++) {
             flags_down(c, op, &op->piece[p], (uint16_t)SIM_ASYNC_THREAD);
         }
@@ -226,7 +230,11 @@ static AsyncOp *pick_random(SimCluster *c, bool to_land) {
 
 void sim_async_tick(SimCluster *c) {
     AsyncCluster *q = async_of(c);
-    if (q->n == 0 || rng_below(&c->rng, 256) >= q->haste) return;
+    if ((q->n == 0 && !q->wgmma) || rng_below(&c->rng, 256) >= q->haste) return;
+    if (q->wgmma) {
+        SimBlock *b = &c->block[rng_below(&c->rng, (uint32_t)c->n_block)];
+        async_wgmma_step(&b->warp[rng_below(&c->rng, (uint32_t)b->n_warp)]);
+    }
     AsyncOp *op = pick_random(c, false);
     if (!op) return;
     if (op->sampled || rng_below(&c->rng, 2)) {

@@ -8,6 +8,7 @@
 #define ROLLER_SIM_ASYNC_H
 #include "sim/memory.h"
 #include "sim/race.h"
+#include "sim/tensormap.h"
 
 enum { ASYNC_POISON = 0xd7 };
 
@@ -28,7 +29,8 @@ typedef struct {
     uint32_t offset;
     bool valid;               /* between init and inval */
     bool fenced;              /* its init was made visible to the async proxy and the cluster */
-    int init_warp;            /* clock_id of the warp that initialised it */
+    int init_warp;            /* clock_id of the warp that initialised it, and when */
+    uint32_t init_time;
     uint32_t expected, pending, phase;
     int64_t tx;
     uint32_t *collect, *done; /* clocks: of the phase being collected, of the phases completed */
@@ -76,6 +78,9 @@ typedef struct {
     uint32_t haste;           /* of 256: probability that a tick advances an operation */
     uint64_t idle_event;      /* event count seen by the last fruitless poll */
     uint32_t idle;            /* fruitless polls since */
+    bool wgmma;               /* some warp has executed wgmma */
+    SimTmRow *row;            /* scratch of the tensor copies */
+    size_t cap_row;
     uint32_t generation, arrived;         /* barrier.cluster */
     uint32_t *collect, *done; /* its clocks */
 } AsyncCluster;
@@ -85,6 +90,7 @@ typedef struct {
     AsyncMbar *mbar;
     size_t n_mbar, cap_mbar;
     uint64_t in_flight;       /* bytes */
+    uint32_t free_registers;  /* per lane, given up by setmaxnreg.dec */
 } AsyncBlock;
 
 typedef struct AsyncWgmma AsyncWgmma;
@@ -95,8 +101,10 @@ typedef struct {
      * have been waited for.  */
     uint32_t bulk_stored[LANES], bulk_read[LANES];
     const SimInst *bulk_store;                     /* the last one */
-    uint32_t cluster_arrived;                      /* lanes between arrive and wait */
-    uint32_t cluster_generation[LANES];            /* the phase they arrived at */
+    /* barrier.cluster: lanes that arrived at the phase being collected, lanes between arrive and
+     * wait, the phase they arrived at.  */
+    uint32_t cluster_arrived, cluster_pending, cluster_generation[LANES];
+    uint32_t registers;                            /* set by setmaxnreg; 0: as launched */
     AsyncWgmma *wgmma;
 } AsyncWarp;
 
@@ -129,4 +137,6 @@ bool async_mbar_update(SimWarp *w, const SimInst *i, int lane, SimBlock *b, Asyn
 bool async_cluster_settle(SimCluster *c);
 /* Checks at the end of a block that its warpgroups issued their wgmma together.  */
 void async_wgmma_end(SimBlock *b);
+/* Works out the warp's oldest product, if there is one.  */
+void async_wgmma_step(SimWarp *w);
 #endif

@@ -10,8 +10,9 @@ static bool is_real(PtxType t) {
 
 static const PtxMod operators[] = {MOD_ADD, MOD_MIN, MOD_MAX, MOD_INC, MOD_DEC, MOD_AND, MOD_OR, MOD_XOR};
 
-static bool allowed(PtxMod op, PtxType t) {
-    switch (op) {
+bool async_reduce_allowed(const AsyncReduce *r) {
+    PtxType t = r->type;
+    switch (r->op) {
     case MOD_ADD: return is_real(t) || t == PTX_U32 || t == PTX_S32 || t == PTX_U64 || t == PTX_S64;
     case MOD_MIN:
     case MOD_MAX:
@@ -30,7 +31,7 @@ bool async_take_reduce(SimPick *k, bool typed, AsyncReduce *out) {
     }
     sim_take(k, MOD_NOFTZ);
     out->type = typed ? sim_take_type(k) : PTX_NONE;
-    if (out->op != MOD_COUNT && (!typed || allowed(out->op, out->type))) return true;
+    if (out->op != MOD_COUNT && (!typed || async_reduce_allowed(out))) return true;
     sim_pick_fail(k, "has no such reduction");
     return false;
 }

@@ -30,6 +30,7 @@ bool async_source_kept(const AsyncOp *op);
 /* Takes reduction operator and type of cp.reduce.async.bulk; sim_pick_fail on failure.  A tensor
  * reduction has its type in the tensor map (`typed` false).  */
 bool async_take_reduce(SimPick *k, bool typed, AsyncReduce *out);
+bool async_reduce_allowed(const AsyncReduce *r);
 /* to[] = op(to[], from[]) element by element.  */
 void async_reduce(const AsyncReduce *r, unsigned char *to, const unsigned char *from, uint32_t bytes);
 #endif

@@ -60,9 +60,12 @@ SimDescriptor sim_descriptor(uint64_t bits);
 
 /* An operand is read as 16-byte chunks, row by row: a K-major operand has a row per m (or n) of 32
  * bytes along k; an MN-major one (16-bit types) a row per k of 2*extent bytes along m (or n).
- * Fills the shared-memory address of every chunk, returns how many (at most SIM_MAX_CHUNKS).  */
+ * Fills the shared-memory addresses of the chunks of m (or n) `first` .. `first` + extent - 1 (both
+ * multiples of 8); returns how many.  */
 enum { SIM_MAX_CHUNKS = 512 };
-int sim_operand_chunks(const SimDescriptor *d, bool mn_major, int extent, uint32_t *at);
+int sim_operand_chunks(const SimDescriptor *d, bool mn_major, int first, int extent, uint32_t *at);
+/* Why the bits are no good descriptor, or NULL.  */
+const char *sim_descriptor_check(uint64_t bits);
 
 /* wgmma.mma_async: m64, one warpgroup.  */
 typedef struct {
@@ -74,8 +77,9 @@ typedef struct {
 /* Why PTX has no such instruction, or NULL.  */
 const char *sim_wgmma_check(const SimWgmma *w);
 int sim_wgmma_acc_regs(const SimWgmma *w);        /* registers of D per lane */
-/* Lays the registers of A (four per warp, four warps) out as a K-major operand of 64 rows.  */
-void sim_wgmma_a_regs(SimReg a[4][4], uint8_t bytes[64 * 32]);
-/* d[warp] = A*B (+ d[warp]); a and b are operands in the order of their chunks.  */
-void sim_wgmma(const SimWgmma *w, const uint8_t *a, const uint8_t *b, SimReg *const d[4]);
+/* Lays the four registers of A out as a K-major operand of the warp's 16 rows.  */
+void sim_wgmma_a_regs(const SimReg a[4], uint8_t bytes[16 * 32]);
+/* One warp's 16 of the 64 rows: d = A*B (+ d); a (16 rows) and b are operands in the order of their
+ * chunks.  */
+void sim_wgmma(const SimWgmma *w, const uint8_t *a, const uint8_t *b, SimReg *d);
 #endif

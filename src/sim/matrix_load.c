@@ -1,5 +1,4 @@
-#include "sim/memory.h"
-#include "sim/race.h"
+#include "sim/async.h"
 
 #include <string.h>
 
@@ -16,7 +15,7 @@ typedef struct {
 
 static bool whole_warp(SimWarp *w, const SimInst *i, uint32_t active) {
     if (active == FULL_WARP) return true;
-    sim_fault(w, SIM_DIVERGENT, i, __builtin_ctz(active), "%s needs all 32 lanes of the warp",
+    sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active), "%s needs all 32 lanes of the warp",
               sim_op_name(i->ptx->op));
     return false;
 }

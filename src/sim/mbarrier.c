@@ -35,7 +35,7 @@ static void exec_init(SimWarp *w, const SimInst *i, uint32_t active) {
             m = &s->mbar[s->n_mbar++];
         }
         *m = (AsyncMbar){.offset = offset, .valid = true, .init_warp = w->clock_id,
-                         .expected = count, .pending = count, .collect = sim_clock_new(c),
+                         .init_time = c->time, .expected = count, .pending = count, .collect = sim_clock_new(c),
                          .done = sim_clock_new(c)};
         sim_shadow_init(b, offset, 8);
     }

@@ -31,16 +31,33 @@ static uint32_t mn_major_chunk(const SimDescriptor *d, uint32_t row, uint32_t ch
            row / 8 * d->stride + row % 8 * (uint32_t)d->span;
 }
 
-int sim_operand_chunks(const SimDescriptor *d, bool mn_major, int extent, uint32_t *at) {
-    uint32_t rows = mn_major ? 16 : (uint32_t)extent, chunks = mn_major ? (uint32_t)extent / 8 : 2;
-    int n = 0;
-    for (uint32_t row = 0; row < rows; row++) {
-        for (uint32_t chunk = 0; chunk < chunks; chunk++) {
-            uint32_t to = mn_major ? mn_major_chunk(d, row, chunk) : k_major_chunk(d, row, chunk);
-            at[n++] = sim_swizzle(to, d->span, d->base);
+int sim_operand_chunks(const SimDescriptor *d, bool mn_major, int first, int extent, uint32_t *at) {
+    uint32_t from = (uint32_t)first, to = from + (uint32_t)extent, n = 0;
+    if (mn_major) {
+        for (uint32_t row = 0; row < 16; row++) {
+            for (uint32_t chunk = from / 8; chunk < to / 8; chunk++) {
+                at[n++] = sim_swizzle(mn_major_chunk(d, row, chunk), d->span, d->base);
+            }
+        }
+    } else {
+        for (uint32_t row = from; row < to; row++) {
+            at[n++] = sim_swizzle(k_major_chunk(d, row, 0), d->span, d->base);
+            at[n++] = sim_swizzle(k_major_chunk(d, row, 1), d->span, d->base);
         }
     }
-    return n;
+    return (int)n;
+}
+
+const char *sim_descriptor_check(uint64_t bits) {
+    const uint64_t reserved = 0x3ff1c000c000c000u;
+    SimDescriptor d = sim_descriptor(bits);
+    if (bits & reserved) return "has reserved bits set";
+    if (d.span == 16) return NULL;
+    uint32_t lines = (uint32_t)d.span / 16;
+    if (((d.start >> 7) & (lines - 1)) != (d.base & (lines - 1))) {
+        return "starts in the middle of the swizzle pattern, which its base offset does not tell";
+    }
+    return NULL;
 }
 
 const char *sim_wgmma_check(const SimWgmma *w) {
@@ -62,13 +79,11 @@ const char *sim_wgmma_check(const SimWgmma *w) {
 
 int sim_wgmma_acc_regs(const SimWgmma *w) { return w->n * sim_type_bits(w->d) / 64; }
 
-void sim_wgmma_a_regs(SimReg a[4][4], uint8_t bytes[64 * 32]) {
-    for (int warp = 0; warp < 4; warp++) {
-        for (int r = 0; r < 4; r++) {
-            for (int lane = 0; lane < 32; lane++) {
-                int row = warp * 16 + lane / 4 + r % 2 * 8, word = lane % 4 + r / 2 * 4;
-                memcpy(bytes + row * 32 + word * 4, &a[warp][r].lane[lane], 4);
-            }
+void sim_wgmma_a_regs(const SimReg a[4], uint8_t bytes[16 * 32]) {
+    for (int r = 0; r < 4; r++) {
+        for (int lane = 0; lane < 32; lane++) {
+            int row = lane / 4 + r % 2 * 8, word = lane % 4 + r / 2 * 4;
+            memcpy(bytes + row * 32 + word * 4, &a[r].lane[lane], 4);
         }
     }
 }
@@ -104,24 +119,19 @@ static void operand(PtxType type, const uint8_t *bytes, bool transpose, int rows
     for (size_t i = 0; negate && i < n; i++) out[i] = -out[i];
 }
 
-void sim_wgmma(const SimWgmma *w, const uint8_t *a, const uint8_t *b, SimReg *const d[4]) {
-    double am[64 * 32], bm[32 * 256], dm[16 * 256];
-    operand(w->a, a, w->a_mn, 64, w->k, w->neg_a, am);
+void sim_wgmma(const SimWgmma *w, const uint8_t *a, const uint8_t *b, SimReg *d) {
+    double am[16 * 32], bm[32 * 256], dm[16 * 256] = {0};
+    operand(w->a, a, w->a_mn, 16, w->k, w->neg_a, am);
     operand(w->b, b, !w->b_mn, w->k, w->n, w->neg_b, bm);
-    for (int warp = 0; warp < 4; warp++) {
-        memset(dm, 0, sizeof dm);
-        for (int i = 0; w->scale_d && i < w->n / 2; i++) {
-            for (int lane = 0; lane < 32; lane++) {
-                dm[sim_acc_row(i, lane) * w->n + sim_acc_col(i, lane)] =
-                    acc_load(w, d[warp], i, lane);
-            }
+    for (int i = 0; w->scale_d && i < w->n / 2; i++) {
+        for (int lane = 0; lane < 32; lane++) {
+            dm[sim_acc_row(i, lane) * w->n + sim_acc_col(i, lane)] = acc_load(w, d, i, lane);
         }
-        sim_dense(16, w->n, w->k, am + warp * 16 * w->k, bm, dm);
-        for (int i = 0; i < w->n / 2; i++) {
-            for (int lane = 0; lane < 32; lane++) {
-                acc_store(w, dm[sim_acc_row(i, lane) * w->n + sim_acc_col(i, lane)], d[warp], i,
-                          lane);
-            }
+    }
+    sim_dense(16, w->n, w->k, am, bm, dm);
+    for (int i = 0; i < w->n / 2; i++) {
+        for (int lane = 0; lane < 32; lane++) {
+            acc_store(w, dm[sim_acc_row(i, lane) * w->n + sim_acc_col(i, lane)], d, i, lane);
         }
     }
 }

@@ -1,0 +1,133 @@
+/* elect, setmaxnreg, griddepcontrol, and the fences between proxies.  */
+#include "sim/async.h"
+
+static void exec_nothing(SimWarp *w, const SimInst *i, uint32_t active) {
+    (void)w, (void)i, (void)active;
+}
+
+static void exec_elect(SimWarp *w, const SimInst *i, uint32_t active) {
+    const SimOpnd *pair = &i->opnd[0];
+    uint32_t members = sim_u32(w, i->opnd[1].slot[0])[sim_first_lane(active)];
+    if (active & ~members) {
+        sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active & ~members),
+                  "elect.sync by a thread outside its member mask 0x%x", members);
+        return;
+    }
+    uint32_t leader = (uint32_t)sim_first_lane(members);
+    if (pair->slot[0] != SLOT_NONE) {
+        uint32_t *d = sim_u32(w, pair->slot[0]);
+        SIM_EACH(l, active) d[l] = leader;
+    }
+    sim_set_pred(w, pair->slot[1], active, 1u << leader);
+}
+
+/* Registers per thread at launch when .maxntid bounds the block: what the register file allows, in
+ * steps of 8.  0 if unknown: the assembler then ignores setmaxnreg.  */
+static uint32_t launch_registers(const SimBlock *b) {
+    const SimRun *run = b->cluster->run;
+    const PtxFunc *f = run->kernel->func;
+    const int *bound = f->reqntid[0] ? f->reqntid : f->maxntid;
+    if (bound[0] == 0) return 0;
+    uint32_t threads = 1;
+    for (int d = 0; d < 3; d++) threads *= bound[d] ? (uint32_t)bound[d] : 1;
+    uint32_t blocks = f->minnctapersm ? (uint32_t)f->minnctapersm : 1;
+    uint32_t n = (uint32_t)run->dev->limits.registers_per_sm.value / (threads * blocks) / 8 * 8;
+    return n > 256 ? 256 : n;
+}
+
+/* setmaxnreg: registers move between the warps and a pool of the block; taking more than the pool
+ * holds waits for others to give.  flags 1: .inc.  */
+static void exec_setmaxnreg(SimWarp *w, const SimInst *i, uint32_t active) {
+    AsyncBlock *s = async_block(w->block);
+    AsyncWarp *a = async_warp(w);
+    uint32_t want = *sim_u32(w, i->opnd[0].slot[0]);
+    uint32_t now = a->registers ? a->registers : launch_registers(w->block);
+    if (active != FULL_WARP) {
+        sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active), "setmaxnreg by a part of the warp");
+        return;
+    }
+    if (now == 0) return;
+    if (i->flags ? want < now : want > now) {
+        sim_fault(w, SIM_LIMIT, i, 0, "setmaxnreg.%s to %u from %u registers",
+                  i->flags ? "inc" : "dec", want, now);
+        return;
+    }
+    if (i->flags && want - now > s->free_registers) {
+        sim_retry(w);
+        return;
+    }
+    s->free_registers += now - want;
+    a->registers = want;
+    if (!i->flags) sim_event(w->block->cluster);
+}
+
+SimExec *sim_pick_launch(SimPick *k) {
+    switch (k->p->op) {
+    case OP_ELECT: {
+        const SimOpnd *pair = &k->i->opnd[0];
+        if (pair->kind != OPND_PAIR || pair->n != 2) return sim_pick_fail(k, "needs d|p");
+        return exec_elect;
+    }
+    case OP_SETMAXNREG: {
+        bool inc = sim_take(k, MOD_INC), dec = sim_take(k, MOD_DEC);
+        const PtxOpnd *o = &k->p->opnd[0];
+        if (inc == dec || !sim_take(k, MOD_SYNC) || !sim_take(k, MOD_ALIGNED) ||
+            sim_take_type(k) != PTX_U32) {
+            return sim_pick_fail(k, "needs .inc or .dec, .sync.aligned and .u32");
+        }
+        if (o->kind != OPND_INT || o->offset < 24 || o->offset > 256 || o->offset % 8) {
+            return sim_pick_fail(k, "needs a multiple of 8 from 24 to 256");
+        }
+        k->i->flags = inc;
+        return exec_setmaxnreg;
+    }
+    default:
+        if (k->p->op == OP_GRIDDEP && !sim_take(k, MOD_WAIT)) return sim_pick_fail(k, "needs .wait");
+        return exec_nothing;
+    }
+}
+
+/* The initialisations of mbarriers that are ordered before w become visible to the async proxy.  */
+static void fence_mbarriers(SimWarp *w) {
+    SimCluster *c = w->block->cluster;
+    for (int b = 0; b < c->n_block; b++) {
+        AsyncBlock *s = async_block(&c->block[b]);
+        for (size_t m = 0; m < s->n_mbar; m++) {
+            AsyncMbar *bar = &s->mbar[m];
+            if (bar->init_warp == w->clock_id || w->clock[bar->init_warp] >= bar->init_time) {
+                bar->fenced = true;
+            }
+        }
+    }
+}
+
+static void exec_fence_async(SimWarp *w, const SimInst *i, uint32_t active) {
+    (void)i, (void)active;
+    sim_fence_proxy(w);
+    fence_mbarriers(w);
+}
+
+static void exec_fence_mbarrier(SimWarp *w, const SimInst *i, uint32_t active) {
+    (void)i, (void)active;
+    fence_mbarriers(w);
+}
+
+SimExec *sim_pick_proxy(SimPick *k) {
+    SimOrder order = sim_take_order(k);
+    if (k->p->op == OP_FENCE_MBAR) {
+        if (order.order != MOD_RELEASE || order.scope != MOD_CLUSTER) {
+            return sim_pick_fail(k, "needs .release.cluster");
+        }
+        return exec_fence_mbarrier;
+    }
+    /* Only .async fences order shared memory; the others are about constants and tensor maps.  */
+    bool async = sim_take(k, MOD_ASYNC), global = sim_take(k, MOD_GLOBAL);
+    async = sim_take(k, MOD_GENERIC_ASYNC) || sim_take(k, MOD_ASYNC_GENERIC) || async;
+    if (sim_take(k, MOD_SHARED_CTA) || sim_take(k, MOD_SHARED_CLUSTER) ||
+        sim_take(k, MOD_SYNC_RESTRICT_CTA) || sim_take(k, MOD_SYNC_RESTRICT_CLUSTER)) {
+        async = true;
+    }
+    bool other = sim_take(k, MOD_ALIAS) || sim_take(k, MOD_TENSORMAP_GENERIC);
+    if (!async && !other) return sim_pick_fail(k, "is no known proxy");
+    return async && !global ? exec_fence_async : exec_nothing;
+}

@@ -1,0 +1,51 @@
+/* wgmma in flight: products queued in order, accumulators held aside, registers watched.  */
+#ifndef ROLLER_SIM_WGMMA_H
+#define ROLLER_SIM_WGMMA_H
+#include "sim/async.h"
+#include "sim/matrix.h"
+
+typedef struct {
+    SimWgmma shape;           /* scale_d is an operand */
+    bool a_regs;
+} WgmmaInst;
+
+/* The accumulators of one set of registers.  */
+typedef struct AsyncAcc AsyncAcc;
+struct AsyncAcc {
+    AsyncAcc *next;
+    const SimOpnd *regs;      /* of the last product into it */
+    bool flying;
+    int products;             /* not waited for */
+    uint32_t fences;          /* wgmma.fence executed when the registers were last read */
+    SimReg reg[128];          /* the values, also after the wait */
+};
+
+typedef struct AsyncProduct AsyncProduct;
+struct AsyncProduct {
+    AsyncProduct *next;
+    const SimInst *inst;
+    SimWgmma shape;
+    AsyncAcc *acc;
+    uint32_t group, issued;
+    bool done;
+    int n_a, n_b;             /* chunks; n_a 0: A is in registers */
+    uint32_t a_at[32], b_at[SIM_MAX_CHUNKS];      /* offsets in shared memory */
+};
+
+/* Per warp; made when the first wgmma instruction is executed.  */
+struct AsyncWgmma {
+    AsyncAcc *acc;
+    AsyncProduct *first, *last, *spare;
+    uint32_t group, fences, executed;
+    const SimInst *latest;
+    uint8_t *touch;           /* per 128 bytes of the register file: 1 accumulator, 2 A, in flight */
+};
+
+AsyncWgmma *async_wgmma(SimWarp *w);
+/* The accumulators of an instruction, in flight afterwards.  NULL after a fault.  */
+AsyncAcc *async_acc(SimWarp *w, const SimInst *i);
+AsyncProduct *async_product_new(SimWarp *w, const SimInst *i, AsyncAcc *acc);
+void async_product_issue(SimWarp *w, AsyncProduct *p);
+/* Finishes all groups but the `pending` newest.  */
+void async_product_wait(SimWarp *w, uint32_t pending);
+#endif
