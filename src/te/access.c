@@ -5,16 +5,14 @@
  * leave this range is treated as not affine instead of being computed wrong.  */
 #define COEF_LIMIT ((int64_t)1 << 62)
 
-static bool add_ok(int64_t x, int64_t y, int64_t *out)
-{
+static bool add_ok(int64_t x, int64_t y, int64_t *out) {
     if ((y > 0 && x > COEF_LIMIT - y) || (y < 0 && x < -COEF_LIMIT - y))
         return false;
     *out = x + y;
     return true;
 }
 
-static bool mul_ok(int64_t x, int64_t y, int64_t *out)
-{
+static bool mul_ok(int64_t x, int64_t y, int64_t *out) {
     if (x == 0 || y == 0) {
         *out = 0;
         return true;
@@ -26,13 +24,11 @@ static bool mul_ok(int64_t x, int64_t y, int64_t *out)
     return true;
 }
 
-static int64_t floor_div(int64_t x, int64_t d)
-{
+static int64_t floor_div(int64_t x, int64_t d) {
     return x / d - (x % d != 0 && (x < 0) != (d < 0));
 }
 
-static bool is_constant(const Affine *f)
-{
+static bool is_constant(const Affine *f) {
     for (int i = 0; i < TE_MAX_INDICES; i++) {
         if (f->coef[i] != 0)
             return false;
@@ -41,14 +37,12 @@ static bool is_constant(const Affine *f)
 }
 
 /* Arithmetic in i32 wraps; only constants that do not are taken.  */
-static bool fits_i32(const Affine *f)
-{
+static bool fits_i32(const Affine *f) {
     return is_constant(f) && f->c >= INT32_MIN && f->c <= INT32_MAX;
 }
 
 /* out = x + scale * y.  */
-static bool add_scaled(const Affine *x, const Affine *y, int64_t scale, Affine *out)
-{
+static bool add_scaled(const Affine *x, const Affine *y, int64_t scale, Affine *out) {
     int64_t t;
     if (!mul_ok(y->c, scale, &t) || !add_ok(x->c, t, &out->c))
         return false;
@@ -60,8 +54,7 @@ static bool add_scaled(const Affine *x, const Affine *y, int64_t scale, Affine *
 }
 
 /* f / d or f % d, when f = d * whole + rest and the rest's quotient is the same all over the ranges.  */
-static bool divide(const TeStmt *s, const Affine *f, int64_t d, bool remainder, Affine *out)
-{
+static bool divide(const TeStmt *s, const Affine *f, int64_t d, bool remainder, Affine *out) {
     if (d <= 0)
         return false;
     Affine whole = { .c = floor_div(f->c, d) }, rest = { .c = f->c - d * floor_div(f->c, d) };
@@ -83,8 +76,7 @@ static bool divide(const TeStmt *s, const Affine *f, int64_t d, bool remainder, 
     return add_scaled(&whole, &quotient, 1, out);
 }
 
-static bool affine_binary(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out)
-{
+static bool affine_binary(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out) {
     static const Affine zero = { 0 };
     Affine x, y;
     if (!access_affine(te, s, e->args[0], &x) || !access_affine(te, s, e->args[1], &y))
@@ -103,8 +95,7 @@ static bool affine_binary(const Te *te, const TeStmt *s, const TeExpr *e, Affine
     }
 }
 
-bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out)
-{
+bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out) {
     *out = (Affine){ 0 };
     switch (e->kind) {
     case TE_INT:
@@ -136,8 +127,7 @@ bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out)
 }
 
 /* Ranges saturate at the limit, so that a bound is never reported tighter than it is.  */
-void access_range(const TeStmt *s, const Affine *f, int64_t *lo, int64_t *hi)
-{
+void access_range(const TeStmt *s, const Affine *f, int64_t *lo, int64_t *hi) {
     bool empty = false;
     int64_t low = f->c, high = f->c;
     for (int i = 0; i < s->n_index; i++) {
@@ -155,8 +145,7 @@ void access_range(const TeStmt *s, const Affine *f, int64_t *lo, int64_t *hi)
     *hi = empty ? -1 : high;
 }
 
-uint32_t access_uses(const TeExpr *e)
-{
+uint32_t access_uses(const TeExpr *e) {
     uint32_t uses = e->kind == TE_INDEX ? 1u << e->v.ref : 0;
     for (int i = 0; i < e->n_args; i++)
         uses |= access_uses(e->args[i]);
@@ -166,8 +155,7 @@ uint32_t access_uses(const TeExpr *e)
 }
 
 /* Offset from subscripts; false when it leaves the range of coefficients.  */
-static bool offset_of(const TeTensor *t, Access *x)
-{
+static bool offset_of(const TeTensor *t, Access *x) {
     x->offset = (Affine){ 0 };
     for (int d = 0; d < t->rank; d++) {
         Affine sum;
@@ -178,8 +166,7 @@ static bool offset_of(const TeTensor *t, Access *x)
     return true;
 }
 
-void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out)
-{
+void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out) {
     const TeTensor *t = &te->tensor[read->v.ref];
     bool tested = read->other || read->checked;
     *out = (Access){ .read = read, .tensor = read->v.ref, .affine = true };
@@ -196,8 +183,7 @@ void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out)
         out->affine = offset_of(t, out);
 }
 
-void access_write(const Te *te, const TeStmt *s, Access *out)
-{
+void access_write(const Te *te, const TeStmt *s, Access *out) {
     *out = (Access){ .tensor = s->tensor, .affine = true };
     for (int d = 0; d < s->n_left; d++) {
         out->sub[d].coef[d] = 1;
@@ -206,8 +192,7 @@ void access_write(const Te *te, const TeStmt *s, Access *out)
     out->affine = offset_of(&te->tensor[s->tensor], out);
 }
 
-static void collect(const TeExpr *e, const TeExpr **out, int cap, int *n)
-{
+static void collect(const TeExpr *e, const TeExpr **out, int cap, int *n) {
     if (e->kind == TE_READ) {
         if (*n < cap)
             out[*n] = e;
@@ -219,8 +204,7 @@ static void collect(const TeExpr *e, const TeExpr **out, int cap, int *n)
         collect(e->other, out, cap, n);
 }
 
-int access_reads(const TeExpr *e, const TeExpr **out, int cap)
-{
+int access_reads(const TeExpr *e, const TeExpr **out, int cap) {
     int n = 0;
     collect(e, out, cap, &n);
     return n;

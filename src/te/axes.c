@@ -4,16 +4,14 @@
 
 enum { READS_MAX = 256 };
 
-static int64_t extent_of(const TeIndex *x)
-{
+static int64_t extent_of(const TeIndex *x) {
     int64_t n = x->hi.value - x->lo.value;
     return n > 0 ? n : 0;
 }
 
 /* The write that decides: of the last statement of the group whose tensor is in memory, in terms of
  * the root's indices.  */
-static Affine deciding_write(const Te *te, const Groups *g, int stmt)
-{
+static Affine deciding_write(const Te *te, const Groups *g, int stmt) {
     Affine out = { 0 };
     for (int i = 0; i < te->n_stmt; i++) {
         if (g->home[i] != g->home[stmt] || !groups_materialized(te, g, te->stmt[i].tensor))
@@ -27,8 +25,7 @@ static Affine deciding_write(const Te *te, const Groups *g, int stmt)
     return out;
 }
 
-int axes_fastest(const Te *te, const Groups *g, int stmt)
-{
+int axes_fastest(const Te *te, const Groups *g, int stmt) {
     const TeStmt *s = &te->stmt[stmt];
     Affine w = deciding_write(te, g, stmt);
     int best = -1;
@@ -46,8 +43,7 @@ typedef struct {
     int n;
 } Bonds;
 
-static void break_bonds(Bonds *b, uint32_t indices)
-{
+static void break_bonds(Bonds *b, uint32_t indices) {
     for (int i = 0; i < b->n; i++) {
         for (int j = 0; j < b->n; j++) {
             if ((indices >> i | indices >> j) & 1)
@@ -56,8 +52,7 @@ static void break_bonds(Bonds *b, uint32_t indices)
     }
 }
 
-static void keep_where_linear(Bonds *b, const int64_t *coef)
-{
+static void keep_where_linear(Bonds *b, const int64_t *coef) {
     for (int i = 0; i < b->n; i++) {
         for (int j = 0; j < b->n; j++) {
             if (coef[i] != coef[j] * b->extent[j])
@@ -67,13 +62,11 @@ static void keep_where_linear(Bonds *b, const int64_t *coef)
 }
 
 /* A statement's own index to the root's.  */
-static int to_root(const Groups *g, int stmt, int index)
-{
+static int to_root(const Groups *g, int stmt, int index) {
     return g->root[g->home[stmt]] == stmt ? index : g->perm[stmt][index];
 }
 
-static uint32_t mask_to_root(const Groups *g, int stmt, uint32_t uses)
-{
+static uint32_t mask_to_root(const Groups *g, int stmt, uint32_t uses) {
     uint32_t out = 0;
     for (int i = 0; i < TE_MAX_INDICES; i++) {
         if (uses >> i & 1)
@@ -82,8 +75,7 @@ static uint32_t mask_to_root(const Groups *g, int stmt, uint32_t uses)
     return out;
 }
 
-static void bond_access(Bonds *b, const Te *te, const Groups *g, int stmt, const Access *x)
-{
+static void bond_access(Bonds *b, const Te *te, const Groups *g, int stmt, const Access *x) {
     if (!x->affine) {
         break_bonds(b, mask_to_root(g, stmt, x->uses));
         return;
@@ -102,8 +94,7 @@ static void bond_access(Bonds *b, const Te *te, const Groups *g, int stmt, const
 }
 
 /* Indices used as values, outside every subscript.  */
-static uint32_t value_uses(const TeExpr *e)
-{
+static uint32_t value_uses(const TeExpr *e) {
     if (e->kind == TE_INDEX)
         return 1u << e->v.ref;
     uint32_t uses = e->other ? value_uses(e->other) : 0;
@@ -112,13 +103,11 @@ static uint32_t value_uses(const TeExpr *e)
     return uses;
 }
 
-static bool made_in_group(const Groups *g, int stmt, int tensor)
-{
+static bool made_in_group(const Groups *g, int stmt, int tensor) {
     return g->maker[tensor] >= 0 && g->home[g->maker[tensor]] == g->home[stmt];
 }
 
-static void bond_statement(Bonds *b, const Te *te, const Groups *g, int stmt)
-{
+static void bond_statement(Bonds *b, const Te *te, const Groups *g, int stmt) {
     const TeStmt *s = &te->stmt[stmt];
     const TeExpr *reads[READS_MAX];
     Access x;
@@ -139,8 +128,7 @@ static void bond_statement(Bonds *b, const Te *te, const Groups *g, int stmt)
 }
 
 /* argmax's position counts row-major through the reduction's indices as listed.  */
-static void bond_position(Bonds *b, const TeExpr *reduce)
-{
+static void bond_position(Bonds *b, const TeExpr *reduce) {
     int64_t coef[TE_MAX_INDICES] = { 0 }, stride = 1;
     for (int i = reduce->n_index - 1; i >= 0; i--) {
         coef[reduce->index[i]] = stride;
@@ -149,8 +137,7 @@ static void bond_position(Bonds *b, const TeExpr *reduce)
     keep_where_linear(b, coef);
 }
 
-static void find_bonds(Bonds *b, const Te *te, const Groups *g, int stmt)
-{
+static void find_bonds(Bonds *b, const Te *te, const Groups *g, int stmt) {
     const TeStmt *s = &te->stmt[stmt];
     b->n = s->n_index;
     for (int i = 0; i < b->n; i++) {
@@ -168,8 +155,7 @@ static void find_bonds(Bonds *b, const Te *te, const Groups *g, int stmt)
 
 /* Element stride of an index in what an operand reads most; where a subscript is not affine, that
  * of its dimension.  */
-static int64_t read_stride(const Te *te, const TeStmt *s, const TeExpr *e, int index)
-{
+static int64_t read_stride(const Te *te, const TeStmt *s, const TeExpr *e, int index) {
     const TeExpr *reads[READS_MAX];
     int n = e ? access_reads(e, reads, READS_MAX) : 0;
     int64_t best = 0;
@@ -189,8 +175,7 @@ static int64_t read_stride(const Te *te, const TeStmt *s, const TeExpr *e, int i
     return best;
 }
 
-static double elements(const TeStmt *s, const TeExpr *e)
-{
+static double elements(const TeStmt *s, const TeExpr *e) {
     uint32_t uses = e ? access_uses(e) : 0;
     double n = e ? 1 : 0;
     for (int i = 0; i < s->n_index; i++) {
@@ -207,8 +192,7 @@ typedef struct {
     int index;
 } AxisKey;
 
-static int compare_keys(const void *px, const void *py)
-{
+static int compare_keys(const void *px, const void *py) {
     const AxisKey *x = px, *y = py;
     if (x->varies != y->varies)
         return x->varies ? 1 : -1;
@@ -219,8 +203,7 @@ static int compare_keys(const void *px, const void *py)
     return x->index < y->index ? -1 : 1;
 }
 
-static void merge_digits(const Bonds *b, FusedAxis *x)
-{
+static void merge_digits(const Bonds *b, FusedAxis *x) {
     x->extent = 1;
     for (int i = 0; i < x->n; i++) {
         int64_t extent = b->extent[x->index[i]];
@@ -235,8 +218,7 @@ static void merge_digits(const Bonds *b, FusedAxis *x)
     }
 }
 
-void axes_build(const Te *te, const Groups *g, int stmt, const uint8_t *class, Contraction *c)
-{
+void axes_build(const Te *te, const Groups *g, int stmt, const uint8_t *class, Contraction *c) {
     const TeStmt *s = &te->stmt[stmt];
     Affine write = deciding_write(te, g, stmt);
     bool a_larger = elements(s, c->a.expr) >= elements(s, c->b.expr);

@@ -19,14 +19,12 @@ typedef struct {
     const TeExpr *a, *b;
 } Split;
 
-static bool is_atom(const TeExpr *e)
-{
+static bool is_atom(const TeExpr *e) {
     return e->kind == TE_READ || e->kind == TE_INDEX;
 }
 
 /* Intersection of the spatial uses of the reads that have any; counts the different ones.  */
-static void find_batch(Split *p, const TeExpr *e, int *n_kinds, uint32_t *common)
-{
+static void find_batch(Split *p, const TeExpr *e, int *n_kinds, uint32_t *common) {
     if (is_atom(e)) {
         uint32_t uses = access_uses(e) & p->spatial;
         if (e->kind == TE_READ && uses != 0) {
@@ -39,8 +37,7 @@ static void find_batch(Split *p, const TeExpr *e, int *n_kinds, uint32_t *common
         find_batch(p, e->args[i], n_kinds, common);
 }
 
-static void find_parts(Split *p, const TeExpr *e)
-{
+static void find_parts(Split *p, const TeExpr *e) {
     if (!is_atom(e)) {
         for (int i = 0; i < e->n_args; i++)
             find_parts(p, e->args[i]);
@@ -60,8 +57,7 @@ static void find_parts(Split *p, const TeExpr *e)
     p->n_part = kept;
 }
 
-static int sides_of(const Split *p, const TeExpr *e)
-{
+static int sides_of(const Split *p, const TeExpr *e) {
     if (is_atom(e)) {
         uint32_t uses = access_uses(e);
         int sides = (uses & p->side_a ? ON_A : 0) | (uses & p->side_b ? ON_B : 0);
@@ -77,8 +73,7 @@ static int sides_of(const Split *p, const TeExpr *e)
 
 /* Finds the maximal subexpressions on one side.  False if a side has two that differ, or if one
  * that could be on either stands beside a mixed one.  */
-static bool find_operands(Split *p, const TeExpr *e)
-{
+static bool find_operands(Split *p, const TeExpr *e) {
     int sides = sides_of(p, e);
     if (sides == 0)
         return true;
@@ -97,8 +92,7 @@ static bool find_operands(Split *p, const TeExpr *e)
     return te_expr_same(*operand, e);
 }
 
-static bool try_sides(Split *p, const TeExpr *body, uint32_t a, uint32_t b, bool loose_is_b)
-{
+static bool try_sides(Split *p, const TeExpr *body, uint32_t a, uint32_t b, bool loose_is_b) {
     p->side_a = a;
     p->side_b = b;
     p->loose_is_b = loose_is_b;
@@ -107,8 +101,7 @@ static bool try_sides(Split *p, const TeExpr *body, uint32_t a, uint32_t b, bool
 }
 
 /* Every way to give the parts to two sides, the first part to A.  */
-static bool split_parts(Split *p, const TeExpr *body)
-{
+static bool split_parts(Split *p, const TeExpr *body) {
     if (p->n_part == 1)
         return try_sides(p, body, p->part[0], 0, true);
     if (p->n_part > MAX_PARTS)
@@ -129,8 +122,7 @@ static bool split_parts(Split *p, const TeExpr *body)
 
 /* The two operands of the first node that joins two indexed expressions, if that is a gain: both
  * have axes of their own, or one needs fewer axes and is swept by the reduction.  */
-static bool split_root(Split *p, const TeExpr *body)
-{
+static bool split_root(Split *p, const TeExpr *body) {
     const TeExpr *e = body, *child[2] = { NULL, NULL };
     for (;;) {
         int n = 0;
@@ -160,8 +152,7 @@ static bool split_root(Split *p, const TeExpr *body)
 }
 
 /* Are the spatial uses of all atoms ordered by inclusion?  Then one side is all there is.  */
-static bool nested(const Split *p, const TeExpr *e, uint32_t *seen, int *n)
-{
+static bool nested(const Split *p, const TeExpr *e, uint32_t *seen, int *n) {
     if (!is_atom(e)) {
         for (int i = 0; i < e->n_args; i++) {
             if (!nested(p, e->args[i], seen, n))
@@ -182,8 +173,7 @@ static bool nested(const Split *p, const TeExpr *e, uint32_t *seen, int *n)
 }
 
 /* Sets p->a and p->b (NULL: one side).  */
-static bool split_body(Split *p, const TeExpr *body, const char **why)
-{
+static bool split_body(Split *p, const TeExpr *body, const char **why) {
     int kinds = 0;
     uint32_t common = 0;
     find_batch(p, body, &kinds, &common);
@@ -205,24 +195,21 @@ static bool split_body(Split *p, const TeExpr *body, const char **why)
 }
 
 /* A cast that changes no value and no type of arithmetic.  */
-static const TeExpr *through_casts(const TeExpr *e)
-{
+static const TeExpr *through_casts(const TeExpr *e) {
     while (e->kind == TE_CAST && e->type == e->args[0]->type &&
            (e->store == e->type || e->store == e->args[0]->store))
         e = e->args[0];
     return e;
 }
 
-static bool is_zero(const TeExpr *e)
-{
+static bool is_zero(const TeExpr *e) {
     if (e->kind == TE_NEG)
         return false;
     return ((e->kind == TE_INT || e->kind == TE_BOOLEAN) && e->v.i == 0) ||
            (e->kind == TE_REAL && e->v.r == 0);
 }
 
-static void describe(const Te *te, const TeStmt *s, const TeExpr *e, Operand *out)
-{
+static void describe(const Te *te, const TeStmt *s, const TeExpr *e, Operand *out) {
     *out = (Operand){ .expr = e };
     if (!e)
         return;
@@ -237,15 +224,13 @@ static void describe(const Te *te, const TeStmt *s, const TeExpr *e, Operand *ou
     }
 }
 
-static TeDtype accumulator(const TeStmt *s, const TeExpr *reduce)
-{
+static TeDtype accumulator(const TeStmt *s, const TeExpr *reduce) {
     TeDtype body = reduce->args[0]->type;
     bool sums = reduce->red == TE_RED_SUM || reduce->red == TE_RED_PROD;
     return sums && s->accum != TE_DTYPE_COUNT ? te_meet(body, te_dtype_compute(s->accum)) : body;
 }
 
-static void classify(const TeStmt *s, const Contraction *c, uint8_t class[TE_MAX_INDICES])
-{
+static void classify(const TeStmt *s, const Contraction *c, uint8_t class[TE_MAX_INDICES]) {
     uint32_t in_a = access_uses(c->a.expr), in_b = c->b.expr ? access_uses(c->b.expr) : 0;
     for (int i = 0; i < s->n_index; i++) {
         bool a = in_a >> i & 1, b = in_b >> i & 1;
@@ -253,8 +238,7 @@ static void classify(const TeStmt *s, const Contraction *c, uint8_t class[TE_MAX
     }
 }
 
-bool access_contraction(const Te *te, int stmt, Contraction *out, const char **why)
-{
+bool access_contraction(const Te *te, int stmt, Contraction *out, const char **why) {
     const TeStmt *s = &te->stmt[stmt];
     memset(out, 0, sizeof *out);
     if (s->rhs->kind != TE_REDUCE) {
@@ -290,7 +274,6 @@ bool access_contraction(const Te *te, int stmt, Contraction *out, const char **w
     return separates;
 }
 
-bool access_same(const TeExpr *x, const TeExpr *y)
-{
+bool access_same(const TeExpr *x, const TeExpr *y) {
     return te_expr_same(x, y);
 }

@@ -6,8 +6,7 @@ enum { READS_MAX = 64 };
 
 static const char *const class_name[AX_CLASSES] = { "batch", "M", "N", "K" };
 
-static void print_affine(const TeStmt *s, const Affine *f, Buf *out)
-{
+static void print_affine(const TeStmt *s, const Affine *f, Buf *out) {
     bool any = false;
     for (int i = 0; i < s->n_index; i++) {
         int64_t k = f->coef[i];
@@ -26,8 +25,7 @@ static void print_affine(const TeStmt *s, const Affine *f, Buf *out)
         buf_printf(out, " %c %" PRId64, f->c < 0 ? '-' : '+', f->c < 0 ? -f->c : f->c);
 }
 
-static void print_access(const Te *te, const TeStmt *s, const Access *x, Buf *out)
-{
+static void print_access(const Te *te, const TeStmt *s, const Access *x, Buf *out) {
     const TeTensor *t = &te->tensor[x->tensor];
     buf_printf(out, "%s %s", t->name, te_dtype_name(t->dtype));
     if (!x->affine) {
@@ -46,8 +44,7 @@ static void print_access(const Te *te, const TeStmt *s, const Access *x, Buf *ou
     buf_putc(out, '\n');
 }
 
-static void print_axis(const TeStmt *s, AxisClass class, const FusedAxis *x, Buf *out)
-{
+static void print_axis(const TeStmt *s, AxisClass class, const FusedAxis *x, Buf *out) {
     if (x->n == 0)
         return;
     buf_printf(out, "  %s %" PRId64 " =", class_name[class], x->extent);
@@ -60,8 +57,7 @@ static void print_axis(const TeStmt *s, AxisClass class, const FusedAxis *x, Buf
     buf_putc(out, '\n');
 }
 
-static void print_operand(const Te *te, const TeStmt *s, const char *name, const Operand *o, Buf *out)
-{
+static void print_operand(const Te *te, const TeStmt *s, const char *name, const Operand *o, Buf *out) {
     if (!o->expr)
         return;
     buf_printf(out, "  %s: ", name);
@@ -69,8 +65,7 @@ static void print_operand(const Te *te, const TeStmt *s, const char *name, const
     buf_printf(out, " (%s%s)\n", te_dtype_name(o->storage), o->read ? "" : ", computed");
 }
 
-static void print_contraction(const Te *te, int stmt, Buf *out)
-{
+static void print_contraction(const Te *te, int stmt, Buf *out) {
     const TeStmt *s = &te->stmt[stmt];
     Contraction c;
     const char *why = NULL;
@@ -84,8 +79,7 @@ static void print_contraction(const Te *te, int stmt, Buf *out)
     print_operand(te, s, "b", &c.b, out);
 }
 
-static void print_statement(const Te *te, int stmt, Buf *out)
-{
+static void print_statement(const Te *te, int stmt, Buf *out) {
     const TeStmt *s = &te->stmt[stmt];
     const TeExpr *reads[READS_MAX];
     Access x;
@@ -103,8 +97,7 @@ static void print_statement(const Te *te, int stmt, Buf *out)
     print_access(te, s, &x, out);
 }
 
-void access_print(const Te *te, const KernelGroup *groups, int n, Buf *out)
-{
+void access_print(const Te *te, const KernelGroup *groups, int n, Buf *out) {
     for (int k = 0; k < n; k++) {
         const KernelGroup *g = &groups[k];
         const TeStmt *s = &te->stmt[g->root];

@@ -21,32 +21,44 @@ typedef struct {
     int64_t i;                /* integers and bool */
     double bound;             /* |right - v| <= bound, before the final store's half ulp */
     bool undecided;           /* the bound straddles a jump: any value is right */
+    bool any_zero;            /* a zero of either sign is right */
 } TeValue;
 
+/* One TeEval per thread, each with an arena of its own; the data may be shared.  */
 typedef struct TeEval TeEval;
 /* data: one entry per te->tensor[0..n_in-1]; a scalar's points to one element of its type.  */
 Status te_eval_create(Arena *a, Diag *d, const Te *te, const TeData *data, TeEval **out);
-/* Takes a temporary's values from memory (its storage type, dense) instead of computing them, so that one
- * kernel of a program can be judged by itself.  Before the first evaluation.  */
+/* Takes a temporary's values from memory (its storage type, dense) instead of computing them, so
+ * that one kernel of a program can be judged by itself.  Before the first evaluation.  */
 void te_eval_bind(TeEval *e, int tensor, TeData values);
-/* The values of `count` elements of an output or temporary along its last dimension, starting at `at`.
- * Temporaries are computed on demand and remembered.  Cancellable by *stop (may be NULL).  */
+/* The values of `count` elements of an output or temporary along its last dimension from `at` on.
+ * Temporaries are computed on demand and remembered.  ST_CANCELLED when asked to stop.  */
 Status te_eval_row(TeEval *e, int tensor, const int64_t *at, int64_t count, TeValue *out);
+/* Polls *stop from now on.  */
+void te_eval_stop(TeEval *e, const bool *stop);
 /* All outputs, whole, rounded to storage; data: one per output.  */
 Status te_eval_all(TeEval *e, const TeData *out);
 
 typedef enum { TE_RIGHT, TE_WRONG, TE_UNDECIDED } TeVerdict;
-/* Is the stored element at `p` (type t) right?  exact: compare bit for bit (-0 equals +0 only if
- * the reference's zero sign is unspecified: max, min).  */
+/* Is the stored element at `p` (type t) right?  exact: compare bit for bit where the bound is 0, which
+ * te_eval finds by itself when every intermediate is exact in any order (-0 equals +0 only if the
+ * reference's zero sign is unspecified: max, min, sum).  */
 TeVerdict te_judge(TeDtype t, const void *p, const TeValue *want, bool exact);
 
 /* One element between storage and value.  Stores round and saturate as te.md section 4.  */
 TeValue te_load(TeDtype t, const void *p);
 void te_store(TeDtype t, const TeValue *v, void *p);
 
+/* Is every intermediate of the op exact on TE_FILL_INTEGERS data, so that results can be compared bit for
+ * bit?  */
+bool te_exact(const Te *te);
+
 typedef enum { TE_FILL_INTEGERS, TE_FILL_REALS } TeFill;
 /* Deterministic inputs by seed.  INTEGERS: small values such that every intermediate of a sum of
  * products stays exact for the op's reduction lengths; index tensors get legal and some illegal
  * values where the op guards them.  REALS: normal deviates rounded to the type.  */
 void te_fill(const Te *te, int tensor, TeFill kind, uint64_t seed, TeData out);
+/* Are all intermediates of the op exact on the data of TE_FILL_INTEGERS?  Division (but by powers of
+ * two), transcendental functions and long products are not; then values are right within bounds.  */
+bool te_exact(const Te *te);
 #endif

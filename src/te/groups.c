@@ -7,8 +7,7 @@ enum { READS_MAX = 256 };
 /* Does a read's subscripts name left indices of s so that s runs with the root the way the read
  * tensor's own statement does?  Fills or compares perm (0xff: still open).  */
 static bool own_point(const Te *te, const Groups *g, const TeStmt *s, const TeExpr *read,
-                      uint8_t *perm)
-{
+                      uint8_t *perm) {
     const uint8_t *made = g->perm[g->maker[read->v.ref]];
     const TeTensor *t = &te->tensor[read->v.ref];
     if (read->other || t->rank != s->n_left)
@@ -28,8 +27,7 @@ static bool own_point(const Te *te, const Groups *g, const TeStmt *s, const TeEx
 }
 
 /* perm is complete and names every index of the root once.  */
-static bool is_permutation(const uint8_t *perm, int n)
-{
+static bool is_permutation(const uint8_t *perm, int n) {
     uint32_t seen = 0;
     for (int j = 0; j < n; j++) {
         if (perm[j] >= n)
@@ -41,8 +39,7 @@ static bool is_permutation(const uint8_t *perm, int n)
 
 /* Can map s join group k: does it read everything that k makes at its own point?  */
 static bool joins(const Te *te, const Groups *g, const TeStmt *s, int k, const TeExpr *const *reads,
-                  int n, uint8_t *perm)
-{
+                  int n, uint8_t *perm) {
     if (s->n_left != te->stmt[g->root[k]].n_left)
         return false;
     memset(perm, 0xff, TE_MAX_RANK);
@@ -54,8 +51,7 @@ static bool joins(const Te *te, const Groups *g, const TeStmt *s, int k, const T
     return is_permutation(perm, s->n_left);
 }
 
-static void new_group(Groups *g, int stmt)
-{
+static void new_group(Groups *g, int stmt) {
     for (int j = 0; j < TE_MAX_RANK; j++)
         g->perm[stmt][j] = (uint8_t)j;
     g->root[g->n] = stmt;
@@ -63,8 +59,7 @@ static void new_group(Groups *g, int stmt)
 }
 
 /* A map follows the last group it depends on: the others are complete by then.  */
-static void place(const Te *te, Groups *g, int stmt)
-{
+static void place(const Te *te, Groups *g, int stmt) {
     const TeStmt *s = &te->stmt[stmt];
     const TeExpr *reads[READS_MAX];
     uint8_t perm[TE_MAX_RANK];
@@ -84,8 +79,7 @@ static void place(const Te *te, Groups *g, int stmt)
     g->maker[s->tensor] = stmt;
 }
 
-void groups_find(const Te *te, Groups *g)
-{
+void groups_find(const Te *te, Groups *g) {
     g->n = 0;
     for (int t = 0; t < te->n_tensor; t++)
         g->maker[t] = -1;
@@ -93,8 +87,7 @@ void groups_find(const Te *te, Groups *g)
         place(te, g, i);
 }
 
-static bool reads_tensor(const TeExpr *e, int t)
-{
+static bool reads_tensor(const TeExpr *e, int t) {
     if (e->kind == TE_READ && e->v.ref == t)
         return true;
     for (int i = 0; i < e->n_args; i++) {
@@ -104,8 +97,7 @@ static bool reads_tensor(const TeExpr *e, int t)
     return e->other && reads_tensor(e->other, t);
 }
 
-bool groups_materialized(const Te *te, const Groups *g, int t)
-{
+bool groups_materialized(const Te *te, const Groups *g, int t) {
     if (te->tensor[t].role != TE_TEMP)
         return true;
     for (int i = 0; i < te->n_stmt; i++) {
@@ -115,8 +107,7 @@ bool groups_materialized(const Te *te, const Groups *g, int t)
     return false;
 }
 
-int access_groups(Arena *a, const Te *te, KernelGroup **out)
-{
+int access_groups(Arena *a, const Te *te, KernelGroup **out) {
     Groups g;
     groups_find(te, &g);
     KernelGroup *group = ARENA_ARRAY(a, KernelGroup, g.n);
@@ -133,8 +124,7 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out)
     return g.n;
 }
 
-bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t)
-{
+bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t) {
     Groups g = { .n = n };
     for (int k = 0; k < n; k++) {
         g.home[groups[k].root] = k;

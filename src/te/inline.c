@@ -6,30 +6,26 @@
  * of the tree it makes (a fraction of what te_check allows).  */
 enum { BODY_NODES = 64, PLACES = 4, DEPTH = TE_MAX_DEPTH - 8, NODES = TE_MAX_NODES / 4 };
 
-static double iterations(const TeStmt *s)
-{
+static double iterations(const TeStmt *s) {
     double n = 1;
     for (int i = 0; i < s->n_index; i++)
         n *= (double)s->index[i].hi.value;
     return n;
 }
 
-static int reads_of(const TeExpr *e, int t)
-{
+static int reads_of(const TeExpr *e, int t) {
     int n = e->kind == TE_READ && e->v.ref == t;
     for (int i = 0; i < e->n_args; i++)
         n += reads_of(e->args[i], t);
     return n + (e->other ? reads_of(e->other, t) : 0);
 }
 
-static bool is_any_read(const TeExpr *e)
-{
+static bool is_any_read(const TeExpr *e) {
     return e->kind == TE_READ && !e->other;
 }
 
 /* Few operations that cost no more than the load they replace.  */
-static bool is_trivial(const TeExpr *e, int *budget, int *loads)
-{
+static bool is_trivial(const TeExpr *e, int *budget, int *loads) {
     switch (e->kind) {
     case TE_DIV:
     case TE_MOD:
@@ -52,8 +48,7 @@ static bool is_trivial(const TeExpr *e, int *budget, int *loads)
     return *budget >= 0;
 }
 
-static bool uses_approximable(const TeExpr *e)
-{
+static bool uses_approximable(const TeExpr *e) {
     if (e->kind == TE_DIV || e->kind == TE_CALL)
         return true;
     for (int i = 0; i < e->n_args; i++) {
@@ -65,8 +60,7 @@ static bool uses_approximable(const TeExpr *e)
 
 /* Every read of t below e may be replaced: no condition of its own, inside wherever it stands, and
  * no more permissive arithmetic around it than where t was computed.  */
-static bool replaceable(const Norm *n, const TeStmt *made, const TeStmt *s, const TeExpr *e)
-{
+static bool replaceable(const Norm *n, const TeStmt *made, const TeStmt *s, const TeExpr *e) {
     if (e->kind == TE_READ && e->v.ref == made->tensor) {
         if (e->other || e->checked || !normalize_inside(n->te, s, e))
             return false;
@@ -82,8 +76,7 @@ static bool replaceable(const Norm *n, const TeStmt *made, const TeStmt *s, cons
     return !e->other || replaceable(n, made, s, e->other);
 }
 
-static bool rules_agree(const TeStmt *made, const TeStmt *s)
-{
+static bool rules_agree(const TeStmt *made, const TeStmt *s) {
     if (s->fast && !made->fast && uses_approximable(made->rhs))
         return false;
     if ((s->tf32 || s->fp32x3) && !is_any_read(made->rhs))
@@ -93,8 +86,7 @@ static bool rules_agree(const TeStmt *made, const TeStmt *s)
 
 /* The policy.  A temporary that stays in registers behind a reduction is free; one that is only
  * stored to be read again as often as it was written costs more than computing it twice.  */
-static bool worth_it(const Norm *n, const Groups *g, int made)
-{
+static bool worth_it(const Norm *n, const Groups *g, int made) {
     const Te *te = n->te;
     const TeStmt *m = &te->stmt[made];
     if (g->root[g->home[made]] != made && te->stmt[g->root[g->home[made]]].rhs->kind == TE_REDUCE)
@@ -112,8 +104,7 @@ static bool worth_it(const Norm *n, const Groups *g, int made)
     return trivial ? places <= 4 * PLACES : !repeats && places <= PLACES;
 }
 
-static bool can_inline(const Norm *n, const Groups *g, int made)
-{
+static bool can_inline(const Norm *n, const Groups *g, int made) {
     const Te *te = n->te;
     const TeStmt *m = &te->stmt[made];
     int nodes = te_expr_nodes(m->rhs), total = 0;
@@ -130,8 +121,7 @@ static bool can_inline(const Norm *n, const Groups *g, int made)
 }
 
 /* The body with the subscripts of a read in place of the left indices.  */
-static TeExpr *instance(Arena *a, const TeExpr *body, TeExpr *const *subscript)
-{
+static TeExpr *instance(Arena *a, const TeExpr *body, TeExpr *const *subscript) {
     if (body->kind == TE_INDEX)
         return te_expr_copy(a, subscript[body->v.ref]);
     TeExpr *e = ARENA_NEW(a, TeExpr);
@@ -144,8 +134,7 @@ static TeExpr *instance(Arena *a, const TeExpr *body, TeExpr *const *subscript)
 }
 
 /* Would the expression keep its type wherever it is written?  Literals take their neighbours'.  */
-static bool has_own_type(const TeExpr *e)
-{
+static bool has_own_type(const TeExpr *e) {
     switch (e->kind) {
     case TE_INT:
     case TE_REAL:
@@ -169,8 +158,7 @@ static bool has_own_type(const TeExpr *e)
     }
 }
 
-static void substitute(Norm *n, const TeStmt *m, TeExpr **slot)
-{
+static void substitute(Norm *n, const TeStmt *m, TeExpr **slot) {
     TeExpr *e = *slot;
     for (int i = 0; i < e->n_args; i++)
         substitute(n, m, &e->args[i]);
@@ -189,8 +177,7 @@ static void substitute(Norm *n, const TeStmt *m, TeExpr **slot)
     *slot = body;
 }
 
-void normalize_inline(Norm *n)
-{
+void normalize_inline(Norm *n) {
     Groups g;
     for (int made = 0; made < n->te->n_stmt; made++) {
         groups_find(n->te, &g);

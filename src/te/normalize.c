@@ -4,8 +4,7 @@
 #include <string.h>
 
 /* A read of one index over a dimension that is just as long, or an affine one of static range.  */
-bool normalize_inside(const Te *te, const TeStmt *s, const TeExpr *read)
-{
+bool normalize_inside(const Te *te, const TeStmt *s, const TeExpr *read) {
     const TeTensor *t = &te->tensor[read->v.ref];
     for (int d = 0; d < t->rank; d++) {
         const TeExpr *sub = read->args[d];
@@ -26,13 +25,11 @@ bool normalize_inside(const Te *te, const TeStmt *s, const TeExpr *read)
     return true;
 }
 
-static DiagPlace place_of(const Te *te, uint32_t pos)
-{
+static DiagPlace place_of(const Te *te, uint32_t pos) {
     return (DiagPlace){ .file = te->file, .text = te->text, .len = te->text_len, .pos = pos };
 }
 
-static bool name_taken(const Te *te, const char *name)
-{
+static bool name_taken(const Te *te, const char *name) {
     for (int i = 0; i < te->n_size; i++) {
         if (strcmp(te->size[i].name, name) == 0)
             return true;
@@ -52,8 +49,7 @@ static bool name_taken(const Te *te, const char *name)
 
 /* NAME_OP, NAME_OP2, ...: no reserved word has such a form.  `te` has the names made so far, `in`
  * those of the statements still to come.  */
-static const char *fresh_name(Norm *n, const Te *in, const char *base, TeRedop red)
-{
+static const char *fresh_name(Norm *n, const Te *in, const char *base, TeRedop red) {
     static const char *const redop[] = {
 #define X(id, name) name,
         TE_REDOPS(X)
@@ -69,8 +65,7 @@ static const char *fresh_name(Norm *n, const Te *in, const char *base, TeRedop r
 
 /* ---- Ranges from 0 ---- */
 
-static TeExtent extent_between(Norm *n, const TeExtent *lo, const TeExtent *hi, uint32_t pos)
-{
+static TeExtent extent_between(Norm *n, const TeExtent *lo, const TeExtent *hi, uint32_t pos) {
     TeExtent e = { .value = hi->value - lo->min, .min = hi->min - lo->value, .multiple = 1 };
     e.min = e.min > 0 ? e.min : 0;
     if (!lo->expr && !hi->expr)
@@ -82,8 +77,7 @@ static TeExtent extent_between(Norm *n, const TeExtent *lo, const TeExtent *hi, 
     return e;
 }
 
-static void shift_index(Norm *n, TeExpr **slot, int index, const TeExtent *by)
-{
+static void shift_index(Norm *n, TeExpr **slot, int index, const TeExtent *by) {
     TeExpr *e = *slot;
     if (e->kind == TE_INDEX && e->v.ref == index) {
         TeExpr *sum = te_expr_node(n->a, TE_ADD, TE_I64, 2, e->pos);
@@ -99,8 +93,7 @@ static void shift_index(Norm *n, TeExpr **slot, int index, const TeExtent *by)
         shift_index(n, &e->other, index, by);
 }
 
-static bool start_at_zero(Norm *n, TeStmt *s)
-{
+static bool start_at_zero(Norm *n, TeStmt *s) {
     bool any = false;
     for (int i = 0; i < s->n_index; i++) {
         TeIndex *x = &s->index[i];
@@ -117,14 +110,12 @@ static bool start_at_zero(Norm *n, TeStmt *s)
 /* ---- Simplification ---- */
 
 /* Has a type of its own, so that it may stand without the cast around it.  */
-static bool is_typed_leaf(const TeExpr *e)
-{
+static bool is_typed_leaf(const TeExpr *e) {
     return e->kind == TE_READ || e->kind == TE_SCALAR || e->kind == TE_CAST || e->kind == TE_REDUCE;
 }
 
 /* Drops casts that change nothing and joins nested reductions of one kind.  */
-static bool simplify(Norm *n, TeExpr **slot)
-{
+static bool simplify(Norm *n, TeExpr **slot) {
     TeExpr *e = *slot;
     bool any = false;
     for (int i = 0; i < e->n_args; i++)
@@ -149,8 +140,7 @@ static bool simplify(Norm *n, TeExpr **slot)
 
 /* ---- Hoisting ---- */
 
-static void free_indices(const TeExpr *e, uint32_t bound, uint8_t *order, int *n, uint32_t *seen)
-{
+static void free_indices(const TeExpr *e, uint32_t bound, uint8_t *order, int *n, uint32_t *seen) {
     if (e->kind == TE_INDEX && !((bound | *seen) >> e->v.ref & 1)) {
         *seen |= 1u << e->v.ref;
         order[(*n)++] = (uint8_t)e->v.ref;
@@ -161,8 +151,7 @@ static void free_indices(const TeExpr *e, uint32_t bound, uint8_t *order, int *n
         free_indices(e->other, bound, order, n, seen);
 }
 
-static void renumber(TeExpr *e, const uint8_t *to)
-{
+static void renumber(TeExpr *e, const uint8_t *to) {
     if (e->kind == TE_INDEX)
         e->v.ref = to[e->v.ref];
     for (int i = 0; e->kind == TE_REDUCE && i < e->n_index; i++)
@@ -174,8 +163,7 @@ static void renumber(TeExpr *e, const uint8_t *to)
 }
 
 /* Reads that a condition around the reduction kept inside get a condition of their own.  */
-static void guard_reads(Norm *n, const TeStmt *s, TeExpr *e)
-{
+static void guard_reads(Norm *n, const TeStmt *s, TeExpr *e) {
     if (e->kind == TE_READ && !e->other && (e->checked || !normalize_inside(n->te, s, e))) {
         e->other = te_expr_zero(n->a, e->type, e->pos);
         e->checked = false;
@@ -186,8 +174,7 @@ static void guard_reads(Norm *n, const TeStmt *s, TeExpr *e)
         guard_reads(n, s, e->other);
 }
 
-static TeExpr *read_of(Norm *n, int tensor, const TeExpr *reduce, const uint8_t *at, int rank)
-{
+static TeExpr *read_of(Norm *n, int tensor, const TeExpr *reduce, const uint8_t *at, int rank) {
     TeExpr *r = te_expr_node(n->a, TE_READ, reduce->type, rank, reduce->pos);
     r->v.ref = tensor;
     for (int d = 0; d < rank; d++)
@@ -195,8 +182,7 @@ static TeExpr *read_of(Norm *n, int tensor, const TeExpr *reduce, const uint8_t 
     return r;
 }
 
-static void append(Norm *n, const TeStmt *s, int origin, bool changed)
-{
+static void append(Norm *n, const TeStmt *s, int origin, bool changed) {
     n->te->stmt[n->te->n_stmt] = *s;
     n->origin[n->te->n_stmt] = origin;
     n->changed[n->te->n_stmt] = changed;
@@ -204,8 +190,7 @@ static void append(Norm *n, const TeStmt *s, int origin, bool changed)
 }
 
 /* A statement T[free] = reduce for a new temporary T; the read of T takes the reduction's place.  */
-static Status hoist(Norm *n, const Te *in, const TeStmt *s, int origin, TeExpr **slot, bool branch)
-{
+static Status hoist(Norm *n, const Te *in, const TeStmt *s, int origin, TeExpr **slot, bool branch) {
     TeExpr *reduce = *slot;
     uint8_t order[TE_MAX_INDICES], to[TE_MAX_INDICES] = { 0 };
     uint32_t bound = 0, seen = 0;
@@ -252,8 +237,7 @@ static Status hoist(Norm *n, const Te *in, const TeStmt *s, int origin, TeExpr *
 /* Hoists every reduction below *slot, innermost first.  `branch`: some condition decides whether
  * *slot is evaluated.  */
 static Status hoist_below(Norm *n, const Te *in, const TeStmt *s, int origin, TeExpr **slot,
-                          bool branch, bool root)
-{
+                          bool branch, bool root) {
     TeExpr *e = *slot;
     for (int i = 0; i < e->n_args; i++) {
         bool decided = i > 0 && (e->kind == TE_SELECT || e->kind == TE_AND || e->kind == TE_OR);
@@ -272,8 +256,7 @@ static Status hoist_below(Norm *n, const Te *in, const TeStmt *s, int origin, Te
 }
 
 /* After hoisting: only the left indices and those of a reduction at the root are left.  */
-static void drop_unused_indices(TeStmt *s)
-{
+static void drop_unused_indices(TeStmt *s) {
     uint8_t to[TE_MAX_INDICES] = { 0 };
     TeIndex kept[TE_MAX_INDICES];
     int n = s->n_left;
@@ -290,8 +273,7 @@ static void drop_unused_indices(TeStmt *s)
     s->n_index = n;
 }
 
-static Status split_statement(Norm *n, const Te *in, int stmt)
-{
+static Status split_statement(Norm *n, const Te *in, int stmt) {
     TeStmt s = in->stmt[stmt];
     s.rhs = te_expr_copy(n->a, s.rhs);
     int before = n->te->n_stmt;
@@ -315,8 +297,7 @@ static Status split_statement(Norm *n, const Te *in, int stmt)
 
 /* ---- What is written ---- */
 
-static bool has_branch(const TeExpr *e)
-{
+static bool has_branch(const TeExpr *e) {
     if (e->kind == TE_SELECT || e->kind == TE_AND || e->kind == TE_OR)
         return true;
     for (int i = 0; i < e->n_args; i++) {
@@ -328,8 +309,7 @@ static bool has_branch(const TeExpr *e)
 
 /* Looks for reads with plain index i as a subscript.  */
 static void find_plain(const Te *te, const TeExpr *e, int i, const TeExtent *range, bool *found,
-                       bool *differs)
-{
+                       bool *differs) {
     for (int d = 0; d < e->n_args; d++) {
         const TeExpr *sub = e->args[d];
         if (e->kind == TE_READ && sub->kind == TE_INDEX && sub->v.ref == i) {
@@ -343,8 +323,7 @@ static void find_plain(const Te *te, const TeExpr *e, int i, const TeExtent *ran
 }
 
 /* A range that a reader could no longer infer is written out.  */
-static void write_ranges(Norm *n)
-{
+static void write_ranges(Norm *n) {
     for (int k = 0; k < n->te->n_stmt; k++) {
         TeStmt *s = &n->te->stmt[k];
         bool temp = n->te->tensor[s->tensor].role == TE_TEMP;
@@ -362,8 +341,7 @@ static void write_ranges(Norm *n)
 
 /* ---- Temporaries nobody reads ---- */
 
-static void count_reads(const TeExpr *e, int *reads)
-{
+static void count_reads(const TeExpr *e, int *reads) {
     if (e->kind == TE_READ)
         reads[e->v.ref]++;
     for (int i = 0; i < e->n_args; i++)
@@ -372,8 +350,7 @@ static void count_reads(const TeExpr *e, int *reads)
         count_reads(e->other, reads);
 }
 
-static void retarget(TeExpr *e, const int *to)
-{
+static void retarget(TeExpr *e, const int *to) {
     if (e->kind == TE_READ || e->kind == TE_SCALAR)
         e->v.ref = to[e->v.ref];
     for (int i = 0; i < e->n_args; i++)
@@ -383,8 +360,7 @@ static void retarget(TeExpr *e, const int *to)
 }
 
 /* Removes them from the last statement up, so that chains of them go at once.  */
-static void drop_dead(Norm *n)
-{
+static void drop_dead(Norm *n) {
     Te *te = n->te;
     int reads[TE_MAX_ARGS + 2 * TE_MAX_STMTS] = { 0 }, to[TE_MAX_ARGS + 2 * TE_MAX_STMTS];
     bool dead[TE_MAX_STMTS] = { false };
@@ -416,8 +392,7 @@ static void drop_dead(Norm *n)
 }
 
 /* A `let` of the body stands before the first statement that came from the one behind it.  */
-static void place_lets(Norm *n, const Te *in)
-{
+static void place_lets(Norm *n, const Te *in) {
     n->te->size = ARENA_ARRAY(n->a, TeSize, in->n_size);
     for (int i = 0; i < in->n_size; i++) {
         TeSize *z = &n->te->size[i];
@@ -431,8 +406,7 @@ static void place_lets(Norm *n, const Te *in)
     }
 }
 
-Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out)
-{
+Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
     Te *te = ARENA_NEW(a, Te);
     *te = *in;
     te->tensor = ARENA_ARRAY(a, TeTensor, TE_MAX_ARGS + 2 * TE_MAX_STMTS);

@@ -1,8 +1,7 @@
 #include "te/tree.h"
 #include <string.h>
 
-TeExpr *te_expr_copy(Arena *a, const TeExpr *e)
-{
+TeExpr *te_expr_copy(Arena *a, const TeExpr *e) {
     TeExpr *c = ARENA_NEW(a, TeExpr);
     *c = *e;
     c->args = ARENA_ARRAY(a, TeExpr *, e->n_args);
@@ -12,8 +11,7 @@ TeExpr *te_expr_copy(Arena *a, const TeExpr *e)
     return c;
 }
 
-static bool same_value(const TeExpr *x, const TeExpr *y)
-{
+static bool same_value(const TeExpr *x, const TeExpr *y) {
     switch (x->kind) {
     case TE_INT:
     case TE_BOOLEAN:
@@ -37,8 +35,7 @@ static bool same_value(const TeExpr *x, const TeExpr *y)
     }
 }
 
-bool te_expr_same(const TeExpr *x, const TeExpr *y)
-{
+bool te_expr_same(const TeExpr *x, const TeExpr *y) {
     if (x == y)
         return true;
     if (x->kind != y->kind || x->type != y->type || x->n_args != y->n_args || !x->other != !y->other)
@@ -52,16 +49,14 @@ bool te_expr_same(const TeExpr *x, const TeExpr *y)
     return true;
 }
 
-int te_expr_nodes(const TeExpr *e)
-{
+int te_expr_nodes(const TeExpr *e) {
     int n = 1 + (e->other ? te_expr_nodes(e->other) : 0);
     for (int i = 0; i < e->n_args; i++)
         n += te_expr_nodes(e->args[i]);
     return n;
 }
 
-int te_expr_depth(const TeExpr *e)
-{
+int te_expr_depth(const TeExpr *e) {
     int deepest = e->other ? te_expr_depth(e->other) : 0;
     for (int i = 0; i < e->n_args; i++) {
         int d = te_expr_depth(e->args[i]);
@@ -70,15 +65,13 @@ int te_expr_depth(const TeExpr *e)
     return deepest + 1;
 }
 
-bool te_extent_same(const TeExtent *x, const TeExtent *y)
-{
+bool te_extent_same(const TeExtent *x, const TeExtent *y) {
     if (x->value != y->value || x->min != y->min || !x->expr != !y->expr)
         return false;
     return !x->expr || te_expr_same(x->expr, y->expr);
 }
 
-TeDtype te_meet(TeDtype x, TeDtype y)
-{
+TeDtype te_meet(TeDtype x, TeDtype y) {
     static const TeDtype order[] = { TE_F64, TE_F32, TE_I64, TE_I32 };
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         if (x == order[i] || y == order[i])
@@ -87,8 +80,7 @@ TeDtype te_meet(TeDtype x, TeDtype y)
     return x;
 }
 
-TeExpr *te_expr_node(Arena *a, TeKind kind, TeDtype type, int n_args, uint32_t pos)
-{
+TeExpr *te_expr_node(Arena *a, TeKind kind, TeDtype type, int n_args, uint32_t pos) {
     TeExpr *e = ARENA_NEW(a, TeExpr);
     e->kind = kind;
     e->type = e->store = type;
@@ -98,23 +90,20 @@ TeExpr *te_expr_node(Arena *a, TeKind kind, TeDtype type, int n_args, uint32_t p
     return e;
 }
 
-TeExpr *te_expr_int(Arena *a, int64_t v, TeDtype type, uint32_t pos)
-{
+TeExpr *te_expr_int(Arena *a, int64_t v, TeDtype type, uint32_t pos) {
     TeExpr *e = te_expr_node(a, TE_INT, type, 0, pos);
     e->v.i = v;
     return e;
 }
 
-TeExpr *te_expr_zero(Arena *a, TeDtype type, uint32_t pos)
-{
+TeExpr *te_expr_zero(Arena *a, TeDtype type, uint32_t pos) {
     TeExpr *e = te_expr_int(a, 0, type, pos);
     if (type == TE_BOOL)
         e->kind = TE_BOOLEAN;
     return e;
 }
 
-TeExpr *te_expr_index(Arena *a, int index, uint32_t pos)
-{
+TeExpr *te_expr_index(Arena *a, int index, uint32_t pos) {
     TeExpr *e = te_expr_node(a, TE_INDEX, TE_I64, 0, pos);
     e->v.ref = index;
     return e;

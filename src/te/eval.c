@@ -1,0 +1,262 @@
+#include "te/eval_impl.h"
+#include "base/numeric.h"
+#include <string.h>
+
+/* ---- Tensors in memory ---- */
+
+static double f16_value(uint16_t h) {
+    if ((h & 0x7c00) == 0x7c00)
+        return num_f16_decode(h);
+    union {
+        uint64_t u;
+        double d;
+    } x = { .u = (uint64_t)(h & 0x7fff) << 42 };
+    double v = x.d * 0x1p1008;             /* moves the exponent's bias; right for subnormals too */
+    return h & 0x8000 ? -v : v;
+}
+
+static double bf16_value(uint16_t h) {
+    union {
+        uint32_t u;
+        float f;
+    } x = { .u = (uint32_t)h << 16 };
+    return (double)x.f;
+}
+
+#define GATHER(T, field, expr)                      \
+    for (int j = 0; j < n; j++) {                   \
+        T raw = ((const T *)data)[at[j]];           \
+        out->field[j] = (expr);                     \
+    }                                               \
+    break
+
+void eval_gather(const TeEval *ev, TeDtype t, const void *data, const int64_t *offset,
+                 const bool *inside, int n, Lanes *out) {
+    int64_t at[STRIP];
+    int first = 0;
+    while (first < n && !inside[first])
+        first++;
+    out->exact = true;
+    if (first == n) {
+        memset(out->v, 0, (size_t)n * sizeof out->v[0]);
+        memset(out->i, 0, (size_t)n * sizeof out->i[0]);
+        return;
+    }
+    /* Lanes outside read where one inside does, so that the loops need no test.  */
+    for (int j = 0; j < n; j++)
+        at[j] = inside[j] ? offset[j] : offset[first];
+    switch (t) {
+    case TE_F64: GATHER(double, v, raw);
+    case TE_F32: GATHER(float, v, (double)raw);
+    case TE_F16: GATHER(uint16_t, v, f16_value(raw));
+    case TE_BF16: GATHER(uint16_t, v, bf16_value(raw));
+    case TE_F8E4M3: GATHER(uint8_t, v, ev->e4m3[raw]);
+    case TE_F8E5M2: GATHER(uint8_t, v, ev->e5m2[raw]);
+    case TE_I64: GATHER(int64_t, i, raw);
+    case TE_I32: GATHER(int32_t, i, raw);
+    case TE_I16: GATHER(int16_t, i, raw);
+    case TE_I8: GATHER(int8_t, i, raw);
+    case TE_U8: GATHER(uint8_t, i, raw);
+    default: GATHER(uint8_t, i, raw != 0);
+    }
+    for (int j = 0; j < n; j++) {
+        if (inside[j])
+            continue;
+        out->v[j] = 0;
+        out->i[j] = 0;
+    }
+}
+
+/* ---- Computed tensors ---- */
+
+/* n values along the last dimension from dense position `pos` on, in slot 0; reals for a real
+ * tensor, before the store's rounding.  */
+static Lanes *run_statement(Prog *p, int64_t pos, int n) {
+    const TeTensor *t = &p->owner->te->tensor[p->s->tensor];
+    for (int d = t->rank - 1; d >= 0; d--) {
+        p->at[d] = pos % t->shape[d].value;
+        pos /= t->shape[d].value;
+    }
+    p->strip = t->rank - 1;
+    eval_node(p, p->root, 0, n);
+    Lanes *out = &p->slot[0];
+    TeClass from = te_dtype_class(p->root->type);
+    if (from != TE_CLASS_REAL && te_dtype_class(t->dtype) == TE_CLASS_REAL) {
+        for (int j = 0; j < n; j++)
+            out->v[j] = eval_real(out->i[j]);
+        out->exact = true;
+    }
+    return out;
+}
+
+static MemoChunk *probe(Memo *m, int64_t number) {
+    uint64_t h = (uint64_t)number * 0x9e3779b97f4a7c15u;
+    size_t i = (size_t)(h >> 20) & (m->size - 1);
+    while (m->table[i].number >= 0 && m->table[i].number != number)
+        i = (i + 1) & (m->size - 1);
+    return &m->table[i];
+}
+
+static void grow(Arena *a, Memo *m) {
+    Memo old = *m;
+    m->size = old.size ? old.size * 2 : 64;
+    m->table = ARENA_ARRAY(a, MemoChunk, m->size);
+    for (size_t i = 0; i < m->size; i++)
+        m->table[i].number = -1;
+    for (size_t i = 0; i < old.size; i++) {
+        if (old.table[i].number >= 0)
+            *probe(m, old.table[i].number) = old.table[i];
+    }
+}
+
+static MemoChunk *chunk_of(Arena *a, Memo *m, int64_t number) {
+    if (m->used * 2 >= m->size)
+        grow(a, m);
+    MemoChunk *c = probe(m, number);
+    if (c->number < 0) {
+        *c = (MemoChunk){ .number = number, .values = ARENA_NEW(a, Lanes) };
+        m->used++;
+    }
+    return c;
+}
+
+/* Computes elements from `pos` on that the caller wants next to each other: `wanted` of them, as far
+ * as they share chunk and row and are missing.  */
+static void compute(Prog *p, MemoChunk *c, int64_t pos, int wanted) {
+    const TeTensor *t = &p->owner->te->tensor[p->s->tensor];
+    int64_t row = t->rank ? t->shape[t->rank - 1].value : 1;
+    int64_t left_in_row = row - pos % row;
+    int at = (int)(pos % STRIP), n = 0;
+    while (n < wanted && n < left_in_row && at + n < STRIP && !(c->done >> (at + n) & 1))
+        c->done |= (uint64_t)1 << (at + n++);
+    Lanes *got = run_statement(p, pos, n);
+    lanes_show_bounds(got, n);
+    lanes_show_flags(got, n);
+    lanes_copy(c->values, at, got, 0, n);
+}
+
+void eval_fetch(TeEval *ev, int tensor, const int64_t *pos, const bool *inside, int n, Lanes *out) {
+    Prog *p = &ev->prog[ev->maker[tensor]];
+    TeDtype stored = ev->te->tensor[tensor].dtype;
+    bool exact = true, plain = true;
+    out->exact = out->plain = false;
+    for (int j = 0; j < n; j++) {
+        out->v[j] = out->b[j] = 0;
+        out->i[j] = 0;
+        out->f[j] = 0;
+        if (!inside[j])
+            continue;
+        MemoChunk *c = chunk_of(ev->arena, &p->memo, pos[j] / STRIP);
+        int at = (int)(pos[j] % STRIP), run = 1;
+        if (!(c->done >> at & 1)) {
+            while (j + run < n && inside[j + run] && pos[j + run] == pos[j] + run)
+                run++;
+            compute(p, c, pos[j], run);
+        }
+        lanes_copy(out, j, c->values, at, 1);
+        exact &= out->b[j] == 0;
+        plain &= out->f[j] == 0;
+    }
+    out->exact = exact;
+    out->plain = plain;
+    if (stored != p->root->type)
+        lanes_cast(out, te_dtype_class(stored) == TE_CLASS_REAL ? TE_F64 : p->root->type, stored, n);
+}
+
+/* ---- The interface ---- */
+
+Status te_eval_create(Arena *a, Diag *d, const Te *te, const TeData *data, TeEval **out) {
+    if (te->runtime)
+        return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE,
+                          "an op with run-time sizes cannot be evaluated");
+    TeEval *ev = ARENA_NEW(a, TeEval);
+    *ev = (TeEval){ .arena = a, .te = te };
+    ev->data = ARENA_ARRAY(a, const void *, te->n_tensor);
+    ev->maker = ARENA_ARRAY(a, int, te->n_tensor);
+    ev->prog = ARENA_ARRAY(a, Prog, te->n_stmt);
+    for (int i = 0; i < 256; i++) {
+        ev->e4m3[i] = num_e4m3_decode((uint8_t)i);
+        ev->e5m2[i] = num_e5m2_decode((uint8_t)i);
+    }
+    for (int t = 0; t < te->n_tensor; t++) {
+        ev->maker[t] = -1;
+        ev->data[t] = t < te->n_in ? data[t].data : NULL;
+    }
+    for (int i = 0; i < te->n_stmt; i++)
+        ev->maker[te->stmt[i].tensor] = i;
+    for (int i = 0; i < te->n_stmt; i++) {
+        Prog *p = &ev->prog[i];
+        *p = (Prog){ .owner = ev, .s = &te->stmt[i] };
+        p->root = eval_build(ev, p->s, p->s->rhs);
+        p->slot = ARENA_ARRAY(a, Lanes, eval_slots(p->root) + 2);
+    }
+    *out = ev;
+    return ST_OK;
+}
+
+void te_eval_bind(TeEval *ev, int tensor, TeData values) {
+    ev->data[tensor] = values.data;
+}
+
+void te_eval_stop(TeEval *ev, const bool *stop) {
+    ev->stop = stop;
+}
+
+static TeValue value_at(const Lanes *x, int j) {
+    TeValue v = { .v = x->v[j], .i = x->i[j] };
+    v.bound = x->exact ? 0 : x->b[j];
+    v.undecided = !x->plain && (x->f[j] & LANE_UNDECIDED);
+    v.any_zero = !x->plain && (x->f[j] & LANE_ANY_ZERO);
+    return v;
+}
+
+Status te_eval_row(TeEval *ev, int tensor, const int64_t *at, int64_t count, TeValue *out) {
+    const TeTensor *t = &ev->te->tensor[tensor];
+    Prog *p = &ev->prog[ev->maker[tensor]];
+    int64_t pos = 0;
+    for (int d = 0; d < t->rank; d++)
+        pos = pos * t->shape[d].value + at[d];
+    for (int64_t done = 0; done < count; done += STRIP) {
+        int n = count - done < STRIP ? (int)(count - done) : STRIP;
+        const Lanes *x = run_statement(p, pos + done, n);
+        if (eval_stopped(ev))
+            return ST_CANCELLED;
+        for (int j = 0; j < n; j++)
+            out[done + j] = value_at(x, j);
+    }
+    return ST_OK;
+}
+
+static Status eval_whole(TeEval *ev, int tensor, TeData to) {
+    const TeTensor *t = &ev->te->tensor[tensor];
+    int64_t count = te_tensor_count(t), row = t->rank ? t->shape[t->rank - 1].value : 1;
+    int64_t at[TE_MAX_RANK] = { 0 };
+    size_t size = (size_t)te_dtype_bytes(t->dtype);
+    for (int64_t done = 0; done < count;) {
+        TeValue v[STRIP];
+        int64_t rest = done;
+        for (int d = t->rank - 1; d >= 0; d--) {
+            at[d] = rest % t->shape[d].value;
+            rest /= t->shape[d].value;
+        }
+        int64_t in_row = row - done % row, n = in_row < STRIP ? in_row : STRIP;
+        Status s = te_eval_row(ev, tensor, at, n, v);
+        if (s != ST_OK)
+            return s;
+        for (int64_t j = 0; j < n; j++) {
+            char *p = (char *)to.data + (size_t)te_tensor_offset(t, at) * size;
+            te_store(t->dtype, &v[j], p);
+            if (t->rank)
+                at[t->rank - 1]++;
+        }
+        done += n;
+    }
+    return ST_OK;
+}
+
+Status te_eval_all(TeEval *ev, const TeData *out) {
+    Status s = ST_OK;
+    for (int i = 0; i < ev->te->n_out && s == ST_OK; i++)
+        s = eval_whole(ev, ev->te->n_in + i, out[i]);
+    return s;
+}

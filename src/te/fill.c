@@ -1,0 +1,371 @@
+#include "te/eval.h"
+#include "te/tree.h"
+#include "base/hash.h"
+#include <math.h>
+#include <string.h>
+
+/* Integer data: uniform in -most..most, but 0 with probability 1 - density.  From rich to poor; the
+ * first that keeps every real sum exact, and results within what the output holds exactly, is used.  */
+typedef struct {
+    int most, one_in;         /* density 1 / one_in */
+} Recipe;
+
+static const Recipe recipes[] = { { 8, 1 }, { 4, 1 }, { 3, 1 }, { 2, 1 }, { 1, 1 },
+                                  { 1, 2 }, { 1, 4 }, { 1, 8 }, { 1, 16 } };
+enum { RECIPES = sizeof recipes / sizeof recipes[0], SUM_BITS = 12 };
+
+/* What is known of a value without looking at data.  */
+typedef struct {
+    double worst;             /* largest magnitude */
+    double typical;           /* root mean square */
+    int bits;                 /* fraction bits */
+    bool exact;               /* no rounding so far */
+} Reach;
+
+typedef struct {
+    const Te *te;
+    Reach tensor[TE_MAX_ARGS + 2 * TE_MAX_STMTS];
+    bool sums_fit;            /* every real sum stays exact in its accumulator */
+} Survey;
+
+static int exact_bits(TeDtype t) {
+    switch (t) {
+    case TE_F64: return 53;
+    case TE_F32: return 24;
+    case TE_F16: return 11;
+    case TE_BF16: return 8;
+    case TE_F8E4M3: return 4;
+    case TE_F8E5M2: return 3;
+    default: return 63;
+    }
+}
+
+static Reach reach_of(Survey *v, const TeStmt *s, const TeExpr *e);
+
+static int fraction_bits(double x) {
+    int bits = 0;
+    while (bits < 64 && x != floor(x)) {
+        x *= 2;
+        bits++;
+    }
+    return bits;
+}
+
+static bool is_power_of_two(double x) {
+    int e;
+    return x > 0 && frexp(x, &e) == 0.5;
+}
+
+static Reach literal(double x) {
+    if (isinf(x))
+        return (Reach){ .exact = true };
+    return (Reach){ fabs(x), fabs(x), fraction_bits(x), true };
+}
+
+static Reach larger(Reach x, Reach y) {
+    return (Reach){ fmax(x.worst, y.worst), fmax(x.typical, y.typical),
+                    x.bits > y.bits ? x.bits : y.bits, x.exact && y.exact };
+}
+
+static Reach divide(Survey *v, const TeStmt *s, const TeExpr *e, Reach x) {
+    const TeExpr *by = e->args[1];
+    double d = by->kind == TE_REAL ? by->v.r
+               : by->kind == TE_INT ? (double)by->v.i
+               : by->kind == TE_SIZE ? (double)v->te->size[by->v.ref].extent.value : 0;
+    Reach y = reach_of(v, s, by);
+    if (te_dtype_class(e->type) == TE_CLASS_INT)
+        return e->kind == TE_MOD ? y : x;
+    if (d == 0)
+        return (Reach){ .worst = x.worst, .typical = x.typical };
+    x.exact = x.exact && is_power_of_two(fabs(d));
+    x.bits += d > 1 ? ilogb(d) : 0;
+    x.worst /= fabs(d);
+    x.typical /= fabs(d);
+    return x;
+}
+
+static Reach call(Survey *v, const TeStmt *s, const TeExpr *e) {
+    Reach x = reach_of(v, s, e->args[0]);
+    switch (e->v.fn) {
+    case TE_FN_ABS:
+        return x;
+    case TE_FN_FLOOR:
+    case TE_FN_CEIL:
+    case TE_FN_ROUND:
+        x.bits = 0;
+        return x;
+    case TE_FN_MAX:
+    case TE_FN_MIN:
+        for (int i = 1; i < e->n_args; i++)
+            x = larger(x, reach_of(v, s, e->args[i]));
+        return x;
+    default:
+        for (int i = 1; i < e->n_args; i++)
+            reach_of(v, s, e->args[i]);
+        return (Reach){ .worst = 1, .typical = 1 };
+    }
+}
+
+static double terms_of(const TeStmt *s, const TeExpr *e) {
+    double n = 1;
+    for (int i = 0; i < e->n_index; i++)
+        n *= (double)(s->index[e->index[i]].hi.value - s->index[e->index[i]].lo.value);
+    return n;
+}
+
+static Reach reduce(Survey *v, const TeStmt *s, const TeExpr *e) {
+    Reach x = reach_of(v, s, e->args[0]);
+    double n = terms_of(s, e);
+    bool real = te_dtype_class(e->args[0]->type) == TE_CLASS_REAL;
+    TeDtype acc = s->accum == TE_DTYPE_COUNT ? e->type : s->accum;
+    double limit = ldexp(1, exact_bits(acc) - (x.bits > 0 ? SUM_BITS : 0));
+    switch (e->red) {
+    case TE_RED_SUM:
+        x.worst *= n;
+        x.typical *= sqrt(n);
+        break;
+    case TE_RED_PROD:
+        x.worst = pow(x.worst, n);
+        x.typical = pow(x.typical, n);
+        limit = ldexp(1, exact_bits(acc));
+        break;
+    case TE_RED_ARGMAX:
+    case TE_RED_ARGMIN:
+        return (Reach){ n, n / 2, 0, x.exact };
+    default:
+        return x;
+    }
+    bool fits = x.worst <= limit && x.bits <= (e->red == TE_RED_SUM ? SUM_BITS : 0);
+    if (real && !fits) {
+        x.exact = false;
+        v->sums_fit = false;
+    }
+    return x;
+}
+
+static Reach operation(Survey *v, const TeStmt *s, const TeExpr *e) {
+    Reach x = reach_of(v, s, e->args[0]);
+    if (e->kind == TE_DIV || e->kind == TE_MOD)
+        return divide(v, s, e, x);
+    Reach y = reach_of(v, s, e->args[1]), z = larger(x, y);
+    if (e->kind == TE_MUL) {
+        z.worst = x.worst * y.worst;
+        z.typical = x.typical * y.typical;
+        z.bits = x.bits + y.bits;
+    } else {
+        z.worst = x.worst + y.worst;
+        z.typical = hypot(x.typical, y.typical);
+    }
+    if (te_dtype_class(e->type) == TE_CLASS_REAL)
+        z.exact = z.exact && ldexp(z.worst, z.bits) <= ldexp(1, exact_bits(e->type));
+    return z;
+}
+
+static Reach read_reach(Survey *v, const TeStmt *s, const TeExpr *e) {
+    Reach x = v->tensor[e->v.ref];
+    for (int i = 0; i < e->n_args; i++)
+        x.exact &= reach_of(v, s, e->args[i]).exact;
+    return e->other ? larger(x, reach_of(v, s, e->other)) : x;
+}
+
+static Reach cast(Survey *v, const TeStmt *s, const TeExpr *e) {
+    Reach x = reach_of(v, s, e->args[0]);
+    if (te_dtype_class(e->store) == TE_CLASS_BOOL)
+        return (Reach){ 1, 1, 0, x.exact };
+    if (te_dtype_class(e->store) == TE_CLASS_INT)
+        x.bits = 0;
+    return x;
+}
+
+static Reach reach_of(Survey *v, const TeStmt *s, const TeExpr *e) {
+    switch (e->kind) {
+    case TE_INT:
+    case TE_BOOLEAN:
+        return literal((double)e->v.i);
+    case TE_REAL:
+        return literal(e->type == TE_F32 ? (double)(float)e->v.r : e->v.r);
+    case TE_SIZE:
+        return literal((double)v->te->size[e->v.ref].extent.value);
+    case TE_INDEX:
+        return literal((double)s->index[e->v.ref].hi.value);
+    case TE_SCALAR:
+    case TE_READ:
+        return read_reach(v, s, e);
+    case TE_NEG:
+    case TE_NOT:
+        return reach_of(v, s, e->args[0]);
+    case TE_ADD:
+    case TE_SUB:
+    case TE_MUL:
+    case TE_DIV:
+    case TE_MOD:
+        return operation(v, s, e);
+    case TE_SELECT: {
+        Reach c = reach_of(v, s, e->args[0]);
+        Reach x = larger(reach_of(v, s, e->args[1]), reach_of(v, s, e->args[2]));
+        x.exact &= c.exact;
+        return x;
+    }
+    case TE_CALL:
+        return call(v, s, e);
+    case TE_CAST:
+        return cast(v, s, e);
+    case TE_REDUCE:
+        return reduce(v, s, e);
+    default: {
+        bool x = reach_of(v, s, e->args[0]).exact, y = reach_of(v, s, e->args[1]).exact;
+        return (Reach){ 1, 1, 0, x && y };
+    }
+    }
+}
+
+/* The whole op on inputs of one recipe: are all intermediates exact?  *snug: are the outputs, too,
+ * where they are stored?  */
+static bool survey(Survey *v, const Te *te, const Recipe *r, bool *snug) {
+    v->te = te;
+    v->sums_fit = true;
+    bool exact = true;
+    *snug = true;
+    for (int t = 0; t < te->n_in; t++) {
+        double m = r->most, square = m * (m + 1) / 3 / r->one_in;
+        v->tensor[t] = (Reach){ m, sqrt(square), 0, true };
+    }
+    for (int i = 0; i < te->n_stmt; i++) {
+        const TeStmt *s = &te->stmt[i];
+        const TeTensor *t = &te->tensor[s->tensor];
+        Reach x = reach_of(v, s, s->rhs);
+        exact = exact && x.exact;
+        if (t->role == TE_OUTPUT && te_dtype_class(t->dtype) == TE_CLASS_REAL)
+            *snug = *snug && 3 * x.typical <= ldexp(1, exact_bits(t->dtype));
+        v->tensor[s->tensor] = x;
+    }
+    return exact;
+}
+
+static Recipe choose(const Te *te) {
+    Survey v;
+    int fallback = -1;
+    for (int i = 0; i < RECIPES; i++) {
+        bool snug;
+        survey(&v, te, &recipes[i], &snug);
+        if (v.sums_fit && snug)
+            return recipes[i];
+        if (v.sums_fit && fallback < 0)
+            fallback = i;
+    }
+    return recipes[fallback >= 0 ? fallback : RECIPES - 1];
+}
+
+bool te_exact(const Te *te) {
+    Survey v;
+    bool snug;
+    Recipe r = choose(te);
+    return survey(&v, te, &r, &snug);
+}
+
+/* ---- Index tensors ---- */
+
+static bool reads_tensor(const TeExpr *e, int t) {
+    if (e->kind == TE_READ && e->v.ref == t)
+        return true;
+    for (int i = 0; i < e->n_args; i++) {
+        if (reads_tensor(e->args[i], t))
+            return true;
+    }
+    return e->other && reads_tensor(e->other, t);
+}
+
+/* The smallest dimension that a subscript with tensor t in it selects from; 0: none.  */
+static int64_t indexed_extent(const Te *te, const TeExpr *e, int t) {
+    int64_t least = 0, n;
+    for (int i = 0; i < e->n_args; i++) {
+        bool subscript = e->kind == TE_READ && reads_tensor(e->args[i], t);
+        n = subscript ? te->tensor[e->v.ref].shape[i].value : indexed_extent(te, e->args[i], t);
+        least = n > 0 && (least == 0 || n < least) ? n : least;
+    }
+    n = e->other ? indexed_extent(te, e->other, t) : 0;
+    return n > 0 && (least == 0 || n < least) ? n : least;
+}
+
+static int64_t extent_selected(const Te *te, int t) {
+    int64_t least = 0;
+    for (int i = 0; i < te->n_stmt; i++) {
+        int64_t n = indexed_extent(te, te->stmt[i].rhs, t);
+        least = n > 0 && (least == 0 || n < least) ? n : least;
+    }
+    return least;
+}
+
+/* ---- Filling ---- */
+
+typedef struct {
+    TeDtype type;
+    Recipe recipe;
+    bool reals, scalar;
+    int64_t extent;           /* of an index tensor; else 0 */
+    Rng rng;
+} Source;
+
+static int64_t small_integer(Source *s) {
+    uint32_t most = (uint32_t)s->recipe.most;
+    if (s->recipe.one_in > 1 && rng_below(&s->rng, (uint32_t)s->recipe.one_in) != 0)
+        return 0;
+    /* At density 1 zero is one of the values; at lower ones it is not drawn twice.  */
+    if (s->recipe.one_in > 1)
+        return rng_below(&s->rng, 2) ? 1 : -1;
+    return (int64_t)rng_below(&s->rng, 2 * most + 1) - most;
+}
+
+/* One in 16 just outside: -1, the extent, or farther.  */
+static int64_t index_value(Source *s) {
+    int64_t n = s->extent, cap = te_dtype_bytes(s->type) == 1 ? 127 : INT32_MAX;
+    if (rng_below(&s->rng, 16) == 0) {
+        uint32_t kind = rng_below(&s->rng, 3);
+        int64_t far = kind == 0 ? -1 : kind == 1 ? n : n + 7;
+        return far > cap ? -1 : far;
+    }
+    n = n > cap ? cap : n;
+    return (int64_t)(rng_next(&s->rng) % (uint64_t)n);
+}
+
+static TeValue next_value(Source *s) {
+    TeValue v = { 0 };
+    bool real = te_dtype_class(s->type) == TE_CLASS_REAL;
+    if (s->type == TE_BOOL) {
+        v.i = rng_below(&s->rng, 2);
+    } else if (s->extent > 0) {
+        v.i = index_value(s);
+    } else if (s->scalar && (!real || !s->reals)) {
+        v.i = 1 + rng_below(&s->rng, 2);
+        v.v = (double)v.i;
+    } else if (s->scalar) {
+        v.v = 0.25 + fabs(rng_normal(&s->rng)) / 2;
+    } else if (real && s->reals) {
+        v.v = rng_normal(&s->rng);
+    } else {
+        v.i = small_integer(s);
+        if (s->type == TE_U8 && v.i < 0)
+            v.i = -v.i;
+        v.v = (double)v.i;
+    }
+    return v;
+}
+
+void te_fill(const Te *te, int tensor, TeFill kind, uint64_t seed, TeData out) {
+    const TeTensor *t = &te->tensor[tensor];
+    size_t size = (size_t)te_dtype_bytes(t->dtype);
+    int64_t count = te_tensor_count(t), at[TE_MAX_RANK] = { 0 };
+    uint64_t key[2] = { seed, (uint64_t)tensor };
+    Source s = { .type = t->dtype, .reals = kind == TE_FILL_REALS, .scalar = t->role == TE_VALUE };
+    s.recipe = choose(te);
+    s.rng.state = hash64(key, sizeof key, seed);
+    if (te_dtype_class(t->dtype) == TE_CLASS_INT)
+        s.extent = extent_selected(te, tensor);
+    memset(out.data, 0xff, out.bytes);     /* gaps between elements: NaN, to be seen if read */
+    for (int64_t i = 0; i < count; i++) {
+        TeValue v = next_value(&s);
+        te_store(t->dtype, &v, (char *)out.data + (size_t)te_tensor_offset(t, at) * size);
+        for (int d = t->rank - 1; d >= 0 && ++at[d] == t->shape[d].value; d--)
+            at[d] = 0;
+    }
+}
