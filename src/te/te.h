@@ -17,7 +17,8 @@ enum {
     TE_MAX_OPS = 256,
     TE_MAX_NODES = 65536,     /* expression nodes per op */
     TE_MAX_NAME = 64,
-    TE_MAX_DEPTH = 64
+    TE_MAX_DEPTH = 64,        /* nested parentheses, brackets, unary operators, branches */
+    TE_MAX_TREE = 1000        /* levels of an expression tree: a + b + c has three */
 };
 
 /* Element types: storage and, for the first five of `compute`, arithmetic.
@@ -78,6 +79,13 @@ typedef enum {
         TE_FN_COUNT
 } TeFn;
 
+/* A literal's kind agrees with its type: TE_INT is I32 or I64, TE_REAL is F32 or F64 (so the 0 of
+ * `x * 0` is a TE_REAL where x is real), TE_BOOLEAN is BOOL.  v.r is the value as written, in f64: who
+ * uses it as f32 rounds it.  Literals may be negative, `-1` is one node; inf is a TE_REAL.
+ * Operands of different types are converted to the later of I32, I64, F32, F64: that is the type of
+ * the node, but for comparisons.  The element read and the else value are converted likewise.  A
+ * REDUCE wider than its body (@accum) converts the body first.  BOOL compares with BOOL by == and !=
+ * alone, and may be cast to numbers: 0 or 1.  Subscripts are I32 or I64.  */
 typedef enum {
     TE_INT, TE_REAL, TE_BOOLEAN,          /* literals: v.i, v.r, v.i */
     TE_SIZE, TE_INDEX, TE_SCALAR,         /* v.ref: size, index of the statement, tensor */
@@ -97,6 +105,7 @@ struct TeExpr {
     TeDtype type;             /* compute type of the value: F64 F32 I64 I32 BOOL */
     TeDtype store;            /* CAST: the target.  Else the storage type whose values it keeps */
     uint32_t pos;             /* byte offset in the file, for messages */
+    bool whole;               /* REAL: written without a point, printed so */
     bool checked;             /* READ without else that is not provably inside: outside gives 0 */
     uint8_t red;              /* REDUCE: TeRedop */
     uint8_t n_index;          /* REDUCE */
@@ -118,6 +127,7 @@ typedef struct {
     int64_t min;              /* the smallest; == value when static */
     int64_t multiple;         /* every value is a multiple of this (>= 1; 0 is a multiple of all) */
     const TeExpr *expr;       /* NULL when static: value says it all */
+    const TeExpr *written;    /* as in the file, for printing; NULL where it was inferred */
 } TeExtent;
 
 typedef enum { TE_SIZE_STATIC, TE_SIZE_RUNTIME, TE_SIZE_LET } TeSizeKind;
@@ -125,6 +135,7 @@ typedef struct {
     const char *name;
     TeSizeKind kind;
     TeExtent extent;          /* RUNTIME: min, value = largest, multiple */
+    int64_t lo, hi;           /* RUNTIME: as declared; not always multiples */
     const TeExpr *expr;       /* LET: its definition */
     int stmt;                 /* LET in a body: number of statements before it; else -1 */
     bool used;                /* by the op at hand */

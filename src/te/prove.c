@@ -1,0 +1,134 @@
+/* Proofs of p >= 0 by elimination.  An atom that is not a size is replaced, newest first, by the end
+ * of its range that makes p least (quotients, minima and maxima know more about themselves than a
+ * range); what is left over sizes alone is shifted to their smallest values and decided by interval
+ * arithmetic.  */
+#include "te/poly.h"
+
+enum { DEPTH = 40 };
+
+static bool ge0(Polys *ps, const Poly *p, int depth);
+
+static const Poly *negated(Polys *ps, const Poly *p) {
+    return poly_add(ps, poly_const(ps, 0), p, -1);
+}
+
+/* The sign of a slope: 1 for >= 0, -1 for <= 0, 0 if unknown.  */
+static int sign_of(Polys *ps, const Poly *slope, int depth) {
+    if (ge0(ps, slope, depth - 1)) return 1;
+    return ge0(ps, negated(ps, slope), depth - 1) ? -1 : 0;
+}
+
+static const Poly *bound(Polys *ps, const Poly *p, bool greatest, int depth);
+
+/* The greatest or least value of atom x, over atoms older than it; NULL if not known.  */
+static const Poly *atom_end(Polys *ps, int x, bool greatest, int depth) {
+    Atom a = ps->atom[x];
+    if (a.kind == ATOM_INDEX) return greatest ? a.b : a.a;
+    if (a.kind == ATOM_OPAQUE) {
+        int64_t end = greatest ? a.range.hi : a.range.lo;
+        return end == INT64_MIN || end == INT64_MAX ? NULL : poly_const(ps, end);
+    }
+    if (a.kind == ATOM_QUOTIENT && poly_newest(ps, a.b, true) >= 0) return NULL;
+    if (!a.open) return NULL;
+    const Poly *first = bound(ps, a.a, greatest, depth - 1);
+    if (a.kind == ATOM_QUOTIENT) return poly_quotient(ps, first, a.b);
+    const Poly *second = bound(ps, a.b, greatest, depth - 1);
+    return a.kind == ATOM_MIN ? poly_least(ps, first, second) : poly_greatest(ps, first, second);
+}
+
+static const Poly *bound(Polys *ps, const Poly *p, bool greatest, int depth) {
+    while (p && depth > 0 && ps->steps-- > 0) {
+        const Poly *slope, *rest;
+        int x = poly_newest(ps, p, true);
+        if (x < 0) return p;
+        if (!poly_split(ps, p, x, &slope, &rest)) return NULL;
+        int sign = sign_of(ps, slope, depth);
+        if (!sign) return NULL;
+        const Poly *end = atom_end(ps, x, (sign > 0) == greatest, depth);
+        p = poly_add(ps, rest, poly_mul(ps, slope, end), 1);
+    }
+    return NULL;
+}
+
+const Poly *poly_bound(Polys *ps, const Poly *p, bool greatest) {
+    return bound(ps, p, greatest, DEPTH);
+}
+
+/* p = slope * floor(a / d) + rest, by d * floor(a / d) <= a <= d * floor(a / d) + d - 1.  */
+static bool ge0_quotient(Polys *ps, const Atom *x, const Poly *slope, const Poly *rest, bool up,
+                         int depth) {
+    const Poly *a = x->a;
+    if (up) a = poly_add(ps, poly_add(ps, a, x->b, -1), poly_const(ps, 1), 1);
+    rest = poly_mul(ps, rest, x->b);
+    return ge0(ps, poly_add(ps, rest, poly_mul(ps, slope, a), 1), depth - 1);
+}
+
+static bool ge0_without(Polys *ps, const Poly *p, int x, int depth) {
+    const Poly *slope, *rest;
+    if (!poly_split(ps, p, x, &slope, &rest)) return false;
+    int sign = sign_of(ps, slope, depth);
+    if (!sign) return false;
+    bool up = sign > 0;
+    Atom atom = ps->atom[x];
+    const Poly *end = atom_end(ps, x, !up, depth);
+    if (end && !poly_has(end, x) &&
+        ge0(ps, poly_add(ps, rest, poly_mul(ps, slope, end), 1), depth - 1))
+        return true;
+    if (atom.kind == ATOM_QUOTIENT) return ge0_quotient(ps, &atom, slope, rest, up, depth);
+    if (atom.kind != ATOM_MIN && atom.kind != ATOM_MAX) return false;
+    bool first = ge0(ps, poly_add(ps, rest, poly_mul(ps, slope, atom.a), 1), depth - 1);
+    bool either = (atom.kind == ATOM_MIN) != up;
+    if (first == either) return first;
+    return ge0(ps, poly_add(ps, rest, poly_mul(ps, slope, atom.b), 1), depth - 1);
+}
+
+/* Over sizes alone: each is its smallest value plus something in 0..hi-lo, which interval arithmetic
+ * handles well once the product is multiplied out.  */
+static bool ge0_sizes(Polys *ps, const Poly *p) {
+    Interval saved[POLY_TERMS * POLY_DEGREE];
+    int atom[POLY_TERMS * POLY_DEGREE], n = 0;
+    const Poly *shifted = p;
+    for (int i = 0; i < p->n; i++) {
+        for (int j = 0; j < p->term[i].degree; j++) {
+            int x = p->term[i].atom[j];
+            bool seen = false;
+            for (int k = 0; k < n; k++) seen = seen || atom[k] == x;
+            if (seen) continue;
+            const Poly *by = poly_add(ps, poly_atom(ps, x, 1),
+                                      poly_const(ps, ps->atom[x].range.lo), 1);
+            shifted = poly_replace(ps, shifted, x, by);
+            saved[n] = ps->atom[x].range;
+            atom[n++] = x;
+        }
+    }
+    for (int k = 0; k < n; k++)
+        ps->atom[atom[k]].range = (Interval){0, saved[k].hi - saved[k].lo};
+    bool yes = shifted && poly_range(ps, shifted).lo >= 0;
+    for (int k = 0; k < n; k++) ps->atom[atom[k]].range = saved[k];
+    return yes;
+}
+
+static bool ge0(Polys *ps, const Poly *p, int depth) {
+    if (!p || depth <= 0) return false;
+    Interval r = poly_range(ps, p);
+    if (r.lo >= 0) return true;
+    if (r.hi < 0 || ps->steps <= 0) return false;
+    ps->steps--;
+    int x = poly_newest(ps, p, true);
+    if (x < 0) x = poly_newest(ps, p, false);
+    return x < 0 ? ge0_sizes(ps, p) : ge0_without(ps, p, x, depth);
+}
+
+/* A proof leaves nothing behind but its answer.  */
+bool poly_ge0(Polys *ps, const Poly *p) {
+    ArenaMark mark = arena_mark(ps->arena);
+    int n_atom = ps->n_atom;
+    bool yes = ge0(ps, p, DEPTH);
+    ps->n_atom = n_atom;
+    arena_reset(ps->arena, mark);
+    return yes;
+}
+
+bool poly_le(Polys *ps, const Poly *a, const Poly *b) {
+    return poly_ge0(ps, poly_add(ps, b, a, -1));
+}

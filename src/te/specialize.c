@@ -1,0 +1,136 @@
+/* Run-time sizes take their values.  */
+#include "te/arith.h"
+#include "te/te.h"
+#include <inttypes.h>
+#include <string.h>
+
+/* The values of all sizes; a let is evaluated once, whatever refers to it.  */
+typedef struct {
+    int64_t size[TE_MAX_SIZES];
+} Values;
+
+static int64_t evaluate(const TeExpr *e, const Values *v);
+
+static int64_t extreme(const TeExpr *e, const Values *v) {
+    int64_t best = evaluate(e->args[0], v);
+    for (int i = 1; i < e->n_args; i++) {
+        int64_t x = evaluate(e->args[i], v);
+        if (e->v.fn == TE_FN_MIN ? x < best : x > best) best = x;
+    }
+    return best;
+}
+
+/* te_parse proved that nothing overflows and no divisor is 0, for sizes in their ranges; out of them
+ * the result is 0.  */
+static int64_t evaluate(const TeExpr *e, const Values *v) {
+    int64_t x, y, r = 0;
+    switch (e->kind) {
+    case TE_INT: return e->v.i;
+    case TE_SIZE: return v->size[e->v.ref];
+    case TE_NEG: return mul_fits(evaluate(e->args[0], v), -1, &r) ? r : 0;
+    case TE_CALL: return extreme(e, v);
+    default: break;
+    }
+    x = evaluate(e->args[0], v);
+    y = evaluate(e->args[1], v);
+    switch (e->kind) {
+    case TE_ADD: return add_fits(x, y, &r) ? r : 0;
+    case TE_SUB: return y > INT64_MIN && add_fits(x, -y, &r) ? r : 0;
+    case TE_MUL: return mul_fits(x, y, &r) ? r : 0;
+    default: break;
+    }
+    if (y == 0 || (y == -1 && x == INT64_MIN)) return 0;
+    return e->kind == TE_DIV ? floor_div(x, y) : floor_mod(x, y);
+}
+
+static void values(const Te *te, const int64_t *given, Values *v) {
+    for (int i = 0; i < te->n_size; i++) {
+        const TeSize *s = &te->size[i];
+        if (s->kind == TE_SIZE_RUNTIME)
+            v->size[i] = given[i];
+        else if (s->kind == TE_SIZE_LET && s->extent.expr)
+            v->size[i] = evaluate(s->extent.expr, v);
+        else
+            v->size[i] = s->extent.value;
+    }
+}
+
+int64_t te_extent_eval(const Te *te, const TeExtent *e, const int64_t *value) {
+    Values v;
+    if (!e->expr) return e->value;
+    values(te, value, &v);
+    return evaluate(e->expr, &v);
+}
+
+static void set(TeExtent *e, const Values *v) {
+    if (!e->expr) return;
+    e->value = e->min = evaluate(e->expr, v);
+    e->multiple = e->value > 1 ? e->value : 1;
+    if (!e->written) e->written = e->expr;
+    e->expr = NULL;
+}
+
+static Status value_check(Diag *d, const TeSize *s, int64_t v) {
+    const char *name = s->name;
+    if (v < s->lo || v > s->hi)
+        return diag_error(d, ST_SIZE, "size", DIAG_NOWHERE, "%s = %" PRId64 " is not in %" PRId64 "..%" PRId64,
+                          name, v, s->lo, s->hi);
+    if (v % s->extent.multiple)
+        return diag_error(d, ST_SIZE, "size", DIAG_NOWHERE, "%s = %" PRId64 " is not a multiple of %" PRId64,
+                          name, v, s->extent.multiple);
+    return ST_OK;
+}
+
+static TeStmt *statements(Arena *a, const Te *te, const Values *v) {
+    TeStmt *stmt = ARENA_ARRAY(a, TeStmt, te->n_stmt);
+    for (int s = 0; s < te->n_stmt; s++) {
+        stmt[s] = te->stmt[s];
+        for (int i = 0; i < stmt[s].n_index; i++) {
+            set(&stmt[s].index[i].lo, v);
+            set(&stmt[s].index[i].hi, v);
+        }
+    }
+    return stmt;
+}
+
+static TeTensor *tensors(Arena *a, const Te *te, const Values *v) {
+    TeTensor *tensor = ARENA_ARRAY(a, TeTensor, te->n_tensor);
+    for (int t = 0; t < te->n_tensor; t++) {
+        tensor[t] = te->tensor[t];
+        for (int k = 0; k < tensor[t].rank; k++) {
+            set(&tensor[t].shape[k], v);
+            set(&tensor[t].stride[k], v);
+        }
+    }
+    return tensor;
+}
+
+Status te_specialize(Arena *a, Diag *d, const Te *te, const int64_t *value, const Te **out) {
+    Values v;
+    *out = te;
+    if (!te->runtime) return ST_OK;
+    for (int i = 0; i < te->n_size; i++) {
+        const TeSize *s = &te->size[i];
+        if (s->kind != TE_SIZE_RUNTIME || !s->used) continue;
+        Status st = value_check(d, s, value[i]);
+        if (st != ST_OK) return st;
+    }
+    values(te, value, &v);
+    Te *copy = ARENA_NEW(a, Te);
+    *copy = *te;
+    copy->runtime = false;
+    copy->size = ARENA_ARRAY(a, TeSize, te->n_size);
+    memcpy(copy->size, te->size, (size_t)te->n_size * sizeof *te->size);
+    for (int i = 0; i < te->n_size; i++) {
+        TeSize *s = &copy->size[i];
+        if (s->kind == TE_SIZE_RUNTIME && !s->used) continue;
+        set(&s->extent, &v);
+        if (s->kind != TE_SIZE_RUNTIME) continue;
+        s->kind = TE_SIZE_STATIC;
+        s->extent.written = NULL;
+    }
+    copy->tensor = tensors(a, te, &v);
+    copy->stmt = statements(a, te, &v);
+    *out = copy;
+    return ST_OK;
+}
