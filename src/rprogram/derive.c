@@ -41,37 +41,34 @@ int64_t rprog_workspace(const Problem *p, const RProg *r) {
 
 /* Registers of a fragment.  What lies along its own axis is fetched one k ahead, so it counts twice;
  * thread.k values of k are enough work to hide their own fetch.  */
-static int fragment_words(const Problem *p, const Device *dev, const RProg *r, int side) {
+static int64_t fragment_words(const Problem *p, const Device *dev, const RProg *r, int side) {
     if (!p->op[side].present) return 0;
-    int n = r->thread.extent[own_axis(side)], elem = rprog_elem(p, dev, r, side);
-    int bytes = r->load[side].layout.inner == AX_K ? n * r->thread.extent[AX_K] * elem
-                                                   : 2 * n * elem;
+    int64_t bytes = (int64_t)r->thread.extent[own_axis(side)] * rprog_elem(p, dev, r, side);
+    bytes *= r->load[side].layout.inner == AX_K ? r->thread.extent[AX_K] : 2;
     return (bytes + 3) / 4;
 }
 
 /* Registers that loads need: what is on its way to shared memory, and pointers; a gather keeps a
  * decoded position for each chunk.  */
-static int load_words(const Problem *p, const RProg *r, int side) {
+static int64_t load_words(const Problem *p, const RProg *r, int side) {
     const ROperand *op = &p->op[side];
     const RLoad *l = &r->load[side];
-    if (!op->present) return 0;
-    int elements = r->block.extent[own_axis(side)] * r->block.extent[AX_K];
-    int chunks = (int)ceil_div(elements, (int64_t)l->vec * r->threads);
-    int words = 3;
+    if (!op->present || l->vec < 1) return 0;
+    int64_t elements = (int64_t)r->block.extent[own_axis(side)] * r->block.extent[AX_K];
+    int64_t chunks = ceil_div(elements, (int64_t)l->vec * r->threads), words = 3;
     if (l->kind == LOAD_STAGED) words += chunks * ((l->vec * op->bytes + 3) / 4);
     if (op->digits_mn > 1 || op->guarded) words += 2 * (chunks < 8 ? chunks : 8);
     if (op->digits_k > 1) words += 4;
     return words;
 }
 
-static int expected_registers(const Problem *p, const Device *dev, const RProg *r) {
+static int64_t expected_registers(const Problem *p, const Device *dev, const RProg *r) {
     enum { FIXED = 22 };
     if (r->skeleton == SK_STREAM) {
-        int words = r->thread.extent[AX_M] * (te_dtype_bytes(p->type) > 4 ? 4 : 2);
-        return FIXED + words;
+        return FIXED + (int64_t)r->thread.extent[AX_M] * (te_dtype_bytes(p->type) > 4 ? 4 : 2);
     }
-    int words = (p->acc_bytes + 3) / 4;
-    return FIXED + r->thread.extent[AX_M] * r->thread.extent[AX_N] * words +
+    int64_t words = (p->acc_bytes + 3) / 4;
+    return FIXED + words * r->thread.extent[AX_M] * r->thread.extent[AX_N] +
            fragment_words(p, dev, r, 0) + fragment_words(p, dev, r, 1) + load_words(p, r, 0) +
            load_words(p, r, 1);
 }
@@ -79,13 +76,15 @@ static int expected_registers(const Problem *p, const Device *dev, const RProg *
 static int64_t shared_bytes(const Problem *p, const Device *dev, const RProg *r) {
     int64_t stage = (int64_t)rprog_tile_bytes(p, dev, r, 0) + rprog_tile_bytes(p, dev, r, 1);
     int64_t slices = count_along(&r->block, &r->warp, AX_K);
-    int64_t sums = (slices - 1) * r->block.extent[AX_M] * r->block.extent[AX_N] * p->acc_bytes;
+    int64_t tile = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
+    if (slices > WARP || tile > INT32_MAX) return INT32_MAX;
+    int64_t sums = (slices - 1) * tile * p->acc_bytes;
     return stage * r->stages > sums ? stage * r->stages : sums;
 }
 
 /* The compiler gives registers in steps of 8, and an odd rest up to the limit.  */
-static int16_t whole_registers(int n, int limit) {
-    int rounded = (n + 7) / 8 * 8;
+static int16_t whole_registers(int64_t n, int64_t limit) {
+    int64_t rounded = (n + 7) / 8 * 8;
     if (n <= limit && rounded > limit) rounded = limit;
     return (int16_t)(rounded < INT16_MAX ? rounded : INT16_MAX);
 }
@@ -106,6 +105,6 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
     r->threads = (int16_t)(threads < INT16_MAX ? threads : INT16_MAX);
     r->smem = (int32_t)(smem < INT32_MAX ? smem : INT32_MAX);
     r->registers = whole_registers(r->threads > 0 ? expected_registers(p, dev, r) : 0,
-                                   (int)dev->limits.registers_per_thread.value);
+                                   (int64_t)dev->limits.registers_per_thread.value);
     r->blocks_per_sm = (int16_t)hal_blocks_per_sm(dev, r->threads, r->registers, r->smem);
 }

@@ -22,6 +22,40 @@ static inline int count_along(const RTile *outer, const RTile *inner, int axis) 
     return i > 0 && o % i == 0 ? o / i : 0;
 }
 
+/* The lines of a kernel section of the text form.
+ *    id       key        skeletons */
+#define RPROG_KEYS(X)                                                                              \
+    X(SKELETON, "skeleton", IN_BOTH)                                                               \
+    X(UNIT,     "unit",     IN_BOTH)                                                               \
+    X(BLOCK,    "block",    IN_BOTH)                                                               \
+    X(WARP,     "warp",     IN_CONTRACT)                                                           \
+    X(THREAD,   "thread",   IN_BOTH)                                                               \
+    X(VEC,      "vec",      IN_CONTRACT)                                                           \
+    X(UNROLL,   "unroll",   IN_CONTRACT)                                                           \
+    X(STAGES,   "stages",   IN_CONTRACT)                                                           \
+    X(LOAD_A,   "a",        IN_CONTRACT)                                                           \
+    X(LOAD_B,   "b",        IN_CONTRACT)                                                           \
+    X(STORE,    "store",    IN_BOTH)                                                               \
+    X(RASTER,   "raster",   IN_CONTRACT)                                                           \
+    X(SPLIT,    "split",    IN_CONTRACT)                                                           \
+    X(BLOCKS,   "blocks_per_sm", IN_BOTH)
+enum { IN_CONTRACT = 1 << SK_CONTRACT, IN_STREAM = 1 << SK_STREAM,
+       IN_BOTH = IN_CONTRACT | IN_STREAM };
+typedef enum {
+#define X(id, key, in) KEY_##id,
+    RPROG_KEYS(X)
+#undef X
+        KEY_COUNT
+} PlanKey;
+/* Is the line part of a section of this program?  Loads only of operands that are there.  */
+bool rprog_has_key(const Problem *p, Skeleton skeleton, PlanKey key);
+extern const char *const rprog_key_name[KEY_COUNT];
+extern const char *const rprog_skeleton_name[SK_COUNT];
+extern const char *const rprog_raster_name[3];
+extern const char *const rprog_axis_name[AX_CLASSES];
+/* What every stream program has in the fields it does not use.  */
+RProg rprog_stream_base(void);
+
 /* Units that can compute the problem: exact types first, packed ones where the operands lie so, else
  * whatever ALU row is nearest.  Returns how many.  */
 int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap);

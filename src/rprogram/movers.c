@@ -55,7 +55,11 @@ int16_t rprog_mover(const Device *dev, LoadKind kind, int bytes) {
         bool async = m->async && m->to == PLACE_SMEM;
         if (kind == LOAD_ASYNC ? !async || m->granule != bytes : m->async) continue;
         if (kind == LOAD_STAGED && m->to != PLACE_REG && m->to != PLACE_SMEM) continue;
-        if (best < 0 || m->granule < dev->mover[best].granule) best = (int16_t)i;
+        const Mover *old = best < 0 ? NULL : &dev->mover[best];
+        bool closer = old && m->granule == old->granule && old->to == PLACE_REG;
+        if (!old || m->granule < old->granule || (closer && m->to == PLACE_SMEM)) {
+            best = (int16_t)i;
+        }
     }
     return best;
 }

@@ -29,6 +29,7 @@
  *   rprog_tile_bytes.  After the last step it is reused for the partial sums of the slices
  *   warp.k < block.k: warps of k index j > 0 store theirs into copy j - 1 of block.m * block.n
  *   elements of the accumulation type, one barrier, warps of k index 0 add copies 0, 1, ... in order.
+ *   Accumulator e of thread t of a slice lies at element e * T + t of its copy, T threads per slice.
  * - thread.k == 1 unless some operand has inner == AX_K; an operand with inner on its own axis is then
  *   read thread.k times, once for each k.  vec_m, vec_n divide thread.m, thread.n.
  * - store_vec divides vec_n.  With split > 1 it is the width of the stores to the workspace and

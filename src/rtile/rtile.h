@@ -54,6 +54,7 @@ typedef struct {
     TeDtype type;             /* compute type of the root statement's value */
     int acc_bytes;
     int out_vec;              /* widest store along N, elements; 1 if N is not contiguous in the outputs */
+    int64_t out_run;          /* contiguous elements along N in the outputs; 1: none */
     int64_t out_bytes;        /* written by all outputs of the group, bytes */
     int64_t read_bytes;       /* read by the root statement, bytes, unique */
     int64_t epilogue_bytes;   /* read by the fused statements, bytes, unique */

@@ -1,0 +1,221 @@
+/* The estimate of the `contract` skeleton.  docs/model.md derives every formula used here.  */
+#include "microperf/model.h"
+
+/* Work of one block in one k-step, in warp instructions, wavefronts, sectors and bytes.  */
+typedef struct {
+    double warps, fma, loads;             /* of the inner loop: unit and LDS instructions */
+    double issue;                         /* everything issued */
+    double wavefronts, sectors, bytes;
+    double groups, group_fma, group_issue;/* per warp: fragments fetched together */
+} Step;
+
+static double greater(double a, double b) { return a > b ? a : b; }
+static double lesser(double a, double b) { return a < b ? a : b; }
+
+static double whole(double v) {
+    double n = (double)(int64_t)v;
+    return n < v ? n + 1 : n;
+}
+
+/* Instructions to make one chunk's address and move it.  */
+static double chunk_instructions(const Problem *p, const RProg *r, int side) {
+    const ROperand *op = &p->op[side];
+    const RLoad *l = &r->load[side];
+    double n = 3;                         /* access, pointer, its carry */
+    if (op->digits_k > 1) n += 5.0 * (op->digits_k - 1);
+    if (op->digits_mn > 1) n += 1;
+    if (op->guarded) n += 4;
+    if (l->kind == LOAD_STAGED) {
+        bool turned = l->along != l->layout.inner;
+        n += turned ? l->vec : (l->vec * op->elem + 15) / 16;
+        if (!op->copyable) n += l->vec;
+    }
+    return n;
+}
+
+static Step step_of(const Model *m, const RProg *r, const StepCounts *c) {
+    const Problem *p = m->p;
+    double tm = r->thread.extent[AX_M], tn = r->thread.extent[AX_N];
+    double wk = r->warp.extent[AX_K], tk = r->thread.extent[AX_K];
+    int packed = rprog_packed(m->dev, r) ? 4 : 1;
+    Step s = {.warps = r->threads / WARP};
+    double reads = (double)(c->reads[0] + c->reads[1]);
+    s.fma = s.warps * tm * tn * wk / packed;
+    s.loads = s.warps * reads;
+    s.groups = wk / tk;
+    s.group_fma = tm * tn * tk / packed;
+    s.group_issue = s.group_fma * (1 + p->body_ops) + reads / s.groups;
+    double loop = s.warps * (3 * wk / r->unroll + 12);
+    s.issue = s.warps * s.groups * s.group_issue + loop;
+    for (int side = 0; side < 2; side++) {
+        if (!p->op[side].present) continue;
+        s.issue += (double)c->requests[side] * chunk_instructions(p, r, side);
+        s.wavefronts += s.warps * (double)(c->reads[side] * c->read_wavefronts[side]) +
+                        (double)c->store_wavefronts[side];
+        s.sectors += c->sectors[side];
+    }
+    s.bytes = s.sectors * SECTOR;
+    return s;
+}
+
+/* Blocks that run at the same time: `resident` on each of `active` SMs, `times` in a row.  */
+typedef struct {
+    double times, resident, active;
+} Phase;
+
+static int phases_of(const Model *m, const RProg *r, double blocks, Phase out[2]) {
+    double slots = m->sms * r->blocks_per_sm;
+    double full = (double)(int64_t)(blocks / slots), rest = blocks - full * slots;
+    int n = 0;
+    if (full > 0) out[n++] = (Phase){full, r->blocks_per_sm, m->sms};
+    if (rest > 0) out[n++] = (Phase){1, whole(rest / m->sms), lesser(rest, m->sms)};
+    return n;
+}
+
+/* Clocks of one SM for one step of each of `resident` blocks, were the unit the only limit: a warp
+ * computes one group of fragments while the next is fetched.  */
+static double compute_clocks(const Model *m, const RProg *r, const Step *s, double resident) {
+    const ComputeUnit *u = &m->dev->unit[r->unit];
+    double rate = (hal_has(&u->sustained) ? u->sustained : u->rate).value;
+    double per_clk = rate / (2.0 * u->k.from * WARP * m->schedulers);
+    double warps = whole(resident * s->warps / m->schedulers);
+    double busy = greater(s->group_fma * (1 + m->p->body_ops) / per_clk, s->group_issue);
+    bool ahead = r->thread.extent[AX_K] == 1;
+    double alone = ahead ? greater(busy, m->smem_latency) : busy + m->smem_latency;
+    return s->groups * greater(warps * busy, alone) + m->step_tax;
+}
+
+/* Adds the times of a phase, in clocks, to the steady terms.  */
+static void add_phase(const Model *m, const RProg *r, const Step *s, const Phase *ph, double steps,
+                      double miss, double clocks[MP_COUNT]) {
+    double n = ph->times * steps, blocks = ph->resident;
+    double busiest = whole(blocks * s->warps / m->schedulers) * m->schedulers / s->warps;
+    double l2_share = lesser(m->l2_port, m->l2_rate / m->clock / ph->active);
+    bool async = r->load[0].kind == LOAD_ASYNC || r->load[1].kind == LOAD_ASYNC;
+    double ahead = async ? r->stages - 1 : 1;
+    double latency = m->l2_latency + miss * (m->dram_latency - m->l2_latency);
+    clocks[MP_L2] += n * blocks * s->bytes / l2_share;
+    clocks[MP_SMEM] += n * (blocks * s->wavefronts / m->smem_rate + m->step_tax);
+    clocks[MP_COMPUTE] += n * compute_clocks(m, r, s, blocks);
+    clocks[MP_ISSUE] += n * (busiest * s->issue / m->issue + m->step_tax / blocks);
+    clocks[MP_LATENCY] += n * (latency + blocks * s->bytes / l2_share) / ahead;
+}
+
+/* Clocks before the first and after the last step of the blocks of a phase.  */
+static double fill_clocks(const Model *m, const RProg *r, const Step *s, const Phase *ph,
+                          double steps) {
+    double share = lesser(m->l2_port, m->l2_rate / m->clock / ph->active);
+    double staged = lesser(greater(r->stages - 1, 1), steps);
+    return m->block_start + m->dram_latency + staged * ph->resident * s->bytes / share;
+}
+
+static double epilogue_clocks(const Model *m, const RProg *r, const Phase *ph, double block_bytes) {
+    const Problem *p = m->p;
+    double outputs = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
+    double share = m->dram_write / m->clock / ph->active;
+    double port = lesser(m->l2_port, share);
+    double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
+    double sums = (slices - 1) * outputs * p->acc_bytes * 2 / (WARP * 4);
+    double ops = outputs * (p->epilogue_ops + 4) / (m->issue * WARP);
+    if (slices > 1) sums += m->step_tax + 2 * m->smem_latency;
+    return ph->resident * (block_bytes / port + sums + ops) + m->l2_latency;
+}
+
+/* The second kernel of a split reduction: reads all slices, writes the outputs.  */
+static double split_us(const Model *m, const RProg *r) {
+    if (r->split <= 1) return 0;
+    double bytes = (double)rprog_workspace(m->p, r);
+    double rate = bytes <= m->l2_capacity ? m->l2_rate : m->dram_read;
+    return m->launch_us + (m->dram_latency + m->l2_latency) / m->clock * 1e6 +
+           (bytes / rate + m->out_bytes / m->dram_write) * 1e6;
+}
+
+static void fill_counts(const Model *m, const RProg *r, const Step *s, const StepCounts *c,
+                        double tiles, Estimate *out) {
+    const Problem *p = m->p;
+    double steps = (double)rprog_tiles(p, r, AX_K), sectors = 0;
+    for (int side = 0; side < 2; side++) {
+        int axis = side ? AX_N : AX_M;
+        double inside = 1;                /* share of the stages inside the tensor */
+        const int axes[] = {axis, AX_K};
+        for (int i = 0; i < 2; i++) {
+            double padded = (double)(rprog_tiles(p, r, axes[i]) * r->block.extent[axes[i]]);
+            if (padded > 0) inside *= (double)p->extent[axes[i]] / padded;
+        }
+        sectors += c->sectors[side] * inside;
+    }
+    double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
+    double sums = (slices - 1) * s->warps / slices * r->thread.extent[AX_M] *
+                  r->thread.extent[AX_N] * ((p->acc_bytes + 3) / 4);
+    double wavefronts = s->warps * (double)(c->reads[0] * c->read_wavefronts[0] +
+                                            c->reads[1] * c->read_wavefronts[1]);
+    double stores = (double)(c->store_wavefronts[0] + c->store_wavefronts[1]);
+    out->load_sectors = (int64_t)(tiles * steps * sectors + 0.5);
+    out->store_sectors = (int64_t)(mp_store_sectors(m, r) + 0.5);
+    out->smem_load_wavefronts = (int64_t)(tiles * (steps * wavefronts + sums * r->split));
+    out->smem_store_wavefronts = (int64_t)(tiles * (steps * stores + sums * r->split));
+    out->fma = (int64_t)(tiles * steps * s->fma);
+}
+
+void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
+    const Problem *p = m->p;
+    StepCounts c;
+    mp_step_counts(m, r, memo, &c);
+    Step s = step_of(m, r, &c);
+    double tiles = (double)rprog_blocks(p, r), blocks = tiles * r->split;
+    double all_steps = (double)rprog_tiles(p, r, AX_K), steps = whole(all_steps / r->split);
+    *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm};
+    fill_counts(m, r, &s, &c, tiles, out);
+
+    double reads = mp_dram_reads(m, r) + (double)p->epilogue_bytes;
+    double writes = r->split > 1 ? (double)rprog_workspace(p, r) : m->out_bytes;
+    double l2_bytes = tiles * all_steps * s.bytes;
+    double miss = l2_bytes > 0 ? lesser(1, 4 * reads / l2_bytes) : 1;
+    double clocks[MP_COUNT] = {0}, fill = 0, epilogue = 0, block_bytes = writes / blocks;
+    Phase phase[2];
+    int n = phases_of(m, r, blocks, phase);
+    for (int i = 0; i < n; i++) {
+        const Phase *ph = &phase[i];
+        bool last = i == n - 1;
+        /* Resident blocks hide each other's ends, except those of the last wave.  */
+        double exposed = last ? (ph->times - 1) / ph->resident + 1 : ph->times / ph->resident;
+        add_phase(m, r, &s, ph, steps, miss, clocks);
+        fill += (last && n > 1 ? exposed : exposed + (1 - 1 / ph->resident)) *
+                fill_clocks(m, r, &s, ph, steps);
+        epilogue += exposed * epilogue_clocks(m, r, ph, block_bytes);
+    }
+    double active = lesser(blocks, m->sms);
+    double port = active * m->dev->memory[LEVEL_DRAM].per_sm_max.value * m->clock;
+    double read_rate = m->dev->memory[LEVEL_DRAM].per_sm_max.value > 0 ? lesser(m->dram_read, port)
+                                                                       : m->dram_read;
+    double to_us = 1e6 / m->clock;
+    out->dram_bytes = reads + writes;
+    for (MpTerm t = MP_L2; t <= MP_LATENCY; t++) out->term[t] = clocks[t] * to_us;
+    out->term[MP_DRAM] = (reads / read_rate + writes / m->dram_write) * 1e6;
+    bool async = r->load[0].kind == LOAD_ASYNC || r->load[1].kind == LOAD_ASYNC;
+    double resident = lesser(r->blocks_per_sm, whole(blocks / m->sms));
+    double in_flight = resident * s.bytes * lesser(async ? r->stages - 1 : 1, steps);
+    if (m->in_flight) {
+        double us = reads / hal_curve(m->in_flight, in_flight) * 1e6;
+        out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], us);
+    }
+    out->term[MP_FILL] = fill * to_us;
+    double core = 0;
+    for (MpTerm t = MP_L2; t <= MP_LATENCY; t++) core = greater(core, out->term[t]);
+    double epilogue_us = epilogue * to_us;
+    out->term[MP_EPILOGUE] = greater(core + epilogue_us, out->term[MP_DRAM]) -
+                             greater(core, out->term[MP_DRAM]);
+    out->term[MP_SPLIT] = split_us(m, r);
+    out->term[MP_LAUNCH] = m->launch_us;
+    double slots = m->sms * r->blocks_per_sm, busy = 0;
+    for (int i = 0; i < n; i++) busy += phase[i].times * phase[i].resident * m->sms;
+    out->waves = blocks / slots;
+    out->wave_efficiency = busy > 0 ? blocks / busy : 0;
+    double padded = 1, inside = 1;
+    for (int axis = AX_M; axis <= AX_N; axis++) {
+        padded *= (double)(rprog_tiles(p, r, axis) * r->block.extent[axis]);
+        inside *= (double)p->extent[axis];
+    }
+    out->padding_waste = inside > 0 ? padded / inside - 1 : 0;
+    mp_finish(out);
+}

@@ -1,0 +1,216 @@
+/* Counts from the addresses of warps: shared-memory wavefronts, sectors.
+ *
+ * Exact where tiles and rows begin on sector boundaries; elsewhere the mean over all alignments.  */
+#include "microperf/model.h"
+
+#include <string.h>
+
+enum { MEMO = 1024 };
+
+static int own_axis(int side) { return side ? AX_N : AX_M; }
+
+/* Sectors of n accesses of `width` bytes, `step` bytes apart, the first `start` bytes behind a
+ * boundary.  */
+static int64_t run_sectors(int64_t start, int64_t n, int64_t step, int64_t width) {
+    if (step > SECTOR) {
+        int64_t total = 0;
+        for (int64_t i = 0; i < n; i++) {
+            int64_t at = (start + i * step) % SECTOR;
+            total += (at + width - 1) / SECTOR + 1;
+        }
+        return total;
+    }
+    return (start + (n - 1) * step + width - 1) / SECTOR - start / SECTOR + 1;
+}
+
+/* The mean of run_sectors over starts at multiples of `grain`.  */
+static double mean_sectors(int64_t n, int64_t step, int64_t width, int64_t grain) {
+    int64_t total = 0, starts = 0;
+    for (int64_t start = 0; start < SECTOR; start += grain) {
+        total += run_sectors(start, n, step, width);
+        starts++;
+    }
+    return (double)total / (double)starts;
+}
+
+static int64_t common_power(int64_t v, int64_t most) {
+    int64_t low = v & -v;
+    return low == 0 || low > most ? most : low;
+}
+
+/* How an operand's stage lies in global memory: lines of chunks.  */
+typedef struct {
+    int64_t line, chunks;     /* chunks in a line, in the stage */
+    int64_t width, step;      /* bytes of a chunk; from chunk to chunk */
+    int64_t line_step;        /* bytes from line to line; 0: all lines are the same */
+    int64_t grain;            /* lines begin at multiples of this, modulo a sector */
+    double breaks;            /* share of chunks behind which addresses jump */
+} Lines;
+
+static Lines lines_of(const Model *m, const RProg *r, int side) {
+    const ROperand *op = &m->p->op[side];
+    const RLoad *l = &r->load[side];
+    bool by_k = l->along == AX_K;
+    int64_t own = r->block.extent[own_axis(side)], k = r->block.extent[AX_K];
+    int64_t along = by_k ? k : own, across = by_k ? own : k;
+    int64_t stride = by_k ? op->stride_k : op->stride_mn;
+    int64_t other = by_k ? op->stride_mn : op->stride_k;
+    int64_t run = by_k ? op->run_k : op->run_mn;
+    bool loose = by_k ? op->digits_mn > 1 : op->digits_k > 1;
+    Lines x = {.line = along / l->vec, .width = (int64_t)l->vec * op->bytes,
+               .step = l->vec * (l->vec > 1 ? 1 : stride) * op->bytes,
+               .line_step = other * op->bytes};
+    x.chunks = x.line * across;
+    x.grain = common_power(x.line_step, SECTOR);
+    int64_t tile = common_power(along * (stride ? stride : 1) * op->bytes, SECTOR);
+    if (tile < x.grain) x.grain = tile;
+    if (loose || op->guarded) x.grain = x.width < SECTOR ? x.width : SECTOR;
+    if (!op->affine) x.grain = op->bytes;
+    if (run > 1 && run < along) x.breaks = (double)l->vec / (double)run;
+    return x;
+}
+
+/* Sectors of one warp request of n chunks from chunk `first` on.  */
+static double request_sectors(const Lines *x, int64_t first, int64_t n) {
+    bool dense = x->line_step > 0 && x->line_step < SECTOR;
+    if (dense && x->line * x->step <= x->line_step) {
+        return mean_sectors((n + x->line - 1) / x->line, x->line_step, x->line * x->width, x->grain);
+    }
+    double total = 0;
+    while (n > 0) {
+        int64_t at = first % x->line, part = x->line - at < n ? x->line - at : n;
+        int64_t start = at * x->step;
+        if (x->grain >= SECTOR) total += (double)run_sectors(start, part, x->step, x->width);
+        else total += mean_sectors(part, x->step, x->width, x->grain);
+        total += (double)part * x->breaks * (1 - (double)x->width / SECTOR);
+        if (x->line_step == 0) break;
+        first += part;
+        n -= part;
+    }
+    return total;
+}
+
+static double stage_sectors(const Model *m, const RProg *r, int side, int64_t *requests) {
+    if (!m->p->op[side].present) return 0;
+    Lines x = lines_of(m, r, side);
+    int64_t whole = x.chunks / WARP, common = x.line & -x.line;
+    int64_t period = x.line / (common < WARP ? common : WARP), rest = whole % period;
+    double total = 0, part = 0;
+    *requests = (x.chunks + WARP - 1) / WARP;
+    for (int64_t i = 0; i < period && i < whole; i++) {
+        if (i == rest) part = total;
+        total += request_sectors(&x, i * WARP, WARP);
+    }
+    if (whole >= period) total = total * (double)(whole / period) + part;
+    if (x.chunks % WARP) total += request_sectors(&x, whole * WARP, x.chunks % WARP);
+    return total;
+}
+
+/* Everything a side's counts depend on within one problem.  */
+typedef struct {
+    int32_t own, k;
+    RLayout layout;
+    uint8_t side, along, vec, lanes_m, lanes_n, own_vec, thread_k;
+    int16_t unit;
+    bool used;
+} CountKey;
+typedef struct {
+    CountKey key;
+    int64_t read_wavefronts, store_wavefronts, requests;
+    double sectors;
+} CountEntry;
+struct CountMemo {
+    CountEntry entry[MEMO];
+};
+
+CountMemo *mp_count_memo(Arena *a) { return ARENA_NEW(a, CountMemo); }
+
+static CountKey key_of(const RProg *r, int side) {
+    const RLoad *l = &r->load[side];
+    CountKey key;
+    memset(&key, 0, sizeof key);
+    key.own = r->block.extent[own_axis(side)];
+    key.k = r->block.extent[AX_K];
+    key.layout.inner = l->layout.inner;
+    key.layout.pad = l->layout.pad;
+    key.layout.bits = l->layout.bits;
+    key.layout.shift = l->layout.shift;
+    key.layout.base = l->layout.base;
+    key.side = (uint8_t)side;
+    key.along = l->along;
+    key.vec = l->vec;
+    key.lanes_m = (uint8_t)(r->warp.extent[AX_M] / r->thread.extent[AX_M]);
+    key.lanes_n = (uint8_t)(r->warp.extent[AX_N] / r->thread.extent[AX_N]);
+    key.own_vec = side ? r->vec_n : r->vec_m;
+    key.thread_k = (uint8_t)r->thread.extent[AX_K];
+    key.unit = r->unit;
+    key.used = true;
+    return key;
+}
+
+static CountEntry *find(CountMemo *memo, const CountKey *key) {
+    uint64_t h = (uint64_t)key->own * 0x9e3779b97f4a7c15u;
+    h = (h ^ (uint64_t)key->k) * 0x9e3779b97f4a7c15u;
+    h = (h ^ (uint64_t)(key->layout.inner + 4 * key->layout.pad)) * 0x9e3779b97f4a7c15u;
+    h ^= (uint64_t)(key->layout.bits | key->layout.shift << 2 | key->layout.base << 5);
+    h = h * 31 + key->side;
+    h = h * 31 + key->vec;
+    h = h * 31 + key->lanes_m;
+    h = h * 31 + key->own_vec;
+    h = h * 31 + key->thread_k;
+    h *= 0x9e3779b97f4a7c15u;
+    return &memo->entry[(h >> 40) % MEMO];
+}
+
+static void count_side(const Model *m, const RProg *r, int side, CountEntry *e) {
+    e->read_wavefronts = rprog_fragment_wavefronts(m->p, m->dev, r, side);
+    e->store_wavefronts = rprog_store_wavefronts(m->p, m->dev, r, side);
+    e->sectors = stage_sectors(m, r, side, &e->requests);
+}
+
+void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
+    *out = (StepCounts){0};
+    for (int side = 0; side < 2; side++) {
+        if (!m->p->op[side].present) continue;
+        CountEntry local, *e = &local;
+        if (memo) {
+            CountKey key = key_of(r, side);
+            e = find(memo, &key);
+            if (memcmp(&e->key, &key, sizeof key)) {
+                count_side(m, r, side, e);
+                memcpy(&e->key, &key, sizeof key);
+            }
+        } else {
+            count_side(m, r, side, e);
+        }
+        out->reads[side] = rprog_fragment_reads(r, side);
+        out->read_wavefronts[side] = e->read_wavefronts;
+        out->store_wavefronts[side] = e->store_wavefronts;
+        out->requests[side] = e->requests;
+        out->sectors[side] = e->sectors;
+    }
+}
+
+/* Each row of a warp is stored by its lanes along N, vec_n columns each, store_vec at a time.  */
+double mp_store_sectors(const Model *m, const RProg *r) {
+    const Problem *p = m->p;
+    double outputs = (double)p->extent[AX_B] * (double)p->extent[AX_M] * (double)p->extent[AX_N];
+    if (outputs <= 0) return 0;
+    bool split = r->split > 1;
+    double per = split ? p->acc_bytes : (double)p->out_bytes / outputs;
+    int64_t bytes = per < 1 ? 1 : (int64_t)(per + 0.5);
+    int64_t run = split ? p->extent[AX_N] : p->out_run;
+    int64_t lanes = r->warp.extent[AX_N] / r->thread.extent[AX_N];
+    int64_t step = r->vec_n * bytes, width = r->store_vec * bytes;
+    double row;
+    if (run <= 1 && p->extent[AX_N] > 1) {
+        row = (double)(lanes * r->vec_n);
+    } else {
+        int64_t grain = common_power(run * bytes, SECTOR);
+        int64_t tile = common_power(lanes * step, SECTOR);
+        row = mean_sectors(lanes, step, width, grain < tile ? grain : tile) * r->vec_n / r->store_vec;
+    }
+    double rows = (double)p->extent[AX_B] * (double)p->extent[AX_M];
+    double groups = (double)p->extent[AX_N] / (double)(lanes * r->vec_n);
+    return rows * groups * row * r->split;
+}

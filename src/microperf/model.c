@@ -1,0 +1,82 @@
+#include "microperf/model.h"
+
+#include <string.h>
+
+static double factor(const Device *dev, const char *name) {
+    return dev->n_factor ? hal_factor(dev, name) : 1;
+}
+
+/* DRAM moves whole sectors: an operand read with gaps costs as much as its sectors.  */
+static double gap_factor(const ROperand *op) {
+    int64_t step = op->stride_mn, most = SECTOR / op->bytes;
+    if (op->stride_k > 0 && (op->stride_k < step || step <= 0)) step = op->stride_k;
+    if (!op->affine || step <= 1) return 1;
+    return (double)(step < most ? step : most);
+}
+
+Model mp_model(const Problem *p, const Device *dev) {
+    const DeviceLimits *l = &dev->limits;
+    const MemoryLevel *dram = &dev->memory[LEVEL_DRAM], *l2 = &dev->memory[LEVEL_L2];
+    const MemoryLevel *smem = &dev->memory[LEVEL_SMEM];
+    Model m = {.p = p, .dev = dev, .clock = hal_clock_hz(dev), .sms = l->sm_count.value,
+               .schedulers = l->subpartitions.value, .issue = l->issue_per_clk.value};
+    m.dram_read = dram->read.value * factor(dev, "dram.read");
+    m.dram_write = dram->write.value * factor(dev, "dram.write");
+    m.l2_rate = l2->read.value * factor(dev, "l2.read");
+    m.l2_port = l2->per_sm_max.value;
+    m.l2_capacity = l2->effective_capacity.value;
+    m.smem_rate = smem->per_sm_max.value * factor(dev, "smem") /
+                  (smem->banks.value * smem->bank_width.value);
+    m.dram_latency = dram->latency.value;
+    m.l2_latency = l2->latency.value;
+    m.smem_latency = smem->latency.value;
+    m.step_tax = dev->overheads.pipeline_step.value;
+    m.block_start = dev->overheads.block_start.value;
+    m.launch_us = dev->overheads.kernel_floor.value * 1e-3;
+    m.in_flight = hal_level_curve(dram, "read", "bytes_in_flight_per_sm");
+    for (int side = 0; side < 2; side++) {
+        const ROperand *op = &p->op[side];
+        if (!op->present) continue;
+        m.unique[side] = (double)op->unique * op->bytes * gap_factor(op);
+        m.total_unique += m.unique[side];
+    }
+    if (!p->contraction) m.total_unique = (double)p->read_bytes;
+    m.out_bytes = (double)p->out_bytes;
+    return m;
+}
+
+void mp_finish(Estimate *e) {
+    double all = 0;
+    e->limiter = MP_DRAM;
+    for (MpTerm t = MP_DRAM; t <= MP_LATENCY; t++) {
+        if (e->term[t] > e->term[e->limiter]) e->limiter = t;
+    }
+    for (MpTerm t = MP_LATENCY + 1; t < MP_COUNT; t++) all += e->term[t];
+    e->us = e->term[e->limiter] + all;
+    /* Issue slots that mostly carry the unit's own instructions: the unit is what limits.  */
+    if (e->limiter == MP_ISSUE && e->term[MP_COMPUTE] >= 0.85 * e->term[MP_ISSUE]) {
+        e->limiter = MP_COMPUTE;
+    }
+}
+
+void mp_estimate(const Problem *p, const RProg *r, const Device *dev, Estimate *out) {
+    Model m = mp_model(p, dev);
+    if (r->skeleton == SK_STREAM) mp_estimate_stream(&m, r, out);
+    else mp_estimate_contract(&m, r, NULL, out);
+}
+
+void mp_fixed(Buf *out, double v, int decimals) {
+    int64_t scale = 1;
+    for (int i = 0; i < decimals; i++) scale *= 10;
+    if (!(v < 9e12)) {
+        buf_puts(out, "inf");
+        return;
+    }
+    if (v < 0) {
+        buf_putc(out, '-');
+        v = -v;
+    }
+    int64_t whole = (int64_t)(v * (double)scale + 0.5);
+    buf_printf(out, "%lld", (long long)(whole / scale));
+    if (decimals > 0) buf_printf(out, ".%0*lld", decimals, (long long)(whole % scale));
+}

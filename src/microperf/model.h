@@ -1,0 +1,50 @@
+/* Shared by the files of microperf; nothing outside includes it.  Symbols as in docs/model.md.  */
+#ifndef ROLLER_MICROPERF_MODEL_H
+#define ROLLER_MICROPERF_MODEL_H
+#include "microperf/microperf.h"
+
+enum { WARP = 32, SECTOR = 32 };
+
+/* What does not depend on the program.  Rates per SM and clock where SMs share nothing.  */
+typedef struct {
+    const Problem *p;
+    const Device *dev;
+    double clock;             /* Hz, sustained */
+    double sms, schedulers, issue;        /* issue: warp instructions per clock and SM */
+    double dram_read, dram_write;         /* B/s */
+    double l2_rate, l2_port;  /* B/s of the device; B/clk of one SM */
+    double l2_capacity;       /* B, at full rate */
+    double smem_rate;         /* wavefronts per clock and SM */
+    double dram_latency, l2_latency, smem_latency;        /* clk */
+    double step_tax, block_start;         /* clk */
+    double launch_us;
+    const Curve *in_flight;   /* DRAM rate over bytes in flight per SM, or NULL */
+    double unique[2];         /* bytes read from DRAM at least once, per operand */
+    double total_unique, out_bytes;
+} Model;
+
+Model mp_model(const Problem *p, const Device *dev);
+
+/* Exact counts of one block and k-step and of the whole kernel.  */
+typedef struct {
+    int64_t reads[2], read_wavefronts[2]; /* fragment requests of one warp; wavefronts of each */
+    int64_t store_wavefronts[2];          /* of one stage, all warps */
+    int64_t requests[2];      /* warp requests of the loads of one stage */
+    double sectors[2];        /* of one full stage, mean over its places in the tensor */
+} StepCounts;
+/* Pattern counts that repeat among candidates.  NULL: none is kept.  */
+typedef struct CountMemo CountMemo;
+CountMemo *mp_count_memo(Arena *a);
+void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out);
+/* Sectors of all stores of the main kernel.  */
+double mp_store_sectors(const Model *m, const RProg *r);
+/* Bytes read from DRAM behind L2 in the order of the grid.  */
+double mp_dram_reads(const Model *m, const RProg *r);
+
+void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);
+void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out);
+/* Sets us and limiter from the terms: the largest of DRAM .. LATENCY and everything after it.  */
+void mp_finish(Estimate *e);
+/* v with `decimals` digits behind the point, independent of the locale.  */
+void mp_fixed(Buf *out, double v, int decimals);
+#endif

@@ -1,0 +1,100 @@
+/* The best programs of a set.  */
+#include "microperf/model.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Predicted time in steps of 0.1 ns: differences below are ties, the same on every machine.  */
+static int64_t ticks(const Estimate *e) {
+    double t = e->us * 1e4 + 0.5;
+    return t < 9e18 ? (int64_t)t : INT64_MAX;
+}
+
+static int compare_int(int64_t a, int64_t b) { return (a > b) - (a < b); }
+
+static int compare_tiles(const RProg *a, const RProg *b) {
+    const RTile *x[] = {&a->block, &a->warp, &a->thread}, *y[] = {&b->block, &b->warp, &b->thread};
+    int c = 0;
+    for (int i = 0; i < 3 && !c; i++) {
+        for (int axis = 0; axis < RT_AXES && !c; axis++) {
+            c = compare_int(x[i]->extent[axis], y[i]->extent[axis]);
+        }
+    }
+    return c;
+}
+
+static int compare_loads(const RLoad *a, const RLoad *b) {
+    int c = compare_int(a->kind, b->kind);
+    if (!c) c = compare_int(a->layout.inner, b->layout.inner);
+    if (!c) c = compare_int(a->along, b->along);
+    if (!c) c = compare_int(a->vec, b->vec);
+    if (!c) c = compare_int(a->layout.pad, b->layout.pad);
+    if (!c) c = compare_int(a->layout.bits, b->layout.bits);
+    if (!c) c = compare_int(a->layout.shift, b->layout.shift);
+    if (!c) c = compare_int(a->layout.base, b->layout.base);
+    return c;
+}
+
+/* Among equals: less shared memory, fewer registers, then field by field.  */
+static int compare_programs(const RProg *a, const RProg *b) {
+    int c = compare_int(a->split, b->split);
+    if (!c) c = compare_int(a->smem, b->smem);
+    if (!c) c = compare_int(a->registers, b->registers);
+    if (!c) c = compare_int(a->threads, b->threads);
+    if (!c) c = compare_tiles(a, b);
+    if (!c) c = compare_int(a->stages, b->stages);
+    if (!c) c = compare_int(a->unit, b->unit);
+    if (!c) c = compare_loads(&a->load[0], &b->load[0]);
+    if (!c) c = compare_loads(&a->load[1], &b->load[1]);
+    if (!c) c = compare_int(a->vec_m, b->vec_m);
+    if (!c) c = compare_int(a->vec_n, b->vec_n);
+    if (!c) c = compare_int(a->raster, b->raster);
+    return c ? c : compare_int(a->group, b->group);
+}
+
+static bool alike(const RProg *a, const RProg *b) {
+    return compare_tiles(a, b) == 0 && a->split == b->split && a->unit == b->unit &&
+           a->load[0].layout.inner == b->load[0].layout.inner &&
+           a->load[1].layout.inner == b->load[1].layout.inner;
+}
+
+static bool better(const Ranked *a, const Ranked *b) {
+    int c = compare_int(ticks(&a->estimate), ticks(&b->estimate));
+    return c ? c < 0 : compare_programs(&a->prog, &b->prog) < 0;
+}
+
+/* Puts x among the n best so far, dropping a worse one of its kind; returns the new n.  */
+static int insert(Ranked *best, int n, int k, const Ranked *x) {
+    int kind = -1;
+    for (int i = 0; i < n && kind < 0; i++) {
+        if (alike(&best[i].prog, &x->prog)) kind = i;
+    }
+    if (kind >= 0 && !better(x, &best[kind])) return n;
+    if (kind < 0 && n == k && !better(x, &best[n - 1])) return n;
+    int hole = kind >= 0 ? kind : n < k ? n++ : n - 1;
+    while (hole > 0 && better(x, &best[hole - 1])) {
+        best[hole] = best[hole - 1];
+        hole--;
+    }
+    best[hole] = *x;
+    return n;
+}
+
+Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RProgSet *set, int k,
+               Ranked **out, int *n) {
+    *out = ARENA_ARRAY(a, Ranked, k > 0 ? k : 1);
+    *n = 0;
+    if (set->n == 0) {
+        return diag_error(d, ST_NO_PLAN, "plan", DIAG_NOWHERE, "no program to rank");
+    }
+    Model m = mp_model(p, dev);
+    CountMemo *memo = mp_count_memo(a);
+    for (int i = 0; i < set->n; i++) {
+        Ranked x = {.prog = set->prog[i]};
+        if (x.prog.skeleton == SK_STREAM) mp_estimate_stream(&m, &x.prog, &x.estimate);
+        else mp_estimate_contract(&m, &x.prog, memo, &x.estimate);
+        if (*n == k && k > 0 && x.estimate.us > (*out)[k - 1].estimate.us + 1e-3) continue;
+        *n = insert(*out, *n, k > 0 ? k : 1, &x);
+    }
+    return ST_OK;
+}

@@ -1,0 +1,38 @@
+/* Construction of `contract` programs: the state that scale-up and scale-out share.  */
+#ifndef ROLLER_RPROGRAM_BUILD_H
+#define ROLLER_RPROGRAM_BUILD_H
+#include "rprogram/internal.h"
+
+enum { LAYOUT_MEMO = 1024, OPTIONS = 3, SPLITS = 6 };
+
+/* A layout that was decided before: everything the decision depends on, and the outcome.  */
+typedef struct {
+    int32_t own, k;
+    uint8_t side, inner, along, vec, elem, lanes_m, lanes_n, own_vec, thread_k;
+    bool used, found;
+    RLayout layout;
+} LayoutMemo;
+
+typedef struct {
+    Arena *arena;
+    const Problem *p;
+    const Device *dev;
+    const RPlanOptions *options;
+    RProgSet *set;
+    size_t cap;               /* of set->prog */
+    int max;                  /* programs kept */
+    double epsilon;
+    double sms;
+    int64_t parallel;         /* outputs, B * M * N */
+    LayoutMemo *memo;
+} Builder;
+
+/* Ways to load the operands, best first; returns how many.  */
+int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIONS]);
+/* Narrows the load to what the block tile and the reduction allow and decides its layout.  */
+bool build_fit_load(Builder *b, RProg *r, int side);
+/* Scale-up for one unit and one way to load: every program from the smallest thread tile on.  */
+void build_scale_up(Builder *b, const RProg *start);
+/* Scale-out of one block program: raster, split, limits; keeps what is legal.  */
+void build_scale_out(Builder *b, RProg *r);
+#endif

@@ -1,0 +1,71 @@
+/* Every aligned program for a problem.  */
+#include "rprogram/build.h"
+
+enum { UNITS = 8, STREAM_MAX = 256, CANDIDATES = 20000 };
+
+static void build_unit(Builder *b, int16_t unit) {
+    RLoad load[2][OPTIONS];
+    int n[2];
+    RProg r = {.skeleton = SK_CONTRACT, .unit = unit, .split = 1};
+    for (int axis = 0; axis < RT_AXES; axis++) {
+        r.block.extent[axis] = r.warp.extent[axis] = r.thread.extent[axis] = 1;
+    }
+    for (int side = 0; side < 2; side++) {
+        n[side] = build_load_options(b, unit, side, load[side]);
+        if (n[side] == 0) {
+            b->set->enumerated++;
+            b->set->rejected[REJECT_MOVER]++;
+        }
+    }
+    for (int i = 0; i < n[0]; i++) {
+        for (int j = 0; j < n[1]; j++) {
+            r.load[0] = load[0][i];
+            r.load[1] = load[1][j];
+            build_scale_up(b, &r);
+        }
+    }
+}
+
+/* Padding allowed: none, then more while there is too little to choose from.  Wasteful tiles are only
+ * accepted until there is any choice at all: a small tensor has no tile that fits.  */
+static bool enough(const RProgSet *set, double epsilon) {
+    enum { MANY = 2000, SOME = 64 };
+    return set->n >= (epsilon < 0.15 ? MANY : epsilon < 0.35 ? MANY / 4 : SOME);
+}
+
+static void build_contract(Builder *b) {
+    int16_t unit[UNITS];
+    int n = rprog_units(b->p, b->dev, unit, UNITS);
+    for (b->epsilon = 0; b->epsilon <= 64; b->epsilon += b->epsilon < 0.35 ? 0.1 : b->epsilon) {
+        *b->set = (RProgSet){.prog = b->set->prog, .epsilon = b->epsilon};
+        for (int i = 0; i < n; i++) build_unit(b, unit[i]);
+        if (enough(b->set, b->epsilon)) break;
+    }
+}
+
+Status rprog_candidates(Arena *a, Diag *d, const Problem *p, const Device *dev,
+                        const RPlanOptions *o, RProgSet *out) {
+    static const RPlanOptions defaults = {.workspace_limit = -1};
+    *out = (RProgSet){0};
+    if (!p->contraction) {
+        RProg *room = ARENA_ARRAY(a, RProg, STREAM_MAX);
+        out->prog = room;
+        rprog_stream_candidates(p, dev, out, room, STREAM_MAX);
+    } else {
+        Builder b = {.arena = a, .p = p, .dev = dev, .options = o ? o : &defaults, .set = out,
+                     .sms = dev->limits.sm_count.value,
+                     .memo = ARENA_ARRAY(a, LayoutMemo, LAYOUT_MEMO)};
+        b.max = b.options->max_candidates > 0 ? b.options->max_candidates : CANDIDATES;
+        b.parallel = p->extent[AX_B] * p->extent[AX_M] * p->extent[AX_N];
+        build_contract(&b);
+    }
+    if (out->n > 0) return ST_OK;
+    Status s = diag_error(d, ST_NO_PLAN, "plan", DIAG_NOWHERE,
+                          "no program for kernel %d fits device %s", p->group ? p->group->root : 0,
+                          dev->name);
+    diag_hint(d, "of %lld programs, %lld found no mover, %lld broke the shared-memory limit, "
+              "%lld the register limit", (long long)out->enumerated,
+              (long long)out->rejected[REJECT_MOVER], (long long)out->rejected[REJECT_SMEM],
+              (long long)out->rejected[REJECT_REGISTERS]);
+    return s;
+}

@@ -1,0 +1,231 @@
+/* The referee: names the first rule that a program breaks.  */
+#include "rprogram/internal.h"
+
+typedef struct {
+    const Problem *p;
+    const Device *dev;
+    const RProg *r;
+} Case;
+
+static const char *check_extents(const Case *c) {
+    const RProg *r = c->r;
+    const RTile *tiles[] = {&r->block, &r->warp, &r->thread};
+    for (int i = 0; i < 3; i++) {
+        for (int axis = 0; axis < RT_AXES; axis++) {
+            int32_t n = tiles[i]->extent[axis];
+            if (n < 1 || n > 1 << 20) return "a tile extent is not in 1..2^20";
+            if (axis >= AX_CLASSES && n != 1) return "a tile extends along an unused axis";
+        }
+        if (tiles[i]->extent[AX_B] != 1) return "tiles do not extend along the batch axis";
+    }
+    return NULL;
+}
+
+static const char *check_unit(const Case *c) {
+    int16_t units[8];
+    int n = rprog_units(c->p, c->dev, units, 8);
+    for (int i = 0; i < n; i++) {
+        if (units[i] == c->r->unit) return NULL;
+    }
+    return "the unit does not compute these types";
+}
+
+static const char *check_lanes(const Case *c) {
+    const RProg *r = c->r;
+    int lanes_m = count_along(&r->warp, &r->thread, AX_M);
+    int lanes_n = count_along(&r->warp, &r->thread, AX_N);
+    if (!power_of_two(lanes_m) || !power_of_two(lanes_n)) {
+        return "lanes along an axis (warp / thread tile) are not a power of two";
+    }
+    if (lanes_m * lanes_n != WARP) return "the lanes of a warp are not 32";
+    int64_t warps = 1;
+    for (int axis = AX_M; axis <= AX_K; axis++) {
+        int along = count_along(&r->block, &r->warp, axis);
+        if (!along) return "the block tile is not a multiple of the warp tile";
+        warps *= along < 64 ? along : 64;
+    }
+    if (warps * WARP > (int64_t)c->dev->limits.threads_per_block.value) {
+        return "more threads than a block may have";
+    }
+    return NULL;
+}
+
+static const char *check_thread(const Case *c) {
+    const RProg *r = c->r;
+    int tm = r->thread.extent[AX_M], tn = r->thread.extent[AX_N], tk = r->thread.extent[AX_K];
+    if (!power_of_two(r->vec_m) || tm % r->vec_m || !power_of_two(r->vec_n) || tn % r->vec_n) {
+        return "vec is not a power of two that divides the thread tile";
+    }
+    bool k_inner = false;
+    for (int side = 0; side < 2; side++) {
+        if (!c->p->op[side].present) continue;
+        int elem = rprog_elem(c->p, c->dev, r, side);
+        bool inner = r->load[side].layout.inner == AX_K;
+        k_inner |= inner;
+        if ((inner ? tk : side ? r->vec_n : r->vec_m) * elem > PIECE_MAX) {
+            return "a fragment is read in more than 16 bytes at once";
+        }
+    }
+    if (!power_of_two(tk) || r->warp.extent[AX_K] % tk) {
+        return "thread.k is not a power of two that divides warp.k";
+    }
+    if (tk > 1 && !k_inner) return "thread.k > 1 needs an operand with k inner";
+    bool packed = rprog_packed(c->dev, r);
+    if (packed && tk % 4) return "a packed unit takes four k at once";
+    if (r->unroll < 1 || r->unroll % tk || r->warp.extent[AX_K] % r->unroll) {
+        return "unroll is not a multiple of thread.k that divides warp.k";
+    }
+    int64_t body = (int64_t)tm * tn * r->unroll / (packed ? 4 : 1);
+    if (body > UNROLL_MAX && r->unroll > tk) return "the unrolled body is too long";
+    if (tm > 64 || tn > 64 || (int64_t)tm * tn > 256) return "the thread tile is too large";
+    return NULL;
+}
+
+static const char *check_copy(const Case *c, int side) {
+    const RLoad *l = &c->r->load[side];
+    const Problem *p = c->p;
+    if (l->along != l->layout.inner && l->vec != 1) {
+        return "an async load cannot turn vectors: along and inner differ";
+    }
+    if (!rprog_copyable(p, c->dev, c->r, side)) {
+        return "an async load copies unchanged, the operand's elements must be converted";
+    }
+    bool zero_is_neutral = p->con.red == TE_RED_SUM && p->con.product;
+    if (!zero_is_neutral && p->extent[AX_K] % c->r->block.extent[AX_K]) {
+        return "an async load fills with zero, which this reduction does not ignore";
+    }
+    if (c->r->stages < 2) return "async loads need two stages";
+    return NULL;
+}
+
+static const char *check_load(const Case *c, int side) {
+    const RLoad *l = &c->r->load[side];
+    const ROperand *op = &c->p->op[side];
+    int own = own_axis(side);
+    if (!op->present) return NULL;
+    if ((l->along != AX_K && l->along != own) ||
+        (l->layout.inner != AX_K && l->layout.inner != own)) {
+        return "a load runs along, or a tile is stored by, an axis of the other operand";
+    }
+    bool by_k = l->along == AX_K;
+    if (!power_of_two(l->vec) || l->vec > (by_k ? op->vec_k : op->vec_mn)) {
+        return "a load is wider than the operand's contiguous aligned run";
+    }
+    if (c->r->block.extent[l->along] % l->vec) return "the block tile is no multiple of the load";
+    if (l->kind != LOAD_STAGED && l->kind != LOAD_ASYNC) return "unknown kind of load";
+    int bytes = l->vec * op->bytes;
+    if (bytes > PIECE_MAX || l->mover != rprog_mover(c->dev, l->kind, bytes) || l->mover < 0) {
+        return "the device has no such mover for this load";
+    }
+    if (rprog_packed(c->dev, c->r) && (l->layout.inner != AX_K || !by_k || l->vec < 4)) {
+        return "a packed unit needs both operands along k";
+    }
+    if (l->kind == LOAD_STAGED && c->r->stages > 2) return "staged loads have at most two stages";
+    if (l->kind == LOAD_ASYNC) {
+        const char *why = check_copy(c, side);
+        if (why) return why;
+    }
+    if (!rprog_layout_aligned(c->p, c->dev, c->r, side)) {
+        return "the layout breaks the alignment of an access";
+    }
+    return NULL;
+}
+
+static const char *check_store(const Case *c) {
+    const RProg *r = c->r;
+    const Problem *p = c->p;
+    if (!power_of_two(r->store_vec) || r->vec_n % r->store_vec) {
+        return "store_vec is not a power of two that divides vec_n";
+    }
+    if (r->split == 1 && r->store_vec > p->out_vec) {
+        return "a store is wider than the output's contiguous aligned run";
+    }
+    if (r->split > 1 && (p->extent[AX_N] % r->store_vec ||
+                         r->store_vec * p->acc_bytes > PIECE_MAX)) {
+        return "a store to the workspace is not aligned";
+    }
+    return NULL;
+}
+
+static const char *check_grid(const Case *c) {
+    const RProg *r = c->r;
+    if (r->raster != RASTER_ROW && r->raster != RASTER_COLUMN && r->raster != RASTER_GROUPED) {
+        return "unknown raster";
+    }
+    if (r->raster == RASTER_GROUPED ? r->group < 1 : r->group != 0) {
+        return "the group size does not go with the raster";
+    }
+    int64_t steps = rprog_tiles(c->p, r, AX_K);
+    if (r->split < 1 || (r->split > 1 && r->split > steps) || r->split > GRID_Y_MAX) {
+        return "split is not in 1..k-steps";
+    }
+    double blocks = 1;
+    for (int axis = AX_B; axis <= AX_N; axis++) blocks *= (double)rprog_tiles(c->p, r, axis);
+    if (blocks > c->dev->limits.grid_max.value) return "the grid is larger than the device allows";
+    return NULL;
+}
+
+static const char *check_derived(const Case *c) {
+    const RProg *r = c->r;
+    RProg d = *r;
+    rprog_derive(c->p, c->dev, &d);
+    if (d.threads != r->threads || d.smem != r->smem || d.registers != r->registers) {
+        return "derived fields do not agree with the tiles";
+    }
+    if (d.threads < 1 || d.threads > c->dev->limits.threads_per_block.value) {
+        return "more threads than a block may have";
+    }
+    if (d.smem > c->dev->limits.smem_per_block_optin.value) {
+        return "more shared memory than a block may have";
+    }
+    if (d.registers > c->dev->limits.registers_per_thread.value) {
+        return "more registers than a thread may have";
+    }
+    if (d.blocks_per_sm < 1) return "not one block fits an SM";
+    if (r->blocks_per_sm < 1 || r->blocks_per_sm > d.blocks_per_sm) {
+        return "more blocks per SM promised than fit";
+    }
+    return NULL;
+}
+
+static const char *check_stream(const Case *c) {
+    const RProg *r = c->r;
+    int threads = count_along(&r->block, &r->thread, AX_M);
+    if (threads < WARP || threads % WARP) return "threads are not whole warps";
+    for (int axis = AX_N; axis <= AX_K; axis++) {
+        if (r->block.extent[axis] != 1 || r->thread.extent[axis] != 1) {
+            return "a stream program tiles its domain only";
+        }
+    }
+    if (r->thread.extent[AX_M] > 64) return "the thread tile is too large";
+    if (!power_of_two(r->store_vec) || r->thread.extent[AX_M] % r->store_vec ||
+        r->store_vec > c->p->out_vec) {
+        return "store_vec does not fit the thread's elements or the output";
+    }
+    if (r->split != 1) return "a stream program has no split";
+    if ((double)rprog_tiles(c->p, r, AX_M) > c->dev->limits.grid_max.value) {
+        return "the grid is larger than the device allows";
+    }
+    return NULL;
+}
+
+const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
+    Case c = {p, dev, r};
+    const char *why;
+    if (r->skeleton != (p->contraction ? SK_CONTRACT : SK_STREAM)) {
+        return "the skeleton does not fit the statement";
+    }
+    if (r->unit < 0 || r->unit >= dev->n_unit) return "no such unit";
+    if ((why = check_extents(&c)) || (why = check_unit(&c))) return why;
+    if (r->skeleton == SK_STREAM) {
+        if ((why = check_stream(&c))) return why;
+        return check_derived(&c);
+    }
+    if ((why = check_lanes(&c))) return why;
+    if (r->stages < 1 || r->stages > STAGES_MAX) return "stages are not in 1..8";
+    for (int side = 0; side < 2; side++) {
+        if ((why = check_load(&c, side))) return why;
+    }
+    if ((why = check_thread(&c)) || (why = check_store(&c)) || (why = check_grid(&c))) return why;
+    return check_derived(&c);
+}

@@ -1,0 +1,123 @@
+/* Movers and directions of loads, by rule.  */
+#include "rprogram/build.h"
+
+#include <string.h>
+
+/* The widest access along an axis for which the device has a mover; 0 if there is none.  */
+static int widest(const Builder *b, const ROperand *op, int vec, LoadKind kind) {
+    for (; vec > 0; vec /= 2) {
+        if (vec * op->bytes <= PIECE_MAX && rprog_mover(b->dev, kind, vec * op->bytes) >= 0) break;
+    }
+    return vec;
+}
+
+/* TRANSACTION: accesses run along the axis with the longest vectors, else along the one on which
+ * elements are neighbours, so that a warp's request fills whole sectors.  */
+static uint8_t direction(const ROperand *op, int side) {
+    if (op->vec_k != op->vec_mn) return (uint8_t)(op->vec_k > op->vec_mn ? AX_K : own_axis(side));
+    if (op->stride_mn == 1 || op->stride_k != 1) {
+        bool k_closer = op->stride_k > 0 && op->stride_mn > op->stride_k;
+        if (op->stride_mn == 1 || !k_closer) return (uint8_t)own_axis(side);
+    }
+    return AX_K;
+}
+
+static bool add_option(const Builder *b, const RProg *r, int side, uint8_t along, uint8_t inner,
+                       LoadKind kind, RLoad *out) {
+    const ROperand *op = &b->p->op[side];
+    int vec = along == AX_K ? op->vec_k : op->vec_mn;
+    if (kind == LOAD_ASYNC) {
+        if (!rprog_copyable(b->p, b->dev, r, side)) return false;
+        if (along != inner) vec = 1;
+    }
+    vec = widest(b, op, vec, kind);
+    if (vec == 0 || (rprog_packed(b->dev, r) && vec < 4)) return false;
+    *out = (RLoad){.kind = kind, .mover = rprog_mover(b->dev, kind, vec * op->bytes),
+                   .vec = (uint8_t)vec, .along = along, .layout = {.inner = inner}};
+    return true;
+}
+
+int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIONS]) {
+    const RProg r = {.unit = unit};
+    const ROperand *op = &b->p->op[side];
+    uint8_t own = (uint8_t)own_axis(side);
+    int n = 0;
+    if (!op->present) {
+        out[0] = (RLoad){0};
+        return 1;
+    }
+    bool packed = rprog_packed(b->dev, &r);
+    uint8_t along = packed ? AX_K : direction(op, side);
+    n += add_option(b, &r, side, along, along, LOAD_ASYNC, &out[n]);
+    if (n == 0) n += add_option(b, &r, side, along, along, LOAD_STAGED, &out[n]);
+    if (along == AX_K && !packed) {
+        bool turned = add_option(b, &r, side, AX_K, own, LOAD_ASYNC, &out[n]);
+        if (!turned) turned = add_option(b, &r, side, AX_K, own, LOAD_STAGED, &out[n]);
+        n += turned;
+    }
+    return n;
+}
+
+static bool same_case(const LayoutMemo *a, const LayoutMemo *b) {
+    return a->own == b->own && a->k == b->k && a->side == b->side && a->inner == b->inner &&
+           a->along == b->along && a->vec == b->vec && a->elem == b->elem &&
+           a->lanes_m == b->lanes_m && a->lanes_n == b->lanes_n && a->own_vec == b->own_vec &&
+           a->thread_k == b->thread_k;
+}
+
+static size_t memo_slot(const LayoutMemo *m) {
+    uint64_t h = (uint64_t)m->own * 1000003u + (uint64_t)m->k;
+    const uint8_t part[] = {m->side, m->inner, m->along, m->vec, m->elem, m->lanes_m, m->lanes_n,
+                            m->own_vec, m->thread_k};
+    for (size_t i = 0; i < sizeof part; i++) h = h * 31 + part[i];
+    return (size_t)((h * 0x9e3779b97f4a7c15u) >> 40) % LAYOUT_MEMO;
+}
+
+/* The layout for the load as it stands; tile bytes and conflicts depend on nothing else.  */
+static bool decide_layout(Builder *b, RProg *r, int side) {
+    RLoad *l = &r->load[side];
+    LayoutMemo key = {
+        .own = r->block.extent[own_axis(side)], .k = r->block.extent[AX_K],
+        .side = (uint8_t)side, .inner = l->layout.inner, .along = l->along, .vec = l->vec,
+        .elem = (uint8_t)rprog_elem(b->p, b->dev, r, side),
+        .lanes_m = (uint8_t)count_along(&r->warp, &r->thread, AX_M),
+        .lanes_n = (uint8_t)count_along(&r->warp, &r->thread, AX_N),
+        .own_vec = side ? r->vec_n : r->vec_m, .thread_k = (uint8_t)r->thread.extent[AX_K],
+        .used = true};
+    LayoutMemo *m = &b->memo[memo_slot(&key)];
+    if (!m->used || !same_case(m, &key)) {
+        key.found = rprog_choose_layout(b->p, b->dev, r, side);
+        key.layout = l->layout;
+        *m = key;
+    }
+    l->layout = m->layout;
+    return m->found;
+}
+
+bool build_fit_load(Builder *b, RProg *r, int side) {
+    const Problem *p = b->p;
+    RLoad *l = &r->load[side];
+    if (!p->op[side].present) return true;
+    int bytes = p->op[side].bytes, extent = r->block.extent[l->along];
+    int vec = l->vec;
+    while (extent % vec) vec /= 2;
+    bool neutral = p->con.red == TE_RED_SUM && p->con.product;
+    if (!neutral && p->extent[AX_K] % r->block.extent[AX_K]) l->kind = LOAD_STAGED;
+    if (vec != l->vec || l->kind != b->dev->mover[l->mover].async) {
+        l->mover = rprog_mover(b->dev, l->kind, vec * bytes);
+        if (l->mover < 0 && l->kind == LOAD_ASYNC) {
+            l->kind = LOAD_STAGED;
+            l->mover = rprog_mover(b->dev, l->kind, vec * bytes);
+        }
+        l->vec = (uint8_t)vec;
+    }
+    if (l->mover < 0 || (rprog_packed(b->dev, r) && vec < 4)) {
+        b->set->rejected[REJECT_MOVER]++;
+        return false;
+    }
+    if (!decide_layout(b, r, side)) {
+        b->set->rejected[REJECT_LAYOUT]++;
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,79 @@
+/* The text form, written.  */
+#include "rprogram/internal.h"
+
+const char *const rprog_key_name[KEY_COUNT] = {
+#define X(id, key, in) key,
+    RPROG_KEYS(X)
+#undef X
+};
+const char *const rprog_skeleton_name[SK_COUNT] = {
+#define X(id, name) name,
+    RPROG_SKELETONS(X)
+#undef X
+};
+const char *const rprog_raster_name[3] = {"row", "column", "grouped"};
+const char *const rprog_axis_name[AX_CLASSES] = {"b", "m", "n", "k"};
+
+bool rprog_has_key(const Problem *p, Skeleton skeleton, PlanKey key) {
+    static const int in[KEY_COUNT] = {
+#define X(id, text, where) where,
+        RPROG_KEYS(X)
+#undef X
+    };
+    if (key == KEY_LOAD_A && !p->op[0].present) return false;
+    if (key == KEY_LOAD_B && !p->op[1].present) return false;
+    return (in[key] >> skeleton) & 1;
+}
+
+static void print_tile(Buf *out, const RTile *t) {
+    for (int axis = 0; axis < AX_CLASSES; axis++) {
+        buf_printf(out, axis ? " %d" : "%d", (int)t->extent[axis]);
+    }
+}
+
+static void print_load(Buf *out, const RLoad *l, const Device *dev) {
+    buf_printf(out, "%s %s vec %d along %s inner %s", l->kind == LOAD_ASYNC ? "async" : "staged",
+               dev->mover[l->mover].name, l->vec, rprog_axis_name[l->along],
+               rprog_axis_name[l->layout.inner]);
+    if (l->layout.pad) buf_printf(out, " pad %d", l->layout.pad);
+    if (l->layout.bits) {
+        buf_printf(out, " swizzle %d %d %d", l->layout.bits, l->layout.shift, l->layout.base);
+    }
+}
+
+static void print_value(Buf *out, PlanKey key, const RProg *r, const Device *dev) {
+    switch (key) {
+    case KEY_SKELETON: buf_puts(out, rprog_skeleton_name[r->skeleton]); break;
+    case KEY_UNIT: buf_puts(out, dev->unit[r->unit].name); break;
+    case KEY_BLOCK: print_tile(out, &r->block); break;
+    case KEY_WARP: print_tile(out, &r->warp); break;
+    case KEY_THREAD: print_tile(out, &r->thread); break;
+    case KEY_VEC: buf_printf(out, "%d %d", r->vec_m, r->vec_n); break;
+    case KEY_UNROLL: buf_printf(out, "%d", r->unroll); break;
+    case KEY_STAGES: buf_printf(out, "%d", r->stages); break;
+    case KEY_LOAD_A: print_load(out, &r->load[0], dev); break;
+    case KEY_LOAD_B: print_load(out, &r->load[1], dev); break;
+    case KEY_STORE: buf_printf(out, "%d", r->store_vec); break;
+    case KEY_RASTER:
+        buf_puts(out, rprog_raster_name[r->raster]);
+        if (r->raster == RASTER_GROUPED) buf_printf(out, " %d", r->group);
+        break;
+    case KEY_SPLIT: buf_printf(out, "%d", (int)r->split); break;
+    case KEY_BLOCKS: buf_printf(out, "%d", r->blocks_per_sm); break;
+    case KEY_COUNT: break;
+    }
+}
+
+void rprog_print(const RPlan *plan, const Device *dev, Buf *out) {
+    buf_puts(out, "roller-plan 1\n");
+    for (int i = 0; i < plan->n; i++) {
+        const RProg *r = &plan->prog[i];
+        buf_printf(out, "kernel %d\n", i);
+        for (PlanKey key = 0; key < KEY_COUNT; key++) {
+            if (!rprog_has_key(&plan->problem[i], r->skeleton, key)) continue;
+            buf_printf(out, "  %s ", rprog_key_name[key]);
+            print_value(out, key, r, dev);
+            buf_putc(out, '\n');
+        }
+    }
+}

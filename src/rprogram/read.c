@@ -1,0 +1,319 @@
+/* The text form, read: one line, one key; words are separated by blanks; `#` begins a comment.  */
+#include "rprogram/internal.h"
+
+#include <string.h>
+
+typedef struct {
+    const char *text;
+    size_t len, pos;          /* pos: byte offset in the file */
+} Word;
+
+typedef struct {
+    Diag *diag;
+    DiagPlace at;             /* the whole text; pos is where reading goes on */
+    const Device *dev;
+    RPlan *plan;
+    int kernel;               /* the section being read; -1 before the first */
+    size_t kernel_pos;
+    uint32_t seen;            /* bit i: key i of the section was read */
+} Reader;
+
+static Status fail(Reader *r, size_t pos, const char *message, Word w) {
+    DiagPlace at = r->at;
+    at.pos = pos;
+    int shown = w.len < 40 ? (int)w.len : 40;
+    return diag_error(r->diag, ST_PLAN_TEXT, "plan", at, message, shown, w.text ? w.text : "");
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+/* The next word of the line; length 0 at its end.  */
+static Word next_word(Reader *r) {
+    size_t i = r->at.pos, n = r->at.len;
+    const char *text = r->at.text;
+    while (i < n && is_blank(text[i])) i++;
+    size_t start = i;
+    while (i < n && !is_blank(text[i]) && text[i] != '\n' && text[i] != '#') i++;
+    r->at.pos = i;
+    return (Word){text + start, i - start, start};
+}
+
+static bool is_word(Word w, const char *s) {
+    return w.len == strlen(s) && memcmp(w.text, s, w.len) == 0;
+}
+
+static Status read_int(Reader *r, int64_t lo, int64_t hi, int64_t *out) {
+    Word w = next_word(r);
+    int64_t v = 0;
+    if (w.len == 0) return fail(r, w.pos, "a number is missing%.*s", w);
+    for (size_t i = 0; i < w.len; i++) {
+        if (w.text[i] < '0' || w.text[i] > '9') {
+            return fail(r, w.pos, "expected a number, got '%.*s'", w);
+        }
+        v = v * 10 + (w.text[i] - '0');
+        if (v > hi) break;
+    }
+    if (v < lo || v > hi) {
+        Status s = fail(r, w.pos, "%.*s is out of range", w);
+        diag_hint(r->diag, "it can be %lld to %lld", (long long)lo, (long long)hi);
+        return s;
+    }
+    *out = v;
+    return ST_OK;
+}
+
+/* One of n names; its position goes to *out.  */
+static Status read_name(Reader *r, const char *const *names, int n, int *out) {
+    Word w = next_word(r);
+    for (int i = 0; i < n; i++) {
+        if (is_word(w, names[i])) {
+            *out = i;
+            return ST_OK;
+        }
+    }
+    Status s = fail(r, w.pos, w.len ? "unknown word '%.*s'" : "a word is missing%.*s", w);
+    Buf list = buf_new(r->diag->arena);
+    for (int i = 0; i < n; i++) {
+        buf_puts(&list, i ? ", " : "");
+        buf_puts(&list, names[i]);
+    }
+    diag_hint(r->diag, "one of: %s", buf_str(&list));
+    return s;
+}
+
+static Status read_tile(Reader *r, RTile *t) {
+    for (int axis = 0; axis < RT_AXES; axis++) t->extent[axis] = 1;
+    for (int axis = 0; axis < AX_CLASSES; axis++) {
+        int64_t v;
+        Status s = read_int(r, 1, 1 << 20, &v);
+        if (s) return s;
+        t->extent[axis] = (int32_t)v;
+    }
+    return ST_OK;
+}
+
+static Status read_unit(Reader *r, int16_t *out) {
+    Word w = next_word(r);
+    for (int i = 0; i < r->dev->n_unit; i++) {
+        if (is_word(w, r->dev->unit[i].name)) {
+            *out = (int16_t)i;
+            return ST_OK;
+        }
+    }
+    return fail(r, w.pos, "the device has no unit '%.*s'", w);
+}
+
+static Status read_mover(Reader *r, int16_t *out) {
+    Word w = next_word(r);
+    for (int i = 0; i < r->dev->n_mover; i++) {
+        if (is_word(w, r->dev->mover[i].name)) {
+            *out = (int16_t)i;
+            return ST_OK;
+        }
+    }
+    return fail(r, w.pos, "the device has no mover '%.*s'", w);
+}
+
+static Status read_axis(Reader *r, const char *word, int side, uint8_t *out) {
+    const char *const axes[] = {side ? "n" : "m", "k"};
+    int which;
+    Status s = read_name(r, &word, 1, &which);
+    if (!s) s = read_name(r, axes, 2, &which);
+    if (!s) *out = (uint8_t)(which ? AX_K : own_axis(side));
+    return s;
+}
+
+/* KIND MOVER vec N along AXIS inner AXIS [pad N] [swizzle BITS SHIFT BASE]  */
+static Status read_load(Reader *r, int side, RLoad *l) {
+    static const char *const kinds[] = {"staged", "async"}, *const vec[] = {"vec"};
+    static const char *const options[] = {"pad", "swizzle"};
+    int which;
+    int64_t v[3];
+    Status s = read_name(r, kinds, 2, &which);
+    if (s) return s;
+    l->kind = which ? LOAD_ASYNC : LOAD_STAGED;
+    if ((s = read_mover(r, &l->mover)) || (s = read_name(r, vec, 1, &which))) return s;
+    if ((s = read_int(r, 1, PIECE_MAX, &v[0]))) return s;
+    l->vec = (uint8_t)v[0];
+    if ((s = read_axis(r, "along", side, &l->along))) return s;
+    if ((s = read_axis(r, "inner", side, &l->layout.inner))) return s;
+    for (size_t before = r->at.pos; next_word(r).len > 0; before = r->at.pos) {
+        r->at.pos = before;
+        if ((s = read_name(r, options, 2, &which))) return s;
+        if (which == 0) {
+            if ((s = read_int(r, 0, 4096, &v[0]))) return s;
+            l->layout.pad = (int16_t)v[0];
+            continue;
+        }
+        for (int i = 0; i < 3; i++) {
+            if ((s = read_int(r, 0, 7, &v[i]))) return s;
+        }
+        l->layout.bits = (uint8_t)v[0];
+        l->layout.shift = (uint8_t)v[1];
+        l->layout.base = (uint8_t)v[2];
+    }
+    return ST_OK;
+}
+
+static Status read_raster(Reader *r, RProg *x) {
+    int which;
+    int64_t v = 0;
+    Status s = read_name(r, rprog_raster_name, 3, &which);
+    if (!s && which == RASTER_GROUPED) s = read_int(r, 1, INT16_MAX, &v);
+    x->raster = (Raster)which;
+    x->group = (int16_t)v;
+    return s;
+}
+
+static Status read_skeleton(Reader *r, RProg *x) {
+    int which;
+    Status s = read_name(r, rprog_skeleton_name, SK_COUNT, &which);
+    if (!s && which == SK_STREAM) *x = rprog_stream_base();
+    if (!s) x->skeleton = (Skeleton)which;
+    return s;
+}
+
+static Status read_value(Reader *r, PlanKey key, RProg *x) {
+    int64_t v = 0, w = 0;
+    Status s = ST_OK;
+    switch (key) {
+    case KEY_SKELETON: return read_skeleton(r, x);
+    case KEY_UNIT: return read_unit(r, &x->unit);
+    case KEY_BLOCK: return read_tile(r, &x->block);
+    case KEY_WARP: return read_tile(r, &x->warp);
+    case KEY_THREAD: return read_tile(r, &x->thread);
+    case KEY_LOAD_A: return read_load(r, 0, &x->load[0]);
+    case KEY_LOAD_B: return read_load(r, 1, &x->load[1]);
+    case KEY_RASTER: return read_raster(r, x);
+    case KEY_VEC:
+        if (!(s = read_int(r, 1, 64, &v))) s = read_int(r, 1, 64, &w);
+        x->vec_m = (uint8_t)v;
+        x->vec_n = (uint8_t)w;
+        return s;
+    case KEY_UNROLL:
+        s = read_int(r, 1, 4096, &v);
+        x->unroll = (int16_t)v;
+        return s;
+    case KEY_STAGES:
+        s = read_int(r, 1, STAGES_MAX, &v);
+        x->stages = (uint8_t)v;
+        return s;
+    case KEY_STORE:
+        s = read_int(r, 1, PIECE_MAX, &v);
+        x->store_vec = (uint8_t)v;
+        return s;
+    case KEY_SPLIT:
+        s = read_int(r, 1, GRID_Y_MAX, &v);
+        x->split = (int32_t)v;
+        return s;
+    case KEY_BLOCKS:
+        s = read_int(r, 1, 256, &v);
+        x->blocks_per_sm = (int16_t)v;
+        return s;
+    case KEY_COUNT: break;
+    }
+    return s;
+}
+
+/* The section is over: everything there, and a legal program.  */
+static Status finish_kernel(Reader *r) {
+    if (r->kernel < 0) return ST_OK;
+    const Problem *p = &r->plan->problem[r->kernel];
+    RProg *x = &r->plan->prog[r->kernel];
+    for (PlanKey key = 0; key < KEY_COUNT; key++) {
+        const char *name = rprog_key_name[key];
+        Word w = {name, strlen(name), 0};
+        bool wanted = rprog_has_key(p, x->skeleton, key), seen = (r->seen >> key) & 1;
+        if (wanted && !seen) return fail(r, r->kernel_pos, "the kernel has no line '%.*s'", w);
+        if (!wanted && seen) return fail(r, r->kernel_pos, "line '%.*s' does not apply here", w);
+    }
+    int16_t promised = x->blocks_per_sm;
+    rprog_derive(p, r->dev, x);
+    x->blocks_per_sm = promised;
+    const char *why = rprog_check(p, r->dev, x);
+    Word none = {0};
+    if (why) {
+        Status s = fail(r, r->kernel_pos, "not a legal program for this operator and device%.*s",
+                        none);
+        diag_hint(r->diag, "%s", why);
+        return s;
+    }
+    return ST_OK;
+}
+
+static Status begin_kernel(Reader *r, Word head) {
+    Status s = finish_kernel(r);
+    int64_t number;
+    if (s) return s;
+    size_t pos = r->at.pos;
+    if ((s = read_int(r, 0, INT32_MAX, &number))) return s;
+    if (number != r->kernel + 1) return fail(r, pos + 1, "kernels are not in order%.*s", (Word){0});
+    if (number >= r->plan->n) {
+        s = fail(r, pos + 1, "more kernels than the operator has%.*s", (Word){0});
+        diag_hint(r->diag, "it has %d", r->plan->n);
+        return s;
+    }
+    r->kernel = (int)number;
+    r->kernel_pos = head.pos;
+    r->seen = 0;
+    r->plan->prog[number] = (RProg){0};
+    return ST_OK;
+}
+
+static Status read_key(Reader *r, Word w) {
+    for (PlanKey key = 0; key < KEY_COUNT; key++) {
+        if (!is_word(w, rprog_key_name[key])) continue;
+        if ((r->seen >> key) & 1) return fail(r, w.pos, "second line '%.*s'", w);
+        if (key != KEY_SKELETON && !(r->seen & 1u << KEY_SKELETON)) {
+            return fail(r, w.pos, "line '%.*s' before 'skeleton'", w);
+        }
+        r->seen |= 1u << key;
+        return read_value(r, key, &r->plan->prog[r->kernel]);
+    }
+    return fail(r, w.pos, "unknown line '%.*s'", w);
+}
+
+static Status read_line(Reader *r, Word w) {
+    if (is_word(w, "kernel")) return begin_kernel(r, w);
+    if (r->kernel < 0) return fail(r, w.pos, "expected 'kernel 0', got '%.*s'", w);
+    return read_key(r, w);
+}
+
+static Status read_lines(Reader *r) {
+    bool headed = false;
+    while (r->at.pos < r->at.len) {
+        Word w = next_word(r);
+        if (w.len > 0) {
+            Status s;
+            int64_t version;
+            if (headed) {
+                s = read_line(r, w);
+            } else if (is_word(w, "roller-plan")) {
+                s = read_int(r, 1, 1, &version);
+                headed = true;
+            } else {
+                s = fail(r, w.pos, "expected 'roller-plan 1', got '%.*s'", w);
+            }
+            if (s) return s;
+            w = next_word(r);
+            if (w.len > 0) return fail(r, w.pos, "unexpected '%.*s' at the end of the line", w);
+        }
+        const char *end = memchr(r->at.text + r->at.pos, '\n', r->at.len - r->at.pos);
+        r->at.pos = end ? (size_t)(end - r->at.text) + 1 : r->at.len;
+    }
+    if (!headed) return fail(r, 0, "expected 'roller-plan 1'%.*s", (Word){0});
+    return finish_kernel(r);
+}
+
+Status rprog_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,
+                  const Device *dev, RPlan *plan) {
+    Reader r = {.diag = d, .at = {file, text, len, 0}, .dev = dev, .plan = plan, .kernel = -1};
+    plan->prog = ARENA_ARRAY(a, RProg, plan->n > 0 ? plan->n : 1);
+    Status s = read_lines(&r);
+    if (s) return s;
+    if (r.kernel + 1 < plan->n) {
+        s = fail(&r, len, "the plan ends too early%.*s", (Word){0});
+        diag_hint(d, "the operator needs %d kernels, the plan has %d", plan->n, r.kernel + 1);
+    }
+    return s;
+}

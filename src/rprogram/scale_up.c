@@ -1,0 +1,270 @@
+/* Scale-up: from the compute unit's tile outwards, register tile, warp, block, k-step.
+ *
+ * At each level the axis with the best reuse score S grows first.  An axis whose S comes near the best is
+ * followed too, so that what is met on the way is a band around the best path and not a single line;
+ * every legal program in the band is kept.  */
+#include "rprogram/build.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { COUNTS = 12, WARPS_MAX = 16, STEP_MAX = 64 };
+#define BAND 0.25             /* share of the best S that is still followed */
+#define LANE_BAND 1.4         /* traffic of a lane grid, relative to the best */
+
+/* Tiles in registers and warps per block: not only powers of two.  */
+static const int32_t counts[COUNTS] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16};
+
+/* One lattice of tile sizes: both axes, and which points were visited.  */
+typedef struct {
+    int32_t size[2][COUNTS];
+    int n[2];
+    bool seen[COUNTS][COUNTS];
+    uint8_t queue[COUNTS * COUNTS][2];
+    int head, tail;
+} Walk;
+
+static void visit(Walk *w, int i, int j) {
+    if (i >= w->n[0] || j >= w->n[1] || w->seen[i][j]) return;
+    w->seen[i][j] = true;
+    w->queue[w->tail][0] = (uint8_t)i;
+    w->queue[w->tail++][1] = (uint8_t)j;
+}
+
+/* Goes on from point (i, j) along the axis with the best S and, within the band, the other one.
+ * `t` is the tile at the point; its extents along M and N are the walk's sizes times unit[].  */
+static void advance(const Builder *b, Walk *w, int i, int j, const RTile *t, const int32_t unit[2]) {
+    double s[2] = {-1, -1};
+    int at[2] = {i, j};
+    for (int side = 0; side < 2; side++) {
+        if (at[side] + 1 >= w->n[side]) continue;
+        RTile next = *t;
+        next.extent[own_axis(side)] = w->size[side][at[side] + 1] * unit[side];
+        s[side] = rtile_reuse(b->p, t, &next);
+    }
+    double best = s[0] > s[1] ? s[0] : s[1];
+    if (s[0] >= 0 && (s[0] >= best * BAND)) visit(w, i + 1, j);
+    if (s[1] >= 0 && (s[1] >= best * BAND)) visit(w, i, j + 1);
+}
+
+/* Does a block of `tile` times some number of warps waste little enough of the axis?  */
+static bool fits_axis(const Builder *b, int axis, int32_t tile) {
+    for (int i = 0; i < COUNTS; i++) {
+        if (rtile_waste(b->p->extent[axis], tile * counts[i]) <= b->epsilon) return true;
+    }
+    return false;
+}
+
+static void reject(const Builder *b, Reject why) {
+    b->set->enumerated++;
+    b->set->rejected[why]++;
+}
+
+/* k-steps: for 4, 8, 16, 32, 64 the aligned size nearby with the least padding of K, and K itself if
+ * it is small.  Along k a step fills whole sectors (TRANSACTION) where K does.  */
+static int choose_steps(const Builder *b, const RProg *r, int32_t out[8]) {
+    const Problem *p = b->p;
+    int64_t k = p->extent[AX_K] > 0 ? p->extent[AX_K] : 1;
+    int sector = (int)b->dev->memory[LEVEL_L2].transaction.value, n = 0;
+    int unit = r->thread.extent[AX_K], least = 4;
+    for (int side = 0; side < 2; side++) {
+        const RLoad *l = &r->load[side];
+        if (!p->op[side].present || l->along != AX_K) continue;
+        if (l->vec > unit && k >= l->vec) unit = l->vec;
+        int fill = sector / p->op[side].bytes;
+        if (l->vec * p->op[side].bytes >= 4 && fill > least) least = fill;
+    }
+    for (int32_t target = 4; target <= STEP_MAX; target *= 2) {
+        int32_t best = 0;
+        double waste = INFINITY;
+        for (int32_t s = target * 5 / 4; s > target * 5 / 8; s--) {
+            double w = rtile_waste(k, s);
+            if (s % unit || s < least || s > STEP_MAX || w >= waste) continue;
+            best = s;
+            waste = w;
+        }
+        if (best && (best <= k || n == 0) && (n == 0 || out[n - 1] != best)) out[n++] = best;
+    }
+    int32_t whole = (int32_t)(k < STEP_MAX ? (k + unit - 1) / unit * unit : 0);
+    bool known = whole == 0;
+    for (int i = 0; i < n; i++) known |= out[i] == whole;
+    if (!known) out[n++] = whole;
+    return n;
+}
+
+/* The largest unrolled body of moderate length.  */
+static int16_t choose_unroll(const Builder *b, const RProg *r) {
+    enum { BODY = 512, DEEP = 16 };
+    int k = r->warp.extent[AX_K], tk = r->thread.extent[AX_K], best = tk;
+    int area = r->thread.extent[AX_M] * r->thread.extent[AX_N];
+    int deep = DEEP;
+    if (rprog_packed(b->dev, r)) {
+        area = (area + 3) / 4;
+        deep = 4 * DEEP;
+    }
+    for (int u = tk; u <= k && u <= deep && u * area <= BODY; u += tk) {
+        if (k % u == 0) best = u;
+    }
+    return (int16_t)best;
+}
+
+/* A block tile with its k-step: loads, layouts, then the grid.  */
+static void with_step(Builder *b, RProg r, int32_t step, int slices) {
+    if (step % slices || step / slices % r.thread.extent[AX_K]) return;
+    r.block.extent[AX_K] = step;
+    r.warp.extent[AX_K] = step / slices;
+    r.unroll = choose_unroll(b, &r);
+    for (int side = 0; side < 2; side++) {
+        if (!build_fit_load(b, &r, side)) {
+            b->set->enumerated++;
+            return;
+        }
+    }
+    build_scale_out(b, &r);
+}
+
+/* Warps that share the outputs of a block and split its k-steps: only where the tiles alone do not give
+ * the SMs enough warps.  */
+static void with_block(Builder *b, const RProg *r) {
+    int32_t step[8];
+    int n = choose_steps(b, r, step);
+    int warps = count_along(&r->block, &r->warp, AX_M) * count_along(&r->block, &r->warp, AX_N);
+    double resident = (double)(rprog_blocks(b->p, r) * warps) / b->sms;
+    for (int slices = 1; slices <= 8 && slices * warps <= WARPS_MAX; slices *= 2) {
+        if (slices > 1 && (resident >= 16 || warps > 8)) break;
+        for (int i = 0; i < n; i++) with_step(b, *r, step[i], slices);
+    }
+}
+
+/* Grows the block by warps.  */
+static void block_level(Builder *b, const RProg *start) {
+    Walk w = {0};
+    int32_t unit[2];
+    for (int side = 0; side < 2; side++) {
+        int axis = own_axis(side);
+        unit[side] = start->warp.extent[axis];
+        for (int i = 0; i < COUNTS; i++) {
+            int32_t tile = counts[i] * unit[side];
+            if (rtile_broken(b->p->extent[axis], tile, unit[side], 1, b->epsilon) ==
+                RTILE_RULE_COUNT) {
+                w.size[side][w.n[side]++] = counts[i];
+            }
+        }
+    }
+    visit(&w, 0, 0);
+    while (w.head < w.tail) {
+        int i = w.queue[w.head][0], j = w.queue[w.head++][1];
+        RProg r = *start;
+        int32_t warps_m = w.size[0][i], warps_n = w.size[1][j];
+        if (warps_m * warps_n > WARPS_MAX) {
+            reject(b, REJECT_THREADS);
+            continue;
+        }
+        r.block.extent[AX_M] = warps_m * unit[0];
+        r.block.extent[AX_N] = warps_n * unit[1];
+        with_block(b, &r);
+        advance(b, &w, i, j, &r.block, unit);
+    }
+}
+
+/* Shapes of the lane grid: the ones whose warps read little from shared memory.  */
+static void lane_level(Builder *b, const RProg *start) {
+    double traffic[6], best = INFINITY;
+    for (int i = 0; i < 6; i++) {
+        int32_t m = start->thread.extent[AX_M] << i, n = start->thread.extent[AX_N] << (5 - i);
+        bool fits = fits_axis(b, AX_M, m) && fits_axis(b, AX_N, n);
+        traffic[i] = fits ? 1.0 / m + 1.0 / n : INFINITY;
+        if (!fits) reject(b, REJECT_ALIGNMENT);
+        if (traffic[i] < best) best = traffic[i];
+    }
+    for (int i = 0; i < 6; i++) {
+        if (isinf(traffic[i])) continue;
+        if (traffic[i] > best * LANE_BAND) {
+            reject(b, REJECT_DOMINATED);
+            continue;
+        }
+        RProg r = *start;
+        r.warp.extent[AX_M] = start->thread.extent[AX_M] << i;
+        r.warp.extent[AX_N] = start->thread.extent[AX_N] << (5 - i);
+        block_level(b, &r);
+    }
+}
+
+static uint8_t fragment_vec(const Problem *p, const Device *dev, const RProg *r, int side) {
+    int n = lowest_bit(r->thread.extent[own_axis(side)]);
+    bool own_inner = p->op[side].present && r->load[side].layout.inner == own_axis(side);
+    int most = own_inner ? PIECE_MAX / rprog_elem(p, dev, r, side) : side ? p->out_vec : 1;
+    if (most > 4 && !own_inner) most = 4;
+    return (uint8_t)(n < most ? n : most);
+}
+
+/* Outputs of a register tile too few to matter: eight times larger ones still give every SM work.  */
+static bool too_small(const Builder *b, int64_t area) {
+    enum { THREADS_PER_SM = 512, LARGER = 8 };
+    return (double)(area * LARGER * THREADS_PER_SM) * b->sms <= (double)b->parallel;
+}
+
+/* The register tile with all ways to read fragments along k.  */
+static void thread_level(Builder *b, const RProg *start) {
+    bool k_inner = false, packed = rprog_packed(b->dev, start);
+    int elem = 1;
+    for (int side = 0; side < 2; side++) {
+        if (!b->p->op[side].present || start->load[side].layout.inner != AX_K) continue;
+        int e = rprog_elem(b->p, b->dev, start, side);
+        k_inner = true;
+        if (e > elem) elem = e;
+    }
+    int most = k_inner ? PIECE_MAX / elem : 1;
+    for (int tk = most; tk >= 1 && (tk >= most / 2 || packed); tk /= 2) {
+        if (packed && tk < 4) break;
+        RProg r = *start;
+        r.thread.extent[AX_K] = tk;
+        r.vec_m = fragment_vec(b->p, b->dev, &r, 0);
+        r.vec_n = fragment_vec(b->p, b->dev, &r, 1);
+        r.store_vec = (uint8_t)(r.vec_n < b->p->out_vec ? r.vec_n : b->p->out_vec);
+        lane_level(b, &r);
+    }
+}
+
+/* Register tiles of one axis: UNIT wants whole vectors for fragments that lie along the axis, PADDING
+ * that some block made of them divides the tensor well.  */
+static int thread_sizes(const Builder *b, const RProg *start, int side, int32_t out[COUNTS]) {
+    int axis = own_axis(side), n = 0;
+    bool own_inner = start->load[side].layout.inner == axis;
+    for (int i = 0; i < COUNTS; i++) {
+        int32_t size = counts[i];
+        bool fits = false;
+        for (int lanes = 1; lanes <= WARP && !fits; lanes *= 2) {
+            fits = fits_axis(b, axis, size * lanes);
+        }
+        if ((own_inner && size > 2 && size % 2) || !fits) {
+            reject(b, REJECT_ALIGNMENT);
+            continue;
+        }
+        out[n++] = size;
+    }
+    return n;
+}
+
+void build_scale_up(Builder *b, const RProg *start) {
+    static const int32_t one[2] = {1, 1};
+    Walk w = {0};
+    int words = (b->p->acc_bytes + 3) / 4;
+    int limit = (int)b->dev->limits.registers_per_thread.value;
+    for (int side = 0; side < 2; side++) w.n[side] = thread_sizes(b, start, side, w.size[side]);
+    visit(&w, 0, 0);
+    while (w.head < w.tail) {
+        int i = w.queue[w.head][0], j = w.queue[w.head++][1];
+        RProg r = *start;
+        r.thread.extent[AX_M] = w.size[0][i];
+        r.thread.extent[AX_N] = w.size[1][j];
+        int64_t area = (int64_t)w.size[0][i] * w.size[1][j];
+        if (area * words + w.size[0][i] + w.size[1][j] > limit - 24) {
+            reject(b, REJECT_REGISTERS);
+            continue;
+        }
+        if (too_small(b, area)) reject(b, REJECT_DOMINATED);
+        else thread_level(b, &r);
+        advance(b, &w, i, j, &r.thread, one);
+    }
+}

@@ -1,0 +1,42 @@
+/* The `stream` skeleton: threads, elements per thread and vector width by rule.
+ *
+ * Accesses of 16 bytes where the output allows, and enough of them per thread that the loads of the
+ * resident threads cover the memory latency.  */
+#include "rprogram/internal.h"
+
+RProg rprog_stream_base(void) {
+    RProg r = {.skeleton = SK_STREAM, .vec_m = 1, .vec_n = 1, .stages = 1, .unroll = 1,
+               .store_vec = 1, .raster = RASTER_ROW, .split = 1};
+    for (int axis = 0; axis < RT_AXES; axis++) {
+        r.block.extent[axis] = r.warp.extent[axis] = r.thread.extent[axis] = 1;
+    }
+    return r;
+}
+
+void rprog_stream_candidates(const Problem *p, const Device *dev, RProgSet *set, RProg *room,
+                             int cap) {
+    static const int threads[] = {32, 64, 128, 256, 512, 1024};
+    RProg r = rprog_stream_base();
+    if (rprog_units(p, dev, &r.unit, 1) < 1) return;
+    for (int t = 0; t < 6; t++) {
+        for (int vec = p->out_vec; vec >= 1; vec /= 2) {
+            for (int items = vec; items <= vec * 8 && items <= 32; items *= 2) {
+                r.thread.extent[AX_M] = items;
+                r.warp.extent[AX_M] = items * WARP;
+                r.block.extent[AX_M] = items * threads[t];
+                r.store_vec = (uint8_t)vec;
+                rprog_derive(p, dev, &r);
+                set->enumerated++;
+                if (threads[t] > dev->limits.threads_per_block.value) {
+                    set->rejected[REJECT_THREADS]++;
+                } else if (r.blocks_per_sm < 1) {
+                    set->rejected[REJECT_REGISTERS]++;
+                } else if ((double)rprog_blocks(p, &r) > dev->limits.grid_max.value) {
+                    set->rejected[REJECT_GRID]++;
+                } else if (set->n < cap) {
+                    room[set->n++] = r;
+                }
+            }
+        }
+    }
+}
