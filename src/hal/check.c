@@ -75,7 +75,7 @@ static void check_memory(Reader *r, const Node *root, const Device *dev) {
         const Node *name = located_member(&memory->child[i], "level");
         const char *s = name ? json_string_value(name->json) : NULL;
         for (int k = 0; s && k < LEVEL_COUNT; k++)
-            if (!strcmp(s, hal_level_names[k]))
+            if (!level[k] && !strcmp(s, hal_level_names[k]))
                 level[k] = &memory->child[i];
     }
     bool clusters = dev->limits.cluster_max.value > 1;

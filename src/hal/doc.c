@@ -1,6 +1,5 @@
 #include "hal/fields.h"
 
-#include <math.h>
 #include <string.h>
 
 static const char intro[] =
@@ -34,13 +33,6 @@ static const char intro[] =
     "file), `gpu` (`name` as the driver says it, `arch` like `sm_90a`, `compute_capability` like\n"
     "`9.0`) and the sections below. In the tables *req* tells what must be there.\n";
 
-static void bound(double v, Buf *out) {
-    if (v == floor(v) && fabs(v) < 1e12)
-        buf_printf(out, "%.0f", v);
-    else
-        buf_real(out, v);
-}
-
 static const char *kind_text(FieldKind k) {
     static const char *const names[] = {
         [FIELD_TEXT] = "text",     [FIELD_SCOPE] = "scope",   [FIELD_PLACE] = "place",
@@ -59,9 +51,9 @@ static void table(const FieldTable *t, Buf *out) {
             buf_puts(out, *c == '|' ? " or " : (char[2]){*c, 0});
         buf_puts(out, " | ");
         if (f->max > f->min && f->kind != FIELD_DTYPE) {
-            bound(f->min, out);
+            hal_number(f->min, out);
             buf_puts(out, " .. ");
-            bound(f->max, out);
+            hal_number(f->max, out);
             buf_puts(out, f->kind == FIELD_TEXT ? " bytes" : "");
         }
         buf_printf(out, " | %s | %s |\n", f->required ? "yes" : "", f->text);

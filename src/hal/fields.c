@@ -1,6 +1,8 @@
 #include "hal/fields.h"
 
+#include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FIGURE_ROW(S, name, unit, min, max, required, text)                                        \
@@ -114,4 +116,20 @@ bool hal_unit_of_measure(const char *alternatives, const char *unit, const char 
 
 bool hal_field_counts(const Field *f) {
     return !strcmp(f->unit, "1") || !strcmp(f->unit, "B");
+}
+
+void hal_number(double v, Buf *out) {
+    if (v != floor(v) || fabs(v) > 1e18) {
+        buf_real(out, v);
+        return;
+    }
+    char digit[24];
+    int len = snprintf(digit, sizeof digit, "%.0f", fabs(v)), used = len;
+    while (used > 1 && digit[used - 1] == '0')
+        used--;
+    buf_puts(out, v < 0 ? "-" : "");
+    if (len < 7 || len - used < 4)
+        buf_puts(out, digit);
+    else
+        buf_printf(out, "%c%s%.*se%d", digit[0], used > 1 ? "." : "", used - 1, digit + 1, len - 1);
 }

@@ -77,10 +77,7 @@ bool reader_number(Reader *r, const Node *n, double min, double max, double *out
         const double part[3] = {v, min, max};
         for (int i = 0; i < 3; i++) {
             buf_puts(&b, i == 0 ? "" : i == 1 ? " is outside " : " .. ");
-            if (fabs(part[i]) < whole_max && part[i] == floor(part[i]))
-                buf_printf(&b, "%.0f", part[i]);
-            else
-                buf_real(&b, part[i]);
+            hal_number(part[i], &b);
         }
         reader_fault(r, n, "bounds", "%s", buf_str(&b));
         return false;

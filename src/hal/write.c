@@ -1,8 +1,6 @@
 #include "base/json.h"
 #include "hal/fields.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { WIDTH = 100 };
@@ -43,22 +41,6 @@ static void key(Members *w, const char *name, size_t size, bool own_line) {
     w->any = true;
 }
 
-/* Whole numbers without a point, round large ones as 3.888e12, all else the shortest way.  */
-static void number(double v, Buf *out) {
-    if (v != floor(v) || fabs(v) >= 9007199254740992.0) {
-        buf_real(out, v);
-        return;
-    }
-    char digit[24];
-    int len = snprintf(digit, sizeof digit, "%.0f", v), used = len;
-    while (used > 1 && digit[used - 1] == '0')
-        used--;
-    if (len < 7 || len - used < 4 || v < 0)
-        buf_puts(out, digit);
-    else
-        buf_printf(out, "%c%s%.*se%d", digit[0], used > 1 ? "." : "", used - 1, digit + 1, len - 1);
-}
-
 static void count(double v, Buf *out) {
     buf_printf(out, "%.0f", v);
 }
@@ -74,14 +56,14 @@ static void evidence(Origin origin, const char *ref, double spread, int samples,
         text(origin == ORIGIN_DERIVED ? "formula" : "ref", ref, out);
     if (origin == ORIGIN_MEASURED) {
         buf_puts(out, ", \"spread\": ");
-        number(spread, out);
+        hal_number(spread, out);
         buf_printf(out, ", \"samples\": %d", samples);
     }
 }
 
 static void write_figure(const Figure *f, bool counts, Buf *out) {
     buf_puts(out, "{\"value\": ");
-    (counts ? count : number)(f->value, out);
+    (counts ? count : hal_number)(f->value, out);
     text("unit", f->unit, out);
     evidence(f->origin, f->ref, f->spread, f->samples, out);
     if (f->noisy)
@@ -108,9 +90,9 @@ static void write_curve(const Curve *c, int indent, Buf *out) {
             buf_puts(out, ", ");
         }
         buf_putc(out, '[');
-        number(c->px[i], out);
+        hal_number(c->px[i], out);
         buf_puts(out, ", ");
-        number(c->py[i], out);
+        hal_number(c->py[i], out);
         buf_putc(out, ']');
     }
     buf_puts(out, "]}");
@@ -159,7 +141,7 @@ static void write_scalar(const Field *f, const void *at, Buf *out) {
         buf_printf(out, "%d", *(const int *)at);
         break;
     case FIELD_NUMBER:
-        number(*(const double *)at, out);
+        hal_number(*(const double *)at, out);
         break;
     default:
         json_write_string(name_of(f, at), out);
