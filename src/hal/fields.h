@@ -47,8 +47,8 @@ const CurveKind *hal_curve_kind(LevelId level, const char *of, const char *x);
 const CurveKind *hal_member_curve(const char *name);
 /* Whether `unit` (of `len` bytes) is one of `alternatives`; *out gets a string that lives on.  */
 bool hal_unit_of_measure(const char *alternatives, const char *unit, const char **out);
-/* Whole numbers without a point, round large ones as 3.888e12, all else the shortest way; reads back
- * exactly.  */
+/* Whole numbers without a point, round large ones as 3.888e12, all else the shortest way; reads
+ * back exactly.  */
 void hal_number(double v, Buf *out);
 /* Whether figures of this field count things and so are whole numbers.  */
 bool hal_field_counts(const Field *f);

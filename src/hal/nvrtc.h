@@ -45,7 +45,7 @@ typedef struct {
 typedef struct {
     bool ptx, cubin;          /* what is wanted (resources come with cubin) */
     bool line_info;
-    int max_registers;        /* 0: none */
+    int max_registers;        /* 0: none; kernels with launch bounds ignore it */
 } NvrtcRequest;
 
 /* Compiles one source.  Thread-safe for one Nvrtc and different arenas.  A refusal is ST_COMPILE

@@ -11,6 +11,13 @@
 static const char soname[] = "libnvrtc.so.";
 enum { NEWEST = 19, OLDEST = 11, MAX_FOUND = 64 };
 
+/* NVRTC loses some memory of its own whenever it is unloaded, so it stays in the process.  */
+#ifdef RTLD_NODELETE
+enum { STAY = RTLD_NODELETE };
+#else
+enum { STAY = 0 };
+#endif
+
 typedef struct {
     const char *file;
     int major;
@@ -189,7 +196,7 @@ static void list_archs(Nvrtc *n, Arena *a) {
 
 /* Loads one file; NULL with a reason if it is not there or of no use.  */
 static Nvrtc *load(Arena *a, const char *file, const char **why) {
-    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL | STAY);
     if (!library) {
         const char *said = dlerror();
         *why = arena_strdup(a, said ? said : "it cannot be loaded");
