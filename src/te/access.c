@@ -1,31 +1,16 @@
 #include "te/access.h"
-#include "te/tree.h"
+#include "te/arith.h"
 
 /* Sizes and offsets stay below 2^62 in any op that te_check accepts; a subscript whose coefficients
  * leave this range is treated as not affine instead of being computed wrong.  */
 #define COEF_LIMIT ((int64_t)1 << 62)
 
 static bool add_ok(int64_t x, int64_t y, int64_t *out) {
-    if ((y > 0 && x > COEF_LIMIT - y) || (y < 0 && x < -COEF_LIMIT - y))
-        return false;
-    *out = x + y;
-    return true;
+    return add_fits(x, y, out) && *out < COEF_LIMIT && *out > -COEF_LIMIT;
 }
 
 static bool mul_ok(int64_t x, int64_t y, int64_t *out) {
-    if (x == 0 || y == 0) {
-        *out = 0;
-        return true;
-    }
-    int64_t ax = x < 0 ? -x : x, ay = y < 0 ? -y : y;
-    if (ax > COEF_LIMIT / ay)
-        return false;
-    *out = x * y;
-    return true;
-}
-
-static int64_t floor_div(int64_t x, int64_t d) {
-    return x / d - (x % d != 0 && (x < 0) != (d < 0));
+    return mul_fits(x, y, out) && *out < COEF_LIMIT && *out > -COEF_LIMIT;
 }
 
 static bool is_constant(const Affine *f) {

@@ -90,6 +90,7 @@ static void eval_read(Prog *p, const Node *x, int k, int n) {
         eval_gather(ev, t->dtype, ev->data[x->e->v.ref], offset, inside, n, out);
     else
         eval_fetch(ev, x->e->v.ref, offset, inside, n, out);
+    lanes_convert(out, te_dtype_compute(t->dtype), x->type, n);
     for (int j = 0; j < n && any_open; j++) {
         if (open[j])
             lanes_flag(out, n, j, LANE_UNDECIDED);

@@ -1,5 +1,6 @@
 #include "te/normalize.h"
 #include "te/access.h"
+#include "te/arith.h"
 #include "te/tree.h"
 #include <string.h>
 
@@ -101,7 +102,7 @@ static bool start_at_zero(Norm *n, TeStmt *s) {
             continue;
         shift_index(n, &s->rhs, i, &x->lo);
         x->hi = extent_between(n, &x->lo, &x->hi, s->pos);
-        x->lo = (TeExtent){ .multiple = 0 };
+        x->lo = (TeExtent){ .multiple = 1 };
         any = true;
     }
     return any;
@@ -174,6 +175,29 @@ static void guard_reads(Norm *n, const TeStmt *s, TeExpr *e) {
         guard_reads(n, s, e->other);
 }
 
+static TeExtent extent_product(Norm *n, const TeExtent *x, const TeExtent *y, uint32_t pos) {
+    TeExtent e = { .min = x->min * y->min };
+    if (!mul_fits(x->value, y->value, &e.value))
+        e.value = INT64_MAX;
+    if (!mul_fits(x->multiple, y->multiple, &e.multiple) || e.value == INT64_MAX)
+        e.multiple = 1;
+    if (x->expr || y->expr) {
+        TeExpr *mul = te_expr_node(n->a, TE_MUL, TE_I64, 2, pos);
+        mul->args[0] = x->expr ? te_expr_copy(n->a, x->expr) : te_expr_int(n->a, x->value, TE_I64, pos);
+        mul->args[1] = y->expr ? te_expr_copy(n->a, y->expr) : te_expr_int(n->a, y->value, TE_I64, pos);
+        e.expr = mul;
+    }
+    return e;
+}
+
+static void set_dense_strides(Norm *n, TeTensor *t) {
+    TeExtent stride = { .value = 1, .min = 1, .multiple = 1 };
+    for (int d = t->rank - 1; d >= 0; d--) {
+        t->stride[d] = stride;
+        stride = extent_product(n, &stride, &t->shape[d], t->pos);
+    }
+}
+
 static TeExpr *read_of(Norm *n, int tensor, const TeExpr *reduce, const uint8_t *at, int rank) {
     TeExpr *r = te_expr_node(n->a, TE_READ, reduce->type, rank, reduce->pos);
     r->v.ref = tensor;
@@ -219,6 +243,7 @@ static Status hoist(Norm *n, const Te *in, const TeStmt *s, int origin, TeExpr *
         to[order[d]] = (uint8_t)d;
         t->shape[d] = h.index[d].hi;
     }
+    set_dense_strides(n, t);
     for (int i = 0; i < reduce->n_index; i++) {
         to[reduce->index[i]] = (uint8_t)h.n_index;
         h.index[h.n_index++] = s->index[reduce->index[i]];

@@ -38,7 +38,8 @@ static bool same_value(const TeExpr *x, const TeExpr *y) {
 bool te_expr_same(const TeExpr *x, const TeExpr *y) {
     if (x == y)
         return true;
-    if (x->kind != y->kind || x->type != y->type || x->n_args != y->n_args || !x->other != !y->other)
+    if (x->kind != y->kind || x->type != y->type || x->n_args != y->n_args ||
+        !x->other != !y->other)
         return false;
     if (!same_value(x, y) || (x->other && !te_expr_same(x->other, y->other)))
         return false;
@@ -98,8 +99,13 @@ TeExpr *te_expr_int(Arena *a, int64_t v, TeDtype type, uint32_t pos) {
 
 TeExpr *te_expr_zero(Arena *a, TeDtype type, uint32_t pos) {
     TeExpr *e = te_expr_int(a, 0, type, pos);
-    if (type == TE_BOOL)
+    if (te_dtype_class(type) == TE_CLASS_BOOL) {
         e->kind = TE_BOOLEAN;
+    } else if (te_dtype_class(type) == TE_CLASS_REAL) {
+        e->kind = TE_REAL;
+        e->v.r = 0;
+        e->whole = true;
+    }
     return e;
 }
 
