@@ -42,6 +42,7 @@ typedef struct {
     int64_t unique;           /* distinct elements of the tensor(s) read */
     int64_t stride_mn, stride_k;          /* of the innermost digit, elements; 0 if it does not move */
     int digits_mn, digits_k;  /* to decode when an address is made */
+    double ops;               /* arithmetic to make one element; 0 for a bare read */
 } ROperand;
 
 typedef struct {

@@ -1,0 +1,157 @@
+#include "rtile/facts.h"
+
+enum { VECTOR_BYTES = 16 };
+
+static int64_t extent_of(const TeIndex *x) {
+    int64_t n = x->hi.value - x->lo.value;
+    return n > 0 ? n : 0;
+}
+
+Span span_of_read(const Te *te, const TeStmt *s, const Access *a) {
+    const TeTensor *t = &te->tensor[a->tensor];
+    Span out = {.stmt = s, .offset = a->offset, .bytes = te_dtype_bytes(t->dtype)};
+    for (int i = 0; i < t->rank; i++) {
+        if (!a->guard[i]) continue;
+        out.guard[out.n_guard] = a->sub[i];
+        out.bound[out.n_guard++] = t->shape[i].value;
+    }
+    return out;
+}
+
+Span span_of_write(const Te *te, const TeStmt *s) {
+    Access w;
+    access_write(te, s, &w);
+    return (Span){.stmt = s, .offset = w.offset,
+                  .bytes = te_dtype_bytes(te->tensor[s->tensor].dtype)};
+}
+
+/* A digit moves with its last index; the indices before it are multiples of it.  */
+static int last_index(const FusedAxis *axis, int digit) {
+    const AxisDigit *d = &axis->digit[digit];
+    return axis->index[d->first + d->n - 1];
+}
+
+int64_t span_stride(const Span *s, const FusedAxis *axis) {
+    for (int i = axis->n_digit - 1; i >= 0; i--) {
+        if (axis->digit[i].extent > 1) return s->offset.coef[last_index(axis, i)];
+    }
+    return 0;
+}
+
+/* The run, and the indices it covers as a bit set.  */
+static int64_t run_of(const Span *s, const FusedAxis *axis, uint32_t *covered) {
+    int64_t run = 1;
+    *covered = 0;
+    for (int i = axis->n_digit - 1; i >= 0; i--) {
+        const AxisDigit *d = &axis->digit[i];
+        if (d->extent != 1 && s->offset.coef[last_index(axis, i)] != run) break;
+        run *= d->extent;
+        for (int j = 0; j < d->n; j++) *covered |= 1u << axis->index[d->first + j];
+    }
+    return run;
+}
+
+int64_t span_run(const Span *s, const FusedAxis *axis) {
+    uint32_t covered;
+    int64_t run = run_of(s, axis, &covered);
+    return run > 0 ? run : 1;
+}
+
+/* Is f a multiple of v wherever the covered indices are at the start of a vector?  */
+static bool multiple(const Affine *f, uint32_t covered, int64_t v) {
+    if (f->c % v) return false;
+    for (int i = 0; i < TE_MAX_INDICES; i++) {
+        if (!((covered >> i) & 1) && f->coef[i] % v) return false;
+    }
+    return true;
+}
+
+/* Is a vector inside the tested dimension as a whole or not at all?  */
+static bool tested_as_one(const Span *s, const FusedAxis *axis, int guard, int64_t v) {
+    const Affine *f = &s->guard[guard];
+    int inner = axis->n_digit - 1;
+    while (inner > 0 && axis->digit[inner].extent == 1) inner--;
+    int index = last_index(axis, inner);
+    if (axis->digit[inner].extent % v) {
+        for (int i = 0; i < axis->n; i++) {
+            if (f->coef[axis->index[i]]) return false;
+        }
+        return true;
+    }
+    if (f->coef[index] == 0) return true;
+    if (f->coef[index] != 1 || s->bound[guard] % v) return false;
+    return multiple(f, 1u << index, v);
+}
+
+int span_vector(const Span *s, const FusedAxis *axis, int align) {
+    uint32_t covered;
+    int64_t run = run_of(s, axis, &covered);
+    int most = (align < VECTOR_BYTES ? align : VECTOR_BYTES) / s->bytes, v = 1;
+    if (axis->n_digit == 0 || run <= 1) return 1;
+    for (int wider = 2; wider <= most; wider *= 2) {
+        bool ok = run % wider == 0 && multiple(&s->offset, covered, wider);
+        for (int g = 0; g < s->n_guard && ok; g++) ok = tested_as_one(s, axis, g, wider);
+        if (!ok) break;
+        v = wider;
+    }
+    return v;
+}
+
+static int64_t gcd(int64_t a, int64_t b) {
+    if (a < 0) a = -a;
+    if (b < 0) b = -b;
+    while (b) {
+        int64_t t = a % b;
+        a = b;
+        b = t;
+    }
+    return a;
+}
+
+/* Distinct values of a subscript inside its dimension.  */
+static int64_t distinct(const TeStmt *s, const Affine *f, int64_t bound) {
+    int64_t lo, hi, step = 0, points = 1;
+    access_range(s, f, &lo, &hi);
+    for (int i = 0; i < s->n_index; i++) {
+        if (!f->coef[i]) continue;
+        step = gcd(step, f->coef[i]);
+        int64_t n = extent_of(&s->index[i]);
+        points = n && points > bound / n ? bound : points * n;
+    }
+    if (lo < 0) lo = step ? lo + (-lo + step - 1) / step * step : 0;
+    if (hi >= bound) hi = bound - 1;
+    int64_t within = hi < lo ? 0 : step ? (hi - lo) / step + 1 : 1;
+    return within < points ? within : points;
+}
+
+int64_t access_unique(const Te *te, const TeStmt *s, const Access *a) {
+    const TeTensor *t = &te->tensor[a->tensor];
+    int64_t all = 1, used = 1;
+    for (int i = 0; i < t->rank; i++) {
+        all *= t->shape[i].value;
+        if (a->affine) used *= distinct(s, &a->sub[i], t->shape[i].value);
+    }
+    return a->affine ? used : all;
+}
+
+double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b) {
+    enum { CALL = 8, DIVISION = 8 };
+    if (e == stop_a || e == stop_b) return 0;
+    double n = 0;
+    switch (e->kind) {
+    case TE_INT: case TE_REAL: case TE_BOOLEAN: case TE_SIZE: case TE_INDEX: case TE_SCALAR:
+        return 0;
+    case TE_READ:
+        return e->other ? expr_ops(e->other, stop_a, stop_b) : 0;
+    case TE_DIV: case TE_MOD:
+        n = DIVISION;
+        break;
+    case TE_CALL:
+        n = e->v.fn == TE_FN_MAX || e->v.fn == TE_FN_MIN || e->v.fn == TE_FN_ABS ? 1 : CALL;
+        break;
+    default:
+        n = 1;
+    }
+    for (int i = 0; i < e->n_args; i++) n += expr_ops(e->args[i], stop_a, stop_b);
+    return n;
+}

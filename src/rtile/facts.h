@@ -1,0 +1,29 @@
+/* How one access lies in memory along an axis.  Inside rtile.  */
+#ifndef ROLLER_RTILE_FACTS_H
+#define ROLLER_RTILE_FACTS_H
+#include "rtile/rtile.h"
+
+/* An address as a function of a statement's indices, and what an access must respect.  */
+typedef struct {
+    const TeStmt *stmt;       /* whose indices the coefficients count */
+    Affine offset;            /* elements */
+    int bytes;                /* of an element */
+    int n_guard;              /* subscripts tested at run time, and the dimensions they must stay in */
+    Affine guard[TE_MAX_RANK];
+    int64_t bound[TE_MAX_RANK];
+} Span;
+
+/* The address of a read (must be affine) and of a statement's write.  */
+Span span_of_read(const Te *te, const TeStmt *s, const Access *a);
+Span span_of_write(const Te *te, const TeStmt *s);
+/* Elements that are neighbours in memory along the axis, from every multiple of the result on.  */
+int64_t span_run(const Span *s, const FusedAxis *axis);
+/* The longest vector along the axis under the promised alignment, in elements.  */
+int span_vector(const Span *s, const FusedAxis *axis, int align);
+/* Elements between neighbours along the axis; 0 if it does not move the address.  */
+int64_t span_stride(const Span *s, const FusedAxis *axis);
+/* Distinct elements that an access touches.  */
+int64_t access_unique(const Te *te, const TeStmt *s, const Access *a);
+/* Arithmetic of an expression, in instructions; `stop` and what is below it is not counted.  */
+double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b);
+#endif

@@ -1,0 +1,251 @@
+#include "rtile/facts.h"
+
+#include <string.h>
+
+enum { READS = 256, DEFAULT_ALIGN = 16 };
+
+static int64_t extent_of(const TeIndex *x) {
+    int64_t n = x->hi.value - x->lo.value;
+    return n > 0 ? n : 0;
+}
+
+/* Is the statement part of the group?  */
+static bool in_group(const KernelGroup *g, int stmt) {
+    if (stmt == g->root) return true;
+    for (int i = 0; i < g->n_fused; i++) {
+        if (g->fused[i] == stmt) return true;
+    }
+    return false;
+}
+
+static bool reads_tensor(const TeExpr *e, int tensor) {
+    const TeExpr *read[READS];
+    int n = access_reads(e, read, READS);
+    for (int i = 0; i < n && i < READS; i++) {
+        if (read[i]->v.ref == tensor) return true;
+    }
+    return n > READS;
+}
+
+/* Does the group store the statement's tensor: an output, or a temporary that others read?  */
+static bool is_stored(const Te *te, const KernelGroup *g, int stmt) {
+    int tensor = te->stmt[stmt].tensor;
+    if (te->tensor[tensor].role == TE_OUTPUT) return true;
+    for (int i = 0; i < te->n_stmt; i++) {
+        if (!in_group(g, i) && reads_tensor(te->stmt[i].rhs, tensor)) return true;
+    }
+    return false;
+}
+
+/* The write of statement `stmt` of the group in terms of the root's indices.  */
+static Span stored_span(const Te *te, const KernelGroup *g, int which) {
+    int stmt = which < 0 ? g->root : g->fused[which];
+    Span own = span_of_write(te, &te->stmt[stmt]);
+    if (which < 0) return own;
+    Span out = own;
+    memset(out.offset.coef, 0, sizeof out.offset.coef);
+    out.stmt = &te->stmt[g->root];
+    for (int j = 0; j < te->stmt[stmt].n_left; j++) {
+        out.offset.coef[g->perm[which][j]] = own.offset.coef[j];
+    }
+    return out;
+}
+
+/* The axis along which stores run: N of a contraction, the flattened domain of a stream.  */
+static void describe_outputs(const FusedAxis *along, int align, Problem *p) {
+    const Te *te = p->te;
+    const KernelGroup *g = p->group;
+    int64_t outputs = 1;
+    const TeStmt *root = &te->stmt[g->root];
+    for (int i = 0; i < root->n_left; i++) outputs *= extent_of(&root->index[i]);
+    p->out_vec = 0;
+    for (int which = -1; which < g->n_fused; which++) {
+        if (!is_stored(te, g, which < 0 ? g->root : g->fused[which])) continue;
+        Span s = stored_span(te, g, which);
+        int vec = span_vector(&s, along, align);
+        int64_t run = span_run(&s, along);
+        if (p->out_vec == 0 || vec < p->out_vec) p->out_vec = vec;
+        if (p->out_run == 0 || run < p->out_run) p->out_run = run;
+        p->out_bytes += outputs * s.bytes;
+    }
+    if (p->out_vec == 0) p->out_vec = 1;
+    if (p->out_run == 0) p->out_run = 1;
+}
+
+/* Does one of the group's own statements make the tensor?  */
+static bool made_here(const Problem *p, int tensor) {
+    for (int i = 0; i < p->te->n_stmt; i++) {
+        if (p->te->stmt[i].tensor == tensor) return in_group(p->group, i);
+    }
+    return false;
+}
+
+static int64_t unique_bytes(const Problem *p, const TeStmt *s, const TeExpr *e) {
+    const TeExpr *read[READS];
+    int n = access_reads(e, read, READS);
+    int64_t bytes = 0;
+    for (int i = 0; i < n && i < READS; i++) {
+        Access a;
+        bool again = false;
+        for (int j = 0; j < i; j++) again |= read[j]->v.ref == read[i]->v.ref;
+        if (again || made_here(p, read[i]->v.ref)) continue;
+        access_read(p->te, s, read[i], &a);
+        bytes += access_unique(p->te, s, &a) * te_dtype_bytes(p->te->tensor[a.tensor].dtype);
+    }
+    return bytes;
+}
+
+static void describe_epilogue(Problem *p) {
+    for (int i = 0; i < p->group->n_fused; i++) {
+        const TeStmt *s = &p->te->stmt[p->group->fused[i]];
+        p->epilogue_bytes += unique_bytes(p, s, s->rhs);
+        p->epilogue_ops += expr_ops(s->rhs, NULL, NULL) + 1;
+    }
+}
+
+/* The read that moves the most data stands for an expression.  */
+static bool widest_read(const Problem *p, const TeStmt *s, const TeExpr *e, Access *out,
+                        double *bytes) {
+    const TeExpr *read[READS];
+    int n = access_reads(e, read, READS);
+    int64_t most = -1;
+    *bytes = 0;
+    for (int i = 0; i < n && i < READS; i++) {
+        Access a;
+        access_read(p->te, s, read[i], &a);
+        int width = te_dtype_bytes(p->te->tensor[a.tensor].dtype);
+        int64_t unique = access_unique(p->te, s, &a);
+        *bytes += (double)unique * width;
+        if (unique * width > most) {
+            most = unique * width;
+            *out = a;
+        }
+    }
+    return most >= 0;
+}
+
+static void describe_operand(const Operand *o, int side, int align, Problem *p) {
+    ROperand *op = &p->op[side];
+    const TeStmt *s = &p->te->stmt[p->group->root];
+    const FusedAxis *mn = &p->con.axis[side ? AX_N : AX_M], *k = &p->con.axis[AX_K];
+    *op = (ROperand){.vec_mn = 1, .vec_k = 1, .run_mn = 1, .run_k = 1};
+    if (!o->expr) return;
+    op->present = true;
+    op->elem = te_dtype_bytes(o->compute);
+    op->bytes = op->elem;
+    op->digits_mn = mn->n_digit;
+    op->digits_k = k->n_digit;
+    op->ops = o->read ? 0 : expr_ops(o->expr, NULL, NULL);
+    Access a;
+    double bytes;
+    if (o->read) a = o->access;
+    else if (!widest_read(p, s, o->expr, &a, &bytes)) return;
+    op->bytes = te_dtype_bytes(p->te->tensor[a.tensor].dtype);
+    op->unique = o->read ? access_unique(p->te, s, &a) : (int64_t)(bytes / op->bytes);
+    op->affine = o->read != NULL;
+    op->copyable = op->affine && o->storage == o->compute;
+    if (!a.affine) return;
+    Span span = span_of_read(p->te, s, &a);
+    op->guarded = span.n_guard > 0;
+    op->stride_mn = span_stride(&span, mn);
+    op->stride_k = span_stride(&span, k);
+    op->run_mn = span_run(&span, mn);
+    op->run_k = span_run(&span, k);
+    if (op->affine) {
+        op->vec_mn = span_vector(&span, mn, align);
+        op->vec_k = span_vector(&span, k, align);
+    }
+}
+
+/* The spatial domain as one axis in the order of the left indices, each a digit.  */
+static FusedAxis flat_axis(const TeStmt *s, bool reduction) {
+    FusedAxis f = {.extent = 1};
+    for (int i = reduction ? s->n_left : 0; i < (reduction ? s->n_index : s->n_left); i++) {
+        f.index[f.n] = (uint8_t)i;
+        f.digit[f.n_digit++] = (AxisDigit){f.n++, 1, extent_of(&s->index[i])};
+        f.extent *= extent_of(&s->index[i]);
+    }
+    return f;
+}
+
+static void describe_stream(int align, Problem *p) {
+    const TeStmt *s = &p->te->stmt[p->group->root];
+    FusedAxis domain = flat_axis(s, false), loop = flat_axis(s, true);
+    ROperand *op = &p->op[0];
+    Access a;
+    double bytes;
+    p->extent[AX_M] = domain.extent;
+    p->extent[AX_K] = loop.extent;
+    p->body_ops = expr_ops(s->rhs, NULL, NULL);
+    p->acc_bytes = te_dtype_bytes(s->rhs->type);
+    *op = (ROperand){.vec_mn = 1, .vec_k = 1, .run_mn = 1, .run_k = 1, .bytes = 1, .elem = 1};
+    p->op[1] = *op;
+    p->flops = (double)domain.extent * (double)loop.extent * p->body_ops;
+    describe_outputs(&domain, align, p);
+    if (!widest_read(p, s, s->rhs, &a, &bytes)) return;
+    op->present = true;
+    op->bytes = op->elem = te_dtype_bytes(p->te->tensor[a.tensor].dtype);
+    op->unique = (int64_t)(bytes / op->bytes);
+    op->affine = a.affine;
+    op->digits_mn = domain.n_digit;
+    op->digits_k = loop.n_digit;
+    if (!a.affine) return;
+    Span span = span_of_read(p->te, s, &a);
+    op->guarded = span.n_guard > 0;
+    op->stride_mn = span_stride(&span, &domain);
+    op->stride_k = span_stride(&span, &loop);
+    op->run_mn = span_run(&span, &domain);
+    op->run_k = span_run(&span, &loop);
+    op->vec_mn = span_vector(&span, &domain, align);
+}
+
+/* A reduction of one operand reuses nothing: tiles in shared memory pay only where they make
+ * accesses contiguous or where the outputs alone do not fill a device.  */
+static bool tiles_pay(const Problem *p) {
+    enum { SHORT_LOOP = 64, MANY_OUTPUTS = 65536 };
+    if (p->con.b.expr) return true;
+    if (p->extent[AX_B] * p->extent[AX_M] * p->extent[AX_N] < MANY_OUTPUTS) return true;
+    return p->extent[AX_K] > SHORT_LOOP && p->op[0].stride_k == 1;
+}
+
+static void describe_contraction(int align, Problem *p) {
+    const Contraction *c = &p->con;
+    p->acc_bytes = te_dtype_bytes(c->acc);
+    p->flops = 2;
+    for (int axis = 0; axis < AX_CLASSES; axis++) {
+        p->extent[axis] = c->axis[axis].extent;
+        p->flops *= (double)c->axis[axis].extent;
+    }
+    describe_operand(&c->a, 0, align, p);
+    describe_operand(&c->b, 1, align, p);
+    p->body_ops = c->product ? 0 : expr_ops(c->body, c->a.expr, c->b.expr);
+}
+
+Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int align,
+                     Problem *out) {
+    (void)a;
+    const TeStmt *root = &te->stmt[g->root];
+    const char *why = NULL;
+    if (te->runtime) {
+        return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "planning needs sizes that are set");
+    }
+    if (align <= 0) align = DEFAULT_ALIGN;
+    *out = (Problem){.te = te, .group = g, .type = root->rhs->type};
+    for (int axis = 0; axis < AX_CLASSES; axis++) out->extent[axis] = 1;
+    bool positional = root->rhs->kind == TE_REDUCE &&
+                      (root->rhs->red == TE_RED_ARGMAX || root->rhs->red == TE_RED_ARGMIN);
+    if (root->rhs->kind == TE_REDUCE && !positional) {
+        access_contraction(te, g->root, &out->con, &why);
+        describe_contraction(align, out);
+        out->contraction = tiles_pay(out);
+    }
+    if (out->contraction) {
+        describe_outputs(&out->con.axis[AX_N], align, out);
+    } else {
+        for (int axis = 0; axis < AX_CLASSES; axis++) out->extent[axis] = 1;
+        describe_stream(align, out);
+    }
+    out->read_bytes = unique_bytes(out, root, root->rhs);
+    describe_epilogue(out);
+    return ST_OK;
+}
