@@ -1,0 +1,243 @@
+/* Why a plan was chosen, in the words of a kernel engineer.  */
+#include "microperf/model.h"
+
+static const char *const axis_name[AX_CLASSES] = {"B", "M", "N", "K"};
+
+typedef struct {
+    const Problem *p;
+    const Device *dev;
+    const RProgSet *set;
+    const Ranked *best;
+    Model m;
+    Buf *out;
+} Story;
+
+static int count_along(const RTile *outer, const RTile *inner, int axis) {
+    return outer->extent[axis] / inner->extent[axis];
+}
+
+static void megabytes(Buf *out, double bytes) {
+    mp_fixed(out, bytes / 1e6, bytes < 1e7 ? 2 : 0);
+    buf_puts(out, " MB");
+}
+
+static void percent(Buf *out, double share) {
+    mp_fixed(out, share * 100, share < 0.1 ? 1 : 0);
+    buf_puts(out, " %");
+}
+
+static void tell_head(const Story *s) {
+    const Estimate *e = &s->best->estimate;
+    const Problem *p = s->p;
+    buf_puts(s->out, "plan: ");
+    mp_summary(p, s->dev, &s->best->prog, s->out);
+    buf_puts(s->out, "\nproblem:");
+    for (int axis = 0; axis < AX_CLASSES; axis++) {
+        if (p->extent[axis] == 1 && axis == AX_B) continue;
+        buf_printf(s->out, " %s %lld", axis_name[axis], (long long)p->extent[axis]);
+    }
+    buf_printf(s->out, ", computed in %s\npredicted: ", te_dtype_name(p->type));
+    mp_fixed(s->out, e->us, 2);
+    buf_puts(s->out, " us");
+    if (p->contraction && e->us > 0) {
+        buf_puts(s->out, ", ");
+        mp_fixed(s->out, p->flops / e->us * 1e-6, 2);
+        buf_puts(s->out, " TFLOP/s");
+    }
+    static const char *const text[] = {
+#define X(id, key, words) words,
+        MP_TERMS(X)
+#undef X
+    };
+    buf_printf(s->out, "; limited by: %s\n", text[e->limiter]);
+}
+
+static void tell_terms(const Story *s) {
+    static const struct {
+        const char *key, *text;
+    } term[] = {
+#define X(id, name, words) {name, words},
+        MP_TERMS(X)
+#undef X
+    };
+    const Estimate *e = &s->best->estimate;
+    buf_puts(s->out, "\nterms, us (the largest of dram .. latency, and all after it, add up)\n");
+    for (MpTerm t = 0; t < MP_COUNT; t++) {
+        buf_printf(s->out, "  %-9s", term[t].key);
+        Buf number = buf_new(s->out->arena);
+        mp_fixed(&number, e->term[t], 2);
+        buf_printf(s->out, "%12s  %s%s\n", buf_str(&number), term[t].text,
+                   t == e->limiter ? "  <- limits" : "");
+    }
+}
+
+static void tell_registers(const Story *s) {
+    const RProg *r = &s->best->prog;
+    StepCounts c;
+    mp_step_counts(&s->m, r, NULL, &c);
+    int tm = r->thread.extent[AX_M], tn = r->thread.extent[AX_N], tk = r->thread.extent[AX_K];
+    int packed = rprog_packed(s->dev, r) ? 4 : 1;
+    double groups = (double)r->warp.extent[AX_K] / tk;
+    double fma = (double)tm * tn * tk / packed;
+    double reads = (double)(c.reads[0] + c.reads[1]) / groups;
+    buf_printf(s->out, "  thread tile %dx%d: %d accumulators; ", tm, tn, tm * tn);
+    mp_fixed(s->out, reads, 0);
+    buf_puts(s->out, " shared loads feed ");
+    mp_fixed(s->out, fma, 0);
+    buf_printf(s->out, " %s, so ", s->dev->unit[r->unit].name);
+    percent(s->out, fma / (fma + reads));
+    buf_printf(s->out, " of the inner loop's issue slots compute; about %d of %d registers\n",
+               r->registers, (int)s->dev->limits.registers_per_thread.value);
+    buf_printf(s->out, "  warp tile %dx%d: %dx%d lanes, dealt so that neighbours broadcast\n",
+               (int)r->warp.extent[AX_M], (int)r->warp.extent[AX_N],
+               count_along(&r->warp, &r->thread, AX_M), count_along(&r->warp, &r->thread, AX_N));
+}
+
+static void tell_block(const Story *s) {
+    const RProg *r = &s->best->prog;
+    const Estimate *e = &s->best->estimate;
+    double bytes = (double)e->load_sectors * SECTOR;
+    buf_printf(s->out, "  block tile %dx%d: ", (int)r->block.extent[AX_M],
+               (int)r->block.extent[AX_N]);
+    megabytes(s->out, bytes);
+    buf_puts(s->out, " through L2");
+    if (bytes > 0) {
+        buf_puts(s->out, ", ");
+        mp_fixed(s->out, s->p->flops / bytes, 1);
+        buf_puts(s->out, " FLOP per byte");
+    }
+    buf_puts(s->out, "; padding of the tensor ");
+    percent(s->out, e->padding_waste);
+    buf_puts(s->out, " (allowed per axis ");
+    percent(s->out, s->set->epsilon);
+    buf_puts(s->out, ")\n");
+    buf_printf(s->out, "  k-step %d in %d stages: %d bytes of shared memory a block",
+               (int)r->block.extent[AX_K], r->stages, (int)r->smem);
+    int slices = count_along(&r->block, &r->warp, AX_K);
+    if (slices > 1) buf_printf(s->out, ", each step shared by %d warps", slices);
+    buf_puts(s->out, "\n");
+}
+
+static void tell_load(const Story *s, int side) {
+    const RProg *r = &s->best->prog;
+    const RLoad *l = &r->load[side];
+    if (!s->p->op[side].present) return;
+    StepCounts c;
+    mp_step_counts(&s->m, r, NULL, &c);
+    buf_printf(s->out, "  operand %s: %s, %d element%s along %s", side ? "b" : "a",
+               s->dev->mover[l->mover].name, l->vec, l->vec == 1 ? "" : "s",
+               l->along == AX_K ? "K" : side ? "N" : "M");
+    if (l->kind == LOAD_STAGED) {
+        buf_puts(s->out, s->p->op[side].copyable ? ", through registers"
+                                                 : ", converted on the way");
+    }
+    buf_printf(s->out, "; tile rows along %s, ", l->layout.inner == AX_K ? "K" : side ? "N" : "M");
+    if (l->layout.bits) {
+        buf_printf(s->out, "16-byte chunks XORed with row bits %d..%d", l->layout.shift,
+                   l->layout.shift + l->layout.bits - 1);
+    } else if (l->layout.pad) {
+        buf_printf(s->out, "padded by %d element%s", l->layout.pad, l->layout.pad == 1 ? "" : "s");
+    } else {
+        buf_puts(s->out, "plain");
+    }
+    buf_printf(s->out, ": %d wavefront%s per read, %lld to store a stage\n",
+               (int)c.read_wavefronts[side], c.read_wavefronts[side] == 1 ? "" : "s",
+               (long long)c.store_wavefronts[side]);
+}
+
+static void tell_grid(const Story *s) {
+    const RProg *r = &s->best->prog;
+    const Estimate *e = &s->best->estimate;
+    buf_printf(s->out, "  grid: %lld blocks, %d per SM, ", (long long)e->blocks, e->blocks_per_sm);
+    mp_fixed(s->out, e->waves, 2);
+    buf_puts(s->out, " waves, SMs busy ");
+    percent(s->out, e->wave_efficiency);
+    if (r->split > 1) {
+        buf_printf(s->out, "; K in %d slices, because %lld tiles would leave SMs idle",
+                   (int)r->split, (long long)rprog_blocks(s->p, r));
+    }
+    if (r->raster == RASTER_GROUPED) {
+        buf_printf(s->out, "; tiles in groups of %d rows, so that a wave shares panels in L2",
+                   r->group);
+    }
+    buf_puts(s->out, "\n  DRAM: ");
+    megabytes(s->out, e->dram_bytes);
+    buf_puts(s->out, " moved, ");
+    megabytes(s->out, s->m.total_unique + s->m.out_bytes);
+    buf_puts(s->out, " at the least\n");
+}
+
+static void tell_rules(const Story *s) {
+    buf_puts(s->out, "\nrules every candidate kept\n");
+    for (RTileRule rule = 0; rule < RTILE_RULE_COUNT; rule++) {
+        buf_printf(s->out, "  %s\n", rtile_rule_text(rule));
+    }
+}
+
+/* The term in which a runner-up loses most.  */
+static MpTerm worst_term(const Estimate *x, const Estimate *best) {
+    MpTerm worst = x->limiter;
+    double most = x->term[x->limiter] - best->term[best->limiter];
+    for (MpTerm t = MP_FILL; t < MP_COUNT; t++) {
+        double lost = x->term[t] - best->term[t];
+        if (lost > most) {
+            most = lost;
+            worst = t;
+        }
+    }
+    return worst;
+}
+
+static void tell_others(const Story *s, int n) {
+    static const char *const text[] = {
+#define X(id, key, words) words,
+        MP_TERMS(X)
+#undef X
+    };
+    if (n > 1) buf_puts(s->out, "\nrunners-up\n");
+    for (int i = 1; i < n; i++) {
+        const Estimate *e = &s->best[i].estimate, *best = &s->best->estimate;
+        buf_printf(s->out, "  %d. ", i + 1);
+        mp_summary(s->p, s->dev, &s->best[i].prog, s->out);
+        buf_puts(s->out, ": ");
+        mp_fixed(s->out, e->us, 2);
+        buf_puts(s->out, " us, +");
+        percent(s->out, best->us > 0 ? e->us / best->us - 1 : 0);
+        buf_printf(s->out, ", loses by: %s\n", text[worst_term(e, best)]);
+    }
+}
+
+static void tell_rejects(const Story *s) {
+    static const struct {
+        const char *name, *text;
+    } reject[] = {
+#define X(id, key, words) {key, words},
+        RPROG_REJECTS(X)
+#undef X
+    };
+    buf_printf(s->out, "\n%lld programs met, %d legal ones ranked; dropped\n",
+               (long long)s->set->enumerated, s->set->n);
+    for (Reject i = 0; i < REJECT_COUNT; i++) {
+        if (!s->set->rejected[i]) continue;
+        buf_printf(s->out, "  %-10s%8lld  %s\n", reject[i].name, (long long)s->set->rejected[i],
+                   reject[i].text);
+    }
+}
+
+void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const Ranked *r, int n,
+                Buf *out) {
+    if (n < 1) return;
+    Story s = {.p = p, .dev = dev, .set = set, .best = r, .m = mp_model(p, dev), .out = out};
+    tell_head(&s);
+    tell_terms(&s);
+    if (r->prog.skeleton == SK_CONTRACT) {
+        buf_puts(out, "\nwhy this shape\n");
+        tell_registers(&s);
+        tell_block(&s);
+        for (int side = 0; side < 2; side++) tell_load(&s, side);
+        tell_grid(&s);
+        tell_rules(&s);
+    }
+    tell_others(&s, n);
+    tell_rejects(&s);
+}

@@ -1,0 +1,32 @@
+#include "microperf/model.h"
+
+/* What the copies are made with: the mover of each operand that is there, once if they agree.  */
+static void print_movers(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
+    const char *name[2];
+    int n = 0;
+    for (int side = 0; side < 2; side++) {
+        if (p->op[side].present) name[n++] = dev->mover[r->load[side].mover].name;
+    }
+    if (n == 0) return;
+    buf_printf(out, " %s", name[0]);
+    bool same = n == 2 && r->load[0].mover == r->load[1].mover;
+    if (n == 2 && !same) buf_printf(out, " + %s", name[1]);
+}
+
+void mp_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
+    if (r->skeleton == SK_STREAM) {
+        buf_printf(out, "stream, %d threads, %d elements per thread, %d at once", r->threads,
+                   (int)r->thread.extent[AX_M], r->store_vec);
+        return;
+    }
+    buf_printf(out, "%dx%dx%d, %dx%d per thread, %d threads, %d stage%s",
+               (int)r->block.extent[AX_M], (int)r->block.extent[AX_N], (int)r->block.extent[AX_K],
+               (int)r->thread.extent[AX_M], (int)r->thread.extent[AX_N], r->threads, r->stages,
+               r->stages == 1 ? "" : "s");
+    print_movers(p, dev, r, out);
+    buf_printf(out, ", %s", dev->unit[r->unit].name);
+    int slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
+    if (slices > 1) buf_printf(out, ", %d warps along k", slices);
+    if (r->split > 1) buf_printf(out, ", k split by %d", (int)r->split);
+    if (r->raster == RASTER_GROUPED) buf_printf(out, ", groups of %d tile rows", r->group);
+}
