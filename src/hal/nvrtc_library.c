@@ -194,6 +194,18 @@ static void list_archs(Nvrtc *n, Arena *a) {
     n->archs = archs;
 }
 
+/* NVRTC opens its builtins by name alone, so those of its own folder must be loaded before.  */
+static void load_builtins(Arena *a, const Nvrtc *n) {
+    const char *slash = strrchr(n->file, '/');
+    if (!slash)
+        return;
+    void *builtins = dlopen(arena_printf(a, "%.*s/libnvrtc-builtins.so.%d.%d",
+                                         (int)(slash - n->file), n->file, n->major, n->minor),
+                            RTLD_NOW | RTLD_LOCAL | STAY);
+    if (builtins)
+        arena_defer(a, unload, builtins);
+}
+
 /* Loads one file; NULL with a reason if it is not there or of no use.  */
 static Nvrtc *load(Arena *a, const char *file, const char **why) {
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL | STAY);
@@ -215,6 +227,7 @@ static Nvrtc *load(Arena *a, const char *file, const char **why) {
         *why = arena_printf(a, "%s does not tell its version", file);
         return NULL;
     }
+    load_builtins(a, n);
     list_archs(n, a);
     return n;
 }

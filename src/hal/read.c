@@ -54,6 +54,19 @@ static void read_gpu(Reader *r, const Node *root, Device *dev) {
                      "%s has compute capability %d.%d", dev->arch, dev->cc_major, dev->cc_minor);
 }
 
+static void read_made(Reader *r, const Node *root, Device *dev) {
+    static const char *const modes[] = {"datasheet", "quick", "full"};
+    const Node *made = reader_need(r, root, "made");
+    if (!made || !reader_object(r, made))
+        return;
+    reader_fields(r, made, &hal_made_fields, NULL, dev);
+    const Node *date = located_member(made, "date"), *mode = located_member(made, "mode");
+    if (date && *dev->date)
+        reader_date(r, date);
+    if (mode && *dev->mode)
+        reader_choice(r, mode, modes, 3);
+}
+
 static void read_curves(Reader *r, const Node *n, LevelId level, MemoryLevel *m) {
     if (!reader_array(r, n, MAX_CURVES))
         return;
@@ -172,7 +185,7 @@ Status hal_profile_read(Arena *a, Diag *d, const char *file, const char *text, s
     reader_known(r, root, NULL, keys);
     read_head(r, root, dev);
     read_gpu(r, root, dev);
-    read_section(r, root, &hal_made_fields, dev);
+    read_made(r, root, dev);
     read_section(r, root, &hal_limits_fields, &dev->limits);
     read_memory(r, root, dev);
     dev->unit = read_rows(r, root, &hal_unit_fields, sizeof *dev->unit, &dev->n_unit);

@@ -66,6 +66,25 @@ const char *reader_text(Reader *r, const Node *n, size_t min, size_t max) {
     return arena_strndup(r->arena, s, len);
 }
 
+static bool is_date(const char *s) {
+    static const char form[] = "dddd-dd-dd";
+    if (strlen(s) != 10)
+        return false;
+    for (int i = 0; i < 10; i++)
+        if (form[i] == 'd' ? s[i] < '0' || s[i] > '9' : s[i] != form[i])
+            return false;
+    int month = (s[5] - '0') * 10 + s[6] - '0', day = (s[8] - '0') * 10 + s[9] - '0';
+    return month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
+
+const char *reader_date(Reader *r, const Node *n) {
+    const char *s = reader_text(r, n, 1, MAX_REF);
+    if (!s || is_date(s))
+        return s;
+    reader_fault(r, n, "text", "a date is written YYYY-MM-DD");
+    return NULL;
+}
+
 bool reader_number(Reader *r, const Node *n, double min, double max, double *out) {
     if (!json_is_number(n->json)) {
         reader_fault(r, n, "type", "a number is expected");
@@ -164,22 +183,10 @@ static const char *unit_of(Reader *r, const Node *n, const char *key, const char
     return unit;
 }
 
-static bool is_date(const char *s) {
-    static const char form[] = "dddd-dd-dd";
-    for (int i = 0; i < 10; i++)
-        if (form[i] == 'd' ? s[i] < '0' || s[i] > '9' : s[i] != form[i])
-            return false;
-    int month = (s[5] - '0') * 10 + s[6] - '0', day = (s[8] - '0') * 10 + s[9] - '0';
-    return !s[10] && month >= 1 && month <= 12 && day >= 1 && day <= 31;
-}
-
 static void date_and_noise(Reader *r, const Node *n, Figure *f) {
     const Node *date = located_member(n, "date");
-    if (date) {
-        f->date = reader_text(r, date, 10, 10);
-        if (f->date && !is_date(f->date))
-            reader_fault(r, date, "text", "a date is written YYYY-MM-DD");
-    }
+    if (date)
+        f->date = reader_date(r, date);
     const Node *noisy = located_member(n, "noisy");
     if (noisy && !json_is_boolean(noisy->json))
         reader_fault(r, noisy, "type", "true or false is expected");

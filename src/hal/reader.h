@@ -25,6 +25,7 @@ const Node *reader_need(Reader *r, const Node *object, const char *key);
 
 /* Texts are copied to the arena; NULL after a fault.  */
 const char *reader_text(Reader *r, const Node *n, size_t min, size_t max);
+const char *reader_date(Reader *r, const Node *n);         /* YYYY-MM-DD */
 bool reader_number(Reader *r, const Node *n, double min, double max, double *out);
 bool reader_whole(Reader *r, const Node *n, double min, double max, int *out);
 /* The index of a text in a list of names; -1 after a fault.  */
