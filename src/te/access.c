@@ -38,7 +38,8 @@ static bool add_scaled(const Affine *x, const Affine *y, int64_t scale, Affine *
     return true;
 }
 
-/* f / d or f % d, when f = d * whole + rest and the rest's quotient is the same all over the ranges.  */
+/* f / d or f % d, when f = d * whole + rest and the rest's quotient is the same all over the
+ * ranges.  */
 static bool divide(const TeStmt *s, const Affine *f, int64_t d, bool remainder, Affine *out) {
     if (d <= 0)
         return false;
@@ -85,7 +86,7 @@ bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out) 
     switch (e->kind) {
     case TE_INT:
         out->c = e->v.i;
-        return te_dtype_class(e->type) == TE_CLASS_INT && out->c > -COEF_LIMIT && out->c < COEF_LIMIT;
+        return out->c > -COEF_LIMIT && out->c < COEF_LIMIT;
     case TE_SIZE:
         out->c = te->size[e->v.ref].extent.value;
         return true;

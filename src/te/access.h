@@ -18,7 +18,7 @@ typedef struct {
     int tensor;
     bool affine;                          /* every subscript is affine; else sub, offset are void */
     Affine sub[TE_MAX_RANK];
-    bool guard[TE_MAX_RANK];              /* the subscript can leave the dimension: test at run time */
+    bool guard[TE_MAX_RANK];              /* the subscript can leave its dimension: to be tested */
     Affine offset;                        /* elements from element 0 */
     uint32_t uses;                        /* bit i: index i occurs in some subscript */
 } Access;
@@ -61,20 +61,21 @@ typedef struct {
  * occur several times; every subexpression that is access_same to it is it.  */
 typedef struct {
     const TeExpr *expr;                   /* maximal subexpression */
-    const TeExpr *read;                   /* expr is this one TE_READ, affine, with or without `else 0`
-                                           * (maybe under a cast that changes nothing), so it can be
-                                           * copied; else NULL */
+    const TeExpr *read;                   /* expr is this one TE_READ, affine, with or without
+                                           * `else 0` (maybe under a cast that changes nothing), so
+                                           * it can be copied; else NULL */
     Access access;                        /* of `read`; void if NULL */
     TeDtype storage;                      /* of the tensor if `read`, else the compute type */
     TeDtype compute;                      /* type of expr's value */
 } Operand;
 
-/* T[b,m,n] = red over k of body(A[b,m,k], B[b,n,k]).  B may be absent (body depends on one side: its
- * axes are M, those of the output that it does not use N).
- * With two operands, N is the class that holds the output's fastest index where one of M, N does, so
- * that stores are contiguous along N; operands are swapped accordingly.
- * The order of indices in an axis: M, N, B as in the output (of the group's last statement in memory);
- * K by falling stride in the larger operand, so that the last K index is the most contiguous one.  */
+/* T[b,m,n] = red over k of body(A[b,m,k], B[b,n,k]).  B may be absent (body depends on one side:
+ * its axes are M, those of the output that it does not use N).
+ * With two operands, N is the class that holds the output's fastest index where one of M, N does,
+ * so that stores are contiguous along N; operands are swapped accordingly.
+ * The order of indices in an axis: M, N, B as in the output (of the group's last statement in
+ * memory); K by falling stride in the larger operand, so that the last K index is the most
+ * contiguous one.  */
 typedef struct {
     int stmt;                             /* the reduction statement */
     TeRedop red;
@@ -88,9 +89,10 @@ typedef struct {
 /* Do two expressions of one statement have the same structure (places in the text apart)?  */
 bool access_same(const TeExpr *x, const TeExpr *y);
 
-/* Recognises statement `stmt` as a contraction.  False if it is no reduction, or if the body does not
- * separate into two sides nor is all on one; *why says so in words.  For a reduction `out` is then
- * still a right description with the whole body as the only operand: it just reuses nothing.  */
+/* Recognises statement `stmt` as a contraction.  False if it is no reduction, or if the body does
+ * not separate into two sides nor is all on one; *why says so in words.  For a reduction `out` is
+ * then still a right description with the whole body as the only operand: it just reuses
+ * nothing.  */
 bool access_contraction(const Te *te, int stmt, Contraction *out, const char **why);
 
 /* One kernel's worth of statements: a root (reduction or map) and the maps fused behind it.  */
@@ -102,7 +104,7 @@ typedef struct {
     uint8_t perm[TE_MAX_STMTS][TE_MAX_RANK];
 } KernelGroup;
 
-/* Splits a normalized op into groups in launch order: maps over a reduction's spatial domain that read
+/* Splits a normalized op into groups in launch order: maps over a root's spatial domain that read
  * it at their own point follow it as its epilogue; other statements stand alone.  */
 int access_groups(Arena *a, const Te *te, KernelGroup **out);
 /* Must tensor t (a temporary) exist in memory: is it read outside the group that makes it?  */

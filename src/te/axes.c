@@ -222,7 +222,8 @@ void axes_build(const Te *te, const Groups *g, int stmt, const uint8_t *class, C
     const TeStmt *s = &te->stmt[stmt];
     Affine write = deciding_write(te, g, stmt);
     bool a_larger = elements(s, c->a.expr) >= elements(s, c->b.expr);
-    const TeExpr *large = a_larger ? c->a.expr : c->b.expr, *small = a_larger ? c->b.expr : c->a.expr;
+    const TeExpr *large = a_larger ? c->a.expr : c->b.expr;
+    const TeExpr *small = a_larger ? c->b.expr : c->a.expr;
     AxisKey key[AX_CLASSES][TE_MAX_INDICES];
     Bonds bonds;
     find_bonds(&bonds, te, g, stmt);

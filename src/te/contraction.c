@@ -143,7 +143,8 @@ static bool split_root(Split *p, const TeExpr *body) {
     }
     uint32_t x = access_uses(child[0]), y = access_uses(child[1]), s = p->spatial;
     bool own_x = (x & ~y & s) != 0, own_y = (y & ~x & s) != 0;
-    bool swept_y = own_x && !own_y && (y & ~s), swept_x = own_y && !own_x && (x & ~s);
+    bool one = p->n_part <= 1;
+    bool swept_y = one && own_x && !own_y && (y & ~s), swept_x = one && own_y && !own_x && (x & ~s);
     if (!(own_x && own_y) && !swept_x && !swept_y)
         return false;
     p->a = child[swept_x ? 1 : 0];

@@ -57,7 +57,8 @@ static void print_axis(const TeStmt *s, AxisClass class, const FusedAxis *x, Buf
     buf_putc(out, '\n');
 }
 
-static void print_operand(const Te *te, const TeStmt *s, const char *name, const Operand *o, Buf *out) {
+static void print_operand(const Te *te, const TeStmt *s, const char *name, const Operand *o,
+                          Buf *out) {
     if (!o->expr)
         return;
     buf_printf(out, "  %s: ", name);
@@ -70,7 +71,8 @@ static void print_contraction(const Te *te, int stmt, Buf *out) {
     Contraction c;
     const char *why = NULL;
     bool separates = access_contraction(te, stmt, &c, &why);
-    buf_printf(out, "  contraction in %s%s\n", te_dtype_name(c.acc), c.product ? ", of a product" : "");
+    buf_printf(out, "  contraction in %s%s\n", te_dtype_name(c.acc),
+               c.product ? ", of a product" : "");
     if (!separates)
         buf_printf(out, "  one operand only: %s\n", why);
     for (int k = 0; k < AX_CLASSES; k++)

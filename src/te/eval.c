@@ -120,8 +120,8 @@ static MemoChunk *chunk_of(Arena *a, Memo *m, int64_t number) {
     return c;
 }
 
-/* Computes elements from `pos` on that the caller wants next to each other: `wanted` of them, as far
- * as they share chunk and row and are missing.  */
+/* Computes elements from `pos` on that the caller wants next to each other: `wanted` of them, as
+ * far as they share chunk and row and are missing.  */
 static void compute(Prog *p, MemoChunk *c, int64_t pos, int wanted) {
     const TeTensor *t = &p->owner->te->tensor[p->s->tensor];
     int64_t row = t->rank ? t->shape[t->rank - 1].value : 1;
@@ -159,8 +159,9 @@ void eval_fetch(TeEval *ev, int tensor, const int64_t *pos, const bool *inside, 
     }
     out->exact = exact;
     out->plain = plain;
+    TeDtype computed = te_dtype_class(stored) == TE_CLASS_REAL ? TE_F64 : p->root->type;
     if (stored != p->root->type)
-        lanes_cast(out, te_dtype_class(stored) == TE_CLASS_REAL ? TE_F64 : p->root->type, stored, n);
+        lanes_cast(out, computed, stored, n);
 }
 
 /* ---- The interface ---- */

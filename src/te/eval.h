@@ -40,25 +40,22 @@ void te_eval_stop(TeEval *e, const bool *stop);
 Status te_eval_all(TeEval *e, const TeData *out);
 
 typedef enum { TE_RIGHT, TE_WRONG, TE_UNDECIDED } TeVerdict;
-/* Is the stored element at `p` (type t) right?  exact: compare bit for bit where the bound is 0, which
- * te_eval finds by itself when every intermediate is exact in any order (-0 equals +0 only if the
- * reference's zero sign is unspecified: max, min, sum).  */
+/* Is the stored element at `p` (type t) right?  exact: compare bit for bit where the bound is 0,
+ * which te_eval finds by itself when every intermediate is exact in any order (-0 equals +0 only if
+ * the reference's zero sign is unspecified: max, min, sum).  */
 TeVerdict te_judge(TeDtype t, const void *p, const TeValue *want, bool exact);
 
 /* One element between storage and value.  Stores round and saturate as te.md section 4.  */
 TeValue te_load(TeDtype t, const void *p);
 void te_store(TeDtype t, const TeValue *v, void *p);
 
-/* Is every intermediate of the op exact on TE_FILL_INTEGERS data, so that results can be compared bit for
- * bit?  */
-bool te_exact(const Te *te);
-
 typedef enum { TE_FILL_INTEGERS, TE_FILL_REALS } TeFill;
 /* Deterministic inputs by seed.  INTEGERS: small values such that every intermediate of a sum of
  * products stays exact for the op's reduction lengths; index tensors get legal and some illegal
  * values where the op guards them.  REALS: normal deviates rounded to the type.  */
 void te_fill(const Te *te, int tensor, TeFill kind, uint64_t seed, TeData out);
-/* Are all intermediates of the op exact on the data of TE_FILL_INTEGERS?  Division (but by powers of
- * two), transcendental functions and long products are not; then values are right within bounds.  */
+/* Are all intermediates of the op exact on the data of TE_FILL_INTEGERS, so that results can be
+ * compared bit for bit?  Not with division (but by powers of two), transcendental functions and
+ * long products: such values are right within bounds.  */
 bool te_exact(const Te *te);
 #endif

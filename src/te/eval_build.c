@@ -45,8 +45,8 @@ static bool is_f8(TeDtype t) {
     return t == TE_F8E4M3 || t == TE_F8E5M2;
 }
 
-/* How far a sum in `acc` of n terms may be off, per unit of the sum of magnitudes: one rounding (or,
- * in a matrix unit, cut) per addition in any order.  */
+/* How far a sum in `acc` of n terms may be off, per unit of the sum of magnitudes: one rounding
+ * (or, in a matrix unit, cut) per addition in any order.  */
 static double sum_unit(const TeStmt *s, const TeExpr *body, TeDtype acc, int64_t n) {
     double steps = n > 1 ? (double)(n - 1) : 0;
     bool kept = s->accum == TE_DTYPE_COUNT;

@@ -1,9 +1,9 @@
 /* Inside te_eval: expressions evaluated over strips of points.
  *
- * A strip is up to STRIP consecutive values of one index of a statement, the others being fixed, so
- * that walking the tree is paid once per strip.  The rules of a value: reals are f64 with a bound on
- * how far any permitted computation may be from them; a value with bound 0 can be represented in its
- * compute type.  Integers and bool are exact.  */
+ * A strip is up to STRIP consecutive values of one index of a statement, the others being fixed,
+ * so that walking the tree is paid once per strip.  The rules of a value: reals are f64 with a
+ * bound on how far any permitted computation may be from them; a value with bound 0 can be
+ * represented in its compute type.  Integers and bool are exact.  */
 #ifndef ROLLER_TE_EVAL_IMPL_H
 #define ROLLER_TE_EVAL_IMPL_H
 #include "te/access.h"
@@ -87,6 +87,28 @@ struct TeEval {
     double e4m3[256], e5m2[256];
     const volatile bool *stop;
 };
+
+/* What has been seen so far of each of up to STRIP reductions.
+ * sum: v the sum, mag the sum of magnitudes with their bounds, b the sum of bounds.
+ * prod: v, b likewise of the product; hi, lo the product of the factors above and below 1.
+ * max, min: v with lo..hi, the values it may have.
+ * argmax, argmin: v (i) at pos with b; rival the most another real candidate may be.  */
+typedef struct {
+    double v[STRIP], b[STRIP], mag[STRIP], lo[STRIP], hi[STRIP], rival[STRIP], close_rival[STRIP];
+    int64_t i[STRIP], pos[STRIP];
+    uint8_t f[STRIP];
+    bool some[STRIP];          /* a term was seen */
+    bool whole[STRIP];         /* all terms are integers without bound */
+    bool fine[STRIP];          /* all terms are multiples of 2^-12 without bound */
+} Acc;
+
+/* eval_acc.c: one strip of terms after another.  */
+bool acc_is_arg(int red);
+void acc_start(Acc *a, const Node *x, int n);
+/* Takes n terms: into accumulator 0 (fold; positions pos, pos + step, ...) or one each (all at
+ * position pos).  */
+void acc_take(Acc *a, const Node *x, const Lanes *y, int n, bool fold, int64_t pos, int64_t step);
+void acc_finish(const Acc *a, const Node *x, Lanes *out, int n);
 
 /* eval_build.c */
 Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e);

@@ -29,8 +29,8 @@ static void eval_index(const Prog *p, const Node *x, Lanes *out, int n) {
 }
 
 /* Adds dimension d's part of the positions; clears inside[] where the subscript is outside.  */
-static void add_dimension(Prog *p, const Node *x, int d, int k, int n, int64_t *offset, bool *inside,
-                          Lanes *out) {
+static void add_dimension(Prog *p, const Node *x, int d, int k, int n, int64_t *offset,
+                          bool *inside, Lanes *out) {
     int64_t extent = p->owner->te->tensor[x->e->v.ref].shape[d].value, stride = x->stride[d];
     if (x->affine[d]) {
         int64_t at = x->sub[d].c, step = x->sub[d].coef[p->strip];
@@ -67,7 +67,10 @@ static void fill_outside(Prog *p, const Node *x, int k, int n, const bool *insid
         lanes_copy(out, j, other, j, 1);
         if (!other->plain)
             lanes_flag(out, n, j, other->f[j]);
-        lanes_flag(out, n, j, (uint8_t)((open ? LANE_UNDECIDED : 0) | (x->pads ? LANE_PADDING : 0)));
+        if (open)
+            lanes_flag(out, n, j, LANE_UNDECIDED);
+        if (x->pads)
+            lanes_flag(out, n, j, LANE_PADDING);
     }
 }
 

@@ -1,325 +1,4 @@
 #include "te/eval_impl.h"
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-/* What has been seen so far of each of up to STRIP reductions.
- * sum: v the sum, mag the sum of magnitudes with their bounds, b the sum of bounds.
- * prod: v, b likewise of the product; hi, lo the product of the factors above and below 1.
- * max, min: v with lo..hi, the values it may have.
- * argmax, argmin: v (i) at pos with b; rival the most another real candidate may be.  */
-typedef struct {
-    double v[STRIP], b[STRIP], mag[STRIP], lo[STRIP], hi[STRIP], rival[STRIP], close_rival[STRIP];
-    int64_t i[STRIP], pos[STRIP];
-    uint8_t f[STRIP];
-    bool some[STRIP];          /* a term was seen */
-    bool whole[STRIP];         /* all terms are integers without bound */
-    bool fine[STRIP];          /* all terms are multiples of 2^-12 without bound */
-} Acc;
-
-static bool is_arg(int red) {
-    return red == TE_RED_ARGMAX || red == TE_RED_ARGMIN;
-}
-
-static void start(Acc *a, const Node *x, int n) {
-    int red = x->e->red;
-    bool low = red == TE_RED_MAX || red == TE_RED_ARGMAX;
-    TeDtype t = x->args[0]->type;
-    int64_t most = t == TE_I64 ? INT64_MAX : INT32_MAX;
-    memset(a->f, 0, sizeof a->f);
-    for (int j = 0; j < n; j++) {
-        bool extreme = red == TE_RED_MIN || red == TE_RED_MAX || is_arg(red);
-        double r = red == TE_RED_PROD ? 1 : extreme ? (low ? -INFINITY : INFINITY) : 0;
-        a->v[j] = r;
-        a->b[j] = a->mag[j] = 0;
-        a->lo[j] = a->hi[j] = r;
-        a->rival[j] = a->close_rival[j] = -INFINITY;
-        a->i[j] = red == TE_RED_PROD || red == TE_RED_ALL ? 1 : extreme ? (low ? -most - 1 : most) : 0;
-        a->pos[j] = 0;
-        a->some[j] = false;
-        a->whole[j] = a->fine[j] = true;
-    }
-}
-
-/* ---- sum ---- */
-
-static bool is_whole(double v) {
-    return fabs(v) < 0x1p51 && (v + 0x3p51) - 0x3p51 == v;
-}
-
-static void sum_one(Acc *a, const Lanes *x, int to, int from) {
-    double v = x->v[from], b = x->exact ? 0 : x->b[from];
-    a->v[to] += v;
-    a->mag[to] += fabs(v) + b;
-    a->b[to] += b;
-    a->whole[to] = a->whole[to] && b == 0 && is_whole(v);
-    a->fine[to] = a->fine[to] && b == 0 && is_whole(v * 4096);
-    if (!x->plain) {
-        a->f[to] |= x->f[from] & LANE_UNDECIDED;
-        if ((x->f[from] & LANE_PADDING) && !isfinite(v))
-            a->f[to] |= LANE_UNDECIDED;
-    }
-}
-
-/* Four partial sums, so that one addition need not wait for the last.  */
-static void sum_fold(Acc *a, const Lanes *x, int n) {
-    double v[4] = { 0 }, mag[4] = { 0 };
-    bool whole = true;
-    int j = 0;
-    for (; j + 4 <= n; j += 4) {
-        for (int k = 0; k < 4; k++) {
-            double t = x->v[j + k];
-            v[k] += t;
-            mag[k] += fabs(t);
-            whole &= (t + 0x3p51) - 0x3p51 == t;
-        }
-    }
-    double sum = (v[0] + v[1]) + (v[2] + v[3]), m = (mag[0] + mag[1]) + (mag[2] + mag[3]);
-    a->v[0] += sum;
-    a->mag[0] += m;
-    if (!whole || !(m < 0x1p51)) {
-        a->whole[0] = false;
-        for (int i = 0; i < j && a->fine[0]; i++)
-            a->fine[0] = is_whole(x->v[i] * 4096);
-    }
-    for (; j < n; j++)
-        sum_one(a, x, 0, j);
-}
-
-static void sum_across(Acc *a, const Lanes *x, int n) {
-    for (int j = 0; j < n; j++) {
-        double t = x->v[j];
-        a->v[j] += t;
-        a->mag[j] += fabs(t);
-        a->whole[j] &= (t + 0x3p51) - 0x3p51 == t;
-    }
-    for (int j = 0; j < n; j++) {
-        if (!a->whole[j] && a->fine[j])
-            a->fine[j] = is_whole(x->v[j] * 4096);
-    }
-}
-
-static void add_terms(Acc *a, const Lanes *x, int n, bool fold) {
-    if (x->exact && x->plain && fold) {
-        sum_fold(a, x, n);
-        return;
-    }
-    if (x->exact && x->plain) {
-        sum_across(a, x, n);
-        return;
-    }
-    for (int j = 0; j < n; j++)
-        sum_one(a, x, fold ? 0 : j, j);
-}
-
-static void finish_sum(const Acc *a, const Node *x, Lanes *out, int n) {
-    for (int j = 0; j < n; j++) {
-        bool exact = (a->whole[j] && a->mag[j] <= x->acc_exact) ||
-                     (a->fine[j] && a->mag[j] <= x->acc_exact / 4096);
-        out->v[j] = a->v[j];
-        out->b[j] = exact ? 0 : a->b[j] + x->acc_unit * a->mag[j] + x->acc_tiny * (double)x->count;
-        out->f[j] = a->f[j] | (a->v[j] == 0 ? LANE_ANY_ZERO : 0);
-        if (isfinite(a->v[j]) && !(a->mag[j] <= x->acc_limit))
-            out->f[j] |= LANE_UNDECIDED;
-    }
-}
-
-/* ---- prod ---- */
-
-static void mul_term(Acc *a, const Lanes *x, int to, int from) {
-    double v = x->v[from], b = x->exact ? 0 : x->b[from], p = a->v[to], m = fabs(v) + b;
-    a->b[to] = fabs(p) * b + fabs(v) * a->b[to] + b * a->b[to];
-    a->v[to] = p * v;
-    a->hi[to] *= fmax(m, 1);
-    a->lo[to] *= v == 0 ? 1 : fmin(m, 1);
-    a->whole[to] = a->whole[to] && b == 0 && is_whole(v);
-    if (!x->plain)
-        a->f[to] |= x->f[from] & LANE_UNDECIDED;
-}
-
-static void finish_prod(const Acc *a, const Node *x, Lanes *out, int n) {
-    bool f64 = x->acc == TE_F64;
-    double steps = x->count > 1 ? (double)(x->count - 1) : 0;
-    double u = steps * lanes_unit(x->acc);
-    if (x->acc_exact == 0x1p11 || x->acc_exact == 0x1p8)
-        u = (steps + 1) * 2 / x->acc_exact;
-    u = u < 0.25 ? u / (1 - u) : INFINITY;
-    for (int j = 0; j < n; j++) {
-        double v = a->v[j], b = a->b[j];
-        bool exact = a->whole[j] && a->hi[j] <= x->acc_exact;
-        out->v[j] = v;
-        out->b[j] = exact || !isfinite(v) ? 0 : b + u * (fabs(v) + b);
-        out->f[j] = a->f[j];
-        if (isfinite(v) && (!(a->hi[j] <= x->acc_limit) || a->lo[j] < (f64 ? DBL_MIN : FLT_MIN)))
-            out->f[j] |= LANE_UNDECIDED;
-    }
-}
-
-/* ---- max, min, argmax, argmin ---- */
-
-static void extreme_real(Acc *a, bool max, const Lanes *x, int to, int from) {
-    double v = x->v[from], b = x->exact ? 0 : x->b[from], old = a->v[to];
-    if (!x->plain)
-        a->f[to] |= x->f[from] & LANE_UNDECIDED;
-    if (isnan(v) || isnan(old)) {
-        a->v[to] = NAN;
-        return;
-    }
-    if (max) {
-        a->v[to] = v > old ? v : old;
-        a->lo[to] = fmax(a->lo[to], v - b);
-        a->hi[to] = fmax(a->hi[to], v + b);
-    } else {
-        a->v[to] = v < old ? v : old;
-        a->lo[to] = fmin(a->lo[to], v - b);
-        a->hi[to] = fmin(a->hi[to], v + b);
-    }
-}
-
-static void note_rival(Acc *a, int to, double v, double b) {
-    double *seen = b > 0 ? &a->close_rival[to] : &a->rival[to];
-    *seen = fmax(*seen, v + b);
-}
-
-/* NaN counts as larger than anything; v is negated for argmin.  */
-static void arg_real(Acc *a, double v, double b, int to, int64_t pos) {
-    double best = a->v[to];
-    bool first = !a->some[to];
-    bool wins = isnan(v) ? !isnan(best) || pos < a->pos[to]
-                         : !isnan(best) && (v > best || (v == best && pos < a->pos[to]));
-    if (!first && !wins) {
-        note_rival(a, to, v, b);
-        return;
-    }
-    if (!first)
-        note_rival(a, to, best, a->b[to]);
-    a->some[to] = true;
-    a->v[to] = v;
-    a->b[to] = b;
-    a->pos[to] = pos;
-}
-
-static void arg_int(Acc *a, bool max, int64_t v, int to, int64_t pos) {
-    int64_t best = a->i[to];
-    bool better = max ? v > best : v < best;
-    if (a->some[to] && !better && !(v == best && pos < a->pos[to]))
-        return;
-    a->some[to] = true;
-    a->i[to] = v;
-    a->pos[to] = pos;
-}
-
-static void finish_arg(const Acc *a, bool real, Lanes *out, int n) {
-    for (int j = 0; j < n; j++) {
-        out->i[j] = a->pos[j];
-        out->f[j] = a->f[j];
-        double low = a->v[j] - a->b[j];
-        bool open = a->close_rival[j] >= low || (a->b[j] > 0 && a->rival[j] >= low);
-        if (real && !isnan(a->v[j]) && open)
-            out->f[j] |= LANE_UNDECIDED;
-    }
-}
-
-/* ---- integers and bool ---- */
-
-static void int_term(Acc *a, const Node *x, const Lanes *y, int to, int from) {
-    int64_t v = y->i[from];
-    bool open = !y->plain && (y->f[from] & LANE_UNDECIDED);
-    uint64_t old = (uint64_t)a->i[to];
-    switch (x->e->red) {
-    case TE_RED_SUM:
-        a->i[to] = eval_wrap(x->acc, old + (uint64_t)v);
-        a->mag[to] += fabs((double)v);
-        break;
-    case TE_RED_PROD:
-        a->i[to] = eval_wrap(x->acc, old * (uint64_t)v);
-        a->hi[to] *= fmax(fabs((double)v), 1);
-        break;
-    case TE_RED_MAX:
-        a->i[to] = v > a->i[to] ? v : a->i[to];
-        break;
-    case TE_RED_MIN:
-        a->i[to] = v < a->i[to] ? v : a->i[to];
-        break;
-    default:
-        /* any, all: `some` notes a term that decides alone.  */
-        if (!open && v == (x->e->red == TE_RED_ANY)) {
-            a->i[to] = v;
-            a->some[to] = true;
-        }
-        break;
-    }
-    a->f[to] |= open ? LANE_UNDECIDED : 0;
-}
-
-static void finish_int(const Acc *a, const Node *x, Lanes *out, int n) {
-    for (int j = 0; j < n; j++) {
-        out->i[j] = a->i[j];
-        out->f[j] = a->some[j] ? 0 : a->f[j];
-        if (fmax(a->mag[j], x->e->red == TE_RED_PROD ? a->hi[j] : 0) >= x->acc_limit)
-            out->f[j] |= LANE_UNDECIDED;
-    }
-}
-
-/* ---- all ---- */
-
-/* Takes n terms: into accumulator 0 (fold; positions pos, pos + step, ...) or one each (all at
- * position pos).  */
-static void take(Acc *a, const Node *x, const Lanes *y, int n, bool fold, int64_t pos, int64_t step) {
-    int red = x->e->red;
-    bool real = te_dtype_class(x->acc) == TE_CLASS_REAL;
-    if (real && red == TE_RED_SUM) {
-        add_terms(a, y, n, fold);
-        return;
-    }
-    for (int j = 0; j < n; j++) {
-        int to = fold ? 0 : j;
-        int64_t at = fold ? pos + j * step : pos;
-        double sign = red == TE_RED_ARGMIN ? -1 : 1;
-        if (is_arg(red) && !y->plain)
-            a->f[to] |= y->f[j] & LANE_UNDECIDED;
-        if (is_arg(red) && real)
-            arg_real(a, sign * y->v[j], y->exact ? 0 : y->b[j], to, at);
-        else if (is_arg(red))
-            arg_int(a, red == TE_RED_ARGMAX, y->i[j], to, at);
-        else if (real && red == TE_RED_PROD)
-            mul_term(a, y, to, j);
-        else if (real)
-            extreme_real(a, red == TE_RED_MAX, y, to, j);
-        else
-            int_term(a, x, y, to, j);
-    }
-}
-
-static void finish(const Acc *a, const Node *x, Lanes *out, int n) {
-    int red = x->e->red;
-    bool real = te_dtype_class(x->acc) == TE_CLASS_REAL;
-    out->exact = false;
-    out->plain = false;
-    if (is_arg(red)) {
-        out->exact = true;
-        finish_arg(a, real, out, n);
-    } else if (!real) {
-        out->exact = true;
-        finish_int(a, x, out, n);
-    } else if (red == TE_RED_SUM) {
-        finish_sum(a, x, out, n);
-    } else if (red == TE_RED_PROD) {
-        finish_prod(a, x, out, n);
-    } else {
-        for (int j = 0; j < n; j++) {
-            lanes_hull(out, j, a->v[j], a->lo[j], a->hi[j]);
-            out->f[j] = a->f[j] | (a->v[j] == 0 ? LANE_ANY_ZERO : 0);
-        }
-    }
-    if (out->exact)
-        return;
-    lanes_settle(out, x->acc, n);
-    bool exact = true;
-    for (int j = 0; j < n; j++)
-        exact &= out->b[j] == 0;
-    out->exact = exact;
-}
 
 /* Position of the current point, row-major in the listed ranges.  */
 static int64_t position(const Prog *p, const TeExpr *e) {
@@ -362,7 +41,7 @@ static void sweep(Prog *p, const Node *x, Acc *a, int k) {
     int64_t step = 0;
     p->strip = x->sweep;
     reset_point(p, e);
-    if (is_arg(e->red)) {
+    if (acc_is_arg(e->red)) {
         int64_t here = position(p, e);
         p->at[x->sweep]++;
         step = position(p, e) - here;
@@ -372,7 +51,7 @@ static void sweep(Prog *p, const Node *x, Acc *a, int k) {
             int n = along->hi.value - i < STRIP ? (int)(along->hi.value - i) : STRIP;
             p->at[x->sweep] = i;
             body_strip(p, x, k, n);
-            take(a, x, &p->slot[k], n, true, is_arg(e->red) ? position(p, e) : 0, step);
+            acc_take(a, x, &p->slot[k], n, true, acc_is_arg(e->red) ? position(p, e) : 0, step);
         }
     } while (!eval_stopped(p->owner) && next_point(p, e, x->sweep));
     p->strip = outer;
@@ -384,7 +63,7 @@ static void march(Prog *p, const Node *x, Acc *a, int k, int n) {
     reset_point(p, e);
     do {
         body_strip(p, x, k, n);
-        take(a, x, &p->slot[k], n, false, is_arg(e->red) ? position(p, e) : 0, 0);
+        acc_take(a, x, &p->slot[k], n, false, acc_is_arg(e->red) ? position(p, e) : 0, 0);
     } while (!eval_stopped(p->owner) && next_point(p, e, -1));
 }
 
@@ -396,9 +75,9 @@ static void few_long(Prog *p, const Node *x, int k, int n) {
     out->exact = out->plain = false;
     for (int j = 0; j < n; j++) {
         p->at[p->strip] = first + j;
-        start(&a, x, 1);
+        acc_start(&a, x, 1);
         sweep(p, x, &a, k + 1);
-        finish(&a, x, &one, 1);
+        acc_finish(&a, x, &one, 1);
         lanes_copy(out, j, &one, 0, 1);
     }
     p->at[p->strip] = first;
@@ -412,10 +91,10 @@ void eval_reduce(Prog *p, const Node *x, int k, int n) {
         few_long(p, x, k, n);
         return;
     }
-    start(&a, x, n);
+    acc_start(&a, x, n);
     if (x->count > 0 && n == 1)
         sweep(p, x, &a, k + 1);
     else if (x->count > 0)
         march(p, x, &a, k + 1, n);
-    finish(&a, x, &p->slot[k], n);
+    acc_finish(&a, x, &p->slot[k], n);
 }

@@ -5,7 +5,8 @@
 #include <string.h>
 
 /* Integer data: uniform in -most..most, but 0 with probability 1 - density.  From rich to poor; the
- * first that keeps every real sum exact, and results within what the output holds exactly, is used.  */
+ * first that keeps every real sum exact, and results within what the output holds exactly, is
+ * used.  */
 typedef struct {
     int most, one_in;         /* density 1 / one_in */
 } Recipe;

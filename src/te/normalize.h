@@ -7,12 +7,16 @@ typedef struct {
     Arena *a;
     Diag *d;
     Te *te;                                /* owned copy; room for every table's limit */
-    int origin[TE_MAX_STMTS];              /* statement -> the statement of the source it came from */
+    int origin[TE_MAX_STMTS];              /* statement -> the one of the source it came from */
     bool changed[TE_MAX_STMTS];            /* its right side is no longer the written one */
+    int n_source;                          /* statements of the source */
 } Norm;
 
 /* May the read be moved out of every condition around it?  True if no subscript can leave.  */
 bool normalize_inside(const Te *te, const TeStmt *s, const TeExpr *read);
+/* Appends statement `stmt` of `in` with ranges from 0 and its inner reductions as statements of
+ * their own before it.  */
+Status normalize_split(Norm *n, const Te *in, int stmt);
 /* Substitutes element-wise temporaries that are cheaper to repeat than to store.  */
 void normalize_inline(Norm *n);
 #endif
