@@ -1,0 +1,199 @@
+#!/bin/sh
+# roller-gen as a user sees it: streams, exit codes, artefacts, errors, hostile input.
+: "${BUILD:=build}"
+case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
+root=$PWD
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+ROLLER_PROFILE_PATH=$root/profiles
+export ROLLER_PROFILE_PATH
+unset ROLLER_PROFILE
+cd "$dir" || exit 1
+gen=$BUILD/roller-gen
+
+ok() { echo "ok - $1"; }
+bad() {
+    [ -s out ] && head -n 20 out | sed 's/^/# out: /'
+    [ -s err ] && head -n 20 err | sed 's/^/# err: /'
+    echo "not ok - $1"
+}
+
+# run STATUS NAME ARGS...: standard output in `out`, standard error in `err`.
+run() {
+    want=$1 name=$2
+    shift 2
+    timeout 60 "$gen" "$@" >out 2>err </dev/null
+    got=$?
+    [ $got -eq "$want" ] && return 0
+    echo "# exit $got, expected $want"
+    bad "$name"
+    return 1
+}
+
+# has FILE PATTERN NAME
+has() { if grep -q -e "$2" "$1"; then ok "$3"; else bad "$3"; fi; }
+# same NAME COMMAND...
+try() {
+    label=$1
+    shift
+    if "$@" >/dev/null 2>&1; then ok "$label"; else bad "$label"; fi
+}
+
+cat >mm.te <<'END'
+param M = 64, N = 48, K = 32;
+op mm(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] { C[m,n] += A[m,k] * B[k,n]; }
+END
+cat >two.te <<'END'
+param N = 32;
+op first(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1.0; }
+op second(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] * 2.0; }
+END
+
+run 0 'plain run' mm.te && {
+    try 'writes STEM.cu' test -s mm.cu
+    has out 'mm: contract for h200 (sm_90a, datasheet profile)' 'the report names target and origin'
+    has out 'predicted' 'the report predicts'
+    try 'nothing on standard error' test ! -s err
+    try 'writes nothing else' test "$(ls *.cubin *.ptx *.json 2>/dev/null | wc -l)" -eq 0
+}
+rm -f mm.cu
+run 0 'dry run' --dry-run mm.te && try 'a dry run writes nothing' test ! -e mm.cu
+run 0 'all artefacts' --emit=cu,ptx,cubin,json -o k.cu mm.te && {
+    for f in k.cu k.sm_90a.ptx k.sm_90a.cubin k.json; do try "writes $f" test -s $f; done
+    try 'STEM.json is JSON' python3 -m json.tool k.json
+    try 'the source has no include' sh -c '! grep -q "#include" k.cu'
+}
+cp k.cu first.cu && cp k.sm_90a.cubin first.cubin
+run 0 'again' --emit=cu,cubin -o k.cu mm.te && {
+    try 'same input, same source' cmp k.cu first.cu
+    try 'same input, same cubin' cmp k.sm_90a.cubin first.cubin
+}
+run 0 'source on standard output' -o - mm.te && {
+    has out '__global__' 'standard output carries the source alone'
+    try 'and nothing else' sh -c '! grep -q predicted out'
+    has err 'predicted' 'the report goes to standard error'
+}
+run 0 'standard input' --dry-run --dump=te - <mm.te
+timeout 60 "$gen" --dry-run --dump=te - <mm.te >out 2>err && cp out again.te &&
+    "$gen" --dry-run --dump=te again.te >out2 2>err && try 'a dump reads back' cmp out out2
+run 0 'json' --json --emit=cu,json --check mm.te && {
+    try 'the report is JSON' python3 -m json.tool out
+    has out '"schema": "roller-report"' 'with its schema'
+    has out '"ok": true' 'and its verdict'
+    has out '"compared": 6144' 'and the outputs compared'
+}
+run 0 'check' --check --dry-run mm.te &&
+    has out 'check: ok (integer and real data, 6144 of 6144 outputs, simulator)' 'the check counts'
+run 0 'counters' --counters --dry-run mm.te && has out 'shared load wavefronts' 'counters are shown'
+run 0 'explain' --explain --dry-run mm.te && try 'explains' test "$(wc -l <out)" -gt 10
+run 0 'several dumps' --dry-run --dump=te,access,tiles,plan,lowered,source,resources mm.te && {
+    for s in te access tiles plan lowered source resources; do has out "^# == $s ==" "dump $s"; done
+}
+run 0 'plan dump' --dry-run --dump=plan mm.te && cp out mm.plan &&
+    run 0 'plan read back' --dry-run --dump=plan --plan mm.plan mm.te &&
+    try 'the plan is the same' cmp out mm.plan
+run 0 'ranking' --dry-run --top 4 mm.te && has out '#4 ' 'four plans are shown'
+run 0 'sizes from the command line' --dry-run --dump=te -D M=128 -DN=16 mm.te &&
+    has out 'param M = 128' 'the size is set'
+run 0 'several targets' --profile h200,a100 --emit=cu,json -o t.cu mm.te && {
+    try 'one source per target' test -s t.sm_90a.cu -a -s t.sm_80.cu
+    try 'one description' test "$(python3 -c 'import json;print(len(json.load(open("t.json"))["targets"]))')" = 2
+}
+run 0 'arch picks its profile' --dry-run --arch sm_80 mm.te && has out 'a100' 'sm_80 means a100'
+run 0 'every op' --op all two.te &&
+    try 'files are named by op' test -s two.first.cu -a -s two.second.cu
+run 0 'quiet' -q -o q.cu mm.te && try 'says nothing' test ! -s out -a ! -s err
+run 0 'make rule' -M mm.te && has out '^mm.cu: mm.te' 'the rule names input and output'
+run 0 'list of ops' --list-ops two.te && has out 'second(X: f32\[32\]) -> (Y: f32\[32\])' 'ops are listed'
+run 0 'list of profiles' --list-profiles && has out '^h200 ' 'h200 is listed'
+run 0 'list of archs' --list-arch && has out 'sm_90a' 'sm_90a is listed'
+run 0 'help' --help && has out 'usage: roller-gen' 'help is help'
+run 0 'version' -V && has out '^roller-gen [0-9]' 'version is a version'
+
+# ---- arrays ----
+python3 - <<'END'
+import struct
+def npy(name, shape, values):
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }" % (tuple(shape),)
+    head += ' ' * ((64 - (len(head) + 11) % 64) % 64) + '\n'
+    open(name, 'wb').write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode()
+                           + struct.pack('<%df' % len(values), *values))
+npy('a.npy', (64, 32), [(i * 7 % 11) - 5 for i in range(64 * 32)])
+npy('b.npy', (32, 48), [(i * 5 % 13) - 6 for i in range(32 * 48)])
+npy('wrong.npy', (32, 47), [0] * (32 * 47))
+END
+run 0 'arrays' --dry-run --in A=a.npy --in B=b.npy --out C=c.npy mm.te && try 'the result is right' python3 -c '
+import struct
+f = open("c.npy", "rb").read()
+n = struct.unpack("<H", f[8:10])[0]
+c = struct.unpack("<%df" % (64 * 48), f[10 + n:])
+a = [(i * 7 % 11) - 5 for i in range(64 * 32)]
+b = [(i * 5 % 13) - 6 for i in range(32 * 48)]
+for m in range(64):
+    for j in range(48):
+        assert c[m * 48 + j] == sum(a[m * 32 + k] * b[k * 48 + j] for k in range(32))'
+run 1 'array of another shape' --dry-run --in B=wrong.npy mm.te && has err "needs an array" 'says which shape'
+run 2 'array for nobody' --dry-run --in Z=a.npy mm.te && has err "'Z' is no input" 'says so'
+
+# ---- errors ----
+run 2 'unknown option' --chekc mm.te && has err 'did you mean --check' 'suggests the option'
+run 2 'no input' --check && has err 'usage:' 'shows the usage'
+run 2 'contradiction' --json -o - mm.te && has err 'contradict' 'names the contradiction'
+run 2 'several ops' two.te || run 1 'several ops' two.te
+has err 'first' 'names the ops'
+run 3 'no such file' nowhere.te && has err 'nowhere.te' 'names the file'
+run 3 'no such profile' --profile h300 mm.te && has err 'h200' 'lists the profiles'
+run 3 'arch too old for this NVRTC' --profile v100 -o v.cu mm.te && {
+    has err '12.9' 'names a version that fits'
+    try 'the source is still written' test -s v.cu
+}
+printf 'op f(A: f32[4]) -> C: f32[4] { C[i] = A[j]; }\n' >bad.te
+run 1 'wrong expression' bad.te && {
+    has err '^bad.te:1:41: error: ' 'place of the error'
+    has err '\^' 'caret'
+    has err 'hint' 'hint'
+    try 'writes nothing' test ! -e bad.cu
+}
+run 1 'wrong expression as JSON' --json bad.te && {
+    try 'still JSON' python3 -m json.tool out
+    has out '"line": 1' 'with the place'
+}
+echo 'roller-plan 1' >bad.plan
+run 1 'wrong plan' --plan bad.plan mm.te && has err '^bad.plan:' 'place in the plan'
+mkdir closed && chmod 555 closed
+[ "$(id -u)" -eq 0 ] || run 3 'closed folder' -o closed/x.cu mm.te
+run 3 'no such folder' -o none/x.cu mm.te && has err 'none' 'names the folder'
+
+# ---- hostile input: a clear error in under 2 s and 512 MiB, nothing written ----
+hostile() {
+    rm -f hostile.cu
+    start=$(date +%s%N)
+    (ulimit -v 524288; timeout 20 "$gen" hostile.te >out 2>err </dev/null)
+    status=$?
+    ms=$((($(date +%s%N) - start) / 1000000))
+    if [ $status -eq 1 ] && [ -s err ] && [ ! -e hostile.cu ] && [ "$(wc -c <err)" -lt 20000 ]; then
+        ok "hostile: $1"
+    else
+        echo "# exit $status after $ms ms"
+        bad "hostile: $1"
+    fi
+}
+{ printf 'param '; head -c 65536 /dev/zero | tr '\0' a; echo ' = 1;'; } >hostile.te
+hostile 'identifier of 64 KiB'
+{ printf 'op f(A: f32[4]) -> C: f32[4] { C[i] = '; head -c 1000000 /dev/zero | tr '\0' '('; } >hostile.te
+hostile 'a million parentheses'
+printf 'op f(A: f32[4611686018427387904,4]) -> C: f32[4] { C[i] += A[k,i]; }' >hostile.te
+hostile 'extents of 2^62'
+printf 'op f(A: f32[4]) -> C: f32[4] { C[i] = A[i]\0; }' >hostile.te
+hostile 'NUL byte'
+head -c 70000 /dev/urandom >hostile.te
+hostile 'noise'
+{ printf 'op f(A: f32[4]) -> C: f32[4] { C[i] = A[i]'; i=0
+  while [ $i -lt 8000 ]; do printf ' + A[i]*%d' $i; i=$((i + 1)); done; printf '; } }'; } >hostile.te
+hostile 'a long sum with one brace too many'
+head -c 2000000 /dev/zero | tr '\0' ' ' >hostile.te
+hostile 'two megabytes of nothing'
+head -c 900 "$root/profiles/h200.json" >cut.json
+run 1 'truncated profile' --profile ./cut.json mm.te && has err 'cut.json' 'names the profile'
+sed 's/"value": [0-9.e+]*/"value": NaN/' "$root/profiles/h200.json" >nan.json
+run 1 'NaN in a profile' --profile ./nan.json mm.te && has err 'nan.json' 'names the profile'
