@@ -155,14 +155,13 @@ static void check_movers(Reader *r, const Node *root, const Device *dev) {
     }
 }
 
-/* "dram.read" and the like.  */
-static bool names_rate(const char *name) {
-    static const char *const rates[] = {"read", "write", "copy"};
+/* "smem", "dram.read" and the like.  */
+static bool names_level(const char *name) {
+    static const char *const tails[] = {"", ".read", ".write", ".copy"};
     for (int i = 0; i < LEVEL_COUNT; i++) {
         size_t len = strlen(hal_level_names[i]);
-        for (int k = 0; k < 3; k++)
-            if (!strncmp(name, hal_level_names[i], len) && name[len] == '.' &&
-                !strcmp(name + len + 1, rates[k]))
+        for (int k = 0; k < 4; k++)
+            if (!strncmp(name, hal_level_names[i], len) && !strcmp(name + len, tails[k]))
                 return true;
     }
     return false;
@@ -175,8 +174,8 @@ void reader_check(Reader *r, const Node *root, const Device *dev) {
     check_movers(r, root, dev);
     for (int i = 0; i < dev->n_factor; i++) {
         const char *name = dev->factor[i].name;
-        if (!hal_unit(dev, name) && !hal_mover(dev, name) && !names_rate(name))
+        if (!hal_unit(dev, name) && !hal_mover(dev, name) && !names_level(name))
             reader_fault(r, where(root, "factors", name), "check",
-                         "multiplies no unit, no mover and no rate of a level");
+                         "multiplies no unit, no mover, no level and no rate of a level");
     }
 }
