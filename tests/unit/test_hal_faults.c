@@ -125,9 +125,7 @@ static void test_invalid_files(void **state) {
 static void test_hint_names_the_nearest_key(void **state) {
     (void)state;
     size_t len;
-    char *text = load("profiles/tiny.json", &len);
-    char *at = strstr(text, "\"sm_count\"");
-    memcpy(at, "\"sm_cuont\"", 10);
+    const char *text = replace(load("profiles/tiny.json", &len), "\"sm_count\"", "\"sm_cuont\"");
     assert_int_equal(read_text(text, len), ST_PROFILE);
     assert_string_equal(diag.messages[0].message, "limits.sm_cuont: unknown key");
     assert_string_equal(diag.messages[0].hint, "is \"sm_count\" meant?");
