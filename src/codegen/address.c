@@ -1,0 +1,291 @@
+#include "codegen/blocks.h"
+
+/* A position of chunk i: one variable and a constant step, or an array.  */
+static const char *position(const Kernel *k, const Side *s, const char *name, int step) {
+    if (!s->regular) return cg_text(k->cg, "%c_%s[i]", s->id, name);
+    return step ? cg_text(k->cg, "(%c_%s + i * %d)", s->id, name, step)
+                : cg_text(k->cg, "%c_%s", s->id, name);
+}
+
+const char *address_mn(const Kernel *k, const Side *s) {
+    return position(k, s, "mn", s->step_mn);
+}
+
+const char *address_k(const Kernel *k, const Side *s) {
+    return position(k, s, "k", s->step_k);
+}
+
+static const char *times(const Cg *cg, const char *x, int64_t stride) {
+    return stride == 1 ? x : cg_text(cg, "%s * %s", x, cg_int(cg, TE_I64, stride));
+}
+
+static const char *plus(const Cg *cg, const char *sum, const char *x) {
+    return sum ? cg_text(cg, "%s + %s", sum, x) : x;
+}
+
+/* ---- shared memory ---- */
+
+const char *address_tile(const Kernel *k, const Side *s, const char *mn, const char *kk) {
+    const Cg *cg = k->cg;
+    const RLayout *l = &s->l->layout;
+    const char *r = s->inner_k ? mn : kk, *e = s->inner_k ? kk : mn;
+    if (l->bits == 0) return cg_text(cg, "%s * %c_ROW + %s", r, s->id - 32, e);
+    int log_elem = s->elem == 1 ? 0 : s->elem == 2 ? 1 : s->elem == 4 ? 2 : 3;
+    return cg_text(cg, "%s * %c_ROW + (%s ^ (%s >> %d & %d) << %d)", r, s->id - 32, e, r, l->shift,
+                   (1 << l->bits) - 1, l->base + 4 - log_elem);
+}
+
+/* Does a swizzle flip the same bits for all of a thread's chunks, and keep their order?  */
+static bool constant_chunks(const Side *s) {
+    const RLayout *l = &s->l->layout;
+    if (!s->regular) return false;
+    if (l->bits == 0 || s->per_thread == 1) return true;
+    int step_row = s->inner_k ? s->step_mn : s->step_k;
+    int step_inner = s->inner_k ? s->step_k : s->step_mn;
+    return step_inner == 0 && step_row % (1 << (l->shift + l->bits)) == 0;
+}
+
+const char *address_chunk(const Kernel *k, const Side *s) {
+    if (!constant_chunks(s)) return cg_text(k->cg, "%c_to[i]", s->id);
+    int step = s->inner_k ? s->step_mn * s->row + s->step_k : s->step_k * s->row + s->step_mn;
+    return step ? cg_text(k->cg, "%c_to + i * %d", s->id, step) : cg_text(k->cg, "%c_to", s->id);
+}
+
+/* ---- chunks of a thread ---- */
+
+static void chunk_positions(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    bool along_k = s->l->along == AX_K;
+    const char *fast = along_k ? "k" : "mn", *slow = along_k ? "mn" : "k";
+    const char *vec = s->l->vec > 1 ? cg_text(cg, " * %d", s->l->vec) : "";
+    if (s->regular) {
+        cg_line(cg, "const int %c_%s = tid / %du, %c_%s = tid %% %du%s;", s->id, slow, s->line, s->id,
+                fast, s->line, vec);
+        return;
+    }
+    cg_line(cg, "int %c_mn[%d], %c_k[%d];", s->id, s->per_thread, s->id, s->per_thread);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
+    cg_line(cg, "%c_%s[i] = (tid + i * THREADS) / %du;", s->id, slow, s->line);
+    cg_line(cg, "%c_%s[i] = (tid + i * THREADS) %% %du%s;", s->id, fast, s->line, vec);
+    cg_close(cg);
+}
+
+static void chunk_targets(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    if (constant_chunks(s)) {
+        cg_line(cg, "const int %c_to = %s;", s->id,
+                address_tile(k, s, cg_text(cg, "%c_mn", s->id), cg_text(cg, "%c_k", s->id)));
+        return;
+    }
+    cg_line(cg, "int %c_to[%d];", s->id, s->per_thread);
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int i = 0; i < %d; i++) %c_to[i] = %s;", s->per_thread, s->id,
+            address_tile(k, s, address_mn(k, s), address_k(k, s)));
+}
+
+/* ---- global memory ---- */
+
+/* Digits of a position as texts; prints definitions where there are several.  */
+static void digits(Kernel *k, const FusedAxis *axis, const char *prefix, const char *at, bool wide,
+                   const char **digit) {
+    Cg *cg = k->cg;
+    int64_t below = 1;
+    if (axis->n_digit == 1) digit[0] = at;
+    for (int i = axis->n_digit - 1; i >= 0 && axis->n_digit > 1; i--) {
+        const char *suffix = wide ? "ull" : "u", *x = at;
+        if (below > 1) x = cg_text(cg, "%s / %lld%s", x, (long long)below, suffix);
+        below *= axis->digit[i].extent;
+        if (i > 0) x = cg_text(cg, "%s %% %lld%s", x, (long long)axis->digit[i].extent, suffix);
+        digit[i] = cg_text(cg, "%s%d", prefix, i);
+        cg_line(cg, "const %s %s = %s;", place_type(axis->digit[i].extent > INT32_MAX), digit[i], x);
+    }
+}
+
+/* Sum of digits times strides of an affine value, joined to `sum` (may be NULL).  */
+static const char *combine(const Kernel *k, const Affine *f, const FusedAxis *axis,
+                           const char *const *digit, bool wide, const char *sum) {
+    for (int i = 0; i < axis->n_digit; i++) {
+        int64_t stride = contract_stride(f, axis, i);
+        if (stride == 0) continue;
+        const char *x = wide ? cg_text(k->cg, "(long long)%s", digit[i]) : digit[i];
+        sum = plus(k->cg, sum, times(k->cg, x, stride));
+    }
+    return sum;
+}
+
+static const FusedAxis *axis_of(const Kernel *k, int axis) {
+    return &k->c.p->con.axis[axis];
+}
+
+static bool wide_axis(const Kernel *k, int axis) {
+    return place_wide(k->c.p->extent[axis], 2 * (int64_t)k->c.r->block.extent[axis]);
+}
+
+static const char *origin(const Kernel *k, const Side *s) {
+    return cg_text(k->cg, "(%c0 + %s)", s->side ? 'n' : 'm', address_mn(k, s));
+}
+
+static int rank_of(const Kernel *k, const Side *s) {
+    return k->c.te->tensor[s->o->access.tensor].rank;
+}
+
+/* Do guarded subscripts of dimension d need 64 bits?  */
+static bool guard_wide(const Kernel *k, const Side *s, int d) {
+    return place_wide(k->c.te->tensor[s->o->access.tensor].shape[d].value, INT32_MAX / 2);
+}
+
+/* What a position along k within the tile adds, when the rest of k is added once a step.  */
+static const char *local_k(const Kernel *k, const Side *s, const Affine *f, bool wide,
+                           const char *sum) {
+    const FusedAxis *axis = axis_of(k, AX_K);
+    if (s->k_mode == K_DECODED || axis->n_digit == 0) return sum;
+    int64_t stride = contract_stride(f, axis, axis->n_digit - 1);
+    if (stride == 0) return sum;
+    const char *x = wide ? cg_text(k->cg, "(long long)%s", address_k(k, s)) : address_k(k, s);
+    return plus(k->cg, sum, times(k->cg, x, stride));
+}
+
+static void batch_pointer(Kernel *k, const Side *s, const char *rest) {
+    Cg *cg = k->cg;
+    const Access *x = &s->o->access;
+    const char *digit[TE_MAX_INDICES], *sum = NULL;
+    const FusedAxis *axis = axis_of(k, AX_B);
+    if (axis->extent > 1) {
+        digits(k, axis, cg_text(cg, "%c_b", s->id), "b", false, digit);
+        sum = combine(k, &x->offset, axis, digit, true, NULL);
+    }
+    sum = rest ? plus(cg, sum, rest) : sum;
+    cg_line(cg, "const %s *%c_src = t%d%s%s;", cg_storage(s->o->storage), s->id, x->tensor,
+            sum ? " + " : "", sum ? sum : "");
+}
+
+/* One pointer per operand, chunks at constant distances.  */
+static void pointer_source(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    const Affine *f = &s->o->access.offset;
+    const char *mn = cg_text(cg, "(%c0 + %c_mn)", s->side ? 'n' : 'm', s->id);
+    const char *kk = cg_text(cg, "(k_next + %c_k)", s->id);
+    const char *sum = combine(k, f, axis_of(k, s->own), &mn, true, NULL);
+    sum = combine(k, f, axis_of(k, AX_K), &kk, true, sum);
+    if (f->c != 0) sum = plus(cg, sum, cg_int(cg, TE_I64, f->c));
+    batch_pointer(k, s, sum);
+}
+
+/* Offsets and guarded subscripts of each chunk, without what changes from step to step.  */
+static void gather_source(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    const Access *x = &s->o->access;
+    const char *digit[TE_MAX_INDICES], *b_digit[TE_MAX_INDICES];
+    batch_pointer(k, s, NULL);
+    if (axis_of(k, AX_B)->extent > 1 && axis_of(k, AX_B)->n_digit == 1) b_digit[0] = "b";
+    for (int i = 0; axis_of(k, AX_B)->n_digit > 1 && i < axis_of(k, AX_B)->n_digit; i++)
+        b_digit[i] = cg_text(cg, "%c_b%d", s->id, i);
+    cg_line(cg, "%s %c_off[%d];", place_type(s->wide), s->id, s->per_thread);
+    for (int d = 0; d < rank_of(k, s); d++) {
+        if (!x->guard[d]) continue;
+        cg_line(cg, "%s %c_at%d[%d];", place_type(guard_wide(k, s, d)), s->id, d, s->per_thread);
+    }
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
+    digits(k, axis_of(k, s->own), cg_text(cg, "%c_mn", s->id), origin(k, s), wide_axis(k, s->own),
+           digit);
+    const char *sum = combine(k, &x->offset, axis_of(k, s->own), digit, s->wide, NULL);
+    sum = local_k(k, s, &x->offset, s->wide, sum);
+    if (x->offset.c != 0) sum = plus(cg, sum, cg_int(cg, TE_I64, x->offset.c));
+    cg_line(cg, "%c_off[i] = %s;", s->id, sum ? sum : "0");
+    for (int d = 0; d < rank_of(k, s); d++) {
+        if (!x->guard[d]) continue;
+        const Affine *f = &x->sub[d];
+        bool wide = guard_wide(k, s, d);
+        sum = combine(k, f, axis_of(k, s->own), digit, wide, NULL);
+        sum = local_k(k, s, f, wide, sum);
+        if (axis_of(k, AX_B)->extent > 1)
+            sum = combine(k, f, axis_of(k, AX_B), b_digit, wide, sum);
+        if (f->c != 0) sum = plus(cg, sum, cg_int(cg, TE_I64, f->c));
+        cg_line(cg, "%c_at%d[i] = %s;", s->id, d, sum ? sum : "0");
+    }
+    cg_close(cg);
+}
+
+void address_thread(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    cg_line(cg, "// address: operand %c, %d x %d elements per thread along %s", s->id, s->per_thread,
+            s->l->vec, s->l->along == AX_K ? "k" : s->side ? "n" : "m");
+    chunk_positions(k, s);
+    chunk_targets(k, s);
+    if (s->copies) {
+        if (s->pointer)
+            pointer_source(k, s);
+        else
+            gather_source(k, s);
+    }
+    cg_blank(cg);
+}
+
+/* The parts of k from its digits: offset and guarded subscripts, named PREFIX_koff, PREFIX_kat.  */
+static void k_parts(Kernel *k, const Side *s, const char *at) {
+    Cg *cg = k->cg;
+    const Access *x = &s->o->access;
+    const FusedAxis *axis = axis_of(k, AX_K);
+    const char *digit[TE_MAX_INDICES];
+    digits(k, axis, cg_text(cg, "%c_k", s->id), at, wide_axis(k, AX_K), digit);
+    const char *sum = combine(k, &x->offset, axis, digit, s->wide, NULL);
+    cg_line(cg, "const %s %c_koff = %s;", place_type(s->wide), s->id, sum ? sum : "0");
+    for (int d = 0; d < rank_of(k, s); d++) {
+        if (!x->guard[d]) continue;
+        bool wide = guard_wide(k, s, d);
+        sum = combine(k, &x->sub[d], axis, digit, wide, NULL);
+        cg_line(cg, "const %s %c_kat%d = %s;", place_type(wide), s->id, d, sum ? sum : "0");
+    }
+}
+
+void address_step(Kernel *k, const Side *s) {
+    if (!s->copies || s->pointer) return;
+    if (s->k_mode != K_DECODED)
+        k_parts(k, s, "k_next");
+    else if (s->regular && s->step_k == 0)
+        k_parts(k, s, cg_text(k->cg, "(k_next + %c_k)", s->id));
+}
+
+const char *address_source(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    if (s->pointer) {
+        const Affine *f = &s->o->access.offset;
+        const FusedAxis *own = axis_of(k, s->own), *kx = axis_of(k, AX_K);
+        int64_t step = own->n_digit ? contract_stride(f, own, 0) * s->step_mn : 0;
+        step += kx->n_digit ? contract_stride(f, kx, 0) * s->step_k : 0;
+        return step ? cg_text(cg, "%c_src + i * %s", s->id, cg_int(cg, TE_I64, step))
+                    : cg_text(cg, "%c_src", s->id);
+    }
+    if (s->k_mode == K_DECODED && !(s->regular && s->step_k == 0))
+        k_parts(k, s, cg_text(cg, "(k_next + %s)", address_k(k, s)));
+    return cg_text(cg, "%c_src + (%c_off[i] + %c_koff)", s->id, s->id, s->id);
+}
+
+const char *address_live(const Kernel *k, const Side *s) {
+    if (s->chunks % k->c.r->threads == 0) return NULL;
+    return cg_text(k->cg, "tid + i * THREADS < %d", s->chunks);
+}
+
+static const char *both(const Cg *cg, const char *x, const char *y) {
+    return x ? cg_text(cg, "%s && %s", x, y) : y;
+}
+
+const char *address_test(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    const char *test = NULL;
+    if (k->c.own_ragged[s->side])
+        test = cg_text(cg, "%c0 + %s < %c", s->side ? 'n' : 'm', address_mn(k, s),
+                       s->side ? 'N' : 'M');
+    if (k->c.k_ragged) test = both(cg, test, cg_text(cg, "k_next + %s < K", address_k(k, s)));
+    for (int d = 0; s->copies && d < rank_of(k, s); d++) {
+        if (!s->o->access.guard[d]) continue;
+        const TeTensor *t = &k->c.te->tensor[s->o->access.tensor];
+        bool wide = guard_wide(k, s, d);
+        test = both(cg, test, cg_text(cg, "(%s)(%c_at%d[i] + %c_kat%d) < %lld%s",
+                                      wide ? "unsigned long long" : "unsigned", s->id, d, s->id, d,
+                                      (long long)t->shape[d].value, wide ? "ull" : "u"));
+    }
+    return test;
+}

@@ -1,0 +1,118 @@
+/* The building blocks: each prints the text of one kind of phase.
+ *
+ * Names in the text of a `contract` kernel: m0 n0 first row and column of the block's tile, row col
+ * those of the thread in it, first steps the slice's k-steps, k_next first k of the next load, put take
+ * byte offsets of the stage written and read; a_ and b_ begin what belongs to an operand.  */
+#ifndef ROLLER_CODEGEN_BLOCKS_H
+#define ROLLER_CODEGEN_BLOCKS_H
+#include "codegen/lower.h"
+
+enum { MAX_VECTORS = 32 };
+
+/* The elements that statements are evaluated at: `vec` neighbours, one after the other.  */
+typedef struct {
+    int vec;
+    const char *index[TE_MAX_INDICES];    /* of the root statement, at the first of them */
+    const char *lane_index[TE_MAX_INDICES];               /* at element v */
+    bool wide[TE_MAX_INDICES];            /* (of both) */
+    int order[TE_MAX_INDICES];            /* spatial indices along which they lie, innermost first */
+    int n_order;
+    const char *root;         /* value of the root's reduction at element v, NULL for a map */
+    TeDtype root_type;
+    const char **made;        /* per tensor: its value at element v; NULL before its statement */
+    CgGiven vector[MAX_VECTORS];          /* reads that were done for all of them at once */
+    int n_vector;
+    bool in_lanes;            /* the loop over v is open */
+    int open;                 /* scopes to close at the end */
+} Elements;
+
+typedef struct {
+    Cg *cg;
+    const Lowered *l;
+    Contract c;               /* of KERNEL_CONTRACT and KERNEL_SUMS */
+    Elements at;
+} Kernel;
+
+/* place.c */
+void place_constants(Kernel *k);
+void place_thread(Kernel *k);
+void clear_accumulators(Kernel *k);
+/* Defines the indices of a fused axis from `at`, an expression of the position.  `index` gets their
+ * texts, `wide` whether they are long long.  */
+void place_decode(Cg *cg, const TeStmt *s, const FusedAxis *axis, const char *at, bool wide_at,
+                  const char **index, bool *wide);
+/* "int" or "long long": what positions along an axis need, with `slack` beyond its extent.  */
+bool place_wide(int64_t extent, int64_t slack);
+const char *place_type(bool wide);
+
+/* address.c: where the chunks of a load come from and go to; i is the chunk in the text.  */
+void address_thread(Kernel *k, const Side *s);
+void address_step(Kernel *k, const Side *s);              /* once a step, before the chunks */
+const char *address_source(Kernel *k, const Side *s);     /* pointer; prints what it needs */
+const char *address_live(const Kernel *k, const Side *s); /* is there a chunk i? NULL: always */
+const char *address_test(Kernel *k, const Side *s);       /* is it inside the tensor? NULL: always */
+const char *address_mn(const Kernel *k, const Side *s);   /* position in the tile */
+const char *address_k(const Kernel *k, const Side *s);
+/* Index of element (mn, kk) in an operand's shared tile, in elements.  */
+const char *address_tile(const Kernel *k, const Side *s, const char *mn, const char *kk);
+/* The same for the thread's chunk i.  */
+const char *address_chunk(const Kernel *k, const Side *s);
+
+/* load.c: the pipeline around the loads.  */
+void load_fill(Kernel *k);
+void load_step(Kernel *k);
+void load_wait(Kernel *k);
+void load_keep(Kernel *k);
+void load_advance(Kernel *k);
+/* load_async.c, load_staged.c */
+void load_async(Kernel *k, const Side *s);
+void load_staged_declare(Kernel *k, const Side *s);
+void load_staged(Kernel *k, const Side *s);
+void load_staged_keep(Kernel *k, const Side *s);
+
+/* Offset of a stage, " + put" or " + take"; "" where there is one stage.  */
+const char *load_stage(const Kernel *k, const char *name);
+
+/* fragment.c: shared memory to registers.  */
+void fragment_declare(Kernel *k);
+/* Fetches an operand's registers `buffer` at k `kk` of the warp's part of the stage.  */
+void fragment_fetch(Kernel *k, const Side *s, const char *kk, const char *buffer);
+void fragment_first(Kernel *k);
+/* Does the product take the unit's multiply-add (else the body is evaluated as it stands)?  */
+bool fragment_multiplies(const Kernel *k);
+TeDtype fragment_type(const Kernel *k, const Side *s);
+
+/* compute_simt.c, compute_dp4a.c: k from..to of a body.  */
+void compute_simt(Kernel *k, const Phase *ph);
+void compute_dp4a(Kernel *k, const Phase *ph);
+
+/* reduce_slices.c, reduce_split.c */
+void reduce_slices(Kernel *k);
+void reduce_split_store(Kernel *k);
+void reduce_split_elements(Kernel *k);
+void reduce_split_gather(Kernel *k);
+
+/* elements.c: what is done for `vec` neighbouring elements.  */
+void elements_contract(Kernel *k);        /* loops over the thread's vectors */
+void elements_open_outputs(Kernel *k);    /* those over rows and columns: m, n inside the tensor */
+void elements_end(Kernel *k);
+/* Index texts at element v: `inner` moves with v, or all are decoded again by `decode`.  */
+void elements_open_lanes(Kernel *k);
+void elements_close_lanes(Kernel *k);
+/* Vector loads for the reads of e (of statement s, running with the root by perm) that allow it.  */
+void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e);
+/* The point of statement `stmt` at element v, or at the first one.  */
+CgPoint elements_point(const Kernel *k, int stmt, bool first);
+/* Widest access to tensor t at neighbouring elements, by statement `stmt`'s subscripts.  */
+int elements_width(const Kernel *k, int stmt, const Access *x);
+/* Is tensor t in memory after the kernel?  */
+bool elements_in_memory(const Kernel *k, int tensor);
+
+/* store_direct.c: statements at one element, and the stores of a vector of them.  */
+void store_statement(Kernel *k, const Phase *ph);
+void store_direct(Kernel *k);
+
+/* stream.c */
+void stream_elements(Kernel *k);
+void stream_fold(Kernel *k);
+#endif

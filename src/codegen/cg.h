@@ -1,0 +1,80 @@
+/* Inside of code generation: what the emitters share.
+ *
+ * A Cg is the state of one emission: the text so far and where things lie in memory.  Emitters print
+ * statements with cg_line / cg_open / cg_close; expressions are texts on the arena.  Names in the
+ * emitted text: t tensors and scalars, s run-time sizes, i indices of a statement, e values of a
+ * group's tensors at one element, v shared subexpressions, rl_ prelude functions.  */
+#ifndef ROLLER_CODEGEN_CG_H
+#define ROLLER_CODEGEN_CG_H
+#include "codegen/kernel.h"
+
+typedef struct {
+    Arena *arena;
+    Diag *diag;
+    const RPlan *plan;
+    const Te *te;
+    const Device *dev;
+    int align;                /* bytes, promised for every tensor */
+    const int64_t *temp_at;   /* per tensor: bytes into the workspace, -1: not there */
+    int64_t sums_at;          /* split sums in the workspace, bytes */
+    Buf out;
+    int depth;                /* of indentation */
+    int names;                /* v0, v1, ... used in this kernel */
+} Cg;
+
+/* -- text.c -- */
+const char *cg_text(const Cg *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void cg_line(Cg *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void cg_open(Cg *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));   /* adds " {" */
+void cg_scope(Cg *c);                      /* a block of its own */
+void cg_close(Cg *c);
+void cg_blank(Cg *c);
+/* The lines of `text` as comments; bytes that no comment may hold become '?'.  */
+void cg_comment(Cg *c, const char *text);
+
+/* -- values.c: types, conversions, reductions -- */
+const char *cg_storage(TeDtype t);        /* type of an element in memory */
+const char *cg_type(TeDtype compute);     /* type of a value */
+/* An element in memory as a value of its compute type.  */
+const char *cg_decode(const Cg *c, TeDtype storage, const char *element);
+/* A value of type `from` as an element of `storage`: one rounding.  */
+const char *cg_encode(const Cg *c, TeDtype storage, TeDtype from, const char *value);
+/* A value as another compute type (operands that meet, accumulation).  */
+const char *cg_convert(const Cg *c, TeDtype to, TeDtype from, const char *value);
+/* A cast: the value `storage` can hold, in its compute type.  */
+const char *cg_cast(const Cg *c, TeDtype storage, TeDtype from, const char *value);
+const char *cg_real(const Cg *c, TeDtype type, double v);
+const char *cg_int(const Cg *c, TeDtype type, int64_t v);
+const char *cg_identity(const Cg *c, TeRedop red, TeDtype type);
+/* `red` of two values of one type; not for argmax and argmin.  */
+const char *cg_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, const char *value);
+bool cg_range_of_storage(TeDtype t, int64_t *lo, int64_t *hi);      /* false: not an integer */
+
+/* -- expr.c: expressions of one statement at one point -- */
+typedef struct {
+    const TeExpr *expr;       /* this expression and every one access_same to it ... */
+    const char *text;         /* ... is this value of its compute type */
+} CgGiven;
+
+typedef struct {
+    Cg *cg;
+    const TeStmt *stmt;
+    const char *index[TE_MAX_INDICES];    /* text of each index: a name or a number */
+    bool wide[TE_MAX_INDICES];            /* it is a long long */
+    const char *const *made;  /* per tensor: its value at this point, if the group makes it; or NULL */
+    const CgGiven *given;
+    int n_given;
+} CgPoint;
+
+/* The value of e at a point, as type `to`.  Prints definitions of shared subexpressions first, so
+ * the text is good in the scope that is open now.  */
+const char *cg_expr(const CgPoint *p, const TeExpr *e, TeDtype to);
+/* Sizes: an extent as text, int if it fits, else long long.  */
+const char *cg_extent(const Cg *c, const TeExtent *e);
+
+/* -- tensors -- */
+const char *cg_tensor(const Cg *c, int tensor);            /* "t3" */
+bool cg_tensor_wide(const Cg *c, int tensor);              /* offsets need 64 bits */
+/* Offset in elements from subscripts given as texts.  */
+const char *cg_offset(const Cg *c, int tensor, const char *const *sub);
+#endif

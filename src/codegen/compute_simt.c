@@ -1,0 +1,91 @@
+#include "codegen/blocks.h"
+
+/* Outer products of fragments, one k after the other: a multiply-add where the body is a product,
+ * else the body as it stands.  */
+
+static const char *buffer_at(const Kernel *k, const Side *s, const char *kk) {
+    if (s->ahead) return cg_text(k->cg, "%s & 1", kk);
+    return s->fragment_k > 1 ? cg_text(k->cg, "%s %% %d", kk, s->fragment_k) : "0";
+}
+
+/* Fragments that are not fetched ahead come group by group.  */
+static void fetch_now(Kernel *k, const Side *s, const char *kk, const char *in_step) {
+    if (s->fragment_k > 1) cg_open(k->cg, "if (%s %% %d == 0)", kk, s->fragment_k);
+    fragment_fetch(k, s, in_step, "0");
+    if (s->fragment_k > 1) cg_close(k->cg);
+}
+
+static void multiply(Kernel *k, const char *a, const char *b) {
+    static const char *const mad[TE_DTYPE_COUNT] = {
+        [TE_F64] = "fma", [TE_F32] = "fmaf", [TE_I64] = "rl_mad_i64", [TE_I32] = "rl_mad_i32",
+    };
+    const Contraction *con = &k->c.p->con;
+    if (k->c.side[1].present)
+        cg_line(k->cg, "acc[i][j] = %s(%s, %s, acc[i][j]);", mad[con->acc], a, b);
+    else
+        cg_line(k->cg, "acc[i][j] = %s;", cg_fold(k->cg, TE_RED_SUM, con->acc, "acc[i][j]", a));
+}
+
+static void evaluate(Kernel *k, const char *a, const char *b) {
+    const Contraction *con = &k->c.p->con;
+    CgGiven given[2] = { { con->a.expr, a }, { con->b.expr, b } };
+    CgPoint at = { .cg = k->cg, .stmt = k->c.root, .given = given,
+                   .n_given = k->c.side[1].present ? 2 : 1 };
+    const char *value = cg_expr(&at, con->body, con->acc);
+    cg_line(k->cg, "acc[i][j] = %s;", cg_fold(k->cg, con->red, con->acc, "acc[i][j]", value));
+}
+
+static void outer_product(Kernel *k, const char *kk) {
+    Cg *cg = k->cg;
+    const Side *sa = &k->c.side[0], *sb = &k->c.side[1];
+    const char *a = cg_text(cg, "a_frag[%s][i]", buffer_at(k, sa, kk)), *b = NULL;
+    if (sb->present) b = cg_text(cg, "b_frag[%s][j]", buffer_at(k, sb, kk));
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int i = 0; i < TM; i++)");
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int j = 0; j < TN; j++)");
+    if (fragment_multiplies(k))
+        multiply(k, a, b);
+    else
+        evaluate(k, a, b);
+    cg_close(cg);
+    cg_close(cg);
+}
+
+static void one_k(Kernel *k, const char *kk, bool last) {
+    Cg *cg = k->cg;
+    bool bodies = k->c.bodies > 1;
+    const char *in_step = bodies ? cg_text(cg, "(kb + %s)", kk) : kk;
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &k->c.side[i];
+        if (!s->present) continue;
+        if (s->ahead && last)
+            fragment_fetch(k, s, bodies ? "next" : "0", "0");
+        else if (s->ahead)
+            fragment_fetch(k, s, cg_text(cg, "(%s + 1)", in_step), cg_text(cg, "(%s + 1) & 1", kk));
+        else if (!last)
+            fetch_now(k, s, kk, in_step);
+    }
+    if (k->c.masks_k) {
+        const char *warp = k->c.warps[AX_K] > 1 ? "k_warp + " : "";
+        cg_open(cg, "if (k_now + %s%s < K)", warp, in_step);
+    }
+    outer_product(k, kk);
+    if (k->c.masks_k) cg_close(cg);
+}
+
+void compute_simt(Kernel *k, const Phase *ph) {
+    Cg *cg = k->cg;
+    bool last = ph->from > 0;
+    if (last) {
+        cg_line(cg, "// compute: the last k, while fragments of the next stage arrive");
+        one_k(k, cg_text(cg, "%d", ph->from), true);
+        return;
+    }
+    if (ph->to == 0) return;
+    cg_line(cg, "// compute: %d k", ph->to);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int kk = 0; kk < %d; kk++)", ph->to);
+    one_k(k, "kk", false);
+    cg_close(cg);
+}

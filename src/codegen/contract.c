@@ -1,0 +1,124 @@
+#include "codegen/lower.h"
+
+static int64_t ceil_div(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
+
+int64_t contract_stride(const Affine *f, const FusedAxis *axis, int digit) {
+    const AxisDigit *d = &axis->digit[digit];
+    return f->coef[axis->index[d->first + d->n - 1]];
+}
+
+static bool has_guard(const Side *s, const Te *te) {
+    const Access *x = &s->o->access;
+    for (int d = 0; d < te->tensor[x->tensor].rank; d++) {
+        if (x->guard[d]) return true;
+    }
+    return false;
+}
+
+/* Can an offset, also one of a padded row that is never accessed, leave 32 bits?  */
+static bool needs_wide(const Contract *c, const Side *s) {
+    const Access *x = &s->o->access;
+    const TeTensor *t = &c->te->tensor[x->tensor];
+    double reach = 1;
+    for (int d = 0; d < t->rank; d++)
+        reach += (double)(t->shape[d].value - 1) * (double)t->stride[d].value;
+    for (int k = AX_M; k <= AX_K; k++) {
+        const FusedAxis *axis = &c->p->con.axis[k];
+        double most = 0;
+        for (int i = 0; i < axis->n_digit; i++) {
+            double stride = (double)contract_stride(&x->offset, axis, i);
+            stride = stride < 0 ? -stride : stride;
+            most = stride > most ? stride : most;
+        }
+        reach += most * c->r->block.extent[k];
+    }
+    return reach > INT32_MAX;
+}
+
+static void chunk_facts(const Contract *c, Side *s) {
+    int bk = c->r->block.extent[AX_K], threads = c->r->threads;
+    bool along_k = s->l->along == AX_K;
+    s->line = (along_k ? bk : s->extent) / s->l->vec;
+    s->chunks = s->extent * bk / s->l->vec;
+    s->per_thread = (int)ceil_div(s->chunks, threads);
+    s->regular = threads % s->line == 0 || s->per_thread == 1;
+    int rows = s->regular && s->per_thread > 1 ? threads / s->line : 0;
+    s->step_mn = along_k ? rows : 0;
+    s->step_k = along_k ? 0 : rows;
+}
+
+static void address_facts(const Contract *c, Side *s) {
+    const FusedAxis *k = &c->p->con.axis[AX_K], *own = &c->p->con.axis[s->own];
+    int64_t inner = k->n_digit > 0 ? k->digit[k->n_digit - 1].extent : 1;
+    s->k_mode = k->n_digit <= 1                            ? K_PLAIN
+                : inner % c->r->block.extent[AX_K] == 0 ? K_UNIFORM
+                                                        : K_DECODED;
+    s->wide = needs_wide(c, s);
+    s->pointer = s->k_mode == K_PLAIN && s->regular && own->n_digit <= 1 && !has_guard(s, c->te);
+}
+
+static void fragment_facts(const Contract *c, Side *s) {
+    s->fragment_k = s->inner_k ? c->r->thread.extent[AX_K] : 1;
+    if (c->packed) s->fragment_k /= 4;
+    s->ahead = s->fragment_k == 1 && !c->packed && c->r->unroll % 2 == 0;
+}
+
+static void side_facts(Contract *c, const Device *dev, int side, int at) {
+    Side *s = &c->side[side];
+    const Operand *o = side ? &c->p->con.b : &c->p->con.a;
+    *s = (Side){ .present = c->p->op[side].present, .side = side, .id = side ? 'b' : 'a', .o = o,
+                 .f = &c->p->op[side], .l = &c->r->load[side], .own = side ? AX_N : AX_M };
+    if (!s->present) return;
+    s->extent = c->r->block.extent[s->own];
+    s->thread = c->r->thread.extent[s->own];
+    s->vec = side ? c->r->vec_n : c->r->vec_m;
+    s->lanes = c->lanes[s->own];
+    s->whole = c->p->extent[s->own];
+    s->copies = o->read && s->f->affine;
+    bool unchanged = s->copies && rprog_copyable(c->p, dev, c->r, side);
+    s->tile = unchanged ? o->storage : o->compute;
+    s->elem = te_dtype_bytes(s->tile);
+    s->inner_k = s->l->layout.inner == AX_K;
+    s->row = (s->inner_k ? c->r->block.extent[AX_K] : s->extent) + s->l->layout.pad;
+    s->at = at;
+    chunk_facts(c, s);
+    if (s->copies) address_facts(c, s);
+    fragment_facts(c, s);
+}
+
+static void step_facts(Contract *c) {
+    const Problem *p = c->p;
+    const RProg *r = c->r;
+    c->steps = rprog_tiles(p, r, AX_K);
+    c->slice = ceil_div(c->steps, r->split);
+    c->may_be_empty = c->steps - (r->split - 1) * c->slice < 1;
+    c->k_ragged = p->extent[AX_K] % r->block.extent[AX_K] != 0;
+    bool zero_is_neutral = p->con.product && p->con.red == TE_RED_SUM;
+    c->masks_k = c->k_ragged && !zero_is_neutral;
+    c->bodies = r->warp.extent[AX_K] / r->unroll;
+}
+
+void contract_facts(const Te *te, const Device *dev, const Problem *p, const RProg *r,
+                    Contract *c) {
+    *c = (Contract){ .te = te, .p = p, .r = r, .root = &te->stmt[p->con.stmt] };
+    c->packed = rprog_packed(dev, r);
+    for (int k = AX_M; k <= AX_K; k++) {
+        c->lanes[k] = r->warp.extent[k] / r->thread.extent[k];
+        c->warps[k] = r->block.extent[k] / r->warp.extent[k];
+    }
+    int bytes_a = rprog_tile_bytes(p, dev, r, 0);
+    c->stage = bytes_a + rprog_tile_bytes(p, dev, r, 1);
+    step_facts(c);
+    for (int side = 0; side < 2; side++) {
+        side_facts(c, dev, side, side ? bytes_a : 0);
+        const Side *s = &c->side[side];
+        c->own_ragged[side] = s->present && s->whole % s->extent != 0;
+        if (!s->present) continue;
+        c->async |= s->l->kind == LOAD_ASYNC;
+        c->staged |= s->l->kind == LOAD_STAGED;
+        c->any_ahead |= s->ahead;
+    }
+    c->ahead_steps = c->staged ? 1 : r->stages - 1;
+}

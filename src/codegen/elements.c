@@ -1,0 +1,201 @@
+#include "codegen/blocks.h"
+
+static const TeStmt *root_of(const Kernel *k) {
+    return &k->cg->te->stmt[k->l->p->group->root];
+}
+
+/* Left index j of a statement of the group runs with this index of the root.  */
+static int root_index(const Kernel *k, int stmt, int j) {
+    const KernelGroup *g = k->l->p->group;
+    for (int i = 0; i < g->n_fused && stmt != g->root; i++) {
+        if (g->fused[i] == stmt) return g->perm[i][j];
+    }
+    return j;
+}
+
+static int64_t extent_of(const Kernel *k, int index) {
+    return root_of(k)->index[index].hi.value;
+}
+
+bool elements_in_memory(const Kernel *k, int tensor) {
+    return k->cg->te->tensor[tensor].role == TE_OUTPUT || k->cg->temp_at[tensor] >= 0;
+}
+
+/* ---- widths ---- */
+
+static bool fits_width(const Kernel *k, const int64_t *coef, int64_t c, int width) {
+    const Elements *at = &k->at;
+    uint32_t inside = 0;
+    int64_t run = 1;
+    for (int i = 0; i < at->n_order && run % width != 0; i++) {
+        if (coef[at->order[i]] != run) return false;
+        run *= extent_of(k, at->order[i]);
+        inside |= 1u << at->order[i];
+    }
+    if (run % width != 0 || c % width != 0) return false;
+    for (int i = 0; i < TE_MAX_INDICES; i++) {
+        bool moves = i < root_of(k)->n_index && extent_of(k, i) != 1;
+        if (!(inside >> i & 1) && moves && coef[i] % width != 0) return false;
+    }
+    return true;
+}
+
+int elements_width(const Kernel *k, int stmt, const Access *x) {
+    const TeTensor *t = &k->cg->te->tensor[x->tensor];
+    int64_t coef[TE_MAX_INDICES] = { 0 };
+    int bytes = te_dtype_bytes(t->dtype), align = t->role == TE_TEMP ? 256 : k->cg->align;
+    int width = k->at.vec;
+    for (int j = 0; j < k->cg->te->stmt[stmt].n_index; j++)
+        coef[root_index(k, stmt, j)] = x->offset.coef[j];
+    if (!x->affine || k->cg->te->runtime) return 1;
+    while (width > 1 && (width * bytes > 16 || align % (width * bytes) != 0 ||
+                         !fits_width(k, coef, x->offset.c, width)))
+        width /= 2;
+    return width;
+}
+
+/* ---- the elements of a thread of `contract` ---- */
+
+void elements_open_outputs(Kernel *k) {
+    Cg *cg = k->cg;
+    const Problem *p = k->l->p;
+    const RProg *r = k->l->r;
+    const char *type_m = place_type(place_wide(p->extent[AX_M], r->block.extent[AX_M]));
+    const char *type_n = place_type(place_wide(p->extent[AX_N], r->block.extent[AX_N]));
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int i = 0; i < TM; i++)");
+    cg_line(cg, "const %s m = m0 + row + i / VM * (LM * VM) + i %% VM;", type_m);
+    k->at.open = 2;
+    if (p->extent[AX_M] % r->block.extent[AX_M] != 0) {
+        cg_open(cg, "if (m < M)");
+        k->at.open++;
+    }
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int j = 0; j < TN; j += %d)", k->l->vec);
+    cg_line(cg, "const %s n = n0 + col + j / VN * (LN * VN) + j %% VN;", type_n);
+    if (p->extent[AX_N] % r->block.extent[AX_N] != 0) {
+        cg_open(cg, "if (n < N)");
+        k->at.open++;
+    }
+}
+
+void elements_contract(Kernel *k) {
+    const Contraction *con = &k->l->p->con;
+    const FusedAxis *n = &con->axis[AX_N];
+    Elements *at = &k->at;
+    at->vec = k->l->vec;
+    for (int i = n->n - 1; i >= 0; i--) {
+        if (extent_of(k, n->index[i]) != 1) at->order[at->n_order++] = n->index[i];
+    }
+    at->root = at->vec > 1 ? "acc[i][j + v]" : "acc[i][j]";
+    at->root_type = con->acc;
+    cg_line(k->cg, "// elements: %d outputs of the thread at a time", at->vec);
+    place_decode(k->cg, root_of(k), &con->axis[AX_B], "b", false, at->index, at->wide);
+    elements_open_outputs(k);
+    place_decode(k->cg, root_of(k), &con->axis[AX_M], "m", place_wide(con->axis[AX_M].extent, 0),
+                 at->index, at->wide);
+    place_decode(k->cg, root_of(k), n, "n", place_wide(n->extent, 0), at->index, at->wide);
+}
+
+void elements_end(Kernel *k) {
+    for (; k->at.open > 0; k->at.open--) cg_close(k->cg);
+}
+
+/* ---- lanes of a vector ---- */
+
+/* Decodes the indices of element v anew, where a vector crosses the end of an index.  */
+static void decode_lane(Kernel *k) {
+    Elements *at = &k->at;
+    const Problem *p = k->l->p;
+    if (k->l->kind != KERNEL_STREAM) {
+        const FusedAxis *n = &p->con.axis[AX_N];
+        place_decode(k->cg, root_of(k), n, "(n + v)", place_wide(n->extent, 0), at->lane_index,
+                     at->wide);
+        return;
+    }
+    FusedAxis all = { .n = root_of(k)->n_left, .extent = p->extent[AX_M] };
+    for (int i = 0; i < all.n; i++) all.index[i] = (uint8_t)i;
+    place_decode(k->cg, root_of(k), &all, "(at + v)", place_wide(all.extent, 0), at->lane_index,
+                 at->wide);
+}
+
+void elements_open_lanes(Kernel *k) {
+    Elements *at = &k->at;
+    for (int i = 0; i < TE_MAX_INDICES; i++) at->lane_index[i] = at->index[i];
+    at->in_lanes = true;
+    if (at->vec == 1) return;
+    cg_line(k->cg, "#pragma unroll");
+    cg_open(k->cg, "for (int v = 0; v < %d; v++)", at->vec);
+    int inner = at->order[0];
+    if (extent_of(k, inner) % at->vec == 0)
+        at->lane_index[inner] = cg_text(k->cg, "(%s + v)", at->index[inner]);
+    else
+        decode_lane(k);
+}
+
+void elements_close_lanes(Kernel *k) {
+    k->at.in_lanes = false;
+    if (k->at.vec > 1) cg_close(k->cg);
+}
+
+CgPoint elements_point(const Kernel *k, int stmt, bool first) {
+    const TeStmt *s = &k->cg->te->stmt[stmt];
+    const Elements *at = &k->at;
+    CgPoint p = { .cg = k->cg, .stmt = s, .made = at->made };
+    for (int j = 0; j < s->n_index; j++) {
+        int x = root_index(k, stmt, j);
+        p.index[j] = first ? at->index[x] : at->lane_index[x];
+        p.wide[j] = at->wide[x];
+    }
+    if (first) return p;
+    p.given = at->vector;
+    p.n_given = at->n_vector;
+    return p;
+}
+
+/* ---- vector loads ---- */
+
+/* Is every subscript inside without any condition?  */
+static bool always_inside(const Kernel *k, const TeStmt *s, const Access *x) {
+    const TeTensor *t = &k->cg->te->tensor[x->tensor];
+    for (int d = 0; d < t->rank; d++) {
+        int64_t lo, hi;
+        access_range(s, &x->sub[d], &lo, &hi);
+        if (lo < 0 || hi >= t->shape[d].value) return false;
+    }
+    return true;
+}
+
+static void load_vector(Kernel *k, int stmt, const TeExpr *read, int width) {
+    Cg *cg = k->cg;
+    Elements *at = &k->at;
+    const TeTensor *t = &cg->te->tensor[read->v.ref];
+    CgPoint first = elements_point(k, stmt, true);
+    const char *sub[TE_MAX_RANK];
+    for (int d = 0; d < t->rank; d++) sub[d] = cg_expr(&first, read->args[d], TE_I64);
+    const char *offset = cg_offset(cg, read->v.ref, sub);
+    int n = at->n_vector, parts = at->vec / width;
+    cg_line(cg, "rl_vec<%s, %d> x%d[%d];", cg_storage(t->dtype), width, n, parts);
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int p = 0; p < %d; p++) x%d[p] = rl_load<%d>(t%d + (%s) + p * %d);", parts, n,
+            width, read->v.ref, offset, width);
+    const char *element = cg_text(cg, "x%d[v / %d].v[v %% %d]", n, width, width);
+    at->vector[at->n_vector++] = (CgGiven){ read, cg_decode(cg, t->dtype, element) };
+}
+
+void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e) {
+    enum { MOST = 256 };
+    const TeExpr *reads[MOST];
+    const TeStmt *s = &k->cg->te->stmt[stmt];
+    if (k->at.vec == 1 || k->cg->te->runtime) return;
+    int n = access_reads(e, reads, MOST);
+    for (int i = 0; i < n && i < MOST && k->at.n_vector < MAX_VECTORS; i++) {
+        bool have = k->at.made[reads[i]->v.ref] != NULL;
+        for (int v = 0; v < k->at.n_vector && !have; v++)
+            have = access_same(k->at.vector[v].expr, reads[i]);
+        Access x;
+        access_read(k->cg->te, s, reads[i], &x);
+        int width = have || !x.affine ? 1 : elements_width(k, stmt, &x);
+        if (width > 1 && always_inside(k, s, &x)) load_vector(k, stmt, reads[i], width);
+    }
+}

@@ -1,0 +1,280 @@
+#include "base/hash.h"
+#include "codegen/blocks.h"
+#include "codegen/prelude.h"
+#include <stdio.h>
+#include <string.h>
+
+/* ---- phases ---- */
+
+static void print_steps(Kernel *k) {
+    Cg *cg = k->cg;
+    cg_line(cg, "#pragma unroll 1");
+    cg_open(cg, "for (int step = 0; step < steps; step++)");
+    if (k->c.masks_k) {
+        const char *first = k->c.r->split > 1 ? "(first + step)" : "step";
+        bool wide = place_wide(k->c.p->extent[AX_K], k->c.r->block.extent[AX_K]);
+        cg_line(cg, "const %s k_now = %s%s * BK;", place_type(wide), wide ? "(long long)" : "", first);
+    }
+}
+
+static void print_last(Kernel *k) {
+    cg_line(k->cg, "int next = kb + %d;", k->c.r->unroll);
+    cg_open(k->cg, "if (next == WK)");
+    cg_line(k->cg, "next = 0;");
+}
+
+static void print_phase(Kernel *k, const Phase *ph) {
+    switch (ph->kind) {
+    case PHASE_PLACE: place_thread(k); break;
+    case PHASE_ADDRESS: address_thread(k, &k->c.side[ph->side]); break;
+    case PHASE_CLEAR: clear_accumulators(k); break;
+    case PHASE_FILL: load_fill(k); break;
+    case PHASE_FRAGMENT: fragment_first(k); break;
+    case PHASE_STEPS: print_steps(k); break;
+    case PHASE_LOAD: load_step(k); break;
+    case PHASE_BODIES:
+        cg_line(k->cg, "#pragma unroll 1");
+        cg_open(k->cg, "for (int kb = 0; kb < WK; kb += %d)", k->c.r->unroll);
+        break;
+    case PHASE_COMPUTE:
+        if (k->c.packed) compute_dp4a(k, ph);
+        else compute_simt(k, ph);
+        break;
+    case PHASE_LAST: print_last(k); break;
+    case PHASE_WAIT:
+        cg_line(k->cg, "// wait: the next stage is complete");
+        load_wait(k);
+        break;
+    case PHASE_KEEP: load_keep(k); break;
+    case PHASE_ADVANCE: load_advance(k); break;
+    case PHASE_END:
+        if (k->at.open > 0) elements_end(k);
+        else cg_close(k->cg);
+        break;
+    case PHASE_REDUCE: reduce_slices(k); break;
+    case PHASE_PARTIAL: reduce_split_store(k); break;
+    case PHASE_ELEMENTS:
+        if (k->l->kind == KERNEL_CONTRACT) elements_contract(k);
+        else if (k->l->kind == KERNEL_SUMS) reduce_split_elements(k);
+        else stream_elements(k);
+        break;
+    case PHASE_GATHER: reduce_split_gather(k); break;
+    case PHASE_FOLD: stream_fold(k); break;
+    case PHASE_STATEMENT: store_statement(k, ph); break;
+    case PHASE_STORE: store_direct(k); break;
+    case PHASE_COUNT: break;
+    }
+}
+
+/* ---- one kernel ---- */
+
+static const char *param_text(const Cg *cg, const KernelParam *p) {
+    switch (p->kind) {
+    case PARAM_INPUT:
+        return cg_text(cg, "const %s *__restrict__ t%d", cg_storage(cg->te->tensor[p->ref].dtype),
+                       p->ref);
+    case PARAM_SIZE: return cg_text(cg, "const int s%d", p->ref);
+    case PARAM_SCALAR:
+        return cg_text(cg, "const %s t%d", cg_storage(cg->te->tensor[p->ref].dtype), p->ref);
+    case PARAM_OUTPUT:
+        return cg_text(cg, "%s *__restrict__ t%d", cg_storage(cg->te->tensor[p->ref].dtype), p->ref);
+    default: return "unsigned char *__restrict__ w";
+    }
+}
+
+static void print_signature(Cg *cg, const Lowered *l, const KernelProgram *out) {
+    if (l->kind == KERNEL_CONTRACT)
+        cg_line(cg, "extern \"C\" __global__ void __launch_bounds__(%d, %d)", l->launch.block[0],
+                l->r->blocks_per_sm);
+    else
+        cg_line(cg, "extern \"C\" __global__ void __launch_bounds__(%d)", l->launch.block[0]);
+    Buf b = buf_new(cg->arena);
+    buf_printf(&b, "%s(", l->launch.symbol);
+    for (int i = 0; i < out->n_param; i++)
+        buf_printf(&b, "%s%s", i > 0 ? ",\n    " : "", param_text(cg, &out->param[i]));
+    buf_puts(&b, ")");
+    cg_open(cg, "%s", buf_str(&b));
+}
+
+static bool reads_tensor(const TeExpr *e, int t) {
+    if (e->kind == TE_READ && e->v.ref == t) return true;
+    for (int i = 0; i < e->n_args; i++) {
+        if (reads_tensor(e->args[i], t)) return true;
+    }
+    return e->other && reads_tensor(e->other, t);
+}
+
+/* Temporaries in the workspace that the kernel touches get their names.  */
+static void print_temporaries(Cg *cg, const KernelGroup *g) {
+    for (int t = 0; t < cg->te->n_tensor; t++) {
+        if (cg->temp_at[t] < 0) continue;
+        bool used = false;
+        for (int i = 0; i <= g->n_fused && !used; i++) {
+            const TeStmt *s = &cg->te->stmt[i == 0 ? g->root : g->fused[i - 1]];
+            used = s->tensor == t || reads_tensor(s->rhs, t);
+        }
+        const char *type = cg_storage(cg->te->tensor[t].dtype);
+        if (used)
+            cg_line(cg, "%s *const t%d = reinterpret_cast<%s *>(w + %lldll);", type, t, type,
+                    (long long)cg->temp_at[t]);
+    }
+}
+
+static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
+    Kernel k = { .cg = cg, .l = l };
+    k.at.made = ARENA_ARRAY(cg->arena, const char *, cg->te->n_tensor);
+    cg->names = 0;
+    cg_blank(cg);
+    print_signature(cg, l, out);
+    if (l->kind == KERNEL_CONTRACT) {
+        contract_facts(cg->te, cg->dev, l->p, l->r, &k.c);
+        place_constants(&k);
+        if (k.c.async) cg_line(cg, "const unsigned shared = rl_shared(smem);");
+    }
+    print_temporaries(cg, l->p->group);
+    for (int i = 0; i < l->n_phase; i++) print_phase(&k, &l->phase[i]);
+    cg_close(cg);
+}
+
+/* ---- the program ---- */
+
+static KernelParam *find_params(Arena *a, const Te *te, bool workspace, int *n) {
+    KernelParam *p = ARENA_ARRAY(a, KernelParam, te->n_in + te->n_size + te->n_out + 1);
+    *n = 0;
+    for (int i = 0; i < te->n_in; i++) {
+        if (te->tensor[i].role == TE_INPUT) p[(*n)++] = (KernelParam){ PARAM_INPUT, i, 8 };
+    }
+    for (int i = 0; i < te->n_size; i++) {
+        if (te->size[i].kind == TE_SIZE_RUNTIME && te->size[i].used)
+            p[(*n)++] = (KernelParam){ PARAM_SIZE, i, 4 };
+    }
+    for (int i = 0; i < te->n_in; i++) {
+        if (te->tensor[i].role == TE_VALUE)
+            p[(*n)++] = (KernelParam){ PARAM_SCALAR, i, te_dtype_bytes(te->tensor[i].dtype) };
+    }
+    for (int i = te->n_in; i < te->n_in + te->n_out; i++)
+        p[(*n)++] = (KernelParam){ PARAM_OUTPUT, i, 8 };
+    if (workspace) p[(*n)++] = (KernelParam){ PARAM_WORKSPACE, -1, 8 };
+    return p;
+}
+
+static int64_t round_up(int64_t v) {
+    return (v + 255) / 256 * 256;
+}
+
+/* Temporaries in memory one after the other, then room for the largest split sums.  */
+static void lay_out_workspace(Cg *cg, KernelProgram *out) {
+    const RPlan *plan = cg->plan;
+    const Te *te = cg->te;
+    int64_t sums = 0;
+    out->temp_offset = ARENA_ARRAY(cg->arena, int64_t, te->n_tensor);
+    out->workspace_bytes = 0;
+    for (int t = 0; t < te->n_tensor; t++) {
+        out->temp_offset[t] = -1;
+        if (te->tensor[t].role != TE_TEMP ||
+            !access_materialized(te, plan->group, plan->n, t))
+            continue;
+        int64_t count = 1;
+        for (int d = 0; d < te->tensor[t].rank; d++) count *= te->tensor[t].shape[d].value;
+        out->temp_offset[t] = out->workspace_bytes;
+        out->workspace_bytes += round_up(count * te_dtype_bytes(te->tensor[t].dtype));
+    }
+    for (int i = 0; i < plan->n; i++) {
+        int64_t bytes = round_up(rprog_workspace(&plan->problem[i], &plan->prog[i]));
+        sums = bytes > sums ? bytes : sums;
+    }
+    cg->temp_at = out->temp_offset;
+    cg->sums_at = out->workspace_bytes;
+    out->workspace_bytes += sums;
+}
+
+static void name_program(Cg *cg, const char *plan_text, KernelProgram *out) {
+    Buf te = buf_new(cg->arena);
+    char hex[65];
+    Sha256 sha;
+    te_print_positional(cg->te, &te);
+    sha256_init(&sha);
+    sha256_add(&sha, buf_str(&te), te.len);
+    sha256_add(&sha, plan_text, strlen(plan_text));
+    sha256_hex(&sha, hex);
+    memcpy(out->hash, hex, 16);
+    out->hash[16] = '\0';
+}
+
+static const char *shape_text(const Cg *cg, const TeTensor *t) {
+    Buf b = buf_new(cg->arena);
+    for (int d = 0; d < t->rank; d++)
+        buf_printf(&b, "%s%s%lld", d ? "," : "[", t->shape[d].expr ? "<=" : "",
+                   (long long)t->shape[d].value);
+    if (t->rank > 0) buf_putc(&b, ']');
+    return buf_str(&b);
+}
+
+/* Plan, launches and parameters, for a reader.  */
+static void print_head(Cg *cg, const char *plan_text, const Lowered *l, int n,
+                       const KernelProgram *out) {
+    Buf b = buf_new(cg->arena);
+    buf_printf(&b, "%s\nparameters\n", plan_text);
+    for (int i = 0; i < out->n_param; i++) {
+        const KernelParam *p = &out->param[i];
+        const TeTensor *t = p->kind == PARAM_SIZE || p->ref < 0 ? NULL : &cg->te->tensor[p->ref];
+        if (t)
+            buf_printf(&b, "  t%d  %s%s%s\n", p->ref, te_dtype_name(t->dtype), shape_text(cg, t),
+                       p->kind == PARAM_OUTPUT ? "  output" : "");
+        else if (p->kind == PARAM_SIZE)
+            buf_printf(&b, "  s%d  %lld..%lld\n", p->ref, (long long)cg->te->size[p->ref].extent.min,
+                       (long long)cg->te->size[p->ref].extent.value);
+        else
+            buf_printf(&b, "  w  workspace of %lld bytes\n", (long long)out->workspace_bytes);
+    }
+    buf_puts(&b, "launches\n");
+    for (int i = 0; i < n; i++)
+        buf_printf(&b, "  %s  grid %lld,%lld  block %d  dynamic shared memory %lld\n",
+                   l[i].launch.symbol, (long long)l[i].launch.grid[0], (long long)l[i].launch.grid[1],
+                   l[i].launch.block[0], (long long)l[i].launch.dynamic_smem);
+    cg_comment(cg, buf_str(&b));
+}
+
+Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const CgOptions *o,
+               KernelProgram *out) {
+    *out = (KernelProgram){ 0 };
+    Cg cg = { .arena = a, .diag = d, .plan = plan, .te = plan->te, .dev = dev,
+              .align = o && o->align ? o->align : 16, .out = buf_new(a) };
+    Buf plan_text = buf_new(a), head, prelude = buf_new(a);
+    rprog_print(plan, dev, &plan_text);
+    lay_out_workspace(&cg, out);
+    name_program(&cg, buf_str(&plan_text), out);
+    out->param = find_params(a, plan->te, out->workspace_bytes > 0, &out->n_param);
+
+    Lowered *l = lower_plan(a, plan, dev, &out->n_kernel);
+    out->kernel = ARENA_ARRAY(a, KernelLaunch, out->n_kernel);
+    for (int i = 0; i < out->n_kernel; i++) {
+        snprintf(l[i].launch.symbol, CG_SYMBOL, "rk_%s_%d", out->hash, i);
+        out->kernel[i] = l[i].launch;
+        print_kernel(&cg, &l[i], out);
+    }
+    Buf body = cg.out;
+    cg.out = buf_new(a);
+    print_head(&cg, buf_str(&plan_text), l, out->n_kernel, out);
+    head = cg.out;
+    buf_putc(&head, '\n');
+    const char *missing = prelude_print(a, buf_str(&body), dev->cc_major * 10 + dev->cc_minor,
+                                        &prelude);
+    if (missing)
+        return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "the device has no '%s'", missing);
+    buf_puts(&head, buf_str(&prelude));
+    buf_puts(&head, body.len > 0 ? buf_str(&body) + 1 : "");
+    out->source = buf_str(&head);
+    out->source_len = head.len;
+    const char *bad = kernel_check(out->source, out->source_len);
+    if (bad) return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "emitted text has '%.24s'", bad);
+    return ST_OK;
+}
+
+Status cg_print_lowered(Arena *a, Diag *d, const RPlan *plan, const Device *dev, Buf *out) {
+    (void)d;
+    int n;
+    Lowered *l = lower_plan(a, plan, dev, &n);
+    for (int i = 0; i < n; i++) lower_print(plan, dev, &l[i], out);
+    return ST_OK;
+}

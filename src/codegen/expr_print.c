@@ -1,0 +1,197 @@
+#include "codegen/expr.h"
+#include "te/tree.h"
+
+const char *value_type(const Value *v) {
+    return v->narrow ? "int" : cg_type(v->e->type);
+}
+
+/* Child k as type `to`.  */
+static const char *child_as(Survey *s, const Value *v, int k, TeDtype to) {
+    int id = v->child[k];
+    return cg_convert(s->cg, to, s->value[id].e->type, value_text(s, id));
+}
+
+static const char *child_text(Survey *s, const Value *v, int k) {
+    return child_as(s, v, k, v->e->type);
+}
+
+/* ---- arithmetic ---- */
+
+static const char *integer_name(const Value *v) {
+    return v->e->type == TE_I64 && !v->narrow ? "i64" : "i32";
+}
+
+/* A plain operator computes in the type of its operands: where both texts are int and the result is
+ * not, one must be widened first.  */
+static const char *widened(const Survey *s, const Value *v, const char *first) {
+    const Value *x = &s->value[v->child[0]], *y = &s->value[v->child[1]];
+    bool ints = (x->narrow || x->e->type == TE_I32) && (y->narrow || y->e->type == TE_I32);
+    return v->e->type == TE_I64 && !v->narrow && ints ? cg_text(s->cg, "(long long)%s", first) : first;
+}
+
+static const char *binary(Survey *s, const Value *v) {
+    static const struct {
+        const char *sign, *name;
+    } op[] = {
+        [TE_ADD] = { "+", "add" }, [TE_SUB] = { "-", "sub" }, [TE_MUL] = { "*", "mul" },
+        [TE_DIV] = { "/", "div" }, [TE_MOD] = { "%", "mod" },
+    };
+    TeKind kind = v->e->kind;
+    const char *x = child_text(s, v, 0), *y = child_text(s, v, 1);
+    bool integer = te_dtype_class(v->e->type) == TE_CLASS_INT;
+    if (kind == TE_DIV && v->e->type == TE_F32 && s->at->stmt && s->at->stmt->fast)
+        return cg_text(s->cg, "rl_fast_div(%s, %s)", x, y);
+    bool divides = kind == TE_DIV || kind == TE_MOD;
+    bool floors = divides && (s->value[v->child[0]].lo < 0 || s->value[v->child[1]].lo < 1);
+    if (integer && (v->wraps || floors))
+        return cg_text(s->cg, "rl_%s_%s(%s, %s)", op[kind].name, integer_name(v), x, y);
+    return cg_text(s->cg, "(%s %s %s)", widened(s, v, x), op[kind].sign, y);
+}
+
+static const char *negated(Survey *s, const Value *v) {
+    const char *x = child_text(s, v, 0);
+    if (v->wraps) return cg_text(s->cg, "rl_sub_%s(0, %s)", integer_name(v), x);
+    bool wide = v->e->type == TE_I64 && !v->narrow;
+    return cg_text(s->cg, wide ? "(-(long long)%s)" : "(-%s)", x);
+}
+
+static const char *comparison(Survey *s, const Value *v) {
+    static const char *const sign[] = {
+        [TE_EQ] = "==", [TE_NE] = "!=", [TE_LT] = "<", [TE_LE] = "<=", [TE_GT] = ">", [TE_GE] = ">=",
+    };
+    TeDtype a = s->value[v->child[0]].e->type, b = s->value[v->child[1]].e->type;
+    TeDtype to = a == TE_BOOL || b == TE_BOOL ? TE_BOOL : te_meet(a, b);
+    return cg_text(s->cg, "(%s %s %s)", child_as(s, v, 0, to), sign[v->e->kind],
+                   child_as(s, v, 1, to));
+}
+
+/* ---- intrinsics ---- */
+
+/* f64, f32 and @fast f32 forms.  Errors of the accurate ones: CUDA Programming Guide, appendix
+ * "Mathematical Functions": none above the ulps of TE_INTRINSICS.  */
+static const struct {
+    const char *f64, *f32, *fast;
+} intrinsic[TE_FN_COUNT] = {
+    [TE_FN_EXP] = { "exp", "expf", "rl_fast_exp" },
+    [TE_FN_EXP2] = { "exp2", "exp2f", "rl_fast_exp2" },
+    [TE_FN_LOG] = { "log", "logf", "logf" },
+    [TE_FN_LOG2] = { "log2", "log2f", "log2f" },
+    [TE_FN_SQRT] = { "sqrt", "sqrtf", "rl_fast_sqrt" },
+    [TE_FN_RSQRT] = { "rsqrt", "rsqrtf", "rsqrtf" },
+    [TE_FN_TANH] = { "tanh", "tanhf", "rl_fast_tanh" },
+    [TE_FN_ERF] = { "erf", "erff", "erff" },
+    [TE_FN_SIN] = { "sin", "sinf", "rl_fast_sin" },
+    [TE_FN_COS] = { "cos", "cosf", "rl_fast_cos" },
+    [TE_FN_POW] = { "pow", "powf", "powf" },
+    [TE_FN_FLOOR] = { "floor", "floorf", "floorf" },
+    [TE_FN_CEIL] = { "ceil", "ceilf", "ceilf" },
+    [TE_FN_ROUND] = { "rint", "rintf", "rintf" },
+    [TE_FN_ABS] = { "fabs", "fabsf", "fabsf" },
+    [TE_FN_MAX] = { "rl_max_f64", "rl_max_f32", "rl_max_f32" },
+    [TE_FN_MIN] = { "rl_min_f64", "rl_min_f32", "rl_min_f32" },
+};
+
+static const char *real_call(Survey *s, const Value *v) {
+    TeFn fn = v->e->v.fn;
+    bool fast = s->at->stmt && s->at->stmt->fast;
+    const char *name = v->e->type == TE_F64 ? intrinsic[fn].f64
+                       : fast               ? intrinsic[fn].fast
+                                            : intrinsic[fn].f32;
+    const char *x = child_text(s, v, 0);
+    if (v->n_child == 1) return cg_text(s->cg, "%s(%s)", name, x);
+    for (int i = 1; i < v->n_child; i++) x = cg_text(s->cg, "%s(%s, %s)", name, x, child_text(s, v, i));
+    return x;
+}
+
+static const char *integer_call(Survey *s, const Value *v) {
+    const char *x = child_text(s, v, 0);
+    if (v->e->v.fn == TE_FN_ABS) return cg_text(s->cg, "rl_abs_%s(%s)", integer_name(v), x);
+    const char *cast = v->e->type == TE_I64 && !v->narrow ? "(long long)" : "";
+    const char *name = v->e->v.fn == TE_FN_MAX ? "max" : "min";
+    for (int i = 1; i < v->n_child; i++)
+        x = cg_text(s->cg, "%s(%s%s, %s%s)", name, cast, x, cast, child_text(s, v, i));
+    return x;
+}
+
+/* ---- reads ---- */
+
+/* The tests that subscript k is inside, joined to `tests`.  */
+static const char *test_subscript(Survey *s, const Value *v, int k, const char *tests) {
+    const Value *sub = &s->value[v->child[k]];
+    const TeExtent *extent = &s->cg->te->tensor[v->e->v.ref].shape[k];
+    bool low = sub->lo < 0, high = sub->hi >= extent->min;
+    if (!low && !high) return tests;
+    const char *x = value_text(s, v->child[k]), *test;
+    const char *type = sub->narrow || sub->e->type == TE_I32 ? "unsigned" : "unsigned long long";
+    if (!high)
+        test = cg_text(s->cg, "%s >= 0", x);
+    else if (!low)
+        test = cg_text(s->cg, "%s < %s", x, cg_extent(s->cg, extent));
+    else
+        test = cg_text(s->cg, "(%s)%s < (%s)%s", type, x, type, cg_extent(s->cg, extent));
+    return tests ? cg_text(s->cg, "%s && %s", tests, test) : test;
+}
+
+static const char *element(Survey *s, const Value *v) {
+    int t = v->e->v.ref;
+    const char *sub[TE_MAX_RANK];
+    for (int k = 0; k < v->e->n_args; k++) {
+        const Value *x = &s->value[v->child[k]];
+        bool is_int = x->narrow || x->e->type == TE_I32;
+        sub[k] = value_text(s, v->child[k]);
+        if (!is_int && !cg_tensor_wide(s->cg, t)) sub[k] = cg_text(s->cg, "(int)%s", sub[k]);
+    }
+    const char *at = cg_text(s->cg, "%s[%s]", cg_tensor(s->cg, t), cg_offset(s->cg, t, sub));
+    return cg_decode(s->cg, s->cg->te->tensor[t].dtype, at);
+}
+
+static const char *read(Survey *s, const Value *v) {
+    const TeExpr *e = v->e;
+    const char *tests = NULL;
+    bool tested = e->other || e->checked || s->force;
+    for (int k = 0; k < e->n_args && tested; k++) tests = test_subscript(s, v, k, tests);
+    const char *x = element(s, v);
+    if (!tests) return x;
+    const char *other = e->other ? child_text(s, v, e->n_args) : cg_int(s->cg, e->type, 0);
+    return cg_text(s->cg, "(%s ? %s : %s)", tests, x, other);
+}
+
+const char *value_text(Survey *s, int id) {
+    const Value *v = &s->value[id];
+    const TeExpr *e = v->e;
+    if (v->text) return v->text;
+    switch (e->kind) {
+    case TE_INT:
+    case TE_BOOLEAN: return cg_int(s->cg, e->type, e->v.i);
+    case TE_REAL: return cg_real(s->cg, e->type, e->v.r);
+    case TE_SIZE: {
+        const TeSize *size = &s->cg->te->size[e->v.ref];
+        return size->kind == TE_SIZE_RUNTIME && size->extent.expr ? cg_text(s->cg, "s%d", e->v.ref)
+                                             : cg_int(s->cg, TE_I64, size->extent.value);
+    }
+    case TE_INDEX: return s->at->index[e->v.ref];
+    case TE_SCALAR: return cg_tensor(s->cg, e->v.ref);
+    case TE_READ: return read(s, v);
+    case TE_NEG: return negated(s, v);
+    case TE_NOT: return cg_text(s->cg, "!%s", value_text(s, v->child[0]));
+    case TE_ADD:
+    case TE_SUB:
+    case TE_MUL:
+    case TE_DIV:
+    case TE_MOD: return binary(s, v);
+    case TE_AND:
+    case TE_OR:
+        return cg_text(s->cg, "(%s %s %s)", value_text(s, v->child[0]),
+                       e->kind == TE_AND ? "&&" : "||", value_text(s, v->child[1]));
+    case TE_SELECT:
+        return cg_text(s->cg, "(%s ? %s : %s)", value_text(s, v->child[0]), child_text(s, v, 1),
+                       child_text(s, v, 2));
+    case TE_CALL:
+        return te_dtype_class(e->type) == TE_CLASS_REAL ? real_call(s, v) : integer_call(s, v);
+    case TE_CAST: {
+        const Value *x = &s->value[v->child[0]];
+        return cg_cast(s->cg, e->store, x->e->type, value_text(s, v->child[0]));
+    }
+    default: return comparison(s, v);
+    }
+}

@@ -1,0 +1,92 @@
+#include "codegen/blocks.h"
+
+const char *load_stage(const Kernel *k, const char *name) {
+    return k->c.r->stages > 1 ? cg_text(k->cg, " + %s", name) : "";
+}
+
+static void advance_pointer(Kernel *k, const Side *s) {
+    const FusedAxis *axis = &k->c.p->con.axis[AX_K];
+    if (!s->copies || !s->pointer || axis->n_digit == 0) return;
+    int64_t stride = contract_stride(&s->o->access.offset, axis, 0);
+    if (stride != 0) cg_line(k->cg, "%c_src += BK * %s;", s->id, cg_int(k->cg, TE_I64, stride));
+}
+
+/* The loads of the step that begins at k_next, which then moves on.  */
+static void load_both(Kernel *k) {
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &k->c.side[i];
+        if (!s->present) continue;
+        address_step(k, s);
+        if (s->l->kind == LOAD_ASYNC)
+            load_async(k, s);
+        else
+            load_staged(k, s);
+        advance_pointer(k, s);
+    }
+    cg_line(k->cg, "k_next += BK;");
+}
+
+static void keep_staged(Kernel *k) {
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &k->c.side[i];
+        if (s->present && s->l->kind == LOAD_STAGED) load_staged_keep(k, s);
+    }
+}
+
+static void advance(Kernel *k, const char *name) {
+    if (k->c.r->stages > 1)
+        cg_line(k->cg, "%s = %s + STAGE < STAGES * STAGE ? %s + STAGE : 0;", name, name, name);
+}
+
+void load_fill(Kernel *k) {
+    const Contract *c = &k->c;
+    Cg *cg = k->cg;
+    cg_line(cg, "// fill: the first %s", c->ahead_steps > 1 ? "steps" : "step");
+    if (c->ahead_steps > 1) {
+        cg_line(cg, "#pragma unroll 1");
+        cg_open(cg, "for (int step = 0; step < %d; step++)", c->ahead_steps);
+    }
+    bool certain = c->r->split == 1 && c->steps >= c->ahead_steps;
+    if (!certain) cg_open(cg, "if (%s < steps)", c->ahead_steps > 1 ? "step" : "0");
+    else if (c->ahead_steps == 1) cg_scope(cg);
+    load_both(k);
+    keep_staged(k);
+    if (!certain || c->ahead_steps == 1) cg_close(cg);
+    if (c->async) cg_line(cg, "rl_cp_async_commit();");
+    advance(k, "put");
+    if (c->ahead_steps > 1) cg_close(cg);
+    load_wait(k);
+    cg_blank(cg);
+}
+
+void load_step(Kernel *k) {
+    const Contract *c = &k->c;
+    Cg *cg = k->cg;
+    cg_line(cg, "// load: step + %d", c->ahead_steps);
+    cg_open(cg, "if (step + %d < steps)", c->ahead_steps);
+    load_both(k);
+    cg_close(cg);
+    if (c->async) cg_line(cg, "rl_cp_async_commit();");
+}
+
+void load_keep(Kernel *k) {
+    cg_line(k->cg, "// keep: what was loaded for the next step");
+    if (k->c.r->stages == 1) cg_line(k->cg, "__syncthreads();");
+    keep_staged(k);
+}
+
+void load_wait(Kernel *k) {
+    if (k->c.async) cg_line(k->cg, "rl_cp_async_wait<%d>();", k->c.ahead_steps - 1);
+    cg_line(k->cg, "__syncthreads();");
+}
+
+/* After the last step the fragments that are fetched ahead come from the old stage and are not
+ * used: the next one may never have been written.  */
+void load_advance(Kernel *k) {
+    if (k->c.r->stages == 1) return;
+    advance(k, "put");
+    if (k->c.any_ahead) cg_line(k->cg, "if (step + 1 < steps)");
+    k->cg->depth += k->c.any_ahead;
+    advance(k, "take");
+    k->cg->depth -= k->c.any_ahead;
+}

@@ -1,0 +1,144 @@
+#include "codegen/blocks.h"
+
+/* Staged loads: global memory to registers before the multiply-adds of a step, registers to shared
+ * memory after them.  Elements of one tensor come as vectors and are converted on the way to
+ * shared memory; any other operand is evaluated element by element.  */
+
+static const char *register_type(const Side *s) {
+    return s->copies ? cg_storage(s->o->storage) : cg_type(s->o->compute);
+}
+
+void load_staged_declare(Kernel *k, const Side *s) {
+    cg_line(k->cg, "rl_vec<%s, %d> %c_reg[%d];", register_type(s), s->l->vec, s->id, s->per_thread);
+}
+
+static const char *joined(const Cg *cg, const char *x, const char *y) {
+    return x && y ? cg_text(cg, "%s && %s", x, y) : x ? x : y;
+}
+
+static void load_copies(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    const char *source = address_source(k, s);
+    const char *test = joined(cg, address_live(k, s), address_test(k, s));
+    if (test) cg_line(cg, "%c_reg[i] = {};", s->id);
+    cg_line(cg, "%s%s%s%c_reg[i] = rl_load<%d>(%s);", test ? "if (" : "", test ? test : "",
+            test ? ") " : "", s->id, s->l->vec, source);
+}
+
+/* Element v of chunk i: its position, its indices, the operand's expression there.  */
+static void load_element(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    const Contraction *con = &k->c.p->con;
+    CgPoint at = { .cg = cg, .stmt = k->c.root };
+    int64_t slack = 2 * (int64_t)k->c.r->block.extent[AX_K];
+    bool along_k = s->l->along == AX_K, wide_k = place_wide(con->axis[AX_K].extent, slack);
+    bool wide_own = place_wide(s->whole, s->extent);
+    const char *lane = s->l->vec > 1 ? " + v" : "";
+    cg_line(cg, "const %s at_own = %c0 + %s%s;", place_type(wide_own), s->side ? 'n' : 'm',
+            address_mn(k, s), along_k ? "" : lane);
+    cg_line(cg, "const %s at_k = k_next + %s%s;", place_type(wide_k), address_k(k, s),
+            along_k ? lane : "");
+    const char *test = address_live(k, s);
+    if (k->c.own_ragged[s->side]) test = joined(cg, test, s->side ? "at_own < N" : "at_own < M");
+    if (k->c.k_ragged) test = joined(cg, test, "at_k < K");
+    if (test) {
+        cg_line(cg, "%c_reg[i].v[%s] = 0;", s->id, s->l->vec > 1 ? "v" : "0");
+        cg_open(cg, "if (%s)", test);
+    }
+    place_decode(cg, at.stmt, &con->axis[AX_B], "b", false, at.index, at.wide);
+    place_decode(cg, at.stmt, &con->axis[s->own], "at_own", wide_own, at.index, at.wide);
+    place_decode(cg, at.stmt, &con->axis[AX_K], "at_k", wide_k, at.index, at.wide);
+    const char *value = cg_expr(&at, s->o->expr, s->o->compute);
+    cg_line(cg, "%c_reg[i].v[%s] = %s;", s->id, s->l->vec > 1 ? "v" : "0", value);
+    if (test) cg_close(cg);
+}
+
+void load_staged(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
+    if (s->copies) {
+        load_copies(k, s);
+    } else if (s->l->vec == 1) {
+        load_element(k, s);
+    } else {
+        cg_line(cg, "#pragma unroll");
+        cg_open(cg, "for (int v = 0; v < %d; v++)", s->l->vec);
+        load_element(k, s);
+        cg_close(cg);
+    }
+    cg_close(cg);
+}
+
+/* A register element in the form it has in the tile.  */
+static const char *kept(const Kernel *k, const Side *s, const char *x) {
+    if (s->copies && s->tile == s->o->storage) return x;
+    if (s->copies) x = cg_decode(k->cg, s->o->storage, x);
+    return cg_encode(k->cg, s->tile, s->o->compute, x);
+}
+
+/* Index in the tile of an element of chunk i, `more` elements along the direction of the load.  */
+static const char *target(const Kernel *k, const Side *s, const char *more, int factor) {
+    const Cg *cg = k->cg;
+    bool along_k = s->l->along == AX_K, straight = s->l->along == s->l->layout.inner;
+    if (s->l->vec == 1) return address_chunk(k, s);
+    const char *step = factor > 1 ? cg_text(cg, "%s * %d", more, factor) : more;
+    if (s->l->layout.bits == 0)
+        return straight ? cg_text(cg, "%s + %s", address_chunk(k, s), step)
+                        : cg_text(cg, "%s + %s * %d", address_chunk(k, s), more, s->row);
+    const char *mn = address_mn(k, s), *kk = address_k(k, s);
+    if (along_k)
+        kk = cg_text(cg, "(%s + %s)", kk, step);
+    else
+        mn = cg_text(cg, "(%s + %s)", mn, step);
+    return address_tile(k, s, mn, kk);
+}
+
+/* Along the rows of the tile: whole vectors, of at most 16 bytes.  */
+static void keep_straight(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    int vec = s->l->vec, width = vec * s->elem > 16 ? 16 / s->elem : vec;
+    const char *reg = cg_text(cg, "%c_reg[i].v[v]", s->id), *from = cg_text(cg, "%c_reg[i].v", s->id);
+    const char *x = kept(k, s, reg);
+    if (x != reg) {
+        cg_line(cg, "%s x[%d];", cg_storage(s->tile), vec);
+        cg_line(cg, "#pragma unroll");
+        cg_line(cg, "for (int v = 0; v < %d; v++) x[v] = %s;", vec, x);
+        from = "x";
+    }
+    if (width == vec) {
+        cg_line(cg, "rl_store<%d>(to + %s, %s);", vec, address_chunk(k, s), from);
+        return;
+    }
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int part = 0; part < %d; part++)", vec / width);
+    cg_line(cg, "    rl_store<%d>(to + %s, %s + part * %d);", width, target(k, s, "part", width), from,
+            width);
+}
+
+static void keep_across(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    const char *reg = cg_text(cg, "%c_reg[i].v[v]", s->id);
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int v = 0; v < %d; v++) to[%s] = %s;", s->l->vec, target(k, s, "v", 1),
+            kept(k, s, reg));
+}
+
+void load_staged_keep(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    const char *type = cg_storage(s->tile), *live = address_live(k, s);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
+    if (live) cg_open(cg, "if (%s)", live);
+    cg_line(cg, "%s *const to = reinterpret_cast<%s *>(smem%s + %c_TILE);", type, type,
+            load_stage(k, "put"), s->id - 32);
+    if (s->l->vec == 1)
+        cg_line(cg, "to[%s] = %s;", address_chunk(k, s),
+                kept(k, s, cg_text(cg, "%c_reg[i].v[0]", s->id)));
+    else if (s->l->along == s->l->layout.inner)
+        keep_straight(k, s);
+    else
+        keep_across(k, s);
+    if (live) cg_close(cg);
+    cg_close(cg);
+}

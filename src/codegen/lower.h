@@ -1,0 +1,124 @@
+/* Lowering: an RProg to a short list of phases, each printed by one building block.
+ *
+ * lower_plan decides which kernels a plan needs and the order of their phases; contract_facts derives
+ * from problem and program what all blocks of a `contract` kernel must agree on.  Nothing here prints
+ * code.  */
+#ifndef ROLLER_CODEGEN_LOWER_H
+#define ROLLER_CODEGEN_LOWER_H
+#include "codegen/cg.h"
+
+/*    id         name         what is printed */
+#define CG_PHASES(X)                                                                               \
+    X(PLACE,     "place")     /* tile of the block, place of the thread in it */                   \
+    X(ADDRESS,   "address")   /* what a thread loads of an operand, and where it puts it */        \
+    X(CLEAR,     "clear")     /* accumulators */                                                   \
+    X(FILL,      "fill")      /* the first stages of the pipeline */                               \
+    X(FRAGMENT,  "fragment")  /* registers of the first k */                                       \
+    X(STEPS,     "steps")     /* loop over the k-steps of the slice */                             \
+    X(LOAD,      "load")      /* issues the loads of a later step */                               \
+    X(BODIES,    "bodies")    /* loop over the unrolled bodies of a step */                        \
+    X(COMPUTE,   "compute")   /* k from..to of a body */                                           \
+    X(LAST,      "last")      /* what follows is done in the last body only */                     \
+    X(WAIT,      "wait")      /* the next stage is complete and visible */                         \
+    X(KEEP,      "keep")      /* staged registers to shared memory */                              \
+    X(ADVANCE,   "advance")   /* to the next stage */                                              \
+    X(END,       "end")       /* of a loop */                                                      \
+    X(REDUCE,    "reduce")    /* slices of warps, through shared memory */                         \
+    X(PARTIAL,   "partial")   /* partial sums to the workspace */                                  \
+    X(ELEMENTS,  "elements")  /* loop over the elements of a thread */                             \
+    X(GATHER,    "gather")    /* adds the partial sums of an element */                            \
+    X(FOLD,      "fold")      /* a reduction as a loop */                                          \
+    X(STATEMENT, "statement") /* a statement at one element */                                     \
+    X(STORE,     "store")     /* the outputs of a vector of elements */
+typedef enum {
+#define X(id, name) PHASE_##id,
+    CG_PHASES(X)
+#undef X
+        PHASE_COUNT
+} PhaseKind;
+
+typedef struct {
+    PhaseKind kind;
+    int side;                 /* ADDRESS: operand */
+    int stmt;                 /* STATEMENT, FOLD */
+    int from, to;             /* COMPUTE: k of a body; to: exclusive */
+} Phase;
+
+typedef enum { KERNEL_CONTRACT, KERNEL_SUMS, KERNEL_STREAM } KernelKind;
+enum { MAX_PHASES = 40 + TE_MAX_STMTS };
+
+typedef struct {
+    KernelKind kind;
+    int group;
+    const Problem *p;
+    const RProg *r;
+    int vec;                  /* elements of a store */
+    KernelLaunch launch;      /* symbol is set by the printer */
+    Phase phase[MAX_PHASES];
+    int n_phase;
+} Lowered;
+
+Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n);
+void lower_print(const RPlan *plan, const Device *dev, const Lowered *l, Buf *out);
+
+/* -- contract: what its blocks agree on -- */
+
+/* How the position along k of a load's chunks becomes an address.  */
+typedef enum {
+    K_PLAIN,                  /* one digit: a pointer that advances */
+    K_UNIFORM,                /* outer digits are the same for the whole tile: decoded once a step */
+    K_DECODED                 /* decoded for each chunk */
+} KMode;
+
+typedef struct {
+    bool present;
+    int side;
+    char id;                  /* a or b */
+    const Operand *o;
+    const ROperand *f;
+    const RLoad *l;
+    AxisClass own;            /* AX_M or AX_N */
+    int extent, thread, vec, lanes;       /* along its own axis: block and thread tile, ... */
+    int64_t whole;            /* extent of its own axis */
+    TeDtype tile;             /* elements in shared memory */
+    int elem;                 /* their bytes */
+    bool inner_k;
+    int row;                  /* elements from row to row, with padding */
+    int at;                   /* of its tile in a stage, bytes */
+    bool copies;              /* loads elements of one tensor as they lie in memory */
+    bool wide;                /* its offsets need 64 bits */
+    int line;                 /* chunks side by side along the direction of the accesses */
+    int chunks, per_thread;
+    bool regular;             /* chunk i lies at chunk 0 + i * (step_mn, step_k) */
+    int step_mn, step_k;
+    bool pointer;             /* all chunks lie at constant distances from one pointer */
+    KMode k_mode;
+    int fragment_k;           /* k per fragment access */
+    bool ahead;               /* fragments are fetched one k early */
+} Side;
+
+typedef struct {
+    const Te *te;
+    const Problem *p;
+    const RProg *r;
+    const TeStmt *root;
+    Side side[2];
+    bool packed;              /* dp4a */
+    bool async, staged;       /* some load is */
+    bool any_ahead;
+    int lanes[AX_CLASSES], warps[AX_CLASSES];
+    int64_t steps;            /* k-steps of the whole reduction */
+    int64_t slice;            /* k-steps of a slice of the grid */
+    bool may_be_empty;        /* some slice has no step */
+    bool own_ragged[2], k_ragged;
+    bool masks_k;             /* elements beyond K must be left out of the reduction */
+    int bodies;               /* unrolled bodies in a step */
+    int stage;                /* bytes of a stage */
+    int ahead_steps;          /* loads run so many steps ahead */
+} Contract;
+
+void contract_facts(const Te *te, const Device *dev, const Problem *p, const RProg *r,
+                    Contract *out);
+/* What one step of a digit adds to an affine value.  */
+int64_t contract_stride(const Affine *f, const FusedAxis *axis, int digit);
+#endif

@@ -1,0 +1,94 @@
+#include "codegen/lower.h"
+
+static const char *const phase_name[PHASE_COUNT] = {
+#define X(id, name) name,
+    CG_PHASES(X)
+#undef X
+};
+static const char *const kernel_name[] = { "contract", "sums", "stream" };
+
+static void print_address(const Contract *c, const Side *s, Buf *out) {
+    static const char *const mode[] = { "plain", "uniform digits", "digits per chunk" };
+    buf_printf(out, "%c: %d x %d elements along %s, %s", s->id, s->per_thread, s->l->vec,
+               s->l->along == AX_K ? "k" : s->side ? "n" : "m",
+               !s->copies ? "expression" : s->pointer ? "one pointer" : "offsets");
+    if (s->copies && !s->pointer) buf_printf(out, ", k by %s", mode[s->k_mode]);
+    if (c->own_ragged[s->side]) buf_puts(out, ", ragged");
+    if (s->copies && s->f->guarded) buf_puts(out, ", guarded");
+}
+
+static void print_load(const Contract *c, int ahead, Buf *out) {
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &c->side[i];
+        if (!s->present) continue;
+        buf_printf(out, "%s%c %s %d B", i ? ", " : "", s->id,
+                   s->l->kind == LOAD_ASYNC ? "async" : "staged", s->l->vec * s->f->bytes);
+    }
+    if (ahead) buf_printf(out, ", step + %d", ahead);
+}
+
+static void print_details(const Lowered *l, const Contract *c, const Phase *ph, const Device *dev,
+                          Buf *out) {
+    const RProg *r = l->r;
+    switch (ph->kind) {
+    case PHASE_PLACE:
+        buf_printf(out, "tile %dx%d, warps %dx%dx%d, lanes %dx%d", (int)r->block.extent[AX_M],
+                   (int)r->block.extent[AX_N], c->warps[AX_M], c->warps[AX_N], c->warps[AX_K],
+                   c->lanes[AX_M], c->lanes[AX_N]);
+        break;
+    case PHASE_ADDRESS: print_address(c, &c->side[ph->side], out); break;
+    case PHASE_CLEAR:
+        buf_printf(out, "%dx%d %s", (int)r->thread.extent[AX_M], (int)r->thread.extent[AX_N],
+                   te_dtype_name(l->p->con.acc));
+        break;
+    case PHASE_FILL:
+        buf_printf(out, "%d of %d stages: ", c->ahead_steps, r->stages);
+        print_load(c, 0, out);
+        break;
+    case PHASE_STEPS: buf_printf(out, "%lld of k %d", (long long)c->slice, (int)r->block.extent[AX_K]); break;
+    case PHASE_LOAD: print_load(c, c->ahead_steps, out); break;
+    case PHASE_BODIES: buf_printf(out, "%d of k %d", c->bodies, r->unroll); break;
+    case PHASE_COMPUTE:
+        buf_printf(out, "%s k %d..%d", dev->unit[r->unit].name, ph->from, ph->to - 1);
+        break;
+    case PHASE_WAIT:
+        if (c->async) buf_printf(out, "at most %d groups in flight, ", c->ahead_steps - 1);
+        buf_puts(out, "barrier");
+        break;
+    case PHASE_REDUCE: buf_printf(out, "%d slices", c->warps[AX_K]); break;
+    case PHASE_PARTIAL:
+    case PHASE_GATHER: buf_printf(out, "%d slices", (int)r->split); break;
+    case PHASE_ELEMENTS: buf_printf(out, "%d at a time", l->vec); break;
+    case PHASE_STATEMENT:
+    case PHASE_FOLD: buf_printf(out, "%d", ph->stmt); break;
+    default: break;
+    }
+}
+
+static bool opens(PhaseKind k) {
+    return k == PHASE_STEPS || k == PHASE_BODIES || k == PHASE_LAST || k == PHASE_ELEMENTS;
+}
+
+void lower_print(const RPlan *plan, const Device *dev, const Lowered *l, Buf *out) {
+    const KernelLaunch *n = &l->launch;
+    Contract c = { 0 };
+    if (l->kind != KERNEL_STREAM) contract_facts(plan->te, dev, l->p, l->r, &c);
+    buf_printf(out, "kernel %s: group %d, grid %lld %lld, block %d, shared memory %lld\n",
+               kernel_name[l->kind], l->group, (long long)n->grid[0], (long long)n->grid[1],
+               n->block[0], (long long)n->dynamic_smem);
+    int depth = 1;
+    for (int i = 0; i < l->n_phase; i++) {
+        const Phase *ph = &l->phase[i];
+        if (ph->kind == PHASE_END) {
+            depth--;
+            continue;
+        }
+        buf_printf(out, "%*s%s", 2 * depth, "", phase_name[ph->kind]);
+        size_t len = out->len;
+        buf_putc(out, ' ');
+        print_details(l, &c, ph, dev, out);
+        if (out->len == len + 1) out->text[--out->len] = '\0';
+        buf_putc(out, '\n');
+        depth += opens(ph->kind);
+    }
+}

@@ -1,0 +1,177 @@
+#include "codegen/blocks.h"
+
+bool place_wide(int64_t extent, int64_t slack) {
+    return extent > INT32_MAX - slack;
+}
+
+const char *place_type(bool wide) {
+    return wide ? "long long" : "int";
+}
+
+static int tile_extent(const RTile *t, int axis) {
+    return t->extent[axis];
+}
+
+void place_constants(Kernel *k) {
+    const Contract *c = &k->c;
+    const Problem *p = c->p;
+    const RProg *r = c->r;
+    Cg *cg = k->cg;
+    for (int axis = AX_M; axis <= AX_K; axis++) {
+        cg_line(cg, "constexpr %s %c = %s;", place_type(p->extent[axis] > INT32_MAX), "BMNK"[axis],
+                cg_int(cg, TE_I64, p->extent[axis]));
+    }
+    cg_line(cg, "constexpr int BM = %d, BN = %d, BK = %d;  // tile of a block in one k-step",
+            tile_extent(&r->block, AX_M), tile_extent(&r->block, AX_N), tile_extent(&r->block, AX_K));
+    cg_line(cg, "constexpr int WM = %d, WN = %d, WK = %d;  // of a warp",
+            tile_extent(&r->warp, AX_M), tile_extent(&r->warp, AX_N), tile_extent(&r->warp, AX_K));
+    cg_line(cg, "constexpr int TM = %d, TN = %d, TK = %d;  // of a thread",
+            tile_extent(&r->thread, AX_M), tile_extent(&r->thread, AX_N),
+            tile_extent(&r->thread, AX_K));
+    cg_line(cg, "constexpr int LM = %d, LN = %d;  // lanes of a warp", c->lanes[AX_M], c->lanes[AX_N]);
+    cg_line(cg, "constexpr int VM = %d, VN = %d;  // neighbouring rows and columns of a thread",
+            r->vec_m, r->vec_n);
+    cg_line(cg, "constexpr int THREADS = %d, STAGES = %d, STAGE = %d;  // STAGE in bytes", r->threads,
+            r->stages, c->stage);
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &c->side[i];
+        if (!s->present) continue;
+        cg_line(cg, "constexpr int %c_TILE = %d, %c_ROW = %d;  // place in a stage, row of its tile",
+                s->id - 32, s->at, s->id - 32, s->row);
+    }
+    if (c->r->split == 1) cg_line(cg, "constexpr int steps = %lld;", (long long)c->steps);
+    cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
+    cg_blank(cg);
+}
+
+static void block_tile(Kernel *k) {
+    const Problem *p = k->c.p;
+    const RProg *r = k->c.r;
+    Cg *cg = k->cg;
+    long long tiles_m = rprog_tiles(p, r, AX_M), tiles_n = rprog_tiles(p, r, AX_N);
+    long long tiles_b = rprog_tiles(p, r, AX_B);
+    cg_line(cg, "const unsigned tile = blockIdx.x%s;",
+            tiles_b > 1 ? cg_text(cg, " %% %lldu", tiles_m * tiles_n) : "");
+    if (tiles_b > 1)
+        cg_line(cg, "const int b = blockIdx.x / %lldu;", tiles_m * tiles_n);
+    switch (r->raster) {
+    case RASTER_ROW:
+        cg_line(cg, "const unsigned tile_m = tile / %lldu, tile_n = tile %% %lldu;", tiles_n, tiles_n);
+        break;
+    case RASTER_COLUMN:
+        cg_line(cg, "const unsigned tile_m = tile %% %lldu, tile_n = tile / %lldu;", tiles_m, tiles_m);
+        break;
+    default: {
+        long long in_group = r->group * tiles_n;
+        cg_line(cg, "const unsigned top = tile / %lldu * %du, in_group = tile %% %lldu;", in_group,
+                r->group, in_group);
+        if (tiles_m % r->group == 0)
+            cg_line(cg, "constexpr unsigned rows = %du;", r->group);
+        else
+            cg_line(cg, "const unsigned rows = min(%lldu - top, %du);", tiles_m, r->group);
+        cg_line(cg, "const unsigned tile_m = top + in_group %% rows, tile_n = in_group / rows;");
+    }
+    }
+    const char *type_m = place_type(place_wide(p->extent[AX_M], r->block.extent[AX_M]));
+    const char *type_n = place_type(place_wide(p->extent[AX_N], r->block.extent[AX_N]));
+    cg_line(cg, "const %s m0 = (%s)tile_m * BM;", type_m, type_m);
+    cg_line(cg, "const %s n0 = (%s)tile_n * BN;", type_n, type_n);
+}
+
+/* The bits of a lane id that make its position along one side, as rprog_lane deals them.  */
+static const char *lane_bits(Kernel *k, bool to_n) {
+    const Contract *c = &k->c;
+    const char *sum = NULL;
+    for (int bit = 0, out = 0; bit < 5; bit++) {
+        int lm, ln;
+        rprog_lane(c->lanes[AX_M], c->lanes[AX_N], 1 << bit, &lm, &ln);
+        if ((to_n ? ln : lm) == 0) continue;
+        int down = bit - out;
+        const char *term = down ? cg_text(k->cg, "(lane >> %d & %d)", down, 1 << out)
+                                : cg_text(k->cg, "(lane & %d)", 1 << out);
+        sum = sum ? cg_text(k->cg, "%s | %s", sum, term) : term;
+        out++;
+    }
+    return sum ? sum : "0";
+}
+
+static const char *warp_at(Kernel *k, int axis) {
+    const int *w = k->c.warps;
+    int below = axis == AX_N ? 1 : axis == AX_M ? w[AX_N] : w[AX_N] * w[AX_M];
+    const char *x = below > 1 ? cg_text(k->cg, "warp / %du", below) : "warp";
+    if (w[axis] == 1) return "0";
+    return axis == AX_K ? x : cg_text(k->cg, "%s %% %du", x, w[axis]);
+}
+
+static void thread_place(Kernel *k) {
+    Cg *cg = k->cg;
+    cg_line(cg, "const int tid = threadIdx.x, lane = tid %% 32u;");
+    cg_line(cg, "const unsigned warp = tid / 32u;");
+    cg_line(cg, "const int lane_m = %s, lane_n = %s;", lane_bits(k, false), lane_bits(k, true));
+    cg_line(cg, "const int row = (int)(%s) * WM + lane_m * VM;", warp_at(k, AX_M));
+    cg_line(cg, "const int col = (int)(%s) * WN + lane_n * VN;", warp_at(k, AX_N));
+    if (k->c.warps[AX_K] > 1) cg_line(cg, "const int k_warp = (int)(%s) * WK;", warp_at(k, AX_K));
+}
+
+static void slice_place(Kernel *k) {
+    const Contract *c = &k->c;
+    Cg *cg = k->cg;
+    bool wide = place_wide(c->p->extent[AX_K], 2 * (int64_t)c->r->block.extent[AX_K]);
+    if (c->r->split == 1) {
+        cg_line(cg, "%s k_next = 0;", place_type(wide));
+        return;
+    }
+    cg_line(cg, "const int first = blockIdx.y * %lld;", (long long)c->slice);
+    cg_line(cg, "const int steps = %smin(%lld - first, %lld)%s;", c->may_be_empty ? "max(" : "",
+            (long long)c->steps, (long long)c->slice, c->may_be_empty ? ", 0)" : "");
+    cg_line(cg, "%s k_next = (%s)first * BK;", place_type(wide), place_type(wide));
+}
+
+void place_thread(Kernel *k) {
+    Cg *cg = k->cg;
+    static const char *const raster[] = { "n fastest", "m fastest", "groups of tile rows, m fastest" };
+    cg_line(cg, "// place: tiles of the grid with %s", raster[k->c.r->raster]);
+    block_tile(k);
+    thread_place(k);
+    slice_place(k);
+    if (k->c.r->stages > 1) cg_line(cg, "int put = 0, take = 0;");
+    cg_blank(cg);
+}
+
+void place_decode(Cg *cg, const TeStmt *s, const FusedAxis *axis, const char *at, bool wide_at,
+                  const char **index, bool *wide) {
+    int64_t below = 1;
+    for (int i = axis->n - 1; i >= 0; i--) {
+        int x = axis->index[i];
+        int64_t extent = s->index[x].hi.value;
+        wide[x] = extent > INT32_MAX;
+        if (extent == 1) {
+            index[x] = "0";
+            continue;
+        }
+        const char *suffix = wide_at ? "ull" : "u", *value = at;
+        if (below > 1) value = cg_text(cg, "%s / %lld%s", value, (long long)below, suffix);
+        below *= extent;
+        if (below < axis->extent) value = cg_text(cg, "%s %% %lld%s", value, (long long)extent, suffix);
+        index[x] = cg_text(cg, "i%d", x);
+        cg_line(cg, "const %s %s = %s;", place_type(wide[x]), index[x], value);
+    }
+}
+
+void clear_accumulators(Kernel *k) {
+    Cg *cg = k->cg;
+    const Contraction *con = &k->c.p->con;
+    cg_line(cg, "%s acc[TM][TN];", cg_type(con->acc));
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int i = 0; i < TM; i++)");
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int j = 0; j < TN; j++) acc[i][j] = %s;",
+            cg_identity(cg, con->red, con->acc));
+    cg_close(cg);
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &k->c.side[i];
+        if (s->present && s->l->kind == LOAD_STAGED) load_staged_declare(k, s);
+    }
+    fragment_declare(k);
+    cg_blank(cg);
+}

@@ -1,0 +1,15 @@
+/* The prelude: named device functions, the only text with inline PTX.
+ *
+ * Emitters just use the names; prelude_print finds those in a body and prints their definitions in
+ * the form that fits the compute capability.  */
+#ifndef ROLLER_CODEGEN_PRELUDE_H
+#define ROLLER_CODEGEN_PRELUDE_H
+#include "base/buf.h"
+
+/* Definitions of every rl_ name in `body` and what they need themselves, in order of the table.
+ * Returns the first name that is not in the table, NULL if all are.  */
+const char *prelude_print(Arena *a, const char *body, int cc, Buf *out);
+/* Length of the prelude definition that `text` begins with, 0 if none.  */
+size_t prelude_match(const char *text, size_t len);
+bool prelude_has(const char *name, size_t len);
+#endif

@@ -1,0 +1,36 @@
+#include "codegen/blocks.h"
+
+/* Warps that worked on other k of every step hand their sums to those of slice 0, which adds them in
+ * order of the slice and goes on alone.  */
+void reduce_slices(Kernel *k) {
+    Cg *cg = k->cg;
+    const Contract *c = &k->c;
+    const Contraction *con = &c->p->con;
+    const char *type = cg_type(con->acc);
+    int slices = c->warps[AX_K];
+    cg_line(cg, "// reduce: %d slices of warps", slices);
+    cg_line(cg, "constexpr int SLICE = %d;  // threads", c->r->threads / slices);
+    cg_line(cg, "%s *const sums = reinterpret_cast<%s *>(smem) + tid %% SLICE;", type, type);
+    cg_line(cg, "__syncthreads();");
+    cg_open(cg, "if (k_warp > 0)");
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int i = 0; i < TM; i++)");
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int j = 0; j < TN; j++)");
+    cg_line(cg, "    sums[(((k_warp / WK - 1) * TM + i) * TN + j) * SLICE] = acc[i][j];");
+    cg_close(cg);
+    cg_close(cg);
+    cg_line(cg, "__syncthreads();");
+    cg_line(cg, "if (k_warp > 0) return;");
+    cg_line(cg, "#pragma unroll 1");
+    cg_open(cg, "for (int s = 0; s < %d; s++)", slices - 1);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int i = 0; i < TM; i++)");
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int j = 0; j < TN; j++)");
+    cg_line(cg, "    acc[i][j] = %s;", cg_fold(cg, con->red, con->acc, "acc[i][j]",
+                                               "sums[((s * TM + i) * TN + j) * SLICE]"));
+    cg_close(cg);
+    cg_close(cg);
+    cg_blank(cg);
+}

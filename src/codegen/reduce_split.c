@@ -1,0 +1,80 @@
+#include "codegen/blocks.h"
+
+/* Split reductions: each slice of the grid stores its sums, a second kernel adds them in order of the
+ * slice.  The sums lie in the workspace as [split][B][M][N].  */
+
+static void sums_pointer(Kernel *k) {
+    const char *type = cg_type(k->l->p->con.acc);
+    cg_line(k->cg, "%s *const sums = reinterpret_cast<%s *>(w + %lldll);", type, type,
+            (long long)k->cg->sums_at);
+}
+
+void reduce_split_store(Kernel *k) {
+    Cg *cg = k->cg;
+    const Problem *p = k->l->p;
+    cg_line(cg, "// partial: sums of this slice to the workspace");
+    sums_pointer(k);
+    elements_open_outputs(k);
+    const char *slice = "(long long)blockIdx.y";
+    if (p->extent[AX_B] > 1)
+        slice = cg_text(cg, "(%s * %lld + b)", slice, (long long)p->extent[AX_B]);
+    const char *to = cg_text(cg, "sums + ((%s * M + m) * N + n)", slice);
+    if (k->l->vec > 1)
+        cg_line(cg, "rl_store<%d>(%s, &acc[i][j]);", k->l->vec, to);
+    else
+        cg_line(cg, "*(%s) = acc[i][j];", to);
+    elements_end(k);
+}
+
+void reduce_split_elements(Kernel *k) {
+    Cg *cg = k->cg;
+    const Problem *p = k->l->p;
+    const Contraction *con = &p->con;
+    Elements *at = &k->at;
+    const TeStmt *root = &cg->te->stmt[con->stmt];
+    int64_t mn = p->extent[AX_M] * p->extent[AX_N], total = p->extent[AX_B] * mn;
+    const FusedAxis *n = &con->axis[AX_N];
+    bool wide = place_wide(total, k->l->launch.span);
+    const char *type = place_type(wide), *suffix = wide ? "ull" : "u";
+    at->vec = k->l->vec;
+    for (int i = n->n - 1; i >= 0; i--) {
+        if (root->index[n->index[i]].hi.value != 1) at->order[at->n_order++] = n->index[i];
+    }
+    cg_line(cg, "// elements: %d at a time, the domain is [B][M][N]", at->vec);
+    cg_line(cg, "constexpr %s TOTAL = %s;", type, cg_int(cg, TE_I64, total));
+    sums_pointer(k);
+    cg_line(cg, "#pragma unroll 1");
+    cg_open(cg, "for (int u = threadIdx.x; u < %lld; u += %d)",
+            (long long)(k->l->launch.span / at->vec), k->l->launch.block[0]);
+    cg_line(cg, "const %s at = (%s)blockIdx.x * %lld + u * %d;", type, type,
+            (long long)k->l->launch.span, at->vec);
+    cg_line(cg, "if (at >= TOTAL) break;");
+    at->open = 1;
+    cg_line(cg, "const %s b = at / %lld%s;", place_type(place_wide(p->extent[AX_B], 0)),
+            (long long)mn, suffix);
+    cg_line(cg, "const %s m = at / %lld%s %% %lld%s;", place_type(place_wide(p->extent[AX_M], 0)),
+            (long long)p->extent[AX_N], suffix, (long long)p->extent[AX_M], suffix);
+    cg_line(cg, "const %s n = at %% %lld%s;", place_type(place_wide(p->extent[AX_N], 0)),
+            (long long)p->extent[AX_N], suffix);
+    for (int x = AX_B; x <= AX_N; x++)
+        place_decode(cg, root, &con->axis[x], x == AX_B ? "b" : x == AX_M ? "m" : "n",
+                     place_wide(con->axis[x].extent, 0), at->index, at->wide);
+}
+
+void reduce_split_gather(Kernel *k) {
+    Cg *cg = k->cg;
+    const Contraction *con = &k->l->p->con;
+    int vec = k->at.vec;
+    cg_line(cg, "// gather: the slices in order");
+    cg_line(cg, "rl_vec<%s, %d> sum = rl_load<%d>(sums + at);", cg_type(con->acc), vec, vec);
+    cg_line(cg, "#pragma unroll 4");
+    cg_open(cg, "for (int s = 1; s < %d; s++)", (int)k->l->r->split);
+    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(sums + ((long long)s * TOTAL + at));",
+            cg_type(con->acc), vec, vec);
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int v = 0; v < %d; v++) sum.v[v] = %s;", vec,
+            cg_fold(cg, con->red, con->acc, "sum.v[v]", "x.v[v]"));
+    cg_close(cg);
+    k->at.root = vec > 1 ? "sum.v[v]" : "sum.v[0]";
+    k->at.root_type = con->acc;
+}

@@ -1,0 +1,94 @@
+#include "codegen/blocks.h"
+
+/* Statements evaluated at an element, results collected per vector, vectors written to memory.  */
+
+static bool is_read_later(const Kernel *k, int tensor) {
+    enum { MOST = 256 };
+    const TeExpr *reads[MOST];
+    const KernelGroup *g = k->l->p->group;
+    for (int i = 0; i < g->n_fused; i++) {
+        int n = access_reads(k->cg->te->stmt[g->fused[i]].rhs, reads, MOST);
+        if (n > MOST) return true;
+        for (int r = 0; r < n; r++) {
+            if (reads[r]->v.ref == tensor) return true;
+        }
+    }
+    return false;
+}
+
+static int statement_of(const Kernel *k, int i) {
+    const KernelGroup *g = k->l->p->group;
+    return i == 0 ? g->root : g->fused[i - 1];
+}
+
+/* Before the first statement: vectors that are read and written.  */
+static void begin(Kernel *k) {
+    const Te *te = k->cg->te;
+    for (int i = 0; i <= k->l->p->group->n_fused; i++) {
+        int stmt = statement_of(k, i), t = te->stmt[stmt].tensor;
+        if (i > 0 || !k->at.root) elements_load_vectors(k, stmt, te->stmt[stmt].rhs);
+        if (elements_in_memory(k, t))
+            cg_line(k->cg, "%s o%d[%d];", cg_storage(te->tensor[t].dtype), t, k->at.vec);
+    }
+    elements_open_lanes(k);
+}
+
+/* The value of a statement's tensor at the element, for stores and for later statements.  */
+static void define_value(Kernel *k, int t, TeDtype type, const char *value) {
+    Cg *cg = k->cg;
+    TeDtype dtype = cg->te->tensor[t].dtype, compute = te_dtype_compute(dtype);
+    const char *name = cg_text(cg, "e%d", t), *lane = k->at.vec > 1 ? "v" : "0";
+    bool memory = elements_in_memory(k, t), later = is_read_later(k, t);
+    const char *out = cg_text(cg, "o%d[%s]", t, lane);
+    if (memory && (dtype != compute || !later)) {
+        cg_line(cg, "%s = %s;", out, cg_encode(cg, dtype, type, value));
+        if (later) cg_line(cg, "const %s %s = %s;", cg_type(compute), name, cg_decode(cg, dtype, out));
+    } else {
+        cg_line(cg, "const %s %s = %s;", cg_type(compute), name, cg_cast(cg, dtype, type, value));
+        if (memory) cg_line(cg, "%s = %s;", out, cg_encode(cg, dtype, compute, name));
+    }
+    k->at.made[t] = name;
+}
+
+void store_statement(Kernel *k, const Phase *ph) {
+    const TeStmt *s = &k->cg->te->stmt[ph->stmt];
+    if (!k->at.in_lanes) begin(k);
+    if (s->rhs->kind == TE_REDUCE) {
+        define_value(k, s->tensor, k->at.root_type, k->at.root);
+        return;
+    }
+    CgPoint p = elements_point(k, ph->stmt, false);
+    define_value(k, s->tensor, s->rhs->type, cg_expr(&p, s->rhs, s->rhs->type));
+}
+
+void store_direct(Kernel *k) {
+    Cg *cg = k->cg;
+    elements_close_lanes(k);
+    for (int i = 0; i <= k->l->p->group->n_fused; i++) {
+        int stmt = statement_of(k, i), t = cg->te->stmt[stmt].tensor;
+        if (!elements_in_memory(k, t)) continue;
+        Access x;
+        access_write(cg->te, &cg->te->stmt[stmt], &x);
+        CgPoint first = elements_point(k, stmt, true);
+        int width = elements_width(k, stmt, &x);
+        if (width == k->at.vec) {
+            const char *offset = cg_offset(cg, t, first.index);
+            if (width == 1)
+                cg_line(cg, "t%d[%s] = o%d[0];", t, offset, t);
+            else
+                cg_line(cg, "rl_store<%d>(t%d + (%s), o%d);", width, t, offset, t);
+            continue;
+        }
+        if (width > 1) {
+            cg_line(cg, "#pragma unroll");
+            cg_line(cg, "for (int p = 0; p < %d; p++)", k->at.vec / width);
+            cg_line(cg, "    rl_store<%d>(t%d + (%s) + p * %d, o%d + p * %d);", width, t,
+                    cg_offset(cg, t, first.index), width, t, width);
+            continue;
+        }
+        elements_open_lanes(k);
+        CgPoint lane = elements_point(k, stmt, false);
+        cg_line(cg, "t%d[%s] = o%d[v];", t, cg_offset(cg, t, lane.index), t);
+        elements_close_lanes(k);
+    }
+}

@@ -1,0 +1,165 @@
+#include "codegen/blocks.h"
+
+/* Maps, and reductions as loops: any program, extents known at run time included.  */
+
+static const TeStmt *root_of(const Kernel *k) {
+    return &k->cg->te->stmt[k->l->p->group->root];
+}
+
+/* Elements of the domain as text, and in *most how many there can be.  */
+static const char *domain(const Kernel *k, int64_t *most) {
+    const TeStmt *s = root_of(k);
+    const char *product = NULL;
+    *most = 1;
+    for (int i = 0; i < s->n_left; i++) {
+        const TeExtent *e = &s->index[i].hi;
+        *most *= e->value;
+        if (!e->expr) continue;
+        const char *x = cg_extent(k->cg, e);
+        product = product ? cg_text(k->cg, "%s * %s", product, x) : cg_text(k->cg, "(long long)%s", x);
+    }
+    if (!product) return cg_int(k->cg, TE_I64, *most);
+    for (int i = 0; i < s->n_left; i++) {
+        if (!s->index[i].hi.expr)
+            product = cg_text(k->cg, "%s * %lld", product, (long long)s->index[i].hi.value);
+    }
+    return product;
+}
+
+/* Indices of a domain some of whose extents are known at run time.  */
+static void decode_runtime(Kernel *k) {
+    Cg *cg = k->cg;
+    const TeStmt *s = root_of(k);
+    cg_line(cg, "long long rest = at;");
+    for (int i = s->n_left - 1; i >= 0; i--) {
+        const TeExtent *e = &s->index[i].hi;
+        bool wide = e->value > INT32_MAX;
+        k->at.wide[i] = wide;
+        k->at.index[i] = cg_text(cg, "i%d", i);
+        if (i == 0) {
+            cg_line(cg, "const %s i%d = (%s)rest;", place_type(wide), i, place_type(wide));
+            break;
+        }
+        cg_line(cg, "const %s i%d = (%s)(rest %% %s);", place_type(wide), i, place_type(wide),
+                cg_extent(cg, e));
+        cg_line(cg, "rest /= %s;", cg_extent(cg, e));
+    }
+}
+
+void stream_elements(Kernel *k) {
+    Cg *cg = k->cg;
+    Elements *at = &k->at;
+    const TeStmt *s = root_of(k);
+    int64_t most, rounds = k->l->launch.span / k->l->launch.block[0] / k->l->vec;
+    const char *total = domain(k, &most);
+    bool wide = place_wide(most, k->l->launch.span), folds = s->rhs->kind == TE_REDUCE;
+    const char *type = place_type(wide);
+    at->vec = k->l->vec;
+    for (int i = s->n_left - 1; i >= 0; i--) {
+        if (s->index[i].hi.value != 1 || s->index[i].hi.expr) at->order[at->n_order++] = i;
+    }
+    cg_line(cg, "// elements: %d at a time", at->vec);
+    cg_line(cg, "const %s total = %s;", type, total);
+    cg_line(cg, folds || rounds > 8 ? "#pragma unroll 1" : "#pragma unroll");
+    cg_open(cg, "for (int u = 0; u < %lld; u++)", (long long)rounds);
+    cg_line(cg, "const %s at = (%s)blockIdx.x * %lld + (u * %d + (int)threadIdx.x) * %d;", type, type,
+            (long long)k->l->launch.span, k->l->launch.block[0], at->vec);
+    at->open = 1;
+    if (cg->te->runtime || most % k->l->launch.span != 0) {
+        cg_open(cg, "if (at < total)");
+        at->open++;
+    }
+    if (cg->te->runtime) {
+        decode_runtime(k);
+        return;
+    }
+    FusedAxis all = { .n = s->n_left, .extent = most };
+    for (int i = 0; i < all.n; i++) all.index[i] = (uint8_t)i;
+    place_decode(cg, s, &all, "at", wide, at->index, at->wide);
+}
+
+/* ---- reductions ---- */
+
+static bool is_position(const TeExpr *e) {
+    return e->red == TE_RED_ARGMAX || e->red == TE_RED_ARGMIN;
+}
+
+static void declare_result(Kernel *k, const TeExpr *e) {
+    Cg *cg = k->cg;
+    int vec = k->at.vec;
+    const char *type = cg_type(e->args[0]->type);
+    if (is_position(e)) {
+        cg_line(cg, "%s best[%d];", type, vec);
+        cg_line(cg, "int where[%d];", vec);
+        return;
+    }
+    cg_line(cg, "%s acc[%d];", cg_type(e->type), vec);
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int v = 0; v < %d; v++) acc[v] = %s;", vec,
+            cg_identity(cg, (TeRedop)e->red, e->type));
+}
+
+/* The row-major position in the listed ranges.  */
+static const char *position(const Kernel *k, const TeExpr *e) {
+    const char *sum = NULL;
+    for (int i = 0; i < e->n_index; i++) {
+        const char *x = k->at.index[e->index[i]];
+        const TeExtent *n = &root_of(k)->index[e->index[i]].hi;
+        sum = sum ? cg_text(k->cg, "(%s * %s + %s)", sum, cg_extent(k->cg, n), x) : x;
+    }
+    return sum;
+}
+
+/* The first NaN wins, then the lowest position among the best.  */
+static void fold_position(Kernel *k, const TeExpr *e, const char *value, const char *lane) {
+    Cg *cg = k->cg;
+    bool real = te_dtype_class(e->args[0]->type) == TE_CLASS_REAL, max = e->red == TE_RED_ARGMAX;
+    const char *best = cg_text(cg, "best[%s]", lane), *better;
+    cg_line(cg, "const %s value = %s;", cg_type(e->args[0]->type), value);
+    if (real)
+        better = cg_text(cg, "(%s == %s && !(value %s %s))", best, best, max ? "<=" : ">=", best);
+    else
+        better = cg_text(cg, "value %s %s", max ? ">" : "<", best);
+    cg_open(cg, "if (%s == 0 || %s)", position(k, e), better);
+    cg_line(cg, "%s = value;", best);
+    cg_line(cg, "where[%s] = %s;", lane, position(k, e));
+    cg_close(cg);
+}
+
+static void fold_value(Kernel *k, int stmt, const TeExpr *e) {
+    Cg *cg = k->cg;
+    const char *lane = k->at.vec > 1 ? "v" : "0";
+    CgPoint p = elements_point(k, stmt, false);
+    if (is_position(e)) {
+        fold_position(k, e, cg_expr(&p, e->args[0], e->args[0]->type), lane);
+        return;
+    }
+    const char *value = cg_expr(&p, e->args[0], e->type), *acc = cg_text(cg, "acc[%s]", lane);
+    cg_line(cg, "%s = %s;", acc, cg_fold(cg, (TeRedop)e->red, e->type, acc, value));
+}
+
+void stream_fold(Kernel *k) {
+    Cg *cg = k->cg;
+    Elements *at = &k->at;
+    int stmt = k->l->p->group->root;
+    const TeExpr *e = root_of(k)->rhs;
+    cg_line(cg, "// fold: the reduction");
+    declare_result(k, e);
+    for (int i = 0; i < e->n_index; i++) {
+        int x = e->index[i];
+        const TeExtent *n = &root_of(k)->index[x].hi;
+        at->wide[x] = n->value > INT32_MAX;
+        at->index[x] = cg_text(cg, "i%d", x);
+        const char *type = place_type(at->wide[x]);
+        cg_open(cg, "for (%s i%d = 0; i%d < %s; i%d++)", type, x, x, cg_extent(cg, n), x);
+    }
+    elements_load_vectors(k, stmt, e->args[0]);
+    elements_open_lanes(k);
+    fold_value(k, stmt, e);
+    elements_close_lanes(k);
+    at->n_vector = 0;
+    for (int i = 0; i < e->n_index; i++) cg_close(cg);
+    const char *lane = at->vec > 1 ? "v" : "0";
+    at->root = cg_text(cg, is_position(e) ? "where[%s]" : "acc[%s]", lane);
+    at->root_type = is_position(e) ? TE_I32 : e->type;
+}
