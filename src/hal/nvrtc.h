@@ -55,6 +55,7 @@ Status nvrtc_compile(Nvrtc *n, Arena *a, Diag *d, const char *source, const char
                      const NvrtcRequest *request, NvrtcOutput *out);
 
 /* Histogram of machine instructions by opcode (low 12 bits of each 16-byte word) of one kernel in a
- * cubin; count[4096].  False if the kernel is not there or the image is not understood.  */
+ * cubin for sm_70 or later; count[4096].  False if the kernel is not there or the image is not
+ * understood.  */
 bool nvrtc_opcodes(const void *cubin, size_t len, const char *kernel, uint32_t count[4096]);
 #endif

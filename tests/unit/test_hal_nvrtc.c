@@ -45,8 +45,16 @@ static const char many_values[] =
     "    for (int i = 0; i < 64; i++) p[i * 128 + threadIdx.x] = x[i];\n"
     "}\n";
 
-/* Opcodes in the low 12 bits, the same on every architecture since sm_75.  */
-enum { OP_FFMA_REGISTERS = 0x223, OP_BAR = 0xb1d, OP_LDL = 0x983, OP_STL = 0x387, OP_EXIT = 0x94d };
+/* Opcodes in the low 12 bits, the same on every architecture since sm_70.  */
+enum {
+    OP_FFMA_REGISTERS = 0x223,
+    OP_FFMA_CONSTANT = 0x623,
+    OP_FFMA_UNIFORM = 0xc23,
+    OP_BAR = 0xb1d,
+    OP_LDL = 0x983,
+    OP_STL = 0x387,
+    OP_EXIT = 0x94d
+};
 
 static const NvrtcRequest both = {.ptx = true, .cubin = true};
 static Arena *arena;
@@ -108,6 +116,18 @@ static void test_version_and_archs(void **state) {
     assert_false(targets("sm_90f"));
 }
 
+static void check_opcodes(const NvrtcOutput *o) {
+    uint32_t count[4096];
+    assert_true(nvrtc_opcodes(o->cubin, o->cubin_len, "chain", count));
+    assert_true(count[OP_FFMA_REGISTERS] + count[OP_FFMA_CONSTANT] + count[OP_FFMA_UNIFORM] >= 64);
+    assert_int_equal(count[OP_BAR], 0);
+    assert_true(count[OP_EXIT] >= 1);
+    assert_true(nvrtc_opcodes(o->cubin, o->cubin_len, "swap", count));
+    assert_int_equal(count[OP_BAR], 1);
+    assert_false(nvrtc_opcodes(o->cubin, o->cubin_len, "swa", count));
+    assert_false(nvrtc_opcodes(o->cubin, o->cubin_len, "swaps", count));
+}
+
 /* Every listed arch compiles in one go to PTX and cubin, with resources and opcodes.  */
 static void test_every_arch(void **state) {
     (void)state;
@@ -125,16 +145,9 @@ static void test_every_arch(void **state) {
         assert_int_equal(swap->static_smem, 4096);
         assert_int_equal(swap->barriers, 1);
         assert_int_equal(swap->spill_loads + swap->spill_stores + swap->stack, 0);
-        uint32_t count[4096];
-        assert_true(nvrtc_opcodes(o.cubin, o.cubin_len, "chain", count));
-        assert_true(count[OP_FFMA_REGISTERS] + count[0xc23] + count[0x623] >= 64);
-        assert_int_equal(count[OP_BAR], 0);
-        assert_true(count[OP_EXIT] >= 1);
-        assert_true(nvrtc_opcodes(o.cubin, o.cubin_len, "swap", count));
-        assert_int_equal(count[OP_BAR], 1);
-        assert_false(nvrtc_opcodes(o.cubin, o.cubin_len, "swa", count));
-        assert_false(nvrtc_opcodes(o.cubin, o.cubin_len, "swaps", count));
         assert_true(o.ms > 0);
+        if (atoi(*a + 3) >= 70)
+            check_opcodes(&o);
         arena_reset(arena, mark);
     }
 }
@@ -266,7 +279,8 @@ static void test_arch_it_does_not_target(void **state) {
     diag = diag_new(arena);
     assert_int_equal(nvrtc_open(arena, &diag, NULL, "sm_999", &other), ST_NVRTC);
     assert_null(other);
-    assert_non_null(strstr(diag.messages[0].message, "found "));
+    assert_true(strstr(diag.messages[0].message, "found ") ||
+                strstr(diag.messages[0].message, nvrtc_file(nvrtc)));
     assert_int_equal(nvrtc_open(arena, &diag, NULL, "sm_90a", &other), ST_OK);
 }
 
