@@ -46,6 +46,9 @@ static Step step_of(const Model *m, const RProg *r, const StepCounts *c) {
     s.group_fma = tm * tn * tk / packed;
     s.group_issue = s.group_fma * (1 + p->body_ops) + reads / s.groups;
     double loop = s.warps * (3 * wk / r->unroll + 12);
+    for (int side = 0; side < 2; side++) {
+        if (r->load[side].layout.bits) loop += s.warps * s.groups;
+    }
     s.issue = s.warps * s.groups * s.group_issue + loop;
     for (int side = 0; side < 2; side++) {
         if (!p->op[side].present) continue;
@@ -82,7 +85,13 @@ static double compute_clocks(const Model *m, const RProg *r, const Step *s, doub
     double busy = greater(s->group_fma * (1 + m->p->body_ops) / per_clk, s->group_issue);
     bool ahead = r->thread.extent[AX_K] == 1;
     double alone = ahead ? greater(busy, m->smem_latency) : busy + m->smem_latency;
-    return s->groups * greater(warps * busy, alone) + m->step_tax;
+    return s->groups * greater(warps * busy, alone);
+}
+
+/* Steps whose loads are under way while one is computed.  */
+static double steps_ahead(const RProg *r) {
+    bool async = r->load[0].kind == LOAD_ASYNC || r->load[1].kind == LOAD_ASYNC;
+    return async && r->stages > 1 ? r->stages - 1 : 1;
 }
 
 /* Adds the times of a phase, in clocks, to the steady terms.  */
@@ -91,13 +100,12 @@ static void add_phase(const Model *m, const RProg *r, const Step *s, const Phase
     double n = ph->times * steps, blocks = ph->resident;
     double busiest = whole(blocks * s->warps / m->schedulers) * m->schedulers / s->warps;
     double l2_share = lesser(m->l2_port, m->l2_rate / m->clock / ph->active);
-    bool async = r->load[0].kind == LOAD_ASYNC || r->load[1].kind == LOAD_ASYNC;
-    double ahead = async ? r->stages - 1 : 1;
+    double ahead = steps_ahead(r), tax = m->step_tax / ahead;
     double latency = m->l2_latency + miss * (m->dram_latency - m->l2_latency);
     clocks[MP_L2] += n * blocks * s->bytes / l2_share;
-    clocks[MP_SMEM] += n * (blocks * s->wavefronts / m->smem_rate + m->step_tax);
-    clocks[MP_COMPUTE] += n * compute_clocks(m, r, s, blocks);
-    clocks[MP_ISSUE] += n * (busiest * s->issue / m->issue + m->step_tax / blocks);
+    clocks[MP_SMEM] += n * (blocks * s->wavefronts / m->smem_rate + tax);
+    clocks[MP_COMPUTE] += n * (compute_clocks(m, r, s, blocks) + tax);
+    clocks[MP_ISSUE] += n * (busiest * s->issue / m->issue + tax);
     clocks[MP_LATENCY] += n * (latency + blocks * s->bytes / l2_share) / ahead;
 }
 
@@ -192,9 +200,8 @@ void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estim
     out->dram_bytes = reads + writes;
     for (MpTerm t = MP_L2; t <= MP_LATENCY; t++) out->term[t] = clocks[t] * to_us;
     out->term[MP_DRAM] = (reads / read_rate + writes / m->dram_write) * 1e6;
-    bool async = r->load[0].kind == LOAD_ASYNC || r->load[1].kind == LOAD_ASYNC;
     double resident = lesser(r->blocks_per_sm, whole(blocks / m->sms));
-    double in_flight = resident * s.bytes * lesser(async ? r->stages - 1 : 1, steps);
+    double in_flight = resident * s.bytes * lesser(steps_ahead(r), steps);
     if (m->in_flight) {
         double us = reads / hal_curve(m->in_flight, in_flight) * 1e6;
         out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], us);

@@ -14,6 +14,7 @@
     X(COMPUTE, "compute",  "compute unit")                                                         \
     X(ISSUE,   "issue",    "instruction issue")                                                    \
     X(LATENCY, "latency",  "load latency that the bytes in flight do not hide")                    \
+    X(OVERLAP, "overlap",  "what the terms above do not overlap")                                  \
     X(FILL,    "fill",     "filling the pipeline")                                                 \
     X(EPILOGUE,"epilogue", "exposed epilogue")                                                     \
     X(SPLIT,   "split",    "adding the slices of a split reduction")                               \
@@ -27,7 +28,8 @@ typedef enum {
 
 typedef struct {
     double us;                /* predicted time */
-    double term[MP_COUNT];    /* us each; the steady state is the largest of DRAM .. LATENCY */
+    /* us each; the time is the largest of DRAM .. LATENCY and the sum of those after it */
+    double term[MP_COUNT];
     MpTerm limiter;
     int64_t blocks;           /* all blocks of the main kernel */
     int blocks_per_sm;

@@ -45,12 +45,24 @@ Model mp_model(const Problem *p, const Device *dev) {
     return m;
 }
 
+/* Pipes that are busy at the same time disturb each other: a pipe that is busy for a share u of the
+ * steady state adds OVERLAP * u * u of it.  A ranking constant: it lets the program win that
+ * asks less of everything else where the limiter is the same.  */
+#define OVERLAP 0.1
+
 void mp_finish(Estimate *e) {
-    double all = 0;
+    double all = 0, squares = 0;
     e->limiter = MP_DRAM;
     for (MpTerm t = MP_DRAM; t <= MP_LATENCY; t++) {
         if (e->term[t] > e->term[e->limiter]) e->limiter = t;
     }
+    MpTerm work = e->term[MP_ISSUE] > e->term[MP_COMPUTE] ? MP_ISSUE : MP_COMPUTE;
+    MpTerm limiter = e->limiter == MP_ISSUE || e->limiter == MP_COMPUTE ? work : e->limiter;
+    const MpTerm pipes[] = {MP_DRAM, MP_L2, MP_SMEM, work};
+    for (int i = 0; i < 4; i++) {
+        if (pipes[i] != limiter) squares += e->term[pipes[i]] * e->term[pipes[i]];
+    }
+    if (squares > 0) e->term[MP_OVERLAP] = OVERLAP * squares / e->term[e->limiter];
     for (MpTerm t = MP_LATENCY + 1; t < MP_COUNT; t++) all += e->term[t];
     e->us = e->term[e->limiter] + all;
     /* Issue slots that mostly carry the unit's own instructions: the unit is what limits.  */

@@ -38,6 +38,7 @@ static int compare_loads(const RLoad *a, const RLoad *b) {
 /* Among equals: less shared memory, fewer registers, then field by field.  */
 static int compare_programs(const RProg *a, const RProg *b) {
     int c = compare_int(a->split, b->split);
+    if (!c && a->skeleton == SK_STREAM) c = compare_int(b->threads == 256, a->threads == 256);
     if (!c) c = compare_int(a->smem, b->smem);
     if (!c) c = compare_int(a->registers, b->registers);
     if (!c) c = compare_int(a->threads, b->threads);
@@ -52,8 +53,18 @@ static int compare_programs(const RProg *a, const RProg *b) {
     return c ? c : compare_int(a->group, b->group);
 }
 
+static bool same_tile(const RTile *a, const RTile *b) {
+    for (int axis = AX_M; axis <= AX_N; axis++) {
+        if (a->extent[axis] != b->extent[axis]) return false;
+    }
+    return true;
+}
+
+/* Near-duplicates differ in what hardly changes their speed: lanes, stages, raster.  */
 static bool alike(const RProg *a, const RProg *b) {
-    return compare_tiles(a, b) == 0 && a->split == b->split && a->unit == b->unit &&
+    return same_tile(&a->block, &b->block) && same_tile(&a->thread, &b->thread) &&
+           a->block.extent[AX_K] == b->block.extent[AX_K] && a->split == b->split &&
+           a->unit == b->unit && a->threads == b->threads &&
            a->load[0].layout.inner == b->load[0].layout.inner &&
            a->load[1].layout.inner == b->load[1].layout.inner;
 }

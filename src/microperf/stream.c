@@ -25,7 +25,9 @@ void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out) {
     double asked = outputs > 0 ? greater(reads, outputs * trips * p->op[0].bytes) : 0;
     double per_item = outputs > 0 ? asked / (outputs * trips) : 0;
     double resident = lesser(r->blocks_per_sm, per_sm);
-    double in_flight = resident * r->threads * items * per_item * (trips > 1 ? 4 : 1);
+    /* A block's loads are on their way for the latency only, not while it starts.  */
+    double under_way = m->dram_latency / (m->dram_latency + m->block_start);
+    double in_flight = resident * r->threads * items * per_item * (trips > 1 ? 4 : under_way);
     double to_us = 1e6 / m->clock;
     double share = lesser(m->l2_port, m->l2_rate / m->clock / lesser(blocks, m->sms));
     double block_bytes = (asked + m->out_bytes) / blocks;
@@ -38,7 +40,8 @@ void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out) {
                           to_us;
     out->term[MP_COMPUTE] = warps / m->sms * items * trips * (1 + p->body_ops) / m->issue * to_us;
     double chain = trips > 1 ? trips / 4 : 1;
-    out->term[MP_LATENCY] = whole(out->waves) * chain * m->dram_latency * to_us;
+    double alone = chain * m->dram_latency + m->block_start;
+    out->term[MP_LATENCY] = whole(out->waves) * alone * to_us;
     if (m->in_flight && in_flight > 0) {
         double us = reads / hal_curve(m->in_flight, in_flight) * 1e6;
         out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], us);

@@ -3,7 +3,7 @@
 #define ROLLER_RPROGRAM_BUILD_H
 #include "rprogram/internal.h"
 
-enum { LAYOUT_MEMO = 1024, OPTIONS = 3, SPLITS = 6 };
+enum { LAYOUT_MEMO = 1024, OPTIONS = 4, SPLITS = 2, DEPTHS = 3 };
 
 /* A layout that was decided before: everything the decision depends on, and the outcome.  */
 typedef struct {
@@ -23,7 +23,7 @@ typedef struct {
     int max;                  /* programs kept */
     double epsilon;
     double sms;
-    int64_t parallel;         /* outputs, B * M * N */
+    double parallel;          /* outputs, B * M * N, times slices of K long enough to split */
     LayoutMemo *memo;
 } Builder;
 

@@ -56,7 +56,9 @@ Status rprog_candidates(Arena *a, Diag *d, const Problem *p, const Device *dev,
                      .sms = dev->limits.sm_count.value,
                      .memo = ARENA_ARRAY(a, LayoutMemo, LAYOUT_MEMO)};
         b.max = b.options->max_candidates > 0 ? b.options->max_candidates : CANDIDATES;
-        b.parallel = p->extent[AX_B] * p->extent[AX_M] * p->extent[AX_N];
+        enum { SLICE = 512 };
+        b.parallel = (double)p->extent[AX_B] * (double)p->extent[AX_M] * (double)p->extent[AX_N] *
+                     (p->extent[AX_K] > SLICE ? (double)p->extent[AX_K] / SLICE : 1);
         build_contract(&b);
     }
     if (out->n > 0) return ST_OK;

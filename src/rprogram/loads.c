@@ -11,15 +11,18 @@ static int widest(const Builder *b, const ROperand *op, int vec, LoadKind kind) 
     return vec;
 }
 
-/* TRANSACTION: accesses run along the axis with the longest vectors, else along the one on which
- * elements are neighbours, so that a warp's request fills whole sectors.  */
-static uint8_t direction(const ROperand *op, int side) {
-    if (op->vec_k != op->vec_mn) return (uint8_t)(op->vec_k > op->vec_mn ? AX_K : own_axis(side));
-    if (op->stride_mn == 1 || op->stride_k != 1) {
-        bool k_closer = op->stride_k > 0 && op->stride_mn > op->stride_k;
-        if (op->stride_mn == 1 || !k_closer) return (uint8_t)own_axis(side);
-    }
-    return AX_K;
+/* TRANSACTION: accesses run along the axis with the longest vectors, so that a warp's request fills
+ * whole sectors; without vectors along the one on which elements are closer, and where
+ * neither is contiguous by far, both are tried.  */
+static bool worth_along(const ROperand *op, uint8_t axis) {
+    bool by_k = axis == AX_K;
+    int vec = by_k ? op->vec_k : op->vec_mn, other_vec = by_k ? op->vec_mn : op->vec_k;
+    if (vec != other_vec) return vec > other_vec;
+    int64_t stride = by_k ? op->stride_k : op->stride_mn;
+    int64_t other = by_k ? op->stride_mn : op->stride_k;
+    if (stride == 0 || other == 0) return stride >= other;
+    enum { NEAR = 8 };                    /* elements; beyond, each lane has a sector of its own */
+    return stride <= other || stride < NEAR;
 }
 
 static bool add_option(const Builder *b, const RProg *r, int side, uint8_t along, uint8_t inner,
@@ -37,6 +40,13 @@ static bool add_option(const Builder *b, const RProg *r, int side, uint8_t along
     return true;
 }
 
+/* A copy where the device and the types allow it, else through registers.  */
+static int add_either(const Builder *b, const RProg *r, int side, uint8_t along, uint8_t inner,
+                      RLoad *out) {
+    return add_option(b, r, side, along, inner, LOAD_ASYNC, out) ||
+           add_option(b, r, side, along, inner, LOAD_STAGED, out);
+}
+
 int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIONS]) {
     const RProg r = {.unit = unit};
     const ROperand *op = &b->p->op[side];
@@ -47,14 +57,11 @@ int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIO
         return 1;
     }
     bool packed = rprog_packed(b->dev, &r);
-    uint8_t along = packed ? AX_K : direction(op, side);
-    n += add_option(b, &r, side, along, along, LOAD_ASYNC, &out[n]);
-    if (n == 0) n += add_option(b, &r, side, along, along, LOAD_STAGED, &out[n]);
-    if (along == AX_K && !packed) {
-        bool turned = add_option(b, &r, side, AX_K, own, LOAD_ASYNC, &out[n]);
-        if (!turned) turned = add_option(b, &r, side, AX_K, own, LOAD_STAGED, &out[n]);
-        n += turned;
+    if (packed || worth_along(op, AX_K)) {
+        n += add_either(b, &r, side, AX_K, AX_K, &out[n]);
+        if (!packed) n += add_either(b, &r, side, AX_K, own, &out[n]);
     }
+    if (!packed && worth_along(op, own)) n += add_either(b, &r, side, own, own, &out[n]);
     return n;
 }
 

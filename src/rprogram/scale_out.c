@@ -48,23 +48,39 @@ static void keep(Builder *b, const RProg *r) {
     set->prog[set->n++] = *r;
 }
 
-/* Reduction slices worth a try when the tiles leave SMs idle: those that fill the SMs once, twice, and
- * as far as blocks are resident.  Slices keep at least two k-steps and none is empty.  */
+/* Busy share of the SMs when `blocks` run in waves.  */
+static double wave_efficiency(const Builder *b, int64_t blocks) {
+    int64_t sms = (int64_t)b->sms;
+    return (double)blocks / (double)(ceil_div(blocks, sms) * sms);
+}
+
+/* Reduction slices worth a try when the tiles leave SMs idle: of two, and as many as fill the SMs once,
+ * twice, and as far as blocks are resident, the ones that keep SMs busiest.  Slices keep at least
+ * two k-steps and none is empty.  */
 static int choose_splits(const Builder *b, const RProg *r, int32_t out[SPLITS]) {
     int64_t tiles = rprog_blocks(b->p, r), steps = rprog_tiles(b->p, r, AX_K);
     int64_t sms = (int64_t)b->sms, slots = sms * r->blocks_per_sm;
-    const int64_t wanted[SPLITS] = {sms / tiles, (sms + tiles - 1) / tiles, 2 * sms / tiles,
-                                    slots / tiles, 4 * sms / tiles, slots / (2 * tiles)};
+    const int64_t wanted[] = {sms / tiles, 2 * sms / tiles, slots / tiles, 2};
+    double busy[SPLITS];
     int n = 0;
     if (tiles >= 2 * slots || tiles >= 4 * sms) return 0;
-    for (int i = 0; i < SPLITS; i++) {
+    for (int i = 0; i < 4; i++) {
         int64_t split = wanted[i] < steps / 2 ? wanted[i] : steps / 2;
         if (split > 128) split = 128;
         if (split < 2) continue;
         split = ceil_div(steps, ceil_div(steps, split));
+        double busier = wave_efficiency(b, tiles * split);
         bool known = split < 2;
         for (int j = 0; j < n; j++) known |= out[j] == split;
-        if (!known) out[n++] = (int32_t)split;
+        if (known) continue;
+        int at = n < SPLITS ? n++ : busier > busy[SPLITS - 1] ? SPLITS - 1 : -1;
+        if (at < 0) continue;
+        for (; at > 0 && busier > busy[at - 1]; at--) {
+            out[at] = out[at - 1];
+            busy[at] = busy[at - 1];
+        }
+        out[at] = (int32_t)split;
+        busy[at] = busier;
     }
     return n;
 }
@@ -100,41 +116,66 @@ static void reject(Builder *b, Reject why) {
     b->set->rejected[why]++;
 }
 
-/* Stages within the budget: deeper ones first make the copies in flight cover the latency; they are
- * lowered before a tile is given up.  */
-void build_scale_out(Builder *b, RProg *r) {
-    static const uint8_t copied[] = {2, 3, 4, 6}, staged[] = {2, 1};
-    bool async = true;
+/* Stages worth a try.  Copies that run further ahead cover the latency better, so for a number of
+ * resident blocks the deepest pipeline; then as deep as half as many blocks allow.  Stages are
+ * lowered before a tile is given up: two are always tried.  */
+static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
+    enum { DEEPEST = 6 };
+    bool staged = false, async = false;
     for (int side = 0; side < 2; side++) {
-        if (b->p->op[side].present && r->load[side].kind == LOAD_STAGED) async = false;
+        if (!b->p->op[side].present) continue;
+        if (r->load[side].kind == LOAD_ASYNC) async = true;
+        else staged = true;
     }
-    bool mixed = !async && (r->load[0].kind == LOAD_ASYNC || r->load[1].kind == LOAD_ASYNC);
-    int64_t steps = rprog_tiles(b->p, r, AX_K);
-    const DeviceLimits *limit = &b->dev->limits;
-    bool kept = false;
-    for (int i = 0; i < (async ? 4 : mixed ? 1 : 2); i++) {
-        r->stages = async ? copied[i] : staged[i];
-        if (i > 0 && async && r->stages > steps + 1) break;
-        if (i > 0 && !async && kept) break;
+    out[0] = 2;
+    if (staged) {
+        out[1] = 1;
+        return async ? 1 : 2;
+    }
+    r->stages = 2;
+    rprog_derive(b->p, b->dev, r);
+    int64_t steps = rprog_tiles(b->p, r, AX_K), most = steps + 1 < DEEPEST ? steps + 1 : DEEPEST;
+    int full = r->blocks_per_sm, n = 1, depth = 3;
+    for (; depth <= most && full > 0; depth++) {
+        r->stages = (uint8_t)depth;
         rprog_derive(b->p, b->dev, r);
-        if (r->registers > limit->registers_per_thread.value) {
-            reject(b, REJECT_REGISTERS);
-            break;
-        }
-        if (r->smem > limit->smem_per_block_optin.value) {
-            reject(b, REJECT_SMEM);
+        if (r->blocks_per_sm < full) break;
+    }
+    if (depth > 3) out[n++] = (uint8_t)(depth - 1);
+    int reached = depth - 1;
+    for (; depth <= most && r->blocks_per_sm > 0 && 2 * r->blocks_per_sm >= full; depth++) {
+        reached = depth;
+        r->stages = (uint8_t)(depth + 1);
+        rprog_derive(b->p, b->dev, r);
+    }
+    if (reached > out[n - 1]) out[n++] = (uint8_t)reached;
+    return n;
+}
+
+/* Names the limit that a program breaks; REJECT_COUNT: none.  */
+static Reject broken_limit(const Builder *b, const RProg *r) {
+    const DeviceLimits *limit = &b->dev->limits;
+    if (r->registers > limit->registers_per_thread.value) return REJECT_REGISTERS;
+    if (r->smem > limit->smem_per_block_optin.value) return REJECT_SMEM;
+    if (r->blocks_per_sm < 1) return REJECT_REGISTERS;
+    if ((double)rprog_blocks(b->p, r) > limit->grid_max.value) return REJECT_GRID;
+    return REJECT_COUNT;
+}
+
+void build_scale_out(Builder *b, RProg *r) {
+    uint8_t depth[DEPTHS];
+    int n = choose_depths(b, r, depth);
+    bool staged = depth[n - 1] == 1;
+    for (int i = 0; i < n; i++) {
+        r->stages = depth[i];
+        rprog_derive(b->p, b->dev, r);
+        Reject why = broken_limit(b, r);
+        if (why != REJECT_COUNT) {
+            reject(b, why);
             continue;
         }
-        if (r->blocks_per_sm < 1) {
-            reject(b, REJECT_REGISTERS);
-            break;
-        }
-        if ((double)rprog_blocks(b->p, r) > limit->grid_max.value) {
-            reject(b, REJECT_GRID);
-            break;
-        }
-        kept = true;
         choose_raster(b, r);
         with_splits(b, r);
+        if (staged) break;                /* one stage only where two do not fit */
     }
 }

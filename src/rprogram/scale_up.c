@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { COUNTS = 12, WARPS_MAX = 16, STEP_MAX = 64 };
+enum { COUNTS = 12, WARPS_MAX = 16, STEPS = 8 };
 #define BAND 0.25             /* share of the best S that is still followed */
 #define LANE_BAND 1.4         /* traffic of a lane grid, relative to the best */
 
@@ -60,13 +60,15 @@ static void reject(const Builder *b, Reject why) {
     b->set->rejected[why]++;
 }
 
-/* k-steps: for 4, 8, 16, 32, 64 the aligned size nearby with the least padding of K, and K itself if
- * it is small.  Along k a step fills whole sectors (TRANSACTION) where K does.  */
-static int choose_steps(const Builder *b, const RProg *r, int32_t out[8]) {
+/* k-steps: for 4, 8, 16, 32 words of every warp's share the aligned size nearby with the least padding
+ * of K, and K itself if it is small.  Along k a step fills whole sectors (TRANSACTION) where K does;
+ * beyond a line of 32 words per row there is nothing left to gain.  */
+static int choose_steps(const Builder *b, const RProg *r, int slices, int32_t out[STEPS]) {
     const Problem *p = b->p;
     int64_t k = p->extent[AX_K] > 0 ? p->extent[AX_K] : 1;
     int sector = (int)b->dev->memory[LEVEL_L2].transaction.value, n = 0;
-    int unit = r->thread.extent[AX_K], least = 4;
+    int word = slices * (rprog_packed(b->dev, r) ? 4 : 1), most = 40 * word;
+    int unit = r->thread.extent[AX_K] * slices, least = 4 * word;
     for (int side = 0; side < 2; side++) {
         const RLoad *l = &r->load[side];
         if (!p->op[side].present || l->along != AX_K) continue;
@@ -74,18 +76,18 @@ static int choose_steps(const Builder *b, const RProg *r, int32_t out[8]) {
         int fill = sector / p->op[side].bytes;
         if (l->vec * p->op[side].bytes >= 4 && fill > least) least = fill;
     }
-    for (int32_t target = 4; target <= STEP_MAX; target *= 2) {
+    for (int32_t target = 4 * word; target <= 32 * word; target *= 2) {
         int32_t best = 0;
         double waste = INFINITY;
         for (int32_t s = target * 5 / 4; s > target * 5 / 8; s--) {
             double w = rtile_waste(k, s);
-            if (s % unit || s < least || s > STEP_MAX || w >= waste) continue;
+            if (s % unit || s < least || w >= waste) continue;
             best = s;
             waste = w;
         }
         if (best && (best <= k || n == 0) && (n == 0 || out[n - 1] != best)) out[n++] = best;
     }
-    int32_t whole = (int32_t)(k < STEP_MAX ? (k + unit - 1) / unit * unit : 0);
+    int32_t whole = (int32_t)(k < most ? (k + unit - 1) / unit * unit : 0);
     bool known = whole == 0;
     for (int i = 0; i < n; i++) known |= out[i] == whole;
     if (!known) out[n++] = whole;
@@ -126,12 +128,13 @@ static void with_step(Builder *b, RProg r, int32_t step, int slices) {
 /* Warps that share the outputs of a block and split its k-steps: only where the tiles alone do not give
  * the SMs enough warps.  */
 static void with_block(Builder *b, const RProg *r) {
-    int32_t step[8];
-    int n = choose_steps(b, r, step);
+    enum { WARPS_WANTED = 8 };            /* per SM, two for each scheduler */
     int warps = count_along(&r->block, &r->warp, AX_M) * count_along(&r->block, &r->warp, AX_N);
     double resident = (double)(rprog_blocks(b->p, r) * warps) / b->sms;
     for (int slices = 1; slices <= 8 && slices * warps <= WARPS_MAX; slices *= 2) {
-        if (slices > 1 && (resident >= 16 || warps > 8)) break;
+        int32_t step[STEPS];
+        if (slices > 1 && resident * slices / 2 >= WARPS_WANTED) break;
+        int n = choose_steps(b, r, slices, step);
         for (int i = 0; i < n; i++) with_step(b, *r, step[i], slices);
     }
 }
@@ -198,13 +201,17 @@ static uint8_t fragment_vec(const Problem *p, const Device *dev, const RProg *r,
     return (uint8_t)(n < most ? n : most);
 }
 
-/* Outputs of a register tile too few to matter: eight times larger ones still give every SM work.  */
-static bool too_small(const Builder *b, int64_t area) {
-    enum { THREADS_PER_SM = 512, LARGER = 8 };
-    return (double)(area * LARGER * THREADS_PER_SM) * b->sms <= (double)b->parallel;
+/* Outputs of a register tile too few to matter: eight times larger ones exist and still give every SM
+ * work.  */
+static bool too_small(const Builder *b, const Walk *w, int64_t area) {
+    enum { THREADS_PER_SM = 512, LARGER = 8, ACCUMULATORS = 128 };
+    int64_t most = (int64_t)w->size[0][w->n[0] - 1] * w->size[1][w->n[1] - 1];
+    if (area * LARGER > (most < ACCUMULATORS ? most : ACCUMULATORS)) return false;
+    return (double)(area * LARGER * THREADS_PER_SM) * b->sms <= b->parallel;
 }
 
-/* The register tile with all ways to read fragments along k.  */
+/* The register tile with the ways to read fragments along k: as many k at once as 16 bytes hold, and
+ * half of that where fragments would take the registers of a second block.  */
 static void thread_level(Builder *b, const RProg *start) {
     bool k_inner = false, packed = rprog_packed(b->dev, start);
     int elem = 1;
@@ -214,9 +221,10 @@ static void thread_level(Builder *b, const RProg *start) {
         k_inner = true;
         if (e > elem) elem = e;
     }
-    int most = k_inner ? PIECE_MAX / elem : 1;
-    for (int tk = most; tk >= 1 && (tk >= most / 2 || packed); tk /= 2) {
-        if (packed && tk < 4) break;
+    int most = k_inner ? PIECE_MAX / elem : 1, least = packed ? 4 : 1;
+    int64_t tm = start->thread.extent[AX_M], tn = start->thread.extent[AX_N];
+    bool tight = tm * tn * ((b->p->acc_bytes + 3) / 4) + (tm + tn) * 4 > 96;
+    for (int tk = most; tk >= least && tk >= (tight || packed ? most / 2 : most); tk /= 2) {
         RProg r = *start;
         r.thread.extent[AX_K] = tk;
         r.vec_m = fragment_vec(b->p, b->dev, &r, 0);
@@ -252,6 +260,10 @@ void build_scale_up(Builder *b, const RProg *start) {
     int words = (b->p->acc_bytes + 3) / 4;
     int limit = (int)b->dev->limits.registers_per_thread.value;
     for (int side = 0; side < 2; side++) w.n[side] = thread_sizes(b, start, side, w.size[side]);
+    /* Chunks turned on the way to shared memory save registers; small tiles have them to spare.  */
+    enum { TURNED_LEAST = 32 };
+    bool turned = start->load[0].along != start->load[0].layout.inner ||
+                  start->load[1].along != start->load[1].layout.inner;
     visit(&w, 0, 0);
     while (w.head < w.tail) {
         int i = w.queue[w.head][0], j = w.queue[w.head++][1];
@@ -263,7 +275,7 @@ void build_scale_up(Builder *b, const RProg *start) {
             reject(b, REJECT_REGISTERS);
             continue;
         }
-        if (too_small(b, area)) reject(b, REJECT_DOMINATED);
+        if (too_small(b, &w, area) || (turned && area < TURNED_LEAST)) reject(b, REJECT_DOMINATED);
         else thread_level(b, &r);
         advance(b, &w, i, j, &r.thread, one);
     }

@@ -18,9 +18,11 @@ void rprog_stream_candidates(const Problem *p, const Device *dev, RProgSet *set,
     static const int threads[] = {32, 64, 128, 256, 512, 1024};
     RProg r = rprog_stream_base();
     if (rprog_units(p, dev, &r.unit, 1) < 1) return;
-    for (int t = 0; t < 6; t++) {
+    bool many = (double)p->extent[AX_M] >= dev->limits.sm_count.value *
+                                           dev->limits.threads_per_sm.value;
+    for (int t = many ? 2 : 0; t < 6; t++) {
         for (int vec = p->out_vec; vec >= 1; vec /= 2) {
-            for (int items = vec; items <= vec * 8 && items <= 32; items *= 2) {
+            for (int items = vec; items <= vec * 4 && items <= 32; items *= 2) {
                 r.thread.extent[AX_M] = items;
                 r.warp.extent[AX_M] = items * WARP;
                 r.block.extent[AX_M] = items * threads[t];

@@ -58,10 +58,11 @@ int64_t span_run(const Span *s, const FusedAxis *axis) {
 }
 
 /* Is f a multiple of v wherever the covered indices are at the start of a vector?  */
-static bool multiple(const Affine *f, uint32_t covered, int64_t v) {
+static bool multiple(const TeStmt *s, const Affine *f, uint32_t covered, int64_t v) {
     if (f->c % v) return false;
-    for (int i = 0; i < TE_MAX_INDICES; i++) {
-        if (!((covered >> i) & 1) && f->coef[i] % v) return false;
+    for (int i = 0; i < s->n_index; i++) {
+        bool fixed = extent_of(&s->index[i]) <= 1;
+        if (!fixed && !((covered >> i) & 1) && f->coef[i] % v) return false;
     }
     return true;
 }
@@ -80,7 +81,7 @@ static bool tested_as_one(const Span *s, const FusedAxis *axis, int guard, int64
     }
     if (f->coef[index] == 0) return true;
     if (f->coef[index] != 1 || s->bound[guard] % v) return false;
-    return multiple(f, 1u << index, v);
+    return multiple(s->stmt, f, 1u << index, v);
 }
 
 int span_vector(const Span *s, const FusedAxis *axis, int align) {
@@ -89,7 +90,7 @@ int span_vector(const Span *s, const FusedAxis *axis, int align) {
     int most = (align < VECTOR_BYTES ? align : VECTOR_BYTES) / s->bytes, v = 1;
     if (axis->n_digit == 0 || run <= 1) return 1;
     for (int wider = 2; wider <= most; wider *= 2) {
-        bool ok = run % wider == 0 && multiple(&s->offset, covered, wider);
+        bool ok = run % wider == 0 && multiple(s->stmt, &s->offset, covered, wider);
         for (int g = 0; g < s->n_guard && ok; g++) ok = tested_as_one(s, axis, g, wider);
         if (!ok) break;
         v = wider;

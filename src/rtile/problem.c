@@ -202,7 +202,7 @@ static void describe_stream(int align, Problem *p) {
 /* A reduction of one operand reuses nothing: tiles in shared memory pay only where they make
  * accesses contiguous or where the outputs alone do not fill a device.  */
 static bool tiles_pay(const Problem *p) {
-    enum { SHORT_LOOP = 64, MANY_OUTPUTS = 65536 };
+    enum { SHORT_LOOP = 8, MANY_OUTPUTS = 65536 };
     if (p->con.b.expr) return true;
     if (p->extent[AX_B] * p->extent[AX_M] * p->extent[AX_N] < MANY_OUTPUTS) return true;
     return p->extent[AX_K] > SHORT_LOOP && p->op[0].stride_k == 1;
