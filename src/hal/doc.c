@@ -50,10 +50,11 @@ static void table(const FieldTable *t, Buf *out) {
         for (const char *c = f->unit; *c; c++)
             buf_puts(out, *c == '|' ? " or " : (char[2]){*c, 0});
         buf_puts(out, " | ");
-        if (f->max > f->min && f->kind != FIELD_DTYPE) {
+        if (f->max > 0 && f->kind != FIELD_DTYPE) {
             hal_number(f->min, out);
-            buf_puts(out, " .. ");
-            hal_number(f->max, out);
+            buf_puts(out, f->max > f->min ? " .. " : "");
+            if (f->max > f->min)
+                hal_number(f->max, out);
             buf_puts(out, f->kind == FIELD_TEXT ? " bytes" : "");
         }
         buf_printf(out, " | %s | %s |\n", f->required ? "yes" : "", f->text);
