@@ -115,7 +115,10 @@ static bool argument(Op *op, const AstArg *arg, bool output) {
     t->pos = arg->pos;
     t->dtype = arg->dtype;
     t->role = output ? TE_OUTPUT : arg->shaped ? TE_INPUT : TE_VALUE;
-    if (!declare(op->f, arg->sym, arg->pos, NAME_TENSOR, i)) return false;
+    if (!declare(op->f, arg->sym, arg->pos, NAME_TENSOR, i)) {
+        arg->sym->bad = op->f->op;
+        return false;
+    }
     op->tensor[i].assigned = !output;
     if (t->role == TE_VALUE && t->dtype != TE_F64 && t->dtype != TE_F32 && t->dtype != TE_I64 &&
         t->dtype != TE_I32) {

@@ -235,7 +235,7 @@ static const char *expr(Checker *c, const TeExpr *e) {
     const char *bad = e->kind == TE_REDUCE ? bind(c, e) : NULL;
     if (!bad) bad = children(c, e);
     if (!bad) bad = node(c, e);
-    if (!bad && te_dtype_compute(e->store) != e->type && e->kind != TE_READ)
+    if (!bad && te_dtype_compute(e->store) != e->type)
         bad = "a node keeps a storage type of another compute type";
     if (e->kind == TE_REDUCE && !bad) unbind(c, e);
     return bad;

@@ -30,6 +30,7 @@ bool declare(Front *f, Symbol *sym, uint32_t pos, NameKind kind, int ref) {
 
 void hint_nearest(Op *op, const Symbol *sym, bool tensors_only) {
     Nearest near = {.name = sym->name};
+    if (too_many_errors(op->f)) return;
     for (int i = 0; i < op->te->n_tensor; i++) nearest_offer(&near, op->te->tensor[i].name);
     for (int i = 0; i < op->f->n_size && !tensors_only; i++)
         nearest_offer(&near, op->f->size[i].name);
@@ -114,6 +115,7 @@ static int tensor_of(Op *op, const Ast *a) {
     NameKind kind = name_kind(f, a->sym);
     const char *text = a->sym->name;
     bool later = a->sym->op == f->op && a->sym->target;
+    if (a->sym->bad == f->op) return -1;
     if (kind == NAME_TENSOR && op->tensor[a->sym->ref].assigned) {
         if (op->te->tensor[a->sym->ref].role != TE_VALUE) return a->sym->ref;
         complain(f, "rank", a->pos, "'%s' is a scalar and has no elements", text);

@@ -31,7 +31,7 @@ struct Symbol {
     bool was_bound;
 };
 
-enum { SYMBOL_BUCKETS = 1024 };
+enum { SYMBOL_BUCKETS = 8192 };
 typedef struct {
     Arena *arena;
     Symbol *bucket[SYMBOL_BUCKETS];
@@ -177,9 +177,9 @@ DiagPlace place(const Front *f, uint32_t pos);
 bool complain(Front *f, const char *tag, uint32_t pos, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void hint(Front *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-bool too_many_errors(const Front *f);
+bool too_many_errors(const Front *f);                      /* more than can be kept */
 
-/* The next token from *pos on.  False after reporting an error.  */
+/* The next token from *pos on; END lies where the last token ends.  False after reporting an error.  */
 bool lex(Front *f, size_t *pos, Token *out);
 const char *token_text(TokenKind k);                       /* of a mark */
 /* The items of the file in order; NULL after reporting an error.  */
@@ -245,6 +245,7 @@ typedef struct {
     StmtInfo *info;
     bool accumulates;         /* `op=` */
     bool sums;                /* a sum or prod was met: @accum has a meaning */
+    bool expand;              /* polynomials take x % y as x - y * floor(x / y) */
     int n_atom;               /* atoms of the sizes: those of a statement come behind */
 } Op;
 
@@ -293,6 +294,8 @@ void subscripts_collect(Op *op, int stmt);                 /* subscripts.c */
 void polys_enter(Op *op, int stmt);
 const Poly *expr_poly(Op *op, const TeExpr *e);            /* of an integer expression */
 const Poly *extent_poly(Op *op, const TeExtent *e);
+Interval expr_range(Op *op, const TeExpr *e);              /* interval.c: of its values */
+Interval type_range(TeDtype t);
 bool bounds_check(Op *op, int stmt);                       /* bounds.c */
 uint32_t indices_in(const TeExpr *e);                      /* a bit each */
 #endif

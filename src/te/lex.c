@@ -113,10 +113,11 @@ static bool lex_mark(Front *f, Token *t) {
 
 bool lex(Front *f, size_t *pos, Token *out) {
     *out = (Token){0};
-    if (!skip_space(f, pos)) return false;
     out->pos = (uint32_t)*pos;
+    if (!skip_space(f, pos)) return false;
     bool ok = true;
     if (*pos < f->len) {
+        out->pos = (uint32_t)*pos;
         char c = f->text[*pos];
         ok = letter(c) ? lex_id(f, out) : digit(c) ? lex_number(f, out) : lex_mark(f, out);
     }

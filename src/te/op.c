@@ -11,6 +11,7 @@ DiagPlace place(const Front *f, uint32_t pos) {
 
 bool complain(Front *f, const char *tag, uint32_t pos, const char *fmt, ...) {
     va_list ap;
+    if (too_many_errors(f)) return false;
     va_start(ap, fmt);
     diag_error(f->diag, ST_TE, tag, place(f, pos), "%s", arena_vprintf(f->arena, fmt, ap));
     va_end(ap);
@@ -19,12 +20,13 @@ bool complain(Front *f, const char *tag, uint32_t pos, const char *fmt, ...) {
 
 void hint(Front *f, const char *fmt, ...) {
     va_list ap;
+    if (f->diag->errors > DIAG_MAX) return;
     va_start(ap, fmt);
     diag_hint(f->diag, "%s", arena_vprintf(f->arena, fmt, ap));
     va_end(ap);
 }
 
-bool too_many_errors(const Front *f) { return f->diag->errors >= DIAG_MAX; }
+bool too_many_errors(const Front *f) { return f->diag->errors > DIAG_MAX; }
 
 const char *expr_text(Front *f, const TeStmt *s, const TeExpr *e) {
     Buf b = buf_new(f->arena);
@@ -211,7 +213,7 @@ static void defines_check(Front *f, const AstItem *items) {
 
 static bool check_items(Front *f, const AstItem *items, Te **te) {
     int n = 0;
-    bool sizes = true;
+    bool sizes = true, ok = true;
     defines_check(f, items);
     for (const AstItem *i = items; i && !too_many_errors(f); i = i->next) {
         if (i->kind == ITEM_PARAM)
@@ -219,9 +221,9 @@ static bool check_items(Front *f, const AstItem *items, Te **te) {
         else if (i->kind == ITEM_LET)
             sizes = size_let(f, i->sym, i->pos, i->expr, -1) && sizes;
         else if (sizes)
-            op_check(f, i, &te[n++]);
+            ok = op_check(f, i, &te[n++]) && ok;
     }
-    return f->diag->errors == f->errors;
+    return ok && f->diag->errors == f->errors;
 }
 
 static int count_ops(const AstItem *items) {

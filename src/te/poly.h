@@ -27,12 +27,14 @@ typedef struct {
     PolyTerm term[];
 } Poly;
 
-typedef enum { ATOM_SIZE, ATOM_INDEX, ATOM_QUOTIENT, ATOM_MIN, ATOM_MAX, ATOM_OPAQUE } AtomKind;
+typedef enum {
+    ATOM_SIZE, ATOM_INDEX, ATOM_QUOTIENT, ATOM_MODULO, ATOM_MIN, ATOM_MAX, ATOM_OPAQUE
+} AtomKind;
 typedef struct {
     AtomKind kind;
     int ref;                  /* SIZE: the size; INDEX: the index */
     int64_t unit;             /* SIZE: the size is unit * atom */
-    const Poly *a, *b;        /* QUOTIENT floor(a / b), b >= 1; MIN, MAX; INDEX first, last value */
+    const Poly *a, *b;        /* QUOTIENT, MODULO of a by b >= 1; MIN, MAX; INDEX first, last value */
     const TeExpr *expr;       /* OPAQUE */
     Interval range;
     bool open;                /* an index or an opaque expression is in it */
@@ -54,6 +56,7 @@ const Poly *poly_atom(Polys *ps, int atom, int64_t coef);
 const Poly *poly_add(Polys *ps, const Poly *a, const Poly *b, int64_t k);      /* a + k * b */
 const Poly *poly_mul(Polys *ps, const Poly *a, const Poly *b);
 const Poly *poly_quotient(Polys *ps, const Poly *a, const Poly *b);            /* floor; b >= 1 */
+const Poly *poly_modulo(Polys *ps, const Poly *a, const Poly *b);              /* as an atom */
 const Poly *poly_least(Polys *ps, const Poly *a, const Poly *b);
 const Poly *poly_greatest(Polys *ps, const Poly *a, const Poly *b);
 /* p with the atom x replaced.  */

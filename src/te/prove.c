@@ -30,6 +30,10 @@ static const Poly *atom_end(Polys *ps, int x, bool greatest, int depth) {
     }
     if (a.kind == ATOM_QUOTIENT && poly_newest(ps, a.b, true) >= 0) return NULL;
     if (!a.open) return NULL;
+    if (a.kind == ATOM_MODULO) {
+        const Poly *last = poly_add(ps, bound(ps, a.b, true, depth - 1), poly_const(ps, 1), -1);
+        return greatest ? last : poly_const(ps, 0);
+    }
     const Poly *first = bound(ps, a.a, greatest, depth - 1);
     if (a.kind == ATOM_QUOTIENT) return poly_quotient(ps, first, a.b);
     const Poly *second = bound(ps, a.b, greatest, depth - 1);

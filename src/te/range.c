@@ -56,6 +56,10 @@ static bool two_extents(Op *op, int stmt, int i, const TeExtent *a, const char *
     return false;
 }
 
+static const char *range_text(Front *f, const TeExtent *e) {
+    return e->written ? expr_text(f, NULL, e->written) : arena_printf(f->arena, "%" PRId64, e->value);
+}
+
 /* Rule 1.  `where` was noted when the statement was read.  */
 static void by_declaration(Op *op, int stmt) {
     Front *f = op->f;
@@ -73,7 +77,7 @@ static void by_declaration(Op *op, int stmt) {
         if (t->role == TE_OUTPUT && !(from_0 && same_extent(op, &x->hi, &t->shape[i])))
             info->bad = !complain(f, "extent", info->index_pos[i],
                                   "index '%s' runs over %s:%s, but '%s' has extent %s", x->name,
-                                  extent_text(f, &x->lo), extent_text(f, &x->hi), t->name,
+                                  range_text(f, &x->lo), range_text(f, &x->hi), t->name,
                                   extent_text(f, &t->shape[i]));
         else if (!from_0)
             info->bad = !complain(f, "range", info->index_pos[i],

@@ -82,10 +82,16 @@ static TeExpr *size_operation(Front *f, const Ast *a, const Poly **p) {
     n = 0;
     for (const Ast *x = a->args; x; x = x->next) {
         const Poly *q;
-        int errors = f->diag->errors + f->diag->dropped;
+        int64_t v;
+        int errors = f->diag->errors;
         if (!(e->args[n++] = size_expr(f, x, &q))) return NULL;
+        bool constant = n > 1 && poly_is_const(*p, &v) && poly_is_const(q, &v);
         *p = n == 1 ? q : combine(f, a, *p, q);
-        if (!*p && f->diag->errors + f->diag->dropped > errors) return NULL;
+        if (!*p && f->diag->errors > errors) return NULL;
+        if (!*p && constant) {
+            complain(f, "size", a->pos, "this size is beyond 2^63-1");
+            return NULL;
+        }
         if (!representable(f, a, *p)) return NULL;
     }
     return e;
@@ -153,7 +159,7 @@ bool size_extent(Front *f, const Ast *a, TeExtent *out, const Poly **poly) {
 bool size_not_negative(Front *f, uint32_t pos, const char *what, const TeExtent *e, const Poly *p) {
     if (poly_ge0(&f->polys, p)) return true;
     if (!e->expr) return complain(f, "size", pos, "%s %s is negative", what, extent_text(f, e));
-    return complain(f, "size", pos, "cannot prove that %s %s is not negative", what,
+    return complain(f, "size", pos, "cannot prove that %s %s is never negative", what,
                     extent_text(f, e));
 }
 
@@ -176,7 +182,10 @@ static bool let(Front *f, Symbol *sym, uint32_t pos, const Ast *expr, int stmt) 
     const Poly *p;
     if (!size_extent(f, expr, &s.extent, &p)) return false;
     s.expr = s.extent.written;
-    if (!size_not_negative(f, pos, sym->name, &s.extent, p)) return false;
+    if (s.extent.value < 0)
+        return complain(f, "size", pos, "%s = %" PRId64 " is negative", s.name, s.extent.value);
+    if (!poly_ge0(&f->polys, p))
+        return complain(f, "size", pos, "cannot prove that %s is never negative", s.name);
     return declare_size(f, sym, pos, &s, p);
 }
 

@@ -1,5 +1,6 @@
 /* Statements: left side, axes, annotations, where.  */
 #include "te/front.h"
+#include "te/tree.h"
 #include <string.h>
 
 static bool no_argument(Op *op, const AstAnnot *a) {
@@ -125,6 +126,7 @@ static bool where(Op *op, const AstStmt *ast) {
         const Poly *lo = poly_const(&f->polys, 0), *hi = lo;
         TeExtent from, to;
         extent_of(f, lo, &from);
+        from.written = te_expr_int(f->arena, 0, TE_I64, r->pos);
         if (r->sym->stmt != f->stmt) {
             ok = complain(f, "name", r->pos, "'%s' is no index of this statement", r->sym->name);
             continue;

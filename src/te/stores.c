@@ -81,6 +81,8 @@ void keep_storage(TeExpr *e) {
         return;
     }
     e->store = e->type;
+    if (e->kind == TE_REDUCE && (e->red == TE_RED_MAX || e->red == TE_RED_MIN))
+        e->store = constant(e->args[0]) ? e->type : e->args[0]->store;
     if (!hands_on(e, &first)) return;
     TeDtype kept = TE_DTYPE_COUNT;
     for (int i = first; i < e->n_args && kept == TE_DTYPE_COUNT; i++) {

@@ -3,25 +3,11 @@
  * of its own, the same for the same expression, with the range of its type.  */
 #include "te/front.h"
 
-static Interval type_range(TeDtype t) {
-    switch (t) {
-    case TE_I32: return (Interval){INT32_MIN, INT32_MAX};
-    case TE_I16: return (Interval){INT16_MIN, INT16_MAX};
-    case TE_I8: return (Interval){INT8_MIN, INT8_MAX};
-    case TE_U8: return (Interval){0, UINT8_MAX};
-    case TE_BOOL: return (Interval){0, 1};
-    default: return INTERVAL_ALL;
-    }
-}
-
 static bool is_int(const TeExpr *e) { return te_dtype_class(e->type) == TE_CLASS_INT; }
 
-static const Poly *opaque(Op *op, const TeExpr *e, Interval range) {
+static const Poly *opaque(Op *op, const TeExpr *e) {
     Polys *ps = &op->f->polys;
-    Interval most = type_range(e->type);
-    if (range.lo < most.lo) range.lo = most.lo;
-    if (range.hi > most.hi) range.hi = most.hi;
-    Atom a = {.kind = ATOM_OPAQUE, .expr = e, .range = range, .open = true};
+    Atom a = {.kind = ATOM_OPAQUE, .expr = e, .range = expr_range(op, e), .open = true};
     return poly_atom(ps, polys_atom(ps, &a), 1);
 }
 
@@ -39,21 +25,36 @@ static const Poly *exact(Op *op, const TeExpr *e, const Poly *p) {
     bool finite = p && r.lo != INT64_MIN && r.hi != INT64_MAX;
     if (e->type == TE_I64 && op->cur && unlimited(op, p)) return p;
     if (finite && interval_within(r, type_range(e->type))) return p;
-    return opaque(op, e, INTERVAL_ALL);
+    return opaque(op, e);
+}
+
+static bool is_open(const Polys *ps, const Poly *x, const Poly *y) {
+    return poly_newest(ps, x, true) >= 0 || poly_newest(ps, y, true) >= 0;
+}
+
+/* x % y is an unknown in 0..y-1, or x - y * floor(x / y): the first knows its range, the second what
+ * it has to do with x.  */
+static const Poly *modulo(Op *op, const TeExpr *e, const Poly *x, const Poly *y, const Poly *q) {
+    Polys *ps = &op->f->polys;
+    const Poly *p = poly_add(ps, x, poly_mul(ps, y, q), -1);
+    Interval r = poly_range(ps, p);
+    if (p && (!is_open(ps, x, y) || (r.lo >= 0 && r.hi < poly_range(ps, y).hi))) return p;
+    return op->expand ? exact(op, e, p) : poly_modulo(ps, x, y);
 }
 
 static const Poly *quotient(Op *op, const TeExpr *e, const Poly *x, const Poly *y) {
     Polys *ps = &op->f->polys;
     const Poly *zero = poly_const(ps, 0), *one = poly_const(ps, 1), *q;
     int64_t d;
-    if (poly_is_const(y, &d) && d == 0) return zero;
-    if (poly_is_const(y, &d) && d < 0 && d > INT64_MIN)
+    if (poly_is_const(y, &d) && d <= 0) {
+        if (d == 0) return zero;
+        if (d == INT64_MIN) return opaque(op, e);
         q = poly_quotient(ps, poly_add(ps, zero, x, -1), poly_const(ps, -d));
-    else if (poly_le(ps, one, y))
-        q = poly_quotient(ps, x, y);
-    else
-        return opaque(op, e, INTERVAL_ALL);
-    return exact(op, e, e->kind == TE_DIV ? q : poly_add(ps, x, poly_mul(ps, y, q), -1));
+        return exact(op, e, e->kind == TE_DIV ? q : poly_add(ps, x, poly_mul(ps, y, q), -1));
+    }
+    if (!poly_le(ps, one, y)) return opaque(op, e);
+    q = poly_quotient(ps, x, y);
+    return e->kind == TE_DIV ? exact(op, e, q) : modulo(op, e, x, y, q);
 }
 
 static const Poly *binary(Op *op, const TeExpr *e) {
@@ -70,36 +71,18 @@ static const Poly *binary(Op *op, const TeExpr *e) {
 static const Poly *call(Op *op, const TeExpr *e) {
     Polys *ps = &op->f->polys;
     const Poly *p = expr_poly(op, e->args[0]);
-    if (e->v.fn == TE_FN_ABS) {
-        Interval r = poly_range(ps, p), n = interval_neg(r);
-        if (r.lo >= 0) return p;
-        /* The lowest integer is its own magnitude.  */
-        if (r.lo <= type_range(e->type).lo) return opaque(op, e, INTERVAL_ALL);
-        return opaque(op, e, (Interval){0, r.hi > n.hi ? r.hi : n.hi});
-    }
+    if (e->v.fn == TE_FN_ABS) return poly_range(ps, p).lo >= 0 ? p : opaque(op, e);
     for (int i = 1; i < e->n_args; i++) {
         const Poly *q = expr_poly(op, e->args[i]);
         p = e->v.fn == TE_FN_MIN ? poly_least(ps, p, q) : poly_greatest(ps, p, q);
     }
-    return p ? p : opaque(op, e, INTERVAL_ALL);
+    return p ? p : opaque(op, e);
 }
 
 static const Poly *cast(Op *op, const TeExpr *e) {
     const Poly *p = is_int(e->args[0]) ? expr_poly(op, e->args[0]) : NULL;
-    Interval r = type_range(e->store);
-    return p && interval_within(poly_range(&op->f->polys, p), r) ? p : opaque(op, e, r);
-}
-
-static const Poly *read(Op *op, const TeExpr *e) {
-    Interval r = type_range(op->te->tensor[e->v.ref].dtype);
-    if (e->other) r = interval_union(r, poly_range(&op->f->polys, expr_poly(op, e->other)));
-    return opaque(op, e, r);
-}
-
-static const Poly *select(Op *op, const TeExpr *e) {
-    Polys *ps = &op->f->polys;
-    const Poly *x = expr_poly(op, e->args[1]), *y = expr_poly(op, e->args[2]);
-    return opaque(op, e, interval_union(poly_range(ps, x), poly_range(ps, y)));
+    bool fits = p && interval_within(poly_range(&op->f->polys, p), type_range(e->store));
+    return fits ? p : opaque(op, e);
 }
 
 const Poly *expr_poly(Op *op, const TeExpr *e) {
@@ -118,9 +101,7 @@ const Poly *expr_poly(Op *op, const TeExpr *e) {
     case TE_MOD: return binary(op, e);
     case TE_CALL: return call(op, e);
     case TE_CAST: return cast(op, e);
-    case TE_READ: return read(op, e);
-    case TE_SELECT: return select(op, e);
-    default: return opaque(op, e, INTERVAL_ALL);
+    default: return opaque(op, e);
     }
 }
 
