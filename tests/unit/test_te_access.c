@@ -372,7 +372,8 @@ static void quotients_are_affine_when_they_can_be(void **state) {
         bool affine;
     } cases[] = {
         {"i*4+j", true}, {"(i*4+j)/4", true}, {"(i*4+j)%4", true}, {"(i*8+j*4+3)/4", true},
-        {"i/2", false}, {"i%3", false}, {"j/4", true}, {"j%4", true}, {"i*j", false}, {"-(2-i)+2", true},
+        {"i/2", false}, {"i%3", false}, {"j/4", true}, {"j%4", true}, {"i*j", false},
+        {"-(2-i)+2", true},
         {"2*(i+1)*3-6", true}, {"(i-i+7)/2", true}, {"(4*i-1)/4+1", true}, {"(i*6+j)/3", false},
         {"min(i,j)", false}, {"i64(j)", true}, {"(0-i)/1+5", true}, {"7/2*j", true},
     };

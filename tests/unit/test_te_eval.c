@@ -1,0 +1,238 @@
+/* links: te */
+#include "te_fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* -- reductions -------------------------------------------------------------------------------------- */
+
+static void reductions_of_everything(void **state) {
+    (void)state;
+    static const float r[6] = {3, -1, 4, -1, 5, -9};
+    static const int32_t k[6] = {3, -1, 4, -1, 5, -9};
+    static const uint8_t p[6] = {0, 0, 1, 0, 0, 0};
+    static const struct {
+        const char *type, *expr;
+        double want;
+    } cases[] = {
+        {"f32", "sum[i](r[i])", 1}, {"f32", "prod[i](r[i])", -540}, {"f32", "max[i](r[i])", 5},
+        {"f32", "min[i](r[i])", -9}, {"i32", "argmax[i](r[i])", 4}, {"i32", "argmin[i](r[i])", 5},
+        {"i32", "sum[i](k[i])", 1}, {"i32", "prod[i](k[i])", -540}, {"i32", "max[i](k[i])", 5},
+        {"i32", "min[i](k[i])", -9}, {"i32", "argmax[i](k[i])", 4}, {"i32", "argmin[i](k[i])", 5},
+        {"bool", "any[i](p[i])", 1}, {"bool", "all[i](p[i])", 0}, {"bool", "all[i](r[i] < 9)", 1},
+        {"bool", "any[i](r[i] == 9)", 0},
+        /* The lowest position wins a tie; positions count row-major in the order listed.  */
+        {"i32", "argmin[i](abs(r[i]))", 1}, {"i32", "argmax[i](-abs(k[i]))", 1},
+        {"i32", "argmax[i,j](r[i] - r[j])", 29}, {"i32", "argmax[j,i](r[i] - r[j])", 34},
+        {"i32", "argmin[j,i](k[i] * k[j])", 29},
+        {"f32", "sum[i,j](r[i] * r[j])", 1}, {"f32", "sum[i](max[j](r[i] * r[j]))", 159},
+        {"f32", "max[i](sum[j](r[j] * r[i]) + r[i])", 10},
+        {"i32", "sum[i](k[i] * argmax[j](k[i] * k[j]))", -7},
+    };
+    const void *in[] = {r, k, p};
+    Arena *arena = arena_create(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *text = arena_printf(
+            arena, "op f(r: f32[6], k: i32[6], p: bool[6]) -> Y: %s { Y[] = %s; }", cases[i].type,
+            cases[i].expr);
+        TeValue got = *fixture_run(arena, text, in);
+        double value = cases[i].type[0] == 'f' ? got.v : (double)got.i;
+        if (value != cases[i].want || got.bound != 0 || got.undecided)
+            fail_msg("%s = %g (bound %g), not %g", cases[i].expr, value, got.bound, cases[i].want);
+    }
+    arena_destroy(arena);
+}
+
+static void reductions_of_nothing(void **state) {
+    (void)state;
+    static const struct {
+        const char *type, *expr;
+        double want;
+    } cases[] = {
+        {"f32", "sum[i](r[i])", 0}, {"f32", "prod[i](r[i])", 1}, {"f32", "max[i](r[i])", -INFINITY},
+        {"f32", "min[i](r[i])", INFINITY}, {"i32", "max[i](k[i])", INT32_MIN},
+        {"i32", "min[i](k[i])", INT32_MAX}, {"i64", "max[i](i64(k[i]))", (double)INT64_MIN},
+        {"bool", "any[i](k[i] == 0)", 0}, {"bool", "all[i](k[i] == 0)", 1},
+    };
+    const void *in[] = {"", ""};
+    Arena *arena = arena_create(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *text = arena_printf(arena, "op f(r: f32[0], k: i32[0]) -> Y: %s { Y[] = %s; }",
+                                        cases[i].type, cases[i].expr);
+        TeValue got = *fixture_run(arena, text, in);
+        double value = cases[i].type[0] == 'f' ? got.v : (double)got.i;
+        if (value != cases[i].want) fail_msg("%s = %g", cases[i].expr, value);
+    }
+    arena_destroy(arena);
+}
+
+static void nan_wins(void **state) {
+    (void)state;
+    const float r[4] = {1, NAN, 7, NAN};
+    const void *in[] = {r};
+    Arena *arena = arena_create(NULL);
+    static const char *const real[] = {"max[i](r[i])", "min[i](r[i])", "sum[i](r[i])", "prod[i](r[i])"};
+    for (int i = 0; i < 4; i++) {
+        const char *text = arena_printf(arena, "op f(r: f32[4]) -> Y: f32 { Y[] = %s; }", real[i]);
+        assert_true(isnan(fixture_run(arena, text, in)->v));
+    }
+    static const char *const arg[] = {"argmax[i](r[i])", "argmin[i](r[i])"};
+    for (int i = 0; i < 2; i++) {
+        const char *text = arena_printf(arena, "op f(r: f32[4]) -> Y: i32 { Y[] = %s; }", arg[i]);
+        TeValue got = *fixture_run(arena, text, in);
+        assert_int_equal(got.i, 1);
+        assert_false(got.undecided);
+    }
+    arena_destroy(arena);
+}
+
+static void integer_sums_wrap(void **state) {
+    (void)state;
+    static const int32_t k[3] = {INT32_MAX, 1, 1};
+    static const int8_t c[3] = {127, 127, 127};
+    const void *in[] = {k, c};
+    static const struct {
+        const char *stmt;
+        int64_t want;
+    } cases[] = {
+        {"i32 { Y[] = sum[i](k[i]); }", -2147483647}, {"i64 { Y[] = sum[i](k[i]); }", -2147483647},
+        {"i64 { Y[] = sum[i](k[i]) @accum(i64); }", 2147483649},
+        {"i32 { Y[] += c[i] * c[i]; }", 48387},
+        {"i32 { Y[] = prod[i](k[i] - 5); }", (int32_t)((2147483642LL * 16) & 0xffffffff)},
+    };
+    Arena *arena = arena_create(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *text =
+            arena_printf(arena, "op f(k: i32[3], c: i8[3]) -> Y: %s", cases[i].stmt);
+        assert_int_equal(fixture_run(arena, text, in)->i, cases[i].want);
+    }
+    arena_destroy(arena);
+}
+
+/* -- statements ---------------------------------------------------------------------------------------- */
+
+static void guards_and_checks(void **state) {
+    (void)state;
+    static const float r[4] = {1, 2, 3, 4};
+    static const int32_t k[4] = {3, -1, 4, 0};
+    const void *in[] = {r, k};
+    Arena *arena = arena_create(NULL);
+    TeValue *y = fixture_run(arena, "op f(r: f32[4], k: i32[4]) -> Y: f32[6] {"
+                                    " Y[i] = r[i-1] else 9 * i; }", in);
+    static const float shifted[6] = {0, 1, 4, 9, 16, 45};      /* (r[i-1] else 9) * i */
+    for (int i = 0; i < 6; i++) assert_true(y[i].v == shifted[i]);
+    y = fixture_run(arena, "op f(r: f32[4], k: i32[4]) -> Y: f32[4] {"
+                           " Y[i] = (r[k[i]] else -7) + (r[k[i]*k[i]-9] else 100); }", in);
+    static const float gathered[4] = {4 + 1, -7 + 100, -7 + 100, 1 + 100};
+    for (int i = 0; i < 4; i++) assert_true(y[i].v == gathered[i]);
+    /* A read that a branch keeps inside is never made outside of it.  */
+    y = fixture_run(arena, "op f(r: f32[4], k: i32[4]) -> Y: f32[8] {"
+                           " Y[i] = i < 4 ? r[i] : r[i-4] * 10; }", in);
+    for (int i = 0; i < 8; i++) assert_true(y[i].v == (i < 4 ? r[i] : r[i - 4] * 10));
+    y = fixture_run(arena, "op f(r: f32[4], k: i32[4]) -> Y: f32[4] {"
+                           " Y[i] = k[i] >= 0 ? r[k[i]] : 5; }", in);
+    static const float checked[4] = {4, 5, 0, 1};
+    for (int i = 0; i < 4; i++) assert_true(y[i].v == checked[i]);
+    arena_destroy(arena);
+}
+
+static void statements_read_what_was_stored(void **state) {
+    (void)state;
+    static const float r[2] = {0.1f, 3.0f};
+    const void *in[] = {r};
+    Arena *arena = arena_create(NULL);
+    /* A temporary keeps its compute type, an output and an @type round.  */
+    TeValue *y = fixture_run(arena, "op f(r: f32[2]) -> Y: f32[2] { t[i] = r[i]; Y[i] = t[i]; }", in);
+    assert_true(y[0].v == (double)0.1f);
+    y = fixture_run(arena, "op f(r: f32[2]) -> Y: f32[2] { t[i] = r[i] @type(f16); Y[i] = t[i]; }", in);
+    assert_true(y[0].v == 0.0999755859375 && y[1].v == 3);
+    Te *te = fixture_te(arena, "op f(r: f32[2]) -> (Y: f16[2], Z: f32[2]) {"
+                               " Y[i] = r[i]; Z[i] = Y[1-i] + 1; }");
+    TeData data = {(void *)(uintptr_t)r, sizeof r};
+    y = fixture_values(arena, te, &data, 2);
+    assert_true(y[1].v == 1.0999755859375 && y[0].v == 4);
+    arena_destroy(arena);
+}
+
+static void strides_place_elements(void **state) {
+    (void)state;
+    static const float r[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    Arena *arena = arena_create(NULL);
+    Te *te = fixture_te(arena, "op f(r: f32[2,3] strides(1,4)) -> Y: f32[2,3] strides(4,1) {"
+                               " Y[i,j] = r[i,j]; }");
+    assert_int_equal(te_tensor_bytes(&te->tensor[0]), 10 * 4);
+    assert_int_equal(te_tensor_bytes(&te->tensor[1]), 7 * 4);
+    assert_int_equal(te_tensor_count(&te->tensor[1]), 6);
+    TeData in = {(void *)(uintptr_t)r, sizeof r}, out = {arena_alloc(arena, 28), 28};
+    float *y = out.data;
+    y[3] = -5;
+    Diag diag = diag_new(arena);
+    TeEval *ev;
+    assert_int_equal(te_eval_create(arena, &diag, te, &in, &ev), ST_OK);
+    assert_int_equal(te_eval_all(ev, &out), ST_OK);
+    static const float want[7] = {0, 4, 8, -5, 1, 5, 9};
+    for (int i = 0; i < 7; i++) assert_true(y[i] == want[i]);
+    arena_destroy(arena);
+}
+
+static void a_bound_temporary_is_not_computed(void **state) {
+    (void)state;
+    static const float r[3] = {1, 2, 3};
+    static const float given[3] = {10, 20, 30};
+    Arena *arena = arena_create(NULL);
+    Te *te = fixture_te(arena, "op f(r: f32[3]) -> Y: f32[3] { t[i] = exp(r[i]); Y[i] = t[i] + 1; }");
+    TeData in = {(void *)(uintptr_t)r, sizeof r};
+    Diag diag = diag_new(arena);
+    TeEval *ev;
+    int64_t at[1] = {0};
+    TeValue y[3];
+    assert_int_equal(te_eval_create(arena, &diag, te, &in, &ev), ST_OK);
+    te_eval_bind(ev, 2, (TeData){(void *)(uintptr_t)given, sizeof given});
+    assert_int_equal(te_eval_row(ev, 1, at, 3, y), ST_OK);
+    for (int i = 0; i < 3; i++) assert_true(y[i].v == given[i] + 1 && y[i].bound == 0);
+    /* The temporary itself can be asked for, and is computed then.  */
+    assert_int_equal(te_eval_row(ev, 2, at, 3, y), ST_OK);
+    assert_true(fabs(y[2].v - exp(3)) < 1e-12);
+    arena_destroy(arena);
+}
+
+static void a_stopped_evaluation_says_so(void **state) {
+    (void)state;
+    static const float r[3] = {1, 2, 3};
+    Arena *arena = arena_create(NULL);
+    Te *te = fixture_te(arena, "op f(r: f32[3]) -> Y: f32 { Y[] += r[i]; }");
+    TeData in = {(void *)(uintptr_t)r, sizeof r};
+    Diag diag = diag_new(arena);
+    TeEval *ev;
+    TeValue y;
+    int64_t at[1] = {0};
+    bool stop = true;
+    assert_int_equal(te_eval_create(arena, &diag, te, &in, &ev), ST_OK);
+    te_eval_stop(ev, &stop);
+    assert_int_equal(te_eval_row(ev, 1, at, 1, &y), ST_CANCELLED);
+    stop = false;
+    assert_int_equal(te_eval_row(ev, 1, at, 1, &y), ST_OK);
+    assert_true(y.v == 6);
+    arena_destroy(arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reductions_of_everything),
+        cmocka_unit_test(reductions_of_nothing),
+        cmocka_unit_test(nan_wins),
+        cmocka_unit_test(integer_sums_wrap),
+        cmocka_unit_test(guards_and_checks),
+        cmocka_unit_test(statements_read_what_was_stored),
+        cmocka_unit_test(strides_place_elements),
+        cmocka_unit_test(a_bound_temporary_is_not_computed),
+        cmocka_unit_test(a_stopped_evaluation_says_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
