@@ -29,7 +29,7 @@ static void build_unit(Builder *b, int16_t unit) {
 /* Padding allowed: none, then more while there is too little to choose from.  Wasteful tiles are only
  * accepted until there is any choice at all: a small tensor has no tile that fits.  */
 static bool enough(const RProgSet *set, double epsilon) {
-    enum { MANY = 2000, SOME = 64 };
+    enum { MANY = 2000, SOME = 16 };
     return set->n >= (epsilon < 0.15 ? MANY : epsilon < 0.35 ? MANY / 4 : SOME);
 }
 

@@ -199,13 +199,18 @@ static void describe_stream(int align, Problem *p) {
     op->vec_mn = span_vector(&span, &domain, align);
 }
 
-/* A reduction of one operand reuses nothing: tiles in shared memory pay only where they make
+/* Where the larger operand has one row (column) of the other to meet, as in a reduction of one operand
+ * or a depthwise convolution, tiles in shared memory reuse nothing: they pay only where they make
  * accesses contiguous or where the outputs alone do not fill a device.  */
 static bool tiles_pay(const Problem *p) {
-    enum { SHORT_LOOP = 8, MANY_OUTPUTS = 65536 };
-    if (p->con.b.expr) return true;
+    enum { SHORT_LOOP = 8, LONG_LOOP = 128, MANY_OUTPUTS = 65536, NEAR = 2 };
+    int64_t a = p->op[0].unique * p->op[0].bytes, b = p->op[1].unique * p->op[1].bytes;
+    int larger = p->op[1].present && b > a;
+    if (p->op[1].present && p->extent[larger ? AX_M : AX_N] > 1) return true;
     if (p->extent[AX_B] * p->extent[AX_M] * p->extent[AX_N] < MANY_OUTPUTS) return true;
-    return p->extent[AX_K] > SHORT_LOOP && p->op[0].stride_k == 1;
+    if (p->extent[AX_K] <= SHORT_LOOP) return false;
+    int64_t step = p->op[larger].stride_mn;
+    return p->extent[AX_K] > LONG_LOOP || step < 1 || step > NEAR;
 }
 
 static void describe_contraction(int align, Problem *p) {
@@ -245,7 +250,9 @@ Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int 
         for (int axis = 0; axis < AX_CLASSES; axis++) out->extent[axis] = 1;
         describe_stream(align, out);
     }
+    const TeExpr *reads[READS];
     out->read_bytes = unique_bytes(out, root, root->rhs);
+    out->n_reads = access_reads(root->rhs, reads, READS);
     describe_epilogue(out);
     return ST_OK;
 }

@@ -58,6 +58,7 @@ typedef struct {
     int64_t out_run;          /* contiguous elements along N in the outputs; 1: none */
     int64_t out_bytes;        /* written by all outputs of the group, bytes */
     int64_t read_bytes;       /* read by the root statement, bytes, unique */
+    int n_reads;              /* reads in the root statement's right side */
     int64_t epilogue_bytes;   /* read by the fused statements, bytes, unique */
     double epilogue_ops;      /* arithmetic per output element behind the reduction */
     double body_ops;          /* operations of the body beyond one multiply-add (0 for A * B) */
