@@ -17,6 +17,14 @@ static int64_t extent_of(const Kernel *k, int index) {
     return root_of(k)->index[index].hi.value;
 }
 
+/* Does the kernel itself make tensor t?  */
+static bool is_made_here(const Kernel *k, int tensor) {
+    const KernelGroup *g = k->l->p->group;
+    bool made = k->cg->te->stmt[g->root].tensor == tensor;
+    for (int i = 0; i < g->n_fused && !made; i++) made = k->cg->te->stmt[g->fused[i]].tensor == tensor;
+    return made;
+}
+
 bool elements_in_memory(const Kernel *k, int tensor) {
     return k->cg->te->tensor[tensor].role == TE_OUTPUT || k->cg->temp_at[tensor] >= 0;
 }
@@ -190,7 +198,7 @@ void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e) {
     if (k->at.vec == 1 || k->cg->te->runtime) return;
     int n = access_reads(e, reads, MOST);
     for (int i = 0; i < n && i < MOST && k->at.n_vector < MAX_VECTORS; i++) {
-        bool have = k->at.made[reads[i]->v.ref] != NULL;
+        bool have = is_made_here(k, reads[i]->v.ref);
         for (int v = 0; v < k->at.n_vector && !have; v++)
             have = access_same(k->at.vector[v].expr, reads[i]);
         Access x;

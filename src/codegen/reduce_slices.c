@@ -10,14 +10,14 @@ void reduce_slices(Kernel *k) {
     int slices = c->warps[AX_K];
     cg_line(cg, "// reduce: %d slices of warps", slices);
     cg_line(cg, "constexpr int SLICE = %d;  // threads", c->r->threads / slices);
-    cg_line(cg, "%s *const sums = reinterpret_cast<%s *>(smem) + tid %% SLICE;", type, type);
+    cg_line(cg, "%s *const copies = reinterpret_cast<%s *>(smem) + tid %% SLICE;", type, type);
     cg_line(cg, "__syncthreads();");
     cg_open(cg, "if (k_warp > 0)");
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int i = 0; i < TM; i++)");
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int j = 0; j < TN; j++)");
-    cg_line(cg, "    sums[(((k_warp / WK - 1) * TM + i) * TN + j) * SLICE] = acc[i][j];");
+    cg_line(cg, "    copies[(((k_warp / WK - 1) * TM + i) * TN + j) * SLICE] = acc[i][j];");
     cg_close(cg);
     cg_close(cg);
     cg_line(cg, "__syncthreads();");
@@ -29,7 +29,7 @@ void reduce_slices(Kernel *k) {
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int j = 0; j < TN; j++)");
     cg_line(cg, "    acc[i][j] = %s;", cg_fold(cg, con->red, con->acc, "acc[i][j]",
-                                               "sums[((s * TM + i) * TN + j) * SLICE]"));
+                                               "copies[((s * TM + i) * TN + j) * SLICE]"));
     cg_close(cg);
     cg_close(cg);
     cg_blank(cg);
