@@ -78,6 +78,7 @@ static bool start_at_zero(Norm *n, TeStmt *s) {
         shift_index(n, &s->rhs, i, &x->lo);
         x->hi = extent_between(n, &x->lo, &x->hi, s->pos);
         x->lo = (TeExtent){ .multiple = 1 };
+        x->where = false;
         any = true;
     }
     return any;

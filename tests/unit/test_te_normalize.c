@@ -1,0 +1,356 @@
+/* links: te */
+#include "base/hash.h"
+#include "te_fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int count_reductions(const TeExpr *e) {
+    int n = e->kind == TE_REDUCE;
+    for (int i = 0; i < e->n_args; i++) n += count_reductions(e->args[i]);
+    return n + (e->other ? count_reductions(e->other) : 0);
+}
+
+/* Sound, in normal form, and the same text when read back.  */
+static void check_form(Arena *a, const Te *normal, const char *source) {
+    const char *broken = te_check(normal);
+    if (broken) fail_msg("%s\n%s", broken, source);
+    for (int i = 0; i < normal->n_stmt; i++) {
+        const TeStmt *s = &normal->stmt[i];
+        if (count_reductions(s->rhs) > (s->rhs->kind == TE_REDUCE))
+            fail_msg("a reduction inside an expression\n%s", source);
+        for (int k = 0; k < s->n_index; k++) assert_int_equal(s->index[k].lo.value, 0);
+    }
+    Buf first = buf_new(a), second = buf_new(a);
+    te_print(normal, &first);
+    te_print(fixture_te(a, buf_str(&first)), &second);
+    assert_string_equal(buf_str(&first), buf_str(&second));
+}
+
+static bool same_value(TeDtype t, const TeValue *x, const TeValue *y) {
+    if (x->undecided || y->undecided) return true;
+    if (te_dtype_class(t) != TE_CLASS_REAL) return x->i == y->i;
+    if (isnan(x->v) || isnan(y->v)) return isnan(x->v) && isnan(y->v);
+    return x->v == y->v || fabs(x->v - y->v) <= x->bound + y->bound;
+}
+
+static void check_values(Arena *a, const Te *te, const Te *normal, TeFill kind, uint64_t seed) {
+    TeData *in = fixture_inputs(a, te, kind, seed);
+    for (int t = te->n_in; t < te->n_in + te->n_out; t++) {
+        TeValue *x = fixture_values(a, te, in, t), *y = fixture_values(a, normal, in, t);
+        int64_t n = te_tensor_count(&te->tensor[t]);
+        for (int64_t i = 0; i < n; i++) {
+            if (same_value(te->tensor[t].dtype, &x[i], &y[i])) continue;
+            Buf b = buf_new(a);
+            te_print(normal, &b);
+            fail_msg("%s[%d]: %.17g %d, normal %.17g %d\n%s", te->tensor[t].name, (int)i, x[i].v,
+                     (int)x[i].i, y[i].v, (int)y[i].i, buf_str(&b));
+        }
+    }
+}
+
+static const Te *check_op(Arena *a, const char *text) {
+    const Te *te = fixture_te(a, text);
+    const Te *normal = fixture_normal(a, te);
+    check_form(a, normal, text);
+    check_values(a, te, normal, TE_FILL_INTEGERS, 1);
+    check_values(a, te, normal, TE_FILL_REALS, 2);
+    return normal;
+}
+
+/* The statements of a normal form, as text.  */
+static void check_becomes(const char *head, const char *body, const char *want) {
+    Arena *a = arena_create(NULL);
+    const Te *normal = check_op(a, arena_printf(a, "op f(%s { %s }", head, body));
+    Buf b = buf_new(a);
+    te_print(normal, &b);
+    const char *got = strstr(buf_str(&b), "{\n");
+    assert_non_null(got);
+    assert_string_equal(got + 2, arena_printf(a, "%s}\n", want));
+    arena_destroy(a);
+}
+
+static void inner_reductions_become_temporaries(void **state) {
+    (void)state;
+    check_becomes("X: f32[4,5]) -> Y: f32[4]", "Y[i] = sum[k](X[i,k]) / 5.0;",
+                  "  Y_sum[i] = sum[k](X[i,k]);\n  Y[i] = Y_sum[i] / 5.0;\n");
+    /* Whole right sides stay.  */
+    check_becomes("X: f32[4,5]) -> Y: f32[4]", "Y[i] += X[i,k];", "  Y[i] += X[i,k];\n");
+    check_becomes("X: f32[4,5]) -> Y: f16[4]", "Y[i] = sum[k](X[i,k]);",
+                  "  Y[i] = sum[k](X[i,k]);\n");
+    /* Only the indices that matter; one value for all rows.  */
+    check_becomes("X: f32[4,5]) -> Y: f32[4,5]", "Y[i,k] = X[i,k] - max[j](X[i,j]) + min[a,b](X[a,b]);",
+                  "  Y_max[i] = max[j](X[i,j]);\n  Y_min[] = min[a,b](X[a,b]);\n"
+                  "  Y[i,k] = X[i,k] - Y_max[i] + Y_min[];\n");
+    /* Nested ones, inner first; of one kind they join.  */
+    check_becomes("X: f32[4,5]) -> Y: f32", "Y[] = sum[i](exp(max[j](X[i,j])));",
+                  "  Y_max[i] = max[j](X[i,j]);\n  Y[] = sum[i](exp(Y_max[i]));\n");
+    check_becomes("X: f32[4,5]) -> Y: f32", "Y[] = max[i](max[j](X[i,j]));",
+                  "  Y[] = max[i,j](X[i,j]);\n");
+    check_becomes("X: f32[4,5]) -> Y: f32[5]", "Y[j] = X[argmax[i](X[i,0]),j] else 0;",
+                  "  Y_argmax[] = argmax[i](X[i,0]);\n"
+                  "  Y[j] = X[Y_argmax[],j] else 0;\n");
+}
+
+static void names_do_not_collide(void **state) {
+    (void)state;
+    check_becomes("X: f32[4,5], Y_sum: f32[4]) -> Y: f32[4]",
+                  "Y[Y_sum2] = sum[k](X[Y_sum2,k]) + sum[k](X[Y_sum2,k] * 2) + Y_sum[Y_sum2];",
+                  "  Y_sum3[Y_sum2] = sum[k](X[Y_sum2,k]);\n"
+                  "  Y_sum4[Y_sum2] = sum[k](X[Y_sum2,k] * 2);\n"
+                  "  Y[Y_sum2] = Y_sum3[Y_sum2] + Y_sum4[Y_sum2] + Y_sum[Y_sum2];\n");
+}
+
+static void a_condition_left_behind_guards_the_reads(void **state) {
+    (void)state;
+    check_becomes("X: f32[4,5]) -> Y: f32[5]", "Y[i] = i < 4 ? sum[k](X[i,k]) : 7;",
+                  "  Y_sum[i] = sum[k](X[i,k] else 0) where i in 0:5;\n"
+                  "  Y[i] = i < 4 ? Y_sum[i] : 7;\n");
+    /* In a condition, or inside anyway, nothing is added.  */
+    check_becomes("X: f32[4,5]) -> Y: f32[4]", "Y[i] = sum[k](X[i,k]) > 0 ? sum[k](X[i,k]) : 7;",
+                  "  Y_sum[i] = sum[k](X[i,k]);\n  Y_sum2[i] = sum[k](X[i,k]);\n"
+                  "  Y[i] = Y_sum[i] > 0 ? Y_sum2[i] : 7;\n");
+}
+
+static void ranges_start_at_zero(void **state) {
+    (void)state;
+    check_becomes("X: f32[9]) -> Y: f32", "Y[] += X[k] * k where k in 3:7;",
+                  "  Y[] = sum[k](X[k+3] * (k + 3)) where k in 0:4;\n");
+    check_becomes("X: f32[4,9]) -> Y: f32", "Y[] = sum[k](exp(max[i](X[i,k]))) where k in 2:9;",
+                  "  Y_max[k] = max[i](X[i,k+2]) where k in 0:7;\n  Y[] = sum[k](exp(Y_max[k]));\n");
+}
+
+static void annotations_stay_with_their_reduction(void **state) {
+    (void)state;
+    check_becomes("X: f32[4,5]) -> Y: f32[4]", "Y[i] = exp(sum[k](X[i,k] * X[i,k])) @accum(f64) @fast;",
+                  "  Y_sum[i] = sum[k](X[i,k] * X[i,k]) @accum(f64) @fast;\n"
+                  "  Y[i] = exp(Y_sum[i]) @fast;\n");
+    check_becomes("X: f32[4,5]) -> Y: f32[4]", "Y[i] = max[k](X[i,k]) + sum[k](X[i,k] * X[i,k]) @tf32;",
+                  "  Y_max[i] = max[k](X[i,k]);\n  Y_sum[i] = sum[k](X[i,k] * X[i,k]) @tf32;\n"
+                  "  Y[i] = Y_max[i] + Y_sum[i];\n");
+}
+
+static void cheap_producers_are_substituted(void **state) {
+    (void)state;
+    /* Read as often as written, in two places: computed twice rather than stored.  */
+    check_becomes("X: f32[4,5]) -> Y: f32[4,5]",
+                  "m[i] = max[j](X[i,j]); e[i,j] = exp(X[i,j] - m[i]); z[i] = sum[j](e[i,j]);"
+                  " Y[i,j] = e[i,j] / z[i];",
+                  "  m[i] = max[j](X[i,j]);\n  z[i] = sum[j](exp(X[i,j] - m[i]));\n"
+                  "  Y[i,j] = exp(X[i,j] - m[i]) / z[i];\n");
+    /* Repeated for every column: only if trivial.  */
+    check_becomes("A: f32[4,6], B: f32[6,5]) -> Y: f32[4,5]",
+                  "t[i,k] = exp(A[i,k]); Y[i,j] += t[i,k] * B[k,j];",
+                  "  t[i,k] = exp(A[i,k]);\n  Y[i,j] += t[i,k] * B[k,j];\n");
+    check_becomes("A: f32[4,6], B: f32[6,5]) -> Y: f32[4,5]",
+                  "t[i,k] = A[i,k] * 2; Y[i,j] += t[i,k] * B[k,j];",
+                  "  Y[i,j] = sum[k](A[i,k] * 2 * B[k,j]);\n");
+    /* Subscripts move into the body.  */
+    check_becomes("A: f32[9]) -> Y: f32[4,3]", "t[i] = A[i] + i; Y[i,j] = t[i+2*j];",
+                  "  Y[i,j] = A[i+2*j] + (i + 2 * j);\n");
+    /* What an epilogue computes anyway is not repeated.  */
+    check_becomes("A: f32[4,6], B: f32[6,5]) -> Y: f32[4,5]",
+                  "t[i,j] += A[i,k] * B[k,j]; u[i,j] = t[i,j] + 1; Y[i,j] = u[i,j] * u[i,j];",
+                  "  t[i,j] += A[i,k] * B[k,j];\n  u[i,j] = t[i,j] + 1;\n"
+                  "  Y[i,j] = u[i,j] * u[i,j];\n");
+}
+
+static void substitution_changes_no_value(void **state) {
+    (void)state;
+    /* A rounded temporary keeps its rounding, a literal its type.  */
+    check_becomes("A: f32[4,6]) -> Y: f32[4]", "t[i,k] = A[i,k] * 0.1 @type(f16); Y[i] += t[i,k];",
+                  "  Y[i] = sum[k](f16(A[i,k] * 0.1));\n");
+    check_becomes("D: f64[4]) -> Y: f64[4]", "t[i] = 0.1; Y[i] = D[i] + t[i];",
+                  "  Y[i] = D[i] + f32(0.1);\n");
+    /* Not past a guard, not into looser arithmetic.  */
+    check_becomes("A: f32[4]) -> Y: f32[6]", "t[i] = A[i] + 1; Y[i] = t[i-1] else 0;",
+                  "  t[i] = A[i] + 1;\n  Y[i] = t[i-1] else 0;\n");
+    check_becomes("A: f32[4,6]) -> Y: f32[4]", "t[i,k] = exp(A[i,k]); Y[i] = sum[k](t[i,k]) @fast;",
+                  "  t[i,k] = exp(A[i,k]);\n  Y[i] = sum[k](t[i,k]) @fast;\n");
+}
+
+static void what_nobody_reads_is_dropped(void **state) {
+    (void)state;
+    check_becomes("A: f32[4,6]) -> Y: f32[4]",
+                  "t[i] += A[i,k]; u[i] = exp(t[i]); Y[i] max= A[i,k];", "  Y[i] max= A[i,k];\n");
+}
+
+static void casts_without_effect_are_dropped(void **state) {
+    (void)state;
+    check_becomes("A: f16[4], B: i8[4]) -> (Y: f32[4], Z: i32[4])",
+                  "Y[i] = f32(f16(A[i])) + f16(A[i] * 2); Z[i] = i32(B[i]) + i8(B[i] + 1);",
+                  "  Y[i] = A[i] + f16(A[i] * 2);\n  Z[i] = B[i] + i8(B[i] + 1);\n");
+}
+
+static void run_time_sizes_stay(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Te *te = fixture_te(a, "param M = 1..64 % 8, K = 32;\n"
+                           "op f(X: f32[M,K]) -> Y: f32[M,K] {\n"
+                           "  let H = K / 2;\n"
+                           "  t[m] = sum[k](X[m,k]) / H;\n"
+                           "  let L = H / 2;\n"
+                           "  Y[m,k] = X[m,k] - t[m] + max[j](X[m,j]) where j in L:H; }");
+    Te *normal = fixture_normal(a, te);
+    check_form(a, normal, te->text);
+    int64_t size[TE_MAX_SIZES] = {0};
+    for (int i = 0; i < te->n_size; i++) {
+        if (te->size[i].kind == TE_SIZE_RUNTIME) size[i] = 24;
+    }
+    const Te *fixed, *fixed_normal;
+    Diag d = diag_new(a);
+    assert_int_equal(te_specialize(a, &d, te, size, &fixed), ST_OK);
+    assert_int_equal(te_specialize(a, &d, normal, size, &fixed_normal), ST_OK);
+    check_values(a, fixed, fixed_normal, TE_FILL_REALS, 5);
+    arena_destroy(a);
+}
+
+static void limits_are_errors(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Te *te = fixture_te(a, "op f(X: f32[2,2,2,2,2,2,2,2], Z: f32[2,2]) -> Y: f32[2,2,2,2,2,2,2,2] {\n"
+                           "  Y[a,b,c,d,e,f1,g,h] = sum[i](X[a,b,c,d,e,f1,g,h] * max[j](\n"
+                           "    Z[i,j] * X[a,b,c,d,e,f1,g,h])); }");
+    Diag d = diag_new(a);
+    Te *out;
+    assert_int_equal(te_normalize(a, &d, te, &out), ST_TE);
+    assert_string_equal(diag_first_error(&d)->tag, "limit");
+    arena_destroy(a);
+}
+
+/* -- random ops ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Rng rng;
+    Buf *out;
+    int depth, names;          /* names: temporaries t0.. made so far, of shape [I,J] */
+    const char *i, *j;         /* the indices in scope, of extents 3 and 4 */
+    int fresh;
+} Maker;
+
+static void make_expr(Maker *m);
+
+static void make_read(Maker *m) {
+    switch (rng_below(&m->rng, 7)) {
+    case 0: buf_printf(m->out, "A[%s,%s]", m->i, m->j); break;
+    case 1: buf_printf(m->out, "B[%s]", m->j); break;
+    case 2: buf_printf(m->out, "c[%s]", m->i); break;
+    case 3: buf_printf(m->out, "(A[%s-1,%s+1] else B[%s])", m->i, m->j, m->j); break;
+    case 4: buf_printf(m->out, "%d", (int)rng_below(&m->rng, 4)); break;
+    case 5: buf_printf(m->out, "(A[3-%s,%s] else 1)", m->i, m->j); break;
+    default:
+        if (m->names > 0)
+            buf_printf(m->out, "t%u[%s,%s]", rng_below(&m->rng, (uint32_t)m->names), m->i, m->j);
+        else
+            buf_printf(m->out, "A[%s,%s]", m->i, m->j);
+        break;
+    }
+}
+
+/* A reduction over new indices in place of one or both in scope.  */
+static void make_reduction(Maker *m) {
+    static const char *const red[] = {"sum", "max", "min", "prod"};
+    const char *i = m->i, *j = m->j;
+    bool both = rng_below(&m->rng, 3) == 0, first = both || rng_below(&m->rng, 2);
+    Arena *a = m->out->arena;
+    m->fresh++;
+    const char *xi = arena_printf(a, "p%d", m->fresh), *yj = arena_printf(a, "q%d", m->fresh);
+    const char *list = both ? arena_printf(a, "%s,%s", xi, yj) : first ? xi : yj;
+    buf_printf(m->out, "%s[%s](A[%s,%s] + ", red[rng_below(&m->rng, 4)], list, first ? xi : i,
+               both || !first ? yj : j);
+    if (first) m->i = xi;
+    if (both || !first) m->j = yj;
+    make_expr(m);
+    m->i = i;
+    m->j = j;
+    buf_puts(m->out, ")");
+}
+
+static void make_expr(Maker *m) {
+    static const char *const op[] = {" + ", " - ", " * "};
+    if (m->depth <= 0) {
+        make_read(m);
+        return;
+    }
+    m->depth--;
+    switch (rng_below(&m->rng, 8)) {
+    case 0:
+    case 1:
+        make_reduction(m);
+        break;
+    case 2:
+        buf_printf(m->out, "(%s > 0 ? A[%s-1,%s] + ", m->i, m->i, m->j);
+        make_expr(m);
+        buf_puts(m->out, " : ");
+        make_expr(m);
+        buf_puts(m->out, ")");
+        break;
+    case 3:
+        buf_puts(m->out, "max(");
+        make_expr(m);
+        buf_puts(m->out, ", ");
+        make_expr(m);
+        buf_puts(m->out, ")");
+        break;
+    case 4:
+        make_read(m);
+        break;
+    default:
+        buf_puts(m->out, "(");
+        make_expr(m);
+        buf_puts(m->out, op[rng_below(&m->rng, 3)]);
+        make_expr(m);
+        buf_puts(m->out, ")");
+        break;
+    }
+    m->depth++;
+}
+
+static const char *make_op(Arena *a, uint64_t seed, const char *type) {
+    Buf out = buf_new(a);
+    Maker m = {.rng = {seed}, .out = &out, .i = "i", .j = "j"};
+    buf_printf(&out, "op f(A: %s[3,4], B: %s[4], c: %s[3]) -> Y: %s[3,4] {\n", type, type, type, type);
+    int temps = (int)rng_below(&m.rng, 4);
+    for (int k = 0; k <= temps; k++) {
+        m.depth = 1 + (int)rng_below(&m.rng, 3);
+        buf_printf(&out, k < temps ? "  t%d[i,j] = A[i,j] + " : "  Y[i,j] = ", k);
+        make_expr(&m);
+        buf_puts(&out, ";\n");
+        m.names = k + 1;
+    }
+    buf_puts(&out, "}\n");
+    return buf_str(&out);
+}
+
+static void random_ops_keep_their_values(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        Arena *a = arena_create(NULL);
+        check_op(a, make_op(a, seed, seed % 2 ? "i32" : "f32"));
+        arena_destroy(a);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inner_reductions_become_temporaries),
+        cmocka_unit_test(names_do_not_collide),
+        cmocka_unit_test(a_condition_left_behind_guards_the_reads),
+        cmocka_unit_test(ranges_start_at_zero),
+        cmocka_unit_test(annotations_stay_with_their_reduction),
+        cmocka_unit_test(cheap_producers_are_substituted),
+        cmocka_unit_test(substitution_changes_no_value),
+        cmocka_unit_test(what_nobody_reads_is_dropped),
+        cmocka_unit_test(casts_without_effect_are_dropped),
+        cmocka_unit_test(run_time_sizes_stay),
+        cmocka_unit_test(limits_are_errors),
+        cmocka_unit_test(random_ops_keep_their_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
