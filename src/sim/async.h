@@ -112,6 +112,10 @@ static inline AsyncCluster *async_of(const SimCluster *c) { return c->async; }
 static inline AsyncWarp *async_warp(const SimWarp *w) { return w->async; }
 static inline AsyncBlock *async_block(const SimBlock *b) { return b->async; }
 
+static inline bool async_counts(const SimWarp *w) {
+    return !w->block->cluster->run->options->no_counters;
+}
+
 /* A blank operation of `w`, with room for n pieces; fill it and hand it to async_issue.  */
 AsyncOp *async_new(SimWarp *w, const SimInst *i, int lane, AsyncKind kind, size_t n_piece);
 void async_drop(AsyncOp *op);             /* of an operation that was not issued */
@@ -127,7 +131,12 @@ void async_land_lanes(SimCluster *c, AsyncOp *op, uint32_t mask, bool for_mbarri
  * many fruitless polls.  */
 void async_poll_failed(SimWarp *w, const SimInst *i, int lane);
 
-/* mbarriers.  Each returns NULL or false after a fault.  */
+/* A synchronising release: what the warp does next is later.  */
+void async_release(SimWarp *w, uint32_t *clock);
+
+/* mbarriers.  Each returns NULL or false after a fault.  async_mbar is for a thread, which must come
+ * after the initialisation; async_mbar_valid for the asynchronous agents.  */
+AsyncMbar *async_mbar_valid(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset);
 AsyncMbar *async_mbar(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset);
 AsyncMbar *async_mbar_find(SimBlock *b, uint32_t offset);            /* no fault */
 /* Adjusts pending arrivals and bytes, completes the phase when both are zero.  */

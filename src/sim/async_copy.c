@@ -55,8 +55,10 @@ static void exec_copy(SimWarp *w, const SimInst *i, uint32_t active) {
         op->group[l] = async_warp(w)->cp_group[l];
     }
     w->block->count.async_copies++;
-    if (reading) sim_count_global(w, reading, from, (int)x->bytes, false);
-    sim_count_shared(w, active, to, (int)x->bytes, true);
+    if (async_counts(w)) {
+        if (reading) sim_count_global(w, reading, from, (int)x->bytes, false);
+        sim_count_shared(w, active, to, (int)x->bytes, true);
+    }
     async_issue(op);
 }
 
@@ -96,9 +98,9 @@ static void exec_arrive(SimWarp *w, const SimInst *i, uint32_t active) {
         uint32_t offset, at = (uint32_t)sim_address(w, &i->opnd[0], l);
         SimBlock *b = sim_shared(w, i, l, at, 8, 8, &offset);
         AsyncMbar *m = b ? async_mbar(w, i, l, b, offset) : NULL;
-        if (!m || !sim_shadow_atomic(w, i, l, b, offset, 8)) return;
+        if (!m) return;
         if (!i->flags) m->pending++;
-        sim_release(w, m->collect);
+        async_release(w, m->collect);
         AsyncOp *op = async_new(w, i, l, ASYNC_ARRIVE, 0);
         op->tell = TELL_MBARRIER;
         op->mask = 1u << l;

@@ -29,14 +29,15 @@ static bool load_lane(SimWarp *w, const SimInst *i, int lane, uint32_t bytes) {
     AsyncTarget t;
     if (bytes && !sim_global(w, i, lane, from, bytes, 16, false)) return false;
     if (!async_target(w, i, lane, &i->opnd[0], &i->opnd[x->mbar], bytes, 16, &t)) return false;
-    sim_count_global_range(w->block, from, bytes, false);
+    if (async_counts(w)) sim_count_global_range(w->block, from, bytes, false);
     uint64_t mask = x->mask >= 0 ? async_mask(w, i, lane, &i->opnd[x->mask]) : 1ull << t.block->rank;
     if (mask == 0) return false;
     for (int rank = 0; rank < w->block->cluster->n_block; rank++) {
+        SimBlock *to = &w->block->cluster->block[rank];
         if (!(mask >> rank & 1)) continue;
         AsyncOp *op = piece_of(w, i, lane, ASYNC_LOAD, from, t.offset, bytes);
         if (!async_aim(op, &t, rank) || !async_issue(op)) return false;
-        sim_count_shared_range(&w->block->cluster->block[rank], bytes, true);
+        if (async_counts(w)) sim_count_shared_range(to, bytes, true);
     }
     return true;
 }
@@ -48,8 +49,10 @@ static bool store_lane(SimWarp *w, const SimInst *i, int lane, uint32_t bytes) {
     SimBlock *b = sim_shared(w, i, lane, (uint32_t)sim_address(w, &i->opnd[1], lane), bytes, 16,
                              &offset);
     if (!b || (bytes && !async_global_target(w, i, lane, to, bytes, &x->reduce))) return false;
-    sim_count_global_range(w->block, to, bytes, true);
-    sim_count_shared_range(w->block, bytes, false);
+    if (async_counts(w)) {
+        sim_count_global_range(w->block, to, bytes, true);
+        sim_count_shared_range(w->block, bytes, false);
+    }
     AsyncOp *op = piece_of(w, i, lane, ASYNC_STORE, to, offset, bytes);
     op->block = b;
     op->reduce = x->reduce;
@@ -68,8 +71,10 @@ static bool peer_lane(SimWarp *w, const SimInst *i, int lane, uint32_t bytes) {
     op->source = b;
     op->from = offset;
     op->reduce = x->reduce;
-    sim_count_shared_range(b, bytes, false);
-    sim_count_shared_range(t.block, bytes, true);
+    if (async_counts(w)) {
+        sim_count_shared_range(b, bytes, false);
+        sim_count_shared_range(t.block, bytes, true);
+    }
     return async_aim(op, &t, t.block->rank) && async_issue(op);
 }
 

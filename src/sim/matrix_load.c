@@ -56,7 +56,7 @@ static bool move_rows(SimWarp *w, const SimInst *i, const SimOpnd *address, int 
             memcpy(m->at[r], b->smem + offset, 16);
         }
     }
-    sim_count_shared(w, 0xffu << (8 * j), at, 16, store);
+    if (async_counts(w)) sim_count_shared(w, 0xffu << (8 * j), at, 16, store);
     return true;
 }
 

@@ -64,7 +64,7 @@ static const SimTmRow *tile_rows(SimWarp *w, const SimInst *i, int lane, const S
         uint32_t bytes = q->row[r].end - q->row[r].begin;
         if (!bytes) continue;
         if (!sim_global(w, i, lane, at, bytes, 1, plain_store)) return NULL;
-        sim_count_global_range(w->block, at, bytes, x->store);
+        if (async_counts(w)) sim_count_global_range(w->block, at, bytes, x->store);
     }
     return q->row;
 }
@@ -105,7 +105,7 @@ static bool load_lane(SimWarp *w, const SimInst *i, int lane, const SimTensorMap
         if (!(mask >> rank & 1)) continue;
         AsyncOp *op = tile_op(w, i, lane, map, row, ASYNC_LOAD, t.offset);
         if (!async_aim(op, &t, rank) || !async_issue(op)) return false;
-        sim_count_shared_range(&c->block[rank], t.bytes, true);
+        if (async_counts(w)) sim_count_shared_range(&c->block[rank], t.bytes, true);
     }
     return true;
 }
@@ -145,7 +145,7 @@ static bool store_lane(SimWarp *w, const SimInst *i, int lane, const SimTensorMa
     AsyncOp *op = tile_op(w, i, lane, map, row, ASYNC_STORE, offset);
     op->block = b;
     op->reduce = reduce;
-    sim_count_shared_range(b, bytes, false);
+    if (async_counts(w)) sim_count_shared_range(b, bytes, false);
     async_join_bulk_group(op);
     return async_issue(op);
 }

@@ -58,8 +58,7 @@ static void exec_wgmma(SimWarp *w, const SimInst *i, uint32_t active) {
     if (!acc) return;
     AsyncProduct *p = async_product_new(w, i, acc);
     p->shape = x->shape;
-    p->shape.scale_d = *sim_pred(w, i->opnd[3].slot[0]) & 1;
-    if (i->opnd[3].negate) p->shape.scale_d = !p->shape.scale_d;
+    if (!x->scale_known) p->shape.scale_d = sim_pred_of(w, &i->opnd[3]) & 1;
     if (!x->a_regs) {
         p->n_a = operand_chunks(w, i, &i->opnd[1], x->shape.a_mn, w->id % 4 * 16, 16, at);
         if (!p->n_a || !claim(w, i, at, p->n_a)) return;
@@ -120,6 +119,8 @@ static SimExec *pick_product(SimPick *k) {
     x->shape.sat = sim_take(k, MOD_SATFINITE);
     if (k->p->n_opnd < 4) return sim_pick_fail(k, "needs at least 4 operands");
     x->a_regs = o[1].kind == OPND_VECTOR;
+    x->scale_known = k->p->opnd[3].kind == OPND_INT;
+    x->shape.scale_d = x->scale_known && k->p->opnd[3].offset;
     if (!immediates(k, x)) return sim_pick_fail(k, "has the wrong immediates");
     const char *why = k->p->m != 64 ? "m is not 64" : sim_wgmma_check(&x->shape);
     if (why) return sim_pick_fail(k, "does not exist: %s", why);

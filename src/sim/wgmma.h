@@ -5,8 +5,8 @@
 #include "sim/matrix.h"
 
 typedef struct {
-    SimWgmma shape;           /* scale_d is an operand */
-    bool a_regs;
+    SimWgmma shape;
+    bool a_regs, scale_known; /* scale-d is an immediate, not a predicate */
 } WgmmaInst;
 
 /* The accumulators of one set of registers.  */
