@@ -75,8 +75,10 @@ const char *load_stage(const Kernel *k, const char *name);
 
 /* fragment.c: shared memory to registers.  */
 void fragment_declare(Kernel *k);
-/* Fetches an operand's registers `buffer` at k `kk` of the warp's part of the stage.  */
-void fragment_fetch(Kernel *k, const Side *s, const char *kk, const char *buffer);
+/* Fetches an operand's registers `buffer` for k = dynamic + fixed of the warp's part of the stage;
+ * `fixed` is known when the text is compiled, `dynamic` may be NULL.  */
+void fragment_fetch(Kernel *k, const Side *s, const char *dynamic, const char *fixed,
+                    const char *buffer);
 void fragment_first(Kernel *k);
 /* Does the product take the unit's multiply-add (else the body is evaluated as it stands)?  */
 bool fragment_multiplies(const Kernel *k);

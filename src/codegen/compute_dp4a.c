@@ -4,12 +4,12 @@
 void compute_dp4a(Kernel *k, const Phase *ph) {
     Cg *cg = k->cg;
     const Side *a = &k->c.side[0], *b = &k->c.side[1];
-    const char *in_step = k->c.bodies > 1 ? "(kb + kk)" : "kk";
+    const char *body = k->c.bodies > 1 ? "kb" : NULL;
     cg_line(cg, "// compute: %d k, four at a time", ph->to);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int kk = 0; kk < %d; kk += TK)", ph->to);
-    fragment_fetch(k, a, in_step, "0");
-    fragment_fetch(k, b, in_step, "0");
+    fragment_fetch(k, a, body, "kk", "0");
+    fragment_fetch(k, b, body, "kk", "0");
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int f = 0; f < TK / 4; f++)");
     cg_line(cg, "#pragma unroll");

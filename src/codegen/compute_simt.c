@@ -9,9 +9,9 @@ static const char *buffer_at(const Kernel *k, const Side *s, const char *kk) {
 }
 
 /* Fragments that are not fetched ahead come group by group.  */
-static void fetch_now(Kernel *k, const Side *s, const char *kk, const char *in_step) {
+static void fetch_now(Kernel *k, const Side *s, const char *kk) {
     if (s->fragment_k > 1) cg_open(k->cg, "if (%s %% %d == 0)", kk, s->fragment_k);
-    fragment_fetch(k, s, in_step, "0");
+    fragment_fetch(k, s, k->c.bodies > 1 ? "kb" : NULL, kk, "0");
     if (s->fragment_k > 1) cg_close(k->cg);
 }
 
@@ -54,22 +54,20 @@ static void outer_product(Kernel *k, const char *kk) {
 
 static void one_k(Kernel *k, const char *kk, bool last) {
     Cg *cg = k->cg;
-    bool bodies = k->c.bodies > 1;
-    const char *in_step = bodies ? cg_text(cg, "(kb + %s)", kk) : kk;
+    const char *body = k->c.bodies > 1 ? "kb" : NULL;
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
         if (!s->present) continue;
         if (s->ahead && last)
-            fragment_fetch(k, s, bodies ? "next" : "0", "0");
+            fragment_fetch(k, s, body ? "next" : NULL, "0", "0");
         else if (s->ahead)
-            fragment_fetch(k, s, cg_text(cg, "(%s + 1)", in_step), cg_text(cg, "(%s + 1) & 1", kk));
+            fragment_fetch(k, s, body, cg_text(cg, "(%s + 1)", kk), cg_text(cg, "(%s + 1) & 1", kk));
         else if (!last)
-            fetch_now(k, s, kk, in_step);
+            fetch_now(k, s, kk);
     }
-    if (k->c.masks_k) {
-        const char *warp = k->c.warps[AX_K] > 1 ? "k_warp + " : "";
-        cg_open(cg, "if (k_now + %s%s < K)", warp, in_step);
-    }
+    if (k->c.masks_k)
+        cg_open(cg, "if (k_now + %s%s%s < K)", k->c.warps[AX_K] > 1 ? "k_warp + " : "",
+                body ? "kb + " : "", kk);
     outer_product(k, kk);
     if (k->c.masks_k) cg_close(cg);
 }

@@ -28,61 +28,122 @@ static const char *converted(const Kernel *k, const Side *s, const char *element
     return cg_convert(k->cg, fragment_type(k, s), s->o->compute, x);
 }
 
-/* k inner: for each row or column of the thread, fragment_k neighbours along k in one access.  */
-static void fetch_along_k(Kernel *k, const Side *s, const char *from, const char *kk) {
-    Cg *cg = k->cg;
+/* Distance of register i from the thread's first row or column.  */
+static const char *register_at(const Kernel *k, const Side *s) {
     char axis = s->side ? 'N' : 'M';
-    const char *pos = s->side ? "col" : "row";
-    const char *mn = s->vec > 1 ? cg_text(cg, "(%s + i / V%c * (L%c * V%c) + i %% V%c)", pos, axis,
-                                          axis, axis, axis)
-                                : cg_text(cg, "(%s + i * L%c)", pos, axis);
-    const char *at = address_tile(k, s, mn, kk);
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = 0; i < T%c; i++)", axis);
-    if (k->c.packed)
-        cg_line(cg, "const rl_vec<int, %d> x = rl_load<%d>(reinterpret_cast<const int *>(%s + %s));",
-                s->fragment_k, s->fragment_k, from, at);
+    if (s->vec == 1 || !s->inner_k) return cg_text(k->cg, "i * L%c", axis);
+    return cg_text(k->cg, "(i / V%c * (L%c * V%c) + i %% V%c)", axis, axis, axis, axis);
+}
+
+/* Elements after which a swizzle repeats along a row, rows after which it repeats.  */
+static int swizzle_elements(const Side *s) {
+    return (16 / s->elem) << (s->l->layout.base + s->l->layout.bits);
+}
+
+static int swizzle_rows(const Side *s) {
+    return 1 << (s->l->layout.shift + s->l->layout.bits);
+}
+
+/* What a swizzle flips in the positions of row r.  */
+static const char *swizzle_turn(const Kernel *k, const Side *s, const char *r) {
+    const RLayout *l = &s->l->layout;
+    int log_elem = s->elem == 1 ? 0 : s->elem == 2 ? 1 : s->elem == 4 ? 2 : 3;
+    return cg_text(k->cg, "(%s >> %d & %d) << %d", r, l->shift, (1 << l->bits) - 1,
+                   l->base + 4 - log_elem);
+}
+
+/* Where a fetch begins: all that is not known when the text is compiled, so that the accesses differ
+ * by constants only.  `at` is k in the warp's part of the stage, `dynamic` + `fixed`.  */
+typedef struct {
+    const char *dynamic, *fixed;
+} FragmentK;
+
+static const char *plus(const Cg *cg, const char *x, const char *y) {
+    return x && y ? cg_text(cg, "%s + %s", x, y) : x ? x : y;
+}
+
+static const char *begin_along_k(const Kernel *k, const Side *s, FragmentK at, const char **each) {
+    const Cg *cg = k->cg;
+    const RLayout *l = &s->l->layout;
+    const char *pos = s->side ? "col" : "row", *i = register_at(k, s);
+    const char *begin = cg_text(cg, "%s * %c_ROW", pos, s->id - 32);
+    *each = cg_text(cg, "%s * %c_ROW", i, s->id - 32);
+    if (l->bits == 0) {
+        *each = cg_text(cg, "%s + %s", *each, at.fixed);
+        return plus(cg, begin, at.dynamic);
+    }
+    int step = s->vec == 1 ? s->lanes : 1;
+    const char *turn = swizzle_turn(k, s, step % swizzle_rows(s) == 0 ? pos : cg_text(cg, "(%s + %s)", pos, i));
+    bool apart = !at.dynamic || k->c.r->unroll % swizzle_elements(s) == 0;
+    const char *kk = apart ? at.fixed : cg_text(cg, "(%s + %s)", at.dynamic, at.fixed);
+    *each = cg_text(cg, "%s + (%s ^ %s)", *each, kk, turn);
+    return apart ? plus(cg, begin, at.dynamic) : begin;
+}
+
+static const char *begin_across(const Kernel *k, const Side *s, FragmentK at, const char **each) {
+    const Cg *cg = k->cg;
+    const char *pos = s->side ? "col" : "row", *i = register_at(k, s);
+    const char *begin = at.dynamic ? cg_text(cg, "(%s) * %c_ROW", at.dynamic, s->id - 32) : NULL;
+    *each = cg_text(cg, "%s * %c_ROW + %s", at.fixed, s->id - 32, i);
+    if (s->l->layout.bits == 0) return plus(cg, begin, pos);
+    const char *kk = at.dynamic ? cg_text(cg, "(%s + %s)", at.dynamic, at.fixed) : at.fixed;
+    const char *turn = swizzle_turn(k, s, kk);
+    if (s->lanes * s->vec % swizzle_elements(s) == 0)
+        *each = cg_text(cg, "%s + (%s ^ %s)", *each, pos, turn);
     else
-        cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(%s + %s);", cg_storage(s->tile),
-                s->fragment_k, s->fragment_k, from, at);
+        *each = cg_text(cg, "%s * %c_ROW + ((%s + %s) ^ %s)", at.fixed, s->id - 32, pos, i, turn);
+    return begin;
+}
+
+/* k inner: for each row or column of the thread, fragment_k neighbours along k in one access.  */
+static void fetch_along_k(Kernel *k, const Side *s, const char *each, const char *buffer) {
+    Cg *cg = k->cg;
+    bool group = !s->ahead;
+    int n = group ? s->fragment_k : 1;
     cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int f = 0; f < %d; f++) %c_frag[f][i] = %s;", s->fragment_k, s->id,
-            k->c.packed ? "x.v[f]" : converted(k, s, "x.v[f]"));
+    cg_open(cg, "for (int i = 0; i < T%c; i++)", s->side ? 'N' : 'M');
+    const char *type = k->c.packed ? "int" : cg_storage(s->tile);
+    const char *from = k->c.packed ? cg_text(cg, "reinterpret_cast<const int *>(from + (%s))", each)
+                                   : cg_text(cg, "from + (%s)", each);
+    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(%s);", type, n, n, from);
+    if (group) {
+        cg_line(cg, "#pragma unroll");
+        cg_line(cg, "for (int f = 0; f < %d; f++) %c_frag[f][i] = %s;", n, s->id,
+                k->c.packed ? "x.v[f]" : converted(k, s, "x.v[f]"));
+    } else {
+        cg_line(cg, "%c_frag[%s][i] = %s;", s->id, buffer, converted(k, s, "x.v[0]"));
+    }
     cg_close(cg);
 }
 
-/* Its own axis inner: vectors of neighbouring rows or columns.  Also one k of an operand with k inner
- * that is fetched ahead: single elements.  */
-static void fetch_across(Kernel *k, const Side *s, const char *from, const char *kk,
-                         const char *buffer) {
+/* Its own axis inner: vectors of neighbouring rows or columns.  */
+static void fetch_across(Kernel *k, const Side *s, const char *each, const char *buffer) {
     Cg *cg = k->cg;
-    char axis = s->side ? 'N' : 'M';
-    const char *pos = s->side ? "col" : "row";
-    int vec = s->inner_k ? 1 : s->vec;
-    const char *mn = cg_text(cg, "(%s + i * L%c)", pos, axis);
-    if (s->inner_k && s->vec > 1)
-        mn = cg_text(cg, "(%s + i / V%c * (L%c * V%c) + i %% V%c)", pos, axis, axis, axis, axis);
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = 0; i < T%c; i += %d)", axis, vec);
-    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(%s + %s);", cg_storage(s->tile), vec, vec, from,
-            address_tile(k, s, mn, kk));
+    cg_open(cg, "for (int i = 0; i < T%c; i += %d)", s->side ? 'N' : 'M', s->vec);
+    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(from + (%s));", cg_storage(s->tile), s->vec,
+            s->vec, each);
     cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int v = 0; v < %d; v++) %c_frag[%s][i + v] = %s;", vec, s->id, buffer,
+    cg_line(cg, "for (int v = 0; v < %d; v++) %c_frag[%s][i + v] = %s;", s->vec, s->id, buffer,
             converted(k, s, "x.v[v]"));
     cg_close(cg);
 }
 
-void fragment_fetch(Kernel *k, const Side *s, const char *kk, const char *buffer) {
+void fragment_fetch(Kernel *k, const Side *s, const char *dynamic, const char *fixed,
+                    const char *buffer) {
     Cg *cg = k->cg;
-    const char *type = cg_storage(s->tile);
-    if (k->c.warps[AX_K] > 1) kk = cg_text(cg, "(k_warp + %s)", kk);
+    const char *type = cg_storage(s->tile), *each;
+    FragmentK at = { dynamic, fixed };
+    if (k->c.warps[AX_K] > 1) at.dynamic = plus(cg, "k_warp", dynamic);
+    const char *begin = s->inner_k ? begin_along_k(k, s, at, &each) : begin_across(k, s, at, &each);
     cg_scope(cg);
-    cg_line(cg, "const %s *const from = reinterpret_cast<const %s *>(smem%s + %c_TILE);", type, type,
-            load_stage(k, "take"), s->id - 32);
-    if (s->fragment_k > 1 || k->c.packed)
-        fetch_along_k(k, s, "from", kk);
+    cg_line(cg, "const %s *const from = reinterpret_cast<const %s *>(smem%s + %c_TILE)%s%s;", type,
+            type, load_stage(k, "take"), s->id - 32, begin ? " + " : "",
+            begin ? cg_text(cg, "(%s)", begin) : "");
+    if (s->inner_k)
+        fetch_along_k(k, s, each, buffer);
     else
-        fetch_across(k, s, "from", kk, buffer);
+        fetch_across(k, s, each, buffer);
     cg_close(cg);
 }
 
@@ -92,7 +153,7 @@ void fragment_first(Kernel *k) {
     cg_line(k->cg, "// fragment: registers of the first k");
     if (!certain) cg_open(k->cg, "if (0 < steps)");
     for (int i = 0; i < 2; i++) {
-        if (c->side[i].present && c->side[i].ahead) fragment_fetch(k, &c->side[i], "0", "0");
+        if (c->side[i].present && c->side[i].ahead) fragment_fetch(k, &c->side[i], NULL, "0", "0");
     }
     if (!certain) cg_close(k->cg);
     cg_blank(k->cg);
