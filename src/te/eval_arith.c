@@ -226,7 +226,7 @@ static void either(TeDtype t, Lanes *out, int n, int j, const Lanes *other) {
     }
     double v = out->v[j], w = other->v[j], b = out->b[j], c = other->b[j];
     if (isfinite(v) && isfinite(w))
-        lanes_hull(out, j, v, fmin(v - b, w - c), fmax(v + b, w + c));
+        lanes_middle(out, j, fmin(v - b, w - c), fmax(v + b, w + c));
     else if (!(v == w || (isnan(v) && isnan(w))))
         lanes_flag(out, n, j, LANE_UNDECIDED);
 }

@@ -69,6 +69,8 @@ static void call_lane(const Node *node, Lanes *x, int n, int j) {
     if (fn == TE_FN_RSQRT && any_zero)
         lanes_flag(x, n, j, LANE_UNDECIDED);
     lanes_hull(x, j, v, lo, hi);
+    if (is_jump(fn) && lo < hi)
+        lanes_middle(x, j, lo, hi);
     if (ulps[fn] == 0 || !isfinite(v))
         return;
     bool exact_root = fn == TE_FN_SQRT && b == 0 && !node->fast && v * v == a &&

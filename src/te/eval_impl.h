@@ -143,6 +143,8 @@ double eval_real(int64_t i);                               /* rounded to odd, to
 int64_t eval_wrap(TeDtype t, uint64_t v);
 /* Sets lane j to the smallest value with bound that covers lo..hi, around v.  */
 void lanes_hull(Lanes *x, int j, double v, double lo, double hi);
+/* The same where a jump lies between: neither end is more right than the other.  */
+void lanes_middle(Lanes *x, int j, double lo, double hi);
 
 /* eval_arith.c: x = x op y, both of type t.  */
 void lanes_arith(const Node *node, Lanes *x, Lanes *y, int n);

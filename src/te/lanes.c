@@ -80,6 +80,10 @@ void lanes_hull(Lanes *x, int j, double v, double lo, double hi) {
         x->b[j] = 0;
 }
 
+void lanes_middle(Lanes *x, int j, double lo, double hi) {
+    lanes_hull(x, j, lo + (hi - lo) / 2, lo, hi);
+}
+
 static void int_to_real(Lanes *x, TeDtype to, int n) {
     for (int j = 0; j < n; j++) {
         double v = (double)x->i[j];
