@@ -22,6 +22,7 @@ typedef struct {
     size_t cap;               /* of set->prog */
     int max;                  /* programs kept */
     double epsilon;
+    bool thorough;            /* nothing fitted: also try what is dominated elsewhere */
     double sms;
     double parallel;          /* outputs, B * M * N, times slices of K long enough to split */
     LayoutMemo *memo;

@@ -37,8 +37,12 @@ static void build_contract(Builder *b) {
     int16_t unit[UNITS];
     int n = rprog_units(b->p, b->dev, unit, UNITS);
     for (b->epsilon = 0; b->epsilon <= 64; b->epsilon += b->epsilon < 0.35 ? 0.1 : b->epsilon) {
-        *b->set = (RProgSet){.prog = b->set->prog, .epsilon = b->epsilon};
-        for (int i = 0; i < n; i++) build_unit(b, unit[i]);
+        b->thorough = false;
+        for (int pass = 0; pass < 2 && (pass == 0 || b->set->n == 0); pass++) {
+            *b->set = (RProgSet){.prog = b->set->prog, .epsilon = b->epsilon};
+            for (int i = 0; i < n; i++) build_unit(b, unit[i]);
+            b->thorough = true;
+        }
         if (enough(b->set, b->epsilon)) break;
     }
 }

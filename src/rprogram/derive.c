@@ -93,6 +93,8 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
     int64_t threads, smem = 0;
     if (r->skeleton == SK_STREAM) {
         threads = count_along(&r->block, &r->thread, AX_M);
+        r->warp = r->thread;
+        r->warp.extent[AX_M] *= WARP;
     } else {
         threads = WARP;
         for (int axis = AX_M; axis <= AX_K; axis++) {

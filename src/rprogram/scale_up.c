@@ -204,9 +204,11 @@ static uint8_t fragment_vec(const Problem *p, const Device *dev, const RProg *r,
 /* Outputs of a register tile too few to matter: eight times larger ones exist and still give every SM
  * work.  */
 static bool too_small(const Builder *b, const Walk *w, int64_t area) {
-    enum { THREADS_PER_SM = 512, LARGER = 8, ACCUMULATORS = 128 };
+    enum { THREADS_PER_SM = 512, LARGER = 8 };
+    int words = (b->p->acc_bytes + 3) / 4;
+    int64_t hold = (int64_t)b->dev->limits.registers_per_thread.value / (2 * words);
     int64_t most = (int64_t)w->size[0][w->n[0] - 1] * w->size[1][w->n[1] - 1];
-    if (area * LARGER > (most < ACCUMULATORS ? most : ACCUMULATORS)) return false;
+    if (b->thorough || area * LARGER > (most < hold ? most : hold)) return false;
     return (double)(area * LARGER * THREADS_PER_SM) * b->sms <= b->parallel;
 }
 
@@ -224,7 +226,8 @@ static void thread_level(Builder *b, const RProg *start) {
     int most = k_inner ? PIECE_MAX / elem : 1, least = packed ? 4 : 1;
     int64_t tm = start->thread.extent[AX_M], tn = start->thread.extent[AX_N];
     bool tight = tm * tn * ((b->p->acc_bytes + 3) / 4) + (tm + tn) * 4 > 96;
-    for (int tk = most; tk >= least && tk >= (tight || packed ? most / 2 : most); tk /= 2) {
+    for (int tk = most; tk >= least && tk >= (b->thorough ? 1 : tight || packed ? most / 2 : most);
+         tk /= 2) {
         RProg r = *start;
         r.thread.extent[AX_K] = tk;
         r.vec_m = fragment_vec(b->p, b->dev, &r, 0);
@@ -275,7 +278,8 @@ void build_scale_up(Builder *b, const RProg *start) {
             reject(b, REJECT_REGISTERS);
             continue;
         }
-        if (too_small(b, &w, area) || (turned && area < TURNED_LEAST)) reject(b, REJECT_DOMINATED);
+        bool needless = turned && area < TURNED_LEAST && !b->thorough;
+        if (needless || too_small(b, &w, area)) reject(b, REJECT_DOMINATED);
         else thread_level(b, &r);
         advance(b, &w, i, j, &r.thread, one);
     }

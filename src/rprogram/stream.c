@@ -24,7 +24,6 @@ void rprog_stream_candidates(const Problem *p, const Device *dev, RProgSet *set,
         for (int vec = p->out_vec; vec >= 1; vec /= 2) {
             for (int items = vec; items <= vec * 4 && items <= 32; items *= 2) {
                 r.thread.extent[AX_M] = items;
-                r.warp.extent[AX_M] = items * WARP;
                 r.block.extent[AX_M] = items * threads[t];
                 r.store_vec = (uint8_t)vec;
                 rprog_derive(p, dev, &r);
