@@ -43,7 +43,7 @@ static bool add_scaled(const Affine *x, const Affine *y, int64_t scale, Affine *
 static bool divide(const TeStmt *s, const Affine *f, int64_t d, bool remainder, Affine *out) {
     if (d <= 0)
         return false;
-    Affine whole = { .c = floor_div(f->c, d) }, rest = { .c = f->c - d * floor_div(f->c, d) };
+    Affine whole = {.c = floor_div(f->c, d)}, rest = {.c = f->c - d * floor_div(f->c, d)};
     for (int i = 0; i < TE_MAX_INDICES; i++) {
         if (f->coef[i] % d == 0)
             whole.coef[i] = f->coef[i] / d;
@@ -56,14 +56,14 @@ static bool divide(const TeStmt *s, const Affine *f, int64_t d, bool remainder, 
         lo = hi = rest.c;
     if (floor_div(lo, d) != floor_div(hi, d))
         return false;
-    Affine quotient = { .c = floor_div(lo, d) };
+    Affine quotient = {.c = floor_div(lo, d)};
     if (remainder)
         return add_scaled(&rest, &quotient, -d, out);
     return add_scaled(&whole, &quotient, 1, out);
 }
 
 static bool affine_binary(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out) {
-    static const Affine zero = { 0 };
+    static const Affine zero = {0};
     Affine x, y;
     if (!access_affine(te, s, e->args[0], &x) || !access_affine(te, s, e->args[1], &y))
         return false;
@@ -82,7 +82,7 @@ static bool affine_binary(const Te *te, const TeStmt *s, const TeExpr *e, Affine
 }
 
 bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out) {
-    *out = (Affine){ 0 };
+    *out = (Affine){0};
     switch (e->kind) {
     case TE_INT:
         out->c = e->v.i;
@@ -94,7 +94,7 @@ bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out) 
         out->coef[e->v.ref] = 1;
         return true;
     case TE_NEG: {
-        Affine x, zero = { 0 };
+        Affine x, zero = {0};
         return access_affine(te, s, e->args[0], &x) && add_scaled(&zero, &x, -1, out);
     }
     case TE_CAST:
@@ -119,9 +119,9 @@ void access_range(const TeStmt *s, const Affine *f, int64_t *lo, int64_t *hi) {
     for (int i = 0; i < s->n_index; i++) {
         int64_t first = s->index[i].lo.value, last = s->index[i].hi.value - 1;
         int64_t k = f->coef[i], p, q;
-        empty = empty || first > last;
         if (k == 0)
             continue;
+        empty = empty || first > last;
         if (!mul_ok(k, k > 0 ? first : last, &p) || !add_ok(low, p, &low))
             low = -COEF_LIMIT;
         if (!mul_ok(k, k > 0 ? last : first, &q) || !add_ok(high, q, &high))
@@ -142,7 +142,7 @@ uint32_t access_uses(const TeExpr *e) {
 
 /* Offset from subscripts; false when it leaves the range of coefficients.  */
 static bool offset_of(const TeTensor *t, Access *x) {
-    x->offset = (Affine){ 0 };
+    x->offset = (Affine){0};
     for (int d = 0; d < t->rank; d++) {
         Affine sum;
         if (!add_scaled(&x->offset, &x->sub[d], t->stride[d].value, &sum))
@@ -155,7 +155,7 @@ static bool offset_of(const TeTensor *t, Access *x) {
 void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out) {
     const TeTensor *t = &te->tensor[read->v.ref];
     bool tested = read->other || read->checked;
-    *out = (Access){ .read = read, .tensor = read->v.ref, .affine = true };
+    *out = (Access){.read = read, .tensor = read->v.ref, .affine = true};
     for (int d = 0; d < t->rank; d++) {
         int64_t lo = -COEF_LIMIT, hi = COEF_LIMIT;
         out->uses |= access_uses(read->args[d]);
@@ -170,7 +170,7 @@ void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out)
 }
 
 void access_write(const Te *te, const TeStmt *s, Access *out) {
-    *out = (Access){ .tensor = s->tensor, .affine = true };
+    *out = (Access){.tensor = s->tensor, .affine = true};
     for (int d = 0; d < s->n_left; d++) {
         out->sub[d].coef[d] = 1;
         out->uses |= 1u << d;

@@ -25,7 +25,7 @@ typedef struct {
 
 /* Is e affine in the indices of s?  Sizes are constants.  */
 bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out);
-/* Smallest and largest value over the index ranges (empty ranges give lo > hi).  */
+/* Smallest and largest value over the ranges of f's indices (an empty one gives lo > hi).  */
 void access_range(const TeStmt *s, const Affine *f, int64_t *lo, int64_t *hi);
 /* Fills `out` for one TE_READ of statement s.  */
 void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out);

@@ -12,13 +12,13 @@ static int64_t extent_of(const TeIndex *x) {
 /* The write that decides: of the last statement of the group whose tensor is in memory, in terms of
  * the root's indices.  */
 static Affine deciding_write(const Te *te, const Groups *g, int stmt) {
-    Affine out = { 0 };
+    Affine out = {0};
     for (int i = 0; i < te->n_stmt; i++) {
         if (g->home[i] != g->home[stmt] || !groups_materialized(te, g, te->stmt[i].tensor))
             continue;
         Access w;
         access_write(te, &te->stmt[i], &w);
-        out = (Affine){ 0 };
+        out = (Affine){0};
         for (int j = 0; j < te->stmt[i].n_left; j++)
             out.coef[g->perm[i][j]] = w.offset.coef[j];
     }
@@ -81,7 +81,7 @@ static void bond_access(Bonds *b, const Te *te, const Groups *g, int stmt, const
         return;
     }
     const TeStmt *s = &te->stmt[stmt];
-    int64_t coef[TE_MAX_INDICES] = { 0 };
+    int64_t coef[TE_MAX_INDICES] = {0};
     for (int i = 0; i < s->n_index; i++)
         coef[to_root(g, stmt, i)] = x->offset.coef[i];
     keep_where_linear(b, coef);
@@ -129,7 +129,7 @@ static void bond_statement(Bonds *b, const Te *te, const Groups *g, int stmt) {
 
 /* argmax's position counts row-major through the reduction's indices as listed.  */
 static void bond_position(Bonds *b, const TeExpr *reduce) {
-    int64_t coef[TE_MAX_INDICES] = { 0 }, stride = 1;
+    int64_t coef[TE_MAX_INDICES] = {0}, stride = 1;
     for (int i = reduce->n_index - 1; i >= 0; i--) {
         coef[reduce->index[i]] = stride;
         stride *= b->extent[reduce->index[i]];
@@ -213,7 +213,7 @@ static void merge_digits(const Bonds *b, FusedAxis *x) {
             last->n++;
             last->extent *= extent;
         } else {
-            x->digit[x->n_digit++] = (AxisDigit){ .first = i, .n = 1, .extent = extent };
+            x->digit[x->n_digit++] = (AxisDigit){.first = i, .n = 1, .extent = extent};
         }
     }
 }
@@ -230,7 +230,7 @@ void axes_build(const Te *te, const Groups *g, int stmt, const uint8_t *class, C
     for (int i = 0; i < s->n_index; i++) {
         FusedAxis *x = &c->axis[class[i]];
         AxisKey *k = &key[class[i]][x->n++];
-        *k = (AxisKey){ .varies = bonds.extent[i] != 1, .stride = write.coef[i], .index = i };
+        *k = (AxisKey){.varies = bonds.extent[i] != 1, .stride = write.coef[i], .index = i};
         if (class[i] == AX_K) {
             k->stride = read_stride(te, s, large, i);
             k->second = read_stride(te, s, small, i);

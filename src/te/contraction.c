@@ -123,7 +123,7 @@ static bool split_parts(Split *p, const TeExpr *body) {
 /* The two operands of the first node that joins two indexed expressions, if that is a gain: both
  * have axes of their own, or one needs fewer axes and is swept by the reduction.  */
 static bool split_root(Split *p, const TeExpr *body) {
-    const TeExpr *e = body, *child[2] = { NULL, NULL };
+    const TeExpr *e = body, *child[2] = {NULL, NULL};
     for (;;) {
         int n = 0;
         for (int i = 0; i < e->n_args && !is_atom(e); i++) {
@@ -211,7 +211,7 @@ static bool is_zero(const TeExpr *e) {
 }
 
 static void describe(const Te *te, const TeStmt *s, const TeExpr *e, Operand *out) {
-    *out = (Operand){ .expr = e };
+    *out = (Operand){.expr = e};
     if (!e)
         return;
     const TeExpr *r = through_casts(e);
@@ -247,7 +247,7 @@ bool access_contraction(const Te *te, int stmt, Contraction *out, const char **w
         return false;
     }
     const TeExpr *body = s->rhs->args[0];
-    Split p = { .s = s, .spatial = (1u << s->n_left) - 1 };
+    Split p = {.s = s, .spatial = (1u << s->n_left) - 1};
     bool separates = split_body(&p, body, why);
     out->stmt = stmt;
     out->red = (TeRedop)s->rhs->red;

@@ -4,7 +4,7 @@
 
 enum { READS_MAX = 64 };
 
-static const char *const class_name[AX_CLASSES] = { "batch", "M", "N", "K" };
+static const char *const class_name[AX_CLASSES] = {"batch", "M", "N", "K"};
 
 static void print_affine(const TeStmt *s, const Affine *f, Buf *out) {
     bool any = false;

@@ -10,7 +10,7 @@ static double f16_value(uint16_t h) {
     union {
         uint64_t u;
         double d;
-    } x = { .u = (uint64_t)(h & 0x7fff) << 42 };
+    } x = {.u = (uint64_t)(h & 0x7fff) << 42};
     double v = x.d * 0x1p1008;             /* moves the exponent's bias; right for subnormals too */
     return h & 0x8000 ? -v : v;
 }
@@ -19,7 +19,7 @@ static double bf16_value(uint16_t h) {
     union {
         uint32_t u;
         float f;
-    } x = { .u = (uint32_t)h << 16 };
+    } x = {.u = (uint32_t)h << 16};
     return (double)x.f;
 }
 
@@ -114,7 +114,7 @@ static MemoChunk *chunk_of(Arena *a, Memo *m, int64_t number) {
         grow(a, m);
     MemoChunk *c = probe(m, number);
     if (c->number < 0) {
-        *c = (MemoChunk){ .number = number, .values = ARENA_NEW(a, Lanes) };
+        *c = (MemoChunk){.number = number, .values = ARENA_NEW(a, Lanes)};
         m->used++;
     }
     return c;
@@ -171,7 +171,7 @@ Status te_eval_create(Arena *a, Diag *d, const Te *te, const TeData *data, TeEva
         return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE,
                           "an op with run-time sizes cannot be evaluated");
     TeEval *ev = ARENA_NEW(a, TeEval);
-    *ev = (TeEval){ .arena = a, .te = te };
+    *ev = (TeEval){.arena = a, .te = te};
     ev->data = ARENA_ARRAY(a, const void *, te->n_tensor);
     ev->maker = ARENA_ARRAY(a, int, te->n_tensor);
     ev->prog = ARENA_ARRAY(a, Prog, te->n_stmt);
@@ -187,7 +187,7 @@ Status te_eval_create(Arena *a, Diag *d, const Te *te, const TeData *data, TeEva
         ev->maker[te->stmt[i].tensor] = i;
     for (int i = 0; i < te->n_stmt; i++) {
         Prog *p = &ev->prog[i];
-        *p = (Prog){ .owner = ev, .s = &te->stmt[i] };
+        *p = (Prog){.owner = ev, .s = &te->stmt[i]};
         p->root = eval_build(ev, p->s, p->s->rhs);
         p->slot = ARENA_ARRAY(a, Lanes, eval_slots(p->root) + 2);
     }
@@ -204,7 +204,7 @@ void te_eval_stop(TeEval *ev, const bool *stop) {
 }
 
 static TeValue value_at(const Lanes *x, int j) {
-    TeValue v = { .v = x->v[j], .i = x->i[j] };
+    TeValue v = {.v = x->v[j], .i = x->i[j]};
     v.bound = x->exact ? 0 : x->b[j];
     v.undecided = !x->plain && (x->f[j] & LANE_UNDECIDED);
     v.any_zero = !x->plain && (x->f[j] & LANE_ANY_ZERO);
@@ -231,7 +231,7 @@ Status te_eval_row(TeEval *ev, int tensor, const int64_t *at, int64_t count, TeV
 static Status eval_whole(TeEval *ev, int tensor, TeData to) {
     const TeTensor *t = &ev->te->tensor[tensor];
     int64_t count = te_tensor_count(t), row = t->rank ? t->shape[t->rank - 1].value : 1;
-    int64_t at[TE_MAX_RANK] = { 0 };
+    int64_t at[TE_MAX_RANK] = {0};
     size_t size = (size_t)te_dtype_bytes(t->dtype);
     for (int64_t done = 0; done < count;) {
         TeValue v[STRIP];

@@ -49,7 +49,7 @@ static void sum_one(Acc *a, const Lanes *x, int to, int from) {
 
 /* Four partial sums, so that one addition need not wait for the last.  */
 static void sum_fold(Acc *a, const Lanes *x, int n) {
-    double v[4] = { 0 }, mag[4] = { 0 };
+    double v[4] = {0}, mag[4] = {0};
     bool whole = true;
     int j = 0;
     for (; j + 4 <= n; j += 4) {

@@ -21,6 +21,15 @@ static void add_real(TeDtype t, Lanes *x, const Lanes *y, double sign, int n) {
     x->exact = exact;
 }
 
+/* p = a * c in f64: is that all of it, and a value of type t?  */
+static bool is_exact_product(TeDtype t, double a, double c, double p) {
+    if (t == TE_F32)
+        return (double)(float)p == p;
+    if (p == 0)
+        return a == 0 || c == 0;
+    return fabs(p) > 0x1p-900 && fma(a, c, -p) == 0;
+}
+
 static void mul_exact(TeDtype t, Lanes *x, const Lanes *y, int n) {
     double u = lanes_unit(t), tiny = lanes_tiny(t);
     bool exact = true;
@@ -35,8 +44,7 @@ static void mul_exact(TeDtype t, Lanes *x, const Lanes *y, int n) {
     } else {
         for (int j = 0; j < n; j++) {
             double p = x->v[j] * y->v[j];
-            bool ok = (p == 0 || fabs(p) > 0x1p-900) && fma(x->v[j], y->v[j], -p) == 0;
-            ok = ok && (p != 0 || x->v[j] == 0 || y->v[j] == 0);
+            bool ok = is_exact_product(t, x->v[j], y->v[j], p);
             x->v[j] = p;
             x->b[j] = ok ? 0 : u * fabs(p) + tiny;
             exact &= ok;
@@ -71,7 +79,7 @@ static void mul_real(const Node *node, Lanes *x, Lanes *y, int n) {
     for (int j = 0; j < n; j++) {
         double a = x->v[j], c = y->v[j], ba = x->b[j], bc = y->b[j], p = a * c;
         double b = fabs(a) * bc + fabs(c) * ba + ba * bc;
-        bool ok = ba == 0 && bc == 0 && (double)(float)p == p && t == TE_F32;
+        bool ok = ba == 0 && bc == 0 && is_exact_product(t, a, c, p);
         x->v[j] = p;
         x->b[j] = ok ? 0 : b + u * (fabs(p) + b) + tiny;
         /* 0 times inf is NaN, nearly 0 times inf is not.  */

@@ -45,13 +45,23 @@ static bool is_f8(TeDtype t) {
     return t == TE_F8E4M3 || t == TE_F8E5M2;
 }
 
+/* Has an exponential as a factor: such a sum may be kept relative to a running maximum, and be
+ * rescaled by another exponential whenever that grows.  */
+static bool is_rescalable(const TeExpr *e) {
+    if (e->kind == TE_CALL)
+        return e->v.fn == TE_FN_EXP || e->v.fn == TE_FN_EXP2;
+    if (e->kind != TE_MUL && e->kind != TE_CAST)
+        return false;
+    return is_rescalable(e->args[0]) || (e->n_args > 1 && is_rescalable(e->args[1]));
+}
+
 /* How far a sum in `acc` of n terms may be off, per unit of the sum of magnitudes: one rounding
  * (or, in a matrix unit, cut) per addition in any order.  */
 static double sum_unit(const TeStmt *s, const TeExpr *body, TeDtype acc, int64_t n) {
     double steps = n > 1 ? (double)(n - 1) : 0;
     bool kept = s->accum == TE_DTYPE_COUNT;
     if (acc == TE_F64 && (kept || s->accum == TE_F64))
-        return steps * 0x3p-53;
+        return steps * (is_rescalable(body) ? 0x6p-52 : 0x3p-53);
     if (!kept && s->accum == TE_F16)
         return (steps + 1) * 0x1p-10;
     if (!kept && s->accum == TE_BF16)
@@ -59,6 +69,8 @@ static double sum_unit(const TeStmt *s, const TeExpr *body, TeDtype acc, int64_t
     if (acc == TE_F64)
         return (steps + 1) * 0x1p-22;
     double unit = (s->fp32x3 ? 3 * (steps + 1) : steps) * 0x1p-23;
+    if (is_rescalable(body))
+        unit *= 4;
     if (kept && body->kind == TE_MUL && is_f8(body->args[0]->store) && is_f8(body->args[1]->store))
         unit = fmin((double)n, 128) * 0x1p-13 + ceil((double)n / 128) * 0x1p-23;
     return unit;
@@ -116,7 +128,7 @@ static void mark_products(Node *x, const TeStmt *s) {
 
 Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
     Node *x = ARENA_NEW(ev->arena, Node);
-    *x = (Node){ .e = e, .kind = e->kind, .type = e->type, .meet = e->type, .n_args = e->n_args };
+    *x = (Node){.e = e, .kind = e->kind, .type = e->type, .meet = e->type, .n_args = e->n_args};
     x->args = ARENA_ARRAY(ev->arena, Node *, e->n_args);
     x->fast = s->fast;
     for (int i = 0; i < e->n_args; i++) {

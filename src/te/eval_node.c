@@ -78,7 +78,7 @@ static void eval_read(Prog *p, const Node *x, int k, int n) {
     TeEval *ev = p->owner;
     const TeTensor *t = &ev->te->tensor[x->e->v.ref];
     Lanes *out = &p->slot[k];
-    int64_t offset[STRIP] = { 0 };
+    int64_t offset[STRIP] = {0};
     bool inside[STRIP], open[STRIP], any_outside = false, any_open = false;
     memset(inside, true, (size_t)n);
     out->plain = true;

@@ -88,7 +88,7 @@ typedef union {
 } Element;
 
 TeValue te_load(TeDtype t, const void *p) {
-    TeValue out = { 0 };
+    TeValue out = {0};
     Element x;
     memcpy(&x, p, (size_t)te_dtype_bytes(t));
     switch (t) {

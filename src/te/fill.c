@@ -11,8 +11,8 @@ typedef struct {
     int most, one_in;         /* density 1 / one_in */
 } Recipe;
 
-static const Recipe recipes[] = { { 8, 1 }, { 4, 1 }, { 3, 1 }, { 2, 1 }, { 1, 1 },
-                                  { 1, 2 }, { 1, 4 }, { 1, 8 }, { 1, 16 } };
+static const Recipe recipes[] = {{8, 1}, {4, 1}, {3, 1}, {2, 1}, {1, 1},
+                                 {1, 2}, {1, 4}, {1, 8}, {1, 16}};
 enum { RECIPES = sizeof recipes / sizeof recipes[0], SUM_BITS = 12 };
 
 /* What is known of a value without looking at data.  */
@@ -59,13 +59,13 @@ static bool is_power_of_two(double x) {
 
 static Reach literal(double x) {
     if (isinf(x))
-        return (Reach){ .exact = true };
-    return (Reach){ fabs(x), fabs(x), fraction_bits(x), true };
+        return (Reach){.exact = true};
+    return (Reach){fabs(x), fabs(x), fraction_bits(x), true};
 }
 
 static Reach larger(Reach x, Reach y) {
-    return (Reach){ fmax(x.worst, y.worst), fmax(x.typical, y.typical),
-                    x.bits > y.bits ? x.bits : y.bits, x.exact && y.exact };
+    return (Reach){fmax(x.worst, y.worst), fmax(x.typical, y.typical),
+                    x.bits > y.bits ? x.bits : y.bits, x.exact && y.exact};
 }
 
 static Reach divide(Survey *v, const TeStmt *s, const TeExpr *e, Reach x) {
@@ -77,7 +77,7 @@ static Reach divide(Survey *v, const TeStmt *s, const TeExpr *e, Reach x) {
     if (te_dtype_class(e->type) == TE_CLASS_INT)
         return e->kind == TE_MOD ? y : x;
     if (d == 0)
-        return (Reach){ .worst = x.worst, .typical = x.typical };
+        return (Reach){.worst = x.worst, .typical = x.typical};
     x.exact = x.exact && is_power_of_two(fabs(d));
     x.bits += d > 1 ? ilogb(d) : 0;
     x.worst /= fabs(d);
@@ -103,7 +103,7 @@ static Reach call(Survey *v, const TeStmt *s, const TeExpr *e) {
     default:
         for (int i = 1; i < e->n_args; i++)
             reach_of(v, s, e->args[i]);
-        return (Reach){ .worst = 1, .typical = 1 };
+        return (Reach){.worst = 1, .typical = 1};
     }
 }
 
@@ -132,7 +132,7 @@ static Reach reduce(Survey *v, const TeStmt *s, const TeExpr *e) {
         break;
     case TE_RED_ARGMAX:
     case TE_RED_ARGMIN:
-        return (Reach){ n, n / 2, 0, x.exact };
+        return (Reach){n, n / 2, 0, x.exact};
     default:
         return x;
     }
@@ -172,7 +172,7 @@ static Reach read_reach(Survey *v, const TeStmt *s, const TeExpr *e) {
 static Reach cast(Survey *v, const TeStmt *s, const TeExpr *e) {
     Reach x = reach_of(v, s, e->args[0]);
     if (te_dtype_class(e->store) == TE_CLASS_BOOL)
-        return (Reach){ 1, 1, 0, x.exact };
+        return (Reach){1, 1, 0, x.exact};
     if (te_dtype_class(e->store) == TE_CLASS_INT)
         x.bits = 0;
     return x;
@@ -215,7 +215,7 @@ static Reach reach_of(Survey *v, const TeStmt *s, const TeExpr *e) {
         return reduce(v, s, e);
     default: {
         bool x = reach_of(v, s, e->args[0]).exact, y = reach_of(v, s, e->args[1]).exact;
-        return (Reach){ 1, 1, 0, x && y };
+        return (Reach){1, 1, 0, x && y};
     }
     }
 }
@@ -229,7 +229,7 @@ static bool survey(Survey *v, const Te *te, const Recipe *r, bool *snug) {
     *snug = true;
     for (int t = 0; t < te->n_in; t++) {
         double m = r->most, square = m * (m + 1) / 3 / r->one_in;
-        v->tensor[t] = (Reach){ m, sqrt(square), 0, true };
+        v->tensor[t] = (Reach){m, sqrt(square), 0, true};
     }
     for (int i = 0; i < te->n_stmt; i++) {
         const TeStmt *s = &te->stmt[i];
@@ -330,7 +330,7 @@ static int64_t index_value(Source *s) {
 }
 
 static TeValue next_value(Source *s) {
-    TeValue v = { 0 };
+    TeValue v = {0};
     bool real = te_dtype_class(s->type) == TE_CLASS_REAL;
     if (s->type == TE_BOOL) {
         v.i = rng_below(&s->rng, 2);
@@ -355,9 +355,9 @@ static TeValue next_value(Source *s) {
 void te_fill(const Te *te, int tensor, TeFill kind, uint64_t seed, TeData out) {
     const TeTensor *t = &te->tensor[tensor];
     size_t size = (size_t)te_dtype_bytes(t->dtype);
-    int64_t count = te_tensor_count(t), at[TE_MAX_RANK] = { 0 };
-    uint64_t key[2] = { seed, (uint64_t)tensor };
-    Source s = { .type = t->dtype, .reals = kind == TE_FILL_REALS, .scalar = t->role == TE_VALUE };
+    int64_t count = te_tensor_count(t), at[TE_MAX_RANK] = {0};
+    uint64_t key[2] = {seed, (uint64_t)tensor};
+    Source s = {.type = t->dtype, .reals = kind == TE_FILL_REALS, .scalar = t->role == TE_VALUE};
     s.recipe = choose(te);
     s.rng.state = hash64(key, sizeof key, seed);
     if (te_dtype_class(t->dtype) == TE_CLASS_INT)

@@ -125,7 +125,7 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out) {
 }
 
 bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t) {
-    Groups g = { .n = n };
+    Groups g = {.n = n};
     for (int k = 0; k < n; k++) {
         g.home[groups[k].root] = k;
         g.maker[te->stmt[groups[k].root].tensor] = groups[k].root;

@@ -43,7 +43,7 @@ static TeExpr *extent_expr(Norm *n, const TeExtent *e, uint32_t pos) {
 }
 
 static TeExtent extent_between(Norm *n, const TeExtent *lo, const TeExtent *hi, uint32_t pos) {
-    TeExtent e = { .value = hi->value - lo->min, .min = hi->min - lo->value, .multiple = 1 };
+    TeExtent e = {.value = hi->value - lo->min, .min = hi->min - lo->value, .multiple = 1};
     e.min = e.min > 0 ? e.min : 0;
     if (!lo->expr && !hi->expr)
         return e;
@@ -77,7 +77,7 @@ static bool start_at_zero(Norm *n, TeStmt *s) {
             continue;
         shift_index(n, &s->rhs, i, &x->lo);
         x->hi = extent_between(n, &x->lo, &x->hi, s->pos);
-        x->lo = (TeExtent){ .multiple = 1 };
+        x->lo = (TeExtent){.multiple = 1};
         x->where = false;
         any = true;
     }
@@ -136,7 +136,7 @@ static void guard_reads(Norm *n, const TeStmt *s, TeExpr *e) {
 }
 
 static TeExtent extent_product(Norm *n, const TeExtent *x, const TeExtent *y, uint32_t pos) {
-    TeExtent e = { .min = x->min * y->min };
+    TeExtent e = {.min = x->min * y->min};
     if (!mul_fits(x->value, y->value, &e.value))
         e.value = INT64_MAX;
     if (!mul_fits(x->multiple, y->multiple, &e.multiple) || e.value == INT64_MAX)
@@ -151,7 +151,7 @@ static TeExtent extent_product(Norm *n, const TeExtent *x, const TeExtent *y, ui
 }
 
 static void set_dense_strides(Norm *n, TeTensor *t) {
-    TeExtent stride = { .value = 1, .min = 1, .multiple = 1 };
+    TeExtent stride = {.value = 1, .min = 1, .multiple = 1};
     for (int d = t->rank - 1; d >= 0; d--) {
         t->stride[d] = stride;
         stride = extent_product(n, &stride, &t->shape[d], t->pos);
@@ -178,8 +178,8 @@ static TeStmt statement_of(Norm *n, const TeStmt *s, int tensor, const TeExpr *r
                            const uint8_t *free, int rank, uint8_t *to) {
     TeTensor *t = &n->te->tensor[tensor];
     bool sum = reduce->red == TE_RED_SUM;
-    TeStmt h = { .tensor = tensor, .n_left = rank, .n_index = rank, .accum = TE_DTYPE_COUNT,
-                 .temp_type = TE_DTYPE_COUNT, .fast = s->fast, .pos = reduce->pos };
+    TeStmt h = {.tensor = tensor, .n_left = rank, .n_index = rank, .accum = TE_DTYPE_COUNT,
+                 .temp_type = TE_DTYPE_COUNT, .fast = s->fast, .pos = reduce->pos};
     for (int d = 0; d < rank; d++) {
         h.index[d] = s->index[free[d]];
         h.index[d].reduction = false;
@@ -199,7 +199,7 @@ static TeStmt statement_of(Norm *n, const TeStmt *s, int tensor, const TeExpr *r
 }
 
 static Status too_many(Norm *n, const Te *in, uint32_t pos, const char *what) {
-    DiagPlace at = { .file = in->file, .text = in->text, .len = in->text_len, .pos = pos };
+    DiagPlace at = {.file = in->file, .text = in->text, .len = in->text_len, .pos = pos};
     return diag_error(n->d, ST_TE, "limit", at, "%s", what);
 }
 
@@ -207,7 +207,7 @@ static Status too_many(Norm *n, const Te *in, uint32_t pos, const char *what) {
 static Status hoist(Norm *n, const Te *in, const TeStmt *s, int origin, TeExpr **slot,
                     bool branch) {
     TeExpr *reduce = *slot;
-    uint8_t order[TE_MAX_INDICES], to[TE_MAX_INDICES] = { 0 };
+    uint8_t order[TE_MAX_INDICES], to[TE_MAX_INDICES] = {0};
     uint32_t free = access_uses(reduce);
     int rank = 0, tensor = n->te->n_tensor;
     for (int i = 0; i < reduce->n_index; i++)
@@ -224,8 +224,8 @@ static Status hoist(Norm *n, const Te *in, const TeStmt *s, int origin, TeExpr *
     if (branch)
         guard_reads(n, s, reduce);
 
-    n->te->tensor[tensor] = (TeTensor){ .role = TE_TEMP, .dtype = reduce->type, .rank = rank,
-                                        .pos = reduce->pos };
+    n->te->tensor[tensor] = (TeTensor){.role = TE_TEMP, .dtype = reduce->type, .rank = rank,
+                                        .pos = reduce->pos};
     n->te->tensor[tensor].name =
         fresh_name(n, in, in->tensor[s->tensor].name, (TeRedop)reduce->red);
     n->te->n_tensor++;
@@ -260,7 +260,7 @@ static Status hoist_below(Norm *n, const Te *in, const TeStmt *s, int origin, Te
 
 /* After hoisting: only the left indices and those of a reduction at the root are left.  */
 static void drop_unused_indices(TeStmt *s) {
-    uint8_t to[TE_MAX_INDICES] = { 0 };
+    uint8_t to[TE_MAX_INDICES] = {0};
     TeIndex kept[TE_MAX_INDICES];
     int n = s->n_left;
     for (int i = 0; i < n; i++) {

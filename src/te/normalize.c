@@ -93,8 +93,8 @@ static void retarget(TeExpr *e, const int *to) {
 /* Removes them from the last statement up, so that chains of them go at once.  */
 static void drop_dead(Norm *n) {
     Te *te = n->te;
-    int reads[TE_MAX_ARGS + 2 * TE_MAX_STMTS] = { 0 }, to[TE_MAX_ARGS + 2 * TE_MAX_STMTS];
-    bool dead[TE_MAX_STMTS] = { false };
+    int reads[TE_MAX_ARGS + 2 * TE_MAX_STMTS] = {0}, to[TE_MAX_ARGS + 2 * TE_MAX_STMTS];
+    bool dead[TE_MAX_STMTS] = {false};
     for (int k = te->n_stmt - 1; k >= 0; k--) {
         int t = te->stmt[k].tensor;
         dead[k] = te->tensor[t].role == TE_TEMP && reads[t] == 0;
@@ -145,7 +145,7 @@ Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
     te->stmt = ARENA_ARRAY(a, TeStmt, TE_MAX_STMTS);
     te->n_stmt = 0;
     Norm *n = ARENA_NEW(a, Norm);
-    *n = (Norm){ .a = a, .d = d, .te = te, .n_source = in->n_stmt };
+    *n = (Norm){.a = a, .d = d, .te = te, .n_source = in->n_stmt};
     for (int i = 0; i < in->n_stmt; i++) {
         Status st = normalize_split(n, in, i);
         if (st != ST_OK)

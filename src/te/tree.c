@@ -73,7 +73,7 @@ bool te_extent_same(const TeExtent *x, const TeExtent *y) {
 }
 
 TeDtype te_meet(TeDtype x, TeDtype y) {
-    static const TeDtype order[] = { TE_F64, TE_F32, TE_I64, TE_I32 };
+    static const TeDtype order[] = {TE_F64, TE_F32, TE_I64, TE_I32};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         if (x == order[i] || y == order[i])
             return order[i];
