@@ -7,13 +7,9 @@ static const char *position(const Kernel *k, const Side *s, const char *name, in
                 : cg_text(k->cg, "%c_%s", s->id, name);
 }
 
-const char *address_mn(const Kernel *k, const Side *s) {
-    return position(k, s, "mn", s->step_mn);
-}
+const char *address_mn(const Kernel *k, const Side *s) { return position(k, s, "mn", s->step_mn); }
 
-const char *address_k(const Kernel *k, const Side *s) {
-    return position(k, s, "k", s->step_k);
-}
+const char *address_k(const Kernel *k, const Side *s) { return position(k, s, "k", s->step_k); }
 
 static const char *times(const Cg *cg, const char *x, int64_t stride) {
     return stride == 1 ? x : cg_text(cg, "%s * %s", x, cg_int(cg, TE_I64, stride));
@@ -59,8 +55,8 @@ static void chunk_positions(Kernel *k, const Side *s) {
     const char *fast = along_k ? "k" : "mn", *slow = along_k ? "mn" : "k";
     const char *vec = s->l->vec > 1 ? cg_text(cg, " * %d", s->l->vec) : "";
     if (s->regular) {
-        cg_line(cg, "const int %c_%s = tid / %du, %c_%s = tid %% %du%s;", s->id, slow, s->line, s->id,
-                fast, s->line, vec);
+        cg_line(cg, "const int %c_%s = tid / %du, %c_%s = tid %% %du%s;", s->id, slow, s->line,
+                s->id, fast, s->line, vec);
         return;
     }
     cg_line(cg, "int %c_mn[%d], %c_k[%d];", s->id, s->per_thread, s->id, s->per_thread);
@@ -98,7 +94,8 @@ static void digits(Kernel *k, const FusedAxis *axis, const char *prefix, const c
         below *= axis->digit[i].extent;
         if (i > 0) x = cg_text(cg, "%s %% %lld%s", x, (long long)axis->digit[i].extent, suffix);
         digit[i] = cg_text(cg, "%s%d", prefix, i);
-        cg_line(cg, "const %s %s = %s;", place_type(axis->digit[i].extent > INT32_MAX), digit[i], x);
+        cg_line(cg, "const %s %s = %s;", place_type(axis->digit[i].extent > INT32_MAX), digit[i],
+                x);
     }
 }
 
@@ -114,9 +111,7 @@ static const char *combine(const Kernel *k, const Affine *f, const FusedAxis *ax
     return sum;
 }
 
-static const FusedAxis *axis_of(const Kernel *k, int axis) {
-    return &k->c.p->con.axis[axis];
-}
+static const FusedAxis *axis_of(const Kernel *k, int axis) { return &k->c.p->con.axis[axis]; }
 
 static bool wide_axis(const Kernel *k, int axis) {
     return place_wide(k->c.p->extent[axis], 2 * (int64_t)k->c.r->block.extent[axis]);
@@ -200,8 +195,7 @@ static void gather_source(Kernel *k, const Side *s) {
         bool wide = guard_wide(k, s, d);
         sum = combine(k, f, axis_of(k, s->own), digit, wide, NULL);
         sum = local_k(k, s, f, wide, sum);
-        if (axis_of(k, AX_B)->extent > 1)
-            sum = combine(k, f, axis_of(k, AX_B), b_digit, wide, sum);
+        if (axis_of(k, AX_B)->extent > 1) sum = combine(k, f, axis_of(k, AX_B), b_digit, wide, sum);
         if (f->c != 0) sum = plus(cg, sum, cg_int(cg, TE_I64, f->c));
         cg_line(cg, "%c_at%d[i] = %s;", s->id, d, sum ? sum : "0");
     }
@@ -210,15 +204,16 @@ static void gather_source(Kernel *k, const Side *s) {
 
 void address_thread(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    cg_line(cg, "// address: operand %c, %d x %d elements per thread along %s", s->id, s->per_thread,
-            s->l->vec, s->l->along == AX_K ? "k" : s->side ? "n" : "m");
+    cg_line(cg, "// address: operand %c, %d x %d elements per thread along %s", s->id,
+            s->per_thread, s->l->vec,
+            s->l->along == AX_K ? "k"
+            : s->side           ? "n"
+                                : "m");
     chunk_positions(k, s);
     chunk_targets(k, s);
     if (s->copies) {
-        if (s->pointer)
-            pointer_source(k, s);
-        else
-            gather_source(k, s);
+        if (s->pointer) pointer_source(k, s);
+        else gather_source(k, s);
     }
     cg_blank(cg);
 }
@@ -242,10 +237,8 @@ static void k_parts(Kernel *k, const Side *s, const char *at) {
 
 void address_step(Kernel *k, const Side *s) {
     if (!s->copies || s->pointer) return;
-    if (s->k_mode != K_DECODED)
-        k_parts(k, s, "k_next");
-    else if (s->regular && s->step_k == 0)
-        k_parts(k, s, cg_text(k->cg, "(k_next + %c_k)", s->id));
+    if (s->k_mode != K_DECODED) k_parts(k, s, "k_next");
+    else if (s->regular && s->step_k == 0) k_parts(k, s, cg_text(k->cg, "(k_next + %c_k)", s->id));
 }
 
 const char *address_source(Kernel *k, const Side *s) {
@@ -283,9 +276,10 @@ const char *address_test(Kernel *k, const Side *s) {
         if (!s->o->access.guard[d]) continue;
         const TeTensor *t = &k->c.te->tensor[s->o->access.tensor];
         bool wide = guard_wide(k, s, d);
-        test = both(cg, test, cg_text(cg, "(%s)(%c_at%d[i] + %c_kat%d) < %lld%s",
-                                      wide ? "unsigned long long" : "unsigned", s->id, d, s->id, d,
-                                      (long long)t->shape[d].value, wide ? "ull" : "u"));
+        test = both(cg, test,
+                    cg_text(cg, "(%s)(%c_at%d[i] + %c_kat%d) < %lld%s",
+                            wide ? "unsigned long long" : "unsigned", s->id, d, s->id, d,
+                            (long long)t->shape[d].value, wide ? "ull" : "u"));
     }
     return test;
 }

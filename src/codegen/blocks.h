@@ -1,8 +1,8 @@
 /* The building blocks: each prints the text of one kind of phase.
  *
  * Names in the text of a `contract` kernel: m0 n0 first row and column of the block's tile, row col
- * those of the thread in it, first steps the slice's k-steps, k_next first k of the next load, put take
- * byte offsets of the stage written and read; a_ and b_ begin what belongs to an operand.  */
+ * those of the thread in it, first steps the slice's k-steps, k_next first k of the next load, put
+ * take byte offsets of the stage written and read; a_ and b_ begin what belongs to an operand.  */
 #ifndef ROLLER_CODEGEN_BLOCKS_H
 #define ROLLER_CODEGEN_BLOCKS_H
 #include "codegen/lower.h"
@@ -15,7 +15,7 @@ typedef struct {
     const char *index[TE_MAX_INDICES];    /* of the root statement, at the first of them */
     const char *lane_index[TE_MAX_INDICES];               /* at element v */
     bool wide[TE_MAX_INDICES];            /* (of both) */
-    int order[TE_MAX_INDICES];            /* spatial indices along which they lie, innermost first */
+    int order[TE_MAX_INDICES];            /* indices along which they lie, innermost first */
     int n_order;
     const char *root;         /* value of the root's reduction at element v, NULL for a map */
     TeDtype root_type;
@@ -50,7 +50,7 @@ void address_thread(Kernel *k, const Side *s);
 void address_step(Kernel *k, const Side *s);              /* once a step, before the chunks */
 const char *address_source(Kernel *k, const Side *s);     /* pointer; prints what it needs */
 const char *address_live(const Kernel *k, const Side *s); /* is there a chunk i? NULL: always */
-const char *address_test(Kernel *k, const Side *s);       /* is it inside the tensor? NULL: always */
+const char *address_test(Kernel *k, const Side *s);       /* is it inside? NULL: always */
 const char *address_mn(const Kernel *k, const Side *s);   /* position in the tile */
 const char *address_k(const Kernel *k, const Side *s);
 /* Index of element (mn, kk) in an operand's shared tile, in elements.  */
@@ -101,7 +101,7 @@ void elements_end(Kernel *k);
 /* Index texts at element v: `inner` moves with v, or all are decoded again by `decode`.  */
 void elements_open_lanes(Kernel *k);
 void elements_close_lanes(Kernel *k);
-/* Vector loads for the reads of e (of statement s, running with the root by perm) that allow it.  */
+/* Vector loads for those reads of e, of statement `stmt`, that allow it.  */
 void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e);
 /* The point of statement `stmt` at element v, or at the first one.  */
 CgPoint elements_point(const Kernel *k, int stmt, bool first);

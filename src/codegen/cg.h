@@ -1,9 +1,9 @@
 /* Inside of code generation: what the emitters share.
  *
- * A Cg is the state of one emission: the text so far and where things lie in memory.  Emitters print
- * statements with cg_line / cg_open / cg_close; expressions are texts on the arena.  Names in the
- * emitted text: t tensors and scalars, s run-time sizes, i indices of a statement, e values of a
- * group's tensors at one element, v shared subexpressions, rl_ prelude functions.  */
+ * A Cg is the state of one emission: the text so far and where things lie in memory.  Emitters
+ * print statements with cg_line / cg_open / cg_close; expressions are texts on the arena.  Names in
+ * the emitted text: t tensors and scalars, s run-time sizes, i indices of a statement, e values of
+ * a group's tensors at one element, v shared subexpressions, rl_ prelude functions.  */
 #ifndef ROLLER_CODEGEN_CG_H
 #define ROLLER_CODEGEN_CG_H
 #include "codegen/kernel.h"
@@ -61,7 +61,7 @@ typedef struct {
     const TeStmt *stmt;
     const char *index[TE_MAX_INDICES];    /* text of each index: a name or a number */
     bool wide[TE_MAX_INDICES];            /* it is a long long */
-    const char *const *made;  /* per tensor: its value at this point, if the group makes it; or NULL */
+    const char *const *made;  /* per tensor: its value here if the group makes it, or NULL */
     const CgGiven *given;
     int n_given;
 } CgPoint;

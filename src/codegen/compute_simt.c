@@ -17,20 +17,22 @@ static void fetch_now(Kernel *k, const Side *s, const char *kk) {
 
 static void multiply(Kernel *k, const char *a, const char *b) {
     static const char *const mad[TE_DTYPE_COUNT] = {
-        [TE_F64] = "fma", [TE_F32] = "fmaf", [TE_I64] = "rl_mad_i64", [TE_I32] = "rl_mad_i32",
+        [TE_F64] = "fma",
+        [TE_F32] = "fmaf",
+        [TE_I64] = "rl_mad_i64",
+        [TE_I32] = "rl_mad_i32",
     };
     const Contraction *con = &k->c.p->con;
     if (k->c.side[1].present)
         cg_line(k->cg, "acc[i][j] = %s(%s, %s, acc[i][j]);", mad[con->acc], a, b);
-    else
-        cg_line(k->cg, "acc[i][j] = %s;", cg_fold(k->cg, TE_RED_SUM, con->acc, "acc[i][j]", a));
+    else cg_line(k->cg, "acc[i][j] = %s;", cg_fold(k->cg, TE_RED_SUM, con->acc, "acc[i][j]", a));
 }
 
 static void evaluate(Kernel *k, const char *a, const char *b) {
     const Contraction *con = &k->c.p->con;
-    CgGiven given[2] = { { con->a.expr, a }, { con->b.expr, b } };
-    CgPoint at = { .cg = k->cg, .stmt = k->c.root, .given = given,
-                   .n_given = k->c.side[1].present ? 2 : 1 };
+    CgGiven given[2] = {{con->a.expr, a}, {con->b.expr, b}};
+    CgPoint at = {
+        .cg = k->cg, .stmt = k->c.root, .given = given, .n_given = k->c.side[1].present ? 2 : 1};
     const char *value = cg_expr(&at, con->body, con->acc);
     cg_line(k->cg, "acc[i][j] = %s;", cg_fold(k->cg, con->red, con->acc, "acc[i][j]", value));
 }
@@ -44,10 +46,8 @@ static void outer_product(Kernel *k, const char *kk) {
     cg_open(cg, "for (int i = 0; i < TM; i++)");
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < TN; j++)");
-    if (fragment_multiplies(k))
-        multiply(k, a, b);
-    else
-        evaluate(k, a, b);
+    if (fragment_multiplies(k)) multiply(k, a, b);
+    else evaluate(k, a, b);
     cg_close(cg);
     cg_close(cg);
 }
@@ -58,12 +58,11 @@ static void one_k(Kernel *k, const char *kk, bool last) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
         if (!s->present) continue;
-        if (s->ahead && last)
-            fragment_fetch(k, s, body ? "next" : NULL, "0", "0");
+        if (s->ahead && last) fragment_fetch(k, s, body ? "next" : NULL, "0", "0");
         else if (s->ahead)
-            fragment_fetch(k, s, body, cg_text(cg, "(%s + 1)", kk), cg_text(cg, "(%s + 1) & 1", kk));
-        else if (!last)
-            fetch_now(k, s, kk);
+            fragment_fetch(k, s, body, cg_text(cg, "(%s + 1)", kk),
+                           cg_text(cg, "(%s + 1) & 1", kk));
+        else if (!last) fetch_now(k, s, kk);
     }
     if (k->c.masks_k)
         cg_open(cg, "if (k_now + %s%s%s < K)", k->c.warps[AX_K] > 1 ? "k_warp + " : "",

@@ -1,8 +1,6 @@
 #include "codegen/lower.h"
 
-static int64_t ceil_div(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t contract_stride(const Affine *f, const FusedAxis *axis, int digit) {
     const AxisDigit *d = &axis->digit[digit];
@@ -52,7 +50,7 @@ static void chunk_facts(const Contract *c, Side *s) {
 static void address_facts(const Contract *c, Side *s) {
     const FusedAxis *k = &c->p->con.axis[AX_K], *own = &c->p->con.axis[s->own];
     int64_t inner = k->n_digit > 0 ? k->digit[k->n_digit - 1].extent : 1;
-    s->k_mode = k->n_digit <= 1                            ? K_PLAIN
+    s->k_mode = k->n_digit <= 1                         ? K_PLAIN
                 : inner % c->r->block.extent[AX_K] == 0 ? K_UNIFORM
                                                         : K_DECODED;
     s->wide = needs_wide(c, s);
@@ -68,8 +66,13 @@ static void fragment_facts(const Contract *c, Side *s) {
 static void side_facts(Contract *c, const Device *dev, int side, int at) {
     Side *s = &c->side[side];
     const Operand *o = side ? &c->p->con.b : &c->p->con.a;
-    *s = (Side){ .present = c->p->op[side].present, .side = side, .id = side ? 'b' : 'a', .o = o,
-                 .f = &c->p->op[side], .l = &c->r->load[side], .own = side ? AX_N : AX_M };
+    *s = (Side){.present = c->p->op[side].present,
+                .side = side,
+                .id = side ? 'b' : 'a',
+                .o = o,
+                .f = &c->p->op[side],
+                .l = &c->r->load[side],
+                .own = side ? AX_N : AX_M};
     if (!s->present) return;
     s->extent = c->r->block.extent[s->own];
     s->thread = c->r->thread.extent[s->own];
@@ -102,7 +105,7 @@ static void step_facts(Contract *c) {
 
 void contract_facts(const Te *te, const Device *dev, const Problem *p, const RProg *r,
                     Contract *c) {
-    *c = (Contract){ .te = te, .p = p, .r = r, .root = &te->stmt[p->con.stmt] };
+    *c = (Contract){.te = te, .p = p, .r = r, .root = &te->stmt[p->con.stmt]};
     c->packed = rprog_packed(dev, r);
     for (int k = AX_M; k <= AX_K; k++) {
         c->lanes[k] = r->warp.extent[k] / r->thread.extent[k];

@@ -1,8 +1,6 @@
 #include "codegen/blocks.h"
 
-static const TeStmt *root_of(const Kernel *k) {
-    return &k->cg->te->stmt[k->l->p->group->root];
-}
+static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p->group->root]; }
 
 /* Left index j of a statement of the group runs with this index of the root.  */
 static int root_index(const Kernel *k, int stmt, int j) {
@@ -13,15 +11,14 @@ static int root_index(const Kernel *k, int stmt, int j) {
     return j;
 }
 
-static int64_t extent_of(const Kernel *k, int index) {
-    return root_of(k)->index[index].hi.value;
-}
+static int64_t extent_of(const Kernel *k, int index) { return root_of(k)->index[index].hi.value; }
 
 /* Does the kernel itself make tensor t?  */
 static bool is_made_here(const Kernel *k, int tensor) {
     const KernelGroup *g = k->l->p->group;
     bool made = k->cg->te->stmt[g->root].tensor == tensor;
-    for (int i = 0; i < g->n_fused && !made; i++) made = k->cg->te->stmt[g->fused[i]].tensor == tensor;
+    for (int i = 0; i < g->n_fused && !made; i++)
+        made = k->cg->te->stmt[g->fused[i]].tensor == tensor;
     return made;
 }
 
@@ -50,7 +47,7 @@ static bool fits_width(const Kernel *k, const int64_t *coef, int64_t c, int widt
 
 int elements_width(const Kernel *k, int stmt, const Access *x) {
     const TeTensor *t = &k->cg->te->tensor[x->tensor];
-    int64_t coef[TE_MAX_INDICES] = { 0 };
+    int64_t coef[TE_MAX_INDICES] = {0};
     int bytes = te_dtype_bytes(t->dtype), align = t->role == TE_TEMP ? 256 : k->cg->align;
     int width = k->at.vec;
     for (int j = 0; j < k->cg->te->stmt[stmt].n_index; j++)
@@ -121,7 +118,7 @@ static void decode_lane(Kernel *k) {
                      at->wide);
         return;
     }
-    FusedAxis all = { .n = root_of(k)->n_left, .extent = p->extent[AX_M] };
+    FusedAxis all = {.n = root_of(k)->n_left, .extent = p->extent[AX_M]};
     for (int i = 0; i < all.n; i++) all.index[i] = (uint8_t)i;
     place_decode(k->cg, root_of(k), &all, "(at + v)", place_wide(all.extent, 0), at->lane_index,
                  at->wide);
@@ -137,8 +134,7 @@ void elements_open_lanes(Kernel *k) {
     int inner = at->order[0];
     if (extent_of(k, inner) % at->vec == 0)
         at->lane_index[inner] = cg_text(k->cg, "(%s + v)", at->index[inner]);
-    else
-        decode_lane(k);
+    else decode_lane(k);
 }
 
 void elements_close_lanes(Kernel *k) {
@@ -149,7 +145,7 @@ void elements_close_lanes(Kernel *k) {
 CgPoint elements_point(const Kernel *k, int stmt, bool first) {
     const TeStmt *s = &k->cg->te->stmt[stmt];
     const Elements *at = &k->at;
-    CgPoint p = { .cg = k->cg, .stmt = s, .made = at->made };
+    CgPoint p = {.cg = k->cg, .stmt = s, .made = at->made};
     for (int j = 0; j < s->n_index; j++) {
         int x = root_index(k, stmt, j);
         p.index[j] = first ? at->index[x] : at->lane_index[x];
@@ -188,7 +184,7 @@ static void load_vector(Kernel *k, int stmt, const TeExpr *read, int width) {
     cg_line(cg, "for (int p = 0; p < %d; p++) x%d[p] = rl_load<%d>(t%d + (%s) + p * %d);", parts, n,
             width, read->v.ref, offset, width);
     const char *element = cg_text(cg, "x%d[v / %d].v[v %% %d]", n, width, width);
-    at->vector[at->n_vector++] = (CgGiven){ read, cg_decode(cg, t->dtype, element) };
+    at->vector[at->n_vector++] = (CgGiven){read, cg_decode(cg, t->dtype, element)};
 }
 
 void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e) {

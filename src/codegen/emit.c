@@ -13,7 +13,8 @@ static void print_steps(Kernel *k) {
     if (k->c.masks_k) {
         const char *first = k->c.r->split > 1 ? "(first + step)" : "step";
         bool wide = place_wide(k->c.p->extent[AX_K], k->c.r->block.extent[AX_K]);
-        cg_line(cg, "const %s k_now = %s%s * BK;", place_type(wide), wide ? "(long long)" : "", first);
+        cg_line(cg, "const %s k_now = %s%s * BK;", place_type(wide), wide ? "(long long)" : "",
+                first);
     }
 }
 
@@ -77,7 +78,8 @@ static const char *param_text(const Cg *cg, const KernelParam *p) {
     case PARAM_SCALAR:
         return cg_text(cg, "const %s t%d", cg_storage(cg->te->tensor[p->ref].dtype), p->ref);
     case PARAM_OUTPUT:
-        return cg_text(cg, "%s *__restrict__ t%d", cg_storage(cg->te->tensor[p->ref].dtype), p->ref);
+        return cg_text(cg, "%s *__restrict__ t%d", cg_storage(cg->te->tensor[p->ref].dtype),
+                       p->ref);
     default: return "unsigned char *__restrict__ w";
     }
 }
@@ -86,8 +88,7 @@ static void print_signature(Cg *cg, const Lowered *l, const KernelProgram *out) 
     if (l->kind == KERNEL_CONTRACT)
         cg_line(cg, "extern \"C\" __global__ void __launch_bounds__(%d, %d)", l->launch.block[0],
                 l->r->blocks_per_sm);
-    else
-        cg_line(cg, "extern \"C\" __global__ void __launch_bounds__(%d)", l->launch.block[0]);
+    else cg_line(cg, "extern \"C\" __global__ void __launch_bounds__(%d)", l->launch.block[0]);
     Buf b = buf_new(cg->arena);
     buf_printf(&b, "%s(", l->launch.symbol);
     for (int i = 0; i < out->n_param; i++)
@@ -121,7 +122,7 @@ static void print_temporaries(Cg *cg, const KernelGroup *g) {
 }
 
 static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
-    Kernel k = { .cg = cg, .l = l };
+    Kernel k = {.cg = cg, .l = l};
     k.at.made = ARENA_ARRAY(cg->arena, const char *, cg->te->n_tensor);
     cg->names = 0;
     cg_blank(cg);
@@ -142,25 +143,23 @@ static KernelParam *find_params(Arena *a, const Te *te, bool workspace, int *n) 
     KernelParam *p = ARENA_ARRAY(a, KernelParam, te->n_in + te->n_size + te->n_out + 1);
     *n = 0;
     for (int i = 0; i < te->n_in; i++) {
-        if (te->tensor[i].role == TE_INPUT) p[(*n)++] = (KernelParam){ PARAM_INPUT, i, 8 };
+        if (te->tensor[i].role == TE_INPUT) p[(*n)++] = (KernelParam){PARAM_INPUT, i, 8};
     }
     for (int i = 0; i < te->n_size; i++) {
         if (te->size[i].kind == TE_SIZE_RUNTIME && te->size[i].used)
-            p[(*n)++] = (KernelParam){ PARAM_SIZE, i, 4 };
+            p[(*n)++] = (KernelParam){PARAM_SIZE, i, 4};
     }
     for (int i = 0; i < te->n_in; i++) {
         if (te->tensor[i].role == TE_VALUE)
-            p[(*n)++] = (KernelParam){ PARAM_SCALAR, i, te_dtype_bytes(te->tensor[i].dtype) };
+            p[(*n)++] = (KernelParam){PARAM_SCALAR, i, te_dtype_bytes(te->tensor[i].dtype)};
     }
     for (int i = te->n_in; i < te->n_in + te->n_out; i++)
-        p[(*n)++] = (KernelParam){ PARAM_OUTPUT, i, 8 };
-    if (workspace) p[(*n)++] = (KernelParam){ PARAM_WORKSPACE, -1, 8 };
+        p[(*n)++] = (KernelParam){PARAM_OUTPUT, i, 8};
+    if (workspace) p[(*n)++] = (KernelParam){PARAM_WORKSPACE, -1, 8};
     return p;
 }
 
-static int64_t round_up(int64_t v) {
-    return (v + 255) / 256 * 256;
-}
+static int64_t round_up(int64_t v) { return (v + 255) / 256 * 256; }
 
 /* Temporaries in memory one after the other, then room for the largest split sums.  */
 static void lay_out_workspace(Cg *cg, KernelProgram *out) {
@@ -171,8 +170,7 @@ static void lay_out_workspace(Cg *cg, KernelProgram *out) {
     out->workspace_bytes = 0;
     for (int t = 0; t < te->n_tensor; t++) {
         out->temp_offset[t] = -1;
-        if (te->tensor[t].role != TE_TEMP ||
-            !access_materialized(te, plan->group, plan->n, t))
+        if (te->tensor[t].role != TE_TEMP || !access_materialized(te, plan->group, plan->n, t))
             continue;
         int64_t count = 1;
         for (int d = 0; d < te->tensor[t].rank; d++) count *= te->tensor[t].shape[d].value;
@@ -222,24 +220,30 @@ static void print_head(Cg *cg, const char *plan_text, const Lowered *l, int n,
             buf_printf(&b, "  t%d  %s%s%s\n", p->ref, te_dtype_name(t->dtype), shape_text(cg, t),
                        p->kind == PARAM_OUTPUT ? "  output" : "");
         else if (p->kind == PARAM_SIZE)
-            buf_printf(&b, "  s%d  %lld..%lld\n", p->ref, (long long)cg->te->size[p->ref].extent.min,
+            buf_printf(&b, "  s%d  %lld..%lld\n", p->ref,
+                       (long long)cg->te->size[p->ref].extent.min,
                        (long long)cg->te->size[p->ref].extent.value);
-        else
-            buf_printf(&b, "  w  workspace of %lld bytes\n", (long long)out->workspace_bytes);
+        else buf_printf(&b, "  w  workspace of %lld bytes\n", (long long)out->workspace_bytes);
     }
     buf_puts(&b, "launches\n");
     for (int i = 0; i < n; i++)
         buf_printf(&b, "  %s  grid %lld,%lld  block %d  dynamic shared memory %lld\n",
-                   l[i].launch.symbol, (long long)l[i].launch.grid[0], (long long)l[i].launch.grid[1],
-                   l[i].launch.block[0], (long long)l[i].launch.dynamic_smem);
+                   l[i].launch.symbol, (long long)l[i].launch.grid[0],
+                   (long long)l[i].launch.grid[1], l[i].launch.block[0],
+                   (long long)l[i].launch.dynamic_smem);
     cg_comment(cg, buf_str(&b));
 }
 
 Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const CgOptions *o,
                KernelProgram *out) {
-    *out = (KernelProgram){ 0 };
-    Cg cg = { .arena = a, .diag = d, .plan = plan, .te = plan->te, .dev = dev,
-              .align = o && o->align ? o->align : 16, .out = buf_new(a) };
+    *out = (KernelProgram){0};
+    Cg cg = {.arena = a,
+             .diag = d,
+             .plan = plan,
+             .te = plan->te,
+             .dev = dev,
+             .align = o && o->align ? o->align : 16,
+             .out = buf_new(a)};
     Buf plan_text = buf_new(a), head, prelude = buf_new(a);
     rprog_print(plan, dev, &plan_text);
     lay_out_workspace(&cg, out);
@@ -258,8 +262,8 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
     print_head(&cg, buf_str(&plan_text), l, out->n_kernel, out);
     head = cg.out;
     buf_putc(&head, '\n');
-    const char *missing = prelude_print(a, buf_str(&body), dev->cc_major * 10 + dev->cc_minor,
-                                        &prelude);
+    const char *missing =
+        prelude_print(a, buf_str(&body), dev->cc_major * 10 + dev->cc_minor, &prelude);
     if (missing)
         return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "the device has no '%s'", missing);
     buf_puts(&head, buf_str(&prelude));

@@ -1,7 +1,7 @@
 #include "codegen/expr.h"
 #include <string.h>
 
-enum { MAX_HEIGHT = 24 };     /* deeper expressions are cut by names */
+enum { MAX_HEIGHT = 24 }; /* deeper expressions are cut by names */
 
 /* A run-time `let` stands for its definition.  */
 static const TeExpr *resolve(const Survey *s, const TeExpr *e) {
@@ -51,8 +51,7 @@ static bool same_payload(const TeExpr *x, const TeExpr *y) {
     case TE_SIZE:
     case TE_INDEX:
     case TE_SCALAR: return x->v.ref == y->v.ref;
-    case TE_READ:
-        return x->v.ref == y->v.ref && x->checked == y->checked && !x->other == !y->other;
+    case TE_READ: return x->v.ref == y->v.ref && x->checked == y->checked && !x->other == !y->other;
     case TE_CALL: return x->v.fn == y->v.fn;
     default: return true;
     }
@@ -96,8 +95,8 @@ static int intern(Survey *s, const Value *v) {
             return s->bucket[i] - 1;
         }
     }
-    s->value = arena_grow(s->cg->arena, s->value, &s->cap_value, (size_t)s->n_value + 1,
-                          sizeof *s->value);
+    s->value =
+        arena_grow(s->cg->arena, s->value, &s->cap_value, (size_t)s->n_value + 1, sizeof *s->value);
     s->value[s->n_value] = *v;
     s->bucket[i] = ++s->n_value;
     return s->n_value - 1;
@@ -105,9 +104,7 @@ static int intern(Survey *s, const Value *v) {
 
 /* ---- the walk ---- */
 
-static int child_count(const TeExpr *e) {
-    return e->n_args + (e->other ? 1 : 0);
-}
+static int child_count(const TeExpr *e) { return e->n_args + (e->other ? 1 : 0); }
 
 /* Is child i evaluated only if some condition says so?  */
 static bool is_conditional(const TeExpr *e, int i) {
@@ -120,19 +117,17 @@ static bool is_conditional(const TeExpr *e, int i) {
     }
 }
 
-static bool is_leaf(const TeExpr *e) {
-    return e->kind <= TE_SCALAR;
-}
+static bool is_leaf(const TeExpr *e) { return e->kind <= TE_SCALAR; }
 
 static void finish(Survey *s, const TeExpr *e, bool always, const char *text) {
-    Value v = { .e = e, .always = always, .text = text };
+    Value v = {.e = e, .always = always, .text = text};
     if (!text) {
         v.n_child = child_count(e);
         v.child = ARENA_ARRAY(s->cg->arena, int, v.n_child);
     }
     for (int i = 0; i < v.n_child; i++)
         v.child[i] = seen(s, resolve(s, i < e->n_args ? e->args[i] : e->other));
-    if (text) {                     /* equal given texts need no interning */
+    if (text) { /* equal given texts need no interning */
         s->value = arena_grow(s->cg->arena, s->value, &s->cap_value, (size_t)s->n_value + 1,
                               sizeof *s->value);
         s->value[s->n_value++] = v;
@@ -157,7 +152,7 @@ static int walk(Survey *s, const TeExpr *root) {
     int n = 0;
     root = resolve(s, root);
     stack = arena_grow(s->cg->arena, stack, &cap, 1, sizeof *stack);
-    stack[n++] = (Step){ root, 0, true };
+    stack[n++] = (Step){root, 0, true};
     while (n > 0) {
         Step *top = &stack[n - 1];
         const char *text = top->next == 0 ? given_text(s, top->e) : NULL;
@@ -171,7 +166,7 @@ static int walk(Survey *s, const TeExpr *root) {
         if (seen(s, child) >= 0) continue;
         bool always = top->always && !is_conditional(top->e, i);
         stack = arena_grow(s->cg->arena, stack, &cap, (size_t)n + 1, sizeof *stack);
-        stack[n++] = (Step){ child, 0, always };
+        stack[n++] = (Step){child, 0, always};
     }
     return seen(s, root);
 }
@@ -182,7 +177,7 @@ static bool tests_subscripts(const TeExpr *e) {
 }
 
 void survey(Survey *s, const CgPoint *at, const TeExpr *e, int *root) {
-    *s = (Survey){ .at = at, .cg = at->cg };
+    *s = (Survey){.at = at, .cg = at->cg};
     grow_tables(s);
     *root = walk(s, e);
     for (int i = 0; i < s->n_value; i++) {
@@ -223,7 +218,7 @@ const char *cg_expr(const CgPoint *p, const TeExpr *e, TeDtype to) {
 const char *cg_extent(const Cg *c, const TeExtent *e) {
     if (!e->expr) return cg_int(c, TE_I64, e->value);
     Cg copy = *c;
-    CgPoint p = { .cg = &copy };
+    CgPoint p = {.cg = &copy};
     Survey s;
     int root;
     survey(&s, &p, e->expr, &root);

@@ -1,5 +1,5 @@
-/* Expressions, inside: survey (expr.c) finds equal subexpressions, what each integer can be and what
- * gets a name; printing (expr_print.c) turns a surveyed value into text.  */
+/* Expressions, inside: survey (expr.c) finds equal subexpressions, what each integer can be and
+ * what gets a name; printing (expr_print.c) turns a surveyed value into text.  */
 #ifndef ROLLER_CODEGEN_EXPR_H
 #define ROLLER_CODEGEN_EXPR_H
 #include "codegen/cg.h"

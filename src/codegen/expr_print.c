@@ -1,9 +1,7 @@
 #include "codegen/expr.h"
 #include "te/tree.h"
 
-const char *value_type(const Value *v) {
-    return v->narrow ? "int" : cg_type(v->e->type);
-}
+const char *value_type(const Value *v) { return v->narrow ? "int" : cg_type(v->e->type); }
 
 /* Child k as type `to`.  */
 static const char *child_as(Survey *s, const Value *v, int k, TeDtype to) {
@@ -26,15 +24,16 @@ static const char *integer_name(const Value *v) {
 static const char *widened(const Survey *s, const Value *v, const char *first) {
     const Value *x = &s->value[v->child[0]], *y = &s->value[v->child[1]];
     bool ints = (x->narrow || x->e->type == TE_I32) && (y->narrow || y->e->type == TE_I32);
-    return v->e->type == TE_I64 && !v->narrow && ints ? cg_text(s->cg, "(long long)%s", first) : first;
+    return v->e->type == TE_I64 && !v->narrow && ints ? cg_text(s->cg, "(long long)%s", first)
+                                                      : first;
 }
 
 static const char *binary(Survey *s, const Value *v) {
     static const struct {
         const char *sign, *name;
     } op[] = {
-        [TE_ADD] = { "+", "add" }, [TE_SUB] = { "-", "sub" }, [TE_MUL] = { "*", "mul" },
-        [TE_DIV] = { "/", "div" }, [TE_MOD] = { "%", "mod" },
+        [TE_ADD] = {"+", "add"}, [TE_SUB] = {"-", "sub"}, [TE_MUL] = {"*", "mul"},
+        [TE_DIV] = {"/", "div"}, [TE_MOD] = {"%", "mod"},
     };
     TeKind kind = v->e->kind;
     const char *x = child_text(s, v, 0), *y = child_text(s, v, 1);
@@ -57,7 +56,8 @@ static const char *negated(Survey *s, const Value *v) {
 
 static const char *comparison(Survey *s, const Value *v) {
     static const char *const sign[] = {
-        [TE_EQ] = "==", [TE_NE] = "!=", [TE_LT] = "<", [TE_LE] = "<=", [TE_GT] = ">", [TE_GE] = ">=",
+        [TE_EQ] = "==", [TE_NE] = "!=", [TE_LT] = "<",
+        [TE_LE] = "<=", [TE_GT] = ">",  [TE_GE] = ">=",
     };
     TeDtype a = s->value[v->child[0]].e->type, b = s->value[v->child[1]].e->type;
     TeDtype to = a == TE_BOOL || b == TE_BOOL ? TE_BOOL : te_meet(a, b);
@@ -72,23 +72,23 @@ static const char *comparison(Survey *s, const Value *v) {
 static const struct {
     const char *f64, *f32, *fast;
 } intrinsic[TE_FN_COUNT] = {
-    [TE_FN_EXP] = { "exp", "expf", "rl_fast_exp" },
-    [TE_FN_EXP2] = { "exp2", "exp2f", "rl_fast_exp2" },
-    [TE_FN_LOG] = { "log", "logf", "logf" },
-    [TE_FN_LOG2] = { "log2", "log2f", "log2f" },
-    [TE_FN_SQRT] = { "sqrt", "sqrtf", "rl_fast_sqrt" },
-    [TE_FN_RSQRT] = { "rsqrt", "rsqrtf", "rsqrtf" },
-    [TE_FN_TANH] = { "tanh", "tanhf", "rl_fast_tanh" },
-    [TE_FN_ERF] = { "erf", "erff", "erff" },
-    [TE_FN_SIN] = { "sin", "sinf", "rl_fast_sin" },
-    [TE_FN_COS] = { "cos", "cosf", "rl_fast_cos" },
-    [TE_FN_POW] = { "pow", "powf", "powf" },
-    [TE_FN_FLOOR] = { "floor", "floorf", "floorf" },
-    [TE_FN_CEIL] = { "ceil", "ceilf", "ceilf" },
-    [TE_FN_ROUND] = { "rint", "rintf", "rintf" },
-    [TE_FN_ABS] = { "fabs", "fabsf", "fabsf" },
-    [TE_FN_MAX] = { "rl_max_f64", "rl_max_f32", "rl_max_f32" },
-    [TE_FN_MIN] = { "rl_min_f64", "rl_min_f32", "rl_min_f32" },
+    [TE_FN_EXP] = {"exp", "expf", "rl_fast_exp"},
+    [TE_FN_EXP2] = {"exp2", "exp2f", "rl_fast_exp2"},
+    [TE_FN_LOG] = {"log", "logf", "logf"},
+    [TE_FN_LOG2] = {"log2", "log2f", "log2f"},
+    [TE_FN_SQRT] = {"sqrt", "sqrtf", "rl_fast_sqrt"},
+    [TE_FN_RSQRT] = {"rsqrt", "rsqrtf", "rsqrtf"},
+    [TE_FN_TANH] = {"tanh", "tanhf", "rl_fast_tanh"},
+    [TE_FN_ERF] = {"erf", "erff", "erff"},
+    [TE_FN_SIN] = {"sin", "sinf", "rl_fast_sin"},
+    [TE_FN_COS] = {"cos", "cosf", "rl_fast_cos"},
+    [TE_FN_POW] = {"pow", "powf", "powf"},
+    [TE_FN_FLOOR] = {"floor", "floorf", "floorf"},
+    [TE_FN_CEIL] = {"ceil", "ceilf", "ceilf"},
+    [TE_FN_ROUND] = {"rint", "rintf", "rintf"},
+    [TE_FN_ABS] = {"fabs", "fabsf", "fabsf"},
+    [TE_FN_MAX] = {"rl_max_f64", "rl_max_f32", "rl_max_f32"},
+    [TE_FN_MIN] = {"rl_min_f64", "rl_min_f32", "rl_min_f32"},
 };
 
 static const char *real_call(Survey *s, const Value *v) {
@@ -99,7 +99,8 @@ static const char *real_call(Survey *s, const Value *v) {
                                             : intrinsic[fn].f32;
     const char *x = child_text(s, v, 0);
     if (v->n_child == 1) return cg_text(s->cg, "%s(%s)", name, x);
-    for (int i = 1; i < v->n_child; i++) x = cg_text(s->cg, "%s(%s, %s)", name, x, child_text(s, v, i));
+    for (int i = 1; i < v->n_child; i++)
+        x = cg_text(s->cg, "%s(%s, %s)", name, x, child_text(s, v, i));
     return x;
 }
 
@@ -123,12 +124,9 @@ static const char *test_subscript(Survey *s, const Value *v, int k, const char *
     if (!low && !high) return tests;
     const char *x = value_text(s, v->child[k]), *test;
     const char *type = sub->narrow || sub->e->type == TE_I32 ? "unsigned" : "unsigned long long";
-    if (!high)
-        test = cg_text(s->cg, "%s >= 0", x);
-    else if (!low)
-        test = cg_text(s->cg, "%s < %s", x, cg_extent(s->cg, extent));
-    else
-        test = cg_text(s->cg, "(%s)%s < (%s)%s", type, x, type, cg_extent(s->cg, extent));
+    if (!high) test = cg_text(s->cg, "%s >= 0", x);
+    else if (!low) test = cg_text(s->cg, "%s < %s", x, cg_extent(s->cg, extent));
+    else test = cg_text(s->cg, "(%s)%s < (%s)%s", type, x, type, cg_extent(s->cg, extent));
     return tests ? cg_text(s->cg, "%s && %s", tests, test) : test;
 }
 
@@ -166,8 +164,9 @@ const char *value_text(Survey *s, int id) {
     case TE_REAL: return cg_real(s->cg, e->type, e->v.r);
     case TE_SIZE: {
         const TeSize *size = &s->cg->te->size[e->v.ref];
-        return size->kind == TE_SIZE_RUNTIME && size->extent.expr ? cg_text(s->cg, "s%d", e->v.ref)
-                                             : cg_int(s->cg, TE_I64, size->extent.value);
+        return size->kind == TE_SIZE_RUNTIME && size->extent.expr
+                   ? cg_text(s->cg, "s%d", e->v.ref)
+                   : cg_int(s->cg, TE_I64, size->extent.value);
     }
     case TE_INDEX: return s->at->index[e->v.ref];
     case TE_SCALAR: return cg_tensor(s->cg, e->v.ref);

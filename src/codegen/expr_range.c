@@ -3,7 +3,7 @@
 /* What an integer expression can be.  Bounds that leave the type make the whole type possible.  */
 typedef struct {
     int64_t lo, hi;
-    bool exact;               /* the arithmetic stayed inside 64 bits */
+    bool exact; /* the arithmetic stayed inside 64 bits */
 } Range;
 
 static bool add_ok(int64_t x, int64_t y, int64_t *out) {
@@ -29,20 +29,20 @@ static int64_t floor_div(int64_t x, int64_t d) {
 }
 
 static Range add(const Value *x, const Value *y) {
-    Range r = { 0, 0, true };
+    Range r = {0, 0, true};
     r.exact = add_ok(x->lo, y->lo, &r.lo) && add_ok(x->hi, y->hi, &r.hi);
     return r;
 }
 
 static Range sub(const Value *x, const Value *y) {
-    Range r = { 0, 0, true };
+    Range r = {0, 0, true};
     r.exact = y->hi > INT64_MIN && y->lo > INT64_MIN && add_ok(x->lo, -y->hi, &r.lo) &&
               add_ok(x->hi, -y->lo, &r.hi);
     return r;
 }
 
 static Range mul(const Value *x, const Value *y) {
-    Range r = { INT64_MAX, INT64_MIN, true };
+    Range r = {INT64_MAX, INT64_MIN, true};
     for (int i = 0; i < 4 && r.exact; i++) {
         int64_t p;
         r.exact = mul_ok(i & 1 ? x->hi : x->lo, i & 2 ? y->hi : y->lo, &p);
@@ -58,29 +58,29 @@ static Range divide(const Value *x, const Value *y) {
     if (y->lo > 0) {
         int64_t a = floor_div(x->lo, y->lo), b = floor_div(x->lo, y->hi);
         int64_t c = floor_div(x->hi, y->lo), d = floor_div(x->hi, y->hi);
-        return (Range){ a < b ? a : b, c > d ? c : d, true };
+        return (Range){a < b ? a : b, c > d ? c : d, true};
     }
-    if (x->lo == INT64_MIN) return (Range){ 0, 0, false };
+    if (x->lo == INT64_MIN) return (Range){0, 0, false};
     int64_t m = x->hi > -x->lo ? x->hi : -x->lo;
-    return (Range){ -m, m, true };
+    return (Range){-m, m, true};
 }
 
 static Range modulo(const Value *x, const Value *y) {
-    if (x->lo >= 0 && y->lo > x->hi) return (Range){ x->lo, x->hi, true };
-    return (Range){ y->lo < 0 ? y->lo + 1 : 0, y->hi > 0 ? y->hi - 1 : 0, true };
+    if (x->lo >= 0 && y->lo > x->hi) return (Range){x->lo, x->hi, true};
+    return (Range){y->lo < 0 ? y->lo + 1 : 0, y->hi > 0 ? y->hi - 1 : 0, true};
 }
 
 static Range both(Range x, const Value *y) {
-    return (Range){ x.lo < y->lo ? x.lo : y->lo, x.hi > y->hi ? x.hi : y->hi, true };
+    return (Range){x.lo < y->lo ? x.lo : y->lo, x.hi > y->hi ? x.hi : y->hi, true};
 }
 
 static Range call(const Survey *s, const Value *v) {
     const Value *x = &s->value[v->child[0]];
-    Range r = { x->lo, x->hi, true };
+    Range r = {x->lo, x->hi, true};
     if (v->e->v.fn == TE_FN_ABS) {
-        if (x->lo == INT64_MIN) return (Range){ 0, 0, false };
+        if (x->lo == INT64_MIN) return (Range){0, 0, false};
         int64_t m = x->hi > -x->lo ? x->hi : -x->lo;
-        return (Range){ x->lo > 0 ? x->lo : 0, m, true };
+        return (Range){x->lo > 0 ? x->lo : 0, m, true};
     }
     for (int i = 1; i < v->n_child; i++) {
         const Value *y = &s->value[v->child[i]];
@@ -95,19 +95,19 @@ static Range leaf(const Survey *s, const TeExpr *e) {
     const TeSize *size;
     int64_t last;
     switch (e->kind) {
-    case TE_INT: return (Range){ e->v.i, e->v.i, true };
+    case TE_INT: return (Range){e->v.i, e->v.i, true};
     case TE_SIZE:
         size = &s->cg->te->size[e->v.ref];
-        return (Range){ size->extent.min, size->extent.value, true };
+        return (Range){size->extent.min, size->extent.value, true};
     case TE_INDEX:
         last = s->at->stmt->index[e->v.ref].hi.value - 1;
-        return (Range){ 0, last > 0 ? last : 0, true };
-    default: return (Range){ 0, 0, false };
+        return (Range){0, last > 0 ? last : 0, true};
+    default: return (Range){0, 0, false};
     }
 }
 
 static Range of_storage(TeDtype t) {
-    Range r = { 0, 0, true };
+    Range r = {0, 0, true};
     r.exact = cg_range_of_storage(t, &r.lo, &r.hi);
     return r;
 }
@@ -116,7 +116,7 @@ static Range cast(const Survey *s, const Value *v) {
     const Value *x = &s->value[v->child[0]];
     Range r = of_storage(v->e->store);
     bool fits = te_dtype_class(x->e->type) == TE_CLASS_INT && x->lo >= r.lo && x->hi <= r.hi;
-    return fits ? (Range){ x->lo, x->hi, true } : r;
+    return fits ? (Range){x->lo, x->hi, true} : r;
 }
 
 static Range range_of(const Survey *s, const Value *v) {
@@ -128,13 +128,13 @@ static Range range_of(const Survey *s, const Value *v) {
         Range r = of_storage(s->cg->te->tensor[e->v.ref].dtype);
         return e->other && !v->text ? both(r, &s->value[v->child[e->n_args]]) : r;
     }
-    case TE_NEG: return sub(&(Value){ .lo = 0, .hi = 0 }, x);
+    case TE_NEG: return sub(&(Value){.lo = 0, .hi = 0}, x);
     case TE_ADD: return add(x, y);
     case TE_SUB: return sub(x, y);
     case TE_MUL: return mul(x, y);
     case TE_DIV: return divide(x, y);
     case TE_MOD: return modulo(x, y);
-    case TE_SELECT: return both((Range){ y->lo, y->hi, true }, &s->value[v->child[2]]);
+    case TE_SELECT: return both((Range){y->lo, y->hi, true}, &s->value[v->child[2]]);
     case TE_CALL: return call(s, v);
     case TE_CAST: return cast(s, v);
     default: return leaf(s, e);

@@ -10,9 +10,7 @@ TeDtype fragment_type(const Kernel *k, const Side *s) {
     return fragment_multiplies(k) ? k->c.p->con.acc : s->o->compute;
 }
 
-static int depth_of(const Side *s) {
-    return s->ahead ? 2 : s->fragment_k;
-}
+static int depth_of(const Side *s) { return s->ahead ? 2 : s->fragment_k; }
 
 void fragment_declare(Kernel *k) {
     for (int i = 0; i < 2; i++) {
@@ -40,9 +38,7 @@ static int swizzle_elements(const Side *s) {
     return (16 / s->elem) << (s->l->layout.base + s->l->layout.bits);
 }
 
-static int swizzle_rows(const Side *s) {
-    return 1 << (s->l->layout.shift + s->l->layout.bits);
-}
+static int swizzle_rows(const Side *s) { return 1 << (s->l->layout.shift + s->l->layout.bits); }
 
 /* What a swizzle flips in the positions of row r.  */
 static const char *swizzle_turn(const Kernel *k, const Side *s, const char *r) {
@@ -52,8 +48,8 @@ static const char *swizzle_turn(const Kernel *k, const Side *s, const char *r) {
                    l->base + 4 - log_elem);
 }
 
-/* Where a fetch begins: all that is not known when the text is compiled, so that the accesses differ
- * by constants only.  `at` is k in the warp's part of the stage, `dynamic` + `fixed`.  */
+/* Where a fetch begins: all that is not known when the text is compiled, so that the accesses
+ * differ by constants only.  `at` is k in the warp's part of the stage, `dynamic` + `fixed`.  */
 typedef struct {
     const char *dynamic, *fixed;
 } FragmentK;
@@ -73,7 +69,8 @@ static const char *begin_along_k(const Kernel *k, const Side *s, FragmentK at, c
         return plus(cg, begin, at.dynamic);
     }
     int step = s->vec == 1 ? s->lanes : 1;
-    const char *turn = swizzle_turn(k, s, step % swizzle_rows(s) == 0 ? pos : cg_text(cg, "(%s + %s)", pos, i));
+    const char *turn =
+        swizzle_turn(k, s, step % swizzle_rows(s) == 0 ? pos : cg_text(cg, "(%s + %s)", pos, i));
     bool apart = !at.dynamic || k->c.r->unroll % swizzle_elements(s) == 0;
     const char *kk = apart ? at.fixed : cg_text(cg, "(%s + %s)", at.dynamic, at.fixed);
     *each = cg_text(cg, "%s + (%s ^ %s)", *each, kk, turn);
@@ -90,8 +87,7 @@ static const char *begin_across(const Kernel *k, const Side *s, FragmentK at, co
     const char *turn = swizzle_turn(k, s, kk);
     if (s->lanes * s->vec % swizzle_elements(s) == 0)
         *each = cg_text(cg, "%s + (%s ^ %s)", *each, pos, turn);
-    else
-        *each = cg_text(cg, "%s * %c_ROW + ((%s + %s) ^ %s)", at.fixed, s->id - 32, pos, i, turn);
+    else *each = cg_text(cg, "%s * %c_ROW + ((%s + %s) ^ %s)", at.fixed, s->id - 32, pos, i, turn);
     return begin;
 }
 
@@ -133,17 +129,15 @@ void fragment_fetch(Kernel *k, const Side *s, const char *dynamic, const char *f
                     const char *buffer) {
     Cg *cg = k->cg;
     const char *type = cg_storage(s->tile), *each;
-    FragmentK at = { dynamic, fixed };
+    FragmentK at = {dynamic, fixed};
     if (k->c.warps[AX_K] > 1) at.dynamic = plus(cg, "k_warp", dynamic);
     const char *begin = s->inner_k ? begin_along_k(k, s, at, &each) : begin_across(k, s, at, &each);
     cg_scope(cg);
     cg_line(cg, "const %s *const from = reinterpret_cast<const %s *>(smem%s + %c_TILE)%s%s;", type,
             type, load_stage(k, "take"), s->id - 32, begin ? " + " : "",
             begin ? cg_text(cg, "(%s)", begin) : "");
-    if (s->inner_k)
-        fetch_along_k(k, s, each, buffer);
-    else
-        fetch_across(k, s, each, buffer);
+    if (s->inner_k) fetch_along_k(k, s, each, buffer);
+    else fetch_across(k, s, each, buffer);
     cg_close(cg);
 }
 

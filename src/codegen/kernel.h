@@ -1,8 +1,8 @@
 /* Kernel: CUDA C++ text for a plan, with what is needed to launch it.
  *
- * cg_emit lowers each RProg to phases (lower.c) and prints them (emit.c); each phase kind is one building block:
- * load_*.c, compute_*.c, store_*.c.  The text has no #include and no name of the user; its tokens are
- * checked against an allow-list before it is handed out (kernel_check).  */
+ * cg_emit lowers each RProg to phases (lower.c) and prints them (emit.c); each phase kind is one
+ * building block: load_*.c, compute_*.c, store_*.c.  The text has no #include and no name of the
+ * user; its tokens are checked against an allow-list before it is handed out (kernel_check).  */
 #ifndef ROLLER_CODEGEN_KERNEL_H
 #define ROLLER_CODEGEN_KERNEL_H
 #include "rprogram/rprog.h"
@@ -20,7 +20,8 @@ typedef struct {
     int64_t span;
 } KernelLaunch;
 
-/* All kernels take the same parameters, in this order: inputs, run-time sizes, scalars, outputs, workspace.  */
+/* All kernels take the same parameters, in this order: inputs, run-time sizes, scalars, outputs,
+ * workspace.  */
 typedef enum { PARAM_INPUT, PARAM_SIZE, PARAM_SCALAR, PARAM_OUTPUT, PARAM_WORKSPACE } ParamKind;
 typedef struct {
     ParamKind kind;
@@ -49,6 +50,6 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
                KernelProgram *out);
 /* The phases of a plan as text (--dump=lowered).  */
 Status cg_print_lowered(Arena *a, Diag *d, const RPlan *plan, const Device *dev, Buf *out);
-/* Names the first token of `source` that no emitter may print; NULL if all are allowed.  */
+/* The place in `source` of the first token that no emitter may print; NULL if all are allowed.  */
 const char *kernel_check(const char *source, size_t len);
 #endif

@@ -7,32 +7,26 @@
  * preprocessor, strings, backslashes and asm, is refused, so that no text of a user can reach the
  * compiler as code.  */
 
-static const char *const words[] = {
+static const char words[] =
     /* the language */
-    "bool", "break", "char", "const", "constexpr", "double", "else", "extern", "false", "float", "for",
-    "if", "int", "long", "return", "short", "signed", "true", "unsigned", "void", "reinterpret_cast",
+    " bool break char const constexpr double else extern false float for if int long return short"
+    " signed true unsigned void reinterpret_cast"
     /* CUDA */
-    "__align__", "__global__", "__launch_bounds__", "__restrict__", "__shared__", "__syncthreads",
-    "__int_as_float", "__longlong_as_double", "blockIdx", "threadIdx", "min", "max",
+    " __align__ __global__ __launch_bounds__ __restrict__ __shared__ __syncthreads __int_as_float"
+    " __longlong_as_double blockIdx threadIdx min max"
     /* mathematics */
-    "exp", "expf", "exp2", "exp2f", "log", "logf", "log2", "log2f", "sqrt", "sqrtf", "rsqrt", "rsqrtf",
-    "tanh", "tanhf", "erf", "erff", "sin", "sinf", "cos", "cosf", "pow", "powf", "floor", "floorf",
-    "ceil", "ceilf", "rint", "rintf", "fabs", "fabsf", "fma", "fmaf",
+    " exp expf exp2 exp2f log logf log2 log2f sqrt sqrtf rsqrt rsqrtf tanh tanhf erf erff sin sinf"
+    " cos cosf pow powf floor floorf ceil ceilf rint rintf fabs fabsf fma fmaf"
     /* names of the building blocks */
-    "B", "M", "N", "K", "BM", "BN", "BK", "WM", "WN", "WK", "TM", "TN", "TK", "LM", "LN", "VM", "VN",
-    "THREADS", "STAGES", "STAGE", "SLICE", "TOTAL", "A_TILE", "A_ROW", "B_TILE", "B_ROW", "smem",
-    "shared", "tile", "tile_m", "tile_n", "top", "in_group", "rows", "b", "m", "n", "m0", "n0", "tid",
-    "lane", "lane_m", "lane_n", "warp", "row", "col", "copies", "k_warp", "k_next", "k_now", "first", "steps",
-    "step", "put", "take", "next", "kb", "kk", "acc", "i", "j", "f", "p", "s", "u", "v", "w", "x", "y",
-    "at", "at_own", "at_k", "to", "from", "part", "sum", "sums", "best", "where", "value", "rest",
-    "total",
-};
+    " B M N K BM BN BK WM WN WK TM TN TK LM LN VM VN THREADS STAGES STAGE SLICE TOTAL A_TILE A_ROW"
+    " B_TILE B_ROW smem shared tile tile_m tile_n top in_group rows b m n m0 n0 tid lane lane_m"
+    " lane_n warp row col copies k_warp k_next k_now first steps step put take next kb kk acc i j f"
+    " p s u v w x y at at_own at_k to from part sum sums best where value rest total ";
 
-/* Names with a number: t0 tensors, s sizes, i indices, e and v values, o and x vectors; and those of
- * the two operands.  */
-static const char *const stems[] = { "t", "s", "i", "e", "v", "o", "x" };
-static const char *const operand[] = { "mn", "k", "to", "src", "off", "koff", "at", "kat", "reg",
-                                       "frag", "b" };
+/* Names with a number: t0 tensors, s sizes, i indices, e and v values, o and x vectors; and those
+ * of the two operands.  */
+static const char stems[] = "tsievox";
+static const char operand[] = " mn k to src off koff at kat reg frag b ";
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -40,14 +34,26 @@ static bool is_name(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* `stem`, or it followed by digits.  */
-static bool is_numbered(const char *s, size_t len, const char *stem, bool bare) {
-    size_t n = strlen(stem);
-    if (len < n || memcmp(s, stem, n) != 0 || (len == n && !bare)) return false;
-    for (size_t i = n; i < len; i++) {
+static bool all_digits(const char *s, size_t len) {
+    for (size_t i = 0; i < len; i++) {
         if (!is_digit(s[i])) return false;
     }
     return true;
+}
+
+/* Is it a word of a list, in which each stands between spaces?  */
+static bool is_listed(const char *list, const char *s, size_t len) {
+    for (const char *p = list; *p; p++) {
+        if (p[0] == ' ' && strncmp(p + 1, s, len) == 0 && p[1 + len] == ' ') return true;
+    }
+    return false;
+}
+
+/* a_ or b_, a word of operands, and maybe a number.  */
+static bool is_of_operand(const char *s, size_t len) {
+    if (len < 3 || (s[0] != 'a' && s[0] != 'b') || s[1] != '_') return false;
+    while (is_digit(s[len - 1])) len--;
+    return is_listed(operand, s + 2, len - 2);
 }
 
 /* rk_, 16 hexadecimal digits, _, a number.  */
@@ -61,23 +67,15 @@ static bool is_symbol(const char *s, size_t len) {
 }
 
 static bool is_allowed_name(const char *s, size_t len) {
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strlen(words[i]) == len && memcmp(words[i], s, len) == 0) return true;
-    }
-    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
-        if (is_numbered(s, len, stems[i], false)) return true;
-    }
-    bool prefixed = len > 2 && (s[0] == 'a' || s[0] == 'b') && s[1] == '_';
-    for (size_t i = 0; prefixed && i < sizeof operand / sizeof *operand; i++) {
-        if (is_numbered(s + 2, len - 2, operand[i], true)) return true;
-    }
-    return prelude_has(s, len) || is_symbol(s, len);
+    if (len > 1 && strchr(stems, s[0]) && all_digits(s + 1, len - 1)) return true;
+    return is_listed(words, s, len) || is_of_operand(s, len) || prelude_has(s, len) ||
+           is_symbol(s, len);
 }
 
 /* Fixed pieces with bytes that are refused elsewhere.  Returns how long the piece at s is.  */
 static size_t fixed_piece(const char *s, size_t left) {
-    static const char *const piece[] = { "#pragma unroll\n", "#pragma unroll 1\n",
-                                         "#pragma unroll 4\n", "extern \"C\" __global__" };
+    static const char *const piece[] = {"#pragma unroll\n", "#pragma unroll 1\n",
+                                        "#pragma unroll 4\n", "extern \"C\" __global__"};
     for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
         size_t n = strlen(piece[i]);
         if (n <= left && memcmp(piece[i], s, n) == 0) return n;
@@ -97,8 +95,8 @@ static size_t comment(const char *s, size_t left) {
 
 static size_t number(const char *s, size_t left) {
     size_t n = 0;
-    while (n < left && (is_name(s[n]) || s[n] == '.' ||
-                        ((s[n] == '+' || s[n] == '-') && (s[n - 1] == 'e'))))
+    while (n < left &&
+           (is_name(s[n]) || s[n] == '.' || ((s[n] == '+' || s[n] == '-') && (s[n - 1] == 'e'))))
         n++;
     return n;
 }
@@ -117,7 +115,6 @@ static size_t token(const char *s, size_t left) {
     return strchr(" \n+-*/%&|^!=<>?:;,.()[]{}", *s) && *s ? 1 : 0;
 }
 
-/* The offender as text that lives with the program: names are looked up again by the caller.  */
 const char *kernel_check(const char *source, size_t len) {
     for (size_t at = 0; at < len;) {
         size_t n = token(source + at, len - at);

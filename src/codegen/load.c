@@ -17,10 +17,8 @@ static void load_both(Kernel *k) {
         const Side *s = &k->c.side[i];
         if (!s->present) continue;
         address_step(k, s);
-        if (s->l->kind == LOAD_ASYNC)
-            load_async(k, s);
-        else
-            load_staged(k, s);
+        if (s->l->kind == LOAD_ASYNC) load_async(k, s);
+        else load_staged(k, s);
         advance_pointer(k, s);
     }
     cg_line(k->cg, "k_next += BK;");

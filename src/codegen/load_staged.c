@@ -29,7 +29,7 @@ static void load_copies(Kernel *k, const Side *s) {
 static void load_element(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const Contraction *con = &k->c.p->con;
-    CgPoint at = { .cg = cg, .stmt = k->c.root };
+    CgPoint at = {.cg = cg, .stmt = k->c.root};
     int64_t slack = 2 * (int64_t)k->c.r->block.extent[AX_K];
     bool along_k = s->l->along == AX_K, wide_k = place_wide(con->axis[AX_K].extent, slack);
     bool wide_own = place_wide(s->whole, s->extent);
@@ -87,10 +87,8 @@ static const char *target(const Kernel *k, const Side *s, const char *more, int 
         return straight ? cg_text(cg, "%s + %s", address_chunk(k, s), step)
                         : cg_text(cg, "%s + %s * %d", address_chunk(k, s), more, s->row);
     const char *mn = address_mn(k, s), *kk = address_k(k, s);
-    if (along_k)
-        kk = cg_text(cg, "(%s + %s)", kk, step);
-    else
-        mn = cg_text(cg, "(%s + %s)", mn, step);
+    if (along_k) kk = cg_text(cg, "(%s + %s)", kk, step);
+    else mn = cg_text(cg, "(%s + %s)", mn, step);
     return address_tile(k, s, mn, kk);
 }
 
@@ -98,7 +96,8 @@ static const char *target(const Kernel *k, const Side *s, const char *more, int 
 static void keep_straight(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     int vec = s->l->vec, width = vec * s->elem > 16 ? 16 / s->elem : vec;
-    const char *reg = cg_text(cg, "%c_reg[i].v[v]", s->id), *from = cg_text(cg, "%c_reg[i].v", s->id);
+    const char *reg = cg_text(cg, "%c_reg[i].v[v]", s->id),
+               *from = cg_text(cg, "%c_reg[i].v", s->id);
     const char *x = kept(k, s, reg);
     if (x != reg) {
         cg_line(cg, "%s x[%d];", cg_storage(s->tile), vec);
@@ -112,8 +111,8 @@ static void keep_straight(Kernel *k, const Side *s) {
     }
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int part = 0; part < %d; part++)", vec / width);
-    cg_line(cg, "    rl_store<%d>(to + %s, %s + part * %d);", width, target(k, s, "part", width), from,
-            width);
+    cg_line(cg, "    rl_store<%d>(to + %s, %s + part * %d);", width, target(k, s, "part", width),
+            from, width);
 }
 
 static void keep_across(Kernel *k, const Side *s) {
@@ -135,10 +134,8 @@ void load_staged_keep(Kernel *k, const Side *s) {
     if (s->l->vec == 1)
         cg_line(cg, "to[%s] = %s;", address_chunk(k, s),
                 kept(k, s, cg_text(cg, "%c_reg[i].v[0]", s->id)));
-    else if (s->l->along == s->l->layout.inner)
-        keep_straight(k, s);
-    else
-        keep_across(k, s);
+    else if (s->l->along == s->l->layout.inner) keep_straight(k, s);
+    else keep_across(k, s);
     if (live) cg_close(cg);
     cg_close(cg);
 }

@@ -1,12 +1,10 @@
 #include "codegen/lower.h"
 
-static int64_t ceil_div(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 static Phase *add(Lowered *l, PhaseKind kind) {
     Phase *p = &l->phase[l->n_phase++];
-    *p = (Phase){ .kind = kind, .side = -1, .stmt = -1 };
+    *p = (Phase){.kind = kind, .side = -1, .stmt = -1};
     return p;
 }
 
@@ -47,8 +45,8 @@ static void lower_contract(Lowered *l, const Contract *c) {
     l->launch.grid[0] = rprog_blocks(l->p, r);
     l->launch.grid[1] = r->split;
     l->launch.block[0] = r->threads;
-    int sums = (c->warps[AX_K] - 1) * r->block.extent[AX_M] * r->block.extent[AX_N] *
-               l->p->acc_bytes;
+    int sums =
+        (c->warps[AX_K] - 1) * r->block.extent[AX_M] * r->block.extent[AX_N] * l->p->acc_bytes;
     int stages = c->stage * r->stages;
     l->launch.dynamic_smem = stages > sums ? stages : sums;
     add(l, PHASE_PLACE);
@@ -70,7 +68,7 @@ static void lower_contract(Lowered *l, const Contract *c) {
     add_statements(l, l->p->group);
 }
 
-/* Blocks of `span` elements over a flattened domain; a domain beyond the grid gets larger spans.  */
+/* Blocks of `span` elements over a domain; where the grid is too small, larger spans.  */
 static void lay_out_domain(Lowered *l, int64_t total, int threads, int64_t items,
                            const Device *dev) {
     int64_t most = (int64_t)dev->limits.grid_max.value, span = threads * items;
@@ -108,8 +106,8 @@ static void begin(Lowered *l, const RPlan *plan, int group) {
     l->group = group;
     l->p = &plan->problem[group];
     l->r = &plan->prog[group];
-    l->launch = (KernelLaunch){ .group = group, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 },
-                                .cluster = { 1, 1, 1 } };
+    l->launch =
+        (KernelLaunch){.group = group, .grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}};
 }
 
 Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n) {

@@ -1,8 +1,8 @@
 /* Lowering: an RProg to a short list of phases, each printed by one building block.
  *
- * lower_plan decides which kernels a plan needs and the order of their phases; contract_facts derives
- * from problem and program what all blocks of a `contract` kernel must agree on.  Nothing here prints
- * code.  */
+ * lower_plan decides which kernels a plan needs and the order of their phases; contract_facts
+ * derives from problem and program what all blocks of a `contract` kernel must agree on.  Nothing
+ * here prints code.  */
 #ifndef ROLLER_CODEGEN_LOWER_H
 #define ROLLER_CODEGEN_LOWER_H
 #include "codegen/cg.h"
@@ -66,7 +66,7 @@ void lower_print(const RPlan *plan, const Device *dev, const Lowered *l, Buf *ou
 /* How the position along k of a load's chunks becomes an address.  */
 typedef enum {
     K_PLAIN,                  /* one digit: a pointer that advances */
-    K_UNIFORM,                /* outer digits are the same for the whole tile: decoded once a step */
+    K_UNIFORM,                /* outer digits are the same in the whole tile: decoded once */
     K_DECODED                 /* decoded for each chunk */
 } KMode;
 

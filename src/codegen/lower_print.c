@@ -5,13 +5,17 @@ static const char *const phase_name[PHASE_COUNT] = {
     CG_PHASES(X)
 #undef X
 };
-static const char *const kernel_name[] = { "contract", "sums", "stream" };
+static const char *const kernel_name[] = {"contract", "sums", "stream"};
 
 static void print_address(const Contract *c, const Side *s, Buf *out) {
-    static const char *const mode[] = { "plain", "uniform digits", "digits per chunk" };
+    static const char *const mode[] = {"plain", "uniform digits", "digits per chunk"};
     buf_printf(out, "%c: %d x %d elements along %s, %s", s->id, s->per_thread, s->l->vec,
-               s->l->along == AX_K ? "k" : s->side ? "n" : "m",
-               !s->copies ? "expression" : s->pointer ? "one pointer" : "offsets");
+               s->l->along == AX_K ? "k"
+               : s->side           ? "n"
+                                   : "m",
+               !s->copies   ? "expression"
+               : s->pointer ? "one pointer"
+                            : "offsets");
     if (s->copies && !s->pointer) buf_printf(out, ", k by %s", mode[s->k_mode]);
     if (c->own_ragged[s->side]) buf_puts(out, ", ragged");
     if (s->copies && s->f->guarded) buf_puts(out, ", guarded");
@@ -45,7 +49,9 @@ static void print_details(const Lowered *l, const Contract *c, const Phase *ph, 
         buf_printf(out, "%d of %d stages: ", c->ahead_steps, r->stages);
         print_load(c, 0, out);
         break;
-    case PHASE_STEPS: buf_printf(out, "%lld of k %d", (long long)c->slice, (int)r->block.extent[AX_K]); break;
+    case PHASE_STEPS:
+        buf_printf(out, "%lld of k %d", (long long)c->slice, (int)r->block.extent[AX_K]);
+        break;
     case PHASE_LOAD: print_load(c, c->ahead_steps, out); break;
     case PHASE_BODIES: buf_printf(out, "%d of k %d", c->bodies, r->unroll); break;
     case PHASE_COMPUTE:
@@ -71,7 +77,7 @@ static bool opens(PhaseKind k) {
 
 void lower_print(const RPlan *plan, const Device *dev, const Lowered *l, Buf *out) {
     const KernelLaunch *n = &l->launch;
-    Contract c = { 0 };
+    Contract c = {0};
     if (l->kind != KERNEL_STREAM) contract_facts(plan->te, dev, l->p, l->r, &c);
     buf_printf(out, "kernel %s: group %d, grid %lld %lld, block %d, shared memory %lld\n",
                kernel_name[l->kind], l->group, (long long)n->grid[0], (long long)n->grid[1],

@@ -1,16 +1,10 @@
 #include "codegen/blocks.h"
 
-bool place_wide(int64_t extent, int64_t slack) {
-    return extent > INT32_MAX - slack;
-}
+bool place_wide(int64_t extent, int64_t slack) { return extent > INT32_MAX - slack; }
 
-const char *place_type(bool wide) {
-    return wide ? "long long" : "int";
-}
+const char *place_type(bool wide) { return wide ? "long long" : "int"; }
 
-static int tile_extent(const RTile *t, int axis) {
-    return t->extent[axis];
-}
+static int tile_extent(const RTile *t, int axis) { return t->extent[axis]; }
 
 void place_constants(Kernel *k) {
     const Contract *c = &k->c;
@@ -22,21 +16,24 @@ void place_constants(Kernel *k) {
                 cg_int(cg, TE_I64, p->extent[axis]));
     }
     cg_line(cg, "constexpr int BM = %d, BN = %d, BK = %d;  // tile of a block in one k-step",
-            tile_extent(&r->block, AX_M), tile_extent(&r->block, AX_N), tile_extent(&r->block, AX_K));
+            tile_extent(&r->block, AX_M), tile_extent(&r->block, AX_N),
+            tile_extent(&r->block, AX_K));
     cg_line(cg, "constexpr int WM = %d, WN = %d, WK = %d;  // of a warp",
             tile_extent(&r->warp, AX_M), tile_extent(&r->warp, AX_N), tile_extent(&r->warp, AX_K));
     cg_line(cg, "constexpr int TM = %d, TN = %d, TK = %d;  // of a thread",
             tile_extent(&r->thread, AX_M), tile_extent(&r->thread, AX_N),
             tile_extent(&r->thread, AX_K));
-    cg_line(cg, "constexpr int LM = %d, LN = %d;  // lanes of a warp", c->lanes[AX_M], c->lanes[AX_N]);
+    cg_line(cg, "constexpr int LM = %d, LN = %d;  // lanes of a warp", c->lanes[AX_M],
+            c->lanes[AX_N]);
     cg_line(cg, "constexpr int VM = %d, VN = %d;  // neighbouring rows and columns of a thread",
             r->vec_m, r->vec_n);
-    cg_line(cg, "constexpr int THREADS = %d, STAGES = %d, STAGE = %d;  // STAGE in bytes", r->threads,
-            r->stages, c->stage);
+    cg_line(cg, "constexpr int THREADS = %d, STAGES = %d, STAGE = %d;  // STAGE in bytes",
+            r->threads, r->stages, c->stage);
     for (int i = 0; i < 2; i++) {
         const Side *s = &c->side[i];
         if (!s->present) continue;
-        cg_line(cg, "constexpr int %c_TILE = %d, %c_ROW = %d;  // place in a stage, row of its tile",
+        cg_line(cg,
+                "constexpr int %c_TILE = %d, %c_ROW = %d;  // place in a stage, row of its tile",
                 s->id - 32, s->at, s->id - 32, s->row);
     }
     if (c->r->split == 1) cg_line(cg, "constexpr int steps = %lld;", (long long)c->steps);
@@ -52,23 +49,22 @@ static void block_tile(Kernel *k) {
     long long tiles_b = rprog_tiles(p, r, AX_B);
     cg_line(cg, "const unsigned tile = blockIdx.x%s;",
             tiles_b > 1 ? cg_text(cg, " %% %lldu", tiles_m * tiles_n) : "");
-    if (tiles_b > 1)
-        cg_line(cg, "const int b = blockIdx.x / %lldu;", tiles_m * tiles_n);
+    if (tiles_b > 1) cg_line(cg, "const int b = blockIdx.x / %lldu;", tiles_m * tiles_n);
     switch (r->raster) {
     case RASTER_ROW:
-        cg_line(cg, "const unsigned tile_m = tile / %lldu, tile_n = tile %% %lldu;", tiles_n, tiles_n);
+        cg_line(cg, "const unsigned tile_m = tile / %lldu, tile_n = tile %% %lldu;", tiles_n,
+                tiles_n);
         break;
     case RASTER_COLUMN:
-        cg_line(cg, "const unsigned tile_m = tile %% %lldu, tile_n = tile / %lldu;", tiles_m, tiles_m);
+        cg_line(cg, "const unsigned tile_m = tile %% %lldu, tile_n = tile / %lldu;", tiles_m,
+                tiles_m);
         break;
     default: {
         long long in_group = r->group * tiles_n;
         cg_line(cg, "const unsigned top = tile / %lldu * %du, in_group = tile %% %lldu;", in_group,
                 r->group, in_group);
-        if (tiles_m % r->group == 0)
-            cg_line(cg, "constexpr unsigned rows = %du;", r->group);
-        else
-            cg_line(cg, "const unsigned rows = min(%lldu - top, %du);", tiles_m, r->group);
+        if (tiles_m % r->group == 0) cg_line(cg, "constexpr unsigned rows = %du;", r->group);
+        else cg_line(cg, "const unsigned rows = min(%lldu - top, %du);", tiles_m, r->group);
         cg_line(cg, "const unsigned tile_m = top + in_group %% rows, tile_n = in_group / rows;");
     }
     }
@@ -129,7 +125,8 @@ static void slice_place(Kernel *k) {
 
 void place_thread(Kernel *k) {
     Cg *cg = k->cg;
-    static const char *const raster[] = { "n fastest", "m fastest", "groups of tile rows, m fastest" };
+    static const char *const raster[] = {"n fastest", "m fastest",
+                                         "groups of tile rows, m fastest"};
     cg_line(cg, "// place: tiles of the grid with %s", raster[k->c.r->raster]);
     block_tile(k);
     thread_place(k);
@@ -152,7 +149,8 @@ void place_decode(Cg *cg, const TeStmt *s, const FusedAxis *axis, const char *at
         const char *suffix = wide_at ? "ull" : "u", *value = at;
         if (below > 1) value = cg_text(cg, "%s / %lld%s", value, (long long)below, suffix);
         below *= extent;
-        if (below < axis->extent) value = cg_text(cg, "%s %% %lld%s", value, (long long)extent, suffix);
+        if (below < axis->extent)
+            value = cg_text(cg, "%s %% %lld%s", value, (long long)extent, suffix);
         index[x] = cg_text(cg, "i%d", x);
         cg_line(cg, "const %s %s = %s;", place_type(wide[x]), index[x], value);
     }

@@ -1,7 +1,7 @@
 #include "codegen/blocks.h"
 
-/* Warps that worked on other k of every step hand their sums to those of slice 0, which adds them in
- * order of the slice and goes on alone.  */
+/* Warps that worked on other k of every step hand their sums to those of slice 0, which adds them
+ * in order of the slice and goes on alone.  */
 void reduce_slices(Kernel *k) {
     Cg *cg = k->cg;
     const Contract *c = &k->c;
@@ -28,8 +28,9 @@ void reduce_slices(Kernel *k) {
     cg_open(cg, "for (int i = 0; i < TM; i++)");
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int j = 0; j < TN; j++)");
-    cg_line(cg, "    acc[i][j] = %s;", cg_fold(cg, con->red, con->acc, "acc[i][j]",
-                                               "copies[((s * TM + i) * TN + j) * SLICE]"));
+    cg_line(
+        cg, "    acc[i][j] = %s;",
+        cg_fold(cg, con->red, con->acc, "acc[i][j]", "copies[((s * TM + i) * TN + j) * SLICE]"));
     cg_close(cg);
     cg_close(cg);
     cg_blank(cg);

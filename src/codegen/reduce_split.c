@@ -1,7 +1,7 @@
 #include "codegen/blocks.h"
 
-/* Split reductions: each slice of the grid stores its sums, a second kernel adds them in order of the
- * slice.  The sums lie in the workspace as [split][B][M][N].  */
+/* Split reductions: each slice of the grid stores its sums, a second kernel adds them in order of
+ * the slice.  The sums lie in the workspace as [split][B][M][N].  */
 
 static void sums_pointer(Kernel *k) {
     const char *type = cg_type(k->l->p->con.acc);
@@ -19,10 +19,8 @@ void reduce_split_store(Kernel *k) {
     if (p->extent[AX_B] > 1)
         slice = cg_text(cg, "(%s * %lld + b)", slice, (long long)p->extent[AX_B]);
     const char *to = cg_text(cg, "sums + ((%s * M + m) * N + n)", slice);
-    if (k->l->vec > 1)
-        cg_line(cg, "rl_store<%d>(%s, &acc[i][j]);", k->l->vec, to);
-    else
-        cg_line(cg, "*(%s) = acc[i][j];", to);
+    if (k->l->vec > 1) cg_line(cg, "rl_store<%d>(%s, &acc[i][j]);", k->l->vec, to);
+    else cg_line(cg, "*(%s) = acc[i][j];", to);
     elements_end(k);
 }
 
@@ -57,7 +55,10 @@ void reduce_split_elements(Kernel *k) {
     cg_line(cg, "const %s n = at %% %lld%s;", place_type(place_wide(p->extent[AX_N], 0)),
             (long long)p->extent[AX_N], suffix);
     for (int x = AX_B; x <= AX_N; x++)
-        place_decode(cg, root, &con->axis[x], x == AX_B ? "b" : x == AX_M ? "m" : "n",
+        place_decode(cg, root, &con->axis[x],
+                     x == AX_B   ? "b"
+                     : x == AX_M ? "m"
+                                 : "n",
                      place_wide(con->axis[x].extent, 0), at->index, at->wide);
 }
 

@@ -42,7 +42,8 @@ static void define_value(Kernel *k, int t, TeDtype type, const char *value) {
     const char *out = cg_text(cg, "o%d[%s]", t, lane);
     if (memory && (dtype != compute || !later)) {
         cg_line(cg, "%s = %s;", out, cg_encode(cg, dtype, type, value));
-        if (later) cg_line(cg, "const %s %s = %s;", cg_type(compute), name, cg_decode(cg, dtype, out));
+        if (later)
+            cg_line(cg, "const %s %s = %s;", cg_type(compute), name, cg_decode(cg, dtype, out));
     } else {
         cg_line(cg, "const %s %s = %s;", cg_type(compute), name, cg_cast(cg, dtype, type, value));
         if (memory) cg_line(cg, "%s = %s;", out, cg_encode(cg, dtype, compute, name));
@@ -73,10 +74,8 @@ void store_direct(Kernel *k) {
         int width = elements_width(k, stmt, &x);
         if (width == k->at.vec) {
             const char *offset = cg_offset(cg, t, first.index);
-            if (width == 1)
-                cg_line(cg, "t%d[%s] = o%d[0];", t, offset, t);
-            else
-                cg_line(cg, "rl_store<%d>(t%d + (%s), o%d);", width, t, offset, t);
+            if (width == 1) cg_line(cg, "t%d[%s] = o%d[0];", t, offset, t);
+            else cg_line(cg, "rl_store<%d>(t%d + (%s), o%d);", width, t, offset, t);
             continue;
         }
         if (width > 1) {

@@ -2,9 +2,7 @@
 
 /* Maps, and reductions as loops: any program, extents known at run time included.  */
 
-static const TeStmt *root_of(const Kernel *k) {
-    return &k->cg->te->stmt[k->l->p->group->root];
-}
+static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p->group->root]; }
 
 /* Elements of the domain as text, and in *most how many there can be.  */
 static const char *domain(const Kernel *k, int64_t *most) {
@@ -16,7 +14,8 @@ static const char *domain(const Kernel *k, int64_t *most) {
         *most *= e->value;
         if (!e->expr) continue;
         const char *x = cg_extent(k->cg, e);
-        product = product ? cg_text(k->cg, "%s * %s", product, x) : cg_text(k->cg, "(long long)%s", x);
+        product =
+            product ? cg_text(k->cg, "%s * %s", product, x) : cg_text(k->cg, "(long long)%s", x);
     }
     if (!product) return cg_int(k->cg, TE_I64, *most);
     for (int i = 0; i < s->n_left; i++) {
@@ -62,8 +61,8 @@ void stream_elements(Kernel *k) {
     cg_line(cg, "const %s total = %s;", type, total);
     cg_line(cg, folds || rounds > 8 ? "#pragma unroll 1" : "#pragma unroll");
     cg_open(cg, "for (int u = 0; u < %lld; u++)", (long long)rounds);
-    cg_line(cg, "const %s at = (%s)blockIdx.x * %lld + (u * %d + (int)threadIdx.x) * %d;", type, type,
-            (long long)k->l->launch.span, k->l->launch.block[0], at->vec);
+    cg_line(cg, "const %s at = (%s)blockIdx.x * %lld + (u * %d + (int)threadIdx.x) * %d;", type,
+            type, (long long)k->l->launch.span, k->l->launch.block[0], at->vec);
     at->open = 1;
     if (cg->te->runtime || most % k->l->launch.span != 0) {
         cg_open(cg, "if (at < total)");
@@ -73,7 +72,7 @@ void stream_elements(Kernel *k) {
         decode_runtime(k);
         return;
     }
-    FusedAxis all = { .n = s->n_left, .extent = most };
+    FusedAxis all = {.n = s->n_left, .extent = most};
     for (int i = 0; i < all.n; i++) all.index[i] = (uint8_t)i;
     place_decode(cg, s, &all, "at", wide, at->index, at->wide);
 }
@@ -118,8 +117,7 @@ static void fold_position(Kernel *k, const TeExpr *e, const char *value, const c
     cg_line(cg, "const %s value = %s;", cg_type(e->args[0]->type), value);
     if (real)
         better = cg_text(cg, "(%s == %s && !(value %s %s))", best, best, max ? "<=" : ">=", best);
-    else
-        better = cg_text(cg, "value %s %s", max ? ">" : "<", best);
+    else better = cg_text(cg, "value %s %s", max ? ">" : "<", best);
     cg_open(cg, "if (%s == 0 || %s)", position(k, e), better);
     cg_line(cg, "%s = value;", best);
     cg_line(cg, "where[%s] = %s;", lane, position(k, e));

@@ -45,9 +45,7 @@ void cg_close(Cg *c) {
     buf_puts(&c->out, "}\n");
 }
 
-void cg_blank(Cg *c) {
-    buf_putc(&c->out, '\n');
-}
+void cg_blank(Cg *c) { buf_putc(&c->out, '\n'); }
 
 void cg_comment(Cg *c, const char *text) {
     static const char allowed[] = " ._-+*/%,:;=<>()[]{}|@";

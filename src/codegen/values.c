@@ -16,9 +16,7 @@ const char *cg_storage(TeDtype t) {
     }
 }
 
-const char *cg_type(TeDtype compute) {
-    return compute == TE_BOOL ? "bool" : cg_storage(compute);
-}
+const char *cg_type(TeDtype compute) { return compute == TE_BOOL ? "bool" : cg_storage(compute); }
 
 /* The middle of prelude names: rl_f32_to_e4m3.  */
 static const char *short_name(TeDtype t) {
@@ -34,9 +32,9 @@ bool cg_range_of_storage(TeDtype t, int64_t *lo, int64_t *hi) {
         TeDtype t;
         int64_t lo, hi;
     } row[] = {
-        { TE_I64, INT64_MIN, INT64_MAX }, { TE_I32, INT32_MIN, INT32_MAX },
-        { TE_I16, INT16_MIN, INT16_MAX }, { TE_I8, INT8_MIN, INT8_MAX },
-        { TE_U8, 0, UINT8_MAX },
+        {TE_I64, INT64_MIN, INT64_MAX}, {TE_I32, INT32_MIN, INT32_MAX},
+        {TE_I16, INT16_MIN, INT16_MAX}, {TE_I8, INT8_MIN, INT8_MAX},
+        {TE_U8, 0, UINT8_MAX},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         if (row[i].t == t) {

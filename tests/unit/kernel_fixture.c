@@ -1,0 +1,192 @@
+/* links: sim */
+#include "kernel_fixture.h"
+
+#include "base/hash.h"
+#include "microperf/microperf.h"
+#include "sim/sim.h"
+
+#include <string.h>
+
+static const char *said(const KernelCase *c, const char *what) {
+    const DiagMessage *m = diag_first_error(&c->diag);
+    return arena_printf(c->arena, "%s: %s%s%s", what, m ? m->message : "no message",
+                        m && m->hint ? "; " : "", m && m->hint ? m->hint : "");
+}
+
+const char *kernel_open(KernelCase *c, Arena *a, const Device *dev, const char *text,
+                        const char *op) {
+    *c = (KernelCase){.arena = a, .diag = diag_new(a), .dev = dev};
+    if (te_parse(a, &c->diag, "case.te", text, strlen(text), op, NULL, 0, &c->te))
+        return said(c, "parse");
+    if (te_normalize(a, &c->diag, c->te, &c->normal)) return said(c, "normalize");
+    RPlan *p = &c->plan;
+    p->te = c->normal;
+    p->n = access_groups(a, c->normal, &p->group);
+    p->problem = ARENA_ARRAY(a, Problem, p->n);
+    p->prog = ARENA_ARRAY(a, RProg, p->n);
+    c->set = ARENA_ARRAY(a, RProgSet, p->n);
+    for (int g = 0; g < p->n; g++) {
+        if (rtile_problem(a, &c->diag, c->normal, &p->group[g], 16, &p->problem[g]))
+            return said(c, "problem");
+        RPlanOptions o = {.align = 16, .workspace_limit = -1};
+        if (rprog_candidates(a, &c->diag, &p->problem[g], dev, &o, &c->set[g]))
+            return said(c, "candidates");
+    }
+    return NULL;
+}
+
+const char *kernel_pick(KernelCase *c, uint64_t seed) {
+    Rng rng = {seed};
+    for (int g = 0; g < c->plan.n; g++) {
+        Ranked *r;
+        int n;
+        if (seed) {
+            c->plan.prog[g] = c->set[g].prog[rng_below(&rng, (uint32_t)c->set[g].n)];
+            continue;
+        }
+        if (mp_rank(c->arena, &c->diag, &c->plan.problem[g], c->dev, &c->set[g], 1, &r, &n))
+            return said(c, "rank");
+        c->plan.prog[g] = r[0].prog;
+    }
+    return NULL;
+}
+
+const char *kernel_emit(KernelCase *c) {
+    CgOptions o = {.align = 16};
+    Status s = cg_emit(c->arena, &c->diag, &c->plan, c->dev, &o, &c->program);
+    return s ? said(c, "emit") : NULL;
+}
+
+const char *kernel_compile(KernelCase *c, Nvrtc *n, bool cubin) {
+    NvrtcRequest want = {.ptx = true, .cubin = cubin, .line_info = true};
+    Status s =
+        nvrtc_compile(n, c->arena, &c->diag, c->program.source, c->dev->arch, &want, &c->code);
+    return s ? said(c, "compile") : NULL;
+}
+
+/* ---- runs ---- */
+
+typedef struct {
+    SimGpu *gpu;
+    SimModule *module;
+    TeData *in;
+    uint64_t *at; /* per argument */
+    uint64_t workspace;
+} Memory;
+
+static Status fill_memory(KernelCase *c, TeFill fill, uint64_t seed, Memory *m) {
+    const Te *te = c->te;
+    Status s = sim_gpu_create(c->arena, &c->diag, c->dev, &m->gpu);
+    if (!s)
+        s = sim_parse(c->arena, &c->diag, "kernel.ptx", c->code.ptx, c->code.ptx_len, &m->module);
+    m->in = ARENA_ARRAY(c->arena, TeData, te->n_in);
+    m->at = ARENA_ARRAY(c->arena, uint64_t, te->n_in + te->n_out);
+    for (int i = 0; i < te->n_in + te->n_out && !s; i++) {
+        const TeTensor *t = &te->tensor[i];
+        size_t bytes = t->role == TE_VALUE ? (size_t)te_dtype_bytes(t->dtype) : te_tensor_bytes(t);
+        if (t->role != TE_VALUE) s = sim_malloc(m->gpu, &c->diag, bytes ? bytes : 1, &m->at[i]);
+        if (s || i >= te->n_in) continue;
+        m->in[i] = (TeData){arena_alloc(c->arena, bytes + 1), bytes};
+        te_fill(te, i, fill, seed, m->in[i]);
+        if (t->role != TE_VALUE && bytes)
+            s = sim_write(m->gpu, &c->diag, m->at[i], m->in[i].data, bytes);
+    }
+    if (!s && c->program.workspace_bytes > 0)
+        s = sim_malloc(m->gpu, &c->diag, (size_t)c->program.workspace_bytes, &m->workspace);
+    return s;
+}
+
+static void put_params(const KernelCase *c, const Memory *m, const SimParam *slot,
+                       unsigned char *space) {
+    for (int i = 0; i < c->program.n_param; i++) {
+        const KernelParam *p = &c->program.param[i];
+        unsigned char *to = space + slot[i].offset;
+        if (p->kind == PARAM_WORKSPACE) memcpy(to, &m->workspace, 8);
+        if (p->kind == PARAM_INPUT || p->kind == PARAM_OUTPUT) memcpy(to, &m->at[p->ref], 8);
+        if (p->kind == PARAM_SCALAR) memcpy(to, m->in[p->ref].data, (size_t)p->bytes);
+    }
+}
+
+static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed) {
+    for (int i = 0; i < c->program.n_kernel; i++) {
+        const KernelLaunch *k = &c->program.kernel[i];
+        const SimParam *slot;
+        int n = sim_kernel_params(m->module, k->symbol, &slot);
+        if (n != c->program.n_param) return "the kernel has other parameters than its description";
+        size_t bytes = (size_t)(slot[n - 1].offset + slot[n - 1].bytes);
+        unsigned char *space = arena_alloc(c->arena, bytes + 8);
+        put_params(c, m, slot, space);
+        SimLaunch l = {.grid = {(uint32_t)k->grid[0], (uint32_t)k->grid[1], 1},
+                       .block = {(uint32_t)k->block[0], 1, 1},
+                       .cluster = {1, 1, 1},
+                       .dynamic_smem = (uint32_t)k->dynamic_smem,
+                       .params = space,
+                       .params_bytes = bytes};
+        SimOptions o = {.seed = seed, .threads = 1};
+        SimReport report;
+        if (sim_launch(m->gpu, c->arena, &c->diag, m->module, k->symbol, &l, &o, &report))
+            return said(c, "simulator");
+        if (report.faults) {
+            Buf text = buf_new(c->arena);
+            sim_fault_text(&report.fault[0], &text);
+            return buf_str(&text);
+        }
+    }
+    return NULL;
+}
+
+static const char *compare_row(KernelCase *c, int t, const int64_t *at, const TeValue *want,
+                               int64_t n, const char *got, bool exact) {
+    const TeTensor *x = &c->te->tensor[t];
+    int64_t p[TE_MAX_RANK];
+    memcpy(p, at, sizeof p);
+    for (int64_t i = 0; i < n; i++) {
+        if (x->rank > 0) p[x->rank - 1] = i;
+        const char *e = got + te_tensor_offset(x, p) * te_dtype_bytes(x->dtype);
+        if (te_judge(x->dtype, e, &want[i], exact) != TE_WRONG) continue;
+        TeValue v = te_load(x->dtype, e);
+        Buf where = buf_new(c->arena);
+        for (int d = 0; d < x->rank; d++) buf_printf(&where, " %lld", (long long)p[d]);
+        return arena_printf(c->arena, "output %d at%s: got %.9g (%lld), expected %.9g (%lld)",
+                            t - c->te->n_in, buf_str(&where), v.v, (long long)v.i, want[i].v,
+                            (long long)want[i].i);
+    }
+    return NULL;
+}
+
+static const char *compare(KernelCase *c, const Memory *m, bool exact) {
+    const Te *te = c->te;
+    TeEval *e;
+    if (te_eval_create(c->arena, &c->diag, te, m->in, &e)) return said(c, "evaluate");
+    for (int t = te->n_in; t < te->n_in + te->n_out; t++) {
+        const TeTensor *x = &te->tensor[t];
+        int64_t count = te_tensor_count(x), last = x->rank ? x->shape[x->rank - 1].value : 1;
+        const char *got = sim_host(m->gpu, m->at[t], 1);
+        TeValue *want = ARENA_ARRAY(c->arena, TeValue, last + 1);
+        for (int64_t row = 0; count > 0 && row < count / last; row++) {
+            int64_t at[TE_MAX_RANK] = {0}, rest = row;
+            for (int d = x->rank - 2; d >= 0; d--) {
+                at[d] = rest % x->shape[d].value;
+                rest /= x->shape[d].value;
+            }
+            if (te_eval_row(e, t, at, last, want)) return said(c, "evaluate");
+            const char *wrong = compare_row(c, t, at, want, last, got, exact);
+            if (wrong) return wrong;
+        }
+    }
+    return NULL;
+}
+
+const char *kernel_run(KernelCase *c, TeFill fill, uint64_t seed, bool exact) {
+    Memory m = {0};
+    if (fill_memory(c, fill, seed, &m)) return said(c, "memory");
+    const char *wrong = launch_all(c, &m, seed);
+    return wrong ? wrong : compare(c, &m, exact);
+}
+
+const char *kernel_report(KernelCase *c, const char *name, const char *what) {
+    Buf b = buf_new(c->arena);
+    buf_printf(&b, "%s: %s\n", name, what);
+    if (c->plan.prog) rprog_print(&c->plan, c->dev, &b);
+    return buf_str(&b);
+}

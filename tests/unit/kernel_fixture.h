@@ -1,0 +1,32 @@
+/* Small ops planned, emitted, compiled and run, for tests of code generation.  Everything reports
+ * by texts, so that cases may run on several threads.  */
+#ifndef TESTS_KERNEL_FIXTURE_H
+#define TESTS_KERNEL_FIXTURE_H
+#include "codegen/kernel.h"
+#include "hal/nvrtc.h"
+#include "te/eval.h"
+
+typedef struct {
+    Arena *arena;
+    Diag diag;
+    const Device *dev;
+    Te *te, *normal;
+    RPlan plan;
+    RProgSet *set;            /* candidates, per group */
+    KernelProgram program;
+    NvrtcOutput code;
+} KernelCase;
+
+/* Parses `op` (NULL: the only one) of a text, finds its candidates.  NULL, or what went wrong.  */
+const char *kernel_open(KernelCase *c, Arena *a, const Device *dev, const char *text,
+                        const char *op);
+/* Takes the program the model ranks first (seed 0), or a random candidate, in every group.  */
+const char *kernel_pick(KernelCase *c, uint64_t seed);
+const char *kernel_emit(KernelCase *c);
+const char *kernel_compile(KernelCase *c, Nvrtc *n, bool cubin);
+/* Runs the compiled program on the simulator on data of this kind; NULL if there is no fault and
+ * every output is right.  Exact: bit for bit.  */
+const char *kernel_run(KernelCase *c, TeFill fill, uint64_t seed, bool exact);
+/* What went wrong, with the plan and where it came from.  */
+const char *kernel_report(KernelCase *c, const char *name, const char *what);
+#endif
