@@ -9,10 +9,12 @@
  * used.  */
 typedef struct {
     int most, one_in;         /* density 1 / one_in */
+    bool no_zero;             /* for products of many */
 } Recipe;
 
-static const Recipe recipes[] = {{8, 1}, {4, 1}, {3, 1}, {2, 1}, {1, 1},
-                                 {1, 2}, {1, 4}, {1, 8}, {1, 16}};
+static const Recipe recipes[] = {
+    {8, 1, false}, {4, 1, false}, {3, 1, false}, {2, 1, false}, {1, 1, false},
+    {1, 2, false}, {1, 4, false}, {1, 8, false}, {1, 16, false}};
 enum { RECIPES = sizeof recipes / sizeof recipes[0], SUM_BITS = 12 };
 
 /* What is known of a value without looking at data.  */
@@ -27,6 +29,7 @@ typedef struct {
     const Te *te;
     Reach tensor[TE_MAX_ARGS + 2 * TE_MAX_STMTS];
     bool sums_fit;            /* every real sum stays exact in its accumulator */
+    bool multiplies;          /* there is a product over a range */
 } Survey;
 
 static int exact_bits(TeDtype t) {
@@ -129,6 +132,7 @@ static Reach reduce(Survey *v, const TeStmt *s, const TeExpr *e) {
         x.worst = pow(x.worst, n);
         x.typical = pow(x.typical, n);
         limit = ldexp(1, exact_bits(acc));
+        v->multiplies = true;
         break;
     case TE_RED_ARGMAX:
     case TE_RED_ARGMIN:
@@ -225,6 +229,7 @@ static Reach reach_of(Survey *v, const TeStmt *s, const TeExpr *e) {
 static bool survey(Survey *v, const Te *te, const Recipe *r, bool *snug) {
     v->te = te;
     v->sums_fit = true;
+    v->multiplies = false;
     bool exact = true;
     *snug = true;
     for (int t = 0; t < te->n_in; t++) {
@@ -245,16 +250,18 @@ static bool survey(Survey *v, const Te *te, const Recipe *r, bool *snug) {
 
 static Recipe choose(const Te *te) {
     Survey v;
-    int fallback = -1;
-    for (int i = 0; i < RECIPES; i++) {
-        bool snug;
+    int chosen = RECIPES - 1;
+    bool fits = false, snug = false;
+    for (int i = 0; i < RECIPES && !snug; i++) {
         survey(&v, te, &recipes[i], &snug);
-        if (v.sums_fit && snug)
-            return recipes[i];
-        if (v.sums_fit && fallback < 0)
-            fallback = i;
+        snug = snug && v.sums_fit;
+        if (snug || (v.sums_fit && !fits))
+            chosen = i;
+        fits = fits || v.sums_fit;
     }
-    return recipes[fallback >= 0 ? fallback : RECIPES - 1];
+    Recipe r = recipes[chosen];
+    r.no_zero = v.multiplies;
+    return r;
 }
 
 bool te_exact(const Te *te) {
@@ -309,6 +316,10 @@ typedef struct {
 
 static int64_t small_integer(Source *s) {
     uint32_t most = (uint32_t)s->recipe.most;
+    if (s->recipe.no_zero) {
+        int64_t v = 1 + (int64_t)rng_below(&s->rng, most);
+        return rng_below(&s->rng, 2) ? v : -v;
+    }
     if (s->recipe.one_in > 1 && rng_below(&s->rng, (uint32_t)s->recipe.one_in) != 0)
         return 0;
     /* At density 1 zero is one of the values; at lower ones it is not drawn twice.  */
