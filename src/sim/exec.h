@@ -32,6 +32,17 @@ enum { LANES = 32, SIM_MAX_WARPS = 32 };
 #else
 #define SIM_LANES(l) for (int l = 0; l < LANES; l++)
 #endif
+static inline int sim_popcount(uint32_t v) {
+#if defined(__GNUC__)
+    return __builtin_popcount(v);
+#else
+    v -= v >> 1 & 0x55555555u;
+    v = (v & 0x33333333u) + (v >> 2 & 0x33333333u);
+    return (int)(((v + (v >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24);
+#endif
+}
+/* The lowest lane of a mask that is not empty.  */
+static inline int sim_first_lane(uint32_t mask) { return sim_popcount((mask & (0u - mask)) - 1); }
 /* For the lanes of a mask, one by one.  */
 #define SIM_EACH(l, mask) for (int l = 0; l < LANES; l++) if (((mask) >> l) & 1)
 
@@ -160,7 +171,10 @@ struct SimWarp {
     SimJoin *join;
     uint32_t *clock;          /* vector clock, see race.h */
     unsigned char *local;     /* local memory: 32 frames of kernel->local_bytes */
+    uint32_t carry;           /* condition code of add.cc and its like, a bit per lane */
     int turn;                 /* the split that runs next */
+    SimExec *watch;           /* simasync: called before each instruction while registers of wgmma
+                               * are in flight, else NULL */
     void *async;              /* simasync: per-warp state (cp.async groups, wgmma groups) */
 };
 
@@ -240,7 +254,7 @@ struct SimBlock {
     SimFault fault[SIM_MAX_FAULTS];
     int n_fault;
     uint64_t faults;
-    bool stop;                /* a fault or a stop request: no further instruction */
+    bool stop;                /* a fault: no further instruction */
     void *async;              /* simasync: per-block state (mbarriers, pending copies) */
 };
 
@@ -254,6 +268,7 @@ struct SimCluster {
     uint32_t time;            /* steps of anything that synchronisation orders; see race.h */
     uint64_t event;           /* counts sim_event */
     int n_clock;              /* entries of a vector clock: all warps, then one for asynchronous agents */
+    uint32_t *strong_clock;   /* of atomics and volatile accesses to shared memory */
     uint32_t *proxy_clock;    /* what generic writes the async proxy has been made to see */
     Rng rng;                  /* seed and cluster number: adversarial timing, warp order */
     void *async;              /* simasync: per-cluster state (cluster barrier, queue) */
@@ -294,16 +309,15 @@ struct SimKernel {
 struct SimRun {
     SimGpu *gpu;
     const Device *dev;
-    const SimModule *module;
+    const PtxModule *ptx;
     const SimKernel *kernel;
     const SimLaunch *launch;
     const SimOptions *options;
     uint32_t grid[3], ntid[3], cluster[3];
-    int64_t n_blocks;         /* of the grid */
+    uint32_t smem_base, smem_bytes;       /* of every block */
     unsigned char *constants; /* of the kernel, with the addresses of this launch */
     const unsigned char *params;          /* the parameter space, padded with poison */
     size_t params_bytes;
-    uint64_t module_base, const_base;     /* device addresses of .global and .const variables */
 };
 
 /* ---- Addresses ----

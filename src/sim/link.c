@@ -5,6 +5,7 @@
  * here, once and for all.  */
 #include "sim/link.h"
 #include "base/hash.h"
+#include "sim/ptx_parse.h"
 #include <string.h>
 
 static SimPickFn *const picks[] = {
@@ -31,7 +32,15 @@ typedef struct {
 } Unit;
 
 typedef struct {
+    const PtxSymbol *symbol;
+    int64_t at;
+} SharedPlace;
+
+typedef struct {
     SimLinker l;
+    SharedPlace *shared;
+    size_t n_shared, cap_shared;
+    int64_t shared_bytes;
     Unit *unit;
     size_t n_unit, cap_unit;
     uint32_t n_code;
@@ -93,8 +102,26 @@ static Slot real_const(SimLinker *l, double v) {
     return sim_const(l, c);
 }
 
+/* The place of a variable in the shared memory of the kernel: in order of first use.  */
+static int64_t place_shared(Link *k, const PtxSymbol *s) {
+    for (size_t n = 0; n < k->n_shared; n++) {
+        if (k->shared[n].symbol == s) return k->shared[n].at;
+    }
+    k->shared = arena_grow(k->l.arena, k->shared, &k->cap_shared, k->n_shared + 1,
+                           sizeof *k->shared);
+    int64_t at = 0;
+    if (s->external) {
+        if (s->align > k->l.kernel->dynamic_align) k->l.kernel->dynamic_align = (uint32_t)s->align;
+    } else {
+        at = sim_ptx_place(&k->shared_bytes, s->bytes, s->align);
+    }
+    k->shared[k->n_shared++] = (SharedPlace){s, at};
+    return at;
+}
+
 /* The address of a variable; in local memory it is known here.  */
 static Slot symbol_const(Link *k, const Unit *u, const PtxSymbol *s, int64_t add) {
+    if (s->space == SPACE_SHARED) add += place_shared(k, s);
     if (s->space == SPACE_LOCAL) return int_const(&k->l, u->frame + s->offset + add);
     if (s->space == SPACE_PARAM) return int_const(&k->l, s->offset + add);
     return sim_const(&k->l, (SimConst){.symbol = s, .add = add});
@@ -157,6 +184,12 @@ static bool check_operand(SimLinker *l, const Unit *u, const PtxInst *i, const P
     }
     if (o->kind == OPND_REG && o->negate && u->f->reg[o->reg].type != PTX_PRED) {
         return sim_link_error(l, i, "negates what is not a predicate");
+    }
+    const PtxOpnd *second = o->kind == OPND_PAIR ? &o->elem[1] : NULL;
+    bool predicate = second && second->kind == OPND_REG && !second->negate &&
+                     u->f->reg[second->reg].type == PTX_PRED;
+    if (second && !predicate && second->kind != OPND_NONE) {
+        return sim_link_error(l, i, "needs a predicate after '|'");
     }
     int bits = 0;
     for (int e = 0; o->kind == OPND_VECTOR && e < o->n; e++) {
@@ -300,7 +333,10 @@ static bool link_call(Link *k, const Unit *u, SimInst *i, const PtxInst *p) {
 static bool link_targets(Link *k, const Unit *u, SimInst *i, const PtxInst *p) {
     i->join = SLOT_NONE;
     if (p->op == OP_CALL) return link_call(k, u, i, p);
-    if (p->op == OP_RET) i->d = u->link;
+    if (p->op == OP_RET) {
+        i->d = u->link;
+        i->arg = u->f->kernel;
+    }
     if (p->op != OP_BRA && p->op != OP_BRX) return true;
     i->join = join_of(u, p);
     if (p->op == OP_BRA) {
@@ -348,6 +384,7 @@ static bool link_inst(Link *k, const Unit *u, const PtxInst *p, uint32_t at) {
     if (p->op != OP_CALL) return true;
     i[1] = (SimInst){.exec = sim_exec_return_values, .guard = SLOT_NONE, .pipe = SIM_PIPE_COUNT,
                      .ptx = p, .extra = i->extra};
+    i[2] = (SimInst){.exec = sim_exec_join, .guard = SLOT_NONE, .pipe = SIM_PIPE_COUNT, .ptx = p};
     return true;
 }
 
@@ -358,8 +395,10 @@ static void link_end(Link *k, const Unit *u) {
     *p = (PtxInst){.op = OP_RET, .guard = -1, .line = p->line, .column = p->column,
                    .cu_file = p->cu_file, .cu_line = p->cu_line, .text = "ret"};
     SimInst *i = &k->l.kernel->code[u->start[u->f->n_inst]];
-    *i = (SimInst){.guard = SLOT_NONE, .ptx = p, .d = u->link};
+    *i = (SimInst){.guard = SLOT_NONE, .ptx = p};
     choose(k, i, p);
+    i->d = u->link;
+    i->arg = u->f->kernel;
     i->pipe = SIM_PIPE_COUNT;
 }
 
@@ -409,7 +448,7 @@ static void lay_out(Link *k, Unit *u) {
     for (size_t n = 0; n < f->n_inst; n++) {
         u->start[n] = k->n_code;
         k->n_code += (uint32_t)u->joins[n] + (uint32_t)special_operands(&f->inst[n]) + 1;
-        if (f->inst[n].op == OP_CALL) k->n_code++;
+        if (f->inst[n].op == OP_CALL) k->n_code += 2;
     }
     u->start[f->n_inst] = k->n_code++;
 }
@@ -439,6 +478,7 @@ Status sim_link(Arena *a, Diag *d, const PtxModule *m, const PtxFunc *f, SimKern
     Link k = {.l = {.arena = a, .diag = d, .m = m}};
     k.l.kernel = ARENA_NEW(a, SimKernel);
     k.l.kernel->func = f;
+    k.l.kernel->dynamic_align = 16;
     PtxInst here = {.text = f->name, .line = f->line, .column = 1};
     if (!add_unit(&k, f, &here, 0)) return ST_SIMULATOR;
     for (size_t n = 0; n < k.n_unit; n++) lay_out(&k, &k.unit[n]);
@@ -452,8 +492,12 @@ Status sim_link(Arena *a, Diag *d, const PtxModule *m, const PtxFunc *f, SimKern
         link_end(&k, u);
     }
     if (k.l.failed) return ST_SIMULATOR;
+    if (k.shared_bytes >= 1 << SIM_RANK_SHIFT) {
+        sim_link_error(&k.l, &here, "declares too much shared memory");
+        return ST_SIMULATOR;
+    }
     k.l.kernel->file_bytes = k.file_bytes;
-    k.l.kernel->static_smem = (uint32_t)m->shared_bytes;
+    k.l.kernel->static_smem = (uint32_t)k.shared_bytes;
     k.l.kernel->konst = k.l.konst;
     k.l.kernel->n_konst = k.l.n_konst;
     properties(k.l.kernel);

@@ -73,6 +73,8 @@ Status sim_link(Arena *a, Diag *d, const PtxModule *m, const PtxFunc *f, SimKern
 /* Instructions the linker adds; not counted.  */
 SimExec sim_exec_join, sim_exec_read_sreg, sim_exec_return_values;
 
+int sim_find_kernel(const SimModule *m, const char *kernel);      /* -1: none */
+
 struct SimModule {
     PtxModule *ptx;
     SimKernel **kernel;

@@ -20,6 +20,13 @@ void sim_global_wrote(SimBlock *b, const SimInst *i, int thread, uint64_t at, ui
  * the block's shared memory, no such block in the cluster, misaligned).  */
 SimBlock *sim_shared(SimWarp *w, const SimInst *i, int lane, uint32_t at, uint32_t bytes,
                      uint32_t align, uint32_t *offset);
+/* Host pointers to a thread's local memory and to the parameters; as above.  */
+unsigned char *sim_local(SimWarp *w, const SimInst *i, int lane, uint64_t at, uint32_t bytes,
+                         uint32_t align);
+const unsigned char *sim_param(SimWarp *w, const SimInst *i, int lane, uint64_t at, uint32_t bytes,
+                               uint32_t align);
+/* The space a generic address is in.  */
+PtxSpace sim_classify(uint64_t at);
 /* Shared address of a 32-bit or 64-bit address operand of one lane (a generic address of the shared
  * window is accepted where the instruction's space is generic).  */
 uint64_t sim_address(const SimWarp *w, const SimOpnd *o, int lane);

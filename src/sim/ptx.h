@@ -297,7 +297,7 @@ typedef enum {
 
 /* A variable in memory (or a parameter).  `offset` is relative to the start of its space: of the
  * parameter space for parameters, of the function's frame for .local and .param inside a body, of
- * the block's static shared memory for .shared, of the module's image for .global and .const.  */
+ * the module's image for .global and .const; .shared is placed by the linker.  */
 typedef struct PtxSymbol PtxSymbol;
 typedef struct {
     int64_t at;               /* byte offset in the variable */
@@ -405,7 +405,7 @@ typedef struct {
     PtxSymbol *symbol;        /* module scope */
     const char **files;       /* of .file */
     size_t n_files, cap_files;
-    int64_t global_bytes, const_bytes, shared_bytes;      /* static variables, aligned */
+    int64_t global_bytes, const_bytes;        /* static variables, aligned */
 } PtxModule;
 
 /* Parses the text.  ST_SIMULATOR names what is unknown with its place.  */

@@ -208,13 +208,14 @@ static bool initialiser(PtxParser *p, PtxSymbol *v, bool open) {
     return true;
 }
 
-/* Gives the variable its place: in the module's images, or in the frame of the function.  */
+/* Gives the variable its place: in the module's images, or in the frame of the function, where
+ * parameters of calls lie beside local variables.  */
 static void place(PtxParser *p, PtxSymbol *v) {
     int64_t *used = v->space == SPACE_GLOBAL  ? &p->m->global_bytes
                     : v->space == SPACE_CONST ? &p->m->const_bytes
-                    : v->space == SPACE_SHARED ? &p->m->shared_bytes
-                                               : &p->f->frame_bytes;
-    if (v->external && v->space == SPACE_SHARED) return;
+                                              : &p->f->frame_bytes;
+    if (v->space == SPACE_SHARED) return;     /* the linker places what a kernel uses */
+    if (v->space == SPACE_PARAM) v->space = SPACE_LOCAL;
     v->offset = sim_ptx_place(used, v->bytes, v->align);
 }
 

@@ -40,6 +40,13 @@ bool sim_shadow_read(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, ui
                      uint32_t bytes);
 bool sim_shadow_write(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                       uint32_t bytes);
+/* As sim_shadow_write, for a store whose bytes are known: writing what is there already does not race
+ * with other writes.  */
+bool sim_shadow_store(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
+                      uint32_t bytes, const unsigned char *value);
+/* A volatile, relaxed or acquire load: does not race with atomics and orders after them.  */
+bool sim_shadow_read_strong(SimWarp *w, const SimInst *i, int lane, SimBlock *owner,
+                            uint32_t offset, uint32_t bytes);
 bool sim_shadow_atomic(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                        uint32_t bytes);
 /* Reads through the asynchronous proxy on behalf of a lane (wgmma operands, bulk and tensor

@@ -1,0 +1,141 @@
+/* Clusters on host threads.
+ *
+ * Independent clusters are handed out in ascending order.  Kernels whose blocks communicate run on one
+ * thread: clusters start in ascending order, and one that does not end within a slice lets the next
+ * begin, so that blocks may wait for each other as on a device where all of them are resident.  */
+#include "base/pool.h"
+#include "sim/launch.h"
+#include "sim/warp.h"
+
+enum { SLICE = 256, MOST_RESIDENT = 8192 };
+
+typedef struct {
+    Arena *scratch, *results;
+    SimCounters total;
+    bool failed;
+} Worker;
+
+/* One step on behalf of a unit, under the recovery points of both arenas.  */
+typedef struct {
+    SimUnit *unit;
+    Worker *worker;
+    Arena *scratch;
+    SimCluster *cluster;      /* NULL before the first slice and after the last */
+    uint64_t budget;
+    bool good;
+} Step;
+
+static void step(void *user) {
+    Step *s = user;
+    Worker *w = s->worker;
+    if (!s->cluster) s->cluster = sim_cluster_begin(s->unit, s->scratch, w->results);
+    if (sim_cluster_run(s->cluster, s->budget)) {
+        sim_cluster_end(s->unit, s->cluster, &w->total, w->results);
+        s->cluster = NULL;
+    }
+    s->good = true;
+}
+
+static void step_inside(void *user) {
+    Step *s = user;
+    arena_try(s->worker->results, step, s);
+}
+
+static bool run_step(Step *s) {
+    s->good = false;
+    return arena_try(s->scratch, step_inside, s) && s->good;
+}
+
+typedef struct {
+    SimUnit *unit;
+    Worker *worker;
+    const bool *stop;
+} Crew;
+
+static bool run_one(void *user, int64_t n, int worker) {
+    const Crew *k = user;
+    Worker *w = &k->worker[worker];
+    if (k->stop && *k->stop) return false;
+    ArenaMark mark = arena_mark(w->scratch);
+    Step s = {.unit = &k->unit[n], .worker = w, .scratch = w->scratch, .budget = UINT64_MAX};
+    w->failed = !run_step(&s);
+    arena_reset(w->scratch, mark);
+    return !w->failed;
+}
+
+/* Runs every live cluster for a slice; the finished ones leave.  */
+static bool run_live(Step *live, int *n) {
+    int kept = 0;
+    bool good = true;
+    for (int k = 0; k < *n; k++) {
+        good = good && run_step(&live[k]);
+        if (good && live[k].cluster) live[kept++] = live[k];
+        else arena_destroy(live[k].scratch);
+    }
+    *n = kept;
+    return good;
+}
+
+static bool run_serial(Arena *a, const Crew *k, int64_t n_unit) {
+    Step *live = ARENA_ARRAY(a, Step, n_unit < MOST_RESIDENT ? n_unit : MOST_RESIDENT);
+    int n_live = 0;
+    bool good = true;
+    for (int64_t next = 0; good && (next < n_unit || n_live > 0);) {
+        if (k->stop && *k->stop) break;
+        if (next < n_unit && n_live < MOST_RESIDENT) {
+            Step *s = &live[n_live++];
+            *s = (Step){.unit = &k->unit[next++], .worker = k->worker, .scratch = arena_create(NULL),
+                        .budget = n_unit == 1 ? UINT64_MAX : SLICE};
+            if (!s->scratch) {
+                n_live--;
+                good = false;
+            }
+        }
+        good = good && run_live(live, &n_live);
+    }
+    for (int l = 0; l < n_live; l++) arena_destroy(live[l].scratch);
+    return good;
+}
+
+static void add_counters(SimCounters *to, const SimCounters *c) {
+    for (int p = 0; p < SIM_PIPE_COUNT; p++) to->pipe[p] += c->pipe[p];
+#define X(name, text) to->name += c->name;
+    SIM_COUNTERS(X)
+#undef X
+    to->flops += c->flops;
+    if (c->max_bytes_in_flight > to->max_bytes_in_flight) {
+        to->max_bytes_in_flight = c->max_bytes_in_flight;
+    }
+}
+
+static void destroy(void *p) { arena_destroy(p); }
+
+static Arena *worker_arena(Arena *a) {
+    Arena *w = arena_create(NULL);
+    if (!w) arena_fail(a);
+    arena_defer(a, destroy, w);
+    return w;
+}
+
+Status sim_run_units(Arena *a, Diag *d, SimUnit *unit, int64_t n, const SimRun *run,
+                     SimCounters *total) {
+    const SimOptions *o = run->options;
+    bool serial = run->kernel->serial;
+    int threads = serial ? 1 : pool_threads(o->threads);
+    if (threads > n) threads = n > 0 ? (int)n : 1;
+    Crew crew = {unit, ARENA_ARRAY(a, Worker, threads), o->stop};
+    for (int t = 0; t < threads; t++) {
+        crew.worker[t].scratch = worker_arena(a);
+        crew.worker[t].results = worker_arena(a);
+    }
+    bool good = serial ? run_serial(a, &crew, n) : pool_for(threads, n, run_one, &crew);
+    for (int t = 0; t < threads; t++) {
+        add_counters(total, &crew.worker[t].total);
+        if (crew.worker[t].failed) good = false;
+    }
+    if (o->stop && *o->stop) {
+        return diag_error(d, ST_CANCELLED, "sim", DIAG_NOWHERE, "the simulation was stopped");
+    }
+    if (good) return ST_OK;
+    return diag_error(d, ST_NOMEM, "sim", DIAG_NOWHERE, "no memory to simulate a block");
+}

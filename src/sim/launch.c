@@ -1,0 +1,314 @@
+/* A launch: limits, the state all clusters share, and the report in order of the blocks.  */
+#include "sim/launch.h"
+#include "base/hash.h"
+#include "sim/link.h"
+#include "sim/memory_state.h"
+#include "sim/ptx_parse.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- limits ---- */
+
+static void limit(Arena *a, const SimRun *r, SimReport *out, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static void limit(Arena *a, const SimRun *r, SimReport *out, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    out->faults++;
+    if (out->n_fault < SIM_MAX_FAULTS) {
+        out->fault[out->n_fault++] = (SimFault){.kind = SIM_LIMIT, .kernel = r->kernel->func->name,
+                                                .ptx_line = r->kernel->func->line,
+                                                .text = arena_vprintf(a, fmt, ap)};
+    }
+    va_end(ap);
+}
+
+static uint64_t volume(const uint32_t n[3]) { return (uint64_t)n[0] * n[1] * n[2]; }
+
+static void check_shape(Arena *a, const SimRun *r, SimReport *out) {
+    const DeviceLimits *l = &r->dev->limits;
+    const PtxFunc *f = r->kernel->func;
+    uint64_t threads = volume(r->ntid), most = (uint64_t)l->threads_per_block.value;
+    if (threads == 0 || threads > most || threads > 1024) {
+        limit(a, r, out, "a block of %" PRIu64 " threads; the device takes 1 to %" PRIu64, threads,
+              most);
+    }
+    for (int k = 0; k < 3; k++) {
+        double widest = k == 0 ? l->grid_max.value : 65535;
+        if (r->grid[k] == 0 || r->grid[k] > widest) {
+            limit(a, r, out, "%u blocks along %c; the device takes 1 to %.0f", r->grid[k],
+                  "xyz"[k], widest);
+        }
+        if (f->reqntid[0] && r->ntid[k] != (uint32_t)f->reqntid[k]) {
+            limit(a, r, out, "%u threads along %c, the kernel requires %d", r->ntid[k], "xyz"[k],
+                  f->reqntid[k]);
+        }
+        if (r->cluster[k] && r->grid[k] % r->cluster[k]) {
+            limit(a, r, out, "%u blocks along %c are no multiple of the cluster's %u", r->grid[k],
+                  "xyz"[k], r->cluster[k]);
+        }
+    }
+    uint64_t declared = (uint64_t)f->maxntid[0] * (uint64_t)f->maxntid[1] * (uint64_t)f->maxntid[2];
+    if (declared && threads > declared) {
+        limit(a, r, out, "a block of %" PRIu64 " threads; the kernel is compiled for %" PRIu64,
+              threads, declared);
+    }
+}
+
+static void check_resources(Arena *a, const SimRun *r, SimReport *out) {
+    const DeviceLimits *l = &r->dev->limits;
+    uint64_t smem = (uint64_t)r->smem_bytes, cluster = volume(r->cluster);
+    if (smem > (uint64_t)l->smem_per_block_optin.value) {
+        limit(a, r, out, "%" PRIu64 " bytes of shared memory; a block has %.0f", smem,
+              l->smem_per_block_optin.value);
+    }
+    uint64_t most = (uint64_t)l->cluster_max.value;
+    if (cluster > most && cluster > 1) {
+        limit(a, r, out, "a cluster of %" PRIu64 " blocks; the device takes %" PRIu64, cluster, most);
+    }
+}
+
+/* ---- module variables ---- */
+
+typedef struct SimLoaded {
+    const PtxModule *ptx;
+    uint64_t hash, global_base, const_base;
+    struct SimLoaded *next;
+} SimLoaded;
+
+static void initialise(SimGpu *g, const PtxModule *m, const SimLoaded *x) {
+    for (const PtxSymbol *s = m->symbol; s; s = s->next) {
+        if (s->space != SPACE_GLOBAL && s->space != SPACE_CONST) continue;
+        uint64_t base = s->space == SPACE_CONST ? x->const_base : x->global_base;
+        unsigned char *at = sim_host(g, base + (uint64_t)s->offset, (size_t)s->bytes);
+        if (!at) continue;
+        if (s->init) memcpy(at, s->init, (size_t)s->bytes);
+        else memset(at, 0, (size_t)s->bytes);
+        for (int k = 0; k < s->n_reloc; k++) {
+            const PtxReloc *r = &s->reloc[k];
+            uint64_t to = r->symbol->space == SPACE_CONST ? x->const_base : x->global_base;
+            to += (uint64_t)(r->symbol->offset + r->add);
+            memcpy(at + r->at, &to, sizeof to);
+        }
+    }
+}
+
+/* The variables of a module live as long as the device; a second launch finds them as they are.  */
+static const SimLoaded *load(SimGpu *g, const PtxModule *m) {
+    uint64_t hash = hash64(m->text, m->len, 0);
+    for (const SimLoaded *x = g->loaded; x; x = x->next) {
+        if (x->ptx == m && x->hash == hash) return x;
+    }
+    SimLoaded *x = ARENA_NEW(g->arena, SimLoaded);
+    *x = (SimLoaded){.ptx = m, .hash = hash, .next = g->loaded};
+    if (m->global_bytes) x->global_base = sim_reserve(g, (size_t)m->global_bytes);
+    if (m->const_bytes) x->const_base = sim_reserve(g, (size_t)m->const_bytes);
+    initialise(g, m, x);
+    g->loaded = x;
+    return x;
+}
+
+/* The constants in both widths, with the addresses of variables.  */
+static unsigned char *constants(Arena *a, const SimRun *r, const SimLoaded *x) {
+    const SimKernel *k = r->kernel;
+    unsigned char *pool = arena_alloc(a, k->n_konst * 512 + 64);
+    pool += (32 - (uintptr_t)pool % 32) % 32;
+    uint32_t align = k->dynamic_align;
+    uint32_t dynamic = r->smem_base + (k->static_smem + align - 1) / align * align;
+    for (size_t n = 0; n < k->n_konst; n++) {
+        const SimConst *c = &k->konst[n];
+        uint64_t v = c->bits64;
+        uint32_t half = c->bits32;
+        if (c->symbol) {
+            PtxSpace s = c->symbol->space;
+            uint64_t base = s == SPACE_SHARED ? (c->symbol->external ? dynamic : r->smem_base)
+                            : s == SPACE_CONST ? x->const_base + (uint64_t)c->symbol->offset
+                                               : x->global_base + (uint64_t)c->symbol->offset;
+            v = base + (uint64_t)c->add;
+            half = (uint32_t)v;
+        }
+        for (int l = 0; l < LANES; l++) {
+            memcpy(pool + n * 256 + (size_t)l * 8, &v, 8);
+            memcpy(pool + (k->n_konst + n) * 256 + (size_t)l * 4, &half, 4);
+        }
+    }
+    return pool;
+}
+
+/* ---- what to run ---- */
+
+static int64_t cluster_of(const SimRun *r, int64_t block) {
+    int64_t at[3], n[3], out = 0;
+    for (int k = 0; k < 3; k++) {
+        at[k] = block % r->grid[k] / r->cluster[k];
+        n[k] = r->grid[k] / r->cluster[k];
+        block /= r->grid[k];
+    }
+    for (int k = 2; k >= 0; k--) out = out * n[k] + at[k];
+    return out;
+}
+
+static int ascending(const void *x, const void *y) {
+    const int64_t *a = x, *b = y;
+    return (*a > *b) - (*a < *b);
+}
+
+static SimUnit *units(Arena *a, SimRun *r, int64_t *n) {
+    const SimOptions *o = r->options;
+    int64_t all = (int64_t)(volume(r->grid) / volume(r->cluster));
+    int64_t count = o->blocks ? o->n_blocks : all;
+    int64_t *id = ARENA_ARRAY(a, int64_t, count + 1);
+    int64_t used = 0;
+    for (int64_t k = 0; k < count; k++) {
+        int64_t c = o->blocks ? o->blocks[k] : k;
+        if (o->blocks && (c < 0 || c >= (int64_t)volume(r->grid))) continue;
+        id[used++] = o->blocks ? cluster_of(r, c) : c;
+    }
+    if (o->blocks) qsort(id, (size_t)used, sizeof *id, ascending);
+    SimUnit *unit = ARENA_ARRAY(a, SimUnit, used + 1);
+    *n = 0;
+    for (int64_t k = 0; k < used; k++) {
+        if (k > 0 && id[k] == id[k - 1]) continue;
+        unit[(*n)++] = (SimUnit){.run = r, .cluster = id[k]};
+    }
+    return unit;
+}
+
+/* ---- the report ---- */
+
+typedef struct {
+    Arena *arena;
+    const SimRun *run;
+    SimFault *fault;
+    size_t n, cap;
+    uint64_t faults;
+} Faults;
+
+static int64_t linear(const SimRun *r, const int block[3]) {
+    return block[0] + (int64_t)r->grid[0] * (block[1] + (int64_t)r->grid[1] * block[2]);
+}
+
+/* Insertion keeps the order of the block, then of arrival; the list stays short.  */
+static void add_fault(Faults *f, const SimFault *x) {
+    int64_t at = linear(f->run, x->block);
+    size_t k = f->n;
+    while (k > 0 && linear(f->run, f->fault[k - 1].block) > at) k--;
+    if (k >= SIM_MAX_FAULTS) return;
+    f->fault = arena_grow(f->arena, f->fault, &f->cap, f->n + 1, sizeof *f->fault);
+    memmove(&f->fault[k + 1], &f->fault[k], (f->n - k) * sizeof *f->fault);
+    f->fault[k] = *x;
+    f->fault[k].text = arena_strdup(f->arena, x->text);
+    if (f->n < SIM_MAX_FAULTS) f->n++;
+}
+
+static void add_overlap(void *user, const SimWrites *earlier, const SimWrite *first,
+                        const SimWrites *later, const SimWrite *second) {
+    Faults *f = user;
+    const SimRun *r = f->run;
+    const PtxInst *p = second->inst->ptx;
+    bool known = p->cu_file >= 0 && (size_t)p->cu_file < r->ptx->n_files;
+    uint64_t at = first->at > second->at ? first->at : second->at;
+    SimFault x = {.kind = SIM_RACE_GLOBAL, .kernel = r->kernel->func->name, .ptx_line = p->line,
+                  .cu_file = known ? r->ptx->files[p->cu_file] : NULL,
+                  .cu_line = known ? p->cu_line : 0};
+    for (int k = 0; k < 3; k++) x.block[k] = (int)later->ctaid[k];
+    x.thread[0] = second->thread % (int)r->ntid[0];
+    x.thread[1] = second->thread / (int)r->ntid[0] % (int)r->ntid[1];
+    x.thread[2] = second->thread / (int)r->ntid[0] / (int)r->ntid[1];
+    x.text = arena_printf(f->arena, "block (%u,%u,%u) writes 0x%" PRIx64 " as well, at ptx line %d",
+                          earlier->ctaid[0], earlier->ctaid[1], earlier->ctaid[2], at,
+                          first->inst->ptx->line);
+    f->faults++;
+    add_fault(f, &x);
+}
+
+static void collect(Arena *a, const SimRun *r, const SimUnit *unit, int64_t n, SimReport *out) {
+    Faults f = {.arena = a, .run = r};
+    int64_t blocks = 0, at = 0;
+    for (int64_t k = 0; k < n; k++) {
+        out->blocks_run += unit[k].n_block;
+        f.faults += unit[k].faults;
+        blocks += unit[k].n_block;
+        for (int e = 0; e < unit[k].n_fault; e++) add_fault(&f, &unit[k].fault[e]);
+    }
+    if (!r->options->no_races && !r->kernel->serial) {
+        SimWrites **all = ARENA_ARRAY(a, SimWrites *, blocks + 1);
+        for (int64_t k = 0; k < n; k++) {
+            for (int b = 0; b < unit[k].n_block; b++) all[at++] = unit[k].writes[b];
+        }
+        sim_find_overlaps(a, all, blocks, add_overlap, &f);
+    }
+    out->faults += f.faults;
+    for (size_t k = 0; k < f.n && out->n_fault < SIM_MAX_FAULTS; k++) {
+        out->fault[out->n_fault++] = f.fault[k];
+    }
+}
+
+static double scaled_time(const SimRun *r, const SimReport *out) {
+    SimCounters c = out->total;
+    double share = out->blocks_run ? (double)volume(r->grid) / (double)out->blocks_run : 0;
+    for (int p = 0; p < SIM_PIPE_COUNT; p++) c.pipe[p] = (uint64_t)((double)c.pipe[p] * share);
+#define X(name, text) c.name = (uint64_t)((double)c.name * share);
+    SIM_COUNTERS(X)
+#undef X
+    c.flops = (uint64_t)((double)c.flops * share);
+    return sim_time(r->dev, &c, r->launch, r->kernel->registers);
+}
+
+static void describe(SimRun *r, SimGpu *g, const SimModule *m, int kernel, const SimLaunch *launch,
+                     const SimOptions *o) {
+    *r = (SimRun){.gpu = g, .dev = g->dev, .ptx = m->ptx, .kernel = m->kernel[kernel],
+                  .launch = launch, .options = o};
+    const PtxFunc *f = r->kernel->func;
+    for (int k = 0; k < 3; k++) {
+        r->grid[k] = launch->grid[k];
+        r->ntid[k] = launch->block[k];
+        r->cluster[k] = launch->cluster[k] ? launch->cluster[k] : 1;
+        if (f->cluster[0] && volume(launch->cluster) == 0) r->cluster[k] = (uint32_t)f->cluster[k];
+    }
+    uint32_t align = r->kernel->dynamic_align;
+    r->smem_base = (uint32_t)r->dev->limits.smem_reserved.value;
+    r->smem_bytes = r->kernel->static_smem;
+    if (launch->dynamic_smem) {
+        r->smem_bytes = (r->smem_bytes + align - 1) / align * align + launch->dynamic_smem;
+    }
+}
+
+Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *kernel,
+                  const SimLaunch *launch, const SimOptions *o, SimReport *out) {
+    *out = (SimReport){0};
+    SimOptions defaults = {0};
+    int k = sim_find_kernel(m, kernel);
+    if (k < 0) {
+        return diag_error(d, ST_SIMULATOR, "sim", DIAG_NOWHERE, "no kernel %s in this module",
+                          kernel);
+    }
+    SimRun *r = ARENA_NEW(a, SimRun);
+    describe(r, g, m, k, launch, o ? o : &defaults);
+    size_t need = (size_t)r->kernel->func->param_bytes;
+    if (launch->params_bytes < need) {
+        return diag_error(d, ST_ARGS, "sim", DIAG_NOWHERE, "%s takes %zu bytes of parameters, got "
+                          "%zu", kernel, need, launch->params_bytes);
+    }
+    check_shape(a, r, out);
+    check_resources(a, r, out);
+    if (out->n_fault) return ST_OK;
+    unsigned char *params = arena_alloc(a, need + 64);
+    memset(params, SIM_POISON, need + 64);
+    if (need) memcpy(params, launch->params, need);
+    r->params = params;
+    r->params_bytes = need;
+    const SimLoaded *x = load(g, m->ptx);
+    r->constants = constants(a, r, x);
+    sim_clear_sectors(g);
+    int64_t n;
+    SimUnit *unit = units(a, r, &n);
+    Status st = sim_run_units(a, d, unit, n, r, &out->total);
+    if (st != ST_OK) return st;
+    out->total.unique_load_sectors = sim_sum_sectors(g, false);
+    out->total.unique_store_sectors = sim_sum_sectors(g, true);
+    collect(a, r, unit, n, out);
+    out->time_us = scaled_time(r, out);
+    return ST_OK;
+}

@@ -1,0 +1,156 @@
+#include "sim/memory_state.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void release_all(void *p) {
+    SimGpu *g = p;
+    for (size_t k = 0; k < g->n_alloc; k++) {
+        free(g->alloc[k].host);
+        free(g->alloc[k].loaded);
+        free(g->alloc[k].stored);
+    }
+}
+
+Status sim_gpu_create(Arena *a, Diag *d, const Device *dev, SimGpu **out) {
+    (void)d;
+    SimGpu *g = ARENA_NEW(a, SimGpu);
+    g->arena = a;
+    g->dev = dev;
+    g->next = SIM_GLOBAL_BASE;
+    arena_defer(a, release_all, g);
+    *out = g;
+    return ST_OK;
+}
+
+static size_t sector_words(uint64_t bytes) { return (size_t)(bytes / SIM_SECTOR / 64 + 1); }
+
+static SimAlloc *add_alloc(SimGpu *g, size_t bytes) {
+    g->alloc = arena_grow(g->arena, g->alloc, &g->cap_alloc, g->n_alloc + 1, sizeof *g->alloc);
+    SimAlloc x = {.base = g->next, .bytes = bytes};
+    if (bytes > SIZE_MAX / 2) return NULL;
+    x.host = malloc(bytes + 64);
+    x.loaded = calloc(sector_words(bytes), sizeof *x.loaded);
+    x.stored = calloc(sector_words(bytes), sizeof *x.stored);
+    if (!x.host || !x.loaded || !x.stored) {
+        free(x.host);
+        free(x.loaded);
+        free(x.stored);
+        return NULL;
+    }
+    memset(x.host, SIM_POISON, bytes + 64);
+    g->next = (g->next + bytes + 2 * SIM_RED_ZONE) / SIM_RED_ZONE * SIM_RED_ZONE;
+    g->alloc[g->n_alloc] = x;
+    return &g->alloc[g->n_alloc++];
+}
+
+Status sim_malloc(SimGpu *g, Diag *d, size_t bytes, uint64_t *out) {
+    const SimAlloc *x = add_alloc(g, bytes);
+    if (!x) {
+        return diag_error(d, ST_NOMEM, "sim", DIAG_NOWHERE, "no memory for %zu bytes of the "
+                          "simulated device", bytes);
+    }
+    *out = x->base;
+    return ST_OK;
+}
+
+uint64_t sim_reserve(SimGpu *g, size_t bytes) {
+    const SimAlloc *x = add_alloc(g, bytes);
+    if (!x) arena_fail(g->arena);
+    return x->base;
+}
+
+/* Index of the last allocation that starts at or before `at`, -1 if there is none.  */
+static ptrdiff_t search(const SimGpu *g, uint64_t at) {
+    size_t low = 0, high = g->n_alloc;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (g->alloc[mid].base <= at) low = mid + 1;
+        else high = mid;
+    }
+    return (ptrdiff_t)low - 1;
+}
+
+const SimAlloc *sim_nearest(const SimGpu *g, uint64_t at) {
+    ptrdiff_t k = search(g, at);
+    return k < 0 ? NULL : &g->alloc[k];
+}
+
+static bool holds(const SimAlloc *x, uint64_t at, uint64_t bytes) {
+    return x && x->host && at - x->base < x->bytes && bytes <= x->bytes - (at - x->base);
+}
+
+const SimAlloc *sim_find(const SimGpu *g, uint64_t at, uint64_t bytes) {
+    const SimAlloc *x = sim_nearest(g, at);
+    return holds(x, at, bytes) ? x : NULL;
+}
+
+void sim_free(SimGpu *g, uint64_t at) {
+    ptrdiff_t k = search(g, at);
+    if (k < 0 || g->alloc[k].base != at) return;
+    SimAlloc *x = &g->alloc[k];
+    free(x->host);
+    free(x->loaded);
+    free(x->stored);
+    x->host = NULL;
+    x->loaded = x->stored = NULL;
+}
+
+void *sim_host(SimGpu *g, uint64_t at, size_t bytes) {
+    const SimAlloc *x = sim_find(g, at, bytes);
+    return x ? x->host + (at - x->base) : NULL;
+}
+
+unsigned char *sim_global_raw(SimGpu *g, uint64_t at, uint64_t bytes) {
+    return sim_host(g, at, (size_t)bytes);
+}
+
+static Status no_such_memory(Diag *d, uint64_t at, size_t bytes) {
+    return diag_error(d, ST_CUDA, "sim", DIAG_NOWHERE,
+                      "%zu bytes at 0x%" PRIx64 " are not in one allocation", bytes, at);
+}
+
+Status sim_write(SimGpu *g, Diag *d, uint64_t at, const void *from, size_t bytes) {
+    if (bytes == 0) return ST_OK;
+    void *to = sim_host(g, at, bytes);
+    if (!to) return no_such_memory(d, at, bytes);
+    memcpy(to, from, bytes);
+    return ST_OK;
+}
+
+Status sim_read(SimGpu *g, Diag *d, uint64_t at, void *to, size_t bytes) {
+    if (bytes == 0) return ST_OK;
+    const void *from = sim_host(g, at, bytes);
+    if (!from) return no_such_memory(d, at, bytes);
+    memcpy(to, from, bytes);
+    return ST_OK;
+}
+
+Status sim_fill(SimGpu *g, Diag *d, uint64_t at, uint8_t byte, size_t bytes) {
+    if (bytes == 0) return ST_OK;
+    void *to = sim_host(g, at, bytes);
+    if (!to) return no_such_memory(d, at, bytes);
+    memset(to, byte, bytes);
+    return ST_OK;
+}
+
+void sim_clear_sectors(SimGpu *g) {
+    for (size_t k = 0; k < g->n_alloc; k++) {
+        SimAlloc *x = &g->alloc[k];
+        if (!x->host) continue;
+        memset(x->loaded, 0, sector_words(x->bytes) * sizeof *x->loaded);
+        memset(x->stored, 0, sector_words(x->bytes) * sizeof *x->stored);
+    }
+}
+
+uint64_t sim_sum_sectors(const SimGpu *g, bool stored) {
+    uint64_t sum = 0;
+    for (size_t k = 0; k < g->n_alloc; k++) {
+        const SimAlloc *x = &g->alloc[k];
+        const uint64_t *map = stored ? x->stored : x->loaded;
+        for (size_t n = 0; map && n < sector_words(x->bytes); n++) {
+            sum += (uint64_t)(sim_popcount((uint32_t)map[n]) + sim_popcount((uint32_t)(map[n] >> 32)));
+        }
+    }
+    return sum;
+}

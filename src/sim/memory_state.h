@@ -1,0 +1,34 @@
+/* Allocations of a simulated device; private to memory.c, count.c and launch.c.  */
+#ifndef ROLLER_SIM_MEMORY_STATE_H
+#define ROLLER_SIM_MEMORY_STATE_H
+#include "sim/memory.h"
+
+/* Addresses are given upwards and never reused, with a gap after every allocation: what is freed or
+ * overrun is told for sure.  */
+typedef struct SimAlloc {
+    uint64_t base, bytes;
+    unsigned char *host;      /* NULL once freed */
+    uint64_t *loaded, *stored;            /* one bit per sector; touched by several host threads */
+} SimAlloc;
+
+struct SimGpu {
+    Arena *arena;
+    const Device *dev;
+    SimAlloc *alloc;          /* ascending */
+    size_t n_alloc, cap_alloc;
+    uint64_t next;
+    struct SimLoaded *loaded; /* launch.c: modules whose variables are in memory */
+};
+
+enum { SIM_SECTOR = 32, SIM_RED_ZONE = 4096 };
+
+/* The allocation whose bytes at .. at + bytes - 1 are, or NULL.  */
+const SimAlloc *sim_find(const SimGpu *g, uint64_t at, uint64_t bytes);
+/* The allocation before an address, freed ones included, for messages; NULL if there is none.  */
+const SimAlloc *sim_nearest(const SimGpu *g, uint64_t at);
+/* Device memory for the simulator itself (variables of a module); unwinds when there is none.  */
+uint64_t sim_reserve(SimGpu *g, size_t bytes);
+/* Forgets the touched sectors of all allocations; counts the distinct ones.  */
+void sim_clear_sectors(SimGpu *g);
+uint64_t sim_sum_sectors(const SimGpu *g, bool stored);
+#endif

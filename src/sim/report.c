@@ -1,0 +1,50 @@
+/* Faults: who, where, what.  */
+#include "sim/exec.h"
+#include "sim/memory.h"
+#include <string.h>
+
+static const char *const texts[] = {
+#define X(id, text) text,
+    SIM_FAULTS(X)
+#undef X
+};
+
+static void thread_index(const SimWarp *w, int lane, int out[3]) {
+    const uint32_t *n = w->block->cluster->run->ntid;
+    uint32_t t = (uint32_t)(w->id * LANES + lane);
+    out[0] = (int)(t % n[0]);
+    out[1] = (int)(t / n[0] % n[1]);
+    out[2] = (int)(t / n[0] / n[1]);
+}
+
+static const char *source_file(const PtxModule *m, const PtxInst *p) {
+    bool known = p->cu_file >= 0 && (size_t)p->cu_file < m->n_files;
+    return known ? m->files[p->cu_file] : NULL;
+}
+
+void sim_fault(SimWarp *w, SimFaultKind kind, const SimInst *i, int lane, const char *fmt, ...) {
+    SimBlock *b = w->block;
+    b->stop = true;
+    w->yield = true;
+    b->faults++;
+    if (b->n_fault == SIM_MAX_FAULTS) return;
+    const SimRun *run = b->cluster->run;
+    SimFault *f = &b->fault[b->n_fault++];
+    *f = (SimFault){.kind = kind, .kernel = run->kernel->func->name, .ptx_line = i->ptx->line,
+                    .cu_file = source_file(run->ptx, i->ptx)};
+    if (f->cu_file) f->cu_line = i->ptx->cu_line;
+    for (int k = 0; k < 3; k++) f->block[k] = (int)b->ctaid[k];
+    thread_index(w, lane, f->thread);
+    va_list ap;
+    va_start(ap, fmt);
+    f->text = arena_vprintf(b->cluster->arena, fmt, ap);
+    va_end(ap);
+}
+
+void sim_fault_text(const SimFault *f, Buf *out) {
+    buf_printf(out, "kernel %s, block (%d,%d,%d), thread (%d,%d,%d): %s: %s (ptx line %d", f->kernel,
+               f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2],
+               texts[f->kind], f->text, f->ptx_line);
+    if (f->cu_file) buf_printf(out, ", %s line %d", f->cu_file, f->cu_line);
+    buf_putc(out, ')');
+}

@@ -1,0 +1,119 @@
+/* Which split runs next, and what it means when none can.  */
+#include "sim/warp.h"
+#include <string.h>
+
+/* Runs every split of the warp that can run, once.  */
+static bool run_warp(SimWarp *w) {
+    SimCluster *c = w->block->cluster;
+    bool ran = false;
+    int first = w->turn++ % LANES;
+    for (int n = 0; n < LANES; n++) {
+        int s = (first + n) % LANES;
+        const SimSplit *x = &w->split[s];
+        bool ready = x->state == SPLIT_READY || (x->state == SPLIT_RETRY && x->event != c->event);
+        if (!ready) continue;
+        sim_turn(w, s);
+        sim_async_tick(c);
+        ran = true;
+        if (w->block->stop) return true;
+    }
+    return ran;
+}
+
+static SimWarp *warp_of(SimCluster *c, int n) {
+    int per_block = c->block[0].n_warp;
+    return &c->block[n / per_block].warp[n % per_block];
+}
+
+static bool stopped(const SimCluster *c) {
+    for (int b = 0; b < c->n_block; b++) {
+        if (c->block[b].stop) return true;
+    }
+    return false;
+}
+
+static bool finished(const SimCluster *c) {
+    for (int b = 0; b < c->n_block; b++) {
+        if (c->block[b].n_live > 0) return false;
+    }
+    return true;
+}
+
+/* A waiting split to tell of: barriers before everything else.  */
+static SimWarp *first_waiting(SimCluster *c, const SimSplit **split) {
+    static const SplitState order[] = {SPLIT_BARRIER, SPLIT_WARP_SYNC, SPLIT_RETRY};
+    for (int kind = 0; kind < 3; kind++) {
+        for (int n = 0; n < c->n_block * c->block[0].n_warp; n++) {
+            SimWarp *w = warp_of(c, n);
+            for (int s = 0; s < LANES; s++) {
+                *split = &w->split[s];
+                if (w->split[s].state == order[kind]) return w;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Nothing runs and nothing is under way.  A barrier that threads have left behind is told apart from
+ * threads that wait for each other.  */
+static void report_deadlock(SimCluster *c) {
+    const SimSplit *s;
+    SimWarp *w = first_waiting(c, &s);
+    if (!w) return;
+    const SimInst *code = c->run->kernel->code;
+    const SimInst *i = &code[s->state == SPLIT_BARRIER ? s->pc - 1 : s->pc];
+    int lane = sim_first_lane(s->mask), live = 0;
+    for (int n = 0; n < w->block->n_warp; n++) live += sim_popcount(w->block->warp[n].live);
+    if (s->state == SPLIT_BARRIER) {
+        const SimBarrier *b = &w->block->barrier[s->barrier];
+        bool left = live < w->block->threads;
+        sim_fault(w, left ? SIM_DIVERGENT : SIM_DEADLOCK, i, lane,
+                  "barrier %d has %u of %u threads and no other can come; %d of %d threads of the "
+                  "block have ended", s->barrier, b->arrived, b->expected,
+                  w->block->threads - live, w->block->threads);
+    } else if (s->state == SPLIT_WARP_SYNC) {
+        sim_fault(w, SIM_DIVERGENT, i, lane, "lanes 0x%08x of the warp wait here for lanes of the "
+                  "member mask that never come", s->mask);
+    } else {
+        Buf text = buf_new(c->arena);
+        sim_async_describe(w->block, &text);
+        sim_fault(w, SIM_DEADLOCK, i, lane, "waits for ever%s%s", text.len ? ": " : "",
+                  buf_str(&text));
+    }
+}
+
+static void check_limit(SimCluster *c) {
+    uint64_t limit = c->run->options->max_instructions;
+    if (limit == 0) limit = (uint64_t)1 << 32;
+    for (int b = 0; b < c->n_block; b++) {
+        SimBlock *block = &c->block[b];
+        if (block->executed <= limit || block->n_live == 0) continue;
+        SimWarp *w = block->warp;
+        while (w->live == 0) w++;
+        const SimSplit *s = w->split;
+        while (s->state == SPLIT_FREE) s++;
+        sim_fault(w, SIM_RUNAWAY, &c->run->kernel->code[s->pc], sim_first_lane(s->mask),
+                  "the block has executed %llu warp instructions",
+                  (unsigned long long)block->executed);
+    }
+}
+
+bool sim_cluster_run(SimCluster *c, uint64_t budget) {
+    int warps = c->n_block * c->block[0].n_warp;
+    const bool *stop = c->run->options->stop;
+    while (budget-- > 0) {
+        bool ran = false;
+        uint32_t first = rng_below(&c->rng, (uint32_t)warps);
+        for (int n = 0; n < warps; n++) {
+            SimWarp *w = warp_of(c, (int)((first + (uint32_t)n) % (uint32_t)warps));
+            if (w->live && run_warp(w)) ran = true;
+            if (w->block->stop) return true;
+        }
+        if (finished(c)) return true;
+        if (stop && *stop) return true;
+        check_limit(c);
+        if (!ran && !sim_async_force(c)) report_deadlock(c);
+        if (stopped(c)) return true;
+    }
+    return false;
+}

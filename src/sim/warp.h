@@ -1,0 +1,28 @@
+/* Splits, joins, turns and the scheduler of a cluster.  */
+#ifndef ROLLER_SIM_WARP_H
+#define ROLLER_SIM_WARP_H
+#include "sim/exec.h"
+
+enum { SIM_TURN = 256 };      /* most instructions of one split before others run */
+
+/* Sets up the block's warps: registers, lanes, the first split.  */
+void sim_warps_begin(SimBlock *b);
+/* Runs split s of the warp for one turn.  */
+void sim_turn(SimWarp *w, int s);
+/* The running split goes two ways: `taken` lanes to `target`, the others on; they meet at `join`.  */
+void sim_diverge(SimWarp *w, uint32_t taken, uint32_t target, uint32_t join);
+/* Several ways at once: lane l goes to target[l].  */
+void sim_scatter(SimWarp *w, uint32_t lanes, const uint32_t target[LANES], uint32_t join);
+/* The running split enters a region that ends at the join instruction `pc`.  */
+void sim_enter(SimWarp *w, uint32_t pc);
+/* Lanes of the running split end.  */
+void sim_lanes_exit(SimWarp *w, uint32_t lanes);
+/* Parks the running split at a barrier: it goes on after this instruction when released.  */
+void sim_park(SimWarp *w, int barrier);
+/* Splits that wait at a barrier of the block become ready.  */
+void sim_wake_barrier(SimBlock *b, int barrier);
+
+/* Runs a cluster until all its threads have ended, it stopped, or `budget` turns are over.  True when
+ * it is finished.  */
+bool sim_cluster_run(SimCluster *c, uint64_t budget);
+#endif
