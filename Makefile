@@ -59,7 +59,9 @@ $(BUILD)/obj/%.o: src/%.c
 	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) $(optimise) -c -o $@ $<
 $(BUILD)/obj/hal/find.o: CPPFLAGS += -DROLLER_DATADIR='"$(PREFIX)/share/roller"'
 $(BUILD)/obj/hal/find.o: $(BUILD)/prefix
-$(BUILD)/obj/sim/%.o: optimise = $(subst -O2,-O3,$(filter -O2,$(CFLAGS)))
+# The simulator reads registers as any type, rounds where it says so, and has no errno and no traps.
+$(BUILD)/obj/sim/%.o: optimise = $(subst -O2,-O3,$(filter -O2,$(CFLAGS))) -fno-strict-aliasing \
+                                 -ffp-contract=off -fno-math-errno -fno-trapping-math
 
 # Changes when PREFIX does, so that what knows the installation folder is compiled again.
 $(BUILD)/prefix: .FORCE
