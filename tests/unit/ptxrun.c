@@ -1,3 +1,4 @@
+/* links: sim */
 #include "ptxrun.h"
 
 #include <setjmp.h>
