@@ -114,7 +114,7 @@ static void ctx_setup(void *p) {
     RollerCtx *ctx = s->ctx;
     bool trusted = !s->o->ignore_environment;
     ctx->profile_path = s->o->profile_path ? copy(ctx->fixed, s->o->profile_path)
-                                           : hal_profile_path(ctx->fixed, trusted);
+                                           : hal_profile_path(ctx->fixed, !trusted);
     ctx->nvrtc = (NvrtcOptions){.path = copy(ctx->fixed, s->o->nvrtc),
                                 .ignore_environment = !trusted};
     ctx->line_info = s->o->line_info != 0;
