@@ -131,7 +131,8 @@ static void every_permitted_sum_is_right(void **state) {
         const char *type, *annotation;
         Style style;
     } cases[] = {
-        {"f32", "", CHAIN}, {"f32", "", FUSED}, {"f32", "", TREE}, {"f16", "", CUT}, {"bf16", "", CUT},
+        {"f32", "", CHAIN}, {"f32", "", FUSED}, {"f32", "", TREE}, {"f16", "", CUT},
+        {"bf16", "", CUT},
         {"f16", "", TREE}, {"f32", "@tf32", TF32}, {"f32", "@fp32x3", TF32X3},
         {"f16", "@accum(f16)", HALF}, {"f8e4m3", "", CHOP13}, {"f8e5m2", "", CHOP13},
         {"f8e4m3", "@accum(f32)", TREE},
@@ -368,7 +369,8 @@ static void close_candidates_leave_argmax_open(void **state) {
         int64_t at;
     } cases[] = {
         {"argmax[i](X[i])", {1, 1, 0}, false, 0}, {"argmax[i](X[i] / 3)", {1, 1, 0}, true, 0},
-        {"argmax[i](X[i] / 3)", {1, 1.1f, 0}, false, 1}, {"argmin[i](X[i] / 3)", {2, 2, 1}, false, 2},
+        {"argmax[i](X[i] / 3)", {1, 1.1f, 0}, false, 1},
+        {"argmin[i](X[i] / 3)", {2, 2, 1}, false, 2},
         {"argmin[i](X[i] / 3)", {2, 1, 1}, true, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -447,10 +449,14 @@ static void verdicts_on_single_elements(void **state) {
         bool exact;
         TeVerdict verdict;
     } cases[] = {
-        {&f[0], &one, true, TE_RIGHT}, {&f[1], &one, true, TE_WRONG}, {&f[2], &zero, true, TE_RIGHT},
-        {&f[2], &plus, true, TE_WRONG}, {&f[2], &plus, false, TE_RIGHT}, {&f[3], &plus, true, TE_RIGHT},
-        {&f[4], &nan, true, TE_RIGHT}, {&f[4], &one, false, TE_WRONG}, {&f[0], &nan, false, TE_WRONG},
-        {&f[5], &inf, true, TE_RIGHT}, {&f[6], &inf, false, TE_WRONG}, {&f[0], &inf, false, TE_WRONG},
+        {&f[0], &one, true, TE_RIGHT}, {&f[1], &one, true, TE_WRONG},
+        {&f[2], &zero, true, TE_RIGHT},
+        {&f[2], &plus, true, TE_WRONG}, {&f[2], &plus, false, TE_RIGHT},
+        {&f[3], &plus, true, TE_RIGHT},
+        {&f[4], &nan, true, TE_RIGHT}, {&f[4], &one, false, TE_WRONG},
+        {&f[0], &nan, false, TE_WRONG},
+        {&f[5], &inf, true, TE_RIGHT}, {&f[6], &inf, false, TE_WRONG},
+        {&f[0], &inf, false, TE_WRONG},
         {&f[7], &close, false, TE_RIGHT}, {&f[8], &close, false, TE_WRONG},
         {&f[7], &close, true, TE_RIGHT}, {&f[4], &open, true, TE_UNDECIDED},
     };
