@@ -80,6 +80,7 @@ SimExec *sim_pick_hint(SimPick *k) {
     sim_take(k, MOD_L2);
     sim_take(k, MOD_FRACTIONAL);
     sim_take(k, MOD_RANGE);
+    sim_take(k, MOD_TENSORMAP);
     if (k->p->op != OP_CREATEPOLICY) return exec_nothing;
     sim_take_type(k);
     return sim_want_bits(k, 0, 64) ? exec_policy : NULL;

@@ -110,7 +110,7 @@ bool async_issue(AsyncOp *op) {
         recycle(c, op);
         return false;
     }
-    op->issued = c->time;
+    op->issued = c->time++;
     op->next = NULL;
     if (q->last) q->last->next = op;
     if (!q->first) q->first = op;
@@ -146,8 +146,13 @@ static bool target_alive(const AsyncOp *op) {
 
 static void flags_down(SimCluster *c, const AsyncOp *op, const AsyncPiece *p, uint16_t thread) {
     uint32_t step = async_step(op, p);
+    c->time++;
     for (uint32_t at = 0; at < p->bytes; at += step) {
-        sim_shadow_land(c, op->block, async_place(op, p, at), step, thread);
+        uint32_t offset = async_place(op, p, at);
+        sim_shadow_land(c, op->block, offset, step, thread);
+        for (uint32_t k = offset / 4; k < (offset + step) / 4; k++) {
+            op->block->shadow[k].atomic = op->reduce.type != PTX_NONE;
+        }
     }
 }
 
@@ -155,6 +160,7 @@ static void finish(SimCluster *c, AsyncOp *op) {
     async_block(op->warp->block)->in_flight -= op_bytes(op);
     unlink_op(c, op);
     recycle(c, op);
+    c->time++;
     sim_event(c);
 }
 
@@ -178,7 +184,7 @@ static void land_arrive(SimCluster *c, AsyncOp *op) {
             async_land_lanes(c, o, op->mask & o->mask, true);
         }
     }
-    AsyncMbar *m = async_mbar(op->warp, op->inst, op->lane, op->mbar_block, op->mbar);
+    AsyncMbar *m = async_mbar_valid(op->warp, op->inst, op->lane, op->mbar_block, op->mbar);
     uint32_t arrivals = 0;
     SIM_EACH(l, op->mask) arrivals++;
     if (m) {
@@ -200,13 +206,11 @@ void async_land(SimCluster *c, AsyncOp *op) {
         return;
     }
     async_write(c, op);
-    if (!from_shared(op) && op->reduce.type == PTX_NONE) {
-        for (size_t p = 0; p < op->n_piece; p++) {
-            flags_down(c, op, &op->piece[p], (uint16_t)SIM_ASYNC_THREAD);
-        }
+    for (size_t p = 0; !from_shared(op) && p < op->n_piece; p++) {
+        flags_down(c, op, &op->piece[p], (uint16_t)SIM_ASYNC_THREAD);
     }
     if (op->tell == TELL_MBARRIER) {
-        AsyncMbar *m = async_mbar(op->warp, op->inst, op->lane, op->mbar_block, op->mbar);
+        AsyncMbar *m = async_mbar_valid(op->warp, op->inst, op->lane, op->mbar_block, op->mbar);
         if (m) {
             sim_release_async(c, m->collect);
             async_mbar_update(op->warp, op->inst, op->lane, op->mbar_block, m, 0,

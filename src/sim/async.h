@@ -131,9 +131,6 @@ void async_land_lanes(SimCluster *c, AsyncOp *op, uint32_t mask, bool for_mbarri
  * many fruitless polls.  */
 void async_poll_failed(SimWarp *w, const SimInst *i, int lane);
 
-/* A synchronising release: what the warp does next is later.  */
-void async_release(SimWarp *w, uint32_t *clock);
-
 /* mbarriers.  Each returns NULL or false after a fault.  async_mbar is for a thread, which must come
  * after the initialisation; async_mbar_valid for the asynchronous agents.  */
 AsyncMbar *async_mbar_valid(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset);

@@ -100,7 +100,7 @@ static void exec_arrive(SimWarp *w, const SimInst *i, uint32_t active) {
         AsyncMbar *m = b ? async_mbar(w, i, l, b, offset) : NULL;
         if (!m) return;
         if (!i->flags) m->pending++;
-        async_release(w, m->collect);
+        sim_release(w, m->collect);
         AsyncOp *op = async_new(w, i, l, ASYNC_ARRIVE, 0);
         op->tell = TELL_MBARRIER;
         op->mask = 1u << l;

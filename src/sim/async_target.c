@@ -3,7 +3,6 @@
 /* The mbarrier must be there, ordered before this thread, and its initialisation visible to the
  * asynchronous proxy.  */
 static bool check_mbar(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset) {
-    if (!sim_shadow_atomic(w, i, lane, b, offset, 8)) return false;
     AsyncMbar *m = async_mbar(w, i, lane, b, offset);
     if (!m) return false;
     if (m->fenced) return true;
@@ -54,6 +53,14 @@ uint64_t async_mask(SimWarp *w, const SimInst *i, int lane, const SimOpnd *o) {
 bool async_global_target(SimWarp *w, const SimInst *i, int lane, uint64_t at, uint32_t bytes,
                          const AsyncReduce *reduce) {
     return sim_global(w, i, lane, at, bytes, 16, reduce->type == PTX_NONE) != NULL;
+}
+
+bool async_to_global(const PtxInst *p) {
+    for (int i = 0; i < p->n_order; i++) {
+        if (p->order[i] == MOD_GLOBAL) return true;
+        if (p->order[i] == MOD_SHARED_CTA || p->order[i] == MOD_SHARED_CLUSTER) return false;
+    }
+    return false;
 }
 
 void async_join_bulk_group(AsyncOp *op) {

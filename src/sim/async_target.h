@@ -22,6 +22,8 @@ uint64_t async_mask(SimWarp *w, const SimInst *i, int lane, const SimOpnd *o);
 /* Checks a global destination and logs the write.  */
 bool async_global_target(SimWarp *w, const SimInst *i, int lane, uint64_t at, uint32_t bytes,
                          const AsyncReduce *reduce);
+/* Whether the first space written, that of the destination, is .global.  */
+bool async_to_global(const PtxInst *p);
 /* Makes op a member of its lane's open bulk group.  */
 void async_join_bulk_group(AsyncOp *op);
 /* False after a fault: something wrote to the shared memory that op may still be reading.  */

@@ -125,6 +125,7 @@ static void exec_prefetch(SimWarp *w, const SimInst *i, uint32_t active) {
 /* Directions and completion as written: .dst.src.completion.  */
 static SimExec *pick_copy(SimPick *k, BulkInst *x) {
     const PtxInst *p = k->p;
+    bool to_global = async_to_global(p);
     bool to_cluster = sim_take(k, MOD_SHARED_CLUSTER), global = sim_take(k, MOD_GLOBAL);
     bool cta = sim_take(k, MOD_SHARED_CTA), tell_mbar = sim_take(k, MOD_COMPLETE_TX);
     bool group = sim_take(k, MOD_BULK_GROUP), multicast = sim_take(k, MOD_MULTICAST);
@@ -138,7 +139,7 @@ static SimExec *pick_copy(SimPick *k, BulkInst *x) {
     if (multicast) x->mask = n++;
     if (hint) n++;
     if (p->n_opnd != n) return sim_pick_fail(k, "needs %d operands", n);
-    if (group == tell_mbar || (group && (!global || !cta || to_cluster))) {
+    if (group == tell_mbar || to_global != group || (group && (!global || !cta || to_cluster))) {
         return sim_pick_fail(k, "has an unknown direction");
     }
     if (x->way == BULK_LOAD && (!global || (reduce || (multicast && !to_cluster)))) {

@@ -47,11 +47,11 @@ static void exec_setmaxnreg(SimWarp *w, const SimInst *i, uint32_t active) {
         return;
     }
     if (now == 0) return;
-    if (i->flags ? want < now : want > now) {
-        sim_fault(w, SIM_LIMIT, i, 0, "setmaxnreg.%s to %u from %u registers",
-                  i->flags ? "inc" : "dec", want, now);
+    if (!i->flags && want > now) {
+        sim_fault(w, SIM_LIMIT, i, 0, "setmaxnreg.dec to %u from %u registers", want, now);
         return;
     }
+    if (i->flags && want <= now) return;
     if (i->flags && want - now > s->free_registers) {
         sim_retry(w);
         return;

@@ -9,7 +9,7 @@ static uint64_t state_token(const AsyncMbar *m) {
 static AsyncMbar *find(SimWarp *w, const SimInst *i, const SimOpnd *o, int lane, SimBlock **b) {
     uint32_t offset;
     *b = sim_shared(w, i, lane, (uint32_t)sim_address(w, o, lane), 8, 8, &offset);
-    if (!*b || !sim_shadow_atomic(w, i, lane, *b, offset, 8)) return NULL;
+    if (!*b) return NULL;
     return async_mbar(w, i, lane, *b, offset);
 }
 
@@ -38,6 +38,7 @@ static void exec_init(SimWarp *w, const SimInst *i, uint32_t active) {
                          .init_time = c->time, .expected = count, .pending = count, .collect = sim_clock_new(c),
                          .done = sim_clock_new(c)};
         sim_shadow_init(b, offset, 8);
+        c->time++;
     }
 }
 

@@ -81,8 +81,7 @@ SimExec *sim_pick_mma(SimPick *k) {
         return sim_pick_fail(k, "needs operands of %d, %d, %d and %d registers", regs.d / scale,
                              regs.a / scale, regs.b / scale, regs.c / scale);
     }
-    int lanes_flops = 2 * s->m * s->n * s->k / 32;
-    k->i->flops = (uint8_t)(lanes_flops > 255 ? 255 : lanes_flops);
+    k->i->flops = (uint16_t)(2 * s->m * s->n * s->k / 32);
     k->i->extra = s;
     return exec_mma;
 }

@@ -9,16 +9,16 @@ static void raise_to(uint32_t *clock, const uint32_t *other, int n) {
 }
 
 void sim_release(SimWarp *w, uint32_t *clock) {
-    const SimCluster *c = w->block->cluster;
+    SimCluster *c = w->block->cluster;
     raise_to(clock, w->clock, c->n_clock);
-    clock[w->clock_id] = c->time;
+    clock[w->clock_id] = c->time++;
 }
 
 void sim_acquire(SimWarp *w, const uint32_t *clock) {
     raise_to(w->clock, clock, w->block->cluster->n_clock);
 }
 
-void sim_release_async(SimCluster *c, uint32_t *clock) { clock[c->n_clock - 1] = c->time; }
+void sim_release_async(SimCluster *c, uint32_t *clock) { clock[c->n_clock - 1] = c->time++; }
 
 void sim_fence_proxy(SimWarp *w) { sim_release(w, w->block->cluster->proxy_clock); }
 
@@ -66,7 +66,8 @@ static inline unsigned byte_mask(uint32_t word, uint32_t offset, uint32_t bytes)
 }
 
 /* Readers of several warps: exact times per warp where barriers of a part of the block occur; with
- * barriers of the whole block only, every other warp's entry is the time of the last one.  */
+ * barriers of the whole block only, every other warp's entry is the time at which the last one was
+ * complete.  */
 static bool reads_ordered(const SimWarp *w, const SimBlock *owner, uint32_t word,
                           const SimShadow *s) {
     int first = owner->rank * owner->n_warp;

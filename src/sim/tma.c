@@ -192,7 +192,7 @@ static SimExec *pick_copy(SimPick *k, TensorInst *x, bool im2col_offsets) {
     if (multicast) x->mask = n++;
     if (hint) n++;
     if (p->n_opnd != n) return sim_pick_fail(k, "needs %d operands", n);
-    if (tell == x->store || (x->store && multicast)) {
+    if (tell == x->store || async_to_global(p) != x->store || (x->store && multicast)) {
         return sim_pick_fail(k, "has an unknown direction");
     }
     if (!pick_rank(k, x)) return NULL;

@@ -144,7 +144,7 @@ void async_product_issue(SimWarp *w, AsyncProduct *p) {
     AsyncWgmma *g = async_wgmma(w);
     const WgmmaInst *x = p->inst->extra;
     p->group = g->group;
-    p->issued = w->block->cluster->time;
+    p->issued = w->block->cluster->time++;
     p->acc->products++;
     if (g->last) g->last->next = p;
     if (!g->first) g->first = p;
@@ -219,6 +219,8 @@ void async_product_wait(SimWarp *w, uint32_t pending) {
         if (x->a_regs && !benign(w)) mark(g, &p->inst->opnd[1], TOUCH_A, true);
     }
     if (!g->first) w->watch = NULL;
+    /* The whole warp waits: what any of its lanes does next comes after the reads.  */
+    w->clock[w->clock_id] = w->block->cluster->time++;
 }
 
 void async_wgmma_end(SimBlock *b) {

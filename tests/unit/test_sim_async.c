@@ -56,7 +56,7 @@ static void clean(const Kernel *k, void (*check)(const unsigned char *out)) {
     }
 }
 
-static void faulty(const Kernel *k, SimFaultKind kind) {
+static void faulty(const Kernel *k, int kind) {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         PtxRun r;
         start(&r, k, seed);
@@ -136,7 +136,7 @@ static void waits_are_followed_by_a_barrier(void **state) {
 #define OTHER "xor.b32 %r4, %r2, 512;\nld.shared.v2.b64 {%l2,%l3}, [%r4];\n"                         \
               "st.global.v2.b64 [%l1], {%l2,%l3};\n"
     clean(&(Kernel){.body = COPY16 "cp.async.wait_all;\n" BAR OTHER, .threads = 64}, NULL);
-    faulty(&(Kernel){.body = COPY16 "cp.async.wait_all;\n" OTHER, .threads = 64}, SIM_RACE_SHARED);
+    faulty(&(Kernel){.body = COPY16 "cp.async.wait_all;\n" OTHER, .threads = 64}, RUN_UNORDERED);
 #undef OTHER
 }
 
@@ -265,12 +265,12 @@ static void mbarriers_order_data(void **state) {
                     "@!%p1 bra W;\n" GET, .threads = 64}, exchanged);
     clean(&(Kernel){.body = INIT(64) PUT "mbarrier.arrive.noComplete.shared.b64 %l5, [%r0], 1;\n"
                     "setp.eq.u32 %p3, %tid, 63;\n", .threads = 1}, NULL);
-    faulty(&(Kernel){.body = INIT(64) PUT GET, .threads = 64}, SIM_RACE_SHARED);
+    faulty(&(Kernel){.body = INIT(64) PUT GET, .threads = 64}, RUN_UNORDERED);
     faulty(&(Kernel){.body = INIT(64) "mbarrier.arrive.shared.b64 %l5, [%r0];\n" PUT SPIN(0) GET,
-                     .threads = 64}, SIM_RACE_SHARED);
+                     .threads = 64}, RUN_UNORDERED);
     faulty(&(Kernel){.body = INIT(32) PUT "setp.lt.u32 %p4, %tid, 32;\n"
                      "@%p4 mbarrier.arrive.shared.b64 %l5, [%r0];\n" SPIN(0) GET, .threads = 64},
-           SIM_RACE_SHARED);
+           RUN_UNORDERED);
 }
 
 static void phases_alternate(void **state) {
@@ -320,7 +320,7 @@ static void mbarriers_have_rules(void **state) {
            SIM_MBARRIER);
     faulty(&(Kernel){.body = "mbarrier.init.shared.b64 [%r0+4], 1;\n", .threads = 1}, SIM_MISALIGNED);
     faulty(&(Kernel){.body = "setp.eq.u32 %p0, %tid, 0;\n@%p0 mbarrier.init.shared.b64 [%r0], 64;\n"
-                     "mbarrier.arrive.shared.b64 %l5, [%r0];\n", .threads = 64}, SIM_RACE_SHARED);
+                     "mbarrier.arrive.shared.b64 %l5, [%r0];\n", .threads = 64}, RUN_UNORDERED);
 }
 
 static void waiting_for_ever_is_a_deadlock(void **state) {

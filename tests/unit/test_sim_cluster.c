@@ -49,7 +49,7 @@ static void clean(uint32_t blocks, const char *body, uint32_t (*want)(uint32_t b
 }
 
 /* Some seed must tell of it, and of nothing else.  */
-static void faulty(uint32_t blocks, const char *body, SimFaultKind kind) {
+static void faulty(uint32_t blocks, const char *body, int kind) {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         PtxRun r;
         start(&r, blocks, seed);
@@ -75,7 +75,7 @@ static void blocks_read_each_other(void **state) {
           "ld.b32 %r10, [%l3];\n" OUT SYNC, of_the_next);
     clean(4, PUT SYNC "cvt.u64.u32 %l2, %r7;\nmapa.shared::cluster.u64 %l3, %l2, %r2;\n"
           "cvt.u32.u64 %r9, %l3;\nld.shared::cluster.b32 %r10, [%r9];\n" OUT SYNC, of_the_next);
-    faulty(4, PUT PEER "ld.shared::cluster.b32 %r10, [%r9];\n" OUT SYNC, SIM_UNINIT_SHARED);
+    faulty(4, PUT PEER "ld.shared::cluster.b32 %r10, [%r9];\n" OUT SYNC, RUN_UNORDERED);
 }
 
 static void blocks_write_each_other(void **state) {
@@ -172,7 +172,7 @@ static void stores_tell_the_other_block(void **state) {
           SPIN "ld.shared.b32 %r10, [%r7+4];\n" OUT SYNC, of_the_previous);
     faulty(4, INIT(1) EXPECT(128) PEER PEER_BAR
            "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r9], %tid, [%r16];\n" SYNC
-           "ld.shared.b32 %r10, [%r7];\n" SPIN SYNC, SIM_NOT_ARRIVED);
+           "ld.shared.b32 %r10, [%r7];\n" SPIN SYNC, RUN_UNORDERED);
     faulty(4, INIT(1) EXPECT(128) PEER
            "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r9], %tid, [%r15];\n" SPIN,
            SIM_MBARRIER);
@@ -217,7 +217,7 @@ static void bulk_copies_between_blocks(void **state) {
           "ld.shared.b32 %r10, [%r7+512];\n" OUT SYNC, of_the_previous);
     faulty(4, PUT INIT(1) EXPECT(128) PEER_BAR BULK_PEER SPIN SYNC, SIM_PROXY_FENCE);
     faulty(4, PUT "fence.proxy.async;\n" INIT(1) EXPECT(128) PEER_BAR BULK_PEER SYNC
-           "ld.shared.b32 %r10, [%r7+512];\n" SPIN SYNC, SIM_NOT_ARRIVED);
+           "ld.shared.b32 %r10, [%r7+512];\n" SPIN SYNC, RUN_UNORDERED);
 }
 
 static void bulk_loads_multicast(void **state) {
@@ -295,7 +295,7 @@ static void registers_move_between_warpgroups(void **state) {
     (void)state;
     static const struct {
         int threads, give, take;
-        SimFaultKind kind;
+        int kind;
     } cases[] = {
         {384, 40, 232, SIM_FAULT_COUNT}, {384, 24, 240, SIM_FAULT_COUNT},
         {384, 48, 240, SIM_DEADLOCK},    {512, 32, 160, SIM_FAULT_COUNT},

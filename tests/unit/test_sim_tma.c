@@ -436,7 +436,7 @@ static SimTensorMap plain(void) {
     return dense(SIM_TM_F16, 2, (uint32_t[]){64, 16}, (uint32_t[]){64, 8}, 3);
 }
 
-static void rule(SimTensorMap m, int rank, const char *body, SimFaultKind kind) {
+static void rule(SimTensorMap m, int rank, const char *body, int kind) {
     make_tensor();
     for (uint64_t seed = 0; seed < 8; seed++) {
         PtxRun r;
