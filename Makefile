@@ -71,7 +71,7 @@ $(BUILD)/prefix: .FORCE
 
 # The folder is a prerequisite so that a deleted source leaves the archive.
 define module_rule
-$(BUILD)/lib$1.a: $(call objects,$1) src/$1
+$(BUILD)/lib$1.a: $(call objects,$1) $(wildcard src/$1)
 	@mkdir -p $$(@D)
 	@rm -f $$@
 	$$(AR) rcsD $$@ $$(filter %.o,$$^)
