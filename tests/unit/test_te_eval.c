@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* -- reductions -------------------------------------------------------------------------------------- */
+/* -- reductions -------------------------------------------------------------------------------- */
 
 static void reductions_of_everything(void **state) {
     (void)state;
@@ -77,7 +77,8 @@ static void nan_wins(void **state) {
     const float r[4] = {1, NAN, 7, NAN};
     const void *in[] = {r};
     Arena *arena = arena_create(NULL);
-    static const char *const real[] = {"max[i](r[i])", "min[i](r[i])", "sum[i](r[i])", "prod[i](r[i])"};
+    static const char *const real[] = {"max[i](r[i])", "min[i](r[i])", "sum[i](r[i])",
+                                       "prod[i](r[i])"};
     for (int i = 0; i < 4; i++) {
         const char *text = arena_printf(arena, "op f(r: f32[4]) -> Y: f32 { Y[] = %s; }", real[i]);
         assert_true(isnan(fixture_run(arena, text, in)->v));
@@ -115,7 +116,7 @@ static void integer_sums_wrap(void **state) {
     arena_destroy(arena);
 }
 
-/* -- statements ---------------------------------------------------------------------------------------- */
+/* -- statements -------------------------------------------------------------------------------- */
 
 static void guards_and_checks(void **state) {
     (void)state;
@@ -148,9 +149,11 @@ static void statements_read_what_was_stored(void **state) {
     const void *in[] = {r};
     Arena *arena = arena_create(NULL);
     /* A temporary keeps its compute type, an output and an @type round.  */
-    TeValue *y = fixture_run(arena, "op f(r: f32[2]) -> Y: f32[2] { t[i] = r[i]; Y[i] = t[i]; }", in);
+    TeValue *y = fixture_run(arena, "op f(r: f32[2]) -> Y: f32[2] {"
+                                    " t[i] = r[i]; Y[i] = t[i]; }", in);
     assert_true(y[0].v == (double)0.1f);
-    y = fixture_run(arena, "op f(r: f32[2]) -> Y: f32[2] { t[i] = r[i] @type(f16); Y[i] = t[i]; }", in);
+    y = fixture_run(arena, "op f(r: f32[2]) -> Y: f32[2] {"
+                           " t[i] = r[i] @type(f16); Y[i] = t[i]; }", in);
     assert_true(y[0].v == 0.0999755859375 && y[1].v == 3);
     Te *te = fixture_te(arena, "op f(r: f32[2]) -> (Y: f16[2], Z: f32[2]) {"
                                " Y[i] = r[i]; Z[i] = Y[1-i] + 1; }");
@@ -186,7 +189,8 @@ static void a_bound_temporary_is_not_computed(void **state) {
     static const float r[3] = {1, 2, 3};
     static const float given[3] = {10, 20, 30};
     Arena *arena = arena_create(NULL);
-    Te *te = fixture_te(arena, "op f(r: f32[3]) -> Y: f32[3] { t[i] = exp(r[i]); Y[i] = t[i] + 1; }");
+    Te *te = fixture_te(arena, "op f(r: f32[3]) -> Y: f32[3] {"
+                               " t[i] = exp(r[i]); Y[i] = t[i] + 1; }");
     TeData in = {(void *)(uintptr_t)r, sizeof r};
     Diag diag = diag_new(arena);
     TeEval *ev;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* -- inputs ---------------------------------------------------------------------------------- */
+/* -- inputs ------------------------------------------------------------------------------------ */
 
 static void the_seed_decides_the_data(void **state) {
     (void)state;
@@ -19,7 +19,8 @@ static void the_seed_decides_the_data(void **state) {
     Te *te = fixture_te(a, "op f(A: f32[64], B: f32[64], s: f32) -> Y: f32[64] {"
                            " Y[i] = A[i] * B[i] + s; }");
     for (int kind = TE_FILL_INTEGERS; kind <= TE_FILL_REALS; kind++) {
-        TeData *x = fixture_inputs(a, te, (TeFill)kind, 7), *y = fixture_inputs(a, te, (TeFill)kind, 7);
+        TeData *x = fixture_inputs(a, te, (TeFill)kind, 7);
+        TeData *y = fixture_inputs(a, te, (TeFill)kind, 7);
         TeData *z = fixture_inputs(a, te, (TeFill)kind, 8);
         assert_memory_equal(x[0].data, y[0].data, x[0].bytes);
         assert_memory_not_equal(x[0].data, z[0].data, x[0].bytes);
@@ -31,8 +32,8 @@ static void the_seed_decides_the_data(void **state) {
 
 static void integers_are_small_and_of_both_signs(void **state) {
     (void)state;
-    static const char *const types[] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32",
-                                        "i16", "i8", "u8"};
+    static const char *const types[] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2",
+                                        "i64", "i32", "i16", "i8",   "u8"};
     Arena *a = arena_create(NULL);
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         Te *te = fixture_te(a, arena_printf(a, "op f(A: %s[4096]) -> Y: %s[4096] { Y[i] = A[i]; }",
@@ -112,8 +113,10 @@ static void exact_ops_have_exact_values(void **state) {
         const char *op;
         bool exact;
     } cases[] = {
-        {"op f(A: f16[4,4096], B: f16[4096,4]) -> Y: f16[4,4] { Y[m,n] += A[m,k] * B[k,n]; }", true},
-        {"op f(A: f8e4m3[4,999], B: f8e4m3[4,999]) -> Y: bf16[4,4] { Y[m,n] += A[m,k] * B[n,k]; }", true},
+        {"op f(A: f16[4,4096], B: f16[4096,4]) -> Y: f16[4,4] {"
+         " Y[m,n] += A[m,k] * B[k,n]; }", true},
+        {"op f(A: f8e4m3[4,999], B: f8e4m3[4,999]) -> Y: bf16[4,4] {"
+         " Y[m,n] += A[m,k] * B[n,k]; }", true},
         {"op f(A: i8[4,999], B: i8[4,999]) -> Y: i32[4,4] { Y[m,n] += A[m,k] * B[n,k]; }", true},
         {"op f(X: f32[2,64,6,6], W: f32[8,64,3,3]) -> Y: f32[2,8,6,6] {"
          " Y[n,f1,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * W[f1,c,r,s]; }", true},
@@ -123,9 +126,10 @@ static void exact_ops_have_exact_values(void **state) {
          " t[m,n] += A[m,k] * B[k,n]; Y[m,n] = max(t[m,n] + b[n], 0) * 0.5; }", true},
         {"op f(A: f32[4,64]) -> Y: i32[4] { Y[m] = argmax[k](A[m,k]); }", true},
         {"op f(A: f32[4,64]) -> Y: f32[4] { Y[m] = sum[k](A[m,k]) / 64; }", true},
-        {"op f(A: f16[4,64], B: f16[64,4]) -> Y: f16[4,4] { Y[m,n] += A[m,k] * B[k,n] @accum(f16); }",
-         true},
-        {"op f(A: f32[4,64], B: f32[64,4]) -> Y: f32[4,4] { Y[m,n] += A[m,k] * B[k,n] @tf32; }", true},
+        {"op f(A: f16[4,64], B: f16[64,4]) -> Y: f16[4,4] {"
+         " Y[m,n] += A[m,k] * B[k,n] @accum(f16); }", true},
+        {"op f(A: f32[4,64], B: f32[64,4]) -> Y: f32[4,4] {"
+         " Y[m,n] += A[m,k] * B[k,n] @tf32; }", true},
         {"op f(A: f64[4,64], B: f64[64,4]) -> Y: f64[4,4] { Y[m,n] += A[m,k] * B[k,n]; }", true},
         {"op f(A: f32[4,64]) -> Y: f32[4] { Y[m] = sum[k](A[m,k]) / 65; }", false},
         {"op f(A: f32[4,64]) -> Y: f32[4] { Y[m] = exp(sum[k](A[m,k])); }", false},
@@ -137,7 +141,8 @@ static void exact_ops_have_exact_values(void **state) {
     Arena *a = arena_create(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         Te *te = fixture_te(a, cases[i].op);
-        if (te_exact(te) != cases[i].exact) fail_msg("te_exact is %d: %s", te_exact(te), cases[i].op);
+        if (te_exact(te) != cases[i].exact)
+            fail_msg("te_exact is %d: %s", te_exact(te), cases[i].op);
         TeData *in = fixture_inputs(a, te, TE_FILL_INTEGERS, 3);
         TeValue *v = fixture_values(a, te, in, te->n_in);
         int64_t n = te_tensor_count(&te->tensor[te->n_in]), zeros = 0;
@@ -169,7 +174,7 @@ static void data_suits_the_output(void **state) {
     arena_destroy(a);
 }
 
-/* -- elements ------------------------------------------------------------------------------------ */
+/* -- elements ---------------------------------------------------------------------------------- */
 
 static void every_short_pattern_survives(void **state) {
     (void)state;

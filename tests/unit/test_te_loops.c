@@ -145,7 +145,8 @@ static void softmax_in_one_expression(void **state) {
 static void temporaries_at_any_place(void **state) {
     (void)state;
     enum { N = 150 };
-    Trial t = begin("op f(X: f32[150]) -> Y: f32[150,150] { t[i] = X[i] * 3; u[j,i] = t[149-i] + t[j];"
+    Trial t = begin("op f(X: f32[150]) -> Y: f32[150,150] {"
+                    " t[i] = X[i] * 3; u[j,i] = t[149-i] + t[j];"
                     " Y[i,j] = u[i,149-j] - t[j] + u[(i*7+j*5)%150,j]; }", 7);
     double x3[N];
     for (int i = 0; i < N; i++) x3[i] = in_f32(&t, 0, i) * 3;
@@ -161,8 +162,8 @@ static void reductions_of_every_length(void **state) {
     for (int n = 1; n < 140; n += 9) {
         for (int k = 1; k < 300; k += 61) {
             Arena *a = arena_create(NULL);
-            Trial t = begin(arena_printf(a, "op f(X: f32[%d,%d]) -> Y: f32[%d] { Y[i] += X[i,k]; }", n, k,
-                                         n), (uint64_t)(n * k));
+            const char *text = "op f(X: f32[%d,%d]) -> Y: f32[%d] { Y[i] += X[i,k]; }";
+            Trial t = begin(arena_printf(a, text, n, k, n), (uint64_t)(n * k));
             for (int i = 0; i < n; i++)
                 for (int j = 0; j < k; j++) t.want[i] += in_f32(&t, 0, i * k + j);
             finish(&t);
@@ -171,7 +172,7 @@ static void reductions_of_every_length(void **state) {
     }
 }
 
-/* -- threads ------------------------------------------------------------------------------------ */
+/* -- threads ----------------------------------------------------------------------------------- */
 
 enum { THREADS = 4, ROWS = 64 };
 

@@ -85,7 +85,8 @@ static void inner_reductions_become_temporaries(void **state) {
     check_becomes("X: f32[4,5]) -> Y: f16[4]", "Y[i] = sum[k](X[i,k]);",
                   "  Y[i] = sum[k](X[i,k]);\n");
     /* Only the indices that matter; one value for all rows.  */
-    check_becomes("X: f32[4,5]) -> Y: f32[4,5]", "Y[i,k] = X[i,k] - max[j](X[i,j]) + min[a,b](X[a,b]);",
+    check_becomes("X: f32[4,5]) -> Y: f32[4,5]",
+                  "Y[i,k] = X[i,k] - max[j](X[i,j]) + min[a,b](X[a,b]);",
                   "  Y_max[i] = max[j](X[i,j]);\n  Y_min[] = min[a,b](X[a,b]);\n"
                   "  Y[i,k] = X[i,k] - Y_max[i] + Y_min[];\n");
     /* Nested ones, inner first; of one kind they join.  */
@@ -123,15 +124,18 @@ static void ranges_start_at_zero(void **state) {
     check_becomes("X: f32[9]) -> Y: f32", "Y[] += X[k] * k where k in 3:7;",
                   "  Y[] = sum[k](X[k+3] * (k + 3)) where k in 0:4;\n");
     check_becomes("X: f32[4,9]) -> Y: f32", "Y[] = sum[k](exp(max[i](X[i,k]))) where k in 2:9;",
-                  "  Y_max[k] = max[i](X[i,k+2]) where k in 0:7;\n  Y[] = sum[k](exp(Y_max[k]));\n");
+                  "  Y_max[k] = max[i](X[i,k+2]) where k in 0:7;\n"
+                  "  Y[] = sum[k](exp(Y_max[k]));\n");
 }
 
 static void annotations_stay_with_their_reduction(void **state) {
     (void)state;
-    check_becomes("X: f32[4,5]) -> Y: f32[4]", "Y[i] = exp(sum[k](X[i,k] * X[i,k])) @accum(f64) @fast;",
+    check_becomes("X: f32[4,5]) -> Y: f32[4]",
+                  "Y[i] = exp(sum[k](X[i,k] * X[i,k])) @accum(f64) @fast;",
                   "  Y_sum[i] = sum[k](X[i,k] * X[i,k]) @accum(f64) @fast;\n"
                   "  Y[i] = exp(Y_sum[i]) @fast;\n");
-    check_becomes("X: f32[4,5]) -> Y: f32[4]", "Y[i] = max[k](X[i,k]) + sum[k](X[i,k] * X[i,k]) @tf32;",
+    check_becomes("X: f32[4,5]) -> Y: f32[4]",
+                  "Y[i] = max[k](X[i,k]) + sum[k](X[i,k] * X[i,k]) @tf32;",
                   "  Y_max[i] = max[k](X[i,k]);\n  Y_sum[i] = sum[k](X[i,k] * X[i,k]) @tf32;\n"
                   "  Y[i] = Y_max[i] + Y_sum[i];\n");
 }
@@ -214,7 +218,8 @@ static void run_time_sizes_stay(void **state) {
 static void limits_are_errors(void **state) {
     (void)state;
     Arena *a = arena_create(NULL);
-    Te *te = fixture_te(a, "op f(X: f32[2,2,2,2,2,2,2,2], Z: f32[2,2]) -> Y: f32[2,2,2,2,2,2,2,2] {\n"
+    Te *te = fixture_te(a, "op f(X: f32[2,2,2,2,2,2,2,2], Z: f32[2,2])\n"
+                           "-> Y: f32[2,2,2,2,2,2,2,2] {\n"
                            "  Y[a,b,c,d,e,f1,g,h] = sum[i](X[a,b,c,d,e,f1,g,h] * max[j](\n"
                            "    Z[i,j] * X[a,b,c,d,e,f1,g,h])); }");
     Diag d = diag_new(a);
@@ -224,7 +229,7 @@ static void limits_are_errors(void **state) {
     arena_destroy(a);
 }
 
-/* -- random ops ----------------------------------------------------------------------------------------- */
+/* -- random ops -------------------------------------------------------------------------------- */
 
 typedef struct {
     Rng rng;
@@ -315,7 +320,8 @@ static void make_expr(Maker *m) {
 static const char *make_op(Arena *a, uint64_t seed, const char *type) {
     Buf out = buf_new(a);
     Maker m = {.rng = {seed}, .out = &out, .i = "i", .j = "j"};
-    buf_printf(&out, "op f(A: %s[3,4], B: %s[4], c: %s[3]) -> Y: %s[3,4] {\n", type, type, type, type);
+    buf_printf(&out, "op f(A: %s[3,4], B: %s[4], c: %s[3]) -> Y: %s[3,4] {\n", type, type, type,
+               type);
     int temps = (int)rng_below(&m.rng, 4);
     for (int k = 0; k <= temps; k++) {
         m.depth = 1 + (int)rng_below(&m.rng, 3);

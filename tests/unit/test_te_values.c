@@ -182,8 +182,8 @@ static void intrinsics_by_definition(void **state) {
     Arena *arena = arena_create(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         TeValue got = run(arena, &(Case){"f32", cases[i].expr, 0});
-        bool near = isnan(cases[i].want) ? isnan(got.v)
-                                         : got.v == cases[i].want || fabs(got.v - cases[i].want) < 1e-8;
+        double want = cases[i].want;
+        bool near = isnan(want) ? isnan(got.v) : got.v == want || fabs(got.v - want) < 1e-8;
         double allowed = cases[i].ulps * fmax(fabs(got.v) * 0x1p-23, 0x1p-149) * 1.001;
         if (!near || (isfinite(got.v) && got.bound > allowed) || got.undecided)
             fail_msg("%s = %.17g, bound %g", cases[i].expr, got.v, got.bound);
