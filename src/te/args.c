@@ -62,6 +62,7 @@ static void dense(Op *op, TeTensor *t) {
     for (int d = t->rank - 1; d >= 0; d--) {
         if (!extent_of(op->f, p, &t->stride[d]))
             t->stride[d] = (TeExtent){.value = INT64_MAX, .min = 0, .multiple = 1};
+        extent_clamp(&t->stride[d]);
         p = poly_mul(ps, p, extent_poly(op, &t->shape[d]));
     }
 }

@@ -66,6 +66,23 @@ static void add_facts(Op *op, Facts *f, const TeExpr *e, bool truth) {
     }
 }
 
+/* A fact about one opaque expression and sizes narrows its range for this place, so that arithmetic
+ * on it may turn out not to wrap.  */
+static void narrow(Polys *ps, const Facts *f) {
+    for (int i = 0; i < f->n; i++) {
+        const Poly *slope, *rest;
+        int64_t k;
+        int x = poly_newest(ps, f->poly[i], true);
+        if (x < 0 || ps->atom[x].kind != ATOM_OPAQUE) continue;
+        if (!poly_split(ps, f->poly[i], x, &slope, &rest) || !poly_is_const(slope, &k)) continue;
+        int64_t room = poly_range(ps, rest).hi;
+        Interval *r = &ps->atom[x].range;
+        if (room == INT64_MAX || room == INT64_MIN || k == INT64_MIN) continue;
+        if (k > 0 && -floor_div(room, k) > r->lo) r->lo = -floor_div(room, k);
+        if (k < 0 && floor_div(room, -k) < r->hi) r->hi = floor_div(room, -k);
+    }
+}
+
 /* The factor by which `fact` helps with p: what makes their first common term cancel.  */
 static int64_t factor(const Poly *p, const Poly *fact) {
     for (int i = 0; p && i < p->n; i++) {
@@ -104,19 +121,14 @@ static Side side(Op *op, const TeExpr *sub, const TeExtent *dim, const Facts *f)
     return ABOVE;
 }
 
-/* As it stands, with what the conditions say, and both once more with every % written out.  */
+/* As it stands, then with what the conditions say.  */
 static Side side_at_all(Op *op, const TeExpr *sub, const TeExtent *dim, const Cond *conds) {
-    Side s = ABOVE;
-    for (int pass = 0; pass < 2 && s != INSIDE; pass++) {
-        Facts facts = {.n = 0};
-        op->expand = pass;
-        s = side(op, sub, dim, &facts);
-        if (s == INSIDE || !conds) continue;
-        for (const Cond *c = conds; c; c = c->outer) add_facts(op, &facts, c->e, c->truth);
-        s = side(op, sub, dim, &facts);
-    }
-    op->expand = false;
-    return s;
+    Facts facts = {.n = 0};
+    Side s = side(op, sub, dim, &facts);
+    if (s == INSIDE || !conds) return s;
+    for (const Cond *c = conds; c; c = c->outer) add_facts(op, &facts, c->e, c->truth);
+    narrow(&op->f->polys, &facts);
+    return side(op, sub, dim, &facts);
 }
 
 static bool runs(const TeStmt *s, const TeExpr *sub) {

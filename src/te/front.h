@@ -245,7 +245,6 @@ typedef struct {
     StmtInfo *info;
     bool accumulates;         /* `op=` */
     bool sums;                /* a sum or prod was met: @accum has a meaning */
-    bool expand;              /* polynomials take x % y as x - y * floor(x / y) */
     int n_atom;               /* atoms of the sizes: those of a statement come behind */
 } Op;
 
@@ -255,7 +254,8 @@ bool size_let(Front *f, Symbol *sym, uint32_t pos, const Ast *expr, int stmt);
 bool size_find(const Front *f, const Symbol *sym, int *ref);
 /* A size expression: its extent and value.  False after reporting an error.  */
 bool size_extent(Front *f, const Ast *a, TeExtent *out, const Poly **poly);
-bool size_not_negative(Front *f, uint32_t pos, const char *what, const TeExtent *e, const Poly *p);
+bool size_not_negative(Front *f, uint32_t pos, const char *what, TeExtent *e, const Poly *p);
+void extent_clamp(TeExtent *e);                            /* known not to be negative */
 /* The extent of a value that was computed and not written.  False if it can pass 2^63.  */
 bool extent_of(Front *f, const Poly *p, TeExtent *out);
 /* "K = 64", "64", "M"  */

@@ -108,9 +108,9 @@ static Ast *node2(Parser *p, TeKind kind, uint32_t pos, Ast *x, Ast *y) {
     return node1(p, kind, pos, x);
 }
 
-/* Everything that nests passes here, so the stack is bounded.  */
+/* Everything that nests passes here, so the stack is bounded; a whole expression is level 0.  */
 static bool enter(Parser *p) {
-    if (++p->depth > TE_MAX_DEPTH)
+    if (++p->depth > TE_MAX_DEPTH + 1)
         parse_error(p, "limit", p->tok.pos, "nested deeper than %d", TE_MAX_DEPTH);
     return !p->failed;
 }

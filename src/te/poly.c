@@ -12,7 +12,7 @@ void polys_init(Polys *ps, Arena *a) {
     ps->arena = a;
     ps->atom = ARENA_ARRAY(a, Atom, POLY_ATOMS);
     ps->n_atom = TE_MAX_INDICES;
-    ps->steps = POLY_STEPS;
+    ps->steps = FILE_STEPS;
 }
 
 static bool same_atom(const Atom *x, const Atom *y) {
@@ -125,7 +125,7 @@ static int degree_in(const PolyTerm *t, int x) {
     return n;
 }
 
-/* t without its `n` factors x.  */
+/* t without its factors x.  */
 static PolyTerm without(const PolyTerm *t, int x) {
     PolyTerm r = {.coef = t->coef};
     for (int i = 0; i < t->degree; i++) {
@@ -141,18 +141,22 @@ bool poly_has(const Poly *p, int x) {
     return false;
 }
 
-bool poly_split(Polys *ps, const Poly *p, int x, const Poly **slope, const Poly **rest) {
-    Sum a = {0}, b = {0};
-    if (!p) return false;
-    for (int i = 0; i < p->n; i++) {
-        int n = degree_in(&p->term[i], x);
-        if (n > 1) return false;
+const Poly *poly_coef(Polys *ps, const Poly *p, int x, int power) {
+    Sum s = {0};
+    for (int i = 0; p && i < p->n; i++) {
         PolyTerm t = without(&p->term[i], x);
-        add_term(n ? &a : &b, &t);
+        if (degree_in(&p->term[i], x) == power) add_term(&s, &t);
     }
-    *slope = finish(ps, &a);
-    *rest = finish(ps, &b);
-    return true;
+    return p ? finish(ps, &s) : NULL;
+}
+
+bool poly_split(Polys *ps, const Poly *p, int x, const Poly **slope, const Poly **rest) {
+    for (int i = 0; p && i < p->n; i++) {
+        if (degree_in(&p->term[i], x) > 1) return false;
+    }
+    *slope = poly_coef(ps, p, x, 1);
+    *rest = poly_coef(ps, p, x, 0);
+    return p;
 }
 
 const Poly *poly_replace(Polys *ps, const Poly *p, int x, const Poly *by) {
@@ -221,8 +225,9 @@ static const TeExpr *binary(Polys *ps, TeKind kind, const TeExpr *a, const TeExp
 }
 
 static const TeExpr *atom_expr(Polys *ps, const Atom *x) {
-    if (x->kind == ATOM_QUOTIENT)
-        return binary(ps, TE_DIV, poly_expr(ps, x->a), poly_expr(ps, x->b));
+    if (x->kind == ATOM_QUOTIENT || x->kind == ATOM_MODULO)
+        return binary(ps, x->kind == ATOM_QUOTIENT ? TE_DIV : TE_MOD, poly_expr(ps, x->a),
+                      poly_expr(ps, x->b));
     if (x->kind == ATOM_SIZE) {
         TeExpr *e = te_expr_node(ps->arena, TE_SIZE, TE_I64, 0, 0);
         e->v.ref = x->ref;

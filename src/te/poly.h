@@ -13,7 +13,9 @@ enum {
     POLY_TERMS = 32,
     POLY_DEGREE = 8,
     POLY_ATOMS = 2048,
-    POLY_STEPS = 400000       /* of proof per file, so that a hostile one ends */
+    PROOF_STEPS = 2000,       /* of one proof */
+    FEW_STEPS = 32,           /* of one proof, when those of the file are spent */
+    FILE_STEPS = 100000       /* of all proofs, so that a hostile file ends */
 };
 
 typedef struct {
@@ -45,7 +47,8 @@ typedef struct {
     Arena *arena;
     Atom *atom;
     int n_atom;
-    int steps;                /* left */
+    int steps;                /* left for the file */
+    int left;                 /* for the proof at hand; 0 outside */
 } Polys;
 
 void polys_init(Polys *ps, Arena *a);
@@ -56,11 +59,12 @@ const Poly *poly_atom(Polys *ps, int atom, int64_t coef);
 const Poly *poly_add(Polys *ps, const Poly *a, const Poly *b, int64_t k);      /* a + k * b */
 const Poly *poly_mul(Polys *ps, const Poly *a, const Poly *b);
 const Poly *poly_quotient(Polys *ps, const Poly *a, const Poly *b);            /* floor; b >= 1 */
-const Poly *poly_modulo(Polys *ps, const Poly *a, const Poly *b);              /* as an atom */
+const Poly *poly_modulo(Polys *ps, const Poly *a, const Poly *b);              /* b >= 1 */
 const Poly *poly_least(Polys *ps, const Poly *a, const Poly *b);
 const Poly *poly_greatest(Polys *ps, const Poly *a, const Poly *b);
 /* p with the atom x replaced.  */
 const Poly *poly_replace(Polys *ps, const Poly *p, int x, const Poly *by);
+const Poly *poly_coef(Polys *ps, const Poly *p, int x, int power);             /* of x^power */
 /* p = slope * x + rest, x in neither.  False if p is not linear in x.  */
 bool poly_split(Polys *ps, const Poly *p, int x, const Poly **slope, const Poly **rest);
 

@@ -101,9 +101,13 @@ const Poly *poly_quotient(Polys *ps, const Poly *a, const Poly *b) {
     return atom_of(ps, ATOM_QUOTIENT, a, b, interval_div(poly_range(ps, a), range));
 }
 
+/* a - b * floor(a / b) where its range tells that it is in 0..b-1, else an unknown that has this range.  */
 const Poly *poly_modulo(Polys *ps, const Poly *a, const Poly *b) {
     int64_t last = poly_range(ps, b).hi;
-    return atom_of(ps, ATOM_MODULO, a, b, (Interval){0, last == INT64_MAX ? last : last - 1});
+    if (last != INT64_MAX) last--;
+    const Poly *p = poly_add(ps, a, poly_mul(ps, b, poly_quotient(ps, a, b)), -1);
+    if (p && interval_within(poly_range(ps, p), (Interval){0, last})) return p;
+    return atom_of(ps, ATOM_MODULO, a, b, (Interval){0, last});
 }
 
 const Poly *poly_least(Polys *ps, const Poly *a, const Poly *b) {

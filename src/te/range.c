@@ -157,6 +157,7 @@ static bool by_window(Op *op, int stmt) {
         if (i < 0 || !(n = window(op, p, i, extent_at(op, u))) || !extent_of(op->f, n, &e)) continue;
         if (found[i] && !poly_same(found[i], n))
             return two_extents(op, stmt, i, &extent[i], tensor_name(op, first[i]), &e, u);
+        extent_clamp(&e);
         found[i] = n;
         extent[i] = e;
         first[i] = u;

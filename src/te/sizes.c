@@ -35,7 +35,7 @@ static TeExpr *size_name(Front *f, const Ast *a, const Poly **p) {
     return e;
 }
 
-/* floor(x / y), or x - y * floor(x / y).  */
+/* floor(x / y), or x % y.  By what is negative: floor(-x / -y), and -(-x % -y).  */
 static const Poly *divide(Front *f, const Ast *a, const Poly *x, const Poly *y) {
     Polys *ps = &f->polys;
     int64_t d;
@@ -49,9 +49,12 @@ static const Poly *divide(Front *f, const Ast *a, const Poly *x, const Poly *y) 
         complain(f, "size", a->pos, "cannot prove that the divisor is never 0");
         return NULL;
     }
-    const Poly *q = negative ? poly_quotient(ps, poly_add(ps, zero, x, -1), poly_add(ps, zero, y, -1))
-                             : poly_quotient(ps, x, y);
-    return a->kind == TE_DIV ? q : poly_add(ps, x, poly_mul(ps, y, q), -1);
+    if (negative) {
+        x = poly_add(ps, zero, x, -1);
+        y = poly_add(ps, zero, y, -1);
+    }
+    if (a->kind == TE_DIV) return poly_quotient(ps, x, y);
+    return poly_add(ps, zero, poly_modulo(ps, x, y), negative ? -1 : 1);
 }
 
 static const Poly *combine(Front *f, const Ast *a, const Poly *x, const Poly *y) {
@@ -156,8 +159,16 @@ bool size_extent(Front *f, const Ast *a, TeExtent *out, const Poly **poly) {
     return true;
 }
 
-bool size_not_negative(Front *f, uint32_t pos, const char *what, const TeExtent *e, const Poly *p) {
-    if (poly_ge0(&f->polys, p)) return true;
+/* Interval arithmetic may give a smallest value below 0 where a proof says otherwise.  */
+void extent_clamp(TeExtent *e) {
+    if (e->min < 0) e->min = 0;
+}
+
+bool size_not_negative(Front *f, uint32_t pos, const char *what, TeExtent *e, const Poly *p) {
+    if (poly_ge0(&f->polys, p)) {
+        extent_clamp(e);
+        return true;
+    }
     if (!e->expr) return complain(f, "size", pos, "%s %s is negative", what, extent_text(f, e));
     return complain(f, "size", pos, "cannot prove that %s %s is never negative", what,
                     extent_text(f, e));
@@ -186,6 +197,7 @@ static bool let(Front *f, Symbol *sym, uint32_t pos, const Ast *expr, int stmt) 
         return complain(f, "size", pos, "%s = %" PRId64 " is negative", s.name, s.extent.value);
     if (!poly_ge0(&f->polys, p))
         return complain(f, "size", pos, "cannot prove that %s is never negative", s.name);
+    extent_clamp(&s.extent);
     return declare_size(f, sym, pos, &s, p);
 }
 

@@ -28,33 +28,21 @@ static const Poly *exact(Op *op, const TeExpr *e, const Poly *p) {
     return opaque(op, e);
 }
 
-static bool is_open(const Polys *ps, const Poly *x, const Poly *y) {
-    return poly_newest(ps, x, true) >= 0 || poly_newest(ps, y, true) >= 0;
-}
-
-/* x % y is an unknown in 0..y-1, or x - y * floor(x / y): the first knows its range, the second what
- * it has to do with x.  */
-static const Poly *modulo(Op *op, const TeExpr *e, const Poly *x, const Poly *y, const Poly *q) {
-    Polys *ps = &op->f->polys;
-    const Poly *p = poly_add(ps, x, poly_mul(ps, y, q), -1);
-    Interval r = poly_range(ps, p);
-    if (p && (!is_open(ps, x, y) || (r.lo >= 0 && r.hi < poly_range(ps, y).hi))) return p;
-    return op->expand ? exact(op, e, p) : poly_modulo(ps, x, y);
-}
-
+/* By a negative constant: floor(x / d) = floor(-x / -d) and x % d = -(-x % -d).  */
 static const Poly *quotient(Op *op, const TeExpr *e, const Poly *x, const Poly *y) {
     Polys *ps = &op->f->polys;
-    const Poly *zero = poly_const(ps, 0), *one = poly_const(ps, 1), *q;
-    int64_t d;
+    const Poly *zero = poly_const(ps, 0);
+    int64_t d, sign = 1;
     if (poly_is_const(y, &d) && d <= 0) {
         if (d == 0) return zero;
         if (d == INT64_MIN) return opaque(op, e);
-        q = poly_quotient(ps, poly_add(ps, zero, x, -1), poly_const(ps, -d));
-        return exact(op, e, e->kind == TE_DIV ? q : poly_add(ps, x, poly_mul(ps, y, q), -1));
+        sign = -1;
+        x = poly_add(ps, zero, x, -1);
+        y = poly_const(ps, -d);
     }
-    if (!poly_le(ps, one, y)) return opaque(op, e);
-    q = poly_quotient(ps, x, y);
-    return e->kind == TE_DIV ? exact(op, e, q) : modulo(op, e, x, y, q);
+    if (!poly_le(ps, poly_const(ps, 1), y)) return opaque(op, e);
+    if (e->kind == TE_DIV) return exact(op, e, poly_quotient(ps, x, y));
+    return poly_add(ps, zero, poly_modulo(ps, x, y), sign);
 }
 
 static const Poly *binary(Op *op, const TeExpr *e) {
