@@ -1,15 +1,27 @@
 #include "codegen/blocks.h"
 
-/* A position of chunk i: one variable and a constant step, or an array.  */
-static const char *position(const Kernel *k, const Side *s, const char *name, int step) {
-    if (!s->regular) return cg_text(k->cg, "%c_%s[i]", s->id, name);
-    return step ? cg_text(k->cg, "(%c_%s + i * %d)", s->id, name, step)
-                : cg_text(k->cg, "%c_%s", s->id, name);
+/* What chunk i has of a quantity that is known for the chunks of one period and grows by `step` from
+ * period to period.  */
+static const char *periodic(const Kernel *k, const Side *s, const char *name, int64_t step) {
+    const Cg *cg = k->cg;
+    const char *x = cg_text(cg, "%c_%s", s->id, name), *turn = "i";
+    if (s->period > 1) {
+        x = cg_text(cg, "%s[i %% %d]", x, s->period);
+        turn = cg_text(cg, "i / %d", s->period);
+    }
+    return step && s->per_thread > s->period
+               ? cg_text(cg, "(%s + %s * %s)", x, turn, cg_int(cg, TE_I64, step))
+               : x;
 }
 
-const char *address_mn(const Kernel *k, const Side *s) { return position(k, s, "mn", s->step_mn); }
+const char *address_mn(const Kernel *k, const Side *s) { return periodic(k, s, "mn", s->step_mn); }
 
-const char *address_k(const Kernel *k, const Side *s) { return position(k, s, "k", s->step_k); }
+const char *address_k(const Kernel *k, const Side *s) { return periodic(k, s, "k", s->step_k); }
+
+/* The axis as operand s sees it.  */
+static const FusedAxis *axis_of(const Kernel *k, const Side *s, int axis) {
+    return axis == AX_K ? &s->k_axis : axis == AX_B ? &k->c.p->con.axis[AX_B] : &s->own_axis;
+}
 
 static const char *times(const Cg *cg, const char *x, int64_t stride) {
     return stride == 1 ? x : cg_text(cg, "%s * %s", x, cg_int(cg, TE_I64, stride));
@@ -31,11 +43,10 @@ const char *address_tile(const Kernel *k, const Side *s, const char *mn, const c
                    (1 << l->bits) - 1, l->base + 4 - log_elem);
 }
 
-/* Does a swizzle flip the same bits for all of a thread's chunks, and keep their order?  */
+/* Does a swizzle flip the same bits for all periods of a thread's chunks, and keep their order?  */
 static bool constant_chunks(const Side *s) {
     const RLayout *l = &s->l->layout;
-    if (!s->regular) return false;
-    if (l->bits == 0 || s->per_thread == 1) return true;
+    if (l->bits == 0 || s->per_thread == s->period) return true;
     int step_row = s->inner_k ? s->step_mn : s->step_k;
     int step_inner = s->inner_k ? s->step_k : s->step_mn;
     return step_inner == 0 && step_row % (1 << (l->shift + l->bits)) == 0;
@@ -43,41 +54,53 @@ static bool constant_chunks(const Side *s) {
 
 const char *address_chunk(const Kernel *k, const Side *s) {
     if (!constant_chunks(s)) return cg_text(k->cg, "%c_to[i]", s->id);
-    int step = s->inner_k ? s->step_mn * s->row + s->step_k : s->step_k * s->row + s->step_mn;
-    return step ? cg_text(k->cg, "%c_to + i * %d", s->id, step) : cg_text(k->cg, "%c_to", s->id);
+    return periodic(k, s, "to",
+                    s->inner_k ? s->step_mn * s->row + s->step_k : s->step_k * s->row + s->step_mn);
 }
 
 /* ---- chunks of a thread ---- */
+
+/* Opens a loop over the chunks of one period, if there are several.  */
+static void open_period(Kernel *k, int n) {
+    if (n == 1) return;
+    cg_line(k->cg, "#pragma unroll");
+    cg_open(k->cg, "for (int i = 0; i < %d; i++)", n);
+}
+
+static void close_period(Kernel *k, int n) {
+    if (n > 1) cg_close(k->cg);
+}
 
 static void chunk_positions(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     bool along_k = s->l->along == AX_K;
     const char *fast = along_k ? "k" : "mn", *slow = along_k ? "mn" : "k";
     const char *vec = s->l->vec > 1 ? cg_text(cg, " * %d", s->l->vec) : "";
-    if (s->regular) {
+    if (s->period == 1) {
         cg_line(cg, "const int %c_%s = tid / %du, %c_%s = tid %% %du%s;", s->id, slow, s->line,
                 s->id, fast, s->line, vec);
         return;
     }
-    cg_line(cg, "int %c_mn[%d], %c_k[%d];", s->id, s->per_thread, s->id, s->per_thread);
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
+    cg_line(cg, "int %c_mn[%d], %c_k[%d];", s->id, s->period, s->id, s->period);
+    open_period(k, s->period);
     cg_line(cg, "%c_%s[i] = (tid + i * THREADS) / %du;", s->id, slow, s->line);
     cg_line(cg, "%c_%s[i] = (tid + i * THREADS) %% %du%s;", s->id, fast, s->line, vec);
-    cg_close(cg);
+    close_period(k, s->period);
 }
 
 static void chunk_targets(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    if (constant_chunks(s)) {
+    int n = constant_chunks(s) ? s->period : s->per_thread;
+    const char *mn = address_mn(k, s), *kk = address_k(k, s);
+    if (n == 1) {
         cg_line(cg, "const int %c_to = %s;", s->id,
                 address_tile(k, s, cg_text(cg, "%c_mn", s->id), cg_text(cg, "%c_k", s->id)));
         return;
     }
-    cg_line(cg, "int %c_to[%d];", s->id, s->per_thread);
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int i = 0; i < %d; i++) %c_to[i] = %s;", s->per_thread, s->id,
-            address_tile(k, s, address_mn(k, s), address_k(k, s)));
+    cg_line(cg, "int %c_to[%d];", s->id, n);
+    open_period(k, n);
+    cg_line(cg, "%c_to[i] = %s;", s->id, address_tile(k, s, mn, kk));
+    close_period(k, n);
 }
 
 /* ---- global memory ---- */
@@ -111,14 +134,8 @@ static const char *combine(const Kernel *k, const Affine *f, const FusedAxis *ax
     return sum;
 }
 
-static const FusedAxis *axis_of(const Kernel *k, int axis) { return &k->c.p->con.axis[axis]; }
-
 static bool wide_axis(const Kernel *k, int axis) {
     return place_wide(k->c.p->extent[axis], 2 * (int64_t)k->c.r->block.extent[axis]);
-}
-
-static const char *origin(const Kernel *k, const Side *s) {
-    return cg_text(k->cg, "(%c0 + %s)", s->side ? 'n' : 'm', address_mn(k, s));
 }
 
 static int rank_of(const Kernel *k, const Side *s) {
@@ -130,22 +147,21 @@ static bool guard_wide(const Kernel *k, const Side *s, int d) {
     return place_wide(k->c.te->tensor[s->o->access.tensor].shape[d].value, INT32_MAX / 2);
 }
 
-/* What a position along k within the tile adds, when the rest of k is added once a step.  */
-static const char *local_k(const Kernel *k, const Side *s, const Affine *f, bool wide,
-                           const char *sum) {
-    const FusedAxis *axis = axis_of(k, AX_K);
+/* What position kk within the tile adds, when the rest of k is added once a step.  */
+static const char *local_k(const Kernel *k, const Side *s, const Affine *f, const char *kk,
+                           bool wide, const char *sum) {
+    const FusedAxis *axis = axis_of(k, s, AX_K);
     if (s->k_mode == K_DECODED || axis->n_digit == 0) return sum;
     int64_t stride = contract_stride(f, axis, axis->n_digit - 1);
     if (stride == 0) return sum;
-    const char *x = wide ? cg_text(k->cg, "(long long)%s", address_k(k, s)) : address_k(k, s);
-    return plus(k->cg, sum, times(k->cg, x, stride));
+    return plus(k->cg, sum, times(k->cg, wide ? cg_text(k->cg, "(long long)%s", kk) : kk, stride));
 }
 
 static void batch_pointer(Kernel *k, const Side *s, const char *rest) {
     Cg *cg = k->cg;
     const Access *x = &s->o->access;
     const char *digit[TE_MAX_INDICES], *sum = NULL;
-    const FusedAxis *axis = axis_of(k, AX_B);
+    const FusedAxis *axis = axis_of(k, s, AX_B);
     if (axis->extent > 1) {
         digits(k, axis, cg_text(cg, "%c_b", s->id), "b", false, digit);
         sum = combine(k, &x->offset, axis, digit, true, NULL);
@@ -161,45 +177,87 @@ static void pointer_source(Kernel *k, const Side *s) {
     const Affine *f = &s->o->access.offset;
     const char *mn = cg_text(cg, "(%c0 + %c_mn)", s->side ? 'n' : 'm', s->id);
     const char *kk = cg_text(cg, "(k_next + %c_k)", s->id);
-    const char *sum = combine(k, f, axis_of(k, s->own), &mn, true, NULL);
-    sum = combine(k, f, axis_of(k, AX_K), &kk, true, sum);
+    const char *sum = combine(k, f, axis_of(k, s, s->own), &mn, true, NULL);
+    sum = combine(k, f, axis_of(k, s, AX_K), &kk, true, sum);
     if (f->c != 0) sum = plus(cg, sum, cg_int(cg, TE_I64, f->c));
     batch_pointer(k, s, sum);
 }
 
-/* Offsets and guarded subscripts of each chunk, without what changes from step to step.  */
+/* For how many chunks offsets are kept: those of a period, or all where rows advance through
+ * several digits.  */
+static int gather_count(const Kernel *k, const Side *s) {
+    bool moves = s->step_mn != 0 && s->per_thread > s->period;
+    return moves && axis_of(k, s, s->own)->n_digit > 1 ? s->per_thread : s->period;
+}
+
+/* What an affine value grows by from period to period.  */
+static int64_t gather_step(const Kernel *k, const Side *s, const Affine *f) {
+    const FusedAxis *own = axis_of(k, s, s->own), *kx = axis_of(k, s, AX_K);
+    int64_t step = 0;
+    if (own->n_digit == 1) step += contract_stride(f, own, 0) * s->step_mn;
+    if (s->k_mode != K_DECODED && kx->n_digit > 0)
+        step += contract_stride(f, kx, kx->n_digit - 1) * s->step_k;
+    return step;
+}
+
+static const char *gathered(const Kernel *k, const Side *s, const char *name, const Affine *f) {
+    if (gather_count(k, s) > s->period) return cg_text(k->cg, "%c_%s[i]", s->id, name);
+    return periodic(k, s, name, gather_step(k, s, f));
+}
+
+/* Chunk i's part of an affine value: all but what changes from step to step.  */
+static const char *chunk_part(const Kernel *k, const Side *s, const Affine *f,
+                              const char *const *own, const char *const *batch, const char *kk,
+                              bool wide) {
+    const char *sum = combine(k, f, axis_of(k, s, s->own), own, wide, NULL);
+    sum = local_k(k, s, f, kk, wide, sum);
+    if (batch) sum = combine(k, f, axis_of(k, s, AX_B), batch, wide, sum);
+    if (f->c != 0) sum = plus(k->cg, sum, cg_int(k->cg, TE_I64, f->c));
+    return sum ? sum : "0";
+}
+
+static const char *const *batch_digits(const Kernel *k, const Side *s) {
+    const FusedAxis *axis = axis_of(k, s, AX_B);
+    if (axis->extent <= 1) return NULL;
+    const char **digit = ARENA_ARRAY(k->cg->arena, const char *, axis->n_digit);
+    for (int i = 0; i < axis->n_digit; i++)
+        digit[i] = axis->n_digit == 1 ? "b" : cg_text(k->cg, "%c_b%d", s->id, i);
+    return digit;
+}
+
+/* One value of each chunk: a constant, or an entry of an array.  */
+static void set_part(Kernel *k, const Side *s, const char *name, bool wide, const char *value) {
+    if (gather_count(k, s) == 1)
+        cg_line(k->cg, "const %s %c_%s = %s;", place_type(wide), s->id, name, value);
+    else cg_line(k->cg, "%c_%s[i] = %s;", s->id, name, value);
+}
+
+/* Offsets and guarded subscripts of the chunks, without what changes from step to step.  */
 static void gather_source(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const Access *x = &s->o->access;
-    const char *digit[TE_MAX_INDICES], *b_digit[TE_MAX_INDICES];
+    const char *digit[TE_MAX_INDICES];
+    int n = gather_count(k, s);
     batch_pointer(k, s, NULL);
-    if (axis_of(k, AX_B)->extent > 1 && axis_of(k, AX_B)->n_digit == 1) b_digit[0] = "b";
-    for (int i = 0; axis_of(k, AX_B)->n_digit > 1 && i < axis_of(k, AX_B)->n_digit; i++)
-        b_digit[i] = cg_text(cg, "%c_b%d", s->id, i);
-    cg_line(cg, "%s %c_off[%d];", place_type(s->wide), s->id, s->per_thread);
-    for (int d = 0; d < rank_of(k, s); d++) {
-        if (!x->guard[d]) continue;
-        cg_line(cg, "%s %c_at%d[%d];", place_type(guard_wide(k, s, d)), s->id, d, s->per_thread);
+    if (n > 1) cg_line(cg, "%s %c_off[%d];", place_type(s->wide), s->id, n);
+    for (int d = 0; d < rank_of(k, s) && n > 1; d++) {
+        if (x->guard[d])
+            cg_line(cg, "%s %c_at%d[%d];", place_type(guard_wide(k, s, d)), s->id, d, n);
     }
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
-    digits(k, axis_of(k, s->own), cg_text(cg, "%c_mn", s->id), origin(k, s), wide_axis(k, s->own),
-           digit);
-    const char *sum = combine(k, &x->offset, axis_of(k, s->own), digit, s->wide, NULL);
-    sum = local_k(k, s, &x->offset, s->wide, sum);
-    if (x->offset.c != 0) sum = plus(cg, sum, cg_int(cg, TE_I64, x->offset.c));
-    cg_line(cg, "%c_off[i] = %s;", s->id, sum ? sum : "0");
+    open_period(k, n);
+    const char *each = n == 1 ? "" : "[i]", *mn = cg_text(cg, "%c_mn%s", s->id, each);
+    const char *kk = cg_text(cg, "%c_k%s", s->id, each);
+    if (n > s->period) mn = address_mn(k, s), kk = address_k(k, s);
+    const char *at = cg_text(cg, "(%c0 + %s)", s->side ? 'n' : 'm', mn);
+    digits(k, axis_of(k, s, s->own), cg_text(cg, "%c_mn", s->id), at, wide_axis(k, s->own), digit);
+    set_part(k, s, "off", s->wide, chunk_part(k, s, &x->offset, digit, NULL, kk, s->wide));
     for (int d = 0; d < rank_of(k, s); d++) {
         if (!x->guard[d]) continue;
-        const Affine *f = &x->sub[d];
         bool wide = guard_wide(k, s, d);
-        sum = combine(k, f, axis_of(k, s->own), digit, wide, NULL);
-        sum = local_k(k, s, f, wide, sum);
-        if (axis_of(k, AX_B)->extent > 1) sum = combine(k, f, axis_of(k, AX_B), b_digit, wide, sum);
-        if (f->c != 0) sum = plus(cg, sum, cg_int(cg, TE_I64, f->c));
-        cg_line(cg, "%c_at%d[i] = %s;", s->id, d, sum ? sum : "0");
+        set_part(k, s, cg_text(cg, "at%d", d), wide,
+                 chunk_part(k, s, &x->sub[d], digit, batch_digits(k, s), kk, wide));
     }
-    cg_close(cg);
+    close_period(k, n);
 }
 
 void address_thread(Kernel *k, const Side *s) {
@@ -209,8 +267,10 @@ void address_thread(Kernel *k, const Side *s) {
             s->l->along == AX_K ? "k"
             : s->side           ? "n"
                                 : "m");
-    chunk_positions(k, s);
-    chunk_targets(k, s);
+    if (!s->direct) {
+        chunk_positions(k, s);
+        chunk_targets(k, s);
+    }
     if (s->copies) {
         if (s->pointer) pointer_source(k, s);
         else gather_source(k, s);
@@ -222,7 +282,7 @@ void address_thread(Kernel *k, const Side *s) {
 static void k_parts(Kernel *k, const Side *s, const char *at) {
     Cg *cg = k->cg;
     const Access *x = &s->o->access;
-    const FusedAxis *axis = axis_of(k, AX_K);
+    const FusedAxis *axis = axis_of(k, s, AX_K);
     const char *digit[TE_MAX_INDICES];
     digits(k, axis, cg_text(cg, "%c_k", s->id), at, wide_axis(k, AX_K), digit);
     const char *sum = combine(k, &x->offset, axis, digit, s->wide, NULL);
@@ -235,25 +295,22 @@ static void k_parts(Kernel *k, const Side *s, const char *at) {
     }
 }
 
+/* Do all chunks of a thread lie at the same k?  */
+static bool one_k(const Side *s) { return s->period == 1 && s->step_k == 0; }
+
 void address_step(Kernel *k, const Side *s) {
     if (!s->copies || s->pointer) return;
     if (s->k_mode != K_DECODED) k_parts(k, s, "k_next");
-    else if (s->regular && s->step_k == 0) k_parts(k, s, cg_text(k->cg, "(k_next + %c_k)", s->id));
+    else if (one_k(s)) k_parts(k, s, cg_text(k->cg, "(k_next + %c_k)", s->id));
 }
 
 const char *address_source(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    if (s->pointer) {
-        const Affine *f = &s->o->access.offset;
-        const FusedAxis *own = axis_of(k, s->own), *kx = axis_of(k, AX_K);
-        int64_t step = own->n_digit ? contract_stride(f, own, 0) * s->step_mn : 0;
-        step += kx->n_digit ? contract_stride(f, kx, 0) * s->step_k : 0;
-        return step ? cg_text(cg, "%c_src + i * %s", s->id, cg_int(cg, TE_I64, step))
-                    : cg_text(cg, "%c_src", s->id);
-    }
-    if (s->k_mode == K_DECODED && !(s->regular && s->step_k == 0))
+    const Affine *f = &s->o->access.offset;
+    if (s->pointer) return periodic(k, s, "src", gather_step(k, s, f));
+    if (s->k_mode == K_DECODED && !one_k(s))
         k_parts(k, s, cg_text(cg, "(k_next + %s)", address_k(k, s)));
-    return cg_text(cg, "%c_src + (%c_off[i] + %c_koff)", s->id, s->id, s->id);
+    return cg_text(cg, "%c_src + (%s + %c_koff)", s->id, gathered(k, s, "off", f), s->id);
 }
 
 const char *address_live(const Kernel *k, const Side *s) {
@@ -276,9 +333,10 @@ const char *address_test(Kernel *k, const Side *s) {
         if (!s->o->access.guard[d]) continue;
         const TeTensor *t = &k->c.te->tensor[s->o->access.tensor];
         bool wide = guard_wide(k, s, d);
+        const char *at = gathered(k, s, cg_text(cg, "at%d", d), &s->o->access.sub[d]);
         test = both(cg, test,
-                    cg_text(cg, "(%s)(%c_at%d[i] + %c_kat%d) < %lld%s",
-                            wide ? "unsigned long long" : "unsigned", s->id, d, s->id, d,
+                    cg_text(cg, "(%s)(%s + %c_kat%d) < %lld%s",
+                            wide ? "unsigned long long" : "unsigned", at, s->id, d,
                             (long long)t->shape[d].value, wide ? "ull" : "u"));
     }
     return test;

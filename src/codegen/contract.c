@@ -1,5 +1,7 @@
 #include "codegen/lower.h"
 
+enum { MAX_STAGED = 16 }; /* elements of an expression that are kept in registers */
+
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t contract_stride(const Affine *f, const FusedAxis *axis, int digit) {
@@ -35,26 +37,57 @@ static bool needs_wide(const Contract *c, const Side *s) {
     return reach > INT32_MAX;
 }
 
+static int common_divisor(int a, int b) { return b == 0 ? a : common_divisor(b, a % b); }
+
 static void chunk_facts(const Contract *c, Side *s) {
     int bk = c->r->block.extent[AX_K], threads = c->r->threads;
     bool along_k = s->l->along == AX_K;
     s->line = (along_k ? bk : s->extent) / s->l->vec;
     s->chunks = s->extent * bk / s->l->vec;
     s->per_thread = (int)ceil_div(s->chunks, threads);
-    s->regular = threads % s->line == 0 || s->per_thread == 1;
-    int rows = s->regular && s->per_thread > 1 ? threads / s->line : 0;
+    s->period = s->line / common_divisor(s->line, threads);
+    if (s->period > s->per_thread) s->period = s->per_thread;
+    int rows = s->period < s->per_thread ? s->period * threads / s->line : 0;
     s->step_mn = along_k ? rows : 0;
     s->step_k = along_k ? 0 : rows;
 }
 
+/* The axis with digits merged that this access need not tell apart: neighbours in memory, in no
+ * guarded subscript.  */
+static FusedAxis merged(const Contract *c, const Side *s, const FusedAxis *axis) {
+    const Access *x = &s->o->access;
+    FusedAxis out = *axis;
+    out.n_digit = 0;
+    for (int i = 0; i < axis->n_digit; i++) {
+        AxisDigit *last = out.n_digit > 0 ? &out.digit[out.n_digit - 1] : NULL;
+        int64_t stride = contract_stride(&x->offset, axis, i);
+        bool one = last && contract_stride(&x->offset, &out, out.n_digit - 1) ==
+                               stride * axis->digit[i].extent;
+        for (int d = 0; d < c->te->tensor[x->tensor].rank && one; d++) {
+            one = !x->guard[d] || (contract_stride(&x->sub[d], axis, i) == 0 &&
+                                   contract_stride(&x->sub[d], &out, out.n_digit - 1) == 0);
+        }
+        if (!one) {
+            out.digit[out.n_digit++] = axis->digit[i];
+            continue;
+        }
+        last->n += axis->digit[i].n;
+        last->extent *= axis->digit[i].extent;
+    }
+    return out;
+}
+
 static void address_facts(const Contract *c, Side *s) {
-    const FusedAxis *k = &c->p->con.axis[AX_K], *own = &c->p->con.axis[s->own];
+    s->own_axis = merged(c, s, &c->p->con.axis[s->own]);
+    s->k_axis = merged(c, s, &c->p->con.axis[AX_K]);
+    const FusedAxis *k = &s->k_axis, *own = &s->own_axis;
     int64_t inner = k->n_digit > 0 ? k->digit[k->n_digit - 1].extent : 1;
     s->k_mode = k->n_digit <= 1                         ? K_PLAIN
                 : inner % c->r->block.extent[AX_K] == 0 ? K_UNIFORM
                                                         : K_DECODED;
     s->wide = needs_wide(c, s);
-    s->pointer = s->k_mode == K_PLAIN && s->regular && own->n_digit <= 1 && !has_guard(s, c->te);
+    s->pointer =
+        s->k_mode == K_PLAIN && s->period == 1 && own->n_digit <= 1 && !has_guard(s, c->te);
 }
 
 static void fragment_facts(const Contract *c, Side *s) {
@@ -87,6 +120,7 @@ static void side_facts(Contract *c, const Device *dev, int side, int at) {
     s->row = (s->inner_k ? c->r->block.extent[AX_K] : s->extent) + s->l->layout.pad;
     s->at = at;
     chunk_facts(c, s);
+    s->direct = !s->copies && s->per_thread * s->l->vec > MAX_STAGED;
     if (s->copies) address_facts(c, s);
     fragment_facts(c, s);
 }

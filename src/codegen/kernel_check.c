@@ -21,7 +21,7 @@ static const char words[] =
     " B M N K BM BN BK WM WN WK TM TN TK LM LN VM VN THREADS STAGES STAGE SLICE TOTAL A_TILE A_ROW"
     " B_TILE B_ROW smem shared tile tile_m tile_n top in_group rows b m n m0 n0 tid lane lane_m"
     " lane_n warp row col copies k_warp k_next k_now first steps step put take next kb kk acc i j f"
-    " p s u v w x y at at_own at_k to from part sum sums best where value rest total ";
+    " p s u v w x y c_mn c_k at at_own at_k to from part sum sums best where value rest total ";
 
 /* Names with a number: t0 tensors, s sizes, i indices, e and v values, o and x vectors; and those
  * of the two operands.  */

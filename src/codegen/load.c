@@ -5,7 +5,7 @@ const char *load_stage(const Kernel *k, const char *name) {
 }
 
 static void advance_pointer(Kernel *k, const Side *s) {
-    const FusedAxis *axis = &k->c.p->con.axis[AX_K];
+    const FusedAxis *axis = &s->k_axis;
     if (!s->copies || !s->pointer || axis->n_digit == 0) return;
     int64_t stride = contract_stride(&s->o->access.offset, axis, 0);
     if (stride != 0) cg_line(k->cg, "%c_src += BK * %s;", s->id, cg_int(k->cg, TE_I64, stride));
@@ -69,8 +69,13 @@ void load_step(Kernel *k) {
 
 void load_keep(Kernel *k) {
     cg_line(k->cg, "// keep: what was loaded for the next step");
-    if (k->c.r->stages == 1) cg_line(k->cg, "__syncthreads();");
+    bool one = k->c.r->stages == 1;
+    if (one) {
+        cg_line(k->cg, "__syncthreads();");
+        cg_open(k->cg, "if (step + 1 < steps)");
+    }
     keep_staged(k);
+    if (one) cg_close(k->cg);
 }
 
 void load_wait(Kernel *k) {

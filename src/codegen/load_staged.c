@@ -2,13 +2,16 @@
 
 /* Staged loads: global memory to registers before the multiply-adds of a step, registers to shared
  * memory after them.  Elements of one tensor come as vectors and are converted on the way to
- * shared memory; any other operand is evaluated element by element.  */
+ * shared memory; any other operand is evaluated element by element, and if those are many at once
+ * to shared memory: before the multiply-adds into the other stage, or after them into the only
+ * one.  */
 
 static const char *register_type(const Side *s) {
     return s->copies ? cg_storage(s->o->storage) : cg_type(s->o->compute);
 }
 
 void load_staged_declare(Kernel *k, const Side *s) {
+    if (s->direct) return;
     cg_line(k->cg, "rl_vec<%s, %d> %c_reg[%d];", register_type(s), s->l->vec, s->id, s->per_thread);
 }
 
@@ -25,48 +28,80 @@ static void load_copies(Kernel *k, const Side *s) {
             test ? ") " : "", s->id, s->l->vec, source);
 }
 
-/* Element v of chunk i: its position, its indices, the operand's expression there.  */
-static void load_element(Kernel *k, const Side *s) {
+/* The operand's expression at (mn, kk) of the tile whose first k is `k_first`, assigned to `to`.  */
+static void evaluate(Kernel *k, const Side *s, const char *mn, const char *kk, const char *k_first,
+                     const char *live, const char *to) {
     Cg *cg = k->cg;
     const Contraction *con = &k->c.p->con;
     CgPoint at = {.cg = cg, .stmt = k->c.root};
     int64_t slack = 2 * (int64_t)k->c.r->block.extent[AX_K];
-    bool along_k = s->l->along == AX_K, wide_k = place_wide(con->axis[AX_K].extent, slack);
+    bool wide_k = place_wide(con->axis[AX_K].extent, slack);
     bool wide_own = place_wide(s->whole, s->extent);
-    const char *lane = s->l->vec > 1 ? " + v" : "";
-    cg_line(cg, "const %s at_own = %c0 + %s%s;", place_type(wide_own), s->side ? 'n' : 'm',
-            address_mn(k, s), along_k ? "" : lane);
-    cg_line(cg, "const %s at_k = k_next + %s%s;", place_type(wide_k), address_k(k, s),
-            along_k ? lane : "");
-    const char *test = address_live(k, s);
+    cg_line(cg, "const %s at_own = %c0 + %s;", place_type(wide_own), s->side ? 'n' : 'm', mn);
+    cg_line(cg, "const %s at_k = %s + %s;", place_type(wide_k), k_first, kk);
+    const char *test = live;
     if (k->c.own_ragged[s->side]) test = joined(cg, test, s->side ? "at_own < N" : "at_own < M");
     if (k->c.k_ragged) test = joined(cg, test, "at_k < K");
     if (test) {
-        cg_line(cg, "%c_reg[i].v[%s] = 0;", s->id, s->l->vec > 1 ? "v" : "0");
+        cg_line(cg, "%s = 0;", to);
         cg_open(cg, "if (%s)", test);
     }
     place_decode(cg, at.stmt, &con->axis[AX_B], "b", false, at.index, at.wide);
     place_decode(cg, at.stmt, &con->axis[s->own], "at_own", wide_own, at.index, at.wide);
     place_decode(cg, at.stmt, &con->axis[AX_K], "at_k", wide_k, at.index, at.wide);
     const char *value = cg_expr(&at, s->o->expr, s->o->compute);
-    cg_line(cg, "%c_reg[i].v[%s] = %s;", s->id, s->l->vec > 1 ? "v" : "0", value);
+    cg_line(cg, "%s = %s;", to, s->direct ? cg_encode(cg, s->tile, s->o->compute, value) : value);
     if (test) cg_close(cg);
+}
+
+/* Opens a loop over the elements of a chunk, if there are several; gives their positions.  */
+static void open_elements(Kernel *k, const Side *s, const char **mn, const char **kk) {
+    if (s->l->vec == 1) return;
+    cg_line(k->cg, "#pragma unroll");
+    cg_open(k->cg, "for (int v = 0; v < %d; v++)", s->l->vec);
+    const char **moves = s->l->along == AX_K ? kk : mn;
+    *moves = cg_text(k->cg, "(%s + v)", *moves);
+}
+
+static void load_elements(Kernel *k, const Side *s) {
+    const char *mn = address_mn(k, s), *kk = address_k(k, s);
+    open_elements(k, s, &mn, &kk);
+    evaluate(k, s, mn, kk, "k_next", address_live(k, s),
+             cg_text(k->cg, "%c_reg[i].v[%s]", s->id, s->l->vec > 1 ? "v" : "0"));
+    if (s->l->vec > 1) cg_close(k->cg);
+}
+
+/* Operands with many elements per thread: a short loop from expression to shared memory.  */
+static void load_direct(Kernel *k, const Side *s, const char *k_first) {
+    Cg *cg = k->cg;
+    const char *type = cg_storage(s->tile), *live = address_live(k, s);
+    bool along_k = s->l->along == AX_K;
+    cg_line(cg, "#pragma unroll 4");
+    cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
+    if (live) cg_open(cg, "if (%s)", live);
+    cg_line(cg, "const int %s = (tid + i * THREADS) / %du;", along_k ? "c_mn" : "c_k", s->line);
+    cg_line(cg, "const int %s = (tid + i * THREADS) %% %du * %d;", along_k ? "c_k" : "c_mn",
+            s->line, s->l->vec);
+    const char *mn = "c_mn", *kk = "c_k";
+    open_elements(k, s, &mn, &kk);
+    cg_line(cg, "%s &to = reinterpret_cast<%s *>(smem%s + %c_TILE)[%s];", type, type,
+            load_stage(k, "put"), s->id - 32, address_tile(k, s, mn, kk));
+    evaluate(k, s, mn, kk, k_first, NULL, "to");
+    if (s->l->vec > 1) cg_close(cg);
+    if (live) cg_close(cg);
+    cg_close(cg);
 }
 
 void load_staged(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
+    if (s->direct) {
+        if (k->c.r->stages > 1) load_direct(k, s, "k_next");
+        return;
+    }
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
-    if (s->copies) {
-        load_copies(k, s);
-    } else if (s->l->vec == 1) {
-        load_element(k, s);
-    } else {
-        cg_line(cg, "#pragma unroll");
-        cg_open(cg, "for (int v = 0; v < %d; v++)", s->l->vec);
-        load_element(k, s);
-        cg_close(cg);
-    }
+    if (s->copies) load_copies(k, s);
+    else load_elements(k, s);
     cg_close(cg);
 }
 
@@ -125,6 +160,10 @@ static void keep_across(Kernel *k, const Side *s) {
 
 void load_staged_keep(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
+    if (s->direct) {
+        if (k->c.r->stages == 1) load_direct(k, s, "k_next - BK");
+        return;
+    }
     const char *type = cg_storage(s->tile), *live = address_live(k, s);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);

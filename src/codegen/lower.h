@@ -86,10 +86,12 @@ typedef struct {
     int row;                  /* elements from row to row, with padding */
     int at;                   /* of its tile in a stage, bytes */
     bool copies;              /* loads elements of one tensor as they lie in memory */
+    bool direct;              /* evaluated into shared memory, without registers on the way */
+    FusedAxis own_axis, k_axis;           /* with the digits that this operand tells apart */
     bool wide;                /* its offsets need 64 bits */
     int line;                 /* chunks side by side along the direction of the accesses */
     int chunks, per_thread;
-    bool regular;             /* chunk i lies at chunk 0 + i * (step_mn, step_k) */
+    int period;               /* chunk i lies at chunk i % period + i / period * (step_mn, step_k) */
     int step_mn, step_k;
     bool pointer;             /* all chunks lie at constant distances from one pointer */
     KMode k_mode;
