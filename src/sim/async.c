@@ -156,7 +156,7 @@ static void flags_down(SimCluster *c, const AsyncOp *op, const AsyncPiece *p, ui
     }
 }
 
-static void finish(SimCluster *c, AsyncOp *op) {
+void async_finish(SimCluster *c, AsyncOp *op) {
     async_block(op->warp->block)->in_flight -= op_bytes(op);
     unlink_op(c, op);
     recycle(c, op);
@@ -173,7 +173,7 @@ void async_land_lanes(SimCluster *c, AsyncOp *op, uint32_t mask, bool for_mbarri
                    for_mbarrier ? (uint16_t)SIM_ASYNC_THREAD : sim_thread(op->warp, lane));
     }
     op->mask &= ~mask;
-    if (op->mask == 0) finish(c, op);
+    if (op->mask == 0) async_finish(c, op);
 }
 
 /* cp.async.mbarrier.arrive: the earlier copies of its lanes, then the arrivals.  */
@@ -191,7 +191,14 @@ static void land_arrive(SimCluster *c, AsyncOp *op) {
         sim_release_async(c, m->collect);
         async_mbar_update(op->warp, op->inst, op->lane, op->mbar_block, m, arrivals, 0);
     }
-    finish(c, op);
+    async_finish(c, op);
+}
+
+static void tell_mbarrier(SimCluster *c, const AsyncOp *op) {
+    AsyncMbar *m = async_mbar_valid(op->warp, op->inst, op->lane, op->mbar_block, op->mbar);
+    if (!m) return;
+    sim_release_async(c, m->collect);
+    async_mbar_update(op->warp, op->inst, op->lane, op->mbar_block, m, 0, -(int64_t)op->tx_bytes);
 }
 
 void async_land(SimCluster *c, AsyncOp *op) {
@@ -200,24 +207,16 @@ void async_land(SimCluster *c, AsyncOp *op) {
         return;
     }
     async_sample(c, op);
-    if (op->tell == TELL_CPASYNC) return;
-    if (op->warp->block->stop || op->block->stop || !target_alive(op)) {
-        finish(c, op);
-        return;
-    }
-    async_write(c, op);
-    for (size_t p = 0; !from_shared(op) && p < op->n_piece; p++) {
-        flags_down(c, op, &op->piece[p], (uint16_t)SIM_ASYNC_THREAD);
-    }
-    if (op->tell == TELL_MBARRIER) {
-        AsyncMbar *m = async_mbar_valid(op->warp, op->inst, op->lane, op->mbar_block, op->mbar);
-        if (m) {
-            sim_release_async(c, m->collect);
-            async_mbar_update(op->warp, op->inst, op->lane, op->mbar_block, m, 0,
-                              -(int64_t)op->tx_bytes);
+    if (op->tell == TELL_CPASYNC || op->landed) return;
+    op->landed = true;
+    if (!op->warp->block->stop && !op->block->stop && target_alive(op)) {
+        async_write(c, op);
+        for (size_t p = 0; !from_shared(op) && p < op->n_piece; p++) {
+            flags_down(c, op, &op->piece[p], (uint16_t)SIM_ASYNC_THREAD);
         }
+        if (op->tell == TELL_MBARRIER) tell_mbarrier(c, op);
     }
-    finish(c, op);
+    if (op->tell != TELL_BULK_GROUP) async_finish(c, op);
 }
 
 static AsyncOp *pick_random(SimCluster *c, bool to_land) {
@@ -225,8 +224,7 @@ static AsyncOp *pick_random(SimCluster *c, bool to_land) {
     uint32_t n = 0;
     AsyncOp *chosen = NULL;
     for (AsyncOp *op = q->first; op; op = op->next) {
-        bool candidate = to_land ? op->tell != TELL_CPASYNC || op->kind == ASYNC_ARRIVE
-                                 : op->tell != TELL_CPASYNC || !op->sampled;
+        bool candidate = !op->landed && (op->tell != TELL_CPASYNC || (!to_land && !op->sampled));
         if (candidate && rng_below(&c->rng, ++n) == 0) chosen = op;
     }
     return chosen;
@@ -297,7 +295,7 @@ void sim_async_end(SimCluster *c) {
     }
     for (AsyncOp *op = q->first, *next; op; op = next) {
         next = op->next;
-        if (op->kind == ASYNC_STORE && !op->warp->block->stop) {
+        if (op->kind == ASYNC_STORE && !op->landed && !op->warp->block->stop) {
             async_sample(c, op);
             async_write(c, op);
         }

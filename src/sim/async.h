@@ -63,7 +63,8 @@ struct AsyncOp {
     uint8_t fill[8];
     int fill_bytes;
     AsyncReduce reduce;
-    bool sampled;             /* the source has been read */
+    bool sampled, landed;     /* the source has been read, the destination written */
+    bool read_told;           /* a wait has promised that the source was read */
     AsyncPiece *piece;
     size_t n_piece, cap_piece;
     unsigned char *buffer;    /* bytes sampled, in the order of the pieces */
@@ -122,9 +123,11 @@ void async_drop(AsyncOp *op);             /* of an operation that was not issued
 /* Checks the shared side of every piece (in flight, races, proxy), flags and poisons what will be
  * written, and puts the operation in flight.  False after a fault (the operation is gone).  */
 bool async_issue(AsyncOp *op);
-/* Reads the source / writes the destination and tells; an operation that has told is freed.  */
+/* Reads the source; writes the destination and tells.  An operation that has told is freed; a member of
+ * a bulk group stays until async_finish, so that its wait can judge what happened meanwhile.  */
 void async_sample(SimCluster *c, AsyncOp *op);
 void async_land(SimCluster *c, AsyncOp *op);
+void async_finish(SimCluster *c, AsyncOp *op);
 /* Lands the lanes of `mask` of a cp.async: for the lanes alone, or for the waiters of an mbarrier.  */
 void async_land_lanes(SimCluster *c, AsyncOp *op, uint32_t mask, bool for_mbarrier);
 /* A wait found nothing: makes time pass for the asynchronous agents, reports a deadlock after very

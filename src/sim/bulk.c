@@ -105,11 +105,13 @@ static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
         next = op->next;
         if (op->warp != w || op->tell != TELL_BULK_GROUP || !(active >> op->lane & 1)) continue;
         if (op->group[op->lane] + (uint64_t)pending >= a->bulk_group[op->lane]) continue;
-        if (!async_source_kept(op)) return;
+        if (!op->read_told && !async_source_kept(op)) return;
+        op->read_told = true;
         if (i->flags) {
             async_sample(c, op);
         } else {
             async_land(c, op);
+            async_finish(c, op);
         }
     }
     SIM_EACH(l, active) {

@@ -10,11 +10,28 @@ AsyncMbar *async_mbar_find(SimBlock *b, uint32_t offset) {
     return NULL;
 }
 
-AsyncMbar *async_mbar(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset) {
+AsyncMbar *async_mbar_valid(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset) {
     AsyncMbar *m = async_mbar_find(b, offset);
-    if (m && m->valid) return m;
-    sim_fault(w, SIM_MBARRIER, i, lane, "no mbarrier has been initialised at shared address 0x%x",
-              b->smem_base + offset);
+    const SimShadow *s = &b->shadow[offset / 4];
+    if (!m || !m->valid) {
+        sim_fault(w, SIM_MBARRIER, i, lane, "no mbarrier has been initialised at shared address 0x%x",
+                  b->smem_base + offset);
+        return NULL;
+    }
+    if (s[0].write_time > m->init_time || s[1].write_time > m->init_time) {
+        sim_fault(w, SIM_MBARRIER, i, lane, "the mbarrier at 0x%x has been overwritten as data",
+                  b->smem_base + offset);
+        return NULL;
+    }
+    return m;
+}
+
+AsyncMbar *async_mbar(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset) {
+    AsyncMbar *m = async_mbar_valid(w, i, lane, b, offset);
+    if (!m || m->init_warp == w->clock_id || m->init_time <= w->clock[m->init_warp]) return m;
+    sim_fault(w, SIM_RACE_SHARED, i, lane,
+              "the initialisation of the mbarrier at 0x%x and this use of it are not ordered by a "
+              "barrier", b->smem_base + offset);
     return NULL;
 }
 

@@ -82,7 +82,7 @@ static void exec_commit(SimWarp *w, const SimInst *i, uint32_t active) {
 
 static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
     if (!whole_group(w, i, active)) return;
-    async_product_wait(w, *sim_u32(w, i->opnd[0].slot[0]));
+    async_product_wait(w, i, *sim_u32(w, i->opnd[0].slot[0]));
 }
 
 /* The immediates after scale-d: signs of A and B, then what is transposed.  False if one is no

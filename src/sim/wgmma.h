@@ -26,8 +26,8 @@ struct AsyncProduct {
     const SimInst *inst;
     SimWgmma shape;
     AsyncAcc *acc;
-    uint32_t group, issued;
-    bool done;
+    uint32_t group, issued, serial;       /* serial: how many the warp had executed, this one included */
+    bool done, checked;       /* multiplied; operands found untouched */
     int n_a, n_b;             /* chunks; n_a 0: A is in registers */
     uint32_t a_at[32], b_at[SIM_MAX_CHUNKS];      /* offsets in shared memory */
 };
@@ -37,6 +37,7 @@ struct AsyncWgmma {
     AsyncAcc *acc;
     AsyncProduct *first, *last, *spare;
     uint32_t group, fences, executed;
+    uint32_t *clock;          /* of the warpgroup: issues release, waits acquire */
     const SimInst *latest;
     uint8_t *touch;           /* per 128 bytes of the register file: 1 accumulator, 2 A, in flight */
 };
@@ -46,6 +47,7 @@ AsyncWgmma *async_wgmma(SimWarp *w);
 AsyncAcc *async_acc(SimWarp *w, const SimInst *i);
 AsyncProduct *async_product_new(SimWarp *w, const SimInst *i, AsyncAcc *acc);
 void async_product_issue(SimWarp *w, AsyncProduct *p);
-/* Finishes all groups but the `pending` newest.  */
-void async_product_wait(SimWarp *w, uint32_t pending);
+/* Finishes all groups but the `pending` newest.  A product is the work of the whole warpgroup: the
+ * wait parks the warp until the other warps have issued theirs.  */
+void async_product_wait(SimWarp *w, const SimInst *i, uint32_t pending);
 #endif

@@ -7,6 +7,9 @@ enum { TOUCH_ACC = 1, TOUCH_A = 2, ACC_POISON = 0x7fd7d7d7 };
 
 static bool benign(const SimWarp *w) { return w->block->cluster->run->options->benign; }
 
+/* Warp k of the warpgroup.  */
+static SimWarp *sibling(const SimWarp *w, int k) { return &w->block->warp[(w->id & ~3) + k]; }
+
 AsyncWgmma *async_wgmma(SimWarp *w) {
     AsyncWarp *a = async_warp(w);
     if (!a->wgmma) {
@@ -14,6 +17,11 @@ AsyncWgmma *async_wgmma(SimWarp *w) {
         async_of(c)->wgmma = true;
         a->wgmma = ARENA_NEW(c->arena, AsyncWgmma);
         a->wgmma->touch = ARENA_ARRAY(c->arena, uint8_t, c->run->kernel->file_bytes / 128 + 1);
+        for (int k = 0; k < 4 && (w->id | 3) < w->block->n_warp; k++) {
+            const AsyncWgmma *other = async_warp(sibling(w, k))->wgmma;
+            if (other && other->clock) a->wgmma->clock = other->clock;
+        }
+        if (!a->wgmma->clock) a->wgmma->clock = sim_clock_new(c);
     }
     return a->wgmma;
 }
@@ -117,7 +125,8 @@ AsyncProduct *async_product_new(SimWarp *w, const SimInst *i, AsyncAcc *acc) {
     p->next = NULL;
     p->inst = i;
     p->acc = acc;
-    p->done = false;
+    p->done = p->checked = false;
+    p->serial = g->executed;
     p->n_a = p->n_b = 0;
     return p;
 }
@@ -144,11 +153,13 @@ void async_product_issue(SimWarp *w, AsyncProduct *p) {
     AsyncWgmma *g = async_wgmma(w);
     const WgmmaInst *x = p->inst->extra;
     p->group = g->group;
+    sim_release(w, g->clock);
     p->issued = w->block->cluster->time++;
     p->acc->products++;
     if (g->last) g->last->next = p;
     if (!g->first) g->first = p;
     g->last = p;
+    sim_event(w->block->cluster);
     if (benign(w)) {
         work_out(w, p);
         for (int r = 0; r < p->acc->regs->n; r++) {
@@ -171,11 +182,10 @@ void async_wgmma_step(SimWarp *w) {
     }
 }
 
-/* Whether operands in shared memory are as they were at issue; read again, in the name of the wait, so
- * that what overwrites them must come after it.  */
+/* Whether operands in shared memory are as they were at issue.  */
 static bool operands_kept(SimWarp *w, const AsyncProduct *p, const uint32_t *at, int n) {
     const SimBlock *b = w->block;
-    for (int k = 0; k < n && b->shadow; k++) {
+    for (int k = 0; k < n; k++) {
         for (uint32_t word = at[k] / 4; word < at[k] / 4 + 4; word++) {
             if (b->shadow[word].write_time <= p->issued && !b->shadow[word].flying) continue;
             sim_fault(w, SIM_WGMMA_OPERAND, p->inst, 0,
@@ -183,7 +193,37 @@ static bool operands_kept(SimWarp *w, const AsyncProduct *p, const uint32_t *at,
                       "wait", b->smem_base + 4 * word);
             return false;
         }
-        if (!sim_shadow_read_async(w, p->inst, 0, w->block, at[k], 16)) return false;
+    }
+    return true;
+}
+
+/* Works out what the warp has issued up to number `serial`.  False after a fault.  */
+static bool complete(SimWarp *w, uint32_t serial) {
+    for (AsyncProduct *p = async_wgmma(w)->first; p && p->serial <= serial; p = p->next) {
+        if (p->checked) continue;
+        work_out(w, p);
+        p->checked = true;
+        if (!operands_kept(w, p, p->a_at, p->n_a) || !operands_kept(w, p, p->b_at, p->n_b)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether all warps of the warpgroup have issued product number `serial`; if not, the warp is parked, or
+ * one of them cannot come any more.  */
+static bool all_issued(SimWarp *w, const SimInst *i, uint32_t serial) {
+    for (int k = 0; k < 4; k++) {
+        SimWarp *other = sibling(w, k);
+        const AsyncWgmma *g = async_warp(other)->wgmma;
+        if (g && g->executed >= serial) continue;
+        if (other->live) {
+            sim_retry(w);
+        } else {
+            sim_fault(w, SIM_DIVERGENT, i, 0, "warp %d of the warpgroup ends without the wgmma that "
+                      "this warp waits for", other->id);
+        }
+        return false;
     }
     return true;
 }
@@ -199,13 +239,20 @@ static void give_back(SimWarp *w, AsyncAcc *acc) {
     }
 }
 
-void async_product_wait(SimWarp *w, uint32_t pending) {
+void async_product_wait(SimWarp *w, const SimInst *i, uint32_t pending) {
     AsyncWgmma *g = async_wgmma(w);
-    while (g->first && g->first->group + (uint64_t)pending < g->group) {
+    uint32_t serial = 0;
+    for (AsyncProduct *p = g->first; p; p = p->next) {
+        if (p->group + (uint64_t)pending < g->group) serial = p->serial;
+    }
+    if (!all_issued(w, i, serial)) return;
+    for (int k = 0; k < 4; k++) {
+        if (serial && !complete(sibling(w, k), serial)) return;
+    }
+    sim_acquire(w, g->clock);
+    while (g->first && g->first->serial <= serial) {
         AsyncProduct *p = g->first;
         const WgmmaInst *x = p->inst->extra;
-        work_out(w, p);
-        if (!operands_kept(w, p, p->a_at, p->n_a) || !operands_kept(w, p, p->b_at, p->n_b)) return;
         if (x->a_regs) mark(g, &p->inst->opnd[1], TOUCH_A, false);
         if (--p->acc->products == 0) give_back(w, p->acc);
         g->first = p->next;
