@@ -9,6 +9,10 @@ typedef struct {
     double groups, group_fma, group_issue;/* per warp: fragments fetched together */
 } Step;
 
+/* Instructions of a warp around the arithmetic, counted in compiled kernels: of one k-step (wait,
+ * barrier, moving on in the ring of stages) and of one pass of a loop over its k.  */
+enum { STEP_ISSUE = 40, BODY_ISSUE = 14 };
+
 static double greater(double a, double b) { return a > b ? a : b; }
 static double lesser(double a, double b) { return a < b ? a : b; }
 
@@ -45,7 +49,8 @@ static Step step_of(const Model *m, const RProg *r, const StepCounts *c) {
     s.groups = wk / tk;
     s.group_fma = tm * tn * tk / packed;
     s.group_issue = s.group_fma * (1 + p->body_ops) + reads / s.groups;
-    double loop = s.warps * (3 * wk / r->unroll + 12);
+    double bodies = wk / r->unroll;
+    double loop = s.warps * (STEP_ISSUE + (bodies > 1 ? BODY_ISSUE * bodies : 0));
     for (int side = 0; side < 2; side++) {
         if (r->load[side].layout.bits) loop += s.warps * s.groups;
     }

@@ -39,13 +39,27 @@ int64_t rprog_workspace(const Problem *p, const RProg *r) {
     return r->split * p->extent[AX_B] * p->extent[AX_M] * p->extent[AX_N] * p->acc_bytes;
 }
 
-/* Registers of a fragment.  What lies along its own axis is fetched one k ahead, so it counts twice;
- * thread.k values of k are enough work to hide their own fetch.  */
-static int64_t fragment_words(const Problem *p, const Device *dev, const RProg *r, int side) {
-    if (!p->op[side].present) return 0;
-    int64_t bytes = (int64_t)r->thread.extent[own_axis(side)] * rprog_elem(p, dev, r, side);
-    bytes *= r->load[side].layout.inner == AX_K ? r->thread.extent[AX_K] : 2;
-    return (bytes + 3) / 4;
+/* Registers of the fragments, fitted to the least that compiled kernels need without spills.  What lies
+ * along its own axis is fetched one k ahead, so it counts twice, less where the other side spans several
+ * k.  If both span them and nothing else is in flight, half of the larger one is enough.  */
+static int64_t fragment_words(const Problem *p, const Device *dev, const RProg *r) {
+    int64_t words[2] = {0, 0}, tk = r->thread.extent[AX_K];
+    bool k_inner[2] = {false, false};
+    for (int side = 0; side < 2; side++) {
+        if (!p->op[side].present) continue;
+        int64_t n = r->thread.extent[own_axis(side)];
+        k_inner[side] = r->load[side].layout.inner == AX_K;
+        int64_t bytes = n * rprog_elem(p, dev, r, side) * (k_inner[side] ? tk : 2);
+        words[side] = (bytes + 3) / 4;
+    }
+    if (k_inner[0] && k_inner[1]) {
+        int larger = words[1] > words[0];
+        if (r->unroll == tk) words[larger] /= 2;
+    } else if (k_inner[0] != k_inner[1] && tk > 1) {
+        int own = k_inner[0];
+        words[own] -= words[own] / 4;
+    }
+    return words[0] + words[1];
 }
 
 /* Registers that loads need: what is on its way to shared memory, and pointers; a gather keeps a
@@ -69,8 +83,7 @@ static int64_t expected_registers(const Problem *p, const Device *dev, const RPr
     }
     int64_t words = (p->acc_bytes + 3) / 4;
     return FIXED + words * r->thread.extent[AX_M] * r->thread.extent[AX_N] +
-           fragment_words(p, dev, r, 0) + fragment_words(p, dev, r, 1) + load_words(p, r, 0) +
-           load_words(p, r, 1);
+           fragment_words(p, dev, r) + load_words(p, r, 0) + load_words(p, r, 1);
 }
 
 static int64_t shared_bytes(const Problem *p, const Device *dev, const RProg *r) {
