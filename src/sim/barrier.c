@@ -55,7 +55,15 @@ static void deliver(SimBlock *b, const SimBarrier *x, int id) {
     }
 }
 
+/* When the whole block waits here, nobody has accessed anything since arriving: one time for all, which
+ * reads by several warps rely on (race.c).  */
+static void level(const SimBlock *b, SimBarrier *x) {
+    if (x->expected < (uint32_t)b->threads) return;
+    for (int n = 0; n < b->n_warp; n++) x->clock[b->warp[n].clock_id] = b->cluster->time;
+}
+
 static void finish(SimBlock *b, SimBarrier *x, int id) {
+    level(b, x);
     deliver(b, x, id);
     sim_wake_barrier(b, id);
     sim_event(b->cluster);

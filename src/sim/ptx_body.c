@@ -69,8 +69,15 @@ bool sim_ptx_loc(PtxParser *p) {
     if (!sim_ptx_int(p, &file) || !sim_ptx_int(p, &line) || !sim_ptx_int(p, &column)) return false;
     p->cu_file = file >= 0 && file < 1 << 20 ? (int)file : -1;
     p->cu_line = line >= 0 && line < 1 << 30 ? (int)line : 0;
-    while (sim_ptx_accept(p, ',')) {      /* function_name L+n, inlined_at f l c */
-        while (x->kind == TOK_WORD || x->kind == TOK_INT || lex_is(x, '+')) sim_lex_next(x);
+    while (sim_ptx_accept(p, ',')) {      /* function_name L+n, inlined_at file line column */
+        int numbers = sim_lex_word_is(x, TOK_WORD, "inlined_at") ? 3 : 0;
+        sim_lex_next(x);
+        if (numbers == 0) sim_lex_next(x);
+        if (numbers == 0 && sim_ptx_accept(p, '+')) numbers = 1;
+        for (int k = 0; k < numbers; k++) {
+            if (x->kind != TOK_INT) return sim_lex_error(x, "bad .loc");
+            sim_lex_next(x);
+        }
     }
     return !x->failed;
 }

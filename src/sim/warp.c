@@ -208,10 +208,16 @@ uint32_t sim_gather(SimWarp *w, uint32_t active, uint32_t members) {
 
 /* ---- running ---- */
 
+/* Pipes whose instructions access memory or synchronise: the time of race.h advances with them.  */
+enum {
+    TIMED = 1 << SIM_PIPE_LSU | 1 << SIM_PIPE_TENSOR | 1 << SIM_PIPE_CONTROL
+};
+
 void sim_turn(SimWarp *w, int s) {
     SimSplit *split = &w->split[s];
     SimBlock *b = w->block;
-    const SimInst *code = b->cluster->run->kernel->code;
+    SimCluster *c = b->cluster;
+    const SimInst *code = c->run->kernel->code;
     split->state = SPLIT_READY;
     w->running = s;
     w->pc = split->pc;
@@ -223,6 +229,7 @@ void sim_turn(SimWarp *w, int s) {
         const SimInst *i = &code[w->pc++];
         uint32_t active = w->mask;
         b->pipe[i->pipe]++;
+        c->time += TIMED >> i->pipe & 1;
         if (i->guard != SLOT_NONE) {
             active &= *sim_u32(w, i->guard) ^ i->guard_flip;
             if (!active) continue;
