@@ -63,17 +63,20 @@ static bool settle_real(Op *op, TeExpr *e, TeDtype type) {
     return complain(op->f, "type", e->pos, "%s does not fit f32", buf_str(&b));
 }
 
-/* A minus before a literal becomes part of it, so that -2147483648 is an i32.  */
+/* A minus before a literal that has none becomes part of it, so that -2147483648 is an i32.  */
 static bool settle_neg(Op *op, TeExpr *e, TeDtype type) {
     TeExpr *x = e->args[0];
     if (x->kind == TE_INT && te_dtype_class(type) == TE_CLASS_INT) {
         e->n_args = 0;
         return settle_int(op, e, -x->v.i, type);
     }
-    bool literal = x->kind == TE_INT || x->kind == TE_REAL;
     if (!settle(op, x, type)) return false;
     e->type = e->store = type;
-    if (!literal) return true;
+    if (x->kind == TE_INT && x->v.i == 0) {
+        e->n_args = 0;
+        return settle_int(op, e, 0, type);
+    }
+    if (x->kind != TE_REAL || signbit(x->v.r)) return true;
     *e = (TeExpr){.kind = TE_REAL, .type = type, .store = type, .pos = e->pos, .whole = x->whole,
                   .args = e->args, .v.r = -x->v.r};
     return true;
@@ -90,10 +93,6 @@ bool settle(Op *op, TeExpr *e, TeDtype type) {
         return settle_real(op, e, type);
     case TE_NEG:
         return settle_neg(op, e, type);
-    case TE_MOD:
-        if (te_dtype_class(type) == TE_CLASS_REAL)
-            return complain(op->f, "type", e->pos, "'%%' wants integers, not %s", te_dtype_name(type));
-        break;
     default:
         break;
     }
@@ -157,12 +156,13 @@ static bool bools(Op *op, TeExpr *e) {
     return true;
 }
 
+/* Integers whatever is around it, so `7 % 2` is an i32 beside reals too.  */
 static bool type_mod(Op *op, TeExpr *e) {
     if (!numbers(op, e)) return false;
     for (int i = 0; i < 2; i++) {
         if (real(e->args[i])) return wants(op, e, "integers", e->args[i]);
     }
-    return meet(op, e, 0);
+    return meet(op, e, 0) && settle_alone(op, e);
 }
 
 static bool type_comparison(Op *op, TeExpr *e) {
