@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MEMO = 1024 };
+enum { MEMO = 4096 };
 
 static int own_axis(int side) { return side ? AX_N : AX_M; }
 

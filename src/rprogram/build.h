@@ -3,7 +3,7 @@
 #define ROLLER_RPROGRAM_BUILD_H
 #include "rprogram/internal.h"
 
-enum { LAYOUT_MEMO = 1024, OPTIONS = 4, SPLITS = 2, DEPTHS = 3 };
+enum { LAYOUT_MEMO = 4096, OPTIONS = 4, SPLITS = 2, DEPTHS = 3 };
 
 /* A layout that was decided before: everything the decision depends on, and the outcome.  */
 typedef struct {

@@ -64,6 +64,8 @@ int16_t rprog_mover(const Device *dev, LoadKind kind, int bytes);
 /* The layout of a load's tile with the fewest wavefronts for the program's reads and writes, the least
  * padding among those.  False if none meets the alignment of the accesses.  */
 bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side);
+/* Wavefronts of the first requests that store a stage, and how few they could be.  */
+int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int side, int *least);
 /* Do the accesses of fragments and chunks stay aligned under the load's layout?  */
 bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Candidates of the `stream` skeleton.  */

@@ -21,21 +21,22 @@ typedef struct {
     const Problem *p;
     const Device *dev;
     RProg *r;
-    int side;
-    bool found;
-    int reads;
-    int64_t writes;
+    int side, least_reads;
+    bool found, ideal;        /* ideal: no layout can be better */
+    int reads, writes;
     RLayout best;
 } Choice;
 
 /* Fragments are read more often than chunks are written, so reads decide first.  */
 static void try_layout(Choice *c, RLayout layout) {
+    if (c->ideal) return;
     c->r->load[c->side].layout = layout;
     if (!rprog_layout_aligned(c->p, c->dev, c->r, c->side)) return;
     int reads = rprog_fragment_wavefronts(c->p, c->dev, c->r, c->side);
     if (c->found && reads > c->reads) return;
-    int64_t writes = rprog_store_wavefronts(c->p, c->dev, c->r, c->side);
+    int least, writes = rprog_store_sample(c->p, c->dev, c->r, c->side, &least);
     if (c->found && reads == c->reads && writes >= c->writes) return;
+    c->ideal = reads <= c->least_reads && writes <= least;
     c->found = true;
     c->reads = reads;
     c->writes = writes;
@@ -71,7 +72,8 @@ bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side
     int row = r->block.extent[k_inner ? AX_K : own_axis(side)];
     int unit = k_inner ? r->thread.extent[AX_K] : side ? r->vec_n : r->vec_m;
     if (l.along == l.layout.inner && l.vec > unit) unit = l.vec * elem > 16 ? 16 / elem : l.vec;
-    Choice c = {.p = p, .dev = dev, .r = r, .side = side};
+    int read = (k_inner ? r->thread.extent[AX_K] : side ? r->vec_n : r->vec_m) * elem;
+    Choice c = {.p = p, .dev = dev, .r = r, .side = side, .least_reads = read > 8 ? 2 : 1};
     try_layout(&c, (RLayout){.inner = l.layout.inner});
     if (k_inner) try_swizzles(&c, l.layout.inner);
     if (k_inner || l.along == AX_K) try_pads(&c, l.layout.inner, row, unit, elem);

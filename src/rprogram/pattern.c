@@ -76,6 +76,19 @@ static int store_request(const Chunks *c, int first, int n) {
     return total;
 }
 
+int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int side, int *least) {
+    enum { SAMPLE = 2 };
+    Chunks c = chunks_of(p, dev, r, side);
+    int chunks = r->block.extent[own_axis(side)] * r->block.extent[AX_K] / c.vec, total = 0;
+    *least = 0;
+    for (int i = 0; i < SAMPLE && i * WARP < chunks; i++) {
+        int n = chunks - i * WARP < WARP ? chunks - i * WARP : WARP;
+        total += store_request(&c, i * WARP, n);
+        *least += c.pieces * ((n * c.width + 127) / 128);
+    }
+    return total;
+}
+
 /* A warp stores 32 neighbouring chunks, so requests repeat after line / gcd(line, 32).  */
 int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side) {
     if (!p->op[side].present) return 0;
