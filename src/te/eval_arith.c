@@ -53,13 +53,17 @@ static void mul_exact(TeDtype t, Lanes *x, const Lanes *y, int n) {
     x->exact = exact;
 }
 
+static bool fits_tf32(double v) {
+    double big = v * (0x1p42 + 1);
+    return big - (big - v) == v;
+}
+
 /* @tf32: factors lose what 10 fraction bits cannot hold.  */
 static void lose_bits(Lanes *x, double loss, int n) {
     lanes_show_bounds(x, n);
     for (int j = 0; j < n; j++) {
-        double v = x->v[j], big = v * (0x1p42 + 1), top = big - (big - v);
-        if (x->b[j] != 0 || top != v)
-            x->b[j] += loss * (fabs(v) + x->b[j]);
+        if (x->b[j] != 0 || !fits_tf32(x->v[j]))
+            x->b[j] += loss * (fabs(x->v[j]) + x->b[j]);
     }
 }
 
@@ -79,7 +83,8 @@ static void mul_real(const Node *node, Lanes *x, Lanes *y, int n) {
     for (int j = 0; j < n; j++) {
         double a = x->v[j], c = y->v[j], ba = x->b[j], bc = y->b[j], p = a * c;
         double b = fabs(a) * bc + fabs(c) * ba + ba * bc;
-        bool ok = ba == 0 && bc == 0 && is_exact_product(t, a, c, p);
+        bool whole = node->product_loss == 0 || (fits_tf32(a) && fits_tf32(c));
+        bool ok = whole && ba == 0 && bc == 0 && is_exact_product(t, a, c, p);
         x->v[j] = p;
         x->b[j] = ok ? 0 : b + u * (fabs(p) + b) + tiny;
         /* 0 times inf is NaN, nearly 0 times inf is not.  */

@@ -45,6 +45,12 @@ static bool is_f8(TeDtype t) {
     return t == TE_F8E4M3 || t == TE_F8E5M2;
 }
 
+/* A matrix unit may keep only 13 fraction bits within groups of 128 such terms.  */
+static bool is_coarse(const TeStmt *s, const TeExpr *body) {
+    return s->accum == TE_DTYPE_COUNT && body->kind == TE_MUL && is_f8(body->args[0]->store) &&
+           is_f8(body->args[1]->store);
+}
+
 /* Has an exponential as a factor: such a sum may be kept relative to a running maximum, and be
  * rescaled by another exponential whenever that grows.  */
 static bool is_rescalable(const TeExpr *e) {
@@ -71,7 +77,7 @@ static double sum_unit(const TeStmt *s, const TeExpr *body, TeDtype acc, int64_t
     double unit = (s->fp32x3 ? 3 * (steps + 1) : steps) * 0x1p-23;
     if (is_rescalable(body))
         unit *= 4;
-    if (kept && body->kind == TE_MUL && is_f8(body->args[0]->store) && is_f8(body->args[1]->store))
+    if (is_coarse(s, body))
         unit = fmin((double)n, 128) * 0x1p-13 + ceil((double)n / 128) * 0x1p-23;
     return unit;
 }
@@ -101,6 +107,8 @@ static void build_reduce(Node *x, const TeStmt *s, const TeExpr *e) {
     }
     double u = sum_unit(s, e->args[0], x->acc, x->count);
     x->acc_unit = u < 0.25 ? u / (1 - u) : 2 * u;
+    if (sums && is_coarse(s, e->args[0]))
+        x->acc_exact = 0x1p13;
     if (accum == TE_F16) {
         x->acc_limit = 65504;
         x->acc_exact = 0x1p11;

@@ -15,7 +15,11 @@ typedef struct {
 static const Recipe recipes[] = {
     {8, 1, false}, {4, 1, false}, {3, 1, false}, {2, 1, false}, {1, 1, false},
     {1, 2, false}, {1, 4, false}, {1, 8, false}, {1, 16, false}};
-enum { RECIPES = sizeof recipes / sizeof recipes[0], SUM_BITS = 12 };
+enum { RECIPES = sizeof recipes / sizeof recipes[0] };
+
+/* te_eval finds sums of multiples of 2^-SUM_BITS exact; what matrix units keep of sums of f8 products
+ * and of TF32 factors.  */
+enum { SUM_BITS = 12, F8_SUM_BITS = 13, TF32_BITS = 11 };
 
 /* What is known of a value without looking at data.  */
 typedef struct {
@@ -117,12 +121,20 @@ static double terms_of(const TeStmt *s, const TeExpr *e) {
     return n;
 }
 
+static bool is_f8_product(const TeExpr *e) {
+    TeDtype x = e->kind == TE_MUL ? e->args[0]->store : TE_F32;
+    TeDtype y = e->kind == TE_MUL ? e->args[1]->store : TE_F32;
+    return (x == TE_F8E4M3 || x == TE_F8E5M2) && (y == TE_F8E4M3 || y == TE_F8E5M2);
+}
+
 static Reach reduce(Survey *v, const TeStmt *s, const TeExpr *e) {
     Reach x = reach_of(v, s, e->args[0]);
     double n = terms_of(s, e);
     bool real = te_dtype_class(e->args[0]->type) == TE_CLASS_REAL;
-    TeDtype acc = s->accum == TE_DTYPE_COUNT ? e->type : s->accum;
-    double limit = ldexp(1, exact_bits(acc) - (x.bits > 0 ? SUM_BITS : 0));
+    int bits = exact_bits(s->accum == TE_DTYPE_COUNT ? e->type : s->accum);
+    if (s->accum == TE_DTYPE_COUNT && is_f8_product(e->args[0]))
+        bits = F8_SUM_BITS;
+    double limit = ldexp(1, bits - (x.bits > 0 ? SUM_BITS : 0));
     switch (e->red) {
     case TE_RED_SUM:
         x.worst *= n;
@@ -131,7 +143,7 @@ static Reach reduce(Survey *v, const TeStmt *s, const TeExpr *e) {
     case TE_RED_PROD:
         x.worst = pow(x.worst, n);
         x.typical = pow(x.typical, n);
-        limit = ldexp(1, exact_bits(acc));
+        limit = ldexp(1, bits);
         v->multiplies = true;
         break;
     case TE_RED_ARGMAX:
@@ -157,6 +169,8 @@ static Reach operation(Survey *v, const TeStmt *s, const TeExpr *e) {
         z.worst = x.worst * y.worst;
         z.typical = x.typical * y.typical;
         z.bits = x.bits + y.bits;
+        double factor = fmax(ldexp(x.worst, x.bits), ldexp(y.worst, y.bits));
+        z.exact = z.exact && (!(s->tf32 || s->fp32x3) || factor <= ldexp(1, TF32_BITS));
     } else {
         z.worst = x.worst + y.worst;
         z.typical = hypot(x.typical, y.typical);

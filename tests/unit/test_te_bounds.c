@@ -138,8 +138,8 @@ static void every_permitted_sum_is_right(void **state) {
         {"f8e4m3", "@accum(f32)", TREE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        for (uint64_t seed = 1; seed <= 3; seed++) {
-            Count c = dot_products(cases[i].type, cases[i].annotation, cases[i].style, K, seed);
+        for (int terms = 1; terms <= K; terms *= 8) {
+            Count c = dot_products(cases[i].type, cases[i].annotation, cases[i].style, terms, 1);
             if (c.right != N)
                 fail_msg("%s %s: %d right", cases[i].type, cases[i].annotation, c.right);
         }
@@ -152,6 +152,55 @@ static void permissions_are_needed(void **state) {
     assert_true(dot_products("f32", "", TF32, 8, 1).wrong > N / 2);
     assert_true(dot_products("f16", "", HALF, 64, 1).wrong > N / 2);
     assert_true(dot_products("f8e4m3", "@accum(f32)", CHOP13, 16, 1).wrong > 0);
+}
+
+/* One product, so that nothing hides the width that each annotation gives.  */
+static void permissions_are_as_wide_as_stated(void **state) {
+    (void)state;
+    static const struct {
+        const char *type, *annotation;
+        double low, high;
+    } cases[] = {
+        {"f32", "", 0x1p-25, 0x1p-23}, {"f32", "@tf32", 0x1p-9, 0x1p-8},
+        {"f32", "@fp32x3", 0x1p-20, 0x1p-19}, {"f32", "@accum(f16)", 0x1p-11, 0x1p-9},
+        {"f32", "@accum(bf16)", 0x1p-8, 0x1p-6}, {"f64", "", 0x1p-53, 0x1p-51},
+        {"f64", "@accum(f32)", 0x1p-24, 0x1p-21}, {"f32", "@accum(f64)", 0x1p-25, 0x1p-23},
+    };
+    Arena *a = arena_create(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const float x = 1.1f;
+        const double y = 1.1;
+        const void *in[] = {cases[i].type[1] == '3' ? (const void *)&x : &y};
+        const char *text = arena_printf(a, "op f(X: %s[1]) -> Y: f64 { Y[] += X[k] * X[k] %s; }",
+                                        cases[i].type, cases[i].annotation);
+        TeValue v = *fixture_run(a, text, in);
+        if (!(v.bound >= cases[i].low && v.bound <= 1.22 * cases[i].high))
+            fail_msg("%s %s: bound %g", cases[i].type, cases[i].annotation, v.bound);
+    }
+    arena_destroy(a);
+}
+
+/* The hardest case for 13 fraction bits: many small terms of one sign that each lose a part.  */
+static void chopped_groups_are_right(void **state) {
+    (void)state;
+    enum { TERMS = 256 };
+    Arena *a = arena_create(NULL);
+    uint8_t x[TERMS], y[TERMS];
+    float term[TERMS];
+    for (int k = 0; k < TERMS; k++) {
+        TeValue one = {.v = k % 128 ? 1.875 * 0x1p-4 : 1};
+        TeValue two = {.v = k % 128 ? 1.875 * 0x1p-5 : 1};
+        te_store(TE_F8E4M3, &one, &x[k]);
+        te_store(TE_F8E4M3, &two, &y[k]);
+        term[k] = (float)(one.v * two.v);
+    }
+    const void *in[] = {x, y};
+    TeValue want = *fixture_run(a, "op f(A: f8e4m3[256], B: f8e4m3[256]) -> Y: f32 {"
+                                   " Y[] += A[k] * B[k]; }", in);
+    float got = chopped_sum(term, TERMS);
+    assert_true(fabs((double)got - want.v) > 0x1p-12 * want.v);
+    assert_int_equal(te_judge(TE_F32, &got, &want, false), TE_RIGHT);
+    arena_destroy(a);
 }
 
 /* -- whole formulas in f32 --------------------------------------------------------------------- */
@@ -181,6 +230,25 @@ static void softmax_in_f32_is_right(void **state) {
             assert_int_equal(te_judge(TE_F32, &off, &want[k], false), TE_WRONG);
         }
     }
+    arena_destroy(a);
+}
+
+/* Every term a new maximum, every rescaling off by as much as exp may be.  */
+static void a_running_rescale_is_right(void **state) {
+    (void)state;
+    enum { TERMS = 24 };
+    Arena *a = arena_create(NULL);
+    float x[TERMS], m = -INFINITY, z = 0;
+    for (int k = 0; k < TERMS; k++) x[k] = (float)k * 0x1p-12f;
+    const void *in[] = {x};
+    TeValue want = *fixture_run(a, "op f(X: f32[24]) -> Y: f32 { m[] = max[k](X[k]);"
+                                   " Y[] = sum[k](exp(X[k] - m[])); }", in);
+    for (int k = 0; k < TERMS; k++) {
+        double scale = exp((double)(m - x[k]));
+        z = to_f32((double)to_f32((double)z * to_f32(scale * (1 + 0x1.7p-23))) + 1);
+        m = x[k];
+    }
+    assert_int_equal(te_judge(TE_F32, &z, &want, false), TE_RIGHT);
     arena_destroy(a);
 }
 
@@ -214,6 +282,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_permitted_sum_is_right),
         cmocka_unit_test(permissions_are_needed),
+        cmocka_unit_test(permissions_are_as_wide_as_stated),
+        cmocka_unit_test(chopped_groups_are_right),
+        cmocka_unit_test(a_running_rescale_is_right),
         cmocka_unit_test(softmax_in_f32_is_right),
         cmocka_unit_test(layernorm_in_f32_is_right),
     };

@@ -13,7 +13,8 @@
 
 #include <cmocka.h>
 
-/* Formulas of one element: whatever f32 arithmetic gives is right; where it may jump, both sides.  */
+/* Formulas of one element: whatever f32 arithmetic gives is right; where it may jump, either
+ * side.  */
 
 static float to_f32(double v) { return num_f32_encode(v, ROUND_NEAREST_EVEN); }
 static float to_f16(double v) {
@@ -177,6 +178,28 @@ static void jumps_leave_both_sides_right(void **state) {
     arena_destroy(a);
 }
 
+/* The smaller candidate's rounding may make it the larger: 1.02 + 2^24 - 2^24 is 2 in f32.  */
+static void extremes_cover_every_candidate(void **state) {
+    (void)state;
+    static const char *const up[] = {"max(x, y + 16777216.0 - 16777216.0)",
+                                     "max[i](i == 0 ? x : y + 16777216.0 - 16777216.0)"};
+    static const char *const down[] = {"min(-x, -y - 16777216.0 + 16777216.0)",
+                                       "min[i](i == 0 ? -x : -y - 16777216.0 + 16777216.0)"};
+    Arena *a = arena_create(NULL);
+    for (int i = 0; i < 2; i++) {
+        const char *where = i ? "f32[1] { Y[j] = %s where i in 2; }" : "f32[1] { Y[j] = %s; }";
+        for (int sign = -1; sign <= 1; sign += 2) {
+            float x = 1.5f, y = 1.02f, got = (float)sign * 2, off = (float)sign * 6;
+            const void *in[] = {&x, &y};
+            const char *body = arena_printf(a, where, sign > 0 ? up[i] : down[i]);
+            TeValue v = *fixture_run(a, arena_printf(a, "op f(x: f32, y: f32) -> Y: %s", body), in);
+            assert_int_equal(te_judge(TE_F32, &got, &v, false), TE_RIGHT);
+            assert_int_equal(te_judge(TE_F32, &off, &v, false), TE_WRONG);
+        }
+    }
+    arena_destroy(a);
+}
+
 static void close_candidates_leave_argmax_open(void **state) {
     (void)state;
     Arena *a = arena_create(NULL);
@@ -295,6 +318,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_formulas_are_right),
         cmocka_unit_test(jumps_leave_both_sides_right),
+        cmocka_unit_test(extremes_cover_every_candidate),
         cmocka_unit_test(close_candidates_leave_argmax_open),
         cmocka_unit_test(leaving_the_range_is_open),
         cmocka_unit_test(padding_meets_infinity),

@@ -157,6 +157,15 @@ static void temporaries_at_any_place(void **state) {
     finish(&t);
 }
 
+/* Neighbouring lanes read across the ends of rows.  */
+static void a_reshaped_temporary(void **state) {
+    (void)state;
+    Trial t = begin("op f(X: f32[9,7]) -> Y: f32[63] {"
+                    " t[i,j] = X[i,j] * i; Y[k] = t[k/7,k%7]; }", 8);
+    for (int k = 0; k < 63; k++) t.want[k] = in_f32(&t, 0, k) * (k / 7);
+    finish(&t);
+}
+
 static void reductions_of_every_length(void **state) {
     (void)state;
     for (int n = 1; n < 140; n += 9) {
@@ -220,6 +229,7 @@ int main(void) {
         cmocka_unit_test(softmax_of_rows),
         cmocka_unit_test(softmax_in_one_expression),
         cmocka_unit_test(temporaries_at_any_place),
+        cmocka_unit_test(a_reshaped_temporary),
         cmocka_unit_test(reductions_of_every_length),
         cmocka_unit_test(threads_share_data),
     };
