@@ -1,4 +1,5 @@
 #include "base/numeric.h"
+#include "sim/exec.h"
 #include "sim/matrix.h"
 
 #include <assert.h>
@@ -27,6 +28,7 @@ static inline double e4m3_double(uint32_t x) {
     return (x & 0x7f) == 0x7f ? (double)NAN : v;
 }
 
+SIM_HOT
 static void decode_16(PtxType e, const uint8_t *p, size_t n, double *out) {
     for (size_t i = 0; i < n; i++) {
         uint16_t h;
@@ -45,6 +47,7 @@ static void decode_32(PtxType e, const uint8_t *p, size_t n, double *out) {
     }
 }
 
+SIM_HOT
 static void decode_8(PtxType e, const uint8_t *p, size_t n, double *out) {
     for (size_t i = 0; i < n; i++) {
         out[i] = e == PTX_S8     ? (double)(int8_t)p[i]
@@ -64,6 +67,7 @@ void sim_elem_decode(PtxType e, const void *from, size_t n, double *out) {
 }
 
 /* Eight columns at a time: the sums of a row stay in registers.  */
+SIM_HOT
 static void dense_strip(int m, int k, const double *a, const double *b, size_t ldb, double *d,
                         size_t ldd) {
     for (int i = 0; i < m; i++) {
@@ -81,18 +85,58 @@ void sim_dense(int m, int n, int k, const double *a, const double *b, double *d)
     for (int j = 0; j < n; j += 8) dense_strip(m, k, a, b + j, (size_t)n, d + j, (size_t)n);
 }
 
+void sim_acc_load(PtxType e, const SimReg *regs, int i, double v[32]) {
+    uint16_t half[32];
+    switch (e) {
+    case PTX_F16:
+        for (int l = 0; l < 32; l++) half[l] = (uint16_t)(regs[i / 2].lane[l] >> (i % 2 * 16));
+        decode_16(PTX_F16, (const uint8_t *)half, 32, v);
+        break;
+    case PTX_F64:
+        for (int l = 0; l < 32; l++) {
+            uint64_t bits = regs[2 * i].lane[l] | (uint64_t)regs[2 * i + 1].lane[l] << 32;
+            memcpy(&v[l], &bits, 8);
+        }
+        break;
+    default: decode_32(e, (const uint8_t *)regs[i].lane, 32, v);
+    }
+}
+
 static uint32_t round_s32(double v, bool sat) {
     if (sat && v > INT32_MAX) v = INT32_MAX;
     if (sat && v < INT32_MIN) v = INT32_MIN;
     return (uint32_t)(int64_t)v;
 }
 
-uint32_t sim_round_acc(PtxType e, double v, bool sat) {
-    if (e == PTX_S32) return round_s32(v, sat);
-    if (isnan(v)) return e == PTX_F16 ? 0x7fff : 0x7fffffff;
-    if (e == PTX_F16) return num_f16_encode(v, ROUND_NEAREST_EVEN, false);
-    float f = (float)v;
-    uint32_t bits;
-    memcpy(&bits, &f, 4);
-    return bits;
+static void store_f16(const double v[32], SimReg *reg, int shift) {
+    for (int l = 0; l < 32; l++) {
+        uint32_t bits = isnan(v[l]) ? 0x7fff : num_f16_encode(v[l], ROUND_NEAREST_EVEN, false);
+        reg->lane[l] = (reg->lane[l] & ~(0xffffu << shift)) | bits << shift;
+    }
+}
+
+static void store_f32(const double v[32], SimReg *reg) {
+    for (int l = 0; l < 32; l++) {
+        float f = (float)v[l];
+        uint32_t bits;
+        memcpy(&bits, &f, 4);
+        reg->lane[l] = isnan(f) ? 0x7fffffff : bits;
+    }
+}
+
+void sim_acc_store(PtxType e, bool sat, const double v[32], SimReg *regs, int i) {
+    switch (e) {
+    case PTX_F16: store_f16(v, &regs[i / 2], i % 2 * 16); break;
+    case PTX_F32: store_f32(v, &regs[i]); break;
+    case PTX_S32:
+        for (int l = 0; l < 32; l++) regs[i].lane[l] = round_s32(v[l], sat);
+        break;
+    default:
+        for (int l = 0; l < 32; l++) {
+            uint64_t bits;
+            memcpy(&bits, &v[l], 8);
+            regs[2 * i].lane[l] = (uint32_t)bits;
+            regs[2 * i + 1].lane[l] = (uint32_t)(bits >> 32);
+        }
+    }
 }

@@ -21,7 +21,7 @@ enum { LANES = 32, SIM_MAX_WARPS = 32 };
  * independent, even where a destination is also a source.  */
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) &&             \
     !defined(__SANITIZE_THREAD__) && !defined(SIM_NO_CLONES)
-#define SIM_HOT __attribute__((target_clones("arch=haswell", "default")))
+#define SIM_HOT __attribute__((target_clones("avx2", "default")))
 #else
 #define SIM_HOT
 #endif

@@ -19,9 +19,10 @@ void sim_elem_decode(PtxType e, const void *from, size_t n, double *out);
 
 /* d[m][n] += a[m][k] * b[k][n]; row-major, dense, n a multiple of 8.  */
 void sim_dense(int m, int n, int k, const double *a, const double *b, double *d);
-/* Rounds an exact accumulator to the register image of type `e` (f16, f32, s32).  Integers wrap, or
- * clamp with `sat`.  */
-uint32_t sim_round_acc(PtxType e, double v, bool sat);
+/* Element number i of every lane in registers of type `e`: f32 and s32 fill a register, f16 a half, f64
+ * two.  Storing rounds once; integers wrap, or clamp with `sat`.  */
+void sim_acc_load(PtxType e, const SimReg *regs, int i, double v[32]);
+void sim_acc_store(PtxType e, bool sat, const double v[32], SimReg *regs, int i);
 
 /* mma.sync.  `a_col` and `b_row` exist for m8n8k4.f16 only; everything else is row.col.  */
 typedef struct {

@@ -1,8 +1,6 @@
-#include "base/numeric.h"
 #include "sim/matrix.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef enum { CLASS_HALF, CLASS_TF32, CLASS_FP8, CLASS_INT, CLASS_F64, CLASS_NONE } ElemClass;
 
@@ -83,49 +81,19 @@ static void transpose(int rows, int cols, const double *in, double *out) {
     }
 }
 
-/* Accumulator register images to and from a row-major matrix; f16 packs two columns.  */
-static double acc_element(PtxType e, const SimReg *regs, int i, int lane) {
-    double v;
-    if (e == PTX_F16) {
-        v = num_f16_decode((uint16_t)(regs[i / 2].lane[lane] >> (i % 2 * 16)));
-    } else if (e == PTX_F64) {
-        uint64_t bits = regs[2 * i].lane[lane] | (uint64_t)regs[2 * i + 1].lane[lane] << 32;
-        memcpy(&v, &bits, 8);
-    } else {
-        sim_elem_decode(e, &regs[i].lane[lane], 1, &v);
-    }
-    return v;
-}
-
-static void store_element(PtxType e, bool sat, double v, SimReg *regs, int i, int lane) {
-    if (e == PTX_F16) {
-        int shift = i % 2 * 16;
-        uint32_t *to = &regs[i / 2].lane[lane];
-        *to = (*to & ~(0xffffu << shift)) | sim_round_acc(e, v, sat) << shift;
-    } else if (e == PTX_F64) {
-        uint64_t bits;
-        memcpy(&bits, &v, 8);
-        regs[2 * i].lane[lane] = (uint32_t)bits;
-        regs[2 * i + 1].lane[lane] = (uint32_t)(bits >> 32);
-    } else {
-        regs[i].lane[lane] = sim_round_acc(e, v, sat);
-    }
-}
-
 static void load_acc(const SimMma *s, const SimReg *c, double *out) {
+    double v[32];
     for (int i = 0; i < s->m * s->n / 32; i++) {
-        for (int lane = 0; lane < 32; lane++) {
-            out[sim_acc_row(i, lane) * 8 + sim_acc_col(i, lane)] = acc_element(s->c, c, i, lane);
-        }
+        sim_acc_load(s->c, c, i, v);
+        for (int l = 0; l < 32; l++) out[sim_acc_row(i, l) * 8 + sim_acc_col(i, l)] = v[l];
     }
 }
 
 static void store_acc(const SimMma *s, const double *in, SimReg *d) {
+    double v[32];
     for (int i = 0; i < s->m * s->n / 32; i++) {
-        for (int lane = 0; lane < 32; lane++) {
-            double v = in[sim_acc_row(i, lane) * 8 + sim_acc_col(i, lane)];
-            store_element(s->d, s->sat, v, d, i, lane);
-        }
+        for (int l = 0; l < 32; l++) v[l] = in[sim_acc_row(i, l) * 8 + sim_acc_col(i, l)];
+        sim_acc_store(s->d, s->sat, v, d, i);
     }
 }
 
@@ -153,28 +121,39 @@ static Place2 volta_acc(PtxType e, int half, int t, int i) {
     return (Place2){(t & 1) + (i & 2) + 4 * half, (i & 4) + (t & 2) + (i & 1)};
 }
 
+/* Lane p of the eight that work on quad `quad`.  */
+static int volta_lane(int quad, int p) { return quad * 4 + p / 4 * 16 + p % 4; }
+
 static void volta_quad(const SimMma *s, const SimReg *a, const SimReg *b, const SimReg *c, SimReg *d,
                        int quad) {
-    double am[8 * 4], bm[4 * 8], dm[8 * 8];
-    for (int p = 0; p < 8; p++) {
-        int half = p / 4, t = p % 4, lane = quad * 4 + half * 16 + t;
-        for (int i = 0; i < 4; i++) {
-            Place2 at = volta_operand(!s->a_col, half, t, i), bt = volta_operand(!s->b_row, half, t, i);
-            am[at.row * 4 + at.col] = acc_element(PTX_F16, a, i, lane);
-            bm[bt.col * 8 + bt.row] = acc_element(PTX_F16, b, i, lane);
+    double am[8 * 4], bm[4 * 8], dm[8 * 8], v[32];
+    for (int i = 0; i < 4; i++) {
+        sim_acc_load(PTX_F16, a, i, v);
+        for (int p = 0; p < 8; p++) {
+            Place2 at = volta_operand(!s->a_col, p / 4, p % 4, i);
+            am[at.row * 4 + at.col] = v[volta_lane(quad, p)];
         }
-        for (int i = 0; i < 8; i++) {
-            Place2 ct = volta_acc(s->c, half, t, i);
-            dm[ct.row * 8 + ct.col] = acc_element(s->c, c, i, lane);
+        sim_acc_load(PTX_F16, b, i, v);
+        for (int p = 0; p < 8; p++) {
+            Place2 at = volta_operand(!s->b_row, p / 4, p % 4, i);
+            bm[at.col * 8 + at.row] = v[volta_lane(quad, p)];
+        }
+    }
+    for (int i = 0; i < 8; i++) {
+        sim_acc_load(s->c, c, i, v);
+        for (int p = 0; p < 8; p++) {
+            Place2 at = volta_acc(s->c, p / 4, p % 4, i);
+            dm[at.row * 8 + at.col] = v[volta_lane(quad, p)];
         }
     }
     sim_dense(8, 8, 4, am, bm, dm);
-    for (int p = 0; p < 8; p++) {
-        int half = p / 4, t = p % 4, lane = quad * 4 + half * 16 + t;
-        for (int i = 0; i < 8; i++) {
-            Place2 dt = volta_acc(s->d, half, t, i);
-            store_element(s->d, false, dm[dt.row * 8 + dt.col], d, i, lane);
+    for (int i = 0; i < 8; i++) {
+        sim_acc_load(s->d, d, i, v);
+        for (int p = 0; p < 8; p++) {
+            Place2 at = volta_acc(s->d, p / 4, p % 4, i);
+            v[volta_lane(quad, p)] = dm[at.row * 8 + at.col];
         }
+        sim_acc_store(s->d, false, v, d, i);
     }
 }
 

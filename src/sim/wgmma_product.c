@@ -1,4 +1,3 @@
-#include "base/numeric.h"
 #include "sim/matrix.h"
 
 #include <string.h>
@@ -88,23 +87,6 @@ void sim_wgmma_a_regs(const SimReg a[4], uint8_t bytes[16 * 32]) {
     }
 }
 
-static double acc_load(const SimWgmma *w, const SimReg *d, int i, int lane) {
-    double v;
-    if (w->d == PTX_F16) return num_f16_decode((uint16_t)(d[i / 2].lane[lane] >> (i % 2 * 16)));
-    sim_elem_decode(w->d, &d[i].lane[lane], 1, &v);
-    return v;
-}
-
-static void acc_store(const SimWgmma *w, double v, SimReg *d, int i, int lane) {
-    uint32_t bits = sim_round_acc(w->d, v, w->sat);
-    if (w->d == PTX_F16) {
-        int shift = i % 2 * 16;
-        d[i / 2].lane[lane] = (d[i / 2].lane[lane] & ~(0xffffu << shift)) | bits << shift;
-    } else {
-        d[i].lane[lane] = bits;
-    }
-}
-
 /* A row-major [rows][cols] matrix from operand bytes, negated on request.  */
 static void operand(PtxType type, const uint8_t *bytes, bool transpose, int rows, int cols, bool negate,
                     double *out) {
@@ -120,18 +102,16 @@ static void operand(PtxType type, const uint8_t *bytes, bool transpose, int rows
 }
 
 void sim_wgmma(const SimWgmma *w, const uint8_t *a, const uint8_t *b, SimReg *d) {
-    double am[16 * 32], bm[32 * 256], dm[16 * 256] = {0};
+    double am[16 * 32], bm[32 * 256], dm[16 * 256] = {0}, v[32];
     operand(w->a, a, w->a_mn, 16, w->k, w->neg_a, am);
     operand(w->b, b, !w->b_mn, w->k, w->n, w->neg_b, bm);
     for (int i = 0; w->scale_d && i < w->n / 2; i++) {
-        for (int lane = 0; lane < 32; lane++) {
-            dm[sim_acc_row(i, lane) * w->n + sim_acc_col(i, lane)] = acc_load(w, d, i, lane);
-        }
+        sim_acc_load(w->d, d, i, v);
+        for (int l = 0; l < 32; l++) dm[sim_acc_row(i, l) * w->n + sim_acc_col(i, l)] = v[l];
     }
     sim_dense(16, w->n, w->k, am, bm, dm);
     for (int i = 0; i < w->n / 2; i++) {
-        for (int lane = 0; lane < 32; lane++) {
-            acc_store(w, dm[sim_acc_row(i, lane) * w->n + sim_acc_col(i, lane)], d, i, lane);
-        }
+        for (int l = 0; l < 32; l++) v[l] = dm[sim_acc_row(i, l) * w->n + sim_acc_col(i, l)];
+        sim_acc_store(w->d, w->sat, v, d, i);
     }
 }
