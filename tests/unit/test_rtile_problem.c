@@ -1,0 +1,290 @@
+/* links: microperf */
+/* Facts about operands, read off expressions: vectors, runs, guards, footprints.  */
+#include "microperf/microperf.h"
+#include "plan_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct {
+    Arena *arena;
+    const char *text;
+    int align, group;
+    Problem out;
+} Job;
+
+static void analyse(void *user) {
+    Job *j = user;
+    Arena *a = j->arena;
+    Diag d = diag_new(a);
+    Te *te, *normal;
+    KernelGroup *groups;
+    if (te_parse(a, &d, "x.te", j->text, strlen(j->text), NULL, NULL, 0, &te) ||
+        te_normalize(a, &d, te, &normal)) {
+        fail_msg("%s\n%s", d.messages[0].message, j->text);
+    }
+    assert_true(access_groups(a, normal, &groups) > j->group);
+    assert_int_equal(rtile_problem(a, &d, normal, &groups[j->group], j->align, &j->out), ST_OK);
+}
+
+static Problem problem_of(Arena *a, const char *text, int align, int group) {
+    Job j = {.arena = a, .text = text, .align = align, .group = group};
+    assert_true(arena_try(a, analyse, &j));
+    return j.out;
+}
+
+static int setup(void **state) {
+    *state = arena_create(NULL);
+    return *state ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    arena_destroy(*state);
+    return 0;
+}
+
+static void extents(const Problem *p, int64_t b, int64_t m, int64_t n, int64_t k) {
+    assert_true(p->contraction);
+    assert_int_equal(p->extent[AX_B], b);
+    assert_int_equal(p->extent[AX_M], m);
+    assert_int_equal(p->extent[AX_N], n);
+    assert_int_equal(p->extent[AX_K], k);
+}
+
+static void vectors(const ROperand *op, int mn, int k) {
+    assert_true(op->present);
+    assert_int_equal(op->vec_mn, mn);
+    assert_int_equal(op->vec_k, k);
+}
+
+static void plain_matmul(void **state) {
+    Problem p = problem_of(*state, "param M = 64, N = 96, K = 40;\n"
+        "op f(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] { C[m,n] += A[m,k] * B[k,n]; }", 0, 0);
+    extents(&p, 1, 64, 96, 40);
+    vectors(&p.op[0], 1, 4);
+    vectors(&p.op[1], 4, 1);
+    assert_true(p.op[0].copyable && p.op[0].affine && !p.op[0].guarded);
+    assert_int_equal(p.op[0].run_k, 40);
+    assert_int_equal(p.op[1].run_mn, 96);
+    assert_int_equal(p.op[0].stride_mn, 40);
+    assert_int_equal(p.op[1].stride_k, 96);
+    assert_int_equal(p.op[0].unique, 64 * 40);
+    assert_int_equal(p.out_vec, 4);
+    assert_int_equal(p.out_bytes, 64 * 96 * 4);
+    assert_int_equal(p.read_bytes, (64 * 40 + 40 * 96) * 4);
+    assert_true(p.body_ops == 0 && p.epilogue_ops == 0 && p.flops == 2.0 * 64 * 96 * 40);
+    Problem hand = fixture_matmul(1, 64, 96, 40, false, false, TE_F32);
+    for (int side = 0; side < 2; side++) {
+        assert_int_equal(hand.op[side].vec_mn, p.op[side].vec_mn);
+        assert_int_equal(hand.op[side].vec_k, p.op[side].vec_k);
+        assert_int_equal(hand.op[side].stride_mn, p.op[side].stride_mn);
+        assert_int_equal(hand.op[side].stride_k, p.op[side].stride_k);
+    }
+}
+
+/* Vectors shrink with the extents, the strides and the promised alignment.  */
+static void ragged_vectors(void **state) {
+    static const char *const text = "param M = 64, N = %s, K = %s;\n"
+        "op f(A: %s[M,K], B: %s[K,N]) -> C: f32[M,N] { C[m,n] += A[m,k] * B[k,n]; }";
+    static const struct {
+        const char *n, *k, *type;
+        int align, vec_k, vec_n, out_vec;
+    } rows[] = {
+        {"96", "42", "f32", 16, 2, 4, 4}, {"97", "43", "f32", 16, 1, 1, 1},
+        {"98", "44", "f32", 16, 4, 2, 2}, {"96", "40", "f32", 8, 2, 2, 2},
+        {"96", "40", "f32", 4, 1, 1, 1},  {"96", "40", "f16", 16, 8, 8, 4},
+        {"100", "36", "f16", 16, 4, 4, 4},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Arena *a = *state;
+        Problem p = problem_of(a, arena_printf(a, text, rows[i].n, rows[i].k, rows[i].type,
+                                               rows[i].type), rows[i].align, 0);
+        vectors(&p.op[0], 1, rows[i].vec_k);
+        vectors(&p.op[1], rows[i].vec_n, 1);
+        assert_int_equal(p.out_vec, rows[i].out_vec);
+        assert_int_equal(p.op[0].copyable, rows[i].type[1] == '3');
+    }
+}
+
+/* A padded convolution: pixels shift by one, filters are contiguous over c, r, s.  */
+static void convolution(void **state) {
+    Problem p = problem_of(*state, "param N = 2, C = 8, H = 14, F = 16, R = 3;\n"
+        "op f(X: f32[N,C,H,H], K: f32[F,C,R,R]) -> Y: f32[N,F,H,H] {\n"
+        "  Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[f,c,r,s]; }", 0, 0);
+    extents(&p, 1, 16, 2 * 14 * 14, 72);
+    vectors(&p.op[0], 1, 4);
+    assert_int_equal(p.op[0].run_k, 72);
+    vectors(&p.op[1], 1, 1);
+    assert_true(p.op[1].guarded && p.op[1].affine && p.op[1].copyable);
+    assert_int_equal(p.op[1].unique, 2 * 8 * 14 * 14);
+    assert_int_equal(p.op[1].stride_mn, 1);
+    assert_int_equal(p.out_run, 14 * 14);
+    assert_int_equal(p.out_vec, 4);
+}
+
+/* 1x1 without padding: pixels of an image are one run; with stride 2 every other one.  */
+static void pointwise(void **state) {
+    static const char *const text = "param N = 2, C = 8, H = 14, F = 16, P = %s;\n"
+        "op f(X: f32[N,C,H,H], K: f32[F,C]) -> Y: f32[N,F,P,P] {\n"
+        "  Y[n,f,p,q] += X[n,c,%sp,%sq] * K[f,c]; }";
+    Arena *a = *state;
+    Problem p = problem_of(a, arena_printf(a, text, "14", "", ""), 0, 0);
+    vectors(&p.op[1], 4, 1);
+    assert_int_equal(p.op[1].run_mn, 196);
+    assert_false(p.op[1].guarded);
+    p = problem_of(a, arena_printf(a, text, "7", "2*", "2*"), 0, 0);
+    vectors(&p.op[1], 1, 1);
+    assert_int_equal(p.op[1].stride_mn, 2);
+    assert_int_equal(p.op[1].unique, 2 * 8 * 7 * 7);
+}
+
+static void channels_last(void **state) {
+    Problem p = problem_of(*state, "param N = 2, C = 8, H = 14, F = 16, R = 3;\n"
+        "op f(X: f32[N,H,H,C], K: f32[R,R,C,F]) -> Y: f32[N,H,H,F] {\n"
+        "  Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[r,s,c,f]; }", 0, 0);
+    extents(&p, 1, 2 * 14 * 14, 16, 72);
+    vectors(&p.op[0], 1, 4);
+    vectors(&p.op[1], 4, 1);
+    assert_int_equal(p.op[0].run_k, 24);
+    assert_int_equal(p.out_vec, 4);
+}
+
+/* A fused bias and activation, a residual, and their traffic.  */
+static void epilogue(void **state) {
+    Problem p = problem_of(*state, "param M = 64, N = 32, K = 16;\n"
+        "op f(A: f16[M,K], B: f16[K,N], b: f16[N], R: f16[M,N]) -> Y: f16[M,N] {\n"
+        "  t[m,n] += A[m,k] * B[k,n];\n  Y[m,n] = max(t[m,n] + b[n] + R[m,n], 0); }", 0, 0);
+    extents(&p, 1, 64, 32, 16);
+    assert_int_equal(p.epilogue_bytes, 32 * 2 + 64 * 32 * 2);
+    assert_int_equal(p.out_bytes, 64 * 32 * 2);
+    assert_true(p.epilogue_ops >= 3);
+    assert_false(p.op[0].copyable);
+    assert_int_equal(p.op[0].elem, 4);
+    assert_int_equal(p.out_vec, 8);
+}
+
+/* Operands that are expressions have no vectors; bodies that are no product cost their own work.  */
+static void expressions(void **state) {
+    Problem p = problem_of(*state, "param M = 64, N = 32, K = 16;\n"
+        "op f(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] {\n"
+        "  C[m,n] += abs(A[m,k]) * B[k,n]; }", 0, 0);
+    assert_false(p.op[0].affine);
+    assert_false(p.op[0].copyable);
+    vectors(&p.op[0], 1, 1);
+    assert_true(p.op[0].ops >= 1);
+    p = problem_of(*state, "param M = 64, N = 32, K = 16;\n"
+        "op f(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] {\n"
+        "  C[m,n] max= abs(A[m,k] - B[k,n]); }", 0, 0);
+    assert_true(p.contraction && p.body_ops >= 2);
+}
+
+/* Batches, broadcast operands and strides that are declared.  */
+static void batches(void **state) {
+    Problem p = problem_of(*state, "param B = 3, M = 64, N = 32, K = 16;\n"
+        "op f(A: f32[B,M,K], W: f32[B,N,K]) -> C: f32[B,M,N] {\n"
+        "  C[b,m,n] += A[b,m,k] * W[b,n,k]; }", 0, 0);
+    extents(&p, 3, 64, 32, 16);
+    vectors(&p.op[1], 1, 4);
+    p = problem_of(*state, "param M = 64, N = 32, K = 16;\n"
+        "op f(A: f32[M,K] strides(18,1), W: f32[K,N] strides(32,1)) -> C: f32[M,N] {\n"
+        "  C[m,n] += A[m,k] * W[k,n]; }", 0, 0);
+    vectors(&p.op[0], 1, 2);
+    vectors(&p.op[1], 4, 1);
+}
+
+/* What reuses nothing is left to streams.  */
+static void streams(void **state) {
+    Problem p = problem_of(*state, "param N = 4, C = 64, H = 56, R = 3;\n"
+        "op f(X: f32[N,C,H,H], K: f32[C,R,R]) -> Y: f32[N,C,H,H] {\n"
+        "  Y[n,c,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[c,r,s]; }", 0, 0);
+    assert_false(p.contraction);
+    assert_int_equal(p.extent[AX_M], 4 * 64 * 56 * 56);
+    assert_int_equal(p.extent[AX_K], 9);
+    assert_int_equal(p.out_vec, 4);
+    assert_int_equal(p.n_reads, 2);
+    p = problem_of(*state, "param N = 1000;\n"
+        "op f(X: f32[N], Y: f32[N]) -> Z: f16[N] { Z[i] = X[i] + Y[i]; }", 0, 0);
+    assert_false(p.contraction);
+    assert_int_equal(p.out_vec, 8);
+    assert_int_equal(p.read_bytes, 8000);
+    assert_int_equal(p.out_bytes, 2000);
+    p = problem_of(*state, "param N = 70000, C = 100;\n"
+        "op f(X: f32[N,C]) -> I: i32[N] { I[n] = argmax[c](X[n,c]); }", 0, 0);
+    assert_false(p.contraction);
+    p = problem_of(*state, "param N = 70000, C = 100;\n"
+        "op f(X: f32[N,C]) -> I: f32[N] { I[n] = sum[c](X[n,c]); }", 0, 0);
+    assert_true(p.contraction);
+    p = problem_of(*state, "param N = 8, C = 100;\n"
+        "op f(X: f32[C,N]) -> I: f32[N] { I[n] max= X[c,n]; }", 0, 0);
+    assert_true(p.contraction);
+}
+
+/* Every group of some ops plans on every profile.  */
+static void plans(void *user) {
+    Arena *a = user;
+    static const char *const texts[] = {
+        "param N = 64, C = 100; op f(X: f32[N,C]) -> Y: f32[N,C] { m[n] = max[c](X[n,c]);\n"
+        "  z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }",
+        "param M = 5, N = 7, K = 3; op f(A: bool[M,K], B: bool[K,N]) -> C: bool[M,N] {\n"
+        "  C[m,n] = any[k](A[m,k] && B[k,n]); }",
+        "param M = 30, N = 50, K = 70; op f(A: i64[M,K], B: i64[K,N]) -> C: i64[M,N] {\n"
+        "  C[m,n] += A[m,k] * B[k,n]; }",
+        "param M = 0, N = 50, K = 70; op f(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] {\n"
+        "  C[m,n] += A[m,k] * B[k,n]; }",
+        "param M = 30, N = 50, K = 0; op f(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] {\n"
+        "  C[m,n] += A[m,k] * B[k,n]; }",
+        "param K = 1000; op f(A: f32[K], B: f32[K]) -> C: f32 { C[] += A[k] * B[k]; }",
+        "param M = 9; op f(A: f8e4m3[M]) -> C: f8e4m3[M] { C[i] = A[8-i]; }",
+        "param M = 40, N = 48, K = 64; op f(A: i8[M,K], B: u8[N,K]) -> C: i32[M,N] {\n"
+        "  C[m,n] += A[m,k] * B[n,k]; }",
+    };
+    static const char *const names[] = {"h200", "v100", "tiny"};
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+        for (int d = 0; d < 3; d++) {
+            Device *dev = fixture_device(a, names[d]);
+            Diag diag = diag_new(a);
+            Te *te, *normal;
+            KernelGroup *groups;
+            if (te_parse(a, &diag, "x", texts[t], strlen(texts[t]), NULL, NULL, 0, &te) ||
+                te_normalize(a, &diag, te, &normal)) {
+                fail_msg("%s", diag.messages[0].message);
+            }
+            int n = access_groups(a, normal, &groups);
+            for (int g = 0; g < n; g++) {
+                Problem p;
+                RProgSet set;
+                Ranked *best;
+                int got;
+                rtile_problem(a, &diag, normal, &groups[g], 16, &p);
+                if (rprog_candidates(a, &diag, &p, dev, NULL, &set) ||
+                    mp_rank(a, &diag, &p, dev, &set, 3, &best, &got)) {
+                    fail_msg("%s on %s: %s", texts[t], names[d], diag.messages[0].message);
+                }
+                for (int i = 0; i < got; i++) assert_null(rprog_check(&p, dev, &best[i].prog));
+            }
+        }
+    }
+}
+
+static void whole_ops_plan(void **state) { assert_true(arena_try(*state, plans, *state)); }
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(plain_matmul, setup, teardown),
+        cmocka_unit_test_setup_teardown(ragged_vectors, setup, teardown),
+        cmocka_unit_test_setup_teardown(convolution, setup, teardown),
+        cmocka_unit_test_setup_teardown(pointwise, setup, teardown),
+        cmocka_unit_test_setup_teardown(channels_last, setup, teardown),
+        cmocka_unit_test_setup_teardown(epilogue, setup, teardown),
+        cmocka_unit_test_setup_teardown(expressions, setup, teardown),
+        cmocka_unit_test_setup_teardown(batches, setup, teardown),
+        cmocka_unit_test_setup_teardown(streams, setup, teardown),
+        cmocka_unit_test_setup_teardown(whole_ops_plan, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
