@@ -33,8 +33,9 @@ static const char *const dump_name[] = {
 const char *gen_dump_name(GenDump what) { return dump_name[what]; }
 
 const char *gen_dump_text(Gen *g, const Result *r, GenDump what) {
-    const RollerPlan *plan = r->kernel ? roller_kernel_plan(r->kernel)
-                                       : roller_plans_get(r->plans, 0);
+    const RollerPlan *plan = r->kernel  ? roller_kernel_plan(r->kernel)
+                             : r->plans ? roller_plans_get(r->plans, 0)
+                                        : NULL;
     const char *text = "";
     const void *data = NULL;
     size_t len;

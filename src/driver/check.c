@@ -5,7 +5,7 @@
 
 /* Multiply-adds (or body evaluations) simulated whole, and the sample's share at the default budget.  */
 static const double whole_work = 4e7, sample_work = 1.4e8;
-enum { MAX_SAMPLED_BLOCKS = 24, SAMPLED_POINTS = 1024, SIZE_SETS = 3 };
+enum { MAX_SAMPLED_BLOCKS = 24, SAMPLED_POINTS = 2048, SIZE_SETS = 3 };
 
 typedef struct {
     Arena *a;
@@ -209,8 +209,9 @@ static Status check_group(Check *c, int g, const TeData *in) {
     if (s) return s;
     c->ref = (Reference){.te = c->normal, .data = in, .temp = temp, .exact = c->ref.exact};
     double budget = c->o->budget_s > 0 ? c->o->budget_s / 60 : 1;
-    double fit = sample_work * budget / c->set->n_group / (block_work(p, r, span) + 1);
-    int want = fit < 2 ? 2 : fit > MAX_SAMPLED_BLOCKS ? MAX_SAMPLED_BLOCKS : (int)fit;
+    int least = c->fill == TE_FILL_INTEGERS ? 2 : 1;
+    double fit = sample_work * least / 2 * budget / c->set->n_group / (block_work(p, r, span) + 1);
+    int want = fit < least ? least : fit > MAX_SAMPLED_BLOCKS ? MAX_SAMPLED_BLOCKS : (int)fit;
     int64_t *x;
     int n = sample_blocks(c->a, p, r, span, want, seed_of(c), &x);
     Rng rng = {seed_of(c) + (uint64_t)g};

@@ -100,7 +100,7 @@ const char *hal_profile_default(Arena *a, const char *path) {
 }
 
 static Status not_found(Arena *a, Diag *d, const char *name, const char *path) {
-    Status s = diag_error(d, ST_PROFILE, "profile", DIAG_NOWHERE,
+    Status s = diag_error(d, ST_IO, "profile", DIAG_NOWHERE,
                           "there is no profile \"%.64s\" in %s", name, path);
     const char *const *names;
     int n = hal_profile_list(a, path, &names);
