@@ -87,7 +87,8 @@ static Status fill_memory(KernelCase *c, TeFill fill, uint64_t seed, Memory *m) 
         if (t->role != TE_VALUE) s = sim_malloc(m->gpu, &c->diag, bytes ? bytes : 1, &m->at[i]);
         if (s || i >= te->n_in) continue;
         m->in[i] = (TeData){arena_alloc(c->arena, bytes + 1), bytes};
-        te_fill(te, i, fill, seed, m->in[i]);
+        if (c->in) memcpy(m->in[i].data, c->in[i].data, bytes);
+        else te_fill(te, i, fill, seed, m->in[i]);
         if (t->role != TE_VALUE && bytes)
             s = sim_write(m->gpu, &c->diag, m->at[i], m->in[i].data, bytes);
     }

@@ -15,6 +15,7 @@ typedef struct {
     RProgSet *set;            /* candidates, per group */
     KernelProgram program;
     NvrtcOutput code;
+    const TeData *in;         /* data of the inputs; NULL: filled by kernel_run */
 } KernelCase;
 
 /* Parses `op` (NULL: the only one) of a text, finds its candidates.  NULL, or what went wrong.  */
