@@ -23,8 +23,8 @@ static bool shape(Op *op, const AstArg *arg, TeTensor *t) {
     if (!arg->strided) return true;
     int n = count(arg->stride);
     if (n != t->rank)
-        return complain(op->f, "rank", arg->pos, "'%s' has %d dimension%s, %d stride%s given", t->name,
-                        t->rank, t->rank == 1 ? "" : "s", n, n == 1 ? "" : "s");
+        return complain(op->f, "rank", arg->pos, "'%s' has %d dimension%s, %d stride%s given",
+                        t->name, t->rank, t->rank == 1 ? "" : "s", n, n == 1 ? "" : "s");
     t->strided = true;
     n = 0;
     for (const Ast *a = arg->stride; a; a = a->next) {
@@ -55,7 +55,8 @@ static bool bytes_check(Op *op, const TeTensor *t) {
                     power ? "" : "more than ", exponent - 1);
 }
 
-/* Dense row-major.  A stride that passes 2^63 belongs to a tensor that is empty or far too large.  */
+/* Dense row-major.  A stride that passes 2^63 belongs to a tensor that is empty or far too
+ * large.  */
 static void dense(Op *op, TeTensor *t) {
     Polys *ps = &op->f->polys;
     const Poly *p = poly_const(ps, 1);
@@ -123,7 +124,8 @@ static bool argument(Op *op, const AstArg *arg, bool output) {
     op->tensor[i].assigned = !output;
     if (t->role == TE_VALUE && t->dtype != TE_F64 && t->dtype != TE_F32 && t->dtype != TE_I64 &&
         t->dtype != TE_I32) {
-        complain(op->f, "type", arg->pos, "scalar '%s' cannot be %s", t->name, te_dtype_name(t->dtype));
+        complain(op->f, "type", arg->pos, "scalar '%s' cannot be %s", t->name,
+                 te_dtype_name(t->dtype));
         hint(op->f, "scalars are f64, f32, i64 or i32");
         return false;
     }

@@ -1,5 +1,5 @@
-/* Every unguarded read is inside its tensor, provably; and what else ranges decide: the length of an
- * argmax, the number of iterations.  */
+/* Every unguarded read is inside its tensor, provably; and what else ranges decide: the length
+ * of an argmax, the number of iterations.  */
 #include "te/front.h"
 #include <inttypes.h>
 
@@ -45,7 +45,8 @@ static TeKind opposite(TeKind k) {
 static void add_comparison(Op *op, Facts *f, const TeExpr *e, bool truth) {
     Polys *ps = &op->f->polys;
     const Poly *x = expr_poly(op, e->args[0]), *y = expr_poly(op, e->args[1]);
-    const Poly *d = poly_add(ps, x, y, -1), *minus = poly_add(ps, y, x, -1), *one = poly_const(ps, 1);
+    const Poly *d = poly_add(ps, x, y, -1), *minus = poly_add(ps, y, x, -1),
+               *one = poly_const(ps, 1);
     TeKind kind = truth ? e->kind : opposite(e->kind);
     if (kind == TE_NE) add_unequal(ps, f, d);
     if (kind == TE_EQ || kind == TE_GE) add_fact(f, d);
@@ -153,14 +154,16 @@ static const char *outside_text(Op *op, const TeExpr *e, int d, Side which, Inte
     Arena *a = op->f->arena;
     if (!static_ranges(op->cur, e->args[d], dim)) {
         const char *sub = expr_text(op->f, op->cur, e->args[d]);
-        const char *fact = which == BELOW ? arena_printf(a, "0 <= %s", sub)
-                                          : arena_printf(a, "%s < %s", sub, extent_text(op->f, dim));
-        return arena_printf(a, "cannot prove %s where '%s' is read, dimension %d", fact, t->name, d);
+        const char *fact = which == BELOW
+                               ? arena_printf(a, "0 <= %s", sub)
+                               : arena_printf(a, "%s < %s", sub, extent_text(op->f, dim));
+        return arena_printf(a, "cannot prove %s where '%s' is read, dimension %d", fact, t->name,
+                            d);
     }
     const char *from = arena_printf(a, "%" PRId64, at.lo);
     const char *to = at.lo == at.hi ? "" : arena_printf(a, "..%" PRId64, at.hi);
-    return arena_printf(a, "'%s' is read at %s%s, dimension %d has extent %" PRId64, t->name, from, to, d,
-                        dim->value);
+    return arena_printf(a, "'%s' is read at %s%s, dimension %d has extent %" PRId64, t->name, from,
+                        to, d, dim->value);
 }
 
 /* What is proved is forgotten, so that a long op needs little memory.  */

@@ -92,7 +92,8 @@ static const char *statement(const Te *te, const TeStmt *s, bool *assigned) {
     if (bad) return bad;
     bool foldable = s->rhs->kind == TE_REDUCE && s->rhs->red <= TE_RED_MIN;
     if (s->asg == TE_ACCUMULATE && !foldable) return "an accumulation is no reduction";
-    if (!storable(te->tensor[s->tensor].dtype, s->rhs->type)) return "a value does not fit its tensor";
+    if (!storable(te->tensor[s->tensor].dtype, s->rhs->type))
+        return "a value does not fit its tensor";
     assigned[s->tensor] = true;
     return NULL;
 }
@@ -101,7 +102,8 @@ const char *te_check(const Te *te) {
     bool assigned[TE_MAX_ARGS + TE_MAX_STMTS] = {0};
     const char *bad = sizes(te);
     if (bad) return bad;
-    if (te->n_in < 0 || te->n_out < 1 || te->n_in + te->n_out > TE_MAX_ARGS) return "wrong arguments";
+    if (te->n_in < 0 || te->n_out < 1 || te->n_in + te->n_out > TE_MAX_ARGS)
+        return "wrong arguments";
     if (te->n_stmt < 1 || te->n_stmt > TE_MAX_STMTS) return "wrong number of statements";
     if (te->n_tensor != te->n_out + te->n_in + (te->n_stmt - te->n_out))
         return "tensors and statements do not match";

@@ -34,7 +34,8 @@ const char *check_size_expr(const TeExpr *e, int n_size) {
         want = 1;
         break;
     case TE_CALL:
-        if (e->v.fn != TE_FN_MIN && e->v.fn != TE_FN_MAX) return "a size expression calls a function";
+        if (e->v.fn != TE_FN_MIN && e->v.fn != TE_FN_MAX)
+            return "a size expression calls a function";
         want = e->n_args < 2 ? 2 : e->n_args;
         break;
     case TE_ADD:
@@ -123,7 +124,8 @@ static const char *read(Checker *c, const TeExpr *e) {
     if (e->other) {
         const char *bad = expr(c, e->other);
         if (bad) return bad;
-        if ((type == TE_BOOL) != (e->other->type == TE_BOOL)) return "an else value mixes with bool";
+        if ((type == TE_BOOL) != (e->other->type == TE_BOOL))
+            return "an else value mixes with bool";
         type = te_meet(type, e->other->type);
     }
     return e->type == type ? NULL : "a read has another type than its tensor";
@@ -153,7 +155,8 @@ static const char *logic(const TeExpr *e) {
     if (!comparison) return operands(e, 0) == TE_BOOL ? NULL : "logic of what is no bool";
     TeDtype type = operands(e, 0);
     bool equality = e->kind == TE_EQ || e->kind == TE_NE;
-    return type == TE_DTYPE_COUNT || (type == TE_BOOL && !equality) ? "a comparison mixes types" : NULL;
+    bool mixed = type == TE_DTYPE_COUNT || (type == TE_BOOL && !equality);
+    return mixed ? "a comparison mixes types" : NULL;
 }
 
 static const char *select(const TeExpr *e) {
@@ -179,7 +182,8 @@ static const char *bind(Checker *c, const TeExpr *e) {
     if (e->n_index < 1 || e->n_index > TE_MAX_INDICES) return "a reduction binds no index";
     for (int i = 0; i < e->n_index; i++) {
         int x = e->index[i];
-        if (x < c->stmt->n_left || x >= c->stmt->n_index) return "a reduction binds no reduction axis";
+        if (x < c->stmt->n_left || x >= c->stmt->n_index)
+            return "a reduction binds no reduction axis";
         if (c->bound >> x & 1) return "an index is bound twice";
         c->bound |= 1u << x;
         c->ever |= 1u << x;

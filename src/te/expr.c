@@ -69,8 +69,8 @@ static TeExpr *index_use(Op *op, const Ast *a) {
     if (!sym->left && !sym->bound && !sym->free) {
         sym->free = true;
         if (sym->was_bound) {
-            complain(op->f, "axis", a->pos, "index '%s' is used outside the reduction that binds it",
-                     sym->name);
+            complain(op->f, "axis", a->pos,
+                     "index '%s' is used outside the reduction that binds it", sym->name);
             return NULL;
         }
         if (!op->accumulates) {
@@ -144,8 +144,8 @@ static TeExpr *read(Op *op, const Ast *a) {
     if (t >= 0) op->tensor[t].read = true;
     if (ok && n != op->te->tensor[t].rank) {
         int rank = op->te->tensor[t].rank;
-        ok = complain(op->f, "rank", a->pos, "'%s' has %d dimension%s, %d ind%s given", a->sym->name,
-                      rank, rank == 1 ? "" : "s", n, n == 1 ? "ex" : "ices");
+        ok = complain(op->f, "rank", a->pos, "'%s' has %d dimension%s, %d ind%s given",
+                      a->sym->name, rank, rank == 1 ? "" : "s", n, n == 1 ? "ex" : "ices");
     }
     TeExpr *e = new_expr(op, TE_READ, a->pos, n);
     n = 0;

@@ -1,14 +1,15 @@
 /* The front end's own types: names, tokens, syntax trees, and the op under construction.
  *
- * Text becomes tokens (lex.c), tokens a syntax tree (parse.c, grammar.c), and each item of the tree is
- * checked in order: sizes (sizes.c), arguments (args.c), statements (stmt.c, expr.c, types.c), then
- * for the op as a whole ranges (range.c) and bounds (bounds.c).  Private to the module.  */
+ * Text becomes tokens (lex.c), tokens a syntax tree (parse.c, grammar.c), and each item of the
+ * tree is checked in order: sizes (sizes.c), arguments (args.c), statements (stmt.c, expr.c,
+ * types.c), then for the op as a whole ranges (range.c) and bounds (bounds.c).  Private to the
+ * module.  */
 #ifndef ROLLER_TE_FRONT_H
 #define ROLLER_TE_FRONT_H
 #include "te/poly.h"
 #include "te/te.h"
 
-/* -- names -------------------------------------------------------------------------------------- */
+/* -- names ------------------------------------------------------------------------------------- */
 typedef enum { NAME_FREE, NAME_SIZE, NAME_TENSOR, NAME_INDEX } NameKind;
 
 typedef struct Symbol Symbol;
@@ -47,7 +48,7 @@ typedef struct {
 } Nearest;
 void nearest_offer(Nearest *n, const char *candidate);
 
-/* -- tokens -------------------------------------------------------------------------------------- */
+/* -- tokens ------------------------------------------------------------------------------------ */
 /* Marks, longest first.  */
 #define TOKEN_MARKS(X)                                                                      \
     X(ARROW, "->") X(DOTS, "..") X(PLUS_ASSIGN, "+=") X(STAR_ASSIGN, "*=") X(EQ, "==")      \
@@ -73,7 +74,7 @@ typedef struct {
     double r;                 /* REAL */
 } Token;
 
-/* -- syntax trees -------------------------------------------------------------------------------- */
+/* -- syntax trees ------------------------------------------------------------------------------ */
 typedef struct NameList NameList;
 struct NameList {
     Symbol *sym;
@@ -81,7 +82,7 @@ struct NameList {
     NameList *next;
 };
 
-/* Kinds as in TeExpr; TE_INDEX is any bare name, TE_CALL an intrinsic, TE_SCALAR does not occur.  */
+/* Kinds as in TeExpr, but TE_INDEX is any bare name, and there is no TE_SCALAR.  */
 typedef struct Ast Ast;
 struct Ast {
     TeKind kind;
@@ -154,7 +155,7 @@ struct AstItem {
     AstItem *next;
 };
 
-/* -- the file ------------------------------------------------------------------------------------ */
+/* -- the file ---------------------------------------------------------------------------------- */
 typedef struct {
     Arena *arena;
     Diag *diag;
@@ -179,7 +180,8 @@ bool complain(Front *f, const char *tag, uint32_t pos, const char *fmt, ...)
 void hint(Front *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool too_many_errors(const Front *f);                      /* more than can be kept */
 
-/* The next token from *pos on; END lies where the last token ends.  False after reporting an error.  */
+/* The next token from *pos on; END lies where the last token ends.  False after reporting an
+ * error.  */
 bool lex(Front *f, size_t *pos, Token *out);
 const char *token_text(TokenKind k);                       /* of a mark */
 /* The items of the file in order; NULL after reporting an error.  */
@@ -206,7 +208,7 @@ NameList *parse_names(Parser *p, const char *what, int most, const char *of);
 Ast *parse_expr(Parser *p);
 Ast *parse_exprs(Parser *p, int most, const char *of);     /* EXPR {, EXPR} */
 
-/* -- the op at hand ------------------------------------------------------------------------------ */
+/* -- the op at hand ---------------------------------------------------------------------------- */
 typedef struct {
     const TeExpr *read;
     const TeExpr *sub;

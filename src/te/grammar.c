@@ -38,10 +38,7 @@ void expected(Parser *p, const char *what) {
 }
 
 void expect(Parser *p, TokenKind k) {
-    char what[8] = "'";
-    if (accept(p, k)) return;
-    strcat(strcat(what, token_text(k)), "'");
-    expected(p, what);
+    if (!accept(p, k)) expected(p, arena_printf(p->f->arena, "'%s'", token_text(k)));
 }
 
 static bool word(const Parser *p, const char *text) {
@@ -217,7 +214,8 @@ static Ast *call(Parser *p, const Symbol *sym, uint32_t pos) {
     for (const Ast *x = a->args; x; x = x->next) n++;
     if (want < 0 ? n < 2 : n != want)
         parse_error(p, "type", pos, "'%s' takes %s, %d given", sym->name,
-                    want < 0 ? "two or more operands" : want == 1 ? "one operand" : "two operands", n);
+                    want < 0 ? "two or more operands" : want == 1 ? "one operand" : "two operands",
+                    n);
     return a;
 }
 

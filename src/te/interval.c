@@ -72,7 +72,8 @@ Interval expr_range(Op *op, const TeExpr *e) {
     if (!is_int(e)) return INTERVAL_ALL;
     switch (e->kind) {
     case TE_INT: return (Interval){e->v.i, e->v.i};
-    case TE_SIZE: return (Interval){op->f->size[e->v.ref].extent.min, op->f->size[e->v.ref].extent.value};
+    case TE_SIZE:
+        return (Interval){op->f->size[e->v.ref].extent.min, op->f->size[e->v.ref].extent.value};
     case TE_INDEX: return op->f->polys.atom[e->v.ref].range;
     case TE_NEG: return exact(e, interval_neg(expr_range(op, e->args[0])));
     case TE_ADD:
@@ -80,7 +81,8 @@ Interval expr_range(Op *op, const TeExpr *e) {
     case TE_MUL:
     case TE_DIV:
     case TE_MOD: return exact(e, binary(op, e));
-    case TE_CALL: return e->v.fn == TE_FN_ABS ? magnitude(e, expr_range(op, e->args[0])) : extreme(op, e);
+    case TE_CALL:
+        return e->v.fn == TE_FN_ABS ? magnitude(e, expr_range(op, e->args[0])) : extreme(op, e);
     case TE_READ: return read(op, e);
     case TE_CAST: return cast(op, e);
     case TE_SELECT: return interval_union(expr_range(op, e->args[1]), expr_range(op, e->args[2]));

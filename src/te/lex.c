@@ -74,7 +74,8 @@ static bool lex_number(Front *f, Token *t) {
     if (s[n] == '.' && s[n + 1] != '.') {
         real = true;
         n++;
-        if (!digit(s[n])) return complain(f, "lex", t->pos + n, "digits are needed after the point");
+        if (!digit(s[n]))
+            return complain(f, "lex", t->pos + n, "digits are needed after the point");
         while (digit(s[n])) n++;
     }
     if (s[n] == 'e' || s[n] == 'E') {

@@ -36,7 +36,8 @@ const char *expr_text(Front *f, const TeStmt *s, const TeExpr *e) {
 
 const char *extent_text(Front *f, const TeExtent *e) {
     if (e->expr) return expr_text(f, NULL, e->written ? e->written : e->expr);
-    if (!e->written || e->written->kind == TE_INT) return arena_printf(f->arena, "%" PRId64, e->value);
+    if (!e->written || e->written->kind == TE_INT)
+        return arena_printf(f->arena, "%" PRId64, e->value);
     return arena_printf(f->arena, "%s = %" PRId64, expr_text(f, NULL, e->written), e->value);
 }
 
@@ -129,7 +130,8 @@ static bool readable(const Te *te, int size) {
     for (int t = 0; t < te->n_in + te->n_out; t++) {
         const TeTensor *x = &te->tensor[t];
         for (int d = 0; d < x->rank; d++) {
-            if (is_size(&x->shape[d], size) || (x->strided && is_size(&x->stride[d], size))) return true;
+            if (is_size(&x->shape[d], size) || (x->strided && is_size(&x->stride[d], size)))
+                return true;
         }
     }
     return false;
@@ -143,8 +145,8 @@ static bool runtime_sizes(Op *op, uint32_t pos) {
         if (!s->used || s->kind != TE_SIZE_RUNTIME) continue;
         te->runtime = true;
         if (readable(te, i)) continue;
-        ok = complain(op->f, "size", pos, "run-time size '%s' is no extent or stride of an argument",
-                      s->name);
+        ok = complain(op->f, "size", pos,
+                      "run-time size '%s' is no extent or stride of an argument", s->name);
         hint(op->f, "make it an extent by itself, or give it one value: -D %s=N", s->name);
     }
     return ok;
@@ -205,7 +207,8 @@ static void defines_check(Front *f, const AstItem *items) {
         const char *name = f->define[i].name;
         ItemKind kind;
         if (!is_param(items, name, &kind))
-            diag_error(f->diag, ST_TE, "size", DIAG_NOWHERE, "-D %s: the file has no such param", name);
+            diag_error(f->diag, ST_TE, "size", DIAG_NOWHERE, "-D %s: the file has no such param",
+                       name);
         else if (kind == ITEM_LET)
             diag_error(f->diag, ST_TE, "size", DIAG_NOWHERE, "-D %s: a let cannot be set", name);
     }

@@ -1,9 +1,10 @@
-/* Polynomials with integer coefficients over atoms: run-time sizes, indices, and what does not simplify
- * (quotients, minima, maxima, opaque expressions), each an unknown of its own with a range.
+/* Polynomials with integer coefficients over atoms: run-time sizes, indices, and what does not
+ * simplify (quotients, minima, maxima, opaque expressions), each an unknown of its own with a
+ * range.
  *
- * A polynomial is normal (sorted terms, none 0), so equal polynomials are equal term by term.  NULL is
- * the polynomial about which nothing is known: too long, too high, or past 64 bits.  Every function
- * takes NULL, and everything lives on the arena of the Polys.  */
+ * A polynomial is normal (sorted terms, none 0), so equal polynomials are equal term by term.
+ * NULL is the polynomial about which nothing is known: too long, too high, or past 64 bits.
+ * Every function takes NULL, and everything lives on the arena of the Polys.  */
 #ifndef ROLLER_TE_POLY_H
 #define ROLLER_TE_POLY_H
 #include "te/arith.h"
@@ -36,7 +37,7 @@ typedef struct {
     AtomKind kind;
     int ref;                  /* SIZE: the size; INDEX: the index */
     int64_t unit;             /* SIZE: the size is unit * atom */
-    const Poly *a, *b;        /* QUOTIENT, MODULO of a by b >= 1; MIN, MAX; INDEX first, last value */
+    const Poly *a, *b;        /* QUOTIENT, MODULO: of a by b >= 1; MIN, MAX; INDEX: first, last */
     const TeExpr *expr;       /* OPAQUE */
     Interval range;
     bool open;                /* an index or an opaque expression is in it */

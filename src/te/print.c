@@ -242,7 +242,8 @@ static void annotations(const Printer *p) {
     if (s->fast) buf_puts(p->out, " @fast");
     if (s->fp32x3) buf_puts(p->out, " @fp32x3");
     if (s->tf32) buf_puts(p->out, " @tf32");
-    if (s->temp_type != TE_DTYPE_COUNT) buf_printf(p->out, " @type(%s)", te_dtype_name(s->temp_type));
+    if (s->temp_type != TE_DTYPE_COUNT)
+        buf_printf(p->out, " @type(%s)", te_dtype_name(s->temp_type));
 }
 
 static const char *assignment(const TeStmt *s) {

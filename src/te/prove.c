@@ -1,7 +1,7 @@
-/* Proofs of p >= 0 by elimination.  An atom that is not a size is replaced, newest first, by the end
- * of its range that makes p least (quotients, minima and maxima know more about themselves than a
- * range); what is left over sizes alone is shifted to their smallest values and decided by interval
- * arithmetic.  */
+/* Proofs of p >= 0 by elimination.  An atom that is not a size is replaced, newest first, by the
+ * end of its range that makes p least (quotients, minima and maxima know more about themselves
+ * than a range); what is left over sizes alone is shifted to their smallest values and decided
+ * by interval arithmetic.  */
 #include "te/poly.h"
 
 enum { DEPTH = 40 };
@@ -85,8 +85,8 @@ const Poly *poly_bound(Polys *ps, const Poly *p, bool greatest) {
     return p;
 }
 
-/* p = slope * floor(a / d) + rest, by d * floor(a / d) <= a <= d * floor(a / d) + d - 1.  Since p is
- * an integer, d * p > -d will do.  */
+/* p = slope * floor(a / d) + rest, by d * floor(a / d) <= a <= d * floor(a / d) + d - 1.  Since
+ * p is an integer, d * p > -d will do.  */
 static bool ge0_quotient(Polys *ps, const Atom *x, const Poly *slope, const Poly *rest, bool up,
                          int depth) {
     const Poly *a = x->a;
@@ -100,7 +100,8 @@ static bool ge0_quotient(Polys *ps, const Atom *x, const Poly *slope, const Poly
 static bool ge0_other(Polys *ps, int x, const Poly *slope, const Poly *rest, bool up, int depth) {
     for (int y = 0; y < ps->n_atom; y++) {
         const Atom *a = &ps->atom[x], *b = &ps->atom[y];
-        if (y == x || b->kind != ATOM_QUOTIENT || !poly_same(a->b, b->b) || !poly_has(rest, y)) continue;
+        if (y == x || b->kind != ATOM_QUOTIENT || !poly_same(a->b, b->b) || !poly_has(rest, y))
+            continue;
         const Poly *more = up ? poly_add(ps, a->a, b->a, -1) : poly_add(ps, b->a, a->a, -1);
         const Poly *p = poly_add(ps, rest, poly_mul(ps, slope, poly_atom(ps, y, 1)), 1);
         if (ge0(ps, more, depth - 1) && ge0(ps, p, depth - 1)) return true;
@@ -108,7 +109,8 @@ static bool ge0_other(Polys *ps, int x, const Poly *slope, const Poly *rest, boo
     return false;
 }
 
-/* p = slope * x + rest where x is a quotient, remainder, minimum or maximum, by what it is made of.  */
+/* p = slope * x + rest where x is a quotient, remainder, minimum or maximum, by what it is made
+ * of.  */
 static bool ge0_inside(Polys *ps, const Poly *p, int x, bool up, int depth) {
     const Poly *slope, *rest;
     Atom atom = ps->atom[x];
@@ -135,8 +137,8 @@ static bool ge0_without(Polys *ps, const Poly *p, int x, int depth) {
     return ge0_inside(ps, p, x, rises > 0, depth);
 }
 
-/* Over sizes alone: each is its smallest value plus something in 0..hi-lo, which interval arithmetic
- * handles well once the product is multiplied out.  */
+/* Over sizes alone: each is its smallest value plus something in 0..hi-lo, which interval
+ * arithmetic handles well once the product is multiplied out.  */
 static bool ge0_sizes(Polys *ps, const Poly *p) {
     Interval saved[POLY_TERMS * POLY_DEGREE];
     int atom[POLY_TERMS * POLY_DEGREE], n = 0;

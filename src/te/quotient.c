@@ -45,7 +45,8 @@ static const Poly *rest_quotient(Polys *ps, const Poly *p, int64_t d) {
     if (p->n == 1 && p->term[0].degree == 1 && p->term[0].coef == 1) {
         const Atom *x = &ps->atom[p->term[0].atom[0]];
         int64_t inner, both;
-        if (x->kind == ATOM_QUOTIENT && !x->open && poly_is_const(x->b, &inner) && mul_fits(inner, d, &both))
+        if (x->kind == ATOM_QUOTIENT && !x->open && poly_is_const(x->b, &inner) &&
+            mul_fits(inner, d, &both))
             return poly_quotient(ps, x->a, poly_const(ps, both));
     }
     return atom_of(ps, ATOM_QUOTIENT, p, poly_const(ps, d), interval_div(r, (Interval){d, d}));
@@ -101,7 +102,8 @@ const Poly *poly_quotient(Polys *ps, const Poly *a, const Poly *b) {
     return atom_of(ps, ATOM_QUOTIENT, a, b, interval_div(poly_range(ps, a), range));
 }
 
-/* a - b * floor(a / b) where its range tells that it is in 0..b-1, else an unknown that has this range.  */
+/* a - b * floor(a / b) where its range tells that it is in 0..b-1, else an unknown that has this
+ * range.  */
 const Poly *poly_modulo(Polys *ps, const Poly *a, const Poly *b) {
     int64_t last = poly_range(ps, b).hi;
     if (last != INT64_MAX) last--;

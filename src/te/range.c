@@ -36,8 +36,8 @@ static void fix(Op *op, int stmt, int i, RangeBy by, const TeExtent *hi, const c
 }
 
 /* "index 'k' has extent K = 64 in 'A' and L = 60 in 'B'" */
-static bool two_extents(Op *op, int stmt, int i, const TeExtent *a, const char *in_a, const TeExtent *b,
-                        const Subscript *u) {
+static bool two_extents(Op *op, int stmt, int i, const TeExtent *a, const char *in_a,
+                        const TeExtent *b, const Subscript *u) {
     Front *f = op->f;
     const char *name = index_at(op, stmt, i)->name, *in_b = tensor_name(op, u);
     bool b_less = poly_le(&f->polys, extent_poly(op, b), extent_poly(op, a));
@@ -57,7 +57,8 @@ static bool two_extents(Op *op, int stmt, int i, const TeExtent *a, const char *
 }
 
 static const char *range_text(Front *f, const TeExtent *e) {
-    return e->written ? expr_text(f, NULL, e->written) : arena_printf(f->arena, "%" PRId64, e->value);
+    return e->written ? expr_text(f, NULL, e->written)
+                      : arena_printf(f->arena, "%" PRId64, e->value);
 }
 
 /* Rule 1.  `where` was noted when the statement was read.  */
@@ -154,7 +155,8 @@ static bool by_window(Op *op, int stmt) {
         const Poly *p, *n;
         TeExtent e;
         int i = u->guarded || !extent_known(op, u) ? -1 : open_index(op, stmt, u, &p);
-        if (i < 0 || !(n = window(op, p, i, extent_at(op, u))) || !extent_of(op->f, n, &e)) continue;
+        if (i < 0 || !(n = window(op, p, i, extent_at(op, u))) || !extent_of(op->f, n, &e))
+            continue;
         if (found[i] && !poly_same(found[i], n))
             return two_extents(op, stmt, i, &extent[i], tensor_name(op, first[i]), &e, u);
         extent_clamp(&e);
@@ -190,10 +192,11 @@ static bool by_reader(Op *op, int stmt, int i) {
             if (!e) continue;
             if (found && !same_extent(op, found, e)) {
                 op->stmt[stmt].bad = true;
-                return complain(op->f, "extent", info->sub[k].sub->pos,
-                                "dimension %d of '%s' is read with extent %s for '%s' and %s for '%s'", i,
-                                op->te->tensor[t].name, extent_text(op->f, found), from,
-                                extent_text(op->f, e), op->te->tensor[op->te->stmt[r].tensor].name);
+                return complain(
+                    op->f, "extent", info->sub[k].sub->pos,
+                    "dimension %d of '%s' is read with extent %s for '%s' and %s for '%s'", i,
+                    op->te->tensor[t].name, extent_text(op->f, found), from, extent_text(op->f, e),
+                    op->te->tensor[op->te->stmt[r].tensor].name);
             }
             found = e;
             from = op->te->tensor[op->te->stmt[r].tensor].name;
@@ -236,7 +239,8 @@ static void plain_check(Op *op, int stmt) {
     for (int k = 0; k < info->n_sub && !info->bad; k++) {
         const Subscript *u = &info->sub[k];
         int i = u->plain;
-        if (i < 0 || (u->excluded >> i & 1) || info->by[i] == BY_WHERE || !extent_known(op, u)) continue;
+        if (i < 0 || (u->excluded >> i & 1) || info->by[i] == BY_WHERE || !extent_known(op, u))
+            continue;
         const TeExtent *hi = &index_at(op, stmt, i)->hi, *dim = extent_at(op, u);
         if (same_extent(op, hi, dim)) continue;
         if (!u->guarded || info->by[i] == BY_EXTENT) {
@@ -263,7 +267,8 @@ static bool ask_for_where(Op *op, int stmt) {
             const TeExtent *e = extent_at(op, u);
             extent = e->written ? expr_text(op->f, NULL, e->written) : extent_text(op->f, e);
         }
-        complain(op->f, "range", info->index_pos[i], "cannot infer the range of '%s'", s->index[i].name);
+        complain(op->f, "range", info->index_pos[i], "cannot infer the range of '%s'",
+                 s->index[i].name);
         hint(op->f, "add: where %s in 0:%s", s->index[i].name, extent);
         info->bad = true;
     }

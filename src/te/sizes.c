@@ -222,14 +222,16 @@ static const TeDefine *find_define(const Front *f, const char *name) {
 static bool range_check(Front *f, const AstItem *p) {
     const char *name = p->sym->name;
     if (p->hi > largest_runtime)
-        return complain(f, "limit", p->pos, "'%s' can be %" PRId64 ", the limit is 2^31-1", name, p->hi);
+        return complain(f, "limit", p->pos, "'%s' can be %" PRId64 ", the limit is 2^31-1", name,
+                        p->hi);
     if (p->multiple < 1) return complain(f, "size", p->pos, "'%s' is a multiple of 0", name);
     if (p->lo > p->hi || p->lo < 0)
-        return complain(f, "size", p->pos, "'%s' has an empty range %" PRId64 "..%" PRId64, name, p->lo,
-                        p->hi);
+        return complain(f, "size", p->pos, "'%s' has an empty range %" PRId64 "..%" PRId64, name,
+                        p->lo, p->hi);
     if (p->hi / p->multiple * p->multiple < p->lo)
-        return complain(f, "size", p->pos, "'%s' has no multiple of %" PRId64 " in %" PRId64 "..%" PRId64,
-                        name, p->multiple, p->lo, p->hi);
+        return complain(f, "size", p->pos,
+                        "'%s' has no multiple of %" PRId64 " in %" PRId64 "..%" PRId64, name,
+                        p->multiple, p->lo, p->hi);
     return true;
 }
 
@@ -238,8 +240,8 @@ static bool define_check(Front *f, const AstItem *p, const TeDefine *d) {
     const char *name = p->sym->name;
     int64_t q = p->multiple, end = d->lo < p->lo ? d->lo : d->hi;
     if (d->lo < p->lo || d->hi > p->hi)
-        return complain(f, "size", p->pos, "%s = %" PRId64 " is not in %" PRId64 "..%" PRId64, name, end,
-                        p->lo, p->hi);
+        return complain(f, "size", p->pos, "%s = %" PRId64 " is not in %" PRId64 "..%" PRId64, name,
+                        end, p->lo, p->hi);
     if (d->lo != d->hi || d->lo % q == 0) return true;
     int64_t below = d->lo / q * q, above = below + q;
     complain(f, "size", p->pos, "%s = %" PRId64 " is not a multiple of %" PRId64, name, d->lo, q);

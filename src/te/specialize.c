@@ -20,8 +20,8 @@ static int64_t extreme(const TeExpr *e, const Values *v) {
     return best;
 }
 
-/* te_parse proved that nothing overflows and no divisor is 0, for sizes in their ranges; out of them
- * the result is 0.  */
+/* te_parse proved that nothing overflows and no divisor is 0, for sizes in their ranges; out of
+ * them the result is 0.  */
 static int64_t evaluate(const TeExpr *e, const Values *v) {
     int64_t x, y, r = 0;
     switch (e->kind) {
@@ -73,11 +73,13 @@ static void set(TeExtent *e, const Values *v) {
 static Status value_check(Diag *d, const TeSize *s, int64_t v) {
     const char *name = s->name;
     if (v < s->lo || v > s->hi)
-        return diag_error(d, ST_SIZE, "size", DIAG_NOWHERE, "%s = %" PRId64 " is not in %" PRId64 "..%" PRId64,
-                          name, v, s->lo, s->hi);
+        return diag_error(d, ST_SIZE, "size", DIAG_NOWHERE,
+                          "%s = %" PRId64 " is not in %" PRId64 "..%" PRId64, name, v, s->lo,
+                          s->hi);
     if (v % s->extent.multiple)
-        return diag_error(d, ST_SIZE, "size", DIAG_NOWHERE, "%s = %" PRId64 " is not a multiple of %" PRId64,
-                          name, v, s->extent.multiple);
+        return diag_error(d, ST_SIZE, "size", DIAG_NOWHERE,
+                          "%s = %" PRId64 " is not a multiple of %" PRId64, name, v,
+                          s->extent.multiple);
     return ST_OK;
 }
 

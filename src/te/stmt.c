@@ -10,7 +10,8 @@ static bool no_argument(Op *op, const AstAnnot *a) {
 
 static bool type_argument(Op *op, const AstAnnot *a, TeDtype *out) {
     const Symbol *s = a->arg.sym;
-    if (a->n_args == 1 && a->arg.kind == TOK_ID && te_dtype_parse(s->name, s->len, out)) return true;
+    if (a->n_args == 1 && a->arg.kind == TOK_ID && te_dtype_parse(s->name, s->len, out))
+        return true;
     return complain(op->f, "annot", a->pos, "'@%s' takes one type", a->sym->name);
 }
 
@@ -98,8 +99,8 @@ static bool rank_check(Op *op, const AstStmt *ast, const TeTensor *t) {
     int n = 0;
     for (const NameList *l = ast->left; l; l = l->next) n++;
     if (n == t->rank) return true;
-    return complain(op->f, "rank", ast->pos, "'%s' has %d dimension%s, %d ind%s given", t->name, t->rank,
-                    t->rank == 1 ? "" : "s", n, n == 1 ? "ex" : "ices");
+    return complain(op->f, "rank", ast->pos, "'%s' has %d dimension%s, %d ind%s given", t->name,
+                    t->rank, t->rank == 1 ? "" : "s", n, n == 1 ? "ex" : "ices");
 }
 
 /* T op= e is T = red[r](e); r: what is neither on the left nor bound inside.  */
@@ -176,7 +177,8 @@ static TeExpr *right(Op *op, const AstStmt *ast, int t) {
     bool ok = to == TE_DTYPE_COUNT ? settle_alone(op, e) : settle(op, e, te_dtype_compute(to));
     if (!ok) return NULL;
     keep_storage(e);
-    if (to == TE_DTYPE_COUNT || store_check(op, e, leftmost(ast->rhs), to, ast->sym->name)) return e;
+    if (to == TE_DTYPE_COUNT || store_check(op, e, leftmost(ast->rhs), to, ast->sym->name))
+        return e;
     return NULL;
 }
 

@@ -115,7 +115,8 @@ bool store_check(Op *op, TeExpr *rhs, uint32_t pos, TeDtype to, const char *name
     TeClass target = te_dtype_class(to), from = te_dtype_class(rhs->type);
     if (rhs->kind == TE_REAL && target == TE_CLASS_REAL) return literal_check(op, rhs, pos, to);
     if (rhs->kind == TE_INT && target == TE_CLASS_INT && !holds(to, rhs->v.i))
-        return complain(op->f, "type", pos, "%" PRId64 " does not fit %s", rhs->v.i, te_dtype_name(to));
+        return complain(op->f, "type", pos, "%" PRId64 " does not fit %s", rhs->v.i,
+                        te_dtype_name(to));
     if (target == from) {
         if (target != TE_CLASS_INT) return true;
         if (constant(rhs) ? constant_fits(rhs, to) : holds_all(to, rhs->store)) return true;

@@ -1,8 +1,9 @@
 /* Te: WHAT is computed.  The language of docs/te.md as plain structs.
  *
- * te_parse takes the text of a file and gives one checked op with sizes applied: names resolved, types,
- * ranges and bounds inferred and proved.  Everything lives on the arena that was passed; nothing points
- * into the caller's text.  Later stages never see an op that te_check would refuse.  */
+ * te_parse takes the text of a file and gives one checked op with sizes applied: names resolved,
+ * types, ranges and bounds inferred and proved.  Everything lives on the arena that was passed;
+ * nothing points into the caller's text.  Later stages never see an op that te_check would
+ * refuse.  */
 #ifndef ROLLER_TE_TE_H
 #define ROLLER_TE_TE_H
 #include "base/diag.h"
@@ -79,17 +80,17 @@ typedef enum {
         TE_FN_COUNT
 } TeFn;
 
-/* A literal's kind agrees with its type: TE_INT is I32 or I64, TE_REAL is F32 or F64 (so the 0 of
- * `x * 0` is a TE_REAL where x is real), TE_BOOLEAN is BOOL.  v.r is the value as written, in f64: who
- * uses it as f32 rounds it.  Literals may be negative, `-1` is one node; inf is a TE_REAL.
- * Operands of different types are converted to the later of I32, I64, F32, F64: that is the type of
- * the node, but for comparisons.  The element read and the else value are converted likewise.  A
- * REDUCE wider than its body (@accum) converts the body first.  BOOL compares with BOOL by == and !=
- * alone, and may be cast to numbers: 0 or 1.  Subscripts are I32 or I64.  */
+/* A literal's kind agrees with its type: TE_INT is I32 or I64, TE_REAL is F32 or F64 (so the 0
+ * of `x * 0` is a TE_REAL where x is real), TE_BOOLEAN is BOOL.  v.r is the value as written, in
+ * f64: who uses it as f32 rounds it.  Literals may be negative, `-1` is one node; inf is a
+ * TE_REAL.  Operands of different types are converted to the later of I32, I64, F32, F64: that is
+ * the type of the node, but for comparisons.  The element read and the else value are converted
+ * likewise.  A REDUCE wider than its body (@accum) converts the body first.  BOOL compares with
+ * BOOL by == and != alone, and may be cast to numbers: 0 or 1.  Subscripts are I32 or I64.  */
 typedef enum {
     TE_INT, TE_REAL, TE_BOOLEAN,          /* literals: v.i, v.r, v.i */
     TE_SIZE, TE_INDEX, TE_SCALAR,         /* v.ref: size, index of the statement, tensor */
-    TE_READ,                              /* v.ref: tensor; args: subscripts; other: the else value */
+    TE_READ,                              /* v.ref: tensor; args: subscripts; other: else value */
     TE_NEG, TE_NOT,                       /* args[0] */
     TE_ADD, TE_SUB, TE_MUL, TE_DIV, TE_MOD,
     TE_EQ, TE_NE, TE_LT, TE_LE, TE_GT, TE_GE, TE_AND, TE_OR,
@@ -219,9 +220,9 @@ Status te_specialize(Arena *a, Diag *d, const Te *te, const int64_t *value, cons
 /* Value of a size expression, run-time sizes taken from value[].  */
 int64_t te_extent_eval(const Te *te, const TeExtent *e, const int64_t *value);
 
-/* Normal form: every statement is either a map (no REDUCE) or a reduction (a REDUCE as the whole right
- * side, no REDUCE inside).  Reductions inside expressions become temporaries of the compute type with
- * the free indices they depend on; element-wise temporaries read by a reduction's body are
- * substituted when that repeats no reduction.  Same values as `te`.  */
+/* Normal form: every statement is either a map (no REDUCE) or a reduction (a REDUCE as the whole
+ * right side, no REDUCE inside).  Reductions inside expressions become temporaries of the
+ * compute type with the free indices they depend on; element-wise temporaries read by a
+ * reduction's body are substituted when that repeats no reduction.  Same values as `te`.  */
 Status te_normalize(Arena *a, Diag *d, const Te *te, Te **out);
 #endif

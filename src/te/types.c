@@ -105,7 +105,8 @@ bool settle(Op *op, TeExpr *e, TeDtype type) {
 static bool needs_i64(const TeExpr *e) {
     if (!untyped(e)) return false;
     if (e->kind == TE_INT) return e->v.i > INT32_MAX;
-    if (e->kind == TE_NEG && e->args[0]->kind == TE_INT) return e->args[0]->v.i > (int64_t)INT32_MAX + 1;
+    if (e->kind == TE_NEG && e->args[0]->kind == TE_INT)
+        return e->args[0]->v.i > (int64_t)INT32_MAX + 1;
     for (int i = 0; i < e->n_args; i++) {
         if (needs_i64(e->args[i])) return true;
     }
@@ -209,13 +210,13 @@ static bool type_cast(Op *op, TeExpr *e) {
     return ok;
 }
 
-/* @accum: a wider type is an obligation and becomes the type of the sum, a narrower real one is only
- * a permission.  */
+/* @accum: a wider type is an obligation and becomes the type of the sum, a narrower real one is
+ * only a permission.  */
 static bool type_accum(Op *op, TeExpr *e) {
     TeDtype to = op->cur->accum, body = e->args[0]->type;
     if (te_dtype_class(to) != te_dtype_class(body) || (to == TE_I32 && body == TE_I64))
-        return complain(op->f, "annot", e->pos, "@accum(%s) does not fit a %s of %s", te_dtype_name(to),
-                        op_text(e), te_dtype_name(body));
+        return complain(op->f, "annot", e->pos, "@accum(%s) does not fit a %s of %s",
+                        te_dtype_name(to), op_text(e), te_dtype_name(body));
     if (te_dtype_compute(to) == to) e->type = te_meet(body, to);
     e->store = e->type;
     return true;

@@ -1,5 +1,6 @@
 /* links: te */
-/* Any text is refused with an error or gives ops that pass te_check, print, and read back the same.  */
+/* Any text is refused with an error or gives ops that pass te_check, print, and read back the
+ * same.  */
 #include "te/te.h"
 
 #include <stdint.h>

@@ -24,7 +24,7 @@ typedef struct {
     int n_block;
 } Case;
 
-/* Reads every *.te of the folder in alphabetical order and calls fn; returns how many there are.  */
+/* Reads every *.te of the folder in alphabetical order and calls fn; returns their number.  */
 int case_each(const char *folder, void (*fn)(Arena *a, const Case *c));
 /* What is kept of a Diag, as roller-gen shows it.  */
 void case_messages(const Diag *d, Buf *out);

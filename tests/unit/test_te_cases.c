@@ -1,6 +1,6 @@
 /* links: te */
-/* Every file of tests/cases and examples is accepted and obeys the laws of the canonical text; every
- * file of tests/errors is refused with the messages that it names.  */
+/* Every file of tests/cases and examples is accepted and obeys the laws of the canonical text;
+ * every file of tests/errors is refused with the messages that it names.  */
 #include "te_case.h"
 
 #include <setjmp.h>

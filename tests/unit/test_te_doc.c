@@ -1,6 +1,6 @@
 /* links: te */
-/* The programs in docs/te.md: blocks `te` are accepted, blocks `te-refused` give the messages of the
- * block that follows.  */
+/* The programs in docs/te.md: blocks `te` are accepted, blocks `te-refused` give the messages of
+ * the block that follows.  */
 #include "base/file.h"
 #include "te_case.h"
 

@@ -185,7 +185,8 @@ static void test_proofs_end(void **state) {
     for (int i = 0; i < 60; i++) {
         buf_printf(&b, "t%d[m] = ", i);
         for (int k = 0; k < 30; k++) buf_printf(&b, "I[m] > %d %s", k, k < 29 ? "&& " : "? ");
-        for (int k = 0; k < 60; k++) buf_printf(&b, "A[min(I[m], M - %d) * I[m] / %d] + ", k, k + 1);
+        for (int k = 0; k < 60; k++)
+            buf_printf(&b, "A[min(I[m], M - %d) * I[m] / %d] + ", k, k + 1);
         buf_puts(&b, "0 : 0;");
     }
     buf_puts(&b, "C[m] = 0; }");
@@ -217,10 +218,11 @@ static void survive(Arena *a, const char *text, size_t len) {
 }
 
 static const char *const pieces[] = {
-    "[", "]", "(", ")", "{", "}", ";", ",", ":", "?", "+", "-", "*", "/", "%", "=", "!", "<", ">", "&&",
-    "||", "..", "else", "where", "in", "0", "1", "9223372036854775807", "0.5", "inf", "true", "sum[k](",
-    "max", "max=", "+=", "@fast", "@accum(f64)", "i8(", "i", "M", "N", "A", "\n", "param Z = 1..9 % 3;",
-    "let Q = M / 2;", "strides(1,1)", "bool", "min(", " ", "1e3", "#", "\x80",
+    "[", "]", "(", ")", "{", "}", ";", ",", ":", "?", "+", "-", "*", "/", "%", "=", "!", "<", ">",
+    "&&", "||", "..", "else", "where", "in", "0", "1", "9223372036854775807", "0.5", "inf", "true",
+    "sum[k](", "max", "max=", "+=", "@fast", "@accum(f64)", "i8(", "i", "M", "N", "A", "\n",
+    "param Z = 1..9 % 3;", "let Q = M / 2;", "strides(1,1)", "bool", "min(", " ", "1e3", "#",
+    "\x80",
 };
 
 static void mutate(Rng *r, Buf *b) {
@@ -260,8 +262,9 @@ static void test_mutations(void **state) {
 static void test_truncation(void **state) {
     (void)state;
     static const char text[] =
-        "param M = 1..64 % 8, N = 4;let P = (M + 3) / 4;\nop f(A: f16[M,N], s: f32) -> (C: f32[M], D: i32) "
-        "{\n  let Q = N * 2;\n  C[m] += (A[m-1,n] else 0) * s where n in 0:N @accum(f64) @fast;\n"
+        "param M = 1..64 % 8, N = 4;let P = (M + 3) / 4;\n"
+        "op f(A: f16[M,N], s: f32) -> (C: f32[M], D: i32) {\n  let Q = N * 2;\n"
+        "  C[m] += (A[m-1,n] else 0) * s where n in 0:N @accum(f64) @fast;\n"
         "  D[] = argmax[m](C[m] > 1.5e-3 && !(C[m] < s) ? C[m] : -inf) + 1;\n}\n";
     accept(text, sizeof text - 1);
     for (size_t len = 0; len < sizeof text; len++) {
@@ -296,7 +299,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_long_names), TEST(test_nesting), TEST(test_nesting_limit), TEST(test_long_chain),
         TEST(test_bytes), TEST(test_extents), TEST(test_limits), TEST(test_let_chains),
-        TEST(test_proofs_end), TEST(test_mutations), TEST(test_truncation), TEST(test_memory_runs_out),
+        TEST(test_proofs_end), TEST(test_mutations), TEST(test_truncation),
+        TEST(test_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* links: te */
-/* Random legal programs: accepted, sound, stable under printing, and the same under other names.  */
+/* Random legal programs: accepted, sound, stable under printing, the same under other names.  */
 #include "base/hash.h"
 #include "te_case.h"
 

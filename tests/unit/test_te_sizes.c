@@ -1,6 +1,6 @@
 /* links: te */
-/* Sizes from outside, run-time sizes and their values, the choice of an op, the positional text, and
- * that te_check sees what is broken.  */
+/* Sizes from outside, run-time sizes and their values, the choice of an op, the positional text,
+ * and that te_check sees what is broken.  */
 #include "te_case.h"
 
 #include <setjmp.h>
@@ -47,8 +47,8 @@ static void test_define_text(void **state) {
         {"M=9223372036854775807", INT64_MAX, INT64_MAX, 1},
     };
     static const char *const bad[] = {
-        "", "M", "M=", "=4", "M=x", "M=-1", "M=4..", "M=4..2", "M=1..4%", "M=1..4%0", "M=4%2", "M=4 ",
-        " M=4", "4M=4", "M=1...4", "M=9223372036854775808", "M==4", "M=1.5",
+        "", "M", "M=", "=4", "M=x", "M=-1", "M=4..", "M=4..2", "M=1..4%", "M=1..4%0", "M=4%2",
+        "M=4 ", " M=4", "4M=4", "M=1...4", "M=9223372036854775808", "M==4", "M=1.5",
     };
     TeDefine d;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
@@ -90,7 +90,8 @@ static void test_defines(void **state) {
 }
 
 static bool same_extent(const TeExtent *x, const TeExtent *y) {
-    return x->value == y->value && x->min == y->min && x->multiple == y->multiple && !x->expr == !y->expr;
+    return x->value == y->value && x->min == y->min && x->multiple == y->multiple &&
+           !x->expr == !y->expr;
 }
 
 /* Setting the sizes of a run-time op gives what -D would have given.  */
@@ -138,9 +139,11 @@ static void test_specialize(void **state) {
                " let T = min(M, 9);"
                " t[i] += A[i,n] where i in M; C[q,m] = t[m] + (B[q] else -1) + T; }",
                "M", 0, 20, 1);
-    specialize("param M = 3..40 % 3; op f(A: f32[M+2], X: f32[M]) -> Y: f32[M] { Y[m] += A[m+k] * X[m]; }",
+    specialize("param M = 3..40 % 3;"
+               "op f(A: f32[M+2], X: f32[M]) -> Y: f32[M] { Y[m] += A[m+k] * X[m]; }",
                "M", 3, 39, 3);
-    specialize("param M = 9..40; op f(A: f32[M]) -> Y: f32 { Y[] += A[2*i+r] where r in 3; }", "M", 9, 40, 1);
+    specialize("param M = 9..40; op f(A: f32[M]) -> Y: f32 { Y[] += A[2*i+r] where r in 3; }",
+               "M", 9, 40, 1);
 }
 
 static void test_specialize_refuses(void **state) {
@@ -169,7 +172,8 @@ static void test_choice(void **state) {
     int n;
     assert_int_equal(te_parse(arena, &diag, "x.te", two, strlen(two), "cd", NULL, 0, &te), ST_OK);
     assert_string_equal(te->name, "cd");
-    assert_int_equal(te_parse_all(arena, &diag, "x.te", two, strlen(two), NULL, 0, &all, &n), ST_OK);
+    assert_int_equal(te_parse_all(arena, &diag, "x.te", two, strlen(two), NULL, 0, &all, &n),
+                     ST_OK);
     assert_int_equal(n, 2);
     assert_string_equal(all[0]->name, "ab");
     assert_int_equal(diag.count, 0);
@@ -213,11 +217,12 @@ static void test_used(void **state) {
     assert_false(te->runtime);
 }
 
-/* -- te_check ------------------------------------------------------------------------------------ */
+/* -- te_check ---------------------------------------------------------------------------------- */
 static Te *sound(void) {
     return parse("param M = 4, N = 1..8; let P = M + 1;"
                  "op f(A: f32[M,N], p: bool[M], s: f32) -> (B: f32[M], I: i32) {"
-                 " t[m] += A[m,n] * s; B[m] = p[m] ? t[m] + 1 : (A[m-1,0] else 0.5); I[] = argmax[m](t[m]); }",
+                 " t[m] += A[m,n] * s; B[m] = p[m] ? t[m] + 1 : (A[m-1,0] else 0.5);"
+                 " I[] = argmax[m](t[m]); }",
                  NULL, 0);
 }
 
@@ -275,8 +280,9 @@ static void test_check_sees(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_define_text), TEST(test_defines), TEST(test_specialize), TEST(test_specialize_refuses),
-        TEST(test_choice), TEST(test_positional), TEST(test_used), TEST(test_check_sees),
+        TEST(test_define_text), TEST(test_defines), TEST(test_specialize),
+        TEST(test_specialize_refuses), TEST(test_choice), TEST(test_positional), TEST(test_used),
+        TEST(test_check_sees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

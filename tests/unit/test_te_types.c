@@ -27,8 +27,8 @@ static int tear_down(void **state) {
 
 /* One tensor per type, named after it with a leading capital; p is bool, s an f64 scalar.  */
 static const char head[] =
-    "op f(D: f64[9], F: f32[9], H: f16[9], B: bf16[9], E: f8e4m3[9], G: f8e5m2[9], L: i64[9], I: i32[9], "
-    "S: i16[9], C: i8[9], U: u8[9], p: bool[9], s: f64, n: i32) -> Y: f32 { t[i] = ";
+    "op f(D: f64[9], F: f32[9], H: f16[9], B: bf16[9], E: f8e4m3[9], G: f8e5m2[9], L: i64[9], "
+    "I: i32[9], S: i16[9], C: i8[9], U: u8[9], p: bool[9], s: f64, n: i32) -> Y: f32 { t[i] = ";
 
 static const TeStmt *statement(const char *expr, const char *annot) {
     Diag d = diag_new(arena);
@@ -134,7 +134,8 @@ static void test_types(void **state) {
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         const TeExpr *e = statement(table[i].expr, "")->rhs;
         if (e->type != table[i].type || e->store != table[i].store)
-            fail_msg("%s: %s kept as %s", table[i].expr, te_dtype_name(e->type), te_dtype_name(e->store));
+            fail_msg("%s: %s kept as %s", table[i].expr, te_dtype_name(e->type),
+                     te_dtype_name(e->store));
     }
 }
 
@@ -229,8 +230,9 @@ static void test_stores(void **state) {
 static void test_dtypes(void **state) {
     (void)state;
     static const char *const alias[][2] = {
-        {"double", "f64"}, {"float64", "f64"}, {"float", "f32"}, {"float32", "f32"}, {"half", "f16"},
-        {"float16", "f16"}, {"bfloat16", "bf16"}, {"float8_e4m3fn", "f8e4m3"}, {"float8_e5m2", "f8e5m2"},
+        {"double", "f64"}, {"float64", "f64"}, {"float", "f32"}, {"float32", "f32"},
+        {"half", "f16"}, {"float16", "f16"}, {"bfloat16", "bf16"}, {"float8_e4m3fn", "f8e4m3"},
+        {"float8_e5m2", "f8e5m2"},
         {"int64", "i64"}, {"int32", "i32"}, {"int16", "i16"}, {"int8", "i8"}, {"uint8", "u8"},
     };
     TeDtype t;
@@ -254,7 +256,8 @@ static void test_dtypes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_types), TEST(test_accum), TEST(test_literals), TEST(test_stores), TEST(test_dtypes),
+        TEST(test_types), TEST(test_accum), TEST(test_literals), TEST(test_stores),
+        TEST(test_dtypes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
