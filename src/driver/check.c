@@ -198,6 +198,13 @@ static double block_work(const Problem *p, const RProg *r, int64_t span) {
     return (double)r->block.extent[AX_B] * r->block.extent[AX_M] * r->block.extent[AX_N] * k;
 }
 
+static bool ragged(const Problem *p, const RProg *r) {
+    if (r->skeleton != SK_CONTRACT) return false;
+    for (int i = AX_B; i <= AX_N; i++)
+        if (p->extent[i] % r->block.extent[i]) return true;
+    return false;
+}
+
 static Status check_group(Check *c, int g, const TeData *in) {
     const Problem *p = &c->set->plans[g].problem;
     const RProg *r = &c->plan->rplan.prog[g];
@@ -209,11 +216,11 @@ static Status check_group(Check *c, int g, const TeData *in) {
     if (s) return s;
     c->ref = (Reference){.te = c->normal, .data = in, .temp = temp, .exact = c->ref.exact};
     double budget = c->o->budget_s > 0 ? c->o->budget_s / 60 : 1;
-    int least = c->fill == TE_FILL_INTEGERS ? 2 : 1;
-    double fit = sample_work * least / 2 * budget / c->set->n_group / (block_work(p, r, span) + 1);
+    double fit = sample_work * budget / c->set->n_group / (block_work(p, r, span) + 1);
+    int least = ragged(p, r) ? 2 : 1;     /* an edge and an inner block */
     int want = fit < least ? least : fit > MAX_SAMPLED_BLOCKS ? MAX_SAMPLED_BLOCKS : (int)fit;
     int64_t *x;
-    int n = sample_blocks(c->a, p, r, span, want, seed_of(c), &x);
+    int n = sample_blocks(c->a, p, r, span, want, seed_of(c) + (uint64_t)c->fill, &x);
     Rng rng = {seed_of(c) + (uint64_t)g};
     BlockPoint *at = NULL;
     int n_at = 0;

@@ -74,7 +74,7 @@ int sample_blocks(Arena *a, const Problem *p, const RProg *r, int64_t span, int 
         *out = id;
         return n;
     }
-    int corners = want - want / 4;        /* leaves some for the inside */
+    int corners = want > 1 ? want - want / 4 : 0;         /* leaves some for the inside */
     for (int64_t x = 0; x < total && n < corners; x++) {
         BlockRange range;
         sample_range(p, r, span, x, &range);
