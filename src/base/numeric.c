@@ -111,6 +111,8 @@ uint8_t num_e5m2_encode(double v, Round r, bool sat) {
 }
 
 float num_f32_encode(double v, Round r) {
+    /* The processor's own conversion, in the rounding mode every C program starts with.  */
+    if (r == ROUND_NEAREST_EVEN && v == v) return (float)v;
     uint32_t code = encode(v, f32, 32, r, false);
     float out;
     memcpy(&out, &code, sizeof out);
