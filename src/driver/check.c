@@ -1,4 +1,5 @@
 #include "driver/check.h"
+#include "base/pool.h"
 #include "driver/compare.h"
 #include "driver/sample.h"
 #include <string.h>
@@ -27,16 +28,27 @@ typedef struct {
 
 static uint64_t seed_of(const Check *c) { return c->o->seed ? c->o->seed : 1; }
 
-static TeData new_data(Check *c, const Te *te, int tensor) {
+static TeData new_data(Arena *a, const Te *te, int tensor) {
     size_t bytes = te_tensor_bytes(&te->tensor[tensor]);
-    TeData t = {arena_alloc(c->a, bytes + 16), bytes};
-    te_fill(te, tensor, c->fill, seed_of(c), t);
-    return t;
+    return (TeData){arena_alloc(a, bytes + 16), bytes};
+}
+
+typedef struct {
+    const Check *check;
+    TeData *in;
+} Filling;
+
+static bool fill_input(void *user, int64_t i, int worker) {
+    (void)worker;
+    const Filling *f = user;
+    te_fill(f->check->te, (int)i, f->check->fill, seed_of(f->check), f->in[i]);
+    return true;
 }
 
 static Status start_run(Check *c, const TeData **data) {
     TeData *in = ARENA_ARRAY(c->a, TeData, c->te->n_in + 1);
-    for (int i = 0; i < c->te->n_in; i++) in[i] = new_data(c, c->te, i);
+    for (int i = 0; i < c->te->n_in; i++) in[i] = new_data(c->a, c->te, i);
+    pool_for(c->o->threads, c->te->n_in, fill_input, &(Filling){c, in});
     *data = in;
     Status s = run_create(c->a, c->d, c->set->dev, c->te, c->normal, c->build, in, c->size,
                           &c->run);
@@ -116,7 +128,8 @@ static Status give_temporaries(Check *c, int g, TeData *temp) {
             made |= te->stmt[group->fused[i]].tensor == t;
         }
         if (!read || made) continue;
-        temp[t] = new_data(c, te, t);
+        temp[t] = new_data(c->a, te, t);
+        te_fill(te, t, c->fill, seed_of(c), temp[t]);
         Status s = sim_write(c->run.gpu, c->d, run_address(&c->run, t), temp[t].data,
                              temp[t].bytes);
         if (s) return s;
