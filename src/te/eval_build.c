@@ -52,7 +52,8 @@ static bool is_coarse(const TeStmt *s, const TeExpr *body) {
 }
 
 /* Has an exponential as a factor: such a sum may be kept relative to a running maximum, and be
- * rescaled by another exponential whenever that grows.  */
+ * rescaled by another exponential, at most 1, whenever that grows.  A rescaling adds its 2 ulps
+ * and a rounding to a step, which doubles what an addition costs.  */
 static bool is_rescalable(const TeExpr *e) {
     if (e->kind == TE_CALL)
         return e->v.fn == TE_FN_EXP || e->v.fn == TE_FN_EXP2;
@@ -67,7 +68,7 @@ static double sum_unit(const TeStmt *s, const TeExpr *body, TeDtype acc, int64_t
     double steps = n > 1 ? (double)(n - 1) : 0;
     bool kept = s->accum == TE_DTYPE_COUNT;
     if (acc == TE_F64 && (kept || s->accum == TE_F64))
-        return steps * (is_rescalable(body) ? 0x6p-52 : 0x3p-53);
+        return steps * (is_rescalable(body) ? 0x6p-53 : 0x3p-53);
     if (!kept && s->accum == TE_F16)
         return (steps + 1) * 0x1p-10;
     if (!kept && s->accum == TE_BF16)
@@ -76,7 +77,7 @@ static double sum_unit(const TeStmt *s, const TeExpr *body, TeDtype acc, int64_t
         return (steps + 1) * 0x1p-22;
     double unit = (s->fp32x3 ? 3 * (steps + 1) : steps) * 0x1p-23;
     if (is_rescalable(body))
-        unit *= 4;
+        unit *= 2;
     if (is_coarse(s, body))
         unit = fmin((double)n, 128) * 0x1p-13 + ceil((double)n / 128) * 0x1p-23;
     return unit;

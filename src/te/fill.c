@@ -17,8 +17,8 @@ static const Recipe recipes[] = {
     {1, 2, false}, {1, 4, false}, {1, 8, false}, {1, 16, false}};
 enum { RECIPES = sizeof recipes / sizeof recipes[0] };
 
-/* te_eval finds sums of multiples of 2^-SUM_BITS exact; what matrix units keep of sums of f8 products
- * and of TF32 factors.  */
+/* te_eval finds sums of multiples of 2^-SUM_BITS exact; what matrix units keep of sums of f8
+ * products and of TF32 factors.  */
 enum { SUM_BITS = 12, F8_SUM_BITS = 13, TF32_BITS = 11 };
 
 /* What is known of a value without looking at data.  */

@@ -203,6 +203,22 @@ static Status too_many(Norm *n, const Te *in, uint32_t pos, const char *what) {
     return diag_error(n->d, ST_TE, "limit", at, "%s", what);
 }
 
+/* A temporary that has the value of h already; -1 if there is none.  */
+static int same_temporary(const Te *te, const TeStmt *h) {
+    for (int k = 0; k < te->n_stmt; k++) {
+        const TeStmt *s = &te->stmt[k];
+        bool same = te->tensor[s->tensor].role == TE_TEMP && s->temp_type == TE_DTYPE_COUNT &&
+                    s->n_left == h->n_left && s->n_index == h->n_index && s->accum == h->accum &&
+                    s->tf32 == h->tf32 && s->fp32x3 == h->fp32x3 && s->fast == h->fast &&
+                    te_expr_same(s->rhs, h->rhs);
+        for (int i = 0; i < h->n_index && same; i++)
+            same = te_extent_same(&s->index[i].hi, &h->index[i].hi);
+        if (same)
+            return s->tensor;
+    }
+    return -1;
+}
+
 /* A statement for a new temporary computes the reduction; a read of it takes its place.  */
 static Status hoist(Norm *n, const Te *in, const TeStmt *s, int origin, TeExpr **slot,
                     bool branch) {
@@ -228,12 +244,15 @@ static Status hoist(Norm *n, const Te *in, const TeStmt *s, int origin, TeExpr *
                                         .pos = reduce->pos};
     n->te->tensor[tensor].name =
         fresh_name(n, in, in->tensor[s->tensor].name, (TeRedop)reduce->red);
-    n->te->n_tensor++;
     TeStmt h = statement_of(n, s, tensor, reduce, order, rank, to);
-    *slot = read_of(n, tensor, reduce, order, rank);
     renumber(reduce, to);
     h.rhs = reduce;
-    append(n, &h, origin, true);
+    int known = same_temporary(n->te, &h);
+    if (known < 0) {
+        n->te->n_tensor++;
+        append(n, &h, origin, true);
+    }
+    *slot = read_of(n, known < 0 ? tensor : known, reduce, order, rank);
     return ST_OK;
 }
 
@@ -276,18 +295,27 @@ static void drop_unused_indices(TeStmt *s) {
     s->n_index = n;
 }
 
+static bool has_inner_reduction(const TeExpr *e, bool root) {
+    if (e->kind == TE_REDUCE && !root)
+        return true;
+    for (int i = 0; i < e->n_args; i++) {
+        if (has_inner_reduction(e->args[i], false))
+            return true;
+    }
+    return e->other && has_inner_reduction(e->other, false);
+}
+
 Status normalize_split(Norm *n, const Te *in, int stmt) {
     TeStmt s = in->stmt[stmt];
     s.rhs = te_expr_copy(n->a, s.rhs);
-    int before = n->te->n_stmt;
     bool changed = start_at_zero(n, &s);
     changed |= simplify(n, &s.rhs);
+    changed |= has_inner_reduction(s.rhs, true);
     Status st = hoist_below(n, in, &s, stmt, &s.rhs, false, true);
     if (st != ST_OK)
         return st;
     if (n->te->n_stmt >= TE_MAX_STMTS)
         return too_many(n, in, s.pos, "more than 256 statements after splitting reductions");
-    changed |= n->te->n_stmt != before;
     drop_unused_indices(&s);
     if (s.rhs->kind != TE_REDUCE) {
         s.accum = TE_DTYPE_COUNT;

@@ -232,6 +232,12 @@ static void leaving_the_range_is_open(void **state) {
     for (int i = 0; i < 5; i++) {
         if (!value_of(a, "f32", open[i], 3, 0).undecided) fail_msg("%s is decided", open[i]);
     }
+    /* A sum that ends inside may leave it on the way.  */
+    const float large[3] = {3e38f, 3e38f, -3e38f};
+    const void *in[] = {large};
+    assert_true(fixture_run(a, "op f(X: f32[3]) -> Y: f32 { Y[] += X[k]; }", in)->undecided);
+    assert_false(fixture_run(a, "op f(X: f32[3]) -> Y: f32 { Y[] += X[k] @accum(f64); }",
+                             in)->undecided);
     /* Infinite for certain, and just inside.  */
     TeValue v = value_of(a, "f32", "x / y", 1, 0);
     assert_true(isinf(v.v) && !v.undecided);

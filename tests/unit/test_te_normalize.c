@@ -99,6 +99,33 @@ static void inner_reductions_become_temporaries(void **state) {
                   "  Y[j] = X[Y_argmax[],j] else 0;\n");
 }
 
+static void equal_reductions_are_computed_once(void **state) {
+    (void)state;
+    check_becomes("X: f32[4,5]) -> Y: f32[4,5]",
+                  "Y[i,j] = exp(X[i,j] - max[k](X[i,k])) / sum[l](exp(X[i,l] - max[k](X[i,k])));",
+                  "  Y_max[i] = max[k](X[i,k]);\n"
+                  "  Y_sum[i] = sum[l](exp(X[i,l] - Y_max[i]));\n"
+                  "  Y[i,j] = exp(X[i,j] - Y_max[i]) / Y_sum[i];\n");
+    /* Also what a statement computed before; but only under the same permissions.  */
+    check_becomes("X: f32[4,5]) -> (Y: f32[4], Z: f32[4])",
+                  "t[i] += X[i,k]; Y[i] = t[i] * sum[k](X[i,k]);"
+                  " Z[i] = sum[k](X[i,k]) + sum[k](X[i,k] * 2) @accum(f64);",
+                  "  t[i] += X[i,k];\n  Y[i] = t[i] * t[i];\n"
+                  "  Z_sum[i] = sum[k](X[i,k]) @accum(f64);\n"
+                  "  Z_sum2[i] = sum[k](X[i,k] * 2) @accum(f64);\n"
+                  "  Z[i] = Z_sum[i] + Z_sum2[i];\n");
+}
+
+static void sizes_stand_before_their_statement(void **state) {
+    (void)state;
+    check_becomes("X: f32[4,6]) -> Y: f32[4]",
+                  "let H = 3; t[i] = sum[k](X[i,k]) / H;"
+                  " let L = H - 1; Y[i] = t[i] + L + max[k](X[i,k]);",
+                  "  let H = 3;\n  t_sum[i] = sum[k](X[i,k]);\n  t[i] = t_sum[i] / H;\n"
+                  "  let L = H - 1;\n  Y_max[i] = max[k](X[i,k]);\n"
+                  "  Y[i] = t[i] + L + Y_max[i];\n");
+}
+
 static void names_do_not_collide(void **state) {
     (void)state;
     check_becomes("X: f32[4,5], Y_sum: f32[4]) -> Y: f32[4]",
@@ -115,8 +142,8 @@ static void a_condition_left_behind_guards_the_reads(void **state) {
                   "  Y[i] = i < 4 ? Y_sum[i] : 7;\n");
     /* In a condition, or inside anyway, nothing is added.  */
     check_becomes("X: f32[4,5]) -> Y: f32[4]", "Y[i] = sum[k](X[i,k]) > 0 ? sum[k](X[i,k]) : 7;",
-                  "  Y_sum[i] = sum[k](X[i,k]);\n  Y_sum2[i] = sum[k](X[i,k]);\n"
-                  "  Y[i] = Y_sum[i] > 0 ? Y_sum2[i] : 7;\n");
+                  "  Y_sum[i] = sum[k](X[i,k]);\n"
+                  "  Y[i] = Y_sum[i] > 0 ? Y_sum[i] : 7;\n");
 }
 
 static void ranges_start_at_zero(void **state) {
@@ -346,6 +373,8 @@ static void random_ops_keep_their_values(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inner_reductions_become_temporaries),
+        cmocka_unit_test(equal_reductions_are_computed_once),
+        cmocka_unit_test(sizes_stand_before_their_statement),
         cmocka_unit_test(names_do_not_collide),
         cmocka_unit_test(a_condition_left_behind_guards_the_reads),
         cmocka_unit_test(ranges_start_at_zero),
