@@ -46,6 +46,7 @@ bool sim_mma_valid(const SimMma *s, SimMmaRegs *regs) {
     bool mixed = class == CLASS_INT || class == CLASS_FP8;
     if (elem_class(s->b) != class || (!mixed && s->a != s->b)) return false;
     if (!acc_valid(class, s->a, s->c) || !acc_valid(class, s->a, s->d)) return false;
+    if (s->c != s->d && !(is_volta(s) && s->c == PTX_F16)) return false;
     if (s->sat && class != CLASS_INT) return false;
     if (is_volta(s) && s->a != PTX_F16) return false;
     if ((s->a_col || s->b_row) && !is_volta(s)) return false;

@@ -211,10 +211,10 @@ static bool initialiser(PtxParser *p, PtxSymbol *v, bool open) {
 /* Gives the variable its place: in the module's images, or in the frame of the function, where
  * parameters of calls lie beside local variables.  */
 static void place(PtxParser *p, PtxSymbol *v) {
+    if (v->space == SPACE_SHARED) return;     /* the linker places what a kernel uses */
     int64_t *used = v->space == SPACE_GLOBAL  ? &p->m->global_bytes
                     : v->space == SPACE_CONST ? &p->m->const_bytes
                                               : &p->f->frame_bytes;
-    if (v->space == SPACE_SHARED) return;     /* the linker places what a kernel uses */
     if (v->space == SPACE_PARAM) v->space = SPACE_LOCAL;
     v->offset = sim_ptx_place(used, v->bytes, v->align);
 }

@@ -39,6 +39,6 @@ void run_clean(PtxRun *r, const char *ptx);
 enum { RUN_UNORDERED = SIM_FAULT_COUNT + 1 };
 void run_faulty(PtxRun *r, const char *ptx, int kind);
 /* The wrapped body of a kernel k(p0, p1, ..): declarations of registers, addresses in %a0.., tid.x in
- * %tid, then the body.  */
+ * %t, then the body.  */
 const char *run_kernel(Arena *a, int n_param, const char *body);
 #endif

@@ -29,7 +29,7 @@ static void make_input(void) {
  * %l0 = p0 + tid * 16, %l1 = p1 + tid * 16.  */
 static const char *text(PtxRun *r, const char *body) {
     return run_kernel(r->arena, 3, arena_printf(r->arena,
-        "mov.u32 %%r0, smem;\nshl.b32 %%r1, %%tid, 4;\ncvt.u64.u32 %%l9, %%r1;\n"
+        "mov.u32 %%r0, smem;\nshl.b32 %%r1, %%t, 4;\ncvt.u64.u32 %%l9, %%r1;\n"
         "add.u64 %%l0, %%a0, %%l9;\nadd.u64 %%l1, %%a1, %%l9;\nadd.u32 %%r2, %%r0, %%r1;\n%s", body));
 }
 
@@ -107,10 +107,10 @@ static void odd_lanes_are_zero(const unsigned char *out) {
 
 static void copies_fill_with_zeros(void **state) {
     (void)state;
-    clean(&(Kernel){.body = "rem.u32 %r3, %tid, 17;\n"
+    clean(&(Kernel){.body = "rem.u32 %r3, %t, 17;\n"
                     "cp.async.cg.shared.global [%r2], [%l0], 16, %r3;\n"
                     "cp.async.wait_all;\n" OUT16}, zero_tail);
-    clean(&(Kernel){.body = "and.b32 %r3, %tid, 1;\nsetp.eq.u32 %p0, %r3, 1;\n"
+    clean(&(Kernel){.body = "and.b32 %r3, %t, 1;\nsetp.eq.u32 %p0, %r3, 1;\n"
                     "cp.async.cg.shared.global [%r2], [%l0], 16, %p0;\n"
                     "cp.async.wait_all;\n" OUT16}, odd_lanes_are_zero);
     /* Size 0 reads nothing: the address may be anywhere.  */
@@ -231,13 +231,13 @@ static void counts_what_copies_move(void **state) {
 }
 
 /* ---- mbarriers ---- */
-#define INIT(count) "setp.eq.u32 %p0, %tid, 0;\n@%p0 mbarrier.init.shared.b64 [%r0], " #count ";\n" BAR
+#define INIT(count) "setp.eq.u32 %p0, %t, 0;\n@%p0 mbarrier.init.shared.b64 [%r0], " #count ";\n" BAR
 #define SPIN(parity)                                                                               \
     "W" #parity ":\nmbarrier.try_wait.parity.shared.b64 %p1, [%r0], " #parity ";\n@!%p1 bra W" #parity ";\n"
 /* Data behind the barrier object: one word per thread.  */
-#define PUT "shl.b32 %r8, %tid, 2;\nadd.u32 %r8, %r8, %r0;\nst.shared.b32 [%r8+64], %tid;\n"
-#define GET "xor.b32 %r9, %tid, 37;\nshl.b32 %r8, %r9, 2;\nadd.u32 %r8, %r8, %r0;\n"                 \
-            "ld.shared.b32 %r10, [%r8+64];\nmul.wide.u32 %l2, %tid, 4;\nadd.u64 %l3, %a1, %l2;\n"   \
+#define PUT "shl.b32 %r8, %t, 2;\nadd.u32 %r8, %r8, %r0;\nst.shared.b32 [%r8+64], %t;\n"
+#define GET "xor.b32 %r9, %t, 37;\nshl.b32 %r8, %r9, 2;\nadd.u32 %r8, %r8, %r0;\n"                 \
+            "ld.shared.b32 %r10, [%r8+64];\nmul.wide.u32 %l2, %t, 4;\nadd.u64 %l3, %a1, %l2;\n"   \
             "st.global.b32 [%l3], %r10;\n"
 
 static void exchanged(const unsigned char *out) {
@@ -264,11 +264,11 @@ static void mbarriers_order_data(void **state) {
                     "W:\nmbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p1, [%r0], 0, 1000;\n"
                     "@!%p1 bra W;\n" GET, .threads = 64}, exchanged);
     clean(&(Kernel){.body = INIT(64) PUT "mbarrier.arrive.noComplete.shared.b64 %l5, [%r0], 1;\n"
-                    "setp.eq.u32 %p3, %tid, 63;\n", .threads = 1}, NULL);
+                    "setp.eq.u32 %p3, %t, 63;\n", .threads = 1}, NULL);
     faulty(&(Kernel){.body = INIT(64) PUT GET, .threads = 64}, RUN_UNORDERED);
     faulty(&(Kernel){.body = INIT(64) "mbarrier.arrive.shared.b64 %l5, [%r0];\n" PUT SPIN(0) GET,
                      .threads = 64}, RUN_UNORDERED);
-    faulty(&(Kernel){.body = INIT(32) PUT "setp.lt.u32 %p4, %tid, 32;\n"
+    faulty(&(Kernel){.body = INIT(32) PUT "setp.lt.u32 %p4, %t, 32;\n"
                      "@%p4 mbarrier.arrive.shared.b64 %l5, [%r0];\n" SPIN(0) GET, .threads = 64},
            RUN_UNORDERED);
 }
@@ -319,7 +319,7 @@ static void mbarriers_have_rules(void **state) {
     faulty(&(Kernel){.body = INIT(2) "mbarrier.arrive.noComplete.shared.b64 %l5, [%r0], 2;\n", .threads = 1},
            SIM_MBARRIER);
     faulty(&(Kernel){.body = "mbarrier.init.shared.b64 [%r0+4], 1;\n", .threads = 1}, SIM_MISALIGNED);
-    faulty(&(Kernel){.body = "setp.eq.u32 %p0, %tid, 0;\n@%p0 mbarrier.init.shared.b64 [%r0], 64;\n"
+    faulty(&(Kernel){.body = "setp.eq.u32 %p0, %t, 0;\n@%p0 mbarrier.init.shared.b64 [%r0], 64;\n"
                      "mbarrier.arrive.shared.b64 %l5, [%r0];\n", .threads = 64}, RUN_UNORDERED);
 }
 
@@ -360,7 +360,7 @@ static void copies_tell_an_mbarrier(void **state) {
 }
 
 /* ---- bulk copies: one thread issues ---- */
-#define ONE "setp.eq.u32 %p5, %tid, 0;\n"
+#define ONE "setp.eq.u32 %p5, %t, 0;\n"
 #define VISIBLE_INIT "@%p5 mbarrier.init.shared.b64 [%r0], 1;\n"                                     \
                      "@%p5 fence.mbarrier_init.release.cluster;\n" BAR
 #define BULK_LOAD(bytes)                                                                            \
@@ -432,7 +432,7 @@ static void bulk_reductions(void **state) {
         uint32_t *out = run_host(&r, 1);
         for (int j = 0; j < 32; j++) out[j] = cases[k].to;
         run_clean(&r, text(&r, arena_printf(r.arena,
-            "setp.eq.u32 %%p5, %%tid, 0;\ncvt.u32.u64 %%r3, %%a2;\nshl.b32 %%r4, %%tid, 2;\nadd.u32 %%r4, %%r4, %%r0;\n"
+            "setp.eq.u32 %%p5, %%t, 0;\ncvt.u32.u64 %%r3, %%a2;\nshl.b32 %%r4, %%t, 2;\nadd.u32 %%r4, %%r4, %%r0;\n"
             "st.shared.b32 [%%r4], %%r3;\nfence.proxy.async;\n" BAR
             "@%%p5 cp.reduce.async.bulk.global.shared::cta.bulk_group.%s [%%a1], [%%r0], 128;\n"
             "@%%p5 cp.async.bulk.commit_group;\n@%%p5 cp.async.bulk.wait_group 0;\n", cases[k].op)));

@@ -19,8 +19,8 @@ static const char *text(PtxRun *r, const char *body) {
     return run_kernel(r->arena, 2, arena_printf(r->arena,
         "mov.u32 %%r0, smem;\nmov.u32 %%r1, %%cluster_ctarank;\nmov.u32 %%r3, %%cluster_nctarank;\n"
         "add.u32 %%r2, %%r1, 1;\nrem.u32 %%r2, %%r2, %%r3;\nmov.u32 %%r4, %%ntid.x;\n"
-        "mad.lo.u32 %%r5, %%r1, %%r4, %%tid;\nmul.wide.u32 %%l0, %%r5, 4;\nadd.u64 %%l1, %%a1, %%l0;\n"
-        "shl.b32 %%r6, %%tid, 2;\nadd.u32 %%r7, %%r0, %%r6;\nsetp.eq.u32 %%p5, %%tid, 0;\n%s", body));
+        "mad.lo.u32 %%r5, %%r1, %%r4, %%t;\nmul.wide.u32 %%l0, %%r5, 4;\nadd.u64 %%l1, %%a1, %%l0;\n"
+        "shl.b32 %%r6, %%t, 2;\nadd.u32 %%r7, %%r0, %%r6;\nsetp.eq.u32 %%p5, %%t, 0;\n%s", body));
 }
 
 static uint32_t input[1024];
@@ -60,7 +60,7 @@ static void faulty(uint32_t blocks, const char *body, int kind) {
 
 #define SYNC "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
 #define SYNC_NOTED "barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;\n"
-#define PUT "mad.lo.u32 %r8, %r1, 100, %tid;\nst.shared.b32 [%r7], %r8;\n"
+#define PUT "mad.lo.u32 %r8, %r1, 100, %t;\nst.shared.b32 [%r7], %r8;\n"
 #define PEER "mapa.shared::cluster.u32 %r9, %r7, %r2;\n"
 #define OUT "st.global.b32 [%l1], %r10;\n"
 
@@ -80,9 +80,9 @@ static void blocks_read_each_other(void **state) {
 
 static void blocks_write_each_other(void **state) {
     (void)state;
-    clean(4, PEER "mad.lo.u32 %r8, %r1, 100, %tid;\nst.shared::cluster.b32 [%r9], %r8;\n" SYNC
+    clean(4, PEER "mad.lo.u32 %r8, %r1, 100, %t;\nst.shared::cluster.b32 [%r9], %r8;\n" SYNC
           "ld.shared.b32 %r10, [%r7];\n" OUT, of_the_previous);
-    faulty(4, PUT SYNC PEER "st.shared::cluster.b32 [%r9], %tid;\n"
+    faulty(4, PUT SYNC PEER "st.shared::cluster.b32 [%r9], %t;\n"
            "ld.shared.b32 %r10, [%r7];\n" SYNC, SIM_RACE_SHARED);
 }
 
@@ -136,7 +136,7 @@ static void the_barrier_has_rules(void **state) {
     (void)state;
     faulty(2, "barrier.cluster.arrive;\nbarrier.cluster.arrive;\n", SIM_DIVERGENT);
     faulty(2, "barrier.cluster.wait;\n", SIM_DIVERGENT);
-    faulty(2, "setp.lt.u32 %p3, %tid, 7;\n@%p3 bra L;\nbarrier.cluster.arrive.aligned;\nL:\n",
+    faulty(2, "setp.lt.u32 %p3, %t, 7;\n@%p3 bra L;\nbarrier.cluster.arrive.aligned;\nL:\n",
            SIM_DIVERGENT);
     faulty(2, "setp.eq.u32 %p3, %r1, 0;\n@!%p3 bra L;\n" SYNC_NOTED "bra M;\nL:\n"
            "barrier.cluster.arrive;\nmbarrier.init.shared.b64 [%r7], 1;\nM:\n", SIM_MISALIGNED);
@@ -163,18 +163,18 @@ static void relaxed_arrivals_order_nothing(void **state) {
 
 static void stores_tell_the_other_block(void **state) {
     (void)state;
-    clean(4, INIT(1) EXPECT(128) PEER PEER_BAR "mad.lo.u32 %r8, %r1, 100, %tid;\n"
+    clean(4, INIT(1) EXPECT(128) PEER PEER_BAR "mad.lo.u32 %r8, %r1, 100, %t;\n"
           "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r9], %r8, [%r16];\n" SPIN
           "ld.shared.b32 %r10, [%r7];\n" OUT SYNC, of_the_previous);
-    clean(4, INIT(1) EXPECT(256) "shl.b32 %r6, %tid, 3;\nadd.u32 %r7, %r0, %r6;\n" PEER PEER_BAR
-          "mad.lo.u32 %r8, %r1, 100, %tid;\nmov.b32 %r11, 0;\n"
+    clean(4, INIT(1) EXPECT(256) "shl.b32 %r6, %t, 3;\nadd.u32 %r7, %r0, %r6;\n" PEER PEER_BAR
+          "mad.lo.u32 %r8, %r1, 100, %t;\nmov.b32 %r11, 0;\n"
           "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r9], {%r11, %r8}, [%r16];\n"
           SPIN "ld.shared.b32 %r10, [%r7+4];\n" OUT SYNC, of_the_previous);
     faulty(4, INIT(1) EXPECT(128) PEER PEER_BAR
-           "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r9], %tid, [%r16];\n" SYNC
+           "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r9], %t, [%r16];\n" SYNC
            "ld.shared.b32 %r10, [%r7];\n" SPIN SYNC, RUN_UNORDERED);
     faulty(4, INIT(1) EXPECT(128) PEER
-           "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r9], %tid, [%r15];\n" SPIN,
+           "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r9], %t, [%r15];\n" SPIN,
            SIM_MBARRIER);
 }
 
@@ -187,17 +187,17 @@ static void reductions_tell_the_other_block(void **state) {
     (void)state;
     clean(4, "mov.b32 %r8, 0;\n@%p5 st.shared.b32 [%r0], %r8;\n" INIT(1) EXPECT(128)
           "mapa.shared::cluster.u32 %r9, %r0, %r2;\n" PEER_BAR
-          "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r9], %tid, "
+          "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r9], %t, "
           "[%r16];\n" SPIN "ld.shared.b32 %r10, [%r0];\n" OUT SYNC, sum_of_lanes);
 }
 
 static void arrivals_reach_other_blocks(void **state) {
     (void)state;
-    clean(4, INIT(32) PEER "mad.lo.u32 %r8, %r1, 100, %tid;\nst.shared::cluster.b32 [%r9], %r8;\n"
+    clean(4, INIT(32) PEER "mad.lo.u32 %r8, %r1, 100, %t;\nst.shared::cluster.b32 [%r9], %r8;\n"
           PEER_BAR "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r16];\n" SPIN
           "ld.shared.b32 %r10, [%r7];\n" OUT SYNC, of_the_previous);
     faulty(4, INIT(32) PEER_BAR "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r16];\n" PEER
-           "mad.lo.u32 %r8, %r1, 100, %tid;\nst.shared::cluster.b32 [%r9], %r8;\n" SPIN
+           "mad.lo.u32 %r8, %r1, 100, %t;\nst.shared::cluster.b32 [%r9], %r8;\n" SPIN
            "ld.shared.b32 %r10, [%r7];\n" OUT SYNC, SIM_RACE_SHARED);
 }
 
@@ -255,18 +255,18 @@ static void tensor_loads_multicast(void **state) {
         run_memory(&r, bytes, sizeof bytes);
         run_clean(&r, run_kernel(r.arena, 3,
             "mov.u32 %r0, smem;\nadd.u32 %r15, %r0, 2048;\nmov.u32 %r1, %cluster_ctarank;\n"
-            "setp.eq.u32 %p5, %tid, 0;\n@%p5 mbarrier.init.shared.b64 [%r15], 1;\n"
+            "setp.eq.u32 %p5, %t, 0;\n@%p5 mbarrier.init.shared.b64 [%r15], 1;\n"
             "@%p5 fence.mbarrier_init.release.cluster;\n" SYNC EXPECT(1024)
             "mov.b32 %r20, 0;\nshl.b32 %r21, %r1, 2;\nshl.b32 %r22, %r1, 9;\nadd.u32 %r22, %r22, %r0;\n"
             "mov.b16 %h0, 3;\n"
             "@%p5 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
             ".multicast::cluster [%r22], [%a2, {%r20, %r21}], [%r15], %h0;\n" SPIN
             /* Word (row, tid) of the tile, row 0..7, un-swizzled.  */
-            "mov.b32 %r23, 0;\nL:\nshr.u32 %r24, %tid, 2;\nand.b32 %r25, %r23, 7;\n"
-            "xor.b32 %r24, %r24, %r25;\nshl.b32 %r24, %r24, 4;\nand.b32 %r26, %tid, 3;\n"
+            "mov.b32 %r23, 0;\nL:\nshr.u32 %r24, %t, 2;\nand.b32 %r25, %r23, 7;\n"
+            "xor.b32 %r24, %r24, %r25;\nshl.b32 %r24, %r24, 4;\nand.b32 %r26, %t, 3;\n"
             "shl.b32 %r26, %r26, 2;\nadd.u32 %r24, %r24, %r26;\nshl.b32 %r27, %r23, 7;\n"
             "add.u32 %r24, %r24, %r27;\nadd.u32 %r24, %r24, %r0;\nld.shared.b32 %r28, [%r24];\n"
-            "mad.lo.u32 %r29, %r1, 8, %r23;\nmad.lo.u32 %r29, %r29, 32, %tid;\n"
+            "mad.lo.u32 %r29, %r1, 8, %r23;\nmad.lo.u32 %r29, %r29, 32, %t;\n"
             "mul.wide.u32 %l0, %r29, 4;\nadd.u64 %l1, %a1, %l0;\nst.global.b32 [%l1], %r28;\n"
             "add.u32 %r23, %r23, 1;\nsetp.lt.u32 %p6, %r23, 8;\n@%p6 bra L;\n" SYNC));
         const uint32_t *out = run_host(&r, 1);
@@ -283,10 +283,10 @@ static uint32_t elected(uint32_t block, uint32_t tid) {
 
 static void one_lane_is_elected(void **state) {
     (void)state;
-    clean(1, "setp.ge.u32 %p3, %tid, 3;\nmov.b32 %r10, 3;\n@!%p3 bra L;\n"
+    clean(1, "setp.ge.u32 %p3, %t, 3;\nmov.b32 %r10, 3;\n@!%p3 bra L;\n"
           "elect.sync %r10|%p4, 0xfffffff8;\n@%p4 add.u32 %r10, %r10, 100;\nL:\n" OUT, elected);
     clean(1, "mov.b32 %r10, 3;\nelect.sync _|%p4, 0xffffffff;\n@%p4 st.global.b32 [%l1+12], 103;\n"
-          "setp.ne.u32 %p6, %tid, 3;\n@%p6 st.global.b32 [%l1], %r10;\n", elected);
+          "setp.ne.u32 %p6, %t, 3;\n@%p6 st.global.b32 [%l1], %r10;\n", elected);
     faulty(1, "elect.sync _|%p4, 0xf;\n", SIM_DIVERGENT);
 }
 

@@ -113,7 +113,7 @@ static void maps_are_validated(void **state) {
  * The tile is at 1024 in shared memory, the mbarrier at 0.  Body: after the setup.  */
 static const char *text(PtxRun *r, int rank, const char *body) {
     Buf b = buf_new(r->arena);
-    buf_puts(&b, "mov.u32 %r0, smem;\nadd.u32 %r3, %r0, 1024;\nsetp.eq.u32 %p5, %tid, 0;\n"
+    buf_puts(&b, "mov.u32 %r0, smem;\nadd.u32 %r3, %r0, 1024;\nsetp.eq.u32 %p5, %t, 0;\n"
                  "cvt.u32.u64 %r4, %a3;\n@%p5 mbarrier.init.shared.b64 [%r0], 1;\n"
                  "@%p5 fence.mbarrier_init.release.cluster;\nbar.sync 0;\n");
     for (int i = 0; i < rank; i++) buf_printf(&b, "ld.global.b32 %%r%d, [%%a1+%d];\n", 20 + i, 4 * i);
@@ -132,7 +132,7 @@ static const char *coordinate_list(Arena *a, int rank) {
 #define EXPECT "@%p5 mbarrier.arrive.expect_tx.shared.b64 %l5, [%r0], %r4;\n"
 #define SPIN "W:\nmbarrier.try_wait.parity.shared.b64 %p1, [%r0], 0;\n@!%p1 bra W;\n"
 #define EACH_16(body)                                                                              \
-    "shl.b32 %r5, %tid, 4;\nD:\nsetp.ge.u32 %p2, %r5, %r4;\n@%p2 bra E;\nadd.u32 %r6, %r3, %r5;\n"  \
+    "shl.b32 %r5, %t, 4;\nD:\nsetp.ge.u32 %p2, %r5, %r4;\n@%p2 bra E;\nadd.u32 %r6, %r3, %r5;\n"  \
     "cvt.u64.u32 %l0, %r5;\nadd.u64 %l1, %a2, %l0;\n" body "add.u32 %r5, %r5, 512;\nbra D;\nE:\n"
 #define DUMP EACH_16("ld.shared.v2.b64 {%l2,%l3}, [%r6];\nst.global.v2.b64 [%l1], {%l2,%l3};\n")
 #define FILL EACH_16("ld.global.v2.b64 {%l2,%l3}, [%l1];\nst.shared.v2.b64 [%r6], {%l2,%l3};\n")
@@ -512,10 +512,10 @@ static void maps_come_as_parameters(void **state) {
     const char *ptx =
         PTX_HEAD ".extern .shared .align 1024 .b8 smem[];\n"
         ".visible .entry k(.param .align 64 .b8 map[128], .param .u64 out)\n{\n"
-        ".reg .pred %p<8>;\n.reg .b32 %r<32>;\n.reg .b32 %tid;\n.reg .b64 %l<8>;\n.reg .b64 %a<4>;\n"
-        "mov.u32 %tid, %tid.x;\nmov.b64 %l6, map;\ncvta.param.u64 %a0, %l6;\n"
+        ".reg .pred %p<8>;\n.reg .b32 %r<32>;\n.reg .b32 %t;\n.reg .b64 %l<8>;\n.reg .b64 %a<4>;\n"
+        "mov.u32 %t, %tid.x;\nmov.b64 %l6, map;\ncvta.param.u64 %a0, %l6;\n"
         "ld.param.u64 %a2, [out];\nmov.u32 %r0, smem;\nadd.u32 %r3, %r0, 1024;\nmov.b32 %r4, 1024;\n"
-        "setp.eq.u32 %p5, %tid, 0;\n@%p5 mbarrier.init.shared.b64 [%r0], 1;\n"
+        "setp.eq.u32 %p5, %t, 0;\n@%p5 mbarrier.init.shared.b64 [%r0], 1;\n"
         "fence.proxy.async;\nbar.sync 0;\nmov.b32 %r20, 0;\nmov.b32 %r21, 3;\n"
         EXPECT LOAD SPIN DUMP "ret;\n}\n";
     SimModule *module;

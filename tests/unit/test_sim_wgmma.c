@@ -114,7 +114,7 @@ static double draw(Rng *r, T t) {
 /* p0 image of shared memory, p1 accumulators [reg][128], p2 registers of A [4][128], p3 result,
  * p4/p5 descriptors relative to the start of shared memory, p6 scale-d.  */
 static const char *fill_smem =
-    "mov.u32 %r399, smem;\nshl.b32 %r398, %tid, 4;\nmov.u32 %r397, %r398;\nFILL:\n"
+    "mov.u32 %r399, smem;\nshl.b32 %r398, %t, 4;\nmov.u32 %r397, %r398;\nFILL:\n"
     "cvt.u64.u32 %l0, %r397;\nadd.u64 %l1, %a0, %l0;\nld.global.v2.b64 {%l2, %l3}, [%l1];\n"
     "add.u32 %r396, %r399, %r397;\nst.shared.v2.b64 [%r396], {%l2, %l3};\n"
     "add.u32 %r397, %r397, 2048;\nsetp.lt.u32 %p1, %r397, 81920;\n@%p1 bra FILL;\n";
@@ -141,7 +141,7 @@ static const char *text(Arena *arena, const Case *c) {
     Buf b = buf_new(arena);
     int regs = acc_regs(c);
     buf_puts(&b, fill_smem);
-    buf_puts(&b, "fence.proxy.async;\nbar.sync 0;\nshl.b32 %r398, %tid, 2;\n"
+    buf_puts(&b, "fence.proxy.async;\nbar.sync 0;\nshl.b32 %r398, %t, 2;\n"
                  "cvt.u64.u32 %l0, %r398;\nadd.u64 %l1, %a1, %l0;\nadd.u64 %l2, %a2, %l0;\n"
                  "shr.u32 %r397, %r399, 4;\ncvt.u64.u32 %l5, %r397;\nadd.u64 %l6, %a4, %l5;\n"
                  "add.u64 %l7, %a5, %l5;\nsetp.ne.u64 %p2, %a6, 0;\n");
@@ -396,7 +396,7 @@ static void rule(const char *body, int threads, uint64_t extra, int kind) {
         const char *ptx = run_kernel(r.arena, 4, arena_printf(r.arena,
             "%s"
             "shr.u32 %%r397, %%r399, 4;\ncvt.u64.u32 %%l5, %%r397;\nadd.u64 %%l6, %%a2, %%l5;\n"
-            "add.u64 %%l7, %%a3, %%l5;\nsetp.eq.u32 %%p2, 0, 0;\nshl.b32 %%r398, %%tid, 2;\n"
+            "add.u64 %%l7, %%a3, %%l5;\nsetp.eq.u32 %%p2, 0, 0;\nshl.b32 %%r398, %%t, 2;\n"
             "cvt.u64.u32 %%l4, %%r398;\n%s", fill_smem, body));
         if (kind == SIM_FAULT_COUNT) run_clean(&r, ptx);
         else run_faulty(&r, ptx, kind);
@@ -437,11 +437,11 @@ static void operands_in_shared_memory_are_left_alone_until_the_wait(void **state
     (void)state;
     clean(ZERO VISIBLE FENCE PRODUCT COMMIT WAIT(0) "bar.sync 0;\nst.shared.b32 [%r399], %r1;\n");
     clean(ZERO VISIBLE FENCE PRODUCT COMMIT WAIT(0)
-          "setp.eq.u32 %p3, %tid, 5;\n@%p3 st.shared.b32 [%r399], 7;\n");
+          "setp.eq.u32 %p3, %t, 5;\n@%p3 st.shared.b32 [%r399], 7;\n");
     faulty(ZERO VISIBLE FENCE PRODUCT COMMIT
-           "setp.eq.u32 %p3, %tid, 0;\n@%p3 st.shared.b32 [%r399], 7;\n" WAIT(0), SIM_WGMMA_OPERAND);
+           "setp.eq.u32 %p3, %t, 0;\n@%p3 st.shared.b32 [%r399], 7;\n" WAIT(0), SIM_WGMMA_OPERAND);
     faulty(ZERO VISIBLE FENCE PRODUCT COMMIT WAIT(0)
-           "setp.eq.u32 %p3, %tid, 0;\n@%p3 st.shared.b32 [%r399+16384], 7;\n", RUN_UNORDERED);
+           "setp.eq.u32 %p3, %t, 0;\n@%p3 st.shared.b32 [%r399+16384], 7;\n", RUN_UNORDERED);
 }
 
 static void generic_writes_need_a_proxy_fence(void **state) {
@@ -464,9 +464,9 @@ static void a_warpgroup_multiplies_together(void **state) {
     const char *body = ZERO VISIBLE FENCE PRODUCT COMMIT WAIT(0) USE;
     rule(body, 96, 0, SIM_DIVERGENT);
     rule(body, 256, 0, SIM_FAULT_COUNT);
-    faulty(ZERO VISIBLE "setp.lt.u32 %p3, %tid, 96;\n@!%p3 bra OUT;\n" FENCE PRODUCT COMMIT WAIT(0)
+    faulty(ZERO VISIBLE "setp.lt.u32 %p3, %t, 96;\n@!%p3 bra OUT;\n" FENCE PRODUCT COMMIT WAIT(0)
            "OUT:\n", SIM_DIVERGENT);
-    faulty(ZERO VISIBLE "and.b32 %r50, %tid, 31;\nsetp.lt.u32 %p3, %r50, 16;\n@!%p3 bra OUT;\n" FENCE
+    faulty(ZERO VISIBLE "and.b32 %r50, %t, 31;\nsetp.lt.u32 %p3, %r50, 16;\n@!%p3 bra OUT;\n" FENCE
            PRODUCT COMMIT WAIT(0) "OUT:\n", SIM_DIVERGENT);
 }
 
