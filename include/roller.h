@@ -1,8 +1,8 @@
 /* roller: kernels for tensor expressions by construction.
  *
  * An expression (docs/te.md) and a device profile (docs/profile.md) go in; ranked plans, CUDA C++,
- * PTX, a cubin with its launch description, and a proof that it computes the right numbers come out.
- * Nothing here needs a GPU, a driver or a CUDA header.
+ * PTX, a cubin with its launch description, and a proof that it computes the right numbers come
+ * out. Nothing here needs a GPU, a driver or a CUDA header.
  *
  *     RollerCtx *ctx;  RollerProfile *gpu;  RollerOp *op;  RollerKernel *k;
  *     roller_ctx_create(NULL, &ctx);
@@ -11,12 +11,11 @@
  *     roller_compile(ctx, op, gpu, NULL, &k);
  *     roller_kernel_get(k, ROLLER_CUBIN, &data, &size);
  *
- * Lifetime: each handle has one owner and holds what it needs, so any order of destruction is right.
- * Texts and pointers handed out live as long as the handle they came from.
- * Errors: every call returns a status; the first error of the call stays in the context until the
- * next call.  The library never prints, exits, aborts or changes signal handlers or locale.
- * Threads: contexts are independent, one context serves one thread at a time; all other handles are
- * immutable once made and may be used from any thread.
+ * Lifetime: each handle has one owner and holds what it needs, so any order of destruction is
+ * right.  Texts and pointers handed out live as long as the handle they came from.
+ * Errors: every call returns a status; the first error stays in the context until the next call.
+ * The library never prints, exits, aborts or changes signal handlers or locale.
+ * Threads: a context serves one thread at a time; all other handles are immutable once made.
  * ABI: options and reports begin with struct_size; zero means default; new fields go to the end.  */
 #ifndef ROLLER_H
 #define ROLLER_H
@@ -75,7 +74,7 @@ typedef struct {
 /* ---- context ---- */
 typedef struct {
     size_t struct_size;
-    const char *profile_path; /* folders searched for profiles, colon-separated; NULL: the standard ones */
+    const char *profile_path; /* folders of profiles, colon-separated; NULL: standard */
     const char *nvrtc;        /* absolute path of the library; NULL: search */
     int threads;              /* host threads for the simulator; 0: one per core */
     int ignore_environment;   /* for set-uid programs */
@@ -97,8 +96,8 @@ ROLLER_API int roller_status_exit(RollerStatus s);        /* exit code of the co
 ROLLER_API uint32_t roller_version(void);
 
 /* ---- device profile ---- */
-/* A name along the search path, or a file.  NULL: $ROLLER_PROFILE, else the name in a file `default`
- * along the path, else "h200".  */
+/* A name along the search path, or a file.  NULL: $ROLLER_PROFILE, else the name in a file
+ * `default` along the path, else "h200".  */
 ROLLER_API RollerStatus roller_profile_load(RollerCtx *ctx, const char *name_or_file,
                                             RollerProfile **out);
 /* The first profile along the search path whose arch is `arch` ("sm_80").  */
@@ -113,7 +112,7 @@ ROLLER_API RollerStatus roller_profile_text(const RollerProfile *p, const char *
 ROLLER_API const char *roller_profile_name(const RollerProfile *p);
 ROLLER_API const char *roller_profile_arch(const RollerProfile *p);
 ROLLER_API const char *roller_profile_sha256(const RollerProfile *p);
-ROLLER_API const char *roller_profile_origin(const RollerProfile *p);     /* "measured", "datasheet" */
+ROLLER_API const char *roller_profile_origin(const RollerProfile *p);     /* "measured" ... */
 ROLLER_API const char *roller_profile_file(const RollerProfile *p);
 ROLLER_API const char *roller_profile_gpu(const RollerProfile *p);        /* "NVIDIA H200" */
 ROLLER_API const char *roller_profile_date(const RollerProfile *p);
@@ -186,7 +185,9 @@ ROLLER_API void roller_plans_destroy(RollerPlans *p);
 ROLLER_API RollerStatus roller_plan_read(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                                          const char *text, size_t len, const char *file,
                                          const RollerPlanOptions *o, RollerPlans **out);
-typedef enum { ROLLER_PLAN, ROLLER_PLAN_SUMMARY, ROLLER_PLAN_TILES, ROLLER_PLAN_LOWERED } RollerPlanText;
+typedef enum {
+    ROLLER_PLAN, ROLLER_PLAN_SUMMARY, ROLLER_PLAN_TILES, ROLLER_PLAN_LOWERED
+} RollerPlanText;
 ROLLER_API RollerStatus roller_plan_text(const RollerPlan *p, RollerPlanText what,
                                          const char **text, size_t *len);
 typedef struct {

@@ -1,7 +1,7 @@
 /* roller-gen: what its parts share.
  *
- * A thin user of roller.h: roller-gen.c is the flow (read, parse, plan, build, check, write, report), the
- * others are the parts of the flow that talk to files and people.  */
+ * A thin user of roller.h: roller-gen.c is the flow (read, parse, plan, build, check, write,
+ * report), the others are the parts of the flow that talk to files and people.  */
 #ifndef ROLLER_CLI_GEN_H
 #define ROLLER_CLI_GEN_H
 #include "cli/options.h"

@@ -4,41 +4,49 @@
 #include "base/diag.h"
 #include <stdint.h>
 
-/*    id              long               short  argument              meaning */
+/* Columns: id, long name, letter, argument, meaning.  */
 #define GEN_OPTIONS(X)                                                                             \
-    X(DEFINE,         "define",          'D',   "NAME=N|NAME=LO..HI[%Q]", "set a static size, or make it a run-time size; repeatable") \
-    X(OP,             "op",              0,     "NAME|all",           "which op of the file; needed when it has several") \
-    X(PROFILE,        "profile",         0,     "NAME|FILE[,...]",    "target GPUs ($ROLLER_PROFILE, else h200)") \
-    X(ARCH,           "arch",            0,     "sm_90a[,...]",       "compile targets (the profile's own)") \
-    X(OUTPUT,         "output",          'o',   "FILE",               "main artefact, - for standard output; its stem names all others (STEM.cu)") \
-    X(EMIT,           "emit",            0,     "LIST",               "artefacts: cu ptx cubin json (cu)") \
-    X(TOP,            "top",             0,     "K",                  "rank and print K plans (1)") \
-    X(PLAN,           "plan",            0,     "FILE",               "use this plan text instead of planning") \
-    X(ALIGN,          "align",           0,     "N",                  "promised alignment of every tensor, bytes (16)") \
-    X(WORKSPACE,      "workspace-limit", 0,     "BYTES",              "reject plans that need more (none)") \
-    X(CHECK,          "check",           0,     NULL,                 "prove the kernel: run it and compare with the reference") \
-    X(IN,             "in",              0,     "NAME=FILE.npy|N",    "run on real data; repeatable") \
-    X(OUT,            "out",             0,     "NAME=FILE.npy",      "write an output of the run; repeatable") \
-    X(DEVICE,         "device",          0,     "sim",                "where to run: the built-in PTX simulator") \
-    X(SEED,           "seed",            0,     "N",                  "seed of the check's data (1)") \
-    X(BUDGET,         "check-budget",    0,     "S",                  "seconds that scale a sampled check (60)") \
-    X(COUNTERS,       "counters",        0,     NULL,                 "print the simulator's counters beside the model's terms") \
-    X(EXPLAIN,        "explain",         0,     NULL,                 "why this plan: rules, terms, limiter, runners-up, rejects") \
-    X(DUMP,           "dump",            0,     "LIST",               "of: te access tiles plan lowered source ptx resources") \
-    X(JSON,           "json",            0,     NULL,                 "one JSON object on standard output instead of text") \
-    X(DRY_RUN,        "dry-run",         0,     NULL,                 "plan and report, write nothing") \
-    X(MAKE_RULE,      "M",               'M',   NULL,                 "print a make rule and stop; -MD: write it to STEM.d as well") \
-    X(LIST_ARCH,      "list-arch",       0,     NULL,                 "what NVRTC can target") \
-    X(LIST_PROFILES,  "list-profiles",   0,     NULL,                 "profiles found, with origin and date") \
-    X(LIST_OPS,       "list-ops",        0,     NULL,                 "ops of the file with shapes") \
-    X(LINE_INFO,      "line-info",       'g',   NULL,                 "line information in PTX and cubin") \
-    X(VERBOSE,        "verbose",         'v',   NULL,                 "say more") \
-    X(QUIET,          "quiet",           'q',   NULL,                 "say nothing but errors") \
-    X(COLOR,          "color",           0,     "WHEN",               "auto, always or never") \
-    X(PROGRESS,       "progress",        0,     "WHEN",               "auto, always or never") \
-    X(WERROR,         "Werror",          0,     NULL,                 "warnings are errors") \
-    X(HELP,           "help",            'h',   NULL,                 "this text") \
-    X(VERSION,        "version",         'V',   NULL,                 "version")
+    X(DEFINE, "define", 'D', "NAME=N|NAME=LO..HI[%Q]",                                             \
+      "set a static size, or make it a run-time size; repeatable")                                 \
+    X(OP, "op", 0, "NAME|all", "which op of the file; needed when it has several")                 \
+    X(PROFILE, "profile", 0, "NAME|FILE[,...]",                                                    \
+      "target GPUs ($ROLLER_PROFILE, else h200)")                                                  \
+    X(ARCH, "arch", 0, "sm_90a[,...]", "compile targets (the profile's own)")                      \
+    X(OUTPUT, "output", 'o', "FILE",                                                               \
+      "main artefact, - for standard output; its stem names all others (STEM.cu)")                 \
+    X(EMIT, "emit", 0, "LIST", "artefacts: cu ptx cubin json (cu)")                                \
+    X(TOP, "top", 0, "K", "rank and print K plans (1)")                                            \
+    X(PLAN, "plan", 0, "FILE", "use this plan text instead of planning")                           \
+    X(ALIGN, "align", 0, "N", "promised alignment of every tensor, bytes (16)")                    \
+    X(WORKSPACE, "workspace-limit", 0, "BYTES", "reject plans that need more (none)")              \
+    X(CHECK, "check", 0, NULL,                                                                     \
+      "prove the kernel: run it and compare with the reference")                                   \
+    X(IN, "in", 0, "NAME=FILE.npy|N", "run on real data; repeatable")                              \
+    X(OUT, "out", 0, "NAME=FILE.npy", "write an output of the run; repeatable")                    \
+    X(DEVICE, "device", 0, "sim", "where to run: the built-in PTX simulator")                      \
+    X(SEED, "seed", 0, "N", "seed of the check's data (1)")                                        \
+    X(BUDGET, "check-budget", 0, "S", "seconds that scale a sampled check (60)")                   \
+    X(COUNTERS, "counters", 0, NULL,                                                               \
+      "print the simulator's counters beside the model's terms")                                   \
+    X(EXPLAIN, "explain", 0, NULL,                                                                 \
+      "why this plan: rules, terms, limiter, runners-up, rejects")                                 \
+    X(DUMP, "dump", 0, "LIST",                                                                     \
+      "of: te access tiles plan lowered source ptx resources")                                     \
+    X(JSON, "json", 0, NULL, "one JSON object on standard output instead of text")                 \
+    X(DRY_RUN, "dry-run", 0, NULL, "plan and report, write nothing")                               \
+    X(MAKE_RULE, "M", 'M', NULL,                                                                   \
+      "print a make rule and stop; -MD: write it to STEM.d as well")                               \
+    X(LIST_ARCH, "list-arch", 0, NULL, "what NVRTC can target")                                    \
+    X(LIST_PROFILES, "list-profiles", 0, NULL, "profiles found, with origin and date")             \
+    X(LIST_OPS, "list-ops", 0, NULL, "ops of the file with shapes")                                \
+    X(LINE_INFO, "line-info", 'g', NULL, "line information in PTX and cubin")                      \
+    X(VERBOSE, "verbose", 'v', NULL, "say more")                                                   \
+    X(QUIET, "quiet", 'q', NULL, "say nothing but errors")                                         \
+    X(COLOR, "color", 0, "WHEN", "auto, always or never")                                          \
+    X(PROGRESS, "progress", 0, "WHEN", "auto, always or never")                                    \
+    X(WERROR, "Werror", 0, NULL, "warnings are errors")                                            \
+    X(HELP, "help", 'h', NULL, "this text")                                                        \
+    X(VERSION, "version", 'V', NULL, "version")
 typedef enum {
 #define X(id, name, letter, arg, text) GEN_##id,
     GEN_OPTIONS(X)

@@ -92,7 +92,8 @@ static Status check_tensor(Diag *d, const Te *te, const TeTensor *t, const Rolle
     if (given->dtype.code != dlpack_code(t->dtype) ||
         given->dtype.bits != 8 * te_dtype_bytes(t->dtype) || given->dtype.lanes > 1)
         return tensor_error(d, ST_DTYPE, t, "has another dtype than declared");
-    if (given->ndim != t->rank) return tensor_error(d, ST_RANK, t, "has another rank than declared");
+    if (given->ndim != t->rank)
+        return tensor_error(d, ST_RANK, t, "has another rank than declared");
     for (int i = 0; i < t->rank; i++)
         if (given->shape[i] != te_extent_eval(te, &t->shape[i], size))
             return tensor_error(d, ST_SIZE, t, "has another shape than declared");

@@ -4,7 +4,8 @@
 #include "driver/sample.h"
 #include <string.h>
 
-/* Multiply-adds (or body evaluations) simulated whole, and the sample's share at the default budget.  */
+/* Multiply-adds (or body evaluations) simulated whole, and the sample's share at the default
+ * budget.  */
 static const double whole_work = 4e7, sample_work = 1.4e8;
 enum { MAX_SAMPLED_BLOCKS = 24, SAMPLED_POINTS = 2048, SIZE_SETS = 3 };
 
@@ -122,7 +123,8 @@ static Status give_temporaries(Check *c, int g, TeData *temp) {
     const KernelGroup *group = &c->set->group[g];
     for (int t = te->n_in + te->n_out; t < te->n_tensor; t++) {
         if (c->build->program.temp_offset[t] < 0) continue;
-        bool read = reads_tensor(te->stmt[group->root].rhs, t), made = te->stmt[group->root].tensor == t;
+        bool read = reads_tensor(te->stmt[group->root].rhs, t);
+        bool made = te->stmt[group->root].tensor == t;
         for (int i = 0; i < group->n_fused; i++) {
             read |= reads_tensor(te->stmt[group->fused[i]].rhs, t);
             made |= te->stmt[group->fused[i]].tensor == t;

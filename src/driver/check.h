@@ -21,14 +21,14 @@ typedef struct {
     bool exact;               /* integer data was compared bit for bit */
     int64_t compared, outputs, undecided;
     int size_sets, data_sets;
-    const char *text;         /* one line; on failure the worst element or the first fault as well */
+    const char *text;         /* one line; on failure also the worst element or fault */
     const char *counters;     /* "" if not asked for */
 } CheckResult;
 
-/* te is the op as parsed, possibly with run-time sizes.  ST_CHECK if the kernel is wrong (the result is filled); other
- * errors if it could not be judged.  */
-Status check_kernel(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan, const Build *build,
-                    const CheckOptions *o, CheckResult *out);
+/* te is the op as parsed, possibly with run-time sizes.  ST_CHECK if the kernel is wrong (the
+ * result is filled); other errors if it could not be judged.  */
+Status check_kernel(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
+                    const Build *build, const CheckOptions *o, CheckResult *out);
 /* Counted by the simulator beside the model's terms for the blocks that ran, as a table.  */
 const char *check_counters(const PlanSet *set, const WholePlan *plan, const Run *run, Arena *a);
 #endif

@@ -49,7 +49,8 @@ static bool worse(const CompareResult *r, double excess, const int64_t *at) {
 
 static void judge(const Job *job, Worker *w, const int64_t *at, const TeValue *want) {
     const TeTensor *t = &job->ref->te->tensor[job->tensor];
-    const void *p = job->stored + (size_t)te_tensor_offset(t, at) * (size_t)te_dtype_bytes(t->dtype);
+    size_t offset = (size_t)te_tensor_offset(t, at) * (size_t)te_dtype_bytes(t->dtype);
+    const void *p = job->stored + offset;
     CompareResult *r = &w->result;
     r->compared++;
     TeVerdict verdict = te_judge(t->dtype, p, want, job->ref->exact);

@@ -20,7 +20,7 @@ typedef struct {
 typedef struct {
     int64_t compared, undecided, wrong;
     bool has_worst;
-    double excess;            /* of the worst element: |got - want| / (bound + ulp); inf for unlike kinds */
+    double excess;            /* of the worst element: |got - want| over its bound */
     int64_t worst[TE_MAX_RANK];
     TeValue got, want;
 } CompareResult;

@@ -1,7 +1,7 @@
 /* The pipeline: expression and device in, proved kernel out.
  *
- * compile.c read from top to bottom is the architecture: every stage is one call, takes values and gives
- * values.  Nothing here prints, keeps state or knows a command line.  */
+ * compile.c read from top to bottom is the architecture: every stage is one call, takes values and
+ * gives values.  Nothing here prints, keeps state or knows a command line.  */
 #ifndef ROLLER_DRIVER_COMPILE_H
 #define ROLLER_DRIVER_COMPILE_H
 #include "codegen/kernel.h"
@@ -22,8 +22,8 @@ typedef struct {
     int n;                    /* >= 1 */
 } GroupPlans;
 
-/* Every kernel group of an op with its ranked candidates.  Rank r of the whole takes candidate r of the
- * group that costs most and the best of the others.  */
+/* Every kernel group of an op with its ranked candidates.  Rank r of the whole takes candidate r
+ * of the group that costs most and the best of the others.  */
 typedef struct {
     const Te *te;             /* as parsed */
     const Te *normal;

@@ -1,8 +1,8 @@
 /* What is behind the opaque handles of roller.h.
  *
- * A handle owns an arena and counts its references: one for its owner, one for each child.  Children
- * hold their parents, so any order of destruction is right.  A context holds the diagnostics of its
- * last call on an arena that the next call resets.  */
+ * A handle owns an arena and counts its references: one for its owner, one for each child.
+ * Children hold their parents, so any order of destruction is right.  A context holds the
+ * diagnostics of its last call on an arena that the next call resets.  */
 #ifndef ROLLER_DRIVER_HANDLE_H
 #define ROLLER_DRIVER_HANDLE_H
 #include "driver/compile.h"

@@ -71,7 +71,7 @@ static Status dictionary(Header *h, Arena *a, Npy *out) {
         char key[32], value[32];
         if (!quoted(h, key, sizeof key) || !eat(h, ":")) return bad(h, "malformed header");
         if (strcmp(key, "descr") == 0) {
-            if (!quoted(h, value, sizeof value)) return bad(h, "structured arrays are not accepted");
+            if (!quoted(h, value, sizeof value)) return bad(h, "structured arrays not accepted");
             out->descr = arena_strdup(a, value);
             descr = true;
         } else if (strcmp(key, "fortran_order") == 0) {
@@ -85,7 +85,8 @@ static Status dictionary(Header *h, Arena *a, Npy *out) {
         }
         eat(h, ",");
     }
-    return descr && order && shape ? ST_OK : bad(h, "the header lacks descr, fortran_order or shape");
+    if (descr && order && shape) return ST_OK;
+    return bad(h, "the header lacks descr, fortran_order or shape");
 }
 
 static Status item_size(Header *h, Npy *out) {

@@ -1,5 +1,5 @@
-/* .npy files, versions 1.0 and 2.0: C order, little-endian.  bf16 is raw bits in uint16, f8 raw bits in
- * uint8.  */
+/* .npy files, versions 1.0 and 2.0: C order, little-endian.  bf16 is raw bits in uint16, f8 raw
+ * bits in uint8.  */
 #ifndef ROLLER_DRIVER_NPY_H
 #define ROLLER_DRIVER_NPY_H
 #include "te/te.h"

@@ -21,8 +21,8 @@ typedef struct {
     SimReport report;         /* of all launches so far: faults of the first launch that had some */
 } Run;
 
-/* Puts inputs (data[0..n_in-1]) into device memory and leaves outputs and workspace poisoned.  te is
- * static; size[i] is the value of size i.  */
+/* Puts inputs (data[0..n_in-1]) into device memory and leaves outputs and workspace poisoned.  te
+ * is static; size[i] is the value of size i.  */
 Status run_create(Arena *a, Diag *d, const Device *dev, const Te *te, const Te *normal,
                   const Build *build, TeData *data, const int64_t *size, Run *out);
 /* Launches kernel i of the program: all blocks, or the given ones.  Faults stay in run->report.  */

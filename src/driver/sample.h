@@ -17,8 +17,8 @@ void sample_range(const Problem *p, const RProg *r, int64_t span, int64_t x, Blo
 int sample_blocks(Arena *a, const Problem *p, const RProg *r, int64_t span, int want, uint64_t seed,
                   int64_t **out);
 
-/* Points of a range: its corners and whole runs along n, at most `want`; each point is one index per
- * class.  */
+/* Points of a range: its corners and whole runs along n, at most `want`; each point is one index
+ * per class.  */
 typedef struct {
     int64_t at[AX_CLASSES];
 } BlockPoint;
