@@ -222,7 +222,9 @@ int64_t te_extent_eval(const Te *te, const TeExtent *e, const int64_t *value);
 
 /* Normal form: every statement is either a map (no REDUCE) or a reduction (a REDUCE as the whole
  * right side, no REDUCE inside).  Reductions inside expressions become temporaries of the
- * compute type with the free indices they depend on; element-wise temporaries read by a
- * reduction's body are substituted when that repeats no reduction.  Same values as `te`.  */
+ * compute type with the free indices they depend on, equal ones once; element-wise temporaries are
+ * substituted into their readers where that costs less than storing them and repeats no reduction.
+ * Every index starts at 0, what nobody reads is gone, casts that change nothing too.  Same values
+ * as `te`.  */
 Status te_normalize(Arena *a, Diag *d, const Te *te, Te **out);
 #endif

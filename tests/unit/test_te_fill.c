@@ -81,15 +81,16 @@ static void gaps_between_elements_are_poison(void **state) {
 
 static void index_tensors_are_mostly_legal(void **state) {
     (void)state;
-    static const char *const ops[] = {
-        "op f(E: f32[30,4], id: i32[2000]) -> Y: f32[2000,4] { Y[t,d] = E[id[t],d] else 0; }",
-        "op f(E: f32[30,4], id: i64[2000]) -> Y: f32[2000,4] {"
-        " Y[t,d] = id[t] >= 0 && id[t] < 30 ? E[id[t],d] : 0; }",
-        "op f(E: f32[30,4], id: i8[2000]) -> Y: f32[2000,4] { Y[t,d] = E[i64(id[t]),d] else 0; }",
+    static const struct {
+        const char *type, *value;
+    } ops[] = {
+        {"i32", "E[id[t],d] else 0"}, {"i8", "E[i64(id[t]),d] else 0"},
+        {"i64", "id[t] >= 0 && id[t] < 30 ? E[id[t],d] : 0"},
     };
     Arena *a = arena_create(NULL);
     for (int i = 0; i < 3; i++) {
-        Te *te = fixture_te(a, ops[i]);
+        const char *text = "op f(E: f32[30,4], id: %s[2000]) -> Y: f32[2000,4] { Y[t,d] = %s; }";
+        Te *te = fixture_te(a, arena_printf(a, text, ops[i].type, ops[i].value));
         TeDtype t = te->tensor[1].dtype;
         TeData in = fixture_inputs(a, te, TE_FILL_INTEGERS, 1)[1];
         int legal = 0, below = 0, above = 0;
