@@ -28,13 +28,14 @@ bool declare(Front *f, Symbol *sym, uint32_t pos, NameKind kind, int ref) {
     return true;
 }
 
-void hint_nearest(Op *op, const Symbol *sym, bool tensors_only) {
-    Nearest near = {.name = sym->name};
-    if (too_many_errors(op->f)) return;
+bool hint_nearest(Op *op, const char *name, bool tensors_only) {
+    Nearest near = {.name = name};
+    if (too_many_errors(op->f)) return false;
     for (int i = 0; i < op->te->n_tensor; i++) nearest_offer(&near, op->te->tensor[i].name);
     for (int i = 0; i < op->f->n_size && !tensors_only; i++)
         nearest_offer(&near, op->f->size[i].name);
     if (near.best) hint(op->f, "did you mean '%s'?", near.best);
+    return near.best;
 }
 
 /* The statement's index `sym`, made at its first occurrence; -1 after an error.  */
@@ -125,7 +126,7 @@ static int tensor_of(Op *op, const Ast *a) {
         complain(f, "name", a->pos, "'%s' is %s, not a tensor", text, kind_text(kind));
     } else {
         complain(f, "name", a->pos, "'%s' is not declared", text);
-        hint_nearest(op, a->sym, true);
+        hint_nearest(op, text, true);
     }
     return -1;
 }

@@ -269,7 +269,7 @@ bool op_check(Front *f, const AstItem *item, Te **out);
 /* Gives `sym` a meaning in the op; reports a clash.  */
 bool declare(Front *f, Symbol *sym, uint32_t pos, NameKind kind, int ref);
 NameKind name_kind(const Front *f, const Symbol *sym);
-void hint_nearest(Op *op, const Symbol *sym, bool tensors_only);
+bool hint_nearest(Op *op, const char *name, bool tensors_only);
 
 bool args_check(Op *op, const AstItem *item);              /* args.c */
 bool tensor_measure(Op *op, int t);                        /* strides and bytes of a known shape */

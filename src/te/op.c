@@ -179,6 +179,7 @@ static bool finish(Op *op, const AstItem *item) {
 
 bool op_check(Front *f, const AstItem *item, Te **out) {
     int n_size = f->n_size, n_atom = f->polys.n_atom;
+    Te *outer = f->te;
     Op op = op_begin(f, item);
     bool ok = true;
     if (item->sym->op_name)
@@ -189,6 +190,7 @@ bool op_check(Front *f, const AstItem *item, Te **out) {
     ok = ok && finish(&op, item);
     f->n_size = n_size;
     f->polys.n_atom = n_atom;
+    f->te = outer;
     *out = op.te;
     return ok;
 }

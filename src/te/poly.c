@@ -225,6 +225,7 @@ static const TeExpr *binary(Polys *ps, TeKind kind, const TeExpr *a, const TeExp
 }
 
 static const TeExpr *atom_expr(Polys *ps, const Atom *x) {
+    if (x->kind == ATOM_OPAQUE) return x->expr;
     if (x->kind == ATOM_QUOTIENT || x->kind == ATOM_MODULO)
         return binary(ps, x->kind == ATOM_QUOTIENT ? TE_DIV : TE_MOD, poly_expr(ps, x->a),
                       poly_expr(ps, x->b));

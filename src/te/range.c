@@ -260,7 +260,7 @@ static bool ask_for_where(Op *op, int stmt) {
     const TeStmt *s = &op->te->stmt[stmt];
     for (int i = 0; i < s->n_index && !info->bad; i++) {
         if (info->by[i] != BY_NOTHING) continue;
-        const char *extent = "N";
+        const char *extent = NULL;
         for (int k = info->n_sub - 1; k >= 0; k--) {
             const Subscript *u = &info->sub[k];
             if (!(u->uses >> i & 1) || !extent_known(op, u)) continue;
@@ -269,7 +269,9 @@ static bool ask_for_where(Op *op, int stmt) {
         }
         complain(op->f, "range", info->index_pos[i], "cannot infer the range of '%s'",
                  s->index[i].name);
-        hint(op->f, "add: where %s in 0:%s", s->index[i].name, extent);
+        /* In no subscript and no single letter: it was hardly meant to be an index.  */
+        if (extent || !s->index[i].name[1] || !hint_nearest(op, s->index[i].name, false))
+            hint(op->f, "add: where %s in 0:%s", s->index[i].name, extent ? extent : "N");
         info->bad = true;
     }
     return !info->bad;

@@ -28,19 +28,18 @@ static const Poly *exact(Op *op, const TeExpr *e, const Poly *p) {
     return opaque(op, e);
 }
 
-/* By a negative constant: floor(x / d) = floor(-x / -d) and x % d = -(-x % -d).  */
+/* By what is negative: floor(x / y) = floor(-x / -y) and x % y = -(-x % -y).  */
 static const Poly *quotient(Op *op, const TeExpr *e, const Poly *x, const Poly *y) {
     Polys *ps = &op->f->polys;
-    const Poly *zero = poly_const(ps, 0);
+    const Poly *zero = poly_const(ps, 0), *one = poly_const(ps, 1);
     int64_t d, sign = 1;
-    if (poly_is_const(y, &d) && d <= 0) {
-        if (d == 0) return zero;
-        if (d == INT64_MIN) return opaque(op, e);
+    if (poly_is_const(y, &d) && d == 0) return zero;
+    if (poly_le(ps, y, poly_const(ps, -1))) {
         sign = -1;
         x = poly_add(ps, zero, x, -1);
-        y = poly_const(ps, -d);
+        y = poly_add(ps, zero, y, -1);
     }
-    if (!poly_le(ps, poly_const(ps, 1), y)) return opaque(op, e);
+    if (!poly_le(ps, one, y)) return opaque(op, e);
     if (e->kind == TE_DIV) return exact(op, e, poly_quotient(ps, x, y));
     return poly_add(ps, zero, poly_modulo(ps, x, y), sign);
 }
