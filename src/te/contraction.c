@@ -198,7 +198,8 @@ static bool split_body(Split *p, const TeExpr *body, const char **why) {
 /* A cast that changes no value and no type of arithmetic.  */
 static const TeExpr *through_casts(const TeExpr *e) {
     while (e->kind == TE_CAST && e->type == e->args[0]->type &&
-           (e->store == e->type || e->store == e->args[0]->store))
+           (e->store == e->type ||
+            (e->store == e->args[0]->store && e->store != TE_F8E5M2)))
         e = e->args[0];
     return e;
 }

@@ -89,7 +89,8 @@ static bool is_typed_leaf(const TeExpr *e) {
     return e->kind == TE_READ || e->kind == TE_SCALAR || e->kind == TE_CAST || e->kind == TE_REDUCE;
 }
 
-/* Drops casts that change nothing and joins nested reductions of one kind.  */
+/* Drops casts that change nothing and joins nested reductions of one kind.  (A cast to f8e5m2 may
+ * change an infinity of that type: it saturates.)  */
 static bool simplify(Norm *n, TeExpr **slot) {
     TeExpr *e = *slot;
     bool any = false;
@@ -98,7 +99,8 @@ static bool simplify(Norm *n, TeExpr **slot) {
     if (e->other)
         any |= simplify(n, &e->other);
     if (e->kind == TE_CAST && is_typed_leaf(e->args[0]) && e->type == e->args[0]->type &&
-        (e->store == e->type || e->store == e->args[0]->store)) {
+        (e->store == e->type ||
+         (e->store == e->args[0]->store && e->store != TE_F8E5M2))) {
         *slot = e->args[0];
         return true;
     }

@@ -217,6 +217,9 @@ static void casts_without_effect_are_dropped(void **state) {
     check_becomes("A: f16[4], B: i8[4]) -> (Y: f32[4], Z: i32[4])",
                   "Y[i] = f32(f16(A[i])) + f16(A[i] * 2); Z[i] = i32(B[i]) + i8(B[i] + 1);",
                   "  Y[i] = A[i] + f16(A[i] * 2);\n  Z[i] = B[i] + i8(B[i] + 1);\n");
+    /* This one saturates infinities of its own type.  */
+    check_becomes("A: f8e5m2[4]) -> Y: f32[4]", "Y[i] = f8e5m2(A[i]) + f32(A[i]);",
+                  "  Y[i] = f8e5m2(A[i]) + A[i];\n");
 }
 
 static void run_time_sizes_stay(void **state) {
