@@ -74,7 +74,7 @@ typedef struct {
     Node *root;
     Lanes *slot;              /* evaluation stack */
     int64_t at[TE_MAX_INDICES];            /* of lane 0 */
-    int strip;                /* the index that runs along the lanes */
+    int strip;                /* the index that runs along the lanes; -1: there is one point */
     Memo memo;
 } Prog;
 

@@ -33,7 +33,7 @@ static void add_dimension(Prog *p, const Node *x, int d, int k, int n, int64_t *
                           bool *inside, Lanes *out) {
     int64_t extent = p->owner->te->tensor[x->e->v.ref].shape[d].value, stride = x->stride[d];
     if (x->affine[d]) {
-        int64_t at = x->sub[d].c, step = x->sub[d].coef[p->strip];
+        int64_t at = x->sub[d].c, step = p->strip >= 0 ? x->sub[d].coef[p->strip] : 0;
         for (int i = 0; i < p->s->n_index; i++)
             at += x->sub[d].coef[i] * p->at[i];
         for (int j = 0; j < n; j++)

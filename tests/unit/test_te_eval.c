@@ -33,7 +33,8 @@ static void reductions_of_everything(void **state) {
         {"i32", "argmin[j,i](k[i] * k[j])", 29},
         {"f32", "sum[i,j](r[i] * r[j])", 1}, {"f32", "sum[i](max[j](r[i] * r[j]))", 159},
         {"f32", "max[i](sum[j](r[j] * r[i]) + r[i])", 10},
-        {"i32", "sum[i](k[i] * argmax[j](k[i] * k[j]))", -7},
+        {"i32", "sum[i](k[i] * argmax[j](k[i] * k[j]))", -7}, {"f32", "r[2] + r[5]", -5},
+        {"f32", "r[2] * sum[i](r[i] * r[5-i])", 4 * 2 * (-27 - 5 - 4)},
     };
     const void *in[] = {r, k, p};
     Arena *arena = arena_create(NULL);
