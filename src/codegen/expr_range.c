@@ -115,6 +115,7 @@ static Range of_storage(TeDtype t) {
 static Range cast(const Survey *s, const Value *v) {
     const Value *x = &s->value[v->child[0]];
     Range r = of_storage(v->e->store);
+    if (x->e->type == TE_BOOL) return (Range){0, 1, true};
     bool fits = te_dtype_class(x->e->type) == TE_CLASS_INT && x->lo >= r.lo && x->hi <= r.hi;
     return fits ? (Range){x->lo, x->hi, true} : r;
 }

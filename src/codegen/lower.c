@@ -31,6 +31,12 @@ static void add_step(Lowered *l, const Contract *c) {
     if (c->bodies > 1) add(l, PHASE_END);
 }
 
+/* Nothing to compute: the kernel that the grid needs does nothing.  */
+static bool is_empty(const Problem *p) {
+    return p->extent[AX_M] == 0 ||
+           (p->contraction && (p->extent[AX_B] == 0 || p->extent[AX_N] == 0));
+}
+
 static void add_statements(Lowered *l, const KernelGroup *g) {
     add(l, PHASE_STATEMENT)->stmt = g->root;
     for (int i = 0; i < g->n_fused; i++) add(l, PHASE_STATEMENT)->stmt = g->fused[i];
@@ -49,6 +55,7 @@ static void lower_contract(Lowered *l, const Contract *c) {
         (c->warps[AX_K] - 1) * r->block.extent[AX_M] * r->block.extent[AX_N] * l->p->acc_bytes;
     int stages = c->stage * r->stages;
     l->launch.dynamic_smem = stages > sums ? stages : sums;
+    if (is_empty(l->p)) return;
     add(l, PHASE_PLACE);
     for (int side = 0; side < 2; side++) {
         if (c->side[side].present) add(l, PHASE_ADDRESS)->side = side;
@@ -87,6 +94,7 @@ static void lower_sums(Lowered *l, const Device *dev) {
     while (l->vec * l->p->acc_bytes > 16) l->vec /= 2;
     const int64_t *n = l->p->extent;
     lay_out_domain(l, n[AX_B] * n[AX_M] * n[AX_N], THREADS, l->vec, dev);
+    if (is_empty(l->p)) return;
     add(l, PHASE_ELEMENTS);
     add(l, PHASE_GATHER);
     add_statements(l, l->p->group);
@@ -97,6 +105,7 @@ static void lower_stream(Lowered *l, const Te *te, const Device *dev) {
     l->kind = KERNEL_STREAM;
     l->vec = l->r->store_vec;
     lay_out_domain(l, l->p->extent[AX_M], l->r->threads, l->r->thread.extent[AX_M], dev);
+    if (is_empty(l->p)) return;
     add(l, PHASE_ELEMENTS);
     if (te->stmt[g->root].rhs->kind == TE_REDUCE) add(l, PHASE_FOLD)->stmt = g->root;
     add_statements(l, g);

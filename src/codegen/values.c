@@ -56,10 +56,12 @@ const char *cg_decode(const Cg *c, TeDtype storage, const char *element) {
 /* An f32 from which a narrower real is rounded as from the exact value.  */
 static const char *single(const Cg *c, TeDtype from, const char *value) {
     if (from == TE_F32) return value;
+    if (from == TE_BOOL) return cg_text(c, "(float)%s", value);
     return cg_text(c, "rl_%s_to_odd(%s)", from == TE_F64 ? "f64" : "i64", value);
 }
 
 static const char *to_integer(const Cg *c, TeDtype storage, TeDtype from, const char *value) {
+    if (from == TE_BOOL) return cg_text(c, "(%s)%s", cg_type(te_dtype_compute(storage)), value);
     if (te_dtype_class(from) == TE_CLASS_INT) {
         if (storage == TE_I64) return value;
         return storage == TE_I32 ? cg_text(c, "(int)%s", value)
