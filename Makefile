@@ -46,6 +46,8 @@ tools := $(if $(MODULES),,$(patsubst src/cli/%.c,%,$(wildcard $(addprefix \
            src/cli/,roller-gen.c roller-profile.c roller-sim.c))))
 products := $(modules:%=$(BUILD)/lib%.a) $(if $(MODULES),,$(BUILD)/libroller.a \
             $(BUILD)/libroller.so.0 $(tools:%=$(BUILD)/%))
+simdriver := $(if $(filter sim,$(modules)),$(BUILD)/simdriver/libcuda.so.1)
+products += $(simdriver)
 
 .PHONY: all run test test-long unit asan fuzz fuzzers golden replay bench lint wc setup nvrtc12 \
         install clean
@@ -89,6 +91,12 @@ $(BUILD)/libroller.so.0: $(modules:%=$(BUILD)/lib%.a) packaging/roller.map
 	$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,libroller.so.0 -Wl,-z,defs \
 	    -Wl,--version-script=packaging/roller.map -o $@ \
 	    -Wl,--whole-archive $(filter %.a,$^) -Wl,--no-whole-archive $(ldlibs)
+
+# The simulated driver: a library of its own, by the name of the real one.
+$(BUILD)/simdriver/libcuda.so.1: $(call objects,simdriver) $(patsubst %,$(BUILD)/lib%.a,sim hal te base)
+	@mkdir -p $(@D)
+	$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,libcuda.so.1 -Wl,-z,defs -Wl,--exclude-libs,ALL \
+	    -o $@ $^ $(ldlibs)
 
 cli_shared := $(filter-out $(BUILD)/obj/cli/roller-%.o,$(call objects,cli))
 $(tools:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/obj/cli/%.o $(cli_shared) \
@@ -136,6 +144,8 @@ $(BUILD)/tests/$1: $(BUILD)/obj/tests/unit/$1.o $(BUILD)/libtest.a \
 endef
 $(foreach t,$(filter test_%,$(units)),$(eval $(call test_rule,$(firstword \
     $(subst :, ,$t)),$(lastword $(subst :, ,$t)))))
+
+$(BUILD)/tests/test_simdriver: | $(simdriver)
 
 TEST ?= test_*
 chosen := $(filter $(subst *,%,$(TEST)),$(tests))

@@ -69,45 +69,7 @@ static void check_resources(Arena *a, const SimRun *r, SimReport *out) {
     }
 }
 
-/* ---- module variables ---- */
-
-typedef struct SimLoaded {
-    const PtxModule *ptx;
-    uint64_t hash, global_base, const_base;
-    struct SimLoaded *next;
-} SimLoaded;
-
-static void initialise(SimGpu *g, const PtxModule *m, const SimLoaded *x) {
-    for (const PtxSymbol *s = m->symbol; s; s = s->next) {
-        if (s->space != SPACE_GLOBAL && s->space != SPACE_CONST) continue;
-        uint64_t base = s->space == SPACE_CONST ? x->const_base : x->global_base;
-        unsigned char *at = sim_host(g, base + (uint64_t)s->offset, (size_t)s->bytes);
-        if (!at) continue;
-        if (s->init) memcpy(at, s->init, (size_t)s->bytes);
-        else memset(at, 0, (size_t)s->bytes);
-        for (int k = 0; k < s->n_reloc; k++) {
-            const PtxReloc *r = &s->reloc[k];
-            uint64_t to = r->symbol->space == SPACE_CONST ? x->const_base : x->global_base;
-            to += (uint64_t)(r->symbol->offset + r->add);
-            memcpy(at + r->at, &to, sizeof to);
-        }
-    }
-}
-
-/* The variables of a module live as long as the device; a second launch finds them as they are.  */
-static const SimLoaded *load(SimGpu *g, const PtxModule *m) {
-    uint64_t hash = hash64(m->text, m->len, 0);
-    for (const SimLoaded *x = g->loaded; x; x = x->next) {
-        if (x->ptx == m && x->hash == hash) return x;
-    }
-    SimLoaded *x = ARENA_NEW(g->arena, SimLoaded);
-    *x = (SimLoaded){.ptx = m, .hash = hash, .next = g->loaded};
-    if (m->global_bytes) x->global_base = sim_reserve(g, (size_t)m->global_bytes);
-    if (m->const_bytes) x->const_base = sim_reserve(g, (size_t)m->const_bytes);
-    initialise(g, m, x);
-    g->loaded = x;
-    return x;
-}
+/* ---- constants ---- */
 
 /* The constants in both widths, with the addresses of variables.  */
 static unsigned char *constants(Arena *a, const SimRun *r, const SimLoaded *x) {
@@ -299,7 +261,7 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *
     if (need) memcpy(params, launch->params, need);
     r->params = params;
     r->params_bytes = need;
-    const SimLoaded *x = load(g, m->ptx);
+    const SimLoaded *x = sim_load_variables(g, m->ptx);
     r->constants = constants(a, r, x);
     sim_clear_sectors(g);
     int64_t n;

@@ -12,12 +12,22 @@ typedef struct {
     SimWrites **writes;       /* per block; NULL without race detection */
 } SimUnit;
 
+/* Where the variables of a module are on a device.  */
+typedef struct SimLoaded {
+    const PtxModule *ptx;
+    uint64_t hash, global_base, const_base;               /* 0: the module has none */
+    struct SimLoaded *next;
+} SimLoaded;
+/* Puts them there, with their first values, if they are not.  Unwinds the device's arena without
+ * memory.  */
+const SimLoaded *sim_load_variables(SimGpu *g, const PtxModule *m);
+
 /* Makes a cluster's state on `scratch`; what outlives it goes to `results`.  */
 SimCluster *sim_cluster_begin(SimUnit *u, Arena *scratch, Arena *results);
 void sim_cluster_end(SimUnit *u, SimCluster *c, SimCounters *total, Arena *results);
 
-/* Runs all units on up to `threads` host threads (communicating ones on one).  The arenas of the workers
- * are created on `a` and hold the results until `a` is reset.  */
+/* Runs all units on up to `threads` host threads (communicating ones on one).  The arenas of the
+ * workers are created on `a` and hold the results until `a` is reset.  */
 Status sim_run_units(Arena *a, Diag *d, SimUnit *unit, int64_t n, const SimRun *run,
                      SimCounters *total);
 #endif

@@ -23,6 +23,10 @@ Status sim_gpu_create(Arena *a, Diag *d, const Device *dev, SimGpu **out) {
     return ST_OK;
 }
 
+void sim_gpu_addresses(SimGpu *g, int number) {
+    g->next = SIM_GLOBAL_BASE + ((uint64_t)number << 40);
+}
+
 static size_t sector_words(uint64_t bytes) { return (size_t)(bytes / SIM_SECTOR / 64 + 1); }
 
 static SimAlloc *add_alloc(SimGpu *g, size_t bytes) {

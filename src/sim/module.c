@@ -45,3 +45,25 @@ int sim_kernel_params(const SimModule *m, const char *kernel, const SimParam **o
     if (out) *out = m->param[k];
     return m->kernel[k]->func->n_param;
 }
+
+SimTarget sim_module_target(const SimModule *m) {
+    const PtxModule *p = m->ptx;
+    return (SimTarget){p->version_major * 10 + p->version_minor, p->sm, p->arch_specific};
+}
+
+bool sim_kernel_info(const SimModule *m, const char *kernel, SimKernelInfo *out) {
+    int k = sim_find_kernel(m, kernel);
+    if (k < 0) return false;
+    const SimKernel *own = m->kernel[k];
+    const PtxFunc *f = own->func;
+    *out = (SimKernelInfo){.name = f->name, .target = sim_module_target(m),
+                           .registers = own->registers, .static_smem = own->static_smem,
+                           .local_bytes = own->local_bytes, .const_bytes = m->ptx->const_bytes,
+                           .max_threads = f->maxntid[0] * f->maxntid[1] * f->maxntid[2],
+                           .explicit_cluster = f->explicit_cluster};
+    for (int d = 0; d < 3; d++) {
+        out->block[d] = f->reqntid[d];
+        out->cluster[d] = f->cluster[d];
+    }
+    return true;
+}

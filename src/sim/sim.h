@@ -2,8 +2,8 @@
  *
  * A SimGpu is a device with memory, described by a Device profile; a SimModule is parsed PTX.
  * sim_launch executes blocks by warps, on host threads, and reports faults and counters.
- * Asynchronous operations are adversarial by default: data lands at a seeded random moment, no later
- * than the wait that orders it; what has not been waited for reads as poison.
+ * Asynchronous operations are adversarial by default: data lands at a seeded random moment, no
+ * later than the wait that orders it; what has not been waited for reads as poison.
  * Deterministic: same PTX, data, options give the same report, whatever the number of threads.  */
 #ifndef ROLLER_SIM_SIM_H
 #define ROLLER_SIM_SIM_H
@@ -25,9 +25,30 @@ typedef struct {
 /* The parameters of a kernel; returns how many, -1 if there is no such kernel.  */
 int sim_kernel_params(const SimModule *m, const char *kernel, const SimParam **out);
 
-/* Memory.  Addresses are 64-bit device addresses; allocations are 512-byte aligned, each with red zones,
- * filled with poison.  A use of freed or foreign memory by a kernel is a fault.  */
+/* What the module was compiled for, and what a kernel says of itself.  */
+typedef struct {
+    int version, sm;                      /* PTX ISA times 10; 90 for sm_90a */
+    bool arch_specific;                   /* runs on no other: the `a` (or `f`) of sm_90a */
+} SimTarget;
+SimTarget sim_module_target(const SimModule *m);
+typedef struct {
+    const char *name;
+    SimTarget target;
+    int registers;                        /* an estimate: most live 32-bit values */
+    uint32_t static_smem;
+    int64_t local_bytes, const_bytes;     /* local: per thread; const: of the module */
+    int max_threads;                      /* of a block, as declared; 0: not */
+    int block[3], cluster[3];             /* as required; 0: not */
+    bool explicit_cluster;                /* must be launched with clusters */
+} SimKernelInfo;
+bool sim_kernel_info(const SimModule *m, const char *kernel, SimKernelInfo *out);
+
+/* Memory.  Addresses are 64-bit device addresses; allocations are 512-byte aligned, each with red
+ * zones, filled with poison.  A use of freed or foreign memory by a kernel is a fault.  */
 Status sim_gpu_create(Arena *a, Diag *d, const Device *dev, SimGpu **out);
+/* Has the device give addresses that no device with another number gives (0 to 15); before the
+ * first allocation.  */
+void sim_gpu_addresses(SimGpu *g, int number);
 Status sim_malloc(SimGpu *g, Diag *d, size_t bytes, uint64_t *out);
 void sim_free(SimGpu *g, uint64_t at);
 Status sim_write(SimGpu *g, Diag *d, uint64_t at, const void *from, size_t bytes);
@@ -35,6 +56,12 @@ Status sim_read(SimGpu *g, Diag *d, uint64_t at, void *to, size_t bytes);
 Status sim_fill(SimGpu *g, Diag *d, uint64_t at, uint8_t byte, size_t bytes);
 /* Have kernels written every byte of [at, at + bytes) since it was last written by the host?  */
 bool sim_written(SimGpu *g, uint64_t at, size_t bytes);
+/* Place and size of a variable of a module (.global or .const); false if there is none.  Variables
+ * are in memory from the first launch or question on, until sim_unload or the end of the
+ * device.  */
+bool sim_variable(SimGpu *g, const SimModule *m, const char *name, uint64_t *at, uint64_t *bytes);
+/* Forgets a module before its arena goes: its variables are freed.  */
+void sim_unload(SimGpu *g, const SimModule *m);
 /* Host view of an allocation, for checks without copies; NULL if `at` is not inside one.  */
 void *sim_host(SimGpu *g, uint64_t at, size_t bytes);
 
@@ -84,8 +111,8 @@ typedef enum {
         SIM_PIPE_COUNT
 } SimPipe;
 
-/* Traffic counters.  A request is one warp instruction to a space; a sector 32 bytes.  A wavefront is
- * one pass of shared memory over its 32 banks of 4 bytes; the rule for wide accesses is in
+/* Traffic counters.  A request is one warp instruction to a space; a sector 32 bytes.  A wavefront
+ * is one pass of shared memory over its 32 banks of 4 bytes; the rule for wide accesses is in
  * docs/simulator.md ("Bank conflicts").  */
 #define SIM_COUNTERS(X)                                                                            \
     X(instructions,        "warp instructions")                                                    \

@@ -1,0 +1,211 @@
+/* Stream capture: work goes into a graph.
+ *
+ * A stream that captures, and an event recorded in it, have a front: the nodes that come last on
+ * their way.  New work needs the front of its stream and becomes it; a wait for an event adds the
+ * event's front.  A capture ends well if everything leads to the front of the stream that began
+ * it.  */
+#include "simdriver/work.h"
+
+#include <stdlib.h>
+
+bool index_add(IndexSet *to, const IndexSet *from) {
+    for (size_t k = 0; k < from->n; k++) {
+        size_t have = 0;
+        while (have < to->n && to->v[have] != from->v[k]) have++;
+        if (have < to->n) continue;
+        if (to->n == to->cap) {
+            size_t cap = to->cap ? 2 * to->cap : 4;
+            size_t *v = realloc(to->v, cap * sizeof *v);
+            if (!v) return false;
+            to->v = v;
+            to->cap = cap;
+        }
+        to->v[to->n++] = from->v[k];
+    }
+    return true;
+}
+
+void index_clear(IndexSet *set) {
+    free(set->v);
+    *set = (IndexSet){0};
+}
+
+static void stream_leave(Stream *s) {
+    s->capture = NULL;
+    index_clear(&s->front);
+}
+
+void capture_drop(Driver *d, Capture *k) {
+    Context *ctx = k->origin->o.ctx;
+    size_t at = 0;
+    for (Object *o; (o = handle_next(d, &at, KIND_STREAM, ctx));) {
+        Stream *s = (Stream *)(void *)o;
+        if (s->capture == k) stream_leave(s);
+    }
+    at = 0;
+    for (Object *o; (o = handle_next(d, &at, KIND_EVENT, ctx));) {
+        Event *e = (Event *)(void *)o;
+        if (e->capture == k) event_forget(e);
+    }
+    graph_release(k->graph);
+    free(k);
+}
+
+static CUresult broken(Capture *k, CUresult why) {
+    k->invalid = true;
+    return why;
+}
+
+static bool grow(GraphBody *g) {
+    if (g->n < g->cap) return true;
+    size_t cap = g->cap ? 2 * g->cap : 16;
+    Node *node = realloc(g->node, cap * sizeof *node);
+    if (!node) return false;
+    g->node = node;
+    g->cap = cap;
+    return true;
+}
+
+CUresult capture_add(Driver *d, Stream *s, Work *w) {
+    Capture *k = s->capture;
+    GraphBody *g = k->graph;
+    (void)d;
+    CUresult r = CUDA_SUCCESS;
+    if (k->invalid) r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    else if (w->kind == WORK_GRAPH) r = broken(k, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    else if (!grow(g)) r = broken(k, CUDA_ERROR_OUT_OF_MEMORY);
+    if (r != CUDA_SUCCESS) {
+        work_release(w);
+        return r;
+    }
+    size_t me = g->n++;
+    g->node[me] = (Node){.work = w, .needs = s->front};
+    s->front = (IndexSet){0};
+    if (!index_add(&s->front, &(IndexSet){.v = &me, .n = 1})) {
+        return broken(k, CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult capture_join(Stream *s, Event *e) {
+    Capture *k = e->capture;
+    if (k->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (s == s->o.ctx->legacy) return broken(k, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    if (s->capture && s->capture != k) {
+        s->capture->invalid = true;
+        return broken(k, CUDA_ERROR_STREAM_CAPTURE_MERGE);
+    }
+    if (s->o.ctx != k->origin->o.ctx) return broken(k, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+    s->capture = k;
+    return index_add(&s->front, &e->front) ? CUDA_SUCCESS : broken(k, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+CUresult capture_mark(Stream *s, Event *e) {
+    Capture *k = s->capture;
+    if (k->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    event_forget(e);
+    e->capture = k;
+    return index_add(&e->front, &s->front) ? CUDA_SUCCESS : broken(k, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+CUresult capture_forbids(Driver *d, const Context *ctx, bool unsafe) {
+    CUresult r = CUDA_SUCCESS;
+    size_t at = 0;
+    for (Object *o; (o = handle_next(d, &at, KIND_STREAM, ctx));) {
+        Capture *k = ((Stream *)(void *)o)->capture;
+        if (!k) continue;
+        bool mine = pthread_equal(k->thread, pthread_self());
+        bool permitted = k->mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
+                         (k->mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL && !mine);
+        if (unsafe && permitted) continue;
+        r = broken(k, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    }
+    return r;
+}
+
+/* ---- calls ---- */
+
+static CUresult begin(Call *c, Stream *s, int mode) {
+    if (mode < CU_STREAM_CAPTURE_MODE_GLOBAL || mode > CU_STREAM_CAPTURE_MODE_RELAXED) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (s == c->ctx->legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (s->capture) return broken(s->capture, CUDA_ERROR_ILLEGAL_STATE);
+    Capture *k = calloc(1, sizeof *k);
+    GraphBody *g = calloc(1, sizeof *g);
+    if (!k || !g) {
+        free(k);
+        free(g);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    g->refs = 1;
+    *k = (Capture){.graph = g, .origin = s, .mode = mode, .thread = pthread_self()};
+    s->capture = k;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
+    Call c;
+    if (!driver_enter(&c, FN_cuStreamBeginCapture_v2)) return c.result;
+    Stream *s = stream_get(&c, stream);
+    return driver_leave(&c, s ? begin(&c, s, mode) : CUDA_ERROR_INVALID_HANDLE);
+}
+
+/* Nodes come after what they need, so one pass backwards finds all that lead to the front.  */
+static CUresult all_joined(Driver *d, const Capture *k, bool *reached) {
+    const GraphBody *g = k->graph;
+    for (size_t n = 0; n < k->origin->front.n; n++) reached[k->origin->front.v[n]] = true;
+    for (size_t n = g->n; n-- > 0;) {
+        const IndexSet *needs = &g->node[n].needs;
+        for (size_t m = 0; reached[n] && m < needs->n; m++) reached[needs->v[m]] = true;
+    }
+    size_t at = 0;
+    for (Object *o; (o = handle_next(d, &at, KIND_STREAM, k->origin->o.ctx));) {
+        const Stream *s = (const Stream *)(const void *)o;
+        for (size_t n = 0; s->capture == k && n < s->front.n; n++) {
+            if (!reached[s->front.v[n]]) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult end(Driver *d, Capture *k, CUgraph *graph) {
+    if (k->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    bool *reached = calloc(k->graph->n + 1, sizeof *reached);
+    if (!reached) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = all_joined(d, k, reached);
+    free(reached);
+    return r == CUDA_SUCCESS ? graph_new(d, k->graph, graph) : r;
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+    Call c;
+    if (!driver_enter(&c, FN_cuStreamEndCapture)) return c.result;
+    Stream *s = stream_get(&c, stream);
+    if (!s) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
+    if (!graph) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    *graph = NULL;
+    Capture *k = s->capture;
+    if (!k) return driver_leave(&c, CUDA_ERROR_ILLEGAL_STATE);
+    if (k->origin != s) return driver_leave(&c, broken(k, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED));
+    if (k->mode != CU_STREAM_CAPTURE_MODE_RELAXED && !pthread_equal(k->thread, pthread_self())) {
+        return driver_leave(&c, broken(k, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD));
+    }
+    CUresult r = end(c.driver, k, graph);
+    capture_drop(c.driver, k);
+    return driver_leave(&c, r);
+}
+
+CUresult cuStreamIsCapturing(CUstream stream, int *status) {
+    Call c;
+    if (!driver_enter(&c, FN_cuStreamIsCapturing)) return c.result;
+    const Stream *s = stream_get(&c, stream);
+    if (!s) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
+    if (!status) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (s->capture) {
+        *status = s->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                      : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    }
+    return driver_leave(&c, CUDA_SUCCESS);
+}

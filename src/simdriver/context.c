@@ -1,0 +1,226 @@
+/* Contexts: one primary context per device, others as created; a stack of current ones per
+ * thread.  */
+#include "simdriver/work.h"
+
+#include <stdlib.h>
+
+enum { MOST_PUSHED = 64 };
+static _Thread_local struct {
+    CUcontext ctx[MOST_PUSHED];
+    int n;
+} pushed;
+
+CUcontext context_current(void) { return pushed.n ? pushed.ctx[pushed.n - 1] : NULL; }
+
+static CUresult push(CUcontext ctx) {
+    if (pushed.n == MOST_PUSHED) return CUDA_ERROR_OUT_OF_MEMORY;
+    pushed.ctx[pushed.n++] = ctx;
+    return CUDA_SUCCESS;
+}
+
+static void pop(CUcontext *ctx) {
+    CUcontext top = pushed.ctx[--pushed.n];
+    if (ctx) *ctx = top;
+}
+
+CUresult context_new(Driver *d, Gpu *gpu, Context **out) {
+    Context *ctx = calloc(1, sizeof *ctx);
+    if (!ctx) return CUDA_ERROR_OUT_OF_MEMORY;
+    ctx->gpu = gpu;
+    if (!handle_new(d, &ctx->o, KIND_CONTEXT, NULL)) {
+        free(ctx);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    ctx->legacy = stream_new(d, ctx, true);
+    ctx->per_thread = stream_new(d, ctx, true);
+    if (ctx->legacy && ctx->per_thread) {
+        *out = ctx;
+        return CUDA_SUCCESS;
+    }
+    context_free(d, ctx);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* Everything that belongs to the context goes with it.  Streams are dropped first: then no work
+ * refers to anything.  */
+void context_free(Driver *d, Context *ctx) {
+    static const Kind kinds[] = {KIND_STREAM, KIND_EVENT, KIND_FUNCTION, KIND_MODULE};
+    size_t at = 0;
+    Object *o;
+    while ((o = handle_next(d, &at, KIND_STREAM, ctx))) {
+        Stream *s = (Stream *)(void *)o;
+        if (s->capture) capture_drop(d, s->capture);
+        stream_drop(s);
+    }
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        at = 0;
+        while ((o = handle_next(d, &at, kinds[k], ctx))) object_free(d, o);
+    }
+    for (Memory *m = ctx->memory, *next; m; m = next) {
+        next = m->next;
+        memory_release(ctx, m);
+    }
+    if (ctx->gpu->primary == ctx) ctx->gpu->primary = NULL;
+    handle_free(d, &ctx->o);
+    free(ctx);
+}
+
+CUresult context_finish(Driver *d, Context *ctx) {
+    size_t at = 0;
+    Object *o;
+    while ((o = handle_next(d, &at, KIND_STREAM, ctx))) stream_finish(d, (Stream *)(void *)o);
+    return ctx->failed;
+}
+
+/* ---- primary contexts ---- */
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev) {
+    Call c;
+    if (!driver_enter(&c, FN_cuDevicePrimaryCtxRetain)) return c.result;
+    Gpu *g = gpu_get(c.driver, dev);
+    if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_DEVICE);
+    if (!ctx) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    CUresult r = g->primary ? CUDA_SUCCESS : context_new(c.driver, g, &g->primary);
+    if (r == CUDA_SUCCESS) {
+        g->retained++;
+        *ctx = HANDLE(CUcontext, g->primary);
+    }
+    return driver_leave(&c, r);
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
+    Call c;
+    if (!driver_enter(&c, FN_cuDevicePrimaryCtxRelease_v2)) return c.result;
+    Gpu *g = gpu_get(c.driver, dev);
+    if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_DEVICE);
+    if (g->retained == 0) return driver_leave(&c, CUDA_ERROR_INVALID_CONTEXT);
+    if (--g->retained == 0) context_free(c.driver, g->primary);
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *active) {
+    Call c;
+    if (!driver_enter(&c, FN_cuDevicePrimaryCtxGetState)) return c.result;
+    const Gpu *g = gpu_get(c.driver, dev);
+    if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_DEVICE);
+    if (!flags || !active) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    *flags = 0;
+    *active = g->primary != NULL;
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+/* ---- other contexts ---- */
+
+static CUresult create(Call *c, CUcontext *ctx, CUdevice dev) {
+    Gpu *g = gpu_get(c->driver, dev);
+    Context *made;
+    if (!g) return CUDA_ERROR_INVALID_DEVICE;
+    if (!ctx) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = context_new(c->driver, g, &made);
+    if (r != CUDA_SUCCESS) return r;
+    *ctx = HANDLE(CUcontext, made);
+    r = push(*ctx);
+    if (r != CUDA_SUCCESS) context_free(c->driver, made);
+    return r;
+}
+
+/* Bits 0 to 4: scheduling, blocking synchronisation, mapped host memory, local memory.  */
+static bool flags_known(unsigned flags) { return (flags & ~0x1fu) == 0; }
+
+CUresult cuCtxCreate_v2(CUcontext *ctx, unsigned flags, CUdevice dev) {
+    Call c;
+    if (!driver_enter(&c, FN_cuCtxCreate_v2)) return c.result;
+    return driver_leave(&c, flags_known(flags) ? create(&c, ctx, dev) : CUDA_ERROR_INVALID_VALUE);
+}
+
+/* Parameters ask for execution affinity or a graphics client; there is neither.  */
+CUresult cuCtxCreate_v4(CUcontext *ctx, void *params, unsigned flags, CUdevice dev) {
+    Call c;
+    if (!driver_enter(&c, FN_cuCtxCreate_v4)) return c.result;
+    if (params) return driver_leave(&c, CUDA_ERROR_NOT_SUPPORTED);
+    return driver_leave(&c, flags_known(flags) ? create(&c, ctx, dev) : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult cuCtxDestroy_v2(CUcontext ctx) {
+    Call c;
+    if (!driver_enter(&c, FN_cuCtxDestroy_v2)) return c.result;
+    Context *own = GET(&c, Context, ctx, KIND_CONTEXT);
+    if (!own || own->gpu->primary == own) return driver_leave(&c, CUDA_ERROR_INVALID_CONTEXT);
+    context_free(c.driver, own);
+    if (context_current() == ctx) pop(NULL);
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+/* ---- the current context ---- */
+
+CUresult cuCtxGetCurrent(CUcontext *ctx) {
+    Call c;
+    if (!driver_enter(&c, FN_cuCtxGetCurrent)) return c.result;
+    if (!ctx) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    *ctx = context_current();
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+CUresult cuCtxSetCurrent(CUcontext ctx) {
+    Call c;
+    if (!driver_enter(&c, FN_cuCtxSetCurrent)) return c.result;
+    if (ctx && !GET(&c, Context, ctx, KIND_CONTEXT)) {
+        return driver_leave(&c, CUDA_ERROR_INVALID_CONTEXT);
+    }
+    if (pushed.n) pop(NULL);
+    return driver_leave(&c, ctx ? push(ctx) : CUDA_SUCCESS);
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext ctx) {
+    Call c;
+    if (!driver_enter(&c, FN_cuCtxPushCurrent_v2)) return c.result;
+    bool known = GET(&c, Context, ctx, KIND_CONTEXT) != NULL;
+    return driver_leave(&c, known ? push(ctx) : CUDA_ERROR_INVALID_CONTEXT);
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *ctx) {
+    Call c;
+    if (!driver_enter(&c, FN_cuCtxPopCurrent_v2)) return c.result;
+    if (!pushed.n) return driver_leave(&c, CUDA_ERROR_INVALID_CONTEXT);
+    pop(ctx);
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+/* 0 is the current context.  */
+static CUresult get_device(Call *c, CUdevice *dev, CUcontext ctx) {
+    if (!dev) return CUDA_ERROR_INVALID_VALUE;
+    const Context *own = GET(c, Context, ctx ? ctx : context_current(), KIND_CONTEXT);
+    if (!own) return CUDA_ERROR_INVALID_CONTEXT;
+    *dev = own->gpu->ordinal;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice *dev) {
+    Call c;
+    if (!driver_enter(&c, FN_cuCtxGetDevice)) return c.result;
+    return driver_leave(&c, get_device(&c, dev, NULL));
+}
+
+CUresult cuCtxGetDevice_v2(CUdevice *dev, CUcontext ctx) {
+    Call c;
+    if (!driver_enter(&c, FN_cuCtxGetDevice_v2)) return c.result;
+    return driver_leave(&c, get_device(&c, dev, ctx));
+}
+
+static CUresult synchronize(Call *c, Context *ctx) {
+    CUresult r = capture_forbids(c->driver, ctx, false);
+    return r == CUDA_SUCCESS ? context_finish(c->driver, ctx) : r;
+}
+
+CUresult cuCtxSynchronize(void) {
+    Call c;
+    if (!driver_enter(&c, FN_cuCtxSynchronize)) return c.result;
+    return driver_leave(&c, synchronize(&c, c.ctx));
+}
+
+CUresult cuCtxSynchronize_v2(CUcontext ctx) {
+    Call c;
+    if (!driver_enter(&c, FN_cuCtxSynchronize_v2)) return c.result;
+    Context *own = GET(&c, Context, ctx ? ctx : context_current(), KIND_CONTEXT);
+    return driver_leave(&c, own ? synchronize(&c, own) : CUDA_ERROR_INVALID_CONTEXT);
+}

@@ -1,0 +1,162 @@
+/* Running a piece of work: kernels in the simulator, copies, fills, graphs; and how long it
+ * takes.  */
+#include "simdriver/work.h"
+
+#include <string.h>
+
+static Ps later(Ps a, Ps b) { return a > b ? a : b; }
+
+/* Occupies an engine of the device from `begin` on, as soon as it is free; returns the end.  */
+static Ps occupy(Gpu *gpu, Engine e, Ps begin, double seconds) {
+    gpu->busy[e] = later(begin, gpu->busy[e]) + (Ps)(seconds * 1e12 + 0.5);
+    return gpu->busy[e];
+}
+
+/* ---- kernels ---- */
+
+/* What a device would report.  Faults that no device notices (races, data not waited for) stop the
+ * kernel all the same, as an unspecified failure.  */
+static CUresult result_of_fault(SimFaultKind kind) {
+    switch (kind) {
+    case SIM_OUT_OF_BOUNDS: return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case SIM_MISALIGNED: return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case SIM_DESCRIPTOR: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    case SIM_BAD_JUMP: return CUDA_ERROR_INVALID_PC;
+    case SIM_LIMIT: return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    case SIM_RUNAWAY:
+    case SIM_DEADLOCK: return CUDA_ERROR_LAUNCH_TIMEOUT;
+    default: return CUDA_ERROR_LAUNCH_FAILED;
+    }
+}
+
+typedef struct {
+    Driver *driver;
+    Gpu *gpu;
+    Arena *arena;
+    const Launch *launch;
+    SimReport report;
+    CUresult result;
+} Running;
+
+static void run_body(void *user) {
+    Running *r = user;
+    Diag diag = diag_new(r->arena);
+    Status st = sim_launch(r->gpu->sim, r->arena, &diag, r->launch->image->code, r->launch->name,
+                           &r->launch->launch, &r->driver->options, &r->report);
+    if (st != ST_OK) {
+        driver_say_error(r->driver, &diag);
+        r->result = st == ST_NOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_LAUNCH_FAILED;
+    } else if (r->report.faults) {
+        Buf text = buf_new(r->arena);
+        sim_fault_text(&r->report.fault[0], &text);
+        driver_say(r->driver, "%s", buf_str(&text));
+        r->result = result_of_fault(r->report.fault[0].kind);
+    }
+}
+
+/* The device's memory grows on one arena, the launch lives on another: either may find none.  */
+static void run_on_device(void *user) {
+    Running *r = user;
+    if (!arena_try(r->arena, run_body, r)) r->result = CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static bool run_kernel(Driver *d, Context *ctx, Work *w, Ps begin) {
+    w->end = begin;
+    Injected hit = faults_kernel(&d->faults);
+    if (hit.hang) return false;
+    Running r = {.driver = d, .gpu = ctx->gpu, .launch = &w->launch, .result = hit.result};
+    if (hit.result == CUDA_SUCCESS) {
+        r.arena = arena_create(NULL);
+        if (!r.arena || !arena_try(ctx->gpu->arena, run_on_device, &r)) {
+            r.result = CUDA_ERROR_OUT_OF_MEMORY;
+        }
+        arena_destroy(r.arena);
+    }
+    ctx->failed = r.result;
+    if (r.result == CUDA_SUCCESS) {
+        w->end = occupy(ctx->gpu, ENGINE_COMPUTE, begin, r.report.time_us * 1e-6);
+    }
+    return true;
+}
+
+/* ---- copies and fills ---- */
+
+static double rate(const Figure *f, const Figure *otherwise) {
+    return f->value > 0 ? f->value : otherwise->value;
+}
+
+/* The host's link is not in a profile: a copy from the host takes as long as writing device
+ * memory, one to the host as long as reading it.  Every transfer begins like an empty kernel.  */
+static void copy_takes(Gpu *gpu, Work *w, Ps begin) {
+    const MemoryLevel *dram = &gpu->dev->memory[LEVEL_DRAM];
+    double bytes = (double)w->bytes, seconds;
+    Engine e = ENGINE_COMPUTE;
+    if (w->kind == WORK_FILL) {
+        seconds = bytes / rate(&dram->write, &dram->read);
+    } else if (w->to && w->from) {
+        seconds = 2 * bytes / rate(&dram->copy, &dram->read);
+    } else if (w->to) {
+        seconds = bytes / rate(&dram->write, &dram->read);
+        e = ENGINE_IN;
+    } else {
+        seconds = bytes / dram->read.value;
+        e = ENGINE_OUT;
+    }
+    w->end = occupy(gpu, e, begin, seconds + gpu->dev->overheads.kernel_floor.value * 1e-9);
+}
+
+/* Device memory may have been freed since the call.  */
+static bool move_bytes(Driver *d, Work *w) {
+    Gpu *in = NULL, *out = NULL;
+    void *to = w->to ? memory_at(d, w->to, w->bytes, &out) : w->host;
+    const void *from = w->from ? memory_at(d, w->from, w->bytes, &in) : w->host;
+    if (!to || !from) return false;
+    if (w->to && w->from) {
+        memmove(to, from, w->bytes);
+        return true;
+    }
+    Gpu *gpu = w->to ? out : in;
+    Diag diag = diag_new(gpu->arena);
+    return (w->to ? sim_write(gpu->sim, &diag, w->to, from, w->bytes)
+                  : sim_read(gpu->sim, &diag, w->from, to, w->bytes)) == ST_OK;
+}
+
+static bool fill_bytes(Driver *d, const Work *w) {
+    unsigned char *to = memory_at(d, w->to, w->bytes, NULL);
+    if (!to) return false;
+    for (size_t k = 0; k < w->bytes; k++) to[k] = w->pattern[k % (size_t)w->width];
+    return true;
+}
+
+static void transfer(Driver *d, Context *ctx, Work *w, Ps begin) {
+    bool moved = w->kind == WORK_FILL ? fill_bytes(d, w) : move_bytes(d, w);
+    if (!moved) ctx->failed = CUDA_ERROR_ILLEGAL_ADDRESS;
+    copy_takes(ctx->gpu, w, begin);
+}
+
+/* ---- graphs ---- */
+
+/* Nodes run in the order of their capture, each no sooner than what it needs and than the device
+ * gets to it.  */
+static bool run_graph(Driver *d, Context *ctx, Work *w, Ps begin) {
+    const GraphBody *g = w->graph;
+    Ps step = (Ps)(ctx->gpu->dev->overheads.launch_graph.value * 1000 + 0.5);
+    w->end = begin;
+    for (size_t k = 0; k < g->n && ctx->failed == CUDA_SUCCESS; k++) {
+        const Node *node = &g->node[k];
+        Ps ready = begin + (Ps)k * step;
+        for (size_t n = 0; n < node->needs.n; n++) {
+            ready = later(ready, g->node[node->needs.v[n]].work->end);
+        }
+        if (!work_execute(d, ctx, node->work, ready)) return false;
+        w->end = later(w->end, node->work->end);
+    }
+    return true;
+}
+
+bool work_execute(Driver *d, Context *ctx, Work *w, Ps begin) {
+    if (w->kind == WORK_GRAPH) return run_graph(d, ctx, w, begin);
+    if (w->kind == WORK_KERNEL) return run_kernel(d, ctx, w, begin);
+    transfer(d, ctx, w, begin);
+    return true;
+}

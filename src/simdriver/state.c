@@ -1,0 +1,115 @@
+/* The driver itself: its lock, the way in and out of a call, what tests control.  */
+#include "simdriver/state.h"
+
+#include "simdriver/image.h"
+#include "simdriver/work.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Driver the_driver = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+int driver_version(const Driver *d) {
+    return d->faults.version ? d->faults.version : DRIVER_VERSION;
+}
+
+void driver_say(Driver *d, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(d->message, sizeof d->message, fmt, ap);
+    va_end(ap);
+}
+
+void driver_say_error(Driver *d, const Diag *diag) {
+    const DiagMessage *m = diag_first_error(diag);
+    if (!m) return;
+    if (m->file) {
+        driver_say(d, "%s:%d:%d: %s", m->file, m->line, m->column, m->message);
+    } else {
+        driver_say(d, "%s", m->message);
+    }
+}
+
+void driver_hang(Driver *d) {
+    uint64_t before = d->generation;
+    while (d->generation == before) pthread_cond_wait(&d->changed, &d->lock);
+}
+
+static CUresult need_context(Call *c) {
+    CUcontext current = context_current();
+    if (!current) return CUDA_ERROR_INVALID_CONTEXT;
+    c->ctx = GET(c, Context, current, KIND_CONTEXT);
+    return c->ctx ? c->ctx->failed : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+static CUresult admit(Call *c, const FunctionRow *row) {
+    Driver *d = c->driver;
+    Injected hit = faults_call(&d->faults, row);
+    if (hit.hang) driver_hang(d);
+    if (hit.result) return hit.result;
+    if (row->since > driver_version(d) || faults_missing(&d->faults, row)) {
+        return CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER;
+    }
+    if (row->needs == NEEDS_NOTHING) return CUDA_SUCCESS;
+    if (!d->initialised) return CUDA_ERROR_NOT_INITIALIZED;
+    return row->needs == NEEDS_CONTEXT ? need_context(c) : CUDA_SUCCESS;
+}
+
+/* Rules of the environment hold from the first call on, even one before cuInit.  */
+static CUresult first_rules(Driver *d) {
+    if (d->generation) return CUDA_SUCCESS;
+    d->generation = 1;
+    if (faults_parse(getenv("ROLLER_SIM_FAULTS"), &d->faults)) return CUDA_SUCCESS;
+    d->faults = (Faults){0};
+    driver_say(d, "ROLLER_SIM_FAULTS does not parse");
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+bool driver_enter(Call *c, FunctionId f) {
+    *c = (Call){.driver = &the_driver};
+    pthread_mutex_lock(&the_driver.lock);
+    c->result = first_rules(&the_driver);
+    if (c->result == CUDA_SUCCESS) c->result = admit(c, &simdriver_functions[f]);
+    if (c->result == CUDA_SUCCESS) return true;
+    pthread_mutex_unlock(&the_driver.lock);
+    return false;
+}
+
+CUresult driver_leave(Call *c, CUresult r) {
+    pthread_mutex_unlock(&c->driver->lock);
+    return r;
+}
+
+CUresult roller_sim_driver_control(const char *rules) {
+    Driver *d = &the_driver;
+    Faults faults;
+    if (!faults_parse(rules, &faults)) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&d->lock);
+    d->faults = faults;
+    d->generation += d->generation ? 1 : 2;
+    pthread_cond_broadcast(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+    return CUDA_SUCCESS;
+}
+
+size_t roller_sim_driver_message(char *text, size_t len) {
+    pthread_mutex_lock(&the_driver.lock);
+    size_t whole = strlen(the_driver.message), part = whole;
+    if (len > 0) {
+        if (part > len - 1) part = len - 1;
+        memcpy(text, the_driver.message, part);
+        text[part] = 0;
+    }
+    pthread_mutex_unlock(&the_driver.lock);
+    return whole;
+}
+
+CUresult roller_sim_driver_ptx(const void *cubin, size_t len, const char *ptx) {
+    if (!cubin || !ptx) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&the_driver.lock);
+    CUresult r = image_register(&the_driver, cubin, len, ptx);
+    pthread_mutex_unlock(&the_driver.lock);
+    return r;
+}
+

@@ -1,0 +1,109 @@
+/* Streams.  */
+#include "simdriver/work.h"
+
+#include <stdlib.h>
+
+Stream *stream_new(Driver *d, Context *ctx, bool blocking) {
+    Stream *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->blocking = blocking;
+    if (handle_new(d, &s->o, KIND_STREAM, ctx)) return s;
+    free(s);
+    return NULL;
+}
+
+void stream_drop(Stream *s) {
+    for (Work *w = s->head, *next; w; w = next) {
+        next = w->next;
+        w->next = NULL;
+        w->done = true;
+        w->end = s->end;
+        work_release(w);
+    }
+    s->head = s->tail = NULL;
+    work_release(s->last);
+    s->last = NULL;
+}
+
+Stream *stream_get(Call *c, CUstream handle) {
+    if (!handle || handle == CU_STREAM_LEGACY) return c->ctx->legacy;
+    if (handle == CU_STREAM_PER_THREAD) return c->ctx->per_thread;
+    Stream *s = GET(c, Stream, handle, KIND_STREAM);
+    return s && s->o.ctx == c->ctx ? s : NULL;
+}
+
+CUresult stream_finish(Driver *d, Stream *s) {
+    Context *ctx = s->o.ctx;
+    if (s->last) work_finish(d, s->last);
+    return ctx->failed;
+}
+
+static CUresult create(Call *c, CUstream *stream, unsigned flags) {
+    if (!stream || flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
+    Stream *s = stream_new(c->driver, c->ctx, flags != CU_STREAM_NON_BLOCKING);
+    if (!s) return CUDA_ERROR_OUT_OF_MEMORY;
+    *stream = HANDLE(CUstream, s);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
+    Call c;
+    if (!driver_enter(&c, FN_cuStreamCreate)) return c.result;
+    return driver_leave(&c, create(&c, stream, flags));
+}
+
+/* There is one priority; others are brought into its range.  */
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority) {
+    Call c;
+    (void)priority;
+    if (!driver_enter(&c, FN_cuStreamCreateWithPriority)) return c.result;
+    return driver_leave(&c, create(&c, stream, flags));
+}
+
+/* Work that is queued still runs.  */
+CUresult cuStreamDestroy_v2(CUstream stream) {
+    Call c;
+    if (!driver_enter(&c, FN_cuStreamDestroy_v2)) return c.result;
+    Stream *s = GET(&c, Stream, stream, KIND_STREAM);
+    if (!s || s == s->o.ctx->legacy || s == s->o.ctx->per_thread) {
+        return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
+    }
+    if (s->capture) capture_drop(c.driver, s->capture);
+    stream_finish(c.driver, s);
+    object_free(c.driver, &s->o);
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+/* A call that looks at a stream's progress spoils its capture.  */
+static CUresult outside_capture(Driver *d, Stream *s) {
+    if (s == s->o.ctx->legacy) {
+        CUresult r = capture_forbids(d, s->o.ctx, false);
+        return r == CUDA_SUCCESS ? r : CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    }
+    if (!s->capture) return CUDA_SUCCESS;
+    s->capture->invalid = true;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+CUresult cuStreamSynchronize(CUstream stream) {
+    Call c;
+    if (!driver_enter(&c, FN_cuStreamSynchronize)) return c.result;
+    Stream *s = stream_get(&c, stream);
+    CUresult r = s ? outside_capture(c.driver, s) : CUDA_ERROR_INVALID_HANDLE;
+    if (r != CUDA_SUCCESS) return driver_leave(&c, r);
+    return driver_leave(&c, stream_finish(c.driver, s));
+}
+
+/* Every question lets one piece of work run, so that asking again and again ends.  */
+CUresult cuStreamQuery(CUstream stream) {
+    Call c;
+    if (!driver_enter(&c, FN_cuStreamQuery)) return c.result;
+    Stream *s = stream_get(&c, stream);
+    CUresult r = s ? outside_capture(c.driver, s) : CUDA_ERROR_INVALID_HANDLE;
+    if (r != CUDA_SUCCESS) return driver_leave(&c, r);
+    Work *last = s->last;
+    if (!last || last->done) return driver_leave(&c, CUDA_SUCCESS);
+    work_advance(c.driver, last);
+    if (c.ctx->failed != CUDA_SUCCESS) return driver_leave(&c, c.ctx->failed);
+    return driver_leave(&c, last->done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+}

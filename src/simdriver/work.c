@@ -1,0 +1,151 @@
+/* The queue of work: what is submitted where, and in which order it runs.  */
+#include "simdriver/work.h"
+
+#include <stdlib.h>
+
+Work *work_new(WorkKind kind) {
+    Work *w = calloc(1, sizeof *w);
+    if (w) {
+        w->kind = kind;
+        w->refs = 1;
+    }
+    return w;
+}
+
+/* What is no longer needed once the work is done; so chains of waits do not stay alive.  */
+static void drop_payload(Work *w) {
+    if (w->staged) free(w->host);
+    w->staged = false;
+    w->host = NULL;
+    free((void *)(uintptr_t)w->launch.launch.params);
+    w->launch.launch.params = NULL;
+    image_release(w->launch.image);
+    w->launch.image = NULL;
+    graph_release(w->graph);
+    w->graph = NULL;
+    Work *wait = w->wait;
+    w->wait = NULL;
+    work_release(wait);
+}
+
+void work_release(Work *w) {
+    if (!w || --w->refs > 0) return;
+    drop_payload(w);
+    free(w);
+}
+
+/* A launch costs the host time; what it starts cannot begin before.  */
+static void issue(Gpu *gpu, Work *w) {
+    if (w->kind != WORK_WAIT && w->kind != WORK_MARK) {
+        gpu->issue += (Ps)(gpu->dev->overheads.launch_stream.value * 1000 + 0.5);
+    }
+    w->issued = gpu->issue;
+}
+
+static void append(Stream *s, Work *w) {
+    issue(s->o.ctx->gpu, w);
+    w->stream = s;
+    if (s->tail) s->tail->next = w;
+    else s->head = w;
+    s->tail = w;
+    work_release(s->last);
+    s->last = w;
+    w->refs++;
+}
+
+/* What the host has seen end orders everything it submits later.  */
+static bool order_after(Stream *s, Work *other) {
+    if (!other || (other->done && other->end <= s->o.ctx->gpu->issue)) return true;
+    Work *w = work_new(WORK_WAIT);
+    if (!w) return false;
+    w->wait = other;
+    other->refs++;
+    append(s, w);
+    return true;
+}
+
+static bool order_legacy(Driver *d, Stream *s) {
+    Context *ctx = s->o.ctx;
+    if (s != ctx->legacy) return !s->blocking || order_after(s, ctx->legacy->last);
+    size_t at = 0;
+    for (Object *o; (o = handle_next(d, &at, KIND_STREAM, ctx));) {
+        Stream *other = (Stream *)(void *)o;
+        if (other != s && other->blocking && !order_after(s, other->last)) return false;
+    }
+    return true;
+}
+
+/* The legacy stream would depend on what a blocking stream captures.  */
+static bool legacy_meets_capture(Driver *d, Stream *s) {
+    bool met = false;
+    size_t at = 0;
+    for (Object *o; (o = handle_next(d, &at, KIND_STREAM, s->o.ctx));) {
+        Stream *other = (Stream *)(void *)o;
+        if (!other->capture || !other->blocking) continue;
+        other->capture->invalid = true;
+        met = true;
+    }
+    return met;
+}
+
+CUresult work_submit(Driver *d, Stream *s, Work *w) {
+    if (s->capture) return capture_add(d, s, w);
+    CUresult r = CUDA_SUCCESS;
+    if (s == s->o.ctx->legacy && legacy_meets_capture(d, s)) {
+        r = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    } else if (!order_legacy(d, s)) {
+        r = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (r == CUDA_SUCCESS) append(s, w);
+    else work_release(w);
+    return r;
+}
+
+static Ps later(Ps a, Ps b) { return a > b ? a : b; }
+
+static void pop_head(Stream *s) {
+    Work *w = s->head;
+    s->head = w->next;
+    if (!s->head) s->tail = NULL;
+    w->next = NULL;
+    w->done = true;
+    drop_payload(w);
+    work_release(w);
+}
+
+/* Runs the head of a stream, which waits for nothing.  */
+static bool run_head(Driver *d, Stream *s) {
+    Work *w = s->head;
+    Context *ctx = s->o.ctx;
+    if (s->hung && s->hung_under == d->generation) return false;
+    s->hung = false;
+    w->end = later(s->end, w->issued);
+    if (w->kind == WORK_WAIT) {
+        w->end = later(s->end, w->wait->end);
+    } else if (w->kind != WORK_MARK && ctx->failed == CUDA_SUCCESS &&
+               !work_execute(d, ctx, w, w->end)) {
+        s->hung = true;
+        s->hung_under = d->generation;
+        return false;
+    }
+    s->end = w->end;
+    pop_head(s);
+    return true;
+}
+
+bool work_advance(Driver *d, Work *w) {
+    while (w->stream->head->kind == WORK_WAIT && !w->stream->head->wait->done) {
+        w = w->stream->head->wait;
+    }
+    return run_head(d, w->stream);
+}
+
+void work_finish(Driver *d, Work *w) {
+    w->refs++;
+    while (!w->done) {
+        Gpu *gpu = w->stream->o.ctx->gpu;
+        if (!work_advance(d, w)) driver_hang(d);
+        if (w->done) gpu->issue = later(gpu->issue, w->end);
+    }
+    work_release(w);
+}

@@ -1,0 +1,219 @@
+/* Contexts, streams and the work in them; private to src/simdriver.
+ *
+ * A call queues work; nothing runs before something waits for it or asks about it.  So a caller
+ * that forgets to synchronise sees old data, and streams that forget to wait for each other run in
+ * the wrong order.  work_advance runs the next piece that a given piece depends on.  */
+#ifndef ROLLER_SIMDRIVER_WORK_H
+#define ROLLER_SIMDRIVER_WORK_H
+#include "simdriver/state.h"
+
+typedef struct Stream Stream;
+typedef struct Event Event;
+typedef struct Work Work;
+typedef struct Capture Capture;
+
+/* Nodes of a graph, by number; each once.  */
+typedef struct {
+    size_t *v;
+    size_t n, cap;
+} IndexSet;
+bool index_add(IndexSet *to, const IndexSet *from);    /* false without memory */
+void index_clear(IndexSet *set);
+
+/* ---- Code ---- */
+/* Parsed PTX, shared by modules, functions, queued launches and graphs.  */
+typedef struct {
+    int refs;
+    Driver *driver;
+    Arena *arena;
+    SimModule *code;
+    const void *cubin;        /* a copy on the arena, if the PTX stands for one */
+    size_t cubin_len;
+} Image;
+/* Reads an image for a driver of this version; *out has one reference.  */
+CUresult image_open(Driver *d, const void *bytes, Image **out);
+/* Whether a device can run it: CUDA_SUCCESS, or why not.  */
+CUresult image_fits(const Image *image, const Device *dev);
+void image_release(Image *image);
+
+/* What calls set of a kernel on a device.  */
+typedef struct {
+    bool set;                 /* max_dynamic was; otherwise it is the limit without opt-in */
+    int max_dynamic, carveout, policy;
+    bool non_portable;
+} Settings;
+typedef struct {
+    Object o;
+    Image *image;
+} Library;
+typedef struct {
+    Object o;
+    Library *library;
+    const char *name;
+    Settings settings[MAX_GPUS];
+} Kernel;
+typedef struct {
+    Object o;
+    Image *image;
+    const Library *library;   /* that it is the context's form of; NULL: none */
+} Module;
+typedef struct {
+    Object o;
+    Module *module;
+    const char *name;         /* in the image */
+    SimKernelInfo info;
+    int registers;
+    Settings own, *settings;  /* its own, or those of a library's kernel */
+} Function;
+/* The function of a handle: a function of the current context, or what a library's kernel is
+ * there.  */
+CUresult function_get(Call *c, const void *handle, Function **out);
+/* Describes a kernel of an image on a device; false if there is none of that name.  */
+bool function_describe(const Image *image, const char *name, const Device *dev, Function *out);
+/* Bytes of dynamic shared memory that a launch may ask for.  */
+int64_t function_most_dynamic(const Function *f, const Device *dev);
+int function_blocks_per_sm(const Function *f, const Device *dev, int threads, int64_t dynamic);
+int function_most_threads(const Function *f, const Device *dev);
+CUresult function_get_attribute(const Function *f, const Device *dev, int attribute, int *value);
+CUresult function_set_attribute(const Function *f, const Device *dev, Settings *settings,
+                                int attribute, int value);
+
+/* ---- Work ---- */
+typedef enum { WORK_KERNEL, WORK_COPY, WORK_FILL, WORK_WAIT, WORK_MARK, WORK_GRAPH } WorkKind;
+
+typedef struct {
+    Image *image;
+    const char *name;
+    SimLaunch launch;
+} Launch;
+
+typedef struct GraphBody GraphBody;
+struct Work {
+    WorkKind kind;
+    int refs;
+    bool done;
+    Work *next;
+    Stream *stream;           /* that it is queued in */
+    Ps issued, end;
+    Launch launch;            /* WORK_KERNEL; its params are owned */
+    CUdeviceptr to, from;     /* WORK_COPY; 0: the host side */
+    void *host;               /* that side */
+    bool staged;              /* host is a copy that belongs to the work */
+    size_t bytes;
+    uint8_t pattern[4];       /* WORK_FILL: of `width` bytes, over `bytes` */
+    int width;
+    Work *wait;               /* WORK_WAIT */
+    GraphBody *graph;         /* WORK_GRAPH */
+};
+Work *work_new(WorkKind kind);                        /* one reference; NULL without memory */
+void work_release(Work *w);
+/* Appends to the stream, or to the graph that it captures; takes over the caller's reference, also
+ * when it fails.  Orders the work against the legacy stream.  */
+CUresult work_submit(Driver *d, Stream *s, Work *w);
+/* Runs one piece of work on the way to w; false if that hangs.  */
+bool work_advance(Driver *d, Work *w);
+/* Runs all the work that w depends on, and w; waits where it hangs.  */
+void work_finish(Driver *d, Work *w);
+/* Executes one piece; `begin` is when it could start.  Sets w->end.  False: it hangs.  */
+bool work_execute(Driver *d, Context *ctx, Work *w, Ps begin);
+
+struct Stream {
+    Object o;
+    bool blocking;            /* ordered with the legacy stream */
+    Work *head, *tail;        /* queued */
+    Work *last;               /* newest work, queued or done; NULL: none yet */
+    Ps end;                   /* of the work that ran last */
+    bool hung;                /* the head was found to hang under these rules: */
+    uint64_t hung_under;
+    Capture *capture;
+    IndexSet front;           /* nodes that the next captured work depends on */
+};
+/* NULL without memory.  */
+Stream *stream_new(Driver *d, Context *ctx, bool blocking);
+/* Waits until everything queued has run; then what the context has to report.  */
+CUresult stream_finish(Driver *d, Stream *s);
+/* Drops what is queued, as if done.  */
+void stream_drop(Stream *s);
+/* A handle of a stream as a call gives it (0 and the two special ones included).  */
+Stream *stream_get(Call *c, CUstream handle);
+
+struct Event {
+    Object o;
+    unsigned flags;
+    Work *mark;               /* recorded last; NULL: never */
+    Capture *capture;         /* recorded in it last */
+    IndexSet front;
+};
+
+/* ---- Contexts ---- */
+typedef struct Memory {
+    CUdeviceptr at;
+    void *host;               /* page-locked host memory; then `at` is 0 */
+    size_t bytes;
+    struct Memory *next;
+} Memory;
+
+struct Context {
+    Object o;
+    Gpu *gpu;
+    CUresult failed;          /* every later call returns it */
+    Stream *legacy, *per_thread;
+    Memory *memory;
+};
+/* Frees an object and its handle; a stream's queued work is dropped.  */
+void object_free(Driver *d, Object *o);
+/* Gives the memory back, not the struct's place in the context's list.  */
+void memory_release(Context *ctx, Memory *m);
+/* The bytes of any device; NULL if they are not in one allocation.  *gpu (may be NULL) gets the
+ * device.  */
+void *memory_at(Driver *d, CUdeviceptr at, size_t bytes, Gpu **gpu);
+CUresult context_new(Driver *d, Gpu *gpu, Context **out);
+void context_free(Driver *d, Context *ctx);
+/* The calling thread's current context as a handle; 0: none.  */
+CUcontext context_current(void);
+CUresult context_finish(Driver *d, Context *ctx);
+/* The allocation that holds these bytes of page-locked host memory; NULL: pageable memory.  */
+Memory *context_pinned(const Context *ctx, const void *at, size_t bytes);
+
+/* ---- Graphs ---- */
+typedef struct {
+    Work *work;
+    IndexSet needs;
+} Node;
+struct GraphBody {
+    int refs;
+    Node *node;
+    size_t n, cap;
+};
+void graph_release(GraphBody *g);
+/* A graph or its executable form.  */
+typedef struct {
+    Object o;
+    GraphBody *body;
+} GraphObject;
+CUresult graph_new(Driver *d, GraphBody *body, CUgraph *out);
+
+struct Capture {
+    GraphBody *graph;
+    Stream *origin;
+    int mode;
+    pthread_t thread;
+    bool invalid;
+};
+/* Adds work to the graph a stream captures; takes over the reference, also when it fails.  */
+CUresult capture_add(Driver *d, Stream *s, Work *w);
+/* A stream waits for an event of a capture, and so joins it.  */
+CUresult capture_join(Stream *s, Event *e);
+CUresult capture_mark(Stream *s, Event *e);
+/* Ends a capture and frees it: no stream or event remembers it.  */
+void capture_drop(Driver *d, Capture *k);
+/* For calls that a capture forbids: CUDA_SUCCESS if there is none that does.  The captures that do
+ * are invalidated.  `unsafe`: calls that a relaxed capture permits.  */
+CUresult capture_forbids(Driver *d, const Context *ctx, bool unsafe);
+void event_forget(Event *e);
+
+/* Objects of one kind by handle.  */
+#define GET(c, T, handle, kind) ((T *)(void *)handle_get((c)->driver, handle, kind))
+/* A handle for an object of ours.  */
+#define HANDLE(T, object) ((T)(object)->o.handle)
+#endif
