@@ -127,9 +127,12 @@ static void compute(Prog *p, MemoChunk *c, int64_t pos, int wanted) {
     int64_t row = t->rank ? t->shape[t->rank - 1].value : 1;
     int64_t left_in_row = row - pos % row;
     int at = (int)(pos % STRIP), n = 0;
+    uint64_t made = 0;
     while (n < wanted && n < left_in_row && at + n < STRIP && !(c->done >> (at + n) & 1))
-        c->done |= (uint64_t)1 << (at + n++);
+        made |= (uint64_t)1 << (at + n++);
     Lanes *got = run_statement(p, pos, n);
+    if (!eval_stopped(p->owner))
+        c->done |= made;
     lanes_show_bounds(got, n);
     lanes_show_flags(got, n);
     lanes_copy(c->values, at, got, 0, n);

@@ -4,9 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Integer data: uniform in -most..most, but 0 with probability 1 - density.  From rich to poor; the
- * first that keeps every real sum exact, and results within what the output holds exactly, is
- * used.  */
+/* Integer data: uniform in -most..most, but 0 with probability 1 - density.  From rich to poor.  */
 typedef struct {
     int most, one_in;         /* density 1 / one_in */
     bool no_zero;             /* for products of many */
@@ -262,16 +260,17 @@ static bool survey(Survey *v, const Te *te, const Recipe *r, bool *snug) {
     return exact;
 }
 
+/* Exactness counts most, then that of sums, then the outputs'; the richest of equals.  */
 static Recipe choose(const Te *te) {
     Survey v;
-    int chosen = RECIPES - 1;
-    bool fits = false, snug = false;
-    for (int i = 0; i < RECIPES && !snug; i++) {
-        survey(&v, te, &recipes[i], &snug);
-        snug = snug && v.sums_fit;
-        if (snug || (v.sums_fit && !fits))
+    int chosen = RECIPES - 1, best = 0;
+    for (int i = 0; i < RECIPES; i++) {
+        bool snug, exact = survey(&v, te, &recipes[i], &snug);
+        int score = (exact ? 4 : 0) + (v.sums_fit ? 2 : 0) + (snug ? 1 : 0);
+        if (score > best) {
+            best = score;
             chosen = i;
-        fits = fits || v.sums_fit;
+        }
     }
     Recipe r = recipes[chosen];
     r.no_zero = v.multiplies;

@@ -211,7 +211,7 @@ static void a_stopped_evaluation_says_so(void **state) {
     (void)state;
     static const float r[3] = {1, 2, 3};
     Arena *arena = arena_create(NULL);
-    Te *te = fixture_te(arena, "op f(r: f32[3]) -> Y: f32 { Y[] += r[i]; }");
+    Te *te = fixture_te(arena, "op f(r: f32[3]) -> Y: f32 { t[] += r[i] * r[j]; Y[] = t[] - 30; }");
     TeData in = {(void *)(uintptr_t)r, sizeof r};
     Diag diag = diag_new(arena);
     TeEval *ev;
