@@ -52,7 +52,8 @@ static int distance(const char *a, const char *b) {
             int least = above[j] + !same;
             if (row[j] + 1 < least) least = row[j] + 1;
             if (above[j + 1] + 1 < least) least = above[j + 1] + 1;
-            bool swapped = i && j && lower(a[i]) == lower(b[j - 1]) && lower(a[i - 1]) == lower(b[j]);
+            bool swapped =
+                i && j && lower(a[i]) == lower(b[j - 1]) && lower(a[i - 1]) == lower(b[j]);
             if (swapped && before[j - 1] + 1 < least) least = before[j - 1] + 1;
             row[j + 1] = least;
         }
