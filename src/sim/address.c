@@ -81,7 +81,9 @@ SimExec *sim_pick_hint(SimPick *k) {
     sim_take(k, MOD_FRACTIONAL);
     sim_take(k, MOD_RANGE);
     sim_take(k, MOD_TENSORMAP);
+    sim_take(k, MOD_CVT);
     if (k->p->op != OP_CREATEPOLICY) return exec_nothing;
     sim_take_type(k);
+    if (k->i->n_opnd < 1 || k->i->n_opnd > 4) return sim_pick_fail(k, "has 1 to 4 operands");
     return sim_want_bits(k, 0, 64) ? exec_policy : NULL;
 }

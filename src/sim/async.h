@@ -1,9 +1,10 @@
 /* Asynchronous operations in flight: what they copy, when they land, who is told.
  *
- * An AsyncOp is issued by one lane (cp.async: by the lanes of one instruction) and moves through two
- * steps, `sample` (the source is read) and `land` (the destination is written and the completion is
- * told), each at a seeded random moment between issue and the wait that orders it.  Until then
- * destination bytes are poison and flagged in flight.  With options.benign both happen at issue.  */
+ * An AsyncOp is issued by one lane (cp.async: by the lanes of one instruction) and moves through
+ * two steps, `sample` (the source is read) and `land` (the destination is written and the
+ * completion is told), each at a seeded random moment between issue and the wait that orders it.
+ * Until then destination bytes are poison and flagged in flight. With options.benign both happen
+ * at issue.  */
 #ifndef ROLLER_SIM_ASYNC_H
 #define ROLLER_SIM_ASYNC_H
 #include "sim/memory.h"
@@ -16,8 +17,9 @@ typedef enum { ASYNC_LOAD, ASYNC_STORE, ASYNC_PEER, ASYNC_VALUE, ASYNC_ARRIVE } 
 /* How the issuer learns of the end: a group of cp.async, a bulk group, or an mbarrier.  */
 typedef enum { TELL_CPASYNC, TELL_BULK_GROUP, TELL_MBARRIER } AsyncTell;
 
-/* A contiguous run: `bytes` bytes of shared memory at `offset`, whose part [begin, end) belongs to
- * `global` + begin (or to offset `from` of the source block, for ASYNC_PEER).  The rest is filled.  */
+/* A contiguous run: `bytes` bytes of shared memory at `offset`, whose part [begin, end) belongs
+ * to `global` + begin (or to offset `from` of the source block, for ASYNC_PEER). The rest is
+ * filled.  */
 typedef struct {
     uint64_t global;
     uint32_t offset, bytes, begin, end;
@@ -98,8 +100,8 @@ typedef struct AsyncWgmma AsyncWgmma;
 /* Per warp (SimWarp.async).  */
 typedef struct {
     uint32_t cp_group[LANES], bulk_group[LANES];   /* the open group of each lane */
-    /* Bulk copies out of shared memory: one more than the group of the last one, and the groups that
-     * have been waited for.  */
+    /* Bulk copies out of shared memory: one more than the group of the last one, and the groups
+     * that have been waited for.  */
     uint32_t bulk_stored[LANES], bulk_read[LANES];
     const SimInst *bulk_store;                     /* the last one */
     /* barrier.cluster: lanes that arrived at the phase being collected, lanes between arrive and
@@ -123,19 +125,21 @@ void async_drop(AsyncOp *op);             /* of an operation that was not issued
 /* Checks the shared side of every piece (in flight, races, proxy), flags and poisons what will be
  * written, and puts the operation in flight.  False after a fault (the operation is gone).  */
 bool async_issue(AsyncOp *op);
-/* Reads the source; writes the destination and tells.  An operation that has told is freed; a member of
- * a bulk group stays until async_finish, so that its wait can judge what happened meanwhile.  */
+/* Reads the source; writes the destination and tells. An operation that has told is freed; a
+ * member of a bulk group stays until async_finish, so that its wait can judge what happened
+ * meanwhile.  */
 void async_sample(SimCluster *c, AsyncOp *op);
 void async_land(SimCluster *c, AsyncOp *op);
 void async_finish(SimCluster *c, AsyncOp *op);
-/* Lands the lanes of `mask` of a cp.async: for the lanes alone, or for the waiters of an mbarrier.  */
+/* Lands the lanes of `mask` of a cp.async: for the lanes alone, or for the waiters of an
+ * mbarrier.  */
 void async_land_lanes(SimCluster *c, AsyncOp *op, uint32_t mask, bool for_mbarrier);
 /* A wait found nothing: makes time pass for the asynchronous agents, reports a deadlock after very
  * many fruitless polls.  */
 void async_poll_failed(SimWarp *w, const SimInst *i, int lane);
 
-/* mbarriers.  Each returns NULL or false after a fault.  async_mbar is for a thread, which must come
- * after the initialisation; async_mbar_valid for the asynchronous agents.  */
+/* mbarriers. Each returns NULL or false after a fault. async_mbar is for a thread, which must
+ * come after the initialisation; async_mbar_valid for the asynchronous agents.  */
 AsyncMbar *async_mbar_valid(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset);
 AsyncMbar *async_mbar(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset);
 AsyncMbar *async_mbar_find(SimBlock *b, uint32_t offset);            /* no fault */

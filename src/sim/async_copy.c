@@ -84,7 +84,7 @@ static void wait(SimWarp *w, uint32_t active, uint32_t pending, bool all) {
 }
 
 static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
-    wait(w, active, *sim_u32(w, i->a != SLOT_NONE ? i->a : i->d), false);
+    wait(w, active, *sim_u32(w, i->opnd[0].slot[0]), false);
 }
 
 static void exec_wait_all(SimWarp *w, const SimInst *i, uint32_t active) {
@@ -140,7 +140,8 @@ SimExec *sim_pick_cpasync(SimPick *k) {
     switch (k->p->op) {
     case OP_CP_ASYNC: return pick_copy(k);
     case OP_CP_ASYNC_COMMIT: return exec_commit;
-    case OP_CP_ASYNC_WAIT: return exec_wait;
+    case OP_CP_ASYNC_WAIT:
+        return k->p->opnd[0].kind == OPND_INT ? exec_wait : sim_pick_fail(k, "needs a constant");
     case OP_CP_ASYNC_WAIT_ALL: return exec_wait_all;
     default: break;
     }

@@ -33,7 +33,8 @@ unsigned char *async_buffer(SimCluster *c, AsyncOp *op) {
 }
 
 /* Between a piece's place in shared memory and its bytes in the buffer.  */
-static void shared_bytes(const AsyncOp *op, const AsyncPiece *p, unsigned char *buffer, bool store) {
+static void shared_bytes(const AsyncOp *op, const AsyncPiece *p, unsigned char *buffer,
+                         bool store) {
     uint32_t step = op->span == 16 ? p->bytes : 16;
     for (uint32_t at = 0; at < p->bytes; at += step) {
         unsigned char *shared = op->block->smem + swizzled(op, p, at);
@@ -85,7 +86,8 @@ void async_write(SimCluster *c, AsyncOp *op) {
                 shared_bytes(op, p, from, true);
             }
         } else if (p->end > p->begin) {
-            unsigned char *to = sim_global_raw(c->run->gpu, p->global + p->begin, p->end - p->begin);
+            unsigned char *to =
+                sim_global_raw(c->run->gpu, p->global + p->begin, p->end - p->begin);
             if (to && op->reduce.type != PTX_NONE) {
                 async_reduce(&op->reduce, to, from + p->begin, p->end - p->begin);
             } else if (to) {

@@ -6,7 +6,7 @@
 /* Bytes of a piece that stay together in shared memory as far as flags are concerned: all of them,
  * or a 16-byte chunk where the swizzle carries chunks out of the row.  */
 uint32_t async_step(const AsyncOp *op, const AsyncPiece *p);
-/* Offset in the block's shared memory of byte `at` of a piece, for flags (async_step at a time).  */
+/* Offset in the block's shared memory of byte `at` of a piece, for flags (async_step at a time). */
 uint32_t async_place(const AsyncOp *op, const AsyncPiece *p, uint32_t at);
 /* Source to op->buffer; op->buffer to the destination, with the reduction if there is one.  */
 void async_read_source(SimCluster *c, AsyncOp *op);

@@ -1,88 +1,64 @@
-#include "base/numeric.h"
+/* Reductions of asynchronous copies: which there are, and what they do.  */
 #include "sim/async_target.h"
 
-#include <math.h>
 #include <string.h>
 
-static bool is_real(PtxType t) {
-    return t == PTX_F16 || t == PTX_BF16 || t == PTX_F32 || t == PTX_F64;
-}
+enum { BULK_GLOBAL = 1, BULK_SHARED = 2, RED = 4, EVERYWHERE = 7 };
 
-static const PtxMod operators[] = {MOD_ADD, MOD_MIN, MOD_MAX, MOD_INC, MOD_DEC, MOD_AND, MOD_OR, MOD_XOR};
+/* Operator, type, and which of cp.reduce.async.bulk to global memory, to shared memory, and
+ * red.async have them.  */
+static const struct {
+    PtxMod op;
+    PtxType type;
+    int places;
+} reductions[] = {
+    {MOD_ADD, PTX_U32, EVERYWHERE},  {MOD_ADD, PTX_S32, EVERYWHERE},
+    {MOD_ADD, PTX_U64, EVERYWHERE},  {MOD_ADD, PTX_S64, RED},
+    {MOD_ADD, PTX_F16, BULK_GLOBAL}, {MOD_ADD, PTX_BF16, BULK_GLOBAL},
+    {MOD_ADD, PTX_F32, BULK_GLOBAL}, {MOD_ADD, PTX_F64, BULK_GLOBAL},
+    {MOD_MIN, PTX_U32, EVERYWHERE},  {MOD_MIN, PTX_S32, EVERYWHERE},
+    {MOD_MIN, PTX_U64, BULK_GLOBAL}, {MOD_MIN, PTX_S64, BULK_GLOBAL},
+    {MOD_MIN, PTX_F16, BULK_GLOBAL}, {MOD_MIN, PTX_BF16, BULK_GLOBAL},
+    {MOD_MAX, PTX_U32, EVERYWHERE},  {MOD_MAX, PTX_S32, EVERYWHERE},
+    {MOD_MAX, PTX_U64, BULK_GLOBAL}, {MOD_MAX, PTX_S64, BULK_GLOBAL},
+    {MOD_MAX, PTX_F16, BULK_GLOBAL}, {MOD_MAX, PTX_BF16, BULK_GLOBAL},
+    {MOD_INC, PTX_U32, EVERYWHERE},  {MOD_DEC, PTX_U32, EVERYWHERE},
+    {MOD_AND, PTX_B32, EVERYWHERE},  {MOD_OR, PTX_B32, EVERYWHERE},
+    {MOD_XOR, PTX_B32, EVERYWHERE},  {MOD_AND, PTX_B64, BULK_GLOBAL},
+    {MOD_OR, PTX_B64, BULK_GLOBAL},  {MOD_XOR, PTX_B64, BULK_GLOBAL},
+};
 
-bool async_reduce_allowed(const AsyncReduce *r) {
-    PtxType t = r->type;
-    switch (r->op) {
-    case MOD_ADD: return is_real(t) || t == PTX_U32 || t == PTX_S32 || t == PTX_U64 || t == PTX_S64;
-    case MOD_MIN:
-    case MOD_MAX:
-        return t == PTX_F16 || t == PTX_BF16 || t == PTX_U32 || t == PTX_S32 || t == PTX_U64 ||
-               t == PTX_S64;
-    case MOD_INC:
-    case MOD_DEC: return t == PTX_U32;
-    default: return t == PTX_B32 || t == PTX_B64;
+static bool exists(const AsyncReduce *r, int place) {
+    for (size_t k = 0; k < sizeof reductions / sizeof *reductions; k++) {
+        if (reductions[k].op == r->op && reductions[k].type == r->type) {
+            return reductions[k].places & place;
+        }
     }
-}
-
-bool async_take_reduce(SimPick *k, bool typed, AsyncReduce *out) {
-    out->op = MOD_COUNT;
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
-        if (sim_take(k, operators[i])) out->op = operators[i];
-    }
-    sim_take(k, MOD_NOFTZ);
-    out->type = typed ? sim_take_type(k) : PTX_NONE;
-    if (out->op != MOD_COUNT && (!typed || async_reduce_allowed(out))) return true;
-    sim_pick_fail(k, "has no such reduction");
     return false;
 }
 
-static uint64_t integer(PtxMod op, bool is_signed, uint64_t a, uint64_t b) {
-    switch (op) {
-    case MOD_ADD: return a + b;
-    case MOD_MIN: return (is_signed ? (int64_t)b < (int64_t)a : b < a) ? b : a;
-    case MOD_MAX: return (is_signed ? (int64_t)b > (int64_t)a : b > a) ? b : a;
-    case MOD_INC: return a >= b ? 0 : a + 1;
-    case MOD_DEC: return a == 0 || a > b ? b : a - 1;
-    case MOD_AND: return a & b;
-    case MOD_OR: return a | b;
-    default: return a ^ b;
+bool async_reduce_exists(const AsyncReduce *r) { return exists(r, BULK_GLOBAL); }
+
+bool async_take_operator(SimPick *k, AsyncReduce *out) {
+    out->op = MOD_COUNT;
+    for (size_t n = 0; n < sizeof reductions / sizeof *reductions; n++) {
+        if (sim_take(k, reductions[n].op)) out->op = reductions[n].op;
     }
+    if (out->op == MOD_COUNT) sim_pick_fail(k, "needs an operator");
+    return out->op != MOD_COUNT;
 }
 
-static double real(PtxMod op, double a, double b) {
-    return op == MOD_ADD ? a + b : op == MOD_MIN ? fmin(a, b) : fmax(a, b);
-}
-
-static uint64_t element(const AsyncReduce *r, uint64_t a, uint64_t b) {
-    switch (r->type) {
-    case PTX_F16:
-        return num_f16_encode(real(r->op, num_f16_decode((uint16_t)a), num_f16_decode((uint16_t)b)),
-                              ROUND_NEAREST_EVEN, false);
-    case PTX_BF16:
-        return num_bf16_encode(real(r->op, num_bf16_decode((uint16_t)a), num_bf16_decode((uint16_t)b)),
-                               ROUND_NEAREST_EVEN, false);
-    case PTX_F32: {
-        uint32_t x = (uint32_t)a, y = (uint32_t)b;
-        float u, v;
-        memcpy(&u, &x, 4);
-        memcpy(&v, &y, 4);
-        u += v;
-        memcpy(&x, &u, 4);
-        return x;
-    }
-    case PTX_F64: {
-        double u, v;
-        memcpy(&u, &a, 8);
-        memcpy(&v, &b, 8);
-        u += v;
-        memcpy(&a, &u, 8);
-        return a;
-    }
-    case PTX_S32:
-        return integer(r->op, true, (uint64_t)(int64_t)(int32_t)a, (uint64_t)(int64_t)(int32_t)b);
-    case PTX_S64: return integer(r->op, true, a, b);
-    default: return integer(r->op, false, a, b);
-    }
+bool async_take_reduce(SimPick *k, AsyncReduce *out) {
+    int place = k->p->op == OP_RED_ASYNC              ? RED
+                : ptx_has(&k->p->mods, MOD_BULK_GROUP) ? BULK_GLOBAL
+                                                       : BULK_SHARED;
+    if (!async_take_operator(k, out)) return false;
+    bool noftz = sim_take(k, MOD_NOFTZ);
+    out->type = sim_take_type(k);
+    bool half_add = out->op == MOD_ADD && (out->type == PTX_F16 || out->type == PTX_BF16);
+    if (exists(out, place) && noftz == half_add) return true;
+    sim_pick_fail(k, "has no such reduction");
+    return false;
 }
 
 void async_reduce(const AsyncReduce *r, unsigned char *to, const unsigned char *from,
@@ -92,7 +68,7 @@ void async_reduce(const AsyncReduce *r, unsigned char *to, const unsigned char *
         uint64_t a = 0, b = 0;
         memcpy(&a, to + at, size);
         memcpy(&b, from + at, size);
-        a = element(r, a, b);
+        a = sim_atomic_op(r->op, r->type, a, b);
         memcpy(to + at, &a, size);
     }
 }

@@ -29,10 +29,13 @@ void async_join_bulk_group(AsyncOp *op);
 /* False after a fault: something wrote to the shared memory that op may still be reading.  */
 bool async_source_kept(const AsyncOp *op);
 
-/* Takes reduction operator and type of cp.reduce.async.bulk; sim_pick_fail on failure.  A tensor
- * reduction has its type in the tensor map (`typed` false).  */
-bool async_take_reduce(SimPick *k, bool typed, AsyncReduce *out);
-bool async_reduce_allowed(const AsyncReduce *r);
+/* Takes the operator, and the type, of a reduction; a tensor copy has its type in the tensor
+ * map. False after sim_pick_fail.  */
+bool async_take_operator(SimPick *k, AsyncReduce *out);
+bool async_take_reduce(SimPick *k, AsyncReduce *out);
+/* Whether a copy to global memory can reduce so.  */
+bool async_reduce_exists(const AsyncReduce *r);
 /* to[] = op(to[], from[]) element by element.  */
-void async_reduce(const AsyncReduce *r, unsigned char *to, const unsigned char *from, uint32_t bytes);
+void async_reduce(const AsyncReduce *r, unsigned char *to, const unsigned char *from,
+                  uint32_t bytes);
 #endif

@@ -46,7 +46,7 @@ static float f32_add(float a, float b) {
     return v != v ? sim_float(0x7fffffffu) : v;
 }
 
-static uint64_t element(PtxMod op, PtxType t, uint64_t old, uint64_t b) {
+uint64_t sim_atomic_op(PtxMod op, PtxType t, uint64_t old, uint64_t b) {
     switch (t) {
     case PTX_F32: return sim_bits32(f32_add(sim_float((uint32_t)old), sim_float((uint32_t)b)));
     case PTX_F64: return sim_bits64(sim_double(old) + sim_double(b));
@@ -90,7 +90,7 @@ static void apply(SimWarp *w, const SimInst *i, int lane, unsigned char *host, O
         uint64_t old = 0, b = get(w, o.value, e, lane, i->bytes), now;
         memcpy(&old, host, i->bytes);
         if (o.swap) now = old == b ? get(w, o.swap, e, lane, i->bytes) : old;
-        else now = element((PtxMod)i->arg, t, old, b);
+        else now = sim_atomic_op((PtxMod)i->arg, t, old, b);
         memcpy(host, &now, i->bytes);
         put(w, o.result, e, lane, i->bytes, old);
     }

@@ -30,7 +30,8 @@ static bool load_lane(SimWarp *w, const SimInst *i, int lane, uint32_t bytes) {
     if (bytes && !sim_global(w, i, lane, from, bytes, 16, false)) return false;
     if (!async_target(w, i, lane, &i->opnd[0], &i->opnd[x->mbar], bytes, 16, &t)) return false;
     if (async_counts(w)) sim_count_global_range(w->block, from, bytes, false);
-    uint64_t mask = x->mask >= 0 ? async_mask(w, i, lane, &i->opnd[x->mask]) : 1ull << t.block->rank;
+    uint64_t mask =
+        x->mask >= 0 ? async_mask(w, i, lane, &i->opnd[x->mask]) : 1ull << t.block->rank;
     if (mask == 0) return false;
     for (int rank = 0; rank < w->block->cluster->n_block; rank++) {
         SimBlock *to = &w->block->cluster->block[rank];
@@ -66,7 +67,8 @@ static bool peer_lane(SimWarp *w, const SimInst *i, int lane, uint32_t bytes) {
     SimBlock *b = sim_shared(w, i, lane, (uint32_t)sim_address(w, &i->opnd[1], lane), bytes, 16,
                              &offset);
     AsyncTarget t;
-    if (!b || !async_target(w, i, lane, &i->opnd[0], &i->opnd[x->mbar], bytes, 16, &t)) return false;
+    if (!b || !async_target(w, i, lane, &i->opnd[0], &i->opnd[x->mbar], bytes, 16, &t))
+        return false;
     AsyncOp *op = piece_of(w, i, lane, ASYNC_PEER, 0, t.offset, bytes);
     op->source = b;
     op->from = offset;
@@ -148,7 +150,7 @@ static SimExec *pick_copy(SimPick *k, BulkInst *x) {
         return sim_pick_fail(k, "has an unknown direction");
     }
     if (multicast && x->way != BULK_LOAD) return sim_pick_fail(k, "cannot multicast");
-    if (reduce && !async_take_reduce(k, true, &x->reduce)) return NULL;
+    if (reduce && !async_take_reduce(k, &x->reduce)) return NULL;
     k->i->extra = x;
     return exec_bulk;
 }

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* ---- barrier.cluster ----------------------------------------------------------------------------- */
+/* ---- barrier.cluster
+ * -----------------------------------------------------------------------------  */
 bool async_cluster_settle(SimCluster *c) {
     AsyncCluster *q = async_of(c);
     if (q->arrived == 0) return false;
@@ -34,8 +35,8 @@ enum { BARRIER_RELAXED = 1, BARRIER_ALIGNED = 2 };
 static bool aligned(SimWarp *w, const SimInst *i, uint32_t active) {
     if (!(i->flags & BARRIER_ALIGNED) || active == w->live) return true;
     sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active),
-              "barrier.cluster.aligned is executed by a part of the warp (lanes 0x%x of 0x%x)", active,
-              w->live);
+              "barrier.cluster.aligned is executed by a part of the warp (lanes 0x%x of 0x%x)",
+              active, w->live);
     return false;
 }
 
@@ -75,10 +76,11 @@ static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
         }
     }
     a->cluster_pending &= ~active;
-    if (!(i->flags & BARRIER_RELAXED)) sim_acquire(w, q->done);
+    sim_acquire(w, q->done);
 }
 
-/* ---- Addresses ----------------------------------------------------------------------------------- */
+/* ---- Addresses
+ * -----------------------------------------------------------------------------------  */
 enum { ADDRESS_WIDE = 1, ADDRESS_GENERIC = 2 };
 
 /* A lane's source address: a 32-bit shared address, or -1 outside the shared window.  */
@@ -124,7 +126,8 @@ static void exec_getctarank(SimWarp *w, const SimInst *i, uint32_t active) {
     }
 }
 
-/* ---- st.async, red.async ------------------------------------------------------------------------- */
+/* ---- st.async, red.async
+ * -------------------------------------------------------------------------  */
 static void exec_store(SimWarp *w, const SimInst *i, uint32_t active) {
     const AsyncReduce *reduce = i->extra;
     const SimOpnd *value = &i->opnd[1];
@@ -153,25 +156,28 @@ static SimExec *pick_store(SimPick *k) {
     AsyncReduce *reduce = ARENA_NEW(k->arena, AsyncReduce);
     sim_take_order(k);
     sim_take(k, MOD_SHARED_CLUSTER);
-    if (!sim_take(k, MOD_COMPLETE_TX)) return sim_pick_fail(k, "needs .mbarrier::complete_tx::bytes");
+    if (!sim_take(k, MOD_COMPLETE_TX))
+        return sim_pick_fail(k, "needs .mbarrier::complete_tx::bytes");
     int count = sim_take(k, MOD_V4) ? 4 : sim_take(k, MOD_V2) ? 2 : 1;
     PtxType type;
     if (k->p->op == OP_RED_ASYNC) {
-        if (!async_take_reduce(k, true, reduce)) return NULL;
+        if (!async_take_reduce(k, reduce)) return NULL;
         type = reduce->type;
     } else {
         type = sim_take_type(k);
     }
     int bits = sim_type_bits(type);
-    if ((bits != 32 && bits != 64) || k->i->opnd[1].n != count) {
-        return sim_pick_fail(k, "needs values of 32 or 64 bits, as many as .v2 or .v4 says");
+    if ((bits != 32 && bits != 64) || bits * count > 128 || k->i->opnd[1].n != count) {
+        return sim_pick_fail(
+            k, "needs values of 32 or 64 bits, as many as .v2 or .v4 says, up to 128");
     }
     k->i->bytes = (uint8_t)(bits / 8);
     k->i->extra = reduce;
     return exec_store;
 }
 
-/* ---- Family -------------------------------------------------------------------------------------- */
+/* ---- Family
+ * --------------------------------------------------------------------------------------  */
 SimExec *sim_pick_cluster(SimPick *k) {
     PtxOp op = k->p->op;
     if (op == OP_ST_ASYNC || op == OP_RED_ASYNC) return pick_store(k);
@@ -183,8 +189,9 @@ SimExec *sim_pick_cluster(SimPick *k) {
         if (space == SPACE_GENERIC) k->i->flags |= ADDRESS_GENERIC;
         return op == OP_MAPA ? exec_mapa : exec_getctarank;
     }
-    SimOrder order = sim_take_order(k);
-    if (order.order == MOD_RELAXED) k->i->flags |= BARRIER_RELAXED;
+    bool arrive = op == OP_CLUSTER_ARRIVE;
+    if (arrive && sim_take(k, MOD_RELAXED)) k->i->flags |= BARRIER_RELAXED;
+    sim_take(k, arrive ? MOD_RELEASE : MOD_ACQUIRE);
     if (sim_take(k, MOD_ALIGNED)) k->i->flags |= BARRIER_ALIGNED;
-    return op == OP_CLUSTER_ARRIVE ? exec_arrive : exec_wait;
+    return arrive ? exec_arrive : exec_wait;
 }

@@ -82,7 +82,8 @@ SimExec *sim_pick_launch(SimPick *k) {
         return exec_setmaxnreg;
     }
     default:
-        if (k->p->op == OP_GRIDDEP && !sim_take(k, MOD_WAIT)) return sim_pick_fail(k, "needs .wait");
+        if (k->p->op == OP_GRIDDEP && !sim_take(k, MOD_WAIT))
+            return sim_pick_fail(k, "needs .wait");
         return exec_nothing;
     }
 }

@@ -1,11 +1,11 @@
 /* The arithmetic and the layouts of matrix instructions, over plain arrays.
  *
- * Every matrix product of PTX is decoded to doubles, multiplied by one dense kernel and rounded once:
- * D = round(C + sum over k of A*B).  Products of f16, bf16, tf32, e4m3, e5m2 and 8-bit integers are
- * exact in a double; their sum is taken in a double in ascending k, so the result is exact whenever
- * the exact sum needs at most 53 bits (always for integers, and for reals that are small integers)
- * and otherwise off by at most k * 2^-52 * sum|a*b| before the final rounding.
- * A fragment is an array of registers; a register is 32 lanes.  */
+ * Every matrix product of PTX is decoded to doubles, multiplied by one dense kernel and rounded
+ * once: D = round(C + sum over k of A*B). Products of f16, bf16, tf32, e4m3, e5m2 and 8-bit
+ * integers are exact in a double; their sum is taken in a double in ascending k, so the result is
+ * exact whenever the exact sum needs at most 53 bits (always for integers, and for reals that are
+ * small integers) and otherwise off by at most k * 2^-52 * sum|a*b| before the final rounding. A
+ * fragment is an array of registers; a register is 32 lanes.  */
 #ifndef ROLLER_SIM_MATRIX_H
 #define ROLLER_SIM_MATRIX_H
 #include "sim/ptx.h"
@@ -19,8 +19,8 @@ void sim_elem_decode(PtxType e, const void *from, size_t n, double *out);
 
 /* d[m][n] += a[m][k] * b[k][n]; row-major, dense, n a multiple of 8.  */
 void sim_dense(int m, int n, int k, const double *a, const double *b, double *d);
-/* Element number i of every lane in registers of type `e`: f32 and s32 fill a register, f16 a half, f64
- * two.  Storing rounds once; integers wrap, or clamp with `sat`.  */
+/* Element number i of every lane in registers of type `e`: f32 and s32 fill a register, f16 a
+ * half, f64 two. Storing rounds once; integers wrap, or clamp with `sat`.  */
 void sim_acc_load(PtxType e, const SimReg *regs, int i, double v[32]);
 void sim_acc_store(PtxType e, bool sat, const double v[32], SimReg *regs, int i);
 
@@ -44,8 +44,9 @@ void sim_mma(const SimMma *s, const SimReg *a, const SimReg *b, const SimReg *c,
 static inline int sim_acc_row(int r, int lane) { return lane / 4 + 8 * (r / 2 % 2); }
 static inline int sim_acc_col(int r, int lane) { return r / 4 * 8 + lane % 4 * 2 + r % 2; }
 
-/* Swizzle of shared addresses: with span 32, 64 or 128 bytes the 16-byte chunk index inside the span
- * is XORed with the index of the 128-byte line (bits 7 and up).  `base` shifts the line index.  */
+/* Swizzle of shared addresses: with span 32, 64 or 128 bytes the 16-byte chunk index inside the
+ * span is XORed with the index of the 128-byte line (bits 7 and up). `base` shifts the line
+ * index.  */
 static inline uint32_t sim_swizzle(uint32_t at, int span, uint32_t base) {
     uint32_t mask = (uint32_t)span / 16 - 1;
     return at ^ ((((at >> 7) - base) & mask) << 4);

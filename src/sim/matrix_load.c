@@ -113,7 +113,7 @@ SimExec *sim_pick_matrix(SimPick *k) {
         return sim_pick_fail(k, "addresses shared memory only");
     }
     const SimOpnd *data = &k->i->opnd[p->op == OP_LDMATRIX ? 0 : 1];
-    if (x->count == 0 || data->n != x->count) {
+    if (x->count == 0 || data->kind != OPND_VECTOR || data->n != x->count) {
         return sim_pick_fail(k, "needs .x1, .x2 or .x4 and as many registers");
     }
     return p->op == OP_LDMATRIX ? exec_ldmatrix : exec_stmatrix;

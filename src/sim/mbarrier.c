@@ -1,6 +1,6 @@
 #include "sim/async.h"
 
-/* The state that an arrival returns: the phase it belongs to and the arrivals pending before it.  */
+/* The state that an arrival returns: the phase it belongs to and the arrivals pending before it. */
 static uint64_t state_token(const AsyncMbar *m) {
     return (uint64_t)m->phase << 32 | m->pending;
 }
@@ -34,8 +34,13 @@ static void exec_init(SimWarp *w, const SimInst *i, uint32_t active) {
             s->mbar = arena_grow(c->arena, s->mbar, &s->cap_mbar, s->n_mbar + 1, sizeof *s->mbar);
             m = &s->mbar[s->n_mbar++];
         }
-        *m = (AsyncMbar){.offset = offset, .valid = true, .init_warp = w->clock_id,
-                         .init_time = c->time, .expected = count, .pending = count, .collect = sim_clock_new(c),
+        *m = (AsyncMbar){.offset = offset,
+                         .valid = true,
+                         .init_warp = w->clock_id,
+                         .init_time = c->time,
+                         .expected = count,
+                         .pending = count,
+                         .collect = sim_clock_new(c),
                          .done = sim_clock_new(c)};
         sim_shadow_init(b, offset, 8);
         c->time++;
@@ -66,24 +71,16 @@ static void exec_tx(SimWarp *w, const SimInst *i, uint32_t active) {
 enum { ARRIVE_DROP = 1, ARRIVE_NOCOMPLETE = 2, ARRIVE_EXPECT = 4, ARRIVE_RELAXED = 8 };
 
 static bool arrive_lane(SimWarp *w, const SimInst *i, int lane) {
-    int has_state = i->opnd[0].kind != OPND_ADDRESS;
     SimBlock *b;
-    AsyncMbar *m = find(w, i, &i->opnd[has_state], lane, &b);
+    AsyncMbar *m = find(w, i, &i->opnd[1], lane, &b);
     if (!m) return false;
-    bool counted = i->n_opnd > has_state + 1;
-    uint32_t count = counted ? sim_u32(w, i->opnd[has_state + 1].slot[0])[lane] : 1;
+    uint32_t count = i->n_opnd > 2 ? sim_u32(w, i->opnd[2].slot[0])[lane] : 1;
     uint32_t arrivals = i->flags & ARRIVE_EXPECT ? 1 : count;
     if ((i->flags & ARRIVE_NOCOMPLETE) && arrivals >= m->pending) {
         sim_fault(w, SIM_MBARRIER, i, lane, "arrive.noComplete would complete the phase");
         return false;
     }
-    if (has_state && i->d != SLOT_NONE) {
-        if (b != w->block) {
-            sim_fault(w, SIM_MBARRIER, i, lane, "a remote arrive returns no state");
-            return false;
-        }
-        sim_u64(w, i->d)[lane] = state_token(m);
-    }
+    if (i->d != SLOT_NONE) sim_u64(w, i->d)[lane] = state_token(m);
     if (!(i->flags & ARRIVE_RELAXED)) sim_release(w, m->collect);
     /* A drop leaves the count of this phase to the arrival and lowers the next ones.  */
     if (i->flags & ARRIVE_DROP) m->expected -= arrivals;
@@ -96,7 +93,8 @@ static void exec_arrive(SimWarp *w, const SimInst *i, uint32_t active) {
     }
 }
 
-/* Whether the phase that a wait names has completed: that of a state, or the last one of a parity.  */
+/* Whether the phase that a wait names has completed: that of a state, or the last one of a
+ * parity.  */
 static bool completed(SimWarp *w, const SimInst *i, int lane, const AsyncMbar *m) {
     if (i->flags & 1) return (m->phase & 1) != (sim_u32(w, i->opnd[2].slot[0])[lane] & 1);
     return (uint32_t)(sim_u64(w, i->opnd[2].slot[0])[lane] >> 32) != m->phase;
@@ -117,7 +115,8 @@ static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
         }
         if (completed(w, i, l, of[l])) done |= 1u << l;
     }
-    /* A blocking wait usually suspends the thread until it can succeed; sometimes its time is up.  */
+    /* A blocking wait usually suspends the thread until it can succeed; sometimes its time is up
+     */
     SimCluster *c = w->block->cluster;
     if (done != active && (i->flags & WAIT_TRY) && rng_below(&c->rng, 8)) {
         sim_retry(w);
@@ -154,13 +153,13 @@ static SimExec *pick_arrive(SimPick *k, SimOrder order) {
     if (sim_take(k, MOD_EXPECT_TX)) k->i->flags |= ARRIVE_EXPECT;
     if (k->p->op == OP_MBAR_DROP) k->i->flags |= ARRIVE_DROP;
     if (order.order == MOD_RELAXED) k->i->flags |= ARRIVE_RELAXED;
-    int address = k->i->opnd[0].kind != OPND_ADDRESS;
-    if (k->i->n_opnd <= address || k->i->opnd[address].kind != OPND_ADDRESS) {
-        return sim_pick_fail(k, "needs an address");
+    bool counted = k->i->flags & (ARRIVE_NOCOMPLETE | ARRIVE_EXPECT);
+    int n = k->i->n_opnd;
+    if (n < 2 || n > 3 || (counted && n != 3) || k->i->opnd[1].kind != OPND_ADDRESS) {
+        return sim_pick_fail(k, "needs a state or _, an address, and a count");
     }
-    int counts = k->i->n_opnd - address - 1;
-    if (counts > 1 || ((k->i->flags & (ARRIVE_NOCOMPLETE | ARRIVE_EXPECT)) && counts != 1)) {
-        return sim_pick_fail(k, "has the wrong number of operands");
+    if (ptx_has(&k->p->mods, MOD_SHARED_CLUSTER) && k->i->d != SLOT_NONE) {
+        return sim_pick_fail(k, "returns no state from .shared::cluster");
     }
     return exec_arrive;
 }
@@ -172,7 +171,11 @@ SimExec *sim_pick_mbarrier(SimPick *k) {
         return sim_pick_fail(k, "is about shared memory");
     }
     PtxType type = sim_take_type(k);
-    switch (k->p->op) {
+    PtxOp op = k->p->op;
+    bool remote = op == OP_MBAR_EXPECT || op == OP_MBAR_COMPLETE || op == OP_MBAR_ARRIVE ||
+                  op == OP_MBAR_DROP;
+    if (space == SPACE_SHARED_CLUSTER && !remote) return sim_pick_fail(k, "is about its own block");
+    switch (op) {
     case OP_MBAR_EXPECT: return exec_tx;
     case OP_MBAR_COMPLETE: k->i->flags = 1; return exec_tx;
     default: break;

@@ -14,8 +14,8 @@ AsyncMbar *async_mbar_valid(SimWarp *w, const SimInst *i, int lane, SimBlock *b,
     AsyncMbar *m = async_mbar_find(b, offset);
     const SimShadow *s = &b->shadow[offset / 4];
     if (!m || !m->valid) {
-        sim_fault(w, SIM_MBARRIER, i, lane, "no mbarrier has been initialised at shared address 0x%x",
-                  b->smem_base + offset);
+        sim_fault(w, SIM_MBARRIER, i, lane,
+                  "no mbarrier has been initialised at shared address 0x%x", b->smem_base + offset);
         return NULL;
     }
     if (s[0].write_time > m->init_time || s[1].write_time > m->init_time) {
@@ -60,8 +60,9 @@ bool async_mbar_update(SimWarp *w, const SimInst *i, int lane, SimBlock *b, Asyn
     m->pending -= arrivals;
     m->tx += tx;
     if (m->tx > TX_MAX || m->tx < -TX_MAX) {
-        sim_fault(w, SIM_MBARRIER, i, lane, "the mbarrier at 0x%x expects %lld bytes, more than 2^20 - 1",
-                  at, (long long)m->tx);
+        sim_fault(w, SIM_MBARRIER, i, lane,
+                  "the mbarrier at 0x%x expects %lld bytes, more than 2^20 - 1", at,
+                  (long long)m->tx);
         return false;
     }
     settle(b->cluster, m);

@@ -62,8 +62,8 @@ bool sim_mma_valid(const SimMma *s, SimMmaRegs *regs) {
     return found;
 }
 
-/* In units of one register (a word of 4 bytes, 8 for f64), row g of A is split over four lanes: lane
- * 4g+t holds words t, t+4, ... of rows g and g+8.  B is the same with columns for rows.  */
+/* In units of one register (a word of 4 bytes, 8 for f64), row g of A is split over four lanes:
+ * lane 4g+t holds words t, t+4, ... of rows g and g+8. B is the same with columns for rows.  */
 static void load_words(const SimReg *regs, int n_reg, int rows, int row_words, bool wide,
                        uint32_t *out) {
     int row_step = rows / 8, scale = wide ? 2 : 1;
@@ -125,8 +125,8 @@ static Place2 volta_acc(PtxType e, int half, int t, int i) {
 /* Lane p of the eight that work on quad `quad`.  */
 static int volta_lane(int quad, int p) { return quad * 4 + p / 4 * 16 + p % 4; }
 
-static void volta_quad(const SimMma *s, const SimReg *a, const SimReg *b, const SimReg *c, SimReg *d,
-                       int quad) {
+static void volta_quad(const SimMma *s, const SimReg *a, const SimReg *b, const SimReg *c,
+                       SimReg *d, int quad) {
     double am[8 * 4], bm[4 * 8], dm[8 * 8], v[32];
     for (int i = 0; i < 4; i++) {
         sim_acc_load(PTX_F16, a, i, v);

@@ -32,7 +32,8 @@ static void scatter(SimWarp *w, const SimOpnd *o, bool wide, const SimReg *in) {
 static void exec_mma(SimWarp *w, const SimInst *i, uint32_t active) {
     const SimMma *s = i->extra;
     if (active != FULL_WARP) {
-        sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active), "mma needs all 32 lanes of the warp");
+        sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active),
+                  "mma needs all 32 lanes of the warp");
         return;
     }
     SimReg a[16], b[8], c[8], d[8] = {0};

@@ -72,7 +72,7 @@ typedef enum {
     X(L2_EVICT_FIRST, "L2::evict_first") X(L2_EVICT_LAST, "L2::evict_last")                        \
     X(L2_EVICT_UNCHANGED, "L2::evict_unchanged") X(L2_CACHE_HINT, "L2::cache_hint")                \
     X(L2_64B, "L2::64B") X(L2_128B, "L2::128B") X(L2_256B, "L2::256B") X(L1, "L1") X(L2, "L2")     \
-    X(FRACTIONAL, "fractional") X(RANGE, "range")                                                  \
+    X(FRACTIONAL, "fractional") X(RANGE, "range") X(CVT, "cvt")                                    \
     /* vectors and barriers */                                                                     \
     X(V2, "v2") X(V4, "v4") X(V8, "v8") X(SYNC, "sync") X(ALIGNED, "aligned")                      \
     X(ARRIVE, "arrive") X(WAIT, "wait") X(RED, "red")                                              \
@@ -188,7 +188,7 @@ static inline bool ptx_has(const PtxMods *m, PtxMod mod) {
     X(PREFETCHU, "prefetchu", LSU, hint, "m")                                                      \
     X(APPLYPRIORITY, "applypriority", LSU, hint, "ms")                                             \
     X(DISCARD, "discard", LSU, hint, "ms")                                                         \
-    X(CREATEPOLICY, "createpolicy", ALU, hint, "ds/sss")                                           \
+    X(CREATEPOLICY, "createpolicy", ALU, hint, "*")                                                \
     X(CVTA, "cvta", ALU, address, "ds")                                                            \
     X(ISSPACEP, "isspacep", ALU, address, "ds")                                                    \
     X(ATOM, "atom", LSU, atom, "dms/ss")                                                           \

@@ -44,7 +44,8 @@ static const char *check_tensor(const SimTensorMap *map) {
         (unsigned)map->l2_promotion > 3 || (unsigned)map->fill > 1) {
         return "interleave, swizzle, L2 promotion or fill is not a value of its enumeration";
     }
-    if (map->address == 0 || map->address % unit) return "global address is not aligned to 16 bytes";
+    if (map->address == 0 || map->address % unit)
+        return "global address is not aligned to 16 bytes";
     for (int i = 0; i < map->rank; i++) {
         if (map->dim[i] == 0 || map->dim[i] > (uint64_t)1 << 32) return "global dimension";
         if (map->element_stride[i] < 1 || map->element_stride[i] > 8) return "element stride";
@@ -54,7 +55,8 @@ static const char *check_tensor(const SimTensorMap *map) {
             return "global stride is not a multiple of 16 below 2^40";
         }
     }
-    if (map->interleave == 2 && map->swizzle != 1) return "interleave of 32 B needs swizzle of 32 B";
+    if (map->interleave == 2 && map->swizzle != 1)
+        return "interleave of 32 B needs swizzle of 32 B";
     if (map->fill == 1 && !types[map->type].real) return "NaN fill of an integer type";
     return NULL;
 }

@@ -37,7 +37,8 @@ static bool read_map(SimWarp *w, const SimInst *i, int lane, SimTensorMap *map) 
         why = "is interleaved, which is not simulated";
     }
     if (!why) return true;
-    sim_fault(w, SIM_DESCRIPTOR, i, lane, "the tensor map at 0x%llx %s", (unsigned long long)at, why);
+    sim_fault(w, SIM_DESCRIPTOR, i, lane, "the tensor map at 0x%llx %s", (unsigned long long)at,
+              why);
     return false;
 }
 
@@ -94,12 +95,14 @@ static bool load_lane(SimWarp *w, const SimInst *i, int lane, const SimTensorMap
     const TensorInst *x = i->extra;
     SimCluster *c = w->block->cluster;
     AsyncTarget t;
-    if (!async_target(w, i, lane, &i->opnd[x->shared], &i->opnd[x->mbar], tile_bytes(map), 128, &t)) {
+    if (!async_target(w, i, lane, &i->opnd[x->shared], &i->opnd[x->mbar], tile_bytes(map), 128,
+                      &t)) {
         return false;
     }
     const SimTmRow *row = tile_rows(w, i, lane, map);
     if (!row) return false;
-    uint64_t mask = x->mask >= 0 ? async_mask(w, i, lane, &i->opnd[x->mask]) : 1ull << t.block->rank;
+    uint64_t mask =
+        x->mask >= 0 ? async_mask(w, i, lane, &i->opnd[x->mask]) : 1ull << t.block->rank;
     if (mask == 0) return false;
     for (int rank = 0; rank < c->n_block; rank++) {
         if (!(mask >> rank & 1)) continue;
@@ -116,7 +119,7 @@ static PtxType reduce_type(const AsyncReduce *r, SimTmType t) {
     case SIM_TM_U32: return bitwise ? PTX_B32 : PTX_U32;
     case SIM_TM_S32: return bitwise ? PTX_B32 : PTX_S32;
     case SIM_TM_U64: return bitwise ? PTX_B64 : PTX_U64;
-    case SIM_TM_S64: return bitwise ? PTX_B64 : PTX_S64;
+    case SIM_TM_S64: return bitwise ? PTX_B64 : r->op == MOD_ADD ? PTX_U64 : PTX_S64;
     case SIM_TM_F16: return PTX_F16;
     case SIM_TM_BF16: return PTX_BF16;
     case SIM_TM_F32:
@@ -135,7 +138,7 @@ static bool store_lane(SimWarp *w, const SimInst *i, int lane, const SimTensorMa
     AsyncReduce reduce = x->reduce;
     if (reduce.op != MOD_COUNT) {
         reduce.type = reduce_type(&reduce, map->type);
-        if (!async_reduce_allowed(&reduce)) {
+        if (!async_reduce_exists(&reduce)) {
             sim_fault(w, SIM_DESCRIPTOR, i, lane, "the tensor map's type has no such reduction");
             return false;
         }
@@ -215,10 +218,12 @@ SimExec *sim_pick_tensor(SimPick *k) {
     if (k->p->op == OP_TMA_PREFETCH) {
         sim_take(k, MOD_L2);
         sim_take_hints(k);
-        return pick_rank(k, x) ? exec_prefetch : NULL;
+        if (!pick_rank(k, x)) return NULL;
+        bool counted = !offsets || (x->rank >= 3 && k->i->opnd[1].n == x->rank - 2);
+        return counted ? exec_prefetch : sim_pick_fail(k, "has the wrong im2col offsets");
     }
     sim_take(k, MOD_SHARED_CLUSTER);
     sim_take(k, MOD_SHARED_CTA);
-    if (k->p->op == OP_TMA_REDUCE && !async_take_reduce(k, false, &x->reduce)) return NULL;
+    if (k->p->op == OP_TMA_REDUCE && !async_take_operator(k, &x->reduce)) return NULL;
     return pick_copy(k, x, offsets);
 }

@@ -1,8 +1,8 @@
 /* wgmma.mma_async: each warp of a warpgroup multiplies its 16 of the 64 rows.
  *
- * A product waits in the warp's queue and is worked out, in order, at a seeded random moment no later
- * than its wait.  Until the wait its accumulators live in an AsyncAcc and the registers hold poison;
- * w->watch reports instructions that touch them.  */
+ * A product waits in the warp's queue and is worked out, in order, at a seeded random moment no
+ * later than its wait. Until the wait its accumulators live in an AsyncAcc and the registers
+ * hold poison; w->watch reports instructions that touch them.  */
 #include "sim/wgmma.h"
 
 #include <string.h>

@@ -210,8 +210,8 @@ static bool complete(SimWarp *w, uint32_t serial) {
     return true;
 }
 
-/* Whether all warps of the warpgroup have issued product number `serial`; if not, the warp is parked, or
- * one of them cannot come any more.  */
+/* Whether all warps of the warpgroup have issued product number `serial`; if not, the warp is
+ * parked, or one of them cannot come any more.  */
 static bool all_issued(SimWarp *w, const SimInst *i, uint32_t serial) {
     for (int k = 0; k < 4; k++) {
         SimWarp *other = sibling(w, k);
@@ -220,8 +220,10 @@ static bool all_issued(SimWarp *w, const SimInst *i, uint32_t serial) {
         if (other->live) {
             sim_retry(w);
         } else {
-            sim_fault(w, SIM_DIVERGENT, i, 0, "warp %d of the warpgroup ends without the wgmma that "
-                      "this warp waits for", other->id);
+            sim_fault(w, SIM_DIVERGENT, i, 0,
+                      "warp %d of the warpgroup ends without the wgmma that "
+                      "this warp waits for",
+                      other->id);
         }
         return false;
     }

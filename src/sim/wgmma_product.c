@@ -11,9 +11,9 @@ SimDescriptor sim_descriptor(uint64_t bits) {
                            .span = span[bits >> 62]};
 }
 
-/* Without swizzle a core matrix is 8 rows of 16 bytes, back to back; `leading` steps along the rows'
- * direction of a K-major operand (its two chunks), `stride` from 8 rows to the next 8.  With a swizzle
- * the atom is 8 rows of `span` bytes and a K-major row's chunks are neighbours.  */
+/* Without swizzle a core matrix is 8 rows of 16 bytes, back to back; `leading` steps along the
+ * rows' direction of a K-major operand (its two chunks), `stride` from 8 rows to the next 8.
+ * With a swizzle the atom is 8 rows of `span` bytes and a K-major row's chunks are neighbours.  */
 static uint32_t k_major_chunk(const SimDescriptor *d, uint32_t row, uint32_t chunk) {
     uint32_t at = d->start + row / 8 * d->stride + row % 8 * (uint32_t)d->span;
     return at + chunk * (d->span == 16 ? d->leading : 16);
@@ -88,8 +88,8 @@ void sim_wgmma_a_regs(const SimReg a[4], uint8_t bytes[16 * 32]) {
 }
 
 /* A row-major [rows][cols] matrix from operand bytes, negated on request.  */
-static void operand(PtxType type, const uint8_t *bytes, bool transpose, int rows, int cols, bool negate,
-                    double *out) {
+static void operand(PtxType type, const uint8_t *bytes, bool transpose, int rows, int cols,
+                    bool negate, double *out) {
     double raw[256 * 32];
     size_t n = (size_t)rows * (size_t)cols;
     sim_elem_decode(type, bytes, n, transpose ? raw : out);

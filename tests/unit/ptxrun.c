@@ -124,7 +124,7 @@ const char *run_kernel(Arena *a, int n_param, const char *body) {
     for (int p = 0; p < n_param; p++) buf_printf(&b, "%s.param .u64 p%d", p ? ", " : "", p);
     buf_puts(&b, ")\n{\n.reg .pred %p<16>;\n.reg .b16 %h<16>;\n.reg .b32 %r<400>;\n"
                  ".reg .b32 %t;\n.reg .b64 %l<64>;\n.reg .b64 %a<8>;\n.reg .f64 %d<32>;\n"
-                 
+
                  "mov.u32 %t, %tid.x;\n");
     for (int p = 0; p < n_param; p++) buf_printf(&b, "ld.param.u64 %%a%d, [p%d];\n", p, p);
     buf_puts(&b, body);

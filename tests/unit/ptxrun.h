@@ -1,7 +1,7 @@
 /* Runs small PTX kernels for the simulator's tests.
  *
- * Every parameter of a kernel is a .u64 (a device address or a number).  A run has its own device with
- * generous limits.  Failing calls fail the test.  */
+ * Every parameter of a kernel is a .u64 (a device address or a number). A run has its own device
+ * with generous limits. Failing calls fail the test.  */
 #ifndef TEST_PTXRUN_H
 #define TEST_PTXRUN_H
 #include "base/hash.h"
@@ -34,11 +34,11 @@ void *run_host(PtxRun *r, int k);
 bool run_text(PtxRun *r, const char *ptx);
 /* The same; any fault fails the test with its text.  */
 void run_clean(PtxRun *r, const char *ptx);
-/* Runs and fails unless the first fault is of this kind; RUN_UNORDERED: of one of those by which missing
- * order shows, depending on who comes first.  */
+/* Runs and fails unless the first fault is of this kind; RUN_UNORDERED: of one of those by which
+ * missing order shows, depending on who comes first.  */
 enum { RUN_UNORDERED = SIM_FAULT_COUNT + 1 };
 void run_faulty(PtxRun *r, const char *ptx, int kind);
-/* The wrapped body of a kernel k(p0, p1, ..): declarations of registers, addresses in %a0.., tid.x in
- * %t, then the body.  */
+/* The wrapped body of a kernel k(p0, p1, ..): declarations of registers, addresses in %a0..,
+ * tid.x in %t, then the body.  */
 const char *run_kernel(Arena *a, int n_param, const char *body);
 #endif

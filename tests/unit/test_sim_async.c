@@ -1,6 +1,6 @@
 /* links: sim */
-/* cp.async, mbarriers and bulk copies: what they move, what waits promise, and what is reported when a
- * wait, a barrier or a fence is missing.  */
+/* cp.async, mbarriers and bulk copies: what they move, what waits promise, and what is reported
+ * when a wait, a barrier or a fence is missing.  */
 #include "ptxrun.h"
 
 #include <setjmp.h>
@@ -28,9 +28,13 @@ static void make_input(void) {
 /* p0: BYTES of input, p1: BYTES of output.  %r0 is the base of shared memory, %r1 = tid * 16,
  * %l0 = p0 + tid * 16, %l1 = p1 + tid * 16.  */
 static const char *text(PtxRun *r, const char *body) {
-    return run_kernel(r->arena, 3, arena_printf(r->arena,
-        "mov.u32 %%r0, smem;\nshl.b32 %%r1, %%t, 4;\ncvt.u64.u32 %%l9, %%r1;\n"
-        "add.u64 %%l0, %%a0, %%l9;\nadd.u64 %%l1, %%a1, %%l9;\nadd.u32 %%r2, %%r0, %%r1;\n%s", body));
+    return run_kernel(
+        r->arena, 3,
+        arena_printf(
+            r->arena,
+            "mov.u32 %%r0, smem;\nshl.b32 %%r1, %%t, 4;\ncvt.u64.u32 %%l9, %%r1;\n"
+            "add.u64 %%l0, %%a0, %%l9;\nadd.u64 %%l1, %%a1, %%l9;\nadd.u32 %%r2, %%r0, %%r1;\n%s",
+            body));
 }
 
 static void start(PtxRun *r, const Kernel *k, uint64_t seed) {
@@ -77,16 +81,18 @@ static void copies_by_groups(void **state) {
     (void)state;
     clean(&(Kernel){.body = COPY16 COMMIT "cp.async.wait_group 0;\n" OUT16}, same_512);
     clean(&(Kernel){.body = COPY16 "cp.async.wait_all;\n" OUT16}, same_512);
-    clean(&(Kernel){.body = COPY16 COMMIT COMMIT COMMIT "cp.async.wait_group 2;\n" OUT16}, same_512);
+    clean(&(Kernel){.body = COPY16 COMMIT COMMIT COMMIT "cp.async.wait_group 2;\n" OUT16},
+          same_512);
     clean(&(Kernel){.body = COPY16 "cp.async.wait_all;\n" OUT16, .benign = true}, same_512);
 }
 
 static void copies_of_every_size(void **state) {
     (void)state;
-    clean(&(Kernel){.body =
-        "cp.async.ca.shared.global [%r2], [%l0], 4;\ncp.async.ca.shared.global [%r2+4], [%l0+4], 4;\n"
-        "cp.async.ca.shared.global.L2::128B [%r2+8], [%l0+8], 8;\n"
-        "cp.async.wait_all;\n" OUT16}, same_512);
+    clean(&(Kernel){.body = "cp.async.ca.shared.global [%r2], [%l0], 4;\ncp.async.ca.shared.global "
+                            "[%r2+4], [%l0+4], 4;\n"
+                            "cp.async.ca.shared.global.L2::128B [%r2+8], [%l0+8], 8;\n"
+                            "cp.async.wait_all;\n" OUT16},
+          same_512);
 }
 
 static void zero_tail(const unsigned char *out) {
@@ -133,8 +139,9 @@ static void copies_are_waited_for(void **state) {
 /* The wait tells the thread of its own copies; the others need a barrier.  */
 static void waits_are_followed_by_a_barrier(void **state) {
     (void)state;
-#define OTHER "xor.b32 %r4, %r2, 512;\nld.shared.v2.b64 {%l2,%l3}, [%r4];\n"                         \
-              "st.global.v2.b64 [%l1], {%l2,%l3};\n"
+#define OTHER                                                                                      \
+    "xor.b32 %r4, %r2, 512;\nld.shared.v2.b64 {%l2,%l3}, [%r4];\n"                                 \
+    "st.global.v2.b64 [%l1], {%l2,%l3};\n"
     clean(&(Kernel){.body = COPY16 "cp.async.wait_all;\n" BAR OTHER, .threads = 64}, NULL);
     faulty(&(Kernel){.body = COPY16 "cp.async.wait_all;\n" OTHER, .threads = 64}, RUN_UNORDERED);
 #undef OTHER
@@ -147,8 +154,8 @@ static const char *ring(PtxRun *r, bool wait, bool barrier) {
                  "xor.b32 %r5, %r1, 496;\nadd.u32 %r6, %r0, %r5;\n");
     for (int t = 0; t < 8; t++) {
         if (t < 7) {
-            buf_printf(&b, "cp.async.cg.shared.global [%%r2+%d], [%%l0+%d], 16;\n", (t + 1) % 2 * 512,
-                       512 * (t + 1));
+            buf_printf(&b, "cp.async.cg.shared.global [%%r2+%d], [%%l0+%d], 16;\n",
+                       (t + 1) % 2 * 512, 512 * (t + 1));
         }
         buf_puts(&b, COMMIT);
         if (wait) buf_puts(&b, "cp.async.wait_group 1;\n");
@@ -212,8 +219,10 @@ static void copies_check_their_addresses(void **state) {
     (void)state;
     faulty(&(Kernel){.body = "cp.async.cg.shared.global [%r2], [%l0+8], 16;\n"}, SIM_MISALIGNED);
     faulty(&(Kernel){.body = "cp.async.cg.shared.global [%r2+4], [%l0], 16;\n"}, SIM_MISALIGNED);
-    faulty(&(Kernel){.body = "cp.async.cg.shared.global [%r2], [%l0+4096], 16;\n"}, SIM_OUT_OF_BOUNDS);
-    faulty(&(Kernel){.body = "cp.async.cg.shared.global [%r2+8192], [%l0], 16;\n"}, SIM_OUT_OF_BOUNDS);
+    faulty(&(Kernel){.body = "cp.async.cg.shared.global [%r2], [%l0+4096], 16;\n"},
+           SIM_OUT_OF_BOUNDS);
+    faulty(&(Kernel){.body = "cp.async.cg.shared.global [%r2+8192], [%l0], 16;\n"},
+           SIM_OUT_OF_BOUNDS);
 }
 
 static void counts_what_copies_move(void **state) {
@@ -231,9 +240,11 @@ static void counts_what_copies_move(void **state) {
 }
 
 /* ---- mbarriers ---- */
-#define INIT(count) "setp.eq.u32 %p0, %t, 0;\n@%p0 mbarrier.init.shared.b64 [%r0], " #count ";\n" BAR
+#define INIT(count)                                                                                \
+    "setp.eq.u32 %p0, %t, 0;\n@%p0 mbarrier.init.shared.b64 [%r0], " #count ";\n" BAR
 #define SPIN(parity)                                                                               \
-    "W" #parity ":\nmbarrier.try_wait.parity.shared.b64 %p1, [%r0], " #parity ";\n@!%p1 bra W" #parity ";\n"
+    "W" #parity ":\nmbarrier.try_wait.parity.shared.b64 %p1, [%r0], " #parity                      \
+    ";\n@!%p1 bra W" #parity ";\n"
 /* Data behind the barrier object: one word per thread.  */
 #define PUT "shl.b32 %r8, %t, 2;\nadd.u32 %r8, %r8, %r0;\nst.shared.b32 [%r8+64], %t;\n"
 #define GET "xor.b32 %r9, %t, 37;\nshl.b32 %r8, %r9, 2;\nadd.u32 %r8, %r8, %r0;\n"                 \
@@ -250,7 +261,8 @@ static void exchanged(const unsigned char *out) {
 
 static void mbarriers_order_data(void **state) {
     (void)state;
-    clean(&(Kernel){.body = INIT(64) PUT "mbarrier.arrive.shared.b64 %l5, [%r0];\n" SPIN(0) GET, .threads = 64},
+    clean(&(Kernel){.body = INIT(64) PUT "mbarrier.arrive.shared.b64 %l5, [%r0];\n" SPIN(0) GET,
+                    .threads = 64},
           exchanged);
     clean(&(Kernel){.body = INIT(64) PUT "mbarrier.arrive.shared.b64 %l5, [%r0];\n"
                     "W:\nmbarrier.test_wait.shared.b64 %p1, [%r0], %l5;\n@!%p1 bra W;\n" GET,
@@ -260,9 +272,13 @@ static void mbarriers_order_data(void **state) {
                     .threads = 64}, exchanged);
     clean(&(Kernel){.body = INIT(128) PUT "mbarrier.arrive.shared.b64 %l5, [%r0], 2;\n" SPIN(0) GET,
                     .threads = 64}, exchanged);
-    clean(&(Kernel){.body = INIT(64) PUT "mbarrier.arrive.release.cta.shared::cta.b64 _, [%r0];\n"
-                    "W:\nmbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p1, [%r0], 0, 1000;\n"
-                    "@!%p1 bra W;\n" GET, .threads = 64}, exchanged);
+    clean(
+        &(Kernel){.body = INIT(64) PUT
+                  "mbarrier.arrive.release.cta.shared::cta.b64 _, [%r0];\n"
+                  "W:\nmbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p1, [%r0], 0, 1000;\n"
+                  "@!%p1 bra W;\n" GET,
+                  .threads = 64},
+        exchanged);
     clean(&(Kernel){.body = INIT(64) PUT "mbarrier.arrive.noComplete.shared.b64 %l5, [%r0], 1;\n"
                     "setp.eq.u32 %p3, %t, 63;\n", .threads = 1}, NULL);
     faulty(&(Kernel){.body = INIT(64) PUT GET, .threads = 64}, RUN_UNORDERED);
@@ -309,25 +325,33 @@ static void states_tell_pending_arrivals(void **state) {
 
 static void mbarriers_have_rules(void **state) {
     (void)state;
-    faulty(&(Kernel){.body = "mbarrier.arrive.shared.b64 %l5, [%r0];\n", .threads = 1}, SIM_MBARRIER);
+    faulty(&(Kernel){.body = "mbarrier.arrive.shared.b64 %l5, [%r0];\n", .threads = 1},
+           SIM_MBARRIER);
     faulty(&(Kernel){.body = INIT(1) "mbarrier.arrive.shared.b64 %l5, [%r0], 2;\n", .threads = 1},
            SIM_MBARRIER);
     faulty(&(Kernel){.body = INIT(0), .threads = 1}, SIM_MBARRIER);
     faulty(&(Kernel){.body = INIT(1) INIT(1), .threads = 1}, SIM_MBARRIER);
-    faulty(&(Kernel){.body = INIT(1) "st.shared.b32 [%r0], 0;\nmbarrier.arrive.shared.b64 %l5, [%r0];\n",
-                     .threads = 1}, SIM_MBARRIER);
-    faulty(&(Kernel){.body = INIT(2) "mbarrier.arrive.noComplete.shared.b64 %l5, [%r0], 2;\n", .threads = 1},
+    faulty(&(Kernel){.body = INIT(
+                         1) "st.shared.b32 [%r0], 0;\nmbarrier.arrive.shared.b64 %l5, [%r0];\n",
+                     .threads = 1},
            SIM_MBARRIER);
-    faulty(&(Kernel){.body = "mbarrier.init.shared.b64 [%r0+4], 1;\n", .threads = 1}, SIM_MISALIGNED);
+    faulty(&(Kernel){.body = INIT(2) "mbarrier.arrive.noComplete.shared.b64 %l5, [%r0], 2;\n",
+                     .threads = 1},
+           SIM_MBARRIER);
+    faulty(&(Kernel){.body = "mbarrier.init.shared.b64 [%r0+4], 1;\n", .threads = 1},
+           SIM_MISALIGNED);
     faulty(&(Kernel){.body = "setp.eq.u32 %p0, %t, 0;\n@%p0 mbarrier.init.shared.b64 [%r0], 64;\n"
                      "mbarrier.arrive.shared.b64 %l5, [%r0];\n", .threads = 64}, RUN_UNORDERED);
 }
 
 static void waiting_for_ever_is_a_deadlock(void **state) {
     (void)state;
-    faulty(&(Kernel){.body = INIT(33) "mbarrier.arrive.shared.b64 %l5, [%r0];\n" SPIN(0)}, SIM_DEADLOCK);
-    faulty(&(Kernel){.body = INIT(1) "mbarrier.arrive.expect_tx.shared.b64 %l5, [%r0], 16;\n" SPIN(0),
-                     .threads = 1}, SIM_DEADLOCK);
+    faulty(&(Kernel){.body = INIT(33) "mbarrier.arrive.shared.b64 %l5, [%r0];\n" SPIN(0)},
+           SIM_DEADLOCK);
+    faulty(
+        &(Kernel){.body = INIT(1) "mbarrier.arrive.expect_tx.shared.b64 %l5, [%r0], 16;\n" SPIN(0),
+                  .threads = 1},
+        SIM_DEADLOCK);
     PtxRun r;
     start(&r, &(Kernel){.body = NULL, .threads = 1}, 0);
     run_faulty(&r, text(&r, INIT(2) "W:\nmbarrier.test_wait.parity.shared.b64 %p1, [%r0], 0;\n"
@@ -361,28 +385,34 @@ static void copies_tell_an_mbarrier(void **state) {
 
 /* ---- bulk copies: one thread issues ---- */
 #define ONE "setp.eq.u32 %p5, %t, 0;\n"
-#define VISIBLE_INIT "@%p5 mbarrier.init.shared.b64 [%r0], 1;\n"                                     \
-                     "@%p5 fence.mbarrier_init.release.cluster;\n" BAR
-#define BULK_LOAD(bytes)                                                                            \
-    "@%p5 mbarrier.arrive.expect_tx.shared.b64 %l5, [%r0], " #bytes ";\n"                            \
-    "@%p5 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r0+64], [%a0], " #bytes \
-    ", [%r0];\n"
+#define VISIBLE_INIT                                                                               \
+    "@%p5 mbarrier.init.shared.b64 [%r0], 1;\n"                                                    \
+    "@%p5 fence.mbarrier_init.release.cluster;\n" BAR
+#define BULK_LOAD(bytes)                                                                           \
+    "@%p5 mbarrier.arrive.expect_tx.shared.b64 %l5, [%r0], " #bytes ";\n"                          \
+    "@%p5 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r0+64], "            \
+    "[%a0], " #bytes ", [%r0];\n"
 #define OUT_ALL "ld.shared.v2.b64 {%l2,%l3}, [%r2+64];\nst.global.v2.b64 [%l1], {%l2,%l3};\n"
 
 static void bulk_loads(void **state) {
     (void)state;
     clean(&(Kernel){.body = ONE VISIBLE_INIT BULK_LOAD(512) SPIN(0) OUT_ALL}, same_512);
-    clean(&(Kernel){.body = ONE VISIBLE_INIT BULK_LOAD(512) SPIN(0) OUT_ALL, .benign = true}, same_512);
+    clean(&(Kernel){.body = ONE VISIBLE_INIT BULK_LOAD(512) SPIN(0) OUT_ALL, .benign = true},
+          same_512);
     faulty(&(Kernel){.body = ONE VISIBLE_INIT BULK_LOAD(512) OUT_ALL}, SIM_NOT_ARRIVED);
-    faulty(&(Kernel){.body = ONE "@%p5 mbarrier.init.shared.b64 [%r0], 1;\n" BAR BULK_LOAD(512) SPIN(0) OUT_ALL},
+    faulty(&(Kernel){.body = ONE "@%p5 mbarrier.init.shared.b64 [%r0], 1;\n" BAR BULK_LOAD(512)
+                         SPIN(0) OUT_ALL},
            SIM_PROXY_FENCE);
     faulty(&(Kernel){.body = ONE VISIBLE_INIT BULK_LOAD(24) SPIN(0)}, SIM_MISALIGNED);
     faulty(&(Kernel){.body = ONE VISIBLE_INIT BULK_LOAD(4112) SPIN(0)}, SIM_OUT_OF_BOUNDS);
     /* Fewer bytes expected than come: the phase never closes.  */
-    faulty(&(Kernel){.body = ONE VISIBLE_INIT
-                     "@%p5 mbarrier.arrive.expect_tx.shared.b64 %l5, [%r0], 528;\n"
-                     "@%p5 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r0+64], "
-                     "[%a0], 512, [%r0];\n" SPIN(0) OUT_ALL}, SIM_DEADLOCK);
+    faulty(
+        &(Kernel){
+            .body = ONE VISIBLE_INIT
+            "@%p5 mbarrier.arrive.expect_tx.shared.b64 %l5, [%r0], 528;\n"
+            "@%p5 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r0+64], "
+            "[%a0], 512, [%r0];\n" SPIN(0) OUT_ALL},
+        SIM_DEADLOCK);
 }
 
 #define FILL "ld.global.v2.b64 {%l2,%l3}, [%l0];\nst.shared.v2.b64 [%r2], {%l2,%l3};\n"
@@ -393,17 +423,21 @@ static void bulk_loads(void **state) {
 
 static void bulk_stores(void **state) {
     (void)state;
-    clean(&(Kernel){.body = ONE FILL "fence.proxy.async;\n" BAR BULK_STORE BULK_COMMIT BULK_WAIT}, same_512);
+    clean(&(Kernel){.body = ONE FILL "fence.proxy.async;\n" BAR BULK_STORE BULK_COMMIT BULK_WAIT},
+          same_512);
     clean(&(Kernel){.body = ONE FILL "fence.proxy.async.shared::cta;\n" BAR BULK_STORE BULK_COMMIT
                     BULK_WAIT_READ BAR "st.shared.b32 [%r2], 0;\n"}, same_512);
     faulty(&(Kernel){.body = ONE FILL BAR BULK_STORE BULK_COMMIT BULK_WAIT}, SIM_PROXY_FENCE);
-    faulty(&(Kernel){.body = ONE FILL "fence.proxy.async;\n" BULK_STORE BULK_COMMIT BULK_WAIT, .threads = 64},
+    faulty(&(Kernel){.body = ONE FILL "fence.proxy.async;\n" BULK_STORE BULK_COMMIT BULK_WAIT,
+                     .threads = 64},
            SIM_RACE_SHARED);
     /* The source is overwritten before the wait; the wait is missing.  */
     faulty(&(Kernel){.body = ONE FILL "fence.proxy.async;\n" BAR BULK_STORE BULK_COMMIT
                      "st.shared.b32 [%r2], 0;\n" BULK_WAIT_READ}, SIM_RACE_SHARED);
-    faulty(&(Kernel){.body = ONE FILL "fence.proxy.async;\n" BAR BULK_STORE BULK_COMMIT}, SIM_NOT_ARRIVED);
-    faulty(&(Kernel){.body = ONE FILL "fence.proxy.async;\n" BAR BULK_STORE BULK_WAIT}, SIM_NOT_ARRIVED);
+    faulty(&(Kernel){.body = ONE FILL "fence.proxy.async;\n" BAR BULK_STORE BULK_COMMIT},
+           SIM_NOT_ARRIVED);
+    faulty(&(Kernel){.body = ONE FILL "fence.proxy.async;\n" BAR BULK_STORE BULK_WAIT},
+           SIM_NOT_ARRIVED);
     faulty(&(Kernel){.body = ONE FILL "fence.proxy.async;\n" BAR BULK_STORE BULK_COMMIT
                      "@%p5 cp.async.bulk.wait_group.read 1;\n"}, SIM_NOT_ARRIVED);
 }
@@ -431,11 +465,17 @@ static void bulk_reductions(void **state) {
         start(&r, &(Kernel){.body = NULL, .number = cases[k].from}, k);
         uint32_t *out = run_host(&r, 1);
         for (int j = 0; j < 32; j++) out[j] = cases[k].to;
-        run_clean(&r, text(&r, arena_printf(r.arena,
-            "setp.eq.u32 %%p5, %%t, 0;\ncvt.u32.u64 %%r3, %%a2;\nshl.b32 %%r4, %%t, 2;\nadd.u32 %%r4, %%r4, %%r0;\n"
-            "st.shared.b32 [%%r4], %%r3;\nfence.proxy.async;\n" BAR
-            "@%%p5 cp.reduce.async.bulk.global.shared::cta.bulk_group.%s [%%a1], [%%r0], 128;\n"
-            "@%%p5 cp.async.bulk.commit_group;\n@%%p5 cp.async.bulk.wait_group 0;\n", cases[k].op)));
+        run_clean(
+            &r,
+            text(&r, arena_printf(
+                         r.arena,
+                         "setp.eq.u32 %%p5, %%t, 0;\ncvt.u32.u64 %%r3, %%a2;\nshl.b32 %%r4, %%t, "
+                         "2;\nadd.u32 %%r4, %%r4, %%r0;\n"
+                         "st.shared.b32 [%%r4], %%r3;\nfence.proxy.async;\n" BAR
+                         "@%%p5 cp.reduce.async.bulk.global.shared::cta.bulk_group.%s [%%a1], "
+                         "[%%r0], 128;\n"
+                         "@%%p5 cp.async.bulk.commit_group;\n@%%p5 cp.async.bulk.wait_group 0;\n",
+                         cases[k].op)));
         for (int j = 0; j < 32; j++) assert_int_equal(out[j], cases[k].result);
         run_close(&r);
     }

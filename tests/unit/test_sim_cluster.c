@@ -1,6 +1,6 @@
 /* links: sim */
-/* Clusters: their barrier, addresses of other blocks, asynchronous stores, multicast, and exit while
- * peers still look; elect, setmaxnreg, griddepcontrol.  */
+/* Clusters: their barrier, addresses of other blocks, asynchronous stores, multicast, and exit
+ * while peers still look; elect, setmaxnreg, griddepcontrol.  */
 #include "ptxrun.h"
 #include "sim/tensormap.h"
 
@@ -16,11 +16,17 @@ enum { SEEDS = 8 };
 /* p0: 4096 bytes of input, p1: 4096 bytes of output.  %r0 base of shared memory, %r1 rank in the
  * cluster, %r2 rank of the next block, %l1 = p1 + (rank * threads + tid) * 4.  */
 static const char *text(PtxRun *r, const char *body) {
-    return run_kernel(r->arena, 2, arena_printf(r->arena,
-        "mov.u32 %%r0, smem;\nmov.u32 %%r1, %%cluster_ctarank;\nmov.u32 %%r3, %%cluster_nctarank;\n"
-        "add.u32 %%r2, %%r1, 1;\nrem.u32 %%r2, %%r2, %%r3;\nmov.u32 %%r4, %%ntid.x;\n"
-        "mad.lo.u32 %%r5, %%r1, %%r4, %%t;\nmul.wide.u32 %%l0, %%r5, 4;\nadd.u64 %%l1, %%a1, %%l0;\n"
-        "shl.b32 %%r6, %%t, 2;\nadd.u32 %%r7, %%r0, %%r6;\nsetp.eq.u32 %%p5, %%t, 0;\n%s", body));
+    return run_kernel(
+        r->arena, 2,
+        arena_printf(
+            r->arena,
+            "mov.u32 %%r0, smem;\nmov.u32 %%r1, %%cluster_ctarank;\nmov.u32 %%r3, "
+            "%%cluster_nctarank;\n"
+            "add.u32 %%r2, %%r1, 1;\nrem.u32 %%r2, %%r2, %%r3;\nmov.u32 %%r4, %%ntid.x;\n"
+            "mad.lo.u32 %%r5, %%r1, %%r4, %%t;\nmul.wide.u32 %%l0, %%r5, 4;\nadd.u64 %%l1, %%a1, "
+            "%%l0;\n"
+            "shl.b32 %%r6, %%t, 2;\nadd.u32 %%r7, %%r0, %%r6;\nsetp.eq.u32 %%p5, %%t, 0;\n%s",
+            body));
 }
 
 static uint32_t input[1024];
@@ -35,7 +41,8 @@ static void start(PtxRun *r, uint32_t blocks, uint64_t seed) {
     run_memory(r, NULL, sizeof input);
 }
 
-static void clean(uint32_t blocks, const char *body, uint32_t (*want)(uint32_t block, uint32_t tid)) {
+static void clean(uint32_t blocks, const char *body,
+                  uint32_t (*want)(uint32_t block, uint32_t tid)) {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         PtxRun r;
         start(&r, blocks, seed);
@@ -65,7 +72,9 @@ static void faulty(uint32_t blocks, const char *body, int kind) {
 #define OUT "st.global.b32 [%l1], %r10;\n"
 
 static uint32_t of_the_next(uint32_t block, uint32_t tid) { return (block + 1) % 4 * 100 + tid; }
-static uint32_t of_the_previous(uint32_t block, uint32_t tid) { return (block + 3) % 4 * 100 + tid; }
+static uint32_t of_the_previous(uint32_t block, uint32_t tid) {
+    return (block + 3) % 4 * 100 + tid;
+}
 
 static void blocks_read_each_other(void **state) {
     (void)state;
@@ -97,9 +106,11 @@ static void blocks_add_in_one_place(void **state) {
           "mov.b32 %r8, 0;\nmapa.shared::cluster.u32 %r9, %r0, %r8;\n"
           "atom.shared::cluster.add.u32 %r8, [%r9], 1;\n" SYNC "ld.shared.b32 %r10, [%r0];\n" OUT,
           all_add);
-    clean(4, "mov.b32 %r8, 0;\n@%p5 st.shared.b32 [%r0], %r8;\n" SYNC
+    clean(4,
+          "mov.b32 %r8, 0;\n@%p5 st.shared.b32 [%r0], %r8;\n" SYNC
           "mov.b32 %r8, 0;\nmapa.shared::cluster.u32 %r9, %r0, %r8;\n"
-          "red.shared::cluster.add.u32 [%r9], 1;\n" SYNC "ld.shared.b32 %r10, [%r0];\n" OUT, all_add);
+          "red.shared::cluster.add.u32 [%r9], 1;\n" SYNC "ld.shared.b32 %r10, [%r0];\n" OUT,
+          all_add);
 }
 
 static uint32_t own_rank(uint32_t block, uint32_t tid) { return tid ? (block + 1) % 4 : block; }
@@ -143,7 +154,9 @@ static void the_barrier_has_rules(void **state) {
     /* A thread that has exited is not waited for.  */
     clean(2, "setp.eq.u32 %p3, %r1, 0;\n@%p3 ret;\n" SYNC_NOTED, NULL);
     /* A block that never arrives and never exits.  */
-    faulty(2, "setp.eq.u32 %p3, %r1, 0;\n@!%p3 bra L;\n" SYNC_NOTED "bra M;\nL:\nbar.sync 1, 64;\nM:\n",
+    faulty(2,
+           "setp.eq.u32 %p3, %r1, 0;\n@!%p3 bra L;\n" SYNC_NOTED
+           "bra M;\nL:\nbar.sync 1, 64;\nM:\n",
            SIM_DEADLOCK);
 }
 
@@ -154,22 +167,30 @@ static void relaxed_arrivals_order_nothing(void **state) {
 }
 
 /* ---- Asynchronous stores and arrivals ---- */
-#define INIT(count)                                                                                 \
-    "add.u32 %r15, %r0, 2048;\n@%p5 mbarrier.init.shared.b64 [%r15], " #count ";\n"                 \
+#define INIT(count)                                                                                \
+    "add.u32 %r15, %r0, 2048;\n@%p5 mbarrier.init.shared.b64 [%r15], " #count ";\n"                \
     "@%p5 fence.mbarrier_init.release.cluster;\n" SYNC
 #define EXPECT(bytes) "@%p5 mbarrier.arrive.expect_tx.shared.b64 %l5, [%r15], " #bytes ";\n"
-#define SPIN "W:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%r15], 0;\n@!%p1 bra W;\n"
+#define SPIN                                                                                       \
+    "W:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%r15], 0;\n@!%p1 bra W;\n"
 #define PEER_BAR "mapa.shared::cluster.u32 %r16, %r15, %r2;\n"
 
 static void stores_tell_the_other_block(void **state) {
     (void)state;
-    clean(4, INIT(1) EXPECT(128) PEER PEER_BAR "mad.lo.u32 %r8, %r1, 100, %t;\n"
-          "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r9], %r8, [%r16];\n" SPIN
-          "ld.shared.b32 %r10, [%r7];\n" OUT SYNC, of_the_previous);
-    clean(4, INIT(1) EXPECT(256) "shl.b32 %r6, %t, 3;\nadd.u32 %r7, %r0, %r6;\n" PEER PEER_BAR
-          "mad.lo.u32 %r8, %r1, 100, %t;\nmov.b32 %r11, 0;\n"
-          "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r9], {%r11, %r8}, [%r16];\n"
-          SPIN "ld.shared.b32 %r10, [%r7+4];\n" OUT SYNC, of_the_previous);
+    clean(
+        4,
+        INIT(1) EXPECT(128) PEER PEER_BAR
+        "mad.lo.u32 %r8, %r1, 100, %t;\n"
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r9], %r8, [%r16];\n" SPIN
+        "ld.shared.b32 %r10, [%r7];\n" OUT SYNC,
+        of_the_previous);
+    clean(4,
+          INIT(1) EXPECT(256) "shl.b32 %r6, %t, 3;\nadd.u32 %r7, %r0, %r6;\n" PEER PEER_BAR
+                              "mad.lo.u32 %r8, %r1, 100, %t;\nmov.b32 %r11, 0;\n"
+                              "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r9], "
+                              "{%r11, %r8}, [%r16];\n" SPIN
+                              "ld.shared.b32 %r10, [%r7+4];\n" OUT SYNC,
+          of_the_previous);
     faulty(4, INIT(1) EXPECT(128) PEER PEER_BAR
            "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r9], %t, [%r16];\n" SYNC
            "ld.shared.b32 %r10, [%r7];\n" SPIN SYNC, RUN_UNORDERED);
@@ -185,10 +206,13 @@ static uint32_t sum_of_lanes(uint32_t block, uint32_t tid) {
 
 static void reductions_tell_the_other_block(void **state) {
     (void)state;
-    clean(4, "mov.b32 %r8, 0;\n@%p5 st.shared.b32 [%r0], %r8;\n" INIT(1) EXPECT(128)
-          "mapa.shared::cluster.u32 %r9, %r0, %r2;\n" PEER_BAR
-          "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r9], %t, "
-          "[%r16];\n" SPIN "ld.shared.b32 %r10, [%r0];\n" OUT SYNC, sum_of_lanes);
+    clean(4,
+          "mov.b32 %r8, 0;\n@%p5 st.shared.b32 [%r0], %r8;\n" INIT(1)
+              EXPECT(128) "mapa.shared::cluster.u32 %r9, %r0, %r2;\n" PEER_BAR
+                          "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes."
+                          "add.u32 [%r9], %t, "
+                          "[%r16];\n" SPIN "ld.shared.b32 %r10, [%r0];\n" OUT SYNC,
+          sum_of_lanes);
 }
 
 static void arrivals_reach_other_blocks(void **state) {
@@ -196,9 +220,12 @@ static void arrivals_reach_other_blocks(void **state) {
     clean(4, INIT(32) PEER "mad.lo.u32 %r8, %r1, 100, %t;\nst.shared::cluster.b32 [%r9], %r8;\n"
           PEER_BAR "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r16];\n" SPIN
           "ld.shared.b32 %r10, [%r7];\n" OUT SYNC, of_the_previous);
-    faulty(4, INIT(32) PEER_BAR "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r16];\n" PEER
+    faulty(4,
+           INIT(32) PEER_BAR
+           "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r16];\n" PEER
            "mad.lo.u32 %r8, %r1, 100, %t;\nst.shared::cluster.b32 [%r9], %r8;\n" SPIN
-           "ld.shared.b32 %r10, [%r7];\n" OUT SYNC, SIM_RACE_SHARED);
+           "ld.shared.b32 %r10, [%r7];\n" OUT SYNC,
+           SIM_RACE_SHARED);
 }
 
 static uint32_t word_of_input(uint32_t block, uint32_t tid) {
@@ -206,9 +233,10 @@ static uint32_t word_of_input(uint32_t block, uint32_t tid) {
     return tid * 2654435761u;
 }
 
-#define BULK_PEER                                                                                   \
-    "mapa.shared::cluster.u32 %r9, %r0, %r2;\nadd.u32 %r9, %r9, 512;\n"                              \
-    "@%p5 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r9], [%r0], 128, " \
+#define BULK_PEER                                                                                  \
+    "mapa.shared::cluster.u32 %r9, %r0, %r2;\nadd.u32 %r9, %r9, 512;\n"                            \
+    "@%p5 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r9], [%r0], "   \
+    "128, "                                                                                        \
     "[%r16];\n"
 
 static void bulk_copies_between_blocks(void **state) {
@@ -222,9 +250,9 @@ static void bulk_copies_between_blocks(void **state) {
 
 static void bulk_loads_multicast(void **state) {
     (void)state;
-#define MULTICAST(mask)                                                                             \
-    "setp.eq.and.u32 %p6, %r1, 0, %p5;\nmov.b16 %h0, " #mask ";\n"                                    \
-    "@%p6 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "     \
+#define MULTICAST(mask)                                                                            \
+    "setp.eq.and.u32 %p6, %r1, 0, %p5;\nmov.b16 %h0, " #mask ";\n"                                 \
+    "@%p6 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "   \
     "[%r0], [%a0], 128, [%r15], %h0;\n"
     clean(4, INIT(1) EXPECT(128) MULTICAST(15) SPIN "ld.shared.b32 %r10, [%r7];\n" OUT SYNC,
           word_of_input);
@@ -233,9 +261,12 @@ static void bulk_loads_multicast(void **state) {
 #undef MULTICAST
     PtxRun r;
     start(&r, 4, 1);
-    run_clean(&r, text(&r, INIT(1) EXPECT(128) "setp.eq.and.u32 %p6, %r1, 0, %p5;\nmov.b16 %h0, 15;\n"
-        "@%p6 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-        "[%r0], [%a0], 128, [%r15], %h0;\n" SPIN SYNC));
+    run_clean(&r,
+              text(&r, INIT(1) EXPECT(128) "setp.eq.and.u32 %p6, %r1, 0, %p5;\nmov.b16 %h0, 15;\n"
+                                           "@%p6 "
+                                           "cp.async.bulk.shared::cluster.global.mbarrier::"
+                                           "complete_tx::bytes.multicast::cluster "
+                                           "[%r0], [%a0], 128, [%r15], %h0;\n" SPIN SYNC));
     /* Read once, written four times.  */
     assert_int_equal(r.report.total.global_load_sectors, 4);
     assert_int_equal(r.report.total.shared_store_wavefronts, 4);
@@ -253,22 +284,32 @@ static void tensor_loads_multicast(void **state) {
         unsigned char bytes[SIM_TM_BYTES];
         assert_null(sim_tensormap_encode(&m, bytes));
         run_memory(&r, bytes, sizeof bytes);
-        run_clean(&r, run_kernel(r.arena, 3,
-            "mov.u32 %r0, smem;\nadd.u32 %r15, %r0, 2048;\nmov.u32 %r1, %cluster_ctarank;\n"
-            "setp.eq.u32 %p5, %t, 0;\n@%p5 mbarrier.init.shared.b64 [%r15], 1;\n"
-            "@%p5 fence.mbarrier_init.release.cluster;\n" SYNC EXPECT(1024)
-            "mov.b32 %r20, 0;\nshl.b32 %r21, %r1, 2;\nshl.b32 %r22, %r1, 9;\nadd.u32 %r22, %r22, %r0;\n"
-            "mov.b16 %h0, 3;\n"
-            "@%p5 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-            ".multicast::cluster [%r22], [%a2, {%r20, %r21}], [%r15], %h0;\n" SPIN
-            /* Word (row, tid) of the tile, row 0..7, un-swizzled.  */
-            "mov.b32 %r23, 0;\nL:\nshr.u32 %r24, %t, 2;\nand.b32 %r25, %r23, 7;\n"
-            "xor.b32 %r24, %r24, %r25;\nshl.b32 %r24, %r24, 4;\nand.b32 %r26, %t, 3;\n"
-            "shl.b32 %r26, %r26, 2;\nadd.u32 %r24, %r24, %r26;\nshl.b32 %r27, %r23, 7;\n"
-            "add.u32 %r24, %r24, %r27;\nadd.u32 %r24, %r24, %r0;\nld.shared.b32 %r28, [%r24];\n"
-            "mad.lo.u32 %r29, %r1, 8, %r23;\nmad.lo.u32 %r29, %r29, 32, %t;\n"
-            "mul.wide.u32 %l0, %r29, 4;\nadd.u64 %l1, %a1, %l0;\nst.global.b32 [%l1], %r28;\n"
-            "add.u32 %r23, %r23, 1;\nsetp.lt.u32 %p6, %r23, 8;\n@%p6 bra L;\n" SYNC));
+        run_clean(
+            &r,
+            run_kernel(
+                r.arena, 3,
+                "mov.u32 %r0, smem;\nadd.u32 %r15, %r0, 2048;\nmov.u32 %r1, %cluster_ctarank;\n"
+                "setp.eq.u32 %p5, %t, 0;\n@%p5 mbarrier.init.shared.b64 [%r15], 1;\n"
+                "@%p5 fence.mbarrier_init.release.cluster;\n" SYNC EXPECT(
+                    1024) "mov.b32 %r20, 0;\nshl.b32 %r21, %r1, 2;\nshl.b32 %r22, %r1, 9;\nadd.u32 "
+                          "%r22, %r22, %r0;\n"
+                          "mov.b16 %h0, 3;\n"
+                          "@%p5 "
+                          "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_"
+                          "tx::bytes"
+                          ".multicast::cluster [%r22], [%a2, {%r20, %r21}], [%r15], %h0;\n" SPIN
+                          /* Word (row, tid) of the tile, row 0..7, un-swizzled.  */
+                          "mov.b32 %r23, 0;\nL:\nshr.u32 %r24, %t, 2;\nand.b32 %r25, %r23, 7;\n"
+                          "xor.b32 %r24, %r24, %r25;\nshl.b32 %r24, %r24, 4;\nand.b32 %r26, %t, "
+                          "3;\n"
+                          "shl.b32 %r26, %r26, 2;\nadd.u32 %r24, %r24, %r26;\nshl.b32 %r27, %r23, "
+                          "7;\n"
+                          "add.u32 %r24, %r24, %r27;\nadd.u32 %r24, %r24, %r0;\nld.shared.b32 "
+                          "%r28, [%r24];\n"
+                          "mad.lo.u32 %r29, %r1, 8, %r23;\nmad.lo.u32 %r29, %r29, 32, %t;\n"
+                          "mul.wide.u32 %l0, %r29, 4;\nadd.u64 %l1, %a1, %l0;\nst.global.b32 "
+                          "[%l1], %r28;\n"
+                          "add.u32 %r23, %r23, 1;\nsetp.lt.u32 %p6, %r23, 8;\n@%p6 bra L;\n" SYNC));
         const uint32_t *out = run_host(&r, 1);
         for (uint32_t k = 0; k < 512; k++) assert_int_equal(out[k], input[k % 256]);
         run_close(&r);

@@ -1,6 +1,6 @@
 /* links: sim */
-/* Whole kernels as a generator would emit them, compiled by NVRTC: right under adversarial timing with
- * many seeds, and reported when a wait, a fence or a barrier is missing.  */
+/* Whole kernels as a generator would emit them, compiled by NVRTC: right under adversarial timing
+ * with many seeds, and reported when a wait, a fence or a barrier is missing.  */
 #include "base/file.h"
 #include "base/numeric.h"
 #include "hal/nvrtc.h"
@@ -79,7 +79,8 @@ typedef struct {
     uint64_t out;
 } WgmmaParams;
 
-static void encode(unsigned char *out, uint64_t at, int inner, int outer, int box0, int box1, int swizzle) {
+static void encode(unsigned char *out, uint64_t at, int inner, int outer, int box0, int box1,
+                   int swizzle) {
     SimTensorMap map = {.type = SIM_TM_BF16, .rank = 2, .address = at,
                         .dim = {(uint64_t)inner, (uint64_t)outer}, .stride = {(uint64_t)inner * 2},
                         .box = {(uint32_t)box0, (uint32_t)box1}, .element_stride = {1, 1},
@@ -165,12 +166,14 @@ static void launch(PtxRun *r, const char *ptx) {
     SimModule *module;
     Status s = sim_parse(r->arena, &r->diag, "gemm.ptx", ptx, strlen(ptx), &module);
     if (s == ST_OK) {
-        s = sim_launch(r->gpu, r->arena, &r->diag, module, "gemm", &r->launch, &r->options, &r->report);
+        s = sim_launch(r->gpu, r->arena, &r->diag, module, "gemm", &r->launch, &r->options,
+                       &r->report);
     }
     if (s != ST_OK) fail_msg("%s", diag_first_error(&r->diag)->message);
 }
 
-static void check_right(const Gemm *g, const char *ptx, int m, int n, int k, uint64_t seed, bool benign) {
+static void check_right(const Gemm *g, const char *ptx, int m, int n, int k, uint64_t seed,
+                        bool benign) {
     PtxRun r;
     start(&r, g, m, n, k, seed);
     r.options.benign = benign;
@@ -184,8 +187,8 @@ static void check_right(const Gemm *g, const char *ptx, int m, int n, int k, uin
         for (int col = 0; col < n; col++) {
             double got = g->result(&r, n, row, col), want = product(row, col, k);
             if (got != want) {
-                fail_msg("seed %llu: c[%d][%d] is %g, not %g", (unsigned long long)seed, row, col, got,
-                         want);
+                fail_msg("seed %llu: c[%d][%d] is %g, not %g", (unsigned long long)seed, row, col,
+                         got, want);
             }
         }
     }
@@ -245,7 +248,8 @@ static void every_bug_shows(const Gemm *g, const Bug *bugs, size_t n_bugs, int m
 static void bugs_of_mma_are_reported(void **state) {
     (void)state;
     static const Bug bugs[] = {
-        {"for (int step", "asm volatile(\"cp.async.wait_group %0;\" ::\"n\"(STAGES - 2) : \"memory\");", ""},
+        {"for (int step",
+         "asm volatile(\"cp.async.wait_group %0;\" ::\"n\"(STAGES - 2) : \"memory\");", ""},
         {"for (int step", "\"n\"(STAGES - 2)", "\"n\"(STAGES - 1)"},
         {"for (int step", "__syncthreads();", ""},
         {"int ahead", "ahead % STAGES", "(ahead + 1) % STAGES"},
@@ -261,22 +265,29 @@ static void bugs_of_mma_are_reported(void **state) {
 static void bugs_of_wgmma_are_reported(void **state) {
     (void)state;
     static const Bug bugs[] = {
-        {"if (threadIdx.x == 0)", "asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");", ""},
+        {"if (threadIdx.x == 0)",
+         "asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");", ""},
         {"fence.mbarrier_init", "__syncthreads();", ""},
         {"group == 0", "mbarrier_wait(empty + 8 * stage, phase ^ 1);", ""},
         {"group == 0", "phase ^ 1)", "phase)"},
-        {"group == 0", "mbarrier_expect(full + 8 * stage, STAGE)", "mbarrier_expect(full + 8 * stage, STAGE - 16)"},
-        {"group == 0", "mbarrier_expect(full + 8 * stage, STAGE)", "mbarrier_expect(full + 8 * stage, STAGE / 2)"},
+        {"group == 0", "mbarrier_expect(full + 8 * stage, STAGE)",
+         "mbarrier_expect(full + 8 * stage, STAGE - 16)"},
+        {"group == 0", "mbarrier_expect(full + 8 * stage, STAGE)",
+         "mbarrier_expect(full + 8 * stage, STAGE / 2)"},
         {"float acc", "mbarrier_wait(full + 8 * stage, phase);", ""},
         {"float acc", "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");", ""},
         {"float acc", "asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");", ""},
         {"float acc", "asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");", ""},
         {"float acc", "if (leader) mbarrier_arrive(empty + 8 * stage);", ""},
         {"float acc", "asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");", ""},
-        {"fence.proxy.async.shared", "asm volatile(\"bar.sync %0, 128;\" ::\"r\"(consumer + 1) : \"memory\");", ""},
-        {"stage = 0, phase", "if (leader) asm volatile(\"cp.async.bulk.wait_group.read 0;\" ::: \"memory\");", ""},
-        {"bulk.wait_group.read", "asm volatile(\"bar.sync %0, 128;\" ::\"r\"(consumer + 1) : \"memory\");", ""},
-        {"tma_store(&c", "if (leader) asm volatile(\"cp.async.bulk.wait_group 0;\" ::: \"memory\");", ""},
+        {"fence.proxy.async.shared",
+         "asm volatile(\"bar.sync %0, 128;\" ::\"r\"(consumer + 1) : \"memory\");", ""},
+        {"stage = 0, phase",
+         "if (leader) asm volatile(\"cp.async.bulk.wait_group.read 0;\" ::: \"memory\");", ""},
+        {"bulk.wait_group.read",
+         "asm volatile(\"bar.sync %0, 128;\" ::\"r\"(consumer + 1) : \"memory\");", ""},
+        {"tma_store(&c",
+         "if (leader) asm volatile(\"cp.async.bulk.wait_group 0;\" ::: \"memory\");", ""},
         {"setmaxnreg.inc", "232", "240"},
         {"descriptor(unsigned at)", "1024 >> 4", "1024 >> 3"},
     };

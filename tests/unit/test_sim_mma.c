@@ -1,6 +1,6 @@
 /* links: sim */
-/* mma.sync, ldmatrix, stmatrix and movmatrix against the definition of their fragments.  The layouts
- * here are the tables of the PTX ISA, element by element, one function per shape.  */
+/* mma.sync, ldmatrix, stmatrix and movmatrix against the definition of their fragments. The
+ * layouts here are the tables of the PTX ISA, element by element, one function per shape.  */
 #include "base/numeric.h"
 #include "ptxrun.h"
 
@@ -250,7 +250,8 @@ static void check_case(const Case *c, bool sat, uint64_t seed) {
             for (int k = 0; k < c->k; k++) want += a[at.row][k] * b[k][at.col];
             if (sat) want = fmax(fmin(want, 2147483647.0), -2147483648.0);
             double got = decode(c->acc, unpack(image[3], type[c->acc].bits, l, i));
-            if (got != want) fail_msg("%s: d[%d][%d] is %g, not %g", opcode, at.row, at.col, got, want);
+            if (got != want)
+                fail_msg("%s: d[%d][%d] is %g, not %g", opcode, at.row, at.col, got, want);
         }
     }
     assert_int_equal(r.report.total.flops, 2 * c->m * c->n * c->k);
@@ -373,7 +374,8 @@ static void reals_round_once(void **state) {
                 long double exact = acc[at.row][at.col];
                 for (int k = 0; k < 16; k++) exact += (long double)a[at.row][k] * b[k][at.col];
                 double got = decode(acc_type, unpack(image[3], type[acc_type].bits, l, i));
-                double ulp = half ? num_ulp((double)exact, 10, -14) : num_ulp((double)exact, 23, -126);
+                double ulp =
+                    half ? num_ulp((double)exact, 10, -14) : num_ulp((double)exact, 23, -126);
                 assert_true(fabs((double)((long double)got - exact)) <= 0.5001 * ulp);
             }
         }
@@ -391,10 +393,12 @@ static void refused(const char *instruction) {
 
 static void shapes_that_do_not_exist(void **state) {
     (void)state;
-    refused("mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4,%r5,%r6,%r7}, "
-            "{%r8,%r9}, {%r0,%r1,%r2,%r3};");
-    refused("mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4,%r5,%r6,%r7}, "
-            "{%r8,%r9}, {%r0,%r1,%r2,%r3};");
+    refused(
+        "mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4,%r5,%r6,%r7}, "
+        "{%r8,%r9}, {%r0,%r1,%r2,%r3};");
+    refused(
+        "mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4,%r5,%r6,%r7}, "
+        "{%r8,%r9}, {%r0,%r1,%r2,%r3};");
     refused("mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 {%r0,%r1,%r2,%r3}, "
             "{%r4,%r5,%r6,%r7}, {%r8,%r9}, {%r0,%r1,%r2,%r3};");
     refused("mma.sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16 {%r0,%r1}, {%r4,%r5,%r6,%r7}, "
@@ -403,8 +407,9 @@ static void shapes_that_do_not_exist(void **state) {
             "{%r8,%r9}, {%r0,%r1,%r2};");
     refused("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f16 {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%r8}, "
             "{%r10,%r11};");
-    refused("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%r8,%r9}, "
-            "{%r10,%r11,%r12,%r13,%r14,%r15,%r16,%r17};");
+    refused(
+        "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%r8,%r9}, "
+        "{%r10,%r11,%r12,%r13,%r14,%r15,%r16,%r17};");
     refused("ldmatrix.sync.aligned.m8n8.x3.shared.b16 {%r0,%r1,%r2}, [%r3];");
     refused("ldmatrix.sync.aligned.m8n8.x4.global.b16 {%r0,%r1,%r2,%r4}, [%l3];");
 }
@@ -448,7 +453,8 @@ static void loads_matrices(void **state) {
             Buf b = buf_new(r.arena);
             /* Row r of matrix j at (8j + r) * 32 bytes.  */
             buf_puts(&b, "shl.b32 %r100, %t, 5;\nadd.u32 %r100, %r100, %r399;\n");
-            buf_printf(&b, "ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16 ", n, trans ? ".trans" : "");
+            buf_printf(&b, "ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16 ", n,
+                       trans ? ".trans" : "");
             names(&b, "r", 0, n);
             buf_puts(&b, ", [%r100];\n");
             for (int k = 0; k < n; k++) {
@@ -544,7 +550,8 @@ static void matrix_rows_are_aligned(void **state) {
     run_close(&r);
 }
 
-/* 8 rows of 16 bytes: one wavefront when packed or 32 bytes apart by a swizzle, 4 at 64, 8 at 128.  */
+/* 8 rows of 16 bytes: one wavefront when packed or 32 bytes apart by a swizzle, 4 at 64, 8 at
+ * 128.  */
 static void matrix_loads_conflict(void **state) {
     (void)state;
     static const struct {

@@ -1,6 +1,6 @@
 /* links: sim */
-/* Tensor maps and the copies that use them: tiles of every rank, columns of im2col, swizzles, what lies
- * out of bounds, stores and reductions, and the rules of each.  */
+/* Tensor maps and the copies that use them: tiles of every rank, columns of im2col, swizzles,
+ * what lies out of bounds, stores and reductions, and the rules of each.  */
 #include "ptxrun.h"
 #include "sim/tensormap.h"
 
@@ -37,7 +37,8 @@ static void maps_round_trip(void **state) {
     (void)state;
     Rng r = {5};
     for (int k = 0; k < 500; k++) {
-        SimTensorMap m = {.im2col = k % 2, .type = (SimTmType)rng_below(&r, SIM_TM_TYPE_COUNT)}, back;
+        SimTensorMap m = {.im2col = k % 2, .type = (SimTmType)rng_below(&r, SIM_TM_TYPE_COUNT)},
+                     back;
         m.rank = m.im2col ? 3 + (int)rng_below(&r, 3) : 1 + (int)rng_below(&r, 5);
         m.address = (1 + rng_next(&r) % ((uint64_t)1 << 50)) * 16;
         for (int i = 0; i < m.rank; i++) {
@@ -109,14 +110,15 @@ static void maps_are_validated(void **state) {
 }
 
 /* ---- Running ---- */
-/* p0 map, p1 coordinates (5 of 32 bits) and offsets (3 of 16 bits, from byte 20), p2 tile, p3 bytes.
- * The tile is at 1024 in shared memory, the mbarrier at 0.  Body: after the setup.  */
+/* p0 map, p1 coordinates (5 of 32 bits) and offsets (3 of 16 bits, from byte 20), p2 tile, p3
+ * bytes. The tile is at 1024 in shared memory, the mbarrier at 0. Body: after the setup.  */
 static const char *text(PtxRun *r, int rank, const char *body) {
     Buf b = buf_new(r->arena);
     buf_puts(&b, "mov.u32 %r0, smem;\nadd.u32 %r3, %r0, 1024;\nsetp.eq.u32 %p5, %t, 0;\n"
                  "cvt.u32.u64 %r4, %a3;\n@%p5 mbarrier.init.shared.b64 [%r0], 1;\n"
                  "@%p5 fence.mbarrier_init.release.cluster;\nbar.sync 0;\n");
-    for (int i = 0; i < rank; i++) buf_printf(&b, "ld.global.b32 %%r%d, [%%a1+%d];\n", 20 + i, 4 * i);
+    for (int i = 0; i < rank; i++)
+        buf_printf(&b, "ld.global.b32 %%r%d, [%%a1+%d];\n", 20 + i, 4 * i);
     for (int i = 0; i < 3; i++) buf_printf(&b, "ld.global.b16 %%h%d, [%%a1+%d];\n", i, 20 + 2 * i);
     buf_puts(&b, body);
     return run_kernel(r->arena, 4, buf_str(&b));
@@ -158,8 +160,8 @@ static uint32_t tile_size(const SimTensorMap *m) {
     return sim_tensormap_rows(m) * sim_tensormap_row_bytes(m);
 }
 
-/* Encodes the map, with the tensor as its memory, and sets the arguments up.  Returns the tensor on the
- * device.  */
+/* Encodes the map, with the tensor as its memory, and sets the arguments up. Returns the tensor
+ * on the device.  */
 static unsigned char *start(PtxRun *r, SimTensorMap *m, const Where *where, const void *tile,
                             uint64_t seed) {
     unsigned char bytes[SIM_TM_BYTES];
@@ -216,8 +218,8 @@ static void tile_coordinates(const SimTensorMap *m, const Where *w, uint32_t row
     }
 }
 
-/* Coordinates of channel `column` of pixel `row`: the row-th place after the start in the order W, H,
- * D, N of the places that the corners allow.  */
+/* Coordinates of channel `column` of pixel `row`: the row-th place after the start in the order
+ * W, H, D, N of the places that the corners allow.  */
 static void pixel_coordinates(const SimTensorMap *m, const Where *w, uint32_t row, uint32_t column,
                               long *c) {
     long places[5], index = 0;
@@ -256,7 +258,8 @@ static void check_load(SimTensorMap m, const Where *where) {
                 fill_pattern(&m, fill);
                 long at = element_at(&m, c);
                 const unsigned char *want = at < 0 ? fill : tensor + at;
-                const unsigned char *got = out + swizzled(row * row_bytes + column * bytes, m.swizzle);
+                const unsigned char *got =
+                    out + swizzled(row * row_bytes + column * bytes, m.swizzle);
                 if (memcmp(got, want, bytes)) {
                     fail_msg("rank %d type %d swizzle %d: row %u column %u", m.rank, (int)m.type,
                              m.swizzle, row, column);
@@ -290,9 +293,11 @@ static void loads_tiles_with_every_swizzle(void **state) {
             if (box[0] * 2 < 16) continue;
             check_load(dense(SIM_TM_F16, 2, (uint32_t[]){90, 40}, box, swizzle), &at);
         }
-        check_load(dense(SIM_TM_U8, 2, (uint32_t[]){200, 64}, (uint32_t[]){span, 64}, swizzle), &at);
-        check_load(dense(SIM_TM_F32, 3, (uint32_t[]){40, 9, 5}, (uint32_t[]){span / 4, 8, 4}, swizzle),
+        check_load(dense(SIM_TM_U8, 2, (uint32_t[]){200, 64}, (uint32_t[]){span, 64}, swizzle),
                    &at);
+        check_load(
+            dense(SIM_TM_F32, 3, (uint32_t[]){40, 9, 5}, (uint32_t[]){span / 4, 8, 4}, swizzle),
+            &at);
     }
 }
 
@@ -301,7 +306,8 @@ static void loads_every_type_and_fill(void **state) {
     static const Where at = {{-2, 6, 0, 0, 0}, {0}};
     for (int t = 0; t < SIM_TM_TYPE_COUNT; t++) {
         uint32_t width = 32 / (uint32_t)element_bytes[t];
-        SimTensorMap m = dense((SimTmType)t, 2, (uint32_t[]){width + 3, 9}, (uint32_t[]){width, 8}, 0);
+        SimTensorMap m =
+            dense((SimTmType)t, 2, (uint32_t[]){width + 3, 9}, (uint32_t[]){width, 8}, 0);
         check_load(m, &at);
         m.fill = 1;
         unsigned char bytes[SIM_TM_BYTES];
@@ -406,9 +412,12 @@ static void reduces_tiles(void **state) {
         const char *op;
         uint32_t from, to, result;
     } cases[] = {
-        {SIM_TM_U32, "add", 7, 0xfffffffe, 5},       {SIM_TM_S32, "min", 7, 0xfffffffe, 0xfffffffe},
-        {SIM_TM_U32, "max", 7, 0xfffffffe, 0xfffffffe}, {SIM_TM_U32, "xor", 0xff, 0xf0f, 0xff0},
-        {SIM_TM_U32, "inc", 7, 7, 0},                {SIM_TM_F32, "add", 0x3f800000, 0x40000000, 0x40400000},
+        {SIM_TM_U32, "add", 7, 0xfffffffe, 5},
+        {SIM_TM_S32, "min", 7, 0xfffffffe, 0xfffffffe},
+        {SIM_TM_U32, "max", 7, 0xfffffffe, 0xfffffffe},
+        {SIM_TM_U32, "xor", 0xff, 0xf0f, 0xff0},
+        {SIM_TM_U32, "inc", 7, 7, 0},
+        {SIM_TM_F32, "add", 0x3f800000, 0x40000000, 0x40400000},
         {SIM_TM_F16, "add", 0x3c003c00, 0x40003800, 0x42003e00},
         {SIM_TM_BF16, "max", 0x3f803f80, 0x40003f00, 0x40003f80},
     };
@@ -420,10 +429,16 @@ static void reduces_tiles(void **state) {
         PtxRun r;
         uint32_t *got = (uint32_t *)(void *)start(&r, &m, &(Where){{0}, {0}}, words, k);
         for (int j = 0; j < 16 * 5; j++) got[j] = cases[k].to;
-        run_clean(&r, text(&r, 2, arena_printf(r.arena,
-            "%sfence.proxy.async;\nbar.sync 0;\n"
-            "@%%p5 cp.reduce.async.bulk.tensor.2d.global.shared::cta.%s.tile.bulk_group [%%a0, %s], "
-            "[%%r3];\n%s", FILL, cases[k].op, coordinate_list(r.arena, 2), BULK_END)));
+        run_clean(
+            &r,
+            text(&r, 2,
+                 arena_printf(
+                     r.arena,
+                     "%sfence.proxy.async;\nbar.sync 0;\n"
+                     "@%%p5 cp.reduce.async.bulk.tensor.2d.global.shared::cta.%s.tile.bulk_group "
+                     "[%%a0, %s], "
+                     "[%%r3];\n%s",
+                     FILL, cases[k].op, coordinate_list(r.arena, 2), BULK_END)));
         for (int j = 0; j < 16 * 5; j++) {
             assert_int_equal(got[j], j < 16 * 4 ? cases[k].result : cases[k].to);
         }
@@ -449,10 +464,12 @@ static void rule(SimTensorMap m, int rank, const char *body, int kind) {
     }
 }
 
-#define LOAD "@%p5 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "  \
-             "[%r3], [%a0, {%r20, %r21}], [%r0];\n"
-#define STORE "@%p5 cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%a0, {%r20, %r21}], " \
-              "[%r3];\n"
+#define LOAD                                                                                       \
+    "@%p5 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "       \
+    "[%r3], [%a0, {%r20, %r21}], [%r0];\n"
+#define STORE                                                                                      \
+    "@%p5 cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%a0, {%r20, %r21}], "        \
+    "[%r3];\n"
 
 static void loads_are_waited_for(void **state) {
     (void)state;
@@ -509,21 +526,22 @@ static void maps_come_as_parameters(void **state) {
     } params;
     memcpy(params.map, run_host(&r, 0), SIM_TM_BYTES);
     params.out = r.arg[2];
-    const char *ptx =
-        PTX_HEAD ".extern .shared .align 1024 .b8 smem[];\n"
+    const char *ptx = PTX_HEAD
+        ".extern .shared .align 1024 .b8 smem[];\n"
         ".visible .entry k(.param .align 64 .b8 map[128], .param .u64 out)\n{\n"
         ".reg .pred %p<8>;\n.reg .b32 %r<32>;\n.reg .b32 %t;\n.reg .b64 %l<8>;\n.reg .b64 %a<4>;\n"
         "mov.u32 %t, %tid.x;\nmov.b64 %l6, map;\ncvta.param.u64 %a0, %l6;\n"
-        "ld.param.u64 %a2, [out];\nmov.u32 %r0, smem;\nadd.u32 %r3, %r0, 1024;\nmov.b32 %r4, 1024;\n"
+        "ld.param.u64 %a2, [out];\nmov.u32 %r0, smem;\nadd.u32 %r3, %r0, 1024;\nmov.b32 %r4, "
+        "1024;\n"
         "setp.eq.u32 %p5, %t, 0;\n@%p5 mbarrier.init.shared.b64 [%r0], 1;\n"
-        "fence.proxy.async;\nbar.sync 0;\nmov.b32 %r20, 0;\nmov.b32 %r21, 3;\n"
-        EXPECT LOAD SPIN DUMP "ret;\n}\n";
+        "fence.proxy.async;\nbar.sync 0;\nmov.b32 %r20, 0;\nmov.b32 %r21, 3;\n" EXPECT LOAD SPIN
+            DUMP "ret;\n}\n";
     SimModule *module;
     assert_int_equal(sim_parse(r.arena, &r.diag, "k.ptx", ptx, strlen(ptx), &module), ST_OK);
     r.launch.params = &params;
     r.launch.params_bytes = sizeof params;
-    assert_int_equal(sim_launch(r.gpu, r.arena, &r.diag, module, "k", &r.launch, &r.options, &r.report),
-                     ST_OK);
+    assert_int_equal(
+        sim_launch(r.gpu, r.arena, &r.diag, module, "k", &r.launch, &r.options, &r.report), ST_OK);
     assert_int_equal(r.report.faults, 0);
     const unsigned char *out = run_host(&r, 2);
     for (uint32_t k = 0; k < 1024; k++) assert_int_equal(out[swizzled(k, 3)], tensor[3 * 128 + k]);

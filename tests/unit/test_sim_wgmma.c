@@ -1,7 +1,7 @@
 /* links: sim */
-/* wgmma for every type, shape, layout and swizzle on random integers, and its rules.  Operands are laid
- * out in shared memory by the canonical layouts of the ISA, here as nested strides; the swizzle as a
- * permutation of address bits.  */
+/* wgmma for every type, shape, layout and swizzle on random integers, and its rules. Operands
+ * are laid out in shared memory by the canonical layouts of the ISA, here as nested strides; the
+ * swizzle as a permutation of address bits.  */
 #include "base/numeric.h"
 #include "ptxrun.h"
 
@@ -57,7 +57,8 @@ static Lay lay_out(int span, bool mn, int extent, bool wide) {
     return l;
 }
 
-/* Byte offset of byte `k` of row mn (K-major) or byte mn of line k (MN-major), before the swizzle.  */
+/* Byte offset of byte `k` of row mn (K-major) or byte mn of line k (MN-major), before the
+ * swizzle.  */
 static uint32_t place(const Lay *l, uint32_t mn, uint32_t k, uint32_t bytes) {
     uint32_t span = (uint32_t)l->span;
     if (!l->mn) {
@@ -79,8 +80,8 @@ static uint32_t swizzle(uint32_t at, int span) {
 
 static uint64_t descriptor(const Lay *l, uint32_t at) {
     uint64_t mode = l->span == 128 ? 1 : l->span == 64 ? 2 : l->span == 32 ? 3 : 0;
-    return (uint64_t)at >> 4 | (uint64_t)(l->leading >> 4) << 16 | (uint64_t)(l->stride >> 4) << 32 |
-           mode << 62;
+    return (uint64_t)at >> 4 | (uint64_t)(l->leading >> 4) << 16 |
+           (uint64_t)(l->stride >> 4) << 32 | mode << 62;
 }
 
 static uint32_t encode(T t, double v) {
@@ -102,7 +103,9 @@ static uint32_t encode(T t, double v) {
 static double decode(T t, uint32_t bits) {
     float f;
     memcpy(&f, &bits, 4);
-    return t == T_F16 ? num_f16_decode((uint16_t)bits) : t == T_S32 ? (double)(int32_t)bits : (double)f;
+    return t == T_F16   ? num_f16_decode((uint16_t)bits)
+           : t == T_S32 ? (double)(int32_t)bits
+                        : (double)f;
 }
 
 static double draw(Rng *r, T t) {
@@ -146,7 +149,8 @@ static const char *text(Arena *arena, const Case *c) {
                  "shr.u32 %r397, %r399, 4;\ncvt.u64.u32 %l5, %r397;\nadd.u64 %l6, %a4, %l5;\n"
                  "add.u64 %l7, %a5, %l5;\nsetp.ne.u64 %p2, %a6, 0;\n");
     for (int r = 0; r < regs; r++) buf_printf(&b, "ld.global.b32 %%r%d, [%%l1+%d];\n", r, 512 * r);
-    for (int r = 0; r < 4; r++) buf_printf(&b, "ld.global.b32 %%r%d, [%%l2+%d];\n", 200 + r, 512 * r);
+    for (int r = 0; r < 4; r++)
+        buf_printf(&b, "ld.global.b32 %%r%d, [%%l2+%d];\n", 200 + r, 512 * r);
     buf_printf(&b, "wgmma.fence.sync.aligned;\n%s ", opcode(arena, c));
     list(&b, 0, regs);
     buf_puts(&b, ", ");
@@ -169,7 +173,8 @@ typedef struct {
     double a[64][32], b[32][256], d[64][256];
 } Data;
 
-static void put_operand(Data *x, uint32_t base, const Lay *l, T t, uint32_t mn, uint32_t k, double v) {
+static void put_operand(Data *x, uint32_t base, const Lay *l, T t, uint32_t mn, uint32_t k,
+                        double v) {
     uint32_t bits = encode(t, v), bytes = (uint32_t)type[t].bytes;
     uint32_t at = base + place(l, mn, k, bytes);
     for (uint32_t i = 0; i < bytes; i++) {
@@ -181,7 +186,8 @@ static void put_operand(Data *x, uint32_t base, const Lay *l, T t, uint32_t mn, 
 
 static void put_a_reg(Data *x, const Case *c, int row, int k, double v) {
     int bytes = type[c->a].bytes, word = k * bytes / 4;
-    int lane = row % 8 * 4 + word % 4, reg = row % 16 / 8 + word / 4 * 2, thread = row / 16 * 32 + lane;
+    int lane = row % 8 * 4 + word % 4, reg = row % 16 / 8 + word / 4 * 2,
+        thread = row / 16 * 32 + lane;
     x->a_regs[reg][thread] |= encode(c->a, v) << (k * bytes % 4 * 8);
 }
 
@@ -337,8 +343,9 @@ static void signs_and_scale(void **state) {
 static void integers_saturate(void **state) {
     (void)state;
     for (size_t t = 9; t < 13; t++) {
-        check(&(Case){types[t].a, types[t].b, types[t].d, 64, 128, 128, .scale_d = true, .sat = true},
-              t);
+        check(
+            &(Case){types[t].a, types[t].b, types[t].d, 64, 128, 128, .scale_d = true, .sat = true},
+            t);
     }
 }
 
@@ -351,20 +358,24 @@ static void refused(const char *instruction) {
 
 static void shapes_that_do_not_exist(void **state) {
     (void)state;
-    refused("wgmma.mma_async.sync.aligned.m64n12k16.f32.f16.f16 {%r0,%r1,%r2,%r3,%r4,%r5}, %l0, %l1, "
-            "%p0, 1, 1, 0, 0;");
-    refused("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.bf16 {%r0,%r1,%r2,%r3}, %l0, %l1, %p0, 1, "
-            "1, 0, 0;");
+    refused(
+        "wgmma.mma_async.sync.aligned.m64n12k16.f32.f16.f16 {%r0,%r1,%r2,%r3,%r4,%r5}, %l0, %l1, "
+        "%p0, 1, 1, 0, 0;");
+    refused(
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.bf16 {%r0,%r1,%r2,%r3}, %l0, %l1, %p0, 1, "
+        "1, 0, 0;");
     refused("wgmma.mma_async.sync.aligned.m64n8k8.f32.f16.f16 {%r0,%r1,%r2,%r3}, %l0, %l1, %p0, 1, "
             "1, 0, 0;");
-    refused("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%r0,%r1,%r2,%r3}, %l0, %l1, %p0, 1, "
-            "1, 0, 1;");
+    refused(
+        "wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%r0,%r1,%r2,%r3}, %l0, %l1, %p0, 1, "
+        "1, 0, 1;");
     refused("wgmma.mma_async.sync.aligned.m64n40k32.s32.s8.s8 {%r0,%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8,"
             "%r9,%r10,%r11,%r12,%r13,%r14,%r15,%r16,%r17,%r18,%r19}, %l0, %l1, %p0;");
     refused("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r0,%r1,%r2}, %l0, %l1, %p0, 1, 1, "
             "0, 0;");
-    refused("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r0,%r1,%r2,%r3}, %l0, %l1, %p0, 2, "
-            "1, 0, 0;");
+    refused(
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r0,%r1,%r2,%r3}, %l0, %l1, %p0, 2, "
+        "1, 0, 0;");
 }
 
 /* ---- Rules.  One product of f16, n 8, without swizzle: A at 0, B at 16384.  ---- */
@@ -420,7 +431,8 @@ static void accumulators_are_left_alone_until_the_wait(void **state) {
 static void registers_of_a_are_left_alone_until_the_wait(void **state) {
     (void)state;
     clean(ZERO VISIBLE FENCE PRODUCT_RS COMMIT WAIT(0) "mov.b32 %r21, 1;\n" USE);
-    faulty(ZERO VISIBLE FENCE PRODUCT_RS COMMIT "mov.b32 %r21, 1;\n" WAIT(0) USE, SIM_WGMMA_OPERAND);
+    faulty(ZERO VISIBLE FENCE PRODUCT_RS COMMIT "mov.b32 %r21, 1;\n" WAIT(0) USE,
+           SIM_WGMMA_OPERAND);
     clean(ZERO VISIBLE FENCE PRODUCT_RS COMMIT "mov.b32 %r30, %r21;\n" WAIT(0) USE);
 }
 
