@@ -88,7 +88,7 @@ static double compute_clocks(const Model *m, const RProg *r, const Step *s, doub
     double per_clk = rate / (2.0 * u->k.from * WARP * m->schedulers);
     double warps = whole(resident * s->warps / m->schedulers);
     double busy = greater(s->group_fma * (1 + m->p->body_ops) / per_clk, s->group_issue);
-    bool ahead = r->thread.extent[AX_K] == 1;
+    bool ahead = rprog_fetched_ahead(m->dev, r, 0) && rprog_fetched_ahead(m->dev, r, 1);
     double alone = ahead ? greater(busy, m->smem_latency) : busy + m->smem_latency;
     return s->groups * greater(warps * busy, alone);
 }
@@ -160,14 +160,22 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
     double sums = (slices - 1) * s->warps / slices * r->thread.extent[AX_M] *
                   r->thread.extent[AX_N] * ((p->acc_bytes + 3) / 4);
-    double wavefronts = s->warps * (double)(c->reads[0] * c->read_wavefronts[0] +
-                                            c->reads[1] * c->read_wavefronts[1]);
     double stores = (double)(c->store_wavefronts[0] + c->store_wavefronts[1]);
+    double wavefronts = 0, first = 0;     /* first: the one fetch more of what is fetched ahead */
+    for (int side = 0; side < 2; side++) {
+        if (!p->op[side].present) continue;
+        double step = s->warps * (double)(c->reads[side] * c->read_wavefronts[side]);
+        wavefronts += step;
+        if (rprog_fetched_ahead(m->dev, r, side)) first += step / r->warp.extent[AX_K];
+    }
     out->load_sectors = (int64_t)(tiles * steps * sectors + 0.5);
     out->store_sectors = (int64_t)(mp_store_sectors(m, r) + 0.5);
-    out->smem_load_wavefronts = (int64_t)(tiles * (steps * wavefronts + sums * r->split));
+    double added = (first + sums) * r->split;
+    out->smem_load_wavefronts = (int64_t)(tiles * (steps * wavefronts + added));
     out->smem_store_wavefronts = (int64_t)(tiles * (steps * stores + sums * r->split));
-    out->fma = (int64_t)(tiles * steps * s->fma);
+    bool real = te_dtype_class(p->con.acc) == TE_CLASS_REAL;
+    double adds = real ? sums / ((p->acc_bytes + 3) / 4) * r->split : 0;
+    out->fma = (int64_t)(tiles * (steps * s->fma + adds));
 }
 
 void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {

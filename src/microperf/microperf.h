@@ -40,7 +40,7 @@ typedef struct {
     int64_t load_sectors;     /* 32 B sectors requested from L2 by the operand loads */
     int64_t store_sectors;
     int64_t smem_load_wavefronts, smem_store_wavefronts;
-    int64_t fma;              /* warp instructions of the unit */
+    int64_t fma;              /* warp instructions of the unit, sums of real slices included */
     double dram_bytes;
 } Estimate;
 

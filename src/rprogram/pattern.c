@@ -11,6 +11,11 @@ int rprog_fragment_reads(const RProg *r, int side) {
     return own / (side ? r->vec_n : r->vec_m) * k;
 }
 
+bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side) {
+    bool one_k = r->load[side].layout.inner != AX_K || r->thread.extent[AX_K] == 1;
+    return one_k && !rprog_packed(dev, r) && r->unroll % 2 == 0;
+}
+
 /* Elements in a row of the tile.  */
 static int row_length(const RProg *r, int side) {
     bool k_inner = r->load[side].layout.inner == AX_K;

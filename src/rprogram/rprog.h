@@ -136,6 +136,9 @@ int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, in
  * direction is not the tile's inner axis is stored element by element, others in pieces of at most
  * 16 bytes.  */
 int rprog_fragment_reads(const RProg *r, int side);
+/* Are the operand's fragments fetched one k ahead?  So it is where a read gives one k and the unrolled body
+ * has an even number of them; the fetch behind the last k of a tile is made too.  */
+bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side);
 int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
 
