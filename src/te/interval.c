@@ -20,11 +20,11 @@ static Interval exact(const TeExpr *e, Interval r) {
     return finite && interval_within(r, type_range(e->type)) ? r : type_range(e->type);
 }
 
+/* Between 0 and the divisor; by 0 it is 0.  */
 static Interval modulo(Interval x, Interval y) {
-    if (y.lo < 1) return y.lo == INT64_MIN || y.hi == INT64_MAX ? INTERVAL_ALL
-                         : (Interval){y.lo < 0 ? y.lo + 1 : 0, y.hi > 0 ? y.hi - 1 : 0};
     if (x.lo >= 0 && x.hi < y.lo) return x;
-    return (Interval){0, y.hi == INT64_MAX ? y.hi : y.hi - 1};
+    if (y.lo == INT64_MIN || y.hi == INT64_MAX) return INTERVAL_ALL;
+    return (Interval){y.lo < 0 ? y.lo + 1 : 0, y.hi > 0 ? y.hi - 1 : 0};
 }
 
 static Interval extreme(Op *op, const TeExpr *e) {

@@ -65,7 +65,8 @@ static const Poly *bound(Polys *ps, const Poly *p, bool greatest, int depth) {
     return NULL;
 }
 
-/* Steps for a proof that begins; a proof inside a proof has no steps of its own.  */
+/* Steps for a proof that begins.  A proof inside a proof has none of its own; the last step is
+ * never taken, so that `left` tells the two apart.  */
 static int begin(Polys *ps) {
     if (ps->left) return 0;
     int few = ps->steps < FEW_STEPS ? FEW_STEPS : ps->steps;

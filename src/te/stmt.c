@@ -44,6 +44,12 @@ static bool annotation(Op *op, const AstAnnot *a, bool temporary) {
     return false;
 }
 
+static uint32_t annotation_pos(const AstStmt *ast, const char *name) {
+    const AstAnnot *a = ast->annot;
+    while (strcmp(a->sym->name, name) != 0) a = a->next;
+    return a->pos;
+}
+
 static bool annotations(Op *op, const AstStmt *ast, bool temporary) {
     bool ok = true;
     for (const AstAnnot *a = ast->annot; a; a = a->next) {
@@ -199,7 +205,8 @@ void stmt_check(Op *op, const AstStmt *ast, int i) {
     s->rhs = right(op, ast, t);
     ok = where(op, ast) && ok && s->rhs;
     if (s->rhs && s->accum != TE_DTYPE_COUNT && !op->sums)
-        ok = complain(op->f, "annot", ast->annot->pos, "'@accum' needs a sum or a product");
+        ok = complain(op->f, "annot", annotation_pos(ast, "accum"),
+                      "'@accum' needs a sum or a product");
     if (t == -1) t = new_temporary(op, ast, s->rhs);
     if (t >= 0) {
         op->tensor[t].assigned = true;

@@ -211,7 +211,8 @@ static void test_accumulation(void **state) {
 static void test_tensors(void **state) {
     (void)state;
     Te *te;
-    static const char text[] = "param LD = 10; op f(A: f16[3,4] strides(LD,2), s: f64, B: i8[2,3,4])"
+    static const char text[] = "param LD = 10;"
+                               "op f(A: f16[3,4] strides(LD,2), s: f64, B: i8[2,3,4])"
                                " -> (Y: f32[3], Z: bool) { t[i] += A[i,j] * s;"
                                " Y[i] = t[i]; Z[] = any[i,j,k](B[i,j,k] > 0); }";
     static const TeRole roles[] = {TE_INPUT, TE_VALUE, TE_INPUT, TE_OUTPUT, TE_OUTPUT, TE_TEMP};
