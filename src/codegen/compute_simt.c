@@ -75,7 +75,7 @@ void compute_simt(Kernel *k, const Phase *ph) {
     Cg *cg = k->cg;
     bool last = ph->from > 0;
     if (last) {
-        cg_line(cg, "// compute: the last k, while fragments of the next stage arrive");
+        cg_line(cg, "// compute: the last k, with fragments of the next stage under way");
         one_k(k, cg_text(cg, "%d", ph->from), true);
         return;
     }

@@ -112,6 +112,8 @@ static size_t token(const char *s, size_t left) {
         while (n < left && is_name(s[n])) n++;
         return is_allowed_name(s, n) ? n : 0;
     }
+    /* digraphs and trigraphs are other spellings of what is refused */
+    if (left > 1 && is_listed(" %: <: <% :> %> ?? ", s, 2)) return 0;
     return strchr(" \n+-*/%&|^!=<>?:;,.()[]{}", *s) && *s ? 1 : 0;
 }
 

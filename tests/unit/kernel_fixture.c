@@ -105,6 +105,7 @@ static void put_params(const KernelCase *c, const Memory *m, const SimParam *slo
         if (p->kind == PARAM_WORKSPACE) memcpy(to, &m->workspace, 8);
         if (p->kind == PARAM_INPUT || p->kind == PARAM_OUTPUT) memcpy(to, &m->at[p->ref], 8);
         if (p->kind == PARAM_SCALAR) memcpy(to, m->in[p->ref].data, (size_t)p->bytes);
+        if (p->kind == PARAM_SIZE) memcpy(to, &(int32_t){(int32_t)c->size[p->ref]}, 4);
     }
 }
 

@@ -16,6 +16,7 @@ typedef struct {
     KernelProgram program;
     NvrtcOutput code;
     const TeData *in;         /* data of the inputs; NULL: filled by kernel_run */
+    const int64_t *size;      /* values of run-time sizes; te is then the op at these sizes */
 } KernelCase;
 
 /* Parses `op` (NULL: the only one) of a text, finds its candidates.  NULL, or what went wrong.  */

@@ -1,0 +1,321 @@
+// roller-plan 1
+// kernel 0
+//   skeleton contract
+//   unit ffma
+//   block 1 32 32 16
+//   warp 1 16 32 8
+//   thread 1 4 4 1
+//   vec 4 4
+//   unroll 8
+//   stages 3
+//   a async cp.async.4 vec 1 along k inner m pad 4
+//   b async cp.async.4 vec 1 along n inner n
+//   store 4
+//   raster column
+//   split 3
+//   blocks_per_sm 2
+//
+// parameters
+//   t0  f32[1,16,14,14]
+//   t1  f32[32,16,3,3]
+//   t2  f32[1,32,14,14]  output
+//   w  workspace of 75264 bytes
+// launches
+//   rk_0bce3279f27ce134_0  grid 7,3  block 128  dynamic shared memory 13056
+//   rk_0bce3279f27ce134_1  grid 13,1  block 128  dynamic shared memory 0
+
+template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
+
+template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(const T *p) {
+    return *reinterpret_cast<const rl_vec<T, N> *>(p);
+}
+
+template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
+    rl_vec<T, N> y;
+    #pragma unroll
+    for (int i = 0; i < N; i++) y.v[i] = x[i];
+    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
+}
+
+__device__ __forceinline__ unsigned rl_shared(const void *p) {
+    return (unsigned)__cvta_generic_to_shared(p);
+}
+
+__device__ __forceinline__ void rl_cp_async_4(unsigned to, const void *from, bool inside) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :: "r"(to), "l"(from), "r"(inside ? 4 : 0) : "memory");
+}
+
+__device__ __forceinline__ void rl_cp_async_commit() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int N> __device__ __forceinline__ void rl_cp_async_wait() {
+    asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
+}
+
+extern "C" __global__ void __launch_bounds__(128, 2)
+rk_0bce3279f27ce134_0(const float *__restrict__ t0,
+    const float *__restrict__ t1,
+    float *__restrict__ t2,
+    unsigned char *__restrict__ w) {
+    constexpr int M = 32;
+    constexpr int N = 196;
+    constexpr int K = 144;
+    constexpr int BM = 32, BN = 32, BK = 16;  // tile of a block in one k-step
+    constexpr int WM = 16, WN = 32, WK = 8;  // of a warp
+    constexpr int TM = 4, TN = 4, TK = 1;  // of a thread
+    constexpr int LM = 4, LN = 8;  // lanes of a warp
+    constexpr int VM = 4, VN = 4;  // neighbouring rows and columns of a thread
+    constexpr int THREADS = 128, STAGES = 3, STAGE = 4352;  // STAGE in bytes
+    constexpr int A_TILE = 0, A_ROW = 36;  // place in a stage, row of its tile
+    constexpr int B_TILE = 2304, B_ROW = 32;  // place in a stage, row of its tile
+    extern __shared__ __align__(128) unsigned char smem[];
+
+    const unsigned shared = rl_shared(smem);
+    // place: tiles of the grid with m fastest
+    const unsigned tile = blockIdx.x;
+    const unsigned tile_m = tile % 1u, tile_n = tile / 1u;
+    const int m0 = (int)tile_m * BM;
+    const int n0 = (int)tile_n * BN;
+    const int tid = threadIdx.x, lane = tid % 32u;
+    const unsigned warp = tid / 32u;
+    const int lane_m = (lane >> 1 & 1) | (lane >> 2 & 2), lane_n = (lane & 1) | (lane >> 1 & 2) | (lane >> 2 & 4);
+    const int row = (int)(warp % 2u) * WM + lane_m * VM;
+    const int col = (int)(0) * WN + lane_n * VN;
+    const int k_warp = (int)(warp / 2u) * WK;
+    const int first = blockIdx.y * 3;
+    const int steps = min(9 - first, 3);
+    int k_next = (int)first * BK;
+    int put = 0, take = 0;
+
+    // address: operand a, 4 x 1 elements per thread along k
+    const int a_mn = tid / 16u, a_k = tid % 16u;
+    const int a_to = a_k * A_ROW + a_mn;
+    const float *a_src = t1 + (long long)(m0 + a_mn) * 144 + (long long)(k_next + a_k);
+
+    // address: operand b, 4 x 1 elements per thread along n
+    const int b_k = tid / 32u, b_mn = tid % 32u;
+    const int b_to = b_k * B_ROW + b_mn;
+    const float *b_src = t0;
+    const int b_mn1 = (n0 + b_mn) % 14u;
+    const int b_mn0 = (n0 + b_mn) / 14u;
+    const int b_off = b_mn0 * 14 + b_mn1 + (-15);
+    const int b_at2 = b_mn0 + (-1);
+    const int b_at3 = b_mn1 + (-1);
+
+    float acc[TM][TN];
+    #pragma unroll
+    for (int i = 0; i < TM; i++) {
+        #pragma unroll
+        for (int j = 0; j < TN; j++) acc[i][j] = 0.0f;
+    }
+    float a_frag[2][TM];
+    float b_frag[2][TN];
+
+    // fill: the first steps
+    #pragma unroll 1
+    for (int step = 0; step < 2; step++) {
+        if (step < steps) {
+            #pragma unroll
+            for (int i = 0; i < 4; i++) {
+                rl_cp_async_4(shared + put + A_TILE + ((a_to + i * 8)) * 4, (a_src + i * 1152), true);
+            }
+            a_src += BK * 1;
+            #pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const int b_k2 = (k_next + (b_k + i * 4)) % 3u;
+                const int b_k1 = (k_next + (b_k + i * 4)) / 3u % 3u;
+                const int b_k0 = (k_next + (b_k + i * 4)) / 9u;
+                const int b_koff = b_k0 * 196 + b_k1 * 14 + b_k2;
+                const int b_kat2 = b_k1;
+                const int b_kat3 = b_k2;
+                rl_cp_async_4(shared + put + B_TILE + ((b_to + i * 128)) * 4, b_src + (b_off + b_koff), n0 + b_mn < N && (unsigned)(b_at2 + b_kat2) < 14u && (unsigned)(b_at3 + b_kat3) < 14u);
+            }
+            k_next += BK;
+        }
+        rl_cp_async_commit();
+        put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
+    }
+    rl_cp_async_wait<1>();
+    __syncthreads();
+
+    // fragment: registers of the first k
+    {
+        const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + ((k_warp) * A_ROW + row);
+        #pragma unroll
+        for (int i = 0; i < TM; i += 4) {
+            const rl_vec<float, 4> x = rl_load<4>(from + (0 * A_ROW + i * LM));
+            #pragma unroll
+            for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
+        }
+    }
+    {
+        const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + ((k_warp) * B_ROW + col);
+        #pragma unroll
+        for (int i = 0; i < TN; i += 4) {
+            const rl_vec<float, 4> x = rl_load<4>(from + (0 * B_ROW + i * LN));
+            #pragma unroll
+            for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
+        }
+    }
+
+    #pragma unroll 1
+    for (int step = 0; step < steps; step++) {
+        // load: step + 2
+        if (step + 2 < steps) {
+            #pragma unroll
+            for (int i = 0; i < 4; i++) {
+                rl_cp_async_4(shared + put + A_TILE + ((a_to + i * 8)) * 4, (a_src + i * 1152), true);
+            }
+            a_src += BK * 1;
+            #pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const int b_k2 = (k_next + (b_k + i * 4)) % 3u;
+                const int b_k1 = (k_next + (b_k + i * 4)) / 3u % 3u;
+                const int b_k0 = (k_next + (b_k + i * 4)) / 9u;
+                const int b_koff = b_k0 * 196 + b_k1 * 14 + b_k2;
+                const int b_kat2 = b_k1;
+                const int b_kat3 = b_k2;
+                rl_cp_async_4(shared + put + B_TILE + ((b_to + i * 128)) * 4, b_src + (b_off + b_koff), n0 + b_mn < N && (unsigned)(b_at2 + b_kat2) < 14u && (unsigned)(b_at3 + b_kat3) < 14u);
+            }
+            k_next += BK;
+        }
+        rl_cp_async_commit();
+        // compute: 7 k
+        #pragma unroll
+        for (int kk = 0; kk < 7; kk++) {
+            {
+                const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + ((k_warp) * A_ROW + row);
+                #pragma unroll
+                for (int i = 0; i < TM; i += 4) {
+                    const rl_vec<float, 4> x = rl_load<4>(from + ((kk + 1) * A_ROW + i * LM));
+                    #pragma unroll
+                    for (int v = 0; v < 4; v++) a_frag[(kk + 1) & 1][i + v] = x.v[v];
+                }
+            }
+            {
+                const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + ((k_warp) * B_ROW + col);
+                #pragma unroll
+                for (int i = 0; i < TN; i += 4) {
+                    const rl_vec<float, 4> x = rl_load<4>(from + ((kk + 1) * B_ROW + i * LN));
+                    #pragma unroll
+                    for (int v = 0; v < 4; v++) b_frag[(kk + 1) & 1][i + v] = x.v[v];
+                }
+            }
+            #pragma unroll
+            for (int i = 0; i < TM; i++) {
+                #pragma unroll
+                for (int j = 0; j < TN; j++) {
+                    acc[i][j] = fmaf(a_frag[kk & 1][i], b_frag[kk & 1][j], acc[i][j]);
+                }
+            }
+        }
+        // wait: the next stage is complete
+        rl_cp_async_wait<1>();
+        __syncthreads();
+        put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
+        if (step + 1 < steps)
+            take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+        // compute: the last k, with fragments of the next stage under way
+        {
+            const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + ((k_warp) * A_ROW + row);
+            #pragma unroll
+            for (int i = 0; i < TM; i += 4) {
+                const rl_vec<float, 4> x = rl_load<4>(from + (0 * A_ROW + i * LM));
+                #pragma unroll
+                for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
+            }
+        }
+        {
+            const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + ((k_warp) * B_ROW + col);
+            #pragma unroll
+            for (int i = 0; i < TN; i += 4) {
+                const rl_vec<float, 4> x = rl_load<4>(from + (0 * B_ROW + i * LN));
+                #pragma unroll
+                for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
+            }
+        }
+        #pragma unroll
+        for (int i = 0; i < TM; i++) {
+            #pragma unroll
+            for (int j = 0; j < TN; j++) {
+                acc[i][j] = fmaf(a_frag[7 & 1][i], b_frag[7 & 1][j], acc[i][j]);
+            }
+        }
+    }
+    // reduce: 2 slices of warps
+    constexpr int SLICE = 64;  // threads
+    float *const copies = reinterpret_cast<float *>(smem) + tid % SLICE;
+    __syncthreads();
+    if (k_warp > 0) {
+        #pragma unroll
+        for (int i = 0; i < TM; i++) {
+            #pragma unroll
+            for (int j = 0; j < TN; j++)
+                copies[(((k_warp / WK - 1) * TM + i) * TN + j) * SLICE] = acc[i][j];
+        }
+    }
+    __syncthreads();
+    if (k_warp > 0) return;
+    #pragma unroll 1
+    for (int s = 0; s < 1; s++) {
+        #pragma unroll
+        for (int i = 0; i < TM; i++) {
+            #pragma unroll
+            for (int j = 0; j < TN; j++)
+                acc[i][j] = acc[i][j] + copies[((s * TM + i) * TN + j) * SLICE];
+        }
+    }
+
+    // partial: sums of this slice to the workspace
+    float *const sums = reinterpret_cast<float *>(w + 0ll);
+    #pragma unroll
+    for (int i = 0; i < TM; i++) {
+        const int m = m0 + row + i / VM * (LM * VM) + i % VM;
+        #pragma unroll
+        for (int j = 0; j < TN; j += 4) {
+            const int n = n0 + col + j / VN * (LN * VN) + j % VN;
+            if (n < N) {
+                rl_store<4>(sums + (((long long)blockIdx.y * M + m) * N + n), &acc[i][j]);
+            }
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+rk_0bce3279f27ce134_1(const float *__restrict__ t0,
+    const float *__restrict__ t1,
+    float *__restrict__ t2,
+    unsigned char *__restrict__ w) {
+    // elements: 4 at a time, the domain is [B][M][N]
+    constexpr int TOTAL = 6272;
+    float *const sums = reinterpret_cast<float *>(w + 0ll);
+    #pragma unroll 1
+    for (int u = threadIdx.x; u < 128; u += 128) {
+        const int at = (int)blockIdx.x * 512 + u * 4;
+        if (at >= TOTAL) break;
+        const int b = at / 6272u;
+        const int m = at / 196u % 32u;
+        const int n = at % 196u;
+        const int i1 = m;
+        const int i3 = n % 14u;
+        const int i2 = n / 14u;
+        // gather: the slices in order
+        rl_vec<float, 4> sum = rl_load<4>(sums + at);
+        #pragma unroll 4
+        for (int s = 1; s < 3; s++) {
+            const rl_vec<float, 4> x = rl_load<4>(sums + ((long long)s * TOTAL + at));
+            #pragma unroll
+            for (int v = 0; v < 4; v++) sum.v[v] = sum.v[v] + x.v[v];
+        }
+        float o2[4];
+        #pragma unroll
+        for (int v = 0; v < 4; v++) {
+            const int i3 = (n + v) % 14u;
+            const int i2 = (n + v) / 14u;
+            o2[v] = sum.v[v];
+        }
+        rl_store<4>(t2 + (i1 * 196 + i2 * 14 + i3), o2);
+    }
+}

@@ -1,0 +1,279 @@
+// roller-plan 1
+// kernel 0
+//   skeleton contract
+//   unit ffma
+//   block 1 64 64 16
+//   warp 1 16 64 16
+//   thread 1 4 8 1
+//   vec 4 4
+//   unroll 8
+//   stages 2
+//   a staged ldg_sts.16 vec 8 along k inner m pad 4
+//   b staged ldg_sts.16 vec 8 along k inner n pad 4
+//   store 4
+//   raster row
+//   split 1
+//   blocks_per_sm 4
+//
+// parameters
+//   t0  f16[500,256]
+//   t1  f16[512,256]
+//   t2  f16[512]
+//   t3  f16[500,512]  output
+// launches
+//   rk_d65bda14f00425fa_0  grid 64,1  block 128  dynamic shared memory 17408
+
+template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
+
+template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(const T *p) {
+    return *reinterpret_cast<const rl_vec<T, N> *>(p);
+}
+
+template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
+    rl_vec<T, N> y;
+    #pragma unroll
+    for (int i = 0; i < N; i++) y.v[i] = x[i];
+    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
+}
+
+__device__ __forceinline__ float rl_f16_to_f32(unsigned short x) {
+    float y;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
+    return y;
+}
+
+__device__ __forceinline__ unsigned short rl_f32_to_f16(float x) {
+    unsigned short y;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
+    return y;
+}
+
+__device__ __forceinline__ float rl_max_f32(float x, float y) {
+    return x > y || x != x ? x : y;
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4)
+rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
+    const unsigned short *__restrict__ t1,
+    const unsigned short *__restrict__ t2,
+    unsigned short *__restrict__ t3) {
+    constexpr int M = 500;
+    constexpr int N = 512;
+    constexpr int K = 256;
+    constexpr int BM = 64, BN = 64, BK = 16;  // tile of a block in one k-step
+    constexpr int WM = 16, WN = 64, WK = 16;  // of a warp
+    constexpr int TM = 4, TN = 8, TK = 1;  // of a thread
+    constexpr int LM = 4, LN = 8;  // lanes of a warp
+    constexpr int VM = 4, VN = 4;  // neighbouring rows and columns of a thread
+    constexpr int THREADS = 128, STAGES = 2, STAGE = 8704;  // STAGE in bytes
+    constexpr int A_TILE = 0, A_ROW = 68;  // place in a stage, row of its tile
+    constexpr int B_TILE = 4352, B_ROW = 68;  // place in a stage, row of its tile
+    constexpr int steps = 16;
+    extern __shared__ __align__(128) unsigned char smem[];
+
+    // place: tiles of the grid with n fastest
+    const unsigned tile = blockIdx.x;
+    const unsigned tile_m = tile / 8u, tile_n = tile % 8u;
+    const int m0 = (int)tile_m * BM;
+    const int n0 = (int)tile_n * BN;
+    const int tid = threadIdx.x, lane = tid % 32u;
+    const unsigned warp = tid / 32u;
+    const int lane_m = (lane >> 1 & 1) | (lane >> 2 & 2), lane_n = (lane & 1) | (lane >> 1 & 2) | (lane >> 2 & 4);
+    const int row = (int)(warp % 4u) * WM + lane_m * VM;
+    const int col = (int)(0) * WN + lane_n * VN;
+    int k_next = 0;
+    int put = 0, take = 0;
+
+    // address: operand a, 1 x 8 elements per thread along k
+    const int a_mn = tid / 2u, a_k = tid % 2u * 8;
+    const int a_to = a_k * A_ROW + a_mn;
+    const unsigned short *a_src = t0 + (long long)(m0 + a_mn) * 256 + (long long)(k_next + a_k);
+
+    // address: operand b, 1 x 8 elements per thread along k
+    const int b_mn = tid / 2u, b_k = tid % 2u * 8;
+    const int b_to = b_k * B_ROW + b_mn;
+    const unsigned short *b_src = t1 + (long long)(n0 + b_mn) * 256 + (long long)(k_next + b_k);
+
+    float acc[TM][TN];
+    #pragma unroll
+    for (int i = 0; i < TM; i++) {
+        #pragma unroll
+        for (int j = 0; j < TN; j++) acc[i][j] = 0.0f;
+    }
+    rl_vec<unsigned short, 8> a_reg[1];
+    rl_vec<unsigned short, 8> b_reg[1];
+    float a_frag[2][TM];
+    float b_frag[2][TN];
+
+    // fill: the first step
+    {
+        #pragma unroll
+        for (int i = 0; i < 1; i++) {
+            a_reg[i] = {};
+            if (m0 + a_mn < M) a_reg[i] = rl_load<8>(a_src);
+        }
+        a_src += BK * 1;
+        #pragma unroll
+        for (int i = 0; i < 1; i++) {
+            b_reg[i] = rl_load<8>(b_src);
+        }
+        b_src += BK * 1;
+        k_next += BK;
+        #pragma unroll
+        for (int i = 0; i < 1; i++) {
+            float *const to = reinterpret_cast<float *>(smem + put + A_TILE);
+            #pragma unroll
+            for (int v = 0; v < 8; v++) to[a_to + v * 68] = rl_f16_to_f32(a_reg[i].v[v]);
+        }
+        #pragma unroll
+        for (int i = 0; i < 1; i++) {
+            float *const to = reinterpret_cast<float *>(smem + put + B_TILE);
+            #pragma unroll
+            for (int v = 0; v < 8; v++) to[b_to + v * 68] = rl_f16_to_f32(b_reg[i].v[v]);
+        }
+    }
+    put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
+    __syncthreads();
+
+    // fragment: registers of the first k
+    {
+        const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + (row);
+        #pragma unroll
+        for (int i = 0; i < TM; i += 4) {
+            const rl_vec<float, 4> x = rl_load<4>(from + (0 * A_ROW + i * LM));
+            #pragma unroll
+            for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
+        }
+    }
+    {
+        const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + (col);
+        #pragma unroll
+        for (int i = 0; i < TN; i += 4) {
+            const rl_vec<float, 4> x = rl_load<4>(from + (0 * B_ROW + i * LN));
+            #pragma unroll
+            for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
+        }
+    }
+
+    #pragma unroll 1
+    for (int step = 0; step < steps; step++) {
+        // load: step + 1
+        if (step + 1 < steps) {
+            #pragma unroll
+            for (int i = 0; i < 1; i++) {
+                a_reg[i] = {};
+                if (m0 + a_mn < M) a_reg[i] = rl_load<8>(a_src);
+            }
+            a_src += BK * 1;
+            #pragma unroll
+            for (int i = 0; i < 1; i++) {
+                b_reg[i] = rl_load<8>(b_src);
+            }
+            b_src += BK * 1;
+            k_next += BK;
+        }
+        #pragma unroll 1
+        for (int kb = 0; kb < WK; kb += 8) {
+            // compute: 7 k
+            #pragma unroll
+            for (int kk = 0; kk < 7; kk++) {
+                {
+                    const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + ((kb) * A_ROW + row);
+                    #pragma unroll
+                    for (int i = 0; i < TM; i += 4) {
+                        const rl_vec<float, 4> x = rl_load<4>(from + ((kk + 1) * A_ROW + i * LM));
+                        #pragma unroll
+                        for (int v = 0; v < 4; v++) a_frag[(kk + 1) & 1][i + v] = x.v[v];
+                    }
+                }
+                {
+                    const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + ((kb) * B_ROW + col);
+                    #pragma unroll
+                    for (int i = 0; i < TN; i += 4) {
+                        const rl_vec<float, 4> x = rl_load<4>(from + ((kk + 1) * B_ROW + i * LN));
+                        #pragma unroll
+                        for (int v = 0; v < 4; v++) b_frag[(kk + 1) & 1][i + v] = x.v[v];
+                    }
+                }
+                #pragma unroll
+                for (int i = 0; i < TM; i++) {
+                    #pragma unroll
+                    for (int j = 0; j < TN; j++) {
+                        acc[i][j] = fmaf(a_frag[kk & 1][i], b_frag[kk & 1][j], acc[i][j]);
+                    }
+                }
+            }
+            int next = kb + 8;
+            if (next == WK) {
+                next = 0;
+                // keep: what was loaded for the next step
+                #pragma unroll
+                for (int i = 0; i < 1; i++) {
+                    float *const to = reinterpret_cast<float *>(smem + put + A_TILE);
+                    #pragma unroll
+                    for (int v = 0; v < 8; v++) to[a_to + v * 68] = rl_f16_to_f32(a_reg[i].v[v]);
+                }
+                #pragma unroll
+                for (int i = 0; i < 1; i++) {
+                    float *const to = reinterpret_cast<float *>(smem + put + B_TILE);
+                    #pragma unroll
+                    for (int v = 0; v < 8; v++) to[b_to + v * 68] = rl_f16_to_f32(b_reg[i].v[v]);
+                }
+                // wait: the next stage is complete
+                __syncthreads();
+                put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
+                if (step + 1 < steps)
+                    take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+            }
+            // compute: the last k, with fragments of the next stage under way
+            {
+                const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + ((next) * A_ROW + row);
+                #pragma unroll
+                for (int i = 0; i < TM; i += 4) {
+                    const rl_vec<float, 4> x = rl_load<4>(from + (0 * A_ROW + i * LM));
+                    #pragma unroll
+                    for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
+                }
+            }
+            {
+                const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + ((next) * B_ROW + col);
+                #pragma unroll
+                for (int i = 0; i < TN; i += 4) {
+                    const rl_vec<float, 4> x = rl_load<4>(from + (0 * B_ROW + i * LN));
+                    #pragma unroll
+                    for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
+                }
+            }
+            #pragma unroll
+            for (int i = 0; i < TM; i++) {
+                #pragma unroll
+                for (int j = 0; j < TN; j++) {
+                    acc[i][j] = fmaf(a_frag[7 & 1][i], b_frag[7 & 1][j], acc[i][j]);
+                }
+            }
+        }
+    }
+    // elements: 4 outputs of the thread at a time
+    #pragma unroll
+    for (int i = 0; i < TM; i++) {
+        const int m = m0 + row + i / VM * (LM * VM) + i % VM;
+        if (m < M) {
+            #pragma unroll
+            for (int j = 0; j < TN; j += 4) {
+                const int n = n0 + col + j / VN * (LN * VN) + j % VN;
+                const int i0 = m;
+                const int i1 = n;
+                rl_vec<unsigned short, 4> x0[1];
+                #pragma unroll
+                for (int p = 0; p < 1; p++) x0[p] = rl_load<4>(t2 + (i1) + p * 4);
+                unsigned short o3[4];
+                #pragma unroll
+                for (int v = 0; v < 4; v++) {
+                    const float e4 = acc[i][j + v];
+                    o3[v] = rl_f32_to_f16(rl_max_f32((e4 + rl_f16_to_f32(x0[v / 4].v[v % 4])), 0.0f));
+                }
+                rl_store<4>(t3 + (i0 * 512 + i1), o3);
+            }
+        }
+    }
+}

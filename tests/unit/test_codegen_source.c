@@ -1,0 +1,363 @@
+/* links: sim */
+/* What emitted sources look like and what can never be in them: golden files, the token check,
+ * names by position, the kernel ABI, sizes known at run time.  */
+#include "kernel_fixture.h"
+
+#include "base/file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct {
+    void (*body)(Arena *a);
+    Arena *arena;
+} Guarded;
+
+static void guarded(void *user) {
+    Guarded *g = user;
+    g->body(g->arena);
+}
+
+static void run(void (*body)(Arena *a)) {
+    Guarded g = {body, arena_create(NULL)};
+    assert_non_null(g.arena);
+    assert_true(arena_try(g.arena, guarded, &g));
+    arena_destroy(g.arena);
+}
+
+static Device *device(Arena *a, const char *name) {
+    Diag d = diag_new(a);
+    Device *dev;
+    if (hal_profile_find(a, &d, name, "profiles", NULL, &dev)) fail_msg("no profile %s", name);
+    return dev;
+}
+
+static void good(KernelCase *c, const char *wrong) {
+    if (wrong) fail_msg("%s", kernel_report(c, "case", wrong));
+}
+
+static KernelCase emitted(Arena *a, const char *profile, const char *text) {
+    KernelCase c;
+    good(&c, kernel_open(&c, a, device(a, profile), text, NULL));
+    good(&c, kernel_pick(&c, 0));
+    good(&c, kernel_emit(&c));
+    return c;
+}
+
+/* ---- golden files: plans are given, so that only code generation can change them ---- */
+
+static const struct {
+    const char *name, *profile, *text, *plan;
+} golden[] = {
+    {"matmul_async", "h200",
+     "param M = 1024, N = 1024, K = 512; op f(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] {"
+     " C[m,n] += A[m,k] * B[k,n]; }",
+     "kernel 0\n skeleton contract\n unit ffma\n block 1 128 128 16\n warp 1 64 32 16\n"
+     " thread 1 8 8 1\n vec 4 4\n unroll 16\n stages 4\n"
+     " a async cp.async.4 vec 1 along k inner m pad 4\n"
+     " b async cp.async.16 vec 4 along n inner n\n store 4\n raster grouped 8\n split 1\n"
+     " blocks_per_sm 2\n"},
+    {"matmul_staged", "v100",
+     "param M = 500, N = 512, K = 256; op f(A: f16[M,K], B: f16[N,K], b: f16[N]) -> C: f16[M,N] {"
+     " t[m,n] += A[m,k] * B[n,k]; C[m,n] = max(t[m,n] + b[n], 0); }",
+     "kernel 0\n skeleton contract\n unit ffma\n block 1 64 64 16\n warp 1 16 64 16\n"
+     " thread 1 4 8 1\n vec 4 4\n unroll 8\n stages 2\n"
+     " a staged ldg_sts.16 vec 8 along k inner m pad 4\n"
+     " b staged ldg_sts.16 vec 8 along k inner n pad 4\n store 4\n raster row\n split 1\n"
+     " blocks_per_sm 4\n"},
+    {"conv_split", "a100",
+     "param N=1, C=16, H=14, W=14, F=32; op f(X: f32[N,C,H,W], K: f32[F,C,3,3]) -> Y: f32[N,F,H,W]"
+     " { Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[f,c,r,s]; }",
+     "kernel 0\n skeleton contract\n unit ffma\n block 1 32 32 16\n warp 1 16 32 8\n"
+     " thread 1 4 4 1\n vec 4 4\n unroll 8\n stages 3\n"
+     " a async cp.async.4 vec 1 along k inner m pad 4\n"
+     " b async cp.async.4 vec 1 along n inner n\n store 4\n raster column\n split 3\n"
+     " blocks_per_sm 2\n"},
+    {"qlinear", "h200",
+     "param M = 256, N = 256, K = 512; op f(A: i8[M,K], B: i8[N,K], s: f32[N]) -> Y: f16[M,N] {"
+     " t[m,n] += A[m,k] * B[n,k]; Y[m,n] = f32(t[m,n]) * s[n]; }",
+     "kernel 0\n skeleton contract\n unit dp4a\n block 1 64 64 64\n warp 1 32 32 64\n"
+     " thread 1 4 8 16\n vec 1 4\n unroll 32\n stages 3\n"
+     " a async cp.async.16 vec 16 along k inner k swizzle 2 1 0\n"
+     " b async cp.async.16 vec 16 along k inner k swizzle 2 1 0\n store 4\n raster row\n split 1\n"
+     " blocks_per_sm 2\n"},
+    {"softmax", "h200",
+     "param N = 64, C = 96; op f(X: f32[N,C]) -> Y: f32[N,C] { m[n] = argmax[c](X[n,c]);"
+     " Y[n,c] = exp(X[n,c] - X[n,0]) * m[n]; }",
+     "kernel 0\n skeleton stream\n unit imad\n block 1 32 1 1\n thread 1 1 1 1\n store 1\n"
+     " blocks_per_sm 1\n"
+     "kernel 1\n skeleton stream\n unit ffma\n block 1 512 1 1\n thread 1 4 1 1\n store 4\n"
+     " blocks_per_sm 1\n"},
+};
+
+/* Equal to the file, which UPDATE=1 writes anew.  */
+static void same_as_file(Arena *a, const char *path, const char *text) {
+    Diag d = diag_new(a);
+    char *want;
+    size_t len;
+    if (getenv("UPDATE")) assert_int_equal(file_write(&d, path, text, strlen(text)), ST_OK);
+    if (file_read(a, &d, path, 1 << 20, &want, &len)) fail_msg("%s cannot be read", path);
+    if (strcmp(want, text) == 0) return;
+    size_t at = strspn(want, "\n"), line = 1;
+    for (at = 0; want[at] && want[at] == text[at]; at++) line += want[at] == '\n';
+    fail_msg("%s differs from line %zu on; UPDATE=1 rewrites it", path, line);
+}
+
+static void golden_sources(Arena *a) {
+    Diag d = diag_new(a);
+    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+        KernelCase c;
+        good(&c, kernel_open(&c, a, device(a, golden[i].profile), golden[i].text, NULL));
+        const char *plan = arena_printf(a, "roller-plan 1\n%s", golden[i].plan);
+        if (rprog_read(a, &d, golden[i].name, plan, strlen(plan), c.dev, &c.plan))
+            fail_msg("%s:%d: %s; %s", golden[i].name, d.messages[0].line, d.messages[0].message,
+                     d.messages[0].hint);
+        good(&c, kernel_emit(&c));
+        same_as_file(a, arena_printf(a, "tests/golden/%s.cu", golden[i].name), c.program.source);
+        Buf lowered = buf_new(a);
+        assert_int_equal(cg_print_lowered(a, &d, &c.plan, c.dev, &lowered), ST_OK);
+        same_as_file(a, arena_printf(a, "tests/golden/%s.lowered", golden[i].name),
+                     buf_str(&lowered));
+    }
+}
+
+/* The golden kernels are right, too.  */
+static void golden_kernels(Arena *a) {
+    Diag d = diag_new(a);
+    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+        KernelCase c;
+        Device *dev = device(a, golden[i].profile);
+        Nvrtc *n;
+        good(&c, kernel_open(&c, a, dev, golden[i].text, NULL));
+        if (strcmp(dev->arch, "sm_70") == 0) dev->arch = "sm_75";
+        const char *plan = arena_printf(a, "roller-plan 1\n%s", golden[i].plan);
+        assert_int_equal(rprog_read(a, &d, "", plan, strlen(plan), dev, &c.plan), ST_OK);
+        assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &n), ST_OK);
+        good(&c, kernel_emit(&c));
+        good(&c, kernel_compile(&c, n, true));
+        for (int k = 0; k < c.code.n_kernel; k++) {
+            assert_int_equal(c.code.kernel[k].spill_stores, 0);
+            assert_int_equal(c.code.kernel[k].stack, 0);
+        }
+        if (i != 1) good(&c, kernel_run(&c, TE_FILL_INTEGERS, 1, i != 4));
+    }
+}
+
+/* ---- the token check ---- */
+
+static void check_tokens(Arena *a) {
+    static const char *const bad[] = {
+        "#include <cuda.h>", "#include \"x\"", "#define x 1", "#pragma once", "#pragma unroll 77\n",
+        "asm(\"trap;\");", "asm volatile(\"\");", "__asm__(0);", "printf(x);", "\"text\"", "'c'",
+        "int a\\\n", "/* a comment */", "// a \\ in a comment", "// a \" in a comment",
+        "// #include", "goto x;", "int user_name;", "$", "`", "@", "\t", "\r", "\x80", "\x01",
+        "rl_unknown(1)", "rk_0123_0", "rk_0123456789abcdeg_0", "tx", "t1x", "volatile int x;",
+        "__device__ int x;", "static int x;", "struct x {};", "template <int N>", "using x = int;",
+        "new int;", "malloc(1)", "__trap()", "while (true) {}", "extern \"C++\"", "?" "?=include",
+        "a_private", "b_", "a_k1x", "T[0]", "%:include <x>", "<% %>", "_Pragma(x)",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const char *text = arena_printf(a, "const int x = 1;\n%s\n", bad[i]);
+        const char *at = kernel_check(text, strlen(text));
+        if (!at) fail_msg("allowed: %s", bad[i]);
+        assert_true(at >= text && at < text + strlen(text));
+    }
+    static const char *const fine[] = {
+        "const float t1 = 1.5e+30f * 0x7f800000;", "// a comment: t0[i] <= 3, (x + y) * 2", "",
+        "#pragma unroll\nfor (int i = 0; i < 4; i++) acc[i][0] = fmaf(1.0f, t0[i], acc[i][0]);",
+        "extern \"C\" __global__ void rk_0123456789abcdef_12(const float *__restrict__ t0) {}",
+    };
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+        const char *at = kernel_check(fine[i], strlen(fine[i]));
+        if (at) fail_msg("refused: %s at %s", fine[i], at);
+    }
+    assert_non_null(kernel_check("int x\0;", 7));
+}
+
+/* ---- names ---- */
+
+#define HOSTILE                                                                                    \
+    "# a comment: \" ' \\ #include </etc/passwd> \xe2\x80\xae\n"                                   \
+    "param asm = 32, __FILE__ = 48, include = 64;\n"                                               \
+    "op system(printf: f32[asm,include], rl_shared: f32[include,__FILE__], goto: f32)"             \
+    " -> define: f32[asm,__FILE__] {\n"                                                            \
+    "  exit[volatile,delete] += printf[volatile,while] * rl_shared[while,delete];\n"               \
+    "  define[volatile,delete] = exit[volatile,delete] * goto;\n}\n"
+#define PLAIN                                                                                      \
+    "param M = 32, N = 48, K = 64; op f(A: f32[M,K], B: f32[K,N], s: f32) -> C: f32[M,N] {"        \
+    " t[m,n] += A[m,k] * B[k,n]; C[m,n] = t[m,n] * s; }"
+
+static void names_by_position(Arena *a) {
+    KernelCase x = emitted(a, "h200", HOSTILE), y = emitted(a, "h200", PLAIN);
+    assert_string_equal(x.program.source, y.program.source);
+    static const char *const never[] = {"include", "system", "printf", "define", "exit", "__FILE__",
+                                        "goto", "delete", "passwd", "while"};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        if (strstr(x.program.source, never[i])) fail_msg("%s is in the source", never[i]);
+    assert_null(kernel_check(x.program.source, x.program.source_len));
+}
+
+static void other_op_other_symbol(Arena *a) {
+    KernelCase x = emitted(a, "h200", PLAIN);
+    KernelCase y = emitted(a, "h200",
+                           "param M = 32, N = 48, K = 64; op f(A: f32[M,K], B: f32[K,N], s: f32) ->"
+                           " C: f32[M,N] { t[m,n] += A[m,k] * B[k,n]; C[m,n] = t[m,n] + s; }");
+    assert_string_not_equal(x.program.hash, y.program.hash);
+    KernelCase z = emitted(a, "h200", PLAIN);
+    assert_string_equal(x.program.hash, z.program.hash);
+    assert_int_equal(x.program.source_len, z.program.source_len);
+    assert_memory_equal(x.program.source, z.program.source, z.program.source_len);
+}
+
+/* ---- the kernel ABI ---- */
+
+static void abi(Arena *a) {
+    KernelCase c = emitted(a, "h200",
+                           "param M = 40, K = 512; op f(s: f32, A: f32[M,K], n: i64, B: f64[M], d: "
+                           "f64, i: i32) -> (X: f32[M], Y: f64[M,K]) { t[m] = sum[k](A[m,k]);"
+                           " X[m] = t[m] * s; Y[m,k] = A[m,k] * t[m] + B[m] + d + n; }");
+    static const struct {
+        ParamKind kind;
+        int ref, bytes;
+    } want[] = {{PARAM_INPUT, 1, 8},  {PARAM_INPUT, 3, 8},  {PARAM_SCALAR, 0, 4},
+                {PARAM_SCALAR, 2, 8}, {PARAM_SCALAR, 4, 8}, {PARAM_SCALAR, 5, 4},
+                {PARAM_OUTPUT, 6, 8}, {PARAM_OUTPUT, 7, 8}, {PARAM_WORKSPACE, -1, 8}};
+    const KernelProgram *p = &c.program;
+    assert_int_equal(p->n_param, sizeof want / sizeof *want);
+    for (int i = 0; i < p->n_param; i++) {
+        assert_int_equal(p->param[i].kind, want[i].kind);
+        assert_int_equal(p->param[i].ref, want[i].ref);
+        assert_int_equal(p->param[i].bytes, want[i].bytes);
+    }
+    assert_true(p->workspace_bytes >= 40 * 4 && p->workspace_bytes % 256 == 0);
+    assert_true(p->temp_offset[8] == 0);
+    assert_int_equal(strlen(p->hash), 16);
+    for (int i = 0; i < p->n_kernel; i++) {
+        const KernelLaunch *k = &p->kernel[i];
+        assert_string_equal(k->symbol, arena_printf(a, "rk_%s_%d", p->hash, i));
+        assert_non_null(strstr(p->source, k->symbol));
+        assert_true(k->grid[0] >= 1 && k->grid[1] >= 1 && k->grid[2] == 1);
+        assert_true(k->block[0] >= 32 && k->block[1] == 1 && k->cluster[0] == 1);
+    }
+    assert_null(strstr(p->source, "#include"));
+}
+
+/* Code generation and planning agree about shared memory and the grid.  */
+static void launches_as_planned(Arena *a) {
+    KernelCase c;
+    good(&c, kernel_open(&c, a, device(a, "h200"), PLAIN, NULL));
+    const Problem *p = &c.plan.problem[0];
+    for (uint64_t seed = 1; seed < 40; seed++) {
+        good(&c, kernel_pick(&c, seed));
+        good(&c, kernel_emit(&c));
+        const RProg *r = &c.plan.prog[0];
+        const KernelLaunch *k = &c.program.kernel[0];
+        assert_int_equal(k->dynamic_smem, r->smem);
+        assert_int_equal(k->grid[0], rprog_blocks(p, r));
+        assert_int_equal(k->grid[1], r->split);
+        assert_int_equal(k->block[0], r->threads);
+        assert_int_equal(c.program.n_kernel, r->split > 1 ? 2 : 1);
+        assert_true(c.program.workspace_bytes >= rprog_workspace(p, r));
+        assert_true((k->span == 0) == (r->skeleton == SK_CONTRACT));
+    }
+}
+
+/* ---- sizes known at run time: one kernel for all of them ---- */
+
+static const struct {
+    const char *text;
+    int64_t size[3][2];       /* values of the first two run-time sizes */
+} runtime[] = {
+    {"param M = 1..100, N = 4..64 % 4; op f(X: f32[M,N], b: f32[N]) -> Y: f32[M,N] {"
+     " Y[m,n] = X[m,n] * 2.0 + b[n] + (X[m,n-1] else 0); }",
+     {{100, 64}, {1, 4}, {37, 20}}},
+    {"param N = 1..50, C = 1..40; op f(X: f32[N,C]) -> (S: f32[N], I: i32[N], Z: f32[N,2*C]) {"
+     " S[n] = sum[c](X[n,c]) + C; I[n] = argmax[c](X[n,c]); Z[n,j] = X[n,j/2] * 3.0; }",
+     {{50, 40}, {1, 1}, {13, 17}}},
+    {"param M = 1..40, K = 0..30; let L = M + 3; op f(A: f32[M,K], B: f32[K,12]) -> C: f32[M,12] {"
+     " C[m,n] += A[m,k] * B[k,n]; }",
+     {{40, 30}, {1, 0}, {7, 19}}},
+};
+
+/* Stands in for a planner: any size that fits the largest case.  */
+static void stream_plan(KernelCase *c, const Te *largest) {
+    for (int g = 0; g < c->plan.n; g++) {
+        Problem *p = &c->plan.problem[g];
+        const TeStmt *root = &c->normal->stmt[c->plan.group[g].root];
+        *p = (Problem){.te = c->normal, .group = &c->plan.group[g], .out_vec = 1, .type = TE_F32};
+        p->extent[AX_B] = p->extent[AX_N] = p->extent[AX_K] = 1;
+        p->extent[AX_M] = 1;
+        for (int i = 0; i < root->n_left; i++) p->extent[AX_M] *= root->index[i].hi.value;
+        RProg *r = &c->plan.prog[g];
+        *r = (RProg){.skeleton = SK_STREAM, .split = 1, .store_vec = 1, .blocks_per_sm = 1};
+        for (int i = 0; i < RT_AXES; i++)
+            r->block.extent[i] = r->warp.extent[i] = r->thread.extent[i] = 1;
+        r->thread.extent[AX_M] = 2;
+        r->block.extent[AX_M] = 128;
+        r->threads = 64;
+    }
+    (void)largest;
+}
+
+static void run_time_sizes(Arena *a) {
+    Diag d = diag_new(a);
+    Device *dev = device(a, "h200");
+    Nvrtc *nvrtc;
+    assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &nvrtc), ST_OK);
+    for (size_t i = 0; i < sizeof runtime / sizeof *runtime; i++) {
+        KernelCase c = {.arena = a, .diag = diag_new(a), .dev = dev};
+        Te *te;
+        const char *text = runtime[i].text;
+        if (te_parse(a, &c.diag, "case.te", text, strlen(text), NULL, NULL, 0, &te) ||
+            te_normalize(a, &c.diag, te, &c.normal))
+            fail_msg("%s", c.diag.messages[0].message);
+        c.plan.te = c.normal;
+        c.plan.n = access_groups(a, c.normal, &c.plan.group);
+        c.plan.problem = ARENA_ARRAY(a, Problem, c.plan.n);
+        c.plan.prog = ARENA_ARRAY(a, RProg, c.plan.n);
+        stream_plan(&c, te);
+        good(&c, kernel_emit(&c));
+        good(&c, kernel_compile(&c, nvrtc, false));
+        for (int k = 0; k < 3; k++) {
+            int64_t size[TE_MAX_SIZES] = {0};
+            for (int z = 0, n = 0; z < te->n_size && n < 2; z++) {
+                if (te->size[z].kind == TE_SIZE_RUNTIME) size[z] = runtime[i].size[k][n++];
+            }
+            const Te *fixed;
+            assert_int_equal(te_specialize(a, &c.diag, te, size, &fixed), ST_OK);
+            c.te = (Te *)(uintptr_t)fixed;
+            c.size = size;
+            good(&c, kernel_run(&c, TE_FILL_INTEGERS, (uint64_t)k, true));
+        }
+    }
+}
+
+#define TEST(name)                                                                                 \
+    static void test_##name(void **state) {                                                        \
+        (void)state;                                                                               \
+        run(name);                                                                                 \
+    }
+TEST(golden_sources)
+TEST(golden_kernels)
+TEST(check_tokens)
+TEST(names_by_position)
+TEST(other_op_other_symbol)
+TEST(abi)
+TEST(launches_as_planned)
+TEST(run_time_sizes)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden_sources),       cmocka_unit_test(test_golden_kernels),
+        cmocka_unit_test(test_check_tokens),         cmocka_unit_test(test_names_by_position),
+        cmocka_unit_test(test_other_op_other_symbol), cmocka_unit_test(test_abi),
+        cmocka_unit_test(test_launches_as_planned),  cmocka_unit_test(test_run_time_sizes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
