@@ -95,8 +95,31 @@ bool access_same(const TeExpr *x, const TeExpr *y);
  * nothing.  */
 bool access_contraction(const Te *te, int stmt, Contraction *out, const char **why);
 
-/* One kernel's worth of statements: a root (reduction or map) and the maps fused behind it.  */
+enum { ROW_MAX_STMTS = 64 };
+
+/* What a statement of a row group computes: a value per row by reduction over its columns, a value
+ * per element, or a value per row from others.  */
+typedef enum { ROW_REDUCE, ROW_MAP, ROW_SCALAR } RowRole;
+
+/* Statements over the same rows, computed by one kernel that walks over the columns of a row in
+ * passes.  The frame is a reduction: its left indices are the rows, its reduction indices the
+ * columns.  Index j of statement stmt[i] runs with the frame's index axis[i][j].  What statements
+ * read of each other they read at their own point.  */
 typedef struct {
+    int frame;                            /* statement; also KernelGroup.root */
+    int n;
+    int stmt[ROW_MAX_STMTS];              /* ascending, an order of evaluation */
+    RowRole role[ROW_MAX_STMTS];
+    uint8_t axis[ROW_MAX_STMTS][TE_MAX_INDICES];
+    /* REDUCE, MAP: computed by the walk of this number; SCALAR: known before it (so maybe n_pass) */
+    int pass[ROW_MAX_STMTS];
+    int n_pass;
+} RowGroup;
+
+/* One kernel's worth of statements: a root (reduction or map) and the maps fused behind it, or a
+ * row group, of which `fused` then holds all but the frame.  */
+typedef struct {
+    const RowGroup *row;                  /* or NULL */
     int root;                             /* statement */
     int n_fused;
     int fused[TE_MAX_STMTS];              /* maps over the same domain, in order */
@@ -104,8 +127,10 @@ typedef struct {
     uint8_t perm[TE_MAX_STMTS][TE_MAX_RANK];
 } KernelGroup;
 
-/* Splits a normalized op into groups in launch order: maps over a root's spatial domain that read
- * it at their own point follow it as its epilogue; other statements stand alone.  */
+/* Splits a normalized op into groups in launch order: reductions whose rows lie contiguously in what
+ * they read form row groups with each other and with the maps before, between and behind them; maps
+ * over another root's spatial domain that read it at their own point follow it as its epilogue;
+ * other statements stand alone.  */
 int access_groups(Arena *a, const Te *te, KernelGroup **out);
 /* Must tensor t (a temporary) exist in memory: is it read outside the group that makes it?  */
 bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t);

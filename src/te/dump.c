@@ -99,10 +99,28 @@ static void print_statement(const Te *te, int stmt, Buf *out) {
     print_access(te, s, &x, out);
 }
 
+static void print_rows(const Te *te, const RowGroup *g, Buf *out) {
+    static const char *const role[] = {"reduce", "map", "per row"};
+    const TeStmt *frame = &te->stmt[g->frame];
+    buf_puts(out, "  rows");
+    for (int i = 0; i < frame->n_index; i++)
+        buf_printf(out, "%s %s", i == frame->n_left ? ", columns" : "", frame->index[i].name);
+    buf_printf(out, ", %d pass%s\n", g->n_pass, g->n_pass == 1 ? "" : "es");
+    for (int i = 0; i < g->n; i++) {
+        buf_printf(out, "  %s, pass %d\n", role[g->role[i]], g->pass[i]);
+        print_statement(te, g->stmt[i], out);
+    }
+}
+
 void access_print(const Te *te, const KernelGroup *groups, int n, Buf *out) {
     for (int k = 0; k < n; k++) {
         const KernelGroup *g = &groups[k];
         const TeStmt *s = &te->stmt[g->root];
+        if (g->row) {
+            buf_printf(out, "group %d: rows of %s\n", k, te->tensor[s->tensor].name);
+            print_rows(te, g->row, out);
+            continue;
+        }
         buf_printf(out, "group %d: %s of %s\n", k, s->rhs->kind == TE_REDUCE ? "reduction" : "map",
                    te->tensor[s->tensor].name);
         if (s->rhs->kind == TE_REDUCE)

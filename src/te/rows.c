@@ -1,0 +1,390 @@
+#include "te/groups.h"
+#include "te/tree.h"
+#include <string.h>
+
+/* Row groups.  A cluster is a group that may still grow: a frame with what runs over its rows, or
+ * maps over one domain that a frame may take in.  */
+
+enum { READS_MAX = 256, OPEN = 0xff };
+
+typedef struct {
+    const Te *te;
+    Groups *g;
+    bool framed[TE_MAX_STMTS];             /* cluster: has a frame, its root */
+    int size[TE_MAX_STMTS];                /* cluster: statements */
+    uint8_t axis[TE_MAX_STMTS][TE_MAX_INDICES];       /* statement of a framed cluster */
+    RowRole role[TE_MAX_STMTS];
+} Rows;
+
+static int64_t extent_of(const TeStmt *s, int index) { return s->index[index].hi.value; }
+
+static bool same_extent(const TeStmt *s, int i, const TeStmt *t, int j) {
+    return te_extent_same(&s->index[i].hi, &t->index[j].hi);
+}
+
+/* Do the columns of a read lie next to each other, and the rows apart?  */
+static bool lies_in_rows(const TeStmt *s, const Access *x) {
+    int64_t run = 1;
+    if (!x->affine)
+        return false;
+    for (int i = s->n_index - 1; i >= 0; i--) {
+        int64_t coef = x->offset.coef[i], n = extent_of(s, i);
+        if (n <= 1)
+            continue;
+        if (i >= s->n_left ? coef != run : coef < run)
+            return false;
+        if (i >= s->n_left)
+            run *= n;
+    }
+    return true;
+}
+
+static bool is_guarded(const Te *te, const Access *x) {
+    for (int d = 0; d < te->tensor[x->tensor].rank; d++) {
+        if (x->guard[d])
+            return true;
+    }
+    return false;
+}
+
+/* A reduction over contiguous columns: some read touches every point of the domain once, so no tile
+ * would reuse it.  */
+static bool is_row_like(const Te *te, const TeStmt *s) {
+    const TeExpr *reads[READS_MAX];
+    if (s->rhs->kind != TE_REDUCE)
+        return false;
+    int n = access_reads(s->rhs, reads, READS_MAX);
+    for (int i = 0; i < n && i < READS_MAX; i++) {
+        Access x;
+        access_read(te, s, reads[i], &x);
+        if (lies_in_rows(s, &x) && !is_guarded(te, &x))
+            return n <= READS_MAX;
+    }
+    return false;
+}
+
+/* The cluster that makes a tensor, -1 for inputs.  */
+static int source(const Rows *r, int tensor) {
+    int maker = r->g->maker[tensor];
+    return maker < 0 ? -1 : r->g->home[maker];
+}
+
+/* The last cluster other than k itself that the statements of cluster k read.  */
+static int last_needed(const Rows *r, int k) {
+    const TeExpr *reads[READS_MAX];
+    int last = -1;
+    for (int i = 0; i < r->te->n_stmt; i++) {
+        if (r->g->home[i] != k)
+            continue;
+        int n = access_reads(r->te->stmt[i].rhs, reads, READS_MAX);
+        if (n > READS_MAX)
+            return r->g->n;
+        for (int j = 0; j < n; j++) {
+            int from = source(r, reads[j]->v.ref);
+            if (from != k && from > last)
+                last = from;
+        }
+    }
+    return last;
+}
+
+/* ---- joining a framed cluster ---- */
+
+/* Binds s's index under each plain subscript of a read to `to` of that dimension.  False where the
+ * read is not of this form or contradicts what is bound.  */
+static bool bind_read(const Te *te, const TeStmt *s, const TeExpr *read, const uint8_t *to,
+                      uint8_t *axis) {
+    const TeTensor *t = &te->tensor[read->v.ref];
+    if (read->other || read->checked)
+        return false;
+    for (int d = 0; d < t->rank; d++) {
+        const TeExpr *sub = read->args[d];
+        if (sub->kind != TE_INDEX || to[d] == OPEN ||
+            !te_extent_same(&s->index[sub->v.ref].hi, &t->shape[d]))
+            return false;
+        uint8_t *bound = &axis[sub->v.ref];
+        if (*bound != OPEN && *bound != to[d])
+            return false;
+        *bound = to[d];
+    }
+    return true;
+}
+
+/* Like a statement of the cluster that reads the same tensor: shared data should be read once.  */
+static void bind_shared(const Rows *r, int k, const TeStmt *s, const TeExpr *read, uint8_t *axis) {
+    const TeExpr *reads[READS_MAX];
+    for (int i = 0; i < r->te->n_stmt; i++) {
+        const TeStmt *m = &r->te->stmt[i];
+        int n = r->g->home[i] == k ? access_reads(m->rhs, reads, READS_MAX) : 0;
+        for (int j = 0; j < n && j < READS_MAX; j++) {
+            uint8_t to[TE_MAX_RANK], trial[TE_MAX_INDICES];
+            if (reads[j]->v.ref != read->v.ref)
+                continue;
+            for (int d = 0; d < reads[j]->n_args; d++) {
+                const TeExpr *sub = reads[j]->args[d];
+                to[d] = sub->kind == TE_INDEX ? r->axis[i][sub->v.ref] : OPEN;
+            }
+            memcpy(trial, axis, sizeof trial);
+            if (bind_read(r->te, s, read, to, trial)) {
+                memcpy(axis, trial, sizeof trial);
+                return;
+            }
+        }
+    }
+}
+
+/* What is still open runs with the first free index of the frame that is as long.  */
+static bool bind_rest(const TeStmt *s, const TeStmt *frame, int first, int end, int lo, int hi,
+                      uint8_t *axis) {
+    uint32_t used = 0;
+    for (int j = 0; j < s->n_index; j++) used |= axis[j] == OPEN ? 0 : 1u << axis[j];
+    for (int j = first; j < end; j++) {
+        for (int i = lo; i < hi && axis[j] == OPEN; i++) {
+            if ((used >> i & 1) || !same_extent(s, j, frame, i))
+                continue;
+            axis[j] = (uint8_t)i;
+            used |= 1u << i;
+        }
+        if (axis[j] == OPEN)
+            return false;
+    }
+    return true;
+}
+
+/* Does every index run with another one of the frame, within lo..hi-1 and as long?  */
+static bool is_bound(const TeStmt *s, const TeStmt *frame, int first, int end, int lo, int hi,
+                     const uint8_t *axis) {
+    uint32_t seen = 0;
+    for (int j = first; j < end; j++) {
+        if (axis[j] < lo || axis[j] >= hi || (seen >> axis[j] & 1) ||
+            !same_extent(s, j, frame, axis[j]))
+            return false;
+        seen |= 1u << axis[j];
+    }
+    return true;
+}
+
+static bool role_of(const TeStmt *s, const TeStmt *frame, RowRole *role) {
+    bool reduces = s->rhs->kind == TE_REDUCE;
+    *role = reduces                          ? ROW_REDUCE
+            : s->n_left == frame->n_index    ? ROW_MAP
+                                             : ROW_SCALAR;
+    if (reduces)
+        return s->n_left == frame->n_left && s->n_index == frame->n_index;
+    return s->n_left == frame->n_index || s->n_left == frame->n_left;
+}
+
+/* Can statement i of another cluster run over the rows of cluster k?  Fills its axis and role.  */
+static bool fits(Rows *r, int k, int joining, int i) {
+    const TeStmt *s = &r->te->stmt[i], *frame = &r->te->stmt[r->g->root[k]];
+    const TeExpr *reads[READS_MAX];
+    uint8_t *axis = r->axis[i];
+    int n = access_reads(s->rhs, reads, READS_MAX), rows = frame->n_left;
+    memset(axis, OPEN, TE_MAX_INDICES);
+    if (n > READS_MAX || !role_of(s, frame, &r->role[i]))
+        return false;
+    for (int j = 0; j < n; j++) {
+        int maker = r->g->maker[reads[j]->v.ref], from = source(r, reads[j]->v.ref);
+        if ((from == k || from == joining) && !bind_read(r->te, s, reads[j], r->axis[maker], axis))
+            return false;
+    }
+    for (int j = 0; j < n; j++) bind_shared(r, k, s, reads[j], axis);
+    int left = r->role[i] == ROW_MAP ? frame->n_index : rows;
+    return bind_rest(s, frame, 0, s->n_left, 0, left, axis) &&
+           bind_rest(s, frame, s->n_left, s->n_index, rows, frame->n_index, axis) &&
+           is_bound(s, frame, 0, s->n_left, 0, left, axis) &&
+           is_bound(s, frame, s->n_left, s->n_index, rows, frame->n_index, axis);
+}
+
+static void move(Rows *r, int from, int to) {
+    for (int i = 0; i < r->te->n_stmt; i++) {
+        if (r->g->home[i] == from)
+            r->g->home[i] = to;
+    }
+    r->size[to] += r->size[from];
+    r->size[from] = 0;
+}
+
+/* All of a cluster or nothing joins framed cluster k.  */
+static bool join(Rows *r, int joining, int k) {
+    if (!r->framed[k] || r->size[k] + r->size[joining] > ROW_MAX_STMTS)
+        return false;
+    for (int i = 0; i < r->te->n_stmt; i++) {
+        if (r->g->home[i] == joining && !fits(r, k, joining, i))
+            return false;
+    }
+    move(r, joining, k);
+    return true;
+}
+
+/* ---- founding a cluster ---- */
+
+/* Does some statement of the cluster read a tensor of the other?  */
+static bool reads_cluster(const Rows *r, int reader, int made) {
+    const TeExpr *reads[READS_MAX];
+    for (int i = 0; i < r->te->n_stmt; i++) {
+        int n = r->g->home[i] == reader ? access_reads(r->te->stmt[i].rhs, reads, READS_MAX) : 0;
+        for (int j = 0; j < n && j < READS_MAX; j++) {
+            if (source(r, reads[j]->v.ref) == made)
+                return true;
+        }
+        if (n > READS_MAX)
+            return true;
+    }
+    return false;
+}
+
+/* The root map of cluster p runs with frame f the way f reads it; the maps behind it run with
+ * it.  */
+static bool fits_before(Rows *r, int p, int f) {
+    const TeStmt *frame = &r->te->stmt[f], *root = &r->te->stmt[r->g->root[p]];
+    const TeExpr *reads[READS_MAX];
+    uint8_t to_root[TE_MAX_INDICES];
+    bool found = false;
+    int n = access_reads(frame->rhs, reads, READS_MAX);
+    if (root->n_left != frame->n_index)
+        return false;
+    memset(to_root, OPEN, sizeof to_root);
+    for (int j = 0; j < n; j++) {
+        if (source(r, reads[j]->v.ref) != p)
+            continue;
+        const uint8_t *made = r->g->perm[r->g->maker[reads[j]->v.ref]];
+        if (!bind_read(r->te, frame, reads[j], made, to_root))
+            return false;
+        found = true;
+    }
+    for (int i = 0; i < frame->n_index; i++) {
+        if (to_root[i] == OPEN || !same_extent(frame, i, root, to_root[i]))
+            return false;
+    }
+    for (int i = 0; i < r->te->n_stmt; i++) {
+        for (int j = 0; r->g->home[i] == p && j < r->te->stmt[i].n_left; j++) {
+            for (int x = 0; x < frame->n_index; x++) {
+                if (to_root[x] == r->g->perm[i][j])
+                    r->axis[i][j] = (uint8_t)x;
+            }
+        }
+        if (r->g->home[i] == p)
+            r->role[i] = ROW_MAP;
+    }
+    return found;
+}
+
+/* Takes in the maps that make what the frame of cluster k reads, unless others between need them.  */
+static void take_producers(Rows *r, int k) {
+    for (int p = k - 1; p >= 0; p--) {
+        if (r->size[p] == 0 || r->framed[p] || !reads_cluster(r, k, p) ||
+            r->te->stmt[r->g->root[p]].rhs->kind == TE_REDUCE ||
+            r->size[p] + r->size[k] > ROW_MAX_STMTS)
+            continue;
+        bool needed = false;
+        for (int between = p + 1; between < k && !needed; between++)
+            needed = r->size[between] > 0 && reads_cluster(r, between, p);
+        if (!needed && fits_before(r, p, r->g->root[k]))
+            move(r, p, k);
+    }
+}
+
+/* Cluster k's root is a reduction over rows, the statements behind it run over its rows.  */
+static void found(Rows *r, int k) {
+    const TeStmt *frame = &r->te->stmt[r->g->root[k]];
+    r->framed[k] = true;
+    for (int i = 0; i < r->te->n_stmt; i++) {
+        if (r->g->home[i] != k)
+            continue;
+        bool is_frame = i == r->g->root[k];
+        r->role[i] = is_frame ? ROW_REDUCE : ROW_SCALAR;
+        for (int j = 0; j < TE_MAX_INDICES; j++)
+            r->axis[i][j] = is_frame || j >= frame->n_left ? (uint8_t)j : r->g->perm[i][j];
+    }
+    take_producers(r, k);
+}
+
+/* Do the two read the same tensor?  */
+static bool share(const Rows *r, int x, int y) {
+    const TeExpr *reads[READS_MAX];
+    bool by_x[GROUP_MAX_TENSORS] = {false};
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < r->te->n_stmt; i++) {
+            int k = pass ? y : x;
+            int n = r->g->home[i] == k ? access_reads(r->te->stmt[i].rhs, reads, READS_MAX) : 0;
+            for (int j = 0; j < n && j < READS_MAX; j++) {
+                if (pass && by_x[reads[j]->v.ref])
+                    return true;
+                by_x[reads[j]->v.ref] |= !pass;
+            }
+        }
+    }
+    return false;
+}
+
+static void place(Rows *r, int k) {
+    const TeStmt *root = &r->te->stmt[r->g->root[k]];
+    bool reduces = root->rhs->kind == TE_REDUCE;
+    if (reduces && !is_row_like(r->te, root))
+        return;
+    int last = last_needed(r, k);
+    if (last >= 0 && last < k && join(r, k, last))
+        return;
+    for (int sibling = last + 1; reduces && sibling < k; sibling++) {
+        if (share(r, k, sibling) && join(r, k, sibling))
+            return;
+    }
+    if (reduces)
+        found(r, k);
+}
+
+/* ---- the result ---- */
+
+static int later(int a, int b) { return a > b ? a : b; }
+
+static void find_passes(const Rows *r, RowGroup *x) {
+    int known[GROUP_MAX_TENSORS] = {0};    /* the first pass that can use a tensor */
+    const TeExpr *reads[READS_MAX];
+    x->n_pass = 0;
+    for (int i = 0; i < x->n; i++) {
+        const TeStmt *s = &r->te->stmt[x->stmt[i]];
+        int n = access_reads(s->rhs, reads, READS_MAX), pass = 0;
+        for (int j = 0; j < n; j++) pass = later(pass, known[reads[j]->v.ref]);
+        x->pass[i] = pass;
+        known[s->tensor] = pass + (x->role[i] == ROW_REDUCE);
+        if (x->role[i] != ROW_SCALAR)
+            x->n_pass = later(x->n_pass, pass + 1);
+    }
+}
+
+static const RowGroup *row_group(Arena *a, const Rows *r, int k) {
+    RowGroup *x = ARENA_NEW(a, RowGroup);
+    *x = (RowGroup){.frame = r->g->root[k]};
+    for (int i = 0; i < r->te->n_stmt; i++) {
+        if (r->g->home[i] != k)
+            continue;
+        x->stmt[x->n] = i;
+        x->role[x->n] = r->role[i];
+        memcpy(x->axis[x->n++], r->axis[i], sizeof r->axis[i]);
+        memcpy(r->g->perm[i], r->axis[i], sizeof r->g->perm[i]);
+    }
+    find_passes(r, x);
+    return x;
+}
+
+const RowGroup **rows_find(Arena *a, const Te *te, Groups *g) {
+    const RowGroup **out = ARENA_ARRAY(a, const RowGroup *, g->n);
+    if (te->runtime)
+        return out;
+    Rows *r = ARENA_NEW(a, Rows);
+    *r = (Rows){.te = te, .g = g};
+    for (int i = 0; i < te->n_stmt; i++) r->size[g->home[i]]++;
+    for (int k = 0; k < g->n; k++) place(r, k);
+    int kept = 0, to[TE_MAX_STMTS];
+    for (int k = 0; k < g->n; k++) {
+        if (r->size[k] == 0)
+            continue;
+        out[kept] = r->framed[k] ? row_group(a, r, k) : NULL;
+        g->root[kept] = g->root[k];
+        to[k] = kept++;
+    }
+    for (int i = 0; i < te->n_stmt; i++) g->home[i] = to[g->home[i]];
+    g->n = kept;
+    return out;
+}
