@@ -145,7 +145,7 @@ endef
 $(foreach t,$(filter test_%,$(units)),$(eval $(call test_rule,$(firstword \
     $(subst :, ,$t)),$(lastword $(subst :, ,$t)))))
 
-$(BUILD)/tests/test_simdriver: | $(simdriver)
+$(addprefix $(BUILD)/tests/,$(filter test_simdriver%,$(tests))): | $(simdriver)
 
 TEST ?= test_*
 chosen := $(filter $(subst *,%,$(TEST)),$(tests))
