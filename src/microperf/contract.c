@@ -85,6 +85,7 @@ static int phases_of(const Model *m, const RProg *r, double blocks, Phase out[2]
 static double compute_clocks(const Model *m, const RProg *r, const Step *s, double resident) {
     const ComputeUnit *u = &m->dev->unit[r->unit];
     double rate = (hal_has(&u->sustained) ? u->sustained : u->rate).value;
+    if (m->dev->n_factor) rate *= hal_factor(m->dev, u->name);
     double per_clk = rate / (2.0 * u->k.from * WARP * m->schedulers);
     double warps = whole(resident * s->warps / m->schedulers);
     double busy = greater(s->group_fma * (1 + m->p->body_ops) / per_clk, s->group_issue);

@@ -61,13 +61,23 @@ static void tell_terms(const Story *s) {
 #undef X
     };
     const Estimate *e = &s->best->estimate;
+    MpTerm largest = MP_DRAM;
+    for (MpTerm t = MP_DRAM; t <= MP_LATENCY; t++) {
+        if (e->term[t] > e->term[largest]) largest = t;
+    }
     buf_puts(s->out, "\nterms, us (the largest of dram .. latency, and all after it, add up)\n");
     for (MpTerm t = 0; t < MP_COUNT; t++) {
         buf_printf(s->out, "  %-9s", term[t].key);
         Buf number = buf_new(s->out->arena);
         mp_fixed(&number, e->term[t], 2);
-        buf_printf(s->out, "%12s  %s%s\n", buf_str(&number), term[t].text,
-                   t == e->limiter ? "  <- limits" : "");
+        buf_printf(s->out, "%12s  %s", buf_str(&number), term[t].text);
+        if (t == e->limiter) buf_puts(s->out, "  <- limits");
+        if (t == largest && t != e->limiter) {
+            buf_puts(s->out, "  (");
+            percent(s->out, e->term[e->limiter] / e->term[t]);
+            buf_puts(s->out, " of it is the unit's inner loop)");
+        }
+        buf_putc(s->out, '\n');
     }
 }
 
@@ -93,6 +103,46 @@ static void tell_registers(const Story *s) {
                count_along(&r->warp, &r->thread, AX_M), count_along(&r->warp, &r->thread, AX_N));
 }
 
+/* What a block tile of half the size along N (or M) would cost: the reuse that this one buys.  */
+static void tell_smaller(const Story *s) {
+    RTile half = s->best->prog.block;
+    int axis = half.extent[AX_N] >= half.extent[AX_M] ? AX_N : AX_M;
+    if (half.extent[axis] < 2) return;
+    double now = rtile_traffic(s->p, &half);
+    half.extent[axis] /= 2;
+    buf_printf(s->out, "; half of it along %s would move ", axis_name[axis]);
+    mp_fixed(s->out, rtile_traffic(s->p, &half) / now, 2);
+    buf_puts(s->out, " times as much");
+}
+
+/* Are enough bytes under way to cover the memory latency?  */
+static void tell_stages(const Story *s) {
+    const RProg *r = &s->best->prog;
+    const Estimate *e = &s->best->estimate;
+    buf_printf(s->out, "  k-step %d in %d stages: %d bytes of shared memory a block",
+               (int)r->block.extent[AX_K], r->stages, (int)r->smem);
+    int slices = count_along(&r->block, &r->warp, AX_K);
+    if (slices > 1) buf_printf(s->out, ", each step shared by %d warps", slices);
+    bool async = r->load[0].kind == LOAD_ASYNC || r->load[1].kind == LOAD_ASYNC;
+    double steps = (double)rprog_tiles(s->p, r, AX_K) * (double)rprog_blocks(s->p, r);
+    double ahead = async ? r->stages - 1 : 1;
+    if (steps > 0) {
+        double stage = (double)e->load_sectors * SECTOR / steps;
+        double resident = (double)e->blocks / s->m.sms;
+        if (resident > r->blocks_per_sm) resident = r->blocks_per_sm;
+        buf_puts(s->out, "; ");
+        mp_fixed(s->out, stage * ahead * (resident > 1 ? resident : 1) / 1024, 0);
+        buf_puts(s->out, " KB under way per SM");
+        const Curve *c = s->m.in_flight;
+        if (c) {
+            buf_puts(s->out, ", DRAM is at its full rate from ");
+            mp_fixed(s->out, c->px[c->n - 1] / 1024, 0);
+            buf_puts(s->out, " KB");
+        }
+    }
+    buf_putc(s->out, '\n');
+}
+
 static void tell_block(const Story *s) {
     const RProg *r = &s->best->prog;
     const Estimate *e = &s->best->estimate;
@@ -106,16 +156,13 @@ static void tell_block(const Story *s) {
         mp_fixed(s->out, s->p->flops / bytes, 1);
         buf_puts(s->out, " FLOP per byte");
     }
+    tell_smaller(s);
     buf_puts(s->out, "; padding of the tensor ");
     percent(s->out, e->padding_waste);
     buf_puts(s->out, " (allowed per axis ");
     percent(s->out, s->set->epsilon);
     buf_puts(s->out, ")\n");
-    buf_printf(s->out, "  k-step %d in %d stages: %d bytes of shared memory a block",
-               (int)r->block.extent[AX_K], r->stages, (int)r->smem);
-    int slices = count_along(&r->block, &r->warp, AX_K);
-    if (slices > 1) buf_printf(s->out, ", each step shared by %d warps", slices);
-    buf_puts(s->out, "\n");
+    tell_stages(s);
 }
 
 static void tell_load(const Story *s, int side) {
@@ -153,8 +200,9 @@ static void tell_grid(const Story *s) {
     buf_puts(s->out, " waves, SMs busy ");
     percent(s->out, e->wave_efficiency);
     if (r->split > 1) {
-        buf_printf(s->out, "; K in %d slices, because %lld tiles would leave SMs idle",
-                   (int)r->split, (long long)rprog_blocks(s->p, r));
+        long long tiles = (long long)rprog_blocks(s->p, r);
+        buf_printf(s->out, "; K in %d slices, because %lld tile%s would leave SMs idle",
+                   (int)r->split, tiles, tiles == 1 ? "" : "s");
     }
     if (r->raster == RASTER_GROUPED) {
         buf_printf(s->out, "; tiles in groups of %d rows, so that a wave shares panels in L2",
@@ -201,8 +249,13 @@ static void tell_others(const Story *s, int n) {
         mp_summary(s->p, s->dev, &s->best[i].prog, s->out);
         buf_puts(s->out, ": ");
         mp_fixed(s->out, e->us, 2);
+        double more = best->us > 0 ? e->us / best->us - 1 : 0;
+        if (more < 5e-4) {
+            buf_puts(s->out, " us, as good\n");
+            continue;
+        }
         buf_puts(s->out, " us, +");
-        percent(s->out, best->us > 0 ? e->us / best->us - 1 : 0);
+        percent(s->out, more);
         buf_printf(s->out, ", loses by: %s\n", text[worst_term(e, best)]);
     }
 }
