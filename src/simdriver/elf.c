@@ -34,21 +34,44 @@ static bool inside(size_t len, uint64_t at, uint64_t bytes) {
     return at <= len && bytes <= len - at;
 }
 
-/* The high byte of sh_info of ".text.KERNEL" is the count.  */
-int elf_registers(const void *bytes, size_t len, const char *kernel) {
-    static const char prefix[] = ".text.";
-    const uint8_t *e = bytes;
-    size_t head = sizeof prefix - 1, name_len = strlen(kernel) + 1;
-    if (len < HEADER) return -1;
+/* The header of the section PREFIX + NAME; NULL if there is none or it lies outside the image.  */
+static const uint8_t *find_section(const uint8_t *e, size_t len, const char *prefix,
+                                   const char *name) {
+    size_t head = strlen(prefix), name_len = strlen(name) + 1;
+    if (len < HEADER) return NULL;
     uint64_t table = little(e + 40, 8), n = little(e + 60, 2), strings = little(e + 62, 2);
-    if (strings >= n || !inside(len, table, n * SECTION_HEADER)) return -1;
+    if (strings >= n || !inside(len, table, n * SECTION_HEADER)) return NULL;
     uint64_t names = little(e + table + strings * SECTION_HEADER + 24, 8);
     for (uint64_t k = 0; k < n; k++) {
         const uint8_t *s = e + table + k * SECTION_HEADER;
-        uint64_t name = names + little(s, 4);
-        if (!inside(len, name, head + name_len)) continue;
-        if (memcmp(e + name, prefix, head) || memcmp(e + name + head, kernel, name_len)) continue;
-        return (int)(little(s + 44, 4) >> 24);
+        uint64_t at = names + little(s, 4);
+        if (!inside(len, at, head + name_len) || memcmp(e + at, prefix, head) ||
+            memcmp(e + at + head, name, name_len)) {
+            continue;
+        }
+        return inside(len, little(s + 24, 8), little(s + 32, 8)) ? s : NULL;
+    }
+    return NULL;
+}
+
+/* Section .nv.info is a list of records: a form, an attribute, then two bytes of value or, in form
+ * 4, of the size of what follows.  Attribute 0x2f gives the registers of a function by its symbol,
+ * which the section of its code names (low 24 bits of sh_info).  */
+int elf_registers(const void *bytes, size_t len, const char *kernel) {
+    const uint8_t *e = bytes;
+    const uint8_t *text = find_section(e, len, ".text.", kernel);
+    const uint8_t *info = find_section(e, len, ".nv.info", "");
+    if (!text || !info) return -1;
+    uint64_t symbol = little(text + 44, 4) & 0xffffff;
+    const uint8_t *at = e + little(info + 24, 8), *end = at + little(info + 32, 8);
+    while (end - at >= 4) {
+        uint64_t form = at[0], attribute = at[1], size = form == 4 ? little(at + 2, 2) : 0;
+        at += 4;
+        if ((uint64_t)(end - at) < size) return -1;
+        if (form == 4 && attribute == 0x2f && size == 8 && little(at, 4) == symbol) {
+            return (int)little(at + 4, 4);
+        }
+        at += size;
     }
     return -1;
 }

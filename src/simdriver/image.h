@@ -5,7 +5,7 @@
 
 /* Bytes of an ELF64 image, from its own headers; 0 if `bytes` does not begin one.  */
 size_t elf_size(const void *bytes);
-/* Registers of a kernel, as its code section says; -1 if the image does not say.  */
+/* Registers of a kernel; -1 if the image does not say.  */
 int elf_registers(const void *bytes, size_t len, const char *kernel);
 CUresult image_register(Driver *d, const void *cubin, size_t len, const char *ptx);
 #endif

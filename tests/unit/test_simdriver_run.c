@@ -1,0 +1,451 @@
+/* links: hal */
+/* Kernels through the simulated driver: loading, launching, occupancy, and what a fault does.  */
+#include "simdriver.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char source[] =
+    "__device__ int counter = 5;\n"
+    "extern \"C\" __global__ void add(const float *a, const float *b, float *c, int n) {\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    if (i < n) c[i] = a[i] + b[i];\n"
+    "}\n"
+    "extern \"C\" __global__ void __launch_bounds__(256) sum(const int *a, int *out) {\n"
+    "    __shared__ int s[256];\n"
+    "    extern __shared__ int d[];\n"
+    "    int t = threadIdx.x;\n"
+    "    s[t] = a[blockIdx.x * 256 + t];\n"
+    "    d[t] = 0;\n"
+    "    __syncthreads();\n"
+    "    for (int k = 128; k > 0; k /= 2) {\n"
+    "        if (t < k) s[t] += s[t + k];\n"
+    "        __syncthreads();\n"
+    "    }\n"
+    "    if (t == 0) atomicAdd(out, s[0] + d[255]);\n"
+    "}\n"
+    "extern \"C\" __global__ void count(int by) { atomicAdd(&counter, by); }\n"
+    "extern \"C\" __global__ void wide(char c, double d, short s, int *out) {\n"
+    "    out[0] = c; out[1] = (int)d; out[2] = s;\n"
+    "}\n"
+    "extern \"C\" __global__ void outside(int *p, long long at) { p[at] = 1; }\n"
+    "extern \"C\" __global__ void trap() { __trap(); }\n"
+    "extern \"C\" __global__ void forever(volatile int *p) { while (*p == 0) {} }\n";
+
+static CUmodule module;
+
+static int fresh(void **state) {
+    if (simdriver_fresh(state)) return -1;
+    module = simdriver_module(source, "sm_90a");
+    return 0;
+}
+
+static void add_vectors(void **state) {
+    (void)state;
+    enum { N = 1000 };
+    float a[N], b[N], c[N];
+    for (int k = 0; k < N; k++) {
+        a[k] = (float)k;
+        b[k] = (float)(3 * k);
+    }
+    int n = N;
+    CUdeviceptr da = simdriver_alloc(sizeof a), db = simdriver_alloc(sizeof b),
+                dc = simdriver_alloc(sizeof c);
+    OK(cu.cuMemcpyHtoD_v2(da, a, sizeof a));
+    OK(cu.cuMemcpyHtoD_v2(db, b, sizeof b));
+    void *params[] = {&da, &db, &dc, &n};
+    CUfunction f = simdriver_function(module, "add");
+    OK(cu.cuLaunchKernel(f, 8, 1, 1, 128, 1, 1, 0, NULL, params, NULL));
+    OK(cu.cuMemcpyDtoH_v2(c, dc, sizeof c));
+    for (int k = 0; k < N; k++) assert_true(c[k] == (float)(4 * k));
+    /* The same with a buffer.  */
+    struct {
+        CUdeviceptr a, b, c;
+        int n;
+    } packed = {da, db, dc, n};
+    size_t bytes = sizeof packed;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                     CU_LAUNCH_PARAM_END};
+    OK(cu.cuMemsetD32_v2(dc, 0, N));
+    OK(cu.cuLaunchKernel(f, 8, 1, 1, 128, 1, 1, 0, NULL, NULL, extra));
+    memset(c, 0, sizeof c);
+    OK(cu.cuMemcpyDtoH_v2(c, dc, sizeof c));
+    for (int k = 0; k < N; k++) assert_true(c[k] == (float)(4 * k));
+    bytes = 8;
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra));
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, extra));
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+}
+
+static void parameters_of_every_size(void **state) {
+    (void)state;
+    char c = 7;
+    double d = -12.0;
+    short s = 300;
+    int got[3];
+    CUdeviceptr out = simdriver_alloc(sizeof got);
+    void *params[] = {&c, &d, &s, &out};
+    OK(cu.cuLaunchKernel(simdriver_function(module, "wide"), 1, 1, 1, 1, 1, 1, 0, NULL, params,
+                         NULL));
+    OK(cu.cuMemcpyDtoH_v2(got, out, sizeof got));
+    assert_int_equal(got[0], 7);
+    assert_int_equal(got[1], -12);
+    assert_int_equal(got[2], 300);
+}
+
+/* Static and dynamic shared memory; more than 48 KB of it must be asked for first.  */
+static void reduce_with_shared_memory(void **state) {
+    (void)state;
+    enum { BLOCKS = 5, N = 256 * BLOCKS };
+    int a[N], total = 0, want = 0, most;
+    for (int k = 0; k < N; k++) want += a[k] = k % 37 - 11;
+    CUdeviceptr in = simdriver_alloc(sizeof a), out = simdriver_alloc(4);
+    CUfunction f = simdriver_function(module, "sum");
+    void *params[] = {&in, &out};
+    OK(cu.cuMemcpyHtoD_v2(in, a, sizeof a));
+    OK(cu.cuMemsetD32_v2(out, 0, 1));
+    OK(cu.cuLaunchKernel(f, BLOCKS, 1, 1, 256, 1, 1, 1024, NULL, params, NULL));
+    OK(cu.cuMemcpyDtoH_v2(&total, out, 4));
+    assert_int_equal(total, want);
+    OK(cu.cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f));
+    assert_int_equal(most, 49152 - 1024);
+    FAILS(CUDA_ERROR_INVALID_VALUE,
+          cu.cuLaunchKernel(f, 1, 1, 1, 256, 1, 1, 100000, NULL, params, NULL));
+    int attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuFuncSetAttribute(f, attribute, 232448 - 1023));
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuFuncSetAttribute(f, attribute, -1));
+    OK(cu.cuFuncSetAttribute(f, attribute, 232448 - 1024));
+    OK(cu.cuLaunchKernel(f, 1, 1, 1, 256, 1, 1, 100000, NULL, params, NULL));
+    OK(cu.cuCtxSynchronize());
+}
+
+static void shapes_are_checked(void **state) {
+    (void)state;
+    CUdeviceptr out = simdriver_alloc(64);
+    CUfunction f = simdriver_function(module, "sum");
+    void *p[] = {&out, &out};
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernel(f, 0, 1, 1, 32, 1, 1, 0, NULL, p, NULL));
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernel(f, 1, 70000, 1, 32, 1, 1, 0, NULL, p, NULL));
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernel(f, 1, 1, 1, 1025, 1, 1, 0, NULL, p, NULL));
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernel(f, 1, 1, 1, 64, 64, 1, 0, NULL, p, NULL));
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 65, 0, NULL, p, NULL));
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernel(f, 1, 1, 1, 288, 1, 1, 0, NULL, p, NULL));
+    FAILS(CUDA_ERROR_INVALID_HANDLE,
+          cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, (CUstream)(void *)p, p, NULL));
+    CUlaunchAttribute a = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value = {.number = 1}};
+    CUlaunchConfig k = {1 << 20, 1, 1, 256, 1, 1, 1024, NULL, &a, 1};
+    FAILS(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, cu.cuLaunchKernelEx(&k, f, p, NULL));
+    a.id = 77;
+    FAILS(CUDA_ERROR_NOT_SUPPORTED, cu.cuLaunchKernelEx(&k, f, p, NULL));
+}
+
+static void occupancy_is_that_of_the_profile(void **state) {
+    (void)state;
+    const Device *d = simdriver_profile("h200");
+    CUfunction f = simdriver_function(module, "sum");
+    int registers, shared, threads_most, got;
+    OK(cu.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+    OK(cu.cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f));
+    OK(cu.cuFuncGetAttribute(&threads_most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f));
+    assert_int_equal(shared, 1024);
+    assert_int_equal(threads_most, 256);
+    for (int threads = 32; threads <= 1024; threads += 96) {
+        for (size_t smem = 0; smem < 240000; smem = 3 * smem + 1000) {
+            OK(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&got, f, threads, smem));
+            assert_int_equal(got, hal_blocks_per_sm(d, threads, registers, shared + (int)smem));
+        }
+    }
+    CUlaunchAttribute a = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                           .value = {.cluster = {4, 1, 1}}};
+    CUlaunchConfig k = {8, 1, 1, 256, 1, 1, 100000, NULL, &a, 1};
+    OK(cu.cuOccupancyMaxActiveClusters(&got, f, &k));
+    assert_int_equal(got, 2 * (int)hal_curve(&d->limits.clusters_resident, 4));
+    a.value.cluster.x = 3;
+    FAILS(CUDA_ERROR_INVALID_CLUSTER_SIZE, cu.cuOccupancyMaxActiveClusters(&got, f, &k));
+}
+
+/* ---- clusters and tensor maps ---- */
+
+static const char hopper[] =
+    "typedef unsigned u32; typedef unsigned long long u64;\n"
+    "struct alignas(64) Map { u64 opaque[16]; };\n"
+    "__device__ u32 at(const void *p) { return (u32)__cvta_generic_to_shared(p); }\n"
+    "extern \"C\" __global__ void ring(int *out) {\n"
+    "    __shared__ int mine;\n"
+    "    u32 rank, size, there; int got;\n"
+    "    asm volatile(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(rank));\n"
+    "    asm volatile(\"mov.u32 %0, %%cluster_nctarank;\" : \"=r\"(size));\n"
+    "    if (threadIdx.x == 0) mine = 100 * blockIdx.x;\n"
+    "    asm volatile(\"barrier.cluster.arrive; barrier.cluster.wait;\" ::: \"memory\");\n"
+    "    asm volatile(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(there)\n"
+    "                 : \"r\"(at(&mine)), \"r\"((rank + 1) % size));\n"
+    "    asm volatile(\"ld.shared::cluster.u32 %0, [%1];\" : \"=r\"(got) : \"r\"(there));\n"
+    "    if (threadIdx.x == 0) out[blockIdx.x] = got + size;\n"
+    "    asm volatile(\"barrier.cluster.arrive; barrier.cluster.wait;\" ::: \"memory\");\n"
+    "}\n"
+    "extern \"C\" __global__ void tile(const __grid_constant__ Map map, float *out, int x, int y) {\n"
+    "    __shared__ alignas(128) float s[8 * 16];\n"
+    "    __shared__ alignas(8) u64 bar;\n"
+    "    if (threadIdx.x == 0) {\n"
+    "        asm volatile(\"mbarrier.init.shared.b64 [%0], 1;\" :: \"r\"(at(&bar)));\n"
+    "        asm volatile(\"fence.proxy.async;\" ::: \"memory\");\n"
+    "        asm volatile(\"mbarrier.arrive.expect_tx.shared.b64 _, [%0], 512;\"\n"
+    "                     :: \"r\"(at(&bar)) : \"memory\");\n"
+    "        asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier\"\n"
+    "                     \"::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];\"\n"
+    "                     :: \"r\"(at(s)), \"l\"(&map), \"r\"(x), \"r\"(y), \"r\"(at(&bar)) : \"memory\");\n"
+    "    }\n"
+    "    __syncthreads();\n"
+    "    asm volatile(\"{ .reg .pred p; w: mbarrier.try_wait.parity.shared.b64 p, [%0], 0;\"\n"
+    "                 \" @!p bra w; }\" :: \"r\"(at(&bar)) : \"memory\");\n"
+    "    out[threadIdx.x] = s[threadIdx.x];\n"
+    "}\n";
+
+static void clusters(void **state) {
+    (void)state;
+    int got[8];
+    CUfunction f = simdriver_function(simdriver_module(hopper, "sm_90a"), "ring");
+    CUdeviceptr out = simdriver_alloc(sizeof got);
+    void *params[] = {&out};
+    CUlaunchAttribute a[] = {{.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                              .value = {.cluster = {4, 1, 1}}},
+                             {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                              .value = {.number = 1}}};
+    CUlaunchConfig k = {8, 1, 1, 32, 1, 1, 0, NULL, a, 2};
+    OK(cu.cuLaunchKernelEx(&k, f, params, NULL));
+    OK(cu.cuMemcpyDtoH_v2(got, out, sizeof got));
+    for (int b = 0; b < 8; b++) assert_int_equal(got[b], 100 * (b / 4 * 4 + (b + 1) % 4) + 4);
+    a[0].value.cluster.x = 16;
+    k.gridDimX = 16;
+    FAILS(CUDA_ERROR_INVALID_CLUSTER_SIZE, cu.cuLaunchKernelEx(&k, f, params, NULL));
+    a[0].value.cluster.x = 0;
+    FAILS(CUDA_ERROR_INVALID_CLUSTER_SIZE, cu.cuLaunchKernelEx(&k, f, params, NULL));
+}
+
+static void tensor_maps(void **state) {
+    (void)state;
+    enum { W = 40, H = 12 };
+    float a[H][W], got[128];
+    for (int y = 0; y < H; y++) {
+        for (int x = 0; x < W; x++) a[y][x] = (float)(100 * y + x);
+    }
+    CUdeviceptr in = simdriver_alloc(sizeof a), out = simdriver_alloc(sizeof got);
+    OK(cu.cuMemcpyHtoD_v2(in, a, sizeof a));
+    _Alignas(64) CUtensorMap map[2];
+    const uint64_t dim[] = {W, H}, stride[] = {W * 4};
+    uint32_t box[] = {16, 8};
+    const uint32_t step[] = {1, 1};
+    void *base = (void *)(uintptr_t)in;
+    OK(cu.cuTensorMapEncodeTiled(map, 7, 2, base, dim, stride, box, step, 0, 0, 0, 0));
+    int x = 32, y = 6;
+    void *params[] = {map, &out, &x, &y};
+    CUfunction f = simdriver_function(simdriver_module(hopper, "sm_90a"), "tile");
+    OK(cu.cuLaunchKernel(f, 1, 1, 1, 128, 1, 1, 0, NULL, params, NULL));
+    OK(cu.cuMemcpyDtoH_v2(got, out, sizeof got));
+    for (int k = 0; k < 128; k++) {
+        int at_x = x + k % 16, at_y = y + k / 16;
+        assert_true(got[k] == (at_x < W && at_y < H ? a[at_y][at_x] : 0));
+    }
+    CUtensorMap *askew = (CUtensorMap *)(void *)((char *)map + 16);
+    FAILS(CUDA_ERROR_INVALID_VALUE,
+          cu.cuTensorMapEncodeTiled(askew, 7, 2, base, dim, stride, box, step, 0, 0, 0, 0));
+    FAILS(CUDA_ERROR_INVALID_VALUE,
+          cu.cuTensorMapEncodeTiled(map, 7, 6, base, dim, stride, box, step, 0, 0, 0, 0));
+    FAILS(CUDA_ERROR_INVALID_VALUE,
+          cu.cuTensorMapEncodeTiled(map, 99, 2, base, dim, stride, box, step, 0, 0, 0, 0));
+    FAILS(CUDA_ERROR_INVALID_VALUE,
+          cu.cuTensorMapEncodeTiled(map, 7, 2, base, dim, stride, box, step, 0, 1, 0, 0));
+    box[0] = 257;
+    FAILS(CUDA_ERROR_INVALID_VALUE,
+          cu.cuTensorMapEncodeTiled(map, 7, 2, base, dim, stride, box, step, 0, 0, 0, 0));
+}
+
+static void im2col_maps(void **state) {
+    (void)state;
+    _Alignas(64) CUtensorMap map;
+    void *base = (void *)(uintptr_t)simdriver_alloc(4096);
+    const uint64_t dim[] = {16, 8, 8, 2}, stride[] = {32, 256, 2048};
+    const int lower[] = {-1, -1}, upper[] = {-1, -1};
+    const uint32_t step[] = {1, 1, 1, 1};
+    OK(cu.cuTensorMapEncodeIm2col(&map, 6, 4, base, dim, stride, lower, upper, 16, 64, step, 0, 1, 0,
+                                  0));
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuTensorMapEncodeIm2col(&map, 6, 2, base, dim, stride, lower,
+                                                               upper, 16, 64, step, 0, 1, 0, 0));
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuTensorMapEncodeIm2col(&map, 6, 4, base, dim, stride, lower,
+                                                               upper, 257, 64, step, 0, 1, 0, 0));
+}
+
+/* ---- modules and libraries ---- */
+
+static void globals(void **state) {
+    (void)state;
+    CUdeviceptr at, again;
+    size_t bytes;
+    int v = 0, by = 3;
+    void *params[] = {&by};
+    OK(cu.cuModuleGetGlobal_v2(&at, &bytes, module, "counter"));
+    assert_int_equal(bytes, 4);
+    OK(cu.cuLaunchKernel(simdriver_function(module, "count"), 2, 1, 1, 32, 1, 1, 0, NULL, params,
+                         NULL));
+    OK(cu.cuMemcpyDtoH_v2(&v, at, 4));
+    assert_int_equal(v, 5 + 64 * 3);
+    FAILS(CUDA_ERROR_NOT_FOUND, cu.cuModuleGetGlobal_v2(&at, &bytes, module, "none"));
+    OK(cu.cuModuleUnload(module));
+    FAILS(CUDA_ERROR_INVALID_HANDLE, cu.cuModuleGetGlobal_v2(&again, &bytes, module, "counter"));
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyDtoH_v2(&v, at, 4));
+    module = simdriver_module(source, "sm_90a");
+    OK(cu.cuModuleGetGlobal_v2(&at, &bytes, module, "counter"));
+    OK(cu.cuMemcpyDtoH_v2(&v, at, 4));
+    assert_int_equal(v, 5);
+}
+
+static void libraries(void **state) {
+    (void)state;
+    CUlibrary l;
+    CUkernel k, same, none;
+    CUfunction f;
+    CUmodule m;
+    int v;
+    OK(cu.cuLibraryLoadData(&l, simdriver_compile(source, "sm_80").ptx, NULL, NULL, 0, NULL, NULL,
+                            0));
+    OK(cu.cuLibraryGetKernel(&k, l, "sum"));
+    OK(cu.cuLibraryGetKernel(&same, l, "sum"));
+    assert_ptr_equal(k, same);
+    FAILS(CUDA_ERROR_NOT_FOUND, cu.cuLibraryGetKernel(&none, l, "none"));
+    OK(cu.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 150000, k, 0));
+    OK(cu.cuKernelGetAttribute(&v, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, k, 0));
+    assert_int_equal(v, 150000);
+    OK(cu.cuKernelGetAttribute(&v, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, k, 1));
+    assert_int_equal(v, 49152 - 1024);
+    FAILS(CUDA_ERROR_INVALID_PTX,
+          cu.cuKernelGetAttribute(&v, CU_FUNC_ATTRIBUTE_NUM_REGS, k, 2));
+    OK(cu.cuKernelGetFunction(&f, k));
+    OK(cu.cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f));
+    assert_int_equal(v, 150000);
+    OK(cu.cuLibraryGetModule(&m, l));
+    FAILS(CUDA_ERROR_INVALID_HANDLE, cu.cuModuleUnload(m));
+    CUdeviceptr in = simdriver_alloc(1024), out = simdriver_alloc(4);
+    void *params[] = {&in, &out};
+    OK(cu.cuMemsetD32_v2(in, 2, 256));
+    OK(cu.cuMemsetD32_v2(out, 0, 1));
+    /* A kernel stands for its function.  */
+    OK(cu.cuLaunchKernel((CUfunction)(void *)k, 1, 1, 1, 256, 1, 1, 120000, NULL, params, NULL));
+    OK(cu.cuMemcpyDtoH_v2(&v, out, 4));
+    assert_int_equal(v, 512);
+    OK(cu.cuLibraryUnload(l));
+    FAILS(CUDA_ERROR_INVALID_HANDLE, cu.cuKernelGetFunction(&f, k));
+    FAILS(CUDA_ERROR_INVALID_HANDLE, cu.cuFuncGetAttribute(&v, 0, f));
+}
+
+/* A cubin runs as the PTX that it is registered with, and tells its registers itself.  */
+static void cubins(void **state) {
+    (void)state;
+    NvrtcOutput out = simdriver_compile(source, "sm_90a");
+    CUmodule m;
+    char log[200] = "";
+    int options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}, v;
+    void *values[] = {log, (void *)(uintptr_t)sizeof log};
+    FAILS(CUDA_ERROR_NO_BINARY_FOR_GPU,
+          cu.cuModuleLoadDataEx(&m, out.cubin, 2, options, values));
+    assert_non_null(strstr(log, "SHA-256"));
+    assert_int_equal((size_t)(uintptr_t)values[1], strlen(log) + 1);
+    OK(cu.ptx(out.cubin, out.cubin_len, out.ptx));
+    OK(cu.cuModuleLoadData(&m, out.cubin));
+    for (int k = 0; k < out.n_kernel; k++) {
+        CUfunction f = simdriver_function(m, out.kernel[k].kernel);
+        OK(cu.cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+        assert_int_equal(v, out.kernel[k].registers);
+    }
+    /* The same through a folder.  */
+    out = simdriver_compile(source, "sm_90");
+    char folder[] = "/tmp/simdriver.XXXXXX", path[256], sha256[65];
+    assert_non_null(mkdtemp(folder));
+    sha256_text(out.cubin, out.cubin_len, sha256);
+    snprintf(path, sizeof path, "%s/%s.ptx", folder, sha256);
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    assert_int_equal(file_write(&d, path, out.ptx, out.ptx_len), ST_OK);
+    setenv("ROLLER_SIM_PTX_DIR", folder, 1);
+    OK(cu.cuModuleLoadData(&m, out.cubin));
+    unsetenv("ROLLER_SIM_PTX_DIR");
+    unlink(path);
+    rmdir(folder);
+    arena_destroy(a);
+}
+
+static void images_are_refused(void **state) {
+    (void)state;
+    CUmodule m;
+    char text[256];
+    static const unsigned char fatbin[] = {0x50, 0xed, 0x55, 0xba, 1, 0};
+    FAILS(CUDA_ERROR_NO_BINARY_FOR_GPU, cu.cuModuleLoadData(&m, fatbin));
+    FAILS(CUDA_ERROR_INVALID_IMAGE, cu.cuModuleLoadData(&m, "no PTX"));
+    FAILS(CUDA_ERROR_INVALID_IMAGE, cu.cuModuleLoadData(&m, ""));
+    FAILS(CUDA_ERROR_INVALID_PTX,
+          cu.cuModuleLoadData(&m, "// a comment\n/* another */ .version 8.0\n.target sm_80\nfrob"));
+    cu.message(text, sizeof text);
+    if (!strstr(text, "module.ptx:4")) fail_msg("%s", text);
+    FAILS(CUDA_ERROR_NO_BINARY_FOR_GPU,
+          cu.cuModuleLoadData(&m, simdriver_compile(source, "sm_100a").ptx));
+    FAILS(CUDA_ERROR_INVALID_PTX, cu.cuModuleLoadData(&m, simdriver_compile(source, "sm_100").ptx));
+    OK(cu.cuModuleLoadData(&m, simdriver_compile(source, "sm_75").ptx));
+}
+
+/* ---- faults ---- */
+
+/* The call succeeds; the next one that waits, and all later ones, report the fault.  */
+static void fault(CUfunction f, void **params, unsigned threads, CUresult want, const char *words) {
+    CUdeviceptr at;
+    char text[512];
+    OK(cu.cuLaunchKernel(f, 1, 1, 1, threads, 1, 1, 0, NULL, params, NULL));
+    FAILS(want, cu.cuCtxSynchronize());
+    FAILS(want, cu.cuMemAlloc_v2(&at, 16));
+    FAILS(want, cu.cuStreamSynchronize(NULL));
+    cu.message(text, sizeof text);
+    if (!strstr(text, words)) fail_msg("'%s' does not say '%s'", text, words);
+    void *none = NULL;
+    assert_int_equal(fresh(&none), 0);
+    OK(cu.cuCtxSynchronize());
+}
+
+static void faults(void **state) {
+    (void)state;
+    CUdeviceptr p = simdriver_alloc(64);
+    long long at = 1 << 20;
+    void *params[] = {&p, &at};
+    fault(simdriver_function(module, "outside"), params, 1, CUDA_ERROR_ILLEGAL_ADDRESS, "outside");
+    p = simdriver_alloc(64) + 2;
+    at = 0;
+    fault(simdriver_function(module, "outside"), params, 1, CUDA_ERROR_MISALIGNED_ADDRESS,
+          "misaligned");
+    fault(simdriver_function(module, "trap"), NULL, 1, CUDA_ERROR_LAUNCH_FAILED, "trap");
+    p = simdriver_alloc(64);
+    OK(cu.cuMemsetD8_v2(p, 0, 64));
+    fault(simdriver_function(module, "forever"), params, 1, CUDA_ERROR_LAUNCH_TIMEOUT, "forever");
+    p = simdriver_alloc(1024);
+    OK(cu.control("kernel=714"));
+    CUfunction f = simdriver_function(module, "trap");
+    OK(cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    FAILS((CUresult)714, cu.cuCtxSynchronize());
+}
+
+int main(void) {
+#define T(name) cmocka_unit_test_setup(name, fresh)
+    const struct CMUnitTest tests[] = {
+        T(add_vectors), T(parameters_of_every_size), T(reduce_with_shared_memory),
+        T(shapes_are_checked), T(occupancy_is_that_of_the_profile), T(clusters), T(tensor_maps),
+        T(im2col_maps), T(globals), T(libraries), T(cubins), T(images_are_refused), T(faults),
+    };
+    return cmocka_run_group_tests(tests, simdriver_setup, simdriver_teardown);
+}
