@@ -6,13 +6,33 @@
  * to shared memory: before the multiply-adds into the other stage, or after them into the only
  * one.  */
 
+/* Elements below four bytes travel in whole words, so that they take no register each.  */
+static bool in_words(const Side *s) {
+    int bytes = te_dtype_bytes(s->o->storage);
+    return s->copies && bytes < 4 && bytes * s->l->vec >= 4;
+}
+
+static int words(const Side *s) { return s->l->vec * te_dtype_bytes(s->o->storage) / 4; }
+
 static const char *register_type(const Side *s) {
+    if (in_words(s)) return "unsigned";
     return s->copies ? cg_storage(s->o->storage) : cg_type(s->o->compute);
+}
+
+static int register_count(const Side *s) { return in_words(s) ? words(s) : s->l->vec; }
+
+/* Element v of chunk i.  */
+static const char *register_element(const Kernel *k, const Side *s, const char *v) {
+    if (!in_words(s)) return cg_text(k->cg, "%c_reg[i].v[%s]", s->id, v);
+    int per = 4 / te_dtype_bytes(s->o->storage);
+    return cg_text(k->cg, "(%s)(%c_reg[i].v[%s / %d] >> %s %% %d * %d)", cg_storage(s->o->storage),
+                   s->id, v, per, v, per, 32 / per);
 }
 
 void load_staged_declare(Kernel *k, const Side *s) {
     if (s->direct) return;
-    cg_line(k->cg, "rl_vec<%s, %d> %c_reg[%d];", register_type(s), s->l->vec, s->id, s->per_thread);
+    cg_line(k->cg, "rl_vec<%s, %d> %c_reg[%d];", register_type(s), register_count(s), s->id,
+            s->per_thread);
 }
 
 static const char *joined(const Cg *cg, const char *x, const char *y) {
@@ -24,8 +44,9 @@ static void load_copies(Kernel *k, const Side *s) {
     const char *source = address_source(k, s);
     const char *test = joined(cg, address_live(k, s), address_test(k, s));
     if (test) cg_line(cg, "%c_reg[i] = {};", s->id);
+    if (in_words(s)) source = cg_text(cg, "reinterpret_cast<const unsigned *>(%s)", source);
     cg_line(cg, "%s%s%s%c_reg[i] = rl_load<%d>(%s);", test ? "if (" : "", test ? test : "",
-            test ? ") " : "", s->id, s->l->vec, source);
+            test ? ") " : "", s->id, register_count(s), source);
 }
 
 /* The operand's expression at (mn, kk) of the tile whose first k is `k_first`, assigned to `to`.  */
@@ -131,13 +152,18 @@ static const char *target(const Kernel *k, const Side *s, const char *more, int 
 static void keep_straight(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     int vec = s->l->vec, width = vec * s->elem > 16 ? 16 / s->elem : vec;
-    const char *reg = cg_text(cg, "%c_reg[i].v[v]", s->id),
-               *from = cg_text(cg, "%c_reg[i].v", s->id);
-    const char *x = kept(k, s, reg);
-    if (x != reg) {
+    const char *from = cg_text(cg, "%c_reg[i].v", s->id);
+    bool unchanged = s->copies && s->tile == s->o->storage;
+    if (unchanged && in_words(s)) {
+        cg_line(cg, "rl_store<%d>(reinterpret_cast<unsigned *>(to + %s), %s);", words(s),
+                address_chunk(k, s), from);
+        return;
+    }
+    if (!unchanged) {
         cg_line(cg, "%s x[%d];", cg_storage(s->tile), vec);
         cg_line(cg, "#pragma unroll");
-        cg_line(cg, "for (int v = 0; v < %d; v++) x[v] = %s;", vec, x);
+        cg_line(cg, "for (int v = 0; v < %d; v++) x[v] = %s;", vec,
+                kept(k, s, register_element(k, s, "v")));
         from = "x";
     }
     if (width == vec) {
@@ -152,10 +178,9 @@ static void keep_straight(Kernel *k, const Side *s) {
 
 static void keep_across(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    const char *reg = cg_text(cg, "%c_reg[i].v[v]", s->id);
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int v = 0; v < %d; v++) to[%s] = %s;", s->l->vec, target(k, s, "v", 1),
-            kept(k, s, reg));
+            kept(k, s, register_element(k, s, "v")));
 }
 
 void load_staged_keep(Kernel *k, const Side *s) {
