@@ -26,8 +26,8 @@ static void build_unit(Builder *b, int16_t unit) {
     }
 }
 
-/* Padding allowed: none, then more while there is too little to choose from.  Wasteful tiles are only
- * accepted until there is any choice at all: a small tensor has no tile that fits.  */
+/* Padding allowed: none, then more while there is too little to choose from.  Wasteful tiles are
+ * only accepted until there is any choice at all: a small tensor has no tile that fits.  */
 static bool enough(const RProgSet *set, double epsilon) {
     enum { MANY = 2000, SOME = 16 };
     return set->n >= (epsilon < 0.15 ? MANY : epsilon < 0.35 ? MANY / 4 : SOME);
@@ -51,7 +51,9 @@ Status rprog_candidates(Arena *a, Diag *d, const Problem *p, const Device *dev,
                         const RPlanOptions *o, RProgSet *out) {
     static const RPlanOptions defaults = {.workspace_limit = -1};
     *out = (RProgSet){0};
-    if (!p->contraction) {
+    if (p->row) {
+        rprog_row_candidates(a, p, dev, o ? o : &defaults, out);
+    } else if (!p->contraction) {
         RProg *room = ARENA_ARRAY(a, RProg, STREAM_MAX);
         out->prog = room;
         rprog_stream_candidates(p, dev, out, room, STREAM_MAX);

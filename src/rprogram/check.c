@@ -212,13 +212,17 @@ static const char *check_stream(const Case *c) {
 const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
     Case c = {p, dev, r};
     const char *why;
-    if (r->skeleton != (p->contraction ? SK_CONTRACT : SK_STREAM)) {
+    if (r->skeleton != (p->row ? SK_ROW : p->contraction ? SK_CONTRACT : SK_STREAM)) {
         return "the skeleton does not fit the statement";
     }
     if (r->unit < 0 || r->unit >= dev->n_unit) return "no such unit";
     if ((why = check_extents(&c)) || (why = check_unit(&c))) return why;
     if (r->skeleton == SK_STREAM) {
         if ((why = check_stream(&c))) return why;
+        return check_derived(&c);
+    }
+    if (r->skeleton == SK_ROW) {
+        if ((why = rprog_row_check(p, dev, r))) return why;
         return check_derived(&c);
     }
     if ((why = check_lanes(&c))) return why;

@@ -36,12 +36,14 @@ int64_t rprog_blocks(const Problem *p, const RProg *r) {
 
 int64_t rprog_workspace(const Problem *p, const RProg *r) {
     if (r->split <= 1) return 0;
+    if (r->skeleton == SK_ROW) return rprog_row_workspace(p, r);
     return r->split * p->extent[AX_B] * p->extent[AX_M] * p->extent[AX_N] * p->acc_bytes;
 }
 
-/* Registers of the fragments, fitted to the least that compiled kernels need without spills.  What lies
- * along its own axis is fetched one k ahead, so it counts twice, less where the other side spans several
- * k.  If both span them and nothing else is in flight, half of the larger one is enough.  */
+/* Registers of the fragments, fitted to the least that compiled kernels need without spills.  What
+ * lies along its own axis is fetched one k ahead, so it counts twice, less where the other side
+ * spans several k.  If both span them and nothing else is in flight, half of the larger one is
+ * enough.  */
 static int64_t fragment_words(const Problem *p, const Device *dev, const RProg *r) {
     int64_t words[2] = {0, 0}, tk = r->thread.extent[AX_K];
     bool k_inner[2] = {false, false};
@@ -81,6 +83,7 @@ static int64_t expected_registers(const Problem *p, const Device *dev, const RPr
     if (r->skeleton == SK_STREAM) {
         return FIXED + (int64_t)r->thread.extent[AX_M] * (te_dtype_bytes(p->type) > 4 ? 4 : 2);
     }
+    if (r->skeleton == SK_ROW) return rprog_row_registers(p, r);
     int64_t words = (p->acc_bytes + 3) / 4;
     return FIXED + words * r->thread.extent[AX_M] * r->thread.extent[AX_N] +
            fragment_words(p, dev, r) + load_words(p, r, 0) + load_words(p, r, 1);
@@ -108,6 +111,14 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
         threads = count_along(&r->block, &r->thread, AX_M);
         r->warp = r->thread;
         r->warp.extent[AX_M] *= WARP;
+    } else if (r->skeleton == SK_ROW) {
+        threads = rprog_row_threads(r);
+        int lanes = threads < WARP ? (int)threads : WARP;
+        r->warp = r->thread;
+        r->warp.extent[AX_M] *= WARP / (lanes > 0 ? lanes : 1);
+        r->warp.extent[AX_N] *= lanes;
+        threads *= r->block.extent[AX_M];
+        smem = rprog_row_smem(p, r);
     } else {
         threads = WARP;
         for (int axis = AX_M; axis <= AX_K; axis++) {

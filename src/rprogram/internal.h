@@ -25,22 +25,23 @@ static inline int count_along(const RTile *outer, const RTile *inner, int axis) 
 /* The lines of a kernel section of the text form.
  *    id       key        skeletons */
 #define RPROG_KEYS(X)                                                                              \
-    X(SKELETON, "skeleton", IN_BOTH)                                                               \
-    X(UNIT,     "unit",     IN_BOTH)                                                               \
-    X(BLOCK,    "block",    IN_BOTH)                                                               \
+    X(SKELETON, "skeleton", IN_ALL)                                                                \
+    X(UNIT,     "unit",     IN_ALL)                                                                \
+    X(BLOCK,    "block",    IN_ALL)                                                                \
     X(WARP,     "warp",     IN_CONTRACT)                                                           \
-    X(THREAD,   "thread",   IN_BOTH)                                                               \
+    X(THREAD,   "thread",   IN_ALL)                                                                \
     X(VEC,      "vec",      IN_CONTRACT)                                                           \
     X(UNROLL,   "unroll",   IN_CONTRACT)                                                           \
     X(STAGES,   "stages",   IN_CONTRACT)                                                           \
     X(LOAD_A,   "a",        IN_CONTRACT)                                                           \
     X(LOAD_B,   "b",        IN_CONTRACT)                                                           \
-    X(STORE,    "store",    IN_BOTH)                                                               \
+    X(STORE,    "store",    IN_ALL)                                                                \
     X(RASTER,   "raster",   IN_CONTRACT)                                                           \
-    X(SPLIT,    "split",    IN_CONTRACT)                                                           \
-    X(BLOCKS,   "blocks_per_sm", IN_BOTH)
-enum { IN_CONTRACT = 1 << SK_CONTRACT, IN_STREAM = 1 << SK_STREAM,
-       IN_BOTH = IN_CONTRACT | IN_STREAM };
+    X(SPLIT,    "split",    IN_CONTRACT | IN_ROW)                                                  \
+    X(KEEP,     "keep",     IN_ROW)                                                                \
+    X(BLOCKS,   "blocks_per_sm", IN_ALL) 
+enum { IN_CONTRACT = 1 << SK_CONTRACT, IN_STREAM = 1 << SK_STREAM, IN_ROW = 1 << SK_ROW,
+       IN_ALL = IN_CONTRACT | IN_STREAM | IN_ROW };
 typedef enum {
 #define X(id, key, in) KEY_##id,
     RPROG_KEYS(X)
@@ -56,18 +57,28 @@ extern const char *const rprog_axis_name[AX_CLASSES];
 /* What every stream program has in the fields it does not use.  */
 RProg rprog_stream_base(void);
 
-/* Units that can compute the problem: exact types first, packed ones where the operands lie so, else
- * whatever ALU row is nearest.  Returns how many.  */
+/* Units that can compute the problem: exact types first, packed ones where the operands lie so,
+ * else whatever ALU row is nearest.  Returns how many.  */
 int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap);
 /* The mover of the device for `bytes` per lane from global memory; -1 if there is none.  */
 int16_t rprog_mover(const Device *dev, LoadKind kind, int bytes);
-/* The layout of a load's tile with the fewest wavefronts for the program's reads and writes, the least
- * padding among those.  False if none meets the alignment of the accesses.  */
+/* The layout of a load's tile with the fewest wavefronts for the program's reads and writes, the
+ * least padding among those.  False if none meets the alignment of the accesses.  */
 bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side);
 /* Wavefronts of the first requests that store a stage, and how few they could be.  */
 int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int side, int *least);
 /* Do the accesses of fragments and chunks stay aligned under the load's layout?  */
 bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, int side);
+/* The `row` skeleton: what every program has in the fields it does not use, candidates, and the
+ * first broken rule.  Derives threads, warp tile, shared memory and registers.  */
+RProg rprog_row_base(void);
+void rprog_row_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
+                          RProgSet *set);
+const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r);
+int64_t rprog_row_registers(const Problem *p, const RProg *r);
+int64_t rprog_row_smem(const Problem *p, const RProg *r);
+int64_t rprog_row_workspace(const Problem *p, const RProg *r);
+extern const char *const rprog_keep_name[KEEP_COUNT];
 /* Candidates of the `stream` skeleton.  */
 void rprog_stream_candidates(const Problem *p, const Device *dev, RProgSet *set, RProg *room,
                              int cap);

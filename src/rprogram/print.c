@@ -11,6 +11,11 @@ const char *const rprog_skeleton_name[SK_COUNT] = {
     RPROG_SKELETONS(X)
 #undef X
 };
+const char *const rprog_keep_name[KEEP_COUNT] = {
+#define X(id, name) name,
+    RPROG_KEEPS(X)
+#undef X
+};
 const char *const rprog_raster_name[3] = {"row", "column", "grouped"};
 const char *const rprog_axis_name[AX_CLASSES] = {"b", "m", "n", "k"};
 
@@ -59,6 +64,7 @@ static void print_value(Buf *out, PlanKey key, const RProg *r, const Device *dev
         if (r->raster == RASTER_GROUPED) buf_printf(out, " %d", r->group);
         break;
     case KEY_SPLIT: buf_printf(out, "%d", (int)r->split); break;
+    case KEY_KEEP: buf_puts(out, rprog_keep_name[r->keep]); break;
     case KEY_BLOCKS: buf_printf(out, "%d", r->blocks_per_sm); break;
     case KEY_COUNT: break;
     }

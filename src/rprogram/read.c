@@ -169,7 +169,15 @@ static Status read_skeleton(Reader *r, RProg *x) {
     int which;
     Status s = read_name(r, rprog_skeleton_name, SK_COUNT, &which);
     if (!s && which == SK_STREAM) *x = rprog_stream_base();
+    if (!s && which == SK_ROW) *x = rprog_row_base();
     if (!s) x->skeleton = (Skeleton)which;
+    return s;
+}
+
+static Status read_keep(Reader *r, RowKeep *out) {
+    int which = 0;
+    Status s = read_name(r, rprog_keep_name, KEEP_COUNT, &which);
+    *out = (RowKeep)which;
     return s;
 }
 
@@ -206,6 +214,7 @@ static Status read_value(Reader *r, PlanKey key, RProg *x) {
         s = read_int(r, 1, GRID_Y_MAX, &v);
         x->split = (int32_t)v;
         return s;
+    case KEY_KEEP: return read_keep(r, &x->keep);
     case KEY_BLOCKS:
         s = read_int(r, 1, 256, &v);
         x->blocks_per_sm = (int16_t)v;

@@ -1,48 +1,68 @@
-/* RProg: HOW one kernel group is computed: an rTile per level, a mover per load, a compute unit, stages and the
- * scale-out.  A plain value; everything code generation needs and nothing it could choose.
+/* RProg: HOW one kernel group is computed: an rTile per level, a mover per load, a compute unit,
+ * stages and the scale-out.  A plain value; everything code generation needs and nothing it could
+ * choose.
  *
  * rprog_candidates constructs every aligned program by scale-up and scale-out; ranking belongs to
  * microperf.  rprog_check is the referee for any RProg, also for one that came as text.
  *
  * The `contract` skeleton (T[b,m,n] = red over k of body(A[b,m,k], B[b,n,k])):
- * - Grid: x = tiles of B x M x N in `raster` order (B outermost), y = `split` slices of K.  Slice s covers
- *   k-steps [s*q, min((s+1)*q, steps)), q = ceil(steps / split).  With split > 1 each slice stores its partial sums to the workspace [split][B][M][N] in the accumulation
- *   type and a second kernel adds them in order of s and does the epilogue.
- * - raster: ROW: n fastest; COLUMN: m fastest; GROUPED g: groups of g tile rows (m), inside a group m fastest,
- *   then n (last group may be smaller).
- * - Block: threads = 32 * (block.m/warp.m) * (block.n/warp.n) * (block.k/warp.k).  Warp w: n fastest, then m, then k.  Each warp
- *   computes warp.m x warp.n outputs over warp.k of every k-step (block.k); with warp.k < block.k partial sums are added through
- *   shared memory at the end, in order of the warp's k index.
- * - Lanes: LM = warp.m / thread.m by LN = warp.n / thread.n, LM * LN == 32, both powers of two.  Lane bits are dealt alternately, bit 0 to n, bit 1 to m, bit 2 to n, ... ; when
- *   one side has its bits the rest goes to the other (Z-order: neighbours broadcast).
- * - Thread: thread.m x thread.n outputs in registers.  Row i of lane lm is
- *   (i / vec_m) * (LM * vec_m) + lm * vec_m + i % vec_m within the warp tile; columns likewise with vec_n.
- * - Shared tile of an operand: inner == AX_K: rows are m (or n), elements k; else rows are k.  Fragments are read vec_m (vec_n) elements at once if
- *   inner is the operand's own axis; else thread.k consecutive k at once for each row.
- * - Loads: chunk id = thread + i * threads; `along` == AX_K: row (m or n) = id / (block.k/vec), k = (id % (block.k/vec)) * vec; along == own axis:
- *   k = id / (E/vec), mn = (id % (E/vec)) * vec, E = block.m or block.n.  Elements outside the tensor or outside B, M, N, K are zero-filled (the
- *   reduction's identity for K).  `staged` loads go through registers: read for step s+1 is issued before the compute of step s and stored
- *   after it (stages == 2, or 1 with two barriers).  `async` loads run stages - 1 steps ahead.
- *   One staged load limits the program to 2 stages; an async one beside it runs one step ahead.
- * - Unit dp4a: four k are one 32-bit word; block.k, warp.k, thread.k stay in elements, both operands have inner == AX_K and along == AX_K.
+ * - Grid: x = tiles of B x M x N in `raster` order (B outermost), y = `split` slices of K.  Slice s
+ *   covers k-steps [s*q, min((s+1)*q, steps)), q = ceil(steps / split).  With split > 1 each slice
+ *   stores its partial sums to the workspace [split][B][M][N] in the accumulation type and a second
+ *   kernel adds them in order of s and does the epilogue.
+ * - raster: ROW: n fastest; COLUMN: m fastest; GROUPED g: groups of g tile rows (m), inside a group
+ *   m fastest, then n (last group may be smaller).
+ * - Block: threads = 32 * (block.m/warp.m) * (block.n/warp.n) * (block.k/warp.k).  Warp w: n
+ *   fastest, then m, then k.  Each warp computes warp.m x warp.n outputs over warp.k of every
+ *   k-step (block.k); with warp.k < block.k partial sums are added through shared memory at the end, in
+ *   order of the warp's k index.
+ * - Lanes: LM = warp.m / thread.m by LN = warp.n / thread.n, LM * LN == 32, both powers of two.
+ *   Lane bits are dealt alternately, bit 0 to n, bit 1 to m, bit 2 to n, ... ; when one side has
+ *   its bits the rest goes to the other (Z-order: neighbours broadcast).
+ * - Thread: thread.m x thread.n outputs in registers.  Row i of lane lm is (i / vec_m) * (LM *
+ *   vec_m) + lm * vec_m + i % vec_m within the warp tile; columns likewise with vec_n.
+ * - Shared tile of an operand: inner == AX_K: rows are m (or n), elements k; else rows are k.
+ *   Fragments are read vec_m (vec_n) elements at once if inner is the operand's own axis; else
+ *   thread.k consecutive k at once for each row.
+ * - Loads: chunk id = thread + i * threads; `along` == AX_K: row (m or n) = id / (block.k/vec), k =
+ *   (id % (block.k/vec)) * vec; along == own axis: k = id / (E/vec), mn = (id % (E/vec)) * vec, E =
+ *   block.m or block.n.  Elements outside the tensor or outside B, M, N, K are zero-filled (the
+ *   reduction's identity for K).  `staged` loads go through registers: read for step s+1 is issued
+ *   before the compute of step s and stored after it (stages == 2, or 1 with two barriers).
+ *   `async` loads run stages - 1 steps ahead.  One staged load limits the program to 2 stages; an async one
+ *   beside it runs one step ahead.
+ * - Unit dp4a: four k are one 32-bit word; block.k, warp.k, thread.k stay in elements, both
+ *   operands have inner == AX_K and along == AX_K.
  * - Shared memory: stage s begins at s * (bytes of a + bytes of b), a first, then b, each
- *   rprog_tile_bytes.  After the last step it is reused for the partial sums of the slices
- *   warp.k < block.k: warps of k index j > 0 store theirs into copy j - 1 of block.m * block.n
- *   elements of the accumulation type, one barrier, warps of k index 0 add copies 0, 1, ... in order.
- *   Accumulator e of thread t of a slice lies at element e * T + t of its copy, T threads per slice.
- * - thread.k == 1 unless some operand has inner == AX_K; an operand with inner on its own axis is then
- *   read thread.k times, once for each k.  vec_m, vec_n divide thread.m, thread.n.
+ *   rprog_tile_bytes.  After the last step it is reused for the partial sums of the slices warp.k <
+ *   block.k: warps of k index j > 0 store theirs into copy j - 1 of block.m * block.n elements of
+ *   the accumulation type, one barrier, warps of k index 0 add copies 0, 1, ... in order.
+ *   Accumulator e of thread t of a slice lies at element e * T + t of its copy, T threads per
+ *   slice.
+ * - thread.k == 1 unless some operand has inner == AX_K; an operand with inner on its own axis is
+ *   then read thread.k times, once for each k.  vec_m, vec_n divide thread.m, thread.n.
  * - store_vec divides vec_n.  With split > 1 it is the width of the stores to the workspace and
  *   divides N; the second kernel takes Problem.out_vec.
  * - async loads zero-fill, so they need the sum of a product, or block.k that divides K.
  *
- * The `stream` skeleton (maps, and reductions no other skeleton takes): the spatial domain flattened to AX_M; a thread computes
- * thread.m consecutive elements (vectors of store_vec) and reductions run as loops; block.m = threads * thread.m.  */
+ * The `stream` skeleton (maps, and reductions no other skeleton takes): the spatial domain
+ * flattened to AX_M; a thread computes thread.m consecutive elements (vectors of store_vec) and
+ * reductions run as loops; block.m = threads * thread.m.
+ *
+ * The `row` skeleton (row groups; M rows, N columns): a block computes block.m rows, each with
+ * T = block.n / thread.n neighbouring threads, a power of two.  In a step of block.n columns thread i
+ * of a row takes vectors i, i + T, i + 2 T, ... of store_vec columns, thread.n columns in all.
+ * - Each pass of the group walks over all steps.  `keep` says where that which several passes need is
+ *   in between: REGISTERS (one step is the whole row), SHARED (each thread's own elements) or MEMORY
+ *   (it is read again).
+ * - split > 1: keep is MEMORY, grid y has `split` slices of ceil(steps / split) steps and each pass is
+ *   a kernel of its own that leaves the slice's values in the workspace; the next one combines them.
+ *   If the last pass reduces, one more kernel, of one slice, does so.  */
 #ifndef ROLLER_RPROGRAM_RPROG_H
 #define ROLLER_RPROGRAM_RPROG_H
 #include "rtile/rtile.h"
 
-#define RPROG_SKELETONS(X) X(CONTRACT, "contract") X(STREAM, "stream")
+#define RPROG_SKELETONS(X) X(CONTRACT, "contract") X(STREAM, "stream") X(ROW, "row")
 typedef enum {
 #define X(id, name) SK_##id,
     RPROG_SKELETONS(X)
@@ -52,6 +72,14 @@ typedef enum {
 
 typedef enum { RASTER_ROW, RASTER_COLUMN, RASTER_GROUPED } Raster;
 typedef enum { LOAD_STAGED, LOAD_ASYNC } LoadKind;
+
+#define RPROG_KEEPS(X) X(REGISTERS, "registers") X(SHARED, "shared") X(MEMORY, "memory")
+typedef enum {
+#define X(id, name) KEEP_##id,
+    RPROG_KEEPS(X)
+#undef X
+        KEEP_COUNT
+} RowKeep;
 
 typedef struct {
     LoadKind kind;
@@ -73,6 +101,7 @@ typedef struct {
     Raster raster;
     int16_t group;            /* of RASTER_GROUPED */
     int32_t split;
+    RowKeep keep;             /* of `row` */
     int16_t threads;
     int16_t blocks_per_sm;    /* promised to the compiler (__launch_bounds__) */
     int16_t registers;        /* expected per thread */
@@ -131,13 +160,13 @@ bool rprog_packed(const Device *dev, const RProg *r);
 /* Bytes of one stage of an operand's tile with padding, a multiple of 16; 0 if it is absent.  */
 int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
 
-/* Shared-memory traffic of the mapping above, exact: reads of a fragment by one warp in one k-step and
- * wavefronts of each, and wavefronts of storing one whole stage of an operand's tile.  A chunk whose
- * direction is not the tile's inner axis is stored element by element, others in pieces of at most
- * 16 bytes.  */
+/* Shared-memory traffic of the mapping above, exact: reads of a fragment by one warp in one k-step
+ * and wavefronts of each, and wavefronts of storing one whole stage of an operand's tile.  A chunk
+ * whose direction is not the tile's inner axis is stored element by element, others in pieces of at
+ * most 16 bytes.  */
 int rprog_fragment_reads(const RProg *r, int side);
-/* Are the operand's fragments fetched one k ahead?  So it is where a read gives one k and the unrolled body
- * has an even number of them; the fetch behind the last k of a tile is made too.  */
+/* Are the operand's fragments fetched one k ahead? So it is where a read gives one k and the
+ * unrolled body has an even number of them; the fetch behind the last k of a tile is made too.  */
 bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side);
 int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
@@ -146,6 +175,15 @@ int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg 
 int64_t rprog_tiles(const Problem *p, const RProg *r, int axis);      /* ceil(extent / block) */
 int64_t rprog_blocks(const Problem *p, const RProg *r);               /* grid x, without split */
 int64_t rprog_workspace(const Problem *p, const RProg *r);            /* bytes for split > 1 */
+
+/* The `row` skeleton: threads of a row; steps of a pass over a slice; kernels; bytes of source k in
+ * shared memory; where the slices' values of statement i lie in the workspace, as [row][slice] and
+ * for argmax and argmin positions of the same form behind them.  */
+int rprog_row_threads(const RProg *r);
+int64_t rprog_row_steps(const Problem *p, const RProg *r);
+int rprog_row_kernels(const Problem *p, const RProg *r);
+int64_t rprog_row_bytes(const Problem *p, const RProg *r, int source);
+int64_t rprog_row_partial(const Problem *p, const RProg *r, int i);
 
 /* A plan: one RProg per kernel group of an op.  */
 typedef struct {
@@ -159,8 +197,8 @@ typedef struct {
 /* The text form; rprog_read(rprog_print(x)) == x.  Lines `key value`, a header `roller-plan 1`, one
  * `kernel` section per group.  */
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out);
-/* Reads plan text for the same op and device, checks it (ST_PLAN_TEXT with line and column).  `plan` holds te,
- * group, problem, n; prog is filled.  */
+/* Reads plan text for the same op and device, checks it (ST_PLAN_TEXT with line and column). `plan`
+ * holds te, group, problem, n; prog is filled.  */
 Status rprog_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,
                   const Device *dev, RPlan *plan);
 

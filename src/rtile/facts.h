@@ -24,6 +24,8 @@ int span_vector(const Span *s, const FusedAxis *axis, int align);
 int64_t span_stride(const Span *s, const FusedAxis *axis);
 /* Distinct elements that an access touches.  */
 int64_t access_unique(const Te *te, const TeStmt *s, const Access *a);
+/* The facts of a row group; does the group store statement i's tensor?  */
+RowFacts *rows_facts(Arena *a, const Te *te, const KernelGroup *g, int align, const bool *stored);
 /* Arithmetic of an expression, in instructions; `stop` and what is below it is not counted.  */
 double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b);
 #endif

@@ -226,9 +226,37 @@ static void describe_contraction(int align, Problem *p) {
     p->body_ops = c->product ? 0 : expr_ops(c->body, c->a.expr, c->b.expr);
 }
 
+/* A row group: M rows, N columns.  */
+static void describe_rows(Arena *a, int align, Problem *p) {
+    const RowGroup *g = p->group->row;
+    bool stored[ROW_MAX_STMTS];
+    double ops = 0;
+    for (int i = 0; i < g->n; i++) stored[i] = is_stored(p->te, p->group, g->stmt[i]);
+    RowFacts *f = rows_facts(a, p->te, p->group, align, stored);
+    p->row = f;
+    p->extent[AX_M] = f->rows;
+    p->extent[AX_N] = f->columns;
+    p->acc_bytes = te_dtype_bytes(p->te->stmt[g->frame].rhs->type);
+    p->out_vec = f->vec;
+    p->out_run = f->columns;
+    for (int i = 0; i < g->n; i++) {
+        const TeStmt *s = &p->te->stmt[g->stmt[i]];
+        int64_t n = g->role[i] == ROW_MAP ? f->columns : 1;
+        if (stored[i]) p->out_bytes += f->rows * n * te_dtype_bytes(p->te->tensor[s->tensor].dtype);
+    }
+    for (int k = 0; k < f->n_source; k++) {
+        if (!f->source[k].made) p->read_bytes += (int64_t)f->source[k].unique;
+    }
+    p->n_reads = f->n_source;
+    for (int i = 0; i < g->n_pass; i++) ops += f->ops[i];
+    p->body_ops = ops;
+    p->flops = (double)f->rows * (double)f->columns * ops;
+    p->op[0] = (ROperand){.vec_mn = 1, .vec_k = 1, .run_mn = 1, .run_k = 1, .bytes = 1, .elem = 1};
+    p->op[1] = p->op[0];
+}
+
 Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int align,
                      Problem *out) {
-    (void)a;
     const TeStmt *root = &te->stmt[g->root];
     const char *why = NULL;
     if (te->runtime) {
@@ -237,6 +265,10 @@ Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int 
     if (align <= 0) align = DEFAULT_ALIGN;
     *out = (Problem){.te = te, .group = g, .type = root->rhs->type};
     for (int axis = 0; axis < AX_CLASSES; axis++) out->extent[axis] = 1;
+    if (g->row) {
+        describe_rows(a, align, out);
+        return ST_OK;
+    }
     bool positional = root->rhs->kind == TE_REDUCE &&
                       (root->rhs->red == TE_RED_ARGMAX || root->rhs->red == TE_RED_ARGMIN);
     if (root->rhs->kind == TE_REDUCE && !positional) {

@@ -45,9 +45,40 @@ typedef struct {
     double ops;               /* arithmetic to make one element; 0 for a bare read */
 } ROperand;
 
+enum { ROW_MAX_SOURCES = 32 };
+
+/* What the statements of a row group read at neighbouring elements along the columns.  */
+typedef struct {
+    int tensor;
+    bool made;                /* by a map of the group in an earlier pass, and stored by it */
+    bool by_row;              /* other elements for other rows */
+    bool kept;                /* needed by several passes: stays on chip or is read again */
+    int bytes;                /* of an element */
+    int vec;                  /* widest access to neighbouring columns; 1 if they are not adjacent */
+    int64_t step;             /* elements from column to column */
+    uint64_t passes;          /* bit p: pass p reads it */
+    Affine offset;            /* elements, over the frame's indices */
+    double unique;            /* bytes of the whole */
+} RowSource;
+
+typedef struct {
+    const RowGroup *group;
+    int64_t rows, columns;
+    uint64_t eval[ROW_MAX_STMTS];         /* bit p: pass p evaluates statement i of the group */
+    bool stays[ROW_MAX_STMTS];            /* later passes read map i back instead */
+    int n_source;
+    RowSource source[ROW_MAX_SOURCES];
+    int vec;                  /* neighbours in the widest access; divides the columns */
+    double ops[ROW_MAX_STMTS];            /* of pass p for one element, instructions */
+    int reduces[ROW_MAX_STMTS];           /* reductions of pass p */
+    double element_bytes;     /* written per element by maps */
+    double row_bytes;         /* read and written per row by the rest */
+} RowFacts;
+
 typedef struct {
     const Te *te;             /* normalized */
     const KernelGroup *group;
+    const RowFacts *row;      /* of a row group: extent[AX_M] rows, extent[AX_N] columns; else NULL */
     bool contraction;         /* else: a map or a general reduction, for `stream` */
     Contraction con;
     int64_t extent[AX_CLASSES];           /* contract: fused axes; stream: AX_M the domain, AX_K the reduction */
@@ -68,6 +99,11 @@ typedef struct {
 /* Facts about a group: extents, vectors, runs.  `align`: promised alignment of tensors in bytes.  */
 Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int align,
                      Problem *out);
+
+/* Statement i of a row group: an access of it over the frame's indices.  */
+void rtile_row_read(const Te *te, const RowGroup *g, int i, const TeExpr *read, Access *out);
+/* The source that a read of statement i is in pass `pass`; -1 if it is none.  */
+int rtile_row_source(const Te *te, const RowFacts *f, int i, const TeExpr *read);
 
 /* The alignment rules, one row each; a rejected size names its rule.  */
 #define RTILE_RULES(X)                                                                             \

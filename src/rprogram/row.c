@@ -1,0 +1,209 @@
+/* The `row` skeleton: threads per row, vectors, where the row stays, slices of long rows.  */
+#include "rprogram/internal.h"
+
+enum {
+    ROW_THREADS_MAX = 1024,
+    KEPT_MAX = 96,            /* words of a row in the registers of a thread */
+    STEP_VECTORS = 8,         /* vectors of a thread in flight */
+    CANDIDATES = 6000
+};
+
+RProg rprog_row_base(void) {
+    RProg r = rprog_stream_base();
+    r.skeleton = SK_ROW;
+    return r;
+}
+
+int rprog_row_threads(const RProg *r) { return count_along(&r->block, &r->thread, AX_N); }
+
+int64_t rprog_row_steps(const Problem *p, const RProg *r) {
+    return ceil_div(ceil_div(p->extent[AX_N], r->block.extent[AX_N]), r->split);
+}
+
+int rprog_row_kernels(const Problem *p, const RProg *r) {
+    const RowFacts *f = p->row;
+    if (r->split <= 1) return 1;
+    return f->group->n_pass + (f->reduces[f->group->n_pass - 1] > 0);
+}
+
+int64_t rprog_row_bytes(const Problem *p, const RProg *r, int source) {
+    const RowSource *s = &p->row->source[source];
+    if (!s->kept) return 0;
+    return ceil_div(p->row->columns * s->bytes, PIECE_MAX) * PIECE_MAX * r->block.extent[AX_M];
+}
+
+static int64_t partial_bytes(const Problem *p, const RProg *r, int i) {
+    const RowGroup *g = p->row->group;
+    const TeExpr *e = p->te->stmt[g->stmt[i]].rhs;
+    if (g->role[i] != ROW_REDUCE) return 0;
+    bool position = e->red == TE_RED_ARGMAX || e->red == TE_RED_ARGMIN;
+    int64_t bytes = position ? te_dtype_bytes(e->args[0]->type) + 4 : te_dtype_bytes(e->type);
+    return ceil_div(p->row->rows * r->split * bytes, PIECE_MAX) * PIECE_MAX;
+}
+
+int64_t rprog_row_partial(const Problem *p, const RProg *r, int i) {
+    int64_t at = 0;
+    for (int j = 0; j < i; j++) at += partial_bytes(p, r, j);
+    return at;
+}
+
+int64_t rprog_row_workspace(const Problem *p, const RProg *r) {
+    return rprog_row_partial(p, r, p->row->group->n);
+}
+
+int64_t rprog_row_smem(const Problem *p, const RProg *r) {
+    int64_t bytes = 0;
+    for (int k = 0; k < p->row->n_source && r->keep == KEEP_SHARED; k++)
+        bytes += rprog_row_bytes(p, r, k);
+    return bytes < INT32_MAX ? bytes : INT32_MAX;
+}
+
+/* Words per column that a thread holds: what is kept as values, what waits for its pass as it
+ * came.  */
+static double words_per_column(const Problem *p, const RProg *r) {
+    double words = 0;
+    for (int k = 0; k < p->row->n_source; k++) {
+        const RowSource *s = &p->row->source[k];
+        bool here = r->keep == KEEP_REGISTERS && s->kept;
+        if (here) words += s->bytes > 4 ? 2 : 1;
+        else if (s->by_row && (s->passes & 1)) words += (double)s->bytes / 4;
+    }
+    return words;
+}
+
+int64_t rprog_row_registers(const Problem *p, const RProg *r) {
+    enum { FIXED = 30, VALUES = 2 };
+    double words = words_per_column(p, r) * r->thread.extent[AX_N];
+    int wide = te_dtype_bytes(p->type) > 4 ? 2 : 1;
+    return FIXED + (int64_t)words + VALUES * wide * r->store_vec + 2 * p->row->n_source;
+}
+
+const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r) {
+    int threads = rprog_row_threads(r), rows = r->block.extent[AX_M];
+    int64_t columns = p->extent[AX_N], steps = ceil_div(columns, r->block.extent[AX_N]);
+    if (r->thread.extent[AX_M] != 1 || r->thread.extent[AX_K] != 1 || r->block.extent[AX_K] != 1)
+        return "a row program's threads work on one row";
+    if (!power_of_two(threads) || threads > ROW_THREADS_MAX)
+        return "the threads of a row are not a power of two up to 1024";
+    if ((int64_t)threads * rows % WARP) return "threads are not whole warps";
+    if (!power_of_two(r->store_vec) || r->thread.extent[AX_N] % r->store_vec)
+        return "store_vec is not a power of two that divides the thread's columns";
+    if (r->store_vec > p->row->vec) return "vectors are wider than any access to a row allows";
+    if (r->thread.extent[AX_N] > 256) return "the thread tile is too large";
+    if ((int)r->keep < 0 || r->keep >= KEEP_COUNT) return "unknown place of the row";
+    if (r->keep == KEEP_REGISTERS && steps > 1)
+        return "a row in registers must be one step";
+    if (r->split < 1 || r->split > GRID_Y_MAX || (r->split > 1 && r->split > steps))
+        return "split is not in 1..steps";
+    if (r->split > 1 && r->keep != KEEP_MEMORY) return "split rows stay in memory";
+    if ((double)rprog_tiles(p, r, AX_M) > dev->limits.grid_max.value)
+        return "the grid is larger than the device allows";
+    return NULL;
+}
+
+/* ---- candidates ---- */
+
+typedef struct {
+    const Problem *p;
+    const Device *dev;
+    const RPlanOptions *o;
+    RProgSet *set;
+} Rows;
+
+static void keep(Rows *b, const RProg *start) {
+    RProg r = *start;
+    RProgSet *set = b->set;
+    set->enumerated++;
+    rprog_derive(b->p, b->dev, &r);
+    int64_t most = b->o->workspace_limit;
+    if (r.threads > b->dev->limits.threads_per_block.value) {
+        set->rejected[REJECT_THREADS]++;
+    } else if (r.smem > b->dev->limits.smem_per_block_optin.value) {
+        set->rejected[REJECT_SMEM]++;
+    } else if (r.blocks_per_sm < 1) {
+        set->rejected[REJECT_REGISTERS]++;
+    } else if (most >= 0 && rprog_workspace(b->p, &r) > most) {
+        set->rejected[REJECT_WORKSPACE]++;
+    } else if (rprog_row_check(b->p, b->dev, &r)) {
+        set->rejected[(double)rprog_tiles(b->p, &r, AX_M) > b->dev->limits.grid_max.value
+                          ? REJECT_GRID : REJECT_ALIGNMENT]++;
+    } else if (set->n < CANDIDATES) {
+        set->prog[set->n++] = r;
+    }
+}
+
+static void set_row(RProg *r, int threads, int vectors) {
+    r->thread.extent[AX_N] = vectors * r->store_vec;
+    r->block.extent[AX_N] = threads * vectors * r->store_vec;
+}
+
+/* Slices so that the grid fills the device once, twice, ...  */
+static void add_slices(Rows *b, RProg *r) {
+    int64_t steps = ceil_div(b->p->extent[AX_N], r->block.extent[AX_N]);
+    int64_t sms = (int64_t)b->dev->limits.sm_count.value, blocks = rprog_tiles(b->p, r, AX_M);
+    if (blocks >= 2 * sms) return;
+    int64_t last = 1;
+    for (int fill = 1; fill <= 8; fill *= 2) {
+        int64_t split = ceil_div(fill * sms, blocks);
+        if (split > steps) split = steps;
+        if (split > GRID_Y_MAX) split = GRID_Y_MAX;
+        if (split <= last) continue;
+        r->split = (int32_t)split;
+        keep(b, r);
+        last = split;
+    }
+    r->split = 1;
+}
+
+/* Ways to hold a row for the threads and vectors of r.  */
+static void add_places(Rows *b, RProg *r, int threads) {
+    const RowFacts *f = b->p->row;
+    int64_t vectors = ceil_div(f->columns, (int64_t)threads * r->store_vec);
+    bool several = f->group->n_pass > 1;
+    if (vectors < 1) vectors = 1;
+    r->keep = KEEP_REGISTERS;
+    if (vectors * r->store_vec <= KEPT_MAX) {
+        set_row(r, threads, (int)vectors);
+        if (words_per_column(b->p, r) * r->thread.extent[AX_N] <= KEPT_MAX) keep(b, r);
+        else b->set->enumerated++, b->set->rejected[REJECT_REGISTERS]++;
+    }
+    for (int n = 1; n <= STEP_VECTORS; n *= 2) {
+        if (n > 1 && n / 2 >= vectors) break;
+        if (n * r->store_vec > KEPT_MAX) break;
+        set_row(r, threads, n);
+        r->keep = KEEP_MEMORY;
+        if (n < vectors || several) keep(b, r);
+        if (r->block.extent[AX_M] == 1) add_slices(b, r);
+        r->keep = KEEP_SHARED;
+        if (several) keep(b, r);
+    }
+    r->keep = KEEP_REGISTERS;
+}
+
+void rprog_row_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
+                          RProgSet *set) {
+    Rows b = {.p = p, .dev = dev, .o = o, .set = set};
+    RProg r = rprog_row_base();
+    set->prog = ARENA_ARRAY(a, RProg, CANDIDATES);
+    if (rprog_units(p, dev, &r.unit, 1) < 1) return;
+    for (int threads = 1; threads <= ROW_THREADS_MAX; threads *= 2) {
+        for (int vec = p->row->vec; vec >= 1; vec /= 2) {
+            bool idle = threads > 1 && (int64_t)threads / 2 * vec >= p->extent[AX_N];
+            if ((idle && threads > WARP) || vec * 8 < p->row->vec) break;
+            if (idle) continue;
+            r.store_vec = (uint8_t)vec;
+            for (int all = 64; all <= ROW_THREADS_MAX; all *= 2) {
+                if (all < threads || (all > threads && all > 512)) continue;
+                if (all > threads && p->extent[AX_M] <= all / threads / 2) continue;
+                r.block.extent[AX_M] = all / threads;
+                add_places(&b, &r, threads);
+            }
+        }
+    }
+    if (set->n > 0) return;
+    r.store_vec = 1;
+    r.block.extent[AX_M] = 1;
+    set_row(&r, WARP, 1);
+    r.keep = KEEP_MEMORY;
+    keep(&b, &r);
+}

@@ -1,0 +1,218 @@
+/* Row groups: what each pass reads, evaluates and leaves behind.  */
+#include "rtile/facts.h"
+
+#include <string.h>
+
+enum { READS = 256, VECTOR_BYTES = 16, TEMP_ALIGN = 256 };
+
+static int64_t extent_of(const TeIndex *x) {
+    int64_t n = x->hi.value - x->lo.value;
+    return n > 0 ? n : 0;
+}
+
+static const TeStmt *frame_of(const Te *te, const RowGroup *g) { return &te->stmt[g->frame]; }
+
+/* An affine value over a statement's indices as one over the frame's.  */
+static void to_frame(const RowGroup *g, int i, int n_index, Affine *f) {
+    Affine out = {.c = f->c};
+    for (int j = 0; j < n_index; j++) out.coef[g->axis[i][j]] += f->coef[j];
+    *f = out;
+}
+
+void rtile_row_read(const Te *te, const RowGroup *g, int i, const TeExpr *read, Access *out) {
+    const TeStmt *s = &te->stmt[g->stmt[i]];
+    access_read(te, s, read, out);
+    if (out->affine) to_frame(g, i, s->n_index, &out->offset);
+}
+
+/* The statement of the group that makes a tensor; -1: none.  */
+static int maker(const Te *te, const RowGroup *g, int tensor) {
+    for (int i = 0; i < g->n; i++) {
+        if (te->stmt[g->stmt[i]].tensor == tensor) return i;
+    }
+    return -1;
+}
+
+/* Do the columns lie at constant distances in row-major order?  0 if they do not or do not move.  */
+static int64_t column_step(const TeStmt *frame, const Affine *f) {
+    int64_t step = 0, next = 0;
+    for (int i = frame->n_index - 1; i >= frame->n_left; i--) {
+        int64_t n = extent_of(&frame->index[i]);
+        if (n <= 1) continue;
+        if (next && f->coef[i] != next) return 0;
+        if (!next) step = f->coef[i];
+        if (step == 0) return 0;
+        next = (next ? next : step) * n;
+    }
+    return step ? step : 1;
+}
+
+static bool is_guarded(const Te *te, const Access *x) {
+    for (int d = 0; d < te->tensor[x->tensor].rank; d++) {
+        if (x->guard[d]) return true;
+    }
+    return false;
+}
+
+/* The widest access at multiples of it along the columns that is aligned in every row.  */
+static int widest(const Te *te, const TeStmt *frame, int tensor, const Affine *f, int64_t columns,
+                  int align) {
+    int bytes = te_dtype_bytes(te->tensor[tensor].dtype), v = 1;
+    int most = te->tensor[tensor].role == TE_TEMP ? TEMP_ALIGN : align;
+    if (column_step(frame, f) != 1) return 1;
+    if (most > VECTOR_BYTES) most = VECTOR_BYTES;
+    for (int wider = 2; wider * bytes <= most && columns % wider == 0; wider *= 2) {
+        if (f->c % wider) break;
+        bool ok = true;
+        for (int i = 0; i < frame->n_left; i++)
+            ok &= extent_of(&frame->index[i]) <= 1 || f->coef[i] % wider == 0;
+        if (!ok) break;
+        v = wider;
+    }
+    return v;
+}
+
+static bool moves(const TeStmt *frame, const Affine *f, int lo, int hi) {
+    for (int i = lo; i < hi; i++) {
+        if (f->coef[i] && extent_of(&frame->index[i]) > 1) return true;
+    }
+    return false;
+}
+
+/* Could the read be a source: unconditional, with columns at constant distances?  */
+static bool is_regular(const Te *te, const RowGroup *g, int i, const TeExpr *read, Access *x) {
+    const TeStmt *frame = frame_of(te, g);
+    int made = maker(te, g, read->v.ref);
+    if (made >= 0 && g->role[made] != ROW_MAP) return false;
+    if (read->checked || g->role[i] == ROW_SCALAR) return false;
+    rtile_row_read(te, g, i, read, x);
+    return x->affine && !is_guarded(te, x) && column_step(frame, &x->offset) != 0 &&
+           (made >= 0 || moves(frame, &x->offset, frame->n_left, frame->n_index));
+}
+
+static int find_source(const RowFacts *f, const Access *x) {
+    for (int k = 0; k < f->n_source; k++) {
+        const RowSource *s = &f->source[k];
+        if (s->tensor == x->tensor && memcmp(&s->offset, &x->offset, sizeof x->offset) == 0)
+            return k;
+    }
+    return -1;
+}
+
+int rtile_row_source(const Te *te, const RowFacts *f, int i, const TeExpr *read) {
+    Access x;
+    return is_regular(te, f->group, i, read, &x) ? find_source(f, &x) : -1;
+}
+
+static int add_source(const Te *te, RowFacts *f, const TeStmt *s, const Access *x, bool made,
+                      int align) {
+    const TeStmt *frame = frame_of(te, f->group);
+    int k = find_source(f, x);
+    if (k >= 0 || f->n_source == ROW_MAX_SOURCES) return k;
+    RowSource *new = &f->source[f->n_source];
+    *new = (RowSource){.tensor = x->tensor, .made = made, .offset = x->offset,
+                       .bytes = te_dtype_bytes(te->tensor[x->tensor].dtype),
+                       .by_row = moves(frame, &x->offset, 0, frame->n_left) || f->rows == 1,
+                       .step = column_step(frame, &x->offset)};
+    new->vec = widest(te, frame, x->tensor, &x->offset, f->columns, align);
+    Access own;
+    if (x->read) {
+        access_read(te, s, x->read, &own);
+        new->unique = (double)access_unique(te, s, &own) * new->bytes;
+    }
+    return f->n_source++;
+}
+
+/* A map that is stored and made of several tensors is read back as one.  */
+static void find_staying(const Te *te, RowFacts *f, const bool *stored) {
+    const RowGroup *g = f->group;
+    const TeExpr *reads[READS];
+    for (int i = 0; i < g->n; i++) {
+        const TeStmt *s = &te->stmt[g->stmt[i]];
+        int n = access_reads(s->rhs, reads, READS), wide = 0;
+        if (g->role[i] != ROW_MAP || !stored[i] || te->tensor[s->tensor].role != TE_OUTPUT) continue;
+        for (int j = 0; j < n && j < READS; j++) {
+            Access x;
+            wide += is_regular(te, g, i, reads[j], &x) &&
+                    moves(frame_of(te, g), &x.offset, 0, frame_of(te, g)->n_left);
+        }
+        f->stays[i] = wide > 1;
+    }
+}
+
+/* Which passes evaluate what: a map again wherever a later pass needs it and it does not stay.  */
+static void find_evaluations(const Te *te, RowFacts *f) {
+    const RowGroup *g = f->group;
+    const TeExpr *reads[READS];
+    for (int i = g->n - 1; i >= 0; i--) {
+        if (g->role[i] == ROW_SCALAR) continue;
+        f->eval[i] |= (uint64_t)1 << g->pass[i];
+        int n = access_reads(te->stmt[g->stmt[i]].rhs, reads, READS);
+        for (int j = 0; j < n && j < READS; j++) {
+            int m = maker(te, g, reads[j]->v.ref);
+            if (m >= 0 && g->role[m] == ROW_MAP && !f->stays[m]) f->eval[m] |= f->eval[i];
+        }
+    }
+}
+
+static void find_sources(const Te *te, RowFacts *f, int align) {
+    const RowGroup *g = f->group;
+    const TeExpr *reads[READS];
+    for (int i = 0; i < g->n; i++) {
+        const TeStmt *s = &te->stmt[g->stmt[i]];
+        int n = access_reads(s->rhs, reads, READS);
+        for (int j = 0; j < n && j < READS; j++) {
+            Access x;
+            int m = maker(te, g, reads[j]->v.ref);
+            if ((m >= 0 && !f->stays[m]) || !is_regular(te, g, i, reads[j], &x)) continue;
+            uint64_t passes = f->eval[i];
+            if (m >= 0) passes &= ~((uint64_t)1 << g->pass[m]);
+            if (!passes) continue;
+            int k = add_source(te, f, s, &x, m >= 0, align);
+            if (k >= 0) f->source[k].passes |= passes;
+        }
+    }
+    for (int k = 0; k < f->n_source; k++) {
+        RowSource *x = &f->source[k];
+        x->kept = x->made || (x->by_row && (x->passes & (x->passes - 1)) != 0);
+    }
+}
+
+/* Work per element and pass; bytes that are not moved by element.  */
+static void count_work(const Te *te, RowFacts *f, const bool *stored) {
+    const RowGroup *g = f->group;
+    for (int i = 0; i < g->n; i++) {
+        const TeStmt *s = &te->stmt[g->stmt[i]];
+        int bytes = te_dtype_bytes(te->tensor[s->tensor].dtype);
+        double ops = expr_ops(s->rhs, NULL, NULL);
+        for (int p = 0; p < g->n_pass; p++) {
+            if (f->eval[i] >> p & 1) f->ops[p] += ops + (g->role[i] == ROW_MAP && stored[i]);
+        }
+        if (g->role[i] == ROW_REDUCE) f->reduces[g->pass[i]]++;
+        if (stored[i] && g->role[i] == ROW_MAP) f->element_bytes += bytes;
+        if (stored[i] && g->role[i] != ROW_MAP) f->row_bytes += bytes;
+    }
+}
+
+RowFacts *rows_facts(Arena *a, const Te *te, const KernelGroup *g, int align, const bool *stored) {
+    RowFacts *f = ARENA_NEW(a, RowFacts);
+    const TeStmt *frame = &te->stmt[g->root];
+    *f = (RowFacts){.group = g->row, .rows = 1, .columns = 1, .vec = 1};
+    for (int i = 0; i < frame->n_index; i++)
+        *(i < frame->n_left ? &f->rows : &f->columns) *= extent_of(&frame->index[i]);
+    find_staying(te, f, stored);
+    find_evaluations(te, f);
+    find_sources(te, f, align);
+    count_work(te, f, stored);
+    for (int k = 0; k < f->n_source; k++) f->vec = f->source[k].vec > f->vec ? f->source[k].vec : f->vec;
+    for (int i = 0; i < g->row->n; i++) {
+        Access x;
+        const TeStmt *s = &te->stmt[g->row->stmt[i]];
+        if (!stored[i] || g->row->role[i] != ROW_MAP) continue;
+        access_write(te, s, &x);
+        to_frame(g->row, i, s->n_index, &x.offset);
+        int vec = widest(te, frame, s->tensor, &x.offset, f->columns, align);
+        f->vec = vec > f->vec ? vec : f->vec;
+    }
+    return f;
+}
