@@ -74,6 +74,7 @@ void mp_finish(Estimate *e) {
 void mp_estimate(const Problem *p, const RProg *r, const Device *dev, Estimate *out) {
     Model m = mp_model(p, dev);
     if (r->skeleton == SK_STREAM) mp_estimate_stream(&m, r, out);
+    else if (r->skeleton == SK_ROW) mp_estimate_row(&m, r, out);
     else mp_estimate_contract(&m, r, NULL, out);
 }
 

@@ -43,6 +43,7 @@ double mp_dram_reads(const Model *m, const RProg *r);
 
 void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);
 void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out);
+void mp_estimate_row(const Model *m, const RProg *r, Estimate *out);
 /* Sets OVERLAP, us and limiter from the other terms.  */
 void mp_finish(Estimate *e);
 /* v with `decimals` digits behind the point, independent of the locale.  */

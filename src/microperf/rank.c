@@ -39,6 +39,7 @@ static int compare_loads(const RLoad *a, const RLoad *b) {
 static int compare_programs(const RProg *a, const RProg *b) {
     int c = compare_int(a->split, b->split);
     if (!c && a->skeleton == SK_STREAM) c = compare_int(b->threads == 256, a->threads == 256);
+    if (!c) c = compare_int(a->keep, b->keep);
     if (!c) c = compare_int(a->smem, b->smem);
     if (!c) c = compare_int(a->registers, b->registers);
     if (!c) c = compare_int(a->threads, b->threads);
@@ -50,6 +51,7 @@ static int compare_programs(const RProg *a, const RProg *b) {
     if (!c) c = compare_int(a->vec_m, b->vec_m);
     if (!c) c = compare_int(a->vec_n, b->vec_n);
     if (!c) c = compare_int(a->raster, b->raster);
+    if (!c) c = compare_int(a->store_vec, b->store_vec);
     return c ? c : compare_int(a->group, b->group);
 }
 
@@ -64,7 +66,8 @@ static bool same_tile(const RTile *a, const RTile *b) {
 static bool alike(const RProg *a, const RProg *b) {
     return same_tile(&a->block, &b->block) && same_tile(&a->thread, &b->thread) &&
            a->block.extent[AX_K] == b->block.extent[AX_K] && a->split == b->split &&
-           a->unit == b->unit && a->threads == b->threads &&
+           a->unit == b->unit && a->threads == b->threads && a->keep == b->keep &&
+           (a->skeleton != SK_ROW || a->store_vec == b->store_vec) &&
            a->load[0].layout.inner == b->load[0].layout.inner &&
            a->load[1].layout.inner == b->load[1].layout.inner;
 }
@@ -103,6 +106,7 @@ Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RPr
     for (int i = 0; i < set->n; i++) {
         Ranked x = {.prog = set->prog[i]};
         if (x.prog.skeleton == SK_STREAM) mp_estimate_stream(&m, &x.prog, &x.estimate);
+        else if (x.prog.skeleton == SK_ROW) mp_estimate_row(&m, &x.prog, &x.estimate);
         else mp_estimate_contract(&m, &x.prog, memo, &x.estimate);
         if (*n == k && k > 0 && x.estimate.us > (*out)[k - 1].estimate.us + 1e-3) continue;
         *n = insert(*out, *n, k > 0 ? k : 1, &x);

@@ -13,10 +13,24 @@ static void print_movers(const Problem *p, const Device *dev, const RProg *r, Bu
     if (n == 2 && !same) buf_printf(out, " + %s", name[1]);
 }
 
+static void print_row(const RProg *r, Buf *out) {
+    static const char *const place[KEEP_COUNT] = {"in registers", "in shared memory",
+                                                  "read by each pass"};
+    int rows = r->block.extent[AX_M];
+    buf_printf(out, "row, %d thread%s per row, %d row%s per block, %d columns per thread, %d at once, "
+               "rows %s", rprog_row_threads(r), rprog_row_threads(r) == 1 ? "" : "s", rows,
+               rows == 1 ? "" : "s", (int)r->thread.extent[AX_N], r->store_vec, place[r->keep]);
+    if (r->split > 1) buf_printf(out, ", split by %d", (int)r->split);
+}
+
 void mp_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
     if (r->skeleton == SK_STREAM) {
         buf_printf(out, "stream, %d threads, %d elements per thread, %d at once", r->threads,
                    (int)r->thread.extent[AX_M], r->store_vec);
+        return;
+    }
+    if (r->skeleton == SK_ROW) {
+        print_row(r, out);
         return;
     }
     buf_printf(out, "%dx%dx%d, %dx%d per thread, %d threads, %d stage%s",

@@ -1,0 +1,203 @@
+/* The estimate of the `row` skeleton: passes over rows, where what they need again comes from.  */
+#include "microperf/model.h"
+
+static double greater(double a, double b) { return a > b ? a : b; }
+static double lesser(double a, double b) { return a < b ? a : b; }
+
+static double whole(double v) {
+    double n = (double)(int64_t)v;
+    return n < v ? n + 1 : n;
+}
+
+typedef struct {
+    const Model *m;
+    const RProg *r;
+    const RowFacts *f;
+    double threads, vectors, steps;       /* of a row; of a thread and step; of a slice */
+    double elements;          /* rows * columns */
+    double blocks, per_sm, resident;      /* of one kernel */
+    double kernels;
+} Row;
+
+static Row row_of(const Model *m, const RProg *r) {
+    const Problem *p = m->p;
+    Row x = {.m = m, .r = r, .f = p->row, .threads = rprog_row_threads(r),
+             .vectors = (double)r->thread.extent[AX_N] / r->store_vec,
+             .steps = greater((double)rprog_row_steps(p, r), 1),
+             .elements = (double)p->row->rows * (double)p->row->columns,
+             .kernels = rprog_row_kernels(p, r)};
+    x.blocks = greater((double)rprog_blocks(p, r), 1) * r->split;
+    x.per_sm = whole(x.blocks / m->sms);
+    x.resident = lesser(r->blocks_per_sm, x.per_sm);
+    return x;
+}
+
+static int count_bits(uint64_t v) {
+    int n = 0;
+    for (; v; v &= v - 1) n++;
+    return n;
+}
+
+/* How often global memory is read for a source: once if it is kept on chip.  */
+static double reads_of(const Row *x, const RowSource *s) {
+    int passes = count_bits(s->passes);
+    if (x->r->keep != KEEP_MEMORY && s->kept) return s->made ? 0 : 1;
+    return passes;
+}
+
+/* Bytes that come back from DRAM because L2 did not hold them from one pass to the next.  */
+static double read_again(const Row *x, const RowSource *s, double live) {
+    double times = reads_of(x, s) - (s->made ? 0 : 1), spare = x->m->l2_capacity / live;
+    double missed = spare >= 1 ? 0 : 1 - spare;
+    return times > 0 ? times * missed * (double)s->bytes * x->elements : 0;
+}
+
+/* Lines of 128 bytes that a request of a warp touches; lanes of one row are neighbours.  */
+static double lines(const Row *x, int bytes, int64_t step, bool by_row) {
+    double lanes = lesser(x->threads, WARP), vec = x->r->store_vec;
+    double run = lanes * vec * bytes * greater((double)(step < 0 ? -step : step), 1);
+    double rows = by_row ? WARP / lanes : 1, row = (double)x->f->columns * bytes;
+    /* Rows that follow each other in memory share lines.  */
+    return lesser(greater(rows * lesser(run, row) / 128, 1) + (run < row ? rows - 1 : 0), WARP);
+}
+
+typedef struct {
+    double requests, wavefronts, bytes;   /* of 32 elements in all passes */
+} Traffic;
+
+static void add(Traffic *t, double times, double vec, double wavefronts, double bytes) {
+    t->requests += times / vec;
+    t->wavefronts += times * wavefronts / vec;
+    t->bytes += times * bytes;
+}
+
+/* What 32 elements cost the load and store unit.  */
+static Traffic traffic_of(const Row *x, double *l2) {
+    Traffic t = {0};
+    *l2 = 0;
+    for (int k = 0; k < x->f->n_source; k++) {
+        const RowSource *s = &x->f->source[k];
+        double vec = lesser(s->vec, x->r->store_vec), times = reads_of(x, s);
+        double wave = lines(x, s->bytes, s->step, s->by_row);
+        add(&t, times, vec, wave * vec / x->r->store_vec, WARP * s->bytes);
+        if (s->by_row) *l2 += times * s->bytes * x->elements;
+        else *l2 += times * s->bytes * (double)x->f->columns * x->blocks / x->r->split;
+        if (x->r->keep == KEEP_SHARED && s->kept) {
+            double again = count_bits(s->passes) + 1;
+            add(&t, again, vec, greater(vec * s->bytes / 4, 1), 0);
+        }
+    }
+    double bytes = x->f->element_bytes;
+    if (bytes > 0) add(&t, 1, x->r->store_vec, greater(bytes * x->r->store_vec / 4, 1), WARP * bytes);
+    *l2 += bytes * x->elements;
+    return t;
+}
+
+/* Clocks from the loads of a pass to its value per row: shuffles, then shared memory and a barrier
+ * between the warps of a row.  */
+static double combine(const Row *x, int pass) {
+    double n = x->f->reduces[pass], lanes = lesser(x->threads, WARP), clocks = 0;
+    if (n == 0) return 0;
+    for (double d = 1; d < lanes; d *= 2) clocks += 24 + 2 * n;
+    if (x->threads > WARP) {
+        const Curve *c = &x->m->dev->overheads.barrier;
+        double barrier = c->n ? hal_curve(c, x->r->threads) : 40;
+        clocks += 2 * x->m->smem_latency + barrier;
+        for (double d = 1; d < x->threads / WARP; d *= 2) clocks += 24 + 2 * n;
+    }
+    return clocks;
+}
+
+/* Shuffles and adds of one warp for a pass.  */
+static double combine_ops(const Row *x, int pass) {
+    double n = x->f->reduces[pass], ops = 0;
+    for (double d = 1; d < x->threads; d *= 2) ops += 3 * n;
+    return ops + (x->threads > WARP ? 10 * n : 0);
+}
+
+/* Clocks of a block on its own, from its start to its end, and the share in which it has loads under
+ * way.  */
+static double block_clocks(const Row *x, double per_warp_ops, double *loading) {
+    double clocks = x->m->block_start, waits = 0;
+    int passes = x->f->group->n_pass;
+    for (int pass = 0; pass < passes; pass++) {
+        bool fresh = pass == 0 || x->r->keep == KEEP_MEMORY;
+        double latency = pass == 0 ? x->m->dram_latency : x->m->l2_latency;
+        if (fresh) waits += (x->r->keep == KEEP_SHARED ? 1 : x->steps) * latency;
+        else clocks += 30 * x->steps;
+        clocks += combine(x, pass);
+    }
+    *loading = waits / (waits + clocks + per_warp_ops);
+    return waits + clocks + per_warp_ops;
+}
+
+static void latency_terms(const Row *x, double ops, double to_us, Estimate *out) {
+    const RProg *r = x->r;
+    double loading, warps = x->blocks * r->threads / WARP, bytes = 0;
+    double alone = block_clocks(x, ops / warps, &loading);
+    if (x->kernels > 1) {
+        loading = 0.8;
+        alone = x->m->block_start + x->steps * x->m->dram_latency + ops / warps / x->kernels;
+    }
+    for (int k = 0; k < x->f->n_source; k++) {
+        const RowSource *s = &x->f->source[k];
+        if (s->by_row && !s->made && (s->passes & 1)) bytes += s->bytes;
+    }
+    bool all = r->keep == KEEP_SHARED;
+    double columns = all ? (double)x->f->columns / x->threads : (double)r->thread.extent[AX_N];
+    columns = lesser(columns, (double)x->f->columns / x->threads);
+    double in_flight = x->resident * r->threads * columns * bytes * loading;
+    out->term[MP_LATENCY] = x->kernels * whole(out->waves) * alone * to_us;
+    if (x->m->in_flight && in_flight > 0 && bytes > 0) {
+        double us = out->dram_bytes / hal_curve(x->m->in_flight, in_flight) * 1e6;
+        out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], us);
+    }
+}
+
+void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
+    Row x = row_of(m, r);
+    const RowFacts *f = x.f;
+    double slots = m->sms * r->blocks_per_sm, live = 0, again = 0, l2, to_us = 1e6 / m->clock;
+    double busy = lesser(x.blocks, m->sms);
+    *out = (Estimate){.blocks = (int64_t)x.blocks, .blocks_per_sm = r->blocks_per_sm,
+                      .waves = x.blocks / slots};
+    out->wave_efficiency = x.blocks / (x.per_sm * m->sms);
+    double covered = whole((double)f->columns / r->block.extent[AX_N]) * r->block.extent[AX_N];
+    out->padding_waste = f->columns > 0 ? covered / (double)f->columns - 1 : 0;
+
+    /* Between passes L2 must hold the rows that are under way, or all of them across kernels.  */
+    double rows = r->split > 1 ? (double)f->rows
+                               : lesser((double)f->rows, slots * r->block.extent[AX_M]);
+    for (int k = 0; k < f->n_source; k++) {
+        if (f->source[k].by_row) live += rows * (double)f->columns * f->source[k].bytes;
+    }
+    live += rows * (double)f->columns * f->element_bytes;
+    for (int k = 0; k < f->n_source; k++) again += read_again(&x, &f->source[k], live);
+    double reads = m->total_unique + again;
+    out->dram_bytes = reads + m->out_bytes;
+
+    Traffic t = traffic_of(&x, &l2);
+    double warps_of_elements = x.elements * (1 + out->padding_waste) / WARP, ops = 0;
+    for (int pass = 0; pass < f->group->n_pass; pass++) {
+        ops += warps_of_elements * f->ops[pass] * (m->p->acc_bytes > 4 ? 2 : 1);
+        ops += x.blocks * r->threads / WARP * combine_ops(&x, pass);
+    }
+    double compute = ops;
+    ops += warps_of_elements * 3 * t.requests + x.blocks * r->threads / WARP * 40 * x.kernels;
+    /* Per SM: the one with most blocks has per_sm of them.  */
+    double share = x.per_sm / x.blocks;
+    double fabric = lesser(m->l2_port, m->l2_rate / m->clock / busy);
+    double sm_rate = m->l2_port * m->clock * busy;
+    double rate = lesser(m->dram_read, sm_rate), write = lesser(m->dram_write, sm_rate);
+    out->term[MP_DRAM] = (reads / rate + m->out_bytes / write) * 1e6;
+    out->term[MP_L2] = l2 * share / fabric * to_us;
+    out->term[MP_SMEM] = warps_of_elements * t.wavefronts * share / m->smem_rate * to_us;
+    out->term[MP_COMPUTE] = compute * share / m->issue * to_us;
+    out->term[MP_ISSUE] = ops * share / m->issue * to_us;
+    latency_terms(&x, ops, to_us, out);
+    out->term[MP_FILL] = x.kernels * (m->block_start + m->dram_latency) * to_us;
+    out->term[MP_LAUNCH] = x.kernels * m->launch_us;
+    out->load_sectors = (int64_t)((l2 - f->element_bytes * x.elements) / SECTOR);
+    out->store_sectors = (int64_t)(m->out_bytes / SECTOR);
+    mp_finish(out);
+}
