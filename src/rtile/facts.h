@@ -26,6 +26,8 @@ int64_t span_stride(const Span *s, const FusedAxis *axis);
 int64_t access_unique(const Te *te, const TeStmt *s, const Access *a);
 /* The facts of a row group; does the group store statement i's tensor?  */
 RowFacts *rows_facts(Arena *a, const Te *te, const KernelGroup *g, int align, const bool *stored);
+/* Fills the views of a reduction.  */
+void rtile_views(Problem *p, int align);
 /* Arithmetic of an expression, in instructions; `stop` and what is below it is not counted.  */
 double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b);
 #endif

@@ -282,6 +282,7 @@ Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int 
         for (int axis = 0; axis < AX_CLASSES; axis++) out->extent[axis] = 1;
         describe_stream(align, out);
     }
+    rtile_views(out, align);
     const TeExpr *reads[READS];
     out->read_bytes = unique_bytes(out, root, root->rhs);
     out->n_reads = access_reads(root->rhs, reads, READS);

@@ -8,7 +8,7 @@
 #ifndef ROLLER_RTILE_RTILE_H
 #define ROLLER_RTILE_RTILE_H
 #include "hal/device.h"
-#include "te/access.h"
+#include "rtile/views.h"
 
 enum { RT_AXES = 8 };
 
@@ -81,6 +81,8 @@ typedef struct {
     const RowFacts *row;      /* of a row group: extent[AX_M] rows, extent[AX_N] columns; else NULL */
     bool contraction;         /* else: a map or a general reduction, for `stream` */
     Contraction con;
+    ColumnView column;
+    WindowView window;
     int64_t extent[AX_CLASSES];           /* contract: fused axes; stream: AX_M the domain, AX_K the reduction */
     ROperand op[2];           /* a, b */
     TeDtype type;             /* compute type of the root statement's value */

@@ -1,0 +1,47 @@
+/* Views: a reduction seen by columns, and as a sliding window.
+ *
+ * What the skeletons `column` and `window` need to know beyond a Problem: which indices they walk in
+ * which order, and how the read that moves the most bytes lies along them.  Pure facts.  */
+#ifndef ROLLER_RTILE_VIEWS_H
+#define ROLLER_RTILE_VIEWS_H
+#include "te/access.h"
+
+/* Neighbouring outputs read neighbouring elements, and the reduction strides over them.  Every index is
+ * a digit of its own.  */
+typedef struct {
+    bool fits;
+    FusedAxis out;            /* the spatial indices; the one that is contiguous in the read last */
+    FusedAxis red;            /* the reduction indices: as listed for argmax and argmin, else by
+                               * falling stride in the read */
+    int vec;                  /* neighbours that one access can read */
+    int64_t run;              /* contiguous elements of the read along `out` */
+    int bytes;                /* of an element of the read */
+    int out_vec;              /* widest store along `out`, elements */
+    int64_t out_run;          /* contiguous elements of the outputs along `out` */
+    bool positional;          /* argmax, argmin: partial results are pairs */
+    int sum_bytes;            /* of a partial result's value */
+} ColumnView;
+
+/* Outputs at neighbouring points read overlapping windows of one tensor: dimension `dim_n` of the read
+ * has subscript step_n * q + dil_n * s + base_n, dimension dim_m likewise with p and r.  The
+ * window of a dimension slides along a spatial index and is walked by a reduction index, and
+ * neither occurs elsewhere in the read.  */
+typedef struct {
+    bool fits;
+    const TeExpr *read;
+    Access access;
+    int dim_n, dim_m;         /* dim_m < 0: one dimension slides */
+    int q, s, p, r;           /* indices of the statement; p, r < 0 without dim_m */
+    int64_t step_n, dil_n, base_n, step_m, dil_m, base_m;
+    int64_t extent_q, extent_s, extent_p, extent_r;
+    bool along;               /* dim_n is the contiguous one; else index `lane` is, or none */
+    int lane;                 /* spatial index that is contiguous in the read, not q; < 0: none */
+    int vec;                  /* lane: neighbours that one access can read */
+    int load_vec;             /* along: widest access that starts at a multiple of itself */
+    int out_vec;              /* widest store along q (along) or lane, elements */
+    int bytes;                /* of an element of the read */
+    int sum_bytes;            /* of an accumulator */
+    int64_t rest;             /* product of the extents of the other reduction indices */
+    int64_t outer;            /* of the other spatial indices (p, q and lane left out) */
+} WindowView;
+#endif
