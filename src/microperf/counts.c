@@ -1,6 +1,7 @@
 /* Counts from the addresses of warps: shared-memory wavefronts, sectors.
  *
- * Exact where tiles and rows begin on sector boundaries; elsewhere the mean over all alignments.  */
+ * Exact where tiles and rows begin on sector boundaries; elsewhere the mean over all
+ * alignments.  */
 #include "microperf/model.h"
 
 #include <string.h>
@@ -74,7 +75,8 @@ static Lines lines_of(const Model *m, const RProg *r, int side) {
 static double request_sectors(const Lines *x, int64_t first, int64_t n) {
     bool dense = x->line_step > 0 && x->line_step < SECTOR;
     if (dense && x->line * x->step <= x->line_step) {
-        return mean_sectors((n + x->line - 1) / x->line, x->line_step, x->line * x->width, x->grain);
+        int64_t lines = (n + x->line - 1) / x->line;
+        return mean_sectors(lines, x->line_step, x->line * x->width, x->grain);
     }
     double total = 0;
     while (n > 0) {
@@ -208,7 +210,8 @@ double mp_store_sectors(const Model *m, const RProg *r) {
     } else {
         int64_t grain = common_power(run * bytes, SECTOR);
         int64_t tile = common_power(lanes * step, SECTOR);
-        row = mean_sectors(lanes, step, width, grain < tile ? grain : tile) * r->vec_n / r->store_vec;
+        row = mean_sectors(lanes, step, width, grain < tile ? grain : tile);
+        row *= (double)(r->vec_n / r->store_vec);
     }
     double rows = (double)p->extent[AX_B] * (double)p->extent[AX_M];
     double groups = (double)p->extent[AX_N] / (double)(lanes * r->vec_n);

@@ -1,8 +1,8 @@
 /* DRAM traffic behind L2.
  *
- * Blocks are resident in waves, in the order of the raster.  What one wave reads twice comes from L2;
- * what successive waves share does too, as long as it is still among the last bytes that
- * L2 holds at full rate.  Each operand is read again as often as its rows leave L2 between uses.  */
+ * Blocks are resident in waves, in the order of the raster.  What one wave reads twice comes from
+ * L2; what successive waves share does too, as long as it is still among the last bytes that L2
+ * holds at full rate.  Each operand is read again as often as its rows leave L2 between uses.  */
 #include "microperf/model.h"
 
 static double lesser(double a, double b) { return a < b ? a : b; }

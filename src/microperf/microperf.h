@@ -36,7 +36,7 @@ typedef struct {
     double waves;             /* blocks / (SMs * blocks per SM) */
     double wave_efficiency;   /* busy share of the SMs over all waves */
     double padding_waste;     /* computed outputs beyond the tensor's, share */
-    /* Counts of the main kernel.  For aligned tiles they equal the simulator's counters exactly.  */
+    /* Counts of the main kernel.  For aligned tiles they equal the simulator's counters.  */
     int64_t load_sectors;     /* 32 B sectors requested from L2 by the operand loads */
     int64_t store_sectors;
     int64_t smem_load_wavefronts, smem_store_wavefronts;
@@ -50,13 +50,14 @@ typedef struct {
     RProg prog;
     Estimate estimate;
 } Ranked;
-/* The best `k` programs of the set by predicted time; ties are broken by the program's own fields, so
- * the order is the same everywhere.  Near-duplicates (same tiles, other raster) count as one beyond the first.  */
+/* The best `k` programs of the set by predicted time; ties are broken by the program's own fields,
+ * so the order is the same everywhere.  Near-duplicates (same tiles, other raster) count as one
+ * beyond the first.  */
 Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RProgSet *set, int k,
                Ranked **out, int *n);
 
-/* Why this plan: every rule and term, the limiter, the runners-up, the reject counts, in the words of
- * a kernel engineer.  */
+/* Why this plan: every rule and term, the limiter, the runners-up, the reject counts, in the words
+ * of a kernel engineer.  */
 void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const Ranked *r, int n,
                 Buf *out);
 /* One line: "128x128x16, 8x8 per thread, 3 stages cp.async, ...".  */

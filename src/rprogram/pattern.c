@@ -1,7 +1,7 @@
 /* The addresses of one warp's shared-memory requests, by the mapping in rprog.h.
  *
- * All reads of an operand's fragment by all warps have as many wavefronts as the first: they differ by
- * whole multiples of the lane grid, which moves every bank by the same amount or, under a
+ * All reads of an operand's fragment by all warps have as many wavefronts as the first: they differ
+ * by whole multiples of the lane grid, which moves every bank by the same amount or, under a
  * swizzle, flips the same bits in all of them.  */
 #include "rprogram/internal.h"
 

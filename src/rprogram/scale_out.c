@@ -54,9 +54,9 @@ static double wave_efficiency(const Builder *b, int64_t blocks) {
     return (double)blocks / (double)(ceil_div(blocks, sms) * sms);
 }
 
-/* Reduction slices worth a try when the tiles leave SMs idle: of two, and as many as fill the SMs once,
- * twice, and as far as blocks are resident, the ones that keep SMs busiest.  Slices keep at least
- * two k-steps and none is empty.  */
+/* Reduction slices worth a try when the tiles leave SMs idle: of two, and as many as fill the SMs
+ * once, twice, and as far as blocks are resident, the ones that keep SMs busiest.  Slices keep at
+ * least two k-steps and none is empty.  */
 static int choose_splits(const Builder *b, const RProg *r, int32_t out[SPLITS]) {
     int64_t tiles = rprog_blocks(b->p, r), steps = rprog_tiles(b->p, r, AX_K);
     int64_t sms = (int64_t)b->sms, slots = sms * r->blocks_per_sm;

@@ -1,8 +1,8 @@
 /* Scale-up: from the compute unit's tile outwards, register tile, warp, block, k-step.
  *
- * At each level the axis with the best reuse score S grows first.  An axis whose S comes near the best is
- * followed too, so that what is met on the way is a band around the best path and not a single line;
- * every legal program in the band is kept.  */
+ * At each level the axis with the best reuse score S grows first.  An axis whose S comes near the
+ * best is followed too, so that what is met on the way is a band around the best path and not a
+ * single line; every legal program in the band is kept.  */
 #include "rprogram/build.h"
 
 #include <math.h>
@@ -33,7 +33,8 @@ static void visit(Walk *w, int i, int j) {
 
 /* Goes on from point (i, j) along the axis with the best S and, within the band, the other one.
  * `t` is the tile at the point; its extents along M and N are the walk's sizes times unit[].  */
-static void advance(const Builder *b, Walk *w, int i, int j, const RTile *t, const int32_t unit[2]) {
+static void advance(const Builder *b, Walk *w, int i, int j, const RTile *t,
+                    const int32_t unit[2]) {
     double s[2] = {-1, -1};
     int at[2] = {i, j};
     for (int side = 0; side < 2; side++) {
@@ -60,9 +61,9 @@ static void reject(const Builder *b, Reject why) {
     b->set->rejected[why]++;
 }
 
-/* k-steps: for 4, 8, 16, 32 words of every warp's share the aligned size nearby with the least padding
- * of K, and K itself if it is small.  Along k a step fills whole sectors (TRANSACTION) where K does;
- * beyond a line of 32 words per row there is nothing left to gain.  */
+/* k-steps: for 4, 8, 16, 32 words of every warp's share the aligned size nearby with the least
+ * padding of K, and K itself if it is small.  Along k a step fills whole sectors (TRANSACTION)
+ * where K does; beyond a line of 32 words per row there is nothing left to gain.  */
 static int choose_steps(const Builder *b, const RProg *r, int slices, int32_t out[STEPS]) {
     const Problem *p = b->p;
     int64_t k = p->extent[AX_K] > 0 ? p->extent[AX_K] : 1;
@@ -125,8 +126,8 @@ static void with_step(Builder *b, RProg r, int32_t step, int slices) {
     build_scale_out(b, &r);
 }
 
-/* Warps that share the outputs of a block and split its k-steps: only where the tiles alone do not give
- * the SMs enough warps.  */
+/* Warps that share the outputs of a block and split its k-steps: only where the tiles alone do not
+ * give the SMs enough warps.  */
 static void with_block(Builder *b, const RProg *r) {
     enum { WARPS_WANTED = 8 };            /* per SM, two for each scheduler */
     int warps = count_along(&r->block, &r->warp, AX_M) * count_along(&r->block, &r->warp, AX_N);
@@ -201,8 +202,8 @@ static uint8_t fragment_vec(const Problem *p, const Device *dev, const RProg *r,
     return (uint8_t)(n < most ? n : most);
 }
 
-/* Outputs of a register tile too few to matter: eight times larger ones exist and still give every SM
- * work.  */
+/* Outputs of a register tile too few to matter: eight times larger ones exist and still give every
+ * SM work.  */
 static bool too_small(const Builder *b, const Walk *w, int64_t area) {
     enum { THREADS_PER_SM = 512, LARGER = 8 };
     int words = (b->p->acc_bytes + 3) / 4;
@@ -212,8 +213,8 @@ static bool too_small(const Builder *b, const Walk *w, int64_t area) {
     return (double)(area * LARGER * THREADS_PER_SM) * b->sms <= b->parallel;
 }
 
-/* The register tile with the ways to read fragments along k: as many k at once as 16 bytes hold, and
- * half of that where fragments would take the registers of a second block.  */
+/* The register tile with the ways to read fragments along k: as many k at once as 16 bytes hold,
+ * and half of that where fragments would take the registers of a second block.  */
 static void thread_level(Builder *b, const RProg *start) {
     bool k_inner = false, packed = rprog_packed(b->dev, start);
     int elem = 1;
@@ -237,8 +238,8 @@ static void thread_level(Builder *b, const RProg *start) {
     }
 }
 
-/* Register tiles of one axis: UNIT wants whole vectors for fragments that lie along the axis, PADDING
- * that some block made of them divides the tensor well.  */
+/* Register tiles of one axis: UNIT wants whole vectors for fragments that lie along the axis,
+ * PADDING that some block made of them divides the tensor well.  */
 static int thread_sizes(const Builder *b, const RProg *start, int side, int32_t out[COUNTS]) {
     int axis = own_axis(side), n = 0;
     bool own_inner = start->load[side].layout.inner == axis;

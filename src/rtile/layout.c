@@ -8,14 +8,16 @@ int rtile_pad(int banks, int bank_width, int elem, int row, int tile) {
     return (cycle + read - row * elem % cycle) % cycle / elem;
 }
 
-/* Lanes first..first+n-1 of a request; a lane accesses 1 << shift bytes, at least a bank's word.  */
+/* Lanes first..first+n-1 of a request; a lane accesses 1 << shift bytes, at least a bank's
+ * word.  */
 typedef struct {
     const int32_t *addr;
     uint32_t active;
     int shift;
 } Request;
 
-/* The most distinct words in one bank.  A lane wider than a bank takes neighbouring banks as one.  */
+/* The most distinct words in one bank.  A lane wider than a bank takes neighbouring banks as
+ * one.  */
 static int distinct_per_bank(const Request *q, int first, int n) {
     int banks = 1 << (BANK_ROW_SHIFT - q->shift), most = 0;
     int8_t head[WARP], next[WARP], count[WARP];

@@ -4,7 +4,8 @@
 
 enum { TILE_ALIGN = 16 };
 
-/* Bytes of one operand's tile: rows of the inner axis, padded, the whole rounded for 16-byte copies.  */
+/* Bytes of one operand's tile: rows of the inner axis, padded, the whole rounded for 16-byte
+ * copies.  */
 static int64_t operand_bytes(const Problem *p, const RTile *t, int side, RLayout layout) {
     const ROperand *op = &p->op[side];
     if (!op->present) return 0;

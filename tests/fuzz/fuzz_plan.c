@@ -1,5 +1,5 @@
-/* Plan text: nothing may crash the reader; what it accepts is legal, is estimated, and prints and reads
- * back the same.  The op has a contraction and a map; the device is h200.  */
+/* Plan text: nothing may crash the reader; what it accepts is legal, is estimated, and prints and
+ * reads back the same.  The op has a contraction and a map; the device is h200.  */
 #include "base/file.h"
 #include "microperf/microperf.h"
 

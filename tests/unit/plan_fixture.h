@@ -3,7 +3,8 @@
 #define ROLLER_TESTS_PLAN_FIXTURE_H
 #include "rprogram/rprog.h"
 
-/* A shipped profile, `profiles/NAME.json` below the current folder; fails the test if it is not there. */
+/* A shipped profile, `profiles/NAME.json` below the current folder; fails the test if it is not
+ * there.  */
 Device *fixture_device(Arena *a, const char *name);
 /* C[b,m,n] += A[b,m,k] * B[b,k,n], dense; ta: A is [b,k,m]; tb: B is [b,n,k].  */
 Problem fixture_matmul(int64_t b, int64_t m, int64_t n, int64_t k, bool ta, bool tb, TeDtype type);

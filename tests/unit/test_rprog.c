@@ -1,5 +1,6 @@
 /* links: microperf */
-/* Programs: all candidates are legal and survive their text form; the referee names what is broken.  */
+/* Programs: all candidates are legal and survive their text form; the referee names what is
+ * broken.  */
 #include "plan_fixture.h"
 
 #include "base/hash.h"
@@ -303,7 +304,7 @@ static const Wrong wrong[] = {
     {"roller-plan 1\nkernel 1\n", "kernels are not in order", NULL, 2, 8},
     {"roller-plan 1\nkernel 0\n", "the kernel has no line 'skeleton'", NULL, 2, 1},
     {HEAD "unit ffma\n", "line 'unit' before 'skeleton'", NULL, 3, 1},
-    {HEAD "skeleton row\n", "unknown word 'row'", "one of: contract, stream", 3, 10},
+    {HEAD "skeleton loom\n", "unknown word 'loom'", "one of: contract, stream", 3, 10},
     {HEAD "skeleton contract stream\n", "unexpected 'stream'", NULL, 3, 19},
     {START "colour red\n", "unknown line 'colour'", NULL, 5, 1},
     {START "unit ffma\n", "second line 'unit'", NULL, 5, 1},

@@ -47,7 +47,8 @@ static void known_requests(void **state) {
     assert_int_equal(rtile_wavefronts(row, 0, 4), 0);
 }
 
-/* The formula's row stride is the width of a read modulo all banks, so that rows follow each other.  */
+/* The formula's row stride is the width of a read modulo all banks, so that rows follow each
+ * other.  */
 static void padding_formula(void **state) {
     (void)state;
     for (int elem = 4; elem <= 8; elem *= 2) {
@@ -75,7 +76,8 @@ static void padding_works(void **state) {
     }
 }
 
-/* Every swizzle moves the chunks of a row among themselves, and one of full width frees column reads. */
+/* Every swizzle moves the chunks of a row among themselves, and one of full width frees column
+ * reads.  */
 static void swizzles(void **state) {
     (void)state;
     for (int bits = 1; bits <= 3; bits++) {

@@ -168,7 +168,8 @@ static void epilogue(void **state) {
     assert_int_equal(p.out_vec, 8);
 }
 
-/* Operands that are expressions have no vectors; bodies that are no product cost their own work.  */
+/* Operands that are expressions have no vectors; bodies that are no product cost their own
+ * work.  */
 static void expressions(void **state) {
     Problem p = problem_of(*state, "param M = 64, N = 32, K = 16;\n"
         "op f(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] {\n"

@@ -1,4 +1,5 @@
-/* Shared-memory wavefronts of one request, counted byte by byte: the oracle for rtile_wavefronts.  */
+/* Shared-memory wavefronts of one request, counted byte by byte: the oracle for
+ * rtile_wavefronts.  */
 #ifndef ROLLER_TESTS_WAVEFRONTS_H
 #define ROLLER_TESTS_WAVEFRONTS_H
 #include <stdint.h>
