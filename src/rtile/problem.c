@@ -199,18 +199,28 @@ static void describe_stream(int align, Problem *p) {
     op->vec_mn = span_vector(&span, &domain, align);
 }
 
-/* Where the larger operand has one row (column) of the other to meet, as in a reduction of one operand
- * or a depthwise convolution, tiles in shared memory reuse nothing: they pay only where they make
- * accesses contiguous or where the outputs alone do not fill a device.  */
+/* Elements between what neighbouring outputs read of an operand.  */
+static int64_t output_step(const Problem *p, const Operand *o) {
+    const TeStmt *s = &p->te->stmt[p->group->root];
+    if (!o->read) return 0;
+    FusedAxis domain = flat_axis(s, false);
+    Span span = span_of_read(p->te, s, &o->access);
+    return span_stride(&span, &domain);
+}
+
+/* Where the larger operand has one row (column) of the other to meet, as in a reduction of one
+ * operand or a depthwise convolution, tiles in shared memory reuse nothing: they pay only where
+ * they make accesses contiguous or where the outputs alone do not fill a device.  */
 static bool tiles_pay(const Problem *p) {
-    enum { SHORT_LOOP = 8, LONG_LOOP = 128, MANY_OUTPUTS = 65536, NEAR = 2 };
+    enum { SHORT_LOOP = 8, LONG_LOOP = 128, OUTPUTS = 65536, OUTPUTS_SHORT = 8192, NEAR = 2 };
     int64_t a = p->op[0].unique * p->op[0].bytes, b = p->op[1].unique * p->op[1].bytes;
     int larger = p->op[1].present && b > a;
     if (p->op[1].present && p->extent[larger ? AX_M : AX_N] > 1) return true;
-    if (p->extent[AX_B] * p->extent[AX_M] * p->extent[AX_N] < MANY_OUTPUTS) return true;
-    if (p->extent[AX_K] <= SHORT_LOOP) return false;
-    int64_t step = p->op[larger].stride_mn;
-    return p->extent[AX_K] > LONG_LOOP || step < 1 || step > NEAR;
+    int64_t outputs = p->extent[AX_B] * p->extent[AX_M] * p->extent[AX_N], k = p->extent[AX_K];
+    int64_t step = output_step(p, larger ? &p->con.b : &p->con.a);
+    bool near = step >= 1 && step <= NEAR;
+    if (outputs < (near && k <= LONG_LOOP / 2 ? OUTPUTS_SHORT : OUTPUTS)) return true;
+    return k > SHORT_LOOP && (k > LONG_LOOP || !near);
 }
 
 static void describe_contraction(int align, Problem *p) {
