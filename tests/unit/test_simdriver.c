@@ -1,83 +1,16 @@
 /* links: hal */
 /* Every function of the simulated driver: what it needs, what it answers, how it fails on request.
- * Running work is the subject of test_simdriver_run and test_simdriver_stream.  */
-#include "simdriver.h"
+ * Running work is the subject of the other test_simdriver files.  */
+#include "simdriver_calls.h"
 
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
-
-/* Every function with arguments that are all 0.  */
-#define ZERO_CALLS(X)                                                                              \
-    X(cuInit, (1)) X(cuDriverGetVersion, (0)) X(cuGetProcAddress, (0, 0, 0, 0))                    \
-    X(cuGetProcAddress_v2, (0, 0, 0, 0, 0)) X(cuGetErrorName, (0, 0)) X(cuGetErrorString, (0, 0))  \
-    X(cuDeviceGetCount, (0)) X(cuDeviceGet, (0, 0)) X(cuDeviceGetName, (0, 0, 0))                  \
-    X(cuDeviceGetUuid, (0, 0)) X(cuDeviceGetUuid_v2, (0, 0)) X(cuDeviceTotalMem_v2, (0, 0))        \
-    X(cuDeviceGetAttribute, (0, 0, 0)) X(cuDeviceGetPCIBusId, (0, 0, 0))                           \
-    X(cuDevicePrimaryCtxRetain, (0, 0)) X(cuDevicePrimaryCtxRelease_v2, (99))                      \
-    X(cuDevicePrimaryCtxGetState, (0, 0, 0)) X(cuCtxCreate_v2, (0, 0, 0))                          \
-    X(cuCtxCreate_v4, (0, 0, 0, 0)) X(cuCtxDestroy_v2, (0)) X(cuCtxGetCurrent, (0))                \
-    X(cuCtxPushCurrent_v2, (0)) X(cuCtxGetDevice, (0)) X(cuCtxGetDevice_v2, (0, 0))                \
-    X(cuMemAlloc_v2, (0, 0)) X(cuMemAllocHost_v2, (0, 0)) X(cuMemFreeHost, (0))                    \
-    X(cuMemGetInfo_v2, (0, 0)) X(cuMemcpyHtoD_v2, (0, 0, 1)) X(cuMemcpyDtoH_v2, (0, 0, 1))         \
-    X(cuMemcpyDtoD_v2, (0, 0, 1)) X(cuMemcpyHtoDAsync_v2, (0, 0, 1, 0))                            \
-    X(cuMemcpyDtoHAsync_v2, (0, 0, 1, 0)) X(cuMemcpyDtoDAsync_v2, (0, 0, 1, 0))                    \
-    X(cuMemsetD8_v2, (0, 0, 1)) X(cuMemsetD16_v2, (0, 0, 1)) X(cuMemsetD32_v2, (0, 0, 1))          \
-    X(cuMemsetD8Async, (0, 0, 1, 0)) X(cuMemsetD16Async, (0, 0, 1, 0))                             \
-    X(cuMemsetD32Async, (0, 0, 1, 0)) X(cuStreamCreate, (0, 0))                                    \
-    X(cuStreamCreateWithPriority, (0, 0, 0)) X(cuStreamDestroy_v2, (0))                            \
-    X(cuStreamWaitEvent, (0, 0, 0)) X(cuStreamBeginCapture_v2, (0, 0)) X(cuStreamEndCapture, (0, 0))\
-    X(cuStreamIsCapturing, (0, 0)) X(cuEventCreate, (0, 0)) X(cuEventDestroy_v2, (0))              \
-    X(cuEventRecord, (0, 0)) X(cuEventQuery, (0)) X(cuEventSynchronize, (0))                       \
-    X(cuEventElapsedTime, (0, 0, 0)) X(cuEventElapsedTime_v2, (0, 0, 0))                           \
-    X(cuGraphInstantiate_v2, (0, 0, 0, 0, 0)) X(cuGraphInstantiateWithFlags, (0, 0, 0))            \
-    X(cuGraphLaunch, (0, 0)) X(cuGraphDestroy, (0)) X(cuGraphExecDestroy, (0))                     \
-    X(cuModuleLoadData, (0, 0)) X(cuModuleLoadDataEx, (0, 0, 0, 0, 0)) X(cuModuleUnload, (0))      \
-    X(cuModuleGetFunction, (0, 0, 0)) X(cuModuleGetGlobal_v2, (0, 0, 0, 0))                        \
-    X(cuLibraryLoadData, (0, 0, 0, 0, 0, 0, 0, 0)) X(cuLibraryUnload, (0))                         \
-    X(cuLibraryGetKernel, (0, 0, 0)) X(cuLibraryGetModule, (0, 0)) X(cuKernelGetFunction, (0, 0))  \
-    X(cuKernelGetAttribute, (0, 0, 0, 0)) X(cuKernelSetAttribute, (0, 0, 0, 0))                    \
-    X(cuFuncGetAttribute, (0, 0, 0)) X(cuFuncSetAttribute, (0, 0, 0))                              \
-    X(cuFuncSetCacheConfig, (0, 0)) X(cuLaunchKernel, (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))           \
-    X(cuLaunchKernelEx, (0, 0, 0, 0))                                                              \
-    X(cuOccupancyMaxActiveBlocksPerMultiprocessor, (0, 0, 0, 0))                                   \
-    X(cuOccupancyMaxActiveClusters, (0, 0, 0))                                                     \
-    X(cuTensorMapEncodeTiled, (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))                                \
-    X(cuTensorMapEncodeIm2col, (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
-/* These do something sensible with arguments that are 0.  */
-#define ZERO_CALLS_THAT_WORK(X)                                                                    \
-    X(cuCtxSynchronize, ()) X(cuCtxSynchronize_v2, (0)) X(cuCtxSetCurrent, (0))                    \
-    X(cuCtxPopCurrent_v2, (0)) X(cuMemFree_v2, (0)) X(cuStreamSynchronize, (0))                    \
-    X(cuStreamQuery, (0))
-
-/* The lists cover every function.  */
-enum {
-#define X(name, symbol, since, needs, parameters) +1
-    ALL = SIMDRIVER_FUNCTIONS(X),
-#undef X
-#define X(symbol, arguments) +1
-    LISTED = ZERO_CALLS(X) ZERO_CALLS_THAT_WORK(X)
-#undef X
-};
-_Static_assert((int)ALL == (int)LISTED, "a function is not called by these tests");
-
-typedef enum { NOTHING, INIT, CONTEXT } Needs;
-static Needs needs_of(const char *symbol) {
-#define X(name, own, since, needs, parameters)                                                     \
-    if (!strcmp(#own, symbol)) return needs;
-    SIMDRIVER_FUNCTIONS(X)
-#undef X
-    return NOTHING;
-}
 
 static void zero_arguments_are_refused(void **state) {
     (void)state;
@@ -117,81 +50,6 @@ static void without_context(void **state) {
     CUcontext none = simdriver_context();
     OK(cu.cuCtxGetCurrent(&none));
     assert_null(none);
-}
-
-/* ---- what differs between processes ---- */
-
-/* Runs body in a child with a variable set; the child's exit status is what body returns.  */
-static void in_child(const char *name, const char *value, int (*body)(void)) {
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        unsetenv("ROLLER_SIM_FAULTS");
-        setenv(name, value, 1);
-        _exit(simdriver_load() ? body() : 99);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    if (WEXITSTATUS(status)) fail_msg("%s=%s: step %d", name, value, WEXITSTATUS(status));
-}
-
-static int before_init(void) {
-#define X(symbol, arguments)                                                                       \
-    if (needs_of(#symbol) != NOTHING && cu.symbol arguments != CUDA_ERROR_NOT_INITIALIZED) return 1;
-    ZERO_CALLS(X)
-    ZERO_CALLS_THAT_WORK(X)
-#undef X
-    int version = 0;
-    if (cu.cuDriverGetVersion(&version) != CUDA_SUCCESS || version != 13000) return 2;
-    return cu.cuInit(0) == CUDA_SUCCESS ? 0 : 3;
-}
-
-static int no_device(void) { return cu.cuInit(0) == CUDA_ERROR_NO_DEVICE ? 0 : 1; }
-
-static int bad_profile(void) {
-    char text[256];
-    if (cu.cuInit(0) != CUDA_ERROR_SYSTEM_NOT_READY) return 1;
-    cu.message(text, sizeof text);
-    return strstr(text, "nosuch") ? 0 : 2;
-}
-
-static int too_old(void) {
-    int version, status;
-    void *at;
-    CUmodule m;
-    CUcontext ctx;
-    if (cu.cuDriverGetVersion(&version) != CUDA_SUCCESS || version != 11040) return 1;
-    if (cu.cuInit(0) != CUDA_SUCCESS) return 2;
-    if (cu.cuGetProcAddress("cuLaunchKernelEx", &at, 11040, 0) != CUDA_ERROR_NOT_FOUND) return 3;
-    if (cu.cuGetProcAddress("cuMemAlloc", &at, 11040, 0) != CUDA_SUCCESS || !at) return 4;
-    if (cu.cuGetProcAddress_v2("cuMemAlloc", &at, 12000, 0, &status) !=
-        CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) {
-        return 5;
-    }
-    if (cu.cuDevicePrimaryCtxRetain(&ctx, 0) || cu.cuCtxSetCurrent(ctx)) return 6;
-    static const char ptx[] = ".version 9.0\n.target sm_75\n.address_size 64\n"
-                              ".visible .entry k() { ret; }\n";
-    if (cu.cuModuleLoadData(&m, ptx) != CUDA_ERROR_UNSUPPORTED_PTX_VERSION) return 7;
-    return 0;
-}
-
-static int bad_rules(void) { return cu.cuInit(0) == CUDA_ERROR_INVALID_VALUE ? 0 : 1; }
-
-static int first_init_fails(void) {
-    if (cu.cuInit(0) != CUDA_ERROR_DEVICE_UNAVAILABLE) return 1;
-    return cu.cuInit(0) == CUDA_SUCCESS ? 0 : 2;
-}
-
-static void processes(void **state) {
-    (void)state;
-    in_child("ROLLER_SIM_PROFILE", "profiles/tiny.json", before_init);
-    in_child("ROLLER_SIM_PROFILE", "none", no_device);
-    in_child("ROLLER_SIM_PROFILE", "nosuch", bad_profile);
-    in_child("ROLLER_SIM_FAULTS", "version=11040", too_old);
-    in_child("ROLLER_SIM_FAULTS", "cuNoSuch=1", bad_rules);
-    in_child("ROLLER_SIM_FAULTS", "cuInit@1=46", first_init_fails);
 }
 
 /* ---- symbols and texts ---- */
@@ -351,9 +209,9 @@ static void rules(void **state) {
     (void)state;
     CUdeviceptr at;
     int n;
-    static const char *const bad[] = {"cuInit", "cuInit=", "cuInit=1000", "cuNoSuch=1", "cuInit@0=1",
-                                      "cuInit@2-1=1", "cuInit@x=1", "version=x", "missing=cuNo",
-                                      "memory=", "cuInit=CUDA_ERROR_NO"};
+    static const char *const bad[] = {"cuInit", "cuInit=", "cuInit=1000", "cuNoSuch=1",
+                                      "cuInit@0=1", "cuInit@2-1=1", "cuInit@x=1", "version=x",
+                                      "missing=cuNo", "memory=", "cuInit=CUDA_ERROR_NO"};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         FAILS(CUDA_ERROR_INVALID_VALUE, cu.control(bad[k]));
     }
@@ -392,15 +250,12 @@ static void memory_runs_out(void **state) {
     FAILS(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAlloc_v2(&more, (size_t)1 << 40));
 }
 
-/* Processes come first: their children load the library themselves.  */
 int main(void) {
 #define T(name) cmocka_unit_test_setup(name, simdriver_fresh)
-    const struct CMUnitTest fresh[] = {cmocka_unit_test(processes)};
     const struct CMUnitTest tests[] = {
         T(zero_arguments_are_refused), T(every_call_fails_on_request), T(without_context),
         T(symbols), T(error_texts), T(devices), T(contexts), T(stale_handles), T(rules),
         T(memory_runs_out),
     };
-    int failed = cmocka_run_group_tests(fresh, NULL, NULL);
-    return failed + cmocka_run_group_tests(tests, simdriver_setup, simdriver_teardown);
+    return cmocka_run_group_tests(tests, simdriver_setup, simdriver_teardown);
 }
