@@ -1,7 +1,7 @@
 #include "codegen/blocks.h"
 
-/* What chunk i has of a quantity that is known for the chunks of one period and grows by `step` from
- * period to period.  */
+/* What chunk i has of a quantity that is known for the chunks of one period and grows by `step`
+ * from period to period.  */
 static const char *periodic(const Kernel *k, const Side *s, const char *name, int64_t step) {
     const Cg *cg = k->cg;
     const char *x = cg_text(cg, "%c_%s", s->id, name), *turn = "i";

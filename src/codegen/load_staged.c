@@ -49,7 +49,7 @@ static void load_copies(Kernel *k, const Side *s) {
             test ? ") " : "", s->id, register_count(s), source);
 }
 
-/* The operand's expression at (mn, kk) of the tile whose first k is `k_first`, assigned to `to`.  */
+/* The operand's expression at (mn, kk) of the tile that begins at `k_first`, assigned to `to`.  */
 static void evaluate(Kernel *k, const Side *s, const char *mn, const char *kk, const char *k_first,
                      const char *live, const char *to) {
     Cg *cg = k->cg;

@@ -91,8 +91,8 @@ typedef struct {
     bool wide;                /* its offsets need 64 bits */
     int line;                 /* chunks side by side along the direction of the accesses */
     int chunks, per_thread;
-    int period;               /* chunk i lies at chunk i % period + i / period * (step_mn, step_k) */
-    int step_mn, step_k;
+    int period;               /* chunk i lies at that of i % period + i / period * (step_mn, ... */
+    int step_mn, step_k;      /* ... step_k) */
     bool pointer;             /* all chunks lie at constant distances from one pointer */
     KMode k_mode;
     int fragment_k;           /* k per fragment access */

@@ -100,8 +100,8 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
         #pragma unroll
         for (int j = 0; j < TN; j++) acc[i][j] = 0.0f;
     }
-    rl_vec<unsigned short, 8> a_reg[1];
-    rl_vec<unsigned short, 8> b_reg[1];
+    rl_vec<unsigned, 4> a_reg[1];
+    rl_vec<unsigned, 4> b_reg[1];
     float a_frag[2][TM];
     float b_frag[2][TN];
 
@@ -110,12 +110,12 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
         #pragma unroll
         for (int i = 0; i < 1; i++) {
             a_reg[i] = {};
-            if (m0 + a_mn < M) a_reg[i] = rl_load<8>(a_src);
+            if (m0 + a_mn < M) a_reg[i] = rl_load<4>(reinterpret_cast<const unsigned *>(a_src));
         }
         a_src += BK * 1;
         #pragma unroll
         for (int i = 0; i < 1; i++) {
-            b_reg[i] = rl_load<8>(b_src);
+            b_reg[i] = rl_load<4>(reinterpret_cast<const unsigned *>(b_src));
         }
         b_src += BK * 1;
         k_next += BK;
@@ -123,13 +123,13 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
         for (int i = 0; i < 1; i++) {
             float *const to = reinterpret_cast<float *>(smem + put + A_TILE);
             #pragma unroll
-            for (int v = 0; v < 8; v++) to[a_to + v * 68] = rl_f16_to_f32(a_reg[i].v[v]);
+            for (int v = 0; v < 8; v++) to[a_to + v * 68] = rl_f16_to_f32((unsigned short)(a_reg[i].v[v / 2] >> v % 2 * 16));
         }
         #pragma unroll
         for (int i = 0; i < 1; i++) {
             float *const to = reinterpret_cast<float *>(smem + put + B_TILE);
             #pragma unroll
-            for (int v = 0; v < 8; v++) to[b_to + v * 68] = rl_f16_to_f32(b_reg[i].v[v]);
+            for (int v = 0; v < 8; v++) to[b_to + v * 68] = rl_f16_to_f32((unsigned short)(b_reg[i].v[v / 2] >> v % 2 * 16));
         }
     }
     put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
@@ -162,12 +162,12 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
             #pragma unroll
             for (int i = 0; i < 1; i++) {
                 a_reg[i] = {};
-                if (m0 + a_mn < M) a_reg[i] = rl_load<8>(a_src);
+                if (m0 + a_mn < M) a_reg[i] = rl_load<4>(reinterpret_cast<const unsigned *>(a_src));
             }
             a_src += BK * 1;
             #pragma unroll
             for (int i = 0; i < 1; i++) {
-                b_reg[i] = rl_load<8>(b_src);
+                b_reg[i] = rl_load<4>(reinterpret_cast<const unsigned *>(b_src));
             }
             b_src += BK * 1;
             k_next += BK;
@@ -211,13 +211,13 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
                 for (int i = 0; i < 1; i++) {
                     float *const to = reinterpret_cast<float *>(smem + put + A_TILE);
                     #pragma unroll
-                    for (int v = 0; v < 8; v++) to[a_to + v * 68] = rl_f16_to_f32(a_reg[i].v[v]);
+                    for (int v = 0; v < 8; v++) to[a_to + v * 68] = rl_f16_to_f32((unsigned short)(a_reg[i].v[v / 2] >> v % 2 * 16));
                 }
                 #pragma unroll
                 for (int i = 0; i < 1; i++) {
                     float *const to = reinterpret_cast<float *>(smem + put + B_TILE);
                     #pragma unroll
-                    for (int v = 0; v < 8; v++) to[b_to + v * 68] = rl_f16_to_f32(b_reg[i].v[v]);
+                    for (int v = 0; v < 8; v++) to[b_to + v * 68] = rl_f16_to_f32((unsigned short)(b_reg[i].v[v / 2] >> v % 2 * 16));
                 }
                 // wait: the next stage is complete
                 __syncthreads();
