@@ -84,6 +84,7 @@ struct SimInst {
     Slot d, a, b, c;          /* slot[0] of operand 0, 1, 2, 3; SLOT_NONE where absent */
     Slot guard;               /* SLOT_NONE: none */
     uint32_t guard_flip;      /* all ones for @!p */
+    bool aligned;             /* all live lanes of the warp execute it together */
     uint8_t pipe;             /* SIM_PIPE_* */
     uint16_t flops;           /* per active lane */
     uint8_t bytes, count;     /* memory: bytes per element, elements per lane */
@@ -153,9 +154,10 @@ typedef struct {
 typedef struct {
     uint32_t pc, expected, arrived;
     int outer;                /* the join around it, -1: none */
+    int since;                /* the warp's round at the last arrival */
     bool used;
 } SimJoin;
-enum { SIM_MAX_JOINS = 1024 };
+enum { SIM_MAX_JOINS = 128 };
 
 struct SimWarp {
     unsigned char *base32[2], *base64[2];  /* [0] registers, [1] constants */
@@ -172,7 +174,8 @@ struct SimWarp {
     uint32_t *clock;          /* vector clock, see race.h */
     unsigned char *local;     /* local memory: 32 frames of kernel->local_bytes */
     uint32_t carry;           /* condition code of add.cc and its like, a bit per lane */
-    int turn;                 /* the split that runs next */
+    int round;                /* counts the warp's turns of the scheduler */
+    int waiting;              /* joins at which some lanes wait for others */
     SimExec *watch;           /* simasync: called before each instruction while registers of wgmma
                                * are in flight, else NULL */
     void *async;              /* simasync: per-warp state (cp.async groups, wgmma groups) */
@@ -201,6 +204,9 @@ static inline void sim_set_pred(SimWarp *w, Slot s, uint32_t active, uint32_t va
     uint32_t *p = sim_u32(w, s);
     *p = (*p & ~active) | (value & active);
 }
+
+/* The interpreter brings the lanes of an `aligned` instruction together as sim_gather does, so
+ * that its function sees all live lanes of the warp at once.  */
 
 enum { SIM_POISON = 0xff };   /* every byte that was never written: NaN in every format */
 

@@ -242,6 +242,7 @@ static bool check_pattern(SimLinker *l, const PtxInst *i) {
 static bool choose(Link *k, SimInst *i, const PtxInst *p) {
     SimPick pick = {.arena = k->l.arena, .i = i, .p = p, .kernel = k->l.kernel, .left = p->mods};
     i->pipe = (uint8_t)pipes[p->op];
+    i->aligned = p->op == OP_BAR || ptx_has(&p->mods, MOD_ALIGNED);
     i->exec = picks[p->op](&pick);
     if (!i->exec || pick.why) {
         return sim_link_error(&k->l, p, "%s", pick.why ? pick.why : "is not simulated");

@@ -6,7 +6,8 @@
 static bool run_warp(SimWarp *w) {
     SimCluster *c = w->block->cluster;
     bool ran = false;
-    int first = w->turn++ % LANES;
+    int first = w->round++ % LANES;
+    if (w->waiting > 0) sim_release_joins(w);
     for (int n = 0; n < LANES; n++) {
         int s = (first + n) % LANES;
         const SimSplit *x = &w->split[s];

@@ -73,6 +73,7 @@ static void complete(SimWarp *w, int j) {
     SimJoin *join = &w->join[j];
     if (join->arrived != join->expected) return;
     join->used = false;
+    if (join->arrived) w->waiting--;
     if (join->expected) add_split(w, join->expected, join->pc + 1, join->outer);
 }
 
@@ -100,8 +101,23 @@ void sim_exec_join(SimWarp *w, const SimInst *i, uint32_t active) {
         leave(w, from, active);
         from = outer;
     }
+    if (!w->join[at].arrived) w->waiting++;
     w->join[at].arrived |= active;
+    w->join[at].since = w->round;
     complete(w, at);
+}
+
+enum { PATIENCE = 16 };       /* rounds */
+
+void sim_release_joins(SimWarp *w) {
+    for (int j = 0; j < SIM_MAX_JOINS; j++) {
+        SimJoin *x = &w->join[j];
+        if (!x->used || !x->arrived || w->round - x->since < PATIENCE) continue;
+        add_split(w, x->arrived, x->pc + 1, x->outer);
+        x->expected &= ~x->arrived;
+        x->arrived = 0;
+        w->waiting--;
+    }
 }
 
 void sim_diverge(SimWarp *w, uint32_t taken, uint32_t target, uint32_t join) {
@@ -232,6 +248,10 @@ void sim_turn(SimWarp *w, int s) {
         c->time += TIMED >> i->pipe & 1;
         if (i->guard != SLOT_NONE) {
             active &= *sim_u32(w, i->guard) ^ i->guard_flip;
+            if (!active) continue;
+        }
+        if (i->aligned && active != w->live) {
+            active = sim_gather(w, active, w->live);
             if (!active) continue;
         }
         if (i->flops) flops += i->flops * (uint64_t)sim_popcount(active);

@@ -22,6 +22,9 @@ void sim_park(SimWarp *w, int barrier);
 /* Splits that wait at a barrier of the block become ready.  */
 void sim_wake_barrier(SimBlock *b, int barrier);
 
+/* Lanes that have waited long at a join go on without the others: those may be waiting for them.  */
+void sim_release_joins(SimWarp *w);
+
 /* Runs a cluster until all its threads have ended, it stopped, or `budget` turns are over.  True when
  * it is finished.  */
 bool sim_cluster_run(SimCluster *c, uint64_t budget);
