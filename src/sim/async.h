@@ -119,6 +119,18 @@ static inline bool async_counts(const SimWarp *w) {
     return !w->block->cluster->run->options->no_counters;
 }
 
+/* Shared address of a lane's operand, which may be a generic one; of no block if it is outside the
+ * window.  */
+static inline uint32_t async_shared_at(const SimWarp *w, const SimOpnd *o, int lane) {
+    uint64_t at = sim_address(w, o, lane), window = at >> 32;
+    return window == 0 || window == SIM_SHARED_WINDOW >> 32 ? (uint32_t)at : 0xff000000u;
+}
+
+/* Checks number and kinds of the operands, one letter each: a address; i, l, p source of 32 or 64
+ * bits, predicate; I, L, P destination of the same (L may be _); v, d vector of 32- or 64-bit
+ * sources; V, D of destinations. False after sim_pick_fail.  */
+bool async_want(SimPick *k, const char *pattern);
+
 /* A blank operation of `w`, with room for n pieces; fill it and hand it to async_issue.  */
 AsyncOp *async_new(SimWarp *w, const SimInst *i, int lane, AsyncKind kind, size_t n_piece);
 void async_drop(AsyncOp *op);             /* of an operation that was not issued */

@@ -18,7 +18,7 @@ static uint32_t source_bytes(const SimWarp *w, const SimInst *i, int lane) {
 /* Checks one lane's addresses and describes its copy.  */
 static bool lane_piece(SimWarp *w, const SimInst *i, int lane, AsyncPiece *p) {
     const CopyInst *x = i->extra;
-    uint32_t to = (uint32_t)sim_address(w, &i->opnd[0], lane), size = source_bytes(w, i, lane);
+    uint32_t to = async_shared_at(w, &i->opnd[0], lane), size = source_bytes(w, i, lane);
     *p = (AsyncPiece){.global = sim_address(w, &i->opnd[1], lane), .bytes = x->bytes, .end = size,
                       .lane = (uint8_t)lane};
     if (size > x->bytes) {
@@ -95,7 +95,7 @@ static void exec_wait_all(SimWarp *w, const SimInst *i, uint32_t active) {
 /* The mbarrier gets an arrival of each lane when the lane's copies so far have landed.  */
 static void exec_arrive(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) {
-        uint32_t offset, at = (uint32_t)sim_address(w, &i->opnd[0], l);
+        uint32_t offset, at = async_shared_at(w, &i->opnd[0], l);
         SimBlock *b = sim_shared(w, i, l, at, 8, 8, &offset);
         AsyncMbar *m = b ? async_mbar(w, i, l, b, offset) : NULL;
         if (!m) return;
@@ -121,19 +121,22 @@ static SimExec *pick_copy(SimPick *k) {
         return sim_pick_fail(k, "needs .shared");
     }
     if (!sim_take(k, MOD_GLOBAL)) return sim_pick_fail(k, "needs .global");
+    if (p->n_opnd < 3) return sim_pick_fail(k, "needs at least 3 operands");
     int64_t size = p->opnd[2].kind == OPND_INT ? p->opnd[2].offset : 0;
     if (size != 16 && (cg || (size != 4 && size != 8))) {
         return sim_pick_fail(k, "cannot copy %lld bytes", (long long)size);
     }
     x->bytes = (uint32_t)size;
     x->source_size = x->ignore = -1;
-    if (p->n_opnd - hint > 3) {
+    if (p->n_opnd > 3 + hint) {
         bool predicate = p->opnd[3].kind == OPND_REG &&
                          k->kernel->func->reg[p->opnd[3].reg].type == PTX_PRED;
         *(predicate ? &x->ignore : &x->source_size) = 3;
     }
     k->i->extra = x;
-    return exec_copy;
+    const char *wanted[2][3] = {{"aai", "aaii", "aaip"}, {"aail", "aaiil", "aaipl"}};
+    int extra = x->source_size >= 0 ? 1 : x->ignore >= 0 ? 2 : 0;
+    return async_want(k, wanted[hint][extra]) ? exec_copy : NULL;
 }
 
 SimExec *sim_pick_cpasync(SimPick *k) {
@@ -141,12 +144,14 @@ SimExec *sim_pick_cpasync(SimPick *k) {
     case OP_CP_ASYNC: return pick_copy(k);
     case OP_CP_ASYNC_COMMIT: return exec_commit;
     case OP_CP_ASYNC_WAIT:
-        return k->p->opnd[0].kind == OPND_INT ? exec_wait : sim_pick_fail(k, "needs a constant");
+        return k->p->n_opnd == 1 && k->p->opnd[0].kind == OPND_INT
+                   ? exec_wait
+                   : sim_pick_fail(k, "needs a constant");
     case OP_CP_ASYNC_WAIT_ALL: return exec_wait_all;
     default: break;
     }
     k->i->flags = sim_take(k, MOD_NOINC);
     sim_take_space(k);
     if (sim_take_type(k) != PTX_B64) return sim_pick_fail(k, "needs .b64");
-    return exec_arrive;
+    return async_want(k, "a") ? exec_arrive : NULL;
 }

@@ -17,9 +17,9 @@ static bool check_mbar(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint
 bool async_target(SimWarp *w, const SimInst *i, int lane, const SimOpnd *to, const SimOpnd *mbar,
                   uint32_t bytes, uint32_t align, AsyncTarget *t) {
     t->bytes = bytes;
-    t->block = sim_shared(w, i, lane, (uint32_t)sim_address(w, to, lane), bytes, align, &t->offset);
+    t->block = sim_shared(w, i, lane, async_shared_at(w, to, lane), bytes, align, &t->offset);
     if (!t->block) return false;
-    t->mbar_block = sim_shared(w, i, lane, (uint32_t)sim_address(w, mbar, lane), 8, 8, &t->mbar);
+    t->mbar_block = sim_shared(w, i, lane, async_shared_at(w, mbar, lane), 8, 8, &t->mbar);
     if (!t->mbar_block) return false;
     if (t->mbar_block == t->block) return true;
     sim_fault(w, SIM_MBARRIER, i, lane,

@@ -47,7 +47,7 @@ static bool store_lane(SimWarp *w, const SimInst *i, int lane, uint32_t bytes) {
     const BulkInst *x = i->extra;
     uint64_t to = sim_address(w, &i->opnd[0], lane);
     uint32_t offset;
-    SimBlock *b = sim_shared(w, i, lane, (uint32_t)sim_address(w, &i->opnd[1], lane), bytes, 16,
+    SimBlock *b = sim_shared(w, i, lane, async_shared_at(w, &i->opnd[1], lane), bytes, 16,
                              &offset);
     if (!b || (bytes && !async_global_target(w, i, lane, to, bytes, &x->reduce))) return false;
     if (async_counts(w)) {
@@ -64,7 +64,7 @@ static bool store_lane(SimWarp *w, const SimInst *i, int lane, uint32_t bytes) {
 static bool peer_lane(SimWarp *w, const SimInst *i, int lane, uint32_t bytes) {
     const BulkInst *x = i->extra;
     uint32_t offset;
-    SimBlock *b = sim_shared(w, i, lane, (uint32_t)sim_address(w, &i->opnd[1], lane), bytes, 16,
+    SimBlock *b = sim_shared(w, i, lane, async_shared_at(w, &i->opnd[1], lane), bytes, 16,
                              &offset);
     AsyncTarget t;
     if (!b || !async_target(w, i, lane, &i->opnd[0], &i->opnd[x->mbar], bytes, 16, &t))
@@ -140,9 +140,10 @@ static SimExec *pick_copy(SimPick *k, BulkInst *x) {
     x->mbar = x->mask = -1;
     int n = 3;
     if (x->way != BULK_STORE) x->mbar = n++;
-    if (multicast) x->mask = n++;
-    if (hint) n++;
-    if (p->n_opnd != n) return sim_pick_fail(k, "needs %d operands", n);
+    if (multicast) x->mask = n;
+    const char *wanted = arena_printf(k->arena, "aai%s%s%s", x->mbar >= 0 ? "a" : "",
+                                      multicast ? "i" : "", hint ? "l" : "");
+    if (!async_want(k, wanted)) return NULL;
     if (group == tell_mbar || to_global != group || (group && (!global || !cta || to_cluster))) {
         return sim_pick_fail(k, "has an unknown direction");
     }
@@ -158,7 +159,9 @@ static SimExec *pick_copy(SimPick *k, BulkInst *x) {
 SimExec *sim_pick_bulk(SimPick *k) {
     switch (k->p->op) {
     case OP_BULK_COMMIT: return exec_commit;
-    case OP_BULK_WAIT: k->i->flags = sim_take(k, MOD_READ); return exec_wait;
+    case OP_BULK_WAIT:
+        k->i->flags = sim_take(k, MOD_READ);
+        return async_want(k, "i") ? exec_wait : NULL;
     case OP_BULK_PREFETCH:
         sim_take(k, MOD_L2);
         sim_take(k, MOD_GLOBAL);

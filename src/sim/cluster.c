@@ -173,7 +173,9 @@ static SimExec *pick_store(SimPick *k) {
     }
     k->i->bytes = (uint8_t)(bits / 8);
     k->i->extra = reduce;
-    return exec_store;
+    bool vector = k->p->opnd[1].kind == OPND_VECTOR;
+    const char *wanted = bits == 32 ? (vector ? "ava" : "aia") : vector ? "ada" : "ala";
+    return async_want(k, wanted) ? exec_store : NULL;
 }
 
 /* ---- Family
@@ -187,7 +189,9 @@ SimExec *sim_pick_cluster(SimPick *k) {
         if (type != PTX_U32 && type != PTX_U64) return sim_pick_fail(k, "needs .u32 or .u64");
         if (type == PTX_U64) k->i->flags |= ADDRESS_WIDE;
         if (space == SPACE_GENERIC) k->i->flags |= ADDRESS_GENERIC;
-        return op == OP_MAPA ? exec_mapa : exec_getctarank;
+        bool wide = type == PTX_U64;
+        if (op == OP_MAPA) return async_want(k, wide ? "Lli" : "Iii") ? exec_mapa : NULL;
+        return async_want(k, wide ? "Il" : "Ii") ? exec_getctarank : NULL;
     }
     bool arrive = op == OP_CLUSTER_ARRIVE;
     if (arrive && sim_take(k, MOD_RELAXED)) k->i->flags |= BARRIER_RELAXED;

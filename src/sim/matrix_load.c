@@ -45,7 +45,7 @@ static bool move_rows(SimWarp *w, const SimInst *i, const SimOpnd *address, int 
     for (int r = 0; r < 8; r++) {
         int lane = 8 * j + r;
         uint32_t offset;
-        at[lane] = (uint32_t)sim_address(w, address, lane);
+        at[lane] = async_shared_at(w, address, lane);
         SimBlock *b = sim_shared(w, i, lane, at[lane], 16, 16, &offset);
         if (!b) return false;
         if (store) {
@@ -106,15 +106,16 @@ SimExec *sim_pick_matrix(SimPick *k) {
     k->i->extra = x;
     if (p->op == OP_MOVMATRIX) {
         if (!x->trans || x->count) return sim_pick_fail(k, "needs .trans and no count");
-        return exec_movmatrix;
+        return async_want(k, "Ii") ? exec_movmatrix : NULL;
     }
     PtxSpace space = sim_take_space(k);
     if (space != SPACE_SHARED && space != SPACE_GENERIC) {
         return sim_pick_fail(k, "addresses shared memory only");
     }
-    const SimOpnd *data = &k->i->opnd[p->op == OP_LDMATRIX ? 0 : 1];
-    if (x->count == 0 || data->kind != OPND_VECTOR || data->n != x->count) {
+    bool load = p->op == OP_LDMATRIX;
+    if (!async_want(k, load ? "Va" : "av")) return NULL;
+    if (x->count == 0 || k->i->opnd[load ? 0 : 1].n != x->count) {
         return sim_pick_fail(k, "needs .x1, .x2 or .x4 and as many registers");
     }
-    return p->op == OP_LDMATRIX ? exec_ldmatrix : exec_stmatrix;
+    return load ? exec_ldmatrix : exec_stmatrix;
 }

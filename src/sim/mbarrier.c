@@ -8,7 +8,7 @@ static uint64_t state_token(const AsyncMbar *m) {
 /* The block and the mbarrier of a lane's address operand; NULL after a fault.  */
 static AsyncMbar *find(SimWarp *w, const SimInst *i, const SimOpnd *o, int lane, SimBlock **b) {
     uint32_t offset;
-    *b = sim_shared(w, i, lane, (uint32_t)sim_address(w, o, lane), 8, 8, &offset);
+    *b = sim_shared(w, i, lane, async_shared_at(w, o, lane), 8, 8, &offset);
     if (!*b) return NULL;
     return async_mbar(w, i, lane, *b, offset);
 }
@@ -17,7 +17,7 @@ static void exec_init(SimWarp *w, const SimInst *i, uint32_t active) {
     enum { COUNT_MAX = (1 << 20) - 1 };
     SIM_EACH(l, active) {
         uint32_t offset, count = sim_u32(w, i->opnd[1].slot[0])[l];
-        SimBlock *b = sim_shared(w, i, l, (uint32_t)sim_address(w, &i->opnd[0], l), 8, 8, &offset);
+        SimBlock *b = sim_shared(w, i, l, async_shared_at(w, &i->opnd[0], l), 8, 8, &offset);
         if (!b || !sim_shadow_write(w, i, l, b, offset, 8)) return;
         AsyncMbar *m = async_mbar_find(b, offset);
         if (count < 1 || count > COUNT_MAX || (m && m->valid) || b != w->block) {
@@ -144,8 +144,9 @@ static SimExec *pick_wait(SimPick *k, SimOrder order) {
     if (sim_take(k, MOD_PARITY)) k->i->flags |= WAIT_PARITY;
     if (k->p->op == OP_MBAR_TRY) k->i->flags |= WAIT_TRY;
     if (order.order == MOD_RELAXED) k->i->flags |= WAIT_RELAXED;
-    if (k->i->opnd[1].kind != OPND_ADDRESS) return sim_pick_fail(k, "needs an address");
-    return exec_wait;
+    char wanted[] = {'P', 'a', k->i->flags & WAIT_PARITY ? 'i' : 'l', 0, 0};
+    if (k->p->op == OP_MBAR_TRY && k->p->n_opnd == 4) wanted[3] = 'i';
+    return async_want(k, wanted) ? exec_wait : NULL;
 }
 
 static SimExec *pick_arrive(SimPick *k, SimOrder order) {
@@ -154,10 +155,7 @@ static SimExec *pick_arrive(SimPick *k, SimOrder order) {
     if (k->p->op == OP_MBAR_DROP) k->i->flags |= ARRIVE_DROP;
     if (order.order == MOD_RELAXED) k->i->flags |= ARRIVE_RELAXED;
     bool counted = k->i->flags & (ARRIVE_NOCOMPLETE | ARRIVE_EXPECT);
-    int n = k->i->n_opnd;
-    if (n < 2 || n > 3 || (counted && n != 3) || k->i->opnd[1].kind != OPND_ADDRESS) {
-        return sim_pick_fail(k, "needs a state or _, an address, and a count");
-    }
+    if (!async_want(k, counted || k->i->n_opnd == 3 ? "Lai" : "La")) return NULL;
     if (ptx_has(&k->p->mods, MOD_SHARED_CLUSTER) && k->i->d != SLOT_NONE) {
         return sim_pick_fail(k, "returns no state from .shared::cluster");
     }
@@ -176,17 +174,19 @@ SimExec *sim_pick_mbarrier(SimPick *k) {
                   op == OP_MBAR_DROP;
     if (space == SPACE_SHARED_CLUSTER && !remote) return sim_pick_fail(k, "is about its own block");
     switch (op) {
-    case OP_MBAR_EXPECT: return exec_tx;
-    case OP_MBAR_COMPLETE: k->i->flags = 1; return exec_tx;
+    case OP_MBAR_EXPECT:
+    case OP_MBAR_COMPLETE:
+        k->i->flags = op == OP_MBAR_COMPLETE;
+        return async_want(k, "ai") ? exec_tx : NULL;
     default: break;
     }
     if (type != PTX_B64) return sim_pick_fail(k, "needs .b64");
     switch (k->p->op) {
-    case OP_MBAR_INIT: return exec_init;
-    case OP_MBAR_INVAL: return exec_inval;
+    case OP_MBAR_INIT: return async_want(k, "ai") ? exec_init : NULL;
+    case OP_MBAR_INVAL: return async_want(k, "a") ? exec_inval : NULL;
     case OP_MBAR_TEST:
     case OP_MBAR_TRY: return pick_wait(k, order);
-    case OP_MBAR_PENDING: return exec_pending;
+    case OP_MBAR_PENDING: return async_want(k, "Il") ? exec_pending : NULL;
     default: return pick_arrive(k, order);
     }
 }

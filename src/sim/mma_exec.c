@@ -73,11 +73,12 @@ SimExec *sim_pick_mma(SimPick *k) {
     s->sat = sim_take(k, MOD_SATFINITE);
     if (s->a == PTX_F64) sim_take(k, MOD_RN);
     if (s->a == PTX_E4M3 || s->a == PTX_E5M2) sim_take(k, MOD_KIND_F8F6F4);
+    if (!async_want(k, s->a == PTX_F64 ? "Dddd" : "Vvvv")) return NULL;
     SimMmaRegs regs;
     if (!sim_mma_valid(s, &regs)) return sim_pick_fail(k, "no such shape with these types");
     const SimOpnd *o = k->i->opnd;
     int scale = s->a == PTX_F64 ? 2 : 1;
-    if (k->i->n_opnd != 4 || o[0].n * scale != regs.d || o[1].n * scale != regs.a ||
+    if (o[0].n * scale != regs.d || o[1].n * scale != regs.a ||
         o[2].n * scale != regs.b || o[3].n * scale != regs.c) {
         return sim_pick_fail(k, "needs operands of %d, %d, %d and %d registers", regs.d / scale,
                              regs.a / scale, regs.b / scale, regs.c / scale);

@@ -2,7 +2,6 @@
 #include "sim/async_target.h"
 #include "sim/tensormap.h"
 
-#include <string.h>
 
 typedef struct {
     bool store, im2col;
@@ -132,7 +131,7 @@ static PtxType reduce_type(const AsyncReduce *r, SimTmType t) {
 static bool store_lane(SimWarp *w, const SimInst *i, int lane, const SimTensorMap *map) {
     const TensorInst *x = i->extra;
     uint32_t offset, bytes = tile_bytes(map);
-    SimBlock *b = sim_shared(w, i, lane, (uint32_t)sim_address(w, &i->opnd[x->shared], lane), bytes,
+    SimBlock *b = sim_shared(w, i, lane, async_shared_at(w, &i->opnd[x->shared], lane), bytes,
                              128, &offset);
     if (!b) return false;
     AsyncReduce reduce = x->reduce;
@@ -192,9 +191,11 @@ static SimExec *pick_copy(SimPick *k, TensorInst *x, bool im2col_offsets) {
     int n = 2;
     if (!x->store) x->mbar = n++;
     if (im2col_offsets && !x->store) x->offsets = n++;
-    if (multicast) x->mask = n++;
-    if (hint) n++;
-    if (p->n_opnd != n) return sim_pick_fail(k, "needs %d operands", n);
+    if (multicast) x->mask = n;
+    const char *wanted = arena_printf(k->arena, "aa%s%s%s%s", x->mbar >= 0 ? "a" : "",
+                                      x->offsets >= 0 ? "v" : "", multicast ? "i" : "",
+                                      hint ? "l" : "");
+    if (!async_want(k, wanted)) return NULL;
     if (tell == x->store || async_to_global(p) != x->store || (x->store && multicast)) {
         return sim_pick_fail(k, "has an unknown direction");
     }

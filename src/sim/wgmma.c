@@ -122,6 +122,11 @@ static SimExec *pick_product(SimPick *k) {
     x->scale_known = k->p->opnd[3].kind == OPND_INT;
     x->shape.scale_d = x->scale_known && k->p->opnd[3].offset;
     if (!immediates(k, x)) return sim_pick_fail(k, "has the wrong immediates");
+    char wanted[] = "Vllpiiii";
+    if (x->a_regs) wanted[1] = 'v';
+    if (x->scale_known) wanted[3] = 'i';
+    wanted[k->p->n_opnd] = 0;
+    if (!async_want(k, wanted)) return NULL;
     const char *why = k->p->m != 64 ? "m is not 64" : sim_wgmma_check(&x->shape);
     if (why) return sim_pick_fail(k, "does not exist: %s", why);
     if (o[0].n != sim_wgmma_acc_regs(&x->shape) || (x->a_regs && o[1].n != 4)) {

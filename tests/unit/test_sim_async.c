@@ -496,6 +496,29 @@ static void instructions_that_do_not_exist(void **state) {
         "setmaxnreg.inc.sync.aligned.u32 100;",
         "setmaxnreg.sync.aligned.u32 104;",
         "cp.async.wait_group.read 0;",
+        "cp.async.wait_group %r0;",
+        /* Registers of the wrong size, operands of the wrong kind.  */
+        "mbarrier.arrive.shared.b64 %r1, [%r0];",
+        "mbarrier.arrive.shared.b64 [%r0];",
+        "mbarrier.test_wait.shared.b64 %p1, [%r0], %r1;",
+        "mbarrier.try_wait.parity.shared.b64 %p1, [%r0], %l1;",
+        "mbarrier.try_wait.parity.shared::cluster.b64 %p1, [%r0], 0;",
+        "cp.async.cg.shared.global [%r2], [%l0], 16, %l1;",
+        "cp.async.cg.shared.global %r2, [%l0], 16;",
+        "cp.async.bulk.global.shared::cta.bulk_group [%l0], [%r0], %l1;",
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%l0, {%l1, %l2}], [%r0];",
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%l0, {%r1}], [%r0];",
+        "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%l1, %l2}, [%r0];",
+        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 %r1, [%r0];",
+        "elect.sync %p1, %r0;",
+        "mapa.shared::cluster.u64 %r0, %l1, 0;",
+        "barrier.cluster.wait.relaxed;",
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.f32 [%r0], "
+        "%r1, "
+        "[%r2];",
+        ("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b64 [%r0], {%l0, %l1, %l2, "
+         "%l3}, "
+         "[%r2];"),
     };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         PtxRun r;

@@ -217,6 +217,32 @@ static void wgmma_is_right(void **state) {
     right_with_many_seeds(&wgmma, 256, 256, 384, 12);
 }
 
+/* The same seed gives the same counts, however many host threads run the blocks.  */
+static void reports_repeat(void **state) {
+    (void)state;
+    const Gemm *both[] = {&mma, &wgmma};
+    for (int g = 0; g < 2; g++) {
+        Arena *a = arena_create(NULL);
+        const char *ptx = compile(a, both[g], source_of(a, both[g]));
+        if (!ptx) {
+            arena_destroy(a);
+            skip();
+        }
+        SimCounters first;
+        for (int run = 0; run < 3; run++) {
+            PtxRun r;
+            start(&r, both[g], 256, 256, 192, 5);
+            r.options.threads = run + 1;
+            launch(&r, ptx);
+            assert_int_equal(r.report.faults, 0);
+            if (run == 0) first = r.report.total;
+            assert_memory_equal(&first, &r.report.total, sizeof first);
+            run_close(&r);
+        }
+        arena_destroy(a);
+    }
+}
+
 typedef struct {
     const char *after, *from, *to;
 } Bug;
@@ -298,6 +324,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mma_is_right),
         cmocka_unit_test(wgmma_is_right),
+        cmocka_unit_test(reports_repeat),
         cmocka_unit_test(bugs_of_mma_are_reported),
         cmocka_unit_test(bugs_of_wgmma_are_reported),
     };
