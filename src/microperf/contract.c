@@ -5,7 +5,7 @@
 typedef struct {
     double warps, fma, loads;             /* of the inner loop: unit and LDS instructions */
     double issue;                         /* everything issued */
-    double wavefronts, sectors, bytes;
+    double wavefronts, stored, sectors, bytes;            /* stored: of the wavefronts */
     double groups, group_fma, group_issue;/* per warp: fragments fetched together */
 } Step;
 
@@ -60,6 +60,7 @@ static Step step_of(const Model *m, const RProg *r, const StepCounts *c) {
         s.issue += (double)c->requests[side] * chunk_instructions(p, r, side);
         s.wavefronts += s.warps * (double)(c->reads[side] * c->read_wavefronts[side]) +
                         (double)c->store_wavefronts[side];
+        s.stored += (double)c->store_wavefronts[side];
         s.sectors += c->sectors[side];
     }
     s.bytes = s.sectors * SECTOR;
@@ -100,13 +101,20 @@ static double steps_ahead(const RProg *r) {
     return async && r->stages > 1 ? r->stages - 1 : 1;
 }
 
+/* Clocks of a step that nothing hides.  A pipeline shares its wait among the steps ahead; a single
+ * buffer has two barriers, and nobody computes while it is filled.  */
+static double step_tax(const Model *m, const RProg *r, const Step *s) {
+    if (r->stages == 1) return 2 * m->step_tax + s->stored / m->smem_rate;
+    return m->step_tax / steps_ahead(r);
+}
+
 /* Adds the times of a phase, in clocks, to the steady terms.  */
 static void add_phase(const Model *m, const RProg *r, const Step *s, const Phase *ph, double steps,
                       double miss, double clocks[MP_COUNT]) {
     double n = ph->times * steps, blocks = ph->resident;
     double busiest = whole(blocks * s->warps / m->schedulers) * m->schedulers / s->warps;
     double l2_share = lesser(m->l2_port, m->l2_rate / m->clock / ph->active);
-    double ahead = steps_ahead(r), tax = m->step_tax / ahead;
+    double ahead = steps_ahead(r), tax = step_tax(m, r, s);
     double latency = m->l2_latency + miss * (m->dram_latency - m->l2_latency);
     clocks[MP_L2] += n * blocks * s->bytes / l2_share;
     clocks[MP_SMEM] += n * (blocks * s->wavefronts / m->smem_rate + tax);
