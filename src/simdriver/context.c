@@ -42,7 +42,7 @@ CUresult context_new(Driver *d, Gpu *gpu, Context **out) {
 }
 
 /* Everything that belongs to the context goes with it.  Streams are dropped first: then no work
- * refers to anything.  */
+ * refers to anything.  Who waits for that work looks again.  */
 void context_free(Driver *d, Context *ctx) {
     static const Kind kinds[] = {KIND_STREAM, KIND_EVENT, KIND_FUNCTION, KIND_MODULE};
     size_t at = 0;
@@ -63,13 +63,17 @@ void context_free(Driver *d, Context *ctx) {
     if (ctx->gpu->primary == ctx) ctx->gpu->primary = NULL;
     handle_free(d, &ctx->o);
     free(ctx);
+    driver_wake(d);
 }
 
 CUresult context_finish(Driver *d, Context *ctx) {
+    CUresult r = ctx->failed;
     size_t at = 0;
     Object *o;
-    while ((o = handle_next(d, &at, KIND_STREAM, ctx))) stream_finish(d, (Stream *)(void *)o);
-    return ctx->failed;
+    while (r != CUDA_ERROR_CONTEXT_IS_DESTROYED && (o = handle_next(d, &at, KIND_STREAM, ctx))) {
+        r = stream_finish(d, (Stream *)(void *)o);
+    }
+    return r;
 }
 
 /* ---- primary contexts ---- */

@@ -12,10 +12,7 @@ static CUresult submit_and_wait(Driver *d, Stream *s, Work *w) {
     Context *ctx = s->o.ctx;
     w->refs++;
     CUresult r = work_submit(d, s, w);
-    if (r == CUDA_SUCCESS) {
-        work_finish(d, w);
-        r = ctx->failed;
-    }
+    if (r == CUDA_SUCCESS) r = work_finish(d, ctx, w);
     work_release(w);
     return r;
 }

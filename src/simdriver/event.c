@@ -113,9 +113,7 @@ CUresult cuEventSynchronize(CUevent event) {
     if (!driver_enter(&c, FN_cuEventSynchronize)) return c.result;
     CUresult r = look(&c, event, &e);
     if (r != CUDA_SUCCESS || !e->mark) return driver_leave(&c, r);
-    Context *ctx = e->o.ctx;
-    work_finish(c.driver, e->mark);
-    return driver_leave(&c, ctx->failed);
+    return driver_leave(&c, work_finish(c.driver, e->o.ctx, e->mark));
 }
 
 static CUresult elapsed(Call *c, float *ms, CUevent start, CUevent end) {

@@ -133,6 +133,7 @@ static CUresult release(Call *c, CUdeviceptr at) {
     CUresult r = capture_forbids(c->driver, ctx, true);
     if (r != CUDA_SUCCESS) return r;
     r = context_finish(c->driver, ctx);
+    if (r == CUDA_ERROR_CONTEXT_IS_DESTROYED) return r;
     Memory *m = forget(ctx, at, NULL);
     if (m) memory_release(ctx, m);
     return r;
@@ -175,6 +176,7 @@ CUresult cuMemFreeHost(void *at) {
     if (!driver_enter(&c, FN_cuMemFreeHost)) return c.result;
     if (!at) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
     CUresult r = context_finish(c.driver, c.ctx);
+    if (r == CUDA_ERROR_CONTEXT_IS_DESTROYED) return driver_leave(&c, r);
     Memory *m = forget(c.ctx, 0, at);
     if (m) memory_release(c.ctx, m);
     return driver_leave(&c, m ? r : CUDA_ERROR_INVALID_VALUE);

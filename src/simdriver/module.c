@@ -79,6 +79,7 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, int
 /* Functions of the module go with it, once their launches have run.  */
 static CUresult unload(Driver *d, Module *m) {
     CUresult r = context_finish(d, m->o.ctx);
+    if (r == CUDA_ERROR_CONTEXT_IS_DESTROYED) return r;
     size_t at = 0;
     for (Object *o; (o = handle_next(d, &at, KIND_FUNCTION, m->o.ctx));) {
         if (((Function *)(void *)o)->module == m) object_free(d, o);

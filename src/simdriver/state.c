@@ -32,8 +32,13 @@ void driver_say_error(Driver *d, const Diag *diag) {
 }
 
 void driver_hang(Driver *d) {
-    uint64_t before = d->generation;
-    while (d->generation == before) pthread_cond_wait(&d->changed, &d->lock);
+    uint64_t before = d->woken;
+    while (d->woken == before) pthread_cond_wait(&d->changed, &d->lock);
+}
+
+void driver_wake(Driver *d) {
+    d->woken++;
+    pthread_cond_broadcast(&d->changed);
 }
 
 static CUresult need_context(Call *c) {
@@ -46,7 +51,7 @@ static CUresult need_context(Call *c) {
 static CUresult admit(Call *c, const FunctionRow *row) {
     Driver *d = c->driver;
     Injected hit = faults_call(&d->faults, row);
-    if (hit.hang) driver_hang(d);
+    for (uint64_t rules = d->rules; hit.hang && d->rules == rules;) driver_hang(d);
     if (hit.result) return hit.result;
     if (row->since > driver_version(d) || faults_missing(&d->faults, row)) {
         return CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER;
@@ -58,8 +63,8 @@ static CUresult admit(Call *c, const FunctionRow *row) {
 
 /* Rules of the environment hold from the first call on, even one before cuInit.  */
 static CUresult first_rules(Driver *d) {
-    if (d->generation) return CUDA_SUCCESS;
-    d->generation = 1;
+    if (d->rules) return CUDA_SUCCESS;
+    d->rules = 1;
     if (faults_parse(getenv("ROLLER_SIM_FAULTS"), &d->faults)) return CUDA_SUCCESS;
     d->faults = (Faults){0};
     driver_say(d, "ROLLER_SIM_FAULTS does not parse");
@@ -87,8 +92,8 @@ CUresult roller_sim_driver_control(const char *rules) {
     if (!faults_parse(rules, &faults)) return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&d->lock);
     d->faults = faults;
-    d->generation += d->generation ? 1 : 2;
-    pthread_cond_broadcast(&d->changed);
+    d->rules += d->rules ? 1 : 2;
+    driver_wake(d);
     pthread_mutex_unlock(&d->lock);
     return CUDA_SUCCESS;
 }

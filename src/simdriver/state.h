@@ -93,8 +93,9 @@ typedef struct PtxEntry {
 
 typedef struct {
     pthread_mutex_t lock;
-    pthread_cond_t changed;   /* rules were replaced: what hangs looks again */
-    uint64_t generation;      /* of the rules */
+    pthread_cond_t changed;
+    uint64_t rules;           /* times that they were set; 0: not even from the environment */
+    uint64_t woken;           /* calls of driver_wake */
     bool initialised;
     Arena *arena;             /* profiles */
     Gpu gpu[MAX_GPUS];
@@ -118,8 +119,9 @@ typedef struct {
 bool driver_enter(Call *c, FunctionId f);
 /* Gives the lock back; returns r.  */
 CUresult driver_leave(Call *c, CUresult r);
-/* Waits, without the lock, until the rules are replaced.  */
+/* Waits, without the lock, until driver_wake: the rules were replaced, or a context has gone.  */
 void driver_hang(Driver *d);
+void driver_wake(Driver *d);
 void driver_say(Driver *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Keeps the first error as the driver's message.  */
 void driver_say_error(Driver *d, const Diag *diag);

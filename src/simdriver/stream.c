@@ -12,19 +12,6 @@ Stream *stream_new(Driver *d, Context *ctx, bool blocking) {
     return NULL;
 }
 
-void stream_drop(Stream *s) {
-    for (Work *w = s->head, *next; w; w = next) {
-        next = w->next;
-        w->next = NULL;
-        w->done = true;
-        w->end = s->end;
-        work_release(w);
-    }
-    s->head = s->tail = NULL;
-    work_release(s->last);
-    s->last = NULL;
-}
-
 Stream *stream_get(Call *c, CUstream handle) {
     if (!handle || handle == CU_STREAM_LEGACY) return c->ctx->legacy;
     if (handle == CU_STREAM_PER_THREAD) return c->ctx->per_thread;
@@ -33,9 +20,7 @@ Stream *stream_get(Call *c, CUstream handle) {
 }
 
 CUresult stream_finish(Driver *d, Stream *s) {
-    Context *ctx = s->o.ctx;
-    if (s->last) work_finish(d, s->last);
-    return ctx->failed;
+    return s->last ? work_finish(d, s->o.ctx, s->last) : s->o.ctx->failed;
 }
 
 static CUresult create(Call *c, CUstream *stream, unsigned flags) {
@@ -69,9 +54,9 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
         return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
     }
     if (s->capture) capture_drop(c.driver, s->capture);
-    stream_finish(c.driver, s);
-    object_free(c.driver, &s->o);
-    return driver_leave(&c, CUDA_SUCCESS);
+    CUresult r = stream_finish(c.driver, s);
+    if (r != CUDA_ERROR_CONTEXT_IS_DESTROYED) object_free(c.driver, &s->o);
+    return driver_leave(&c, r);
 }
 
 /* A call that looks at a stream's progress spoils its capture.  */

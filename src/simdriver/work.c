@@ -117,7 +117,7 @@ static void pop_head(Stream *s) {
 static bool run_head(Driver *d, Stream *s) {
     Work *w = s->head;
     Context *ctx = s->o.ctx;
-    if (s->hung && s->hung_under == d->generation) return false;
+    if (s->hung && s->hung_under == d->rules) return false;
     s->hung = false;
     w->end = later(s->end, w->issued);
     if (w->kind == WORK_WAIT) {
@@ -125,7 +125,7 @@ static bool run_head(Driver *d, Stream *s) {
     } else if (w->kind != WORK_MARK && ctx->failed == CUDA_SUCCESS &&
                !work_execute(d, ctx, w, w->end)) {
         s->hung = true;
-        s->hung_under = d->generation;
+        s->hung_under = d->rules;
         return false;
     }
     s->end = w->end;
@@ -140,12 +140,24 @@ bool work_advance(Driver *d, Work *w) {
     return run_head(d, w->stream);
 }
 
-void work_finish(Driver *d, Work *w) {
+CUresult work_finish(Driver *d, Context *ctx, Work *w) {
+    uintptr_t handle = ctx->o.handle;
+    Gpu *gpu = ctx->gpu;
     w->refs++;
     while (!w->done) {
-        Gpu *gpu = w->stream->o.ctx->gpu;
         if (!work_advance(d, w)) driver_hang(d);
-        if (w->done) gpu->issue = later(gpu->issue, w->end);
     }
+    gpu->issue = later(gpu->issue, w->end);
     work_release(w);
+    ctx = (Context *)(void *)handle_get(d, (const void *)handle, KIND_CONTEXT);
+    return ctx ? ctx->failed : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+void stream_drop(Stream *s) {
+    for (Work *w; (w = s->head);) {
+        w->end = s->end;
+        pop_head(s);
+    }
+    work_release(s->last);
+    s->last = NULL;
 }

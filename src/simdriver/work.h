@@ -112,8 +112,9 @@ void work_release(Work *w);
 CUresult work_submit(Driver *d, Stream *s, Work *w);
 /* Runs one piece of work on the way to w; false if that hangs.  */
 bool work_advance(Driver *d, Work *w);
-/* Runs all the work that w depends on, and w; waits where it hangs.  */
-void work_finish(Driver *d, Work *w);
+/* Runs all the work that w depends on, and w; waits where it hangs.  Then what the context has to
+ * report: CUDA_ERROR_CONTEXT_IS_DESTROYED if another thread destroyed it meanwhile.  */
+CUresult work_finish(Driver *d, Context *ctx, Work *w);
 /* Executes one piece; `begin` is when it could start.  Sets w->end.  False: it hangs.  */
 bool work_execute(Driver *d, Context *ctx, Work *w, Ps begin);
 
@@ -130,7 +131,7 @@ struct Stream {
 };
 /* NULL without memory.  */
 Stream *stream_new(Driver *d, Context *ctx, bool blocking);
-/* Waits until everything queued has run; then what the context has to report.  */
+/* As work_finish, for everything queued.  */
 CUresult stream_finish(Driver *d, Stream *s);
 /* Drops what is queued, as if done.  */
 void stream_drop(Stream *s);
@@ -171,6 +172,7 @@ CUresult context_new(Driver *d, Gpu *gpu, Context **out);
 void context_free(Driver *d, Context *ctx);
 /* The calling thread's current context as a handle; 0: none.  */
 CUcontext context_current(void);
+/* As work_finish, for all streams.  */
 CUresult context_finish(Driver *d, Context *ctx);
 /* The allocation that holds these bytes of page-locked host memory; NULL: pageable memory.  */
 Memory *context_pinned(const Context *ctx, const void *at, size_t bytes);

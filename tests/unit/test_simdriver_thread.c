@@ -106,6 +106,31 @@ static void hangs_until_released(const char *rule) {
     pthread_barrier_destroy(&started);
 }
 
+static void *wait_for_context(void *user) {
+    CUresult *r = user;
+    cu.cuCtxSetCurrent(simdriver_context());
+    pthread_barrier_wait(&started);
+    *r = cu.cuCtxSynchronize();
+    return NULL;
+}
+
+/* Who waits for a context that another thread destroys is told.  */
+static void context_goes_meanwhile(void **state) {
+    pthread_t thread;
+    CUresult r = CUDA_SUCCESS;
+    OK(cu.control("kernel=hang"));
+    step(NULL, 5, 0);
+    assert_int_equal(pthread_barrier_init(&started, NULL, 2), 0);
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_context, &r), 0);
+    pthread_barrier_wait(&started);
+    FAILS(CUDA_ERROR_NOT_READY, cu.cuStreamQuery(NULL));
+    assert_int_equal(steps_fresh(state), 0);
+    pthread_join(thread, NULL);
+    assert_true(r == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    pthread_barrier_destroy(&started);
+    assert_int_equal(value(), 1);
+}
+
 static void hangs(void **state) {
     (void)state;
     hangs_until_released("cuStreamSynchronize=hang");
@@ -125,7 +150,7 @@ static void hangs(void **state) {
 int main(void) {
 #define T(name) cmocka_unit_test_setup(name, steps_fresh)
     const struct CMUnitTest tests[] = {
-        T(threads_and_devices), T(two_devices), T(hangs),
+        T(threads_and_devices), T(two_devices), T(context_goes_meanwhile), T(hangs),
     };
     return cmocka_run_group_tests(tests, simdriver_setup, simdriver_teardown);
 }
