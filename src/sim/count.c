@@ -90,11 +90,10 @@ static Passes group(uint32_t lanes, const uint32_t address[LANES], int words) {
     return (Passes){most, (distinct + BANKS - 1) / BANKS};
 }
 
-/* Whether all active lanes have the address of the lane whose number differs in bit `flip`, as far as
- * that lane is active.  */
+/* Whether every active lane shares its address with the lane whose number differs in `flip`.  */
 static bool paired(uint32_t lanes, const uint32_t address[LANES], int flip) {
     SIM_EACH(l, lanes) {
-        if ((lanes >> (l ^ flip)) & 1 && address[l] != address[l ^ flip]) return false;
+        if (!(lanes >> (l ^ flip) & 1) || address[l] != address[l ^ flip]) return false;
     }
     return true;
 }
