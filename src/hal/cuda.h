@@ -31,7 +31,7 @@ typedef struct {
 Status cuda_open(Arena *a, Diag *d, const CudaOptions *o, Cuda **out);
 int cuda_driver_version(const Cuda *c);                    /* 12040 for 12.4 */
 const char *cuda_file(const Cuda *c);
-/* A driver that executes nothing but pretends to: its figures are the simulator's.  */
+/* Is it the simulated driver (docs/simulated-driver.md), whose times are the model's?  */
 bool cuda_simulated(const Cuda *c);
 
 /*    name                         number of the attribute */
@@ -134,6 +134,7 @@ typedef struct {
 typedef struct {
     CudaContext *context;
     void *handle;             /* CUfunction, or CUkernel where the driver has libraries */
+    bool library;
     int registers, max_threads;
     int64_t static_smem, local_bytes;
 } CudaKernel;

@@ -1,0 +1,193 @@
+/* Modules, kernels, launches, occupancy, tensor maps.  */
+#include "hal/cuda_api.h"
+
+#include <string.h>
+
+/* ---- images ---- */
+struct CudaModule {
+    CudaContext *context;
+    CudaOwned *owned;         /* a library where the driver has them, else a module */
+};
+
+static bool has_libraries(const Cuda *c) {
+    return c->cuLibraryLoadData && c->cuLibraryUnload && c->cuLibraryGetKernel &&
+           c->cuKernelGetFunction && c->cuKernelSetAttribute;
+}
+
+enum { JIT_LOG = 4096 };
+
+static int load(CudaContext *x, bool library, const void *image, char *log, void **out) {
+    const Cuda *c = x->cuda;
+    int option[] = {CUDA_JIT_ERROR_LOG, CUDA_JIT_ERROR_LOG_BYTES};
+    void *value[] = {log, (void *)(uintptr_t)JIT_LOG};
+    return library ? c->cuLibraryLoadData(out, image, option, value, 2, NULL, NULL, 0)
+                   : c->cuModuleLoadDataEx(out, image, 2, option, value);
+}
+
+Status cuda_load(CudaContext *x, Arena *a, Diag *d, const CudaImage *image, CudaModule **out) {
+    Cuda *c = x->cuda;
+    bool library = has_libraries(c);
+    CudaModule *m = ARENA_NEW(a, CudaModule);
+    m->context = x;
+    m->owned = cuda_owned(x, a, library ? OWN_LIBRARY : OWN_MODULE);
+    *out = m;
+    Status s = ST_OK;
+    if (c->sim_ptx && image->cubin && image->ptx)
+        s = cuda_check(c, d, c->sim_ptx(image->cubin, image->cubin_len, image->ptx),
+                       "roller_sim_driver_ptx");
+    if (s) return s;
+    char log[JIT_LOG] = "";
+    void *handle = NULL;
+    int code = load(x, library, image->cubin ? image->cubin : image->ptx, log, &handle);
+    if (!code) {
+        m->owned->handle = handle;
+        return ST_OK;
+    }
+    log[JIT_LOG - 1] = 0;
+    log[strcspn(log, "\n")] = 0;
+    const char *call = library ? "cuLibraryLoadData" : "cuModuleLoadDataEx";
+    if (*log && !c->sim_ptx) call = arena_printf(a, "%s (%s)", call, log);
+    return cuda_check(c, d, code, call);
+}
+
+static Status attribute(const Cuda *c, Diag *d, void *function, int id, int *out) {
+    return CUDA_CALL(c, d, cuFuncGetAttribute, out, id, function);
+}
+
+/* Asking for the function in a context loads it there, even where loading is lazy.  */
+static Status get_function(CudaModule *m, Diag *d, const char *symbol, CudaKernel *out,
+                           void **function) {
+    Cuda *c = m->context->cuda;
+    out->context = m->context;
+    out->library = m->owned->kind == OWN_LIBRARY;
+    Status s;
+    if (out->library) {
+        s = CUDA_CALL(c, d, cuLibraryGetKernel, &out->handle, m->owned->handle, symbol);
+        if (!s) s = CUDA_CALL(c, d, cuKernelGetFunction, function, out->handle);
+    } else {
+        s = CUDA_CALL(c, d, cuModuleGetFunction, function, m->owned->handle, symbol);
+        out->handle = *function;
+    }
+    return !s && c->cuFuncLoad ? CUDA_CALL(c, d, cuFuncLoad, *function) : s;
+}
+
+Status cuda_kernel(CudaModule *m, Diag *d, const char *symbol, CudaKernel *out) {
+    *out = (CudaKernel){0};
+    Cuda *c = m->context->cuda;
+    void *function = NULL;
+    int smem = 0, local = 0;
+    Status s = get_function(m, d, symbol, out, &function);
+    if (!s) s = attribute(c, d, function, CUDA_FUNC_REGISTERS, &out->registers);
+    if (!s) s = attribute(c, d, function, CUDA_FUNC_MAX_THREADS, &out->max_threads);
+    if (!s) s = attribute(c, d, function, CUDA_FUNC_STATIC_SMEM, &smem);
+    if (!s) s = attribute(c, d, function, CUDA_FUNC_LOCAL_BYTES, &local);
+    out->static_smem = smem;
+    out->local_bytes = local;
+    return s;
+}
+
+static Status set_attribute(const CudaKernel *k, Diag *d, int id, int value) {
+    const Cuda *c = k->context->cuda;
+    return k->library
+               ? CUDA_CALL(c, d, cuKernelSetAttribute, id, value, k->handle, k->context->dev)
+               : CUDA_CALL(c, d, cuFuncSetAttribute, k->handle, id, value);
+}
+
+Status cuda_kernel_smem(const CudaKernel *k, Diag *d, int64_t bytes) {
+    int64_t free_of_charge = k->context->info.attribute[CUDA_ATTR_SMEM_PER_BLOCK];
+    if (bytes + k->static_smem <= free_of_charge) return ST_OK;
+    int64_t most = k->context->info.attribute[CUDA_ATTR_SMEM_PER_BLOCK_OPTIN];
+    if (bytes + k->static_smem > most)
+        return diag_error(d, ST_CUDA, "cuda", DIAG_NOWHERE,
+                          "the kernel needs %lld bytes of shared memory; a block of %s has %lld",
+                          (long long)(bytes + k->static_smem), k->context->info.name,
+                          (long long)most);
+    return set_attribute(k, d, CUDA_FUNC_DYNAMIC_SMEM, (int)bytes);
+}
+
+Status cuda_kernel_wide_clusters(const CudaKernel *k, Diag *d) {
+    return set_attribute(k, d, CUDA_FUNC_WIDE_CLUSTERS, 1);
+}
+
+/* ---- launches ---- */
+enum { MOST_ATTRIBUTES = 2 };
+
+static bool clustered(const CudaLaunch *l) {
+    return (int64_t)l->cluster[0] * l->cluster[1] * l->cluster[2] > 1;
+}
+
+static CudaLaunchConfig config_of(const CudaLaunch *l, CudaLaunchAttribute at[MOST_ATTRIBUTES],
+                                  CudaStream s) {
+    CudaLaunchConfig config = {.smem = (unsigned)l->dynamic_smem, .stream = s, .attribute = at};
+    for (int i = 0; i < 3; i++) {
+        config.grid[i] = (unsigned)l->grid[i];
+        config.block[i] = (unsigned)l->block[i];
+    }
+    if (clustered(l)) {
+        CudaLaunchAttribute *a = &at[config.n_attribute++];
+        *a = (CudaLaunchAttribute){.id = CUDA_LAUNCH_CLUSTER};
+        for (int i = 0; i < 3; i++) a->value.cluster[i] = (unsigned)l->cluster[i];
+    }
+    if (l->overlap) {
+        CudaLaunchAttribute *a = &at[config.n_attribute++];
+        *a = (CudaLaunchAttribute){.id = CUDA_LAUNCH_OVERLAP};
+        a->value.number = 1;
+    }
+    return config;
+}
+
+int cuda_launch_code(const CudaKernel *k, const CudaLaunch *l, void *const *params, CudaStream s) {
+    const Cuda *c = k->context->cuda;
+    void **given = (void **)(uintptr_t)params;
+    if (c->cuLaunchKernelEx && (clustered(l) || l->overlap)) {
+        CudaLaunchAttribute at[MOST_ATTRIBUTES];
+        CudaLaunchConfig config = config_of(l, at, s);
+        return c->cuLaunchKernelEx(&config, k->handle, given, NULL);
+    }
+    return c->cuLaunchKernel(k->handle, (unsigned)l->grid[0], (unsigned)l->grid[1],
+                             (unsigned)l->grid[2], (unsigned)l->block[0], (unsigned)l->block[1],
+                             (unsigned)l->block[2], (unsigned)l->dynamic_smem, s, given, NULL);
+}
+
+Status cuda_launch(const CudaKernel *k, Diag *d, const CudaLaunch *l, void *const *params,
+                   CudaStream s) {
+    const Cuda *c = k->context->cuda;
+    bool extended = clustered(l) || l->overlap;
+    Status st = cuda_need(c, d, c->cuLaunchKernelEx || !clustered(l), "cuLaunchKernelEx",
+                          "launches clusters");
+    if (st) return st;
+    return cuda_check(c, d, cuda_launch_code(k, l, params, s),
+                      extended && c->cuLaunchKernelEx ? "cuLaunchKernelEx" : "cuLaunchKernel");
+}
+
+Status cuda_blocks_per_sm(const CudaKernel *k, Diag *d, int threads, int64_t smem, int *out) {
+    return CUDA_CALL(k->context->cuda, d, cuOccupancyMaxActiveBlocksPerMultiprocessor, out,
+                     k->handle, threads, (size_t)smem);
+}
+
+Status cuda_clusters(const CudaKernel *k, Diag *d, const CudaLaunch *l, int *out) {
+    const Cuda *c = k->context->cuda;
+    Status s = cuda_need(c, d, c->cuOccupancyMaxActiveClusters != NULL,
+                         "cuOccupancyMaxActiveClusters", "counts resident clusters");
+    if (s) return s;
+    CudaLaunchAttribute at[MOST_ATTRIBUTES];
+    CudaLaunchConfig config = config_of(l, at, NULL);
+    return CUDA_CALL(c, d, cuOccupancyMaxActiveClusters, out, k->handle, &config);
+}
+
+/* ---- tensor maps ---- */
+Status cuda_tensor_map(Cuda *c, Diag *d, const CudaMapShape *m, CudaTensorMap *out) {
+    void *address = (void *)(uintptr_t)m->address;
+    bool there = m->im2col ? c->cuTensorMapEncodeIm2col != NULL : c->cuTensorMapEncodeTiled != NULL;
+    Status s = cuda_need(c, d, there,
+                         m->im2col ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled",
+                         "makes tensor maps");
+    if (s) return s;
+    if (m->im2col)
+        return CUDA_CALL(c, d, cuTensorMapEncodeIm2col, out->bytes, m->type, (uint32_t)m->rank,
+                         address, m->dim, m->stride, m->lower, m->upper, m->channels, m->pixels,
+                         m->element_stride, m->interleave, m->swizzle, m->promotion, m->fill);
+    return CUDA_CALL(c, d, cuTensorMapEncodeTiled, out->bytes, m->type, (uint32_t)m->rank, address,
+                     m->dim, m->stride, m->box, m->element_stride, m->interleave, m->swizzle,
+                     m->promotion, m->fill);
+}
