@@ -8,7 +8,7 @@ typedef struct {
     const TeStmt *stmt;       /* whose indices the coefficients count */
     Affine offset;            /* elements */
     int bytes;                /* of an element */
-    int n_guard;              /* subscripts tested at run time, and the dimensions they must stay in */
+    int n_guard;              /* subscripts tested at run time, and their dimensions */
     Affine guard[TE_MAX_RANK];
     int64_t bound[TE_MAX_RANK];
 } Span;

@@ -1,10 +1,10 @@
 /* rTile: tiles aligned with tensor and device.
  *
- * A Problem is what planning needs to know of one kernel group: extents of the fused axes and how each
- * operand lies in memory, seen from those axes.  An RTile is one extent per axis at one memory level.
- * This module knows alignment (which sizes come next), layouts and their bank conflicts, footprint F,
- * traffic Q and reuse score S; it knows nothing of threads or time.  Source: Roller (OSDI'22),
- * sections 3 and 4.  */
+ * A Problem is what planning needs to know of one kernel group: extents of the fused axes and how
+ * each operand lies in memory, seen from those axes.  An RTile is one extent per axis at one memory
+ * level.  This module knows alignment (which sizes come next), layouts and their bank conflicts,
+ * footprint F, traffic Q and reuse score S; it knows nothing of threads or time.  Source: Roller
+ * (OSDI'22), sections 3 and 4.  */
 #ifndef ROLLER_RTILE_RTILE_H
 #define ROLLER_RTILE_RTILE_H
 #include "hal/device.h"
@@ -12,15 +12,15 @@
 
 enum { RT_AXES = 8 };
 
-/* Extent per axis; axes are AX_B, AX_M, AX_N, AX_K for `contract`, AX_M alone (the flattened domain)
- * for `stream`.  Unused axes have extent 1.  Copied by value.  */
+/* Extent per axis; axes are AX_B, AX_M, AX_N, AX_K for `contract`, AX_M alone (the flattened
+ * domain) for `stream`.  Unused axes have extent 1.  Copied by value.  */
 typedef struct {
     int32_t extent[RT_AXES];
 } RTile;
 
-/* Storage of a tile in shared memory: rows of the inner axis.  16-byte chunk c of row r lies at chunk
- * c ^ (((r >> shift) & ((1 << bits) - 1)) << base); bits == 0: no swizzle.  pad: elements after each
- * row.  Padding and swizzle exclude each other.  */
+/* Storage of a tile in shared memory: rows of the inner axis.  16-byte chunk c of row r lies at
+ * chunk c ^ (((r >> shift) & ((1 << bits) - 1)) << base); bits == 0: no swizzle.  pad: elements
+ * after each row.  Padding and swizzle exclude each other.  */
 typedef struct {
     uint8_t inner;            /* AX_K, or the operand's own AX_M / AX_N */
     int16_t pad;
@@ -30,17 +30,17 @@ typedef struct {
 /* How one operand lies in memory.  `mn` is the operand's own axis: M for a, N for b.  */
 typedef struct {
     bool present;
-    bool copyable;            /* elements can be copied unchanged: same type in memory and in the tile */
+    bool copyable;            /* elements have the same type in memory and in the tile */
     bool affine;              /* a single affine read (else the operand is an expression) */
     bool guarded;             /* some subscript needs a run-time test */
     int bytes;                /* of an element in memory */
     int elem;                 /* of an element in shared memory */
-    /* longest power-of-two run, at most 16 B, that is contiguous, aligned and guarded as one at every
-     * multiple of it along mn / k; 1: none */
+    /* longest power-of-two run, at most 16 B, that is contiguous, aligned and guarded as one at
+     * every multiple of it along mn / k; 1: none */
     int vec_mn, vec_k;
-    int64_t run_mn, run_k;    /* contiguous elements along mn / k from a multiple of the run; 1: none */
+    int64_t run_mn, run_k;    /* contiguous along mn / k from a multiple of the run; 1: none */
     int64_t unique;           /* distinct elements of the tensor(s) read */
-    int64_t stride_mn, stride_k;          /* of the innermost digit, elements; 0 if it does not move */
+    int64_t stride_mn, stride_k;          /* of the innermost digit, elements; 0: no movement */
     int digits_mn, digits_k;  /* to decode when an address is made */
     double ops;               /* arithmetic to make one element; 0 for a bare read */
 } ROperand;
@@ -54,7 +54,7 @@ typedef struct {
     bool by_row;              /* other elements for other rows */
     bool kept;                /* needed by several passes: stays on chip or is read again */
     int bytes;                /* of an element */
-    int vec;                  /* widest access to neighbouring columns; 1 if they are not adjacent */
+    int vec;                  /* widest access to neighbouring columns; 1: not adjacent */
     int64_t step;             /* elements from column to column */
     uint64_t passes;          /* bit p: pass p reads it */
     Affine offset;            /* elements, over the frame's indices */
@@ -78,16 +78,16 @@ typedef struct {
 typedef struct {
     const Te *te;             /* normalized */
     const KernelGroup *group;
-    const RowFacts *row;      /* of a row group: extent[AX_M] rows, extent[AX_N] columns; else NULL */
+    const RowFacts *row;      /* of a row group: AX_M rows, AX_N columns; else NULL */
     bool contraction;         /* else: a map or a general reduction, for `stream` */
     Contraction con;
     ColumnView column;
     WindowView window;
-    int64_t extent[AX_CLASSES];           /* contract: fused axes; stream: AX_M the domain, AX_K the reduction */
+    int64_t extent[AX_CLASSES];           /* fused axes; stream: AX_M domain, AX_K reduction */
     ROperand op[2];           /* a, b */
     TeDtype type;             /* compute type of the root statement's value */
     int acc_bytes;
-    int out_vec;              /* widest store along N, elements; 1 if N is not contiguous in the outputs */
+    int out_vec;              /* widest store along N, elements; 1: not contiguous there */
     int64_t out_run;          /* contiguous elements along N in the outputs; 1: none */
     int64_t out_bytes;        /* written by all outputs of the group, bytes */
     int64_t read_bytes;       /* read by the root statement, bytes, unique */
@@ -122,27 +122,28 @@ typedef enum {
 } RTileRule;
 
 const char *rtile_rule_text(RTileRule rule);
-/* The first of UNIT, MOVER, PADDING that a tile of `s` breaks on an axis of extent `n`: s is a multiple
- * of the unit's extent and of the mover's elements and wastes at most epsilon.  RTILE_RULE_COUNT: none.
- * (TRANSACTION decides the direction of loads, BANK the layout.)  */
+/* The first of UNIT, MOVER, PADDING that a tile of `s` breaks on an axis of extent `n`: s is a
+ * multiple of the unit's extent and of the mover's elements and wastes at most epsilon.
+ * RTILE_RULE_COUNT: none.  (TRANSACTION decides the direction of loads, BANK the layout.)  */
 RTileRule rtile_broken(int64_t n, int32_t s, int unit, int mover, double epsilon);
 /* (ceil(n/s)*s - n)/n: the share of padding when an axis of extent n is cut into tiles of s.  */
 double rtile_waste(int64_t n, int32_t s);
 /* Aligned sizes of an axis of extent `n`, ascending: multiples of `unit` up to `max` whose padding
  * waste is at most epsilon; not only powers of two.  Returns the count.  */
 int rtile_sizes(int64_t n, int unit, int max, double epsilon, int32_t *out, int cap);
-/* Padding in elements that keeps rows of `row` elements conflict-free when `tile` elements are read at
- * a time: Roller's formula (bL + L*ceil(n/L) - N mod bL) mod bL for b banks of L bytes, row N, tile n.  */
+/* Padding in elements that keeps rows of `row` elements conflict-free when `tile` elements are read
+ * at a time: Roller's formula (bL + L*ceil(n/L) - N mod bL) mod bL for b banks of L bytes, row N,
+ * tile n.  */
 int rtile_pad(int banks, int bank_width, int elem, int row, int tile);
 /* Byte offset of element e of row r in a shared tile of rows of `row` elements of `elem` bytes.  */
 static inline int32_t rtile_at(RLayout l, int row, int elem, int r, int e) {
     int32_t chunk = l.bits ? ((r >> l.shift) & ((1 << l.bits) - 1)) << (l.base + 4) : 0;
     return r * (row + l.pad) * elem + ((e * elem) ^ chunk);
 }
-/* Wavefronts of one shared-memory request of a warp: lane i of `active` accesses `width` bytes (a power
- * of two up to 16) at addr[i], aligned.  32 banks of 4 bytes.  Up to 4 bytes per lane: the most
- * distinct words in one bank.  8 bytes: two half-warps, each by that rule, but one request if every
- * active lane i has the address of lane i ^ 1, or every one that of i ^ 2.  16 bytes: the
+/* Wavefronts of one shared-memory request of a warp: lane i of `active` accesses `width` bytes (a
+ * power of two up to 16) at addr[i], aligned.  32 banks of 4 bytes.  Up to 4 bytes per lane: the
+ * most distinct words in one bank.  8 bytes: two half-warps, each by that rule, but one request if
+ * every active lane i has the address of lane i ^ 1, or every one that of i ^ 2.  16 bytes: the
  * halves on their own, each as two quarters that become one under the same condition.  */
 int rtile_wavefronts(const int32_t addr[32], uint32_t active, int width);
 /* Bytes a block tile holds in shared memory, per stage.  */
