@@ -86,6 +86,8 @@ void cuda_limits(const CudaDeviceInfo *info, DeviceLimits *out);
 Status cuda_context(Cuda *c, Arena *a, Diag *d, int index, CudaContext **out);
 /* Current on this thread until `a` is reset or freed.  */
 Status cuda_enter(CudaContext *x, Arena *a, Diag *d);
+/* Is the context that is current one of the same device?  */
+bool cuda_here(const CudaContext *x);
 /* Waits for all work of the context; reports what faulted.  */
 Status cuda_synchronize(CudaContext *x, Diag *d);
 const CudaDeviceInfo *cuda_context_device(const CudaContext *x);
@@ -142,6 +144,8 @@ typedef struct {
 /* Loads at once, so that no launch has to.  The image's bytes must live as long as the module.  */
 Status cuda_load(CudaContext *x, Arena *a, Diag *d, const CudaImage *image, CudaModule **out);
 Status cuda_kernel(CudaModule *m, Diag *d, const char *symbol, CudaKernel *out);
+/* Loads it into the current context too, if that is another one of the same device.  */
+Status cuda_kernel_preload(const CudaKernel *k, Diag *d);
 /* Permits `bytes` of dynamic shared memory (needed above 48 KB less the static part), and clusters
  * of more blocks than every device has (8).  */
 Status cuda_kernel_smem(const CudaKernel *k, Diag *d, int64_t bytes);

@@ -19,7 +19,7 @@ typedef struct {
     int id;
     char pad[4];
     union {
-        char bytes[64];
+        uint64_t words[8];
         int number;
         unsigned cluster[3];
     } value;
@@ -134,7 +134,9 @@ Status cuda_check(const Cuda *c, Diag *d, int code, const char *call);
 /* ST_DRIVER if an optional function is not there.  */
 Status cuda_need(const Cuda *c, Diag *d, bool there, const char *name, const char *what);
 
-typedef enum { OWN_MEMORY, OWN_STREAM, OWN_EVENT, OWN_GRAPH, OWN_MODULE, OWN_LIBRARY } CudaOwnedKind;
+typedef enum {
+    OWN_MEMORY, OWN_STREAM, OWN_EVENT, OWN_GRAPH, OWN_MODULE, OWN_LIBRARY
+} CudaOwnedKind;
 typedef struct {
     CudaContext *context;
     CudaOwnedKind kind;

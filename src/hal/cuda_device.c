@@ -155,6 +155,11 @@ Status cuda_enter(CudaContext *x, Arena *a, Diag *d) {
     return s;
 }
 
+bool cuda_here(const CudaContext *x) {
+    int dev;
+    return x->cuda->cuCtxGetDevice(&dev) == 0 && dev == x->dev;
+}
+
 Status cuda_synchronize(CudaContext *x, Diag *d) {
     return cuda_check(x->cuda, d, x->cuda->cuCtxSynchronize(), "cuCtxSynchronize");
 }

@@ -86,6 +86,13 @@ Status cuda_kernel(CudaModule *m, Diag *d, const char *symbol, CudaKernel *out) 
     return s;
 }
 
+Status cuda_kernel_preload(const CudaKernel *k, Diag *d) {
+    const Cuda *c = k->context->cuda;
+    void *function;
+    if (!k->library || !cuda_here(k->context)) return ST_OK;
+    return CUDA_CALL(c, d, cuKernelGetFunction, &function, k->handle);
+}
+
 static Status set_attribute(const CudaKernel *k, Diag *d, int id, int value) {
     const Cuda *c = k->context->cuda;
     return k->library
@@ -110,7 +117,7 @@ Status cuda_kernel_wide_clusters(const CudaKernel *k, Diag *d) {
 }
 
 /* ---- launches ---- */
-enum { MOST_ATTRIBUTES = 2 };
+enum { MOST_ATTRIBUTES = 2, CUDA_NEEDS_NEWER_DRIVER = 36 };
 
 static bool clustered(const CudaLaunch *l) {
     return (int64_t)l->cluster[0] * l->cluster[1] * l->cluster[2] > 1;
@@ -144,6 +151,7 @@ int cuda_launch_code(const CudaKernel *k, const CudaLaunch *l, void *const *para
         CudaLaunchConfig config = config_of(l, at, s);
         return c->cuLaunchKernelEx(&config, k->handle, given, NULL);
     }
+    if (clustered(l)) return CUDA_NEEDS_NEWER_DRIVER;
     return c->cuLaunchKernel(k->handle, (unsigned)l->grid[0], (unsigned)l->grid[1],
                              (unsigned)l->grid[2], (unsigned)l->block[0], (unsigned)l->block[1],
                              (unsigned)l->block[2], (unsigned)l->dynamic_smem, s, given, NULL);
