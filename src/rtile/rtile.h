@@ -98,7 +98,7 @@ typedef struct {
     double flops;             /* 2 per multiply-add */
 } Problem;
 
-/* Facts about a group: extents, vectors, runs.  `align`: promised alignment of tensors in bytes.  */
+/* Facts about a group: extents, vectors, runs.  `align`: promised alignment of tensors, bytes.  */
 Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int align,
                      Problem *out);
 
