@@ -86,7 +86,8 @@ static inline uint32_t find_nth(uint32_t mask, uint32_t base, int32_t n) {
 }
 SIM_TERNARY(fns_32, u32, u32, u32, s32, find_nth(a, b, c))
 
-/* Bit fields: position and length are 8 bits; what lies beyond the width reads as the sign (or 0).  */
+/* Bit fields: position and length are 8 bits; what lies beyond the width reads as the sign (or
+ * 0).  */
 static inline uint64_t extract(uint64_t a, uint32_t pos, uint32_t len, uint32_t width, bool sign) {
     pos &= 255;
     len &= 255;
@@ -325,7 +326,8 @@ static SimExec *pick_dot(SimPick *k, PtxType a) {
 static SimExec *by_width(PtxOp op, PtxType t) {
     for (size_t n = 0; n < sizeof bits_rows / sizeof bits_rows[0]; n++) {
         const Bits *r = &bits_rows[n];
-        if (r->op == op) return t == PTX_B16 ? r->b16 : t == PTX_B32 ? r->b32 : t == PTX_B64 ? r->b64 : NULL;
+        if (r->op == op)
+            return t == PTX_B16 ? r->b16 : t == PTX_B32 ? r->b32 : t == PTX_B64 ? r->b64 : NULL;
     }
     for (size_t n = 0; n < sizeof signs_rows / sizeof signs_rows[0]; n++) {
         const Signs *r = &signs_rows[n];

@@ -1,7 +1,7 @@
 /* add, sub, mul, fma, mad, div, abs, neg, min, max on f32.
  *
- * Rounding to nearest has loops of its own, with and without .ftz, as nearly all code uses it; the other modes
- * go through one general function.  */
+ * Rounding to nearest has loops of its own, with and without .ftz, as nearly all code uses it; the
+ * other modes go through one general function.  */
 #include "sim/alu.h"
 #include "sim/lanes.h"
 #include <math.h>

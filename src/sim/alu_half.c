@@ -1,5 +1,5 @@
-/* Arithmetic on f16 and bf16, scalar and in pairs.  Operations are exact in f64 (or rounded to odd) and
- * rounded once.  */
+/* Arithmetic on f16 and bf16, scalar and in pairs.  Operations are exact in f64 (or rounded to odd)
+ * and rounded once.  */
 #include "sim/alu.h"
 #include "sim/half.h"
 #include <math.h>
@@ -102,7 +102,8 @@ SimExec *sim_pick_half(SimPick *k, PtxType t) {
         if (sim_take(k, flags[n].mod)) i->flags |= (uint8_t)flags[n].flag;
     }
     PtxMod rounding = sim_take_rounding(k);
-    if (rounding != MOD_COUNT && rounding != MOD_RN) return sim_pick_fail(k, "rounds with .rn only");
+    if (rounding != MOD_COUNT && rounding != MOD_RN)
+        return sim_pick_fail(k, "rounds with .rn only");
     if (op == OP_DIV || op == OP_MAD) return NULL;
     bool arithmetic = op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_FMA;
     if (arithmetic) i->flops = (uint8_t)((op == OP_FMA ? 2 : 1) * (pair ? 2 : 1));

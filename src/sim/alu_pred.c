@@ -130,7 +130,7 @@ static void mov_128(SimWarp *w, const SimInst *i, uint32_t active) {
     }
 }
 
-/* Bytes of one operand, element by element, each of i->bytes (source) or i->count (destination).  */
+/* Bytes of one operand, element by element, each of i->bytes (source) or i->count (destination). */
 static void read_bytes(const SimWarp *w, const SimOpnd *o, int lane, int bytes,
                        unsigned char *out) {
     for (int e = 0; e < o->n; e++, out += bytes) {
@@ -229,7 +229,7 @@ SIM_TERNARY(slct_64_f, u64, u64, u64, f32, c >= 0 ? a : b)
 static SimExec *pick_slct(SimPick *k, int bits) {
     PtxType c = sim_take_type(k);
     bool wide = bits == 64;
-    sim_take(k, MOD_FTZ);                    /* a subnormal keeps its sign, and -0 >= 0 either way */
+    sim_take(k, MOD_FTZ); /* a subnormal keeps its sign, and -0 >= 0 either way */
     if (!sim_want_bits(k, 3, 32)) return NULL;
     if (c == PTX_S32) return wide ? slct_64 : slct_32;
     return c == PTX_F32 ? (wide ? slct_64_f : slct_32_f) : NULL;

@@ -1,5 +1,5 @@
-/* Elementary functions, copysign, testp.  Approximations are computed in f64 and rounded once, which is
- * within the error the ISA documents for each of them.  */
+/* Elementary functions, copysign, testp.  Approximations are computed in f64 and rounded once,
+ * which is within the error the ISA documents for each of them.  */
 #include "sim/alu.h"
 #include "sim/half.h"
 #include <math.h>
@@ -57,8 +57,8 @@ static void exec_f64(SimWarp *w, const SimInst *i, uint32_t active) {
     }
 }
 
-/* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 use the upper half of the source and give the upper half of
- * the result.  */
+/* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 use the upper half of the source and give the upper
+ * half of the result.  */
 static void exec_f64_ftz(SimWarp *w, const SimInst *i, uint32_t active) {
     double *d = sim_f64(w, i->d);
     const double *a = sim_f64(w, i->a);

@@ -1,8 +1,8 @@
 /* atom and red on global and shared memory.
  *
- * The lanes of a request act one after another, in ascending order.  Blocks run on several host threads
- * only where nothing else than these instructions could tell (see link.c), so no host atomics are
- * needed.  */
+ * The lanes of a request act one after another, in ascending order.  Blocks run on several host
+ * threads only where nothing else than these instructions could tell (see link.c), so no host
+ * atomics are needed.  */
 #include "sim/alu.h"
 #include "sim/half.h"
 #include "sim/memory_state.h"
@@ -185,7 +185,8 @@ SimExec *sim_pick_atom(SimPick *k) {
     i->space = (uint8_t)sim_take_space(k);
     i->count = sim_take(k, MOD_V2) ? 2 : sim_take(k, MOD_V4) ? 4 : sim_take(k, MOD_V8) ? 8 : 1;
     while (op < 10 && !sim_take(k, ops[op])) op++;
-    if (op == 10 || !allowed(ops[op], t, i->count)) return sim_pick_fail(k, "has no such operation");
+    if (op == 10 || !allowed(ops[op], t, i->count))
+        return sim_pick_fail(k, "has no such operation");
     bool swap = ops[op] == MOD_CAS;
     int first = result ? 2 : 1, need = first + (swap ? 2 : 1);
     if (i->n_opnd < need || (i->n_opnd > need + 1)) return sim_pick_fail(k, "has wrong operands");

@@ -22,7 +22,8 @@ static bool agreed(SimWarp *w, const SimInst *i, uint32_t active, int operand, u
     *out = v[sim_first_lane(active)];
     SIM_EACH(l, active) {
         if (v[l] == *out) continue;
-        sim_fault(w, SIM_DIVERGENT, i, l, "the lanes of a warp name barriers %u and %u", *out, v[l]);
+        sim_fault(w, SIM_DIVERGENT, i, l, "the lanes of a warp name barriers %u and %u", *out,
+                  v[l]);
         return false;
     }
     return true;
@@ -55,8 +56,8 @@ static void deliver(SimBlock *b, const SimBarrier *x, int id) {
     }
 }
 
-/* When the whole block waits here, nobody has accessed anything since arriving: one time for all, which
- * reads by several warps rely on (race.c).  */
+/* When the whole block waits here, nobody has accessed anything since arriving: one time for all,
+ * which reads by several warps rely on (race.c).  */
 static void level(const SimBlock *b, SimBarrier *x) {
     if (x->expected < (uint32_t)b->threads) return;
     for (int n = 0; n < b->n_warp; n++) x->clock[b->warp[n].clock_id] = b->cluster->time;
@@ -106,8 +107,10 @@ static void exec_bar(SimWarp *w, const SimInst *i, uint32_t active) {
     }
     SimBarrier *x = &b->barrier[id];
     if (x->arrived && x->expected != expected) {
-        sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active), "barrier %u of %u threads was opened "
-                  "for %u at ptx line %d", id, expected, x->expected, x->first->ptx->line);
+        sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active),
+                  "barrier %u of %u threads was opened "
+                  "for %u at ptx line %d",
+                  id, expected, x->expected, x->first->ptx->line);
         return;
     }
     collect(w, i, active, bar, x);

@@ -98,7 +98,8 @@ static uint32_t combine(const SimWarp *w, const SimInst *i, const Compare *c, ui
     return c->combine == MOD_AND ? v & q : c->combine == MOD_OR ? v | q : v ^ q;
 }
 
-/* p|q: q gets the complement of the comparison, combined alike; of packed operands, the upper half.  */
+/* p|q: q gets the complement of the comparison, combined alike; of packed operands, the upper
+ * half.  */
 static void exec_setp(SimWarp *w, const SimInst *i, uint32_t active) {
     const Compare *c = i->extra;
     const SimOpnd *d = &i->opnd[0];

@@ -1,8 +1,9 @@
 /* Clusters on host threads.
  *
- * Independent clusters are handed out in ascending order.  Kernels whose blocks communicate run on one
- * thread: clusters start in ascending order, and one that does not end within a slice lets the next
- * begin, so that blocks may wait for each other as on a device where all of them are resident.  */
+ * Independent clusters are handed out in ascending order.  Kernels whose blocks communicate run on
+ * one thread: clusters start in ascending order, and one that does not end within a slice lets the
+ * next begin, so that blocks may wait for each other as on a device where all of them are
+ * resident.  */
 #include "base/pool.h"
 #include "sim/launch.h"
 #include "sim/warp.h"
@@ -84,7 +85,9 @@ static bool run_serial(Arena *a, const Crew *k, int64_t n_unit) {
         if (k->stop && *k->stop) break;
         if (next < n_unit && n_live < MOST_RESIDENT) {
             Step *s = &live[n_live++];
-            *s = (Step){.unit = &k->unit[next++], .worker = k->worker, .scratch = arena_create(NULL),
+            *s = (Step){.unit = &k->unit[next++],
+                        .worker = k->worker,
+                        .scratch = arena_create(NULL),
                         .budget = n_unit == 1 ? UINT64_MAX : SLICE};
             if (!s->scratch) {
                 n_live--;

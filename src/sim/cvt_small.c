@@ -1,4 +1,5 @@
-/* Conversions from and to packed and small formats: pairs of f16 and bf16, tf32, 8, 6 and 4 bits.  */
+/* Conversions from and to packed and small formats: pairs of f16 and bf16, tf32, 8, 6 and 4
+ * bits.  */
 #include "sim/alu.h"
 #include "sim/convert.h"
 #include "sim/half.h"

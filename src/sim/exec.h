@@ -7,7 +7,7 @@
  *
  * Threads: a cluster (a single block, without clusters) runs on one host thread from start to end;
  * several clusters run at once.  State of SimBlock and SimCluster therefore needs no locks; SimRun
- * and SimGpu are shared and read-only during a launch, except through the functions of memory.h.  */
+ * and SimGpu are shared and read-only during a launch, except through the functions of memory.h. */
 #ifndef ROLLER_SIM_EXEC_H
 #define ROLLER_SIM_EXEC_H
 #include "base/hash.h"
@@ -54,12 +54,13 @@ typedef struct SimKernel SimKernel;
 typedef struct SimInst SimInst;
 typedef void SimExec(SimWarp *w, const SimInst *i, uint32_t active);
 
-/* ---- Slots ----
- * A slot names a register or a constant.  Registers are structures of arrays: types up to 32 bits are
- * uint32_t[32] (8- and 16-bit values zero-extended: an executing function must keep it so), 64 bits
- * uint64_t[32], 128 bits uint64_t[32][2] (low, high per lane); a predicate is one uint32_t, a lane mask.
- * Constants are broadcast the same way, in the width the reader asks for.  A written slot is always a
- * register.  Lanes outside `active` of a written slot keep their value.  */
+/* ---- Slots ---- */
+
+/* A slot names a register or a constant.  Registers are structures of arrays: types up to 32 bits
+ * are uint32_t[32] (8- and 16-bit values zero-extended: an executing function must keep it so), 64
+ * bits uint64_t[32], 128 bits uint64_t[32][2] (low, high per lane); a predicate is one uint32_t, a
+ * lane mask. Constants are broadcast the same way, in the width the reader asks for.  A written
+ * slot is always a register.  Lanes outside `active` of a written slot keep their value.  */
 typedef uint32_t Slot;
 #define SLOT_CONST 0x80000000u
 #define SLOT_NONE 0xffffffffu /* operand '_' or absent */
@@ -84,7 +85,7 @@ struct SimInst {
     Slot d, a, b, c;          /* slot[0] of operand 0, 1, 2, 3; SLOT_NONE where absent */
     Slot guard;               /* SLOT_NONE: none */
     uint32_t guard_flip;      /* all ones for @!p */
-    bool aligned;             /* all live lanes of the warp execute it together */
+    bool aligned;             /* executed by all live lanes at once: the interpreter gathers them */
     uint8_t pipe;             /* SIM_PIPE_* */
     uint16_t flops;           /* per active lane */
     uint8_t bytes, count;     /* memory: bytes per element, elements per lane */
@@ -119,16 +120,16 @@ bool sim_take(SimPick *k, PtxMod m);                  /* true if written; counts
 PtxType sim_take_type(SimPick *k);                    /* the next type, PTX_NONE at the end */
 /* Takes any cache, eviction and prefetch-size hints (they do not change what is computed).  */
 void sim_take_hints(SimPick *k);
-/* Takes order and scope (.weak .relaxed .acquire .release .acq_rel .sc .volatile, .cta .. .sys).  */
+/* Takes order and scope (.weak .relaxed .acquire .release .acq_rel .sc .volatile, .cta to .sys). */
 typedef struct {
     PtxMod order, scope;      /* MOD_COUNT where not written */
 } SimOrder;
 SimOrder sim_take_order(SimPick *k);
 /* Takes a space; SPACE_GENERIC if none is written.  */
 PtxSpace sim_take_space(SimPick *k);
-/* True if the operand is a constant, or a register of the class of `bits`: 1 (predicate), up to 32, 64,
- * 128.  Otherwise the instruction is refused.  A pick function checks every operand whose size its
- * types fix, so that no executing function runs over a slot.  */
+/* True if the operand is a constant, or a register of the class of `bits`: 1 (predicate), up to 32,
+ * 64, 128.  Otherwise the instruction is refused.  A pick function checks every operand whose size
+ * its types fix, so that no executing function runs over a slot.  */
 bool sim_want_bits(SimPick *k, int operand, int bits);
 /* Why the instruction cannot be executed ("needs .rn", ...); returns NULL.  */
 SimExec *sim_pick_fail(SimPick *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -205,19 +206,18 @@ static inline void sim_set_pred(SimWarp *w, Slot s, uint32_t active, uint32_t va
     *p = (*p & ~active) | (value & active);
 }
 
-/* The interpreter brings the lanes of an `aligned` instruction together as sim_gather does, so
- * that its function sees all live lanes of the warp at once.  */
-
 enum { SIM_POISON = 0xff };   /* every byte that was never written: NaN in every format */
 
-/* ---- Waiting ----
- * An instruction that cannot proceed yet calls sim_retry and changes nothing: the split is parked on
- * this instruction and executes it again after something happened in its cluster (sim_event).  When
- * every split of a cluster is parked and nothing is pending (sim_async_force), that is a deadlock.  */
+/* ---- Waiting ---- */
+
+/* An instruction that cannot proceed yet calls sim_retry and changes nothing: the split is parked
+ * on this instruction and executes it again after something happened in its cluster (sim_event).
+ * When every split of a cluster is parked and nothing is pending (sim_async_force), that is a
+ * deadlock.  */
 void sim_retry(SimWarp *w);
-/* For instructions of several lanes (.sync with a member mask).  Returns the lanes that execute it now,
- * which may be more than `active`: lanes of other splits that waited here; or 0 if some members are
- * still missing: then the split has been parked and the caller returns.  */
+/* For instructions of several lanes (.sync with a member mask).  Returns the lanes that execute it
+ * now, which may be more than `active`: lanes of other splits that waited here; or 0 if some
+ * members are still missing: then the split has been parked and the caller returns.  */
 uint32_t sim_gather(SimWarp *w, uint32_t active, uint32_t members);
 /* Something happened that parked splits may wait for: an arrival, a landing, a store to shared
  * memory.  */
@@ -273,7 +273,7 @@ struct SimCluster {
     uint32_t ctaid[3];        /* of the cluster in the grid of clusters */
     uint32_t time;            /* steps of anything that synchronisation orders; see race.h */
     uint64_t event;           /* counts sim_event */
-    int n_clock;              /* entries of a vector clock: all warps, then one for asynchronous agents */
+    int n_clock;              /* entries of a vector clock: all warps, then one for copies */
     uint32_t *strong_clock;   /* of atomics and volatile accesses to shared memory */
     uint32_t *proxy_clock;    /* what generic writes the async proxy has been made to see */
     Rng rng;                  /* seed and cluster number: adversarial timing, warp order */
@@ -281,10 +281,11 @@ struct SimCluster {
     bool partial_sync;        /* the kernel orders by mbarriers or by barriers of some warps */
 };
 
-/* ---- Hooks of the asynchronous part (async.c) ----
- * The scheduler calls sim_async_tick between turns (a turn is at most some hundred instructions of one
- * split), so that copies land at seeded random moments; with options.benign an operation must complete
- * when issued.  */
+/* ---- Hooks of the asynchronous part (async.c) ---- */
+
+/* The scheduler calls sim_async_tick between turns (a turn is at most some hundred instructions of
+ * one split), so that copies land at seeded random moments; with options.benign an operation must
+ * complete when issued.  */
 /* Makes per-cluster, per-block and per-warp state on c->arena; all warps exist.  */
 void sim_async_begin(SimCluster *c);
 void sim_async_tick(SimCluster *c);
@@ -326,10 +327,11 @@ struct SimRun {
     size_t params_bytes;
 };
 
-/* ---- Addresses ----
- * The generic space holds windows; cvta adds or subtracts the base of one.  Shared addresses are 32
- * bits: the offset in the executing block's window, plus (rank + 1) << 24 when they name a block of the
- * cluster (mapa; 0 in the top byte means the executing block).  */
+/* ---- Addresses ---- */
+
+/* The generic space holds windows; cvta adds or subtracts the base of one.  Shared addresses are 32
+ * bits: the offset in the executing block's window, plus (rank + 1) << 24 when they name a block of
+ * the cluster (mapa; 0 in the top byte means the executing block).  */
 #define SIM_SHARED_WINDOW 0x0000600000000000ull
 #define SIM_LOCAL_WINDOW 0x0000610000000000ull
 #define SIM_PARAM_WINDOW 0x0000620000000000ull

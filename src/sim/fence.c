@@ -1,5 +1,5 @@
-/* membar and fence.  Memory of the simulator is sequentially consistent among the threads of a cluster, so
- * a fence moves no data; it is a point where others may run.  */
+/* membar and fence.  Memory of the simulator is sequentially consistent among the threads of a
+ * cluster, so a fence moves no data; it is a point where others may run.  */
 #include "sim/exec.h"
 
 static void exec_fence(SimWarp *w, const SimInst *i, uint32_t active) {

@@ -65,7 +65,8 @@ static void check_resources(Arena *a, const SimRun *r, SimReport *out) {
     }
     uint64_t most = (uint64_t)l->cluster_max.value;
     if (cluster > most && cluster > 1) {
-        limit(a, r, out, "a cluster of %" PRIu64 " blocks; the device takes %" PRIu64, cluster, most);
+        limit(a, r, out, "a cluster of %" PRIu64 " blocks; the device takes %" PRIu64, cluster,
+              most);
     }
 }
 

@@ -177,7 +177,8 @@ static void link_operand(Link *k, const Unit *u, const PtxOpnd *o, SimOpnd *out)
     out->slot = slot;
 }
 
-/* A vector whose registers differ in size, or a predicate where none may be, would run over places.  */
+/* A vector whose registers differ in size, or a predicate where none may be, would run over
+ * places.  */
 static bool check_operand(SimLinker *l, const Unit *u, const PtxInst *i, const PtxOpnd *o) {
     if (o->kind == OPND_REG && o->offset != 0) {
         return sim_link_error(l, i, "has an offset outside an address");
@@ -193,9 +194,8 @@ static bool check_operand(SimLinker *l, const Unit *u, const PtxInst *i, const P
     }
     int bits = 0;
     for (int e = 0; o->kind == OPND_VECTOR && e < o->n; e++) {
-        if (o->elem[e].kind == OPND_VECTOR || o->elem[e].kind == OPND_ADDRESS ||
-            o->elem[e].kind == OPND_PAIR) {
-            return sim_link_error(l, i, "has a vector inside a vector");
+        if (o->elem[e].kind > OPND_REAL) {
+            return sim_link_error(l, i, "has a vector of what are neither registers nor numbers");
         }
         if (o->elem[e].kind != OPND_REG) continue;
         int now = sim_type_bits(u->f->reg[o->elem[e].reg].type);
@@ -221,16 +221,18 @@ static bool check_pattern(SimLinker *l, const PtxInst *i) {
         const PtxOpnd *o = &i->opnd[k];
         bool writable = o->kind == OPND_REG || o->kind == OPND_VECTOR || o->kind == OPND_PAIR ||
                         o->kind == OPND_NONE;
+        bool readable = o->kind != OPND_NONE;
         for (int e = 0; e < o->n; e++) {
             if (o->elem[e].kind != OPND_REG && o->elem[e].kind != OPND_NONE) {
                 writable = writable && o->kind == OPND_ADDRESS;
             }
+            readable = readable && o->elem[e].kind != OPND_NONE;
         }
         char c = *p++;
         bool good = c == 'm'   ? o->kind == OPND_ADDRESS
                     : c == 'l' ? o->kind == OPND_LABEL
                     : c == 'n' ? o->kind == OPND_TABLE
-                    : c == 's' ? o->kind != OPND_ADDRESS && o->kind != OPND_LABEL
+                    : c == 's' ? readable && o->kind != OPND_ADDRESS && o->kind != OPND_LABEL
                                : writable;
         if (!good) return sim_link_error(l, i, "has a wrong operand %d", k + 1);
     }

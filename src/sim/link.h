@@ -27,8 +27,8 @@ void sim_visit_registers(const PtxInst *i, void (*visit)(void *user, int reg, Si
 /* The operand pattern of PTX_OPS.  */
 const char *sim_op_pattern(PtxOp op);
 
-/* Gives every register a slot from *file_bytes up; registers that are never live together share one.
- * Returns the largest number of live 32-bit values.  */
+/* Gives every register a slot from *file_bytes up; registers that are never live together share
+ * one. Returns the largest number of live 32-bit values.  */
 int sim_assign_slots(Arena *a, const PtxFunc *f, const SimCfg *cfg, Slot *slot,
                      uint32_t *file_bytes);
 

@@ -1,7 +1,7 @@
 /* ld and st.
  *
  * Addresses are computed for all lanes, checked and counted per request, then moved element by
- * element.  The usual case, all lanes inside one allocation, is checked without a call per lane.  */
+ * element.  The usual case, all lanes inside one allocation, is checked without a call per lane. */
 #include "sim/memory_state.h"
 #include "sim/race.h"
 #include <string.h>

@@ -153,7 +153,8 @@ uint64_t sim_sum_sectors(const SimGpu *g, bool stored) {
         const SimAlloc *x = &g->alloc[k];
         const uint64_t *map = stored ? x->stored : x->loaded;
         for (size_t n = 0; map && n < sector_words(x->bytes); n++) {
-            sum += (uint64_t)(sim_popcount((uint32_t)map[n]) + sim_popcount((uint32_t)(map[n] >> 32)));
+            sum +=
+                (uint64_t)(sim_popcount((uint32_t)map[n]) + sim_popcount((uint32_t)(map[n] >> 32)));
         }
     }
     return sum;

@@ -30,7 +30,7 @@ PtxSpace sim_classify(uint64_t at);
 /* Shared address of a 32-bit or 64-bit address operand of one lane (a generic address of the shared
  * window is accepted where the instruction's space is generic).  */
 uint64_t sim_address(const SimWarp *w, const SimOpnd *o, int lane);
-/* One element of an atomic operation or a reduction (.add .min .max .inc .dec .and .or .xor .exch): the
- * value that takes the place of `old`.  */
+/* One element of an atomic operation or a reduction (.add .min .max .inc .dec .and .or .xor .exch):
+ * the value that takes the place of `old`.  */
 uint64_t sim_atomic_op(PtxMod op, PtxType t, uint64_t old, uint64_t b);
 #endif

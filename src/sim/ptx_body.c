@@ -120,7 +120,8 @@ static bool labelled(PtxParser *p, const char *name) {
         sim_lex_next(x);
         return branch_table(p, name);
     }
-    if (sim_lex_word_is(x, TOK_DOT, "callprototype") || sim_lex_word_is(x, TOK_DOT, "calltargets")) {
+    if (sim_lex_word_is(x, TOK_DOT, "callprototype") ||
+        sim_lex_word_is(x, TOK_DOT, "calltargets")) {
         return sim_lex_error(x, "indirect calls are not simulated");
     }
     add_label(p, name);

@@ -9,8 +9,8 @@ typedef struct {
 } Operator;
 
 static const Operator operators[] = {
-    {"||", 1}, {"&&", 2}, {"|", 3},  {"^", 4},  {"&", 5},  {"==", 6}, {"!=", 6}, {"<=", 7}, {">=", 7},
-    {"<<", 8}, {">>", 8}, {"<", 7},  {">", 7},  {"+", 9},  {"-", 9},  {"*", 10}, {"/", 10}, {"%", 10},
+    {"||", 1}, {"&&", 2}, {"|", 3}, {"^", 4}, {"&", 5}, {"==", 6}, {"!=", 6}, {"<=", 7}, {">=", 7},
+    {"<<", 8}, {">>", 8}, {"<", 7}, {">", 7}, {"+", 9}, {"-", 9},  {"*", 10}, {"/", 10}, {"%", 10},
 };
 
 static bool expression(PtxParser *p, int level, int depth, int64_t *out);
@@ -71,7 +71,9 @@ static bool apply(PtxParser *p, const char *op, int64_t a, int64_t b, int64_t *o
     case '!': *out = a != b; return true;
     case '|': *out = a || b; return true;
     case '&': *out = op[1] ? a && b : a & b; return true;
-    case '<': *out = op[1] == '<' ? (int64_t)(ua << (ub & 63)) : op[1] ? a <= b : a < b; return true;
+    case '<':
+        *out = op[1] == '<' ? (int64_t)(ua << (ub & 63)) : op[1] ? a <= b : a < b;
+        return true;
     default: *out = op[1] == '>' ? a >> (ub & 63) : op[1] ? a >= b : a > b; return true;
     }
 }

@@ -90,7 +90,7 @@ static bool list(PtxParser *p, PtxOp op, PtxOpnd *o, char close, int depth) {
     PtxOpnd *elem = NULL;
     sim_lex_next(&p->lex);
     while (!lex_is(&p->lex, close)) {
-        PtxOpnd e = {OPND_NONE};
+        PtxOpnd e = {.kind = OPND_NONE};
         if (!operand(p, op, &e, depth + 1)) return false;
         elem = arena_grow(p->arena, elem, &cap, n + 1, sizeof *elem);
         elem[n++] = e;
@@ -132,7 +132,7 @@ static void add_use(PtxParser *p, PtxOpnd *o, size_t at) {
     p->use[p->n_use++] = (PtxUse){o, NULL, o->name, p->scope, at};
 }
 
-/* A name: register, special register, variable, function; else a label or table of the function.  */
+/* A name: register, special register, variable, function; else a label or table of the function. */
 static bool name_operand(PtxParser *p, PtxOp op, PtxOpnd *o) {
     PtxLex *x = &p->lex;
     const char *s = x->word;
@@ -222,7 +222,7 @@ bool sim_ptx_inst(PtxParser *p, int guard, bool guard_not) {
                  .column = (int)(x->at - x->line_start) + 1, .cu_file = p->cu_file,
                  .cu_line = p->cu_line};
     if (!decode_opcode(p, &i)) return false;
-    PtxOpnd opnd[PTX_MAX_OPERANDS] = {{OPND_NONE}};
+    PtxOpnd opnd[PTX_MAX_OPERANDS] = {0};
     size_t use_at[PTX_MAX_OPERANDS];
     sim_lex_next(x);
     while (!lex_is(x, ';')) {

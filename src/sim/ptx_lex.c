@@ -105,8 +105,8 @@ static void lex_real_bits(PtxLex *x, bool single) {
     if (!good) sim_lex_error(x, "a real constant needs %d hexadecimal digits", single ? 8 : 16);
 }
 
-/* Decimal reals occur in hand-written text only.  Exact while digits and power of ten are small, which
- * the error enforces: beyond that the text must use the bit form.  */
+/* Decimal reals occur in hand-written text only.  Exact while digits and power of ten are small,
+ * which the error enforces: beyond that the text must use the bit form.  */
 static void lex_real_decimal(PtxLex *x) {
     uint64_t digits = 0;
     int scale = 0, exponent = 0;

@@ -61,7 +61,7 @@ typedef struct {
 bool sim_ptx_expect(PtxParser *p, char punct);
 bool sim_ptx_accept(PtxParser *p, char punct);
 bool sim_ptx_int(PtxParser *p, int64_t *out);                   /* a constant expression */
-const char *sim_ptx_name(PtxParser *p);                         /* a word, copied; NULL after an error */
+const char *sim_ptx_name(PtxParser *p);             /* a word, copied; NULL after an error */
 PtxType sim_ptx_type(const PtxParser *p, const char *s, size_t n);     /* PTX_NONE if it is none */
 /* Kind and number of a word of an opcode; WORD_FREE if unknown.  */
 PtxWordKind sim_ptx_word(const PtxParser *p, PtxWordKind kind, const char *s, size_t n, int *id);

@@ -4,16 +4,17 @@
  * every access to shared memory and every synchronisation.  clock[u] of warp w is the time up to
  * which the accesses of u happened before w's next one.  An access is a race if another warp
  * touched the byte later than that and one of the two writes.  Lanes of one warp are ordered by
- * warp-level synchronisation (bar.warp.sync, barriers): the entry of the warp itself.  The last entry of a clock
- * stands for the asynchronous agents of the cluster. Synchronising objects hold a clock of their
- * own: arriving releases into it, waiting acquires.  */
+ * warp-level synchronisation (bar.warp.sync, barriers): the entry of the warp itself.  The last
+ * entry of a clock stands for the asynchronous agents of the cluster. Synchronising objects hold a
+ * clock of their own: arriving releases into it, waiting acquires.  */
 #ifndef ROLLER_SIM_RACE_H
 #define ROLLER_SIM_RACE_H
 #include "sim/exec.h"
 
 enum { SIM_NO_THREAD = 0xffff, SIM_ASYNC_THREAD = 0xfffe };
 typedef enum { READ_NONE, READ_LANE, READ_WARP, READ_MANY } SimReadKind;
-/* State of 4 bytes.  Byte masks have bit 0 for the lowest byte.  Threads are clock_id * 32 + lane.  */
+/* State of 4 bytes.  Byte masks have bit 0 for the lowest byte.  Threads are clock_id * 32 +
+ * lane.  */
 struct SimShadow {
     uint32_t write_time, read_time;       /* of the last ones */
     uint16_t writer;          /* a thread, SIM_NO_THREAD or SIM_ASYNC_THREAD */
@@ -40,8 +41,8 @@ bool sim_shadow_read(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, ui
                      uint32_t bytes);
 bool sim_shadow_write(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                       uint32_t bytes);
-/* As sim_shadow_write, for a store whose bytes are known: writing what is there already does not race
- * with other writes.  */
+/* As sim_shadow_write, for a store whose bytes are known: writing what is there already does not
+ * race with other writes.  */
 bool sim_shadow_store(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                       uint32_t bytes, const unsigned char *value);
 /* A volatile, relaxed or acquire load: does not race with atomics and orders after them.  */

@@ -42,9 +42,9 @@ void sim_fault(SimWarp *w, SimFaultKind kind, const SimInst *i, int lane, const 
 }
 
 void sim_fault_text(const SimFault *f, Buf *out) {
-    buf_printf(out, "kernel %s, block (%d,%d,%d), thread (%d,%d,%d): %s: %s (ptx line %d", f->kernel,
-               f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2],
-               texts[f->kind], f->text, f->ptx_line);
+    buf_printf(out, "kernel %s, block (%d,%d,%d), thread (%d,%d,%d): %s: %s (ptx line %d",
+               f->kernel, f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1],
+               f->thread[2], texts[f->kind], f->text, f->ptx_line);
     if (f->cu_file) buf_printf(out, ", %s line %d", f->cu_file, f->cu_line);
     buf_putc(out, ')');
 }

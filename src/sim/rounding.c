@@ -1,9 +1,9 @@
 /* Exact rounding without touching the floating-point environment.
  *
  * f32 and less: the exact result as an f64 whose last bit is odd when bits are missing ("round to
- * odd", Boldo and Melquiond, "Emulation of FMA and correctly rounded sums"); rounding that once more
- * is right because f64 has more than two bits to spare.
- * f64: the nearest result, moved by one unit when the sign of its exact error asks for it.  */
+ * odd", Boldo and Melquiond, "Emulation of FMA and correctly rounded sums"); rounding that once
+ * more is right because f64 has more than two bits to spare. f64: the nearest result, moved by one
+ * unit when the sign of its exact error asks for it.  */
 #include "sim/alu.h"
 #include <float.h>
 #include <math.h>
@@ -117,7 +117,7 @@ double sim_div_f64(double a, double b, Round r) {
     if (!isfinite(a) || !isfinite(b) || b == 0 || a == 0) return q;
     if (isinf(q)) return directed(q, 0, r);
     int ea, eb;
-    double ma = frexp(a, &ea), mb = frexp(b, &eb);       /* the error's sign does not depend on scale */
+    double ma = frexp(a, &ea), mb = frexp(b, &eb); /* the error's sign does not depend on scale */
     double rest = fma(-ldexp(q, eb - ea), mb, ma);
     return directed(q, mb > 0 ? rest : -rest, r);
 }

@@ -55,8 +55,8 @@ static SimWarp *first_waiting(SimCluster *c, const SimSplit **split) {
     return NULL;
 }
 
-/* Nothing runs and nothing is under way.  A barrier that threads have left behind is told apart from
- * threads that wait for each other.  */
+/* Nothing runs and nothing is under way.  A barrier that threads have left behind is told apart
+ * from threads that wait for each other.  */
 static void report_deadlock(SimCluster *c) {
     const SimSplit *s;
     SimWarp *w = first_waiting(c, &s);

@@ -1,5 +1,5 @@
-/* Special registers.  Clocks count executed warp instructions of the block: they rise, and that is all
- * they promise.  */
+/* Special registers.  Clocks count executed warp instructions of the block: they rise, and that is
+ * all they promise.  */
 #include "sim/alu.h"
 #include "sim/link.h"
 #include "sim/memory_state.h"

@@ -1,4 +1,5 @@
-/* A time from counters and a profile.  docs/simulator.md, "Timing", has the same formulas in words.  */
+/* A time from counters and a profile.  docs/simulator.md, "Timing", has the same formulas in
+ * words.  */
 #include "sim/sim.h"
 #include <math.h>
 
@@ -9,10 +10,12 @@ static const struct {
     double otherwise;         /* operations per clock and SM */
     double per_op;            /* FLOP of one operation */
 } pipes[] = {
-    {SIM_PIPE_FFMA, "ffma", 128, 2},   {SIM_PIPE_DFMA, "dfma", 2, 2},  {SIM_PIPE_HFMA, "hfma2", 128, 4},
-    {SIM_PIPE_IMAD, "imad", 64, 1},    {SIM_PIPE_ALU, "alu", 64, 1},   {SIM_PIPE_CVT, "cvt", 16, 1},
-    {SIM_PIPE_MUFU, "mufu.ex2", 16, 1}, {SIM_PIPE_SHFL, "shfl", 32, 1}, {SIM_PIPE_LSU, "lsu", 32, 1},
-    {SIM_PIPE_CONTROL, "control", 64, 1}, {SIM_PIPE_UNIFORM, "uniform", 64, 1},
+    {SIM_PIPE_FFMA, "ffma", 128, 2},      {SIM_PIPE_DFMA, "dfma", 2, 2},
+    {SIM_PIPE_HFMA, "hfma2", 128, 4},     {SIM_PIPE_IMAD, "imad", 64, 1},
+    {SIM_PIPE_ALU, "alu", 64, 1},         {SIM_PIPE_CVT, "cvt", 16, 1},
+    {SIM_PIPE_MUFU, "mufu.ex2", 16, 1},   {SIM_PIPE_SHFL, "shfl", 32, 1},
+    {SIM_PIPE_LSU, "lsu", 32, 1},         {SIM_PIPE_CONTROL, "control", 64, 1},
+    {SIM_PIPE_UNIFORM, "uniform", 64, 1},
 };
 
 static double at_least(double v, double least) { return v > least ? v : least; }
@@ -32,7 +35,8 @@ static double pipe_clocks(const Device *dev, const SimCounters *c, double sms) {
     return most;
 }
 
-/* Clocks of the tensor units: all FLOP that no scalar pipe accounts for, at the best matrix rate.  */
+/* Clocks of the tensor units: all FLOP that no scalar pipe accounts for, at the best matrix
+ * rate.  */
 static double tensor_clocks(const Device *dev, const SimCounters *c, double sms) {
     if (c->pipe[SIM_PIPE_TENSOR] == 0) return 0;
     double best = 1024;

@@ -41,7 +41,8 @@ static int free_split(SimWarp *w) {
 }
 
 static void add_split(SimWarp *w, uint32_t mask, uint32_t pc, int join) {
-    w->split[free_split(w)] = (SimSplit){.state = SPLIT_READY, .mask = mask, .pc = pc, .join = join};
+    w->split[free_split(w)] =
+        (SimSplit){.state = SPLIT_READY, .mask = mask, .pc = pc, .join = join};
 }
 
 static void end_running(SimWarp *w) {

@@ -9,7 +9,8 @@ enum { SIM_TURN = 256 };      /* most instructions of one split before others ru
 void sim_warps_begin(SimBlock *b);
 /* Runs split s of the warp for one turn.  */
 void sim_turn(SimWarp *w, int s);
-/* The running split goes two ways: `taken` lanes to `target`, the others on; they meet at `join`.  */
+/* The running split goes two ways: `taken` lanes to `target`, the others on; they meet at
+ * `join`.  */
 void sim_diverge(SimWarp *w, uint32_t taken, uint32_t target, uint32_t join);
 /* Several ways at once: lane l goes to target[l].  */
 void sim_scatter(SimWarp *w, uint32_t lanes, const uint32_t target[LANES], uint32_t join);
@@ -22,10 +23,10 @@ void sim_park(SimWarp *w, int barrier);
 /* Splits that wait at a barrier of the block become ready.  */
 void sim_wake_barrier(SimBlock *b, int barrier);
 
-/* Lanes that have waited long at a join go on without the others: those may be waiting for them.  */
+/* Lanes that have waited long at a join go on without the others, who may be waiting for them.  */
 void sim_release_joins(SimWarp *w);
 
-/* Runs a cluster until all its threads have ended, it stopped, or `budget` turns are over.  True when
- * it is finished.  */
+/* Runs a cluster until all its threads have ended, it stopped, or `budget` turns are over.  True
+ * when it is finished.  */
 bool sim_cluster_run(SimCluster *c, uint64_t budget);
 #endif

@@ -1,4 +1,5 @@
-/* Instructions among the lanes of a warp.  Lanes of the member mask that are elsewhere are waited for.  */
+/* Instructions among the lanes of a warp.  Lanes of the member mask that are elsewhere are waited
+ * for.  */
 #include "sim/lanes.h"
 #include "sim/race.h"
 #include "sim/warp.h"
@@ -56,7 +57,8 @@ static SimExec *pick_shfl(SimPick *k) {
     int mode = 0;
     while (mode < 4 && !sim_take(k, modes[mode])) mode++;
     if (mode == 4 || sim_take_type(k) != PTX_B32) return sim_pick_fail(k, "needs a mode and .b32");
-    if (!sim_take(k, MOD_SYNC) || k->i->n_opnd != 5) return sim_pick_fail(k, "needs .sync and 5 operands");
+    if (!sim_take(k, MOD_SYNC) || k->i->n_opnd != 5)
+        return sim_pick_fail(k, "needs .sync and 5 operands");
     k->i->arg = (uint16_t)mode;
     return exec_shfl;
 }
@@ -90,7 +92,8 @@ static SimExec *pick_vote(SimPick *k) {
     if (sim_take_type(k) != (ballot ? PTX_B32 : PTX_PRED)) return NULL;
     k->i->arg = (uint16_t)modes[mode];
     bool good = k->i->opnd[1].bits == 1 && k->p->opnd[0].kind == OPND_REG;
-    return good && sim_want_bits(k, 0, ballot ? 32 : 1) && sim_want_bits(k, 2, 32) ? exec_vote : NULL;
+    return good && sim_want_bits(k, 0, ballot ? 32 : 1) && sim_want_bits(k, 2, 32) ? exec_vote
+                                                                                   : NULL;
 }
 
 static uint64_t lane_value(const SimWarp *w, Slot s, int lane, bool wide) {
@@ -121,7 +124,8 @@ static void exec_match(SimWarp *w, const SimInst *i, uint32_t active) {
 static SimExec *pick_match(SimPick *k) {
     PtxType t = sim_take_type(k);
     k->i->arg = sim_take(k, MOD_ALL) ? MOD_ALL : MOD_ANY;
-    if (k->i->arg == MOD_ANY && !sim_take(k, MOD_ANY)) return sim_pick_fail(k, "needs .any or .all");
+    if (k->i->arg == MOD_ANY && !sim_take(k, MOD_ANY))
+        return sim_pick_fail(k, "needs .any or .all");
     if (!sim_take(k, MOD_SYNC) || (t != PTX_B32 && t != PTX_B64)) return NULL;
     return sim_want3(k, 32, sim_type_bits(t), 32) ? exec_match : NULL;
 }

@@ -19,8 +19,9 @@ struct SimWrites {
 
 /* Sorts and merges what is there.  */
 void sim_merge_writes(SimWrites *w);
-/* Finds overlaps between different blocks: one fault per block that wrote where an earlier block (in
- * linear order) wrote.  Calls found(user, earlier, later, later's write) in order of the later block. */
+/* Finds overlaps between different blocks: one fault per block that wrote where an earlier block
+ * (in linear order) wrote.  Calls found(user, earlier, later, later's write) in order of the later
+ * block.  */
 void sim_find_overlaps(Arena *a, SimWrites **blocks, int64_t n,
                        void (*found)(void *user, const SimWrites *earlier, const SimWrite *first,
                                      const SimWrites *later, const SimWrite *second),

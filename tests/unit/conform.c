@@ -81,8 +81,9 @@ static const char *width(char type) {
 static const char *text(Arena *a, const Conform *row) {
     static const char names[] = "dabc";
     Buf b = buf_new(a);
-    buf_puts(&b, PTX_HEAD ".visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 pc, "
-                          ".param .u64 pd)\n{\n.reg .b64 %x<8>;\n.reg .b32 %i<4>;\n.reg .pred p, q;\n");
+    buf_puts(&b,
+             PTX_HEAD ".visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 pc, "
+                      ".param .u64 pd)\n{\n.reg .b64 %x<8>;\n.reg .b32 %i<4>;\n.reg .pred p, q;\n");
     bool set = row->types[0] == 'p', guard = strchr(row->types + 1, 'q') != NULL;
     for (size_t k = 0; k < strlen(row->types); k++) {
         char t = row->types[k];
@@ -93,8 +94,9 @@ static const char *text(Arena *a, const Conform *row) {
                  "mul.wide.u32 %x0, %i0, 8;\n");
     for (size_t k = 1; k < strlen(row->types); k++) {
         if (row->types[k] == 'q') continue;
-        buf_printf(&b, "ld.param.u64 %%x1, [p%c];\nadd.u64 %%x1, %%x1, %%x0;\nld.global.%s %c, [%%x1];\n",
-                   names[k], width(row->types[k]), names[k]);
+        buf_printf(
+            &b, "ld.param.u64 %%x1, [p%c];\nadd.u64 %%x1, %%x1, %%x0;\nld.global.%s %c, [%%x1];\n",
+            names[k], width(row->types[k]), names[k]);
     }
     if (guard) {
         buf_puts(&b, "ld.param.u64 %x1, [pc];\nadd.u64 %x1, %x1, %x0;\nld.global.u32 %i2, [%x1];\n"
@@ -102,8 +104,10 @@ static const char *text(Arena *a, const Conform *row) {
     }
     buf_printf(&b, "%s\n", row->inst);
     if (set) buf_puts(&b, "selp.u32 d, 1, 0, p;\n");
-    buf_printf(&b, "ld.param.u64 %%x1, [pd];\nadd.u64 %%x1, %%x1, %%x0;\nst.global.%s [%%x1], d;\nret;\n}\n",
-               set ? "b32" : width(row->types[0]));
+    buf_printf(
+        &b,
+        "ld.param.u64 %%x1, [pd];\nadd.u64 %%x1, %%x1, %%x0;\nst.global.%s [%%x1], d;\nret;\n}\n",
+        set ? "b32" : width(row->types[0]));
     return buf_str(&b);
 }
 
@@ -115,7 +119,8 @@ static void check(const Conform *row) {
     size_t sources = strlen(row->types) - 1;
     for (size_t s = 0; s < 3; s++) {
         char t = s < sources ? row->types[s + 1] : 'l';
-        for (int k = 0; k < ELEMENTS; k++) in[s][k] = value(&rng, t) & (t == 'q' ? UINT64_MAX : mask_of(t));
+        for (int k = 0; k < ELEMENTS; k++)
+            in[s][k] = value(&rng, t) & (t == 'q' ? UINT64_MAX : mask_of(t));
         run_memory(&r, in[s], sizeof in[s]);
     }
     run_memory(&r, NULL, sizeof in[0]);

@@ -50,7 +50,9 @@ WANT(low16, (int16_t)a)
 WANT(low16u, (uint16_t)a)
 WANT(low32, (s32)a)
 WANT(low32u, (u32)a)
-static u64 clamped(s64 v, s64 least, s64 most) { return (u64)(v < least ? least : v > most ? most : v); }
+static u64 clamped(s64 v, s64 least, s64 most) {
+    return (u64)(v < least ? least : v > most ? most : v);
+}
 WANT(sat_s8_s32, clamped((s32)a, -128, 127))
 WANT(sat_u8_s32, clamped((s32)a, 0, 255))
 WANT(sat_u8_u32, clamped((s64)(u32)a, 0, 255))
@@ -205,7 +207,8 @@ static const Format tf32 = {10, 127, 0x3fc00, 0x40000, 0x3fc00, 0x3ffff};
 
 static double magnitude(Format f, int code) {
     int field = code >> f.mant, m = code & ((1 << f.mant) - 1);
-    return field ? ldexp(m + (1 << f.mant), field - f.bias - f.mant) : ldexp(m, 1 - f.bias - f.mant);
+    return field ? ldexp(m + (1 << f.mant), field - f.bias - f.mant)
+                 : ldexp(m, 1 - f.bias - f.mant);
 }
 typedef enum { NEAREST, ZERO, AWAY } Way;
 static u64 small(Format f, double v, Way way) {
@@ -242,7 +245,9 @@ WANT(e4m3x2, small(e4m3, f32(a), NEAREST) << 8 | small(e4m3, f32(b), NEAREST))
 WANT(e5m2x2, small(e5m2, f32(a), NEAREST) << 8 | small(e5m2, f32(b), NEAREST))
 static double value_of(Format f, u64 bits) {
     u64 code = bits & (f.sign - 1);
-    double v = code < (u64)f.codes ? magnitude(f, (int)code) : code == f.inf && f.mant != 3 ? INFINITY : NAN;
+    double v = code < (u64)f.codes            ? magnitude(f, (int)code)
+               : code == f.inf && f.mant != 3 ? INFINITY
+                                              : NAN;
     if (f.bias == 15 && f.mant == 2 && code == 0x7c) v = INFINITY;
     return bits & f.sign ? -v : v;
 }
@@ -265,9 +270,11 @@ static u64 tf(u64 a, Way way) {
 WANT(tf32_rna, tf(a, AWAY))
 WANT(tf32_rn, tf(a, NEAREST))
 WANT(tf32_rz, tf(a, ZERO))
-WANT(pack16, (clamped((s32)a, -32768, 32767) & 0xffff) << 16 | (clamped((s32)b, -32768, 32767) & 0xffff))
+WANT(pack16,
+     (clamped((s32)a, -32768, 32767) & 0xffff) << 16 | (clamped((s32)b, -32768, 32767) & 0xffff))
 WANT(pack_u8, clamped((s32)a, 0, 255) << 8 | clamped((s32)b, 0, 255) | c << 16)
-WANT(pack_s8, (clamped((s32)a, -128, 127) & 255) << 8 | (clamped((s32)b, -128, 127) & 255) | c << 16)
+WANT(pack_s8,
+     (clamped((s32)a, -128, 127) & 255) << 8 | (clamped((s32)b, -128, 127) & 255) | c << 16)
 static u64 tiny(u64 a) {                     /* e2m1: 0 0.5 1 1.5 2 3 4 6 */
     static const double v[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
     double x = fabs((double)f32(a));
@@ -288,28 +295,42 @@ WANT(e2m1x2, tiny(a & UINT32_MAX) << 4 | tiny(b & UINT32_MAX))
 static void reals(void **state) {
     (void)state;
     static const Conform rows[] = {
-        {"cvt.rn.f32.f64 d, a;", "rg", f32_f64_rn}, {"cvt.rz.f32.f64 d, a;", "rg", f32_f64_rz},
-        {"cvt.rm.f32.f64 d, a;", "rg", f32_f64_rm}, {"cvt.rp.f32.f64 d, a;", "rg", f32_f64_rp},
-        {"cvt.rn.ftz.f32.f64 d, a;", "rg", f32_f64_ftz}, {"cvt.f64.f32 d, a;", "lf", f64_f32},
-        {"cvt.sat.f32.f32 d, a;", "rf", f32_sat}, {"cvt.rni.f32.f32 d, a;", "rf", f32_rni},
-        {"cvt.rzi.f32.f32 d, a;", "rf", f32_rzi}, {"cvt.rmi.f32.f32 d, a;", "rf", f32_rmi},
-        {"cvt.rpi.f64.f64 d, a;", "lg", f64_rpi}, {"cvt.rn.f16.f32 d, a;", "hf", f16_f32},
-        {"cvt.rz.f16.f32 d, a;", "hf", f16_f32_rz}, {"cvt.rn.f16.f64 d, a;", "hg", f16_f64},
-        {"cvt.rn.bf16.f32 d, a;", "hf", bf16_f32}, {"cvt.rz.bf16.f32 d, a;", "hf", bf16_f32_rz},
-        {"cvt.rn.relu.f16.f32 d, a;", "hf", f16_relu}, {"cvt.rn.f16x2.f32 d, a, b;", "rff", f16x2},
-        {"cvt.rz.f16x2.f32 d, a, b;", "rff", f16x2_rz}, {"cvt.rn.bf16x2.f32 d, a, b;", "rff", bf16x2},
+        {"cvt.rn.f32.f64 d, a;", "rg", f32_f64_rn},
+        {"cvt.rz.f32.f64 d, a;", "rg", f32_f64_rz},
+        {"cvt.rm.f32.f64 d, a;", "rg", f32_f64_rm},
+        {"cvt.rp.f32.f64 d, a;", "rg", f32_f64_rp},
+        {"cvt.rn.ftz.f32.f64 d, a;", "rg", f32_f64_ftz},
+        {"cvt.f64.f32 d, a;", "lf", f64_f32},
+        {"cvt.sat.f32.f32 d, a;", "rf", f32_sat},
+        {"cvt.rni.f32.f32 d, a;", "rf", f32_rni},
+        {"cvt.rzi.f32.f32 d, a;", "rf", f32_rzi},
+        {"cvt.rmi.f32.f32 d, a;", "rf", f32_rmi},
+        {"cvt.rpi.f64.f64 d, a;", "lg", f64_rpi},
+        {"cvt.rn.f16.f32 d, a;", "hf", f16_f32},
+        {"cvt.rz.f16.f32 d, a;", "hf", f16_f32_rz},
+        {"cvt.rn.f16.f64 d, a;", "hg", f16_f64},
+        {"cvt.rn.bf16.f32 d, a;", "hf", bf16_f32},
+        {"cvt.rz.bf16.f32 d, a;", "hf", bf16_f32_rz},
+        {"cvt.rn.relu.f16.f32 d, a;", "hf", f16_relu},
+        {"cvt.rn.f16x2.f32 d, a, b;", "rff", f16x2},
+        {"cvt.rz.f16x2.f32 d, a, b;", "rff", f16x2_rz},
+        {"cvt.rn.bf16x2.f32 d, a, b;", "rff", bf16x2},
         {"cvt.rn.satfinite.f16x2.f32 d, a, b;", "rff", f16x2_satfinite},
         {"cvt.rn.satfinite.e4m3x2.f32 d, a, b;", "hff", e4m3x2},
         {"cvt.rn.satfinite.e5m2x2.f32 d, a, b;", "hff", e5m2x2},
-        {FROM16 "cvt.f32.f16 d, x;}", "re", f32_f16}, {FROM16 "cvt.f64.f16 d, x;}", "le", f64_f16},
+        {FROM16 "cvt.f32.f16 d, x;}", "re", f32_f16},
+        {FROM16 "cvt.f64.f16 d, x;}", "le", f64_f16},
         {FROM16 "cvt.f32.bf16 d, x;}", "ru", f32_bf16},
-        {FROM16 "cvt.rni.s32.f16 d, x;}", "re", s32_f16}, {"cvt.rn.f16.s32 d, a;", "hr", f16_s32},
+        {FROM16 "cvt.rni.s32.f16 d, x;}", "re", s32_f16},
+        {"cvt.rn.f16.s32 d, a;", "hr", f16_s32},
         {FROM16 "cvt.rni.f16.f16 x, x; cvt.u32.u16 d, x;}", "re", f16_rni},
         {TO16("cvt.rn.satfinite.e4m3x2.f16x2 w, a;"), "re", e4m3x2_f16x2},
         {FROM16 "cvt.rn.f16x2.e4m3x2 d, x;}", "rr", f16x2_e4m3x2},
         {FROM16 "cvt.rn.f16x2.e5m2x2 d, x;}", "rr", f16x2_e5m2x2},
-        {"cvt.rna.tf32.f32 d, a;", "rf", tf32_rna}, {"cvt.rn.tf32.f32 d, a;", "rf", tf32_rn},
-        {"cvt.rz.tf32.f32 d, a;", "rf", tf32_rz}, {"cvt.pack.sat.s16.s32 d, a, b;", "rrr", pack16},
+        {"cvt.rna.tf32.f32 d, a;", "rf", tf32_rna},
+        {"cvt.rn.tf32.f32 d, a;", "rf", tf32_rn},
+        {"cvt.rz.tf32.f32 d, a;", "rf", tf32_rz},
+        {"cvt.pack.sat.s16.s32 d, a, b;", "rrr", pack16},
         {"cvt.pack.sat.u8.s32.b32 d, a, b, c;", "rrrr", pack_u8},
         {"cvt.pack.sat.s8.s32.b32 d, a, b, c;", "rrrr", pack_s8},
         {"{.reg .b8 x; cvt.rn.satfinite.e2m1x2.f32 x, a, b; cvt.u32.u8 d, x;}", "rff", e2m1x2},
@@ -336,7 +357,8 @@ COMPARE(lt_s64, <, s64, s64)
 COMPARE(ge_s16, >=, int16_t, s64)
 COMPARE(lt_u16, <, uint16_t, u64)
 COMPARE(eq_b64, ==, u64, u64)
-#define REAL(name, f, op, unordered) WANT(name, (f(a) != f(a) || f(b) != f(b)) ? unordered : f(a) op f(b))
+#define REAL(name, f, op, unordered) \
+    WANT(name, (f(a) != f(a) || f(b) != f(b)) ? unordered : f(a) op f(b))
 REAL(flt, f32, <, 0)
 REAL(fle, f32, <=, 0)
 REAL(fgt, f32, >, 0)
@@ -371,29 +393,49 @@ WANT(set_and, f32(a) > f32(b) && (c & 1) ? UINT32_MAX : 0)
 static void comparisons(void **state) {
     (void)state;
     static const Conform rows[] = {
-        {"setp.lt.s32 p, a, b;", "prr", lt_s32}, {"setp.le.s32 p, a, b;", "prr", le_s32},
-        {"setp.gt.s32 p, a, b;", "prr", gt_s32}, {"setp.ge.s32 p, a, b;", "prr", ge_s32},
-        {"setp.eq.s32 p, a, b;", "prr", eq_s32}, {"setp.ne.b32 p, a, b;", "prr", ne_s32},
-        {"setp.lo.u32 p, a, b;", "prr", lo_u32}, {"setp.ls.u32 p, a, b;", "prr", ls_u32},
-        {"setp.hi.u32 p, a, b;", "prr", hi_u32}, {"setp.hs.u32 p, a, b;", "prr", hs_u32},
-        {"setp.lt.u64 p, a, b;", "pll", lt_u64}, {"setp.lt.s64 p, a, b;", "pll", lt_s64},
-        {"setp.ge.s16 p, a, b;", "phh", ge_s16}, {"setp.lt.u16 p, a, b;", "phh", lt_u16},
-        {"setp.eq.b64 p, a, b;", "pll", eq_b64}, {"setp.lt.f32 p, a, b;", "pff", flt},
-        {"setp.le.f32 p, a, b;", "pff", fle}, {"setp.gt.f32 p, a, b;", "pff", fgt},
-        {"setp.ge.f32 p, a, b;", "pff", fge}, {"setp.eq.f32 p, a, b;", "pff", feq},
-        {"setp.ne.f32 p, a, b;", "pff", fne}, {"setp.ltu.f32 p, a, b;", "pff", fltu},
-        {"setp.leu.f32 p, a, b;", "pff", fleu}, {"setp.gtu.f32 p, a, b;", "pff", fgtu},
-        {"setp.geu.f32 p, a, b;", "pff", fgeu}, {"setp.equ.f32 p, a, b;", "pff", fequ},
-        {"setp.neu.f32 p, a, b;", "pff", fneu}, {"setp.num.f32 p, a, b;", "pff", fnum},
-        {"setp.nan.f32 p, a, b;", "pff", fnan}, {"setp.lt.ftz.f32 p, a, b;", "pff", flt_ftz},
-        {"setp.lt.f64 p, a, b;", "pgg", dlt}, {"setp.neu.f64 p, a, b;", "pgg", dneu},
-        {"{.reg .b16 x, y; mov.b32 {x, _}, a; mov.b32 {y, _}, b; setp.lt.f16 p, x, y;}", "pee", hlt},
+        {"setp.lt.s32 p, a, b;", "prr", lt_s32},
+        {"setp.le.s32 p, a, b;", "prr", le_s32},
+        {"setp.gt.s32 p, a, b;", "prr", gt_s32},
+        {"setp.ge.s32 p, a, b;", "prr", ge_s32},
+        {"setp.eq.s32 p, a, b;", "prr", eq_s32},
+        {"setp.ne.b32 p, a, b;", "prr", ne_s32},
+        {"setp.lo.u32 p, a, b;", "prr", lo_u32},
+        {"setp.ls.u32 p, a, b;", "prr", ls_u32},
+        {"setp.hi.u32 p, a, b;", "prr", hi_u32},
+        {"setp.hs.u32 p, a, b;", "prr", hs_u32},
+        {"setp.lt.u64 p, a, b;", "pll", lt_u64},
+        {"setp.lt.s64 p, a, b;", "pll", lt_s64},
+        {"setp.ge.s16 p, a, b;", "phh", ge_s16},
+        {"setp.lt.u16 p, a, b;", "phh", lt_u16},
+        {"setp.eq.b64 p, a, b;", "pll", eq_b64},
+        {"setp.lt.f32 p, a, b;", "pff", flt},
+        {"setp.le.f32 p, a, b;", "pff", fle},
+        {"setp.gt.f32 p, a, b;", "pff", fgt},
+        {"setp.ge.f32 p, a, b;", "pff", fge},
+        {"setp.eq.f32 p, a, b;", "pff", feq},
+        {"setp.ne.f32 p, a, b;", "pff", fne},
+        {"setp.ltu.f32 p, a, b;", "pff", fltu},
+        {"setp.leu.f32 p, a, b;", "pff", fleu},
+        {"setp.gtu.f32 p, a, b;", "pff", fgtu},
+        {"setp.geu.f32 p, a, b;", "pff", fgeu},
+        {"setp.equ.f32 p, a, b;", "pff", fequ},
+        {"setp.neu.f32 p, a, b;", "pff", fneu},
+        {"setp.num.f32 p, a, b;", "pff", fnum},
+        {"setp.nan.f32 p, a, b;", "pff", fnan},
+        {"setp.lt.ftz.f32 p, a, b;", "pff", flt_ftz},
+        {"setp.lt.f64 p, a, b;", "pgg", dlt},
+        {"setp.neu.f64 p, a, b;", "pgg", dneu},
+        {"{.reg .b16 x, y; mov.b32 {x, _}, a; mov.b32 {y, _}, b; setp.lt.f16 p, x, y;}", "pee",
+         hlt},
         {"{.reg .pred z; setp.ge.f16x2 z|p, a, b;}", "pee", hge_up},
-        {"set.lt.u32.f16x2 d, a, b;", "ree", hmask}, {"setp.lt.and.s32 p, a, b, q;", "prrq", and_q},
-        {"setp.lt.or.s32 p, a, b, q;", "prrq", or_q}, {"setp.lt.xor.s32 p, a, b, q;", "prrq", xor_q},
+        {"set.lt.u32.f16x2 d, a, b;", "ree", hmask},
+        {"setp.lt.and.s32 p, a, b, q;", "prrq", and_q},
+        {"setp.lt.or.s32 p, a, b, q;", "prrq", or_q},
+        {"setp.lt.xor.s32 p, a, b, q;", "prrq", xor_q},
         {"setp.lt.or.s32 p, a, b, !q;", "prrq", or_not},
         {"{.reg .pred z; setp.lt.s32 z|p, a, b;}", "prr", not_lt},
-        {"set.lt.u32.s32 d, a, b;", "rrr", set_mask}, {"set.lt.f32.f32 d, a, b;", "rff", set_one},
+        {"set.lt.u32.s32 d, a, b;", "rrr", set_mask},
+        {"set.lt.f32.f32 d, a, b;", "rff", set_one},
         {"set.gt.and.s32.f32 d, a, b, q;", "rffq", set_and},
     };
     CONFORM(rows);

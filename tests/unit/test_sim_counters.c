@@ -33,23 +33,32 @@ static void request(Rng *rng, int pattern, int width, u32 *offset, u32 *active) 
 }
 
 static const char *body(PtxRun *r, bool shared, bool store, int width) {
-    const char *list = width == 16 ? "v4.u32 " : width == 8 ? "v2.u32 " : width == 4 ? "u32 " : "u16 ";
+    const char *list = width == 16  ? "v4.u32 "
+                       : width == 8 ? "v2.u32 "
+                       : width == 4 ? "u32 "
+                                    : "u16 ";
     const char *value = width == 16 ? "{%r1, %r1, %r1, %r1}" : width == 8 ? "{%r1, %r1}" : "%r1";
     if (!store && width == 16) value = "{%r1, %r2, %r3, %r4}";
     if (!store && width == 8) value = "{%r1, %r2}";
     if (width == 2) value = "%h1";
     const char *space = shared ? "shared" : "global", *at = shared ? "%r9" : "%l5";
-    const char *access = store ? arena_printf(r->arena, "@%%p0 st.%s.%s [%s], %s;", space, list, at, value)
-                               : arena_printf(r->arena, "@%%p0 ld.%s.%s %s, [%s];", space, list, value, at);
-    return arena_printf(r->arena,
+    const char *access =
+        store ? arena_printf(r->arena, "@%%p0 st.%s.%s [%s], %s;", space, list, at, value)
+              : arena_printf(r->arena, "@%%p0 ld.%s.%s %s, [%s];", space, list, value, at);
+    return arena_printf(
+        r->arena,
         "mov.u32 %%r8, smem;\n%s"
-        "mul.wide.u32 %%l1, %%t, 4; add.u64 %%l2, %%a1, %%l1; ld.global.u32 %%r0, [%%l2]; cvt.u64.u32 %%l4, %%r0;\n"
-        "add.u64 %%l5, %%a0, %%l4; add.u32 %%r9, %%r8, %%r0; cvt.u32.u64 %%r5, %%a2; shr.u32 %%r5, %%r5, %%t;\n"
+        "mul.wide.u32 %%l1, %%t, 4; add.u64 %%l2, %%a1, %%l1; ld.global.u32 %%r0, [%%l2]; "
+        "cvt.u64.u32 %%l4, %%r0;\n"
+        "add.u64 %%l5, %%a0, %%l4; add.u32 %%r9, %%r8, %%r0; cvt.u32.u64 %%r5, %%a2; shr.u32 %%r5, "
+        "%%r5, %%t;\n"
         "and.b32 %%r5, %%r5, 1; setp.eq.u32 %%p0, %%r5, 1; mov.u32 %%r1, 3; mov.u16 %%h1, 3;\n%s",
-        shared && !store ? "mad.lo.u32 %r6, %t, 256, %r8; mov.u32 %r7, 0;\n"
-                           "F: st.shared.v4.u32 [%r6], {%r7, %r7, %r7, %r7}; add.u32 %r6, %r6, 16; "
-                           "add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, 16; @%p1 bra F; bar.warp.sync -1;\n"
-                         : "", access);
+        shared && !store
+            ? "mad.lo.u32 %r6, %t, 256, %r8; mov.u32 %r7, 0;\n"
+              "F: st.shared.v4.u32 [%r6], {%r7, %r7, %r7, %r7}; add.u32 %r6, %r6, 16; "
+              "add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, 16; @%p1 bra F; bar.warp.sync -1;\n"
+            : "",
+        access);
 }
 
 /* Counters of the kernel with the request minus those of the kernel whose request has no lanes.  */
@@ -83,7 +92,8 @@ static void requests(void **state) {
         int32_t shared_at[32];
         int64_t global_at[32];
         request(&rng, pattern, width, offset, &active);
-        for (int l = 0; l < 32; l++) shared_at[l] = (int32_t)(offset[l] + 1024), global_at[l] = offset[l];
+        for (int l = 0; l < 32; l++)
+            shared_at[l] = (int32_t)(offset[l] + 1024), global_at[l] = offset[l];
         SimCounters c = counted(offset, active, shared, store, width);
         u64 requests_now = shared ? c.shared_load_requests + c.shared_store_requests
                                   : c.global_load_requests + c.global_store_requests;
@@ -98,7 +108,8 @@ static void requests(void **state) {
             assert_int_equal(store ? c.unique_store_sectors : c.unique_load_sectors, want);
             u64 lanes = 0;
             for (u32 m = active; m; m >>= 1) lanes += m & 1;
-            assert_int_equal(store ? c.global_store_bytes : c.global_load_bytes, lanes * (u64)width);
+            assert_int_equal(store ? c.global_store_bytes : c.global_load_bytes,
+                             lanes * (u64)width);
         }
     }
 }
@@ -112,15 +123,24 @@ static void pipes(void **state) {
         SimPipe pipe;
         int flops;            /* per lane */
     } cases[] = {
-        {"fma.rn.f32 %r1, %r2, %r3, %r1;", SIM_PIPE_FFMA, 2}, {"add.f32 %r1, %r2, %r3;", SIM_PIPE_FFMA, 1},
-        {"mul.rn.f32 %r1, %r2, %r3;", SIM_PIPE_FFMA, 1}, {"fma.rn.f64 %d1, %d2, %d3, %d1;", SIM_PIPE_DFMA, 2},
-        {"fma.rn.f16x2 %r1, %r2, %r3, %r1;", SIM_PIPE_HFMA, 4}, {"add.f16 %h1, %h2, %h3;", SIM_PIPE_HFMA, 1},
-        {"mad.lo.u32 %r1, %r2, %r3, %r1;", SIM_PIPE_IMAD, 0}, {"dp4a.s32.s32 %r1, %r2, %r3, %r1;", SIM_PIPE_IMAD, 0},
-        {"add.u32 %r1, %r2, %r3;", SIM_PIPE_ALU, 0}, {"lop3.b32 %r1, %r2, %r3, %r4, 1;", SIM_PIPE_ALU, 0},
-        {"setp.lt.s32 %p1, %r2, %r3;", SIM_PIPE_ALU, 0}, {"min.f32 %r1, %r2, %r3;", SIM_PIPE_ALU, 0},
-        {"cvt.rn.f32.s32 %r1, %r2;", SIM_PIPE_CVT, 0}, {"ex2.approx.f32 %r1, %r2;", SIM_PIPE_MUFU, 0},
-        {"rcp.approx.ftz.f32 %r1, %r2;", SIM_PIPE_MUFU, 0}, {"ld.global.u32 %r1, [%a0];", SIM_PIPE_LSU, 0},
-        {"shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1;", SIM_PIPE_SHFL, 0}, {"bar.sync 0;", SIM_PIPE_CONTROL, 0},
+        {"fma.rn.f32 %r1, %r2, %r3, %r1;", SIM_PIPE_FFMA, 2},
+        {"add.f32 %r1, %r2, %r3;", SIM_PIPE_FFMA, 1},
+        {"mul.rn.f32 %r1, %r2, %r3;", SIM_PIPE_FFMA, 1},
+        {"fma.rn.f64 %d1, %d2, %d3, %d1;", SIM_PIPE_DFMA, 2},
+        {"fma.rn.f16x2 %r1, %r2, %r3, %r1;", SIM_PIPE_HFMA, 4},
+        {"add.f16 %h1, %h2, %h3;", SIM_PIPE_HFMA, 1},
+        {"mad.lo.u32 %r1, %r2, %r3, %r1;", SIM_PIPE_IMAD, 0},
+        {"dp4a.s32.s32 %r1, %r2, %r3, %r1;", SIM_PIPE_IMAD, 0},
+        {"add.u32 %r1, %r2, %r3;", SIM_PIPE_ALU, 0},
+        {"lop3.b32 %r1, %r2, %r3, %r4, 1;", SIM_PIPE_ALU, 0},
+        {"setp.lt.s32 %p1, %r2, %r3;", SIM_PIPE_ALU, 0},
+        {"min.f32 %r1, %r2, %r3;", SIM_PIPE_ALU, 0},
+        {"cvt.rn.f32.s32 %r1, %r2;", SIM_PIPE_CVT, 0},
+        {"ex2.approx.f32 %r1, %r2;", SIM_PIPE_MUFU, 0},
+        {"rcp.approx.ftz.f32 %r1, %r2;", SIM_PIPE_MUFU, 0},
+        {"ld.global.u32 %r1, [%a0];", SIM_PIPE_LSU, 0},
+        {"shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1;", SIM_PIPE_SHFL, 0},
+        {"bar.sync 0;", SIM_PIPE_CONTROL, 0},
         {"@%p7 add.u32 %r1, %r2, %r3;", SIM_PIPE_ALU, 0},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -131,8 +151,9 @@ static void pipes(void **state) {
             r.launch.block[0] = 64;
             run_memory(&r, NULL, 256);
             const char *once = on ? cases[k].inst : "";
-            run_clean(&r, run_kernel(r.arena, 1, arena_printf(r.arena, "setp.eq.u32 %%p7, 0, 1;\n%s\n%s",
-                                                              once, once)));
+            run_clean(&r, run_kernel(r.arena, 1,
+                                     arena_printf(r.arena, "setp.eq.u32 %%p7, 0, 1;\n%s\n%s", once,
+                                                  once)));
             pipe[on] = r.report.total.pipe[cases[k].pipe];
             flops[on] = r.report.total.flops;
             all[on] = r.report.total.instructions;
@@ -197,8 +218,9 @@ static void chosen_blocks(void **state) {
     u32 zero[8] = {0};
     run_memory(&r, zero, sizeof zero);
     run_clean(&r, run_kernel(r.arena, 1,
-        "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ctaid.y; mad.lo.u32 %r1, %r2, 4, %r1; mul.wide.u32 %l1, %r1, 4;\n"
-        "add.u64 %l1, %l1, %a0; mov.u32 %r3, 1; st.global.u32 [%l1], %r3;"));
+                             "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ctaid.y; mad.lo.u32 %r1, %r2, "
+                             "4, %r1; mul.wide.u32 %l1, %r1, 4;\n"
+                             "add.u64 %l1, %l1, %a0; mov.u32 %r3, 1; st.global.u32 [%l1], %r3;"));
     const u32 want[8] = {1, 0, 1, 0, 0, 0, 0, 1};
     assert_memory_equal(run_host(&r, 0), want, sizeof want);
     assert_int_equal(r.report.blocks_run, 3);
@@ -213,12 +235,17 @@ static void blocks_communicate(void **state) {
     r.launch.grid[0] = 20;
     u32 zero[64] = {0};
     run_memory(&r, zero, sizeof zero);
-    run_clean(&r, run_kernel(r.arena, 1,
-        "mov.u32 %r1, %ctaid.x; setp.eq.u32 %p0, %t, 0; mul.wide.u32 %l1, %r1, 4; add.u64 %l1, %l1, %a0;\n"
-        "add.u32 %r2, %r1, 5; @%p0 st.global.u32 [%l1+128], %r2; membar.gl; @%p0 atom.global.add.u32 %r3, [%a0], 1;\n"
-        "W: ld.acquire.gpu.global.u32 %r4, [%a0]; setp.lt.u32 %p1, %r4, 20; @%p1 bra W;\n"
-        "xor.b32 %r5, %r1, 1; mul.wide.u32 %l2, %r5, 4; add.u64 %l2, %l2, %a0; ld.global.u32 %r6, [%l2+128];\n"
-        "add.u32 %r7, %r5, 5; setp.ne.u32 %p2, %r6, %r7; @%p2 trap;"));
+    run_clean(&r,
+              run_kernel(
+                  r.arena, 1,
+                  "mov.u32 %r1, %ctaid.x; setp.eq.u32 %p0, %t, 0; mul.wide.u32 %l1, %r1, 4; "
+                  "add.u64 %l1, %l1, %a0;\n"
+                  "add.u32 %r2, %r1, 5; @%p0 st.global.u32 [%l1+128], %r2; membar.gl; @%p0 "
+                  "atom.global.add.u32 %r3, [%a0], 1;\n"
+                  "W: ld.acquire.gpu.global.u32 %r4, [%a0]; setp.lt.u32 %p1, %r4, 20; @%p1 bra W;\n"
+                  "xor.b32 %r5, %r1, 1; mul.wide.u32 %l2, %r5, 4; add.u64 %l2, %l2, %a0; "
+                  "ld.global.u32 %r6, [%l2+128];\n"
+                  "add.u32 %r7, %r5, 5; setp.ne.u32 %p2, %r6, %r7; @%p2 trap;"));
     run_close(&r);
 }
 

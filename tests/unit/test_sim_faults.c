@@ -1,6 +1,6 @@
 /* links: sim */
-/* Every kind of fault: a kernel that has it is reported with its place, its corrected form is silent.
- * (Descriptors, proxies and wgmma operands are in test_sim_async, _tma and _wgmma.)  */
+/* Every kind of fault: a kernel that has it is reported with its place, its corrected form is
+ * silent. (Descriptors, proxies and wgmma operands are in test_sim_async, _tma and _wgmma.) */
 #include "ptxrun.h"
 
 #include <setjmp.h>
@@ -64,11 +64,14 @@ static void check(const Canary *c, int n) {
 static void bounds(void **state) {
     (void)state;
     static const Canary canaries[] = {
-        {SIM_OUT_OF_BOUNDS, "ld.global.u32 %r1, [%l1+4096];", "ld.global.u32 %r1, [%l1+3968];", 0, 0,
-         "load of 4 bytes"},
-        {SIM_OUT_OF_BOUNDS, "st.global.u32 [%l1-4], %r0;", "st.global.u32 [%l1], %r0;", 0, 0, "store"},
-        {SIM_OUT_OF_BOUNDS, "setp.eq.u32 %p0, %t, 31; selp.u64 %l2, 8192, 0, %p0; add.u64 %l2, %l1, %l2;\n"
-         "ld.global.u32 %r1, [%l2];", "ld.global.u32 %r1, [%l1];", 0, 0, "thread (31,0,0)"},
+        {SIM_OUT_OF_BOUNDS, "ld.global.u32 %r1, [%l1+4096];", "ld.global.u32 %r1, [%l1+3968];", 0,
+         0, "load of 4 bytes"},
+        {SIM_OUT_OF_BOUNDS, "st.global.u32 [%l1-4], %r0;", "st.global.u32 [%l1], %r0;", 0, 0,
+         "store"},
+        {SIM_OUT_OF_BOUNDS,
+         "setp.eq.u32 %p0, %t, 31; selp.u64 %l2, 8192, 0, %p0; add.u64 %l2, %l1, %l2;\n"
+         "ld.global.u32 %r1, [%l2];",
+         "ld.global.u32 %r1, [%l1];", 0, 0, "thread (31,0,0)"},
         {SIM_OUT_OF_BOUNDS, "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%a0+4096];",
          "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%a0+4080];", 0, 0, NULL},
         {SIM_OUT_OF_BOUNDS, "mov.u64 %l2, 0; ld.u32 %r1, [%l2];", "ld.u32 %r1, [%l1];", 0, 0,
@@ -78,16 +81,20 @@ static void bounds(void **state) {
         {SIM_OUT_OF_BOUNDS, "st.shared.u32 [%r9-4], %r0;", "st.shared.u32 [%r9], %r0;", 0, 0, NULL},
         {SIM_OUT_OF_BOUNDS, ".local .u32 x; mov.u32 %r1, x; st.local.u32 [%r1+8], %r0;",
          ".local .u32 x; st.local.u32 [x], %r0;", 0, 0, "local address"},
-        {SIM_OUT_OF_BOUNDS, "mov.u32 %r1, 64; ld.param.u32 %r2, [%r1];", "mov.u32 %r1, 0; "
-         "ld.param.u32 %r2, [%r1];", 0, 0, "parameter address"},
-        {SIM_OUT_OF_BOUNDS, "atom.global.add.u32 %r1, [%l1+4096], 1;", "atom.global.add.u32 %r1, [%l1], 1;",
-         0, 0, NULL},
-        {SIM_MISALIGNED, "ld.global.u32 %r1, [%l1+2];", "ld.global.u16 %r1, [%l1+2];", 0, 0, "multiple of 4"},
+        {SIM_OUT_OF_BOUNDS, "mov.u32 %r1, 64; ld.param.u32 %r2, [%r1];",
+         "mov.u32 %r1, 0; "
+         "ld.param.u32 %r2, [%r1];",
+         0, 0, "parameter address"},
+        {SIM_OUT_OF_BOUNDS, "atom.global.add.u32 %r1, [%l1+4096], 1;",
+         "atom.global.add.u32 %r1, [%l1], 1;", 0, 0, NULL},
+        {SIM_MISALIGNED, "ld.global.u32 %r1, [%l1+2];", "ld.global.u16 %r1, [%l1+2];", 0, 0,
+         "multiple of 4"},
         {SIM_MISALIGNED, "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%a0+8];",
          "ld.global.v2.u32 {%r1, %r2}, [%a0+8];", 0, 0, "multiple of 16"},
-        {SIM_MISALIGNED, "st.shared.u64 [%r8+4], %l1;", "setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u64 [%r8+8], %l1;",
-         0, 0, NULL},
-        {SIM_MISALIGNED, "red.global.add.u64 [%a0+4], 1;", "red.global.add.u64 [%a0+8], 1;", 0, 0, NULL},
+        {SIM_MISALIGNED, "st.shared.u64 [%r8+4], %l1;",
+         "setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u64 [%r8+8], %l1;", 0, 0, NULL},
+        {SIM_MISALIGNED, "red.global.add.u64 [%a0+4], 1;", "red.global.add.u64 [%a0+8], 1;", 0, 0,
+         NULL},
     };
     CHECK(canaries);
 }
@@ -106,33 +113,46 @@ static void freed_memory(void **state) {
 static void shared_memory(void **state) {
     (void)state;
     static const Canary canaries[] = {
-        {SIM_UNINIT_SHARED, "ld.shared.u32 %r1, [%r9];", "st.shared.u32 [%r9], %r0; ld.shared.u32 %r1, [%r9];",
-         0, 0, "nothing was written"},
+        {SIM_UNINIT_SHARED, "ld.shared.u32 %r1, [%r9];",
+         "st.shared.u32 [%r9], %r0; ld.shared.u32 %r1, [%r9];", 0, 0, "nothing was written"},
         {SIM_UNINIT_SHARED, "st.shared.u16 [%r9], %h0; ld.shared.u32 %r1, [%r9];",
-         "st.shared.u16 [%r9], %h0; st.shared.u16 [%r9+2], %h0; ld.shared.u32 %r1, [%r9];", 0, 0, NULL},
-        /* Written by the other warp, no barrier: a race, or not there yet, as the warps happen to run. */
-        {SIM_RACE_SHARED, "st.shared.u32 [%r9], %r0; mov.u32 %r5, 2000;\n"
+         "st.shared.u16 [%r9], %h0; st.shared.u16 [%r9+2], %h0; ld.shared.u32 %r1, [%r9];", 0, 0,
+         NULL},
+        /* Written by the other warp, no barrier: a race, or not there yet, as the warps happen to
+         * run.  */
+        {SIM_RACE_SHARED,
+         "st.shared.u32 [%r9], %r0; mov.u32 %r5, 2000;\n"
          "W: sub.u32 %r5, %r5, 1; setp.ne.u32 %p0, %r5, 0; @%p0 bra W;\n"
          "xor.b32 %r2, %t, 32; mad.lo.u32 %r2, %r2, 4, %r8; ld.shared.u32 %r1, [%r2];",
          "st.shared.u32 [%r9], %r0; bar.sync 0; xor.b32 %r2, %t, 32; mad.lo.u32 %r2, %r2, 4, %r8; "
-         "ld.shared.u32 %r1, [%r2];", 64, 0, "not ordered by a barrier"},
+         "ld.shared.u32 %r1, [%r2];",
+         64, 0, "not ordered by a barrier"},
         /* Lanes of one warp. */
-        {SIM_RACE_SHARED, "st.shared.u32 [%r9], %r0; xor.b32 %r2, %t, 1; mad.lo.u32 %r2, %r2, 4, %r8; "
-         "ld.shared.u32 %r1, [%r2];", "st.shared.u32 [%r9], %r0; bar.warp.sync -1; xor.b32 %r2, %t, 1; "
-         "mad.lo.u32 %r2, %r2, 4, %r8; ld.shared.u32 %r1, [%r2];", 0, 0, NULL},
+        {SIM_RACE_SHARED,
+         "st.shared.u32 [%r9], %r0; xor.b32 %r2, %t, 1; mad.lo.u32 %r2, %r2, 4, %r8; "
+         "ld.shared.u32 %r1, [%r2];",
+         "st.shared.u32 [%r9], %r0; bar.warp.sync -1; xor.b32 %r2, %t, 1; "
+         "mad.lo.u32 %r2, %r2, 4, %r8; ld.shared.u32 %r1, [%r2];",
+         0, 0, NULL},
         /* Two lanes store different values with one instruction. */
         {SIM_RACE_SHARED, "st.shared.u32 [%r8], %t;", "st.shared.u32 [%r8], %r0;", 0, 0, "write"},
         /* Read, then overwritten by others without a barrier between. */
-        {SIM_RACE_SHARED, "st.shared.u32 [%r9], %r0; bar.sync 0; ld.shared.u32 %r1, [%r8+128];\n"
+        {SIM_RACE_SHARED,
+         "st.shared.u32 [%r9], %r0; bar.sync 0; ld.shared.u32 %r1, [%r8+128];\n"
          "add.u32 %r1, %r1, 1; st.shared.u32 [%r9], %r1;",
-         "st.shared.u32 [%r9], %r0; bar.sync 0; ld.shared.u32 %r1, [%r8+128]; add.u32 %r1, %r1, 1;\n"
-         "bar.sync 0; st.shared.u32 [%r9], %r1;", 64, 0, NULL},
+         "st.shared.u32 [%r9], %r0; bar.sync 0; ld.shared.u32 %r1, [%r8+128]; add.u32 %r1, %r1, "
+         "1;\n"
+         "bar.sync 0; st.shared.u32 [%r9], %r1;",
+         64, 0, NULL},
         /* Named barriers of two halves order each half only. */
-        {SIM_RACE_SHARED, "st.shared.u32 [%r9], %r0; shr.u32 %r1, %t, 6; add.u32 %r1, %r1, 1; mov.u32 %r5, 2000;\n"
+        {SIM_RACE_SHARED,
+         "st.shared.u32 [%r9], %r0; shr.u32 %r1, %t, 6; add.u32 %r1, %r1, 1; mov.u32 %r5, 2000;\n"
          "W: sub.u32 %r5, %r5, 1; setp.ne.u32 %p0, %r5, 0; @%p0 bra W;\n"
-         "bar.sync %r1, 64; xor.b32 %r2, %t, 64; mad.lo.u32 %r2, %r2, 4, %r8; ld.shared.u32 %r1, [%r2];",
+         "bar.sync %r1, 64; xor.b32 %r2, %t, 64; mad.lo.u32 %r2, %r2, 4, %r8; ld.shared.u32 %r1, "
+         "[%r2];",
          "st.shared.u32 [%r9], %r0; shr.u32 %r1, %t, 6; add.u32 %r1, %r1, 1; bar.sync %r1, 64;\n"
-         "xor.b32 %r2, %t, 32; mad.lo.u32 %r2, %r2, 4, %r8; ld.shared.u32 %r1, [%r2];", 128, 0, NULL},
+         "xor.b32 %r2, %t, 32; mad.lo.u32 %r2, %r2, 4, %r8; ld.shared.u32 %r1, [%r2];",
+         128, 0, NULL},
         /* Atomics do not race with each other, but with plain stores. */
         {SIM_RACE_SHARED, "st.shared.u32 [%r8], %r0; atom.shared.add.u32 %r1, [%r8], 1;",
          "st.shared.u32 [%r8], %r0; bar.sync 0; atom.shared.add.u32 %r1, [%r8], 1;", 64, 0, NULL},
@@ -147,9 +167,11 @@ static void global_races(void **state) {
          "mul.wide.u32 %l2, %r20, 128; add.u64 %l1, %l1, %l2; st.global.u32 [%l1], %r20;", 0, 4,
          "block (0,0,0) writes"},
         /* Tiles that overlap by one element. */
-        {SIM_RACE_GLOBAL, "mul.wide.u32 %l2, %r20, 124; add.u64 %l1, %l1, %l2; st.global.u32 [%l1], %r0;",
+        {SIM_RACE_GLOBAL,
+         "mul.wide.u32 %l2, %r20, 124; add.u64 %l1, %l1, %l2; st.global.u32 [%l1], %r0;",
          "mul.wide.u32 %l2, %r20, 124; add.u64 %l1, %l1, %l2; setp.lt.u32 %p0, %t, 31;\n"
-         "@%p0 st.global.u32 [%l1], %r0;", 0, 3, NULL},
+         "@%p0 st.global.u32 [%l1], %r0;",
+         0, 3, NULL},
         {SIM_RACE_GLOBAL, "st.global.u16 [%a0], %h0;", "red.global.add.u32 [%a0], 1;", 0, 2, NULL},
     };
     CHECK(canaries);
@@ -158,26 +180,33 @@ static void global_races(void **state) {
 static void progress(void **state) {
     (void)state;
     static const Canary canaries[] = {
-        {SIM_DIVERGENT, "setp.lt.u32 %p0, %t, 16; @%p0 bar.sync 0;", "bar.sync 0;", 64, 0, "threads"},
+        {SIM_DIVERGENT, "setp.lt.u32 %p0, %t, 16; @%p0 bar.sync 0;", "bar.sync 0;", 64, 0,
+         "threads"},
         {SIM_DIVERGENT, "setp.lt.u32 %p0, %t, 32; @%p0 bar.sync 0;", "bar.sync 0;", 64, 0,
          "32 of 64 threads"},
         {SIM_DIVERGENT, "setp.lt.u32 %p0, %t, 16; @%p0 bra A; bar.sync 0; bra E; A: bar.sync 0; E:",
          "bar.sync 0;", 32, 0, "lanes"},
         {SIM_DIVERGENT, "setp.ge.u32 %p0, %t, 40; @%p0 ret; bar.sync 0;",
          "bar.sync 0; setp.ge.u32 %p0, %t, 40; @%p0 ret;", 64, 0, NULL},
-        {SIM_DIVERGENT, "setp.lt.u32 %p0, %t, 16; @%p0 shfl.sync.bfly.b32 %r1, %t, 1, 31, -1; @%p0 bra E;\n"
-         "W: ld.volatile.global.u32 %r2, [%a0]; E:", "shfl.sync.bfly.b32 %r1, %t, 1, 31, -1;", 32, 0, NULL},
-        {SIM_DEADLOCK, "setp.lt.u32 %p0, %t, 32; @%p0 bra A; bar.sync 1; bar.sync 2; bra E;\n"
-         "A: bar.sync 2; bar.sync 1; E:", "bar.sync 1; bar.sync 2;", 64, 0, "no other can come"},
+        {SIM_DIVERGENT,
+         "setp.lt.u32 %p0, %t, 16; @%p0 shfl.sync.bfly.b32 %r1, %t, 1, 31, -1; @%p0 bra E;\n"
+         "W: ld.volatile.global.u32 %r2, [%a0]; E:",
+         "shfl.sync.bfly.b32 %r1, %t, 1, 31, -1;", 32, 0, NULL},
+        {SIM_DEADLOCK,
+         "setp.lt.u32 %p0, %t, 32; @%p0 bra A; bar.sync 1; bar.sync 2; bra E;\n"
+         "A: bar.sync 2; bar.sync 1; E:",
+         "bar.sync 1; bar.sync 2;", 64, 0, "no other can come"},
         {SIM_DIVERGENT, "setp.lt.u32 %p0, %t, 32; selp.u32 %r1, 64, 96, %p0; bar.sync 1, %r1;",
          "bar.sync 1, 64;", 64, 0, NULL},
         {SIM_RUNAWAY, "W: ld.volatile.global.u32 %r2, [%a0]; setp.eq.u32 %p0, %r2, 0; @%p0 bra W;",
          "ld.volatile.global.u32 %r2, [%a0];", 0, 0, "instructions"},
-        {SIM_TRAP, "setp.eq.u32 %p0, %t, 5; @%p0 trap;", "setp.eq.u32 %p0, %t, 99; @%p0 trap;", 0, 0,
-         "thread (5,0,0)"},
+        {SIM_TRAP, "setp.eq.u32 %p0, %t, 5; @%p0 trap;", "setp.eq.u32 %p0, %t, 99; @%p0 trap;", 0,
+         0, "thread (5,0,0)"},
         {SIM_BAD_JUMP, "T: .branchtargets A, B; brx.idx %t, T; A: mov.u32 %r1, 1; B:",
-         "T: .branchtargets A, B; and.b32 %r1, %t, 1; brx.idx %r1, T; A: mov.u32 %r1, 1; B:", 0, 0, "index 2"},
-        {SIM_LIMIT, "mov.u32 %r1, 16; bar.sync %r1;", "mov.u32 %r1, 15; bar.sync %r1;", 0, 0, "barrier 16"},
+         "T: .branchtargets A, B; and.b32 %r1, %t, 1; brx.idx %r1, T; A: mov.u32 %r1, 1; B:", 0, 0,
+         "index 2"},
+        {SIM_LIMIT, "mov.u32 %r1, 16; bar.sync %r1;", "mov.u32 %r1, 15; bar.sync %r1;", 0, 0,
+         "barrier 16"},
     };
     CHECK(canaries);
 }
@@ -200,7 +229,9 @@ static void launches(void **state) {
         memcpy(r.launch.grid, bad[k].grid, sizeof r.launch.grid);
         memcpy(r.launch.block, bad[k].block, sizeof r.launch.block);
         r.launch.dynamic_smem = bad[k].smem;
-        run_faulty(&r, arena_printf(r.arena, PTX_HEAD ".visible .entry k() %s\n{\nret;\n}\n", bad[k].directive),
+        run_faulty(&r,
+                   arena_printf(r.arena, PTX_HEAD ".visible .entry k() %s\n{\nret;\n}\n",
+                                bad[k].directive),
                    SIM_LIMIT);
         assert_int_equal(r.report.blocks_run, 0);
         run_close(&r);
@@ -215,13 +246,18 @@ static void places(void **state) {
     r.launch.grid[0] = r.launch.grid[1] = 2;
     r.launch.block[0] = 8;
     r.launch.block[1] = 8;
-    run_faulty(&r, PTX_HEAD ".visible .entry k()\n{\n.reg .pred %p;\n.reg .b32 %r<3>;\n.loc 1 12 3\n"
-        "mov.u32 %r0, %tid.y;\nmov.u32 %r1, %ctaid.y;\nadd.u32 %r0, %r0, %r1;\nsetp.eq.u32 %p, %r0, 8;\n"
-        ".loc 1 17 9, function_name $L, inlined_at 1 20 1\n@%p trap;\nret;\n}\n.file 1 \"dir/x.cu\"\n", SIM_TRAP);
+    run_faulty(&r,
+               PTX_HEAD ".visible .entry k()\n{\n.reg .pred %p;\n.reg .b32 %r<3>;\n.loc 1 12 3\n"
+                        "mov.u32 %r0, %tid.y;\nmov.u32 %r1, %ctaid.y;\nadd.u32 %r0, %r0, "
+                        "%r1;\nsetp.eq.u32 %p, %r0, 8;\n"
+                        ".loc 1 17 9, function_name $L, inlined_at 1 20 1\n@%p "
+                        "trap;\nret;\n}\n.file 1 \"dir/x.cu\"\n",
+               SIM_TRAP);
     Buf b = buf_new(r.arena);
     sim_fault_text(&r.report.fault[0], &b);
-    assert_string_equal(buf_str(&b), "kernel k, block (0,1,0), thread (0,7,0): trap: trap was executed "
-                                     "(ptx line 14, dir/x.cu line 17)");
+    assert_string_equal(buf_str(&b),
+                        "kernel k, block (0,1,0), thread (0,7,0): trap: trap was executed "
+                        "(ptx line 14, dir/x.cu line 17)");
     assert_int_equal(r.report.faults, 2);
     assert_int_equal(r.report.fault[1].block[0], 1);
     run_close(&r);

@@ -146,37 +146,63 @@ WANT(is_subnormal, class32(a) == 1)
 static void single_precision(void **state) {
     (void)state;
     static const Conform rows[] = {
-        {"add.f32 d, a, b;", "fff", add_rn}, {"add.rn.f32 d, a, b;", "fff", add_rn},
-        {"add.rz.f32 d, a, b;", "fff", add_rz}, {"add.rm.f32 d, a, b;", "fff", add_rm},
-        {"add.rp.f32 d, a, b;", "fff", add_rp}, {"sub.rn.f32 d, a, b;", "fff", sub_rn},
-        {"sub.rz.f32 d, a, b;", "fff", sub_rz}, {"sub.rm.f32 d, a, b;", "fff", sub_rm},
-        {"sub.rp.f32 d, a, b;", "fff", sub_rp}, {"mul.rn.f32 d, a, b;", "fff", mul_rn},
-        {"mul.rz.f32 d, a, b;", "fff", mul_rz}, {"mul.rm.f32 d, a, b;", "fff", mul_rm},
-        {"mul.rp.f32 d, a, b;", "fff", mul_rp}, {"div.rn.f32 d, a, b;", "fff", div_rn},
-        {"div.rz.f32 d, a, b;", "fff", div_rz}, {"div.rm.f32 d, a, b;", "fff", div_rm},
-        {"div.rp.f32 d, a, b;", "fff", div_rp}, {"fma.rn.f32 d, a, b, c;", "ffff", fma_rn},
-        {"fma.rz.f32 d, a, b, c;", "ffff", fma_rz}, {"fma.rm.f32 d, a, b, c;", "ffff", fma_rm},
-        {"fma.rp.f32 d, a, b, c;", "ffff", fma_rp}, {"mad.rn.f32 d, a, b, c;", "ffff", fma_rn},
-        {"sqrt.rn.f32 d, a;", "ff", sqrt_rn}, {"sqrt.rz.f32 d, a;", "ff", sqrt_rz},
-        {"sqrt.rm.f32 d, a;", "ff", sqrt_rm}, {"sqrt.rp.f32 d, a;", "ff", sqrt_rp},
-        {"rcp.rn.f32 d, a;", "ff", rcp_rn}, {"rcp.rz.f32 d, a;", "ff", rcp_rz},
-        {"rcp.rm.f32 d, a;", "ff", rcp_rm}, {"rcp.rp.f32 d, a;", "ff", rcp_rp},
-        {"add.ftz.f32 d, a, b;", "fff", add_ftz}, {"sub.ftz.f32 d, a, b;", "fff", sub_ftz},
-        {"mul.ftz.f32 d, a, b;", "fff", mul_ftz}, {"fma.rn.ftz.f32 d, a, b, c;", "ffff", fma_ftz},
+        {"add.f32 d, a, b;", "fff", add_rn},
+        {"add.rn.f32 d, a, b;", "fff", add_rn},
+        {"add.rz.f32 d, a, b;", "fff", add_rz},
+        {"add.rm.f32 d, a, b;", "fff", add_rm},
+        {"add.rp.f32 d, a, b;", "fff", add_rp},
+        {"sub.rn.f32 d, a, b;", "fff", sub_rn},
+        {"sub.rz.f32 d, a, b;", "fff", sub_rz},
+        {"sub.rm.f32 d, a, b;", "fff", sub_rm},
+        {"sub.rp.f32 d, a, b;", "fff", sub_rp},
+        {"mul.rn.f32 d, a, b;", "fff", mul_rn},
+        {"mul.rz.f32 d, a, b;", "fff", mul_rz},
+        {"mul.rm.f32 d, a, b;", "fff", mul_rm},
+        {"mul.rp.f32 d, a, b;", "fff", mul_rp},
+        {"div.rn.f32 d, a, b;", "fff", div_rn},
+        {"div.rz.f32 d, a, b;", "fff", div_rz},
+        {"div.rm.f32 d, a, b;", "fff", div_rm},
+        {"div.rp.f32 d, a, b;", "fff", div_rp},
+        {"fma.rn.f32 d, a, b, c;", "ffff", fma_rn},
+        {"fma.rz.f32 d, a, b, c;", "ffff", fma_rz},
+        {"fma.rm.f32 d, a, b, c;", "ffff", fma_rm},
+        {"fma.rp.f32 d, a, b, c;", "ffff", fma_rp},
+        {"mad.rn.f32 d, a, b, c;", "ffff", fma_rn},
+        {"sqrt.rn.f32 d, a;", "ff", sqrt_rn},
+        {"sqrt.rz.f32 d, a;", "ff", sqrt_rz},
+        {"sqrt.rm.f32 d, a;", "ff", sqrt_rm},
+        {"sqrt.rp.f32 d, a;", "ff", sqrt_rp},
+        {"rcp.rn.f32 d, a;", "ff", rcp_rn},
+        {"rcp.rz.f32 d, a;", "ff", rcp_rz},
+        {"rcp.rm.f32 d, a;", "ff", rcp_rm},
+        {"rcp.rp.f32 d, a;", "ff", rcp_rp},
+        {"add.ftz.f32 d, a, b;", "fff", add_ftz},
+        {"sub.ftz.f32 d, a, b;", "fff", sub_ftz},
+        {"mul.ftz.f32 d, a, b;", "fff", mul_ftz},
+        {"fma.rn.ftz.f32 d, a, b, c;", "ffff", fma_ftz},
         {"fma.rz.ftz.f32 d, a, b, c;", "ffff", fma_rz_ftz},
-        {"div.rn.ftz.f32 d, a, b;", "fff", div_ftz}, {"sqrt.rn.ftz.f32 d, a;", "ff", sqrt_ftz},
-        {"add.sat.f32 d, a, b;", "fff", add_sat}, {"mul.sat.f32 d, a, b;", "fff", mul_sat},
+        {"div.rn.ftz.f32 d, a, b;", "fff", div_ftz},
+        {"sqrt.rn.ftz.f32 d, a;", "ff", sqrt_ftz},
+        {"add.sat.f32 d, a, b;", "fff", add_sat},
+        {"mul.sat.f32 d, a, b;", "fff", mul_sat},
         {"fma.rn.sat.f32 d, a, b, c;", "ffff", fma_sat},
-        {"fma.rp.sat.f32 d, a, b, c;", "ffff", fma_rp_sat}, {"abs.f32 d, a;", "ff", abs32},
-        {"neg.f32 d, a;", "ff", neg32}, {"min.f32 d, a, b;", "fff", min32},
-        {"max.f32 d, a, b;", "fff", max32}, {"min.NaN.f32 d, a, b;", "fff", min32_nan},
+        {"fma.rp.sat.f32 d, a, b, c;", "ffff", fma_rp_sat},
+        {"abs.f32 d, a;", "ff", abs32},
+        {"neg.f32 d, a;", "ff", neg32},
+        {"min.f32 d, a, b;", "fff", min32},
+        {"max.f32 d, a, b;", "fff", max32},
+        {"min.NaN.f32 d, a, b;", "fff", min32_nan},
         {"max.ftz.f32 d, a, b;", "fff", max32_ftz},
         {"min.xorsign.abs.f32 d, a, b;", "fff", min32_xorsign},
         {"max.xorsign.abs.f32 d, a, b;", "fff", max32_xorsign},
-        {"min.f32 d, a, b, c;", "ffff", min32_three}, {"copysign.f32 d, a, b;", "fff", copysign32},
-        {"testp.finite.f32 p, a;", "pf", is_finite}, {"testp.infinite.f32 p, a;", "pf", is_infinite},
-        {"testp.number.f32 p, a;", "pf", is_number}, {"testp.notanumber.f32 p, a;", "pf", is_nan},
-        {"testp.normal.f32 p, a;", "pf", is_normal}, {"testp.subnormal.f32 p, a;", "pf", is_subnormal},
+        {"min.f32 d, a, b, c;", "ffff", min32_three},
+        {"copysign.f32 d, a, b;", "fff", copysign32},
+        {"testp.finite.f32 p, a;", "pf", is_finite},
+        {"testp.infinite.f32 p, a;", "pf", is_infinite},
+        {"testp.number.f32 p, a;", "pf", is_number},
+        {"testp.notanumber.f32 p, a;", "pf", is_nan},
+        {"testp.normal.f32 p, a;", "pf", is_normal},
+        {"testp.subnormal.f32 p, a;", "pf", is_subnormal},
     };
     CONFORM(rows);
 }
@@ -279,7 +305,7 @@ static u64 encode(Format f, double hi, double lo) {
     if (hi != hi) return 0x7fff;
     u64 sign = signbit(hi) ? 0x8000 : 0, top = (u64)(f.bias * 2 + 1) << f.mant;
     double x = fabs(hi), rest = signbit(hi) ? -lo : lo;
-    u64 low = 0, high = top;                 /* value(low) <= x < value(high), infinity at the top */
+    u64 low = 0, high = top; /* value(low) <= x < value(high), infinity at the top */
     if (isinf(x)) return sign | top;
     while (high - low > 1) {
         u64 mid = (low + high) / 2;
@@ -288,7 +314,8 @@ static u64 encode(Format f, double hi, double lo) {
         else high = mid;
     }
     double below = decode(f, low);
-    double above = high == top ? ldexp(1, f.bias + 1) : decode(f, high), mid = below / 2 + above / 2;
+    double above = high == top ? ldexp(1, f.bias + 1) : decode(f, high),
+           mid = below / 2 + above / 2;
     bool up = x > mid || (x == mid && (rest > 0 || (rest == 0 && low & 1)));
     return sign | (up ? high : low);
 }
@@ -298,8 +325,12 @@ static u64 rounded_sum(Format f, double a, double b) {
     return encode(f, s, isfinite(s) ? e : 0);
 }
 typedef u64 Half(Format f, u64 a, u64 b, u64 c);
-static u64 h_add(Format f, u64 a, u64 b, u64 c) { return (void)c, rounded_sum(f, decode(f, a), decode(f, b)); }
-static u64 h_sub(Format f, u64 a, u64 b, u64 c) { return (void)c, rounded_sum(f, decode(f, a), -decode(f, b)); }
+static u64 h_add(Format f, u64 a, u64 b, u64 c) {
+    return (void)c, rounded_sum(f, decode(f, a), decode(f, b));
+}
+static u64 h_sub(Format f, u64 a, u64 b, u64 c) {
+    return (void)c, rounded_sum(f, decode(f, a), -decode(f, b));
+}
 static u64 h_mul(Format f, u64 a, u64 b, u64 c) {
     return (void)c, encode(f, decode(f, a) * decode(f, b), 0);
 }
@@ -323,18 +354,29 @@ static u64 h_extreme(Format f, u64 a, u64 b, bool min, bool keep) {
     return (ka < kb) == min ? a : b;
 }
 static u64 h_min(Format f, u64 a, u64 b, u64 c) { return (void)c, h_extreme(f, a, b, true, false); }
-static u64 h_max(Format f, u64 a, u64 b, u64 c) { return (void)c, h_extreme(f, a, b, false, false); }
-static u64 h_max_nan(Format f, u64 a, u64 b, u64 c) { return (void)c, h_extreme(f, a, b, false, true); }
+static u64 h_max(Format f, u64 a, u64 b, u64 c) {
+    return (void)c, h_extreme(f, a, b, false, false);
+}
+static u64 h_max_nan(Format f, u64 a, u64 b, u64 c) {
+    return (void)c, h_extreme(f, a, b, false, true);
+}
 static bool h_is_nan(Format f, u64 a) { return (a & 0x7fff) > (u64)(f.bias * 2 + 1) << f.mant; }
-static u64 h_neg(Format f, u64 a, u64 b, u64 c) { return (void)b, (void)c, h_is_nan(f, a) ? 0x7fff : a ^ 0x8000; }
-static u64 h_abs(Format f, u64 a, u64 b, u64 c) { return (void)b, (void)c, h_is_nan(f, a) ? 0x7fff : a & 0x7fff; }
+static u64 h_neg(Format f, u64 a, u64 b, u64 c) {
+    return (void)b, (void)c, h_is_nan(f, a) ? 0x7fff : a ^ 0x8000;
+}
+static u64 h_abs(Format f, u64 a, u64 b, u64 c) {
+    return (void)b, (void)c, h_is_nan(f, a) ? 0x7fff : a & 0x7fff;
+}
 
-static u64 scalar(Half *h, Format f, u64 a, u64 b, u64 c) { return h(f, a & 0xffff, b & 0xffff, c & 0xffff); }
+static u64 scalar(Half *h, Format f, u64 a, u64 b, u64 c) {
+    return h(f, a & 0xffff, b & 0xffff, c & 0xffff);
+}
 static u64 pair(Half *h, Format f, u64 a, u64 b, u64 c) {
     return scalar(h, f, a, b, c) | scalar(h, f, a >> 16, b >> 16, c >> 16) << 16;
 }
 #define HALF(name, h) WANT(name, scalar(h, half, a, b, c)) WANT(name##_x2, pair(h, half, a, b, c))
-#define BRAIN(name, h) WANT(name, scalar(h, brain, a, b, c)) WANT(name##_x2, pair(h, brain, a, b, c))
+#define BRAIN(name, h) \
+    WANT(name, scalar(h, brain, a, b, c)) WANT(name##_x2, pair(h, brain, a, b, c))
 HALF(f16_add, h_add)
 HALF(f16_sub, h_sub)
 HALF(f16_mul, h_mul)
@@ -356,8 +398,9 @@ BRAIN(bf16_max, h_max)
 BRAIN(bf16_neg, h_neg)
 BRAIN(bf16_abs, h_abs)
 
-#define S16(op) "{.reg .b16 x, y, z, w; mov.b32 {x, _}, a; mov.b32 {y, _}, b; mov.b32 {z, _}, c; " op \
-                " cvt.u32.u16 d, w;}"
+#define S16(op) \
+    "{.reg .b16 x, y, z, w; mov.b32 {x, _}, a; mov.b32 {y, _}, b; mov.b32 {z, _}, c; " op \
+    " cvt.u32.u16 d, w;}"
 
 static void half_precision(void **state) {
     (void)state;

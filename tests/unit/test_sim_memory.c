@@ -1,5 +1,6 @@
 /* links: sim */
-/* Memory: every space, width and vector; variables with initialisers; generic addresses; atomics.  */
+/* Memory: every space, width and vector; variables with initialisers; generic addresses;
+ * atomics.  */
 #include "ptxrun.h"
 
 #include <setjmp.h>
@@ -30,8 +31,12 @@ static void start(PtxRun *r) {
 }
 
 static const char *text(PtxRun *r, const char *body) {
-    return run_kernel(r->arena, 2, arena_printf(r->arena,
-        "mul.wide.u32 %%l9, %%t, 32;\nadd.u64 %%l0, %%a0, %%l9;\nadd.u64 %%l1, %%a1, %%l9;\n%s", body));
+    return run_kernel(
+        r->arena, 2,
+        arena_printf(
+            r->arena,
+            "mul.wide.u32 %%l9, %%t, 32;\nadd.u64 %%l0, %%a0, %%l9;\nadd.u64 %%l1, %%a1, %%l9;\n%s",
+            body));
 }
 
 /* ---- copies: load in one way, store in another, the bytes are the same ---- */
@@ -46,41 +51,66 @@ static void copies(void **state) {
     static const Copy cases[] = {
         {"ld.global.b8 %h0, [%l0]; st.global.b8 [%l1], %h0;", 1},
         {"ld.global.u8 %r0, [%l0]; st.global.u8 [%l1], %r0;", 1},
-        {"ld.global.b16 %h0, [%l0+2]; ld.global.b16 %h1, [%l0]; st.global.v2.b16 [%l1], {%h1, %h0};", 4},
+        {"ld.global.b16 %h0, [%l0+2]; ld.global.b16 %h1, [%l0]; st.global.v2.b16 [%l1], {%h1, "
+         "%h0};",
+         4},
         {"ld.global.nc.u32 %r0, [%l0]; st.global.u32 [%l1], %r0;", 4},
         {"ld.global.L1::no_allocate.L2::128B.f32 %r0, [%l0]; st.global.wb.f32 [%l1], %r0;", 4},
         {"ld.global.u64 %l2, [%l0]; st.global.u64 [%l1], %l2;", 8},
         {"ld.global.f64 %d0, [%l0]; st.global.f64 [%l1], %d0;", 8},
         {"ld.global.v2.u32 {%r0, %r1}, [%l0]; st.global.v2.u32 [%l1], {%r0, %r1};", 8},
-        {"ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%l0]; st.global.v4.u32 [%l1], {%r0, %r1, %r2, %r3};", 16},
+        {"ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%l0]; st.global.v4.u32 [%l1], {%r0, %r1, %r2, "
+         "%r3};",
+         16},
         {"ld.global.v2.u64 {%l2, %l3}, [%l0]; st.global.v2.u64 [%l1], {%l2, %l3};", 16},
-        {"ld.global.v4.u8 {%r0, %r1, %r2, %r3}, [%l0]; st.global.v4.u8 [%l1], {%r0, %r1, %r2, %r3};", 4},
-        {"ld.global.v4.u16 {%h0, %h1, %h2, %h3}, [%l0]; st.global.v4.b16 [%l1], {%h0, %h1, %h2, %h3};", 8},
+        {"ld.global.v4.u8 {%r0, %r1, %r2, %r3}, [%l0]; st.global.v4.u8 [%l1], {%r0, %r1, %r2, "
+         "%r3};",
+         4},
+        {"ld.global.v4.u16 {%h0, %h1, %h2, %h3}, [%l0]; st.global.v4.b16 [%l1], {%h0, %h1, %h2, "
+         "%h3};",
+         8},
         {"ld.global.v8.b32 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, [%l0];\n"
-         "st.global.v8.b32 [%l1], {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7};", 32},
-        {"ld.global.v4.b64 {%l2, %l3, %l4, %l5}, [%l0]; st.global.v4.b64 [%l1], {%l2, %l3, %l4, %l5};", 32},
+         "st.global.v8.b32 [%l1], {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7};",
+         32},
+        {"ld.global.v4.b64 {%l2, %l3, %l4, %l5}, [%l0]; st.global.v4.b64 [%l1], {%l2, %l3, %l4, "
+         "%l5};",
+         32},
         {".reg .b128 %q; ld.global.b128 %q, [%l0+0]; st.global.b128 [%l1], %q;", 16},
         {"ld.u32 %r0, [%l0]; st.u32 [%l1], %r0;", 4},
         {"ld.relaxed.gpu.global.u32 %r0, [%l0]; st.release.gpu.global.u32 [%l1], %r0;", 4},
         {"ld.volatile.global.u32 %r0, [%l0]; st.volatile.global.u32 [%l1], %r0;", 4},
         {"ldu.global.u32 %r0, [%l0]; st.global.cs.u32 [%l1], %r0;", 4},
         /* Through shared memory, direct and generic. */
-        {".shared .align 16 .b8 s[1024]; shl.b32 %r9, %t, 5; mov.u32 %r8, s; add.u32 %r8, %r8, %r9;\n"
-         "ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%l0]; st.shared.v4.u32 [%r8], {%r0, %r1, %r2, %r3};\n"
-         "ld.shared.v2.u64 {%l2, %l3}, [%r8]; st.global.v2.u64 [%l1], {%l2, %l3};", 16},
-        {".shared .align 8 .b8 s[1024]; mov.u64 %l2, s; add.u64 %l2, %l2, %l9; cvta.shared.u64 %l3, %l2;\n"
-         "ld.global.u64 %l4, [%l0]; st.u64 [%l3], %l4; ld.shared::cta.u64 %l5, [%l2]; st.global.u64 [%l1], %l5;", 8},
-        {".shared .align 8 .b8 s[1024]; mov.u64 %l2, s; add.u64 %l2, %l2, %l9; cvta.shared.u64 %l3, %l2;\n"
+        {".shared .align 16 .b8 s[1024]; shl.b32 %r9, %t, 5; mov.u32 %r8, s; add.u32 %r8, %r8, "
+         "%r9;\n"
+         "ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%l0]; st.shared.v4.u32 [%r8], {%r0, %r1, %r2, "
+         "%r3};\n"
+         "ld.shared.v2.u64 {%l2, %l3}, [%r8]; st.global.v2.u64 [%l1], {%l2, %l3};",
+         16},
+        {".shared .align 8 .b8 s[1024]; mov.u64 %l2, s; add.u64 %l2, %l2, %l9; cvta.shared.u64 "
+         "%l3, %l2;\n"
+         "ld.global.u64 %l4, [%l0]; st.u64 [%l3], %l4; ld.shared::cta.u64 %l5, [%l2]; "
+         "st.global.u64 [%l1], %l5;",
+         8},
+        {".shared .align 8 .b8 s[1024]; mov.u64 %l2, s; add.u64 %l2, %l2, %l9; cvta.shared.u64 "
+         "%l3, %l2;\n"
          "cvta.to.shared.u64 %l4, %l3; ld.global.u64 %l5, [%l0]; st.shared.u64 [%l4], %l5;\n"
-         "ld.u64 %l6, [%l3]; st.global.u64 [%l1], %l6;", 8},
-        {"mov.u32 %r8, smem; mad.lo.u32 %r8, %t, 4, %r8; ld.global.u32 %r0, [%l0]; st.shared.u32 [%r8], %r0;\n"
-         "ld.volatile.shared.u32 %r1, [%r8]; st.global.u32 [%l1], %r1;", 4},
+         "ld.u64 %l6, [%l3]; st.global.u64 [%l1], %l6;",
+         8},
+        {"mov.u32 %r8, smem; mad.lo.u32 %r8, %t, 4, %r8; ld.global.u32 %r0, [%l0]; st.shared.u32 "
+         "[%r8], %r0;\n"
+         "ld.volatile.shared.u32 %r1, [%r8]; st.global.u32 [%l1], %r1;",
+         4},
         /* Local memory, direct and generic. */
         {".local .align 16 .b8 x[64]; ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%l0];\n"
-         "st.local.v4.u32 [x+16], {%r0, %r1, %r2, %r3}; ld.local.u64 %l2, [x+16]; ld.local.u64 %l3, [x+24];\n"
-         "st.global.v2.u64 [%l1], {%l2, %l3};", 16},
-        {".local .align 4 .b8 x[64]; mov.u64 %l2, x; cvta.local.u64 %l3, %l2; ld.global.u32 %r0, [%l0];\n"
-         "st.u32 [%l3+4], %r0; ld.local.u32 %r1, [%l2+4]; st.global.u32 [%l1], %r1;", 4},
+         "st.local.v4.u32 [x+16], {%r0, %r1, %r2, %r3}; ld.local.u64 %l2, [x+16]; ld.local.u64 "
+         "%l3, [x+24];\n"
+         "st.global.v2.u64 [%l1], {%l2, %l3};",
+         16},
+        {".local .align 4 .b8 x[64]; mov.u64 %l2, x; cvta.local.u64 %l3, %l2; ld.global.u32 %r0, "
+         "[%l0];\n"
+         "st.u32 [%l3+4], %r0; ld.local.u32 %r1, [%l2+4]; st.global.u32 [%l1], %r1;",
+         4},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         PtxRun r;
@@ -89,7 +119,8 @@ static void copies(void **state) {
         run_clean(&r, text(&r, cases[k].body));
         const unsigned char *out = run_host(&r, 1);
         for (int t = 0; t < 32; t++) {
-            if (memcmp(out + 32 * t, input + 32 * t, (size_t)cases[k].bytes)) fail_msg("%s", cases[k].body);
+            if (memcmp(out + 32 * t, input + 32 * t, (size_t)cases[k].bytes))
+                fail_msg("%s", cases[k].body);
             if (cases[k].bytes < 32) assert_int_equal(out[32 * t + cases[k].bytes], 0xff);
         }
         run_close(&r);
@@ -127,24 +158,26 @@ LANE(yes, 1)
 LANE(no, 0)
 LANE(bytes_abc, 'a' | 'b' << 8 | 'c' << 16)
 
-static const char variables[] = PTX_HEAD
-    ".const .align 4 .u32 table[5] = {10, 20, 30, 40};\n.global .align 4 .u32 deep[3] = {7, 11, 13};\n"
-    ".global .align 8 .u64 where = generic(deep)+4;\n.global .align 4 .s32 neg = -2;\n"
-    ".const .align 4 .f32 pi = 0f40490fdb;\n.global .u64 list[2] = {deep, deep};\n"
-    ".global .align 1 .b8 name[4] = {97, 98, 99, 0};\n";
+static const char variables[] =
+    PTX_HEAD ".const .align 4 .u32 table[5] = {10, 20, 30, 40};\n.global .align 4 .u32 deep[3] = "
+             "{7, 11, 13};\n"
+             ".global .align 8 .u64 where = generic(deep)+4;\n.global .align 4 .s32 neg = -2;\n"
+             ".const .align 4 .f32 pi = 0f40490fdb;\n.global .u64 list[2] = {deep, deep};\n"
+             ".global .align 1 .b8 name[4] = {97, 98, 99, 0};\n";
 
 static void check_values(const char *head, const Value *c, int n) {
     for (int k = 0; k < n; k++) {
         PtxRun r;
         start(&r);
-        const char *kernel = text(&r, arena_printf(r.arena, "%s\nst.global.u64 [%%l1], %%l4;", c[k].body));
+        const char *kernel =
+            text(&r, arena_printf(r.arena, "%s\nst.global.u64 [%%l1], %%l4;", c[k].body));
         if (head) kernel = arena_printf(r.arena, "%s%s", head, kernel + strlen(PTX_HEAD));
         run_clean(&r, kernel);
         const u64 *out = run_host(&r, 1);
         for (int t = 0; t < 32; t++) {
             if (out[4 * t] == c[k].want(t)) continue;
-            fail_msg("%s\nlane %d: got %llx, expected %llx", c[k].body, t, (unsigned long long)out[4 * t],
-                     (unsigned long long)c[k].want(t));
+            fail_msg("%s\nlane %d: got %llx, expected %llx", c[k].body, t,
+                     (unsigned long long)out[4 * t], (unsigned long long)c[k].want(t));
         }
         run_close(&r);
     }
@@ -153,36 +186,50 @@ static void check_values(const char *head, const Value *c, int n) {
 static void values(void **state) {
     (void)state;
     static const Value cases[] = {
-        {"ld.global.s8 %r0, [%l0]; cvt.s64.s32 %l4, %r0;", s8}, {"ld.global.s8 %l4, [%l0];", s8},
-        {"ld.global.u8 %l4, [%l0];", u8}, {"ld.global.s16 %l4, [%l0];", s16},
-        {"ld.global.s16 %r0, [%l0]; cvt.s64.s32 %l4, %r0;", s16}, {"ld.global.s32 %l4, [%l0];", s32},
-        {"ld.global.u32 %l4, [%l0];", u32_}, {"ld.param.u64 %l2, [p0+0]; ld.global.u64 %l4, [%l2+8];", second},
-        {"mov.b64 %l2, p0; cvta.param.u64 %l3, %l2; ld.u64 %l2, [%l3]; ld.global.u64 %l4, [%l2+8];", second},
+        {"ld.global.s8 %r0, [%l0]; cvt.s64.s32 %l4, %r0;", s8},
+        {"ld.global.s8 %l4, [%l0];", s8},
+        {"ld.global.u8 %l4, [%l0];", u8},
+        {"ld.global.s16 %l4, [%l0];", s16},
+        {"ld.global.s16 %r0, [%l0]; cvt.s64.s32 %l4, %r0;", s16},
+        {"ld.global.s32 %l4, [%l0];", s32},
+        {"ld.global.u32 %l4, [%l0];", u32_},
+        {"ld.param.u64 %l2, [p0+0]; ld.global.u64 %l4, [%l2+8];", second},
+        {"mov.b64 %l2, p0; cvta.param.u64 %l3, %l2; ld.u64 %l2, [%l3]; ld.global.u64 %l4, [%l2+8];",
+         second},
         {"cvta.to.global.u64 %l2, %a0; cvta.global.u64 %l3, %l2; ld.u64 %l4, [%l3+8];", second},
         {"isspacep.global %p0, %a0; selp.u64 %l4, 1, 0, %p0;", yes},
         {"isspacep.shared %p0, %a0; selp.u64 %l4, 1, 0, %p0;", no},
         {".shared .u32 s; mov.u64 %l2, s; cvta.shared.u64 %l2, %l2; isspacep.shared %p0, %l2; "
-         "selp.u64 %l4, 1, 0, %p0;", yes},
+         "selp.u64 %l4, 1, 0, %p0;",
+         yes},
         {".local .u32 x; mov.u64 %l2, x; cvta.local.u64 %l2, %l2; isspacep.local %p0, %l2; "
-         "selp.u64 %l4, 1, 0, %p0;", yes},
+         "selp.u64 %l4, 1, 0, %p0;",
+         yes},
         {"prefetch.global.L2 [%l0]; prefetchu.L1 [%l0]; mov.u64 %l4, 1;", yes},
         {"membar.gl; fence.acq_rel.gpu; fence.sc.sys; membar.cta; mov.u64 %l4, 1;", yes},
         {"createpolicy.fractional.L2::evict_first.b64 %l2, 0f3f800000; "
-         "ld.global.L2::cache_hint.u32 %l4, [%l0], %l2;", u32_},
+         "ld.global.L2::cache_hint.u32 %l4, [%l0], %l2;",
+         u32_},
     };
     check_values(NULL, cases, (int)(sizeof cases / sizeof *cases));
     static const Value named[] = {
-        {"ld.const.u32 %r0, [table]; ld.const.u32 %r1, [table+4]; ld.const.v2.u32 {%r2, %r3}, [table+8];\n"
-         "add.u32 %r0, %r0, %r1; add.u32 %r0, %r0, %r2; add.u32 %r0, %r0, %r3; ld.const.u32 %r1, [table+16];\n"
-         "add.u32 %r0, %r0, %r1; cvt.u64.u32 %l4, %r0;", sum_of_table},
+        {"ld.const.u32 %r0, [table]; ld.const.u32 %r1, [table+4]; ld.const.v2.u32 {%r2, %r3}, "
+         "[table+8];\n"
+         "add.u32 %r0, %r0, %r1; add.u32 %r0, %r0, %r2; add.u32 %r0, %r0, %r3; ld.const.u32 %r1, "
+         "[table+16];\n"
+         "add.u32 %r0, %r0, %r1; cvt.u64.u32 %l4, %r0;",
+         sum_of_table},
         {"ld.global.u64 %l2, [where]; ld.u32 %l4, [%l2];", eleven},
         {"mov.u64 %l2, deep; ld.global.u32 %l4, [%l2+4];", eleven},
         {"ld.global.u64 %l2, [list+8]; ld.global.u32 %l4, [%l2+4];", eleven},
-        {"ld.global.s32 %l4, [neg];", minus_two}, {"ld.const.f32 %r0, [pi]; cvt.u64.u32 %l4, %r0;", pi_bits},
+        {"ld.global.s32 %l4, [neg];", minus_two},
+        {"ld.const.f32 %r0, [pi]; cvt.u64.u32 %l4, %r0;", pi_bits},
         {"ld.global.u8 %r0, [name]; ld.global.u8 %r1, [name+1]; ld.global.u8 %r2, [name+2];\n"
-         "bfi.b32 %r0, %r1, %r0, 8, 8; bfi.b32 %r0, %r2, %r0, 16, 8; cvt.u64.u32 %l4, %r0;", bytes_abc},
+         "bfi.b32 %r0, %r1, %r0, 8, 8; bfi.b32 %r0, %r2, %r0, 16, 8; cvt.u64.u32 %l4, %r0;",
+         bytes_abc},
         {"mov.u64 %l2, table; cvta.const.u64 %l3, %l2; ld.u32 %r0, [%l3+4]; sub.u32 %r0, %r0, 9; "
-         "cvt.u64.u32 %l4, %r0;", eleven},
+         "cvt.u64.u32 %l4, %r0;",
+         eleven},
     };
     check_values(variables, named, (int)(sizeof named / sizeof *named));
 }
@@ -192,7 +239,8 @@ static void variables_persist(void **state) {
     (void)state;
     PtxRun r;
     start(&r);
-    static const char ptx[] = PTX_HEAD ".global .u32 n = 5;\n.visible .entry k(.param .u64 p0, .param .u64 p1)\n"
+    static const char ptx[] = PTX_HEAD
+        ".global .u32 n = 5;\n.visible .entry k(.param .u64 p0, .param .u64 p1)\n"
         "{\n.reg .b32 %r<3>;\n.reg .b64 %l;\nld.global.u32 %r0, [n];\nadd.u32 %r1, %r0, 1;\n"
         "st.global.u32 [n], %r1;\nld.param.u64 %l, [p1];\nst.global.u32 [%l], %r0;\nret;\n}\n";
     SimModule *m;
@@ -201,7 +249,8 @@ static void variables_persist(void **state) {
     r.launch.params = r.arg;
     r.launch.params_bytes = 16;
     for (u32 n = 0; n < 3; n++) {
-        assert_int_equal(sim_launch(r.gpu, r.arena, &r.diag, m, "k", &r.launch, &r.options, &r.report), ST_OK);
+        assert_int_equal(
+            sim_launch(r.gpu, r.arena, &r.diag, m, "k", &r.launch, &r.options, &r.report), ST_OK);
         assert_int_equal(*(u32 *)run_host(&r, 1), 5 + n);
     }
     run_close(&r);
@@ -216,19 +265,29 @@ typedef struct {
 } Atomic;
 
 /* %r1: thread number 0 .. 127 of the grid; %l2 the same in 64 bits; %r2: its f32; %d1: its f64.  */
-static const char prologue[] =
-    "mov.u32 %r0, %ctaid.x; mad.lo.u32 %r1, %r0, 32, %t; cvt.u64.u32 %l2, %r1; cvt.rn.f32.u32 %r2, %r1;\n"
-    "cvt.rn.f64.u32 %d1, %r1; shl.b32 %r3, 1, %t; cvt.rn.f16x2.f32 %r4, %r2, %r2; neg.s32 %r5, %r1;\n";
+static const char prologue[] = "mov.u32 %r0, %ctaid.x; mad.lo.u32 %r1, %r0, 32, %t; cvt.u64.u32 "
+                               "%l2, %r1; cvt.rn.f32.u32 %r2, %r1;\n"
+                               "cvt.rn.f64.u32 %d1, %r1; shl.b32 %r3, 1, %t; cvt.rn.f16x2.f32 %r4, "
+                               "%r2, %r2; neg.s32 %r5, %r1;\n";
 
 static const Atomic atomics[] = {
-    {"add", "u32", "%r1", 5, 5 + 127 * 64}, {"add", "s32", "%r5", 5, (u32)(5 - 127 * 64)},
+    {"add", "u32", "%r1", 5, 5 + 127 * 64},
+    {"add", "s32", "%r5", 5, (u32)(5 - 127 * 64)},
     {"add", "u64", "%l2", (u64)1 << 40, ((u64)1 << 40) + 127 * 64},
-    {"add", "f32", "%r2", 0, 0x45fe0000}, {"add", "f64", "%d1", 0, 0x40bfc00000000000},
-    {"min", "u32", "%r1", 50, 0}, {"max", "u32", "%r1", 50, 127}, {"min", "s32", "%r5", 50, (u32)-127},
-    {"max", "s32", "%r5", (u32)-50, 0}, {"max", "u64", "%l2", 50, 127}, {"min", "s64", "%l2", 50, 0},
-    {"and", "b32", "%r3", 0xffffffff, 0}, {"or", "b32", "%r3", 0, 0xffffffff},
-    {"xor", "b32", "%r3", 0x1234, 0x1234}, {"or", "b64", "%l2", 0, 127},
-    {"inc", "u32", "%r6", 0, 128 % 11}, {"dec", "u32", "%r6", 3, (10 + 11 * 20 + 4 - 128) % 11},
+    {"add", "f32", "%r2", 0, 0x45fe0000},
+    {"add", "f64", "%d1", 0, 0x40bfc00000000000},
+    {"min", "u32", "%r1", 50, 0},
+    {"max", "u32", "%r1", 50, 127},
+    {"min", "s32", "%r5", 50, (u32)-127},
+    {"max", "s32", "%r5", (u32)-50, 0},
+    {"max", "u64", "%l2", 50, 127},
+    {"min", "s64", "%l2", 50, 0},
+    {"and", "b32", "%r3", 0xffffffff, 0},
+    {"or", "b32", "%r3", 0, 0xffffffff},
+    {"xor", "b32", "%r3", 0x1234, 0x1234},
+    {"or", "b64", "%l2", 0, 127},
+    {"inc", "u32", "%r6", 0, 128 % 11},
+    {"dec", "u32", "%r6", 3, (10 + 11 * 20 + 4 - 128) % 11},
     {"exch", "b32", "%r6", 0, 10},
     {"add.noftz", "f16x2", "%r7", 0, 0x58005800},
 };
@@ -240,16 +299,20 @@ static void run_atomic(const Atomic *a, const char *form, bool shared) {
     run_memory(&r, cell, sizeof cell);
     r.launch.grid[0] = shared ? 1 : 4;
     r.launch.block[0] = shared ? 128 : 32;
-    const char *body = arena_printf(r.arena,
-        shared ? "%s\n.shared .align 8 .b64 s; mov.u64 %%l5, s; ld.global.u64 %%l6, [%%a0]; setp.eq.u32 %%p1, %%t, 0;\n"
-                 "mov.u32 %%r1, %%t; @%%p1 st.shared.u64 [%%l5], %%l6; bar.sync 0;\n%s\nbar.sync 0;\n"
-                 "ld.shared.u64 %%l6, [%%l5]; @%%p1 st.global.u64 [%%a0], %%l6;"
-               : "%s\nmov.u64 %%l5, %%a0;\n%s\n", arena_printf(r.arena, "%s mov.u32 %%r6, 10; mov.u32 %%r7, 0x3c003c00;",
-                 prologue), form);
+    const char *body = arena_printf(
+        r.arena,
+        shared
+            ? "%s\n.shared .align 8 .b64 s; mov.u64 %%l5, s; ld.global.u64 %%l6, [%%a0]; "
+              "setp.eq.u32 %%p1, %%t, 0;\n"
+              "mov.u32 %%r1, %%t; @%%p1 st.shared.u64 [%%l5], %%l6; bar.sync 0;\n%s\nbar.sync 0;\n"
+              "ld.shared.u64 %%l6, [%%l5]; @%%p1 st.global.u64 [%%a0], %%l6;"
+            : "%s\nmov.u64 %%l5, %%a0;\n%s\n",
+        arena_printf(r.arena, "%s mov.u32 %%r6, 10; mov.u32 %%r7, 0x3c003c00;", prologue), form);
     run_clean(&r, run_kernel(r.arena, 1, body));
     u64 got = *(u64 *)run_host(&r, 0), mask = strstr(a->type, "64") ? UINT64_MAX : UINT32_MAX;
     if ((got & mask) != a->want) {
-        fail_msg("%s: got %llx, expected %llx", form, (unsigned long long)got, (unsigned long long)a->want);
+        fail_msg("%s: got %llx, expected %llx", form, (unsigned long long)got,
+                 (unsigned long long)a->want);
     }
     assert_true(r.report.total.atomics > 0);
     run_close(&r);
@@ -261,10 +324,12 @@ static void atomic_operations(void **state) {
         const Atomic *a = &atomics[k];
         char form[200];
         const char *to = strstr(a->type, "64") ? (a->type[0] == 'f' ? "%d5" : "%l7") : "%r9";
-        snprintf(form, sizeof form, "atom.global.%s.%s %s, [%%l5], %s;", a->op, a->type, to, a->value);
+        snprintf(form, sizeof form, "atom.global.%s.%s %s, [%%l5], %s;", a->op, a->type, to,
+                 a->value);
         run_atomic(a, form, false);
         if (strcmp(a->op, "exch")) {
-            snprintf(form, sizeof form, "red.relaxed.gpu.global.%s.%s [%%l5], %s;", a->op, a->type, a->value);
+            snprintf(form, sizeof form, "red.relaxed.gpu.global.%s.%s [%%l5], %s;", a->op, a->type,
+                     a->value);
             run_atomic(a, form, false);
         }
     }
@@ -275,8 +340,8 @@ static void atomic_operations(void **state) {
     };
     for (size_t k = 0; k < sizeof shared / sizeof *shared; k++) {
         char form[200];
-        snprintf(form, sizeof form, "atom.shared.%s.%s %%r9, [%%l5], %s;", shared[k].op, shared[k].type,
-                 shared[k].value);
+        snprintf(form, sizeof form, "atom.shared.%s.%s %%r9, [%%l5], %s;", shared[k].op,
+                 shared[k].type, shared[k].value);
         run_atomic(&shared[k], form, true);
         snprintf(form, sizeof form, "red.shared.%s.%s [%%l5], %s;", shared[k].op, shared[k].type,
                  shared[k].value);
@@ -284,7 +349,8 @@ static void atomic_operations(void **state) {
     }
 }
 
-/* Tickets: every thread gets a different old value.  A lock by compare-and-swap guards a plain sum.  */
+/* Tickets: every thread gets a different old value.  A lock by compare-and-swap guards a plain
+ * sum.  */
 static void atomic_results(void **state) {
     (void)state;
     PtxRun r;
@@ -302,10 +368,12 @@ static void atomic_results(void **state) {
     run_memory(&r, zero, sizeof zero);
     r.launch.grid[0] = 4;
     run_clean(&r, run_kernel(r.arena, 1,
-        "mov.u32 %r5, 0;\n"
-        "TRY: atom.acquire.gpu.global.cas.b32 %r0, [%a0], 0, 1; setp.ne.u32 %p0, %r0, 0; @%p0 bra TRY;\n"
-        "ld.volatile.global.u32 %r1, [%a0+4]; add.u32 %r1, %r1, 3; st.volatile.global.u32 [%a0+4], %r1;\n"
-        "membar.gl; atom.release.gpu.global.exch.b32 %r2, [%a0], 0;"));
+                             "mov.u32 %r5, 0;\n"
+                             "TRY: atom.acquire.gpu.global.cas.b32 %r0, [%a0], 0, 1; setp.ne.u32 "
+                             "%p0, %r0, 0; @%p0 bra TRY;\n"
+                             "ld.volatile.global.u32 %r1, [%a0+4]; add.u32 %r1, %r1, 3; "
+                             "st.volatile.global.u32 [%a0+4], %r1;\n"
+                             "membar.gl; atom.release.gpu.global.exch.b32 %r2, [%a0], 0;"));
     assert_int_equal(((u32 *)run_host(&r, 0))[1], 3 * 128);
     run_close(&r);
     run_open(&r);
@@ -313,8 +381,10 @@ static void atomic_results(void **state) {
     run_memory(&r, pair, sizeof pair);
     r.launch.block[0] = 1;
     run_clean(&r, run_kernel(r.arena, 1,
-        ".reg .b128 %q<3>; mov.u64 %l0, 1; mov.u64 %l1, 2; mov.b128 %q0, {%l0, %l1}; mov.u64 %l2, 9;\n"
-        "mov.b128 %q1, {%l2, %l0}; atom.global.cas.b128 %q2, [%a0], %q0, %q1; st.global.b128 [%a0+16], %q2;"));
+                             ".reg .b128 %q<3>; mov.u64 %l0, 1; mov.u64 %l1, 2; mov.b128 %q0, "
+                             "{%l0, %l1}; mov.u64 %l2, 9;\n"
+                             "mov.b128 %q1, {%l2, %l0}; atom.global.cas.b128 %q2, [%a0], %q0, %q1; "
+                             "st.global.b128 [%a0+16], %q2;"));
     const u64 *out = run_host(&r, 0);
     assert_int_equal(out[0], 9);
     assert_int_equal(out[1], 1);

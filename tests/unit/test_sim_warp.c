@@ -1,6 +1,6 @@
 /* links: sim */
-/* Warps: exchanges between lanes, divergence, calls, loops, barriers.  Each thread of a kernel stores its
- * result to p0[tid].  */
+/* Warps: exchanges between lanes, divergence, calls, loops, barriers.  Each thread of a kernel
+ * stores its result to p0[tid].  */
 #include "ptxrun.h"
 
 #include <math.h>
@@ -47,7 +47,8 @@ static void check(const Case *c, int n, u32 threads) {
         run(c[k].body, threads, in, out);
         for (u32 t = 0; t < threads; t++) {
             u32 want = c[k].want(in, (int)t);
-            if (out[t] != want) fail_msg("%s\nthread %u: got %x, expected %x", c[k].body, t, out[t], want);
+            if (out[t] != want)
+                fail_msg("%s\nthread %u: got %x, expected %x", c[k].body, t, out[t], want);
         }
     }
 }
@@ -141,27 +142,37 @@ static u32 half_sum(const u32 *in, int lane) {
 static void votes(void **state) {
     (void)state;
     static const Case cases[] = {
-        {"and.b32 %r2, %r1, 1; setp.eq.u32 %p0, %r2, 1; vote.sync.ballot.b32 %r0, %p0, -1;", ballot},
+        {"and.b32 %r2, %r1, 1; setp.eq.u32 %p0, %r2, 1; vote.sync.ballot.b32 %r0, %p0, -1;",
+         ballot},
         {"and.b32 %r2, %r1, 1; setp.eq.u32 %p0, %r2, 1; vote.sync.ballot.b32 %r0, !%p0, -1;",
          ballot_not},
         {"and.b32 %r2, %r1, 1; setp.eq.u32 %p0, %r2, 1; vote.sync.any.pred %p1, %p0, -1; "
-         "selp.u32 %r0, 1, 0, %p1;", vote_any},
+         "selp.u32 %r0, 1, 0, %p1;",
+         vote_any},
         {"and.b32 %r2, %r1, 1; setp.eq.u32 %p0, %r2, 1; vote.sync.all.pred %p1, %p0, -1; "
-         "selp.u32 %r0, 1, 0, %p1;", vote_all},
+         "selp.u32 %r0, 1, 0, %p1;",
+         vote_all},
         {"and.b32 %r2, %r1, 1; setp.eq.u32 %p0, %r2, 1; vote.sync.uni.pred %p1, %p0, -1; "
-         "selp.u32 %r0, 1, 0, %p1;", vote_uni},
+         "selp.u32 %r0, 1, 0, %p1;",
+         vote_uni},
         {"and.b32 %r2, %r1, 3; match.any.sync.b32 %r0, %r2, -1;", match3},
         {"and.b32 %r2, %r1, 3; cvt.u64.u32 %l2, %r2; match.any.sync.b64 %r0, %l2, -1;", match3},
         {"match.all.sync.b32 %r0, %r1, -1;", match_none},
         {"mov.u32 %r2, 5; match.all.sync.b32 %r0|%p0, %r2, -1;", match_all},
-        {"redux.sync.add.u32 %r0, %r1, -1;", total}, {"redux.sync.min.u32 %r0, %r1, -1;", red_min_u},
-        {"redux.sync.max.s32 %r0, %r1, -1;", red_max_s}, {"redux.sync.min.s32 %r0, %r1, -1;", red_min_s},
-        {"redux.sync.and.b32 %r0, %r1, -1;", red_and}, {"redux.sync.or.b32 %r0, %r1, -1;", red_or},
-        {"redux.sync.xor.b32 %r0, %r1, -1;", red_xor}, {"activemask.b32 %r0;", match_all},
-        {"setp.lt.u32 %p0, %t, 16; @%p0 bra A; activemask.b32 %r0; bra B; A: activemask.b32 %r0; B:",
+        {"redux.sync.add.u32 %r0, %r1, -1;", total},
+        {"redux.sync.min.u32 %r0, %r1, -1;", red_min_u},
+        {"redux.sync.max.s32 %r0, %r1, -1;", red_max_s},
+        {"redux.sync.min.s32 %r0, %r1, -1;", red_min_s},
+        {"redux.sync.and.b32 %r0, %r1, -1;", red_and},
+        {"redux.sync.or.b32 %r0, %r1, -1;", red_or},
+        {"redux.sync.xor.b32 %r0, %r1, -1;", red_xor},
+        {"activemask.b32 %r0;", match_all},
+        {"setp.lt.u32 %p0, %t, 16; @%p0 bra A; activemask.b32 %r0; bra B; A: activemask.b32 %r0; "
+         "B:",
          half_mask},
         {"setp.lt.u32 %p0, %t, 16; @%p0 bra A; redux.sync.add.u32 %r0, %r1, 0xffff0000; bra B;\n"
-         "A: redux.sync.add.u32 %r0, %r1, 0xffff; B:", half_sum},
+         "A: redux.sync.add.u32 %r0, %r1, 0xffff; B:",
+         half_sum},
     };
     CHECK(cases, 32);
 }
@@ -207,8 +218,10 @@ static void lanes_wait_for_each_other(void **state) {
     static const Case cases[] = {
         {".shared .u32 flag; mov.u32 %r2, 0; mov.u32 %r6, flag; setp.eq.u32 %p0, %t, 0;\n"
          "@%p0 st.shared.u32 [%r6], %r2; bar.warp.sync -1; mov.u32 %r0, %t; @!%p0 bra GIVE;\n"
-         "WAIT: ld.volatile.shared.u32 %r0, [%r6]; setp.lt.u32 %p1, %r0, 31; @%p1 bra WAIT; bra E;\n"
-         "GIVE: atom.shared.add.u32 %r3, [%r6], 1; E:", handshake},
+         "WAIT: ld.volatile.shared.u32 %r0, [%r6]; setp.lt.u32 %p1, %r0, 31; @%p1 bra WAIT; bra "
+         "E;\n"
+         "GIVE: atom.shared.add.u32 %r3, [%r6], 1; E:",
+         handshake},
     };
     CHECK(cases, 32);
 }
@@ -247,22 +260,27 @@ static void barriers(void **state) {
     static const Case cases[] = {
         {EXCHANGE("bar.sync 0;\n", "add.u32 %r3, %t, 33; and.b32 %r3, %r3, 127;"), rotated},
         {EXCHANGE("barrier.sync 3;\n", "add.u32 %r3, %t, 33; and.b32 %r3, %r3, 127;"), rotated},
-        {EXCHANGE("barrier.cta.sync.aligned 0, 128;\n", "add.u32 %r3, %t, 33; and.b32 %r3, %r3, 127;"),
+        {EXCHANGE("barrier.cta.sync.aligned 0, 128;\n",
+                  "add.u32 %r3, %t, 33; and.b32 %r3, %r3, 127;"),
          rotated},
         {EXCHANGE("shr.u32 %r5, %t, 6; add.u32 %r5, %r5, 1; bar.sync %r5, 64;\n",
                   "add.u32 %r3, %t, 40; and.b32 %r3, %r3, 63; and.b32 %r6, %t, 64; "
-                  "or.b32 %r3, %r3, %r6;"), group_rotated},
+                  "or.b32 %r3, %r3, %r6;"),
+         group_rotated},
         {"and.b32 %r2, %r1, 1; setp.eq.u32 %p0, %r2, 1; bar.red.popc.u32 %r0, 0, %p0;", count_odd},
-        {"setp.gt.u32 %p0, %r1, 0xf0000000; bar.red.or.pred %p1, 1, 128, %p0; selp.u32 %r0, 1, 0, %p1;",
+        {"setp.gt.u32 %p0, %r1, 0xf0000000; bar.red.or.pred %p1, 1, 128, %p0; selp.u32 %r0, 1, 0, "
+         "%p1;",
          any_big},
         {"setp.lt.s32 %p0, %r1, 0; barrier.red.and.pred %p1, 0, !%p0; selp.u32 %r0, 1, 0, %p1;",
          all_positive},
         /* Half of the warps produce and go on, the other half waits for them. */
-        {".shared .u32 s[64]; mov.u32 %r2, s; mov.u32 %r0, 0; setp.lt.u32 %p0, %t, 64; @%p0 bra GIVE;\n"
+        {".shared .u32 s[64]; mov.u32 %r2, s; mov.u32 %r0, 0; setp.lt.u32 %p0, %t, 64; @%p0 bra "
+         "GIVE;\n"
          "bar.sync 2, 128; sub.u32 %r3, %t, 64; shl.b32 %r3, %r3, 2; add.u32 %r3, %r3, %r2;\n"
          "ld.shared.u32 %r0, [%r3]; bra E;\n"
          "GIVE: shl.b32 %r3, %t, 2; add.u32 %r3, %r3, %r2; st.shared.u32 [%r3], %r1;\n"
-         "bar.arrive 2, 128; E:", produced},
+         "bar.arrive 2, 128; E:",
+         produced},
     };
     CHECK(cases, 128);
 }
@@ -310,10 +328,13 @@ LANE(one_block, 1)
 static void special_registers(void **state) {
     (void)state;
     static const Case cases[] = {
-        {"mov.u32 %r0, %laneid;", lane_of}, {"mov.u32 %r0, %warpid;", warp_of},
-        {"mov.u32 %r0, %lanemask_lt;", masks}, {"mov.u32 %r0, %nctaid.z;", one_block},
+        {"mov.u32 %r0, %laneid;", lane_of},
+        {"mov.u32 %r0, %warpid;", warp_of},
+        {"mov.u32 %r0, %lanemask_lt;", masks},
+        {"mov.u32 %r0, %nctaid.z;", one_block},
         {"add.u32 %r0, %laneid, 0;", lane_of},
-        {"mov.u64 %l2, %clock64; mov.u64 %l3, %clock64; setp.ge.u64 %p0, %l3, %l2; selp.u32 %r0, 1, 0, %p0;",
+        {"mov.u64 %l2, %clock64; mov.u64 %l3, %clock64; setp.ge.u64 %p0, %l3, %l2; selp.u32 %r0, "
+         "1, 0, %p0;",
          one_block},
     };
     CHECK(cases, 128);
