@@ -15,9 +15,8 @@ static uint64_t little(const uint8_t *p, int bytes) {
 static uint64_t most(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 size_t elf_size(const void *bytes) {
-    static const uint8_t magic[] = {0x7f, 'E', 'L', 'F', 2, 1};
     const uint8_t *e = bytes;
-    if (memcmp(e, magic, sizeof magic)) return 0;
+    if (strncmp(bytes, "\177ELF\2\1", 6)) return 0;
     uint64_t programs = little(e + 32, 8), sections = little(e + 40, 8);
     uint64_t n_program = little(e + 56, 2), n_section = little(e + 60, 2);
     uint64_t size = most(HEADER, most(programs + n_program * PROGRAM_HEADER,

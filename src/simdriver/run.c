@@ -6,8 +6,11 @@
 
 static Ps later(Ps a, Ps b) { return a > b ? a : b; }
 
-/* Occupies an engine of the device from `begin` on, as soon as it is free; returns the end.  */
-static Ps occupy(Gpu *gpu, Engine e, Ps begin, double seconds) {
+/* Occupies an engine of the device from `begin` on, as soon as it is free, for the overhead of a
+ * piece of work and `seconds`; returns the end.  */
+static Ps occupy(Gpu *gpu, Engine e, Ps begin, double seconds, bool chained) {
+    const DeviceOverheads *o = &gpu->dev->overheads;
+    seconds += (chained ? o->launch_graph.value : o->kernel_floor.value) * 1e-9;
     gpu->busy[e] = later(begin, gpu->busy[e]) + (Ps)(seconds * 1e12 + 0.5);
     return gpu->busy[e];
 }
@@ -60,7 +63,13 @@ static void run_on_device(void *user) {
     if (!arena_try(r->arena, run_body, r)) r->result = CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static bool run_kernel(Driver *d, Context *ctx, Work *w, Ps begin) {
+/* The simulator's time counts the overhead of a kernel launched alone.  */
+static double own_seconds(const Gpu *gpu, const SimReport *r) {
+    double s = r->time_us * 1e-6 - gpu->dev->overheads.kernel_floor.value * 1e-9;
+    return s > 0 ? s : 0;
+}
+
+static bool run_kernel(Driver *d, Context *ctx, Work *w, Ps begin, bool chained) {
     w->end = begin;
     Injected hit = faults_kernel(&d->faults);
     if (hit.hang) return false;
@@ -74,7 +83,8 @@ static bool run_kernel(Driver *d, Context *ctx, Work *w, Ps begin) {
     }
     ctx->failed = r.result;
     if (r.result == CUDA_SUCCESS) {
-        w->end = occupy(ctx->gpu, ENGINE_COMPUTE, begin, r.report.time_us * 1e-6);
+        double seconds = own_seconds(ctx->gpu, &r.report);
+        w->end = occupy(ctx->gpu, ENGINE_COMPUTE, begin, seconds, chained);
     }
     return true;
 }
@@ -86,8 +96,8 @@ static double rate(const Figure *f, const Figure *otherwise) {
 }
 
 /* The host's link is not in a profile: a copy from the host takes as long as writing device
- * memory, one to the host as long as reading it.  Every transfer begins like an empty kernel.  */
-static void copy_takes(Gpu *gpu, Work *w, Ps begin) {
+ * memory, one to the host as long as reading it.  */
+static void copy_takes(Gpu *gpu, Work *w, Ps begin, bool chained) {
     const MemoryLevel *dram = &gpu->dev->memory[LEVEL_DRAM];
     double bytes = (double)w->bytes, seconds;
     Engine e = ENGINE_COMPUTE;
@@ -102,7 +112,7 @@ static void copy_takes(Gpu *gpu, Work *w, Ps begin) {
         seconds = bytes / dram->read.value;
         e = ENGINE_OUT;
     }
-    w->end = occupy(gpu, e, begin, seconds + gpu->dev->overheads.kernel_floor.value * 1e-9);
+    w->end = occupy(gpu, e, begin, seconds, chained);
 }
 
 /* Device memory may have been freed since the call.  */
@@ -128,35 +138,33 @@ static bool fill_bytes(Driver *d, const Work *w) {
     return true;
 }
 
-static void transfer(Driver *d, Context *ctx, Work *w, Ps begin) {
+static void transfer(Driver *d, Context *ctx, Work *w, Ps begin, bool chained) {
     bool moved = w->kind == WORK_FILL ? fill_bytes(d, w) : move_bytes(d, w);
     if (!moved) ctx->failed = CUDA_ERROR_ILLEGAL_ADDRESS;
-    copy_takes(ctx->gpu, w, begin);
+    copy_takes(ctx->gpu, w, begin, chained);
 }
 
 /* ---- graphs ---- */
 
-/* Nodes run in the order of their capture, each no sooner than what it needs and than the device
- * gets to it.  */
+/* Nodes run in the order of their capture, each no sooner than what it needs.  */
 static bool run_graph(Driver *d, Context *ctx, Work *w, Ps begin) {
     const GraphBody *g = w->graph;
-    Ps step = (Ps)(ctx->gpu->dev->overheads.launch_graph.value * 1000 + 0.5);
-    w->end = begin;
-    for (size_t k = 0; k < g->n && ctx->failed == CUDA_SUCCESS; k++) {
-        const Node *node = &g->node[k];
-        Ps ready = begin + (Ps)k * step;
+    if (w->node == 0) w->end = begin;
+    for (; w->node < g->n && ctx->failed == CUDA_SUCCESS; w->node++) {
+        const Node *node = &g->node[w->node];
+        Ps ready = begin;
         for (size_t n = 0; n < node->needs.n; n++) {
             ready = later(ready, g->node[node->needs.v[n]].work->end);
         }
-        if (!work_execute(d, ctx, node->work, ready)) return false;
+        if (!work_execute(d, ctx, node->work, ready, w->node > 0)) return false;
         w->end = later(w->end, node->work->end);
     }
     return true;
 }
 
-bool work_execute(Driver *d, Context *ctx, Work *w, Ps begin) {
+bool work_execute(Driver *d, Context *ctx, Work *w, Ps begin, bool chained) {
     if (w->kind == WORK_GRAPH) return run_graph(d, ctx, w, begin);
-    if (w->kind == WORK_KERNEL) return run_kernel(d, ctx, w, begin);
-    transfer(d, ctx, w, begin);
+    if (w->kind == WORK_KERNEL) return run_kernel(d, ctx, w, begin, chained);
+    transfer(d, ctx, w, begin, chained);
     return true;
 }

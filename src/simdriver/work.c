@@ -119,11 +119,11 @@ static bool run_head(Driver *d, Stream *s) {
     Context *ctx = s->o.ctx;
     if (s->hung && s->hung_under == d->rules) return false;
     s->hung = false;
-    w->end = later(s->end, w->issued);
-    if (w->kind == WORK_WAIT) {
-        w->end = later(s->end, w->wait->end);
-    } else if (w->kind != WORK_MARK && ctx->failed == CUDA_SUCCESS &&
-               !work_execute(d, ctx, w, w->end)) {
+    Ps begin = later(s->end, w->issued);
+    if (w->kind == WORK_WAIT) begin = later(s->end, w->wait->end);
+    bool runs = w->kind != WORK_WAIT && w->kind != WORK_MARK && ctx->failed == CUDA_SUCCESS;
+    if (!runs) w->end = begin;
+    if (runs && !work_execute(d, ctx, w, begin, false)) {
         s->hung = true;
         s->hung_under = d->rules;
         return false;

@@ -104,6 +104,7 @@ struct Work {
     int width;
     Work *wait;               /* WORK_WAIT */
     GraphBody *graph;         /* WORK_GRAPH */
+    size_t node;              /* that runs next: a graph that hung goes on where it was */
 };
 Work *work_new(WorkKind kind);                        /* one reference; NULL without memory */
 void work_release(Work *w);
@@ -115,8 +116,10 @@ bool work_advance(Driver *d, Work *w);
 /* Runs all the work that w depends on, and w; waits where it hangs.  Then what the context has to
  * report: CUDA_ERROR_CONTEXT_IS_DESTROYED if another thread destroyed it meanwhile.  */
 CUresult work_finish(Driver *d, Context *ctx, Work *w);
-/* Executes one piece; `begin` is when it could start.  Sets w->end.  False: it hangs.  */
-bool work_execute(Driver *d, Context *ctx, Work *w, Ps begin);
+/* Executes one piece; `begin` is when it could start.  Sets w->end.  False: it hangs.  Every piece
+ * on a device takes the profile's kernel_floor beside its own time, or, in a graph after the first
+ * (`chained`), launch_graph.  */
+bool work_execute(Driver *d, Context *ctx, Work *w, Ps begin, bool chained);
 
 struct Stream {
     Object o;

@@ -1,4 +1,4 @@
-/* links: hal */
+/* links: sim */
 #include "simdriver.h"
 
 #include <dlfcn.h>

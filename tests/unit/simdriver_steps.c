@@ -1,4 +1,4 @@
-/* links: hal */
+/* links: sim */
 #include "simdriver_steps.h"
 
 #include <setjmp.h>

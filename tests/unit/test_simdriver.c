@@ -1,4 +1,4 @@
-/* links: hal */
+/* links: sim */
 /* Every function of the simulated driver: what it needs, what it answers, how it fails on request.
  * Running work is the subject of the other test_simdriver files.  */
 #include "simdriver_calls.h"

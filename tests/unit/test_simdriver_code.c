@@ -1,4 +1,4 @@
-/* links: hal */
+/* links: sim */
 /* Modules and libraries of the simulated driver: variables, attributes, cubins, refusals.  */
 #include "simdriver.h"
 

@@ -1,4 +1,4 @@
-/* links: hal */
+/* links: sim */
 /* Capture and graphs of the simulated driver.  */
 #include "simdriver_steps.h"
 
@@ -99,6 +99,27 @@ static void graph_launches_are_cheaper(void **state) {
     double launch = d->overheads.launch_stream.value * 1e-6;
     assert_true(ms[0] > 0.95 * KERNELS * launch);
     assert_true(ms[1] < ms[0] && ms[1] > KERNELS * d->overheads.launch_graph.value * 1e-6);
+    /* Without its launch, every kernel of the graph takes as long as the others.  */
+    double alone = ms[0] - KERNELS * launch;
+    assert_true(ms[1] > launch + 0.99 * KERNELS * alone && ms[1] < launch + 1.01 * KERNELS * alone);
+}
+
+/* A graph whose second kernel hangs goes on with that one.  */
+static void graph_hangs(void **state) {
+    (void)state;
+    CUstream s = stream(CU_STREAM_NON_BLOCKING);
+    CUgraph graph;
+    OK(cu.cuStreamBeginCapture_v2(s, 0));
+    step(s, 3, 1);
+    step(s, 2, 0);
+    OK(cu.cuStreamEndCapture(s, &graph));
+    CUgraphExec exec = captured(graph);
+    OK(cu.control("kernel@2=hang"));
+    OK(cu.cuGraphLaunch(exec, s));
+    for (int k = 0; k < 3; k++) FAILS(CUDA_ERROR_NOT_READY, cu.cuStreamQuery(s));
+    OK(cu.control(NULL));
+    OK(cu.cuStreamSynchronize(s));
+    assert_int_equal(value(), (1 * 3 + 1) * 2);
 }
 
 /* What a capture forbids spoils it.  */
@@ -138,7 +159,7 @@ static void captures_are_spoiled(void **state) {
 int main(void) {
 #define T(name) cmocka_unit_test_setup(name, steps_fresh)
     const struct CMUnitTest tests[] = {
-        T(capture_and_launch), T(fork_and_join), T(graph_launches_are_cheaper),
+        T(capture_and_launch), T(fork_and_join), T(graph_launches_are_cheaper), T(graph_hangs),
         T(captures_are_spoiled),
     };
     return cmocka_run_group_tests(tests, simdriver_setup, simdriver_teardown);

@@ -1,6 +1,8 @@
-/* links: hal */
+/* links: sim */
 /* What a process sets before it loads the simulated driver: profiles, rules, the driver's age.  */
 #include "simdriver_calls.h"
+
+#include "base/file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,6 +78,70 @@ static int first_init_fails(void) {
     return cu.cuInit(0) == CUDA_SUCCESS ? 0 : 2;
 }
 
+/* Milliseconds of a graph of n empty kernels, launch included; negative after a failure.  */
+static float graph_time(CUfunction f, CUstream s, int n) {
+    CUgraph graph;
+    CUgraphExec exec;
+    CUevent a, b;
+    float ms;
+    bool failed = cu.cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_GLOBAL) != CUDA_SUCCESS;
+    for (int k = 0; k < n; k++) {
+        failed |= cu.cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, s, NULL, NULL) != CUDA_SUCCESS;
+    }
+    failed |= cu.cuStreamEndCapture(s, &graph) || cu.cuEventCreate(&a, 0) ||
+              cu.cuEventCreate(&b, 0) || cu.cuGraphInstantiateWithFlags(&exec, graph, 0) ||
+              cu.cuEventRecord(a, s) || cu.cuGraphLaunch(exec, s) || cu.cuEventRecord(b, s) ||
+              cu.cuStreamSynchronize(s) || cu.cuEventElapsedTime(&ms, a, b);
+    return failed ? -1 : ms;
+}
+
+static bool near_to(double got, double want) {
+    return got > want * 0.9999 && got < want * 1.0001;
+}
+
+/* A GPU that there is none of: its constants come back.  */
+enum { ODD_SMS = 7, ODD_FLOOR = 2000, ODD_GRAPH = 3100, ODD_STREAM = 9000 };
+static int odd_gpu(void) {
+    static const char ptx[] = ".version 9.0\n.target sm_75\n.address_size 64\n"
+                              ".visible .entry k() { ret; }\n";
+    CUcontext ctx;
+    CUmodule m;
+    CUfunction f;
+    CUstream s;
+    int sms;
+    if (cu.cuInit(0) || cu.cuCtxCreate_v2(&ctx, 0, 0) || cu.cuModuleLoadData(&m, ptx) ||
+        cu.cuModuleGetFunction(&f, m, "k") || cu.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING)) {
+        return 1;
+    }
+    if (cu.cuDeviceGetAttribute(&sms, 16, 0) || sms != ODD_SMS) return 2;
+    double one = graph_time(f, s, 1), eleven = graph_time(f, s, 11);
+    if (one <= 0 || eleven <= 0) return 3;
+    double alone = one * 1e6 - ODD_STREAM, chained = (eleven - one) * 1e5;
+    return near_to(chained - alone, ODD_GRAPH - ODD_FLOOR) ? 0 : 4;
+}
+
+static void odd_profile(void **state) {
+    (void)state;
+    char folder[] = "/tmp/simdriver.XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/odd.json", folder);
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Device *dev;
+    assert_int_equal(hal_profile_find(a, &d, "profiles/tiny.json", "", NULL, &dev), ST_OK);
+    dev->limits.sm_count.value = ODD_SMS;
+    dev->overheads.kernel_floor.value = ODD_FLOOR;
+    dev->overheads.launch_graph.value = ODD_GRAPH;
+    dev->overheads.launch_stream.value = ODD_STREAM;
+    Buf text = buf_new(a);
+    hal_profile_write(dev, &text);
+    assert_int_equal(file_write(&d, path, buf_str(&text), text.len), ST_OK);
+    in_child("ROLLER_SIM_PROFILE", path, odd_gpu);
+    unlink(path);
+    rmdir(folder);
+    arena_destroy(a);
+}
+
 static void processes(void **state) {
     (void)state;
     in_child("ROLLER_SIM_PROFILE", "profiles/tiny.json", before_init);
@@ -88,6 +154,7 @@ static void processes(void **state) {
 
 /* The library is never loaded here, only in the children.  */
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(processes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(processes),
+                                       cmocka_unit_test(odd_profile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* links: hal */
+/* links: sim */
 /* Kernels through the simulated driver: launches, occupancy, tensor maps, faults.  */
 #include "simdriver.h"
 

@@ -1,4 +1,4 @@
-/* links: hal */
+/* links: sim */
 /* Streams and events of the simulated driver: order and time.  */
 #include "simdriver_steps.h"
 

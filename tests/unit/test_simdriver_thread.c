@@ -1,4 +1,4 @@
-/* links: hal */
+/* links: sim */
 /* Threads and devices of the simulated driver, and what hangs.  */
 #include "simdriver_steps.h"
 
