@@ -1,0 +1,197 @@
+/* Planted bugs: emitted sources with one barrier, wait, guard or index spoiled.
+ *
+ * Every mutant that still compiles must be reported by the simulator or by the comparison with the
+ * reference; the unspoiled source gives no report.  A spoiling that cannot matter is listed with its
+ * reason.  */
+#include "base/pool.h"
+#include "kernel_fixture.h"
+#include "plan_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* What is spoiled behind the kernel's head: each occurrence of `find` makes one mutant, or all of
+ * them together make one (a guard of one operand alone does not matter while the other is zero).  */
+typedef struct {
+    const char *name, *find, *put;
+    bool all;
+} Spoiler;
+
+static const Spoiler spoilers[] = {
+    {"barrier removed", "__syncthreads();", ";", false},
+    {"wait removed", "rl_cp_async_wait<", "if (false) rl_cp_async_wait<", false},
+    {"group not closed", "rl_cp_async_commit();", ";", false},
+    {"row guard dropped", " < M", " < M + 4096", true},
+    {"column guard dropped", " < N", " < N + 4096", true},
+    {"k guard dropped", " < K", " < K + 4096", true},
+    {"row of a read elsewhere", "row * A_ROW", "row * A_ROW + 1", false},
+    {"row of a stored elsewhere", "a_mn * A_ROW", "a_mn * A_ROW + 1", true},
+    {"row of b shifted", "* B_ROW", "* B_ROW + 1", false},
+    {"lane shifted", "lane_n * VN", "lane_n * VN + 1", false},
+    {"tile shifted", "(int)tile_m * BM", "(int)tile_m * BM + 1", false},
+    {"stage not advanced", "put + STAGE : 0", "put : 0", true},
+    {"stage read too early", "take + STAGE : 0", "take : 0", true},
+    {"one step short", "step < steps;", "step < steps - 1;", false},
+    {"sum not cleared", "acc[i][j] = 0", "acc[i][j] = 1", false},
+};
+
+/* Spoilings that change nothing: what follows the occurrence, and why.  */
+static const struct {
+    const char *spoiler, *context, *reason;
+} harmless[] = {
+    {"barrier removed", "if (k_warp > 0) {",
+     "only fetches ahead that nobody uses can still be reading, and not where sums are stored"},
+};
+
+typedef struct {
+    const char *name, *text, *device;
+    uint64_t seed;            /* of the plan: kernel_pick */
+} Victim;
+
+static const Victim victims[] = {
+    {"asynchronous, ragged",
+     "op f(A: f32[70,197], B: f32[197,50], b: f32[50]) -> C: f32[70,50] "
+     "{ t[m,n] += A[m,k] * B[k,n]; C[m,n] = max(t[m,n] + b[n], 0); }", "h200", 0},
+    {"asynchronous, aligned",
+     "op f(A: f32[128,256], B: f32[256,128]) -> C: f32[128,128] { C[m,n] += A[m,k] * B[k,n]; }",
+     "a100", 3},
+    {"staged",
+     "op f(A: f32[70,197], B: f32[50,197]) -> C: f32[70,50] { C[m,n] += A[m,k] * B[n,k]; }",
+     "tiny", 0},
+    {"converted",
+     "op f(A: f16[66,200], B: f16[200,36]) -> C: f16[66,36] { C[m,n] += A[m,k] * B[k,n]; }",
+     "h200", 1},
+    {"convolution",
+     "op f(X: f32[2,24,9,9], K: f32[12,24,3,3]) -> Y: f32[2,12,9,9] "
+     "{ Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[f,c,r,s]; }", "a100", 0},
+};
+
+enum { MAX_MUTANTS = 400 };
+typedef struct {
+    const Victim *victim;
+    const Spoiler *spoiler;   /* NULL: unspoiled */
+    int occurrence;
+    bool exists, compiled, reported, harmless;
+    char how[200];
+} Mutant;
+
+static bool is_harmless(const Spoiler *s, const char *behind) {
+    behind += strspn(behind, " \n");
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        if (strcmp(s->name, harmless[i].spoiler) == 0 &&
+            strncmp(behind, harmless[i].context, strlen(harmless[i].context)) == 0)
+            return true;
+    return false;
+}
+
+/* The source with one or all occurrences replaced; NULL if there are not so many.  */
+static const char *spoil(Arena *a, const char *source, Mutant *m) {
+    const Spoiler *s = m->spoiler;
+    const char *at = strstr(source, "extern \"C\" __global__"), *next;
+    Buf b = buf_new(a);
+    buf_add(&b, source, (size_t)(at - source));
+    int found = 0;
+    for (; (next = strstr(at, s->find)); at = next + strlen(s->find), found++) {
+        buf_add(&b, at, (size_t)(next - at));
+        buf_puts(&b, s->all || found == m->occurrence ? s->put : s->find);
+        if (found == m->occurrence) m->harmless = is_harmless(s, next + strlen(s->find));
+    }
+    buf_puts(&b, at);
+    return found > m->occurrence && (!s->all || m->occurrence == 0) ? buf_str(&b) : NULL;
+}
+
+static void note(Mutant *m, const char *text) { snprintf(m->how, sizeof m->how, "%.190s", text); }
+
+/* Runs the case on integer data under several interleavings until something is reported.  */
+static const char *judge(KernelCase *c) {
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        const char *wrong = kernel_run(c, TE_FILL_INTEGERS, seed, true);
+        if (wrong) return wrong;
+    }
+    return NULL;
+}
+
+static void make(Mutant *m, Arena *a) {
+    KernelCase c;
+    Nvrtc *n;
+    const Device *dev = fixture_device(a, m->victim->device);
+    const char *wrong = kernel_open(&c, a, dev, m->victim->text, NULL);
+    if (!wrong) wrong = kernel_pick(&c, m->victim->seed);
+    if (!wrong) wrong = kernel_emit(&c);
+    if (!wrong && nvrtc_open(a, &c.diag, NULL, dev->arch, &n)) wrong = "no NVRTC";
+    if (wrong) {
+        note(m, wrong);
+        return;
+    }
+    if (m->spoiler) {
+        const char *source = spoil(a, c.program.source, m);
+        if (!source) return;
+        c.program.source = source;
+        c.program.source_len = strlen(source);
+    }
+    m->exists = true;
+    m->compiled = kernel_compile(&c, n, false) == NULL;
+    if (!m->compiled) return;
+    wrong = judge(&c);
+    m->reported = wrong != NULL;
+    if (wrong) note(m, wrong);
+}
+
+static void work(void *user) {
+    Arena *a = arena_create(NULL);
+    make(user, a);
+    arena_destroy(a);
+}
+
+static bool run_mutant(void *user, int64_t i, int worker) {
+    (void)worker;
+    Arena *guard = arena_create(NULL);
+    bool ok = arena_try(guard, work, (Mutant *)user + i);
+    arena_destroy(guard);
+    return ok;
+}
+
+static int collect(Mutant *m) {
+    int n = 0;
+    for (size_t v = 0; v < sizeof victims / sizeof *victims; v++) {
+        m[n++] = (Mutant){.victim = &victims[v]};
+        for (size_t s = 0; s < sizeof spoilers / sizeof *spoilers; s++)
+            for (int i = 0; i < 5; i++)
+                m[n++] = (Mutant){.victim = &victims[v], .spoiler = &spoilers[s], .occurrence = i};
+    }
+    return n;
+}
+
+static void every_planted_bug_is_reported(void **state) {
+    (void)state;
+    static Mutant mutant[MAX_MUTANTS];
+    int n = collect(mutant), made = 0, survived = 0;
+    assert_true(pool_for(0, n, run_mutant, mutant));
+    for (int i = 0; i < n; i++) {
+        const Mutant *m = &mutant[i];
+        if (!m->spoiler) {
+            if (!m->compiled || m->reported) print_error("%s: %s\n", m->victim->name, m->how);
+            assert_true(m->compiled && !m->reported);
+            continue;
+        }
+        if (!m->exists || !m->compiled) continue;
+        made++;
+        if (m->reported || m->harmless) continue;
+        survived++;
+        print_error("survived: %s, %s, occurrence %d\n", m->victim->name, m->spoiler->name,
+                    m->occurrence);
+    }
+    print_message("%d mutants, %d survived\n", made, survived);
+    assert_true(made >= 40);
+    assert_int_equal(survived, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_planted_bug_is_reported)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
