@@ -1,11 +1,15 @@
 /* construct: plan and compile every row of the workload sets, without a GPU.
  *
  *     construct [--profile h200,a100,...] [--set NAME,...] [--dtype f32] [--contractions]
- *               [--plans-only] [-j N] [--json FILE] [FOLDER]
+ *               [--unique] [--plans-only] [-j N] [--json FILE] [FOLDER]
+ *
+ * --unique leaves out rows whose expression an earlier row has (all rows of one shape are the same
+ * with --dtype).
  *
  * Prints one Markdown table per profile: plan, NVRTC and total time, candidates, registers, spills,
  * predicted time and its limiter.  Exit 1 if a row fails or spills.  */
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/pool.h"
 #include "roller.h"
@@ -15,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_WORKERS = 16, MAX_NAMES = 16 };
+enum { MAX_WORKERS = 16, MAX_NAMES = 16, MAX_ROWS = 16384 };
 
 typedef struct {
     const Workload *row;
@@ -33,7 +37,9 @@ typedef struct {
     const char *folder, *dtype, *json;
     const char *profile[MAX_NAMES], *set[MAX_NAMES];
     int n_profile, n_set, jobs;
-    bool contractions, plans_only;
+    bool contractions, plans_only, unique;
+    uint64_t *seen;           /* expressions, for --unique */
+    int n_seen, shared;
     Line *line;
     int n_line;
     RollerCtx *ctx[MAX_WORKERS];
@@ -194,6 +200,7 @@ static bool options(Bench *b, int argc, char **argv) {
         char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--contractions") == 0) b->contractions = true;
         else if (strcmp(argv[i], "--plans-only") == 0) b->plans_only = true;
+        else if (strcmp(argv[i], "--unique") == 0) b->unique = true;
         else if (argv[i][0] != '-') b->folder = argv[i];
         else if (!value) return false;
         else if (strcmp(argv[i], "--profile") == 0) b->n_profile = split(argv[++i], b->profile);
@@ -206,22 +213,41 @@ static bool options(Bench *b, int argc, char **argv) {
     return true;
 }
 
+/* Has an earlier row the same expression?  */
+static bool repeated(Bench *b, const Workload *row) {
+    ArenaMark m = arena_mark(b->a);
+    Buf te = buf_new(b->a);
+    workload_te(row, b->dtype, &te);
+    uint64_t hash = hash64(buf_str(&te), te.len, 0);
+    arena_reset(b->a, m);
+    for (int i = 0; i < b->n_seen; i++)
+        if (b->seen[i] == hash) return true;
+    b->seen[b->n_seen++] = hash;
+    return false;
+}
+
 static Status collect(Bench *b, Diag *d) {
     static const char *const all[] = {"roller119", "ansor", "tvm21", "bolt", "llm", "rowops"};
     if (!b->n_set)
         for (int i = 0; i < 6; i++) b->set[b->n_set++] = all[i];
     if (!b->n_profile) b->profile[b->n_profile++] = "h200";
+    b->seen = ARENA_ARRAY(b->a, uint64_t, MAX_ROWS);
     size_t cap = 0;
     for (int i = 0; i < b->n_set; i++) {
         WorkloadSet set;
         Status s = workload_read(b->a, d, arena_printf(b->a, "%s/%s.csv", b->folder, b->set[i]),
                                  &set);
         if (s) return s;
-        for (int k = 0; k < set.n * b->n_profile; k++) {
-            const Workload *row = &set.row[k / b->n_profile];
-            if (b->contractions && !workload_is_contraction(row)) continue;
-            b->line = arena_grow(b->a, b->line, &cap, (size_t)b->n_line + 1, sizeof *b->line);
-            b->line[b->n_line++] = (Line){.row = row, .profile = b->profile[k % b->n_profile]};
+        for (int k = 0; k < set.n; k++) {
+            if (b->contractions && !workload_is_contraction(&set.row[k])) continue;
+            if (b->unique && repeated(b, &set.row[k])) {
+                b->shared++;
+                continue;
+            }
+            for (int p = 0; p < b->n_profile; p++) {
+                b->line = arena_grow(b->a, b->line, &cap, (size_t)b->n_line + 1, sizeof *b->line);
+                b->line[b->n_line++] = (Line){.row = &set.row[k], .profile = b->profile[p]};
+            }
         }
     }
     return ST_OK;
@@ -241,13 +267,14 @@ static void run(void *user) {
     m->code = 2;
     if (!options(b, m->argc, m->argv)) {
         fputs("usage: construct [--profile LIST] [--set LIST] [--dtype T] [--contractions] "
-              "[--plans-only] [-j N] [--json FILE] [FOLDER]\n", stderr);
+              "[--unique] [--plans-only] [-j N] [--json FILE] [FOLDER]\n", stderr);
         return;
     }
     Status s = collect(b, &d);
     if (!s && !pool_for(b->jobs < MAX_WORKERS ? b->jobs : MAX_WORKERS, b->n_line, work, b))
         s = ST_NOMEM;
     for (int i = 0; !s && i < b->n_profile; i++) table(b, b->profile[i]);
+    if (b->shared) printf("%d rows have the expression of an earlier row\n", b->shared);
     if (!s && b->json) s = write_json(b, &d);
     if (d.count) fprintf(stderr, "construct: %s\n", d.messages[0].message);
     m->code = s != ST_OK;
