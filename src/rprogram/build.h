@@ -23,6 +23,10 @@ typedef struct {
     int max;                  /* programs kept */
     double epsilon;
     bool thorough;            /* nothing fitted: also try what is dominated elsewhere */
+    bool strict;              /* too many fitted: leave out what is merely unlikely */
+    int families;             /* ways to load the operands that are still to come */
+    int limit;                /* programs up to which this one may add */
+    bool full;                /* the limit is reached */
     double sms;
     double parallel;          /* outputs, B * M * N, times slices of K long enough to split */
     LayoutMemo *memo;

@@ -19,10 +19,38 @@ static void build_unit(Builder *b, int16_t unit) {
     }
     for (int i = 0; i < n[0]; i++) {
         for (int j = 0; j < n[1]; j++) {
+            int left = b->max - b->set->n;
+            b->limit = b->set->n + (b->strict ? left / b->families-- : left);
             r.load[0] = load[0][i];
             r.load[1] = load[1][j];
             build_scale_up(b, &r);
         }
+    }
+}
+
+static int count_families(const Builder *b, const int16_t *unit, int n) {
+    RLoad load[OPTIONS];
+    int total = 0;
+    for (int i = 0; i < n; i++) {
+        total += build_load_options(b, unit[i], 0, load) * build_load_options(b, unit[i], 1, load);
+    }
+    return total;
+}
+
+/* All units.  Where there is more than can be kept, again with less that is unlikely, and each way to
+ * load the operands gets its share.  */
+static void build_units(Builder *b, const int16_t *unit, int n) {
+    for (int pass = 0; pass < 2; pass++) {
+        *b->set = (RProgSet){.prog = b->set->prog, .epsilon = b->epsilon};
+        b->strict = pass == 1;
+        b->families = count_families(b, unit, n);
+        bool full = false;
+        for (int i = 0; i < n && !(full && pass == 0); i++) {
+            b->full = false;
+            build_unit(b, unit[i]);
+            full |= b->full;
+        }
+        if (!full) break;
     }
 }
 
@@ -39,8 +67,7 @@ static void build_contract(Builder *b) {
     for (b->epsilon = 0; b->epsilon <= 64; b->epsilon += b->epsilon < 0.35 ? 0.1 : b->epsilon) {
         b->thorough = false;
         for (int pass = 0; pass < 2 && (pass == 0 || b->set->n == 0); pass++) {
-            *b->set = (RProgSet){.prog = b->set->prog, .epsilon = b->epsilon};
-            for (int i = 0; i < n; i++) build_unit(b, unit[i]);
+            build_units(b, unit, n);
             b->thorough = true;
         }
         if (enough(b->set, b->epsilon)) break;

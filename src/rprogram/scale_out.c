@@ -38,8 +38,9 @@ static void choose_raster(const Builder *b, RProg *r) {
 static void keep(Builder *b, const RProg *r) {
     RProgSet *set = b->set;
     set->enumerated++;
-    if (set->n >= b->max) {
+    if (set->n >= b->limit) {
         set->rejected[REJECT_DOMINATED]++;
+        b->full = true;
         return;
     }
     if ((size_t)set->n == b->cap) {

@@ -9,8 +9,10 @@
 #include <string.h>
 
 enum { COUNTS = 12, WARPS_MAX = 16, STEPS = 8 };
+
 #define BAND 0.25             /* share of the best S that is still followed */
 #define LANE_BAND 1.4         /* traffic of a lane grid, relative to the best */
+#define LANE_BAND_NARROW 1.1
 
 /* Tiles in registers and warps per block: not only powers of two.  */
 static const int32_t counts[COUNTS] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16};
@@ -156,7 +158,7 @@ static void block_level(Builder *b, const RProg *start) {
         }
     }
     visit(&w, 0, 0);
-    while (w.head < w.tail) {
+    while (w.head < w.tail && !b->full) {
         int i = w.queue[w.head][0], j = w.queue[w.head++][1];
         RProg r = *start;
         int32_t warps_m = w.size[0][i], warps_n = w.size[1][j];
@@ -174,6 +176,7 @@ static void block_level(Builder *b, const RProg *start) {
 /* Shapes of the lane grid: the ones whose warps read little from shared memory.  */
 static void lane_level(Builder *b, const RProg *start) {
     double traffic[6], best = INFINITY;
+    double worse = b->strict ? LANE_BAND_NARROW : LANE_BAND;
     for (int i = 0; i < 6; i++) {
         int32_t m = start->thread.extent[AX_M] << i, n = start->thread.extent[AX_N] << (5 - i);
         bool fits = fits_axis(b, AX_M, m) && fits_axis(b, AX_N, n);
@@ -183,7 +186,7 @@ static void lane_level(Builder *b, const RProg *start) {
     }
     for (int i = 0; i < 6; i++) {
         if (isinf(traffic[i])) continue;
-        if (traffic[i] > best * LANE_BAND) {
+        if (traffic[i] > best * worse) {
             reject(b, REJECT_DOMINATED);
             continue;
         }
@@ -202,15 +205,16 @@ static uint8_t fragment_vec(const Problem *p, const Device *dev, const RProg *r,
     return (uint8_t)(n < most ? n : most);
 }
 
-/* Outputs of a register tile too few to matter: eight times larger ones exist and still give every
- * SM work.  */
+/* Outputs of a register tile too few to matter: much larger ones (eight times; less where there are
+ * too many programs) exist and still give every SM work.  */
 static bool too_small(const Builder *b, const Walk *w, int64_t area) {
-    enum { THREADS_PER_SM = 512, LARGER = 8 };
+    enum { THREADS_PER_SM = 512, LARGER = 8, LARGER_STRICT = 2 };
+    int64_t larger = area * (b->strict ? LARGER_STRICT : LARGER);
     int words = (b->p->acc_bytes + 3) / 4;
     int64_t hold = (int64_t)b->dev->limits.registers_per_thread.value / (2 * words);
     int64_t most = (int64_t)w->size[0][w->n[0] - 1] * w->size[1][w->n[1] - 1];
-    if (b->thorough || area * LARGER > (most < hold ? most : hold)) return false;
-    return (double)(area * LARGER * THREADS_PER_SM) * b->sms <= b->parallel;
+    if (b->thorough || larger > (most < hold ? most : hold)) return false;
+    return (double)(larger * THREADS_PER_SM) * b->sms <= b->parallel;
 }
 
 /* The register tile with the ways to read fragments along k: as many k at once as 16 bytes hold,
@@ -258,30 +262,42 @@ static int thread_sizes(const Builder *b, const RProg *start, int side, int32_t 
     return n;
 }
 
+/* The register tile at a point of the walk.  */
+static RProg at_point(const Walk *w, int point, const RProg *start) {
+    RProg r = *start;
+    r.thread.extent[AX_M] = w->size[0][w->queue[point][0]];
+    r.thread.extent[AX_N] = w->size[1][w->queue[point][1]];
+    return r;
+}
+
+/* Walks first and builds from the largest register tile down: what is too much to keep is then the
+ * smallest.  */
 void build_scale_up(Builder *b, const RProg *start) {
     static const int32_t one[2] = {1, 1};
+    enum { TURNED_LEAST = 32, OTHERS = 24 };
     Walk w = {0};
     int words = (b->p->acc_bytes + 3) / 4;
-    int limit = (int)b->dev->limits.registers_per_thread.value;
+    int limit = (int)b->dev->limits.registers_per_thread.value - OTHERS;
+    bool skip[COUNTS * COUNTS] = {false};
     for (int side = 0; side < 2; side++) w.n[side] = thread_sizes(b, start, side, w.size[side]);
     /* Chunks turned on the way to shared memory save registers; small tiles have them to spare.  */
-    enum { TURNED_LEAST = 32 };
     bool turned = start->load[0].along != start->load[0].layout.inner ||
                   start->load[1].along != start->load[1].layout.inner;
+    b->full = b->full && !b->strict;
     visit(&w, 0, 0);
-    while (w.head < w.tail) {
-        int i = w.queue[w.head][0], j = w.queue[w.head++][1];
-        RProg r = *start;
-        r.thread.extent[AX_M] = w.size[0][i];
-        r.thread.extent[AX_N] = w.size[1][j];
-        int64_t area = (int64_t)w.size[0][i] * w.size[1][j];
-        if (area * words + w.size[0][i] + w.size[1][j] > limit - 24) {
-            reject(b, REJECT_REGISTERS);
-            continue;
+    for (; w.head < w.tail; w.head++) {
+        RProg r = at_point(&w, w.head, start);
+        int64_t tm = r.thread.extent[AX_M], tn = r.thread.extent[AX_N];
+        bool too_large = tm * tn * words + tm + tn > limit;
+        bool needless = turned && tm * tn < TURNED_LEAST && !b->thorough;
+        skip[w.head] = too_large || needless || too_small(b, &w, tm * tn);
+        if (skip[w.head]) reject(b, too_large ? REJECT_REGISTERS : REJECT_DOMINATED);
+        if (!too_large) {
+            advance(b, &w, w.queue[w.head][0], w.queue[w.head][1], &r.thread, one);
         }
-        bool needless = turned && area < TURNED_LEAST && !b->thorough;
-        if (needless || too_small(b, &w, area)) reject(b, REJECT_DOMINATED);
-        else thread_level(b, &r);
-        advance(b, &w, i, j, &r.thread, one);
+    }
+    for (int point = w.tail - 1; point >= 0 && !b->full; point--) {
+        RProg r = at_point(&w, point, start);
+        if (!skip[point]) thread_level(b, &r);
     }
 }
