@@ -10,6 +10,7 @@ static void release_all(void *p) {
         free(g->alloc[k].loaded);
         free(g->alloc[k].stored);
     }
+    free(g->alloc);
 }
 
 Status sim_gpu_create(Arena *a, Diag *d, const Device *dev, SimGpu **out) {
@@ -29,10 +30,20 @@ void sim_gpu_addresses(SimGpu *g, int number) {
 
 static size_t sector_words(uint64_t bytes) { return (size_t)(bytes / SIM_SECTOR / 64 + 1); }
 
+/* The list is no memory of the arena: it must survive a launch that finds no memory.  */
+static bool room(SimGpu *g) {
+    if (g->n_alloc < g->cap_alloc) return true;
+    size_t cap = g->cap_alloc ? 2 * g->cap_alloc : 16;
+    SimAlloc *grown = realloc(g->alloc, cap * sizeof *grown);
+    if (!grown) return false;
+    g->alloc = grown;
+    g->cap_alloc = cap;
+    return true;
+}
+
 static SimAlloc *add_alloc(SimGpu *g, size_t bytes) {
-    g->alloc = arena_grow(g->arena, g->alloc, &g->cap_alloc, g->n_alloc + 1, sizeof *g->alloc);
     SimAlloc x = {.base = g->next, .bytes = bytes};
-    if (bytes > SIZE_MAX / 2) return NULL;
+    if (bytes > SIZE_MAX / 2 || !room(g)) return NULL;
     x.host = malloc(bytes + 64);
     x.loaded = calloc(sector_words(bytes), sizeof *x.loaded);
     x.stored = calloc(sector_words(bytes), sizeof *x.stored);

@@ -15,7 +15,7 @@ bool index_add(IndexSet *to, const IndexSet *from) {
         if (have < to->n) continue;
         if (to->n == to->cap) {
             size_t cap = to->cap ? 2 * to->cap : 4;
-            size_t *v = realloc(to->v, cap * sizeof *v);
+            size_t *v = host_grow(to->v, cap * sizeof *v);
             if (!v) return false;
             to->v = v;
             to->cap = cap;
@@ -59,7 +59,7 @@ static CUresult broken(Capture *k, CUresult why) {
 static bool grow(GraphBody *g) {
     if (g->n < g->cap) return true;
     size_t cap = g->cap ? 2 * g->cap : 16;
-    Node *node = realloc(g->node, cap * sizeof *node);
+    Node *node = host_grow(g->node, cap * sizeof *node);
     if (!node) return false;
     g->node = node;
     g->cap = cap;
@@ -131,8 +131,8 @@ static CUresult begin(Call *c, Stream *s, int mode) {
     }
     if (s == c->ctx->legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (s->capture) return broken(s->capture, CUDA_ERROR_ILLEGAL_STATE);
-    Capture *k = calloc(1, sizeof *k);
-    GraphBody *g = calloc(1, sizeof *g);
+    Capture *k = host_alloc(sizeof *k);
+    GraphBody *g = host_alloc(sizeof *g);
     if (!k || !g) {
         free(k);
         free(g);
@@ -171,7 +171,7 @@ static CUresult all_joined(Driver *d, const Capture *k, bool *reached) {
 
 static CUresult end(Driver *d, Capture *k, CUgraph *graph) {
     if (k->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    bool *reached = calloc(k->graph->n + 1, sizeof *reached);
+    bool *reached = host_alloc((k->graph->n + 1) * sizeof *reached);
     if (!reached) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult r = all_joined(d, k, reached);
     free(reached);

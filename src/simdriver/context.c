@@ -24,7 +24,7 @@ static void pop(CUcontext *ctx) {
 }
 
 CUresult context_new(Driver *d, Gpu *gpu, Context **out) {
-    Context *ctx = calloc(1, sizeof *ctx);
+    Context *ctx = host_alloc(sizeof *ctx);
     if (!ctx) return CUDA_ERROR_OUT_OF_MEMORY;
     ctx->gpu = gpu;
     if (!handle_new(d, &ctx->o, KIND_CONTEXT, NULL)) {

@@ -5,7 +5,6 @@
  * contents must stay until then.  Copies within device memory and fills never wait.  */
 #include "simdriver/work.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static CUresult submit_and_wait(Driver *d, Stream *s, Work *w) {
@@ -19,7 +18,7 @@ static CUresult submit_and_wait(Driver *d, Stream *s, Work *w) {
 
 /* The bytes of a copy from the host that must not change after the call.  */
 static bool stage(Work *w, const void *from) {
-    w->host = malloc(w->bytes);
+    w->host = host_alloc(w->bytes);
     if (!w->host) return false;
     memcpy(w->host, from, w->bytes);
     w->staged = true;

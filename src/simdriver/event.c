@@ -13,7 +13,7 @@ CUresult cuEventCreate(CUevent *event, unsigned flags) {
     if (!driver_enter(&c, FN_cuEventCreate)) return c.result;
     unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
     if (!event || (flags & ~known)) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
-    Event *e = calloc(1, sizeof *e);
+    Event *e = host_alloc(sizeof *e);
     if (!e) return driver_leave(&c, CUDA_ERROR_OUT_OF_MEMORY);
     e->flags = flags;
     if (!handle_new(c.driver, &e->o, KIND_EVENT, c.ctx)) {

@@ -3,6 +3,7 @@
  *   FUNCTION[@FROM[-TO|+]]=RESULT    calls number FROM to TO (from FROM on) return RESULT; without
  *                                    @ all do.  RESULT is a code, its name, or `hang`
  *   kernel[@FROM[-TO|+]]=RESULT      the same for kernels in the order in which they run
+ *   alloc[@FROM[-TO|+]]=RESULT       allocations of the driver on the host find no memory
  *   version=N   missing=FUNCTION     the driver is older, lacks a function
  *   memory=BYTES                     every device has no more memory than this  */
 #include "simdriver/state.h"
@@ -99,8 +100,9 @@ static bool read_rule(const char *s, const char *end, Faults *out) {
         !read_result(equals + 1, end, r)) {
         return false;
     }
-    r->kind = strcmp(r->name, "kernel") ? RULE_CALL : RULE_KERNEL;
-    return r->kind == RULE_KERNEL || known_function(r->name);
+    if (!strcmp(r->name, "kernel")) r->kind = RULE_KERNEL;
+    if (!strcmp(r->name, "alloc")) r->kind = RULE_ALLOC;
+    return r->kind != RULE_CALL || known_function(r->name);
 }
 
 bool faults_parse(const char *text, Faults *out) {
@@ -133,10 +135,10 @@ Injected faults_call(Faults *f, const FunctionRow *row) {
     return hit;
 }
 
-Injected faults_kernel(Faults *f) {
+Injected faults_of(Faults *f, RuleKind kind) {
     Injected hit = {0};
     for (int k = 0; k < f->n; k++) {
-        if (f->rule[k].kind == RULE_KERNEL) hit = count(&f->rule[k], hit);
+        if (f->rule[k].kind == kind) hit = count(&f->rule[k], hit);
     }
     return hit;
 }

@@ -14,7 +14,7 @@ void graph_release(GraphBody *g) {
 }
 
 static GraphObject *wrap(Driver *d, GraphBody *body, Kind kind) {
-    GraphObject *o = calloc(1, sizeof *o);
+    GraphObject *o = host_alloc(sizeof *o);
     if (!o) return NULL;
     o->body = body;
     if (!handle_new(d, &o->o, kind, NULL)) {

@@ -3,14 +3,12 @@
  * address.  */
 #include "simdriver/state.h"
 
-#include <stdlib.h>
-
 enum { SLOT_BITS = 24, KIND_BITS = 4, MOST_SLOTS = 1 << SLOT_BITS };
 
 static bool grow(HandleTable *t) {
     size_t cap = t->cap ? 2 * t->cap : 64;
     if (cap > MOST_SLOTS) return false;
-    HandleSlot *slot = realloc(t->slot, cap * sizeof *slot);
+    HandleSlot *slot = host_grow(t->slot, cap * sizeof *slot);
     if (!slot) return false;
     for (size_t k = t->cap; k < cap; k++) slot[k] = (HandleSlot){.generation = 1};
     t->slot = slot;

@@ -10,9 +10,9 @@
 static const size_t most_ptx = (size_t)256 << 20;
 
 CUresult image_register(Driver *d, const void *cubin, size_t len, const char *ptx) {
-    PtxEntry *e = calloc(1, sizeof *e);
+    PtxEntry *e = host_alloc(sizeof *e);
     size_t size = strlen(ptx) + 1;
-    char *copy = malloc(size);
+    char *copy = host_alloc(size);
     if (!e || !copy) {
         free(e);
         free(copy);
@@ -124,8 +124,8 @@ static bool too_short(const char *s) { return !s[0] || !s[1] || !s[2] || !s[3]; 
 CUresult image_open(Driver *d, const void *bytes, Image **out) {
     if (!bytes) return CUDA_ERROR_INVALID_VALUE;
     if (too_short(bytes)) return CUDA_ERROR_INVALID_IMAGE;
-    Image *image = calloc(1, sizeof *image);
-    if (image) image->arena = arena_create(NULL);
+    Image *image = host_alloc(sizeof *image);
+    if (image) image->arena = arena_create(&host_source);
     Opening o = {d, bytes, image, CUDA_ERROR_OUT_OF_MEMORY};
     if (image) {
         image->refs = 1;

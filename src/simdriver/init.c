@@ -47,7 +47,7 @@ static CUresult add_gpu(Driver *d, const char *name) {
         return CUDA_ERROR_SYSTEM_NOT_READY;
     }
     Gpu *g = &d->gpu[d->n_gpu];
-    *g = (Gpu){.ordinal = d->n_gpu, .arena = arena_create(NULL)};
+    *g = (Gpu){.ordinal = d->n_gpu, .arena = arena_create(&host_source)};
     if (!g->arena) return CUDA_ERROR_OUT_OF_MEMORY;
     Opening o = {d, g, name, CUDA_SUCCESS};
     if (!arena_try(g->arena, open_gpu, &o)) o.result = CUDA_ERROR_OUT_OF_MEMORY;

@@ -1,7 +1,6 @@
 /* Launches and occupancy.  */
 #include "simdriver/work.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -134,7 +133,7 @@ static CUresult take_params(const Function *f, void **params, void **extra, SimL
         size_t end = (size_t)p[k].offset + (size_t)p[k].bytes;
         if (end > need) need = end;
     }
-    unsigned char *bytes = calloc(1, need + 1);
+    unsigned char *bytes = host_alloc(need + 1);
     if (!bytes) return CUDA_ERROR_OUT_OF_MEMORY;
     out->params = bytes;
     out->params_bytes = need;

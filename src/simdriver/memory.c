@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICE_GRANULE = 512, HOST_PAGE = 4096 };
+enum { DEVICE_GRANULE = 512 };
 
 void *memory_at(Driver *d, CUdeviceptr at, size_t bytes, Gpu **gpu) {
     for (int k = 0; k < d->n_gpu; k++) {
@@ -93,7 +93,7 @@ static CUresult allocate(Call *c, CUdeviceptr *at, size_t bytes) {
     if (rounded(bytes) < bytes || rounded(bytes) > bytes_left(c->driver, gpu)) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    Memory *m = calloc(1, sizeof *m);
+    Memory *m = host_alloc(sizeof *m);
     if (!m) return CUDA_ERROR_OUT_OF_MEMORY;
     m->bytes = bytes;
     Allocating a = {gpu, m, ST_NOMEM};
@@ -150,8 +150,8 @@ static CUresult allocate_host(Call *c, void **at, size_t bytes) {
     CUresult r = capture_forbids(c->driver, c->ctx, true);
     if (r != CUDA_SUCCESS) return r;
     size_t whole = (bytes + HOST_PAGE - 1) / HOST_PAGE * HOST_PAGE;
-    Memory *m = calloc(1, sizeof *m);
-    void *host = whole >= bytes ? aligned_alloc(HOST_PAGE, whole) : NULL;
+    Memory *m = host_alloc(sizeof *m);
+    void *host = whole >= bytes ? host_pages(whole) : NULL;
     if (!m || !host) {
         free(m);
         free(host);

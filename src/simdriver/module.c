@@ -38,7 +38,7 @@ static CUresult give_logs(const Driver *d, CUresult r, unsigned n, const int *op
 static CUresult module_new(Driver *d, Context *ctx, Image *image, const Library *library,
                            Module **out) {
     CUresult r = image_fits(image, ctx->gpu->dev);
-    Module *m = r == CUDA_SUCCESS ? calloc(1, sizeof *m) : NULL;
+    Module *m = r == CUDA_SUCCESS ? host_alloc(sizeof *m) : NULL;
     if (m && handle_new(d, &m->o, KIND_MODULE, ctx)) {
         m->image = image;
         m->library = library;
@@ -105,7 +105,7 @@ static CUresult module_function(Driver *d, Module *m, const char *name, Settings
         *out = (Function *)(void *)o;
         if ((*out)->module == m && !strcmp((*out)->name, name)) return CUDA_SUCCESS;
     }
-    Function *f = calloc(1, sizeof *f);
+    Function *f = host_alloc(sizeof *f);
     if (!f) return CUDA_ERROR_OUT_OF_MEMORY;
     bool found = function_describe(m->image, name, ctx->gpu->dev, f);
     if (!found || !handle_new(d, &f->o, KIND_FUNCTION, ctx)) {
@@ -165,7 +165,7 @@ static CUresult open_library(Driver *d, CUlibrary *library, const void *code) {
     Image *image;
     CUresult r = image_open(d, code, &image);
     if (r != CUDA_SUCCESS) return r;
-    Library *l = calloc(1, sizeof *l);
+    Library *l = host_alloc(sizeof *l);
     if (!l || !handle_new(d, &l->o, KIND_LIBRARY, NULL)) {
         free(l);
         image_release(image);
@@ -221,7 +221,7 @@ static CUresult get_kernel(Call *c, CUkernel *kernel, Library *l, const char *na
     for (int n = 0; n < sim_kernel_count(l->image->code); n++) {
         const char *own = sim_kernel_name(l->image->code, n);
         if (strcmp(own, name)) continue;
-        Kernel *k = calloc(1, sizeof *k);
+        Kernel *k = host_alloc(sizeof *k);
         if (!k || !handle_new(c->driver, &k->o, KIND_KERNEL, NULL)) {
             free(k);
             return CUDA_ERROR_OUT_OF_MEMORY;

@@ -71,11 +71,11 @@ static double own_seconds(const Gpu *gpu, const SimReport *r) {
 
 static bool run_kernel(Driver *d, Context *ctx, Work *w, Ps begin, bool chained) {
     w->end = begin;
-    Injected hit = faults_kernel(&d->faults);
+    Injected hit = faults_of(&d->faults, RULE_KERNEL);
     if (hit.hang) return false;
     Running r = {.driver = d, .gpu = ctx->gpu, .launch = &w->launch, .result = hit.result};
     if (hit.result == CUDA_SUCCESS) {
-        r.arena = arena_create(NULL);
+        r.arena = arena_create(&host_source);
         if (!r.arena || !arena_try(ctx->gpu->arena, run_on_device, &r)) {
             r.result = CUDA_ERROR_OUT_OF_MEMORY;
         }

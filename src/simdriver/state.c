@@ -31,6 +31,29 @@ void driver_say_error(Driver *d, const Diag *diag) {
     }
 }
 
+/* Called by whoever holds the lock.  */
+static bool no_memory(void) {
+    return faults_of(&the_driver.faults, RULE_ALLOC).result != CUDA_SUCCESS;
+}
+
+void *host_alloc(size_t bytes) { return no_memory() ? NULL : calloc(1, bytes); }
+
+void *host_grow(void *p, size_t bytes) { return no_memory() ? NULL : realloc(p, bytes); }
+
+void *host_pages(size_t bytes) { return no_memory() ? NULL : aligned_alloc(HOST_PAGE, bytes); }
+
+static void *source_alloc(size_t bytes, void *user) {
+    (void)user;
+    return no_memory() ? NULL : malloc(bytes);
+}
+
+static void source_free(void *p, void *user) {
+    (void)user;
+    free(p);
+}
+
+const ArenaSource host_source = {.alloc = source_alloc, .free = source_free};
+
 void driver_hang(Driver *d) {
     uint64_t before = d->woken;
     while (d->woken == before) pthread_cond_wait(&d->changed, &d->lock);

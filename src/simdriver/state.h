@@ -25,7 +25,7 @@ typedef struct {
 } FunctionRow;
 extern const FunctionRow simdriver_functions[FN_COUNT];
 
-enum { MAX_GPUS = 16, MAX_RULES = 64, DRIVER_VERSION = 13000 };
+enum { MAX_GPUS = 16, MAX_RULES = 64, DRIVER_VERSION = 13000, HOST_PAGE = 4096 };
 
 /* Simulated time, in picoseconds since cuInit: whole numbers, so that equal work takes equal time
  * wherever it lies.  */
@@ -53,7 +53,7 @@ typedef struct {
 } HandleTable;
 
 /* ---- Injected faults ---- */
-typedef enum { RULE_CALL, RULE_KERNEL } RuleKind;
+typedef enum { RULE_CALL, RULE_KERNEL, RULE_ALLOC } RuleKind;
 typedef struct {
     RuleKind kind;
     char name[64];            /* of the function, with or without a version; "*": any */
@@ -129,6 +129,13 @@ int driver_version(const Driver *d);
 /* Reads the environment and the profiles.  */
 CUresult driver_init(Driver *d);
 
+/* Memory of the host, zeroed; grown; in whole pages; behind an arena.  NULL where there is none or
+ * a rule says so.  Freed with free.  */
+void *host_alloc(size_t bytes);
+void *host_grow(void *p, size_t bytes);
+void *host_pages(size_t bytes);
+extern const ArenaSource host_source;
+
 /* False without memory.  */
 bool handle_new(Driver *d, Object *o, Kind kind, Context *ctx);
 Object *handle_get(Driver *d, const void *handle, Kind kind);      /* NULL: no such object */
@@ -142,9 +149,9 @@ typedef struct {
     bool hang;
     CUresult result;          /* CUDA_SUCCESS: none */
 } Injected;
-/* Counts one call of a function, or one kernel, and says what befalls it.  */
+/* Counts one call of a function, one kernel, one allocation; says what befalls it.  */
 Injected faults_call(Faults *f, const FunctionRow *row);
-Injected faults_kernel(Faults *f);
+Injected faults_of(Faults *f, RuleKind kind);
 bool faults_missing(const Faults *f, const FunctionRow *row);
 
 Gpu *gpu_get(Driver *d, CUdevice dev);                              /* NULL: no such device */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 Stream *stream_new(Driver *d, Context *ctx, bool blocking) {
-    Stream *s = calloc(1, sizeof *s);
+    Stream *s = host_alloc(sizeof *s);
     if (!s) return NULL;
     s->blocking = blocking;
     if (handle_new(d, &s->o, KIND_STREAM, ctx)) return s;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 Work *work_new(WorkKind kind) {
-    Work *w = calloc(1, sizeof *w);
+    Work *w = host_alloc(sizeof *w);
     if (w) {
         w->kind = kind;
         w->refs = 1;

@@ -60,8 +60,10 @@ int simdriver_setup(void **state) {
 
 int simdriver_teardown(void **state) {
     (void)state;
-    cu.control(NULL);
-    if (context) cu.cuDevicePrimaryCtxRelease_v2(0);
+    if (context) {
+        cu.control(NULL);
+        cu.cuDevicePrimaryCtxRelease_v2(0);
+    }
     context = NULL;
     arena_destroy(arena);
     return 0;

@@ -42,6 +42,19 @@ static int before_init(void) {
     return cu.cuInit(0) == CUDA_SUCCESS ? 0 : 3;
 }
 
+/* Every allocation of cuInit fails in turn.  */
+static int init_without_memory(void) {
+    char rule[32];
+    for (int n = 1; n < 1000; n++) {
+        snprintf(rule, sizeof rule, "alloc@%d=2", n);
+        if (cu.control(rule) != CUDA_SUCCESS) return 1;
+        CUresult r = cu.cuInit(0);
+        if (r == CUDA_SUCCESS) return n > 2 ? 0 : 2;
+        if (r != CUDA_ERROR_OUT_OF_MEMORY) return 3;
+    }
+    return 4;
+}
+
 static int no_device(void) { return cu.cuInit(0) == CUDA_ERROR_NO_DEVICE ? 0 : 1; }
 
 static int bad_profile(void) {
@@ -145,6 +158,7 @@ static void odd_profile(void **state) {
 static void processes(void **state) {
     (void)state;
     in_child("ROLLER_SIM_PROFILE", "profiles/tiny.json", before_init);
+    in_child("ROLLER_SIM_PROFILE", "profiles/h200.json", init_without_memory);
     in_child("ROLLER_SIM_PROFILE", "none", no_device);
     in_child("ROLLER_SIM_PROFILE", "nosuch", bad_profile);
     in_child("ROLLER_SIM_FAULTS", "version=11040", too_old);
