@@ -1,25 +1,9 @@
-#include "codegen/blocks.h"
+#include "codegen/address.h"
 
-/* What chunk i has of a quantity that is known for the chunks of one period and grows by `step`
- * from period to period.  */
-static const char *periodic(const Kernel *k, const Side *s, const char *name, int64_t step) {
-    const Cg *cg = k->cg;
-    const char *x = cg_text(cg, "%c_%s", s->id, name), *turn = "i";
-    if (s->period > 1) {
-        x = cg_text(cg, "%s[i %% %d]", x, s->period);
-        turn = cg_text(cg, "i / %d", s->period);
-    }
-    return step && s->per_thread > s->period
-               ? cg_text(cg, "(%s + %s * %s)", x, turn, cg_int(cg, TE_I64, step))
-               : x;
-}
-
-const char *address_mn(const Kernel *k, const Side *s) { return periodic(k, s, "mn", s->step_mn); }
-
-const char *address_k(const Kernel *k, const Side *s) { return periodic(k, s, "k", s->step_k); }
+/* Where the chunks of an operand come from in global memory.  */
 
 /* The axis as operand s sees it.  */
-static const FusedAxis *axis_of(const Kernel *k, const Side *s, int axis) {
+const FusedAxis *address_axis(const Kernel *k, const Side *s, int axis) {
     return axis == AX_K ? &s->k_axis : axis == AX_B ? &k->c.p->con.axis[AX_B] : &s->own_axis;
 }
 
@@ -27,87 +11,13 @@ static const char *times(const Cg *cg, const char *x, int64_t stride) {
     return stride == 1 ? x : cg_text(cg, "%s * %s", x, cg_int(cg, TE_I64, stride));
 }
 
-static const char *plus(const Cg *cg, const char *sum, const char *x) {
+const char *address_plus(const Cg *cg, const char *sum, const char *x) {
     return sum ? cg_text(cg, "%s + %s", sum, x) : x;
 }
 
-/* ---- shared memory ---- */
-
-const char *address_tile(const Kernel *k, const Side *s, const char *mn, const char *kk) {
-    const Cg *cg = k->cg;
-    const RLayout *l = &s->l->layout;
-    const char *r = s->inner_k ? mn : kk, *e = s->inner_k ? kk : mn;
-    if (l->bits == 0) return cg_text(cg, "%s * %c_ROW + %s", r, s->id - 32, e);
-    int log_elem = s->elem == 1 ? 0 : s->elem == 2 ? 1 : s->elem == 4 ? 2 : 3;
-    return cg_text(cg, "%s * %c_ROW + (%s ^ (%s >> %d & %d) << %d)", r, s->id - 32, e, r, l->shift,
-                   (1 << l->bits) - 1, l->base + 4 - log_elem);
-}
-
-/* Does a swizzle flip the same bits for all periods of a thread's chunks, and keep their order?  */
-static bool constant_chunks(const Side *s) {
-    const RLayout *l = &s->l->layout;
-    if (l->bits == 0 || s->per_thread == s->period) return true;
-    int step_row = s->inner_k ? s->step_mn : s->step_k;
-    int step_inner = s->inner_k ? s->step_k : s->step_mn;
-    return step_inner == 0 && step_row % (1 << (l->shift + l->bits)) == 0;
-}
-
-const char *address_chunk(const Kernel *k, const Side *s) {
-    if (!constant_chunks(s)) return cg_text(k->cg, "%c_to[i]", s->id);
-    return periodic(k, s, "to",
-                    s->inner_k ? s->step_mn * s->row + s->step_k : s->step_k * s->row + s->step_mn);
-}
-
-/* ---- chunks of a thread ---- */
-
-/* Opens a loop over the chunks of one period, if there are several.  */
-static void open_period(Kernel *k, int n) {
-    if (n == 1) return;
-    cg_line(k->cg, "#pragma unroll");
-    cg_open(k->cg, "for (int i = 0; i < %d; i++)", n);
-}
-
-static void close_period(Kernel *k, int n) {
-    if (n > 1) cg_close(k->cg);
-}
-
-static void chunk_positions(Kernel *k, const Side *s) {
-    Cg *cg = k->cg;
-    bool along_k = s->l->along == AX_K;
-    const char *fast = along_k ? "k" : "mn", *slow = along_k ? "mn" : "k";
-    const char *vec = s->l->vec > 1 ? cg_text(cg, " * %d", s->l->vec) : "";
-    if (s->period == 1) {
-        cg_line(cg, "const int %c_%s = tid / %du, %c_%s = tid %% %du%s;", s->id, slow, s->line,
-                s->id, fast, s->line, vec);
-        return;
-    }
-    cg_line(cg, "int %c_mn[%d], %c_k[%d];", s->id, s->period, s->id, s->period);
-    open_period(k, s->period);
-    cg_line(cg, "%c_%s[i] = (tid + i * THREADS) / %du;", s->id, slow, s->line);
-    cg_line(cg, "%c_%s[i] = (tid + i * THREADS) %% %du%s;", s->id, fast, s->line, vec);
-    close_period(k, s->period);
-}
-
-static void chunk_targets(Kernel *k, const Side *s) {
-    Cg *cg = k->cg;
-    int n = constant_chunks(s) ? s->period : s->per_thread;
-    const char *mn = address_mn(k, s), *kk = address_k(k, s);
-    if (n == 1) {
-        cg_line(cg, "const int %c_to = %s;", s->id,
-                address_tile(k, s, cg_text(cg, "%c_mn", s->id), cg_text(cg, "%c_k", s->id)));
-        return;
-    }
-    cg_line(cg, "int %c_to[%d];", s->id, n);
-    open_period(k, n);
-    cg_line(cg, "%c_to[i] = %s;", s->id, address_tile(k, s, mn, kk));
-    close_period(k, n);
-}
-
-/* ---- global memory ---- */
-
 /* Digits of a position as texts; prints definitions where there are several.  */
-static void digits(Kernel *k, const FusedAxis *axis, const char *prefix, const char *at, bool wide,
-                   const char **digit) {
+void address_digits(Kernel *k, const FusedAxis *axis, const char *prefix, const char *at, bool wide,
+                    const char **digit) {
     Cg *cg = k->cg;
     int64_t below = 1;
     if (axis->n_digit == 1) digit[0] = at;
@@ -123,22 +33,22 @@ static void digits(Kernel *k, const FusedAxis *axis, const char *prefix, const c
 }
 
 /* Sum of digits times strides of an affine value, joined to `sum` (may be NULL).  */
-static const char *combine(const Kernel *k, const Affine *f, const FusedAxis *axis,
-                           const char *const *digit, bool wide, const char *sum) {
+const char *address_combine(const Kernel *k, const Affine *f, const FusedAxis *axis,
+                            const char *const *digit, bool wide, const char *sum) {
     for (int i = 0; i < axis->n_digit; i++) {
         int64_t stride = contract_stride(f, axis, i);
         if (stride == 0) continue;
         const char *x = wide ? cg_text(k->cg, "(long long)%s", digit[i]) : digit[i];
-        sum = plus(k->cg, sum, times(k->cg, x, stride));
+        sum = address_plus(k->cg, sum, times(k->cg, x, stride));
     }
     return sum;
 }
 
-static bool wide_axis(const Kernel *k, int axis) {
+bool address_axis_wide(const Kernel *k, int axis) {
     return place_wide(k->c.p->extent[axis], 2 * (int64_t)k->c.r->block.extent[axis]);
 }
 
-static int rank_of(const Kernel *k, const Side *s) {
+int address_rank(const Kernel *k, const Side *s) {
     return k->c.te->tensor[s->o->access.tensor].rank;
 }
 
@@ -150,23 +60,24 @@ static bool guard_wide(const Kernel *k, const Side *s, int d) {
 /* What position kk within the tile adds, when the rest of k is added once a step.  */
 static const char *local_k(const Kernel *k, const Side *s, const Affine *f, const char *kk,
                            bool wide, const char *sum) {
-    const FusedAxis *axis = axis_of(k, s, AX_K);
+    const FusedAxis *axis = address_axis(k, s, AX_K);
     if (s->k_mode == K_DECODED || axis->n_digit == 0) return sum;
     int64_t stride = contract_stride(f, axis, axis->n_digit - 1);
     if (stride == 0) return sum;
-    return plus(k->cg, sum, times(k->cg, wide ? cg_text(k->cg, "(long long)%s", kk) : kk, stride));
+    return address_plus(k->cg, sum,
+                        times(k->cg, wide ? cg_text(k->cg, "(long long)%s", kk) : kk, stride));
 }
 
-static void batch_pointer(Kernel *k, const Side *s, const char *rest) {
+void address_batch(Kernel *k, const Side *s, const char *rest) {
     Cg *cg = k->cg;
     const Access *x = &s->o->access;
     const char *digit[TE_MAX_INDICES], *sum = NULL;
-    const FusedAxis *axis = axis_of(k, s, AX_B);
+    const FusedAxis *axis = address_axis(k, s, AX_B);
     if (axis->extent > 1) {
-        digits(k, axis, cg_text(cg, "%c_b", s->id), "b", false, digit);
-        sum = combine(k, &x->offset, axis, digit, true, NULL);
+        address_digits(k, axis, cg_text(cg, "%c_b", s->id), "b", false, digit);
+        sum = address_combine(k, &x->offset, axis, digit, true, NULL);
     }
-    sum = rest ? plus(cg, sum, rest) : sum;
+    sum = rest ? address_plus(cg, sum, rest) : sum;
     cg_line(cg, "const %s *%c_src = t%d%s%s;", cg_storage(s->o->storage), s->id, x->tensor,
             sum ? " + " : "", sum ? sum : "");
 }
@@ -177,22 +88,22 @@ static void pointer_source(Kernel *k, const Side *s) {
     const Affine *f = &s->o->access.offset;
     const char *mn = cg_text(cg, "(%c0 + %c_mn)", s->side ? 'n' : 'm', s->id);
     const char *kk = cg_text(cg, "(k_next + %c_k)", s->id);
-    const char *sum = combine(k, f, axis_of(k, s, s->own), &mn, true, NULL);
-    sum = combine(k, f, axis_of(k, s, AX_K), &kk, true, sum);
-    if (f->c != 0) sum = plus(cg, sum, cg_int(cg, TE_I64, f->c));
-    batch_pointer(k, s, sum);
+    const char *sum = address_combine(k, f, address_axis(k, s, s->own), &mn, true, NULL);
+    sum = address_combine(k, f, address_axis(k, s, AX_K), &kk, true, sum);
+    if (f->c != 0) sum = address_plus(cg, sum, cg_int(cg, TE_I64, f->c));
+    address_batch(k, s, sum);
 }
 
 /* For how many chunks offsets are kept: those of a period, or all where rows advance through
  * several digits.  */
 static int gather_count(const Kernel *k, const Side *s) {
     bool moves = s->step_mn != 0 && s->per_thread > s->period;
-    return moves && axis_of(k, s, s->own)->n_digit > 1 ? s->per_thread : s->period;
+    return moves && address_axis(k, s, s->own)->n_digit > 1 ? s->per_thread : s->period;
 }
 
 /* What an affine value grows by from period to period.  */
 static int64_t gather_step(const Kernel *k, const Side *s, const Affine *f) {
-    const FusedAxis *own = axis_of(k, s, s->own), *kx = axis_of(k, s, AX_K);
+    const FusedAxis *own = address_axis(k, s, s->own), *kx = address_axis(k, s, AX_K);
     int64_t step = 0;
     if (own->n_digit == 1) step += contract_stride(f, own, 0) * s->step_mn;
     if (s->k_mode != K_DECODED && kx->n_digit > 0)
@@ -202,22 +113,22 @@ static int64_t gather_step(const Kernel *k, const Side *s, const Affine *f) {
 
 static const char *gathered(const Kernel *k, const Side *s, const char *name, const Affine *f) {
     if (gather_count(k, s) > s->period) return cg_text(k->cg, "%c_%s[i]", s->id, name);
-    return periodic(k, s, name, gather_step(k, s, f));
+    return chunk_periodic(k, s, name, gather_step(k, s, f));
 }
 
 /* Chunk i's part of an affine value: all but what changes from step to step.  */
 static const char *chunk_part(const Kernel *k, const Side *s, const Affine *f,
                               const char *const *own, const char *const *batch, const char *kk,
                               bool wide) {
-    const char *sum = combine(k, f, axis_of(k, s, s->own), own, wide, NULL);
+    const char *sum = address_combine(k, f, address_axis(k, s, s->own), own, wide, NULL);
     sum = local_k(k, s, f, kk, wide, sum);
-    if (batch) sum = combine(k, f, axis_of(k, s, AX_B), batch, wide, sum);
-    if (f->c != 0) sum = plus(k->cg, sum, cg_int(k->cg, TE_I64, f->c));
+    if (batch) sum = address_combine(k, f, address_axis(k, s, AX_B), batch, wide, sum);
+    if (f->c != 0) sum = address_plus(k->cg, sum, cg_int(k->cg, TE_I64, f->c));
     return sum ? sum : "0";
 }
 
-static const char *const *batch_digits(const Kernel *k, const Side *s) {
-    const FusedAxis *axis = axis_of(k, s, AX_B);
+const char *const *address_batch_digits(const Kernel *k, const Side *s) {
+    const FusedAxis *axis = address_axis(k, s, AX_B);
     if (axis->extent <= 1) return NULL;
     const char **digit = ARENA_ARRAY(k->cg->arena, const char *, axis->n_digit);
     for (int i = 0; i < axis->n_digit; i++)
@@ -238,26 +149,27 @@ static void gather_source(Kernel *k, const Side *s) {
     const Access *x = &s->o->access;
     const char *digit[TE_MAX_INDICES];
     int n = gather_count(k, s);
-    batch_pointer(k, s, NULL);
+    address_batch(k, s, NULL);
     if (n > 1) cg_line(cg, "%s %c_off[%d];", place_type(s->wide), s->id, n);
-    for (int d = 0; d < rank_of(k, s) && n > 1; d++) {
+    for (int d = 0; d < address_rank(k, s) && n > 1; d++) {
         if (x->guard[d])
             cg_line(cg, "%s %c_at%d[%d];", place_type(guard_wide(k, s, d)), s->id, d, n);
     }
-    open_period(k, n);
+    chunk_open_period(k, n);
     const char *each = n == 1 ? "" : "[i]", *mn = cg_text(cg, "%c_mn%s", s->id, each);
     const char *kk = cg_text(cg, "%c_k%s", s->id, each);
     if (n > s->period) mn = address_mn(k, s), kk = address_k(k, s);
     const char *at = cg_text(cg, "(%c0 + %s)", s->side ? 'n' : 'm', mn);
-    digits(k, axis_of(k, s, s->own), cg_text(cg, "%c_mn", s->id), at, wide_axis(k, s->own), digit);
+    address_digits(k, address_axis(k, s, s->own), cg_text(cg, "%c_mn", s->id), at,
+                   address_axis_wide(k, s->own), digit);
     set_part(k, s, "off", s->wide, chunk_part(k, s, &x->offset, digit, NULL, kk, s->wide));
-    for (int d = 0; d < rank_of(k, s); d++) {
+    for (int d = 0; d < address_rank(k, s); d++) {
         if (!x->guard[d]) continue;
         bool wide = guard_wide(k, s, d);
         set_part(k, s, cg_text(cg, "at%d", d), wide,
-                 chunk_part(k, s, &x->sub[d], digit, batch_digits(k, s), kk, wide));
+                 chunk_part(k, s, &x->sub[d], digit, address_batch_digits(k, s), kk, wide));
     }
-    close_period(k, n);
+    chunk_close_period(k, n);
 }
 
 void address_thread(Kernel *k, const Side *s) {
@@ -267,12 +179,10 @@ void address_thread(Kernel *k, const Side *s) {
             s->l->along == AX_K ? "k"
             : s->side           ? "n"
                                 : "m");
-    if (!s->direct) {
-        chunk_positions(k, s);
-        chunk_targets(k, s);
-    }
+    if (!s->direct) chunk_places(k, s);
     if (s->copies) {
-        if (s->pointer) pointer_source(k, s);
+        if (s->table) table_rows(k, s);
+        else if (s->pointer) pointer_source(k, s);
         else gather_source(k, s);
     }
     cg_blank(cg);
@@ -282,15 +192,15 @@ void address_thread(Kernel *k, const Side *s) {
 static void k_parts(Kernel *k, const Side *s, const char *at) {
     Cg *cg = k->cg;
     const Access *x = &s->o->access;
-    const FusedAxis *axis = axis_of(k, s, AX_K);
+    const FusedAxis *axis = address_axis(k, s, AX_K);
     const char *digit[TE_MAX_INDICES];
-    digits(k, axis, cg_text(cg, "%c_k", s->id), at, wide_axis(k, AX_K), digit);
-    const char *sum = combine(k, &x->offset, axis, digit, s->wide, NULL);
+    address_digits(k, axis, cg_text(cg, "%c_k", s->id), at, address_axis_wide(k, AX_K), digit);
+    const char *sum = address_combine(k, &x->offset, axis, digit, s->wide, NULL);
     cg_line(cg, "const %s %c_koff = %s;", place_type(s->wide), s->id, sum ? sum : "0");
-    for (int d = 0; d < rank_of(k, s); d++) {
+    for (int d = 0; d < address_rank(k, s); d++) {
         if (!x->guard[d]) continue;
         bool wide = guard_wide(k, s, d);
-        sum = combine(k, &x->sub[d], axis, digit, wide, NULL);
+        sum = address_combine(k, &x->sub[d], axis, digit, wide, NULL);
         cg_line(cg, "const %s %c_kat%d = %s;", place_type(wide), s->id, d, sum ? sum : "0");
     }
 }
@@ -300,22 +210,19 @@ static bool one_k(const Side *s) { return s->period == 1 && s->step_k == 0; }
 
 void address_step(Kernel *k, const Side *s) {
     if (!s->copies || s->pointer) return;
-    if (s->k_mode != K_DECODED) k_parts(k, s, "k_next");
+    if (s->table) table_step(k, s);
+    else if (s->k_mode != K_DECODED) k_parts(k, s, "k_next");
     else if (one_k(s)) k_parts(k, s, cg_text(k->cg, "(k_next + %c_k)", s->id));
 }
 
 const char *address_source(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const Affine *f = &s->o->access.offset;
-    if (s->pointer) return periodic(k, s, "src", gather_step(k, s, f));
+    if (s->table) return table_source(k, s);
+    if (s->pointer) return chunk_periodic(k, s, "src", gather_step(k, s, f));
     if (s->k_mode == K_DECODED && !one_k(s))
         k_parts(k, s, cg_text(cg, "(k_next + %s)", address_k(k, s)));
     return cg_text(cg, "%c_src + (%s + %c_koff)", s->id, gathered(k, s, "off", f), s->id);
-}
-
-const char *address_live(const Kernel *k, const Side *s) {
-    if (s->chunks % k->c.r->threads == 0) return NULL;
-    return cg_text(k->cg, "tid + i * THREADS < %d", s->chunks);
 }
 
 static const char *both(const Cg *cg, const char *x, const char *y) {
@@ -325,11 +232,12 @@ static const char *both(const Cg *cg, const char *x, const char *y) {
 const char *address_test(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const char *test = NULL;
+    if (s->table) return table_test(k, s);
     if (k->c.own_ragged[s->side])
         test = cg_text(cg, "%c0 + %s < %c", s->side ? 'n' : 'm', address_mn(k, s),
                        s->side ? 'N' : 'M');
     if (k->c.k_ragged) test = both(cg, test, cg_text(cg, "k_next + %s < K", address_k(k, s)));
-    for (int d = 0; s->copies && d < rank_of(k, s); d++) {
+    for (int d = 0; s->copies && d < address_rank(k, s); d++) {
         if (!s->o->access.guard[d]) continue;
         const TeTensor *t = &k->c.te->tensor[s->o->access.tensor];
         bool wide = guard_wide(k, s, d);

@@ -58,6 +58,9 @@ const char *address_tile(const Kernel *k, const Side *s, const char *mn, const c
 /* The same for the thread's chunk i.  */
 const char *address_chunk(const Kernel *k, const Side *s);
 
+/* table.c: entries of the load that begins at k_next.  */
+void table_next(Kernel *k);
+
 /* load.c: the pipeline around the loads.  */
 void load_fill(Kernel *k);
 void load_step(Kernel *k);

@@ -90,6 +90,55 @@ static void address_facts(const Contract *c, Side *s) {
         s->k_mode == K_PLAIN && s->period == 1 && own->n_digit <= 1 && !has_guard(s, c->te);
 }
 
+/* ---- tables ---- */
+
+/* How many values the k digits of a guarded subscript take together.  */
+int contract_guard_values(const Side *s, int d) {
+    int64_t n = 1;
+    for (int i = 0; i < s->k_axis.n_digit && n <= TABLE_BITS; i++) {
+        if (contract_stride(&s->o->access.sub[d], &s->k_axis, i) != 0)
+            n *= s->k_axis.digit[i].extent;
+    }
+    return n <= TABLE_BITS ? (int)n : TABLE_BITS + 1;
+}
+
+/* Decoding pays where it would be done for several chunks in every step.  */
+static bool wants_table(const Contract *c, const Side *s) {
+    enum { FEW = 3 };
+    if (!s->present || !s->copies || s->pointer || s->wide) return false;
+    bool rows = s->step_mn != 0 && s->own_axis.n_digit > 1;
+    return s->per_thread >= FEW && (s->k_mode == K_DECODED || (rows && has_guard(s, c->te)));
+}
+
+static bool assign_bits(const Contract *c, Side *s) {
+    int bits = 0;
+    for (int d = 0; d < c->te->tensor[s->o->access.tensor].rank; d++) {
+        s->guard_bit[d] = bits;
+        if (s->o->access.guard[d]) bits += contract_guard_values(s, d);
+        if (bits > TABLE_BITS) return false;
+    }
+    return true;
+}
+
+/* Tables behind the stages, where they cost no block of an SM.  */
+static void table_facts(Contract *c, const Device *dev, Side *s) {
+    enum { ENTRY = 8, IN_REGISTERS = 2 };
+    if (!wants_table(c, s) || !assign_bits(c, s)) return;
+    bool along_k = s->l->along == AX_K;
+    s->k_entries = c->r->block.extent[AX_K] / (along_k ? s->l->vec : 1);
+    s->row_entries = s->extent / (along_k ? 1 : s->l->vec);
+    s->k_table = c->smem;
+    int end = s->k_table + 2 * s->k_entries * ENTRY;
+    bool few = s->period <= IN_REGISTERS && (s->step_mn == 0 || s->per_thread == s->period);
+    s->row_table = few ? -1 : end;
+    if (!few) end += s->row_entries * ENTRY;
+    if (end > dev->limits.smem_per_block_optin.value ||
+        hal_blocks_per_sm(dev, c->r->threads, c->r->registers, end) < c->r->blocks_per_sm)
+        return;
+    s->table = true;
+    c->smem = (end + 15) / 16 * 16;
+}
+
 static void fragment_facts(const Contract *c, Side *s) {
     s->fragment_k = s->inner_k ? c->r->thread.extent[AX_K] : 1;
     if (c->packed) s->fragment_k /= 4;
@@ -158,4 +207,8 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
         c->any_ahead |= s->ahead;
     }
     c->ahead_steps = c->staged ? 1 : r->stages - 1;
+    int sums = (c->warps[AX_K] - 1) * r->block.extent[AX_M] * r->block.extent[AX_N] * p->acc_bytes;
+    c->smem = c->stage * r->stages > sums ? c->stage * r->stages : sums;
+    for (int side = 0; side < 2; side++) table_facts(c, dev, &c->side[side]);
+    c->tables = c->side[0].table || c->side[1].table;
 }

@@ -22,6 +22,9 @@ static void load_both(Kernel *k) {
         advance_pointer(k, s);
     }
     cg_line(k->cg, "k_next += BK;");
+    if (!k->c.tables) return;
+    cg_line(k->cg, "turn ^= 1;");
+    table_next(k);
 }
 
 static void keep_staged(Kernel *k) {
@@ -40,6 +43,10 @@ void load_fill(Kernel *k) {
     const Contract *c = &k->c;
     Cg *cg = k->cg;
     cg_line(cg, "// fill: the first %s", c->ahead_steps > 1 ? "steps" : "step");
+    if (c->tables) {
+        table_next(k);
+        cg_line(cg, "__syncthreads();");
+    }
     if (c->ahead_steps > 1) {
         cg_line(cg, "#pragma unroll 1");
         cg_open(cg, "for (int step = 0; step < %d; step++)", c->ahead_steps);
@@ -52,6 +59,7 @@ void load_fill(Kernel *k) {
     if (!certain || c->ahead_steps == 1) cg_close(cg);
     if (c->async) cg_line(cg, "rl_cp_async_commit();");
     advance(k, "put");
+    if (c->ahead_steps > 1 && c->tables) cg_line(cg, "__syncthreads();");
     if (c->ahead_steps > 1) cg_close(cg);
     load_wait(k);
     cg_blank(cg);

@@ -1,17 +1,57 @@
 #include "codegen/blocks.h"
 
 /* cp.async: global to shared memory without registers; what lies outside arrives as zeros.  */
+
+static void copy(Kernel *k, const Side *s, const char *source, const char *test) {
+    Cg *cg = k->cg;
+    const char *to = address_chunk(k, s);
+    if (s->elem > 1) to = cg_text(cg, "(%s) * %d", to, s->elem);
+    cg_line(cg, "rl_cp_async_%d(shared%s + %c_TILE + %s, %s, %s);", s->l->vec * s->elem,
+            load_stage(k, "put"), s->id - 32, to, source, test);
+}
+
+/* Chunks whose positions come from tables: a group of reads, then a group of copies, since the
+ * hardware waits where one kind of access to shared memory follows the other.  */
+static void load_groups(Kernel *k, const Side *s) {
+    enum { GROUP = 8 };
+    Cg *cg = k->cg;
+    int size = s->per_thread < GROUP ? s->per_thread : GROUP;
+    const char *live = address_live(k, s);
+    const char *bound = s->per_thread % size ? cg_text(cg, "g + %d && i < %d", size, s->per_thread)
+                                             : cg_text(cg, "g + %d", size);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int g = 0; g < %d; g += %d)", s->per_thread, size);
+    cg_line(cg, "const %s *from[%d];", cg_storage(s->o->storage), size);
+    cg_line(cg, "bool inside[%d];", size);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int i = g; i < %s; i++)", bound);
+    if (live) cg_open(cg, "if (%s)", live);
+    const char *source = address_source(k, s);
+    cg_line(cg, "from[i - g] = %s;", source);
+    cg_line(cg, "inside[i - g] = %s;", address_test(k, s));
+    if (live) cg_close(cg);
+    cg_close(cg);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int i = g; i < %s; i++)", bound);
+    if (live) cg_open(cg, "if (%s)", live);
+    copy(k, s, "from[i - g]", "inside[i - g]");
+    if (live) cg_close(cg);
+    cg_close(cg);
+    cg_close(cg);
+}
+
 void load_async(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
+    if (s->table) {
+        load_groups(k, s);
+        return;
+    }
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
     const char *live = address_live(k, s);
     if (live) cg_open(cg, "if (%s)", live);
     const char *source = address_source(k, s), *test = address_test(k, s);
-    const char *to = address_chunk(k, s);
-    to = s->elem > 1 ? cg_text(cg, "(%s) * %d", to, s->elem) : to;
-    cg_line(cg, "rl_cp_async_%d(shared%s + %c_TILE + %s, %s, %s);", s->l->vec * s->elem,
-            load_stage(k, "put"), s->id - 32, to, source, test ? test : "true");
+    copy(k, s, source, test ? test : "true");
     if (live) cg_close(cg);
     cg_close(cg);
 }

@@ -51,10 +51,7 @@ static void lower_contract(Lowered *l, const Contract *c) {
     l->launch.grid[0] = rprog_blocks(l->p, r);
     l->launch.grid[1] = r->split;
     l->launch.block[0] = r->threads;
-    int sums =
-        (c->warps[AX_K] - 1) * r->block.extent[AX_M] * r->block.extent[AX_N] * l->p->acc_bytes;
-    int stages = c->stage * r->stages;
-    l->launch.dynamic_smem = stages > sums ? stages : sums;
+    l->launch.dynamic_smem = c->smem;
     if (is_empty(l->p)) return;
     add(l, PHASE_PLACE);
     for (int side = 0; side < 2; side++) {

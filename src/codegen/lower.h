@@ -95,6 +95,10 @@ typedef struct {
     int step_mn, step_k;      /* ... step_k) */
     bool pointer;             /* all chunks lie at constant distances from one pointer */
     KMode k_mode;
+    bool table;               /* positions are decoded once, into tables in shared memory */
+    int k_entries, k_table;   /* chunks along k; bytes of the two tables of loads in turn */
+    int row_entries, row_table;           /* chunks along its own axis; -1: kept in registers */
+    int guard_bit[TE_MAX_RANK];           /* first bit of a guarded subscript in table entries */
     int fragment_k;           /* k per fragment access */
     bool ahead;               /* fragments are fetched one k early */
 } Side;
@@ -107,6 +111,7 @@ typedef struct {
     Side side[2];
     bool packed;              /* dp4a */
     bool async, staged;       /* some load is */
+    bool tables;              /* some load has tables */
     bool any_ahead;
     int lanes[AX_CLASSES], warps[AX_CLASSES];
     int64_t steps;            /* k-steps of the whole reduction */
@@ -116,11 +121,14 @@ typedef struct {
     bool masks_k;             /* elements beyond K must be left out of the reduction */
     int bodies;               /* unrolled bodies in a step */
     int stage;                /* bytes of a stage */
+    int smem;                 /* bytes of shared memory, tables included */
     int ahead_steps;          /* loads run so many steps ahead */
 } Contract;
 
 void contract_facts(const Te *te, const Device *dev, const Problem *p, const RProg *r,
                     Contract *out);
+enum { TABLE_BITS = 30 };     /* guard values in a table entry, beside two bits for the ends */
+int contract_guard_values(const Side *s, int d);
 /* What one step of a digit adds to an affine value.  */
 int64_t contract_stride(const Affine *f, const FusedAxis *axis, int digit);
 #endif

@@ -1,4 +1,4 @@
-#include "codegen/blocks.h"
+#include "codegen/address.h"
 
 bool place_wide(int64_t extent, int64_t slack) { return extent > INT32_MAX - slack; }
 
@@ -35,6 +35,7 @@ void place_constants(Kernel *k) {
         cg_line(cg,
                 "constexpr int %c_TILE = %d, %c_ROW = %d;  // place in a stage, row of its tile",
                 s->id - 32, s->at, s->id - 32, s->row);
+        if (s->table) table_constants(k, s);
     }
     if (c->r->split == 1) cg_line(cg, "constexpr int steps = %lld;", (long long)c->steps);
     cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
@@ -132,6 +133,7 @@ void place_thread(Kernel *k) {
     thread_place(k);
     slice_place(k);
     if (k->c.r->stages > 1) cg_line(cg, "int put = 0, take = 0;");
+    if (k->c.tables) cg_line(cg, "int turn = 0;");
     cg_blank(cg);
 }
 

@@ -21,7 +21,7 @@
 //   t2  f32[1,32,14,14]  output
 //   w  workspace of 75264 bytes
 // launches
-//   rk_0bce3279f27ce134_0  grid 7,3  block 128  dynamic shared memory 13056
+//   rk_0bce3279f27ce134_0  grid 7,3  block 128  dynamic shared memory 13312
 //   rk_0bce3279f27ce134_1  grid 13,1  block 128  dynamic shared memory 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
@@ -70,6 +70,7 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
     constexpr int THREADS = 128, STAGES = 3, STAGE = 4352;  // STAGE in bytes
     constexpr int A_TILE = 0, A_ROW = 36;  // place in a stage, row of its tile
     constexpr int B_TILE = 2304, B_ROW = 32;  // place in a stage, row of its tile
+    constexpr int B_KTABLE = 13056, B_KENTRIES = 16;
     extern __shared__ __align__(128) unsigned char smem[];
 
     const unsigned shared = rl_shared(smem);
@@ -88,6 +89,7 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
     const int steps = min(9 - first, 3);
     int k_next = (int)first * BK;
     int put = 0, take = 0;
+    int turn = 0;
 
     // address: operand a, 4 x 1 elements per thread along k
     const int a_mn = tid / 16u, a_k = tid % 16u;
@@ -98,11 +100,23 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
     const int b_k = tid / 32u, b_mn = tid % 32u;
     const int b_to = b_k * B_ROW + b_mn;
     const float *b_src = t0;
-    const int b_mn1 = (n0 + b_mn) % 14u;
-    const int b_mn0 = (n0 + b_mn) / 14u;
-    const int b_off = b_mn0 * 14 + b_mn1 + (-15);
-    const int b_at2 = b_mn0 + (-1);
-    const int b_at3 = b_mn1 + (-1);
+    rl_vec<int, 2> b_row[1];
+    {
+        const int at = n0 + b_mn;
+        const int b_mn1 = at % 14u;
+        const int b_mn0 = at / 14u;
+        unsigned bits = (at < N ? 0u : 0x80000000u) | 0x40000000u;
+        #pragma unroll
+        for (int q0 = 0; q0 < 3; q0++) {
+            if ((unsigned)(b_mn0 + (-1) + q0 * 1) >= 14u) bits |= 1u << (0 + q0);
+        }
+        #pragma unroll
+        for (int q0 = 0; q0 < 3; q0++) {
+            if ((unsigned)(b_mn1 + (-1) + q0 * 1) >= 14u) bits |= 1u << (3 + q0);
+        }
+        b_row[0].v[0] = b_mn0 * 14 + b_mn1 + (-15);
+        b_row[0].v[1] = (int)bits;
+    }
 
     float acc[TM][TN];
     #pragma unroll
@@ -114,6 +128,15 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
     float b_frag[2][TN];
 
     // fill: the first steps
+    if (tid < B_KENTRIES) {
+        const int at = k_next + tid * 1;
+        const int b_k2 = at % 3u;
+        const int b_k1 = at / 3u % 3u;
+        const int b_k0 = at / 9u;
+        const int entry[2] = {b_k0 * 196 + b_k1 * 14 + b_k2, (int)(0x80000000u | 1u << (0 + b_k1) | 1u << (3 + b_k2))};
+        rl_store<2>(reinterpret_cast<int *>(smem + B_KTABLE) + (turn * B_KENTRIES + tid) * 2, entry);
+    }
+    __syncthreads();
     #pragma unroll 1
     for (int step = 0; step < 2; step++) {
         if (step < steps) {
@@ -123,19 +146,35 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
             }
             a_src += BK * 1;
             #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                const int b_k2 = (k_next + (b_k + i * 4)) % 3u;
-                const int b_k1 = (k_next + (b_k + i * 4)) / 3u % 3u;
-                const int b_k0 = (k_next + (b_k + i * 4)) / 9u;
-                const int b_koff = b_k0 * 196 + b_k1 * 14 + b_k2;
-                const int b_kat2 = b_k1;
-                const int b_kat3 = b_k2;
-                rl_cp_async_4(shared + put + B_TILE + ((b_to + i * 128)) * 4, b_src + (b_off + b_koff), n0 + b_mn < N && (unsigned)(b_at2 + b_kat2) < 14u && (unsigned)(b_at3 + b_kat3) < 14u);
+            for (int g = 0; g < 4; g += 4) {
+                const float *from[4];
+                bool inside[4];
+                #pragma unroll
+                for (int i = g; i < g + 4; i++) {
+                    const rl_vec<int, 2> b_e = rl_load<2>(reinterpret_cast<int *>(smem + B_KTABLE) + (turn * B_KENTRIES + (b_k + i * 4)) * 2);
+                    const rl_vec<int, 2> b_r = b_row[0];
+                    from[i - g] = b_src + (b_r.v[0] + b_e.v[0]);
+                    inside[i - g] = (b_r.v[1] & b_e.v[1]) == 0;
+                }
+                #pragma unroll
+                for (int i = g; i < g + 4; i++) {
+                    rl_cp_async_4(shared + put + B_TILE + ((b_to + i * 128)) * 4, from[i - g], inside[i - g]);
+                }
             }
             k_next += BK;
+            turn ^= 1;
+            if (tid < B_KENTRIES) {
+                const int at = k_next + tid * 1;
+                const int b_k2 = at % 3u;
+                const int b_k1 = at / 3u % 3u;
+                const int b_k0 = at / 9u;
+                const int entry[2] = {b_k0 * 196 + b_k1 * 14 + b_k2, (int)(0x80000000u | 1u << (0 + b_k1) | 1u << (3 + b_k2))};
+                rl_store<2>(reinterpret_cast<int *>(smem + B_KTABLE) + (turn * B_KENTRIES + tid) * 2, entry);
+            }
         }
         rl_cp_async_commit();
         put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
+        __syncthreads();
     }
     rl_cp_async_wait<1>();
     __syncthreads();
@@ -170,16 +209,31 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
             }
             a_src += BK * 1;
             #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                const int b_k2 = (k_next + (b_k + i * 4)) % 3u;
-                const int b_k1 = (k_next + (b_k + i * 4)) / 3u % 3u;
-                const int b_k0 = (k_next + (b_k + i * 4)) / 9u;
-                const int b_koff = b_k0 * 196 + b_k1 * 14 + b_k2;
-                const int b_kat2 = b_k1;
-                const int b_kat3 = b_k2;
-                rl_cp_async_4(shared + put + B_TILE + ((b_to + i * 128)) * 4, b_src + (b_off + b_koff), n0 + b_mn < N && (unsigned)(b_at2 + b_kat2) < 14u && (unsigned)(b_at3 + b_kat3) < 14u);
+            for (int g = 0; g < 4; g += 4) {
+                const float *from[4];
+                bool inside[4];
+                #pragma unroll
+                for (int i = g; i < g + 4; i++) {
+                    const rl_vec<int, 2> b_e = rl_load<2>(reinterpret_cast<int *>(smem + B_KTABLE) + (turn * B_KENTRIES + (b_k + i * 4)) * 2);
+                    const rl_vec<int, 2> b_r = b_row[0];
+                    from[i - g] = b_src + (b_r.v[0] + b_e.v[0]);
+                    inside[i - g] = (b_r.v[1] & b_e.v[1]) == 0;
+                }
+                #pragma unroll
+                for (int i = g; i < g + 4; i++) {
+                    rl_cp_async_4(shared + put + B_TILE + ((b_to + i * 128)) * 4, from[i - g], inside[i - g]);
+                }
             }
             k_next += BK;
+            turn ^= 1;
+            if (tid < B_KENTRIES) {
+                const int at = k_next + tid * 1;
+                const int b_k2 = at % 3u;
+                const int b_k1 = at / 3u % 3u;
+                const int b_k0 = at / 9u;
+                const int entry[2] = {b_k0 * 196 + b_k1 * 14 + b_k2, (int)(0x80000000u | 1u << (0 + b_k1) | 1u << (3 + b_k2))};
+                rl_store<2>(reinterpret_cast<int *>(smem + B_KTABLE) + (turn * B_KENTRIES + tid) * 2, entry);
+            }
         }
         rl_cp_async_commit();
         // compute: 7 k

@@ -1,0 +1,38 @@
+/* Addresses of operands, inside: chunk.c says which chunks a thread loads, address.c where they
+ * come from, table.c the same by tables in shared memory.  */
+#ifndef ROLLER_CODEGEN_ADDRESS_H
+#define ROLLER_CODEGEN_ADDRESS_H
+#include "codegen/blocks.h"
+
+/* What chunk i has of a quantity `name` that is known for the chunks of one period and grows by
+ * `step` from period to period.  */
+const char *chunk_periodic(const Kernel *k, const Side *s, const char *name, int64_t step);
+/* Defines positions and targets in shared memory of the thread's chunks.  */
+void chunk_places(Kernel *k, const Side *s);
+/* A loop over n chunks, if there are several.  */
+void chunk_open_period(Kernel *k, int n);
+void chunk_close_period(Kernel *k, int n);
+
+/* The axis as operand s sees it.  */
+const FusedAxis *address_axis(const Kernel *k, const Side *s, int axis);
+bool address_axis_wide(const Kernel *k, int axis);
+const char *address_plus(const Cg *cg, const char *sum, const char *x);
+/* Digits of position `at` as texts; prints definitions PREFIX0, ... where there are several.  */
+void address_digits(Kernel *k, const FusedAxis *axis, const char *prefix, const char *at, bool wide,
+                    const char **digit);
+/* Sum of digits times strides of an affine value, joined to `sum` (may be NULL).  */
+const char *address_combine(const Kernel *k, const Affine *f, const FusedAxis *axis,
+                            const char *const *digit, bool wide, const char *sum);
+/* The batch's digits, defined by address_batch; NULL if there is no batch.  */
+const char *const *address_batch_digits(const Kernel *k, const Side *s);
+/* The operand's pointer, moved to the batch and by `rest` (may be NULL).  */
+void address_batch(Kernel *k, const Side *s, const char *rest);
+int address_rank(const Kernel *k, const Side *s);
+
+/* Positions by tables.  */
+void table_constants(Kernel *k, const Side *s);
+void table_rows(Kernel *k, const Side *s);
+void table_step(Kernel *k, const Side *s);
+const char *table_source(Kernel *k, const Side *s);
+const char *table_test(const Kernel *k, const Side *s);
+#endif
