@@ -13,7 +13,8 @@ void sim_async_begin(SimCluster *c) {
     q->done = sim_clock_new(c);
     for (int b = 0; b < c->n_block; b++) {
         SimBlock *block = &c->block[b];
-        block->async = ARENA_NEW(c->arena, AsyncBlock);
+        AsyncBlock *state = block->async = ARENA_NEW(c->arena, AsyncBlock);
+        state->remote = ARENA_ARRAY(c->arena, AsyncRemote, c->n_clock);
         for (int w = 0; w < block->n_warp; w++) {
             block->warp[w].async = ARENA_NEW(c->arena, AsyncWarp);
         }
@@ -287,11 +288,34 @@ static void check_unwaited(SimBlock *b) {
     }
 }
 
+void sim_async_remote(SimWarp *w, const SimInst *i, SimBlock *owner) {
+    async_block(owner)->remote[w->clock_id] = (AsyncRemote){w->block->cluster->time, i};
+}
+
+/* A block that ends without knowing of an access from another one may have ended before it.  */
+static void check_remote(SimBlock *b) {
+    SimCluster *c = b->cluster;
+    for (int k = 0; k < c->n_clock - 1; k++) {
+        AsyncRemote remote = async_block(b)->remote[k];
+        bool known = remote.time == 0;
+        for (int w = 0; w < b->n_warp; w++) known |= b->warp[w].clock[k] >= remote.time;
+        if (known) continue;
+        SimWarp *other = &c->block[k / b->n_warp].warp[k % b->n_warp];
+        sim_fault(other, SIM_OUT_OF_BOUNDS, remote.inst, 0,
+                  "accesses shared memory of block %d of the cluster, which may have ended: no "
+                  "barrier comes after the access and before that block's end", b->rank);
+        return;
+    }
+}
+
 void sim_async_end(SimCluster *c) {
     AsyncCluster *q = async_of(c);
-    for (int b = 0; b < c->n_block; b++) {
-        if (!c->block[b].stop) check_unwaited(&c->block[b]);
-        if (!c->block[b].stop) async_wgmma_end(&c->block[b]);
+    bool stopped = false;
+    for (int b = 0; b < c->n_block; b++) stopped |= c->block[b].stop || c->block[b].n_live > 0;
+    for (int b = 0; b < c->n_block && !stopped; b++) {
+        check_unwaited(&c->block[b]);
+        check_remote(&c->block[b]);
+        async_wgmma_end(&c->block[b]);
     }
     for (AsyncOp *op = q->first, *next; op; op = next) {
         next = op->next;

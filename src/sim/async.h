@@ -88,11 +88,18 @@ typedef struct {
     uint32_t *collect, *done; /* its clocks */
 } AsyncCluster;
 
+/* A warp's last access to the shared memory of another block; time 0: none.  */
+typedef struct {
+    uint32_t time;
+    const SimInst *inst;
+} AsyncRemote;
+
 /* Per block (SimBlock.async).  */
 typedef struct {
     AsyncMbar *mbar;
     size_t n_mbar, cap_mbar;
     uint64_t in_flight;       /* bytes */
+    AsyncRemote *remote;      /* per warp of the cluster */
     uint32_t free_registers;  /* per lane, given up by setmaxnreg.dec */
 } AsyncBlock;
 

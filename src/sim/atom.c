@@ -122,6 +122,7 @@ static unsigned char *place(SimWarp *w, const SimInst *i, int lane, uint64_t at,
     }
     SimBlock *b = sim_shared(w, i, lane, (uint32_t)at, bytes, bytes, &offset);
     if (!b || !sim_shadow_atomic(w, i, lane, b, offset, bytes)) return NULL;
+    if (b != w->block) sim_async_remote(w, i, b);
     return b->smem + offset;
 }
 

@@ -19,9 +19,18 @@ enum { LANES = 32, SIM_MAX_WARPS = 32 };
 
 /* Functions whose loops over lanes are worth wider vectors, and the loop itself: iterations are
  * independent, even where a destination is also a source.  */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SIM_NO_CLONES
+#endif
+#endif
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) &&             \
     !defined(__SANITIZE_THREAD__) && !defined(SIM_NO_CLONES)
+#if !defined(__clang__) && __GNUC__ >= 12
+#define SIM_HOT __attribute__((target_clones("arch=x86-64-v3", "default")))    /* AVX2 and FMA */
+#else
 #define SIM_HOT __attribute__((target_clones("avx2", "default")))
+#endif
 #else
 #define SIM_HOT
 #endif
@@ -294,6 +303,9 @@ void sim_async_tick(SimCluster *c);
 bool sim_async_force(SimCluster *c);
 /* All threads of the cluster have exited (or a fault stopped it): lands what is pending.  */
 void sim_async_end(SimCluster *c);
+/* A thread touches the shared memory of another block itself: that block must learn of it before it
+ * ends (sim_async_end checks).  */
+void sim_async_remote(SimWarp *w, const SimInst *i, SimBlock *owner);
 /* One sentence for a deadlock report on what waits ("mbarrier at 0x400: phase 1, 3 of 4 arrivals
  * pending"); may be empty.  */
 void sim_async_describe(SimBlock *b, Buf *out);

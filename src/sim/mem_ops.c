@@ -85,6 +85,7 @@ static bool shared_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
         uint32_t offset;
         SimBlock *owner = sim_shared(w, i, l, at[l], bytes, bytes, &offset);
         if (!owner) return false;
+        if (owner != w->block) sim_async_remote(w, i, owner);
         p->host[l] = owner->smem + offset;
         unsigned char now[64];
         if (value) gather_value(w, i, value, l, now);

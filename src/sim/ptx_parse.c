@@ -39,7 +39,9 @@ static bool version(PtxParser *p) {
     PtxLex *x = &p->lex;              /* 9.0 reads as a real: take its two numbers from the text */
     const char *s = x->text + x->at;
     if (x->kind != TOK_REAL) return sim_lex_error(x, "expected a version such as 9.0");
-    for (; *s >= '0' && *s <= '9'; s++) p->m->version_major = p->m->version_major * 10 + (*s - '0');
+    for (; *s >= '0' && *s <= '9' && p->m->version_major < 100; s++) {
+        p->m->version_major = p->m->version_major * 10 + (*s - '0');
+    }
     if (*s++ == '.' && *s >= '0' && *s <= '9') p->m->version_minor = *s - '0';
     if (p->m->version_major > 9) return sim_lex_error(x, "PTX beyond version 9 is not known");
     sim_lex_next(x);

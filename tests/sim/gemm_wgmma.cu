@@ -1,11 +1,16 @@
 // C = A * B', bf16, both operands with k innermost, bf16 result; sizes are multiples of the tile.
 // Tile 128 x 128 x 64: one producer warpgroup (TMA into a ring of STAGES tiles), two consumer
 // warpgroups of 64 x 128 (wgmma), result through shared memory (stmatrix) and TMA.  Persistent blocks.
+// With CLUSTER 2 the two blocks of a cluster work on tiles above each other: each loads half of the
+// tile of B into both.
 #define BM 128
 #define BN 128
 #define BK 64
 #ifndef STAGES
 #define STAGES 4
+#endif
+#ifndef CLUSTER
+#define CLUSTER 1
 #endif
 #define A_BYTES (BM * BK * 2)
 #define STAGE (A_BYTES + BN * BK * 2)
@@ -41,6 +46,22 @@ __device__ __forceinline__ void tma_load(unsigned to, const TensorMap *map, int 
                  "[%0], [%1, {%2, %3}], [%4];" ::"r"(to), "l"(map), "r"(c0), "r"(c1), "r"(bar)
                  : "memory");
 }
+__device__ __forceinline__ void tma_load_multicast(unsigned to, const TensorMap *map, int c0, int c1,
+                                                   unsigned bar, unsigned short mask) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to), "l"(map), "r"(c0),
+                 "r"(c1), "r"(bar), "h"(mask) : "memory");
+}
+__device__ __forceinline__ void mbarrier_arrive_at(unsigned at, int rank) {
+    asm volatile("{\n.reg .b32 remote;\nmapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n}" ::"r"(at),
+                 "r"(rank) : "memory");
+}
+// Everybody of the cluster (or of the block).
+__device__ __forceinline__ void sync_all() {
+    if (CLUSTER == 1) __syncthreads();
+    else asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
 __device__ __forceinline__ void tma_store(const TensorMap *map, int c0, int c1, unsigned from) {
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::
                  "l"(map), "r"(c0), "r"(c1), "r"(from) : "memory");
@@ -68,49 +89,38 @@ __device__ __forceinline__ void wgmma_m64n128k16(float (&d)[64], u64 a, u64 b) {
         : "l"(a), "l"(b));
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1)
-    gemm(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b,
-         const __grid_constant__ TensorMap c, int m, int n, int k) {
-    extern __shared__ __align__(1024) unsigned char smem[];
-    __shared__ __align__(8) u64 bars[2 * STAGES];
-    unsigned base = shared_address(smem), full = shared_address(bars), empty = full + 8 * STAGES;
-    int group = threadIdx.x / 128, steps = k / BK;
-    int tiles_n = n / BN, tiles = m / BM * tiles_n;
-    if (threadIdx.x == 0) {
-        for (int s = 0; s < STAGES; s++) {
-            mbarrier_init(full + 8 * s, 1);
-            mbarrier_init(empty + 8 * s, 2);
-        }
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    }
-    __syncthreads();
-    if (group == 0) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-        if (threadIdx.x == 0) {
-            int stage = 0, phase = 0;
-            for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-                int row = tile / tiles_n * BM, col = tile % tiles_n * BN;
-                for (int step = 0; step < steps; step++) {
-                    mbarrier_wait(empty + 8 * stage, phase ^ 1);
-                    mbarrier_expect(full + 8 * stage, STAGE);
-                    tma_load(base + stage * STAGE, &a, step * BK, row, full + 8 * stage);
-                    tma_load(base + stage * STAGE + A_BYTES, &b, step * BK, col, full + 8 * stage);
-                    if (++stage == STAGES) {
-                        stage = 0;
-                        phase ^= 1;
-                    }
-                }
+__device__ __forceinline__ void produce(const TensorMap *a, const TensorMap *b, unsigned base,
+                                        unsigned full, unsigned empty, int rank, int tiles,
+                                        int tiles_n, int steps) {
+    int stage = 0, phase = 0;
+    for (int tile = blockIdx.x / CLUSTER; tile < tiles; tile += gridDim.x / CLUSTER) {
+        int row = (tile / tiles_n * CLUSTER + rank) * BM, col = tile % tiles_n * BN;
+        for (int step = 0; step < steps; step++) {
+            unsigned to = base + stage * STAGE, bar = full + 8 * stage;
+            mbarrier_wait(empty + 8 * stage, phase ^ 1);
+            mbarrier_expect(bar, STAGE);
+            tma_load(to, a, step * BK, row, bar);
+            to += A_BYTES + rank * (BN / CLUSTER) * BK * 2;
+            col = tile % tiles_n * BN + rank * (BN / CLUSTER);
+            if (CLUSTER == 1) tma_load(to, b, step * BK, col, bar);
+            else tma_load_multicast(to, b, step * BK, col, bar, (1 << CLUSTER) - 1);
+            if (++stage == STAGES) {
+                stage = 0;
+                phase ^= 1;
             }
         }
-        return;
     }
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-    int consumer = group - 1, lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+}
+
+__device__ __forceinline__ void consume(const TensorMap *c, unsigned base, unsigned full,
+                                        unsigned empty, int consumer, int rank, int tiles,
+                                        int tiles_n, int steps) {
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
     bool leader = threadIdx.x % 128 == 0;
     unsigned out = base + STAGES * STAGE + consumer * OUT_BYTES;
     int stage = 0, phase = 0;
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        int row = tile / tiles_n * BM + consumer * 64, col = tile % tiles_n * BN;
+    for (int tile = blockIdx.x / CLUSTER; tile < tiles; tile += gridDim.x / CLUSTER) {
+        int row = (tile / tiles_n * CLUSTER + rank) * BM + consumer * 64, col = tile % tiles_n * BN;
         float acc[64];
 #pragma unroll
         for (int i = 0; i < 64; i++) acc[i] = 0;
@@ -123,7 +133,10 @@ extern "C" __global__ void __launch_bounds__(384, 1)
             for (int kk = 0; kk < BK / 16; kk++) wgmma_m64n128k16(acc, da + 2 * kk, db + 2 * kk);
             asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
             asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-            if (leader) mbarrier_arrive(empty + 8 * stage);
+            if (leader && CLUSTER == 1) mbarrier_arrive(empty + 8 * stage);
+            for (int r = 0; leader && CLUSTER > 1 && r < CLUSTER; r++) {
+                mbarrier_arrive_at(empty + 8 * stage, r);
+            }
             if (++stage == STAGES) {
                 stage = 0;
                 phase ^= 1;
@@ -143,9 +156,38 @@ extern "C" __global__ void __launch_bounds__(384, 1)
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         asm volatile("bar.sync %0, 128;" ::"r"(consumer + 1) : "memory");
         if (leader) {
-            tma_store(&c, col, row, out);
+            tma_store(c, col, row, out);
             asm volatile("cp.async.bulk.commit_group;" ::: "memory");
         }
     }
     if (leader) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+extern "C" __global__ void __launch_bounds__(384, 1)
+    gemm(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b,
+         const __grid_constant__ TensorMap c, int m, int n, int k) {
+    extern __shared__ __align__(1024) unsigned char smem[];
+    __shared__ __align__(8) u64 bars[2 * STAGES];
+    unsigned base = shared_address(smem), full = shared_address(bars), empty = full + 8 * STAGES;
+    int group = threadIdx.x / 128, steps = k / BK, rank = blockIdx.x % CLUSTER;
+    int tiles_n = n / BN, tiles = m / BM / CLUSTER * tiles_n;
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < STAGES; s++) {
+            mbarrier_init(full + 8 * s, 1);
+            mbarrier_init(empty + 8 * s, 2 * CLUSTER);
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    sync_all();
+    if (group == 0) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        if (threadIdx.x == 0) produce(&a, &b, base, full, empty, rank, tiles, tiles_n, steps);
+        __syncwarp();
+    } else {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+        consume(&c, base, full, empty, group - 1, rank, tiles, tiles_n, steps);
+        __syncwarp();
+    }
+    // No block ends while the other may still signal its mbarriers.
+    if (CLUSTER > 1) sync_all();
 }

@@ -513,9 +513,8 @@ static void instructions_that_do_not_exist(void **state) {
         "elect.sync %p1, %r0;",
         "mapa.shared::cluster.u64 %r0, %l1, 0;",
         "barrier.cluster.wait.relaxed;",
-        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.f32 [%r0], "
-        "%r1, "
-        "[%r2];",
+        ("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.f32 [%r0], "
+         "%r1, [%r2];"),
         ("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b64 [%r0], {%l0, %l1, %l2, "
          "%l3}, "
          "[%r2];"),

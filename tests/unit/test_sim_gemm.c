@@ -16,8 +16,9 @@
 #include <cmocka.h>
 
 typedef struct {
-    const char *file, *arch;
-    bool (*arguments)(PtxRun *r, int m, int n, int k);
+    const char *defines, *file, *arch;
+    int cluster;
+    void (*arguments)(PtxRun *r, int cluster, int m, int n, int k);
     double (*result)(const PtxRun *r, int n, int row, int col);
     uint32_t threads, smem;
 } Gemm;
@@ -46,7 +47,8 @@ typedef struct {
     int32_t m, n, k;
 } MmaParams;
 
-static bool mma_arguments(PtxRun *r, int m, int n, int k) {
+static void mma_arguments(PtxRun *r, int cluster, int m, int n, int k) {
+    (void)cluster;
     MmaParams *p = ARENA_NEW(r->arena, MmaParams);
     uint16_t *a = matrix(r, m, k, 2, &p->a), *b = matrix(r, k, n, 2, &p->b);
     matrix(r, m, n, 4, &p->c);
@@ -63,7 +65,6 @@ static bool mma_arguments(PtxRun *r, int m, int n, int k) {
     r->launch.params_bytes = sizeof *p;
     r->launch.grid[0] = (uint32_t)n / 128;
     r->launch.grid[1] = (uint32_t)m / 128;
-    return true;
 }
 
 static double mma_result(const PtxRun *r, int n, int row, int col) {
@@ -88,7 +89,7 @@ static void encode(unsigned char *out, uint64_t at, int inner, int outer, int bo
     assert_null(sim_tensormap_encode(&map, out));
 }
 
-static bool wgmma_arguments(PtxRun *r, int m, int n, int k) {
+static void wgmma_arguments(PtxRun *r, int cluster, int m, int n, int k) {
     WgmmaParams *p = ARENA_NEW(r->arena, WgmmaParams);
     uint64_t at_a, at_b;
     uint16_t *a = matrix(r, m, k, 2, &at_a), *b = matrix(r, n, k, 2, &at_b);
@@ -100,15 +101,15 @@ static bool wgmma_arguments(PtxRun *r, int m, int n, int k) {
         b[i] = num_bf16_encode(value_b(i % k, i / k), ROUND_NEAREST_EVEN, false);
     }
     encode(p->a, at_a, k, m, 64, 128, 3);
-    encode(p->b, at_b, k, n, 64, 128, 3);
+    encode(p->b, at_b, k, n, 64, 128 / cluster, 3);
     encode(p->c, p->out, n, m, 128, 64, 0);
     p->m = m;
     p->n = n;
     p->k = k;
     r->launch.params = p;
     r->launch.params_bytes = offsetof(WgmmaParams, out);
-    r->launch.grid[0] = 3;
-    return true;
+    r->launch.grid[0] = cluster == 1 ? 3 : 4;
+    r->launch.cluster[0] = (uint32_t)cluster;
 }
 
 static double wgmma_result(const PtxRun *r, int n, int row, int col) {
@@ -117,10 +118,14 @@ static double wgmma_result(const PtxRun *r, int n, int row, int col) {
     return num_bf16_decode(c[row * n + col]);
 }
 
-static const Gemm mma = {"tests/sim/gemm_mma.cu", "sm_80", mma_arguments, mma_result, 256,
+static const Gemm mma = {"", "tests/sim/gemm_mma.cu", "sm_80", 1, mma_arguments, mma_result, 256,
                          4 * (128 * 80 + 32 * 272)};
-static const Gemm wgmma = {"tests/sim/gemm_wgmma.cu", "sm_90a", wgmma_arguments, wgmma_result, 384,
-                           4 * 32768 + 32768};
+static const Gemm wgmma = {"",  "tests/sim/gemm_wgmma.cu", "sm_90a",
+                           1,   wgmma_arguments,           wgmma_result,
+                           384, 4 * 32768 + 32768};
+
+static const Gemm cluster = {"#define CLUSTER 2\n", "tests/sim/gemm_wgmma.cu", "sm_90a", 2,
+                             wgmma_arguments, wgmma_result, 384, 4 * 32768 + 32768};
 
 /* ---- Running ---- */
 /* The source with the first `from` after `after` replaced; fails if there is none.  */
@@ -137,7 +142,7 @@ static const char *source_of(Arena *a, const Gemm *g) {
     size_t len;
     Diag d = diag_new(a);
     assert_int_equal(file_read(a, &d, g->file, 1 << 20, &text, &len), ST_OK);
-    return text;
+    return arena_printf(a, "%s%s", g->defines, text);
 }
 
 /* PTX of the source, or NULL when there is no NVRTC that can make it.  */
@@ -159,7 +164,7 @@ static void start(PtxRun *r, const Gemm *g, int m, int n, int k, uint64_t seed) 
     r->options.seed = seed;
     r->launch.block[0] = g->threads;
     r->launch.dynamic_smem = g->smem;
-    assert_true(g->arguments(r, m, n, k));
+    g->arguments(r, g->cluster, m, n, k);
 }
 
 static void launch(PtxRun *r, const char *ptx) {
@@ -214,14 +219,19 @@ static void mma_is_right(void **state) {
 
 static void wgmma_is_right(void **state) {
     (void)state;
-    right_with_many_seeds(&wgmma, 256, 256, 384, 12);
+    right_with_many_seeds(&wgmma, 256, 256, 320, 10);
+}
+
+static void wgmma_in_clusters_is_right(void **state) {
+    (void)state;
+    right_with_many_seeds(&cluster, 512, 256, 320, 8);
 }
 
 /* The same seed gives the same counts, however many host threads run the blocks.  */
 static void reports_repeat(void **state) {
     (void)state;
-    const Gemm *both[] = {&mma, &wgmma};
-    for (int g = 0; g < 2; g++) {
+    const Gemm *both[] = {&mma, &wgmma, &cluster};
+    for (int g = 0; g < 3; g++) {
         Arena *a = arena_create(NULL);
         const char *ptx = compile(a, both[g], source_of(a, both[g]));
         if (!ptx) {
@@ -293,18 +303,16 @@ static void bugs_of_wgmma_are_reported(void **state) {
     static const Bug bugs[] = {
         {"if (threadIdx.x == 0)",
          "asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");", ""},
-        {"fence.mbarrier_init", "__syncthreads();", ""},
-        {"group == 0", "mbarrier_wait(empty + 8 * stage, phase ^ 1);", ""},
-        {"group == 0", "phase ^ 1)", "phase)"},
-        {"group == 0", "mbarrier_expect(full + 8 * stage, STAGE)",
-         "mbarrier_expect(full + 8 * stage, STAGE - 16)"},
-        {"group == 0", "mbarrier_expect(full + 8 * stage, STAGE)",
-         "mbarrier_expect(full + 8 * stage, STAGE / 2)"},
+        {"fence.mbarrier_init", "sync_all();", ""},
+        {"void produce", "mbarrier_wait(empty + 8 * stage, phase ^ 1);", ""},
+        {"void produce", "phase ^ 1)", "phase)"},
+        {"void produce", "mbarrier_expect(bar, STAGE)", "mbarrier_expect(bar, STAGE - 16)"},
+        {"void produce", "mbarrier_expect(bar, STAGE)", "mbarrier_expect(bar, STAGE / 2)"},
         {"float acc", "mbarrier_wait(full + 8 * stage, phase);", ""},
         {"float acc", "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");", ""},
         {"float acc", "asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");", ""},
         {"float acc", "asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");", ""},
-        {"float acc", "if (leader) mbarrier_arrive(empty + 8 * stage);", ""},
+        {"float acc", "if (leader && CLUSTER == 1) mbarrier_arrive(empty + 8 * stage);", ""},
         {"float acc", "asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");", ""},
         {"fence.proxy.async.shared",
          "asm volatile(\"bar.sync %0, 128;\" ::\"r\"(consumer + 1) : \"memory\");", ""},
@@ -312,7 +320,7 @@ static void bugs_of_wgmma_are_reported(void **state) {
          "if (leader) asm volatile(\"cp.async.bulk.wait_group.read 0;\" ::: \"memory\");", ""},
         {"bulk.wait_group.read",
          "asm volatile(\"bar.sync %0, 128;\" ::\"r\"(consumer + 1) : \"memory\");", ""},
-        {"tma_store(&c",
+        {"tma_store(c",
          "if (leader) asm volatile(\"cp.async.bulk.wait_group 0;\" ::: \"memory\");", ""},
         {"setmaxnreg.inc", "232", "240"},
         {"descriptor(unsigned at)", "1024 >> 4", "1024 >> 3"},
@@ -320,13 +328,31 @@ static void bugs_of_wgmma_are_reported(void **state) {
     every_bug_shows(&wgmma, bugs, sizeof bugs / sizeof *bugs, 256, 256, 448);
 }
 
+static void bugs_of_clusters_are_reported(void **state) {
+    (void)state;
+    static const Bug bugs[] = {
+        {"No block ends", "if (CLUSTER > 1) sync_all();", ""},
+        {"fence.mbarrier_init", "sync_all();", "__syncthreads();"},
+        {"mbarrier_init(full", "2 * CLUSTER", "2"},
+        {"bool leader", "r < CLUSTER", "r < 1"},
+        {"bool leader", "mbarrier_arrive_at(empty + 8 * stage, r)",
+         "mbarrier_arrive(empty + 8 * stage)"},
+        {"void produce", "(1 << CLUSTER) - 1", "1 << rank"},
+        {"void produce", "(1 << CLUSTER) - 1", "7"},
+        {"void produce", "A_BYTES + rank * (BN / CLUSTER) * BK * 2", "A_BYTES"},
+    };
+    every_bug_shows(&cluster, bugs, sizeof bugs / sizeof *bugs, 512, 128, 448);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mma_is_right),
         cmocka_unit_test(wgmma_is_right),
+        cmocka_unit_test(wgmma_in_clusters_is_right),
         cmocka_unit_test(reports_repeat),
         cmocka_unit_test(bugs_of_mma_are_reported),
         cmocka_unit_test(bugs_of_wgmma_are_reported),
+        cmocka_unit_test(bugs_of_clusters_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
