@@ -15,6 +15,8 @@ typedef struct {
     const char *index[TE_MAX_INDICES];    /* of the root statement, at the first of them */
     const char *lane_index[TE_MAX_INDICES];               /* at element v */
     bool wide[TE_MAX_INDICES];            /* (of both) */
+    const FusedAxis *axis;    /* of views: `at` numbers the elements along it */
+    bool axis_wide;
     int order[TE_MAX_INDICES];            /* indices along which they lie, innermost first */
     int n_order;
     const char *root;         /* value of the root's reduction at element v, NULL for a map */
@@ -116,6 +118,21 @@ bool elements_in_memory(const Kernel *k, int tensor);
 /* store_direct.c: statements at one element, and the stores of a vector of them.  */
 void store_statement(Kernel *k, const Phase *ph);
 void store_direct(Kernel *k);
+
+/* column.c */
+void column_place(Kernel *k);
+void column_fold(Kernel *k);
+void column_reduce(Kernel *k);
+void column_partial(Kernel *k);
+void column_elements(Kernel *k);
+void column_sums_elements(Kernel *k);
+void column_sums_gather(Kernel *k);
+
+/* window.c */
+void window_place(Kernel *k);
+void window_clear(Kernel *k);
+void window_fold(Kernel *k);
+void window_elements(Kernel *k);
 
 /* stream.c */
 void stream_elements(Kernel *k);

@@ -112,6 +112,11 @@ void elements_end(Kernel *k) {
 static void decode_lane(Kernel *k) {
     Elements *at = &k->at;
     const Problem *p = k->l->p;
+    if (at->axis) {
+        place_decode(k->cg, root_of(k), at->axis, "(at + v)", at->axis_wide, at->lane_index,
+                     at->wide);
+        return;
+    }
     if (k->l->kind != KERNEL_STREAM) {
         const FusedAxis *n = &p->con.axis[AX_N];
         place_decode(k->cg, root_of(k), n, "(n + v)", place_wide(n->extent, 0), at->lane_index,

@@ -24,7 +24,29 @@ static void print_last(Kernel *k) {
     cg_line(k->cg, "next = 0;");
 }
 
+/* The phases that column and window kernels have of their own.  */
+static bool print_view_phase(Kernel *k, const Phase *ph) {
+    bool column = k->l->kind == KERNEL_COLUMN, window = k->l->kind == KERNEL_WINDOW;
+    if (k->l->kind == KERNEL_COLUMN_SUMS) {
+        if (ph->kind == PHASE_ELEMENTS) column_sums_elements(k);
+        else if (ph->kind == PHASE_GATHER) column_sums_gather(k);
+        else return false;
+        return true;
+    }
+    if (!column && !window) return false;
+    switch (ph->kind) {
+    case PHASE_PLACE: (column ? column_place : window_place)(k); return true;
+    case PHASE_CLEAR: window_clear(k); return true;
+    case PHASE_FOLD: (column ? column_fold : window_fold)(k); return true;
+    case PHASE_REDUCE: column_reduce(k); return true;
+    case PHASE_PARTIAL: column_partial(k); return true;
+    case PHASE_ELEMENTS: (column ? column_elements : window_elements)(k); return true;
+    default: return false;
+    }
+}
+
 static void print_phase(Kernel *k, const Phase *ph) {
+    if (print_view_phase(k, ph)) return;
     switch (ph->kind) {
     case PHASE_PLACE: place_thread(k); break;
     case PHASE_ADDRESS: address_thread(k, &k->c.side[ph->side]); break;

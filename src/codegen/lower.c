@@ -108,6 +108,48 @@ static void lower_stream(Lowered *l, const Te *te, const Device *dev) {
     add_statements(l, g);
 }
 
+static void lower_column(Lowered *l) {
+    const RProg *r = l->r;
+    l->kind = KERNEL_COLUMN;
+    l->vec = r->store_vec;
+    l->launch.grid[0] = rprog_blocks(l->p, r);
+    l->launch.grid[1] = r->split;
+    l->launch.block[0] = r->threads;
+    l->launch.dynamic_smem = r->smem;
+    add(l, PHASE_PLACE);
+    add(l, PHASE_FOLD)->stmt = l->p->group->root;
+    if (rprog_column_threads(r, AX_K) > 1) add(l, PHASE_REDUCE);
+    if (r->split > 1) {
+        add(l, PHASE_PARTIAL);
+        return;
+    }
+    add(l, PHASE_ELEMENTS);
+    add_statements(l, l->p->group);
+}
+
+static void lower_column_sums(Lowered *l, const Device *dev) {
+    enum { THREADS = 128 };
+    l->kind = KERNEL_COLUMN_SUMS;
+    l->vec = l->r->store_vec;
+    while (l->vec * l->p->column.sum_bytes > 16) l->vec /= 2;
+    lay_out_domain(l, l->p->column.out.extent, THREADS, l->vec, dev);
+    add(l, PHASE_ELEMENTS);
+    add(l, PHASE_GATHER);
+    add_statements(l, l->p->group);
+}
+
+static void lower_window(Lowered *l) {
+    l->kind = KERNEL_WINDOW;
+    l->vec = l->r->store_vec;
+    l->launch.grid[0] = rprog_blocks(l->p, l->r);
+    l->launch.block[0] = l->r->threads;
+    add(l, PHASE_PLACE);
+    add(l, PHASE_CLEAR);
+    add(l, PHASE_FOLD)->stmt = l->p->group->root;
+    add(l, PHASE_ELEMENTS);
+    add_statements(l, l->p->group);
+}
+
 static void begin(Lowered *l, const RPlan *plan, int group) {
     l->group = group;
     l->p = &plan->problem[group];
@@ -123,6 +165,17 @@ Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n) {
         begin(&l[*n], plan, g);
         if (plan->prog[g].skeleton == SK_STREAM) {
             lower_stream(&l[(*n)++], plan->te, dev);
+            continue;
+        }
+        if (plan->prog[g].skeleton == SK_WINDOW) {
+            lower_window(&l[(*n)++]);
+            continue;
+        }
+        if (plan->prog[g].skeleton == SK_COLUMN) {
+            lower_column(&l[(*n)++]);
+            if (plan->prog[g].split == 1) continue;
+            begin(&l[*n], plan, g);
+            lower_column_sums(&l[(*n)++], dev);
             continue;
         }
         Contract c;

@@ -44,7 +44,14 @@ typedef struct {
     int from, to;             /* COMPUTE: k of a body; to: exclusive */
 } Phase;
 
-typedef enum { KERNEL_CONTRACT, KERNEL_SUMS, KERNEL_STREAM } KernelKind;
+typedef enum {
+    KERNEL_CONTRACT,
+    KERNEL_SUMS,
+    KERNEL_STREAM,
+    KERNEL_COLUMN,
+    KERNEL_COLUMN_SUMS,       /* adds the slices of a split column reduction */
+    KERNEL_WINDOW
+} KernelKind;
 enum { MAX_PHASES = 40 + TE_MAX_STMTS };
 
 typedef struct {

@@ -1,5 +1,5 @@
 /* Why a plan was chosen, in the words of a kernel engineer.  */
-#include "microperf/model.h"
+#include "microperf/views.h"
 
 static const char *const axis_name[AX_CLASSES] = {"B", "M", "N", "K"};
 
@@ -290,6 +290,10 @@ void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const 
         for (int side = 0; side < 2; side++) tell_load(&s, side);
         tell_grid(&s);
         tell_rules(&s);
+    }
+    if (r->prog.skeleton == SK_COLUMN || r->prog.skeleton == SK_WINDOW) {
+        buf_puts(out, "\nwhy this shape\n");
+        mp_view_explain(p, &r->prog, &r->estimate, out);
     }
     tell_others(&s, n);
     tell_rejects(&s);

@@ -40,7 +40,10 @@ Model mp_model(const Problem *p, const Device *dev) {
         m.unique[side] = (double)op->unique * op->bytes * gap_factor(op);
         m.total_unique += m.unique[side];
     }
-    if (!p->contraction) m.total_unique = (double)p->read_bytes;
+    if (!p->contraction) {
+        double gaps = p->op[0].present ? m.unique[0] * (1 - 1 / gap_factor(&p->op[0])) : 0;
+        m.total_unique = (double)p->read_bytes + gaps;
+    }
     m.out_bytes = (double)p->out_bytes;
     return m;
 }
@@ -75,6 +78,8 @@ void mp_estimate(const Problem *p, const RProg *r, const Device *dev, Estimate *
     Model m = mp_model(p, dev);
     if (r->skeleton == SK_STREAM) mp_estimate_stream(&m, r, out);
     else if (r->skeleton == SK_ROW) mp_estimate_row(&m, r, out);
+    else if (r->skeleton == SK_COLUMN) mp_estimate_column(&m, r, out);
+    else if (r->skeleton == SK_WINDOW) mp_estimate_window(&m, r, out);
     else mp_estimate_contract(&m, r, NULL, out);
 }
 

@@ -37,7 +37,8 @@ static int compare_loads(const RLoad *a, const RLoad *b) {
 
 /* Among equals: less shared memory, fewer registers, then field by field.  */
 static int compare_programs(const RProg *a, const RProg *b) {
-    int c = compare_int(a->split, b->split);
+    int c = compare_int(a->skeleton, b->skeleton);
+    if (!c) c = compare_int(a->split, b->split);
     if (!c && a->skeleton == SK_STREAM) c = compare_int(b->threads == 256, a->threads == 256);
     if (!c) c = compare_int(a->keep, b->keep);
     if (!c) c = compare_int(a->smem, b->smem);
@@ -64,6 +65,8 @@ static bool same_tile(const RTile *a, const RTile *b) {
 
 /* Near-duplicates differ in what hardly changes their speed: lanes, stages, raster.  */
 static bool alike(const RProg *a, const RProg *b) {
+    if (a->skeleton != b->skeleton) return false;
+    if (a->skeleton == SK_WINDOW && a->vec_n != b->vec_n) return false;
     return same_tile(&a->block, &b->block) && same_tile(&a->thread, &b->thread) &&
            a->block.extent[AX_K] == b->block.extent[AX_K] && a->split == b->split &&
            a->unit == b->unit && a->threads == b->threads && a->keep == b->keep &&
@@ -107,6 +110,8 @@ Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RPr
         Ranked x = {.prog = set->prog[i]};
         if (x.prog.skeleton == SK_STREAM) mp_estimate_stream(&m, &x.prog, &x.estimate);
         else if (x.prog.skeleton == SK_ROW) mp_estimate_row(&m, &x.prog, &x.estimate);
+        else if (x.prog.skeleton == SK_COLUMN) mp_estimate_column(&m, &x.prog, &x.estimate);
+        else if (x.prog.skeleton == SK_WINDOW) mp_estimate_window(&m, &x.prog, &x.estimate);
         else mp_estimate_contract(&m, &x.prog, memo, &x.estimate);
         if (*n == k && k > 0 && x.estimate.us > (*out)[k - 1].estimate.us + 1e-3) continue;
         *n = insert(*out, *n, k > 0 ? k : 1, &x);

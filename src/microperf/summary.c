@@ -1,4 +1,4 @@
-#include "microperf/model.h"
+#include "microperf/views.h"
 
 /* What the copies are made with: the mover of each operand that is there, once if they agree.  */
 static void print_movers(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
@@ -27,6 +27,10 @@ void mp_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
     if (r->skeleton == SK_STREAM) {
         buf_printf(out, "stream, %d threads, %d elements per thread, %d at once", r->threads,
                    (int)r->thread.extent[AX_M], r->store_vec);
+        return;
+    }
+    if (r->skeleton == SK_COLUMN || r->skeleton == SK_WINDOW) {
+        mp_view_summary(p, r, out);
         return;
     }
     if (r->skeleton == SK_ROW) {

@@ -212,7 +212,8 @@ static const char *check_stream(const Case *c) {
 const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
     Case c = {p, dev, r};
     const char *why;
-    if (r->skeleton != (p->row ? SK_ROW : p->contraction ? SK_CONTRACT : SK_STREAM)) {
+    bool viewed = !p->row && (r->skeleton == SK_COLUMN || r->skeleton == SK_WINDOW);
+    if (!viewed && r->skeleton != (p->row ? SK_ROW : p->contraction ? SK_CONTRACT : SK_STREAM)) {
         return "the skeleton does not fit the statement";
     }
     if (r->unit < 0 || r->unit >= dev->n_unit) return "no such unit";
@@ -220,6 +221,11 @@ const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
     if (r->skeleton == SK_STREAM) {
         if ((why = check_stream(&c))) return why;
         return check_derived(&c);
+    }
+    if (viewed) {
+        why = r->skeleton == SK_COLUMN ? rprog_column_check(p, dev, r)
+                                       : rprog_window_check(p, dev, r);
+        return why ? why : check_derived(&c);
     }
     if (r->skeleton == SK_ROW) {
         if ((why = rprog_row_check(p, dev, r))) return why;

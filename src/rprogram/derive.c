@@ -31,12 +31,18 @@ int64_t rprog_tiles(const Problem *p, const RProg *r, int axis) {
 }
 
 int64_t rprog_blocks(const Problem *p, const RProg *r) {
+    if (r->skeleton == SK_COLUMN) return ceil_div(p->column.out.extent, r->block.extent[AX_M]);
+    if (r->skeleton == SK_WINDOW) {
+        int threads = count_along(&r->block, &r->thread, AX_M);
+        return threads ? ceil_div(rprog_window_patches(p, r), threads) : 0;
+    }
     return rprog_tiles(p, r, AX_B) * rprog_tiles(p, r, AX_M) * rprog_tiles(p, r, AX_N);
 }
 
 int64_t rprog_workspace(const Problem *p, const RProg *r) {
     if (r->split <= 1) return 0;
     if (r->skeleton == SK_ROW) return rprog_row_workspace(p, r);
+    if (r->skeleton == SK_COLUMN) return rprog_column_workspace(p, r);
     return r->split * p->extent[AX_B] * p->extent[AX_M] * p->extent[AX_N] * p->acc_bytes;
 }
 
@@ -84,6 +90,8 @@ static int64_t expected_registers(const Problem *p, const Device *dev, const RPr
         return FIXED + (int64_t)r->thread.extent[AX_M] * (te_dtype_bytes(p->type) > 4 ? 4 : 2);
     }
     if (r->skeleton == SK_ROW) return rprog_row_registers(p, r);
+    if (r->skeleton == SK_COLUMN) return rprog_column_registers(p, r);
+    if (r->skeleton == SK_WINDOW) return rprog_window_registers(p, r);
     int64_t words = (p->acc_bytes + 3) / 4;
     return FIXED + words * r->thread.extent[AX_M] * r->thread.extent[AX_N] +
            fragment_words(p, dev, r) + load_words(p, r, 0) + load_words(p, r, 1);
@@ -107,10 +115,14 @@ static int16_t whole_registers(int64_t n, int64_t limit) {
 
 void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
     int64_t threads, smem = 0;
-    if (r->skeleton == SK_STREAM) {
+    if (r->skeleton == SK_STREAM || r->skeleton == SK_WINDOW) {
         threads = count_along(&r->block, &r->thread, AX_M);
         r->warp = r->thread;
         r->warp.extent[AX_M] *= WARP;
+    } else if (r->skeleton == SK_COLUMN) {
+        r->warp = r->thread;
+        threads = (int64_t)rprog_column_threads(r, AX_M) * rprog_column_threads(r, AX_K);
+        smem = rprog_column_smem(p, r);
     } else if (r->skeleton == SK_ROW) {
         threads = rprog_row_threads(r);
         int lanes = threads < WARP ? (int)threads : WARP;

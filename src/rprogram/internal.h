@@ -30,18 +30,19 @@ static inline int count_along(const RTile *outer, const RTile *inner, int axis) 
     X(BLOCK,    "block",    IN_ALL)                                                                \
     X(WARP,     "warp",     IN_CONTRACT)                                                           \
     X(THREAD,   "thread",   IN_ALL)                                                                \
-    X(VEC,      "vec",      IN_CONTRACT)                                                           \
+    X(VEC,      "vec",      IN_CONTRACT | IN_WINDOW)                                               \
     X(UNROLL,   "unroll",   IN_CONTRACT)                                                           \
     X(STAGES,   "stages",   IN_CONTRACT)                                                           \
     X(LOAD_A,   "a",        IN_CONTRACT)                                                           \
     X(LOAD_B,   "b",        IN_CONTRACT)                                                           \
     X(STORE,    "store",    IN_ALL)                                                                \
     X(RASTER,   "raster",   IN_CONTRACT)                                                           \
-    X(SPLIT,    "split",    IN_CONTRACT | IN_ROW)                                                  \
+    X(SPLIT,    "split",    IN_CONTRACT | IN_ROW | IN_COLUMN)                                      \
     X(KEEP,     "keep",     IN_ROW)                                                                \
     X(BLOCKS,   "blocks_per_sm", IN_ALL) 
 enum { IN_CONTRACT = 1 << SK_CONTRACT, IN_STREAM = 1 << SK_STREAM, IN_ROW = 1 << SK_ROW,
-       IN_ALL = IN_CONTRACT | IN_STREAM | IN_ROW };
+       IN_COLUMN = 1 << SK_COLUMN, IN_WINDOW = 1 << SK_WINDOW,
+       IN_ALL = IN_CONTRACT | IN_STREAM | IN_ROW | IN_COLUMN | IN_WINDOW };
 typedef enum {
 #define X(id, key, in) KEY_##id,
     RPROG_KEYS(X)
@@ -79,6 +80,18 @@ int64_t rprog_row_registers(const Problem *p, const RProg *r);
 int64_t rprog_row_smem(const Problem *p, const RProg *r);
 int64_t rprog_row_workspace(const Problem *p, const RProg *r);
 extern const char *const rprog_keep_name[KEEP_COUNT];
+/* The same for `column` and `window`; their candidates are added to those of the set.  */
+RProg rprog_column_base(void);
+void rprog_column_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
+                             RProgSet *set);
+const char *rprog_column_check(const Problem *p, const Device *dev, const RProg *r);
+int64_t rprog_column_registers(const Problem *p, const RProg *r);
+int64_t rprog_column_smem(const Problem *p, const RProg *r);
+int64_t rprog_column_workspace(const Problem *p, const RProg *r);
+RProg rprog_window_base(void);
+void rprog_window_candidates(Arena *a, const Problem *p, const Device *dev, RProgSet *set);
+const char *rprog_window_check(const Problem *p, const Device *dev, const RProg *r);
+int64_t rprog_window_registers(const Problem *p, const RProg *r);
 /* Candidates of the `stream` skeleton.  */
 void rprog_stream_candidates(const Problem *p, const Device *dev, RProgSet *set, RProg *room,
                              int cap);

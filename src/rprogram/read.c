@@ -170,6 +170,8 @@ static Status read_skeleton(Reader *r, RProg *x) {
     Status s = read_name(r, rprog_skeleton_name, SK_COUNT, &which);
     if (!s && which == SK_STREAM) *x = rprog_stream_base();
     if (!s && which == SK_ROW) *x = rprog_row_base();
+    if (!s && which == SK_COLUMN) *x = rprog_column_base();
+    if (!s && which == SK_WINDOW) *x = rprog_window_base();
     if (!s) x->skeleton = (Skeleton)which;
     return s;
 }

@@ -14,8 +14,8 @@
  *   m fastest, then n (last group may be smaller).
  * - Block: threads = 32 * (block.m/warp.m) * (block.n/warp.n) * (block.k/warp.k).  Warp w: n
  *   fastest, then m, then k.  Each warp computes warp.m x warp.n outputs over warp.k of every
- *   k-step (block.k); with warp.k < block.k partial sums are added through shared memory at the end, in
- *   order of the warp's k index.
+ *   k-step (block.k); with warp.k < block.k partial sums are added through shared memory at the
+ *   end, in order of the warp's k index.
  * - Lanes: LM = warp.m / thread.m by LN = warp.n / thread.n, LM * LN == 32, both powers of two.
  *   Lane bits are dealt alternately, bit 0 to n, bit 1 to m, bit 2 to n, ... ; when one side has
  *   its bits the rest goes to the other (Z-order: neighbours broadcast).
@@ -29,8 +29,8 @@
  *   block.m or block.n.  Elements outside the tensor or outside B, M, N, K are zero-filled (the
  *   reduction's identity for K).  `staged` loads go through registers: read for step s+1 is issued
  *   before the compute of step s and stored after it (stages == 2, or 1 with two barriers).
- *   `async` loads run stages - 1 steps ahead.  One staged load limits the program to 2 stages; an async one
- *   beside it runs one step ahead.
+ *   `async` loads run stages - 1 steps ahead.  One staged load limits the program to 2 stages; an
+ *   async one beside it runs one step ahead.
  * - Unit dp4a: four k are one 32-bit word; block.k, warp.k, thread.k stay in elements, both
  *   operands have inner == AX_K and along == AX_K.
  * - Shared memory: stage s begins at s * (bytes of a + bytes of b), a first, then b, each
@@ -57,12 +57,28 @@
  *   (it is read again).
  * - split > 1: keep is MEMORY, grid y has `split` slices of ceil(steps / split) steps and each pass is
  *   a kernel of its own that leaves the slice's values in the workspace; the next one combines them.
- *   If the last pass reduces, one more kernel, of one slice, does so.  */
+ *   If the last pass reduces, one more kernel, of one slice, does so.
+ *
+ * The `column` skeleton (reductions whose neighbouring outputs read neighbouring elements; Problem.column):
+ * the outputs in the order of column.out are AX_M, the reduction in the order of column.red is AX_K.  A thread owns
+ * thread.m neighbouring outputs; thread id = (row group) * (block.m / thread.m) + (columns).  Row group g of the
+ * block.k / thread.k groups reduces rows g, g + groups, ... of its slice, thread.k of them in flight; then the groups
+ * are added in order through shared memory.  Slice s of `split` (grid y) covers rprog_column_slice rows; with
+ * split > 1 the partial results go to the workspace [split][AX_M] and a second kernel adds them in order of s.
+ *
+ * The `window` skeleton (reductions over windows that overlap or abut; Problem.window): a thread computes a patch of
+ * thread.m rows (index p) by thread.n columns (index q), of vec_n neighbours along window.lane if
+ * there is one.  Patches in the order [other indices][p][q][lane] are AX_M of the grid, a block takes
+ * block.m / thread.m of them.  Rows of the input slide through registers: each is loaded once, vec_n elements at a time
+ * (for window.along: from multiples of vec_n on), and adds to every output row that it touches.  With
+ * thread.m == 1 the rows of the window are a loop.  */
 #ifndef ROLLER_RPROGRAM_RPROG_H
 #define ROLLER_RPROGRAM_RPROG_H
 #include "rtile/rtile.h"
 
-#define RPROG_SKELETONS(X) X(CONTRACT, "contract") X(STREAM, "stream") X(ROW, "row")
+#define RPROG_SKELETONS(X)                                                                         \
+    X(CONTRACT, "contract") X(STREAM, "stream") X(ROW, "row") X(COLUMN, "column")                  \
+    X(WINDOW, "window")
 typedef enum {
 #define X(id, name) SK_##id,
     RPROG_SKELETONS(X)
@@ -165,7 +181,7 @@ int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, in
  * whose direction is not the tile's inner axis is stored element by element, others in pieces of at
  * most 16 bytes.  */
 int rprog_fragment_reads(const RProg *r, int side);
-/* Are the operand's fragments fetched one k ahead? So it is where a read gives one k and the
+/* Are the operand's fragments fetched one k ahead?  So it is where a read gives one k and the
  * unrolled body has an even number of them; the fetch behind the last k of a tile is made too.  */
 bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side);
 int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
@@ -179,6 +195,18 @@ int64_t rprog_workspace(const Problem *p, const RProg *r);            /* bytes f
 /* The `row` skeleton: threads of a row; steps of a pass over a slice; kernels; bytes of source k in
  * shared memory; where the slices' values of statement i lie in the workspace, as [row][slice] and
  * for argmax and argmin positions of the same form behind them.  */
+/* `column`: threads of a block along an axis; rows of a slice, whole steps.  */
+int rprog_column_threads(const RProg *r, int axis);
+int64_t rprog_column_slice(const Problem *p, const RProg *r);
+/* `window`: patches; what a thread loads of an input row: loads of vec_n elements, elements before
+ * the first that is needed; input rows of a patch (the window's where they are a loop); multiply-adds of the
+ * body that is unrolled, and whether the loop over the window's rows is too.  */
+int64_t rprog_window_patches(const Problem *p, const RProg *r);
+int64_t rprog_window_loads(const Problem *p, const RProg *r);
+int rprog_window_shift(const Problem *p, const RProg *r);
+int64_t rprog_window_rows(const Problem *p, const RProg *r);
+int64_t rprog_window_body(const Problem *p, const RProg *r);
+bool rprog_window_unrolls(const Problem *p, const RProg *r);
 int rprog_row_threads(const RProg *r);
 int64_t rprog_row_steps(const Problem *p, const RProg *r);
 int rprog_row_kernels(const Problem *p, const RProg *r);
@@ -197,7 +225,7 @@ typedef struct {
 /* The text form; rprog_read(rprog_print(x)) == x.  Lines `key value`, a header `roller-plan 1`, one
  * `kernel` section per group.  */
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out);
-/* Reads plan text for the same op and device, checks it (ST_PLAN_TEXT with line and column). `plan`
+/* Reads plan text for the same op and device, checks it (ST_PLAN_TEXT with line and column).  `plan`
  * holds te, group, problem, n; prog is filled.  */
 Status rprog_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,
                   const Device *dev, RPlan *plan);

@@ -202,6 +202,17 @@ static bool has_window(const TeStmt *s, const Access *a) {
     return a->read && constant_else(a->read);
 }
 
+static bool others_move(const TeStmt *s, const WindowView *v) {
+    const TeExpr *read[READS];
+    int n = access_reads(s->rhs, read, READS);
+    for (int i = 0; i < n && i < READS; i++) {
+        if (access_same(read[i], v->read)) continue;
+        uint32_t uses = access_uses(read[i]);
+        if (uses >> v->q & 1 || (v->p >= 0 && uses >> v->p & 1)) return true;
+    }
+    return n > READS;
+}
+
 static void view_window(Problem *p, int align) {
     enum { FEW = 8 };
     const TeStmt *s = &p->te->stmt[p->group->root];
@@ -233,6 +244,7 @@ static void view_window(Problem *p, int align) {
         v->extent_r = extent_of(s, v->r);
     }
     lanes_of(p, align);
+    v->others_move = others_move(s, v);
     v->rest = v->outer = 1;
     for (int i = 0; i < s->n_index; i++) {
         if (i >= s->n_left && i != v->s && i != v->r) v->rest *= extent_of(s, i);

@@ -41,6 +41,7 @@ typedef struct {
     int out_vec;              /* widest store along q (along) or lane, elements */
     int bytes;                /* of an element of the read */
     int sum_bytes;            /* of an accumulator */
+    bool others_move;         /* another read follows p or q: patches must not be ragged */
     int64_t rest;             /* product of the extents of the other reduction indices */
     int64_t outer;            /* of the other spatial indices (p, q and lane left out) */
 } WindowView;

@@ -1,0 +1,301 @@
+#include "codegen/blocks.h"
+
+/* Reductions by columns: a thread walks down its columns with every `groups`-th row, the row groups of
+ * a block meet in shared memory, slices of the grid in a second kernel.  Partial results of argmax
+ * and argmin are pairs of value and position.  */
+
+static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p->group->root]; }
+
+static const ColumnView *view_of(const Kernel *k) { return &k->l->p->column; }
+
+static int groups_of(const Kernel *k) { return rprog_column_threads(k->l->r, AX_K); }
+
+static TeDtype sum_type(const Kernel *k) {
+    const TeExpr *e = root_of(k)->rhs;
+    return view_of(k)->positional ? e->args[0]->type : e->type;
+}
+
+static bool is_wide(const Kernel *k) {
+    return place_wide(view_of(k)->out.extent, k->l->r->block.extent[AX_M]);
+}
+
+/* ---- partial results ---- */
+
+/* Their name at element v of a thread.  */
+static const char *held(const Kernel *k) { return view_of(k)->positional ? "best" : "acc"; }
+
+static void declare_partial(Kernel *k, int vec) {
+    Cg *cg = k->cg;
+    const TeExpr *e = root_of(k)->rhs;
+    cg_line(cg, "%s %s[%d];", cg_type(sum_type(k)), held(k), vec);
+    if (view_of(k)->positional) cg_line(cg, "int where[%d];", vec);
+    cg_line(cg, "#pragma unroll");
+    if (view_of(k)->positional) {
+        cg_open(cg, "for (int v = 0; v < %d; v++)", vec);
+        cg_line(cg, "best[v] = %s;", cg_int(cg, sum_type(k), 0));
+        cg_line(cg, "where[v] = -1;");
+        cg_close(cg);
+        return;
+    }
+    cg_line(cg, "for (int v = 0; v < %d; v++) acc[v] = %s;", vec,
+            cg_identity(cg, (TeRedop)e->red, e->type));
+}
+
+/* Is `value` better than what is held, whichever came first?  NaN is better than any number.  */
+static const char *is_better(const Kernel *k, const char *best) {
+    const Cg *cg = k->cg;
+    bool max = root_of(k)->rhs->red == TE_RED_ARGMAX;
+    if (te_dtype_class(sum_type(k)) == TE_CLASS_REAL)
+        return cg_text(cg, "(%s == %s && !(value %s %s))", best, best, max ? "<=" : ">=", best);
+    return cg_text(cg, "value %s %s", max ? ">" : "<", best);
+}
+
+static const char *is_tie(const Kernel *k, const char *best) {
+    if (te_dtype_class(sum_type(k)) == TE_CLASS_REAL)
+        return cg_text(k->cg, "(value == %s || (value != value && %s != %s))", best, best, best);
+    return cg_text(k->cg, "value == %s", best);
+}
+
+static void take(Kernel *k, const char *lane, const char *condition, const char *position) {
+    cg_open(k->cg, "if (where[%s] < 0 || %s)", lane, condition);
+    cg_line(k->cg, "best[%s] = value;", lane);
+    cg_line(k->cg, "where[%s] = %s;", lane, position);
+    cg_close(k->cg);
+}
+
+/* Adds a value of the element to what lane holds; positions grow from call to call.  */
+static void fold_next(Kernel *k, const char *lane) {
+    Cg *cg = k->cg;
+    const TeExpr *e = root_of(k)->rhs;
+    CgPoint p = elements_point(k, k->l->p->group->root, false);
+    if (view_of(k)->positional) {
+        cg_line(cg, "const %s value = %s;", cg_type(sum_type(k)),
+                cg_expr(&p, e->args[0], sum_type(k)));
+        take(k, lane, is_better(k, cg_text(cg, "best[%s]", lane)), "k_now");
+        return;
+    }
+    const char *acc = cg_text(cg, "acc[%s]", lane);
+    cg_line(cg, "%s = %s;", acc,
+            cg_fold(cg, (TeRedop)e->red, e->type, acc, cg_expr(&p, e->args[0], e->type)));
+}
+
+/* Adds the partial results x.v[..] and y.v[..] (positions) of `vec` elements from `first` on.  */
+static void fold_partial(Kernel *k, const char *lane, const char *value, const char *position) {
+    Cg *cg = k->cg;
+    const TeExpr *e = root_of(k)->rhs;
+    if (!view_of(k)->positional) {
+        const char *acc = cg_text(cg, "acc[%s]", lane);
+        cg_line(cg, "%s = %s;", acc, cg_fold(cg, (TeRedop)e->red, e->type, acc, value));
+        return;
+    }
+    const char *best = cg_text(cg, "best[%s]", lane);
+    cg_line(cg, "const %s value = %s;", cg_type(sum_type(k)), value);
+    cg_line(cg, "const int at_k = %s;", position);
+    cg_open(cg, "if (at_k >= 0)");
+    take(k, lane, cg_text(cg, "%s || (%s && at_k < where[%s])", is_better(k, best),
+                          is_tie(k, best), lane), "at_k");
+    cg_close(cg);
+}
+
+/* Elements of one access to partial results of `bytes` each.  */
+static int pieces(int vec, int bytes) {
+    while (vec * bytes > 16) vec /= 2;
+    return vec;
+}
+
+/* Moves `vec` partial results between registers and the arrays part and from, at element `at`.  */
+static void store_partial(Kernel *k, int vec, const char *at) {
+    Cg *cg = k->cg;
+    int n = pieces(vec, view_of(k)->sum_bytes), m = pieces(vec, 4);
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int p = 0; p < %d; p++) rl_store<%d>(part + (%s) + p * %d, %s + p * %d);",
+            vec / n, n, at, n, held(k), n);
+    if (!view_of(k)->positional) return;
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int p = 0; p < %d; p++) rl_store<%d>(from + (%s) + p * %d, where + p * %d);",
+            vec / m, m, at, m, m);
+}
+
+static void add_partial(Kernel *k, int vec, const char *at) {
+    Cg *cg = k->cg;
+    bool positional = view_of(k)->positional;
+    int n = pieces(vec, view_of(k)->sum_bytes);
+    if (positional && n > 4) n = 4;
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int p = 0; p < %d; p++)", vec / n);
+    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(part + (%s) + p * %d);",
+            cg_type(sum_type(k)), n, n, at, n);
+    if (positional)
+        cg_line(cg, "const rl_vec<int, %d> y = rl_load<%d>(from + (%s) + p * %d);", n, n, at, n);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int v = 0; v < %d; v++)", n);
+    fold_partial(k, cg_text(cg, "p * %d + v", n), "x.v[v]", "y.v[v]");
+    cg_close(cg);
+    cg_close(cg);
+}
+
+/* part and from: partial results in shared memory or, from `at` bytes on, in the workspace.  */
+static void partial_pointers(Kernel *k, const char *base, int64_t values) {
+    Cg *cg = k->cg;
+    const char *type = cg_type(sum_type(k));
+    cg_line(cg, "%s *const part = reinterpret_cast<%s *>(%s);", type, type, base);
+    if (view_of(k)->positional)
+        cg_line(cg, "int *const from = reinterpret_cast<int *>(%s + %lldll);", base,
+                (long long)((values + 15) / 16 * 16));
+}
+
+static void workspace_pointers(Kernel *k) {
+    const ColumnView *v = view_of(k);
+    partial_pointers(k, cg_text(k->cg, "w + %lldll", (long long)k->cg->sums_at),
+                     k->l->r->split * v->out.extent * v->sum_bytes);
+}
+
+/* ---- the phases ---- */
+
+static void start_elements(Kernel *k, int vec) {
+    Elements *at = &k->at;
+    const FusedAxis *out = &view_of(k)->out;
+    at->vec = vec;
+    at->axis = out;
+    at->axis_wide = is_wide(k);
+    at->n_order = 0;
+    for (int i = out->n - 1; i >= 0; i--) {
+        if (out->digit[i].extent != 1) at->order[at->n_order++] = out->index[i];
+    }
+    place_decode(k->cg, root_of(k), out, "at", is_wide(k), at->index, at->wide);
+}
+
+void column_place(Kernel *k) {
+    Cg *cg = k->cg;
+    const ColumnView *v = view_of(k);
+    const RProg *r = k->l->r;
+    const char *type = place_type(is_wide(k));
+    int along = rprog_column_threads(r, AX_M), vec = r->thread.extent[AX_M];
+    cg_line(cg, "// place: %d x %d columns, %d row groups", along, vec, groups_of(k));
+    cg_line(cg, "constexpr %s TOTAL = %s;", type, cg_int(cg, TE_I64, v->out.extent));
+    cg_line(cg, "constexpr int K = %lld;", (long long)v->red.extent);
+    cg_line(cg, "const unsigned tid = threadIdx.x;");
+    cg_line(cg, "const int col = tid %% %du * %d, row = tid / %du;", along, vec, along);
+    cg_line(cg, "const %s at = (%s)blockIdx.x * %d + col;", type, type,
+            (int)r->block.extent[AX_M]);
+    if (r->split > 1) {
+        long long slice = rprog_column_slice(k->l->p, r);
+        cg_line(cg, "const int first = blockIdx.y * %lld;", slice);
+        cg_line(cg, "const int rows = min(first + %lld, K);", slice);
+    } else {
+        cg_line(cg, "constexpr int first = 0, rows = K;");
+    }
+    start_elements(k, vec);
+}
+
+/* One row of the thread's columns, at k_now.  */
+static void fold_row(Kernel *k) {
+    Cg *cg = k->cg;
+    Elements *at = &k->at;
+    const TeExpr *e = root_of(k)->rhs;
+    place_decode(cg, root_of(k), &view_of(k)->red, "k_now", false, at->index, at->wide);
+    elements_load_vectors(k, k->l->p->group->root, e->args[0]);
+    elements_open_lanes(k);
+    fold_next(k, at->vec > 1 ? "v" : "0");
+    elements_close_lanes(k);
+    at->n_vector = 0;
+}
+
+void column_fold(Kernel *k) {
+    Cg *cg = k->cg;
+    const RProg *r = k->l->r;
+    int deep = r->thread.extent[AX_K], groups = groups_of(k);
+    bool ragged = view_of(k)->out.extent % r->block.extent[AX_M] != 0;
+    cg_line(cg, "// fold: every %d. row, %d in flight", groups, deep);
+    declare_partial(k, r->thread.extent[AX_M]);
+    if (ragged) cg_open(cg, "if (at < TOTAL)");
+    cg_line(cg, "int kk = first + row;");
+    if (deep > 1) {
+        cg_line(cg, "#pragma unroll 1");
+        cg_open(cg, "for (; kk + %d < rows; kk += %d)", (deep - 1) * groups, deep * groups);
+        cg_line(cg, "#pragma unroll");
+        cg_open(cg, "for (int u = 0; u < %d; u++)", deep);
+        cg_line(cg, "const int k_now = kk + u * %d;", groups);
+        fold_row(k);
+        cg_close(cg);
+        cg_close(cg);
+    }
+    if (deep == 1 || view_of(k)->red.extent % r->block.extent[AX_K] != 0) {
+        cg_line(cg, "#pragma unroll 1");
+        cg_open(cg, "for (; kk < rows; kk += %d)", groups);
+        cg_line(cg, "const int k_now = kk;");
+        fold_row(k);
+        cg_close(cg);
+    }
+    if (ragged) cg_close(cg);
+}
+
+void column_reduce(Kernel *k) {
+    Cg *cg = k->cg;
+    const RProg *r = k->l->r;
+    int columns = r->block.extent[AX_M], vec = r->thread.extent[AX_M], groups = groups_of(k);
+    cg_line(cg, "// reduce: the row groups in order");
+    cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
+    partial_pointers(k, "smem", (groups - 1) * columns * view_of(k)->sum_bytes);
+    cg_open(cg, "if (row > 0)");
+    store_partial(k, vec, cg_text(cg, "(row - 1) * %d + col", columns));
+    cg_close(cg);
+    cg_line(cg, "__syncthreads();");
+    cg_line(cg, "if (row > 0) return;");
+    cg_line(cg, "#pragma unroll 1");
+    cg_open(cg, "for (int u = 0; u < %d; u++)", groups - 1);
+    add_partial(k, vec, cg_text(cg, "u * %d + col", columns));
+    cg_close(cg);
+}
+
+static void result_names(Kernel *k) {
+    const char *lane = k->at.vec > 1 ? "v" : "0";
+    bool positional = view_of(k)->positional;
+    k->at.root = cg_text(k->cg, positional ? "where[%s]" : "acc[%s]", lane);
+    k->at.root_type = positional ? TE_I32 : root_of(k)->rhs->type;
+}
+
+void column_partial(Kernel *k) {
+    Cg *cg = k->cg;
+    cg_line(cg, "// partial: results of this slice to the workspace");
+    cg_open(cg, "if (at < TOTAL)");
+    workspace_pointers(k);
+    store_partial(k, k->at.vec, "(long long)blockIdx.y * TOTAL + at");
+    cg_close(cg);
+}
+
+void column_elements(Kernel *k) {
+    cg_line(k->cg, "// elements: %d columns of the thread", k->at.vec);
+    cg_open(k->cg, "if (at < TOTAL)");
+    k->at.open = 1;
+    result_names(k);
+}
+
+/* ---- the adding kernel ---- */
+
+void column_sums_elements(Kernel *k) {
+    Cg *cg = k->cg;
+    const char *type = place_type(is_wide(k));
+    cg_line(cg, "// elements: %d at a time", k->l->vec);
+    cg_line(cg, "constexpr %s TOTAL = %s;", type, cg_int(cg, TE_I64, view_of(k)->out.extent));
+    workspace_pointers(k);
+    cg_line(cg, "#pragma unroll 1");
+    cg_open(cg, "for (int u = threadIdx.x; u < %lld; u += %d)",
+            (long long)(k->l->launch.span / k->l->vec), k->l->launch.block[0]);
+    cg_line(cg, "const %s at = (%s)blockIdx.x * %lld + u * %d;", type, type,
+            (long long)k->l->launch.span, k->l->vec);
+    cg_line(cg, "if (at >= TOTAL) break;");
+    k->at.open = 1;
+    start_elements(k, k->l->vec);
+}
+
+void column_sums_gather(Kernel *k) {
+    Cg *cg = k->cg;
+    cg_line(cg, "// gather: the slices in order");
+    declare_partial(k, k->at.vec);
+    cg_line(cg, "#pragma unroll 4");
+    cg_open(cg, "for (int s = 0; s < %d; s++)", (int)k->l->r->split);
+    add_partial(k, k->at.vec, "(long long)s * TOTAL + at");
+    cg_close(cg);
+    result_names(k);
+}

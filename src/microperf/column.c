@@ -1,0 +1,62 @@
+/* The estimate of the `column` skeleton.  */
+#include "microperf/views.h"
+
+static double greater(double a, double b) { return a > b ? a : b; }
+static double lesser(double a, double b) { return a < b ? a : b; }
+
+static double whole(double v) {
+    double n = (double)(int64_t)v;
+    return n < v ? n + 1 : n;
+}
+
+/* Bytes that sectors add to a run that begins anywhere in one.  */
+static double sector_factor(double run_bytes, double bytes) {
+    double most = SECTOR / bytes;
+    if (run_bytes >= SECTOR && (int64_t)run_bytes % SECTOR == 0) return 1;
+    return lesser((run_bytes + SECTOR / 2.0) / run_bytes, greater(most, 1));
+}
+
+/* The second kernel: it reads all slices, mostly from L2, and writes the outputs.  */
+static double split_us(const Model *m, const RProg *r) {
+    if (r->split <= 1) return 0;
+    double bytes = 2 * (double)rprog_workspace(m->p, r) + m->out_bytes;
+    double chain = m->block_start + whole(r->split / 4.0) * m->l2_latency;
+    return m->launch_us + bytes / m->l2_rate * 1e6 + chain * 1e6 / m->clock;
+}
+
+void mp_estimate_column(const Model *m, const RProg *r, Estimate *out) {
+    const Problem *p = m->p;
+    const ColumnView *v = &p->column;
+    double vec = r->thread.extent[AX_M], deep = r->thread.extent[AX_K];
+    double along = rprog_column_threads(r, AX_M), groups = rprog_column_threads(r, AX_K);
+    double outputs = (double)v->out.extent, k = (double)v->red.extent;
+    double blocks = (double)rprog_blocks(p, r), steps = (double)rprog_column_slice(p, r) /
+                                                        r->block.extent[AX_K];
+    double main = outputs * k * v->bytes, reads = greater(p->n_reads, 1);
+    double words = greater(v->sum_bytes / 4, 1);
+    double tap = (1 + p->body_ops + (v->positional ? 4 : 0)) * words;
+    double decode = v->bytes < 4 ? 1 : 0;
+
+    ViewWork w = {.blocks = blocks * r->split, .writes = m->out_bytes};
+    w.reads = m->total_unique + (double)p->epilogue_bytes;
+    double warps = w.blocks * r->threads / WARP, rows = warps * steps * deep;
+    double digits = v->red.n_digit > 1 ? 4.0 * v->red.n_digit : 0;
+    w.compute = rows * vec * tap;
+    w.ops = rows * (3 * reads + vec * (tap + decode) + digits + 4 / deep) + warps * 50;
+    double columns = blocks * along / WARP * vec;
+    w.ops += columns * ((groups - 1) * 2 * words + p->epilogue_ops + 6);
+    double run = lesser(along, (double)v->run / vec);
+    w.wavefronts = rows * (mp_view_lines(vec * v->bytes, vec * v->bytes, run) + reads - 1) +
+                   columns * groups * words;
+    double run_bytes = lesser((double)v->run, along * vec) * v->bytes;
+    double rest = greater(m->total_unique - main, 0);
+    w.l2 = main * sector_factor(run_bytes, v->bytes) + lesser(rest * blocks, main) + w.writes;
+    if (r->split > 1) w.writes = (double)rprog_workspace(p, r);
+    double waits = steps * m->dram_latency;
+    w.chain = m->block_start + waits + (groups > 1 ? 2 * m->smem_latency + groups * 2 * vec : 0);
+    w.flying = deep * vec * v->bytes * waits / w.chain;
+    mp_view_terms(m, r, &w, out);
+    out->padding_waste = blocks * r->block.extent[AX_M] / outputs - 1;
+    out->term[MP_SPLIT] = split_us(m, r);
+    mp_finish(out);
+}

@@ -1,0 +1,49 @@
+/* Terms of kernels whose time is that of their bytes.  */
+#include "microperf/views.h"
+
+enum { LINE = 128 };
+
+static double greater(double a, double b) { return a > b ? a : b; }
+static double lesser(double a, double b) { return a < b ? a : b; }
+
+static double whole(double v) {
+    double n = (double)(int64_t)v;
+    return n < v ? n + 1 : n;
+}
+
+double mp_view_lines(double width, double step, double run) {
+    double threads = lesser(greater(run, 1), WARP), runs = WARP / threads;
+    double bytes = (threads - 1) * step + width;
+    /* A run begins anywhere in a line.  */
+    double lines = bytes / LINE + (bytes < LINE && runs == 1 ? 0 : 0.25);
+    return lesser(greater(runs * lines, greater(1, WARP * width / LINE)), WARP);
+}
+
+void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *out) {
+    double blocks = greater(w->blocks, 1), per_sm = whole(blocks / m->sms);
+    double slots = m->sms * r->blocks_per_sm, busy = lesser(blocks, m->sms);
+    double to_us = 1e6 / m->clock, share = per_sm / blocks;
+    *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm,
+                      .waves = blocks / slots, .dram_bytes = w->reads + w->writes};
+    out->wave_efficiency = blocks / (per_sm * m->sms);
+    double port = m->l2_port * m->clock * busy;
+    double fabric = lesser(m->l2_port, m->l2_rate / m->clock / busy);
+    out->term[MP_DRAM] = (w->reads / lesser(m->dram_read, port) +
+                          w->writes / lesser(m->dram_write, port)) * 1e6;
+    out->term[MP_L2] = w->l2 * share / fabric * to_us;
+    out->term[MP_SMEM] = w->wavefronts * share / m->smem_rate * to_us;
+    out->term[MP_COMPUTE] = w->compute * share / m->issue * to_us;
+    out->term[MP_ISSUE] = w->ops * share / m->issue * to_us;
+    double resident = lesser(r->blocks_per_sm, per_sm);
+    double in_flight = resident * r->threads * w->flying;
+    out->term[MP_LATENCY] = whole(out->waves) * w->chain * to_us;
+    if (m->in_flight && in_flight > 0) {
+        double us = w->reads / lesser(hal_curve(m->in_flight, in_flight), port) * 1e6 +
+                    w->writes / lesser(m->dram_write, port) * 1e6;
+        out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], us);
+    }
+    out->term[MP_FILL] = (m->block_start + m->dram_latency) * to_us;
+    out->term[MP_LAUNCH] = m->launch_us;
+    out->load_sectors = (int64_t)((w->l2 - w->writes) / SECTOR);
+    out->store_sectors = (int64_t)(w->writes / SECTOR);
+}

@@ -1,0 +1,26 @@
+/* What the estimates of `column` and `window` share.  Inside microperf.  */
+#ifndef ROLLER_MICROPERF_VIEWS_H
+#define ROLLER_MICROPERF_VIEWS_H
+#include "microperf/model.h"
+
+/* The work of a memory-bound kernel, counted for all its blocks.  */
+typedef struct {
+    double blocks;            /* with slices */
+    double reads, writes;     /* bytes of DRAM */
+    double l2;                /* bytes between L2 and the SMs */
+    double wavefronts;        /* lines of 128 bytes that loads and stores ask L1 for, and of
+                               * shared memory */
+    double ops, compute;      /* warp instructions; those of the unit among them */
+    double chain;             /* clk of a block on its own */
+    double flying;            /* bytes that one thread has under way, on average over its life */
+} ViewWork;
+
+/* Sets every term but SPLIT from the work.  */
+void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *out);
+/* Lines of 128 bytes that 32 neighbouring threads ask for: `width` bytes each, `step` bytes apart, in
+ * runs of `run` threads.  */
+double mp_view_lines(double width, double step, double run);
+/* One line; the section "why this shape".  */
+void mp_view_summary(const Problem *p, const RProg *r, Buf *out);
+void mp_view_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out);
+#endif

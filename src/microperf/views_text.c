@@ -1,0 +1,84 @@
+/* Column and window programs in the words of a kernel engineer.  */
+#include "microperf/views.h"
+
+static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
+
+static int lanes_of(const Problem *p, const RProg *r) {
+    return p->window.lane < 0 ? 1 : r->vec_n;
+}
+
+static void column_summary(const RProg *r, Buf *out) {
+    int groups = rprog_column_threads(r, AX_K);
+    buf_printf(out, "column, %d threads x %d columns, %d row group%s of %d in flight",
+               rprog_column_threads(r, AX_M), (int)r->thread.extent[AX_M], groups, plural(groups),
+               (int)r->thread.extent[AX_K]);
+    if (r->split > 1) buf_printf(out, ", rows split by %d", (int)r->split);
+}
+
+void mp_view_summary(const Problem *p, const RProg *r, Buf *out) {
+    if (r->skeleton == SK_COLUMN) {
+        column_summary(r, out);
+        return;
+    }
+    buf_printf(out, "window, %d threads, patches of %dx%d", r->threads,
+               (int)r->thread.extent[AX_M], (int)r->thread.extent[AX_N]);
+    if (lanes_of(p, r) > 1) buf_printf(out, " of %d neighbours", lanes_of(p, r));
+    buf_printf(out, ", loads of %d, stores of %d", r->vec_n, r->store_vec);
+}
+
+static void explain_column(const Problem *p, const RProg *r, Buf *out) {
+    const ColumnView *v = &p->column;
+    int along = rprog_column_threads(r, AX_M), groups = rprog_column_threads(r, AX_K);
+    buf_printf(out, "  columns: %lld outputs in runs of %lld elements; a thread reads %d bytes at "
+               "once, %d threads side by side %d bytes\n", (long long)v->out.extent,
+               (long long)v->run, (int)r->thread.extent[AX_M] * v->bytes, along,
+               (int)r->block.extent[AX_M] * v->bytes);
+    buf_printf(out, "  rows: %lld, every %d. by the same group; %d row%s of a thread in flight",
+               (long long)v->red.extent, groups, (int)r->thread.extent[AX_K],
+               plural(r->thread.extent[AX_K]));
+    if (groups > 1) buf_printf(out, "; groups meet in %d bytes of shared memory", (int)r->smem);
+    buf_putc(out, '\n');
+    if (r->split > 1) {
+        long long blocks = (long long)rprog_blocks(p, r);
+        buf_printf(out, "  grid: rows in %d slices, because %lld block%s would leave SMs idle; %lld "
+                   "bytes of partial results\n", (int)r->split, blocks, plural(blocks),
+                   (long long)rprog_workspace(p, r));
+    }
+}
+
+static void explain_window(const Problem *p, const RProg *r, Buf *out) {
+    const WindowView *v = &p->window;
+    int lanes = lanes_of(p, r), tm = r->thread.extent[AX_M], tn = r->thread.extent[AX_N];
+    buf_printf(out, "  window: %lldx%lld taps, step %lld,%lld, dilation %lld,%lld\n",
+               (long long)v->extent_r, (long long)v->extent_s, (long long)v->step_m,
+               (long long)v->step_n, (long long)v->dil_m, (long long)v->dil_n);
+    double loaded = (double)rprog_window_rows(p, r) * (double)rprog_window_loads(p, r) * r->vec_n;
+    double taps = (double)v->extent_r * (double)v->extent_s;
+    buf_printf(out, "  patch: %dx%dx%d outputs; %lld row%s of %lld loads, ", tm, tn, lanes,
+               (long long)rprog_window_rows(p, r), plural(rprog_window_rows(p, r)),
+               (long long)rprog_window_loads(p, r));
+    mp_fixed(out, loaded / (tm * tn * lanes), 2);
+    buf_puts(out, " elements read for each output where ");
+    mp_fixed(out, taps, 0);
+    buf_printf(out, " taps would be; %s\n", rprog_window_unrolls(p, r) ? "taps unrolled"
+                                                                       : "a loop over its rows");
+    if (v->along)
+        buf_printf(out, "  loads: %d bytes from multiples of their width, %d element%s before the "
+                   "first that is needed\n", r->vec_n * v->bytes, rprog_window_shift(p, r),
+                   plural(rprog_window_shift(p, r)));
+    else
+        buf_printf(out, "  loads: %d bytes\n", r->vec_n * v->bytes);
+}
+
+void mp_view_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out) {
+    if (r->skeleton == SK_COLUMN) explain_column(p, r, out);
+    else explain_window(p, r, out);
+    buf_printf(out, "  grid: %lld blocks of %d threads, %d per SM, ", (long long)e->blocks,
+               r->threads, e->blocks_per_sm);
+    mp_fixed(out, e->waves, 2);
+    buf_puts(out, " waves; ");
+    mp_fixed(out, e->dram_bytes / 1e6, 2);
+    buf_puts(out, " MB of DRAM, ");
+    mp_fixed(out, (double)e->load_sectors * SECTOR / 1e6, 2);
+    buf_puts(out, " MB read through L2\n");
+}

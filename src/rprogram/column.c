@@ -1,0 +1,149 @@
+/* The `column` skeleton: neighbouring columns per thread, row groups per block, slices of the rows.  */
+#include "rprogram/internal.h"
+
+enum { THREADS_MAX = 1024, ROWS_MAX = 32, IN_FLIGHT = 16, POSITION_BYTES = 4 };
+
+RProg rprog_column_base(void) {
+    RProg r = rprog_stream_base();
+    r.skeleton = SK_COLUMN;
+    return r;
+}
+
+int rprog_column_threads(const RProg *r, int axis) {
+    return count_along(&r->block, &r->thread, axis);
+}
+
+int64_t rprog_column_slice(const Problem *p, const RProg *r) {
+    int64_t steps = ceil_div(p->column.red.extent, r->block.extent[AX_K]);
+    return ceil_div(steps, r->split) * r->block.extent[AX_K];
+}
+
+static int64_t partial_bytes(const Problem *p) {
+    return p->column.sum_bytes + (p->column.positional ? POSITION_BYTES : 0);
+}
+
+int64_t rprog_column_workspace(const Problem *p, const RProg *r) {
+    if (r->split <= 1) return 0;
+    int64_t values = r->split * p->column.out.extent * p->column.sum_bytes;
+    if (!p->column.positional) return values;
+    return ceil_div(values, PIECE_MAX) * PIECE_MAX +
+           r->split * p->column.out.extent * POSITION_BYTES;
+}
+
+int64_t rprog_column_smem(const Problem *p, const RProg *r) {
+    int64_t copies = rprog_column_threads(r, AX_K) - 1;
+    return copies > 0 ? copies * r->block.extent[AX_M] * partial_bytes(p) : 0;
+}
+
+int64_t rprog_column_registers(const Problem *p, const RProg *r) {
+    enum { FIXED = 26 };
+    const ColumnView *v = &p->column;
+    int64_t words = (v->sum_bytes + 3) / 4 + v->positional;
+    int64_t landing = (v->bytes * r->thread.extent[AX_M] + 3) / 4 * r->thread.extent[AX_K];
+    return FIXED + (words + 1) * r->thread.extent[AX_M] + landing + v->red.n_digit;
+}
+
+const char *rprog_column_check(const Problem *p, const Device *dev, const RProg *r) {
+    const ColumnView *v = &p->column;
+    int along = rprog_column_threads(r, AX_M), rows = rprog_column_threads(r, AX_K);
+    if (!v->fits) return "the statement has no columns";
+    if (r->block.extent[AX_N] != 1 || r->thread.extent[AX_N] != 1)
+        return "a column program tiles columns and rows only";
+    if (!along || !rows || !power_of_two(along) || !power_of_two(rows) || rows > ROWS_MAX)
+        return "threads along columns and rows are not powers of two, 32 row groups at most";
+    if ((int64_t)along * rows < WARP || (int64_t)along * rows > THREADS_MAX)
+        return "threads are not whole warps or more than 1024";
+    if (!power_of_two(r->thread.extent[AX_M]) || r->thread.extent[AX_M] > PIECE_MAX ||
+        v->out.extent % r->thread.extent[AX_M])
+        return "a thread's columns are not a power of two that divides the columns";
+    if (r->thread.extent[AX_K] > IN_FLIGHT) return "too many rows in flight";
+    if (r->store_vec != r->thread.extent[AX_M]) return "store_vec is not the thread's columns";
+    int64_t steps = ceil_div(v->red.extent, r->block.extent[AX_K]);
+    if (r->split < 1 || (r->split > 1 && r->split > steps) || r->split > GRID_Y_MAX)
+        return "split is not in 1..steps";
+    if ((double)rprog_blocks(p, r) > dev->limits.grid_max.value)
+        return "the grid is larger than the device allows";
+    return NULL;
+}
+
+/* ---- candidates ---- */
+
+typedef struct {
+    Arena *arena;
+    const Problem *p;
+    const Device *dev;
+    const RPlanOptions *o;
+    RProgSet *set;
+    size_t cap;
+} Columns;
+
+static void keep(Columns *b, RProg r) {
+    RProgSet *set = b->set;
+    set->enumerated++;
+    rprog_derive(b->p, b->dev, &r);
+    int64_t most = b->o->workspace_limit;
+    if (r.threads > b->dev->limits.threads_per_block.value) {
+        set->rejected[REJECT_THREADS]++;
+    } else if (r.smem > b->dev->limits.smem_per_block_optin.value) {
+        set->rejected[REJECT_SMEM]++;
+    } else if (r.blocks_per_sm < 1) {
+        set->rejected[REJECT_REGISTERS]++;
+    } else if (most >= 0 && rprog_workspace(b->p, &r) > most) {
+        set->rejected[REJECT_WORKSPACE]++;
+    } else if (rprog_column_check(b->p, b->dev, &r)) {
+        set->rejected[(double)rprog_blocks(b->p, &r) > b->dev->limits.grid_max.value
+                          ? REJECT_GRID : REJECT_ALIGNMENT]++;
+    } else {
+        set->prog = arena_grow(b->arena, set->prog, &b->cap, (size_t)set->n + 1, sizeof r);
+        set->prog[set->n++] = r;
+    }
+}
+
+/* Whole rows, and slices so that the grid fills the device once, twice, ...; a slice keeps a few
+ * steps.  */
+static void add_slices(Columns *b, RProg r) {
+    enum { FEW_STEPS = 2, FILLS = 8 };
+    int64_t steps = ceil_div(b->p->column.red.extent, r.block.extent[AX_K]) / FEW_STEPS;
+    int64_t sms = (int64_t)b->dev->limits.sm_count.value, last = 1;
+    r.split = 1;
+    keep(b, r);
+    int64_t blocks = rprog_blocks(b->p, &r);
+    for (int fill = 1; fill <= FILLS && blocks < FILLS * sms; fill *= 2) {
+        int64_t split = ceil_div(fill * sms, blocks);
+        if (split > steps) split = steps;
+        if (split > GRID_Y_MAX) split = GRID_Y_MAX;
+        if (split <= last) continue;
+        r.split = (int32_t)(last = split);
+        keep(b, r);
+    }
+}
+
+static void add_blocks(Columns *b, RProg r, int along) {
+    for (int rows = 1; rows <= ROWS_MAX && along * rows <= THREADS_MAX; rows *= 2) {
+        if (along * rows < WARP * 2 && rows < ROWS_MAX) continue;
+        for (int deep = 1; deep <= IN_FLIGHT / 2; deep *= 2) {
+            r.thread.extent[AX_K] = deep;
+            r.block.extent[AX_K] = rows * deep;
+            /* Not deeper than the rows go.  */
+            if (deep > 1 && (int64_t)rows * deep > b->p->column.red.extent) continue;
+            add_slices(b, r);
+        }
+    }
+}
+
+void rprog_column_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
+                             RProgSet *set) {
+    Columns b = {a, p, dev, o, set, (size_t)set->n};
+    RProg r = rprog_column_base();
+    if (!p->column.fits || rprog_units(p, dev, &r.unit, 1) < 1) return;
+    for (int vec = p->column.vec; vec >= 1; vec /= 2) {
+        r.thread.extent[AX_M] = vec;
+        r.store_vec = (uint8_t)vec;
+        for (int along = 4; along <= 256; along *= 2) {
+            r.block.extent[AX_M] = along * vec;
+            /* Not wider than twice the columns.  */
+            if (along > 4 && (int64_t)along * vec >= 2 * p->column.out.extent) break;
+            add_blocks(&b, r, along);
+        }
+    }
+}

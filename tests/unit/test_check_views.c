@@ -1,0 +1,292 @@
+/* links: sim */
+/* Reductions by columns and over windows, small and awkward, by several programs of the skeleton each:
+ * what the emitted kernels compute on the simulator is what the reference computes, bit for bit where
+ * every intermediate is exact, and they have no fault.  Every program is legal and its text reads back.  */
+#include "kernel_fixture.h"
+
+#include "base/hash.h"
+#include "base/pool.h"
+#include "microperf/microperf.h"
+#include "sim/sim.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct {
+    const char *name, *text;
+    Skeleton skeleton;        /* some group's candidates must have programs of it */
+} Small;
+
+#define COLUMN(name, text) {name, text, SK_COLUMN}
+#define WINDOW(name, text) {name, text, SK_WINDOW}
+
+/* Sums over the middle axis.  */
+#define MIDDLE(o, r, i, in, out)                                                                   \
+    COLUMN(in " sum " #o "," #r "," #i, "param O=" #o ", R=" #r ", I=" #i "; op f(X: " in          \
+           "[O,R,I]) -> Y: " out "[O,I] { Y[o,i] = sum[r](X[o,r,i]); }")
+#define REDUCE(red, in, out)                                                                       \
+    COLUMN(#red " of " in, "param R=53, I=24; op f(X: " in "[R,I]) -> Y: " out                     \
+           "[I] { Y[i] = " #red "[r](X[r,i]); }")
+#define REDUCE_ODD(red, in, out)                                                                   \
+    COLUMN(#red " of odd " in, "param R=37, I=17; op f(X: " in "[R,I]) -> Y: " out                 \
+           "[I] { Y[i] = " #red "[r](X[r,i]); }")
+
+/* Sizes of windows: N, C, H, W, R, S, stride, padding, dilation.  */
+#define SIZES(n, c, h, w, r, s, st, pad, dil)                                                      \
+    "param N=" #n ", C=" #c ", H=" #h ", W=" #w ", R=" #r ", S=" #s ", st=" #st ", pad=" #pad      \
+    ", dil=" #dil "; let P = (H + 2*pad - dil*(R-1) - 1) / st + 1;"                                \
+    "let Q = (W + 2*pad - dil*(S-1) - 1) / st + 1; "
+#define DEEP_NCHW(t, o, ...)                                                                       \
+    WINDOW("depthwise nchw " t " " #__VA_ARGS__, SIZES(__VA_ARGS__)                                \
+           "op f(X: " t "[N,C,H,W], K: " t "[C,R,S]) -> Y: " o "[N,C,P,Q] { Y[n,c,p,q] += "        \
+           "(X[n,c,p*st+r*dil-pad,q*st+s*dil-pad] else 0) * K[c,r,s]; }")
+#define DEEP_NHWC(t, o, ...)                                                                       \
+    WINDOW("depthwise nhwc " t " " #__VA_ARGS__, SIZES(__VA_ARGS__)                                \
+           "op f(X: " t "[N,H,W,C], K: " t "[R,S,C]) -> Y: " o "[N,P,Q,C] { Y[n,p,q,c] += "        \
+           "(X[n,p*st+r*dil-pad,q*st+s*dil-pad,c] else 0) * K[r,s,c]; }")
+#define MAX_NCHW(t, low, ...)                                                                      \
+    WINDOW("max nchw " t " " #__VA_ARGS__, SIZES(__VA_ARGS__)                                      \
+           "op f(X: " t "[N,C,H,W]) -> Y: " t "[N,C,P,Q] { Y[n,c,p,q] max= "                       \
+           "X[n,c,p*st+r*dil-pad,q*st+s*dil-pad] else " low " where r in R, s in S; }")
+#define MAX_NHWC(t, low, ...)                                                                      \
+    WINDOW("max nhwc " t " " #__VA_ARGS__, SIZES(__VA_ARGS__)                                      \
+           "op f(X: " t "[N,H,W,C]) -> Y: " t "[N,P,Q,C] { Y[n,p,q,c] max= "                       \
+           "X[n,p*st+r*dil-pad,q*st+s*dil-pad,c] else " low " where r in R, s in S; }")
+#define AVG_NCHW(t, ...)                                                                           \
+    WINDOW("avg nchw " t " " #__VA_ARGS__, SIZES(__VA_ARGS__)                                      \
+           "op f(X: " t "[N,C,H,W]) -> Y: " t "[N,C,P,Q] { Y[n,c,p,q] = sum[r,s]("                 \
+           "X[n,c,p*st+r*dil-pad,q*st+s*dil-pad] else 0) * 0.25 where r in R, s in S; }")
+
+static const Small table[] = {
+    MIDDLE(1, 64, 64, "f32", "f32"), MIDDLE(3, 37, 20, "f32", "f32"),
+    MIDDLE(2, 300, 8, "f32", "f32"), MIDDLE(5, 7, 33, "f32", "f32"),
+    MIDDLE(1, 1000, 4, "f32", "f32"), MIDDLE(7, 1, 12, "f32", "f32"),
+    MIDDLE(1, 2, 3, "f32", "f32"), MIDDLE(2, 64, 40, "f16", "f16"),
+    MIDDLE(3, 29, 24, "bf16", "f32"), MIDDLE(2, 33, 48, "i8", "i32"),
+    MIDDLE(2, 33, 31, "u8", "i32"), MIDDLE(2, 40, 20, "f64", "f64"),
+    MIDDLE(2, 40, 20, "i64", "i64"), MIDDLE(2, 40, 32, "f8e4m3", "f32"),
+    REDUCE(argmax, "f32", "i32"), REDUCE(argmin, "f16", "i32"), REDUCE(argmax, "i8", "i32"),
+    REDUCE_ODD(argmin, "f32", "i32"), REDUCE_ODD(argmax, "i64", "i32"),
+    REDUCE(max, "f32", "f32"), REDUCE(min, "i16", "i16"), REDUCE(any, "bool", "bool"),
+    REDUCE_ODD(all, "bool", "bool"), REDUCE(prod, "i32", "i32"), REDUCE_ODD(max, "u8", "u8"),
+    COLUMN("argmax over two axes", "param A=5, B=7, I=12; op f(X: f32[A,B,I]) -> Y: i32[I] {"
+           " Y[i] = argmax[a,b](X[a,b,i]); }"),
+    COLUMN("argmax over axes in another order", "param A=5, B=7, I=12; op f(X: f32[A,B,I]) ->"
+           " Y: i32[I] { Y[i] = argmax[b,a](X[a,b,i]); }"),
+    COLUMN("channels last", "param N=3, H=5, W=7, C=16; op f(X: f32[N,H,W,C]) -> Y: f32[C] {"
+           " Y[c] = sum[n,h,w](X[n,h,w,c]); }"),
+    COLUMN("first and last axis stay", "param A=3, B=9, C=4, D=11, E=6; op f(X: f32[A,B,C,D,E])"
+           " -> Y: f32[E,C,A] { Y[e,c,a] = sum[b,d](X[a,b,c,d,e]); }"),
+    COLUMN("vector matrix", "param K=99, N=40; op f(x: f32[K], W: f32[K,N]) -> y: f32[N] {"
+           " y[n] += x[k] * W[k,n]; }"),
+    COLUMN("mean and scale", "param R=64, C=24; op f(X: f16[R,C], g: f32[C], b: f32[C]) ->"
+           " (Y: f16[C], Z: f32[C]) { t[c] = sum[r](X[r,c]); Y[c] = t[c] * g[c] + b[c];"
+           " Z[c] = max(t[c], 0); }"),
+    COLUMN("strides", "param R=30, C=20; op f(X: f32[R,C] strides(23,1)) -> Y: f32[C] strides(3) {"
+           " Y[c] = sum[r](X[r,c]); }"),
+    COLUMN("squares of a difference", "param R=30, C=20; op f(X: f32[R,C], m: f32[C]) -> Y: f32[C]"
+           " { Y[c] = sum[r]((X[r,c] - m[c]) * (X[r,c] - m[c])); }"),
+    COLUMN("guarded rows", "param R=30, C=20; op f(X: f32[R,C]) -> Y: f32[C] {"
+           " Y[c] = sum[r](X[r-3,c] else 2) where r in 0:36; }"),
+    COLUMN("positions", "param R=30, C=20; op f(X: i32[R,C]) -> Y: i32[C] {"
+           " Y[c] = sum[r](r % 5 == 0 ? X[r,c] * 3 : X[r,c])"
+           " where r in R; }"),
+    COLUMN("wide sums of bytes", "param R=40, C=32; op f(X: i8[R,C]) -> Y: i64[C] {"
+           " Y[c] = sum[r](X[r,c]) @accum(i64); }"),
+    COLUMN("two reductions", "param R=40, C=32; op f(X: f32[R,C]) -> (S: f32[C], M: f32[C]) {"
+           " S[c] = sum[r](X[r,c]); M[c] = max[r](X[r,c]); }"),
+    DEEP_NCHW("f32", "f32", 2, 3, 9, 16, 3, 3, 1, 1, 1),
+    DEEP_NCHW("f32", "f32", 2, 3, 11, 13, 3, 3, 2, 1, 1),
+    DEEP_NCHW("f32", "f32", 1, 2, 12, 20, 5, 5, 1, 2, 1),
+    DEEP_NCHW("f32", "f32", 1, 2, 17, 17, 7, 7, 2, 3, 1),
+    DEEP_NCHW("f32", "f32", 1, 2, 16, 16, 3, 3, 1, 2, 2),
+    DEEP_NCHW("f32", "f32", 1, 2, 13, 15, 3, 3, 3, 0, 1),
+    DEEP_NCHW("f32", "f32", 1, 2, 14, 14, 3, 3, 2, 3, 3),
+    DEEP_NCHW("f16", "f16", 2, 3, 10, 16, 3, 3, 1, 1, 1),
+    DEEP_NCHW("bf16", "f32", 1, 3, 8, 24, 3, 5, 1, 1, 1),
+    DEEP_NCHW("i8", "i32", 1, 3, 9, 32, 3, 3, 2, 1, 1),
+    DEEP_NCHW("f64", "f64", 1, 2, 7, 10, 3, 3, 1, 1, 1),
+    DEEP_NHWC("f32", "f32", 2, 8, 9, 9, 3, 3, 1, 1, 1),
+    DEEP_NHWC("f32", "f32", 2, 20, 9, 8, 3, 3, 2, 1, 1),
+    DEEP_NHWC("f32", "f32", 1, 5, 9, 9, 3, 3, 1, 2, 2),
+    DEEP_NHWC("f16", "f16", 1, 16, 8, 9, 5, 5, 1, 2, 1),
+    DEEP_NHWC("i8", "i32", 1, 32, 6, 7, 3, 3, 1, 1, 1),
+    MAX_NCHW("f32", "-inf", 2, 3, 12, 12, 3, 3, 2, 1, 1),
+    MAX_NCHW("f16", "-inf", 1, 3, 11, 11, 2, 2, 2, 0, 1),
+    MAX_NCHW("i8", "-128", 1, 2, 10, 16, 3, 3, 1, 1, 1),
+    MAX_NCHW("f32", "-inf", 1, 3, 9, 9, 1, 1, 2, 0, 1),
+    MAX_NHWC("f32", "-inf", 1, 12, 9, 9, 3, 3, 2, 1, 1),
+    MAX_NHWC("f16", "-inf", 2, 24, 7, 7, 3, 3, 1, 1, 1),
+    MAX_NHWC("u8", "0", 1, 9, 7, 7, 3, 3, 1, 1, 1),
+    AVG_NCHW("f32", 2, 3, 11, 11, 3, 3, 1, 1, 1), AVG_NCHW("f32", 1, 3, 12, 16, 2, 2, 2, 0, 1),
+    AVG_NCHW("f16", 1, 3, 7, 7, 7, 7, 1, 0, 1),
+    WINDOW("global average, channels last", "param N=2, H=7, W=7, C=40; op f(X: f16[N,H,W,C]) ->"
+           " Y: f16[N,1,1,C] { Y[n,p,q,c] = sum[r,s](X[n,p+r,q+s,c]) * 0.5"
+           " where r in H, s in W; }"),
+    WINDOW("1-d", "param N=3, W=37, S=5; op f(X: f32[N,W], K: f32[S]) -> Y: f32[N,W] {"
+           " Y[n,q] += (X[n,q+s-2] else 0) * K[s]; }"),
+    WINDOW("1-d by channels", "param N=2, W=30, C=12, S=4; op f(X: f32[N,W,C], K: f32[S,C]) ->"
+           " Y: f32[N,W,C] { Y[n,q,c] += (X[n,q+s-3,c] else 0) * K[s,c]; }"),
+    WINDOW("2-d", "param H=13, W=24; op f(X: f32[H,W], K: f32[3,3]) -> Y: f32[H,W] {"
+           " Y[p,q] += (X[p+r-1,q+s-1] else 0) * K[r,s]; }"),
+    WINDOW("3-d", "param D=6, H=7, W=12; op f(X: f32[D,H,W], K: f32[3,3,3]) -> Y: f32[D,H,W] {"
+           " Y[d,p,q] += (X[d+t-1,p+r-1,q+s-1] else 0) * K[t,r,s]; }"),
+    WINDOW("3-d pool", "param C=3, D=6, H=7, W=8; op f(X: f32[C,D,H,W]) -> Y: f32[C,D/2,H/2,W/2] {"
+           " Y[c,d,p,q] = max[t,r,s](X[c,2*d+t,2*p+r,2*q+s]) where t in 2, r in 2, s in 2; }"),
+    WINDOW("valid without padding", "param H=12, W=19; op f(X: f32[H,W], K: f32[3,3]) ->"
+           " Y: f32[10,17] { Y[p,q] += X[p+r,q+s] * K[r,s]; }"),
+    WINDOW("groups of few channels", "param N=2, G=3, C=2, F=2, H=6, W=8; op f(X: f32[N,G,C,H,W],"
+           " K: f32[G,F,C,3,3]) -> Y: f32[N,G,F,H,W] { Y[n,g,f,p,q] +="
+           " (X[n,g,c,p+r-1,q+s-1] else 0) * K[g,f,c,r,s]; }"),
+    WINDOW("bias and relu", SIZES(1, 4, 9, 16, 3, 3, 1, 1, 1) "op f(X: f16[N,C,H,W],"
+           " K: f16[C,R,S], b: f16[C], R2: f16[N,C,P,Q]) -> (Y: f16[N,C,P,Q], Z: f32[N,P,Q,C]) {"
+           " t[n,c,p,q] += (X[n,c,p*st+r-pad,q*st+s-pad] else 0) * K[c,r,s];"
+           " Y[n,c,p,q] = max(t[n,c,p,q] + b[c], 0) + R2[n,c,p,q];"
+           " Z[n,p,q,c] = t[n,c,p,q]; }"),
+    WINDOW("a mask beside the window", "param H=9, W=10; op f(X: f32[H,W], M: f32[H,W], K: f32[3,3])"
+           " -> Y: f32[H,W] { Y[p,q] = sum[r,s]((X[p+r-1,q+s-1] else 0) * K[r,s] * M[p,q]); }"),
+    WINDOW("erosion", "param H=9, W=16; op f(X: f32[H,W], K: f32[3,3]) -> Y: f32[H,W] {"
+           " Y[p,q] = min[r,s]((X[p+r-1,q+s-1] else inf) - K[r,s]); }"),
+    WINDOW("any in the neighbourhood", "param H=9, W=16; op f(X: bool[H,W]) -> Y: bool[H,W] {"
+           " Y[p,q] = any[r,s](X[p+r-1,q+s-1] else false) where r in 3, s in 3; }"),
+    WINDOW("rows with strides", "param H=9, W=14; op f(X: f32[H,W] strides(20,1), K: f32[3,3]) ->"
+           " Y: f32[H,W] strides(16,1) { Y[p,q] += (X[p+r-1,q+s-1] else 0) * K[r,s]; }"),
+};
+enum { CASES = sizeof table / sizeof *table };
+
+typedef struct {
+    const char *profile;
+    int optional;             /* 1: some cases may have no program of the skeleton */
+    int plans;                /* the skeleton's best by the model, then random ones */
+    uint64_t seed;
+    Nvrtc *nvrtc;
+    char *wrong[CASES];       /* malloc: a text for a case that failed */
+    int ran[CASES];
+} Check;
+
+typedef struct {
+    Check *check;
+    Arena *arena;
+    int i;
+    const char *wrong;
+} Task;
+
+/* Candidates of the skeleton alone.  */
+static RProgSet only(Arena *a, const RProgSet *set, Skeleton skeleton) {
+    RProgSet out = {.prog = ARENA_ARRAY(a, RProg, set->n + 1), .epsilon = set->epsilon};
+    for (int i = 0; i < set->n; i++) {
+        if (set->prog[i].skeleton == skeleton) out.prog[out.n++] = set->prog[i];
+    }
+    return out;
+}
+
+/* A legal program whose text reads back as it was.  */
+static const char *examine(KernelCase *k) {
+    Buf text = buf_new(k->arena), again = buf_new(k->arena);
+    for (int g = 0; g < k->plan.n; g++) {
+        const char *why = rprog_check(&k->plan.problem[g], k->dev, &k->plan.prog[g]);
+        if (why) return why;
+        Estimate e;
+        mp_estimate(&k->plan.problem[g], &k->plan.prog[g], k->dev, &e);
+        if (!(e.us > 0) || !(e.us < 1e6)) return "the estimate is no time";
+    }
+    rprog_print(&k->plan, k->dev, &text);
+    RPlan back = k->plan;
+    if (rprog_read(k->arena, &k->diag, "plan", text.text, text.len, k->dev, &back))
+        return diag_first_error(&k->diag)->hint ? diag_first_error(&k->diag)->hint
+                                                : diag_first_error(&k->diag)->message;
+    rprog_print(&back, k->dev, &again);
+    return strcmp(buf_str(&text), buf_str(&again)) ? "the text reads back as another plan" : NULL;
+}
+
+static const char *run_plan(Task *t, const Device *dev, int plan) {
+    const Check *c = t->check;
+    const Small *small = &table[t->i];
+    KernelCase k;
+    const char *wrong = kernel_open(&k, t->arena, dev, small->text, NULL);
+    uint64_t seed = c->seed + (uint64_t)(100 * t->i + plan);
+    bool found = plan < c->optional;
+    for (int g = 0; !wrong && g < k.plan.n; g++) {
+        RProgSet some = only(t->arena, &k.set[g], small->skeleton);
+        if (some.n) k.set[g] = some;
+        found |= some.n > 0;
+    }
+    if (!wrong && !found) wrong = "no program of the skeleton";
+    if (!wrong) wrong = kernel_pick(&k, plan == 0 ? 0 : seed);
+    if (!wrong) wrong = examine(&k);
+    if (!wrong) wrong = kernel_emit(&k);
+    if (!wrong) wrong = kernel_compile(&k, c->nvrtc, false);
+    if (!wrong) wrong = kernel_run(&k, TE_FILL_INTEGERS, seed, te_exact(k.te));
+    return wrong ? kernel_report(&k, small->name, wrong) : NULL;
+}
+
+static void run_task(void *user) {
+    Task *t = user;
+    Device *dev;
+    Diag d = diag_new(t->arena);
+    if (hal_profile_find(t->arena, &d, t->check->profile, "profiles", NULL, &dev)) {
+        t->wrong = "no profile";
+        return;
+    }
+    for (int plan = 0; plan < t->check->plans && !t->wrong; plan++) {
+        t->wrong = run_plan(t, dev, plan);
+        t->check->ran[t->i]++;
+    }
+}
+
+static bool check_one(void *user, int64_t i, int worker) {
+    (void)worker;
+    Task t = {.check = user, .arena = arena_create(NULL), .i = (int)i};
+    if (!t.arena) return false;
+    if (!arena_try(t.arena, run_task, &t)) t.wrong = "out of memory";
+    if (t.wrong) {
+        size_t n = strlen(t.wrong) + 1;
+        t.check->wrong[i] = malloc(n);
+        if (t.check->wrong[i]) memcpy(t.check->wrong[i], t.wrong, n);
+    }
+    arena_destroy(t.arena);
+    return true;
+}
+
+static void check_all(const char *profile, int plans, int optional, uint64_t seed) {
+    static Check c;
+    Arena *a = arena_create(NULL);
+    assert_non_null(a);
+    c = (Check){.profile = profile, .optional = optional, .plans = plans, .seed = seed};
+    Diag d = diag_new(a);
+    if (nvrtc_open(a, &d, NULL, NULL, &c.nvrtc) != ST_OK) fail_msg("%s", d.messages[0].message);
+    assert_true(pool_for(0, CASES, check_one, &c));
+    int failed = 0;
+    for (int i = 0; i < CASES; i++) {
+        if (c.wrong[i]) print_error("%s\n", c.wrong[i]);
+        failed += c.wrong[i] != NULL || c.ran[i] == 0;
+        free(c.wrong[i]);
+    }
+    arena_destroy(a);
+    assert_int_equal(failed, 0);
+}
+
+static void check_h200(void **state) {
+    (void)state;
+    check_all("h200", 4, 0, 1);
+}
+
+/* Limits that make odd tiles common.  */
+static void check_tiny(void **state) {
+    (void)state;
+    check_all("tiny", 1, 1, 3);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(check_h200),
+        cmocka_unit_test(check_tiny),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
