@@ -140,12 +140,12 @@ static Status give_temporaries(Check *c, int g, TeData *temp) {
 }
 
 /* Grid-x blocks of a split reduction's adding kernel that cover the points.  */
-static int covering(Arena *a, const Problem *p, const BlockPoint *at, int n, int64_t span,
-                    int64_t **out) {
+static int covering(Arena *a, const Problem *p, const RProg *r, const BlockPoint *at, int n,
+                    int64_t span, int64_t **out) {
     int64_t *id = ARENA_ARRAY(a, int64_t, n + 1);
     int count = 0;
     for (int i = 0; i < n; i++) {
-        int64_t x = sample_flat(p, &at[i]) / span;
+        int64_t x = sample_flat(p, r, &at[i]) / span;
         bool seen = false;
         for (int k = count - 1; k >= 0 && !seen; k--) seen = id[k] == x;
         if (!seen) id[count++] = x;
@@ -170,7 +170,7 @@ static Status launch_sampled(Check *c, int g, const int64_t *x, int n, const Blo
             for (int64_t s = 0; s < count; s++)
                 blocks[s] = x[s % n] + k->grid[0] * (s / n);
         } else {
-            count = covering(c->a, p, at, n_at, k->span, &blocks);
+            count = covering(c->a, p, r, at, n_at, k->span, &blocks);
         }
         first = false;
         Status s = run_launch(&c->run, c->a, c->d, i, blocks, count);
@@ -193,15 +193,17 @@ static Status compare_statement(Check *c, int g, int fused, const BlockPoint *at
     size_t bytes = te_tensor_bytes(&te->tensor[s->tensor]);
     if (!in_memory || !bytes) return ST_OK;
     CompareRow *row = ARENA_ARRAY(c->a, CompareRow, n);
+    int rows = 0;
     for (int i = 0; i < n; i++) {
         int64_t index[TE_MAX_INDICES] = {0};
-        sample_indices(&c->set->plans[g].problem, &at[i], index);
-        place(s, fused < 0 ? NULL : group->perm[fused], index, row[i].at);
-        row[i].count = 1;
+        if (!sample_indices(&c->set->plans[g].problem, &c->plan->rplan.prog[g], &at[i], index))
+            continue;
+        place(s, fused < 0 ? NULL : group->perm[fused], index, row[rows].at);
+        row[rows++].count = 1;
     }
     CompareResult r = {0};
     const void *stored = sim_host(c->run.gpu, run_address(&c->run, s->tensor), bytes);
-    Status st = compare_rows(c->a, c->d, &c->ref, s->tensor, stored, row, n, c->o->threads, &r);
+    Status st = compare_rows(c->a, c->d, &c->ref, s->tensor, stored, row, rows, c->o->threads, &r);
     if (!st) tally(c, te, s->tensor, &r);
     return st;
 }
@@ -210,6 +212,11 @@ static Status compare_statement(Check *c, int g, int fused, const BlockPoint *at
 static double block_work(const Problem *p, const RProg *r, int64_t span) {
     double k = (double)p->extent[AX_K];
     if (r->skeleton == SK_STREAM) return (double)span * k;
+    if (r->skeleton == SK_COLUMN)
+        return (double)r->block.extent[AX_M] * (double)p->column.red.extent;
+    if (r->skeleton == SK_WINDOW)
+        return (double)rprog_window_body(p, r) * (double)p->window.rest * r->threads *
+               (r->thread.extent[AX_M] > 1 ? 1 : (double)p->window.extent_r);
     return (double)r->block.extent[AX_B] * r->block.extent[AX_M] * r->block.extent[AX_N] * k;
 }
 

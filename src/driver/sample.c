@@ -28,15 +28,25 @@ static void tile_of(const Problem *p, const RProg *r, int64_t x, int64_t *b, int
     }
 }
 
-static void whole_range(const Problem *p, BlockRange *out) {
+static bool is_view(const RProg *r) {
+    return r->skeleton == SK_COLUMN || r->skeleton == SK_WINDOW;
+}
+
+/* Of the axes that the program's blocks tile.  */
+static void extents_of(const Problem *p, const RProg *r, int64_t extent[AX_CLASSES]) {
+    for (int c = 0; c < AX_CLASSES; c++) extent[c] = p->extent[c];
+    if (is_view(r)) sample_view_extents(p, r, extent);
+}
+
+void sample_range(const Problem *p, const RProg *r, int64_t span, int64_t x, BlockRange *out) {
+    if (is_view(r)) {
+        sample_view_range(p, r, x, out);
+        return;
+    }
     for (int c = 0; c < AX_CLASSES; c++) {
         out->lo[c] = 0;
         out->hi[c] = p->extent[c];
     }
-}
-
-void sample_range(const Problem *p, const RProg *r, int64_t span, int64_t x, BlockRange *out) {
-    whole_range(p, out);
     if (r->skeleton == SK_STREAM) {
         out->lo[AX_M] = x * span;
         out->hi[AX_M] = least((x + 1) * span, p->extent[AX_M]);
@@ -51,9 +61,9 @@ void sample_range(const Problem *p, const RProg *r, int64_t span, int64_t x, Blo
 }
 
 /* Is every coordinate of the block at an end of its axis?  */
-static bool is_corner(const Problem *p, const BlockRange *r) {
+static bool is_corner(const int64_t extent[AX_CLASSES], const BlockRange *r) {
     for (int c = AX_B; c <= AX_N; c++)
-        if (r->lo[c] != 0 && r->hi[c] != p->extent[c]) return false;
+        if (r->lo[c] != 0 && r->hi[c] != extent[c]) return false;
     return true;
 }
 
@@ -74,11 +84,13 @@ int sample_blocks(Arena *a, const Problem *p, const RProg *r, int64_t span, int 
         *out = id;
         return n;
     }
+    int64_t extent[AX_CLASSES];
+    extents_of(p, r, extent);
     int corners = want > 1 ? want - want / 4 : 0;         /* leaves some for the inside */
     for (int64_t x = 0; x < total && n < corners; x++) {
         BlockRange range;
         sample_range(p, r, span, x, &range);
-        if (is_corner(p, &range)) id[n++] = x;
+        if (is_corner(extent, &range)) id[n++] = x;
     }
     if (n && want > 1) id[n - 1] = total - 1;
     Rng rng = {seed};
@@ -134,11 +146,12 @@ static void unflatten(const TeStmt *s, const FusedAxis *f, int64_t at, int64_t *
     }
 }
 
-void sample_indices(const Problem *p, const BlockPoint *at, int64_t *index) {
+bool sample_indices(const Problem *p, const RProg *r, const BlockPoint *at, int64_t *index) {
+    if (is_view(r)) return sample_view_indices(p, r, at, index);
     const TeStmt *s = &p->te->stmt[p->group->root];
     if (p->contraction) {
         for (int c = AX_B; c <= AX_N; c++) unflatten(s, &p->con.axis[c], at->at[c], index);
-        return;
+        return true;
     }
     int64_t flat = at->at[AX_M];
     for (int i = s->n_left - 1; i >= 0; i--) {
@@ -146,8 +159,11 @@ void sample_indices(const Problem *p, const BlockPoint *at, int64_t *index) {
         index[i] = s->index[i].lo.value + flat % extent;
         flat /= extent;
     }
+    return true;
 }
 
-int64_t sample_flat(const Problem *p, const BlockPoint *at) {
-    return (at->at[AX_B] * p->extent[AX_M] + at->at[AX_M]) * p->extent[AX_N] + at->at[AX_N];
+int64_t sample_flat(const Problem *p, const RProg *r, const BlockPoint *at) {
+    int64_t extent[AX_CLASSES];
+    extents_of(p, r, extent);
+    return (at->at[AX_B] * extent[AX_M] + at->at[AX_M]) * extent[AX_N] + at->at[AX_N];
 }
