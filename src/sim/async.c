@@ -256,7 +256,7 @@ bool sim_async_force(SimCluster *c) {
 }
 
 void async_poll_failed(SimWarp *w, const SimInst *i, int lane) {
-    enum { PATIENCE = 1 << 16 };
+    enum { PATIENCE = 1 << 20 };
     SimCluster *c = w->block->cluster;
     AsyncCluster *q = async_of(c);
     w->yield = true;
@@ -272,8 +272,19 @@ void async_poll_failed(SimWarp *w, const SimInst *i, int lane) {
     }
 }
 
-/* A bulk store that nobody waited for may still read the shared memory of a block that is gone.  */
+/* A copy that nobody waited for may still use the shared memory of a block that is gone.  */
 static void check_unwaited(SimBlock *b) {
+    const AsyncBlock *s = async_block(b);
+    for (size_t n = 0; n < s->n_mbar && !b->stop; n++) {
+        const AsyncMbar *m = &s->mbar[n];
+        if (!m->valid || m->seen >= m->loading) continue;
+        sim_fault(
+            m->loader, SIM_NOT_ARRIVED, m->load, 0,
+            "block %d ends without a wait for the copy into its shared memory that the mbarrier "
+            "at 0x%x tells of",
+            b->rank, b->smem_base + m->offset);
+        return;
+    }
     for (int w = 0; w < b->n_warp && !b->stop; w++) {
         SimWarp *warp = &b->warp[w];
         AsyncWarp *a = async_warp(warp);

@@ -33,7 +33,11 @@ typedef struct {
     bool fenced;              /* its init was made visible to the async proxy and the cluster */
     int init_warp;            /* clock_id of the warp that initialised it, and when */
     uint32_t init_time;
-    uint32_t expected, pending, phase;
+    uint32_t expected, pending, phase;    /* phase: how many are complete */
+    uint32_t loading,
+        seen; /* phases up to the last one a copy tells of; up to the last waited for */
+    const SimInst *load;      /* that copy, and who issued it */
+    SimWarp *loader;
     int64_t tx;
     uint32_t *collect, *done; /* clocks: of the phase being collected, of the phases completed */
 } AsyncMbar;

@@ -34,6 +34,10 @@ bool async_aim(AsyncOp *op, const AsyncTarget *t, int rank) {
         async_drop(op);
         return false;
     }
+    AsyncMbar *m = async_mbar_find(b, t->mbar);
+    m->loading = m->phase + 1;
+    m->load = op->inst;
+    m->loader = op->warp;
     op->block = op->mbar_block = b;
     op->tell = TELL_MBARRIER;
     op->mbar = t->mbar;

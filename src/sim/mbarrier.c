@@ -124,6 +124,7 @@ static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
         return;
     }
     SIM_EACH(l, done) {
+        of[l]->seen = of[l]->phase;
         if (!(i->flags & WAIT_RELAXED)) sim_acquire(w, of[l]->done);
     }
     sim_set_pred(w, i->d, active, done);

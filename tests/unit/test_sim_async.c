@@ -405,6 +405,7 @@ static void bulk_loads(void **state) {
            SIM_PROXY_FENCE);
     faulty(&(Kernel){.body = ONE VISIBLE_INIT BULK_LOAD(24) SPIN(0)}, SIM_MISALIGNED);
     faulty(&(Kernel){.body = ONE VISIBLE_INIT BULK_LOAD(4112) SPIN(0)}, SIM_OUT_OF_BOUNDS);
+    faulty(&(Kernel){.body = ONE VISIBLE_INIT BULK_LOAD(512)}, SIM_NOT_ARRIVED);
     /* Fewer bytes expected than come: the phase never closes.  */
     faulty(
         &(Kernel){
