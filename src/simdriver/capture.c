@@ -38,13 +38,11 @@ static void stream_leave(Stream *s) {
 void capture_drop(Driver *d, Capture *k) {
     Context *ctx = k->origin->o.ctx;
     size_t at = 0;
-    for (Object *o; (o = handle_next(d, &at, KIND_STREAM, ctx));) {
-        Stream *s = (Stream *)(void *)o;
+    for (Stream *s; (s = NEXT(d, Stream, &at, KIND_STREAM, ctx));) {
         if (s->capture == k) stream_leave(s);
     }
     at = 0;
-    for (Object *o; (o = handle_next(d, &at, KIND_EVENT, ctx));) {
-        Event *e = (Event *)(void *)o;
+    for (Event *e; (e = NEXT(d, Event, &at, KIND_EVENT, ctx));) {
         if (e->capture == k) event_forget(e);
     }
     graph_release(k->graph);
@@ -111,8 +109,8 @@ CUresult capture_mark(Stream *s, Event *e) {
 CUresult capture_forbids(Driver *d, const Context *ctx, bool unsafe) {
     CUresult r = CUDA_SUCCESS;
     size_t at = 0;
-    for (Object *o; (o = handle_next(d, &at, KIND_STREAM, ctx));) {
-        Capture *k = ((Stream *)(void *)o)->capture;
+    for (Stream *s; (s = NEXT(d, Stream, &at, KIND_STREAM, ctx));) {
+        Capture *k = s->capture;
         if (!k) continue;
         bool mine = pthread_equal(k->thread, pthread_self());
         bool permitted = k->mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
@@ -160,8 +158,7 @@ static CUresult all_joined(Driver *d, const Capture *k, bool *reached) {
         for (size_t m = 0; reached[n] && m < needs->n; m++) reached[needs->v[m]] = true;
     }
     size_t at = 0;
-    for (Object *o; (o = handle_next(d, &at, KIND_STREAM, k->origin->o.ctx));) {
-        const Stream *s = (const Stream *)(const void *)o;
+    for (const Stream *s; (s = NEXT(d, Stream, &at, KIND_STREAM, k->origin->o.ctx));) {
         for (size_t n = 0; s->capture == k && n < s->front.n; n++) {
             if (!reached[s->front.v[n]]) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
         }

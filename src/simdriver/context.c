@@ -46,15 +46,13 @@ CUresult context_new(Driver *d, Gpu *gpu, Context **out) {
 void context_free(Driver *d, Context *ctx) {
     static const Kind kinds[] = {KIND_STREAM, KIND_EVENT, KIND_FUNCTION, KIND_MODULE};
     size_t at = 0;
-    Object *o;
-    while ((o = handle_next(d, &at, KIND_STREAM, ctx))) {
-        Stream *s = (Stream *)(void *)o;
+    for (Stream *s; (s = NEXT(d, Stream, &at, KIND_STREAM, ctx));) {
         if (s->capture) capture_drop(d, s->capture);
         stream_drop(s);
     }
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         at = 0;
-        while ((o = handle_next(d, &at, kinds[k], ctx))) object_free(d, o);
+        for (Object *o; (o = handle_next(d, &at, kinds[k], ctx));) object_free(d, o);
     }
     for (Memory *m = ctx->memory, *next; m; m = next) {
         next = m->next;
@@ -69,9 +67,9 @@ void context_free(Driver *d, Context *ctx) {
 CUresult context_finish(Driver *d, Context *ctx) {
     CUresult r = ctx->failed;
     size_t at = 0;
-    Object *o;
-    while (r != CUDA_ERROR_CONTEXT_IS_DESTROYED && (o = handle_next(d, &at, KIND_STREAM, ctx))) {
-        r = stream_finish(d, (Stream *)(void *)o);
+    for (Stream *s; (s = NEXT(d, Stream, &at, KIND_STREAM, ctx));) {
+        r = stream_finish(d, s);
+        if (r == CUDA_ERROR_CONTEXT_IS_DESTROYED) break;
     }
     return r;
 }

@@ -94,7 +94,7 @@ CUresult function_set_attribute(const Function *f, const Device *dev, Settings *
         settings->max_dynamic = value;
         break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        valid = value >= -1 && value <= 100;
+        valid = value >= NO_PREFERENCE && value <= 100;
         if (valid) settings->carveout = value;
         break;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:

@@ -116,8 +116,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *at, size_t bytes) {
 /* The context of a device address may be another than the current one.  */
 static Context *owner(Driver *d, CUdeviceptr at) {
     size_t slot = 0;
-    for (Object *o; (o = handle_next(d, &slot, KIND_CONTEXT, NULL));) {
-        Context *ctx = (Context *)(void *)o;
+    for (Context *ctx; (ctx = NEXT(d, Context, &slot, KIND_CONTEXT, NULL));) {
         for (const Memory *m = ctx->memory; m; m = m->next) {
             if (!m->host && m->at == at) return ctx;
         }

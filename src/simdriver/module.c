@@ -81,8 +81,8 @@ static CUresult unload(Driver *d, Module *m) {
     CUresult r = context_finish(d, m->o.ctx);
     if (r == CUDA_ERROR_CONTEXT_IS_DESTROYED) return r;
     size_t at = 0;
-    for (Object *o; (o = handle_next(d, &at, KIND_FUNCTION, m->o.ctx));) {
-        if (((Function *)(void *)o)->module == m) object_free(d, o);
+    for (Function *f; (f = NEXT(d, Function, &at, KIND_FUNCTION, m->o.ctx));) {
+        if (f->module == m) object_free(d, &f->o);
     }
     object_free(d, &m->o);
     return r;
@@ -101,8 +101,7 @@ static CUresult module_function(Driver *d, Module *m, const char *name, Settings
                                 Function **out) {
     Context *ctx = m->o.ctx;
     size_t at = 0;
-    for (Object *o; (o = handle_next(d, &at, KIND_FUNCTION, ctx));) {
-        *out = (Function *)(void *)o;
+    while ((*out = NEXT(d, Function, &at, KIND_FUNCTION, ctx))) {
         if ((*out)->module == m && !strcmp((*out)->name, name)) return CUDA_SUCCESS;
     }
     Function *f = host_alloc(sizeof *f);
@@ -113,6 +112,7 @@ static CUresult module_function(Driver *d, Module *m, const char *name, Settings
         return found ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NOT_FOUND;
     }
     f->module = m;
+    f->own.carveout = NO_PREFERENCE;
     f->settings = settings ? settings : &f->own;
     *out = f;
     return CUDA_SUCCESS;
@@ -197,15 +197,15 @@ CUresult cuLibraryUnload(CUlibrary library) {
     if (!l) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
     Driver *d = c.driver;
     size_t at = 0;
-    for (Object *o; (o = handle_next(d, &at, KIND_CONTEXT, NULL));) {
+    for (Context *ctx; (ctx = NEXT(d, Context, &at, KIND_CONTEXT, NULL));) {
         size_t from = 0;
-        for (Object *m; (m = handle_next(d, &from, KIND_MODULE, (Context *)(void *)o));) {
-            if (((Module *)(void *)m)->library == l) unload(d, (Module *)(void *)m);
+        for (Module *m; (m = NEXT(d, Module, &from, KIND_MODULE, ctx));) {
+            if (m->library == l) unload(d, m);
         }
     }
     at = 0;
-    for (Object *o; (o = handle_next(d, &at, KIND_KERNEL, NULL));) {
-        if (((Kernel *)(void *)o)->library == l) object_free(d, o);
+    for (Kernel *k; (k = NEXT(d, Kernel, &at, KIND_KERNEL, NULL));) {
+        if (k->library == l) object_free(d, &k->o);
     }
     object_free(d, &l->o);
     return driver_leave(&c, CUDA_SUCCESS);
@@ -213,8 +213,7 @@ CUresult cuLibraryUnload(CUlibrary library) {
 
 static CUresult get_kernel(Call *c, CUkernel *kernel, Library *l, const char *name) {
     size_t at = 0;
-    for (Object *o; (o = handle_next(c->driver, &at, KIND_KERNEL, NULL));) {
-        Kernel *k = (Kernel *)(void *)o;
+    for (Kernel *k; (k = NEXT(c->driver, Kernel, &at, KIND_KERNEL, NULL));) {
         *kernel = HANDLE(CUkernel, k);
         if (k->library == l && !strcmp(k->name, name)) return CUDA_SUCCESS;
     }
@@ -228,6 +227,7 @@ static CUresult get_kernel(Call *c, CUkernel *kernel, Library *l, const char *na
         }
         k->library = l;
         k->name = own;
+        for (int dev = 0; dev < MAX_GPUS; dev++) k->settings[dev].carveout = NO_PREFERENCE;
         *kernel = HANDLE(CUkernel, k);
         return CUDA_SUCCESS;
     }
@@ -247,8 +247,7 @@ CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *nam
 /* The library's form in the current context, made when it is first asked for.  */
 static CUresult library_module(Call *c, const Library *l, Module **out) {
     size_t at = 0;
-    for (Object *o; (o = handle_next(c->driver, &at, KIND_MODULE, c->ctx));) {
-        *out = (Module *)(void *)o;
+    while ((*out = NEXT(c->driver, Module, &at, KIND_MODULE, c->ctx))) {
         if ((*out)->library == l) return CUDA_SUCCESS;
     }
     l->image->refs++;

@@ -68,8 +68,7 @@ static bool order_legacy(Driver *d, Stream *s) {
     Context *ctx = s->o.ctx;
     if (s != ctx->legacy) return !s->blocking || order_after(s, ctx->legacy->last);
     size_t at = 0;
-    for (Object *o; (o = handle_next(d, &at, KIND_STREAM, ctx));) {
-        Stream *other = (Stream *)(void *)o;
+    for (Stream *other; (other = NEXT(d, Stream, &at, KIND_STREAM, ctx));) {
         if (other != s && other->blocking && !order_after(s, other->last)) return false;
     }
     return true;
@@ -79,8 +78,7 @@ static bool order_legacy(Driver *d, Stream *s) {
 static bool legacy_meets_capture(Driver *d, Stream *s) {
     bool met = false;
     size_t at = 0;
-    for (Object *o; (o = handle_next(d, &at, KIND_STREAM, s->o.ctx));) {
-        Stream *other = (Stream *)(void *)o;
+    for (Stream *other; (other = NEXT(d, Stream, &at, KIND_STREAM, s->o.ctx));) {
         if (!other->capture || !other->blocking) continue;
         other->capture->invalid = true;
         met = true;

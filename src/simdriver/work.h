@@ -37,6 +37,7 @@ CUresult image_fits(const Image *image, const Device *dev);
 void image_release(Image *image);
 
 /* What calls set of a kernel on a device.  */
+enum { NO_PREFERENCE = -1 };
 typedef struct {
     bool set;                 /* max_dynamic was; otherwise it is the limit without opt-in */
     int max_dynamic, carveout, policy;
@@ -219,6 +220,8 @@ void event_forget(Event *e);
 
 /* Objects of one kind by handle.  */
 #define GET(c, T, handle, kind) ((T *)(void *)handle_get((c)->driver, handle, kind))
+/* Those of a context, one after the other; see handle_next.  */
+#define NEXT(d, T, at, kind, ctx) ((T *)(void *)handle_next((d), (at), (kind), (ctx)))
 /* A handle for an object of ours.  */
 #define HANDLE(T, object) ((T)(object)->o.handle)
 #endif

@@ -77,6 +77,8 @@ static void libraries(void **state) {
     assert_int_equal(v, 49152 - 1024);
     FAILS(CUDA_ERROR_INVALID_PTX,
           cu.cuKernelGetAttribute(&v, CU_FUNC_ATTRIBUTE_NUM_REGS, k, 2));
+    OK(cu.cuKernelGetAttribute(&v, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, k, 0));
+    assert_int_equal(v, -1);
     OK(cu.cuKernelGetFunction(&f, k));
     OK(cu.cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f));
     assert_int_equal(v, 150000);
