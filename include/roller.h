@@ -2,7 +2,7 @@
  *
  * An expression (docs/te.md) and a device profile (docs/profile.md) go in; ranked plans, CUDA C++,
  * PTX, a cubin with its launch description, and a proof that it computes the right numbers come
- * out. Nothing here needs a GPU, a driver or a CUDA header.
+ * out. Nothing needs a CUDA header; only what names a device needs the driver and a GPU.
  *
  *     RollerCtx *ctx;  RollerProfile *gpu;  RollerOp *op;  RollerKernel *k;
  *     roller_ctx_create(NULL, &ctx);
@@ -16,7 +16,7 @@
  * Errors: every call returns a status; the first error stays in the context until the next call.
  * The library never prints, exits, aborts or changes signal handlers or locale.
  * Threads: a context serves one thread at a time; all other handles are immutable once made.
- * ABI: options and reports begin with struct_size; zero means default; new fields go to the end.  */
+ * Threads: a context serves one thread at a time; all other handles never change once made.
 #ifndef ROLLER_H
 #define ROLLER_H
 #include <stdbool.h>
@@ -49,6 +49,7 @@ typedef struct RollerOp RollerOp;
 typedef struct RollerPlans RollerPlans;
 typedef struct RollerPlan RollerPlan;
 typedef struct RollerKernel RollerKernel;
+typedef struct RollerExec RollerExec;
 
 /* A tensor in memory, field for field DLPack's DLTensor.  Strides in elements; NULL: dense.
  * device.type 1 is the CPU.  dtype.code: 0 int, 1 unsigned, 2 real, 4 bf16, 6 bool, 10 f8e4m3,
@@ -87,7 +88,8 @@ typedef struct {
 } RollerCtxOptions;
 ROLLER_API RollerStatus roller_ctx_create(const RollerCtxOptions *o, RollerCtx **out);
 ROLLER_API void roller_ctx_destroy(RollerCtx *ctx);
-/* The first error of the last call that failed; NULL if it did not fail.  */
+/* The first error of the last call; NULL if it did not fail.  ctx NULL: of the calling thread's last
+ * call without a context.  */
 ROLLER_API const RollerError *roller_error(const RollerCtx *ctx);
 /* Warnings of the last call as rendered text, "" if none.  */
 ROLLER_API const char *roller_warnings(const RollerCtx *ctx);
@@ -243,18 +245,20 @@ typedef struct {
     double budget_s;          /* for sampled checking (60) */
     int counters;             /* fill `counters` */
     const bool *stop;         /* polled; may be NULL */
+    const char *device;       /* number or UUID; "auto": device 0 if there is one that fits;
+                               * NULL or "sim": the simulator */
 } RollerCheckOptions;
 typedef struct {
     size_t struct_size;
     int ok;
     int64_t compared, outputs, undecided; /* elements; of all data and size sets */
     int size_sets, data_sets, exact;      /* exact: integer data was compared bit for bit */
-    const char *where;        /* "simulator" */
+    const char *where;        /* "simulator", "NVIDIA H200" */
     const char *text;         /* the line to print; on failure also the worst element or fault */
     const char *counters;     /* counted beside predicted, or "" */
 } RollerCheckReport;
-/* Runs the compiled PTX in the simulator on integer and on real data and compares with the
- * reference evaluator.  ROLLER_CHECK if it is wrong.  Texts live until the context's next call.  */
+/* Runs the kernel on integer and on real data and compares with the reference evaluator; on a device
+ * in a child process, by fork, so that no fault harms the caller.  ROLLER_CHECK if it is wrong.  Texts live until the context's next call.  */
 ROLLER_API RollerStatus roller_check(RollerCtx *ctx, const RollerKernel *k,
                                      const RollerCheckOptions *o,
                                      RollerCheckReport *report);
@@ -266,6 +270,42 @@ ROLLER_API RollerStatus roller_fill(const RollerOp *op, int i, uint64_t seed, vo
 ROLLER_API RollerStatus roller_simulate(RollerCtx *ctx, const RollerKernel *k,
                                         const RollerTensor *in, int nin, const RollerTensor *out,
                                         int nout);
+
+/* ---- on a device ---- */
+typedef struct {
+    size_t struct_size;
+    const char *device;       /* number or UUID; NULL: device 0 */
+    double limit_s;           /* plans not measured by then are left out; 0: none */
+    double watchdog_s;        /* longest wait for a kernel (20) */
+    uint64_t seed;            /* of the check's and the timing's data; 0: 1 */
+    double budget_s;          /* as for a check */
+    const bool *stop;         /* polled; may be NULL */
+} RollerTrialOptions;
+typedef struct {
+    double cold_us, warm_us, spread, clock_mhz;           /* 0: not timed */
+    int samples;
+    const char *rejected;     /* "wrong", "fault", "hang", "spill", ...; NULL: timed */
+    const char *reason;       /* one sentence, or "" */
+} RollerTrial;
+/* Builds every plan, proves and times each in a child process, by fork (so the caller may not have
+ * opened the driver), and gives the fastest right one.  trial: one per plan; its texts and *where
+ * live until the context's next call.  ROLLER_CHECK if none is right.  */
+ROLLER_API RollerStatus roller_fastest(RollerCtx *ctx, const RollerPlans *plans,
+                                       const RollerTrialOptions *o, RollerTrial *trial,
+                                       const char **where, RollerKernel **out);
+
+/* Loads a kernel on a device, all of it, so that launches only launch.  Errors of these calls:
+ * roller_error(NULL).  */
+ROLLER_API RollerStatus roller_load(const RollerKernel *k, int device, RollerExec **out);
+ROLLER_API RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int nin,
+                                         const RollerTensor *out, int nout, size_t *bytes);
+/* One entry per declared input (scalars: 0-dim on the CPU) and output.  Asynchronous in `stream` (a
+ * CUstream); takes no lock and no memory; legal while the stream is captured.  The current context
+ * must be one of the device; ws is aligned to 256 bytes.  */
+ROLLER_API RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
+                                      const RollerTensor *out, int nout, void *ws, size_t ws_bytes,
+                                      void *stream);
+ROLLER_API void roller_exec_destroy(RollerExec *e);
 
 #ifdef __cplusplus
 }

@@ -7,8 +7,9 @@ static void print_operand(const ROperand *o, const char *name, const char *axis,
     buf_printf(out, "operand %s: %s, %d bytes in memory, %d in shared memory", name,
                !o->affine ? "an expression" : o->copyable ? "copied unchanged" : "converted",
                o->bytes, o->elem);
-    buf_printf(out, "; along %s runs of %lld in vectors of %d, along k runs of %lld in vectors of %d",
-               axis, (long long)o->run_mn, o->vec_mn, (long long)o->run_k, o->vec_k);
+    buf_printf(out, "; along %s runs of %lld in vectors of %d", axis, (long long)o->run_mn,
+               o->vec_mn);
+    buf_printf(out, ", along k runs of %lld in vectors of %d", (long long)o->run_k, o->vec_k);
     buf_printf(out, "; %lld distinct elements%s\n", (long long)o->unique,
                o->guarded ? "; guarded" : "");
 }

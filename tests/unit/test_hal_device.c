@@ -276,15 +276,15 @@ static void test_find(void **state) {
     assert_string_equal(hal_profile_default(arena, path), "zeta");
     assert_null(hal_profile_default(arena, one));
     assert_int_equal(diag.errors, 0);
-    assert_int_equal(hal_profile_find(arena, &diag, "gamma", path, &file, &dev), ST_PROFILE);
+    assert_int_equal(hal_profile_find(arena, &diag, "gamma", path, &file, &dev), ST_IO);
     assert_null(dev);
     assert_non_null(strstr(diag.messages[0].message, "there is no profile \"gamma\""));
     assert_string_equal(diag.messages[0].hint, "there are zeta, beta");
-    assert_int_equal(hal_profile_find(arena, &diag, "gamma", one + 1, NULL, &dev), ST_PROFILE);
+    assert_int_equal(hal_profile_find(arena, &diag, "gamma", one + 1, NULL, &dev), ST_IO);
     assert_non_null(strstr(diag.messages[1].hint, "none at all"));
     assert_int_equal(hal_profile_find(arena, &diag, "no/such.json", path, &file, &dev), ST_IO);
-    assert_int_equal(hal_profile_find(arena, &diag, "", path, &file, &dev), ST_PROFILE);
-    assert_int_equal(hal_profile_find(arena, &diag, "..", path, &file, &dev), ST_PROFILE);
+    assert_int_equal(hal_profile_find(arena, &diag, "", path, &file, &dev), ST_IO);
+    assert_int_equal(hal_profile_find(arena, &diag, "..", path, &file, &dev), ST_IO);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         unlink(files[i]);
     assert_int_equal(rmdir(one) | rmdir(two) | rmdir(root), 0);
