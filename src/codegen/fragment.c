@@ -38,7 +38,20 @@ static int swizzle_elements(const Side *s) {
     return (16 / s->elem) << (s->l->layout.base + s->l->layout.bits);
 }
 
-static int swizzle_rows(const Side *s) { return 1 << (s->l->layout.shift + s->l->layout.bits); }
+static int turn_of(const RLayout *l, int row) { return row >> l->shift & ((1 << l->bits) - 1); }
+
+/* Does a swizzle flip the same bits in all rows that a thread reads?  The first one is a multiple
+ * of its vector.  */
+static bool same_turn(const Side *s) {
+    const RLayout *l = &s->l->layout;
+    for (int first = 0; first < 1 << (l->shift + l->bits); first += s->vec) {
+        for (int i = 0; i < s->thread; i++) {
+            int at = first + i / s->vec * (s->lanes * s->vec) + i % s->vec;
+            if (turn_of(l, at) != turn_of(l, first)) return false;
+        }
+    }
+    return true;
+}
 
 /* What a swizzle flips in the positions of row r.  */
 static const char *swizzle_turn(const Kernel *k, const Side *s, const char *r) {
@@ -68,9 +81,7 @@ static const char *begin_along_k(const Kernel *k, const Side *s, FragmentK at, c
         *each = cg_text(cg, "%s + %s", *each, at.fixed);
         return plus(cg, begin, at.dynamic);
     }
-    int step = s->vec == 1 ? s->lanes : 1;
-    const char *turn =
-        swizzle_turn(k, s, step % swizzle_rows(s) == 0 ? pos : cg_text(cg, "(%s + %s)", pos, i));
+    const char *turn = swizzle_turn(k, s, same_turn(s) ? pos : cg_text(cg, "(%s + %s)", pos, i));
     bool apart = !at.dynamic || k->c.r->unroll % swizzle_elements(s) == 0;
     const char *kk = apart ? at.fixed : cg_text(cg, "(%s + %s)", at.dynamic, at.fixed);
     *each = cg_text(cg, "%s + (%s ^ %s)", *each, kk, turn);

@@ -17,18 +17,17 @@ static const char words[] =
     /* mathematics */
     " exp expf exp2 exp2f log logf log2 log2f sqrt sqrtf rsqrt rsqrtf tanh tanhf erf erff sin sinf"
     " cos cosf pow powf floor floorf ceil ceilf rint rintf fabs fabsf fma fmaf"
-    /* names of the building blocks */
+    /* constants of the building blocks */
     " B M N K BM BN BK WM WN WK TM TN TK LM LN VM VN THREADS STAGES STAGE SLICE TOTAL A_TILE A_ROW"
-    " A_KTABLE"
-    " A_KENTRIES A_RTABLE A_RENTRIES B_TILE B_ROW B_KTABLE B_KENTRIES B_RTABLE B_RENTRIES smem "
-    "shared tile tile_m tile_n top in_group rows b m n m0 n0 tid lane lane_m"
-    " lane_n warp row col copies k_warp k_next k_now first steps step put take next kb kk acc i j f"
-    " p s u v w x y c_mn c_k r turn bits entry at at_own at_k to from part sum sums g inside best "
-    "where "
-    "value rest total wx wy inside ";
+    " A_KTABLE A_KENTRIES A_RTABLE A_RENTRIES B_TILE B_ROW B_KTABLE B_KENTRIES B_RTABLE B_RENTRIES"
+    /* their variables */
+    " smem shared tile tile_m tile_n top in_group rows b m n m0 n0 tid lane lane_m lane_n warp row"
+    " col copies k_warp k_next k_now first steps step put take turn next kb kk acc i j f g p r s u"
+    " v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums best where value rest"
+    " total ";
 
-/* Names with a number: t0 tensors, s sizes, i indices, e and v values, o and x vectors; and those
- * of the two operands.  */
+/* Names with a number: t0 tensors, s sizes, i indices, e and v values, o and x vectors, q digits;
+ * and those of the two operands.  */
 static const char stems[] = "tsievoxq";
 static const char operand[] = " mn k to src off koff at kat reg frag b e r row ";
 
