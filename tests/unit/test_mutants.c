@@ -15,8 +15,9 @@
 
 #include <cmocka.h>
 
-/* What is spoiled behind the kernel's head: each occurrence of `find` makes one mutant, or all of
- *  them together make one (a guard of one operand alone does not matter while the other is zero).  */
+/* What is spoiled behind the kernel's head: each occurrence of `find` makes one mutant, or
+ *  all of them together make one (a guard of one operand alone does not matter while the other
+ *  is zero).  */
 typedef struct {
     const char *name, *find, *put;
     bool all;
@@ -116,7 +117,8 @@ static const char *judge(KernelCase *c) {
     return NULL;
 }
 
-/* A plan in which everything that is spoiled matters: several warps, and more steps than stages.  */
+/* A plan in which everything that is spoiled matters: several warps, and more steps than
+ * stages.  */
 static bool suits(const Victim *v, const Problem *p, const RProg *r) {
     if (r->skeleton != SK_CONTRACT || r->split > 1 || r->threads < 64) return false;
     int64_t steps = (p->extent[AX_K] + r->block.extent[AX_K] - 1) / r->block.extent[AX_K];
