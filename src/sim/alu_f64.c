@@ -7,11 +7,11 @@ static inline double canonical(double v) {
     return v != v ? sim_double(0x7fffffffffffffffull) : v;
 }
 
-SIM_BINARY(add_rn, f64, f64, f64, canonical(a + b))
-SIM_BINARY(sub_rn, f64, f64, f64, canonical(a - b))
-SIM_BINARY(mul_rn, f64, f64, f64, canonical(a * b))
-SIM_BINARY(div_rn, f64, f64, f64, canonical(a / b))
-SIM_TERNARY(fma_rn, f64, f64, f64, f64, canonical(fma(a, b, c)))
+SIM_BINARY(add_f64, f64, f64, f64, canonical(a + b))
+SIM_BINARY(sub_f64, f64, f64, f64, canonical(a - b))
+SIM_BINARY(mul_f64, f64, f64, f64, canonical(a * b))
+SIM_BINARY(div_f64, f64, f64, f64, canonical(a / b))
+SIM_TERNARY(fma_f64, f64, f64, f64, f64, canonical(fma(a, b, c)))
 SIM_UNARY(abs_f64, u64, u64, a & 0x7fffffffffffffffull)
 SIM_UNARY(neg_f64, u64, u64, a ^ 0x8000000000000000ull)
 
@@ -67,11 +67,11 @@ SimExec *sim_pick_f64(SimPick *k) {
     i->arg = (uint16_t)sim_round(rounding);
     if (i->arg != ROUND_NEAREST_EVEN) return exec_directed;
     switch (op) {
-    case OP_ADD: return add_rn;
-    case OP_SUB: return sub_rn;
-    case OP_MUL: return mul_rn;
-    case OP_DIV: return div_rn;
-    default: return fma_rn;
+    case OP_ADD: return add_f64;
+    case OP_SUB: return sub_f64;
+    case OP_MUL: return mul_f64;
+    case OP_DIV: return div_f64;
+    default: return fma_f64;
     }
 }
 

@@ -24,7 +24,6 @@ static void begin_block(SimCluster *c, int rank) {
     b->smem = arena_alloc(c->arena, words * 4 + 64);
     memset(b->smem, SIM_POISON, words * 4 + 64);
     b->shadow = ARENA_ARRAY(c->arena, SimShadow, words + 1);
-    for (size_t n = 0; n < words; n++) b->shadow[n].writer = SIM_NO_THREAD;
     if (c->partial_sync && !r->options->no_races) {
         b->read_clock = ARENA_ARRAY(c->arena, uint32_t, words * (size_t)b->n_warp);
     }

@@ -71,23 +71,35 @@ typedef struct {
     int passes, least;
 } Passes;
 
-/* A group of lanes served together: as many passes as one bank has distinct words.  */
-static Passes group(uint32_t lanes, const uint32_t address[LANES], int words) {
-    uint32_t in_bank[BANKS][LANES * 4];
+/* The general case: all distinct units of every bank.  */
+static Passes conflicting(uint32_t lanes, const uint32_t address[LANES], uint32_t words) {
+    uint32_t in_bank[BANKS][LANES], wide = BANKS / words;
     uint8_t n[BANKS] = {0};
     int most = 0, distinct = 0;
     SIM_EACH(l, lanes) {
-        for (int e = 0; e < words; e++) {
-            uint32_t word = address[l] / 4 + (uint32_t)e, bank = word % BANKS;
-            int k = 0;
-            while (k < n[bank] && in_bank[bank][k] != word) k++;
-            if (k < n[bank]) continue;
-            in_bank[bank][n[bank]++] = word;
-            distinct++;
-            if (n[bank] > most) most = n[bank];
-        }
+        uint32_t unit = address[l] / (4 * words), bank = unit % wide;
+        int k = 0;
+        while (k < n[bank] && in_bank[bank][k] != unit) k++;
+        if (k < n[bank]) continue;
+        in_bank[bank][n[bank]++] = unit;
+        distinct++;
+        if (n[bank] > most) most = n[bank];
     }
-    return (Passes){most, (distinct + BANKS - 1) / BANKS};
+    return (Passes){most, (distinct * (int)words + BANKS - 1) / BANKS};
+}
+
+/* A group of lanes served together: as many passes as one bank has distinct words.  Aligned accesses
+ * of `words` words take that many neighbouring banks each, which count as one wide bank.  */
+static Passes group(uint32_t lanes, const uint32_t address[LANES], uint32_t words) {
+    uint32_t in_bank[BANKS], wide = BANKS / words, used = 0;
+    SIM_EACH(l, lanes) {
+        uint32_t unit = address[l] / (4 * words), bank = unit % wide, bit = 1u << bank;
+        if (!(used & bit)) in_bank[bank] = unit;
+        else if (in_bank[bank] != unit) return conflicting(lanes, address, words);
+        used |= bit;
+    }
+    int all = sim_popcount(used) * (int)words;
+    return (Passes){lanes != 0, (all + BANKS - 1) / BANKS};
 }
 
 /* Whether every active lane shares its address with the lane whose number differs in `flip`.  */
@@ -103,7 +115,8 @@ static Passes sum(Passes x, Passes y) {
 }
 
 /* Two parts of a request, merged into one group when their lanes pair up or one is idle.  */
-static Passes halves(uint32_t lanes, uint32_t low, const uint32_t address[LANES], int words) {
+static Passes halves(uint32_t lanes, uint32_t low, const uint32_t address[LANES],
+                     uint32_t words) {
     uint32_t x = lanes & low, y = lanes & ~low;
     if (!x || !y || paired(lanes, address, 1) || paired(lanes, address, 2)) {
         return group(lanes, address, words);
@@ -117,7 +130,7 @@ static Passes request(uint32_t active, const uint32_t address[LANES], int bytes)
     Passes all = {0, 0};
     for (int half = 0; half < 2; half++) {
         uint32_t lanes = active & (half ? 0xffff0000u : 0x0000ffffu);
-        if (lanes) all = sum(all, halves(lanes, 0x00ff00ffu, address, bytes / 4));
+        if (lanes) all = sum(all, halves(lanes, 0x00ff00ffu, address, (uint32_t)bytes / 4));
     }
     return all;
 }

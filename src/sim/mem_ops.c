@@ -77,11 +77,42 @@ static bool shadow(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint
 static void gather_value(const SimWarp *w, const SimInst *i, const SimOpnd *v, int lane,
                          unsigned char *out);
 
+/* Every active lane inside the own block's memory, aligned, of whole words: the usual load.  */
+static bool own_words(const SimWarp *w, uint32_t active, const uint32_t at[LANES],
+                      uint32_t bytes, uint32_t offset[LANES]) {
+    const SimBlock *b = w->block;
+    if (bytes < 4 || bytes > b->smem_bytes) return false;
+    uint32_t room = b->smem_bytes - bytes, bad = 0;
+    SIM_EACH(l, active) {
+        offset[l] = at[l] - b->smem_base;
+        bad |= (uint32_t)(offset[l] > room) | (at[l] & (bytes - 1));
+    }
+    return bad == 0;
+}
+
+static void count_shared(SimWarp *w, const SimInst *i, uint32_t active, const uint32_t at[LANES]) {
+    if (w->block->cluster->run->options->no_counters) return;
+    sim_count_shared(w, active, at, i->bytes * i->count, i->flags & ACCESS_STORE);
+}
+
+static bool load_own(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p,
+                     const uint32_t at[LANES], const uint32_t offset[LANES]) {
+    SimBlock *b = w->block;
+    uint32_t bytes = (uint32_t)i->bytes * i->count;
+    if (!sim_shadow_read_lanes(w, i, active, b, offset, bytes)) return false;
+    SIM_EACH(l, active) p->host[l] = b->smem + offset[l];
+    count_shared(w, i, active, at);
+    return true;
+}
+
 static bool shared_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p,
                          const SimOpnd *value) {
-    uint32_t bytes = (uint32_t)i->bytes * i->count, at[LANES];
+    uint32_t bytes = (uint32_t)i->bytes * i->count, at[LANES], offsets[LANES];
+    SIM_LANES(l) at[l] = (uint32_t)p->at[l];
+    if (!(i->flags & (ACCESS_STORE | ACCESS_STRONG)) && own_words(w, active, at, bytes, offsets)) {
+        return load_own(w, i, active, p, at, offsets);
+    }
     SIM_EACH(l, active) {
-        at[l] = (uint32_t)p->at[l];
         uint32_t offset;
         SimBlock *owner = sim_shared(w, i, l, at[l], bytes, bytes, &offset);
         if (!owner) return false;
@@ -92,9 +123,7 @@ static bool shared_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
         if (!shadow(w, i, l, owner, offset, bytes, value ? now : NULL)) return false;
         if (value) memcpy(p->host[l], now, bytes);
     }
-    if (!w->block->cluster->run->options->no_counters) {
-        sim_count_shared(w, active, at, (int)bytes, i->flags & ACCESS_STORE);
-    }
+    count_shared(w, i, active, at);
     return true;
 }
 

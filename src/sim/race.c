@@ -49,14 +49,6 @@ static bool race(SimWarp *w, const SimInst *i, int lane, const SimBlock *owner, 
 
 /* ---- order ---- */
 
-/* Whether what `thread` did at `time` happened before the next access of lane's thread.  */
-static inline bool ordered(const SimWarp *w, uint16_t me, uint16_t thread, uint32_t time) {
-    if (thread == me) return true;
-    int n = w->block->cluster->n_clock;
-    int u = thread == SIM_ASYNC_THREAD ? n - 1 : thread / LANES;
-    return time <= w->clock[u];
-}
-
 /* The bytes of word number `word` that an access to offset .. offset + bytes - 1 touches.  */
 static inline unsigned byte_mask(uint32_t word, uint32_t offset, uint32_t bytes) {
     uint32_t from = word * 4 > offset ? 0 : offset - word * 4;
@@ -65,44 +57,67 @@ static inline unsigned byte_mask(uint32_t word, uint32_t offset, uint32_t bytes)
     return ((1u << to) - 1) & ~((1u << from) - 1);
 }
 
+/* What the checks of one access need, looked up once.  */
+typedef struct {
+    const SimWarp *w;
+    SimBlock *owner;
+    const uint32_t *clock;
+    uint32_t now;
+    uint16_t me;
+    int agents;               /* the clock's entry of asynchronous copies */
+} Access;
+
+static inline Access access_of(const SimWarp *w, SimBlock *owner, int lane) {
+    const SimCluster *c = w->block->cluster;
+    return (Access){w, owner, w->clock, c->time, sim_thread(w, lane), c->n_clock - 1};
+}
+
+/* Whether what `thread` did at `time` happened before this access.  */
+static inline bool before(const Access *a, uint16_t thread, uint32_t time) {
+    if (thread == a->me) return true;
+    return time <= a->clock[thread == SIM_ASYNC_THREAD ? a->agents : thread / LANES];
+}
+
 /* Readers of several warps: exact times per warp where barriers of a part of the block occur; with
  * barriers of the whole block only, every other warp's entry is the time at which the last one was
  * complete.  */
-static bool reads_ordered(const SimWarp *w, const SimBlock *owner, uint32_t word,
-                          const SimShadow *s) {
+static bool reads_before(const Access *a, uint32_t word, const SimShadow *s) {
+    const SimBlock *owner = a->owner;
     int first = owner->rank * owner->n_warp;
     if (!owner->read_clock) {
-        int other = w->clock_id == first ? first + 1 : first;
-        return s->read_time <= w->clock[other];
+        int other = a->w->clock_id == first ? first + 1 : first;
+        return s->read_time <= a->clock[other];
     }
     const uint32_t *times = owner->read_clock + (size_t)word * (size_t)owner->n_warp;
     for (int k = 0; k < owner->n_warp; k++) {
-        if (first + k != w->clock_id && times[k] > w->clock[first + k]) return false;
+        if (first + k != a->w->clock_id && times[k] > a->clock[first + k]) return false;
     }
     return true;
 }
 
-static inline bool reader_ordered(const SimWarp *w, uint16_t me, const SimBlock *owner,
-                                  uint32_t word, const SimShadow *s) {
+static inline bool reader_before(const Access *a, uint32_t word, const SimShadow *s) {
     switch (s->read_kind) {
-    case READ_LANE: return ordered(w, me, s->reader, s->read_time);
-    case READ_WARP: return s->read_time <= w->clock[s->reader / LANES];
-    case READ_MANY: return reads_ordered(w, owner, word, s);
+    case READ_LANE: return before(a, s->reader, s->read_time);
+    case READ_WARP: return s->read_time <= a->clock[s->reader / LANES];
+    case READ_MANY: return reads_before(a, word, s);
     default: return true;
     }
 }
 
-/* Adds a reader.  Earlier readers are forgotten once they are ordered before this read.  */
-static inline void note_read(const SimWarp *w, uint16_t me, SimBlock *owner, uint32_t word,
-                             SimShadow *s) {
-    uint32_t now = w->block->cluster->time;
-    if (reader_ordered(w, me, owner, word, s)) s->read_kind = READ_LANE;
-    else if (s->read_kind != READ_MANY && s->reader / LANES == me / LANES) s->read_kind = READ_WARP;
-    else s->read_kind = READ_MANY;
-    s->reader = me;
-    s->read_time = now;
-    if (owner->read_clock && w->block == owner) {
-        owner->read_clock[(size_t)word * (size_t)owner->n_warp + (size_t)w->id] = now;
+/* Adds a reader, or several lanes of its warp.  Earlier readers are forgotten once they are ordered
+ * before this read.  */
+static inline void note_read(const Access *a, uint32_t word, SimShadow *s, bool several) {
+    SimReadKind kind = several ? READ_WARP : READ_LANE;
+    if (!reader_before(a, word, s)) {
+        bool mine = s->read_kind != READ_MANY && s->reader / LANES == a->me / LANES;
+        kind = mine ? READ_WARP : READ_MANY;
+    }
+    s->read_kind = (uint8_t)(kind & 3);
+    s->reader = a->me;
+    s->read_time = a->now;
+    if (a->owner->read_clock && a->w->block == a->owner) {
+        size_t row = (size_t)word * (size_t)a->owner->n_warp;
+        a->owner->read_clock[row + (size_t)a->w->id] = a->now;
     }
 }
 
@@ -121,54 +136,69 @@ static bool unready(SimWarp *w, const SimInst *i, int lane, const SimBlock *owne
 }
 
 static inline bool read_words(SimWarp *w, const SimInst *i, int lane, SimBlock *owner,
-                              uint32_t offset, uint32_t bytes, bool strong) {
-    uint16_t me = sim_thread(w, lane);
+                              uint32_t offset, uint32_t bytes, bool strong, bool several) {
+    Access a = access_of(w, owner, lane);
     bool races = !w->block->cluster->run->options->no_races;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
         SimShadow *s = &owner->shadow[word];
-        unsigned mask = byte_mask(word, offset, bytes);
+        unsigned mask = bytes >= 4 ? 15 : byte_mask(word, offset, bytes);
         if ((s->flying & mask) || (s->init & mask) != mask) {
             return unready(w, i, lane, owner, word, s, mask);
         }
         if (!races) continue;
-        bool safe = s->writer == SIM_NO_THREAD || !(s->written & mask) || (strong && s->atomic) ||
-                    ordered(w, me, s->writer, s->write_time);
-        if (!safe) {
+        if (!before(&a, s->writer, s->write_time) && (s->written & mask) &&
+            !(strong && s->atomic)) {
             return race(w, i, lane, owner, word * 4, "read", "write", s->writer, s->line);
         }
-        if (!strong) note_read(w, me, owner, word, s);
+        if (!strong) note_read(&a, word, s, several);
+    }
+    return true;
+}
+
+bool sim_shadow_read_lanes(SimWarp *w, const SimInst *i, uint32_t active, SimBlock *owner,
+                           const uint32_t offset[LANES], uint32_t bytes) {
+    int first[LANES];                        /* the lane that reads the same place on behalf */
+    uint32_t several = 0, own = 0;
+    SIM_EACH(l, active) {
+        int same = l > 0 && (active >> (l - 1) & 1) && offset[l] == offset[l - 1]       ? l - 1
+                   : l >= 16 && (active >> (l - 16) & 1) && offset[l] == offset[l - 16] ? l - 16
+                                                                                        : l;
+        first[l] = same == l ? l : first[same];
+        if (same == l) own |= 1u << l;
+        else several |= 1u << first[l];
+    }
+    SIM_EACH(l, own) {
+        if (!read_words(w, i, l, owner, offset[l], bytes, false, several >> l & 1)) return false;
     }
     return true;
 }
 
 bool sim_shadow_read(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                      uint32_t bytes) {
-    return read_words(w, i, lane, owner, offset, bytes, false);
+    return read_words(w, i, lane, owner, offset, bytes, false, false);
 }
 
 bool sim_shadow_read_strong(SimWarp *w, const SimInst *i, int lane, SimBlock *owner,
                             uint32_t offset, uint32_t bytes) {
     sim_acquire(w, w->block->cluster->strong_clock);
-    return read_words(w, i, lane, owner, offset, bytes, true);
+    return read_words(w, i, lane, owner, offset, bytes, true, false);
 }
 
-static inline void note_write(const SimWarp *w, const SimInst *i, uint16_t me, SimShadow *s,
-                              unsigned mask) {
-    uint32_t now = w->block->cluster->time;
-    bool same = s->write_time == now && s->writer / LANES == me / LANES;
+static inline void note_write(const Access *a, const SimInst *i, SimShadow *s, unsigned mask) {
+    bool same = s->write_time == a->now && s->writer / LANES == a->me / LANES;
     s->written = (uint8_t)((same ? s->written | mask : mask) & 15);
-    s->writer = me;
-    s->write_time = now;
+    s->writer = a->me;
+    s->write_time = a->now;
     s->line = (uint16_t)(i->ptx->line & 0xffff);
     s->init = (uint8_t)((s->init | mask) & 15);
 }
 
 /* value: the bytes about to be written, NULL if unknown.  Writing what is there already is no race
  * between writers.  */
-static inline bool write_words(SimWarp *w, const SimInst *i, int lane, SimBlock *owner,
+static bool write_words(SimWarp *w, const SimInst *i, int lane, SimBlock *owner,
                                uint32_t offset, uint32_t bytes, bool atomic,
                                const unsigned char *value) {
-    uint16_t me = sim_thread(w, lane);
+    Access a = access_of(w, owner, lane);
     bool races = !w->block->cluster->run->options->no_races;
     bool same = value && memcmp(owner->smem + offset, value, bytes) == 0;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
@@ -176,16 +206,15 @@ static inline bool write_words(SimWarp *w, const SimInst *i, int lane, SimBlock 
         unsigned mask = byte_mask(word, offset, bytes);
         if (s->flying & mask) return unready(w, i, lane, owner, word, s, mask);
         if (races) {
-            bool safe = s->writer == SIM_NO_THREAD || !(s->written & mask) || same ||
-                        (atomic && s->atomic) || ordered(w, me, s->writer, s->write_time);
-            if (!safe) {
+            if (!before(&a, s->writer, s->write_time) && (s->written & mask) && !same &&
+                !(atomic && s->atomic)) {
                 return race(w, i, lane, owner, word * 4, "write", "write", s->writer, s->line);
             }
-            if (!reader_ordered(w, me, owner, word, s)) {
+            if (!reader_before(&a, word, s)) {
                 return race(w, i, lane, owner, word * 4, "write", "read", s->reader, 0);
             }
         }
-        note_write(w, i, me, s, mask);
+        note_write(&a, i, s, mask);
         s->atomic = atomic;
     }
     return true;
@@ -213,14 +242,14 @@ bool sim_shadow_read_async(SimWarp *w, const SimInst *i, int lane, SimBlock *own
     const SimCluster *c = w->block->cluster;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
         const SimShadow *s = &owner->shadow[word];
-        bool generic = s->writer != SIM_NO_THREAD && s->writer != SIM_ASYNC_THREAD;
+        bool generic = s->writer != SIM_ASYNC_THREAD;
         if (!generic || s->write_time <= c->proxy_clock[s->writer / LANES]) continue;
         sim_fault(w, SIM_PROXY_FENCE, i, lane, "shared address 0x%x was written by %s without "
                   "fence.proxy.async afterwards", owner->smem_base + word * 4,
                   thread_name(c, s->writer));
         return false;
     }
-    return read_words(w, i, lane, owner, offset, bytes, false);
+    return read_words(w, i, lane, owner, offset, bytes, false, false);
 }
 
 bool sim_shadow_fly(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,

@@ -11,13 +11,13 @@
 #define ROLLER_SIM_RACE_H
 #include "sim/exec.h"
 
-enum { SIM_NO_THREAD = 0xffff, SIM_ASYNC_THREAD = 0xfffe };
+enum { SIM_ASYNC_THREAD = 0xfffe };
 typedef enum { READ_NONE, READ_LANE, READ_WARP, READ_MANY } SimReadKind;
 /* State of 4 bytes.  Byte masks have bit 0 for the lowest byte.  Threads are clock_id * 32 +
  * lane.  */
 struct SimShadow {
     uint32_t write_time, read_time;       /* of the last ones */
-    uint16_t writer;          /* a thread, SIM_NO_THREAD or SIM_ASYNC_THREAD */
+    uint16_t writer;          /* a thread or SIM_ASYNC_THREAD; before the first write 0, at time 0 */
     uint16_t reader;          /* one of the readers since the last ordered access */
     uint8_t init : 4, written : 4;        /* bytes ever written; bytes of the last write */
     uint8_t flying : 4, read_kind : 2, atomic : 1;   /* flying: an asynchronous copy is under way */
@@ -39,6 +39,9 @@ void sim_fence_proxy(SimWarp *w);
  * Atomics race with plain accesses only.  */
 bool sim_shadow_read(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                      uint32_t bytes);
+/* The same for a load of all active lanes, each of `bytes` bytes from 4 up.  */
+bool sim_shadow_read_lanes(SimWarp *w, const SimInst *i, uint32_t active, SimBlock *owner,
+                           const uint32_t offset[LANES], uint32_t bytes);
 bool sim_shadow_write(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                       uint32_t bytes);
 /* As sim_shadow_write, for a store whose bytes are known: writing what is there already does not
