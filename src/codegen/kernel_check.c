@@ -24,7 +24,7 @@ static const char words[] =
     " smem shared tile tile_m tile_n top in_group rows b m n m0 n0 tid lane lane_m lane_n warp row"
     " col copies k_warp k_next k_now first steps step put take turn next kb kk acc i j f g p r s u"
     " v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums best where value rest"
-    " total ";
+    " total wx wy ";
 
 /* Names with a number: t0 tensors, s sizes, i indices, e and v values, o and x vectors, q digits;
  * and those of the two operands.  */

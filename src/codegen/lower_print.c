@@ -5,7 +5,8 @@ static const char *const phase_name[PHASE_COUNT] = {
     CG_PHASES(X)
 #undef X
 };
-static const char *const kernel_name[] = {"contract", "sums", "stream"};
+static const char *const kernel_name[] = {"contract", "sums",        "stream",
+                                          "column",   "column sums", "window"};
 
 static void print_address(const Contract *c, const Side *s, Buf *out) {
     static const char *const mode[] = {"plain", "uniform digits", "digits per chunk"};
@@ -30,6 +31,40 @@ static void print_load(const Contract *c, int ahead, Buf *out) {
                    s->l->kind == LOAD_ASYNC ? "async" : "staged", s->l->vec * s->f->bytes);
     }
     if (ahead) buf_printf(out, ", step + %d", ahead);
+}
+
+static bool is_view(const Lowered *l) {
+    return l->kind == KERNEL_COLUMN || l->kind == KERNEL_COLUMN_SUMS || l->kind == KERNEL_WINDOW;
+}
+
+/* Column and window kernels.  */
+static void print_view_details(const Lowered *l, const Phase *ph, Buf *out) {
+    const RProg *r = l->r;
+    bool column = l->kind == KERNEL_COLUMN;
+    switch (ph->kind) {
+    case PHASE_PLACE:
+        if (column)
+            buf_printf(out, "%d x %d columns, %d row groups", rprog_column_threads(r, AX_M),
+                       (int)r->thread.extent[AX_M], rprog_column_threads(r, AX_K));
+        else
+            buf_printf(out, "patches of %d x %d x %d", (int)r->thread.extent[AX_M],
+                       (int)r->thread.extent[AX_N], l->p->window.lane < 0 ? 1 : r->vec_n);
+        break;
+    case PHASE_FOLD:
+        if (column)
+            buf_printf(out, "%d, %d rows in flight", ph->stmt, (int)r->thread.extent[AX_K]);
+        else
+            buf_printf(out, "%d, %lld rows of %lld x %d elements", ph->stmt,
+                       (long long)rprog_window_rows(l->p, r),
+                       (long long)rprog_window_loads(l->p, r), r->vec_n);
+        break;
+    case PHASE_REDUCE: buf_printf(out, "%d row groups", rprog_column_threads(r, AX_K)); break;
+    case PHASE_PARTIAL:
+    case PHASE_GATHER: buf_printf(out, "%d slices", (int)r->split); break;
+    case PHASE_ELEMENTS: buf_printf(out, "%d at a time", l->vec); break;
+    case PHASE_STATEMENT: buf_printf(out, "%d", ph->stmt); break;
+    default: break;
+    }
 }
 
 static void print_details(const Lowered *l, const Contract *c, const Phase *ph, const Device *dev,
@@ -79,7 +114,8 @@ static bool opens(PhaseKind k) {
 void lower_print(const RPlan *plan, const Device *dev, const Lowered *l, Buf *out) {
     const KernelLaunch *n = &l->launch;
     Contract c = {0};
-    if (l->kind != KERNEL_STREAM) contract_facts(plan->te, dev, l->p, l->r, &c);
+    if (l->kind == KERNEL_CONTRACT || l->kind == KERNEL_SUMS)
+        contract_facts(plan->te, dev, l->p, l->r, &c);
     buf_printf(out, "kernel %s: group %d, grid %lld %lld, block %d, shared memory %lld\n",
                kernel_name[l->kind], l->group, (long long)n->grid[0], (long long)n->grid[1],
                n->block[0], (long long)n->dynamic_smem);
@@ -93,7 +129,8 @@ void lower_print(const RPlan *plan, const Device *dev, const Lowered *l, Buf *ou
         buf_printf(out, "%*s%s", 2 * depth, "", phase_name[ph->kind]);
         size_t len = out->len;
         buf_putc(out, ' ');
-        print_details(l, &c, ph, dev, out);
+        if (is_view(l)) print_view_details(l, ph, out);
+        else print_details(l, &c, ph, dev, out);
         if (out->len == len + 1) out->text[--out->len] = '\0';
         buf_putc(out, '\n');
         depth += opens(ph->kind);
