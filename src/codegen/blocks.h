@@ -119,6 +119,29 @@ bool elements_in_memory(const Kernel *k, int tensor);
 void store_statement(Kernel *k, const Phase *ph);
 void store_direct(Kernel *k);
 
+/* row.c: rows of the block and what is kept of them.  */
+void row_constants(Kernel *k);
+void row_place(Kernel *k);
+void row_hold(Kernel *k);
+bool row_ragged(const Kernel *k);         /* some block has fewer rows than its threads */
+bool row_loops(const Kernel *k);          /* over steps */
+bool row_wide(const Kernel *k);           /* columns need 64 bits */
+int row_width(const Kernel *k, int vec);  /* elements of an access that can be `vec` wide */
+/* Statement i of the group at the current row and column; its write over the frame's indices.  */
+CgPoint row_point(const Kernel *k, int i);
+void row_write(const Kernel *k, int i, Access *x);
+/* row_walk.c */
+void row_walk(Kernel *k, int pass);
+/* row_reduce.c: values per row.  */
+void row_clear(Kernel *k, int pass);
+void row_fold(Kernel *k, int i, const CgPoint *p);        /* reduction i at one element */
+bool row_makes(const Kernel *k, int tensor, int pass);
+/* What is known before pass `pass`: reductions of the pass before, and what follows from them.  */
+void row_values(Kernel *k, int pass, bool stores);
+void row_finish(Kernel *k, int pass);
+void row_leave(Kernel *k, int pass);      /* values of a slice to the workspace */
+void row_combine(Kernel *k, int pass, bool stores);
+
 /* column.c */
 void column_place(Kernel *k);
 void column_fold(Kernel *k);

@@ -81,6 +81,12 @@ static void print_phase(Kernel *k, const Phase *ph) {
         else if (k->l->kind == KERNEL_SUMS) reduce_split_elements(k);
         else stream_elements(k);
         break;
+    case PHASE_ROWS: row_place(k); break;
+    case PHASE_HOLD: row_hold(k); break;
+    case PHASE_WALK: row_walk(k, ph->from); break;
+    case PHASE_FINISH: row_finish(k, ph->from); break;
+    case PHASE_LEAVE: row_leave(k, ph->from); break;
+    case PHASE_COMBINE: row_combine(k, ph->from, ph->to != 0); break;
     case PHASE_GATHER: reduce_split_gather(k); break;
     case PHASE_FOLD: stream_fold(k); break;
     case PHASE_STATEMENT: store_statement(k, ph); break;
@@ -155,6 +161,7 @@ static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
         if (k.c.async) cg_line(cg, "const unsigned shared = rl_shared(smem);");
     }
     print_temporaries(cg, l->p->group);
+    if (l->kind == KERNEL_ROW && l->n_phase > 0) row_constants(&k);
     for (int i = 0; i < l->n_phase; i++) print_phase(&k, &l->phase[i]);
     cg_close(cg);
 }

@@ -13,7 +13,7 @@ static const char words[] =
     " signed true unsigned void reinterpret_cast"
     /* CUDA */
     " __align__ __global__ __launch_bounds__ __restrict__ __shared__ __syncthreads __int_as_float"
-    " __longlong_as_double blockIdx threadIdx min max"
+    " __longlong_as_double __shfl_xor_sync blockIdx threadIdx min max"
     /* mathematics */
     " exp expf exp2 exp2f log logf log2 log2f sqrt sqrtf rsqrt rsqrtf tanh tanhf erf erff sin sinf"
     " cos cosf pow powf floor floorf ceil ceilf rint rintf fabs fabsf fma fmaf"
@@ -26,10 +26,13 @@ static const char words[] =
     " v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums best where value rest"
     " total wx wy ";
 
-/* Names with a number: t0 tensors, s sizes, i indices, e and v values, o and x vectors, q digits;
- * and those of the two operands.  */
-static const char stems[] = "tsievoxq";
+/* Names with a number: t0 tensors, s sizes, i indices, e and v values, o and x vectors, q digits and
+ * outputs of rows, p h r other pointers of rows; those of the two operands; and what a row's threads
+ * share.  */
+static const char stems[] = "tsievoxphqr";
 static const char operand[] = " mn k to src off koff at kat reg frag b e r row ";
+
+static const char numbered[] = " acc where part place spot ";
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -69,8 +72,16 @@ static bool is_symbol(const char *s, size_t len) {
     return true;
 }
 
+/* A value of a row: a word and the number of its tensor.  */
+static bool is_numbered(const char *s, size_t len) {
+    size_t word = len;
+    while (word > 0 && is_digit(s[word - 1])) word--;
+    return word < len && is_listed(numbered, s, word);
+}
+
 static bool is_allowed_name(const char *s, size_t len) {
     if (len > 1 && strchr(stems, s[0]) && all_digits(s + 1, len - 1)) return true;
+    if (is_numbered(s, len)) return true;
     return is_listed(words, s, len) || is_of_operand(s, len) || prelude_has(s, len) ||
            is_symbol(s, len);
 }

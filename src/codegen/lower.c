@@ -108,6 +108,35 @@ static void lower_stream(Lowered *l, const Te *te, const Device *dev) {
     add_statements(l, g);
 }
 
+/* Kernel number `which` of a row program: all passes, or one over slices.  */
+static void lower_rows(Lowered *l, int which) {
+    const RProg *r = l->r;
+    int passes = l->p->row->group->n_pass;
+    bool last = r->split > 1 && which == passes;
+    l->kind = KERNEL_ROW;
+    l->vec = r->store_vec;
+    l->launch.grid[0] = rprog_blocks(l->p, r);
+    l->launch.grid[1] = last ? 1 : r->split;
+    l->launch.block[0] = r->threads;
+    l->launch.dynamic_smem = r->smem;
+    if (is_empty(l->p)) return;
+    add(l, PHASE_ROWS);
+    if (r->keep == KEEP_SHARED) add(l, PHASE_HOLD);
+    for (int pass = 0; pass < passes && r->split == 1; pass++) {
+        add(l, PHASE_WALK)->from = pass;
+        add(l, PHASE_FINISH)->from = pass;
+    }
+    if (r->split == 1) return;
+    for (int pass = 0; pass < which; pass++) {
+        Phase *p = add(l, PHASE_COMBINE);
+        p->from = pass;
+        p->to = pass + 1 == which;
+    }
+    if (last) return;
+    add(l, PHASE_WALK)->from = which;
+    add(l, PHASE_LEAVE)->from = which;
+}
+
 static void lower_column(Lowered *l) {
     const RProg *r = l->r;
     l->kind = KERNEL_COLUMN;
@@ -159,12 +188,25 @@ static void begin(Lowered *l, const RPlan *plan, int group) {
 }
 
 Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n) {
-    Lowered *l = ARENA_ARRAY(a, Lowered, 2 * plan->n);
+    int most = 0;
+    for (int g = 0; g < plan->n; g++) {
+        bool rows = plan->prog[g].skeleton == SK_ROW;
+        most += rows ? rprog_row_kernels(&plan->problem[g], &plan->prog[g]) : 2;
+    }
+    Lowered *l = ARENA_ARRAY(a, Lowered, most);
     *n = 0;
     for (int g = 0; g < plan->n; g++) {
         begin(&l[*n], plan, g);
         if (plan->prog[g].skeleton == SK_STREAM) {
             lower_stream(&l[(*n)++], plan->te, dev);
+            continue;
+        }
+        if (plan->prog[g].skeleton == SK_ROW) {
+            int kernels = rprog_row_kernels(l[*n].p, l[*n].r);
+            for (int i = 0; i < kernels; i++) {
+                begin(&l[*n], plan, g);
+                lower_rows(&l[(*n)++], i);
+            }
             continue;
         }
         if (plan->prog[g].skeleton == SK_WINDOW) {

@@ -25,6 +25,12 @@
     X(END,       "end")       /* of a loop */                                                      \
     X(REDUCE,    "reduce")    /* slices of warps, through shared memory */                         \
     X(PARTIAL,   "partial")   /* partial sums to the workspace */                                  \
+    X(ROWS,      "rows")      /* rows of the block, where they lie */                              \
+    X(HOLD,      "hold")      /* rows to shared memory */                                          \
+    X(WALK,      "walk")      /* pass `from` over the columns */                                   \
+    X(FINISH,    "finish")    /* values of the rows after pass `from` */                           \
+    X(LEAVE,     "leave")     /* values of a slice after pass `from` to the workspace */           \
+    X(COMBINE,   "combine")   /* the slices' values of pass `from`; to: 1 to store them */         \
     X(ELEMENTS,  "elements")  /* loop over the elements of a thread */                             \
     X(GATHER,    "gather")    /* adds the partial sums of an element */                            \
     X(FOLD,      "fold")      /* a reduction as a loop */                                          \
@@ -50,7 +56,8 @@ typedef enum {
     KERNEL_STREAM,
     KERNEL_COLUMN,
     KERNEL_COLUMN_SUMS,       /* adds the slices of a split column reduction */
-    KERNEL_WINDOW
+    KERNEL_WINDOW,
+    KERNEL_ROW
 } KernelKind;
 enum { MAX_PHASES = 40 + TE_MAX_STMTS };
 

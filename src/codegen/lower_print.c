@@ -5,8 +5,8 @@ static const char *const phase_name[PHASE_COUNT] = {
     CG_PHASES(X)
 #undef X
 };
-static const char *const kernel_name[] = {"contract", "sums",        "stream",
-                                          "column",   "column sums", "window"};
+static const char *const kernel_name[] = {"contract",    "sums",   "stream", "column",
+                                          "column sums", "window", "row"};
 
 static void print_address(const Contract *c, const Side *s, Buf *out) {
     static const char *const mode[] = {"plain", "uniform digits", "digits per chunk"};
@@ -100,6 +100,14 @@ static void print_details(const Lowered *l, const Contract *c, const Phase *ph, 
     case PHASE_REDUCE: buf_printf(out, "%d slices", c->warps[AX_K]); break;
     case PHASE_PARTIAL:
     case PHASE_GATHER: buf_printf(out, "%d slices", (int)r->split); break;
+    case PHASE_WALK:
+    case PHASE_FINISH:
+    case PHASE_LEAVE:
+    case PHASE_COMBINE: buf_printf(out, "pass %d", ph->from); break;
+    case PHASE_ROWS:
+        buf_printf(out, "%d of %d threads, steps of %d columns", (int)r->block.extent[AX_M],
+                   rprog_row_threads(r), (int)r->block.extent[AX_N]);
+        break;
     case PHASE_ELEMENTS: buf_printf(out, "%d at a time", l->vec); break;
     case PHASE_STATEMENT:
     case PHASE_FOLD: buf_printf(out, "%d", ph->stmt); break;

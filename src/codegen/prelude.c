@@ -236,6 +236,22 @@ static const struct {
         "    return x < y || x != x ? x : y;\n"
         "}\n"},
 
+    /* The first NaN wins, then the best value, then the lowest position.  */
+#define ARG(name, better)                                                                          \
+    {                                                                                              \
+        name, 0,                                                                                   \
+            "template <typename T> " FN "void " name "(T &best, int &where, T x, int at) {\n"      \
+            "    const bool was = best != best, is = x != x, first = at < where;\n"                \
+            "    if (was ? is && first : is || x " better " best || (x == best && first)) {\n"     \
+            "        best = x;\n"                                                                  \
+            "        where = at;\n"                                                                \
+            "    }\n"                                                                              \
+            "}\n"                                                                                  \
+    }
+    ARG("rl_argmax", ">"),
+    ARG("rl_argmin", "<"),
+#undef ARG
+
     /* Approximations for @fast.  */
     {"rl_fast_div", 0,
      FN "float rl_fast_div(float x, float y) {\n"

@@ -164,8 +164,8 @@ static Status launch_sampled(Check *c, int g, const int64_t *x, int n, const Blo
         if (k->group != g) continue;
         int64_t *blocks;
         int64_t count;
-        if (first) {
-            count = (int64_t)n * r->split;
+        if (first || r->skeleton == SK_ROW) {
+            count = (int64_t)n * k->grid[1];
             blocks = ARENA_ARRAY(c->a, int64_t, count + 1);
             for (int64_t s = 0; s < count; s++)
                 blocks[s] = x[s % n] + k->grid[0] * (s / n);
@@ -199,6 +199,9 @@ static Status compare_statement(Check *c, int g, int fused, const BlockPoint *at
         if (!sample_indices(&c->set->plans[g].problem, &c->plan->rplan.prog[g], &at[i], index))
             continue;
         place(s, fused < 0 ? NULL : group->perm[fused], index, row[rows].at);
+        /* Points of a row have one value of what is computed per row.  */
+        size_t key = (size_t)s->n_left * sizeof *index;
+        if (rows > 0 && memcmp(row[rows].at, row[rows - 1].at, key) == 0) continue;
         row[rows++].count = 1;
     }
     CompareResult r = {0};
@@ -212,6 +215,7 @@ static Status compare_statement(Check *c, int g, int fused, const BlockPoint *at
 static double block_work(const Problem *p, const RProg *r, int64_t span) {
     double k = (double)p->extent[AX_K];
     if (r->skeleton == SK_STREAM) return (double)span * k;
+    if (r->skeleton == SK_ROW) return (double)r->block.extent[AX_M] * (double)p->extent[AX_N];
     if (r->skeleton == SK_COLUMN)
         return (double)r->block.extent[AX_M] * (double)p->column.red.extent;
     if (r->skeleton == SK_WINDOW)

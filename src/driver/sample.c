@@ -52,6 +52,11 @@ void sample_range(const Problem *p, const RProg *r, int64_t span, int64_t x, Blo
         out->hi[AX_M] = least((x + 1) * span, p->extent[AX_M]);
         return;
     }
+    if (r->skeleton == SK_ROW) {
+        out->lo[AX_M] = x * r->block.extent[AX_M];
+        out->hi[AX_M] = least(out->lo[AX_M] + r->block.extent[AX_M], p->extent[AX_M]);
+        return;
+    }
     int64_t tile[AX_CLASSES];
     tile_of(p, r, x, &tile[AX_B], &tile[AX_M], &tile[AX_N]);
     for (int c = AX_B; c <= AX_N; c++) {
@@ -146,19 +151,28 @@ static void unflatten(const TeStmt *s, const FusedAxis *f, int64_t at, int64_t *
     }
 }
 
-bool sample_indices(const Problem *p, const RProg *r, const BlockPoint *at, int64_t *index) {
-    if (is_view(r)) return sample_view_indices(p, r, at, index);
-    const TeStmt *s = &p->te->stmt[p->group->root];
-    if (p->contraction) {
-        for (int c = AX_B; c <= AX_N; c++) unflatten(s, &p->con.axis[c], at->at[c], index);
-        return true;
-    }
-    int64_t flat = at->at[AX_M];
-    for (int i = s->n_left - 1; i >= 0; i--) {
+/* Indices first..end-1 of s from their row-major position.  */
+static void unflatten_range(const TeStmt *s, int first, int end, int64_t flat, int64_t *index) {
+    for (int i = end - 1; i >= first; i--) {
         int64_t extent = s->index[i].hi.value - s->index[i].lo.value;
         index[i] = s->index[i].lo.value + flat % extent;
         flat /= extent;
     }
+}
+
+bool sample_indices(const Problem *p, const RProg *r, const BlockPoint *at, int64_t *index) {
+    if (is_view(r)) return sample_view_indices(p, r, at, index);
+    const TeStmt *s = &p->te->stmt[p->group->root];
+    if (p->row) {
+        unflatten_range(s, 0, s->n_left, at->at[AX_M], index);
+        unflatten_range(s, s->n_left, s->n_index, at->at[AX_N], index);
+        return true;
+    }
+    if (p->contraction) {
+        for (int c = AX_B; c <= AX_N; c++) unflatten(s, &p->con.axis[c], at->at[c], index);
+        return true;
+    }
+    unflatten_range(s, 0, s->n_left, at->at[AX_M], index);
     return true;
 }
 

@@ -35,12 +35,22 @@ static int compare_loads(const RLoad *a, const RLoad *b) {
     return c;
 }
 
+/* Wide accesses, then blocks of about 128 threads, then registers before shared memory.  */
+static int compare_rows(const RProg *a, const RProg *b) {
+    enum { USUAL = 128 };
+    int off_a = a->threads > USUAL ? a->threads / USUAL : USUAL / a->threads;
+    int off_b = b->threads > USUAL ? b->threads / USUAL : USUAL / b->threads;
+    int c = compare_int(b->store_vec, a->store_vec);
+    if (!c) c = compare_int(off_a, off_b);
+    return c ? c : compare_int(a->keep, b->keep);
+}
+
 /* Among equals: less shared memory, fewer registers, then field by field.  */
 static int compare_programs(const RProg *a, const RProg *b) {
     int c = compare_int(a->skeleton, b->skeleton);
     if (!c) c = compare_int(a->split, b->split);
     if (!c && a->skeleton == SK_STREAM) c = compare_int(b->threads == 256, a->threads == 256);
-    if (!c) c = compare_int(a->keep, b->keep);
+    if (!c && a->skeleton == SK_ROW) c = compare_rows(a, b);
     if (!c) c = compare_int(a->smem, b->smem);
     if (!c) c = compare_int(a->registers, b->registers);
     if (!c) c = compare_int(a->threads, b->threads);
@@ -52,7 +62,6 @@ static int compare_programs(const RProg *a, const RProg *b) {
     if (!c) c = compare_int(a->vec_m, b->vec_m);
     if (!c) c = compare_int(a->vec_n, b->vec_n);
     if (!c) c = compare_int(a->raster, b->raster);
-    if (!c) c = compare_int(a->store_vec, b->store_vec);
     return c ? c : compare_int(a->group, b->group);
 }
 

@@ -1,6 +1,8 @@
 /* The estimate of the `row` skeleton: passes over rows, where what they need again comes from.  */
 #include "microperf/model.h"
 
+enum { STEP_OPS = 8 };        /* instructions of a loop over steps */
+
 static double greater(double a, double b) { return a > b ? a : b; }
 static double lesser(double a, double b) { return a < b ? a : b; }
 
@@ -182,8 +184,9 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
         ops += warps_of_elements * f->ops[pass] * (m->p->acc_bytes > 4 ? 2 : 1);
         ops += x.blocks * r->threads / WARP * combine_ops(&x, pass);
     }
-    double compute = ops;
-    ops += warps_of_elements * 3 * t.requests + x.blocks * r->threads / WARP * 40 * x.kernels;
+    double compute = ops, warps = x.blocks * r->threads / WARP;
+    ops += warps_of_elements * 3 * t.requests + warps * 40 * x.kernels;
+    if (x.steps > 1) ops += warps * x.steps * f->group->n_pass * STEP_OPS;
     /* Per SM: the one with most blocks has per_sm of them.  */
     double share = x.per_sm / x.blocks;
     double fabric = lesser(m->l2_port, m->l2_rate / m->clock / busy);

@@ -31,6 +31,7 @@ int64_t rprog_tiles(const Problem *p, const RProg *r, int axis) {
 }
 
 int64_t rprog_blocks(const Problem *p, const RProg *r) {
+    if (r->skeleton == SK_ROW) return rprog_tiles(p, r, AX_M);
     if (r->skeleton == SK_COLUMN) return ceil_div(p->column.out.extent, r->block.extent[AX_M]);
     if (r->skeleton == SK_WINDOW) {
         int threads = count_along(&r->block, &r->thread, AX_M);

@@ -66,7 +66,8 @@ static double words_per_column(const Problem *p, const RProg *r) {
         const RowSource *s = &p->row->source[k];
         bool here = r->keep == KEEP_REGISTERS && s->kept;
         if (here) words += s->bytes > 4 ? 2 : 1;
-        else if (s->by_row && (s->passes & 1)) words += (double)s->bytes / 4;
+        else if (s->by_row && (s->passes & 1) && !(s->kept && r->keep == KEEP_SHARED))
+            words += (double)s->bytes / 4;
     }
     return words;
 }
@@ -76,6 +77,16 @@ int64_t rprog_row_registers(const Problem *p, const RProg *r) {
     double words = words_per_column(p, r) * r->thread.extent[AX_N];
     int wide = te_dtype_bytes(p->type) > 4 ? 2 : 1;
     return FIXED + (int64_t)words + VALUES * wide * r->store_vec + 2 * p->row->n_source;
+}
+
+/* Neighbouring threads do not share a word of shared memory.  */
+static bool whole_words(const Problem *p, const RProg *r) {
+    for (int k = 0; k < p->row->n_source; k++) {
+        const RowSource *s = &p->row->source[k];
+        int vec = s->vec < r->store_vec ? s->vec : r->store_vec;
+        if (s->kept && vec * s->bytes < 4) return false;
+    }
+    return true;
 }
 
 const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r) {
@@ -93,6 +104,8 @@ const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r)
     if ((int)r->keep < 0 || r->keep >= KEEP_COUNT) return "unknown place of the row";
     if (r->keep == KEEP_REGISTERS && steps > 1)
         return "a row in registers must be one step";
+    if (r->keep == KEEP_SHARED && !whole_words(p, r))
+        return "rows in shared memory are accessed in parts of a word";
     if (r->split < 1 || r->split > GRID_Y_MAX || (r->split > 1 && r->split > steps))
         return "split is not in 1..steps";
     if (r->split > 1 && r->keep != KEEP_MEMORY) return "split rows stay in memory";

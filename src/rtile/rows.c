@@ -33,8 +33,8 @@ static int maker(const Te *te, const RowGroup *g, int tensor) {
     return -1;
 }
 
-/* Do the columns lie at constant distances in row-major order?  0 if they do not or do not move.  */
-static int64_t column_step(const TeStmt *frame, const Affine *f) {
+/* In row-major order; 0 also if the columns do not move it.  */
+int64_t rtile_row_step(const TeStmt *frame, const Affine *f) {
     int64_t step = 0, next = 0;
     for (int i = frame->n_index - 1; i >= frame->n_left; i--) {
         int64_t n = extent_of(&frame->index[i]);
@@ -54,12 +54,11 @@ static bool is_guarded(const Te *te, const Access *x) {
     return false;
 }
 
-/* The widest access at multiples of it along the columns that is aligned in every row.  */
-static int widest(const Te *te, const TeStmt *frame, int tensor, const Affine *f, int64_t columns,
-                  int align) {
+int rtile_row_vector(const Te *te, const TeStmt *frame, int tensor, const Affine *f,
+                     int64_t columns, int align) {
     int bytes = te_dtype_bytes(te->tensor[tensor].dtype), v = 1;
     int most = te->tensor[tensor].role == TE_TEMP ? TEMP_ALIGN : align;
-    if (column_step(frame, f) != 1) return 1;
+    if (rtile_row_step(frame, f) != 1) return 1;
     if (most > VECTOR_BYTES) most = VECTOR_BYTES;
     for (int wider = 2; wider * bytes <= most && columns % wider == 0; wider *= 2) {
         if (f->c % wider) break;
@@ -86,7 +85,7 @@ static bool is_regular(const Te *te, const RowGroup *g, int i, const TeExpr *rea
     if (made >= 0 && g->role[made] != ROW_MAP) return false;
     if (read->checked || g->role[i] == ROW_SCALAR) return false;
     rtile_row_read(te, g, i, read, x);
-    return x->affine && !is_guarded(te, x) && column_step(frame, &x->offset) != 0 &&
+    return x->affine && !is_guarded(te, x) && rtile_row_step(frame, &x->offset) != 0 &&
            (made >= 0 || moves(frame, &x->offset, frame->n_left, frame->n_index));
 }
 
@@ -113,8 +112,8 @@ static int add_source(const Te *te, RowFacts *f, const TeStmt *s, const Access *
     *new = (RowSource){.tensor = x->tensor, .made = made, .offset = x->offset,
                        .bytes = te_dtype_bytes(te->tensor[x->tensor].dtype),
                        .by_row = moves(frame, &x->offset, 0, frame->n_left) || f->rows == 1,
-                       .step = column_step(frame, &x->offset)};
-    new->vec = widest(te, frame, x->tensor, &x->offset, f->columns, align);
+                       .step = rtile_row_step(frame, &x->offset)};
+    new->vec = rtile_row_vector(te, frame, x->tensor, &x->offset, f->columns, align);
     Access own;
     if (x->read) {
         access_read(te, s, x->read, &own);
@@ -211,7 +210,7 @@ RowFacts *rows_facts(Arena *a, const Te *te, const KernelGroup *g, int align, co
         if (!stored[i] || g->row->role[i] != ROW_MAP) continue;
         access_write(te, s, &x);
         to_frame(g->row, i, s->n_index, &x.offset);
-        int vec = widest(te, frame, s->tensor, &x.offset, f->columns, align);
+        int vec = rtile_row_vector(te, frame, s->tensor, &x.offset, f->columns, align);
         f->vec = vec > f->vec ? vec : f->vec;
     }
     return f;

@@ -110,13 +110,9 @@ bool groups_materialized(const Te *te, const Groups *g, int t) {
 int access_groups(Arena *a, const Te *te, KernelGroup **out) {
     Groups g;
     groups_find(te, &g);
-#ifdef ROW_GROUPS
     const RowGroup **row = rows_find(a, te, &g);
-#endif
     KernelGroup *group = ARENA_ARRAY(a, KernelGroup, g.n);
-#ifdef ROW_GROUPS
     for (int k = 0; k < g.n; k++) group[k].row = row[k];
-#endif
     for (int i = 0; i < te->n_stmt; i++) {
         KernelGroup *k = &group[g.home[i]];
         if (g.root[g.home[i]] == i) {

@@ -1,26 +1,20 @@
 // roller-plan 1
 // kernel 0
-//   skeleton stream
-//   unit imad
-//   block 1 32 1 1
-//   thread 1 1 1 1
-//   store 1
-//   blocks_per_sm 1
-// kernel 1
-//   skeleton stream
+//   skeleton row
 //   unit ffma
-//   block 1 512 1 1
-//   thread 1 4 1 1
-//   store 4
-//   blocks_per_sm 1
+//   block 1 2 1024 1
+//   thread 1 1 16 1
+//   store 8
+//   split 1
+//   keep registers
+//   blocks_per_sm 4
 //
 // parameters
-//   t0  f32[64,96]
-//   t1  f32[64,96]  output
-//   w  workspace of 256 bytes
+//   t0  f16[63,520]
+//   t1  f16[63,520]  output
+//   t2  i32[63]  output
 // launches
-//   rk_070f683364869fc7_0  grid 2,1  block 32  dynamic shared memory 0
-//   rk_070f683364869fc7_1  grid 12,1  block 128  dynamic shared memory 0
+//   rk_b8f5870f6ee635a9_0  grid 32,1  block 128  dynamic shared memory 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -35,53 +29,149 @@ template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, cons
     *reinterpret_cast<rl_vec<T, N> *>(p) = y;
 }
 
-extern "C" __global__ void __launch_bounds__(32)
-rk_070f683364869fc7_0(const float *__restrict__ t0,
-    float *__restrict__ t1,
-    unsigned char *__restrict__ w) {
-    int *const t2 = reinterpret_cast<int *>(w + 0ll);
-    // elements: 1 at a time
-    const int total = 64;
-    #pragma unroll 1
-    for (int u = 0; u < 1; u++) {
-        const int at = (int)blockIdx.x * 32 + (u * 32 + (int)threadIdx.x) * 1;
-        const int i0 = at;
-        // fold: the reduction
-        float best[1];
-        int where[1];
-        for (int i1 = 0; i1 < 96; i1++) {
-            const float value = t0[i0 * 96 + i1];
-            if (i1 == 0 || (best[0] == best[0] && !(value <= best[0]))) {
-                best[0] = value;
-                where[0] = i1;
-            }
-        }
-        int o2[1];
-        o2[0] = where[0];
-        t2[i0] = o2[0];
+__device__ __forceinline__ float rl_f16_to_f32(unsigned short x) {
+    float y;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
+    return y;
+}
+
+__device__ __forceinline__ unsigned short rl_f32_to_f16(float x) {
+    unsigned short y;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
+    return y;
+}
+
+__device__ __forceinline__ float rl_max_f32(float x, float y) {
+    float z;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+    return z;
+}
+
+template <typename T> __device__ __forceinline__ void rl_argmax(T &best, int &where, T x, int at) {
+    const bool was = best != best, is = x != x, first = at < where;
+    if (was ? is && first : is || x > best || (x == best && first)) {
+        best = x;
+        where = at;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-rk_070f683364869fc7_1(const float *__restrict__ t0,
-    float *__restrict__ t1,
-    unsigned char *__restrict__ w) {
-    int *const t2 = reinterpret_cast<int *>(w + 0ll);
-    // elements: 4 at a time
-    const int total = 6144;
+rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
+    unsigned short *__restrict__ t1,
+    int *__restrict__ t2) {
+    constexpr int M = 63;
+    constexpr int N = 520;
+    constexpr int BM = 2, LN = 64;  // rows of a block, threads of a row
+    constexpr int BN = 1024, TN = 16, VN = 8;  // columns of a step, a thread, at once
+    // rows
+    const int tid = threadIdx.x, lane = tid % LN;
+    const int m = (int)blockIdx.x * BM + tid / LN;
+    const int row = min(m, M - 1);
+    const int i0 = row;
+    const unsigned short *const p0 = t0 + i0 * 520ll;
+    unsigned short *const q1 = t1 + i0 * 520ll;
+
+    // pass 0
+    float acc3 = (-__int_as_float(0x7f800000));
+    float acc2 = (-__int_as_float(0x7f800000));
+    int where2 = 2147483647;
+    rl_vec<unsigned short, 8> x0[2];
     #pragma unroll
-    for (int u = 0; u < 1; u++) {
-        const int at = (int)blockIdx.x * 512 + (u * 128 + (int)threadIdx.x) * 4;
-        const int i1 = at % 96u;
-        const int i0 = at / 96u;
-        rl_vec<float, 4> x0[1];
-        #pragma unroll
-        for (int p = 0; p < 1; p++) x0[p] = rl_load<4>(t0 + (i0 * 96 + i1) + p * 4);
-        float o1[4];
-        #pragma unroll
-        for (int v = 0; v < 4; v++) {
-            o1[v] = (expf((x0[v / 4].v[v % 4] - t0[i0 * 96 + 0])) * (float)t2[i0]);
+    for (int u = 0; u < 2; u++) {
+        const int col = (u * LN + lane) * VN;
+        if (col < N) {
+            x0[u] = rl_load<8>(p0 + (col));
         }
-        rl_store<4>(t1 + (i0 * 96 + i1), o1);
     }
+    #pragma unroll
+    for (int u = 0; u < 2; u++) {
+        const int col = (u * LN + lane) * VN;
+        if (col < N) {
+            #pragma unroll
+            for (int v = 0; v < VN; v++) {
+                const int i1 = (col + v);
+                acc3 = rl_max_f32(acc3, rl_f16_to_f32(x0[u].v[v]));
+                rl_argmax(acc2, where2, rl_f16_to_f32(x0[u].v[v]), (int)i1);
+            }
+        }
+    }
+
+    // values of the rows
+    #pragma unroll
+    for (int f = 16; f > 0; f /= 2) {
+        acc3 = rl_max_f32(acc3, __shfl_xor_sync(0xffffffffu, acc3, f));
+    }
+    #pragma unroll
+    for (int f = 16; f > 0; f /= 2) {
+        const int at = __shfl_xor_sync(0xffffffffu, where2, f);
+        rl_argmax(acc2, where2, __shfl_xor_sync(0xffffffffu, acc2, f), at);
+    }
+    __shared__ float part3[4];
+    if (tid % 32 == 0) part3[tid / 32] = acc3;
+    __shared__ float part2[4];
+    __shared__ int place2[4];
+    if (tid % 32 == 0) part2[tid / 32] = acc2;
+    if (tid % 32 == 0) place2[tid / 32] = where2;
+    __syncthreads();
+    acc3 = part3[tid / LN * 2 + tid % 2];
+    #pragma unroll
+    for (int f = 1; f > 0; f /= 2) {
+        acc3 = rl_max_f32(acc3, __shfl_xor_sync(0xffffffffu, acc3, f));
+    }
+    acc2 = part2[tid / LN * 2 + tid % 2];
+    where2 = place2[tid / LN * 2 + tid % 2];
+    #pragma unroll
+    for (int f = 1; f > 0; f /= 2) {
+        const int at = __shfl_xor_sync(0xffffffffu, where2, f);
+        rl_argmax(acc2, where2, __shfl_xor_sync(0xffffffffu, acc2, f), at);
+    }
+    const float e3 = acc3;
+    const int e2 = where2;
+    if (lane == 0 && m < M) t2[i0] = e2;
+
+    // pass 1
+    float acc4 = 0.0f;
+    #pragma unroll
+    for (int u = 0; u < 2; u++) {
+        const int col = (u * LN + lane) * VN;
+        if (col < N) {
+            #pragma unroll
+            for (int v = 0; v < VN; v++) {
+                const int i1 = (col + v);
+                acc4 = acc4 + expf((rl_f16_to_f32(x0[u].v[v]) - e3));
+            }
+        }
+    }
+
+    // values of the rows
+    #pragma unroll
+    for (int f = 16; f > 0; f /= 2) {
+        acc4 = acc4 + __shfl_xor_sync(0xffffffffu, acc4, f);
+    }
+    __shared__ float part4[4];
+    if (tid % 32 == 0) part4[tid / 32] = acc4;
+    __syncthreads();
+    acc4 = part4[tid / LN * 2 + tid % 2];
+    #pragma unroll
+    for (int f = 1; f > 0; f /= 2) {
+        acc4 = acc4 + __shfl_xor_sync(0xffffffffu, acc4, f);
+    }
+    const float e4 = acc4;
+
+    // pass 2
+    #pragma unroll
+    for (int u = 0; u < 2; u++) {
+        const int col = (u * LN + lane) * VN;
+        if (col < N) {
+            unsigned short o1[8];
+            #pragma unroll
+            for (int v = 0; v < VN; v++) {
+                const int i1 = (col + v);
+                o1[v] = rl_f32_to_f16((expf((rl_f16_to_f32(x0[u].v[v]) - e3)) / e4));
+            }
+            if (m < M) rl_store<8>(q1 + col, o1);
+        }
+    }
+
+
 }

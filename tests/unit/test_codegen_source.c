@@ -87,9 +87,25 @@ static const struct {
      " a async cp.async.16 vec 16 along k inner k swizzle 2 1 0\n"
      " b async cp.async.16 vec 16 along k inner k swizzle 2 1 0\n store 4\n raster row\n split 1\n"
      " blocks_per_sm 2\n"},
-    {"softmax", "h200",
-     "param N = 64, C = 96; op f(X: f32[N,C]) -> Y: f32[N,C] { m[n] = argmax[c](X[n,c]);"
-     " Y[n,c] = exp(X[n,c] - X[n,0]) * m[n]; }",
+    {"softmax", "a100",
+     "param N = 63, C = 520; op f(X: f16[N,C]) -> (Y: f16[N,C], I: i32[N]) {"
+     " m[n] = max[c](X[n,c]); z[n] = sum[c](exp(X[n,c] - m[n]));"
+     " I[n] = argmax[c](X[n,c]); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }",
+     "kernel 0\n skeleton row\n unit ffma\n block 1 2 1024 1\n thread 1 1 16 1\n store 8\n"
+     " split 1\n keep registers\n blocks_per_sm 4\n"},
+    {"layernorm", "h200",
+     "param N = 8, C = 4096; op f(X: bf16[N,C], g: f32[C], b: f32[C], e: f32) -> Y: bf16[N,C] {"
+     " u[n] = sum[c](X[n,c]) / C; v[n] = sum[c]((X[n,c] - u[n]) * (X[n,c] - u[n])) / C;"
+     " Y[n,c] = (X[n,c] - u[n]) * rsqrt(v[n] + e) * g[c] + b[c]; }",
+     "kernel 0\n skeleton row\n unit ffma\n block 1 1 1024 1\n thread 1 1 8 1\n store 8\n"
+     " split 1\n keep shared\n blocks_per_sm 8\n"},
+    {"sum_split", "v100",
+     "param N = 2, C = 100000; op f(X: f32[N,C]) -> Y: f32[N] { Y[n] = sqrt(sum[c](X[n,c])); }",
+     "kernel 0\n skeleton row\n unit ffma\n block 1 1 4096 1\n thread 1 1 16 1\n store 4\n"
+     " split 20\n keep memory\n blocks_per_sm 4\n"},
+    {"argmax_first", "h200",
+     "param N = 96, C = 64; op f(X: f32[C,N]) -> Y: f32[N,C] { m[n] = argmax[c](X[c,n]);"
+     " Y[n,c] = exp(X[c,n] - X[0,n]) * m[n]; }",
      "kernel 0\n skeleton stream\n unit imad\n block 1 32 1 1\n thread 1 1 1 1\n store 1\n"
      " blocks_per_sm 1\n"
      "kernel 1\n skeleton stream\n unit ffma\n block 1 512 1 1\n thread 1 4 1 1\n store 4\n"
@@ -219,9 +235,9 @@ static void other_op_other_symbol(Arena *a) {
 
 static void abi(Arena *a) {
     KernelCase c = emitted(a, "h200",
-                           "param M = 40, K = 512; op f(s: f32, A: f32[M,K], n: i64, B: f64[M], d: "
-                           "f64, i: i32) -> (X: f32[M], Y: f64[M,K]) { t[m] = sum[k](A[m,k]);"
-                           " X[m] = t[m] * s; Y[m,k] = A[m,k] * t[m] + B[m] + d + n; }");
+                           "param M = 40, K = 512; op f(s: f32, A: f32[K,M], n: i64, B: f64[M], d: "
+                           "f64, i: i32) -> (X: f32[M], Y: f64[M,K]) { t[m] = sum[k](A[k,m]);"
+                           " X[m] = t[m] * s; Y[m,k] = A[k,m] * t[m] + B[m] + d + n; }");
     static const struct {
         ParamKind kind;
         int ref, bytes;

@@ -123,10 +123,10 @@ static void groups_are_kernels(void **state) {
          " Y[m,n] = t[m,n] + (t[m-1,n] else 0); }", "t*;Y*"},
         /* A map waits for the last thing it reads.  */
         {"op f(A: f32[M,K], X: f32[M,K]) -> Y: f32[M] { s[m] += A[m,k]; t[m] += X[m,k];"
-         " Y[m] = s[m] - t[m]; }", "s*;t+Y*"},
+         " Y[m] = s[m] - t[m]; }", "s+t+Y*"},
         {"op f(X: f32[M,N]) -> Y: f32[M,N] {"
          " m[i] = max[j](X[i,j]); z[i] = sum[j](exp(X[i,j] - m[i]));"
-         " Y[i,j] = exp(X[i,j] - m[i]) / z[i]; }", "m*;z*;Y*"},
+         " Y[i,j] = exp(X[i,j] - m[i]) / z[i]; }", "m+z+Y*"},
         {"op f(A: f32[M,K], X: f32[K,N]) -> (Y: f32[M,N], Z: f32[M,N]) { Y[m,n] += A[m,k] * X[k,n];"
          " Z[m,n] = Y[m,n] * 2; }", "Y*+Z*"},
         {"op f(X: f32[M]) -> (Y: f32[M], Z: f32[M]) {"
@@ -156,8 +156,8 @@ static void an_epilogue_knows_its_permutation(void **state) {
 static void the_dump_names_everything(void **state) {
     (void)state;
     Arena *a = arena_create(NULL);
-    Te *te = normal_of(a, "op f(A: f16[M,K], X: f16[K-2], b: f32[M]) -> Y: f16[M] {"
-                          " t[m] += A[m,k] * (X[k-1] else 0); Y[m] = t[m] + b[m]; }");
+    Te *te = normal_of(a, "op f(A: f16[K,M], X: f16[K-2], b: f32[M]) -> Y: f16[M] {"
+                          " t[m] += A[k,m] * (X[k-1] else 0); Y[m] = t[m] + b[m]; }");
     KernelGroup *g;
     int n = access_groups(a, te, &g);
     Buf b = buf_new(a);
@@ -168,10 +168,10 @@ static void the_dump_names_everything(void **state) {
                         "  N 6 = m:6\n"
                         "  K 7 = k:7\n"
                         "  a: X[k-1] else 0 (f16)\n"
-                        "  b: A[m,k] (f16)\n"
+                        "  b: A[k,m] (f16)\n"
                         "  root\n"
-                        "    t = sum[k](A[m,k] * (X[k-1] else 0))\n"
-                        "      reads A f16 at 7*m + k\n"
+                        "    t = sum[k](A[k,m] * (X[k-1] else 0))\n"
+                        "      reads A f16 at m + 6*k\n"
                         "      reads X f16 at k - 1, if 0 <= k - 1 < 5\n"
                         "      writes t f32 at m\n"
                         "  then\n"

@@ -1,0 +1,202 @@
+#include "codegen/blocks.h"
+
+/* Kernels of row groups: which rows a block has, where they lie, and what is kept of them.
+ *
+ * Names in the text: M N rows and columns, BM rows of a block, LN threads of a row, BN columns of a
+ * step, TN of them a thread's, VN columns at once; m the row, `row` the one it is read as, lane the thread's number in
+ * its row; p sources, q outputs and h kept rows as pointers, r values of slices, by number.  */
+
+static const RowFacts *facts(const Kernel *k) { return k->l->p->row; }
+
+static const TeStmt *frame_of(const Kernel *k) {
+    return &k->cg->te->stmt[facts(k)->group->frame];
+}
+
+bool row_ragged(const Kernel *k) {
+    return k->l->p->extent[AX_M] % k->l->r->block.extent[AX_M] != 0;
+}
+
+/* The columns of a row or a slice are more than one step.  */
+bool row_loops(const Kernel *k) {
+    return k->l->r->split > 1 || k->l->p->extent[AX_N] > k->l->r->block.extent[AX_N];
+}
+
+bool row_wide(const Kernel *k) {
+    return place_wide(k->l->p->extent[AX_N], 2 * (int64_t)k->l->r->block.extent[AX_N]);
+}
+
+int row_width(const Kernel *k, int vec) {
+    int most = k->l->r->store_vec;
+    return vec < most ? vec : most;
+}
+
+CgPoint row_point(const Kernel *k, int i) {
+    const RowGroup *g = facts(k)->group;
+    const TeStmt *s = &k->cg->te->stmt[g->stmt[i]];
+    CgPoint p = {.cg = k->cg, .stmt = s, .made = k->at.made};
+    for (int j = 0; j < s->n_index; j++) {
+        p.index[j] = k->at.index[g->axis[i][j]];
+        p.wide[j] = k->at.wide[g->axis[i][j]];
+    }
+    return p;
+}
+
+/* The part of an offset that the rows make, as text.  */
+static const char *row_offset(const Kernel *k, const Affine *f) {
+    const TeStmt *frame = frame_of(k);
+    const char *sum = f->c ? cg_int(k->cg, TE_I64, f->c) : NULL;
+    for (int i = 0; i < frame->n_left; i++) {
+        if (f->coef[i] == 0 || frame->index[i].hi.value <= 1) continue;
+        const char *term = cg_text(k->cg, "%s * %lldll", k->at.index[i], (long long)f->coef[i]);
+        sum = sum ? cg_text(k->cg, "%s + %s", sum, term) : term;
+    }
+    return sum;
+}
+
+void row_write(const Kernel *k, int i, Access *x) {
+    const RowGroup *g = facts(k)->group;
+    const TeStmt *s = &k->cg->te->stmt[g->stmt[i]];
+    Affine f = {0};
+    access_write(k->cg->te, s, x);
+    f.c = x->offset.c;
+    for (int j = 0; j < s->n_index; j++) f.coef[g->axis[i][j]] += x->offset.coef[j];
+    x->offset = f;
+}
+
+static void pointers(Kernel *k) {
+    Cg *cg = k->cg;
+    const RowFacts *f = facts(k);
+    const RowGroup *g = f->group;
+    for (int n = 0; n < f->n_source; n++) {
+        const RowSource *s = &f->source[n];
+        const char *at = row_offset(k, &s->offset);
+        cg_line(cg, "const %s *const p%d = t%d%s%s;", cg_storage(cg->te->tensor[s->tensor].dtype),
+                n, s->tensor, at ? " + " : "", at ? at : "");
+    }
+    for (int i = 0; i < g->n; i++) {
+        int t = cg->te->stmt[g->stmt[i]].tensor;
+        if (g->role[i] != ROW_MAP || !elements_in_memory(k, t)) continue;
+        Access x;
+        row_write(k, i, &x);
+        const char *at = row_offset(k, &x.offset);
+        cg_line(cg, "%s *const q%d = t%d%s%s;", cg_storage(cg->te->tensor[t].dtype), t, t,
+                at ? " + " : "", at ? at : "");
+    }
+}
+
+void row_constants(Kernel *k) {
+    Cg *cg = k->cg;
+    const Problem *p = k->l->p;
+    const RProg *r = k->l->r;
+    cg_line(cg, "constexpr %s M = %s;", place_type(p->extent[AX_M] > INT32_MAX),
+            cg_int(cg, TE_I64, p->extent[AX_M]));
+    cg_line(cg, "constexpr %s N = %s;", place_type(p->extent[AX_N] > INT32_MAX),
+            cg_int(cg, TE_I64, p->extent[AX_N]));
+    cg_line(cg, "constexpr int BM = %d, LN = %d;  // rows of a block, threads of a row",
+            (int)r->block.extent[AX_M], rprog_row_threads(r));
+    cg_line(cg, "constexpr int BN = %d, TN = %d, VN = %d;  // columns of a step, a thread, at once",
+            (int)r->block.extent[AX_N], (int)r->thread.extent[AX_N], r->store_vec);
+    if (r->keep == KEEP_SHARED)
+        cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
+}
+
+void row_place(Kernel *k) {
+    Cg *cg = k->cg;
+    const TeStmt *frame = frame_of(k);
+    const Problem *p = k->l->p;
+    FusedAxis rows = {.n = frame->n_left, .extent = p->extent[AX_M]};
+    bool wide = place_wide(p->extent[AX_M], k->l->r->block.extent[AX_M]);
+    const char *type = place_type(wide);
+    cg_line(cg, "// rows");
+    cg_line(cg, "const int tid = threadIdx.x, lane = tid %% LN;");
+    cg_line(cg, "const %s m = (%s)blockIdx.x * BM + tid / LN;", type, type);
+    if (row_ragged(k)) cg_line(cg, "const %s row = min(m, M - 1);", type);
+    for (int i = 0; i < rows.n; i++) rows.index[i] = (uint8_t)i;
+    place_decode(cg, frame, &rows, row_ragged(k) ? "row" : "m", wide, k->at.index, k->at.wide);
+    pointers(k);
+    for (int i = frame->n_left; i < frame->n_index; i++) k->at.index[i] = "0";
+    if (k->l->r->split > 1) {
+        const char *steps = place_type(row_wide(k));
+        int64_t all = (p->extent[AX_N] + k->l->r->block.extent[AX_N] - 1) /
+                      k->l->r->block.extent[AX_N];
+        cg_line(cg, "const %s first = (%s)blockIdx.y * %lld, steps = min(first + %lld, (%s)%lld);",
+                steps, steps, (long long)rprog_row_steps(p, k->l->r),
+                (long long)rprog_row_steps(p, k->l->r), steps, (long long)all);
+    } else if (row_loops(k)) {
+        cg_line(cg, "constexpr %s first = 0, steps = %lld;", place_type(row_wide(k)),
+                (long long)rprog_row_steps(p, k->l->r));
+    }
+    row_values(k, 0, k->l->r->split == 1 || k->l->phase[1].kind == PHASE_WALK);
+    cg_blank(cg);
+}
+
+/* ---- kept in shared memory ---- */
+
+static bool has_async(const Device *dev, int bytes) {
+    for (int i = 0; i < dev->n_mover; i++) {
+        const Mover *m = &dev->mover[i];
+        if (m->async && m->from == PLACE_GLOBAL && m->to == PLACE_SMEM &&
+            m->issue == SCOPE_THREAD && m->granule == bytes)
+            return true;
+    }
+    return false;
+}
+
+static void copy_row(Kernel *k, int n, int width, bool async) {
+    Cg *cg = k->cg;
+    const RowSource *s = &facts(k)->source[n];
+    const char *step = s->step == 1 ? "" : cg_text(cg, " * %lld", (long long)s->step);
+    const char *at = width == 1 ? "" : cg_text(cg, " + f * %d", width);
+    int parts = k->l->r->store_vec / width;
+    cg_line(cg, "#pragma unroll 4");
+    cg_open(cg, "for (int col = lane * VN; col < N; col += LN * VN)");
+    if (width > 1 && parts > 1) {
+        cg_line(cg, "#pragma unroll");
+        cg_open(cg, "for (int f = 0; f < %d; f++)", parts);
+    } else if (width == 1 && parts > 1) {
+        cg_line(cg, "#pragma unroll");
+        cg_open(cg, "for (int f = 0; f < %d; f++)", parts);
+        at = " + f";
+    } else {
+        at = "";
+    }
+    const char *from = *at && s->step != 1 ? cg_text(cg, "(col%s)%s", at, step)
+                                           : cg_text(cg, "col%s%s", at, step);
+    if (async)
+        cg_line(cg, "rl_cp_async_%d(rl_shared(h%d + col%s), p%d + %s, true);", width * s->bytes, n,
+                at, n, from);
+    else if (width == 1) cg_line(cg, "h%d[col%s] = p%d[%s];", n, at, n, from);
+    else
+        cg_line(cg, "rl_store<%d>(h%d + col%s, rl_load<%d>(p%d + %s).v);", width, n, at, width, n,
+                from);
+    if (parts > 1) cg_close(cg);
+    cg_close(cg);
+}
+
+void row_hold(Kernel *k) {
+    Cg *cg = k->cg;
+    const RowFacts *f = facts(k);
+    int64_t at = 0;
+    bool waits = false;
+    cg_line(cg, "// hold: rows in shared memory, each thread its own columns");
+    for (int n = 0; n < f->n_source; n++) {
+        const RowSource *s = &f->source[n];
+        int64_t bytes = rprog_row_bytes(k->l->p, k->l->r, n);
+        if (bytes == 0) continue;
+        const char *type = cg_storage(cg->te->tensor[s->tensor].dtype);
+        cg_line(cg, "%s *const h%d = reinterpret_cast<%s *>(smem + %lld) + tid / LN * %lld;", type,
+                n, type, (long long)at,
+                (long long)(bytes / k->l->r->block.extent[AX_M] / s->bytes));
+        at += bytes;
+        if (s->made) continue;
+        int width = row_width(k, s->vec);
+        bool async = has_async(cg->dev, width * s->bytes);
+        copy_row(k, n, width, async);
+        waits |= async;
+    }
+    if (waits) {
+        cg_line(cg, "rl_cp_async_commit();");
+        cg_line(cg, "rl_cp_async_wait<0>();");
+    }
+    cg_blank(cg);
+}

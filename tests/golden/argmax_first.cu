@@ -1,0 +1,80 @@
+// roller-plan 1
+// kernel 0
+//   skeleton stream
+//   unit imad
+//   block 1 32 1 1
+//   thread 1 1 1 1
+//   store 1
+//   blocks_per_sm 1
+// kernel 1
+//   skeleton stream
+//   unit ffma
+//   block 1 512 1 1
+//   thread 1 4 1 1
+//   store 4
+//   blocks_per_sm 1
+//
+// parameters
+//   t0  f32[64,96]
+//   t1  f32[96,64]  output
+//   w  workspace of 512 bytes
+// launches
+//   rk_82c5c9b1331aaaee_0  grid 3,1  block 32  dynamic shared memory 0
+//   rk_82c5c9b1331aaaee_1  grid 12,1  block 128  dynamic shared memory 0
+
+template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
+
+template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
+    rl_vec<T, N> y;
+    #pragma unroll
+    for (int i = 0; i < N; i++) y.v[i] = x[i];
+    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
+}
+
+extern "C" __global__ void __launch_bounds__(32)
+rk_82c5c9b1331aaaee_0(const float *__restrict__ t0,
+    float *__restrict__ t1,
+    unsigned char *__restrict__ w) {
+    int *const t2 = reinterpret_cast<int *>(w + 0ll);
+    // elements: 1 at a time
+    const int total = 96;
+    #pragma unroll 1
+    for (int u = 0; u < 1; u++) {
+        const int at = (int)blockIdx.x * 32 + (u * 32 + (int)threadIdx.x) * 1;
+        const int i0 = at;
+        // fold: the reduction
+        float best[1];
+        int where[1];
+        for (int i1 = 0; i1 < 64; i1++) {
+            const float value = t0[i1 * 96 + i0];
+            if (i1 == 0 || (best[0] == best[0] && !(value <= best[0]))) {
+                best[0] = value;
+                where[0] = i1;
+            }
+        }
+        int o2[1];
+        o2[0] = where[0];
+        t2[i0] = o2[0];
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+rk_82c5c9b1331aaaee_1(const float *__restrict__ t0,
+    float *__restrict__ t1,
+    unsigned char *__restrict__ w) {
+    int *const t2 = reinterpret_cast<int *>(w + 0ll);
+    // elements: 4 at a time
+    const int total = 6144;
+    #pragma unroll
+    for (int u = 0; u < 1; u++) {
+        const int at = (int)blockIdx.x * 512 + (u * 128 + (int)threadIdx.x) * 4;
+        const int i1 = at % 64u;
+        const int i0 = at / 64u;
+        float o1[4];
+        #pragma unroll
+        for (int v = 0; v < 4; v++) {
+            o1[v] = (expf((t0[(i1 + v) * 96 + i0] - t0[0 * 96 + i0])) * (float)t2[i0]);
+        }
+        rl_store<4>(t1 + (i0 * 64 + i1), o1);
+    }
+}

@@ -1,0 +1,121 @@
+// roller-plan 1
+// kernel 0
+//   skeleton row
+//   unit ffma
+//   block 1 1 4096 1
+//   thread 1 1 16 1
+//   store 4
+//   split 20
+//   keep memory
+//   blocks_per_sm 4
+//
+// parameters
+//   t0  f32[2,100000]
+//   t1  f32[2]  output
+//   w  workspace of 256 bytes
+// launches
+//   rk_31cfface3f219a53_0  grid 2,20  block 256  dynamic shared memory 0
+//   rk_31cfface3f219a53_1  grid 2,1  block 256  dynamic shared memory 0
+
+template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
+
+template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(const T *p) {
+    return *reinterpret_cast<const rl_vec<T, N> *>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+rk_31cfface3f219a53_0(const float *__restrict__ t0,
+    float *__restrict__ t1,
+    unsigned char *__restrict__ w) {
+    constexpr int M = 2;
+    constexpr int N = 100000;
+    constexpr int BM = 1, LN = 256;  // rows of a block, threads of a row
+    constexpr int BN = 4096, TN = 16, VN = 4;  // columns of a step, a thread, at once
+    // rows
+    const int tid = threadIdx.x, lane = tid % LN;
+    const int m = (int)blockIdx.x * BM + tid / LN;
+    const int i0 = m;
+    const float *const p0 = t0 + i0 * 100000ll;
+    const int first = (int)blockIdx.y * 2, steps = min(first + 2, (int)25);
+
+    // pass 0
+    float acc2 = 0.0f;
+    #pragma unroll 1
+    for (int step = first; step < steps; step++) {
+        rl_vec<float, 4> x0[4];
+        #pragma unroll
+        for (int u = 0; u < 4; u++) {
+            const int col = step * BN + (u * LN + lane) * VN;
+            if (col < N) {
+                x0[u] = rl_load<4>(p0 + (col));
+            }
+        }
+        #pragma unroll
+        for (int u = 0; u < 4; u++) {
+            const int col = step * BN + (u * LN + lane) * VN;
+            if (col < N) {
+                #pragma unroll
+                for (int v = 0; v < VN; v++) {
+                    const int i1 = (col + v);
+                    acc2 = acc2 + x0[u].v[v];
+                }
+            }
+        }
+    }
+
+    // values of the slice
+    #pragma unroll
+    for (int f = 16; f > 0; f /= 2) {
+        acc2 = acc2 + __shfl_xor_sync(0xffffffffu, acc2, f);
+    }
+    __shared__ float part2[8];
+    if (tid % 32 == 0) part2[tid / 32] = acc2;
+    __syncthreads();
+    acc2 = part2[tid / LN * 8 + tid % 8];
+    #pragma unroll
+    for (int f = 4; f > 0; f /= 2) {
+        acc2 = acc2 + __shfl_xor_sync(0xffffffffu, acc2, f);
+    }
+    float *const r2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
+    if (lane == 0) r2[blockIdx.y] = acc2;
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+rk_31cfface3f219a53_1(const float *__restrict__ t0,
+    float *__restrict__ t1,
+    unsigned char *__restrict__ w) {
+    constexpr int M = 2;
+    constexpr int N = 100000;
+    constexpr int BM = 1, LN = 256;  // rows of a block, threads of a row
+    constexpr int BN = 4096, TN = 16, VN = 4;  // columns of a step, a thread, at once
+    // rows
+    const int tid = threadIdx.x, lane = tid % LN;
+    const int m = (int)blockIdx.x * BM + tid / LN;
+    const int i0 = m;
+    const float *const p0 = t0 + i0 * 100000ll;
+    const int first = (int)blockIdx.y * 2, steps = min(first + 2, (int)25);
+
+    // combine: the slices of pass 0
+    float *const r2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
+    float acc2 = 0.0f;
+    #pragma unroll 4
+    for (int s = lane; s < 20; s += LN) {
+        acc2 = acc2 + r2[s];
+    }
+    #pragma unroll
+    for (int f = 16; f > 0; f /= 2) {
+        acc2 = acc2 + __shfl_xor_sync(0xffffffffu, acc2, f);
+    }
+    __shared__ float part2[8];
+    if (tid % 32 == 0) part2[tid / 32] = acc2;
+    __syncthreads();
+    acc2 = part2[tid / LN * 8 + tid % 8];
+    #pragma unroll
+    for (int f = 4; f > 0; f /= 2) {
+        acc2 = acc2 + __shfl_xor_sync(0xffffffffu, acc2, f);
+    }
+    const float e2 = acc2;
+    const float e1 = sqrtf(e2);
+    if (lane == 0) t1[i0] = e1;
+
+}

@@ -1,0 +1,155 @@
+/* links: sim */
+/* Row kernels on the simulator against te_eval: every kind of reduction, type, way to hold a row.  */
+#include "kernel_fixture.h"
+#include "plan_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *text;              /* a name with '-' is no row group */
+} problem[] = {
+    {"softmax f32", "op f(X: f32[7,96]) -> Y: f32[7,96] { m[n] = max[c](X[n,c]);"
+     " z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }"},
+    {"softmax f16", "op f(X: f16[5,264]) -> Y: f16[5,264] { m[n] = max[c](X[n,c]);"
+     " z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }"},
+    {"softmax odd", "op f(X: bf16[3,257]) -> Y: f32[3,257] { m[n] = max[c](X[n,c]);"
+     " z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }"},
+    {"softmax fast", "op f(X: f32[2,1000]) -> Y: f32[2,1000] { m[n] = max[c](X[n,c]);"
+     " z[n] = sum[c](exp(X[n,c] - m[n])) @fast; Y[n,c] = exp(X[n,c] - m[n]) / z[n] @fast; }"},
+    {"log softmax", "op f(X: f32[9,50]) -> Y: f32[9,50] { m[n] = max[c](X[n,c]);"
+     " l[n] = log(sum[c](exp(X[n,c] - m[n]))); Y[n,c] = X[n,c] - m[n] - l[n]; }"},
+    {"layernorm", "op f(X: f16[6,768], g: f32[768], b: f32[768], eps: f32) -> Y: f16[6,768] {"
+     " mu[n] = sum[c](X[n,c]) / 768; v[n] = sum[c]((X[n,c] - mu[n]) * (X[n,c] - mu[n])) / 768;"
+     " Y[n,c] = (X[n,c] - mu[n]) * rsqrt(v[n] + eps) * g[c] + b[c]; }"},
+    {"layernorm stats", "op f(X: f32[5,33]) -> (Y: f32[5,33], M: f32[5], V: f16[5]) {"
+     " M[n] = sum[c](X[n,c]) / 33; V[n] = sum[c]((X[n,c] - M[n]) * (X[n,c] - M[n])) / 33;"
+     " Y[n,c] = (X[n,c] - M[n]) * rsqrt(V[n] + 1.0); }"},
+    {"rmsnorm residual", "op f(X: bf16[4,512], R: bf16[4,512], g: bf16[512], eps: f32) ->"
+     " (Z: bf16[4,512], Y: bf16[4,512]) { Z[n,c] = X[n,c] + R[n,c];"
+     " v[n] = sum[c](Z[n,c] * Z[n,c]) / 512; Y[n,c] = Z[n,c] * rsqrt(v[n] + eps) * g[c]; }"},
+    {"rmsnorm residual odd", "op f(X: f16[3,75], R: f16[3,75]) -> (Z: f16[3,75], Y: f16[3,75]) {"
+     " Z[n,c] = X[n,c] + R[n,c]; v[n] = sum[c](Z[n,c] * Z[n,c]);"
+     " Y[n,c] = Z[n,c] * rsqrt(v[n] + 1.0); }"},
+    {"rmsnorm f8", "op f(X: f8e4m3[3,160]) -> Y: f8e5m2[3,160] {"
+     " v[n] = sum[c](X[n,c] * X[n,c]); Y[n,c] = X[n,c] * rsqrt(v[n] + 1.0); }"},
+    {"argmax", "op f(X: f32[6,70]) -> (I: i32[6], J: i32[6]) { I[n] = argmax[c](X[n,c]);"
+     " J[n] = argmin[c](X[n,c]); }"},
+    {"argmax i8", "op f(X: i8[9,130]) -> (I: i32[9], M: i8[9]) { I[n] = argmax[c](X[n,c]);"
+     " M[n] = max[c](X[n,c]); }"},
+    {"argmax two axes", "op f(X: f16[4,6,10]) -> I: i32[4] { I[n] = argmax[a,b](X[n,a,b]); }"},
+    {"argmin turned -", "op f(X: i32[4,6,10]) -> I: i32[4] { I[n] = argmin[b,a](X[n,a,b]); }"},
+    {"norm", "op f(X: f16[4,12,20]) -> Y: f16[4] { Y[b] = sqrt(sum[i,j](X[b,i,j] * X[b,i,j])); }"},
+    {"norm of one", "op f(X: f32[40,50]) -> Y: f32 { Y[] = sqrt(sum[i,j](X[i,j] * X[i,j])); }"},
+    {"many", "op f(X: f32[5,65]) -> (S: f32[5], P: f32[5], M: f32[5], L: f32[5], I: i32[5]) {"
+     " S[n] += X[n,c]; P[n] *= X[n,c]; M[n] max= X[n,c]; L[n] min= X[n,c];"
+     " I[n] = argmax[c](X[n,c]); }"},
+    {"flags", "op f(X: f32[5,65], b: bool[5,65]) -> (A: bool[5], E: bool[5]) {"
+     " A[n] = all[c](X[n,c] > -3.0 || b[n,c]); E[n] = any[c](b[n,c] && X[n,c] > 1.0); }"},
+    {"i64", "op f(X: i64[3,77]) -> (S: i64[3], M: i64[3]) { S[n] += X[n,c]; M[n] max= X[n,c]; }"},
+    {"f64", "op f(X: f64[3,90]) -> Y: f64[3,90] { m[n] = max[c](X[n,c]);"
+     " z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }"},
+    {"i8 sum", "op f(X: i8[7,256]) -> Y: i32[7] { Y[n] += X[n,c]; }"},
+    {"u8 sum", "op f(X: u8[7,250]) -> Y: i32[7] { Y[n] += X[n,c]; }"},
+    {"accum", "op f(X: f32[3,200]) -> Y: f64[3] { Y[n] = sum[c](X[n,c] * X[n,c]) @accum(f64); }"},
+    {"short rows", "op f(X: f32[200,3]) -> Y: f32[200] { Y[n] += X[n,c]; }"},
+    {"short softmax", "op f(X: f16[300,8]) -> Y: f16[300,8] { m[n] = max[c](X[n,c]);"
+     " z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }"},
+    {"one column", "op f(X: f32[70,1]) -> Y: f32[70] { Y[n] += X[n,c]; }"},
+    {"no columns -", "op f(X: f32[5,0]) -> (Y: f32[5], M: f32[5]) { Y[n] += X[n,c]; M[n] max= X[n,c]; }"},
+    {"no rows", "op f(X: f32[0,5]) -> Y: f32[0] { Y[n] += X[n,c]; }"},
+    {"long row", "op f(X: f32[1,20000]) -> Y: f32[1,20000] { m[n] = max[c](X[n,c]);"
+     " z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }"},
+    {"long sum", "op f(X: f16[2,30000]) -> Y: f32[2] { Y[n] += X[n,c]; }"},
+    {"long argmax", "op f(X: bf16[2,9001]) -> (I: i32[2], Y: f32[2]) { I[n] = argmax[c](X[n,c]);"
+     " Y[n] = sum[c](X[n,c]); }"},
+    {"long rmsnorm", "op f(X: f16[2,8200], R: f16[2,8200]) -> (Z: f16[2,8200], Y: f16[2,8200]) {"
+     " Z[n,c] = X[n,c] + R[n,c]; v[n] = sum[c](Z[n,c] * Z[n,c]);"
+     " Y[n,c] = Z[n,c] * rsqrt(v[n] + 1.0); }"},
+    {"attention rows", "op f(S: f32[2,3,5,40]) -> P: f16[2,3,5,40] { m[b,h,i] = max[j](S[b,h,i,j]);"
+     " z[b,h,i] = sum[j](exp(S[b,h,i,j] - m[b,h,i]));"
+     " P[b,h,i,j] = exp(S[b,h,i,j] - m[b,h,i]) / z[b,h,i]; }"},
+    {"masked", "op f(S: f32[4,40], k: i32[4]) -> P: f32[4,40] {"
+     " u[i,j] = j <= k[i] ? S[i,j] : -inf; m[i] = max[j](u[i,j]);"
+     " z[i] = sum[j](exp(u[i,j] - m[i])); P[i,j] = exp(u[i,j] - m[i]) / z[i]; }"},
+    {"cross entropy", "op f(X: f32[6,100], y: i32[6]) -> L: f32[6] { m[n] = max[c](X[n,c]);"
+     " l[n] = log(sum[c](exp(X[n,c] - m[n])));"
+     " t[n] = sum[c](c == y[n] ? X[n,c] : 0.0) where c in 0:100; L[n] = l[n] + m[n] - t[n]; }"},
+    {"gemv", "op f(A: f16[30,200], x: f16[200]) -> y: f32[30] { y[m] = sum[k](A[m,k] * x[k]); }"},
+    {"dot", "op f(X: f32[8,100], Y: f32[8,100]) -> D: f32[8] {"
+     " D[n] = sum[c](X[n,c] * Y[n,c]) / sqrt(sum[c](X[n,c] * X[n,c]) * sum[c](Y[n,c] * Y[n,c])); }"},
+    {"strided", "op f(X: f32[6,40] strides(48,1)) -> Y: f32[6,40] strides(44,1) {"
+     " s[n] = sum[c](X[n,c]); Y[n,c] = X[n,c] - s[n]; }"},
+    {"reversed", "op f(X: f32[6,40]) -> Y: f32[6,40] { s[n] = sum[c](X[n,c]);"
+     " Y[n,c] = X[n,39 - c] - s[n]; }"},
+    {"turned output", "op f(X: f32[6,4,10]) -> Y: f32[6,10,4] { s[n] = sum[a,b](X[n,a,b]);"
+     " Y[n,b,a] = X[n,a,b] - s[n]; }"},
+    {"rows last", "op f(X: f32[10,6]) -> (Y: f32[6,10], S: f32[10]) { S[n] = max[c](X[n,c]);"
+     " Y[c,n] = X[n,c] - S[n]; }"},
+    {"three passes back", "op f(X: f32[4,60]) -> (A: f32[4,60], B: f32[4,60]) {"
+     " s[n] = sum[c](X[n,c]); A[n,c] = X[n,c] * s[n]; t[n] = max[c](A[n,c]);"
+     " B[n,c] = A[n,c] - t[n] + X[n,c]; }"},
+    {"guarded", "op f(X: f32[5,64]) -> Y: f32[5,64] { s[n] = sum[c](X[n,c]);"
+     " Y[n,c] = (X[n,c-1] else 0.0) - s[n] + (X[n,c+1] else 1.0); }"},
+    {"mixed widths", "op f(X: f16[3,128], W: f64[3,128]) -> Y: f64[3,128] {"
+     " s[n] = sum[c](X[n,c]); Y[n,c] = W[n,c] * s[n] + X[n,c]; }"},
+    {"position", "op f(X: f32[5,64]) -> Y: i32[5,64] { i[n] = argmax[c](X[n,c]);"
+     " Y[n,c] = c == i[n] ? 1 : 0; }"},
+};
+enum { PROBLEMS = sizeof problem / sizeof *problem, PLANS = 5 };
+
+static bool is_row(const KernelCase *c) { return c->plan.group[c->plan.n - 1].row != NULL; }
+
+/* Every kind of plan at least once: the best, and some drawn from the candidates.  */
+static const char *run_plan(KernelCase *c, Nvrtc *nvrtc, uint64_t seed) {
+    const char *wrong = kernel_pick(c, seed);
+    for (int g = 0; g < c->plan.n && !wrong; g++) {
+        wrong = rprog_check(&c->plan.problem[g], c->dev, &c->plan.prog[g]);
+    }
+    if (!wrong) wrong = kernel_emit(c);
+    if (!wrong) wrong = kernel_compile(c, nvrtc, false);
+    if (!wrong && te_exact(c->te)) wrong = kernel_run(c, TE_FILL_INTEGERS, seed + 1, true);
+    if (!wrong) wrong = kernel_run(c, TE_FILL_REALS, seed + 1, false);
+    return wrong;
+}
+
+static void test_kernels(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    const char *only = getenv("ROW_CASE");
+    Device *dev = fixture_device(a, "h200");
+    Nvrtc *nvrtc;
+    int failed = 0;
+    assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &nvrtc), ST_OK);
+    for (int i = 0; i < PROBLEMS; i++) {
+        if (only && !strstr(problem[i].name, only)) continue;
+        for (uint64_t seed = 0; seed < PLANS; seed++) {
+            ArenaMark mark = arena_mark(a);
+            KernelCase c;
+            const char *wrong = kernel_open(&c, a, dev, problem[i].text, NULL);
+            if (!wrong && !is_row(&c) && !strchr(problem[i].name, '-')) wrong = "not a row group";
+            if (!wrong) wrong = run_plan(&c, nvrtc, seed);
+            if (wrong) {
+                failed++;
+                print_error("%s\n", kernel_report(&c, problem[i].name, wrong));
+                if (only) print_error("%s\n", c.program.source);
+                break;
+            }
+            arena_reset(a, mark);
+        }
+    }
+    assert_int_equal(failed, 0);
+    arena_destroy(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kernels)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
