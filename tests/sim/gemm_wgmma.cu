@@ -12,6 +12,9 @@
 #ifndef CLUSTER
 #define CLUSTER 1
 #endif
+#ifndef IN_FLIGHT
+#define IN_FLIGHT 0           // steps whose products may be in flight while the next one is issued
+#endif
 #define A_BYTES (BM * BK * 2)
 #define STAGE (A_BYTES + BN * BK * 2)
 #define OUT_BYTES (64 * BN * 2)
@@ -56,6 +59,11 @@ __device__ __forceinline__ void mbarrier_arrive_at(unsigned at, int rank) {
     asm volatile("{\n.reg .b32 remote;\nmapa.shared::cluster.u32 remote, %0, %1;\n"
                  "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n}" ::"r"(at),
                  "r"(rank) : "memory");
+}
+// A consumer has read a stage: every block that writes it must know.
+__device__ __forceinline__ void release(unsigned bar) {
+    if (CLUSTER == 1) mbarrier_arrive(bar);
+    for (int r = 0; CLUSTER > 1 && r < CLUSTER; r++) mbarrier_arrive_at(bar, r);
 }
 // Everybody of the cluster (or of the block).
 __device__ __forceinline__ void sync_all() {
@@ -132,15 +140,17 @@ __device__ __forceinline__ void consume(const TensorMap *c, unsigned base, unsig
 #pragma unroll
             for (int kk = 0; kk < BK / 16; kk++) wgmma_m64n128k16(acc, da + 2 * kk, db + 2 * kk);
             asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-            if (leader && CLUSTER == 1) mbarrier_arrive(empty + 8 * stage);
-            for (int r = 0; leader && CLUSTER > 1 && r < CLUSTER; r++) {
-                mbarrier_arrive_at(empty + 8 * stage, r);
-            }
+            asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(IN_FLIGHT) : "memory");
+            int read = (stage + STAGES - IN_FLIGHT) % STAGES;
+            if (leader && step >= IN_FLIGHT) release(empty + 8 * read);
             if (++stage == STAGES) {
                 stage = 0;
                 phase ^= 1;
             }
+        }
+        if (IN_FLIGHT) {
+            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+            if (leader) release(empty + 8 * ((stage + STAGES - 1) % STAGES));
         }
         // The previous tile's result must have been read before its place is written again.
         if (leader) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");

@@ -127,6 +127,9 @@ static const Gemm wgmma = {"",  "tests/sim/gemm_wgmma.cu", "sm_90a",
 static const Gemm cluster = {"#define CLUSTER 2\n", "tests/sim/gemm_wgmma.cu", "sm_90a", 2,
                              wgmma_arguments, wgmma_result, 384, 4 * 32768 + 32768};
 
+static const Gemm overlapped = {"#define IN_FLIGHT 1\n", "tests/sim/gemm_wgmma.cu", "sm_90a", 1,
+                                wgmma_arguments, wgmma_result, 384, 4 * 32768 + 32768};
+
 /* ---- Running ---- */
 /* The source with the first `from` after `after` replaced; fails if there is none.  */
 static const char *mutate(Arena *a, const char *source, const char *after, const char *from,
@@ -227,6 +230,11 @@ static void wgmma_in_clusters_is_right(void **state) {
     right_with_many_seeds(&cluster, 512, 256, 320, 8);
 }
 
+static void wgmma_in_flight_is_right(void **state) {
+    (void)state;
+    right_with_many_seeds(&overlapped, 256, 256, 320, 8);
+}
+
 /* The same seed gives the same counts, however many host threads run the blocks.  */
 static void reports_repeat(void **state) {
     (void)state;
@@ -310,9 +318,11 @@ static void bugs_of_wgmma_are_reported(void **state) {
         {"void produce", "mbarrier_expect(bar, STAGE)", "mbarrier_expect(bar, STAGE / 2)"},
         {"float acc", "mbarrier_wait(full + 8 * stage, phase);", ""},
         {"float acc", "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");", ""},
-        {"float acc", "asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");", ""},
+        {"float acc",
+         "asm volatile(\"wgmma.wait_group.sync.aligned %0;\" ::\"n\"(IN_FLIGHT) : \"memory\");",
+         ""},
         {"float acc", "asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");", ""},
-        {"float acc", "if (leader && CLUSTER == 1) mbarrier_arrive(empty + 8 * stage);", ""},
+        {"float acc", "if (leader && step >= IN_FLIGHT) release(empty + 8 * read);", ""},
         {"float acc", "asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");", ""},
         {"fence.proxy.async.shared",
          "asm volatile(\"bar.sync %0, 128;\" ::\"r\"(consumer + 1) : \"memory\");", ""},
@@ -320,8 +330,8 @@ static void bugs_of_wgmma_are_reported(void **state) {
          "if (leader) asm volatile(\"cp.async.bulk.wait_group.read 0;\" ::: \"memory\");", ""},
         {"bulk.wait_group.read",
          "asm volatile(\"bar.sync %0, 128;\" ::\"r\"(consumer + 1) : \"memory\");", ""},
-        {"tma_store(c",
-         "if (leader) asm volatile(\"cp.async.bulk.wait_group 0;\" ::: \"memory\");", ""},
+        {"tma_store(c", "if (leader) asm volatile(\"cp.async.bulk.wait_group 0;\" ::: \"memory\");",
+         ""},
         {"setmaxnreg.inc", "232", "240"},
         {"descriptor(unsigned at)", "1024 >> 4", "1024 >> 3"},
     };
@@ -334,9 +344,8 @@ static void bugs_of_clusters_are_reported(void **state) {
         {"No block ends", "if (CLUSTER > 1) sync_all();", ""},
         {"fence.mbarrier_init", "sync_all();", "__syncthreads();"},
         {"mbarrier_init(full", "2 * CLUSTER", "2"},
-        {"bool leader", "r < CLUSTER", "r < 1"},
-        {"bool leader", "mbarrier_arrive_at(empty + 8 * stage, r)",
-         "mbarrier_arrive(empty + 8 * stage)"},
+        {"void release", "r < CLUSTER", "r < 1"},
+        {"void release", "mbarrier_arrive_at(bar, r)", "mbarrier_arrive(bar)"},
         {"void produce", "(1 << CLUSTER) - 1", "1 << rank"},
         {"void produce", "(1 << CLUSTER) - 1", "7"},
         {"void produce", "A_BYTES + rank * (BN / CLUSTER) * BK * 2", "A_BYTES"},
@@ -344,15 +353,28 @@ static void bugs_of_clusters_are_reported(void **state) {
     every_bug_shows(&cluster, bugs, sizeof bugs / sizeof *bugs, 512, 128, 448);
 }
 
+static void bugs_of_wgmma_in_flight_are_reported(void **state) {
+    (void)state;
+    static const Bug bugs[] = {
+        {"int read", "STAGES - IN_FLIGHT", "STAGES"},
+        {"if (IN_FLIGHT) {", "asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");",
+         ""},
+        {"bool leader", "(IN_FLIGHT)", "(IN_FLIGHT + 1)"},
+    };
+    every_bug_shows(&overlapped, bugs, sizeof bugs / sizeof *bugs, 256, 256, 448);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mma_is_right),
         cmocka_unit_test(wgmma_is_right),
         cmocka_unit_test(wgmma_in_clusters_is_right),
+        cmocka_unit_test(wgmma_in_flight_is_right),
         cmocka_unit_test(reports_repeat),
         cmocka_unit_test(bugs_of_mma_are_reported),
         cmocka_unit_test(bugs_of_wgmma_are_reported),
         cmocka_unit_test(bugs_of_clusters_are_reported),
+        cmocka_unit_test(bugs_of_wgmma_in_flight_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
