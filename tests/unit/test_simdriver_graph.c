@@ -147,6 +147,7 @@ static void captures_are_spoiled(void **state) {
         assert_int_equal(status, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
         FAILS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cu.cuStreamEndCapture(s, &graph));
     }
+    /* A relaxed capture permits what its thread may do without it.  */
     OK(cu.cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_RELAXED));
     OK(cu.cuMemAlloc_v2(&at, 16));
     step(other, 2, 0);
@@ -156,11 +157,48 @@ static void captures_are_spoiled(void **state) {
     assert_int_equal(value(), 2);
 }
 
+static void graphs_do_not_nest(void **state) {
+    (void)state;
+    CUstream s = stream(CU_STREAM_NON_BLOCKING);
+    CUgraph graph;
+    OK(cu.cuStreamBeginCapture_v2(s, 0));
+    OK(cu.cuStreamEndCapture(s, &graph));
+    CUgraphExec exec = captured(graph);
+    OK(cu.cuStreamBeginCapture_v2(s, 0));
+    FAILS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cu.cuGraphLaunch(exec, s));
+    FAILS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cu.cuStreamEndCapture(s, &graph));
+    OK(cu.cuGraphExecDestroy(exec));
+}
+
+/* A capture ends with its stream, or with its context.  */
+static void captures_end_early(void **state) {
+    (void)state;
+    CUstream s = stream(CU_STREAM_NON_BLOCKING), joined = stream(CU_STREAM_NON_BLOCKING);
+    CUevent e = event();
+    CUcontext own;
+    int status;
+    OK(cu.cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+    step(s, 1, 1);
+    OK(cu.cuEventRecord(e, s));
+    OK(cu.cuStreamWaitEvent(joined, e, 0));
+    OK(cu.cuStreamIsCapturing(joined, &status));
+    assert_int_equal(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    OK(cu.cuStreamDestroy_v2(s));
+    OK(cu.cuStreamIsCapturing(joined, &status));
+    assert_int_equal(status, CU_STREAM_CAPTURE_STATUS_NONE);
+    OK(cu.cuEventQuery(e));
+    OK(cu.cuCtxCreate_v2(&own, 0, 0));
+    s = stream(CU_STREAM_NON_BLOCKING);
+    OK(cu.cuStreamBeginCapture_v2(s, 0));
+    OK(cu.cuCtxDestroy_v2(own));
+    assert_int_equal(value(), 1);
+}
+
 int main(void) {
 #define T(name) cmocka_unit_test_setup(name, steps_fresh)
     const struct CMUnitTest tests[] = {
         T(capture_and_launch), T(fork_and_join), T(graph_launches_are_cheaper), T(graph_hangs),
-        T(captures_are_spoiled),
+        T(captures_are_spoiled), T(graphs_do_not_nest), T(captures_end_early),
     };
     return cmocka_run_group_tests(tests, simdriver_setup, simdriver_teardown);
 }

@@ -186,6 +186,12 @@ static const char hopper[] =
     "    if (threadIdx.x == 0) out[blockIdx.x] = got + size;\n"
     "    asm volatile(\"barrier.cluster.arrive; barrier.cluster.wait;\" ::: \"memory\");\n"
     "}\n"
+    "extern \"C\" __global__ void __cluster_dims__(2, 1, 1) pair(int *out) {\n"
+    "    u32 rank, size;\n"
+    "    asm volatile(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(rank));\n"
+    "    asm volatile(\"mov.u32 %0, %%cluster_nctarank;\" : \"=r\"(size));\n"
+    "    if (threadIdx.x == 0) out[blockIdx.x] = 10 * rank + size;\n"
+    "}\n"
     "extern \"C\" __global__ void tile(const __grid_constant__ Map map, float *out,\n"
     "                                int x, int y) {\n"
     "    __shared__ alignas(128) float s[8 * 16];\n"
@@ -225,6 +231,21 @@ static void clusters(void **state) {
     FAILS(CUDA_ERROR_INVALID_CLUSTER_SIZE, cu.cuLaunchKernelEx(&k, f, params, NULL));
     a[0].value.cluster.x = 0;
     FAILS(CUDA_ERROR_INVALID_CLUSTER_SIZE, cu.cuLaunchKernelEx(&k, f, params, NULL));
+    /* A cluster that the kernel was compiled with needs no attribute, and suffers no other.  */
+    f = simdriver_function(simdriver_module(hopper, "sm_90a"), "pair");
+    int width;
+    OK(cu.cuFuncGetAttribute(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, f));
+    assert_int_equal(width, 2);
+    OK(cu.cuLaunchKernel(f, 4, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+    OK(cu.cuMemcpyDtoH_v2(got, out, sizeof got));
+    for (int b = 0; b < 4; b++) assert_int_equal(got[b], 10 * (b % 2) + 2);
+    FAILS(CUDA_ERROR_INVALID_CLUSTER_SIZE,
+          cu.cuLaunchKernel(f, 3, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+    a[0].value.cluster.x = 4;
+    FAILS(CUDA_ERROR_INVALID_CLUSTER_SIZE, cu.cuLaunchKernelEx(&k, f, params, NULL));
+    a[0].value.cluster.x = 2;
+    k.gridDimX = 4;
+    OK(cu.cuLaunchKernelEx(&k, f, params, NULL));
 }
 
 static void tensor_maps(void **state) {

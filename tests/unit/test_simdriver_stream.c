@@ -175,6 +175,54 @@ static void time_is_simulated(void **state) {
     assert_true(big - small > want * 0.999 && big - small < want * 1.001);
 }
 
+static float between(CUevent a, CUevent b) {
+    float ms;
+    OK(cu.cuEventElapsedTime(&ms, a, b));
+    return ms;
+}
+
+/* A wait passes the time on; an engine does one thing after the other, copies to the host
+ * overlap.  */
+static void streams_share_the_device(void **state) {
+    (void)state;
+    enum { BIG = 4 << 20 };
+    CUstream a = stream(CU_STREAM_NON_BLOCKING), b = stream(CU_STREAM_NON_BLOCKING);
+    CUevent start = event(), end_a = event(), end_b = event();
+    CUdeviceptr p = simdriver_alloc(3 * BIG);
+    void *host;
+    OK(cu.cuMemAllocHost_v2(&host, BIG));
+    OK(cu.cuEventRecord(start, a));
+    OK(cu.cuMemcpyDtoDAsync_v2(p + BIG, p, BIG, a));
+    OK(cu.cuEventRecord(end_a, a));
+    OK(cu.cuStreamWaitEvent(b, end_a, 0));
+    OK(cu.cuEventRecord(end_b, b));
+    OK(cu.cuStreamSynchronize(b));
+    float one = between(start, end_a);
+    assert_true(one > 0 && between(end_a, end_b) == 0);
+    float ends[2];
+    for (int out = 0; out < 2; out++) {
+        OK(cu.cuEventRecord(start, a));
+        OK(cu.cuMemcpyDtoDAsync_v2(p + BIG, p, BIG, a));
+        if (out) OK(cu.cuMemcpyDtoHAsync_v2(host, p, BIG, b));
+        else OK(cu.cuMemcpyDtoDAsync_v2(p + 2 * BIG, p, BIG, b));
+        OK(cu.cuEventRecord(end_b, b));
+        OK(cu.cuCtxSynchronize());
+        ends[out] = between(start, end_b);
+    }
+    assert_true(ends[0] > 1.5F * one && ends[1] < 1.5F * one);
+}
+
+static void freeing_waits(void **state) {
+    (void)state;
+    CUstream s = stream(CU_STREAM_NON_BLOCKING);
+    CUdeviceptr p = simdriver_alloc(16);
+    step(s, 4, 0);
+    step(s, 2, 1);
+    OK(cu.cuMemFree_v2(p));
+    OK(cu.cuStreamQuery(s));
+    assert_int_equal(value(), 9);
+}
+
 static void events_need_timing(void **state) {
     (void)state;
     CUevent a, b = event();
@@ -193,7 +241,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(nothing_runs_before_it_is_waited_for), T(queries_make_progress),
         T(streams_run_on_their_own), T(legacy_stream_orders_blocking_streams), T(waits_chain),
-        T(copies_and_fills), T(time_is_simulated), T(events_need_timing),
+        T(copies_and_fills), T(time_is_simulated), T(streams_share_the_device),
+        T(freeing_waits), T(events_need_timing),
     };
     return cmocka_run_group_tests(tests, simdriver_setup, simdriver_teardown);
 }

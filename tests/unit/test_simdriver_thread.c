@@ -4,9 +4,11 @@
 
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -80,12 +82,14 @@ static void two_devices(void **state) {
 /* ---- what hangs ---- */
 
 static pthread_barrier_t started;
+static atomic_bool returned;
 
 static void *hang(void *user) {
     CUresult *r = user;
     cu.cuCtxSetCurrent(simdriver_context());
     pthread_barrier_wait(&started);
     *r = cu.cuStreamSynchronize(NULL);
+    atomic_store(&returned, true);
     return NULL;
 }
 
@@ -95,11 +99,14 @@ static void hangs_until_released(const char *rule) {
     int n;
     OK(cu.control(rule));
     step(NULL, 5, 0);
+    atomic_store(&returned, false);
     assert_int_equal(pthread_barrier_init(&started, NULL, 2), 0);
     assert_int_equal(pthread_create(&thread, NULL, hang, &r), 0);
     pthread_barrier_wait(&started);
     /* Others go on meanwhile.  */
     for (int k = 0; k < 100; k++) OK(cu.cuDeviceGetCount(&n));
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    assert_false(atomic_load(&returned));
     OK(cu.control(NULL));
     pthread_join(thread, NULL);
     assert_int_equal(r, CUDA_SUCCESS);
