@@ -311,11 +311,13 @@ struct PtxSymbol {
     PtxType type;
     int64_t bytes, align, offset;
     bool external;            /* extern .shared []: the dynamic part */
-    const uint8_t *init;      /* `bytes` bytes, or NULL */
+    const uint8_t *init;      /* the first init_bytes bytes, the others are 0; or NULL */
+    int64_t init_bytes;
     const PtxReloc *reloc;
     int n_reloc;
     int line;
     PtxSymbol *next;          /* in its scope */
+    PtxSymbol *chain;         /* .global and .const: the next one of the module */
 };
 
 typedef enum {
@@ -402,7 +404,7 @@ typedef struct {
     int version_major, version_minor, sm;     /* .version 9.0, .target sm_90a: 90 */
     bool arch_specific;       /* the 'a' (or 'f') of .target */
     PtxFunc *func;            /* in order of the text */
-    PtxSymbol *symbol;        /* module scope */
+    PtxSymbol *variable;      /* .global and .const of all scopes, linked by chain */
     const char **files;       /* of .file */
     size_t n_files, cap_files;
     int64_t global_bytes, const_bytes;        /* static variables, aligned */

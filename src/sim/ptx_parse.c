@@ -277,7 +277,6 @@ Status sim_ptx_parse(Arena *a, Diag *d, const char *file_name, const char *text,
         if (!module_directive(p)) break;
     }
     if (p->lex.failed) return ST_SIMULATOR;
-    p->m->symbol = p->top.symbol;
     *out = p->m;
     return ST_OK;
 }

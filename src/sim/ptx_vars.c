@@ -144,7 +144,9 @@ static bool init_symbol(PtxParser *p, Init *in, int bytes) {
         if (!sim_ptx_expect(p, '(')) return false;
     }
     const PtxSymbol *s = x->kind == TOK_WORD ? sim_ptx_symbol(p, x->word, x->n) : NULL;
-    if (!s) return sim_lex_error(x, "unknown symbol in an initialiser");
+    if (!s || (s->space != SPACE_GLOBAL && s->space != SPACE_CONST)) {
+        return sim_lex_error(x, "expected a variable of the module in an initialiser");
+    }
     if (bytes != 8) return sim_lex_error(x, "an address needs a 64-bit variable");
     PtxReloc r = {.at = (int64_t)in->bytes.len, .symbol = s, .generic = generic};
     sim_lex_next(x);
@@ -200,9 +202,8 @@ static bool initialiser(PtxParser *p, PtxSymbol *v, bool open) {
     int64_t given = (int64_t)in.bytes.len;
     if (open) v->bytes = given;
     if (given > v->bytes) return sim_lex_error(&p->lex, "more values than %s holds", v->name);
-    uint8_t *bytes = arena_alloc(p->arena, (size_t)v->bytes + 1);
-    if (given > 0) memcpy(bytes, in.bytes.text, (size_t)given);
-    v->init = bytes;
+    v->init = (const uint8_t *)buf_str(&in.bytes);
+    v->init_bytes = given;
     v->reloc = in.reloc;
     v->n_reloc = (int)in.n;
     return true;
@@ -217,6 +218,9 @@ static void place(PtxParser *p, PtxSymbol *v) {
                                               : &p->f->frame_bytes;
     if (v->space == SPACE_PARAM) v->space = SPACE_LOCAL;
     v->offset = sim_ptx_place(used, v->bytes, v->align);
+    if (v->space != SPACE_GLOBAL && v->space != SPACE_CONST) return;
+    v->chain = p->m->variable;
+    p->m->variable = v;
 }
 
 bool sim_ptx_variables(PtxParser *p, PtxSpace space, bool external) {

@@ -6,13 +6,12 @@
 #include <string.h>
 
 static void initialise(SimGpu *g, const PtxModule *m, const SimLoaded *x) {
-    for (const PtxSymbol *s = m->symbol; s; s = s->next) {
-        if (s->space != SPACE_GLOBAL && s->space != SPACE_CONST) continue;
+    for (const PtxSymbol *s = m->variable; s; s = s->chain) {
         uint64_t base = s->space == SPACE_CONST ? x->const_base : x->global_base;
         unsigned char *at = sim_host(g, base + (uint64_t)s->offset, (size_t)s->bytes);
         if (!at) continue;
-        if (s->init) memcpy(at, s->init, (size_t)s->bytes);
-        else memset(at, 0, (size_t)s->bytes);
+        memset(at, 0, (size_t)s->bytes);
+        if (s->init) memcpy(at, s->init, (size_t)s->init_bytes);
         for (int k = 0; k < s->n_reloc; k++) {
             const PtxReloc *r = &s->reloc[k];
             uint64_t to = r->symbol->space == SPACE_CONST ? x->const_base : x->global_base;
@@ -38,8 +37,8 @@ const SimLoaded *sim_load_variables(SimGpu *g, const PtxModule *m) {
 }
 
 bool sim_variable(SimGpu *g, const SimModule *m, const char *name, uint64_t *at, uint64_t *bytes) {
-    for (const PtxSymbol *s = m->ptx->symbol; s; s = s->next) {
-        if ((s->space != SPACE_GLOBAL && s->space != SPACE_CONST) || strcmp(s->name, name)) continue;
+    for (const PtxSymbol *s = m->ptx->variable; s; s = s->chain) {
+        if (strcmp(s->name, name)) continue;
         const SimLoaded *x = sim_load_variables(g, m->ptx);
         *at = (s->space == SPACE_CONST ? x->const_base : x->global_base) + (uint64_t)s->offset;
         *bytes = (uint64_t)s->bytes;

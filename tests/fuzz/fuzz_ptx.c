@@ -17,6 +17,7 @@ typedef struct {
 
 static void limits(DeviceLimits *l) {
     l->sm_count.value = 2;
+    l->subpartitions.value = 4;
     l->threads_per_block.value = 1024;
     l->threads_per_sm.value = 2048;
     l->barriers_per_block.value = 16;
