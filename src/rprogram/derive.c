@@ -7,11 +7,16 @@ bool rprog_packed(const Device *dev, const RProg *r) {
 
 int rprog_elem(const Problem *p, const Device *dev, const RProg *r, int side) {
     if (rprog_packed(dev, r)) return p->op[side].bytes;
+    if (rprog_matrix(dev, r)) return te_dtype_bytes(rprog_tile_type(p, dev, r, side));
     return p->op[side].elem;
 }
 
 bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int side) {
     const ROperand *op = &p->op[side];
+    if (rprog_matrix(dev, r)) {
+        const Operand *o = side ? &p->con.b : &p->con.a;
+        return op->affine && o->storage == rprog_tile_type(p, dev, r, side);
+    }
     return op->copyable || (op->affine && rprog_packed(dev, r));
 }
 
@@ -33,10 +38,7 @@ int64_t rprog_tiles(const Problem *p, const RProg *r, int axis) {
 int64_t rprog_blocks(const Problem *p, const RProg *r) {
     if (r->skeleton == SK_ROW) return rprog_tiles(p, r, AX_M);
     if (r->skeleton == SK_COLUMN) return ceil_div(p->column.out.extent, r->block.extent[AX_M]);
-    if (r->skeleton == SK_WINDOW) {
-        int threads = count_along(&r->block, &r->thread, AX_M);
-        return threads ? ceil_div(rprog_window_patches(p, r), threads) : 0;
-    }
+    if (r->skeleton == SK_WINDOW) return rprog_window_blocks(p, r);
     return rprog_tiles(p, r, AX_B) * rprog_tiles(p, r, AX_M) * rprog_tiles(p, r, AX_N);
 }
 
@@ -116,10 +118,14 @@ static int16_t whole_registers(int64_t n, int64_t limit) {
 
 void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
     int64_t threads, smem = 0;
-    if (r->skeleton == SK_STREAM || r->skeleton == SK_WINDOW) {
+    if (r->skeleton == SK_STREAM) {
         threads = count_along(&r->block, &r->thread, AX_M);
         r->warp = r->thread;
         r->warp.extent[AX_M] *= WARP;
+    } else if (r->skeleton == SK_WINDOW) {
+        r->warp = r->thread;
+        threads = rprog_window_threads(r);
+        smem = rprog_window_smem(p, r);
     } else if (r->skeleton == SK_COLUMN) {
         r->warp = r->thread;
         threads = (int64_t)rprog_column_threads(r, AX_M) * rprog_column_threads(r, AX_K);

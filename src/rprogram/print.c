@@ -49,7 +49,10 @@ static void print_load(Buf *out, const RLoad *l, const Device *dev) {
 static void print_value(Buf *out, PlanKey key, const RProg *r, const Device *dev) {
     switch (key) {
     case KEY_SKELETON: buf_puts(out, rprog_skeleton_name[r->skeleton]); break;
-    case KEY_UNIT: buf_puts(out, dev->unit[r->unit].name); break;
+    case KEY_UNIT:
+        buf_puts(out, dev->unit[r->unit].name);
+        if (r->swapped) buf_puts(out, " swapped");
+        break;
     case KEY_BLOCK: print_tile(out, &r->block); break;
     case KEY_WARP: print_tile(out, &r->warp); break;
     case KEY_THREAD: print_tile(out, &r->thread); break;
@@ -58,7 +61,10 @@ static void print_value(Buf *out, PlanKey key, const RProg *r, const Device *dev
     case KEY_STAGES: buf_printf(out, "%d", r->stages); break;
     case KEY_LOAD_A: print_load(out, &r->load[0], dev); break;
     case KEY_LOAD_B: print_load(out, &r->load[1], dev); break;
-    case KEY_STORE: buf_printf(out, "%d", r->store_vec); break;
+    case KEY_STORE:
+        buf_printf(out, "%d", r->store_vec);
+        if (r->via == VIA_SHARED) buf_puts(out, " shared");
+        break;
     case KEY_RASTER:
         buf_puts(out, rprog_raster_name[r->raster]);
         if (r->raster == RASTER_GROUPED) buf_printf(out, " %d", r->group);

@@ -92,15 +92,36 @@ static Status read_tile(Reader *r, RTile *t) {
     return ST_OK;
 }
 
-static Status read_unit(Reader *r, int16_t *out) {
+/* Is `word` what is left of the line?  */
+static Status read_last(Reader *r, const char *word, bool *out) {
+    size_t before = r->at.pos;
+    int which;
+    *out = false;
+    if (next_word(r).len == 0) return ST_OK;
+    r->at.pos = before;
+    Status s = read_name(r, &word, 1, &which);
+    *out = !s;
+    return s;
+}
+
+static Status read_unit(Reader *r, RProg *x) {
     Word w = next_word(r);
     for (int i = 0; i < r->dev->n_unit; i++) {
-        if (is_word(w, r->dev->unit[i].name)) {
-            *out = (int16_t)i;
-            return ST_OK;
-        }
+        if (!is_word(w, r->dev->unit[i].name)) continue;
+        x->unit = (int16_t)i;
+        return read_last(r, "swapped", &x->swapped);
     }
     return fail(r, w.pos, "the device has no unit '%.*s'", w);
+}
+
+static Status read_store(Reader *r, RProg *x) {
+    int64_t v = 0;
+    bool shared = false;
+    Status s = read_int(r, 1, PIECE_MAX, &v);
+    if (!s) s = read_last(r, "shared", &shared);
+    x->store_vec = (uint8_t)v;
+    x->via = shared ? VIA_SHARED : VIA_DIRECT;
+    return s;
 }
 
 static Status read_mover(Reader *r, int16_t *out) {
@@ -188,7 +209,7 @@ static Status read_value(Reader *r, PlanKey key, RProg *x) {
     Status s = ST_OK;
     switch (key) {
     case KEY_SKELETON: return read_skeleton(r, x);
-    case KEY_UNIT: return read_unit(r, &x->unit);
+    case KEY_UNIT: return read_unit(r, x);
     case KEY_BLOCK: return read_tile(r, &x->block);
     case KEY_WARP: return read_tile(r, &x->warp);
     case KEY_THREAD: return read_tile(r, &x->thread);
@@ -208,10 +229,7 @@ static Status read_value(Reader *r, PlanKey key, RProg *x) {
         s = read_int(r, 1, STAGES_MAX, &v);
         x->stages = (uint8_t)v;
         return s;
-    case KEY_STORE:
-        s = read_int(r, 1, PIECE_MAX, &v);
-        x->store_vec = (uint8_t)v;
-        return s;
+    case KEY_STORE: return read_store(r, x);
     case KEY_SPLIT:
         s = read_int(r, 1, GRID_Y_MAX, &v);
         x->split = (int32_t)v;

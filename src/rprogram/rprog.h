@@ -45,6 +45,57 @@
  *   divides N; the second kernel takes Problem.out_vec.
  * - async loads zero-fill, so they need the sum of a product, or block.k that divides K.
  *
+ * Matrix units (rprog_matrix: the unit's scope is a warp and it multiplies) in the `contract`
+ * skeleton.  All of the above holds but for what is said here.
+ * - Sides: the unit multiplies rows U (its m) by columns V (its n).  U is our a (M) and V our b (N);
+ *   with `swapped` U is our b (N) and V our a (M): for few rows M, since the unit's n is small.
+ *   rprog_unit_side(r, side) is 0 where operand `side` is U.  u = unit's m, v = its n, k = its k.
+ * - thread is the instruction's tile in our axes: M x N x K = u x v x k, swapped v x u x k.  warp is
+ *   a multiple of thread along every axis, block one of warp.  unroll == warp.k: a step is straight
+ *   code of warp.k / thread.k slices.  Instruction tile (i, j) of a warp has rows i * thread.m and
+ *   columns j * thread.n on.
+ * - Accumulators have the unit's acc.  Lane l holds of each tile U rows l / 4 and, where u == 16,
+ *   l / 4 + 8, V columns 2 * (l % 4) + {0, 1}; register c of a tile is V column c % 2, U row half
+ *   c / 2.  So vec_m, vec_n are 1, 2; swapped 2, 1.  Behind the k-loop they are converted to
+ *   Contraction.acc: sums of slices, workspace and epilogue are made in that type.  Accumulator
+ *   (i, j, c) is e = ((i * (warp.n / thread.n)) + j) * registers of a tile + c.
+ * - Elements of the shared tile have the type rprog_tile_type: the unit's a for U, b for V.  An
+ *   operand whose storage is that type is copied unchanged (rprog_copyable), every other one
+ *   is staged and converted when it is stored to the tile; the conversion is exact, by choice of
+ *   the unit.  f32 for a tf32 unit is stored as it is, and cut by the unit.
+ * - rprog_products == 3 (@fp32x3): each fragment element x is split into hi = x with the low 13
+ *   bits cleared and lo = x - hi (0 where x is infinite), and lo * hi, hi * lo, hi * hi are
+ *   accumulated in that order.
+ * - rprog_promotes: the products of one k-step are summed in accumulators of their own, which begin
+ *   at zero and are added to the real ones in f32 behind the step (warp.k <= 128).
+ * - Fragments, rprog_ldmatrix: a matrix is 8 rows of one 16-byte chunk.  A side's fragments of a
+ *   slice are (warp extent / 8) x (thread.k bytes / 16) matrices: (row block, chunk).  They are
+ *   ordered by instruction tile; inside a tile of U the row block changes faster than the chunk (a
+ *   tile of V has one row block).  That is the order of the instruction's registers.  They are
+ *   read in this order by ldmatrix.x4, what is left over by .x2, then .x1.  inner == AX_K: rows of
+ *   a matrix are m (or n), its chunk is 16 bytes of k.  inner == own axis (16-bit types only):
+ *   .trans; rows are 8 k, the chunk is 8 elements of the own axis, "row block" and "chunk" of
+ *   the matrix order keep their meaning (8 of the own axis, 8 k).  Lane i gives the address of row
+ *   i % 8 of matrix i / 8 of the group.
+ * - Fragments, else (f64; f32 with inner == own axis): each register is read by itself: register q
+ *   of U is row l / 4 + 8 * (q % (u / 8)), k = l % 4 + 4 * (q / (u / 8)); of V row l / 4,
+ *   k = l % 4 + 4 * q.
+ * - Fragments of slice s + 1 are read before the products of slice s where rprog_fetched_ahead (an
+ *   even number of slices in a step, so that buffers have constant indices): the first ones of the
+ *   next step behind its wait and barrier, before the products of the last slice.
+ *   Else each slice reads its fragments first.  There is one barrier per k-step either way (two
+ *   with stages == 1).
+ * - Layouts: rows of the shared tile are multiples of 16 bytes; swizzle or padding as RLayout says.
+ *   8-bit types have inner == AX_K.
+ * - via == VIA_DIRECT: each lane stores what it holds, store_vec divides vec_n.  VIA_SHARED: each
+ *   warp (of k index 0) passes thread.m rows of its tile at a time through its own piece of shared
+ *   memory, in Contraction.acc: thread.m rows of rprog_piece_row elements, warp w's at byte
+ *   w * rprog_piece_bytes (pieces take the place of stages and sums: a barrier before the first
+ *   one).  All tiles (i, *) are written at [row in tile][j * thread.n + column], __syncwarp, then
+ *   vector `id` = lane + 32 * t of store_vec columns (row id / (warp.n / store_vec), column
+ *   id % (warp.n / store_vec) * store_vec) is read back, gets the epilogue, and is stored;
+ *   __syncwarp before the next i.  With split > 1 the vectors go to the workspace.
+ *
  * The `stream` skeleton (maps, and reductions no other skeleton takes): the spatial domain
  * flattened to AX_M; a thread computes thread.m consecutive elements (vectors of store_vec) and
  * reductions run as loops; block.m = threads * thread.m.
@@ -66,12 +117,17 @@
  * are added in order through shared memory.  Slice s of `split` (grid y) covers rprog_column_slice rows; with
  * split > 1 the partial results go to the workspace [split][AX_M] and a second kernel adds them in order of s.
  *
- * The `window` skeleton (reductions over windows that overlap or abut; Problem.window): a thread computes a patch of
- * thread.m rows (index p) by thread.n columns (index q), of vec_n neighbours along window.lane if
- * there is one.  Patches in the order [other indices][p][q][lane] are AX_M of the grid, a block takes
- * block.m / thread.m of them.  Rows of the input slide through registers: each is loaded once, vec_n elements at a time
- * (for window.along: from multiples of vec_n on), and adds to every output row that it touches.  With
- * thread.m == 1 the rows of the window are a loop.  */
+ * The `window` skeleton (reductions over windows that overlap or abut; Problem.window): a thread
+ * computes a patch of thread.m rows (index p) by thread.n columns (index q), of vec_n neighbours along
+ * window.lane if there is one.  Rows of the input slide through registers: each is loaded once, vec_n
+ * elements at a time (for window.along: from multiples of vec_n on), and adds to every output row that
+ * it touches.  With thread.m == 1 the rows of the window are a loop.
+ * - keep `registers`: rows come from global memory.  Patches in the order [other indices][p][q][lane]
+ *   are numbered through; a block takes block.m / thread.m of them, block.n == thread.n.
+ * - keep `shared`: the block computes block.m x block.n outputs of block.k planes (a plane is a point
+ *   of the other indices); their inputs with the halo are in shared memory as values, what lies
+ *   outside the tensor filled in.  Thread id = (plane, patch down, patch across), the grid is the
+ *   same with tiles.  */
 #ifndef ROLLER_RPROGRAM_RPROG_H
 #define ROLLER_RPROGRAM_RPROG_H
 #include "rtile/rtile.h"
@@ -97,6 +153,8 @@ typedef enum {
         KEEP_COUNT
 } RowKeep;
 
+typedef enum { VIA_DIRECT, VIA_SHARED } StoreVia;
+
 typedef struct {
     LoadKind kind;
     int16_t mover;            /* index in Device.mover */
@@ -114,6 +172,8 @@ typedef struct {
     int16_t unroll;           /* k unrolled in the inner loop; divides warp.k */
     RLoad load[2];            /* a, b */
     uint8_t store_vec;        /* elements per store along n */
+    bool swapped;             /* matrix units: the unit's rows are our N */
+    StoreVia via;             /* of `contract`; VIA_SHARED: matrix units only */
     Raster raster;
     int16_t group;            /* of RASTER_GROUPED */
     int32_t split;
@@ -173,6 +233,20 @@ int rprog_elem(const Problem *p, const Device *dev, const RProg *r, int side);
 bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Does the unit multiply four bytes at once (dp4a)?  */
 bool rprog_packed(const Device *dev, const RProg *r);
+/* Is the unit one of a warp that multiplies matrices (mma)?  The rest as in the contract above.  */
+bool rprog_matrix(const Device *dev, const RProg *r);
+static inline int rprog_unit_side(const RProg *r, int side) { return r->swapped ? !side : side; }
+/* Type of an operand's elements in the shared tile, any unit.  */
+TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int side);
+int rprog_products(const Problem *p, const Device *dev, const RProg *r);       /* 1 or 3 */
+bool rprog_promotes(const Problem *p, const Device *dev, const RProg *r);
+bool rprog_ldmatrix(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Registers of an instruction's operand (of 32 bits, f64: 64) and of its accumulators per lane.  */
+int rprog_unit_registers(const Device *dev, const RProg *r, int side);
+int rprog_unit_accumulators(const Device *dev, const RProg *r);
+/* VIA_SHARED: elements from row to row of a warp's piece; its bytes, a multiple of 16.  */
+int rprog_piece_row(const RProg *r);
+int32_t rprog_piece_bytes(const Problem *p, const RProg *r);
 /* Bytes of one stage of an operand's tile with padding, a multiple of 16; 0 if it is absent.  */
 int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
 
@@ -204,6 +278,14 @@ int64_t rprog_column_slice(const Problem *p, const RProg *r);
 int64_t rprog_window_patches(const Problem *p, const RProg *r);
 int64_t rprog_window_loads(const Problem *p, const RProg *r);
 int rprog_window_shift(const Problem *p, const RProg *r);
+/* KEEP_SHARED: patches of a block down, across and over planes (points of the outer indices); tiles
+ * of the grid; rows, columns and row pitch of its inputs in elements.  */
+typedef struct {
+    int down, across, planes;
+    int64_t tiles_m, tiles_n, tiles_o;
+    int64_t rows, columns, pitch;
+} WindowTile;
+WindowTile rprog_window_tile(const Problem *p, const RProg *r);
 int64_t rprog_window_rows(const Problem *p, const RProg *r);
 int64_t rprog_window_body(const Problem *p, const RProg *r);
 bool rprog_window_unrolls(const Problem *p, const RProg *r);
@@ -222,7 +304,8 @@ typedef struct {
     int n;
 } RPlan;
 
-/* The text form; rprog_read(rprog_print(x)) == x.  Lines `key value`, a header `roller-plan 1`, one
+/* The text form; rprog_read(rprog_print(x)) == x.  Lines `key value` (`unit NAME [swapped]`, `store N
+ * [shared]`), a header `roller-plan 1`, one
  * `kernel` section per group.  */
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out);
 /* Reads plan text for the same op and device, checks it (ST_PLAN_TEXT with line and column).  `plan`

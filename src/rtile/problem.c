@@ -124,6 +124,22 @@ static bool widest_read(const Problem *p, const TeStmt *s, const TeExpr *e, Acce
     return most >= 0;
 }
 
+/* The narrowest type known to hold every value of an expression.  */
+static TeDtype value_type(const TeExpr *e) {
+    if (e->kind == TE_READ && e->other) {
+        const TeExpr *o = e->other;
+        bool zero = (o->kind == TE_INT && o->v.i == 0) || (o->kind == TE_REAL && o->v.r == 0);
+        return zero ? e->store : e->type;
+    }
+    if (e->kind != TE_CAST) return e->kind == TE_READ ? e->store : e->type;
+    TeDtype inner = value_type(e->args[0]);
+    bool byte = te_dtype_bytes(inner) == 1 && te_dtype_bytes(e->store) > 1;
+    bool half = te_dtype_bytes(inner) == 2 && te_dtype_bytes(e->store) > 2;
+    bool real = te_dtype_class(e->store) == TE_CLASS_REAL;
+    if (inner == TE_BOOL || (te_dtype_class(inner) == TE_CLASS_REAL && !real)) return e->store;
+    return inner != TE_I16 && (byte || half) ? inner : e->store;
+}
+
 static void describe_operand(const Operand *o, int side, int align, Problem *p) {
     ROperand *op = &p->op[side];
     const TeStmt *s = &p->te->stmt[p->group->root];
@@ -131,6 +147,7 @@ static void describe_operand(const Operand *o, int side, int align, Problem *p) 
     *op = (ROperand){.vec_mn = 1, .vec_k = 1, .run_mn = 1, .run_k = 1};
     if (!o->expr) return;
     op->present = true;
+    op->value = value_type(o->expr);
     op->elem = te_dtype_bytes(o->compute);
     op->bytes = op->elem;
     op->digits_mn = mn->n_digit;
@@ -225,6 +242,10 @@ static bool tiles_pay(const Problem *p) {
 
 static void describe_contraction(int align, Problem *p) {
     const Contraction *c = &p->con;
+    const TeStmt *s = &p->te->stmt[p->group->root];
+    p->accum = s->accum;
+    p->tf32 = s->tf32;
+    p->fp32x3 = s->fp32x3;
     p->acc_bytes = te_dtype_bytes(c->acc);
     p->flops = 2;
     for (int axis = 0; axis < AX_CLASSES; axis++) {

@@ -33,6 +33,7 @@ typedef struct {
     bool copyable;            /* elements have the same type in memory and in the tile */
     bool affine;              /* a single affine read (else the operand is an expression) */
     bool guarded;             /* some subscript needs a run-time test */
+    TeDtype value;            /* a type that holds every value of the operand exactly */
     int bytes;                /* of an element in memory */
     int elem;                 /* of an element in shared memory */
     /* longest power-of-two run, at most 16 B, that is contiguous, aligned and guarded as one at
@@ -86,6 +87,8 @@ typedef struct {
     int64_t extent[AX_CLASSES];           /* fused axes; stream: AX_M domain, AX_K reduction */
     ROperand op[2];           /* a, b */
     TeDtype type;             /* compute type of the root statement's value */
+    TeDtype accum;            /* of a contraction: @accum as written, else TE_DTYPE_COUNT */
+    bool tf32, fp32x3;        /* its annotations */
     int acc_bytes;
     int out_vec;              /* widest store along N, elements; 1: not contiguous there */
     int64_t out_run;          /* contiguous elements along N in the outputs; 1: none */

@@ -1,0 +1,104 @@
+/* Facts about programs whose unit multiplies matrices, by the mapping in rprog.h.  */
+#include "rprogram/matrix.h"
+
+bool rprog_matrix(const Device *dev, const RProg *r) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    return u->scope == SCOPE_WARP && u->b != HAL_NO_DTYPE;
+}
+
+/* Type of the unit's operand that `side` is.  */
+static TeDtype unit_type(const Device *dev, const RProg *r, int side) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    return rprog_unit_side(r, side) ? u->b : u->a;
+}
+
+TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int side) {
+    const Operand *o = side ? &p->con.b : &p->con.a;
+    if (rprog_matrix(dev, r)) return unit_type(dev, r, side);
+    return rprog_packed(dev, r) ? o->storage : o->compute;
+}
+
+int rprog_products(const Problem *p, const Device *dev, const RProg *r) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    bool cut = u->tf32 && !p->tf32;
+    bool whole = matrix_holds(u, p->op[0].value) && matrix_holds(u, p->op[1].value);
+    return cut && !whole ? 3 : 1;
+}
+
+bool rprog_promotes(const Problem *p, const Device *dev, const RProg *r) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    bool narrow = u->a == TE_F8E4M3 || u->a == TE_F8E5M2;
+    bool permitted = p->accum == TE_F16 || p->accum == TE_BF16;
+    return rprog_matrix(dev, r) && narrow && !permitted;
+}
+
+bool rprog_ldmatrix(const Problem *p, const Device *dev, const RProg *r, int side) {
+    int elem = rprog_elem(p, dev, r, side);
+    if (!hal_mover(dev, "ldmatrix") || elem > 4) return false;
+    return r->load[side].layout.inner == AX_K || elem == 2;
+}
+
+int rprog_unit_registers(const Device *dev, const RProg *r, int side) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    int bytes = te_dtype_bytes(unit_type(dev, r, side));
+    int elements = (rprog_unit_side(r, side) ? u->n.from : u->m.from) * u->k.from;
+    return elements * bytes / (WARP * (bytes > 4 ? 8 : 4));
+}
+
+int rprog_unit_accumulators(const Device *dev, const RProg *r) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    return u->m.from * u->n.from / WARP;
+}
+
+/* Pairs of columns in half-warps, or single elements of swapped tiles, meet no bank twice.  */
+int rprog_piece_row(const RProg *r) {
+    int n = r->warp.extent[AX_N], wanted = r->swapped ? 4 : 8;
+    return n + (wanted + 16 - n % 16) % 16;
+}
+
+int32_t rprog_piece_bytes(const Problem *p, const RProg *r) {
+    return r->thread.extent[AX_M] * rprog_piece_row(r) * p->acc_bytes;
+}
+
+/* Is every value of type `from` one of `to`?  */
+static bool is_subset(TeDtype from, TeDtype to) {
+    static const uint16_t real = 1u << TE_F32 | 1u << TE_F64;
+    static const uint16_t wider[TE_DTYPE_COUNT] = {
+        [TE_F64] = 1u << TE_F64,
+        [TE_F32] = real,
+        [TE_F16] = real | 1u << TE_F16,
+        [TE_BF16] = real | 1u << TE_BF16,
+        [TE_F8E4M3] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E4M3,
+        [TE_F8E5M2] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E5M2,
+        [TE_I8] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_I8,
+        [TE_U8] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_U8,
+    };
+    return wider[from] >> to & 1;
+}
+
+bool matrix_holds(const ComputeUnit *u, TeDtype t) {
+    if (u->tf32) return t != TE_F32 && is_subset(t, TE_F32);
+    return is_subset(t, u->a) && u->a == u->b;
+}
+
+/* Sums of an f8 unit are cut; an explicit f32 accumulator forbids it.  */
+static bool accumulates(const Problem *p, const ComputeUnit *u) {
+    bool narrow = u->a == TE_F8E4M3 || u->a == TE_F8E5M2;
+    if (narrow && p->accum == TE_F32) return false;
+    return u->acc == p->con.acc || (u->acc == p->accum && p->con.acc == TE_F32);
+}
+
+bool matrix_fits(const Problem *p, const ComputeUnit *u) {
+    const Contraction *c = &p->con;
+    if (u->scope != SCOPE_WARP || u->b == HAL_NO_DTYPE || u->a != u->b) return false;
+    if (c->red != TE_RED_SUM || !c->product || !accumulates(p, u)) return false;
+    bool volta = u->m.from == 8 && u->k.from == 4 && u->a == TE_F16;
+    for (int side = 0; side < 2; side++) {
+        if (!p->op[side].present) return false;
+        if (te_dtype_class(p->op[side].value) != te_dtype_class(u->a) &&
+            te_dtype_class(c->acc) == TE_CLASS_INT) return false;
+        bool cut = u->tf32 && (p->tf32 || p->fp32x3) && p->op[side].value == TE_F32;
+        if (!cut && !matrix_holds(u, p->op[side].value)) return false;
+    }
+    return !volta;
+}
