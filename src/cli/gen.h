@@ -24,9 +24,12 @@ typedef struct {
     Written written[EMIT_COUNT + 1];
     int n_written;
     bool checked;
+    RollerTrial *trial;       /* per plan; NULL: nothing was measured */
+    const char *where;        /* they were measured */
+    size_t taken;             /* rank of the plan that the kernel was built from */
     RollerCheckReport check;
     const char *check_text, *counters;
-    double parse_ms, plan_ms, emit_ms, compile_ms, check_ms;
+    double parse_ms, plan_ms, emit_ms, compile_ms, check_ms, measure_ms;
 } Result;
 
 typedef struct {
@@ -65,6 +68,14 @@ const char *gen_stem(Gen *g, const char *op);
 
 /* arrays.c: --in and --out.  */
 int gen_run_arrays(Gen *g, Result *r);
+
+/* measured.c: --measure.  */
+int gen_measure(Gen *g, Result *r);
+void gen_report_measured(Gen *g, const Result *r);
+/* Becomes true when a signal asks to end; from the first call on signals no longer end the
+ * process.  gen_signal: which one; 0: none.  */
+const bool *gen_stop(void);
+int gen_signal(void);
 
 /* report.c and report_json.c.  */
 void gen_report(Gen *g, const Result *r);

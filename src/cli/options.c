@@ -146,10 +146,15 @@ static Status apply(Reader *r, GenOptionId id, const char *value) {
     case GEN_CHECK: o->check = true; break;
     case GEN_IN: return binding(r, value, &o->in, &o->n_in);
     case GEN_OUT: return binding(r, value, &o->out, &o->n_out);
-    case GEN_DEVICE:
-        if (strcmp(value, "sim") != 0)
-            return usage(r, "this version runs kernels in the simulator: --device sim",
-                         "there is no device '%s'", value);
+    case GEN_DEVICE: o->device = value; break;
+    case GEN_MEASURE: o->measure = true; break;
+    case GEN_TIME_LIMIT:
+        s = number(r, value, 1, 864000, &n);
+        o->time_limit = (double)n;
+        break;
+    case GEN_WATCHDOG:
+        s = number(r, value, 1, 86400, &n);
+        o->watchdog = (double)n;
         break;
     case GEN_SEED:
         s = number(r, value, 1, INT64_MAX / 16, &n);
@@ -259,13 +264,18 @@ static Status consistent(Reader *r) {
         return usage(r, NULL, "--json and -q contradict each other%s", "");
     if (o->plan && o->top > 1)
         return usage(r, NULL, "--plan gives one plan: it cannot be combined with --top%s", "");
+    if (o->measure && o->device && strcmp(o->device, "sim") == 0)
+        return usage(r, "the simulator's times are the model's own: --device N or UUID",
+                     "--measure needs a device, not '%s'", o->device);
+    if (o->time_limit > 0 && !o->measure)
+        return usage(r, NULL, "--time-limit is for --measure%s", "");
     if (o->plan && o->archs.n + o->profiles.n > 1)
         return usage(r, NULL, "--plan '%s' is for one target", o->plan);
     return ST_OK;
 }
 
 Status gen_options(Arena *a, Diag *d, int argc, char **argv, GenOptions *out) {
-    *out = (GenOptions){.emit = 1u << EMIT_CU, .top = 1, .align = 16, .seed = 1, .budget = 60};
+    *out = (GenOptions){.emit = 1u << EMIT_CU, .align = 16, .seed = 1, .budget = 60};
     Reader r = {.a = a, .d = d, .o = out, .argc = argc, .at = 1, .argv = argv};
     bool only_files = false;
     while (r.at < argc) {
@@ -278,7 +288,10 @@ Status gen_options(Arena *a, Diag *d, int argc, char **argv, GenOptions *out) {
         else out->input = text;
         if (s) return s;
     }
-    return out->act == ACT_HELP || out->act == ACT_VERSION ? ST_OK : consistent(&r);
+    if (out->act == ACT_HELP || out->act == ACT_VERSION) return ST_OK;
+    Status s = consistent(&r);
+    if (out->top == 0) out->top = out->measure && !out->plan ? 10 : 1;
+    return s;
 }
 
 void gen_help(Buf *out) {

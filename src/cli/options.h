@@ -15,7 +15,11 @@
     X(OUTPUT, "output", 'o', "FILE",                                                               \
       "main artefact, - for standard output; its stem names all others (STEM.cu)")                 \
     X(EMIT, "emit", 0, "LIST", "artefacts: cu ptx cubin json (cu)")                                \
-    X(TOP, "top", 0, "K", "rank and print K plans (1)")                                            \
+    X(TOP, "top", 0, "K", "rank and print K plans (1; 10 with --measure)")                         \
+    X(MEASURE, "measure", 0, NULL,                                                                 \
+      "time the top K on a device and take the fastest right one")                                 \
+    X(TIME_LIMIT, "time-limit", 0, "S", "end the measurement with the best so far (none)")         \
+    X(WATCHDOG, "watchdog", 0, "S", "longest wait for a kernel on a device (20)")                  \
     X(PLAN, "plan", 0, "FILE", "use this plan text instead of planning")                           \
     X(ALIGN, "align", 0, "N", "promised alignment of every tensor, bytes (16)")                    \
     X(WORKSPACE, "workspace-limit", 0, "BYTES", "reject plans that need more (none)")              \
@@ -23,7 +27,8 @@
       "prove the kernel: run it and compare with the reference")                                   \
     X(IN, "in", 0, "NAME=FILE.npy|N", "run on real data; repeatable")                              \
     X(OUT, "out", 0, "NAME=FILE.npy", "write an output of the run; repeatable")                    \
-    X(DEVICE, "device", 0, "sim", "where to run: the built-in PTX simulator")                      \
+    X(DEVICE, "device", 0, "N|UUID|sim",                                                           \
+      "where to run: a device or the PTX simulator (0 if there is one, else sim)")                 \
     X(SEED, "seed", 0, "N", "seed of the check's data (1)")                                        \
     X(BUDGET, "check-budget", 0, "S", "seconds that scale a sampled check (60)")                   \
     X(COUNTERS, "counters", 0, NULL,                                                               \
@@ -89,16 +94,16 @@ typedef struct {
     GenAct act;
     const char *input;
     Words defines, profiles, archs;
-    const char *op, *output, *plan;
+    const char *op, *output, *plan, *device;
     uint32_t emit, dump;      /* bits of GenEmit, GenDump */
     int top, align;
     int64_t workspace_limit;  /* 0: none is imposed */
-    bool check, counters, explain, json, dry_run, make_rule_too, line_info, werror;
+    bool measure, check, counters, explain, json, dry_run, make_rule_too, line_info, werror;
     int verbosity;            /* -1 quiet, 1 verbose */
     Binding *in, *out;
     int n_in, n_out;
     uint64_t seed;
-    double budget;
+    double budget, time_limit, watchdog;
     When color;
 } GenOptions;
 

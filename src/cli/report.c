@@ -137,9 +137,9 @@ static void verbose(Gen *g, const Result *r) {
         if (s.rejected[i])
             buf_printf(&g->report, ", %lld %s", (long long)s.rejected[i], s.reject[i]);
     buf_printf(&g->report, "\n  time       parse %.1f, plan %.1f, emit %.1f, nvrtc %.1f, "
-                           "check %.1f ms\n", r->parse_ms, r->plan_ms, r->emit_ms, r->compile_ms,
-               r->check_ms);
-    if (r->kernel && roller_kernel_rank(r->kernel))
+                           "check %.1f, measure %.1f ms\n", r->parse_ms, r->plan_ms, r->emit_ms,
+               r->compile_ms, r->check_ms, r->measure_ms);
+    if (r->kernel && !r->trial && roller_kernel_rank(r->kernel))
         buf_printf(&g->report, "  replaced   %zu plans that spill\n",
                    roller_kernel_rank(r->kernel));
 }
@@ -160,6 +160,7 @@ static void summary(Gen *g, const Result *r) {
         plan_lines(g, "plan", plan);
         prediction(g, plan);
     }
+    if (r->trial) gen_report_measured(g, r);
     if (r->kernel) kernels(g, r);
     if (g->o.verbosity > 0) verbose(g, r);
     for (int i = 0; i < r->n_written; i++)

@@ -98,7 +98,19 @@ static json_t *resources(Gen *g, const RollerKernel *k) {
     return o;
 }
 
-static void plan(Gen *g, json_t *plans, const RollerPlan *p, size_t rank, const RollerKernel *k) {
+static json_t *measured(Gen *g, const RollerTrial *t) {
+    if (!t || !t->samples) return json_null();
+    json_t *o = need(g, json_object());
+    set(g, o, "cold_us", ms(t->cold_us));
+    set(g, o, "warm_us", ms(t->warm_us));
+    set(g, o, "spread", json_real(t->spread));
+    set(g, o, "samples", json_integer(t->samples));
+    set(g, o, "clock_mhz", ms(t->clock_mhz));
+    return o;
+}
+
+static void plan(Gen *g, json_t *plans, const RollerPlan *p, size_t rank, const RollerKernel *k,
+                 const RollerTrial *t) {
     json_t *o = add(g, plans, json_object());
     const char *words;
     size_t len;
@@ -113,17 +125,18 @@ static void plan(Gen *g, json_t *plans, const RollerPlan *p, size_t rank, const 
     json_t *terms = object(g, o, "terms_us");
     for (int i = 0; i < e.n_terms; i++) set(g, terms, e.term[i], ms(e.term_us[i]));
     set(g, o, "resources", resources(g, k));
-    set(g, o, "measured", json_null());
-    set(g, o, "rejected", json_null());
+    set(g, o, "measured", measured(g, t));
+    set(g, o, "rejected", text(t ? t->rejected : NULL));
+    if (t && t->rejected) set(g, o, "reason", text(t->reason));
 }
 
 static void plans(Gen *g, json_t *o, const Result *r) {
     json_t *all = list(g, o, "plans");
     size_t n = r->plans ? roller_plans_count(r->plans) : 0;
     for (size_t i = 0; i < n; i++) {
-        bool built = i == 0 && r->kernel;
+        bool built = i == r->taken && r->kernel;
         plan(g, all, built ? roller_kernel_plan(r->kernel) : roller_plans_get(r->plans, i), i + 1,
-             built ? r->kernel : NULL);
+             built ? r->kernel : NULL, r->trial ? &r->trial[i] : NULL);
     }
 }
 
@@ -178,7 +191,7 @@ static void result(Gen *g, json_t *results, const Result *r) {
     set(g, t, "emit", ms(r->emit_ms));
     set(g, t, "compile", ms(r->compile_ms));
     set(g, t, "check", ms(r->check_ms));
-    set(g, t, "measure", json_integer(0));
+    set(g, t, "measure", ms(r->measure_ms));
 }
 
 static void drop(void *p) { json_decref(p); }

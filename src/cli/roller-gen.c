@@ -90,6 +90,7 @@ static int plan(Gen *g, Result *r) {
 }
 
 static int build(Gen *g, Result *r) {
+    if (g->o.measure) return gen_measure(g, r);
     RollerStatus s = roller_build_best(g->ctx, r->plans, NULL, &r->kernel);
     gen_warnings(g);
     int code = 0;
@@ -105,13 +106,15 @@ static int check(Gen *g, Result *r) {
     RollerCheckOptions o = {.struct_size = sizeof o,
                             .seed = g->o.seed,
                             .budget_s = g->o.budget,
-                            .counters = g->o.counters};
+                            .counters = g->o.counters,
+                            .device = g->o.device ? g->o.device : "auto"};
     double start = gen_now_ms();
     r->check.struct_size = sizeof r->check;
     RollerStatus s = roller_check(g->ctx, r->kernel, &o, &r->check);
     r->check_ms = gen_now_ms() - start;
     r->checked = s == ROLLER_OK || s == ROLLER_CHECK;
     r->check_text = keep(g, r->check.text);
+    r->check.where = keep(g, r->check.where);
     r->counters = keep(g, r->check.counters);
     if (!s) return 0;
     if (r->checked)
@@ -125,7 +128,7 @@ static int check(Gen *g, Result *r) {
 static bool front_only(const GenOptions *o) {
     uint32_t front = 1u << DUMP_TE | 1u << DUMP_ACCESS;
     return o->dry_run && o->dump && !(o->dump & ~front) && !o->check && !o->explain && !o->json &&
-           !o->n_in && !o->n_out;
+           !o->n_in && !o->n_out && !o->measure;
 }
 
 static int generate_one(Gen *g, Result *r) {
@@ -275,6 +278,7 @@ static void run(void *user) {
         m->code = roller_ctx_create(&o, &g->ctx) ? status_exit(ST_NOMEM) : act(g);
     }
     m->code = print(g, m->code);
+    if (gen_signal()) m->code = 128 + gen_signal();
 }
 
 int main(int argc, char **argv) {

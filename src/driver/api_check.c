@@ -1,6 +1,7 @@
 /* roller.h: proof by simulation.  */
-#include "driver/check.h"
+#include "driver/arguments.h"
 #include "driver/handle.h"
+#include "driver/measure.h"
 #include <string.h>
 
 /* ---- check ---- */
@@ -19,17 +20,45 @@ static Status need_ptx(Diag *d, const RollerKernel *k) {
     return s;
 }
 
+/* May the check run on the device?  "auto" takes one only where there is one that fits.  */
+static Status find_place(RollerCtx *ctx, const CheckCall *c, MeasureOptions *m, bool *found) {
+    const char *device = c->o->device;
+    *found = false;
+    if (!device || strcmp(device, "sim") == 0) return ST_OK;
+    bool automatic = strcmp(device, "auto") == 0;
+    if (automatic && c->o->counters) return ST_OK;
+    if (c->o->counters)
+        return diag_error(&ctx->diag, ST_USAGE, NULL, DIAG_NOWHERE,
+                          "counters are the simulator's: they cannot be had from a device");
+    m->device = automatic ? NULL : device;
+    Diag quiet = diag_new(c->scratch), *d = automatic ? &quiet : &ctx->diag;
+    MeasurePlace place;
+    CudaImage image;
+    Status s = measure_probe(c->scratch, d, m, &place);
+    if (!s) s = device_image(d, &c->k->build, &place.info, &image);
+    *found = s == ST_OK;
+    return automatic ? ST_OK : s;
+}
+
 static Status check(RollerCtx *ctx, void *user) {
     CheckCall *c = user;
+    bool on_device = false;
+    MeasureOptions m = {.cuda = {.ignore_environment = ctx->ignore_environment},
+                        .seed = c->o->seed, .budget_s = c->o->budget_s, .threads = ctx->threads,
+                        .stop = c->o->stop};
     Status s = need_ptx(&ctx->diag, c->k);
+    if (!s) s = find_place(ctx, c, &m, &on_device);
     if (s) return s;
+    const PlanSet *set = &c->k->plans->set;
+    const WholePlan *whole = &c->k->plan.whole;
+    if (on_device)
+        return measure_check(ctx->call, &ctx->diag, set, whole, &c->k->build, &m, &c->result);
     CheckOptions o = {.seed = c->o->seed,
                       .budget_s = c->o->budget_s,
                       .threads = ctx->threads,
                       .counters = c->o->counters != 0,
                       .stop = c->o->stop};
-    return check_kernel(c->scratch, &ctx->diag, &c->k->plans->set, &c->k->plan.whole, &c->k->build,
-                        &o, &c->result);
+    return check_kernel(c->scratch, &ctx->diag, set, whole, &c->k->build, &o, &c->result);
 }
 
 RollerStatus roller_check(RollerCtx *ctx, const RollerKernel *k, const RollerCheckOptions *options,
@@ -48,7 +77,7 @@ RollerStatus roller_check(RollerCtx *ctx, const RollerKernel *k, const RollerChe
                              .size_sets = r->size_sets,
                              .data_sets = r->data_sets,
                              .exact = r->exact,
-                             .where = "simulator",
+                             .where = r->where ? r->where : "",
                              .text = r->text ? r->text : "",
                              .counters = r->counters ? r->counters : ""};
     api_report(report, &out, sizeof out);
@@ -70,58 +99,6 @@ typedef struct {
     Arena *scratch;
 } SimulateCall;
 
-/* DLPack's code for a dtype.  */
-static uint8_t dlpack_code(TeDtype t) {
-    switch (t) {
-    case TE_BF16: return 4;
-    case TE_BOOL: return 6;
-    case TE_F8E4M3: return 10;
-    case TE_F8E5M2: return 12;
-    case TE_U8: return 1;
-    case TE_I64: case TE_I32: case TE_I16: case TE_I8: return 0;
-    default: return 2;
-    }
-}
-
-static Status tensor_error(Diag *d, Status s, const TeTensor *t, const char *what) {
-    return diag_error(d, s, NULL, DIAG_NOWHERE, "argument '%s' %s", t->name, what);
-}
-
-static Status check_tensor(Diag *d, const Te *te, const TeTensor *t, const RollerTensor *given,
-                           const int64_t *size) {
-    if (given->dtype.code != dlpack_code(t->dtype) ||
-        given->dtype.bits != 8 * te_dtype_bytes(t->dtype) || given->dtype.lanes > 1)
-        return tensor_error(d, ST_DTYPE, t, "has another dtype than declared");
-    if (given->ndim != t->rank)
-        return tensor_error(d, ST_RANK, t, "has another rank than declared");
-    for (int i = 0; i < t->rank; i++)
-        if (given->shape[i] != te_extent_eval(te, &t->shape[i], size))
-            return tensor_error(d, ST_SIZE, t, "has another shape than declared");
-    for (int i = 0; given->strides && i < t->rank; i++)
-        if (given->shape[i] > 1 && given->strides[i] != te_extent_eval(te, &t->stride[i], size))
-            return tensor_error(d, ST_STRIDE, t, "has other strides than declared");
-    if (!given->data) return tensor_error(d, ST_NULLPTR, t, "has no data");
-    return ST_OK;
-}
-
-/* Run-time sizes by the shapes they stand in.  */
-static int64_t *read_sizes(Arena *a, const Te *te, const SimulateCall *c) {
-    int64_t *size = ARENA_ARRAY(a, int64_t, te->n_size + 1);
-    for (int i = 0; i < te->n_size; i++) size[i] = te->size[i].extent.value;
-    for (int t = 0; t < te->n_in + te->n_out; t++) {
-        const RollerTensor *given = t < te->n_in ? &c->in[t] : &c->out[t - te->n_in];
-        for (int i = 0; i < te->tensor[t].rank && i < given->ndim; i++) {
-            const TeExpr *e = te->tensor[t].shape[i].expr;
-            if (e && e->kind == TE_SIZE) size[e->v.ref] = given->shape[i];
-        }
-    }
-    return size;
-}
-
-static const void *element0(const RollerTensor *t) {
-    return (const char *)t->data + t->byte_offset;
-}
-
 static Status simulate(RollerCtx *ctx, void *user) {
     const SimulateCall *c = user;
     Arena *a = c->scratch;
@@ -130,17 +107,14 @@ static Status simulate(RollerCtx *ctx, void *user) {
     Status s = need_ptx(d, k);
     if (s) return s;
     const Te *te = k->plans->op->te;
-    if (c->nin != te->n_in || c->nout != te->n_out)
-        return diag_error(d, ST_ARGS, NULL, DIAG_NOWHERE, "%d inputs and %d outputs, not %d and %d",
-                          te->n_in, te->n_out, c->nin, c->nout);
-    const int64_t *size = read_sizes(a, te, c);
+    Arguments arguments = {.te = te, .in = c->in, .out = c->out, .n_in = c->nin, .n_out = c->nout,
+                           .device = ARGUMENTS_ON_HOST};
+    ArgumentReport fit;
+    s = arguments_check(&arguments, &fit);
+    if (s) return diag_error(d, s, NULL, DIAG_NOWHERE, "%s", fit.why);
+    const int64_t *size = fit.size;
     TeData *data = ARENA_ARRAY(a, TeData, te->n_in + 1);
-    for (int i = 0; i < te->n_in + te->n_out; i++) {
-        const RollerTensor *given = i < te->n_in ? &c->in[i] : &c->out[i - te->n_in];
-        s = check_tensor(d, te, &te->tensor[i], given, size);
-        if (s) return s;
-        if (i < te->n_in) data[i].data = (void *)element0(given);
-    }
+    for (int i = 0; i < te->n_in; i++) data[i].data = arguments_data(&c->in[i]);
     const Te *fixed, *normal;
     s = te_specialize(a, d, te, size, &fixed);
     if (!s) s = te_specialize(a, d, k->plans->set.normal, size, &normal);
@@ -152,14 +126,11 @@ static Status simulate(RollerCtx *ctx, void *user) {
     for (int i = 0; i < k->build.program.n_kernel; i++) {
         s = run_launch(&run, a, d, i, NULL, 0);
         if (s) return s;
-        if (!run.report.faults) continue;
-        Buf b = buf_new(d->arena);
-        sim_fault_text(&run.report.fault[0], &b);
-        return diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE, "%s", buf_str(&b));
+        if (run.fault) return diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE, "%s", run.fault);
     }
     for (int i = 0; i < te->n_out; i++) {
         size_t bytes = te_tensor_bytes(&fixed->tensor[te->n_in + i]);
-        s = bytes ? sim_read(run.gpu, d, run.at[te->n_in + i], (void *)element0(&c->out[i]), bytes)
+        s = bytes ? sim_read(run.gpu, d, run.at[te->n_in + i], arguments_data(&c->out[i]), bytes)
                   : ST_OK;
         if (s) return s;
     }

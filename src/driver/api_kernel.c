@@ -12,29 +12,33 @@ typedef struct {
     RollerKernel *out;
 } BuildCall;
 
-static Status build(RollerCtx *ctx, void *user) {
-    BuildCall *c = user;
-    Arena *a = c->arena;
-    Diag *d = &ctx->diag;
-    const PlanSet *set = &c->plans->set;
+Status kernel_build(const RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *plans, int rank,
+                    bool best, const char *arch, RollerKernel **out) {
+    const PlanSet *set = &plans->set;
     RollerKernel *k = ARENA_NEW(a, RollerKernel);
+    *out = NULL;
     handle_init(&k->h, a);
-    k->plans = (RollerPlans *)c->plans;
-    k->plan = c->plans->plan[c->rank];
+    k->plans = (RollerPlans *)plans;
+    k->plan = plans->plan[rank];
     BuildOptions o = {.nvrtc = &ctx->nvrtc,
-                      .arch = c->arch ? arena_strdup(a, c->arch) : c->plans->arch,
+                      .arch = arch ? arena_strdup(a, arch) : plans->arch,
                       .line_info = ctx->line_info};
     WholePlan *whole = &k->plan.whole;
-    Status s = c->best ? compile_best(a, d, set, c->rank, &o, whole, &k->build)
-                       : compile_build(a, d, whole, set->dev, set->options.align, &o, &k->build);
+    Status s = best ? compile_best(a, d, set, rank, &o, whole, &k->build)
+                    : compile_build(a, d, whole, set->dev, set->options.align, &o, &k->build);
     if (s && s != ST_NVRTC && s != ST_COMPILE) return s;
     Status described = k->build.spilled ? plan_texts(a, d, &k->plan) : ST_OK;
     if (described) return described;
     Buf json = buf_new(a);
     artefact_json(k, &json);
     k->json = buf_str(&json);
-    c->out = k;
+    *out = k;
     return s;
+}
+
+static Status build(RollerCtx *ctx, void *user) {
+    BuildCall *c = user;
+    return kernel_build(ctx, c->arena, &ctx->diag, c->plans, c->rank, c->best, c->arch, &c->out);
 }
 
 static RollerStatus run_build(RollerCtx *ctx, BuildCall *c, RollerKernel **out) {

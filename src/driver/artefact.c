@@ -116,6 +116,17 @@ static json_t *predicted(Arena *a, const RollerKernel *k) {
     return o;
 }
 
+static json_t *measured(Arena *a, const Timing *t) {
+    if (!t) return json_null();
+    json_t *o = need(a, json_object());
+    set(a, o, "cold_us", json_real(t->cold_us));
+    set(a, o, "warm_us", json_real(t->warm_us));
+    set(a, o, "spread", json_real(t->spread));
+    set(a, o, "samples", json_integer(t->samples));
+    set(a, o, "clock_mhz", json_real(t->clock_mhz));
+    return o;
+}
+
 /* How the sums of the op may be formed.  */
 static json_t *numerics(Arena *a, const Te *te) {
     bool tf32 = false, x3 = false, fast = false;
@@ -145,7 +156,7 @@ static json_t *target(Arena *a, const RollerKernel *k) {
     set(a, profile, "sha256", text(dev->sha256));
     set(a, o, "plan", text(k->plan.text));
     set(a, o, "predicted", predicted(a, k));
-    set(a, o, "measured", json_null());
+    set(a, o, "measured", measured(a, k->measured));
     set(a, o, "numerics", numerics(a, k->plans->op->te));
     set(a, o, "workspace_bytes", json_integer(k->build.program.workspace_bytes));
     set(a, o, "kernels", kernels(a, &k->build));

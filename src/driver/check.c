@@ -51,8 +51,9 @@ static Status start_run(Check *c, const TeData **data) {
     for (int i = 0; i < c->te->n_in; i++) in[i] = new_data(c->a, c->te, i);
     pool_for(c->o->threads, c->te->n_in, fill_input, &(Filling){c, in});
     *data = in;
-    Status s = run_create(c->a, c->d, c->set->dev, c->te, c->normal, c->build, in, c->size,
-                          &c->run);
+    RunPlace place = {.dev = c->set->dev};
+    if (c->o->place) place = *c->o->place;
+    Status s = run_create_at(c->a, c->d, &place, c->te, c->normal, c->build, in, c->size, &c->run);
     c->run.options = (SimOptions){.seed = seed_of(c), .threads = c->o->threads,
                                   .stop = c->o->stop};
     return s;
@@ -94,13 +95,14 @@ static void tally(Check *c, const Te *te, int tensor, const CompareResult *r) {
 static Status check_whole(Check *c) {
     for (int i = 0; i < c->build->program.n_kernel; i++) {
         Status s = run_launch(&c->run, c->a, c->d, i, NULL, 0);
-        if (s || c->run.report.faults) return s;
+        if (s || c->run.fault) return s;
     }
     for (int t = c->te->n_in; t < c->te->n_in + c->te->n_out; t++) {
         size_t bytes = te_tensor_bytes(&c->te->tensor[t]);
         if (!bytes) continue;
         CompareResult r = {0};
-        const void *stored = sim_host(c->run.gpu, c->run.at[t], bytes);
+        const void *stored = run_read(&c->run, c->a, c->d, c->run.at[t], bytes);
+        if (!stored) return diag_first_error(c->d)->status;
         Status s = compare_all(c->a, c->d, &c->ref, t, stored, c->o->threads, &r);
         if (s) return s;
         tally(c, c->te, t, &r);
@@ -132,8 +134,7 @@ static Status give_temporaries(Check *c, int g, TeData *temp) {
         if (!read || made) continue;
         temp[t] = new_data(c->a, te, t);
         te_fill(te, t, c->fill, seed_of(c), temp[t]);
-        Status s = sim_write(c->run.gpu, c->d, run_address(&c->run, t), temp[t].data,
-                             temp[t].bytes);
+        Status s = run_write(&c->run, c->d, run_address(&c->run, t), temp[t].data, temp[t].bytes);
         if (s) return s;
     }
     return ST_OK;
@@ -174,7 +175,7 @@ static Status launch_sampled(Check *c, int g, const int64_t *x, int n, const Blo
         }
         first = false;
         Status s = run_launch(&c->run, c->a, c->d, i, blocks, count);
-        if (s || c->run.report.faults) return s;
+        if (s || c->run.fault) return s;
     }
     return ST_OK;
 }
@@ -205,7 +206,8 @@ static Status compare_statement(Check *c, int g, int fused, const BlockPoint *at
         row[rows++].count = 1;
     }
     CompareResult r = {0};
-    const void *stored = sim_host(c->run.gpu, run_address(&c->run, s->tensor), bytes);
+    const void *stored = run_read(&c->run, c->a, c->d, run_address(&c->run, s->tensor), bytes);
+    if (!stored) return diag_first_error(c->d)->status;
     Status st = compare_rows(c->a, c->d, &c->ref, s->tensor, stored, row, rows, c->o->threads, &r);
     if (!st) tally(c, te, s->tensor, &r);
     return st;
@@ -262,7 +264,7 @@ static Status check_group(Check *c, int g, const TeData *in) {
         n_at += m;
     }
     s = launch_sampled(c, g, x, n, at, n_at);
-    if (s || c->run.report.faults) return s;
+    if (s || c->run.fault) return s;
     for (int i = -1; i < p->group->n_fused && !s; i++)
         s = compare_statement(c, g, i, at, n_at);
     return s;
@@ -291,15 +293,14 @@ static Status check_data(Check *c, TeFill fill) {
     if (program_work(c) <= whole_work) {
         s = check_whole(c);
     } else {
-        for (int g = 0; g < c->set->n_group && !s && !c->run.report.faults; g++)
+        for (int g = 0; g < c->set->n_group && !s && !c->run.fault; g++)
             s = check_group(c, g, in);
     }
     for (int t = c->te->n_in; t < c->te->n_in + c->te->n_out; t++)
         c->out->outputs += te_tensor_count(&c->te->tensor[t]);
-    if (!s && c->run.report.faults) {
-        Buf b = buf_new(c->a);
-        sim_fault_text(&c->run.report.fault[0], &b);
-        c->out->text = buf_str(&b);
+    if (!s && c->run.fault) {
+        c->out->fault = true;
+        c->out->text = c->run.fault;
     }
     return s;
 }
@@ -345,14 +346,15 @@ static void summary(Check *c) {
     if (r->size_sets > 1) buf_printf(&b, "%d size sets, ", r->size_sets);
     buf_printf(&b, "%lld of %lld outputs", (long long)r->compared, (long long)r->outputs);
     if (r->undecided) buf_printf(&b, ", %lld undecided", (long long)r->undecided);
-    buf_puts(&b, ", simulator)");
+    buf_printf(&b, ", %s)", r->where);
     if (r->text) buf_printf(&b, "\n%s", r->text);
     r->text = buf_str(&b);
 }
 
 Status check_kernel(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
                     const Build *build, const CheckOptions *o, CheckResult *out) {
-    *out = (CheckResult){0};
+    *out = (CheckResult){.where = "simulator"};
+    if (o->place && o->place->context) out->where = cuda_context_device(o->place->context)->name;
     Check c = {.a = a, .d = d, .set = set, .plan = plan, .build = build, .o = o, .out = out,
                .failed_tensor = -1};
     int sets = set->te->runtime ? SIZE_SETS : 1;

@@ -1,9 +1,10 @@
 /* Check: is a compiled kernel right?
  *
- * Runs its PTX in the simulator on two data sets, small integers (compared bit for bit where every
- * intermediate is exact) and normal reals (compared under the reference's error bound), with every
- * asynchronous operation as late as its waits allow.  Small problems run whole; of big ones each
- * kernel group is judged by itself on sampled blocks, its temporaries filled like inputs.  */
+ * Runs it on a device, or its PTX in the simulator with every asynchronous operation as late as its
+ * waits allow, on two data sets: small integers (compared bit for bit where every intermediate is
+ * exact) and normal reals (compared under the reference's error bound).  Of small problems all is
+ * compared; of big ones each kernel group is judged by itself on sampled blocks, its temporaries
+ * filled like inputs.  */
 #ifndef ROLLER_DRIVER_CHECK_H
 #define ROLLER_DRIVER_CHECK_H
 #include "driver/run.h"
@@ -14,13 +15,16 @@ typedef struct {
     int threads;
     bool counters;
     const bool *stop;         /* polled; may be NULL */
+    const RunPlace *place;    /* NULL: the simulator */
 } CheckOptions;
 
 typedef struct {
     bool ok;
+    bool fault;               /* it did not even run to its end */
     bool exact;               /* integer data was compared bit for bit */
     int64_t compared, outputs, undecided;
     int size_sets, data_sets;
+    const char *where;        /* "simulator", "NVIDIA H200" */
     const char *text;         /* one line; on failure also the worst element or fault */
     const char *counters;     /* "" if not asked for */
 } CheckResult;

@@ -153,6 +153,7 @@ void roller_ctx_destroy(RollerCtx *ctx) {
 }
 
 const RollerError *roller_error(const RollerCtx *ctx) {
+    if (!ctx) return thread_error();
     return ctx->status == ST_OK ? NULL : &ctx->error;
 }
 

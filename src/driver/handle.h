@@ -5,7 +5,7 @@
  * diagnostics of its last call on an arena that the next call resets.  */
 #ifndef ROLLER_DRIVER_HANDLE_H
 #define ROLLER_DRIVER_HANDLE_H
-#include "driver/compile.h"
+#include "driver/timing.h"
 #include "roller.h"
 #include <stdatomic.h>
 
@@ -71,7 +71,18 @@ struct RollerKernel {
     RollerPlans *plans;
     RollerPlan plan;          /* the one it was built from */
     Build build;
+    const Timing *measured;   /* NULL: it was not */
     const char *json;
+};
+
+/* A kernel loaded on a device.  */
+struct RollerExec {
+    Handle h;
+    const RollerKernel *kernel;
+    int device;
+    Cuda *cuda;
+    CudaContext *context;
+    CudaKernel *launch;       /* per kernel of the program */
 };
 
 /* Runs body(user) as one API call: diagnostics are reset, failed allocations in the context's or
@@ -81,11 +92,19 @@ RollerStatus call_run(RollerCtx *ctx, Arena *owned, CallBody body, void *user);
 
 /* Records that a call could not even begin for lack of memory.  */
 RollerStatus call_nomem(RollerCtx *ctx);
+/* Keeps the outcome of a call without a context for its thread; takes no memory.  Returns s.  */
+RollerStatus thread_keep(Status s, const char *message, const char *hint);
+const RollerError *thread_error(void);                     /* NULL: the last call did not fail */
 /* A new arena from the context's source; NULL when there is no memory.  */
 Arena *call_arena(RollerCtx *ctx);
 void handle_init(Handle *h, Arena *a);
 void handle_hold(Handle *child, int slot, Handle *parent);
 void handle_release(Handle *h);
+
+/* Builds the plan of a rank, or with `best` the first from there on that does not spill, as a kernel
+ * on `a` that does not hold its plans yet.  With ST_NVRTC and ST_COMPILE *out has the source.  */
+Status kernel_build(const RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *plans, int rank,
+                    bool best, const char *arch, RollerKernel **out);
 
 /* Fills the texts of a plan whose programs are chosen.  */
 Status plan_texts(Arena *a, Diag *d, RollerPlan *plan);

@@ -1,4 +1,4 @@
-#include "driver/run.h"
+#include "driver/run_device.h"
 #include <string.h>
 
 static Status put_inputs(Run *r, Diag *d) {
@@ -15,11 +15,15 @@ static Status put_inputs(Run *r, Diag *d) {
     return workspace ? sim_malloc(r->gpu, d, workspace, &r->workspace) : ST_OK;
 }
 
-static Status fits_memory(Diag *d, const Te *te, const KernelProgram *p) {
+double run_bytes(const Te *te, const KernelProgram *p) {
     double bytes = (double)p->workspace_bytes;
     for (int i = 0; i < te->n_in + te->n_out; i++)
         bytes += (double)te_tensor_bytes(&te->tensor[i]);
-    double limit = (double)RUN_MEMORY_LIMIT_GIB * (1 << 30);
+    return bytes;
+}
+
+static Status fits_memory(Diag *d, const Te *te, const KernelProgram *p) {
+    double bytes = run_bytes(te, p), limit = (double)RUN_MEMORY_LIMIT_GIB * (1 << 30);
     if (bytes <= limit) return ST_OK;
     Status s = diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE,
                           "the tensors take %.1f GiB; the simulator runs up to %d GiB",
@@ -28,21 +32,29 @@ static Status fits_memory(Diag *d, const Te *te, const KernelProgram *p) {
     return s;
 }
 
-Status run_create(Arena *a, Diag *d, const Device *dev, const Te *te, const Te *normal,
-                  const Build *build, TeData *data, const int64_t *size, Run *out) {
-    *out = (Run){.te = te, .normal = normal, .build = build, .data = data, .size = size};
-    Status s = fits_memory(d, te, &build->program);
-    if (!s) s = sim_gpu_create(a, d, dev, &out->gpu);
-    if (!s)
-        s = sim_parse(a, d, "kernel.ptx", build->nvrtc.ptx, strlen(build->nvrtc.ptx),
-                      &out->module);
-    if (s) return s;
-    out->at = ARENA_ARRAY(a, uint64_t, te->n_in + te->n_out);
-    return put_inputs(out, d);
+static Status create_simulated(Run *r, Arena *a, Diag *d) {
+    const char *ptx = r->build->nvrtc.ptx;
+    Status s = fits_memory(d, r->te, &r->build->program);
+    if (!s) s = sim_gpu_create(a, d, r->place.dev, &r->gpu);
+    if (!s) s = sim_parse(a, d, "kernel.ptx", ptx, strlen(ptx), &r->module);
+    return s ? s : put_inputs(r, d);
 }
 
-/* The value of one parameter, as bytes.  */
-static void put_param(const Run *r, const KernelParam *p, unsigned char *to) {
+Status run_create_at(Arena *a, Diag *d, const RunPlace *place, const Te *te, const Te *normal,
+                     const Build *build, TeData *data, const int64_t *size, Run *out) {
+    *out = (Run){.te = te, .normal = normal, .build = build, .place = *place, .data = data,
+                 .size = size};
+    out->at = ARENA_ARRAY(a, uint64_t, te->n_in + te->n_out);
+    return place->context ? device_create(out, a, d) : create_simulated(out, a, d);
+}
+
+Status run_create(Arena *a, Diag *d, const Device *dev, const Te *te, const Te *normal,
+                  const Build *build, TeData *data, const int64_t *size, Run *out) {
+    RunPlace place = {.dev = dev};
+    return run_create_at(a, d, &place, te, normal, build, data, size, out);
+}
+
+void run_param(const Run *r, const KernelParam *p, unsigned char *to) {
     switch (p->kind) {
     case PARAM_INPUT:
     case PARAM_OUTPUT: memcpy(to, &r->at[p->ref], 8); break;
@@ -67,7 +79,7 @@ static Status param_space(const Run *r, Arena *a, Diag *d, const char *symbol,
                           p->n_param);
     size_t bytes = n ? (size_t)(slot[n - 1].offset + slot[n - 1].bytes) : 0;
     unsigned char *space = arena_alloc(a, bytes + 8);
-    for (int i = 0; i < n; i++) put_param(r, &p->param[i], space + slot[i].offset);
+    for (int i = 0; i < n; i++) run_param(r, &p->param[i], space + slot[i].offset);
     launch->params = space;
     launch->params_bytes = bytes;
     return ST_OK;
@@ -83,7 +95,23 @@ static void add_counters(SimCounters *to, const SimCounters *from) {
         to->max_bytes_in_flight = from->max_bytes_in_flight;
 }
 
+static void add_report(Run *r, Arena *a, const SimReport *report) {
+    SimReport *all = &r->report;
+    if (!all->faults && report->faults) {
+        memcpy(all->fault, report->fault, sizeof all->fault);
+        all->n_fault = report->n_fault;
+        Buf b = buf_new(a);
+        sim_fault_text(&report->fault[0], &b);
+        r->fault = buf_str(&b);
+    }
+    all->faults += report->faults;
+    all->blocks_run += report->blocks_run;
+    all->time_us += report->time_us;
+    add_counters(&all->total, &report->total);
+}
+
 Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64_t n_blocks) {
+    if (r->place.context) return device_launch(r, a, d, i);
     const KernelLaunch *k = &r->build->program.kernel[i];
     SimLaunch launch = {.dynamic_smem = (uint32_t)k->dynamic_smem};
     for (int n = 0; n < 3; n++) {
@@ -98,20 +126,27 @@ Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64
     o.n_blocks = n_blocks;
     SimReport report;
     s = sim_launch(r->gpu, a, d, r->module, k->symbol, &launch, &o, &report);
-    if (s) return s;
-    SimReport *all = &r->report;
-    if (!all->faults && report.faults) {
-        memcpy(all->fault, report.fault, sizeof all->fault);
-        all->n_fault = report.n_fault;
-    }
-    all->faults += report.faults;
-    all->blocks_run += report.blocks_run;
-    all->time_us += report.time_us;
-    add_counters(&all->total, &report.total);
-    return ST_OK;
+    if (!s) add_report(r, a, &report);
+    return s;
 }
 
 uint64_t run_address(const Run *r, int tensor) {
     if (tensor < r->te->n_in + r->te->n_out) return r->at[tensor];
     return r->workspace + (uint64_t)r->build->program.temp_offset[tensor];
+}
+
+Status run_write(Run *r, Diag *d, uint64_t to, const void *from, size_t bytes) {
+    return r->place.context ? cuda_write(r->place.context, d, to, from, bytes)
+                            : sim_write(r->gpu, d, to, from, bytes);
+}
+
+const void *run_read(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes) {
+    if (r->place.context) {
+        void *copy = arena_alloc(a, bytes + 1);
+        return cuda_read(r->place.context, d, copy, from, bytes) ? NULL : copy;
+    }
+    const void *view = sim_host(r->gpu, from, bytes);
+    if (!view)
+        diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "simulated memory lost %zu bytes", bytes);
+    return view;
 }

@@ -1,32 +1,59 @@
-/* Run: one kernel program in the simulator, with its tensors in device memory.  */
+/* Run: one kernel program with its tensors in device memory, on a device or in the simulator.
+ *
+ * The simulator runs single blocks and names every fault with its place.  A device runs whole
+ * kernels; there each tensor lies between guard zones, and a fault ends the context for good.  */
 #ifndef ROLLER_DRIVER_RUN_H
 #define ROLLER_DRIVER_RUN_H
 #include "driver/compile.h"
+#include "hal/cuda.h"
 #include "sim/sim.h"
 #include "te/eval.h"
 
 enum { RUN_MEMORY_LIMIT_GIB = 12 };
 
+/* Where a program runs.  */
+typedef struct {
+    const Device *dev;        /* the simulated one */
+    CudaContext *context;     /* a real one, entered; NULL: the simulator */
+    void (*waits)(void *user, bool waiting);   /* told before and after waiting for a device; or NULL */
+    void *user;
+} RunPlace;
+
 typedef struct {
     const Te *te;             /* the arguments; static sizes */
     const Te *normal;
     const Build *build;
-    SimGpu *gpu;
+    RunPlace place;
+    SimGpu *gpu;              /* in the simulator */
     SimModule *module;
+    CudaKernel *kernel;       /* on a device: per kernel of the program */
     TeData *data;             /* host data per input, scalars included */
     uint64_t *at;             /* device address per argument tensor */
     uint64_t workspace;
     const int64_t *size;      /* value per size, for run-time sizes */
     SimOptions options;
     SimReport report;         /* of all launches so far: faults of the first launch that had some */
+    const char *fault;        /* the first fault as text; NULL: none so far */
 } Run;
 
-/* Puts inputs (data[0..n_in-1]) into device memory and leaves outputs and workspace poisoned.  te
- * is static; size[i] is the value of size i.  */
+/* Puts inputs (data[0..n_in-1]) into the memory of a simulated device and leaves outputs and
+ * workspace poisoned.  te is static; size[i] is the value of size i.  */
 Status run_create(Arena *a, Diag *d, const Device *dev, const Te *te, const Te *normal,
                   const Build *build, TeData *data, const int64_t *size, Run *out);
-/* Launches kernel i of the program: all blocks, or the given ones.  Faults stay in run->report.  */
+Status run_create_at(Arena *a, Diag *d, const RunPlace *place, const Te *te, const Te *normal,
+                     const Build *build, TeData *data, const int64_t *size, Run *out);
+/* Launches kernel i of the program: all blocks, or the given ones (a device runs all).  Faults stay
+ * in run->fault.  */
 Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64_t n_blocks);
+/* The same on a device, for timing: asynchronous.  */
+Status run_submit(Run *r, Diag *d, int i, CudaStream stream);
 /* Device address of a tensor of the normalized op: an argument or a temporary in the workspace.  */
 uint64_t run_address(const Run *r, int tensor);
+Status run_write(Run *r, Diag *d, uint64_t to, const void *from, size_t bytes);
+/* The bytes at an address, as they are now; NULL with an error in d if they cannot be read.  */
+const void *run_read(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes);
+
+/* The image of a build for a device: the cubin, or where only the PTX fits, that.  ST_ARCH if
+ * neither does.  */
+Status device_image(Diag *d, const Build *b, const CudaDeviceInfo *info, CudaImage *out);
 #endif

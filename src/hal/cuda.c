@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The driver cannot be unloaded once it is initialised.  */
 #ifdef RTLD_NODELETE
@@ -151,7 +152,7 @@ static Status start(Cuda *c, Diag *d) {
     Status s = ask_version(c, d);
     if (s) return s;
     Lookup l = {0};
-    *(void **)&l.get2 = dlsym(c->library, "cuGetProcAddress_v2");
+    if (c->version >= 12000) *(void **)&l.get2 = dlsym(c->library, "cuGetProcAddress_v2");
     *(void **)&l.get = dlsym(c->library, "cuGetProcAddress");
     if (!l.get && !l.get2) return lacks(d, c->file, "cuGetProcAddress");
     const char *missing = resolve(c, &l);
@@ -164,7 +165,7 @@ static Status start(Cuda *c, Diag *d) {
 
 Status cuda_open(Arena *a, Diag *d, const CudaOptions *o, Cuda **out) {
     *out = NULL;
-    bool alone = o && o->ignore_environment;
+    bool alone = (o && o->ignore_environment) || getuid() != geteuid() || getgid() != getegid();
     const char *given = o && o->path ? o->path : alone ? NULL : getenv("ROLLER_LIBCUDA");
     const char *file = given && *given ? given : "libcuda.so.1";
     if (given && *given && *given != '/')

@@ -1,0 +1,83 @@
+/* --measure: the plans timed on a device, and what a signal leaves of that.  */
+#include "cli/gen.h"
+#include <signal.h>
+#include <string.h>
+
+static volatile sig_atomic_t caught;
+static bool stop;
+
+static void on_signal(int number) {
+    caught = number;
+    stop = true;
+}
+
+const bool *gen_stop(void) {
+    static bool installed;
+    struct sigaction action = {.sa_handler = on_signal};
+    if (!installed) {
+        sigaction(SIGINT, &action, NULL);
+        sigaction(SIGTERM, &action, NULL);
+        installed = true;
+    }
+    return &stop;
+}
+
+int gen_signal(void) { return caught; }
+
+int gen_measure(Gen *g, Result *r) {
+    RollerTrialOptions o = {.struct_size = sizeof o,
+                            .device = g->o.device,
+                            .limit_s = g->o.time_limit,
+                            .watchdog_s = g->o.watchdog,
+                            .seed = g->o.seed,
+                            .budget_s = g->o.budget,
+                            .stop = gen_stop()};
+    size_t n = roller_plans_count(r->plans);
+    double start = gen_now_ms();
+    r->trial = ARENA_ARRAY(g->a, RollerTrial, n + 1);
+    const char *where;
+    RollerStatus s = roller_fastest(g->ctx, r->plans, &o, r->trial, &where, &r->kernel);
+    r->measure_ms = gen_now_ms() - start;
+    r->where = arena_strdup(g->a, where);
+    for (size_t i = 0; i < n; i++)
+        if (r->trial[i].reason) r->trial[i].reason = arena_strdup(g->a, r->trial[i].reason);
+    gen_warnings(g);
+    if (r->kernel) {
+        r->taken = roller_kernel_rank(r->kernel);
+        roller_kernel_times(r->kernel, &r->emit_ms, &r->compile_ms);
+    }
+    if (!s) return 0;
+    gen_write_failure(g, r, s);
+    return gen_fail(g, s);
+}
+
+static void time_text(Buf *out, double us) {
+    buf_printf(out, us < 1e4 ? "%10.2f us" : "%10.0f us", us);
+}
+
+void gen_report_measured(Gen *g, const Result *r) {
+    Buf *b = &g->report;
+    buf_printf(b, "  measured   on %s\n  %4s %13s %13s %8s %13s %7s\n", r->where, "plan",
+               "predicted", "cold L2", "error", "warm L2", "spread");
+    for (size_t i = 0; i < roller_plans_count(r->plans); i++) {
+        const RollerTrial *t = &r->trial[i];
+        RollerEstimate e = {.struct_size = sizeof e};
+        roller_plan_estimate(roller_plans_get(r->plans, i), &e);
+        buf_printf(b, "  %4s ", arena_printf(g->a, "#%zu", i + 1));
+        time_text(b, e.us);
+        if (t->rejected) {
+            buf_printf(b, "  %s: %.*s\n", t->rejected, (int)strcspn(t->reason, "\n"), t->reason);
+            continue;
+        }
+        if (!t->samples) {
+            buf_puts(b, "  not measured\n");
+            continue;
+        }
+        buf_putc(b, ' ');
+        time_text(b, t->cold_us);
+        buf_printf(b, " %+6.1f %% ", t->cold_us > 0 ? 100 * (e.us / t->cold_us - 1) : 0);
+        time_text(b, t->warm_us);
+        buf_printf(b, " %5.1f %%%s\n", 100 * t->spread,
+                   r->kernel && i == r->taken ? "  taken" : "");
+    }
+}

@@ -1,0 +1,177 @@
+/* roller.h: kernels on a device.  */
+#include "driver/arguments.h"
+#include "driver/handle.h"
+#include "driver/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WORKSPACE_ALIGN = 256, MAX_PARAMS = TE_MAX_ARGS + TE_MAX_SIZES + 1 };
+
+/* ---- loading ---- */
+typedef struct {
+    const RollerKernel *kernel;
+    int device;
+    Arena *arena, *scratch;   /* of the Exec; of the call */
+    Diag diag;
+    RollerExec *out;
+    Status status;
+} LoadCall;
+
+static CudaLaunch launch_of(const KernelLaunch *k) {
+    CudaLaunch l = {.dynamic_smem = k->dynamic_smem};
+    memcpy(l.grid, k->grid, sizeof l.grid);
+    memcpy(l.block, k->block, sizeof l.block);
+    memcpy(l.cluster, k->cluster, sizeof l.cluster);
+    return l;
+}
+
+static Status load_kernels(LoadCall *c, RollerExec *e) {
+    Diag *d = &c->diag;
+    const Build *b = &c->kernel->build;
+    CudaImage image;
+    Status s = device_image(d, b, cuda_context_device(e->context), &image);
+    CudaModule *module;
+    if (!s) s = cuda_load(e->context, c->arena, d, &image, &module);
+    for (int i = 0; i < b->program.n_kernel && !s; i++) {
+        s = cuda_kernel(module, d, b->program.kernel[i].symbol, &e->launch[i]);
+        if (!s) s = cuda_kernel_smem(&e->launch[i], d, b->program.kernel[i].dynamic_smem);
+    }
+    return s;
+}
+
+static Status load(LoadCall *c) {
+    Diag *d = &c->diag;
+    const Build *b = &c->kernel->build;
+    if (!b->compiled && b->program.n_kernel)
+        return diag_error(d, ST_NVRTC, NULL, DIAG_NOWHERE,
+                          "the kernel was not compiled, so there is nothing to load");
+    RollerExec *e = ARENA_NEW(c->arena, RollerExec);
+    handle_init(&e->h, c->arena);
+    e->kernel = c->kernel;
+    e->device = c->device;
+    e->launch = ARENA_ARRAY(c->arena, CudaKernel, b->program.n_kernel);
+    Status s = cuda_open(c->arena, d, NULL, &e->cuda);
+    if (!s) s = cuda_context(e->cuda, c->arena, d, c->device, &e->context);
+    if (s) return s;
+    ArenaMark outside = arena_mark(c->scratch);
+    s = cuda_enter(e->context, c->scratch, d);
+    if (!s && b->program.n_kernel) s = load_kernels(c, e);
+    if (s) return s;
+    arena_reset(c->scratch, outside);
+    for (int i = 0; i < b->program.n_kernel && !s; i++) s = cuda_kernel_preload(&e->launch[i], d);
+    c->out = e;
+    return s;
+}
+
+static void load_inner(void *p) {
+    LoadCall *c = p;
+    c->diag = diag_new(c->scratch);
+    c->status = load(c);
+    const DiagMessage *m = diag_first_error(&c->diag);
+    thread_keep(c->status, m ? m->message : NULL, m ? m->hint : NULL);
+}
+
+static void load_outer(void *p) {
+    LoadCall *c = p;
+    if (!arena_try(c->arena, load_inner, c)) thread_keep(c->status = ST_NOMEM, NULL, NULL);
+}
+
+RollerStatus roller_load(const RollerKernel *k, int device, RollerExec **out) {
+    *out = NULL;
+    LoadCall c = {.kernel = k, .device = device, .arena = arena_create(NULL),
+                  .scratch = arena_create(NULL), .status = ST_NOMEM};
+    if (!c.arena || !c.scratch || !arena_try(c.scratch, load_outer, &c))
+        thread_keep(c.status = ST_NOMEM, NULL, NULL);
+    arena_destroy(c.scratch);
+    if (c.status) {
+        arena_destroy(c.arena);
+        return (RollerStatus)c.status;
+    }
+    handle_hold(&c.out->h, 0, &((RollerKernel *)k)->h);
+    *out = c.out;
+    return ROLLER_OK;
+}
+
+void roller_exec_destroy(RollerExec *e) {
+    if (e) handle_release(&e->h);
+}
+
+/* ---- launching ---- */
+static Arguments arguments_of(const RollerExec *e, const RollerTensor *in, int nin,
+                              const RollerTensor *out, int nout) {
+    const PlanSet *set = &e->kernel->plans->set;
+    return (Arguments){.te = set->te, .in = in, .out = out, .n_in = nin, .n_out = nout,
+                       .device = e->device, .align = set->options.align};
+}
+
+RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int nin,
+                              const RollerTensor *out, int nout, size_t *bytes) {
+    Arguments x = arguments_of(e, in, nin, out, nout);
+    x.shapes_only = true;
+    ArgumentReport fit;
+    *bytes = 0;
+    Status s = arguments_check(&x, &fit);
+    if (s) return thread_keep(s, fit.why, NULL);
+    if (!fit.empty) *bytes = (size_t)e->kernel->build.program.workspace_bytes;
+    return thread_keep(ST_OK, NULL, NULL);
+}
+
+typedef union {
+    void *pointer;
+    int32_t size;
+} Value;
+
+/* Where the value of each parameter lies: in the caller's scalars, else in `value`.  */
+static void fill_params(const RollerExec *e, const Arguments *x, const ArgumentReport *fit,
+                        void *workspace, Value *value, void **param) {
+    const KernelProgram *p = &e->kernel->build.program;
+    for (int i = 0; i < p->n_param; i++) {
+        const KernelParam *k = &p->param[i];
+        param[i] = &value[i];
+        switch (k->kind) {
+        case PARAM_INPUT:
+        case PARAM_OUTPUT: value[i].pointer = arguments_data(arguments_at(x, k->ref)); break;
+        case PARAM_SCALAR: param[i] = arguments_data(arguments_at(x, k->ref)); break;
+        case PARAM_SIZE: value[i].size = (int32_t)fit->size[k->ref]; break;
+        case PARAM_WORKSPACE: value[i].pointer = workspace; break;
+        }
+    }
+}
+
+static Status check_workspace(const RollerExec *e, const void *ws, size_t bytes, char *why,
+                              size_t size) {
+    int64_t need = e->kernel->build.program.workspace_bytes;
+    if (need == 0 ||
+        (ws && bytes >= (size_t)need && (uintptr_t)ws % (uintptr_t)WORKSPACE_ALIGN == 0))
+        return ST_OK;
+    snprintf(why, size, "the workspace needs %lld bytes aligned to %d, not %zu at %p",
+             (long long)need, WORKSPACE_ALIGN, bytes, ws);
+    return ST_WORKSPACE;
+}
+
+RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
+                           const RollerTensor *out, int nout, void *ws, size_t ws_bytes,
+                           void *stream) {
+    if (!cuda_here(e->context))
+        return thread_keep(ST_ARCH, "the current context is not one of the kernel's device", NULL);
+    Arguments x = arguments_of(e, in, nin, out, nout);
+    ArgumentReport fit;
+    Status s = arguments_check(&x, &fit);
+    if (!s && !fit.empty) s = check_workspace(e, ws, ws_bytes, fit.why, sizeof fit.why);
+    if (s) return thread_keep(s, fit.why, NULL);
+    if (fit.empty) return thread_keep(ST_OK, NULL, NULL);
+    Value value[MAX_PARAMS];
+    void *param[MAX_PARAMS];
+    fill_params(e, &x, &fit, ws, value, param);
+    const KernelProgram *p = &e->kernel->build.program;
+    for (int i = 0; i < p->n_kernel; i++) {
+        CudaLaunch l = launch_of(&p->kernel[i]);
+        int code = cuda_launch_code(&e->launch[i], &l, param, stream);
+        if (!code) continue;
+        snprintf(fit.why, sizeof fit.why, "the launch of %s failed: %s (%d)", p->kernel[i].symbol,
+                 cuda_code_name(e->cuda, code), code);
+        return thread_keep(ST_CUDA, fit.why, NULL);
+    }
+    return thread_keep(ST_OK, NULL, NULL);
+}

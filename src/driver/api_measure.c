@@ -1,0 +1,187 @@
+/* roller.h: the fastest of several plans, measured.  */
+#include "base/pool.h"
+#include "driver/artefact.h"
+#include "driver/handle.h"
+#include "driver/measure.h"
+
+#include <string.h>
+
+typedef struct {
+    Arena *arena, *scratch;   /* of the kernel; of its messages */
+    Diag diag;
+    RollerKernel *kernel;     /* NULL: not built */
+    Status status;
+} Job;
+
+typedef struct {
+    RollerCtx *ctx;
+    const RollerPlans *plans;
+    const RollerTrialOptions *o;
+    RollerTrial *trial;
+    Job *job;
+    int n;
+    const char *where;
+    int best;
+} Fastest;
+
+/* ---- building, one job per plan ---- */
+typedef struct {
+    const Fastest *f;
+    Job *job;
+    int rank;
+} Building;
+
+static void build_inner(void *p) {
+    const Building *b = p;
+    Job *j = b->job;
+    j->diag = diag_new(j->scratch);
+    j->status = kernel_build(b->f->ctx, j->arena, &j->diag, b->f->plans, b->rank, false, NULL,
+                             &j->kernel);
+}
+
+static void build_outer(void *p) {
+    const Building *b = p;
+    if (!arena_try(b->job->arena, build_inner, p)) b->job->status = ST_NOMEM;
+}
+
+static bool build_one(void *user, int64_t i, int worker) {
+    const Fastest *f = user;
+    Job *j = &f->job[i];
+    Building b = {f, j, (int)i};
+    (void)worker;
+    if (f->o->stop && *f->o->stop) {
+        j->status = ST_CANCELLED;
+        return true;
+    }
+    j->arena = call_arena(f->ctx);
+    j->scratch = call_arena(f->ctx);
+    j->status = ST_NOMEM;
+    if (!j->arena || !j->scratch || !arena_try(j->scratch, build_outer, &b)) j->kernel = NULL;
+    return true;
+}
+
+/* What is not handed out goes when the context's next call comes.  */
+typedef struct {
+    Job *job;
+    int n;
+} Jobs;
+
+static void drop_jobs(void *p) {
+    const Jobs *all = p;
+    for (int i = 0; i < all->n; i++) {
+        arena_destroy(all->job[i].arena);
+        arena_destroy(all->job[i].scratch);
+    }
+}
+
+static Status build_all(Fastest *f, Arena *a) {
+    f->n = (int)roller_plans_count(f->plans);
+    f->job = ARENA_ARRAY(a, Job, f->n + 1);
+    Jobs *all = ARENA_NEW(a, Jobs);
+    *all = (Jobs){f->job, f->n};
+    arena_defer(a, drop_jobs, all);
+    pool_for(f->ctx->threads, f->n, build_one, f);
+    Status first = ST_OK;
+    for (int i = 0; i < f->n; i++) {
+        Job *j = &f->job[i];
+        if (!j->status) return ST_OK;
+        if (!first) first = j->status;
+    }
+    const DiagMessage *m = f->n && f->job[0].scratch ? diag_first_error(&f->job[0].diag) : NULL;
+    diag_error(&f->ctx->diag, first, NULL, DIAG_NOWHERE, "%s",
+               m ? m->message : status_text(first));
+    if (m && m->hint) diag_hint(&f->ctx->diag, "%s", m->hint);
+    return first;
+}
+
+/* ---- measuring ---- */
+static const char *why_not(const Job *j) {
+    const DiagMessage *m = j->scratch ? diag_first_error(&j->diag) : NULL;
+    return m ? m->message : status_text(j->status);
+}
+
+static void report(const Fastest *f, const Trial *t) {
+    for (int i = 0; i < f->n; i++) {
+        const Timing *m = &t[i].timing;
+        f->trial[i] = (RollerTrial){.rejected = trial_name(t[i].end), .reason = t[i].reason};
+        if (t[i].end != TRIAL_RIGHT) continue;
+        f->trial[i].cold_us = m->cold_us;
+        f->trial[i].warm_us = m->warm_us;
+        f->trial[i].spread = m->spread;
+        f->trial[i].clock_mhz = m->clock_mhz;
+        f->trial[i].samples = m->samples;
+    }
+}
+
+typedef struct {
+    RollerKernel *kernel;
+    const Timing *timing;
+} Describing;
+
+/* The launch description with what was measured.  */
+static void describe(void *p) {
+    const Describing *x = p;
+    RollerKernel *k = x->kernel;
+    Timing *own = ARENA_NEW(k->h.arena, Timing);
+    *own = *x->timing;
+    k->measured = own;
+    Buf json = buf_new(k->h.arena);
+    artefact_json(k, &json);
+    k->json = buf_str(&json);
+}
+
+static Status measure(Fastest *f, Arena *a, const MeasureOptions *o) {
+    Candidate *c = ARENA_ARRAY(a, Candidate, f->n + 1);
+    Trial *t = ARENA_ARRAY(a, Trial, f->n + 1);
+    for (int i = 0; i < f->n; i++) {
+        const Job *j = &f->job[i];
+        if (j->status) c[i] = (Candidate){.why = why_not(j)};
+        else c[i] = (Candidate){.plan = &j->kernel->plan.whole, .build = &j->kernel->build};
+    }
+    Status s = measure_candidates(a, &f->ctx->diag, &f->plans->set, c, f->n, o, t, &f->best);
+    report(f, t);
+    if (s) return s;
+    RollerKernel *k = f->job[f->best].kernel;
+    Describing described = {k, &t[f->best].timing};
+    return arena_try(k->h.arena, describe, &described) ? ST_OK : ST_NOMEM;
+}
+
+static Status fastest(RollerCtx *ctx, void *user) {
+    Fastest *f = user;
+    Arena *a = ctx->call;
+    MeasureOptions o = {.device = f->o->device, .limit_s = f->o->limit_s,
+                        .watchdog_s = f->o->watchdog_s, .seed = f->o->seed,
+                        .budget_s = f->o->budget_s, .threads = ctx->threads, .stop = f->o->stop,
+                        .cuda = {.ignore_environment = ctx->ignore_environment}};
+    MeasurePlace place;
+    Status s = measure_probe(a, &ctx->diag, &o, &place);
+    if (s) return s;
+    f->where = arena_printf(a, "%s%s", place.info.name,
+                            place.simulated ? ", simulated driver" : "");
+    CudaImage image;
+    Build target = {.arch = f->plans->arch, .nvrtc = {.cubin = ""}};
+    s = device_image(&ctx->diag, &target, &place.info, &image);
+    if (s) return s;
+    measure_compare(&ctx->diag, f->plans->set.dev, &place);
+    s = build_all(f, a);
+    return s ? s : measure(f, a, &o);
+}
+
+RollerStatus roller_fastest(RollerCtx *ctx, const RollerPlans *plans,
+                            const RollerTrialOptions *options, RollerTrial *trial,
+                            const char **where, RollerKernel **out) {
+    RollerTrialOptions o;
+    api_options(&o, sizeof o, options);
+    *out = NULL;
+    memset(trial, 0, roller_plans_count(plans) * sizeof *trial);
+    Fastest f = {.ctx = ctx, .plans = plans, .o = &o, .trial = trial, .where = "", .best = -1};
+    RollerStatus s = call_run(ctx, NULL, fastest, &f);
+    if (where) *where = f.where;
+    if (!s && f.best >= 0) {
+        Job *j = &f.job[f.best];
+        *out = j->kernel;
+        j->arena = NULL;
+        handle_hold(&j->kernel->h, 0, &((RollerPlans *)plans)->h);
+    }
+    return s;
+}

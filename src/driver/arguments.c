@@ -1,0 +1,179 @@
+#include "driver/arguments.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { DLPACK_CPU = 1, DLPACK_CUDA = 2, DLPACK_MANAGED = 13 };
+
+/* DLPack's code for a dtype.  */
+static uint8_t dlpack_code(TeDtype t) {
+    switch (t) {
+    case TE_BF16: return 4;
+    case TE_BOOL: return 6;
+    case TE_F8E4M3: return 10;
+    case TE_F8E5M2: return 12;
+    case TE_U8: return 1;
+    case TE_I64: case TE_I32: case TE_I16: case TE_I8: return 0;
+    default: return 2;
+    }
+}
+
+void *arguments_data(const RollerTensor *t) { return (char *)t->data + t->byte_offset; }
+
+const RollerTensor *arguments_at(const Arguments *x, int tensor) {
+    return tensor < x->te->n_in ? &x->in[tensor] : &x->out[tensor - x->te->n_in];
+}
+
+typedef struct {
+    const Arguments *x;
+    ArgumentReport *out;
+} Check;
+
+static Status place(Check *c, const TeTensor *t, const RollerTensor *given) {
+    bool on_host = t->role == TE_VALUE || c->x->device == ARGUMENTS_ON_HOST;
+    int type = given->device.type;
+    if (on_host ? type == DLPACK_CPU
+                : type == DLPACK_MANAGED ||
+                      (type == DLPACK_CUDA && given->device.id == c->x->device))
+        return ST_OK;
+    snprintf(c->out->why, sizeof c->out->why,
+             "argument '%s' is on device %d of type %d, not %s", t->name, (int)given->device.id,
+             type, on_host ? "in host memory (type 1)" : "on the kernel's (type 2)");
+    return ST_ARGS;
+}
+
+static Status dtype(Check *c, const TeTensor *t, const RollerTensor *given) {
+    if (given->dtype.code == dlpack_code(t->dtype) &&
+        given->dtype.bits == 8 * te_dtype_bytes(t->dtype) && given->dtype.lanes <= 1)
+        return ST_OK;
+    snprintf(c->out->why, sizeof c->out->why,
+             "argument '%s' has dtype code %d of %d bits and %d lanes; '%s' is code %d of %d",
+             t->name, given->dtype.code, given->dtype.bits, given->dtype.lanes,
+             te_dtype_name(t->dtype), dlpack_code(t->dtype), 8 * te_dtype_bytes(t->dtype));
+    return ST_DTYPE;
+}
+
+static Status rank(Check *c, const TeTensor *t, const RollerTensor *given) {
+    if (given->ndim == t->rank && (t->rank == 0 || given->shape)) return ST_OK;
+    snprintf(c->out->why, sizeof c->out->why, "argument '%s' has rank %d, not %d", t->name,
+             (int)given->ndim, t->rank);
+    return ST_RANK;
+}
+
+static Status shape(Check *c, const TeTensor *t, const RollerTensor *given) {
+    for (int i = 0; i < t->rank; i++) {
+        int64_t want = te_extent_eval(c->x->te, &t->shape[i], c->out->size);
+        if (given->shape[i] == want) continue;
+        snprintf(c->out->why, sizeof c->out->why,
+                 "dimension %d of argument '%s' is %" PRId64 ", not %" PRId64, i, t->name,
+                 given->shape[i], want);
+        return ST_SIZE;
+    }
+    return ST_OK;
+}
+
+static Status strides(Check *c, const TeTensor *t, const RollerTensor *given) {
+    int64_t dense = 1;
+    for (int i = t->rank - 1; i >= 0; i--) {
+        int64_t want = te_extent_eval(c->x->te, &t->stride[i], c->out->size);
+        int64_t has = given->strides ? given->strides[i] : dense;
+        dense *= given->shape[i];
+        if (given->shape[i] <= 1 || has == want) continue;
+        snprintf(c->out->why, sizeof c->out->why,
+                 "dimension %d of argument '%s' has stride %" PRId64 ", not %" PRId64, i, t->name,
+                 has, want);
+        return ST_STRIDE;
+    }
+    return ST_OK;
+}
+
+static bool has_elements(const RollerTensor *t) {
+    for (int i = 0; i < t->ndim; i++)
+        if (t->shape[i] == 0) return false;
+    return true;
+}
+
+static Status alignment(Check *c, const TeTensor *t, const RollerTensor *given) {
+    if (!c->x->align || t->role == TE_VALUE || !has_elements(given) ||
+        (uintptr_t)arguments_data(given) % (uintptr_t)c->x->align == 0)
+        return ST_OK;
+    snprintf(c->out->why, sizeof c->out->why, "argument '%s' is not aligned to %d bytes", t->name,
+             c->x->align);
+    return ST_ALIGN;
+}
+
+static Status pointer(Check *c, const TeTensor *t, const RollerTensor *given) {
+    if (given->data || !has_elements(given)) return ST_OK;
+    snprintf(c->out->why, sizeof c->out->why, "argument '%s' has no data", t->name);
+    return ST_NULLPTR;
+}
+
+typedef Status (*Rule)(Check *c, const TeTensor *t, const RollerTensor *given);
+
+static Status every(Check *c, Rule rule) {
+    const Te *te = c->x->te;
+    Status s = ST_OK;
+    for (int i = 0; i < te->n_in + te->n_out && !s; i++)
+        s = rule(c, &te->tensor[i], arguments_at(c->x, i));
+    return s;
+}
+
+/* ---- sizes ---- */
+/* A run-time size is what stands where the declaration has it alone.  */
+static void read_size(const Te *te, const TeExtent *e, int64_t given, int64_t *size, bool *known) {
+    if (!e->expr || e->expr->kind != TE_SIZE || known[e->expr->v.ref]) return;
+    if (te->size[e->expr->v.ref].kind != TE_SIZE_RUNTIME) return;
+    size[e->expr->v.ref] = given;
+    known[e->expr->v.ref] = true;
+}
+
+static Status sizes(Check *c) {
+    const Te *te = c->x->te;
+    bool known[TE_MAX_SIZES] = {false};
+    for (int i = 0; i < te->n_size; i++) c->out->size[i] = te->size[i].extent.value;
+    for (int t = 0; t < te->n_in + te->n_out; t++) {
+        const RollerTensor *given = arguments_at(c->x, t);
+        const TeTensor *own = &te->tensor[t];
+        for (int i = 0; i < own->rank; i++)
+            read_size(te, &own->shape[i], given->shape[i], c->out->size, known);
+    }
+    for (int t = 0; t < te->n_in + te->n_out; t++) {
+        const RollerTensor *given = arguments_at(c->x, t);
+        const TeTensor *own = &te->tensor[t];
+        for (int i = 0; given->strides && i < own->rank; i++)
+            if (given->shape[i] > 1)
+                read_size(te, &own->stride[i], given->strides[i], c->out->size, known);
+    }
+    for (int i = 0; i < te->n_size; i++) {
+        const TeSize *s = &te->size[i];
+        int64_t v = c->out->size[i];
+        if (s->kind != TE_SIZE_RUNTIME || !s->used) continue;
+        if (v >= s->lo && v <= s->hi && v % s->extent.multiple == 0) continue;
+        snprintf(c->out->why, sizeof c->out->why,
+                 "%s = %" PRId64 " is not in %" PRId64 "..%" PRId64 " and a multiple of %" PRId64,
+                 s->name, v, s->lo, s->hi, s->extent.multiple);
+        return ST_SIZE;
+    }
+    return every(c, shape);
+}
+
+Status arguments_check(const Arguments *x, ArgumentReport *out) {
+    const Te *te = x->te;
+    Check c = {x, out};
+    out->empty = true;
+    out->why[0] = 0;
+    if (x->n_in != te->n_in || x->n_out != te->n_out) {
+        snprintf(out->why, sizeof out->why, "%d inputs and %d outputs, not %d and %d", te->n_in,
+                 te->n_out, x->n_in, x->n_out);
+        return ST_ARGS;
+    }
+    Status s = every(&c, place);
+    if (!s) s = every(&c, dtype);
+    if (!s) s = every(&c, rank);
+    if (!s) s = sizes(&c);
+    if (!s) s = every(&c, strides);
+    if (!s && !x->shapes_only) s = every(&c, alignment);
+    if (!s && !x->shapes_only) s = every(&c, pointer);
+    for (int i = 0; i < te->n_out && !s; i++) out->empty &= !has_elements(&x->out[i]);
+    return s;
+}

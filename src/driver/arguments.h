@@ -1,0 +1,32 @@
+/* Arguments: do a caller's tensors fit the op?
+ *
+ * The checks of a launch, in the order of its statuses: number and place, dtype, rank, sizes
+ * (agreement, bounds, multiple), strides, alignment, null pointers.  They take no memory.  */
+#ifndef ROLLER_DRIVER_ARGUMENTS_H
+#define ROLLER_DRIVER_ARGUMENTS_H
+#include "roller.h"
+#include "te/te.h"
+
+enum { ARGUMENTS_ON_HOST = -1 };
+
+typedef struct {
+    const Te *te;             /* as parsed */
+    const RollerTensor *in, *out;         /* one per declared input, scalars included; outputs */
+    int n_in, n_out;
+    int device;               /* that holds the tensors, or ARGUMENTS_ON_HOST */
+    int align;                /* promised alignment, bytes; 0: none */
+    bool shapes_only;         /* there is no data yet */
+} Arguments;
+
+typedef struct {
+    int64_t size[TE_MAX_SIZES];           /* of every size, when they agree */
+    bool empty;               /* no output has an element */
+    char why[256];            /* what does not fit */
+} ArgumentReport;
+
+Status arguments_check(const Arguments *x, ArgumentReport *out);
+/* Address of element 0.  */
+void *arguments_data(const RollerTensor *t);
+/* The same tensor by its position in the op.  */
+const RollerTensor *arguments_at(const Arguments *x, int tensor);
+#endif

@@ -1,0 +1,203 @@
+#include "driver/child.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What goes through the pipe: announcements of one byte, then 'R', a Reply and its texts.  */
+enum { WAITING = 'W', WORKING = 'H', REPLY = 'R', POLL_MS = 50 };
+typedef struct {
+    Status status;
+    size_t message, hint, answer;         /* bytes of each text; 0: none */
+} Reply;
+
+struct Child {
+    int out;
+};
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- the child ---- */
+static bool put(int fd, const void *data, size_t len) {
+    for (const char *at = data; len;) {
+        ssize_t n = write(fd, at, len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        at += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+void child_waits(void *child, bool waiting) {
+    char c = waiting ? WAITING : WORKING;
+    put(((Child *)child)->out, &c, 1);
+}
+
+typedef struct {
+    Child child;
+    ChildBody body;
+    void *user;
+    Arena *arena, *kept;      /* of the body; of what is sent */
+    bool done;
+} Task;
+
+static void work(void *p) {
+    Task *t = p;
+    Diag d = diag_new(t->kept);
+    Buf answer = buf_new(t->kept);
+    Reply r = {.status = t->body(&t->child, t->user, t->arena, &d, &answer)};
+    const DiagMessage *m = diag_first_error(&d);
+    const char *message = m ? m->message : "", *hint = m && m->hint ? m->hint : "";
+    r.message = strlen(message);
+    r.hint = strlen(hint);
+    r.answer = answer.len;
+    char kind = REPLY;
+    if (put(t->child.out, &kind, 1) && put(t->child.out, &r, sizeof r) &&
+        put(t->child.out, message, r.message) && put(t->child.out, hint, r.hint))
+        put(t->child.out, answer.text, answer.len);
+}
+
+static void outer(void *p) {
+    Task *t = p;
+    t->done = arena_try(t->arena, work, t);
+}
+
+/* Keys that end the parent must not end the child first: the parent decides.  */
+static void be_child(int fd, ChildBody body, void *user) {
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, normal = {.sa_handler = SIG_DFL};
+    sigaction(SIGINT, &ignore, NULL);
+    sigaction(SIGTERM, &normal, NULL);
+    Task t = {.child = {fd}, .body = body, .user = user, .arena = arena_create(NULL),
+              .kept = arena_create(NULL)};
+    if (t.arena && t.kept && arena_try(t.kept, outer, &t) && t.done) {
+        arena_destroy(t.arena);
+        return;
+    }
+    char kind = REPLY;
+    if (put(fd, &kind, 1)) put(fd, &(Reply){.status = ST_NOMEM}, sizeof(Reply));
+}
+
+/* ---- the parent ---- */
+typedef struct {
+    int fd;
+    pid_t pid;
+    const ChildLimits *limits;
+    double begin, wait_since;             /* wait_since 0: the child does not wait */
+    Buf text;                             /* from 'R' on */
+    bool replying, ended;
+} Watch;
+
+static void take(Watch *w, const char *bytes, size_t n) {
+    for (size_t i = 0; i < n && !w->replying; i++) {
+        if (bytes[i] == WAITING) w->wait_since = now_s();
+        if (bytes[i] == WORKING) w->wait_since = 0;
+        if (bytes[i] != REPLY) continue;
+        w->replying = true;
+        w->wait_since = 0;
+        buf_add(&w->text, bytes + i + 1, n - i - 1);
+        return;
+    }
+    if (w->replying) buf_add(&w->text, bytes, n);
+}
+
+static void listen(Watch *w) {
+    struct pollfd p = {.fd = w->fd, .events = POLLIN};
+    char bytes[4096];
+    int ready = poll(&p, 1, POLL_MS);
+    if (ready <= 0) return;
+    ssize_t n = read(w->fd, bytes, sizeof bytes);
+    if (n > 0) take(w, bytes, (size_t)n);
+    else if (n == 0 || errno != EINTR) w->ended = true;
+}
+
+/* How the watch must end now; CHILD_DONE: it goes on.  */
+static ChildEnd verdict(const Watch *w) {
+    double now = now_s();
+    const ChildLimits *l = w->limits;
+    if (l->stop && *l->stop) return CHILD_STOPPED;
+    if (w->wait_since > 0 && now - w->wait_since > l->watchdog_s) return CHILD_HUNG;
+    return l->limit_s > 0 && now - w->begin > l->limit_s ? CHILD_STOPPED : CHILD_DONE;
+}
+
+static int reap(pid_t pid) {
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    return status;
+}
+
+/* Nothing of the child survives the call, even one that runs out of memory.  */
+static void finish(void *p) {
+    Watch *w = p;
+    if (w->fd >= 0) close(w->fd);
+    w->fd = -1;
+    if (w->pid <= 0) return;
+    kill(w->pid, SIGKILL);
+    reap(w->pid);
+    w->pid = 0;
+}
+
+static void watch(Watch *w, ChildResult *out) {
+    ChildEnd end = CHILD_DONE;
+    while (!w->ended && end == CHILD_DONE) {
+        listen(w);
+        end = verdict(w);
+    }
+    if (end != CHILD_DONE) kill(w->pid, SIGKILL);
+    int status = reap(w->pid);
+    w->pid = 0;
+    out->end = end;
+    if (end == CHILD_DONE && !w->replying) {
+        out->end = CHILD_DIED;
+        out->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    }
+}
+
+static void open_reply(Arena *a, const Watch *w, ChildResult *out) {
+    Reply r;
+    if (out->end != CHILD_DONE) return;
+    out->end = CHILD_DIED;
+    if (w->text.len < sizeof r) return;
+    memcpy(&r, w->text.text, sizeof r);
+    const char *at = w->text.text + sizeof r;
+    if (w->text.len - sizeof r != r.message + r.hint + r.answer) return;
+    out->end = CHILD_DONE;
+    out->status = r.status;
+    out->message = r.message ? arena_strndup(a, at, r.message) : NULL;
+    out->hint = r.hint ? arena_strndup(a, at + r.message, r.hint) : NULL;
+    out->answer = arena_strndup(a, at + r.message + r.hint, r.answer);
+    out->len = r.answer;
+}
+
+Status child_run(Arena *a, Diag *d, ChildBody body, void *user, const ChildLimits *limits,
+                 ChildResult *out) {
+    int end[2];
+    *out = (ChildResult){.end = CHILD_DIED};
+    Watch *w = ARENA_NEW(a, Watch);
+    *w = (Watch){.fd = -1, .limits = limits, .begin = now_s(), .text = buf_new(a)};
+    arena_defer(a, finish, w);
+    if (pipe(end))
+        return diag_error(d, ST_IO, NULL, DIAG_NOWHERE, "no pipe: %s", strerror(errno));
+    w->pid = fork();
+    if (w->pid == 0) {
+        close(end[0]);
+        be_child(end[1], body, user);
+        _exit(0); /* lint: the child's end must not run what the parent registered */
+    }
+    close(end[1]);
+    w->fd = end[0];
+    if (w->pid < 0)
+        return diag_error(d, ST_IO, NULL, DIAG_NOWHERE, "no process: %s", strerror(errno));
+    watch(w, out);
+    open_reply(a, w, out);
+    finish(w);
+    return ST_OK;
+}

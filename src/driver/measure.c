@@ -1,0 +1,239 @@
+#include "driver/measure.h"
+#include "base/hash.h"
+#include "driver/trial.h"
+
+#include <string.h>
+#include <time.h>
+
+static const double default_watchdog_s = 20;
+
+const char *trial_name(TrialEnd e) {
+    static const char *const name[] = {
+#define X(id, text, meaning) text,
+        TRIAL_ENDS(X)
+#undef X
+    };
+    return name[e];
+}
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static ChildLimits limits_of(const MeasureOptions *o, double left_s) {
+    return (ChildLimits){.watchdog_s = o->watchdog_s > 0 ? o->watchdog_s : default_watchdog_s,
+                         .limit_s = left_s, .stop = o->stop};
+}
+
+static Status pass_on(Diag *d, const ChildResult *r) {
+    diag_error(d, r->status, "cuda", DIAG_NOWHERE, "%s",
+               r->message ? r->message : status_text(r->status));
+    if (r->hint) diag_hint(d, "%s", r->hint);
+    return r->status;
+}
+
+/* ---- the device ---- */
+Status measure_probe(Arena *a, Diag *d, const MeasureOptions *o, MeasurePlace *out) {
+    ChildResult r;
+    ChildLimits limits = limits_of(o, 0);
+    Status s = child_run(a, d, trial_probe, (void *)(uintptr_t)o, &limits, &r);
+    if (s) return s;
+    if (r.end == CHILD_STOPPED) return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE, "stopped");
+    if (r.end == CHILD_HUNG)
+        return diag_error(d, ST_DRIVER, "cuda", DIAG_NOWHERE,
+                          "the CUDA driver did not answer within %.0f s", limits.watchdog_s);
+    if (r.end == CHILD_DIED || (r.status == ST_OK && r.len != sizeof *out))
+        return diag_error(d, ST_DRIVER, "cuda", DIAG_NOWHERE,
+                          "the CUDA driver ended the process that opened it (signal %d)", r.signal);
+    if (r.status) return pass_on(d, &r);
+    memcpy(out, r.answer, sizeof *out);
+    return ST_OK;
+}
+
+void measure_compare(Diag *d, const Device *dev, const MeasurePlace *place) {
+    DeviceLimits own;
+    cuda_limits(&place->info, &own);
+    const struct {
+        const char *what;
+        double profile, device;
+    } row[] = {
+        {"SMs", dev->limits.sm_count.value, own.sm_count.value},
+        {"bytes of shared memory per block", dev->limits.smem_per_block_optin.value,
+         own.smem_per_block_optin.value},
+        {"registers per SM", dev->limits.registers_per_sm.value, own.registers_per_sm.value},
+        {"threads per SM", dev->limits.threads_per_sm.value, own.threads_per_sm.value},
+    };
+    if (strcmp(dev->gpu, place->info.name) != 0) {
+        diag_warning(d, "profile", DIAG_NOWHERE, "the profile %s describes %s; the device is %s",
+                     dev->name, dev->gpu, place->info.name);
+        diag_hint(d, "measure the device: roller-profile --device %d", place->info.index);
+        return;
+    }
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        if (row[i].device > 0 && row[i].profile != row[i].device)
+            diag_warning(d, "profile", DIAG_NOWHERE,
+                         "the profile %s says %.0f %s; the device has %.0f", dev->name,
+                         row[i].profile, row[i].what, row[i].device);
+}
+
+/* ---- candidates ---- */
+static bool spills(const Build *b) {
+    for (int i = 0; i < b->nvrtc.n_kernel; i++)
+        if (b->nvrtc.kernel[i].spill_stores + b->nvrtc.kernel[i].spill_loads > 0) return true;
+    return false;
+}
+
+/* Of the machine code: the plan's hash is in the names of the kernels and counts for nothing.  */
+static void fingerprint(Arena *a, const Build *b, char out[65]) {
+    size_t len = b->nvrtc.cubin_len, width = strlen(b->program.hash);
+    ArenaMark m = arena_mark(a);
+    char *copy = arena_alloc(a, len + 1);
+    if (len) memcpy(copy, b->nvrtc.cubin, len);
+    for (size_t i = 0; width && i + width <= len; i++)
+        if (copy[i] == b->program.hash[0] && memcmp(copy + i, b->program.hash, width) == 0)
+            memset(copy + i, '0', width);
+    sha256_text(copy, len, out);
+    arena_reset(a, m);
+}
+
+typedef char Print[65];
+
+/* What needs no device: true if the candidate goes on to a trial.  */
+static bool admit(Arena *a, const Candidate *c, int i, bool any_sound, Print *print, Trial *out) {
+    *out = (Trial){.end = TRIAL_RIGHT, .reason = ""};
+    if (!c[i].build || !c[i].build->compiled) {
+        out->end = TRIAL_BUILD;
+        out->reason = c[i].why ? c[i].why : "it was not compiled";
+        return false;
+    }
+    if (any_sound && spills(c[i].build)) {
+        out->end = TRIAL_SPILL;
+        out->reason = "it spills registers";
+        return false;
+    }
+    fingerprint(a, c[i].build, print[i]);
+    for (int k = 0; k < i; k++) {
+        if (!print[k][0] || strcmp(print[k], print[i]) != 0) continue;
+        out->end = TRIAL_SAME;
+        out->reason = arena_printf(a, "the same machine code as plan %d", k + 1);
+        print[i][0] = 0;
+        return false;
+    }
+    return true;
+}
+
+static void judge(Arena *a, const ChildResult *r, const ChildLimits *limits, Trial *out) {
+    TrialAnswer answer;
+    switch (r->end) {
+    case CHILD_HUNG:
+        out->end = TRIAL_HANG;
+        out->reason = arena_printf(a, "it did not end within %.0f s", limits->watchdog_s);
+        return;
+    case CHILD_STOPPED:
+        out->end = limits->stop && *limits->stop ? TRIAL_STOPPED : TRIAL_TIME;
+        out->reason = out->end == TRIAL_TIME ? "the time was over" : "stopped";
+        return;
+    case CHILD_DIED:
+        out->end = TRIAL_FAULT;
+        out->reason = arena_printf(a, "its process ended with signal %d", r->signal);
+        return;
+    case CHILD_DONE: break;
+    }
+    if (r->status) {
+        out->end = TRIAL_FAULT;
+        out->reason = r->message ? r->message : status_text(r->status);
+    } else if (!trial_read(r->answer, r->len, &answer)) {
+        out->end = TRIAL_FAULT;
+        out->reason = "its process gave no answer";
+    } else if (!answer.check.ok) {
+        out->end = answer.check.fault ? TRIAL_FAULT : TRIAL_WRONG;
+        out->reason = answer.check.text;
+    } else {
+        out->timing = answer.timing;
+    }
+}
+
+static bool any_without_spills(const Candidate *c, int n) {
+    for (int i = 0; i < n; i++)
+        if (c[i].build && c[i].build->compiled && !spills(c[i].build)) return true;
+    return false;
+}
+
+static Status none_right(Diag *d, const Trial *trial, int n, const MeasureOptions *o) {
+    if (o->stop && *o->stop)
+        return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE,
+                          "stopped before a plan was measured");
+    for (int i = 0; i < n; i++)
+        if (trial[i].end == TRIAL_TIME)
+            return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE,
+                              "the time limit was over before a plan was measured");
+    const Trial *t = &trial[0];
+    return diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE,
+                      "no plan of %d runs right on the device; the first: %s: %s", n,
+                      n ? trial_name(t->end) : "", n ? t->reason : "");
+}
+
+/* An error of the environment (no memory, no permission ...) is nobody's fault among the
+ * candidates.  */
+static bool environment(const ChildResult *r) {
+    return r->end == CHILD_DONE && (r->status == ST_DRIVER || r->status == ST_DEVICE ||
+                                    r->status == ST_ARCH || r->status == ST_NOMEM);
+}
+
+Status measure_candidates(Arena *a, Diag *d, const PlanSet *set, const Candidate *c, int n,
+                          const MeasureOptions *o, Trial *trial, int *best) {
+    double begun = now_s();
+    Print *print = ARENA_ARRAY(a, Print, n + 1);
+    bool sound = any_without_spills(c, n);
+    *best = -1;
+    for (int i = 0; i < n; i++) {
+        double left = o->limit_s > 0 ? o->limit_s - (now_s() - begun) : 0;
+        if (!admit(a, c, i, sound, print, &trial[i])) continue;
+        bool stopped = o->stop && *o->stop;
+        if (stopped || (o->limit_s > 0 && left <= 0)) {
+            trial[i].end = stopped ? TRIAL_STOPPED : TRIAL_TIME;
+            trial[i].reason = stopped ? "stopped" : "the time was over";
+            continue;
+        }
+        TrialTask task = {.set = set, .plan = c[i].plan, .build = c[i].build, .o = o,
+                          .timed = true,
+                          .best_us = *best < 0 ? 0 : trial[*best].timing.cold_us};
+        ChildLimits limits = limits_of(o, left);
+        ChildResult r;
+        Status s = child_run(a, d, trial_run, &task, &limits, &r);
+        if (s) return s;
+        if (environment(&r)) return pass_on(d, &r);
+        judge(a, &r, &limits, &trial[i]);
+        if (trial[i].end != TRIAL_RIGHT) continue;
+        if (*best < 0 || trial[i].timing.cold_us < trial[*best].timing.cold_us) *best = i;
+    }
+    return *best < 0 ? none_right(d, trial, n, o) : ST_OK;
+}
+
+/* ---- a check alone ---- */
+Status measure_check(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
+                     const Build *build, const MeasureOptions *o, CheckResult *out) {
+    TrialTask task = {.set = set, .plan = plan, .build = build, .o = o};
+    ChildLimits limits = limits_of(o, 0);
+    ChildResult r;
+    Trial t = {.reason = ""};
+    TrialAnswer answer;
+    *out = (CheckResult){.where = "device", .counters = ""};
+    Status s = child_run(a, d, trial_run, &task, &limits, &r);
+    if (s) return s;
+    if (environment(&r)) return pass_on(d, &r);
+    if (r.end == CHILD_DONE && r.status == ST_OK && trial_read(r.answer, r.len, &answer)) {
+        *out = answer.check;
+        if (out->ok) return ST_OK;
+        return diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE, "%s", out->text);
+    }
+    judge(a, &r, &limits, &t);
+    if (t.end == TRIAL_STOPPED)
+        return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE, "stopped");
+    out->fault = true;
+    out->text = arena_printf(d->arena, "check: FAILED (device)\n%s: %s", trial_name(t.end),
+                             t.reason);
+    return diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE, "%s: %s", trial_name(t.end), t.reason);
+}

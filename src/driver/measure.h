@@ -1,0 +1,69 @@
+/* Measure: which of several candidates is the fastest right one on a device.
+ *
+ * Each candidate runs in a child process of its own (driver/child.h): it is proved right, then
+ * timed.  One that faults, hangs or computes something wrong ends its child and nothing else.  The
+ * calling process never opens the driver.  */
+#ifndef ROLLER_DRIVER_MEASURE_H
+#define ROLLER_DRIVER_MEASURE_H
+#include "driver/check.h"
+#include "driver/timing.h"
+
+/*    id        name        what it means */
+#define TRIAL_ENDS(X)                                                                              \
+    X(RIGHT,    NULL,       "right, and timed")                                                    \
+    X(WRONG,    "wrong",    "it computes something else")                                          \
+    X(FAULT,    "fault",    "the device stopped it")                                               \
+    X(HANG,     "hang",     "it did not end")                                                      \
+    X(SPILL,    "spill",    "it spills registers")                                                 \
+    X(SAME,     "same",     "the same machine code as another")                                    \
+    X(BUILD,    "build",    "it was not compiled")                                                 \
+    X(TIME,     "time",     "the time was over before its turn")                                   \
+    X(STOPPED,  "stopped",  "stopped by the caller")
+typedef enum {
+#define X(id, name, text) TRIAL_##id,
+    TRIAL_ENDS(X)
+#undef X
+        TRIAL_END_COUNT
+} TrialEnd;
+const char *trial_name(TrialEnd e);       /* NULL for TRIAL_RIGHT */
+
+typedef struct {
+    const WholePlan *plan;
+    const Build *build;       /* NULL: not compiled */
+    const char *why;          /* then: why not */
+} Candidate;
+
+typedef struct {
+    TrialEnd end;
+    const char *reason;       /* one sentence, "" for TRIAL_RIGHT */
+    Timing timing;            /* TRIAL_RIGHT */
+} Trial;
+
+/* Where kernels run: told by a child, since the caller does not open the driver.  */
+typedef struct {
+    CudaDeviceInfo info;
+    int driver_version;
+    bool simulated;
+} MeasurePlace;
+
+typedef struct {
+    const char *device;       /* number or UUID; NULL: 0 */
+    CudaOptions cuda;
+    double limit_s, watchdog_s;           /* 0: none; 0: 20 */
+    uint64_t seed;
+    double budget_s;          /* of the proof, as CheckOptions */
+    int threads;
+    const bool *stop;         /* polled; may be NULL */
+} MeasureOptions;
+
+/* Asks the driver for the device; an error is the driver's own.  */
+Status measure_probe(Arena *a, Diag *d, const MeasureOptions *o, MeasurePlace *out);
+/* Warns where a profile disagrees with the device it is said to describe.  */
+void measure_compare(Diag *d, const Device *dev, const MeasurePlace *place);
+/* trial: one per candidate; *best: the fastest right one, -1 if there is none.  */
+Status measure_candidates(Arena *a, Diag *d, const PlanSet *set, const Candidate *c, int n,
+                          const MeasureOptions *o, Trial *trial, int *best);
+/* A check on a device, in a child: as check_kernel.  */
+Status measure_check(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
+                     const Build *build, const MeasureOptions *o, CheckResult *out);
+#endif

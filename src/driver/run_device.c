@@ -1,0 +1,150 @@
+/* Run on a device.  */
+#include "driver/run_device.h"
+
+#include <string.h>
+
+/* Before and after every tensor; a multiple of any alignment that can be promised.  */
+enum { GUARD_BYTES = 4096, GUARD_BYTE = 0xb5, POISON = 0xff };
+enum { MAX_PARAMS = TE_MAX_ARGS + TE_MAX_SIZES + 1 };
+
+static void waiting(const Run *r, bool on) {
+    if (r->place.waits) r->place.waits(r->place.user, on);
+}
+
+Status device_image(Diag *d, const Build *b, const CudaDeviceInfo *info, CudaImage *out) {
+    int sm = 0, own = info->cc_major * 10 + info->cc_minor;
+    char suffix = 0;
+    hal_arch(b->arch, &sm, &suffix);
+    bool family = sm / 10 == info->cc_major && sm <= own;
+    bool cubin = suffix == 'a' ? sm == own : family;
+    bool ptx = !suffix && sm <= own;
+    *out = (CudaImage){.cubin = cubin ? b->nvrtc.cubin : NULL, .cubin_len = b->nvrtc.cubin_len,
+                       .ptx = b->nvrtc.ptx};
+    if (out->cubin || ptx) return ST_OK;
+    diag_error(d, ST_ARCH, NULL, DIAG_NOWHERE, "a kernel for %s does not run on %s, which is %s",
+               b->arch, info->name, info->arch);
+    diag_hint(d, "compile for %s: --arch, or a profile of that device", info->arch);
+    return ST_ARCH;
+}
+
+/* Memory between guard zones, all poison.  */
+static Status guarded(Run *r, Arena *a, Diag *d, size_t bytes, uint64_t *out) {
+    CudaContext *x = r->place.context;
+    CudaAddress base;
+    Status s = cuda_alloc(x, a, d, bytes + 2 * GUARD_BYTES, &base);
+    if (!s) s = cuda_fill(x, d, NULL, base, GUARD_BYTE, bytes + 2 * GUARD_BYTES);
+    if (!s) s = cuda_fill(x, d, NULL, base + GUARD_BYTES, POISON, bytes);
+    *out = base + GUARD_BYTES;
+    return s;
+}
+
+static Status put_tensors(Run *r, Arena *a, Diag *d) {
+    for (int i = 0; i < r->te->n_in + r->te->n_out; i++) {
+        const TeTensor *t = &r->te->tensor[i];
+        if (t->role == TE_VALUE) continue;
+        size_t bytes = te_tensor_bytes(t);
+        Status s = guarded(r, a, d, bytes, &r->at[i]);
+        if (!s && t->role == TE_INPUT)
+            s = cuda_write(r->place.context, d, r->at[i], r->data[i].data, bytes);
+        if (s) return s;
+    }
+    size_t workspace = (size_t)r->build->program.workspace_bytes;
+    return workspace ? guarded(r, a, d, workspace, &r->workspace) : ST_OK;
+}
+
+static Status fits(const Run *r, Diag *d) {
+    size_t available;
+    double need = run_bytes(r->te, &r->build->program);
+    Status s = cuda_memory_free(r->place.context, d, &available);
+    if (s || need <= (double)available) return s;
+    diag_error(d, ST_CUDA, NULL, DIAG_NOWHERE,
+               "the tensors take %.2f GiB; %s has %.2f GiB available", need / (1 << 30),
+               cuda_context_device(r->place.context)->name, (double)available / (1 << 30));
+    diag_hint(d, "set smaller sizes with -D");
+    return ST_CUDA;
+}
+
+static Status load(Run *r, Arena *a, Diag *d) {
+    const KernelProgram *p = &r->build->program;
+    CudaImage image;
+    CudaModule *module;
+    r->kernel = ARENA_ARRAY(a, CudaKernel, p->n_kernel);
+    if (p->n_kernel == 0) return ST_OK;
+    Status s = device_image(d, r->build, cuda_context_device(r->place.context), &image);
+    if (!s) s = cuda_load(r->place.context, a, d, &image, &module);
+    for (int i = 0; i < p->n_kernel && !s; i++) {
+        s = cuda_kernel(module, d, p->kernel[i].symbol, &r->kernel[i]);
+        if (!s) s = cuda_kernel_smem(&r->kernel[i], d, p->kernel[i].dynamic_smem);
+    }
+    return s;
+}
+
+Status device_create(Run *r, Arena *a, Diag *d) {
+    Status s = fits(r, d);
+    if (!s) s = load(r, a, d);
+    if (!s) s = put_tensors(r, a, d);
+    if (s) return s;
+    waiting(r, true);
+    s = cuda_synchronize(r->place.context, d);
+    waiting(r, false);
+    return s;
+}
+
+Status run_submit(Run *r, Diag *d, int i, CudaStream stream) {
+    const KernelProgram *p = &r->build->program;
+    const KernelLaunch *k = &p->kernel[i];
+    uint64_t value[MAX_PARAMS];
+    void *param[MAX_PARAMS];
+    for (int n = 0; n < p->n_param; n++) {
+        param[n] = &value[n];
+        run_param(r, &p->param[n], param[n]);
+    }
+    CudaLaunch l = {.dynamic_smem = k->dynamic_smem};
+    memcpy(l.grid, k->grid, sizeof l.grid);
+    memcpy(l.block, k->block, sizeof l.block);
+    memcpy(l.cluster, k->cluster, sizeof l.cluster);
+    return cuda_launch(&r->kernel[i], d, &l, param, stream);
+}
+
+/* ---- faults ---- */
+static Status guard_intact(Run *r, Arena *a, Diag *d, const char *name, uint64_t at,
+                           size_t bytes) {
+    const uint64_t zone[] = {at - GUARD_BYTES, at + bytes};
+    for (int side = 0; side < 2 && !r->fault; side++) {
+        const unsigned char *b = run_read(r, a, d, zone[side], GUARD_BYTES);
+        if (!b) return ST_CUDA;
+        for (int i = 0; i < GUARD_BYTES && !r->fault; i++) {
+            if (b[i] == GUARD_BYTE) continue;
+            int far = side ? i : GUARD_BYTES - i;
+            r->fault = arena_printf(a, "a kernel wrote %d bytes %s '%s'", far,
+                                    side ? "behind the end of" : "before", name);
+        }
+    }
+    return ST_OK;
+}
+
+static Status guards_intact(Run *r, Arena *a, Diag *d) {
+    Status s = ST_OK;
+    for (int i = 0; i < r->te->n_in + r->te->n_out && !s; i++) {
+        const TeTensor *t = &r->te->tensor[i];
+        if (t->role != TE_VALUE)
+            s = guard_intact(r, a, d, t->name, r->at[i], te_tensor_bytes(t));
+    }
+    size_t workspace = (size_t)r->build->program.workspace_bytes;
+    if (!s && workspace) s = guard_intact(r, a, d, "workspace", r->workspace, workspace);
+    return s;
+}
+
+Status device_launch(Run *r, Arena *a, Diag *d, int i) {
+    Diag own = diag_new(a);
+    Status s = run_submit(r, &own, i, NULL);
+    if (!s) {
+        waiting(r, true);
+        s = cuda_synchronize(r->place.context, &own);
+        waiting(r, false);
+    }
+    if (!s) return guards_intact(r, a, d);
+    r->fault = arena_printf(a, "kernel %s: %s", r->build->program.kernel[i].symbol,
+                            diag_first_error(&own)->message);
+    return ST_OK;
+}

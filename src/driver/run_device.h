@@ -1,0 +1,13 @@
+/* Run on a device: what run.c and run_device.c share.  */
+#ifndef ROLLER_DRIVER_RUN_DEVICE_H
+#define ROLLER_DRIVER_RUN_DEVICE_H
+#include "driver/run.h"
+
+/* The value of one parameter, as bytes.  */
+void run_param(const Run *r, const KernelParam *p, unsigned char *to);
+/* Of all tensors and the workspace.  */
+double run_bytes(const Te *te, const KernelProgram *p);
+Status device_create(Run *r, Arena *a, Diag *d);
+/* Launches, waits, looks at the guard zones.  */
+Status device_launch(Run *r, Arena *a, Diag *d, int i);
+#endif

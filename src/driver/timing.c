@@ -1,0 +1,179 @@
+#include "driver/timing.h"
+#include "hal/nvml.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    FEWEST = 5, MOST = 51,    /* samples of a series */
+    SHORT_US = 50,            /* programs shorter than this are repeated in a graph ... */
+    GRAPH_US = 100,           /* ... that takes about this long */
+    MOST_REPEATS = 50
+};
+static const double hopeless = 3, steady = 0.002, default_budget_s = 1;
+
+/* ---- statistics ---- */
+static int ascending(const void *x, const void *y) {
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+void timing_sort(double *us, int n) { qsort(us, (size_t)n, sizeof *us, ascending); }
+
+/* Linear between the two neighbours.  */
+static double quantile(const double *sorted, int n, double q) {
+    double at = q * (n - 1);
+    int i = (int)at;
+    if (i + 1 >= n) return sorted[n - 1];
+    return sorted[i] + (at - i) * (sorted[i + 1] - sorted[i]);
+}
+
+double timing_median(double *sorted, int n) { return n ? quantile(sorted, n, 0.5) : 0; }
+
+double timing_spread(const double *sorted, int n) {
+    double middle = n ? quantile(sorted, n, 0.5) : 0;
+    return middle > 0 ? (quantile(sorted, n, 0.75) - quantile(sorted, n, 0.25)) / middle : 0;
+}
+
+/* ---- one sample ---- */
+typedef struct {
+    Run *run;
+    Arena *arena;
+    Diag *d;
+    const TimingOptions *o;
+    CudaContext *context;
+    CudaStream stream;
+    CudaEvent begin, end;
+    CudaFlush flush;
+    CudaGraph graph;          /* NULL: launch the kernels one by one */
+    int repeats;              /* of the program in one sample */
+} Timer;
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static Status submit(Timer *t) {
+    Status s = ST_OK;
+    for (int i = 0; i < t->run->build->program.n_kernel && !s; i++)
+        s = run_submit(t->run, t->d, i, t->stream);
+    return s;
+}
+
+static Status wait_end(Timer *t) {
+    const RunPlace *p = &t->run->place;
+    if (p->waits) p->waits(p->user, true);
+    Status s = cuda_event_wait(t->context, t->d, t->end);
+    if (p->waits) p->waits(p->user, false);
+    return s;
+}
+
+/* From the beginning of the first kernel to the end of the last.  */
+static Status activity_us(Timer *t, double *us) {
+    const CuptiKernel *k;
+    int n;
+    Status s = cupti_kernels(t->o->cupti, t->d, &k, &n);
+    if (s) return s;
+    if (n != t->run->build->program.n_kernel)
+        return diag_error(t->d, ST_CUDA, "cupti", DIAG_NOWHERE, "CUPTI saw %d kernels, not %d", n,
+                          t->run->build->program.n_kernel);
+    uint64_t end = 0;
+    for (int i = 0; i < n; i++)
+        if (k[i].end_ns > end) end = k[i].end_ns;
+    *us = (double)(end - k[0].begin_ns) * 1e-3;
+    return ST_OK;
+}
+
+/* The flush keeps the device busy while the host submits what is timed, so that no gap is.  */
+static Status sample(Timer *t, bool cold, double *us) {
+    Status s = t->o->cupti ? cupti_reset(t->o->cupti, t->d) : ST_OK;
+    if (!s && cold) s = cuda_flush(t->context, t->d, t->stream, &t->flush);
+    if (!s) s = cuda_event_record(t->context, t->d, t->begin, t->stream);
+    if (!s) s = t->graph ? cuda_graph_launch(t->context, t->d, t->graph, t->stream) : submit(t);
+    if (!s) s = cuda_event_record(t->context, t->d, t->end, t->stream);
+    if (!s) s = wait_end(t);
+    if (s) return s;
+    if (t->o->cupti) return activity_us(t, us);
+    s = cuda_elapsed_us(t->context, t->d, t->begin, t->end, us);
+    if (t->graph) *us /= t->repeats;
+    return s;
+}
+
+/* ---- a series of samples ---- */
+static bool enough(const Timer *t, double *us, int n, double begun) {
+    double best = t->o->best_us;
+    if (n >= 2 && best > 0) {
+        double least = us[0];
+        for (int i = 1; i < n; i++)
+            if (us[i] < least) least = us[i];
+        if (least > hopeless * best) return true;
+    }
+    if (n < FEWEST) return false;
+    double sorted[MOST];
+    for (int i = 0; i < n; i++) sorted[i] = us[i];
+    timing_sort(sorted, n);
+    double budget = t->o->budget_s > 0 ? t->o->budget_s : default_budget_s;
+    return timing_spread(sorted, n) <= steady || now_s() - begun > budget;
+}
+
+/* A median of samples whose spread has settled, or of as many as there is time for.  */
+static Status series(Timer *t, bool cold, double us[MOST], int *n) {
+    double begun = now_s(), first;
+    *n = 0;
+    Status s = sample(t, cold, &first);   /* warms up, and is not counted */
+    while (!s && *n < MOST) {
+        s = sample(t, cold, &us[*n]);
+        if (s) return s;
+        ++*n;
+        if (enough(t, us, *n, begun)) break;
+    }
+    timing_sort(us, *n);
+    return s;
+}
+
+/* A short program is captured often enough to make the beginning and end of a measurement
+ * small.  */
+static Status capture(Timer *t, double us) {
+    if (t->o->cupti || us >= SHORT_US) return ST_OK;
+    double want = us > 0 ? GRAPH_US / us : MOST_REPEATS;
+    t->repeats = want > MOST_REPEATS ? MOST_REPEATS : (int)want + 1;
+    CudaGraph graph;
+    Status s = cuda_graph_begin(t->context, t->d, t->stream), done;
+    for (int i = 0; i < t->repeats && !s; i++) s = submit(t);
+    done = cuda_graph_end(t->context, t->arena, t->d, t->stream, &graph);
+    if (!s) s = done;
+    if (!s) t->graph = graph;
+    return s;
+}
+
+static double clock_mhz(const Nvml *n, const CudaDeviceInfo *info) {
+    NvmlState now = nvml_state(n);
+    return now.clock_sm_mhz ? now.clock_sm_mhz : info->attribute[CUDA_ATTR_CLOCK_KHZ] * 1e-3;
+}
+
+Status timing_measure(Run *r, Arena *a, Diag *d, const TimingOptions *o, Timing *out) {
+    CudaContext *x = r->place.context;
+    const CudaDeviceInfo *info = cuda_context_device(x);
+    Timer t = {.run = r, .arena = a, .d = d, .o = o, .context = x, .repeats = 1};
+    double us[MOST];
+    int n;
+    *out = (Timing){.by_events = !o->cupti};
+    Status s = cuda_stream(x, a, d, &t.stream);
+    if (!s) s = cuda_event(x, a, d, &t.begin);
+    if (!s) s = cuda_event(x, a, d, &t.end);
+    if (!s) s = cuda_flush_create(x, a, d, &t.flush);
+    if (!s) s = series(&t, true, us, &n);
+    if (s) return s;
+    out->clock_mhz = clock_mhz(cuda_simulated(cuda_context_driver(x)) ? NULL
+                                                                      : nvml_open(a, info->uuid),
+                               info);
+    out->cold_us = timing_median(us, n);
+    out->spread = timing_spread(us, n);
+    out->samples = n;
+    s = capture(&t, out->cold_us);
+    if (!s) s = series(&t, false, us, &n);
+    if (!s) out->warm_us = timing_median(us, n);
+    return s;
+}
