@@ -134,7 +134,8 @@ static bool move_bytes(Driver *d, Work *w) {
 static bool fill_bytes(Driver *d, const Work *w) {
     unsigned char *to = memory_at(d, w->to, w->bytes, NULL);
     if (!to) return false;
-    for (size_t k = 0; k < w->bytes; k++) to[k] = w->pattern[k % (size_t)w->width];
+    if (w->width == 1) memset(to, w->pattern[0], w->bytes);
+    else for (size_t k = 0; k < w->bytes; k++) to[k] = w->pattern[k % (size_t)w->width];
     return true;
 }
 
