@@ -157,6 +157,12 @@ void window_clear(Kernel *k);
 void window_fold(Kernel *k);
 void window_elements(Kernel *k);
 
+/* window_tile.c: inputs in shared memory.  */
+void window_tile_place(Kernel *k);
+void window_tile_fill(Kernel *k);
+void window_tile_row(Kernel *k);          /* x0 from input row y, or kk of the window */
+bool window_tile_tested(const Kernel *k); /* are some threads without outputs: not `live`? */
+
 /* stream.c */
 void stream_elements(Kernel *k);
 void stream_fold(Kernel *k);

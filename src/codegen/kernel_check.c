@@ -24,7 +24,7 @@ static const char words[] =
     " smem shared tile tile_m tile_n top in_group rows b m n m0 n0 tid lane lane_m lane_n warp row"
     " col copies k_warp k_next k_now first steps step put take turn next kb kk acc i j f g p r s u"
     " v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums best where value rest"
-    " total wx wy ";
+    " total wx wy live ";
 
 /* Names with a number: t0 tensors, s sizes, i indices, e and v values, o and x vectors, q digits and
  * outputs of rows, p h r other pointers of rows; those of the two operands; and what a row's threads
@@ -89,7 +89,8 @@ static bool is_allowed_name(const char *s, size_t len) {
 /* Fixed pieces with bytes that are refused elsewhere.  Returns how long the piece at s is.  */
 static size_t fixed_piece(const char *s, size_t left) {
     static const char *const piece[] = {"#pragma unroll\n", "#pragma unroll 1\n",
-                                        "#pragma unroll 4\n", "extern \"C\" __global__"};
+                                        "#pragma unroll 4\n", "#pragma unroll 8\n",
+                                        "extern \"C\" __global__"};
     for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
         size_t n = strlen(piece[i]);
         if (n <= left && memcmp(piece[i], s, n) == 0) return n;

@@ -172,6 +172,7 @@ static void lower_window(Lowered *l) {
     l->vec = l->r->store_vec;
     l->launch.grid[0] = rprog_blocks(l->p, l->r);
     l->launch.block[0] = l->r->threads;
+    l->launch.dynamic_smem = l->r->smem;
     add(l, PHASE_PLACE);
     add(l, PHASE_CLEAR);
     add(l, PHASE_FOLD)->stmt = l->p->group->root;

@@ -14,6 +14,8 @@ static int strip_of(const Kernel *k) { return k->l->r->thread.extent[AX_N]; }
 
 static int lanes_of(const Kernel *k) { return view_of(k)->lane < 0 ? 1 : k->l->r->vec_n; }
 
+static bool is_shared(const Kernel *k) { return k->l->r->keep == KEEP_SHARED; }
+
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* The indices that number the patches, outermost first, and their statement with extents in
@@ -39,6 +41,15 @@ void window_place(Kernel *k) {
     const WindowView *v = view_of(k);
     TeStmt s;
     FusedAxis axis;
+    at->n_order = 0;
+    if (v->along || v->lane >= 0) at->order[at->n_order++] = v->along ? v->q : v->lane;
+    if (is_shared(k)) {
+        cg_line(cg, "// place: patches of %d x %d outputs", rows_of(k), strip_of(k));
+        window_tile_place(k);
+        if (v->p >= 0) at->index[v->p] = "(row + i)";
+        at->index[v->q] = "(col + j)";
+        return;
+    }
     patch_axis(k, &s, &axis);
     bool wide = place_wide(axis.extent, k->l->r->threads);
     const char *type = place_type(wide);
@@ -56,8 +67,6 @@ void window_place(Kernel *k) {
     }
     if (v->p >= 0) at->index[v->p] = "(row + i)";
     at->index[v->q] = "(col + j)";
-    at->n_order = 0;
-    if (v->along || v->lane >= 0) at->order[at->n_order++] = v->along ? v->q : v->lane;
 }
 
 void window_clear(Kernel *k) {
@@ -134,6 +143,10 @@ static const char *place_row(Kernel *k) {
 
 /* x0: the row's elements as values; load u fills x0[u * N ..].  */
 static void load_row(Kernel *k) {
+    if (is_shared(k)) {
+        window_tile_row(k);
+        return;
+    }
     Cg *cg = k->cg;
     const WindowView *v = view_of(k);
     const TeTensor *t = &cg->te->tensor[v->access.tensor];
@@ -255,7 +268,16 @@ void window_fold(Kernel *k) {
                 (long long)s->index[x].hi.value, x);
         loops++;
     }
+    if (is_shared(k)) {
+        window_tile_fill(k);
+        if (window_tile_tested(k)) cg_open(cg, "if (live)");
+        else cg_scope(cg);
+    }
     walk_rows(k);
+    if (is_shared(k)) {
+        cg_close(cg);
+        if (loops > 0) cg_line(cg, "__syncthreads();");
+    }
     while (loops-- > 0) cg_close(cg);
 }
 
@@ -265,19 +287,21 @@ void window_elements(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
     const WindowView *v = view_of(k);
+    const RTile *tile = is_shared(k) ? &k->l->r->block : &k->l->r->thread;
     int lanes = lanes_of(k);
     at->vec = k->l->vec;
     cg_line(cg, "// elements: %d outputs of the patch at a time", at->vec);
+    if (is_shared(k) && window_tile_tested(k)) cg_line(cg, "if (!live) return;");
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int i = 0; i < %d; i++)", rows_of(k));
     at->open = 2;
-    if (v->extent_p % rows_of(k)) {
+    if (v->extent_p % tile->extent[AX_M]) {
         cg_open(cg, "if (row + i < %lld)", (long long)v->extent_p);
         at->open++;
     }
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < %d; j += %d)", strip_of(k), v->along ? at->vec : 1);
-    if (v->extent_q % strip_of(k)) {
+    if (v->extent_q % tile->extent[AX_N]) {
         cg_open(cg, "if (col + j < %lld)", (long long)v->extent_q);
         at->open++;
     }

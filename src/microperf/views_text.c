@@ -24,6 +24,10 @@ void mp_view_summary(const Problem *p, const RProg *r, Buf *out) {
                (int)r->thread.extent[AX_M], (int)r->thread.extent[AX_N]);
     if (lanes_of(p, r) > 1) buf_printf(out, " of %d neighbours", lanes_of(p, r));
     buf_printf(out, ", loads of %d, stores of %d", r->vec_n, r->store_vec);
+    if (r->keep != KEEP_SHARED) return;
+    WindowTile t = rprog_window_tile(p, r);
+    buf_printf(out, ", inputs of %dx%d in shared memory", (int)t.rows, (int)t.columns);
+    if (t.planes > 1) buf_printf(out, " for %d planes", t.planes);
 }
 
 static void explain_column(const Problem *p, const RProg *r, Buf *out) {
@@ -62,7 +66,10 @@ static void explain_window(const Problem *p, const RProg *r, Buf *out) {
     mp_fixed(out, taps, 0);
     buf_printf(out, " taps would be; %s\n", rprog_window_unrolls(p, r) ? "taps unrolled"
                                                                        : "a loop over its rows");
-    if (v->along)
+    if (r->keep == KEEP_SHARED)
+        buf_printf(out, "  tile: %d bytes of shared memory hold the block's inputs with their halo; "
+                   "reads of %d bytes\n", (int)r->smem, r->vec_n * v->value_bytes);
+    else if (v->along)
         buf_printf(out, "  loads: %d bytes from multiples of their width, %d element%s before the "
                    "first that is needed\n", r->vec_n * v->bytes, rprog_window_shift(p, r),
                    plural(rprog_window_shift(p, r)));

@@ -23,6 +23,11 @@ static Area area_of(const Problem *p, const RProg *r) {
     double beside = greater((double)v->extent_q / tn, 1), deep = greater(lanes / r->vec_n, 1);
     if (v->lane < 0) deep = 1;
     Area a = {.in_row = beside * deep};
+    if (r->keep == KEEP_SHARED) {
+        a.rows = lesser(r->block.extent[AX_M], (double)v->extent_p);
+        a.columns = lesser(r->block.extent[AX_N], (double)v->extent_q);
+        return a;
+    }
     double threads = r->threads;
     a.columns = lesser(greater(threads / deep, 1), beside) * tn;
     a.rows = lesser(greater(threads / a.in_row, 1) * tm, (double)v->extent_p);
@@ -41,20 +46,67 @@ static Thread thread_of(const Problem *p, const RProg *r) {
     double words = greater(v->sum_bytes / 4, 1), others = greater(p->n_reads - 1, 0);
     double tap = p->con.product ? 1 : p->contraction ? 1 + p->body_ops : greater(p->body_ops, 1);
     double window = (double)v->extent_r * (double)v->extent_s, rest = (double)v->rest;
-    bool guarded = v->access.guard[v->dim_n] || (v->dim_m >= 0 && v->access.guard[v->dim_m]) ||
-                   v->extent_q % r->thread.extent[AX_N] || v->extent_p % r->thread.extent[AX_M];
-    double decode = v->bytes < 4 ? r->vec_n : 0;
+    bool shared = r->keep == KEEP_SHARED, guarded = !shared && (v->access.guard[v->dim_n] || (v->dim_m >= 0 && v->access.guard[v->dim_m]) ||
+                   v->extent_q % r->thread.extent[AX_N] || v->extent_p % r->thread.extent[AX_M]);
+    double decode = v->bytes < 4 && !shared ? r->vec_n : 0;
     Thread t = {.taps = outputs * window * rest * tap * words};
     t.loads = rest * (double)rprog_window_rows(p, r) * (double)rprog_window_loads(p, r);
     /* Filters: once per tap and lane, shared by the outputs of the patch.  */
     double filters = rest * window * others;
     double stores = outputs / r->store_vec;
-    t.ops = t.taps + t.loads * (2 + (guarded ? 2 + r->vec_n * words : 0) + decode) +
+    t.ops = t.taps + t.loads * ((shared ? 1 : 2) + (guarded ? 2 + r->vec_n * words : 0) + decode) +
             filters * (2 + (v->bytes < 4 ? lanes : 0)) + stores * 4 +
             outputs * (p->epilogue_ops + 1) + 40;
     if (!rprog_window_unrolls(p, r)) t.ops += rest * (double)v->extent_r * 10;
     t.loads += filters / (v->lane < 0 ? WARP : 1);
     return t;
+}
+
+/* Filling the shared tiles of the whole grid.  */
+typedef struct {
+    double warps, ops, wavefronts, trips;
+} Fill;
+
+static Fill fill_of(const Problem *p, const RProg *r) {
+    enum { UNROLLED = 8 };
+    const WindowView *v = &p->window;
+    WindowTile t = rprog_window_tile(p, r);
+    double elements = (double)t.planes * (double)t.rows * (double)t.columns * (double)v->rest;
+    double each = elements / r->threads, blocks = (double)rprog_blocks(p, r);
+    Fill f = {.warps = blocks * elements / WARP};
+    f.trips = (double)(int64_t)(each / UNROLLED + 1);
+    /* Position, tests, address, load, conversion, store.  */
+    f.ops = f.warps * (12 + (v->bytes < 4 ? 1 : 0) + (t.planes > 1 ? 4 : 0));
+    double breaks = WARP / (double)t.columns;
+    f.wavefronts = f.warps * (1 + greater(1, v->bytes / 4.0) + lesser(breaks, 2) * 0.5);
+    return f;
+}
+
+/* Wavefronts of one read of the sliding rows by a warp.  */
+static double shared_lines(const Problem *p, const RProg *r) {
+    double width = r->vec_n * p->window.value_bytes;
+    double step = (double)(r->thread.extent[AX_N] * p->window.step_n) * p->window.value_bytes;
+    double apart = greater(step / width, 1);
+    return greater(WARP * width / 128, 1) * lesser(apart, 16 / greater(width / 4, 1));
+}
+
+/* Where tiles in shared memory take the place of direct loads.  */
+static void price_tiles(const Model *m, const RProg *r, const Thread *t, ViewWork *w) {
+    const WindowView *v = &m->p->window;
+    Fill f = fill_of(m->p, r);
+    double threads = w->blocks * r->threads, outputs = (double)r->thread.extent[AX_M] *
+                                                       r->thread.extent[AX_N];
+    w->ops += f.ops;
+    w->wavefronts = f.wavefronts + threads / WARP *
+                    (t->loads * shared_lines(m->p, r) +
+                     outputs / r->store_vec * mp_view_lines(r->store_vec * v->bytes,
+                                                            r->thread.extent[AX_N] * v->bytes, WARP));
+    double resident = lesser(r->blocks_per_sm, greater(w->blocks / m->sms, 1));
+    double issue = w->ops / greater(w->blocks, 1) * resident / m->issue;
+    double waits = f.trips * m->dram_latency;
+    w->chain = m->block_start + waits + 2 * m->smem_latency + t->ops;
+    double flying = lesser(f.warps * WARP / threads, 8) * v->bytes;
+    w->flying = flying * waits / (m->block_start + waits + issue);
 }
 
 void mp_estimate_window(const Model *m, const RProg *r, Estimate *out) {
@@ -90,6 +142,11 @@ void mp_estimate_window(const Model *m, const RProg *r, Estimate *out) {
     double waits = loops * m->dram_latency;
     w.chain = m->block_start + waits + t.ops;
     w.flying = w.reads / patches / loops * waits / (m->block_start + waits + issue);
+    if (r->keep == KEEP_SHARED) {
+        double idle = w.blocks * r->threads / greater(patches, 1);
+        w.ops *= idle;
+        price_tiles(m, r, &t, &w);
+    }
     mp_view_terms(m, r, &w, out);
     double computed = patches * tm * tn * (v->lane < 0 ? 1 : r->vec_n), outputs = 1;
     const TeStmt *s = &p->te->stmt[p->group->root];

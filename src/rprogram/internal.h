@@ -38,7 +38,7 @@ static inline int count_along(const RTile *outer, const RTile *inner, int axis) 
     X(STORE,    "store",    IN_ALL)                                                                \
     X(RASTER,   "raster",   IN_CONTRACT)                                                           \
     X(SPLIT,    "split",    IN_CONTRACT | IN_ROW | IN_COLUMN)                                      \
-    X(KEEP,     "keep",     IN_ROW)                                                                \
+    X(KEEP,     "keep",     IN_ROW | IN_WINDOW)                                                    \
     X(BLOCKS,   "blocks_per_sm", IN_ALL) 
 enum { IN_CONTRACT = 1 << SK_CONTRACT, IN_STREAM = 1 << SK_STREAM, IN_ROW = 1 << SK_ROW,
        IN_COLUMN = 1 << SK_COLUMN, IN_WINDOW = 1 << SK_WINDOW,
@@ -91,6 +91,9 @@ int64_t rprog_column_workspace(const Problem *p, const RProg *r);
 RProg rprog_window_base(void);
 void rprog_window_candidates(Arena *a, const Problem *p, const Device *dev, RProgSet *set);
 const char *rprog_window_check(const Problem *p, const Device *dev, const RProg *r);
+int64_t rprog_window_smem(const Problem *p, const RProg *r);
+int64_t rprog_window_threads(const RProg *r);
+int64_t rprog_window_blocks(const Problem *p, const RProg *r);
 int64_t rprog_window_registers(const Problem *p, const RProg *r);
 /* Candidates of the `stream` skeleton.  */
 void rprog_stream_candidates(const Problem *p, const Device *dev, RProgSet *set, RProg *room,

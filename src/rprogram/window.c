@@ -1,4 +1,5 @@
-/* The `window` skeleton: a patch of outputs per thread, its inputs sliding through registers.  */
+/* The `window` skeleton: a patch of outputs per thread, its inputs sliding through registers, read
+ * directly or from a tile with its halo in shared memory.  */
 #include "rprogram/internal.h"
 
 enum { THREADS_MAX = 1024, SIDE_MAX = 16, OUTPUTS_MAX = 64, LOADED_MAX = 128 };
@@ -24,7 +25,7 @@ int64_t rprog_window_patches(const Problem *p, const RProg *r) {
 
 int rprog_window_shift(const Problem *p, const RProg *r) {
     const WindowView *v = &p->window;
-    if (!v->along) return 0;
+    if (!v->along || r->keep == KEEP_SHARED) return 0;
     int64_t rest = v->base_n % r->vec_n;
     return (int)(rest < 0 ? rest + r->vec_n : rest);
 }
@@ -33,6 +34,48 @@ int64_t rprog_window_loads(const Problem *p, const RProg *r) {
     const WindowView *v = &p->window;
     int64_t span = (r->thread.extent[AX_N] - 1) * v->step_n + (v->extent_s - 1) * v->dil_n + 1;
     return v->along ? ceil_div(span + rprog_window_shift(p, r), r->vec_n) : span;
+}
+
+WindowTile rprog_window_tile(const Problem *p, const RProg *r) {
+    const WindowView *v = &p->window;
+    WindowTile t = {.down = count_along(&r->block, &r->thread, AX_M),
+                    .across = count_along(&r->block, &r->thread, AX_N),
+                    .planes = r->block.extent[AX_K]};
+    t.tiles_m = ceil_div(v->extent_p, r->block.extent[AX_M]);
+    t.tiles_n = ceil_div(v->extent_q, r->block.extent[AX_N]);
+    t.tiles_o = ceil_div(v->outer, t.planes);
+    t.rows = (r->block.extent[AX_M] - 1) * v->step_m + (v->extent_r - 1) * v->dil_m + 1;
+    t.columns = (r->block.extent[AX_N] - 1) * v->step_n + (v->extent_s - 1) * v->dil_n + 1;
+    /* The last thread's loads may reach beyond what it needs.  */
+    int64_t reach = (int64_t)(t.across - 1) * r->thread.extent[AX_N] * v->step_n +
+                    rprog_window_loads(p, r) * r->vec_n;
+    if (reach > t.columns) t.columns = reach;
+    t.pitch = ceil_div(t.columns, r->vec_n) * r->vec_n;
+    return t;
+}
+
+int64_t rprog_window_blocks(const Problem *p, const RProg *r) {
+    if (r->keep == KEEP_SHARED) {
+        WindowTile t = rprog_window_tile(p, r);
+        return t.tiles_m * t.tiles_n * t.tiles_o;
+    }
+    int threads = count_along(&r->block, &r->thread, AX_M);
+    return threads ? ceil_div(rprog_window_patches(p, r), threads) : 0;
+}
+
+int64_t rprog_window_threads(const RProg *r) {
+    int64_t patches = count_along(&r->block, &r->thread, AX_M);
+    if (r->keep != KEEP_SHARED) return patches;
+    patches *= count_along(&r->block, &r->thread, AX_N);
+    if (patches > INT16_MAX) return INT16_MAX;
+    return ceil_div(patches * r->block.extent[AX_K], WARP) * WARP;
+}
+
+int64_t rprog_window_smem(const Problem *p, const RProg *r) {
+    if (r->keep != KEEP_SHARED) return 0;
+    WindowTile t = rprog_window_tile(p, r);
+    if (t.rows > 1 << 20 || t.pitch > 1 << 20) return INT32_MAX;
+    return t.planes * t.rows * t.pitch * p->window.value_bytes;
 }
 
 int64_t rprog_window_rows(const Problem *p, const RProg *r) {
@@ -67,35 +110,51 @@ int64_t rprog_window_registers(const Problem *p, const RProg *r) {
 static const char *check_vector(const Problem *p, const RProg *r) {
     const WindowView *v = &p->window;
     if (!power_of_two(r->vec_n)) return "vec is not a power of two";
-    if (!v->along) {
+    if (r->keep == KEEP_SHARED) {
+        if (!v->along) return "rows in shared memory must be contiguous in the tensor";
+        if (r->vec_n * v->value_bytes > PIECE_MAX || r->thread.extent[AX_N] * v->step_n % r->vec_n)
+            return "reads of shared memory do not begin at multiples of their width";
+    } else if (!v->along) {
         if (r->vec_n > v->vec) return "a load is wider than the contiguous aligned run";
         if (r->store_vec != r->vec_n) return "store_vec is not the thread's vector";
         return NULL;
-    }
-    if (r->vec_n > v->load_vec || r->thread.extent[AX_N] * v->step_n % r->vec_n)
+    } else if (r->vec_n > v->load_vec || r->thread.extent[AX_N] * v->step_n % r->vec_n) {
         return "loads do not begin at multiples of their width";
+    }
     if (!power_of_two(r->store_vec) || r->thread.extent[AX_N] % r->store_vec ||
         v->extent_q % r->store_vec || r->store_vec > v->out_vec)
         return "store_vec does not divide the thread's strip and the row";
     return NULL;
 }
 
+static const char *check_block(const Problem *p, const RProg *r) {
+    int64_t threads = rprog_window_threads(r);
+    if (r->keep != KEEP_REGISTERS && r->keep != KEEP_SHARED) return "inputs are not kept there";
+    if (threads < WARP || threads % WARP || threads > THREADS_MAX)
+        return "threads are not whole warps";
+    if (r->thread.extent[AX_K] != 1) return "a window program tiles outputs only";
+    if (r->keep == KEEP_SHARED) {
+        if (r->block.extent[AX_K] > 1 && p->window.outer_step < 0)
+            return "planes of a block do not lie at even distances";
+        return NULL;
+    }
+    if (r->block.extent[AX_N] != r->thread.extent[AX_N] || r->block.extent[AX_K] != 1)
+        return "a window program's block is a column of patches";
+    return NULL;
+}
+
 const char *rprog_window_check(const Problem *p, const Device *dev, const RProg *r) {
     const WindowView *v = &p->window;
     const char *why;
-    int threads = count_along(&r->block, &r->thread, AX_M);
     if (!v->fits) return "the statement has no window that slides";
-    if (threads < WARP || threads % WARP || threads > THREADS_MAX)
-        return "threads are not whole warps";
-    if (r->block.extent[AX_N] != r->thread.extent[AX_N] || r->block.extent[AX_K] != 1 ||
-        r->thread.extent[AX_K] != 1)
-        return "a window program's block is a column of patches";
+    if ((why = check_block(p, r))) return why;
     if (r->thread.extent[AX_M] > SIDE_MAX || r->thread.extent[AX_N] > SIDE_MAX ||
-        r->thread.extent[AX_M] * r->thread.extent[AX_N] * r->vec_n > OUTPUTS_MAX)
+        r->thread.extent[AX_M] * r->thread.extent[AX_N] * (v->lane < 0 ? 1 : r->vec_n) >
+            OUTPUTS_MAX)
         return "the thread's patch is too large";
     if (r->thread.extent[AX_M] > 1 && v->dim_m < 0) return "rows do not slide";
-    if (v->others_move && (v->extent_p % r->thread.extent[AX_M] ||
-                           v->extent_q % r->thread.extent[AX_N]))
+    const RTile *tile = r->keep == KEEP_SHARED ? &r->block : &r->thread;
+    if (v->others_move && (v->extent_p % tile->extent[AX_M] || v->extent_q % tile->extent[AX_N]))
         return "another read would leave its tensor where patches are ragged";
     if ((why = check_vector(p, r))) return why;
     if (rprog_window_loads(p, r) * r->vec_n > LOADED_MAX) return "too much of a row in registers";
@@ -124,7 +183,9 @@ static void keep(Windows *b, RProg r) {
         return;
     }
     rprog_derive(b->p, b->dev, &r);
-    if (r.blocks_per_sm < 1) {
+    if (r.smem > b->dev->limits.smem_per_block_optin.value) {
+        set->rejected[REJECT_SMEM]++;
+    } else if (r.blocks_per_sm < 1) {
         set->rejected[REJECT_REGISTERS]++;
     } else if (rprog_window_check(b->p, b->dev, &r)) {
         set->rejected[(double)rprog_blocks(b->p, &r) > b->dev->limits.grid_max.value
@@ -133,6 +194,33 @@ static void keep(Windows *b, RProg r) {
         set->prog = arena_grow(b->arena, set->prog, &b->cap, (size_t)set->n + 1, sizeof r);
         set->prog[set->n++] = r;
     }
+}
+
+/* Shared tiles of about `wanted` patches: whole rows where they fit, then whole planes, then several
+ * planes, in even parts.  */
+static void add_tile(Windows *b, RProg r, int64_t wanted) {
+    const WindowView *v = &b->p->window;
+    int64_t tm = r.thread.extent[AX_M], tn = r.thread.extent[AX_N];
+    int64_t across = ceil_div(v->extent_q, tn), down = ceil_div(v->extent_p, tm), planes = 1;
+    across = ceil_div(across, ceil_div(across, wanted));
+    int64_t fit = wanted / across > 0 ? wanted / across : 1;
+    bool whole = down <= fit && across * tn >= v->extent_q;
+    if (whole && v->outer_step >= 0) planes = wanted / (across * down);
+    if (planes > v->outer) planes = v->outer;
+    down = ceil_div(down, ceil_div(down, fit));
+    r.block.extent[AX_M] = (int32_t)(down * tm);
+    r.block.extent[AX_N] = (int32_t)(across * tn);
+    r.block.extent[AX_K] = (int32_t)(planes > 1 ? planes : 1);
+    keep(b, r);
+}
+
+static void with_tiles(Windows *b, RProg r) {
+    const WindowView *v = &b->p->window;
+    int widest = PIECE_MAX / v->value_bytes, vec = 1;
+    while (vec < widest && r.thread.extent[AX_N] * v->step_n % (2 * vec) == 0) vec *= 2;
+    r.keep = KEEP_SHARED;
+    r.vec_n = (uint8_t)vec;
+    for (int64_t wanted = 32; wanted <= 512; wanted *= 2) add_tile(b, r, wanted);
 }
 
 static void with_threads(Windows *b, RProg r) {
@@ -156,6 +244,7 @@ static void with_vectors(Windows *b, RProg r) {
     int store = lowest_bit(r.thread.extent[AX_N]);
     while (store > v->out_vec || v->extent_q % store) store /= 2;
     r.store_vec = (uint8_t)store;
+    with_tiles(b, r);
     for (int vec = v->load_vec; vec >= 1; vec /= 2) {
         r.vec_n = (uint8_t)vec;
         if (r.thread.extent[AX_N] * v->step_n % vec == 0) with_threads(b, r);

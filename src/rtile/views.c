@@ -157,7 +157,6 @@ static bool constant_else(const TeExpr *read) {
 /* Where rows are contiguous along the window: accesses that start at multiples of their width are whole
  * in the tensor or not at all.  */
 static int aligned_loads(const Problem *p, const WindowView *v, int align) {
-    const TeStmt *s = &p->te->stmt[p->group->root];
     const TeTensor *t = &p->te->tensor[v->access.tensor];
     int most = (align < VECTOR_BYTES ? align : VECTOR_BYTES) / v->bytes, vec = 1;
     for (int wider = 2; wider <= most; wider *= 2) {
@@ -168,7 +167,6 @@ static int aligned_loads(const Problem *p, const WindowView *v, int align) {
         if (!ok) break;
         vec = wider;
     }
-    (void)s;
     return vec;
 }
 
@@ -213,6 +211,21 @@ static bool others_move(const TeStmt *s, const WindowView *v) {
     return n > READS;
 }
 
+/* The read's step along the flattened outer indices.  */
+static int64_t outer_step(const TeStmt *s, const Te *te, const WindowView *v) {
+    int64_t step = -1, extent = 1;
+    for (int d = 0; d < te->tensor[v->access.tensor].rank; d++) {
+        if (d != v->dim_n && d != v->dim_m && v->access.guard[d]) return -1;
+    }
+    for (int i = s->n_left - 1; i >= 0; i--) {
+        if (i == v->q || i == v->p || i == v->lane || extent_of(s, i) == 1) continue;
+        if (step < 0) step = v->access.offset.coef[i];
+        else if (v->access.offset.coef[i] != step * extent) return -1;
+        extent *= extent_of(s, i);
+    }
+    return step < 0 ? 0 : step;
+}
+
 static void view_window(Problem *p, int align) {
     enum { FEW = 8 };
     const TeStmt *s = &p->te->stmt[p->group->root];
@@ -250,6 +263,8 @@ static void view_window(Problem *p, int align) {
         if (i >= s->n_left && i != v->s && i != v->r) v->rest *= extent_of(s, i);
         if (i < s->n_left && i != v->q && i != v->p && i != v->lane) v->outer *= extent_of(s, i);
     }
+    v->outer_step = outer_step(s, p->te, v);
+    v->value_bytes = te_dtype_bytes(v->read->type);
     int64_t lanes = v->lane < 0 ? 1 : extent_of(s, v->lane);
     v->fits = v->extent_q > 0 && v->extent_p > 0 && v->outer > 0 && lanes > 0 && v->rest > 0 &&
               v->extent_s > 0 && v->extent_r > 0 && v->step_n < INT16_MAX &&

@@ -43,6 +43,9 @@ typedef struct {
     int sum_bytes;            /* of an accumulator */
     bool others_move;         /* another read follows p or q: patches must not be ragged */
     int64_t rest;             /* product of the extents of the other reduction indices */
-    int64_t outer;            /* of the other spatial indices (p, q and lane left out) */
+    int64_t outer;            /* of the other spatial indices (p, q and lane left out), flattened ... */
+    int64_t outer_step;       /* ... and elements of the read from one to the next; < 0: not even, or
+                               * a subscript of theirs is tested */
+    int value_bytes;          /* of an element as a value */
 } WindowView;
 #endif

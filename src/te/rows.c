@@ -36,7 +36,7 @@ static bool lies_in_rows(const TeStmt *s, const Access *x) {
         if (i >= s->n_left)
             run *= n;
     }
-    return true;
+    return run > 1;
 }
 
 static bool is_guarded(const Te *te, const Access *x) {

@@ -125,7 +125,7 @@ static const Small table[] = {
     MAX_NHWC("f16", "-inf", 2, 24, 7, 7, 3, 3, 1, 1, 1),
     MAX_NHWC("u8", "0", 1, 9, 7, 7, 3, 3, 1, 1, 1),
     AVG_NCHW("f32", 2, 3, 11, 11, 3, 3, 1, 1, 1), AVG_NCHW("f32", 1, 3, 12, 16, 2, 2, 2, 0, 1),
-    AVG_NCHW("f16", 1, 3, 7, 7, 7, 7, 1, 0, 1),
+    AVG_NCHW("f16", 1, 3, 8, 9, 7, 7, 1, 0, 1),
     WINDOW("global average, channels last", "param N=2, H=7, W=7, C=40; op f(X: f16[N,H,W,C]) ->"
            " Y: f16[N,1,1,C] { Y[n,p,q,c] = sum[r,s](X[n,p+r,q+s,c]) * 0.5"
            " where r in H, s in W; }"),

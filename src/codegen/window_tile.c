@@ -1,0 +1,183 @@
+#include "codegen/blocks.h"
+
+/* Windows whose inputs lie in shared memory: the block loads them with their halo, as values, what lies
+ * outside the tensor filled in, so that the sliding rows need no tests.  */
+
+static const WindowView *view_of(const Kernel *k) { return &k->l->p->window; }
+
+static bool is_ragged(const Kernel *k, const WindowTile *t) {
+    return view_of(k)->outer % t->planes != 0;
+}
+
+static bool has_idle(const Kernel *k, const WindowTile *t) {
+    return t->down * t->across * t->planes != k->l->r->threads;
+}
+
+static bool is_wide(const Kernel *k, const WindowTile *t) {
+    return place_wide(view_of(k)->outer, t->planes);
+}
+
+bool window_tile_tested(const Kernel *k) {
+    WindowTile t = rprog_window_tile(k->l->p, k->l->r);
+    return is_ragged(k, &t) || has_idle(k, &t);
+}
+
+/* The outer indices, flattened.  */
+static FusedAxis outer_axis(const Kernel *k) {
+    const WindowView *v = view_of(k);
+    const TeStmt *s = &k->cg->te->stmt[k->l->p->group->root];
+    FusedAxis axis = {.extent = v->outer};
+    for (int i = 0; i < s->n_left; i++) {
+        if (i != v->p && i != v->q) axis.index[axis.n++] = (uint8_t)i;
+    }
+    return axis;
+}
+
+void window_tile_place(Kernel *k) {
+    Cg *cg = k->cg;
+    const RProg *r = k->l->r;
+    const WindowView *v = view_of(k);
+    WindowTile t = rprog_window_tile(k->l->p, r);
+    const char *type = place_type(is_wide(k, &t));
+    FusedAxis outer = outer_axis(k);
+    int patches = t.down * t.across;
+    cg_line(cg, "const unsigned tid = threadIdx.x, tile = blockIdx.x;");
+    cg_line(cg, "const int n0 = tile %% %lldu * %d;", (long long)t.tiles_n,
+            (int)r->block.extent[AX_N]);
+    cg_line(cg, "const int m0 = tile / %lldu %% %lldu * %d;", (long long)t.tiles_n,
+            (long long)t.tiles_m, (int)r->block.extent[AX_M]);
+    cg_line(cg, "const %s first = (%s)(tile / %lldu) * %d;", type, type,
+            (long long)(t.tiles_n * t.tiles_m), t.planes);
+    cg_line(cg, "const int col = n0 + (int)(tid %% %du) * %d;", t.across,
+            (int)r->thread.extent[AX_N]);
+    cg_line(cg, "const int row = m0 + (int)(tid / %du %% %du) * %d;", t.across, t.down,
+            (int)r->thread.extent[AX_M]);
+    cg_line(cg, "const %s at = first + (int)(tid / %du);", type, patches);
+    if (window_tile_tested(k)) {
+        const char *test = NULL;
+        if (has_idle(k, &t)) test = cg_text(cg, "tid < %du", patches * t.planes);
+        if (is_ragged(k, &t))
+            test = cg_text(cg, "%s%sat < %s", test ? test : "", test ? " && " : "",
+                           cg_int(cg, TE_I64, v->outer));
+        cg_line(cg, "const bool live = %s;", test);
+    }
+    place_decode(cg, &cg->te->stmt[k->l->p->group->root], &outer,
+                 t.planes > 1 ? "at" : "first", is_wide(k, &t), k->at.index, k->at.wide);
+    const char *element = cg_type(v->read->type);
+    cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
+    cg_line(cg, "%s *const part = reinterpret_cast<%s *>(smem);", element, element);
+    cg_line(cg, "const int take = ((int)(tid / %du) * %lld + (row - m0) * %lld) * %lld + "
+            "(col - n0) * %lld;", patches, (long long)t.rows, (long long)v->step_m,
+            (long long)t.pitch, (long long)v->step_n);
+}
+
+/* The offset of element wy, wx of plane p: all indices but the sliding ones from the access.  */
+static const char *source(Kernel *k, const WindowTile *t) {
+    Cg *cg = k->cg;
+    const WindowView *v = view_of(k);
+    const TeStmt *s = &cg->te->stmt[k->l->p->group->root];
+    const TeTensor *x = &cg->te->tensor[v->access.tensor];
+    const char *cast = cg_tensor_wide(cg, v->access.tensor) ? "(long long)" : "";
+    int64_t stride_n = x->stride[v->dim_n].value, c = v->access.offset.c - v->base_n * stride_n;
+    const char *sum = cg_text(cg, "%swx * %lld", cast, (long long)stride_n);
+    if (v->dim_m >= 0) {
+        int64_t stride_m = x->stride[v->dim_m].value;
+        c -= v->base_m * stride_m;
+        sum = cg_text(cg, "%s + %swy * %lld", sum, cast, (long long)stride_m);
+    }
+    for (int i = 0; i < s->n_index; i++) {
+        int64_t coef = v->access.offset.coef[i];
+        bool sliding = i == v->q || i == v->p || i == v->s || i == v->r;
+        bool flat = t->planes > 1 && i < s->n_left;
+        if (coef == 0 || sliding || flat || s->index[i].hi.value == 1) continue;
+        sum = cg_text(cg, "%s + %s%s * %s", sum, cast, k->at.index[i], cg_int(cg, TE_I64, coef));
+    }
+    if (t->planes > 1)
+        sum = cg_text(cg, "%s + %s(first + p) * %s", sum, cast,
+                      cg_int(cg, TE_I64, v->outer_step));
+    return c ? cg_text(cg, "%s + %s", sum, cg_int(cg, TE_I64, c)) : sum;
+}
+
+static const char *and_also(const Cg *cg, const char *x, const char *y) {
+    return x ? cg_text(cg, "%s && %s", x, y) : y;
+}
+
+/* Is the element inside the tensor?  NULL: always.  */
+static const char *inside(Kernel *k, const WindowTile *t) {
+    Cg *cg = k->cg;
+    const WindowView *v = view_of(k);
+    const TeTensor *x = &cg->te->tensor[v->access.tensor];
+    CgPoint point = elements_point(k, k->l->p->group->root, true);
+    const char *test = NULL;
+    for (int d = 0; d < x->rank; d++) {
+        const char *at = NULL;
+        int64_t first = d == v->dim_n ? v->base_n : v->base_m;
+        int64_t last = d == v->dim_n
+                           ? (t->tiles_n - 1) * k->l->r->block.extent[AX_N] * v->step_n + t->columns
+                           : (t->tiles_m - 1) * k->l->r->block.extent[AX_M] * v->step_m + t->rows;
+        if (d == v->dim_n || d == v->dim_m) {
+            if (first < 0 || first + last > x->shape[d].value) at = d == v->dim_n ? "wx" : "wy";
+        } else if (v->access.guard[d]) {
+            at = cg_expr(&point, v->read->args[d], TE_I64);
+        }
+        if (at)
+            test = and_also(cg, test, cg_text(cg, "(unsigned)(%s) < %lldu", at,
+                                              (long long)x->shape[d].value));
+    }
+    if (is_ragged(k, t))
+        test = and_also(cg, test, cg_text(cg, "first + p < %s", cg_int(cg, TE_I64, v->outer)));
+    return test;
+}
+
+void window_tile_fill(Kernel *k) {
+    Cg *cg = k->cg;
+    const WindowView *v = view_of(k);
+    const TeTensor *x = &cg->te->tensor[v->access.tensor];
+    WindowTile t = rprog_window_tile(k->l->p, k->l->r);
+    long long rows = t.rows, columns = t.columns;
+    cg_line(cg, "#pragma unroll 8");
+    cg_open(cg, "for (int u = tid; u < %lld; u += %d)", t.planes * rows * columns,
+            k->l->r->threads);
+    cg_line(cg, "const int x = u %% %lldu, y = u / %lldu%s, p = %s;", columns, columns,
+            t.planes > 1 ? cg_text(cg, " %% %lldu", rows) : "",
+            t.planes > 1 ? cg_text(cg, "u / %lldu", rows * columns) : "0");
+    cg_line(cg, "const int wx = n0 * %lld + x + (%lld);", (long long)v->step_n,
+            (long long)v->base_n);
+    if (v->dim_m >= 0)
+        cg_line(cg, "const int wy = m0 * %lld + y + (%lld);", (long long)v->step_m,
+                (long long)v->base_m);
+    const char *test = inside(k, &t), *from = source(k, &t);
+    const char *value = cg_decode(cg, x->dtype, cg_text(cg, "t%d[%s]", v->access.tensor, from));
+    cg_line(cg, "const int to = (p * %lld + y) * %lld + x;", rows, (long long)t.pitch);
+    if (test) {
+        CgPoint point = elements_point(k, k->l->p->group->root, true);
+        cg_line(cg, "%s value = %s;", cg_type(v->read->type),
+                v->read->other ? cg_expr(&point, v->read->other, v->read->type)
+                               : cg_int(cg, v->read->type, 0));
+        cg_line(cg, "if (%s) value = %s;", test, value);
+        value = "value";
+    }
+    cg_line(cg, "part[to] = %s;", value);
+    cg_close(cg);
+    cg_line(cg, "__syncthreads();");
+}
+
+void window_tile_row(Kernel *k) {
+    Cg *cg = k->cg;
+    const WindowView *v = view_of(k);
+    const RProg *r = k->l->r;
+    WindowTile t = rprog_window_tile(k->l->p, r);
+    int wide = r->vec_n, loads = (int)rprog_window_loads(k->l->p, r);
+    const char *row = r->thread.extent[AX_M] > 1 ? cg_text(cg, "take + y * %lld", (long long)t.pitch)
+                      : v->dim_m >= 0 ? cg_text(cg, "take + kk * %lld",
+                                                (long long)(v->dil_m * t.pitch))
+                                      : "take";
+    cg_line(cg, "%s x0[%d];", cg_type(v->read->type), loads * wide);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int u = 0; u < %d; u++)", loads);
+    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(part + (%s + u * %d));",
+            cg_type(v->read->type), wide, wide, row, wide);
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int p = 0; p < %d; p++) x0[u * %d + p] = x.v[p];", wide, wide);
+    cg_close(cg);
+}
