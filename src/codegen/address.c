@@ -15,6 +15,12 @@ const char *address_plus(const Cg *cg, const char *sum, const char *x) {
     return sum ? cg_text(cg, "%s + %s", sum, x) : x;
 }
 
+const char *address_plus_number(const Cg *cg, const char *sum, int64_t x) {
+    if (x == 0 && sum) return sum;
+    if (x < 0 && sum) return cg_text(cg, "%s - %s", sum, cg_int(cg, TE_I64, -x));
+    return address_plus(cg, sum, cg_int(cg, TE_I64, x));
+}
+
 /* Digits of a position as texts; prints definitions where there are several.  */
 void address_digits(Kernel *k, const FusedAxis *axis, const char *prefix, const char *at, bool wide,
                     const char **digit) {
@@ -90,7 +96,7 @@ static void pointer_source(Kernel *k, const Side *s) {
     const char *kk = cg_text(cg, "(k_next + %c_k)", s->id);
     const char *sum = address_combine(k, f, address_axis(k, s, s->own), &mn, true, NULL);
     sum = address_combine(k, f, address_axis(k, s, AX_K), &kk, true, sum);
-    if (f->c != 0) sum = address_plus(cg, sum, cg_int(cg, TE_I64, f->c));
+    if (f->c != 0) sum = address_plus_number(cg, sum, f->c);
     address_batch(k, s, sum);
 }
 
@@ -123,8 +129,7 @@ static const char *chunk_part(const Kernel *k, const Side *s, const Affine *f,
     const char *sum = address_combine(k, f, address_axis(k, s, s->own), own, wide, NULL);
     sum = local_k(k, s, f, kk, wide, sum);
     if (batch) sum = address_combine(k, f, address_axis(k, s, AX_B), batch, wide, sum);
-    if (f->c != 0) sum = address_plus(k->cg, sum, cg_int(k->cg, TE_I64, f->c));
-    return sum ? sum : "0";
+    return address_plus_number(k->cg, sum, f->c);
 }
 
 const char *const *address_batch_digits(const Kernel *k, const Side *s) {

@@ -1,4 +1,5 @@
 #include "codegen/blocks.h"
+#include <string.h>
 
 bool fragment_multiplies(const Kernel *k) {
     const Contraction *con = &k->c.p->con;
@@ -92,7 +93,8 @@ static const char *begin_across(const Kernel *k, const Side *s, FragmentK at, co
     const Cg *cg = k->cg;
     const char *pos = s->side ? "col" : "row", *i = register_at(k, s);
     const char *begin = at.dynamic ? cg_text(cg, "(%s) * %c_ROW", at.dynamic, s->id - 32) : NULL;
-    *each = cg_text(cg, "%s * %c_ROW + %s", at.fixed, s->id - 32, i);
+    bool first = strcmp(at.fixed, "0") == 0;
+    *each = first ? i : cg_text(cg, "%s * %c_ROW + %s", at.fixed, s->id - 32, i);
     if (s->l->layout.bits == 0) return plus(cg, begin, pos);
     const char *kk = at.dynamic ? cg_text(cg, "(%s + %s)", at.dynamic, at.fixed) : at.fixed;
     const char *turn = swizzle_turn(k, s, kk);

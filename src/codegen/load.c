@@ -8,7 +8,9 @@ static void advance_pointer(Kernel *k, const Side *s) {
     const FusedAxis *axis = &s->k_axis;
     if (!s->copies || !s->pointer || axis->n_digit == 0) return;
     int64_t stride = contract_stride(&s->o->access.offset, axis, 0);
-    if (stride != 0) cg_line(k->cg, "%c_src += BK * %s;", s->id, cg_int(k->cg, TE_I64, stride));
+    if (stride == 1) cg_line(k->cg, "%c_src += BK;", s->id);
+    else if (stride != 0)
+        cg_line(k->cg, "%c_src += BK * %s;", s->id, cg_int(k->cg, TE_I64, stride));
 }
 
 /* The loads of the step that begins at k_next, which then moves on.  */

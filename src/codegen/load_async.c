@@ -5,7 +5,7 @@
 static void copy(Kernel *k, const Side *s, const char *source, const char *test) {
     Cg *cg = k->cg;
     const char *to = address_chunk(k, s);
-    if (s->elem > 1) to = cg_text(cg, "(%s) * %d", to, s->elem);
+    if (s->elem > 1) to = cg_text(cg, *to == '(' ? "%s * %d" : "(%s) * %d", to, s->elem);
     cg_line(cg, "rl_cp_async_%d(shared%s + %c_TILE + %s, %s, %s);", s->l->vec * s->elem,
             load_stage(k, "put"), s->id - 32, to, source, test);
 }

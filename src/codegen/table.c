@@ -32,7 +32,7 @@ static void mark_outside(Kernel *k, const Side *s, int d, const char *const *dig
     const char *const *batch = address_batch_digits(k, s);
     const char *at = address_combine(k, f, address_axis(k, s, s->own), digit, false, NULL);
     if (batch) at = address_combine(k, f, address_axis(k, s, AX_B), batch, false, at);
-    if (f->c != 0) at = address_plus(cg, at, cg_int(cg, TE_I64, f->c));
+    at = address_plus_number(cg, at, f->c);
     const char *index = NULL;
     int loops = 0;
     for (int i = 0; i < s->k_axis.n_digit; i++) {
@@ -41,10 +41,12 @@ static void mark_outside(Kernel *k, const Side *s, int d, const char *const *dig
         const char *q = cg_text(cg, "q%d", loops++);
         cg_line(cg, "#pragma unroll");
         cg_open(cg, "for (int %s = 0; %s < %d; %s++)", q, q, (int)n, q);
-        at = address_plus(cg, at, cg_text(cg, "%s * %s", q, cg_int(cg, TE_I64, stride)));
+        at = stride == 1
+                 ? address_plus(cg, at, q)
+                 : address_plus(cg, at, cg_text(cg, "%s * %s", q, cg_int(cg, TE_I64, stride)));
         index = index ? cg_text(cg, "(%s * %d + %s)", index, (int)n, q) : q;
     }
-    cg_line(cg, "if ((unsigned)(%s) >= %lldu) bits |= 1u << (%d + %s);", at ? at : "0",
+    cg_line(cg, "if ((unsigned)(%s) >= %lldu) bits |= 1u << (%d + %s);", at,
             (long long)k->c.te->tensor[x->tensor].shape[d].value, s->guard_bit[d],
             index ? index : "0");
     for (; loops > 0; loops--) cg_close(cg);
@@ -59,7 +61,7 @@ static void row_entry(Kernel *k, const Side *s, const char *at, const char *to) 
     cg_line(cg, "const %s at = %s;", place_type(address_axis_wide(k, s->own)), at);
     address_digits(k, own, cg_text(cg, "%c_mn", s->id), "at", address_axis_wide(k, s->own), digit);
     const char *off = address_combine(k, &x->offset, own, digit, false, NULL);
-    if (x->offset.c != 0) off = address_plus(cg, off, cg_int(cg, TE_I64, x->offset.c));
+    off = address_plus_number(cg, off, x->offset.c);
     cg_line(cg, "unsigned bits = %s0x%xu;",
             k->c.own_ragged[s->side]
                 ? cg_text(cg, "(at < %c ? 0u : 0x%xu) | ", s->side ? 'N' : 'M', BEYOND_ROWS)
@@ -68,7 +70,7 @@ static void row_entry(Kernel *k, const Side *s, const char *at, const char *to) 
     for (int d = 0; d < address_rank(k, s); d++) {
         if (x->guard[d]) mark_outside(k, s, d, digit);
     }
-    cg_line(cg, "%s.v[0] = %s;", to, off ? off : "0");
+    cg_line(cg, "%s.v[0] = %s;", to, off);
     cg_line(cg, "%s.v[1] = (int)bits;", to);
 }
 
