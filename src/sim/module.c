@@ -18,7 +18,8 @@ Status sim_parse(Arena *a, Diag *d, const char *file, const char *ptx, size_t le
         m->param[at] = ARENA_ARRAY(a, SimParam, f->n_param + 1);
         for (int k = 0; k < f->n_param; k++) {
             const PtxSymbol *v = f->param[k];
-            m->param[at][k] = (SimParam){(int)v->bytes, (int)v->align, (int)v->offset};
+            m->param[at][k] = (SimParam){(int)v->bytes, (int)v->align, (int)v->offset, v->name,
+                                         sim_type_name(v->type)};
         }
         at++;
     }

@@ -17,7 +17,7 @@ typedef enum { READ_NONE, READ_LANE, READ_WARP, READ_MANY } SimReadKind;
  * lane.  */
 struct SimShadow {
     uint32_t write_time, read_time;       /* of the last ones */
-    uint16_t writer;          /* a thread or SIM_ASYNC_THREAD; before the first write 0, at time 0 */
+    uint16_t writer;          /* a thread or SIM_ASYNC_THREAD; 0 at time 0 before the first write */
     uint16_t reader;          /* one of the readers since the last ordered access */
     uint8_t init : 4, written : 4;        /* bytes ever written; bytes of the last write */
     uint8_t flying : 4, read_kind : 2, atomic : 1;   /* flying: an asynchronous copy is under way */

@@ -21,6 +21,7 @@ const char *sim_kernel_name(const SimModule *m, int i);
 
 typedef struct {
     int bytes, align, offset;             /* in the parameter space */
+    const char *name, *type;              /* as in the PTX: "k_param_0"; "u64", "b8" (aggregate) */
 } SimParam;
 /* The parameters of a kernel; returns how many, -1 if there is no such kernel.  */
 int sim_kernel_params(const SimModule *m, const char *kernel, const SimParam **out);
@@ -155,7 +156,7 @@ typedef struct {
 typedef struct {
     uint32_t grid[3], block[3], cluster[3];               /* cluster 0 means 1 */
     uint32_t dynamic_smem;
-    const void *params;                   /* the parameter space, laid out as sim_kernel_params says */
+    const void *params;                   /* laid out as sim_kernel_params says */
     size_t params_bytes;
 } SimLaunch;
 

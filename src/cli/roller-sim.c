@@ -1,0 +1,271 @@
+/* roller-sim: runs any kernel in the simulator.  Read, compile, bind the arguments, run, report. */
+#include "base/file.h"
+#include "base/json.h"
+#include "cli/sim_args.h"
+#include "hal/nvrtc.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_SOURCE = 1 << 26 };
+
+typedef struct {
+    Arena *a;
+    Diag diag;
+    SimToolOptions o;
+    Device *dev;
+    const char *source, *ptx; /* source: NULL for a .ptx */
+    SimModule *module;
+    const char *kernel;
+    SimGpu *gpu;
+    SimToolArgs args;
+    SimLaunch launch;
+    SimReport report;
+    bool ran;
+    Buf out;                  /* standard output */
+} Tool;
+
+static Status wrong(Tool *t, Status s, const char *hint, const char *fmt, const char *what) {
+    diag_error(&t->diag, s, NULL, DIAG_NOWHERE, fmt, what);
+    if (hint) diag_hint(&t->diag, "%s", hint);
+    return s;
+}
+
+static bool ends_with(const char *s, const char *end) {
+    size_t n = strlen(s), k = strlen(end);
+    return n >= k && strcmp(s + n - k, end) == 0;
+}
+
+static Status compile(Tool *t) {
+    NvrtcOptions options = {0};
+    NvrtcRequest request = {.ptx = true, .line_info = true};
+    const char *arch = t->o.arch ? t->o.arch : t->dev->arch;
+    Nvrtc *nvrtc;
+    NvrtcOutput output;
+    Status s = nvrtc_open(t->a, &t->diag, &options, arch, &nvrtc);
+    if (s == ST_OK) s = nvrtc_compile(nvrtc, t->a, &t->diag, t->source, arch, &request, &output);
+    if (s == ST_OK) t->ptx = output.ptx;
+    return s == ST_COMPILE ? ST_TE : s;      /* the user's source, not ours */
+}
+
+static Status read_input(Tool *t) {
+    char *text;
+    size_t len;
+    bool set_uid = getuid() != geteuid() || getgid() != getegid();
+    const char *name = t->o.profile ? t->o.profile : set_uid ? NULL : getenv("ROLLER_PROFILE");
+    Status s = hal_profile_find(t->a, &t->diag, name ? name : "h200",
+                                hal_profile_path(t->a, set_uid), NULL, &t->dev);
+    if (s == ST_OK) s = file_read(t->a, &t->diag, t->o.input, MAX_SOURCE, &text, &len);
+    if (s != ST_OK) return s;
+    if (ends_with(t->o.input, ".ptx")) {
+        t->ptx = text;
+        return ST_OK;
+    }
+    t->source = text;
+    return compile(t);
+}
+
+static Status choose_kernel(Tool *t) {
+    int n = sim_kernel_count(t->module);
+    Buf names = buf_new(t->a);
+    for (int k = 0; k < n; k++) {
+        const char *name = sim_kernel_name(t->module, k);
+        buf_printf(&names, "%s%s", k ? " " : "it has ", name);
+        if (t->o.entry ? strcmp(t->o.entry, name) == 0 : n == 1) t->kernel = name;
+    }
+    if (t->kernel) return ST_OK;
+    const char *hint = n ? buf_str(&names) : NULL;
+    if (!t->o.entry)
+        return wrong(t, ST_USAGE, hint, "%s: --entry must say which kernel", t->o.input);
+    return wrong(t, ST_USAGE, hint, "no kernel '%s' (extern \"C\" keeps names)", t->o.entry);
+}
+
+static void shape(Tool *t) {
+    SimKernelInfo info;
+    memcpy(t->launch.grid, t->o.grid, sizeof t->launch.grid);
+    memcpy(t->launch.cluster, t->o.cluster, sizeof t->launch.cluster);
+    memcpy(t->launch.block, t->o.block, sizeof t->launch.block);
+    for (int k = 0; k < 3 && !t->o.block[0]; k++) {
+        bool known = sim_kernel_info(t->module, t->kernel, &info) && info.block[k] > 0;
+        t->launch.block[k] = known ? (uint32_t)info.block[k] : 1;
+    }
+    t->launch.dynamic_smem = t->o.smem;
+    t->launch.params = t->args.params;
+    t->launch.params_bytes = t->args.params_bytes;
+}
+
+static Status simulate(Tool *t) {
+    const SimParam *param;
+    const char **names = NULL;
+    Status s = sim_parse(t->a, &t->diag, t->source ? "(ptx)" : t->o.input, t->ptx, strlen(t->ptx),
+                         &t->module);
+    if (s == ST_OK) s = choose_kernel(t);
+    if (s == ST_OK) s = sim_gpu_create(t->a, &t->diag, t->dev, &t->gpu);
+    if (s != ST_OK) return s;
+    int n = sim_kernel_params(t->module, t->kernel, &param), n_names = 0;
+    if (t->source) n_names = simtool_param_names(t->a, t->source, t->kernel, &names);
+    s = simtool_args(t->a, &t->diag, &t->o, t->gpu, param, n, names, n_names, &t->args);
+    if (s != ST_OK) return s;
+    shape(t);
+    SimOptions options = {.seed = t->o.seed, .benign = t->o.benign, .no_races = t->o.no_races,
+                          .threads = t->o.threads, .max_instructions = t->o.limit};
+    s = sim_launch(t->gpu, t->a, &t->diag, t->module, t->kernel, &t->launch, &options, &t->report);
+    t->ran = s == ST_OK;
+    for (int k = 0; t->source && k < t->report.n_fault; k++) {
+        SimFault *f = &t->report.fault[k];
+        if (f->cu_file) f->cu_file = t->o.input;     /* NVRTC names the text by its own path */
+    }
+    return s;
+}
+
+/* ---- reports ---- */
+
+static void counters(Tool *t) {
+    static const char *const pipe[] = {
+#define X(id, name) name,
+        SIM_PIPES(X)
+#undef X
+    };
+    const SimCounters *c = &t->report.total;
+#define X(name, text) \
+    buf_printf(&t->out, "  %14llu  %s\n", (unsigned long long)c->name, text);
+    SIM_COUNTERS(X)
+#undef X
+    buf_printf(&t->out, "  %14llu  floating-point operations\n", (unsigned long long)c->flops);
+    buf_printf(&t->out, "  %14llu  most bytes in flight of one block\n",
+               (unsigned long long)c->max_bytes_in_flight);
+    for (int k = 0; k < SIM_PIPE_COUNT; k++) {
+        if (!c->pipe[k]) continue;
+        buf_printf(&t->out, "  %14llu  warp instructions: %s\n", (unsigned long long)c->pipe[k],
+                   pipe[k]);
+    }
+}
+
+static void report(Tool *t) {
+    const SimReport *r = &t->report;
+    for (int k = 0; k < r->n_fault; k++) {
+        sim_fault_text(&r->fault[k], &t->out);
+        buf_putc(&t->out, '\n');
+    }
+    if (r->faults > (uint64_t)r->n_fault) {
+        buf_printf(&t->out, "and %llu more\n",
+                   (unsigned long long)(r->faults - (uint64_t)r->n_fault));
+    }
+    if (t->o.quiet) return;
+    buf_printf(&t->out, "%s: %s, %lld blocks, %llu warp instructions, sim_time %.2f us on %s\n",
+               t->kernel, r->faults ? "FAULT" : "ok", (long long)r->blocks_run,
+               (unsigned long long)r->total.instructions, r->time_us, t->dev->name);
+    if (t->o.counters) counters(t);
+}
+
+static json_t *fault_json(Tool *t, const SimFault *f) {
+    Buf text = buf_new(t->a);
+    sim_fault_text(f, &text);
+    json_t *o = json_object();
+    json_object_set_new(o, "text", json_string(buf_str(&text)));
+    json_object_set_new(o, "block", json_pack("[iii]", f->block[0], f->block[1], f->block[2]));
+    json_object_set_new(o, "thread", json_pack("[iii]", f->thread[0], f->thread[1], f->thread[2]));
+    json_object_set_new(o, "ptx_line", json_integer(f->ptx_line));
+    json_object_set_new(o, "file", f->cu_file ? json_string(f->cu_file) : json_null());
+    json_object_set_new(o, "line", json_integer(f->cu_line));
+    return o;
+}
+
+static void report_json(Tool *t, int code) {
+    const SimReport *r = &t->report;
+    json_t *o = json_object(), *list = json_array(), *count = json_object();
+    const DiagMessage *e = diag_first_error(&t->diag);
+    json_object_set_new(o, "schema", json_string("roller-sim"));
+    json_object_set_new(o, "schema_version", json_integer(1));
+    json_object_set_new(o, "ok", json_boolean(code == 0));
+    json_object_set_new(o, "exit", json_integer(code));
+    json_object_set_new(o, "error", e ? json_string(e->message) : json_null());
+    json_object_set_new(o, "kernel", t->kernel ? json_string(t->kernel) : json_null());
+    json_object_set_new(o, "profile", t->dev ? json_string(t->dev->name) : json_null());
+    json_object_set_new(o, "blocks", json_integer(r->blocks_run));
+    json_object_set_new(o, "sim_time_us", json_real(r->time_us));
+    json_object_set_new(o, "fault_count", json_integer((json_int_t)r->faults));
+    for (int k = 0; k < r->n_fault; k++) json_array_append_new(list, fault_json(t, &r->fault[k]));
+    json_object_set_new(o, "faults", list);
+#define X(name, text) \
+    json_object_set_new(count, #name, json_integer((json_int_t)r->total.name));
+    SIM_COUNTERS(X)
+#undef X
+    json_object_set_new(count, "flops", json_integer((json_int_t)r->total.flops));
+    json_object_set_new(o, "counters", count);
+    json_write(o, 2, &t->out);
+    buf_putc(&t->out, '\n');
+    json_decref(o);
+}
+
+/* ---- the flow ---- */
+
+static int act(Tool *t) {
+    Status s = read_input(t);
+    if (s == ST_OK && t->o.ptx) {
+        buf_puts(&t->out, t->ptx);
+        return 0;
+    }
+    if (s == ST_OK) s = simulate(t);
+    if (s == ST_OK && t->report.faults == 0) {
+        s = simtool_outputs(t->a, &t->diag, &t->o, t->gpu, &t->args);
+    }
+    if (s != ST_OK) return status_exit(s);
+    return t->report.faults ? status_exit(ST_CHECK) : 0;
+}
+
+static bool use_color(const Tool *t) {
+    const char *when = t->o.color ? t->o.color : "auto", *term = getenv("TERM");
+    if (strcmp(when, "auto") != 0) return strcmp(when, "always") == 0;
+    return isatty(2) && !getenv("NO_COLOR") && !(term && strcmp(term, "dumb") == 0);
+}
+
+static int print(Tool *t, int code) {
+    Buf messages = buf_new(t->a);
+    for (int k = 0; k < t->diag.count; k++) {
+        diag_render(&t->diag.messages[k], "roller-sim", use_color(t), &messages);
+    }
+    fputs(buf_str(&messages), stderr);
+    if (t->o.json) report_json(t, code);
+    else if (t->ran) report(t);
+    size_t wrote = fwrite(buf_str(&t->out), 1, t->out.len, stdout);
+    bool failed = wrote != t->out.len || fflush(stdout) != 0;
+    return code == 0 && failed ? status_exit(ST_IO) : code;
+}
+
+typedef struct {
+    Tool *tool;
+    int argc;
+    char **argv;
+    int code;
+} Main;
+
+static void run(void *user) {
+    Main *m = user;
+    Tool *t = m->tool;
+    t->diag = diag_new(t->a);
+    t->out = buf_new(t->a);
+    Status s = simtool_options(t->a, &t->diag, m->argc, m->argv, &t->o);
+    if (s != ST_OK) {
+        m->code = status_exit(s);
+    } else if (t->o.help) {
+        simtool_help(&t->out);
+    } else if (t->o.version) {
+        buf_puts(&t->out, "roller-sim " ROLLER_VERSION "\n");
+    } else {
+        m->code = act(t);
+    }
+    m->code = print(t, m->code);
+}
+
+int main(int argc, char **argv) {
+    Tool tool = {.a = arena_create(NULL)};
+    Main m = {.tool = &tool, .argc = argc, .argv = argv};
+    if (!tool.a || !arena_try(tool.a, run, &m)) {
+        fputs("roller-sim: error: out of memory\n", stderr);
+        m.code = status_exit(ST_NOMEM);
+    }
+    arena_destroy(tool.a);
+    return m.code;
+}
