@@ -3,7 +3,7 @@
 /* Where the chunks of an operand come from in global memory.  */
 
 /* The axis as operand s sees it.  */
-const FusedAxis *address_axis(const Kernel *k, const Side *s, int axis) {
+const FusedAxis *address_axis(const Kernel *k, const Side *s, AxisClass axis) {
     return axis == AX_K ? &s->k_axis : axis == AX_B ? &k->c.p->con.axis[AX_B] : &s->own_axis;
 }
 

@@ -175,7 +175,7 @@ static void check_tokens(Arena *a) {
         "// #include", "goto x;", "int user_name;", "$", "`", "@", "\t", "\r", "\x80", "\x01",
         "rl_unknown(1)", "rk_0123_0", "rk_0123456789abcdeg_0", "tx", "t1x", "volatile int x;",
         "__device__ int x;", "static int x;", "struct x {};", "template <int N>", "using x = int;",
-        "new int;", "malloc(1)", "__trap()", "while (true) {}", "extern \"C++\"", "?" "?=include",
+        "new int;", "malloc(1)", "__trap()", "while (true) {}", "extern \"C++\"", ("?" "?=include"),
         "a_private", "b_", "a_k1x", "T[0]", "%:include <x>", "<% %>", "_Pragma(x)",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
