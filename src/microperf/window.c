@@ -102,7 +102,8 @@ static void price_tiles(const Model *m, const RProg *r, const Thread *t, ViewWor
                      outputs / r->store_vec * mp_view_lines(r->store_vec * v->bytes,
                                                             r->thread.extent[AX_N] * v->bytes, WARP));
     double resident = lesser(r->blocks_per_sm, greater(w->blocks / m->sms, 1));
-    double issue = w->ops / greater(w->blocks, 1) * resident / m->issue;
+    /* Blocks that compute have nothing under way: half of the others compute beside them.  */
+    double issue = t->ops * resident * r->threads / WARP / m->issue / 2;
     double waits = f.trips * m->dram_latency;
     w->chain = m->block_start + waits + 2 * m->smem_latency + t->ops;
     double flying = lesser(f.warps * WARP / threads, 8) * v->bytes;
@@ -137,11 +138,9 @@ void mp_estimate_window(const Model *m, const RProg *r, Estimate *out) {
 
     /* The rows of a patch are under way together where they are unrolled.  */
     double loops = (double)v->rest * (rprog_window_unrolls(p, r) ? 1 : (double)v->extent_r);
-    double resident = lesser(r->blocks_per_sm, greater(w.blocks / m->sms, 1));
-    double issue = t.ops * resident * r->threads / WARP / m->issue;
     double waits = loops * m->dram_latency;
     w.chain = m->block_start + waits + t.ops;
-    w.flying = w.reads / patches / loops * waits / (m->block_start + waits + issue);
+    w.flying = w.reads / patches / loops * waits / (m->block_start + waits);
     if (r->keep == KEEP_SHARED) {
         double idle = w.blocks * r->threads / greater(patches, 1);
         w.ops *= idle;
