@@ -1,0 +1,105 @@
+#!/bin/sh
+# roller-sim as a user sees it: a kernel of one's own, faults, errors, streams, exit codes; and the
+# example of docs/simulator.md.
+: "${BUILD:=build}"
+case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
+root=$PWD
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+ROLLER_PROFILE_PATH=$root/profiles
+export ROLLER_PROFILE_PATH
+unset ROLLER_PROFILE
+cd "$dir" || exit 1
+
+ok() { echo "ok - $1"; }
+bad() {
+    [ -s out ] && head -n 20 out | sed 's/^/# out: /'
+    [ -s err ] && head -n 20 err | sed 's/^/# err: /'
+    echo "not ok - $1"
+}
+
+# run STATUS NAME ARGS...: standard output in `out`, standard error in `err`.
+run() {
+    want=$1 name=$2
+    shift 2
+    timeout 60 "$BUILD/roller-sim" "$@" >out 2>err </dev/null
+    got=$?
+    if [ $got -eq "$want" ]; then
+        ok "$name"
+    else
+        echo "# exit $got, expected $want"
+        bad "$name"
+    fi
+}
+
+# has FILE PATTERN NAME
+has() { if grep -q -e "$2" "$1"; then ok "$3"; else bad "$3"; fi; }
+
+# A .npy of f32: its shape text, then the values as octal bytes.
+npy() {
+    printf '\223NUMPY\001\000\166\000%-117s\n' \
+        "{'descr': '<f4', 'fortran_order': False, 'shape': ($1,), }"
+    printf "$2"
+}
+npy 4 '\000\000\200\077\000\000\000\100\000\000\100\100\000\000\200\100' >x.npy   # 1 2 3 4
+
+cat >add.ptx <<'END'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry add(.param .u64 x, .param .f32 s, .param .u64 y)
+{
+.reg .b32 %r;
+.reg .f32 %f<3>;
+.reg .b64 %l<5>;
+ld.param.u64 %l0, [x];
+ld.param.f32 %f0, [s];
+ld.param.u64 %l1, [y];
+mov.u32 %r, %tid.x;
+mul.wide.u32 %l2, %r, 4;
+add.u64 %l3, %l0, %l2;
+add.u64 %l4, %l1, %l2;
+ld.global.f32 %f1, [%l3];
+add.f32 %f2, %f1, %f0;
+st.global.f32 [%l4], %f2;
+ret;
+}
+END
+run 0 "a kernel in PTX runs" add.ptx --block 4 --in x=x.npy --in s=0.5 --alloc 'y=f32[4]' \
+    --out y=y.npy --counters
+has out '^add: ok, 1 blocks, 11 warp instructions' "the report says what was run"
+has out ' 1  global load requests' "counters are printed"
+tail -c 16 y.npy >got
+printf '\000\000\300\077\000\000\040\100\000\000\140\100\000\000\220\100' >want    # 1.5 .. 4.5
+if cmp -s got want; then ok "the output is right"; else bad "the output is right"; fi
+run 5 "a fault is exit code 5" add.ptx --block 5 --in x=x.npy --in s=1 --alloc 'y=f32[5]'
+has out 'thread (4,0,0): access outside every allocation' "the fault names its thread"
+run 5 "faults in JSON" add.ptx --block 5 --in 0=x.npy --in 1=1 --alloc '2=f32[5]' --json
+has out '"fault_count": 1' "JSON counts the faults"
+run 2 "a parameter left out" add.ptx --in x=x.npy --in s=1
+has err "parameter 'y' is not given" "says which"
+run 2 "a parameter that does not exist" add.ptx --in z=1
+has err 'it has x s y' "lists those that do"
+run 2 "an option that does not exist" add.ptx --gird 4
+run 2 "no input" --grid 4
+run 3 "a file that does not exist" no.ptx
+run 0 "help" --help
+has out '--entry NAME' "help lists the options"
+printf '.version 9.0\n.target sm_90\n.entry k() {\nfoo.b32 x;\n}\n' >bad.ptx
+run 4 "an unknown instruction" bad.ptx
+has err '^bad.ptx:4:1: error: unknown instruction foo.b32' "names it with its line"
+
+# The example of the manual, where NVRTC is there.
+awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/docs/simulator.md" >smooth.cu
+sed -n 's/^\$ roller-sim //p' "$root/docs/simulator.md" | head -n 1 >command
+if [ -s smooth.cu ] && [ -s command ]; then
+    eval "set -- $(cat command)"
+    timeout 60 "$BUILD/roller-sim" "$@" >out 2>err
+    case $? in
+    5) has out 'race on shared memory' "the manual's example shows its race" ;;
+    3) ok "the manual's example # skip: no NVRTC" ;;
+    *) bad "the manual's example shows its race" ;;
+    esac
+else
+    bad "the manual has an example"
+fi
