@@ -47,10 +47,7 @@ static const Operator *operator_here(const PtxLex *x) {
     char next = x->pos < x->len ? x->text[x->pos] : '\0';
     for (size_t k = 0; k < sizeof operators / sizeof operators[0]; k++) {
         const char *t = operators[k].text;
-        if (t[0] == x->punct && (t[1] == '\0' || t[1] == next)) {
-            if (t[1] == '\0' && t[0] == '|' ) return NULL;   /* p|q of a predicate pair */
-            return &operators[k];
-        }
+        if (t[0] == x->punct && (t[1] == '\0' || t[1] == next)) return &operators[k];
     }
     return NULL;
 }
@@ -69,7 +66,7 @@ static bool apply(PtxParser *p, const char *op, int64_t a, int64_t b, int64_t *o
     case '^': *out = a ^ b; return true;
     case '=': *out = a == b; return true;
     case '!': *out = a != b; return true;
-    case '|': *out = a || b; return true;
+    case '|': *out = op[1] ? a || b : a | b; return true;
     case '&': *out = op[1] ? a && b : a & b; return true;
     case '<':
         *out = op[1] == '<' ? (int64_t)(ua << (ub & 63)) : op[1] ? a <= b : a < b;
