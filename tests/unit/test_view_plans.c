@@ -1,0 +1,235 @@
+/* Programs by columns and over windows: what they move, and that those of real sizes compile.
+ *
+ * A reduction that needs each input element needs each of its sectors once: the simulator counts
+ * distinct sectors and bytes of the compiled PTX, the expected figures come from the shapes alone.  */
+#include "base/pool.h"
+#include "driver/compile.h"
+#include "driver/run.h"
+#include "kernel_fixture.h"
+#include "plan_fixture.h"
+#include "workload.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PICKS = 3, SECTOR_BYTES = 32 };
+
+typedef struct {
+    const char *name, *text;
+    Skeleton skeleton;
+} Shape;
+
+static const Shape shapes[] = {
+    {"max pool", "op f(X: f32[2,3,24,32]) -> Y: f32[2,3,12,16] { Y[n,c,p,q] max= "
+                 "X[n,c,2*p+r-1,2*q+s-1] else -inf where r in 3, s in 3; }", SK_WINDOW},
+    {"max pool, channels last", "op f(X: f16[2,14,14,32]) -> Y: f16[2,7,7,32] { Y[n,p,q,c] max= "
+                                "X[n,2*p+r-1,2*q+s-1,c] else -inf where r in 3, s in 3; }",
+     SK_WINDOW},
+    {"average pool", "op f(X: f32[4,8,20,24]) -> Y: f32[4,8,10,12] { Y[n,c,p,q] = sum[r,s]("
+                     "X[n,c,2*p+r,2*q+s]) / 4.0 where r in 2, s in 2; }", SK_WINDOW},
+    {"odd rows", "op f(X: f32[8,2,11,11]) -> Y: f32[8,2,11,11] { Y[n,c,p,q] = sum[r,s]("
+                 "X[n,c,p+r-1,q+s-1] else 0) where r in 3, s in 3; }", SK_WINDOW},
+    {"depthwise", "op f(X: f32[2,4,16,16], K: f32[4,3,3]) -> Y: f32[2,4,16,16] { Y[n,c,p,q] += "
+                  "(X[n,c,p+r-1,q+s-1] else 0) * K[c,r,s]; }", SK_WINDOW},
+    {"column sums", "op f(X: f32[96,64]) -> Y: f32[64] { Y[c] = sum[r](X[r,c]); }", SK_COLUMN},
+    {"middle axis", "op f(X: f16[4,40,48]) -> Y: f16[4,48] { Y[o,c] = sum[r](X[o,r,c]); }",
+     SK_COLUMN},
+    {"argmax", "op f(X: i8[60,96]) -> Y: i32[96] { Y[c] = argmax[r](X[r,c]); }", SK_COLUMN},
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+/* Rows of the workload sets, each for every device below.  */
+static const struct {
+    const char *set, *id;
+} rows[] = {
+    {"roller119", "D1"}, {"roller119", "D17"}, {"roller119", "P2"}, {"tvm21", "MOB-4-b128-f32"},
+    {"bolt", "RN50-pool-b32"}, {"rowops", "reduce_sum-013"}, {"rowops", "reduce_sum-021"},
+};
+static const char *const devices[] = {"h200", "a100", "rtx4090"};
+enum { ROWS = sizeof rows / sizeof *rows, DEVICES = sizeof devices / sizeof *devices };
+
+typedef struct {
+    int i, pick;
+    int compared;
+    Arena *arena;
+    char wrong[600];
+} Job;
+
+static void fail_job(Job *j, const char *name, const char *what) {
+    snprintf(j->wrong, sizeof j->wrong, "%.60s: %.500s", name, what);
+}
+
+static bool run_jobs(Job *job, int n, bool (*one)(void *, int64_t, int)) {
+    bool ok = pool_for(0, n, one, job);
+    for (int i = 0; i < n; i++) {
+        if (job[i].wrong[0]) print_error("%s\n", job[i].wrong);
+        ok &= !job[i].wrong[0];
+    }
+    return ok;
+}
+
+/* ---- traffic ---- */
+
+static uint64_t sectors(const Te *te, int from, int to, uint64_t *bytes) {
+    uint64_t n = 0;
+    *bytes = 0;
+    for (int t = from; t < to; t++) {
+        uint64_t size = te_tensor_bytes(&te->tensor[t]);
+        *bytes += size;
+        n += (size + SECTOR_BYTES - 1) / SECTOR_BYTES;
+    }
+    return n;
+}
+
+/* The pick-th program of the skeleton that has no second kernel; the model's best first.  */
+static bool choose(KernelCase *c, Skeleton skeleton, int pick) {
+    RProgSet *set = &c->set[0];
+    RProgSet some = {.prog = ARENA_ARRAY(c->arena, RProg, set->n + 1)};
+    for (int i = 0; i < set->n; i++) {
+        const RProg *r = &set->prog[i];
+        if (r->skeleton == skeleton && r->split == 1) some.prog[some.n++] = *r;
+    }
+    *set = some;
+    return some.n > 0 && !kernel_pick(c, (uint64_t)pick);
+}
+
+static const char *compile_and_run(KernelCase *c, Run *run) {
+    Nvrtc *n;
+    const char *wrong = kernel_emit(c);
+    if (!wrong && nvrtc_open(c->arena, &c->diag, NULL, c->dev->arch, &n)) return "no NVRTC";
+    if (!wrong) wrong = kernel_compile(c, n, false);
+    if (wrong) return wrong;
+    Build *build = ARENA_NEW(c->arena, Build);
+    *build = (Build){.program = c->program, .compiled = true, .nvrtc = c->code};
+    TeData *in = ARENA_ARRAY(c->arena, TeData, c->te->n_in);
+    int64_t *size = ARENA_ARRAY(c->arena, int64_t, c->te->n_size + 1);
+    for (int i = 0; i < c->te->n_in; i++) {
+        in[i].bytes = te_tensor_bytes(&c->te->tensor[i]);
+        in[i].data = arena_alloc(c->arena, in[i].bytes);
+        te_fill(c->te, i, TE_FILL_INTEGERS, 1, in[i]);
+    }
+    if (run_create(c->arena, &c->diag, c->dev, c->te, c->normal, build, in, size, run))
+        return "no memory to run in";
+    run->options = (SimOptions){.threads = 1};
+    return run_launch(run, c->arena, &c->diag, 0, NULL, 0) ? "it does not run" : run->fault;
+}
+
+static void measure(void *user) {
+    Job *j = user;
+    const Shape *s = &shapes[j->i];
+    KernelCase c;
+    Run run;
+    const char *wrong = kernel_open(&c, j->arena, fixture_device(j->arena, "h200"), s->text, NULL);
+    if (!wrong && !choose(&c, s->skeleton, j->pick)) wrong = "no program of the skeleton";
+    if (!wrong) wrong = compile_and_run(&c, &run);
+    if (wrong) {
+        fail_job(j, s->name, wrong);
+        return;
+    }
+    const Te *te = c.te;
+    const SimCounters *t = &run.report.total;
+    uint64_t in, out, loads = sectors(te, 0, te->n_in, &in);
+    uint64_t stores = sectors(te, te->n_in, te->n_in + te->n_out, &out);
+    bool once = s->skeleton == SK_WINDOW || t->global_load_bytes == in;
+    if (t->unique_load_sectors != loads || t->unique_store_sectors != stores ||
+        t->global_store_bytes != out || t->global_load_bytes < in || !once) {
+        const char *text = arena_printf(
+            j->arena, "sectors read %llu of %llu, written %llu of %llu; bytes read %llu of %llu, "
+            "written %llu of %llu", (unsigned long long)t->unique_load_sectors,
+            (unsigned long long)loads, (unsigned long long)t->unique_store_sectors,
+            (unsigned long long)stores, (unsigned long long)t->global_load_bytes,
+            (unsigned long long)in, (unsigned long long)t->global_store_bytes,
+            (unsigned long long)out);
+        fail_job(j, s->name, kernel_report(&c, s->name, text));
+    }
+    j->compared++;
+}
+
+static bool one_measure(void *user, int64_t i, int worker) {
+    (void)worker;
+    Job *j = (Job *)user + i;
+    j->arena = arena_create(NULL);
+    bool done = j->arena && arena_try(j->arena, measure, j);
+    arena_destroy(j->arena);
+    return done;
+}
+
+static void inputs_are_read_once(void **state) {
+    (void)state;
+    static Job job[SHAPES * PICKS];
+    for (int i = 0; i < SHAPES * PICKS; i++) job[i] = (Job){.i = i / PICKS, .pick = i % PICKS};
+    assert_true(run_jobs(job, SHAPES * PICKS, one_measure));
+}
+
+/* ---- real sizes ---- */
+
+static const Workload *find_row(Arena *a, Diag *d, int i) {
+    WorkloadSet set;
+    const char *file = arena_printf(a, "benchmarks/workloads/%s.csv", rows[i].set);
+    if (workload_read(a, d, file, &set)) return NULL;
+    for (int k = 0; k < set.n; k++) {
+        if (strcmp(set.row[k].id, rows[i].id) == 0) return &set.row[k];
+    }
+    return NULL;
+}
+
+static void construct(void *user) {
+    Job *j = user;
+    const char *name = rows[j->i / DEVICES].id, *device = devices[j->i % DEVICES];
+    Diag d = diag_new(j->arena);
+    const Workload *row = find_row(j->arena, &d, j->i / DEVICES);
+    Buf text = buf_new(j->arena);
+    Te *te;
+    PlanSet set;
+    WholePlan plan;
+    Build build;
+    CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
+    BuildOptions b = {0};
+    Status s = ST_INTERNAL;
+    if (row && workload_te(row, NULL, &text))
+        s = te_parse(j->arena, &d, "row.te", text.text, text.len, NULL, NULL, 0, &te);
+    if (!s)
+        s = compile_plan(j->arena, &d, te, fixture_device(j->arena, device), &o, &set);
+    if (!s) s = compile_best(j->arena, &d, &set, 0, &b, &plan, &build);
+    if (s) {
+        fail_job(j, name, d.count ? d.messages[0].message : "no such row");
+        return;
+    }
+    Skeleton skeleton = plan.rplan.prog[set.dominant].skeleton;
+    if (skeleton != SK_COLUMN && skeleton != SK_WINDOW) fail_job(j, name, "another skeleton");
+    if (build.spilled) fail_job(j, name, "the first plan spills");
+    for (int i = 0; i < build.nvrtc.n_kernel; i++) {
+        const KernelResources *r = &build.nvrtc.kernel[i];
+        if (r->spill_stores + r->spill_loads > 0) fail_job(j, name, "it spills");
+    }
+    j->compared++;
+}
+
+static bool one_construct(void *user, int64_t i, int worker) {
+    (void)worker;
+    Job *j = (Job *)user + i;
+    j->arena = arena_create(NULL);
+    bool done = j->arena && arena_try(j->arena, construct, j);
+    arena_destroy(j->arena);
+    return done;
+}
+
+static void real_sizes_compile(void **state) {
+    (void)state;
+    static Job job[ROWS * DEVICES];
+    for (int i = 0; i < ROWS * DEVICES; i++) job[i] = (Job){.i = i};
+    assert_true(run_jobs(job, ROWS * DEVICES, one_construct));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inputs_are_read_once),
+        cmocka_unit_test(real_sizes_compile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
