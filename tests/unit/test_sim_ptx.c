@@ -97,10 +97,10 @@ static const char everything[] =
     ".visible .entry k(\n.param .u64 .ptr .global .align 16 p,\n.param .align 4 .b8 s[12]\n)\n"
     ".maxntid 32, 1, 1 .minnctapersm 2 .maxnreg 64\n.pragma \"nounroll\";\n{\n.pragma "
     "\"nounroll\";\n"
-    ".reg .b32 %r<8>, %x;\n.reg .b32 alone;\n.reg .b64 %l<3>;\n.reg .pred p, q;\n.loc 1 2 3\n{\n"
+    ".reg .b32 %r<8>, %x;\n.reg .b32 alone;\n.reg .b64 %l<3>;\n.reg .pred yes, no;\n.loc 1 2 3\n{\n"
     ".reg .b32 %r<2>;\nmov.u32 %r1, 7;\nmov.u32 %x, %r1;\nbra L;\nL:\n}\nL: mov.u32 %r0, 1;\n"
-    "ld.param.u64 %l0, [p];\nld.param.u32 %r2, [s+8];\nsetp.ne.or.u32 p|q, %r0, 1, !q;\n"
-    "@!p bra.uni END;\nnanosleep.u32 20;\nEND:\nld.const.s8 alone, [table+5];\nadd.s32 %r3, %x, "
+    "ld.param.u64 %l0, [p];\nld.param.u32 %r2, [s+8];\nsetp.ne.or.u32 yes|no, %r0, 1, !no;\n"
+    "@!yes bra.uni END;\nnanosleep.u32 20;\nEND:\nld.const.s8 alone, [table+5];\nadd.s32 %r3, %x, "
     "alone;\n"
     "st.global.u32 [%l0+-4+4], %r3;\nret;\n}\n.file 1 \"x.cu\", 123, 456\n";
 
