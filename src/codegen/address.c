@@ -50,7 +50,7 @@ const char *address_combine(const Kernel *k, const Affine *f, const FusedAxis *a
     return sum;
 }
 
-bool address_axis_wide(const Kernel *k, int axis) {
+bool address_axis_wide(const Kernel *k, AxisClass axis) {
     return place_wide(k->c.p->extent[axis], 2 * (int64_t)k->c.r->block.extent[axis]);
 }
 

@@ -15,7 +15,7 @@ void chunk_close_period(Kernel *k, int n);
 
 /* The axis as operand s sees it.  */
 const FusedAxis *address_axis(const Kernel *k, const Side *s, AxisClass axis);
-bool address_axis_wide(const Kernel *k, int axis);
+bool address_axis_wide(const Kernel *k, AxisClass axis);
 const char *address_plus(const Cg *cg, const char *sum, const char *x);
 const char *address_plus_number(const Cg *cg, const char *sum, int64_t x);
 /* Digits of position `at` as texts; prints definitions PREFIX0, ... where there are several.  */

@@ -50,7 +50,9 @@ static bool all_digits(const char *s, size_t len) {
 /* Is it a word of a list, in which each stands between spaces?  */
 static bool is_listed(const char *list, const char *s, size_t len) {
     for (const char *p = list; *p; p++) {
-        if (p[0] == ' ' && strncmp(p + 1, s, len) == 0 && p[1 + len] == ' ') return true;
+        size_t n = 0;
+        while (p[0] == ' ' && n < len && p[1 + n] && p[1 + n] == s[n]) n++;
+        if (n > 0 && n == len && p[1 + n] == ' ') return true;
     }
     return false;
 }

@@ -108,13 +108,13 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
         unsigned bits = (at < N ? 0u : 0x80000000u) | 0x40000000u;
         #pragma unroll
         for (int q0 = 0; q0 < 3; q0++) {
-            if ((unsigned)(b_mn0 + (-1) + q0 * 1) >= 14u) bits |= 1u << (0 + q0);
+            if ((unsigned)(b_mn0 - 1 + q0) >= 14u) bits |= 1u << (0 + q0);
         }
         #pragma unroll
         for (int q0 = 0; q0 < 3; q0++) {
-            if ((unsigned)(b_mn1 + (-1) + q0 * 1) >= 14u) bits |= 1u << (3 + q0);
+            if ((unsigned)(b_mn1 - 1 + q0) >= 14u) bits |= 1u << (3 + q0);
         }
-        b_row[0].v[0] = b_mn0 * 14 + b_mn1 + (-15);
+        b_row[0].v[0] = b_mn0 * 14 + b_mn1 - 15;
         b_row[0].v[1] = (int)bits;
     }
 
@@ -142,9 +142,9 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
         if (step < steps) {
             #pragma unroll
             for (int i = 0; i < 4; i++) {
-                rl_cp_async_4(shared + put + A_TILE + ((a_to + i * 8)) * 4, (a_src + i * 1152), true);
+                rl_cp_async_4(shared + put + A_TILE + (a_to + i * 8) * 4, (a_src + i * 1152), true);
             }
-            a_src += BK * 1;
+            a_src += BK;
             #pragma unroll
             for (int g = 0; g < 4; g += 4) {
                 const float *from[4];
@@ -158,7 +158,7 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
                 }
                 #pragma unroll
                 for (int i = g; i < g + 4; i++) {
-                    rl_cp_async_4(shared + put + B_TILE + ((b_to + i * 128)) * 4, from[i - g], inside[i - g]);
+                    rl_cp_async_4(shared + put + B_TILE + (b_to + i * 128) * 4, from[i - g], inside[i - g]);
                 }
             }
             k_next += BK;
@@ -184,7 +184,7 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
         const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + ((k_warp) * A_ROW + row);
         #pragma unroll
         for (int i = 0; i < TM; i += 4) {
-            const rl_vec<float, 4> x = rl_load<4>(from + (0 * A_ROW + i * LM));
+            const rl_vec<float, 4> x = rl_load<4>(from + (i * LM));
             #pragma unroll
             for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
         }
@@ -193,7 +193,7 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
         const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + ((k_warp) * B_ROW + col);
         #pragma unroll
         for (int i = 0; i < TN; i += 4) {
-            const rl_vec<float, 4> x = rl_load<4>(from + (0 * B_ROW + i * LN));
+            const rl_vec<float, 4> x = rl_load<4>(from + (i * LN));
             #pragma unroll
             for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
         }
@@ -205,9 +205,9 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
         if (step + 2 < steps) {
             #pragma unroll
             for (int i = 0; i < 4; i++) {
-                rl_cp_async_4(shared + put + A_TILE + ((a_to + i * 8)) * 4, (a_src + i * 1152), true);
+                rl_cp_async_4(shared + put + A_TILE + (a_to + i * 8) * 4, (a_src + i * 1152), true);
             }
-            a_src += BK * 1;
+            a_src += BK;
             #pragma unroll
             for (int g = 0; g < 4; g += 4) {
                 const float *from[4];
@@ -221,7 +221,7 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
                 }
                 #pragma unroll
                 for (int i = g; i < g + 4; i++) {
-                    rl_cp_async_4(shared + put + B_TILE + ((b_to + i * 128)) * 4, from[i - g], inside[i - g]);
+                    rl_cp_async_4(shared + put + B_TILE + (b_to + i * 128) * 4, from[i - g], inside[i - g]);
                 }
             }
             k_next += BK;
@@ -276,7 +276,7 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
             const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + ((k_warp) * A_ROW + row);
             #pragma unroll
             for (int i = 0; i < TM; i += 4) {
-                const rl_vec<float, 4> x = rl_load<4>(from + (0 * A_ROW + i * LM));
+                const rl_vec<float, 4> x = rl_load<4>(from + (i * LM));
                 #pragma unroll
                 for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
             }
@@ -285,7 +285,7 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
             const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + ((k_warp) * B_ROW + col);
             #pragma unroll
             for (int i = 0; i < TN; i += 4) {
-                const rl_vec<float, 4> x = rl_load<4>(from + (0 * B_ROW + i * LN));
+                const rl_vec<float, 4> x = rl_load<4>(from + (i * LN));
                 #pragma unroll
                 for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
             }

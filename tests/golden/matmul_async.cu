@@ -115,12 +115,12 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
     for (int step = 0; step < 3; step++) {
         #pragma unroll
         for (int i = 0; i < 8; i++) {
-            rl_cp_async_4(shared + put + A_TILE + ((a_to + i * 16)) * 4, (a_src + i * 8192), true);
+            rl_cp_async_4(shared + put + A_TILE + (a_to + i * 16) * 4, (a_src + i * 8192), true);
         }
-        a_src += BK * 1;
+        a_src += BK;
         #pragma unroll
         for (int i = 0; i < 2; i++) {
-            rl_cp_async_16(shared + put + B_TILE + ((b_to + i * 1024)) * 4, (b_src + i * 8192), true);
+            rl_cp_async_16(shared + put + B_TILE + (b_to + i * 1024) * 4, (b_src + i * 8192), true);
         }
         b_src += BK * 1024;
         k_next += BK;
@@ -135,7 +135,7 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
         const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + (row);
         #pragma unroll
         for (int i = 0; i < TM; i += 4) {
-            const rl_vec<float, 4> x = rl_load<4>(from + (0 * A_ROW + i * LM));
+            const rl_vec<float, 4> x = rl_load<4>(from + (i * LM));
             #pragma unroll
             for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
         }
@@ -144,7 +144,7 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
         const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + (col);
         #pragma unroll
         for (int i = 0; i < TN; i += 4) {
-            const rl_vec<float, 4> x = rl_load<4>(from + (0 * B_ROW + i * LN));
+            const rl_vec<float, 4> x = rl_load<4>(from + (i * LN));
             #pragma unroll
             for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
         }
@@ -156,12 +156,12 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
         if (step + 3 < steps) {
             #pragma unroll
             for (int i = 0; i < 8; i++) {
-                rl_cp_async_4(shared + put + A_TILE + ((a_to + i * 16)) * 4, (a_src + i * 8192), true);
+                rl_cp_async_4(shared + put + A_TILE + (a_to + i * 16) * 4, (a_src + i * 8192), true);
             }
-            a_src += BK * 1;
+            a_src += BK;
             #pragma unroll
             for (int i = 0; i < 2; i++) {
-                rl_cp_async_16(shared + put + B_TILE + ((b_to + i * 1024)) * 4, (b_src + i * 8192), true);
+                rl_cp_async_16(shared + put + B_TILE + (b_to + i * 1024) * 4, (b_src + i * 8192), true);
             }
             b_src += BK * 1024;
             k_next += BK;
@@ -207,7 +207,7 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
             const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + (row);
             #pragma unroll
             for (int i = 0; i < TM; i += 4) {
-                const rl_vec<float, 4> x = rl_load<4>(from + (0 * A_ROW + i * LM));
+                const rl_vec<float, 4> x = rl_load<4>(from + (i * LM));
                 #pragma unroll
                 for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
             }
@@ -216,7 +216,7 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
             const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + (col);
             #pragma unroll
             for (int i = 0; i < TN; i += 4) {
-                const rl_vec<float, 4> x = rl_load<4>(from + (0 * B_ROW + i * LN));
+                const rl_vec<float, 4> x = rl_load<4>(from + (i * LN));
                 #pragma unroll
                 for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
             }

@@ -112,12 +112,12 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
             a_reg[i] = {};
             if (m0 + a_mn < M) a_reg[i] = rl_load<4>(reinterpret_cast<const unsigned *>(a_src));
         }
-        a_src += BK * 1;
+        a_src += BK;
         #pragma unroll
         for (int i = 0; i < 1; i++) {
             b_reg[i] = rl_load<4>(reinterpret_cast<const unsigned *>(b_src));
         }
-        b_src += BK * 1;
+        b_src += BK;
         k_next += BK;
         #pragma unroll
         for (int i = 0; i < 1; i++) {
@@ -140,7 +140,7 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
         const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + (row);
         #pragma unroll
         for (int i = 0; i < TM; i += 4) {
-            const rl_vec<float, 4> x = rl_load<4>(from + (0 * A_ROW + i * LM));
+            const rl_vec<float, 4> x = rl_load<4>(from + (i * LM));
             #pragma unroll
             for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
         }
@@ -149,7 +149,7 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
         const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + (col);
         #pragma unroll
         for (int i = 0; i < TN; i += 4) {
-            const rl_vec<float, 4> x = rl_load<4>(from + (0 * B_ROW + i * LN));
+            const rl_vec<float, 4> x = rl_load<4>(from + (i * LN));
             #pragma unroll
             for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
         }
@@ -164,12 +164,12 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
                 a_reg[i] = {};
                 if (m0 + a_mn < M) a_reg[i] = rl_load<4>(reinterpret_cast<const unsigned *>(a_src));
             }
-            a_src += BK * 1;
+            a_src += BK;
             #pragma unroll
             for (int i = 0; i < 1; i++) {
                 b_reg[i] = rl_load<4>(reinterpret_cast<const unsigned *>(b_src));
             }
-            b_src += BK * 1;
+            b_src += BK;
             k_next += BK;
         }
         #pragma unroll 1
@@ -230,7 +230,7 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
                 const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + ((next) * A_ROW + row);
                 #pragma unroll
                 for (int i = 0; i < TM; i += 4) {
-                    const rl_vec<float, 4> x = rl_load<4>(from + (0 * A_ROW + i * LM));
+                    const rl_vec<float, 4> x = rl_load<4>(from + (i * LM));
                     #pragma unroll
                     for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
                 }
@@ -239,7 +239,7 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
                 const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + ((next) * B_ROW + col);
                 #pragma unroll
                 for (int i = 0; i < TN; i += 4) {
-                    const rl_vec<float, 4> x = rl_load<4>(from + (0 * B_ROW + i * LN));
+                    const rl_vec<float, 4> x = rl_load<4>(from + (i * LN));
                     #pragma unroll
                     for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
                 }

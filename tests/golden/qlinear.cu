@@ -124,12 +124,12 @@ rk_2a730f928034dc44_0(const signed char *__restrict__ t0,
         for (int i = 0; i < 2; i++) {
             rl_cp_async_16(shared + put + A_TILE + (a_to + i * 2048), (a_src + i * 16384), true);
         }
-        a_src += BK * 1;
+        a_src += BK;
         #pragma unroll
         for (int i = 0; i < 2; i++) {
             rl_cp_async_16(shared + put + B_TILE + (b_to + i * 2048), (b_src + i * 16384), true);
         }
-        b_src += BK * 1;
+        b_src += BK;
         k_next += BK;
         rl_cp_async_commit();
         put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
@@ -145,12 +145,12 @@ rk_2a730f928034dc44_0(const signed char *__restrict__ t0,
             for (int i = 0; i < 2; i++) {
                 rl_cp_async_16(shared + put + A_TILE + (a_to + i * 2048), (a_src + i * 16384), true);
             }
-            a_src += BK * 1;
+            a_src += BK;
             #pragma unroll
             for (int i = 0; i < 2; i++) {
                 rl_cp_async_16(shared + put + B_TILE + (b_to + i * 2048), (b_src + i * 16384), true);
             }
-            b_src += BK * 1;
+            b_src += BK;
             k_next += BK;
         }
         rl_cp_async_commit();
