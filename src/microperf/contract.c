@@ -12,6 +12,9 @@ typedef struct {
 /* Instructions of a warp around the arithmetic, counted in compiled kernels: of one k-step (wait,
  * barrier, moving on in the ring of stages) and of one pass of a loop over its k.  */
 enum { STEP_ISSUE = 40, BODY_ISSUE = 14 };
+/* Clocks from a product of matrices to the next one with the same accumulators, where the profile
+ * does not say.  */
+enum { MMA_LATENCY = 33 };
 
 static double greater(double a, double b) { return a > b ? a : b; }
 static double lesser(double a, double b) { return a < b ? a : b; }
@@ -22,7 +25,8 @@ static double whole(double v) {
 }
 
 /* Instructions to make one chunk's address and move it.  */
-static double chunk_instructions(const Problem *p, const RProg *r, int side) {
+static double chunk_instructions(const Model *m, const RProg *r, int side) {
+    const Problem *p = m->p;
     const ROperand *op = &p->op[side];
     const RLoad *l = &r->load[side];
     double n = 3;                         /* access, pointer, its carry */
@@ -31,24 +35,53 @@ static double chunk_instructions(const Problem *p, const RProg *r, int side) {
     if (op->guarded) n += 4;
     if (l->kind == LOAD_STAGED) {
         bool turned = l->along != l->layout.inner;
-        n += turned ? l->vec : (l->vec * op->elem + 15) / 16;
-        if (!op->copyable) n += l->vec;
+        n += turned ? l->vec : (l->vec * rprog_elem(p, m->dev, r, side) + 15) / 16;
+        if (!rprog_copyable(p, m->dev, r, side)) n += l->vec * (1 + op->ops);
     }
+    return n;
+}
+
+/* Accumulators of a lane.  */
+static double lane_sums(const RProg *r) {
+    return (double)r->warp.extent[AX_M] * r->warp.extent[AX_N] / WARP;
+}
+
+/* Instructions of the unit that one warp executes for one group of fragments.  */
+static double group_products(const Model *m, const RProg *r) {
+    if (rprog_matrix(m->dev, r)) {
+        double tiles = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M] *
+                       r->warp.extent[AX_N] / r->thread.extent[AX_N];
+        return tiles * rprog_products(m->p, m->dev, r);
+    }
+    double area = (double)r->thread.extent[AX_M] * r->thread.extent[AX_N];
+    return area * r->thread.extent[AX_K] / (rprog_packed(m->dev, r) ? 4 : 1);
+}
+
+/* What else a matrix unit's group takes: splitting elements in two (two instructions each), adding
+ * the partial sums of a step.  */
+static double group_extra(const Model *m, const RProg *r) {
+    double n = 0;
+    if (!rprog_matrix(m->dev, r)) return 0;
+    double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
+    for (int side = 0; side < 2 && rprog_products(m->p, m->dev, r) > 1; side++) {
+        int axis = side ? AX_N : AX_M;
+        n += 2.0 * rprog_unit_registers(m->dev, r, side) * r->warp.extent[axis] /
+             r->thread.extent[axis];
+    }
+    if (rprog_promotes(m->p, m->dev, r)) n += 2 * lane_sums(r) / slices;
     return n;
 }
 
 static Step step_of(const Model *m, const RProg *r, const StepCounts *c) {
     const Problem *p = m->p;
-    double tm = r->thread.extent[AX_M], tn = r->thread.extent[AX_N];
     double wk = r->warp.extent[AX_K], tk = r->thread.extent[AX_K];
-    int packed = rprog_packed(m->dev, r) ? 4 : 1;
     Step s = {.warps = r->threads / WARP};
     double reads = (double)(c->reads[0] + c->reads[1]);
-    s.fma = s.warps * tm * tn * wk / packed;
     s.loads = s.warps * reads;
     s.groups = wk / tk;
-    s.group_fma = tm * tn * tk / packed;
-    s.group_issue = s.group_fma * (1 + p->body_ops) + reads / s.groups;
+    s.group_fma = group_products(m, r);
+    s.fma = s.warps * s.groups * s.group_fma;
+    s.group_issue = s.group_fma * (1 + p->body_ops) + reads / s.groups + group_extra(m, r);
     double bodies = wk / r->unroll;
     double loop = s.warps * (STEP_ISSUE + (bodies > 1 ? BODY_ISSUE * bodies : 0));
     for (int side = 0; side < 2; side++) {
@@ -57,8 +90,8 @@ static Step step_of(const Model *m, const RProg *r, const StepCounts *c) {
     s.issue = s.warps * s.groups * s.group_issue + loop;
     for (int side = 0; side < 2; side++) {
         if (!p->op[side].present) continue;
-        s.issue += (double)c->requests[side] * chunk_instructions(p, r, side);
-        s.wavefronts += s.warps * (double)(c->reads[side] * c->read_wavefronts[side]) +
+        s.issue += (double)c->requests[side] * chunk_instructions(m, r, side);
+        s.wavefronts += s.warps * (double)c->fragment_wavefronts[side] +
                         (double)c->store_wavefronts[side];
         s.stored += (double)c->store_wavefronts[side];
         s.sectors += c->sectors[side];
@@ -87,11 +120,14 @@ static double compute_clocks(const Model *m, const RProg *r, const Step *s, doub
     const ComputeUnit *u = &m->dev->unit[r->unit];
     double rate = (hal_has(&u->sustained) ? u->sustained : u->rate).value;
     if (m->dev->n_factor) rate *= hal_factor(m->dev, u->name);
-    double per_clk = rate / (2.0 * u->k.from * WARP * m->schedulers);
+    bool matrix = rprog_matrix(m->dev, r);
+    double flops = 2.0 * u->k.from * (matrix ? u->m.from * u->n.from : WARP);
+    double per_clk = rate / (flops * m->schedulers);
     double warps = whole(resident * s->warps / m->schedulers);
     double busy = greater(s->group_fma * (1 + m->p->body_ops) / per_clk, s->group_issue);
     bool ahead = rprog_fetched_ahead(m->dev, r, 0) && rprog_fetched_ahead(m->dev, r, 1);
     double alone = ahead ? greater(busy, m->smem_latency) : busy + m->smem_latency;
+    if (matrix) alone = greater(alone, hal_has(&u->latency) ? u->latency.value : MMA_LATENCY);
     return s->groups * greater(warps * busy, alone);
 }
 
@@ -101,11 +137,19 @@ static double steps_ahead(const RProg *r) {
     return async && r->stages > 1 ? r->stages - 1 : 1;
 }
 
+/* Behind a barrier all warps of a block read the fragments of the first slice at once.  Fetched
+ * ahead, they were read before; else the unit waits, but for other resident blocks.  */
+static double exposed_reads(const Model *m, const RProg *r, const Step *s) {
+    if (!rprog_matrix(m->dev, r) || rprog_fetched_ahead(m->dev, r, 0)) return 0;
+    double reads = (s->wavefronts - s->stored) / s->groups;
+    return (m->smem_latency + reads / m->smem_rate) / r->blocks_per_sm;
+}
+
 /* Clocks of a step that nothing hides.  A pipeline shares its wait among the steps ahead; a single
  * buffer has two barriers, and nobody computes while it is filled.  */
 static double step_tax(const Model *m, const RProg *r, const Step *s) {
     if (r->stages == 1) return 2 * m->step_tax + s->stored / m->smem_rate;
-    return m->step_tax / steps_ahead(r);
+    return m->step_tax / steps_ahead(r) + exposed_reads(m, r, s);
 }
 
 /* Adds the times of a phase, in clocks, to the steady terms.  */
@@ -131,7 +175,8 @@ static double fill_clocks(const Model *m, const RProg *r, const Step *s, const P
     return m->block_start + m->dram_latency + staged * ph->resident * s->bytes / share;
 }
 
-static double epilogue_clocks(const Model *m, const RProg *r, const Phase *ph, double block_bytes) {
+static double epilogue_clocks(const Model *m, const RProg *r, const StepCounts *c, const Phase *ph,
+                              double block_bytes) {
     const Problem *p = m->p;
     double outputs = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
     double share = m->dram_write / m->clock / ph->active;
@@ -140,7 +185,13 @@ static double epilogue_clocks(const Model *m, const RProg *r, const Phase *ph, d
     double sums = (slices - 1) * outputs * p->acc_bytes * 2 / (WARP * 4);
     double ops = outputs * (p->epilogue_ops + 4) / (m->issue * WARP);
     if (slices > 1) sums += m->step_tax + 2 * m->smem_latency;
-    return ph->resident * (block_bytes / port + sums + ops) + m->l2_latency;
+    double turned = 0;
+    if (r->via == VIA_SHARED) {
+        double pieces = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
+        double all = r->threads / (WARP * slices) * (double)(c->piece_stores + c->piece_loads);
+        turned = pieces * (all / m->smem_rate + 2 * m->smem_latency);
+    }
+    return ph->resident * (block_bytes / port + sums + ops + turned) + m->l2_latency;
 }
 
 /* The second kernel of a split reduction: reads all slices, writes the outputs.  */
@@ -156,6 +207,7 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
                         double tiles, Estimate *out) {
     const Problem *p = m->p;
     double steps = (double)rprog_tiles(p, r, AX_K), sectors = 0;
+    bool matrix = rprog_matrix(m->dev, r);
     for (int side = 0; side < 2; side++) {
         int axis = side ? AX_N : AX_M;
         double inside = 1;                /* share of the stages inside the tensor */
@@ -167,22 +219,29 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
         sectors += c->sectors[side] * inside;
     }
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
-    double sums = (slices - 1) * s->warps / slices * r->thread.extent[AX_M] *
-                  r->thread.extent[AX_N] * ((p->acc_bytes + 3) / 4);
+    double sums = (slices - 1) * s->warps / slices * lane_sums(r) * ((p->acc_bytes + 3) / 4);
+    double turned[2] = {0, 0};            /* wavefronts of stores that go through shared memory */
+    if (r->via == VIA_SHARED) {
+        double pieces = s->warps / slices * r->warp.extent[AX_M] / r->thread.extent[AX_M];
+        turned[0] = pieces * (double)c->piece_loads * r->split;
+        turned[1] = pieces * (double)c->piece_stores * r->split;
+    }
     double stores = (double)(c->store_wavefronts[0] + c->store_wavefronts[1]);
     double wavefronts = 0, first = 0;     /* first: the one fetch more of what is fetched ahead */
     for (int side = 0; side < 2; side++) {
         if (!p->op[side].present) continue;
-        double step = s->warps * (double)(c->reads[side] * c->read_wavefronts[side]);
+        double step = s->warps * (double)c->fragment_wavefronts[side];
+        double fetches = matrix ? s->groups : r->warp.extent[AX_K];
         wavefronts += step;
-        if (rprog_fetched_ahead(m->dev, r, side)) first += step / r->warp.extent[AX_K];
+        if (rprog_fetched_ahead(m->dev, r, side)) first += step / fetches;
     }
     out->load_sectors = (int64_t)(tiles * steps * sectors + 0.5);
     out->store_sectors = (int64_t)(mp_store_sectors(m, r) + 0.5);
     double added = (first + sums) * r->split;
-    out->smem_load_wavefronts = (int64_t)(tiles * (steps * wavefronts + added));
-    out->smem_store_wavefronts = (int64_t)(tiles * (steps * stores + sums * r->split));
-    bool real = te_dtype_class(p->con.acc) == TE_CLASS_REAL;
+    out->smem_load_wavefronts = (int64_t)(tiles * (steps * wavefronts + added + turned[0]));
+    out->smem_store_wavefronts =
+        (int64_t)(tiles * (steps * stores + sums * r->split + turned[1]));
+    bool real = te_dtype_class(p->con.acc) == TE_CLASS_REAL && !matrix;
     double adds = real ? sums / ((p->acc_bytes + 3) / 4) * r->split : 0;
     out->fma = (int64_t)(tiles * (steps * s->fma + adds));
 }
@@ -202,6 +261,9 @@ void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estim
     double l2_bytes = tiles * all_steps * s.bytes;
     double miss = l2_bytes > 0 ? lesser(1, 4 * reads / l2_bytes) : 1;
     double clocks[MP_COUNT] = {0}, fill = 0, epilogue = 0, block_bytes = writes / blocks;
+    if (rprog_matrix(m->dev, r)) {        /* parts of sectors cost as much as whole ones */
+        block_bytes = greater(block_bytes, (double)out->store_sectors * SECTOR / blocks);
+    }
     Phase phase[2];
     int n = phases_of(m, r, blocks, phase);
     for (int i = 0; i < n; i++) {
@@ -212,7 +274,7 @@ void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estim
         add_phase(m, r, &s, ph, steps, miss, clocks);
         fill += (last && n > 1 ? exposed : exposed + (1 - 1 / ph->resident)) *
                 fill_clocks(m, r, &s, ph, steps);
-        epilogue += exposed * epilogue_clocks(m, r, ph, block_bytes);
+        epilogue += exposed * epilogue_clocks(m, r, &c, ph, block_bytes);
     }
     double active = lesser(blocks, m->sms);
     double port = active * m->dev->memory[LEVEL_DRAM].per_sm_max.value * m->clock;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MEMO = 4096 };
+enum { MEMO = 4096, PIECES = 32 };
 
 static int own_axis(int side) { return side ? AX_N : AX_M; }
 
@@ -121,13 +121,23 @@ typedef struct {
     int64_t read_wavefronts, store_wavefronts, requests;
     double sectors;
 } CountEntry;
+/* A piece on its way through shared memory, by all that its wavefronts depend on.  */
+typedef struct {
+    int32_t columns;
+    int16_t unit;
+    uint8_t vec;
+    bool swapped;
+    int64_t stores, loads;
+} PieceEntry;
 struct CountMemo {
     CountEntry entry[MEMO];
+    PieceEntry piece[PIECES];
+    int n_piece;
 };
 
 CountMemo *mp_count_memo(Arena *a) { return ARENA_NEW(a, CountMemo); }
 
-static CountKey key_of(const RProg *r, int side) {
+static CountKey key_of(const RProg *r, int side, bool matrix) {
     const RLoad *l = &r->load[side];
     CountKey key;
     memset(&key, 0, sizeof key);
@@ -141,9 +151,11 @@ static CountKey key_of(const RProg *r, int side) {
     key.side = (uint8_t)side;
     key.along = l->along;
     key.vec = l->vec;
-    key.lanes_m = (uint8_t)(r->warp.extent[AX_M] / r->thread.extent[AX_M]);
-    key.lanes_n = (uint8_t)(r->warp.extent[AX_N] / r->thread.extent[AX_N]);
-    key.own_vec = side ? r->vec_n : r->vec_m;
+    if (!matrix) {
+        key.lanes_m = (uint8_t)(r->warp.extent[AX_M] / r->thread.extent[AX_M]);
+        key.lanes_n = (uint8_t)(r->warp.extent[AX_N] / r->thread.extent[AX_N]);
+        key.own_vec = side ? r->vec_n : r->vec_m;
+    }
     key.thread_k = (uint8_t)r->thread.extent[AX_K];
     key.unit = r->unit;
     key.used = true;
@@ -170,13 +182,33 @@ static void count_side(const Model *m, const RProg *r, int side, CountEntry *e) 
     e->sectors = stage_sectors(m, r, side, &e->requests);
 }
 
+static void count_piece(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
+    PieceEntry x = {.columns = r->warp.extent[AX_N], .unit = r->unit, .vec = r->store_vec,
+                    .swapped = r->swapped};
+    for (int i = 0; memo && i < memo->n_piece; i++) {
+        const PieceEntry *e = &memo->piece[i];
+        if (e->columns != x.columns || e->unit != x.unit || e->vec != x.vec ||
+            e->swapped != x.swapped) {
+            continue;
+        }
+        out->piece_stores = e->stores;
+        out->piece_loads = e->loads;
+        return;
+    }
+    x.stores = rprog_piece_wavefronts(m->p, r, &x.loads);
+    out->piece_stores = x.stores;
+    out->piece_loads = x.loads;
+    if (memo && memo->n_piece < PIECES) memo->piece[memo->n_piece++] = x;
+}
+
 void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
     *out = (StepCounts){0};
+    if (r->via == VIA_SHARED) count_piece(m, r, memo, out);
     for (int side = 0; side < 2; side++) {
         if (!m->p->op[side].present) continue;
         CountEntry local, *e = &local;
         if (memo) {
-            CountKey key = key_of(r, side);
+            CountKey key = key_of(r, side, rprog_matrix(m->dev, r));
             e = find(memo, &key);
             if (memcmp(&e->key, &key, sizeof key)) {
                 count_side(m, r, side, e);
@@ -185,15 +217,39 @@ void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts 
         } else {
             count_side(m, r, side, e);
         }
-        out->reads[side] = rprog_fragment_reads(r, side);
+        out->reads[side] = rprog_fragment_reads(m->p, m->dev, r, side);
         out->read_wavefronts[side] = e->read_wavefronts;
+        out->fragment_wavefronts[side] = rprog_matrix(m->dev, r)
+                                             ? rprog_fragment_traffic(m->p, m->dev, r, side)
+                                             : out->reads[side] * e->read_wavefronts;
         out->store_wavefronts[side] = e->store_wavefronts;
         out->requests[side] = e->requests;
         out->sectors[side] = e->sectors;
     }
 }
 
-/* Each row of a warp is stored by its lanes along N, vec_n columns each, store_vec at a time.  */
+/* Sectors of a row of the warp's tile that is stored from shared memory: its vectors lie side by
+ * side, but a request may end inside the row.  */
+static double shared_row_sectors(const RProg *r, int64_t bytes, int64_t grain) {
+    int64_t n = r->warp.extent[AX_N], vec = r->store_vec, line = n / vec;
+    if (WARP % line == 0) return mean_sectors(line, vec * bytes, vec * bytes, grain);
+    Lines x = {.line = line, .width = vec * bytes, .step = vec * bytes, .line_step = SECTOR,
+               .grain = grain, .chunks = line * r->thread.extent[AX_M]};
+    double total = 0;
+    for (int64_t i = 0; i < x.chunks; i += WARP) {
+        total += request_sectors(&x, i, x.chunks - i < WARP ? x.chunks - i : WARP);
+    }
+    return total / r->thread.extent[AX_M];
+}
+
+/* Lanes of a warp that store side by side, in a row.  */
+static int64_t lanes_along(const Model *m, const RProg *r) {
+    if (rprog_matrix(m->dev, r)) return r->swapped ? 8 : 4;
+    return r->warp.extent[AX_N] / r->thread.extent[AX_N];
+}
+
+/* Each row of a warp is stored by its lanes along N, vec_n columns each, store_vec at a time, or
+ * from shared memory as a whole.  */
 double mp_store_sectors(const Model *m, const RProg *r) {
     const Problem *p = m->p;
     double outputs = (double)p->extent[AX_B] * (double)p->extent[AX_M] * (double)p->extent[AX_N];
@@ -202,18 +258,24 @@ double mp_store_sectors(const Model *m, const RProg *r) {
     double per = split ? p->acc_bytes : (double)p->out_bytes / outputs;
     int64_t bytes = per < 1 ? 1 : (int64_t)(per + 0.5);
     int64_t run = split ? p->extent[AX_N] : p->out_run;
-    int64_t lanes = r->warp.extent[AX_N] / r->thread.extent[AX_N];
-    int64_t step = r->vec_n * bytes, width = r->store_vec * bytes;
+    int64_t lanes = lanes_along(m, r), held = r->vec_n;
+    if (r->via == VIA_SHARED) {
+        lanes = r->warp.extent[AX_N] / r->store_vec;
+        held = r->store_vec;
+    }
+    int64_t step = held * bytes, width = r->store_vec * bytes;
     double row;
     if (run <= 1 && p->extent[AX_N] > 1) {
-        row = (double)(lanes * r->vec_n);
+        row = (double)(lanes * held);
     } else {
         int64_t grain = common_power(run * bytes, SECTOR);
         int64_t tile = common_power(lanes * step, SECTOR);
-        row = mean_sectors(lanes, step, width, grain < tile ? grain : tile);
-        row *= (double)(r->vec_n / r->store_vec);
+        if (tile < grain) grain = tile;
+        row = r->via == VIA_SHARED ? shared_row_sectors(r, bytes, grain)
+                                   : mean_sectors(lanes, step, width, grain);
+        row *= (double)(held / r->store_vec);
     }
     double rows = (double)p->extent[AX_B] * (double)p->extent[AX_M];
-    double groups = (double)p->extent[AX_N] / (double)(lanes * r->vec_n);
+    double groups = (double)p->extent[AX_N] / (double)(lanes * held);
     return rows * groups * row * r->split;
 }

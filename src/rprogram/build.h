@@ -3,7 +3,7 @@
 #define ROLLER_RPROGRAM_BUILD_H
 #include "rprogram/internal.h"
 
-enum { LAYOUT_MEMO = 4096, OPTIONS = 4, SPLITS = 2, DEPTHS = 3 };
+enum { LAYOUT_MEMO = 4096, OPTIONS = 4, SPLITS = 2, DEPTHS = STAGES_MAX };
 
 /* A layout that was decided before: everything the decision depends on, and the outcome.  */
 typedef struct {
@@ -24,6 +24,7 @@ typedef struct {
     double epsilon;
     bool thorough;            /* nothing fitted: also try what is dominated elsewhere */
     bool strict;              /* too many fitted: leave out what is merely unlikely */
+    bool matrix;              /* some unit that fits multiplies matrices */
     int families;             /* ways to load the operands that are still to come */
     int limit;                /* programs up to which this one may add */
     bool full;                /* the limit is reached */
@@ -38,6 +39,12 @@ int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIO
 bool build_fit_load(Builder *b, RProg *r, int side);
 /* Scale-up for one unit and one way to load: every program from the smallest thread tile on.  */
 void build_scale_up(Builder *b, const RProg *start);
+/* From one warp tile on: grows the block, then its k-steps and slices.  */
+void build_blocks(Builder *b, const RProg *start);
+/* Does a block of `tile` times some number of warps waste little enough of the axis?  */
+bool build_fits_axis(const Builder *b, int axis, int32_t tile);
+/* Scale-up for a unit that multiplies matrices.  */
+void build_matrix(Builder *b, const RProg *start);
 /* Scale-out of one block program: raster, split, limits; keeps what is legal.  */
 void build_scale_out(Builder *b, RProg *r);
 #endif

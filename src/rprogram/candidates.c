@@ -3,6 +3,18 @@
 
 enum { UNITS = 8, STREAM_MAX = 256, CANDIDATES = 20000 };
 
+/* Where a unit multiplies matrices the others matter for small problems only: the likeliest of their
+ * programs are enough.  */
+static void build_beside(Builder *b, const RProg *start) {
+    enum { FEW = 500 };
+    bool strict = b->strict, full = b->full;
+    if (b->limit > b->set->n + FEW) b->limit = b->set->n + FEW;
+    b->strict = true;
+    build_scale_up(b, start);
+    b->strict = strict;
+    b->full = full;
+}
+
 static void build_unit(Builder *b, int16_t unit) {
     RLoad load[2][OPTIONS];
     int n[2];
@@ -23,7 +35,9 @@ static void build_unit(Builder *b, int16_t unit) {
             b->limit = b->set->n + (b->strict ? left / b->families-- : left);
             r.load[0] = load[0][i];
             r.load[1] = load[1][j];
-            build_scale_up(b, &r);
+            if (rprog_matrix(b->dev, &r)) build_matrix(b, &r);
+            else if (b->matrix) build_beside(b, &r);
+            else build_scale_up(b, &r);
         }
     }
 }
@@ -64,6 +78,14 @@ static bool enough(const RProgSet *set, double epsilon) {
 static void build_contract(Builder *b) {
     int16_t unit[UNITS];
     int n = rprog_units(b->p, b->dev, unit, UNITS);
+    int kept = 0;
+    for (int i = 0; i < n; i++) {
+        bool matrix = rprog_matrix(b->dev, &(RProg){.unit = unit[i]});
+        if (matrix && b->options->no_matrix) continue;
+        b->matrix |= matrix;
+        unit[kept++] = unit[i];
+    }
+    n = kept;
     for (b->epsilon = 0; b->epsilon <= 64; b->epsilon += b->epsilon < 0.35 ? 0.1 : b->epsilon) {
         b->thorough = false;
         for (int pass = 0; pass < 2 && (pass == 0 || b->set->n == 0); pass++) {

@@ -1,5 +1,5 @@
 /* The referee: names the first rule that a program breaks.  */
-#include "rprogram/internal.h"
+#include "rprogram/matrix.h"
 
 typedef struct {
     const Problem *p;
@@ -24,10 +24,28 @@ static const char *check_extents(const Case *c) {
 static const char *check_unit(const Case *c) {
     int16_t units[8];
     int n = rprog_units(c->p, c->dev, units, 8);
+    if (rprog_matrix(c->dev, c->r)) {
+        if (c->r->skeleton != SK_CONTRACT) return "only `contract` programs have matrix units";
+        if (matrix_fits(c->p, &c->dev->unit[c->r->unit])) return NULL;
+    }
     for (int i = 0; i < n; i++) {
         if (units[i] == c->r->unit) return NULL;
     }
     return "the unit does not compute these types";
+}
+
+static const char *check_warps(const Case *c) {
+    const RProg *r = c->r;
+    int64_t warps = 1;
+    for (int axis = AX_M; axis <= AX_K; axis++) {
+        int along = count_along(&r->block, &r->warp, axis);
+        if (!along) return "the block tile is not a multiple of the warp tile";
+        warps *= along < 64 ? along : 64;
+    }
+    if (warps * WARP > (int64_t)c->dev->limits.threads_per_block.value) {
+        return "more threads than a block may have";
+    }
+    return NULL;
 }
 
 static const char *check_lanes(const Case *c) {
@@ -38,14 +56,8 @@ static const char *check_lanes(const Case *c) {
         return "lanes along an axis (warp / thread tile) are not a power of two";
     }
     if (lanes_m * lanes_n != WARP) return "the lanes of a warp are not 32";
-    int64_t warps = 1;
-    for (int axis = AX_M; axis <= AX_K; axis++) {
-        int along = count_along(&r->block, &r->warp, axis);
-        if (!along) return "the block tile is not a multiple of the warp tile";
-        warps *= along < 64 ? along : 64;
-    }
-    if (warps * WARP > (int64_t)c->dev->limits.threads_per_block.value) {
-        return "more threads than a block may have";
+    if (r->swapped || r->via != VIA_DIRECT) {
+        return "only programs of matrix units are swapped or store through shared memory";
     }
     return NULL;
 }
@@ -134,8 +146,9 @@ static const char *check_load(const Case *c, int side) {
 static const char *check_store(const Case *c) {
     const RProg *r = c->r;
     const Problem *p = c->p;
-    if (!power_of_two(r->store_vec) || r->vec_n % r->store_vec) {
-        return "store_vec is not a power of two that divides vec_n";
+    int held = r->via == VIA_SHARED ? r->warp.extent[AX_N] : r->vec_n;
+    if (!power_of_two(r->store_vec) || held % r->store_vec) {
+        return "store_vec is not a power of two that divides vec_n (the warp tile, if shared)";
     }
     if (r->split == 1 && r->store_vec > p->out_vec) {
         return "a store is wider than the output's contiguous aligned run";
@@ -231,11 +244,15 @@ const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
         if ((why = rprog_row_check(p, dev, r))) return why;
         return check_derived(&c);
     }
-    if ((why = check_lanes(&c))) return why;
+    bool matrix = rprog_matrix(dev, r);
+    if ((why = check_warps(&c)) || (why = matrix ? matrix_check(p, dev, r) : check_lanes(&c))) {
+        return why;
+    }
     if (r->stages < 1 || r->stages > STAGES_MAX) return "stages are not in 1..8";
     for (int side = 0; side < 2; side++) {
         if ((why = check_load(&c, side))) return why;
     }
-    if ((why = check_thread(&c)) || (why = check_store(&c)) || (why = check_grid(&c))) return why;
+    if (!matrix && (why = check_thread(&c))) return why;
+    if ((why = check_store(&c)) || (why = check_grid(&c))) return why;
     return check_derived(&c);
 }

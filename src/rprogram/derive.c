@@ -1,4 +1,4 @@
-#include "rprogram/internal.h"
+#include "rprogram/matrix.h"
 
 bool rprog_packed(const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
@@ -95,9 +95,11 @@ static int64_t expected_registers(const Problem *p, const Device *dev, const RPr
     if (r->skeleton == SK_ROW) return rprog_row_registers(p, r);
     if (r->skeleton == SK_COLUMN) return rprog_column_registers(p, r);
     if (r->skeleton == SK_WINDOW) return rprog_window_registers(p, r);
+    int64_t loads = load_words(p, r, 0) + load_words(p, r, 1);
+    if (rprog_matrix(dev, r)) return matrix_registers(p, dev, r) + loads;
     int64_t words = (p->acc_bytes + 3) / 4;
     return FIXED + words * r->thread.extent[AX_M] * r->thread.extent[AX_N] +
-           fragment_words(p, dev, r) + load_words(p, r, 0) + load_words(p, r, 1);
+           fragment_words(p, dev, r) + loads;
 }
 
 static int64_t shared_bytes(const Problem *p, const Device *dev, const RProg *r) {
@@ -106,6 +108,10 @@ static int64_t shared_bytes(const Problem *p, const Device *dev, const RProg *r)
     int64_t tile = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
     if (slices > WARP || tile > INT32_MAX) return INT32_MAX;
     int64_t sums = (slices - 1) * tile * p->acc_bytes;
+    if (r->via == VIA_SHARED && slices > 0) {
+        int64_t pieces = (int64_t)r->threads / (WARP * slices) * rprog_piece_bytes(p, r);
+        sums = pieces > sums ? pieces : sums;
+    }
     return stage * r->stages > sums ? stage * r->stages : sums;
 }
 
@@ -145,6 +151,7 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
             threads *= along < 1024 ? along : 1024;
             if (threads > INT16_MAX) threads = INT16_MAX;
         }
+        r->threads = (int16_t)threads;
         smem = shared_bytes(p, dev, r);
     }
     r->threads = (int16_t)(threads < INT16_MAX ? threads : INT16_MAX);

@@ -1,5 +1,13 @@
 /* Layouts of shared tiles: padding or swizzle, decided by counting wavefronts.  */
-#include "rprogram/internal.h"
+#include "rprogram/matrix.h"
+
+/* Bytes that fragments are read in.  */
+static int read_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (rprog_matrix(dev, r)) return matrix_read_bytes(p, dev, r, side);
+    bool k_inner = r->load[side].layout.inner == AX_K;
+    int elements = k_inner ? r->thread.extent[AX_K] : side ? r->vec_n : r->vec_m;
+    return elements * rprog_elem(p, dev, r, side);
+}
 
 bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, int side) {
     const RLoad *l = &r->load[side];
@@ -7,10 +15,11 @@ bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, i
     bool k_inner = y->inner == AX_K;
     int elem = rprog_elem(p, dev, r, side);
     int row = r->block.extent[k_inner ? AX_K : own_axis(side)];
-    int read = (k_inner ? r->thread.extent[AX_K] : side ? r->vec_n : r->vec_m) * elem;
+    int read = read_bytes(p, dev, r, side);
     int write = l->along == y->inner ? l->vec * elem : elem;
     int width = read > write ? read : write;
     if (width > PIECE_MAX) width = PIECE_MAX;
+    if (rprog_matrix(dev, r)) width = PIECE_MAX;
     if (y->pad < 0 || (row + y->pad) * elem % width) return false;
     if (y->bits == 0) return y->shift == 0 && y->base == 0;
     if (y->pad || y->bits > 3 || y->shift > 7 || y->base + y->bits > 6) return false;
@@ -70,13 +79,14 @@ bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side
     bool k_inner = l.layout.inner == AX_K;
     int elem = rprog_elem(p, dev, r, side);
     int row = r->block.extent[k_inner ? AX_K : own_axis(side)];
-    int unit = k_inner ? r->thread.extent[AX_K] : side ? r->vec_n : r->vec_m;
+    bool matrix = rprog_matrix(dev, r);
+    int read = read_bytes(p, dev, r, side), unit = matrix ? PIECE_MAX / elem : read / elem;
     if (l.along == l.layout.inner && l.vec > unit) unit = l.vec * elem > 16 ? 16 / elem : l.vec;
-    int read = (k_inner ? r->thread.extent[AX_K] : side ? r->vec_n : r->vec_m) * elem;
-    Choice c = {.p = p, .dev = dev, .r = r, .side = side, .least_reads = read > 8 ? 2 : 1};
+    Choice c = {.p = p, .dev = dev, .r = r, .side = side,
+                .least_reads = read > 8 && !matrix ? 2 : 1};
     try_layout(&c, (RLayout){.inner = l.layout.inner});
-    if (k_inner) try_swizzles(&c, l.layout.inner);
-    if (k_inner || l.along == AX_K) try_pads(&c, l.layout.inner, row, unit, elem);
+    if (k_inner || matrix) try_swizzles(&c, l.layout.inner);
+    if (k_inner || matrix || l.along == AX_K) try_pads(&c, l.layout.inner, row, unit, elem);
     r->load[side].layout = c.found ? c.best : l.layout;
     return c.found;
 }

@@ -1,5 +1,6 @@
 /* Movers and directions of loads, by rule.  */
 #include "rprogram/build.h"
+#include "rprogram/matrix.h"
 
 #include <string.h>
 
@@ -47,6 +48,19 @@ static int add_either(const Builder *b, const RProg *r, int side, uint8_t along,
            add_option(b, r, side, along, inner, LOAD_STAGED, out);
 }
 
+/* Of matrix units: as the elements lie in memory, if fragments can be read from there; turned on the
+ * way where they cannot, or where that takes several reads.  */
+static int matrix_options(const Builder *b, const RProg *r, int side, RLoad out[OPTIONS]) {
+    const ROperand *op = &b->p->op[side];
+    uint8_t own = (uint8_t)own_axis(side);
+    int elem = rprog_elem(b->p, b->dev, r, side), n = 0;
+    if (worth_along(op, AX_K)) n += add_either(b, r, side, AX_K, AX_K, &out[n]);
+    if (!worth_along(op, own)) return n;
+    if (elem > 1) n += add_either(b, r, side, own, own, &out[n]);
+    if (elem != 2) n += add_either(b, r, side, own, AX_K, &out[n]);
+    return n;
+}
+
 int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIONS]) {
     const RProg r = {.unit = unit};
     const ROperand *op = &b->p->op[side];
@@ -56,6 +70,7 @@ int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIO
         out[0] = (RLoad){0};
         return 1;
     }
+    if (rprog_matrix(b->dev, &r)) return matrix_options(b, &r, side, out);
     bool packed = rprog_packed(b->dev, &r);
     if (packed || worth_along(op, AX_K)) {
         n += add_either(b, &r, side, AX_K, AX_K, &out[n]);
@@ -91,6 +106,7 @@ static bool decide_layout(Builder *b, RProg *r, int side) {
         .lanes_n = (uint8_t)count_along(&r->warp, &r->thread, AX_N),
         .own_vec = side ? r->vec_n : r->vec_m, .thread_k = (uint8_t)r->thread.extent[AX_K],
         .used = true};
+    if (rprog_matrix(b->dev, r)) key.lanes_m = key.lanes_n = key.own_vec = 0;
     LayoutMemo *m = &b->memo[memo_slot(&key)];
     if (!m->used || !same_case(m, &key)) {
         key.found = rprog_choose_layout(b->p, b->dev, r, side);

@@ -32,10 +32,19 @@ bool rprog_promotes(const Problem *p, const Device *dev, const RProg *r) {
     return rprog_matrix(dev, r) && narrow && !permitted;
 }
 
+/* Has the device a warp-wide load of matrices from shared memory?  */
+static bool loads_matrices(const Device *dev) {
+    for (int i = 0; i < dev->n_mover; i++) {
+        const Mover *m = &dev->mover[i];
+        if (m->issue == SCOPE_WARP && m->from == PLACE_SMEM && m->to == PLACE_REG) return true;
+    }
+    return false;
+}
+
 bool rprog_ldmatrix(const Problem *p, const Device *dev, const RProg *r, int side) {
     int elem = rprog_elem(p, dev, r, side);
-    if (!hal_mover(dev, "ldmatrix") || elem > 4) return false;
-    return r->load[side].layout.inner == AX_K || elem == 2;
+    if (elem > 4 || (r->load[side].layout.inner != AX_K && elem != 2)) return false;
+    return loads_matrices(dev);
 }
 
 int rprog_unit_registers(const Device *dev, const RProg *r, int side) {

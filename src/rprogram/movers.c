@@ -1,5 +1,5 @@
 /* Which rows of the device serve a problem: units by types, movers by width.  */
-#include "rprogram/internal.h"
+#include "rprogram/matrix.h"
 
 /* Both operands as packed bytes: plain 8-bit integers whose products are summed.  */
 static bool fits_packed(const Problem *p, const ComputeUnit *u) {
@@ -34,6 +34,25 @@ static int16_t scalar_unit(const Device *dev, TeDtype t) {
     return -1;
 }
 
+static double unit_rate(const ComputeUnit *u) {
+    return (hal_has(&u->sustained) ? u->sustained : u->rate).value;
+}
+
+/* Is another unit that fits as fast, with operands of no more bytes and the same sums?  */
+static bool outdone(const Problem *p, const Device *dev, int which) {
+    const ComputeUnit *u = &dev->unit[which];
+    int bytes = te_dtype_bytes(u->a);
+    for (int i = 0; i < dev->n_unit; i++) {
+        const ComputeUnit *x = &dev->unit[i];
+        if (i == which || !matrix_fits(p, x) || x->acc != u->acc) continue;
+        int own = te_dtype_bytes(x->a);
+        bool better = own < bytes || unit_rate(x) > unit_rate(u) || i < which;
+        bool native = p->op[0].value == u->a && p->op[1].value == u->a;
+        if (own <= bytes && unit_rate(x) >= unit_rate(u) && better && !native) return true;
+    }
+    return false;
+}
+
 int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap) {
     int n = 0;
     int16_t scalar = scalar_unit(dev, p->contraction ? p->con.acc : p->type);
@@ -43,6 +62,9 @@ int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap) {
         if (u->scope == SCOPE_THREAD && u->b != HAL_NO_DTYPE && fits_packed(p, u)) {
             out[n++] = (int16_t)i;
         }
+    }
+    for (int i = 0; i < dev->n_unit && p->contraction && n < cap; i++) {
+        if (matrix_fits(p, &dev->unit[i]) && !outdone(p, dev, i)) out[n++] = (int16_t)i;
     }
     return n;
 }

@@ -3,15 +3,17 @@
  * All reads of an operand's fragment by all warps have as many wavefronts as the first: they differ
  * by whole multiples of the lane grid, which moves every bank by the same amount or, under a
  * swizzle, flips the same bits in all of them.  */
-#include "rprogram/internal.h"
+#include "rprogram/matrix.h"
 
-int rprog_fragment_reads(const RProg *r, int side) {
+int rprog_fragment_reads(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (rprog_matrix(dev, r)) return matrix_reads(p, dev, r, side);
     int own = r->thread.extent[own_axis(side)], k = r->warp.extent[AX_K];
     if (r->load[side].layout.inner == AX_K) return own * (k / r->thread.extent[AX_K]);
     return own / (side ? r->vec_n : r->vec_m) * k;
 }
 
 bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side) {
+    if (rprog_matrix(dev, r)) return count_along(&r->warp, &r->thread, AX_K) % 2 == 0;
     bool one_k = r->load[side].layout.inner != AX_K || r->thread.extent[AX_K] == 1;
     return one_k && !rprog_packed(dev, r) && r->unroll % 2 == 0;
 }
@@ -22,7 +24,15 @@ static int row_length(const RProg *r, int side) {
     return r->block.extent[k_inner ? AX_K : own_axis(side)];
 }
 
+int64_t rprog_fragment_traffic(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (!p->op[side].present) return 0;
+    int64_t each = rprog_fragment_wavefronts(p, dev, r, side);
+    if (rprog_matrix(dev, r)) return each * matrix_passes(p, dev, r, side);
+    return each * rprog_fragment_reads(p, dev, r, side);
+}
+
 int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (rprog_matrix(dev, r)) return matrix_wavefronts(p, dev, r, side);
     const RLoad *l = &r->load[side];
     int elem = rprog_elem(p, dev, r, side), row = row_length(r, side);
     int vec = side ? r->vec_n : r->vec_m;

@@ -215,6 +215,7 @@ typedef struct {
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
     int64_t workspace_limit;  /* bytes; < 0: none */
     int max_candidates;       /* 0: 20000 */
+    bool no_matrix;           /* leave matrix units out */
 } RPlanOptions;
 
 /* Every aligned program for the problem.  Never empty for a legal problem (the last resort is a
@@ -247,16 +248,21 @@ int rprog_unit_accumulators(const Device *dev, const RProg *r);
 /* VIA_SHARED: elements from row to row of a warp's piece; its bytes, a multiple of 16.  */
 int rprog_piece_row(const RProg *r);
 int32_t rprog_piece_bytes(const Problem *p, const RProg *r);
+/* Wavefronts of writing one full piece: lanes write pairs of columns, swapped tiles element by
+ * element.  *loads: of reading it back, in parts of at most 16 bytes.  */
+int64_t rprog_piece_wavefronts(const Problem *p, const RProg *r, int64_t *loads);
 /* Bytes of one stage of an operand's tile with padding, a multiple of 16; 0 if it is absent.  */
 int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
 
-/* Shared-memory traffic of the mapping above, exact: reads of a fragment by one warp in one k-step
- * and wavefronts of each, and wavefronts of storing one whole stage of an operand's tile.  A chunk
- * whose direction is not the tile's inner axis is stored element by element, others in pieces of at
- * most 16 bytes.  */
-int rprog_fragment_reads(const RProg *r, int side);
+/* Shared-memory traffic of the mapping above, exact: reads of a fragment by one warp in one k-step,
+ * wavefronts of each (of ldmatrix: of each of its matrices) and of all of them, and wavefronts of
+ * storing one whole stage of an operand's tile.  A chunk whose direction is not the tile's inner
+ * axis is stored element by element, others in pieces of at most 16 bytes.  */
+int rprog_fragment_reads(const Problem *p, const Device *dev, const RProg *r, int side);
+int64_t rprog_fragment_traffic(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Are the operand's fragments fetched one k ahead?  So it is where a read gives one k and the
- * unrolled body has an even number of them; the fetch behind the last k of a tile is made too.  */
+ * unrolled body has an even number of them; of matrix units, where a step has an even number of
+ * slices.  The fetch behind the last k of a tile is made too.  */
 bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side);
 int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);

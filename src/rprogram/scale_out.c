@@ -1,5 +1,6 @@
 /* From one block to the grid: order of tiles, slices of K, stages, and the device's limits.  */
 #include "rprogram/build.h"
+#include "rprogram/matrix.h"
 
 /* Bytes of operand `side` that one row (column) of a tile row reads over all of K, counting what
  * overlapping windows share once.  */
@@ -86,8 +87,13 @@ static int choose_splits(const Builder *b, const RProg *r, int32_t out[SPLITS]) 
     return n;
 }
 
+/* Columns that stand side by side where stores are made.  */
+static int side_by_side(const RProg *r) {
+    return r->via == VIA_SHARED ? lowest_bit(r->warp.extent[AX_N]) : r->vec_n;
+}
+
 static uint8_t workspace_vec(const Problem *p, const RProg *r) {
-    int vec = r->vec_n;
+    int vec = side_by_side(r);
     while (vec > 1 && (p->extent[AX_N] % vec || vec * p->acc_bytes > PIECE_MAX)) vec /= 2;
     return (uint8_t)vec;
 }
@@ -96,7 +102,6 @@ static void with_splits(Builder *b, RProg *r) {
     const int64_t limit = b->options->workspace_limit;
     int32_t splits[SPLITS];
     int n = choose_splits(b, r, splits);
-    keep(b, r);
     uint8_t store_vec = r->store_vec;
     for (int i = 0; i < n; i++) {
         r->split = splits[i];
@@ -117,6 +122,50 @@ static void reject(Builder *b, Reject why) {
     b->set->rejected[why]++;
 }
 
+/* Names the limit that a program breaks; REJECT_COUNT: none.  */
+static Reject broken_limit(const Builder *b, const RProg *r) {
+    const DeviceLimits *limit = &b->dev->limits;
+    if (r->registers > limit->registers_per_thread.value) return REJECT_REGISTERS;
+    if (r->smem > limit->smem_per_block_optin.value) return REJECT_SMEM;
+    if (r->blocks_per_sm < 1) return REJECT_REGISTERS;
+    if ((double)rprog_blocks(b->p, r) > limit->grid_max.value) return REJECT_GRID;
+    return REJECT_COUNT;
+}
+
+/* Ways to store: as the lanes of a matrix unit hold the outputs, eight columns side by side, or
+ * through shared memory, where that makes wider stores; always so if eight columns are less than a
+ * sector.  */
+static void with_stores(Builder *b, RProg *r) {
+    enum { SIDE_BY_SIDE = 8, SECTOR = 32 };
+    const Problem *p = b->p;
+    RProg shared = *r;
+    bool wider = false;
+    if (rprog_matrix(b->dev, r)) {
+        int vec = side_by_side(&(RProg){.via = VIA_SHARED, .warp = r->warp});
+        shared.via = VIA_SHARED;
+        shared.store_vec = (uint8_t)(vec < p->out_vec ? vec : p->out_vec);
+        rprog_derive(p, b->dev, &shared);
+        wider = shared.store_vec > r->store_vec && broken_limit(b, &shared) == REJECT_COUNT;
+    }
+    double outputs = (double)p->extent[AX_B] * (double)p->extent[AX_M] * (double)p->extent[AX_N];
+    if (!wider || (double)p->out_bytes * SIDE_BY_SIDE >= outputs * SECTOR) keep(b, r);
+    if (wider) keep(b, &shared);
+    with_splits(b, wider && r->swapped ? &shared : r);
+}
+
+/* Every number of stages that fits: with the rate of matrix units the choice is a fine one.  */
+static int every_depth(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
+    int64_t steps = rprog_tiles(b->p, r, AX_K);
+    int n = 0;
+    for (int depth = 2; depth <= STAGES_MAX && (n == 0 || depth <= steps + 1); depth++) {
+        r->stages = (uint8_t)depth;
+        rprog_derive(b->p, b->dev, r);
+        if (n > 0 && r->blocks_per_sm < 1) break;
+        out[n++] = (uint8_t)depth;
+    }
+    return n;
+}
+
 /* Stages worth a try.  Copies that run further ahead cover the latency better, so for a number of
  * resident blocks the deepest pipeline; then as deep as half as many blocks allow.  Stages are
  * lowered before a tile is given up: two are always tried.  */
@@ -133,6 +182,7 @@ static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
         out[1] = 1;
         return async ? 1 : 2;
     }
+    if (rprog_matrix(b->dev, r)) return every_depth(b, r, out);
     r->stages = 2;
     rprog_derive(b->p, b->dev, r);
     int64_t steps = rprog_tiles(b->p, r, AX_K), most = steps + 1 < DEEPEST ? steps + 1 : DEEPEST;
@@ -153,16 +203,6 @@ static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     return n;
 }
 
-/* Names the limit that a program breaks; REJECT_COUNT: none.  */
-static Reject broken_limit(const Builder *b, const RProg *r) {
-    const DeviceLimits *limit = &b->dev->limits;
-    if (r->registers > limit->registers_per_thread.value) return REJECT_REGISTERS;
-    if (r->smem > limit->smem_per_block_optin.value) return REJECT_SMEM;
-    if (r->blocks_per_sm < 1) return REJECT_REGISTERS;
-    if ((double)rprog_blocks(b->p, r) > limit->grid_max.value) return REJECT_GRID;
-    return REJECT_COUNT;
-}
-
 void build_scale_out(Builder *b, RProg *r) {
     uint8_t depth[DEPTHS];
     int n = choose_depths(b, r, depth);
@@ -176,7 +216,7 @@ void build_scale_out(Builder *b, RProg *r) {
             continue;
         }
         choose_raster(b, r);
-        with_splits(b, r);
+        with_stores(b, r);
         if (staged) break;                /* one stage only where two do not fit */
     }
 }

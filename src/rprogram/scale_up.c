@@ -50,8 +50,7 @@ static void advance(const Builder *b, Walk *w, int i, int j, const RTile *t,
     if (s[1] >= 0 && (s[1] >= best * BAND)) visit(w, i, j + 1);
 }
 
-/* Does a block of `tile` times some number of warps waste little enough of the axis?  */
-static bool fits_axis(const Builder *b, int axis, int32_t tile) {
+bool build_fits_axis(const Builder *b, int axis, int32_t tile) {
     for (int i = 0; i < COUNTS; i++) {
         if (rtile_waste(b->p->extent[axis], tile * counts[i]) <= b->epsilon) return true;
     }
@@ -63,6 +62,14 @@ static void reject(const Builder *b, Reject why) {
     b->set->rejected[why]++;
 }
 
+/* Elements that stand for one word in the choice of steps: what is as long as a word, for matrix
+ * units, which read whole rows of 16 bytes, two.  */
+static int step_words(const Builder *b, const RProg *r) {
+    if (!rprog_matrix(b->dev, r)) return rprog_packed(b->dev, r) ? 4 : 1;
+    int elem = rprog_elem(b->p, b->dev, r, 0);
+    return elem < 8 ? 8 / elem : 1;
+}
+
 /* k-steps: for 4, 8, 16, 32 words of every warp's share the aligned size nearby with the least
  * padding of K, and K itself if it is small.  Along k a step fills whole sectors (TRANSACTION)
  * where K does; beyond a line of 32 words per row there is nothing left to gain.  */
@@ -70,7 +77,7 @@ static int choose_steps(const Builder *b, const RProg *r, int slices, int32_t ou
     const Problem *p = b->p;
     int64_t k = p->extent[AX_K] > 0 ? p->extent[AX_K] : 1;
     int sector = (int)b->dev->memory[LEVEL_L2].transaction.value, n = 0;
-    int word = slices * (rprog_packed(b->dev, r) ? 4 : 1), most = 40 * word;
+    int word = slices * step_words(b, r), most = 40 * word;
     int unit = r->thread.extent[AX_K] * slices, least = 4 * word;
     for (int side = 0; side < 2; side++) {
         const RLoad *l = &r->load[side];
@@ -99,6 +106,7 @@ static int choose_steps(const Builder *b, const RProg *r, int slices, int32_t ou
 
 /* The largest unrolled body of moderate length.  */
 static int16_t choose_unroll(const Builder *b, const RProg *r) {
+    if (rprog_matrix(b->dev, r)) return (int16_t)r->warp.extent[AX_K];
     enum { BODY = 512, DEEP = 16 };
     int k = r->warp.extent[AX_K], tk = r->thread.extent[AX_K], best = tk;
     int area = r->thread.extent[AX_M] * r->thread.extent[AX_N];
@@ -142,8 +150,7 @@ static void with_block(Builder *b, const RProg *r) {
     }
 }
 
-/* Grows the block by warps.  */
-static void block_level(Builder *b, const RProg *start) {
+void build_blocks(Builder *b, const RProg *start) {
     Walk w = {0};
     int32_t unit[2];
     for (int side = 0; side < 2; side++) {
@@ -179,7 +186,7 @@ static void lane_level(Builder *b, const RProg *start) {
     double worse = b->strict ? LANE_BAND_NARROW : LANE_BAND;
     for (int i = 0; i < 6; i++) {
         int32_t m = start->thread.extent[AX_M] << i, n = start->thread.extent[AX_N] << (5 - i);
-        bool fits = fits_axis(b, AX_M, m) && fits_axis(b, AX_N, n);
+        bool fits = build_fits_axis(b, AX_M, m) && build_fits_axis(b, AX_N, n);
         traffic[i] = fits ? 1.0 / m + 1.0 / n : INFINITY;
         if (!fits) reject(b, REJECT_ALIGNMENT);
         if (traffic[i] < best) best = traffic[i];
@@ -193,7 +200,7 @@ static void lane_level(Builder *b, const RProg *start) {
         RProg r = *start;
         r.warp.extent[AX_M] = start->thread.extent[AX_M] << i;
         r.warp.extent[AX_N] = start->thread.extent[AX_N] << (5 - i);
-        block_level(b, &r);
+        build_blocks(b, &r);
     }
 }
 
@@ -251,7 +258,7 @@ static int thread_sizes(const Builder *b, const RProg *start, int side, int32_t 
         int32_t size = counts[i];
         bool fits = false;
         for (int lanes = 1; lanes <= WARP && !fits; lanes *= 2) {
-            fits = fits_axis(b, axis, size * lanes);
+            fits = build_fits_axis(b, axis, size * lanes);
         }
         if ((own_inner && size > 2 && size % 2) || !fits) {
             reject(b, REJECT_ALIGNMENT);

@@ -43,6 +43,7 @@ Problem fixture_matmul(int64_t b, int64_t m, int64_t n, int64_t k, bool ta, bool
     p.con.red = TE_RED_SUM;
     p.con.product = true;
     p.con.acc = compute;
+    p.accum = TE_DTYPE_COUNT;
     p.con.a.storage = p.con.b.storage = type;
     p.con.a.compute = p.con.b.compute = compute;
     for (int side = 0; side < 2; side++) {
@@ -50,6 +51,7 @@ Problem fixture_matmul(int64_t b, int64_t m, int64_t n, int64_t k, bool ta, bool
         bool k_contiguous = side ? tb : !ta;
         ROperand *op = &p.op[side];
         *op = (ROperand){.present = true, .copyable = type == compute, .affine = true,
+                         .value = type,
                          .bytes = bytes, .elem = elem, .vec_mn = 1, .vec_k = 1, .run_mn = 1,
                          .run_k = 1, .unique = b * own * k, .digits_mn = 1, .digits_k = 1};
         if (k_contiguous) {

@@ -44,14 +44,19 @@ typedef struct {
     int n;
 } Plans;
 
-static Plans plans_of(Arena *a, const Problem *p, const Device *dev, int k) {
+static Plans plans_with(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
+                        int k) {
     Plans out;
     Diag d = diag_new(a);
-    if (rprog_candidates(a, &d, p, dev, NULL, &out.set) ||
+    if (rprog_candidates(a, &d, p, dev, o, &out.set) ||
         mp_rank(a, &d, p, dev, &out.set, k, &out.best, &out.n)) {
         fail_msg("%s", d.messages[0].message);
     }
     return out;
+}
+
+static Plans plans_of(Arena *a, const Problem *p, const Device *dev, int k) {
+    return plans_with(a, p, dev, NULL, k);
 }
 
 static const RProg *top(Arena *a, const Problem *p, const Device *dev, Estimate *e) {
@@ -252,11 +257,11 @@ static void test_odd_tiles(void **state) { run(state, odd_tiles); }
 /* Packed bytes beat one product at a time where the unit exists and the operands lie along k.  */
 static void packed_bytes(Arena *a) {
     Device *dev = fixture_device(a, "h200");
-    Estimate e;
+    const RPlanOptions scalar = {.workspace_limit = -1, .no_matrix = true};
     Problem p = fixture_matmul(1, 2048, 2048, 2048, false, true, TE_I8);
-    assert_true(rprog_packed(dev, top(a, &p, dev, &e)));
+    assert_true(rprog_packed(dev, &plans_with(a, &p, dev, &scalar, 1).best[0].prog));
     Problem across = fixture_matmul(1, 2048, 2048, 2048, false, false, TE_I8);
-    assert_false(rprog_packed(dev, top(a, &across, dev, &e)));
+    assert_false(rprog_packed(dev, &plans_with(a, &across, dev, &scalar, 1).best[0].prog));
 }
 
 static void test_packed_bytes(void **state) { run(state, packed_bytes); }

@@ -216,7 +216,8 @@ static void compare_some(Arena *a, const char *device, Run x, const Problem *p, 
     Device *dev = fixture_device(a, device);
     Diag d = diag_new(a);
     RProgSet set;
-    assert_int_equal(rprog_candidates(a, &d, p, dev, NULL, &set), ST_OK);
+    const RPlanOptions scalar = {.workspace_limit = -1, .no_matrix = true};
+    assert_int_equal(rprog_candidates(a, &d, p, dev, &scalar, &set), ST_OK);
     int compared = 0;
     for (int i = 0; i < set.n; i += stride) {
         const RProg *r = &set.prog[i];

@@ -1,0 +1,98 @@
+/* How warps read the fragments of matrix units from shared memory, by the mapping in rprog.h.
+ *
+ * All matrices of 8 rows (all requests) of an operand have as many wavefronts as the first one: they
+ * differ by whole chunks and by multiples of 8 rows, which rotates the banks or, under a swizzle,
+ * flips the same bits of all rows.  */
+#include "rprogram/matrix.h"
+
+enum { MATRIX = 8, CHUNK = 16 };          /* rows of a matrix; bytes of each */
+
+static int slices_of(const RProg *r) { return count_along(&r->warp, &r->thread, AX_K); }
+
+/* Matrices of one slice.  */
+static int matrices(const Problem *p, const Device *dev, const RProg *r, int side) {
+    int bytes = r->thread.extent[AX_K] * rprog_elem(p, dev, r, side);
+    return r->warp.extent[own_axis(side)] / MATRIX * (bytes / CHUNK);
+}
+
+/* Single registers that a slice's fragments fill.  */
+static int registers(const Device *dev, const RProg *r, int side) {
+    return count_along(&r->warp, &r->thread, own_axis(side)) * rprog_unit_registers(dev, r, side);
+}
+
+int matrix_reads(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (!rprog_ldmatrix(p, dev, r, side)) return slices_of(r) * registers(dev, r, side);
+    int n = matrices(p, dev, r, side);
+    return slices_of(r) * (n / 4 + (n % 4 == 3 ? 2 : n % 4 > 0));
+}
+
+int64_t matrix_passes(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (!rprog_ldmatrix(p, dev, r, side)) return (int64_t)slices_of(r) * registers(dev, r, side);
+    return (int64_t)slices_of(r) * matrices(p, dev, r, side);
+}
+
+int matrix_read_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
+    return rprog_ldmatrix(p, dev, r, side) ? CHUNK : rprog_elem(p, dev, r, side);
+}
+
+int matrix_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side) {
+    const RLayout y = r->load[side].layout;
+    bool k_inner = y.inner == AX_K, whole = rprog_ldmatrix(p, dev, r, side);
+    int elem = rprog_elem(p, dev, r, side);
+    int row = r->block.extent[k_inner ? AX_K : own_axis(side)];
+    int32_t addr[WARP] = {0};
+    for (int lane = 0; lane < WARP; lane++) {
+        int own = lane / 4, k = lane % 4;
+        addr[lane] = whole ? rtile_at(y, row, elem, lane % MATRIX, 0)
+                           : rtile_at(y, row, elem, k_inner ? own : k, k_inner ? k : own);
+    }
+    return rtile_wavefronts(addr, whole ? (1u << MATRIX) - 1 : UINT32_MAX, whole ? CHUNK : elem);
+}
+
+int64_t matrix_registers(const Problem *p, const Device *dev, const RProg *r) {
+    enum { FIXED = 10 };
+    const ComputeUnit *u = &dev->unit[r->unit];
+    int64_t tiles = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
+                    count_along(&r->warp, &r->thread, AX_N);
+    int64_t sums = tiles * rprog_unit_accumulators(dev, r) * te_dtype_bytes(u->acc) / 4;
+    int64_t slice = 0;
+    for (int side = 0; side < 2; side++) {
+        int words = rprog_elem(p, dev, r, side) > 4 ? 2 : 1;
+        slice += (int64_t)registers(dev, r, side) * words;
+    }
+    if (rprog_promotes(p, dev, r)) sums *= 2;
+    int64_t copies = rprog_fetched_ahead(dev, r, 0) ? 2 : 1;
+    if (rprog_products(p, dev, r) > 1) copies++;
+    return FIXED + sums + copies * slice;
+}
+
+int64_t rprog_piece_wavefronts(const Problem *p, const RProg *r, int64_t *loads) {
+    int row = rprog_piece_row(r), bytes = p->acc_bytes, line = r->warp.extent[AX_N] / r->store_vec;
+    int chunks = line * r->thread.extent[AX_M], width = r->store_vec * bytes;
+    int pieces = width > CHUNK ? width / CHUNK : 1;
+    int32_t addr[WARP] = {0};
+    int64_t stores = 0;
+    *loads = 0;
+    /* One tile: a pair of columns, or two rows of one column when swapped.  */
+    for (int lane = 0; lane < WARP; lane++) {
+        int u = lane / 4, v = lane % 4 * 2;
+        addr[lane] = (r->swapped ? v * row + u : u * row + v) * bytes;
+    }
+    int tiles = r->warp.extent[AX_N] / r->thread.extent[AX_N];
+    int u_rows = r->thread.extent[r->swapped ? AX_N : AX_M] / MATRIX;
+    int each = r->swapped ? 2 * rtile_wavefronts(addr, UINT32_MAX, bytes)
+                          : rtile_wavefronts(addr, UINT32_MAX, 2 * bytes);
+    stores = (int64_t)tiles * u_rows * each;
+    for (int first = 0; first < chunks; first += WARP) {
+        int n = chunks - first < WARP ? chunks - first : WARP;
+        uint32_t active = n < WARP ? (1u << n) - 1 : UINT32_MAX;
+        for (int part = 0; part < pieces; part++) {
+            for (int lane = 0; lane < n; lane++) {
+                int id = first + lane;
+                addr[lane] = (id / line * row + id % line * r->store_vec) * bytes + part * CHUNK;
+            }
+            *loads += rtile_wavefronts(addr, active, width < CHUNK ? width : CHUNK);
+        }
+    }
+    return stores;
+}

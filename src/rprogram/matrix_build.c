@@ -1,0 +1,105 @@
+/* Scale-up for units that multiply matrices: instruction, warp tile, block.
+ *
+ * The register tile is the unit's; what grows is the warp's share of the outputs, until registers are
+ * full.  A larger warp tile reads less from shared memory for each product.  */
+#include "rprogram/build.h"
+#include "rprogram/matrix.h"
+
+enum { SIZES = 12 };
+
+#define WARP_BAND 1.3         /* traffic from shared memory, relative to a tile no larger */
+
+/* Instruction tiles of a warp along an axis.  */
+static const int32_t counts[SIZES] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16};
+
+typedef struct {
+    int32_t m, n;
+    bool fits;                /* the axes, the registers */
+} WarpTile;
+
+static void reject(const Builder *b, Reject why) {
+    b->set->enumerated++;
+    b->set->rejected[why]++;
+}
+
+static double reads(const WarpTile *t) { return 1.0 / t->m + 1.0 / t->n; }
+
+static RProg with_warp(const RProg *start, const WarpTile *t) {
+    RProg r = *start;
+    r.warp = r.thread;
+    r.warp.extent[AX_M] = t->m;
+    r.warp.extent[AX_N] = t->n;
+    return r;
+}
+
+/* Every warp tile; returns how many.  */
+static int warp_tiles(const Builder *b, const RProg *start, WarpTile out[SIZES * SIZES]) {
+    int limit = (int)b->dev->limits.registers_per_thread.value, n = 0;
+    for (int i = 0; i < SIZES; i++) {
+        for (int j = 0; j < SIZES; j++) {
+            WarpTile t = {counts[i] * start->thread.extent[AX_M],
+                          counts[j] * start->thread.extent[AX_N], false};
+            if (!build_fits_axis(b, AX_M, t.m) || !build_fits_axis(b, AX_N, t.n)) {
+                reject(b, REJECT_ALIGNMENT);
+                continue;
+            }
+            RProg r = with_warp(start, &t);
+            if (matrix_registers(b->p, b->dev, &r) > limit) {
+                reject(b, REJECT_REGISTERS);
+                continue;
+            }
+            t.fits = true;
+            out[n++] = t;
+        }
+    }
+    return n;
+}
+
+/* Does a tile no larger read much less for each product, or is there a much larger one that still
+ * gives every SM enough warps?  */
+static bool dominated(const Builder *b, const WarpTile *all, int n, const WarpTile *t) {
+    enum { WARPS_PER_SM = 8, LARGER = 4, LARGER_STRICT = 2 };
+    double area = (double)t->m * t->n, larger = area * (b->strict ? LARGER_STRICT : LARGER);
+    for (int i = 0; i < n; i++) {
+        const WarpTile *x = &all[i];
+        double other = (double)x->m * x->n;
+        if (other <= area && reads(x) * WARP_BAND < reads(t)) return true;
+        if (b->thorough || other < larger || reads(x) >= reads(t)) continue;
+        if (other * WARPS_PER_SM * b->sms <= b->parallel) return true;
+    }
+    return false;
+}
+
+static void build_tiles(Builder *b, const RProg *start) {
+    WarpTile tile[SIZES * SIZES];
+    int n = warp_tiles(b, start, tile);
+    for (int i = n - 1; i >= 0 && !b->full; i--) {
+        if (dominated(b, tile, n, &tile[i])) {
+            reject(b, REJECT_DOMINATED);
+            continue;
+        }
+        RProg r = with_warp(start, &tile[i]);
+        build_blocks(b, &r);
+    }
+}
+
+/* Few rows M fill the unit's n side better than its m side.  */
+static bool worth_swapping(const Builder *b, const ComputeUnit *u) {
+    enum { FEW = 64 };
+    int64_t m = b->p->extent[AX_M];
+    return m <= FEW && rtile_waste(m, u->n.from) < rtile_waste(m, u->m.from);
+}
+
+void build_matrix(Builder *b, const RProg *start) {
+    const ComputeUnit *u = &b->dev->unit[start->unit];
+    b->full = b->full && !b->strict;
+    for (int swapped = worth_swapping(b, u); swapped >= 0; swapped--) {
+        RProg r = *start;
+        r.swapped = swapped;
+        r.thread = matrix_tile(u, swapped);
+        r.vec_m = swapped ? 2 : 1;
+        r.vec_n = swapped ? 1 : 2;
+        r.store_vec = (uint8_t)(r.vec_n < b->p->out_vec ? r.vec_n : b->p->out_vec);
+        build_tiles(b, &r);
+    }
+}

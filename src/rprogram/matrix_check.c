@@ -1,0 +1,44 @@
+/* Rules of programs whose unit multiplies matrices.  */
+#include "rprogram/matrix.h"
+
+enum { BODY_MAX = 2048 }; /* instructions of the unit in a step */
+
+RTile matrix_tile(const ComputeUnit *u, bool swapped) {
+    RTile t;
+    for (int axis = 0; axis < RT_AXES; axis++) t.extent[axis] = 1;
+    t.extent[AX_M] = (swapped ? u->n : u->m).from;
+    t.extent[AX_N] = (swapped ? u->m : u->n).from;
+    t.extent[AX_K] = u->k.from;
+    return t;
+}
+
+static const char *check_fragments(const Problem *p, const Device *dev, const RProg *r) {
+    for (int side = 0; side < 2; side++) {
+        int elem = rprog_elem(p, dev, r, side);
+        if (rprog_ldmatrix(p, dev, r, side)) continue;
+        if (elem == 1) return "fragments of bytes are read along k";
+        if (elem < 4) return "the device cannot read these fragments";
+    }
+    return NULL;
+}
+
+const char *matrix_check(const Problem *p, const Device *dev, const RProg *r) {
+    RTile t = matrix_tile(&dev->unit[r->unit], r->swapped);
+    int64_t body = rprog_products(p, dev, r);
+    for (int axis = AX_M; axis <= AX_K; axis++) {
+        if (r->thread.extent[axis] != t.extent[axis]) return "thread is not the unit's tile";
+        int along = count_along(&r->warp, &r->thread, axis);
+        if (!along) return "the warp tile is not a multiple of the unit's";
+        body *= along < BODY_MAX ? along : BODY_MAX;
+    }
+    if (body > BODY_MAX) return "the unrolled body is too long";
+    if (r->unroll != r->warp.extent[AX_K]) return "unroll is not warp.k";
+    if (r->vec_m != (r->swapped ? 2 : 1) || r->vec_n != (r->swapped ? 1 : 2)) {
+        return "vec is not what a lane of the unit holds";
+    }
+    if (r->via != VIA_DIRECT && r->via != VIA_SHARED) return "unknown way to store";
+    if (rprog_promotes(p, dev, r) && r->warp.extent[AX_K] > PROMOTED_MAX) {
+        return "partial sums of more than 128 terms";
+    }
+    return check_fragments(p, dev, r);
+}
