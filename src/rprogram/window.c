@@ -98,13 +98,15 @@ int64_t rprog_window_body(const Problem *p, const RProg *r) {
 }
 
 int64_t rprog_window_registers(const Problem *p, const RProg *r) {
-    enum { FIXED = 30 };
+    enum { FIXED = 22, TAPS = 32 };       /* fitted to what compiled kernels need */
     const WindowView *v = &p->window;
     int64_t vec = v->lane < 0 ? 1 : r->vec_n, words = (v->sum_bytes + 3) / 4;
     int64_t outputs = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N] * vec;
     int64_t loaded = rprog_window_loads(p, r) * r->vec_n;
     int64_t taps = p->n_reads > 1 ? v->extent_s * v->extent_r * vec : 0;
-    return FIXED + words * (outputs + loaded + (taps < 64 ? taps : 64));
+    /* Narrow elements land before they become values.  */
+    int64_t landing = v->bytes < 4 && r->keep != KEEP_SHARED ? (loaded * v->bytes + 3) / 4 : 0;
+    return FIXED + landing + words * (outputs + loaded + (taps < TAPS ? taps : TAPS));
 }
 
 static const char *check_vector(const Problem *p, const RProg *r) {

@@ -5,6 +5,7 @@
 #include "base/pool.h"
 #include "driver/compile.h"
 #include "driver/run.h"
+#include "driver/sample.h"
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
 #include "workload.h"
@@ -166,6 +167,53 @@ static void inputs_are_read_once(void **state) {
     assert_true(run_jobs(job, SHAPES * PICKS, one_measure));
 }
 
+/* ---- which outputs a block computes ---- */
+
+/* Every output belongs to one point of one block.  */
+static const char *cover(KernelCase *c, const RProg *r) {
+    const Problem *p = &c->plan.problem[0];
+    const TeTensor *out = &c->te->tensor[c->te->n_in];
+    int64_t total = te_tensor_count(out), blocks = rprog_blocks(p, r);
+    unsigned char *seen = arena_calloc(c->arena, (size_t)total, 1);
+    Rng rng = {1};
+    for (int64_t x = 0; x < blocks; x++) {
+        BlockRange range;
+        BlockPoint *at;
+        sample_range(p, r, 0, x, &range);
+        int n = sample_points(c->arena, &range, 1 << 20, &rng, &at);
+        for (int i = 0; i < n; i++) {
+            int64_t index[TE_MAX_INDICES] = {0}, flat = 0;
+            if (!sample_indices(p, r, &at[i], index)) continue;
+            for (int k = 0; k < out->rank; k++) {
+                if (index[k] < 0 || index[k] >= out->shape[k].value) return "an index is outside";
+                flat = flat * out->shape[k].value + index[k];
+            }
+            if (seen[flat]++) return "an output belongs to two blocks";
+        }
+    }
+    for (int64_t i = 0; i < total; i++) {
+        if (!seen[i]) return "an output belongs to no block";
+    }
+    return NULL;
+}
+
+static void blocks_cover_outputs(void **state) {
+    (void)state;
+    for (int i = 0; i < SHAPES; i++) {
+        Arena *a = arena_create(NULL);
+        KernelCase c;
+        assert_null(kernel_open(&c, a, fixture_device(a, "h200"), shapes[i].text, NULL));
+        for (int k = 0; k < c.set[0].n; k += 1 + c.set[0].n / 64) {
+            const RProg *r = &c.set[0].prog[k];
+            if (r->skeleton != SK_COLUMN && r->skeleton != SK_WINDOW) continue;
+            const char *wrong = cover(&c, r);
+            c.plan.prog[0] = *r;
+            if (wrong) fail_msg("%s", kernel_report(&c, shapes[i].name, wrong));
+        }
+        arena_destroy(a);
+    }
+}
+
 /* ---- real sizes ---- */
 
 static const Workload *find_row(Arena *a, Diag *d, int i) {
@@ -229,6 +277,7 @@ static void real_sizes_compile(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inputs_are_read_once),
+        cmocka_unit_test(blocks_cover_outputs),
         cmocka_unit_test(real_sizes_compile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
