@@ -6,6 +6,7 @@
 #include "sim/alu.h"
 #include "sim/half.h"
 #include "sim/memory_state.h"
+#include "sim/order.h"
 #include "sim/race.h"
 #include <string.h>
 
@@ -117,8 +118,10 @@ static unsigned char *place(SimWarp *w, const SimInst *i, int lane, uint64_t at,
     if (space == SPACE_GENERIC) space = sim_classify(at);
     *shared = space == SPACE_SHARED || space == SPACE_SHARED_CLUSTER;
     if (!*shared) {
-        unsigned char *host = sim_global(w, i, lane, at, bytes, bytes, false);
-        return host;
+        bool flag = i->count == 1 && ptx_is_int(i->ptx->type[0]);     /* sums of reals tell nobody */
+        bool tells = flag && w->block->cluster->run->order;
+        if (tells) sim_order_sync(w->block, at, i->ptx->op == OP_ATOM, true);
+        return sim_global(w, i, lane, at, bytes, bytes, false);
     }
     SimBlock *b = sim_shared(w, i, lane, (uint32_t)at, bytes, bytes, &offset);
     if (!b || !sim_shadow_atomic(w, i, lane, b, offset, bytes)) return NULL;

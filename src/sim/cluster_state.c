@@ -54,7 +54,7 @@ SimCluster *sim_cluster_begin(SimUnit *u, Arena *scratch, Arena *results) {
     c->block = ARENA_ARRAY(scratch, SimBlock, c->n_block);
     for (int b = 0; b < c->n_block; b++) {
         begin_block(c, b);
-        if (!r->options->no_races) {
+        if (!r->options->no_races && !r->order) {
             SimWrites *w = ARENA_NEW(results, SimWrites);
             *w = (SimWrites){.arena = results, .block = c->block[b].linear};
             memcpy(w->ctaid, c->block[b].ctaid, sizeof w->ctaid);

@@ -6,8 +6,6 @@
 #include "sim/lanes.h"
 #include <math.h>
 
-static bool is_int(PtxType t) { return t >= PTX_B8 && t <= PTX_S64 && t != PTX_NONE; }
-
 /* ---- reading ---- */
 
 static uint64_t raw(const SimWarp *w, const SimOpnd *o, int lane) {
@@ -112,13 +110,13 @@ static uint64_t real_result(const SimCvt *c, double v) {
 }
 
 static uint64_t convert(const SimCvt *c, uint64_t bits) {
-    if (is_int(c->from)) {
+    if (ptx_is_int(c->from)) {
         uint64_t v = extend(c->from, bits);
-        if (!is_int(c->to)) return real_result(c, from_integer(c->from, c->to, v, c->round));
+        if (!ptx_is_int(c->to)) return real_result(c, from_integer(c->from, c->to, v, c->round));
         return extend(c->to, c->sat ? saturate(c->to, c->from, v) : v);
     }
     double v = read_real(c->from, bits, c->ftz);
-    return is_int(c->to) ? extend(c->to, to_integer(c->to, v, c->round)) : real_result(c, v);
+    return ptx_is_int(c->to) ? extend(c->to, to_integer(c->to, v, c->round)) : real_result(c, v);
 }
 
 static void exec_cvt(SimWarp *w, const SimInst *i, uint32_t active) {
@@ -213,7 +211,7 @@ SimExec *sim_pick_cvt(SimPick *k) {
     c->satfinite = sim_take(k, MOD_SATFINITE);
     k->i->extra = c;
     if (k->p->op == OP_CVT_PACK) return sim_pick_cvt_pack(k, c);
-    bool scalar = (is_int(c->to) || is_real(c->to)) && (is_int(c->from) || is_real(c->from));
+    bool scalar = (ptx_is_int(c->to) || is_real(c->to)) && (ptx_is_int(c->from) || is_real(c->from));
     if (!scalar) return sim_pick_cvt_small(k, c);
     if (k->i->n_opnd != 2) return sim_pick_fail(k, "takes one source");
     if (!fits(&k->i->opnd[0], c->to) || !fits(&k->i->opnd[1], c->from)) {

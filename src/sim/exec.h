@@ -244,7 +244,8 @@ typedef struct {
 } SimBarrier;
 
 typedef struct SimShadow SimShadow;       /* race.h */
-typedef struct SimWrites SimWrites;       /* race.h: log of global writes */
+typedef struct SimWrites SimWrites;       /* writes.h: log of global writes */
+typedef struct SimOrderBlock SimOrderBlock;           /* order.h */
 
 struct SimBlock {
     SimCluster *cluster;
@@ -261,7 +262,8 @@ struct SimBlock {
     SimShadow *shadow;        /* one per 4 bytes of smem */
     uint32_t *read_clock;     /* see race.h */
     SimBarrier *barrier;      /* barriers_per_block of them */
-    SimWrites *writes;
+    SimWrites *writes;        /* NULL: not logged */
+    SimOrderBlock *order;     /* of blocks that communicate, once they do */
     SimCounters count;
     uint64_t pipe[SIM_PIPE_COUNT + 1];    /* instructions; the last one: what the linker added */
     uint64_t executed;        /* warp instructions, for the limit */
@@ -335,6 +337,7 @@ struct SimRun {
     uint32_t grid[3], ntid[3], cluster[3];
     uint32_t smem_base, smem_bytes;       /* of every block */
     unsigned char *constants; /* of the kernel, with the addresses of this launch */
+    struct SimBlockOrder *order;          /* order.h: of blocks that communicate, else NULL */
     const unsigned char *params;          /* the parameter space, padded with poison */
     size_t params_bytes;
 };
@@ -354,6 +357,10 @@ struct SimRun {
 /* Records a fault of one thread and stops the block.  `text` becomes one sentence.  */
 void sim_fault(SimWarp *w, SimFaultKind kind, const SimInst *i, int lane, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+
+/* Fills in all of a fault but its text, for a thread of a block (linear number).  */
+void sim_fault_place(SimFault *f, SimFaultKind kind, const SimBlock *b, const SimInst *i,
+                     int thread);
 
 /* ---- Counting ---- */
 /* Instructions, pipes and flops are counted by the interpreter.  sim_count_shared counts one

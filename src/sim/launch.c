@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "sim/link.h"
 #include "sim/memory_state.h"
+#include "sim/order.h"
 #include "sim/ptx_parse.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -195,7 +196,12 @@ static void collect(Arena *a, const SimRun *r, const SimUnit *unit, int64_t n, S
         blocks += unit[k].n_block;
         for (int e = 0; e < unit[k].n_fault; e++) add_fault(&f, &unit[k].fault[e]);
     }
-    if (!r->options->no_races && !r->kernel->serial) {
+    if (r->order) {
+        const SimFault *race;
+        size_t races = sim_order_races(r->order, &race);
+        for (size_t k = 0; k < races; k++) add_fault(&f, &race[k]);
+        f.faults += races;
+    } else if (!r->options->no_races) {
         SimWrites **all = ARENA_ARRAY(a, SimWrites *, blocks + 1);
         for (int64_t k = 0; k < n; k++) {
             for (int b = 0; b < unit[k].n_block; b++) all[at++] = unit[k].writes[b];
@@ -265,9 +271,11 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *
     const SimLoaded *x = sim_load_variables(g, m->ptx);
     r->constants = constants(a, r, x);
     sim_clear_sectors(g);
+    if (r->kernel->serial && !r->options->no_races) r->order = sim_order_new(a, g);
     int64_t n;
     SimUnit *unit = units(a, r, &n);
     Status st = sim_run_units(a, d, unit, n, r, &out->total);
+    if (r->order) sim_order_forget(g);
     if (st != ST_OK) return st;
     out->total.unique_load_sectors = sim_sum_sectors(g, false);
     out->total.unique_store_sectors = sim_sum_sectors(g, true);

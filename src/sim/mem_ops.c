@@ -3,6 +3,7 @@
  * Addresses are computed for all lanes, checked and counted per request, then moved element by
  * element.  The usual case, all lanes inside one allocation, is checked without a call per lane. */
 #include "sim/memory_state.h"
+#include "sim/order.h"
 #include "sim/race.h"
 #include <string.h>
 
@@ -36,10 +37,21 @@ static bool all_inside(const SimAlloc *x, uint32_t active, const uint64_t at[LAN
     return bad == 0;
 }
 
+/* Blocks that communicate: see order.h.  */
+static void order_lanes(SimWarp *w, const SimInst *i, uint32_t active, const Lanes *p,
+                        uint32_t bytes) {
+    bool store = i->flags & ACCESS_STORE;
+    SIM_EACH(l, active) {
+        if (i->flags & ACCESS_STRONG) sim_order_sync(w->block, p->at[l], !store, store);
+        else if (!store) sim_order_read(w->block, i, w->id * LANES + l, p->at[l], bytes);
+    }
+}
+
 static bool global_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p) {
     uint32_t bytes = (uint32_t)i->bytes * i->count;
-    bool store = i->flags & ACCESS_STORE;
     SimBlock *b = w->block;
+    bool ordered = b->cluster->run->order != NULL;
+    bool store = i->flags & ACCESS_STORE && !(ordered && i->flags & ACCESS_STRONG);
     if (!all_inside(b->hot, active, p->at, bytes)) {
         b->hot = sim_find(b->cluster->run->gpu, p->at[sim_first_lane(active)], bytes);
     }
@@ -54,9 +66,10 @@ static bool global_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
             if (!p->host[l]) return false;
         }
     }
+    if (ordered) order_lanes(w, i, active, p, bytes);
     bool counted = i->space == SPACE_GLOBAL || i->space == SPACE_GENERIC;
     if (counted && !b->cluster->run->options->no_counters) {
-        sim_count_global(w, active, p->at, (int)bytes, store);
+        sim_count_global(w, active, p->at, (int)bytes, i->flags & ACCESS_STORE);
     }
     return true;
 }

@@ -9,6 +9,7 @@ static void release_all(void *p) {
         free(g->alloc[k].host);
         free(g->alloc[k].loaded);
         free(g->alloc[k].stored);
+        free(g->alloc[k].owner);
     }
     free(g->alloc);
 }
@@ -107,7 +108,9 @@ void sim_free(SimGpu *g, uint64_t at) {
     free(x->host);
     free(x->loaded);
     free(x->stored);
+    free(x->owner);
     x->host = NULL;
+    x->owner = NULL;
     x->loaded = x->stored = NULL;
 }
 

@@ -9,6 +9,7 @@ typedef struct SimAlloc {
     uint64_t base, bytes;
     unsigned char *host;      /* NULL once freed */
     uint64_t *loaded, *stored;            /* one bit per sector; touched by several host threads */
+    struct SimOwner *owner;   /* order.c: one per word, while a launch needs them; else NULL */
 } SimAlloc;
 
 struct SimGpu {

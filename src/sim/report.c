@@ -9,17 +9,22 @@ static const char *const texts[] = {
 #undef X
 };
 
-static void thread_index(const SimWarp *w, int lane, int out[3]) {
-    const uint32_t *n = w->block->cluster->run->ntid;
-    uint32_t t = (uint32_t)(w->id * LANES + lane);
-    out[0] = (int)(t % n[0]);
-    out[1] = (int)(t / n[0] % n[1]);
-    out[2] = (int)(t / n[0] / n[1]);
-}
-
 static const char *source_file(const PtxModule *m, const PtxInst *p) {
     bool known = p->cu_file >= 0 && (size_t)p->cu_file < m->n_files;
     return known ? m->files[p->cu_file] : NULL;
+}
+
+void sim_fault_place(SimFault *f, SimFaultKind kind, const SimBlock *b, const SimInst *i,
+                     int thread) {
+    const SimRun *run = b->cluster->run;
+    const int n[3] = {(int)run->ntid[0], (int)run->ntid[1], (int)run->ntid[2]};
+    *f = (SimFault){.kind = kind,
+                    .kernel = run->kernel->func->name,
+                    .thread = {thread % n[0], thread / n[0] % n[1], thread / n[0] / n[1]},
+                    .ptx_line = i->ptx->line,
+                    .cu_file = source_file(run->ptx, i->ptx)};
+    if (f->cu_file) f->cu_line = i->ptx->cu_line;
+    for (int k = 0; k < 3; k++) f->block[k] = (int)b->ctaid[k];
 }
 
 void sim_fault(SimWarp *w, SimFaultKind kind, const SimInst *i, int lane, const char *fmt, ...) {
@@ -28,13 +33,8 @@ void sim_fault(SimWarp *w, SimFaultKind kind, const SimInst *i, int lane, const 
     w->yield = true;
     b->faults++;
     if (b->n_fault == SIM_MAX_FAULTS) return;
-    const SimRun *run = b->cluster->run;
     SimFault *f = &b->fault[b->n_fault++];
-    *f = (SimFault){.kind = kind, .kernel = run->kernel->func->name, .ptx_line = i->ptx->line,
-                    .cu_file = source_file(run->ptx, i->ptx)};
-    if (f->cu_file) f->cu_line = i->ptx->cu_line;
-    for (int k = 0; k < 3; k++) f->block[k] = (int)b->ctaid[k];
-    thread_index(w, lane, f->thread);
+    sim_fault_place(f, kind, b, i, w->id * LANES + lane);
     va_list ap;
     va_start(ap, fmt);
     f->text = arena_vprintf(b->cluster->arena, fmt, ap);

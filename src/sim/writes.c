@@ -1,5 +1,6 @@
 #include "sim/writes.h"
 #include "sim/memory.h"
+#include "sim/order.h"
 #include <stdlib.h>
 
 enum { MERGE_AT = 1 << 15 };
@@ -29,6 +30,7 @@ void sim_merge_writes(SimWrites *w) {
 
 void sim_global_wrote(SimBlock *b, const SimInst *i, int thread, uint64_t at, uint64_t bytes) {
     SimWrites *w = b->writes;
+    if (b->cluster->run->order) sim_order_wrote(b, i, thread, at, bytes);
     if (!w) return;
     if (w->n > w->merged) {
         SimWrite *last = &w->write[w->n - 1];

@@ -177,6 +177,45 @@ static void global_races(void **state) {
     CHECK(canaries);
 }
 
+/* Blocks that pass a turn around by a flag at p0 + 2048.  */
+#define ONE_THREAD "setp.ne.u32 %p7, %t, 0; @%p7 bra END;\n"
+#define MY_TURN \
+    "W: ld.acquire.gpu.global.u32 %r1, [%a0+2048]; setp.ne.u32 %p0, %r1, %r20; @%p0 bra W;\n"
+#define NEXT_TURN "add.u32 %r1, %r20, 1; st.release.gpu.global.u32 [%a0+2048], %r1;\n"
+
+static void global_order(void **state) {
+    (void)state;
+    static const Canary canaries[] = {
+        {SIM_RACE_GLOBAL,
+         ONE_THREAD "atom.global.add.u32 %r1, [%a0+2048], 1; st.global.u32 [%a0], %r20; END:",
+         ONE_THREAD MY_TURN "st.global.u32 [%a0], %r20;\n" NEXT_TURN "END:", 0, 4,
+         "nothing orders the two"},
+        {SIM_RACE_GLOBAL,
+         ONE_THREAD "ld.global.u32 %r2, [%a0]; add.u32 %r2, %r2, 1; st.global.u32 [%a0], %r2;\n"
+                    "atom.global.add.u32 %r1, [%a0+2048], 1; END:",
+         ONE_THREAD MY_TURN "ld.global.u32 %r2, [%a0]; add.u32 %r2, %r2, 1;\n"
+                            "st.global.u32 [%a0], %r2;\n" NEXT_TURN "END:",
+         0, 4, "reads"},
+        /* The flag is set before the data is there. */
+        {SIM_RACE_GLOBAL,
+         ONE_THREAD MY_TURN "ld.global.u32 %r2, [%a0];\n" NEXT_TURN
+                            "st.global.u32 [%a0], %r20; END:",
+         ONE_THREAD MY_TURN "ld.global.u32 %r2, [%a0]; st.global.u32 [%a0], %r20;\n" NEXT_TURN
+                            "END:",
+         0, 3, NULL},
+        /* The block that comes last, by a ticket, sums what the others wrote. */
+        {SIM_RACE_GLOBAL,
+         ONE_THREAD "mul.wide.u32 %l2, %r20, 4; add.u64 %l2, %l2, %a0; st.global.u32 [%l2], %r0;\n"
+                    "setp.ne.u32 %p0, %r20, 3; @%p0 bra OUT; ld.global.u32 %r2, [%a0];\n"
+                    "OUT: atom.global.inc.u32 %r1, [%a0+2048], 3; END:",
+         ONE_THREAD "mul.wide.u32 %l2, %r20, 4; add.u64 %l2, %l2, %a0; st.global.u32 [%l2], %r0;\n"
+                    "membar.gl; atom.global.inc.u32 %r1, [%a0+2048], 3; setp.ne.u32 %p0, %r1, 3;\n"
+                    "@%p0 bra END; ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%a0]; END:",
+         0, 4, NULL},
+    };
+    CHECK(canaries);
+}
+
 static void progress(void **state) {
     (void)state;
     static const Canary canaries[] = {
@@ -267,7 +306,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds),        cmocka_unit_test(freed_memory),
         cmocka_unit_test(shared_memory), cmocka_unit_test(global_races),
-        cmocka_unit_test(progress),      cmocka_unit_test(launches),
+        cmocka_unit_test(global_order),  cmocka_unit_test(progress),
+        cmocka_unit_test(launches),
         cmocka_unit_test(places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

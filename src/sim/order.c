@@ -1,0 +1,207 @@
+#include "sim/order.h"
+#include "sim/memory_state.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How far each block is known to have come: segments by block, in an open hash table.  */
+typedef struct {
+    uint32_t block, segment;  /* block + 1, 0: free */
+} Known;
+typedef struct {
+    Known *entry;
+    uint32_t n, cap;          /* cap: a power of two */
+} Clock;
+
+typedef struct {
+    uint64_t at;              /* 0: free */
+    Clock published;
+} SyncPlace;
+
+/* Who wrote a word last.  */
+typedef struct SimOwner {
+    uint32_t block;           /* + 1; 0: nobody in this launch */
+    uint32_t segment : 28, bytes : 4;
+    const SimInst *inst;
+} Owner;
+
+struct SimOrderBlock {
+    uint32_t segment;         /* releases so far, + 1 */
+    Clock clock;
+    bool told;                /* a race of this block is kept already */
+};
+
+struct SimBlockOrder {
+    Arena *arena;
+    SimGpu *gpu;
+    SyncPlace *place;
+    uint32_t n_place, cap_place;
+    size_t entries;           /* of all clocks */
+    SimFault *race;
+    size_t n_race, cap_race;
+};
+
+enum { MOST_ENTRIES = 1 << 22 };
+
+void sim_order_forget(SimGpu *g) {
+    for (size_t k = 0; k < g->n_alloc; k++) {
+        free(g->alloc[k].owner);
+        g->alloc[k].owner = NULL;
+    }
+}
+
+SimBlockOrder *sim_order_new(Arena *a, SimGpu *g) {
+    SimBlockOrder *o = ARENA_NEW(a, SimBlockOrder);
+    o->arena = a;
+    o->gpu = g;
+    sim_order_forget(g);                     /* of a launch that ran out of memory */
+    return o;
+}
+
+/* ---- clocks ---- */
+
+static uint32_t spread(uint64_t v) { return (uint32_t)(v * 0x9e3779b97f4a7c15ull >> 32); }
+
+static uint32_t known(const Clock *c, uint32_t block) {
+    for (uint32_t k = spread(block); c->cap > 0; k++) {
+        const Known *e = &c->entry[k & (c->cap - 1)];
+        if (e->block == block) return e->segment;
+        if (e->block == 0) break;
+    }
+    return 0;
+}
+
+static void learn(SimBlockOrder *o, Clock *c, uint32_t block, uint32_t segment);
+
+static void grow(SimBlockOrder *o, Clock *c) {
+    Clock wider = {.cap = c->cap ? 2 * c->cap : 4};
+    wider.entry = ARENA_ARRAY(o->arena, Known, wider.cap);
+    o->entries += wider.cap;
+    for (uint32_t k = 0; k < c->cap; k++) {
+        if (c->entry[k].block) learn(o, &wider, c->entry[k].block, c->entry[k].segment);
+    }
+    *c = wider;
+}
+
+static void learn(SimBlockOrder *o, Clock *c, uint32_t block, uint32_t segment) {
+    if (2 * (c->n + 1) > c->cap) grow(o, c);
+    for (uint32_t k = spread(block);; k++) {
+        Known *e = &c->entry[k & (c->cap - 1)];
+        if (e->block != block && e->block != 0) continue;
+        if (e->block == 0) c->n++;
+        e->block = block;
+        if (segment > e->segment) e->segment = segment;
+        return;
+    }
+}
+
+static void join(SimBlockOrder *o, Clock *to, const Clock *from) {
+    for (uint32_t k = 0; k < from->cap; k++) {
+        if (from->entry[k].block) learn(o, to, from->entry[k].block, from->entry[k].segment);
+    }
+}
+
+/* ---- synchronisation ---- */
+
+static SyncPlace *place_of(SimBlockOrder *o, uint64_t at) {
+    if (2 * (o->n_place + 1) > o->cap_place) {
+        SyncPlace *old = o->place;
+        uint32_t cap = o->cap_place;
+        o->cap_place = cap ? 2 * cap : 64;
+        o->place = ARENA_ARRAY(o->arena, SyncPlace, o->cap_place);
+        o->n_place = 0;
+        for (uint32_t k = 0; k < cap; k++) {
+            if (old[k].at) place_of(o, old[k].at)->published = old[k].published;
+        }
+    }
+    for (uint32_t k = spread(at);; k++) {
+        SyncPlace *p = &o->place[k & (o->cap_place - 1)];
+        if (p->at == at) return p;
+        if (p->at) continue;
+        p->at = at;
+        o->n_place++;
+        return p;
+    }
+}
+
+static SimOrderBlock *state_of(SimBlock *b) {
+    if (!b->order) {
+        b->order = ARENA_NEW(b->cluster->run->order->arena, SimOrderBlock);
+        b->order->segment = 1;
+    }
+    return b->order;
+}
+
+static uint32_t number(const SimBlock *b) { return (uint32_t)b->linear + 1; }
+
+void sim_order_sync(SimBlock *b, uint64_t at, bool acquire, bool release) {
+    SimBlockOrder *o = b->cluster->run->order;
+    if (o->entries > MOST_ENTRIES) return;
+    SimOrderBlock *s = state_of(b);
+    SyncPlace *p = place_of(o, at);
+    if (acquire) join(o, &s->clock, &p->published);
+    if (!release) return;
+    join(o, &p->published, &s->clock);
+    learn(o, &p->published, number(b), s->segment++);
+}
+
+/* ---- accesses ---- */
+
+static Owner *owners(const SimBlockOrder *o, uint64_t at, uint64_t bytes) {
+    const SimAlloc *found = sim_find(o->gpu, at, bytes);
+    if (!found) return NULL;
+    SimAlloc *x = &o->gpu->alloc[found - o->gpu->alloc];
+    if (!x->owner) x->owner = calloc((size_t)(x->bytes / 4 + 1), sizeof *x->owner);
+    if (!x->owner) arena_fail(o->arena);
+    return x->owner + (at - x->base) / 4;
+}
+
+static void keep_race(SimBlock *b, const SimInst *i, int thread, uint64_t at, const Owner *w,
+                      const char *what) {
+    const SimRun *run = b->cluster->run;
+    SimBlockOrder *o = run->order;
+    state_of(b)->told = true;
+    o->race = arena_grow(o->arena, o->race, &o->cap_race, o->n_race + 1, sizeof *o->race);
+    SimFault *f = &o->race[o->n_race++];
+    sim_fault_place(f, SIM_RACE_GLOBAL, b, i, thread);
+    uint64_t other = w->block - 1;
+    f->text = arena_printf(o->arena, "this %s 0x%" PRIx64 ", which block (%u,%u,%u) wrote at ptx "
+                           "line %d, and nothing orders the two", what, at,
+                           (unsigned)(other % run->grid[0]),
+                           (unsigned)(other / run->grid[0] % run->grid[1]),
+                           (unsigned)(other / run->grid[0] / run->grid[1]), w->inst->ptx->line);
+}
+
+static void access(SimBlock *b, const SimInst *i, int thread, uint64_t at, uint64_t bytes,
+                   bool write) {
+    SimBlockOrder *o = b->cluster->run->order;
+    if (o->entries > MOST_ENTRIES) return;
+    Owner *w = owners(o, at, bytes);
+    SimOrderBlock *s = state_of(b);
+    uint64_t end = at + bytes;
+    for (uint64_t word = at & ~(uint64_t)3; w && word < end; word += 4, w++) {
+        unsigned mask = 15;
+        if (word < at) mask &= 15u << (at - word);
+        if (word + 4 > end) mask &= 15u >> (word + 4 - end);
+        bool other = w->block != 0 && w->block != number(b) && (w->bytes & mask);
+        if (other && !s->told && known(&s->clock, w->block) < w->segment) {
+            keep_race(b, i, thread, word < at ? at : word, w, write ? "writes" : "reads");
+        }
+        if (!write) continue;
+        bool same = w->block == number(b) && w->segment == (s->segment & 0xfffffff);
+        *w = (Owner){number(b), s->segment & 0xfffffff, (same ? w->bytes | mask : mask) & 15, i};
+    }
+}
+
+void sim_order_wrote(SimBlock *b, const SimInst *i, int thread, uint64_t at, uint64_t bytes) {
+    access(b, i, thread, at, bytes, true);
+}
+
+void sim_order_read(SimBlock *b, const SimInst *i, int thread, uint64_t at, uint64_t bytes) {
+    access(b, i, thread, at, bytes, false);
+}
+
+size_t sim_order_races(const SimBlockOrder *o, const SimFault **out) {
+    *out = o->race;
+    return o->n_race;
+}
