@@ -118,7 +118,8 @@ static unsigned char *place(SimWarp *w, const SimInst *i, int lane, uint64_t at,
     if (space == SPACE_GENERIC) space = sim_classify(at);
     *shared = space == SPACE_SHARED || space == SPACE_SHARED_CLUSTER;
     if (!*shared) {
-        bool flag = i->count == 1 && ptx_is_int(i->ptx->type[0]);     /* sums of reals tell nobody */
+        /* sums of reals tell nobody anything */
+        bool flag = i->count == 1 && ptx_is_int(i->ptx->type[0]);
         bool tells = flag && w->block->cluster->run->order;
         if (tells) sim_order_sync(w->block, at, i->ptx->op == OP_ATOM, true);
         return sim_global(w, i, lane, at, bytes, bytes, false);

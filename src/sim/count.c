@@ -89,7 +89,7 @@ static Passes conflicting(uint32_t lanes, const uint32_t address[LANES], uint32_
 }
 
 /* A group of lanes served together: as many passes as one bank has distinct words.  Aligned
- * accesses of `words` words take that many neighbouring banks each, which count as one wide bank. */
+ * accesses of `words` words take that many neighbouring banks each: they count as one wide bank. */
 static Passes group(uint32_t lanes, const uint32_t address[LANES], uint32_t words) {
     uint32_t in_bank[BANKS], wide = BANKS / words, used = 0;
     SIM_EACH(l, lanes) {

@@ -211,7 +211,8 @@ SimExec *sim_pick_cvt(SimPick *k) {
     c->satfinite = sim_take(k, MOD_SATFINITE);
     k->i->extra = c;
     if (k->p->op == OP_CVT_PACK) return sim_pick_cvt_pack(k, c);
-    bool scalar = (ptx_is_int(c->to) || is_real(c->to)) && (ptx_is_int(c->from) || is_real(c->from));
+    bool scalar =
+        (ptx_is_int(c->to) || is_real(c->to)) && (ptx_is_int(c->from) || is_real(c->from));
     if (!scalar) return sim_pick_cvt_small(k, c);
     if (k->i->n_opnd != 2) return sim_pick_fail(k, "takes one source");
     if (!fits(&k->i->opnd[0], c->to) || !fits(&k->i->opnd[1], c->from)) {

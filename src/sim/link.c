@@ -4,8 +4,6 @@
  * Before an instruction that is a reconvergence point stands a join; the join of a branch is known
  * here, once and for all.  */
 #include "sim/link.h"
-#include "base/hash.h"
-#include "sim/ptx_parse.h"
 #include <string.h>
 
 static SimPickFn *const picks[] = {
@@ -18,34 +16,6 @@ static const SimPipe pipes[] = {
     PTX_OPS(X)
 #undef X
 };
-
-/* A function of the kernel.  */
-typedef struct {
-    const PtxFunc *f;
-    SimCfg *cfg;
-    Slot *slot;               /* of its registers */
-    int64_t frame;            /* offset of its frame in local memory */
-    Slot link;                /* where its return address is kept */
-    uint32_t *start;          /* code index of every instruction, and of the end */
-    bool *joins;              /* whether an instruction is a reconvergence point */
-    bool open;                /* being visited: a call to it is recursion */
-} Unit;
-
-typedef struct {
-    const PtxSymbol *symbol;
-    int64_t at;
-} SharedPlace;
-
-typedef struct {
-    SimLinker l;
-    SharedPlace *shared;
-    size_t n_shared, cap_shared;
-    int64_t shared_bytes;
-    Unit *unit;
-    size_t n_unit, cap_unit;
-    uint32_t n_code;
-    uint32_t file_bytes;
-} Link;
 
 bool sim_link_error(SimLinker *l, const PtxInst *i, const char *fmt, ...) {
     va_list ap;
@@ -60,188 +30,9 @@ bool sim_link_error(SimLinker *l, const PtxInst *i, const char *fmt, ...) {
     return false;
 }
 
-/* ---- constants ---- */
-
-static void rehash(SimLinker *l) {
-    size_t cap = l->cap_table ? 2 * l->cap_table : 64;
-    l->konst_table = ARENA_ARRAY(l->arena, uint32_t, cap);
-    l->cap_table = cap;
-    for (size_t k = 0; k < l->n_konst; k++) {
-        size_t h = hash64(&l->konst[k].bits64, 8, l->konst[k].bits32) % cap;
-        while (l->konst_table[h]) h = (h + 1) % cap;
-        l->konst_table[h] = (uint32_t)k + 1;
-    }
-}
-
-Slot sim_const(SimLinker *l, SimConst c) {
-    if (2 * (l->n_konst + 1) > l->cap_table) rehash(l);
-    size_t h = hash64(&c.bits64, 8, c.bits32) % l->cap_table;
-    for (; l->konst_table[h]; h = (h + 1) % l->cap_table) {
-        uint32_t k = l->konst_table[h] - 1;
-        const SimConst *o = &l->konst[k];
-        if (o->bits64 == c.bits64 && o->bits32 == c.bits32 && o->symbol == c.symbol &&
-            o->add == c.add) {
-            return SLOT_CONST | k * 256;
-        }
-    }
-    l->konst = arena_grow(l->arena, l->konst, &l->cap_konst, l->n_konst + 1, sizeof *l->konst);
-    l->konst[l->n_konst] = c;
-    l->konst_table[h] = (uint32_t)l->n_konst + 1;
-    return SLOT_CONST | (uint32_t)(l->n_konst++) * 256;
-}
-
-static Slot int_const(SimLinker *l, int64_t v) {
-    return sim_const(l, (SimConst){.bits64 = (uint64_t)v, .bits32 = (uint32_t)v});
-}
-
-static Slot real_const(SimLinker *l, double v) {
-    SimConst c = {0};
-    float f = (float)v;
-    memcpy(&c.bits64, &v, sizeof v);
-    memcpy(&c.bits32, &f, sizeof f);
-    return sim_const(l, c);
-}
-
-/* The place of a variable in the shared memory of the kernel: in order of first use.  */
-static int64_t place_shared(Link *k, const PtxSymbol *s) {
-    for (size_t n = 0; n < k->n_shared; n++) {
-        if (k->shared[n].symbol == s) return k->shared[n].at;
-    }
-    k->shared = arena_grow(k->l.arena, k->shared, &k->cap_shared, k->n_shared + 1,
-                           sizeof *k->shared);
-    int64_t at = 0;
-    if (s->external) {
-        if (s->align > k->l.kernel->dynamic_align) k->l.kernel->dynamic_align = (uint32_t)s->align;
-    } else {
-        at = sim_ptx_place(&k->shared_bytes, s->bytes, s->align);
-    }
-    k->shared[k->n_shared++] = (SharedPlace){s, at};
-    return at;
-}
-
-/* The address of a variable; in local memory it is known here.  */
-static Slot symbol_const(Link *k, const Unit *u, const PtxSymbol *s, int64_t add) {
-    if (s->space == SPACE_SHARED) add += place_shared(k, s);
-    if (s->space == SPACE_LOCAL) return int_const(&k->l, u->frame + s->offset + add);
-    if (s->space == SPACE_PARAM) return int_const(&k->l, s->offset + add);
-    return sim_const(&k->l, (SimConst){.symbol = s, .add = add});
-}
-
-/* ---- operands ---- */
-
-static Slot element(Link *k, const Unit *u, const PtxOpnd *o, uint8_t *bits) {
-    *bits = 0;
-    switch (o->kind) {
-    case OPND_REG:
-        *bits = (uint8_t)sim_type_bits(u->f->reg[o->reg].type);
-        return u->slot[o->reg];
-    case OPND_INT: return int_const(&k->l, o->offset);
-    case OPND_REAL: return real_const(&k->l, o->real);
-    case OPND_SYMBOL: return symbol_const(k, u, o->symbol, o->offset);
-    default: return SLOT_NONE;
-    }
-}
-
-static void address_operand(Link *k, const Unit *u, const PtxOpnd *o, SimOpnd *out) {
-    int n = 1;
-    for (int e = 1; e < o->n; e++) n += o->elem[e].n > 0 ? o->elem[e].n : 1;
-    Slot *slot = ARENA_ARRAY(k->l.arena, Slot, n);
-    slot[0] = element(k, u, &o->elem[0], &out->bits);
-    out->wide = out->bits == 0 || out->bits == 64;
-    int at = 1;
-    uint8_t bits;
-    for (int e = 1; e < o->n; e++) {
-        const PtxOpnd *x = &o->elem[e];
-        if (x->kind != OPND_VECTOR) slot[at++] = element(k, u, x, &bits);
-        for (int c = 0; c < x->n; c++) slot[at++] = element(k, u, &x->elem[c], &bits);
-    }
-    out->slot = slot;
-    out->n = n;
-}
-
-static void link_operand(Link *k, const Unit *u, const PtxOpnd *o, SimOpnd *out) {
-    *out = (SimOpnd){.kind = o->kind, .negate = o->negate, .offset = o->offset};
-    if (o->kind == OPND_ADDRESS) {
-        address_operand(k, u, o, out);
-        return;
-    }
-    bool list = o->kind == OPND_VECTOR || o->kind == OPND_PAIR;
-    out->n = list ? o->n : 1;
-    Slot *slot = ARENA_ARRAY(k->l.arena, Slot, out->n + 1);
-    for (int e = 0; e < out->n; e++) {
-        uint8_t bits;
-        slot[e] = element(k, u, list ? &o->elem[e] : o, &bits);
-        if (out->bits == 0) out->bits = bits;
-    }
-    out->wide = out->bits == 64;
-    out->slot = slot;
-}
-
-/* A vector whose registers differ in size, or a predicate where none may be, would run over
- * places.  */
-static bool check_operand(SimLinker *l, const Unit *u, const PtxInst *i, const PtxOpnd *o) {
-    if (o->kind == OPND_REG && o->offset != 0) {
-        return sim_link_error(l, i, "has an offset outside an address");
-    }
-    if (o->kind == OPND_REG && o->negate && u->f->reg[o->reg].type != PTX_PRED) {
-        return sim_link_error(l, i, "negates what is not a predicate");
-    }
-    const PtxOpnd *second = o->kind == OPND_PAIR ? &o->elem[1] : NULL;
-    bool predicate = second && second->kind == OPND_REG && !second->negate &&
-                     u->f->reg[second->reg].type == PTX_PRED;
-    if (second && !predicate && second->kind != OPND_NONE) {
-        return sim_link_error(l, i, "needs a predicate after '|'");
-    }
-    int bits = 0;
-    for (int e = 0; o->kind == OPND_VECTOR && e < o->n; e++) {
-        if (o->elem[e].kind > OPND_REAL) {
-            return sim_link_error(l, i, "has a vector of what are neither registers nor numbers");
-        }
-        if (o->elem[e].kind != OPND_REG) continue;
-        int now = sim_type_bits(u->f->reg[o->elem[e].reg].type);
-        if (bits && (now == 1 || bits == 1 || (now + 31) / 32 != (bits + 31) / 32)) {
-            return sim_link_error(l, i, "has a vector of registers of different sizes");
-        }
-        bits = now;
-    }
-    return true;
-}
-
-/* Number and kinds of operands against the pattern of the opcode.  */
-static bool check_pattern(SimLinker *l, const PtxInst *i) {
-    const char *p = sim_op_pattern(i->op);
-    if (*p == '*') return true;
-    bool optional = false;
-    for (int k = 0; k < i->n_opnd; k++) {
-        if (*p == '/') {
-            optional = true;
-            p++;
-        }
-        if (!*p) return sim_link_error(l, i, "has too many operands");
-        const PtxOpnd *o = &i->opnd[k];
-        bool writable = o->kind == OPND_REG || o->kind == OPND_VECTOR || o->kind == OPND_PAIR ||
-                        o->kind == OPND_NONE;
-        bool readable = o->kind != OPND_NONE;
-        for (int e = 0; e < o->n; e++) {
-            if (o->elem[e].kind != OPND_REG && o->elem[e].kind != OPND_NONE) {
-                writable = writable && o->kind == OPND_ADDRESS;
-            }
-            readable = readable && o->elem[e].kind != OPND_NONE;
-        }
-        char c = *p++;
-        bool good = c == 'm'   ? o->kind == OPND_ADDRESS
-                    : c == 'l' ? o->kind == OPND_LABEL
-                    : c == 'n' ? o->kind == OPND_TABLE
-                    : c == 's' ? readable && o->kind != OPND_ADDRESS && o->kind != OPND_LABEL
-                               : writable;
-        if (!good) return sim_link_error(l, i, "has a wrong operand %d", k + 1);
-    }
-    return *p == '\0' || *p == '/' || optional || sim_link_error(l, i, "misses operands");
-}
-
 /* ---- instructions ---- */
 
-static bool choose(Link *k, SimInst *i, const PtxInst *p) {
+static bool choose(SimLink *k, SimInst *i, const PtxInst *p) {
     SimPick pick = {.arena = k->l.arena, .i = i, .p = p, .kernel = k->l.kernel, .left = p->mods};
     i->pipe = (uint8_t)pipes[p->op];
     i->aligned = p->op == OP_BAR || ptx_has(&p->mods, MOD_ALIGNED);
@@ -264,7 +55,8 @@ static int special_operands(const PtxInst *i) {
     return n;
 }
 
-static void read_special(Link *k, SimInst *at, const PtxInst *p, PtxSreg sreg, SimOpnd *operand) {
+static void read_special(SimLink *k, SimInst *at, const PtxInst *p, PtxSreg sreg,
+                         SimOpnd *operand) {
     Slot *slot = ARENA_ARRAY(k->l.arena, Slot, 1);
     *slot = k->file_bytes;
     k->file_bytes += 256;
@@ -275,20 +67,21 @@ static void read_special(Link *k, SimInst *at, const PtxInst *p, PtxSreg sreg, S
                     .guard = SLOT_NONE, .pipe = SIM_PIPE_COUNT, .ptx = p};
 }
 
-static Unit *find_unit(Link *k, const PtxFunc *f) {
+static SimUnitCode *find_unit(SimLink *k, const PtxFunc *f) {
     for (size_t n = 0; n < k->n_unit; n++) {
         if (k->unit[n].f == f) return &k->unit[n];
     }
     return NULL;
 }
 
-static uint32_t join_of(const Unit *u, const PtxInst *p) {
+static uint32_t join_of(const SimUnitCode *u, const PtxInst *p) {
     int b = u->cfg->of[p - u->f->inst], to = u->cfg->block[b].ipdom;
     return to < 0 ? SLOT_NONE : u->start[u->cfg->block[to].first];
 }
 
-static SimCopy *copy_list(Link *k, const Unit *from, const PtxOpnd *list, PtxSymbol **formal,
-                          int n_formal, const Unit *to, const PtxInst *p) {
+static SimCopy *copy_list(SimLink *k, const SimUnitCode *from, const PtxOpnd *list,
+                          PtxSymbol **formal, int n_formal, const SimUnitCode *to,
+                          const PtxInst *p) {
     int n = list ? list->n : 0;
     SimCopy *copies = ARENA_ARRAY(k->l.arena, SimCopy, n + 1);
     if (n != n_formal) sim_link_error(&k->l, p, "has a wrong number of arguments");
@@ -307,7 +100,7 @@ static SimCopy *copy_list(Link *k, const Unit *from, const PtxOpnd *list, PtxSym
 }
 
 /* call (results), name, (arguments);  results and arguments may be absent.  */
-static bool link_call(Link *k, const Unit *u, SimInst *i, const PtxInst *p) {
+static bool link_call(SimLink *k, const SimUnitCode *u, SimInst *i, const PtxInst *p) {
     int at = 0;
     const PtxOpnd *out = at < p->n_opnd && p->opnd[at].kind == OPND_LIST ? &p->opnd[at++] : NULL;
     const PtxOpnd *name = at < p->n_opnd ? &p->opnd[at++] : NULL;
@@ -315,7 +108,7 @@ static bool link_call(Link *k, const Unit *u, SimInst *i, const PtxInst *p) {
     if (!name || name->kind != OPND_FUNC || at != p->n_opnd) {
         return sim_link_error(&k->l, p, "is not a direct call");
     }
-    const Unit *callee = find_unit(k, name->func);
+    const SimUnitCode *callee = find_unit(k, name->func);
     const PtxFunc *f = callee->f;
     SimCall *c = ARENA_NEW(k->l.arena, SimCall);
     c->in = copy_list(k, u, in, f->param, f->n_param, callee, p);
@@ -333,7 +126,7 @@ static bool link_call(Link *k, const Unit *u, SimInst *i, const PtxInst *p) {
     return !k->l.failed;
 }
 
-static bool link_targets(Link *k, const Unit *u, SimInst *i, const PtxInst *p) {
+static bool link_targets(SimLink *k, const SimUnitCode *u, SimInst *i, const PtxInst *p) {
     i->join = SLOT_NONE;
     if (p->op == OP_CALL) return link_call(k, u, i, p);
     if (p->op == OP_RET) {
@@ -355,7 +148,7 @@ static bool link_targets(Link *k, const Unit *u, SimInst *i, const PtxInst *p) {
 }
 
 /* Writes the instruction, and what goes with it, at code index `at`.  */
-static bool link_inst(Link *k, const Unit *u, const PtxInst *p, uint32_t at) {
+static bool link_inst(SimLink *k, const SimUnitCode *u, const PtxInst *p, uint32_t at) {
     SimInst *code = k->l.kernel->code;
     bool join = u->joins[p - u->f->inst];
     SimInst *i = &code[at + (uint32_t)join + (uint32_t)special_operands(p)];
@@ -364,14 +157,14 @@ static bool link_inst(Link *k, const Unit *u, const PtxInst *p, uint32_t at) {
                              .ptx = p};
         at++;
     }
-    if (!check_pattern(&k->l, p)) return false;
+    if (!sim_check_pattern(&k->l, p)) return false;
     SimOpnd *opnd = ARENA_ARRAY(k->l.arena, SimOpnd, p->n_opnd + 4);
     for (int n = 0; n < p->n_opnd; n++) {
-        if (!check_operand(&k->l, u, p, &p->opnd[n])) return false;
+        if (!sim_check_operand(&k->l, u, p, &p->opnd[n])) return false;
         if (p->opnd[n].kind == OPND_SREG && p->op != OP_MOV) {
             read_special(k, &code[at++], p, (PtxSreg)p->opnd[n].reg, &opnd[n]);
         } else {
-            link_operand(k, u, &p->opnd[n], &opnd[n]);
+            sim_link_operand(k, u, &p->opnd[n], &opnd[n]);
         }
     }
     Slot first[4];
@@ -392,7 +185,7 @@ static bool link_inst(Link *k, const Unit *u, const PtxInst *p, uint32_t at) {
 }
 
 /* The function returns after its last instruction.  */
-static void link_end(Link *k, const Unit *u) {
+static void link_end(SimLink *k, const SimUnitCode *u) {
     PtxInst *p = ARENA_NEW(k->l.arena, PtxInst);
     if (u->f->n_inst > 0) *p = u->f->inst[u->f->n_inst - 1];
     *p = (PtxInst){.op = OP_RET, .guard = -1, .line = p->line, .column = p->column,
@@ -407,15 +200,15 @@ static void link_end(Link *k, const Unit *u) {
 
 /* ---- functions ---- */
 
-static bool add_unit(Link *k, const PtxFunc *f, const PtxInst *from, int depth) {
-    Unit *have = find_unit(k, f);
+static bool add_unit(SimLink *k, const PtxFunc *f, const PtxInst *from, int depth) {
+    SimUnitCode *have = find_unit(k, f);
     if (have && have->open) return sim_link_error(&k->l, from, "is a recursive call");
     if (have) return true;
     if (!f->defined) return sim_link_error(&k->l, from, "calls %s, which has no body", f->name);
     if (depth > 100) return sim_link_error(&k->l, from, "is nested too deeply");
     k->unit = arena_grow(k->l.arena, k->unit, &k->cap_unit, k->n_unit + 1, sizeof *k->unit);
     size_t me = k->n_unit++;
-    k->unit[me] = (Unit){.f = f, .open = true};
+    k->unit[me] = (SimUnitCode){.f = f, .open = true};
     for (size_t n = 0; n < f->n_inst; n++) {
         const PtxInst *i = &f->inst[n];
         for (int o = 0; i->op == OP_CALL && o < i->n_opnd; o++) {
@@ -428,7 +221,7 @@ static bool add_unit(Link *k, const PtxFunc *f, const PtxInst *from, int depth) 
 }
 
 /* Registers, frame and code indices of one function.  */
-static void lay_out(Link *k, Unit *u) {
+static void lay_out(SimLink *k, SimUnitCode *u) {
     Arena *a = k->l.arena;
     const PtxFunc *f = u->f;
     SimKernel *out = k->l.kernel;
@@ -478,7 +271,7 @@ static void properties(SimKernel *out) {
 }
 
 Status sim_link(Arena *a, Diag *d, const PtxModule *m, const PtxFunc *f, SimKernel **out) {
-    Link k = {.l = {.arena = a, .diag = d, .m = m}};
+    SimLink k = {.l = {.arena = a, .diag = d, .m = m}};
     k.l.kernel = ARENA_NEW(a, SimKernel);
     k.l.kernel->func = f;
     k.l.kernel->dynamic_align = 16;
@@ -488,7 +281,7 @@ Status sim_link(Arena *a, Diag *d, const PtxModule *m, const PtxFunc *f, SimKern
     k.l.kernel->code = ARENA_ARRAY(a, SimInst, k.n_code);
     k.l.kernel->n_code = k.n_code;
     for (size_t n = 0; n < k.n_unit; n++) {
-        const Unit *u = &k.unit[n];
+        const SimUnitCode *u = &k.unit[n];
         for (size_t t = 0; t < u->f->n_inst; t++) {
             if (!link_inst(&k, u, &u->f->inst[t], u->start[t])) return ST_SIMULATOR;
         }

@@ -64,6 +64,39 @@ typedef struct {
     bool failed;
 } SimLinker;
 
+/* A function of the kernel.  */
+typedef struct {
+    const PtxFunc *f;
+    SimCfg *cfg;
+    Slot *slot;               /* of its registers */
+    int64_t frame;            /* offset of its frame in local memory */
+    Slot link;                /* where its return address is kept */
+    uint32_t *start;          /* code index of every instruction, and of the end */
+    bool *joins;              /* whether an instruction is a reconvergence point */
+    bool open;                /* being visited: a call to it is recursion */
+} SimUnitCode;
+
+typedef struct {
+    const PtxSymbol *symbol;
+    int64_t at;
+} SimSharedPlace;
+
+typedef struct {
+    SimLinker l;
+    SimSharedPlace *shared;
+    size_t n_shared, cap_shared;
+    int64_t shared_bytes;
+    SimUnitCode *unit;
+    size_t n_unit, cap_unit;
+    uint32_t n_code;
+    uint32_t file_bytes;
+} SimLink;
+
+/* The slots of an operand, which has been checked.  */
+void sim_link_operand(SimLink *k, const SimUnitCode *u, const PtxOpnd *o, SimOpnd *out);
+/* An operand that cannot be, or a list that does not fit the opcode's pattern, is reported.  */
+bool sim_check_operand(SimLinker *l, const SimUnitCode *u, const PtxInst *i, const PtxOpnd *o);
+bool sim_check_pattern(SimLinker *l, const PtxInst *i);
 Slot sim_const(SimLinker *l, SimConst c);
 /* Reports at an instruction; returns false.  */
 bool sim_link_error(SimLinker *l, const PtxInst *i, const char *fmt, ...)
