@@ -230,13 +230,36 @@ void column_fold(Kernel *k) {
     if (ragged) cg_close(cg);
 }
 
+/* The upper half of the row groups gives its results to the lower half, until one is left.  */
+static void halve_groups(Kernel *k) {
+    Cg *cg = k->cg;
+    int columns = k->l->r->block.extent[AX_M], vec = k->l->r->thread.extent[AX_M];
+    cg_line(cg, "#pragma unroll 1");
+    cg_open(cg, "for (int u = %d; u > 0; u /= 2)", groups_of(k) / 2);
+    cg_open(cg, "if (row >= u && row < 2 * u)");
+    store_partial(k, vec, cg_text(cg, "(row - u) * %d + col", columns));
+    cg_close(cg);
+    cg_line(cg, "__syncthreads();");
+    cg_open(cg, "if (row < u)");
+    add_partial(k, vec, cg_text(cg, "row * %d + col", columns));
+    cg_close(cg);
+    cg_line(cg, "__syncthreads();");
+    cg_close(cg);
+    cg_line(cg, "if (row > 0) return;");
+}
+
 void column_reduce(Kernel *k) {
     Cg *cg = k->cg;
     const RProg *r = k->l->r;
     int columns = r->block.extent[AX_M], vec = r->thread.extent[AX_M], groups = groups_of(k);
-    cg_line(cg, "// reduce: the row groups in order");
+    cg_line(cg, "// reduce: the row groups");
     cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
-    partial_pointers(k, "smem", (groups - 1) * columns * view_of(k)->sum_bytes);
+    int copies = rprog_column_copies(r);
+    partial_pointers(k, "smem", (int64_t)copies * columns * view_of(k)->sum_bytes);
+    if (copies < groups - 1) {
+        halve_groups(k);
+        return;
+    }
     cg_open(cg, "if (row > 0)");
     store_partial(k, vec, cg_text(cg, "(row - 1) * %d + col", columns));
     cg_close(cg);

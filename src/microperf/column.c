@@ -49,11 +49,17 @@ void mp_estimate_column(const Model *m, const RProg *r, Estimate *out) {
     w.wavefronts = rows * (mp_view_lines(vec * v->bytes, vec * v->bytes, run) + reads - 1) +
                    columns * groups * words;
     double run_bytes = lesser((double)v->run, along * vec) * v->bytes;
+    /* A block that covers whole rows walks through memory without jumps.  */
+    if (along * vec < (double)v->run) w.run = run_bytes;
     double rest = greater(m->total_unique - main, 0);
     w.l2 = main * sector_factor(run_bytes, v->bytes) + lesser(rest * blocks, main) + w.writes;
     if (r->split > 1) w.writes = (double)rprog_workspace(p, r);
     double waits = steps * m->dram_latency;
-    w.chain = m->block_start + waits + (groups > 1 ? 2 * m->smem_latency + groups * 2 * vec : 0);
+    double meet = 0, levels = 0;
+    for (double n = 1; n < groups; n *= 2) levels++;
+    if (groups > 1) meet = 2 * m->smem_latency + groups * 2 * vec;
+    if (rprog_column_copies(r) < groups - 1) meet = levels * (3 * m->smem_latency + 4 * vec);
+    w.chain = m->block_start + waits + meet;
     w.flying = deep * vec * v->bytes * waits / w.chain;
     mp_view_terms(m, r, &w, out);
     out->padding_waste = blocks * r->block.extent[AX_M] / outputs - 1;

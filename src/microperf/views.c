@@ -26,9 +26,11 @@ void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm,
                       .waves = blocks / slots, .dram_bytes = w->reads + w->writes};
     out->wave_efficiency = blocks / (per_sm * m->sms);
+    const Curve *runs = hal_level_curve(&m->dev->memory[LEVEL_DRAM], "read", "run_length");
+    double read = runs && w->run > 0 ? lesser(m->dram_read, hal_curve(runs, w->run)) : m->dram_read;
     double port = m->l2_port * m->clock * busy;
     double fabric = lesser(m->l2_port, m->l2_rate / m->clock / busy);
-    out->term[MP_DRAM] = (w->reads / lesser(m->dram_read, port) +
+    out->term[MP_DRAM] = (w->reads / lesser(read, port) +
                           w->writes / lesser(m->dram_write, port)) * 1e6;
     out->term[MP_L2] = w->l2 * share / fabric * to_us;
     out->term[MP_SMEM] = w->wavefronts * share / m->smem_rate * to_us;

@@ -12,6 +12,7 @@ typedef struct {
                                * shared memory */
     double ops, compute;      /* warp instructions; those of the unit among them */
     double chain;             /* clk of a block on its own */
+    double run;               /* neighbouring bytes that a block reads before it jumps; 0: many */
     double flying;            /* bytes that one thread has under way, on average over its life */
 } ViewWork;
 

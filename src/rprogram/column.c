@@ -1,7 +1,7 @@
 /* The `column` skeleton: neighbouring columns per thread, row groups per block, slices of the rows.  */
 #include "rprogram/internal.h"
 
-enum { THREADS_MAX = 1024, ROWS_MAX = 32, IN_FLIGHT = 16, POSITION_BYTES = 4 };
+enum { THREADS_MAX = 1024, ROWS_MAX = 256, IN_FLIGHT = 16, POSITION_BYTES = 4 };
 
 RProg rprog_column_base(void) {
     RProg r = rprog_stream_base();
@@ -30,8 +30,14 @@ int64_t rprog_column_workspace(const Problem *p, const RProg *r) {
            r->split * p->column.out.extent * POSITION_BYTES;
 }
 
+int rprog_column_copies(const RProg *r) {
+    enum { FEW = 8 };
+    int groups = rprog_column_threads(r, AX_K);
+    return groups > FEW ? groups / 2 : groups - 1;
+}
+
 int64_t rprog_column_smem(const Problem *p, const RProg *r) {
-    int64_t copies = rprog_column_threads(r, AX_K) - 1;
+    int64_t copies = rprog_column_copies(r);
     return copies > 0 ? copies * r->block.extent[AX_M] * partial_bytes(p) : 0;
 }
 
@@ -50,7 +56,7 @@ const char *rprog_column_check(const Problem *p, const Device *dev, const RProg 
     if (r->block.extent[AX_N] != 1 || r->thread.extent[AX_N] != 1)
         return "a column program tiles columns and rows only";
     if (!along || !rows || !power_of_two(along) || !power_of_two(rows) || rows > ROWS_MAX)
-        return "threads along columns and rows are not powers of two, 32 row groups at most";
+        return "threads along columns and rows are not powers of two, 256 row groups at most";
     if ((int64_t)along * rows < WARP || (int64_t)along * rows > THREADS_MAX)
         return "threads are not whole warps or more than 1024";
     if (!power_of_two(r->thread.extent[AX_M]) || r->thread.extent[AX_M] > PIECE_MAX ||
@@ -120,7 +126,7 @@ static void add_slices(Columns *b, RProg r) {
 
 static void add_blocks(Columns *b, RProg r, int along) {
     for (int rows = 1; rows <= ROWS_MAX && along * rows <= THREADS_MAX; rows *= 2) {
-        if (along * rows < WARP * 2 && rows < ROWS_MAX) continue;
+        if (along * rows < WARP * 2) continue;
         for (int deep = 1; deep <= IN_FLIGHT / 2; deep *= 2) {
             r.thread.extent[AX_K] = deep;
             r.block.extent[AX_K] = rows * deep;
@@ -139,10 +145,10 @@ void rprog_column_candidates(Arena *a, const Problem *p, const Device *dev, cons
     for (int vec = p->column.vec; vec >= 1; vec /= 2) {
         r.thread.extent[AX_M] = vec;
         r.store_vec = (uint8_t)vec;
-        for (int along = 4; along <= 256; along *= 2) {
+        for (int along = 1; along <= 256; along *= 2) {
             r.block.extent[AX_M] = along * vec;
             /* Not wider than twice the columns.  */
-            if (along > 4 && (int64_t)along * vec >= 2 * p->column.out.extent) break;
+            if (along > 1 && (int64_t)along * vec >= 2 * p->column.out.extent) break;
             add_blocks(&b, r, along);
         }
     }
