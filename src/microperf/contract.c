@@ -1,5 +1,5 @@
 /* The estimate of the `contract` skeleton.  docs/model.md derives every formula used here.  */
-#include "microperf/model.h"
+#include "microperf/matrix.h"
 
 /* Work of one block in one k-step, in warp instructions, wavefronts, sectors and bytes.  */
 typedef struct {
@@ -41,35 +41,11 @@ static double chunk_instructions(const Model *m, const RProg *r, int side) {
     return n;
 }
 
-/* Accumulators of a lane.  */
-static double lane_sums(const RProg *r) {
-    return (double)r->warp.extent[AX_M] * r->warp.extent[AX_N] / WARP;
-}
-
 /* Instructions of the unit that one warp executes for one group of fragments.  */
 static double group_products(const Model *m, const RProg *r) {
-    if (rprog_matrix(m->dev, r)) {
-        double tiles = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M] *
-                       r->warp.extent[AX_N] / r->thread.extent[AX_N];
-        return tiles * rprog_products(m->p, m->dev, r);
-    }
+    if (rprog_matrix(m->dev, r)) return mp_matrix_products(m, r);
     double area = (double)r->thread.extent[AX_M] * r->thread.extent[AX_N];
     return area * r->thread.extent[AX_K] / (rprog_packed(m->dev, r) ? 4 : 1);
-}
-
-/* What else a matrix unit's group takes: splitting elements in two (two instructions each), adding
- * the partial sums of a step.  */
-static double group_extra(const Model *m, const RProg *r) {
-    double n = 0;
-    if (!rprog_matrix(m->dev, r)) return 0;
-    double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
-    for (int side = 0; side < 2 && rprog_products(m->p, m->dev, r) > 1; side++) {
-        int axis = side ? AX_N : AX_M;
-        n += 2.0 * rprog_unit_registers(m->dev, r, side) * r->warp.extent[axis] /
-             r->thread.extent[axis];
-    }
-    if (rprog_promotes(m->p, m->dev, r)) n += 2 * lane_sums(r) / slices;
-    return n;
 }
 
 static Step step_of(const Model *m, const RProg *r, const StepCounts *c) {
@@ -81,7 +57,8 @@ static Step step_of(const Model *m, const RProg *r, const StepCounts *c) {
     s.groups = wk / tk;
     s.group_fma = group_products(m, r);
     s.fma = s.warps * s.groups * s.group_fma;
-    s.group_issue = s.group_fma * (1 + p->body_ops) + reads / s.groups + group_extra(m, r);
+    s.group_issue = s.group_fma * (1 + p->body_ops) + reads / s.groups;
+    if (rprog_matrix(m->dev, r)) s.group_issue += mp_matrix_extra(m, r);
     double bodies = wk / r->unroll;
     double loop = s.warps * (STEP_ISSUE + (bodies > 1 ? BODY_ISSUE * bodies : 0));
     for (int side = 0; side < 2; side++) {
@@ -219,7 +196,7 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
         sectors += c->sectors[side] * inside;
     }
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
-    double sums = (slices - 1) * s->warps / slices * lane_sums(r) * ((p->acc_bytes + 3) / 4);
+    double sums = (slices - 1) * s->warps / slices * mp_lane_sums(r) * ((p->acc_bytes + 3) / 4);
     double turned[2] = {0, 0};            /* wavefronts of stores that go through shared memory */
     if (r->via == VIA_SHARED) {
         double pieces = s->warps / slices * r->warp.extent[AX_M] / r->thread.extent[AX_M];

@@ -1,4 +1,5 @@
 /* Why a plan was chosen, in the words of a kernel engineer.  */
+#include "microperf/matrix.h"
 #include "microperf/views.h"
 
 static const char *const axis_name[AX_CLASSES] = {"B", "M", "N", "K"};
@@ -169,14 +170,15 @@ static void tell_load(const Story *s, int side) {
     const RProg *r = &s->best->prog;
     const RLoad *l = &r->load[side];
     if (!s->p->op[side].present) return;
+    bool matrix = rprog_matrix(s->dev, r) && rprog_ldmatrix(s->p, s->dev, r, side);
     StepCounts c;
     mp_step_counts(&s->m, r, NULL, &c);
     buf_printf(s->out, "  operand %s: %s, %d element%s along %s", side ? "b" : "a",
                s->dev->mover[l->mover].name, l->vec, l->vec == 1 ? "" : "s",
                l->along == AX_K ? "K" : side ? "N" : "M");
     if (l->kind == LOAD_STAGED) {
-        buf_puts(s->out, s->p->op[side].copyable ? ", through registers"
-                                                 : ", converted on the way");
+        buf_puts(s->out, rprog_copyable(s->p, s->dev, r, side) ? ", through registers"
+                                                               : ", converted on the way");
     }
     buf_printf(s->out, "; tile rows along %s, ", l->layout.inner == AX_K ? "K" : side ? "N" : "M");
     if (l->layout.bits) {
@@ -187,9 +189,9 @@ static void tell_load(const Story *s, int side) {
     } else {
         buf_puts(s->out, "plain");
     }
-    buf_printf(s->out, ": %d wavefront%s per read, %lld to store a stage\n",
+    buf_printf(s->out, ": %d wavefront%s per %s, %lld to store a stage\n",
                (int)c.read_wavefronts[side], c.read_wavefronts[side] == 1 ? "" : "s",
-               (long long)c.store_wavefronts[side]);
+               matrix ? "8x8 matrix" : "read", (long long)c.store_wavefronts[side]);
 }
 
 static void tell_grid(const Story *s) {
@@ -285,7 +287,8 @@ void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const 
     tell_terms(&s);
     if (r->prog.skeleton == SK_CONTRACT) {
         buf_puts(out, "\nwhy this shape\n");
-        tell_registers(&s);
+        if (rprog_matrix(dev, &r->prog)) mp_matrix_explain(&s.m, &r->prog, out);
+        else tell_registers(&s);
         tell_block(&s);
         for (int side = 0; side < 2; side++) tell_load(&s, side);
         tell_grid(&s);

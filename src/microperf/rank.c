@@ -77,6 +77,7 @@ static bool alike(const RProg *a, const RProg *b) {
     if (a->skeleton != b->skeleton) return false;
     if (a->skeleton == SK_WINDOW && a->vec_n != b->vec_n) return false;
     return same_tile(&a->block, &b->block) && same_tile(&a->thread, &b->thread) &&
+           a->swapped == b->swapped &&
            a->block.extent[AX_K] == b->block.extent[AX_K] && a->split == b->split &&
            a->unit == b->unit && a->threads == b->threads && a->keep == b->keep &&
            (a->skeleton != SK_ROW || a->store_vec == b->store_vec) &&

@@ -37,12 +37,14 @@ void mp_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
         print_row(r, out);
         return;
     }
-    buf_printf(out, "%dx%dx%d, %dx%d per thread, %d threads, %d stage%s",
-               (int)r->block.extent[AX_M], (int)r->block.extent[AX_N], (int)r->block.extent[AX_K],
-               (int)r->thread.extent[AX_M], (int)r->thread.extent[AX_N], r->threads, r->stages,
+    bool matrix = rprog_matrix(dev, r);
+    const RTile *own = matrix ? &r->warp : &r->thread;
+    buf_printf(out, "%dx%dx%d, %dx%d per %s, %d threads, %d stage%s", (int)r->block.extent[AX_M],
+               (int)r->block.extent[AX_N], (int)r->block.extent[AX_K], (int)own->extent[AX_M],
+               (int)own->extent[AX_N], matrix ? "warp" : "thread", r->threads, r->stages,
                r->stages == 1 ? "" : "s");
     print_movers(p, dev, r, out);
-    buf_printf(out, ", %s", dev->unit[r->unit].name);
+    buf_printf(out, ", %s%s", dev->unit[r->unit].name, r->swapped ? " swapped" : "");
     int slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
     if (slices > 1) buf_printf(out, ", %d warps along k", slices);
     if (r->split > 1) buf_printf(out, ", k split by %d", (int)r->split);

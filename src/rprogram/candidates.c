@@ -6,7 +6,7 @@ enum { UNITS = 8, STREAM_MAX = 256, CANDIDATES = 20000 };
 /* Where a unit multiplies matrices the others matter for small problems only: the likeliest of their
  * programs are enough.  */
 static void build_beside(Builder *b, const RProg *start) {
-    enum { FEW = 500 };
+    enum { FEW = 250 };
     bool strict = b->strict, full = b->full;
     if (b->limit > b->set->n + FEW) b->limit = b->set->n + FEW;
     b->strict = true;
@@ -68,7 +68,8 @@ static void build_units(Builder *b, const int16_t *unit, int n) {
     }
 }
 
-/* Padding allowed: none, then more while there is too little to choose from.  Wasteful tiles are
+/* Padding allowed: none (matrix units: a little, so that blocks may fill a wave better), then more
+ * while there is too little to choose from.  Wasteful tiles are
  * only accepted until there is any choice at all: a small tensor has no tile that fits.  */
 static bool enough(const RProgSet *set, double epsilon) {
     enum { MANY = 2000, SOME = 16 };
@@ -86,7 +87,7 @@ static void build_contract(Builder *b) {
         unit[kept++] = unit[i];
     }
     n = kept;
-    for (b->epsilon = 0; b->epsilon <= 64; b->epsilon += b->epsilon < 0.35 ? 0.1 : b->epsilon) {
+    for (b->epsilon = b->matrix ? 0.1 : 0; b->epsilon <= 64; b->epsilon += b->epsilon < 0.35 ? 0.1 : b->epsilon) {
         b->thorough = false;
         for (int pass = 0; pass < 2 && (pass == 0 || b->set->n == 0); pass++) {
             build_units(b, unit, n);

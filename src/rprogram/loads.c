@@ -106,7 +106,12 @@ static bool decide_layout(Builder *b, RProg *r, int side) {
         .lanes_n = (uint8_t)count_along(&r->warp, &r->thread, AX_N),
         .own_vec = side ? r->vec_n : r->vec_m, .thread_k = (uint8_t)r->thread.extent[AX_K],
         .used = true};
-    if (rprog_matrix(b->dev, r)) key.lanes_m = key.lanes_n = key.own_vec = 0;
+    if (rprog_matrix(b->dev, r)) {        /* beyond so many rows the patterns only repeat */
+        enum { ROWS = 64 };
+        int32_t *rows = l->layout.inner == AX_K ? &key.own : &key.k;
+        if (l->along == l->layout.inner && *rows > ROWS) *rows = ROWS;
+        key.lanes_m = key.lanes_n = key.own_vec = 0;
+    }
     LayoutMemo *m = &b->memo[memo_slot(&key)];
     if (!m->used || !same_case(m, &key)) {
         key.found = rprog_choose_layout(b->p, b->dev, r, side);

@@ -4,6 +4,7 @@
  * best is followed too, so that what is met on the way is a band around the best path and not a
  * single line; every legal program in the band is kept.  */
 #include "rprogram/build.h"
+#include "rprogram/matrix.h"
 
 #include <math.h>
 #include <string.h>
@@ -127,6 +128,10 @@ static void with_step(Builder *b, RProg r, int32_t step, int slices) {
     r.block.extent[AX_K] = step;
     r.warp.extent[AX_K] = step / slices;
     r.unroll = choose_unroll(b, &r);
+    if (rprog_matrix(b->dev, &r) && matrix_check(b->p, b->dev, &r)) {
+        reject(b, REJECT_UNROLL);
+        return;
+    }
     for (int side = 0; side < 2; side++) {
         if (!build_fit_load(b, &r, side)) {
             b->set->enumerated++;

@@ -1,0 +1,88 @@
+/* Matrix units: what one group of fragments costs, and their plans in words.  */
+#include "microperf/matrix.h"
+
+double mp_lane_sums(const RProg *r) {
+    return (double)r->warp.extent[AX_M] * r->warp.extent[AX_N] / WARP;
+}
+
+double mp_matrix_products(const Model *m, const RProg *r) {
+    double tiles = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M] * r->warp.extent[AX_N] /
+                   r->thread.extent[AX_N];
+    return tiles * rprog_products(m->p, m->dev, r);
+}
+
+double mp_matrix_extra(const Model *m, const RProg *r) {
+    double n = 0, slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
+    for (int side = 0; side < 2 && rprog_products(m->p, m->dev, r) > 1; side++) {
+        int axis = side ? AX_N : AX_M;
+        n += 2.0 * rprog_unit_registers(m->dev, r, side) * r->warp.extent[axis] /
+             r->thread.extent[axis];
+    }
+    if (rprog_promotes(m->p, m->dev, r)) n += 2 * mp_lane_sums(r) / slices;
+    return n;
+}
+
+static void tell_fragments(const Model *m, const RProg *r, const StepCounts *c, Buf *out) {
+    double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
+    double products = mp_matrix_products(m, r) * slices;
+    int64_t reads = c->reads[0] + c->reads[1];
+    buf_printf(out, "  warp tile %dx%d: %d accumulators per lane; a k-step is ",
+               (int)r->warp.extent[AX_M], (int)r->warp.extent[AX_N], (int)mp_lane_sums(r));
+    mp_fixed(out, products, 0);
+    buf_printf(out, " %s for %lld reads of fragments", m->dev->unit[r->unit].name,
+               (long long)reads);
+    buf_puts(out, rprog_fetched_ahead(m->dev, r, 0) ? ", made one slice ahead" : "");
+    buf_printf(out, "; about %d of %d registers\n", r->registers,
+               (int)m->dev->limits.registers_per_thread.value);
+    if (rprog_products(m->p, m->dev, r) > 1) {
+        buf_puts(out, "  f32 by three products of halves of each element (@fp32x3)\n");
+    }
+    if (rprog_promotes(m->p, m->dev, r)) {
+        buf_printf(out, "  sums of %d products are added in f32 registers of their own\n",
+                   (int)r->warp.extent[AX_K]);
+    }
+}
+
+/* How much of a step the unit takes, and how much its operands keep shared memory busy.  */
+static void tell_balance(const Model *m, const RProg *r, const StepCounts *c, Buf *out) {
+    const ComputeUnit *u = &m->dev->unit[r->unit];
+    double rate = (hal_has(&u->sustained) ? u->sustained : u->rate).value;
+    double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
+    double warps = r->threads / WARP;
+    double unit = warps * slices * mp_matrix_products(m, r) * 2.0 * u->m.from * u->n.from *
+                  u->k.from / rate;
+    double reads = warps * (double)(c->fragment_wavefronts[0] + c->fragment_wavefronts[1]);
+    double stores = (double)(c->store_wavefronts[0] + c->store_wavefronts[1]);
+    buf_puts(out, "  a block's step keeps the unit busy for ");
+    mp_fixed(out, unit, 0);
+    buf_puts(out, " clk, shared memory for ");
+    mp_fixed(out, reads / m->smem_rate, 0);
+    buf_puts(out, " with reads and ");
+    mp_fixed(out, stores / m->smem_rate, 0);
+    buf_puts(out, " with copies\n");
+}
+
+static void tell_stores(const Model *m, const RProg *r, Buf *out) {
+    const Problem *p = m->p;
+    if (r->swapped) {
+        buf_printf(out, "  M is small: the unit's %d rows take N, its %d columns M\n",
+                   (int)r->thread.extent[AX_N], (int)r->thread.extent[AX_M]);
+    }
+    double least = (r->split > 1 ? (double)rprog_workspace(p, r) : (double)p->out_bytes) / SECTOR;
+    buf_printf(out, "  stores: %d element%s at once, ", r->store_vec, r->store_vec > 1 ? "s" : "");
+    buf_puts(out, r->via == VIA_SHARED ? "rows collected in shared memory" : "as the lanes hold them");
+    if (least > 0) {
+        buf_puts(out, ", ");
+        mp_fixed(out, mp_store_sectors(m, r) / least, 2);
+        buf_puts(out, " times the sectors they fill");
+    }
+    buf_putc(out, '\n');
+}
+
+void mp_matrix_explain(const Model *m, const RProg *r, Buf *out) {
+    StepCounts c;
+    mp_step_counts(m, r, NULL, &c);
+    tell_fragments(m, r, &c, out);
+    tell_balance(m, r, &c, out);
+    tell_stores(m, r, out);
+}
