@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "cli/sim_args.h"
 #include "hal/nvrtc.h"
+#include "roller.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
