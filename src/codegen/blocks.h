@@ -89,9 +89,19 @@ void fragment_first(Kernel *k);
 bool fragment_multiplies(const Kernel *k);
 TeDtype fragment_type(const Kernel *k, const Side *s);
 
-/* compute_simt.c, compute_dp4a.c: k from..to of a body.  */
+/* fragment_mma.c: fragments of matrix units, as register arrays a_frag[buffer], b_frag[buffer].  */
+void fragment_mma_declare(Kernel *k);
+/* Both operands' fragments of the slice at `kk`, a number or a text, into `buffer`.  */
+void fragment_mma_fetch(Kernel *k, const char *kk, const char *buffer);
+void fragment_mma_first(Kernel *k);
+
+/* compute_simt.c, compute_dp4a.c, compute_mma.c: k from..to of a body.  */
 void compute_simt(Kernel *k, const Phase *ph);
 void compute_dp4a(Kernel *k, const Phase *ph);
+void compute_mma(Kernel *k, const Phase *ph);
+void mma_clear(Kernel *k);
+/* Behind the k-loop: accumulators as values acc[i][j][...] of Contraction.acc.  */
+void mma_finish(Kernel *k);
 
 /* reduce_slices.c, reduce_split.c */
 void reduce_slices(Kernel *k);
@@ -118,6 +128,11 @@ bool elements_in_memory(const Kernel *k, int tensor);
 /* store_direct.c: statements at one element, and the stores of a vector of them.  */
 void store_statement(Kernel *k, const Phase *ph);
 void store_direct(Kernel *k);
+
+/* store_smem.c: loops over the outputs of a matrix unit's accumulators.  */
+void mma_open_outputs(Kernel *k);
+/* Element v (a text) of the vector that is open.  */
+const char *mma_element(const Kernel *k, const char *v);
 
 /* row.c: rows of the block and what is kept of them.  */
 void row_constants(Kernel *k);

@@ -139,7 +139,27 @@ static void table_facts(Contract *c, const Device *dev, Side *s) {
     c->smem = (end + 15) / 16 * 16;
 }
 
-static void fragment_facts(const Contract *c, Side *s) {
+static void matrix_facts(Contract *c, const Device *dev) {
+    Matrix *x = &c->matrix;
+    x->used = rprog_matrix(dev, c->r);
+    if (!x->used) return;
+    x->unit = &dev->unit[c->r->unit];
+    x->accumulators = rprog_unit_accumulators(dev, c->r);
+    x->products = rprog_products(c->p, dev, c->r);
+    x->promotes = rprog_promotes(c->p, dev, c->r);
+    for (int k = AX_M; k <= AX_K; k++)
+        x->tiles[k] = c->r->warp.extent[k] / c->r->thread.extent[k];
+    if (c->r->via == VIA_SHARED) x->piece = rprog_piece_bytes(c->p, c->r);
+}
+
+static void fragment_facts(const Contract *c, const Device *dev, Side *s) {
+    if (c->matrix.used) {
+        s->rows = rprog_unit_side(c->r, s->side) == 0;
+        s->ldmatrix = rprog_ldmatrix(c->p, dev, c->r, s->side);
+        s->registers = rprog_unit_registers(dev, c->r, s->side);
+        s->ahead = rprog_fetched_ahead(dev, c->r, s->side);
+        return;
+    }
     s->fragment_k = s->inner_k ? c->r->thread.extent[AX_K] : 1;
     if (c->packed) s->fragment_k /= 4;
     s->ahead = s->fragment_k == 1 && !c->packed && c->r->unroll % 2 == 0;
@@ -163,7 +183,9 @@ static void side_facts(Contract *c, const Device *dev, int side, int at) {
     s->whole = c->p->extent[s->own];
     s->copies = o->read && s->f->affine;
     bool unchanged = s->copies && rprog_copyable(c->p, dev, c->r, side);
-    s->tile = unchanged ? o->storage : o->compute;
+    s->tile = c->matrix.used ? rprog_tile_type(c->p, dev, c->r, side)
+              : unchanged    ? o->storage
+                             : o->compute;
     s->elem = te_dtype_bytes(s->tile);
     s->inner_k = s->l->layout.inner == AX_K;
     s->row = (s->inner_k ? c->r->block.extent[AX_K] : s->extent) + s->l->layout.pad;
@@ -171,7 +193,7 @@ static void side_facts(Contract *c, const Device *dev, int side, int at) {
     chunk_facts(c, s);
     s->direct = !s->copies && s->per_thread * s->l->vec > MAX_STAGED;
     if (s->copies) address_facts(c, s);
-    fragment_facts(c, s);
+    fragment_facts(c, dev, s);
 }
 
 static void step_facts(Contract *c) {
@@ -190,6 +212,7 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
                     Contract *c) {
     *c = (Contract){.te = te, .p = p, .r = r, .root = &te->stmt[p->con.stmt]};
     c->packed = rprog_packed(dev, r);
+    matrix_facts(c, dev);
     for (int k = AX_M; k <= AX_K; k++) {
         c->lanes[k] = r->warp.extent[k] / r->thread.extent[k];
         c->warps[k] = r->block.extent[k] / r->warp.extent[k];
@@ -208,6 +231,8 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
     }
     c->ahead_steps = c->staged ? 1 : r->stages - 1;
     int sums = (c->warps[AX_K] - 1) * r->block.extent[AX_M] * r->block.extent[AX_N] * p->acc_bytes;
+    int pieces = c->warps[AX_M] * c->warps[AX_N] * c->matrix.piece;
+    if (sums < pieces) sums = pieces;
     c->smem = c->stage * r->stages > sums ? c->stage * r->stages : sums;
     for (int side = 0; side < 2; side++) table_facts(c, dev, &c->side[side]);
     c->tables = c->side[0].table || c->side[1].table;

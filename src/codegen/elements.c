@@ -65,6 +65,10 @@ void elements_open_outputs(Kernel *k) {
     Cg *cg = k->cg;
     const Problem *p = k->l->p;
     const RProg *r = k->l->r;
+    if (k->c.matrix.used) {
+        mma_open_outputs(k);
+        return;
+    }
     const char *type_m = place_type(place_wide(p->extent[AX_M], r->block.extent[AX_M]));
     const char *type_n = place_type(place_wide(p->extent[AX_N], r->block.extent[AX_N]));
     cg_line(cg, "#pragma unroll");
@@ -92,9 +96,12 @@ void elements_contract(Kernel *k) {
     for (int i = n->n - 1; i >= 0; i--) {
         if (extent_of(k, n->index[i]) != 1) at->order[at->n_order++] = n->index[i];
     }
-    at->root = at->vec > 1 ? "acc[i][j + v]" : "acc[i][j]";
+    const char *v = at->vec > 1 ? "v" : "0";
+    if (k->c.matrix.used) at->root = mma_element(k, v);
+    else at->root = at->vec > 1 ? "acc[i][j + v]" : "acc[i][j]";
     at->root_type = con->acc;
-    cg_line(k->cg, "// elements: %d outputs of the thread at a time", at->vec);
+    cg_line(k->cg, "// elements: %d outputs of the thread at a time%s", at->vec,
+            k->c.matrix.piece ? ", through shared memory" : "");
     place_decode(k->cg, root_of(k), &con->axis[AX_B], "b", false, at->index, at->wide);
     elements_open_outputs(k);
     place_decode(k->cg, root_of(k), &con->axis[AX_M], "m", place_wide(con->axis[AX_M].extent, 0),

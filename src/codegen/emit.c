@@ -52,7 +52,10 @@ static void print_phase(Kernel *k, const Phase *ph) {
     case PHASE_ADDRESS: address_thread(k, &k->c.side[ph->side]); break;
     case PHASE_CLEAR: clear_accumulators(k); break;
     case PHASE_FILL: load_fill(k); break;
-    case PHASE_FRAGMENT: fragment_first(k); break;
+    case PHASE_FRAGMENT:
+        if (k->c.matrix.used) fragment_mma_first(k);
+        else fragment_first(k);
+        break;
     case PHASE_STEPS: print_steps(k); break;
     case PHASE_LOAD: load_step(k); break;
     case PHASE_BODIES:
@@ -60,7 +63,8 @@ static void print_phase(Kernel *k, const Phase *ph) {
         cg_open(k->cg, "for (int kb = 0; kb < WK; kb += %d)", k->c.r->unroll);
         break;
     case PHASE_COMPUTE:
-        if (k->c.packed) compute_dp4a(k, ph);
+        if (k->c.matrix.used) compute_mma(k, ph);
+        else if (k->c.packed) compute_dp4a(k, ph);
         else compute_simt(k, ph);
         break;
     case PHASE_LAST: print_last(k); break;
@@ -75,6 +79,7 @@ static void print_phase(Kernel *k, const Phase *ph) {
         else cg_close(k->cg);
         break;
     case PHASE_REDUCE: reduce_slices(k); break;
+    case PHASE_SUMS: mma_finish(k); break;
     case PHASE_PARTIAL: reduce_split_store(k); break;
     case PHASE_ELEMENTS:
         if (k->l->kind == KERNEL_CONTRACT) elements_contract(k);
@@ -158,7 +163,7 @@ static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
     if (l->kind == KERNEL_CONTRACT) {
         contract_facts(cg->te, cg->dev, l->p, l->r, &k.c);
         place_constants(&k);
-        if (k.c.async) cg_line(cg, "const unsigned shared = rl_shared(smem);");
+        if (k.c.async || k.c.matrix.used) cg_line(cg, "const unsigned shared = rl_shared(smem);");
     }
     print_temporaries(cg, l->p->group);
     if (l->kind == KERNEL_ROW && l->n_phase > 0) row_constants(&k);

@@ -17,17 +17,17 @@ static void add_compute(Lowered *l, int from, int to) {
 /* One k-step.  Where fragments are fetched ahead, the fetch for the last k crosses into the next
  * stage, so that it hides behind the last multiply-adds.  */
 static void add_step(Lowered *l, const Contract *c) {
-    int unroll = c->r->unroll;
+    int unroll = c->r->unroll, last = c->matrix.used ? c->r->thread.extent[AX_K] : 1;
     add(l, PHASE_LOAD);
     if (c->bodies > 1) add(l, PHASE_BODIES);
-    add_compute(l, 0, c->any_ahead ? unroll - 1 : unroll);
+    add_compute(l, 0, c->any_ahead ? unroll - last : unroll);
     if (c->bodies > 1) add(l, c->any_ahead ? PHASE_LAST : PHASE_END);
     if (c->staged) add(l, PHASE_KEEP);
     add(l, PHASE_WAIT);
     add(l, PHASE_ADVANCE);
     if (!c->any_ahead) return;
     if (c->bodies > 1) add(l, PHASE_END);
-    add_compute(l, unroll - 1, unroll);
+    add_compute(l, unroll - last, unroll);
     if (c->bodies > 1) add(l, PHASE_END);
 }
 
@@ -63,6 +63,7 @@ static void lower_contract(Lowered *l, const Contract *c) {
     add(l, PHASE_STEPS);
     add_step(l, c);
     add(l, PHASE_END);
+    if (c->matrix.used && c->matrix.unit->acc != l->p->con.acc) add(l, PHASE_SUMS);
     if (c->warps[AX_K] > 1) add(l, PHASE_REDUCE);
     if (r->split > 1) {
         add(l, PHASE_PARTIAL);

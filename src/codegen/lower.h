@@ -23,6 +23,7 @@
     X(KEEP,      "keep")      /* staged registers to shared memory */                              \
     X(ADVANCE,   "advance")   /* to the next stage */                                              \
     X(END,       "end")       /* of a loop */                                                      \
+    X(SUMS,      "sums")      /* accumulators of a matrix unit as values */                        \
     X(REDUCE,    "reduce")    /* slices of warps, through shared memory */                         \
     X(PARTIAL,   "partial")   /* partial sums to the workspace */                                  \
     X(ROWS,      "rows")      /* rows of the block, where they lie */                              \
@@ -115,7 +116,21 @@ typedef struct {
     int guard_bit[TE_MAX_RANK];           /* first bit of a guarded subscript in table entries */
     int fragment_k;           /* k per fragment access */
     bool ahead;               /* fragments are fetched one k early */
+    bool rows;                /* matrix units: its own axis is the unit's rows */
+    bool ldmatrix;
+    int registers;            /* of an instruction's operand, per lane */
 } Side;
+
+/* What the blocks of a kernel for a matrix unit agree on.  */
+typedef struct {
+    bool used;
+    const ComputeUnit *unit;
+    int accumulators;         /* of an instruction, per lane */
+    int products;
+    bool promotes;
+    int tiles[AX_CLASSES];    /* instructions of a warp; along k: slices of a step */
+    int piece;                /* bytes of a warp's piece for stores through shared memory, or 0 */
+} Matrix;
 
 typedef struct {
     const Te *te;
@@ -124,6 +139,7 @@ typedef struct {
     const TeStmt *root;
     Side side[2];
     bool packed;              /* dp4a */
+    Matrix matrix;
     bool async, staged;       /* some load is */
     bool tables;              /* some load has tables */
     bool any_ahead;

@@ -20,13 +20,18 @@ void place_constants(Kernel *k) {
             tile_extent(&r->block, AX_K));
     cg_line(cg, "constexpr int WM = %d, WN = %d, WK = %d;  // of a warp",
             tile_extent(&r->warp, AX_M), tile_extent(&r->warp, AX_N), tile_extent(&r->warp, AX_K));
-    cg_line(cg, "constexpr int TM = %d, TN = %d, TK = %d;  // of a thread",
+    cg_line(cg, "constexpr int TM = %d, TN = %d, TK = %d;  // of %s",
             tile_extent(&r->thread, AX_M), tile_extent(&r->thread, AX_N),
-            tile_extent(&r->thread, AX_K));
-    cg_line(cg, "constexpr int LM = %d, LN = %d;  // lanes of a warp", c->lanes[AX_M],
-            c->lanes[AX_N]);
-    cg_line(cg, "constexpr int VM = %d, VN = %d;  // neighbouring rows and columns of a thread",
-            r->vec_m, r->vec_n);
+            tile_extent(&r->thread, AX_K), c->matrix.used ? "an instruction" : "a thread");
+    if (c->matrix.used) {
+        cg_line(cg, "constexpr int IM = %d, IN = %d;  // instructions of a warp",
+                c->matrix.tiles[AX_M], c->matrix.tiles[AX_N]);
+    } else {
+        cg_line(cg, "constexpr int LM = %d, LN = %d;  // lanes of a warp", c->lanes[AX_M],
+                c->lanes[AX_N]);
+        cg_line(cg, "constexpr int VM = %d, VN = %d;  // neighbouring rows and columns of a thread",
+                r->vec_m, r->vec_n);
+    }
     cg_line(cg, "constexpr int THREADS = %d, STAGES = %d, STAGE = %d;  // STAGE in bytes",
             r->threads, r->stages, c->stage);
     for (int i = 0; i < 2; i++) {
@@ -104,9 +109,18 @@ static void thread_place(Kernel *k) {
     Cg *cg = k->cg;
     cg_line(cg, "const int tid = threadIdx.x, lane = tid %% 32u;");
     cg_line(cg, "const unsigned warp = tid / 32u;");
-    cg_line(cg, "const int lane_m = %s, lane_n = %s;", lane_bits(k, false), lane_bits(k, true));
-    cg_line(cg, "const int row = (int)(%s) * WM + lane_m * VM;", warp_at(k, AX_M));
-    cg_line(cg, "const int col = (int)(%s) * WN + lane_n * VN;", warp_at(k, AX_N));
+    if (k->c.matrix.used) {
+        bool swapped = k->c.r->swapped;
+        cg_line(cg, "const int lane_m = %s, lane_n = %s;", swapped ? "lane % 4u * 2" : "lane / 4u",
+                swapped ? "lane / 4u" : "lane % 4u * 2");
+        cg_line(cg, "const int row = (int)(%s) * WM;", warp_at(k, AX_M));
+        cg_line(cg, "const int col = (int)(%s) * WN;", warp_at(k, AX_N));
+    } else {
+        cg_line(cg, "const int lane_m = %s, lane_n = %s;", lane_bits(k, false),
+                lane_bits(k, true));
+        cg_line(cg, "const int row = (int)(%s) * WM + lane_m * VM;", warp_at(k, AX_M));
+        cg_line(cg, "const int col = (int)(%s) * WN + lane_n * VN;", warp_at(k, AX_N));
+    }
     if (k->c.warps[AX_K] > 1) cg_line(cg, "const int k_warp = (int)(%s) * WK;", warp_at(k, AX_K));
 }
 
@@ -161,17 +175,22 @@ void place_decode(Cg *cg, const TeStmt *s, const FusedAxis *axis, const char *at
 void clear_accumulators(Kernel *k) {
     Cg *cg = k->cg;
     const Contraction *con = &k->c.p->con;
-    cg_line(cg, "%s acc[TM][TN];", cg_type(con->acc));
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = 0; i < TM; i++)");
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int j = 0; j < TN; j++) acc[i][j] = %s;",
-            cg_identity(cg, con->red, con->acc));
-    cg_close(cg);
+    if (k->c.matrix.used) {
+        mma_clear(k);
+    } else {
+        cg_line(cg, "%s acc[TM][TN];", cg_type(con->acc));
+        cg_line(cg, "#pragma unroll");
+        cg_open(cg, "for (int i = 0; i < TM; i++)");
+        cg_line(cg, "#pragma unroll");
+        cg_line(cg, "for (int j = 0; j < TN; j++) acc[i][j] = %s;",
+                cg_identity(cg, con->red, con->acc));
+        cg_close(cg);
+    }
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
         if (s->present && s->l->kind == LOAD_STAGED) load_staged_declare(k, s);
     }
-    fragment_declare(k);
+    if (k->c.matrix.used) fragment_mma_declare(k);
+    else fragment_declare(k);
     cg_blank(cg);
 }

@@ -3,13 +3,7 @@
 
 #define FN "__device__ __forceinline__ "
 
-/* Columns: name, first compute capability of this form, text.  Of several forms of a name the last
- * one that fits is printed.  Definitions come after those they use.  */
-static const struct {
-    const char *name;
-    int cc;
-    const char *text;
-} table[] = {
+static const PreludeRow table[] = {
     /* Vectors of elements: one access each.  */
     {"rl_vec", 0,
      "template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };\n"},
@@ -347,27 +341,33 @@ static bool is_name(char ch) {
            ch == '_';
 }
 
+static int rows(void) { return ROWS + prelude_matrix_rows; }
+
+static const PreludeRow *row(int i) {
+    return i < ROWS ? &table[i] : &prelude_matrix[i - ROWS];
+}
+
 static int find(const char *name, size_t len, int cc) {
     int best = -1;
-    for (int i = 0; i < ROWS; i++) {
-        if (strlen(table[i].name) == len && memcmp(table[i].name, name, len) == 0 &&
-            table[i].cc <= cc)
+    for (int i = 0; i < rows(); i++) {
+        if (strlen(row(i)->name) == len && memcmp(row(i)->name, name, len) == 0 &&
+            row(i)->cc <= cc)
             best = i;
     }
     return best;
 }
 
 /* Marks what `text` uses; returns the first name without a row.  */
-static const char *mark(const char *text, int cc, bool used[ROWS]) {
+static const char *mark(const char *text, int cc, bool *used) {
     for (const char *s = strstr(text, "rl_"); s; s = strstr(s, "rl_")) {
         size_t len = 0;
         while (is_name(s[len])) len++;
         bool whole = s == text || !is_name(s[-1]);
-        int row = find(s, len, cc);
-        if (whole && row < 0) return s;
-        if (whole && !used[row]) {
-            used[row] = true;
-            const char *missing = mark(table[row].text, cc, used);
+        int found = find(s, len, cc);
+        if (whole && found < 0) return s;
+        if (whole && !used[found]) {
+            used[found] = true;
+            const char *missing = mark(row(found)->text, cc, used);
             if (missing) return missing;
         }
         s += len;
@@ -376,12 +376,12 @@ static const char *mark(const char *text, int cc, bool used[ROWS]) {
 }
 
 const char *prelude_print(Arena *a, const char *body, int cc, Buf *out) {
-    bool used[ROWS] = {false};
+    bool *used = ARENA_ARRAY(a, bool, rows());
     const char *missing = mark(body, cc, used);
     if (missing) return arena_strndup(a, missing, strcspn(missing, "( <\n"));
-    for (int i = 0; i < ROWS; i++) {
+    for (int i = 0; i < rows(); i++) {
         if (used[i]) {
-            buf_puts(out, table[i].text);
+            buf_puts(out, row(i)->text);
             buf_putc(out, '\n');
         }
     }
@@ -389,9 +389,9 @@ const char *prelude_print(Arena *a, const char *body, int cc, Buf *out) {
 }
 
 size_t prelude_match(const char *text, size_t len) {
-    for (int i = 0; i < ROWS; i++) {
-        size_t n = strlen(table[i].text);
-        if (n <= len && memcmp(table[i].text, text, n) == 0) return n;
+    for (int i = 0; i < rows(); i++) {
+        size_t n = strlen(row(i)->text);
+        if (n <= len && memcmp(row(i)->text, text, n) == 0) return n;
     }
     return 0;
 }

@@ -6,6 +6,16 @@
 #define ROLLER_CODEGEN_PRELUDE_H
 #include "base/buf.h"
 
+/* One definition: name, first compute capability of this form, text.  Of several forms of a name the
+ * last one that fits is printed.  Definitions come after those they use.  */
+typedef struct {
+    const char *name;
+    int cc;
+    const char *text;
+} PreludeRow;
+extern const PreludeRow prelude_matrix[];  /* prelude_matrix.c: those of matrix units */
+extern const int prelude_matrix_rows;
+
 /* Definitions of every rl_ name in `body` and what they need themselves, in order of the table.
  * Returns the first name that is not in the table, NULL if all are.  */
 const char *prelude_print(Arena *a, const char *body, int cc, Buf *out);

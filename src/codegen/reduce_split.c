@@ -19,8 +19,9 @@ void reduce_split_store(Kernel *k) {
     if (p->extent[AX_B] > 1)
         slice = cg_text(cg, "(%s * %lld + b)", slice, (long long)p->extent[AX_B]);
     const char *to = cg_text(cg, "sums + ((%s * M + m) * N + n)", slice);
-    if (k->l->vec > 1) cg_line(cg, "rl_store<%d>(%s, &acc[i][j]);", k->l->vec, to);
-    else cg_line(cg, "*(%s) = acc[i][j];", to);
+    const char *first = k->c.matrix.used ? mma_element(k, "0") : "acc[i][j]";
+    if (k->l->vec > 1) cg_line(cg, "rl_store<%d>(%s, &%s);", k->l->vec, to, first);
+    else cg_line(cg, "*(%s) = %s;", to, first);
     elements_end(k);
 }
 

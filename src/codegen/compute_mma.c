@@ -1,0 +1,128 @@
+#include "codegen/blocks.h"
+
+/* Products of matrix units: slices of TK k, each a product of every pair of fragments.  */
+
+static const char *accumulator_type(const Kernel *k) {
+    return k->c.matrix.unit->acc == TE_F16 ? "unsigned" : cg_type(k->c.matrix.unit->acc);
+}
+
+/* Registers of an instruction's accumulators; those of f16 hold two each.  */
+static int accumulator_registers(const Matrix *x) {
+    return x->unit->acc == TE_F16 ? x->accumulators / 2 : x->accumulators;
+}
+
+/* Accumulators that are no values yet have a name of their own.  */
+static const char *accumulator_name(const Kernel *k) {
+    return k->c.matrix.unit->acc == k->c.p->con.acc ? "acc" : "sum";
+}
+
+/* Opens loops over the registers of all accumulators; gives the name of one.  */
+static const char *open_registers(Kernel *k, const char *name, int n) {
+    Cg *cg = k->cg;
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int i = 0; i < IM; i++)");
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int j = 0; j < IN * %d; j++)", n);
+    return cg_text(cg, "%s[i][j / %d][j %% %d]", name, n, n);
+}
+
+static void declare(Kernel *k, const char *name) {
+    Cg *cg = k->cg;
+    int n = accumulator_registers(&k->c.matrix);
+    cg_line(cg, "%s %s[IM][IN][%d];", accumulator_type(k), name, n);
+    cg_line(cg, "    %s = 0;", open_registers(k, name, n));
+    cg_close(cg);
+}
+
+void mma_clear(Kernel *k) { declare(k, accumulator_name(k)); }
+
+static const char *operand_name(const ComputeUnit *u) {
+    if (u->tf32) return "tf32";
+    return u->a == TE_F8E4M3 ? "e4m3" : u->a == TE_F8E5M2 ? "e5m2" : te_dtype_name(u->a);
+}
+
+/* Products of two sets of fragments, a and b are texts of their arrays.  */
+static void multiply(Kernel *k, const char *a, const char *b) {
+    Cg *cg = k->cg;
+    const ComputeUnit *u = k->c.matrix.unit;
+    const char *to = k->c.matrix.promotes ? "part" : accumulator_name(k);
+    a = cg_text(cg, "%s + i * %d", a, k->c.side[0].registers);
+    b = cg_text(cg, "%s + j * %d", b, k->c.side[1].registers);
+    bool swapped = k->c.r->swapped;
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int i = 0; i < IM; i++)");
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int j = 0; j < IN; j++)");
+    cg_line(cg, "    rl_mma_m%dn%dk%d_%s_%s(%s[i][j], %s, %s);", u->m.from, u->n.from, u->k.from,
+            operand_name(u), te_dtype_name(u->acc), to, swapped ? b : a, swapped ? a : b);
+    cg_close(cg);
+}
+
+/* Splits the fragments of a buffer into what tf32 holds and the rest.  */
+static void split(Kernel *k, const char *buffer) {
+    Cg *cg = k->cg;
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &k->c.side[i];
+        int n = k->c.matrix.tiles[s->own] * s->registers;
+        cg_line(cg, "#pragma unroll");
+        cg_line(cg, "for (int f = 0; f < %d; f++) rl_tf32_split(%c_frag[%s][f], %c_low[f]);", n,
+                s->id, buffer, s->id);
+    }
+}
+
+static void products(Kernel *k, const char *buffer) {
+    const Cg *cg = k->cg;
+    const char *a = cg_text(cg, "a_frag[%s]", buffer), *b = cg_text(cg, "b_frag[%s]", buffer);
+    if (k->c.matrix.products > 1) {
+        bool swapped = k->c.r->swapped;
+        split(k, buffer);
+        multiply(k, swapped ? a : "a_low", swapped ? "b_low" : b);
+        multiply(k, swapped ? "a_low" : a, swapped ? b : "b_low");
+    }
+    multiply(k, a, b);
+}
+
+/* Sums of one step join the others.  */
+static void promote(Kernel *k) {
+    int n = accumulator_registers(&k->c.matrix);
+    cg_line(k->cg, "    %s += part[i][j / %d][j %% %d];", open_registers(k, "acc", n), n, n);
+    cg_close(k->cg);
+}
+
+void compute_mma(Kernel *k, const Phase *ph) {
+    Cg *cg = k->cg;
+    const Contract *c = &k->c;
+    int unroll = c->r->unroll;
+    if (ph->from == 0 && c->matrix.promotes) declare(k, "part");
+    if (ph->from > 0) {
+        cg_line(cg, "// compute: the last slice, with fragments of the next stage under way");
+        fragment_mma_fetch(k, "0", "0");
+        products(k, "1");
+    } else if (ph->to > 0) {
+        cg_line(cg, "// compute: slices of %d k", (int)c->r->thread.extent[AX_K]);
+        cg_line(cg, "#pragma unroll");
+        cg_open(cg, "for (int kk = 0; kk < %d; kk += TK)", ph->to);
+        if (c->any_ahead) fragment_mma_fetch(k, "(kk + TK)", "(kk / TK + 1) % 2");
+        else fragment_mma_fetch(k, "kk", "0");
+        products(k, c->any_ahead ? "kk / TK % 2" : "0");
+        cg_close(cg);
+    }
+    if (ph->to == unroll && c->matrix.promotes) promote(k);
+}
+
+void mma_finish(Kernel *k) {
+    Cg *cg = k->cg;
+    const Matrix *x = &k->c.matrix;
+    TeDtype from = x->unit->acc, to = k->c.p->con.acc;
+    int n = x->accumulators;
+    const char *element = cg_text(cg, "sum[i][j / %d][j %% %d]", n, n);
+    if (from == TE_F16)
+        element = cg_text(cg, "rl_f16_to_f32((unsigned short)(sum[i][j / %d][j %% %d / 2] >> "
+                              "j %% 2 * 16))", n, n);
+    cg_line(cg, "// sums: accumulators as %s", te_dtype_name(to));
+    cg_line(cg, "%s acc[IM][IN][%d];", cg_type(to), n);
+    cg_line(cg, "    %s = %s;", open_registers(k, "acc", n),
+            cg_convert(cg, to, te_dtype_compute(from), element));
+    cg_close(cg);
+    cg_blank(cg);
+}

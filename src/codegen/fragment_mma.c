@@ -1,0 +1,193 @@
+#include "codegen/blocks.h"
+
+/* Fragments of matrix units: registers of instruction tile i begin at i * registers of a_frag[buffer]
+ * (b_frag[buffer]).  By ldmatrix a lane gives the address of one row of a matrix; else it reads each
+ * of its elements by itself.  Addresses are what the lane adds, known before the loop, and what the
+ * tile adds, known when the text is compiled.  */
+
+enum { MATRIX_ROWS = 8, CHUNK = 16 };
+
+/* Bytes in which a swizzle flips bits, rows after which it repeats.  */
+static int swizzle_bytes(const RLayout *l) { return CHUNK << (l->base + l->bits); }
+static int swizzle_rows(const RLayout *l) { return 1 << (l->shift + l->bits); }
+
+static int row_bytes(const Side *s) { return s->row * s->elem; }
+
+static int tiles_of(const Kernel *k, const Side *s) { return k->c.matrix.tiles[s->own]; }
+
+static int fragment_words(const Kernel *k, const Side *s) { return tiles_of(k, s) * s->registers; }
+
+/* Chunks of k that an instruction takes, rows of matrices that its tile has.  */
+static int tile_chunks(const Kernel *k, const Side *s) {
+    return k->c.r->thread.extent[AX_K] * s->elem / CHUNK;
+}
+
+static int tile_blocks(const Side *s) { return s->thread / MATRIX_ROWS; }
+
+/* ---- addresses ---- */
+
+/* How the address of row r, byte e of the tile is made from what the lane and what the tile add:
+ * LINEAR: x_at + constants; TURNED: (x_at ^ low part of e) + the rest; ROWS: the swizzle depends on
+ * the row that the tile adds.  */
+typedef enum { LINEAR, TURNED, ROWS } AddressForm;
+
+/* Do low parts of what the warp's place and the tile add along the rows of the shared tile share no
+ * bit, so that a swizzle of their sum is one of each?  */
+static bool parts_apart(const Kernel *k, const Side *s) {
+    AxisClass axis = s->inner_k ? AX_K : s->own;
+    int bytes = k->c.r->warp.extent[axis] * s->elem;
+    return k->c.warps[axis] == 1 || (bytes & (bytes - 1)) == 0 ||
+           bytes % swizzle_bytes(&s->l->layout) == 0;
+}
+
+/* Rows of the shared tile from one instruction or slice to the next.  */
+static int row_step(const Kernel *k, const Side *s) {
+    if (!s->ldmatrix) return s->inner_k ? MATRIX_ROWS : 4;
+    return s->inner_k ? MATRIX_ROWS : k->c.r->thread.extent[AX_K];
+}
+
+static AddressForm address_form(const Kernel *k, const Side *s) {
+    const RLayout *l = &s->l->layout;
+    if (l->bits == 0) return LINEAR;
+    return row_step(k, s) % swizzle_rows(l) == 0 && parts_apart(k, s) ? TURNED : ROWS;
+}
+
+static const char *turn_of(const Kernel *k, const Side *s, const char *row) {
+    const RLayout *l = &s->l->layout;
+    return cg_text(k->cg, "((%s) >> %d & %d) << %d", row, l->shift, (1 << l->bits) - 1,
+                   l->base + 4);
+}
+
+/* What a lane adds along the operand's own axis and along k, elements.  Lanes 8 q .. 8 q + 7 give
+ * the rows of matrix q of a group of four.  */
+static void lane_parts(const Kernel *k, const Side *s, const char **own, const char **kk) {
+    const Cg *cg = k->cg;
+    *own = s->side ? "col" : "row";
+    *kk = k->c.warps[AX_K] > 1 ? "k_warp + " : "";
+    if (!s->ldmatrix) {
+        *own = cg_text(cg, "%s + lane / 4u", *own);
+        *kk = cg_text(cg, "%slane %% 4u", *kk);
+        return;
+    }
+    int chunks = tile_chunks(k, s), blocks = tile_blocks(s), per_chunk = CHUNK / s->elem;
+    const char *q_chunk = "0", *q_block = "lane / 8u";
+    if (chunks > 1 && blocks > 1) {
+        q_chunk = cg_text(cg, "lane / %du %% %du", 8 * blocks, chunks);
+        q_block = blocks * chunks == 4 ? cg_text(cg, "lane / 8u %% %du", blocks) : q_block;
+    } else if (chunks > 1) {
+        q_chunk = cg_text(cg, "lane / 8u %% %du", chunks);
+        q_block = cg_text(cg, "lane / %du", 8 * chunks);
+    }
+    if (s->inner_k) {
+        *own = cg_text(cg, "%s + %s * 8 + lane %% 8u", *own, q_block);
+        *kk = cg_text(cg, "%s%s * %d", *kk, q_chunk, per_chunk);
+    } else {
+        *own = cg_text(cg, "%s + %s * 8", *own, q_block);
+        *kk = cg_text(cg, "%s%s * 8 + lane %% 8u", *kk, q_chunk);
+    }
+}
+
+void fragment_mma_declare(Kernel *k) {
+    Cg *cg = k->cg;
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &k->c.side[i];
+        const char *own, *kk, *type = s->elem > 4 ? "double" : "unsigned";
+        lane_parts(k, s, &own, &kk);
+        const char *row = s->inner_k ? own : kk, *inner = s->inner_k ? kk : own;
+        const char *bytes = s->elem > 1 ? cg_text(cg, "(%s) * %d", inner, s->elem) : inner;
+        AddressForm form = address_form(k, s);
+        cg_line(cg, "%s %c_frag[%d][%d];", type, s->id, s->ahead ? 2 : 1, fragment_words(k, s));
+        if (k->c.matrix.products > 1)
+            cg_line(cg, "unsigned %c_low[%d];", s->id, fragment_words(k, s));
+        if (form == ROWS) {
+            cg_line(cg, "const int %c_r = %s, %c_e = %s;", s->id, row, s->id, bytes);
+        } else if (form == TURNED) {
+            cg_line(cg, "const int %c_at = (%s) * %d + (%s ^ %s);", s->id, row, row_bytes(s),
+                    cg_text(cg, "(%s)", bytes), turn_of(k, s, row));
+        } else {
+            cg_line(cg, "const int %c_at = (%s) * %d + %s;", s->id, row, row_bytes(s), bytes);
+        }
+    }
+}
+
+/* The byte in the tile for row `row` and byte `inner` that the tile adds (texts).  */
+static const char *address_of(const Kernel *k, const Side *s, const char *row, const char *inner) {
+    const Cg *cg = k->cg;
+    int span = swizzle_bytes(&s->l->layout);
+    switch (address_form(k, s)) {
+    case LINEAR:
+        return cg_text(cg, "%c_at + %s * %d + %s", s->id, row, row_bytes(s), inner);
+    case TURNED:
+        return cg_text(cg, "(%c_at ^ %s %% %d) + %s / %d * %d + %s * %d", s->id, inner, span, inner,
+                       span, span, row, row_bytes(s));
+    default:
+        return cg_text(cg, "(%c_r + %s) * %d + ((%c_e + %s) ^ %s)", s->id, row, row_bytes(s), s->id,
+                       inner, turn_of(k, s, cg_text(cg, "%c_r + %s", s->id, row)));
+    }
+}
+
+/* ---- fetches ---- */
+
+/* One ldmatrix of `n` matrices, the first one's number is `first` (a text).  */
+static void load_matrices(Kernel *k, const Side *s, int n, const char *first, const char *kk,
+                          const char *buffer) {
+    Cg *cg = k->cg;
+    int chunks = tile_chunks(k, s);
+    const char *own = chunks > 1 ? cg_text(cg, "(%s / %d * 8)", first, chunks)
+                                 : cg_text(cg, "(%s * 8)", first);
+    const char *row = s->inner_k ? own : kk, *inner = s->inner_k ? kk : own;
+    if (s->elem > 1) inner = cg_text(cg, "(%s * %d)", inner, s->elem);
+    cg_line(cg, "rl_ldmatrix_x%d%s(%c_frag[%s] + %s, shared%s + %c_TILE + %s);", n,
+            s->inner_k ? "" : "_trans", s->id, buffer, first, load_stage(k, "take"), s->id - 32,
+            address_of(k, s, row, inner));
+}
+
+static void fetch_matrices(Kernel *k, const Side *s, const char *kk, const char *buffer) {
+    Cg *cg = k->cg;
+    int n = fragment_words(k, s), whole = n / 4 * 4;
+    if (whole > 4) {
+        cg_line(cg, "#pragma unroll");
+        cg_line(cg, "for (int g = 0; g < %d; g += 4)", whole);
+        cg->depth++;
+        load_matrices(k, s, 4, "g", kk, buffer);
+        cg->depth--;
+    } else if (whole == 4) {
+        load_matrices(k, s, 4, "0", kk, buffer);
+    }
+    if (n - whole >= 2) load_matrices(k, s, 2, cg_text(cg, "%d", whole), kk, buffer);
+    if (n % 2) load_matrices(k, s, 1, cg_text(cg, "%d", n - 1), kk, buffer);
+}
+
+/* Register f of a tile: blocks of eight rows, then of four k.  */
+static void fetch_elements(Kernel *k, const Side *s, const char *kk, const char *buffer) {
+    Cg *cg = k->cg;
+    int blocks = tile_blocks(s);
+    const char *type = s->elem > 4 ? "double" : "unsigned";
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int f = 0; f < %d; f++)", fragment_words(k, s));
+    const char *own = cg_text(cg, "(f / %d * %d + f %% %d * 8)", s->registers, s->thread, blocks);
+    const char *at_k = cg_text(cg, "(%s + f %% %d / %d * 4)", kk, s->registers, blocks);
+    const char *row = s->inner_k ? own : at_k, *inner = s->inner_k ? at_k : own;
+    inner = cg_text(cg, "(%s * %d)", inner, s->elem);
+    cg_line(cg, "%c_frag[%s][f] = *reinterpret_cast<const %s *>(smem%s + %c_TILE + %s);", s->id,
+            buffer, type, load_stage(k, "take"), s->id - 32, address_of(k, s, row, inner));
+    cg_close(cg);
+}
+
+void fragment_mma_fetch(Kernel *k, const char *kk, const char *buffer) {
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &k->c.side[i];
+        if (s->ldmatrix) fetch_matrices(k, s, kk, buffer);
+        else fetch_elements(k, s, kk, buffer);
+    }
+}
+
+void fragment_mma_first(Kernel *k) {
+    const Contract *c = &k->c;
+    bool certain = !c->may_be_empty && c->steps > 0;
+    cg_line(k->cg, "// fragment: registers of the first slice");
+    if (!certain) cg_open(k->cg, "if (0 < steps)");
+    fragment_mma_fetch(k, "0", "0");
+    if (!certain) cg_close(k->cg);
+    cg_blank(k->cg);
+}

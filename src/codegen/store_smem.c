@@ -1,0 +1,118 @@
+#include "codegen/blocks.h"
+
+/* Outputs of a matrix unit's accumulators: as the lanes hold them, or passed through shared memory so
+ * that a warp stores rows of whole lines.  */
+
+enum { WARP = 32, PIECE_MAX = 16 };
+
+static const char *place_of(const Kernel *k, AxisClass axis) {
+    return place_type(place_wide(k->c.p->extent[axis], k->c.r->block.extent[axis]));
+}
+
+/* Opens a test that the element lies inside along an axis, where some may not.  */
+static void open_inside(Kernel *k, AxisClass axis) {
+    if (k->c.p->extent[axis] % k->c.r->block.extent[axis] == 0) return;
+    cg_open(k->cg, "if (%c < %c)", axis == AX_M ? 'm' : 'n', axis == AX_M ? 'M' : 'N');
+    k->at.open++;
+}
+
+static void open_loop(Kernel *k, const char *name, int n, int step) {
+    cg_line(k->cg, "#pragma unroll");
+    if (step == 1) cg_open(k->cg, "for (int %s = 0; %s < %d; %s++)", name, name, n, name);
+    else cg_open(k->cg, "for (int %s = 0; %s < %d; %s += %d)", name, name, n, name, step);
+    k->at.open++;
+}
+
+/* Row f and column g of the lane in an instruction's tile: two neighbours along one side, eights
+ * along the other.  */
+static void open_direct(Kernel *k) {
+    Cg *cg = k->cg;
+    bool swapped = k->c.r->swapped;
+    int halves = k->c.matrix.accumulators / 2, vec = k->l->vec;
+    open_loop(k, "i", k->c.matrix.tiles[AX_M], 1);
+    open_loop(k, "f", swapped ? 2 : halves, 1);
+    cg_line(cg, "const %s m = m0 + row + lane_m + i * TM + f%s;", place_of(k, AX_M),
+            swapped ? "" : " * 8");
+    open_inside(k, AX_M);
+    open_loop(k, "j", k->c.matrix.tiles[AX_N], 1);
+    open_loop(k, "g", swapped ? halves : 2, vec);
+    cg_line(cg, "const %s n = n0 + col + lane_n + j * TN + g%s;", place_of(k, AX_N),
+            swapped ? " * 8" : "");
+    open_inside(k, AX_N);
+}
+
+/* A row of instruction tiles to the warp's piece.  */
+static void write_piece(Kernel *k) {
+    Cg *cg = k->cg;
+    int row = rprog_piece_row(k->c.r), n = k->c.matrix.accumulators;
+    cg_line(cg, "if (i > 0) __syncwarp();");
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int j = 0; j < IN; j++)");
+    cg_line(cg, "#pragma unroll");
+    if (k->c.r->swapped) {
+        cg_line(cg, "for (int f = 0; f < %d; f++)", n);
+        cg_line(cg, "    piece[(lane_m + f %% 2) * %d + j * TN + lane_n + f / 2 * 8] = "
+                    "acc[i][j][f];", row);
+    } else {
+        cg_line(cg, "for (int f = 0; f < %d; f += 2)", n);
+        cg_line(cg, "    rl_store<2>(piece + ((lane_m + f * 4) * %d + j * TN + lane_n), "
+                    "acc[i][j] + f);", row);
+    }
+    cg_close(cg);
+    cg_line(cg, "__syncwarp();");
+}
+
+/* Elements of an access to the piece.  */
+static int piece_width(const Kernel *k) {
+    int most = PIECE_MAX / k->c.p->acc_bytes;
+    return k->l->vec < most ? k->l->vec : most;
+}
+
+static void read_piece(Kernel *k, int line) {
+    Cg *cg = k->cg;
+    int vec = k->l->vec, width = piece_width(k);
+    const char *from = cg_text(cg, "piece + (u / %du * %d + u %% %du * %d)", line,
+                               rprog_piece_row(k->c.r), line, vec);
+    cg_line(cg, "rl_vec<%s, %d> value[%d];", cg_type(k->c.p->con.acc), width, vec / width);
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int p = 0; p < %d; p++) value[p] = rl_load<%d>(%s + p * %d);", vec / width,
+            width, from, width);
+}
+
+static void open_shared(Kernel *k) {
+    Cg *cg = k->cg;
+    int vec = k->l->vec, line = k->c.r->warp.extent[AX_N] / vec;
+    int count = k->c.r->thread.extent[AX_M] * line;
+    const char *type = cg_type(k->c.p->con.acc);
+    if (k->c.warps[AX_K] == 1) cg_line(cg, "__syncthreads();");
+    cg_line(cg, "%s *const piece = reinterpret_cast<%s *>(smem + warp * %d);", type, type,
+            k->c.matrix.piece);
+    open_loop(k, "i", k->c.matrix.tiles[AX_M], 1);
+    write_piece(k);
+    open_loop(k, "s", (count + WARP - 1) / WARP, 1);
+    cg_line(cg, "const unsigned u = lane + s * 32;");
+    if (count % WARP != 0) {
+        cg_open(cg, "if (u < %du)", (unsigned)count);
+        k->at.open++;
+    }
+    cg_line(cg, "const %s m = m0 + row + i * TM + (int)(u / %du);", place_of(k, AX_M), line);
+    open_inside(k, AX_M);
+    cg_line(cg, "const %s n = n0 + col + (int)(u %% %du * %d);", place_of(k, AX_N), line, vec);
+    open_inside(k, AX_N);
+    read_piece(k, line);
+}
+
+void mma_open_outputs(Kernel *k) {
+    k->at.open = 0;
+    if (k->c.r->via == VIA_SHARED) open_shared(k);
+    else open_direct(k);
+}
+
+const char *mma_element(const Kernel *k, const char *v) {
+    if (k->c.r->via == VIA_SHARED) {
+        int width = piece_width(k);
+        return cg_text(k->cg, "value[%s / %d].v[%s %% %d]", v, width, v, width);
+    }
+    if (k->c.r->swapped) return "acc[i][j][g * 2 + f]";
+    return cg_text(k->cg, "acc[i][j][f * 2 + g + %s]", v);
+}

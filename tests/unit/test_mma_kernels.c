@@ -1,0 +1,248 @@
+/* links: sim */
+/* Matrix units on the simulator against te_eval: every unit, operand layout, family of tiles and
+ * ragged shape, bit for bit.  LONG=1 takes all of them, MMA_CASE=TEXT those whose name has it.  */
+#include "kernel_fixture.h"
+#include "plan_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Extents of tiles in instructions (along k: slices), warps of a block, and the rest of a plan.  */
+typedef struct {
+    const char *name;
+    int tiles[3], warps[3];
+    int stages, split;
+    bool swapped;
+    StoreVia via;
+} Family;
+static const Family family[] = {
+    {"1x1", {1, 1, 1}, {1, 1, 1}, 2, 1, false, VIA_DIRECT},
+    {"2x4", {2, 4, 2}, {2, 1, 1}, 3, 1, false, VIA_DIRECT},
+    {"2x4 shared", {2, 4, 2}, {1, 2, 1}, 4, 1, false, VIA_SHARED},
+    {"1x3", {1, 3, 3}, {1, 2, 1}, 3, 1, false, VIA_SHARED},
+    {"swapped", {2, 1, 2}, {1, 2, 1}, 3, 1, true, VIA_DIRECT},
+    {"swapped shared", {3, 2, 4}, {1, 1, 1}, 2, 1, true, VIA_SHARED},
+    {"slices", {1, 2, 1}, {1, 1, 3}, 3, 1, false, VIA_DIRECT},
+    {"slices shared", {1, 4, 2}, {1, 1, 2}, 3, 1, false, VIA_SHARED},
+    {"split", {2, 2, 2}, {1, 1, 1}, 3, 2, false, VIA_DIRECT},
+    {"split shared", {1, 2, 2}, {1, 2, 1}, 2, 3, false, VIA_SHARED},
+    {"split swapped", {1, 1, 2}, {1, 1, 2}, 2, 2, true, VIA_SHARED},
+    {"one stage", {2, 2, 2}, {1, 1, 1}, 1, 1, false, VIA_DIRECT},
+};
+enum { FAMILIES = sizeof family / sizeof *family };
+
+static const struct {
+    const char *unit, *profile, *a, *b, *note, *out;
+    const char *arch;         /* NULL: the profile's */
+} unit[] = {
+    {"mma.m16n8k16.f16.f32", "a100", "f16", "f16", "", "f32", NULL},
+    {"mma.m16n8k16.bf16.f32", "a100", "bf16", "bf16", "", "f32", NULL},
+    {"mma.m16n8k16.f16.f16", "a100", "f16", "f16", "@accum(f16)", "f16", NULL},
+    {"mma.m16n8k8.tf32.f32", "a100", "f32", "f32", "@tf32", "f32", NULL},
+    {"mma.m16n8k8.tf32.f32", "a100", "f32", "f32", "@fp32x3", "f32", NULL},
+    {"mma.m16n8k32.i8.i32", "a100", "i8", "i8", "", "i32", NULL},
+    {"mma.m16n8k32.u8.i32", "a100", "u8", "u8", "", "i32", NULL},
+    {"mma.m16n8k32.f8e4m3.f32", "rtx4090", "f8e4m3", "f8e4m3", "", "f32", NULL},
+    {"mma.m16n8k32.f8e5m2.f32", "rtx4090", "f8e5m2", "f8e5m2", "", "f32", NULL},
+    {"mma.m8n8k4.f64.f64", "a100", "f64", "f64", "", "f64", NULL},
+    {"mma.m16n8k16.f16.f32", "a100", "f8e4m3", "f16", "", "f32", NULL},
+    {"mma.m16n8k16.f16.f32", "a100", "f16", "i8", "", "f32", NULL},
+};
+enum { UNITS = sizeof unit / sizeof *unit };
+
+/* Aligned, ragged in every axis with whole vectors, and odd.  */
+static const struct {
+    int m, n, k;
+} shape[] = {{64, 64, 128}, {72, 40, 112}, {33, 51, 75}, {8, 128, 96}};
+enum { SHAPES = sizeof shape / sizeof *shape };
+
+static const char *const layout[] = {"A[m,k] * B[n,k]", "A[m,k] * B[k,n]", "A[k,m] * B[n,k]",
+                                     "A[k,m] * B[k,n]"};
+enum { LAYOUTS = 4 };
+
+static const char *op_text(Arena *a, int u, int s, int l) {
+    const char *ta = l < 2 ? "M,K" : "K,M", *tb = l % 2 ? "K,N" : "N,K";
+    return arena_printf(a, "param M = %d, N = %d, K = %d; op f(A: %s[%s], B: %s[%s]) -> C: %s[M,N]"
+                           " { C[m,n] += %s %s; }",
+                        shape[s].m, shape[s].n, shape[s].k, unit[u].a, ta, unit[u].b, tb,
+                        unit[u].out, layout[l], unit[u].note);
+}
+
+/* ---- plans ---- */
+
+static int16_t unit_of(const Device *dev, const char *name) {
+    for (int i = 0; i < dev->n_unit; i++) {
+        if (strcmp(dev->unit[i].name, name) == 0) return (int16_t)i;
+    }
+    return -1;
+}
+
+static int16_t mover_of(Arena *a, const Device *dev, const char *name, int bytes) {
+    name = arena_printf(a, "%s.%d", name, bytes);
+    for (int i = 0; i < dev->n_mover; i++) {
+        if (strcmp(dev->mover[i].name, name) == 0) return (int16_t)i;
+    }
+    return -1;
+}
+
+static int narrowed(int vec, int32_t extent) {
+    while (extent % vec) vec /= 2;
+    return vec;
+}
+
+/* The operand as it lies in memory; rows without bank conflicts where a swizzle fits.  */
+static void choose_load(Arena *a, const KernelCase *c, RProg *r, int side) {
+    const Problem *p = &c->plan.problem[0];
+    const ROperand *op = &p->op[side];
+    RLoad *l = &r->load[side];
+    int own = side ? AX_N : AX_M;
+    l->along = op->vec_k > op->vec_mn || op->stride_k == 1 ? AX_K : (uint8_t)own;
+    l->vec = (uint8_t)narrowed(l->along == AX_K ? op->vec_k : op->vec_mn,
+                               r->block.extent[l->along]);
+    int elem = rprog_elem(p, c->dev, r, side);
+    l->layout = (RLayout){.inner = elem == 1 ? AX_K : l->along};
+    int bytes = l->vec * op->bytes;
+    bool turns = l->along != l->layout.inner && l->vec > 1;
+    l->kind = rprog_copyable(p, c->dev, r, side) && bytes >= 4 && !turns && r->stages > 1
+                  ? LOAD_ASYNC : LOAD_STAGED;
+    l->mover = mover_of(a, c->dev, l->kind == LOAD_ASYNC ? "cp.async" : "ldg_sts", bytes);
+    int row = r->block.extent[l->layout.inner] * elem;
+    if (row % 128 == 0) l->layout.bits = 3;
+    else if (row % 64 == 0) l->layout.bits = 2, l->layout.shift = 1;
+    else if (row % 32 == 0) l->layout.bits = 1, l->layout.shift = 2;
+    else l->layout.pad = (int16_t)(row % 16 ? (16 - row % 16) / elem : 16 / elem);
+    if (l->kind == LOAD_STAGED && r->stages > 2) r->stages = 2;
+}
+
+static bool fits(const KernelCase *c, const RProg *r) {
+    return rprog_check(&c->plan.problem[0], c->dev, r) == NULL;
+}
+
+/* Stores as wide as they may be.  */
+static void choose_store(const KernelCase *c, RProg *r) {
+    const Problem *p = &c->plan.problem[0];
+    for (int vec = 16; vec >= 1; vec /= 2) {
+        r->store_vec = (uint8_t)vec;
+        if (r->via == VIA_DIRECT && r->vec_n % vec) continue;
+        rprog_derive(p, c->dev, r);
+        if (fits(c, r)) return;
+    }
+}
+
+static const char *build(Arena *a, KernelCase *c, const ComputeUnit *x, const Family *f) {
+    const Problem *p = &c->plan.problem[0];
+    RProg *r = &c->plan.prog[0];
+    int16_t which = (int16_t)(x - c->dev->unit);
+    *r = (RProg){.skeleton = SK_CONTRACT, .unit = which, .swapped = f->swapped, .via = f->via,
+                 .stages = (uint8_t)f->stages, .split = f->split, .raster = RASTER_ROW};
+    for (int i = 0; i < RT_AXES; i++)
+        r->thread.extent[i] = r->warp.extent[i] = r->block.extent[i] = 1;
+    const int size[3] = {(f->swapped ? x->n : x->m).from, (f->swapped ? x->m : x->n).from,
+                         x->k.from};
+    for (int i = 0; i < 3; i++) {
+        r->thread.extent[AX_M + i] = size[i];
+        r->warp.extent[AX_M + i] = size[i] * f->tiles[i];
+        r->block.extent[AX_M + i] = size[i] * f->tiles[i] * f->warps[i];
+    }
+    r->unroll = (int16_t)r->warp.extent[AX_K];
+    r->vec_m = f->swapped ? 2 : 1;
+    r->vec_n = f->swapped ? 1 : 2;
+    for (int side = 0; side < 2; side++) choose_load(a, c, r, side);
+    for (int side = 0; side < 2; side++) {
+        if (r->load[side].kind == LOAD_STAGED && r->stages > 2) r->stages = 2;
+    }
+    int64_t steps = rprog_tiles(p, r, AX_K);
+    if (r->split > steps) r->split = (int32_t)steps;
+    choose_store(c, r);
+    return rprog_check(p, c->dev, r);
+}
+
+/* The family's plan; where loads would need too many registers, with shorter steps.  */
+static const char *plan(Arena *a, KernelCase *c, int u, const Family *f) {
+    int16_t which = unit_of(c->dev, unit[u].unit);
+    if (which < 0) return "no such unit";
+    Family tried = *f;
+    const char *why = build(a, c, &c->dev->unit[which], &tried);
+    while (why && tried.tiles[2] > 1) {
+        tried.tiles[2]--;
+        why = build(a, c, &c->dev->unit[which], &tried);
+    }
+    return why;
+}
+
+/* ---- runs ---- */
+
+typedef struct {
+    Arena *a;
+    Nvrtc *nvrtc[UNITS];
+    Device *dev[UNITS];
+    const char *only;
+    int kernels, failed;
+} Run;
+
+static const char *run_one(Run *run, KernelCase *c, int u, int f, const char *text, uint64_t seed) {
+    const char *wrong = kernel_open(c, run->a, run->dev[u], text, NULL);
+    if (!wrong && !c->plan.problem[0].contraction) wrong = "not a contraction";
+    if (!wrong) wrong = plan(run->a, c, u, &family[f]);
+    if (!wrong) wrong = kernel_emit(c);
+    if (!wrong) wrong = kernel_compile(c, run->nvrtc[u], false);
+    if (!wrong) wrong = kernel_run(c, TE_FILL_INTEGERS, seed, true);
+    return wrong;
+}
+
+static void one(Run *run, int u, int s, int l, int f) {
+    ArenaMark mark = arena_mark(run->a);
+    const char *name = arena_printf(run->a, "%s %s %s, %dx%dx%d, %s, %s", unit[u].unit, unit[u].a,
+                                    unit[u].note, shape[s].m, shape[s].n, shape[s].k, layout[l],
+                                    family[f].name);
+    if (run->only && !strstr(name, run->only)) return;
+    KernelCase c = {0};
+    const char *wrong = run_one(run, &c, u, f, op_text(run->a, u, s, l), (uint64_t)f + 1);
+    run->kernels++;
+    if (wrong) {
+        run->failed++;
+        print_error("%s\n", kernel_report(&c, name, wrong));
+        if (run->only && c.program.source) fputs(c.program.source, stderr);
+    }
+    arena_reset(run->a, mark);
+}
+
+static void test_kernels(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Run run = {.a = a, .only = getenv("MMA_CASE")};
+    const char *wanted = getenv("LONG");
+    bool all = (wanted && *wanted) || run.only;
+    for (int u = 0; u < UNITS; u++) {
+        run.dev[u] = fixture_device(a, unit[u].profile);
+        assert_int_equal(nvrtc_open(a, &d, NULL, run.dev[u]->arch, &run.nvrtc[u]), ST_OK);
+    }
+    int at = 0;
+    for (int u = 0; u < UNITS; u++) {
+        for (int s = 0; s < SHAPES; s++) {
+            for (int l = 0; l < LAYOUTS; l++) {
+                for (int f = 0; f < FAMILIES; f++) {
+                    if (all || at++ % 11 == 0) one(&run, u, s, l, f);
+                }
+            }
+        }
+    }
+    print_message("%d kernels\n", run.kernels);
+    assert_int_equal(run.failed, 0);
+    arena_destroy(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kernels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
