@@ -316,7 +316,7 @@ void column_sums_gather(Kernel *k) {
     Cg *cg = k->cg;
     cg_line(cg, "// gather: the slices in order");
     declare_partial(k, k->at.vec);
-    cg_line(cg, "#pragma unroll 4");
+    cg_line(cg, "#pragma unroll 8");
     cg_open(cg, "for (int s = 0; s < %d; s++)", (int)k->l->r->split);
     add_partial(k, k->at.vec, "(long long)s * TOTAL + at");
     cg_close(cg);
