@@ -98,9 +98,12 @@ $(BUILD)/simdriver/libcuda.so.1: $(call objects,simdriver) $(patsubst %,$(BUILD)
 	$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,libcuda.so.1 -Wl,-z,defs -Wl,--exclude-libs,ALL \
 	    -o $@ $^ $(ldlibs)
 
+# What the tools share is an archive, so that each takes only what it uses.
 cli_shared := $(filter-out $(BUILD)/obj/cli/roller-%.o,$(call objects,cli))
-$(tools:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/obj/cli/%.o $(cli_shared) \
-                                    $(call libs_upto,driver)
+$(BUILD)/libcli.a: $(cli_shared)
+	@rm -f $@
+	$(AR) rcsD $@ $^
+$(tools:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/obj/cli/%.o $(BUILD)/libcli.a $(call libs_upto,driver)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ldlibs)
 
 # -- benchmarks: a program for each bench_*.c and construct.c; the rest is shared ----------------
