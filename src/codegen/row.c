@@ -3,8 +3,9 @@
 /* Kernels of row groups: which rows a block has, where they lie, and what is kept of them.
  *
  * Names in the text: M N rows and columns, BM rows of a block, LN threads of a row, BN columns of a
- * step, TN of them a thread's, VN columns at once; m the row, `row` the one it is read as, lane the thread's number in
- * its row; p sources, q outputs and h kept rows as pointers, r values of slices, by number.  */
+ * step, TN of them a thread's, VN columns at once; m the row, `row` the one it is read as, lane the
+ * thread's number in its row; p sources, q outputs and h kept rows as pointers, r values of slices,
+ * by number.  */
 
 static const RowFacts *facts(const Kernel *k) { return k->l->p->row; }
 
@@ -149,7 +150,8 @@ static void copy_row(Kernel *k, int n, int width, bool async) {
     const char *at = width == 1 ? "" : cg_text(cg, " + f * %d", width);
     int parts = k->l->r->store_vec / width;
     cg_line(cg, "#pragma unroll 4");
-    cg_open(cg, "for (int col = lane * VN; col < N; col += LN * VN)");
+    cg_open(cg, "for (int col = lane * VN; %scol < N; col += LN * VN)",
+            row_ragged(k) ? "m < M && " : "");
     if (width > 1 && parts > 1) {
         cg_line(cg, "#pragma unroll");
         cg_open(cg, "for (int f = 0; f < %d; f++)", parts);

@@ -116,7 +116,8 @@ static void gather_warps(Kernel *k, int pass, int warps) {
     for (int i = 0; i < g->n; i++) {
         if (!reduces_in(k, i, pass)) continue;
         const TeStmt *s = statement(k, i);
-        cg_line(cg, "acc%d = part%d[tid / LN * %d + tid %% %d];", s->tensor, s->tensor, warps, warps);
+        cg_line(cg, "acc%d = part%d[tid / LN * %d + tid %% %d];", s->tensor, s->tensor, warps,
+                warps);
         if (is_position(s->rhs))
             cg_line(cg, "where%d = place%d[tid / LN * %d + tid %% %d];", s->tensor, s->tensor,
                     warps, warps);

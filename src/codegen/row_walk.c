@@ -60,9 +60,10 @@ static void load(Kernel *k, int n) {
     Cg *cg = k->cg;
     const RowSource *s = &facts(k)->source[n];
     int width = row_width(k, s->vec), parts = parts_of(k, s);
-    const char *u = is_array(k, s) && vectors(k) > 1 ? parts > 1 ? cg_text(cg, "u * %d + ", parts) : "u"
-                                                     : "";
-    const char *to = parts > 1 ? cg_text(cg, "x%d[%sp]", n, u) : cg_text(cg, "x%d[%s]", n, *u ? u : "0");
+    bool array = is_array(k, s) && vectors(k) > 1;
+    const char *u = !array ? "" : parts > 1 ? cg_text(cg, "u * %d + ", parts) : "u";
+    const char *to = parts > 1 ? cg_text(cg, "x%d[%sp]", n, u)
+                               : cg_text(cg, "x%d[%s]", n, array ? u : "0");
     const char *from = in_shared(k, s) ? cg_text(cg, "h%d + (%s)", n,
                                                  parts == 1   ? "col"
                                                  : width == 1 ? "col + p"
@@ -102,8 +103,9 @@ static void open_vectors(Kernel *k) {
     cg_open(cg, "for (int u = 0; u < %d; u++)", vectors(k));
     cg_line(cg, "const %s col = %s(u * LN + lane) * VN;", type, step);
     k->at.open = 1;
-    if (ragged) {
-        cg_open(cg, "if (col < N)");
+    if (ragged || row_ragged(k)) {
+        cg_open(cg, "if (%s%s%s)", row_ragged(k) ? "m < M" : "",
+                ragged && row_ragged(k) ? " && " : "", ragged ? "col < N" : "");
         k->at.open = 2;
     }
 }
@@ -150,7 +152,8 @@ static void map(Kernel *k, int i, int pass) {
         cg_line(cg, "%s = %s;", out, cg_encode(cg, dtype, p.stmt->rhs->type, value));
         bool later = false;
         for (int j = i + 1; j < g->n; j++) later |= runs(k, j, pass);
-        if (later) cg_line(cg, "const %s %s = %s;", cg_type(compute), name, cg_decode(cg, dtype, out));
+        if (later)
+            cg_line(cg, "const %s %s = %s;", cg_type(compute), name, cg_decode(cg, dtype, out));
     }
     k->at.made[t] = name;
 }
@@ -195,30 +198,29 @@ static void store(Kernel *k, int i) {
     row_write(k, i, &x);
     int width = width_of_write(k, &x), parts = k->l->r->store_vec / width;
     int64_t step = rtile_row_step(&cg->te->stmt[facts(k)->group->frame], &x.offset);
-    const char *live = row_ragged(k) ? "if (m < M) " : "";
     if (step == 0) {
         cg_line(cg, "#pragma unroll");
         cg_open(cg, "for (int v = 0; v < %d; v++)", k->l->r->store_vec);
         decode_columns(k);
         CgPoint p = row_point(k, i);
-        cg_line(cg, "%st%d[%s] = o%d[v];", live, t, cg_offset(cg, t, p.index), t);
+        cg_line(cg, "t%d[%s] = o%d[v];", t, cg_offset(cg, t, p.index), t);
         cg_close(cg);
         return;
     }
     const char *times = step == 1 ? "" : cg_text(cg, " * %s", cg_int(cg, TE_I64, step));
     if (parts == 1 && width == 1) {
-        cg_line(cg, "%sq%d[col%s] = o%d[0];", live, t, times, t);
+        cg_line(cg, "q%d[col%s] = o%d[0];", t, times, t);
     } else if (parts == 1) {
-        cg_line(cg, "%srl_store<%d>(q%d + col, o%d);", live, width, t, t);
+        cg_line(cg, "rl_store<%d>(q%d + col, o%d);", width, t, t);
     } else {
         cg_line(cg, "#pragma unroll");
         cg_line(cg, "for (int p = 0; p < %d; p++)", parts);
         if (width == 1)
-            cg_line(cg, "    %sq%d[%s(col + p)%s] = o%d[p];", live, t, row_wide(k) ? "(long long)" : "",
+            cg_line(cg, "    q%d[%s(col + p)%s] = o%d[p];", t, row_wide(k) ? "(long long)" : "",
                     times, t);
         else
-            cg_line(cg, "    %srl_store<%d>(q%d + col + p * %d, o%d + p * %d);", live, width, t, width,
-                    t, width);
+            cg_line(cg, "    rl_store<%d>(q%d + col + p * %d, o%d + p * %d);", width, t, width, t,
+                    width);
     }
 }
 
@@ -235,8 +237,8 @@ static void retain(Kernel *k, int n) {
         return;
     }
     const char *u = vectors(k) > 1 ? cg_text(cg, "u * %d + ", parts) : "";
-    cg_line(cg, "for (int v = 0; v < VN; v++) x%d[%sv / %d].v[v %% %d] = o%d[v];", n, u, width, width,
-            s->tensor);
+    cg_line(cg, "for (int v = 0; v < VN; v++) x%d[%sv / %d].v[v %% %d] = o%d[v];", n, u, width,
+            width, s->tensor);
 }
 
 static void compute(Kernel *k, int pass) {

@@ -63,6 +63,14 @@ static double lines(const Row *x, int bytes, int64_t step, bool by_row) {
     return lesser(greater(rows * lesser(run, row) / 128, 1) + (run < row ? rows - 1 : 0), WARP);
 }
 
+/* How often requests touch a sector: an access of a row's threads that covers less than one leaves
+ * the rest to others.  `width`: elements that a thread accesses at once.  */
+static double touches(const Row *x, double width, double bytes) {
+    double vec = x->r->store_vec, run = width < vec ? width * bytes : x->threads * vec * bytes;
+    double others = width < vec ? vec / width : (double)x->f->columns / (x->threads * vec);
+    return greater(lesser(SECTOR / run, others), 1);
+}
+
 typedef struct {
     double requests, wavefronts, bytes;   /* of 32 elements in all passes */
 } Traffic;
@@ -82,7 +90,7 @@ static Traffic traffic_of(const Row *x, double *l2) {
         double vec = lesser(s->vec, x->r->store_vec), times = reads_of(x, s);
         double wave = lines(x, s->bytes, s->step, s->by_row);
         add(&t, times, vec, wave * vec / x->r->store_vec, WARP * s->bytes);
-        if (s->by_row) *l2 += times * s->bytes * x->elements;
+        if (s->by_row) *l2 += times * s->bytes * x->elements * touches(x, vec, s->bytes);
         else *l2 += times * s->bytes * (double)x->f->columns * x->blocks / x->r->split;
         if (x->r->keep == KEEP_SHARED && s->kept) {
             double again = count_bits(s->passes) + 1;
@@ -90,8 +98,9 @@ static Traffic traffic_of(const Row *x, double *l2) {
         }
     }
     double bytes = x->f->element_bytes;
-    if (bytes > 0) add(&t, 1, x->r->store_vec, greater(bytes * x->r->store_vec / 4, 1), WARP * bytes);
-    *l2 += bytes * x->elements;
+    double store = greater(bytes * x->r->store_vec / 4, 1);
+    if (bytes > 0) add(&t, 1, x->r->store_vec, store, WARP * bytes);
+    *l2 += bytes * x->elements * touches(x, x->r->store_vec, bytes);
     return t;
 }
 
@@ -117,8 +126,8 @@ static double combine_ops(const Row *x, int pass) {
     return ops + (x->threads > WARP ? 10 * n : 0);
 }
 
-/* Clocks of a block on its own, from its start to its end, and the share in which it has loads under
- * way.  */
+/* Clocks of a block on its own, from its start to its end, and the share in which it has loads
+ * under way.  */
 static double block_clocks(const Row *x, double per_warp_ops, double *loading) {
     double clocks = x->m->block_start, waits = 0;
     int passes = x->f->group->n_pass;
@@ -133,7 +142,7 @@ static double block_clocks(const Row *x, double per_warp_ops, double *loading) {
     return waits + clocks + per_warp_ops;
 }
 
-static void latency_terms(const Row *x, double ops, double to_us, Estimate *out) {
+static void latency_terms(const Row *x, double reads, double ops, double to_us, Estimate *out) {
     const RProg *r = x->r;
     double loading, warps = x->blocks * r->threads / WARP, bytes = 0;
     double alone = block_clocks(x, ops / warps, &loading);
@@ -151,7 +160,7 @@ static void latency_terms(const Row *x, double ops, double to_us, Estimate *out)
     double in_flight = x->resident * r->threads * columns * bytes * loading;
     out->term[MP_LATENCY] = x->kernels * whole(out->waves) * alone * to_us;
     if (x->m->in_flight && in_flight > 0 && bytes > 0) {
-        double us = out->dram_bytes / hal_curve(x->m->in_flight, in_flight) * 1e6;
+        double us = reads / hal_curve(x->m->in_flight, in_flight) * 1e6;
         out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], us);
     }
 }
@@ -192,15 +201,17 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     double fabric = lesser(m->l2_port, m->l2_rate / m->clock / busy);
     double sm_rate = m->l2_port * m->clock * busy;
     double rate = lesser(m->dram_read, sm_rate), write = lesser(m->dram_write, sm_rate);
+    double parts = f->element_bytes > 0 ? touches(&x, r->store_vec, f->element_bytes) : 1;
+    write /= parts;           /* parts of sectors meet in L2 or are read before they are written */
     out->term[MP_DRAM] = (reads / rate + m->out_bytes / write) * 1e6;
     out->term[MP_L2] = l2 * share / fabric * to_us;
     out->term[MP_SMEM] = warps_of_elements * t.wavefronts * share / m->smem_rate * to_us;
     out->term[MP_COMPUTE] = compute * share / m->issue * to_us;
     out->term[MP_ISSUE] = ops * share / m->issue * to_us;
-    latency_terms(&x, ops, to_us, out);
+    latency_terms(&x, reads, ops, to_us, out);
     out->term[MP_FILL] = x.kernels * (m->block_start + m->dram_latency) * to_us;
     out->term[MP_LAUNCH] = x.kernels * m->launch_us;
-    out->load_sectors = (int64_t)((l2 - f->element_bytes * x.elements) / SECTOR);
-    out->store_sectors = (int64_t)(m->out_bytes / SECTOR);
+    out->load_sectors = (int64_t)((l2 - f->element_bytes * x.elements * parts) / SECTOR);
+    out->store_sectors = (int64_t)(m->out_bytes * parts / SECTOR);
     mp_finish(out);
 }

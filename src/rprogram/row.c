@@ -3,7 +3,7 @@
 
 enum {
     ROW_THREADS_MAX = 1024,
-    KEPT_MAX = 96,            /* words of a row in the registers of a thread */
+    KEPT_MAX = 48,            /* words of a row in the registers of a thread */
     STEP_VECTORS = 8,         /* vectors of a thread in flight */
     CANDIDATES = 6000
 };
@@ -185,7 +185,7 @@ static void add_places(Rows *b, RProg *r, int threads) {
         if (n * r->store_vec > KEPT_MAX) break;
         set_row(r, threads, n);
         r->keep = KEEP_MEMORY;
-        if (n < vectors || several) keep(b, r);
+        if (n < vectors) keep(b, r);
         if (r->block.extent[AX_M] == 1) add_slices(b, r);
         r->keep = KEEP_SHARED;
         if (several) keep(b, r);

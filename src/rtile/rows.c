@@ -129,7 +129,8 @@ static void find_staying(const Te *te, RowFacts *f, const bool *stored) {
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = &te->stmt[g->stmt[i]];
         int n = access_reads(s->rhs, reads, READS), wide = 0;
-        if (g->role[i] != ROW_MAP || !stored[i] || te->tensor[s->tensor].role != TE_OUTPUT) continue;
+        if (g->role[i] != ROW_MAP || !stored[i]) continue;
+        if (te->tensor[s->tensor].role != TE_OUTPUT) continue;
         for (int j = 0; j < n && j < READS; j++) {
             Access x;
             wide += is_regular(te, g, i, reads[j], &x) &&
@@ -203,7 +204,9 @@ RowFacts *rows_facts(Arena *a, const Te *te, const KernelGroup *g, int align, co
     find_evaluations(te, f);
     find_sources(te, f, align);
     count_work(te, f, stored);
-    for (int k = 0; k < f->n_source; k++) f->vec = f->source[k].vec > f->vec ? f->source[k].vec : f->vec;
+    for (int k = 0; k < f->n_source; k++) {
+        if (f->source[k].vec > f->vec) f->vec = f->source[k].vec;
+    }
     for (int i = 0; i < g->row->n; i++) {
         Access x;
         const TeStmt *s = &te->stmt[g->row->stmt[i]];

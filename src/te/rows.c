@@ -270,7 +270,8 @@ static bool fits_before(Rows *r, int p, int f) {
     return found;
 }
 
-/* Takes in the maps that make what the frame of cluster k reads, unless others between need them.  */
+/* Takes in the maps that make what the frame of cluster k reads, unless others between need
+ * them.  */
 static void take_producers(Rows *r, int k) {
     for (int p = k - 1; p >= 0; p--) {
         if (r->size[p] == 0 || r->framed[p] || !reads_cluster(r, k, p) ||

@@ -58,7 +58,7 @@ template <int N> __device__ __forceinline__ void rl_cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
 }
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 8)
 rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
     const float *__restrict__ t1,
     const float *__restrict__ t2,

@@ -55,7 +55,7 @@ template <typename T> __device__ __forceinline__ void rl_argmax(T &best, int &wh
     }
 }
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 4)
 rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     unsigned short *__restrict__ t1,
     int *__restrict__ t2) {
@@ -79,14 +79,14 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     #pragma unroll
     for (int u = 0; u < 2; u++) {
         const int col = (u * LN + lane) * VN;
-        if (col < N) {
+        if (m < M && col < N) {
             x0[u] = rl_load<8>(p0 + (col));
         }
     }
     #pragma unroll
     for (int u = 0; u < 2; u++) {
         const int col = (u * LN + lane) * VN;
-        if (col < N) {
+        if (m < M && col < N) {
             #pragma unroll
             for (int v = 0; v < VN; v++) {
                 const int i1 = (col + v);
@@ -134,7 +134,7 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     #pragma unroll
     for (int u = 0; u < 2; u++) {
         const int col = (u * LN + lane) * VN;
-        if (col < N) {
+        if (m < M && col < N) {
             #pragma unroll
             for (int v = 0; v < VN; v++) {
                 const int i1 = (col + v);
@@ -162,14 +162,14 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     #pragma unroll
     for (int u = 0; u < 2; u++) {
         const int col = (u * LN + lane) * VN;
-        if (col < N) {
+        if (m < M && col < N) {
             unsigned short o1[8];
             #pragma unroll
             for (int v = 0; v < VN; v++) {
                 const int i1 = (col + v);
                 o1[v] = rl_f32_to_f16((expf((rl_f16_to_f32(x0[u].v[v]) - e3)) / e4));
             }
-            if (m < M) rl_store<8>(q1 + col, o1);
+            rl_store<8>(q1 + col, o1);
         }
     }
 

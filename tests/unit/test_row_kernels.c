@@ -1,5 +1,6 @@
 /* links: sim */
-/* Row kernels on the simulator against te_eval: every kind of reduction, type, way to hold a row.  */
+/* Row kernels on the simulator against te_eval: every kind of reduction, type, way to hold a
+ * row.  */
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
 
@@ -61,8 +62,9 @@ static const struct {
     {"short rows", "op f(X: f32[200,3]) -> Y: f32[200] { Y[n] += X[n,c]; }"},
     {"short softmax", "op f(X: f16[300,8]) -> Y: f16[300,8] { m[n] = max[c](X[n,c]);"
      " z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }"},
-    {"one column", "op f(X: f32[70,1]) -> Y: f32[70] { Y[n] += X[n,c]; }"},
-    {"no columns -", "op f(X: f32[5,0]) -> (Y: f32[5], M: f32[5]) { Y[n] += X[n,c]; M[n] max= X[n,c]; }"},
+    {"one column -", "op f(X: f32[70,1]) -> Y: f32[70] { Y[n] += X[n,c]; }"},
+    {"no columns -", "op f(X: f32[5,0]) -> (Y: f32[5], M: f32[5]) { Y[n] += X[n,c];"
+     " M[n] max= X[n,c]; }"},
     {"no rows", "op f(X: f32[0,5]) -> Y: f32[0] { Y[n] += X[n,c]; }"},
     {"long row", "op f(X: f32[1,20000]) -> Y: f32[1,20000] { m[n] = max[c](X[n,c]);"
      " z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }"},
@@ -83,7 +85,8 @@ static const struct {
      " t[n] = sum[c](c == y[n] ? X[n,c] : 0.0) where c in 0:100; L[n] = l[n] + m[n] - t[n]; }"},
     {"gemv", "op f(A: f16[30,200], x: f16[200]) -> y: f32[30] { y[m] = sum[k](A[m,k] * x[k]); }"},
     {"dot", "op f(X: f32[8,100], Y: f32[8,100]) -> D: f32[8] {"
-     " D[n] = sum[c](X[n,c] * Y[n,c]) / sqrt(sum[c](X[n,c] * X[n,c]) * sum[c](Y[n,c] * Y[n,c])); }"},
+     " D[n] = sum[c](X[n,c] * Y[n,c])"
+     " / sqrt(sum[c](X[n,c] * X[n,c]) * sum[c](Y[n,c] * Y[n,c])); }"},
     {"strided", "op f(X: f32[6,40] strides(48,1)) -> Y: f32[6,40] strides(44,1) {"
      " s[n] = sum[c](X[n,c]); Y[n,c] = X[n,c] - s[n]; }"},
     {"reversed", "op f(X: f32[6,40]) -> Y: f32[6,40] { s[n] = sum[c](X[n,c]);"

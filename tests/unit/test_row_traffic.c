@@ -1,0 +1,127 @@
+/* Global traffic of row kernels, counted by the simulator: every input is read and every output
+ * written once, for rows up to 64 K elements, unless the plan says that passes read again.  */
+#include "driver/compile.h"
+#include "driver/run.h"
+#include "plan_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+enum { SECTOR = 32 };
+
+static const char softmax[] =
+    "op f(X: f16[R,C]) -> Y: f16[R,C] { m[n] = max[c](X[n,c]); z[n] = sum[c](exp(X[n,c] - m[n]));"
+    " Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }";
+static const char layernorm[] =
+    "op f(X: f32[R,C], g: f32[C], b: f32[C]) -> Y: f32[R,C] { u[n] = sum[c](X[n,c]) / C;"
+    " v[n] = sum[c]((X[n,c] - u[n]) * (X[n,c] - u[n])) / C;"
+    " Y[n,c] = (X[n,c] - u[n]) * rsqrt(v[n] + 1.0) * g[c] + b[c]; }";
+static const char rmsnorm[] =
+    "op f(X: bf16[R,C], R1: bf16[R,C], g: bf16[C]) -> (Z: bf16[R,C], Y: bf16[R,C]) {"
+    " Z[n,c] = X[n,c] + R1[n,c]; v[n] = sum[c](Z[n,c] * Z[n,c]) / C;"
+    " Y[n,c] = Z[n,c] * rsqrt(v[n] + 1.0) * g[c]; }";
+
+static void run(Arena *a, Diag *d, const Te *te, const PlanSet *set, const Build *build, Run *out) {
+    TeData *in = ARENA_ARRAY(a, TeData, te->n_in);
+    for (int i = 0; i < te->n_in; i++) {
+        size_t bytes = te_tensor_bytes(&te->tensor[i]);
+        in[i] = (TeData){arena_alloc(a, bytes + 16), bytes};
+        te_fill(te, i, TE_FILL_REALS, 1, in[i]);
+    }
+    assert_int_equal(run_create(a, d, set->dev, te, set->normal, build, in, NULL, out), ST_OK);
+    out->options = (SimOptions){.seed = 1, .threads = 1};
+    for (int i = 0; i < build->program.n_kernel; i++)
+        assert_int_equal(run_launch(out, a, d, i, NULL, 0), ST_OK);
+    assert_int_equal(out->report.faults, 0);
+}
+
+/* Sectors of all tensors of a range, and of those that differ between rows.  */
+static uint64_t sectors(const Te *te, int from, int n, int least_rank) {
+    uint64_t sum = 0;
+    for (int i = from; i < from + n; i++) {
+        if (te->tensor[i].rank >= least_rank) sum += te_tensor_bytes(&te->tensor[i]) / SECTOR;
+    }
+    return sum;
+}
+
+/* With `keep` other than KEEP_COUNT: the best program that keeps rows so.  False if there is
+ * none.  */
+static bool traffic(Arena *a, const Device *dev, const char *op, int64_t rows, int64_t columns,
+                    int keep) {
+    Diag d = diag_new(a);
+    const TeDefine sizes[] = {{"R", rows, rows, 1}, {"C", columns, columns, 1}};
+    const char *text = arena_printf(a, "param R, C; %s", op);
+    Te *te;
+    PlanSet set;
+    WholePlan plan;
+    Build build;
+    Run r;
+    assert_int_equal(te_parse(a, &d, "", text, strlen(text), NULL, sizes, 2, &te), ST_OK);
+    CompileOptions o = {.workspace_limit = -1, .top = 400};
+    assert_int_equal(compile_plan(a, &d, te, dev, &o, &set), ST_OK);
+    assert_int_equal(set.n_group, 1);
+    int rank = 0;
+    for (; keep < KEEP_COUNT && rank < set.n_rank; rank++) {
+        if (set.plans[0].ranked[rank].prog.keep == (RowKeep)keep) break;
+    }
+    if (rank == set.n_rank) return false;
+    compile_choose(a, &set, rank, &plan);
+    assert_int_equal(compile_build(a, &d, &plan, dev, 16, &(BuildOptions){0}, &build), ST_OK);
+    run(a, &d, te, &set, &build, &r);
+    const SimCounters *t = &r.report.total;
+    const RProg *prog = &plan.rplan.prog[0];
+    uint64_t by_row = sectors(te, 0, te->n_in, 2), all = sectors(te, 0, te->n_in, 1);
+    uint64_t outputs = sectors(te, te->n_in, te->n_out, 1);
+    if (prog->split > 1) {                /* also values of slices, which are few */
+        assert_in_range(t->unique_store_sectors, outputs,
+                        outputs + (uint64_t)build.program.workspace_bytes);
+        assert_true(t->unique_load_sectors >= all);
+        return true;
+    }
+    assert_int_equal(t->unique_store_sectors, outputs);
+    /* A program other than the best may touch a sector in two parts.  */
+    uint64_t parts = keep < KEEP_COUNT ? 2 : 1, stored = t->unique_store_sectors;
+    assert_in_range(t->global_store_sectors, stored, stored * parts);
+    if (prog->keep != KEEP_MEMORY) {
+        assert_int_equal(t->unique_load_sectors, all);
+        uint64_t most = by_row + (uint64_t)rows * (all - by_row);
+        assert_in_range(t->global_load_sectors, all, most * parts);
+    } else {
+        assert_true(t->unique_load_sectors >= all);
+        assert_true(t->global_load_sectors >= by_row);
+    }
+    return true;
+}
+
+static void test_every_place(void **state) {
+    (void)state;
+    static const struct {
+        const char *op;
+        int64_t rows, columns;
+    } cases[] = {{softmax, 40, 64},   {softmax, 9, 1024},   {softmax, 3, 16384},
+                 {softmax, 2, 65536},
+                 {layernorm, 16, 96}, {layernorm, 5, 4096}, {layernorm, 2, 32768},
+                 {rmsnorm, 33, 128},  {rmsnorm, 6, 2880},   {rmsnorm, 3, 8192}};
+    Arena *a = arena_create(NULL);
+    Device *dev = fixture_device(a, "h200");
+    int found[KEEP_COUNT + 1] = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int keep = 0; keep <= KEEP_COUNT; keep++) {
+            ArenaMark mark = arena_mark(a);
+            found[keep] += traffic(a, dev, cases[i].op, cases[i].rows, cases[i].columns, keep);
+            arena_reset(a, mark);
+        }
+    }
+    for (int keep = 0; keep <= KEEP_COUNT; keep++) assert_true(found[keep] >= 6);
+    arena_destroy(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_place)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

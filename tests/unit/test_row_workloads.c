@@ -1,0 +1,100 @@
+/* Every softmax, norm and reduction over rows of the workload sets: planned as rows for three
+ * devices, compiled without spills.  LONG compiles all of them for all devices.  */
+#include "driver/compile.h"
+#include "plan_fixture.h"
+#include "workload.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_row_operator(const Workload *w) {
+    static const char *const op[] = {"softmax", "layernorm", "rmsnorm", "norm"};
+    for (size_t i = 0; i < sizeof op / sizeof *op; i++) {
+        if (strcmp(w->op, op[i]) == 0) return true;
+    }
+    return strcmp(w->op, "reduce_sum") == 0 && workload_get(w, "INNER", 0) == 1;
+}
+
+static void failed(const Workload *w, const Device *dev, Diag *d, const char *what) {
+    const DiagMessage *m = diag_first_error(d);
+    fail_msg("%s for %s: %s: %s", w->id, dev->name, what, m ? m->message : "");
+}
+
+/* Every kernel of the plan is one of rows, its traffic no less than each tensor once and never more
+ * than the program says.  */
+static void plan(Arena *a, const Workload *w, const Device *dev, bool compiles) {
+    Diag d = diag_new(a);
+    Buf text = buf_new(a);
+    Te *te;
+    PlanSet set;
+    WholePlan whole;
+    Build build;
+    assert_true(workload_te(w, NULL, &text));
+    if (te_parse(a, &d, w->id, buf_str(&text), text.len, NULL, NULL, 0, &te))
+        failed(w, dev, &d, "parse");
+    CompileOptions o = {.workspace_limit = -1};
+    if (compile_plan(a, &d, te, dev, &o, &set)) failed(w, dev, &d, "plan");
+    assert_int_equal(set.n_group, 1);
+    const GroupPlans *p = &set.plans[0];
+    assert_non_null(p->problem.row);
+    for (int i = 0; i < p->n; i++) {
+        const char *why = rprog_check(&p->problem, dev, &p->ranked[i].prog);
+        if (why) fail_msg("%s for %s: candidate %d: %s", w->id, dev->name, i, why);
+    }
+    const Estimate *e = &p->ranked[0].estimate;
+    double once = (double)(p->problem.read_bytes + p->problem.out_bytes);
+    assert_true(e->dram_bytes >= once);
+    assert_true(e->us > 0 && e->us < 1e6);
+    if (p->ranked[0].prog.keep != KEEP_MEMORY) assert_true(e->dram_bytes <= once * 1.0001);
+    if (!compiles) return;
+    if (compile_best(a, &d, &set, 0, &(BuildOptions){0}, &whole, &build))
+        failed(w, dev, &d, "compile");
+    for (int i = 0; i < build.nvrtc.n_kernel; i++) {
+        if (build.nvrtc.kernel[i].spill_stores + build.nvrtc.kernel[i].spill_loads > 0)
+            fail_msg("%s for %s spills", w->id, dev->name);
+    }
+}
+
+static void test_set(const char *name) {
+    static const char *const profile[] = {"h200", "a100", "rtx4090"};
+    enum { PROFILES = 3, SAMPLE = 11 };
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    WorkloadSet set;
+    int n = 0;
+    const char *path = arena_printf(a, "benchmarks/workloads/%s.csv", name);
+    assert_int_equal(workload_read(a, &d, path, &set), ST_OK);
+    for (int k = 0; k < PROFILES; k++) {
+        Device *dev = fixture_device(a, profile[k]);
+        for (int i = 0; i < set.n; i++) {
+            if (!is_row_operator(&set.row[i])) continue;
+            ArenaMark mark = arena_mark(a);
+            plan(a, &set.row[i], dev, getenv("LONG") || n % SAMPLE == 0);
+            arena_reset(a, mark);
+            n++;
+        }
+    }
+    assert_true(n > 30);
+    arena_destroy(a);
+}
+
+static void test_rowops(void **state) {
+    (void)state;
+    test_set("rowops");
+}
+
+static void test_llm(void **state) {
+    (void)state;
+    test_set("llm");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rowops), cmocka_unit_test(test_llm)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
