@@ -71,17 +71,15 @@ static void outer(void *p) {
     t->done = arena_try(t->arena, work, t);
 }
 
-/* Keys that end the parent must not end the child first: the parent decides.  */
+/* Keys that end the parent must not end the child first: the parent decides.  What the child holds
+ * goes with its process: giving it back to a driver could hang once more.  */
 static void be_child(int fd, ChildBody body, void *user) {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, normal = {.sa_handler = SIG_DFL};
     sigaction(SIGINT, &ignore, NULL);
     sigaction(SIGTERM, &normal, NULL);
     Task t = {.child = {fd}, .body = body, .user = user, .arena = arena_create(NULL),
               .kept = arena_create(NULL)};
-    if (t.arena && t.kept && arena_try(t.kept, outer, &t) && t.done) {
-        arena_destroy(t.arena);
-        return;
-    }
+    if (t.arena && t.kept && arena_try(t.kept, outer, &t) && t.done) return;
     char kind = REPLY;
     if (put(fd, &kind, 1)) put(fd, &(Reply){.status = ST_NOMEM}, sizeof(Reply));
 }

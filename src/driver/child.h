@@ -2,8 +2,8 @@
  *
  * The child is a fork of the caller, so it has all of the caller's data and nothing needs to be
  * written down; what it does to its memory, its driver or itself stays with it.  It may open the
- * CUDA driver only if the caller has not.  Waiting for a device is announced, and only that is
- * timed: work of the host takes as long as it takes.  */
+ * CUDA driver only if the caller has not.  What the driver is asked to do is announced, and only that
+ * is timed: work of the host takes as long as it takes.  */
 #ifndef ROLLER_DRIVER_CHILD_H
 #define ROLLER_DRIVER_CHILD_H
 #include "base/diag.h"
@@ -12,7 +12,7 @@ typedef struct Child Child;               /* the child's side */
 /* The child's work; what it adds to *answer is what the parent gets.  d and *answer lie on an arena
  * of their own, so `a` may be reset.  */
 typedef Status (*ChildBody)(Child *c, void *user, Arena *a, Diag *d, Buf *answer);
-/* Tells the watchdog that a wait for a device begins or has ended.  */
+/* Tells the watchdog that calls of the driver begin or have ended.  */
 void child_waits(void *child, bool waiting);
 
 typedef enum { CHILD_DONE, CHILD_DIED, CHILD_HUNG, CHILD_STOPPED } ChildEnd;
@@ -26,7 +26,7 @@ typedef struct {
 } ChildResult;
 
 typedef struct {
-    double watchdog_s;        /* the longest wait for a device */
+    double watchdog_s;        /* the longest time between the two */
     double limit_s;           /* of the whole child; 0: none */
     const bool *stop;         /* polled; may be NULL */
 } ChildLimits;

@@ -124,6 +124,12 @@ static bool admit(Arena *a, const Candidate *c, int i, bool any_sound, Print *pr
     return true;
 }
 
+/* The first line of a check's text is the summary, what is wrong comes after it.  */
+static const char *after_line(const char *text) {
+    const char *line = strchr(text, '\n');
+    return line ? line + 1 : text;
+}
+
 static void judge(Arena *a, const ChildResult *r, const ChildLimits *limits, Trial *out) {
     TrialAnswer answer;
     switch (r->end) {
@@ -149,7 +155,7 @@ static void judge(Arena *a, const ChildResult *r, const ChildLimits *limits, Tri
         out->reason = "its process gave no answer";
     } else if (!answer.check.ok) {
         out->end = answer.check.fault ? TRIAL_FAULT : TRIAL_WRONG;
-        out->reason = answer.check.text;
+        out->reason = after_line(answer.check.text);
     } else {
         out->timing = answer.timing;
     }

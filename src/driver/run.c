@@ -136,14 +136,20 @@ uint64_t run_address(const Run *r, int tensor) {
 }
 
 Status run_write(Run *r, Diag *d, uint64_t to, const void *from, size_t bytes) {
-    return r->place.context ? cuda_write(r->place.context, d, to, from, bytes)
-                            : sim_write(r->gpu, d, to, from, bytes);
+    if (!r->place.context) return sim_write(r->gpu, d, to, from, bytes);
+    run_waits(r, true);
+    Status s = cuda_write(r->place.context, d, to, from, bytes);
+    run_waits(r, false);
+    return s;
 }
 
 const void *run_read(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes) {
     if (r->place.context) {
         void *copy = arena_alloc(a, bytes + 1);
-        return cuda_read(r->place.context, d, copy, from, bytes) ? NULL : copy;
+        run_waits(r, true);
+        Status s = cuda_read(r->place.context, d, copy, from, bytes);
+        run_waits(r, false);
+        return s ? NULL : copy;
     }
     const void *view = sim_host(r->gpu, from, bytes);
     if (!view)

@@ -7,8 +7,8 @@
 enum { GUARD_BYTES = 4096, GUARD_BYTE = 0xb5, POISON = 0xff };
 enum { MAX_PARAMS = TE_MAX_ARGS + TE_MAX_SIZES + 1 };
 
-static void waiting(const Run *r, bool on) {
-    if (r->place.waits) r->place.waits(r->place.user, on);
+void run_waits(const Run *r, bool waiting) {
+    if (r->place.waits) r->place.waits(r->place.user, waiting);
 }
 
 Status device_image(Diag *d, const Build *b, const CudaDeviceInfo *info, CudaImage *out) {
@@ -80,13 +80,12 @@ static Status load(Run *r, Arena *a, Diag *d) {
 }
 
 Status device_create(Run *r, Arena *a, Diag *d) {
+    run_waits(r, true);
     Status s = fits(r, d);
     if (!s) s = load(r, a, d);
     if (!s) s = put_tensors(r, a, d);
-    if (s) return s;
-    waiting(r, true);
-    s = cuda_synchronize(r->place.context, d);
-    waiting(r, false);
+    if (!s) s = cuda_synchronize(r->place.context, d);
+    run_waits(r, false);
     return s;
 }
 
@@ -137,12 +136,10 @@ static Status guards_intact(Run *r, Arena *a, Diag *d) {
 
 Status device_launch(Run *r, Arena *a, Diag *d, int i) {
     Diag own = diag_new(a);
+    run_waits(r, true);
     Status s = run_submit(r, &own, i, NULL);
-    if (!s) {
-        waiting(r, true);
-        s = cuda_synchronize(r->place.context, &own);
-        waiting(r, false);
-    }
+    if (!s) s = cuda_synchronize(r->place.context, &own);
+    run_waits(r, false);
     if (!s) return guards_intact(r, a, d);
     r->fault = arena_printf(a, "kernel %s: %s", r->build->program.kernel[i].symbol,
                             diag_first_error(&own)->message);

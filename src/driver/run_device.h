@@ -3,6 +3,8 @@
 #define ROLLER_DRIVER_RUN_DEVICE_H
 #include "driver/run.h"
 
+/* Tells the place's listener, if it has one.  */
+void run_waits(const Run *r, bool waiting);
 /* The value of one parameter, as bytes.  */
 void run_param(const Run *r, const KernelParam *p, unsigned char *to);
 /* Of all tensors and the workspace.  */

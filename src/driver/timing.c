@@ -62,12 +62,9 @@ static Status submit(Timer *t) {
     return s;
 }
 
-static Status wait_end(Timer *t) {
+static void waits(const Timer *t, bool waiting) {
     const RunPlace *p = &t->run->place;
-    if (p->waits) p->waits(p->user, true);
-    Status s = cuda_event_wait(t->context, t->d, t->end);
-    if (p->waits) p->waits(p->user, false);
-    return s;
+    if (p->waits) p->waits(p->user, waiting);
 }
 
 /* From the beginning of the first kernel to the end of the last.  */
@@ -87,17 +84,24 @@ static Status activity_us(Timer *t, double *us) {
 }
 
 /* The flush keeps the device busy while the host submits what is timed, so that no gap is.  */
-static Status sample(Timer *t, bool cold, double *us) {
+static Status take_sample(Timer *t, bool cold, double *us) {
     Status s = t->o->cupti ? cupti_reset(t->o->cupti, t->d) : ST_OK;
     if (!s && cold) s = cuda_flush(t->context, t->d, t->stream, &t->flush);
     if (!s) s = cuda_event_record(t->context, t->d, t->begin, t->stream);
     if (!s) s = t->graph ? cuda_graph_launch(t->context, t->d, t->graph, t->stream) : submit(t);
     if (!s) s = cuda_event_record(t->context, t->d, t->end, t->stream);
-    if (!s) s = wait_end(t);
+    if (!s) s = cuda_event_wait(t->context, t->d, t->end);
     if (s) return s;
     if (t->o->cupti) return activity_us(t, us);
     s = cuda_elapsed_us(t->context, t->d, t->begin, t->end, us);
     if (t->graph) *us /= t->repeats;
+    return s;
+}
+
+static Status sample(Timer *t, bool cold, double *us) {
+    waits(t, true);
+    Status s = take_sample(t, cold, us);
+    waits(t, false);
     return s;
 }
 
@@ -140,9 +144,11 @@ static Status capture(Timer *t, double us) {
     double want = us > 0 ? GRAPH_US / us : MOST_REPEATS;
     t->repeats = want > MOST_REPEATS ? MOST_REPEATS : (int)want + 1;
     CudaGraph graph;
+    waits(t, true);
     Status s = cuda_graph_begin(t->context, t->d, t->stream), done;
     for (int i = 0; i < t->repeats && !s; i++) s = submit(t);
     done = cuda_graph_end(t->context, t->arena, t->d, t->stream, &graph);
+    waits(t, false);
     if (!s) s = done;
     if (!s) t->graph = graph;
     return s;
@@ -153,6 +159,16 @@ static double clock_mhz(const Nvml *n, const CudaDeviceInfo *info) {
     return now.clock_sm_mhz ? now.clock_sm_mhz : info->attribute[CUDA_ATTR_CLOCK_KHZ] * 1e-3;
 }
 
+static Status prepare(Timer *t) {
+    waits(t, true);
+    Status s = cuda_stream(t->context, t->arena, t->d, &t->stream);
+    if (!s) s = cuda_event(t->context, t->arena, t->d, &t->begin);
+    if (!s) s = cuda_event(t->context, t->arena, t->d, &t->end);
+    if (!s) s = cuda_flush_create(t->context, t->arena, t->d, &t->flush);
+    waits(t, false);
+    return s;
+}
+
 Status timing_measure(Run *r, Arena *a, Diag *d, const TimingOptions *o, Timing *out) {
     CudaContext *x = r->place.context;
     const CudaDeviceInfo *info = cuda_context_device(x);
@@ -160,10 +176,7 @@ Status timing_measure(Run *r, Arena *a, Diag *d, const TimingOptions *o, Timing 
     double us[MOST];
     int n;
     *out = (Timing){.by_events = !o->cupti};
-    Status s = cuda_stream(x, a, d, &t.stream);
-    if (!s) s = cuda_event(x, a, d, &t.begin);
-    if (!s) s = cuda_event(x, a, d, &t.end);
-    if (!s) s = cuda_flush_create(x, a, d, &t.flush);
+    Status s = prepare(&t);
     if (!s) s = series(&t, true, us, &n);
     if (s) return s;
     out->clock_mhz = clock_mhz(cuda_simulated(cuda_context_driver(x)) ? NULL
