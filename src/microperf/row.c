@@ -165,6 +165,19 @@ static void latency_terms(const Row *x, double reads, double ops, double to_us, 
     }
 }
 
+/* Every kernel but the first combines the slices' values of all passes before it.  */
+static double combine_slices(const Row *x, double waves, double to_us) {
+    const RProg *r = x->r;
+    double clocks = 0, bytes = 0, values = 0, unrolled = 4;
+    for (int kernel = 1; kernel < (int)x->kernels; kernel++) {
+        values += x->f->reduces[kernel - 1];
+        double trips = whole(whole((double)r->split / x->threads) / unrolled);
+        clocks += whole(waves) * (trips * x->m->l2_latency + combine(x, kernel - 1));
+        bytes += x->blocks * (double)r->split * values * x->m->p->acc_bytes;
+    }
+    return clocks * to_us + bytes / x->m->l2_rate * 1e6;
+}
+
 void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     Row x = row_of(m, r);
     const RowFacts *f = x.f;
@@ -209,6 +222,7 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     out->term[MP_COMPUTE] = compute * share / m->issue * to_us;
     out->term[MP_ISSUE] = ops * share / m->issue * to_us;
     latency_terms(&x, reads, ops, to_us, out);
+    out->term[MP_SPLIT] = combine_slices(&x, out->waves, to_us);
     out->term[MP_FILL] = x.kernels * (m->block_start + m->dram_latency) * to_us;
     out->term[MP_LAUNCH] = x.kernels * m->launch_us;
     out->load_sectors = (int64_t)((l2 - f->element_bytes * x.elements * parts) / SECTOR);
