@@ -1,8 +1,8 @@
 #include "codegen/blocks.h"
 
-/* Reductions by columns: a thread walks down its columns with every `groups`-th row, the row groups of
- * a block meet in shared memory, slices of the grid in a second kernel.  Partial results of argmax
- * and argmin are pairs of value and position.  */
+/* Reductions by columns: a thread walks down its columns with every `groups`-th row, the row
+ * groups of a block meet in shared memory, slices of the grid in a second kernel.  Partial
+ * results of argmax and argmin are pairs of value and position.  */
 
 static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p->group->root]; }
 

@@ -1,8 +1,8 @@
 #include "codegen/blocks.h"
 
-/* Reductions over windows: a thread computes a patch of outputs.  Each row of the input that the patch
- * touches is loaded once into registers and adds to every output row whose window covers it.  What
- * lies outside the tensor, or beyond ragged patches, is the read's else value.  */
+/* Reductions over windows: a thread computes a patch of outputs.  Each row of the input that
+ * the patch touches is loaded once into registers and adds to every output row whose window
+ * covers it.  What lies outside the tensor, or beyond ragged patches, is the read's else value.  */
 
 static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p->group->root]; }
 
@@ -110,7 +110,8 @@ static bool columns_leave(const Kernel *k, int64_t bound) {
     return first < 0 || last * v->step_n + first + loaded > bound;
 }
 
-/* Prints where the row lies: wy, wx, inside, from; returns the test that each load needs or NULL.  */
+/* Prints where the row lies: wy, wx, inside, from; returns the test that each load needs or
+ * NULL.  */
 static const char *place_row(Kernel *k) {
     Cg *cg = k->cg;
     const WindowView *v = view_of(k);

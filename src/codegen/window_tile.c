@@ -1,7 +1,7 @@
 #include "codegen/blocks.h"
 
-/* Windows whose inputs lie in shared memory: the block loads them with their halo, as values, what lies
- * outside the tensor filled in, so that the sliding rows need no tests.  */
+/* Windows whose inputs lie in shared memory: the block loads them with their halo, as values,
+ * what lies outside the tensor filled in, so that the sliding rows need no tests.  */
 
 static const WindowView *view_of(const Kernel *k) { return &k->l->p->window; }
 
@@ -168,10 +168,10 @@ void window_tile_row(Kernel *k) {
     const RProg *r = k->l->r;
     WindowTile t = rprog_window_tile(k->l->p, r);
     int wide = r->vec_n, loads = (int)rprog_window_loads(k->l->p, r);
-    const char *row = r->thread.extent[AX_M] > 1 ? cg_text(cg, "take + y * %lld", (long long)t.pitch)
-                      : v->dim_m >= 0 ? cg_text(cg, "take + kk * %lld",
-                                                (long long)(v->dil_m * t.pitch))
-                                      : "take";
+    const char *row = "take";
+    if (r->thread.extent[AX_M] > 1) row = cg_text(cg, "take + y * %lld", (long long)t.pitch);
+    else if (v->dim_m >= 0)
+        row = cg_text(cg, "take + kk * %lld", (long long)(v->dil_m * t.pitch));
     cg_line(cg, "%s x0[%d];", cg_type(v->read->type), loads * wide);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int u = 0; u < %d; u++)", loads);

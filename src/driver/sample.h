@@ -24,13 +24,14 @@ typedef struct {
 } BlockPoint;
 int sample_points(Arena *a, const BlockRange *range, int want, Rng *rng, BlockPoint **out);
 
-/* The root statement's spatial indices at a point, of a row group's frame all indices; false if a ragged tile has no output there.  */
+/* The root statement's spatial indices at a point, of a row group's frame all indices; false if
+ * a ragged tile has no output there.  */
 bool sample_indices(const Problem *p, const RProg *r, const BlockPoint *at, int64_t *index);
 /* Position of a point in the flattened domain [B][M][N].  */
 int64_t sample_flat(const Problem *p, const RProg *r, const BlockPoint *at);
 
-/* The same for column and window programs: their blocks tile M, whose points are columns, or patches with
- * their outputs along N.  */
+/* The same for column and window programs: their blocks tile M, whose points are columns, or
+ * patches with their outputs along N.  */
 void sample_view_extents(const Problem *p, const RProg *r, int64_t extent[AX_CLASSES]);
 void sample_view_range(const Problem *p, const RProg *r, int64_t x, BlockRange *out);
 bool sample_view_indices(const Problem *p, const RProg *r, const BlockPoint *at, int64_t *index);

@@ -15,7 +15,8 @@ static int64_t patches_of(const Problem *p, const RProg *r) {
     return (int64_t)t.down * t.across * t.planes;
 }
 
-/* Columns along M, in the order of the view; a window's patches along M and what each holds along N.  */
+/* Columns along M, in the order of the view; a window's patches along M and what each holds
+ * along N.  */
 void sample_view_extents(const Problem *p, const RProg *r, int64_t extent[AX_CLASSES]) {
     for (int c = 0; c < AX_CLASSES; c++) extent[c] = 1;
     if (r->skeleton == SK_COLUMN) {

@@ -18,8 +18,8 @@ typedef struct {
 
 /* Sets every term but SPLIT from the work.  */
 void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *out);
-/* Lines of 128 bytes that 32 neighbouring threads ask for: `width` bytes each, `step` bytes apart, in
- * runs of `run` threads.  */
+/* Lines of 128 bytes that 32 neighbouring threads ask for: `width` bytes each, `step` bytes
+ * apart, in runs of `run` threads.  */
 double mp_view_lines(double width, double step, double run);
 /* One line; the section "why this shape".  */
 void mp_view_summary(const Problem *p, const RProg *r, Buf *out);

@@ -44,9 +44,9 @@ static void explain_column(const Problem *p, const RProg *r, Buf *out) {
     buf_putc(out, '\n');
     if (r->split > 1) {
         long long blocks = (long long)rprog_blocks(p, r);
-        buf_printf(out, "  grid: rows in %d slices, because %lld block%s would leave SMs idle; %lld "
-                   "bytes of partial results\n", (int)r->split, blocks, plural(blocks),
-                   (long long)rprog_workspace(p, r));
+        buf_printf(out, "  grid: rows in %d slices, because %lld block%s would leave SMs idle; ",
+                   (int)r->split, blocks, plural(blocks));
+        buf_printf(out, "%lld bytes of partial results\n", (long long)rprog_workspace(p, r));
     }
 }
 
@@ -67,8 +67,8 @@ static void explain_window(const Problem *p, const RProg *r, Buf *out) {
     buf_printf(out, " taps would be; %s\n", rprog_window_unrolls(p, r) ? "taps unrolled"
                                                                        : "a loop over its rows");
     if (r->keep == KEEP_SHARED)
-        buf_printf(out, "  tile: %d bytes of shared memory hold the block's inputs with their halo; "
-                   "reads of %d bytes\n", (int)r->smem, r->vec_n * v->value_bytes);
+        buf_printf(out, "  tile: %d bytes of shared memory hold the block's inputs with their "
+                   "halo; reads of %d bytes\n", (int)r->smem, r->vec_n * v->value_bytes);
     else if (v->along)
         buf_printf(out, "  loads: %d bytes from multiples of their width, %d element%s before the "
                    "first that is needed\n", r->vec_n * v->bytes, rprog_window_shift(p, r),

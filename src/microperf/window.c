@@ -4,10 +4,11 @@
 static double greater(double a, double b) { return a > b ? a : b; }
 static double lesser(double a, double b) { return a < b ? a : b; }
 
-/* How often inputs are fetched by different blocks: a block's inputs, with the halo, over those of its
- * outputs alone.  */
+/* How often inputs are fetched by different blocks: a block's inputs, with the halo, over those
+ * of its outputs alone.  */
 static double halo(double outputs, double step, double span) {
-    return greater(outputs * step + span - step, span) / greater(outputs * step, span < step ? span : 1);
+    double read = greater(outputs * step + span - step, span);
+    return read / greater(outputs * step, span < step ? span : 1);
 }
 
 /* The area of the tensor that the patches of one block cover.  */
@@ -46,8 +47,10 @@ static Thread thread_of(const Problem *p, const RProg *r) {
     double words = greater(v->sum_bytes / 4, 1), others = greater(p->n_reads - 1, 0);
     double tap = p->con.product ? 1 : p->contraction ? 1 + p->body_ops : greater(p->body_ops, 1);
     double window = (double)v->extent_r * (double)v->extent_s, rest = (double)v->rest;
-    bool shared = r->keep == KEEP_SHARED, guarded = !shared && (v->access.guard[v->dim_n] || (v->dim_m >= 0 && v->access.guard[v->dim_m]) ||
-                   v->extent_q % r->thread.extent[AX_N] || v->extent_p % r->thread.extent[AX_M]);
+    bool shared = r->keep == KEEP_SHARED;
+    bool ragged = v->extent_q % r->thread.extent[AX_N] || v->extent_p % r->thread.extent[AX_M];
+    bool guarded = !shared && (ragged || v->access.guard[v->dim_n] ||
+                               (v->dim_m >= 0 && v->access.guard[v->dim_m]));
     double decode = v->bytes < 4 && !shared ? r->vec_n : 0;
     Thread t = {.taps = outputs * window * rest * tap * words};
     t.loads = rest * (double)rprog_window_rows(p, r) * (double)rprog_window_loads(p, r);
@@ -94,13 +97,12 @@ static double shared_lines(const Problem *p, const RProg *r) {
 static void price_tiles(const Model *m, const RProg *r, const Thread *t, ViewWork *w) {
     const WindowView *v = &m->p->window;
     Fill f = fill_of(m->p, r);
-    double threads = w->blocks * r->threads, outputs = (double)r->thread.extent[AX_M] *
-                                                       r->thread.extent[AX_N];
+    double threads = w->blocks * r->threads, strip = r->thread.extent[AX_N];
+    double stores = r->thread.extent[AX_M] * strip / r->store_vec;
+    double lines = mp_view_lines(r->store_vec * v->bytes, strip * v->bytes, WARP);
     w->ops += f.ops;
-    w->wavefronts = f.wavefronts + threads / WARP *
-                    (t->loads * shared_lines(m->p, r) +
-                     outputs / r->store_vec * mp_view_lines(r->store_vec * v->bytes,
-                                                            r->thread.extent[AX_N] * v->bytes, WARP));
+    w->wavefronts = f.wavefronts +
+                    threads / WARP * (t->loads * shared_lines(m->p, r) + stores * lines);
     double resident = lesser(r->blocks_per_sm, greater(w->blocks / m->sms, 1));
     /* Blocks that compute have nothing under way: half of the others compute beside them.  */
     double issue = t->ops * resident * r->threads / WARP / m->issue / 2;

@@ -1,4 +1,5 @@
-/* The `column` skeleton: neighbouring columns per thread, row groups per block, slices of the rows.  */
+/* The `column` skeleton: neighbouring columns per thread, row groups per block, slices of the
+ * rows.  */
 #include "rprogram/internal.h"
 
 enum { THREADS_MAX = 1024, ROWS_MAX = 256, IN_FLIGHT = 16, POSITION_BYTES = 4 };

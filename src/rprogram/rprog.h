@@ -110,24 +110,28 @@
  *   a kernel of its own that leaves the slice's values in the workspace; the next one combines them.
  *   If the last pass reduces, one more kernel, of one slice, does so.
  *
- * The `column` skeleton (reductions whose neighbouring outputs read neighbouring elements; Problem.column):
- * the outputs in the order of column.out are AX_M, the reduction in the order of column.red is AX_K.  A thread owns
- * thread.m neighbouring outputs; thread id = (row group) * (block.m / thread.m) + (columns).  Row group g of the
- * block.k / thread.k groups reduces rows g, g + groups, ... of its slice, thread.k of them in flight; then the groups
- * are added in order through shared memory.  Slice s of `split` (grid y) covers rprog_column_slice rows; with
- * split > 1 the partial results go to the workspace [split][AX_M] and a second kernel adds them in order of s.
+ * The `column` skeleton (reductions whose neighbouring outputs read neighbouring elements;
+ * Problem.column): the outputs in the order of column.out are AX_M, the reduction in the order
+ * of column.red is AX_K.  A thread owns thread.m neighbouring outputs; thread id = (row group)
+ * * (block.m / thread.m) + (columns).  Row group g of the block.k / thread.k groups reduces
+ * rows g, g + groups, ... of its slice, thread.k of them in flight; then the groups meet in
+ * shared memory (rprog_column_copies).  Slice s of `split` (grid y) covers rprog_column_slice
+ * rows; with split > 1 the partial results go to the workspace [split][AX_M] and a second
+ * kernel adds them in order of s.
  *
- * The `window` skeleton (reductions over windows that overlap or abut; Problem.window): a thread
- * computes a patch of thread.m rows (index p) by thread.n columns (index q), of vec_n neighbours along
- * window.lane if there is one.  Rows of the input slide through registers: each is loaded once, vec_n
- * elements at a time (for window.along: from multiples of vec_n on), and adds to every output row that
- * it touches.  With thread.m == 1 the rows of the window are a loop.
- * - keep `registers`: rows come from global memory.  Patches in the order [other indices][p][q][lane]
- *   are numbered through; a block takes block.m / thread.m of them, block.n == thread.n.
- * - keep `shared`: the block computes block.m x block.n outputs of block.k planes (a plane is a point
- *   of the other indices); their inputs with the halo are in shared memory as values, what lies
- *   outside the tensor filled in.  Thread id = (plane, patch down, patch across), the grid is the
- *   same with tiles.  */
+ * The `window` skeleton (reductions over windows that overlap or abut; Problem.window): a
+ * thread computes a patch of thread.m rows (index p) by thread.n columns (index q), of vec_n
+ * neighbours along window.lane if there is one.  Rows of the input slide through registers:
+ * each is loaded once, vec_n elements at a time (for window.along: from multiples of vec_n on),
+ * and adds to every output row that it touches.  With thread.m == 1 the rows of the window are
+ * a loop.
+ * - keep `registers`: rows come from global memory.  Patches in the order [other
+ *   indices][p][q][lane] are numbered through; a block takes block.m / thread.m of them,
+ *   block.n == thread.n.
+ * - keep `shared`: the block computes block.m x block.n outputs of block.k planes (a plane is a
+ *   point of the other indices); their inputs with the halo are in shared memory as values,
+ *   what lies outside the tensor filled in.  Thread id = (plane, patch down, patch across), the
+ *   grid is the same with tiles.  */
 #ifndef ROLLER_RPROGRAM_RPROG_H
 #define ROLLER_RPROGRAM_RPROG_H
 #include "rtile/rtile.h"
@@ -277,10 +281,14 @@ int64_t rprog_workspace(const Problem *p, const RProg *r);            /* bytes f
  * for argmax and argmin positions of the same form behind them.  */
 /* `column`: threads of a block along an axis; rows of a slice, whole steps.  */
 int rprog_column_threads(const RProg *r, int axis);
+/* Partial results of the whole block in shared memory: all groups but the first, which adds them in
+ * order; of more than 8 groups the upper half, which the lower one adds, and so on.  */
+int rprog_column_copies(const RProg *r);
 int64_t rprog_column_slice(const Problem *p, const RProg *r);
 /* `window`: patches; what a thread loads of an input row: loads of vec_n elements, elements before
- * the first that is needed; input rows of a patch (the window's where they are a loop); multiply-adds of the
- * body that is unrolled, and whether the loop over the window's rows is too.  */
+ * the first that is needed; input rows of a patch (the window's where they are a loop);
+ * multiply-adds of the body that is unrolled, and whether the loop over the window's rows is
+ * too.  */
 int64_t rprog_window_patches(const Problem *p, const RProg *r);
 int64_t rprog_window_loads(const Problem *p, const RProg *r);
 int rprog_window_shift(const Problem *p, const RProg *r);

@@ -74,7 +74,7 @@ int64_t rprog_window_threads(const RProg *r) {
 int64_t rprog_window_smem(const Problem *p, const RProg *r) {
     if (r->keep != KEEP_SHARED) return 0;
     WindowTile t = rprog_window_tile(p, r);
-    if (t.rows > 1 << 20 || t.pitch > 1 << 20) return INT32_MAX;
+    if (t.rows > 1 << 16 || t.pitch > 1 << 16) return INT32_MAX;
     return t.planes * t.rows * t.pitch * p->window.value_bytes;
 }
 
@@ -198,8 +198,8 @@ static void keep(Windows *b, RProg r) {
     }
 }
 
-/* Shared tiles of about `wanted` patches: whole rows where they fit, then whole planes, then several
- * planes, in even parts.  */
+/* Shared tiles of about `wanted` patches: whole rows where they fit, then whole planes, then
+ * several planes, in even parts.  */
 static void add_tile(Windows *b, RProg r, int64_t wanted) {
     const WindowView *v = &b->p->window;
     int64_t tm = r.thread.extent[AX_M], tn = r.thread.extent[AX_N];

@@ -13,7 +13,8 @@ static void add_digit(const TeStmt *s, int index, FusedAxis *axis) {
     axis->extent *= extent_of(s, index);
 }
 
-/* The affine read below e that moves the most bytes and that `wanted` takes; NULL if there is none.  */
+/* The affine read below e that moves the most bytes and that `wanted` takes; NULL if there is
+ * none.  */
 static const TeExpr *widest(const Te *te, const TeStmt *s, const TeExpr *e,
                             bool (*wanted)(const TeStmt *, const Access *), Access *out) {
     const TeExpr *read[READS], *best = NULL;
@@ -40,8 +41,8 @@ static int contiguous(const TeStmt *s, const Access *a) {
     return -1;
 }
 
-/* What stores allow along an axis of the root's indices: all statements of the group that are stored,
- * temporaries as if they were.  */
+/* What stores allow along an axis of the root's indices: all statements of the group that are
+ * stored, temporaries as if they were.  */
 static void stores_along(const Problem *p, const FusedAxis *axis, int align, int *vec,
                          int64_t *run) {
     const KernelGroup *g = p->group;
@@ -113,8 +114,8 @@ static void view_columns(Problem *p, int align) {
 
 /* ---- windows ---- */
 
-/* The spatial (reduction) index that occurs in dimension d and in no other; -1 if there is not exactly
- * one.  */
+/* The spatial (reduction) index that occurs in dimension d and in no other; -1 if there is not
+ * exactly one.  */
 static int only_index(const TeStmt *s, const Te *te, const Access *a, int d, bool reduction) {
     int found = -1;
     for (int i = reduction ? s->n_left : 0; i < (reduction ? s->n_index : s->n_left); i++) {
@@ -154,8 +155,8 @@ static bool constant_else(const TeExpr *read) {
            read->other->kind == TE_BOOLEAN;
 }
 
-/* Where rows are contiguous along the window: accesses that start at multiples of their width are whole
- * in the tensor or not at all.  */
+/* Where rows are contiguous along the window: accesses that start at multiples of their width
+ * are whole in the tensor or not at all.  */
 static int aligned_loads(const Problem *p, const WindowView *v, int align) {
     const TeTensor *t = &p->te->tensor[v->access.tensor];
     int most = (align < VECTOR_BYTES ? align : VECTOR_BYTES) / v->bytes, vec = 1;

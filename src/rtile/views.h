@@ -1,13 +1,13 @@
 /* Views: a reduction seen by columns, and as a sliding window.
  *
- * What the skeletons `column` and `window` need to know beyond a Problem: which indices they walk in
- * which order, and how the read that moves the most bytes lies along them.  Pure facts.  */
+ * What the skeletons `column` and `window` need to know beyond a Problem: which indices they
+ * walk in which order, and how the read that moves the most bytes lies along them.  Pure facts.  */
 #ifndef ROLLER_RTILE_VIEWS_H
 #define ROLLER_RTILE_VIEWS_H
 #include "te/access.h"
 
-/* Neighbouring outputs read neighbouring elements, and the reduction strides over them.  Every index is
- * a digit of its own.  */
+/* Neighbouring outputs read neighbouring elements, and the reduction strides over them.  Every
+ * index is a digit of its own.  */
 typedef struct {
     bool fits;
     FusedAxis out;            /* the spatial indices; the one that is contiguous in the read last */
@@ -22,10 +22,10 @@ typedef struct {
     int sum_bytes;            /* of a partial result's value */
 } ColumnView;
 
-/* Outputs at neighbouring points read overlapping windows of one tensor: dimension `dim_n` of the read
- * has subscript step_n * q + dil_n * s + base_n, dimension dim_m likewise with p and r.  The
- * window of a dimension slides along a spatial index and is walked by a reduction index, and
- * neither occurs elsewhere in the read.  */
+/* Outputs at neighbouring points read overlapping windows of one tensor: dimension `dim_n` of
+ * the read has subscript step_n * q + dil_n * s + base_n, dimension dim_m likewise with p and
+ * r.  The window of a dimension slides along a spatial index and is walked by a reduction
+ * index, and neither occurs elsewhere in the read.  */
 typedef struct {
     bool fits;
     const TeExpr *read;
@@ -43,9 +43,9 @@ typedef struct {
     int sum_bytes;            /* of an accumulator */
     bool others_move;         /* another read follows p or q: patches must not be ragged */
     int64_t rest;             /* product of the extents of the other reduction indices */
-    int64_t outer;            /* of the other spatial indices (p, q and lane left out), flattened ... */
-    int64_t outer_step;       /* ... and elements of the read from one to the next; < 0: not even, or
-                               * a subscript of theirs is tested */
+    int64_t outer;            /* of the other spatial indices (p, q and lane left out) */
+    int64_t outer_step;       /* elements of the read from one of these points to the next; < 0: not
+                               * even, or a subscript of theirs is tested */
     int value_bytes;          /* of an element as a value */
 } WindowView;
 #endif

@@ -1,7 +1,8 @@
 /* links: sim */
-/* Reductions by columns and over windows, small and awkward, by several programs of the skeleton each:
- * what the emitted kernels compute on the simulator is what the reference computes, bit for bit where
- * every intermediate is exact, and they have no fault.  Every program is legal and its text reads back.  */
+/* Reductions by columns and over windows, small and awkward, by several programs of the
+ * skeleton each: what the emitted kernels compute on the simulator is what the reference
+ * computes, bit for bit where every intermediate is exact, and they have no fault.  Every
+ * program is legal and its text reads back.  */
 #include "kernel_fixture.h"
 
 #include "base/hash.h"
@@ -149,8 +150,9 @@ static const Small table[] = {
            " t[n,c,p,q] += (X[n,c,p*st+r-pad,q*st+s-pad] else 0) * K[c,r,s];"
            " Y[n,c,p,q] = max(t[n,c,p,q] + b[c], 0) + R2[n,c,p,q];"
            " Z[n,p,q,c] = t[n,c,p,q]; }"),
-    WINDOW("a mask beside the window", "param H=9, W=10; op f(X: f32[H,W], M: f32[H,W], K: f32[3,3])"
-           " -> Y: f32[H,W] { Y[p,q] = sum[r,s]((X[p+r-1,q+s-1] else 0) * K[r,s] * M[p,q]); }"),
+    WINDOW("a mask beside the window", "param H=9, W=10; op f(X: f32[H,W], M: f32[H,W],"
+           " K: f32[3,3]) -> Y: f32[H,W] { Y[p,q] = sum[r,s]((X[p+r-1,q+s-1] else 0)"
+           " * K[r,s] * M[p,q]); }"),
     WINDOW("erosion", "param H=9, W=16; op f(X: f32[H,W], K: f32[3,3]) -> Y: f32[H,W] {"
            " Y[p,q] = min[r,s]((X[p+r-1,q+s-1] else inf) - K[r,s]); }"),
     WINDOW("any in the neighbourhood", "param H=9, W=16; op f(X: bool[H,W]) -> Y: bool[H,W] {"

@@ -1,7 +1,8 @@
 /* Programs by columns and over windows: what they move, and that those of real sizes compile.
  *
- * A reduction that needs each input element needs each of its sectors once: the simulator counts
- * distinct sectors and bytes of the compiled PTX, the expected figures come from the shapes alone.  */
+ * A reduction that needs each input element needs each of its sectors once: the simulator
+ * counts distinct sectors and bytes of the compiled PTX, the expected figures come from the
+ * shapes alone.  */
 #include "base/pool.h"
 #include "driver/compile.h"
 #include "driver/run.h"
