@@ -148,7 +148,8 @@ endef
 $(foreach t,$(filter test_%,$(units)),$(eval $(call test_rule,$(firstword \
     $(subst :, ,$t)),$(lastword $(subst :, ,$t)))))
 
-$(addprefix $(BUILD)/tests/,$(filter test_simdriver%,$(tests))): | $(simdriver)
+$(addprefix $(BUILD)/tests/,$(filter test_simdriver% test_hal_cuda test_measure test_exec,\
+    $(tests))): | $(simdriver)
 
 TEST ?= test_*
 chosen := $(filter $(subst *,%,$(TEST)),$(tests))
