@@ -79,7 +79,7 @@ static Fill fill_of(const Problem *p, const RProg *r) {
     Fill f = {.warps = blocks * elements / WARP};
     f.trips = (double)(int64_t)(each / UNROLLED + 1);
     /* Position, tests, address, load, conversion, store.  */
-    f.ops = f.warps * (12 + (v->bytes < 4 ? 1 : 0) + (t.planes > 1 ? 4 : 0));
+    f.ops = f.warps * (18 + (v->bytes < 4 ? 1 : 0) + (t.planes > 1 ? 6 : 0));
     double breaks = WARP / (double)t.columns;
     f.wavefronts = f.warps * (1 + greater(1, v->bytes / 4.0) + lesser(breaks, 2) * 0.5);
     return f;
