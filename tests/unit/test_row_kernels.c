@@ -1,6 +1,7 @@
 /* links: sim */
 /* Row kernels on the simulator against te_eval: every kind of reduction, type, way to hold a
  * row.  */
+#include "base/hash.h"
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
 
@@ -152,7 +153,99 @@ static void test_kernels(void **state) {
     arena_destroy(a);
 }
 
+/* ---- random chains of statements over the same rows ---- */
+
+typedef struct {
+    Rng rng;
+    Buf body;
+    int n;                    /* statements so far: v0, v1, ... */
+    bool per_row[8];
+} Chain;
+
+/* A value at row n and column c.  */
+static void element(Chain *c, int depth) {
+    static const char *const op[] = {" + ", " - ", " * "};
+    uint32_t pick = rng_below(&c->rng, depth > 0 ? 6 : 3);
+    if (pick < 2 || c->n == 0) {
+        buf_puts(&c->body, pick == 0 ? "X[n,c]" : pick == 1 ? "W[n,c]" : "g[c]");
+        return;
+    }
+    if (pick == 2) {
+        int i = (int)rng_below(&c->rng, (uint32_t)c->n);
+        buf_printf(&c->body, c->per_row[i] ? "v%d[n]" : "v%d[n,c]", i);
+        return;
+    }
+    buf_puts(&c->body, pick == 5 ? "max(" : "(");
+    element(c, depth - 1);
+    buf_puts(&c->body, pick == 5 ? ", " : op[rng_below(&c->rng, 3)]);
+    element(c, depth - 1);
+    buf_puts(&c->body, ")");
+}
+
+static void statement(Chain *c, bool output) {
+    static const char *const red[] = {"sum", "max", "min"};
+    uint32_t kind = rng_below(&c->rng, 2);
+    c->per_row[c->n] = kind == 0;
+    if (kind == 0) {
+        buf_printf(&c->body, " v%d[n] = %s[c](", c->n, red[rng_below(&c->rng, 3)]);
+        element(c, 2);
+        buf_puts(&c->body, " + g[c]) / 8 + X[n,0];");
+    } else {
+        buf_printf(&c->body, " v%d[n,c] = ", c->n);
+        element(c, 2);
+        buf_puts(&c->body, output ? ";" : " where n in R, c in C;");
+    }
+    c->n++;
+}
+
+static const char *chain(Arena *a, uint64_t seed) {
+    static const int sizes[] = {1, 3, 8, 33, 64, 100, 256, 520};
+    static const char *const type[] = {"f32", "f16", "bf16"};
+    Chain c = {.rng = {seed}, .body = buf_new(a)};
+    Buf out = buf_new(a);
+    int statements = 2 + (int)rng_below(&c.rng, 4);
+    buf_printf(&out, "param R = %d, C = %d; op f(", 1 + (int)rng_below(&c.rng, 9),
+               sizes[1 + rng_below(&c.rng, 7)]);
+    buf_printf(&out, "X: %s[R,C], W: %s[R,C], g: f32[C]) -> (", type[rng_below(&c.rng, 3)],
+               type[rng_below(&c.rng, 3)]);
+    for (int i = 0, outputs = 0; i < statements; i++) {
+        bool output = i + 1 == statements || rng_below(&c.rng, 2) == 0;
+        statement(&c, output);
+        if (!output) continue;
+        buf_printf(&out, "%sv%d: %s%s", outputs++ ? ", " : "", i, type[rng_below(&c.rng, 3)],
+                   c.per_row[i] ? "[R]" : "[R,C]");
+    }
+    buf_printf(&out, ") {%s }", buf_str(&c.body));
+    return buf_str(&out);
+}
+
+static void test_chains(void **state) {
+    (void)state;
+    enum { CHAINS = 60, LONG_CHAINS = 2000 };
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Device *dev = fixture_device(a, "a100");
+    Nvrtc *nvrtc;
+    int rows = 0, wrongs = 0;
+    assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &nvrtc), ST_OK);
+    for (uint64_t seed = 1; seed <= (getenv("LONG") ? LONG_CHAINS : CHAINS); seed++) {
+        ArenaMark mark = arena_mark(a);
+        KernelCase c;
+        const char *text = chain(a, seed), *wrong = kernel_open(&c, a, dev, text, NULL);
+        if (!wrong) rows += c.plan.group[0].row != NULL;
+        if (!wrong) wrong = run_plan(&c, nvrtc, seed);
+        if (wrong)
+            print_error("seed %d: %s\n%s\n", (int)seed, kernel_report(&c, "chain", wrong), text);
+        wrongs += wrong != NULL;
+        arena_reset(a, mark);
+    }
+    assert_int_equal(wrongs, 0);
+    assert_true(rows > CHAINS / 2);
+    arena_destroy(a);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kernels)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kernels),
+                                       cmocka_unit_test(test_chains)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
