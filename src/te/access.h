@@ -111,7 +111,7 @@ typedef struct {
     int stmt[ROW_MAX_STMTS];              /* ascending, an order of evaluation */
     RowRole role[ROW_MAX_STMTS];
     uint8_t axis[ROW_MAX_STMTS][TE_MAX_INDICES];
-    /* REDUCE, MAP: computed by the walk of this number; SCALAR: known before it (so maybe n_pass) */
+    /* REDUCE, MAP: computed by the walk of this number; SCALAR: known before it (maybe n_pass) */
     int pass[ROW_MAX_STMTS];
     int n_pass;
 } RowGroup;
@@ -127,10 +127,10 @@ typedef struct {
     uint8_t perm[TE_MAX_STMTS][TE_MAX_RANK];
 } KernelGroup;
 
-/* Splits a normalized op into groups in launch order: reductions whose rows lie contiguously in what
- * they read form row groups with each other and with the maps before, between and behind them; maps
- * over another root's spatial domain that read it at their own point follow it as its epilogue;
- * other statements stand alone.  */
+/* Splits a normalized op into groups in launch order: reductions whose rows lie contiguously in
+ * what they read form row groups with each other and with the maps before, between and behind
+ * them; maps over another root's spatial domain that read it at their own point follow it as its
+ * epilogue; other statements stand alone.  */
 int access_groups(Arena *a, const Te *te, KernelGroup **out);
 /* Must tensor t (a temporary) exist in memory: is it read outside the group that makes it?  */
 bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t);

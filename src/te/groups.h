@@ -18,8 +18,9 @@ typedef struct {
 
 /* Works with run-time sizes too.  */
 void groups_find(const Te *te, Groups *out);
-/* Joins groups into row groups where that is legal.  Changes n, root, home and perm (which then is the
- * frame's index of each left index); returns the row group of each group, NULL for the others.  */
+/* Joins groups into row groups where that is legal.  Changes n, root, home and perm (which then is
+ * the frame's index of each left index); returns the row group of each group, NULL for the
+ * others.  */
 const RowGroup **rows_find(Arena *a, const Te *te, Groups *g);
 /* Is tensor t read outside the group that makes it?  Outputs and inputs always exist in memory.  */
 bool groups_materialized(const Te *te, const Groups *g, int t);
