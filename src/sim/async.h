@@ -157,12 +157,12 @@ void async_finish(SimCluster *c, AsyncOp *op);
 /* Lands the lanes of `mask` of a cp.async: for the lanes alone, or for the waiters of an
  * mbarrier.  */
 void async_land_lanes(SimCluster *c, AsyncOp *op, uint32_t mask, bool for_mbarrier);
-/* A wait found nothing: makes time pass for the asynchronous agents, reports a deadlock after very
+/* A wait found nothing: makes time pass for what is asynchronous, reports a deadlock after very
  * many fruitless polls.  */
 void async_poll_failed(SimWarp *w, const SimInst *i, int lane);
 
 /* mbarriers. Each returns NULL or false after a fault. async_mbar is for a thread, which must
- * come after the initialisation; async_mbar_valid for the asynchronous agents.  */
+ * come after the initialisation; async_mbar_valid for operations under way.  */
 AsyncMbar *async_mbar_valid(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset);
 AsyncMbar *async_mbar(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset);
 AsyncMbar *async_mbar_find(SimBlock *b, uint32_t offset);            /* no fault */

@@ -66,17 +66,6 @@ SimCluster *sim_cluster_begin(SimUnit *u, Arena *scratch, Arena *results) {
     return c;
 }
 
-static void add_counters(SimCounters *to, const SimCounters *c) {
-    for (int p = 0; p < SIM_PIPE_COUNT; p++) to->pipe[p] += c->pipe[p];
-#define X(name, text) to->name += c->name;
-    SIM_COUNTERS(X)
-#undef X
-    to->flops += c->flops;
-    if (c->max_bytes_in_flight > to->max_bytes_in_flight) {
-        to->max_bytes_in_flight = c->max_bytes_in_flight;
-    }
-}
-
 static void keep_faults(SimUnit *u, const SimBlock *b, Arena *results) {
     u->faults += b->faults;
     if (b->n_fault == 0) return;
@@ -99,7 +88,7 @@ void sim_cluster_end(SimUnit *u, SimCluster *c, SimCounters *total, Arena *resul
             b->count.pipe[p] += b->pipe[p];
             b->count.instructions += b->pipe[p];
         }
-        if (!u->run->options->no_counters) add_counters(total, &b->count);
+        if (!u->run->options->no_counters) sim_count_add(total, &b->count);
         if (b->writes) sim_merge_writes(b->writes);
         u->writes[n] = b->writes;
         keep_faults(u, b, results);

@@ -1,4 +1,4 @@
-/* Sectors of global memory and wavefronts of shared memory.  docs/simulator.md says the rules.  */
+/* Sectors of global memory, wavefronts of shared memory, sums.  docs/simulator.md says the rules.  */
 #include "sim/memory_state.h"
 #include <stdatomic.h>
 
@@ -153,4 +153,15 @@ void sim_count_shared_range(SimBlock *b, uint32_t bytes, bool store) {
     uint64_t n = (bytes + 4 * BANKS - 1) / (4 * BANKS);
     if (store) b->count.shared_store_wavefronts += n;
     else b->count.shared_load_wavefronts += n;
+}
+
+void sim_count_add(SimCounters *to, const SimCounters *c) {
+    for (int p = 0; p < SIM_PIPE_COUNT; p++) to->pipe[p] += c->pipe[p];
+#define X(name, text) to->name += c->name;
+    SIM_COUNTERS(X)
+#undef X
+    to->flops += c->flops;
+    if (c->max_bytes_in_flight > to->max_bytes_in_flight) {
+        to->max_bytes_in_flight = c->max_bytes_in_flight;
+    }
 }

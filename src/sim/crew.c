@@ -100,17 +100,6 @@ static bool run_serial(Arena *a, const Crew *k, int64_t n_unit) {
     return good;
 }
 
-static void add_counters(SimCounters *to, const SimCounters *c) {
-    for (int p = 0; p < SIM_PIPE_COUNT; p++) to->pipe[p] += c->pipe[p];
-#define X(name, text) to->name += c->name;
-    SIM_COUNTERS(X)
-#undef X
-    to->flops += c->flops;
-    if (c->max_bytes_in_flight > to->max_bytes_in_flight) {
-        to->max_bytes_in_flight = c->max_bytes_in_flight;
-    }
-}
-
 static void destroy(void *p) { arena_destroy(p); }
 
 static Arena *worker_arena(Arena *a) {
@@ -133,7 +122,7 @@ Status sim_run_units(Arena *a, Diag *d, SimUnit *unit, int64_t n, const SimRun *
     }
     bool good = serial ? run_serial(a, &crew, n) : pool_for(threads, n, run_one, &crew);
     for (int t = 0; t < threads; t++) {
-        add_counters(total, &crew.worker[t].total);
+        sim_count_add(total, &crew.worker[t].total);
         if (crew.worker[t].failed) good = false;
     }
     if (o->stop && *o->stop) {

@@ -186,9 +186,9 @@ struct SimWarp {
     uint32_t carry;           /* condition code of add.cc and its like, a bit per lane */
     int round;                /* counts the warp's turns of the scheduler */
     int waiting;              /* joins at which some lanes wait for others */
-    SimExec *watch;           /* simasync: called before each instruction while registers of wgmma
-                               * are in flight, else NULL */
-    void *async;              /* simasync: per-warp state (cp.async groups, wgmma groups) */
+    SimExec *watch;           /* called before each instruction while registers of wgmma are in
+                               * flight, else NULL */
+    void *async;              /* per-warp state (cp.async groups, wgmma groups) */
 };
 
 static inline uint32_t *sim_u32(const SimWarp *w, Slot s) {
@@ -272,7 +272,7 @@ struct SimBlock {
     int n_fault;
     uint64_t faults;
     bool stop;                /* a fault: no further instruction */
-    void *async;              /* simasync: per-block state (mbarriers, pending copies) */
+    void *async;              /* per-block state (mbarriers, pending copies) */
 };
 
 /* Blocks that run together; 1 block without clusters.  */
@@ -288,7 +288,7 @@ struct SimCluster {
     uint32_t *strong_clock;   /* of atomics and volatile accesses to shared memory */
     uint32_t *proxy_clock;    /* what generic writes the async proxy has been made to see */
     Rng rng;                  /* seed and cluster number: adversarial timing, warp order */
-    void *async;              /* simasync: per-cluster state (cluster barrier, queue) */
+    void *async;              /* per-cluster state (cluster barrier, queue) */
     bool partial_sync;        /* the kernel orders by mbarriers or by barriers of some warps */
 };
 
@@ -376,4 +376,5 @@ void sim_count_global(SimWarp *w, uint32_t active, const uint64_t address[LANES]
 void sim_count_global_range(SimBlock *b, uint64_t address, uint64_t bytes, bool store);
 /* A bulk copy's pass over shared memory: one wavefront per 128 bytes.  */
 void sim_count_shared_range(SimBlock *b, uint32_t bytes, bool store);
+void sim_count_add(SimCounters *to, const SimCounters *c);           /* sums and maxima */
 #endif

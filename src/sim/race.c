@@ -64,7 +64,7 @@ typedef struct {
     const uint32_t *clock;
     uint32_t now;
     uint16_t me;
-    int agents;               /* the clock's entry of asynchronous copies */
+    int copies;               /* the clock's entry of asynchronous copies */
 } Access;
 
 static inline Access access_of(const SimWarp *w, SimBlock *owner, int lane) {
@@ -75,7 +75,7 @@ static inline Access access_of(const SimWarp *w, SimBlock *owner, int lane) {
 /* Whether what `thread` did at `time` happened before this access.  */
 static inline bool before(const Access *a, uint16_t thread, uint32_t time) {
     if (thread == a->me) return true;
-    return time <= a->clock[thread == SIM_ASYNC_THREAD ? a->agents : thread / LANES];
+    return time <= a->clock[thread == SIM_ASYNC_THREAD ? a->copies : thread / LANES];
 }
 
 /* Readers of several warps: exact times per warp where barriers of a part of the block occur; with

@@ -5,7 +5,7 @@
  * which the accesses of u happened before w's next one.  An access is a race if another warp
  * touched the byte later than that and one of the two writes.  Lanes of one warp are ordered by
  * warp-level synchronisation (bar.warp.sync, barriers): the entry of the warp itself.  The last
- * entry of a clock stands for the asynchronous agents of the cluster. Synchronising objects hold a
+ * entry of a clock stands for the asynchronous copies of the cluster. Synchronising objects hold a
  * clock of their own: arriving releases into it, waiting acquires.  */
 #ifndef ROLLER_SIM_RACE_H
 #define ROLLER_SIM_RACE_H
@@ -27,8 +27,7 @@ struct SimShadow {
 uint32_t *sim_clock_new(SimCluster *c);                          /* zeroed, on c->arena */
 void sim_release(SimWarp *w, uint32_t *clock);                   /* clock := max(clock, w's) */
 void sim_acquire(SimWarp *w, const uint32_t *clock);             /* w's := max(w's, clock) */
-/* An asynchronous agent releases (a copy that completes on an mbarrier): everything landed so
- * far.  */
+/* A copy that completes on an mbarrier releases: everything landed so far.  */
 void sim_release_async(SimCluster *c, uint32_t *clock);
 /* fence.proxy.async: what w wrote or acquired so far becomes visible to the async proxy.  */
 void sim_fence_proxy(SimWarp *w);
