@@ -1,4 +1,4 @@
-/* Sectors of global memory, wavefronts of shared memory, sums.  docs/simulator.md says the rules.  */
+/* Sectors of global memory, wavefronts of shared memory, sums: the rules of docs/simulator.md.  */
 #include "sim/memory_state.h"
 #include <stdatomic.h>
 
