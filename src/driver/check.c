@@ -19,6 +19,7 @@ typedef struct {
     CheckResult *out;
     const Te *te;             /* static */
     const Te *normal;
+    Problem *problem;         /* per group, at these sizes */
     const int64_t *size;
     TeFill fill;
     Reference ref;
@@ -157,7 +158,7 @@ static int covering(Arena *a, const Problem *p, const RProg *r, const BlockPoint
 
 static Status launch_sampled(Check *c, int g, const int64_t *x, int n, const BlockPoint *at,
                              int n_at) {
-    const Problem *p = &c->set->plans[g].problem;
+    const Problem *p = &c->problem[g];
     const RProg *r = &c->plan->rplan.prog[g];
     bool first = true;
     for (int i = 0; i < c->build->program.n_kernel; i++) {
@@ -197,7 +198,7 @@ static Status compare_statement(Check *c, int g, int fused, const BlockPoint *at
     int rows = 0;
     for (int i = 0; i < n; i++) {
         int64_t index[TE_MAX_INDICES] = {0};
-        if (!sample_indices(&c->set->plans[g].problem, &c->plan->rplan.prog[g], &at[i], index))
+        if (!sample_indices(&c->problem[g], &c->plan->rplan.prog[g], &at[i], index))
             continue;
         place(s, fused < 0 ? NULL : group->perm[fused], index, row[rows].at);
         /* Points of a row have one value of what is computed per row.  */
@@ -234,7 +235,7 @@ static bool ragged(const Problem *p, const RProg *r) {
 }
 
 static Status check_group(Check *c, int g, const TeData *in) {
-    const Problem *p = &c->set->plans[g].problem;
+    const Problem *p = &c->problem[g];
     const RProg *r = &c->plan->rplan.prog[g];
     int64_t span = 0;
     for (int i = c->build->program.n_kernel - 1; i >= 0; i--)
@@ -273,7 +274,7 @@ static Status check_group(Check *c, int g, const TeData *in) {
 static double program_work(const Check *c) {
     double work = 0;
     for (int g = 0; g < c->set->n_group; g++) {
-        const Problem *p = &c->set->plans[g].problem;
+        const Problem *p = &c->problem[g];
         double n = 1;
         for (int i = 0; i < AX_CLASSES; i++) n *= (double)p->extent[i];
         work += n;
@@ -320,10 +321,28 @@ static int64_t *size_set(Arena *a, const Te *te, int which) {
     return value;
 }
 
+/* The groups' problems at these sizes: an op with run-time sizes is planned as streams at the
+ * largest ones, so only domain and reduction change.  */
+static void size_problems(Check *c) {
+    c->problem = ARENA_ARRAY(c->a, Problem, c->set->n_group);
+    for (int g = 0; g < c->set->n_group; g++) {
+        Problem *p = &c->problem[g];
+        *p = c->set->plans[g].problem;
+        if (!c->set->te->runtime) continue;
+        const TeStmt *s = &c->normal->stmt[p->group->root];
+        p->te = c->normal;
+        p->extent[AX_M] = p->extent[AX_K] = 1;
+        for (int i = 0; i < s->n_index; i++)
+            p->extent[s->index[i].reduction ? AX_K : AX_M] *=
+                s->index[i].hi.value - s->index[i].lo.value;
+    }
+}
+
 static Status check_sizes(Check *c, int which) {
     c->size = size_set(c->a, c->set->te, which);
     Status s = te_specialize(c->a, c->d, c->set->te, c->size, &c->te);
     if (!s) s = te_specialize(c->a, c->d, c->set->normal, c->size, &c->normal);
+    if (!s) size_problems(c);
     for (int k = 0; k < 2 && !s; k++) {
         ArenaMark m = arena_mark(c->a);
         const char *before = c->out->text;

@@ -288,11 +288,10 @@ static void describe_rows(Arena *a, int align, Problem *p) {
 
 Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int align,
                      Problem *out) {
+    (void)d;
     const TeStmt *root = &te->stmt[g->root];
     const char *why = NULL;
-    if (te->runtime) {
-        return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "planning needs sizes that are set");
-    }
+    bool fixed = !te->runtime;            /* else: a stream, planned at the largest sizes */
     if (align <= 0) align = DEFAULT_ALIGN;
     *out = (Problem){.te = te, .group = g, .type = root->rhs->type};
     for (int axis = 0; axis < AX_CLASSES; axis++) out->extent[axis] = 1;
@@ -302,7 +301,7 @@ Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int 
     }
     bool positional = root->rhs->kind == TE_REDUCE &&
                       (root->rhs->red == TE_RED_ARGMAX || root->rhs->red == TE_RED_ARGMIN);
-    if (root->rhs->kind == TE_REDUCE && !positional) {
+    if (root->rhs->kind == TE_REDUCE && !positional && fixed) {
         access_contraction(te, g->root, &out->con, &why);
         describe_contraction(align, out);
         out->contraction = tiles_pay(out);
@@ -313,7 +312,7 @@ Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int 
         for (int axis = 0; axis < AX_CLASSES; axis++) out->extent[axis] = 1;
         describe_stream(align, out);
     }
-    rtile_views(out, align);
+    if (fixed) rtile_views(out, align);
     const TeExpr *reads[READS];
     out->read_bytes = unique_bytes(out, root, root->rhs);
     out->n_reads = access_reads(root->rhs, reads, READS);
