@@ -105,9 +105,10 @@ static void load_direct(Kernel *k, const Side *s, const char *k_first) {
             s->line, s->l->vec);
     const char *mn = "c_mn", *kk = "c_k";
     open_elements(k, s, &mn, &kk);
-    cg_line(cg, "%s &to = reinterpret_cast<%s *>(smem%s + %c_TILE)[%s];", type, type,
+    cg_line(cg, "%s value;", type);
+    evaluate(k, s, mn, kk, k_first, NULL, "value");
+    cg_line(cg, "reinterpret_cast<%s *>(smem%s + %c_TILE)[%s] = value;", type,
             load_stage(k, "put"), s->id - 32, address_tile(k, s, mn, kk));
-    evaluate(k, s, mn, kk, k_first, NULL, "to");
     if (s->l->vec > 1) cg_close(cg);
     if (live) cg_close(cg);
     cg_close(cg);
