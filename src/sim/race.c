@@ -78,6 +78,26 @@ static inline bool before(const Access *a, uint16_t thread, uint32_t time) {
     return time <= a->clock[thread == SIM_ASYNC_THREAD ? a->copies : thread / LANES];
 }
 
+/* Whether the last write of some of these bytes is not ordered before this access; *by: whose.  */
+static inline bool write_races(const Access *a, const SimShadow *s, unsigned mask, uint16_t *by) {
+    mask &= s->written;
+    *by = s->writer;
+    if (!mask) return false;
+    int warp = a->me / LANES;
+    if (s->writer / LANES != warp) return !before(a, s->writer, s->write_time);
+    if (s->write_time <= a->clock[warp]) return false;
+    for (int b = 0; b < 4; b++) {
+        *by = (uint16_t)(warp * LANES + s->lane[b]);
+        if ((mask >> b & 1) && *by != a->me) return true;
+    }
+    return false;
+}
+
+static inline void note_lane(SimShadow *s, unsigned mask, int lane) {
+    for (int b = 0; b < 4; b++)
+        if (mask >> b & 1) s->lane[b] = (uint8_t)lane;
+}
+
 /* Readers of several warps: exact times per warp where barriers of a part of the block occur; with
  * barriers of the whole block only, every other warp's entry is the time at which the last one was
  * complete.  */
@@ -146,10 +166,9 @@ static inline bool read_words(SimWarp *w, const SimInst *i, int lane, SimBlock *
             return unready(w, i, lane, owner, word, s, mask);
         }
         if (!races) continue;
-        if (!before(&a, s->writer, s->write_time) && (s->written & mask) &&
-            !(strong && s->atomic)) {
-            return race(w, i, lane, owner, word * 4, "read", "write", s->writer, s->line);
-        }
+        uint16_t by;
+        if (write_races(&a, s, mask, &by) && !(strong && s->atomic))
+            return race(w, i, lane, owner, word * 4, "read", "write", by, s->line);
         if (!strong) note_read(&a, word, s, several);
     }
     return true;
@@ -187,6 +206,7 @@ bool sim_shadow_read_strong(SimWarp *w, const SimInst *i, int lane, SimBlock *ow
 static inline void note_write(const Access *a, const SimInst *i, SimShadow *s, unsigned mask) {
     bool same = s->write_time == a->now && s->writer / LANES == a->me / LANES;
     s->written = (uint8_t)((same ? s->written | mask : mask) & 15);
+    note_lane(s, mask, a->me % LANES);
     s->writer = a->me;
     s->write_time = a->now;
     s->line = (uint16_t)(i->ptx->line & 0xffff);
@@ -206,10 +226,9 @@ static bool write_words(SimWarp *w, const SimInst *i, int lane, SimBlock *owner,
         unsigned mask = byte_mask(word, offset, bytes);
         if (s->flying & mask) return unready(w, i, lane, owner, word, s, mask);
         if (races) {
-            if (!before(&a, s->writer, s->write_time) && (s->written & mask) && !same &&
-                !(atomic && s->atomic)) {
-                return race(w, i, lane, owner, word * 4, "write", "write", s->writer, s->line);
-            }
+            uint16_t by;
+            if (write_races(&a, s, mask, &by) && !same && !(atomic && s->atomic))
+                return race(w, i, lane, owner, word * 4, "write", "write", by, s->line);
             if (!reader_before(&a, word, s)) {
                 return race(w, i, lane, owner, word * 4, "write", "read", s->reader, 0);
             }
@@ -271,6 +290,7 @@ void sim_shadow_land(SimCluster *c, SimBlock *owner, uint32_t offset, uint32_t b
         s->init = (uint8_t)((s->init | mask) & 15);
         s->written = (uint8_t)(mask & 15);
         s->writer = thread;
+        note_lane(s, mask, thread % LANES);
         s->write_time = c->time;
         s->atomic = false;
     }

@@ -22,6 +22,8 @@ struct SimShadow {
     uint8_t init : 4, written : 4;        /* bytes ever written; bytes of the last write */
     uint8_t flying : 4, read_kind : 2, atomic : 1;   /* flying: an asynchronous copy is under way */
     uint16_t line;            /* of the last write: low bits of its PTX line */
+    uint8_t lane[4];          /* per byte of the last write, of the writer's warp: one instruction
+                               * may write a word by several lanes */
 };
 
 uint32_t *sim_clock_new(SimCluster *c);                          /* zeroed, on c->arena */

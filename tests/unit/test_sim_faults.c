@@ -134,6 +134,13 @@ static void shared_memory(void **state) {
          "st.shared.u32 [%r9], %r0; bar.warp.sync -1; xor.b32 %r2, %t, 1; "
          "mad.lo.u32 %r2, %r2, 4, %r8; ld.shared.u32 %r1, [%r2];",
          0, 0, NULL},
+        /* Lanes that share a word own their bytes of it.  */
+        {SIM_RACE_SHARED,
+         "add.u32 %r2, %t, %r8; st.shared.u8 [%r2], %t; xor.b32 %r2, %t, 1; add.u32 %r2, %r2, %r8; "
+         "ld.shared.u8 %r1, [%r2];",
+         "add.u32 %r2, %t, %r8; st.shared.u8 [%r2], %r0; st.shared.u8 [%r2], %t; "
+         "ld.shared.u8 %r1, [%r2];",
+         0, 0, NULL},
         /* Two lanes store different values with one instruction. */
         {SIM_RACE_SHARED, "st.shared.u32 [%r8], %t;", "st.shared.u32 [%r8], %r0;", 0, 0, "write"},
         /* Read, then overwritten by others without a barrier between. */
