@@ -189,6 +189,4 @@ Status cuda_open(Arena *a, Diag *d, const CudaOptions *o, Cuda **out) {
 
 int cuda_driver_version(const Cuda *c) { return c->version; }
 
-const char *cuda_file(const Cuda *c) { return c->file; }
-
 bool cuda_simulated(const Cuda *c) { return c->sim_ptx != NULL; }

@@ -30,7 +30,6 @@ typedef struct {
 
 Status cuda_open(Arena *a, Diag *d, const CudaOptions *o, Cuda **out);
 int cuda_driver_version(const Cuda *c);                    /* 12040 for 12.4 */
-const char *cuda_file(const Cuda *c);
 /* Is it the simulated driver (docs/simulated-driver.md), whose times are the model's?  */
 bool cuda_simulated(const Cuda *c);
 
@@ -146,10 +145,8 @@ Status cuda_load(CudaContext *x, Arena *a, Diag *d, const CudaImage *image, Cuda
 Status cuda_kernel(CudaModule *m, Diag *d, const char *symbol, CudaKernel *out);
 /* Loads it into the current context too, if that is another one of the same device.  */
 Status cuda_kernel_preload(const CudaKernel *k, Diag *d);
-/* Permits `bytes` of dynamic shared memory (needed above 48 KB less the static part), and clusters
- * of more blocks than every device has (8).  */
+/* Permits `bytes` of dynamic shared memory (needed above 48 KB less the static part).  */
 Status cuda_kernel_smem(const CudaKernel *k, Diag *d, int64_t bytes);
-Status cuda_kernel_wide_clusters(const CudaKernel *k, Diag *d);
 
 typedef struct {
     int64_t grid[3];

@@ -112,10 +112,6 @@ Status cuda_kernel_smem(const CudaKernel *k, Diag *d, int64_t bytes) {
     return set_attribute(k, d, CUDA_FUNC_DYNAMIC_SMEM, (int)bytes);
 }
 
-Status cuda_kernel_wide_clusters(const CudaKernel *k, Diag *d) {
-    return set_attribute(k, d, CUDA_FUNC_WIDE_CLUSTERS, 1);
-}
-
 /* ---- launches ---- */
 enum { MOST_ATTRIBUTES = 2, CUDA_NEEDS_NEWER_DRIVER = 36 };
 

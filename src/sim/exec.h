@@ -14,7 +14,7 @@
 #include "sim/ptx.h"
 #include "sim/sim.h"
 
-enum { LANES = 32, SIM_MAX_WARPS = 32 };
+enum { LANES = 32 };
 #define FULL_WARP 0xffffffffu
 
 /* Functions whose loops over lanes are worth wider vectors, and the loop itself: iterations are
@@ -203,8 +203,6 @@ static inline float *sim_f32(const SimWarp *w, Slot s) {
 static inline double *sim_f64(const SimWarp *w, Slot s) {
     return (double *)(void *)(w->base64[s >> 31] + (s & ~SLOT_CONST));
 }
-/* A predicate's lane mask.  */
-static inline uint32_t *sim_pred(const SimWarp *w, Slot s) { return sim_u32(w, s); }
 /* A source predicate with its negation.  */
 static inline uint32_t sim_pred_of(const SimWarp *w, const SimOpnd *o) {
     return *sim_u32(w, o->slot[0]) ^ (o->negate ? FULL_WARP : 0);

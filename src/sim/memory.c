@@ -144,14 +144,6 @@ Status sim_read(SimGpu *g, Diag *d, uint64_t at, void *to, size_t bytes) {
     return ST_OK;
 }
 
-Status sim_fill(SimGpu *g, Diag *d, uint64_t at, uint8_t byte, size_t bytes) {
-    if (bytes == 0) return ST_OK;
-    void *to = sim_host(g, at, bytes);
-    if (!to) return no_such_memory(d, at, bytes);
-    memset(to, byte, bytes);
-    return ST_OK;
-}
-
 void sim_clear_sectors(SimGpu *g) {
     for (size_t k = 0; k < g->n_alloc; k++) {
         SimAlloc *x = &g->alloc[k];

@@ -54,9 +54,6 @@ Status sim_malloc(SimGpu *g, Diag *d, size_t bytes, uint64_t *out);
 void sim_free(SimGpu *g, uint64_t at);
 Status sim_write(SimGpu *g, Diag *d, uint64_t at, const void *from, size_t bytes);
 Status sim_read(SimGpu *g, Diag *d, uint64_t at, void *to, size_t bytes);
-Status sim_fill(SimGpu *g, Diag *d, uint64_t at, uint8_t byte, size_t bytes);
-/* Have kernels written every byte of [at, at + bytes) since it was last written by the host?  */
-bool sim_written(SimGpu *g, uint64_t at, size_t bytes);
 /* Place and size of a variable of a module (.global or .const); false if there is none.  Variables
  * are in memory from the first launch or question on, until sim_unload or the end of the
  * device.  */

@@ -230,37 +230,3 @@ Status te_eval_row(TeEval *ev, int tensor, const int64_t *at, int64_t count, TeV
     }
     return ST_OK;
 }
-
-static Status eval_whole(TeEval *ev, int tensor, TeData to) {
-    const TeTensor *t = &ev->te->tensor[tensor];
-    int64_t count = te_tensor_count(t), row = t->rank ? t->shape[t->rank - 1].value : 1;
-    int64_t at[TE_MAX_RANK] = {0};
-    size_t size = (size_t)te_dtype_bytes(t->dtype);
-    for (int64_t done = 0; done < count;) {
-        TeValue v[STRIP];
-        int64_t rest = done;
-        for (int d = t->rank - 1; d >= 0; d--) {
-            at[d] = rest % t->shape[d].value;
-            rest /= t->shape[d].value;
-        }
-        int64_t in_row = row - done % row, n = in_row < STRIP ? in_row : STRIP;
-        Status s = te_eval_row(ev, tensor, at, n, v);
-        if (s != ST_OK)
-            return s;
-        for (int64_t j = 0; j < n; j++) {
-            char *p = (char *)to.data + (size_t)te_tensor_offset(t, at) * size;
-            te_store(t->dtype, &v[j], p);
-            if (t->rank)
-                at[t->rank - 1]++;
-        }
-        done += n;
-    }
-    return ST_OK;
-}
-
-Status te_eval_all(TeEval *ev, const TeData *out) {
-    Status s = ST_OK;
-    for (int i = 0; i < ev->te->n_out && s == ST_OK; i++)
-        s = eval_whole(ev, ev->te->n_in + i, out[i]);
-    return s;
-}

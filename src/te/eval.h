@@ -36,8 +36,6 @@ void te_eval_bind(TeEval *e, int tensor, TeData values);
 Status te_eval_row(TeEval *e, int tensor, const int64_t *at, int64_t count, TeValue *out);
 /* Polls *stop from now on.  */
 void te_eval_stop(TeEval *e, const bool *stop);
-/* All outputs, whole, rounded to storage; data: one per output.  */
-Status te_eval_all(TeEval *e, const TeData *out);
 
 typedef enum { TE_RIGHT, TE_WRONG, TE_UNDECIDED } TeVerdict;
 /* Is the stored element at `p` (type t) right?  exact: compare bit for bit where the bound is 0,
