@@ -126,8 +126,12 @@ Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64
     o.n_blocks = n_blocks;
     SimReport report;
     s = sim_launch(r->gpu, a, d, r->module, k->symbol, &launch, &o, &report);
-    if (!s) add_report(r, a, &report);
-    return s;
+    if (s) return s;
+    add_report(r, a, &report);
+    if (i > 0 && k[-1].group == k->group) return ST_OK;
+    add_counters(&r->main, &report.total);
+    r->main_blocks += report.blocks_run;
+    return ST_OK;
 }
 
 uint64_t run_address(const Run *r, int tensor) {

@@ -33,6 +33,8 @@ typedef struct {
     const int64_t *size;      /* value per size, for run-time sizes */
     SimOptions options;
     SimReport report;         /* of all launches so far: faults of the first launch that had some */
+    SimCounters main;         /* of the first kernel of each group alone, which the model counts */
+    int64_t main_blocks;
     const char *fault;        /* the first fault as text; NULL: none so far */
 } Run;
 
