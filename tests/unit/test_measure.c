@@ -1,0 +1,333 @@
+/* Measuring over the simulated driver: the fastest right candidate wins; one that faults, hangs or
+ * computes something wrong costs only itself.  */
+#include "driver/child.h"
+#include "driver/measure.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { RANKS = 3, CASES = 7 };
+static const char matmul[] =
+    "op mm(A: f32[96,48], B: f32[48,64]) -> C: f32[96,64] { C[m,n] += A[m,k] * B[k,n]; }";
+
+static Arena *arena;
+static Diag diag;
+static Device *dev;
+static PlanSet set;
+static WholePlan plan[RANKS];
+static Build build[RANKS];
+
+static const char *said(void) {
+    const DiagMessage *m = diag_first_error(&diag);
+    return m ? m->message : "";
+}
+
+static void must(Status s) {
+    if (s) fail_msg("%d: %s", s, said());
+}
+
+static int setup(void **state) {
+    (void)state;
+    char here[2048], path[4096];
+    const char *folder = getenv("BUILD");
+    if (!getcwd(here, sizeof here)) return -1;
+    if (!folder) folder = "build";
+    snprintf(path, sizeof path, "%s%s%s/simdriver/libcuda.so.1", *folder == '/' ? "" : here,
+             *folder == '/' ? "" : "/", folder);
+    setenv("ROLLER_LIBCUDA", path, 1);
+    setenv("ROLLER_SIM_PROFILE", "profiles/a100.json", 1);
+    setenv("ROLLER_SIM_THREADS", "1", 1);
+    arena = arena_create(NULL);
+    diag = diag_new(arena);
+    Te *te;
+    CompileOptions o = {.top = RANKS, .align = 16, .workspace_limit = -1};
+    must(hal_profile_find(arena, &diag, "a100", "profiles", NULL, &dev));
+    must(te_parse(arena, &diag, "mm.te", matmul, strlen(matmul), NULL, NULL, 0, &te));
+    must(compile_plan(arena, &diag, te, dev, &o, &set));
+    if (set.n_rank < RANKS) return -1;
+    for (int i = 0; i < RANKS; i++) {
+        compile_choose(arena, &set, i, &plan[i]);
+        must(compile_build(arena, &diag, &plan[i], dev, 16, &(BuildOptions){0}, &build[i]));
+    }
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    arena_destroy(arena);
+    return 0;
+}
+
+static int fresh(void **state) {
+    (void)state;
+    diag = diag_new(arena);
+    unsetenv("ROLLER_SIM_FAULTS");
+    return 0;
+}
+
+/* The build of rank 0 with other code: `body` behind PTX of the same interface.  */
+static const Build *altered(const char *body) {
+    Build *b = ARENA_NEW(arena, Build);
+    *b = build[0];
+    char *cubin = arena_alloc(arena, b->nvrtc.cubin_len + 1);
+    memcpy(cubin, b->nvrtc.cubin, b->nvrtc.cubin_len);
+    cubin[b->nvrtc.cubin_len - 1] ^= body[0];             /* another image */
+    b->nvrtc.cubin = cubin;
+    b->nvrtc.ptx = arena_printf(arena,
+                                ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry "
+                                "%s(.param .u64 a, .param .u64 b, .param .u64 c) {\n%s\n}\n",
+                                b->program.kernel[0].symbol, body);
+    return b;
+}
+
+/* The same machine code with kernels of another name, as another plan would give it.  */
+static const Build *renamed(const Build *from) {
+    Build *b = ARENA_NEW(arena, Build);
+    *b = *from;
+    size_t len = b->nvrtc.cubin_len;
+    char *cubin = arena_alloc(arena, len + 1);
+    memcpy(cubin, b->nvrtc.cubin, len);
+    int names = 0;
+    for (size_t i = 0; i + 16 <= len; i++) {
+        if (memcmp(cubin + i, from->program.hash, 16) != 0) continue;
+        memcpy(cubin + i, "0123456789abcdef", 16);
+        names++;
+    }
+    assert_true(names > 0);
+    memcpy(b->program.hash, "0123456789abcdef", 17);
+    b->nvrtc.cubin = cubin;
+    return b;
+}
+
+static MeasureOptions options(void) {
+    return (MeasureOptions){.watchdog_s = 2, .threads = 1};
+}
+
+/* Time of a candidate on the simulator itself, without driver or child.  */
+static double simulated_us(int i) {
+    const Te *te = set.te;
+    TeData in[2];
+    Run run;
+    for (int t = 0; t < 2; t++) {
+        size_t bytes = te_tensor_bytes(&te->tensor[t]);
+        in[t] = (TeData){arena_alloc(arena, bytes), bytes};
+        te_fill(te, t, TE_FILL_REALS, 1, in[t]);
+    }
+    must(run_create(arena, &diag, dev, te, set.normal, &build[i], in, NULL, &run));
+    for (int k = 0; k < build[i].program.n_kernel; k++)
+        must(run_launch(&run, arena, &diag, k, NULL, 0));
+    assert_null(run.fault);
+    return run.report.time_us;
+}
+
+static void the_fastest_right_one_wins(void **state) {
+    (void)state;
+    const char *forever = "L: bra L;", *wild = ".reg .u64 %a; mov.u64 %a, 64; "
+                                               "st.global.u32 [%a], 1; ret;";
+    const Candidate c[CASES] = {
+        {&plan[0], altered(wild), NULL},  {&plan[0], altered(forever), NULL},
+        {&plan[0], altered("ret;   "), NULL}, {&plan[0], &build[0], NULL},
+        {&plan[1], &build[1], NULL},      {&plan[1], renamed(&build[1]), NULL},
+        {.why = "no compiler"},
+    };
+    static const TrialEnd want[CASES] = {TRIAL_FAULT, TRIAL_HANG, TRIAL_WRONG, TRIAL_RIGHT,
+                                         TRIAL_RIGHT, TRIAL_SAME, TRIAL_BUILD};
+    MeasureOptions o = options();
+    Trial t[CASES];
+    int best;
+    must(measure_candidates(arena, &diag, &set, c, CASES, &o, t, &best));
+    for (int i = 0; i < CASES; i++)
+        if (t[i].end != want[i])
+            fail_msg("candidate %d: %d, not %d: %s", i, t[i].end, want[i], t[i].reason);
+    assert_non_null(strstr(t[0].reason, "CUDA_ERROR_ILLEGAL_ADDRESS"));
+    assert_string_equal(t[1].reason, "it did not end within 2 s");
+    assert_non_null(strstr(t[2].reason, "C["));
+    assert_string_equal(t[5].reason, "the same machine code as plan 5");
+    assert_string_equal(t[6].reason, "no compiler");
+    double first = simulated_us(0), second = simulated_us(1);
+    assert_true(best == 3 || best == 4);
+    if (first != second) assert_int_equal(best, first < second ? 3 : 4);
+    assert_true(t[best].timing.cold_us <= t[7 - best].timing.cold_us);
+    assert_true(t[3].timing.samples >= 5 && t[3].timing.by_events);
+    assert_true(t[3].timing.spread == 0 && t[3].timing.clock_mhz > 0);
+}
+
+/* What is measured is the simulator's own time, the same in every process.  */
+static void times_are_simulated_times(void **state) {
+    (void)state;
+    MeasureOptions o = options();
+    Trial t[2][RANKS];
+    int best[2];
+    Candidate c[RANKS];
+    for (int i = 0; i < RANKS; i++) c[i] = (Candidate){&plan[i], &build[i], NULL};
+    for (int k = 0; k < 2; k++)
+        must(measure_candidates(arena, &diag, &set, c, RANKS, &o, t[k], &best[k]));
+    assert_int_equal(best[0], best[1]);
+    for (int i = 0; i < RANKS; i++) {
+        if (t[0][i].end != TRIAL_RIGHT) continue;
+        double own = simulated_us(i);
+        assert_true(t[0][i].timing.cold_us == t[1][i].timing.cold_us);
+        assert_true(t[0][i].timing.warm_us == t[1][i].timing.warm_us);
+        assert_true(t[0][i].timing.cold_us >= own * 0.999);
+        assert_true(t[0][i].timing.cold_us <= own + 0.02);
+    }
+}
+
+static void limits(void **state) {
+    (void)state;
+    bool stop = true;
+    MeasureOptions o = options();
+    Candidate c = {&plan[0], &build[0], NULL};
+    Trial t;
+    int best;
+    o.stop = &stop;
+    assert_int_equal(measure_candidates(arena, &diag, &set, &c, 1, &o, &t, &best), ST_CANCELLED);
+    assert_true(t.end == TRIAL_STOPPED && best == -1);
+    fresh(NULL);
+    o = options();
+    o.limit_s = 1e-6;
+    assert_int_equal(measure_candidates(arena, &diag, &set, &c, 1, &o, &t, &best), ST_CANCELLED);
+    assert_int_equal(t.end, TRIAL_TIME);
+    fresh(NULL);
+    o = options();
+    c.build = altered("ret;   ");
+    assert_int_equal(measure_candidates(arena, &diag, &set, &c, 1, &o, &t, &best), ST_CHECK);
+    assert_non_null(strstr(said(), "wrong"));
+}
+
+/* A driver that fails is no candidate's fault; calls that fail are.  */
+static void drivers_that_fail(void **state) {
+    (void)state;
+    static const struct {
+        const char *fault;
+        Status status;
+        TrialEnd end;
+    } row[] = {
+        {"cuInit=100", ST_DEVICE, TRIAL_RIGHT},
+        {"version=11020", ST_DRIVER, TRIAL_RIGHT},
+        {"cuLibraryLoadData=222", ST_DRIVER, TRIAL_RIGHT},
+        {"cuLibraryLoadData=999", ST_CHECK, TRIAL_FAULT},
+        {"cuMemcpyDtoH=719", ST_CHECK, TRIAL_FAULT},
+        {"cuEventElapsedTime=999", ST_CHECK, TRIAL_FAULT},
+        {"cuGraphLaunch=hang", ST_CHECK, TRIAL_HANG},
+        {"kernel@2=hang", ST_CHECK, TRIAL_HANG},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        fresh(NULL);
+        setenv("ROLLER_SIM_FAULTS", row[i].fault, 1);
+        MeasureOptions o = options();
+        o.watchdog_s = 1;
+        Candidate c = {&plan[0], &build[0], NULL};
+        Trial t;
+        int best;
+        Status s = measure_candidates(arena, &diag, &set, &c, 1, &o, &t, &best);
+        if (s != row[i].status || t.end != row[i].end)
+            fail_msg("%s: status %d, end %d: %s", row[i].fault, s, t.end, said());
+    }
+}
+
+static void places(void **state) {
+    (void)state;
+    MeasureOptions o = options();
+    MeasurePlace p;
+    must(measure_probe(arena, &diag, &o, &p));
+    assert_true(p.simulated && p.driver_version == 13000);
+    assert_string_equal(p.info.name, "NVIDIA A100-SXM4-80GB");
+    measure_compare(&diag, dev, &p);
+    assert_int_equal(diag.count, 0);
+    snprintf(p.info.name, sizeof p.info.name, "another");
+    measure_compare(&diag, dev, &p);
+    assert_true(diag.count == 1 && diag.errors == 0);
+    setenv("ROLLER_SIM_FAULTS", "cuInit=hang", 1);
+    o.watchdog_s = 0.3;
+    fresh(NULL);
+    setenv("ROLLER_SIM_FAULTS", "cuInit=hang", 1);
+    assert_int_equal(measure_probe(arena, &diag, &o, &p), ST_DRIVER);
+    assert_non_null(strstr(said(), "did not answer"));
+}
+
+/* ---- children ---- */
+static Status answers(Child *c, void *user, Arena *a, Diag *d, Buf *out) {
+    (void)c, (void)a;
+    buf_printf(out, "got %s", (const char *)user);
+    return diag_error(d, ST_SIZE, NULL, DIAG_NOWHERE, "said so");
+}
+static Status dies(Child *c, void *user, Arena *a, Diag *d, Buf *out) {
+    (void)c, (void)user, (void)a, (void)d, (void)out;
+    signal(SIGSEGV, SIG_DFL);
+    raise(SIGSEGV);
+    return ST_OK;
+}
+static Status hangs(Child *c, void *user, Arena *a, Diag *d, Buf *out) {
+    (void)user, (void)a, (void)d, (void)out;
+    child_waits(c, true);
+    while (pause()) continue;
+    return ST_OK;
+}
+static Status no_memory(Child *c, void *user, Arena *a, Diag *d, Buf *out) {
+    (void)c, (void)user, (void)d, (void)out;
+    arena_fail(a);
+}
+/* Work of the host may take longer than the watchdog waits for a device.  */
+static Status works_long(Child *c, void *user, Arena *a, Diag *d, Buf *out) {
+    (void)user, (void)a, (void)d;
+    struct timespec pause_ = {0, 400000000};
+    child_waits(c, true);
+    child_waits(c, false);
+    nanosleep(&pause_, NULL);
+    buf_puts(out, "done");
+    return ST_OK;
+}
+
+static void children(void **state) {
+    (void)state;
+    ChildLimits l = {.watchdog_s = 0.2};
+    ChildResult r;
+    must(child_run(arena, &diag, answers, "this", &l, &r));
+    assert_true(r.end == CHILD_DONE && r.status == ST_SIZE && r.len == 8);
+    assert_string_equal(r.answer, "got this");
+    assert_string_equal(r.message, "said so");
+    must(child_run(arena, &diag, dies, NULL, &l, &r));
+    assert_true(r.end == CHILD_DIED && r.signal == SIGSEGV);
+    must(child_run(arena, &diag, hangs, NULL, &l, &r));
+    assert_int_equal(r.end, CHILD_HUNG);
+    must(child_run(arena, &diag, no_memory, NULL, &l, &r));
+    assert_true(r.end == CHILD_DONE && r.status == ST_NOMEM);
+    must(child_run(arena, &diag, works_long, NULL, &l, &r));
+    assert_true(r.end == CHILD_DONE && r.status == ST_OK);
+    assert_string_equal(r.answer, "done");
+}
+
+static void statistics(void **state) {
+    (void)state;
+    double five[] = {5, 1, 4, 2, 3}, two[] = {1, 3}, one[] = {7};
+    timing_sort(five, 5);
+    assert_true(timing_median(five, 5) == 3);
+    assert_true(timing_spread(five, 5) == 2.0 / 3);
+    assert_true(timing_median(two, 2) == 2 && timing_spread(two, 2) == 0.5);
+    assert_true(timing_median(one, 1) == 7 && timing_spread(one, 1) == 0);
+    assert_true(timing_median(one, 0) == 0 && timing_spread(one, 0) == 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statistics),
+        cmocka_unit_test_setup(children, fresh),
+        cmocka_unit_test_setup(places, fresh),
+        cmocka_unit_test_setup(the_fastest_right_one_wins, fresh),
+        cmocka_unit_test_setup(times_are_simulated_times, fresh),
+        cmocka_unit_test_setup(limits, fresh),
+        cmocka_unit_test_setup(drivers_that_fail, fresh),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
