@@ -40,20 +40,23 @@ enum { FAMILIES = sizeof family / sizeof *family };
 
 static const struct {
     const char *unit, *profile, *a, *b, *note, *out;
-    const char *arch;         /* NULL: the profile's */
 } unit[] = {
-    {"mma.m16n8k16.f16.f32", "a100", "f16", "f16", "", "f32", NULL},
-    {"mma.m16n8k16.bf16.f32", "a100", "bf16", "bf16", "", "f32", NULL},
-    {"mma.m16n8k16.f16.f16", "a100", "f16", "f16", "@accum(f16)", "f16", NULL},
-    {"mma.m16n8k8.tf32.f32", "a100", "f32", "f32", "@tf32", "f32", NULL},
-    {"mma.m16n8k8.tf32.f32", "a100", "f32", "f32", "@fp32x3", "f32", NULL},
-    {"mma.m16n8k32.i8.i32", "a100", "i8", "i8", "", "i32", NULL},
-    {"mma.m16n8k32.u8.i32", "a100", "u8", "u8", "", "i32", NULL},
-    {"mma.m16n8k32.f8e4m3.f32", "rtx4090", "f8e4m3", "f8e4m3", "", "f32", NULL},
-    {"mma.m16n8k32.f8e5m2.f32", "rtx4090", "f8e5m2", "f8e5m2", "", "f32", NULL},
-    {"mma.m8n8k4.f64.f64", "a100", "f64", "f64", "", "f64", NULL},
-    {"mma.m16n8k16.f16.f32", "a100", "f8e4m3", "f16", "", "f32", NULL},
-    {"mma.m16n8k16.f16.f32", "a100", "f16", "i8", "", "f32", NULL},
+    {"mma.m16n8k16.f16.f32", "a100", "f16", "f16", "", "f32"},
+    {"mma.m16n8k16.bf16.f32", "a100", "bf16", "bf16", "", "f32"},
+    {"mma.m16n8k16.f16.f16", "a100", "f16", "f16", "@accum(f16)", "f16"},
+    {"mma.m16n8k8.tf32.f32", "a100", "f32", "f32", "@tf32", "f32"},
+    {"mma.m16n8k8.tf32.f32", "a100", "f32", "f32", "@fp32x3", "f32"},
+    {"mma.m16n8k32.i8.i32", "a100", "i8", "i8", "", "i32"},
+    {"mma.m16n8k32.u8.i32", "a100", "u8", "u8", "", "i32"},
+    {"mma.m16n8k32.f8e4m3.f32", "rtx4090", "f8e4m3", "f8e4m3", "", "f32"},
+    {"mma.m16n8k32.f8e5m2.f32", "rtx4090", "f8e5m2", "f8e5m2", "", "f32"},
+    {"mma.m8n8k4.f64.f64", "a100", "f64", "f64", "", "f64"},
+    {"mma.m16n8k16.f16.f32", "a100", "f8e4m3", "f16", "", "f32"},
+    {"mma.m16n8k16.f16.f32", "a100", "f16", "i8", "", "f32"},
+    {"mma.m16n8k8.f16.f32", "turing", "f16", "f16", "", "f32"},
+    {"mma.m16n8k8.f16.f16", "turing", "f16", "f16", "@accum(f16)", "f16"},
+    {"mma.m8n8k16.i8.i32", "turing", "i8", "i8", "", "i32"},
+    {"mma.m8n8k16.u8.i32", "turing", "u8", "u8", "", "i32"},
 };
 enum { UNITS = sizeof unit / sizeof *unit };
 
@@ -73,6 +76,40 @@ static const char *op_text(Arena *a, int u, int s, int l) {
                            " { C[m,n] += %s %s; }",
                         shape[s].m, shape[s].n, shape[s].k, unit[u].a, ta, unit[u].b, tb,
                         unit[u].out, layout[l], unit[u].note);
+}
+
+/* ---- devices ---- */
+
+/* The first compute capability with ldmatrix: half as many k in an instruction, no cp.async.  */
+static Device *turing(Arena *a) {
+    static const struct {
+        const char *from, *name;
+        int m, k;
+    } change[] = {
+        {"mma.m16n8k16.f16.f32", "mma.m16n8k8.f16.f32", 16, 8},
+        {"mma.m16n8k16.f16.f16", "mma.m16n8k8.f16.f16", 16, 8},
+        {"mma.m16n8k32.i8.i32", "mma.m8n8k16.i8.i32", 8, 16},
+        {"mma.m16n8k32.u8.i32", "mma.m8n8k16.u8.i32", 8, 16},
+    };
+    Device *dev = fixture_device(a, "a100");
+    dev->arch = "sm_75";
+    dev->cc_major = 7;
+    dev->cc_minor = 5;
+    for (int i = 0; i < dev->n_unit; i++) {
+        ComputeUnit *u = &dev->unit[i];
+        for (size_t c = 0; c < sizeof change / sizeof *change; c++) {
+            if (strcmp(u->name, change[c].from) != 0) continue;
+            u->name = change[c].name;
+            u->m.from = u->m.to = change[c].m;
+            u->k.from = u->k.to = change[c].k;
+        }
+    }
+    int n = 0;
+    for (int i = 0; i < dev->n_mover; i++) {
+        if (strncmp(dev->mover[i].name, "cp.async", 8) != 0) dev->mover[n++] = dev->mover[i];
+    }
+    dev->n_mover = n;
+    return dev;
 }
 
 /* ---- plans ---- */
@@ -110,9 +147,10 @@ static void choose_load(Arena *a, const KernelCase *c, RProg *r, int side) {
     l->layout = (RLayout){.inner = elem == 1 ? AX_K : l->along};
     int bytes = l->vec * op->bytes;
     bool turns = l->along != l->layout.inner && l->vec > 1;
-    l->kind = rprog_copyable(p, c->dev, r, side) && bytes >= 4 && !turns && r->stages > 1
-                  ? LOAD_ASYNC : LOAD_STAGED;
-    l->mover = mover_of(a, c->dev, l->kind == LOAD_ASYNC ? "cp.async" : "ldg_sts", bytes);
+    l->mover = mover_of(a, c->dev, "cp.async", bytes);
+    bool copies = rprog_copyable(p, c->dev, r, side) && l->mover >= 0 && r->stages > 1;
+    l->kind = copies && !turns ? LOAD_ASYNC : LOAD_STAGED;
+    if (l->kind == LOAD_STAGED) l->mover = mover_of(a, c->dev, "ldg_sts", bytes);
     int row = r->block.extent[l->layout.inner] * elem;
     if (row % 128 == 0) l->layout.bits = 3;
     else if (row % 64 == 0) l->layout.bits = 2, l->layout.shift = 1;
@@ -159,7 +197,7 @@ static const char *build(Arena *a, KernelCase *c, const ComputeUnit *x, const Fa
         if (r->load[side].kind == LOAD_STAGED && r->stages > 2) r->stages = 2;
     }
     int64_t steps = rprog_tiles(p, r, AX_K);
-    if (r->split > steps) r->split = (int32_t)steps;
+    if (r->split > steps) r->split = steps > 0 ? (int32_t)steps : 1;
     choose_store(c, r);
     return rprog_check(p, c->dev, r);
 }
@@ -176,6 +214,53 @@ static const char *plan(Arena *a, KernelCase *c, int u, const Family *f) {
     }
     return why;
 }
+
+/* What the grid above does not have: epilogues, operands that are no plain matrix, batches.  */
+static const struct {
+    const char *name, *text;
+    int unit;
+} special[] = {
+    {"bias, activation", "op f(A: f16[72,96], B: f16[80,96], b: f16[80]) -> C: f16[72,80] {"
+     " t[m,n] += A[m,k] * B[n,k]; C[m,n] = max(t[m,n] + b[n], 0); }", 0},
+    {"residual, two outputs", "op f(A: f16[40,64], B: f16[64,72], R: f32[40,72], s: f32[40]) ->"
+     " (C: f32[40,72], D: f16[40,72]) { t[m,n] += A[m,k] * B[k,n]; C[m,n] = t[m,n] + R[m,n];"
+     " D[m,n] = C[m,n] * s[m]; }", 0},
+    {"turned output", "op f(A: f16[48,64], B: f16[64,64]) -> C: f16[64,48] {"
+     " C[n,m] += A[m,k] * B[n,k]; }", 0},
+    {"batch", "op f(A: bf16[3,40,32], B: bf16[3,24,32]) -> C: f32[3,40,24] {"
+     " C[b,m,n] += A[b,m,k] * B[b,n,k]; }", 1},
+    {"grouped batch", "op f(A: f16[2,3,16,32], B: f16[2,32,24]) -> C: f32[2,3,16,24] {"
+     " C[b,h,m,n] += A[b,h,m,k] * B[b,k,n]; }", 0},
+    {"conv nhwc", "op f(X: f16[2,9,9,32], W: f16[48,3,3,32]) -> Y: f16[2,9,9,48] {"
+     " Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * W[f,r,s,c]; }", 0},
+    {"conv nhwc strided", "op f(X: f16[1,11,13,16], W: f16[24,3,3,16]) -> Y: f16[1,5,6,24] {"
+     " Y[n,p,q,f] += X[n,2*p+r,2*q+s,c] * W[f,r,s,c]; }", 0},
+    {"conv nhwc few channels", "op f(X: f16[1,12,12,4], W: f16[16,3,3,4]) -> Y: f16[1,12,12,16] {"
+     " Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * W[f,r,s,c]; }", 0},
+    {"conv nhwc three channels", "op f(X: f16[1,12,12,3], W: f16[16,3,3,3]) -> Y: f16[1,12,12,16]"
+     " { Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * W[f,r,s,c]; }", 0},
+    {"conv nchw", "op f(X: f16[2,16,8,8], W: f16[24,16,3,3]) -> Y: f16[2,24,8,8] {"
+     " Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * W[f,c,r,s]; }", 0},
+    {"conv nchw 1x1", "op f(X: f16[2,32,8,8], W: f16[24,32]) -> Y: f16[2,24,8,8] {"
+     " Y[n,f,p,q] += X[n,c,p,q] * W[f,c]; }", 0},
+    {"conv bias relu", "op f(X: i8[1,8,8,32], W: i8[16,3,3,32], e: f32[16]) -> Y: i8[1,8,8,16] {"
+     " t[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * W[f,r,s,c];"
+     " Y[n,p,q,f] = i8(f32(t[n,p,q,f]) * e[f]); }", 5},
+    {"expression", "op f(A: f16[40,64], B: f16[48,64]) -> C: f32[40,48] {"
+     " C[m,n] += f16(max(A[m,k], 0) + 1) * B[n,k]; }", 0},
+    {"weights of bytes", "op f(A: f16[24,64], W: u8[40,64], z: f16[40]) -> C: f16[24,40] {"
+     " C[m,n] += A[m,k] * f16(f32(W[n,k]) - z[n]); }", 0},
+    {"weights of half bytes", "op f(A: f16[24,64], W: u8[40,32]) -> C: f16[24,40] {"
+     " C[m,n] += A[m,k] * f16((k % 2 == 0 ? W[n,k/2] % 16 : W[n,k/2] / 16) - 8); }", 0},
+    {"strided", "op f(A: f16[40,64] strides(72,1), B: f16[48,64] strides(80,1)) -> C: f16[40,48]"
+     " strides(56,1) { C[m,n] += A[m,k] * B[n,k]; }", 0},
+    {"no k", "op f(A: f16[40,0], B: f16[48,0]) -> C: f16[40,48] { C[m,n] += A[m,k] * B[n,k]; }",
+     0},
+    {"own product", "op f(A: f16[40,64]) -> C: f32[40,40] { C[m,n] += A[m,k] * A[n,k]; }", 0},
+    {"f64 sums", "op f(A: f64[20,30], B: f64[30,24], R: f64[20,24]) -> C: f64[20,24] {"
+     " t[m,n] += A[m,k] * B[k,n]; C[m,n] = t[m,n] + R[m,n]; }", 9},
+};
+enum { SPECIALS = sizeof special / sizeof *special };
 
 /* ---- runs ---- */
 
@@ -197,21 +282,37 @@ static const char *run_one(Run *run, KernelCase *c, int u, int f, const char *te
     return wrong;
 }
 
-static void one(Run *run, int u, int s, int l, int f) {
+static void one(Run *run, int u, int f, const char *name, const char *text) {
+    KernelCase c = {0};
+    if (run->only && !strstr(name, run->only)) return;
+    const char *wrong = run_one(run, &c, u, f, text, (uint64_t)f + 1);
+    run->kernels++;
+    if (!wrong) return;
+    run->failed++;
+    print_error("%s\n", kernel_report(&c, name, wrong));
+    if (run->only && c.program.source) fputs(c.program.source, stderr);
+    if (run->only && c.code.ptx) fputs(c.code.ptx, stderr);
+}
+
+static void one_matrix(Run *run, int u, int s, int l, int f) {
     ArenaMark mark = arena_mark(run->a);
     const char *name = arena_printf(run->a, "%s %s %s, %dx%dx%d, %s, %s", unit[u].unit, unit[u].a,
                                     unit[u].note, shape[s].m, shape[s].n, shape[s].k, layout[l],
                                     family[f].name);
-    if (run->only && !strstr(name, run->only)) return;
-    KernelCase c = {0};
-    const char *wrong = run_one(run, &c, u, f, op_text(run->a, u, s, l), (uint64_t)f + 1);
-    run->kernels++;
-    if (wrong) {
-        run->failed++;
-        print_error("%s\n", kernel_report(&c, name, wrong));
-        if (run->only && c.program.source) fputs(c.program.source, stderr);
-    }
+    one(run, u, f, name, op_text(run->a, u, s, l));
     arena_reset(run->a, mark);
+}
+
+static void all_special(Run *run, bool all) {
+    int at = 0;
+    for (int i = 0; i < SPECIALS; i++) {
+        for (int f = 0; f < FAMILIES; f++) {
+            ArenaMark mark = arena_mark(run->a);
+            const char *name = arena_printf(run->a, "%s, %s", special[i].name, family[f].name);
+            if (all || at++ % 5 == 0) one(run, special[i].unit, f, name, special[i].text);
+            arena_reset(run->a, mark);
+        }
+    }
 }
 
 static void test_kernels(void **state) {
@@ -222,7 +323,8 @@ static void test_kernels(void **state) {
     const char *wanted = getenv("LONG");
     bool all = (wanted && *wanted) || run.only;
     for (int u = 0; u < UNITS; u++) {
-        run.dev[u] = fixture_device(a, unit[u].profile);
+        bool shipped = strcmp(unit[u].profile, "turing") != 0;
+        run.dev[u] = shipped ? fixture_device(a, unit[u].profile) : turing(a);
         assert_int_equal(nvrtc_open(a, &d, NULL, run.dev[u]->arch, &run.nvrtc[u]), ST_OK);
     }
     int at = 0;
@@ -230,11 +332,12 @@ static void test_kernels(void **state) {
         for (int s = 0; s < SHAPES; s++) {
             for (int l = 0; l < LAYOUTS; l++) {
                 for (int f = 0; f < FAMILIES; f++) {
-                    if (all || at++ % 11 == 0) one(&run, u, s, l, f);
+                    if (all || at++ % 11 == 0) one_matrix(&run, u, s, l, f);
                 }
             }
         }
     }
+    all_special(&run, all);
     print_message("%d kernels\n", run.kernels);
     assert_int_equal(run.failed, 0);
     arena_destroy(a);
