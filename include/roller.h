@@ -26,7 +26,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
 #define ROLLER_VERSION "0.1.0"
 #define ROLLER_VERSION_HEX 0x000100
 #if defined(__GNUC__)
@@ -42,7 +41,6 @@ typedef enum {
     ROLLER_DTYPE, ROLLER_RANK, ROLLER_SIZE, ROLLER_STRIDE, ROLLER_ALIGN, ROLLER_NULLPTR,
     ROLLER_WORKSPACE, ROLLER_CANCELLED
 } RollerStatus;
-
 typedef struct RollerCtx RollerCtx;
 typedef struct RollerProfile RollerProfile;
 typedef struct RollerOp RollerOp;
@@ -50,7 +48,6 @@ typedef struct RollerPlans RollerPlans;
 typedef struct RollerPlan RollerPlan;
 typedef struct RollerKernel RollerKernel;
 typedef struct RollerExec RollerExec;
-
 /* A tensor in memory, field for field DLPack's DLTensor.  Strides in elements; NULL: dense.
  * device.type 1 is the CPU.  dtype.code: 0 int, 1 unsigned, 2 real, 4 bf16, 6 bool, 10 f8e4m3,
  * 12 f8e5m2.  */
@@ -62,7 +59,6 @@ typedef struct {
     int64_t *shape, *strides;
     uint64_t byte_offset;
 } RollerTensor;
-
 typedef struct {
     RollerStatus status;
     const char *tag;          /* "syntax", "bounds", ... or "" */
@@ -71,7 +67,6 @@ typedef struct {
     const char *message, *hint;           /* hint may be NULL */
     const char *rendered;     /* every message of the call with source lines and carets */
 } RollerError;
-
 /* ---- context ---- */
 typedef struct {
     size_t struct_size;
@@ -88,8 +83,7 @@ typedef struct {
 } RollerCtxOptions;
 ROLLER_API RollerStatus roller_ctx_create(const RollerCtxOptions *o, RollerCtx **out);
 ROLLER_API void roller_ctx_destroy(RollerCtx *ctx);
-/* The first error of the last call; NULL if it did not fail.  ctx NULL: of the calling thread's last
- * call without a context.  */
+/* The error of the last call, NULL if none; ctx NULL: of the thread's last without a context.  */
 ROLLER_API const RollerError *roller_error(const RollerCtx *ctx);
 /* Warnings of the last call as rendered text, "" if none.  */
 ROLLER_API const char *roller_warnings(const RollerCtx *ctx);
@@ -129,7 +123,7 @@ typedef struct {
 } RollerParseOptions;
 ROLLER_API RollerStatus roller_parse(RollerCtx *ctx, const char *te, size_t len, const char *file,
                                      const RollerParseOptions *o, RollerOp **out);
-/* Names of the ops of a text, after a full check: count, then roller_parse each.  */
+/* Names of the ops of a text, after a full check.  */
 ROLLER_API RollerStatus roller_parse_names(RollerCtx *ctx, const char *te, size_t len,
                                            const char *file, const RollerParseOptions *o,
                                            const char *const **names, int *n);
@@ -182,7 +176,6 @@ typedef struct {
 } RollerPlanStats;
 ROLLER_API RollerStatus roller_plans_stats(const RollerPlans *p, RollerPlanStats *out);
 ROLLER_API void roller_plans_destroy(RollerPlans *p);
-
 /* Reads and checks plan text instead of planning.  */
 ROLLER_API RollerStatus roller_plan_read(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                                          const char *text, size_t len, const char *file,
@@ -245,8 +238,7 @@ typedef struct {
     double budget_s;          /* for sampled checking (60) */
     int counters;             /* fill `counters` */
     const bool *stop;         /* polled; may be NULL */
-    const char *device;       /* number or UUID; "auto": device 0 if there is one that fits;
-                               * NULL or "sim": the simulator */
+    const char *device;       /* number, UUID, NULL: simulator, "auto": device 0 or simulator */
 } RollerCheckOptions;
 typedef struct {
     size_t struct_size;
@@ -257,51 +249,46 @@ typedef struct {
     const char *text;         /* the line to print; on failure also the worst element or fault */
     const char *counters;     /* counted beside predicted, or "" */
 } RollerCheckReport;
-/* Runs the kernel on integer and on real data and compares with the reference evaluator; on a device
- * in a child process, by fork, so that no fault harms the caller.  ROLLER_CHECK if it is wrong.  Texts live until the context's next call.  */
+/* Runs the kernel on integer and on real data and compares with the reference evaluator; a device's
+ * part is done by a fork.  ROLLER_CHECK if it is wrong.  Texts live until the next call.  */
 ROLLER_API RollerStatus roller_check(RollerCtx *ctx, const RollerKernel *k,
-                                     const RollerCheckOptions *o,
-                                     RollerCheckReport *report);
+                                     const RollerCheckOptions *o, RollerCheckReport *report);
 /* Fills the memory of input i as a check on integer data would.  */
 ROLLER_API RollerStatus roller_fill(const RollerOp *op, int i, uint64_t seed, void *data,
                                     size_t bytes);
 /* Runs the whole kernel in the simulator on tensors in host memory.  One entry per declared input
  * (scalars are 0-dim) and output.  */
 ROLLER_API RollerStatus roller_simulate(RollerCtx *ctx, const RollerKernel *k,
-                                        const RollerTensor *in, int nin, const RollerTensor *out,
-                                        int nout);
+                                        const RollerTensor *in, int nin,
+                                        const RollerTensor *out, int nout);
 
 /* ---- on a device ---- */
 typedef struct {
     size_t struct_size;
     const char *device;       /* number or UUID; NULL: device 0 */
-    double limit_s;           /* plans not measured by then are left out; 0: none */
-    double watchdog_s;        /* longest wait for a kernel (20) */
-    uint64_t seed;            /* of the check's and the timing's data; 0: 1 */
+    double limit_s, watchdog_s;           /* of all (none); of a wait for a kernel (20) */
+    uint64_t seed;            /* of the data; 0: 1 */
     double budget_s;          /* as for a check */
     const bool *stop;         /* polled; may be NULL */
 } RollerTrialOptions;
 typedef struct {
-    double cold_us, warm_us, spread, clock_mhz;           /* 0: not timed */
-    int samples;
-    const char *rejected;     /* "wrong", "fault", "hang", "spill", ...; NULL: timed */
-    const char *reason;       /* one sentence, or "" */
+    double cold_us, warm_us, spread, clock_mhz;
+    int samples;              /* 0: not timed */
+    const char *rejected, *reason;        /* "wrong", "fault", "hang" ..., NULL; one sentence */
 } RollerTrial;
 /* Builds every plan, proves and times each in a child process, by fork (so the caller may not have
- * opened the driver), and gives the fastest right one.  trial: one per plan; its texts and *where
- * live until the context's next call.  ROLLER_CHECK if none is right.  */
+ * opened the driver), and gives the fastest right one.  trial: one per plan; texts live until the
+ * context's next call.  ROLLER_CHECK if none is right.  */
 ROLLER_API RollerStatus roller_fastest(RollerCtx *ctx, const RollerPlans *plans,
                                        const RollerTrialOptions *o, RollerTrial *trial,
                                        const char **where, RollerKernel **out);
 
-/* Loads a kernel on a device, all of it, so that launches only launch.  Errors of these calls:
- * roller_error(NULL).  */
+/* Loads all of a kernel, so that launches only launch.  Their errors: roller_error(NULL).  */
 ROLLER_API RollerStatus roller_load(const RollerKernel *k, int device, RollerExec **out);
 ROLLER_API RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int nin,
                                          const RollerTensor *out, int nout, size_t *bytes);
-/* One entry per declared input (scalars: 0-dim on the CPU) and output.  Asynchronous in `stream` (a
- * CUstream); takes no lock and no memory; legal while the stream is captured.  The current context
- * must be one of the device; ws is aligned to 256 bytes.  */
+/* in and out on the device but for scalars.  Asynchronous in `stream` (a CUstream), also in capture;
+ * takes no lock and no memory.  A context of the device is current; ws is aligned to 256 bytes.  */
 ROLLER_API RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
                                       const RollerTensor *out, int nout, void *ws, size_t ws_bytes,
                                       void *stream);
