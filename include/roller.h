@@ -287,7 +287,7 @@ ROLLER_API RollerStatus roller_fastest(RollerCtx *ctx, const RollerPlans *plans,
 ROLLER_API RollerStatus roller_load(const RollerKernel *k, int device, RollerExec **out);
 ROLLER_API RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int nin,
                                          const RollerTensor *out, int nout, size_t *bytes);
-/* in and out on the device but for scalars.  Asynchronous in `stream` (a CUstream), also in capture;
+/* in, out on the device but for scalars.  Asynchronous in `stream` (a CUstream), also in capture;
  * takes no lock and no memory.  A context of the device is current; ws is aligned to 256 bytes.  */
 ROLLER_API RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
                                       const RollerTensor *out, int nout, void *ws, size_t ws_bytes,
