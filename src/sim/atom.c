@@ -147,6 +147,7 @@ static void exec_atom(SimWarp *w, const SimInst *i, uint32_t active) {
         else apply(w, i, l, host, o);
     }
     SimBlock *b = w->block;
+    if (global && o.result) sim_poll(w);
     b->count.atomics++;
     int bytes = i->bytes * i->count;
     if (!b->cluster->run->options->no_counters) {

@@ -282,6 +282,7 @@ struct SimCluster {
     uint32_t ctaid[3];        /* of the cluster in the grid of clusters */
     uint32_t time;            /* steps of anything that synchronisation orders; see race.h */
     uint64_t event;           /* counts sim_event */
+    uint64_t polls;           /* looks at what another block may write; see sim_poll */
     int n_clock;              /* entries of a vector clock: all warps, then one for copies */
     uint32_t *strong_clock;   /* of atomics and volatile accesses to shared memory */
     uint32_t *proxy_clock;    /* what generic writes the async proxy has been made to see */
@@ -289,6 +290,13 @@ struct SimCluster {
     void *async;              /* per-cluster state (cluster barrier, queue) */
     bool partial_sync;        /* the kernel orders by mbarriers or by barriers of some warps */
 };
+
+/* The instruction looked at global memory that another block may be about to write: the turn ends,
+ * and blocks that wait let others run soon.  */
+static inline void sim_poll(SimWarp *w) {
+    w->yield = true;
+    w->block->cluster->polls++;
+}
 
 /* ---- Hooks of the asynchronous part (async.c) ---- */
 

@@ -42,6 +42,7 @@ static void order_lanes(SimWarp *w, const SimInst *i, uint32_t active, const Lan
                         uint32_t bytes) {
     bool store = i->flags & ACCESS_STORE;
     SIM_EACH(l, active) {
+        if (l > 0 && (active >> (l - 1) & 1) && p->at[l] == p->at[l - 1]) continue;
         if (i->flags & ACCESS_STRONG) sim_order_sync(w->block, p->at[l], !store, store);
         else if (!store) sim_order_read(w->block, i, w->id * LANES + l, p->at[l], bytes);
     }
@@ -67,6 +68,8 @@ static bool global_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
         }
     }
     if (ordered) order_lanes(w, i, active, p, bytes);
+    bool strong_load = (i->flags & (ACCESS_STRONG | ACCESS_STORE)) == ACCESS_STRONG;
+    if (strong_load && b->cluster->run->kernel->serial) sim_poll(w);
     bool counted = i->space == SPACE_GLOBAL || i->space == SPACE_GENERIC;
     if (counted && !b->cluster->run->options->no_counters) {
         sim_count_global(w, active, p->at, (int)bytes, i->flags & ACCESS_STORE);

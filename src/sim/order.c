@@ -16,6 +16,7 @@ typedef struct {
 typedef struct {
     uint64_t at;              /* 0: free */
     Clock published;
+    uint32_t version;         /* counts releases */
 } SyncPlace;
 
 /* Who wrote a word last.  */
@@ -28,6 +29,8 @@ typedef struct SimOwner {
 struct SimOrderBlock {
     uint32_t segment;         /* releases so far, + 1 */
     Clock clock;
+    uint64_t last;            /* the address acquired last, and its version then: most polls */
+    uint32_t last_version;
     bool told;                /* a race of this block is kept already */
 };
 
@@ -111,7 +114,7 @@ static SyncPlace *place_of(SimBlockOrder *o, uint64_t at) {
         o->place = ARENA_ARRAY(o->arena, SyncPlace, o->cap_place);
         o->n_place = 0;
         for (uint32_t k = 0; k < cap; k++) {
-            if (old[k].at) place_of(o, old[k].at)->published = old[k].published;
+            if (old[k].at) *place_of(o, old[k].at) = old[k];
         }
     }
     for (uint32_t k = spread(at);; k++) {
@@ -139,10 +142,16 @@ void sim_order_sync(SimBlock *b, uint64_t at, bool acquire, bool release) {
     if (o->entries > MOST_ENTRIES) return;
     SimOrderBlock *s = state_of(b);
     SyncPlace *p = place_of(o, at);
-    if (acquire) join(o, &s->clock, &p->published);
-    if (!release) return;
-    join(o, &p->published, &s->clock);
-    learn(o, &p->published, number(b), s->segment++);
+    bool stale = s->last != at || s->last_version != p->version;
+    if (acquire && stale) join(o, &s->clock, &p->published);
+    if (release) {
+        join(o, &p->published, &s->clock);
+        learn(o, &p->published, number(b), s->segment++);
+        p->version++;
+    }
+    if (!acquire) return;
+    s->last = at;
+    s->last_version = p->version;
 }
 
 /* ---- accesses ---- */

@@ -2,6 +2,8 @@
 #include "sim/warp.h"
 #include <string.h>
 
+enum { POLL_ROUNDS = 16 };    /* what a round in which a block polled takes of the budget */
+
 /* Runs every split of the warp that can run, once.  */
 static bool run_warp(SimWarp *w) {
     SimCluster *c = w->block->cluster;
@@ -102,8 +104,12 @@ static void check_limit(SimCluster *c) {
 bool sim_cluster_run(SimCluster *c, uint64_t budget) {
     int warps = c->n_block * c->block[0].n_warp;
     const bool *stop = c->run->options->stop;
-    while (budget-- > 0) {
-        bool ran = false;
+    uint64_t polls = c->polls;
+    while (budget > 0) {
+        bool polled = c->polls != polls, ran = false;
+        uint64_t cost = polled && budget != UINT64_MAX ? POLL_ROUNDS : 1;
+        budget -= cost < budget ? cost : budget;
+        polls = c->polls;
         uint32_t first = rng_below(&c->rng, (uint32_t)warps);
         for (int n = 0; n < warps; n++) {
             SimWarp *w = warp_of(c, (int)((first + (uint32_t)n) % (uint32_t)warps));
