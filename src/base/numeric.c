@@ -120,3 +120,11 @@ float num_f32_encode(double v, Round r) {
 }
 
 uint32_t num_tf32(float v, Round r) { return encode((double)v, tf32, 19, r, false) << 13; }
+
+double num_ulp(double v, int mant, int emin) {
+    if (!isfinite(v)) return fabs(v);
+    int exponent;
+    frexp(v, &exponent);
+    exponent = v == 0 || exponent - 1 < emin ? emin : exponent - 1;
+    return ldexp(1, exponent - mant);
+}

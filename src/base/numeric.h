@@ -21,6 +21,9 @@ uint8_t num_e4m3_encode(double v, Round r);                /* saturates to 448; 
 uint8_t num_e5m2_encode(double v, Round r, bool sat);
 float num_f32_encode(double v, Round r);
 uint32_t num_tf32(float v, Round r);                       /* f32 bits with 13 low bits cleared */
+/* The unit in the last place of |v| in a format with `mant` stored fraction bits and minimal normal
+ * exponent `emin` (f16: 10, -14; bf16: 7, -126; f32: 23, -126; f64: 52, -1022).  */
+double num_ulp(double v, int mant, int emin);
 
 /* Reads `len` bytes that are one unsigned decimal number, DIGITS[.DIGITS][(e|E)[+-]DIGITS], and
  * nothing else, whatever the locale: the nearest double, ties to even, infinity beyond the largest.

@@ -252,6 +252,27 @@ static void tf32_in_every_mode(void **state) {
     assert_int_equal(num_tf32(NAN, ROUND_NEAREST_EVEN), 0x7fffe000);
 }
 
+static void ulp_is_the_step_to_the_next_number(void **state) {
+    (void)state;
+    Rng rng = {19};
+    for (int i = 0; i < 100000; i++) {
+        double v = fabs(double_of(rng_next(&rng) & 0x7fdfffffffffffff));
+        assert_true(num_ulp(v, 52, -1022) == nextafter(v, INFINITY) - v);
+        float f = float_of(rng_below(&rng, 0x7f000000));
+        double step = (double)nextafterf(f, INFINITY) - (double)f;
+        assert_true(num_ulp((double)f, 23, -126) == step);
+        assert_true(num_ulp(-(double)f, 23, -126) == step);
+    }
+    for (uint32_t code = 0; code < 0x7bff; code++) {
+        double step = num_f16_decode((uint16_t)(code + 1)) - num_f16_decode((uint16_t)code);
+        assert_true(num_ulp(num_f16_decode((uint16_t)code), 10, -14) == step);
+    }
+    assert_true(num_ulp(1.5, 7, -126) == 0x1p-7);
+    assert_true(num_ulp(0, 7, -126) == 0x1p-133);
+    assert_true(isinf(num_ulp(-INFINITY, 10, -14)));
+    assert_true(isnan(num_ulp(NAN, 10, -14)));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_f16),
@@ -262,6 +283,7 @@ int main(void) {
         cmocka_unit_test(f32_agrees_with_the_processor),
         cmocka_unit_test(f32_ties_away),
         cmocka_unit_test(tf32_in_every_mode),
+        cmocka_unit_test(ulp_is_the_step_to_the_next_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
