@@ -12,12 +12,12 @@ static void on_signal(int number) {
 }
 
 const bool *gen_stop(void) {
-    static bool installed;
-    struct sigaction action = {.sa_handler = on_signal};
-    if (!installed) {
-        sigaction(SIGINT, &action, NULL);
-        sigaction(SIGTERM, &action, NULL);
-        installed = true;
+    static const int number[] = {SIGINT, SIGTERM};
+    const struct sigaction action = {.sa_handler = on_signal};
+    for (int i = 0; i < 2; i++) {
+        struct sigaction was;
+        bool ignored = !sigaction(number[i], NULL, &was) && was.sa_handler == SIG_IGN;
+        if (!ignored) sigaction(number[i], &action, NULL);
     }
     return &stop;
 }

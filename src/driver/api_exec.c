@@ -100,9 +100,11 @@ void roller_exec_destroy(RollerExec *e) {
 /* ---- launching ---- */
 static Arguments arguments_of(const RollerExec *e, const RollerTensor *in, int nin,
                               const RollerTensor *out, int nout) {
+    enum { DEFAULT_ALIGN = 16 };
     const PlanSet *set = &e->kernel->plans->set;
+    int align = set->options.align > 0 ? set->options.align : DEFAULT_ALIGN;
     return (Arguments){.te = set->te, .in = in, .out = out, .n_in = nin, .n_out = nout,
-                       .device = e->device, .align = set->options.align};
+                       .device = e->device, .align = align};
 }
 
 RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int nin,
