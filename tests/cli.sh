@@ -8,6 +8,8 @@ trap 'rm -rf "$dir"' EXIT
 ROLLER_PROFILE_PATH=$root/profiles
 export ROLLER_PROFILE_PATH
 unset ROLLER_PROFILE
+ROLLER_LIBCUDA=/nowhere/libcuda.so.1      # a GPU of this machine changes nothing
+export ROLLER_LIBCUDA
 cd "$dir" || exit 1
 gen=$BUILD/roller-gen
 
@@ -161,6 +163,64 @@ run 1 'wrong plan' --plan bad.plan mm.te && has err '^bad.plan:' 'place in the p
 mkdir closed && chmod 555 closed
 [ "$(id -u)" -eq 0 ] || run 3 'closed folder' -o closed/x.cu mm.te
 run 3 'no such folder' -o none/x.cu mm.te && has err 'none' 'names the folder'
+
+# ---- devices: none, then the simulated driver ----
+run 3 'no driver' --measure mm.te && {
+    has err 'there is no CUDA driver: /nowhere/libcuda.so.1' 'says what is missing'
+    has err 'hint: install the NVIDIA driver' 'says what to install'
+}
+run 3 'a device without a driver' --check --device 0 mm.te
+run 0 'a check without a driver' --check mm.te && has out 'simulator)' 'runs in the simulator'
+run 2 'measuring the simulator' --measure --device sim mm.te
+run 2 'a time limit of nothing' --time-limit 5 mm.te
+if [ -e "$BUILD/simdriver/libcuda.so.1" ]; then
+    ROLLER_LIBCUDA=$BUILD/simdriver/libcuda.so.1 ROLLER_SIM_PROFILE=a100
+    export ROLLER_SIM_PROFILE
+    a100='--profile a100 --watchdog 2'
+    rm -f mm.cu
+    run 0 'measure' --measure --top 2 $a100 --emit cu,json mm.te && {
+        has out 'measured   on NVIDIA A100' 'names the device'
+        has out 'simulated driver' 'says that it is simulated'
+        has out '#2 .* us .* %' 'a row per plan'
+        has out 'taken' 'one plan is taken'
+        try 'writes the kernel' test -s mm.cu
+        has mm.json '"cold_us"' 'the launch description has the time'
+    }
+    run 0 'measure as JSON' --measure --top 2 $a100 --json --dry-run mm.te && {
+        has out '"warm_us"' 'JSON has the times'
+        has out '"rejected": null' 'JSON has what was rejected'
+    }
+    run 0 'check on the device' --check --device 0 $a100 mm.te &&
+        has out 'NVIDIA A100-SXM4-80GB)' 'names the device it ran on'
+    run 0 'check on the device that is there' --check $a100 mm.te &&
+        has out 'NVIDIA A100-SXM4-80GB)' 'takes device 0'
+    run 0 'check for another device' --check --profile h200 mm.te &&
+        has out 'simulator)' 'a kernel that does not fit runs in the simulator'
+    run 3 'measure for another device' --measure --profile h200 mm.te &&
+        has err 'sm_90a does not run on NVIDIA A100' 'names both'
+    run 3 'unknown device' --check --device 5 $a100 mm.te &&
+        has err 'the driver sees 0: NVIDIA A100' 'lists the devices'
+    ROLLER_SIM_FAULTS=version=11020
+    export ROLLER_SIM_FAULTS
+    run 3 'an old driver' --measure $a100 mm.te &&
+        has err 'driver is 11.2; roller needs 11.4' 'names the version needed'
+    ROLLER_SIM_FAULTS=kernel@1=719
+    run 5 'a kernel that faults' --check $a100 mm.te &&
+        has err 'CUDA_ERROR_LAUNCH_FAILED' 'names the fault'
+    ROLLER_SIM_FAULTS=kernel@3=hang
+    run 5 'a kernel that hangs' --measure --top 1 --profile a100 --watchdog 1 mm.te &&
+        has err 'hang: it did not end within 1 s' 'names the hang'
+    rm -f mm.cu
+    "$gen" --measure --top 2 --profile a100 --watchdog 60 mm.te >out 2>err </dev/null &
+    sleep 2
+    kill -TERM $!
+    wait $!
+    got=$?
+    if [ $got -eq 143 ] && [ ! -e mm.cu ]; then ok 'a signal ends a measurement'
+    else echo "# exit $got"; bad 'a signal ends a measurement'; fi
+    unset ROLLER_SIM_FAULTS ROLLER_SIM_PROFILE
+    ROLLER_LIBCUDA=/nowhere/libcuda.so.1
+fi
 
 # ---- hostile input: a clear error in under 2 s and 512 MiB, nothing written ----
 hostile() {

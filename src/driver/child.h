@@ -2,8 +2,8 @@
  *
  * The child is a fork of the caller, so it has all of the caller's data and nothing needs to be
  * written down; what it does to its memory, its driver or itself stays with it.  It may open the
- * CUDA driver only if the caller has not.  What the driver is asked to do is announced, and only that
- * is timed: work of the host takes as long as it takes.  */
+ * CUDA driver only if the caller has not.  What the driver is asked to do is announced, and only
+ * that is timed: work of the host takes as long as it takes.  */
 #ifndef ROLLER_DRIVER_CHILD_H
 #define ROLLER_DRIVER_CHILD_H
 #include "base/diag.h"

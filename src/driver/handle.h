@@ -101,8 +101,9 @@ void handle_init(Handle *h, Arena *a);
 void handle_hold(Handle *child, int slot, Handle *parent);
 void handle_release(Handle *h);
 
-/* Builds the plan of a rank, or with `best` the first from there on that does not spill, as a kernel
- * on `a` that does not hold its plans yet.  With ST_NVRTC and ST_COMPILE *out has the source.  */
+/* Builds the plan of a rank, or with `best` the first from there on that does not spill, as a
+ * kernel on `a` that does not hold its plans yet.  With ST_NVRTC and ST_COMPILE *out has the
+ * source.  */
 Status kernel_build(const RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *plans, int rank,
                     bool best, const char *arch, RollerKernel **out);
 

@@ -15,7 +15,7 @@ enum { RUN_MEMORY_LIMIT_GIB = 12 };
 typedef struct {
     const Device *dev;        /* the simulated one */
     CudaContext *context;     /* a real one, entered; NULL: the simulator */
-    void (*waits)(void *user, bool waiting);   /* told before and after calling the driver, or NULL */
+    void (*waits)(void *user, bool waiting);   /* told around calls of the driver; may be NULL */
     void *user;
 } RunPlace;
 
