@@ -1,6 +1,6 @@
 /* links: sim */
-/* Any PTX text is refused with an error that has a place, or runs on one block and ends: with a result
- * or with a fault.  */
+/* Any PTX text is refused with an error that has a place, or runs on one block and ends: with a
+ * result or with a fault.  */
 #include "sim/link.h"
 
 #include <stdint.h>

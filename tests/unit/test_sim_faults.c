@@ -42,7 +42,7 @@ static void check(const Canary *c, int n) {
         for (uint64_t seed = 0; seed < SEEDS; seed++) {
             PtxRun r;
             start(&r, &c[k], seed);
-            run_faulty(&r, text(&r, c[k].faulty), c[k].kind);
+            run_faulty(&r, text(&r, c[k].faulty), (int)c[k].kind);
             const SimFault *f = &r.report.fault[0];
             assert_string_equal(f->kernel, "k");
             assert_true(f->ptx_line > 0);

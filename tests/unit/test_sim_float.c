@@ -1,6 +1,7 @@
 /* links: sim */
 /* Floating-point instructions against the host's own arithmetic in the same rounding mode.  */
 #include "conform.h"
+#include "float_bits.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -11,34 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-typedef uint32_t u32;
-typedef uint64_t u64;
-
-static float f32(u64 bits) {
-    u32 b = (u32)bits;
-    float v;
-    memcpy(&v, &b, sizeof v);
-    return v;
-}
-static double f64(u64 bits) {
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-static u64 b32(float v) {
-    u32 b;
-    if (v != v) return 0x7fffffff;
-    memcpy(&b, &v, sizeof b);
-    return b;
-}
-static u64 b64(double v) {
-    u64 b;
-    if (v != v) return 0x7fffffffffffffff;
-    memcpy(&b, &v, sizeof b);
-    return b;
-}
-static u64 flushed(u64 v) { return v & 0x7f800000 ? v : v & 0x80000000; }
 
 /* ---- f32 ---- */
 
