@@ -285,8 +285,53 @@ static void check_tiny(void **state) {
     check_all("tiny", 1, 1, 3);
 }
 
+/* Every broken rule has its own words.  */
+static void broken_rules_are_named(void **state) {
+    (void)state;
+    const Small *from[] = {&table[0], &table[CASES - 1]};      /* by columns, over windows */
+    Arena *a = arena_create(NULL);
+    Device *dev;
+    Diag d = diag_new(a);
+    assert_int_equal(hal_profile_find(a, &d, "h200", "profiles", NULL, &dev), ST_OK);
+    for (int i = 0; i < 2; i++) {
+        KernelCase k;
+        assert_null(kernel_open(&k, a, dev, from[i]->text, NULL));
+        RProgSet some = only(a, &k.set[0], from[i]->skeleton);
+        int at = 0;
+        while (at < some.n && some.prog[at].keep != KEEP_REGISTERS) at++;
+        assert_true(at < some.n);
+        const Problem *p = &k.plan.problem[0];
+        const RProg good = some.prog[at];
+        assert_null(rprog_check(p, dev, &good));
+#define BREAK(change, words)                                                                       \
+    {                                                                                              \
+        RProg r = good;                                                                            \
+        change;                                                                                    \
+        const char *why = rprog_check(p, dev, &r);                                                 \
+        assert_non_null(why);                                                                      \
+        if (!strstr(why, words)) fail_msg("'%s' does not say '%s'", why, words);                   \
+    }
+        BREAK(r.unit = 1000, "unit")
+        BREAK(r.split = 0, "split")
+        BREAK(r.threads++, "derived")
+        if (good.skeleton == SK_COLUMN) {
+            BREAK(r.block.extent[AX_N] = 2, "columns and rows only")
+            BREAK(r.block.extent[AX_M] *= 3, "powers of two")
+            BREAK(r.store_vec = 16, "store_vec")
+        } else {
+            BREAK(r.block.extent[AX_K] = 2, "column of patches")
+            BREAK(r.keep = KEEP_MEMORY, "not kept")
+            BREAK(r.vec_n = 3, "power of two")
+            BREAK(r.thread.extent[AX_K] = 2, "outputs only")
+        }
+#undef BREAK
+    }
+    arena_destroy(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(broken_rules_are_named),
         cmocka_unit_test(check_h200),
         cmocka_unit_test(check_tiny),
     };
