@@ -66,7 +66,8 @@ int rprog_piece_row(const RProg *r) {
 }
 
 int32_t rprog_piece_bytes(const Problem *p, const RProg *r) {
-    return r->thread.extent[AX_M] * rprog_piece_row(r) * p->acc_bytes;
+    int64_t bytes = (int64_t)r->thread.extent[AX_M] * rprog_piece_row(r) * p->acc_bytes;
+    return bytes < INT32_MAX ? (int32_t)bytes : INT32_MAX;
 }
 
 /* Is every value of type `from` one of `to`?  */

@@ -39,7 +39,8 @@ static int warp_tiles(const Builder *b, const RProg *start, WarpTile out[SIZES *
         for (int j = 0; j < SIZES; j++) {
             WarpTile t = {counts[i] * start->thread.extent[AX_M],
                           counts[j] * start->thread.extent[AX_N], false};
-            if (!build_fits_axis(b, AX_M, t.m) || !build_fits_axis(b, AX_N, t.n)) {
+            if (!build_fits_axis(b, start, AX_M, t.m) ||
+                !build_fits_axis(b, start, AX_N, t.n)) {
                 reject(b, REJECT_ALIGNMENT);
                 continue;
             }

@@ -51,9 +51,15 @@ static void advance(const Builder *b, Walk *w, int i, int j, const RTile *t,
     if (s[1] >= 0 && (s[1] >= best * BAND)) visit(w, i, j + 1);
 }
 
-bool build_fits_axis(const Builder *b, int axis, int32_t tile) {
+int64_t build_extent(const Builder *b, const RProg *r, int axis) {
+    int64_t n = b->p->extent[axis], unit = r->thread.extent[axis];
+    return rprog_matrix(b->dev, r) ? (n + unit - 1) / unit * unit : n;
+}
+
+bool build_fits_axis(const Builder *b, const RProg *r, int axis, int32_t tile) {
+    int64_t n = build_extent(b, r, axis);
     for (int i = 0; i < COUNTS; i++) {
-        if (rtile_waste(b->p->extent[axis], tile * counts[i]) <= b->epsilon) return true;
+        if (rtile_waste(n, tile * counts[i]) <= b->epsilon) return true;
     }
     return false;
 }
@@ -163,7 +169,7 @@ void build_blocks(Builder *b, const RProg *start) {
         unit[side] = start->warp.extent[axis];
         for (int i = 0; i < COUNTS; i++) {
             int32_t tile = counts[i] * unit[side];
-            if (rtile_broken(b->p->extent[axis], tile, unit[side], 1, b->epsilon) ==
+            if (rtile_broken(build_extent(b, start, axis), tile, unit[side], 1, b->epsilon) ==
                 RTILE_RULE_COUNT) {
                 w.size[side][w.n[side]++] = counts[i];
             }
@@ -191,7 +197,7 @@ static void lane_level(Builder *b, const RProg *start) {
     double worse = b->strict ? LANE_BAND_NARROW : LANE_BAND;
     for (int i = 0; i < 6; i++) {
         int32_t m = start->thread.extent[AX_M] << i, n = start->thread.extent[AX_N] << (5 - i);
-        bool fits = build_fits_axis(b, AX_M, m) && build_fits_axis(b, AX_N, n);
+        bool fits = build_fits_axis(b, start, AX_M, m) && build_fits_axis(b, start, AX_N, n);
         traffic[i] = fits ? 1.0 / m + 1.0 / n : INFINITY;
         if (!fits) reject(b, REJECT_ALIGNMENT);
         if (traffic[i] < best) best = traffic[i];
@@ -263,7 +269,7 @@ static int thread_sizes(const Builder *b, const RProg *start, int side, int32_t 
         int32_t size = counts[i];
         bool fits = false;
         for (int lanes = 1; lanes <= WARP && !fits; lanes *= 2) {
-            fits = build_fits_axis(b, axis, size * lanes);
+            fits = build_fits_axis(b, start, axis, size * lanes);
         }
         if ((own_inner && size > 2 && size % 2) || !fits) {
             reject(b, REJECT_ALIGNMENT);

@@ -69,6 +69,7 @@ static bool same(const RProg *x, const RProg *y) {
            x->unroll == y->unroll && same_load(&x->load[0], &y->load[0]) &&
            same_load(&x->load[1], &y->load[1]) && x->store_vec == y->store_vec &&
            x->raster == y->raster && x->group == y->group && x->split == y->split &&
+           x->swapped == y->swapped && x->via == y->via &&
            x->threads == y->threads && x->blocks_per_sm == y->blocks_per_sm &&
            x->registers == y->registers && x->smem == y->smem;
 }
