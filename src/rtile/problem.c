@@ -257,6 +257,15 @@ static void describe_contraction(int align, Problem *p) {
     p->body_ops = c->product ? 0 : expr_ops(c->body, c->a.expr, c->b.expr);
 }
 
+/* Sizes known at run time: a thread's neighbours lie in one row of the domain for every size that is
+ * promised, not just for the largest.  */
+static void keep_promises(Problem *p) {
+    const TeStmt *s = &p->te->stmt[p->group->root];
+    int64_t row = s->n_left ? s->index[s->n_left - 1].hi.multiple : 1;
+    while (row % p->out_vec) p->out_vec /= 2;
+    for (int i = 0; i < 2; i++) p->op[i].vec_mn = p->op[i].vec_k = 1;
+}
+
 /* A row group: M rows, N columns.  */
 static void describe_rows(Arena *a, int align, Problem *p) {
     const RowGroup *g = p->group->row;
@@ -313,6 +322,7 @@ Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int 
         describe_stream(align, out);
     }
     if (fixed) rtile_views(out, align);
+    else keep_promises(out);
     const TeExpr *reads[READS];
     out->read_bytes = unique_bytes(out, root, root->rhs);
     out->n_reads = access_reads(root->rhs, reads, READS);
