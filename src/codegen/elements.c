@@ -28,16 +28,17 @@ bool elements_in_memory(const Kernel *k, int tensor) {
 
 /* ---- widths ---- */
 
+/* Are a thread's elements one run of accesses of this width?  */
 static bool fits_width(const Kernel *k, const int64_t *coef, int64_t c, int width) {
     const Elements *at = &k->at;
     uint32_t inside = 0;
     int64_t run = 1;
-    for (int i = 0; i < at->n_order && run % width != 0; i++) {
+    for (int i = 0; i < at->n_order && run % at->vec != 0; i++) {
         if (coef[at->order[i]] != run) return false;
         run *= extent_of(k, at->order[i]);
         inside |= 1u << at->order[i];
     }
-    if (run % width != 0 || c % width != 0) return false;
+    if (run % at->vec != 0 || c % width != 0) return false;
     for (int i = 0; i < TE_MAX_INDICES; i++) {
         bool moves = i < root_of(k)->n_index && extent_of(k, i) != 1;
         if (!(inside >> i & 1) && moves && coef[i] % width != 0) return false;
