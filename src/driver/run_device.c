@@ -79,13 +79,28 @@ static Status load(Run *r, Arena *a, Diag *d) {
     return s;
 }
 
+static void begin_waiting(void *p) {
+    const RunPlace *x = p;
+    if (x->waits) x->waits(x->user, true);
+}
+
+static void end_waiting(void *p) {
+    const RunPlace *x = p;
+    if (x->waits) x->waits(x->user, false);
+}
+
+/* What is made here goes back to the driver between the two deferred calls, the newest first.  */
 Status device_create(Run *r, Arena *a, Diag *d) {
+    RunPlace *place = ARENA_NEW(a, RunPlace);
+    *place = r->place;
+    arena_defer(a, end_waiting, place);
     run_waits(r, true);
     Status s = fits(r, d);
     if (!s) s = load(r, a, d);
     if (!s) s = put_tensors(r, a, d);
     if (!s) s = cuda_synchronize(r->place.context, d);
     run_waits(r, false);
+    arena_defer(a, begin_waiting, place);
     return s;
 }
 

@@ -51,9 +51,7 @@ static Status check(const TrialTask *t, const RunPlace *place, Arena *a, Diag *d
     Status s = check_kernel(a, &own, t->set, t->plan, t->build, &o, out);
     if (s == ST_CHECK) s = ST_OK;         /* the result says it */
     else if (s) *d = own;
-    place->waits(place->user, true);
     if (!s && out->ok) arena_reset(a, m);
-    place->waits(place->user, false);
     return s;
 }
 

@@ -32,8 +32,8 @@ static CudaAddress at[3], workspace;
 
 static RollerKernel *compile(const char *profile_name) {
     RollerProfile *profile;
-    RollerOp *op;
-    RollerKernel *k;
+    RollerOp *op = NULL;
+    RollerKernel *k = NULL;
     RollerStatus s = roller_profile_load(ctx, profile_name, &profile);
     if (!s) s = roller_parse(ctx, text, strlen(text), "mm.te", NULL, &op);
     if (!s) s = roller_compile(ctx, op, profile, NULL, &k);

@@ -221,6 +221,7 @@ static void drivers_that_fail(void **state) {
         {"cuEventElapsedTime=999", ST_CHECK, TRIAL_FAULT},
         {"cuGraphLaunch=hang", ST_CHECK, TRIAL_HANG},
         {"kernel@2=hang", ST_CHECK, TRIAL_HANG},
+        {"cuLibraryUnload=hang", ST_CHECK, TRIAL_HANG},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         fresh(NULL);
