@@ -12,8 +12,7 @@ enum { STAY = 0 };
 
 enum {
     NEWEST = 19, OLDEST = 11, MAX_KERNELS = 65536,
-    KIND_KERNEL = 3, KIND_CONCURRENT_KERNEL = 10, FLUSH_FORCED = 1, BUFFER_BYTES = 1 << 20,
-    BUFFER_ALIGN = 8
+    KIND_KERNEL = 3, KIND_CONCURRENT_KERNEL = 10, FLUSH_FORCED = 1, BUFFER_BYTES = 1 << 20
 };
 
 /* The beginning that all versions of a kernel's record share (cupti_activity.h).  */

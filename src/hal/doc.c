@@ -1,7 +1,5 @@
 #include "hal/fields.h"
 
-#include <string.h>
-
 static const char intro[] =
     "# Device profiles\n"
     "\n"

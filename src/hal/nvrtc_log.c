@@ -1,6 +1,5 @@
 #include "hal/nvrtc_library.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ptxas -v writes, for every kernel,

@@ -4,7 +4,6 @@
  * Before an instruction that is a reconvergence point stands a join; the join of a branch is known
  * here, once and for all.  */
 #include "sim/link.h"
-#include <string.h>
 
 static SimPickFn *const picks[] = {
 #define X(id, text, pipe, family, operands) sim_pick_##family,

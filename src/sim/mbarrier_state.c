@@ -1,7 +1,5 @@
 #include "sim/async.h"
 
-#include <string.h>
-
 AsyncMbar *async_mbar_find(SimBlock *b, uint32_t offset) {
     AsyncBlock *s = async_block(b);
     for (size_t i = 0; i < s->n_mbar; i++) {

@@ -2,7 +2,6 @@
 #include "sim/memory_state.h"
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* How far each block is known to have come: segments by block, in an open hash table.  */
 typedef struct {

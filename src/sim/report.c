@@ -1,7 +1,6 @@
 /* Faults: who, where, what.  */
 #include "sim/exec.h"
 #include "sim/memory.h"
-#include <string.h>
 
 static const char *const texts[] = {
 #define X(id, text) text,

@@ -1,6 +1,5 @@
 /* Which split runs next, and what it means when none can.  */
 #include "sim/warp.h"
-#include <string.h>
 
 enum { POLL_ROUNDS = 16 };    /* what a round in which a block polled takes of the budget */
 

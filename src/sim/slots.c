@@ -4,7 +4,6 @@
  * within the first-level cache of the host.  Lanes write under their mask, so what is right for one
  * thread is right for all.  */
 #include "sim/link.h"
-#include <string.h>
 
 static const char *const patterns[] = {
 #define X(id, text, pipe, family, operands) operands,

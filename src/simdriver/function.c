@@ -2,8 +2,6 @@
 #include "simdriver/image.h"
 #include "simdriver/work.h"
 
-#include <string.h>
-
 enum { LEAST_REGISTERS = 16, CACHE_CONFIGS = 4, POLICIES = 3 };
 
 /* The registers of a cubin are known; those of PTX are an estimate by the simulator.  */

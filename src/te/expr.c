@@ -1,7 +1,6 @@
 /* Expressions: what the names mean, and the axes they make.  */
 #include "te/front.h"
 #include "te/tree.h"
-#include <string.h>
 
 TeExpr *new_expr(Op *op, TeKind kind, uint32_t pos, int n_args) {
     op->te->n_node++;

@@ -2,7 +2,6 @@
 #include "te/te.h"
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 typedef struct {
     const Te *te;
