@@ -1,0 +1,219 @@
+/* links: base */
+#include "te_random_gen.h"
+
+static void dimension(Gen *g, const Tensor *t, int d) {
+    gen_name(g, 'S', t->dim[d], "");
+    if (t->role >= TEMPORARY && gen_split(g, t->dim[d]))
+        buf_printf(&g->out, "/%d,%d", g->style.split, g->style.split);
+}
+
+/* ---- statements ---- */
+
+/* A product of new inputs, summed over one or two axes: what becomes tiles.  False if there is no
+ * room.  */
+static bool contraction(Gen *g, const Tensor *t) {
+    if (t->cls == BOOLEAN || g->n_input + 2 > MAX_INPUTS) return false;
+    int k = gen_reduction_axis(g, false), l = -1;
+    if (k < 0) return false;
+    if (chance(g, 3)) l = gen_reduction_axis(g, false);
+    unsigned must = 1U << (g->n_scope - 1) | (l >= 0 ? 1U << (g->n_scope - 2) : 0);
+    uint32_t type = below(g, DTYPES), type_b = chance(g, 3) ? below(g, DTYPES) : type;
+    size_t from = g->out.len;
+    gen_read(g, gen_new_input(g, t->cls, type, must), chance(g, 3), 0);
+    const char *x = gen_cut(g, from);
+    gen_read(g, gen_new_input(g, t->cls, type_b, must), chance(g, 5), 0);
+    const char *y = gen_cut(g, from);
+    put(g, "sum[");
+    gen_index_item(g, k);
+    if (l >= 0) put(g, ","), gen_index_item(g, l);
+    buf_printf(&g->out, "](%s*%s)", g->style.swapped ? y : x, g->style.swapped ? x : y);
+    if (l >= 0) gen_leave_axis(g, l);
+    gen_leave_axis(g, k);
+    return true;
+}
+
+static void where(Gen *g) {
+    const char *before = " where ";
+    for (int k = 0; k < g->n_axis; k++) {
+        const Axis *x = &g->axis[k];
+        if (!x->where) continue;
+        put(g, before);
+        before = ", ";
+        if (gen_split_axis(g, x)) {
+            gen_name(g, 'x', k, "a");
+            put(g, " in 0:");
+            gen_name(g, 'S', x->size, "");
+            buf_printf(&g->out, "/%d, ", g->style.split);
+            gen_name(g, 'x', k, "b");
+            buf_printf(&g->out, " in 0:%d", g->style.split);
+            continue;
+        }
+        gen_name(g, 'x', k, "");
+        if (gen_noise(g, 1, 1) && !x->from) put(g, " in ");
+        else buf_printf(&g->out, " in %d:", x->from);
+        gen_name(g, 'S', x->size, "");
+    }
+}
+
+static void annotations(Gen *g, const Tensor *t, bool sums) {
+    static const char *const wider[] = {"f64", "i64"};
+    if (sums && !g->wide && t->cls != BOOLEAN && chance(g, 6))
+        buf_printf(&g->out, " @accum(%s)", wider[t->cls]);
+    else if (sums && t->cls == REAL && chance(g, 8))
+        put(g, " @tf32");
+    if (t->role == TEMPORARY && t->dtype && t->cls != BOOLEAN)
+        buf_printf(&g->out, " @type(%s)", gen_dtype(g, t->cls, t->dtype));
+    if (!g->limits.exact && chance(g, 6)) put(g, " @fast");
+}
+
+/* The shape of what is assigned: often that of something earlier, or its first dimensions.  */
+static void choose_shape(Gen *g, Tensor *t) {
+    int64_t count = 1;
+    const Tensor *like = g->n_tensor && !chance(g, 3)
+                             ? &g->tensor[g->n_tensor - 1 - (int)below(g, (uint32_t)g->n_tensor)]
+                             : NULL;
+    int rank = (int)below(g, MAX_RANK);
+    for (int d = 0; d < rank && (!like || d < like->rank); d++) {
+        int size = like ? like->dim[d] : (int)below(g, SIZES);
+        if (count * g->high[size] > ELEMENTS) break;
+        count *= g->high[size];
+        t->dim[t->rank++] = size;
+    }
+}
+
+static void statement(Gen *g, bool last) {
+    Tensor t = {.role = last || chance(g, 2) ? OUTPUT : TEMPORARY};
+    t.cls = (Class)(below(g, 7) % 5 / 2);
+    t.dtype = below(g, DTYPES);
+    if (t.role == TEMPORARY && !chance(g, 4)) t.dtype = 0;
+    choose_shape(g, &t);
+    if (t.role == OUTPUT && t.rank == 2 && chance(g, 12)) t.strides = 1;
+    if (!gen_fixed(g, t.dim[0]) || !gen_fixed(g, t.dim[1])) t.strides = 0;
+    g->n_axis = g->n_scope = 0;
+    g->work = 1;
+    g->wide = false;
+    for (int d = 0; d < t.rank; d++) {
+        g->scope[g->n_scope++] = gen_add_axis(g, t.dim[d], t.role == TEMPORARY);
+        g->work *= g->high[t.dim[d]];
+    }
+    size_t from = g->out.len;
+    bool sums = chance(g, 3) && contraction(g, &t);
+    if (!sums) gen_expr(g, t.cls, 1 + (int)below(g, 3));
+    const char *body = gen_cut(g, from);
+    gen_name(g, 'T', g->n_tensor, "");
+    put(g, "[");
+    for (int d = 0; d < t.rank; d++) {
+        if (d) put(g, ",");
+        gen_index_item(g, gen_order(g, &t, d));
+    }
+    put(g, "]=");
+    if (t.cls == INT) buf_printf(&g->out, "%s(%s)", gen_dtype(g, INT, t.dtype), body);
+    else put(g, body);
+    where(g);
+    annotations(g, &t, sums);
+    put(g, ";");
+    gen_space(g);
+    g->tensor[g->n_tensor++] = t;
+}
+
+/* ---- the file ---- */
+
+static void choose_sizes(Gen *g) {
+    static const int value[] = {1, 2, 3, 4, 8, 5, 7, 12, 16, 11, 13, 17, 24, 31, 32, 33};
+    bool runs = chance(g, 4);
+    for (int i = 0; i < BASE_SIZES; i++) {
+        g->low[i] = g->high[i] = value[below(g, sizeof value / sizeof *value)];
+        if (runs && chance(g, 2) && !g->limits.fixed) g->low[i] = 1 + below(g, 3);
+        if (g->low[i] > g->high[i]) g->low[i] = g->high[i];
+    }
+    g->low[4] = 2 * g->low[0] + g->low[1];
+    g->high[4] = 2 * g->high[0] + g->high[1];
+    bool product = gen_fixed(g, 0) && gen_fixed(g, 2);
+    g->low[5] = product ? g->low[0] * g->low[2] : g->low[0] + g->low[2];
+    g->high[5] = product ? g->high[0] * g->high[2] : g->high[0] + g->high[2];
+}
+
+static void sizes(Gen *g) {
+    static const int divisor[] = {8, 4, 3, 2};
+    for (int i = 0; i < BASE_SIZES; i++) {
+        put(g, "param ");
+        gen_name(g, 'S', i, "");
+        buf_printf(&g->out, "=%lld", (long long)g->low[i]);
+        if (!gen_fixed(g, i)) buf_printf(&g->out, "..%lld", (long long)g->high[i]);
+        for (int k = 0; !gen_fixed(g, i) && k < 4; k++) {
+            if (g->high[i] % divisor[k]) continue;
+            buf_printf(&g->out, "%%%d", divisor[k]);
+            break;
+        }
+        put(g, ";");
+        gen_space(g);
+    }
+    put(g, "let ");
+    gen_name(g, 'S', 4, "=");
+    gen_name(g, 'S', 0, "*2+");
+    gen_name(g, 'S', 1, ";");
+    put(g, "let ");
+    gen_name(g, 'S', 5, "=");
+    gen_name(g, 'S', 0, gen_fixed(g, 0) && gen_fixed(g, 2) ? "*" : "+");
+    gen_name(g, 'S', 2, ";");
+    gen_space(g);
+}
+
+static void argument(Gen *g, int i) {
+    const Tensor *t = &g->tensor[i];
+    gen_name(g, 'T', i, "");
+    buf_printf(&g->out, ":%s", gen_dtype(g, t->cls, t->dtype));
+    if (!t->rank) return;
+    put(g, "[");
+    for (int d = 0; d < t->rank; d++) {
+        if (d) put(g, ",");
+        dimension(g, t, gen_order(g, t, d));
+    }
+    put(g, "]");
+    bool rewritten = t->role == OUTPUT && (g->style.reversed || g->style.split > 1);
+    if (!t->strides || rewritten) return;
+    int64_t padded = g->high[t->dim[1]] + 3, column = g->high[t->dim[0]];
+    if (t->strides == 3) put(g, " strides(0,1)");
+    else if (t->strides == 2) buf_printf(&g->out, " strides(1,%lld)", (long long)column);
+    else buf_printf(&g->out, " strides(%lld,1)", (long long)padded);
+}
+
+/* A launch reads run-time sizes from shapes: each is a dimension of some input.  */
+static void show_sizes(Gen *g) {
+    for (int s = 0; s < BASE_SIZES; s++) {
+        bool shown = gen_fixed(g, s);
+        for (int i = 0; i < g->n_tensor; i++)
+            for (int d = 0; g->tensor[i].role == INPUT && d < g->tensor[i].rank; d++)
+                shown |= g->tensor[i].dim[d] == s;
+        if (!shown) g->tensor[g->n_tensor++] = (Tensor){.rank = 1, .dim = {s}};
+    }
+}
+
+static void arguments(Gen *g, Role least, Role most) {
+    bool any = false;
+    put(g, "(");
+    for (int i = 0; i < g->n_tensor; i++) {
+        if (g->tensor[i].role < least || g->tensor[i].role > most) continue;
+        if (any) put(g, ",");
+        argument(g, i);
+        any = true;
+    }
+    put(g, ")");
+}
+
+const char *random_program(Arena *a, Choices *c, const RandomStyle *style, RandomLimits limits) {
+    Gen gen = {.c = c, .out = buf_new(a), .style = *style, .limits = limits}, *g = &gen;
+    choose_sizes(g);
+    int n = 1 + (int)below(g, MAX_STATEMENTS);
+    for (int i = 0; i < n; i++) statement(g, i == n - 1);
+    show_sizes(g);
+    const char *body = gen_cut(g, 0);
+    sizes(g);
+    put(g, "op ");
+    gen_name(g, 'f', 0, "");
+    arguments(g, INPUT, SCALAR);
+    put(g, "->");
+    arguments(g, OUTPUT, OUTPUT);
+    buf_printf(&g->out, "{%s}", body);
+    return buf_str(&g->out);
+}

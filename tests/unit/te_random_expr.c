@@ -1,0 +1,334 @@
+/* links: base */
+#include "te_random_gen.h"
+
+#include <string.h>
+
+static const char *const dtype_name[CLASSES][DTYPES] = {
+    {"f32", "f64", "f16", "bf16", "f8e4m3", "f8e5m2"},
+    {"i32", "i64", "i16", "i8", "u8", "i32"},
+    {"bool", "bool", "bool", "bool", "bool", "bool"}};
+static const char *const dtype_alias[CLASSES][DTYPES] = {
+    {"float", "double", "half", "bfloat16", "float8_e4m3fn", "float8_e5m2"},
+    {"int32", "int64", "int16", "int8", "uint8", "int32"},
+    {"bool", "bool", "bool", "bool", "bool", "bool"}};
+
+/* Noise is decided apart from content, so that it changes nothing else.  */
+bool gen_noise(const Gen *g, uint64_t kind, uint64_t n) {
+    return g->style.noisy && hash64(&g->out.len, sizeof g->out.len, kind) % n == 0;
+}
+
+void gen_space(Gen *g) {
+    static const char *const spaces[] = {" ", "\n  ", "\t", " # a comment ; } \"\n"};
+    for (uint64_t i = 0; i < 4; i++)
+        if (gen_noise(g, 3 + i, 6)) put(g, spaces[i]);
+}
+
+void gen_name(Gen *g, char kind, int i, const char *part) {
+    buf_printf(&g->out, "%s%c%d%s", g->style.prefix ? g->style.prefix : "", kind, i, part);
+    gen_space(g);
+}
+
+const char *gen_dtype(const Gen *g, Class cls, uint32_t pick) {
+    return (g->style.noisy ? dtype_alias : dtype_name)[cls][pick % DTYPES];
+}
+
+const char *gen_cut(Gen *g, size_t from) {
+    const char *text = arena_strdup(g->out.arena, buf_str(&g->out) + from);
+    g->out.len = from;
+    if (g->out.text) g->out.text[from] = '\0';
+    return text;
+}
+
+/* ---- sizes and indices ---- */
+
+bool gen_fixed(const Gen *g, int size) { return g->low[size] == g->high[size]; }
+
+bool gen_split(const Gen *g, int size) {
+    return g->style.split > 1 && gen_fixed(g, size) && g->high[size] % g->style.split == 0;
+}
+
+bool gen_split_axis(const Gen *g, const Axis *x) { return !x->from && gen_split(g, x->size); }
+
+/* An index as a value ...  */
+static void index_value(Gen *g, int k) {
+    if (!gen_split_axis(g, &g->axis[k])) {
+        gen_name(g, 'x', k, "");
+        return;
+    }
+    put(g, "(");
+    gen_name(g, 'x', k, "a");
+    buf_printf(&g->out, "*%d+", g->style.split);
+    gen_name(g, 'x', k, "b");
+    put(g, ")");
+}
+
+/* ... and in a list of indices.  */
+void gen_index_item(Gen *g, int k) {
+    bool two = gen_split_axis(g, &g->axis[k]);
+    gen_name(g, 'x', k, two ? "a" : "");
+    if (!two) return;
+    put(g, ",");
+    gen_name(g, 'x', k, "b");
+}
+
+int gen_order(const Gen *g, const Tensor *t, int d) {
+    return t->role >= TEMPORARY && g->style.reversed ? t->rank - 1 - d : d;
+}
+
+int gen_add_axis(Gen *g, int size, bool where) {
+    g->axis[g->n_axis] = (Axis){.size = size, .where = where};
+    return g->n_axis++;
+}
+
+/* ---- reads ---- */
+
+/* A subscript that is inside whatever the sizes are: an index over this size, a sum of indices over
+ * its parts, or 0.  */
+static void inside(Gen *g, int size) {
+    int fit[MAX_AXES], n = 0;
+    for (int i = 0; i < g->n_scope; i++)
+        if (g->axis[g->scope[i]].size == size) fit[n++] = g->scope[i];
+    if (n) {
+        index_value(g, fit[below(g, (uint32_t)n)]);
+        return;
+    }
+    int outer = -1, inner = -1;
+    for (int i = 0; size >= BASE_SIZES && i < g->n_scope; i++) {
+        if (g->axis[g->scope[i]].size == 0) outer = g->scope[i];
+        if (g->axis[g->scope[i]].size == size - BASE_SIZES + 1) inner = g->scope[i];
+    }
+    if (outer < 0 || inner < 0 || (size == SIZES - 1 && (!gen_fixed(g, 0) || !gen_fixed(g, 2)))) {
+        put(g, "0");
+        return;
+    }
+    index_value(g, outer);
+    put(g, "*");
+    if (size == BASE_SIZES) put(g, "2");
+    else gen_name(g, 'S', 2, "");
+    put(g, "+");
+    index_value(g, inner);
+}
+
+/* One dimension's subscript, in as many parts as the dimension has.  */
+static const char *subscript(Gen *g, const Tensor *t, int d, bool guarded) {
+    size_t from = g->out.len;
+    uint32_t how = guarded ? below(g, 4) : 0;
+    if (how == 3) {
+        gen_expr(g, INT, 1);
+    } else {
+        inside(g, t->dim[d]);
+        if (how == 1) buf_printf(&g->out, "-%d", (int)below(g, 3));
+        if (how == 2 && g->n_scope) {
+            put(g, "+");
+            index_value(g, g->scope[below(g, (uint32_t)g->n_scope)]);
+            buf_printf(&g->out, "-%d", (int)below(g, 3));
+        }
+    }
+    const char *s = gen_cut(g, from);
+    if (t->role < TEMPORARY || !gen_split(g, t->dim[d])) return s;
+    return arena_printf(g->out.arena, "(%s)/%d,(%s)%%%d", s, g->style.split, s, g->style.split);
+}
+
+void gen_read(Gen *g, int tensor, bool guarded, int depth) {
+    const Tensor *t = &g->tensor[tensor];
+    g->wide |= t->dtype == 1;
+    if (t->role == SCALAR) {
+        gen_name(g, 'T', tensor, "");
+        return;
+    }
+    guarded = guarded && t->rank;
+    const char *sub[MAX_RANK];
+    for (int d = 0; d < t->rank; d++) sub[d] = subscript(g, t, d, guarded);
+    if (guarded) put(g, "(");
+    gen_name(g, 'T', tensor, "");
+    put(g, "[");
+    for (int d = 0; d < t->rank; d++) {
+        if (d) put(g, ",");
+        put(g, sub[gen_order(g, t, d)]);
+    }
+    put(g, "]");
+    if (!guarded) return;
+    put(g, " else ");
+    gen_expr(g, t->cls, depth > 1 ? 1 : 0);
+    put(g, ")");
+}
+
+int gen_new_input(Gen *g, Class cls, uint32_t type, unsigned must) {
+    Tensor t = {.role = INPUT, .cls = cls, .dtype = type};
+    int64_t count = 1;
+    for (int i = 0; i < g->n_scope && t.rank < MAX_RANK; i++) {
+        int size = g->axis[g->scope[i]].size;
+        if (!(must >> i & 1) && (chance(g, 3) || count * g->high[size] > ELEMENTS)) continue;
+        count *= g->high[size];
+        int at = t.rank - (int)below(g, (uint32_t)t.rank + 1);
+        memmove(t.dim + at + 1, t.dim + at, (size_t)(t.rank++ - at) * sizeof *t.dim);
+        t.dim[at] = size;
+    }
+    if (t.rank == 0 && cls != BOOLEAN && chance(g, 2)) {
+        t.role = SCALAR;
+        t.dtype %= 2;
+    } else if (t.rank == 0) {
+        t.rank = 1;
+    }
+    if (t.rank == 2 && chance(g, 10)) t.strides = 1 + below(g, 3);
+    if (!gen_fixed(g, t.dim[0]) || !gen_fixed(g, t.dim[1])) t.strides = 0;
+    g->n_input++;
+    g->tensor[g->n_tensor] = t;
+    return g->n_tensor++;
+}
+
+static bool some_read(Gen *g, Class cls, int depth) {
+    int fit[MAX_TENSORS], n = 0;
+    for (int i = g->n_tensor - 1; i >= 0; i--)
+        if (g->tensor[i].cls == cls) fit[n++] = i;
+    bool add = g->n_input < MAX_INPUTS;
+    if (!n && !add) return false;
+    uint32_t pick = below(g, (uint32_t)(n + add));
+    int t = pick < (uint32_t)n ? fit[pick] : gen_new_input(g, cls, below(g, DTYPES), 0);
+    gen_read(g, t, chance(g, 4), depth);
+    return true;
+}
+
+/* ---- expressions ---- */
+
+static void literal(Gen *g, Class cls) {
+    static const char *const reals[] = {"1.0", "3.0", "0.0", "0.5", "7.0", "0.1", "1e-3", "225.0"};
+    if (cls == REAL)
+        put(g, reals[below(g, g->limits.exact ? 5 : 8)]);
+    else if (cls == INT)
+        buf_printf(&g->out, "%d", (int)below(g, g->limits.exact ? 8 : 100));
+    else
+        put(g, chance(g, 2) ? "true" : "false");
+    gen_space(g);
+}
+
+static void leaf(Gen *g, Class cls) {
+    if (cls == INT && g->n_scope && chance(g, 3))
+        index_value(g, g->scope[below(g, (uint32_t)g->n_scope)]);
+    else if (cls == INT && chance(g, 5))
+        gen_name(g, 'S', (int)below(g, SIZES), "");
+    else if (chance(g, 5) || !some_read(g, cls, 0))
+        literal(g, cls);
+}
+
+static void binary(Gen *g, Class cls, const char *op, int depth) {
+    size_t from = g->out.len;
+    gen_expr(g, cls, depth - 1);
+    const char *x = gen_cut(g, from);
+    gen_expr(g, cls, depth - 1);
+    const char *y = gen_cut(g, from);
+    bool swap = g->style.swapped && (*op == '+' || *op == '*');
+    put(g, "(");
+    put(g, swap ? y : x);
+    gen_space(g);
+    put(g, op);
+    gen_space(g);
+    put(g, swap ? x : y);
+    put(g, ")");
+}
+
+static void call(Gen *g, const char *f, Class cls, int args, int depth) {
+    buf_printf(&g->out, "%s(", f);
+    for (int i = 0; i < args; i++) {
+        if (i) put(g, ",");
+        gen_expr(g, cls, depth - 1);
+    }
+    put(g, ")");
+}
+
+int gen_reduction_axis(Gen *g, bool whole) {
+    if (g->n_axis == MAX_AXES) return -1;
+    int size = (int)below(g, SIZES);
+    if (g->work * g->high[size] > WORK) return -1;
+    int k = gen_add_axis(g, size, true);
+    if (!whole && chance(g, 6)) g->axis[k].from = 1;
+    g->work *= g->high[size];
+    g->scope[g->n_scope++] = k;
+    return k;
+}
+
+void gen_leave_axis(Gen *g, int k) {
+    g->work /= g->high[g->axis[k].size];
+    g->n_scope--;
+}
+
+static void reduction(Gen *g, Class cls, int depth) {
+    static const char *const redop[] = {"sum", "max", "min", "prod", "argmax", "argmin"};
+    static const char *const bools[] = {"any", "all"};
+    uint32_t op = cls == BOOLEAN ? below(g, 2) : below(g, cls == INT ? 6 : g->limits.exact ? 3 : 4);
+    bool position = cls == INT && op > 3;
+    int k = gen_reduction_axis(g, position), l = -1;
+    if (k >= 0 && chance(g, 4)) l = gen_reduction_axis(g, position);
+    if (k < 0) {
+        leaf(g, cls);
+        return;
+    }
+    g->wide = true;
+    put(g, cls == BOOLEAN ? bools[op] : redop[op]);
+    put(g, "[");
+    gen_index_item(g, k);
+    if (l >= 0) put(g, ","), gen_index_item(g, l);
+    put(g, "](");
+    gen_expr(g, position && chance(g, 2) ? REAL : cls, depth - 1);
+    put(g, ")");
+    if (l >= 0) gen_leave_axis(g, l);
+    gen_leave_axis(g, k);
+}
+
+static void boolean(Gen *g, int depth) {
+    static const char *const cmp[] = {"<", "<=", ">", ">=", "==", "!="};
+    switch (below(g, 4)) {
+    case 0: binary(g, BOOLEAN, chance(g, 2) ? "&&" : "||", depth); break;
+    case 1: put(g, "!"); gen_expr(g, BOOLEAN, depth - 1); break;
+    default: binary(g, chance(g, 2) ? REAL : INT, cmp[below(g, 6)], depth);
+    }
+}
+
+static void select(Gen *g, Class cls, int depth) {
+    put(g, "(");
+    gen_expr(g, BOOLEAN, depth - 1);
+    put(g, "?");
+    gen_expr(g, cls, depth - 1);
+    put(g, ":");
+    gen_expr(g, cls, depth - 1);
+    put(g, ")");
+}
+
+static void number(Gen *g, Class cls, uint32_t what, int depth) {
+    static const char *const arithmetic[] = {"+", "*", "-", "/"};
+    static const char *const functions[] = {"abs",  "floor", "ceil", "round", "exp",
+                                            "sqrt", "tanh",  "cos",  "exp2",  "log",
+                                            "log2", "sin",   "rsqrt", "erf"};
+    if (what == 4) {
+        call(g, chance(g, 2) ? "max" : "min", cls, 2 + (int)below(g, 2), depth);
+    } else if (what == 5) {
+        Class from = (Class)below(g, CLASSES);
+        call(g, gen_dtype(g, cls, below(g, DTYPES)), from, 1, depth);
+    } else if (what == 6) {
+        put(g, "-");
+        gen_expr(g, cls, depth - 1);
+    } else if (what == 7 && cls == REAL) {
+        call(g, functions[below(g, g->limits.exact ? 4 : 14)], REAL, 1, depth);
+    } else if (what == 7) {
+        call(g, "abs", INT, 1, depth);
+    } else if (cls == REAL && !g->limits.exact && chance(g, 20)) {
+        call(g, "pow", REAL, 2, depth);
+    } else if (cls == INT && chance(g, 6)) {
+        binary(g, cls, "%", depth);
+    } else {
+        uint32_t most = cls == REAL && g->limits.exact ? 3 : 4;
+        binary(g, cls, arithmetic[below(g, most)], depth);
+    }
+}
+
+void gen_expr(Gen *g, Class cls, int depth) {
+    bool parens = gen_noise(g, 2, 4);
+    if (parens) put(g, "(");
+    uint32_t what = depth > 0 ? below(g, 12) : 0;
+    if (what < 2) leaf(g, cls);
+    else if (what == 2) select(g, cls, depth);
+    else if (what == 3) reduction(g, cls, depth);
+    else if (cls == BOOLEAN) boolean(g, depth);
+    else number(g, cls, what, depth);
+    if (parens) put(g, ")");
+}

@@ -1,0 +1,78 @@
+/* What the parts of the generator of random programs share: te_random_expr.c writes indices, reads
+ * and expressions, te_random.c statements and the file.  */
+#ifndef TESTS_TE_RANDOM_GEN_H
+#define TESTS_TE_RANDOM_GEN_H
+#include "te_random.h"
+
+enum {
+    BASE_SIZES = 4,           /* then two made of these */
+    SIZES = 6,
+    MAX_TENSORS = 24,
+    MAX_INPUTS = 7,
+    MAX_STATEMENTS = 6,
+    MAX_AXES = 6,
+    MAX_RANK = 4,
+    ELEMENTS = 4096,          /* of a tensor that is assigned */
+    WORK = 20000              /* of the body of a statement */
+};
+
+typedef enum { REAL, INT, BOOLEAN, CLASSES } Class;
+enum { DTYPES = 6 };
+typedef enum { INPUT, SCALAR, TEMPORARY, OUTPUT } Role;
+
+typedef struct {
+    Role role;
+    Class cls;
+    uint32_t dtype;
+    int rank;
+    int dim[MAX_RANK];        /* sizes */
+    uint32_t strides;         /* 0: dense */
+} Tensor;
+
+typedef struct {
+    int size, from;           /* runs over from:size */
+    bool where;               /* needs its range told */
+} Axis;
+
+typedef struct {
+    Choices *c;
+    Buf out;
+    RandomStyle style;
+    RandomLimits limits;
+    int64_t low[SIZES], high[SIZES];      /* values of sizes */
+    Tensor tensor[MAX_TENSORS];
+    int n_tensor, n_input;
+    Axis axis[MAX_AXES];      /* of the statement */
+    int n_axis;
+    int scope[MAX_AXES], n_scope;         /* axes that may be named here */
+    int64_t work;
+    bool wide;                /* an f64 or i64 was read, or something else reduced */
+} Gen;
+
+static inline uint32_t below(Gen *g, uint32_t n) { return choices_below(g->c, n); }
+static inline bool chance(Gen *g, uint32_t n) { return below(g, n) == n - 1; }
+static inline void put(Gen *g, const char *s) { buf_puts(&g->out, s); }
+
+bool gen_noise(const Gen *g, uint64_t kind, uint64_t n);
+void gen_space(Gen *g);
+void gen_name(Gen *g, char kind, int i, const char *part);
+const char *gen_dtype(const Gen *g, Class cls, uint32_t pick);
+/* Takes back what was written since `from`.  */
+const char *gen_cut(Gen *g, size_t from);
+bool gen_fixed(const Gen *g, int size);
+bool gen_split(const Gen *g, int size);
+bool gen_split_axis(const Gen *g, const Axis *x);
+int gen_add_axis(Gen *g, int size, bool where);
+/* An index in a list of indices.  */
+void gen_index_item(Gen *g, int k);
+/* Where the d-th dimension as chosen is written.  */
+int gen_order(const Gen *g, const Tensor *t, int d);
+/* An axis to reduce over, or -1.  */
+int gen_reduction_axis(Gen *g, bool whole);
+void gen_leave_axis(Gen *g, int k);
+/* A new input over some of the axes in scope: those of `must` (a mask over the scope), others by
+ * chance.  */
+int gen_new_input(Gen *g, Class cls, uint32_t type, unsigned must);
+void gen_read(Gen *g, int tensor, bool guarded, int depth);
+void gen_expr(Gen *g, Class cls, int depth);
+#endif
