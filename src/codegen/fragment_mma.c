@@ -1,4 +1,5 @@
 #include "codegen/blocks.h"
+#include <string.h>
 
 /* Fragments of matrix units: registers of instruction tile i begin at i * registers of a_frag[buffer]
  * (b_frag[buffer]).  By ldmatrix a lane gives the address of one row of a matrix; else it reads each
@@ -52,10 +53,10 @@ static AddressForm address_form(const Kernel *k, const Side *s) {
     return row_step(k, s) % swizzle_rows(l) == 0 && parts_apart(k, s) ? TURNED : ROWS;
 }
 
+/* What a swizzle flips in the bytes of row `row`.  */
 static const char *turn_of(const Kernel *k, const Side *s, const char *row) {
     const RLayout *l = &s->l->layout;
-    return cg_text(k->cg, "((%s) >> %d & %d) << %d", row, l->shift, (1 << l->bits) - 1,
-                   l->base + 4);
+    return cg_text(k->cg, "(%s >> %d & %d) << %d", row, l->shift, (1 << l->bits) - 1, l->base + 4);
 }
 
 /* What a lane adds along the operand's own axis and along k, elements.  Lanes 8 q .. 8 q + 7 give
@@ -87,43 +88,46 @@ static void lane_parts(const Kernel *k, const Side *s, const char **own, const c
     }
 }
 
-void fragment_mma_declare(Kernel *k) {
+static void declare(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    for (int i = 0; i < 2; i++) {
-        const Side *s = &k->c.side[i];
-        const char *own, *kk, *type = s->elem > 4 ? "double" : "unsigned";
-        lane_parts(k, s, &own, &kk);
-        const char *row = s->inner_k ? own : kk, *inner = s->inner_k ? kk : own;
-        const char *bytes = s->elem > 1 ? cg_text(cg, "(%s) * %d", inner, s->elem) : inner;
-        AddressForm form = address_form(k, s);
-        cg_line(cg, "%s %c_frag[%d][%d];", type, s->id, s->ahead ? 2 : 1, fragment_words(k, s));
-        if (k->c.matrix.products > 1)
-            cg_line(cg, "unsigned %c_low[%d];", s->id, fragment_words(k, s));
-        if (form == ROWS) {
-            cg_line(cg, "const int %c_r = %s, %c_e = %s;", s->id, row, s->id, bytes);
-        } else if (form == TURNED) {
-            cg_line(cg, "const int %c_at = (%s) * %d + (%s ^ %s);", s->id, row, row_bytes(s),
-                    cg_text(cg, "(%s)", bytes), turn_of(k, s, row));
-        } else {
-            cg_line(cg, "const int %c_at = (%s) * %d + %s;", s->id, row, row_bytes(s), bytes);
-        }
-    }
+    char c = s->id;
+    const char *own, *kk;
+    AddressForm form = address_form(k, s);
+    int n = fragment_words(k, s);
+    cg_line(cg, "%s %c_frag[%d][%d];", s->elem > 4 ? "double" : "unsigned", c, s->ahead ? 2 : 1, n);
+    if (k->c.matrix.products > 1) cg_line(cg, "unsigned %c_low[%d];", c, n);
+    lane_parts(k, s, &own, &kk);
+    const char *inner = s->inner_k ? kk : own;
+    if (s->elem > 1) inner = cg_text(cg, "(%s) * %d", inner, s->elem);
+    cg_line(cg, "const int %c_r = %s, %c_e = %s;  // row of the lane, byte in it", c,
+            s->inner_k ? own : kk, c, inner);
+    const char *e = cg_text(cg, "%c_e", c);
+    if (form == TURNED)
+        e = cg_text(cg, "(%s ^ %s)", e, turn_of(k, s, cg_text(cg, "%c_r", c)));
+    if (form != ROWS) cg_line(cg, "const int %c_at = %c_r * %d + %s;", c, c, row_bytes(s), e);
+}
+
+void fragment_mma_declare(Kernel *k) {
+    for (int i = 0; i < 2; i++) declare(k, &k->c.side[i]);
 }
 
 /* The byte in the tile for row `row` and byte `inner` that the tile adds (texts).  */
 static const char *address_of(const Kernel *k, const Side *s, const char *row, const char *inner) {
     const Cg *cg = k->cg;
     int span = swizzle_bytes(&s->l->layout);
+    int bound = k->c.r->warp.extent[s->inner_k ? AX_K : s->own] * s->elem;
+    const char *down = cg_text(cg, "%s * %d", row, row_bytes(s));
     switch (address_form(k, s)) {
-    case LINEAR:
-        return cg_text(cg, "%c_at + %s * %d + %s", s->id, row, row_bytes(s), inner);
+    case LINEAR: return cg_text(cg, "%c_at + %s + %s", s->id, down, inner);
     case TURNED:
-        return cg_text(cg, "(%c_at ^ %s %% %d) + %s / %d * %d + %s * %d", s->id, inner, span, inner,
-                       span, span, row, row_bytes(s));
-    default:
-        return cg_text(cg, "(%c_r + %s) * %d + ((%c_e + %s) ^ %s)", s->id, row, row_bytes(s), s->id,
-                       inner, turn_of(k, s, cg_text(cg, "%c_r + %s", s->id, row)));
+        if (bound <= span) return cg_text(cg, "(%c_at ^ %s) + %s", s->id, inner, down);
+        return cg_text(cg, "(%c_at ^ %s %% %d) + %s / %d * %d + %s", s->id, inner, span, inner,
+                       span, span, down);
+    default: break;
     }
+    const char *at = cg_text(cg, "(%c_r + %s)", s->id, row);
+    return cg_text(cg, "%s * %d + ((%c_e + %s) ^ %s)", at, row_bytes(s), s->id, inner,
+                   turn_of(k, s, at));
 }
 
 /* ---- fetches ---- */
@@ -136,7 +140,7 @@ static void load_matrices(Kernel *k, const Side *s, int n, const char *first, co
     const char *own = chunks > 1 ? cg_text(cg, "(%s / %d * 8)", first, chunks)
                                  : cg_text(cg, "(%s * 8)", first);
     const char *row = s->inner_k ? own : kk, *inner = s->inner_k ? kk : own;
-    if (s->elem > 1) inner = cg_text(cg, "(%s * %d)", inner, s->elem);
+    if (s->elem > 1 && strcmp(inner, "0") != 0) inner = cg_text(cg, "(%s * %d)", inner, s->elem);
     cg_line(cg, "rl_ldmatrix_x%d%s(%c_frag[%s] + %s, shared%s + %c_TILE + %s);", n,
             s->inner_k ? "" : "_trans", s->id, buffer, first, load_stage(k, "take"), s->id - 32,
             address_of(k, s, row, inner));
@@ -166,7 +170,9 @@ static void fetch_elements(Kernel *k, const Side *s, const char *kk, const char 
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int f = 0; f < %d; f++)", fragment_words(k, s));
     const char *own = cg_text(cg, "(f / %d * %d + f %% %d * 8)", s->registers, s->thread, blocks);
-    const char *at_k = cg_text(cg, "(%s + f %% %d / %d * 4)", kk, s->registers, blocks);
+    const char *at_k = kk;
+    if (s->registers > blocks)
+        at_k = cg_text(cg, "(%s + f %% %d / %d * 4)", kk, s->registers, blocks);
     const char *row = s->inner_k ? own : at_k, *inner = s->inner_k ? at_k : own;
     inner = cg_text(cg, "(%s * %d)", inner, s->elem);
     cg_line(cg, "%c_frag[%s][f] = *reinterpret_cast<const %s *>(smem%s + %c_TILE + %s);", s->id,

@@ -72,14 +72,18 @@ static void print_details(const Lowered *l, const Contract *c, const Phase *ph, 
     const RProg *r = l->r;
     switch (ph->kind) {
     case PHASE_PLACE:
-        buf_printf(out, "tile %dx%d, warps %dx%dx%d, lanes %dx%d", (int)r->block.extent[AX_M],
+        buf_printf(out, "tile %dx%d, warps %dx%dx%d, %s %dx%d", (int)r->block.extent[AX_M],
                    (int)r->block.extent[AX_N], c->warps[AX_M], c->warps[AX_N], c->warps[AX_K],
-                   c->lanes[AX_M], c->lanes[AX_N]);
+                   c->matrix.used ? "instructions" : "lanes", c->lanes[AX_M], c->lanes[AX_N]);
         break;
     case PHASE_ADDRESS: print_address(c, &c->side[ph->side], out); break;
     case PHASE_CLEAR:
-        buf_printf(out, "%dx%d %s", (int)r->thread.extent[AX_M], (int)r->thread.extent[AX_N],
-                   te_dtype_name(l->p->con.acc));
+        if (c->matrix.used)
+            buf_printf(out, "%dx%dx%d %s", c->matrix.tiles[AX_M], c->matrix.tiles[AX_N],
+                       c->matrix.accumulators, te_dtype_name(c->matrix.unit->acc));
+        else
+            buf_printf(out, "%dx%d %s", (int)r->thread.extent[AX_M], (int)r->thread.extent[AX_N],
+                       te_dtype_name(l->p->con.acc));
         break;
     case PHASE_FILL:
         buf_printf(out, "%d of %d stages: ", c->ahead_steps, r->stages);
@@ -108,7 +112,11 @@ static void print_details(const Lowered *l, const Contract *c, const Phase *ph, 
         buf_printf(out, "%d of %d threads, steps of %d columns", (int)r->block.extent[AX_M],
                    rprog_row_threads(r), (int)r->block.extent[AX_N]);
         break;
-    case PHASE_ELEMENTS: buf_printf(out, "%d at a time", l->vec); break;
+    case PHASE_ELEMENTS:
+        buf_printf(out, "%d at a time%s", l->vec,
+                   c->matrix.piece ? ", through shared memory" : "");
+        break;
+    case PHASE_SUMS: buf_puts(out, te_dtype_name(l->p->con.acc)); break;
     case PHASE_STATEMENT:
     case PHASE_FOLD: buf_printf(out, "%d", ph->stmt); break;
     default: break;

@@ -87,6 +87,22 @@ static const struct {
      " a async cp.async.16 vec 16 along k inner k swizzle 2 1 0\n"
      " b async cp.async.16 vec 16 along k inner k swizzle 2 1 0\n store 4\n raster row\n split 1\n"
      " blocks_per_sm 2\n"},
+    {"matmul_mma", "a100",
+     "param M = 200, N = 256, K = 160; op f(A: f16[M,K], B: f16[K,N], b: f16[N]) -> C: f16[M,N]"
+     " { t[m,n] += A[m,k] * B[k,n]; C[m,n] = max(t[m,n] + b[n], 0); }",
+     "kernel 0\n skeleton contract\n unit mma.m16n8k16.f16.f32\n block 1 128 256 32\n"
+     " warp 1 64 64 32\n thread 1 16 8 16\n vec 1 2\n unroll 32\n stages 4\n"
+     " a async cp.async.16 vec 8 along k inner k swizzle 2 1 0\n"
+     " b async cp.async.16 vec 8 along n inner n swizzle 3 0 0\n store 8 shared\n"
+     " raster grouped 8\n split 1\n blocks_per_sm 1\n"},
+    {"conv_mma", "h200",
+     "param N=1, C=64, H=9, W=9, F=72; op f(X: f16[N,H,W,C], K: f16[F,3,3,C]) ->"
+     " Y: f16[N,H,W,F] { Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[f,r,s,c]; }",
+     "kernel 0\n skeleton contract\n unit mma.m16n8k16.f16.f32\n block 1 64 64 64\n"
+     " warp 1 32 32 64\n thread 1 16 8 16\n vec 1 2\n unroll 64\n stages 3\n"
+     " a async cp.async.16 vec 8 along k inner k swizzle 3 0 0\n"
+     " b async cp.async.16 vec 8 along k inner k swizzle 3 0 0\n store 2\n raster row\n split 2\n"
+     " blocks_per_sm 2\n"},
     {"softmax", "a100",
      "param N = 63, C = 520; op f(X: f16[N,C]) -> (Y: f16[N,C], I: i32[N]) {"
      " m[n] = max[c](X[n,c]); z[n] = sum[c](exp(X[n,c] - m[n]));"

@@ -1,0 +1,342 @@
+// roller-plan 1
+// kernel 0
+//   skeleton contract
+//   unit mma.m16n8k16.f16.f32
+//   block 1 64 64 64
+//   warp 1 32 32 64
+//   thread 1 16 8 16
+//   vec 1 2
+//   unroll 64
+//   stages 3
+//   a async cp.async.16 vec 8 along k inner k swizzle 3 0 0
+//   b async cp.async.16 vec 8 along k inner k swizzle 3 0 0
+//   store 2
+//   raster row
+//   split 2
+//   blocks_per_sm 2
+//
+// parameters
+//   t0  f16[1,9,9,64]
+//   t1  f16[72,3,3,64]
+//   t2  f16[1,9,9,72]  output
+//   w  workspace of 46848 bytes
+// launches
+//   rk_7db3494c532de037_0  grid 4,2  block 128  dynamic shared memory 49792
+//   rk_7db3494c532de037_1  grid 12,1  block 128  dynamic shared memory 0
+
+template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
+
+template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(const T *p) {
+    return *reinterpret_cast<const rl_vec<T, N> *>(p);
+}
+
+template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
+    rl_vec<T, N> y;
+    #pragma unroll
+    for (int i = 0; i < N; i++) y.v[i] = x[i];
+    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
+}
+
+__device__ __forceinline__ unsigned short rl_f32_to_f16(float x) {
+    unsigned short y;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
+    return y;
+}
+
+__device__ __forceinline__ unsigned rl_shared(const void *p) {
+    return (unsigned)__cvta_generic_to_shared(p);
+}
+
+__device__ __forceinline__ void rl_cp_async_16(unsigned to, const void *from, bool inside) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :: "r"(to), "l"(from), "r"(inside ? 16 : 0) : "memory");
+}
+
+__device__ __forceinline__ void rl_cp_async_commit() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int N> __device__ __forceinline__ void rl_cp_async_wait() {
+    asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
+}
+
+__device__ __forceinline__ void rl_ldmatrix_x4(unsigned *x, unsigned from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(from) : "memory");
+}
+
+__device__ __forceinline__ void rl_mma_m16n8k16_f16_f32(float *d, const unsigned *a, const unsigned *b) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+                 " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+extern "C" __global__ void __launch_bounds__(128, 2)
+rk_7db3494c532de037_0(const unsigned short *__restrict__ t0,
+    const unsigned short *__restrict__ t1,
+    unsigned short *__restrict__ t2,
+    unsigned char *__restrict__ w) {
+    constexpr int M = 81;
+    constexpr int N = 72;
+    constexpr int K = 576;
+    constexpr int BM = 64, BN = 64, BK = 64;  // tile of a block in one k-step
+    constexpr int WM = 32, WN = 32, WK = 64;  // of a warp
+    constexpr int TM = 16, TN = 8, TK = 16;  // of an instruction
+    constexpr int IM = 2, IN = 4;  // instructions of a warp
+    constexpr int THREADS = 128, STAGES = 3, STAGE = 16384;  // STAGE in bytes
+    constexpr int A_TILE = 0, A_ROW = 64;  // place in a stage, row of its tile
+    constexpr int A_KTABLE = 49152, A_KENTRIES = 8;
+    constexpr int A_RTABLE = 49280, A_RENTRIES = 64;
+    constexpr int B_TILE = 8192, B_ROW = 64;  // place in a stage, row of its tile
+    extern __shared__ __align__(128) unsigned char smem[];
+
+    const unsigned shared = rl_shared(smem);
+    // place: tiles of the grid with n fastest
+    const unsigned tile = blockIdx.x;
+    const unsigned tile_m = tile / 2u, tile_n = tile % 2u;
+    const int m0 = (int)tile_m * BM;
+    const int n0 = (int)tile_n * BN;
+    const int tid = threadIdx.x, lane = tid % 32u;
+    const unsigned warp = tid / 32u;
+    const int lane_m = lane / 4u, lane_n = lane % 4u * 2;
+    const int row = (int)(warp / 2u % 2u) * WM;
+    const int col = (int)(warp % 2u) * WN;
+    const int first = blockIdx.y * 5;
+    const int steps = min(9 - first, 5);
+    int k_next = (int)first * BK;
+    int put = 0, take = 0;
+    int turn = 0;
+
+    // address: operand a, 4 x 8 elements per thread along k
+    const int a_mn = tid / 8u, a_k = tid % 8u * 8;
+    const int a_to = a_mn * A_ROW + (a_k ^ (a_mn >> 0 & 7) << 3);
+    const unsigned short *a_src = t0;
+    for (int r = tid; r < A_RENTRIES; r += THREADS) {
+        rl_vec<int, 2> entry;
+        const int at = m0 + r * 1;
+        const int a_mn1 = at % 9u;
+        const int a_mn0 = at / 9u;
+        unsigned bits = (at < M ? 0u : 0x80000000u) | 0x40000000u;
+        #pragma unroll
+        for (int q0 = 0; q0 < 3; q0++) {
+            if ((unsigned)(a_mn0 - 1 + q0) >= 9u) bits |= 1u << (0 + q0);
+        }
+        #pragma unroll
+        for (int q0 = 0; q0 < 3; q0++) {
+            if ((unsigned)(a_mn1 - 1 + q0) >= 9u) bits |= 1u << (3 + q0);
+        }
+        entry.v[0] = a_mn0 * 576 + a_mn1 * 64 - 640;
+        entry.v[1] = (int)bits;
+        rl_store<2>(reinterpret_cast<int *>(smem + A_RTABLE) + (r) * 2, entry.v);
+    }
+
+    // address: operand b, 4 x 8 elements per thread along k
+    const int b_mn = tid / 8u, b_k = tid % 8u * 8;
+    const int b_to = b_mn * B_ROW + (b_k ^ (b_mn >> 0 & 7) << 3);
+    const unsigned short *b_src = t1 + (long long)(n0 + b_mn) * 576 + (long long)(k_next + b_k);
+
+    float acc[IM][IN][4];
+    #pragma unroll
+    for (int i = 0; i < IM; i++) {
+        #pragma unroll
+        for (int j = 0; j < IN * 4; j++)
+            acc[i][j / 4][j % 4] = 0;
+    }
+    unsigned a_frag[2][8];
+    const int a_r = row + lane / 8u % 2u * 8 + lane % 8u, a_e = (lane / 16u % 2u * 8) * 2;  // row of the lane, byte in it
+    const int a_at = a_r * 128 + (a_e ^ (a_r >> 0 & 7) << 4);
+    unsigned b_frag[2][8];
+    const int b_r = col + lane / 16u * 8 + lane % 8u, b_e = (lane / 8u % 2u * 8) * 2;  // row of the lane, byte in it
+    const int b_at = b_r * 128 + (b_e ^ (b_r >> 0 & 7) << 4);
+
+    // fill: the first steps
+    if (tid < A_KENTRIES) {
+        const int at = k_next + tid * 8;
+        const int a_k2 = at % 64u;
+        const int a_k1 = at / 64u % 3u;
+        const int a_k0 = at / 192u;
+        const int entry[2] = {a_k0 * 576 + a_k1 * 64 + a_k2, (int)(0x80000000u | 1u << (0 + a_k0) | 1u << (3 + a_k1))};
+        rl_store<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + tid) * 2, entry);
+    }
+    __syncthreads();
+    #pragma unroll 1
+    for (int step = 0; step < 2; step++) {
+        if (step < steps) {
+            const rl_vec<int, 2> a_e = rl_load<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + a_k / 8) * 2);
+            #pragma unroll
+            for (int g = 0; g < 4; g += 4) {
+                const unsigned short *from[4];
+                bool inside[4];
+                #pragma unroll
+                for (int i = g; i < g + 4; i++) {
+                    const rl_vec<int, 2> a_r = rl_load<2>(reinterpret_cast<int *>(smem + A_RTABLE) + ((a_mn + i * 16)) * 2);
+                    from[i - g] = a_src + (a_r.v[0] + a_e.v[0]);
+                    inside[i - g] = (a_r.v[1] & a_e.v[1]) == 0;
+                }
+                #pragma unroll
+                for (int i = g; i < g + 4; i++) {
+                    rl_cp_async_16(shared + put + A_TILE + (a_to + i * 1024) * 2, from[i - g], inside[i - g]);
+                }
+            }
+            #pragma unroll
+            for (int i = 0; i < 4; i++) {
+                rl_cp_async_16(shared + put + B_TILE + (b_to + i * 1024) * 2, (b_src + i * 9216), n0 + (b_mn + i * 16) < N);
+            }
+            b_src += BK;
+            k_next += BK;
+            turn ^= 1;
+            if (tid < A_KENTRIES) {
+                const int at = k_next + tid * 8;
+                const int a_k2 = at % 64u;
+                const int a_k1 = at / 64u % 3u;
+                const int a_k0 = at / 192u;
+                const int entry[2] = {a_k0 * 576 + a_k1 * 64 + a_k2, (int)(0x80000000u | 1u << (0 + a_k0) | 1u << (3 + a_k1))};
+                rl_store<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + tid) * 2, entry);
+            }
+        }
+        rl_cp_async_commit();
+        put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
+        __syncthreads();
+    }
+    rl_cp_async_wait<1>();
+    __syncthreads();
+
+    // fragment: registers of the first slice
+    #pragma unroll
+    for (int g = 0; g < 8; g += 4)
+        rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + (g / 2 * 8) * 128);
+    #pragma unroll
+    for (int g = 0; g < 8; g += 4)
+        rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + (g / 2 * 8) * 128);
+
+    #pragma unroll 1
+    for (int step = 0; step < steps; step++) {
+        // load: step + 2
+        if (step + 2 < steps) {
+            const rl_vec<int, 2> a_e = rl_load<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + a_k / 8) * 2);
+            #pragma unroll
+            for (int g = 0; g < 4; g += 4) {
+                const unsigned short *from[4];
+                bool inside[4];
+                #pragma unroll
+                for (int i = g; i < g + 4; i++) {
+                    const rl_vec<int, 2> a_r = rl_load<2>(reinterpret_cast<int *>(smem + A_RTABLE) + ((a_mn + i * 16)) * 2);
+                    from[i - g] = a_src + (a_r.v[0] + a_e.v[0]);
+                    inside[i - g] = (a_r.v[1] & a_e.v[1]) == 0;
+                }
+                #pragma unroll
+                for (int i = g; i < g + 4; i++) {
+                    rl_cp_async_16(shared + put + A_TILE + (a_to + i * 1024) * 2, from[i - g], inside[i - g]);
+                }
+            }
+            #pragma unroll
+            for (int i = 0; i < 4; i++) {
+                rl_cp_async_16(shared + put + B_TILE + (b_to + i * 1024) * 2, (b_src + i * 9216), n0 + (b_mn + i * 16) < N);
+            }
+            b_src += BK;
+            k_next += BK;
+            turn ^= 1;
+            if (tid < A_KENTRIES) {
+                const int at = k_next + tid * 8;
+                const int a_k2 = at % 64u;
+                const int a_k1 = at / 64u % 3u;
+                const int a_k0 = at / 192u;
+                const int entry[2] = {a_k0 * 576 + a_k1 * 64 + a_k2, (int)(0x80000000u | 1u << (0 + a_k0) | 1u << (3 + a_k1))};
+                rl_store<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + tid) * 2, entry);
+            }
+        }
+        rl_cp_async_commit();
+        // compute: slices of 16 k
+        #pragma unroll
+        for (int kk = 0; kk < 48; kk += TK) {
+            #pragma unroll
+            for (int g = 0; g < 8; g += 4)
+                rl_ldmatrix_x4(a_frag[(kk / TK + 1) % 2] + g, shared + take + A_TILE + (a_at ^ ((kk + TK) * 2)) + (g / 2 * 8) * 128);
+            #pragma unroll
+            for (int g = 0; g < 8; g += 4)
+                rl_ldmatrix_x4(b_frag[(kk / TK + 1) % 2] + g, shared + take + B_TILE + (b_at ^ ((kk + TK) * 2)) + (g / 2 * 8) * 128);
+            #pragma unroll
+            for (int i = 0; i < IM; i++) {
+                #pragma unroll
+                for (int j = 0; j < IN; j++)
+                    rl_mma_m16n8k16_f16_f32(acc[i][j], a_frag[kk / TK % 2] + i * 4, b_frag[kk / TK % 2] + j * 2);
+            }
+        }
+        // wait: the next stage is complete
+        rl_cp_async_wait<1>();
+        __syncthreads();
+        put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
+        if (step + 1 < steps)
+            take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+        // compute: the last slice, with fragments of the next stage under way
+        #pragma unroll
+        for (int g = 0; g < 8; g += 4)
+            rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + (g / 2 * 8) * 128);
+        #pragma unroll
+        for (int g = 0; g < 8; g += 4)
+            rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + (g / 2 * 8) * 128);
+        #pragma unroll
+        for (int i = 0; i < IM; i++) {
+            #pragma unroll
+            for (int j = 0; j < IN; j++)
+                rl_mma_m16n8k16_f16_f32(acc[i][j], a_frag[1] + i * 4, b_frag[1] + j * 2);
+        }
+    }
+    // partial: sums of this slice to the workspace
+    float *const sums = reinterpret_cast<float *>(w + 0ll);
+    #pragma unroll
+    for (int i = 0; i < 2; i++) {
+        #pragma unroll
+        for (int f = 0; f < 2; f++) {
+            const int m = m0 + row + lane_m + i * TM + f * 8;
+            if (m < M) {
+                #pragma unroll
+                for (int j = 0; j < 4; j++) {
+                    #pragma unroll
+                    for (int g = 0; g < 2; g += 2) {
+                        const int n = n0 + col + lane_n + j * TN + g;
+                        if (n < N) {
+                            rl_store<2>(sums + (((long long)blockIdx.y * M + m) * N + n), &acc[i][j][f * 2 + g + 0]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+rk_7db3494c532de037_1(const unsigned short *__restrict__ t0,
+    const unsigned short *__restrict__ t1,
+    unsigned short *__restrict__ t2,
+    unsigned char *__restrict__ w) {
+    // elements: 4 at a time, the domain is [B][M][N]
+    constexpr int TOTAL = 5832;
+    float *const sums = reinterpret_cast<float *>(w + 0ll);
+    #pragma unroll 1
+    for (int u = threadIdx.x; u < 128; u += 128) {
+        const int at = (int)blockIdx.x * 512 + u * 4;
+        if (at >= TOTAL) break;
+        const int b = at / 5832u;
+        const int m = at / 72u % 81u;
+        const int n = at % 72u;
+        const int i2 = m % 9u;
+        const int i1 = m / 9u;
+        const int i3 = n;
+        // gather: the slices in order
+        rl_vec<float, 4> sum = rl_load<4>(sums + at);
+        #pragma unroll 4
+        for (int s = 1; s < 2; s++) {
+            const rl_vec<float, 4> x = rl_load<4>(sums + ((long long)s * TOTAL + at));
+            #pragma unroll
+            for (int v = 0; v < 4; v++) sum.v[v] = sum.v[v] + x.v[v];
+        }
+        unsigned short o2[4];
+        #pragma unroll
+        for (int v = 0; v < 4; v++) {
+            o2[v] = rl_f32_to_f16(sum.v[v]);
+        }
+        rl_store<4>(t2 + (i1 * 648 + i2 * 72 + i3), o2);
+    }
+}

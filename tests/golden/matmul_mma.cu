@@ -1,0 +1,267 @@
+// roller-plan 1
+// kernel 0
+//   skeleton contract
+//   unit mma.m16n8k16.f16.f32
+//   block 1 128 256 32
+//   warp 1 64 64 32
+//   thread 1 16 8 16
+//   vec 1 2
+//   unroll 32
+//   stages 4
+//   a async cp.async.16 vec 8 along k inner k swizzle 2 1 0
+//   b async cp.async.16 vec 8 along n inner n swizzle 3 0 0
+//   store 8 shared
+//   raster grouped 8
+//   split 1
+//   blocks_per_sm 1
+//
+// parameters
+//   t0  f16[200,160]
+//   t1  f16[160,256]
+//   t2  f16[256]
+//   t3  f16[200,256]  output
+// launches
+//   rk_7ac6670f00947cfd_0  grid 2,1  block 256  dynamic shared memory 98304
+
+template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
+
+template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(const T *p) {
+    return *reinterpret_cast<const rl_vec<T, N> *>(p);
+}
+
+template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
+    rl_vec<T, N> y;
+    #pragma unroll
+    for (int i = 0; i < N; i++) y.v[i] = x[i];
+    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
+}
+
+__device__ __forceinline__ float rl_f16_to_f32(unsigned short x) {
+    float y;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
+    return y;
+}
+
+__device__ __forceinline__ unsigned short rl_f32_to_f16(float x) {
+    unsigned short y;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
+    return y;
+}
+
+__device__ __forceinline__ float rl_max_f32(float x, float y) {
+    float z;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+    return z;
+}
+
+__device__ __forceinline__ unsigned rl_shared(const void *p) {
+    return (unsigned)__cvta_generic_to_shared(p);
+}
+
+__device__ __forceinline__ void rl_cp_async_16(unsigned to, const void *from, bool inside) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :: "r"(to), "l"(from), "r"(inside ? 16 : 0) : "memory");
+}
+
+__device__ __forceinline__ void rl_cp_async_commit() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int N> __device__ __forceinline__ void rl_cp_async_wait() {
+    asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
+}
+
+__device__ __forceinline__ void rl_ldmatrix_x4(unsigned *x, unsigned from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(from) : "memory");
+}
+
+__device__ __forceinline__ void rl_ldmatrix_x4_trans(unsigned *x, unsigned from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(from) : "memory");
+}
+
+__device__ __forceinline__ void rl_mma_m16n8k16_f16_f32(float *d, const unsigned *a, const unsigned *b) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+                 " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+extern "C" __global__ void __launch_bounds__(256, 1)
+rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
+    const unsigned short *__restrict__ t1,
+    const unsigned short *__restrict__ t2,
+    unsigned short *__restrict__ t3) {
+    constexpr int M = 200;
+    constexpr int N = 256;
+    constexpr int K = 160;
+    constexpr int BM = 128, BN = 256, BK = 32;  // tile of a block in one k-step
+    constexpr int WM = 64, WN = 64, WK = 32;  // of a warp
+    constexpr int TM = 16, TN = 8, TK = 16;  // of an instruction
+    constexpr int IM = 4, IN = 8;  // instructions of a warp
+    constexpr int THREADS = 256, STAGES = 4, STAGE = 24576;  // STAGE in bytes
+    constexpr int A_TILE = 0, A_ROW = 32;  // place in a stage, row of its tile
+    constexpr int B_TILE = 8192, B_ROW = 256;  // place in a stage, row of its tile
+    constexpr int steps = 5;
+    extern __shared__ __align__(128) unsigned char smem[];
+
+    const unsigned shared = rl_shared(smem);
+    // place: tiles of the grid with groups of tile rows, m fastest
+    const unsigned tile = blockIdx.x;
+    const unsigned top = tile / 8u * 8u, in_group = tile % 8u;
+    const unsigned rows = min(2u - top, 8u);
+    const unsigned tile_m = top + in_group % rows, tile_n = in_group / rows;
+    const int m0 = (int)tile_m * BM;
+    const int n0 = (int)tile_n * BN;
+    const int tid = threadIdx.x, lane = tid % 32u;
+    const unsigned warp = tid / 32u;
+    const int lane_m = lane / 4u, lane_n = lane % 4u * 2;
+    const int row = (int)(warp / 4u % 2u) * WM;
+    const int col = (int)(warp % 4u) * WN;
+    int k_next = 0;
+    int put = 0, take = 0;
+
+    // address: operand a, 2 x 8 elements per thread along k
+    const int a_mn = tid / 4u, a_k = tid % 4u * 8;
+    const int a_to = a_mn * A_ROW + (a_k ^ (a_mn >> 1 & 3) << 3);
+    const unsigned short *a_src = t0 + (long long)(m0 + a_mn) * 160 + (long long)(k_next + a_k);
+
+    // address: operand b, 4 x 8 elements per thread along n
+    const int b_k = tid / 32u, b_mn = tid % 32u * 8;
+    const int b_to = b_k * B_ROW + (b_mn ^ (b_k >> 0 & 7) << 3);
+    const unsigned short *b_src = t1 + (long long)(n0 + b_mn) + (long long)(k_next + b_k) * 256;
+
+    float acc[IM][IN][4];
+    #pragma unroll
+    for (int i = 0; i < IM; i++) {
+        #pragma unroll
+        for (int j = 0; j < IN * 4; j++)
+            acc[i][j / 4][j % 4] = 0;
+    }
+    unsigned a_frag[2][16];
+    const int a_r = row + lane / 8u % 2u * 8 + lane % 8u, a_e = (lane / 16u % 2u * 8) * 2;  // row of the lane, byte in it
+    const int a_at = a_r * 64 + (a_e ^ (a_r >> 1 & 3) << 4);
+    unsigned b_frag[2][16];
+    const int b_r = lane / 8u % 2u * 8 + lane % 8u, b_e = (col + lane / 16u * 8) * 2;  // row of the lane, byte in it
+    const int b_at = b_r * 512 + (b_e ^ (b_r >> 0 & 7) << 4);
+
+    // fill: the first steps
+    #pragma unroll 1
+    for (int step = 0; step < 3; step++) {
+        #pragma unroll
+        for (int i = 0; i < 2; i++) {
+            rl_cp_async_16(shared + put + A_TILE + (a_to + i * 2048) * 2, (a_src + i * 10240), m0 + (a_mn + i * 64) < M);
+        }
+        a_src += BK;
+        #pragma unroll
+        for (int i = 0; i < 4; i++) {
+            rl_cp_async_16(shared + put + B_TILE + (b_to + i * 2048) * 2, (b_src + i * 2048), true);
+        }
+        b_src += BK * 256;
+        k_next += BK;
+        rl_cp_async_commit();
+        put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
+    }
+    rl_cp_async_wait<2>();
+    __syncthreads();
+
+    // fragment: registers of the first slice
+    #pragma unroll
+    for (int g = 0; g < 16; g += 4)
+        rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + (g / 2 * 8) * 64);
+    #pragma unroll
+    for (int g = 0; g < 16; g += 4)
+        rl_ldmatrix_x4_trans(b_frag[0] + g, shared + take + B_TILE + (b_at ^ ((g / 2 * 8) * 2)) + 0 * 512);
+
+    #pragma unroll 1
+    for (int step = 0; step < steps; step++) {
+        // load: step + 3
+        if (step + 3 < steps) {
+            #pragma unroll
+            for (int i = 0; i < 2; i++) {
+                rl_cp_async_16(shared + put + A_TILE + (a_to + i * 2048) * 2, (a_src + i * 10240), m0 + (a_mn + i * 64) < M);
+            }
+            a_src += BK;
+            #pragma unroll
+            for (int i = 0; i < 4; i++) {
+                rl_cp_async_16(shared + put + B_TILE + (b_to + i * 2048) * 2, (b_src + i * 2048), true);
+            }
+            b_src += BK * 256;
+            k_next += BK;
+        }
+        rl_cp_async_commit();
+        // compute: slices of 16 k
+        #pragma unroll
+        for (int kk = 0; kk < 16; kk += TK) {
+            #pragma unroll
+            for (int g = 0; g < 16; g += 4)
+                rl_ldmatrix_x4(a_frag[(kk / TK + 1) % 2] + g, shared + take + A_TILE + (a_at ^ ((kk + TK) * 2)) + (g / 2 * 8) * 64);
+            #pragma unroll
+            for (int g = 0; g < 16; g += 4)
+                rl_ldmatrix_x4_trans(b_frag[(kk / TK + 1) % 2] + g, shared + take + B_TILE + (b_at ^ ((g / 2 * 8) * 2)) + (kk + TK) * 512);
+            #pragma unroll
+            for (int i = 0; i < IM; i++) {
+                #pragma unroll
+                for (int j = 0; j < IN; j++)
+                    rl_mma_m16n8k16_f16_f32(acc[i][j], a_frag[kk / TK % 2] + i * 4, b_frag[kk / TK % 2] + j * 2);
+            }
+        }
+        // wait: the next stage is complete
+        rl_cp_async_wait<2>();
+        __syncthreads();
+        put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
+        if (step + 1 < steps)
+            take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+        // compute: the last slice, with fragments of the next stage under way
+        #pragma unroll
+        for (int g = 0; g < 16; g += 4)
+            rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + (g / 2 * 8) * 64);
+        #pragma unroll
+        for (int g = 0; g < 16; g += 4)
+            rl_ldmatrix_x4_trans(b_frag[0] + g, shared + take + B_TILE + (b_at ^ ((g / 2 * 8) * 2)) + 0 * 512);
+        #pragma unroll
+        for (int i = 0; i < IM; i++) {
+            #pragma unroll
+            for (int j = 0; j < IN; j++)
+                rl_mma_m16n8k16_f16_f32(acc[i][j], a_frag[1] + i * 4, b_frag[1] + j * 2);
+        }
+    }
+    // elements: 8 outputs of the thread at a time, through shared memory
+    __syncthreads();
+    float *const piece = reinterpret_cast<float *>(smem + warp * 4608);
+    #pragma unroll
+    for (int i = 0; i < 4; i++) {
+        if (i > 0) __syncwarp();
+        #pragma unroll
+        for (int j = 0; j < IN; j++) {
+            #pragma unroll
+            for (int f = 0; f < 4; f += 2)
+                rl_store<2>(piece + ((lane_m + f * 4) * 72 + j * TN + lane_n), acc[i][j] + f);
+        }
+        __syncwarp();
+        #pragma unroll
+        for (int s = 0; s < 4; s++) {
+            const unsigned u = lane + s * 32;
+            const int m = m0 + row + i * TM + (int)(u / 8u);
+            if (m < M) {
+                const int n = n0 + col + (int)(u % 8u * 8);
+                rl_vec<float, 4> value[2];
+                #pragma unroll
+                for (int p = 0; p < 2; p++) value[p] = rl_load<4>(piece + (u / 8u * 72 + u % 8u * 8) + p * 4);
+                const int i0 = m;
+                const int i1 = n;
+                rl_vec<unsigned short, 8> x0[1];
+                #pragma unroll
+                for (int p = 0; p < 1; p++) x0[p] = rl_load<8>(t2 + (i1) + p * 8);
+                unsigned short o3[8];
+                #pragma unroll
+                for (int v = 0; v < 8; v++) {
+                    const float e4 = value[v / 4].v[v % 4];
+                    o3[v] = rl_f32_to_f16(rl_max_f32((e4 + rl_f16_to_f32(x0[v / 8].v[v % 8])), 0.0f));
+                }
+                rl_store<8>(t3 + (i0 * 256 + i1), o3);
+            }
+        }
+    }
+}
