@@ -161,8 +161,9 @@ const char *cg_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, con
     case TE_RED_ALL: return cg_text(c, "(bool)(%s & %s)", acc, value);
     default: {
         const char *fn = red == TE_RED_MAX ? "max" : "min";
-        return real ? cg_text(c, "rl_%s_%s(%s, %s)", fn, name, acc, value)
-                    : cg_text(c, "%s(%s, %s)", fn, acc, value);
+        if (real) return cg_text(c, "rl_%s_%s(%s, %s)", fn, name, acc, value);
+        /* Indices and sizes that fit are printed as int.  */
+        return cg_text(c, type == TE_I64 ? "%s(%s, (long long)(%s))" : "%s(%s, %s)", fn, acc, value);
     }
     }
 }
