@@ -30,8 +30,7 @@ static Status open_set(Arena *a, Diag *d, const Te *te, const Device *dev,
 
 static Status plan_group(Arena *a, Diag *d, const Device *dev, const CompileOptions *o,
                          GroupPlans *out) {
-    RPlanOptions options = {.align = o->align, .workspace_limit = o->workspace_limit,
-                            .no_matrix = true};
+    RPlanOptions options = {.align = o->align, .workspace_limit = o->workspace_limit};
     Status s = rprog_candidates(a, d, &out->problem, dev, &options, &out->set);
     if (s) return s;
     int keep = (o->top > 1 ? o->top : 1) + SPARE_CANDIDATES;
