@@ -5,9 +5,15 @@
 
 /* ---- logic on predicates ---- */
 
+/* A constant predicate is a lane mask as well: 0 or else as written becomes none or all.  */
+static uint32_t pred_source(const SimWarp *w, const SimOpnd *o) {
+    if (o->bits == 1) return sim_pred_of(w, o);
+    return *sim_u32(w, o->slot[0]) ? FULL_WARP : 0;
+}
+
 static void pred_logic(SimWarp *w, const SimInst *i, uint32_t active) {
-    uint32_t a = sim_pred_of(w, &i->opnd[1]);
-    uint32_t b = i->n_opnd > 2 ? sim_pred_of(w, &i->opnd[2]) : 0, v;
+    uint32_t a = pred_source(w, &i->opnd[1]);
+    uint32_t b = i->n_opnd > 2 ? pred_source(w, &i->opnd[2]) : 0, v;
     switch (i->ptx->op) {
     case OP_AND: v = a & b; break;
     case OP_OR: v = a | b; break;
@@ -18,15 +24,9 @@ static void pred_logic(SimWarp *w, const SimInst *i, uint32_t active) {
     sim_set_pred(w, i->d, active, v);
 }
 
-/* A constant predicate is a lane mask as well: 0 or 1 as written becomes none or all.  */
-static void pred_const(SimWarp *w, const SimInst *i, uint32_t active) {
-    sim_set_pred(w, i->d, active, *sim_u32(w, i->a) ? FULL_WARP : 0);
-}
-
 SimExec *sim_pick_predicate(SimPick *k) {
     for (int n = 0; n < k->i->n_opnd; n++) {
-        if (k->i->opnd[n].bits == 1) continue;
-        if (k->p->op == OP_MOV && k->i->opnd[1].kind == OPND_INT) return pred_const;
+        if (k->i->opnd[n].bits == 1 || (n > 0 && k->i->opnd[n].kind == OPND_INT)) continue;
         return sim_pick_fail(k, "needs predicates");
     }
     return pred_logic;

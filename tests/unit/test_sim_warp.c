@@ -146,6 +146,9 @@ static void votes(void **state) {
          ballot},
         {"and.b32 %r2, %r1, 1; setp.eq.u32 %p0, %r2, 1; vote.sync.ballot.b32 %r0, !%p0, -1;",
          ballot_not},
+        {"and.b32 %r2, %r1, 1; setp.eq.u32 %p0, %r2, 1; xor.pred %p0, %p0, -1; "
+         "and.pred %p0, %p0, 1; vote.sync.ballot.b32 %r0, %p0, -1;",
+         ballot_not},
         {"and.b32 %r2, %r1, 1; setp.eq.u32 %p0, %r2, 1; vote.sync.any.pred %p1, %p0, -1; "
          "selp.u32 %r0, 1, 0, %p1;",
          vote_any},
