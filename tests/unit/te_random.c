@@ -1,6 +1,8 @@
 /* links: base */
 #include "te_random_gen.h"
 
+#include <string.h>
+
 static void dimension(Gen *g, const Tensor *t, int d) {
     gen_name(g, 'S', t->dim[d], "");
     if (t->role >= TEMPORARY && gen_split(g, t->dim[d]))
@@ -29,6 +31,51 @@ static bool contraction(Gen *g, const Tensor *t) {
     buf_printf(&g->out, "](%s*%s)", g->style.swapped ? y : x, g->style.swapped ? x : y);
     if (l >= 0) gen_leave_axis(g, l);
     gen_leave_axis(g, k);
+    return true;
+}
+
+/* A reduction over windows that move along the last one or two axes, over an input with one element
+ * for each output, perhaps weighted: what becomes sliding windows.  */
+static bool window(Gen *g, const Tensor *t) {
+    static const char *const redop[] = {"sum", "max", "min"};
+    if (t->cls == BOOLEAN || !t->rank || g->n_input + 2 > MAX_INPUTS) return false;
+    int k[2] = {gen_reduction_axis(g, true), -1};
+    if (k[0] < 0) return false;
+    if (t->rank > 1 && chance(g, 2)) k[1] = gen_reduction_axis(g, true);
+    int windows = k[1] < 0 ? 1 : 2;
+    uint32_t type = below(g, DTYPES), op = below(g, 3);
+    Tensor x = {.role = INPUT, .cls = t->cls, .dtype = type, .rank = t->rank};
+    memcpy(x.dim, t->dim, sizeof x.dim);
+    bool weighted = chance(g, 2);
+    size_t from = g->out.len;
+    if (weighted) {
+        unsigned must = ((1U << windows) - 1) << t->rank;
+        gen_read(g, gen_new_input(g, t->cls, type, must), false, 0);
+    }
+    const char *weight = gen_cut(g, from);
+    buf_printf(&g->out, "%s[", redop[op]);
+    for (int i = 0; i < windows; i++) {
+        if (i) put(g, ",");
+        gen_index_item(g, k[i]);
+    }
+    put(g, "]((");
+    gen_name(g, 'T', g->n_tensor, "[");
+    for (int d = 0; d < t->rank; d++) {
+        if (d) put(g, ",");
+        gen_index_value(g, d);
+        int moves = d - (t->rank - windows);
+        if (moves < 0) continue;
+        buf_printf(&g->out, "*%d+", 1 + (int)below(g, 2));
+        gen_index_value(g, k[moves]);
+        buf_printf(&g->out, "-%d", (int)below(g, 3));
+    }
+    buf_printf(&g->out, "] else %s)", op == 1 && t->cls == REAL ? "-inf" : "0");
+    if (weighted) buf_printf(&g->out, "*%s", weight);
+    put(g, ")");
+    g->wide |= type == 1;
+    g->n_input++;
+    g->tensor[g->n_tensor++] = x;
+    for (int i = windows - 1; i >= 0; i--) gen_leave_axis(g, k[i]);
     return true;
 }
 
@@ -97,8 +144,10 @@ static void statement(Gen *g, bool last) {
         g->work *= g->high[t.dim[d]];
     }
     size_t from = g->out.len;
-    bool sums = chance(g, 3) && contraction(g, &t);
-    if (!sums) gen_expr(g, t.cls, 1 + (int)below(g, 3));
+    uint32_t kind = below(g, 8);
+    bool sums = kind >= 6 && contraction(g, &t);
+    bool folds = sums || (kind == 5 && window(g, &t));
+    if (!folds) gen_expr(g, t.cls, 1 + (int)below(g, 3));
     const char *body = gen_cut(g, from);
     gen_name(g, 'T', g->n_tensor, "");
     put(g, "[");

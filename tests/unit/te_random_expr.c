@@ -49,8 +49,7 @@ bool gen_split(const Gen *g, int size) {
 
 bool gen_split_axis(const Gen *g, const Axis *x) { return !x->from && gen_split(g, x->size); }
 
-/* An index as a value ...  */
-static void index_value(Gen *g, int k) {
+void gen_index_value(Gen *g, int k) {
     if (!gen_split_axis(g, &g->axis[k])) {
         gen_name(g, 'x', k, "");
         return;
@@ -62,7 +61,6 @@ static void index_value(Gen *g, int k) {
     put(g, ")");
 }
 
-/* ... and in a list of indices.  */
 void gen_index_item(Gen *g, int k) {
     bool two = gen_split_axis(g, &g->axis[k]);
     gen_name(g, 'x', k, two ? "a" : "");
@@ -89,7 +87,7 @@ static void inside(Gen *g, int size) {
     for (int i = 0; i < g->n_scope; i++)
         if (g->axis[g->scope[i]].size == size) fit[n++] = g->scope[i];
     if (n) {
-        index_value(g, fit[below(g, (uint32_t)n)]);
+        gen_index_value(g, fit[below(g, (uint32_t)n)]);
         return;
     }
     int outer = -1, inner = -1;
@@ -101,12 +99,12 @@ static void inside(Gen *g, int size) {
         put(g, "0");
         return;
     }
-    index_value(g, outer);
+    gen_index_value(g, outer);
     put(g, "*");
     if (size == BASE_SIZES) put(g, "2");
     else gen_name(g, 'S', 2, "");
     put(g, "+");
-    index_value(g, inner);
+    gen_index_value(g, inner);
 }
 
 /* One dimension's subscript, in as many parts as the dimension has.  */
@@ -120,7 +118,7 @@ static const char *subscript(Gen *g, const Tensor *t, int d, bool guarded) {
         if (how == 1) buf_printf(&g->out, "-%d", (int)below(g, 3));
         if (how == 2 && g->n_scope) {
             put(g, "+");
-            index_value(g, g->scope[below(g, (uint32_t)g->n_scope)]);
+            gen_index_value(g, g->scope[below(g, (uint32_t)g->n_scope)]);
             buf_printf(&g->out, "-%d", (int)below(g, 3));
         }
     }
@@ -204,7 +202,7 @@ static void literal(Gen *g, Class cls) {
 
 static void leaf(Gen *g, Class cls) {
     if (cls == INT && g->n_scope && chance(g, 3))
-        index_value(g, g->scope[below(g, (uint32_t)g->n_scope)]);
+        gen_index_value(g, g->scope[below(g, (uint32_t)g->n_scope)]);
     else if (cls == INT && chance(g, 5))
         gen_name(g, 'S', (int)below(g, SIZES), "");
     else if (chance(g, 5) || !some_read(g, cls, 0))

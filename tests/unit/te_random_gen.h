@@ -63,7 +63,8 @@ bool gen_fixed(const Gen *g, int size);
 bool gen_split(const Gen *g, int size);
 bool gen_split_axis(const Gen *g, const Axis *x);
 int gen_add_axis(Gen *g, int size, bool where);
-/* An index in a list of indices.  */
+/* An index as a value, and in a list of indices.  */
+void gen_index_value(Gen *g, int k);
 void gen_index_item(Gen *g, int k);
 /* Where the d-th dimension as chosen is written.  */
 int gen_order(const Gen *g, const Tensor *t, int d);

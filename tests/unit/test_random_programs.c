@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,7 +238,7 @@ static void travel(Bench *b, Journey journey, uint64_t count) {
     pool_for(0, (int64_t)count, one, b);
     print_message("# seeds %llu to %llu, %d compared\n", (unsigned long long)b->seed,
                   (unsigned long long)(b->seed + count - 1), b->n_compared);
-    for (int i = 0; i < b->n_wrong && i < SHOWN; i++) print_error("%s\n", b->wrong[i]);
+    for (int i = 0; i < b->n_wrong && i < SHOWN; i++) fprintf(stderr, "%s\n", b->wrong[i]);
     assert_int_equal(b->n_wrong, 0);
 }
 
