@@ -75,7 +75,7 @@ static int64_t fragment_words(const Problem *p, const Device *dev, const RProg *
 
 /* Registers that loads need: what is on its way to shared memory, and pointers; a gather keeps a
  * decoded position for each chunk.  */
-static int64_t load_words(const Problem *p, const RProg *r, int side) {
+static int64_t load_words(const Problem *p, const Device *dev, const RProg *r, int side) {
     const ROperand *op = &p->op[side];
     const RLoad *l = &r->load[side];
     if (!op->present || l->vec < 1) return 0;
@@ -84,6 +84,7 @@ static int64_t load_words(const Problem *p, const RProg *r, int side) {
     if (l->kind == LOAD_STAGED) words += chunks * ((l->vec * op->bytes + 3) / 4);
     if (op->digits_mn > 1 || op->guarded) words += 2 * (chunks < 8 ? chunks : 8);
     if (op->digits_k > 1) words += 4;
+    if (rprog_matrix(dev, r)) words += matrix_load_registers(p, dev, r, side, chunks);
     return words;
 }
 
@@ -95,7 +96,7 @@ static int64_t expected_registers(const Problem *p, const Device *dev, const RPr
     if (r->skeleton == SK_ROW) return rprog_row_registers(p, r);
     if (r->skeleton == SK_COLUMN) return rprog_column_registers(p, r);
     if (r->skeleton == SK_WINDOW) return rprog_window_registers(p, r);
-    int64_t loads = load_words(p, r, 0) + load_words(p, r, 1);
+    int64_t loads = load_words(p, dev, r, 0) + load_words(p, dev, r, 1);
     if (rprog_matrix(dev, r)) return matrix_registers(p, dev, r) + loads;
     int64_t words = (p->acc_bytes + 3) / 4;
     return FIXED + words * r->thread.extent[AX_M] * r->thread.extent[AX_N] +

@@ -49,8 +49,10 @@ int matrix_wavefronts(const Problem *p, const Device *dev, const RProg *r, int s
     return rtile_wavefronts(addr, whole ? (1u << MATRIX) - 1 : UINT32_MAX, whole ? CHUNK : elem);
 }
 
+/* Fitted to the smallest register limit at which compiled kernels do not spill: exact to 8 for copied
+ * operands, a step more where a step has more slices, each with addresses of its own.  */
 int64_t matrix_registers(const Problem *p, const Device *dev, const RProg *r) {
-    enum { FIXED = 10 };
+    enum { FIXED = 10, MANY_SLICES = 8 };
     const ComputeUnit *u = &dev->unit[r->unit];
     int64_t tiles = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
                     count_along(&r->warp, &r->thread, AX_N);
@@ -63,7 +65,19 @@ int64_t matrix_registers(const Problem *p, const Device *dev, const RProg *r) {
     if (rprog_promotes(p, dev, r)) sums *= 2;
     int64_t copies = rprog_fetched_ahead(dev, r, 0) ? 2 : 1;
     if (rprog_products(p, dev, r) > 1) copies++;
-    return FIXED + sums + copies * slice;
+    return FIXED + (slices_of(r) > 2 ? MANY_SLICES : 0) + sums + copies * slice;
+}
+
+int64_t matrix_load_registers(const Problem *p, const Device *dev, const RProg *r, int side,
+                              int64_t chunks) {
+    enum { PARTLY = 2, CONVERTING = 24 };
+    const RLoad *l = &r->load[side];
+    int64_t elements = (int64_t)r->block.extent[own_axis(side)] * r->block.extent[AX_K];
+    int64_t words = elements == chunks * l->vec * r->threads ? 0 : PARTLY;
+    if (l->kind == LOAD_STAGED && !rprog_copyable(p, dev, r, side)) {
+        words += CONVERTING + chunks * ((l->vec * rprog_elem(p, dev, r, side) + 3) / 4);
+    }
+    return words;
 }
 
 int64_t rprog_piece_wavefronts(const Problem *p, const RProg *r, int64_t *loads) {

@@ -19,8 +19,11 @@ int64_t matrix_passes(const Problem *p, const Device *dev, const RProg *r, int s
 int matrix_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Bytes that a lane (a row of a matrix) reads at once.  */
 int matrix_read_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
-/* Registers but for those of the loads.  */
+/* Registers but for those of the loads; what the loads of a side need beyond those of other units,
+ * `chunks` being how many a thread has.  */
 int64_t matrix_registers(const Problem *p, const Device *dev, const RProg *r);
+int64_t matrix_load_registers(const Problem *p, const Device *dev, const RProg *r, int side,
+                              int64_t chunks);
 /* The first broken rule of what is special to matrix units; NULL: none.  */
 const char *matrix_check(const Problem *p, const Device *dev, const RProg *r);
 #endif
