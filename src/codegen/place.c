@@ -42,7 +42,11 @@ void place_constants(Kernel *k) {
                 s->id - 32, s->at, s->id - 32, s->row);
         if (s->table) table_constants(k, s);
     }
-    if (c->r->split == 1) cg_line(cg, "constexpr int steps = %lld;", (long long)c->steps);
+    bool hidden = c->matrix.used && c->steps > 1; /* else short bodies are unrolled nevertheless */
+    if (c->r->split == 1 && hidden)
+        cg_line(cg, "const int steps = rl_hidden(%lld);", (long long)c->steps);
+    else if (c->r->split == 1)
+        cg_line(cg, "constexpr int steps = %lld;", (long long)c->steps);
     cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
     cg_blank(cg);
 }

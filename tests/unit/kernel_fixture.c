@@ -28,7 +28,7 @@ const char *kernel_open(KernelCase *c, Arena *a, const Device *dev, const char *
     for (int g = 0; g < p->n; g++) {
         if (rtile_problem(a, &c->diag, c->normal, &p->group[g], 16, &p->problem[g]))
             return said(c, "problem");
-        RPlanOptions o = {.align = 16, .workspace_limit = -1, .no_matrix = true};
+        RPlanOptions o = {.align = 16, .workspace_limit = -1};
         if (rprog_candidates(a, &c->diag, &p->problem[g], dev, &o, &c->set[g]))
             return said(c, "candidates");
     }

@@ -1,0 +1,125 @@
+/* links: sim */
+/* Machine code of the chosen plans for matrix units: no spills, no local memory, and as many
+ * products, matrix loads and copies as the plan says.  */
+#include "kernel_fixture.h"
+#include "microperf/microperf.h"
+#include "plan_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *text;
+} problem[] = {
+    {"gemm f16 4096", "param M = 4096, N = 4096, K = 4096; op f(A: f16[M,K], B: f16[N,K]) ->"
+     " C: f16[M,N] { C[m,n] += A[m,k] * B[n,k]; }"},
+    {"gemm bf16 nn", "param M = 2048, N = 5120, K = 5120; op f(A: bf16[M,K], B: bf16[K,N]) ->"
+     " C: bf16[M,N] { C[m,n] += A[m,k] * B[k,n]; }"},
+    {"decode", "param M = 16, N = 4096, K = 11008; op f(A: f16[M,K], B: f16[N,K]) ->"
+     " C: f16[M,N] { C[m,n] += A[m,k] * B[n,k]; }"},
+    {"gemm i8", "param M = 1024, N = 4096, K = 4096; op f(A: i8[M,K], B: i8[N,K], s: f32[N]) ->"
+     " C: f16[M,N] { t[m,n] += A[m,k] * B[n,k]; C[m,n] = f32(t[m,n]) * s[n]; }"},
+    {"bias gelu", "param M = 1280, N = 3072, K = 768; op f(A: f16[M,K], B: f16[K,N], b: f16[N]) ->"
+     " C: f16[M,N] { t[m,n] += A[m,k] * B[k,n]; u[m,n] = t[m,n] + b[n];"
+     " C[m,n] = 0.5 * u[m,n] * (1.0 + erf(u[m,n] * 0.70710678)); }"},
+    {"bmm", "op f(A: f16[384,40,64], B: f16[384,40,64]) -> C: f16[384,40,40] {"
+     " C[b,m,n] += A[b,m,k] * B[b,n,k]; }"},
+    {"conv", "param N=32, C=64, H=56, W=56, F=64; op f(X: f16[N,H,W,C], K: f16[F,3,3,C]) ->"
+     " Y: f16[N,H,W,F] { Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[f,r,s,c]; }"},
+    {"gemm tf32", "param M = 1024, N = 1024, K = 1024; op f(A: f32[M,K], B: f32[N,K]) ->"
+     " C: f32[M,N] { C[m,n] += A[m,k] * B[n,k] @tf32; }"},
+};
+enum { PROBLEMS = sizeof problem / sizeof *problem };
+static const char *const device[] = {"a100", "rtx4090", "h200"};
+enum { DEVICES = sizeof device / sizeof *device };
+
+enum { HMMA = 0x23c, IMMA = 0x237, LDSM = 0x83b, LDGSTS = 0xfae, LDL = 0x983, STL = 0x387 };
+
+static int64_t along(const RTile *outer, const RTile *inner, int axis) {
+    return outer->extent[axis] / inner->extent[axis];
+}
+
+/* Of the k-loop, and the first slice's fragments and the first stages in front of it.  */
+static const char *count(KernelCase *c, const uint32_t *code) {
+    const Problem *p = &c->plan.problem[0];
+    const RProg *r = &c->plan.prog[0];
+    int64_t products = 1, reads = 0, copies = 0;
+    if (rprog_tiles(p, r, AX_K) == 1) return NULL; /* no loop */
+    for (int axis = AX_M; axis <= AX_K; axis++) products *= along(&r->warp, &r->thread, axis);
+    products *= rprog_products(p, c->dev, r);
+    for (int side = 0; side < 2; side++) {
+        int64_t n = rprog_fragment_reads(p, c->dev, r, side), own = side ? AX_N : AX_M;
+        int64_t elements = (int64_t)r->block.extent[own] * r->block.extent[AX_K];
+        int64_t vectors = elements / r->load[side].vec;
+        if (!rprog_ldmatrix(p, c->dev, r, side)) return NULL;
+        reads += n;
+        if (rprog_fetched_ahead(c->dev, r, side)) reads += n / along(&r->warp, &r->thread, AX_K);
+        if (r->load[side].kind == LOAD_ASYNC) copies += 2 * ((vectors + r->threads - 1) / r->threads);
+    }
+    int64_t got[] = {code[HMMA] + code[IMMA], code[LDSM], code[LDGSTS]};
+    int64_t want[] = {products, reads, copies};
+    static const char *const what[] = {"products", "matrix loads", "copies"};
+    if (got[0] == 2 * products) return NULL; /* the last step stands behind the loop */
+    for (int i = 0; i < 3; i++) {
+        if (got[i] != want[i])
+            return arena_printf(c->arena, "%lld %s, expected %lld", (long long)got[i], what[i],
+                                (long long)want[i]);
+    }
+    return NULL;
+}
+
+static const char *judge(KernelCase *c) {
+    uint32_t code[4096];
+    const RProg *r = &c->plan.prog[0];
+    if (r->skeleton != SK_CONTRACT || !rprog_matrix(c->dev, r)) return "no matrix unit was chosen";
+    for (int i = 0; i < c->code.n_kernel; i++) {
+        const KernelResources *x = &c->code.kernel[i];
+        if (x->spill_loads || x->spill_stores || x->stack) return "spills";
+        if (!nvrtc_opcodes(c->code.cubin, c->code.cubin_len, x->kernel, code)) return "no code";
+        if (code[LDL] || code[STL]) return "local memory";
+    }
+    if (!nvrtc_opcodes(c->code.cubin, c->code.cubin_len, c->program.kernel[0].symbol, code))
+        return "no code";
+    return count(c, code);
+}
+
+static void test_code(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    const char *only = getenv("MMA_CASE");
+    int failed = 0;
+    for (int v = 0; v < DEVICES; v++) {
+        Device *dev = fixture_device(a, device[v]);
+        Nvrtc *nvrtc;
+        assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &nvrtc), ST_OK);
+        for (int i = 0; i < PROBLEMS; i++) {
+            if (only && !strstr(problem[i].name, only)) continue;
+            ArenaMark mark = arena_mark(a);
+            KernelCase c;
+            const char *wrong = kernel_open(&c, a, dev, problem[i].text, NULL);
+            if (!wrong) wrong = kernel_pick(&c, 0);
+            if (!wrong) wrong = kernel_emit(&c);
+            if (!wrong) wrong = kernel_compile(&c, nvrtc, true);
+            if (!wrong) wrong = judge(&c);
+            failed += wrong != NULL;
+            if (wrong) print_error("%s: %s\n", dev->name, kernel_report(&c, problem[i].name, wrong));
+            arena_reset(a, mark);
+        }
+    }
+    assert_int_equal(failed, 0);
+    arena_destroy(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_code),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
