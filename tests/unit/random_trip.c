@@ -48,7 +48,7 @@ const char *trip_choose_any(Trip *t, uint64_t seed) {
     trip_choose(t, 0);
     Rng rng = {seed};
     for (int g = 0; g < t->set.n_group; g++) {
-        RPlanOptions o = {.align = ALIGN, .workspace_limit = -1, .no_matrix = true};
+        RPlanOptions o = {.align = ALIGN, .workspace_limit = -1};
         RProgSet all;
         if (rprog_candidates(t->arena, &t->diag, &t->set.plans[g].problem, t->set.dev, &o, &all))
             return said(t, "candidates");

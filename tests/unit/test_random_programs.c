@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-enum { PROGRAMS = 500, PROGRAMS_LONG = 20000, PER_PAIR = 5, SHOWN = 5, SHRINK_TRIES = 200 };
+enum { PROGRAMS = 700, PROGRAMS_LONG = 20000, PER_PAIR = 5, SHOWN = 5, SHRINK_TRIES = 200 };
 
 /* What becomes of the program of some choices: NULL, or what is wrong.  The trip that went wrong is
  * left in *t.  */
