@@ -89,7 +89,8 @@ static int64_t load_words(const Problem *p, const Device *dev, const RProg *r, i
 }
 
 static int64_t expected_registers(const Problem *p, const Device *dev, const RProg *r) {
-    enum { FIXED = 22 };
+    enum { FIXED = 22, SLACK = 4 };       /* SLACK: what matrix units leave below the limit */
+    int64_t limit = (int64_t)dev->limits.registers_per_thread.value;
     if (r->skeleton == SK_STREAM) {
         return FIXED + (int64_t)r->thread.extent[AX_M] * (te_dtype_bytes(p->type) > 4 ? 4 : 2);
     }
@@ -97,7 +98,10 @@ static int64_t expected_registers(const Problem *p, const Device *dev, const RPr
     if (r->skeleton == SK_COLUMN) return rprog_column_registers(p, r);
     if (r->skeleton == SK_WINDOW) return rprog_window_registers(p, r);
     int64_t loads = load_words(p, dev, r, 0) + load_words(p, dev, r, 1);
-    if (rprog_matrix(dev, r)) return matrix_registers(p, dev, r) + loads;
+    if (rprog_matrix(dev, r)) {
+        int64_t n = matrix_registers(p, dev, r) + loads;
+        return n + SLACK > limit ? n + SLACK : n;
+    }
     int64_t words = (p->acc_bytes + 3) / 4;
     return FIXED + words * r->thread.extent[AX_M] * r->thread.extent[AX_N] +
            fragment_words(p, dev, r) + loads;
