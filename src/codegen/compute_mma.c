@@ -96,7 +96,9 @@ void compute_mma(Kernel *k, const Phase *ph) {
     if (ph->from == 0 && c->matrix.promotes) declare(k, "part");
     if (ph->from > 0) {
         cg_line(cg, "// compute: the last slice, with fragments of the next stage under way");
+        cg_open(cg, "if (step + 1 < steps)");
         fragment_mma_fetch(k, "0", "0");
+        cg_close(cg);
         products(k, "1");
     } else if (ph->to > 0) {
         cg_line(cg, "// compute: slices of %d k", (int)c->r->thread.extent[AX_K]);

@@ -58,8 +58,11 @@ static void one_k(Kernel *k, const char *kk, bool last) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
         if (!s->present) continue;
-        if (s->ahead && last) fragment_fetch(k, s, body ? "next" : NULL, "0", "0");
-        else if (s->ahead)
+        if (s->ahead && last) {
+            cg_open(cg, body ? "if (next > 0 || step + 1 < steps)" : "if (step + 1 < steps)");
+            fragment_fetch(k, s, body ? "next" : NULL, "0", "0");
+            cg_close(cg);
+        } else if (s->ahead)
             fragment_fetch(k, s, body, cg_text(cg, "(%s + 1)", kk),
                            cg_text(cg, "(%s + 1) & 1", kk));
         else if (!last) fetch_now(k, s, kk);

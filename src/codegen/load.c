@@ -93,13 +93,8 @@ void load_wait(Kernel *k) {
     cg_line(k->cg, "__syncthreads();");
 }
 
-/* After the last step the fragments that are fetched ahead come from the old stage and are not
- * used: the next one may never have been written.  */
 void load_advance(Kernel *k) {
     if (k->c.r->stages == 1) return;
     advance(k, "put");
-    if (k->c.any_ahead) cg_line(k->cg, "if (step + 1 < steps)");
-    k->cg->depth += k->c.any_ahead;
     advance(k, "take");
-    k->cg->depth -= k->c.any_ahead;
 }

@@ -204,17 +204,14 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
         turned[1] = pieces * (double)c->piece_stores * r->split;
     }
     double stores = (double)(c->store_wavefronts[0] + c->store_wavefronts[1]);
-    double wavefronts = 0, first = 0;     /* first: the one fetch more of what is fetched ahead */
+    double wavefronts = 0;
     for (int side = 0; side < 2; side++) {
         if (!p->op[side].present) continue;
-        double step = s->warps * (double)c->fragment_wavefronts[side];
-        double fetches = matrix ? s->groups : r->warp.extent[AX_K];
-        wavefronts += step;
-        if (rprog_fetched_ahead(m->dev, r, side)) first += step / fetches;
+        wavefronts += s->warps * (double)c->fragment_wavefronts[side];
     }
     out->load_sectors = (int64_t)(tiles * steps * sectors + 0.5);
     out->store_sectors = (int64_t)(mp_store_sectors(m, r) + 0.5);
-    double added = (first + sums) * r->split;
+    double added = sums * r->split;
     out->smem_load_wavefronts = (int64_t)(tiles * (steps * wavefronts + added + turned[0]));
     out->smem_store_wavefronts =
         (int64_t)(tiles * (steps * stores + sums * r->split + turned[1]));

@@ -77,12 +77,11 @@ static void read_elements(const Run *x, int side, int mn, int k, int own, Reads 
     }
 }
 
-/* Fragments of all warps in one step; `first` gets those of the slices that are read first.  */
-static Reads block_reads(const Run *x, Reads *first) {
+/* Fragments of all warps in one step.  */
+static Reads block_reads(const Run *x) {
     const RProg *r = x->r;
     Reads total = {0, 0};
     int warps_n = along(&r->block, &r->warp, AX_N), warps_m = along(&r->block, &r->warp, AX_M);
-    *first = total;
     for (int w = 0; w < r->threads / 32; w++) {
         int at[2] = {w / warps_n % warps_m * r->warp.extent[AX_M],
                      w % warps_n * r->warp.extent[AX_N]};
@@ -91,13 +90,11 @@ static Reads block_reads(const Run *x, Reads *first) {
             int own = r->warp.extent[side ? AX_N : AX_M];
             bool two = x->elem[side] == 2, k_inner = r->load[side].layout.inner == AX_K;
             for (int k = k0; k < k0 + r->warp.extent[AX_K]; k += x->k) {
-                Reads before = total;
                 if (x->elem[side] <= 4 && (k_inner || two)) {
                     read_matrices(x, side, at[side], k, own, &total);
                 } else {
                     read_elements(x, side, at[side], k, own, &total);
                 }
-                if (k == k0) first->wavefronts += total.wavefronts - before.wavefronts;
             }
         }
     }
@@ -180,11 +177,10 @@ static void compare(const Run *x) {
     const Problem *p = x->p;
     Estimate e;
     mp_estimate(p, r, x->dev, &e);
-    Reads first, step = block_reads(x, &first);
+    Reads step = block_reads(x);
     int64_t blocks = rprog_blocks(p, r), steps = p->extent[AX_K] / r->block.extent[AX_K];
     int64_t slices = along(&r->warp, &r->thread, AX_K), warps_k = along(&r->block, &r->warp, AX_K);
     int64_t reads = step.wavefronts * steps * blocks, writes = 0;
-    if (slices % 2 == 0) reads += first.wavefronts * blocks * r->split;
     for (int side = 0; side < 2; side++) {
         writes += rprog_store_wavefronts(p, x->dev, r, side) * steps * blocks;
     }

@@ -50,24 +50,14 @@ static int32_t shared_at(const Run *x, int side, int mn, int k) {
     return row * length * x->elem[side] + chunk * 16 + byte % 16;
 }
 
-/* Is the fragment of the next k fetched before this one is used?  The last one is then too
- * many.  */
-static bool runs_ahead(const Run *x, int side) {
-    const RProg *r = x->r;
-    bool one_k = r->load[side].layout.inner != AX_K || r->thread.extent[AX_K] == 1;
-    return one_k && r->unroll % 2 == 0 && !rprog_packed(x->dev, r);
-}
-
-/* Wavefronts of all fragment reads of one block in one k-step; `extra` gets those of the
- * fetches that run ahead of the end.  */
-static int64_t block_reads(const Run *x, int64_t *extra) {
+/* Wavefronts of all fragment reads of one block in one k-step.  */
+static int64_t block_reads(const Run *x) {
     const RProg *r = x->r;
     int lanes[2] = {r->warp.extent[AX_M] / r->thread.extent[AX_M],
                     r->warp.extent[AX_N] / r->thread.extent[AX_N]};
     int warps_n = r->block.extent[AX_N] / r->warp.extent[AX_N];
     int warps_m = r->block.extent[AX_M] / r->warp.extent[AX_M];
     int64_t total = 0;
-    *extra = 0;
     for (int w = 0; w < r->threads / 32; w++) {
         int first[2] = {w / warps_n % warps_m * r->warp.extent[AX_M],
                         w % warps_n * r->warp.extent[AX_N]};
@@ -88,7 +78,6 @@ static int64_t block_reads(const Run *x, int64_t *extra) {
                     }
                     int n = slow_wavefronts(addr, UINT32_MAX, (k_inner ? tk : vec) * x->elem[side]);
                     total += n;
-                    if (k == k0 && runs_ahead(x, side)) *extra += n;
                 }
             }
         }
@@ -174,8 +163,7 @@ static void compare(const Run *x) {
     Estimate e;
     mp_estimate(p, r, x->dev, &e);
     int64_t loads = 0, stores = 0, writes = 0, steps = p->extent[AX_K] / r->block.extent[AX_K];
-    int64_t blocks = rprog_blocks(p, r), extra, reads = block_reads(x, &extra) * steps * blocks;
-    reads += extra * blocks * r->split;
+    int64_t blocks = rprog_blocks(p, r), reads = block_reads(x) * steps * blocks;
     int bytes = r->split > 1 ? p->acc_bytes : (int)(p->out_bytes / (p->extent[AX_B] *
                                                     p->extent[AX_M] * p->extent[AX_N]));
     for (int64_t b = 0; b < p->extent[AX_B]; b++) {
