@@ -1,10 +1,10 @@
 #include "codegen/blocks.h"
 #include <string.h>
 
-/* Fragments of matrix units: registers of instruction tile i begin at i * registers of a_frag[buffer]
- * (b_frag[buffer]).  By ldmatrix a lane gives the address of one row of a matrix; else it reads each
- * of its elements by itself.  Addresses are what the lane adds, known before the loop, and what the
- * tile adds, known when the text is compiled.  */
+/* Fragments of matrix units: registers of instruction tile i begin at i * registers of
+ * a_frag[buffer] (b_frag[buffer]).  By ldmatrix a lane gives the address of one row of a matrix;
+ * else it reads each of its elements by itself.  Addresses are what the lane adds, known before
+ * the loop, and what the tile adds, known when the text is compiled.  */
 
 enum { MATRIX_ROWS = 8, CHUNK = 16 };
 

@@ -12,23 +12,24 @@ static const char words[] =
     " bool break char const constexpr double else extern false float for if int long return short"
     " signed true unsigned void reinterpret_cast"
     /* CUDA */
-    " __align__ __global__ __launch_bounds__ __restrict__ __shared__ __syncthreads __syncwarp __int_as_float"
-    " __longlong_as_double __shfl_xor_sync blockIdx threadIdx min max"
+    " __align__ __global__ __launch_bounds__ __restrict__ __shared__ __syncthreads __syncwarp"
+    " __int_as_float __longlong_as_double __shfl_xor_sync blockIdx threadIdx min max"
     /* mathematics */
     " exp expf exp2 exp2f log logf log2 log2f sqrt sqrtf rsqrt rsqrtf tanh tanhf erf erff sin sinf"
     " cos cosf pow powf floor floorf ceil ceilf rint rintf fabs fabsf fma fmaf"
     /* constants of the building blocks */
-    " B M N K BM BN BK WM WN WK TM TN TK IM IN LM LN VM VN THREADS STAGES STAGE SLICE TOTAL A_TILE A_ROW"
-    " A_KTABLE A_KENTRIES A_RTABLE A_RENTRIES B_TILE B_ROW B_KTABLE B_KENTRIES B_RTABLE B_RENTRIES"
+    " B M N K BM BN BK WM WN WK TM TN TK IM IN LM LN VM VN THREADS STAGES STAGE SLICE TOTAL"
+    " A_TILE A_ROW A_KTABLE A_KENTRIES A_RTABLE A_RENTRIES B_TILE B_ROW B_KTABLE B_KENTRIES"
+    " B_RTABLE B_RENTRIES"
     /* their variables */
     " smem shared tile tile_m tile_n top in_group rows b m n m0 n0 tid lane lane_m lane_n warp row"
     " col copies k_warp k_next k_now first steps step put take turn next kb kk acc i j f g p r s u"
     " v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums best where value rest"
     " total wx wy live piece ";
 
-/* Names with a number: t0 tensors, s sizes, i indices, e and v values, o and x vectors, q digits and
- * outputs of rows, p h r other pointers of rows; those of the two operands; and what a row's threads
- * share.  */
+/* Names with a number: t0 tensors, s sizes, i indices, e and v values, o and x vectors, q digits
+ * and outputs of rows, p h r other pointers of rows; those of the two operands; and what a row's
+ * threads share.  */
 static const char stems[] = "tsievoxphqr";
 static const char operand[] = " mn k to src off koff at kat reg frag low b e r row ";
 

@@ -6,8 +6,8 @@
 #define ROLLER_CODEGEN_PRELUDE_H
 #include "base/buf.h"
 
-/* One definition: name, first compute capability of this form, text.  Of several forms of a name the
- * last one that fits is printed.  Definitions come after those they use.  */
+/* One definition: name, first compute capability of this form, text.  Of several forms of a name
+ * the last one that fits is printed.  Definitions come after those they use.  */
 typedef struct {
     const char *name;
     int cc;

@@ -20,7 +20,8 @@ void reduce_slices(Kernel *k) {
     cg_open(cg, "for (int i = 0; i < %s; i++)", rows);
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int j = 0; j < %s; j++)", cols);
-    cg_line(cg, "    copies[(((k_warp / WK - 1) * %s + i) * %s + j) * SLICE] = %s;", rows, cols, acc);
+    cg_line(cg, "    copies[(((k_warp / WK - 1) * %s + i) * %s + j) * SLICE] = %s;", rows, cols,
+            acc);
     cg_close(cg);
     cg_close(cg);
     cg_line(cg, "__syncthreads();");

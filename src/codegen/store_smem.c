@@ -1,7 +1,7 @@
 #include "codegen/blocks.h"
 
-/* Outputs of a matrix unit's accumulators: as the lanes hold them, or passed through shared memory so
- * that a warp stores rows of whole lines.  */
+/* Outputs of a matrix unit's accumulators: as the lanes hold them, or passed through shared memory
+ * so that a warp stores rows of whole lines.  */
 
 enum { WARP = 32, PIECE_MAX = 16 };
 
@@ -45,7 +45,7 @@ static void open_direct(Kernel *k) {
 static void write_piece(Kernel *k) {
     Cg *cg = k->cg;
     int row = rprog_piece_row(k->c.r), n = k->c.matrix.accumulators;
-    cg_line(cg, "if (i > 0) __syncwarp();");
+    if (k->c.matrix.tiles[AX_M] > 1) cg_line(cg, "if (i > 0) __syncwarp();");
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < IN; j++)");
     cg_line(cg, "#pragma unroll");

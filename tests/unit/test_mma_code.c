@@ -60,7 +60,8 @@ static const char *count(KernelCase *c, const uint32_t *code) {
         if (!rprog_ldmatrix(p, c->dev, r, side)) return NULL;
         reads += n;
         if (rprog_fetched_ahead(c->dev, r, side)) reads += n / along(&r->warp, &r->thread, AX_K);
-        if (r->load[side].kind == LOAD_ASYNC) copies += 2 * ((vectors + r->threads - 1) / r->threads);
+        if (r->load[side].kind == LOAD_ASYNC)
+            copies += 2 * ((vectors + r->threads - 1) / r->threads);
     }
     int64_t got[] = {code[HMMA] + code[IMMA], code[LDSM], code[LDGSTS]};
     int64_t want[] = {products, reads, copies};
@@ -109,7 +110,8 @@ static void test_code(void **state) {
             if (!wrong) wrong = kernel_compile(&c, nvrtc, true);
             if (!wrong) wrong = judge(&c);
             failed += wrong != NULL;
-            if (wrong) print_error("%s: %s\n", dev->name, kernel_report(&c, problem[i].name, wrong));
+            if (wrong)
+                print_error("%s: %s\n", dev->name, kernel_report(&c, problem[i].name, wrong));
             arena_reset(a, mark);
         }
     }

@@ -39,6 +39,13 @@ static const Spoiler spoilers[] = {
     {"stage read too early", "take + STAGE : 0", "take : 0", true},
     {"one step short", "step < steps;", "step < steps - 1;", false},
     {"sum not cleared", "acc[i][j] = 0", "acc[i][j] = 1", false},
+    {"sum of a matrix unit not cleared", "acc[i][j / 4][j % 4] = 0", "acc[i][j / 4][j % 4] = 1",
+     false},
+    {"matrix row elsewhere", "lane % 8u", "lane % 4u", false},
+    {"slice of k read twice", "(kk + TK)", "kk", false},
+    {"product left out", "j < IN; j++", "j < IN - 1; j++", false},
+    {"warp barrier removed", "__syncwarp();", ";", false},
+    {"lane's row shifted", "+ lane_m", "+ lane_m + 1", false},
 };
 
 /* Spoilings that change nothing: what follows the occurrence, and why.  */
@@ -47,32 +54,41 @@ static const struct {
 } harmless[] = {
     {"barrier removed", "if (k_warp > 0) {",
      "only fetches ahead that nobody uses can still be reading, and not where sums are stored"},
+    {"barrier removed", "float *const piece",
+     "only fetches ahead that nobody uses can still be reading"},
 };
 
 typedef struct {
     const char *name, *text, *device;
     bool slices;              /* warps share out the k-steps */
+    bool matrix, shared;      /* a matrix unit; stores through shared memory */
 } Victim;
 
 static const Victim victims[] = {
     {"asynchronous, ragged",
      "op f(A: f32[70,197], B: f32[197,50], b: f32[50]) -> C: f32[70,50] "
-     "{ t[m,n] += A[m,k] * B[k,n]; C[m,n] = max(t[m,n] + b[n], 0); }", "h200", false},
+     "{ t[m,n] += A[m,k] * B[k,n]; C[m,n] = max(t[m,n] + b[n], 0); }", "h200", false, false, false},
     {"asynchronous, aligned",
      "op f(A: f32[128,256], B: f32[256,128]) -> C: f32[128,128] { C[m,n] += A[m,k] * B[k,n]; }",
-     "a100", true},
+     "a100", true, false, false},
     {"staged",
      "op f(A: f32[70,197], B: f32[50,197]) -> C: f32[70,50] { C[m,n] += A[m,k] * B[n,k]; }",
-     "tiny", false},
+     "tiny", false, false, false},
     {"converted",
      "op f(A: f16[66,200], B: f16[200,36]) -> C: f16[66,36] { C[m,n] += A[m,k] * B[k,n]; }",
-     "h200", false},
+     "h200", false, false, false},
     {"convolution",
      "op f(X: f32[2,24,9,9], K: f32[12,24,3,3]) -> Y: f32[2,12,9,9] "
-     "{ Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[f,c,r,s]; }", "a100", false},
+     "{ Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[f,c,r,s]; }", "a100", false, false, false},
+    {"matrix unit, ragged",
+     "op f(A: f16[70,600], B: f16[56,600], b: f16[56]) -> C: f16[70,56] "
+     "{ t[m,n] += A[m,k] * B[n,k]; C[m,n] = max(t[m,n] + b[n], 0); }", "a100", false, true, false},
+    {"matrix unit, slices",
+     "op f(A: f16[64,512], B: f16[512,64]) -> C: f16[64,64] { C[m,n] += A[m,k] * B[k,n]; }",
+     "a100", true, true, true},
 };
 
-enum { MAX_MUTANTS = 400 };
+enum { MAX_MUTANTS = 800 };
 typedef struct {
     const Victim *victim;
     const Spoiler *spoiler;   /* NULL: unspoiled */
@@ -119,17 +135,18 @@ static const char *judge(KernelCase *c) {
 
 /* A plan in which everything that is spoiled matters: several warps, and more steps than
  * stages.  */
-static bool suits(const Victim *v, const Problem *p, const RProg *r) {
+static bool suits(const Victim *v, const Device *dev, const Problem *p, const RProg *r) {
     if (r->skeleton != SK_CONTRACT || r->split > 1 || r->threads < 64) return false;
     int64_t steps = (p->extent[AX_K] + r->block.extent[AX_K] - 1) / r->block.extent[AX_K];
     bool slices = r->warp.extent[AX_K] < r->block.extent[AX_K];
+    if (rprog_matrix(dev, r) != v->matrix || (v->shared && r->via != VIA_SHARED)) return false;
     return slices == v->slices && r->stages > 1 && steps >= r->stages + 2;
 }
 
 static const char *pick(KernelCase *c, const Victim *v) {
     for (uint64_t seed = 0; seed < 500; seed++) {
         const char *wrong = kernel_pick(c, seed);
-        if (wrong || suits(v, &c->plan.problem[0], &c->plan.prog[0])) return wrong;
+        if (wrong || suits(v, c->dev, &c->plan.problem[0], &c->plan.prog[0])) return wrong;
     }
     return "no plan suits";
 }
