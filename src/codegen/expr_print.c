@@ -99,8 +99,10 @@ static const char *real_call(Survey *s, const Value *v) {
                                             : intrinsic[fn].f32;
     const char *x = child_text(s, v, 0);
     if (v->n_child == 1) return cg_text(s->cg, "%s(%s)", name, x);
+    /* An f32 beside an f64 would leave the choice of a function open.  */
+    const char *cast = v->e->type == TE_F64 && fn == TE_FN_POW ? "(double)" : "";
     for (int i = 1; i < v->n_child; i++)
-        x = cg_text(s->cg, "%s(%s, %s)", name, x, child_text(s, v, i));
+        x = cg_text(s->cg, "%s(%s%s, %s%s)", name, cast, x, cast, child_text(s, v, i));
     return x;
 }
 
