@@ -163,7 +163,8 @@ const char *cg_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, con
         const char *fn = red == TE_RED_MAX ? "max" : "min";
         if (real) return cg_text(c, "rl_%s_%s(%s, %s)", fn, name, acc, value);
         /* Indices and sizes that fit are printed as int.  */
-        return cg_text(c, type == TE_I64 ? "%s(%s, (long long)(%s))" : "%s(%s, %s)", fn, acc, value);
+        const char *form = type == TE_I64 ? "%s(%s, (long long)(%s))" : "%s(%s, %s)";
+        return cg_text(c, form, fn, acc, value);
     }
     }
 }

@@ -5,8 +5,9 @@
 
 /* Accumulators of a lane (of any unit).  */
 double mp_lane_sums(const RProg *r);
-/* Instructions of the unit that one warp executes for one group of fragments; what else such a group
- * takes: splitting elements in two (two instructions each), adding the partial sums of a step.  */
+/* Instructions of the unit that one warp executes for one group of fragments; what else such
+ * a group takes: splitting elements in two (two instructions each), adding the partial sums
+ * of a step.  */
 double mp_matrix_products(const Model *m, const RProg *r);
 double mp_matrix_extra(const Model *m, const RProg *r);
 /* Why this warp tile.  */

@@ -31,7 +31,7 @@ typedef struct {
     int64_t fragment_wavefronts[2];       /* of all of them */
     int64_t store_wavefronts[2];          /* of one stage, all warps */
     int64_t requests[2];      /* warp requests of the loads of one stage */
-    int64_t piece_stores, piece_loads;    /* wavefronts of a piece that is stored via shared memory */
+    int64_t piece_stores, piece_loads;    /* wavefronts of a piece stored via shared memory */
     double sectors[2];        /* of one full stage, mean over its places in the tensor */
 } StepCounts;
 /* Pattern counts that repeat among candidates.  NULL: none is kept.  */

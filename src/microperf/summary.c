@@ -17,9 +17,10 @@ static void print_row(const RProg *r, Buf *out) {
     static const char *const place[KEEP_COUNT] = {"in registers", "in shared memory",
                                                   "read by each pass"};
     int rows = r->block.extent[AX_M];
-    buf_printf(out, "row, %d thread%s per row, %d row%s per block, %d columns per thread, %d at once, "
-               "rows %s", rprog_row_threads(r), rprog_row_threads(r) == 1 ? "" : "s", rows,
-               rows == 1 ? "" : "s", (int)r->thread.extent[AX_N], r->store_vec, place[r->keep]);
+    int threads = rprog_row_threads(r);
+    buf_printf(out, "row, %d thread%s per row, %d row%s per block, %d columns per thread, "
+               "%d at once, rows %s", threads, threads == 1 ? "" : "s", rows, rows == 1 ? "" : "s",
+               (int)r->thread.extent[AX_N], r->store_vec, place[r->keep]);
     if (r->split > 1) buf_printf(out, ", split by %d", (int)r->split);
 }
 

@@ -3,8 +3,8 @@
 
 enum { UNITS = 8, STREAM_MAX = 256, CANDIDATES = 20000 };
 
-/* Where a unit multiplies matrices the others matter for small problems only: the likeliest of their
- * programs are enough.  */
+/* Where a unit multiplies matrices the others matter for small problems only: the likeliest
+ * of their programs are enough.  */
 static void build_beside(Builder *b, const RProg *start) {
     enum { FEW = 250 };
     bool strict = b->strict, full = b->full;
@@ -51,8 +51,8 @@ static int count_families(const Builder *b, const int16_t *unit, int n) {
     return total;
 }
 
-/* All units.  Where there is more than can be kept, again with less that is unlikely, and each way to
- * load the operands gets its share.  */
+/* All units.  Where there is more than can be kept, again with less that is unlikely, and
+ * each way to load the operands gets its share.  */
 static void build_units(Builder *b, const int16_t *unit, int n) {
     for (int pass = 0; pass < 2; pass++) {
         *b->set = (RProgSet){.prog = b->set->prog, .epsilon = b->epsilon};
@@ -87,7 +87,9 @@ static void build_contract(Builder *b) {
         unit[kept++] = unit[i];
     }
     n = kept;
-    for (b->epsilon = b->matrix ? 0.1 : 0; b->epsilon <= 64; b->epsilon += b->epsilon < 0.35 ? 0.1 : b->epsilon) {
+    double step;                          /* grows with what is wasted already */
+    for (b->epsilon = b->matrix ? 0.1 : 0; b->epsilon <= 64; b->epsilon += step) {
+        step = b->epsilon < 0.35 ? 0.1 : b->epsilon;
         b->thorough = false;
         for (int pass = 0; pass < 2 && (pass == 0 || b->set->n == 0); pass++) {
             build_units(b, unit, n);

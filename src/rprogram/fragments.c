@@ -1,8 +1,8 @@
 /* How warps read the fragments of matrix units from shared memory, by the mapping in rprog.h.
  *
- * All matrices of 8 rows (all requests) of an operand have as many wavefronts as the first one: they
- * differ by whole chunks and by multiples of 8 rows, which rotates the banks or, under a swizzle,
- * flips the same bits of all rows.  */
+ * All matrices of 8 rows (all requests) of an operand have as many wavefronts as the first
+ * one: they differ by whole chunks and by multiples of 8 rows, which rotates the banks or,
+ * under a swizzle, flips the same bits of all rows.  */
 #include "rprogram/matrix.h"
 
 enum { MATRIX = 8, CHUNK = 16 };          /* rows of a matrix; bytes of each */
@@ -49,8 +49,9 @@ int matrix_wavefronts(const Problem *p, const Device *dev, const RProg *r, int s
     return rtile_wavefronts(addr, whole ? (1u << MATRIX) - 1 : UINT32_MAX, whole ? CHUNK : elem);
 }
 
-/* Fitted to the smallest register limit at which compiled kernels do not spill: exact to 8 for copied
- * operands, a step more where a step has more slices, each with addresses of its own.  */
+/* Fitted to the smallest register limit at which compiled kernels do not spill: exact to 8
+ * for copied operands, a step more where a step has more slices, each with addresses of its
+ * own.  */
 int64_t matrix_registers(const Problem *p, const Device *dev, const RProg *r) {
     enum { FIXED = 10, MANY_SLICES = 8 };
     const ComputeUnit *u = &dev->unit[r->unit];

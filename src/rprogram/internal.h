@@ -39,7 +39,7 @@ static inline int count_along(const RTile *outer, const RTile *inner, int axis) 
     X(RASTER,   "raster",   IN_CONTRACT)                                                           \
     X(SPLIT,    "split",    IN_CONTRACT | IN_ROW | IN_COLUMN)                                      \
     X(KEEP,     "keep",     IN_ROW | IN_WINDOW)                                                    \
-    X(BLOCKS,   "blocks_per_sm", IN_ALL) 
+    X(BLOCKS,   "blocks_per_sm", IN_ALL)
 enum { IN_CONTRACT = 1 << SK_CONTRACT, IN_STREAM = 1 << SK_STREAM, IN_ROW = 1 << SK_ROW,
        IN_COLUMN = 1 << SK_COLUMN, IN_WINDOW = 1 << SK_WINDOW,
        IN_ALL = IN_CONTRACT | IN_STREAM | IN_ROW | IN_COLUMN | IN_WINDOW };

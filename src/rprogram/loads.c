@@ -48,8 +48,8 @@ static int add_either(const Builder *b, const RProg *r, int side, uint8_t along,
            add_option(b, r, side, along, inner, LOAD_STAGED, out);
 }
 
-/* Of matrix units: as the elements lie in memory, if fragments can be read from there; turned on the
- * way where they cannot, or where that takes several reads.  */
+/* Of matrix units: as the elements lie in memory, if fragments can be read from there; turned
+ * on the way where they cannot, or where that takes several reads.  */
 static int matrix_options(const Builder *b, const RProg *r, int side, RLoad out[OPTIONS]) {
     const ROperand *op = &b->p->op[side];
     uint8_t own = (uint8_t)own_axis(side);

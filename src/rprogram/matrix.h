@@ -9,11 +9,12 @@ enum { PROMOTED_MAX = 128 };              /* terms that an f8 unit sums by itsel
 RTile matrix_tile(const ComputeUnit *u, bool swapped);
 /* Do the unit's operands hold every value of type `t` exactly?  */
 bool matrix_holds(const ComputeUnit *u, TeDtype t);
-/* May the unit compute the problem: types, exact products, an accumulator the expression allows?  */
+/* May the unit compute the problem: types, exact products, an accumulator the expression
+ * allows?  */
 bool matrix_fits(const Problem *p, const ComputeUnit *u);
 
-/* Fragments of `side` that one warp reads in a k-step: instructions, requests of 32 lanes or matrices
- * of 8 rows, and wavefronts of each of those.  */
+/* Fragments of `side` that one warp reads in a k-step: instructions, requests of 32 lanes or
+ * matrices of 8 rows, and wavefronts of each of those.  */
 int matrix_reads(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t matrix_passes(const Problem *p, const Device *dev, const RProg *r, int side);
 int matrix_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);

@@ -1,7 +1,7 @@
 /* Scale-up for units that multiply matrices: instruction, warp tile, block.
  *
- * The register tile is the unit's; what grows is the warp's share of the outputs, until registers are
- * full.  A larger warp tile reads less from shared memory for each product.  */
+ * The register tile is the unit's; what grows is the warp's share of the outputs, until
+ * registers are full.  A larger warp tile reads less from shared memory for each product.  */
 #include "rprogram/build.h"
 #include "rprogram/matrix.h"
 

@@ -1,137 +1,141 @@
-/* RProg: HOW one kernel group is computed: an rTile per level, a mover per load, a compute unit,
- * stages and the scale-out.  A plain value; everything code generation needs and nothing it could
- * choose.
+/* RProg: HOW one kernel group is computed: an rTile per level, a mover per load, a compute
+ * unit, stages and the scale-out.  A plain value; everything code generation needs and
+ * nothing it could choose.
  *
- * rprog_candidates constructs every aligned program by scale-up and scale-out; ranking belongs to
- * microperf.  rprog_check is the referee for any RProg, also for one that came as text.
+ * rprog_candidates constructs every aligned program by scale-up and scale-out; ranking belongs
+ * to microperf.  rprog_check is the referee for any RProg, also for one that came as text.
  *
  * The `contract` skeleton (T[b,m,n] = red over k of body(A[b,m,k], B[b,n,k])):
- * - Grid: x = tiles of B x M x N in `raster` order (B outermost), y = `split` slices of K.  Slice s
- *   covers k-steps [s*q, min((s+1)*q, steps)), q = ceil(steps / split).  With split > 1 each slice
- *   stores its partial sums to the workspace [split][B][M][N] in the accumulation type and a second
- *   kernel adds them in order of s and does the epilogue.
- * - raster: ROW: n fastest; COLUMN: m fastest; GROUPED g: groups of g tile rows (m), inside a group
- *   m fastest, then n (last group may be smaller).
+ * - Grid: x = tiles of B x M x N in `raster` order (B outermost), y = `split` slices of K.
+ *   Slice s covers k-steps [s*q, min((s+1)*q, steps)), q = ceil(steps / split).  With split >
+ *   1 each slice stores its partial sums to the workspace [split][B][M][N] in the accumulation
+ *   type and a second kernel adds them in order of s and does the epilogue.
+ * - raster: ROW: n fastest; COLUMN: m fastest; GROUPED g: groups of g tile rows (m), inside a
+ *   group m fastest, then n (last group may be smaller).
  * - Block: threads = 32 * (block.m/warp.m) * (block.n/warp.n) * (block.k/warp.k).  Warp w: n
  *   fastest, then m, then k.  Each warp computes warp.m x warp.n outputs over warp.k of every
- *   k-step (block.k); with warp.k < block.k partial sums are added through shared memory at the
- *   end, in order of the warp's k index.
- * - Lanes: LM = warp.m / thread.m by LN = warp.n / thread.n, LM * LN == 32, both powers of two.
- *   Lane bits are dealt alternately, bit 0 to n, bit 1 to m, bit 2 to n, ... ; when one side has
- *   its bits the rest goes to the other (Z-order: neighbours broadcast).
+ *   k-step (block.k); with warp.k < block.k partial sums are added through shared memory at
+ *   the end, in order of the warp's k index.
+ * - Lanes: LM = warp.m / thread.m by LN = warp.n / thread.n, LM * LN == 32, both powers of
+ *   two. Lane bits are dealt alternately, bit 0 to n, bit 1 to m, bit 2 to n, ... ; when one
+ *   side has its bits the rest goes to the other (Z-order: neighbours broadcast).
  * - Thread: thread.m x thread.n outputs in registers.  Row i of lane lm is (i / vec_m) * (LM *
  *   vec_m) + lm * vec_m + i % vec_m within the warp tile; columns likewise with vec_n.
  * - Shared tile of an operand: inner == AX_K: rows are m (or n), elements k; else rows are k.
  *   Fragments are read vec_m (vec_n) elements at once if inner is the operand's own axis; else
  *   thread.k consecutive k at once for each row.
- * - Loads: chunk id = thread + i * threads; `along` == AX_K: row (m or n) = id / (block.k/vec), k =
- *   (id % (block.k/vec)) * vec; along == own axis: k = id / (E/vec), mn = (id % (E/vec)) * vec, E =
- *   block.m or block.n.  Elements outside the tensor or outside B, M, N, K are zero-filled (the
- *   reduction's identity for K).  `staged` loads go through registers: read for step s+1 is issued
- *   before the compute of step s and stored after it (stages == 2, or 1 with two barriers).
- *   `async` loads run stages - 1 steps ahead.  One staged load limits the program to 2 stages; an
- *   async one beside it runs one step ahead.
+ * - Loads: chunk id = thread + i * threads; `along` == AX_K: row (m or n) = id /
+ *   (block.k/vec), k = (id % (block.k/vec)) * vec; along == own axis: k = id / (E/vec), mn =
+ *   (id % (E/vec)) * vec, E = block.m or block.n.  Elements outside the tensor or outside B,
+ *   M, N, K are zero-filled (the reduction's identity for K).  `staged` loads go through
+ *   registers: read for step s+1 is issued before the compute of step s and stored after it
+ *   (stages == 2, or 1 with two barriers). `async` loads run stages - 1 steps ahead.  One
+ *   staged load limits the program to 2 stages; an async one beside it runs one step ahead.
  * - Unit dp4a: four k are one 32-bit word; block.k, warp.k, thread.k stay in elements, both
  *   operands have inner == AX_K and along == AX_K.
  * - Shared memory: stage s begins at s * (bytes of a + bytes of b), a first, then b, each
- *   rprog_tile_bytes.  After the last step it is reused for the partial sums of the slices warp.k <
- *   block.k: warps of k index j > 0 store theirs into copy j - 1 of block.m * block.n elements of
- *   the accumulation type, one barrier, warps of k index 0 add copies 0, 1, ... in order.
- *   Accumulator e of thread t of a slice lies at element e * T + t of its copy, T threads per
- *   slice.
- * - thread.k == 1 unless some operand has inner == AX_K; an operand with inner on its own axis is
- *   then read thread.k times, once for each k.  vec_m, vec_n divide thread.m, thread.n.
- * - store_vec divides vec_n.  With split > 1 it is the width of the stores to the workspace and
- *   divides N; the second kernel takes Problem.out_vec.
+ *   rprog_tile_bytes.  After the last step it is reused for the partial sums of the slices
+ *   warp.k < block.k: warps of k index j > 0 store theirs into copy j - 1 of block.m * block.n
+ *   elements of the accumulation type, one barrier, warps of k index 0 add copies 0, 1, ... in
+ *   order. Accumulator e of thread t of a slice lies at element e * T + t of its copy, T
+ *   threads per slice.
+ * - thread.k == 1 unless some operand has inner == AX_K; an operand with inner on its own axis
+ *   is then read thread.k times, once for each k.  vec_m, vec_n divide thread.m, thread.n.
+ * - store_vec divides vec_n.  With split > 1 it is the width of the stores to the workspace
+ *   and divides N; the second kernel takes Problem.out_vec.
  * - async loads zero-fill, so they need the sum of a product, or block.k that divides K.
  *
  * Matrix units (rprog_matrix: the unit's scope is a warp and it multiplies) in the `contract`
  * skeleton.  All of the above holds but for what is said here.
- * - Sides: the unit multiplies rows U (its m) by columns V (its n).  U is our a (M) and V our b (N);
- *   with `swapped` U is our b (N) and V our a (M): for few rows M, since the unit's n is small.
- *   rprog_unit_side(r, side) is 0 where operand `side` is U.  u = unit's m, v = its n, k = its k.
- * - thread is the instruction's tile in our axes: M x N x K = u x v x k, swapped v x u x k.  warp is
- *   a multiple of thread along every axis, block one of warp.  unroll == warp.k: a step is straight
- *   code of warp.k / thread.k slices.  Instruction tile (i, j) of a warp has rows i * thread.m and
- *   columns j * thread.n on.
- * - Accumulators have the unit's acc.  Lane l holds of each tile U rows l / 4 and, where u == 16,
- *   l / 4 + 8, V columns 2 * (l % 4) + {0, 1}; register c of a tile is V column c % 2, U row half
- *   c / 2.  So vec_m, vec_n are 1, 2; swapped 2, 1.  Behind the k-loop they are converted to
- *   Contraction.acc: sums of slices, workspace and epilogue are made in that type.  Accumulator
- *   (i, j, c) is e = ((i * (warp.n / thread.n)) + j) * registers of a tile + c.
- * - Elements of the shared tile have the type rprog_tile_type: the unit's a for U, b for V.  An
- *   operand whose storage is that type is copied unchanged (rprog_copyable), every other one
- *   is staged and converted when it is stored to the tile; the conversion is exact, by choice of
- *   the unit.  f32 for a tf32 unit is stored as it is, and cut by the unit.
- * - rprog_products == 3 (@fp32x3): each fragment element x is split into hi = x with the low 13
- *   bits cleared and lo = x - hi (0 where x is infinite), and lo * hi, hi * lo, hi * hi are
+ * - Sides: the unit multiplies rows U (its m) by columns V (its n).  U is our a (M) and V our
+ *   b (N); with `swapped` U is our b (N) and V our a (M): for few rows M, since the unit's n
+ *   is small. rprog_unit_side(r, side) is 0 where operand `side` is U.  u = unit's m, v = its
+ *   n, k = its k.
+ * - thread is the instruction's tile in our axes: M x N x K = u x v x k, swapped v x u x k.
+ *   warp is a multiple of thread along every axis, block one of warp.  unroll == warp.k: a
+ *   step is straight code of warp.k / thread.k slices.  Instruction tile (i, j) of a warp has
+ *   rows i * thread.m and columns j * thread.n on.
+ * - Accumulators have the unit's acc.  Lane l holds of each tile U rows l / 4 and, where u ==
+ *   16, l / 4 + 8, V columns 2 * (l % 4) + {0, 1}; register c of a tile is V column c % 2, U
+ *   row half c / 2.  So vec_m, vec_n are 1, 2; swapped 2, 1.  Behind the k-loop they are
+ *   converted to Contraction.acc: sums of slices, workspace and epilogue are made in that
+ *   type.  Accumulator (i, j, c) is e = ((i * (warp.n / thread.n)) + j) * registers of a tile
+ *   + c.
+ * - Elements of the shared tile have the type rprog_tile_type: the unit's a for U, b for V.
+ *   An operand whose storage is that type is copied unchanged (rprog_copyable), every other
+ *   one is staged and converted when it is stored to the tile; the conversion is exact, by
+ *   choice of the unit.  f32 for a tf32 unit is stored as it is, and cut by the unit.
+ * - rprog_products == 3 (@fp32x3): each fragment element x is split into hi = x with the low
+ *   13 bits cleared and lo = x - hi (0 where x is infinite), and lo * hi, hi * lo, hi * hi are
  *   accumulated in that order.
- * - rprog_promotes: the products of one k-step are summed in accumulators of their own, which begin
- *   at zero and are added to the real ones in f32 behind the step (warp.k <= 128).
- * - Fragments, rprog_ldmatrix: a matrix is 8 rows of one 16-byte chunk.  A side's fragments of a
- *   slice are (warp extent / 8) x (thread.k bytes / 16) matrices: (row block, chunk).  They are
- *   ordered by instruction tile; inside a tile of U the row block changes faster than the chunk (a
- *   tile of V has one row block).  That is the order of the instruction's registers.  They are
- *   read in this order by ldmatrix.x4, what is left over by .x2, then .x1.  inner == AX_K: rows of
- *   a matrix are m (or n), its chunk is 16 bytes of k.  inner == own axis (16-bit types only):
- *   .trans; rows are 8 k, the chunk is 8 elements of the own axis, "row block" and "chunk" of
- *   the matrix order keep their meaning (8 of the own axis, 8 k).  Lane i gives the address of row
- *   i % 8 of matrix i / 8 of the group.
- * - Fragments, else (f64; f32 with inner == own axis): each register is read by itself: register q
- *   of U is row l / 4 + 8 * (q % (u / 8)), k = l % 4 + 4 * (q / (u / 8)); of V row l / 4,
- *   k = l % 4 + 4 * q.
- * - Fragments of slice s + 1 are read before the products of slice s where rprog_fetched_ahead (an
- *   even number of slices in a step, so that buffers have constant indices): the first ones of the
- *   next step behind its wait and barrier, before the products of the last slice.
- *   Else each slice reads its fragments first.  There is one barrier per k-step either way (two
- *   with stages == 1).
- * - Layouts: rows of the shared tile are multiples of 16 bytes; swizzle or padding as RLayout says.
- *   8-bit types have inner == AX_K.
- * - via == VIA_DIRECT: each lane stores what it holds, store_vec divides vec_n.  VIA_SHARED: each
- *   warp (of k index 0) passes thread.m rows of its tile at a time through its own piece of shared
- *   memory, in Contraction.acc: thread.m rows of rprog_piece_row elements, warp w's at byte
- *   w * rprog_piece_bytes (pieces take the place of stages and sums: a barrier before the first
- *   one).  All tiles (i, *) are written at [row in tile][j * thread.n + column], __syncwarp, then
- *   vector `id` = lane + 32 * t of store_vec columns (row id / (warp.n / store_vec), column
- *   id % (warp.n / store_vec) * store_vec) is read back, gets the epilogue, and is stored;
- *   __syncwarp before the next i.  With split > 1 the vectors go to the workspace.
+ * - rprog_promotes: the products of one k-step are summed in accumulators of their own, which
+ *   begin at zero and are added to the real ones in f32 behind the step (warp.k <= 128).
+ * - Fragments, rprog_ldmatrix: a matrix is 8 rows of one 16-byte chunk.  A side's fragments of
+ *   a slice are (warp extent / 8) x (thread.k bytes / 16) matrices: (row block, chunk).  They
+ *   are ordered by instruction tile; inside a tile of U the row block changes faster than the
+ *   chunk (a tile of V has one row block).  That is the order of the instruction's registers.
+ *   They are read in this order by ldmatrix.x4, what is left over by .x2, then .x1.  inner ==
+ *   AX_K: rows of a matrix are m (or n), its chunk is 16 bytes of k.  inner == own axis
+ *   (16-bit types only): .trans; rows are 8 k, the chunk is 8 elements of the own axis, "row
+ *   block" and "chunk" of the matrix order keep their meaning (8 of the own axis, 8 k).  Lane
+ *   i gives the address of row i % 8 of matrix i / 8 of the group.
+ * - Fragments, else (f64; f32 with inner == own axis): each register is read by itself:
+ *   register q of U is row l / 4 + 8 * (q % (u / 8)), k = l % 4 + 4 * (q / (u / 8)); of V row
+ *   l / 4, k = l % 4 + 4 * q.
+ * - Fragments of slice s + 1 are read before the products of slice s where rprog_fetched_ahead
+ *   (an even number of slices in a step, so that buffers have constant indices): the first
+ *   ones of the next step behind its wait and barrier, before the products of the last slice.
+ *   Else each slice reads its fragments first.  There is one barrier per k-step either way
+ *   (two with stages == 1).
+ * - Layouts: rows of the shared tile are multiples of 16 bytes; swizzle or padding as RLayout
+ *   says. 8-bit types have inner == AX_K.
+ * - via == VIA_DIRECT: each lane stores what it holds, store_vec divides vec_n.  VIA_SHARED:
+ *   each warp (of k index 0) passes thread.m rows of its tile at a time through its own piece
+ *   of shared memory, in Contraction.acc: thread.m rows of rprog_piece_row elements, warp w's
+ *   at byte w * rprog_piece_bytes (pieces take the place of stages and sums: a barrier before
+ *   the first one).  All tiles (i, *) are written at [row in tile][j * thread.n + column],
+ *   __syncwarp, then vector `id` = lane + 32 * t of store_vec columns (row id / (warp.n /
+ *   store_vec), column id % (warp.n / store_vec) * store_vec) is read back, gets the epilogue,
+ *   and is stored; __syncwarp before the next i.  With split > 1 the vectors go to the
+ *   workspace.
  *
  * The `stream` skeleton (maps, and reductions no other skeleton takes): the spatial domain
- * flattened to AX_M; a thread computes thread.m consecutive elements (vectors of store_vec) and
- * reductions run as loops; block.m = threads * thread.m.
+ * flattened to AX_M; a thread computes thread.m consecutive elements (vectors of store_vec)
+ * and reductions run as loops; block.m = threads * thread.m.
  *
  * The `row` skeleton (row groups; M rows, N columns): a block computes block.m rows, each with
- * T = block.n / thread.n neighbouring threads, a power of two.  In a step of block.n columns thread i
- * of a row takes vectors i, i + T, i + 2 T, ... of store_vec columns, thread.n columns in all.
- * - Each pass of the group walks over all steps.  `keep` says where that which several passes need is
- *   in between: REGISTERS (one step is the whole row), SHARED (each thread's own elements) or MEMORY
- *   (it is read again).
- * - split > 1: keep is MEMORY, grid y has `split` slices of ceil(steps / split) steps and each pass is
- *   a kernel of its own that leaves the slice's values in the workspace; the next one combines them.
- *   If the last pass reduces, one more kernel, of one slice, does so.
+ * T = block.n / thread.n neighbouring threads, a power of two.  In a step of block.n columns
+ * thread i of a row takes vectors i, i + T, i + 2 T, ... of store_vec columns, thread.n
+ * columns in all.
+ * - Each pass of the group walks over all steps.  `keep` says where that which several passes
+ *   need is in between: REGISTERS (one step is the whole row), SHARED (each thread's own
+ *   elements) or MEMORY (it is read again).
+ * - split > 1: keep is MEMORY, grid y has `split` slices of ceil(steps / split) steps and each
+ *   pass is a kernel of its own that leaves the slice's values in the workspace; the next one
+ *   combines them. If the last pass reduces, one more kernel, of one slice, does so.
  *
  * The `column` skeleton (reductions whose neighbouring outputs read neighbouring elements;
  * Problem.column): the outputs in the order of column.out are AX_M, the reduction in the order
  * of column.red is AX_K.  A thread owns thread.m neighbouring outputs; thread id = (row group)
  * * (block.m / thread.m) + (columns).  Row group g of the block.k / thread.k groups reduces
- * rows g, g + groups, ... of its slice, thread.k of them in flight; then the groups meet in
- * shared memory (rprog_column_copies).  Slice s of `split` (grid y) covers rprog_column_slice
- * rows; with split > 1 the partial results go to the workspace [split][AX_M] and a second
- * kernel adds them in order of s.
+ *   rows g, g + groups, ... of its slice, thread.k of them in flight; then the groups meet in
+ *   shared memory (rprog_column_copies).  Slice s of `split` (grid y) covers
+ *   rprog_column_slice rows; with split > 1 the partial results go to the workspace
+ *   [split][AX_M] and a second kernel adds them in order of s.
  *
  * The `window` skeleton (reductions over windows that overlap or abut; Problem.window): a
  * thread computes a patch of thread.m rows (index p) by thread.n columns (index q), of vec_n
  * neighbours along window.lane if there is one.  Rows of the input slide through registers:
- * each is loaded once, vec_n elements at a time (for window.along: from multiples of vec_n on),
- * and adds to every output row that it touches.  With thread.m == 1 the rows of the window are
- * a loop.
+ * each is loaded once, vec_n elements at a time (for window.along: from multiples of vec_n
+ * on), and adds to every output row that it touches.  With thread.m == 1 the rows of the
+ * window are a loop.
  * - keep `registers`: rows come from global memory.  Patches in the order [other
  *   indices][p][q][lane] are numbered through; a block takes block.m / thread.m of them,
  *   block.n == thread.n.
- * - keep `shared`: the block computes block.m x block.n outputs of block.k planes (a plane is a
- *   point of the other indices); their inputs with the halo are in shared memory as values,
- *   what lies outside the tensor filled in.  Thread id = (plane, patch down, patch across), the
- *   grid is the same with tiles.  */
+ * - keep `shared`: the block computes block.m x block.n outputs of block.k planes (a plane is
+ *   a point of the other indices); their inputs with the halo are in shared memory as values,
+ *   what lies outside the tensor filled in.  Thread id = (plane, patch down, patch across),
+ *   the grid is the same with tiles.  */
 #ifndef ROLLER_RPROGRAM_RPROG_H
 #define ROLLER_RPROGRAM_RPROG_H
 #include "rtile/rtile.h"
@@ -318,12 +322,11 @@ typedef struct {
     int n;
 } RPlan;
 
-/* The text form; rprog_read(rprog_print(x)) == x.  Lines `key value` (`unit NAME [swapped]`, `store N
- * [shared]`), a header `roller-plan 1`, one
- * `kernel` section per group.  */
+/* The text form; rprog_read(rprog_print(x)) == x.  Lines `key value` (`unit NAME [swapped]`,
+ * `store N [shared]`), a header `roller-plan 1`, one `kernel` section per group.  */
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out);
-/* Reads plan text for the same op and device, checks it (ST_PLAN_TEXT with line and column).  `plan`
- * holds te, group, problem, n; prog is filled.  */
+/* Reads plan text for the same op and device, checks it (ST_PLAN_TEXT with line and column).
+ * `plan` holds te, group, problem, n; prog is filled.  */
 Status rprog_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,
                   const Device *dev, RPlan *plan);
 

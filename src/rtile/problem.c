@@ -257,8 +257,8 @@ static void describe_contraction(int align, Problem *p) {
     p->body_ops = c->product ? 0 : expr_ops(c->body, c->a.expr, c->b.expr);
 }
 
-/* Sizes known at run time: a thread's neighbours lie in one row of the domain for every size that is
- * promised, not just for the largest.  */
+/* Sizes known at run time: a thread's neighbours lie in one row of the domain for every size
+ * that is promised, not just for the largest.  */
 static void keep_promises(Problem *p) {
     const TeStmt *s = &p->te->stmt[p->group->root];
     int64_t row = s->n_left ? s->index[s->n_left - 1].hi.multiple : 1;

@@ -110,8 +110,9 @@ void rtile_row_read(const Te *te, const RowGroup *g, int i, const TeExpr *read, 
 /* The source that a read of statement i is in pass `pass`; -1 if it is none.  */
 int rtile_row_source(const Te *te, const RowFacts *f, int i, const TeExpr *read);
 
-/* Distance of neighbouring columns under an offset over the frame's indices, 0 if it is not constant,
- * and the widest access at multiples of it along the columns that is aligned in every row.  */
+/* Distance of neighbouring columns under an offset over the frame's indices, 0 if it is not
+ * constant, and the widest access at multiples of it along the columns that is aligned in
+ * every row.  */
 int64_t rtile_row_step(const TeStmt *frame, const Affine *f);
 int rtile_row_vector(const Te *te, const TeStmt *frame, int tensor, const Affine *f,
                      int64_t columns, int align);

@@ -71,8 +71,8 @@ static void expect_fma(Job *j, const SimCounters *t, TeDtype type, double predic
     if (type == TE_F32) expect(j, "multiply-adds", t->pipe[SIM_PIPE_FFMA], predicted);
 }
 
-/* Shared loads that the source asks for.  NVRTC at times makes two loads of one 16-byte load; such a
- * program is set aside, since the model prices the source.  */
+/* Shared loads that the source asks for.  NVRTC at times makes two loads of one 16-byte load;
+ * such a program is set aside, since the model prices the source.  */
 static double asked_loads(const KernelCase *c, const Problem *p, const RProg *r) {
     double warps = r->threads / 32, blocks = (double)rprog_blocks(p, r);
     double steps = (double)p->extent[AX_K] / r->block.extent[AX_K];

@@ -1,6 +1,6 @@
 /* links: microperf */
-/* The counts of programs of matrix units against an enumeration of every request of every warp, made
- * from the mapping that rprog.h states and nothing else.  */
+/* The counts of programs of matrix units against an enumeration of every request of every
+ * warp, made from the mapping that rprog.h states and nothing else.  */
 #include "microperf/microperf.h"
 #include "plan_fixture.h"
 #include "wavefronts.h"

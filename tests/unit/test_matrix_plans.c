@@ -1,6 +1,6 @@
 /* links: microperf */
-/* Programs of matrix units: which units an expression may use, what is legal, and that known problems
- * get the plans that the best known kernels have.  */
+/* Programs of matrix units: which units an expression may use, what is legal, and that known
+ * problems get the plans that the best known kernels have.  */
 #include "microperf/microperf.h"
 #include "plan_fixture.h"
 
@@ -197,7 +197,7 @@ static RProg good(Arena *a, Problem *p, const Device *dev) {
     X(r.unit = UNIT("mma.m16n8k16.f16.f16"), "unit does not compute")                              \
     X(r.unit = UNIT("wgmma.f16.f32"), "unit does not compute")                                     \
     X(r.unit = UNIT("shfl"), "unit does not compute")                                              \
-    X(r.unit = UNIT("ffma"), "only prog")                                                             \
+    X(r.unit = UNIT("ffma"), "only prog")                                                          \
     X(r.thread.extent[AX_M] = 8, "not the unit's tile")                                            \
     X(r.thread.extent[AX_K] = 8, "not the unit's tile")                                            \
     X(r.swapped = true, "not the unit's tile")                                                     \
@@ -368,8 +368,8 @@ static void few_rows(Arena *a) {
 
 static void test_few_rows(void **state) { run(state, few_rows); }
 
-/* For one and the same program more work takes no less time (but for what another shape of the waves
- * may save in DRAM traffic).  */
+/* For one and the same program more work takes no less time (but for what another shape of
+ * the waves may save in DRAM traffic).  */
 static void grows(Arena *a) {
     const Device *dev = fixture_device(a, "a100");
     Problem base = fixture_matmul(1, 1024, 1024, 1024, false, false, TE_F16);

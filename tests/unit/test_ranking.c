@@ -1,5 +1,5 @@
-/* Golden ranking: the ten best plans of forty problems, as text to be reviewed as a diff.  With UPDATE
- * set in the environment tests/golden/ranking.txt is written anew.  */
+/* Golden ranking: the ten best plans of forty problems, as text to be reviewed as a diff.
+ * With UPDATE set in the environment tests/golden/ranking.txt is written anew.  */
 #include "base/file.h"
 #include "microperf/microperf.h"
 #include "plan_fixture.h"
