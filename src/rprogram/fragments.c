@@ -53,20 +53,21 @@ int matrix_wavefronts(const Problem *p, const Device *dev, const RProg *r, int s
  * for copied operands, a step more where a step has more slices, each with addresses of its
  * own.  */
 int64_t matrix_registers(const Problem *p, const Device *dev, const RProg *r) {
-    enum { FIXED = 10, MANY_SLICES = 8 };
+    enum { FIXED = 10, MANY_SLICES = 8, SINGLE_READS = 8 };
     const ComputeUnit *u = &dev->unit[r->unit];
     int64_t tiles = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
                     count_along(&r->warp, &r->thread, AX_N);
     int64_t sums = tiles * rprog_unit_accumulators(dev, r) * te_dtype_bytes(u->acc) / 4;
-    int64_t slice = 0;
+    int64_t slice = 0, fixed = slices_of(r) > 2 ? FIXED + MANY_SLICES : FIXED;
     for (int side = 0; side < 2; side++) {
         int words = rprog_elem(p, dev, r, side) > 4 ? 2 : 1;
         slice += (int64_t)registers(dev, r, side) * words;
+        if (!rprog_ldmatrix(p, dev, r, side)) fixed += SINGLE_READS;
     }
-    if (rprog_promotes(p, dev, r)) sums *= 2;
+    if (rprog_promotes(p, dev, r)) sums += sums + sums / 3;     /* partial sums, and on their way */
     int64_t copies = rprog_fetched_ahead(dev, r, 0) ? 2 : 1;
     if (rprog_products(p, dev, r) > 1) copies++;
-    return FIXED + (slices_of(r) > 2 ? MANY_SLICES : 0) + sums + copies * slice;
+    return fixed + sums + copies * slice;
 }
 
 int64_t matrix_load_registers(const Problem *p, const Device *dev, const RProg *r, int side,
