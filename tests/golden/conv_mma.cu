@@ -267,15 +267,16 @@ rk_7db3494c532de037_0(const unsigned short *__restrict__ t0,
         rl_cp_async_wait<1>();
         __syncthreads();
         put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
-        if (step + 1 < steps)
-            take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+        take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
         // compute: the last slice, with fragments of the next stage under way
-        #pragma unroll
-        for (int g = 0; g < 8; g += 4)
-            rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + (g / 2 * 8) * 128);
-        #pragma unroll
-        for (int g = 0; g < 8; g += 4)
-            rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + (g / 2 * 8) * 128);
+        if (step + 1 < steps) {
+            #pragma unroll
+            for (int g = 0; g < 8; g += 4)
+                rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + (g / 2 * 8) * 128);
+            #pragma unroll
+            for (int g = 0; g < 8; g += 4)
+                rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + (g / 2 * 8) * 128);
+        }
         #pragma unroll
         for (int i = 0; i < IM; i++) {
             #pragma unroll

@@ -222,26 +222,29 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
                 // wait: the next stage is complete
                 __syncthreads();
                 put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
-                if (step + 1 < steps)
-                    take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+                take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
             }
             // compute: the last k, with fragments of the next stage under way
-            {
-                const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + ((next) * A_ROW + row);
-                #pragma unroll
-                for (int i = 0; i < TM; i += 4) {
-                    const rl_vec<float, 4> x = rl_load<4>(from + (i * LM));
+            if (next > 0 || step + 1 < steps) {
+                {
+                    const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + ((next) * A_ROW + row);
                     #pragma unroll
-                    for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
+                    for (int i = 0; i < TM; i += 4) {
+                        const rl_vec<float, 4> x = rl_load<4>(from + (i * LM));
+                        #pragma unroll
+                        for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
+                    }
                 }
             }
-            {
-                const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + ((next) * B_ROW + col);
-                #pragma unroll
-                for (int i = 0; i < TN; i += 4) {
-                    const rl_vec<float, 4> x = rl_load<4>(from + (i * LN));
+            if (next > 0 || step + 1 < steps) {
+                {
+                    const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + ((next) * B_ROW + col);
                     #pragma unroll
-                    for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
+                    for (int i = 0; i < TN; i += 4) {
+                        const rl_vec<float, 4> x = rl_load<4>(from + (i * LN));
+                        #pragma unroll
+                        for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
+                    }
                 }
             }
             #pragma unroll
