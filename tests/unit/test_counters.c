@@ -22,26 +22,37 @@ typedef struct {
     const char *name, *text;
     const char *device;
     int picks;
+    bool matrix;              /* programs of matrix units only */
 } Shape;
 
 /* Sizes that many tiles divide.  */
 static const Shape shapes[] = {
     {"matmul nn", "op f(A: f32[192,128], B: f32[128,256]) -> C: f32[192,256] "
-                  "{ C[m,n] += A[m,k] * B[k,n]; }", "h200", 14},
+                  "{ C[m,n] += A[m,k] * B[k,n]; }", "h200", 14, false},
     {"matmul nt", "op f(A: f32[128,64], B: f32[256,64]) -> C: f32[128,256] "
-                  "{ C[m,n] += A[m,k] * B[n,k]; }", "a100", 10},
+                  "{ C[m,n] += A[m,k] * B[n,k]; }", "a100", 10, false},
     {"matmul tn", "op f(A: f32[64,256], B: f32[64,128]) -> C: f32[256,128] "
-                  "{ C[m,n] += A[k,m] * B[k,n]; }", "rtx4090", 10},
+                  "{ C[m,n] += A[k,m] * B[k,n]; }", "rtx4090", 10, false},
     {"matmul tt, staged", "op f(A: f32[64,256], B: f32[128,64]) -> C: f32[256,128] "
-                          "{ C[m,n] += A[k,m] * B[n,k]; }", "v100", 10},
+                          "{ C[m,n] += A[k,m] * B[n,k]; }", "v100", 10, false},
     {"batched", "op f(A: f32[3,64,64], B: f32[3,64,64]) -> C: f32[3,64,64] "
-                "{ C[b,m,n] += A[b,m,k] * B[b,k,n]; }", "h200", 8},
+                "{ C[b,m,n] += A[b,m,k] * B[b,k,n]; }", "h200", 8, false},
     {"f64", "op f(A: f64[64,64], B: f64[64,128]) -> C: f64[64,128] "
-            "{ C[m,n] += A[m,k] * B[k,n]; }", "a100", 6},
+            "{ C[m,n] += A[m,k] * B[k,n]; }", "a100", 6, false},
     {"i32", "op f(A: i32[64,64], B: i32[64,128]) -> C: i32[64,128] "
-            "{ C[m,n] += A[m,k] * B[k,n]; }", "h200", 6},
+            "{ C[m,n] += A[m,k] * B[k,n]; }", "h200", 6, false},
+    {"f16 nt", "op f(A: f16[192,128], B: f16[256,128]) -> C: f16[192,256] "
+               "{ C[m,n] += A[m,k] * B[n,k]; }", "a100", 10, true},
+    {"f16 nn", "op f(A: f16[128,128], B: f16[128,192]) -> C: f32[128,192] "
+               "{ C[m,n] += A[m,k] * B[k,n]; }", "h200", 10, true},
+    {"bf16 tn", "op f(A: bf16[128,128], B: bf16[128,128]) -> C: bf16[128,128] "
+                "{ C[m,n] += A[k,m] * B[k,n]; }", "rtx4090", 6, true},
+    {"i8 nt", "op f(A: i8[128,256], B: i8[128,256]) -> C: i32[128,128] "
+              "{ C[m,n] += A[m,k] * B[n,k]; }", "a100", 6, true},
+    {"tf32 nt", "op f(A: f32[128,128], B: f32[128,128]) -> C: f32[128,128] "
+                "{ C[m,n] += A[m,k] * B[n,k] @tf32; }", "a100", 6, true},
     {"1x1 convolution, NHWC", "op f(X: f32[2,8,8,64], K: f32[64,64]) -> Y: f32[2,8,8,64] "
-                              "{ Y[n,p,q,f] += X[n,p,q,c] * K[c,f]; }", "h200", 8},
+                              "{ Y[n,p,q,f] += X[n,p,q,c] * K[c,f]; }", "h200", 8, false},
 };
 
 typedef struct {
@@ -66,9 +77,23 @@ static void expect(Job *j, const char *what, uint64_t counted, double predicted)
 }
 
 /* Integer programs multiply and add for their addresses as well.  */
-static void expect_fma(Job *j, const SimCounters *t, TeDtype type, double predicted) {
+static void expect_fma(Job *j, const SimCounters *t, TeDtype type, bool matrix,
+                       double predicted) {
+    if (matrix) {
+        expect(j, "products", t->pipe[SIM_PIPE_TENSOR], predicted);
+        return;
+    }
     if (type == TE_F64) expect(j, "multiply-adds", t->pipe[SIM_PIPE_DFMA], predicted);
     if (type == TE_F32) expect(j, "multiply-adds", t->pipe[SIM_PIPE_FFMA], predicted);
+}
+
+/* Rows of instructions read back by vectors, in pieces of at most 16 bytes.  */
+static double piece_loads(const Problem *p, const RProg *r) {
+    if (r->via != VIA_SHARED) return 0;
+    int tiles = r->warp.extent[AX_M] / r->thread.extent[AX_M];
+    int vectors = r->thread.extent[AX_M] * r->warp.extent[AX_N] / r->store_vec;
+    int bytes = r->store_vec * p->acc_bytes;
+    return (double)tiles * ((vectors + 31) / 32) * (bytes > 16 ? bytes / 16 : 1);
 }
 
 /* Shared loads that the source asks for.  NVRTC at times makes two loads of one 16-byte load;
@@ -77,11 +102,16 @@ static double asked_loads(const KernelCase *c, const Problem *p, const RProg *r)
     double warps = r->threads / 32, blocks = (double)rprog_blocks(p, r);
     double steps = (double)p->extent[AX_K] / r->block.extent[AX_K];
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
-    double sums = (slices - 1) * warps / slices * r->thread.extent[AX_M] * r->thread.extent[AX_N];
+    double sums = (slices - 1) * warps / slices * r->warp.extent[AX_M] * r->warp.extent[AX_N] / 32;
     double reads = 0;
-    for (int side = 0; side < 2; side++)
-        if (p->op[side].present) reads += rprog_fragment_reads(p, c->dev, r, side);
-    return blocks * (warps * steps * reads + sums);
+    for (int side = 0; side < 2; side++) {
+        int own = side ? AX_N : AX_M, bytes = r->warp.extent[AX_K] * rprog_elem(p, c->dev, r, side);
+        if (!p->op[side].present) continue;
+        if (rprog_matrix(c->dev, r) && rprog_ldmatrix(p, c->dev, r, side))
+            reads += r->warp.extent[own] / 8 * (bytes / 16); /* each matrix is a request */
+        else reads += rprog_fragment_reads(p, c->dev, r, side);
+    }
+    return blocks * (warps * steps * reads + sums + warps / slices * piece_loads(p, r));
 }
 
 static Status run_whole(KernelCase *c, Run *run) {
@@ -104,6 +134,7 @@ static void compare(Job *j, KernelCase *c) {
     const Problem *p = &c->plan.problem[0];
     const RProg *r = &c->plan.prog[0];
     if (c->plan.n != 1 || !aligned(p, r)) return;
+    if (j->shape->matrix && !rprog_matrix(c->dev, r)) return;
     Nvrtc *n;
     Run run;
     const char *wrong = kernel_emit(c);
@@ -124,13 +155,14 @@ static void compare(Job *j, KernelCase *c) {
     expect(j, "faults", run.report.faults, 0);
     expect(j, "global load sectors", t->global_load_sectors, (double)e.load_sectors);
     expect(j, "global store sectors", t->global_store_sectors, (double)e.store_sectors);
+    bool matrix = rprog_matrix(c->dev, r);
     j->split = (double)t->shared_load_requests != asked_loads(c, p, r);
     if (!j->split)
         expect(j, "shared load wavefronts", t->shared_load_wavefronts,
                (double)e.smem_load_wavefronts);
     expect(j, "shared store wavefronts", t->shared_store_wavefronts,
            (double)e.smem_store_wavefronts);
-    expect_fma(j, t, p->con.acc, (double)e.fma);
+    expect_fma(j, t, p->con.acc, matrix, (double)e.fma);
     expect(j, "DRAM bytes", 32 * (t->unique_load_sectors + t->unique_store_sectors),
            e.dram_bytes);
     j->compared = true;
