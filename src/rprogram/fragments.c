@@ -64,7 +64,7 @@ int64_t matrix_registers(const Problem *p, const Device *dev, const RProg *r) {
         slice += (int64_t)registers(dev, r, side) * words;
         if (!rprog_ldmatrix(p, dev, r, side)) fixed += SINGLE_READS;
     }
-    if (rprog_promotes(p, dev, r)) sums += sums + sums / 3;     /* partial sums, and on their way */
+    if (rprog_promotes(p, dev, r)) sums += sums + sums * 2 / 3; /* partial sums, and on their way */
     int64_t copies = rprog_fetched_ahead(dev, r, 0) ? 2 : 1;
     if (rprog_products(p, dev, r) > 1) copies++;
     return fixed + sums + copies * slice;

@@ -292,6 +292,35 @@ static void legal_and_readable(Arena *a) {
 
 static void test_legal_and_readable(void **state) { run(state, legal_and_readable); }
 
+/* Any number in the text changed: a legal program or an error, never more.  */
+static void damaged_texts(Arena *a) {
+    static const char *const numbers[] = {"0", "1", "3", "7", "17", "1048576", "99999999999"};
+    const Device *dev = fixture_device(a, "h200");
+    Problem p = fixture_matmul(1, 512, 512, 512, false, false, TE_F16);
+    RProg r = good(a, &p, dev);
+    RPlan plan = {.problem = &p, .prog = &r, .n = 1};
+    Buf text = buf_new(a);
+    rprog_print(&plan, dev, &text);
+    const char *whole = buf_str(&text);
+    size_t digits = 0;
+    for (size_t at = strlen("roller-plan 1"); at < text.len; at += digits + 1) {
+        digits = strspn(whole + at, "0123456789");
+        for (size_t i = 0; digits > 0 && i < sizeof numbers / sizeof *numbers; i++) {
+            ArenaMark mark = arena_mark(a);
+            Buf bad = buf_new(a);
+            buf_printf(&bad, "%.*s%s%s", (int)at, whole, numbers[i], whole + at + digits);
+            RPlan back = {.problem = &p, .n = 1};
+            Diag d = diag_new(a);
+            Status s = rprog_read(a, &d, "x", buf_str(&bad), bad.len, dev, &back);
+            if (s == ST_OK) assert_null(rprog_check(&p, dev, &back.prog[0]));
+            else assert_int_equal(s, ST_PLAN_TEXT);
+            arena_reset(a, mark);
+        }
+    }
+}
+
+static void test_damaged_texts(void **state) { run(state, damaged_texts); }
+
 /* ---- known answers ---- */
 
 static bool between(int v, int lo, int hi) { return v >= lo && v <= hi; }
@@ -424,6 +453,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_numerics, setup, teardown),
         cmocka_unit_test_setup_teardown(test_broken_rules, setup, teardown),
         cmocka_unit_test_setup_teardown(test_legal_and_readable, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_damaged_texts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_large_squares, setup, teardown),
         cmocka_unit_test_setup_teardown(test_few_rows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_grows, setup, teardown),
