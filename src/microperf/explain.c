@@ -228,9 +228,9 @@ static void tell_rules(const Story *s) {
 static MpTerm worst_term(const Estimate *x, const Estimate *best) {
     MpTerm worst = x->limiter;
     double most = x->term[x->limiter] - best->term[best->limiter];
-    for (MpTerm t = MP_FILL; t < MP_COUNT; t++) {
+    for (MpTerm t = MP_OVERLAP; t < MP_COUNT; t++) {
         double lost = x->term[t] - best->term[t];
-        if (lost > most) {
+        if (lost > 0 && lost > most) {
             most = lost;
             worst = t;
         }
