@@ -270,7 +270,7 @@ int rprog_fragment_reads(const Problem *p, const Device *dev, const RProg *r, in
 int64_t rprog_fragment_traffic(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Are the operand's fragments fetched one k ahead?  So it is where a read gives one k and the
  * unrolled body has an even number of them; of matrix units, where a step has an even number of
- * slices.  The fetch behind the last k of a tile is made too.  */
+ * slices.  Behind the last step of a tile nothing is fetched.  */
 bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side);
 int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
