@@ -33,6 +33,12 @@ typedef struct {
     LayoutMemo *memo;
 } Builder;
 
+/* Counts a program that was met and dropped.  */
+static inline void build_reject(const Builder *b, Reject why) {
+    b->set->enumerated++;
+    b->set->rejected[why]++;
+}
+
 /* Ways to load the operands, best first; returns how many.  */
 int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIONS]);
 /* Narrows the load to what the block tile and the reduction allow and decides its layout.  */

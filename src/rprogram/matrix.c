@@ -98,17 +98,21 @@ static bool accumulates(const Problem *p, const ComputeUnit *u) {
     return u->acc == p->con.acc || (u->acc == p->accum && p->con.acc == TE_F32);
 }
 
+/* Does the unit take an operand: its values as they are, or f32 that may be cut?  */
+static bool takes(const Problem *p, const ComputeUnit *u, const ROperand *op) {
+    bool whole = te_dtype_class(p->con.acc) == TE_CLASS_INT;
+    if (whole && te_dtype_class(op->value) != TE_CLASS_INT) return false;
+    if (u->tf32 && op->value == TE_F32) return p->tf32 || p->fp32x3;
+    return matrix_holds(u, op->value);
+}
+
 bool matrix_fits(const Problem *p, const ComputeUnit *u) {
     const Contraction *c = &p->con;
     if (u->scope != SCOPE_WARP || u->b == HAL_NO_DTYPE || u->a != u->b) return false;
-    if (c->red != TE_RED_SUM || !c->product || !accumulates(p, u)) return false;
-    bool volta = u->m.from == 8 && u->k.from == 4 && u->a == TE_F16;
+    bool volta = u->m.from == 8 && u->a == TE_F16;        /* its operands lie otherwise */
+    if (volta || c->red != TE_RED_SUM || !c->product || !accumulates(p, u)) return false;
     for (int side = 0; side < 2; side++) {
-        if (!p->op[side].present) return false;
-        if (te_dtype_class(p->op[side].value) != te_dtype_class(u->a) &&
-            te_dtype_class(c->acc) == TE_CLASS_INT) return false;
-        bool cut = u->tf32 && (p->tf32 || p->fp32x3) && p->op[side].value == TE_F32;
-        if (!cut && !matrix_holds(u, p->op[side].value)) return false;
+        if (!p->op[side].present || !takes(p, u, &p->op[side])) return false;
     }
-    return !volta;
+    return true;
 }

@@ -17,11 +17,6 @@ typedef struct {
     bool fits;                /* the axes, the registers */
 } WarpTile;
 
-static void reject(const Builder *b, Reject why) {
-    b->set->enumerated++;
-    b->set->rejected[why]++;
-}
-
 static double reads(const WarpTile *t) { return 1.0 / t->m + 1.0 / t->n; }
 
 static RProg with_warp(const RProg *start, const WarpTile *t) {
@@ -41,12 +36,12 @@ static int warp_tiles(const Builder *b, const RProg *start, WarpTile out[SIZES *
                           counts[j] * start->thread.extent[AX_N], false};
             if (!build_fits_axis(b, start, AX_M, t.m) ||
                 !build_fits_axis(b, start, AX_N, t.n)) {
-                reject(b, REJECT_ALIGNMENT);
+                build_reject(b, REJECT_ALIGNMENT);
                 continue;
             }
             RProg r = with_warp(start, &t);
             if (matrix_registers(b->p, b->dev, &r) > limit) {
-                reject(b, REJECT_REGISTERS);
+                build_reject(b, REJECT_REGISTERS);
                 continue;
             }
             t.fits = true;
@@ -76,7 +71,7 @@ static void build_tiles(Builder *b, const RProg *start) {
     int n = warp_tiles(b, start, tile);
     for (int i = n - 1; i >= 0 && !b->full; i--) {
         if (dominated(b, tile, n, &tile[i])) {
-            reject(b, REJECT_DOMINATED);
+            build_reject(b, REJECT_DOMINATED);
             continue;
         }
         RProg r = with_warp(start, &tile[i]);

@@ -117,11 +117,6 @@ static void with_splits(Builder *b, RProg *r) {
     r->store_vec = store_vec;
 }
 
-static void reject(Builder *b, Reject why) {
-    b->set->enumerated++;
-    b->set->rejected[why]++;
-}
-
 /* Names the limit that a program breaks; REJECT_COUNT: none.  */
 static Reject broken_limit(const Builder *b, const RProg *r) {
     const DeviceLimits *limit = &b->dev->limits;
@@ -212,7 +207,7 @@ void build_scale_out(Builder *b, RProg *r) {
         rprog_derive(b->p, b->dev, r);
         Reject why = broken_limit(b, r);
         if (why != REJECT_COUNT) {
-            reject(b, why);
+            build_reject(b, why);
             continue;
         }
         choose_raster(b, r);

@@ -64,11 +64,6 @@ bool build_fits_axis(const Builder *b, const RProg *r, int axis, int32_t tile) {
     return false;
 }
 
-static void reject(const Builder *b, Reject why) {
-    b->set->enumerated++;
-    b->set->rejected[why]++;
-}
-
 /* Elements that stand for one word in the choice of steps: what is as long as a word, for matrix
  * units, which read whole rows of 16 bytes, two.  */
 static int step_words(const Builder *b, const RProg *r) {
@@ -135,7 +130,7 @@ static void with_step(Builder *b, RProg r, int32_t step, int slices) {
     r.warp.extent[AX_K] = step / slices;
     r.unroll = choose_unroll(b, &r);
     if (rprog_matrix(b->dev, &r) && matrix_check(b->p, b->dev, &r)) {
-        reject(b, REJECT_UNROLL);
+        build_reject(b, REJECT_UNROLL);
         return;
     }
     for (int side = 0; side < 2; side++) {
@@ -181,7 +176,7 @@ void build_blocks(Builder *b, const RProg *start) {
         RProg r = *start;
         int32_t warps_m = w.size[0][i], warps_n = w.size[1][j];
         if (warps_m * warps_n > WARPS_MAX) {
-            reject(b, REJECT_THREADS);
+            build_reject(b, REJECT_THREADS);
             continue;
         }
         r.block.extent[AX_M] = warps_m * unit[0];
@@ -199,13 +194,13 @@ static void lane_level(Builder *b, const RProg *start) {
         int32_t m = start->thread.extent[AX_M] << i, n = start->thread.extent[AX_N] << (5 - i);
         bool fits = build_fits_axis(b, start, AX_M, m) && build_fits_axis(b, start, AX_N, n);
         traffic[i] = fits ? 1.0 / m + 1.0 / n : INFINITY;
-        if (!fits) reject(b, REJECT_ALIGNMENT);
+        if (!fits) build_reject(b, REJECT_ALIGNMENT);
         if (traffic[i] < best) best = traffic[i];
     }
     for (int i = 0; i < 6; i++) {
         if (isinf(traffic[i])) continue;
         if (traffic[i] > best * worse) {
-            reject(b, REJECT_DOMINATED);
+            build_reject(b, REJECT_DOMINATED);
             continue;
         }
         RProg r = *start;
@@ -272,7 +267,7 @@ static int thread_sizes(const Builder *b, const RProg *start, int side, int32_t 
             fits = build_fits_axis(b, start, axis, size * lanes);
         }
         if ((own_inner && size > 2 && size % 2) || !fits) {
-            reject(b, REJECT_ALIGNMENT);
+            build_reject(b, REJECT_ALIGNMENT);
             continue;
         }
         out[n++] = size;
@@ -309,7 +304,7 @@ void build_scale_up(Builder *b, const RProg *start) {
         bool too_large = tm * tn * words + tm + tn > limit;
         bool needless = turned && tm * tn < TURNED_LEAST && !b->thorough;
         skip[w.head] = too_large || needless || too_small(b, &w, tm * tn);
-        if (skip[w.head]) reject(b, too_large ? REJECT_REGISTERS : REJECT_DOMINATED);
+        if (skip[w.head]) build_reject(b, too_large ? REJECT_REGISTERS : REJECT_DOMINATED);
         if (!too_large) {
             advance(b, &w, w.queue[w.head][0], w.queue[w.head][1], &r.thread, one);
         }
