@@ -57,6 +57,7 @@ static void time_text(Buf *out, double us) {
 
 void gen_report_measured(Gen *g, const Result *r) {
     Buf *b = &g->report;
+    if (!r->where || !*r->where) return;
     buf_printf(b, "  measured   on %s\n  %4s %13s %13s %8s %13s %7s\n", r->where, "plan",
                "predicted", "cold L2", "error", "warm L2", "spread");
     for (size_t i = 0; i < roller_plans_count(r->plans); i++) {

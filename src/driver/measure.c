@@ -68,7 +68,8 @@ void measure_compare(Diag *d, const Device *dev, const MeasurePlace *place) {
     if (strcmp(dev->gpu, place->info.name) != 0) {
         diag_warning(d, "profile", DIAG_NOWHERE, "the profile %s describes %s; the device is %s",
                      dev->name, dev->gpu, place->info.name);
-        diag_hint(d, "measure the device: roller-profile --device %d", place->info.index);
+        diag_hint(d, "take the profile of this device (--list-profiles), or write one "
+                     "(docs/adding-a-device.md)");
         return;
     }
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
