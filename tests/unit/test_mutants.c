@@ -38,6 +38,10 @@ static const Spoiler spoilers[] = {
     {"stage not advanced", "put + STAGE : 0", "put : 0", true},
     {"stage read too early", "take + STAGE : 0", "take : 0", true},
     {"one step short", "step < steps;", "step < steps - 1;", false},
+    {"domain guard dropped", " < TOTAL", " < TOTAL + 64", true},
+    {"one row too many", "kk < rows", "kk <= rows", false},
+    {"tree cut short", "f > 0; f /= 2", "f > 1; f /= 2", false},
+    {"tree of groups cut short", "u > 0; u /= 2", "u > 1; u /= 2", false},
     {"sum not cleared", "acc[i][j] = 0", "acc[i][j] = 1", false},
     {"sum of a matrix unit not cleared", "acc[i][j / 4][j % 4] = 0", "acc[i][j / 4][j % 4] = 1",
      false},
@@ -62,33 +66,47 @@ typedef struct {
     const char *name, *text, *device;
     bool slices;              /* warps share out the k-steps */
     bool matrix, shared;      /* a matrix unit; stores through shared memory */
+    Skeleton skeleton;
 } Victim;
 
 static const Victim victims[] = {
     {"asynchronous, ragged",
      "op f(A: f32[70,197], B: f32[197,50], b: f32[50]) -> C: f32[70,50] "
-     "{ t[m,n] += A[m,k] * B[k,n]; C[m,n] = max(t[m,n] + b[n], 0); }", "h200", false, false, false},
+     "{ t[m,n] += A[m,k] * B[k,n]; C[m,n] = max(t[m,n] + b[n], 0); }",
+     "h200", false, false, false, SK_CONTRACT},
     {"asynchronous, aligned",
      "op f(A: f32[128,256], B: f32[256,128]) -> C: f32[128,128] { C[m,n] += A[m,k] * B[k,n]; }",
-     "a100", true, false, false},
+     "a100", true, false, false, SK_CONTRACT},
     {"staged",
      "op f(A: f32[70,197], B: f32[50,197]) -> C: f32[70,50] { C[m,n] += A[m,k] * B[n,k]; }",
-     "tiny", false, false, false},
+     "tiny", false, false, false, SK_CONTRACT},
     {"converted",
      "op f(A: f16[66,200], B: f16[200,36]) -> C: f16[66,36] { C[m,n] += A[m,k] * B[k,n]; }",
-     "h200", false, false, false},
+     "h200", false, false, false, SK_CONTRACT},
     {"convolution",
      "op f(X: f32[2,24,9,9], K: f32[12,24,3,3]) -> Y: f32[2,12,9,9] "
-     "{ Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[f,c,r,s]; }", "a100", false, false, false},
+     "{ Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[f,c,r,s]; }",
+     "a100", false, false, false, SK_CONTRACT},
     {"matrix unit, ragged",
      "op f(A: f16[70,600], B: f16[56,600], b: f16[56]) -> C: f16[70,56] "
-     "{ t[m,n] += A[m,k] * B[n,k]; C[m,n] = max(t[m,n] + b[n], 0); }", "a100", false, true, false},
+     "{ t[m,n] += A[m,k] * B[n,k]; C[m,n] = max(t[m,n] + b[n], 0); }",
+     "a100", false, true, false, SK_CONTRACT},
     {"matrix unit, slices",
      "op f(A: f16[64,512], B: f16[512,64]) -> C: f16[64,64] { C[m,n] += A[m,k] * B[k,n]; }",
-     "a100", true, true, true},
+     "a100", true, true, true, SK_CONTRACT},
+    {"rows",
+     "op f(X: f32[13,777]) -> Y: f32[13,777] { m[n] = sum[c](X[n,c]); "
+     "z[n] = sum[c](X[n,c] - m[n]); Y[n,c] = X[n,c] - m[n] + z[n]; }",
+     "h200", false, false, false, SK_ROW},
+    {"columns", "op f(X: f32[777,66]) -> Y: f32[66] { Y[c] += X[r,c]; }",
+     "h200", false, false, false, SK_COLUMN},
+    {"windows",
+     "op f(X: f32[2,3,19,23]) -> Y: f32[2,3,19,23] "
+     "{ Y[n,c,p,q] = max[r,s](X[n,c,p+r-1,q+s-1] else -1.0) where r in 0:3, s in 0:3; }",
+     "h200", false, false, false, SK_WINDOW},
 };
 
-enum { MAX_MUTANTS = 800 };
+enum { MAX_MUTANTS = 1600 };
 typedef struct {
     const Victim *victim;
     const Spoiler *spoiler;   /* NULL: unspoiled */
@@ -136,7 +154,9 @@ static const char *judge(KernelCase *c) {
 /* A plan in which everything that is spoiled matters: several warps, and more steps than
  * stages.  */
 static bool suits(const Victim *v, const Device *dev, const Problem *p, const RProg *r) {
-    if (r->skeleton != SK_CONTRACT || r->split > 1 || r->threads < 64) return false;
+    if (r->skeleton != v->skeleton || r->split > 1 || r->threads < 64) return false;
+    if (r->skeleton == SK_ROW) return r->block.extent[AX_M] == 1;
+    if (r->skeleton != SK_CONTRACT) return true;
     int64_t steps = (p->extent[AX_K] + r->block.extent[AX_K] - 1) / r->block.extent[AX_K];
     bool slices = r->warp.extent[AX_K] < r->block.extent[AX_K];
     if (rprog_matrix(dev, r) != v->matrix || (v->shared && r->via != VIA_SHARED)) return false;
