@@ -3,6 +3,9 @@
 #include <string.h>
 #include <time.h>
 
+/* Candidates that an explanation compares with those asked for.  */
+enum { RUNNERS_UP = 8 };
+
 typedef struct {
     const RollerOp *op;
     const RollerProfile *profile;
@@ -75,7 +78,9 @@ static Status plan(RollerCtx *ctx, void *user) {
     Buf why = buf_new(a);
     for (int g = 0; g < p->set.n_group; g++) {
         const GroupPlans *group = &p->set.plans[g];
-        mp_explain(&group->problem, dev, &group->set, group->ranked, group->n, &why);
+        int shown = (o.top > 1 ? o.top : 1) + RUNNERS_UP;
+        mp_explain(&group->problem, dev, &group->set, group->ranked,
+                   group->n < shown ? group->n : shown, &why);
     }
     p->explain = buf_str(&why);
     return s;

@@ -3,7 +3,7 @@
 #include <time.h>
 
 /* Candidates kept beyond those asked for, to replace plans that spill.  */
-enum { SPARE_CANDIDATES = 8 };
+enum { SPARE_CANDIDATES = 24 };
 
 static double now_ms(void) {
     struct timespec t;
