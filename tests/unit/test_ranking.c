@@ -77,7 +77,7 @@ static void rank(Arena *a, const char *profile, const char *set, const char *id,
         Problem p;
         RProgSet all;
         Ranked *best;
-        int found;
+        int found = 0;
         if (rtile_problem(a, &d, normal, &group[g], 16, &p) ||
             rprog_candidates(a, &d, &p, dev, NULL, &all) ||
             mp_rank(a, &d, &p, dev, &all, BEST, &best, &found)) {

@@ -261,7 +261,7 @@ static void plans(void *user) {
                 Problem p;
                 RProgSet set;
                 Ranked *best;
-                int got;
+                int got = 0;
                 rtile_problem(a, &diag, normal, &groups[g], 16, &p);
                 if (rprog_candidates(a, &diag, &p, dev, NULL, &set) ||
                     mp_rank(a, &diag, &p, dev, &set, 3, &best, &got)) {
