@@ -1,0 +1,58 @@
+/* Profiler: a device's figures, measured by micro-benchmarks.
+ *
+ * profiler_run starts from a Device that knows the instruction set (the shipped profile of the same
+ * architecture), takes the limits from the driver and lets every row of PROFILER_BENCHES replace
+ * the figures it measures.  What no micro-benchmark isolates keeps its datasheet or derived origin.
+ * The result passes hal_profile_read.  Needs no counters and no privileges.  */
+#ifndef ROLLER_PROFILER_PROFILER_H
+#define ROLLER_PROFILER_PROFILER_H
+#include "hal/cuda.h"
+#include "hal/nvrtc.h"
+
+/* In order of execution: later rows use what earlier ones measured (first of all the clock).
+ *    name         quick  full (seconds on a large GPU)  text */
+#define PROFILER_BENCHES(X)                                                                        \
+    X(clock,       0.2,   1,   "SM clock, idle and under load")                                    \
+    X(launch,      0.2,   1,   "launch costs of stream and graph, empty kernel, block start")      \
+    X(latency,     0.3,   2,   "load-to-use latencies of DRAM, L2, shared memory")                 \
+    X(dram,        1,     10,  "DRAM read, write, copy; over bytes in flight and active SMs")      \
+    X(granularity, 0.5,   6,   "DRAM rates over the length of contiguous runs")                    \
+    X(l2,          0.6,   8,   "L2 rate over footprint and active SMs, its effective capacity")    \
+    X(smem,        0.2,   2,   "shared memory rate and the cost of n-way conflicts")               \
+    X(simt,        1.5,   10,  "units of single threads: rate, latency, saturation over warps")    \
+    X(mma,         1.5,   10,  "matrix units of warps")                                            \
+    X(wgmma,       1.5,   10,  "matrix units of warpgroups")                                       \
+    X(movers,      0.8,   8,   "loads, stores, asynchronous copies")                               \
+    X(tma,         0.5,   5,   "bulk and tensor copies, multicast")                                \
+    X(barriers,    0.3,   3,   "barriers of blocks and clusters, mbarriers")                       \
+    X(atomics,     0.2,   2,   "atomic operations on one and on distinct addresses")               \
+    X(clusters,    0.2,   2,   "resident clusters, distributed shared memory")
+
+typedef struct {
+    const char *bench;        /* row of PROFILER_BENCHES */
+    const char *text;
+    int done, total;          /* rows */
+    double eta_s;             /* until the end, from the times of the table and the rows done */
+} ProfilerProgress;
+
+typedef struct {
+    bool quick;               /* fewer samples, curves keep only their ends and knee */
+    uint64_t seed;            /* of the data that is read */
+    const char *only;         /* comma-separated rows of PROFILER_BENCHES; NULL: all */
+    const char *date, *tool;  /* what `made` says: YYYY-MM-DD, version of roller */
+    /* Called before each row; nonzero ends the run with ST_CANCELLED.  May be NULL.  */
+    int (*progress)(void *user, const ProfilerProgress *p);
+    void *user;
+} ProfilerOptions;
+
+/* Measures the device of `x` (current on this thread).  `base` is not changed.  A row that fails
+ * fails the run: a half measured profile is none.  */
+Status profiler_run(Arena *a, Diag *d, CudaContext *x, Nvrtc *n, const Device *base,
+                    const ProfilerOptions *o, Device **out);
+/* The profile along `path` whose instruction set is that of the device: by the GPU's name, else by
+ * compute capability, else the nearest older one.  ST_PROFILE if there is none.  */
+Status profiler_base(Arena *a, Diag *d, const CudaDeviceInfo *info, const char *path,
+                     const Device **out);
+/* "NVIDIA GeForce RTX 4090" -> "rtx4090": lower case, without vendor and brand words.  */
+const char *profiler_name(Arena *a, const char *gpu);
+#endif
