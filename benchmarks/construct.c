@@ -6,18 +6,23 @@
  * --unique leaves out rows whose expression an earlier row has (all rows of one shape are the same
  * with --dtype).
  *
- * Prints one Markdown table per profile: plan, NVRTC and total time, candidates, registers, spills,
- * predicted time and its limiter.  Exit 1 if a row fails or spills.  */
+ * Prints one Markdown table per profile, each row as soon as it and those before it are done: plan,
+ * NVRTC and total time, candidates, registers, spills, predicted time, its ratio to the floor that
+ * no plan beats, and for ratios above 1.5 what the time beyond the floor is.  Exit 1 if a row
+ * fails or spills.  */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/pool.h"
 #include "roller.h"
 #include "workload.h"
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#define ROW_IS_FAR 1.5                    /* times the floor */
 
 enum { MAX_WORKERS = 16, MAX_NAMES = 16, MAX_ROWS = 16384 };
 
@@ -25,11 +30,12 @@ typedef struct {
     const Workload *row;
     const char *profile;
     const char *failure;      /* NULL: it worked */
-    double parse_ms, plan_ms, nvrtc_ms, total_ms, us;
+    bool done;
+    double parse_ms, plan_ms, nvrtc_ms, total_ms;
     int64_t candidates, spills;
     int registers, kernels;
-    char limiter[16], skeleton[16];
-    char plan[200], message[200];
+    RollerEstimate e;
+    char plan[200], message[200], reason[160];
 } Line;
 
 typedef struct {
@@ -41,7 +47,8 @@ typedef struct {
     uint64_t *seen;           /* expressions, for --unique */
     int n_seen, shared;
     Line *line;
-    int n_line;
+    int n_line, n_printed;
+    pthread_mutex_t printing;
     RollerCtx *ctx[MAX_WORKERS];
     RollerProfile *loaded[MAX_WORKERS][MAX_NAMES];
 } Bench;
@@ -60,18 +67,43 @@ static bool fail(Line *l, RollerCtx *ctx) {
     return true;
 }
 
+/* What the time beyond the floor consists of, the largest parts first: the limiter counts with
+ * what it is longer than the floor, the terms behind it (from `overlap` on) in full.  */
+static void explain_gap(Line *l) {
+    enum { PARTS = 3 };
+    const RollerEstimate *e = &l->e;
+    double part[ROLLER_MAX_TERMS] = {0}, steady = e->us, gap = e->us - e->floor_us;
+    int limiter = 0, behind = 0;
+    size_t at = 0;
+    if (e->us <= ROW_IS_FAR * e->floor_us) return;
+    while (strcmp(e->term[behind], "overlap") != 0) behind++;
+    while (strcmp(e->term[limiter], e->limiter) != 0) limiter++;
+    for (int t = behind; t < e->n_terms; t++) steady -= part[t] = e->term_us[t];
+    bool tiny = e->floor_us <= e->floor_launch_us;
+    part[tiny ? e->n_terms - 1 : limiter] -= e->floor_us;
+    part[limiter] += steady;
+    for (int n = 0; n < PARTS; n++) {
+        int most = 0;
+        for (int t = 1; t < e->n_terms; t++) {
+            if (part[t] > part[most]) most = t;
+        }
+        if (part[most] < 0.1 * gap) break;
+        at += (size_t)snprintf(l->reason + at, sizeof l->reason - at, "%s%s +%.1f us",
+                               n ? ", " : "", e->term[most], part[most]);
+        part[most] = 0;
+    }
+}
+
 static void describe(Line *l, const RollerPlans *plans, const RollerPlan *plan) {
     RollerPlanStats stats = {.struct_size = sizeof stats};
-    RollerEstimate e = {.struct_size = sizeof e};
     const char *text;
     size_t len;
     roller_plans_stats(plans, &stats);
-    roller_plan_estimate(plan, &e);
+    l->e.struct_size = sizeof l->e;
+    roller_plan_estimate(plan, &l->e);
     roller_plan_text(plan, ROLLER_PLAN_SUMMARY, &text, &len);
     l->candidates = stats.legal;
-    l->us = e.us;
-    snprintf(l->limiter, sizeof l->limiter, "%s", e.limiter);
-    snprintf(l->skeleton, sizeof l->skeleton, "%s", e.skeleton);
+    explain_gap(l);
     snprintf(l->plan, sizeof l->plan, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
@@ -119,9 +151,7 @@ static bool construct(Bench *b, Line *l, RollerCtx *ctx, RollerProfile *profile,
     return true;
 }
 
-static bool work(void *user, int64_t i, int worker) {
-    Bench *b = user;
-    Line *l = &b->line[i];
+static bool work_row(Bench *b, Line *l, int worker) {
     if (!b->ctx[worker] && roller_ctx_create(NULL, &b->ctx[worker])) return false;
     int p = 0;
     while (strcmp(b->profile[p], l->profile) != 0) p++;
@@ -139,31 +169,64 @@ static bool work(void *user, int64_t i, int worker) {
 }
 
 /* ---- reporting ---- */
-static void table(const Bench *b, const char *profile) {
-    double plan = 0, nvrtc = 0, total = 0;
-    int n = 0, failed = 0, spilled = 0;
+static void print_head(const char *profile) {
     printf("\n## %s\n\n| id | op | plan ms | nvrtc ms | total ms | candidates | registers | spills "
-           "| predicted us | limiter | plan |\n|---|---|--:|--:|--:|--:|--:|--:|--:|---|---|\n",
-           profile);
+           "| predicted us | floor us | ratio | limiter | skeleton | beyond the floor | plan |\n"
+           "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|---|---|---|\n", profile);
+}
+
+static void print_line(const Line *l) {
+    if (l->failure) {
+        printf("| %s | %s | FAILED: %s |\n", l->row->id, l->row->op, l->failure);
+        return;
+    }
+    printf("| %s | %s | %.2f | %.1f | %.1f | %lld | %d | %lld | %.1f | %.1f | %.2f | %s | %s | %s "
+           "| %s |\n", l->row->id, l->row->op, l->plan_ms, l->nvrtc_ms, l->total_ms,
+           (long long)l->candidates, l->registers, (long long)l->spills, l->e.us, l->e.floor_us,
+           l->e.us / l->e.floor_us, l->e.limiter, l->e.skeleton, l->reason, l->plan);
+}
+
+static void print_sums(const Bench *b, const char *profile) {
+    double plan = 0, nvrtc = 0, total = 0;
+    int n = 0, failed = 0, spilled = 0, far = 0, stated = 0;
     for (int i = 0; i < b->n_line; i++) {
         const Line *l = &b->line[i];
         if (strcmp(l->profile, profile) != 0) continue;
         n++;
         failed += l->failure != NULL;
         spilled += l->spills > 0;
+        far += !l->failure && l->e.us > ROW_IS_FAR * l->e.floor_us;
+        stated += l->reason[0] != 0;
         plan += l->plan_ms;
         nvrtc += l->nvrtc_ms;
         total += l->total_ms;
-        if (l->failure) {
-            printf("| %s | %s | FAILED: %s |\n", l->row->id, l->row->op, l->failure);
-            continue;
-        }
-        printf("| %s | %s | %.2f | %.1f | %.1f | %lld | %d | %lld | %.1f | %s | %s |\n", l->row->id,
-               l->row->op, l->plan_ms, l->nvrtc_ms, l->total_ms, (long long)l->candidates,
-               l->registers, (long long)l->spills, l->us, l->limiter, l->plan);
     }
-    printf("\n%s: %d rows, %d failed, %d spill; plan %.0f ms, nvrtc %.0f ms, total %.0f ms\n",
-           profile, n, failed, spilled, plan, nvrtc, total);
+    printf("\n%s: %d rows, %d failed, %d spill, %d above %.1f x the floor (%d with a reason); plan "
+           "%.0f ms, nvrtc %.0f ms, total %.0f ms\n", profile, n, failed, spilled, far, ROW_IS_FAR,
+           stated, plan, nvrtc, total);
+}
+
+/* Prints what can be printed in order.  */
+static void print_done(Bench *b) {
+    while (b->n_printed < b->n_line && b->line[b->n_printed].done) {
+        const Line *l = &b->line[b->n_printed++];
+        bool first = l == b->line || strcmp(l->profile, l[-1].profile) != 0;
+        bool last = b->n_printed == b->n_line || strcmp(l->profile, l[1].profile) != 0;
+        if (first) print_head(l->profile);
+        print_line(l);
+        if (last) print_sums(b, l->profile);
+    }
+    fflush(stdout);
+}
+
+static bool work(void *user, int64_t i, int worker) {
+    Bench *b = user;
+    bool ok = work_row(b, &b->line[i], worker);
+    pthread_mutex_lock(&b->printing);
+    b->line[i].done = true;
+    print_done(b);
+    pthread_mutex_unlock(&b->printing);
+    return ok;
 }
 
 static Status write_json(Bench *b, Diag *d) {
@@ -177,10 +240,14 @@ static Status write_json(Bench *b, Diag *d) {
         else buf_puts(&out, "null");
         buf_printf(&out, ", \"plan_ms\": %.3f, \"nvrtc_ms\": %.3f, \"total_ms\": %.3f, "
                          "\"candidates\": %lld, \"registers\": %d, \"spill_bytes\": %lld, "
-                         "\"kernels\": %d, \"predicted_us\": %.3f, \"limiter\": \"%s\", "
-                         "\"skeleton\": \"%s\", \"plan\": ", l->plan_ms, l->nvrtc_ms, l->total_ms,
-                   (long long)l->candidates, l->registers, (long long)l->spills, l->kernels, l->us,
-                   l->limiter, l->skeleton);
+                         "\"kernels\": %d, \"predicted_us\": %.3f, \"floor_us\": %.3f, "
+                         "\"floor_dram_us\": %.3f, \"floor_compute_us\": %.3f, "
+                         "\"floor_launch_us\": %.3f, \"limiter\": \"%s\", \"skeleton\": \"%s\", "
+                         "\"reason\": \"%s\", \"plan\": ", l->plan_ms, l->nvrtc_ms, l->total_ms,
+                   (long long)l->candidates, l->registers, (long long)l->spills, l->kernels,
+                   l->e.us, l->e.floor_us, l->e.floor_dram_us, l->e.floor_compute_us,
+                   l->e.floor_launch_us, l->failure ? "" : l->e.limiter,
+                   l->failure ? "" : l->e.skeleton, l->reason);
         json_write_string(l->plan, &out);
         buf_puts(&out, i + 1 < b->n_line ? "},\n" : "}\n");
     }
@@ -226,6 +293,7 @@ static bool repeated(Bench *b, const Workload *row) {
     return false;
 }
 
+/* The rows of all sets, once for each profile.  */
 static Status collect(Bench *b, Diag *d) {
     static const char *const all[] = {"roller119", "ansor", "tvm21", "bolt", "llm", "rowops"};
     if (!b->n_set)
@@ -244,11 +312,15 @@ static Status collect(Bench *b, Diag *d) {
                 b->shared++;
                 continue;
             }
-            for (int p = 0; p < b->n_profile; p++) {
-                b->line = arena_grow(b->a, b->line, &cap, (size_t)b->n_line + 1, sizeof *b->line);
-                b->line[b->n_line++] = (Line){.row = &set.row[k], .profile = b->profile[p]};
-            }
+            b->line = arena_grow(b->a, b->line, &cap, (size_t)b->n_line + 1, sizeof *b->line);
+            b->line[b->n_line++] = (Line){.row = &set.row[k], .profile = b->profile[0]};
         }
+    }
+    int rows = b->n_line;
+    b->line = arena_grow(b->a, b->line, &cap, (size_t)(rows * b->n_profile), sizeof *b->line);
+    for (b->n_line = rows; b->n_line < rows * b->n_profile; b->n_line++) {
+        b->line[b->n_line] = b->line[b->n_line % rows];
+        b->line[b->n_line].profile = b->profile[b->n_line / rows];
     }
     return ST_OK;
 }
@@ -273,7 +345,6 @@ static void run(void *user) {
     Status s = collect(b, &d);
     if (!s && !pool_for(b->jobs < MAX_WORKERS ? b->jobs : MAX_WORKERS, b->n_line, work, b))
         s = ST_NOMEM;
-    for (int i = 0; !s && i < b->n_profile; i++) table(b, b->profile[i]);
     if (b->shared) printf("%d rows have the expression of an earlier row\n", b->shared);
     if (!s && b->json) s = write_json(b, &d);
     if (d.count) fprintf(stderr, "construct: %s\n", d.messages[0].message);
@@ -282,7 +353,8 @@ static void run(void *user) {
 }
 
 int main(int argc, char **argv) {
-    static Bench bench = {.folder = "benchmarks/workloads", .jobs = 1};
+    static Bench bench = {.folder = "benchmarks/workloads", .jobs = 1,
+                          .printing = PTHREAD_MUTEX_INITIALIZER};
     bench.a = arena_create(NULL);
     Main m = {.b = &bench, .argc = argc, .argv = argv, .code = 3};
     if (bench.a) arena_try(bench.a, run, &m);

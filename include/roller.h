@@ -193,6 +193,10 @@ typedef struct {
     const char *term[ROLLER_MAX_TERMS];
     double term_us[ROLLER_MAX_TERMS];
     int64_t workspace_bytes;
+    /* What no plan beats: the largest of the bytes of inputs and outputs at the rate of DRAM, the
+     * arithmetic on the fastest unit that may do it, and a launch.  */
+    double floor_us;
+    double floor_dram_us, floor_compute_us, floor_launch_us;
 } RollerEstimate;
 ROLLER_API RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate *out);
 

@@ -188,6 +188,12 @@ RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate *out) {
     r.skeleton = plan->n ? skeleton[plan->prog[p->plans->set.dominant].skeleton] : "none";
     for (int g = 0; g < plan->n; g++)
         r.workspace_bytes += rprog_workspace(&plan->problem[g], &plan->prog[g]);
+    Floor least;
+    mp_floor(plan->te, plan->problem, plan->n, p->plans->set.dev, &least);
+    r.floor_us = least.us;
+    r.floor_dram_us = least.dram_us;
+    r.floor_compute_us = least.compute_us;
+    r.floor_launch_us = least.launch_us;
     api_report(out, &r, sizeof r);
     return ROLLER_OK;
 }

@@ -46,6 +46,17 @@ typedef struct {
 
 void mp_estimate(const Problem *p, const RProg *r, const Device *dev, Estimate *out);
 
+/* Bounds of an op's time whatever its plan: its bytes at the rate of DRAM, each once; its
+ * arithmetic on the fastest unit that may do it; one launch.  */
+typedef struct {
+    double us;                /* the largest of the three */
+    double dram_us, compute_us, launch_us;
+    double reads, writes;     /* bytes of inputs and outputs */
+} Floor;
+
+/* `problem`: of the op's n kernel groups.  */
+void mp_floor(const Te *te, const Problem *problem, int n, const Device *dev, Floor *out);
+
 typedef struct {
     RProg prog;
     Estimate estimate;

@@ -69,6 +69,20 @@ int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap) {
     return n;
 }
 
+double rprog_peak(const Problem *p, const Device *dev) {
+    enum { UNITS = 16 };
+    int16_t unit[UNITS];
+    int n = rprog_units(p, dev, unit, UNITS);
+    double most = 0;
+    for (int i = 0; i < n; i++) {
+        const ComputeUnit *u = &dev->unit[unit[i]];
+        double rate = unit_rate(u) / rprog_products(p, dev, &(RProg){.unit = unit[i]});
+        if (dev->n_factor) rate *= hal_factor(dev, u->name);
+        if (rate > most) most = rate;
+    }
+    return most * dev->limits.sm_count.value * hal_clock_hz(dev);
+}
+
 int16_t rprog_mover(const Device *dev, LoadKind kind, int bytes) {
     int16_t best = -1;
     for (int i = 0; i < dev->n_mover; i++) {

@@ -105,6 +105,10 @@ typedef struct {
 Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int align,
                      Problem *out);
 
+/* Bytes that the kernels of an op (normalized) must move at the least: each element of the inputs
+ * that is read, and each of the outputs, once.  */
+void rtile_op_bytes(const Te *te, double *reads, double *writes);
+
 /* Statement i of a row group: an access of it over the frame's indices.  */
 void rtile_row_read(const Te *te, const RowGroup *g, int i, const TeExpr *read, Access *out);
 /* The source that a read of statement i is in pass `pass`; -1 if it is none.  */
