@@ -1,7 +1,7 @@
 #include "driver/timing.h"
+#include "base/stats.h"
 #include "hal/nvml.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 enum {
@@ -11,29 +11,6 @@ enum {
     MOST_REPEATS = 50
 };
 static const double hopeless = 3, steady = 0.002, default_budget_s = 1;
-
-/* ---- statistics ---- */
-static int ascending(const void *x, const void *y) {
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
-void timing_sort(double *us, int n) { qsort(us, (size_t)n, sizeof *us, ascending); }
-
-/* Linear between the two neighbours.  */
-static double quantile(const double *sorted, int n, double q) {
-    double at = q * (n - 1);
-    int i = (int)at;
-    if (i + 1 >= n) return sorted[n - 1];
-    return sorted[i] + (at - i) * (sorted[i + 1] - sorted[i]);
-}
-
-double timing_median(double *sorted, int n) { return n ? quantile(sorted, n, 0.5) : 0; }
-
-double timing_spread(const double *sorted, int n) {
-    double middle = n ? quantile(sorted, n, 0.5) : 0;
-    return middle > 0 ? (quantile(sorted, n, 0.75) - quantile(sorted, n, 0.25)) / middle : 0;
-}
 
 /* ---- one sample ---- */
 typedef struct {
@@ -117,9 +94,9 @@ static bool enough(const Timer *t, double *us, int n, double begun) {
     if (n < FEWEST) return false;
     double sorted[MOST];
     for (int i = 0; i < n; i++) sorted[i] = us[i];
-    timing_sort(sorted, n);
+    stats_sort(sorted, n);
     double budget = t->o->budget_s > 0 ? t->o->budget_s : default_budget_s;
-    return timing_spread(sorted, n) <= steady || now_s() - begun > budget;
+    return stats_spread(sorted, n) <= steady || now_s() - begun > budget;
 }
 
 /* A median of samples whose spread has settled, or of as many as there is time for.  */
@@ -133,7 +110,7 @@ static Status series(Timer *t, bool cold, double us[MOST], int *n) {
         ++*n;
         if (enough(t, us, *n, begun)) break;
     }
-    timing_sort(us, *n);
+    stats_sort(us, *n);
     return s;
 }
 
@@ -182,11 +159,11 @@ Status timing_measure(Run *r, Arena *a, Diag *d, const TimingOptions *o, Timing 
     out->clock_mhz = clock_mhz(cuda_simulated(cuda_context_driver(x)) ? NULL
                                                                       : nvml_open(a, info->uuid),
                                info);
-    out->cold_us = timing_median(us, n);
-    out->spread = timing_spread(us, n);
+    out->cold_us = stats_median(us, n);
+    out->spread = stats_spread(us, n);
     out->samples = n;
     s = capture(&t, out->cold_us);
     if (!s) s = series(&t, false, us, &n);
-    if (!s) out->warm_us = timing_median(us, n);
+    if (!s) out->warm_us = stats_median(us, n);
     return s;
 }

@@ -20,8 +20,4 @@ typedef struct {
 
 /* The run is on a device; its kernels have run once already.  */
 Status timing_measure(Run *r, Arena *a, Diag *d, const TimingOptions *o, Timing *out);
-
-double timing_median(double *sorted, int n);               /* ascending */
-double timing_spread(const double *sorted, int n);
-void timing_sort(double *us, int n);
 #endif

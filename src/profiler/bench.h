@@ -30,15 +30,21 @@ Diag *bench_diag(Bench *b);
 CudaContext *bench_context(Bench *b);
 bool bench_quick(const Bench *b);
 const CudaDeviceInfo *bench_device(const Bench *b);
+/* A simulated driver: its times are exact, so little work is enough, and its kernels are slow.  */
+bool bench_simulated(const Bench *b);
+int64_t bench_sms(const Bench *b);
+int64_t bench_l2_bytes(const Bench *b);                    /* as the driver says; never 0 */
 
 /* ---- kernels and data ---- */
 /* The kernel `symbol` of a source (extern "C", no #include) after `#define` lines for `macros`
  * ("N 8", ..., NULL), compiled for the device's architecture; the same text is compiled once.  */
 Status bench_kernel(Bench *b, const char *source, const char *symbol, const char *const *macros,
                     CudaKernel *out);
-/* Device memory with random bytes that are ordinary small numbers in every format; freed with the
- * row.  */
+/* Device memory with random bytes that are ordinary small numbers in every format, none of them 0;
+ * freed with the row.  */
 Status bench_buffer(Bench *b, size_t bytes, CudaAddress *out);
+/* Resident blocks of `threads` with `smem` bytes of dynamic shared memory on the whole device.  */
+Status bench_resident(Bench *b, const CudaKernel *k, int threads, int64_t smem, int64_t *out);
 
 /* ---- time ---- */
 /* A launch: up to 8 parameters, each by pointer.  */
@@ -51,24 +57,38 @@ typedef struct {
 
 /* Microseconds of one launch, as many of them back to back in a graph as make it measurable.  */
 Status bench_time(Bench *b, const BenchLaunch *l, Sample *us);
+/* The same, always of `repeats` launches: in a graph, while the device is busy so that the host
+ * costs nothing; or submitted one by one to an idle device.  0 repeats: the time between two events
+ * around nothing.  */
+Status bench_repeat(Bench *b, const BenchLaunch *l, int repeats, bool graph, Sample *us);
 /* Microseconds per iteration: `*count` (an int that is one of the parameters) is set to `few` and
- * to `many` in turn; (time(many) - time(few)) / (many - few).  */
+ * to `many` in turn; (time(many) - time(few)) / (many - few).  Both are the least that make sense:
+ * they are multiplied alike until the difference is long enough to be measured well.  */
 Status bench_slope(Bench *b, const BenchLaunch *l, int *count, int few, int many, Sample *us);
 /* The same in clocks of one SM, from clock64 differences that thread 0 of block 0 adds up in the
- * 64-bit word at `clocks`: for latencies.  */
+ * 64-bit word at `clocks`: for latencies.  A simulated device has no clock inside its kernels: its
+ * clocks are times of the launch at the SM clock.  */
 Status bench_clocks(Bench *b, const BenchLaunch *l, CudaAddress clocks, int *count, int few,
                     int many, Sample *clk);
-/* SM clock in Hz while the launch runs, from its own clock64 and globaltimer differences where the
- * device has both, else as the driver states it.  Set by bench_clock, used by all later rows.  */
+/* SM clock in Hz under load, from clock64 and globaltimer differences of a kernel where the device
+ * has both, else as the driver states it.  Set by the row `clock`, used by all later ones.  */
 double bench_hz(const Bench *b);
+void bench_set_hz(Bench *b, double hz);
 
 /* ---- results ---- */
+/* A sample times a factor; a factor over a sample (a rate from a time).  */
+Sample sample_times(const Sample *s, double factor);
+Sample sample_over(double factor, const Sample *s);
 /* figure = factor * value or, for `bench_rate`, factor / value (a rate from a time), with origin
  * measured, spread and samples; keeps the figure's unit.  */
 void bench_figure(Figure *f, const Sample *s, double factor);
 void bench_rate(Figure *f, const Sample *s, double factor);
-/* Replaces the curve `of` over `x` of a level by n points (x ascending); the spread is the largest
- * of the points'.  */
+/* Replaces the curve `of` over `x` of a level by n points (x ascending, y in the curve's unit); the
+ * spread is the largest of the points'.  */
 void bench_level_curve(Bench *b, MemoryLevel *m, LevelId level, const char *of, const char *x,
-                       const double *px, const Sample *y, const double *factor, int n);
+                       const double *px, const Sample *y, int n);
+/* The same for a curve that is one member of a struct: `member` is its row in HAL_MEMBER_CURVES,
+ * `unit` one of that row's.  */
+void bench_member_curve(Bench *b, Curve *c, const char *member, const char *unit, const double *px,
+                        const Sample *y, int n);
 #endif

@@ -9,24 +9,12 @@
 #include "hal/cuda.h"
 #include "hal/nvrtc.h"
 
-/* In order of execution: later rows use what earlier ones measured (first of all the clock).
+/* In order of execution: later rows use what earlier ones measured (first of all the clock).  Each
+ * is the function bench_NAME in bench_NAME.c.
  *    name         quick  full (seconds on a large GPU)  text */
 #define PROFILER_BENCHES(X)                                                                        \
     X(clock,       0.2,   1,   "SM clock, idle and under load")                                    \
-    X(launch,      0.2,   1,   "launch costs of stream and graph, empty kernel, block start")      \
-    X(latency,     0.3,   2,   "load-to-use latencies of DRAM, L2, shared memory")                 \
-    X(dram,        1,     10,  "DRAM read, write, copy; over bytes in flight and active SMs")      \
-    X(granularity, 0.5,   6,   "DRAM rates over the length of contiguous runs")                    \
-    X(l2,          0.6,   8,   "L2 rate over footprint and active SMs, its effective capacity")    \
-    X(smem,        0.2,   2,   "shared memory rate and the cost of n-way conflicts")               \
-    X(simt,        1.5,   10,  "units of single threads: rate, latency, saturation over warps")    \
-    X(mma,         1.5,   10,  "matrix units of warps")                                            \
-    X(wgmma,       1.5,   10,  "matrix units of warpgroups")                                       \
-    X(movers,      0.8,   8,   "loads, stores, asynchronous copies")                               \
-    X(tma,         0.5,   5,   "bulk and tensor copies, multicast")                                \
-    X(barriers,    0.3,   3,   "barriers of blocks and clusters, mbarriers")                       \
-    X(atomics,     0.2,   2,   "atomic operations on one and on distinct addresses")               \
-    X(clusters,    0.2,   2,   "resident clusters, distributed shared memory")
+    X(launch,      0.2,   1,   "launch costs of stream and graph, empty kernel, block start")
 
 typedef struct {
     const char *bench;        /* row of PROFILER_BENCHES */
@@ -43,6 +31,7 @@ typedef struct {
     /* Called before each row; nonzero ends the run with ST_CANCELLED.  May be NULL.  */
     int (*progress)(void *user, const ProfilerProgress *p);
     void *user;
+    const bool *stop;         /* polled between launches: ends the run so, too; may be NULL */
 } ProfilerOptions;
 
 /* Measures the device of `x` (current on this thread).  `base` is not changed.  A row that fails

@@ -1,0 +1,79 @@
+/* What a measured profile starts from, and what it is called.  */
+#include "profiler/profiler.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* ---- names ---- */
+static bool passed_over(const char *word) {
+    static const char *const brand[] = {"nvidia", "geforce", "tesla", "quadro", "gpu", "graphics",
+                                        "device", "generation"};
+    for (size_t i = 0; i < sizeof brand / sizeof *brand; i++)
+        if (!strcmp(word, brand[i])) return true;
+    return false;
+}
+
+const char *profiler_name(Arena *a, const char *gpu) {
+    enum { LONGEST = 48 };
+    Buf name = buf_new(a);
+    while (*gpu && name.len < LONGEST) {
+        char word[LONGEST + 1];
+        size_t n = 0;
+        while (*gpu && !isalnum((unsigned char)*gpu)) gpu++;
+        for (; isalnum((unsigned char)*gpu); gpu++)
+            if (n < LONGEST) word[n++] = (char)tolower((unsigned char)*gpu);
+        word[n] = 0;
+        if (n && !passed_over(word)) buf_puts(&name, word);
+    }
+    return name.len ? buf_str(&name) : "gpu";
+}
+
+/* ---- base ---- */
+/* How well a profile describes the device: 0 not at all.  */
+static int fitness(Arena *a, const CudaDeviceInfo *info, const Device *dev) {
+    enum { SAME_GPU = 1000000, SAME_ARCH = 100000 };
+    int own = info->cc_major * 10 + info->cc_minor, its = dev->cc_major * 10 + dev->cc_minor;
+    if (its > own) return 0;
+    if (its < own) return its;
+    bool named = !strcmp(profiler_name(a, dev->gpu), profiler_name(a, info->name));
+    return named ? SAME_GPU : SAME_ARCH;
+}
+
+/* An older architecture's profile as one of the device's: without what only that one has.  */
+static Status adopt(Arena *a, Diag *d, const CudaDeviceInfo *info, const Device *dev,
+                    const Device **out) {
+    int own = info->cc_major * 10 + info->cc_minor, its = dev->cc_major * 10 + dev->cc_minor;
+    Device *copy = NULL;
+    *out = dev;
+    if (its == own) return ST_OK;
+    Status s = hal_device_for_arch(a, d, dev, arena_printf(a, "sm_%d", its), &copy);
+    if (s) return s;
+    copy->arch = arena_strdup(a, info->arch);
+    copy->cc_major = info->cc_major;
+    copy->cc_minor = info->cc_minor;
+    *out = copy;
+    return ST_OK;
+}
+
+Status profiler_base(Arena *a, Diag *d, const CudaDeviceInfo *info, const char *path,
+                     const Device **out) {
+    const char *const *names;
+    int n = hal_profile_list(a, path, &names), best = 0;
+    const Device *found = NULL;
+    *out = NULL;
+    for (int i = 0; i < n; i++) {
+        Diag ignored = diag_new(a);
+        Device *dev;
+        if (hal_profile_find(a, &ignored, names[i], path, NULL, &dev)) continue;
+        int fit = fitness(a, info, dev);
+        if (fit > best) found = dev;
+        if (fit > best) best = fit;
+    }
+    if (found) return adopt(a, d, info, found, out);
+    diag_error(d, ST_PROFILE, "profile", DIAG_NOWHERE,
+               "there is no profile of %s or an older architecture to start from in %s",
+               info->arch, path);
+    diag_hint(d, "a measurement takes the instructions and what it cannot measure from a profile; "
+                 "ROLLER_PROFILE_PATH names folders to search");
+    return ST_PROFILE;
+}

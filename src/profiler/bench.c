@@ -1,0 +1,124 @@
+/* Surroundings of the rows: kernels from sources, data.  */
+#include "profiler/harness.h"
+
+#include <string.h>
+
+enum { LIKELY_L2 = 64 << 20 };
+
+Arena *bench_arena(Bench *b) { return b->row; }
+Arena *bench_result(Bench *b) { return b->result; }
+Diag *bench_diag(Bench *b) { return b->d; }
+CudaContext *bench_context(Bench *b) { return b->x; }
+bool bench_quick(const Bench *b) { return b->o->quick; }
+const CudaDeviceInfo *bench_device(const Bench *b) { return b->info; }
+bool bench_simulated(const Bench *b) { return b->simulated; }
+int64_t bench_sms(const Bench *b) { return b->info->attribute[CUDA_ATTR_SM_COUNT]; }
+
+int64_t bench_l2_bytes(const Bench *b) {
+    int bytes = b->info->attribute[CUDA_ATTR_L2_BYTES];
+    return bytes > 0 ? bytes : LIKELY_L2;
+}
+
+double bench_hz(const Bench *b) { return b->hz; }
+void bench_set_hz(Bench *b, double hz) { b->hz = hz; }
+
+Status bench_open(Bench *b) {
+    b->info = cuda_context_device(b->x);
+    b->simulated = cuda_simulated(cuda_context_driver(b->x));
+    b->hz = b->info->attribute[CUDA_ATTR_CLOCK_KHZ] * 1e3;
+    Status s = cuda_stream(b->x, b->work, b->d, &b->stream);
+    if (!s) s = cuda_event(b->x, b->work, b->d, &b->begin);
+    if (!s) s = cuda_event(b->x, b->work, b->d, &b->end);
+    return s;
+}
+
+Status bench_stopped(const Bench *b) {
+    if (!b->o->stop || !*b->o->stop) return ST_OK;
+    return diag_error(b->d, ST_CANCELLED, NULL, DIAG_NOWHERE, "the measurement was cancelled");
+}
+
+/* ---- kernels ---- */
+static const char *whole_text(Bench *b, const char *source, const char *const *macros) {
+    Buf t = buf_new(b->work);
+    for (int i = 0; macros && macros[i]; i++) buf_printf(&t, "#define %s\n", macros[i]);
+    buf_puts(&t, source);
+    return buf_str(&t);
+}
+
+static Status load(Bench *b, const char *text, CudaModule **out) {
+    NvrtcOutput *code = ARENA_NEW(b->work, NvrtcOutput);
+    Status s = bench_stopped(b);
+    if (!s)
+        s = nvrtc_compile(b->n, b->work, b->d, text, b->info->arch,
+                          &(NvrtcRequest){.ptx = true, .cubin = !b->simulated}, code);
+    CudaImage image = {.cubin = code->cubin, .cubin_len = code->cubin_len, .ptx = code->ptx};
+    return s ? s : cuda_load(b->x, b->work, b->d, &image, out);
+}
+
+Status bench_kernel(Bench *b, const char *source, const char *symbol, const char *const *macros,
+                    CudaKernel *out) {
+    const char *text = whole_text(b, source, macros);
+    for (size_t i = 0; i < b->n_loaded; i++)
+        if (!strcmp(b->loaded[i].text, text))
+            return cuda_kernel(b->loaded[i].module, b->d, symbol, out);
+    CudaModule *module;
+    Status s = load(b, text, &module);
+    if (s) return s;
+    b->loaded = arena_grow(b->work, b->loaded, &b->cap_loaded, b->n_loaded + 1, sizeof *b->loaded);
+    b->loaded[b->n_loaded++] = (Loaded){text, module};
+    return cuda_kernel(module, b->d, symbol, out);
+}
+
+Status bench_resident(Bench *b, const CudaKernel *k, int threads, int64_t smem, int64_t *out) {
+    int per_sm = 0;
+    *out = 0;
+    Status s = cuda_blocks_per_sm(k, b->d, threads, smem, &per_sm);
+    if (s) return s;
+    if (per_sm < 1)
+        return diag_error(b->d, ST_CUDA, NULL, DIAG_NOWHERE,
+                          "no block of %d threads and %lld bytes of shared memory fits on an SM",
+                          threads, (long long)smem);
+    *out = per_sm * bench_sms(b);
+    return ST_OK;
+}
+
+/* ---- data ---- */
+/* Every 16-bit half is sign, exponent 0111 0xx, fraction: as f16 0.5 to 1, as bf16, f32 and f64
+ * small and normal; every byte as f8 and as an integer small; the low byte never 0.  */
+static const char fill_source[] =
+    "extern \"C\" __global__ void fill(uint4 *p, long long n, unsigned seed) {\n"
+    "    long long step = (long long)gridDim.x * blockDim.x;\n"
+    "    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {\n"
+    "        unsigned h = ((unsigned)i ^ seed) * 2654435761u + (unsigned)(i >> 32);\n"
+    "        unsigned v[4];\n"
+    "        for (int k = 0; k < 4; k++) {\n"
+    "            h ^= h >> 15; h *= 0x2c1b3c6du; h ^= h >> 12;\n"
+    "            v[k] = (h & 0x83778377u) | 0x38013801u;\n"
+    "        }\n"
+    "        p[i] = make_uint4(v[0], v[1], v[2], v[3]);\n"
+    "    }\n"
+    "}\n";
+
+Status bench_buffer(Bench *b, size_t bytes, CudaAddress *out) {
+    enum { THREADS = 256, VECTOR = 16, BLOCKS_PER_SM = 8 };
+    CudaKernel k;
+    size_t available;
+    long long n = (long long)((bytes + VECTOR - 1) / VECTOR);
+    unsigned seed = (unsigned)(b->o->seed * 0x9e3779b9u) + (unsigned)++b->filled;
+    Status s = cuda_memory_free(b->x, b->d, &available);
+    if (!s && available < (size_t)n * VECTOR) {
+        diag_error(b->d, ST_CUDA, NULL, DIAG_NOWHERE,
+                   "the measurement needs %.0f MB of device memory, %.0f MB are free",
+                   (double)bytes * 1e-6, (double)available * 1e-6);
+        diag_hint(b->d, "end what else uses the device");
+        return ST_CUDA;
+    }
+    if (!s) s = cuda_alloc(b->x, b->row, b->d, (size_t)n * VECTOR, out);
+    if (!s) s = bench_kernel(b, fill_source, "fill", NULL, &k);
+    if (s) return s;
+    int64_t blocks = (n + THREADS - 1) / THREADS, most = bench_sms(b) * BLOCKS_PER_SM;
+    CudaLaunch l = {.grid = {blocks < most ? blocks : most, 1, 1}, .block = {THREADS, 1, 1}};
+    void *param[] = {out, &n, &seed};
+    s = cuda_launch(&k, b->d, &l, param, b->stream);
+    return s ? s : cuda_stream_wait(b->x, b->d, b->stream);
+}

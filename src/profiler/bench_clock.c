@@ -1,0 +1,100 @@
+/* The SM clock under load.
+ *
+ * One kernel keeps every SM busy with multiply-adds, again and again until clock and power have
+ * settled; the first block reads clock64 and globaltimer at its begin and end.  The ratio of the
+ * differences is the clock, whatever the launch took.  globaltimer advances in steps of up to a
+ * microsecond, so one launch lasts a thousand of them.  The boost clock is what the driver
+ * states.  */
+#include "base/stats.h"
+#include "profiler/harness.h"
+
+#include <time.h>
+
+static const char source[] =
+    "extern \"C\" __global__ void spin(unsigned long long *out, float *sink, int n) {\n"
+    "    unsigned long long t0, t1;\n"
+    "    float a = threadIdx.x * 1e-6f + 1.0f, b = a + 0.25f, c = a + 0.5f, d = a + 0.75f;\n"
+    "    long long c0 = clock64();\n"
+    "    asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(t0));\n"
+    "    for (int i = 0; i < n; i++) {\n"
+    "#pragma unroll\n"
+    "        for (int k = 0; k < 16; k++) {\n"
+    "            a = __fmaf_rn(a, 0.9999f, 0.0001f); b = __fmaf_rn(b, 0.9999f, 0.0001f);\n"
+    "            c = __fmaf_rn(c, 0.9999f, 0.0001f); d = __fmaf_rn(d, 0.9999f, 0.0001f);\n"
+    "        }\n"
+    "    }\n"
+    "    long long c1 = clock64();\n"
+    "    asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(t1));\n"
+    "    if (a + b + c + d == 12345.0f) *sink = a;\n"
+    "    if (threadIdx.x == 0 && blockIdx.x == 0) { out[0] = c1 - c0; out[1] = t1 - t0; }\n"
+    "}\n";
+enum { THREADS = 512 };
+
+typedef struct {
+    BenchLaunch l;
+    CudaAddress out, sink;
+    int n;
+} Spin;
+
+static Status prepare(Bench *b, Spin *s) {
+    Status st = bench_kernel(b, source, "spin", NULL, &s->l.kernel);
+    if (!st) st = bench_buffer(b, 2 * sizeof(uint64_t), &s->out);
+    if (!st) st = bench_buffer(b, sizeof(float), &s->sink);
+    s->l.launch = (CudaLaunch){.grid = {2 * bench_sms(b), 1, 1}, .block = {THREADS, 1, 1}};
+    s->l.param[0] = &s->out;
+    s->l.param[1] = &s->sink;
+    s->l.param[2] = &s->n;
+    return st;
+}
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Clock in Hz from one launch; 0 if the device's timers do not tell it.  */
+static Status ratio(Bench *b, const Spin *s, double *hz) {
+    uint64_t word[2];
+    Status st = bench_stopped(b);
+    if (!st)
+        st = cuda_launch(&s->l.kernel, b->d, &s->l.launch, (void *const *)s->l.param, b->stream);
+    if (!st) st = cuda_stream_wait(b->x, b->d, b->stream);
+    if (!st) st = cuda_read(b->x, b->d, word, s->out, sizeof word);
+    *hz = !st && word[1] ? (double)word[0] / (double)word[1] * 1e9 : 0;
+    return st;
+}
+
+/* Samples until the load has lasted; the last of them are the settled clock.  */
+static Status settled(Bench *b, const Spin *s, Sample *hz) {
+    enum { LAST = 15 };
+    double v[LAST], begun = now_s(), load_s = bench_quick(b) ? 0.1 : 0.6;
+    int n = 0;
+    while (n < LAST || now_s() - begun < load_s) {
+        Status st = ratio(b, s, &v[n % LAST]);
+        if (st) return st;
+        n++;
+    }
+    stats_sort(v, LAST);
+    *hz = (Sample){.value = stats_median(v, LAST), .spread = stats_spread(v, LAST),
+                   .samples = LAST};
+    return ST_OK;
+}
+
+Status bench_clock(Bench *b, Device *dev) {
+    Spin s = {.n = 5000};
+    DeviceLimits *l = &dev->limits;
+    double stated = b->info->attribute[CUDA_ATTR_CLOCK_KHZ] * 1e3;
+    Sample hz = {0};
+    Status st = b->simulated ? ST_OK : prepare(b, &s);
+    if (!st && !b->simulated) st = settled(b, &s, &hz);
+    if (st) return st;
+    l->clock_sm_sustained = l->clock_sm;
+    /* A ratio that is no clock: timers that count something else.  */
+    if (hz.value < 0.1 * stated || hz.value > 1.2 * stated) return ST_OK;
+    bench_set_hz(b, hz.value);
+    bench_figure(&l->clock_sm_sustained, &hz, 1e-6);
+    if (l->clock_sm_sustained.value > l->clock_sm.value)
+        l->clock_sm_sustained.value = l->clock_sm.value;
+    return ST_OK;
+}

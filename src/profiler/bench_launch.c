@@ -1,0 +1,75 @@
+/* What launches cost.
+ *
+ * Back to back: the slope over the number of launches of an empty kernel of one warp, submitted to
+ * a stream or inside a graph, so that the first launch, the events and the graph's own launch
+ * cancel.  Start of a block: the slope over the number of waves of empty blocks that each fill an
+ * SM, at the clock of the SMs.  Floor: one empty kernel of one wave between two events on a device
+ * that is busy until then, less the same around nothing and less the start of its blocks.  */
+#include "profiler/bench.h"
+
+static const char source[] =
+    "extern \"C\" __global__ void empty(int *out) {\n"
+    "    if (out && threadIdx.x > 4096) *out = 1;\n"
+    "}\n";
+
+static BenchLaunch launch(const CudaKernel *k, CudaAddress *out, int64_t blocks, int threads) {
+    BenchLaunch l = {.kernel = *k, .launch = {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}}};
+    l.param[0] = out;
+    return l;
+}
+
+/* (time of many - time of few) / (many - few), each per launch already.  */
+static Status back_to_back(Bench *b, const BenchLaunch *l, bool graph, Sample *us) {
+    enum { FEW = 10, MANY = 210 };
+    int few = bench_simulated(b) ? 2 : FEW, many = bench_simulated(b) ? 6 : MANY;
+    Sample x, y;
+    Status s = bench_repeat(b, l, few, graph, &x);
+    if (!s) s = bench_repeat(b, l, many, graph, &y);
+    if (s) return s;
+    *us = y;
+    us->value = (y.value * many - x.value * few) / (many - few);
+    return ST_OK;
+}
+
+/* Waves of blocks that each fill an SM with threads.  */
+static Status start_of_block(Bench *b, const BenchLaunch *l, Figure *out) {
+    enum { FEW = 2, MANY = 34 };
+    int threads = bench_device(b)->attribute[CUDA_ATTR_THREADS_PER_BLOCK];
+    int64_t wave;
+    BenchLaunch few = *l, many = *l;
+    Sample x, y;
+    Status s = bench_resident(b, &l->kernel, threads, 0, &wave);
+    if (s) return s;
+    few.launch.block[0] = many.launch.block[0] = threads;
+    few.launch.grid[0] = FEW * wave;
+    many.launch.grid[0] = MANY * wave;
+    s = bench_time(b, &few, &x);
+    if (!s) s = bench_time(b, &many, &y);
+    if (s) return s;
+    y.value = (y.value - x.value) / (MANY - FEW);
+    bench_figure(out, &y, 1e-6 * bench_hz(b));
+    return ST_OK;
+}
+
+Status bench_launch(Bench *b, Device *dev) {
+    DeviceOverheads *o = &dev->overheads;
+    CudaAddress none = 0;
+    CudaKernel k;
+    Sample us, nothing;
+    Status s = bench_kernel(b, source, "empty", NULL, &k);
+    if (s) return s;
+    BenchLaunch one = launch(&k, &none, 1, 32), wave = launch(&k, &none, bench_sms(b), 32);
+    s = back_to_back(b, &one, false, &us);
+    if (s) return s;
+    bench_figure(&o->launch_stream, &us, 1e3);
+    s = back_to_back(b, &one, true, &us);
+    if (s) return s;
+    bench_figure(&o->launch_graph, &us, 1e3);
+    s = start_of_block(b, &wave, &o->block_start);
+    if (!s) s = bench_repeat(b, &wave, 0, true, &nothing);
+    if (!s) s = bench_repeat(b, &wave, 1, true, &us);
+    if (s) return s;
+    us.value -= nothing.value + o->block_start.value / bench_hz(b) * 1e6;
+    bench_figure(&o->kernel_floor, &us, 1e3);
+    return ST_OK;
+}

@@ -1,0 +1,110 @@
+/* Results: from samples to figures and curves.  */
+#include "profiler/harness.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DIGITS = 5, SPREAD_DIGITS = 2 };
+#define NOISY 0.05            /* as the profile reader has it */
+
+/* To so many significant digits, which is more than any measurement holds.  */
+static double rounded(double v, int digits) {
+    if (!(v > 0) || isinf(v)) return v;
+    double unit = pow(10, floor(log10(v)) - digits + 1);
+    return unit < 1 ? round(v * (1 / unit)) / (1 / unit) : round(v / unit) * unit;
+}
+
+Sample sample_times(const Sample *s, double factor) {
+    Sample out = *s;
+    out.value *= factor;
+    return out;
+}
+
+Sample sample_over(double factor, const Sample *s) {
+    Sample out = *s;
+    out.value = factor / s->value;
+    return out;
+}
+
+/* Bytes and plain numbers count things.  */
+static bool counts(const char *unit) { return unit && (!strcmp(unit, "1") || !strcmp(unit, "B")); }
+
+static void put(Figure *f, const Sample *s) {
+    f->value = counts(f->unit) ? round(s->value) : rounded(s->value, DIGITS);
+    f->origin = ORIGIN_MEASURED;
+    f->spread = rounded(s->spread, SPREAD_DIGITS);
+    f->samples = s->samples;
+    f->noisy = f->spread > NOISY;
+    f->ref = f->date = NULL;
+}
+
+void bench_figure(Figure *f, const Sample *s, double factor) {
+    Sample out = sample_times(s, factor);
+    put(f, &out);
+}
+
+void bench_rate(Figure *f, const Sample *s, double factor) {
+    Sample out = sample_over(factor, s);
+    put(f, &out);
+}
+
+/* ---- curves ---- */
+static Curve curve(Bench *b, const double *px, const Sample *y, int n, const char *unit) {
+    Curve c = {.unit = unit, .origin = ORIGIN_MEASURED, .n = n, .samples = y[0].samples};
+    c.px = ARENA_ARRAY(b->result, double, n);
+    c.py = ARENA_ARRAY(b->result, double, n);
+    for (int i = 0; i < n; i++) {
+        c.px[i] = px[i];
+        c.py[i] = counts(unit) ? round(y[i].value) : rounded(y[i].value, DIGITS);
+        if (y[i].spread > c.spread) c.spread = rounded(y[i].spread, SPREAD_DIGITS);
+        if (y[i].samples < c.samples) c.samples = y[i].samples;
+    }
+    return c;
+}
+
+void bench_level_curve(Bench *b, MemoryLevel *m, LevelId level, const char *of, const char *x,
+                       const double *px, const Sample *y, int n) {
+    static const struct {
+        LevelId level;
+        const char *of, *x, *x_unit, *unit;
+    } kind[] = {
+#define X(id, of, x, x_unit, unit, ...) {LEVEL_##id, of, x, x_unit, unit},
+        HAL_CURVES(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
+        if (kind[i].level != level || strcmp(kind[i].of, of) || strcmp(kind[i].x, x)) continue;
+        Curve c = curve(b, px, y, n, kind[i].unit);
+        c.of = kind[i].of;
+        c.x = kind[i].x;
+        c.x_unit = kind[i].x_unit;
+        int at = 0;
+        while (at < m->n_curve && (strcmp(m->curve[at].of, of) || strcmp(m->curve[at].x, x))) at++;
+        if (at == m->n_curve) {
+            Curve *more = ARENA_ARRAY(b->result, Curve, at + 1);
+            if (at) memcpy(more, m->curve, (size_t)at * sizeof *more);
+            m->curve = more;
+            m->n_curve++;
+        }
+        m->curve[at] = c;
+        return;
+    }
+}
+
+void bench_member_curve(Bench *b, Curve *c, const char *member, const char *unit, const double *px,
+                        const Sample *y, int n) {
+    static const struct {
+        const char *member, *of, *x, *x_unit;
+    } kind[] = {
+#define X(name, of, x, x_unit, unit) {#name, of, x, x_unit},
+        HAL_MEMBER_CURVES(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
+        if (strcmp(kind[i].member, member)) continue;
+        *c = curve(b, px, y, n, unit);
+        c->of = kind[i].of;
+        c->x = kind[i].x;
+        c->x_unit = kind[i].x_unit;
+    }
+}

@@ -1,0 +1,33 @@
+/* The state behind bench.h.  Internal to src/profiler.  */
+#ifndef ROLLER_PROFILER_HARNESS_H
+#define ROLLER_PROFILER_HARNESS_H
+#include "profiler/bench.h"
+
+/* A source that was compiled and loaded.  */
+typedef struct {
+    const char *text;         /* macros and source */
+    CudaModule *module;
+} Loaded;
+
+struct Bench {
+    const ProfilerOptions *o;
+    Arena *work;              /* of the run: stream, events, kernels */
+    Arena *row, *result;
+    Diag *d;
+    CudaContext *x;
+    const CudaDeviceInfo *info;
+    Nvrtc *n;
+    bool simulated;
+    CudaStream stream;
+    CudaEvent begin, end;
+    double hz;
+    uint64_t filled;          /* buffers so far, so that each has other data */
+    Loaded *loaded;
+    size_t n_loaded, cap_loaded;
+};
+
+/* Opens what every row needs; the context of `b->x` is current.  */
+Status bench_open(Bench *b);
+/* ST_CANCELLED if the caller wants the run to end.  */
+Status bench_stopped(const Bench *b);
+#endif

@@ -1,0 +1,209 @@
+/* The run through the rows.  */
+#include "base/stats.h"
+#include "hal/nvml.h"
+#include "profiler/harness.h"
+
+#include <string.h>
+#include <time.h>
+
+typedef struct {
+    const char *name, *text;
+    double quick_s, full_s;
+    Status (*run)(Bench *b, Device *dev);
+} Row;
+
+static const Row rows[] = {
+#define X(name, quick, full, text) {#name, text, quick, full, bench_##name},
+    PROFILER_BENCHES(X)
+#undef X
+};
+enum { ROWS = (int)(sizeof rows / sizeof *rows) };
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- which rows ---- */
+static int find_row(const char *name, size_t len) {
+    int i = 0;
+    while (i < ROWS && (strncmp(rows[i].name, name, len) || rows[i].name[len])) i++;
+    return i;
+}
+
+static Status choose(Diag *d, const char *only, bool chosen[ROWS]) {
+    for (int i = 0; i < ROWS; i++) chosen[i] = !only;
+    while (only && *only) {
+        size_t len = strcspn(only, ",");
+        int i = find_row(only, len);
+        if (i == ROWS) {
+            Buf all = buf_new(d->arena);
+            for (int k = 0; k < ROWS; k++) buf_printf(&all, "%s%s", k ? ", " : "", rows[k].name);
+            diag_error(d, ST_USAGE, NULL, DIAG_NOWHERE, "there is no measurement '%.*s'",
+                       (int)(len > 40 ? 40 : len), only);
+            diag_hint(d, "there are %s", buf_str(&all));
+            return ST_USAGE;
+        }
+        chosen[i] = true;
+        only += len + (only[len] == ',');
+    }
+    return ST_OK;
+}
+
+/* ---- what the driver tells ---- */
+/* Everything that goes by the driver's attributes; what it does not tell stays.  */
+static void take_limits(const CudaDeviceInfo *info, Device *dev) {
+    DeviceLimits told;
+    cuda_limits(info, &told);
+#define X(name, ...)                                                                               \
+    if (told.name.value > 0) dev->limits.name = told.name;
+    HAL_LIMITS(X)
+#undef X
+    DeviceLimits *l = &dev->limits;
+    if (info->attribute[CUDA_ATTR_SMEM_RESERVED] > 0) {
+        l->smem_reserved = (Figure){.value = info->attribute[CUDA_ATTR_SMEM_RESERVED],
+                                    .origin = ORIGIN_DRIVER, .unit = "B"};
+    }
+    if (l->clock_sm_sustained.value > l->clock_sm.value) l->clock_sm_sustained = l->clock_sm;
+    if (l->cluster_max.value <= 1) {
+        l->clusters_resident = (Curve){0};
+        dev->memory[LEVEL_DSMEM] = (MemoryLevel){0};
+    }
+    MemoryLevel *m = dev->memory;
+    const Figure capacity = {.origin = ORIGIN_DRIVER, .unit = "B"};
+    m[LEVEL_DRAM].capacity = m[LEVEL_SMEM].capacity = m[LEVEL_REG].capacity = capacity;
+    m[LEVEL_DRAM].capacity.value = (double)info->memory_bytes;
+    m[LEVEL_SMEM].capacity.value = l->smem_per_sm.value;
+    m[LEVEL_REG].capacity.value = 4 * l->registers_per_sm.value;
+    if (info->attribute[CUDA_ATTR_L2_BYTES] <= 0) return;
+    m[LEVEL_L2].capacity = capacity;
+    m[LEVEL_L2].capacity.value = info->attribute[CUDA_ATTR_L2_BYTES];
+    if (m[LEVEL_L2].effective_capacity.value > m[LEVEL_L2].capacity.value)
+        m[LEVEL_L2].effective_capacity = m[LEVEL_L2].capacity;
+}
+
+static const char *version_text(Arena *a, int major, int minor) {
+    return arena_printf(a, "%d.%d", major, minor);
+}
+
+static void describe(Bench *b, Device *dev) {
+    Arena *a = b->result;
+    int major, minor, driver = cuda_driver_version(cuda_context_driver(b->x));
+    nvrtc_version(b->n, &major, &minor);
+    dev->gpu = arena_strdup(a, b->info->name);
+    dev->name = profiler_name(a, b->info->name);
+    dev->arch = arena_strdup(a, b->info->arch);
+    dev->cc_major = b->info->cc_major;
+    dev->cc_minor = b->info->cc_minor;
+    dev->tool = b->o->tool;
+    dev->date = b->o->date;
+    dev->mode = b->o->quick ? "quick" : "full";
+    dev->driver = version_text(a, driver / 1000, driver % 1000 / 10);
+    dev->nvrtc = version_text(a, major, minor);
+    dev->made_clock_sm_mhz = dev->made_clock_mem_mhz = dev->made_temperature_c = 0;
+    dev->n_factor = 0;
+    dev->factor = NULL;
+}
+
+/* Clocks and temperature at the end, when the device is warm.  */
+static void note_state(Bench *b, Device *dev) {
+    NvmlState now = nvml_state(b->simulated ? NULL : nvml_open(b->work, b->info->uuid));
+    int memory_khz = b->info->attribute[CUDA_ATTR_MEMORY_CLOCK_KHZ];
+    dev->made_clock_sm_mhz = (double)(int64_t)(b->hz * 1e-6 + 0.5);
+    dev->made_clock_mem_mhz = now.clock_mem_mhz ? now.clock_mem_mhz : memory_khz / 1000;
+    dev->made_temperature_c = now.temperature_c;
+}
+
+/* ---- the run ---- */
+static Device *copy(Arena *a, Diag *d, const Device *dev, Status *s) {
+    Buf text = buf_new(a);
+    Device *out = NULL;
+    hal_profile_write(dev, &text);
+    *s = hal_profile_read(a, d, "measured profile", buf_str(&text), text.len, &out);
+    return out;
+}
+
+static double expected_s(const Bench *b, int i) {
+    return b->o->quick ? rows[i].quick_s : rows[i].full_s;
+}
+
+static Status run_rows(Bench *b, const bool chosen[ROWS], Device *dev) {
+    double left = 0, foreseen = 0, begun = now_s();
+    int total = 0, done = 0;
+    for (int i = 0; i < ROWS; i++) {
+        if (!chosen[i]) continue;
+        total++;
+        left += expected_s(b, i);
+    }
+    for (int i = 0; i < ROWS; i++) {
+        if (!chosen[i]) continue;
+        double pace = foreseen > 0 ? (now_s() - begun) / foreseen : 1;
+        ProfilerProgress p = {rows[i].name, rows[i].text, done, total, left * pace};
+        if (b->o->progress && b->o->progress(b->o->user, &p))
+            return diag_error(b->d, ST_CANCELLED, NULL, DIAG_NOWHERE,
+                              "the measurement was cancelled");
+        Status s = rows[i].run(b, dev);
+        arena_reset(b->row, (ArenaMark){0});
+        if (s) {
+            diag_hint(b->d, "while measuring: %s", rows[i].text);
+            return s;
+        }
+        foreseen += expected_s(b, i);
+        left -= expected_s(b, i);
+        done++;
+    }
+    return ST_OK;
+}
+
+typedef struct {
+    Bench *b;
+    const Device *base;
+    Device *out;
+    Status status;
+} Run;
+
+static void run_inner(void *p) {
+    Run *r = p;
+    Bench *b = r->b;
+    bool chosen[ROWS];
+    r->status = choose(b->d, b->o->only, chosen);
+    if (!r->status) r->status = bench_open(b);
+    Device *dev = r->status ? NULL : copy(b->result, b->d, r->base, &r->status);
+    if (r->status) return;
+    describe(b, dev);
+    take_limits(b->info, dev);
+    r->status = run_rows(b, chosen, dev);
+    if (r->status) return;
+    note_state(b, dev);
+    r->out = copy(b->result, b->d, dev, &r->status);
+}
+
+static void run_outer(void *p) {
+    Run *r = p;
+    if (!arena_try(r->b->row, run_inner, r)) r->status = ST_NOMEM;
+}
+
+static void destroy(void *p) { arena_destroy(p); }
+
+static Arena *own_arena(Arena *a) {
+    Arena *w = arena_create(NULL);
+    if (!w) arena_fail(a);
+    arena_defer(a, destroy, w);
+    return w;
+}
+
+Status profiler_run(Arena *a, Diag *d, CudaContext *x, Nvrtc *n, const Device *base,
+                    const ProfilerOptions *o, Device **out) {
+    Bench b = {.o = o, .work = own_arena(a), .row = own_arena(a), .result = a, .d = d, .x = x,
+               .n = n};
+    Run r = {.b = &b, .base = base, .status = ST_NOMEM};
+    *out = NULL;
+    if (!arena_try(b.work, run_outer, &r)) r.status = ST_NOMEM;
+    arena_reset(b.row, (ArenaMark){0});
+    arena_reset(b.work, (ArenaMark){0});
+    if (r.status == ST_NOMEM && !diag_first_error(d))
+        return diag_error(d, ST_NOMEM, NULL, DIAG_NOWHERE, "out of memory");
+    *out = r.out;
+    return r.status;
+}

@@ -1,0 +1,206 @@
+/* Timed launches.  */
+#include "base/stats.h"
+#include "profiler/harness.h"
+
+#include <limits.h>
+#include <time.h>
+
+enum {
+    FEWEST = 5, MOST = 31,    /* samples of a series */
+    ATTEMPTS = 3,             /* series of a figure that stays noisy */
+    MOST_REPEATS = 1000       /* launches in one graph */
+};
+static const double steady = 0.003, noisy = 0.05;
+/* What is timed takes at least this long: events resolve half a microsecond, and the gaps around
+ * them differ by about as much.  */
+static const double quick_us = 100, full_us = 300, longest_us = 2e4, least_clocks = 20e3;
+static const double lead_us = 30;
+static const double quick_budget_s = 0.01, full_budget_s = 0.04;
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- one launch, or several ---- */
+typedef struct {
+    const BenchLaunch *l;
+    int repeats;
+    CudaGraph graph;          /* NULL: submitted one by one */
+    bool lead;                /* something keeps the device busy while the host submits */
+    CudaAddress clocks;       /* 0: microseconds by events; else clocks, from this word */
+    int *count;               /* NULL: one launch is the sample; else a slope */
+    int few, many;
+} Timed;
+
+/* One thread that waits.  */
+static const char lead_source[] =
+    "extern \"C\" __global__ void lead(long long clocks) {\n"
+    "    long long begin = clock64();\n"
+    "    while (clock64() - begin < clocks) { }\n"
+    "}\n";
+
+static Status lead(Bench *b) {
+    long long clocks = (long long)(lead_us * 1e-6 * b->hz);
+    CudaKernel k;
+    Status s = bench_kernel(b, lead_source, "lead", NULL, &k);
+    CudaLaunch l = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
+    return s ? s : cuda_launch(&k, b->d, &l, (void *[]){&clocks}, b->stream);
+}
+
+static Status submit(Bench *b, const Timed *t) {
+    Status s = ST_OK;
+    for (int i = 0; i < t->repeats && !s; i++)
+        s = cuda_launch(&t->l->kernel, b->d, &t->l->launch, (void *const *)t->l->param, b->stream);
+    return s;
+}
+
+static Status take_us(Bench *b, const Timed *t, double *us) {
+    Status s = t->lead ? lead(b) : ST_OK;
+    if (!s) s = cuda_event_record(b->x, b->d, b->begin, b->stream);
+    if (!s) s = t->graph ? cuda_graph_launch(b->x, b->d, t->graph, b->stream) : submit(b, t);
+    if (!s) s = cuda_event_record(b->x, b->d, b->end, b->stream);
+    if (!s) s = cuda_event_wait(b->x, b->d, b->end);
+    if (!s) s = cuda_elapsed_us(b->x, b->d, b->begin, b->end, us);
+    if (t->repeats) *us /= t->repeats;
+    return s;
+}
+
+static Status take_clocks(Bench *b, const Timed *t, double *clocks) {
+    uint64_t word = 0;
+    double us;
+    Status s = cuda_write(b->x, b->d, t->clocks, &word, sizeof word);
+    if (!s) s = take_us(b, t, &us);
+    if (!s) s = cuda_read(b->x, b->d, &word, t->clocks, sizeof word);
+    *clocks = b->simulated ? us * 1e-6 * b->hz : (double)word;
+    return s;
+}
+
+static Status take_once(Bench *b, const Timed *t, double *v) {
+    *v = 0;
+    Status s = bench_stopped(b);
+    if (s) return s;
+    return t->clocks ? take_clocks(b, t, v) : take_us(b, t, v);
+}
+
+static Status take_ends(Bench *b, const Timed *t, double *few, double *many) {
+    *t->count = t->few;
+    Status s = take_once(b, t, few);
+    *t->count = t->many;
+    return s ? s : take_once(b, t, many);
+}
+
+static Status take(Bench *b, const Timed *t, double *v) {
+    if (!t->count) return take_once(b, t, v);
+    double few, many;
+    Status s = take_ends(b, t, &few, &many);
+    *v = (many - few) / (t->many - t->few);
+    return s;
+}
+
+/* ---- series ---- */
+static Status series(Bench *b, const Timed *t, Sample *out) {
+    double v[MOST], sorted[MOST], begun = now_s();
+    double budget = b->o->quick ? quick_budget_s : full_budget_s;
+    int n = 0;
+    while (n < MOST) {
+        Status s = take(b, t, &v[n]);
+        if (s) return s;
+        n++;
+        for (int i = 0; i < n; i++) sorted[i] = v[i];
+        stats_sort(sorted, n);
+        if (n < FEWEST) continue;
+        if (stats_spread(sorted, n) <= steady || now_s() - begun > budget) break;
+    }
+    double spread = stats_spread(sorted, n);
+    *out = (Sample){stats_median(sorted, n), spread, n, spread > noisy};
+    return ST_OK;
+}
+
+/* More iterations, as far as an int and patience reach.  */
+static void lengthen(Timed *t, double by, double longest) {
+    double most = (double)(INT_MAX / 2) / t->many;
+    if (by > longest) by = longest;
+    if (by > most) by = most;
+    if (by < 2) return;
+    t->few *= (int)by;
+    t->many *= (int)by;
+}
+
+/* Multiplies the iterations until they last long enough, which warms up as well.  */
+static Status scale(Bench *b, Timed *t) {
+    enum { ROUNDS = 6, BLIND = 16 };
+    double want = t->clocks ? least_clocks : b->o->quick ? quick_us : full_us;
+    double longest = t->clocks ? 100 * least_clocks : longest_us;
+    if (b->simulated) return ST_OK;
+    for (int i = 0; i < ROUNDS; i++) {
+        double few, many;
+        Status s = take_ends(b, t, &few, &many);
+        if (s || (i > 0 && many - few >= want)) return s;
+        double gain = many - few > 0 ? want * 1.2 / (many - few) : BLIND;
+        lengthen(t, gain > BLIND ? BLIND : gain + 1, longest / (many > 1 ? many : 1));
+    }
+    return ST_OK;
+}
+
+/* The best of several series, until one is calm.  */
+static Status measure(Bench *b, Timed *t, Sample *out) {
+    Status s = ST_OK;
+    for (int i = 0; i < ATTEMPTS && !s; i++) {
+        Sample now;
+        s = series(b, t, &now);
+        if (!s && (i == 0 || now.spread < out->spread)) *out = now;
+        if (s || !out->noisy) break;
+        if (t->count) lengthen(t, 2, 2);
+    }
+    if (!s && t->count && out->value <= 0) {
+        diag_error(b->d, ST_CUDA, NULL, DIAG_NOWHERE, "a time does not grow with the work");
+        diag_hint(b->d, "is another program using the device?");
+        return ST_CUDA;
+    }
+    return s;
+}
+
+static Status capture(Bench *b, Timed *t) {
+    CudaGraph graph = NULL;
+    Status s = cuda_graph_begin(b->x, b->d, b->stream);
+    if (s) return s;
+    s = submit(b, t);
+    Status ended = cuda_graph_end(b->x, b->row, b->d, b->stream, &graph);
+    t->graph = graph;
+    return s ? s : ended;
+}
+
+Status bench_repeat(Bench *b, const BenchLaunch *l, int repeats, bool graph, Sample *us) {
+    Timed t = {.l = l, .repeats = repeats, .lead = graph};
+    double warm;
+    Status s = take(b, &t, &warm);
+    if (!s && graph && repeats) s = capture(b, &t);
+    if (!s && t.graph) s = take(b, &t, &warm);
+    return s ? s : measure(b, &t, us);
+}
+
+Status bench_time(Bench *b, const BenchLaunch *l, Sample *us) {
+    Timed t = {.l = l, .repeats = 1, .lead = true};
+    double first, second, want = b->o->quick ? quick_us : full_us;
+    Status s = take(b, &t, &first);
+    if (!s) s = take(b, &t, &second);
+    if (s) return s;
+    if (b->simulated || second >= want) return measure(b, &t, us);
+    double repeats = second > 0 ? want / second + 1 : MOST_REPEATS;
+    return bench_repeat(b, l, repeats > MOST_REPEATS ? MOST_REPEATS : (int)repeats, true, us);
+}
+
+Status bench_slope(Bench *b, const BenchLaunch *l, int *count, int few, int many, Sample *us) {
+    Timed t = {.l = l, .repeats = 1, .count = count, .few = few, .many = many};
+    Status s = scale(b, &t);
+    return s ? s : measure(b, &t, us);
+}
+
+Status bench_clocks(Bench *b, const BenchLaunch *l, CudaAddress clocks, int *count, int few,
+                    int many, Sample *clk) {
+    Timed t = {.l = l, .repeats = 1, .count = count, .few = few, .many = many, .clocks = clocks};
+    Status s = scale(b, &t);
+    return s ? s : measure(b, &t, clk);
+}
