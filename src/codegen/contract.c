@@ -165,6 +165,21 @@ static void fragment_facts(const Contract *c, const Device *dev, Side *s) {
     s->ahead = s->fragment_k == 1 && !c->packed && c->r->unroll % 2 == 0;
 }
 
+/* What the chunks of an expression read.  Their length respects the promised alignment.  */
+static void read_facts(const Contract *c, Side *s) {
+    enum { WIDEST = 16 };
+    const TeExpr *read[RTILE_CHUNK_READS];
+    int width[RTILE_CHUNK_READS];
+    const FusedAxis *along = &c->p->con.axis[s->l->along];
+    if (s->copies || s->l->vec == 1) return;
+    s->n_read =
+        rtile_chunk_reads(c->te, c->root, s->o->expr, along, s->l->vec, WIDEST, read, width);
+    for (int i = 0; i < s->n_read; i++) {
+        TeDtype storage = c->te->tensor[read[i]->v.ref].dtype;
+        s->read[i] = (ChunkRead){read[i], storage, width[i]};
+    }
+}
+
 static void side_facts(Contract *c, const Device *dev, int side, int at) {
     Side *s = &c->side[side];
     const Operand *o = side ? &c->p->con.b : &c->p->con.a;
@@ -191,7 +206,8 @@ static void side_facts(Contract *c, const Device *dev, int side, int at) {
     s->row = (s->inner_k ? c->r->block.extent[AX_K] : s->extent) + s->l->layout.pad;
     s->at = at;
     chunk_facts(c, s);
-    s->direct = !s->copies && s->per_thread * s->l->vec > MAX_STAGED;
+    read_facts(c, s);
+    s->direct = !s->copies && !s->n_read && s->per_thread * s->l->vec > MAX_STAGED;
     if (s->copies) address_facts(c, s);
     fragment_facts(c, dev, s);
 }

@@ -31,6 +31,10 @@ static const char *register_element(const Kernel *k, const Side *s, const char *
 
 void load_staged_declare(Kernel *k, const Side *s) {
     if (s->direct) return;
+    if (s->n_read) {
+        load_reads_declare(k, s);
+        return;
+    }
     cg_line(k->cg, "rl_vec<%s, %d> %c_reg[%d];", register_type(s), register_count(s), s->id,
             s->per_thread);
 }
@@ -123,6 +127,7 @@ void load_staged(Kernel *k, const Side *s) {
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
     if (s->copies) load_copies(k, s);
+    else if (s->n_read) load_reads(k, s);
     else load_elements(k, s);
     cg_close(cg);
 }
@@ -160,7 +165,10 @@ static void keep_straight(Kernel *k, const Side *s) {
                 address_chunk(k, s), from);
         return;
     }
-    if (!unchanged) {
+    if (s->n_read) {
+        load_reads_evaluate(k, s);
+        from = "x";
+    } else if (!unchanged) {
         cg_line(cg, "%s x[%d];", cg_storage(s->tile), vec);
         cg_line(cg, "#pragma unroll");
         cg_line(cg, "for (int v = 0; v < %d; v++) x[v] = %s;", vec,
@@ -179,9 +187,12 @@ static void keep_straight(Kernel *k, const Side *s) {
 
 static void keep_across(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
+    const char *value = "x[v]";
+    if (s->n_read) load_reads_evaluate(k, s);
+    else value = kept(k, s, register_element(k, s, "v"));
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int v = 0; v < %d; v++) to[%s] = %s;", s->l->vec, target(k, s, "v", 1),
-            kept(k, s, register_element(k, s, "v")));
+            value);
 }
 
 void load_staged_keep(Kernel *k, const Side *s) {

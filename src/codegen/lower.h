@@ -85,6 +85,13 @@ typedef enum {
     K_DECODED                 /* decoded for each chunk */
 } KMode;
 
+/* A read of an operand's expression that is made for a whole chunk.  */
+typedef struct {
+    const TeExpr *read;
+    TeDtype storage;
+    int width;                /* elements; 1: one for all points of the chunk */
+} ChunkRead;
+
 typedef struct {
     bool present;
     int side;
@@ -102,6 +109,8 @@ typedef struct {
     int at;                   /* of its tile in a stage, bytes */
     bool copies;              /* loads elements of one tensor as they lie in memory */
     bool direct;              /* evaluated into shared memory, without registers on the way */
+    int n_read;               /* else, if not 0: what the expression reads is kept in registers */
+    ChunkRead read[RTILE_CHUNK_READS];
     FusedAxis own_axis, k_axis;           /* with the digits that this operand tells apart */
     bool wide;                /* its offsets need 64 bits */
     int line;                 /* chunks side by side along the direction of the accesses */

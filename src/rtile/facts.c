@@ -135,6 +135,13 @@ int64_t access_unique(const Te *te, const TeStmt *s, const Access *a) {
     return a->affine ? used : all;
 }
 
+/* Is it an integer's division by a power of two?  */
+static bool is_shift(const TeExpr *e) {
+    const TeExpr *by = e->args[1];
+    return by->kind == TE_INT && te_dtype_class(e->type) == TE_CLASS_INT && by->v.i > 0 &&
+           (by->v.i & (by->v.i - 1)) == 0;
+}
+
 double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b) {
     enum { CALL = 8, DIVISION = 8 };
     if (e == stop_a || e == stop_b) return 0;
@@ -145,7 +152,7 @@ double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b) {
     case TE_READ:
         return e->other ? expr_ops(e->other, stop_a, stop_b) : 0;
     case TE_DIV: case TE_MOD:
-        n = DIVISION;
+        n = is_shift(e) ? 1 : DIVISION;
         break;
     case TE_CALL:
         n = e->v.fn == TE_FN_MAX || e->v.fn == TE_FN_MIN || e->v.fn == TE_FN_ABS ? 1 : CALL;

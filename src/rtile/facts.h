@@ -22,6 +22,8 @@ int64_t span_run(const Span *s, const FusedAxis *axis);
 int span_vector(const Span *s, const FusedAxis *axis, int align);
 /* Elements between neighbours along the axis; 0 if it does not move the address.  */
 int64_t span_stride(const Span *s, const FusedAxis *axis);
+/* The longest chunk along the axis whose reads rtile_chunk_reads finds; 1: none.  */
+int chunk_vector(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis, int align);
 /* Distinct elements that an access touches.  */
 int64_t access_unique(const Te *te, const TeStmt *s, const Access *a);
 /* The facts of a row group; does the group store statement i's tensor?  */

@@ -140,6 +140,12 @@ static TeDtype value_type(const TeExpr *e) {
     return inner != TE_I16 && (byte || half) ? inner : e->store;
 }
 
+/* Several points share an element, as of packed weights: as if each had its own, in rows.  */
+static void chunk_rows(int64_t n, int64_t *run, int64_t *step, int64_t *other) {
+    *run = *other = n;
+    *step = 1;
+}
+
 static void describe_operand(const Operand *o, int side, int align, Problem *p) {
     ROperand *op = &p->op[side];
     const TeStmt *s = &p->te->stmt[p->group->root];
@@ -161,7 +167,15 @@ static void describe_operand(const Operand *o, int side, int align, Problem *p) 
     op->unique = o->read ? access_unique(p->te, s, &a) : (int64_t)(bytes / op->bytes);
     op->affine = o->read != NULL;
     op->copyable = op->affine && o->storage == o->compute;
-    if (!a.affine) return;
+    if (!o->read) {
+        op->vec_mn = chunk_vector(p->te, s, o->expr, mn, align);
+        op->vec_k = chunk_vector(p->te, s, o->expr, k, align);
+    }
+    if (!a.affine) {
+        if (op->vec_k > 1) chunk_rows(k->extent, &op->run_k, &op->stride_k, &op->stride_mn);
+        if (op->vec_mn > 1) chunk_rows(mn->extent, &op->run_mn, &op->stride_mn, &op->stride_k);
+        return;
+    }
     Span span = span_of_read(p->te, s, &a);
     op->guarded = span.n_guard > 0;
     op->stride_mn = span_stride(&span, mn);

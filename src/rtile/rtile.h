@@ -114,6 +114,17 @@ void rtile_row_read(const Te *te, const RowGroup *g, int i, const TeExpr *read, 
 /* The source that a read of statement i is in pass `pass`; -1 if it is none.  */
 int rtile_row_source(const Te *te, const RowFacts *f, int i, const TeExpr *read);
 
+enum { RTILE_CHUNK_READS = 8 };
+/* The index that moves from point to point along an axis; -1 if none does.  */
+int rtile_chunk_index(const TeStmt *s, const FusedAxis *axis);
+/* The different reads of expression e, if each can be made for `vec` points along the axis at once,
+ * from multiples of vec on: width[i] neighbouring elements, aligned, of which point v has element v
+ * * width / vec (1: all points read the same).  Returns how many, 0 if some cannot or all read the
+ * same.  */
+int rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis,
+                      int vec, int align, const TeExpr *read[RTILE_CHUNK_READS],
+                      int width[RTILE_CHUNK_READS]);
+
 /* Distance of neighbouring columns under an offset over the frame's indices, 0 if it is not
  * constant, and the widest access at multiples of it along the columns that is aligned in
  * every row.  */

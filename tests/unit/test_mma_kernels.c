@@ -252,6 +252,13 @@ static const struct {
      " C[m,n] += A[m,k] * f16(f32(W[n,k]) - z[n]); }", 0},
     {"weights of half bytes", "op f(A: f16[24,64], W: u8[40,32]) -> C: f16[24,40] {"
      " C[m,n] += A[m,k] * f16((k % 2 == 0 ? W[n,k/2] % 16 : W[n,k/2] / 16) - 8); }", 0},
+    {"weights of bytes, scales of groups", "op f(A: f16[24,96], W: i8[40,96], s: f16[40,96/32]) ->"
+     " C: f16[24,40] { C[m,n] += A[m,k] * f16(W[n,k] * s[n,k/32]); }", 0},
+    {"weights of bytes along n", "op f(A: f16[24,96], W: i8[96,40], s: f16[3,40]) -> C: f16[24,40]"
+     " { C[m,n] += A[m,k] * f16(W[k,n] * s[k/32,n]); }", 0},
+    {"weights of half bytes, scales", "op f(A: f16[24,96], W: u8[40,48], s: f16[40,3]) ->"
+     " C: f16[24,40] { C[m,n] += A[m,k] * f16((k % 2 == 0 ? W[n,k/2] % 16 : W[n,k/2] / 16) *"
+     " s[n,k/32]); }", 0},
     {"strided", "op f(A: f16[40,64] strides(72,1), B: f16[48,64] strides(80,1)) -> C: f16[40,48]"
      " strides(56,1) { C[m,n] += A[m,k] * B[n,k]; }", 0},
     {"no k", "op f(A: f16[40,0], B: f16[48,0]) -> C: f16[40,48] { C[m,n] += A[m,k] * B[n,k]; }",

@@ -168,20 +168,50 @@ static void epilogue(void **state) {
     assert_int_equal(p.out_vec, 8);
 }
 
-/* Operands that are expressions have no vectors; bodies that are no product cost their own
- * work.  */
+/* Expressions have the vectors of what they read, if all of it can be read so; bodies that are no
+ * product cost their own work.  */
 static void expressions(void **state) {
     Problem p = problem_of(*state, "param M = 64, N = 32, K = 16;\n"
         "op f(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] {\n"
         "  C[m,n] += abs(A[m,k]) * B[k,n]; }", 0, 0);
     assert_false(p.op[0].affine);
     assert_false(p.op[0].copyable);
-    vectors(&p.op[0], 1, 1);
+    vectors(&p.op[0], 1, 4);
     assert_true(p.op[0].ops >= 1);
     p = problem_of(*state, "param M = 64, N = 32, K = 16;\n"
         "op f(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] {\n"
         "  C[m,n] max= abs(A[m,k] - B[k,n]); }", 0, 0);
     assert_true(p.contraction && p.body_ops >= 2);
+}
+
+/* Chunks of weights with scales: along k (or n) as long as every read allows.  */
+static void chunks(void **state) {
+    static const struct {
+        const char *tensors, *value;
+        int mn, k;
+    } row[] = {
+        {"W: i8[N,K], s: f16[N,K/32]", "W[n,k] * s[n,k/32]", 1, 16},
+        {"W: i8[N,K], s: f16[N,K/8]", "W[n,k] * s[n,k/8]", 1, 16},
+        {"W: i8[N,K], s: f16[N,K/3]", "W[n,k] * s[n,k/3]", 1, 1},
+        {"W: i8[N,K], s: f16[N]", "W[n,k] * s[n]", 1, 16},
+        {"W: i8[N,K], s: f32[N,K]", "W[n,k] * s[n,k]", 1, 4},
+        {"W: u8[N,K/2], s: f16[N]", "(k % 2 == 0 ? W[n,k/2] % 16 : W[n,k/2] / 16) * s[n]", 1, 16},
+        {"W: i8[K,N], s: f16[K/32,N]", "W[k,n] * s[k/32,n]", 8, 1},
+        {"W: i8[N,K] strides(100,1), s: f16[N]", "W[n,k] * s[n]", 1, 4},
+        {"W: i8[N,K] strides(200,2), s: f16[N]", "W[n,k] * s[n]", 1, 1},
+        {"W: i8[N,K+1], s: f16[N]", "W[n,k+1] * s[n]", 1, 1},
+        {"W: i8[N,K+16], s: f16[N]", "W[n,k+16] * s[n]", 1, 16},
+        {"W: i8[N,K], s: f16[N]", "(W[n,k-8] else 0) * s[n]", 1, 1},
+        {"W: i8[N,K], i: i32[K]", "(W[n,i[k]] else 0)", 1, 1},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const char *text = arena_printf(*state, "param M = 8, N = 64, K = 96; op f(A: f16[M,K], %s)"
+                                        " -> C: f16[M,N] { C[m,n] += A[m,k] * f16(%s); }",
+                                        row[i].tensors, row[i].value);
+        Problem p = problem_of(*state, text, 0, 0);
+        assert_false(p.op[1].affine);
+        vectors(&p.op[1], row[i].mn, row[i].k);
+    }
 }
 
 /* Batches, broadcast operands and strides that are declared.  */
@@ -284,6 +314,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(channels_last, setup, teardown),
         cmocka_unit_test_setup_teardown(epilogue, setup, teardown),
         cmocka_unit_test_setup_teardown(expressions, setup, teardown),
+        cmocka_unit_test_setup_teardown(chunks, setup, teardown),
         cmocka_unit_test_setup_teardown(batches, setup, teardown),
         cmocka_unit_test_setup_teardown(streams, setup, teardown),
         cmocka_unit_test_setup_teardown(whole_ops_plan, setup, teardown),

@@ -1,0 +1,117 @@
+#include "codegen/blocks.h"
+
+/* Staged loads of an expression, such as weights with their scales: what it reads travels to
+ * registers as it lies in memory, in accesses for a whole chunk, and is evaluated on the way to
+ * shared memory.  Registers of read j of chunk i are <a or b>_r<j>[i].  */
+
+/* Elements below four bytes travel in whole words, so that they take no register each.  */
+static bool in_words(const ChunkRead *r) {
+    int bytes = te_dtype_bytes(r->storage);
+    return bytes < 4 && bytes * r->width >= 4;
+}
+
+static int per_word(const ChunkRead *r) { return 4 / te_dtype_bytes(r->storage); }
+
+static int registers(const ChunkRead *r) {
+    return in_words(r) ? r->width / per_word(r) : r->width;
+}
+
+void load_reads_declare(Kernel *k, const Side *s) {
+    for (int j = 0; j < s->n_read; j++) {
+        const ChunkRead *r = &s->read[j];
+        cg_line(k->cg, "rl_vec<%s, %d> %c_r%d[%d];",
+                in_words(r) ? "unsigned" : cg_storage(r->storage), registers(r), s->id, j,
+                s->per_thread);
+    }
+}
+
+/* Is chunk i of the tile that begins at `first` there and inside?  NULL: always.  */
+static const char *test_chunk(const Kernel *k, const Side *s, const char *first) {
+    const Cg *cg = k->cg;
+    const char *test = address_live(k, s), *own = NULL;
+    if (k->c.own_ragged[s->side])
+        own = cg_text(cg, "%c0 + %s < %c", s->side ? 'n' : 'm', address_mn(k, s),
+                      s->side ? 'N' : 'M');
+    if (own) test = test ? cg_text(cg, "%s && %s", test, own) : own;
+    if (!k->c.k_ragged) return test;
+    const char *inside = cg_text(cg, "%s + %s < K", first, address_k(k, s));
+    return test ? cg_text(cg, "%s && %s", test, inside) : inside;
+}
+
+/* Indices of the chunk's first element; prints their definitions.  */
+static CgPoint first_point(Kernel *k, const Side *s, const char *first) {
+    Cg *cg = k->cg;
+    const Contraction *con = &k->c.p->con;
+    CgPoint at = {.cg = cg, .stmt = k->c.root};
+    bool wide_k = place_wide(con->axis[AX_K].extent, 2 * (int64_t)k->c.r->block.extent[AX_K]);
+    bool wide_own = place_wide(s->whole, s->extent);
+    cg_line(cg, "const %s at_own = %c0 + %s;", place_type(wide_own), s->side ? 'n' : 'm',
+            address_mn(k, s));
+    cg_line(cg, "const %s at_k = %s + %s;", place_type(wide_k), first, address_k(k, s));
+    place_decode(cg, at.stmt, &con->axis[AX_B], "b", false, at.index, at.wide);
+    place_decode(cg, at.stmt, &con->axis[s->own], "at_own", wide_own, at.index, at.wide);
+    place_decode(cg, at.stmt, &con->axis[AX_K], "at_k", wide_k, at.index, at.wide);
+    return at;
+}
+
+void load_reads(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    const char *test = test_chunk(k, s, "k_next");
+    for (int j = 0; test && j < s->n_read; j++) cg_line(cg, "%c_r%d[i] = {};", s->id, j);
+    if (test) cg_open(cg, "if (%s)", test);
+    CgPoint at = first_point(k, s, "k_next");
+    for (int j = 0; j < s->n_read; j++) {
+        const ChunkRead *r = &s->read[j];
+        const TeTensor *t = &cg->te->tensor[r->read->v.ref];
+        const char *sub[TE_MAX_RANK];
+        for (int d = 0; d < t->rank; d++) sub[d] = cg_expr(&at, r->read->args[d], TE_I64);
+        const char *from = cg_text(cg, "t%d + (%s)", r->read->v.ref,
+                                   cg_offset(cg, r->read->v.ref, sub));
+        if (in_words(r)) from = cg_text(cg, "reinterpret_cast<const unsigned *>(%s)", from);
+        cg_line(cg, "%c_r%d[i] = rl_load<%d>(%s);", s->id, j, registers(r), from);
+    }
+    if (test) cg_close(cg);
+}
+
+/* Element v of read j as a value.  */
+static const char *element(const Kernel *k, const Side *s, int j) {
+    const Cg *cg = k->cg;
+    const ChunkRead *r = &s->read[j];
+    int shared = s->l->vec / r->width;
+    const char *v = r->width == 1 ? "0" : shared > 1 ? cg_text(cg, "(v / %d)", shared) : "v";
+    if (!in_words(r)) return cg_decode(cg, r->storage, cg_text(cg, "%c_r%d[i].v[%s]", s->id, j, v));
+    int per = per_word(r);
+    return cg_decode(cg, r->storage,
+                     cg_text(cg, "(%s)(%c_r%d[i].v[%s / %d] >> %s %% %d * %d)",
+                             cg_storage(r->storage), s->id, j, v, per, v, per, 32 / per));
+}
+
+/* The expression's value at `at` in the form it has in the tile; a last rounding to the tile's type
+ * is made once.  */
+static const char *tile_value(const CgPoint *at, const Side *s) {
+    const TeExpr *e = s->o->expr;
+    if (e->kind == TE_CAST && e->store == s->tile)
+        return cg_encode(at->cg, s->tile, e->args[0]->type,
+                         cg_expr(at, e->args[0], e->args[0]->type));
+    return cg_encode(at->cg, s->tile, s->o->compute, cg_expr(at, e, s->o->compute));
+}
+
+void load_reads_evaluate(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    CgGiven given[RTILE_CHUNK_READS];
+    const char *test = test_chunk(k, s, "k_next - BK");
+    cg_line(cg, "%s x[%d]%s;", cg_storage(s->tile), s->l->vec, test ? " = {}" : "");
+    if (test) cg_open(cg, "if (%s)", test);
+    else cg_scope(cg);
+    CgPoint at = first_point(k, s, "k_next - BK");
+    int moves = rtile_chunk_index(at.stmt, &k->c.p->con.axis[s->l->along]);
+    at.index[moves] = cg_text(cg, "(%s + v)", at.index[moves]);
+    for (int j = 0; j < s->n_read; j++) given[j] = (CgGiven){s->read[j].read, element(k, s, j)};
+    at.given = given;
+    at.n_given = s->n_read;
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int v = 0; v < %d; v++)", s->l->vec);
+    cg_line(cg, "x[v] = %s;", tile_value(&at, s));
+    cg_close(cg);
+    cg_close(cg);
+}

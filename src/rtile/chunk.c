@@ -1,0 +1,83 @@
+/* Reads of an expression at neighbouring points: what one access can fetch for all of them.  */
+#include "rtile/facts.h"
+
+enum { ACCESS_BYTES = 16 };
+
+/* What a subscript is at points x0 + v, v = 0 .. vec - 1, where x0 is a multiple of vec: a multiple
+ * of `width` for v = 0, plus v * width / vec.  width 1: the same at all of them; 0: neither.  */
+static int subscript_width(const TeExpr *e, int index, int vec) {
+    if (!(access_uses(e) >> index & 1)) return 1;
+    if (e->kind == TE_INDEX) return vec;
+    if (e->kind == TE_CAST) {
+        bool exact = e->store == TE_I64 && te_dtype_class(e->args[0]->type) == TE_CLASS_INT;
+        return exact ? subscript_width(e->args[0], index, vec) : 0;
+    }
+    if (e->n_args != 2 || e->type != TE_I64 || e->args[1]->kind != TE_INT) return 0;
+    int64_t by = e->args[1]->v.i;
+    int width = subscript_width(e->args[0], index, vec);
+    if (width == 0) return 0;
+    switch (e->kind) {
+    case TE_ADD:
+    case TE_SUB: return by % width == 0 ? width : 0;
+    case TE_DIV:
+        if (by > 0 && by % width == 0) return 1;
+        return by > 0 && width % by == 0 ? (int)(width / by) : 0;
+    case TE_MOD: return by > 0 && by % width == 0 ? width : 0;
+    case TE_MUL: return width == 1;
+    default: return 0;
+    }
+}
+
+/* Elements that one access fetches for `vec` points from a multiple of vec on; 0: it cannot.  */
+static int read_width(const Te *te, const TeExpr *read, int index, int vec, int align) {
+    const TeTensor *t = &te->tensor[read->v.ref];
+    int width = 1, run = -1, bound = align < ACCESS_BYTES ? align : ACCESS_BYTES;
+    if (read->other || read->checked) return 0;
+    for (int d = 0; d < t->rank; d++) {
+        int w = subscript_width(read->args[d], index, vec);
+        if (w == 0 || (w > 1 && (run >= 0 || t->stride[d].value != 1))) return 0;
+        if (w == 1) continue;
+        width = w;
+        run = d;
+    }
+    for (int d = 0; d < t->rank; d++) {
+        if (d != run && t->shape[d].value > 1 && t->stride[d].value % width) return 0;
+    }
+    return width * te_dtype_bytes(t->dtype) <= bound ? width : 0;
+}
+
+int rtile_chunk_index(const TeStmt *s, const FusedAxis *axis) {
+    for (int i = axis->n - 1; i >= 0; i--) {
+        if (s->index[axis->index[i]].hi.value > 1) return axis->index[i];
+    }
+    return -1;
+}
+
+int rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis,
+                      int vec, int align, const TeExpr *read[RTILE_CHUNK_READS],
+                      int width[RTILE_CHUNK_READS]) {
+    int index = rtile_chunk_index(s, axis), n = access_reads(e, read, RTILE_CHUNK_READS), kept = 0;
+    bool runs = false;
+    if (te->runtime || n > RTILE_CHUNK_READS || index < 0) return 0;
+    if (s->index[index].hi.value % vec) return 0;
+    for (int i = 0; i < n; i++) {
+        int w = read_width(te, read[i], index, vec, align);
+        bool again = false;
+        for (int j = 0; j < kept; j++) again |= access_same(read[j], read[i]);
+        if (w == 0) return 0;
+        runs |= w > 1;
+        if (again) continue;
+        read[kept] = read[i];
+        width[kept++] = w;
+    }
+    return runs ? kept : 0;
+}
+
+int chunk_vector(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis, int align) {
+    const TeExpr *read[RTILE_CHUNK_READS];
+    int width[RTILE_CHUNK_READS];
+    for (int vec = ACCESS_BYTES; vec > 1; vec /= 2) {
+        if (rtile_chunk_reads(te, s, e, axis, vec, align, read, width)) return vec;
+    }
+    return 1;
+}
