@@ -260,8 +260,19 @@ ROLLER_API RollerStatus roller_check(RollerCtx *ctx, const RollerKernel *k,
 /* Fills the memory of input i as a check on integer data would.  */
 ROLLER_API RollerStatus roller_fill(const RollerOp *op, int i, uint64_t seed, void *data,
                                     size_t bytes);
-/* Runs the whole kernel in the simulator on tensors in host memory.  One entry per declared input
- * (scalars are 0-dim) and output.  */
+typedef struct {
+    size_t struct_size;
+    const char *device;       /* as for a check */
+    double watchdog_s;        /* of a wait for a kernel on a device (20) */
+    const bool *stop;         /* polled; may be NULL */
+} RollerRunOptions;
+/* Runs the whole kernel on tensors in host memory: one entry per declared input (scalars are 0-dim)
+ * and output; a device's part is done by a fork.  ROLLER_CHECK if a fault ends it.  *where (may be
+ * NULL): "simulator" or the device's name, until the next call.  */
+ROLLER_API RollerStatus roller_run(RollerCtx *ctx, const RollerKernel *k, const RollerTensor *in,
+                                   int nin, const RollerTensor *out, int nout,
+                                   const RollerRunOptions *o, const char **where);
+/* The same, always in the simulator.  */
 ROLLER_API RollerStatus roller_simulate(RollerCtx *ctx, const RollerKernel *k,
                                         const RollerTensor *in, int nin,
                                         const RollerTensor *out, int nout);

@@ -200,8 +200,32 @@ if [ -e "$BUILD/simdriver/libcuda.so.1" ]; then
         has err 'sm_90a does not run on NVIDIA A100' 'names both'
     run 3 'unknown device' --check --device 5 $a100 mm.te &&
         has err 'the driver sees 0: NVIDIA A100' 'lists the devices'
-    ROLLER_SIM_FAULTS=version=11020
+    rm -f c.npy
+    run 0 'arrays on the device' --dry-run $a100 --in A=a.npy --in B=b.npy --out C=d.npy mm.te && {
+        has out 'ran        on NVIDIA A100' 'takes the device that is there'
+        run 0 'arrays in the simulator' --dry-run --device sim $a100 --in A=a.npy --in B=b.npy \
+            --out C=c.npy mm.te && has out 'ran        on simulator' 'sim is the simulator'
+        try 'both give the same bits' cmp c.npy d.npy
+    }
+    run 0 'data of its own, checked as well' --dry-run --check --device 0 $a100 --out C=e.npy mm.te &&
+        has out 'check: ok' 'both are done'
+    run 0 'arrays for another device' --dry-run --profile h200 --out C=e.npy mm.te &&
+        has out 'ran        on simulator' 'a kernel that does not fit runs in the simulator'
+    run 3 'arrays for a device that is not there' --dry-run --device 7 $a100 --out C=e.npy mm.te
+    ROLLER_SIM_FAULTS=kernel@1=716
     export ROLLER_SIM_FAULTS
+    rm -f e.npy
+    run 5 'a fault on the caller'"'"'s data' --dry-run --device 0 $a100 --out C=e.npy mm.te && {
+        has err 'CUDA_ERROR_MISALIGNED_ADDRESS' 'names the fault'
+        try 'writes no output' test ! -e e.npy
+    }
+    ROLLER_SIM_FAULTS=kernel@1=hang
+    run 5 'a hang on the caller'"'"'s data' --dry-run --device 0 --profile a100 --watchdog 1 \
+        --out C=e.npy mm.te && has err 'hang: it did not end within 1 s' 'names the hang'
+    ROLLER_SIM_FAULTS=cuMemAlloc=2
+    run 3 'no memory for the caller'"'"'s data' --dry-run --device 0 $a100 --out C=e.npy mm.te &&
+        has err 'CUDA_ERROR_OUT_OF_MEMORY' 'names the failure'
+    ROLLER_SIM_FAULTS=version=11020
     run 3 'an old driver' --measure $a100 mm.te &&
         has err 'driver is 11.2; roller needs 11.4' 'names the version needed'
     ROLLER_SIM_FAULTS=kernel@1=719
@@ -218,7 +242,24 @@ if [ -e "$BUILD/simdriver/libcuda.so.1" ]; then
     got=$?
     if [ $got -eq 143 ] && [ ! -e mm.cu ]; then ok 'a signal ends a measurement'
     else echo "# exit $got"; bad 'a signal ends a measurement'; fi
-    unset ROLLER_SIM_FAULTS ROLLER_SIM_PROFILE
+    unset ROLLER_SIM_FAULTS
+    # The third child measures the second plan: then the first one has its time.
+    "$gen" --measure --top 12 $a100 mm.te >out 2>err </dev/null &
+    pid=$! seen=
+    while kill -0 $pid 2>/dev/null; do
+        child=$(cat /proc/$pid/task/$pid/children 2>/dev/null)
+        case " $seen" in *" ${child:-none}"*) ;; *) [ -z "$child" ] || seen="$seen$child" ;; esac
+        set -- $seen
+        [ $# -lt 3 ] || break
+    done
+    kill -TERM $pid
+    wait $pid
+    got=$?
+    if [ $got -eq 143 ] && [ -s mm.cu ]; then ok 'after a signal the best so far is written'
+    else echo "# exit $got"; bad 'after a signal the best so far is written'; fi
+    has out 'taken' 'and the report says which'
+    has out 'stopped' 'and which were not measured'
+    unset ROLLER_SIM_PROFILE
     ROLLER_LIBCUDA=/nowhere/libcuda.so.1
 fi
 

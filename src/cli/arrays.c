@@ -1,4 +1,4 @@
-/* --in and --out: run the whole kernel on .npy arrays.  */
+/* --in and --out: run the whole kernel on .npy arrays, on a device or in the simulator.  */
 #include "cli/gen.h"
 #include "driver/npy.h"
 #include <stdlib.h>
@@ -186,7 +186,12 @@ int gen_run_arrays(Gen *g, Result *r) {
         te_dtype_parse(x.arg[i].dtype, strlen(x.arg[i].dtype), &t);
         describe(&x, i, t);
     }
-    RollerStatus s = roller_simulate(g->ctx, r->kernel, x.tensor, x.n_in, x.tensor + x.n_in,
-                                     x.n - x.n_in);
+    RollerRunOptions o = {.struct_size = sizeof o,
+                          .device = g->o.device ? g->o.device : "auto",
+                          .watchdog_s = g->o.watchdog};
+    const char *where;
+    RollerStatus s = roller_run(g->ctx, r->kernel, x.tensor, x.n_in, x.tensor + x.n_in,
+                                x.n - x.n_in, &o, &where);
+    r->ran = arena_strdup(g->a, where);
     return s ? gen_fail(g, s) : write_outputs(&x);
 }

@@ -26,6 +26,7 @@ typedef struct {
     bool checked;
     RollerTrial *trial;       /* per plan; NULL: nothing was measured */
     const char *where;        /* they were measured */
+    const char *ran;          /* where --in and --out ran; NULL: nowhere */
     size_t taken;             /* rank of the plan that the kernel was built from */
     RollerCheckReport check;
     const char *check_text, *counters;

@@ -177,6 +177,7 @@ void gen_report(Gen *g, const Result *r) {
         roller_plans_explain(r->plans, &why, &len);
         add(g, why);
     }
+    if (r->ran && *r->ran && !g->o.dump) buf_printf(&g->report, "  ran        on %s\n", r->ran);
     if (r->checked && !g->o.dump) add(g, r->check_text);
     if (r->counters && *r->counters) add(g, r->counters);
 }

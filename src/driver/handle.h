@@ -5,7 +5,7 @@
  * diagnostics of its last call on an arena that the next call resets.  */
 #ifndef ROLLER_DRIVER_HANDLE_H
 #define ROLLER_DRIVER_HANDLE_H
-#include "driver/timing.h"
+#include "driver/measure.h"
 #include "roller.h"
 #include <stdatomic.h>
 
@@ -106,6 +106,13 @@ void handle_release(Handle *h);
  * source.  */
 Status kernel_build(const RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *plans, int rank,
                     bool best, const char *arch, RollerKernel **out);
+
+/* ST_NVRTC if it was not compiled, so that there is nothing to run.  */
+Status kernel_need_ptx(Diag *d, const RollerKernel *k);
+/* Is it to run on a device (*found, m->device, *place) or in the simulator (NULL, "sim")?  "auto"
+ * takes device 0 only where there is one that fits.  */
+Status kernel_place(RollerCtx *ctx, Arena *scratch, const RollerKernel *k, const char *device,
+                    MeasureOptions *m, MeasurePlace *place, bool *found);
 
 /* Fills the texts of a plan whose programs are chosen.  */
 Status plan_texts(Arena *a, Diag *d, RollerPlan *plan);

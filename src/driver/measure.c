@@ -244,3 +244,32 @@ Status measure_check(Arena *a, Diag *d, const PlanSet *set, const WholePlan *pla
                              t.reason);
     return diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE, "%s: %s", trial_name(t.end), t.reason);
 }
+
+/* ---- a run on the caller's data ---- */
+static size_t bytes_out(const DeviceRun *r) {
+    size_t n = 0;
+    for (int i = 0; i < r->te->n_out; i++) n += r->out[i].bytes;
+    return n;
+}
+
+Status measure_run(Arena *a, Diag *d, const DeviceRun *run, const MeasureOptions *o) {
+    TrialOutputs task = {.run = run, .o = o};
+    ChildLimits limits = limits_of(o, 0);
+    ChildResult r;
+    Trial t = {.reason = ""};
+    Status s = child_run(a, d, trial_outputs, &task, &limits, &r);
+    if (s) return s;
+    if (r.end == CHILD_DONE && r.status == ST_OK && r.len == bytes_out(run)) {
+        const char *at = r.answer;
+        for (int i = 0; i < run->te->n_out; i++) {
+            memcpy(run->out[i].data, at, run->out[i].bytes);
+            at += run->out[i].bytes;
+        }
+        return ST_OK;
+    }
+    if (r.end == CHILD_DONE && r.status != ST_CHECK) return pass_on(d, &r);
+    judge(a, &r, &limits, &t);
+    if (t.end == TRIAL_STOPPED)
+        return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE, "stopped");
+    return diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE, "%s: %s", trial_name(t.end), t.reason);
+}

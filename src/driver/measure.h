@@ -63,6 +63,16 @@ void measure_compare(Diag *d, const Device *dev, const MeasurePlace *place);
 /* trial: one per candidate; *best: the fastest right one, -1 if there is none.  */
 Status measure_candidates(Arena *a, Diag *d, const PlanSet *set, const Candidate *c, int n,
                           const MeasureOptions *o, Trial *trial, int *best);
+/* A kernel with the data of one run of it, all in the caller's memory.  */
+typedef struct {
+    const Device *dev;
+    const Te *te, *normal;    /* static */
+    const Build *build;
+    const int64_t *size;
+    TeData *in, *out;         /* per input, scalars included; per output */
+} DeviceRun;
+/* Runs it on a device, in a child, and fills `out`.  ST_CHECK if it faults or hangs.  */
+Status measure_run(Arena *a, Diag *d, const DeviceRun *r, const MeasureOptions *o);
 /* A check on a device, in a child: as check_kernel.  */
 Status measure_check(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
                      const Build *build, const MeasureOptions *o, CheckResult *out);

@@ -32,10 +32,11 @@ static void open_cupti(Arena *a, const MeasureOptions *o, Opened *x) {
         x->cupti = NULL;
 }
 
-static Status open_device(Child *c, const TrialTask *t, Arena *a, Diag *d, Opened *x) {
+static Status open_device(Child *c, const MeasureOptions *o, bool timed, Arena *a, Diag *d,
+                          Opened *x) {
     child_waits(c, true);
-    Status s = find_device(a, d, t->o, x);
-    if (!s && t->timed) open_cupti(a, t->o, x);
+    Status s = find_device(a, d, o, x);
+    if (!s && timed) open_cupti(a, o, x);
     if (!s) s = cuda_context(x->cuda, a, d, x->info.index, &x->context);
     if (!s) s = cuda_enter(x->context, a, d);
     child_waits(c, false);
@@ -105,7 +106,7 @@ Status trial_run(Child *c, void *user, Arena *a, Diag *d, Buf *answer) {
     const TrialTask *t = user;
     TrialAnswer out = {0};
     Opened x = {0};
-    Status s = open_device(c, t, a, d, &x);
+    Status s = open_device(c, t->o, t->timed, a, d, &x);
     if (s) return s;
     RunPlace place = {.dev = t->set->dev, .context = x.context, .waits = child_waits, .user = c};
     s = check(t, &place, a, d, &out.check);
@@ -115,6 +116,27 @@ Status trial_run(Child *c, void *user, Arena *a, Diag *d, Buf *answer) {
     put_text(answer, out.check.where);
     put_text(answer, out.check.text);
     return ST_OK;
+}
+
+Status trial_outputs(Child *c, void *user, Arena *a, Diag *d, Buf *answer) {
+    const TrialOutputs *t = user;
+    const DeviceRun *x = t->run;
+    Opened opened = {0};
+    Run run;
+    Status s = open_device(c, t->o, false, a, d, &opened);
+    if (s) return s;
+    RunPlace place = {.dev = x->dev, .context = opened.context, .waits = child_waits, .user = c};
+    s = run_create_at(a, d, &place, x->te, x->normal, x->build, x->in, x->size, &run);
+    for (int i = 0; i < x->build->program.n_kernel && !s && !run.fault; i++)
+        s = run_launch(&run, a, d, i, NULL, 0);
+    if (!s && run.fault) return diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE, "%s", run.fault);
+    for (int i = 0; i < x->te->n_out && !s; i++) {
+        if (!x->out[i].bytes) continue;
+        const void *data = run_read(&run, a, d, run.at[x->te->n_in + i], x->out[i].bytes);
+        if (!data) return diag_first_error(d)->status;
+        buf_add(answer, data, x->out[i].bytes);
+    }
+    return s;
 }
 
 bool trial_read(const char *answer, size_t len, TrialAnswer *out) {
