@@ -113,6 +113,22 @@ ROLLER_API const char *roller_profile_file(const RollerProfile *p);
 ROLLER_API const char *roller_profile_gpu(const RollerProfile *p);        /* "NVIDIA H200" */
 ROLLER_API const char *roller_profile_date(const RollerProfile *p);
 ROLLER_API void roller_profile_destroy(RollerProfile *p);
+typedef struct {
+    size_t struct_size;
+    int quick;                /* about 10 s, with fewer points, instead of up to 90 */
+    const char *only;         /* comma-separated measurements (docs/roller-profile.md); NULL: all */
+    const char *date;         /* YYYY-MM-DD; NULL: today */
+    uint64_t seed;            /* of the data that is read; 0: 1 */
+    const bool *stop;         /* polled; may be NULL */
+    /* Before each measurement; nonzero ends the run.  May be NULL.  */
+    int (*progress)(void *user, const char *what, int done, int total, double eta_s);
+    void *user;
+} RollerMeasureOptions;
+/* Measures a device by micro-benchmarks, starting from the nearest profile along the search path.
+ * ROLLER_CANCELLED if it was ended.  */
+ROLLER_API RollerStatus roller_profile_measure(RollerCtx *ctx, int device,
+                                               const RollerMeasureOptions *o,
+                                               RollerProfile **out);
 
 /* ---- expression ---- */
 typedef struct {
