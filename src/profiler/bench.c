@@ -100,7 +100,7 @@ static const char fill_source[] =
     "}\n";
 
 Status bench_buffer(Bench *b, size_t bytes, CudaAddress *out) {
-    enum { THREADS = 256, VECTOR = 16, BLOCKS_PER_SM = 8 };
+    enum { THREADS = 64, VECTOR = 16, BLOCKS_PER_SM = 32 };
     CudaKernel k;
     size_t available;
     long long n = (long long)((bytes + VECTOR - 1) / VECTOR);

@@ -14,7 +14,12 @@
  *    name         quick  full (seconds on a large GPU)  text */
 #define PROFILER_BENCHES(X)                                                                        \
     X(clock,       0.2,   1,   "SM clock, idle and under load")                                    \
-    X(launch,      0.2,   1,   "launch costs of stream and graph, empty kernel, block start")
+    X(launch,      0.2,   1,   "launch costs of stream and graph, empty kernel, block start")      \
+    X(latency,     0.3,   2,   "load-to-use latencies of DRAM, L2, shared memory")                 \
+    X(dram,        1,     10,  "DRAM read, write, copy; over bytes in flight and active SMs")      \
+    X(granularity, 0.5,   6,   "DRAM rates over the length of contiguous runs")                    \
+    X(l2,          0.6,   8,   "L2 rate over footprint and active SMs, its effective capacity")    \
+    X(smem,        0.2,   2,   "shared memory rate and the cost of n-way conflicts")
 
 typedef struct {
     const char *bench;        /* row of PROFILER_BENCHES */

@@ -7,6 +7,7 @@
 
 enum {
     FEWEST = 5, MOST = 31,    /* samples of a series */
+    FEWEST_EXACT = 3,         /* where equal work takes equal time */
     ATTEMPTS = 3,             /* series of a figure that stays noisy */
     MOST_REPEATS = 1000       /* launches in one graph */
 };
@@ -28,11 +29,16 @@ typedef struct {
     const BenchLaunch *l;
     int repeats;
     CudaGraph graph;          /* NULL: submitted one by one */
-    bool lead;                /* something keeps the device busy while the host submits */
+    bool lead;                /* a thread that waits keeps the device busy meanwhile */
+    const BenchLaunch *before;            /* this does instead */
     CudaAddress clocks;       /* 0: microseconds by events; else clocks, from this word */
     int *count;               /* NULL: one launch is the sample; else a slope */
     int few, many;
 } Timed;
+
+static Status launch(Bench *b, const BenchLaunch *l) {
+    return cuda_launch(&l->kernel, b->d, &l->launch, (void *const *)l->param, b->stream);
+}
 
 /* One thread that waits.  */
 static const char lead_source[] =
@@ -45,19 +51,18 @@ static Status lead(Bench *b) {
     long long clocks = (long long)(lead_us * 1e-6 * b->hz);
     CudaKernel k;
     Status s = bench_kernel(b, lead_source, "lead", NULL, &k);
-    CudaLaunch l = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
-    return s ? s : cuda_launch(&k, b->d, &l, (void *[]){&clocks}, b->stream);
+    return s ? s : launch(b, &(BenchLaunch){.kernel = k, .param = {&clocks},
+                                            .launch = {.grid = {1, 1, 1}, .block = {1, 1, 1}}});
 }
 
 static Status submit(Bench *b, const Timed *t) {
     Status s = ST_OK;
-    for (int i = 0; i < t->repeats && !s; i++)
-        s = cuda_launch(&t->l->kernel, b->d, &t->l->launch, (void *const *)t->l->param, b->stream);
+    for (int i = 0; i < t->repeats && !s; i++) s = launch(b, t->l);
     return s;
 }
 
 static Status take_us(Bench *b, const Timed *t, double *us) {
-    Status s = t->lead ? lead(b) : ST_OK;
+    Status s = t->before ? launch(b, t->before) : t->lead ? lead(b) : ST_OK;
     if (!s) s = cuda_event_record(b->x, b->d, b->begin, b->stream);
     if (!s) s = t->graph ? cuda_graph_launch(b->x, b->d, t->graph, b->stream) : submit(b, t);
     if (!s) s = cuda_event_record(b->x, b->d, b->end, b->stream);
@@ -110,7 +115,7 @@ static Status series(Bench *b, const Timed *t, Sample *out) {
         n++;
         for (int i = 0; i < n; i++) sorted[i] = v[i];
         stats_sort(sorted, n);
-        if (n < FEWEST) continue;
+        if (n < (b->simulated ? FEWEST_EXACT : FEWEST)) continue;
         if (stats_spread(sorted, n) <= steady || now_s() - begun > budget) break;
     }
     double spread = stats_spread(sorted, n);
@@ -178,6 +183,19 @@ Status bench_repeat(Bench *b, const BenchLaunch *l, int repeats, bool graph, Sam
     Status s = take(b, &t, &warm);
     if (!s && graph && repeats) s = capture(b, &t);
     if (!s && t.graph) s = take(b, &t, &warm);
+    return s ? s : measure(b, &t, us);
+}
+
+Status bench_run(Bench *b, const BenchLaunch *l) {
+    Status s = bench_stopped(b);
+    if (!s) s = launch(b, l);
+    return s ? s : cuda_stream_wait(b->x, b->d, b->stream);
+}
+
+Status bench_after(Bench *b, const BenchLaunch *before, const BenchLaunch *l, Sample *us) {
+    Timed t = {.l = l, .repeats = 1, .before = before};
+    double warm;
+    Status s = take(b, &t, &warm);
     return s ? s : measure(b, &t, us);
 }
 

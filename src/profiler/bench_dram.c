@@ -1,0 +1,134 @@
+/* DRAM: read, write and copy, and the read rate over what is in flight, over the SMs that read, and
+ * over the size of a whole kernel.
+ *
+ * A buffer of many times L2 is read pass by pass, so that a line is long gone when it is read
+ * again; the rate is the slope over passes.  Bytes in flight: one block on each SM whose threads
+ * each wait for 1 to 8 vectors of 16 bytes.  Whole kernels: one pass over a part of the buffer
+ * after another kernel has driven it out of L2, ramp and drain included, less the floor of a
+ * kernel.  In the manner of te42kyfo/gpu-benches (gpu-stream, gpu-l2-cache) and STREAM.  */
+#include "profiler/stream.h"
+
+enum { MOST_POINTS = 16 };
+
+typedef struct {
+    Bench *b;
+    Device *dev;
+    CudaAddress p, q;
+    double bytes;
+    double x[MOST_POINTS];
+    Sample y[MOST_POINTS];
+    int n;
+} Dram;
+
+/* Times L2; so much smaller where times are exact.  */
+static double buffer_bytes(const Bench *b) {
+    enum { TIMES_L2 = 8, TIMES_L2_EXACT = 4 };
+    return (double)bench_l2_bytes(b) * (bench_simulated(b) ? TIMES_L2_EXACT : TIMES_L2);
+}
+
+static Status rate(Dram *m, StreamKind kind, StreamShape shape, Sample *out) {
+    Stream s;
+    Status st = stream_open(m->b, kind, m->p, m->q, m->bytes, shape.blocks, shape.threads,
+                            shape.unroll, &s);
+    return st ? st : stream_rate(m->b, &s, out);
+}
+
+static void put_curve(Dram *m, const char *x) {
+    for (int i = 0; i < m->n; i++) m->y[i] = sample_times(&m->y[i], 1e6);
+    bench_level_curve(m->b, &m->dev->memory[LEVEL_DRAM], LEVEL_DRAM, "read", x, m->x, m->y, m->n);
+    m->n = 0;
+}
+
+/* Read, write, copy with as much in flight as helps.  */
+static Status peaks(Dram *m) {
+    MemoryLevel *dram = &m->dev->memory[LEVEL_DRAM];
+    StreamShape full = stream_full(m->b);
+    Sample read, write, copy;
+    Status s = rate(m, STREAM_READ, full, &read);
+    if (!s) s = rate(m, STREAM_WRITE, full, &write);
+    if (!s) s = rate(m, STREAM_COPY, full, &copy);
+    if (s) return s;
+    bench_figure(&dram->read, &read, 1e6);
+    bench_figure(&dram->write, &write, 1e6);
+    bench_figure(&dram->copy, &copy, 1e6);
+    return ST_OK;
+}
+
+static Status in_flight(Dram *m) {
+    double least = bench_quick(m->b) ? 2048 : 512;
+    for (double bytes = least; bytes <= 131072; bytes *= bench_quick(m->b) ? 4 : 2) {
+        StreamShape shape = stream_shape(m->b, bytes);
+        double actual = (double)shape.threads * shape.unroll * STREAM_VECTOR;
+        if (m->n && actual <= m->x[m->n - 1]) break;
+        m->x[m->n] = actual;
+        Status s = rate(m, STREAM_READ, shape, &m->y[m->n++]);
+        if (s) return s;
+    }
+    put_curve(m, "bytes_in_flight_per_sm");
+    return ST_OK;
+}
+
+static Status active_sms(Dram *m) {
+    MemoryLevel *dram = &m->dev->memory[LEVEL_DRAM];
+    int64_t all = bench_sms(m->b);
+    for (int64_t sms = 1; m->n < MOST_POINTS; sms *= bench_quick(m->b) ? 4 : 2) {
+        if (sms > all) sms = all;
+        StreamShape shape = stream_shape(m->b, 65536);
+        shape.blocks = sms;
+        m->x[m->n] = (double)sms;
+        Status s = rate(m, STREAM_READ, shape, &m->y[m->n++]);
+        if (s) return s;
+        if (sms == all) break;
+    }
+    bench_figure(&dram->per_sm_max, &m->y[0], 1e6 / bench_hz(m->b));
+    if (m->n >= 2) put_curve(m, "active_sms");
+    return ST_OK;
+}
+
+/* One kernel that reads `bytes` which are not in L2.  */
+static Status whole_kernel(Dram *m, const Stream *flush, double bytes, Sample *out) {
+    enum { UNROLL = 2 };
+    const DeviceOverheads *o = &m->dev->overheads;
+    StreamShape shape = stream_full(m->b);
+    int64_t blocks = (int64_t)(bytes / (shape.threads * UNROLL * STREAM_VECTOR)) + 1;
+    double floor_us = o->kernel_floor.value * 1e-3, dram = m->dev->memory[LEVEL_DRAM].read.value;
+    Stream s;
+    Sample us;
+    Status st = stream_open(m->b, STREAM_READ, m->p, 0, bytes,
+                            blocks < shape.blocks ? blocks : shape.blocks, shape.threads, UNROLL,
+                            &s);
+    if (!st) st = bench_after(m->b, &flush->l, &s.l, &us);
+    if (st) return st;
+    /* No kernel is faster than the memory: what the floor takes away is not known better.  */
+    us.value -= floor_us;
+    if (us.value * 1e-6 * dram < s.bytes) us.value = s.bytes / dram * 1e6;
+    *out = sample_over(s.bytes, &us);
+    return ST_OK;
+}
+
+static Status total_bytes(Dram *m) {
+    StreamShape full = stream_full(m->b);
+    double flushing = 2 * (double)bench_l2_bytes(m->b);
+    Stream flush;
+    Status s = stream_open(m->b, STREAM_READ, m->q, 0, flushing, full.blocks, full.threads,
+                           full.unroll, &flush);
+    if (s) return s;
+    for (double bytes = 16384; bytes <= m->bytes && m->n < MOST_POINTS;
+         bytes *= bench_quick(m->b) ? 16 : 4) {
+        m->x[m->n] = bytes;
+        s = whole_kernel(m, &flush, bytes, &m->y[m->n++]);
+        if (s) return s;
+    }
+    if (m->n >= 2) put_curve(m, "total_bytes");
+    return ST_OK;
+}
+
+Status bench_dram(Bench *b, Device *dev) {
+    Dram m = {.b = b, .dev = dev, .bytes = buffer_bytes(b)};
+    Status s = bench_buffer(b, (size_t)m.bytes, &m.p);
+    if (!s) s = bench_buffer(b, (size_t)m.bytes, &m.q);
+    if (!s) s = peaks(&m);
+    if (!s) s = in_flight(&m);
+    if (!s) s = active_sms(&m);
+    return s ? s : total_bytes(&m);
+}

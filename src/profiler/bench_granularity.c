@@ -1,0 +1,129 @@
+/* DRAM rates over the length of contiguous runs, from whole lines down to scattered words.
+ *
+ * Runs of 4 bytes to 512, aligned to their length, lie one in each slot of a buffer of many times
+ * L2; slots are several runs wide, so that neighbours of what is touched stay untouched.  The slots
+ * are visited in a scattered order that is a permutation (odd multiples and shifted exclusive ors
+ * modulo a power of two), so nothing is touched twice in a pass.  Lanes of a warp share a run as
+ * far as 16 bytes each reach.  The rate counts the useful bytes: what the rest of a sector or line
+ * costs is what the curve tells.  Points as in the notes on coalescing of Dao-AILab/quack.  */
+#include "profiler/bench.h"
+
+static const char source[] =
+    "#if WIDTH == 16\n"
+    "typedef struct { unsigned x, y, z, w; } V;\n"
+    "#elif WIDTH == 8\n"
+    "typedef struct { unsigned x, y; } V;\n"
+    "#else\n"
+    "typedef struct { unsigned x; } V;\n"
+    "#endif\n"
+    "__device__ __forceinline__ unsigned get(const char *p) {\n"
+    "    V v;\n"
+    "#if WIDTH == 16\n"
+    "    asm volatile(\"ld.global.v4.u32 {%0,%1,%2,%3}, [%4];\"\n"
+    "                 : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"l\"(p));\n"
+    "    return v.x ^ v.y ^ v.z ^ v.w;\n"
+    "#elif WIDTH == 8\n"
+    "    asm volatile(\"ld.global.v2.u32 {%0,%1}, [%2];\" : \"=r\"(v.x), \"=r\"(v.y) : \"l\"(p));\n"
+    "    return v.x ^ v.y;\n"
+    "#else\n"
+    "    asm volatile(\"ld.global.u32 %0, [%1];\" : \"=r\"(v.x) : \"l\"(p));\n"
+    "    return v.x;\n"
+    "#endif\n"
+    "}\n"
+    "__device__ __forceinline__ void put(char *p, unsigned x) {\n"
+    "#if WIDTH == 16\n"
+    "    asm volatile(\"st.global.v4.u32 [%0], {%1,%1,%1,%1};\"\n"
+    "                 :: \"l\"(p), \"r\"(x) : \"memory\");\n"
+    "#elif WIDTH == 8\n"
+    "    asm volatile(\"st.global.v2.u32 [%0], {%1,%1};\" :: \"l\"(p), \"r\"(x) : \"memory\");\n"
+    "#else\n"
+    "    asm volatile(\"st.global.u32 [%0], %1;\" :: \"l\"(p), \"r\"(x) : \"memory\");\n"
+    "#endif\n"
+    "}\n"
+    "enum { LANES = RUN / WIDTH, UNROLL = 4 };\n"
+    /* the byte of the slots that lane `i` of the pass touches; `bits` of the number of slots */
+    "__device__ __forceinline__ long long place(unsigned i, int bits) {\n"
+    "    unsigned mask = (1u << bits) - 1, s = i / LANES & mask, half = (bits + 1) / 2;\n"
+    "    s = s * 2654435761u & mask; s ^= s >> half;\n"
+    "    s = s * 2246822519u & mask; s ^= s >> half;\n"
+    "    unsigned at = s * 3266489917u >> 24;\n"
+    "    return (long long)s * SLOT + at % (SLOT / RUN) * RUN + i % LANES * WIDTH;\n"
+    "}\n"
+    "#define PASSES(BODY)                                                          \\\n"
+    "    unsigned all = LANES << bits, step = gridDim.x * blockDim.x;              \\\n"
+    "    for (int pass = 0; pass < passes; pass++)                                 \\\n"
+    "        for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < all;     \\\n"
+    "             i += step * UNROLL) { BODY }\n"
+    "extern \"C\" __global__ void read(char *p, int bits, int passes, unsigned never) {\n"
+    "    unsigned acc = 0;\n"
+    "    PASSES(unsigned v[UNROLL];\n"
+    "           _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
+    "               v[u] = get(p + place(i + u * step, bits));\n"
+    "           _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++) acc ^= v[u];)\n"
+    "    if (acc == never) *(unsigned *)p = acc;\n"
+    "}\n"
+    "extern \"C\" __global__ void write(char *p, int bits, int passes, unsigned never) {\n"
+    "    unsigned x = threadIdx.x * 2654435761u ^ never;\n"
+    "    PASSES(_Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
+    "               put(p + place(i + u * step, bits), x);)\n"
+    "}\n";
+enum { THREADS = 128, MOST_POINTS = 12 };
+
+typedef struct {
+    Bench *b;
+    CudaAddress p;
+    double bytes;
+} Scatter;
+
+/* Slots are four runs wide, and whole pairs of lines at least.  */
+static int slot_of(int run) { return 4 * run > 256 ? 4 * run : 256; }
+
+static Status rate(const Scatter *m, const char *symbol, int run, Sample *out) {
+    Bench *b = m->b;
+    Arena *a = bench_arena(b);
+    int slot = slot_of(run), bits = 4, passes;
+    unsigned never = 0x12345678;
+    CudaAddress p = m->p;
+    const char *const macros[] = {arena_printf(a, "RUN %d", run), arena_printf(a, "SLOT %d", slot),
+                                  arena_printf(a, "WIDTH %d", run < 16 ? run : 16), NULL};
+    BenchLaunch l = {.param = {&p, &bits, &passes, &never}};
+    int64_t blocks;
+    Sample us;
+    while ((double)slot * (2LL << bits) <= m->bytes && bits < 26) bits++;
+    Status s = bench_kernel(b, source, symbol, macros, &l.kernel);
+    if (!s) s = bench_resident(b, &l.kernel, THREADS, 0, &blocks);
+    if (s) return s;
+    l.launch = (CudaLaunch){.grid = {blocks, 1, 1}, .block = {THREADS, 1, 1}};
+    s = bench_slope(b, &l, &passes, 1, 2, &us);
+    if (!s) *out = sample_over((double)run * (double)(1LL << bits), &us);
+    return s;
+}
+
+static Status curve(const Scatter *m, MemoryLevel *dram, const char *of) {
+    static const int full[] = {4, 8, 16, 32, 64, 128, 256, 512}, quick[] = {4, 16, 32, 64, 512};
+    bool few = bench_quick(m->b);
+    int n = few ? (int)(sizeof quick / sizeof *quick) : (int)(sizeof full / sizeof *full);
+    double x[MOST_POINTS];
+    Sample y[MOST_POINTS];
+    for (int i = 0; i < n; i++) {
+        int run = few ? quick[i] : full[i];
+        x[i] = run;
+        Status s = rate(m, of, run, &y[i]);
+        if (s) return s;
+        y[i] = sample_times(&y[i], 1e6);
+    }
+    bench_level_curve(m->b, dram, LEVEL_DRAM, of, "run_length", x, y, n);
+    return ST_OK;
+}
+
+Status bench_granularity(Bench *b, Device *dev) {
+    enum { TIMES_L2 = 32 };
+    MemoryLevel *dram = &dev->memory[LEVEL_DRAM];
+    Scatter m = {.b = b, .bytes = TIMES_L2 * (double)bench_l2_bytes(b)};
+    size_t available;
+    Status s = cuda_memory_free(bench_context(b), bench_diag(b), &available);
+    if (!s && m.bytes > 0.5 * (double)available) m.bytes = 0.5 * (double)available;
+    if (!s) s = bench_buffer(b, (size_t)m.bytes, &m.p);
+    if (!s) s = curve(&m, dram, "read");
+    return s ? s : curve(&m, dram, "write");
+}

@@ -1,0 +1,130 @@
+/* L2: its rate, what one SM takes of it, its rate over footprint and its effective capacity.
+ *
+ * All SMs read the same data again and again, past L1; over the passes each SM reads all of it, so
+ * that a cache in several parts holds a copy in each.  The rate is the slope over passes.  The
+ * effective capacity is the footprint at which the rate has fallen by a tenth from that of a small
+ * one, found by bisection, whose steps become points of the curve.  In the manner of
+ * te42kyfo/gpu-benches (gpu-l2-cache).  */
+#include "profiler/stream.h"
+
+#include <string.h>
+
+enum { MOST_POINTS = 24 };
+static const double knee = 0.9;
+
+typedef struct {
+    Bench *b;
+    MemoryLevel *l2;
+    CudaAddress p;
+    double x[MOST_POINTS];
+    Sample y[MOST_POINTS];    /* bytes per microsecond */
+    int n;
+} Cache;
+
+static Status rate(const Cache *m, StreamKind kind, double bytes, int64_t sms, Sample *out,
+                   double *actual) {
+    StreamShape full = stream_full(m->b);
+    Stream s;
+    int64_t blocks = full.blocks / bench_sms(m->b) * sms;
+    Status st = stream_open(m->b, kind, m->p, 0, bytes, blocks, full.threads, full.unroll, &s);
+    if (!st) st = stream_rate(m->b, &s, out);
+    if (actual) *actual = s.bytes;
+    return st;
+}
+
+/* Adds a point, in its place.  */
+static Status point(Cache *m, double bytes, Sample *out) {
+    Sample y;
+    double actual;
+    Status s = rate(m, STREAM_READ, bytes, bench_sms(m->b), &y, &actual);
+    if (s) return s;
+    *out = y;
+    int at = 0;
+    while (at < m->n && m->x[at] < actual) at++;
+    if (m->n == MOST_POINTS || (at < m->n && m->x[at] == actual)) return ST_OK;
+    memmove(m->x + at + 1, m->x + at, (size_t)(m->n - at) * sizeof *m->x);
+    memmove(m->y + at + 1, m->y + at, (size_t)(m->n - at) * sizeof *m->y);
+    m->x[at] = actual;
+    m->y[at] = y;
+    m->n++;
+    return ST_OK;
+}
+
+/* Footprint at which the rate falls below `least`: between points that lie on either side.  */
+static Status find_knee(Cache *m, double good, double bad, double least, Sample *out) {
+    int steps = bench_quick(m->b) ? 4 : 5;
+    Sample y;
+    for (int i = 0; i < steps; i++) {
+        double middle = 0.5 * (good + bad);
+        Status s = point(m, middle, &y);
+        if (s) return s;
+        if (y.value >= least) good = middle;
+        else bad = middle;
+    }
+    *out = y;
+    out->value = good;
+    return ST_OK;
+}
+
+static Status footprints(Cache *m, double capacity) {
+    static const double full[] = {0.0625, 0.125, 0.25, 0.5, 0.625, 0.75, 0.875, 1,
+                                  1.125, 1.25, 1.5, 2, 4};
+    static const double quick[] = {0.125, 0.25, 0.5, 0.75, 1, 1.5, 4};
+    bool few = bench_quick(m->b);
+    int n = few ? (int)(sizeof quick / sizeof *quick) : (int)(sizeof full / sizeof *full);
+    double good = 0, bad = 0, least = 0;
+    Sample y, size;
+    for (int i = 0; i < n; i++) {
+        double share = few ? quick[i] : full[i];
+        Status s = point(m, share * capacity, &y);
+        if (s) return s;
+        if (share <= 0.25) least = knee * y.value;
+        if (!bad && y.value >= least) good = share * capacity;
+        else if (!bad) bad = share * capacity;
+    }
+    if (!bad || !good) return ST_OK;
+    Status s = find_knee(m, good, bad, least, &size);
+    if (s) return s;
+    if (size.value > m->l2->capacity.value) size.value = m->l2->capacity.value;
+    bench_figure(&m->l2->effective_capacity, &size, 1);
+    return ST_OK;
+}
+
+static Status put_footprints(Cache *m) {
+    for (int i = 0; i < m->n; i++) m->y[i] = sample_times(&m->y[i], 1e6);
+    bench_level_curve(m->b, m->l2, LEVEL_L2, "read", "footprint", m->x, m->y, m->n);
+    m->n = 0;
+    return ST_OK;
+}
+
+static Status active_sms(Cache *m, double bytes) {
+    int64_t all = bench_sms(m->b);
+    for (int64_t sms = 1; m->n < MOST_POINTS; sms *= bench_quick(m->b) ? 4 : 2) {
+        if (sms > all) sms = all;
+        m->x[m->n] = (double)sms;
+        Status s = rate(m, STREAM_READ, bytes, sms, &m->y[m->n], NULL);
+        if (s) return s;
+        m->y[m->n] = sample_times(&m->y[m->n], 1e6);
+        m->n++;
+        if (sms == all) break;
+    }
+    bench_figure(&m->l2->per_sm_max, &m->y[0], 1 / bench_hz(m->b));
+    if (m->n >= 2)
+        bench_level_curve(m->b, m->l2, LEVEL_L2, "read", "active_sms", m->x, m->y, m->n);
+    return ST_OK;
+}
+
+Status bench_l2(Bench *b, Device *dev) {
+    Cache m = {.b = b, .l2 = &dev->memory[LEVEL_L2]};
+    double capacity = (double)bench_l2_bytes(b);
+    Sample read, write;
+    Status s = bench_buffer(b, (size_t)(4 * capacity), &m.p);
+    if (!s) s = rate(&m, STREAM_READ, 0.375 * capacity, bench_sms(b), &read, NULL);
+    if (!s) s = rate(&m, STREAM_WRITE, 0.25 * capacity, bench_sms(b), &write, NULL);
+    if (s) return s;
+    bench_figure(&m.l2->read, &read, 1e6);
+    bench_figure(&m.l2->write, &write, 1e6);
+    s = footprints(&m, capacity);
+    if (!s) s = put_footprints(&m);
+    return s ? s : active_sms(&m, 0.25 * capacity);
+}
