@@ -22,7 +22,8 @@ typedef struct {
     const char *root;         /* value of the root's reduction at element v, NULL for a map */
     TeDtype root_type;
     const char **made;        /* per tensor: its value at element v; NULL before its statement */
-    CgGiven vector[MAX_VECTORS];          /* reads that were done for all of them at once */
+    CgGiven vector[MAX_VECTORS];          /* reads that were done for all of them at once ... */
+    int vector_of[MAX_VECTORS];           /* ... by the root (0) or statement fused[n - 1] */
     int n_vector;
     bool in_lanes;            /* the loop over v is open */
     int open;                 /* scopes to close at the end */
@@ -125,6 +126,10 @@ void elements_close_lanes(Kernel *k);
 void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e);
 /* The point of statement `stmt` at element v, or at the first one.  */
 CgPoint elements_point(const Kernel *k, int stmt, bool first);
+/* Gives the read of statement `stmt` this text, in all statements that run with its indices.  */
+void elements_give(Kernel *k, int stmt, const TeExpr *read, const char *text);
+/* Has statement `stmt` been given a read like this one?  */
+bool elements_given(const Kernel *k, int stmt, const TeExpr *read);
 /* Widest access to tensor t at neighbouring elements, by statement `stmt`'s subscripts.  */
 int elements_width(const Kernel *k, int stmt, const Access *x);
 /* Is tensor t in memory after the kernel?  */
@@ -182,6 +187,11 @@ void window_tile_place(Kernel *k);
 void window_tile_fill(Kernel *k);
 void window_tile_row(Kernel *k);          /* x0 from input row y, or kk of the window */
 bool window_tile_tested(const Kernel *k); /* are some threads without outputs: not `live`? */
+
+/* permute.c */
+void permute_place(Kernel *k);
+void permute_fill(Kernel *k, int source);
+void permute_elements(Kernel *k);
 
 /* stream.c */
 void stream_elements(Kernel *k);

@@ -11,6 +11,42 @@ static int root_index(const Kernel *k, int stmt, int j) {
     return j;
 }
 
+/* Place of a statement in the group: 0 the root, n statement fused[n - 1].  */
+static int place_of(const Kernel *k, int stmt) {
+    const KernelGroup *g = k->l->p->group;
+    int n = 0;
+    while (n < g->n_fused && stmt != g->root && g->fused[n] != stmt) n++;
+    return stmt == g->root ? 0 : n + 1;
+}
+
+/* Do the indices of two statements of the group stand for the same indices of the root?  Then
+ * reads with equal subscripts are equal.  */
+static bool same_indices(const Kernel *k, int stmt, int place) {
+    const KernelGroup *g = k->l->p->group;
+    int other = place ? g->fused[place - 1] : g->root;
+    const Te *te = k->cg->te;
+    int n = te->stmt[stmt].n_left;
+    for (int j = 0; j < n && stmt != other; j++) {
+        if (root_index(k, stmt, j) != root_index(k, other, j)) return false;
+    }
+    return true;
+}
+
+bool elements_given(const Kernel *k, int stmt, const TeExpr *read) {
+    const Elements *at = &k->at;
+    for (int i = 0; i < at->n_vector; i++) {
+        if (access_same(at->vector[i].expr, read) && same_indices(k, stmt, at->vector_of[i]))
+            return true;
+    }
+    return false;
+}
+
+void elements_give(Kernel *k, int stmt, const TeExpr *read, const char *text) {
+    Elements *at = &k->at;
+    at->vector_of[at->n_vector] = place_of(k, stmt);
+    at->vector[at->n_vector++] = (CgGiven){read, text};
+}
+
 static int64_t extent_of(const Kernel *k, int index) { return root_of(k)->index[index].hi.value; }
 
 /* Does the kernel itself make tensor t?  */
@@ -165,8 +201,11 @@ CgPoint elements_point(const Kernel *k, int stmt, bool first) {
         p.wide[j] = at->wide[x];
     }
     if (first) return p;
-    p.given = at->vector;
-    p.n_given = at->n_vector;
+    CgGiven *given = ARENA_ARRAY(k->cg->arena, CgGiven, at->n_vector);
+    for (int i = 0; i < at->n_vector; i++) {
+        if (same_indices(k, stmt, at->vector_of[i])) given[p.n_given++] = at->vector[i];
+    }
+    p.given = given;
     return p;
 }
 
@@ -197,7 +236,7 @@ static void load_vector(Kernel *k, int stmt, const TeExpr *read, int width) {
     cg_line(cg, "for (int p = 0; p < %d; p++) x%d[p] = rl_load<%d>(t%d + (%s) + p * %d);", parts, n,
             width, read->v.ref, offset, width);
     const char *element = cg_text(cg, "x%d[v / %d].v[v %% %d]", n, width, width);
-    at->vector[at->n_vector++] = (CgGiven){read, cg_decode(cg, t->dtype, element)};
+    elements_give(k, stmt, read, cg_decode(cg, t->dtype, element));
 }
 
 void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e) {
@@ -207,9 +246,7 @@ void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e) {
     if (k->at.vec == 1 || k->cg->te->runtime) return;
     int n = access_reads(e, reads, MOST);
     for (int i = 0; i < n && i < MOST && k->at.n_vector < MAX_VECTORS; i++) {
-        bool have = is_made_here(k, reads[i]->v.ref);
-        for (int v = 0; v < k->at.n_vector && !have; v++)
-            have = access_same(k->at.vector[v].expr, reads[i]);
+        bool have = is_made_here(k, reads[i]->v.ref) || elements_given(k, stmt, reads[i]);
         Access x;
         access_read(k->cg->te, s, reads[i], &x);
         int width = have || !x.affine ? 1 : elements_width(k, stmt, &x);

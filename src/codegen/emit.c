@@ -45,8 +45,19 @@ static bool print_view_phase(Kernel *k, const Phase *ph) {
     }
 }
 
+static bool print_permute_phase(Kernel *k, const Phase *ph) {
+    if (k->l->kind != KERNEL_PERMUTE) return false;
+    switch (ph->kind) {
+    case PHASE_PLACE: permute_place(k); return true;
+    case PHASE_FILL: permute_fill(k, ph->side); return true;
+    case PHASE_WAIT: cg_line(k->cg, "__syncthreads();"); return true;
+    case PHASE_ELEMENTS: permute_elements(k); return true;
+    default: return false;
+    }
+}
+
 static void print_phase(Kernel *k, const Phase *ph) {
-    if (print_view_phase(k, ph)) return;
+    if (print_view_phase(k, ph) || print_permute_phase(k, ph)) return;
     switch (ph->kind) {
     case PHASE_PLACE: place_thread(k); break;
     case PHASE_ADDRESS: address_thread(k, &k->c.side[ph->side]); break;

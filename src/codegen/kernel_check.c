@@ -25,12 +25,12 @@ static const char words[] =
     " smem shared tile tile_m tile_n top in_group rows b m n m0 n0 tid lane lane_m lane_n warp row"
     " col copies k_warp k_next k_now first steps step put take turn next kb kk acc i j f g p r s u"
     " v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums best where value rest"
-    " total wx wy live piece ";
+    " total wx wy live piece in ";
 
-/* Names with a number: t0 tensors, s sizes, i indices, e and v values, o and x vectors, q digits
- * and outputs of rows, p h r other pointers of rows; those of the two operands; and what a row's
- * threads share.  */
-static const char stems[] = "tsievoxphqr";
+/* Names with a number: t0 tensors, s sizes, i indices, e and v values, o x and y vectors, q digits
+ * and outputs of rows, p h r other pointers of rows, g p d places along the axes of boxes; those of
+ * the two operands; and what a row's threads share.  */
+static const char stems[] = "tsievoxyphqrgd";
 static const char operand[] = " mn k to src off koff at kat reg frag low b e r row ";
 
 static const char numbered[] = " acc where part place spot ";

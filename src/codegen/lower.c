@@ -181,6 +181,19 @@ static void lower_window(Lowered *l) {
     add_statements(l, l->p->group);
 }
 
+static void lower_permute(Lowered *l) {
+    l->kind = KERNEL_PERMUTE;
+    l->vec = l->r->store_vec;
+    l->launch.grid[0] = rprog_blocks(l->p, l->r);
+    l->launch.block[0] = l->r->threads;
+    l->launch.dynamic_smem = l->r->smem;
+    add(l, PHASE_PLACE);
+    for (int i = 0; i < l->p->permute.n_source; i++) add(l, PHASE_FILL)->side = i;
+    add(l, PHASE_WAIT);
+    add(l, PHASE_ELEMENTS);
+    add_statements(l, l->p->group);
+}
+
 static void begin(Lowered *l, const RPlan *plan, int group) {
     l->group = group;
     l->p = &plan->problem[group];
@@ -213,6 +226,10 @@ Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n) {
         }
         if (plan->prog[g].skeleton == SK_WINDOW) {
             lower_window(&l[(*n)++]);
+            continue;
+        }
+        if (plan->prog[g].skeleton == SK_PERMUTE) {
+            lower_permute(&l[(*n)++]);
             continue;
         }
         if (plan->prog[g].skeleton == SK_COLUMN) {

@@ -58,6 +58,7 @@ typedef enum {
     KERNEL_COLUMN,
     KERNEL_COLUMN_SUMS,       /* adds the slices of a split column reduction */
     KERNEL_WINDOW,
+    KERNEL_PERMUTE,
     KERNEL_ROW
 } KernelKind;
 enum { MAX_PHASES = 40 + TE_MAX_STMTS };

@@ -6,7 +6,7 @@ static const char *const phase_name[PHASE_COUNT] = {
 #undef X
 };
 static const char *const kernel_name[] = {"contract",    "sums",   "stream", "column",
-                                          "column sums", "window", "row"};
+                                          "column sums", "window", "permute", "row"};
 
 static void print_address(const Contract *c, const Side *s, Buf *out) {
     static const char *const mode[] = {"plain", "uniform digits", "digits per chunk"};
@@ -61,6 +61,25 @@ static void print_view_details(const Lowered *l, const Phase *ph, Buf *out) {
     case PHASE_REDUCE: buf_printf(out, "%d row groups", rprog_column_threads(r, AX_K)); break;
     case PHASE_PARTIAL:
     case PHASE_GATHER: buf_printf(out, "%d slices", (int)r->split); break;
+    case PHASE_ELEMENTS: buf_printf(out, "%d at a time", l->vec); break;
+    case PHASE_STATEMENT: buf_printf(out, "%d", ph->stmt); break;
+    default: break;
+    }
+}
+
+static void print_permute_details(const Lowered *l, const Phase *ph, Buf *out) {
+    const RProg *r = l->r;
+    switch (ph->kind) {
+    case PHASE_PLACE:
+        buf_puts(out, "boxes of");
+        for (int a = 0; a < l->p->permute.out.n_digit; a++)
+            buf_printf(out, " %d", (int)r->block.extent[a]);
+        break;
+    case PHASE_FILL:
+        buf_printf(out, "source %d, %lld elements, %d at a time", ph->side,
+                   (long long)rprog_permute_part(l->p, r, ph->side), r->load[ph->side].vec);
+        break;
+    case PHASE_WAIT: buf_puts(out, "barrier"); break;
     case PHASE_ELEMENTS: buf_printf(out, "%d at a time", l->vec); break;
     case PHASE_STATEMENT: buf_printf(out, "%d", ph->stmt); break;
     default: break;
@@ -146,6 +165,7 @@ void lower_print(const RPlan *plan, const Device *dev, const Lowered *l, Buf *ou
         size_t len = out->len;
         buf_putc(out, ' ');
         if (is_view(l)) print_view_details(l, ph, out);
+        else if (l->kind == KERNEL_PERMUTE) print_permute_details(l, ph, out);
         else print_details(l, &c, ph, dev, out);
         if (out->len == len + 1) out->text[--out->len] = '\0';
         buf_putc(out, '\n');

@@ -221,6 +221,7 @@ static double block_work(const Problem *p, const RProg *r, int64_t span) {
     if (r->skeleton == SK_ROW) return (double)r->block.extent[AX_M] * (double)p->extent[AX_N];
     if (r->skeleton == SK_COLUMN)
         return (double)r->block.extent[AX_M] * (double)p->column.red.extent;
+    if (r->skeleton == SK_PERMUTE) return (double)rprog_permute_points(p, r);
     if (r->skeleton == SK_WINDOW)
         return (double)rprog_window_body(p, r) * (double)p->window.rest * r->threads *
                (r->thread.extent[AX_M] > 1 ? 1 : (double)p->window.extent_r);

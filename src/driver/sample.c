@@ -29,7 +29,7 @@ static void tile_of(const Problem *p, const RProg *r, int64_t x, int64_t *b, int
 }
 
 static bool is_view(const RProg *r) {
-    return r->skeleton == SK_COLUMN || r->skeleton == SK_WINDOW;
+    return r->skeleton == SK_COLUMN || r->skeleton == SK_WINDOW || r->skeleton == SK_PERMUTE;
 }
 
 /* Of the axes that the program's blocks tile.  */

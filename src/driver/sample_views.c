@@ -16,11 +16,15 @@ static int64_t patches_of(const Problem *p, const RProg *r) {
 }
 
 /* Columns along M, in the order of the view; a window's patches along M and what each holds
- * along N.  */
+ * along N; the points of boxes, box by box, along M.  */
 void sample_view_extents(const Problem *p, const RProg *r, int64_t extent[AX_CLASSES]) {
     for (int c = 0; c < AX_CLASSES; c++) extent[c] = 1;
     if (r->skeleton == SK_COLUMN) {
         extent[AX_M] = p->column.out.extent;
+        return;
+    }
+    if (r->skeleton == SK_PERMUTE) {
+        extent[AX_M] = rprog_blocks(p, r) * rprog_permute_points(p, r);
         return;
     }
     extent[AX_M] = r->keep == KEEP_SHARED ? rprog_blocks(p, r) * patches_of(p, r)
@@ -30,7 +34,9 @@ void sample_view_extents(const Problem *p, const RProg *r, int64_t extent[AX_CLA
 
 void sample_view_range(const Problem *p, const RProg *r, int64_t x, BlockRange *out) {
     int64_t extent[AX_CLASSES], span;
-    span = r->skeleton == SK_COLUMN ? r->block.extent[AX_M] : patches_of(p, r);
+    span = r->skeleton == SK_COLUMN    ? r->block.extent[AX_M]
+           : r->skeleton == SK_PERMUTE ? rprog_permute_points(p, r)
+                                       : patches_of(p, r);
     sample_view_extents(p, r, extent);
     for (int c = 0; c < AX_CLASSES; c++) {
         out->lo[c] = 0;
@@ -86,9 +92,32 @@ static bool patch_indices(const Problem *p, const RProg *r, const BlockPoint *at
     return index[v->q] < v->extent_q && (v->p < 0 || index[v->p] < v->extent_p);
 }
 
+/* False beyond the domain.  */
+static bool box_indices(const Problem *p, const RProg *r, const BlockPoint *at, int64_t *index) {
+    const FusedAxis *out = &p->permute.out;
+    const TeStmt *s = &p->te->stmt[p->group->root];
+    int64_t points = rprog_permute_points(p, r);
+    int64_t box = at->at[AX_M] / points, point = at->at[AX_M] % points;
+    for (int a = out->n_digit - 1; a >= 0; a--) {
+        const AxisDigit *d = &out->digit[a];
+        int64_t tile = r->block.extent[a], boxes = ceil_div(d->extent, tile);
+        int64_t x = box % boxes * tile + point % tile;
+        box /= boxes;
+        point /= tile;
+        if (x >= d->extent) return false;
+        for (int i = d->first + d->n - 1; i >= d->first; i--) {
+            int64_t n = s->index[out->index[i]].hi.value;
+            index[out->index[i]] = x % n;
+            x /= n;
+        }
+    }
+    return true;
+}
+
 bool sample_view_indices(const Problem *p, const RProg *r, const BlockPoint *at, int64_t *index) {
     if (r->skeleton == SK_WINDOW && r->keep == KEEP_SHARED) return tile_indices(p, r, at, index);
     if (r->skeleton == SK_WINDOW) return patch_indices(p, r, at, index);
+    if (r->skeleton == SK_PERMUTE) return box_indices(p, r, at, index);
     const FusedAxis *out = &p->column.out;
     int64_t flat = at->at[AX_M];
     for (int i = out->n - 1; i >= 0; i--) {

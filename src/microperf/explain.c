@@ -298,6 +298,10 @@ void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const 
         buf_puts(out, "\nwhy this shape\n");
         mp_view_explain(p, &r->prog, &r->estimate, out);
     }
+    if (r->prog.skeleton == SK_PERMUTE) {
+        buf_puts(out, "\nwhy this shape\n");
+        mp_permute_explain(p, &r->prog, &r->estimate, out);
+    }
     tell_others(&s, n);
     tell_rejects(&s);
 }

@@ -46,6 +46,7 @@ double mp_dram_reads(const Model *m, const RProg *r);
 void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);
 void mp_estimate_column(const Model *m, const RProg *r, Estimate *out);
 void mp_estimate_window(const Model *m, const RProg *r, Estimate *out);
+void mp_estimate_permute(const Model *m, const RProg *r, Estimate *out);
 void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out);
 void mp_estimate_row(const Model *m, const RProg *r, Estimate *out);
 /* Sets OVERLAP, us and limiter from the other terms.  */

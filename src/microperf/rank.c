@@ -51,6 +51,7 @@ static int compare_programs(const RProg *a, const RProg *b) {
     if (!c) c = compare_int(a->split, b->split);
     if (!c && a->skeleton == SK_STREAM) c = compare_int(b->threads == 256, a->threads == 256);
     if (!c && a->skeleton == SK_ROW) c = compare_rows(a, b);
+    if (!c && a->skeleton == SK_PERMUTE) c = compare_int(b->store_vec, a->store_vec);
     if (!c) c = compare_int(a->smem, b->smem);
     if (!c) c = compare_int(a->registers, b->registers);
     if (!c) c = compare_int(a->threads, b->threads);
@@ -76,6 +77,8 @@ static bool same_tile(const RTile *a, const RTile *b) {
 static bool alike(const RProg *a, const RProg *b) {
     if (a->skeleton != b->skeleton) return false;
     if (a->skeleton == SK_WINDOW && a->vec_n != b->vec_n) return false;
+    if (a->skeleton == SK_PERMUTE &&
+        memcmp(a->block.extent, b->block.extent, sizeof a->block.extent) != 0) return false;
     return same_tile(&a->block, &b->block) && same_tile(&a->thread, &b->thread) &&
            a->swapped == b->swapped &&
            a->block.extent[AX_K] == b->block.extent[AX_K] && a->split == b->split &&
@@ -122,6 +125,7 @@ Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RPr
         else if (x.prog.skeleton == SK_ROW) mp_estimate_row(&m, &x.prog, &x.estimate);
         else if (x.prog.skeleton == SK_COLUMN) mp_estimate_column(&m, &x.prog, &x.estimate);
         else if (x.prog.skeleton == SK_WINDOW) mp_estimate_window(&m, &x.prog, &x.estimate);
+        else if (x.prog.skeleton == SK_PERMUTE) mp_estimate_permute(&m, &x.prog, &x.estimate);
         else mp_estimate_contract(&m, &x.prog, memo, &x.estimate);
         if (*n == k && k > 0 && x.estimate.us > (*out)[k - 1].estimate.us + 1e-3) continue;
         *n = insert(*out, *n, k > 0 ? k : 1, &x);

@@ -1,4 +1,4 @@
-/* What the estimates of `column` and `window` share.  Inside microperf.  */
+/* What the estimates of `column`, `window` and `permute` share.  Inside microperf.  */
 #ifndef ROLLER_MICROPERF_VIEWS_H
 #define ROLLER_MICROPERF_VIEWS_H
 #include "microperf/model.h"
@@ -24,4 +24,7 @@ double mp_view_lines(double width, double step, double run);
 /* One line; the section "why this shape".  */
 void mp_view_summary(const Problem *p, const RProg *r, Buf *out);
 void mp_view_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out);
+/* The same of `permute`.  */
+void mp_permute_summary(const Problem *p, const RProg *r, Buf *out);
+void mp_permute_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out);
 #endif

@@ -121,6 +121,7 @@ Status rprog_candidates(Arena *a, Diag *d, const Problem *p, const Device *dev,
     }
     rprog_column_candidates(a, p, dev, o ? o : &defaults, out);
     rprog_window_candidates(a, p, dev, out);
+    rprog_permute_candidates(a, p, dev, out);
     if (out->n > 0) return ST_OK;
     Status s = diag_error(d, ST_NO_PLAN, "plan", DIAG_NOWHERE,
                           "no program for kernel %d fits device %s", p->group ? p->group->root : 0,

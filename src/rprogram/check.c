@@ -14,8 +14,10 @@ static const char *check_extents(const Case *c) {
         for (int axis = 0; axis < RT_AXES; axis++) {
             int32_t n = tiles[i]->extent[axis];
             if (n < 1 || n > 1 << 20) return "a tile extent is not in 1..2^20";
+            if (r->skeleton == SK_PERMUTE && i == 0) continue;
             if (axis >= AX_CLASSES && n != 1) return "a tile extends along an unused axis";
         }
+        if (r->skeleton == SK_PERMUTE && i == 0) continue;
         if (tiles[i]->extent[AX_B] != 1) return "tiles do not extend along the batch axis";
     }
     return NULL;
@@ -225,7 +227,8 @@ static const char *check_stream(const Case *c) {
 const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
     Case c = {p, dev, r};
     const char *why;
-    bool viewed = !p->row && (r->skeleton == SK_COLUMN || r->skeleton == SK_WINDOW);
+    bool viewed = !p->row && (r->skeleton == SK_COLUMN || r->skeleton == SK_WINDOW ||
+                              r->skeleton == SK_PERMUTE);
     if (!viewed && r->skeleton != (p->row ? SK_ROW : p->contraction ? SK_CONTRACT : SK_STREAM)) {
         return "the skeleton does not fit the statement";
     }
@@ -236,8 +239,9 @@ const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
         return check_derived(&c);
     }
     if (viewed) {
-        why = r->skeleton == SK_COLUMN ? rprog_column_check(p, dev, r)
-                                       : rprog_window_check(p, dev, r);
+        why = r->skeleton == SK_COLUMN    ? rprog_column_check(p, dev, r)
+              : r->skeleton == SK_PERMUTE ? rprog_permute_check(p, dev, r)
+                                          : rprog_window_check(p, dev, r);
         return why ? why : check_derived(&c);
     }
     if (r->skeleton == SK_ROW) {

@@ -39,6 +39,7 @@ int64_t rprog_blocks(const Problem *p, const RProg *r) {
     if (r->skeleton == SK_ROW) return rprog_tiles(p, r, AX_M);
     if (r->skeleton == SK_COLUMN) return ceil_div(p->column.out.extent, r->block.extent[AX_M]);
     if (r->skeleton == SK_WINDOW) return rprog_window_blocks(p, r);
+    if (r->skeleton == SK_PERMUTE) return rprog_permute_blocks(p, r);
     return rprog_tiles(p, r, AX_B) * rprog_tiles(p, r, AX_M) * rprog_tiles(p, r, AX_N);
 }
 
@@ -97,6 +98,7 @@ static int64_t expected_registers(const Problem *p, const Device *dev, const RPr
     if (r->skeleton == SK_ROW) return rprog_row_registers(p, r);
     if (r->skeleton == SK_COLUMN) return rprog_column_registers(p, r);
     if (r->skeleton == SK_WINDOW) return rprog_window_registers(p, r);
+    if (r->skeleton == SK_PERMUTE) return rprog_permute_registers(p, r);
     int64_t loads = load_words(p, dev, r, 0) + load_words(p, dev, r, 1);
     if (rprog_matrix(dev, r)) {
         int64_t n = matrix_registers(p, dev, r) + loads;
@@ -137,6 +139,9 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
         r->warp = r->thread;
         threads = rprog_window_threads(r);
         smem = rprog_window_smem(p, r);
+    } else if (r->skeleton == SK_PERMUTE) {
+        threads = r->threads;
+        smem = rprog_permute_smem(p, r);
     } else if (r->skeleton == SK_COLUMN) {
         r->warp = r->thread;
         threads = (int64_t)rprog_column_threads(r, AX_M) * rprog_column_threads(r, AX_K);

@@ -27,14 +27,18 @@ static inline int count_along(const RTile *outer, const RTile *inner, int axis) 
 #define RPROG_KEYS(X)                                                                              \
     X(SKELETON, "skeleton", IN_ALL)                                                                \
     X(UNIT,     "unit",     IN_ALL)                                                                \
-    X(BLOCK,    "block",    IN_ALL)                                                                \
+    X(BLOCK,    "block",    IN_TILED)                                                              \
     X(WARP,     "warp",     IN_CONTRACT)                                                           \
-    X(THREAD,   "thread",   IN_ALL)                                                                \
+    X(THREAD,   "thread",   IN_TILED)                                                              \
     X(VEC,      "vec",      IN_CONTRACT | IN_WINDOW)                                               \
     X(UNROLL,   "unroll",   IN_CONTRACT)                                                           \
     X(STAGES,   "stages",   IN_CONTRACT)                                                           \
     X(LOAD_A,   "a",        IN_CONTRACT)                                                           \
     X(LOAD_B,   "b",        IN_CONTRACT)                                                           \
+    X(BOX,      "box",      IN_PERMUTE)                                                            \
+    X(THREADS,  "threads",  IN_PERMUTE)                                                            \
+    X(READ_A,   "read",     IN_PERMUTE)                                                            \
+    X(READ_B,   "read2",    IN_PERMUTE)                                                            \
     X(STORE,    "store",    IN_ALL)                                                                \
     X(RASTER,   "raster",   IN_CONTRACT)                                                           \
     X(SPLIT,    "split",    IN_CONTRACT | IN_ROW | IN_COLUMN)                                      \
@@ -42,7 +46,9 @@ static inline int count_along(const RTile *outer, const RTile *inner, int axis) 
     X(BLOCKS,   "blocks_per_sm", IN_ALL)
 enum { IN_CONTRACT = 1 << SK_CONTRACT, IN_STREAM = 1 << SK_STREAM, IN_ROW = 1 << SK_ROW,
        IN_COLUMN = 1 << SK_COLUMN, IN_WINDOW = 1 << SK_WINDOW,
-       IN_ALL = IN_CONTRACT | IN_STREAM | IN_ROW | IN_COLUMN | IN_WINDOW };
+       IN_PERMUTE = 1 << SK_PERMUTE,
+       IN_TILED = IN_CONTRACT | IN_STREAM | IN_ROW | IN_COLUMN | IN_WINDOW,
+       IN_ALL = IN_TILED | IN_PERMUTE };
 typedef enum {
 #define X(id, key, in) KEY_##id,
     RPROG_KEYS(X)
@@ -95,6 +101,14 @@ int64_t rprog_window_smem(const Problem *p, const RProg *r);
 int64_t rprog_window_threads(const RProg *r);
 int64_t rprog_window_blocks(const Problem *p, const RProg *r);
 int64_t rprog_window_registers(const Problem *p, const RProg *r);
+RProg rprog_permute_base(void);
+void rprog_permute_candidates(Arena *a, const Problem *p, const Device *dev, RProgSet *set);
+const char *rprog_permute_check(const Problem *p, const Device *dev, const RProg *r);
+int64_t rprog_permute_smem(const Problem *p, const RProg *r);
+int64_t rprog_permute_blocks(const Problem *p, const RProg *r);
+int64_t rprog_permute_registers(const Problem *p, const RProg *r);
+/* The layout of source i's part with the fewest wavefronts, as far as a few requests show.  */
+void rprog_permute_layout(const Problem *p, RProg *r, int source);
 /* Candidates of the `stream` skeleton.  */
 void rprog_stream_candidates(const Problem *p, const Device *dev, RProgSet *set, RProg *room,
                              int cap);

@@ -27,6 +27,7 @@ bool rprog_has_key(const Problem *p, Skeleton skeleton, PlanKey key) {
     };
     if (key == KEY_LOAD_A && !p->op[0].present) return false;
     if (key == KEY_LOAD_B && !p->op[1].present) return false;
+    if (key == KEY_READ_B && p->permute.n_source < 2) return false;
     return (in[key] >> skeleton) & 1;
 }
 
@@ -36,17 +37,25 @@ static void print_tile(Buf *out, const RTile *t) {
     }
 }
 
+static void print_layout(Buf *out, const RLayout *l) {
+    if (l->pad) buf_printf(out, " pad %d", l->pad);
+    if (l->bits) buf_printf(out, " swizzle %d %d %d", l->bits, l->shift, l->base);
+}
+
+static void print_box(Buf *out, const Problem *p, const RTile *t) {
+    for (int a = 0; a < p->permute.out.n_digit; a++)
+        buf_printf(out, a ? " %d" : "%d", (int)t->extent[a]);
+}
+
 static void print_load(Buf *out, const RLoad *l, const Device *dev) {
     buf_printf(out, "%s %s vec %d along %s inner %s", l->kind == LOAD_ASYNC ? "async" : "staged",
                dev->mover[l->mover].name, l->vec, rprog_axis_name[l->along],
                rprog_axis_name[l->layout.inner]);
-    if (l->layout.pad) buf_printf(out, " pad %d", l->layout.pad);
-    if (l->layout.bits) {
-        buf_printf(out, " swizzle %d %d %d", l->layout.bits, l->layout.shift, l->layout.base);
-    }
+    print_layout(out, &l->layout);
 }
 
-static void print_value(Buf *out, PlanKey key, const RProg *r, const Device *dev) {
+static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
+                        const Device *dev) {
     switch (key) {
     case KEY_SKELETON: buf_puts(out, rprog_skeleton_name[r->skeleton]); break;
     case KEY_UNIT:
@@ -61,6 +70,15 @@ static void print_value(Buf *out, PlanKey key, const RProg *r, const Device *dev
     case KEY_STAGES: buf_printf(out, "%d", r->stages); break;
     case KEY_LOAD_A: print_load(out, &r->load[0], dev); break;
     case KEY_LOAD_B: print_load(out, &r->load[1], dev); break;
+    case KEY_BOX: print_box(out, p, &r->block); break;
+    case KEY_THREADS: buf_printf(out, "%d", r->threads); break;
+    case KEY_READ_A:
+    case KEY_READ_B: {
+        const RLoad *l = &r->load[key == KEY_READ_B];
+        buf_printf(out, "%d", l->vec);
+        print_layout(out, &l->layout);
+        break;
+    }
     case KEY_STORE:
         buf_printf(out, "%d", r->store_vec);
         if (r->via == VIA_SHARED) buf_puts(out, " shared");
@@ -84,7 +102,7 @@ void rprog_print(const RPlan *plan, const Device *dev, Buf *out) {
         for (PlanKey key = 0; key < KEY_COUNT; key++) {
             if (!rprog_has_key(&plan->problem[i], r->skeleton, key)) continue;
             buf_printf(out, "  %s ", rprog_key_name[key]);
-            print_value(out, key, r, dev);
+            print_value(out, key, &plan->problem[i], r, dev);
             buf_putc(out, '\n');
         }
     }

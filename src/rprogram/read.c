@@ -81,9 +81,9 @@ static Status read_name(Reader *r, const char *const *names, int n, int *out) {
     return s;
 }
 
-static Status read_tile(Reader *r, RTile *t) {
+static Status read_tile(Reader *r, int n, RTile *t) {
     for (int axis = 0; axis < RT_AXES; axis++) t->extent[axis] = 1;
-    for (int axis = 0; axis < AX_CLASSES; axis++) {
+    for (int axis = 0; axis < n; axis++) {
         int64_t v;
         Status s = read_int(r, 1, 1 << 20, &v);
         if (s) return s;
@@ -144,36 +144,52 @@ static Status read_axis(Reader *r, const char *word, int side, uint8_t *out) {
     return s;
 }
 
-/* KIND MOVER vec N along AXIS inner AXIS [pad N] [swizzle BITS SHIFT BASE]  */
-static Status read_load(Reader *r, int side, RLoad *l) {
-    static const char *const kinds[] = {"staged", "async"}, *const vec[] = {"vec"};
+/* [pad N] [swizzle BITS SHIFT BASE]  */
+static Status read_layout(Reader *r, RLayout *l) {
     static const char *const options[] = {"pad", "swizzle"};
     int which;
     int64_t v[3];
-    Status s = read_name(r, kinds, 2, &which);
-    if (s) return s;
-    l->kind = which ? LOAD_ASYNC : LOAD_STAGED;
-    if ((s = read_mover(r, &l->mover)) || (s = read_name(r, vec, 1, &which))) return s;
-    if ((s = read_int(r, 1, PIECE_MAX, &v[0]))) return s;
-    l->vec = (uint8_t)v[0];
-    if ((s = read_axis(r, "along", side, &l->along))) return s;
-    if ((s = read_axis(r, "inner", side, &l->layout.inner))) return s;
+    Status s;
     for (size_t before = r->at.pos; next_word(r).len > 0; before = r->at.pos) {
         r->at.pos = before;
         if ((s = read_name(r, options, 2, &which))) return s;
         if (which == 0) {
             if ((s = read_int(r, 0, 4096, &v[0]))) return s;
-            l->layout.pad = (int16_t)v[0];
+            l->pad = (int16_t)v[0];
             continue;
         }
         for (int i = 0; i < 3; i++) {
             if ((s = read_int(r, 0, 7, &v[i]))) return s;
         }
-        l->layout.bits = (uint8_t)v[0];
-        l->layout.shift = (uint8_t)v[1];
-        l->layout.base = (uint8_t)v[2];
+        l->bits = (uint8_t)v[0];
+        l->shift = (uint8_t)v[1];
+        l->base = (uint8_t)v[2];
     }
     return ST_OK;
+}
+
+/* N [pad N] [swizzle BITS SHIFT BASE]  */
+static Status read_source(Reader *r, RLoad *l) {
+    int64_t v = 0;
+    Status s = read_int(r, 1, PIECE_MAX, &v);
+    l->vec = (uint8_t)v;
+    return s ? s : read_layout(r, &l->layout);
+}
+
+/* KIND MOVER vec N along AXIS inner AXIS, then the layout  */
+static Status read_load(Reader *r, int side, RLoad *l) {
+    static const char *const kinds[] = {"staged", "async"}, *const vec[] = {"vec"};
+    int which;
+    int64_t v;
+    Status s = read_name(r, kinds, 2, &which);
+    if (s) return s;
+    l->kind = which ? LOAD_ASYNC : LOAD_STAGED;
+    if ((s = read_mover(r, &l->mover)) || (s = read_name(r, vec, 1, &which))) return s;
+    if ((s = read_int(r, 1, PIECE_MAX, &v))) return s;
+    l->vec = (uint8_t)v;
+    if ((s = read_axis(r, "along", side, &l->along))) return s;
+    if ((s = read_axis(r, "inner", side, &l->layout.inner))) return s;
+    return read_layout(r, &l->layout);
 }
 
 static Status read_raster(Reader *r, RProg *x) {
@@ -193,6 +209,7 @@ static Status read_skeleton(Reader *r, RProg *x) {
     if (!s && which == SK_ROW) *x = rprog_row_base();
     if (!s && which == SK_COLUMN) *x = rprog_column_base();
     if (!s && which == SK_WINDOW) *x = rprog_window_base();
+    if (!s && which == SK_PERMUTE) *x = rprog_permute_base();
     if (!s) x->skeleton = (Skeleton)which;
     return s;
 }
@@ -210,9 +227,9 @@ static Status read_value(Reader *r, PlanKey key, RProg *x) {
     switch (key) {
     case KEY_SKELETON: return read_skeleton(r, x);
     case KEY_UNIT: return read_unit(r, x);
-    case KEY_BLOCK: return read_tile(r, &x->block);
-    case KEY_WARP: return read_tile(r, &x->warp);
-    case KEY_THREAD: return read_tile(r, &x->thread);
+    case KEY_BLOCK: return read_tile(r, AX_CLASSES, &x->block);
+    case KEY_WARP: return read_tile(r, AX_CLASSES, &x->warp);
+    case KEY_THREAD: return read_tile(r, AX_CLASSES, &x->thread);
     case KEY_LOAD_A: return read_load(r, 0, &x->load[0]);
     case KEY_LOAD_B: return read_load(r, 1, &x->load[1]);
     case KEY_RASTER: return read_raster(r, x);
@@ -229,6 +246,13 @@ static Status read_value(Reader *r, PlanKey key, RProg *x) {
         s = read_int(r, 1, STAGES_MAX, &v);
         x->stages = (uint8_t)v;
         return s;
+    case KEY_BOX: return read_tile(r, r->plan->problem[r->kernel].permute.out.n_digit, &x->block);
+    case KEY_THREADS:
+        s = read_int(r, 1, 1024, &v);
+        x->threads = (int16_t)v;
+        return s;
+    case KEY_READ_A: return read_source(r, &x->load[0]);
+    case KEY_READ_B: return read_source(r, &x->load[1]);
     case KEY_STORE: return read_store(r, x);
     case KEY_SPLIT:
         s = read_int(r, 1, GRID_Y_MAX, &v);

@@ -135,14 +135,23 @@
  * - keep `shared`: the block computes block.m x block.n outputs of block.k planes (a plane is
  *   a point of the other indices); their inputs with the halo are in shared memory as values,
  *   what lies outside the tensor filled in.  Thread id = (plane, patch down, patch across),
- *   the grid is the same with tiles.  */
+ *   the grid is the same with tiles.
+ *
+ * The `permute` skeleton (maps whose outputs are contiguous along another axis than what they
+ * read; Problem.permute): a block computes a box of block.extent[a] points along axis a of the
+ * view, boxes in row-major order.  Source i of the view is read in the order of its memory, in
+ * vectors of load[i].vec, thread t taking vectors t, t + threads, ...; its elements lie in shared
+ * memory in the order of the outputs (axes that do not move it left out), rows of
+ * rprog_permute_row elements with the padding or the swizzle of load[i].layout, source 1 behind
+ * source 0.  Then outputs are computed in their order in vectors of store_vec, dealt to threads in
+ * the same way.  */
 #ifndef ROLLER_RPROGRAM_RPROG_H
 #define ROLLER_RPROGRAM_RPROG_H
 #include "rtile/rtile.h"
 
 #define RPROG_SKELETONS(X)                                                                         \
     X(CONTRACT, "contract") X(STREAM, "stream") X(ROW, "row") X(COLUMN, "column")                  \
-    X(WINDOW, "window")
+    X(WINDOW, "window") X(PERMUTE, "permute")
 typedef enum {
 #define X(id, name) SK_##id,
     RPROG_SKELETONS(X)
@@ -309,6 +318,23 @@ WindowTile rprog_window_tile(const Problem *p, const RProg *r);
 int64_t rprog_window_rows(const Problem *p, const RProg *r);
 int64_t rprog_window_body(const Problem *p, const RProg *r);
 bool rprog_window_unrolls(const Problem *p, const RProg *r);
+/* `permute`: points of a box; of source i: elements of its part of the box, elements of a row in
+ * shared memory, bytes from its beginning to the next source's; elements that lie together in
+ * memory: of source i, of the outputs (source < 0).  */
+int64_t rprog_permute_points(const Problem *p, const RProg *r);
+int64_t rprog_permute_part(const Problem *p, const RProg *r, int source);
+int64_t rprog_permute_row(const Problem *p, const RProg *r, int source);
+int64_t rprog_permute_bytes(const Problem *p, const RProg *r, int source);
+int64_t rprog_permute_run(const Problem *p, const RProg *r, int source);
+/* Elements from point to point along each axis in source i's part, before padding; 0: not moved.
+ * Elements of one access of the part by outputs.  */
+void rprog_permute_steps(const Problem *p, const RProg *r, int source,
+                         int32_t step[PERMUTE_AXES]);
+int rprog_permute_width(const Problem *p, const RProg *r, int source);
+/* Wavefronts of filling the part of source i and of reading it for the outputs, by one full box.
+ * Of many requests a part is looked at and stands for the rest.  */
+double rprog_permute_stores(const Problem *p, const RProg *r, int source);
+double rprog_permute_loads(const Problem *p, const RProg *r, int source);
 int rprog_row_threads(const RProg *r);
 int64_t rprog_row_steps(const Problem *p, const RProg *r);
 int rprog_row_kernels(const Problem *p, const RProg *r);

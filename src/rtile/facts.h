@@ -28,8 +28,9 @@ int chunk_vector(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis
 int64_t access_unique(const Te *te, const TeStmt *s, const Access *a);
 /* The facts of a row group; does the group store statement i's tensor?  */
 RowFacts *rows_facts(Arena *a, const Te *te, const KernelGroup *g, int align, const bool *stored);
-/* Fills the views of a reduction.  */
+/* Fills the views of a reduction, or that of a map.  */
 void rtile_views(Problem *p, int align);
+void rtile_permute(Problem *p, int align);
 /* Arithmetic of an expression, in instructions; `stop` and what is below it is not counted.  */
 double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b);
 #endif

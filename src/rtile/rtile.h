@@ -84,6 +84,7 @@ typedef struct {
     Contraction con;
     ColumnView column;
     WindowView window;
+    PermuteView permute;
     int64_t extent[AX_CLASSES];           /* fused axes; stream: AX_M domain, AX_K reduction */
     ROperand op[2];           /* a, b */
     TeDtype type;             /* compute type of the root statement's value */
@@ -179,5 +180,8 @@ double rtile_traffic(const Problem *p, const RTile *t);
 /* S = (Q(t) - Q(next)) / (F(next) - F(t)); infinity where the footprint does not grow.  */
 double rtile_reuse(const Problem *p, const RTile *t, const RTile *next);
 /* The problem as text (--dump=tiles): axes, operands, vectors, aligned sizes.  */
+/* The source of the permute view that a read of statement s, of the group, is; -1 if none.  */
+int rtile_permute_source(const Problem *p, const TeStmt *s, const TeExpr *read);
+
 void rtile_print(const Problem *p, Buf *out);
 #endif

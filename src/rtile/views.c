@@ -274,7 +274,10 @@ static void view_window(Problem *p, int align) {
 
 void rtile_views(Problem *p, int align) {
     const TeStmt *s = &p->te->stmt[p->group->root];
-    if (s->rhs->kind != TE_REDUCE) return;
+    if (s->rhs->kind != TE_REDUCE) {
+        rtile_permute(p, align);
+        return;
+    }
     view_columns(p, align);
     view_window(p, align);
 }

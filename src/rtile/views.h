@@ -1,7 +1,8 @@
-/* Views: a reduction seen by columns, and as a sliding window.
+/* Views: a reduction seen by columns, and as a sliding window; a map seen as a change of layout.
  *
- * What the skeletons `column` and `window` need to know beyond a Problem: which indices they
- * walk in which order, and how the read that moves the most bytes lies along them.  Pure facts.  */
+ * What the skeletons `column`, `window` and `permute` need to know beyond a Problem: which indices
+ * they walk in which order, and how the reads that move the most bytes lie along them.  Pure
+ * facts.  */
 #ifndef ROLLER_RTILE_VIEWS_H
 #define ROLLER_RTILE_VIEWS_H
 #include "te/access.h"
@@ -48,4 +49,26 @@ typedef struct {
                                * even, or a subscript of theirs is tested */
     int value_bytes;          /* of an element as a value */
 } WindowView;
+
+enum { PERMUTE_AXES = 8, PERMUTE_SOURCES = 2 };
+
+/* A tensor that a map reads along another axis than the one it writes along.  */
+typedef struct {
+    const TeExpr *read;       /* the first of its reads; others with the same offset are it too */
+    Access access;            /* of `read` */
+    int bytes;                /* of an element */
+    int64_t stride[PERMUTE_AXES];         /* elements per step of each axis of the view; 0: none */
+    uint8_t order[PERMUTE_AXES];          /* axes that move it by rising stride; the first has 1 */
+    int n_order;
+    int vec;                  /* widest access that the promised alignment allows */
+} PermuteSource;
+
+/* A map whose outputs are contiguous along another axis than what it reads.  The spatial indices
+ * form axes: neighbours in order that all outputs and sources treat as one.  */
+typedef struct {
+    bool fits;
+    FusedAxis out;            /* the spatial indices in order; digit a is axis a of the view */
+    int n_source;
+    PermuteSource source[PERMUTE_SOURCES];
+} PermuteView;
 #endif

@@ -104,6 +104,8 @@ static const Victim victims[] = {
      "op f(X: f32[2,3,19,23]) -> Y: f32[2,3,19,23] "
      "{ Y[n,c,p,q] = max[r,s](X[n,c,p+r-1,q+s-1] else -1.0) where r in 0:3, s in 0:3; }",
      "h200", false, false, false, SK_WINDOW},
+    {"boxes", "op f(X: f32[77,66]) -> Y: f32[66,77] { Y[n,m] = X[m,n]; }",
+     "h200", false, false, false, SK_PERMUTE},
 };
 
 enum { MAX_MUTANTS = 1600 };

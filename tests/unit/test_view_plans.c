@@ -1,8 +1,9 @@
-/* Programs by columns and over windows: what they move, and that those of real sizes compile.
+/* Programs by columns, over windows and by boxes: what they move, and that those of real sizes
+ * compile.
  *
- * A reduction that needs each input element needs each of its sectors once: the simulator
- * counts distinct sectors and bytes of the compiled PTX, the expected figures come from the
- * shapes alone.  */
+ * A program that needs each input element needs each of its sectors once: the simulator counts
+ * distinct sectors and bytes of the compiled PTX, the expected figures come from the shapes
+ * alone.  Boxes of whole axes also take the wavefronts of shared memory that the model counts.  */
 #include "base/pool.h"
 #include "driver/compile.h"
 #include "driver/run.h"
@@ -41,6 +42,17 @@ static const Shape shapes[] = {
     {"column sums", "op f(X: f32[96,64]) -> Y: f32[64] { Y[c] = sum[r](X[r,c]); }", SK_COLUMN},
     {"middle axis", "op f(X: f16[4,40,48]) -> Y: f16[4,48] { Y[o,c] = sum[r](X[o,r,c]); }",
      SK_COLUMN},
+    {"transpose", "op f(X: f32[128,192]) -> Y: f32[192,128] { Y[m,n] = X[n,m]; }", SK_PERMUTE},
+    {"transpose of halves", "op f(X: f16[128,128]) -> Y: f16[128,128] { Y[m,n] = X[n,m]; }",
+     SK_PERMUTE},
+    {"transpose of bytes", "op f(X: i8[128,256]) -> Y: i8[256,128] { Y[m,n] = X[n,m]; }",
+     SK_PERMUTE},
+    {"channels first", "op f(X: f32[2,32,32,3]) -> Y: f32[2,3,32,32] { Y[n,c,h,w] = X[n,h,w,c]; }",
+     SK_PERMUTE},
+    {"channels last", "op f(X: f16[2,16,32,32]) -> Y: f16[2,32,32,16] { Y[n,h,w,c] = X[n,c,h,w];"
+                      " }", SK_PERMUTE},
+    {"inner axes", "op f(X: f32[64,8,16]) -> Y: f32[64,16,8] { Y[n,b,a] = X[n,a,b]; }",
+     SK_PERMUTE},
     {"argmax", "op f(X: i8[60,96]) -> Y: i32[96] { Y[c] = argmax[r](X[r,c]); }", SK_COLUMN},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
@@ -121,6 +133,22 @@ static const char *compile_and_run(KernelCase *c, Run *run) {
     return run_launch(run, c->arena, &c->diag, 0, NULL, 0) ? "it does not run" : run->fault;
 }
 
+/* Does shared memory take the wavefronts that the model counts?  Boxes that cut no axis into
+ * uneven parts, and of a size at which it looks at all requests.  */
+static bool as_counted(const KernelCase *c, const SimCounters *t) {
+    enum { ALL_COUNTED = 2048 };
+    const Problem *p = &c->plan.problem[0];
+    const RProg *r = &c->plan.prog[0];
+    Estimate e;
+    if (rprog_permute_points(p, r) > ALL_COUNTED) return true;
+    for (int a = 0; a < p->permute.out.n_digit; a++) {
+        if (p->permute.out.digit[a].extent % r->block.extent[a]) return true;
+    }
+    mp_estimate(p, r, c->dev, &e);
+    return (int64_t)t->shared_load_wavefronts == e.smem_load_wavefronts &&
+           (int64_t)t->shared_store_wavefronts == e.smem_store_wavefronts;
+}
+
 static void measure(void *user) {
     Job *j = user;
     const Shape *s = &shapes[j->i];
@@ -149,6 +177,8 @@ static void measure(void *user) {
             (unsigned long long)out);
         fail_job(j, s->name, kernel_report(&c, s->name, text));
     }
+    if (s->skeleton == SK_PERMUTE && !as_counted(&c, t))
+        fail_job(j, s->name, kernel_report(&c, s->name, "other wavefronts than counted"));
     j->compared++;
 }
 
@@ -206,7 +236,8 @@ static void blocks_cover_outputs(void **state) {
         assert_null(kernel_open(&c, a, fixture_device(a, "h200"), shapes[i].text, NULL));
         for (int k = 0; k < c.set[0].n; k += 1 + c.set[0].n / 64) {
             const RProg *r = &c.set[0].prog[k];
-            if (r->skeleton != SK_COLUMN && r->skeleton != SK_WINDOW) continue;
+            if (r->skeleton != SK_COLUMN && r->skeleton != SK_WINDOW &&
+                r->skeleton != SK_PERMUTE) continue;
             const char *wrong = cover(&c, r);
             c.plan.prog[0] = *r;
             if (wrong) fail_msg("%s", kernel_report(&c, shapes[i].name, wrong));

@@ -1,0 +1,122 @@
+/* The estimate of the `permute` skeleton, and its programs in words.  */
+#include "microperf/views.h"
+
+static double greater(double a, double b) { return a > b ? a : b; }
+
+/* Bytes of whole sectors over the bytes of a run that begins anywhere in one.  */
+static double sector_factor(double run_bytes) {
+    if (run_bytes >= SECTOR && (int64_t)run_bytes % SECTOR == 0) return 1;
+    return (run_bytes + SECTOR / 2.0) / run_bytes;
+}
+
+/* Bytes of a box in the order of source i, of the outputs for i < 0.  */
+static double run_bytes(const Problem *p, const RProg *r, int i) {
+    int bytes = i < 0 ? (int)((double)p->out_bytes / (double)p->permute.out.extent)
+                      : p->permute.source[i].bytes;
+    return (double)rprog_permute_run(p, r, i) * greater(bytes, 1);
+}
+
+/* What one source costs.  */
+static void add_source(const Problem *p, const RProg *r, int i, double blocks, ViewWork *w,
+                       double *stores, double *loads) {
+    const PermuteSource *x = &p->permute.source[i];
+    double part = (double)rprog_permute_part(p, r, i), vec = r->load[i].vec;
+    double points = (double)rprog_permute_points(p, r), run = run_bytes(p, r, i);
+    double digits = x->n_order, bytes = part * x->bytes * blocks;
+    double width = rprog_permute_width(p, r, i);
+    w->l2 += bytes * sector_factor(run);
+    *stores += blocks * rprog_permute_stores(p, r, i);
+    *loads += blocks * rprog_permute_loads(p, r, i);
+    double lines = mp_view_lines(vec * x->bytes, vec * x->bytes, run / (vec * x->bytes));
+    w->wavefronts += blocks * part / vec / WARP * lines;
+    /* A load and its address; an address and a store for each element; narrow elements are parts
+     * of registers.  */
+    w->ops += blocks * part / WARP * ((2 + 3 * digits) / vec + 2.5 + (x->bytes < 4 ? 1 : 0));
+    w->ops += blocks * points / WARP * (2 / width + (x->bytes < 4 ? 1 : 0));
+    w->flying += part * x->bytes / r->threads;
+    if (w->run == 0 || run < w->run) w->run = run;
+}
+
+void mp_estimate_permute(const Model *m, const RProg *r, Estimate *out) {
+    const Problem *p = m->p;
+    double blocks = (double)rprog_blocks(p, r), points = (double)rprog_permute_points(p, r);
+    double outputs = (double)p->permute.out.extent, stores = 0, loads = 0;
+    double vec = r->store_vec, axes = p->permute.out.n_digit;
+    ViewWork w = {.blocks = blocks, .writes = m->out_bytes};
+    w.reads = (double)p->read_bytes + (double)p->epilogue_bytes;
+    for (int i = 0; i < p->permute.n_source; i++)
+        add_source(p, r, i, blocks, &w, &stores, &loads);
+    double written = run_bytes(p, r, -1);
+    if (written < w.run) w.run = written;
+    w.l2 = greater(w.l2, w.reads) + w.writes * sector_factor(written);
+    double each = m->out_bytes / outputs;
+    w.wavefronts += stores + loads +
+                    blocks * points / vec / WARP *
+                        mp_view_lines(vec * each, vec * each, written / (vec * each));
+    double elements = blocks * points / WARP;
+    w.compute = elements * (p->body_ops + p->epilogue_ops);
+    w.ops += w.compute + elements * ((6 + 3 * axes) / vec + 1) + blocks * r->threads / WARP * 40;
+    /* All reads of a block are under way at once; then it turns and writes what it got.  */
+    double work = w.ops / blocks / m->issue + (stores + loads) / blocks / m->smem_rate;
+    w.chain = m->block_start + m->dram_latency + 3 * m->smem_latency + work;
+    w.flying *= m->dram_latency / w.chain;
+    mp_view_terms(m, r, &w, out);
+    out->smem_store_wavefronts = (int64_t)(stores + 0.5);
+    out->smem_load_wavefronts = (int64_t)(loads + 0.5);
+    out->padding_waste = blocks * points / outputs - 1;
+    mp_finish(out);
+}
+
+/* ---- in words ---- */
+
+static void print_box(const Problem *p, const RProg *r, Buf *out) {
+    for (int a = 0; a < p->permute.out.n_digit; a++)
+        buf_printf(out, a ? "x%d" : "%d", (int)r->block.extent[a]);
+}
+
+void mp_permute_summary(const Problem *p, const RProg *r, Buf *out) {
+    buf_puts(out, "permute, boxes of ");
+    print_box(p, r, out);
+    buf_printf(out, ", %d threads, reads of %d", r->threads, r->load[0].vec);
+    if (p->permute.n_source > 1) buf_printf(out, " and %d", r->load[1].vec);
+    buf_printf(out, ", stores of %d", r->store_vec);
+}
+
+static void explain_source(const Problem *p, const RProg *r, int i, Buf *out) {
+    const PermuteSource *x = &p->permute.source[i];
+    const RLayout *l = &r->load[i].layout;
+    double part = (double)rprog_permute_part(p, r, i) / WARP;
+    double points = (double)rprog_permute_points(p, r) / WARP / rprog_permute_width(p, r, i);
+    buf_printf(out, "  source: %s is read %d bytes at once in runs of ",
+               p->te->tensor[x->access.tensor].name, r->load[i].vec * x->bytes);
+    mp_fixed(out, run_bytes(p, r, i), 0);
+    buf_puts(out, " bytes; in shared memory rows of ");
+    buf_printf(out, "%lld bytes", (long long)rprog_permute_row(p, r, i) * x->bytes);
+    if (l->pad) buf_printf(out, " padded by %d", l->pad * x->bytes);
+    if (l->bits) buf_printf(out, ", chunks swizzled by %d bits", l->bits);
+    buf_puts(out, ", ");
+    mp_fixed(out, rprog_permute_stores(p, r, i) / part, 2);
+    buf_puts(out, " wavefronts for each store of an element, ");
+    mp_fixed(out, rprog_permute_loads(p, r, i) / points, 2);
+    buf_printf(out, " for each read of %d bytes\n", rprog_permute_width(p, r, i) * x->bytes);
+}
+
+void mp_permute_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out) {
+    buf_puts(out, "  box: ");
+    print_box(p, r, out);
+    buf_puts(out, " of ");
+    for (int a = 0; a < p->permute.out.n_digit; a++)
+        buf_printf(out, a ? "x%lld" : "%lld", (long long)p->permute.out.digit[a].extent);
+    buf_puts(out, " points; outputs are written in runs of ");
+    mp_fixed(out, run_bytes(p, r, -1), 0);
+    buf_printf(out, " bytes; %d bytes of shared memory\n", (int)r->smem);
+    for (int i = 0; i < p->permute.n_source; i++) explain_source(p, r, i, out);
+    buf_printf(out, "  grid: %lld blocks of %d threads, %d per SM, ", (long long)e->blocks,
+               r->threads, e->blocks_per_sm);
+    mp_fixed(out, e->waves, 2);
+    buf_puts(out, " waves; ");
+    mp_fixed(out, e->dram_bytes / 1e6, 2);
+    buf_puts(out, " MB of DRAM, ");
+    mp_fixed(out, (double)e->load_sectors * SECTOR / 1e6, 2);
+    buf_puts(out, " MB read through L2\n");
+}

@@ -1,0 +1,320 @@
+/* The `permute` skeleton: boxes of points whose inputs are read as they lie in memory, and whose
+ * outputs are written as theirs do; shared memory turns one order into the other.  */
+#include "rprogram/internal.h"
+
+enum { POINTS_MIN = 256, POINTS_MAX = 16384, THREADS_MAX = 1024, ROUNDS_MAX = 16,
+       HELD_MAX = 128 /* bytes of a source that a thread has under way */ };
+
+RProg rprog_permute_base(void) {
+    RProg r = rprog_stream_base();
+    r.skeleton = SK_PERMUTE;
+    return r;
+}
+
+static int axes_of(const Problem *p) { return p->permute.out.n_digit; }
+
+static int64_t extent_of(const Problem *p, int axis) { return p->permute.out.digit[axis].extent; }
+
+int64_t rprog_permute_points(const Problem *p, const RProg *r) {
+    int64_t n = 1;
+    for (int a = 0; a < axes_of(p) && n < INT32_MAX; a++) n *= r->block.extent[a];
+    return n;
+}
+
+int64_t rprog_permute_part(const Problem *p, const RProg *r, int source) {
+    const PermuteSource *x = &p->permute.source[source];
+    int64_t n = 1;
+    for (int a = 0; a < axes_of(p) && n < INT32_MAX; a++)
+        n *= x->stride[a] ? r->block.extent[a] : 1;
+    return n;
+}
+
+void rprog_permute_steps(const Problem *p, const RProg *r, int source,
+                         int32_t step[PERMUTE_AXES]) {
+    const PermuteSource *x = &p->permute.source[source];
+    int64_t n = 1;
+    for (int a = axes_of(p) - 1; a >= 0; a--) {
+        step[a] = x->stride[a] ? (int32_t)n : 0;
+        if (x->stride[a] && n < INT32_MAX) n *= r->block.extent[a];
+    }
+}
+
+/* What lies inside of the axis that is contiguous in memory, at least all banks' worth.  */
+int64_t rprog_permute_row(const Problem *p, const RProg *r, int source) {
+    enum { LINE = 128 };
+    const PermuteSource *x = &p->permute.source[source];
+    int32_t step[PERMUTE_AXES] = {0};
+    rprog_permute_steps(p, r, source, step);
+    int64_t row = step[x->order[0]], all = rprog_permute_part(p, r, source);
+    while (row * x->bytes < LINE && all % (2 * row) == 0) row *= 2;
+    return row;
+}
+
+int64_t rprog_permute_bytes(const Problem *p, const RProg *r, int source) {
+    int64_t all = rprog_permute_part(p, r, source), row = rprog_permute_row(p, r, source);
+    int64_t bytes = (all + ceil_div(all, row) * r->load[source].layout.pad) *
+                    p->permute.source[source].bytes;
+    return ceil_div(bytes, PIECE_MAX) * PIECE_MAX;
+}
+
+int64_t rprog_permute_smem(const Problem *p, const RProg *r) {
+    int64_t bytes = 0;
+    if (rprog_permute_points(p, r) > POINTS_MAX) return INT32_MAX;
+    for (int i = 0; i < p->permute.n_source; i++) bytes += rprog_permute_bytes(p, r, i);
+    return bytes;
+}
+
+int64_t rprog_permute_blocks(const Problem *p, const RProg *r) {
+    int64_t n = 1;
+    for (int a = 0; a < axes_of(p); a++) n *= ceil_div(extent_of(p, a), r->block.extent[a]);
+    return n;
+}
+
+/* Axis i of the source's order, innermost first; of the outputs' for source < 0; -1 at the end.  */
+static int inner_axis(const Problem *p, int source, int i) {
+    const PermuteView *v = &p->permute;
+    if (source < 0) return i < axes_of(p) ? axes_of(p) - 1 - i : -1;
+    return i < v->source[source].n_order ? v->source[source].order[i] : -1;
+}
+
+/* Walks from the innermost axis out as long as the box is one run in memory.  `divides`: is the
+ * run, and what ragged boxes have of it, a multiple of vec?  */
+static int64_t run_of(const Problem *p, const RProg *r, int source, int vec, bool *divides) {
+    int64_t run = 1, axis;
+    *divides = true;
+    for (int i = 0; (axis = inner_axis(p, source, i)) >= 0; i++) {
+        int64_t tile = r->block.extent[axis], extent = extent_of(p, (int)axis);
+        bool together = source < 0 || p->permute.source[source].stride[axis] == run;
+        if (extent == 1) continue;
+        if (!together) break;
+        if (tile != extent) *divides = run * extent % vec == 0;
+        run *= tile;
+        if (tile != extent) break;
+    }
+    *divides &= run % vec == 0;
+    return run;
+}
+
+int64_t rprog_permute_run(const Problem *p, const RProg *r, int source) {
+    bool divides;
+    return run_of(p, r, source, 1, &divides);
+}
+
+/* Do the source's vectors begin at multiples of their width wherever the box lies?  */
+static bool reads_fit(const Problem *p, const RProg *r, int source) {
+    const PermuteSource *x = &p->permute.source[source];
+    int vec = r->load[source].vec;
+    bool divides;
+    int64_t run = run_of(p, r, source, vec, &divides);
+    if (!power_of_two(vec) || vec > x->vec || !divides || x->access.offset.c % vec) return false;
+    for (int i = 0; i < x->n_order; i++) {
+        int axis = x->order[i];
+        int64_t tile = r->block.extent[axis];
+        bool inside = x->stride[axis] < run, moves = tile != extent_of(p, axis);
+        if (!inside && x->stride[axis] % vec) return false;
+        if (inside && moves && x->stride[axis] * tile % vec) return false;
+    }
+    return true;
+}
+
+/* The vector of outputs reads neighbours of every part.  */
+static bool stores_fit(const Problem *p, const RProg *r) {
+    bool divides;
+    if (!power_of_two(r->store_vec) || r->store_vec > p->out_vec) return false;
+    run_of(p, r, -1, r->store_vec, &divides);
+    for (int i = 0; i < p->permute.n_source; i++) {
+        int64_t together = 1;
+        for (int a = axes_of(p) - 1; a >= 0; a--) {
+            if (extent_of(p, a) > 1 && !p->permute.source[i].stride[a]) break;
+            together *= r->block.extent[a];
+        }
+        divides &= together % r->store_vec == 0;
+    }
+    return divides;
+}
+
+int rprog_permute_width(const Problem *p, const RProg *r, int source) {
+    int most = PIECE_MAX / p->permute.source[source].bytes;
+    return r->store_vec < most ? r->store_vec : most;
+}
+
+static bool layout_fits(const Problem *p, const RProg *r, int source) {
+    const RLayout *l = &r->load[source].layout;
+    int bytes = p->permute.source[source].bytes, width = rprog_permute_width(p, r, source);
+    int64_t row = rprog_permute_row(p, r, source), all = rprog_permute_part(p, r, source);
+    int64_t line = (int64_t)PIECE_MAX / bytes << (l->base + l->bits);
+    if (l->pad < 0 || l->pad % width || (l->pad && row % width)) return false;
+    return !l->bits || (!l->pad && row % line == 0 && all % row == 0);
+}
+
+int64_t rprog_permute_registers(const Problem *p, const RProg *r) {
+    enum { FIXED = 32 };
+    int64_t held = 0, out = 0;
+    for (int i = 0; i < p->permute.n_source; i++) {
+        const PermuteSource *x = &p->permute.source[i];
+        int64_t vectors = ceil_div(rprog_permute_part(p, r, i),
+                                   (int64_t)r->load[i].vec * r->threads);
+        held += vectors * ceil_div((int64_t)r->load[i].vec * x->bytes, 4);
+        out += r->store_vec;
+    }
+    int64_t words = te_dtype_bytes(p->type) > 4 ? 2 : 1;
+    return FIXED + (held > out * words ? held : out * words) + words * r->store_vec;
+}
+
+static const char *check_rounds(const Problem *p, const RProg *r) {
+    for (int i = 0; i < p->permute.n_source; i++) {
+        int64_t vectors = ceil_div(rprog_permute_part(p, r, i),
+                                   (int64_t)r->load[i].vec * r->threads);
+        if (vectors * r->load[i].vec * p->permute.source[i].bytes > HELD_MAX)
+            return "a thread reads more than 128 bytes of a source at once";
+    }
+    return NULL;
+}
+
+const char *rprog_permute_check(const Problem *p, const Device *dev, const RProg *r) {
+    const PermuteView *v = &p->permute;
+    if (!v->fits) return "the statement changes no layout";
+    if (r->threads < WARP || r->threads % WARP || r->threads > THREADS_MAX)
+        return "threads are not whole warps";
+    for (int a = 0; a < RT_AXES; a++) {
+        if (r->block.extent[a] > (a < axes_of(p) ? extent_of(p, a) : 1))
+            return "the box is larger than the domain";
+        if (r->thread.extent[a] != 1 || r->warp.extent[a] != 1)
+            return "a permute program tiles its box only";
+    }
+    if (rprog_permute_points(p, r) > POINTS_MAX) return "the box is too large";
+    if (!stores_fit(p, r)) return "store_vec does not divide what boxes have of the outputs' runs";
+    for (int i = 0; i < v->n_source; i++) {
+        if (!reads_fit(p, r, i))
+            return "a read is wider than the contiguous aligned run of its source";
+        if (!layout_fits(p, r, i))
+            return "padding or swizzle break the alignment of reads of shared memory";
+    }
+    if (r->split != 1) return "a permute program has no split";
+    if ((double)rprog_blocks(p, r) > dev->limits.grid_max.value)
+        return "the grid is larger than the device allows";
+    return check_rounds(p, r);
+}
+
+/* ---- candidates ---- */
+
+typedef struct {
+    Arena *arena;
+    const Problem *p;
+    const Device *dev;
+    RProgSet *set;
+    size_t cap;
+    RTile *seen;              /* boxes so far */
+    int n_seen;
+    size_t cap_seen;
+} Boxes;
+
+static void keep(Boxes *b, RProg r) {
+    RProgSet *set = b->set;
+    set->enumerated++;
+    rprog_derive(b->p, b->dev, &r);
+    if (r.threads > b->dev->limits.threads_per_block.value) {
+        set->rejected[REJECT_THREADS]++;
+    } else if (r.smem > b->dev->limits.smem_per_block_optin.value) {
+        set->rejected[REJECT_SMEM]++;
+    } else if (r.blocks_per_sm < 1) {
+        set->rejected[REJECT_REGISTERS]++;
+    } else if (rprog_permute_check(b->p, b->dev, &r)) {
+        set->rejected[(double)rprog_blocks(b->p, &r) > b->dev->limits.grid_max.value
+                          ? REJECT_GRID : REJECT_ALIGNMENT]++;
+    } else {
+        set->prog = arena_grow(b->arena, set->prog, &b->cap, (size_t)set->n + 1, sizeof r);
+        set->prog[set->n++] = r;
+    }
+}
+
+static void with_threads(Boxes *b, RProg r) {
+    int64_t vectors = rprog_permute_points(b->p, &r) / r.store_vec;
+    for (int threads = 64; threads <= 512; threads *= 2) {
+        r.threads = (int16_t)threads;
+        if (threads > 64 && vectors < threads) break;
+        if (vectors > (int64_t)ROUNDS_MAX * threads) continue;
+        keep(b, r);
+    }
+}
+
+/* The widest accesses that fit, and up to two halvings of them: narrow ones may have fewer
+ * conflicts.  */
+static void with_vectors(Boxes *b, RProg r) {
+    enum { HALVINGS = 3 };
+    const PermuteView *v = &b->p->permute;
+    int stores = 0;
+    for (int store = b->p->out_vec; store >= 1 && stores < HALVINGS; store /= 2) {
+        r.store_vec = (uint8_t)store;
+        if (!stores_fit(b->p, &r)) continue;
+        stores++;
+        for (int halved = 1, widest = 1; halved <= 4 && widest; halved *= 2) {
+            widest = 0;
+            for (int i = 0; i < v->n_source; i++) {
+                int vec = v->source[i].vec;
+                for (;; vec /= 2) {
+                    r.load[i].vec = (uint8_t)vec;
+                    if (vec == 1 || reads_fit(b->p, &r, i)) break;
+                }
+                vec = vec > halved ? vec / halved : 1;
+                widest |= vec > 1;
+                r.load[i].vec = (uint8_t)vec;
+                rprog_permute_layout(b->p, &r, i);
+            }
+            with_threads(b, r);
+        }
+    }
+}
+
+static int32_t grown(int64_t extent, int64_t wanted, bool even) {
+    enum { STEP = 4 };
+    if (wanted >= extent) return (int32_t)extent;
+    if (!even) return (int32_t)wanted;
+    int64_t parts = ceil_div(extent, wanted), size = ceil_div(extent, parts);
+    size = ceil_div(size, STEP) * STEP;
+    return (int32_t)(size < extent ? size : extent);
+}
+
+/* Extends the box until runs of the source (the outputs, if it is negative) have `wanted`
+ * elements, in even parts of their axis or as wanted.  */
+static void grow(const Problem *p, RTile *t, int source, int64_t wanted, bool even) {
+    int axis;
+    for (int i = 0; wanted > 1 && (axis = inner_axis(p, source, i)) >= 0; i++) {
+        int32_t size = grown(extent_of(p, axis), wanted, even);
+        if (size > t->extent[axis]) t->extent[axis] = size;
+        if (t->extent[axis] < extent_of(p, axis)) break;
+        wanted = ceil_div(wanted, extent_of(p, axis));
+    }
+}
+
+static bool is_new(Boxes *b, const RTile *t) {
+    for (int i = 0; i < b->n_seen; i++) {
+        bool same = true;
+        for (int a = 0; a < RT_AXES; a++) same &= b->seen[i].extent[a] == t->extent[a];
+        if (same) return false;
+    }
+    b->seen = arena_grow(b->arena, b->seen, &b->cap_seen, (size_t)b->n_seen + 1, sizeof *t);
+    b->seen[b->n_seen++] = *t;
+    return true;
+}
+
+void rprog_permute_candidates(Arena *a, const Problem *p, const Device *dev, RProgSet *set) {
+    enum { LEAST = 16, MOST = 4096, FAR = 512 };
+    const PermuteView *v = &p->permute;
+    Boxes b = {.arena = a, .p = p, .dev = dev, .set = set, .cap = (size_t)set->n};
+    RProg r = rprog_permute_base();
+    if (!v->fits || rprog_units(p, dev, &r.unit, 1) < 1) return;
+    for (int64_t out = LEAST; out <= MOST; out *= 2) {
+        for (int64_t in = LEAST; in <= FAR; in *= 2) {
+            for (int even = 0; even < 2; even++) {
+                for (int axis = 0; axis < RT_AXES; axis++) r.block.extent[axis] = 1;
+                grow(p, &r.block, -1, out, even);
+                for (int i = 0; i < v->n_source; i++) grow(p, &r.block, i, in, even);
+                int64_t points = rprog_permute_points(p, &r);
+                bool whole = points == v->out.extent;
+                if (points > POINTS_MAX || (points < POINTS_MIN && !whole)) continue;
+                if (is_new(&b, &r.block)) with_vectors(&b, r);
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+/* A map seen as a change of layout.  */
+#include "rtile/facts.h"
+
+enum { READS = 256, EXTENT_MAX = 1 << 30, VECTOR_BYTES = 16 };
+
+static const TeStmt *root_of(const Problem *p) { return &p->te->stmt[p->group->root]; }
+
+static int64_t extent_of(const Problem *p, int index) {
+    return root_of(p)->index[index].hi.value;
+}
+
+static const TeStmt *statement(const Problem *p, int which) {
+    return which < 0 ? root_of(p) : &p->te->stmt[p->group->fused[which]];
+}
+
+/* Do all statements run with the root's indices in its order, with sizes that are known?  */
+static bool is_map(const Problem *p) {
+    const KernelGroup *g = p->group;
+    const TeStmt *s = root_of(p);
+    if (g->row || p->te->runtime || s->n_left < 2) return false;
+    for (int i = 0; i < s->n_left; i++) {
+        if (extent_of(p, i) < 1 || extent_of(p, i) > EXTENT_MAX) return false;
+    }
+    for (int i = 0; i < g->n_fused; i++) {
+        for (int j = 0; j < s->n_left; j++) {
+            if (g->perm[i][j] != j) return false;
+        }
+    }
+    return true;
+}
+
+static bool is_made_here(const Problem *p, int tensor) {
+    for (int i = -1; i < p->group->n_fused; i++) {
+        if (statement(p, i)->tensor == tensor) return true;
+    }
+    return false;
+}
+
+/* The index along which outputs are contiguous.  */
+static int inner_of(const Problem *p) {
+    int inner = root_of(p)->n_left - 1;
+    while (inner > 0 && extent_of(p, inner) == 1) inner--;
+    return inner;
+}
+
+/* Distances along the indices are such that no element is read twice, and one of them is 1 but not
+ * that of the inner index: the read runs along another index than the outputs do.  */
+static bool is_turned(const Problem *p, const Access *x) {
+    int64_t reach = 1;
+    uint32_t seen = 0;
+    const TeStmt *s = root_of(p);
+    if (x->offset.coef[inner_of(p)] < 2) return false;
+    for (int i = 0; i < s->n_left; i++) {
+        if (x->offset.coef[i] < 0) return false;
+        if (x->offset.coef[i] == 0 || extent_of(p, i) == 1) seen |= 1u << i;
+    }
+    for (;;) {
+        int next = -1;
+        for (int i = 0; i < s->n_left; i++) {
+            bool less = next < 0 || x->offset.coef[i] < x->offset.coef[next];
+            if (!(seen >> i & 1) && less) next = i;
+        }
+        if (next < 0) return reach > 1;
+        if (reach == 1 && x->offset.coef[next] != 1) return false;
+        if (x->offset.coef[next] < reach) return false;
+        seen |= 1u << next;
+        reach = x->offset.coef[next] * extent_of(p, next);
+    }
+}
+
+static bool same_offset(const Access *x, const Access *y) {
+    if (x->tensor != y->tensor || x->offset.c != y->offset.c) return false;
+    for (int i = 0; i < TE_MAX_INDICES; i++) {
+        if (x->offset.coef[i] != y->offset.coef[i]) return false;
+    }
+    return true;
+}
+
+/* The source that a read of statement s is; -1 if it is none.  */
+int rtile_permute_source(const Problem *p, const TeStmt *s, const TeExpr *read) {
+    Access x;
+    access_read(p->te, s, read, &x);
+    for (int k = 0; x.affine && k < p->permute.n_source; k++) {
+        if (same_offset(&x, &p->permute.source[k].access)) return k;
+    }
+    return -1;
+}
+
+/* Reads that never leave their tensor, of tensors that another kernel or nobody makes.  */
+static void add_source(Problem *p, const TeStmt *s, const TeExpr *read, int align) {
+    PermuteView *v = &p->permute;
+    const TeTensor *t = &p->te->tensor[read->v.ref];
+    PermuteSource one = {.read = read, .bytes = te_dtype_bytes(t->dtype)};
+    access_read(p->te, s, read, &one.access);
+    if (!one.access.affine || is_made_here(p, read->v.ref)) return;
+    for (int d = 0; d < t->rank; d++) {
+        int64_t lo, hi;
+        access_range(s, &one.access.sub[d], &lo, &hi);
+        if (lo < 0 || hi >= t->shape[d].value) return;
+    }
+    if (!is_turned(p, &one.access) || rtile_permute_source(p, s, read) >= 0) return;
+    one.vec = (t->role != TE_TEMP && align < VECTOR_BYTES ? align : VECTOR_BYTES) / one.bytes;
+    if (one.vec < 1) one.vec = 1;
+    if (v->n_source < PERMUTE_SOURCES) v->source[v->n_source++] = one;
+}
+
+/* Do neighbours i and i + 1 lie in every output and source as one index would?  */
+static bool are_one(const Problem *p, int i) {
+    int64_t n = extent_of(p, i + 1);
+    if (extent_of(p, i) * n > EXTENT_MAX) return false;
+    for (int k = 0; k < p->permute.n_source; k++) {
+        const int64_t *coef = p->permute.source[k].access.offset.coef;
+        if (coef[i] != coef[i + 1] * n) return false;
+    }
+    for (int k = -1; k < p->group->n_fused; k++) {
+        const TeTensor *t = &p->te->tensor[statement(p, k)->tensor];
+        if (t->stride[i].value != t->stride[i + 1].value * n) return false;
+    }
+    return true;
+}
+
+/* Axes from the indices; those of extent 1 join the axis before or behind them.  */
+static bool build_axes(Problem *p) {
+    const TeStmt *s = root_of(p);
+    FusedAxis *out = &p->permute.out;
+    *out = (FusedAxis){.extent = 1};
+    int last = -1;            /* the last index of an extent beyond 1 */
+    for (int i = 0; i < s->n_left; i++) {
+        int64_t n = extent_of(p, i);
+        bool one = n == 1 || last < 0 || (last == i - 1 && are_one(p, last));
+        bool joins = out->n_digit > 0 && one;
+        if (!joins) {
+            if (out->n_digit == PERMUTE_AXES) return false;
+            out->digit[out->n_digit++] = (AxisDigit){out->n, 0, 1};
+        }
+        AxisDigit *d = &out->digit[out->n_digit - 1];
+        out->index[out->n++] = (uint8_t)i;
+        d->n++;
+        d->extent *= n;
+        if (n > 1) last = i;
+        out->extent *= n;
+    }
+    return true;
+}
+
+/* The index that an axis moves with: its last one of an extent beyond 1.  */
+static int moving_index(const Problem *p, const AxisDigit *d) {
+    int i = d->first + d->n - 1;
+    while (i > d->first && extent_of(p, p->permute.out.index[i]) == 1) i--;
+    return p->permute.out.index[i];
+}
+
+static void order_axes(const Problem *p, PermuteSource *x) {
+    const FusedAxis *out = &p->permute.out;
+    for (int a = 0; a < out->n_digit; a++) {
+        if (out->digit[a].extent == 1) continue;
+        x->stride[a] = x->access.offset.coef[moving_index(p, &out->digit[a])];
+        if (x->stride[a] == 0) continue;
+        int at = x->n_order++;
+        for (; at > 0 && x->stride[x->order[at - 1]] > x->stride[a]; at--)
+            x->order[at] = x->order[at - 1];
+        x->order[at] = (uint8_t)a;
+    }
+}
+
+void rtile_permute(Problem *p, int align) {
+    PermuteView *v = &p->permute;
+    const TeExpr *read[READS];
+    if (!is_map(p)) return;
+    for (int i = -1; i < p->group->n_fused; i++) {
+        const TeStmt *s = statement(p, i);
+        int n = access_reads(s->rhs, read, READS);
+        for (int k = 0; k < n && k < READS; k++) add_source(p, s, read[k], align);
+    }
+    if (v->n_source == 0 || !build_axes(p)) return;
+    for (int k = 0; k < v->n_source; k++) order_axes(p, &v->source[k]);
+    v->fits = true;
+}
