@@ -110,7 +110,7 @@ static Status simulate(Tool *t) {
     if (s != ST_OK) return s;
     shape(t);
     SimOptions options = {.seed = t->o.seed, .benign = t->o.benign, .no_races = t->o.no_races,
-                          .threads = t->o.threads, .max_instructions = t->o.limit};
+                          .threads = t->o.threads, .max_instructions = t->o.limit, .timed = true};
     s = sim_launch(t->gpu, t->a, &t->diag, t->module, t->kernel, &t->launch, &options, &t->report);
     t->ran = s == ST_OK;
     for (int k = 0; t->source && k < t->report.n_fault; k++) {

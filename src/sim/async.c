@@ -1,6 +1,7 @@
 #include "sim/async.h"
 
 #include "sim/async_data.h"
+#include "sim/timing.h"
 
 #include <string.h>
 
@@ -112,6 +113,10 @@ bool async_issue(AsyncOp *op) {
         return false;
     }
     op->issued = c->time++;
+    if (op->kind != ASYNC_ARRIVE) {
+        bool global = op->kind == ASYNC_LOAD || op->kind == ASYNC_STORE;
+        op->ready = sim_timer_copy(op->warp, op->inst, bytes, global);
+    }
     op->next = NULL;
     if (q->last) q->last->next = op;
     if (!q->first) q->first = op;
@@ -170,6 +175,7 @@ void async_land_lanes(SimCluster *c, AsyncOp *op, uint32_t mask, bool for_mbarri
     for (size_t p = 0; p < op->n_piece; p++) {
         int lane = op->piece[p].lane;
         if (!(mask >> lane & 1) || !(op->mask >> lane & 1)) continue;
+        if (!for_mbarrier) sim_timer_tell(c, op->ready, op->warp->clock);
         flags_down(c, op, &op->piece[p],
                    for_mbarrier ? (uint16_t)SIM_ASYNC_THREAD : sim_thread(op->warp, lane));
     }
@@ -182,6 +188,7 @@ static void land_arrive(SimCluster *c, AsyncOp *op) {
     for (AsyncOp *o = async_of(c)->first, *next; o && o != op; o = next) {
         next = o->next;
         if (o->warp == op->warp && o->tell == TELL_CPASYNC && o->kind == ASYNC_LOAD) {
+            if (o->ready > op->ready) op->ready = o->ready;
             async_land_lanes(c, o, op->mask & o->mask, true);
         }
     }
@@ -190,6 +197,7 @@ static void land_arrive(SimCluster *c, AsyncOp *op) {
     SIM_EACH(l, op->mask) arrivals++;
     if (m) {
         sim_release_async(c, m->collect);
+        sim_timer_tell(c, op->ready, m->collect);
         async_mbar_update(op->warp, op->inst, op->lane, op->mbar_block, m, arrivals, 0);
     }
     async_finish(c, op);
@@ -199,6 +207,7 @@ static void tell_mbarrier(SimCluster *c, const AsyncOp *op) {
     AsyncMbar *m = async_mbar_valid(op->warp, op->inst, op->lane, op->mbar_block, op->mbar);
     if (!m) return;
     sim_release_async(c, m->collect);
+    sim_timer_tell(c, op->ready, m->collect);
     async_mbar_update(op->warp, op->inst, op->lane, op->mbar_block, m, 0, -(int64_t)op->tx_bytes);
 }
 

@@ -59,6 +59,7 @@ struct AsyncOp {
     uint32_t mask;            /* lanes not landed yet (cp.async, arrive) */
     uint32_t group[LANES];    /* group of each lane (cp.async); of the issuer in group[lane] */
     uint32_t issued;          /* cluster time */
+    uint32_t ready;           /* timing.h: when it is there */
     SimBlock *block;          /* whose shared memory the pieces are in */
     SimBlock *source;         /* ASYNC_PEER */
     uint32_t from;            /* ASYNC_PEER: offset in the source's shared memory */

@@ -8,6 +8,7 @@
 #include "sim/memory_state.h"
 #include "sim/order.h"
 #include "sim/race.h"
+#include "sim/timing.h"
 #include <string.h>
 
 /* SimInst.flags.  */
@@ -130,6 +131,14 @@ static unsigned char *place(SimWarp *w, const SimInst *i, int lane, uint64_t at,
     return b->smem + offset;
 }
 
+static bool on_one_address(uint32_t active, const uint64_t at[LANES]) {
+    int first = sim_first_lane(active);
+    SIM_EACH(l, active) {
+        if (at[l] != at[first]) return false;
+    }
+    return sim_popcount(active) > 1;
+}
+
 static void exec_atom(SimWarp *w, const SimInst *i, uint32_t active) {
     Operands o = operands(i);
     const SimOpnd *address = &i->opnd[i->flags & ATOM_RESULT ? 1 : 0];
@@ -149,6 +158,7 @@ static void exec_atom(SimWarp *w, const SimInst *i, uint32_t active) {
     SimBlock *b = w->block;
     if (global && o.result) sim_poll(w);
     b->count.atomics++;
+    if (b->timing) b->timing->same = on_one_address(active, at);
     int bytes = i->bytes * i->count;
     if (!b->cluster->run->options->no_counters) {
         if (global) sim_count_global(w, global, at, bytes, true);

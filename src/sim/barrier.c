@@ -69,7 +69,7 @@ static void finish(SimBlock *b, SimBarrier *x, int id) {
     sim_wake_barrier(b, id);
     sim_event(b->cluster);
     uint32_t *clock = x->clock;
-    memset(clock, 0, (size_t)b->cluster->n_clock * sizeof *clock);
+    memset(clock, 0, (size_t)b->cluster->n_entry * sizeof *clock);
     *x = (SimBarrier){.clock = clock, .generation = x->generation + 1};
 }
 

@@ -1,5 +1,6 @@
 /* cp.async.bulk: contiguous copies told by an mbarrier or a bulk group, and their reductions.  */
 #include "sim/async_target.h"
+#include "sim/timing.h"
 
 typedef enum { BULK_LOAD, BULK_STORE, BULK_PEER } BulkWay;
 typedef struct {
@@ -109,6 +110,7 @@ static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
         if (op->group[op->lane] + (uint64_t)pending >= a->bulk_group[op->lane]) continue;
         if (!op->read_told && !async_source_kept(op)) return;
         op->read_told = true;
+        sim_timer_tell(c, op->ready, w->clock);
         if (i->flags) {
             async_sample(c, op);
         } else {

@@ -20,7 +20,7 @@ bool async_cluster_settle(SimCluster *c) {
             async_warp(&c->block[b].warp[w])->cluster_arrived = 0;
         }
     }
-    for (int k = 0; k < c->n_clock; k++) {
+    for (int k = 0; k < c->n_entry; k++) {
         if (q->collect[k] > q->done[k]) q->done[k] = q->collect[k];
         q->collect[k] = 0;
     }

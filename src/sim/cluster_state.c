@@ -46,6 +46,7 @@ SimCluster *sim_cluster_begin(SimUnit *u, Arena *scratch, Arena *results) {
     }
     int warps = (int)((r->ntid[0] * r->ntid[1] * r->ntid[2] + LANES - 1) / LANES);
     c->n_clock = c->n_block * warps + 1;
+    c->n_entry = c->n_clock + SIM_TIMES;
     c->time = 1;
     c->rng.state = hash64(&u->cluster, sizeof u->cluster, r->options->seed);
     c->partial_sync = r->kernel->partial_sync;
@@ -61,7 +62,10 @@ SimCluster *sim_cluster_begin(SimUnit *u, Arena *scratch, Arena *results) {
             c->block[b].writes = w;
         }
     }
-    for (int b = 0; b < c->n_block; b++) sim_warps_begin(&c->block[b]);
+    for (int b = 0; b < c->n_block; b++) {
+        sim_warps_begin(&c->block[b]);
+        sim_timing_begin(&c->block[b]);
+    }
     sim_async_begin(c);
     return c;
 }
@@ -79,7 +83,8 @@ static void keep_faults(SimUnit *u, const SimBlock *b, Arena *results) {
     u->n_fault += b->n_fault;
 }
 
-void sim_cluster_end(SimUnit *u, SimCluster *c, SimCounters *total, Arena *results) {
+void sim_cluster_end(SimUnit *u, SimCluster *c, SimCounters *total, SimSlices *work,
+                     Arena *results) {
     sim_async_end(c);
     u->writes = ARENA_ARRAY(results, SimWrites *, c->n_block);
     for (int n = 0; n < c->n_block; n++) {
@@ -89,6 +94,8 @@ void sim_cluster_end(SimUnit *u, SimCluster *c, SimCounters *total, Arena *resul
             b->count.instructions += b->pipe[p];
         }
         if (!u->run->options->no_counters) sim_count_add(total, &b->count);
+        sim_timing_end(b);
+        if (work) sim_slices_merge(work, &b->timing->work);
         if (b->writes) sim_merge_writes(b->writes);
         u->writes[n] = b->writes;
         keep_faults(u, b, results);

@@ -1,5 +1,6 @@
 /* Sectors of global memory, wavefronts of shared memory, sums: the rules of docs/simulator.md.  */
 #include "sim/memory_state.h"
+#include "sim/timing.h"
 #include <stdatomic.h>
 
 /* ---- global memory ---- */
@@ -12,13 +13,16 @@ static bool mark(uint64_t *map, uint64_t sector) {
     return true;
 }
 
-static void touch(const SimBlock *b, uint64_t sector, bool store) {
+static void touch(SimBlock *b, uint64_t sector, bool store) {
     uint64_t at = sector * SIM_SECTOR;
     const SimAlloc *x = b->hot;
     if (!x || !x->host || at - x->base >= x->bytes) {
         x = sim_find(b->cluster->run->gpu, at, 1);
     }
-    if (x) mark(store ? x->stored : x->loaded, (at - x->base) / SIM_SECTOR);
+    if (!x) return;
+    mark(store ? x->stored : x->loaded, (at - x->base) / SIM_SECTOR);
+    uint32_t line = b->cluster->run->gpu->line;
+    if (b->timing) sim_l2_touch(b, at / line, x->touched[(at - x->base) / line]);
 }
 
 void sim_count_global(SimWarp *w, uint32_t active, const uint64_t address[LANES], int bytes,
@@ -64,42 +68,59 @@ void sim_count_global_range(SimBlock *b, uint64_t address, uint64_t bytes, bool 
 
 /* ---- shared memory ---- */
 
-enum { BANKS = 32 };
-
 /* Passes over the banks, and how few they would be without conflicts.  */
 typedef struct {
     int passes, least;
 } Passes;
 
-/* The general case: all distinct units of every bank.  */
-static Passes conflicting(uint32_t lanes, const uint32_t address[LANES], uint32_t words) {
-    uint32_t in_bank[BANKS][LANES], wide = BANKS / words;
-    uint8_t n[BANKS] = {0};
-    int most = 0, distinct = 0;
-    SIM_EACH(l, lanes) {
-        uint32_t unit = address[l] / (4 * words), bank = unit % wide;
-        int k = 0;
-        while (k < n[bank] && in_bank[bank][k] != unit) k++;
-        if (k < n[bank]) continue;
-        in_bank[bank][n[bank]++] = unit;
-        distinct++;
-        if (n[bank] > most) most = n[bank];
-    }
-    return (Passes){most, (distinct * (int)words + BANKS - 1) / BANKS};
+/* An access of `width` bytes of each lane: it takes that many neighbouring banks, which count as
+ * one wide bank, of which there are `wide`.  */
+typedef struct {
+    const SimBanks *banks;
+    uint32_t width, wide;
+} Access;
+
+static Access access_of(const SimBanks *banks, int bytes) {
+    uint32_t width = (uint32_t)bytes > banks->width ? (uint32_t)bytes : banks->width;
+    uint32_t wide = banks->n * banks->width / width;
+    return (Access){banks, width, wide ? wide : 1};
 }
 
-/* A group of lanes served together: as many passes as one bank has distinct words.  Aligned
- * accesses of `words` words take that many neighbouring banks each: they count as one wide bank. */
-static Passes group(uint32_t lanes, const uint32_t address[LANES], uint32_t words) {
-    uint32_t in_bank[BANKS], wide = BANKS / words, used = 0;
+static Passes passes_of(const Access *a, int most, int distinct) {
+    uint32_t all = (uint32_t)distinct * a->width, row = a->banks->n * a->banks->width;
+    return (Passes){most, (int)((all + row - 1) / row)};
+}
+
+/* The general case: all distinct units of every bank.  */
+static Passes conflicting(const Access *a, uint32_t lanes, const uint32_t address[LANES]) {
+    uint32_t unit[LANES], of_bank[LANES];
+    int most = 0, distinct = 0;
     SIM_EACH(l, lanes) {
-        uint32_t unit = address[l] / (4 * words), bank = unit % wide, bit = 1u << bank;
+        uint32_t u = address[l] / a->width, before = 0;
+        bool known = false;
+        for (int k = 0; k < distinct; k++) {
+            known |= unit[k] == u;
+            if (unit[k] % a->wide == u % a->wide) before = of_bank[k];
+        }
+        if (known) continue;
+        unit[distinct] = u;
+        of_bank[distinct++] = before + 1;
+        if ((int)before >= most) most = (int)before + 1;
+    }
+    return passes_of(a, most, distinct);
+}
+
+/* A group of lanes served together: as many passes as one bank has distinct words.  */
+static Passes group(const Access *a, uint32_t lanes, const uint32_t address[LANES]) {
+    if (a->wide > LANES) return conflicting(a, lanes, address);
+    uint32_t in_bank[LANES], used = 0;
+    SIM_EACH(l, lanes) {
+        uint32_t unit = address[l] / a->width, bank = unit % a->wide, bit = 1u << bank;
         if (!(used & bit)) in_bank[bank] = unit;
-        else if (in_bank[bank] != unit) return conflicting(lanes, address, words);
+        else if (in_bank[bank] != unit) return conflicting(a, lanes, address);
         used |= bit;
     }
-    int all = sim_popcount(used) * (int)words;
-    return (Passes){lanes != 0, (all + BANKS - 1) / BANKS};
+    return passes_of(a, lanes != 0, sim_popcount(used));
 }
 
 /* Whether every active lane shares its address with the lane whose number differs in `flip`.  */
@@ -115,22 +136,24 @@ static Passes sum(Passes x, Passes y) {
 }
 
 /* Two parts of a request, merged into one group when their lanes pair up or one is idle.  */
-static Passes halves(uint32_t lanes, uint32_t low, const uint32_t address[LANES],
-                     uint32_t words) {
+static Passes halves(const Access *a, uint32_t lanes, uint32_t low,
+                     const uint32_t address[LANES]) {
     uint32_t x = lanes & low, y = lanes & ~low;
     if (!x || !y || paired(lanes, address, 1) || paired(lanes, address, 2)) {
-        return group(lanes, address, words);
+        return group(a, lanes, address);
     }
-    return sum(group(x, address, words), group(y, address, words));
+    return sum(group(a, x, address), group(a, y, address));
 }
 
-static Passes request(uint32_t active, const uint32_t address[LANES], int bytes) {
-    if (bytes <= 4) return group(active, address, 1);
-    if (bytes == 8) return halves(active, 0x0000ffffu, address, 2);
+static Passes request(const SimBanks *banks, uint32_t active, const uint32_t address[LANES],
+                      int bytes) {
+    Access a = access_of(banks, bytes);
+    if (bytes <= 4) return group(&a, active, address);
+    if (bytes == 8) return halves(&a, active, 0x0000ffffu, address);
     Passes all = {0, 0};
     for (int half = 0; half < 2; half++) {
         uint32_t lanes = active & (half ? 0xffff0000u : 0x0000ffffu);
-        if (lanes) all = sum(all, halves(lanes, 0x00ff00ffu, address, (uint32_t)bytes / 4));
+        if (lanes) all = sum(all, halves(&a, lanes, 0x00ff00ffu, address));
     }
     return all;
 }
@@ -138,7 +161,7 @@ static Passes request(uint32_t active, const uint32_t address[LANES], int bytes)
 void sim_count_shared(SimWarp *w, uint32_t active, const uint32_t address[LANES], int bytes,
                       bool store) {
     SimCounters *c = &w->block->count;
-    Passes p = request(active, address, bytes);
+    Passes p = request(&w->block->cluster->run->gpu->banks, active, address, bytes);
     if (store) {
         c->shared_store_requests++;
         c->shared_store_wavefronts += (uint64_t)p.passes;
@@ -150,7 +173,9 @@ void sim_count_shared(SimWarp *w, uint32_t active, const uint32_t address[LANES]
 }
 
 void sim_count_shared_range(SimBlock *b, uint32_t bytes, bool store) {
-    uint64_t n = (bytes + 4 * BANKS - 1) / (4 * BANKS);
+    const SimBanks *banks = &b->cluster->run->gpu->banks;
+    uint32_t row = banks->n * banks->width;
+    uint64_t n = ((uint64_t)bytes + row - 1) / row;
     if (store) b->count.shared_store_wavefronts += n;
     else b->count.shared_load_wavefronts += n;
 }

@@ -13,6 +13,7 @@ enum { SLICE = 256, MOST_RESIDENT = 8192 };
 typedef struct {
     Arena *scratch, *results;
     SimCounters total;
+    SimSlices *work;          /* sums of timing.h; NULL: not timed */
     bool failed;
 } Worker;
 
@@ -31,7 +32,7 @@ static void step(void *user) {
     Worker *w = s->worker;
     if (!s->cluster) s->cluster = sim_cluster_begin(s->unit, s->scratch, w->results);
     if (sim_cluster_run(s->cluster, s->budget)) {
-        sim_cluster_end(s->unit, s->cluster, &w->total, w->results);
+        sim_cluster_end(s->unit, s->cluster, &w->total, w->work, w->results);
         s->cluster = NULL;
     }
     s->good = true;
@@ -110,7 +111,7 @@ static Arena *worker_arena(Arena *a) {
 }
 
 Status sim_run_units(Arena *a, Diag *d, SimUnit *unit, int64_t n, const SimRun *run,
-                     SimCounters *total) {
+                     SimCounters *total, SimSlices *work) {
     const SimOptions *o = run->options;
     bool serial = run->kernel->serial;
     int threads = serial ? 1 : pool_threads(o->threads);
@@ -119,10 +120,14 @@ Status sim_run_units(Arena *a, Diag *d, SimUnit *unit, int64_t n, const SimRun *
     for (int t = 0; t < threads; t++) {
         crew.worker[t].scratch = worker_arena(a);
         crew.worker[t].results = worker_arena(a);
+        if (!work) continue;
+        crew.worker[t].work = ARENA_NEW(a, SimSlices);
+        sim_slices_new(a, work->n_work, crew.worker[t].work);
     }
     bool good = serial ? run_serial(a, &crew, n) : pool_for(threads, n, run_one, &crew);
     for (int t = 0; t < threads; t++) {
         sim_count_add(total, &crew.worker[t].total);
+        if (work) sim_slices_merge(work, crew.worker[t].work);
         if (crew.worker[t].failed) good = false;
     }
     if (o->stop && *o->stop) {

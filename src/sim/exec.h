@@ -189,6 +189,7 @@ struct SimWarp {
     SimExec *watch;           /* called before each instruction while registers of wgmma are in
                                * flight, else NULL */
     void *async;              /* per-warp state (cp.async groups, wgmma groups) */
+    struct SimTimer *timer;   /* timing.h; NULL unless the launch is timed */
 };
 
 static inline uint32_t *sim_u32(const SimWarp *w, Slot s) {
@@ -271,6 +272,7 @@ struct SimBlock {
     uint64_t faults;
     bool stop;                /* a fault: no further instruction */
     void *async;              /* per-block state (mbarriers, pending copies) */
+    struct SimBlockTime *timing;          /* timing.h; NULL unless the launch is timed */
 };
 
 /* Blocks that run together; 1 block without clusters.  */
@@ -284,6 +286,7 @@ struct SimCluster {
     uint64_t event;           /* counts sim_event */
     uint64_t polls;           /* looks at what another block may write; see sim_poll */
     int n_clock;              /* entries of a vector clock: all warps, then one for copies */
+    int n_entry;              /* with those of timing.h after them */
     uint32_t *strong_clock;   /* of atomics and volatile accesses to shared memory */
     uint32_t *proxy_clock;    /* what generic writes the async proxy has been made to see */
     Rng rng;                  /* seed and cluster number: adversarial timing, warp order */
@@ -344,6 +347,7 @@ struct SimRun {
     uint32_t smem_base, smem_bytes;       /* of every block */
     unsigned char *constants; /* of the kernel, with the addresses of this launch */
     struct SimBlockOrder *order;          /* order.h: of blocks that communicate, else NULL */
+    const struct SimTiming *timing;       /* timing.h; NULL: the launch is not timed */
     const unsigned char *params;          /* the parameter space, padded with poison */
     size_t params_bytes;
 };

@@ -214,17 +214,6 @@ static void collect(Arena *a, const SimRun *r, const SimUnit *unit, int64_t n, S
     }
 }
 
-static double scaled_time(const SimRun *r, const SimReport *out) {
-    SimCounters c = out->total;
-    double share = out->blocks_run ? (double)volume(r->grid) / (double)out->blocks_run : 0;
-    for (int p = 0; p < SIM_PIPE_COUNT; p++) c.pipe[p] = (uint64_t)((double)c.pipe[p] * share);
-#define X(name, text) c.name = (uint64_t)((double)c.name * share);
-    SIM_COUNTERS(X)
-#undef X
-    c.flops = (uint64_t)((double)c.flops * share);
-    return sim_time(r->dev, &c, r->launch, r->kernel->registers);
-}
-
 static void describe(SimRun *r, SimGpu *g, const SimModule *m, int kernel, const SimLaunch *launch,
                      const SimOptions *o) {
     *r = (SimRun){.gpu = g, .dev = g->dev, .ptx = m->ptx, .kernel = m->kernel[kernel],
@@ -247,14 +236,16 @@ static void describe(SimRun *r, SimGpu *g, const SimModule *m, int kernel, const
 Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *kernel,
                   const SimLaunch *launch, const SimOptions *o, SimReport *out) {
     *out = (SimReport){0};
-    SimOptions defaults = {0};
     int k = sim_find_kernel(m, kernel);
     if (k < 0) {
         return diag_error(d, ST_SIMULATOR, "sim", DIAG_NOWHERE, "no kernel %s in this module",
                           kernel);
     }
     SimRun *r = ARENA_NEW(a, SimRun);
-    describe(r, g, m, k, launch, o ? o : &defaults);
+    SimOptions *options = ARENA_NEW(a, SimOptions);
+    if (o) *options = *o;
+    if (options->timed) options->no_counters = false;
+    describe(r, g, m, k, launch, options);
     size_t need = (size_t)r->kernel->func->param_bytes;
     if (launch->params_bytes < need) {
         return diag_error(d, ST_ARGS, "sim", DIAG_NOWHERE, "%s takes %zu bytes of parameters, got "
@@ -271,15 +262,24 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *
     const SimLoaded *x = sim_load_variables(g, m->ptx);
     r->constants = constants(a, r, x);
     sim_clear_sectors(g);
+    SimSlices *work = NULL;
+    if (r->options->timed) {
+        r->timing = sim_timing_new(a, r);
+        work = ARENA_NEW(a, SimSlices);
+        sim_slices_new(a, r->timing->n_work, work);
+    }
     if (r->kernel->serial && !r->options->no_races) r->order = sim_order_new(a, g);
     int64_t n;
     SimUnit *unit = units(a, r, &n);
-    Status st = sim_run_units(a, d, unit, n, r, &out->total);
+    Status st = sim_run_units(a, d, unit, n, r, &out->total, work);
     if (r->order) sim_order_forget(g);
     if (st != ST_OK) return st;
     out->total.unique_load_sectors = sim_sum_sectors(g, false);
     out->total.unique_store_sectors = sim_sum_sectors(g, true);
     collect(a, r, unit, n, out);
-    out->time_us = scaled_time(r, out);
+    if (!work) return ST_OK;
+    SimFootprint f;
+    sim_l2_settle(g, &f);
+    out->time_us = sim_time(r, &out->total, work, &f, out->blocks_run);
     return ST_OK;
 }

@@ -1,6 +1,7 @@
 /* Units of work of a launch: clusters, and what they leave behind.  */
 #ifndef ROLLER_SIM_LAUNCH_H
 #define ROLLER_SIM_LAUNCH_H
+#include "sim/timing.h"
 #include "sim/writes.h"
 
 typedef struct {
@@ -24,10 +25,12 @@ const SimLoaded *sim_load_variables(SimGpu *g, const PtxModule *m);
 
 /* Makes a cluster's state on `scratch`; what outlives it goes to `results`.  */
 SimCluster *sim_cluster_begin(SimUnit *u, Arena *scratch, Arena *results);
-void sim_cluster_end(SimUnit *u, SimCluster *c, SimCounters *total, Arena *results);
+/* Adds to *total, and to the sums of timing.h unless `work` is NULL.  */
+void sim_cluster_end(SimUnit *u, SimCluster *c, SimCounters *total, SimSlices *work,
+                     Arena *results);
 
 /* Runs all units on up to `threads` host threads (communicating ones on one).  The arenas of the
  * workers are created on `a` and hold the results until `a` is reset.  */
 Status sim_run_units(Arena *a, Diag *d, SimUnit *unit, int64_t n, const SimRun *run,
-                     SimCounters *total);
+                     SimCounters *total, SimSlices *work);
 #endif

@@ -116,10 +116,10 @@ static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
         }
         if (completed(w, i, l, of[l])) done |= 1u << l;
     }
-    /* A blocking wait usually suspends the thread until it can succeed; sometimes its time is up
-     */
+    /* A blocking wait usually suspends the thread until it can succeed; sometimes, in launches that
+     * are not timed, its time is up.  */
     SimCluster *c = w->block->cluster;
-    if (done != active && (i->flags & WAIT_TRY) && rng_below(&c->rng, 8)) {
+    if (done != active && (i->flags & WAIT_TRY) && (w->timer || rng_below(&c->rng, 8))) {
         sim_retry(w);
         return;
     }

@@ -36,7 +36,7 @@ AsyncMbar *async_mbar(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint3
 /* A phase ends when nothing is pending, neither arrivals nor bytes.  */
 static void settle(SimCluster *c, AsyncMbar *m) {
     if (m->pending || m->tx) return;
-    for (int k = 0; k < c->n_clock; k++) {
+    for (int k = 0; k < c->n_entry; k++) {
         if (m->collect[k] > m->done[k]) m->done[k] = m->collect[k];
         m->collect[k] = 0;
     }

@@ -9,9 +9,17 @@ static void release_all(void *p) {
         free(g->alloc[k].host);
         free(g->alloc[k].loaded);
         free(g->alloc[k].stored);
+        free(g->alloc[k].touched);
         free(g->alloc[k].owner);
     }
     free(g->alloc);
+}
+
+/* Lines of whole sectors, of which an allocation holds whole ones.  */
+static uint32_t line_bytes(const MemoryLevel *l2) {
+    uint32_t line = SIM_SECTOR;
+    while (2 * line <= l2->line.value && line < 64 * SIM_SECTOR) line *= 2;
+    return l2->line.value > 0 ? line : 4 * SIM_SECTOR;
 }
 
 Status sim_gpu_create(Arena *a, Diag *d, const Device *dev, SimGpu **out) {
@@ -20,6 +28,14 @@ Status sim_gpu_create(Arena *a, Diag *d, const Device *dev, SimGpu **out) {
     g->arena = a;
     g->dev = dev;
     g->next = SIM_GLOBAL_BASE;
+    const MemoryLevel *smem = &dev->memory[LEVEL_SMEM];
+    g->banks.n = smem->banks.value > 0 ? (uint32_t)smem->banks.value : 32;
+    g->banks.width = smem->bank_width.value > 0 ? (uint32_t)smem->bank_width.value : 4;
+    const MemoryLevel *l2 = &dev->memory[LEVEL_L2];
+    const Figure *keeps = hal_has(&l2->effective_capacity) ? &l2->effective_capacity
+                                                           : &l2->capacity;
+    g->line = line_bytes(l2);
+    g->l2_lines = (uint64_t)(keeps->value / g->line);
     arena_defer(a, release_all, g);
     *out = g;
     return ST_OK;
@@ -48,10 +64,12 @@ static SimAlloc *add_alloc(SimGpu *g, size_t bytes) {
     x.host = malloc(bytes + 64);
     x.loaded = calloc(sector_words(bytes), sizeof *x.loaded);
     x.stored = calloc(sector_words(bytes), sizeof *x.stored);
-    if (!x.host || !x.loaded || !x.stored) {
+    x.touched = calloc((size_t)(bytes / g->line + 1), sizeof *x.touched);
+    if (!x.host || !x.loaded || !x.stored || !x.touched) {
         free(x.host);
         free(x.loaded);
         free(x.stored);
+        free(x.touched);
         return NULL;
     }
     memset(x.host, SIM_POISON, bytes + 64);
@@ -108,10 +126,11 @@ void sim_free(SimGpu *g, uint64_t at) {
     free(x->host);
     free(x->loaded);
     free(x->stored);
+    free(x->touched);
     free(x->owner);
     x->host = NULL;
     x->owner = NULL;
-    x->loaded = x->stored = NULL;
+    x->loaded = x->stored = x->touched = NULL;
 }
 
 void *sim_host(SimGpu *g, uint64_t at, size_t bytes) {

@@ -9,8 +9,14 @@ typedef struct SimAlloc {
     uint64_t base, bytes;
     unsigned char *host;      /* NULL once freed */
     uint64_t *loaded, *stored;            /* one bit per sector; touched by several host threads */
+    uint64_t *touched;        /* l2.c: per line of L2, when it was touched last */
     struct SimOwner *owner;   /* order.c: one per word, while a launch needs them; else NULL */
 } SimAlloc;
+
+/* Of shared memory.  */
+typedef struct {
+    uint32_t n, width;        /* width in bytes */
+} SimBanks;
 
 struct SimGpu {
     Arena *arena;
@@ -18,6 +24,10 @@ struct SimGpu {
     SimAlloc *alloc;          /* ascending */
     size_t n_alloc, cap_alloc;
     uint64_t next;
+    SimBanks banks;
+    uint32_t line;            /* bytes of a line of L2 */
+    uint64_t l2_lines;        /* that it keeps */
+    uint64_t brought;         /* lines brought into it so far */
     struct SimLoaded *loaded; /* launch.c: modules whose variables are in memory */
 };
 

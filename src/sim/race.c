@@ -2,7 +2,7 @@
 #include "sim/memory.h"
 #include <string.h>
 
-uint32_t *sim_clock_new(SimCluster *c) { return ARENA_ARRAY(c->arena, uint32_t, c->n_clock); }
+uint32_t *sim_clock_new(SimCluster *c) { return ARENA_ARRAY(c->arena, uint32_t, c->n_entry); }
 
 static void raise_to(uint32_t *clock, const uint32_t *other, int n) {
     for (int k = 0; k < n; k++) clock[k] = clock[k] > other[k] ? clock[k] : other[k];
@@ -10,12 +10,21 @@ static void raise_to(uint32_t *clock, const uint32_t *other, int n) {
 
 void sim_release(SimWarp *w, uint32_t *clock) {
     SimCluster *c = w->block->cluster;
-    raise_to(clock, w->clock, c->n_clock);
+    raise_to(clock, w->clock, c->n_entry);
     clock[w->clock_id] = c->time++;
 }
 
 void sim_acquire(SimWarp *w, const uint32_t *clock) {
-    raise_to(w->clock, clock, w->block->cluster->n_clock);
+    raise_to(w->clock, clock, w->block->cluster->n_entry);
+}
+
+/* Order without time: atomics of several warps do not wait for each other.  */
+static void join_strong(SimWarp *w, bool release) {
+    SimCluster *c = w->block->cluster;
+    raise_to(w->clock, c->strong_clock, c->n_clock);
+    if (!release) return;
+    raise_to(c->strong_clock, w->clock, c->n_clock);
+    c->strong_clock[w->clock_id] = c->time++;
 }
 
 void sim_release_async(SimCluster *c, uint32_t *clock) { clock[c->n_clock - 1] = c->time++; }
@@ -199,7 +208,7 @@ bool sim_shadow_read(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, ui
 
 bool sim_shadow_read_strong(SimWarp *w, const SimInst *i, int lane, SimBlock *owner,
                             uint32_t offset, uint32_t bytes) {
-    sim_acquire(w, w->block->cluster->strong_clock);
+    join_strong(w, false);
     return read_words(w, i, lane, owner, offset, bytes, true, false);
 }
 
@@ -251,8 +260,7 @@ bool sim_shadow_store(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, u
 
 bool sim_shadow_atomic(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                        uint32_t bytes) {
-    sim_acquire(w, w->block->cluster->strong_clock);
-    sim_release(w, w->block->cluster->strong_clock);
+    join_strong(w, true);
     return write_words(w, i, lane, owner, offset, bytes, true, NULL);
 }
 

@@ -60,6 +60,8 @@ Status sim_read(SimGpu *g, Diag *d, uint64_t at, void *to, size_t bytes);
 bool sim_variable(SimGpu *g, const SimModule *m, const char *name, uint64_t *at, uint64_t *bytes);
 /* Forgets a module before its arena goes: its variables are freed.  */
 void sim_unload(SimGpu *g, const SimModule *m);
+/* Something else than a kernel reads or writes these bytes: they go through L2.  */
+void sim_l2_pass(SimGpu *g, uint64_t at, size_t bytes);
 /* Host view of an allocation, for checks without copies; NULL if `at` is not inside one.  */
 void *sim_host(SimGpu *g, uint64_t at, size_t bytes);
 
@@ -147,7 +149,7 @@ typedef struct {
     uint64_t faults;                      /* all of them */
     SimCounters total;
     int64_t blocks_run;
-    double time_us;                       /* sim_time: see docs/simulator.md, "Timing" */
+    double time_us;                       /* of a timed launch: docs/simulator.md, "Timing" */
 } SimReport;
 
 typedef struct {
@@ -162,6 +164,7 @@ typedef struct {
     bool benign;                          /* asynchronous operations complete at once */
     bool no_races;                        /* skip race detection (faster) */
     bool no_counters;
+    bool timed;                           /* works out time_us; counts, too */
     int threads;                          /* host threads, 0: one per core */
     const int64_t *blocks;                /* linear ids of the blocks to run; NULL: all */
     int64_t n_blocks;                     /* with clusters, whole clusters are run */
@@ -175,6 +178,4 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *
                   const SimLaunch *launch, const SimOptions *o, SimReport *out);
 /* "kernel k, block (1,0,0), thread (31,0,0): race on ... (x.ptx line 120, x.cu line 41)".  */
 void sim_fault_text(const SimFault *f, Buf *out);
-/* Deterministic time of a launch from its counters and the profile, in microseconds.  */
-double sim_time(const Device *dev, const SimCounters *c, const SimLaunch *l, int registers);
 #endif

@@ -1,8 +1,8 @@
-/* Special registers.  Clocks count executed warp instructions of the block: they rise, and that is
- * all they promise.  */
+/* Special registers.  */
 #include "sim/alu.h"
 #include "sim/link.h"
 #include "sim/memory_state.h"
+#include "sim/timing.h"
 
 static uint32_t thread_component(const SimRun *r, uint32_t t, int k) {
     if (k == 0) return t % r->ntid[0];
@@ -21,13 +21,22 @@ static uint32_t mask_of(PtxSreg s, int lane) {
     }
 }
 
+/* Clocks of a timed launch tell the time since the block's begin; others count executed
+ * instructions: they rise, and that is all they promise.  */
+static uint64_t clock_of(const SimWarp *w, PtxSreg s) {
+    if (!w->timer) return w->block->executed;
+    double clk = (double)*sim_now(w) / SIM_TICKS;
+    bool ns = s >= SREG_GLOBALTIMER && s <= SREG_GLOBALTIMER_HI;
+    return (uint64_t)(ns ? clk / hal_clock_hz(w->block->cluster->run->dev) * 1e9 : clk);
+}
+
 /* Registers that are the same for all lanes, as 64 bits.  */
 static uint64_t uniform(const SimWarp *w, PtxSreg s) {
     const SimBlock *b = w->block;
     const SimCluster *c = b->cluster;
     const SimRun *r = c->run;
     uint32_t rank = (uint32_t)b->rank, n = r->cluster[0] * r->cluster[1] * r->cluster[2];
-    uint64_t clock = b->executed;
+    uint64_t clock = clock_of(w, s);
     switch (s) {
     case SREG_NTID_X:
     case SREG_NTID_Y:

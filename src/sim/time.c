@@ -1,70 +1,239 @@
-/* A time from counters and a profile.  docs/simulator.md, "Timing", has the same formulas in
- * words.  */
-#include "sim/sim.h"
+/* A time from what a launch did and a profile.  docs/simulator.md, "Timing", has the same formulas
+ * in words.  */
+#include "sim/memory_state.h"
+#include "sim/timing.h"
 #include <math.h>
 
-/* Warp instructions per clock and SM of every pipe, where the profile has no unit for it.  */
-static const struct {
-    SimPipe pipe;
-    const char *unit;         /* in the profile; its rate is per thread operation */
-    double otherwise;         /* operations per clock and SM */
-    double per_op;            /* FLOP of one operation */
-} pipes[] = {
-    {SIM_PIPE_FFMA, "ffma", 128, 2},      {SIM_PIPE_DFMA, "dfma", 2, 2},
-    {SIM_PIPE_HFMA, "hfma2", 128, 4},     {SIM_PIPE_IMAD, "imad", 64, 1},
-    {SIM_PIPE_ALU, "alu", 64, 1},         {SIM_PIPE_CVT, "cvt", 16, 1},
-    {SIM_PIPE_MUFU, "mufu.ex2", 16, 1},   {SIM_PIPE_SHFL, "shfl", 32, 1},
-    {SIM_PIPE_LSU, "lsu", 32, 1},         {SIM_PIPE_CONTROL, "control", 64, 1},
-    {SIM_PIPE_UNIFORM, "uniform", 64, 1},
-};
-
-static double at_least(double v, double least) { return v > least ? v : least; }
+static double most(double a, double b) { return a > b ? a : b; }
+static double least(double a, double b) { return a < b ? a : b; }
 
 static double figure(const Figure *f, double otherwise) {
     return f->value > 0 ? f->value : otherwise;
 }
 
-/* Clocks per SM that the busiest pipe needs, work spread over `sms`.  */
-static double pipe_clocks(const Device *dev, const SimCounters *c, double sms) {
-    double most = (double)c->instructions / sms / figure(&dev->limits.issue_per_clk, 4);
-    for (size_t n = 0; n < sizeof pipes / sizeof pipes[0]; n++) {
-        const ComputeUnit *u = hal_unit(dev, pipes[n].unit);
-        double rate = u && u->rate.value > 0 ? u->rate.value / pipes[n].per_op : pipes[n].otherwise;
-        most = at_least((double)c->pipe[pipes[n].pipe] * 32 / sms / rate, most);
-    }
-    return most;
+/* The launch as all its blocks make it.  */
+typedef struct {
+    const SimRun *run;
+    const Device *dev;
+    const SimCounters *count;
+    const SimSlices *work;
+    const SimFootprint *f;
+    double run_blocks, blocks;            /* simulated; of the grid */
+    double sms, per_sm, slots, warps;     /* warps: of a block */
+    double active, together;              /* SMs that get a block; blocks on one of them */
+    double cold;                          /* share of the sectors that DRAM delivers */
+} Launch;
+
+static double each(const Launch *l, uint64_t sum) { return (double)sum / l->run_blocks; }
+
+/* A sum over all slices, of one block.  */
+static double total(const Launch *l, int sum) {
+    uint64_t n = 0;
+    int at = sim_work_sum(l->run->timing, sum);
+    for (int k = 0; k < SIM_SLICES; k++) n += l->work->sum[k * l->work->n_work + at];
+    return each(l, n);
 }
 
-/* Clocks of the tensor units: all FLOP that no scalar pipe accounts for, at the best matrix
- * rate.  */
-static double tensor_clocks(const Device *dev, const SimCounters *c, double sms) {
-    if (c->pipe[SIM_PIPE_TENSOR] == 0) return 0;
-    double best = 1024;
-    for (int n = 0; n < dev->n_unit; n++) {
-        if (dev->unit[n].scope != SCOPE_THREAD) best = at_least(dev->unit[n].rate.value, best);
-    }
-    return (double)c->flops / sms / best;
+/* ---- one SM ---- */
+
+/* A slice of a block's time.  */
+typedef struct {
+    const Launch *launch;
+    const uint64_t *sum;
+} Slice;
+
+static double of(const Slice *s, int work) { return each(s->launch, s->sum[work]); }
+static double sum_of(const Slice *s, int sum) {
+    return of(s, sim_work_sum(s->launch->run->timing, sum));
 }
 
-double sim_time(const Device *dev, const SimCounters *c, const SimLaunch *l, int registers) {
-    double blocks = (double)l->grid[0] * l->grid[1] * l->grid[2];
-    int threads = (int)(l->block[0] * l->block[1] * l->block[2]);
-    int per_sm = hal_blocks_per_sm(dev, threads, registers, l->dynamic_smem);
-    double all = dev->limits.sm_count.value, slots = all * at_least(per_sm, 1);
-    double sms = blocks < all ? at_least(blocks, 1) : all;
-    double waves = ceil(blocks / slots), fill = blocks / (waves * slots);
-    if (blocks < slots) fill = 1;                        /* `sms` says it already */
-    double shared = (double)(c->shared_load_wavefronts + c->shared_store_wavefronts) / sms;
-    double clocks = at_least(pipe_clocks(dev, c, sms), tensor_clocks(dev, c, sms));
-    clocks = at_least(shared, clocks) / fill;
-    const MemoryLevel *dram = &dev->memory[LEVEL_DRAM], *l2 = &dev->memory[LEVEL_L2];
-    double sectors = (double)(c->global_load_sectors + c->global_store_sectors) * 32;
-    double unique = (double)(c->unique_load_sectors + c->unique_store_sectors) * 32;
-    double hz = hal_clock_hz(dev);
-    double seconds = clocks / hz;
-    seconds = at_least(sectors / figure(&l2->read, 5e12), seconds);
-    seconds = at_least(unique / figure(&dram->read, 1e12), seconds);
-    double latency = figure(&dram->latency, 600) + dev->overheads.block_start.value;
-    seconds += waves * latency / hz + dev->overheads.kernel_floor.value * 1e-9;
-    return seconds * 1e6;
+/* Clocks that one block takes of the shared memory of its SM.  */
+static double shared_clocks(const Slice *s) {
+    const MemoryLevel *m = &s->launch->dev->memory[LEVEL_SMEM];
+    double passes = sum_of(s, SUM_PASSES), fewest = passes - sum_of(s, SUM_CONFLICTS);
+    double bytes = figure(&m->banks, 32) * figure(&m->bank_width, 4);
+    const Curve *ways = hal_level_curve(m, "read", "conflict_ways");
+    if (ways && fewest > 0) return fewest * bytes / hal_curve(ways, passes / fewest);
+    return passes * bytes / figure(&m->per_sm_max, bytes);
+}
+
+/* Clocks of the busiest unit, pipe or mover of an SM for one block.  */
+static double pipe_clocks(const Slice *s) {
+    const Launch *l = s->launch;
+    const SimTiming *t = l->run->timing;
+    double clk = sum_of(s, SUM_ISSUED) / figure(&l->dev->limits.issue_per_clk, 4), lsu = 0;
+    for (int u = 0; u < t->n_unit; u++) {
+        const ComputeUnit *x = &l->dev->unit[u];
+        double rate = x->warps.n ? hal_curve(&x->warps, l->warps * l->together) : x->rate.value;
+        clk = most(clk, of(s, u) / rate);
+    }
+    for (int p = 0; p < SIM_PIPE_COUNT; p++) {
+        clk = most(clk, of(s, sim_work_pipe(t, p)) / sim_pipe_rate(p));
+    }
+    for (int m = 0; m < t->n_mover; m++) {
+        const Mover *x = &l->dev->mover[m];
+        lsu += of(s, sim_work_moves(t, m)) * x->cost.value;
+        clk = most(clk, of(s, sim_work_bytes(t, m)) / x->rate.value);
+    }
+    return most(clk, most(lsu, sum_of(s, SUM_ATOMIC) / SIM_TICKS));
+}
+
+/* Clocks of the SM's ports to L2 and DRAM for one block.  */
+static double port_clocks(const Slice *s) {
+    const Launch *l = s->launch;
+    const Figure *l2 = &l->dev->memory[LEVEL_L2].per_sm_max;
+    const Figure *dram = &l->dev->memory[LEVEL_DRAM].per_sm_max;
+    double bytes = 32 * sum_of(s, SUM_SECTORS);
+    double clk = l2->value > 0 ? bytes / l2->value : 0;
+    return dram->value > 0 ? most(clk, bytes * l->cold / dram->value) : clk;
+}
+
+/* Clocks of `blocks` resident blocks of an SM: in every slice the longest of its time, of what
+ * keeps a pipe of the SM busy, and of what keeps L2 or DRAM busy.  */
+static double wave_clocks(const Launch *l, double blocks, double memory_clocks) {
+    double path = total(l, SUM_PATH) / SIM_TICKS, sectors = total(l, SUM_SECTORS), clk = 0;
+    double length = ldexp(1, l->work->shift) / SIM_TICKS;
+    for (int k = 0; k < SIM_SLICES; k++) {
+        Slice s = {l, l->work->sum + k * l->work->n_work};
+        double time = most(0, least(length, path - k * length));
+        double busy = most(most(pipe_clocks(&s), shared_clocks(&s)), port_clocks(&s));
+        time = most(time, busy * blocks);
+        if (sectors > 0) time = most(time, memory_clocks * sum_of(&s, SUM_SECTORS) / sectors);
+        clk += time;
+    }
+    return clk;
+}
+
+/* Clocks of the grid after its first blocks have started.  The start of later ones hides behind
+ * blocks that are resident.  */
+static double grid_clocks(const Launch *l, double memory_clocks) {
+    double start = figure(&l->dev->overheads.block_start, 0), share = l->slots / l->blocks;
+    double alone = start + total(l, SUM_PATH) / SIM_TICKS;
+    double full = floor(l->blocks / l->slots), rest = l->blocks - full * l->slots, clk = 0;
+    if (full > 0) {
+        double wave = wave_clocks(l, l->per_sm, memory_clocks * share);
+        clk = wave + (full - 1) * most(alone, wave);
+    }
+    if (rest > 0) {
+        double wave = wave_clocks(l, ceil(rest / least(rest, l->sms)),
+                                  memory_clocks * rest / l->blocks);
+        clk += full > 0 ? most(alone, wave) : wave;
+    }
+    return clk;
+}
+
+/* ---- the device ---- */
+
+/* Seconds to read `bytes` by a curve of rates over the amount, linear between its points.  */
+static double ramp(const Curve *c, double bytes) {
+    int k = 0;
+    if (bytes <= c->px[0]) return bytes / c->py[0];
+    while (k < c->n - 2 && bytes > c->px[k + 1]) k++;
+    double x0 = c->px[k], x1 = c->px[k + 1], t0 = x0 / c->py[k], t1 = x1 / c->py[k + 1];
+    return t0 + (bytes - x0) * (t1 - t0) / (x1 - x0);
+}
+
+/* No kernel reads this much from DRAM in less.  */
+static double dram_ramp(const Launch *l) {
+    const Curve *c = hal_level_curve(&l->dev->memory[LEVEL_DRAM], "read", "total_bytes");
+    return c ? ramp(c, 32 * (double)l->f->cold_loads * l->blocks / l->run_blocks) : 0;
+}
+
+/* The share of its full rate that a level has for runs of this length.  */
+static double run_share(const MemoryLevel *m, const char *of, double length) {
+    const Curve *c = hal_level_curve(m, of, "run_length");
+    return c ? hal_curve(c, length) / c->py[c->n - 1] : 1;
+}
+
+/* Bytes of use in sectors of which not all bytes may be: those asked for, where each sector was
+ * asked for once.  */
+static double useful(uint64_t asked, uint64_t requested, uint64_t cold) {
+    double share = requested ? (double)asked / (32 * (double)requested) : 1;
+    return 32 * (double)cold * least(share, 1);
+}
+
+static double dram_read(const Launch *l) {
+    const MemoryLevel *m = &l->dev->memory[LEVEL_DRAM];
+    double scale = l->blocks / l->run_blocks, cold = (double)l->f->cold_loads * scale;
+    if (cold <= 0) return 0;
+    double bytes = scale * useful(l->count->global_load_bytes, l->count->global_load_sectors,
+                                  l->f->cold_loads);
+    double whole = figure(&m->read, 1e12), rate = whole;
+    const Curve *sms = hal_level_curve(m, "read", "active_sms");
+    if (sms && l->active < l->sms) rate = least(rate, hal_curve(sms, l->active));
+    const Curve *flight = hal_level_curve(m, "read", "bytes_in_flight_per_sm");
+    double under_way = total(l, SUM_IN_FLIGHT) * l->together;
+    if (flight && under_way < flight->px[flight->n - 1]) {
+        double held = hal_curve(flight, under_way) * least(1, under_way / flight->px[0]);
+        rate = least(rate, held * l->active / l->sms);
+    }
+    double runs = l->f->load_runs ? (double)l->f->load_runs : 1;
+    double length = bytes / scale / runs * (double)l->f->loaded / (double)l->f->cold_loads;
+    return bytes / (rate * run_share(m, "read", length));
+}
+
+static double dram_write(const Launch *l) {
+    const MemoryLevel *m = &l->dev->memory[LEVEL_DRAM];
+    double scale = l->blocks / l->run_blocks;
+    if (l->f->cold_stores == 0) return 0;
+    double bytes = scale * useful(l->count->global_store_bytes, l->count->global_store_sectors,
+                                  l->f->cold_stores);
+    double runs = l->f->store_runs ? (double)l->f->store_runs : 1;
+    double length = bytes / scale / runs * (double)l->f->stored / (double)l->f->cold_stores;
+    return bytes / (figure(&m->write, figure(&m->read, 1e12)) * run_share(m, "write", length));
+}
+
+/* Reading and writing at once: with as much time for each as for the other, the rate of a copy.  */
+static double dram_seconds(const Launch *l) {
+    const MemoryLevel *m = &l->dev->memory[LEVEL_DRAM];
+    double r = dram_read(l), w = dram_write(l);
+    if (r + w <= 0 || m->copy.value <= 0) return r + w;
+    double apart = 1 / figure(&m->read, 1e12) + 1 / figure(&m->write, figure(&m->read, 1e12));
+    double x = r / (r + w);
+    return (r + w) * (1 + (2 / m->copy.value / apart - 1) * 4 * x * (1 - x));
+}
+
+static double l2_seconds(const Launch *l) {
+    const MemoryLevel *m = &l->dev->memory[LEVEL_L2];
+    double scale = l->blocks / l->run_blocks * 32;
+    double loads = scale * (double)l->count->global_load_sectors;
+    double stores = scale * (double)l->count->global_store_sectors;
+    double footprint = (double)l->f->lines * (double)l->run->gpu->line;
+    double read = figure(&m->read, 5e12), write = figure(&m->write, read), rate = read;
+    const Curve *over = hal_level_curve(m, "read", "footprint");
+    if (over) rate = hal_curve(over, footprint);
+    const Curve *sms = hal_level_curve(m, "read", "active_sms");
+    if (sms && l->active < l->sms) rate = least(rate, hal_curve(sms, l->active));
+    return most(loads / rate, loads / most(read, rate) + stores / write);
+}
+
+/* ---- the launch ---- */
+
+static double volume(const uint32_t n[3]) { return (double)n[0] * n[1] * n[2]; }
+
+/* Blocks that are resident at once.  */
+static double slots(const Launch *l) {
+    double cluster = volume(l->run->cluster), all = l->sms * l->per_sm;
+    const Curve *c = &l->dev->limits.clusters_resident;
+    if (cluster <= 1 || c->n == 0) return all;
+    return most(least(all, floor(hal_curve(c, cluster)) * cluster * l->per_sm), cluster);
+}
+
+double sim_time(const SimRun *r, const SimCounters *c, const SimSlices *work,
+                const SimFootprint *f, int64_t blocks) {
+    if (blocks == 0) return 0;
+    Launch l = {.run = r, .dev = r->dev, .count = c, .work = work, .f = f,
+                .run_blocks = (double)blocks, .blocks = volume(r->grid)};
+    int threads = (int)volume(r->ntid);
+    l.warps = ceil(threads / 32.0);
+    l.sms = r->dev->limits.sm_count.value;
+    l.per_sm = most(1, hal_blocks_per_sm(r->dev, threads, r->kernel->registers, r->smem_bytes));
+    l.slots = slots(&l);
+    l.active = least(l.sms, l.blocks);
+    l.together = least(l.per_sm, ceil(l.blocks / l.active));
+    uint64_t sectors = c->global_load_sectors + c->global_store_sectors;
+    l.cold = sectors ? (double)(f->cold_loads + f->cold_stores) / (double)sectors : 0;
+    double hz = hal_clock_hz(r->dev), memory = most(dram_seconds(&l), l2_seconds(&l));
+    double seconds = most(most(memory, grid_clocks(&l, memory * hz) / hz), dram_ramp(&l));
+    return seconds * 1e6 + r->dev->overheads.kernel_floor.value * 1e-3;
 }

@@ -1,5 +1,6 @@
 #include "sim/warp.h"
 #include "sim/link.h"
+#include "sim/timing.h"
 #include <string.h>
 
 void sim_warps_begin(SimBlock *b) {
@@ -21,7 +22,7 @@ void sim_warps_begin(SimBlock *b) {
         w->mask = w->live;
         w->split[0] = (SimSplit){.state = SPLIT_READY, .mask = w->live, .join = -1};
         w->join = ARENA_ARRAY(a, SimJoin, SIM_MAX_JOINS);
-        w->clock = ARENA_ARRAY(a, uint32_t, c->n_clock);
+        w->clock = ARENA_ARRAY(a, uint32_t, c->n_entry);
         if (k->local_bytes > 0) {
             size_t local = (size_t)k->local_bytes * LANES;
             w->local = arena_alloc(a, local);
@@ -230,6 +231,11 @@ enum {
     TIMED = 1 << SIM_PIPE_LSU | 1 << SIM_PIPE_TENSOR | 1 << SIM_PIPE_CONTROL
 };
 
+/* Whether the instruction waits to be executed again.  */
+static bool parked(const SimWarp *w, int s) {
+    return w->split[s].state == SPLIT_RETRY || w->split[s].state == SPLIT_WARP_SYNC;
+}
+
 void sim_turn(SimWarp *w, int s) {
     SimSplit *split = &w->split[s];
     SimBlock *b = w->block;
@@ -247,17 +253,19 @@ void sim_turn(SimWarp *w, int s) {
         uint32_t active = w->mask;
         b->pipe[i->pipe]++;
         c->time += TIMED >> i->pipe & 1;
+        if (w->timer) sim_timer_issue(w, i);
         if (i->guard != SLOT_NONE) {
             active &= *sim_u32(w, i->guard) ^ i->guard_flip;
-            if (!active) continue;
         }
-        if (i->aligned && active != w->live) {
+        if (active && i->aligned && active != w->live) {
             active = sim_gather(w, active, w->live);
-            if (!active) continue;
         }
-        if (i->flops) flops += i->flops * (uint64_t)sim_popcount(active);
-        if (w->watch) w->watch(w, i, active);
-        i->exec(w, i, active);
+        if (active) {
+            if (i->flops) flops += i->flops * (uint64_t)sim_popcount(active);
+            if (w->watch) w->watch(w, i, active);
+            i->exec(w, i, active);
+        }
+        if (w->timer) sim_timer_done(w, i, active, parked(w, s));
     } while (!w->yield && --left);
     b->count.flops += flops;
     b->executed += (uint64_t)(SIM_TURN - left + w->yield);

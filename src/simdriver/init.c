@@ -78,6 +78,7 @@ CUresult driver_init(Driver *d) {
     if (d->initialised) return CUDA_SUCCESS;
     d->memory_limit = number_of("ROLLER_SIM_MEMORY", (uint64_t)4 << 30);
     d->options = (SimOptions){
+        .timed = true,
         .seed = number_of("ROLLER_SIM_SEED", 1),
         .threads = (int)number_of("ROLLER_SIM_THREADS", 0),
         .no_races = number_of("ROLLER_SIM_RACES", 1) == 0,

@@ -6,11 +6,18 @@
 
 static Ps later(Ps a, Ps b) { return a > b ? a : b; }
 
+/* What a piece of work takes beside its own time.  Behind other work it overlaps with what starts
+ * it, so that no more than launch_stream lies between two of them.  */
+static double overhead_ns(const DeviceOverheads *o, Chain chain) {
+    double alone = o->kernel_floor.value, stream = o->launch_stream.value;
+    if (chain == IN_GRAPH) return o->launch_graph.value;
+    return chain == BEHIND && stream < alone ? stream : alone;
+}
+
 /* Occupies an engine of the device from `begin` on, as soon as it is free, for the overhead of a
  * piece of work and `seconds`; returns the end.  */
-static Ps occupy(Gpu *gpu, Engine e, Ps begin, double seconds, bool chained) {
-    const DeviceOverheads *o = &gpu->dev->overheads;
-    seconds += (chained ? o->launch_graph.value : o->kernel_floor.value) * 1e-9;
+static Ps occupy(Gpu *gpu, Engine e, Ps begin, double seconds, Chain chain) {
+    seconds += overhead_ns(&gpu->dev->overheads, chain) * 1e-9;
     gpu->busy[e] = later(begin, gpu->busy[e]) + (Ps)(seconds * 1e12 + 0.5);
     return gpu->busy[e];
 }
@@ -69,7 +76,7 @@ static double own_seconds(const Gpu *gpu, const SimReport *r) {
     return s > 0 ? s : 0;
 }
 
-static bool run_kernel(Driver *d, Context *ctx, Work *w, Ps begin, bool chained) {
+static bool run_kernel(Driver *d, Context *ctx, Work *w, Ps begin, Chain chain) {
     w->end = begin;
     Injected hit = faults_of(&d->faults, RULE_KERNEL);
     if (hit.hang) return false;
@@ -84,7 +91,7 @@ static bool run_kernel(Driver *d, Context *ctx, Work *w, Ps begin, bool chained)
     ctx->failed = r.result;
     if (r.result == CUDA_SUCCESS) {
         double seconds = own_seconds(ctx->gpu, &r.report);
-        w->end = occupy(ctx->gpu, ENGINE_COMPUTE, begin, seconds, chained);
+        w->end = occupy(ctx->gpu, ENGINE_COMPUTE, begin, seconds, chain);
     }
     return true;
 }
@@ -97,7 +104,7 @@ static double rate(const Figure *f, const Figure *otherwise) {
 
 /* The host's link is not in a profile: a copy from the host takes as long as writing device
  * memory, one to the host as long as reading it.  */
-static void copy_takes(Gpu *gpu, Work *w, Ps begin, bool chained) {
+static void copy_takes(Gpu *gpu, Work *w, Ps begin, Chain chain) {
     const MemoryLevel *dram = &gpu->dev->memory[LEVEL_DRAM];
     double bytes = (double)w->bytes, seconds;
     Engine e = ENGINE_COMPUTE;
@@ -112,7 +119,7 @@ static void copy_takes(Gpu *gpu, Work *w, Ps begin, bool chained) {
         seconds = bytes / dram->read.value;
         e = ENGINE_OUT;
     }
-    w->end = occupy(gpu, e, begin, seconds, chained);
+    w->end = occupy(gpu, e, begin, seconds, chain);
 }
 
 /* Device memory may have been freed since the call.  */
@@ -139,10 +146,22 @@ static bool fill_bytes(Driver *d, const Work *w) {
     return true;
 }
 
-static void transfer(Driver *d, Context *ctx, Work *w, Ps begin, bool chained) {
+/* What a copy or a fill touches is in L2 afterwards.  */
+static void pass_l2(Driver *d, const Work *w) {
+    CUdeviceptr ends[] = {w->from, w->to};
+    for (int k = 0; k < 2; k++) {
+        Gpu *gpu = NULL;
+        if (ends[k] && memory_at(d, ends[k], w->bytes, &gpu)) {
+            sim_l2_pass(gpu->sim, ends[k], w->bytes);
+        }
+    }
+}
+
+static void transfer(Driver *d, Context *ctx, Work *w, Ps begin, Chain chain) {
     bool moved = w->kind == WORK_FILL ? fill_bytes(d, w) : move_bytes(d, w);
     if (!moved) ctx->failed = CUDA_ERROR_ILLEGAL_ADDRESS;
-    copy_takes(ctx->gpu, w, begin, chained);
+    pass_l2(d, w);
+    copy_takes(ctx->gpu, w, begin, chain);
 }
 
 /* ---- graphs ---- */
@@ -157,15 +176,15 @@ static bool run_graph(Driver *d, Context *ctx, Work *w, Ps begin) {
         for (size_t n = 0; n < node->needs.n; n++) {
             ready = later(ready, g->node[node->needs.v[n]].work->end);
         }
-        if (!work_execute(d, ctx, node->work, ready, w->node > 0)) return false;
+        if (!work_execute(d, ctx, node->work, ready, w->node > 0 ? IN_GRAPH : ALONE)) return false;
         w->end = later(w->end, node->work->end);
     }
     return true;
 }
 
-bool work_execute(Driver *d, Context *ctx, Work *w, Ps begin, bool chained) {
+bool work_execute(Driver *d, Context *ctx, Work *w, Ps begin, Chain chain) {
     if (w->kind == WORK_GRAPH) return run_graph(d, ctx, w, begin);
-    if (w->kind == WORK_KERNEL) return run_kernel(d, ctx, w, begin, chained);
-    transfer(d, ctx, w, begin, chained);
+    if (w->kind == WORK_KERNEL) return run_kernel(d, ctx, w, begin, chain);
+    transfer(d, ctx, w, begin, chain);
     return true;
 }

@@ -120,13 +120,15 @@ static bool run_head(Driver *d, Stream *s) {
     Ps begin = later(s->end, w->issued);
     if (w->kind == WORK_WAIT) begin = later(s->end, w->wait->end);
     bool runs = w->kind != WORK_WAIT && w->kind != WORK_MARK && ctx->failed == CUDA_SUCCESS;
+    Chain chain = s->busy && begin == s->end ? BEHIND : ALONE;
     if (!runs) w->end = begin;
-    if (runs && !work_execute(d, ctx, w, begin, false)) {
+    if (runs && !work_execute(d, ctx, w, begin, chain)) {
         s->hung = true;
         s->hung_under = d->rules;
         return false;
     }
     s->end = w->end;
+    s->busy = runs;
     pop_head(s);
     return true;
 }

@@ -117,10 +117,12 @@ bool work_advance(Driver *d, Work *w);
 /* Runs all the work that w depends on, and w; waits where it hangs.  Then what the context has to
  * report: CUDA_ERROR_CONTEXT_IS_DESTROYED if another thread destroyed it meanwhile.  */
 CUresult work_finish(Driver *d, Context *ctx, Work *w);
+/* What a piece of work follows: nothing that it could overlap with, other work of its stream that
+ * ends as it begins, or the piece before it in a graph.  */
+typedef enum { ALONE, BEHIND, IN_GRAPH } Chain;
 /* Executes one piece; `begin` is when it could start.  Sets w->end.  False: it hangs.  Every piece
- * on a device takes the profile's kernel_floor beside its own time, or, in a graph after the first
- * (`chained`), launch_graph.  */
-bool work_execute(Driver *d, Context *ctx, Work *w, Ps begin, bool chained);
+ * on a device takes the profile's kernel_floor beside its own time, or less behind others.  */
+bool work_execute(Driver *d, Context *ctx, Work *w, Ps begin, Chain chain);
 
 struct Stream {
     Object o;
@@ -128,6 +130,7 @@ struct Stream {
     Work *head, *tail;        /* queued */
     Work *last;               /* newest work, queued or done; NULL: none yet */
     Ps end;                   /* of the work that ran last */
+    bool busy;                /* until then, and that was no mark */
     bool hung;                /* the head was found to hang under these rules: */
     uint64_t hung_under;
     Capture *capture;

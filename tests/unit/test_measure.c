@@ -125,6 +125,7 @@ static double simulated_us(int i) {
         te_fill(te, t, TE_FILL_REALS, 1, in[t]);
     }
     must(run_create(arena, &diag, dev, te, set.normal, &build[i], in, NULL, &run));
+    run.options.timed = true;
     for (int k = 0; k < build[i].program.n_kernel; k++)
         must(run_launch(&run, arena, &diag, k, NULL, 0));
     assert_null(run.fault);

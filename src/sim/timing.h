@@ -1,0 +1,157 @@
+/* Time along dependences, and the work that every pipe gets: docs/simulator.md, "Timing".
+ *
+ * Each warp has a time, in ticks of 1/16 clk, at which it issues its next instruction; an
+ * instruction waits for its operands (a time per register), for the warp's share of its pipe and
+ * for what it synchronises with.  Time between warps travels with the order that race.h keeps: it
+ * is the last entry of every vector clock.  What a pipe does is added up in its own unit
+ * (operations, bytes) and becomes time in sim_time.  Only launches with options.timed do any of
+ * this.  */
+#ifndef ROLLER_SIM_TIMING_H
+#define ROLLER_SIM_TIMING_H
+#include "sim/exec.h"
+
+enum { SIM_TICKS = 16 };      /* per clk */
+
+/* What an instruction does beside computing.  */
+typedef enum {
+    COST_PLAIN,               /* its result is there after `latency` */
+    COST_FREE,                /* a renamed register: no time at all */
+    COST_GLOBAL,              /* through L2 */
+    COST_SHARED,
+    COST_ATOMIC,
+    COST_ASYNC,               /* lands at AsyncOp.ready */
+    COST_ARRIVE,              /* others learn of it after `latency`, the warp goes on */
+    COST_MEET,                /* a barrier: the warp, too, goes on after `latency` */
+    COST_WAIT,                /* goes on when what it waits for is there */
+    COST_WGMMA, COST_WGMMA_COMMIT, COST_WGMMA_WAIT,
+    COST_SLEEP
+} SimCostKind;
+
+typedef struct {
+    SimCostKind kind;
+    int work;                 /* index of the sum of its pipe, -1: none */
+    uint64_t ops;             /* added to it */
+    uint32_t own, latency, issue;         /* ticks: the warp's share of the pipe is busy; see kind;
+                               * until the warp's next instruction */
+    int mover;                /* of the profile, -1: none */
+    const Slot *read, *write;
+    int n_read, n_write;
+} SimCost;
+
+/* What is added up: operations of every unit of the profile, then instructions of every pipe that
+ * no unit describes, then bytes and then instructions of every mover, then SIM_SUMS.  */
+enum {
+    SUM_ISSUED,               /* instructions */
+    SUM_PASSES, SUM_CONFLICTS,            /* of shared memory; those beyond the fewest */
+    SUM_SECTORS,              /* between SM and L2 */
+    SUM_ATOMIC,               /* ticks */
+    SUM_PATH,                 /* ticks from the first instruction of a block to its last */
+    SUM_IN_FLIGHT,            /* most bytes of global memory that its warps wait for at once */
+    SIM_SUMS
+};
+
+/* Sums by slices of the time of a block, so that a time that waits and a time that works are told
+ * apart.  Slices double when a block lasts longer than all of them.  */
+enum { SIM_SLICES = 32 };
+typedef struct {
+    uint64_t *sum;            /* SIM_SLICES times n_work */
+    int n_work;
+    int shift;                /* a slice is 1 << shift ticks long */
+} SimSlices;
+void sim_slices_new(Arena *a, int n_work, SimSlices *out);
+void sim_slices_add(SimSlices *s, uint32_t at, int work, uint64_t n);
+void sim_slices_merge(SimSlices *to, const SimSlices *from);
+
+typedef struct SimTiming {
+    const SimCost *cost;      /* per instruction of the kernel */
+    int n_unit, n_mover, n_work;
+    uint32_t l2, dram, dsmem; /* ticks of latency */
+    uint32_t smem, wavefront; /* the same; ticks of one pass over the banks */
+    uint32_t atomic_same, atomic_distinct;
+} SimTiming;
+
+static inline int sim_work_pipe(const SimTiming *t, int pipe) { return t->n_unit + pipe; }
+static inline int sim_work_bytes(const SimTiming *t, int mover) {
+    return t->n_unit + SIM_PIPE_COUNT + mover;
+}
+static inline int sim_work_moves(const SimTiming *t, int mover) {
+    return sim_work_bytes(t, mover) + t->n_mover;
+}
+static inline int sim_work_sum(const SimTiming *t, int sum) {
+    return t->n_unit + SIM_PIPE_COUNT + 2 * t->n_mover + sum;
+}
+
+/* The lines of L2 that a block has touched, and when, in lines brought in since the device was
+ * made.  */
+typedef struct {
+    uint64_t *key;
+    uint64_t *at;
+    size_t n, cap;
+    uint64_t brought;         /* by this block */
+} SimLines;
+
+/* Per block (SimBlock.timing).  */
+typedef struct SimBlockTime {
+    SimSlices work;
+    SimLines lines;
+    bool missed;              /* the running instruction touched a line that L2 does not hold */
+    bool same;                /* the running atomic has all its lanes on one address */
+} SimBlockTime;
+
+enum { SIM_FLIGHTS = 32, SIM_WGMMA_GROUPS = 8 };
+/* Per warp (SimWarp.timer).  */
+typedef struct SimTimer {
+    uint32_t *ready;          /* per 128 bytes of the register file */
+    uint32_t *free;           /* per pipe: when the warp's share takes the next instruction */
+    struct {
+        uint32_t ready;
+        uint32_t bytes;
+    } flight[SIM_FLIGHTS];    /* loads under way */
+    int n_flight;
+    uint32_t in_flight, most_in_flight;
+    uint32_t before, start;   /* the running instruction: the warp's time without it; its begin */
+    uint64_t passes, conflicts, sectors;  /* the block's counters before it */
+    uint32_t wgmma_end, wgmma_group[SIM_WGMMA_GROUPS], wgmma_groups;
+} SimTimer;
+
+/* Operations per clk and SM of a pipe that no unit of the profile describes.  */
+double sim_pipe_rate(int pipe);
+/* Of a launch; on `a`.  */
+const SimTiming *sim_timing_new(Arena *a, const SimRun *r);
+void sim_timing_begin(SimBlock *b);                   /* after its warps */
+void sim_timing_end(SimBlock *b);
+
+/* The warp's time: entries after those of the warps and copies in every vector clock.  */
+enum { SIM_TIMES = 1 };
+static inline uint32_t *sim_now(const SimWarp *w) {
+    return &w->clock[w->block->cluster->n_clock];
+}
+
+/* Around each executed instruction; `done` puts the time back where the instruction was parked to
+ * be executed again.  */
+void sim_timer_issue(SimWarp *w, const SimInst *i);
+void sim_timer_done(SimWarp *w, const SimInst *i, uint32_t active, bool parked);
+/* When an asynchronous copy of `bytes` bytes that the running instruction issues is there.  */
+uint32_t sim_timer_copy(SimWarp *w, const SimInst *i, uint64_t bytes, bool from_global);
+/* What is there at `ready` is told to a vector clock, or to the waiting warp.  */
+static inline void sim_timer_tell(const SimCluster *c, uint32_t ready, uint32_t *clock) {
+    if (clock[c->n_clock] < ready) clock[c->n_clock] = ready;
+}
+
+/* A block touches a line of L2: notes whether L2 holds it.  */
+void sim_l2_touch(SimBlock *b, uint64_t line, uint64_t last);
+
+/* The memory of a launch, from what its blocks touched and what was in L2 before; in sectors.  */
+typedef struct {
+    uint64_t cold_loads, cold_stores;     /* that DRAM had to deliver, or gets in the end */
+    uint64_t loaded, stored;              /* distinct ones */
+    uint64_t load_runs, store_runs;       /* of neighbouring sectors */
+    uint64_t lines;                       /* of L2, all that was touched */
+} SimFootprint;
+/* Looks, and then brings all that was touched into L2, in the order of addresses.  */
+void sim_l2_settle(SimGpu *g, SimFootprint *out);
+
+/* Microseconds: of the whole grid, of which `blocks` blocks ran.  */
+double sim_time(const SimRun *r, const SimCounters *c, const SimSlices *work,
+                const SimFootprint *f, int64_t blocks);
+#endif

@@ -1,0 +1,280 @@
+/* links: sim */
+/* Simulated time: small kernels on devices unlike any other, from whose times the constants of
+ * their profiles are worked out again.  */
+#include "ptxrun.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SMS = 7, MHZ = 900, UNITS = 11, MOVERS = 2 };
+static PtxRun r;
+static ComputeUnit units[UNITS];
+static Mover movers[MOVERS];
+
+static Figure of(double v) { return (Figure){.value = v, .unit = "1"}; }
+
+static Curve *curve(Arena *a, const char *what, const char *x, int n, const double *px,
+                    const double *py) {
+    Curve *c = ARENA_NEW(a, Curve);
+    c->of = what;
+    c->x = x;
+    c->n = n;
+    c->px = ARENA_ARRAY(a, double, n);
+    c->py = ARENA_ARRAY(a, double, n);
+    memcpy(c->px, px, (size_t)n * sizeof *px);
+    memcpy(c->py, py, (size_t)n * sizeof *py);
+    return c;
+}
+
+static void unit(int k, const char *name, UnitScope scope, int m, int n, int kk, TeDtype a,
+                 TeDtype acc, bool product, double rate, double latency) {
+    units[k] = (ComputeUnit){.name = name, .scope = scope, .m = {m, m, 1}, .n = {n, n, 1},
+                             .k = {kk, kk, 1}, .a = a, .b = product ? a : HAL_NO_DTYPE,
+                             .acc = acc, .rate = of(rate), .latency = of(latency)};
+    if (latency <= 0) units[k].latency = (Figure){0};
+    if (k >= r.dev.n_unit) r.dev.n_unit = k + 1;
+}
+
+/* 7 SMs, 16 banks, a port of 48 B/clk: like no device.  */
+static void odd_memory(Device *d) {
+    MemoryLevel *m = d->memory;
+    m[LEVEL_SMEM].latency = of(37);
+    m[LEVEL_SMEM].banks = of(16);
+    m[LEVEL_SMEM].bank_width = of(4);
+    m[LEVEL_SMEM].per_sm_max = of(64);
+    m[LEVEL_DSMEM].latency = of(240);
+    m[LEVEL_L2].latency = of(311);
+    m[LEVEL_L2].line = of(128);
+    m[LEVEL_L2].capacity = of(1 << 18);
+    m[LEVEL_L2].effective_capacity = of(200000);
+    m[LEVEL_L2].read = of(250e9);
+    m[LEVEL_L2].write = of(150e9);
+    m[LEVEL_L2].per_sm_max = of(48);
+    m[LEVEL_DRAM].latency = of(799);
+    m[LEVEL_DRAM].read = of(41e9);
+    m[LEVEL_DRAM].write = of(37e9);
+    m[LEVEL_DRAM].copy = of(33e9);
+}
+
+static void odd_units(Device *d) {
+    d->unit = units;
+    d->n_unit = UNITS;
+    unit(0, "ffma", SCOPE_THREAD, 1, 1, 1, TE_F32, TE_F32, true, 192, 5);
+    unit(1, "dfma", SCOPE_THREAD, 1, 1, 1, TE_F64, TE_F64, true, 6, 58);
+    unit(2, "hfma2", SCOPE_THREAD, 1, 2, 1, TE_F16, TE_F16, true, 144, 7);
+    unit(3, "imad", SCOPE_THREAD, 1, 1, 1, TE_I32, TE_I32, true, 80, 6);
+    unit(4, "mufu.ex2", SCOPE_THREAD, 1, 1, 1, TE_F32, TE_F32, false, 12, 23);
+    unit(5, "mufu.lg2", SCOPE_THREAD, 1, 1, 1, TE_F32, TE_F32, false, 5, 31);
+    unit(6, "shfl", SCOPE_WARP, 1, 32, 1, TE_I32, TE_I32, false, 24, 19);
+    unit(7, "redux", SCOPE_WARP, 1, 32, 1, TE_I32, TE_I32, false, 9, 27);
+    unit(8, "mma.m16n8k16.f16.f32", SCOPE_WARP, 16, 8, 16, TE_F16, TE_F32, true, 1500, 29);
+    unit(9, "mma.m16n8k32.i8.i32", SCOPE_WARP, 16, 8, 32, TE_I8, TE_I32, true, 2700, 26);
+    unit(10, "dp4a", SCOPE_THREAD, 1, 1, 4, TE_I8, TE_I32, true, 210, 9);
+    d->mover = movers;
+    d->n_mover = MOVERS;
+    movers[0] = (Mover){.name = "ldg.32", .granule = 4, .rate = of(64), .cost = of(1)};
+    movers[1] = (Mover){.name = "cp.async.16", .granule = 16, .rate = of(30), .cost = of(3)};
+}
+
+static void odd_overheads(DeviceOverheads *o) {
+    const double threads[] = {32, 128, 1024}, clk[] = {31, 43, 140};
+    o->kernel_floor = of(1700);
+    o->block_start = of(333);
+    o->atomic_same = of(77);
+    o->atomic_distinct = of(13);
+    o->mbarrier = of(91);
+    o->cluster_barrier = of(207);
+    o->barrier = *curve(r.arena, "barrier", "threads", 3, threads, clk);
+}
+
+static int open_odd(void **state) {
+    (void)state;
+    run_open(&r);
+    Device *d = &r.dev;
+    d->limits.sm_count = of(SMS);
+    d->limits.clock_sm_sustained = of(MHZ);
+    odd_memory(d);
+    odd_units(d);
+    odd_overheads(&d->overheads);
+    assert_int_equal(sim_gpu_create(r.arena, &r.diag, d, &r.gpu), ST_OK);
+    r.options.timed = r.options.no_races = true;
+    return 0;
+}
+
+static int close_odd(void **state) {
+    (void)state;
+    run_close(&r);
+    return 0;
+}
+
+static void near_to(double got, double want, const char *what) {
+    if (fabs(got - want) <= 0.05 * want) return;
+    fail_msg("%s: %g, not %g", what, got, want);
+}
+
+/* ---- slopes ---- */
+
+/* Clocks of a launch beyond an empty one; argument `at` is the number of iterations.  */
+static double clocks(const char *text, int at, int iterations) {
+    r.arg[at] = (uint64_t)iterations;
+    run_clean(&r, text);
+    return r.report.time_us * MHZ;
+}
+
+/* Clocks that one of `copies` copies of `body` takes in a loop; the number of iterations is the
+ * argument after those there are.  `body` may have one %d: the number of the copy.  */
+static double slope(const char *setup, const char *body, int copies) {
+    int at = r.n_arg++;
+    Buf b = buf_new(r.arena);
+    buf_printf(&b, "cvt.u32.u64 %%r399, %%a%d;\n%s\nL:\n", at, setup);
+    for (int k = 0; k < copies; k++) {
+        for (const char *c = body; *c; c++) {
+            if (*c == '#') buf_printf(&b, "%d", k);
+            else buf_putc(&b, *c);
+        }
+        buf_putc(&b, '\n');
+    }
+    buf_puts(&b, "sub.u32 %r399, %r399, 1; setp.ne.u32 %p9, %r399, 0; @%p9 bra L;\n");
+    const char *text = run_kernel(r.arena, r.n_arg, buf_str(&b));
+    clocks(text, at, 22);                 /* both series find in L2 what the few touch, */
+    clocks(text, at, 2);                  /* and all where L2 holds all */
+    double few = clocks(text, at, 2), many = clocks(text, at, 22);
+    r.n_arg--;
+    return (many - few) / (20.0 * copies);
+}
+
+/* ---- units ---- */
+
+static const struct {
+    int unit;
+    const char *setup, *step;             /* # is the register of a chain */
+    double ops;                           /* of a warp */
+} steps[] = {
+    {0, "", "fma.rn.f32 %r#, %r#, %r#, %r#;", 64},
+    {0, "", "add.f32 %r#, %r#, %r#;", 64},
+    {1, "", "fma.rn.f64 %d#, %d#, %d#, %d#;", 64},
+    {2, "", "fma.rn.f16x2 %r#, %r#, %r#, %r#;", 128},
+    {3, "", "mad.lo.s32 %r#, %r#, %r#, %r#;", 64},
+    {4, "", "ex2.approx.f32 %r#, %r#;", 32},
+    {5, "", "lg2.approx.f32 %r#, %r#;", 32},
+    {6, "", "shfl.sync.bfly.b32 %r#, %r#, 1, 31, -1;", 32},
+    {7, "", "redux.sync.add.u32 %r#, %r#, -1;", 32},
+    {8, "", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r#, %r1#, %r2#, %r3#}, "
+            "{%r80, %r81, %r82, %r83}, {%r80, %r81}, {%r#, %r1#, %r2#, %r3#};", 4096},
+    {9, "", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r#, %r1#, %r2#, %r3#}, "
+            "{%r80, %r81, %r82, %r83}, {%r80, %r81}, {%r#, %r1#, %r2#, %r3#};", 8192},
+    {10, "", "dp4a.s32.s32 %r#, %r#, %r#, %r#;", 256},
+};
+
+static void rates_and_latencies(void **state) {
+    (void)state;
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+        const ComputeUnit *u = &units[steps[k].unit];
+        r.launch.block[0] = 1024;
+        double busy = slope(steps[k].setup, steps[k].step, 8);
+        near_to(32 * steps[k].ops / busy, u->rate.value, arena_printf(r.arena, "%s", u->name));
+        r.launch.block[0] = 32;
+        Buf one = buf_new(r.arena);
+        for (const char *c = steps[k].step; *c; c++) buf_putc(&one, *c == '#' ? '7' : *c);
+        double chain = slope(steps[k].setup, buf_str(&one), 32);
+        near_to(chain, u->latency.value, arena_printf(r.arena, "%s latency", u->name));
+    }
+}
+
+/* ---- memory ---- */
+
+/* A ring of `n` words `stride` bytes apart, of addresses (global) or offsets.  */
+static uint64_t ring(int n, int stride, bool global) {
+    size_t bytes = (size_t)n * (size_t)stride;
+    unsigned char *host = arena_alloc(r.arena, bytes);
+    memset(host, 0, bytes);
+    uint64_t at = run_memory(&r, host, bytes);
+    for (int k = 0; k < n; k++) {
+        uint64_t next = (uint64_t)((k * 7 + 7) % (7 * n) / 7 * stride) + (global ? at : 0);
+        memcpy(sim_host(r.gpu, at + (uint64_t)(k * stride), 8), &next, 8);
+    }
+    return at;
+}
+
+static void latency_of_global_memory(void **state) {
+    (void)state;
+    ring(64, 128, true);                  /* stays in L2 */
+    near_to(slope("mov.u64 %l0, %a0;", "ld.global.u64 %l0, [%l0];", 16), 311, "L2 latency");
+    r.n_arg = 0;
+    ring(4096, 128, true);                /* twice the L2 */
+    near_to(slope("mov.u64 %l0, %a0;", "ld.global.u64 %l0, [%l0];", 300), 799, "DRAM latency");
+}
+
+static void shared_memory(void **state) {
+    (void)state;
+    r.launch.dynamic_smem = 32768;
+    const char *zero = "mov.u32 %r0, smem; mad.lo.u32 %r1, %t, 4, %r0; st.shared.u32 [%r0], %r0;";
+    near_to(slope(zero, "ld.shared.u32 %r0, [%r0];", 32), 37, "shared latency");
+    const char *fill = "mov.u32 %r1, smem; mov.u32 %r2, 0; Z: mad.lo.u32 %r3, %r2, 32, %t; "
+                       "mad.lo.u32 %r3, %r3, 4, %r1; st.shared.u32 [%r3], %r2; add.u32 %r2, %r2, 1;"
+                       "setp.lt.u32 %p1, %r2, 128; @%p1 bra Z; bar.sync 0;";
+    for (int ways = 1; ways <= 16; ways *= 2) {
+        const char *setup = arena_printf(
+            r.arena, "%s mov.u32 %%r4, %%laneid; mad.lo.u32 %%r4, %%r4, %d, %%r1;", fill, 4 * ways);
+        r.launch.block[0] = 512;
+        double busy = slope(setup, "ld.shared.u32 %r10#, [%r4];", 8);
+        /* 32 words on 16 banks: two passes, times the ways */
+        near_to(busy, 16 * 2 * ways, arena_printf(r.arena, "%d-way conflicts", ways));
+    }
+}
+
+/* ---- synchronisation ---- */
+
+static void barriers(void **state) {
+    (void)state;
+    r.launch.block[0] = 128;
+    near_to(slope("", "bar.sync 0;", 16), 43, "barrier of 128");
+    r.launch.block[0] = 1024;
+    near_to(slope("", "bar.sync 0;", 16), 140, "barrier of 1024");
+    r.launch.block[0] = 32;
+    r.launch.dynamic_smem = 1024;
+    near_to(slope("mov.u32 %r0, smem; setp.eq.u32 %p0, %t, 0; @%p0 mbarrier.init.shared.b64 [%r0], "
+                  "32; bar.sync 0; mov.u32 %r1, 0;",
+                  "mbarrier.arrive.shared.b64 _, [%r0]; W#: mbarrier.try_wait.parity.shared.b64 "
+                  "%p1, [%r0], %r1; @!%p1 bra W#; xor.b32 %r1, %r1, 1;", 16), 91, "mbarrier");
+    r.launch.grid[0] = r.launch.cluster[0] = 2;
+    near_to(slope("", "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;", 16), 207,
+            "cluster barrier");
+}
+
+static void atomics(void **state) {
+    (void)state;
+    static uint32_t zero[64];
+    run_memory(&r, zero, sizeof zero);
+    near_to(slope("", "red.global.add.u32 [%a0], 1;", 16), 77, "atomics on one address");
+    near_to(slope("mul.wide.u32 %l0, %t, 4; add.u64 %l0, %l0, %a0;",
+                  "red.global.add.u32 [%l0], 1;", 16), 13, "atomics on distinct addresses");
+}
+
+/* ---- launches ---- */
+
+static void launches(void **state) {
+    (void)state;
+    const char *text = run_kernel(r.arena, 0, "");
+    run_clean(&r, text);
+    near_to(r.report.time_us, 1.7, "kernel floor");
+    double one = r.report.time_us;
+    r.launch.block[0] = 1024;             /* two blocks on an SM */
+    r.launch.grid[0] = SMS * 2 * 50;
+    run_clean(&r, text);
+    near_to((r.report.time_us - one) * MHZ / 49, 333, "block start");
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_odd, close_odd)
+    const struct CMUnitTest tests[] = {
+        TEST(rates_and_latencies), TEST(latency_of_global_memory), TEST(shared_memory),
+        TEST(barriers), TEST(atomics), TEST(launches),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
