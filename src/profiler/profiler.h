@@ -19,7 +19,15 @@
     X(dram,        1,     10,  "DRAM read, write, copy; over bytes in flight and active SMs")      \
     X(granularity, 0.5,   6,   "DRAM rates over the length of contiguous runs")                    \
     X(l2,          0.6,   8,   "L2 rate over footprint and active SMs, its effective capacity")    \
-    X(smem,        0.2,   2,   "shared memory rate and the cost of n-way conflicts")
+    X(smem,        0.2,   2,   "shared memory rate and the cost of n-way conflicts")               \
+    X(simt,        1.5,   10,  "units of single threads: rate, latency, saturation over warps")    \
+    X(mma,         1.5,   10,  "matrix units of warps")                                            \
+    X(wgmma,       1.5,   10,  "matrix units of warpgroups")                                       \
+    X(movers,      0.8,   8,   "loads, stores, asynchronous copies")                               \
+    X(tma,         0.5,   5,   "bulk and tensor copies, multicast")                                \
+    X(barriers,    0.3,   3,   "barriers of blocks and clusters, mbarriers, pipeline steps")       \
+    X(atomics,     0.2,   2,   "atomic operations on one and on distinct addresses")               \
+    X(clusters,    0.2,   2,   "resident clusters, distributed shared memory")
 
 typedef struct {
     const char *bench;        /* row of PROFILER_BENCHES */

@@ -1,0 +1,144 @@
+/* Matrix units of warps: mma.sync, its text made from the shape and the types of the profile's
+ * row.
+ *
+ * Accumulator c of a warp takes fragments a[c % 2] and b[c / 2], as the tiles of a warp do.  */
+#include "profiler/unit.h"
+
+#include <string.h>
+
+enum { CHAINS = 8 };
+
+/* How PTX calls a type of the profile.  */
+static const char *type_name(TeDtype t) {
+    switch (t) {
+    case TE_F16: return "f16";
+    case TE_BF16: return "bf16";
+    case TE_F32: return "f32";
+    case TE_F64: return "f64";
+    case TE_F8E4M3: return "e4m3";
+    case TE_F8E5M2: return "e5m2";
+    case TE_I8: return "s8";
+    case TE_U8: return "u8";
+    case TE_I32: return "s32";
+    default: return NULL;
+    }
+}
+
+/* Registers of one lane: 32 bits each, or 64 for f64.  m8n8k4 of f16 is four products, one for
+ * each eight lanes.  */
+typedef struct {
+    int d, a, b;
+    const char *d_type, *d_constraint, *type, *constraint;
+} Registers;
+
+static int registers(int elements, int bytes, int parts) {
+    return elements * parts * bytes / (32 * (bytes == 8 ? 8 : 4));
+}
+
+static int parts(const ComputeUnit *u) {
+    return u->m.to == 8 && u->k.to == 4 && u->a == TE_F16 ? 4 : 1;
+}
+
+static Registers registers_of(const ComputeUnit *u) {
+    int in = te_dtype_bytes(u->a), sum = te_dtype_bytes(u->acc), n = parts(u);
+    Registers r = {registers(u->m.to * u->n.to, sum, n), registers(u->m.to * u->k.to, in, n),
+                   registers(u->n.to * u->k.to, in, n), "unsigned", "r", "unsigned", "r"};
+    if (u->acc == TE_F32) { r.d_type = "float"; r.d_constraint = "f"; }
+    if (u->acc == TE_F64) { r.d_type = "double"; r.d_constraint = "d"; }
+    if (u->a == TE_F64) { r.type = "double"; r.constraint = "d"; }
+    return r;
+}
+
+static void operand(Buf *t, int first, int n) {
+    for (int i = 0; i < n; i++) buf_printf(t, "%s%%%d", i ? ", " : "{", first + i);
+    buf_puts(t, "}");
+}
+
+static void constraints(Buf *t, const char *lead, const char *constraint, const char *x, int n) {
+    for (int i = 0; i < n; i++)
+        buf_printf(t, "%s\"%s%s\"(%s[%d])", i ? ", " : "", lead, constraint, x, i);
+}
+
+/* d += a * b.  */
+static const char *step(Arena *arena, const ComputeUnit *u, const Registers *r) {
+    const char *ab = u->tf32 ? "tf32" : type_name(u->a), *sum = type_name(u->acc);
+    Buf t = buf_new(arena);
+    buf_printf(&t,
+               "__device__ __forceinline__ void step(%s *d, const %s *a, const %s *b) {\n"
+               "    asm volatile(\"mma.sync.aligned.m%dn%dk%d.row.col.%s.%s.%s.%s ", r->d_type,
+               r->type, r->type, u->m.to, u->n.to, u->k.to, sum, ab, ab, sum);
+    operand(&t, 0, r->d);
+    buf_puts(&t, ", ");
+    operand(&t, r->d, r->a);
+    buf_puts(&t, ", ");
+    operand(&t, r->d + r->a, r->b);
+    buf_puts(&t, ", ");
+    operand(&t, 0, r->d);
+    buf_puts(&t, ";\" : ");
+    constraints(&t, "+", r->d_constraint, "d", r->d);
+    buf_puts(&t, " : ");
+    constraints(&t, "", r->constraint, "a", r->a);
+    buf_puts(&t, ", ");
+    constraints(&t, "", r->constraint, "b", r->b);
+    buf_puts(&t, ");\n}\n");
+    return buf_str(&t);
+}
+
+static const char source[] =
+    "extern \"C\" __global__ void __launch_bounds__(512)\n"
+    "unit(const unsigned *in, unsigned *out, u64 *clocks, int n, unsigned never) {\n"
+    "    const TYPE *from = (const TYPE *)in + threadIdx.x;\n"
+    "    TYPE a[2][NA], b[4][NB];\n"
+    "    TYPE_D d[CHAINS][ND];\n"
+    "    for (int i = 0; i < 2 * NA; i++) a[i / NA][i % NA] = from[32 * i];\n"
+    "    for (int i = 0; i < 4 * NB; i++) b[i / NB][i % NB] = from[256 + 32 * i];\n"
+    "    for (int c = 0; c < CHAINS; c++) {\n"
+    "        for (int i = 0; i < ND; i++) d[c][i] = ((const TYPE_D *)from)[512 + 32 * i];\n"
+    "    }\n"
+    "    BEGIN\n"
+    "    #pragma unroll 1\n"
+    "    for (int i = 0; i < n; i++) {\n"
+    "        #pragma unroll\n"
+    "        for (int s = 0; s < STEPS; s++) {\n"
+    "            step(d[s % CHAINS], a[s % 2], b[s % CHAINS / 2]);\n"
+    "        }\n"
+    "    }\n"
+    "    END\n"
+    "    unsigned all = 0;\n"
+    "    for (int c = 0; c < CHAINS; c++) {\n"
+    "        for (int i = 0; i < ND; i++) all ^= bits(d[c][i]);\n"
+    "    }\n"
+    "    if (all == never) out[threadIdx.x] = all;\n"
+    "}\n";
+
+static Status measure(Bench *b, const Device *dev, ComputeUnit *u) {
+    enum { STEPS = 32, ONE_CHAIN = 16 };
+    Arena *a = bench_arena(b);
+    Registers r = registers_of(u);
+    int steps = bench_simulated(b) ? CHAINS : STEPS;
+    int alone = bench_simulated(b) ? 4 : ONE_CHAIN;
+    const char *common[] = {
+        arena_printf(a, "TYPE %s", r.type), arena_printf(a, "TYPE_D %s", r.d_type),
+        arena_printf(a, "ND %d", r.d), arena_printf(a, "NA %d", r.a),
+        arena_printf(a, "NB %d", r.b)};
+    const char *rate[] = {common[0], common[1], common[2], common[3], common[4],
+                          arena_printf(a, "CHAINS %d", CHAINS), arena_printf(a, "STEPS %d", steps),
+                          NULL};
+    const char *latency[] = {common[0], common[1], common[2], common[3], common[4], "CHAINS 1",
+                             arena_printf(a, "STEPS %d", alone), NULL};
+    const char *text = arena_printf(a, "%s%s%s", unit_prelude, step(a, u, &r), source);
+    UnitKernel k = {.rate_source = text, .latency_source = text, .rate_macros = rate,
+                    .latency_macros = latency, .rate_steps = steps,
+                    .latency_steps = alone, .warps = 1, .most_warps = 16,
+                    .copies = parts(u)};
+    return unit_measure(b, dev, u, &k);
+}
+
+Status bench_mma(Bench *b, Device *dev) {
+    for (int i = 0; i < dev->n_unit; i++) {
+        if (strncmp(dev->unit[i].name, "mma.", 4) != 0) continue;
+        Status s = measure(b, dev, &dev->unit[i]);
+        if (s) return s;
+    }
+    return ST_OK;
+}

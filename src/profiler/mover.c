@@ -1,0 +1,86 @@
+#include "profiler/mover.h"
+
+size_t mover_region(const Bench *b) {
+    enum { MOST = 2 << 20, SIMULATED = 256 << 10 };
+    size_t most = bench_simulated(b) ? SIMULATED : MOST, bytes = 1;
+    while (bytes * 2 <= most && bytes * 2 <= (size_t)bench_l2_bytes(b) / 4) bytes *= 2;
+    return bytes;
+}
+
+typedef struct {
+    Bench *b;
+    const MoverKernel *k;
+    CudaAddress in, out, clocks;
+    int n;
+    unsigned never;
+    CudaTensorMap map;
+} Run;
+
+static Status prepare(Run *r, Bench *b, const MoverKernel *k) {
+    *r = (Run){.b = b, .k = k, .never = 0x7fedcba9};
+    Status s = bench_buffer(b, k->buffer, &r->in);
+    if (!s) s = bench_buffer(b, k->buffer, &r->out);
+    if (!s) s = bench_buffer(b, 2 * sizeof(uint64_t), &r->clocks);
+    if (s || !k->map) return s;
+    CudaMapShape shape = *k->map;
+    shape.address = k->map->address ? r->out : r->in;
+    return cuda_tensor_map(cuda_context_driver(bench_context(b)), bench_diag(b), &shape, &r->map);
+}
+
+static Status launch_of(Run *r, const char *symbol, int threads, const char *more,
+                        BenchLaunch *l) {
+    const MoverKernel *k = r->k;
+    const char *macros[MOVER_MACROS + 1];
+    int n = 0;
+    for (; k->macros[n]; n++) macros[n] = k->macros[n];
+    macros[n] = more;
+    macros[n + 1] = NULL;
+    *l = (BenchLaunch){.launch = {.grid = {k->blocks, 1, 1}, .block = {threads, 1, 1},
+                                  .dynamic_smem = k->smem},
+                       .param = {&r->in, &r->out, &r->clocks, &r->n, &r->never, &r->map}};
+    if (k->blocks > 1) l->launch.cluster[0] = k->blocks;
+    if (k->blocks > 1) l->launch.cluster[1] = l->launch.cluster[2] = 1;
+    Status s = bench_kernel(r->b, k->source, symbol, macros, &l->kernel);
+    return s || k->smem == 0 ? s : cuda_kernel_smem(&l->kernel, bench_diag(r->b), k->smem);
+}
+
+enum { SHORT = 4, LONG = 10 };
+static const char short_burst[] = "BURST 4", long_burst[] = "BURST 10";
+
+static Status measure_rate(Run *r, Figure *rate) {
+    enum { FEW = 2, MANY = 6 };
+    BenchLaunch l;
+    Sample us;
+    Status s = launch_of(r, "rate", r->k->threads, short_burst, &l);
+    if (!s) s = bench_slope(r->b, &l, &r->n, FEW, MANY, &us);
+    if (!s) bench_rate(rate, &us, r->k->bytes / (bench_hz(r->b) * 1e-6));
+    return s;
+}
+
+static Status measure_cost(Run *r, Figure *cost) {
+    enum { FEW = 1, MANY = 3 };
+    BenchLaunch l;
+    Sample few, many;
+    int threads = r->k->burst_threads;
+    Status s = launch_of(r, "burst", threads, short_burst, &l);
+    if (!s) s = bench_clocks(r->b, &l, r->clocks, &r->n, FEW, MANY, &few);
+    if (!s) s = launch_of(r, "burst", threads, long_burst, &l);
+    if (!s) s = bench_clocks(r->b, &l, r->clocks, &r->n, FEW, MANY, &many);
+    if (s) return s;
+    static const double least = 0.25;                    /* warp instructions per clock: no more */
+    Sample one = many;
+    one.value = (many.value - few.value) / (LONG - SHORT);
+    if (one.value < least) one.value = least;
+    one.spread = (many.spread * many.value + few.spread * few.value) / (LONG - SHORT) / one.value;
+    one.noisy = few.noisy || many.noisy;
+    bench_figure(cost, &one, 1);
+    return ST_OK;
+}
+
+Status mover_measure(Bench *b, const MoverKernel *k, Figure *rate, Figure *cost) {
+    Run r;
+    Status s = prepare(&r, b, k);
+    if (!s && rate) s = measure_rate(&r, rate);
+    if (!s && cost) s = measure_cost(&r, cost);
+    return s;
+}

@@ -1,0 +1,27 @@
+/* Movers: a kernel that moves as much as one SM can, and one that issues a few moves in a row.
+ *
+ * A source has two kernels with the parameters of unit.h, followed by a tensor map where there is
+ * one: `rate` moves `bytes` in each of its n iterations, `burst` issues BURST moves (a macro) in
+ * each and adds the clocks of the issue alone to clocks[0].  The cost of a move is the difference
+ * of two bursts.  Internal to src/profiler.  */
+#ifndef ROLLER_PROFILER_MOVER_H
+#define ROLLER_PROFILER_MOVER_H
+#include "profiler/bench.h"
+
+enum { MOVER_MACROS = 12 };
+typedef struct {
+    const char *source;
+    const char *macros[MOVER_MACROS];     /* of both kernels, NULL-terminated */
+    int threads, burst_threads;           /* of a block */
+    int blocks;                           /* 1, or a cluster of so many */
+    int64_t smem;
+    size_t buffer;                        /* of `in` and of `out` */
+    double bytes;                         /* of one SM in an iteration */
+    const CudaMapShape *map;              /* or NULL; its address 0: `in`, 1: `out` */
+} MoverKernel;
+
+/* Replaces rate and cost (both may be NULL).  */
+Status mover_measure(Bench *b, const MoverKernel *k, Figure *rate, Figure *cost);
+/* Bytes, a power of two, that L2 holds with ease and L1 does not.  */
+size_t mover_region(const Bench *b);
+#endif

@@ -1,0 +1,168 @@
+#include "profiler/unit.h"
+
+/* The clock of the loop itself: under the load of matrix units it is not that of other kernels.  */
+const char unit_prelude[] =
+    "typedef unsigned long long u64;\n"
+    "__device__ __forceinline__ unsigned bits(unsigned x) { return x; }\n"
+    "__device__ __forceinline__ unsigned bits(int x) { return (unsigned)x; }\n"
+    "__device__ __forceinline__ unsigned bits(float x) { return __float_as_uint(x); }\n"
+    "__device__ __forceinline__ unsigned bits(double x) {\n"
+    "    return (unsigned)__double2loint(x) ^ (unsigned)__double2hiint(x);\n"
+    "}\n"
+    "__device__ __forceinline__ u64 nanoseconds() {\n"
+    "    u64 t;\n"
+    "    asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(t));\n"
+    "    return t;\n"
+    "}\n"
+    "#define BEGIN const u64 ns = nanoseconds(), clk = (u64)clock64();\n"
+    "#define END                                                     \\\n"
+    "    const u64 clk_end = (u64)clock64(), ns_end = nanoseconds(); \\\n"
+    "    if (blockIdx.x == 0 && threadIdx.x == 0) {                  \\\n"
+    "        clocks[0] += clk_end - clk;                             \\\n"
+    "        clocks[1] += ns_end - ns;                               \\\n"
+    "    }\n";
+
+enum { OPERAND_BYTES = 1 << 16, MOST_POINTS = 8, FEW = 1, MANY = 3 };
+
+/* FLOP of one instruction of its scope, or results where the unit does not multiply.  */
+static double operations(const ComputeUnit *u) {
+    double lanes = u->scope == SCOPE_THREAD ? 32 : 1;
+    double per_result = u->b == HAL_NO_DTYPE ? 1 : 2.0 * u->k.to;
+    return lanes * u->m.to * u->n.to * per_result;
+}
+
+/* What every launch of a unit has; `n` and `never` are parameters of the kernel.  */
+typedef struct {
+    Bench *b;
+    const UnitKernel *k;
+    CudaAddress in, out, clocks;
+    int n;
+    unsigned never;
+    double operations;
+    int most_warps;           /* of a block that fits on an SM */
+} Run;
+
+static Status prepare(Run *r, Bench *b, const ComputeUnit *u, const UnitKernel *k) {
+    *r = (Run){.b = b, .k = k, .never = 0x7fedcba9, .operations = operations(u) * k->copies,
+                .most_warps = k->most_warps};
+    Status s = bench_buffer(b, OPERAND_BYTES, &r->in);
+    if (!s) s = bench_buffer(b, OPERAND_BYTES, &r->out);
+    if (!s) s = bench_buffer(b, 2 * sizeof(uint64_t), &r->clocks);
+    return s;
+}
+
+static Status launch_of(Run *r, bool latency, int warps, int64_t blocks, BenchLaunch *l) {
+    const char *source = latency ? r->k->latency_source : r->k->rate_source;
+    const char *const *macros = latency ? r->k->latency_macros : r->k->rate_macros;
+    int64_t smem = r->k->smem + r->k->smem_per_part * ((warps + 3) / 4);
+    *l = (BenchLaunch){.launch = {.grid = {blocks, 1, 1}, .block = {32 * warps, 1, 1},
+                                  .dynamic_smem = smem},
+                       .param = {&r->in, &r->out, &r->clocks, &r->n, &r->never}};
+    Status s = bench_kernel(r->b, source, "unit", macros, &l->kernel);
+    return s || smem == 0 ? s : cuda_kernel_smem(&l->kernel, bench_diag(r->b), smem);
+}
+
+/* Lowers most_warps until such a block fits.  */
+static Status fit(Run *r) {
+    for (; r->most_warps > r->k->warps; r->most_warps -= r->k->warps) {
+        BenchLaunch l;
+        int blocks = 0;
+        Status s = launch_of(r, false, r->most_warps, 1, &l);
+        if (!s) s = cuda_blocks_per_sm(&l.kernel, bench_diag(r->b), l.launch.block[0],
+                                       l.launch.dynamic_smem, &blocks);
+        if (s || blocks > 0) return s;
+    }
+    return ST_OK;
+}
+
+/* Microseconds of an iteration with so many warps on every SM, and the clock meanwhile.  */
+static Status rate_point(Run *r, int warps, int few, int many, Sample *us, double *hz) {
+    static const uint64_t zero[2];
+    BenchLaunch l;
+    uint64_t took[2];
+    CudaContext *x = bench_context(r->b);
+    Diag *d = bench_diag(r->b);
+    Status s = launch_of(r, false, warps, bench_sms(r->b), &l);
+    if (!s) s = cuda_write(x, d, r->clocks, zero, sizeof zero);
+    if (!s) s = bench_slope(r->b, &l, &r->n, few, many, us);
+    if (!s) s = cuda_read(x, d, took, r->clocks, sizeof took);
+    bool told = !s && !bench_simulated(r->b) && took[1] > 0;
+    *hz = told ? (double)took[0] / (double)took[1] * 1e9 : bench_hz(r->b);
+    return s;
+}
+
+/* FLOP (or op) per clock and SM is this over the microseconds of an iteration.  */
+static double work(const Run *r, int warps, double hz) {
+    return r->operations * r->k->rate_steps * (warps / r->k->warps) / (hz * 1e-6);
+}
+
+/* Numbers of warps: all powers of two, or the ends and what one warp on each scheduler does.  */
+static int points(const Run *r, int *warps) {
+    int most = r->most_warps, n = 0;
+    for (int w = r->k->warps; w < most; w *= 2) {
+        if (!bench_quick(r->b) || w == r->k->warps || w == 4 || w == 8) warps[n++] = w;
+    }
+    warps[n++] = most;
+    return n;
+}
+
+static Status measure_rate(Run *r, ComputeUnit *u, double *us_most) {
+    int warps[MOST_POINTS], n = points(r, warps), best = 0;
+    double x[MOST_POINTS];
+    Sample y[MOST_POINTS];
+    for (int i = 0; i < n; i++) {
+        double hz;
+        Sample us;
+        Status s = rate_point(r, warps[i], FEW, MANY, &us, &hz);
+        if (s) return s;
+        x[i] = warps[i];
+        y[i] = sample_over(work(r, warps[i], hz), &us);
+        if (y[i].value >= y[best].value) best = i;
+        *us_most = us.value;
+    }
+    bench_figure(&u->rate, &y[best], 1);
+    if (u->sustained.value > u->rate.value) u->sustained = u->rate;
+    if (n > 1) bench_member_curve(r->b, &u->warps, "warps", u->rate.unit, x, y, n);
+    return ST_OK;
+}
+
+static Status measure_latency(Run *r, ComputeUnit *u) {
+    BenchLaunch l;
+    Sample clk;
+    Status s = launch_of(r, true, r->k->warps, 1, &l);
+    if (!s) s = bench_clocks(r->b, &l, r->clocks, &r->n, FEW, MANY, &clk);
+    if (s) return s;
+    clk = sample_times(&clk, 1.0 / r->k->latency_steps);
+    clk.value -= r->k->latency_less;
+    u->latency.unit = "clk";
+    bench_figure(&u->latency, &clk, 1);
+    return ST_OK;
+}
+
+/* In launches so long that clock and power settle; counted in sustained clocks of the profile, so
+ * that this rate times that clock is what the device delivers.  */
+static Status measure_sustained(Run *r, const Device *dev, double us, ComputeUnit *u) {
+    static const double long_us = 2e4;
+    double hz, iterations = long_us / us;
+    int many = iterations < 1e9 ? (int)iterations : (int)1e9, warps = r->most_warps;
+    if (bench_simulated(r->b) || many < 8) many = MANY;
+    Sample slope;
+    Status s = rate_point(r, warps, many < 8 ? FEW : many / 8, many, &slope, &hz);
+    if (s) return s;
+    u->sustained.unit = u->rate.unit;
+    bench_rate(&u->sustained, &slope, work(r, warps, hal_clock_hz(dev)));
+    if (u->sustained.value > u->rate.value) u->sustained.value = u->rate.value;
+    return ST_OK;
+}
+
+Status unit_measure(Bench *b, const Device *dev, ComputeUnit *u, const UnitKernel *k) {
+    Run r;
+    double us = 0;
+    Status s = prepare(&r, b, u, k);
+    if (!s) s = fit(&r);
+    if (!s) s = measure_rate(&r, u, &us);
+    bool latency = k->warps == 1 || !bench_quick(b);         /* dear to compile for warpgroups */
+    if (!s && latency) s = measure_latency(&r, u);
+    if (!s && !bench_quick(b)) s = measure_sustained(&r, dev, us, u);
+    return s;
+}
