@@ -9,6 +9,7 @@
 #   make golden          compare plans and sources of tests/cases (UPDATE=1 rewrites them)
 #   make replay BASE=REV compare plans and sources of all cases with those of another commit
 #   make bench           construction figures over benchmarks/workloads; ARGS=...
+#   make gpu-kit         what benchmarks/gpu/run needs on a machine without a compiler
 #   make lint wc         rules of the house; sizes of the modules
 #   make nvrtc12         NVRTC 12.9 beside the newest one, for sm_70
 #   make install         PREFIX= DESTDIR= LIBDIR=
@@ -49,8 +50,8 @@ products := $(modules:%=$(BUILD)/lib%.a) $(if $(MODULES),,$(BUILD)/libroller.a \
 simdriver := $(if $(filter sim,$(modules)),$(BUILD)/simdriver/libcuda.so.1)
 products += $(simdriver)
 
-.PHONY: all run test test-long unit asan fuzz fuzzers golden replay bench lint wc setup nvrtc12 \
-        install clean
+.PHONY: all run test test-long unit asan fuzz fuzzers golden replay bench gpu-kit lint wc setup \
+        nvrtc12 install clean
 .DELETE_ON_ERROR:
 
 all: $(products)
@@ -106,11 +107,12 @@ $(BUILD)/libcli.a: $(cli_shared)
 $(tools:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/obj/cli/%.o $(BUILD)/libcli.a $(call libs_upto,driver)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ldlibs)
 
-# -- benchmarks: a program for each bench_*.c and construct.c; the rest is shared ----------------
+# -- benchmarks: a program for each of bench_*.c, construct.c, expressions.c; the rest is shared --
 benchmarks := $(if $(MODULES),,$(patsubst benchmarks/%.c,$(BUILD)/benchmarks/%,$(wildcard \
-                benchmarks/construct.c benchmarks/bench_*.c)))
+                benchmarks/construct.c benchmarks/expressions.c benchmarks/bench_*.c)))
 bench_shared := $(if $(MODULES),,$(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out \
-                  benchmarks/construct.c benchmarks/bench_%.c,$(sort $(wildcard benchmarks/*.c)))))
+                  benchmarks/construct.c benchmarks/expressions.c benchmarks/bench_%.c,$(sort \
+                  $(wildcard benchmarks/*.c)))))
 $(BUILD)/obj/benchmarks/%.o: benchmarks/%.c
 	@mkdir -p $(@D)
 	$(CC) $(flags) -Ibenchmarks $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
@@ -159,7 +161,7 @@ unit: $(chosen:%=$(BUILD)/tests/%)
 submake = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 everything = $(tests:%=$(BUILD)/tests/%) $(sort $(wildcard tests/*.sh))
 test test-long: setup
-	@+$(submake) all $(tests:%=$(BUILD)/tests/%)
+	@+$(submake) all $(tests:%=$(BUILD)/tests/%) $(filter %/expressions,$(benchmarks))
 	@BUILD=$(BUILD) LONG=$(if $(filter test-long,$@),1) tests/run -j $(JOBS) $(everything)
 
 asan: setup
@@ -186,8 +188,36 @@ golden: all
 	@BUILD=$(BUILD) UPDATE=$(UPDATE) tests/golden.sh
 replay: all
 	@BUILD=$(BUILD) tools/replay $(BASE)
-bench: $(benchmarks)
+bench: $(filter-out %/expressions,$(benchmarks))
 	@for b in $^; do $$b $(ARGS) || exit 1; done
+
+# What runs on a machine that has neither jansson nor a compiler: tools with jansson inside,
+# libraries that find theirs beside them; and what is needed to build all of it there.
+kit := $(BUILD)/gpu-kit
+kit_files := $(tools:%=$(kit)/bin/%) $(kit)/lib/libroller.so.0 $(kit)/lib/simdriver/libcuda.so.1 \
+             $(kit)/rows.jsonl $(kit)/lib/libjansson.so.4
+jansson := $(shell $(CC) -print-file-name=libjansson.a)
+kit_link = @mkdir -p $(@D); $(CC) $(CFLAGS) $(LDFLAGS) -s
+$(kit)/bin/%: $(BUILD)/obj/cli/%.o $(BUILD)/libcli.a $(call libs_upto,driver)
+	$(kit_link) -o $@ $^ $(jansson) -lm -lpthread -ldl
+$(kit)/lib/libroller.so.0: $(modules:%=$(BUILD)/lib%.a) packaging/roller.map
+	$(kit_link) -shared -Wl,-soname,libroller.so.0 -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' \
+	    -Wl,--version-script=packaging/roller.map -o $@ \
+	    -Wl,--whole-archive $(filter %.a,$^) -Wl,--no-whole-archive $(ldlibs)
+$(kit)/lib/simdriver/libcuda.so.1: $(call objects,simdriver) $(patsubst %,$(BUILD)/lib%.a,sim hal te base)
+	$(kit_link) -shared -Wl,-soname,libcuda.so.1 -Wl,-z,defs -Wl,--exclude-libs,ALL \
+	    -Wl,-rpath,'$$ORIGIN/..' -o $@ $^ $(ldlibs)
+$(kit)/rows.jsonl: $(BUILD)/benchmarks/expressions $(wildcard benchmarks/workloads/*.csv)
+	@mkdir -p $(@D)
+	$< >$@
+$(kit)/lib/libjansson.so.4: $(jansson:.a=.so.4)
+	@mkdir -p $(@D) $(kit)/jansson
+	cp $(jansson) $(addprefix $(dir $(shell echo '#include <jansson.h>' | $(CC) -E - | \
+	    sed -n 's|^. 1 "\(.*/jansson\)\.h".*|\1|p')),jansson.h jansson_config.h) $(kit)/jansson
+	cp $< $@
+gpu-kit: $(kit_files)
+	@benchmarks/gpu/kit $(kit)
+
 lint:
 	@tools/lint
 	@for cc in gcc clang; do \

@@ -1,0 +1,87 @@
+#!/bin/sh
+# benchmarks/gpu on the simulated driver: its parts, one by one, and the one command from end to end.
+: "${BUILD:=build}"
+case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
+root=$PWD
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+kit=$dir/kit
+mkdir -p "$kit/bin" "$kit/lib"
+ln -s "$BUILD/roller-gen" "$kit/bin"
+ln -s "$BUILD/libroller.so.0" "$BUILD/simdriver" "$kit/lib"
+"$BUILD/benchmarks/expressions" >"$kit/rows.jsonl" || echo 'not ok - expressions'
+unset ROLLER_PROFILE ROLLER_PROFILE_PATH ROLLER_LIBCUDA ROLLER_SIM_FAULTS
+ROLLER_PROFILE_PATH=$root/profiles python3 tests/gpu/units.py "$kit"
+[ -z "${LONG-}" ] || python3 tests/gpu/peers.py "$kit"
+
+ok() { echo "ok - $1"; }
+bad() { sed 's/^/# /' "$dir/out"; echo "not ok - $1"; }
+try() { label=$1; shift; if "$@" >/dev/null 2>&1; then ok "$label"; else bad "$label"; fi; }
+# call STATUS NAME ARGS...: the one command; what it says in `out`.
+call() {
+    want=$1 name=$2
+    shift 2
+    timeout 250 benchmarks/gpu/run --kit "$kit" --simulated a100 --quick --results "$dir/r" \
+        --jobs 2 "$@" >"$dir/out" 2>&1 </dev/null
+    got=$?
+    if [ $got -eq "$want" ]; then ok "$name"; else echo "# exit $got"; bad "$name"; fi
+}
+said() { if grep -q -e "$1" "$dir/out"; then ok "$2"; else bad "$2"; fi; }
+lines() { wc -l <"$dir/r/journal.jsonl"; }
+
+call 0 'list' --list && said '^sweep ' 'lists the parts'
+call 2 'unknown part' nowhere && said 'no part nowhere' 'names it'
+call 0 'no time at all' --time 9 && said 'the next call goes on' 'stops at once'
+# A tool that measures what the shipped profile says, a little off the second time.
+cat >"$kit/bin/roller-profile" <<END
+#!/bin/sh
+[ "\$1" = --validate ] && exit 0
+[ "\$1" = --list ] && exit 0
+while [ "\$1" != -o ]; do shift; done
+case \$2 in
+*1.json) cp "$root/profiles/a100.json" "\$2" ;;
+*) sed 's/"value": 108,/"value": 109,/' "$root/profiles/a100.json" >"\$2" ;;
+esac
+END
+chmod +x "$kit/bin/roller-profile"
+call 0 'some parts' environment sanity profile core && {
+    said 'sanity check: ok' 'a kernel is checked'
+    said 'sanity timed: ok' 'a kernel is timed through ctypes'
+    said 'figures agree within 3 %' 'two profiles are compared'
+    said 'core 3/3 tiny-c-2: .* us, best .* fake .* ratio' 'ours and a peer are timed'
+}
+before=$(lines)
+printf '{"part": "core", "key": "half' >>"$dir/r/journal.jsonl"
+call 0 'all parts, after a kill' --pack "$dir/all.tar.gz" && {
+    said 'check: .* cases to do' 'goes on with the next part'
+    said '^.[0-9:]*. complete' 'is complete'
+    try 'does nothing twice' test "$(sort "$dir/r/journal.jsonl" | cut -c 1-60 | uniq -d | wc -l)" -eq 0
+    try 'keeps what was there' test "$(lines)" -gt "$before"
+    try 'the checks are right' grep -q '^\([0-9]*\) of \1 cases are right' "$dir/r/README.md"
+    try 'device and simulator give the same bits' grep -q \
+        'Of \([0-9]*\) run in the simulator as well, \1 gave' "$dir/r/README.md"
+    try 'says that it was simulated' grep -q 'Simulated: these times' "$dir/r/README.md"
+    try 'the measured profile is the one used' grep -q 'profile profile-1.json' "$dir/r/README.md"
+    for set in roller119 ansor tvm21; do
+        try "$set.json has samples" python3 -c "
+import json
+d = json.load(open('$dir/r/$set.json'))
+c = d['rows'][0]['contenders']
+assert len(c[0]['samples']) >= 5 and d['rows'][0]['figures']['ratio1'] > 0, c"
+    done
+    try 'the archive has it all' sh -c "tar -tzf '$dir/all.tar.gz' | grep -q journal.jsonl"
+}
+after=$(lines)
+call 0 'once more' && try 'nothing is left to do' test "$(lines)" -eq "$after"
+
+# A kernel that faults costs its row and no other; one that hangs is ended with its process.
+rm -rf "$dir/r"
+ROLLER_SIM_FAULTS='kernel@2=719'
+export ROLLER_SIM_FAULTS
+call 0 'faults' core && {
+    said 'tiny-a-0: CudaError' 'a fault is reported'
+    said 'core 3/3' 'the next rows are tried'
+    try 'and written down' grep -q 'Not timed in core' "$dir/r/README.md"
+}
+unset ROLLER_SIM_FAULTS
+exit 0
