@@ -78,12 +78,15 @@ typedef struct {
 typedef struct {
     const SimBanks *banks;
     uint32_t width, wide;
+    unsigned shift;           /* width is a power of two */
 } Access;
 
 static Access access_of(const SimBanks *banks, int bytes) {
     uint32_t width = (uint32_t)bytes > banks->width ? (uint32_t)bytes : banks->width;
     uint32_t wide = banks->n * banks->width / width;
-    return (Access){banks, width, wide ? wide : 1};
+    unsigned shift = 0;
+    while (1u << shift < width) shift++;
+    return (Access){banks, width, wide ? wide : 1, shift};
 }
 
 static Passes passes_of(const Access *a, int most, int distinct) {
@@ -96,7 +99,7 @@ static Passes conflicting(const Access *a, uint32_t lanes, const uint32_t addres
     uint32_t unit[LANES], of_bank[LANES];
     int most = 0, distinct = 0;
     SIM_EACH(l, lanes) {
-        uint32_t u = address[l] / a->width, before = 0;
+        uint32_t u = address[l] >> a->shift, before = 0;
         bool known = false;
         for (int k = 0; k < distinct; k++) {
             known |= unit[k] == u;
@@ -112,10 +115,11 @@ static Passes conflicting(const Access *a, uint32_t lanes, const uint32_t addres
 
 /* A group of lanes served together: as many passes as one bank has distinct words.  */
 static Passes group(const Access *a, uint32_t lanes, const uint32_t address[LANES]) {
-    if (a->wide > LANES) return conflicting(a, lanes, address);
-    uint32_t in_bank[LANES], used = 0;
+    uint32_t in_bank[LANES], used = 0, mask = a->wide - 1;
+    unsigned shift = a->shift;
+    if (mask & a->wide || a->wide > LANES) return conflicting(a, lanes, address);
     SIM_EACH(l, lanes) {
-        uint32_t unit = address[l] / a->width, bank = unit % a->wide, bit = 1u << bank;
+        uint32_t unit = address[l] >> shift, bank = unit & mask, bit = 1u << bank;
         if (!(used & bit)) in_bank[bank] = unit;
         else if (in_bank[bank] != unit) return conflicting(a, lanes, address);
         used |= bit;

@@ -30,7 +30,11 @@ Status sim_gpu_create(Arena *a, Diag *d, const Device *dev, SimGpu **out) {
     g->next = SIM_GLOBAL_BASE;
     const MemoryLevel *smem = &dev->memory[LEVEL_SMEM];
     g->banks.n = smem->banks.value > 0 ? (uint32_t)smem->banks.value : 32;
-    g->banks.width = smem->bank_width.value > 0 ? (uint32_t)smem->bank_width.value : 4;
+    g->banks.width = 1;
+    while (smem->bank_width.value > 0 && 2 * g->banks.width <= smem->bank_width.value) {
+        g->banks.width *= 2;
+    }
+    if (smem->bank_width.value <= 0) g->banks.width = 4;
     const MemoryLevel *l2 = &dev->memory[LEVEL_L2];
     const Figure *keeps = hal_has(&l2->effective_capacity) ? &l2->effective_capacity
                                                            : &l2->capacity;

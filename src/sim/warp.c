@@ -247,13 +247,14 @@ void sim_turn(SimWarp *w, int s) {
     w->mask = split->mask;
     w->yield = false;
     uint64_t flops = 0;
+    bool timed = w->timer != NULL;
     int left = SIM_TURN;
     do {
         const SimInst *i = &code[w->pc++];
         uint32_t active = w->mask;
         b->pipe[i->pipe]++;
         c->time += TIMED >> i->pipe & 1;
-        if (w->timer) sim_timer_issue(w, i);
+        if (timed) sim_timer_issue(w, i);
         if (i->guard != SLOT_NONE) {
             active &= *sim_u32(w, i->guard) ^ i->guard_flip;
         }
@@ -265,7 +266,7 @@ void sim_turn(SimWarp *w, int s) {
             if (w->watch) w->watch(w, i, active);
             i->exec(w, i, active);
         }
-        if (w->timer) sim_timer_done(w, i, active, parked(w, s));
+        if (timed) sim_timer_done(w, i, active, parked(w, s));
     } while (!w->yield && --left);
     b->count.flops += flops;
     b->executed += (uint64_t)(SIM_TURN - left + w->yield);
