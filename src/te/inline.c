@@ -133,31 +133,6 @@ static TeExpr *instance(Arena *a, const TeExpr *body, TeExpr *const *subscript) 
     return e;
 }
 
-/* Would the expression keep its type wherever it is written?  Literals take their neighbours'.  */
-static bool has_own_type(const TeExpr *e) {
-    switch (e->kind) {
-    case TE_INT:
-    case TE_REAL:
-        return false;
-    case TE_SELECT:
-        return has_own_type(e->args[1]) || has_own_type(e->args[2]);
-    case TE_NEG:
-    case TE_ADD:
-    case TE_SUB:
-    case TE_MUL:
-    case TE_DIV:
-    case TE_MOD:
-    case TE_CALL:
-        for (int i = 0; i < e->n_args; i++) {
-            if (has_own_type(e->args[i]))
-                return true;
-        }
-        return false;
-    default:
-        return true;
-    }
-}
-
 static void substitute(Norm *n, const TeStmt *m, TeExpr **slot) {
     TeExpr *e = *slot;
     for (int i = 0; i < e->n_args; i++)
@@ -168,7 +143,7 @@ static void substitute(Norm *n, const TeStmt *m, TeExpr **slot) {
         return;
     TeDtype stored = n->te->tensor[m->tensor].dtype;
     TeExpr *body = instance(n->a, m->rhs, e->args);
-    if (stored != body->type || !has_own_type(body)) {
+    if (stored != body->type || !normalize_own_type(body)) {
         TeExpr *cast = te_expr_node(n->a, TE_CAST, te_dtype_compute(stored), 1, e->pos);
         cast->store = stored;
         cast->args[0] = body;

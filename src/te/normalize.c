@@ -151,7 +151,10 @@ Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
         if (st != ST_OK)
             return st;
     }
+    normalize_share(n);
     normalize_inline(n);
+    for (int i = 0; i < te->n_stmt; i++)
+        n->changed[i] |= normalize_fold(n, &te->stmt[i].rhs);
     drop_dead(n);
     write_ranges(n);
     place_lets(n, in);

@@ -1,4 +1,4 @@
-/* Inside te_normalize: the op being rewritten and its two passes.  */
+/* Inside te_normalize: the op being rewritten and its passes.  */
 #ifndef ROLLER_TE_NORMALIZE_H
 #define ROLLER_TE_NORMALIZE_H
 #include "te/te.h"
@@ -17,6 +17,12 @@ bool normalize_inside(const Te *te, const TeStmt *s, const TeExpr *read);
 /* Appends statement `stmt` of `in` with ranges from 0 and its inner reductions as statements of
  * their own before it.  */
 Status normalize_split(Norm *n, const Te *in, int stmt);
+/* Would the expression keep its type wherever it is written?  Literals take their neighbours'.  */
+bool normalize_own_type(const TeExpr *e);
+/* Folds constants in the right side of a statement of n->te's sizes.  Did anything change?  */
+bool normalize_fold(Norm *n, TeExpr **rhs);
+/* Statements that compute what an earlier one did read it instead.  */
+void normalize_share(Norm *n);
 /* Substitutes element-wise temporaries that are cheaper to repeat than to store.  */
 void normalize_inline(Norm *n);
 #endif

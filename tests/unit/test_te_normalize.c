@@ -116,6 +116,58 @@ static void equal_reductions_are_computed_once(void **state) {
                   "  Z[i] = Z_sum[i] + Z_sum2[i];\n");
 }
 
+static void equal_statements_are_computed_once(void **state) {
+    (void)state;
+    check_becomes("X: f32[4,5]) -> (Y: f32[4], Z: f32[4])",
+                  "s[i] += X[i,k]; t[j] += X[j,k]; Y[i] = s[i] * 2; Z[i] = t[i] + 1;",
+                  "  s[i] += X[i,k];\n  Y[i] = s[i] * 2;\n  Z[i] = s[i] + 1;\n");
+    /* An output is a copy of what was computed before it.  */
+    check_becomes("X: f32[4,5]) -> (Y: f32[4], Z: f32[4])",
+                  "Y[i] += X[i,k]; Z[i] = sum[k](X[i,k]);",
+                  "  Y[i] += X[i,k];\n  Z[i] = Y[i];\n");
+    check_becomes("X: f16[4]) -> (Y: f32[4], Z: f32[4])",
+                  "Y[i] = exp(X[i]); Z[i] = exp(X[i]);", "  Y[i] = exp(X[i]);\n  Z[i] = Y[i];\n");
+    /* Not where it was rounded, with other ranges, or under other permissions.  */
+    check_becomes("X: f16[4]) -> (Y: f16[4], Z: f16[4])",
+                  "Y[i] = exp(X[i]); Z[i] = exp(X[i]);",
+                  "  Y[i] = exp(X[i]);\n  Z[i] = exp(X[i]);\n");
+    check_becomes("X: f32[4,5]) -> (Y: f16[4], Z: f32[4])",
+                  "Y[i] += X[i,k]; Z[i] = sum[k](X[i,k]);",
+                  "  Y[i] += X[i,k];\n  Z[i] = sum[k](X[i,k]);\n");
+    check_becomes("X: f32[4,5]) -> (Y: f32[4], Z: f32[4])",
+                  "Y[i] += X[i,k]; Z[i] += X[i,k] where k in 3;",
+                  "  Y[i] += X[i,k];\n  Z[i] += X[i,k] where k in 0:3;\n");
+    check_becomes("X: f32[4]) -> (Y: f32[4], Z: f32[4])",
+                  "Y[i] = exp(X[i]); Z[i] = exp(X[i]) @fast;",
+                  "  Y[i] = exp(X[i]);\n  Z[i] = exp(X[i]) @fast;\n");
+}
+
+static void constants_are_folded(void **state) {
+    (void)state;
+    check_becomes("X: f32[4]) -> Y: f32[4]", "Y[i] = X[i] * (2 * 3) + (1 - 1);",
+                  "  Y[i] = X[i] * 6.0 + 0.0;\n");
+    check_becomes("X: f32[4]) -> Y: f32[4]", "Y[i] = 1 * X[i] / 1 - 0;", "  Y[i] = X[i];\n");
+    check_becomes("X: i32[4]) -> Y: i32[4]", "Y[i] = (X[i] + 0) * 1 + 7 / 2 * 2;",
+                  "  Y[i] = X[i] + 6;\n");
+    check_becomes("X: i32[4]) -> Y: i32[4]", "Y[i] = X[i] + (0 - 7) / 2 + (0 - 7) % 3;",
+                  "  Y[i] = X[i] + -4 + 2;\n");
+    /* What needs rounding, wraps or may change a sign stays.  */
+    check_becomes("X: f32[4]) -> Y: f32[4]", "Y[i] = X[i] * (0.1 * 0.1) + 0;",
+                  "  Y[i] = X[i] * (0.1 * 0.1) + 0;\n");
+    check_becomes("X: f32[4]) -> Y: f32[4]", "Y[i] = X[i] * (1.0 / 3.0) + 16777216.0 * 3;",
+                  "  Y[i] = X[i] * (1.0 / 3.0) + 50331648.0;\n");
+    check_becomes("X: i32[4]) -> Y: i32[4]", "Y[i] = X[i] + (2147483647 + 1) + 1 / 0;",
+                  "  Y[i] = X[i] + (2147483647 + 1) + 1 / 0;\n");
+    /* Conditions of sizes choose their branch.  */
+    check_becomes("X: f32[4], Z: f32[4]) -> Y: f32[4]",
+                  "let N = 4; Y[i] = N > 3 && X[i] > 0 ? X[i] : N % 2 == 1 ? Z[i] : 0;",
+                  "  let N = 4;\n  Y[i] = X[i] > 0 ? X[i] : f32(0);\n");
+    check_becomes("X: f32[4], Z: i32[4]) -> Y: f32[4]",
+                  "let N = 4; Y[i] = N == 4 ? Z[i] : X[i];",
+                  "  let N = 4;\n  Y[i] = f32(Z[i]);\n");
+    check_becomes("X: bool[4]) -> Y: bool[4]", "Y[i] = !!X[i] || false;", "  Y[i] = X[i];\n");
+}
+
 static void sizes_stand_before_their_statement(void **state) {
     (void)state;
     check_becomes("X: f32[4,6]) -> Y: f32[4]",
@@ -377,6 +429,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inner_reductions_become_temporaries),
         cmocka_unit_test(equal_reductions_are_computed_once),
+        cmocka_unit_test(equal_statements_are_computed_once),
+        cmocka_unit_test(constants_are_folded),
         cmocka_unit_test(sizes_stand_before_their_statement),
         cmocka_unit_test(names_do_not_collide),
         cmocka_unit_test(a_condition_left_behind_guards_the_reads),
