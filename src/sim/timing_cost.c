@@ -235,7 +235,9 @@ static void memory(const Costs *c, SimCost *x, const SimInst *i) {
 
 static void control(const Costs *c, SimCost *x, const SimInst *i, double threads) {
     const DeviceOverheads *o = &c->dev->overheads;
-    use_pipe(c, x, SIM_PIPE_CONTROL, LANES);
+    bool of_wgmma = i->ptx->op >= OP_WGMMA_FENCE && i->ptx->op <= OP_WGMMA_WAIT;
+    if (of_wgmma) x->issue = 0;              /* part of what the products cost */
+    else use_pipe(c, x, SIM_PIPE_CONTROL, LANES);
     switch (i->ptx->op) {
     case OP_BAR:
     case OP_BARRIER:

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { SMS = 7, MHZ = 900, UNITS = 11, MOVERS = 2 };
+enum { SMS = 7, MHZ = 900, UNITS = 12, MOVERS = 2 };
 static PtxRun r;
 static ComputeUnit units[UNITS];
 static Mover movers[MOVERS];
@@ -75,6 +75,7 @@ static void odd_units(Device *d) {
     unit(8, "mma.m16n8k16.f16.f32", SCOPE_WARP, 16, 8, 16, TE_F16, TE_F32, true, 1500, 29);
     unit(9, "mma.m16n8k32.i8.i32", SCOPE_WARP, 16, 8, 32, TE_I8, TE_I32, true, 2700, 26);
     unit(10, "dp4a", SCOPE_THREAD, 1, 1, 4, TE_I8, TE_I32, true, 210, 9);
+    unit(11, "wgmma.f16.f32", SCOPE_WARPGROUP, 64, 64, 16, TE_F16, TE_F32, true, 3300, 150);
     d->mover = movers;
     d->n_mover = MOVERS;
     movers[0] = (Mover){.name = "ldg.32", .granule = 4, .rate = of(64), .cost = of(1)};
@@ -186,6 +187,35 @@ static void rates_and_latencies(void **state) {
     }
 }
 
+/* m64n64k16 out of shared memory; the last of a group is waited for.  */
+static const char *wgmma(int products) {
+    Buf b = buf_new(r.arena);
+    buf_puts(&b, "wgmma.fence.sync.aligned; ");
+    for (int k = 0; k < products; k++) {
+        buf_puts(&b, "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {");
+        for (int e = 0; e < 32; e++) buf_printf(&b, "%s%%r%d", e ? ", " : "", 100 + e);
+        buf_puts(&b, "}, %l10, %l10, 1, 1, 1, 0, 0; ");
+    }
+    buf_puts(&b, "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;");
+    return buf_str(&b);
+}
+
+static void wgmma_rate_and_latency(void **state) {
+    (void)state;
+    enum { OPS = 2 * 64 * 64 * 16 };
+    Buf setup = buf_new(r.arena);
+    for (int e = 0; e < 32; e++) buf_printf(&setup, "mov.u32 %%r%d, 0; ", 100 + e);
+    buf_puts(&setup, "mad.lo.u32 %r0, %t, 32, 1024; mov.u32 %r1, 0; "
+                     "st.shared.v4.u32 [%r0], {%r1, %r1, %r1, %r1}; "
+                     "st.shared.v4.u32 [%r0+16], {%r1, %r1, %r1, %r1}; "
+                     "fence.proxy.async; bar.sync 0; mov.u64 %l10, 0x0000000800080040;");
+    r.launch.block[0] = 128;
+    r.launch.dynamic_smem = 16384;
+    double one = slope(buf_str(&setup), wgmma(1), 8), ten = slope(buf_str(&setup), wgmma(10), 2);
+    near_to(9 * OPS / (ten - one), 3300, "wgmma rate");
+    near_to(one, 150, "wgmma latency");
+}
+
 /* ---- memory ---- */
 
 /* A ring of `n` words `stride` bytes apart, of addresses (global) or offsets.  */
@@ -226,6 +256,59 @@ static void shared_memory(void **state) {
         /* 32 words on 16 banks: two passes, times the ways */
         near_to(busy, 16 * 2 * ways, arena_printf(r.arena, "%d-way conflicts", ways));
     }
+}
+
+/* Every thread of the grid advances by all of them, `bytes` each, from argument 0 on.  */
+static const char *place(int bytes) {
+    return arena_printf(
+        r.arena, "mov.u32 %%r0, %%ctaid.x; mov.u32 %%r1, %%ntid.x; mov.u32 %%r2, %%nctaid.x;"
+        "mad.lo.u32 %%r3, %%r0, %%r1, %%t; mul.wide.u32 %%l0, %%r3, %d; add.u64 %%l0, %%l0, %%a0;"
+        "mul.lo.u32 %%r4, %%r1, %%r2; mul.wide.u32 %%l1, %%r4, %d;", bytes, bytes);
+}
+
+enum { BIG = 8 << 20 };
+
+static double rate_of(const char *step, int bytes) {
+    double clk = slope(place(4), step, 4);
+    return (double)(r.launch.grid[0] * r.launch.block[0]) * bytes / clk * MHZ * 1e6;
+}
+
+static void dram_rates(void **state) {
+    (void)state;
+    r.launch.grid[0] = 2 * SMS;
+    r.launch.block[0] = 1024;
+    run_memory(&r, NULL, BIG);
+    near_to(rate_of("ld.global.u32 %r#, [%l0]; add.u64 %l0, %l0, %l1;", 4), 41e9, "DRAM read");
+    near_to(rate_of("st.global.u32 [%l0], %r4; add.u64 %l0, %l0, %l1;", 4), 37e9, "DRAM write");
+    uint64_t from = r.arg[0], to = run_memory(&r, NULL, BIG);
+    const char *copy = "ld.global.u32 %r#, [%l0]; st.global.u32 [%l2], %r#; "
+                       "add.u64 %l0, %l0, %l1; add.u64 %l2, %l2, %l1;";
+    const char *setup = arena_printf(r.arena, "%s add.u64 %%l2, %%l0, %llu;", place(4),
+                                     (unsigned long long)(to - from));
+    double clk = slope(setup, copy, 4);
+    near_to(2.0 * 14 * 1024 * 4 / clk * MHZ * 1e6, 33e9, "DRAM copy");
+}
+
+static void l2_rates(void **state) {
+    (void)state;
+    r.launch.grid[0] = 2 * SMS;
+    r.launch.block[0] = 1024;
+    run_memory(&r, NULL, BIG);
+    near_to(rate_of("ld.global.u32 %r#, [%l0];", 4), 250e9, "L2 read");
+    near_to(rate_of("st.global.u32 [%l0], %r4;", 4), 150e9, "L2 write");
+    r.launch.grid[0] = 2;                 /* an SM each */
+    near_to(rate_of("ld.global.u32 %r#, [%l0];", 4), 2 * 48 * MHZ * 1e6, "L2 port");
+}
+
+static void movers_of_shared_memory(void **state) {
+    (void)state;
+    r.launch.dynamic_smem = 16384;
+    r.launch.block[0] = 1024;
+    run_memory(&r, NULL, BIG);
+    double clk = slope("mad.lo.u32 %r0, %t, 16, 1024; mul.wide.u32 %l0, %t, 16; "
+                       "add.u64 %l0, %l0, %a0;",
+                       "cp.async.cg.shared.global [%r0], [%l0], 16; cp.async.wait_all;", 4);
+    near_to(1024 * 16 / clk, 30, "cp.async");
 }
 
 /* ---- synchronisation ---- */
@@ -273,7 +356,9 @@ static void launches(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_odd, close_odd)
     const struct CMUnitTest tests[] = {
-        TEST(rates_and_latencies), TEST(latency_of_global_memory), TEST(shared_memory),
+        TEST(rates_and_latencies), TEST(wgmma_rate_and_latency),
+        TEST(latency_of_global_memory), TEST(shared_memory), TEST(dram_rates),
+        TEST(l2_rates), TEST(movers_of_shared_memory),
         TEST(barriers), TEST(atomics), TEST(launches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
