@@ -1,4 +1,5 @@
 #include "codegen/address.h"
+#include <string.h>
 
 /* Where the chunks of an operand come from in global memory.  */
 
@@ -7,8 +8,21 @@ const FusedAxis *address_axis(const Kernel *k, const Side *s, AxisClass axis) {
     return axis == AX_K ? &s->k_axis : axis == AX_B ? &k->c.p->con.axis[AX_B] : &s->own_axis;
 }
 
-static const char *times(const Cg *cg, const char *x, int64_t stride) {
-    return stride == 1 ? x : cg_text(cg, "%s * %s", x, cg_int(cg, TE_I64, stride));
+static const char *times(const Cg *cg, const char *x, const char *stride) {
+    return strcmp(stride, "1") == 0 ? x : cg_text(cg, "%s * %s", x, stride);
+}
+
+const Affine *address_value(const Access *x, int d) {
+    return d == OFFSET ? &x->offset : &x->sub[d];
+}
+
+const char *address_stride(const Kernel *k, const Access *x, int d, const FusedAxis *axis,
+                           int digit) {
+    const AxisDigit *g = &axis->digit[digit];
+    int index = axis->index[g->first + g->n - 1];
+    int64_t stride = contract_stride(address_value(x, d), axis, digit);
+    if (stride == 0) return NULL;
+    return d == OFFSET ? size_stride(k->cg, x, index) : cg_int(k->cg, TE_I64, stride);
 }
 
 const char *address_plus(const Cg *cg, const char *sum, const char *x) {
@@ -25,13 +39,17 @@ const char *address_plus_number(const Cg *cg, const char *sum, int64_t x) {
 void address_digits(Kernel *k, const FusedAxis *axis, const char *prefix, const char *at, bool wide,
                     const char **digit) {
     Cg *cg = k->cg;
-    int64_t below = 1;
+    const TeStmt *root = k->c.root;
+    TeExtent below = size_number(1);
     if (axis->n_digit == 1) digit[0] = at;
     for (int i = axis->n_digit - 1; i >= 0 && axis->n_digit > 1; i--) {
-        const char *suffix = wide ? "ull" : "u", *x = at;
-        if (below > 1) x = cg_text(cg, "%s / %lld%s", x, (long long)below, suffix);
-        below *= axis->digit[i].extent;
-        if (i > 0) x = cg_text(cg, "%s %% %lld%s", x, (long long)axis->digit[i].extent, suffix);
+        const AxisDigit *d = &axis->digit[i];
+        const char *x = at;
+        if (below.expr || below.value > 1)
+            x = cg_text(cg, "%s / %s", x, size_divisor(cg, below, wide));
+        TeExtent own = size_product(cg->arena, root, axis, d->first, d->n);
+        below = size_times(cg->arena, below, own);
+        if (i > 0) x = cg_text(cg, "%s %% %s", x, size_divisor(cg, own, wide));
         digit[i] = cg_text(cg, "%s%d", prefix, i);
         cg_line(cg, "const %s %s = %s;", place_type(axis->digit[i].extent > INT32_MAX), digit[i],
                 x);
@@ -39,13 +57,13 @@ void address_digits(Kernel *k, const FusedAxis *axis, const char *prefix, const 
 }
 
 /* Sum of digits times strides of an affine value, joined to `sum` (may be NULL).  */
-const char *address_combine(const Kernel *k, const Affine *f, const FusedAxis *axis,
+const char *address_combine(const Kernel *k, const Access *x, int d, const FusedAxis *axis,
                             const char *const *digit, bool wide, const char *sum) {
     for (int i = 0; i < axis->n_digit; i++) {
-        int64_t stride = contract_stride(f, axis, i);
-        if (stride == 0) continue;
-        const char *x = wide ? cg_text(k->cg, "(long long)%s", digit[i]) : digit[i];
-        sum = address_plus(k->cg, sum, times(k->cg, x, stride));
+        const char *stride = address_stride(k, x, d, axis, i);
+        if (!stride) continue;
+        const char *at = wide ? cg_text(k->cg, "(long long)%s", digit[i]) : digit[i];
+        sum = address_plus(k->cg, sum, times(k->cg, at, stride));
     }
     return sum;
 }
@@ -64,12 +82,12 @@ static bool guard_wide(const Kernel *k, const Side *s, int d) {
 }
 
 /* What position kk within the tile adds, when the rest of k is added once a step.  */
-static const char *local_k(const Kernel *k, const Side *s, const Affine *f, const char *kk,
-                           bool wide, const char *sum) {
+static const char *local_k(const Kernel *k, const Side *s, int d, const char *kk, bool wide,
+                           const char *sum) {
     const FusedAxis *axis = address_axis(k, s, AX_K);
     if (s->k_mode == K_DECODED || axis->n_digit == 0) return sum;
-    int64_t stride = contract_stride(f, axis, axis->n_digit - 1);
-    if (stride == 0) return sum;
+    const char *stride = address_stride(k, &s->o->access, d, axis, axis->n_digit - 1);
+    if (!stride) return sum;
     return address_plus(k->cg, sum,
                         times(k->cg, wide ? cg_text(k->cg, "(long long)%s", kk) : kk, stride));
 }
@@ -81,7 +99,7 @@ void address_batch(Kernel *k, const Side *s, const char *rest) {
     const FusedAxis *axis = address_axis(k, s, AX_B);
     if (axis->extent > 1) {
         address_digits(k, axis, cg_text(cg, "%c_b", s->id), "b", false, digit);
-        sum = address_combine(k, &x->offset, axis, digit, true, NULL);
+        sum = address_combine(k, x, OFFSET, axis, digit, true, NULL);
     }
     sum = rest ? address_plus(cg, sum, rest) : sum;
     cg_line(cg, "const %s *%c_src = t%d%s%s;", cg_storage(s->o->storage), s->id, x->tensor,
@@ -91,12 +109,12 @@ void address_batch(Kernel *k, const Side *s, const char *rest) {
 /* One pointer per operand, chunks at constant distances.  */
 static void pointer_source(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    const Affine *f = &s->o->access.offset;
+    const Access *x = &s->o->access;
     const char *mn = cg_text(cg, "(%c0 + %c_mn)", s->side ? 'n' : 'm', s->id);
     const char *kk = cg_text(cg, "(k_next + %c_k)", s->id);
-    const char *sum = address_combine(k, f, address_axis(k, s, s->own), &mn, true, NULL);
-    sum = address_combine(k, f, address_axis(k, s, AX_K), &kk, true, sum);
-    if (f->c != 0) sum = address_plus_number(cg, sum, f->c);
+    const char *sum = address_combine(k, x, OFFSET, address_axis(k, s, s->own), &mn, true, NULL);
+    sum = address_combine(k, x, OFFSET, address_axis(k, s, AX_K), &kk, true, sum);
+    if (x->offset.c != 0) sum = address_plus_number(cg, sum, x->offset.c);
     address_batch(k, s, sum);
 }
 
@@ -107,29 +125,40 @@ static int gather_count(const Kernel *k, const Side *s) {
     return moves && address_axis(k, s, s->own)->n_digit > 1 ? s->per_thread : s->period;
 }
 
-/* What an affine value grows by from period to period.  */
-static int64_t gather_step(const Kernel *k, const Side *s, const Affine *f) {
-    const FusedAxis *own = address_axis(k, s, s->own), *kx = address_axis(k, s, AX_K);
-    int64_t step = 0;
-    if (own->n_digit == 1) step += contract_stride(f, own, 0) * s->step_mn;
-    if (s->k_mode != K_DECODED && kx->n_digit > 0)
-        step += contract_stride(f, kx, kx->n_digit - 1) * s->step_k;
-    return step;
+/* What `steps` steps of a digit add to an affine value, as text; NULL: nothing.  */
+static const char *steps_of(const Kernel *k, const Side *s, int d, const FusedAxis *axis, int digit,
+                            int steps) {
+    const Access *x = &s->o->access;
+    const AxisDigit *g = &axis->digit[digit];
+    int64_t stride = contract_stride(address_value(x, d), axis, digit);
+    if (stride == 0 || steps == 0) return NULL;
+    if (d == OFFSET && (x->varies >> axis->index[g->first + g->n - 1] & 1))
+        return cg_text(k->cg, "(%s * %d)", address_stride(k, x, d, axis, digit), steps);
+    return cg_int(k->cg, TE_I64, stride * steps);
 }
 
-static const char *gathered(const Kernel *k, const Side *s, const char *name, const Affine *f) {
+/* What an affine value grows by from period to period; NULL: it does not.  A step goes along one
+ * axis.  */
+static const char *gather_step(const Kernel *k, const Side *s, int d) {
+    const FusedAxis *own = address_axis(k, s, s->own), *kx = address_axis(k, s, AX_K);
+    const char *step = own->n_digit == 1 ? steps_of(k, s, d, own, 0, s->step_mn) : NULL;
+    if (step || s->k_mode == K_DECODED || kx->n_digit == 0) return step;
+    return steps_of(k, s, d, kx, kx->n_digit - 1, s->step_k);
+}
+
+static const char *gathered(const Kernel *k, const Side *s, const char *name, int d) {
     if (gather_count(k, s) > s->period) return cg_text(k->cg, "%c_%s[i]", s->id, name);
-    return chunk_periodic(k, s, name, gather_step(k, s, f));
+    return chunk_periodic(k, s, name, gather_step(k, s, d));
 }
 
 /* Chunk i's part of an affine value: all but what changes from step to step.  */
-static const char *chunk_part(const Kernel *k, const Side *s, const Affine *f,
-                              const char *const *own, const char *const *batch, const char *kk,
-                              bool wide) {
-    const char *sum = address_combine(k, f, address_axis(k, s, s->own), own, wide, NULL);
-    sum = local_k(k, s, f, kk, wide, sum);
-    if (batch) sum = address_combine(k, f, address_axis(k, s, AX_B), batch, wide, sum);
-    return address_plus_number(k->cg, sum, f->c);
+static const char *chunk_part(const Kernel *k, const Side *s, int d, const char *const *own,
+                              const char *const *batch, const char *kk, bool wide) {
+    const Access *x = &s->o->access;
+    const char *sum = address_combine(k, x, d, address_axis(k, s, s->own), own, wide, NULL);
+    sum = local_k(k, s, d, kk, wide, sum);
+    if (batch) sum = address_combine(k, x, d, address_axis(k, s, AX_B), batch, wide, sum);
+    return address_plus_number(k->cg, sum, address_value(x, d)->c);
 }
 
 const char *const *address_batch_digits(const Kernel *k, const Side *s) {
@@ -167,12 +196,12 @@ static void gather_source(Kernel *k, const Side *s) {
     const char *at = cg_text(cg, "(%c0 + %s)", s->side ? 'n' : 'm', mn);
     address_digits(k, address_axis(k, s, s->own), cg_text(cg, "%c_mn", s->id), at,
                    address_axis_wide(k, s->own), digit);
-    set_part(k, s, "off", s->wide, chunk_part(k, s, &x->offset, digit, NULL, kk, s->wide));
+    set_part(k, s, "off", s->wide, chunk_part(k, s, OFFSET, digit, NULL, kk, s->wide));
     for (int d = 0; d < address_rank(k, s); d++) {
         if (!x->guard[d]) continue;
         bool wide = guard_wide(k, s, d);
         set_part(k, s, cg_text(cg, "at%d", d), wide,
-                 chunk_part(k, s, &x->sub[d], digit, address_batch_digits(k, s), kk, wide));
+                 chunk_part(k, s, d, digit, address_batch_digits(k, s), kk, wide));
     }
     chunk_close_period(k, n);
 }
@@ -200,12 +229,12 @@ static void k_parts(Kernel *k, const Side *s, const char *at) {
     const FusedAxis *axis = address_axis(k, s, AX_K);
     const char *digit[TE_MAX_INDICES];
     address_digits(k, axis, cg_text(cg, "%c_k", s->id), at, address_axis_wide(k, AX_K), digit);
-    const char *sum = address_combine(k, &x->offset, axis, digit, s->wide, NULL);
+    const char *sum = address_combine(k, x, OFFSET, axis, digit, s->wide, NULL);
     cg_line(cg, "const %s %c_koff = %s;", place_type(s->wide), s->id, sum ? sum : "0");
     for (int d = 0; d < address_rank(k, s); d++) {
         if (!x->guard[d]) continue;
         bool wide = guard_wide(k, s, d);
-        sum = address_combine(k, &x->sub[d], axis, digit, wide, NULL);
+        sum = address_combine(k, x, d, axis, digit, wide, NULL);
         cg_line(cg, "const %s %c_kat%d = %s;", place_type(wide), s->id, d, sum ? sum : "0");
     }
 }
@@ -222,12 +251,11 @@ void address_step(Kernel *k, const Side *s) {
 
 const char *address_source(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    const Affine *f = &s->o->access.offset;
     if (s->table) return table_source(k, s);
-    if (s->pointer) return chunk_periodic(k, s, "src", gather_step(k, s, f));
+    if (s->pointer) return chunk_periodic(k, s, "src", gather_step(k, s, OFFSET));
     if (s->k_mode == K_DECODED && !one_k(s))
         k_parts(k, s, cg_text(cg, "(k_next + %s)", address_k(k, s)));
-    return cg_text(cg, "%c_src + (%s + %c_koff)", s->id, gathered(k, s, "off", f), s->id);
+    return cg_text(cg, "%c_src + (%s + %c_koff)", s->id, gathered(k, s, "off", OFFSET), s->id);
 }
 
 static const char *both(const Cg *cg, const char *x, const char *y) {
@@ -246,11 +274,11 @@ const char *address_test(Kernel *k, const Side *s) {
         if (!s->o->access.guard[d]) continue;
         const TeTensor *t = &k->c.te->tensor[s->o->access.tensor];
         bool wide = guard_wide(k, s, d);
-        const char *at = gathered(k, s, cg_text(cg, "at%d", d), &s->o->access.sub[d]);
+        const char *at = gathered(k, s, cg_text(cg, "at%d", d), d);
         test = both(cg, test,
-                    cg_text(cg, "(%s)(%s + %c_kat%d) < %lld%s",
+                    cg_text(cg, "(%s)(%s + %c_kat%d) < %s",
                             wide ? "unsigned long long" : "unsigned", at, s->id, d,
-                            (long long)t->shape[d].value, wide ? "ull" : "u"));
+                            size_divisor(cg, t->shape[d], wide)));
     }
     return test;
 }

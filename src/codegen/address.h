@@ -3,10 +3,11 @@
 #ifndef ROLLER_CODEGEN_ADDRESS_H
 #define ROLLER_CODEGEN_ADDRESS_H
 #include "codegen/blocks.h"
+#include "codegen/sizes.h"
 
 /* What chunk i has of a quantity `name` that is known for the chunks of one period and grows by
- * `step` from period to period.  */
-const char *chunk_periodic(const Kernel *k, const Side *s, const char *name, int64_t step);
+ * `step` (NULL: not) from period to period.  */
+const char *chunk_periodic(const Kernel *k, const Side *s, const char *name, const char *step);
 /* Defines positions and targets in shared memory of the thread's chunks.  */
 void chunk_places(Kernel *k, const Side *s);
 /* A loop over n chunks, if there are several.  */
@@ -21,8 +22,14 @@ const char *address_plus_number(const Cg *cg, const char *sum, int64_t x);
 /* Digits of position `at` as texts; prints definitions PREFIX0, ... where there are several.  */
 void address_digits(Kernel *k, const FusedAxis *axis, const char *prefix, const char *at, bool wide,
                     const char **digit);
-/* Sum of digits times strides of an affine value, joined to `sum` (may be NULL).  */
-const char *address_combine(const Kernel *k, const Affine *f, const FusedAxis *axis,
+/* An affine value of an access: subscript d, or its offset.  */
+enum { OFFSET = -1 };
+const Affine *address_value(const Access *x, int d);
+/* What one step of a digit adds to it; NULL: nothing.  */
+const char *address_stride(const Kernel *k, const Access *x, int d, const FusedAxis *axis,
+                           int digit);
+/* Sum of digits times strides of the value, joined to `sum` (may be NULL).  */
+const char *address_combine(const Kernel *k, const Access *x, int d, const FusedAxis *axis,
                             const char *const *digit, bool wide, const char *sum);
 /* The batch's digits, defined by address_batch; NULL if there is no batch.  */
 const char *const *address_batch_digits(const Kernel *k, const Side *s);

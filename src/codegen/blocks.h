@@ -37,6 +37,8 @@ typedef struct {
 } Kernel;
 
 /* place.c */
+/* Tiles along an axis of a `contract` program.  */
+TeExtent contract_tiles(Arena *a, const Problem *p, const RProg *r, int axis);
 void place_constants(Kernel *k);
 void place_thread(Kernel *k);
 void clear_accumulators(Kernel *k);
@@ -149,6 +151,8 @@ void row_constants(Kernel *k);
 void row_place(Kernel *k);
 void row_hold(Kernel *k);
 bool row_ragged(const Kernel *k);         /* some block has fewer rows than its threads */
+bool row_cut(const Kernel *k);            /* a row ends within a step, at some size */
+TeExtent row_columns(const Kernel *k);
 bool row_loops(const Kernel *k);          /* over steps */
 bool row_wide(const Kernel *k);           /* columns need 64 bits */
 int row_width(const Kernel *k, int vec);  /* elements of an access that can be `vec` wide */
@@ -177,12 +181,14 @@ void column_sums_elements(Kernel *k);
 void column_sums_gather(Kernel *k);
 
 /* window.c */
+TeExtent window_blocks(Arena *a, const Problem *p, const RProg *r);
 void window_place(Kernel *k);
 void window_clear(Kernel *k);
 void window_fold(Kernel *k);
 void window_elements(Kernel *k);
 
 /* window_tile.c: inputs in shared memory.  */
+TeExtent window_tile_blocks(Arena *a, const Problem *p, const RProg *r);
 void window_tile_place(Kernel *k);
 void window_tile_fill(Kernel *k);
 void window_tile_row(Kernel *k);          /* x0 from input row y, or kk of the window */

@@ -4,7 +4,7 @@
 
 /* What chunk i has of a quantity that is known for the chunks of one period and grows by `step`
  * from period to period.  */
-const char *chunk_periodic(const Kernel *k, const Side *s, const char *name, int64_t step) {
+const char *chunk_periodic(const Kernel *k, const Side *s, const char *name, const char *step) {
     const Cg *cg = k->cg;
     const char *x = cg_text(cg, "%c_%s", s->id, name), *turn = "i";
     if (s->period > 1) {
@@ -12,16 +12,20 @@ const char *chunk_periodic(const Kernel *k, const Side *s, const char *name, int
         turn = cg_text(cg, "i / %d", s->period);
     }
     return step && s->per_thread > s->period
-               ? cg_text(cg, "(%s + %s * %s)", x, turn, cg_int(cg, TE_I64, step))
+               ? cg_text(cg, "(%s + %s * %s)", x, turn, step)
                : x;
 }
 
+static const char *number_of(const Kernel *k, int64_t step) {
+    return step ? cg_int(k->cg, TE_I64, step) : NULL;
+}
+
 const char *address_mn(const Kernel *k, const Side *s) {
-    return chunk_periodic(k, s, "mn", s->step_mn);
+    return chunk_periodic(k, s, "mn", number_of(k, s->step_mn));
 }
 
 const char *address_k(const Kernel *k, const Side *s) {
-    return chunk_periodic(k, s, "k", s->step_k);
+    return chunk_periodic(k, s, "k", number_of(k, s->step_k));
 }
 
 /* ---- shared memory ---- */
@@ -47,8 +51,8 @@ static bool constant_chunks(const Side *s) {
 
 const char *address_chunk(const Kernel *k, const Side *s) {
     if (!constant_chunks(s)) return cg_text(k->cg, "%c_to[i]", s->id);
-    return chunk_periodic(
-        k, s, "to", s->inner_k ? s->step_mn * s->row + s->step_k : s->step_k * s->row + s->step_mn);
+    int row = s->inner_k ? s->step_mn : s->step_k, inner = s->inner_k ? s->step_k : s->step_mn;
+    return chunk_periodic(k, s, "to", number_of(k, row * s->row + inner));
 }
 
 /* ---- chunks of a thread ---- */

@@ -1,4 +1,5 @@
 #include "codegen/blocks.h"
+#include "codegen/sizes.h"
 
 /* Reductions by columns: a thread walks down its columns with every `groups`-th row, the row
  * groups of a block meet in shared memory, slices of the grid in a second kernel.  Partial
@@ -165,6 +166,12 @@ static void start_elements(Kernel *k, int vec) {
     place_decode(k->cg, root_of(k), out, "at", is_wide(k), at->index, at->wide);
 }
 
+static void total(Kernel *k) {
+    TeExtent all = size_axis(k->cg->arena, root_of(k), &view_of(k)->out);
+    cg_line(k->cg, "%s %s TOTAL = %s;", all.expr ? "const" : "constexpr", place_type(is_wide(k)),
+            size_text(k->cg, all));
+}
+
 void column_place(Kernel *k) {
     Cg *cg = k->cg;
     const ColumnView *v = view_of(k);
@@ -172,18 +179,21 @@ void column_place(Kernel *k) {
     const char *type = place_type(is_wide(k));
     int along = rprog_column_threads(r, AX_M), vec = r->thread.extent[AX_M];
     cg_line(cg, "// place: %d x %d columns, %d row groups", along, vec, groups_of(k));
-    cg_line(cg, "constexpr %s TOTAL = %s;", type, cg_int(cg, TE_I64, v->out.extent));
-    cg_line(cg, "constexpr int K = %lld;", (long long)v->red.extent);
+    TeExtent all = size_axis(cg->arena, root_of(k), &v->red);
+    total(k);
+    cg_line(cg, "%s int K = %s;", all.expr ? "const" : "constexpr", size_text(cg, all));
     cg_line(cg, "const unsigned tid = threadIdx.x;");
     cg_line(cg, "const int col = tid %% %du * %d, row = tid / %du;", along, vec, along);
     cg_line(cg, "const %s at = (%s)blockIdx.x * %d + col;", type, type,
             (int)r->block.extent[AX_M]);
     if (r->split > 1) {
-        long long slice = rprog_column_slice(k->l->p, r);
-        cg_line(cg, "const int first = blockIdx.y * %lld;", slice);
-        cg_line(cg, "const int rows = min(first + %lld, K);", slice);
+        TeExtent steps = size_parts(cg->arena, all, r->block.extent[AX_K]);
+        TeExtent slice = size_times(cg->arena, size_parts(cg->arena, steps, r->split),
+                                    size_number(r->block.extent[AX_K]));
+        cg_line(cg, "const int first = blockIdx.y * %s;", size_text(cg, slice));
+        cg_line(cg, "const int rows = min(first + %s, K);", size_text(cg, slice));
     } else {
-        cg_line(cg, "constexpr int first = 0, rows = K;");
+        cg_line(cg, "%s int first = 0, rows = K;", all.expr ? "const" : "constexpr");
     }
     start_elements(k, vec);
 }
@@ -205,7 +215,7 @@ void column_fold(Kernel *k) {
     Cg *cg = k->cg;
     const RProg *r = k->l->r;
     int deep = r->thread.extent[AX_K], groups = groups_of(k);
-    bool ragged = view_of(k)->out.extent % r->block.extent[AX_M] != 0;
+    bool ragged = view_of(k)->unit % r->block.extent[AX_M] != 0;
     cg_line(cg, "// fold: every %d. row, %d in flight", groups, deep);
     declare_partial(k, r->thread.extent[AX_M]);
     if (ragged) cg_open(cg, "if (at < TOTAL)");
@@ -220,7 +230,7 @@ void column_fold(Kernel *k) {
         cg_close(cg);
         cg_close(cg);
     }
-    if (deep == 1 || view_of(k)->red.extent % r->block.extent[AX_K] != 0) {
+    if (deep == 1 || view_of(k)->red_unit % r->block.extent[AX_K] != 0) {
         cg_line(cg, "#pragma unroll 1");
         cg_open(cg, "for (; kk < rows; kk += %d)", groups);
         cg_line(cg, "const int k_now = kk;");
@@ -300,7 +310,7 @@ void column_sums_elements(Kernel *k) {
     Cg *cg = k->cg;
     const char *type = place_type(is_wide(k));
     cg_line(cg, "// elements: %d at a time", k->l->vec);
-    cg_line(cg, "constexpr %s TOTAL = %s;", type, cg_int(cg, TE_I64, view_of(k)->out.extent));
+    total(k);
     workspace_pointers(k);
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int u = threadIdx.x; u < %lld; u += %d)",

@@ -52,6 +52,16 @@ static void chunk_facts(const Contract *c, Side *s) {
     s->step_k = along_k ? 0 : rows;
 }
 
+/* Do the digit's extent or the strides of it and of the one before depend on run-time sizes?  */
+static bool digit_varies(const Contract *c, const Access *x, const FusedAxis *axis, int digit,
+                         const AxisDigit *before) {
+    const AxisDigit *d = &axis->digit[digit];
+    int inner = axis->index[d->first + d->n - 1];
+    int outer = axis->index[before->first + before->n - 1];
+    return access_varies(c->root, axis, d->first, d->n) ||
+           ((x->varies >> inner | x->varies >> outer) & 1);
+}
+
 /* The axis with digits merged that this access need not tell apart: neighbours in memory, in no
  * guarded subscript.  */
 static FusedAxis merged(const Contract *c, const Side *s, const FusedAxis *axis) {
@@ -63,6 +73,7 @@ static FusedAxis merged(const Contract *c, const Side *s, const FusedAxis *axis)
         int64_t stride = contract_stride(&x->offset, axis, i);
         bool one = last && contract_stride(&x->offset, &out, out.n_digit - 1) ==
                                stride * axis->digit[i].extent;
+        if (one && stride && digit_varies(c, x, axis, i, last)) one = false;
         for (int d = 0; d < c->te->tensor[x->tensor].rank && one; d++) {
             one = !x->guard[d] || (contract_stride(&x->sub[d], axis, i) == 0 &&
                                    contract_stride(&x->sub[d], &out, out.n_digit - 1) == 0);
@@ -81,7 +92,8 @@ static void address_facts(const Contract *c, Side *s) {
     s->own_axis = merged(c, s, &c->p->con.axis[s->own]);
     s->k_axis = merged(c, s, &c->p->con.axis[AX_K]);
     const FusedAxis *k = &s->k_axis, *own = &s->own_axis;
-    int64_t inner = k->n_digit > 0 ? k->digit[k->n_digit - 1].extent : 1;
+    const AxisDigit *d = k->n_digit > 0 ? &k->digit[k->n_digit - 1] : NULL;
+    int64_t inner = d ? access_unit(c->root, k, d->first, d->n) : 1;
     s->k_mode = k->n_digit <= 1                         ? K_PLAIN
                 : inner % c->r->block.extent[AX_K] == 0 ? K_UNIFORM
                                                         : K_DECODED;
@@ -93,11 +105,13 @@ static void address_facts(const Contract *c, Side *s) {
 /* ---- tables ---- */
 
 /* How many values the k digits of a guarded subscript take together.  */
-int contract_guard_values(const Side *s, int d) {
+int contract_guard_values(const TeStmt *root, const Side *s, int d) {
     int64_t n = 1;
     for (int i = 0; i < s->k_axis.n_digit && n <= TABLE_BITS; i++) {
-        if (contract_stride(&s->o->access.sub[d], &s->k_axis, i) != 0)
-            n *= s->k_axis.digit[i].extent;
+        const AxisDigit *g = &s->k_axis.digit[i];
+        if (contract_stride(&s->o->access.sub[d], &s->k_axis, i) == 0) continue;
+        if (access_varies(root, &s->k_axis, g->first, g->n)) return TABLE_BITS + 1;
+        n *= g->extent;
     }
     return n <= TABLE_BITS ? (int)n : TABLE_BITS + 1;
 }
@@ -114,7 +128,7 @@ static bool assign_bits(const Contract *c, Side *s) {
     int bits = 0;
     for (int d = 0; d < c->te->tensor[s->o->access.tensor].rank; d++) {
         s->guard_bit[d] = bits;
-        if (s->o->access.guard[d]) bits += contract_guard_values(s, d);
+        if (s->o->access.guard[d]) bits += contract_guard_values(c->root, s, d);
         if (bits > TABLE_BITS) return false;
     }
     return true;
@@ -217,8 +231,10 @@ static void step_facts(Contract *c) {
     const RProg *r = c->r;
     c->steps = rprog_tiles(p, r, AX_K);
     c->slice = ceil_div(c->steps, r->split);
-    c->may_be_empty = c->steps - (r->split - 1) * c->slice < 1;
-    c->k_ragged = p->extent[AX_K] % r->block.extent[AX_K] != 0;
+    const FusedAxis *k = &p->con.axis[AX_K];
+    c->varying_k = access_varies(c->root, k, 0, k->n);
+    c->may_be_empty = c->varying_k || c->steps - (r->split - 1) * c->slice < 1;
+    c->k_ragged = p->multiple[AX_K] % r->block.extent[AX_K] != 0;
     bool zero_is_neutral = p->con.product && p->con.red == TE_RED_SUM;
     c->masks_k = c->k_ragged && !zero_is_neutral;
     c->bodies = r->warp.extent[AX_K] / r->unroll;
@@ -239,7 +255,7 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
     for (int side = 0; side < 2; side++) {
         side_facts(c, dev, side, side ? bytes_a : 0);
         const Side *s = &c->side[side];
-        c->own_ragged[side] = s->present && s->whole % s->extent != 0;
+        c->own_ragged[side] = s->present && p->multiple[s->own] % s->extent != 0;
         if (!s->present) continue;
         c->async |= s->l->kind == LOAD_ASYNC;
         c->staged |= s->l->kind == LOAD_STAGED;

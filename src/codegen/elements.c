@@ -64,34 +64,42 @@ bool elements_in_memory(const Kernel *k, int tensor) {
 
 /* ---- widths ---- */
 
-/* Are a thread's elements one run of accesses of this width?  */
-static bool fits_width(const Kernel *k, const int64_t *coef, int64_t c, int width) {
+/* Are a thread's elements one run of accesses of this width, at all sizes?  */
+static bool fits_width(const Kernel *k, const Access *x, const uint8_t *to_root, int width) {
     const Elements *at = &k->at;
-    uint32_t inside = 0;
-    int64_t run = 1;
-    for (int i = 0; i < at->n_order && run % at->vec != 0; i++) {
-        if (coef[at->order[i]] != run) return false;
-        run *= extent_of(k, at->order[i]);
-        inside |= 1u << at->order[i];
+    const TeStmt *root = root_of(k);
+    int64_t coef[TE_MAX_INDICES] = {0}, unit[TE_MAX_INDICES] = {0}, run = 1;
+    uint32_t inside = 0, varies = 0;
+    for (int j = 0; j < TE_MAX_INDICES; j++) {
+        if (x->offset.coef[j] == 0 && x->unit[j] == 0) continue;
+        coef[to_root[j]] = x->offset.coef[j];
+        unit[to_root[j]] = x->unit[j];
+        varies |= (x->varies >> j & 1) << to_root[j];
     }
-    if (run % at->vec != 0 || c % width != 0) return false;
-    for (int i = 0; i < TE_MAX_INDICES; i++) {
-        bool moves = i < root_of(k)->n_index && extent_of(k, i) != 1;
-        if (!(inside >> i & 1) && moves && coef[i] % width != 0) return false;
+    for (int i = 0; i < at->n_order && run % at->vec != 0; i++) {
+        const TeIndex *along = &root->index[at->order[i]];
+        if (coef[at->order[i]] != run || (varies >> at->order[i] & 1)) return false;
+        run *= te_extent_unit(&along->hi);
+        inside |= 1u << at->order[i];
+        if (along->hi.expr) break;
+    }
+    if (run % at->vec != 0 || x->offset.c % width != 0) return false;
+    for (int i = 0; i < root->n_index; i++) {
+        if (!(inside >> i & 1) && extent_of(k, i) != 1 && unit[i] % width != 0) return false;
     }
     return true;
 }
 
 int elements_width(const Kernel *k, int stmt, const Access *x) {
     const TeTensor *t = &k->cg->te->tensor[x->tensor];
-    int64_t coef[TE_MAX_INDICES] = {0};
+    uint8_t to_root[TE_MAX_INDICES] = {0};
     int bytes = te_dtype_bytes(t->dtype), align = t->role == TE_TEMP ? 256 : k->cg->align;
     int width = k->at.vec;
     for (int j = 0; j < k->cg->te->stmt[stmt].n_index; j++)
-        coef[root_index(k, stmt, j)] = x->offset.coef[j];
-    if (!x->affine || k->cg->te->runtime) return 1;
+        to_root[j] = (uint8_t)root_index(k, stmt, j);
+    if (!x->affine) return 1;
     while (width > 1 && (width * bytes > 16 || align % (width * bytes) != 0 ||
-                         !fits_width(k, coef, x->offset.c, width)))
+                         !fits_width(k, x, to_root, width)))
         width /= 2;
     return width;
 }
@@ -112,14 +120,14 @@ void elements_open_outputs(Kernel *k) {
     cg_open(cg, "for (int i = 0; i < TM; i++)");
     cg_line(cg, "const %s m = m0 + row + i / VM * (LM * VM) + i %% VM;", type_m);
     k->at.open = 2;
-    if (p->extent[AX_M] % r->block.extent[AX_M] != 0) {
+    if (p->multiple[AX_M] % r->block.extent[AX_M] != 0) {
         cg_open(cg, "if (m < M)");
         k->at.open++;
     }
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < TN; j += %d)", k->l->vec);
     cg_line(cg, "const %s n = n0 + col + j / VN * (LN * VN) + j %% VN;", type_n);
-    if (p->extent[AX_N] % r->block.extent[AX_N] != 0) {
+    if (p->multiple[AX_N] % r->block.extent[AX_N] != 0) {
         cg_open(cg, "if (n < N)");
         k->at.open++;
     }
@@ -181,7 +189,7 @@ void elements_open_lanes(Kernel *k) {
     cg_line(k->cg, "#pragma unroll");
     cg_open(k->cg, "for (int v = 0; v < %d; v++)", at->vec);
     int inner = at->order[0];
-    if (extent_of(k, inner) % at->vec == 0)
+    if (te_extent_unit(&root_of(k)->index[inner].hi) % at->vec == 0)
         at->lane_index[inner] = cg_text(k->cg, "(%s + v)", at->index[inner]);
     else decode_lane(k);
 }
@@ -215,9 +223,7 @@ CgPoint elements_point(const Kernel *k, int stmt, bool first) {
 static bool always_inside(const Kernel *k, const TeStmt *s, const Access *x) {
     const TeTensor *t = &k->cg->te->tensor[x->tensor];
     for (int d = 0; d < t->rank; d++) {
-        int64_t lo, hi;
-        access_range(s, &x->sub[d], &lo, &hi);
-        if (lo < 0 || hi >= t->shape[d].value) return false;
+        if (access_leaves(s, x->read->args[d], &x->sub[d], &t->shape[d])) return false;
     }
     return true;
 }
@@ -243,7 +249,7 @@ void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e) {
     enum { MOST = 256 };
     const TeExpr *reads[MOST];
     const TeStmt *s = &k->cg->te->stmt[stmt];
-    if (k->at.vec == 1 || k->cg->te->runtime) return;
+    if (k->at.vec == 1) return;
     int n = access_reads(e, reads, MOST);
     for (int i = 0; i < n && i < MOST && k->at.n_vector < MAX_VECTORS; i++) {
         bool have = is_made_here(k, reads[i]->v.ref) || elements_given(k, stmt, reads[i]);

@@ -167,6 +167,8 @@ static void print_temporaries(Cg *cg, const KernelGroup *g) {
 
 static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
     Kernel k = {.cg = cg, .l = l};
+    const Te *all = cg->te;
+    cg->te = l->p->te;
     k.at.made = ARENA_ARRAY(cg->arena, const char *, cg->te->n_tensor);
     cg->names = 0;
     cg_blank(cg);
@@ -180,9 +182,15 @@ static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
     if (l->kind == KERNEL_ROW && l->n_phase > 0) row_constants(&k);
     for (int i = 0; i < l->n_phase; i++) print_phase(&k, &l->phase[i]);
     cg_close(cg);
+    cg->te = all;
 }
 
 /* ---- the program ---- */
+
+int64_t cg_blocks(const Te *te, const KernelLaunch *k, const int64_t *size) {
+    if (!k->blocks) return k->grid[0];
+    return te_extent_eval(te, &(TeExtent){.value = k->grid[0], .expr = k->blocks}, size);
+}
 
 static KernelParam *find_params(Arena *a, const Te *te, bool workspace, int *n) {
     KernelParam *p = ARENA_ARRAY(a, KernelParam, te->n_in + te->n_size + te->n_out + 1);
@@ -271,11 +279,13 @@ static void print_head(Cg *cg, const char *plan_text, const Lowered *l, int n,
         else buf_printf(&b, "  w  workspace of %lld bytes\n", (long long)out->workspace_bytes);
     }
     buf_puts(&b, "launches\n");
-    for (int i = 0; i < n; i++)
-        buf_printf(&b, "  %s  grid %lld,%lld  block %d  dynamic shared memory %lld\n",
-                   l[i].launch.symbol, (long long)l[i].launch.grid[0],
-                   (long long)l[i].launch.grid[1], l[i].launch.block[0],
-                   (long long)l[i].launch.dynamic_smem);
+    for (int i = 0; i < n; i++) {
+        const KernelLaunch *x = &l[i].launch;
+        TeExtent blocks = {.value = x->grid[0], .expr = x->blocks};
+        buf_printf(&b, "  %s  grid %s,%lld  block %d  dynamic shared memory %lld\n", x->symbol,
+                   cg_extent(cg, &blocks), (long long)x->grid[1], x->block[0],
+                   (long long)x->dynamic_smem);
+    }
     cg_comment(cg, buf_str(&b));
 }
 
@@ -324,6 +334,6 @@ Status cg_print_lowered(Arena *a, Diag *d, const RPlan *plan, const Device *dev,
     (void)d;
     int n;
     Lowered *l = lower_plan(a, plan, dev, &n);
-    for (int i = 0; i < n; i++) lower_print(plan, dev, &l[i], out);
+    for (int i = 0; i < n; i++) lower_print(dev, &l[i], out);
     return ST_OK;
 }

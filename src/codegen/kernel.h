@@ -12,7 +12,9 @@ enum { CG_SYMBOL = 40 };
 typedef struct {
     char symbol[CG_SYMBOL];   /* rk_HHHHHHHHHHHHHHHH_n */
     int group;                /* of the plan */
-    int64_t grid[3];
+    int64_t grid[3];          /* at the largest sizes; grid[0] alone depends on run-time sizes */
+    const TeExpr *blocks;     /* grid[0] as an expression of them, 0 where there is nothing to do;
+                               * NULL: static */
     int block[3], cluster[3];
     int64_t dynamic_smem;
     /* `stream` kernels and the adding kernel of a split reduction: block x computes elements
@@ -46,6 +48,8 @@ typedef struct {
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
 } CgOptions;
 
+/* Blocks along x at these values of all sizes; 0: the launch is left out.  */
+int64_t cg_blocks(const Te *te, const KernelLaunch *k, const int64_t *size);
 Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const CgOptions *o,
                KernelProgram *out);
 /* The phases of a plan as text (--dump=lowered).  */

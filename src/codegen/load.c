@@ -1,4 +1,5 @@
-#include "codegen/blocks.h"
+#include "codegen/address.h"
+#include <string.h>
 
 const char *load_stage(const Kernel *k, const char *name) {
     return k->c.r->stages > 1 ? cg_text(k->cg, " + %s", name) : "";
@@ -7,10 +8,10 @@ const char *load_stage(const Kernel *k, const char *name) {
 static void advance_pointer(Kernel *k, const Side *s) {
     const FusedAxis *axis = &s->k_axis;
     if (!s->copies || !s->pointer || axis->n_digit == 0) return;
-    int64_t stride = contract_stride(&s->o->access.offset, axis, 0);
-    if (stride == 1) cg_line(k->cg, "%c_src += BK;", s->id);
-    else if (stride != 0)
-        cg_line(k->cg, "%c_src += BK * %s;", s->id, cg_int(k->cg, TE_I64, stride));
+    const char *stride = address_stride(k, &s->o->access, OFFSET, axis, 0);
+    if (!stride) return;
+    if (strcmp(stride, "1") == 0) cg_line(k->cg, "%c_src += BK;", s->id);
+    else cg_line(k->cg, "%c_src += BK * %s;", s->id, stride);
 }
 
 /* The loads of the step that begins at k_next, which then moves on.  */
@@ -53,7 +54,7 @@ void load_fill(Kernel *k) {
         cg_line(cg, "#pragma unroll 1");
         cg_open(cg, "for (int step = 0; step < %d; step++)", c->ahead_steps);
     }
-    bool certain = c->r->split == 1 && c->steps >= c->ahead_steps;
+    bool certain = c->r->split == 1 && !c->varying_k && c->steps >= c->ahead_steps;
     if (!certain) cg_open(cg, "if (%s < steps)", c->ahead_steps > 1 ? "step" : "0");
     else if (c->ahead_steps == 1) cg_scope(cg);
     load_both(k);

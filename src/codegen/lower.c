@@ -1,4 +1,5 @@
-#include "codegen/lower.h"
+#include "codegen/blocks.h"
+#include "codegen/sizes.h"
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -44,11 +45,22 @@ static void add_statements(Lowered *l, const KernelGroup *g) {
     add(l, PHASE_END);
 }
 
-static void lower_contract(Lowered *l, const Contract *c) {
+/* A grid of that many blocks along x; a static one has at least one.  */
+static void lay_out_blocks(Lowered *l, TeExtent blocks) {
+    l->launch.blocks = blocks.expr;
+    l->launch.grid[0] = blocks.value > 1 ? blocks.value : 1;
+}
+
+static const TeStmt *root_of(const Lowered *l) { return &l->p->te->stmt[l->p->group->root]; }
+
+static void lower_contract(Arena *a, Lowered *l, const Contract *c) {
     const RProg *r = l->r;
+    TeExtent blocks = size_number(1);
     l->kind = KERNEL_CONTRACT;
     l->vec = r->store_vec;
-    l->launch.grid[0] = rprog_blocks(l->p, r);
+    for (int axis = AX_B; axis <= AX_N; axis++)
+        blocks = size_times(a, blocks, contract_tiles(a, l->p, r, axis));
+    lay_out_blocks(l, blocks);
     l->launch.grid[1] = r->split;
     l->launch.block[0] = r->threads;
     l->launch.dynamic_smem = c->smem;
@@ -74,49 +86,52 @@ static void lower_contract(Lowered *l, const Contract *c) {
 }
 
 /* Blocks of `span` elements over a domain; where the grid is too small, larger spans.  */
-static void lay_out_domain(Lowered *l, int64_t total, int threads, int64_t items,
+static void lay_out_domain(Arena *a, Lowered *l, TeExtent total, int threads, int64_t items,
                            const Device *dev) {
     int64_t most = (int64_t)dev->limits.grid_max.value, span = threads * items;
     if (most > INT32_MAX) most = INT32_MAX;
-    int64_t loops = ceil_div(ceil_div(total, span), most);
+    int64_t loops = ceil_div(ceil_div(total.value, span), most);
     l->launch.span = span * (loops > 1 ? loops : 1);
-    l->launch.grid[0] = ceil_div(total, l->launch.span);
-    if (l->launch.grid[0] < 1) l->launch.grid[0] = 1;
+    lay_out_blocks(l, size_parts(a, total, l->launch.span));
     l->launch.block[0] = threads;
 }
 
-static void lower_sums(Lowered *l, const Device *dev) {
+static void lower_sums(Arena *a, Lowered *l, const Device *dev) {
     enum { THREADS = 128 };
+    TeExtent total = size_number(1);
     l->kind = KERNEL_SUMS;
     l->vec = l->p->out_vec;
     while (l->vec * l->p->acc_bytes > 16) l->vec /= 2;
-    const int64_t *n = l->p->extent;
-    lay_out_domain(l, n[AX_B] * n[AX_M] * n[AX_N], THREADS, l->vec, dev);
+    for (int axis = AX_B; axis <= AX_N; axis++)
+        total = size_times(a, total, size_axis(a, root_of(l), &l->p->con.axis[axis]));
+    lay_out_domain(a, l, total, THREADS, l->vec, dev);
     if (is_empty(l->p)) return;
     add(l, PHASE_ELEMENTS);
     add(l, PHASE_GATHER);
     add_statements(l, l->p->group);
 }
 
-static void lower_stream(Lowered *l, const Te *te, const Device *dev) {
+static void lower_stream(Arena *a, Lowered *l, const Device *dev) {
     const KernelGroup *g = l->p->group;
     l->kind = KERNEL_STREAM;
     l->vec = l->r->store_vec;
-    lay_out_domain(l, l->p->extent[AX_M], l->r->threads, l->r->thread.extent[AX_M], dev);
+    lay_out_domain(a, l, size_indices(a, root_of(l), 0, root_of(l)->n_left), l->r->threads,
+                   l->r->thread.extent[AX_M], dev);
     if (is_empty(l->p)) return;
     add(l, PHASE_ELEMENTS);
-    if (te->stmt[g->root].rhs->kind == TE_REDUCE) add(l, PHASE_FOLD)->stmt = g->root;
+    if (root_of(l)->rhs->kind == TE_REDUCE) add(l, PHASE_FOLD)->stmt = g->root;
     add_statements(l, g);
 }
 
 /* Kernel number `which` of a row program: all passes, or one over slices.  */
-static void lower_rows(Lowered *l, int which) {
+static void lower_rows(Arena *a, Lowered *l, int which) {
     const RProg *r = l->r;
+    TeExtent rows = size_indices(a, root_of(l), 0, root_of(l)->n_left);
     int passes = l->p->row->group->n_pass;
     bool last = r->split > 1 && which == passes;
     l->kind = KERNEL_ROW;
     l->vec = r->store_vec;
-    l->launch.grid[0] = rprog_blocks(l->p, r);
+    lay_out_blocks(l, size_parts(a, rows, r->block.extent[AX_M]));
     l->launch.grid[1] = last ? 1 : r->split;
     l->launch.block[0] = r->threads;
     l->launch.dynamic_smem = r->smem;
@@ -138,11 +153,12 @@ static void lower_rows(Lowered *l, int which) {
     add(l, PHASE_LEAVE)->from = which;
 }
 
-static void lower_column(Lowered *l) {
+static void lower_column(Arena *a, Lowered *l) {
     const RProg *r = l->r;
+    TeExtent columns = size_axis(a, root_of(l), &l->p->column.out);
     l->kind = KERNEL_COLUMN;
     l->vec = r->store_vec;
-    l->launch.grid[0] = rprog_blocks(l->p, r);
+    lay_out_blocks(l, size_parts(a, columns, r->block.extent[AX_M]));
     l->launch.grid[1] = r->split;
     l->launch.block[0] = r->threads;
     l->launch.dynamic_smem = r->smem;
@@ -157,21 +173,21 @@ static void lower_column(Lowered *l) {
     add_statements(l, l->p->group);
 }
 
-static void lower_column_sums(Lowered *l, const Device *dev) {
+static void lower_column_sums(Arena *a, Lowered *l, const Device *dev) {
     enum { THREADS = 128 };
     l->kind = KERNEL_COLUMN_SUMS;
     l->vec = l->r->store_vec;
     while (l->vec * l->p->column.sum_bytes > 16) l->vec /= 2;
-    lay_out_domain(l, l->p->column.out.extent, THREADS, l->vec, dev);
+    lay_out_domain(a, l, size_axis(a, root_of(l), &l->p->column.out), THREADS, l->vec, dev);
     add(l, PHASE_ELEMENTS);
     add(l, PHASE_GATHER);
     add_statements(l, l->p->group);
 }
 
-static void lower_window(Lowered *l) {
+static void lower_window(Arena *a, Lowered *l) {
     l->kind = KERNEL_WINDOW;
     l->vec = l->r->store_vec;
-    l->launch.grid[0] = rprog_blocks(l->p, l->r);
+    lay_out_blocks(l, window_blocks(a, l->p, l->r));
     l->launch.block[0] = l->r->threads;
     l->launch.dynamic_smem = l->r->smem;
     add(l, PHASE_PLACE);
@@ -213,19 +229,19 @@ Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n) {
     for (int g = 0; g < plan->n; g++) {
         begin(&l[*n], plan, g);
         if (plan->prog[g].skeleton == SK_STREAM) {
-            lower_stream(&l[(*n)++], plan->te, dev);
+            lower_stream(a, &l[(*n)++], dev);
             continue;
         }
         if (plan->prog[g].skeleton == SK_ROW) {
             int kernels = rprog_row_kernels(l[*n].p, l[*n].r);
             for (int i = 0; i < kernels; i++) {
                 begin(&l[*n], plan, g);
-                lower_rows(&l[(*n)++], i);
+                lower_rows(a, &l[(*n)++], i);
             }
             continue;
         }
         if (plan->prog[g].skeleton == SK_WINDOW) {
-            lower_window(&l[(*n)++]);
+            lower_window(a, &l[(*n)++]);
             continue;
         }
         if (plan->prog[g].skeleton == SK_PERMUTE) {
@@ -233,18 +249,18 @@ Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n) {
             continue;
         }
         if (plan->prog[g].skeleton == SK_COLUMN) {
-            lower_column(&l[(*n)++]);
+            lower_column(a, &l[(*n)++]);
             if (plan->prog[g].split == 1) continue;
             begin(&l[*n], plan, g);
-            lower_column_sums(&l[(*n)++], dev);
+            lower_column_sums(a, &l[(*n)++], dev);
             continue;
         }
         Contract c;
-        contract_facts(plan->te, dev, l[*n].p, l[*n].r, &c);
-        lower_contract(&l[(*n)++], &c);
+        contract_facts(l[*n].p->te, dev, l[*n].p, l[*n].r, &c);
+        lower_contract(a, &l[(*n)++], &c);
         if (plan->prog[g].split > 1) {
             begin(&l[*n], plan, g);
-            lower_sums(&l[(*n)++], dev);
+            lower_sums(a, &l[(*n)++], dev);
         }
     }
     return l;

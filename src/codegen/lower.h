@@ -75,7 +75,7 @@ typedef struct {
 } Lowered;
 
 Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n);
-void lower_print(const RPlan *plan, const Device *dev, const Lowered *l, Buf *out);
+void lower_print(const Device *dev, const Lowered *l, Buf *out);
 
 /* -- contract: what its blocks agree on -- */
 
@@ -156,6 +156,7 @@ typedef struct {
     int lanes[AX_CLASSES], warps[AX_CLASSES];
     int64_t steps;            /* k-steps of the whole reduction */
     int64_t slice;            /* k-steps of a slice of the grid */
+    bool varying_k;           /* both are known at run time; here at the largest sizes */
     bool may_be_empty;        /* some slice has no step */
     bool own_ragged[2], k_ragged;
     bool masks_k;             /* elements beyond K must be left out of the reduction */
@@ -168,7 +169,7 @@ typedef struct {
 void contract_facts(const Te *te, const Device *dev, const Problem *p, const RProg *r,
                     Contract *out);
 enum { TABLE_BITS = 30 };     /* guard values in a table entry, beside two bits for the ends */
-int contract_guard_values(const Side *s, int d);
+int contract_guard_values(const TeStmt *root, const Side *s, int d);
 /* What one step of a digit adds to an affine value.  */
 int64_t contract_stride(const Affine *f, const FusedAxis *axis, int digit);
 #endif

@@ -146,11 +146,11 @@ static bool opens(PhaseKind k) {
     return k == PHASE_STEPS || k == PHASE_BODIES || k == PHASE_LAST || k == PHASE_ELEMENTS;
 }
 
-void lower_print(const RPlan *plan, const Device *dev, const Lowered *l, Buf *out) {
+void lower_print(const Device *dev, const Lowered *l, Buf *out) {
     const KernelLaunch *n = &l->launch;
     Contract c = {0};
     if (l->kind == KERNEL_CONTRACT || l->kind == KERNEL_SUMS)
-        contract_facts(plan->te, dev, l->p, l->r, &c);
+        contract_facts(l->p->te, dev, l->p, l->r, &c);
     buf_printf(out, "kernel %s: group %d, grid %lld %lld, block %d, shared memory %lld\n",
                kernel_name[l->kind], l->group, (long long)n->grid[0], (long long)n->grid[1],
                n->block[0], (long long)n->dynamic_smem);

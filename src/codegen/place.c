@@ -12,8 +12,9 @@ void place_constants(Kernel *k) {
     const RProg *r = c->r;
     Cg *cg = k->cg;
     for (int axis = AX_M; axis <= AX_K; axis++) {
-        cg_line(cg, "constexpr %s %c = %s;", place_type(p->extent[axis] > INT32_MAX), "BMNK"[axis],
-                cg_int(cg, TE_I64, p->extent[axis]));
+        TeExtent e = size_axis(cg->arena, c->root, &p->con.axis[axis]);
+        cg_line(cg, "%s %s %c = %s;", e.expr ? "const" : "constexpr",
+                place_type(p->extent[axis] > INT32_MAX), "BMNK"[axis], size_text(cg, e));
     }
     cg_line(cg, "constexpr int BM = %d, BN = %d, BK = %d;  // tile of a block in one k-step",
             tile_extent(&r->block, AX_M), tile_extent(&r->block, AX_N),
@@ -43,7 +44,9 @@ void place_constants(Kernel *k) {
         if (s->table) table_constants(k, s);
     }
     bool hidden = c->matrix.used && c->steps > 1; /* else short bodies are unrolled nevertheless */
-    if (c->r->split == 1 && hidden)
+    if (c->r->split == 1 && c->varying_k)
+        cg_line(cg, "const int steps = (K + BK - 1) / BK;");
+    else if (c->r->split == 1 && hidden)
         cg_line(cg, "const int steps = rl_hidden(%lld);", (long long)c->steps);
     else if (c->r->split == 1)
         cg_line(cg, "constexpr int steps = %lld;", (long long)c->steps);
@@ -51,30 +54,52 @@ void place_constants(Kernel *k) {
     cg_blank(cg);
 }
 
+TeExtent contract_tiles(Arena *a, const Problem *p, const RProg *r, int axis) {
+    TeExtent n = size_axis(a, &p->te->stmt[p->group->root], &p->con.axis[axis]);
+    TeExtent tiles = size_parts(a, n, r->block.extent[axis]);
+    if (!tiles.expr && tiles.value == 0 && axis != AX_K) return size_number(1);
+    return tiles;
+}
+
+/* A count of tiles: a number, or a name for what is known at run time.  */
+static const char *count_name(Kernel *k, const char *name, TeExtent n) {
+    if (!n.expr) return cg_text(k->cg, "%lldu", (long long)n.value);
+    cg_line(k->cg, "const unsigned %s = %s;", name, size_text(k->cg, n));
+    return name;
+}
+
 static void block_tile(Kernel *k) {
     const Problem *p = k->c.p;
     const RProg *r = k->c.r;
     Cg *cg = k->cg;
-    long long tiles_m = rprog_tiles(p, r, AX_M), tiles_n = rprog_tiles(p, r, AX_N);
-    long long tiles_b = rprog_tiles(p, r, AX_B);
-    cg_line(cg, "const unsigned tile = blockIdx.x%s;",
-            tiles_b > 1 ? cg_text(cg, " %% %lldu", tiles_m * tiles_n) : "");
-    if (tiles_b > 1) cg_line(cg, "const int b = blockIdx.x / %lldu;", tiles_m * tiles_n);
+    TeExtent m = contract_tiles(cg->arena, p, r, AX_M), n = contract_tiles(cg->arena, p, r, AX_N);
+    TeExtent batch = contract_tiles(cg->arena, p, r, AX_B);
+    const char *tiles_m = count_name(k, "tiles_m", m), *tiles_n = count_name(k, "tiles_n", n);
+    bool batched = batch.expr || batch.value > 1;
+    if (batched) {
+        TeExtent plane = size_times(cg->arena, m, n);
+        const char *in_plane = plane.expr ? cg_text(cg, "(%s * %s)", tiles_m, tiles_n)
+                                          : cg_text(cg, "%lldu", (long long)plane.value);
+        cg_line(cg, "const unsigned tile = blockIdx.x %% %s;", in_plane);
+        cg_line(cg, "const int b = blockIdx.x / %s;", in_plane);
+    } else {
+        cg_line(cg, "const unsigned tile = blockIdx.x;");
+    }
     switch (r->raster) {
     case RASTER_ROW:
-        cg_line(cg, "const unsigned tile_m = tile / %lldu, tile_n = tile %% %lldu;", tiles_n,
-                tiles_n);
+        cg_line(cg, "const unsigned tile_m = tile / %s, tile_n = tile %% %s;", tiles_n, tiles_n);
         break;
     case RASTER_COLUMN:
-        cg_line(cg, "const unsigned tile_m = tile %% %lldu, tile_n = tile / %lldu;", tiles_m,
-                tiles_m);
+        cg_line(cg, "const unsigned tile_m = tile %% %s, tile_n = tile / %s;", tiles_m, tiles_m);
         break;
     default: {
-        long long in_group = r->group * tiles_n;
-        cg_line(cg, "const unsigned top = tile / %lldu * %du, in_group = tile %% %lldu;", in_group,
+        const char *in_group = n.expr ? cg_text(cg, "(%du * %s)", r->group, tiles_n)
+                                      : cg_text(cg, "%lldu", (long long)(r->group * n.value));
+        cg_line(cg, "const unsigned top = tile / %s * %du, in_group = tile %% %s;", in_group,
                 r->group, in_group);
-        if (tiles_m % r->group == 0) cg_line(cg, "constexpr unsigned rows = %du;", r->group);
-        else cg_line(cg, "const unsigned rows = min(%lldu - top, %du);", tiles_m, r->group);
+        if (!m.expr && m.value % r->group == 0)
+            cg_line(cg, "constexpr unsigned rows = %du;", r->group);
+        else cg_line(cg, "const unsigned rows = min(%s - top, %du);", tiles_m, r->group);
         cg_line(cg, "const unsigned tile_m = top + in_group %% rows, tile_n = in_group / rows;");
     }
     }
@@ -136,9 +161,18 @@ static void slice_place(Kernel *k) {
         cg_line(cg, "%s k_next = 0;", place_type(wide));
         return;
     }
-    cg_line(cg, "const int first = blockIdx.y * %lld;", (long long)c->slice);
-    cg_line(cg, "const int steps = %smin(%lld - first, %lld)%s;", c->may_be_empty ? "max(" : "",
-            (long long)c->steps, (long long)c->slice, c->may_be_empty ? ", 0)" : "");
+    const char *steps = cg_text(cg, "%lld", (long long)c->steps);
+    const char *slice = cg_text(cg, "%lld", (long long)c->slice);
+    if (c->varying_k) {
+        cg_line(cg, "const int all_steps = (K + BK - 1) / BK;");
+        cg_line(cg, "const int slice = (all_steps + %d) / %d;", (int)c->r->split - 1,
+                (int)c->r->split);
+        steps = "all_steps";
+        slice = "slice";
+    }
+    cg_line(cg, "const int first = blockIdx.y * %s;", slice);
+    cg_line(cg, "const int steps = %smin(%s - first, %s)%s;", c->may_be_empty ? "max(" : "",
+            steps, slice, c->may_be_empty ? ", 0)" : "");
     cg_line(cg, "%s k_next = (%s)first * BK;", place_type(wide), place_type(wide));
 }
 
@@ -157,20 +191,21 @@ void place_thread(Kernel *k) {
 
 void place_decode(Cg *cg, const TeStmt *s, const FusedAxis *axis, const char *at, bool wide_at,
                   const char **index, bool *wide) {
-    int64_t below = 1;
+    TeExtent below = size_number(1);
     for (int i = axis->n - 1; i >= 0; i--) {
         int x = axis->index[i];
-        int64_t extent = s->index[x].hi.value;
-        wide[x] = extent > INT32_MAX;
-        if (extent == 1) {
+        const TeExtent *e = &s->index[x].hi;
+        wide[x] = e->value > INT32_MAX;
+        if (e->value == 1) {
             index[x] = "0";
             continue;
         }
-        const char *suffix = wide_at ? "ull" : "u", *value = at;
-        if (below > 1) value = cg_text(cg, "%s / %lld%s", value, (long long)below, suffix);
-        below *= extent;
-        if (below < axis->extent)
-            value = cg_text(cg, "%s %% %lld%s", value, (long long)extent, suffix);
+        const char *value = at;
+        if (below.expr || below.value > 1)
+            value = cg_text(cg, "%s / %s", value, size_divisor(cg, below, wide_at));
+        below = size_times(cg->arena, below, *e);
+        if (below.value < axis->extent)
+            value = cg_text(cg, "%s %% %s", value, size_divisor(cg, *e, wide_at));
         index[x] = cg_text(cg, "i%d", x);
         cg_line(cg, "const %s %s = %s;", place_type(wide[x]), index[x], value);
     }

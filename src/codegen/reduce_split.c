@@ -1,3 +1,4 @@
+#include "codegen/sizes.h"
 #include "codegen/blocks.h"
 
 /* Split reductions: each slice of the grid stores its sums, a second kernel adds them in order of
@@ -16,8 +17,9 @@ void reduce_split_store(Kernel *k) {
     sums_pointer(k);
     elements_open_outputs(k);
     const char *slice = "(long long)blockIdx.y";
+    TeExtent batch = size_axis(cg->arena, k->c.root, &p->con.axis[AX_B]);
     if (p->extent[AX_B] > 1)
-        slice = cg_text(cg, "(%s * %lld + b)", slice, (long long)p->extent[AX_B]);
+        slice = cg_text(cg, "(%s * %s + b)", slice, size_text(cg, batch));
     const char *to = cg_text(cg, "sums + ((%s * M + m) * N + n)", slice);
     const char *first = k->c.matrix.used ? mma_element(k, "0") : "acc[i][j]";
     if (k->l->vec > 1) cg_line(cg, "rl_store<%d>(%s, &%s);", k->l->vec, to, first);
@@ -31,16 +33,20 @@ void reduce_split_elements(Kernel *k) {
     const Contraction *con = &p->con;
     Elements *at = &k->at;
     const TeStmt *root = &cg->te->stmt[con->stmt];
-    int64_t mn = p->extent[AX_M] * p->extent[AX_N], total = p->extent[AX_B] * mn;
+    TeExtent size_m = size_axis(cg->arena, root, &con->axis[AX_M]);
+    TeExtent size_n = size_axis(cg->arena, root, &con->axis[AX_N]);
+    TeExtent mn = size_times(cg->arena, size_m, size_n), total = size_times(
+        cg->arena, size_axis(cg->arena, root, &con->axis[AX_B]), mn);
     const FusedAxis *n = &con->axis[AX_N];
-    bool wide = place_wide(total, k->l->launch.span);
-    const char *type = place_type(wide), *suffix = wide ? "ull" : "u";
+    bool wide = place_wide(total.value, k->l->launch.span);
+    const char *type = place_type(wide), *by_n = size_divisor(cg, size_n, wide);
     at->vec = k->l->vec;
     for (int i = n->n - 1; i >= 0; i--) {
         if (root->index[n->index[i]].hi.value != 1) at->order[at->n_order++] = n->index[i];
     }
     cg_line(cg, "// elements: %d at a time, the domain is [B][M][N]", at->vec);
-    cg_line(cg, "constexpr %s TOTAL = %s;", type, cg_int(cg, TE_I64, total));
+    cg_line(cg, "%s %s TOTAL = %s;", total.expr ? "const" : "constexpr", type,
+            size_text(cg, total));
     sums_pointer(k);
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int u = threadIdx.x; u < %lld; u += %d)",
@@ -49,12 +55,11 @@ void reduce_split_elements(Kernel *k) {
             (long long)k->l->launch.span, at->vec);
     cg_line(cg, "if (at >= TOTAL) break;");
     at->open = 1;
-    cg_line(cg, "const %s b = at / %lld%s;", place_type(place_wide(p->extent[AX_B], 0)),
-            (long long)mn, suffix);
-    cg_line(cg, "const %s m = at / %lld%s %% %lld%s;", place_type(place_wide(p->extent[AX_M], 0)),
-            (long long)p->extent[AX_N], suffix, (long long)p->extent[AX_M], suffix);
-    cg_line(cg, "const %s n = at %% %lld%s;", place_type(place_wide(p->extent[AX_N], 0)),
-            (long long)p->extent[AX_N], suffix);
+    cg_line(cg, "const %s b = at / %s;", place_type(place_wide(p->extent[AX_B], 0)),
+            size_divisor(cg, mn, wide));
+    cg_line(cg, "const %s m = at / %s %% %s;", place_type(place_wide(p->extent[AX_M], 0)), by_n,
+            size_divisor(cg, size_m, wide));
+    cg_line(cg, "const %s n = at %% %s;", place_type(place_wide(p->extent[AX_N], 0)), by_n);
     for (int x = AX_B; x <= AX_N; x++)
         place_decode(cg, root, &con->axis[x],
                      x == AX_B   ? "b"

@@ -1,4 +1,6 @@
 #include "codegen/blocks.h"
+#include "codegen/sizes.h"
+#include <string.h>
 
 /* Kernels of row groups: which rows a block has, where they lie, and what is kept of them.
  *
@@ -14,7 +16,15 @@ static const TeStmt *frame_of(const Kernel *k) {
 }
 
 bool row_ragged(const Kernel *k) {
-    return k->l->p->extent[AX_M] % k->l->r->block.extent[AX_M] != 0;
+    return k->l->p->multiple[AX_M] % k->l->r->block.extent[AX_M] != 0;
+}
+
+bool row_cut(const Kernel *k) {
+    return k->l->p->multiple[AX_N] % k->l->r->block.extent[AX_N] != 0;
+}
+
+TeExtent row_columns(const Kernel *k) {
+    return size_indices(k->cg->arena, frame_of(k), frame_of(k)->n_left, frame_of(k)->n_index);
 }
 
 /* The columns of a row or a slice are more than one step.  */
@@ -43,12 +53,16 @@ CgPoint row_point(const Kernel *k, int i) {
 }
 
 /* The part of an offset that the rows make, as text.  */
-static const char *row_offset(const Kernel *k, const Affine *f) {
+static const char *row_offset(const Kernel *k, const Access *x) {
     const TeStmt *frame = frame_of(k);
+    const Affine *f = &x->offset;
     const char *sum = f->c ? cg_int(k->cg, TE_I64, f->c) : NULL;
     for (int i = 0; i < frame->n_left; i++) {
         if (f->coef[i] == 0 || frame->index[i].hi.value <= 1) continue;
-        const char *term = cg_text(k->cg, "%s * %lldll", k->at.index[i], (long long)f->coef[i]);
+        const char *term =
+            x->varies >> i & 1
+                ? cg_text(k->cg, "(long long)%s * %s", k->at.index[i], size_stride(k->cg, x, i))
+                : cg_text(k->cg, "%s * %lldll", k->at.index[i], (long long)f->coef[i]);
         sum = sum ? cg_text(k->cg, "%s + %s", sum, term) : term;
     }
     return sum;
@@ -57,11 +71,8 @@ static const char *row_offset(const Kernel *k, const Affine *f) {
 void row_write(const Kernel *k, int i, Access *x) {
     const RowGroup *g = facts(k)->group;
     const TeStmt *s = &k->cg->te->stmt[g->stmt[i]];
-    Affine f = {0};
     access_write(k->cg->te, s, x);
-    f.c = x->offset.c;
-    for (int j = 0; j < s->n_index; j++) f.coef[g->axis[i][j]] += x->offset.coef[j];
-    x->offset = f;
+    rtile_row_access(g->axis[i], s->n_index, x);
 }
 
 static void pointers(Kernel *k) {
@@ -70,7 +81,7 @@ static void pointers(Kernel *k) {
     const RowGroup *g = f->group;
     for (int n = 0; n < f->n_source; n++) {
         const RowSource *s = &f->source[n];
-        const char *at = row_offset(k, &s->offset);
+        const char *at = row_offset(k, &s->access);
         cg_line(cg, "const %s *const p%d = t%d%s%s;", cg_storage(cg->te->tensor[s->tensor].dtype),
                 n, s->tensor, at ? " + " : "", at ? at : "");
     }
@@ -79,7 +90,7 @@ static void pointers(Kernel *k) {
         if (g->role[i] != ROW_MAP || !elements_in_memory(k, t)) continue;
         Access x;
         row_write(k, i, &x);
-        const char *at = row_offset(k, &x.offset);
+        const char *at = row_offset(k, &x);
         cg_line(cg, "%s *const q%d = t%d%s%s;", cg_storage(cg->te->tensor[t].dtype), t, t,
                 at ? " + " : "", at ? at : "");
     }
@@ -89,10 +100,12 @@ void row_constants(Kernel *k) {
     Cg *cg = k->cg;
     const Problem *p = k->l->p;
     const RProg *r = k->l->r;
-    cg_line(cg, "constexpr %s M = %s;", place_type(p->extent[AX_M] > INT32_MAX),
-            cg_int(cg, TE_I64, p->extent[AX_M]));
-    cg_line(cg, "constexpr %s N = %s;", place_type(p->extent[AX_N] > INT32_MAX),
-            cg_int(cg, TE_I64, p->extent[AX_N]));
+    TeExtent rows = size_indices(cg->arena, frame_of(k), 0, frame_of(k)->n_left);
+    TeExtent columns = row_columns(k);
+    cg_line(cg, "%s %s M = %s;", rows.expr ? "const" : "constexpr",
+            place_type(p->extent[AX_M] > INT32_MAX), size_text(cg, rows));
+    cg_line(cg, "%s %s N = %s;", columns.expr ? "const" : "constexpr",
+            place_type(p->extent[AX_N] > INT32_MAX), size_text(cg, columns));
     cg_line(cg, "constexpr int BM = %d, LN = %d;  // rows of a block, threads of a row",
             (int)r->block.extent[AX_M], rprog_row_threads(r));
     cg_line(cg, "constexpr int BN = %d, TN = %d, VN = %d;  // columns of a step, a thread, at once",
@@ -118,14 +131,15 @@ void row_place(Kernel *k) {
     for (int i = frame->n_left; i < frame->n_index; i++) k->at.index[i] = "0";
     if (k->l->r->split > 1) {
         const char *steps = place_type(row_wide(k));
-        int64_t all = (p->extent[AX_N] + k->l->r->block.extent[AX_N] - 1) /
-                      k->l->r->block.extent[AX_N];
-        cg_line(cg, "const %s first = (%s)blockIdx.y * %lld, steps = min(first + %lld, (%s)%lld);",
-                steps, steps, (long long)rprog_row_steps(p, k->l->r),
-                (long long)rprog_row_steps(p, k->l->r), steps, (long long)all);
+        TeExtent all = size_parts(cg->arena, row_columns(k), k->l->r->block.extent[AX_N]);
+        TeExtent slice = size_parts(cg->arena, all, k->l->r->split);
+        cg_line(cg, "const %s first = (%s)blockIdx.y * %s, steps = min(first + %s, (%s)%s);",
+                steps, steps, size_text(cg, slice), size_text(cg, slice), steps,
+                size_text(cg, all));
     } else if (row_loops(k)) {
-        cg_line(cg, "constexpr %s first = 0, steps = %lld;", place_type(row_wide(k)),
-                (long long)rprog_row_steps(p, k->l->r));
+        TeExtent all = size_parts(cg->arena, row_columns(k), k->l->r->block.extent[AX_N]);
+        cg_line(cg, "%s %s first = 0, steps = %s;", all.expr ? "const" : "constexpr",
+                place_type(row_wide(k)), size_text(cg, all));
     }
     row_values(k, 0, k->l->r->split == 1 || k->l->phase[1].kind == PHASE_WALK);
     cg_blank(cg);

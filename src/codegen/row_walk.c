@@ -98,7 +98,7 @@ static void open_vectors(Kernel *k) {
     Cg *cg = k->cg;
     const char *type = place_type(row_wide(k));
     const char *step = row_loops(k) ? "step * BN + " : "";
-    bool ragged = k->l->p->extent[AX_N] % k->l->r->block.extent[AX_N] != 0;
+    bool ragged = row_cut(k);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int u = 0; u < %d; u++)", vectors(k));
     cg_line(cg, "const %s col = %s(u * LN + lane) * VN;", type, step);
@@ -185,10 +185,8 @@ static void decode_columns(Kernel *k) {
 }
 
 static int width_of_write(const Kernel *k, const Access *x) {
-    const RowFacts *f = facts(k);
-    const TeStmt *frame = &k->cg->te->stmt[f->group->frame];
-    return row_width(k, rtile_row_vector(k->cg->te, frame, x->tensor, &x->offset, f->columns,
-                                         k->cg->align));
+    const TeStmt *frame = &k->cg->te->stmt[facts(k)->group->frame];
+    return row_width(k, rtile_row_vector(k->cg->te, frame, x, k->cg->align));
 }
 
 static void store(Kernel *k, int i) {
@@ -197,7 +195,7 @@ static void store(Kernel *k, int i) {
     Access x;
     row_write(k, i, &x);
     int width = width_of_write(k, &x), parts = k->l->r->store_vec / width;
-    int64_t step = rtile_row_step(&cg->te->stmt[facts(k)->group->frame], &x.offset);
+    int64_t step = rtile_row_step(&cg->te->stmt[facts(k)->group->frame], &x);
     if (step == 0) {
         cg_line(cg, "#pragma unroll");
         cg_open(cg, "for (int v = 0; v < %d; v++)", k->l->r->store_vec);

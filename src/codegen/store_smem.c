@@ -11,7 +11,7 @@ static const char *place_of(const Kernel *k, AxisClass axis) {
 
 /* Opens a test that the element lies inside along an axis, where some may not.  */
 static void open_inside(Kernel *k, AxisClass axis) {
-    if (k->c.p->extent[axis] % k->c.r->block.extent[axis] == 0) return;
+    if (k->c.p->multiple[axis] % k->c.r->block.extent[axis] == 0) return;
     cg_open(k->cg, "if (%c < %c)", axis == AX_M ? 'm' : 'n', axis == AX_M ? 'M' : 'N');
     k->at.open++;
 }

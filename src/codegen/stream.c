@@ -1,78 +1,34 @@
+#include "codegen/sizes.h"
 #include "codegen/blocks.h"
 
 /* Maps, and reductions as loops: any program, extents known at run time included.  */
 
 static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p->group->root]; }
 
-/* Elements of the domain as text, and in *most how many there can be.  */
-static const char *domain(const Kernel *k, int64_t *most) {
-    const TeStmt *s = root_of(k);
-    const char *product = NULL;
-    *most = 1;
-    for (int i = 0; i < s->n_left; i++) {
-        const TeExtent *e = &s->index[i].hi;
-        *most *= e->value;
-        if (!e->expr) continue;
-        const char *x = cg_extent(k->cg, e);
-        product =
-            product ? cg_text(k->cg, "%s * %s", product, x) : cg_text(k->cg, "(long long)%s", x);
-    }
-    if (!product) return cg_int(k->cg, TE_I64, *most);
-    for (int i = 0; i < s->n_left; i++) {
-        if (!s->index[i].hi.expr)
-            product = cg_text(k->cg, "%s * %lld", product, (long long)s->index[i].hi.value);
-    }
-    return product;
-}
-
-/* Indices of a domain some of whose extents are known at run time.  */
-static void decode_runtime(Kernel *k) {
-    Cg *cg = k->cg;
-    const TeStmt *s = root_of(k);
-    cg_line(cg, "long long rest = at;");
-    for (int i = s->n_left - 1; i >= 0; i--) {
-        const TeExtent *e = &s->index[i].hi;
-        bool wide = e->value > INT32_MAX;
-        k->at.wide[i] = wide;
-        k->at.index[i] = cg_text(cg, "i%d", i);
-        if (i == 0) {
-            cg_line(cg, "const %s i%d = (%s)rest;", place_type(wide), i, place_type(wide));
-            break;
-        }
-        cg_line(cg, "const %s i%d = (%s)(rest %% %s);", place_type(wide), i, place_type(wide),
-                cg_extent(cg, e));
-        cg_line(cg, "rest /= %s;", cg_extent(cg, e));
-    }
-}
-
 void stream_elements(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
     const TeStmt *s = root_of(k);
-    int64_t most, rounds = k->l->launch.span / k->l->launch.block[0] / k->l->vec;
-    const char *total = domain(k, &most);
-    bool wide = place_wide(most, k->l->launch.span), folds = s->rhs->kind == TE_REDUCE;
+    int64_t rounds = k->l->launch.span / k->l->launch.block[0] / k->l->vec;
+    TeExtent total = size_indices(cg->arena, s, 0, s->n_left);
+    bool wide = place_wide(total.value, k->l->launch.span), folds = s->rhs->kind == TE_REDUCE;
     const char *type = place_type(wide);
     at->vec = k->l->vec;
     for (int i = s->n_left - 1; i >= 0; i--) {
-        if (s->index[i].hi.value != 1 || s->index[i].hi.expr) at->order[at->n_order++] = i;
+        if (s->index[i].hi.value != 1) at->order[at->n_order++] = i;
     }
     cg_line(cg, "// elements: %d at a time", at->vec);
-    cg_line(cg, "const %s total = %s;", type, total);
+    cg_line(cg, "const %s total = %s;", type, size_text(cg, total));
     cg_line(cg, folds || rounds > 8 ? "#pragma unroll 1" : "#pragma unroll");
     cg_open(cg, "for (int u = 0; u < %lld; u++)", (long long)rounds);
     cg_line(cg, "const %s at = (%s)blockIdx.x * %lld + (u * %d + (int)threadIdx.x) * %d;", type,
             type, (long long)k->l->launch.span, k->l->launch.block[0], at->vec);
     at->open = 1;
-    if (cg->te->runtime || most % k->l->launch.span != 0) {
+    if (te_extent_unit(&total) % k->l->launch.span != 0) {
         cg_open(cg, "if (at < total)");
         at->open++;
     }
-    if (cg->te->runtime) {
-        decode_runtime(k);
-        return;
-    }
-    FusedAxis all = {.n = s->n_left, .extent = most};
+    FusedAxis all = {.n = s->n_left, .extent = total.value};
     for (int i = 0; i < all.n; i++) all.index[i] = (uint8_t)i;
     place_decode(cg, s, &all, "at", wide, at->index, at->wide);
 }

@@ -1,10 +1,37 @@
 #include "codegen/blocks.h"
+#include "codegen/sizes.h"
 
 /* Reductions over windows: a thread computes a patch of outputs.  Each row of the input that
  * the patch touches is loaded once into registers and adds to every output row whose window
  * covers it.  What lies outside the tensor, or beyond ragged patches, is the read's else value.  */
 
 static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p->group->root]; }
+
+/* The indices that number the patches, outermost first, and their statement with extents in
+ * patches.  */
+static void patch_axis(Arena *a, const Problem *p, const RProg *r, TeStmt *s, FusedAxis *axis) {
+    const WindowView *v = &p->window;
+    const int last[] = {v->p, v->q, v->lane};
+    const int size[] = {r->thread.extent[AX_M], r->thread.extent[AX_N], v->lane < 0 ? 1 : r->vec_n};
+    *s = p->te->stmt[p->group->root];
+    *axis = (FusedAxis){.extent = rprog_window_patches(p, r)};
+    for (int i = 0; i < s->n_left; i++) {
+        if (i != v->p && i != v->q && i != v->lane) axis->index[axis->n++] = (uint8_t)i;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (last[i] < 0) continue;
+        axis->index[axis->n++] = (uint8_t)last[i];
+        s->index[last[i]].hi = size_parts(a, s->index[last[i]].hi, size[i]);
+    }
+}
+
+TeExtent window_blocks(Arena *a, const Problem *p, const RProg *r) {
+    TeStmt s;
+    FusedAxis axis;
+    if (r->keep == KEEP_SHARED) return window_tile_blocks(a, p, r);
+    patch_axis(a, p, r, &s, &axis);
+    return size_parts(a, size_axis(a, &s, &axis), r->threads);
+}
 
 static const WindowView *view_of(const Kernel *k) { return &k->l->p->window; }
 
@@ -17,23 +44,6 @@ static int lanes_of(const Kernel *k) { return view_of(k)->lane < 0 ? 1 : k->l->r
 static bool is_shared(const Kernel *k) { return k->l->r->keep == KEEP_SHARED; }
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/* The indices that number the patches, outermost first, and their statement with extents in
- * patches.  */
-static void patch_axis(const Kernel *k, TeStmt *s, FusedAxis *axis) {
-    const WindowView *v = view_of(k);
-    const int last[] = {v->p, v->q, v->lane}, size[] = {rows_of(k), strip_of(k), lanes_of(k)};
-    *s = *root_of(k);
-    *axis = (FusedAxis){.extent = rprog_window_patches(k->l->p, k->l->r)};
-    for (int i = 0; i < s->n_left; i++) {
-        if (i != v->p && i != v->q && i != v->lane) axis->index[axis->n++] = (uint8_t)i;
-    }
-    for (int i = 0; i < 3; i++) {
-        if (last[i] < 0) continue;
-        axis->index[axis->n++] = (uint8_t)last[i];
-        s->index[last[i]].hi.value = ceil_div(s->index[last[i]].hi.value, size[i]);
-    }
-}
 
 void window_place(Kernel *k) {
     Cg *cg = k->cg;
@@ -50,14 +60,15 @@ void window_place(Kernel *k) {
         at->index[v->q] = "(col + j)";
         return;
     }
-    patch_axis(k, &s, &axis);
+    patch_axis(cg->arena, k->l->p, k->l->r, &s, &axis);
+    TeExtent patches = size_axis(cg->arena, &s, &axis);
     bool wide = place_wide(axis.extent, k->l->r->threads);
     const char *type = place_type(wide);
     cg_line(cg, "// place: patches of %d x %d outputs", rows_of(k), strip_of(k) * lanes_of(k));
     cg_line(cg, "const %s at = (%s)blockIdx.x * %d + (int)threadIdx.x;", type, type,
             k->l->r->threads);
-    if (axis.extent % k->l->r->threads)
-        cg_line(cg, "if (at >= %s) return;", cg_int(cg, TE_I64, axis.extent));
+    if (te_extent_unit(&patches) % k->l->r->threads)
+        cg_line(cg, "if (at >= %s) return;", size_text(cg, patches));
     place_decode(cg, &s, &axis, "at", wide, at->index, at->wide);
     if (v->p >= 0) cg_line(cg, "const int row = (int)%s * %d;", at->index[v->p], rows_of(k));
     cg_line(cg, "const int col = (int)%s * %d;", at->index[v->q], strip_of(k));
@@ -88,26 +99,33 @@ static const char *and_also(const Cg *cg, const char *x, const char *y) {
     return x ? cg_text(cg, "%s && %s", x, y) : y;
 }
 
-static const char *in_bounds(const Cg *cg, const char *at, int64_t bound) {
-    return cg_text(cg, "(unsigned)(%s) < %lldu", at, (long long)bound);
+static const char *in_bounds(const Cg *cg, const char *at, TeExtent bound) {
+    return cg_text(cg, "(unsigned)(%s) < %s", at, size_divisor(cg, bound, false));
+}
+
+/* Where an extent is known at run time patches may leave the tensor at some sizes.  */
+static bool varies(const Kernel *k, int index, const TeExtent *bound) {
+    return bound->expr || (index >= 0 && root_of(k)->index[index].hi.expr);
 }
 
 /* Can the rows (columns) that patches touch leave the tensor?  */
-static bool rows_leave(const Kernel *k, int64_t bound) {
+static bool rows_leave(const Kernel *k, const TeExtent *bound) {
     const WindowView *v = view_of(k);
+    if (varies(k, v->p, bound)) return true;
     int64_t last = ceil_div(v->extent_p, rows_of(k)) * rows_of(k) - 1;
     return v->base_m < 0 ||
-           last * v->step_m + (v->extent_r - 1) * v->dil_m + v->base_m >= bound;
+           last * v->step_m + (v->extent_r - 1) * v->dil_m + v->base_m >= bound->value;
 }
 
 static int load_width(const Kernel *k) { return view_of(k)->along ? k->l->r->vec_n : 1; }
 
-static bool columns_leave(const Kernel *k, int64_t bound) {
+static bool columns_leave(const Kernel *k, const TeExtent *bound) {
     const WindowView *v = view_of(k);
+    if (varies(k, v->q, bound)) return true;
     int64_t last = (ceil_div(v->extent_q, strip_of(k)) - 1) * strip_of(k);
     int64_t first = v->base_n - rprog_window_shift(k->l->p, k->l->r);
     int64_t loaded = rprog_window_loads(k->l->p, k->l->r) * load_width(k);
-    return first < 0 || last * v->step_n + first + loaded > bound;
+    return first < 0 || last * v->step_n + first + loaded > bound->value;
 }
 
 /* Prints where the row lies: wy, wx, inside, from; returns the test that each load needs or
@@ -128,17 +146,17 @@ static const char *place_row(Kernel *k) {
         sub[d] = d == v->dim_n   ? "wx"
                  : d == v->dim_m ? "wy"
                                  : cg_expr(&point, v->read->args[d], TE_I64);
-        if (d == v->dim_m ? rows_leave(k, t->shape[d].value)
+        if (d == v->dim_m ? rows_leave(k, &t->shape[d])
                           : d != v->dim_n && v->access.guard[d])
-            test = and_also(cg, test, in_bounds(cg, sub[d], t->shape[d].value));
+            test = and_also(cg, test, in_bounds(cg, sub[d], t->shape[d]));
     }
     cg_line(cg, "const %s from = %s;", place_type(cg_tensor_wide(cg, v->access.tensor)),
             cg_offset(cg, v->access.tensor, sub));
     if (test) cg_line(cg, "const bool inside = %s;", test);
-    if (columns_leave(k, t->shape[v->dim_n].value))
+    if (columns_leave(k, &t->shape[v->dim_n]))
         return and_also(cg, test ? "inside" : NULL,
                         in_bounds(cg, cg_text(cg, "wx + u * %d", load_width(k)),
-                                  t->shape[v->dim_n].value));
+                                  t->shape[v->dim_n]));
     return test ? "inside" : NULL;
 }
 
@@ -153,7 +171,8 @@ static void load_row(Kernel *k) {
     const TeTensor *t = &cg->te->tensor[v->access.tensor];
     int wide = k->l->r->vec_n, loads = (int)rprog_window_loads(k->l->p, k->l->r);
     const char *test = place_row(k), *type = cg_type(v->read->type);
-    long long step = load_width(k) * t->stride[v->dim_n].value;
+    TeExtent along = size_times(cg->arena, size_number(load_width(k)), t->stride[v->dim_n]);
+    const char *step = size_text(cg, along);
     cg_line(cg, "%s x0[%d];", type, loads * wide);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int u = 0; u < %d; u++)", loads);
@@ -166,7 +185,7 @@ static void load_row(Kernel *k) {
         cg_open(cg, "if (%s)", test);
     }
     if (wide > 1) {
-        cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(t%d + (from + u * %lld));",
+        cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(t%d + (from + u * %s));",
                 cg_storage(t->dtype), wide, wide, v->access.tensor, step);
         cg_line(cg, "#pragma unroll");
         cg_line(cg, "for (int p = 0; p < %d; p++) x0[u * %d + p] = %s;", wide, wide,
@@ -174,7 +193,7 @@ static void load_row(Kernel *k) {
     } else {
         cg_line(cg, "x0[u] = %s;",
                 cg_decode(cg, t->dtype,
-                          cg_text(cg, "t%d[from + u * %lld]", v->access.tensor, step)));
+                          cg_text(cg, "t%d[from + u * %s]", v->access.tensor, step)));
     }
     if (test) cg_close(cg);
     cg_close(cg);
@@ -265,8 +284,8 @@ void window_fold(Kernel *k) {
         at->wide[x] = s->index[x].hi.value > INT32_MAX;
         at->index[x] = cg_text(cg, "i%d", x);
         cg_line(cg, "#pragma unroll 1");
-        cg_open(cg, "for (%s i%d = 0; i%d < %lld; i%d++)", place_type(at->wide[x]), x, x,
-                (long long)s->index[x].hi.value, x);
+        cg_open(cg, "for (%s i%d = 0; i%d < %s; i%d++)", place_type(at->wide[x]), x, x,
+                cg_extent(cg, &s->index[x].hi), x);
         loops++;
     }
     if (is_shared(k)) {
@@ -296,14 +315,15 @@ void window_elements(Kernel *k) {
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int i = 0; i < %d; i++)", rows_of(k));
     at->open = 2;
-    if (v->extent_p % tile->extent[AX_M]) {
-        cg_open(cg, "if (row + i < %lld)", (long long)v->extent_p);
+    const TeStmt *s = root_of(k);
+    if (v->unit_p % tile->extent[AX_M]) {
+        cg_open(cg, "if (row + i < %s)", cg_extent(cg, &s->index[v->p].hi));
         at->open++;
     }
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < %d; j += %d)", strip_of(k), v->along ? at->vec : 1);
-    if (v->extent_q % tile->extent[AX_N]) {
-        cg_open(cg, "if (col + j < %lld)", (long long)v->extent_q);
+    if (v->unit_q % tile->extent[AX_N]) {
+        cg_open(cg, "if (col + j < %s)", cg_extent(cg, &s->index[v->q].hi));
         at->open++;
     }
     at->root = lanes > 1     ? cg_text(cg, "acc[i][j * %d + v]", lanes)

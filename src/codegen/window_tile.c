@@ -1,12 +1,38 @@
 #include "codegen/blocks.h"
+#include "codegen/sizes.h"
 
 /* Windows whose inputs lie in shared memory: the block loads them with their halo, as values,
  * what lies outside the tensor filled in, so that the sliding rows need no tests.  */
 
 static const WindowView *view_of(const Kernel *k) { return &k->l->p->window; }
 
+static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p->group->root]; }
+
+/* Points of the outer indices, and tiles of the grid along an index of the window.  */
+static TeExtent outer_size(Arena *a, const Problem *p) {
+    const TeStmt *s = &p->te->stmt[p->group->root];
+    TeExtent all = size_number(1);
+    for (int i = 0; i < s->n_left; i++) {
+        if (i != p->window.p && i != p->window.q) all = size_times(a, all, s->index[i].hi);
+    }
+    return all;
+}
+
+static TeExtent tiles_along(Arena *a, const Problem *p, int index, int extent) {
+    if (index < 0) return size_number(1);
+    return size_parts(a, p->te->stmt[p->group->root].index[index].hi, extent);
+}
+
+TeExtent window_tile_blocks(Arena *a, const Problem *p, const RProg *r) {
+    TeExtent down = tiles_along(a, p, p->window.p, r->block.extent[AX_M]);
+    TeExtent across = tiles_along(a, p, p->window.q, r->block.extent[AX_N]);
+    TeExtent planes = size_parts(a, outer_size(a, p), r->block.extent[AX_K]);
+    return size_times(a, size_times(a, down, across), planes);
+}
+
 static bool is_ragged(const Kernel *k, const WindowTile *t) {
-    return view_of(k)->outer % t->planes != 0;
+    TeExtent outer = outer_size(k->cg->arena, k->l->p);
+    return te_extent_unit(&outer) % t->planes != 0;
 }
 
 static bool has_idle(const Kernel *k, const WindowTile *t) {
@@ -25,7 +51,7 @@ bool window_tile_tested(const Kernel *k) {
 /* The outer indices, flattened.  */
 static FusedAxis outer_axis(const Kernel *k) {
     const WindowView *v = view_of(k);
-    const TeStmt *s = &k->cg->te->stmt[k->l->p->group->root];
+    const TeStmt *s = root_of(k);
     FusedAxis axis = {.extent = v->outer};
     for (int i = 0; i < s->n_left; i++) {
         if (i != v->p && i != v->q) axis.index[axis.n++] = (uint8_t)i;
@@ -41,13 +67,15 @@ void window_tile_place(Kernel *k) {
     const char *type = place_type(is_wide(k, &t));
     FusedAxis outer = outer_axis(k);
     int patches = t.down * t.across;
+    TeExtent down = tiles_along(cg->arena, k->l->p, v->p, r->block.extent[AX_M]);
+    TeExtent across = tiles_along(cg->arena, k->l->p, v->q, r->block.extent[AX_N]);
+    const char *tiles_n = size_divisor(cg, across, false);
     cg_line(cg, "const unsigned tid = threadIdx.x, tile = blockIdx.x;");
-    cg_line(cg, "const int n0 = tile %% %lldu * %d;", (long long)t.tiles_n,
-            (int)r->block.extent[AX_N]);
-    cg_line(cg, "const int m0 = tile / %lldu %% %lldu * %d;", (long long)t.tiles_n,
-            (long long)t.tiles_m, (int)r->block.extent[AX_M]);
-    cg_line(cg, "const %s first = (%s)(tile / %lldu) * %d;", type, type,
-            (long long)(t.tiles_n * t.tiles_m), t.planes);
+    cg_line(cg, "const int n0 = tile %% %s * %d;", tiles_n, (int)r->block.extent[AX_N]);
+    cg_line(cg, "const int m0 = tile / %s %% %s * %d;", tiles_n, size_divisor(cg, down, false),
+            (int)r->block.extent[AX_M]);
+    cg_line(cg, "const %s first = (%s)(tile / %s) * %d;", type, type,
+            size_divisor(cg, size_times(cg->arena, across, down), false), t.planes);
     cg_line(cg, "const int col = n0 + (int)(tid %% %du) * %d;", t.across,
             (int)r->thread.extent[AX_N]);
     cg_line(cg, "const int row = m0 + (int)(tid / %du %% %du) * %d;", t.across, t.down,
@@ -58,10 +86,10 @@ void window_tile_place(Kernel *k) {
         if (has_idle(k, &t)) test = cg_text(cg, "tid < %du", patches * t.planes);
         if (is_ragged(k, &t))
             test = cg_text(cg, "%s%sat < %s", test ? test : "", test ? " && " : "",
-                           cg_int(cg, TE_I64, v->outer));
+                           size_text(cg, outer_size(cg->arena, k->l->p)));
         cg_line(cg, "const bool live = %s;", test);
     }
-    place_decode(cg, &cg->te->stmt[k->l->p->group->root], &outer,
+    place_decode(cg, root_of(k), &outer,
                  t.planes > 1 ? "at" : "first", is_wide(k, &t), k->at.index, k->at.wide);
     const char *element = cg_type(v->read->type);
     cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
@@ -75,22 +103,22 @@ void window_tile_place(Kernel *k) {
 static const char *source(Kernel *k, const WindowTile *t) {
     Cg *cg = k->cg;
     const WindowView *v = view_of(k);
-    const TeStmt *s = &cg->te->stmt[k->l->p->group->root];
+    const TeStmt *s = root_of(k);
     const TeTensor *x = &cg->te->tensor[v->access.tensor];
     const char *cast = cg_tensor_wide(cg, v->access.tensor) ? "(long long)" : "";
-    int64_t stride_n = x->stride[v->dim_n].value, c = v->access.offset.c - v->base_n * stride_n;
-    const char *sum = cg_text(cg, "%swx * %lld", cast, (long long)stride_n);
+    int64_t c = v->access.offset.c - v->base_n * x->stride[v->dim_n].value;
+    const char *sum = cg_text(cg, "%swx * %s", cast, cg_extent(cg, &x->stride[v->dim_n]));
     if (v->dim_m >= 0) {
-        int64_t stride_m = x->stride[v->dim_m].value;
-        c -= v->base_m * stride_m;
-        sum = cg_text(cg, "%s + %swy * %lld", sum, cast, (long long)stride_m);
+        c -= v->base_m * x->stride[v->dim_m].value;
+        sum = cg_text(cg, "%s + %swy * %s", sum, cast, cg_extent(cg, &x->stride[v->dim_m]));
     }
     for (int i = 0; i < s->n_index; i++) {
         int64_t coef = v->access.offset.coef[i];
         bool sliding = i == v->q || i == v->p || i == v->s || i == v->r;
         bool flat = t->planes > 1 && i < s->n_left;
         if (coef == 0 || sliding || flat || s->index[i].hi.value == 1) continue;
-        sum = cg_text(cg, "%s + %s%s * %s", sum, cast, k->at.index[i], cg_int(cg, TE_I64, coef));
+        sum = cg_text(cg, "%s + %s%s * %s", sum, cast, k->at.index[i],
+                      size_stride(cg, &v->access, i));
     }
     if (t->planes > 1)
         sum = cg_text(cg, "%s + %s(first + p) * %s", sum, cast,
@@ -100,6 +128,13 @@ static const char *source(Kernel *k, const WindowTile *t) {
 
 static const char *and_also(const Cg *cg, const char *x, const char *y) {
     return x ? cg_text(cg, "%s && %s", x, y) : y;
+}
+
+/* Do a sliding dimension or its outputs have a size known at run time?  */
+static bool varies_along(const Kernel *k, int d) {
+    const WindowView *v = view_of(k);
+    const TeTensor *x = &k->cg->te->tensor[v->access.tensor];
+    return x->shape[d].expr || root_of(k)->index[d == v->dim_n ? v->q : v->p].hi.expr;
 }
 
 /* Is the element inside the tensor?  NULL: always.  */
@@ -116,16 +151,18 @@ static const char *inside(Kernel *k, const WindowTile *t) {
                            ? (t->tiles_n - 1) * k->l->r->block.extent[AX_N] * v->step_n + t->columns
                            : (t->tiles_m - 1) * k->l->r->block.extent[AX_M] * v->step_m + t->rows;
         if (d == v->dim_n || d == v->dim_m) {
-            if (first < 0 || first + last > x->shape[d].value) at = d == v->dim_n ? "wx" : "wy";
+            if (first < 0 || varies_along(k, d) || first + last > x->shape[d].value)
+                at = d == v->dim_n ? "wx" : "wy";
         } else if (v->access.guard[d]) {
             at = cg_expr(&point, v->read->args[d], TE_I64);
         }
         if (at)
-            test = and_also(cg, test, cg_text(cg, "(unsigned)(%s) < %lldu", at,
-                                              (long long)x->shape[d].value));
+            test = and_also(cg, test, cg_text(cg, "(unsigned)(%s) < %s", at,
+                                              size_divisor(cg, x->shape[d], false)));
     }
     if (is_ragged(k, t))
-        test = and_also(cg, test, cg_text(cg, "first + p < %s", cg_int(cg, TE_I64, v->outer)));
+        test = and_also(cg, test, cg_text(cg, "first + p < %s",
+                                          size_text(cg, outer_size(cg->arena, k->l->p))));
     return test;
 }
 

@@ -18,9 +18,10 @@ typedef struct {
     Status status;
 } LoadCall;
 
-static CudaLaunch launch_of(const KernelLaunch *k) {
+static CudaLaunch launch_of(const Te *te, const KernelLaunch *k, const int64_t *size) {
     CudaLaunch l = {.dynamic_smem = k->dynamic_smem};
     memcpy(l.grid, k->grid, sizeof l.grid);
+    l.grid[0] = cg_blocks(te, k, size);
     memcpy(l.block, k->block, sizeof l.block);
     memcpy(l.cluster, k->cluster, sizeof l.cluster);
     return l;
@@ -168,7 +169,8 @@ RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
     fill_params(e, &x, &fit, ws, value, param);
     const KernelProgram *p = &e->kernel->build.program;
     for (int i = 0; i < p->n_kernel; i++) {
-        CudaLaunch l = launch_of(&p->kernel[i]);
+        CudaLaunch l = launch_of(x.te, &p->kernel[i], fit.size);
+        if (l.grid[0] == 0) continue;
         int code = cuda_launch_code(&e->launch[i], &l, param, stream);
         if (!code) continue;
         snprintf(fit.why, sizeof fit.why, "the launch of %s failed: %s (%d)", p->kernel[i].symbol,

@@ -170,7 +170,7 @@ static Status launch_sampled(Check *c, int g, const int64_t *x, int n, const Blo
             count = (int64_t)n * k->grid[1];
             blocks = ARENA_ARRAY(c->a, int64_t, count + 1);
             for (int64_t s = 0; s < count; s++)
-                blocks[s] = x[s % n] + k->grid[0] * (s / n);
+                blocks[s] = x[s % n] + cg_blocks(c->normal, k, c->size) * (s / n);
         } else {
             count = covering(c->a, p, r, at, n_at, k->span, &blocks);
         }
@@ -322,20 +322,15 @@ static int64_t *size_set(Arena *a, const Te *te, int which) {
     return value;
 }
 
-/* The groups' problems at these sizes: an op with run-time sizes is planned as streams at the
- * largest ones, so only domain and reduction change.  */
+/* The groups' problems at these sizes.  */
 static void size_problems(Check *c) {
+    const Te *sized = te_sized(c->a, c->set->normal, c->size);
     c->problem = ARENA_ARRAY(c->a, Problem, c->set->n_group);
     for (int g = 0; g < c->set->n_group; g++) {
-        Problem *p = &c->problem[g];
-        *p = c->set->plans[g].problem;
-        if (!c->set->te->runtime) continue;
-        const TeStmt *s = &c->normal->stmt[p->group->root];
-        p->te = c->normal;
-        p->extent[AX_M] = p->extent[AX_K] = 1;
-        for (int i = 0; i < s->n_index; i++)
-            p->extent[s->index[i].reduction ? AX_K : AX_M] *=
-                s->index[i].hi.value - s->index[i].lo.value;
+        const Problem *p = &c->set->plans[g].problem;
+        if (c->set->te->runtime)
+            rtile_resize(c->a, p, sized, c->set->options.align, &c->problem[g]);
+        else c->problem[g] = *p;
     }
 }
 
@@ -348,8 +343,11 @@ static Status check_sizes(Check *c, int which) {
         ArenaMark m = arena_mark(c->a);
         const char *before = c->out->text;
         s = check_data(c, k ? TE_FILL_REALS : TE_FILL_INTEGERS);
-        if (c->out->counters == NULL && c->o->counters)
-            c->out->counters = check_counters(c->set, c->plan, &c->run, c->d->arena);
+        if (!c->out->table && c->o->counters) {
+            CounterTable *table = ARENA_NEW(c->d->arena, CounterTable);
+            check_counters(c->set, c->plan, &c->run, table);
+            c->out->table = table;
+        }
         if (c->out->text != before) c->out->text = arena_strdup(c->d->arena, c->out->text);
         arena_reset(c->a, m);
         if (c->out->text) break;
@@ -388,6 +386,6 @@ Status check_kernel(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan
     out->ok = !out->text;
     const char *what = out->text;
     summary(&c);
-    if (!out->counters) out->counters = "";
+    out->counters = out->table ? counters_text(out->table, d->arena) : "";
     return out->ok ? ST_OK : diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE, "%s", what);
 }

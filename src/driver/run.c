@@ -111,14 +111,17 @@ static void add_report(Run *r, Arena *a, const SimReport *report) {
 }
 
 Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64_t n_blocks) {
-    if (r->place.context) return device_launch(r, a, d, i);
     const KernelLaunch *k = &r->build->program.kernel[i];
+    int64_t count = cg_blocks(r->normal, k, r->size);
+    if (count == 0) return ST_OK;
+    if (r->place.context) return device_launch(r, a, d, i);
     SimLaunch launch = {.dynamic_smem = (uint32_t)k->dynamic_smem};
     for (int n = 0; n < 3; n++) {
         launch.grid[n] = (uint32_t)k->grid[n];
         launch.block[n] = (uint32_t)k->block[n];
         launch.cluster[n] = (uint32_t)k->cluster[n];
     }
+    launch.grid[0] = (uint32_t)count;
     Status s = param_space(r, a, d, k->symbol, &launch);
     if (s) return s;
     SimOptions o = r->options;

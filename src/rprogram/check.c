@@ -105,7 +105,7 @@ static const char *check_copy(const Case *c, int side) {
         return "an async load copies unchanged, the operand's elements must be converted";
     }
     bool zero_is_neutral = p->con.red == TE_RED_SUM && p->con.product;
-    if (!zero_is_neutral && p->extent[AX_K] % c->r->block.extent[AX_K]) {
+    if (!zero_is_neutral && p->multiple[AX_K] % c->r->block.extent[AX_K]) {
         return "an async load fills with zero, which this reduction does not ignore";
     }
     if (c->r->stages < 2) return "async loads need two stages";
@@ -155,7 +155,7 @@ static const char *check_store(const Case *c) {
     if (r->split == 1 && r->store_vec > p->out_vec) {
         return "a store is wider than the output's contiguous aligned run";
     }
-    if (r->split > 1 && (p->extent[AX_N] % r->store_vec ||
+    if (r->split > 1 && (p->multiple[AX_N] % r->store_vec ||
                          r->store_vec * p->acc_bytes > PIECE_MAX)) {
         return "a store to the workspace is not aligned";
     }

@@ -130,7 +130,7 @@ bool build_fit_load(Builder *b, RProg *r, int side) {
     int vec = l->vec;
     while (extent % vec) vec /= 2;
     bool neutral = p->con.red == TE_RED_SUM && p->con.product;
-    if (!neutral && p->extent[AX_K] % r->block.extent[AX_K]) l->kind = LOAD_STAGED;
+    if (!neutral && p->multiple[AX_K] % r->block.extent[AX_K]) l->kind = LOAD_STAGED;
     if (vec != l->vec || l->kind != b->dev->mover[l->mover].async) {
         l->mover = rprog_mover(b->dev, l->kind, vec * bytes);
         if (l->mover < 0 && l->kind == LOAD_ASYNC) {

@@ -94,7 +94,7 @@ static int side_by_side(const RProg *r) {
 
 static uint8_t workspace_vec(const Problem *p, const RProg *r) {
     int vec = side_by_side(r);
-    while (vec > 1 && (p->extent[AX_N] % vec || vec * p->acc_bytes > PIECE_MAX)) vec /= 2;
+    while (vec > 1 && (p->multiple[AX_N] % vec || vec * p->acc_bytes > PIECE_MAX)) vec /= 2;
     return (uint8_t)vec;
 }
 

@@ -124,7 +124,7 @@ static const char *check_vector(const Problem *p, const RProg *r) {
         return "loads do not begin at multiples of their width";
     }
     if (!power_of_two(r->store_vec) || r->thread.extent[AX_N] % r->store_vec ||
-        v->extent_q % r->store_vec || r->store_vec > v->out_vec)
+        v->unit_q % r->store_vec || r->store_vec > v->out_vec)
         return "store_vec does not divide the thread's strip and the row";
     return NULL;
 }
@@ -156,7 +156,7 @@ const char *rprog_window_check(const Problem *p, const Device *dev, const RProg 
         return "the thread's patch is too large";
     if (r->thread.extent[AX_M] > 1 && v->dim_m < 0) return "rows do not slide";
     const RTile *tile = r->keep == KEEP_SHARED ? &r->block : &r->thread;
-    if (v->others_move && (v->extent_p % tile->extent[AX_M] || v->extent_q % tile->extent[AX_N]))
+    if (v->others_move && (v->unit_p % tile->extent[AX_M] || v->unit_q % tile->extent[AX_N]))
         return "another read would leave its tensor where patches are ragged";
     if ((why = check_vector(p, r))) return why;
     if (rprog_window_loads(p, r) * r->vec_n > LOADED_MAX) return "too much of a row in registers";
@@ -244,7 +244,7 @@ static void with_vectors(Windows *b, RProg r) {
         return;
     }
     int store = lowest_bit(r.thread.extent[AX_N]);
-    while (store > v->out_vec || v->extent_q % store) store /= 2;
+    while (store > v->out_vec || v->unit_q % store) store /= 2;
     r.store_vec = (uint8_t)store;
     with_tiles(b, r);
     for (int vec = v->load_vec; vec >= 1; vec /= 2) {

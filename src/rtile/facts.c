@@ -1,5 +1,7 @@
 #include "rtile/facts.h"
 
+#include <string.h>
+
 enum { VECTOR_BYTES = 16 };
 
 static int64_t extent_of(const TeIndex *x) {
@@ -9,11 +11,13 @@ static int64_t extent_of(const TeIndex *x) {
 
 Span span_of_read(const Te *te, const TeStmt *s, const Access *a) {
     const TeTensor *t = &te->tensor[a->tensor];
-    Span out = {.stmt = s, .offset = a->offset, .bytes = te_dtype_bytes(t->dtype)};
+    Span out = {.stmt = s, .offset = a->offset, .varies = a->varies,
+                .bytes = te_dtype_bytes(t->dtype)};
+    memcpy(out.unit, a->unit, sizeof out.unit);
     for (int i = 0; i < t->rank; i++) {
         if (!a->guard[i]) continue;
         out.guard[out.n_guard] = a->sub[i];
-        out.bound[out.n_guard++] = t->shape[i].value;
+        out.bound[out.n_guard++] = te_extent_unit(&t->shape[i]);
     }
     return out;
 }
@@ -21,8 +25,17 @@ Span span_of_read(const Te *te, const TeStmt *s, const Access *a) {
 Span span_of_write(const Te *te, const TeStmt *s) {
     Access w;
     access_write(te, s, &w);
-    return (Span){.stmt = s, .offset = w.offset,
-                  .bytes = te_dtype_bytes(te->tensor[s->tensor].dtype)};
+    return span_of_read(te, s, &w);
+}
+
+Span span_through(const Span *own, const TeStmt *root, const uint8_t *perm) {
+    Span out = {.stmt = root, .offset = {.c = own->offset.c}, .bytes = own->bytes};
+    for (int j = 0; j < own->stmt->n_left; j++) {
+        out.offset.coef[perm[j]] = own->offset.coef[j];
+        out.unit[perm[j]] = own->unit[j];
+        out.varies |= (own->varies >> j & 1) << perm[j];
+    }
+    return out;
 }
 
 /* A digit moves with its last index; the indices before it are multiples of it.  */
@@ -38,14 +51,20 @@ int64_t span_stride(const Span *s, const FusedAxis *axis) {
     return 0;
 }
 
-/* The run, and the indices it covers as a bit set.  */
-static int64_t run_of(const Span *s, const FusedAxis *axis, uint32_t *covered) {
+/* The run, the indices it covers as a bit set, and what divides it at all sizes.  It ends where
+ * more would be contiguous at some sizes only.  */
+static int64_t run_of(const Span *s, const FusedAxis *axis, uint32_t *covered, int64_t *unit) {
     int64_t run = 1;
+    bool known = true;
     *covered = 0;
-    for (int i = axis->n_digit - 1; i >= 0; i--) {
+    *unit = 1;
+    for (int i = axis->n_digit - 1; i >= 0 && known; i--) {
         const AxisDigit *d = &axis->digit[i];
-        if (d->extent != 1 && s->offset.coef[last_index(axis, i)] != run) break;
+        int last = last_index(axis, i);
+        if (d->extent != 1 && (s->offset.coef[last] != run || (s->varies >> last & 1))) break;
         run *= d->extent;
+        *unit *= access_unit(s->stmt, axis, d->first, d->n);
+        known = !access_varies(s->stmt, axis, d->first, d->n);
         for (int j = 0; j < d->n; j++) *covered |= 1u << axis->index[d->first + j];
     }
     return run;
@@ -53,16 +72,16 @@ static int64_t run_of(const Span *s, const FusedAxis *axis, uint32_t *covered) {
 
 int64_t span_run(const Span *s, const FusedAxis *axis) {
     uint32_t covered;
-    int64_t run = run_of(s, axis, &covered);
+    int64_t unit, run = run_of(s, axis, &covered, &unit);
     return run > 0 ? run : 1;
 }
 
-/* Is f a multiple of v wherever the covered indices are at the start of a vector?  */
-static bool multiple(const TeStmt *s, const Affine *f, uint32_t covered, int64_t v) {
-    if (f->c % v) return false;
+/* Is the value a multiple of v wherever the covered indices are at the start of a vector?  */
+static bool multiple(const TeStmt *s, int64_t c, const int64_t *unit, uint32_t covered, int64_t v) {
+    if (c % v) return false;
     for (int i = 0; i < s->n_index; i++) {
         bool fixed = extent_of(&s->index[i]) <= 1;
-        if (!fixed && !((covered >> i) & 1) && f->coef[i] % v) return false;
+        if (!fixed && !((covered >> i) & 1) && unit[i] % v) return false;
     }
     return true;
 }
@@ -73,7 +92,8 @@ static bool tested_as_one(const Span *s, const FusedAxis *axis, int guard, int64
     int inner = axis->n_digit - 1;
     while (inner > 0 && axis->digit[inner].extent == 1) inner--;
     int index = last_index(axis, inner);
-    if (axis->digit[inner].extent % v) {
+    const AxisDigit *d = &axis->digit[inner];
+    if (access_unit(s->stmt, axis, d->first, d->n) % v) {
         for (int i = 0; i < axis->n; i++) {
             if (f->coef[axis->index[i]]) return false;
         }
@@ -81,16 +101,16 @@ static bool tested_as_one(const Span *s, const FusedAxis *axis, int guard, int64
     }
     if (f->coef[index] == 0) return true;
     if (f->coef[index] != 1 || s->bound[guard] % v) return false;
-    return multiple(s->stmt, f, 1u << index, v);
+    return multiple(s->stmt, f->c, f->coef, 1u << index, v);
 }
 
 int span_vector(const Span *s, const FusedAxis *axis, int align) {
     uint32_t covered;
-    int64_t run = run_of(s, axis, &covered);
+    int64_t unit, run = run_of(s, axis, &covered, &unit);
     int most = (align < VECTOR_BYTES ? align : VECTOR_BYTES) / s->bytes, v = 1;
     if (axis->n_digit == 0 || run <= 1) return 1;
     for (int wider = 2; wider <= most; wider *= 2) {
-        bool ok = run % wider == 0 && multiple(s->stmt, &s->offset, covered, wider);
+        bool ok = unit % wider == 0 && multiple(s->stmt, s->offset.c, s->unit, covered, wider);
         for (int g = 0; g < s->n_guard && ok; g++) ok = tested_as_one(s, axis, g, wider);
         if (!ok) break;
         v = wider;

@@ -7,6 +7,8 @@
 typedef struct {
     const TeStmt *stmt;       /* whose indices the coefficients count */
     Affine offset;            /* elements */
+    int64_t unit[TE_MAX_INDICES];         /* as in Access */
+    uint32_t varies;
     int bytes;                /* of an element */
     int n_guard;              /* subscripts tested at run time, and their dimensions */
     Affine guard[TE_MAX_RANK];
@@ -16,6 +18,8 @@ typedef struct {
 /* The address of a read (must be affine) and of a statement's write.  */
 Span span_of_read(const Te *te, const TeStmt *s, const Access *a);
 Span span_of_write(const Te *te, const TeStmt *s);
+/* The same address over the indices of `root`, whose index perm[j] runs with left index j.  */
+Span span_through(const Span *own, const TeStmt *root, const uint8_t *perm);
 /* Elements that are neighbours in memory along the axis, from every multiple of the result on.  */
 int64_t span_run(const Span *s, const FusedAxis *axis);
 /* The longest vector along the axis under the promised alignment, in elements.  */

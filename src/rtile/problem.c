@@ -37,18 +37,10 @@ static bool is_stored(const Te *te, const KernelGroup *g, int stmt) {
     return false;
 }
 
-/* The write of statement `stmt` of the group in terms of the root's indices.  */
+/* The write of the root (-1) or of a fused statement in terms of the root's indices.  */
 static Span stored_span(const Te *te, const KernelGroup *g, int which) {
-    int stmt = which < 0 ? g->root : g->fused[which];
-    Span own = span_of_write(te, &te->stmt[stmt]);
-    if (which < 0) return own;
-    Span out = own;
-    memset(out.offset.coef, 0, sizeof out.offset.coef);
-    out.stmt = &te->stmt[g->root];
-    for (int j = 0; j < te->stmt[stmt].n_left; j++) {
-        out.offset.coef[g->perm[which][j]] = own.offset.coef[j];
-    }
-    return out;
+    Span own = span_of_write(te, &te->stmt[which < 0 ? g->root : g->fused[which]]);
+    return which < 0 ? own : span_through(&own, &te->stmt[g->root], g->perm[which]);
 }
 
 /* The axis along which stores run: N of a contraction, the flattened domain of a stream.  */
@@ -271,15 +263,6 @@ static void describe_contraction(int align, Problem *p) {
     p->body_ops = c->product ? 0 : expr_ops(c->body, c->a.expr, c->b.expr);
 }
 
-/* Sizes known at run time: a thread's neighbours lie in one row of the domain for every size
- * that is promised, not just for the largest.  */
-static void keep_promises(Problem *p) {
-    const TeStmt *s = &p->te->stmt[p->group->root];
-    int64_t row = s->n_left ? s->index[s->n_left - 1].hi.multiple : 1;
-    while (row % p->out_vec) p->out_vec /= 2;
-    for (int i = 0; i < 2; i++) p->op[i].vec_mn = p->op[i].vec_k = 1;
-}
-
 /* A row group: M rows, N columns.  */
 static void describe_rows(Arena *a, int align, Problem *p) {
     const RowGroup *g = p->group->row;
@@ -309,37 +292,70 @@ static void describe_rows(Arena *a, int align, Problem *p) {
     p->op[1] = p->op[0];
 }
 
+/* What divides each extent at all sizes.  */
+static void describe_multiples(Problem *p) {
+    const TeStmt *root = &p->te->stmt[p->group->root];
+    for (int axis = 0; axis < AX_CLASSES; axis++) {
+        const FusedAxis *x = &p->con.axis[axis];
+        p->multiple[axis] = p->contraction ? access_unit(root, x, 0, x->n) : 1;
+    }
+    if (p->contraction) return;
+    for (int i = 0; i < root->n_index; i++) {
+        bool second = root->index[i].reduction;
+        p->multiple[second ? p->row ? AX_N : AX_K : AX_M] *= te_extent_unit(&root->index[i].hi);
+    }
+}
+
+/* All that follows from the group, and for a contraction from how it was recognised.  */
+static void describe(Arena *a, int align, Problem *p) {
+    const TeStmt *root = &p->te->stmt[p->group->root];
+    p->type = root->rhs->type;
+    for (int axis = 0; axis < AX_CLASSES; axis++) p->extent[axis] = 1;
+    if (p->group->row) {
+        describe_rows(a, align, p);
+        describe_multiples(p);
+        return;
+    }
+    if (p->contraction) {
+        describe_contraction(align, p);
+        describe_outputs(&p->con.axis[AX_N], align, p);
+    } else {
+        describe_stream(align, p);
+    }
+    rtile_views(p, align);
+    const TeExpr *reads[READS];
+    p->read_bytes = unique_bytes(p, root, root->rhs);
+    p->n_reads = access_reads(root->rhs, reads, READS);
+    describe_epilogue(p);
+    describe_multiples(p);
+}
+
+static bool is_positional(const TeExpr *e) {
+    return e->kind == TE_REDUCE && (e->red == TE_RED_ARGMAX || e->red == TE_RED_ARGMIN);
+}
+
 Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int align,
                      Problem *out) {
     (void)d;
-    const TeStmt *root = &te->stmt[g->root];
+    const TeExpr *rhs = te->stmt[g->root].rhs;
     const char *why = NULL;
-    bool fixed = !te->runtime;            /* else: a stream, planned at the largest sizes */
     if (align <= 0) align = DEFAULT_ALIGN;
-    *out = (Problem){.te = te, .group = g, .type = root->rhs->type};
-    for (int axis = 0; axis < AX_CLASSES; axis++) out->extent[axis] = 1;
-    if (g->row) {
-        describe_rows(a, align, out);
-        return ST_OK;
-    }
-    bool positional = root->rhs->kind == TE_REDUCE &&
-                      (root->rhs->red == TE_RED_ARGMAX || root->rhs->red == TE_RED_ARGMIN);
-    if (root->rhs->kind == TE_REDUCE && !positional && fixed) {
+    *out = (Problem){.te = te, .group = g};
+    if (!g->row && rhs->kind == TE_REDUCE && !is_positional(rhs)) {
         access_contraction(te, g->root, &out->con, &why);
         describe_contraction(align, out);
         out->contraction = tiles_pay(out);
     }
-    if (out->contraction) {
-        describe_outputs(&out->con.axis[AX_N], align, out);
-    } else {
-        for (int axis = 0; axis < AX_CLASSES; axis++) out->extent[axis] = 1;
-        describe_stream(align, out);
-    }
-    if (fixed) rtile_views(out, align);
-    else keep_promises(out);
-    const TeExpr *reads[READS];
-    out->read_bytes = unique_bytes(out, root, root->rhs);
-    out->n_reads = access_reads(root->rhs, reads, READS);
-    describe_epilogue(out);
+    Problem fresh = {.te = te, .group = g, .con = out->con, .contraction = out->contraction};
+    *out = fresh;
+    describe(a, align, out);
     return ST_OK;
+}
+
+void rtile_resize(Arena *a, const Problem *p, const Te *sized, int align, Problem *out) {
+    if (align <= 0) align = DEFAULT_ALIGN;
+    *out = (Problem){.te = sized, .group = p->group, .con = p->con,
+                     .contraction = p->contraction};
+    if (p->con.body) access_resize(sized, &out->con);
+    describe(a, align, out);
 }

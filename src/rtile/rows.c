@@ -12,17 +12,30 @@ static int64_t extent_of(const TeIndex *x) {
 
 static const TeStmt *frame_of(const Te *te, const RowGroup *g) { return &te->stmt[g->frame]; }
 
-/* An affine value over a statement's indices as one over the frame's.  */
-static void to_frame(const RowGroup *g, int i, int n_index, Affine *f) {
+static void to_frame(const uint8_t *axis, int n_index, Affine *f) {
     Affine out = {.c = f->c};
-    for (int j = 0; j < n_index; j++) out.coef[g->axis[i][j]] += f->coef[j];
+    for (int j = 0; j < n_index; j++) out.coef[axis[j]] += f->coef[j];
     *f = out;
+}
+
+void rtile_row_access(const uint8_t *axis, int n_index, Access *x) {
+    int64_t unit[TE_MAX_INDICES];
+    uint32_t varies = x->varies;
+    memcpy(unit, x->unit, sizeof unit);
+    memset(x->unit, 0, sizeof x->unit);
+    x->varies = 0;
+    for (int j = 0; j < n_index; j++) {
+        x->unit[axis[j]] = unit[j];
+        x->varies |= (varies >> j & 1) << axis[j];
+    }
+    to_frame(axis, n_index, &x->offset);
+    for (int d = 0; d < TE_MAX_RANK; d++) to_frame(axis, n_index, &x->sub[d]);
 }
 
 void rtile_row_read(const Te *te, const RowGroup *g, int i, const TeExpr *read, Access *out) {
     const TeStmt *s = &te->stmt[g->stmt[i]];
     access_read(te, s, read, out);
-    if (out->affine) to_frame(g, i, s->n_index, &out->offset);
+    if (out->affine) rtile_row_access(g->axis[i], s->n_index, out);
 }
 
 /* The statement of the group that makes a tensor; -1: none.  */
@@ -34,15 +47,17 @@ static int maker(const Te *te, const RowGroup *g, int tensor) {
 }
 
 /* In row-major order; 0 also if the columns do not move it.  */
-int64_t rtile_row_step(const TeStmt *frame, const Affine *f) {
+int64_t rtile_row_step(const TeStmt *frame, const Access *x) {
     int64_t step = 0, next = 0;
+    bool known = true;                    /* next is the same at all sizes */
     for (int i = frame->n_index - 1; i >= frame->n_left; i--) {
-        int64_t n = extent_of(&frame->index[i]);
+        int64_t n = extent_of(&frame->index[i]), coef = x->offset.coef[i];
         if (n <= 1) continue;
-        if (next && f->coef[i] != next) return 0;
-        if (!next) step = f->coef[i];
+        if ((x->varies >> i & 1) || (next && (coef != next || !known))) return 0;
+        if (!next) step = coef;
         if (step == 0) return 0;
         next = (next ? next : step) * n;
+        known = !frame->index[i].hi.expr;
     }
     return step ? step : 1;
 }
@@ -54,17 +69,19 @@ static bool is_guarded(const Te *te, const Access *x) {
     return false;
 }
 
-int rtile_row_vector(const Te *te, const TeStmt *frame, int tensor, const Affine *f,
-                     int64_t columns, int align) {
-    int bytes = te_dtype_bytes(te->tensor[tensor].dtype), v = 1;
-    int most = te->tensor[tensor].role == TE_TEMP ? TEMP_ALIGN : align;
-    if (rtile_row_step(frame, f) != 1) return 1;
+int rtile_row_vector(const Te *te, const TeStmt *frame, const Access *x, int align) {
+    int bytes = te_dtype_bytes(te->tensor[x->tensor].dtype), v = 1;
+    int most = te->tensor[x->tensor].role == TE_TEMP ? TEMP_ALIGN : align;
+    int64_t columns = 1;
+    if (rtile_row_step(frame, x) != 1) return 1;
+    for (int i = frame->n_left; i < frame->n_index; i++)
+        columns *= te_extent_unit(&frame->index[i].hi);
     if (most > VECTOR_BYTES) most = VECTOR_BYTES;
     for (int wider = 2; wider * bytes <= most && columns % wider == 0; wider *= 2) {
-        if (f->c % wider) break;
+        if (x->offset.c % wider) break;
         bool ok = true;
         for (int i = 0; i < frame->n_left; i++)
-            ok &= extent_of(&frame->index[i]) <= 1 || f->coef[i] % wider == 0;
+            ok &= extent_of(&frame->index[i]) <= 1 || x->unit[i] % wider == 0;
         if (!ok) break;
         v = wider;
     }
@@ -85,15 +102,19 @@ static bool is_regular(const Te *te, const RowGroup *g, int i, const TeExpr *rea
     if (made >= 0 && g->role[made] != ROW_MAP) return false;
     if (read->checked || g->role[i] == ROW_SCALAR) return false;
     rtile_row_read(te, g, i, read, x);
-    return x->affine && !is_guarded(te, x) && rtile_row_step(frame, &x->offset) != 0 &&
+    return x->affine && !is_guarded(te, x) && rtile_row_step(frame, x) != 0 &&
            (made >= 0 || moves(frame, &x->offset, frame->n_left, frame->n_index));
+}
+
+static bool is_same(const Access *x, const Access *y) {
+    return x->tensor == y->tensor && x->varies == y->varies &&
+           memcmp(&x->offset, &y->offset, sizeof x->offset) == 0 &&
+           (!x->varies || memcmp(x->sub, y->sub, sizeof x->sub) == 0);
 }
 
 static int find_source(const RowFacts *f, const Access *x) {
     for (int k = 0; k < f->n_source; k++) {
-        const RowSource *s = &f->source[k];
-        if (s->tensor == x->tensor && memcmp(&s->offset, &x->offset, sizeof x->offset) == 0)
-            return k;
+        if (is_same(&f->source[k].access, x)) return k;
     }
     return -1;
 }
@@ -109,11 +130,11 @@ static int add_source(const Te *te, RowFacts *f, const TeStmt *s, const Access *
     int k = find_source(f, x);
     if (k >= 0 || f->n_source == ROW_MAX_SOURCES) return k;
     RowSource *new = &f->source[f->n_source];
-    *new = (RowSource){.tensor = x->tensor, .made = made, .offset = x->offset,
+    *new = (RowSource){.tensor = x->tensor, .made = made, .access = *x,
                        .bytes = te_dtype_bytes(te->tensor[x->tensor].dtype),
                        .by_row = moves(frame, &x->offset, 0, frame->n_left) || f->rows == 1,
-                       .step = rtile_row_step(frame, &x->offset)};
-    new->vec = rtile_row_vector(te, frame, x->tensor, &x->offset, f->columns, align);
+                       .step = rtile_row_step(frame, x)};
+    new->vec = rtile_row_vector(te, frame, x, align);
     Access own;
     if (x->read) {
         access_read(te, s, x->read, &own);
@@ -212,8 +233,8 @@ RowFacts *rows_facts(Arena *a, const Te *te, const KernelGroup *g, int align, co
         const TeStmt *s = &te->stmt[g->row->stmt[i]];
         if (!stored[i] || g->row->role[i] != ROW_MAP) continue;
         access_write(te, s, &x);
-        to_frame(g->row, i, s->n_index, &x.offset);
-        int vec = rtile_row_vector(te, frame, s->tensor, &x.offset, f->columns, align);
+        rtile_row_access(g->row->axis[i], s->n_index, &x);
+        int vec = rtile_row_vector(te, frame, &x, align);
         f->vec = vec > f->vec ? vec : f->vec;
     }
     return f;

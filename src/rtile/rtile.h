@@ -58,7 +58,7 @@ typedef struct {
     int vec;                  /* widest access to neighbouring columns; 1: not adjacent */
     int64_t step;             /* elements from column to column */
     uint64_t passes;          /* bit p: pass p reads it */
-    Affine offset;            /* elements, over the frame's indices */
+    Access access;            /* over the frame's indices */
     double unique;            /* bytes of the whole */
 } RowSource;
 
@@ -86,6 +86,7 @@ typedef struct {
     WindowView window;
     PermuteView permute;
     int64_t extent[AX_CLASSES];           /* fused axes; stream: AX_M domain, AX_K reduction */
+    int64_t multiple[AX_CLASSES];         /* divides the extent at all run-time sizes */
     ROperand op[2];           /* a, b */
     TeDtype type;             /* compute type of the root statement's value */
     TeDtype accum;            /* of a contraction: @accum as written, else TE_DTYPE_COUNT */
@@ -102,9 +103,15 @@ typedef struct {
     double flops;             /* 2 per multiply-add */
 } Problem;
 
-/* Facts about a group: extents, vectors, runs.  `align`: promised alignment of tensors, bytes.  */
+/* Facts about a group: extents, vectors, runs.  `align`: promised alignment of tensors, bytes.
+ * With run-time sizes extents are the largest; vectors, runs and guards hold for all sizes.  */
 Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int align,
                      Problem *out);
+
+/* The problem at other sizes: `sized` is te_sized of its op.  What was decided from the structure
+ * stays, numbers are those of the sizes; alignment and guards are right for all sizes up to
+ * them.  */
+void rtile_resize(Arena *a, const Problem *p, const Te *sized, int align, Problem *out);
 
 /* Bytes that the kernels of an op (normalized) must move at the least: each element of the inputs
  * that is read, and each of the outputs, once.  */
@@ -126,12 +133,13 @@ int rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, const Fuse
                       int vec, int align, const TeExpr *read[RTILE_CHUNK_READS],
                       int width[RTILE_CHUNK_READS]);
 
-/* Distance of neighbouring columns under an offset over the frame's indices, 0 if it is not
+/* Distance of neighbouring columns under an access over the frame's indices, 0 if it is not
  * constant, and the widest access at multiples of it along the columns that is aligned in
  * every row.  */
-int64_t rtile_row_step(const TeStmt *frame, const Affine *f);
-int rtile_row_vector(const Te *te, const TeStmt *frame, int tensor, const Affine *f,
-                     int64_t columns, int align);
+int64_t rtile_row_step(const TeStmt *frame, const Access *x);
+int rtile_row_vector(const Te *te, const TeStmt *frame, const Access *x, int align);
+/* An access over its own statement's indices, `axis` of the frame, as one over the frame's.  */
+void rtile_row_access(const uint8_t *axis, int n_index, Access *x);
 
 /* The alignment rules, one row each; a rejected size names its rule.  */
 #define RTILE_RULES(X)                                                                             \

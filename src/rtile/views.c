@@ -36,7 +36,7 @@ static const TeExpr *widest(const Te *te, const TeStmt *s, const TeExpr *e,
 /* The spatial index along which an access is contiguous; -1: none.  */
 static int contiguous(const TeStmt *s, const Access *a) {
     for (int i = s->n_left - 1; i >= 0; i--) {
-        if (a->offset.coef[i] == 1 && extent_of(s, i) > 1) return i;
+        if (a->offset.coef[i] == 1 && !(a->varies >> i & 1) && extent_of(s, i) > 1) return i;
     }
     return -1;
 }
@@ -52,12 +52,8 @@ static void stores_along(const Problem *p, const FusedAxis *axis, int align, int
     for (int i = -1; i < g->n_fused; i++) {
         const TeStmt *s = &p->te->stmt[i < 0 ? g->root : g->fused[i]];
         if (i < 0 && g->n_fused > 0 && p->te->tensor[s->tensor].role != TE_OUTPUT) continue;
-        Span own = span_of_write(p->te, s), span = own;
-        span.stmt = root;
-        for (int j = 0; j < TE_MAX_INDICES; j++) span.offset.coef[j] = 0;
-        for (int j = 0; j < s->n_left; j++) {
-            span.offset.coef[i < 0 ? j : g->perm[i][j]] = own.offset.coef[j];
-        }
+        Span span = span_of_write(p->te, s);
+        if (i >= 0) span = span_through(&span, root, g->perm[i]);
         int v = span_vector(&span, axis, align);
         int64_t n = span_run(&span, axis);
         if (*vec == 0 || v < *vec) *vec = v;
@@ -103,6 +99,8 @@ static void view_columns(Problem *p, int align) {
         order[at] = e->index[i];
     }
     for (int i = 0; i < n; i++) add_digit(s, order[i], &v->red);
+    v->unit = access_unit(s, &v->out, 0, v->out.n);
+    v->red_unit = access_unit(s, &v->red, 0, v->red.n);
     Span span = span_of_read(p->te, s, &a);
     v->bytes = span.bytes;
     v->run = span_run(&span, &v->out);
@@ -161,9 +159,10 @@ static int aligned_loads(const Problem *p, const WindowView *v, int align) {
     const TeTensor *t = &p->te->tensor[v->access.tensor];
     int most = (align < VECTOR_BYTES ? align : VECTOR_BYTES) / v->bytes, vec = 1;
     for (int wider = 2; wider <= most; wider *= 2) {
-        bool ok = t->shape[v->dim_n].value % wider == 0;
+        bool ok = te_extent_unit(&t->shape[v->dim_n]) % wider == 0;
         for (int d = 0; d < t->rank && ok; d++) {
-            ok = d == v->dim_n || t->shape[d].value == 1 || t->stride[d].value % wider == 0;
+            ok = d == v->dim_n || t->shape[d].value == 1 ||
+                 te_extent_unit(&t->stride[d]) % wider == 0;
         }
         if (!ok) break;
         vec = wider;
@@ -177,7 +176,7 @@ static void lanes_of(Problem *p, int align) {
     WindowView *v = &p->window;
     FusedAxis axis = {.extent = 1};
     int64_t run;
-    v->along = t->stride[v->dim_n].value == 1;
+    v->along = t->stride[v->dim_n].value == 1 && !t->stride[v->dim_n].expr;
     v->lane = v->along ? -1 : contiguous(s, &v->access);
     if (v->lane == v->q || v->lane == v->p) v->lane = -1;
     v->vec = v->load_vec = v->out_vec = 1;
@@ -215,11 +214,14 @@ static bool others_move(const TeStmt *s, const WindowView *v) {
 /* The read's step along the flattened outer indices.  */
 static int64_t outer_step(const TeStmt *s, const Te *te, const WindowView *v) {
     int64_t step = -1, extent = 1;
+    bool known = true;                    /* extent is the same at all sizes */
     for (int d = 0; d < te->tensor[v->access.tensor].rank; d++) {
         if (d != v->dim_n && d != v->dim_m && v->access.guard[d]) return -1;
     }
     for (int i = s->n_left - 1; i >= 0; i--) {
         if (i == v->q || i == v->p || i == v->lane || extent_of(s, i) == 1) continue;
+        if ((v->access.varies >> i & 1) || (step >= 0 && !known)) return -1;
+        known = !s->index[i].hi.expr;
         if (step < 0) step = v->access.offset.coef[i];
         else if (v->access.offset.coef[i] != step * extent) return -1;
         extent *= extent_of(s, i);
@@ -248,6 +250,8 @@ static void view_window(Problem *p, int align) {
     v->step_n = part[0], v->dil_n = part[1], v->base_n = part[2];
     v->extent_q = extent_of(s, v->q);
     v->extent_s = extent_of(s, v->s);
+    v->unit_q = te_extent_unit(&s->index[v->q].hi);
+    v->unit_p = 1;
     v->dim_m = v->p = v->r = -1;
     v->extent_p = v->extent_r = 1;
     if (slides > 1) {
@@ -256,6 +260,7 @@ static void view_window(Problem *p, int align) {
         v->step_m = part[0], v->dil_m = part[1], v->base_m = part[2];
         v->extent_p = extent_of(s, v->p);
         v->extent_r = extent_of(s, v->r);
+        v->unit_p = te_extent_unit(&s->index[v->p].hi);
     }
     lanes_of(p, align);
     v->others_move = others_move(s, v);
@@ -269,7 +274,8 @@ static void view_window(Problem *p, int align) {
     int64_t lanes = v->lane < 0 ? 1 : extent_of(s, v->lane);
     v->fits = v->extent_q > 0 && v->extent_p > 0 && v->outer > 0 && lanes > 0 && v->rest > 0 &&
               v->extent_s > 0 && v->extent_r > 0 && v->step_n < INT16_MAX &&
-              v->dil_n < INT16_MAX && v->step_m < INT16_MAX && v->dil_m < INT16_MAX;
+              v->dil_n < INT16_MAX && v->step_m < INT16_MAX && v->dil_m < INT16_MAX &&
+              !s->index[v->s].hi.expr && (v->r < 0 || !s->index[v->r].hi.expr);
 }
 
 void rtile_views(Problem *p, int align) {

@@ -12,6 +12,8 @@
 typedef struct {
     bool fits;
     FusedAxis out;            /* the spatial indices; the one that is contiguous in the read last */
+    int64_t unit;             /* divides the columns, and */
+    int64_t red_unit;         /* the rows, at all run-time sizes */
     FusedAxis red;            /* the reduction indices: as listed for argmax and argmin, else by
                                * falling stride in the read */
     int vec;                  /* neighbours that one access can read */
@@ -35,6 +37,7 @@ typedef struct {
     int q, s, p, r;           /* indices of the statement; p, r < 0 without dim_m */
     int64_t step_n, dil_n, base_n, step_m, dil_m, base_m;
     int64_t extent_q, extent_s, extent_p, extent_r;
+    int64_t unit_q, unit_p;   /* divide extent_q, extent_p at all run-time sizes */
     bool along;               /* dim_n is the contiguous one; else index `lane` is, or none */
     int lane;                 /* spatial index that is contiguous in the read, not q; < 0: none */
     int vec;                  /* lane: neighbours that one access can read */

@@ -1,5 +1,6 @@
 #include "te/access.h"
 #include "te/arith.h"
+#include "te/tree.h"
 
 /* Sizes and offsets stay below 2^62 in any op that te_check accepts; a subscript whose coefficients
  * leave this range is treated as not affine instead of being computed wrong.  */
@@ -89,7 +90,7 @@ bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out) 
         return out->c > -COEF_LIMIT && out->c < COEF_LIMIT;
     case TE_SIZE:
         out->c = te->size[e->v.ref].extent.value;
-        return true;
+        return !te->size[e->v.ref].extent.expr;
     case TE_INDEX:
         out->coef[e->v.ref] = 1;
         return true;
@@ -140,16 +141,50 @@ uint32_t access_uses(const TeExpr *e) {
     return uses;
 }
 
+/* Adds what dimension d contributes to the units.  False if parts that vary could cancel out.  */
+static bool add_units(const TeExtent *stride, const Affine *sub, Access *x) {
+    int64_t unit = te_extent_unit(stride);
+    for (int i = 0; i < TE_MAX_INDICES; i++) {
+        int64_t k = sub->coef[i], t;
+        if (k == 0)
+            continue;
+        bool varies = stride->expr || (x->varies >> i & 1);
+        if (varies && x->unit[i] != 0 && (k < 0) != (x->offset.coef[i] < 0))
+            return false;
+        x->varies |= (uint32_t)varies << i;
+        if (!mul_ok(unit, k, &t))
+            return false;
+        x->unit[i] = gcd64(x->unit[i], t);
+    }
+    return true;
+}
+
 /* Offset from subscripts; false when it leaves the range of coefficients.  */
 static bool offset_of(const TeTensor *t, Access *x) {
     x->offset = (Affine){0};
     for (int d = 0; d < t->rank; d++) {
         Affine sum;
-        if (!add_scaled(&x->offset, &x->sub[d], t->stride[d].value, &sum))
+        const TeExtent *stride = &t->stride[d];
+        if (stride->expr && x->sub[d].c != 0)
+            return false;
+        if (!add_units(stride, &x->sub[d], x) ||
+            !add_scaled(&x->offset, &x->sub[d], stride->value, &sum))
             return false;
         x->offset = sum;
     }
     return true;
+}
+
+bool access_leaves(const TeStmt *s, const TeExpr *sub, const Affine *f, const TeExtent *n) {
+    int64_t lo, hi;
+    bool varies = n->expr != NULL;
+    access_range(s, f, &lo, &hi);
+    for (int i = 0; i < s->n_index; i++) varies |= f->coef[i] != 0 && s->index[i].hi.expr;
+    if (!varies)
+        return lo <= hi && (lo < 0 || hi >= n->value);
+    if (sub->kind == TE_INDEX && te_extent_same(&s->index[sub->v.ref].hi, n))
+        return false;
+    return lo > hi || lo < 0 || hi >= n->min;
 }
 
 void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out) {
@@ -157,13 +192,12 @@ void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out)
     bool tested = read->other || read->checked;
     *out = (Access){.read = read, .tensor = read->v.ref, .affine = true};
     for (int d = 0; d < t->rank; d++) {
-        int64_t lo = -COEF_LIMIT, hi = COEF_LIMIT;
         out->uses |= access_uses(read->args[d]);
+        out->guard[d] = tested;
         if (access_affine(te, s, read->args[d], &out->sub[d]))
-            access_range(s, &out->sub[d], &lo, &hi);
+            out->guard[d] = tested && access_leaves(s, read->args[d], &out->sub[d], &t->shape[d]);
         else
             out->affine = false;
-        out->guard[d] = tested && lo <= hi && (lo < 0 || hi >= t->shape[d].value);
     }
     if (out->affine)
         out->affine = offset_of(t, out);

@@ -1,8 +1,12 @@
 /* Access: which element of which tensor an iteration touches, and what kind of loop nest it is.
  *
- * Takes a normalized, static Te (every index starts at 0).  Gives affine maps with guards for every
- * read, and the contraction pattern: axis classes, fused axes, operands.  Pure facts: no device, no
- * tiles.  */
+ * Takes a normalized Te (every index starts at 0).  Gives affine maps with guards for every read,
+ * and the contraction pattern: axis classes, fused axes, operands.  Pure facts: no device, no
+ * tiles.
+ *
+ * Where sizes are known at run time, every fact holds for all of them: a guard is left out, indices
+ * make one digit, a run is contiguous only if that is so for each size.  Numbers (extents, offsets)
+ * are those of the largest sizes.  */
 #ifndef ROLLER_TE_ACCESS_H
 #define ROLLER_TE_ACCESS_H
 #include "te/te.h"
@@ -20,10 +24,12 @@ typedef struct {
     Affine sub[TE_MAX_RANK];
     bool guard[TE_MAX_RANK];              /* the subscript can leave its dimension: to be tested */
     Affine offset;                        /* elements from element 0 */
+    int64_t unit[TE_MAX_INDICES];         /* divides offset.coef[i] at all sizes; 0 if that is 0 */
+    uint32_t varies;                      /* bit i: offset.coef[i] is not the same at all sizes */
     uint32_t uses;                        /* bit i: index i occurs in some subscript */
 } Access;
 
-/* Is e affine in the indices of s?  Sizes are constants.  */
+/* Is e affine in the indices of s?  Static sizes are constants, others are not affine.  */
 bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out);
 /* Smallest and largest value over the ranges of f's indices (an empty one gives lo > hi).  */
 void access_range(const TeStmt *s, const Affine *f, int64_t *lo, int64_t *hi);
@@ -31,6 +37,8 @@ void access_range(const TeStmt *s, const Affine *f, int64_t *lo, int64_t *hi);
 void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out);
 /* The statement's write.  */
 void access_write(const Te *te, const TeStmt *s, Access *out);
+/* Can subscript `sub`, which is f, leave a dimension of extent n at some size?  */
+bool access_leaves(const TeStmt *s, const TeExpr *sub, const Affine *f, const TeExtent *n);
 /* Every TE_READ below e, in order of appearance; returns how many there are (may exceed cap).  */
 int access_reads(const TeExpr *e, const TeExpr **out, int cap);
 /* Bit i: index i occurs below e (in values or subscripts).  */
@@ -56,6 +64,11 @@ typedef struct {
     AxisDigit digit[TE_MAX_INDICES];
     int64_t extent;
 } FusedAxis;
+
+/* Of the indices first..first+n-1 of a fused axis of statement s: a number that divides the product
+ * of their extents at all sizes, and whether that product is known at run time only.  */
+int64_t access_unit(const TeStmt *s, const FusedAxis *axis, int first, int n);
+bool access_varies(const TeStmt *s, const FusedAxis *axis, int first, int n);
 
 /* An operand of a contraction: the part of the body that depends on one side's axes only.  It may
  * occur several times; every subexpression that is access_same to it is it.  */
@@ -89,6 +102,9 @@ typedef struct {
 /* Do two expressions of one statement have the same structure (places in the text apart)?  */
 bool access_same(const TeExpr *x, const TeExpr *y);
 
+/* The contraction of the same statement of te_sized's op: numbers change, axes and operands
+ * stay.  */
+void access_resize(const Te *sized, Contraction *c);
 /* Recognises statement `stmt` as a contraction.  False if it is no reduction, or if the body does
  * not separate into two sides nor is all on one; *why says so in words.  For a reduction `out` is
  * then still a right description with the whole body as the only operand: it just reuses

@@ -40,6 +40,7 @@ int axes_fastest(const Te *te, const Groups *g, int stmt) {
 typedef struct {
     bool as_one[TE_MAX_INDICES][TE_MAX_INDICES];
     int64_t extent[TE_MAX_INDICES];
+    uint32_t varies;                      /* indices whose extent is known at run time */
     int n;
 } Bonds;
 
@@ -52,10 +53,13 @@ static void break_bonds(Bonds *b, uint32_t indices) {
     }
 }
 
-static void keep_where_linear(Bonds *b, const int64_t *coef) {
+/* Where a coefficient varies with the sizes, only indices that never move stay one.  */
+static void keep_where_linear(Bonds *b, const int64_t *coef, uint32_t varies) {
     for (int i = 0; i < b->n; i++) {
         for (int j = 0; j < b->n; j++) {
-            if (coef[i] != coef[j] * b->extent[j])
+            bool moves = coef[i] != 0 || coef[j] != 0;
+            bool unknown = (b->varies >> j | varies >> i | varies >> j) & 1;
+            if (coef[i] != coef[j] * b->extent[j] || (unknown && moves))
                 b->as_one[i][j] = false;
         }
     }
@@ -84,7 +88,7 @@ static void bond_access(Bonds *b, const Te *te, const Groups *g, int stmt, const
     int64_t coef[TE_MAX_INDICES] = {0};
     for (int i = 0; i < s->n_index; i++)
         coef[to_root(g, stmt, i)] = x->offset.coef[i];
-    keep_where_linear(b, coef);
+    keep_where_linear(b, coef, mask_to_root(g, stmt, x->varies));
     for (int d = 0; d < te->tensor[x->tensor].rank; d++) {
         for (int i = 0; x->guard[d] && i < s->n_index; i++) {
             if (x->sub[d].coef[i] != 0)
@@ -134,14 +138,16 @@ static void bond_position(Bonds *b, const TeExpr *reduce) {
         coef[reduce->index[i]] = stride;
         stride *= b->extent[reduce->index[i]];
     }
-    keep_where_linear(b, coef);
+    keep_where_linear(b, coef, 0);
 }
 
 static void find_bonds(Bonds *b, const Te *te, const Groups *g, int stmt) {
     const TeStmt *s = &te->stmt[stmt];
     b->n = s->n_index;
+    b->varies = 0;
     for (int i = 0; i < b->n; i++) {
         b->extent[i] = extent_of(&s->index[i]);
+        b->varies |= (uint32_t)(s->index[i].hi.expr != NULL) << i;
         for (int j = 0; j < b->n; j++)
             b->as_one[i][j] = s->index[i].reduction == s->index[j].reduction;
     }
@@ -243,4 +249,37 @@ void axes_build(const Te *te, const Groups *g, int stmt, const uint8_t *class, C
             x->index[i] = (uint8_t)key[k][i].index;
         merge_digits(&bonds, x);
     }
+}
+
+int64_t access_unit(const TeStmt *s, const FusedAxis *axis, int first, int n) {
+    int64_t unit = 1;
+    for (int i = first; i < first + n; i++) unit *= te_extent_unit(&s->index[axis->index[i]].hi);
+    return unit;
+}
+
+bool access_varies(const TeStmt *s, const FusedAxis *axis, int first, int n) {
+    bool varies = false;
+    for (int i = first; i < first + n; i++)
+        varies = varies || s->index[axis->index[i]].hi.expr;
+    return varies;
+}
+
+static void resize_axis(const TeStmt *s, FusedAxis *x) {
+    x->extent = 1;
+    for (int d = 0; d < x->n_digit; d++) {
+        x->digit[d].extent = 1;
+        for (int i = 0; i < x->digit[d].n; i++)
+            x->digit[d].extent *= extent_of(&s->index[x->index[x->digit[d].first + i]]);
+        x->extent *= x->digit[d].extent;
+    }
+}
+
+void access_resize(const Te *sized, Contraction *c) {
+    const TeStmt *s = &sized->stmt[c->stmt];
+    for (int k = 0; k < AX_CLASSES; k++)
+        resize_axis(s, &c->axis[k]);
+    if (c->a.read)
+        access_read(sized, s, c->a.read, &c->a.access);
+    if (c->b.read)
+        access_read(sized, s, c->b.read, &c->b.access);
 }

@@ -25,16 +25,19 @@ static bool same_extent(const TeStmt *s, int i, const TeStmt *t, int j) {
 /* Do the columns of a read lie next to each other, and the rows apart?  */
 static bool lies_in_rows(const TeStmt *s, const Access *x) {
     int64_t run = 1;
+    bool known = true;                     /* the run is the same at all sizes */
     if (!x->affine)
         return false;
     for (int i = s->n_index - 1; i >= 0; i--) {
         int64_t coef = x->offset.coef[i], n = extent_of(s, i);
         if (n <= 1)
             continue;
-        if (i >= s->n_left ? coef != run : coef < run)
+        if (i >= s->n_left ? coef != run || !known || (x->varies >> i & 1) : coef < run)
             return false;
-        if (i >= s->n_left)
-            run *= n;
+        if (i < s->n_left)
+            continue;
+        run *= n;
+        known = !s->index[i].hi.expr;
     }
     return run > 1;
 }
@@ -371,8 +374,6 @@ static const RowGroup *row_group(Arena *a, const Rows *r, int k) {
 
 const RowGroup **rows_find(Arena *a, const Te *te, Groups *g) {
     const RowGroup **out = ARENA_ARRAY(a, const RowGroup *, g->n);
-    if (te->runtime)
-        return out;
     Rows *r = ARENA_NEW(a, Rows);
     *r = (Rows){.te = te, .g = g};
     for (int i = 0; i < te->n_stmt; i++) r->size[g->home[i]]++;

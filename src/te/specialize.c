@@ -6,6 +6,7 @@
 
 /* The values of all sizes; a let is evaluated once, whatever refers to it.  */
 typedef struct {
+    const Te *te;
     int64_t size[TE_MAX_SIZES];
 } Values;
 
@@ -44,6 +45,7 @@ static int64_t evaluate(const TeExpr *e, const Values *v) {
 }
 
 static void values(const Te *te, const int64_t *given, Values *v) {
+    v->te = te;
     for (int i = 0; i < te->n_size; i++) {
         const TeSize *s = &te->size[i];
         if (s->kind == TE_SIZE_RUNTIME)
@@ -83,25 +85,27 @@ static Status value_check(Diag *d, const TeSize *s, int64_t v) {
     return ST_OK;
 }
 
-static TeStmt *statements(Arena *a, const Te *te, const Values *v) {
+typedef void (*Setter)(TeExtent *e, const Values *v);
+
+static TeStmt *statements(Arena *a, const Te *te, const Values *v, Setter put) {
     TeStmt *stmt = ARENA_ARRAY(a, TeStmt, te->n_stmt);
     for (int s = 0; s < te->n_stmt; s++) {
         stmt[s] = te->stmt[s];
         for (int i = 0; i < stmt[s].n_index; i++) {
-            set(&stmt[s].index[i].lo, v);
-            set(&stmt[s].index[i].hi, v);
+            put(&stmt[s].index[i].lo, v);
+            put(&stmt[s].index[i].hi, v);
         }
     }
     return stmt;
 }
 
-static TeTensor *tensors(Arena *a, const Te *te, const Values *v) {
+static TeTensor *tensors(Arena *a, const Te *te, const Values *v, Setter put) {
     TeTensor *tensor = ARENA_ARRAY(a, TeTensor, te->n_tensor);
     for (int t = 0; t < te->n_tensor; t++) {
         tensor[t] = te->tensor[t];
         for (int k = 0; k < tensor[t].rank; k++) {
-            set(&tensor[t].shape[k], v);
-            set(&tensor[t].stride[k], v);
+            put(&tensor[t].shape[k], v);
+            put(&tensor[t].stride[k], v);
         }
     }
     return tensor;
@@ -131,8 +135,51 @@ Status te_specialize(Arena *a, Diag *d, const Te *te, const int64_t *value, cons
         s->kind = TE_SIZE_STATIC;
         s->extent.written = NULL;
     }
-    copy->tensor = tensors(a, te, &v);
-    copy->stmt = statements(a, te, &v);
+    copy->tensor = tensors(a, te, &v, set);
+    copy->stmt = statements(a, te, &v, set);
     *out = copy;
     return ST_OK;
+}
+
+/* ---- figures at other sizes ---- */
+
+/* Sums, products and minima of sizes grow with them; so do quotients by a number, and differences
+ * from one where no product could turn them round.  */
+static bool grows(const Te *te, const TeExpr *e, bool factor) {
+    const TeExpr *last = e->n_args > 1 ? e->args[1] : NULL;
+    switch (e->kind) {
+    case TE_INT: return e->v.i >= 0;
+    case TE_SIZE: {
+        const TeSize *s = &te->size[e->v.ref];
+        return s->kind != TE_SIZE_LET || !s->extent.expr || grows(te, s->extent.expr, factor);
+    }
+    case TE_SUB: return !factor && last->kind == TE_INT && grows(te, e->args[0], factor);
+    case TE_DIV: return last->kind == TE_INT && last->v.i > 0 && grows(te, e->args[0], factor);
+    case TE_ADD:
+    case TE_MUL:
+    case TE_CALL: break;
+    default: return false;
+    }
+    for (int i = 0; i < e->n_args; i++) {
+        if (!grows(te, e->args[i], factor || e->kind == TE_MUL)) return false;
+    }
+    return true;
+}
+
+static void resize(TeExtent *e, const Values *v) {
+    if (e->expr && grows(v->te, e->expr, false)) e->value = evaluate(e->expr, v);
+}
+
+const Te *te_sized(Arena *a, const Te *te, const int64_t *value) {
+    if (!te->runtime) return te;
+    Values v;
+    values(te, value, &v);
+    Te *copy = ARENA_NEW(a, Te);
+    *copy = *te;
+    copy->size = ARENA_ARRAY(a, TeSize, te->n_size);
+    memcpy(copy->size, te->size, (size_t)te->n_size * sizeof *te->size);
+    for (int i = 0; i < te->n_size; i++) resize(&copy->size[i].extent, &v);
+    copy->tensor = tensors(a, te, &v, resize);
+    copy->stmt = statements(a, te, &v, resize);
+    return copy;
 }

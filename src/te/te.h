@@ -220,6 +220,13 @@ Status te_specialize(Arena *a, Diag *d, const Te *te, const int64_t *value, cons
 /* Value of a size expression, run-time sizes taken from value[].  */
 int64_t te_extent_eval(const Te *te, const TeExtent *e, const int64_t *value);
 
+/* The same op with its figures at these sizes: an extent's `value` is the one there, if the extent
+ * grows with all its sizes (else the largest of all); what else there is stays.  So `value` is the
+ * largest of all sizes up to these.  */
+const Te *te_sized(Arena *a, const Te *te, const int64_t *value);
+/* A number that divides the extent at all sizes; 0 if it is always 0.  */
+static inline int64_t te_extent_unit(const TeExtent *e) { return e->expr ? e->multiple : e->value; }
+
 /* Normal form: every statement is either a map (no REDUCE) or a reduction (a REDUCE as the whole
  * right side, no REDUCE inside).  Reductions inside expressions become temporaries of the
  * compute type with the free indices they depend on, equal ones once; element-wise temporaries are

@@ -113,12 +113,14 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed) {
     for (int i = 0; i < c->program.n_kernel; i++) {
         const KernelLaunch *k = &c->program.kernel[i];
         const SimParam *slot;
+        int64_t blocks = cg_blocks(c->te, k, c->size);
+        if (blocks == 0) continue;
         int n = sim_kernel_params(m->module, k->symbol, &slot);
         if (n != c->program.n_param) return "the kernel has other parameters than its description";
         size_t bytes = (size_t)(slot[n - 1].offset + slot[n - 1].bytes);
         unsigned char *space = arena_alloc(c->arena, bytes + 8);
         put_params(c, m, slot, space);
-        SimLaunch l = {.grid = {(uint32_t)k->grid[0], (uint32_t)k->grid[1], 1},
+        SimLaunch l = {.grid = {(uint32_t)blocks, (uint32_t)k->grid[1], 1},
                        .block = {(uint32_t)k->block[0], 1, 1},
                        .cluster = {1, 1, 1},
                        .dynamic_smem = (uint32_t)k->dynamic_smem,

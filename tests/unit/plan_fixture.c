@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -40,6 +41,7 @@ Problem fixture_matmul(int64_t b, int64_t m, int64_t n, int64_t k, bool ta, bool
     p.extent[AX_M] = m;
     p.extent[AX_N] = n;
     p.extent[AX_K] = k;
+    memcpy(p.multiple, p.extent, sizeof p.multiple);
     p.con.red = TE_RED_SUM;
     p.con.product = true;
     p.con.acc = compute;
@@ -101,6 +103,7 @@ Problem fixture_map(int64_t n, TeDtype type) {
                  .body_ops = 1, .flops = (double)n};
     p.extent[AX_B] = p.extent[AX_N] = p.extent[AX_K] = 1;
     p.extent[AX_M] = n;
+    memcpy(p.multiple, p.extent, sizeof p.multiple);
     p.op[0] = (ROperand){.present = true, .affine = true, .bytes = bytes, .elem = bytes,
                          .vec_mn = vec, .vec_k = 1, .run_mn = n, .run_k = 1, .unique = n,
                          .stride_mn = 1, .digits_mn = 1};

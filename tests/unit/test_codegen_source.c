@@ -315,57 +315,44 @@ static const struct {
     {"param M = 1..40, K = 0..30; let L = M + 3; op f(A: f32[M,K], B: f32[K,12]) -> C: f32[M,12] {"
      " C[m,n] += A[m,k] * B[k,n]; }",
      {{40, 30}, {1, 0}, {7, 19}}},
+    {"param M = 8..40 % 8, N = 8..48 % 8; op f(A: f16[M,32], B: f16[32,N]) -> C: f16[M,N] {"
+     " C[m,n] += A[m,k] * B[k,n]; }",
+     {{40, 48}, {8, 8}, {24, 40}}},
+    {"param N = 1..3, H = 4..20 % 2; op f(X: f32[N,H,12]) -> Y: f32[N,H/2,6] {"
+     " Y[n,p,q] max= X[n,2*p+r,2*q+s] where r in 2, s in 2; }",
+     {{3, 20}, {1, 4}, {2, 14}}},
+    {"param N = 1..90, C = 1..70; op f(X: f32[N,C]) -> (S: f32[C], I: i32[C]) {"
+     " S[c] = sum[n](X[n,c]); I[c] = argmin[n](X[n,c]); }",
+     {{90, 70}, {1, 1}, {33, 64}}},
 };
 
-/* Stands in for a planner: any size that fits the largest case.  */
-static void stream_plan(KernelCase *c, const Te *largest) {
-    for (int g = 0; g < c->plan.n; g++) {
-        Problem *p = &c->plan.problem[g];
-        const TeStmt *root = &c->normal->stmt[c->plan.group[g].root];
-        *p = (Problem){.te = c->normal, .group = &c->plan.group[g], .out_vec = 1, .type = TE_F32};
-        p->extent[AX_B] = p->extent[AX_N] = p->extent[AX_K] = 1;
-        p->extent[AX_M] = 1;
-        for (int i = 0; i < root->n_left; i++) p->extent[AX_M] *= root->index[i].hi.value;
-        RProg *r = &c->plan.prog[g];
-        *r = (RProg){.skeleton = SK_STREAM, .split = 1, .store_vec = 1, .blocks_per_sm = 1};
-        for (int i = 0; i < RT_AXES; i++)
-            r->block.extent[i] = r->warp.extent[i] = r->thread.extent[i] = 1;
-        r->thread.extent[AX_M] = 2;
-        r->block.extent[AX_M] = 128;
-        r->threads = 64;
+static void run_at_sizes(KernelCase *c, const Te *te, const int64_t *value, uint64_t seed) {
+    int64_t size[TE_MAX_SIZES] = {0};
+    for (int z = 0, n = 0; z < te->n_size && n < 2; z++) {
+        if (te->size[z].kind == TE_SIZE_RUNTIME) size[z] = value[n++];
     }
-    (void)largest;
+    const Te *fixed;
+    assert_int_equal(te_specialize(c->arena, &c->diag, te, size, &fixed), ST_OK);
+    c->te = (Te *)(uintptr_t)fixed;
+    c->size = size;
+    good(c, kernel_run(c, TE_FILL_INTEGERS, seed, true));
 }
 
+/* Planned at the largest sizes: the best program and some other.  */
 static void run_time_sizes(Arena *a) {
     Diag d = diag_new(a);
     Device *dev = device(a, "h200");
     Nvrtc *nvrtc;
     assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &nvrtc), ST_OK);
     for (size_t i = 0; i < sizeof runtime / sizeof *runtime; i++) {
-        KernelCase c = {.arena = a, .diag = diag_new(a), .dev = dev};
-        Te *te;
-        const char *text = runtime[i].text;
-        if (te_parse(a, &c.diag, "case.te", text, strlen(text), NULL, NULL, 0, &te) ||
-            te_normalize(a, &c.diag, te, &c.normal))
-            fail_msg("%s", c.diag.messages[0].message);
-        c.plan.te = c.normal;
-        c.plan.n = access_groups(a, c.normal, &c.plan.group);
-        c.plan.problem = ARENA_ARRAY(a, Problem, c.plan.n);
-        c.plan.prog = ARENA_ARRAY(a, RProg, c.plan.n);
-        stream_plan(&c, te);
-        good(&c, kernel_emit(&c));
-        good(&c, kernel_compile(&c, nvrtc, false));
-        for (int k = 0; k < 3; k++) {
-            int64_t size[TE_MAX_SIZES] = {0};
-            for (int z = 0, n = 0; z < te->n_size && n < 2; z++) {
-                if (te->size[z].kind == TE_SIZE_RUNTIME) size[z] = runtime[i].size[k][n++];
-            }
-            const Te *fixed;
-            assert_int_equal(te_specialize(a, &c.diag, te, size, &fixed), ST_OK);
-            c.te = (Te *)(uintptr_t)fixed;
-            c.size = size;
-            good(&c, kernel_run(&c, TE_FILL_INTEGERS, (uint64_t)k, true));
+        for (uint64_t seed = 0; seed < 2; seed++) {
+            KernelCase c;
+            good(&c, kernel_open(&c, a, dev, runtime[i].text, NULL));
+            good(&c, kernel_pick(&c, seed));
+            good(&c, kernel_emit(&c));
+            good(&c, kernel_compile(&c, nvrtc, false));
+            const Te *te = c.te;
+            for (int k = 0; k < 3; k++) run_at_sizes(&c, te, runtime[i].size[k], (uint64_t)k);
         }
     }
 }

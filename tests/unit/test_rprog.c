@@ -274,7 +274,7 @@ static void rules_of_problems(Arena *a) {
     other.con.red = TE_RED_MAX;
     other.con.product = false;
     assert_null(rprog_check(&other, dev, &r));
-    other.extent[AX_K] = 508;
+    other.extent[AX_K] = other.multiple[AX_K] = 508;
     assert_non_null(strstr(rprog_check(&other, dev, &r), "fills with zero"));
     Problem half = fixture_matmul(1, 512, 512, 512, false, false, TE_F16);
     RProg narrow = r;

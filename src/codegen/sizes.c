@@ -1,0 +1,77 @@
+/* Numbers that may be known at run time only, as texts of the kernel's size arguments.  */
+#include "codegen/sizes.h"
+#include "te/tree.h"
+
+static TeExpr *as_expr(Arena *a, const TeExtent *e) {
+    return e->expr ? te_expr_copy(a, e->expr) : te_expr_int(a, e->value, TE_I64, 0);
+}
+
+static const TeExpr *binary(Arena *a, TeKind kind, const TeExtent *x, const TeExtent *y) {
+    if (!x->expr && !y->expr) return NULL;
+    TeExpr *e = te_expr_node(a, kind, TE_I64, 2, 0);
+    e->args[0] = as_expr(a, x);
+    e->args[1] = as_expr(a, y);
+    return e;
+}
+
+TeExtent size_number(int64_t v) { return (TeExtent){.value = v, .min = v, .multiple = 1}; }
+
+TeExtent size_times(Arena *a, TeExtent x, TeExtent y) {
+    if (!x.expr && x.value == 1) return y;
+    if (!y.expr && y.value == 1) return x;
+    return (TeExtent){.value = x.value * y.value, .min = x.min * y.min,
+                      .multiple = te_extent_unit(&x) * te_extent_unit(&y),
+                      .expr = binary(a, TE_MUL, &x, &y)};
+}
+
+TeExtent size_plus(Arena *a, TeExtent x, TeExtent y) {
+    if (!x.expr && x.value == 0) return y;
+    if (!y.expr && y.value == 0) return x;
+    return (TeExtent){.value = x.value + y.value, .min = x.min + y.min, .multiple = 1,
+                      .expr = binary(a, TE_ADD, &x, &y)};
+}
+
+TeExtent size_parts(Arena *a, TeExtent x, int64_t n) {
+    TeExtent by = size_number(n), up = size_number(te_extent_unit(&x) % n ? n - 1 : 0);
+    if (n == 1) return x;
+    TeExtent sum = size_plus(a, x, up);
+    return (TeExtent){.value = (x.value + n - 1) / n, .min = (x.min + n - 1) / n, .multiple = 1,
+                      .expr = binary(a, TE_DIV, &sum, &by)};
+}
+
+TeExtent size_product(Arena *a, const TeStmt *s, const FusedAxis *axis, int first, int n) {
+    TeExtent all = size_number(1);
+    for (int i = first; i < first + n; i++) {
+        const TeExtent *e = &s->index[axis->index[i]].hi;
+        if (e->expr || e->value != 1) all = size_times(a, all, *e);
+    }
+    return all;
+}
+
+TeExtent size_axis(Arena *a, const TeStmt *s, const FusedAxis *axis) {
+    return size_product(a, s, axis, 0, axis->n);
+}
+
+TeExtent size_indices(Arena *a, const TeStmt *s, int first, int end) {
+    TeExtent all = size_number(1);
+    for (int i = first; i < end; i++) all = size_times(a, all, s->index[i].hi);
+    return all;
+}
+
+const char *size_text(const Cg *c, TeExtent e) { return cg_extent(c, &e); }
+
+const char *size_divisor(const Cg *c, TeExtent e, bool wide) {
+    if (!e.expr) return cg_text(c, "%lld%s", (long long)e.value, wide ? "ull" : "u");
+    return cg_text(c, "(%s)%s", wide ? "unsigned long long" : "unsigned", cg_extent(c, &e));
+}
+
+const char *size_stride(const Cg *c, const Access *x, int index) {
+    if (!(x->varies >> index & 1)) return cg_int(c, TE_I64, x->offset.coef[index]);
+    const TeTensor *t = &c->te->tensor[x->tensor];
+    TeExtent sum = size_number(0);
+    for (int d = 0; d < t->rank; d++) {
+        int64_t k = x->sub[d].coef[index];
+        if (k) sum = size_plus(c->arena, sum, size_times(c->arena, size_number(k), t->stride[d]));
+    }
+    return cg_extent(c, &sum);
+}
