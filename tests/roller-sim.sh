@@ -68,7 +68,7 @@ END
 run 0 "a kernel in PTX runs" add.ptx --block 4 --in x=x.npy --in s=0.5 --alloc 'y=f32[4]' \
     --out y=y.npy --counters
 has out '^add: ok, 1 blocks, 11 warp instructions' "the report says what was run"
-has out ' 1  global load requests' "counters are printed"
+has out ' 1 *1 *1  global load requests' "counters are printed, for the launch and for a block"
 tail -c 16 y.npy >got
 printf '\000\000\300\077\000\000\040\100\000\000\140\100\000\000\220\100' >want    # 1.5 .. 4.5
 if cmp -s got want; then ok "the output is right"; else bad "the output is right"; fi
@@ -76,6 +76,9 @@ run 5 "a fault is exit code 5" add.ptx --block 5 --in x=x.npy --in s=1 --alloc '
 has out 'thread (4,0,0): access outside every allocation' "the fault names its thread"
 run 5 "faults in JSON" add.ptx --block 5 --in 0=x.npy --in 1=1 --alloc '2=f32[5]' --json
 has out '"fault_count": 1' "JSON counts the faults"
+run 0 "counters in JSON" add.ptx --grid 2 --block 2 --in 0=x.npy --in 1=1 --alloc '2=f32[5]' \
+    --json --counters --no-races
+has out '"block": 1' "JSON has the counters of every block"
 run 2 "a parameter left out" add.ptx --in x=x.npy --in s=1
 has err "parameter 'y' is not given" "says which"
 run 2 "a parameter that does not exist" add.ptx --in z=1

@@ -4,6 +4,7 @@
 #include "cli/sim_args.h"
 #include "hal/nvrtc.h"
 #include "roller.h"
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +111,8 @@ static Status simulate(Tool *t) {
     if (s != ST_OK) return s;
     shape(t);
     SimOptions options = {.seed = t->o.seed, .benign = t->o.benign, .no_races = t->o.no_races,
-                          .threads = t->o.threads, .max_instructions = t->o.limit, .timed = true};
+                          .threads = t->o.threads, .max_instructions = t->o.limit,
+                          .per_block = t->o.counters, .timed = true};
     s = sim_launch(t->gpu, t->a, &t->diag, t->module, t->kernel, &t->launch, &options, &t->report);
     t->ran = s == ST_OK;
     for (int k = 0; t->source && k < t->report.n_fault; k++) {
@@ -122,24 +124,43 @@ static Status simulate(Tool *t) {
 
 /* ---- reports ---- */
 
+/* A counter of the launch, and the least and the most that a block has of it.  */
+static void counter(Tool *t, size_t offset, bool of_blocks, const char *kind, const char *text) {
+    const SimReport *r = &t->report;
+    uint64_t total, least = UINT64_MAX, most = 0;
+    memcpy(&total, (const char *)&r->total + offset, sizeof total);
+    buf_printf(&t->out, "  %14llu", (unsigned long long)total);
+    for (int64_t k = 0; k < r->blocks_run && of_blocks; k++) {
+        uint64_t v;
+        memcpy(&v, (const char *)&r->block[k].count + offset, sizeof v);
+        if (v < least) least = v;
+        if (v > most) most = v;
+    }
+    if (of_blocks && r->blocks_run) {
+        buf_printf(&t->out, " %12llu %12llu", (unsigned long long)least, (unsigned long long)most);
+    } else {
+        buf_printf(&t->out, " %12s %12s", "", "");
+    }
+    buf_printf(&t->out, "  %s%s\n", kind, text);
+}
+
 static void counters(Tool *t) {
     static const char *const pipe[] = {
 #define X(id, name) name,
         SIM_PIPES(X)
 #undef X
     };
-    const SimCounters *c = &t->report.total;
-#define X(name, text) \
-    buf_printf(&t->out, "  %14llu  %s\n", (unsigned long long)c->name, text);
+    buf_printf(&t->out, "  %14s %12s %12s\n", "launch", "least block", "most block");
+#define X(name, text)                                                                              \
+    counter(t, offsetof(SimCounters, name), strncmp(#name, "unique", 6) != 0, "", text);
     SIM_COUNTERS(X)
 #undef X
-    buf_printf(&t->out, "  %14llu  floating-point operations\n", (unsigned long long)c->flops);
-    buf_printf(&t->out, "  %14llu  most bytes in flight of one block\n",
-               (unsigned long long)c->max_bytes_in_flight);
+    counter(t, offsetof(SimCounters, flops), true, "", "floating-point operations");
+    counter(t, offsetof(SimCounters, max_bytes_in_flight), true, "",
+            "most bytes in flight of one block");
     for (int k = 0; k < SIM_PIPE_COUNT; k++) {
-        if (!c->pipe[k]) continue;
-        buf_printf(&t->out, "  %14llu  warp instructions: %s\n", (unsigned long long)c->pipe[k],
-                   pipe[k]);
+        size_t offset = offsetof(SimCounters, pipe) + (size_t)k * sizeof(uint64_t);
+        if (t->report.total.pipe[k]) counter(t, offset, true, "warp instructions: ", pipe[k]);
     }
 }
 
@@ -173,9 +194,22 @@ static json_t *fault_json(Tool *t, const SimFault *f) {
     return o;
 }
 
+/* Distinct sectors are those of a launch; a block has none.  */
+static json_t *counters_json(const SimCounters *c, bool launch) {
+    json_t *o = json_object();
+#define X(name, text)                                                                              \
+    if (launch || strncmp(#name, "unique", 6) != 0) {                                              \
+        json_object_set_new(o, #name, json_integer((json_int_t)c->name));                          \
+    }
+    SIM_COUNTERS(X)
+#undef X
+    json_object_set_new(o, "flops", json_integer((json_int_t)c->flops));
+    return o;
+}
+
 static void report_json(Tool *t, int code) {
     const SimReport *r = &t->report;
-    json_t *o = json_object(), *list = json_array(), *count = json_object();
+    json_t *o = json_object(), *list = json_array();
     const DiagMessage *e = diag_first_error(&t->diag);
     json_object_set_new(o, "schema", json_string("roller-sim"));
     json_object_set_new(o, "schema_version", json_integer(1));
@@ -189,12 +223,14 @@ static void report_json(Tool *t, int code) {
     json_object_set_new(o, "fault_count", json_integer((json_int_t)r->faults));
     for (int k = 0; k < r->n_fault; k++) json_array_append_new(list, fault_json(t, &r->fault[k]));
     json_object_set_new(o, "faults", list);
-#define X(name, text) \
-    json_object_set_new(count, #name, json_integer((json_int_t)r->total.name));
-    SIM_COUNTERS(X)
-#undef X
-    json_object_set_new(count, "flops", json_integer((json_int_t)r->total.flops));
-    json_object_set_new(o, "counters", count);
+    json_object_set_new(o, "counters", counters_json(&r->total, true));
+    json_t *blocks = t->o.counters ? json_array() : NULL;
+    for (int64_t k = 0; blocks && k < r->blocks_run; k++) {
+        json_t *one = counters_json(&r->block[k].count, false);
+        json_object_set_new(one, "block", json_integer(r->block[k].linear));
+        json_array_append_new(blocks, one);
+    }
+    if (blocks) json_object_set_new(o, "counters_per_block", blocks);
     json_write(o, 2, &t->out);
     buf_putc(&t->out, '\n');
     json_decref(o);

@@ -86,14 +86,17 @@ static void keep_faults(SimUnit *u, const SimBlock *b, Arena *results) {
 void sim_cluster_end(SimUnit *u, SimCluster *c, SimCounters *total, SimSlices *work,
                      Arena *results) {
     sim_async_end(c);
+    const SimOptions *o = u->run->options;
     u->writes = ARENA_ARRAY(results, SimWrites *, c->n_block);
+    if (o->per_block) u->count = ARENA_ARRAY(results, SimBlockCounters, c->n_block);
     for (int n = 0; n < c->n_block; n++) {
         SimBlock *b = &c->block[n];
         for (int p = 0; p < SIM_PIPE_COUNT; p++) {
             b->count.pipe[p] += b->pipe[p];
             b->count.instructions += b->pipe[p];
         }
-        if (!u->run->options->no_counters) sim_count_add(total, &b->count);
+        if (!o->no_counters) sim_count_add(total, &b->count);
+        if (o->per_block) u->count[n] = (SimBlockCounters){b->linear, b->count};
         sim_timing_end(b);
         if (work) sim_slices_merge(work, &b->timing->work);
         if (b->writes) sim_merge_writes(b->writes);

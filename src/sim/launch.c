@@ -214,6 +214,22 @@ static void collect(Arena *a, const SimRun *r, const SimUnit *unit, int64_t n, S
     }
 }
 
+static int by_number(const void *x, const void *y) {
+    const SimBlockCounters *a = x, *b = y;
+    return (a->linear > b->linear) - (a->linear < b->linear);
+}
+
+/* Clusters are in order of their number, their blocks need not be in order of theirs.  */
+static const SimBlockCounters *per_block(Arena *a, const SimUnit *unit, int64_t n, int64_t blocks) {
+    SimBlockCounters *all = ARENA_ARRAY(a, SimBlockCounters, blocks + 1);
+    int64_t at = 0;
+    for (int64_t k = 0; k < n; k++) {
+        for (int b = 0; b < unit[k].n_block; b++) all[at++] = unit[k].count[b];
+    }
+    qsort(all, (size_t)at, sizeof *all, by_number);
+    return all;
+}
+
 static void describe(SimRun *r, SimGpu *g, const SimModule *m, int kernel, const SimLaunch *launch,
                      const SimOptions *o) {
     *r = (SimRun){.gpu = g, .dev = g->dev, .ptx = m->ptx, .kernel = m->kernel[kernel],
@@ -244,7 +260,7 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *
     SimRun *r = ARENA_NEW(a, SimRun);
     SimOptions *options = ARENA_NEW(a, SimOptions);
     if (o) *options = *o;
-    if (options->timed) options->no_counters = false;
+    if (options->timed || options->per_block) options->no_counters = false;
     describe(r, g, m, k, launch, options);
     size_t need = (size_t)r->kernel->func->param_bytes;
     if (launch->params_bytes < need) {
@@ -277,6 +293,7 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *
     out->total.unique_load_sectors = sim_sum_sectors(g, false);
     out->total.unique_store_sectors = sim_sum_sectors(g, true);
     collect(a, r, unit, n, out);
+    if (options->per_block) out->block = per_block(a, unit, n, out->blocks_run);
     if (!work) return ST_OK;
     SimFootprint f;
     sim_l2_settle(g, &f);

@@ -11,6 +11,7 @@ typedef struct {
     int n_fault, n_block;
     uint64_t faults;
     SimWrites **writes;       /* per block; NULL without race detection */
+    SimBlockCounters *count;  /* per block; NULL: not asked for */
 } SimUnit;
 
 /* Where the variables of a module are on a device.  */

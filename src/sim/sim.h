@@ -142,6 +142,13 @@ typedef struct {
     uint64_t max_bytes_in_flight;         /* of one block, by asynchronous copies */
 } SimCounters;
 
+/* What one block did.  Distinct sectors are those of a launch, so a block has none; everything else
+ * adds up to the launch's counters (max_bytes_in_flight: its largest is).  */
+typedef struct {
+    int64_t linear;                       /* number in the grid */
+    SimCounters count;
+} SimBlockCounters;
+
 enum { SIM_MAX_FAULTS = 16 };
 typedef struct {
     SimFault fault[SIM_MAX_FAULTS];       /* in order of block, then time */
@@ -149,6 +156,7 @@ typedef struct {
     uint64_t faults;                      /* all of them */
     SimCounters total;
     int64_t blocks_run;
+    const SimBlockCounters *block;        /* blocks_run of them, ascending; NULL: not asked for */
     double time_us;                       /* of a timed launch: docs/simulator.md, "Timing" */
 } SimReport;
 
@@ -164,6 +172,7 @@ typedef struct {
     bool benign;                          /* asynchronous operations complete at once */
     bool no_races;                        /* skip race detection (faster) */
     bool no_counters;
+    bool per_block;                       /* counters of every block, too */
     bool timed;                           /* works out time_us; counts, too */
     int threads;                          /* host threads, 0: one per core */
     const int64_t *blocks;                /* linear ids of the blocks to run; NULL: all */

@@ -249,6 +249,47 @@ static void blocks_communicate(void **state) {
     run_close(&r);
 }
 
+/* Blocks that differ, two to a cluster: each block's counters are its own, and add up.  */
+static void counters_of_every_block(void **state) {
+    (void)state;
+    for (int threads = 1; threads <= 2; threads++) {
+        PtxRun r;
+        run_open(&r);
+        r.options.per_block = true;
+        r.options.threads = threads;
+        r.launch.grid[0] = 4;
+        r.launch.grid[1] = 2;
+        r.launch.cluster[1] = 2;
+        r.launch.dynamic_smem = 256;
+        static u32 zero[32];
+        run_memory(&r, zero, sizeof zero);
+        run_clean(&r, run_kernel(
+                          r.arena, 1,
+                          "mov.u32 %r1, %ctaid.x; mov.u32 %r2, smem; add.u32 %r1, %r1, 1;\n"
+                          "L: red.global.add.f32 [%a0], 0f3f800000; st.shared.u32 [%r2], %r1;\n"
+                          "bar.sync 0; mad.lo.u32 %r3, %r1, %r1, %r1; sub.u32 %r1, %r1, 1;\n"
+                          "setp.ne.u32 %p0, %r1, 0; @%p0 bra L; ld.global.u32 %r4, [%a0];"));
+        assert_int_equal(r.report.blocks_run, 8);
+        SimCounters sum = {0};
+        for (int64_t b = 0; b < 8; b++) {
+            const SimBlockCounters *x = &r.report.block[b];
+            assert_int_equal(x->linear, b);
+            assert_int_equal(x->count.barriers, b % 4 + 1);
+            assert_int_equal(x->count.atomics, b % 4 + 1);
+            assert_int_equal(x->count.global_load_requests, 1);
+            for (int p = 0; p < SIM_PIPE_COUNT; p++) sum.pipe[p] += x->count.pipe[p];
+#define X(name, text) sum.name += x->count.name;
+            SIM_COUNTERS(X)
+#undef X
+            sum.flops += x->count.flops;
+        }
+        sum.unique_load_sectors = r.report.total.unique_load_sectors;
+        sum.unique_store_sectors = r.report.total.unique_store_sectors;
+        assert_memory_equal(&sum, &r.report.total, sizeof sum);
+        run_close(&r);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests),
@@ -256,6 +297,7 @@ int main(void) {
         cmocka_unit_test(same_on_any_threads),
         cmocka_unit_test(chosen_blocks),
         cmocka_unit_test(blocks_communicate),
+        cmocka_unit_test(counters_of_every_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
