@@ -52,11 +52,12 @@ enum {
 
 /* Sums by slices of the time of a block, so that a time that waits and a time that works are told
  * apart.  Slices double when a block lasts longer than all of them.  */
-enum { SIM_SLICES = 128 };
+enum { SIM_SLICES = 64 };
 typedef struct {
     uint64_t *sum;            /* SIM_SLICES times n_work */
     int n_work;
     int shift;                /* a slice is 1 << shift ticks long */
+    int used;                 /* how many may hold something */
 } SimSlices;
 void sim_slices_new(Arena *a, int n_work, SimSlices *out);
 void sim_slices_add(SimSlices *s, uint32_t at, int work, uint64_t n);
@@ -152,6 +153,6 @@ typedef struct {
 void sim_l2_settle(SimGpu *g, SimFootprint *out);
 
 /* Microseconds: of the whole grid, of which `blocks` blocks ran.  */
-double sim_time(const SimRun *r, const SimCounters *c, const SimSlices *work,
+double sim_time(Arena *a, const SimRun *r, const SimCounters *c, const SimSlices *work,
                 const SimFootprint *f, int64_t blocks);
 #endif
