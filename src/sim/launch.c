@@ -297,6 +297,6 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *
     if (!work) return ST_OK;
     SimFootprint f;
     sim_l2_settle(g, &f);
-    out->time_us = sim_time(r, &out->total, work, &f, out->blocks_run);
+    out->time_us = sim_time(a, r, &out->total, work, &f, out->blocks_run);
     return ST_OK;
 }

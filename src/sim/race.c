@@ -18,13 +18,8 @@ void sim_acquire(SimWarp *w, const uint32_t *clock) {
     raise_to(w->clock, clock, w->block->cluster->n_entry);
 }
 
-/* Order without time: atomics of several warps do not wait for each other.  */
-static void join_strong(SimWarp *w, bool release) {
-    SimCluster *c = w->block->cluster;
-    raise_to(w->clock, c->strong_clock, c->n_clock);
-    if (!release) return;
-    raise_to(c->strong_clock, w->clock, c->n_clock);
-    c->strong_clock[w->clock_id] = c->time++;
+void sim_acquire_order(SimWarp *w, const uint32_t *clock) {
+    raise_to(w->clock, clock, w->block->cluster->n_clock);
 }
 
 void sim_release_async(SimCluster *c, uint32_t *clock) { clock[c->n_clock - 1] = c->time++; }
@@ -208,7 +203,7 @@ bool sim_shadow_read(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, ui
 
 bool sim_shadow_read_strong(SimWarp *w, const SimInst *i, int lane, SimBlock *owner,
                             uint32_t offset, uint32_t bytes) {
-    join_strong(w, false);
+    sim_acquire_order(w, w->block->cluster->strong_clock);
     return read_words(w, i, lane, owner, offset, bytes, true, false);
 }
 
@@ -260,7 +255,8 @@ bool sim_shadow_store(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, u
 
 bool sim_shadow_atomic(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                        uint32_t bytes) {
-    join_strong(w, true);
+    sim_acquire_order(w, w->block->cluster->strong_clock);
+    sim_release(w, w->block->cluster->strong_clock);
     return write_words(w, i, lane, owner, offset, bytes, true, NULL);
 }
 

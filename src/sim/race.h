@@ -29,6 +29,8 @@ struct SimShadow {
 uint32_t *sim_clock_new(SimCluster *c);                          /* zeroed, on c->arena */
 void sim_release(SimWarp *w, uint32_t *clock);                   /* clock := max(clock, w's) */
 void sim_acquire(SimWarp *w, const uint32_t *clock);             /* w's := max(w's, clock) */
+/* The same, but w does not wait for what it comes after: atomics, products of a warpgroup.  */
+void sim_acquire_order(SimWarp *w, const uint32_t *clock);
 /* A copy that completes on an mbarrier releases: everything landed so far.  */
 void sim_release_async(SimCluster *c, uint32_t *clock);
 /* fence.proxy.async: what w wrote or acquired so far becomes visible to the async proxy.  */

@@ -5,7 +5,8 @@
 enum { FIRST_SHIFT = 8 };
 
 void sim_slices_new(Arena *a, int n_work, SimSlices *out) {
-    *out = (SimSlices){ARENA_ARRAY(a, uint64_t, SIM_SLICES * n_work), n_work, FIRST_SHIFT};
+    uint64_t *sum = ARENA_ARRAY(a, uint64_t, SIM_SLICES * n_work);
+    *out = (SimSlices){.sum = sum, .n_work = n_work, .shift = FIRST_SHIFT};
 }
 
 static uint64_t *slice(const SimSlices *s, int k) { return s->sum + (size_t)k * (size_t)s->n_work; }
@@ -18,18 +19,22 @@ static void fold(SimSlices *s) {
         if (k % 2 == 0 && k > 0) memcpy(slice(s, k / 2), slice(s, k), bytes);
     }
     memset(slice(s, SIM_SLICES / 2), 0, SIM_SLICES / 2 * bytes);
+    s->used = (s->used + 1) / 2;
     s->shift++;
 }
 
 void sim_slices_add(SimSlices *s, uint32_t at, int work, uint64_t n) {
     while (at >> s->shift >= SIM_SLICES) fold(s);
-    slice(s, (int)(at >> s->shift))[work] += n;
+    int k = (int)(at >> s->shift);
+    slice(s, k)[work] += n;
+    if (k >= s->used) s->used = k + 1;
 }
 
 void sim_slices_merge(SimSlices *to, const SimSlices *from) {
     while (to->shift < from->shift) fold(to);
-    for (int k = 0; k < SIM_SLICES; k++) {
-        uint64_t *sum = slice(to, k >> (to->shift - from->shift));
-        for (int n = 0; n < to->n_work; n++) sum[n] += slice(from, k)[n];
+    for (int k = 0; k < from->used; k++) {
+        int at = k >> (to->shift - from->shift);
+        for (int n = 0; n < to->n_work; n++) slice(to, at)[n] += slice(from, k)[n];
+        if (at >= to->used) to->used = at + 1;
     }
 }

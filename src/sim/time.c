@@ -22,6 +22,9 @@ typedef struct {
     double sms, per_sm, slots, warps;     /* warps: of a block */
     double active, together;              /* SMs that get a block; blocks on one of them */
     double cold;                          /* share of the sectors that DRAM delivers */
+    double sectors;                       /* of a block */
+    double *clk, *excess;                 /* scratch: of each of n_shared things to share */
+    int n_shared;
 } Launch;
 
 static double each(const Launch *l, uint64_t sum) { return (double)sum / l->run_blocks; }
@@ -30,7 +33,7 @@ static double each(const Launch *l, uint64_t sum) { return (double)sum / l->run_
 static double total(const Launch *l, int sum) {
     uint64_t n = 0;
     int at = sim_work_sum(l->run->timing, sum);
-    for (int k = 0; k < SIM_SLICES; k++) n += l->work->sum[k * l->work->n_work + at];
+    for (int k = 0; k < l->work->used; k++) n += l->work->sum[k * l->work->n_work + at];
     return each(l, n);
 }
 
@@ -57,51 +60,52 @@ static double shared_clocks(const Slice *s) {
     return passes * bytes / figure(&m->per_sm_max, bytes);
 }
 
-/* Clocks of the busiest unit, pipe or mover of an SM for one block.  */
-static double pipe_clocks(const Slice *s) {
+/* Clocks that one block takes of everything that blocks share, in an order of its own: *n of them.
+ * `memory` are those of L2 and DRAM in all its slices.  */
+static void clocks_of(const Slice *s, double memory, double *clk, int *n) {
     const Launch *l = s->launch;
     const SimTiming *t = l->run->timing;
-    double clk = sum_of(s, SUM_ISSUED) / figure(&l->dev->limits.issue_per_clk, 4), lsu = 0;
+    double lsu = 0, bytes = 32 * sum_of(s, SUM_SECTORS);
+    *n = 0;
+    clk[(*n)++] = sum_of(s, SUM_ISSUED) / figure(&l->dev->limits.issue_per_clk, 4);
     for (int u = 0; u < t->n_unit; u++) {
         const ComputeUnit *x = &l->dev->unit[u];
         double rate = x->warps.n ? hal_curve(&x->warps, l->warps * l->together) : x->rate.value;
-        clk = most(clk, of(s, u) / rate);
+        clk[(*n)++] = of(s, u) / rate;
     }
     for (int p = 0; p < SIM_PIPE_COUNT; p++) {
-        clk = most(clk, of(s, sim_work_pipe(t, p)) / sim_pipe_rate(p));
+        clk[(*n)++] = of(s, sim_work_pipe(t, p)) / sim_pipe_rate(p);
     }
     for (int m = 0; m < t->n_mover; m++) {
         const Mover *x = &l->dev->mover[m];
         lsu += of(s, sim_work_moves(t, m)) * x->cost.value;
-        clk = most(clk, of(s, sim_work_bytes(t, m)) / x->rate.value);
+        clk[(*n)++] = of(s, sim_work_bytes(t, m)) / x->rate.value;
     }
-    return most(clk, most(lsu, sum_of(s, SUM_ATOMIC) / SIM_TICKS));
+    clk[(*n)++] = lsu;
+    clk[(*n)++] = sum_of(s, SUM_ATOMIC) / SIM_TICKS;
+    clk[(*n)++] = shared_clocks(s);
+    clk[(*n)++] = bytes / figure(&l->dev->memory[LEVEL_L2].per_sm_max, INFINITY);
+    clk[(*n)++] = bytes * l->cold / figure(&l->dev->memory[LEVEL_DRAM].per_sm_max, INFINITY);
+    if (l->sectors > 0) clk[(*n)++] = memory * sum_of(s, SUM_SECTORS) / l->sectors;
 }
 
-/* Clocks of the SM's ports to L2 and DRAM for one block.  */
-static double port_clocks(const Slice *s) {
-    const Launch *l = s->launch;
-    const Figure *l2 = &l->dev->memory[LEVEL_L2].per_sm_max;
-    const Figure *dram = &l->dev->memory[LEVEL_DRAM].per_sm_max;
-    double bytes = 32 * sum_of(s, SUM_SECTORS);
-    double clk = l2->value > 0 ? bytes / l2->value : 0;
-    return dram->value > 0 ? most(clk, bytes * l->cold / dram->value) : clk;
-}
-
-/* Clocks of `blocks` resident blocks of an SM: in every slice the longest of its time, of what
- * keeps a pipe of the SM busy, and of what keeps L2 or DRAM busy.  */
-static double wave_clocks(const Launch *l, double blocks, double memory_clocks) {
-    double path = total(l, SUM_PATH) / SIM_TICKS, sectors = total(l, SUM_SECTORS), clk = 0;
+/* Clocks of `blocks` resident blocks of an SM.  A block takes its time along dependences, and
+ * longer by what keeps a shared pipe busy beyond it in the stretch of slices where that is most.  */
+static double wave_clocks(const Launch *l, double blocks, double memory) {
+    double path = total(l, SUM_PATH) / SIM_TICKS, longest = 0;
     double length = ldexp(1, l->work->shift) / SIM_TICKS;
-    for (int k = 0; k < SIM_SLICES; k++) {
+    for (int r = 0; r < l->n_shared; r++) l->excess[r] = 0;
+    for (int k = 0; k < l->work->used; k++) {
         Slice s = {l, l->work->sum + k * l->work->n_work};
         double time = most(0, least(length, path - k * length));
-        double busy = most(most(pipe_clocks(&s), shared_clocks(&s)), port_clocks(&s));
-        time = most(time, busy * blocks);
-        if (sectors > 0) time = most(time, memory_clocks * sum_of(&s, SUM_SECTORS) / sectors);
-        clk += time;
+        int n;
+        clocks_of(&s, memory / blocks, l->clk, &n);
+        for (int r = 0; r < n; r++) {
+            l->excess[r] = most(0, l->excess[r] + l->clk[r] * blocks - time);
+            longest = most(longest, l->excess[r]);
+        }
     }
-    return clk;
+    return path + longest;
 }
 
 /* Clocks of the grid after its first blocks have started.  The start of later ones hides behind
@@ -219,7 +223,7 @@ static double slots(const Launch *l) {
     return most(least(all, floor(hal_curve(c, cluster)) * cluster * l->per_sm), cluster);
 }
 
-double sim_time(const SimRun *r, const SimCounters *c, const SimSlices *work,
+double sim_time(Arena *a, const SimRun *r, const SimCounters *c, const SimSlices *work,
                 const SimFootprint *f, int64_t blocks) {
     if (blocks == 0) return 0;
     Launch l = {.run = r, .dev = r->dev, .count = c, .work = work, .f = f,
@@ -233,6 +237,10 @@ double sim_time(const SimRun *r, const SimCounters *c, const SimSlices *work,
     l.together = least(l.per_sm, ceil(l.blocks / l.active));
     uint64_t sectors = c->global_load_sectors + c->global_store_sectors;
     l.cold = sectors ? (double)(f->cold_loads + f->cold_stores) / (double)sectors : 0;
+    l.sectors = total(&l, SUM_SECTORS);
+    l.n_shared = work->n_work + 8;
+    l.clk = ARENA_ARRAY(a, double, l.n_shared);
+    l.excess = ARENA_ARRAY(a, double, l.n_shared);
     double hz = hal_clock_hz(r->dev), memory = most(dram_seconds(&l), l2_seconds(&l));
     double seconds = most(most(memory, grid_clocks(&l, memory * hz) / hz), dram_ramp(&l));
     return seconds * 1e6 + r->dev->overheads.kernel_floor.value * 1e-3;

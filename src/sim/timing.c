@@ -137,7 +137,7 @@ static void count_work(SimWarp *w, const SimCost *x) {
     add(w, sim_work_sum(t, SUM_PASSES), shared_passes(b) - w->timer->passes);
     add(w, sim_work_sum(t, SUM_CONFLICTS), b->count.bank_conflicts - w->timer->conflicts);
     add(w, sim_work_sum(t, SUM_SECTORS), global_sectors(b) - w->timer->sectors);
-    if (x->work >= 0) add(w, x->work, x->ops);
+    if (x->work >= 0 && x->kind != COST_WGMMA) add(w, x->work, x->ops);
     if (x->mover >= 0) add(w, sim_work_moves(t, x->mover), 1);
 }
 
@@ -157,6 +157,7 @@ static void wgmma(SimWarp *w, const SimCost *x, const SimInst *i) {
     SimTimer *t = w->timer;
     if (x->kind == COST_WGMMA) {
         uint32_t begin = later(t->start, t->free[x->work]);
+        sim_slices_add(&w->block->timing->work, begin, x->work, x->ops);
         t->free[x->work] = begin + x->own;
         t->wgmma_end = later(t->wgmma_end, begin + x->latency);
     } else if (x->kind == COST_WGMMA_COMMIT) {

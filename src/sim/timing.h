@@ -52,7 +52,7 @@ enum {
 
 /* Sums by slices of the time of a block, so that a time that waits and a time that works are told
  * apart.  Slices double when a block lasts longer than all of them.  */
-enum { SIM_SLICES = 64 };
+enum { SIM_SLICES = 128 };
 typedef struct {
     uint64_t *sum;            /* SIM_SLICES times n_work */
     int n_work;

@@ -251,7 +251,7 @@ void async_product_wait(SimWarp *w, const SimInst *i, uint32_t pending) {
     for (int k = 0; k < 4; k++) {
         if (serial && !complete(sibling(w, k), serial)) return;
     }
-    sim_acquire(w, g->clock);
+    sim_acquire_order(w, g->clock);
     while (g->first && g->first->serial <= serial) {
         AsyncProduct *p = g->first;
         const WgmmaInst *x = p->inst->extra;
