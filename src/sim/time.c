@@ -84,8 +84,9 @@ static void clocks_of(const Slice *s, double memory, double *clk, int *n) {
     clk[(*n)++] = lsu;
     clk[(*n)++] = sum_of(s, SUM_ATOMIC) / SIM_TICKS;
     clk[(*n)++] = shared_clocks(s);
-    clk[(*n)++] = bytes / figure(&l->dev->memory[LEVEL_L2].per_sm_max, INFINITY);
-    clk[(*n)++] = bytes * l->cold / figure(&l->dev->memory[LEVEL_DRAM].per_sm_max, INFINITY);
+    const MemoryLevel *level = l->dev->memory;
+    clk[(*n)++] = bytes / figure(&level[LEVEL_L2].per_sm_max, INFINITY);
+    clk[(*n)++] = bytes * l->cold / figure(&level[LEVEL_DRAM].per_sm_max, INFINITY);
     if (l->sectors > 0) clk[(*n)++] = memory * sum_of(s, SUM_SECTORS) / l->sectors;
 }
 
