@@ -14,6 +14,11 @@ const CudaDeviceInfo *bench_device(const Bench *b) { return b->info; }
 bool bench_simulated(const Bench *b) { return b->simulated; }
 int64_t bench_sms(const Bench *b) { return b->info->attribute[CUDA_ATTR_SM_COUNT]; }
 
+int bench_threads(const Bench *b, int most) {
+    int limit = b->info->attribute[CUDA_ATTR_THREADS_PER_BLOCK];
+    return limit < most ? limit : most;
+}
+
 int64_t bench_l2_bytes(const Bench *b) {
     int bytes = b->info->attribute[CUDA_ATTR_L2_BYTES];
     return bytes > 0 ? bytes : LIKELY_L2;
@@ -100,7 +105,7 @@ static const char fill_source[] =
     "}\n";
 
 Status bench_buffer(Bench *b, size_t bytes, CudaAddress *out) {
-    enum { THREADS = 64, VECTOR = 16, BLOCKS_PER_SM = 32 };
+    enum { THREADS = 64, VECTOR = 16, BLOCKS_PER_SM = 32, SMALL_BYTE = 0x39 };
     CudaKernel k;
     size_t available;
     long long n = (long long)((bytes + VECTOR - 1) / VECTOR);
@@ -114,6 +119,9 @@ Status bench_buffer(Bench *b, size_t bytes, CudaAddress *out) {
         return ST_CUDA;
     }
     if (!s) s = cuda_alloc(b->x, b->row, b->d, (size_t)n * VECTOR, out);
+    /* A simulated device's times do not depend on the data.  */
+    if (!s && b->simulated)
+        return cuda_fill(b->x, b->d, b->stream, *out, SMALL_BYTE, (size_t)n * VECTOR);
     if (!s) s = bench_kernel(b, fill_source, "fill", NULL, &k);
     if (s) return s;
     int64_t blocks = (n + THREADS - 1) / THREADS, most = bench_sms(b) * BLOCKS_PER_SM;

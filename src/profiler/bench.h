@@ -33,6 +33,7 @@ const CudaDeviceInfo *bench_device(const Bench *b);
 /* A simulated driver: its times are exact, so little work is enough, and its kernels are slow.  */
 bool bench_simulated(const Bench *b);
 int64_t bench_sms(const Bench *b);
+int bench_threads(const Bench *b, int most);               /* of a block, as far as it may go */
 int64_t bench_l2_bytes(const Bench *b);                    /* as the driver says; never 0 */
 
 /* ---- kernels and data ---- */
@@ -69,9 +70,10 @@ Status bench_after(Bench *b, const BenchLaunch *before, const BenchLaunch *l, Sa
  * to `many` in turn; (time(many) - time(few)) / (many - few).  Both are the least that make sense:
  * they are multiplied alike until the difference is long enough to be measured well.  */
 Status bench_slope(Bench *b, const BenchLaunch *l, int *count, int few, int many, Sample *us);
-/* The same in clocks of one SM, from clock64 differences that thread 0 of block 0 adds up in the
- * 64-bit word at `clocks`: for latencies.  A simulated device has no clock inside its kernels: its
- * clocks are times of the launch at the SM clock.  */
+/* The same with these counts and no multiples of them: where more iterations touch more memory.  */
+Status bench_difference(Bench *b, const BenchLaunch *l, int *count, int few, int many, Sample *us);
+/* The slope as bench_slope has it, but in clocks of one SM, from clock64 differences that thread 0
+ * of block 0 adds up in the 64-bit word at `clocks`: for latencies.  */
 Status bench_clocks(Bench *b, const BenchLaunch *l, CudaAddress clocks, int *count, int few,
                     int many, Sample *clk);
 /* SM clock in Hz under load, from clock64 and globaltimer differences of a kernel where the device

@@ -1,11 +1,12 @@
 /* DRAM: read, write and copy, and the read rate over what is in flight, over the SMs that read, and
  * over the size of a whole kernel.
  *
- * A buffer of many times L2 is read pass by pass, so that a line is long gone when it is read
- * again; the rate is the slope over passes.  Bytes in flight: one block on each SM whose threads
- * each wait for 1 to 8 vectors of 16 bytes.  Whole kernels: one pass over a part of the buffer
- * after another kernel has driven it out of L2, ramp and drain included, less the floor of a
- * kernel.  In the manner of te42kyfo/gpu-benches (gpu-stream, gpu-l2-cache) and STREAM.  */
+ * The rate is the slope over the bytes of a launch, all of which lie where none of the last
+ * launches has been: pieces larger than L2 of a buffer of six.  Bytes in flight: one block on each
+ * SM whose threads each wait for 1 to 8 vectors of 16 bytes.  Whole kernels: one pass over a part
+ * of the buffer after another kernel has driven it out of L2, ramp and drain included, less the
+ * floor of a kernel.  In the manner of te42kyfo/gpu-benches (gpu-stream, gpu-l2-cache) and
+ * STREAM.  */
 #include "profiler/stream.h"
 
 enum { MOST_POINTS = 16 };
@@ -14,22 +15,26 @@ typedef struct {
     Bench *b;
     Device *dev;
     CudaAddress p, q;
-    double bytes;
+    double bytes;             /* of a piece */
     double x[MOST_POINTS];
     Sample y[MOST_POINTS];
     int n;
 } Dram;
 
-/* Times L2; so much smaller where times are exact.  */
-static double buffer_bytes(const Bench *b) {
-    enum { TIMES_L2 = 8, TIMES_L2_EXACT = 4 };
-    return (double)bench_l2_bytes(b) * (bench_simulated(b) ? TIMES_L2_EXACT : TIMES_L2);
+/* More than L2, many rounds of all blocks, and enough to be timed well.  */
+static double piece_bytes(const Bench *b, const Device *dev) {
+    enum { TIMES_L2 = 2, ENOUGH_US = 100, ROUNDS = 8 };
+    StreamShape full = stream_full(b);
+    double l2 = TIMES_L2 * (double)bench_l2_bytes(b);
+    double rounds = (double)(ROUNDS * full.blocks * full.threads * full.unroll * STREAM_VECTOR);
+    double timed = ENOUGH_US * 1e-6 * dev->memory[LEVEL_DRAM].read.value;
+    double least = l2 > rounds ? l2 : rounds;
+    return bench_simulated(b) || least > timed ? least : timed;
 }
 
 static Status rate(Dram *m, StreamKind kind, StreamShape shape, Sample *out) {
     Stream s;
-    Status st = stream_open(m->b, kind, m->p, m->q, m->bytes, shape.blocks, shape.threads,
-                            shape.unroll, &s);
+    Status st = stream_open(m->b, kind, m->p, m->q, m->bytes, &shape, &s);
     return st ? st : stream_rate(m->b, &s, out);
 }
 
@@ -82,51 +87,51 @@ static Status active_sms(Dram *m) {
     }
     bench_figure(&dram->per_sm_max, &m->y[0], 1e6 / bench_hz(m->b));
     if (m->n >= 2) put_curve(m, "active_sms");
+    m->n = 0;
     return ST_OK;
 }
 
 /* One kernel that reads `bytes` which are not in L2.  */
-static Status whole_kernel(Dram *m, const Stream *flush, double bytes, Sample *out) {
-    enum { UNROLL = 2 };
+static Status whole_kernel(Dram *m, const Stream *flush, double bytes, Sample *out, double *x) {
     const DeviceOverheads *o = &m->dev->overheads;
     StreamShape shape = stream_full(m->b);
-    int64_t blocks = (int64_t)(bytes / (shape.threads * UNROLL * STREAM_VECTOR)) + 1;
     double floor_us = o->kernel_floor.value * 1e-3, dram = m->dev->memory[LEVEL_DRAM].read.value;
     Stream s;
     Sample us;
-    Status st = stream_open(m->b, STREAM_READ, m->p, 0, bytes,
-                            blocks < shape.blocks ? blocks : shape.blocks, shape.threads, UNROLL,
-                            &s);
+    shape.unroll = 2;
+    shape.uneven = true;
+    Status st = stream_open(m->b, STREAM_READ, m->p, 0, bytes, &shape, &s);
     if (!st) st = bench_after(m->b, &flush->l, &s.l, &us);
     if (st) return st;
     /* No kernel is faster than the memory: what the floor takes away is not known better.  */
     us.value -= floor_us;
     if (us.value * 1e-6 * dram < s.bytes) us.value = s.bytes / dram * 1e6;
     *out = sample_over(s.bytes, &us);
+    *x = s.bytes;
     return ST_OK;
 }
 
 static Status total_bytes(Dram *m) {
     StreamShape full = stream_full(m->b);
-    double flushing = 2 * (double)bench_l2_bytes(m->b);
     Stream flush;
-    Status s = stream_open(m->b, STREAM_READ, m->q, 0, flushing, full.blocks, full.threads,
-                           full.unroll, &flush);
+    Status s = stream_open(m->b, STREAM_READ, m->q, 0, 2 * (double)bench_l2_bytes(m->b), &full,
+                           &flush);
     if (s) return s;
-    for (double bytes = 16384; bytes <= m->bytes && m->n < MOST_POINTS;
+    for (double bytes = 16384; bytes <= STREAM_UNITS / 2 * m->bytes && m->n < MOST_POINTS;
          bytes *= bench_quick(m->b) ? 16 : 4) {
-        m->x[m->n] = bytes;
-        s = whole_kernel(m, &flush, bytes, &m->y[m->n++]);
+        s = whole_kernel(m, &flush, bytes, &m->y[m->n], &m->x[m->n]);
         if (s) return s;
+        if (!m->n || m->x[m->n] > m->x[m->n - 1]) m->n++;
     }
     if (m->n >= 2) put_curve(m, "total_bytes");
+    m->n = 0;
     return ST_OK;
 }
 
 Status bench_dram(Bench *b, Device *dev) {
-    Dram m = {.b = b, .dev = dev, .bytes = buffer_bytes(b)};
-    Status s = bench_buffer(b, (size_t)m.bytes, &m.p);
-    if (!s) s = bench_buffer(b, (size_t)m.bytes, &m.q);
+    Dram m = {.b = b, .dev = dev, .bytes = piece_bytes(b, dev)};
+    Status s = bench_buffer(b, (size_t)(STREAM_UNITS * m.bytes), &m.p);
+    if (!s) s = bench_buffer(b, (size_t)(STREAM_UNITS * m.bytes), &m.q);
     if (!s) s = peaks(&m);
     if (!s) s = in_flight(&m);
     if (!s) s = active_sms(&m);

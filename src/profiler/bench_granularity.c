@@ -1,9 +1,10 @@
 /* DRAM rates over the length of contiguous runs, from whole lines down to scattered words.
  *
- * Runs of 4 bytes to 512, aligned to their length, lie one in each slot of a buffer of many times
- * L2; slots are several runs wide, so that neighbours of what is touched stay untouched.  The slots
+ * Runs of 4 bytes to 512, aligned to their length, lie one in each slot of a region of many times
+ * L2; slots are several runs wide and their ends stay free, so that no two runs touch.  The slots
  * are visited in a scattered order that is a permutation (odd multiples and shifted exclusive ors
- * modulo a power of two), so nothing is touched twice in a pass.  Lanes of a warp share a run as
+ * modulo a power of two), so nothing is touched twice.  The rate is the slope over the regions of a
+ * launch, in which none of the last launches has been.  Lanes of a warp share a run as
  * far as 16 bytes each reach.  The rate counts the useful bytes: what the rest of a sector or line
  * costs is what the curve tells.  Points as in the notes on coalescing of Dao-AILab/quack.  */
 #include "profiler/bench.h"
@@ -40,61 +41,71 @@ static const char source[] =
     "    asm volatile(\"st.global.u32 [%0], %1;\" :: \"l\"(p), \"r\"(x) : \"memory\");\n"
     "#endif\n"
     "}\n"
-    "enum { LANES = RUN / WIDTH, UNROLL = 4 };\n"
+    /* a run ends before the last sector, or the last run, of its slot */
+    "enum { LANES = RUN / WIDTH, UNROLL = 4, PLACES = (SLOT - (RUN > 32 ? RUN : 32)) / RUN };\n"
     /* the byte of the slots that lane `i` of the pass touches; `bits` of the number of slots */
     "__device__ __forceinline__ long long place(unsigned i, int bits) {\n"
     "    unsigned mask = (1u << bits) - 1, s = i / LANES & mask, half = (bits + 1) / 2;\n"
     "    s = s * 2654435761u & mask; s ^= s >> half;\n"
     "    s = s * 2246822519u & mask; s ^= s >> half;\n"
     "    unsigned at = s * 3266489917u >> 24;\n"
-    "    return (long long)s * SLOT + at % (SLOT / RUN) * RUN + i % LANES * WIDTH;\n"
+    "    return (long long)s * SLOT + at % PLACES * RUN + i % LANES * WIDTH;\n"
     "}\n"
-    "#define PASSES(BODY)                                                          \\\n"
+    "#define REGIONS(BODY)                                                         \\\n"
     "    unsigned all = LANES << bits, step = gridDim.x * blockDim.x;              \\\n"
-    "    for (int pass = 0; pass < passes; pass++)                                 \\\n"
+    "    p += ((long long)SLOT << bits) * regions;                                 \\\n"
+    "    for (int r = 0; r < regions; r++, p += (long long)SLOT << bits)           \\\n"
     "        for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < all;     \\\n"
     "             i += step * UNROLL) { BODY }\n"
-    "extern \"C\" __global__ void read(char *p, int bits, int passes, unsigned never) {\n"
+    "extern \"C\" __global__ void read(char *p, int bits, int regions, unsigned never) {\n"
     "    unsigned acc = 0;\n"
-    "    PASSES(unsigned v[UNROLL];\n"
+    "    REGIONS(unsigned v[UNROLL];\n"
     "           _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
     "               v[u] = get(p + place(i + u * step, bits));\n"
     "           _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++) acc ^= v[u];)\n"
     "    if (acc == never) *(unsigned *)p = acc;\n"
     "}\n"
-    "extern \"C\" __global__ void write(char *p, int bits, int passes, unsigned never) {\n"
+    "extern \"C\" __global__ void write(char *p, int bits, int regions, unsigned never) {\n"
     "    unsigned x = threadIdx.x * 2654435761u ^ never;\n"
-    "    PASSES(_Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
+    "    REGIONS(_Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
     "               put(p + place(i + u * step, bits), x);)\n"
     "}\n";
-enum { THREADS = 128, MOST_POINTS = 12 };
+enum { THREADS = 64, UNROLL = 4, MOST_POINTS = 12, ENOUGH_EXACT = 8 };
 
 typedef struct {
     Bench *b;
     CudaAddress p;
-    double bytes;
+    double bytes;             /* of a region */
 } Scatter;
 
-/* Slots are four runs wide, and whole pairs of lines at least.  */
-static int slot_of(int run) { return 4 * run > 256 ? 4 * run : 256; }
+/* Slots are four runs wide, and a line at least.  */
+static int slot_of(int run) { return 4 * run > 128 ? 4 * run : 128; }
+
+/* So many blocks divide the accesses of a region evenly.  */
+static int64_t power_of_two(int64_t most) {
+    int64_t p = 1;
+    while (2 * p <= most) p *= 2;
+    return p;
+}
 
 static Status rate(const Scatter *m, const char *symbol, int run, Sample *out) {
     Bench *b = m->b;
     Arena *a = bench_arena(b);
-    int slot = slot_of(run), bits = 4, passes;
+    int slot = slot_of(run), bits = 4, regions;
     unsigned never = 0x12345678;
     CudaAddress p = m->p;
     const char *const macros[] = {arena_printf(a, "RUN %d", run), arena_printf(a, "SLOT %d", slot),
                                   arena_printf(a, "WIDTH %d", run < 16 ? run : 16), NULL};
-    BenchLaunch l = {.param = {&p, &bits, &passes, &never}};
+    BenchLaunch l = {.param = {&p, &bits, &regions, &never}};
     int64_t blocks;
     Sample us;
     while ((double)slot * (2LL << bits) <= m->bytes && bits < 26) bits++;
     Status s = bench_kernel(b, source, symbol, macros, &l.kernel);
     if (!s) s = bench_resident(b, &l.kernel, THREADS, 0, &blocks);
     if (s) return s;
-    l.launch = (CudaLaunch){.grid = {blocks, 1, 1}, .block = {THREADS, 1, 1}};
-    s = bench_slope(b, &l, &passes, 1, 2, &us);
+    if (bench_simulated(b)) blocks = ENOUGH_EXACT * bench_sms(b);
+    l.launch = (CudaLaunch){.grid = {power_of_two(blocks), 1, 1}, .block = {THREADS, 1, 1}};
+    s = bench_difference(b, &l, &regions, 1, 2, &us);
     if (!s) *out = sample_over((double)run * (double)(1LL << bits), &us);
     return s;
 }
@@ -117,13 +128,16 @@ static Status curve(const Scatter *m, MemoryLevel *dram, const char *of) {
 }
 
 Status bench_granularity(Bench *b, Device *dev) {
-    enum { TIMES_L2 = 32 };
+    enum { TIMES_L2 = 16, ROUNDS = 4, SLOT = 128, REGIONS = 4 };
     MemoryLevel *dram = &dev->memory[LEVEL_DRAM];
+    double rounds = (double)(ROUNDS * ENOUGH_EXACT * bench_sms(b) * THREADS * UNROLL * SLOT);
     Scatter m = {.b = b, .bytes = TIMES_L2 * (double)bench_l2_bytes(b)};
     size_t available;
     Status s = cuda_memory_free(bench_context(b), bench_diag(b), &available);
-    if (!s && m.bytes > 0.5 * (double)available) m.bytes = 0.5 * (double)available;
-    if (!s) s = bench_buffer(b, (size_t)m.bytes, &m.p);
+    if (m.bytes < rounds) m.bytes = rounds;
+    if (!s && m.bytes > 0.8 / REGIONS * (double)available)
+        m.bytes = 0.8 / REGIONS * (double)available;
+    if (!s) s = bench_buffer(b, (size_t)(REGIONS * m.bytes), &m.p);
     if (!s) s = curve(&m, dram, "read");
     return s ? s : curve(&m, dram, "write");
 }

@@ -21,30 +21,29 @@ typedef struct {
     int n;
 } Cache;
 
-static Status rate(const Cache *m, StreamKind kind, double bytes, int64_t sms, Sample *out,
-                   double *actual) {
-    StreamShape full = stream_full(m->b);
+static Status rate(const Cache *m, StreamKind kind, double bytes, Sample *out, double *actual) {
+    StreamShape shape = stream_full(m->b);
     Stream s;
-    int64_t blocks = full.blocks / bench_sms(m->b) * sms;
-    Status st = stream_open(m->b, kind, m->p, 0, bytes, blocks, full.threads, full.unroll, &s);
+    if (kind == STREAM_REWRITE) shape.unroll = 1;
+    stream_refine(&shape, bytes);
+    Status st = stream_open(m->b, kind, m->p, 0, bytes, &shape, &s);
     if (!st) st = stream_rate(m->b, &s, out);
     if (actual) *actual = s.bytes;
     return st;
 }
 
-/* Adds a point, in its place.  */
-static Status point(Cache *m, double bytes, Sample *out) {
+/* Adds a point, in its place; *bytes become those really read.  */
+static Status point(Cache *m, double *bytes, Sample *out) {
     Sample y;
-    double actual;
-    Status s = rate(m, STREAM_READ, bytes, bench_sms(m->b), &y, &actual);
+    Status s = rate(m, STREAM_REREAD, *bytes, &y, bytes);
     if (s) return s;
     *out = y;
     int at = 0;
-    while (at < m->n && m->x[at] < actual) at++;
-    if (m->n == MOST_POINTS || (at < m->n && m->x[at] == actual)) return ST_OK;
+    while (at < m->n && m->x[at] < *bytes) at++;
+    if (m->n == MOST_POINTS || (at < m->n && m->x[at] == *bytes)) return ST_OK;
     memmove(m->x + at + 1, m->x + at, (size_t)(m->n - at) * sizeof *m->x);
     memmove(m->y + at + 1, m->y + at, (size_t)(m->n - at) * sizeof *m->y);
-    m->x[at] = actual;
+    m->x[at] = *bytes;
     m->y[at] = y;
     m->n++;
     return ST_OK;
@@ -56,8 +55,9 @@ static Status find_knee(Cache *m, double good, double bad, double least, Sample 
     Sample y;
     for (int i = 0; i < steps; i++) {
         double middle = 0.5 * (good + bad);
-        Status s = point(m, middle, &y);
+        Status s = point(m, &middle, &y);
         if (s) return s;
+        if (middle <= good) break;
         if (y.value >= least) good = middle;
         else bad = middle;
     }
@@ -75,12 +75,12 @@ static Status footprints(Cache *m, double capacity) {
     double good = 0, bad = 0, least = 0;
     Sample y, size;
     for (int i = 0; i < n; i++) {
-        double share = few ? quick[i] : full[i];
-        Status s = point(m, share * capacity, &y);
+        double share = few ? quick[i] : full[i], bytes = share * capacity;
+        Status s = point(m, &bytes, &y);
         if (s) return s;
         if (share <= 0.25) least = knee * y.value;
-        if (!bad && y.value >= least) good = share * capacity;
-        else if (!bad) bad = share * capacity;
+        if (!bad && y.value >= least) good = bytes;
+        else if (!bad) bad = bytes;
     }
     if (!bad || !good) return ST_OK;
     Status s = find_knee(m, good, bad, least, &size);
@@ -97,13 +97,19 @@ static Status put_footprints(Cache *m) {
     return ST_OK;
 }
 
+/* One block on each of some SMs: several would be spread over more.  */
 static Status active_sms(Cache *m, double bytes) {
+    enum { IN_FLIGHT = 65536 };
     int64_t all = bench_sms(m->b);
     for (int64_t sms = 1; m->n < MOST_POINTS; sms *= bench_quick(m->b) ? 4 : 2) {
+        StreamShape shape = stream_shape(m->b, IN_FLIGHT);
+        Stream stream;
         if (sms > all) sms = all;
-        m->x[m->n] = (double)sms;
-        Status s = rate(m, STREAM_READ, bytes, sms, &m->y[m->n], NULL);
+        shape.blocks = sms;
+        Status s = stream_open(m->b, STREAM_REREAD, m->p, 0, bytes, &shape, &stream);
+        if (!s) s = stream_rate(m->b, &stream, &m->y[m->n]);
         if (s) return s;
+        m->x[m->n] = (double)sms;
         m->y[m->n] = sample_times(&m->y[m->n], 1e6);
         m->n++;
         if (sms == all) break;
@@ -119,8 +125,8 @@ Status bench_l2(Bench *b, Device *dev) {
     double capacity = (double)bench_l2_bytes(b);
     Sample read, write;
     Status s = bench_buffer(b, (size_t)(4 * capacity), &m.p);
-    if (!s) s = rate(&m, STREAM_READ, 0.375 * capacity, bench_sms(b), &read, NULL);
-    if (!s) s = rate(&m, STREAM_WRITE, 0.25 * capacity, bench_sms(b), &write, NULL);
+    if (!s) s = rate(&m, STREAM_REREAD, 0.375 * capacity, &read, NULL);
+    if (!s) s = rate(&m, STREAM_REWRITE, 0.5 * capacity, &write, NULL);
     if (s) return s;
     bench_figure(&m.l2->read, &read, 1e6);
     bench_figure(&m.l2->write, &write, 1e6);

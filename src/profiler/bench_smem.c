@@ -12,13 +12,12 @@
 static const char source[] =
     "enum { UNROLL = 8 };\n"
     "extern __shared__ unsigned at[];\n"
-    "extern \"C\" __global__ void words(unsigned *out, unsigned long long *clocks, int n,\n"
+    "extern \"C\" __global__ void words(unsigned *out, int n,\n"
     "                                 int stride, int bytes, unsigned never) {\n"
     "    for (int i = threadIdx.x; i < bytes / 4; i += blockDim.x) at[i] = 0x38013901u + i;\n"
     "    __syncthreads();\n"
     "    unsigned p = (unsigned)__cvta_generic_to_shared(at) + threadIdx.x % 32 * stride * 4;\n"
     "    unsigned acc = 0, v[UNROLL];\n"
-    "    long long begin = clock64();\n"
     "    for (int i = 0; i < n; i++) {\n"
     "#pragma unroll\n"
     "        for (int u = 0; u < UNROLL; u++)\n"
@@ -26,16 +25,14 @@ static const char source[] =
     "#pragma unroll\n"
     "        for (int u = 0; u < UNROLL; u++) acc ^= v[u];\n"
     "    }\n"
-    "    if (blockIdx.x == 0 && threadIdx.x == 0) *clocks += clock64() - begin;\n"
     "    if (acc == never) *out = acc;\n"
     "}\n"
-    "extern \"C\" __global__ void vectors(unsigned *out, unsigned long long *clocks, int n,\n"
+    "extern \"C\" __global__ void vectors(unsigned *out, int n,\n"
     "                                   int stride, int bytes, unsigned never) {\n"
     "    for (int i = threadIdx.x; i < bytes / 4; i += blockDim.x) at[i] = 0x38013901u + i;\n"
     "    __syncthreads();\n"
     "    unsigned p = (unsigned)__cvta_generic_to_shared(at) + threadIdx.x % 32 * 16;\n"
     "    unsigned acc = 0, x[UNROLL], y[UNROLL], z[UNROLL], w[UNROLL];\n"
-    "    long long begin = clock64();\n"
     "    for (int i = 0; i < n; i++) {\n"
     "#pragma unroll\n"
     "        for (int u = 0; u < UNROLL; u++)\n"
@@ -45,14 +42,13 @@ static const char source[] =
     "#pragma unroll\n"
     "        for (int u = 0; u < UNROLL; u++) acc ^= x[u] ^ y[u] ^ z[u] ^ w[u];\n"
     "    }\n"
-    "    if (blockIdx.x == 0 && threadIdx.x == 0) *clocks += clock64() - begin;\n"
     "    if (acc == never) *out = acc;\n"
     "}\n";
 enum { UNROLL = 8, LANES = 32, WORD = 4, MOST_STRIDE = 64, MOST_POINTS = 8 };
 
 typedef struct {
     Bench *b;
-    CudaAddress out, clocks;
+    CudaAddress out;
     int threads, warps;
 } Shared;
 
@@ -61,16 +57,18 @@ static Status clocks(const Shared *m, const char *symbol, int stride, int bytes,
     Shared own = *m;
     int n;
     unsigned never = 0x12345678;
-    BenchLaunch l = {.param = {&own.out, &own.clocks, &n, &stride, &bytes, &never},
-                     .launch = {.grid = {bench_sms(m->b), 1, 1}, .block = {m->threads, 1, 1},
+    int64_t sms = bench_simulated(m->b) ? 1 : bench_sms(m->b);
+    BenchLaunch l = {.param = {&own.out, &n, &stride, &bytes, &never},
+                     .launch = {.grid = {sms, 1, 1}, .block = {m->threads, 1, 1},
                                 .dynamic_smem = bytes}};
     Status s = bench_kernel(m->b, source, symbol, NULL, &l.kernel);
-    if (!s) s = bench_clocks(m->b, &l, m->clocks, &n, 8, 24, clk);
-    if (!s) *clk = sample_times(clk, 1.0 / (UNROLL * m->warps));
+    if (!s) s = bench_slope(m->b, &l, &n, 32, 96, clk);
+    if (!s) *clk = sample_times(clk, 1e-6 * bench_hz(m->b) / (UNROLL * m->warps));
     return s;
 }
 
-/* Time over stride: the banks, and the rate over how many lanes meet in one.  */
+/* Time over stride: the banks, and the rate over how many times the fewest rows a bank is hit
+ * in.  */
 static Status conflicts(const Shared *m, MemoryLevel *smem) {
     static const double grows = 1.4;
     int most = bench_device(m->b)->attribute[CUDA_ATTR_SMEM_PER_BLOCK], n = 0, points = 0;
@@ -89,7 +87,8 @@ static Status conflicts(const Shared *m, MemoryLevel *smem) {
     int banks = (int)smem->banks.value;
     for (int i = 0; i < n && points < MOST_POINTS; i++) {
         int meeting = banks >> i > 0 ? banks >> i : 1;
-        x[points] = meeting < LANES ? LANES / meeting : 1;
+        if (meeting > LANES) meeting = LANES;
+        x[points] = (double)(banks < LANES ? banks : LANES) / meeting;
         if (points && x[points] <= x[points - 1]) continue;
         y[points] = sample_over(LANES * WORD, &y[i]);
         points++;
@@ -102,12 +101,10 @@ static Status conflicts(const Shared *m, MemoryLevel *smem) {
 Status bench_smem(Bench *b, Device *dev) {
     enum { VECTOR = 16, ENOUGH = 1024 };
     MemoryLevel *smem = &dev->memory[LEVEL_SMEM];
-    Shared m = {.b = b, .threads = bench_device(b)->attribute[CUDA_ATTR_THREADS_PER_BLOCK]};
+    Shared m = {.b = b, .threads = bench_threads(b, ENOUGH)};
     Sample clk;
-    if (m.threads > ENOUGH) m.threads = ENOUGH;
     m.warps = m.threads / LANES;
     Status s = bench_buffer(b, sizeof(unsigned), &m.out);
-    if (!s) s = bench_buffer(b, sizeof(uint64_t), &m.clocks);
     if (!s) s = clocks(&m, "vectors", 0, LANES * VECTOR, &clk);
     if (s) return s;
     bench_rate(&smem->per_sm_max, &clk, LANES * VECTOR);

@@ -12,35 +12,56 @@ static const char source[] =
     "    asm volatile(\"st.global.v4.u32 [%0], {%1,%2,%3,%4};\"\n"
     "                 :: \"l\"(p), \"r\"(v.x), \"r\"(v.y), \"r\"(v.z), \"r\"(v.w) : \"memory\");\n"
     "}\n"
-    "#define PASSES(FIRST, BODY)                                                   \\\n"
+    "#define TILES(BODY)                                                           \\\n"
     "    int step = blockDim.x * UNROLL;                                           \\\n"
-    "    int tiles = (int)(n / step);                                              \\\n"
-    "    for (int pass = 0; pass < passes; pass++) {                               \\\n"
-    "        for (int t = (FIRST) % gridDim.x; t < tiles; t += gridDim.x) {        \\\n"
-    "            long long at = (long long)t * step + threadIdx.x;                 \\\n"
-    "            BODY                                                              \\\n"
-    "        }                                                                     \\\n"
+    "    int tiles = (int)(n / step) * units;                                      \\\n"
+    "    p += n * units; q += n * units;                                           \\\n"
+    "    for (int t = blockIdx.x; t < tiles; t += gridDim.x) {                     \\\n"
+    "        long long at = (long long)t * step + threadIdx.x;                     \\\n"
+    "        BODY                                                                  \\\n"
     "    }\n"
-    "extern \"C\" __global__ void read(V *p, V *q, long long n, int passes, unsigned never) {\n"
+    "#define LOAD V v[UNROLL];                                                     \\\n"
+    "    _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)                       \\\n"
+    "        v[u] = get(p + at + u * blockDim.x);\n"
+    "#define USE                                                                   \\\n"
+    "    _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)                       \\\n"
+    "        acc ^= v[u].x ^ v[u].y ^ v[u].z ^ v[u].w;\n"
+    "#define ARGS V *p, V *q, long long n, int units, unsigned never\n"
+    "extern \"C\" __global__ void read(ARGS) {\n"
     "    unsigned acc = 0;\n"
-    "    PASSES(blockIdx.x + pass, V v[UNROLL];\n"
-    "           _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
-    "               v[u] = get(p + at + u * blockDim.x);\n"
-    "           _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
-    "               acc ^= v[u].x ^ v[u].y ^ v[u].z ^ v[u].w;)\n"
+    "    TILES(LOAD USE)\n"
     "    if (acc == never) q->x = acc;\n"
     "}\n"
-    "extern \"C\" __global__ void write(V *p, V *q, long long n, int passes, unsigned never) {\n"
+    "extern \"C\" __global__ void write(ARGS) {\n"
     "    V v = {0x38013903u ^ threadIdx.x, 0x39053807u + blockIdx.x, 0x3b113a13u, never};\n"
-    "    PASSES(blockIdx.x, _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
-    "               put(p + at + u * blockDim.x, v);)\n"
+    "    TILES(_Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
+    "              put(p + at + u * blockDim.x, v);)\n"
     "}\n"
-    "extern \"C\" __global__ void copy(V *p, V *q, long long n, int passes, unsigned never) {\n"
-    "    PASSES(blockIdx.x, V v[UNROLL];\n"
-    "           _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
-    "               v[u] = get(p + at + u * blockDim.x);\n"
-    "           _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
-    "               put(q + at + u * blockDim.x, v[u]);)\n"
+    "extern \"C\" __global__ void copy(ARGS) {\n"
+    "    TILES(LOAD _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
+    "              put(q + at + u * blockDim.x, v[u]);)\n"
+    "}\n"
+    "extern \"C\" __global__ void reread(ARGS) {\n"
+    "    int step = blockDim.x * UNROLL, tiles = (int)(n / step), t = blockIdx.x % tiles;\n"
+    "    unsigned acc = 0;\n"
+    "    for (int i = 0; i < units; i++) {\n"
+    "        long long at = (long long)t * step + threadIdx.x;\n"
+    "        LOAD USE\n"
+    "        t += gridDim.x % tiles + 1;\n"
+    "        while (t >= tiles) t -= tiles;\n"
+    "    }\n"
+    "    if (acc == never) q->x = acc;\n"
+    "}\n"
+    "extern \"C\" __global__ void rewrite(ARGS) {\n"
+    "    int step = blockDim.x * UNROLL, tiles = (int)(n / step), t = blockIdx.x;\n"
+    "    V v = {0x38013903u ^ threadIdx.x, 0x39053807u + blockIdx.x, 0x3b113a13u, never};\n"
+    "    for (int i = 0; i < units; i++) {\n"
+    "        long long at = (long long)t * step + threadIdx.x;\n"
+    "        _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
+    "            put(p + at + u * blockDim.x, v);\n"
+    "        t += gridDim.x;\n"
+    "        if (t >= tiles) t -= tiles / gridDim.x * gridDim.x;\n"
+    "    }\n"
     "}\n";
 
 static const char *const names[] = {
@@ -49,40 +70,52 @@ static const char *const names[] = {
 #undef X
 };
 
+/* Whole tiles, and as many for each block if they are to be even and there are enough of them.  */
+static long long in_tiles(double bytes, long long tile, int64_t blocks, bool even) {
+    long long tiles = (long long)(bytes / STREAM_VECTOR) / tile;
+    if (even && tiles > blocks) tiles -= tiles % blocks;
+    return tiles ? tiles * tile : tile;
+}
+
 Status stream_open(Bench *b, StreamKind kind, CudaAddress p, CudaAddress q, double bytes,
-                   int64_t blocks, int threads, int unroll, Stream *out) {
-    const char *unrolled = arena_printf(bench_arena(b), "UNROLL %d", unroll);
-    long long tile = (long long)threads * unroll;
-    *out = (Stream){.p = p, .q = q ? q : p, .passes = 1, .never = 0x12345678};
-    out->vectors = (long long)(bytes / STREAM_VECTOR) / tile * tile;
-    if (out->vectors == 0) out->vectors = tile;
-    if (blocks > out->vectors / tile) blocks = out->vectors / tile;
-    out->bytes = (double)out->vectors * STREAM_VECTOR * (kind == STREAM_COPY ? 2 : 1);
-    out->l.launch = (CudaLaunch){.grid = {blocks, 1, 1}, .block = {threads, 1, 1}};
-    void *const param[] = {&out->p, &out->q, &out->vectors, &out->passes, &out->never};
+                   const StreamShape *shape, Stream *out) {
+    const char *unrolled = arena_printf(bench_arena(b), "UNROLL %d", shape->unroll);
+    long long tile = (long long)shape->threads * shape->unroll;
+    bool shared = kind == STREAM_REREAD;
+    *out = (Stream){.p = p, .q = q ? q : p, .units = 1, .never = 0x12345678};
+    out->vectors = in_tiles(bytes, tile, shape->blocks, !shared && !shape->uneven);
+    int64_t tiles = out->vectors / tile, blocks = shape->blocks;
+    if (!shared && blocks > tiles) blocks = tiles;
+    out->bytes = (double)out->vectors * STREAM_VECTOR;
+    out->moved = kind == STREAM_COPY ? 2 * out->bytes
+                 : shared || kind == STREAM_REWRITE ? (double)blocks * (double)tile * STREAM_VECTOR
+                                                    : out->bytes;
+    out->l.launch = (CudaLaunch){.grid = {blocks, 1, 1}, .block = {shape->threads, 1, 1}};
+    void *const param[] = {&out->p, &out->q, &out->vectors, &out->units, &out->never};
     for (size_t i = 0; i < sizeof param / sizeof *param; i++) out->l.param[i] = param[i];
+    out->again = shared || kind == STREAM_REWRITE;
     return bench_kernel(b, source, names[kind], (const char *const[]){unrolled, NULL},
                         &out->l.kernel);
 }
 
 Status stream_rate(Bench *b, Stream *s, Sample *rate) {
+    enum { FEW = 16 };
+    int all = 2 * (int)(s->bytes / s->moved), few = all > FEW ? all : FEW;
     Sample us;
-    Status st = bench_slope(b, &s->l, &s->passes, 1, 3, &us);
-    if (!st) *rate = sample_over(s->bytes, &us);
+    Status st = s->again ? bench_slope(b, &s->l, &s->units, few, 4 * few, &us)
+                         : bench_difference(b, &s->l, &s->units, 1, 3, &us);
+    if (!st) *rate = sample_over(s->moved, &us);
     return st;
 }
 
 /* ---- shapes ---- */
-static int most_threads(const Bench *b) {
-    enum { ENOUGH = 1024 };
-    int block = bench_device(b)->attribute[CUDA_ATTR_THREADS_PER_BLOCK];
-    return block < ENOUGH ? block : ENOUGH;
-}
+enum { MOST_THREADS = 1024 };
 
 StreamShape stream_shape(const Bench *b, double bytes) {
     enum { WARP = 32 };
-    StreamShape s = {bench_sms(b), WARP, 1};
-    while (s.threads < most_threads(b) && s.threads * 1.5 * STREAM_VECTOR < bytes) s.threads *= 2;
+    StreamShape s = {.blocks = bench_sms(b), .threads = WARP, .unroll = 1};
+    int most = bench_threads(b, MOST_THREADS);
+    while (s.threads < most && s.threads * 1.5 * STREAM_VECTOR < bytes) s.threads *= 2;
     while (s.unroll < STREAM_MOST_UNROLL && s.threads * s.unroll * 1.5 * STREAM_VECTOR < bytes)
         s.unroll *= 2;
     return s;
@@ -90,7 +123,16 @@ StreamShape stream_shape(const Bench *b, double bytes) {
 
 StreamShape stream_full(const Bench *b) {
     enum { UNROLL = 4 };
-    int threads = most_threads(b) / 2;
-    int sm = bench_device(b)->attribute[CUDA_ATTR_THREADS_PER_SM];
-    return (StreamShape){bench_sms(b) * (sm / threads), threads, UNROLL};
+    int threads = bench_threads(b, MOST_THREADS) / 2;
+    int blocks = bench_device(b)->attribute[CUDA_ATTR_THREADS_PER_SM] / threads;
+    if (bench_simulated(b)) blocks = 1;
+    return (StreamShape){.blocks = bench_sms(b) * blocks, .threads = threads, .unroll = UNROLL};
+}
+
+void stream_refine(StreamShape *s, double bytes) {
+    enum { LEAST = 64, TILES = 64 };
+    while (s->threads > LEAST && bytes / (s->threads * s->unroll * STREAM_VECTOR) < TILES) {
+        s->threads /= 2;
+        s->blocks *= 2;
+    }
 }

@@ -7,7 +7,7 @@
 
 enum {
     FEWEST = 5, MOST = 31,    /* samples of a series */
-    FEWEST_EXACT = 3,         /* where equal work takes equal time */
+    FEWEST_EXACT = 2,         /* where equal work takes equal time */
     ATTEMPTS = 3,             /* series of a figure that stays noisy */
     MOST_REPEATS = 1000       /* launches in one graph */
 };
@@ -34,6 +34,7 @@ typedef struct {
     CudaAddress clocks;       /* 0: microseconds by events; else clocks, from this word */
     int *count;               /* NULL: one launch is the sample; else a slope */
     int few, many;
+    bool fixed;               /* these and no multiples */
 } Timed;
 
 static Status launch(Bench *b, const BenchLaunch *l) {
@@ -78,7 +79,7 @@ static Status take_clocks(Bench *b, const Timed *t, double *clocks) {
     Status s = cuda_write(b->x, b->d, t->clocks, &word, sizeof word);
     if (!s) s = take_us(b, t, &us);
     if (!s) s = cuda_read(b->x, b->d, &word, t->clocks, sizeof word);
-    *clocks = b->simulated ? us * 1e-6 * b->hz : (double)word;
+    *clocks = (double)word;
     return s;
 }
 
@@ -138,11 +139,10 @@ static Status scale(Bench *b, Timed *t) {
     enum { ROUNDS = 6, BLIND = 16 };
     double want = t->clocks ? least_clocks : b->o->quick ? quick_us : full_us;
     double longest = t->clocks ? 100 * least_clocks : longest_us;
-    if (b->simulated) return ST_OK;
     for (int i = 0; i < ROUNDS; i++) {
         double few, many;
         Status s = take_ends(b, t, &few, &many);
-        if (s || (i > 0 && many - few >= want)) return s;
+        if (s || b->simulated || (i > 0 && many - few >= want)) return s;
         double gain = many - few > 0 ? want * 1.2 / (many - few) : BLIND;
         lengthen(t, gain > BLIND ? BLIND : gain + 1, longest / (many > 1 ? many : 1));
     }
@@ -157,7 +157,7 @@ static Status measure(Bench *b, Timed *t, Sample *out) {
         s = series(b, t, &now);
         if (!s && (i == 0 || now.spread < out->spread)) *out = now;
         if (s || !out->noisy) break;
-        if (t->count) lengthen(t, 2, 2);
+        if (t->count && !t->fixed) lengthen(t, 2, 2);
     }
     if (!s && t->count && out->value <= 0) {
         diag_error(b->d, ST_CUDA, NULL, DIAG_NOWHERE, "a time does not grow with the work");
@@ -213,6 +213,14 @@ Status bench_time(Bench *b, const BenchLaunch *l, Sample *us) {
 Status bench_slope(Bench *b, const BenchLaunch *l, int *count, int few, int many, Sample *us) {
     Timed t = {.l = l, .repeats = 1, .count = count, .few = few, .many = many};
     Status s = scale(b, &t);
+    return s ? s : measure(b, &t, us);
+}
+
+Status bench_difference(Bench *b, const BenchLaunch *l, int *count, int few, int many,
+                        Sample *us) {
+    Timed t = {.l = l, .repeats = 1, .count = count, .few = few, .many = many, .fixed = true};
+    double first, second;
+    Status s = take_ends(b, &t, &first, &second);
     return s ? s : measure(b, &t, us);
 }
 
