@@ -32,7 +32,7 @@
     X(SEED, "seed", 0, "N", "seed of the check's data (1)")                                        \
     X(BUDGET, "check-budget", 0, "S", "seconds that scale a sampled check (60)")                   \
     X(COUNTERS, "counters", 0, NULL,                                                               \
-      "print the simulator's counters beside the model's terms")                                   \
+      "print counters of device and simulator beside the model's terms")                          \
     X(EXPLAIN, "explain", 0, NULL,                                                                 \
       "why this plan: rules, terms, limiter, runners-up, rejects")                                 \
     X(DUMP, "dump", 0, "LIST",                                                                     \

@@ -31,30 +31,55 @@ Status kernel_place(RollerCtx *ctx, Arena *scratch, const RollerKernel *k, const
     return automatic ? ST_OK : s;
 }
 
-/* Counters are the simulator's, unless a device is asked for.  */
-static Status find_place(RollerCtx *ctx, const CheckCall *c, MeasureOptions *m, bool *found) {
-    const char *device = c->o->device;
-    MeasurePlace place;
-    if (c->o->counters && device && strcmp(device, "auto") == 0) device = NULL;
-    if (c->o->counters && device && strcmp(device, "sim") != 0)
-        return diag_error(&ctx->diag, ST_USAGE, NULL, DIAG_NOWHERE,
-                          "counters are the simulator's: they cannot be had from a device");
-    return kernel_place(ctx, c->scratch, c->k, device, m, &place, found);
+/* The device's counters beside the model's terms and the simulator's; where there are none, a note
+ * says why and the rest is shown.  */
+static void device_counters(RollerCtx *ctx, CheckCall *c, const MeasureOptions *m,
+                            const char *where) {
+    const PlanSet *set = &c->k->plans->set;
+    const WholePlan *whole = &c->k->plan.whole;
+    double value[CUPTI_COUNTER_COUNT];
+    Diag own = diag_new(ctx->call);
+    CheckResult simulated;
+    CheckOptions o = {.seed = c->o->seed, .budget_s = c->o->budget_s, .threads = ctx->threads,
+                      .counters = true, .stop = c->o->stop};
+    ArenaMark mark = arena_mark(c->scratch);
+    if (check_kernel(c->scratch, &own, set, whole, &c->k->build, &o, &simulated) ||
+        !simulated.table) {
+        const DiagMessage *e = diag_first_error(&own);
+        diag_warning(&ctx->diag, "counters", DIAG_NOWHERE, "the simulator counted nothing: %s",
+                     e ? e->message : "it ran no kernel");
+        return;
+    }
+    arena_reset(c->scratch, mark);
+    c->result.counters = simulated.counters;
+    own = diag_new(ctx->call);
+    if (!measure_counters(c->scratch, &own, set, whole, &c->k->build, m, value)) {
+        c->result.counters = counters_device_text(simulated.table, value, where, ctx->call);
+        return;
+    }
+    const DiagMessage *e = diag_first_error(&own);
+    diag_warning(&ctx->diag, "counters", DIAG_NOWHERE, "no counters of %s: %s", where, e->message);
+    if (e->hint) diag_hint(&ctx->diag, "%s", e->hint);
 }
 
 static Status check(RollerCtx *ctx, void *user) {
     CheckCall *c = user;
     bool on_device = false;
+    MeasurePlace place;
     MeasureOptions m = {.cuda = {.ignore_environment = ctx->ignore_environment},
                         .seed = c->o->seed, .budget_s = c->o->budget_s, .threads = ctx->threads,
                         .stop = c->o->stop};
     Status s = kernel_need_ptx(&ctx->diag, c->k);
-    if (!s) s = find_place(ctx, c, &m, &on_device);
+    if (!s)
+        s = kernel_place(ctx, c->scratch, c->k, c->o->device, &m, &place, &on_device);
     if (s) return s;
     const PlanSet *set = &c->k->plans->set;
     const WholePlan *whole = &c->k->plan.whole;
-    if (on_device)
-        return measure_check(ctx->call, &ctx->diag, set, whole, &c->k->build, &m, &c->result);
+    if (on_device) {
+        s = measure_check(ctx->call, &ctx->diag, set, whole, &c->k->build, &m, &c->result);
+        if (!s && c->o->counters) device_counters(ctx, c, &m, place.info.name);
+        return s;
+    }
     CheckOptions o = {.seed = c->o->seed,
                       .budget_s = c->o->budget_s,
                       .threads = ctx->threads,

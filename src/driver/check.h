@@ -8,6 +8,7 @@
 #ifndef ROLLER_DRIVER_CHECK_H
 #define ROLLER_DRIVER_CHECK_H
 #include "driver/run.h"
+#include "hal/cupti.h"
 
 typedef struct {
     uint64_t seed;            /* 0: 1 */
@@ -18,6 +19,23 @@ typedef struct {
     const RunPlace *place;    /* NULL: the simulator */
 } CheckOptions;
 
+/* What the simulator counted in the main kernels' blocks that ran, and what the model says of
+ * them.  */
+enum { COUNTER_LINES = 12 };
+typedef struct {
+    const char *name;
+    double counted;           /* < 0: the simulator has no such counter */
+    double predicted;         /* < 0: the model has no such term */
+    bool whole;               /* means something only where all blocks ran */
+    CuptiCounter device[2];   /* their sum, times scale; CUPTI_COUNTER_COUNT: none */
+    double scale;
+} CounterLine;
+typedef struct {
+    double blocks, blocks_run;
+    CounterLine line[COUNTER_LINES];
+    int n;
+} CounterTable;
+
 typedef struct {
     bool ok;
     bool fault;               /* it did not even run to its end */
@@ -27,12 +45,17 @@ typedef struct {
     const char *where;        /* "simulator", "NVIDIA H200" */
     const char *text;         /* one line; on failure also the worst element or fault */
     const char *counters;     /* "" if not asked for */
+    const CounterTable *table;            /* what they are made of; NULL: nothing was counted */
 } CheckResult;
 
 /* te is the op as parsed, possibly with run-time sizes.  ST_CHECK if the kernel is wrong (the
  * result is filled); other errors if it could not be judged.  */
 Status check_kernel(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
                     const Build *build, const CheckOptions *o, CheckResult *out);
-/* Counted by the simulator beside the model's terms for the blocks that ran, as a table.  */
-const char *check_counters(const PlanSet *set, const WholePlan *plan, const Run *run, Arena *a);
+void check_counters(const PlanSet *set, const WholePlan *plan, const Run *run, CounterTable *out);
+/* As a table: the simulator's counters beside the model's terms for the blocks that ran; with those
+ * of a device (one per CuptiCounter) all beside each other, for all blocks.  */
+const char *counters_text(const CounterTable *t, Arena *a);
+const char *counters_device_text(const CounterTable *t, const double *device, const char *where,
+                                 Arena *a);
 #endif

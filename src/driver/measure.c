@@ -273,3 +273,23 @@ Status measure_run(Arena *a, Diag *d, const DeviceRun *run, const MeasureOptions
         return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE, "stopped");
     return diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE, "%s: %s", trial_name(t.end), t.reason);
 }
+
+/* ---- counters ---- */
+Status measure_counters(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
+                        const Build *build, const MeasureOptions *o,
+                        double value[CUPTI_COUNTER_COUNT]) {
+    TrialTask task = {.set = set, .plan = plan, .build = build, .o = o};
+    ChildLimits limits = limits_of(o, 0);
+    ChildResult r;
+    Trial t = {.reason = ""};
+    size_t bytes = CUPTI_COUNTER_COUNT * sizeof *value;
+    Status s = child_run(a, d, trial_counters, &task, &limits, &r);
+    if (s) return s;
+    if (r.end == CHILD_DONE && r.status == ST_OK && r.len == bytes) {
+        memcpy(value, r.answer, bytes);
+        return ST_OK;
+    }
+    if (r.end == CHILD_DONE && r.status) return pass_on(d, &r);
+    judge(a, &r, &limits, &t);
+    return diag_error(d, ST_CUDA, "counters", DIAG_NOWHERE, "counting: %s", t.reason);
+}

@@ -63,6 +63,11 @@ void measure_compare(Diag *d, const Device *dev, const MeasurePlace *place);
 /* trial: one per candidate; *best: the fastest right one, -1 if there is none.  */
 Status measure_candidates(Arena *a, Diag *d, const PlanSet *set, const Candidate *c, int n,
                           const MeasureOptions *o, Trial *trial, int *best);
+/* The device's counters of one run, in a child: a value per CuptiCounter.  An error says why there
+ * are none.  */
+Status measure_counters(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
+                        const Build *build, const MeasureOptions *o,
+                        double value[CUPTI_COUNTER_COUNT]);
 /* A kernel with the data of one run of it, all in the caller's memory.  */
 typedef struct {
     const Device *dev;

@@ -118,6 +118,34 @@ Status trial_run(Child *c, void *user, Arena *a, Diag *d, Buf *answer) {
     return ST_OK;
 }
 
+/* ---- counters, of the run that is timed ---- */
+static Status counted_work(void *user, Diag *d) {
+    Run *r = user;
+    Status s = ST_OK;
+    for (int i = 0; i < r->build->program.n_kernel && !s; i++) s = run_submit(r, d, i, NULL);
+    return s ? s : cuda_synchronize(r->place.context, d);
+}
+
+Status trial_counters(Child *c, void *user, Arena *a, Diag *d, Buf *answer) {
+    const TrialTask *t = user;
+    Opened x = {0};
+    double value[CUPTI_COUNTER_COUNT] = {0};
+    Run run;
+    Status s = open_device(c, t->o, false, a, d, &x);
+    if (s) return s;
+    RunPlace place = {.dev = t->set->dev, .context = x.context, .waits = child_waits, .user = c};
+    s = create(t, &place, a, d, &run);
+    for (int i = 0; i < t->build->program.n_kernel && !s && !run.fault; i++)
+        s = run_launch(&run, a, d, i, NULL, 0);
+    if (s) return s;
+    if (run.fault) return diag_error(d, ST_CUDA, NULL, DIAG_NOWHERE, "%s", run.fault);
+    child_waits(c, true);
+    s = cupti_count(x.context, a, d, t->o->cuda.ignore_environment, counted_work, &run, value);
+    child_waits(c, false);
+    buf_add(answer, (const char *)value, sizeof value);
+    return s;
+}
+
 Status trial_outputs(Child *c, void *user, Arena *a, Diag *d, Buf *answer) {
     const TrialOutputs *t = user;
     const DeviceRun *x = t->run;
@@ -148,5 +176,6 @@ bool trial_read(const char *answer, size_t len, TrialAnswer *out) {
     if (at >= answer + len) return false;
     out->check.text = at;
     out->check.counters = "";
+    out->check.table = NULL;
     return true;
 }

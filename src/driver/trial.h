@@ -28,6 +28,8 @@ typedef struct {
  * outputs.  */
 Status trial_probe(Child *c, void *user, Arena *a, Diag *d, Buf *answer);
 Status trial_outputs(Child *c, void *user, Arena *a, Diag *d, Buf *answer);
+/* Of a TrialTask; the answer is a value per CuptiCounter.  */
+Status trial_counters(Child *c, void *user, Arena *a, Diag *d, Buf *answer);
 Status trial_run(Child *c, void *user, Arena *a, Diag *d, Buf *answer);
 /* Reads an answer; texts point into it.  False if it is none.  */
 bool trial_read(const char *answer, size_t len, TrialAnswer *out);

@@ -79,7 +79,7 @@ static Status check(const Cupti *c, Diag *d, int result, const char *call) {
 }
 #define CUPTI_CALL(c, d, name, ...) check((c), (d), (c)->name(__VA_ARGS__), #name)
 
-static void *find(Arena *a, bool ignore_environment) {
+void *cupti_library(Arena *a, bool ignore_environment) {
     const char *toolkit = ignore_environment ? NULL : getenv("CUDA_PATH");
     if (!toolkit || *toolkit != '/') toolkit = "/usr/local/cuda";
     static const char *const folder[] = {"extras/CUPTI/lib64", "lib64"};
@@ -124,7 +124,7 @@ Status cupti_open(Arena *a, Diag *d, bool ignore_environment, Cupti **out) {
         return diag_error(d, ST_CUDA, "cupti", DIAG_NOWHERE, "CUPTI is in use in this process");
     Cupti *c = ARENA_NEW(a, Cupti);
     c->kernel = ARENA_ARRAY(a, CuptiKernel, MAX_KERNELS);
-    c->library = find(a, ignore_environment);
+    c->library = cupti_library(a, ignore_environment);
     if (!c->library)
         return diag_error(d, ST_CUDA, "cupti", DIAG_NOWHERE, "CUPTI was not found");
     const char *missing = resolve(c);

@@ -1,0 +1,80 @@
+#!/bin/sh
+# Counters of a device: a CUPTI of our own over the simulated driver; each of its functions fails in
+# turn.  Where CUPTI is installed: does it know the counters?
+: "${BUILD:=build}"
+case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+export ROLLER_PROFILE_PATH="$PWD/profiles" ROLLER_SIM_PROFILE=a100
+export ROLLER_LIBCUDA="$BUILD/simdriver/libcuda.so.1"
+unset ROLLER_PROFILE ROLLER_SIM_FAULTS CUDA_PATH
+ok() { echo "ok - $1"; }
+bad() { sed 's/^/# /' "$dir/out" "$dir/err"; echo "not ok - $1"; }
+mkdir "$dir/new" "$dir/old"
+${CC:-cc} -std=c11 -Wall -Wextra -Werror -fPIC -shared -fvisibility=hidden tests/cupti/fake.c \
+    -Wl,-soname,libcupti.so.19 -o "$dir/new/libcupti.so.19" 2>"$dir/err" || bad 'the library builds'
+echo 'int cuptiGetResultString(int c, const char **t) { *t = "x"; return c - c; }' |
+    ${CC:-cc} -fPIC -shared -x c - -o "$dir/old/libcupti.so.19"
+cat >"$dir/mm.te" <<'END'
+op mm(A: f32[64,32], B: f32[32,48]) -> C: f32[64,48] { C[m,n] += A[m,k] * B[k,n]; }
+END
+
+# count STATUS NAME [LIBRARIES]: counters of the small product.
+count() {
+    LD_LIBRARY_PATH=$dir/${3:-new} timeout 60 "$BUILD/roller-gen" --counters --device 0 \
+        --profile a100 --dry-run "$dir/mm.te" >"$dir/out" 2>"$dir/err" </dev/null
+    got=$?
+    [ $got -eq "$1" ] && return 0
+    echo "# exit $got"
+    bad "$2"
+    return 1
+}
+has() { if grep -q -e "$2" "$dir/$1"; then ok "$3"; else bad "$3"; fi; }
+
+count 0 'counters' && {
+    has out 'check: ok' 'the kernel is checked'
+    has out '^ *device *model *simulator$' 'device, model and simulator beside each other'
+    # Counters 2, 4 and 0, 1 of the table; sectors are 32 bytes.
+    has out '^global load sectors  *3000  *[0-9]*  *[0-9]*$' 'sectors'
+    has out '^shared load wavefronts  *5000  *[0-9]*  *[0-9]*$' 'wavefronts'
+    has out '^unique sectors read  *31  *-  *[0-9]*$' 'bytes as sectors'
+    has out '^DRAM bytes  *3000  *[0-9]*  *-$' 'a sum of two'
+    has out '^barriers (warp)  *-  *-  *[0-9]*$' 'what the device does not count'
+    has out '^unit instructions (warp)  *312 ' 'threads as warps'
+    if [ -s "$dir/err" ]; then bad 'no warning'; else ok 'no warning'; fi
+}
+# The counts of model and simulator are those without a device.
+grep 'shared load wavefronts' "$dir/out" | awk '{ print $5, $6 }' >"$dir/with"
+"$BUILD/roller-gen" --counters --device sim --profile a100 --dry-run "$dir/mm.te" |
+    grep 'shared load wavefronts' | awk '{ print $5, $4 }' >"$dir/without"
+if cmp -s "$dir/with" "$dir/without"; then ok 'as without a device'; else bad 'as without'; fi
+
+for call in $(grep -o '^    X(cupti[A-Za-z]*' src/hal/cupti_counters.c | sed 's/.*(//'); do
+    export FAKE_CUPTI=$call=9
+    case $call in *Disable | *einitialize | *DeInitialize)
+        count 0 "$call fails" && has out '^DRAM bytes  *3000' "$call fails at the end: no harm"
+        continue ;;
+    esac
+    count 0 "$call fails" && {
+        has err "warning: no counters of NVIDIA A100.*: $call failed: FAKE_ERROR (9)" "$call fails"
+        has out '^shared load wavefronts' "$call fails: the simulator's are shown"
+    }
+done
+FAKE_CUPTI=cuptiProfilerGetCounterAvailability=35
+count 0 'no permission' && {
+    has err 'may not read .* (ERR_NVGPUCTRPERM)' 'no permission: says so'
+    has err 'hint: run as root' 'no permission: says what helps'
+}
+FAKE_CUPTI=lost
+count 0 'a lost range' && has err 'CUPTI lost 1 ranges' 'a lost range'
+FAKE_CUPTI=endless
+count 0 'passes without end' && has err 'more than 64 passes' 'passes without end'
+unset FAKE_CUPTI
+count 0 'an old CUPTI' old && has err 'no function cuptiProfilerInitialize' 'an old CUPTI'
+ROLLER_SIM_FAULTS='kernel@4=719'
+export ROLLER_SIM_FAULTS
+count 0 'a kernel that faults' && has err 'no counters of .*CUDA_ERROR_LAUNCH_FAILED' \
+    'a kernel that faults while it is counted'
+unset ROLLER_SIM_FAULTS
+python3 tests/cupti/metrics.py src/hal/cupti.h
+exit 0
