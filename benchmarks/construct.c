@@ -7,9 +7,9 @@
  * with --dtype).
  *
  * Prints one Markdown table per profile, each row as soon as it and those before it are done: plan,
- * NVRTC and total time, candidates, registers, spills, predicted time, its ratio to the floor that
- * no plan beats, and for ratios above 1.5 what the time beyond the floor is.  Exit 1 if a row
- * fails or spills.  */
+ * NVRTC (wall) and total (CPU) time, candidates, how many of them were compiled until one did not
+ * spill, registers, spills, predicted time, its ratio to the floor that no plan beats, and for
+ * ratios above 1.5 what the time beyond the floor is.  Exit 1 if a row fails or spills.  */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -23,6 +23,7 @@
 #include <time.h>
 
 #define ROW_IS_FAR 1.5                    /* times the floor */
+#define ROW_IS_SLOW 250.0                 /* ms */
 
 enum { MAX_WORKERS = 16, MAX_NAMES = 16, MAX_ROWS = 16384 };
 
@@ -33,7 +34,7 @@ typedef struct {
     bool done;
     double parse_ms, plan_ms, nvrtc_ms, total_ms;
     int64_t candidates, spills;
-    int registers, kernels;
+    int registers, kernels, tried;
     RollerEstimate e;
     char plan[200], message[200], reason[160];
 } Line;
@@ -53,9 +54,10 @@ typedef struct {
     RollerProfile *loaded[MAX_WORKERS][MAX_NAMES];
 } Bench;
 
+/* Time that the worker ran: what else the machine does is no cost of a row.  */
 static double now_ms(void) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
@@ -126,6 +128,7 @@ static bool compile(Line *l, RollerCtx *ctx, const RollerPlans *plans) {
     }
     roller_kernel_times(k, &emit, &l->nvrtc_ms);
     resources(l, k);
+    l->tried = (int)roller_kernel_rank(k) + 1;
     describe(l, plans, roller_kernel_plan(k));
     roller_kernel_destroy(k);
     return true;
@@ -170,9 +173,10 @@ static bool work_row(Bench *b, Line *l, int worker) {
 
 /* ---- reporting ---- */
 static void print_head(const char *profile) {
-    printf("\n## %s\n\n| id | op | plan ms | nvrtc ms | total ms | candidates | registers | spills "
-           "| predicted us | floor us | ratio | limiter | skeleton | beyond the floor | plan |\n"
-           "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|---|---|---|\n", profile);
+    printf("\n## %s\n\n| id | op | plan ms | nvrtc ms | total ms | candidates | tried | registers "
+           "| spills | predicted us | floor us | ratio | limiter | skeleton | beyond the floor "
+           "| plan |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|---|---|---|\n",
+           profile);
 }
 
 static void print_line(const Line *l) {
@@ -180,13 +184,37 @@ static void print_line(const Line *l) {
         printf("| %s | %s | FAILED: %s |\n", l->row->id, l->row->op, l->failure);
         return;
     }
-    printf("| %s | %s | %.2f | %.1f | %.1f | %lld | %d | %lld | %.1f | %.1f | %.2f | %s | %s | %s "
-           "| %s |\n", l->row->id, l->row->op, l->plan_ms, l->nvrtc_ms, l->total_ms,
-           (long long)l->candidates, l->registers, (long long)l->spills, l->e.us, l->e.floor_us,
-           l->e.us / l->e.floor_us, l->e.limiter, l->e.skeleton, l->reason, l->plan);
+    printf("| %s | %s | %.2f | %.1f | %.1f | %lld | %d | %d | %lld | %.1f | %.1f | %.2f | %s | %s "
+           "| %s | %s |\n", l->row->id, l->row->op, l->plan_ms, l->nvrtc_ms, l->total_ms,
+           (long long)l->candidates, l->tried, l->registers, (long long)l->spills, l->e.us,
+           l->e.floor_us, l->e.us / l->e.floor_us, l->e.limiter, l->e.skeleton, l->reason,
+           l->plan);
 }
 
-static void print_sums(const Bench *b, const char *profile) {
+static int ascending(const void *x, const void *y) {
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* How long single rows took from text to machine code.  */
+static void print_times(Bench *b, const char *profile) {
+    double *ms = ARENA_ARRAY(b->a, double, b->n_line);
+    int n = 0, slow = 0, again = 0;
+    for (int i = 0; i < b->n_line; i++) {
+        const Line *l = &b->line[i];
+        if (strcmp(l->profile, profile) != 0 || l->failure) continue;
+        ms[n++] = l->total_ms;
+        slow += l->total_ms > ROW_IS_SLOW;
+        again += l->tried > 1;
+    }
+    if (n == 0) return;
+    qsort(ms, (size_t)n, sizeof *ms, ascending);
+    printf("%s: a row takes %.0f ms in the middle, %.0f ms at 95 %%, %.0f ms at most; %d above "
+           "%.0f ms; %d tried a second plan\n", profile, ms[n / 2], ms[n * 95 / 100], ms[n - 1],
+           slow, ROW_IS_SLOW, again);
+}
+
+static void print_sums(Bench *b, const char *profile) {
     double plan = 0, nvrtc = 0, total = 0;
     int n = 0, failed = 0, spilled = 0, far = 0, stated = 0;
     for (int i = 0; i < b->n_line; i++) {
@@ -204,6 +232,7 @@ static void print_sums(const Bench *b, const char *profile) {
     printf("\n%s: %d rows, %d failed, %d spill, %d above %.1f x the floor (%d with a reason); plan "
            "%.0f ms, nvrtc %.0f ms, total %.0f ms\n", profile, n, failed, spilled, far, ROW_IS_FAR,
            stated, plan, nvrtc, total);
+    print_times(b, profile);
 }
 
 /* Prints what can be printed in order.  */
@@ -239,13 +268,14 @@ static Status write_json(Bench *b, Diag *d) {
         if (l->failure) json_write_string(l->failure, &out);
         else buf_puts(&out, "null");
         buf_printf(&out, ", \"plan_ms\": %.3f, \"nvrtc_ms\": %.3f, \"total_ms\": %.3f, "
-                         "\"candidates\": %lld, \"registers\": %d, \"spill_bytes\": %lld, "
-                         "\"kernels\": %d, \"predicted_us\": %.3f, \"floor_us\": %.3f, "
+                         "\"candidates\": %lld, \"tried\": %d, \"registers\": %d, "
+                         "\"spill_bytes\": %lld, \"kernels\": %d, "
+                         "\"predicted_us\": %.3f, \"floor_us\": %.3f, "
                          "\"floor_dram_us\": %.3f, \"floor_compute_us\": %.3f, "
                          "\"floor_launch_us\": %.3f, \"limiter\": \"%s\", \"skeleton\": \"%s\", "
                          "\"reason\": \"%s\", \"plan\": ", l->plan_ms, l->nvrtc_ms, l->total_ms,
-                   (long long)l->candidates, l->registers, (long long)l->spills, l->kernels,
-                   l->e.us, l->e.floor_us, l->e.floor_dram_us, l->e.floor_compute_us,
+                   (long long)l->candidates, l->tried, l->registers, (long long)l->spills,
+                   l->kernels, l->e.us, l->e.floor_us, l->e.floor_dram_us, l->e.floor_compute_us,
                    l->e.floor_launch_us, l->failure ? "" : l->e.limiter,
                    l->failure ? "" : l->e.skeleton, l->reason);
         json_write_string(l->plan, &out);

@@ -4,6 +4,7 @@
  * so that a warp stores rows of whole lines.  */
 
 enum { WARP = 32, PIECE_MAX = 16 };
+enum { LONG_BODY = 8 };       /* instructions per element that need no unrolling beside */
 
 static const char *place_of(const Kernel *k, AxisClass axis) {
     return place_type(place_wide(k->c.p->extent[axis], k->c.r->block.extent[axis]));
@@ -16,8 +17,8 @@ static void open_inside(Kernel *k, AxisClass axis) {
     k->at.open++;
 }
 
-static void open_loop(Kernel *k, const char *name, int n, int step) {
-    cg_line(k->cg, "#pragma unroll");
+static void open_loop(Kernel *k, const char *name, int n, int step, bool unroll) {
+    cg_line(k->cg, "#pragma unroll%s", unroll ? "" : " 1");
     if (step == 1) cg_open(k->cg, "for (int %s = 0; %s < %d; %s++)", name, name, n, name);
     else cg_open(k->cg, "for (int %s = 0; %s < %d; %s += %d)", name, name, n, name, step);
     k->at.open++;
@@ -29,13 +30,13 @@ static void open_direct(Kernel *k) {
     Cg *cg = k->cg;
     bool swapped = k->c.r->swapped;
     int halves = k->c.matrix.accumulators / 2, vec = k->l->vec;
-    open_loop(k, "i", k->c.matrix.tiles[AX_M], 1);
-    open_loop(k, "f", swapped ? 2 : halves, 1);
+    open_loop(k, "i", k->c.matrix.tiles[AX_M], 1, true);
+    open_loop(k, "f", swapped ? 2 : halves, 1, true);
     cg_line(cg, "const %s m = m0 + row + lane_m + i * TM + f%s;", place_of(k, AX_M),
             swapped ? "" : " * 8");
     open_inside(k, AX_M);
-    open_loop(k, "j", k->c.matrix.tiles[AX_N], 1);
-    open_loop(k, "g", swapped ? halves : 2, vec);
+    open_loop(k, "j", k->c.matrix.tiles[AX_N], 1, true);
+    open_loop(k, "g", swapped ? halves : 2, vec, true);
     cg_line(cg, "const %s n = n0 + col + lane_n + j * TN + g%s;", place_of(k, AX_N),
             swapped ? " * 8" : "");
     open_inside(k, AX_N);
@@ -87,9 +88,10 @@ static void open_shared(Kernel *k) {
     if (k->c.warps[AX_K] == 1) cg_line(cg, "__syncthreads();");
     cg_line(cg, "%s *const piece = reinterpret_cast<%s *>(smem + warp * %d);", type, type,
             k->c.matrix.piece);
-    open_loop(k, "i", k->c.matrix.tiles[AX_M], 1);
+    open_loop(k, "i", k->c.matrix.tiles[AX_M], 1, true);
     write_piece(k);
-    open_loop(k, "s", (count + WARP - 1) / WARP, 1);
+    bool short_body = k->c.r->split > 1 || k->c.p->epilogue_ops < LONG_BODY;
+    open_loop(k, "s", (count + WARP - 1) / WARP, 1, short_body);
     cg_line(cg, "const unsigned u = lane + s * 32;");
     if (count % WARP != 0) {
         cg_open(cg, "if (u < %du)", (unsigned)count);

@@ -303,26 +303,24 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
     }
     // reduce: 2 slices of warps
     constexpr int SLICE = 64;  // threads
-    float *const copies = reinterpret_cast<float *>(smem) + tid % SLICE;
+    float *copies = reinterpret_cast<float *>(smem) + tid % SLICE;
     __syncthreads();
     if (k_warp > 0) {
+        copies += (k_warp / WK - 1) * (TM * TN * SLICE);
         #pragma unroll
         for (int i = 0; i < TM; i++) {
             #pragma unroll
             for (int j = 0; j < TN; j++)
-                copies[(((k_warp / WK - 1) * TM + i) * TN + j) * SLICE] = acc[i][j];
+                copies[(i * TN + j) * SLICE] = acc[i][j];
         }
     }
     __syncthreads();
     if (k_warp > 0) return;
-    #pragma unroll 1
-    for (int s = 0; s < 1; s++) {
+    #pragma unroll
+    for (int i = 0; i < TM; i++) {
         #pragma unroll
-        for (int i = 0; i < TM; i++) {
-            #pragma unroll
-            for (int j = 0; j < TN; j++)
-                acc[i][j] = acc[i][j] + copies[((s * TM + i) * TN + j) * SLICE];
-        }
+        for (int j = 0; j < TN; j++)
+            acc[i][j] = acc[i][j] + copies[(i * TN + j) * SLICE];
     }
 
     // partial: sums of this slice to the workspace
