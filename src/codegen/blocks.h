@@ -170,6 +170,20 @@ void row_values(Kernel *k, int pass, bool stores);
 void row_finish(Kernel *k, int pass);
 void row_leave(Kernel *k, int pass);      /* values of a slice to the workspace */
 void row_combine(Kernel *k, int pass, bool stores);
+/* row_tie.c: reductions that follow another one of their pass (RowTie).  */
+void row_tie_clear(Kernel *k, int pass);
+/* In a step: before its elements, at each vector of them, between the leaders' turn and that of the
+ * tied ones (false: there are none), behind it.  */
+void row_tie_begin(Kernel *k, int pass);
+void row_tie_count(Kernel *k, int pass);
+bool row_tie_follow(Kernel *k, int pass);
+void row_tie_end(Kernel *k, int pass);
+/* Around the leaders' meeting of threads.  */
+void row_tie_keep(Kernel *k, int pass);
+void row_tie_correct(Kernel *k, int pass);
+/* Value `value` of slice s as a part of the whole row's.  */
+const char *row_tie_slice(Kernel *k, int i, const char *value);
+void row_tie_settle(Kernel *k, int pass);                 /* behind the last meeting of a row */
 
 /* column.c */
 void column_place(Kernel *k);

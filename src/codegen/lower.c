@@ -127,7 +127,7 @@ static void lower_stream(Arena *a, Lowered *l, const Device *dev) {
 static void lower_rows(Arena *a, Lowered *l, int which) {
     const RProg *r = l->r;
     TeExtent rows = size_indices(a, root_of(l), 0, root_of(l)->n_left);
-    int passes = l->p->row->group->n_pass;
+    int passes = rprog_row_facts(l->p, r)->group->n_pass;
     bool last = r->split > 1 && which == passes;
     l->kind = KERNEL_ROW;
     l->vec = r->store_vec;

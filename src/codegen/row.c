@@ -9,7 +9,7 @@
  * thread's number in its row; p sources, q outputs and h kept rows as pointers, r values of slices,
  * by number.  */
 
-static const RowFacts *facts(const Kernel *k) { return k->l->p->row; }
+static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->l->p, k->l->r); }
 
 static const TeStmt *frame_of(const Kernel *k) {
     return &k->cg->te->stmt[facts(k)->group->frame];

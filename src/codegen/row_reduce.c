@@ -5,7 +5,7 @@
 
 enum { WARP = 32 };
 
-static const RowFacts *facts(const Kernel *k) { return k->l->p->row; }
+static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->l->p, k->l->r); }
 
 static const TeStmt *statement(const Kernel *k, int i) {
     return &k->cg->te->stmt[facts(k)->group->stmt[i]];
@@ -14,6 +14,11 @@ static const TeStmt *statement(const Kernel *k, int i) {
 static bool reduces_in(const Kernel *k, int i, int pass) {
     const RowGroup *g = facts(k)->group;
     return g->role[i] == ROW_REDUCE && g->pass[i] == pass;
+}
+
+/* Tied reductions meet after the others.  */
+static bool meets(const Kernel *k, int i, int pass, bool tied) {
+    return reduces_in(k, i, pass) && (facts(k)->group->tie[i] != TIE_NONE) == tied;
 }
 
 bool row_makes(const Kernel *k, int tensor, int pass) {
@@ -48,6 +53,7 @@ void row_clear(Kernel *k, int pass) {
     for (int i = 0; i < facts(k)->group->n; i++) {
         if (reduces_in(k, i, pass)) clear(k, i);
     }
+    row_tie_clear(k, pass);
 }
 
 static void fold(Kernel *k, const TeStmt *s, const char *value, const char *where) {
@@ -99,12 +105,12 @@ static void shuffle(Kernel *k, const TeStmt *s, int span) {
 }
 
 /* A value of each warp of a row, through shared memory.  */
-static void gather_warps(Kernel *k, int pass, int warps) {
+static void gather_warps(Kernel *k, int pass, bool tied, int warps) {
     Cg *cg = k->cg;
     const RowGroup *g = facts(k)->group;
     int all = k->l->r->threads / WARP;
     for (int i = 0; i < g->n; i++) {
-        if (!reduces_in(k, i, pass)) continue;
+        if (!meets(k, i, pass, tied)) continue;
         const TeStmt *s = statement(k, i);
         cg_line(cg, "__shared__ %s part%d[%d];", cg_type(type_of(s->rhs)), s->tensor, all);
         if (is_position(s->rhs)) cg_line(cg, "__shared__ int place%d[%d];", s->tensor, all);
@@ -114,7 +120,7 @@ static void gather_warps(Kernel *k, int pass, int warps) {
     }
     cg_line(cg, "__syncthreads();");
     for (int i = 0; i < g->n; i++) {
-        if (!reduces_in(k, i, pass)) continue;
+        if (!meets(k, i, pass, tied)) continue;
         const TeStmt *s = statement(k, i);
         cg_line(cg, "acc%d = part%d[tid / LN * %d + tid %% %d];", s->tensor, s->tensor, warps,
                 warps);
@@ -125,15 +131,24 @@ static void gather_warps(Kernel *k, int pass, int warps) {
     }
 }
 
+static void meet(Kernel *k, int pass, bool tied) {
+    const RowGroup *g = facts(k)->group;
+    int threads = rprog_row_threads(k->l->r), lanes = threads < WARP ? threads : WARP, n = 0;
+    for (int i = 0; i < g->n; i++) {
+        if (!meets(k, i, pass, tied)) continue;
+        shuffle(k, statement(k, i), lanes);
+        n++;
+    }
+    if (n > 0 && threads > WARP) gather_warps(k, pass, tied, threads / WARP);
+}
+
 /* Every thread of a row gets the value of the whole row.  */
 static void tree(Kernel *k, int pass) {
-    const RowGroup *g = facts(k)->group;
-    int threads = rprog_row_threads(k->l->r), lanes = threads < WARP ? threads : WARP;
-    if (facts(k)->reduces[pass] == 0 || threads == 1) return;
-    for (int i = 0; i < g->n; i++) {
-        if (reduces_in(k, i, pass)) shuffle(k, statement(k, i), lanes);
-    }
-    if (threads > WARP) gather_warps(k, pass, threads / WARP);
+    if (facts(k)->reduces[pass] == 0 || rprog_row_threads(k->l->r) == 1) return;
+    row_tie_keep(k, pass);
+    meet(k, pass, false);
+    row_tie_correct(k, pass);
+    meet(k, pass, true);
 }
 
 /* ---- statements over rows ---- */
@@ -170,6 +185,7 @@ void row_values(Kernel *k, int pass, bool stores) {
 void row_finish(Kernel *k, int pass) {
     if (facts(k)->reduces[pass] > 0) cg_line(k->cg, "// values of the rows");
     tree(k, pass);
+    row_tie_settle(k, pass);
     row_values(k, pass + 1, true);
     cg_blank(k->cg);
 }
@@ -212,23 +228,31 @@ void row_leave(Kernel *k, int pass) {
     }
 }
 
+/* Folds the slices' values of one reduction.  */
+static void fold_slices(Kernel *k, int i) {
+    Cg *cg = k->cg;
+    const TeStmt *s = statement(k, i);
+    bool flag = type_of(s->rhs) == TE_BOOL;
+    const char *value = cg_text(cg, flag ? "(r%d[s] != 0)" : "r%d[s]", s->tensor);
+    slices(k, i);
+    clear(k, i);
+    cg_line(cg, "#pragma unroll 4");
+    cg_open(cg, "for (int s = lane; s < %d; s += LN)", (int)k->l->r->split);
+    fold(k, s, row_tie_slice(k, i, value), cg_text(cg, "spot%d[s]", s->tensor));
+    cg_close(cg);
+}
+
 void row_combine(Kernel *k, int pass, bool stores) {
     Cg *cg = k->cg;
     const RowGroup *g = facts(k)->group;
     cg_line(cg, "// combine: the slices of pass %d", pass);
-    for (int i = 0; i < g->n; i++) {
-        if (!reduces_in(k, i, pass)) continue;
-        const TeStmt *s = statement(k, i);
-        slices(k, i);
-        clear(k, i);
-        bool flag = type_of(s->rhs) == TE_BOOL;
-        cg_line(cg, "#pragma unroll 4");
-        cg_open(cg, "for (int s = lane; s < %d; s += LN)", (int)k->l->r->split);
-        fold(k, s, cg_text(cg, flag ? "(r%d[s] != 0)" : "r%d[s]", s->tensor),
-             cg_text(cg, "spot%d[s]", s->tensor));
-        cg_close(cg);
+    for (int tied = 0; tied < 2; tied++) {
+        for (int i = 0; i < g->n; i++) {
+            if (meets(k, i, pass, tied)) fold_slices(k, i);
+        }
+        if (rprog_row_threads(k->l->r) > 1) meet(k, pass, tied);
     }
-    tree(k, pass);
+    row_tie_settle(k, pass);
     row_values(k, pass + 1, stores);
     cg_blank(cg);
 }

@@ -2,7 +2,7 @@
 
 /* One pass over the columns of a row: loads, statements at each element, stores.  */
 
-static const RowFacts *facts(const Kernel *k) { return k->l->p->row; }
+static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->l->p, k->l->r); }
 
 static bool runs(const Kernel *k, int i, int pass) { return facts(k)->eval[i] >> pass & 1; }
 
@@ -135,7 +135,7 @@ static bool is_stored(const Kernel *k, int i, int pass) {
            elements_in_memory(k, k->cg->te->stmt[g->stmt[i]].tensor);
 }
 
-static void map(Kernel *k, int i, int pass) {
+static void map(Kernel *k, int i, int pass, bool stored) {
     Cg *cg = k->cg;
     const RowGroup *g = facts(k)->group;
     CgPoint p = row_point(k, i);
@@ -144,7 +144,7 @@ static void map(Kernel *k, int i, int pass) {
     TeDtype dtype = cg->te->tensor[t].dtype, compute = te_dtype_compute(dtype);
     const char *value = cg_expr(&p, p.stmt->rhs, p.stmt->rhs->type);
     const char *name = cg_text(cg, "e%d", t);
-    if (!is_stored(k, i, pass)) {
+    if (!stored) {
         cg_line(cg, "const %s %s = %s;", cg_type(compute), name,
                 cg_cast(cg, dtype, p.stmt->rhs->type, value));
     } else {
@@ -158,14 +158,16 @@ static void map(Kernel *k, int i, int pass) {
     k->at.made[t] = name;
 }
 
-static void element_statements(Kernel *k, int pass) {
+/* Tied reductions have a turn of their own, which stores nothing.  */
+static void element_statements(Kernel *k, int pass, bool tied) {
     const RowGroup *g = facts(k)->group;
     for (int i = 0; i < g->n; i++) {
         if (!runs(k, i, pass)) continue;
         if (g->role[i] == ROW_MAP) {
-            map(k, i, pass);
+            map(k, i, pass, !tied && is_stored(k, i, pass));
             continue;
         }
+        if ((g->tie[i] != TIE_NONE) != tied) continue;
         CgPoint p = row_point(k, i);
         given_reads(k, i, pass, &p);
         row_fold(k, i, &p);
@@ -239,11 +241,12 @@ static void retain(Kernel *k, int n) {
             width, s->tensor);
 }
 
-static void compute(Kernel *k, int pass) {
+static void compute(Kernel *k, int pass, bool tied) {
     Cg *cg = k->cg;
     const RowFacts *f = facts(k);
     const RowGroup *g = f->group;
     open_vectors(k);
+    if (!tied) row_tie_count(k, pass);
     for (int n = 0; n < f->n_source; n++) {
         if (!is_read(&f->source[n], pass) || is_array(k, &f->source[n])) continue;
         declare(k, n);
@@ -251,7 +254,7 @@ static void compute(Kernel *k, int pass) {
     }
     for (int i = 0; i < g->n; i++) {
         int t = cg->te->stmt[g->stmt[i]].tensor;
-        if (is_stored(k, i, pass))
+        if (!tied && is_stored(k, i, pass))
             cg_line(cg, "%s o%d[%d];", cg_storage(cg->te->tensor[t].dtype), t, k->l->r->store_vec);
     }
     bool lanes = k->l->r->store_vec > 1;
@@ -262,9 +265,9 @@ static void compute(Kernel *k, int pass) {
         cg_scope(cg);
     }
     decode_columns(k);
-    element_statements(k, pass);
+    element_statements(k, pass, tied);
     cg_close(cg);
-    for (int i = 0; i < g->n; i++) {
+    for (int i = 0; i < g->n && !tied; i++) {
         if (!is_stored(k, i, pass)) continue;
         store(k, i);
         for (int n = 0; n < f->n_source; n++) {
@@ -291,7 +294,11 @@ void row_walk(Kernel *k, int pass) {
     }
     if (loops) {
         cg_line(cg, "#pragma unroll 1");
-        cg_open(cg, "for (%s step = first; step < steps; step++)", place_type(row_wide(k)));
+        /* Every second pass goes back: what L2 has last is what it meets first.  */
+        const char *type = place_type(row_wide(k));
+        if (pass % 2 && rprog_row_rereads(k->l->r))
+            cg_open(cg, "for (%s step = steps - 1; step >= first; step--)", type);
+        else cg_open(cg, "for (%s step = first; step < steps; step++)", type);
     } else if (k->l->r->keep != KEEP_REGISTERS) {
         cg_scope(cg);
         loops = true;
@@ -308,7 +315,10 @@ void row_walk(Kernel *k, int pass) {
         }
         elements_end(k);
     }
-    compute(k, pass);
+    row_tie_begin(k, pass);
+    compute(k, pass, false);
+    if (row_tie_follow(k, pass)) compute(k, pass, true);
+    row_tie_end(k, pass);
     if (loops) cg_close(cg);
     cg_blank(cg);
 }

@@ -1,7 +1,10 @@
 /* The estimate of the `row` skeleton: passes over rows, where what they need again comes from.  */
 #include "microperf/model.h"
 
-enum { STEP_OPS = 8 };        /* instructions of a loop over steps */
+enum {
+    STEP_OPS = 8,             /* instructions of a loop over steps */
+    TIE_OPS = 24              /* of the correction of a tied reduction behind a step */
+};
 
 static double greater(double a, double b) { return a > b ? a : b; }
 static double lesser(double a, double b) { return a < b ? a : b; }
@@ -23,7 +26,7 @@ typedef struct {
 
 static Row row_of(const Model *m, const RProg *r) {
     const Problem *p = m->p;
-    Row x = {.m = m, .r = r, .f = p->row, .threads = rprog_row_threads(r),
+    Row x = {.m = m, .r = r, .f = rprog_row_facts(p, r), .threads = rprog_row_threads(r),
              .vectors = (double)r->thread.extent[AX_N] / r->store_vec,
              .steps = greater((double)rprog_row_steps(p, r), 1),
              .elements = (double)p->row->rows * (double)p->row->columns,
@@ -43,7 +46,7 @@ static int count_bits(uint64_t v) {
 /* How often global memory is read for a source: once if it is kept on chip.  */
 static double reads_of(const Row *x, const RowSource *s) {
     int passes = count_bits(s->passes);
-    if (x->r->keep != KEEP_MEMORY && s->kept) return s->made ? 0 : 1;
+    if (!rprog_row_rereads(x->r) && s->kept) return s->made ? 0 : 1;
     return passes;
 }
 
@@ -132,7 +135,7 @@ static double block_clocks(const Row *x, double per_warp_ops, double *loading) {
     double clocks = x->m->block_start, waits = 0;
     int passes = x->f->group->n_pass;
     for (int pass = 0; pass < passes; pass++) {
-        bool fresh = pass == 0 || x->r->keep == KEEP_MEMORY;
+        bool fresh = pass == 0 || rprog_row_rereads(x->r);
         double latency = pass == 0 ? x->m->dram_latency : x->m->l2_latency;
         if (fresh) waits += (x->r->keep == KEEP_SHARED ? 1 : x->steps) * latency;
         else clocks += 30 * x->steps;
@@ -209,6 +212,7 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     double compute = ops, warps = x.blocks * r->threads / WARP;
     ops += warps_of_elements * 3 * t.requests + warps * 40 * x.kernels;
     if (x.steps > 1) ops += warps * x.steps * f->group->n_pass * STEP_OPS;
+    if (r->keep == KEEP_ONLINE) ops += warps * x.steps * f->tied * TIE_OPS;
     /* Per SM: the one with most blocks has per_sm of them.  */
     double share = x.per_sm / x.blocks;
     double fabric = lesser(m->l2_port, m->l2_rate / m->clock / busy);

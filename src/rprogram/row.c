@@ -14,6 +14,10 @@ RProg rprog_row_base(void) {
     return r;
 }
 
+const RowFacts *rprog_row_facts(const Problem *p, const RProg *r) {
+    return r->keep == KEEP_ONLINE ? p->online : p->row;
+}
+
 int rprog_row_threads(const RProg *r) { return count_along(&r->block, &r->thread, AX_N); }
 
 int64_t rprog_row_steps(const Problem *p, const RProg *r) {
@@ -21,7 +25,7 @@ int64_t rprog_row_steps(const Problem *p, const RProg *r) {
 }
 
 int rprog_row_kernels(const Problem *p, const RProg *r) {
-    const RowFacts *f = p->row;
+    const RowFacts *f = rprog_row_facts(p, r);
     if (r->split <= 1) return 1;
     return f->group->n_pass + (f->reduces[f->group->n_pass - 1] > 0);
 }
@@ -61,9 +65,10 @@ int64_t rprog_row_smem(const Problem *p, const RProg *r) {
 /* Words per column that a thread holds: what is kept as values, what waits for its pass as it
  * came.  */
 static double words_per_column(const Problem *p, const RProg *r) {
+    const RowFacts *f = rprog_row_facts(p, r);
     double words = 0;
-    for (int k = 0; k < p->row->n_source; k++) {
-        const RowSource *s = &p->row->source[k];
+    for (int k = 0; k < f->n_source; k++) {
+        const RowSource *s = &f->source[k];
         bool here = r->keep == KEEP_REGISTERS && s->kept;
         if (here) words += s->bytes > 4 ? 2 : 1;
         else if (s->by_row && (s->passes & 1) && !(s->kept && r->keep == KEEP_SHARED))
@@ -76,6 +81,7 @@ int64_t rprog_row_registers(const Problem *p, const RProg *r) {
     enum { FIXED = 30, VALUES = 2 };
     double words = words_per_column(p, r) * r->thread.extent[AX_N];
     int wide = te_dtype_bytes(p->type) > 4 ? 2 : 1;
+    if (r->keep == KEEP_ONLINE) words += 4 * wide * p->online->tied;
     return FIXED + (int64_t)words + VALUES * wide * r->store_vec + 2 * p->row->n_source;
 }
 
@@ -102,13 +108,14 @@ const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r)
     if (r->store_vec > p->row->vec) return "vectors are wider than any access to a row allows";
     if (r->thread.extent[AX_N] > 256) return "the thread tile is too large";
     if ((int)r->keep < 0 || r->keep >= KEEP_COUNT) return "unknown place of the row";
+    if (r->keep == KEEP_ONLINE && !p->online) return "no reductions of the rows can be tied";
     if (r->keep == KEEP_REGISTERS && steps > 1)
         return "a row in registers must be one step";
     if (r->keep == KEEP_SHARED && !whole_words(p, r))
         return "rows in shared memory are accessed in parts of a word";
     if (r->split < 1 || r->split > GRID_Y_MAX || (r->split > 1 && r->split > steps))
         return "split is not in 1..steps";
-    if (r->split > 1 && r->keep != KEEP_MEMORY) return "split rows stay in memory";
+    if (r->split > 1 && !rprog_row_rereads(r)) return "split rows stay in memory";
     if ((double)rprog_tiles(p, r, AX_M) > dev->limits.grid_max.value)
         return "the grid is larger than the device allows";
     return NULL;
@@ -184,9 +191,11 @@ static void add_places(Rows *b, RProg *r, int threads) {
         if (n > 1 && n / 2 >= vectors) break;
         if (n * r->store_vec > KEPT_MAX) break;
         set_row(r, threads, n);
-        r->keep = KEEP_MEMORY;
-        if (n < vectors) keep(b, r);
-        if (r->block.extent[AX_M] == 1) add_slices(b, r);
+        for (int again = 0; again < (b->p->online ? 2 : 1); again++) {
+            r->keep = again ? KEEP_ONLINE : KEEP_MEMORY;
+            if (n < vectors) keep(b, r);
+            if (r->block.extent[AX_M] == 1) add_slices(b, r);
+        }
         r->keep = KEEP_SHARED;
         if (several) keep(b, r);
     }

@@ -109,10 +109,13 @@
  * columns in all.
  * - Each pass of the group walks over all steps.  `keep` says where that which several passes
  *   need is in between: REGISTERS (one step is the whole row), SHARED (each thread's own
- *   elements) or MEMORY (it is read again).
- * - split > 1: keep is MEMORY, grid y has `split` slices of ceil(steps / split) steps and each
- *   pass is a kernel of its own that leaves the slice's values in the workspace; the next one
- *   combines them. If the last pass reduces, one more kernel, of one slice, does so.
+ *   elements) or MEMORY (it is read again).  ONLINE: as MEMORY, in the fewer passes of
+ *   RowGroup.online: a thread folds what a step has in registers into a tied reduction's leader
+ *   first, corrects its own sum, and then adds the terms of the step; threads and slices meet
+ *   likewise, the leader first.
+ * - split > 1: keep is MEMORY or ONLINE, grid y has `split` slices of ceil(steps / split) steps
+ *   and each pass is a kernel of its own that leaves the slice's values in the workspace; the
+ *   next one combines them. If the last pass reduces, one more kernel, of one slice, does so.
  *
  * The `column` skeleton (reductions whose neighbouring outputs read neighbouring elements;
  * Problem.column): the outputs in the order of column.out are AX_M, the reduction in the order
@@ -162,7 +165,8 @@ typedef enum {
 typedef enum { RASTER_ROW, RASTER_COLUMN, RASTER_GROUPED } Raster;
 typedef enum { LOAD_STAGED, LOAD_ASYNC } LoadKind;
 
-#define RPROG_KEEPS(X) X(REGISTERS, "registers") X(SHARED, "shared") X(MEMORY, "memory")
+#define RPROG_KEEPS(X)                                                                             \
+    X(REGISTERS, "registers") X(SHARED, "shared") X(MEMORY, "memory") X(ONLINE, "online")
 typedef enum {
 #define X(id, name) KEEP_##id,
     RPROG_KEEPS(X)
@@ -335,6 +339,11 @@ int rprog_permute_width(const Problem *p, const RProg *r, int source);
  * Of many requests a part is looked at and stands for the rest.  */
 double rprog_permute_stores(const Problem *p, const RProg *r, int source);
 double rprog_permute_loads(const Problem *p, const RProg *r, int source);
+/* `row`: the facts that the program goes by; is what several passes need read again by each?  */
+const RowFacts *rprog_row_facts(const Problem *p, const RProg *r);
+static inline bool rprog_row_rereads(const RProg *r) {
+    return r->keep == KEEP_MEMORY || r->keep == KEEP_ONLINE;
+}
 int rprog_row_threads(const RProg *r);
 int64_t rprog_row_steps(const Problem *p, const RProg *r);
 int rprog_row_kernels(const Problem *p, const RProg *r);

@@ -31,7 +31,7 @@ int chunk_vector(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis
 /* Distinct elements that an access touches.  */
 int64_t access_unique(const Te *te, const TeStmt *s, const Access *a);
 /* The facts of a row group; does the group store statement i's tensor?  */
-RowFacts *rows_facts(Arena *a, const Te *te, const KernelGroup *g, int align, const bool *stored);
+RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const bool *stored);
 /* Fills the views of a reduction, or that of a map.  */
 void rtile_views(Problem *p, int align);
 void rtile_permute(Problem *p, int align);

@@ -269,8 +269,9 @@ static void describe_rows(Arena *a, int align, Problem *p) {
     bool stored[ROW_MAX_STMTS];
     double ops = 0;
     for (int i = 0; i < g->n; i++) stored[i] = is_stored(p->te, p->group, g->stmt[i]);
-    RowFacts *f = rows_facts(a, p->te, p->group, align, stored);
+    RowFacts *f = rows_facts(a, p->te, g, align, stored);
     p->row = f;
+    if (g->online) p->online = rows_facts(a, p->te, g->online, align, stored);
     p->extent[AX_M] = f->rows;
     p->extent[AX_N] = f->columns;
     p->acc_bytes = te_dtype_bytes(p->te->stmt[g->frame].rhs->type);

@@ -210,15 +210,16 @@ static void count_work(const Te *te, RowFacts *f, const bool *stored) {
             if (f->eval[i] >> p & 1) f->ops[p] += ops + (g->role[i] == ROW_MAP && stored[i]);
         }
         if (g->role[i] == ROW_REDUCE) f->reduces[g->pass[i]]++;
+        f->tied += g->tie[i] != TIE_NONE;
         if (stored[i] && g->role[i] == ROW_MAP) f->element_bytes += bytes;
         if (stored[i] && g->role[i] != ROW_MAP) f->row_bytes += bytes;
     }
 }
 
-RowFacts *rows_facts(Arena *a, const Te *te, const KernelGroup *g, int align, const bool *stored) {
+RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const bool *stored) {
     RowFacts *f = ARENA_NEW(a, RowFacts);
-    const TeStmt *frame = &te->stmt[g->root];
-    *f = (RowFacts){.group = g->row, .rows = 1, .columns = 1, .vec = 1};
+    const TeStmt *frame = frame_of(te, g);
+    *f = (RowFacts){.group = g, .rows = 1, .columns = 1, .vec = 1};
     for (int i = 0; i < frame->n_index; i++)
         *(i < frame->n_left ? &f->rows : &f->columns) *= extent_of(&frame->index[i]);
     find_staying(te, f, stored);
@@ -228,12 +229,12 @@ RowFacts *rows_facts(Arena *a, const Te *te, const KernelGroup *g, int align, co
     for (int k = 0; k < f->n_source; k++) {
         if (f->source[k].vec > f->vec) f->vec = f->source[k].vec;
     }
-    for (int i = 0; i < g->row->n; i++) {
+    for (int i = 0; i < g->n; i++) {
         Access x;
-        const TeStmt *s = &te->stmt[g->row->stmt[i]];
-        if (!stored[i] || g->row->role[i] != ROW_MAP) continue;
+        const TeStmt *s = &te->stmt[g->stmt[i]];
+        if (!stored[i] || g->role[i] != ROW_MAP) continue;
         access_write(te, s, &x);
-        rtile_row_access(g->row->axis[i], s->n_index, &x);
+        rtile_row_access(g->axis[i], s->n_index, &x);
         int vec = rtile_row_vector(te, frame, &x, align);
         f->vec = vec > f->vec ? vec : f->vec;
     }

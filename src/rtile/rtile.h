@@ -72,6 +72,7 @@ typedef struct {
     int vec;                  /* neighbours in the widest access; divides the columns */
     double ops[ROW_MAX_STMTS];            /* of pass p for one element, instructions */
     int reduces[ROW_MAX_STMTS];           /* reductions of pass p */
+    int tied;                             /* of them all */
     double element_bytes;     /* written per element by maps */
     double row_bytes;         /* read and written per row by the rest */
 } RowFacts;
@@ -80,6 +81,7 @@ typedef struct {
     const Te *te;             /* normalized */
     const KernelGroup *group;
     const RowFacts *row;      /* of a row group: AX_M rows, AX_N columns; else NULL */
+    const RowFacts *online;   /* of its form with tied reductions; NULL if there is none */
     bool contraction;         /* else: a map or a general reduction, for `stream` */
     Contraction con;
     ColumnView column;

@@ -117,11 +117,19 @@ enum { ROW_MAX_STMTS = 64 };
  * per element, or a value per row from others.  */
 typedef enum { ROW_REDUCE, ROW_MAP, ROW_SCALAR } RowRole;
 
+/* How a sum whose terms hold another reduction's value x can be made in the same pass as that: each
+ * thread adds terms made with what x is so far, and corrects its sum when x moves.  */
+typedef enum {
+    TIE_NONE,
+    TIE_SCALE,                            /* of exp(E - x) or exp2(E - x), x the maximum of E */
+    TIE_SHIFT                             /* of (E - x) * (E - x), x the mean of E */
+} RowTie;
+
 /* Statements over the same rows, computed by one kernel that walks over the columns of a row in
  * passes.  The frame is a reduction: its left indices are the rows, its reduction indices the
  * columns.  Index j of statement stmt[i] runs with the frame's index axis[i][j].  What statements
  * read of each other they read at their own point.  */
-typedef struct {
+typedef struct RowGroup {
     int frame;                            /* statement; also KernelGroup.root */
     int n;
     int stmt[ROW_MAX_STMTS];              /* ascending, an order of evaluation */
@@ -130,6 +138,10 @@ typedef struct {
     /* REDUCE, MAP: computed by the walk of this number; SCALAR: known before it (maybe n_pass) */
     int pass[ROW_MAX_STMTS];
     int n_pass;
+    /* tied: the reduction that it follows (a position in stmt), and the tensor of x */
+    RowTie tie[ROW_MAX_STMTS];
+    int leader[ROW_MAX_STMTS], center[ROW_MAX_STMTS];
+    const struct RowGroup *online;        /* tied and in fewer passes; NULL if nothing can be */
 } RowGroup;
 
 /* One kernel's worth of statements: a root (reduction or map) and the maps fused behind it, or a

@@ -22,6 +22,10 @@ void groups_find(const Te *te, Groups *out);
  * the frame's index of each left index); returns the row group of each group, NULL for the
  * others.  */
 const RowGroup **rows_find(Arena *a, const Te *te, Groups *g);
+/* Fills pass and n_pass; drops ties that do not save their reduction a pass.  */
+void rows_passes(const Te *te, RowGroup *g);
+/* The group with every reduction tied that can be; NULL where that saves no pass.  */
+const RowGroup *rows_tied(Arena *a, const Te *te, const RowGroup *g);
 /* Is tensor t read outside the group that makes it?  Outputs and inputs always exist in memory.  */
 bool groups_materialized(const Te *te, const Groups *g, int t);
 

@@ -119,6 +119,11 @@ static const struct {
      "param N = 2, C = 100000; op f(X: f32[N,C]) -> Y: f32[N] { Y[n] = sqrt(sum[c](X[n,c])); }",
      "kernel 0\n skeleton row\n unit ffma\n block 1 1 4096 1\n thread 1 1 16 1\n store 4\n"
      " split 20\n keep memory\n blocks_per_sm 4\n"},
+    {"softmax_online", "h200",
+     "param N = 2, C = 100000; op f(X: bf16[N,C]) -> Y: bf16[N,C] { m[n] = max[c](X[n,c]);"
+     " z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }",
+     "kernel 0\n skeleton row\n unit ffma\n block 1 1 2048 1\n thread 1 1 16 1\n store 8\n"
+     " split 20\n keep online\n blocks_per_sm 8\n"},
     {"argmax_first", "h200",
      "param N = 96, C = 64; op f(X: f32[C,N]) -> Y: f32[N,C] { m[n] = argmax[c](X[c,n]);"
      " Y[n,c] = exp(X[c,n] - X[0,n]) * m[n]; }",

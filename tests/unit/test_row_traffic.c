@@ -87,7 +87,7 @@ static bool traffic(Arena *a, const Device *dev, const char *op, int64_t rows, i
     /* A program other than the best may touch a sector in two parts.  */
     uint64_t parts = keep < KEEP_COUNT ? 2 : 1, stored = t->unique_store_sectors;
     assert_in_range(t->global_store_sectors, stored, stored * parts);
-    if (prog->keep != KEEP_MEMORY) {
+    if (!rprog_row_rereads(prog)) {
         assert_int_equal(t->unique_load_sectors, all);
         uint64_t most = by_row + (uint64_t)rows * (all - by_row);
         assert_in_range(t->global_load_sectors, all, most * parts);

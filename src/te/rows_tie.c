@@ -1,0 +1,134 @@
+#include "te/groups.h"
+#include <string.h>
+
+/* Reductions that can follow another one of their row in the same pass.  */
+
+typedef struct {
+    const Te *te;
+    const TeStmt *x, *y;
+    const uint8_t *x_axis, *y_axis;
+} Pair;
+
+static bool same_leaf(const Pair *p, const TeExpr *x, const TeExpr *y) {
+    switch (x->kind) {
+    case TE_INT: case TE_BOOLEAN: return x->v.i == y->v.i;
+    case TE_REAL: return memcmp(&x->v.r, &y->v.r, sizeof x->v.r) == 0;
+    case TE_INDEX: return p->x_axis[x->v.ref] == p->y_axis[y->v.ref];
+    case TE_SIZE: case TE_SCALAR: case TE_READ: return x->v.ref == y->v.ref;
+    case TE_CALL: return x->v.fn == y->v.fn;
+    case TE_CAST: return x->store == y->store;
+    case TE_REDUCE: return false;
+    default: return true;
+    }
+}
+
+/* Do two expressions of statements that run over the same rows have the same value everywhere?  */
+static bool same(const Pair *p, const TeExpr *x, const TeExpr *y) {
+    if (x->kind != y->kind || x->type != y->type || x->n_args != y->n_args ||
+        x->checked != y->checked || !x->other != !y->other || !same_leaf(p, x, y))
+        return false;
+    if (x->other && !same(p, x->other, y->other))
+        return false;
+    for (int i = 0; i < x->n_args; i++) {
+        if (!same(p, x->args[i], y->args[i]))
+            return false;
+    }
+    return true;
+}
+
+static int maker_of(const Te *te, const RowGroup *g, int tensor) {
+    for (int i = 0; i < g->n; i++) {
+        if (te->stmt[g->stmt[i]].tensor == tensor)
+            return i;
+    }
+    return -1;
+}
+
+/* Is the tensor stored as it is computed, in f32 or f64, so that memory changes no value?  */
+static bool is_exact(const Te *te, int tensor, TeDtype type) {
+    return te->tensor[tensor].dtype == type && (type == TE_F32 || type == TE_F64);
+}
+
+static bool is_reduction(const Te *te, const RowGroup *g, int i, TeRedop red) {
+    const TeExpr *e = te->stmt[g->stmt[i]].rhs;
+    return g->role[i] == ROW_REDUCE && e->red == red && e->type == e->args[0]->type;
+}
+
+/* Is the body of reduction j the expression `e` of statement i?  */
+static bool reduces(const Te *te, const RowGroup *g, int j, int i, const TeExpr *e) {
+    const TeStmt *y = &te->stmt[g->stmt[j]];
+    Pair p = {te, &te->stmt[g->stmt[i]], y, g->axis[i], g->axis[j]};
+    return same(&p, e, y->rhs->args[0]);
+}
+
+static bool is_count(const Te *te, const TeExpr *e, double n) {
+    while (e->kind == TE_CAST) e = e->args[0];
+    if (e->kind == TE_SIZE)
+        return (double)te->size[e->v.ref].extent.value == n;
+    return e->kind == TE_INT ? (double)e->v.i == n : e->kind == TE_REAL && e->v.r == n;
+}
+
+/* The statement whose sum over the row, divided by the row's length, statement i is; -1: none.  */
+static int sum_of_mean(const Te *te, const RowGroup *g, int i) {
+    const TeStmt *frame = &te->stmt[g->frame], *s = &te->stmt[g->stmt[i]];
+    double columns = 1;
+    if (g->role[i] != ROW_SCALAR || s->rhs->kind != TE_DIV || s->rhs->args[0]->kind != TE_READ)
+        return -1;
+    for (int j = frame->n_left; j < frame->n_index; j++) {
+        if (frame->index[j].hi.expr)
+            return -1;                     /* slices count their columns as constants */
+        columns *= (double)frame->index[j].hi.value;
+    }
+    int sum = maker_of(te, g, s->rhs->args[0]->v.ref);
+    return sum >= 0 && is_count(te, s->rhs->args[1], columns) ? sum : -1;
+}
+
+/* sum of exp(E - x): x is the maximum of E.  */
+static void tie_scale(const Te *te, RowGroup *g, int i) {
+    const TeExpr *s = te->stmt[g->stmt[i]].rhs, *call = s->args[0], *diff;
+    if (call->kind != TE_CALL || (call->v.fn != TE_FN_EXP && call->v.fn != TE_FN_EXP2))
+        return;
+    diff = call->args[0];
+    if (diff->kind != TE_SUB || diff->args[1]->kind != TE_READ)
+        return;
+    int center = diff->args[1]->v.ref, j = maker_of(te, g, center);
+    if (j < 0 || !is_reduction(te, g, j, TE_RED_MAX) || !is_exact(te, center, s->type) ||
+        !reduces(te, g, j, i, diff->args[0]))
+        return;
+    g->tie[i] = TIE_SCALE;
+    g->leader[i] = j;
+    g->center[i] = center;
+}
+
+/* sum of (E - x) * (E - x): x is the mean of E.  */
+static void tie_shift(const Te *te, RowGroup *g, int i) {
+    const TeExpr *s = te->stmt[g->stmt[i]].rhs, *square = s->args[0];
+    Pair own = {te, NULL, NULL, g->axis[i], g->axis[i]};
+    if (square->kind != TE_MUL || !same(&own, square->args[0], square->args[1]))
+        return;
+    const TeExpr *diff = square->args[0];
+    if (diff->kind != TE_SUB || diff->args[1]->kind != TE_READ)
+        return;
+    int center = diff->args[1]->v.ref, mean = maker_of(te, g, center);
+    int j = mean < 0 ? -1 : sum_of_mean(te, g, mean);
+    if (j < 0 || !is_reduction(te, g, j, TE_RED_SUM) || !is_exact(te, center, s->type) ||
+        !is_exact(te, te->stmt[g->stmt[j]].tensor, s->type) ||
+        !reduces(te, g, j, i, diff->args[0]))
+        return;
+    g->tie[i] = TIE_SHIFT;
+    g->leader[i] = j;
+    g->center[i] = center;
+}
+
+const RowGroup *rows_tied(Arena *a, const Te *te, const RowGroup *g) {
+    RowGroup *x = ARENA_NEW(a, RowGroup);
+    *x = *g;
+    for (int i = 0; i < x->n; i++) {
+        if (!is_reduction(te, x, i, TE_RED_SUM))
+            continue;
+        tie_scale(te, x, i);
+        tie_shift(te, x, i);
+    }
+    rows_passes(te, x);
+    return x->n_pass < g->n_pass ? x : NULL;
+}

@@ -1,0 +1,221 @@
+// roller-plan 1
+// kernel 0
+//   skeleton row
+//   unit ffma
+//   block 1 1 2048 1
+//   thread 1 1 16 1
+//   store 8
+//   split 20
+//   keep online
+//   blocks_per_sm 8
+//
+// parameters
+//   t0  bf16[2,100000]
+//   t1  bf16[2,100000]  output
+//   w  workspace of 512 bytes
+// launches
+//   rk_afbea1deb2beab90_0  grid 2,20  block 128  dynamic shared memory 0
+//   rk_afbea1deb2beab90_1  grid 2,20  block 128  dynamic shared memory 0
+
+template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
+
+template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(const T *p) {
+    return *reinterpret_cast<const rl_vec<T, N> *>(p);
+}
+
+template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
+    rl_vec<T, N> y;
+    #pragma unroll
+    for (int i = 0; i < N; i++) y.v[i] = x[i];
+    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
+}
+
+__device__ __forceinline__ float rl_bf16_to_f32(unsigned short x) {
+    return __uint_as_float((unsigned)x << 16);
+}
+
+__device__ __forceinline__ unsigned short rl_f32_to_bf16(float x) {
+    unsigned short y;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x));
+    return y;
+}
+
+__device__ __forceinline__ float rl_max_f32(float x, float y) {
+    float z;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+    return z;
+}
+
+extern "C" __global__ void __launch_bounds__(128, 8)
+rk_afbea1deb2beab90_0(const unsigned short *__restrict__ t0,
+    unsigned short *__restrict__ t1,
+    unsigned char *__restrict__ w) {
+    constexpr int M = 2;
+    constexpr int N = 100000;
+    constexpr int BM = 1, LN = 128;  // rows of a block, threads of a row
+    constexpr int BN = 2048, TN = 16, VN = 8;  // columns of a step, a thread, at once
+    // rows
+    const int tid = threadIdx.x, lane = tid % LN;
+    const int m = (int)blockIdx.x * BM + tid / LN;
+    const int i0 = m;
+    const unsigned short *const p0 = t0 + i0 * 100000ll;
+    unsigned short *const q1 = t1 + i0 * 100000ll;
+    const int first = (int)blockIdx.y * 3, steps = min(first + 3, (int)49);
+
+    // pass 0
+    float acc2 = (-__int_as_float(0x7f800000));
+    float acc3 = 0.0f;
+    #pragma unroll 1
+    for (int step = first; step < steps; step++) {
+        rl_vec<unsigned short, 8> x0[2];
+        #pragma unroll
+        for (int u = 0; u < 2; u++) {
+            const int col = step * BN + (u * LN + lane) * VN;
+            if (col < N) {
+                x0[u] = rl_load<8>(p0 + (col));
+            }
+        }
+        const float past2 = acc2;
+        #pragma unroll
+        for (int u = 0; u < 2; u++) {
+            const int col = step * BN + (u * LN + lane) * VN;
+            if (col < N) {
+                #pragma unroll
+                for (int v = 0; v < VN; v++) {
+                    const int i1 = (col + v);
+                    acc2 = rl_max_f32(acc2, rl_bf16_to_f32(x0[u].v[v]));
+                }
+            }
+        }
+        acc3 *= (past2 == acc2 ? 1.0f : expf(past2 - acc2));
+        const float base3 = acc2 == (-__int_as_float(0x7f800000)) ? 0 : acc2;
+        #pragma unroll
+        for (int u = 0; u < 2; u++) {
+            const int col = step * BN + (u * LN + lane) * VN;
+            if (col < N) {
+                #pragma unroll
+                for (int v = 0; v < VN; v++) {
+                    const int i1 = (col + v);
+                    acc3 = acc3 + expf((rl_bf16_to_f32(x0[u].v[v]) - base3));
+                }
+            }
+        }
+    }
+
+    // values of the slice
+    const float own2 = acc2;
+    #pragma unroll
+    for (int f = 16; f > 0; f /= 2) {
+        acc2 = rl_max_f32(acc2, __shfl_xor_sync(0xffffffffu, acc2, f));
+    }
+    __shared__ float part2[4];
+    if (tid % 32 == 0) part2[tid / 32] = acc2;
+    __syncthreads();
+    acc2 = part2[tid / LN * 4 + tid % 4];
+    #pragma unroll
+    for (int f = 2; f > 0; f /= 2) {
+        acc2 = rl_max_f32(acc2, __shfl_xor_sync(0xffffffffu, acc2, f));
+    }
+    acc3 *= (own2 == acc2 ? 1.0f : expf(own2 - acc2));
+    #pragma unroll
+    for (int f = 16; f > 0; f /= 2) {
+        acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
+    }
+    __shared__ float part3[4];
+    if (tid % 32 == 0) part3[tid / 32] = acc3;
+    __syncthreads();
+    acc3 = part3[tid / LN * 4 + tid % 4];
+    #pragma unroll
+    for (int f = 2; f > 0; f /= 2) {
+        acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
+    }
+    float *const r2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
+    if (lane == 0) r2[blockIdx.y] = acc2;
+    float *const r3 = reinterpret_cast<float *>(w + 160ll) + m * 20ll;
+    if (lane == 0) r3[blockIdx.y] = acc3;
+}
+
+extern "C" __global__ void __launch_bounds__(128, 8)
+rk_afbea1deb2beab90_1(const unsigned short *__restrict__ t0,
+    unsigned short *__restrict__ t1,
+    unsigned char *__restrict__ w) {
+    constexpr int M = 2;
+    constexpr int N = 100000;
+    constexpr int BM = 1, LN = 128;  // rows of a block, threads of a row
+    constexpr int BN = 2048, TN = 16, VN = 8;  // columns of a step, a thread, at once
+    // rows
+    const int tid = threadIdx.x, lane = tid % LN;
+    const int m = (int)blockIdx.x * BM + tid / LN;
+    const int i0 = m;
+    const unsigned short *const p0 = t0 + i0 * 100000ll;
+    unsigned short *const q1 = t1 + i0 * 100000ll;
+    const int first = (int)blockIdx.y * 3, steps = min(first + 3, (int)49);
+
+    // combine: the slices of pass 0
+    float *const r2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
+    float acc2 = (-__int_as_float(0x7f800000));
+    #pragma unroll 4
+    for (int s = lane; s < 20; s += LN) {
+        acc2 = rl_max_f32(acc2, r2[s]);
+    }
+    #pragma unroll
+    for (int f = 16; f > 0; f /= 2) {
+        acc2 = rl_max_f32(acc2, __shfl_xor_sync(0xffffffffu, acc2, f));
+    }
+    __shared__ float part2[4];
+    if (tid % 32 == 0) part2[tid / 32] = acc2;
+    __syncthreads();
+    acc2 = part2[tid / LN * 4 + tid % 4];
+    #pragma unroll
+    for (int f = 2; f > 0; f /= 2) {
+        acc2 = rl_max_f32(acc2, __shfl_xor_sync(0xffffffffu, acc2, f));
+    }
+    float *const r3 = reinterpret_cast<float *>(w + 160ll) + m * 20ll;
+    float acc3 = 0.0f;
+    #pragma unroll 4
+    for (int s = lane; s < 20; s += LN) {
+        acc3 = acc3 + r3[s] * (r2[s] == acc2 ? 1.0f : expf(r2[s] - acc2));
+    }
+    #pragma unroll
+    for (int f = 16; f > 0; f /= 2) {
+        acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
+    }
+    __shared__ float part3[4];
+    if (tid % 32 == 0) part3[tid / 32] = acc3;
+    __syncthreads();
+    acc3 = part3[tid / LN * 4 + tid % 4];
+    #pragma unroll
+    for (int f = 2; f > 0; f /= 2) {
+        acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
+    }
+    if (acc2 == (-__int_as_float(0x7f800000))) acc3 = (__int_as_float(0x7fc00000));
+    const float e2 = acc2;
+    const float e3 = acc3;
+
+    // pass 1
+    #pragma unroll 1
+    for (int step = steps - 1; step >= first; step--) {
+        rl_vec<unsigned short, 8> x0[2];
+        #pragma unroll
+        for (int u = 0; u < 2; u++) {
+            const int col = step * BN + (u * LN + lane) * VN;
+            if (col < N) {
+                x0[u] = rl_load<8>(p0 + (col));
+            }
+        }
+        #pragma unroll
+        for (int u = 0; u < 2; u++) {
+            const int col = step * BN + (u * LN + lane) * VN;
+            if (col < N) {
+                unsigned short o1[8];
+                #pragma unroll
+                for (int v = 0; v < VN; v++) {
+                    const int i1 = (col + v);
+                    o1[v] = rl_f32_to_bf16((expf((rl_bf16_to_f32(x0[u].v[v]) - e2)) / e3));
+                }
+                rl_store<8>(q1 + col, o1);
+            }
+        }
+    }
+
+}
