@@ -249,6 +249,8 @@ typedef struct {
       (int *value, int attribute, CUfunction function))                                            \
     X(cuFuncSetAttribute,   cuFuncSetAttribute,      9000,  CONTEXT,                               \
       (CUfunction function, int attribute, int value))                                             \
+    X(cuFuncLoad,           cuFuncLoad,              12040, CONTEXT,                               \
+      (CUfunction function))                                                                       \
     X(cuFuncSetCacheConfig, cuFuncSetCacheConfig,    3000,  CONTEXT,                               \
       (CUfunction function, int config))
 

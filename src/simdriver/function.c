@@ -128,6 +128,14 @@ CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
     return driver_leave(&c, r);
 }
 
+/* Nothing is loaded lazily here.  */
+CUresult cuFuncLoad(CUfunction function) {
+    Call c;
+    Function *f;
+    if (!driver_enter(&c, FN_cuFuncLoad)) return c.result;
+    return driver_leave(&c, function_get(&c, function, &f));
+}
+
 /* A preference for L1 or shared memory; the simulated device has no use for it.  */
 CUresult cuFuncSetCacheConfig(CUfunction function, int config) {
     Call c;

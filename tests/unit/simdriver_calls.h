@@ -37,7 +37,8 @@
     X(cuLibraryGetKernel, (0, 0, 0)) X(cuLibraryGetModule, (0, 0)) X(cuKernelGetFunction, (0, 0))  \
     X(cuKernelGetAttribute, (0, 0, 0, 0)) X(cuKernelSetAttribute, (0, 0, 0, 0))                    \
     X(cuFuncGetAttribute, (0, 0, 0)) X(cuFuncSetAttribute, (0, 0, 0))                              \
-    X(cuFuncSetCacheConfig, (0, 0)) X(cuLaunchKernel, (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))           \
+    X(cuFuncLoad, (0)) X(cuFuncSetCacheConfig, (0, 0))                                             \
+    X(cuLaunchKernel, (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))                                           \
     X(cuLaunchKernelEx, (0, 0, 0, 0))                                                              \
     X(cuOccupancyMaxActiveBlocksPerMultiprocessor, (0, 0, 0, 0))                                   \
     X(cuOccupancyMaxActiveClusters, (0, 0, 0))                                                     \

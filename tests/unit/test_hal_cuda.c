@@ -1,7 +1,7 @@
 /* links: hal */
 /* The driver layer over the simulated driver: every call works, and every call fails with its name,
  * the driver's code and the right status.  */
-#include "hal/cuda.h"
+#include "hal/cuda_api.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,16 +99,22 @@ static Status everything(Fixture *f) {
     if (!s) s = cuda_graph_end(x, a, d, stream, &graph);
     if (!s) s = cuda_graph_launch(x, d, graph, stream);
     if (!s) s = cuda_graph_launch(x, d, graph, stream);
+    plain.overlap = true;
+    if (!s) s = cuda_launch(&k, d, &plain, param, stream);
     if (!s) s = cuda_stream_wait(x, d, stream);
     if (!s) s = cuda_synchronize(x, d);
     if (!s) s = cuda_read(x, d, back, at, sizeof back);
     if (s) return s;
     assert_true(us > 0);
-    for (uint32_t i = 0; i < 32; i++) assert_int_equal(back[i], 8 * i);
+    for (uint32_t i = 0; i < 32; i++) assert_int_equal(back[i], 16 * i);
     CudaMapShape shape = {.type = 7, .rank = 2, .address = at, .dim = {4, 4}, .stride = {16},
                           .element_stride = {1, 1}, .box = {4, 4}};
+    CudaMapShape windows = {.type = 7, .rank = 3, .address = at, .dim = {4, 2, 2},
+                            .stride = {16, 32}, .element_stride = {1, 1, 1}, .im2col = true,
+                            .channels = 4, .pixels = 2};
     CudaTensorMap map;
-    return cuda_tensor_map(f->cuda, d, &shape, &map);
+    s = cuda_tensor_map(f->cuda, d, &shape, &map);
+    return s ? s : cuda_tensor_map(f->cuda, d, &windows, &map);
 }
 
 /* Runs in a child, so that each case has a driver of its own; its message comes back by `said`.  */
@@ -151,29 +157,90 @@ static void works(void **state) {
     if (o.status) fail_msg("without libraries: %s", o.message);
 }
 
-/* The functions that `everything` calls and whose failure it must report.  */
-static const char *const fallible[] = {
-    "cuInit", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetUuid",
-    "cuDeviceTotalMem", "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain", "cuCtxPushCurrent",
-    "cuCtxSynchronize", "cuMemGetInfo", "cuMemAlloc", "cuMemcpyHtoD", "cuMemcpyDtoH",
-    "cuMemsetD8Async", "cuStreamCreate", "cuStreamSynchronize", "cuStreamBeginCapture",
-    "cuStreamEndCapture", "cuEventCreate", "cuEventRecord", "cuEventSynchronize",
-    "cuEventElapsedTime", "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuGraphDestroy",
-    "cuFuncGetAttribute", "cuLaunchKernel", "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-    "cuOccupancyMaxActiveClusters", "cuLibraryLoadData", "cuLibraryGetKernel",
-    "cuKernelGetFunction", "cuKernelSetAttribute", "cuTensorMapEncodeTiled",
+/* What a failure of a function comes to.  */
+typedef enum {
+    TOLD,                     /* `everything` fails and names it */
+    TOLD_OF_MODULES,          /* so too, with a driver that has no libraries */
+    RELEASES,                 /* of what is given back: nothing can be done, nothing breaks */
+    NAMES                     /* of texts: the code is told without them */
+} Fate;
+
+static const struct {
+    const char *name;
+    Fate fate;
+} call[] = {
+    {"cuInit", TOLD}, {"cuDeviceGetCount", TOLD}, {"cuDeviceGet", TOLD}, {"cuDeviceGetName", TOLD},
+    {"cuDeviceGetUuid", TOLD}, {"cuDeviceTotalMem", TOLD}, {"cuDeviceGetAttribute", TOLD},
+    {"cuDevicePrimaryCtxRetain", TOLD}, {"cuCtxPushCurrent", TOLD}, {"cuCtxSynchronize", TOLD},
+    {"cuMemGetInfo", TOLD}, {"cuMemAlloc", TOLD}, {"cuMemcpyHtoD", TOLD}, {"cuMemcpyDtoH", TOLD},
+    {"cuMemsetD8Async", TOLD}, {"cuStreamCreate", TOLD}, {"cuStreamSynchronize", TOLD},
+    {"cuStreamBeginCapture", TOLD}, {"cuStreamEndCapture", TOLD}, {"cuEventCreate", TOLD},
+    {"cuEventRecord", TOLD}, {"cuEventSynchronize", TOLD}, {"cuEventElapsedTime", TOLD},
+    {"cuGraphInstantiateWithFlags", TOLD}, {"cuGraphLaunch", TOLD}, {"cuGraphDestroy", TOLD},
+    {"cuFuncGetAttribute", TOLD}, {"cuLaunchKernel", TOLD}, {"cuLaunchKernelEx", TOLD},
+    {"cuOccupancyMaxActiveBlocksPerMultiprocessor", TOLD},
+    {"cuOccupancyMaxActiveClusters", TOLD}, {"cuLibraryLoadData", TOLD},
+    {"cuLibraryGetKernel", TOLD}, {"cuKernelGetFunction", TOLD}, {"cuKernelSetAttribute", TOLD},
+    {"cuFuncLoad", TOLD}, {"cuTensorMapEncodeTiled", TOLD}, {"cuTensorMapEncodeIm2col", TOLD},
+    {"cuModuleLoadDataEx", TOLD_OF_MODULES}, {"cuModuleGetFunction", TOLD_OF_MODULES},
+    {"cuFuncSetAttribute", TOLD_OF_MODULES},
+    {"cuModuleUnload", RELEASES}, {"cuLibraryUnload", RELEASES}, {"cuMemFree", RELEASES},
+    {"cuStreamDestroy", RELEASES}, {"cuEventDestroy", RELEASES}, {"cuGraphExecDestroy", RELEASES},
+    {"cuCtxPopCurrent", RELEASES}, {"cuDevicePrimaryCtxRelease", RELEASES},
+    {"cuCtxGetDevice", RELEASES},
+    {"cuGetErrorName", NAMES}, {"cuGetErrorString", NAMES},
 };
+enum { CALLS = sizeof call / sizeof *call };
+
+static void no_call_is_left_out(void **state) {
+    (void)state;
+    static const char *const used[] = {
+#define X(name, since, need, parameters) #name,
+        CUDA_API(X)
+#undef X
+    };
+    assert_int_equal(sizeof used / sizeof *used, CALLS);
+    for (size_t i = 0; i < CALLS; i++) {
+        int found = 0;
+        for (size_t k = 0; k < CALLS; k++) found += strcmp(used[i], call[k].name) == 0;
+        if (found != 1) fail_msg("%s is tested %d times", used[i], found);
+    }
+}
 
 static void every_call_can_fail(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof fallible / sizeof *fallible; i++) {
-        char fault[100];
-        snprintf(fault, sizeof fault, "%s=999", fallible[i]);
+    static const char *const with[] = {
+        [TOLD] = "", [TOLD_OF_MODULES] = ";missing=cuLibraryLoadData", [RELEASES] = "",
+        [NAMES] = ";cuMemAlloc=2",
+    };
+    for (size_t i = 0; i < CALLS; i++) {
+        char fault[120];
+        const char *name = call[i].name;
+        snprintf(fault, sizeof fault, "%s=999%s", name, with[call[i].fate]);
         Outcome o = run(fault, everything);
-        if (o.status != ST_CUDA || strncmp(o.message, fallible[i], strlen(fallible[i])) != 0 ||
-            !strstr(o.message, "CUDA_ERROR_UNKNOWN (999"))
-            fail_msg("%s: status %d, %s", fallible[i], o.status, o.message);
+        bool told = o.status == ST_CUDA && strncmp(o.message, name, strlen(name)) == 0 &&
+                    strstr(o.message, "CUDA_ERROR_UNKNOWN (999");
+        bool good = call[i].fate == RELEASES ? o.status == ST_OK
+                    : call[i].fate == NAMES  ? o.status == ST_CUDA &&
+                                                   strstr(o.message, "cuMemAlloc failed: ") &&
+                                                   strstr(o.message, "(2")
+                                             : told;
+        if (!good) fail_msg("%s: status %d, %s", name, o.status, o.message);
     }
+    Outcome o = run("cuModuleUnload=999;missing=cuLibraryLoadData", everything);
+    assert_int_equal(o.status, ST_OK);
+}
+
+/* What is asked before there is a table of functions.  */
+static void drivers_that_do_not_begin(void **state) {
+    (void)state;
+    Outcome o = run("cuDriverGetVersion=999", everything);
+    assert_int_equal(o.status, ST_DRIVER);
+    assert_non_null(strstr(o.message, "cuDriverGetVersion of "));
+    assert_non_null(strstr(o.message, "code 999"));
+    o = run("cuGetProcAddress=999", everything);
+    assert_int_equal(o.status, ST_DRIVER);
+    assert_non_null(strstr(o.message, "has no function cuInit"));
 }
 
 static void every_needed_function_is_named(void **state) {
@@ -366,7 +433,9 @@ static void survives_scarce_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(works),
+        cmocka_unit_test(no_call_is_left_out),
         cmocka_unit_test(every_call_can_fail),
+        cmocka_unit_test(drivers_that_do_not_begin),
         cmocka_unit_test(every_needed_function_is_named),
         cmocka_unit_test(old_drivers),
         cmocka_unit_test(statuses),
