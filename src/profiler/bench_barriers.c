@@ -4,7 +4,7 @@
 #include "profiler/bench.h"
 #include "profiler/unit.h"
 
-/* SYNC is one barrier (or step); `v` and `parity` carry what it needs from one to the next.  */
+/* SYNC is one barrier.  */
 static const char source[] =
     "__device__ __forceinline__ void block_barrier() { __syncthreads(); }\n"
     "__device__ __forceinline__ void cluster_barrier() {\n"
@@ -14,16 +14,11 @@ static const char source[] =
     "__device__ __forceinline__ void mbarrier_init(unsigned at) {\n"
     "    asm volatile(\"mbarrier.init.shared.b64 [%0], 1;\" :: \"r\"(at) : \"memory\");\n"
     "}\n"
-    "__device__ __forceinline__ void mbarrier_meet(unsigned at) {\n"
-    "    unsigned done = 0;\n"
-    "    u64 state;\n"
-    "    asm volatile(\"mbarrier.arrive.shared.b64 %0, [%1];\" : \"=l\"(state) : \"r\"(at)\n"
-    "                 : \"memory\");\n"
-    "    while (!done) {\n"
-    "        asm volatile(\"{ .reg .pred p; mbarrier.\" WAIT \".shared.b64 p, [%1], %2;\\n\"\n"
-    "                     \"selp.u32 %0, 1, 0, p; }\"\n"
-    "                     : \"=r\"(done) : \"r\"(at), \"l\"(state) : \"memory\");\n"
-    "    }\n"
+    "__device__ __forceinline__ void mbarrier_meet(unsigned at, int parity) {\n"
+    "    asm volatile(\"{ .reg .pred p; .reg .b64 state;\\n\"\n"
+    "                 \"mbarrier.arrive.shared.b64 state, [%0];\\n\"\n"
+    "                 \"again: mbarrier.\" WAIT \".parity.shared.b64 p, [%0], %1;\\n\"\n"
+    "                 \"@!p bra again; }\" :: \"r\"(at), \"r\"(parity) : \"memory\");\n"
     "}\n"
     "#else\n"
     "__device__ __forceinline__ void mbarrier_init(unsigned) {}\n"
@@ -153,7 +148,7 @@ Status bench_barriers(Bench *b, Device *dev) {
     Status s = bench_buffer(b, sizeof(uint64_t), &clocks);
     if (!s) s = block_barriers(b, dev, clocks);
     if (!s && bench_device(b)->cc_major >= 8) {
-        s = measure(b, &(Barrier){"mbarrier_meet(at)", "USES_WORD 1", 1, 0}, clocks, &clk);
+        s = measure(b, &(Barrier){"mbarrier_meet(at, k & 1)", "USES_WORD 1", 1, 0}, clocks, &clk);
         o->mbarrier.unit = "clk";
         if (!s) bench_figure(&o->mbarrier, &clk, 1);
     }

@@ -93,7 +93,7 @@ static const char source[] =
     "    for (int i = 0; i < 2 * NA; i++) a[i / NA][i % NA] = from[32 * i];\n"
     "    for (int i = 0; i < 4 * NB; i++) b[i / NB][i % NB] = from[256 + 32 * i];\n"
     "    for (int c = 0; c < CHAINS; c++) {\n"
-    "        for (int i = 0; i < ND; i++) d[c][i] = ((const TYPE_D *)from)[512 + 32 * i];\n"
+    "        for (int i = 0; i < ND; i++) d[c][i] = 0;\n"
     "    }\n"
     "    BEGIN\n"
     "    #pragma unroll 1\n"

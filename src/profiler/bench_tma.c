@@ -15,7 +15,8 @@ static const char prelude[] =
     "    return ((unsigned)__cvta_generic_to_shared(shared) + 1023) / 1024 * 1024;\n"
     "}\n"
     "__device__ __forceinline__ unsigned *words(unsigned char *shared) {\n"
-    "    return (unsigned *)(shared + (ring(shared) - (unsigned)__cvta_generic_to_shared(shared)));\n"
+    "    const unsigned start = (unsigned)__cvta_generic_to_shared(shared);\n"
+    "    return (unsigned *)(shared + (ring(shared) - start));\n"
     "}\n"
     "__device__ __forceinline__ void expect(unsigned full, int bytes) {\n"
     "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\"\n"
@@ -36,6 +37,11 @@ static const char prelude[] =
     "                     :: \"r\"(full + 8 * i), \"r\"(arrivals) : \"memory\");\n"
     "    }\n"
     "    asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n"
+    "}\n"
+    /* A number that is in a register when it is needed.  */
+    "__device__ __forceinline__ unsigned ready(unsigned x) {\n"
+    "    asm volatile(\"mov.u32 %0, %0;\" : \"+r\"(x));\n"
+    "    return x;\n"
     "}\n"
     /* Where box i of the tensor begins: `x` and `y` of a tile, image and row of pixels.  */
     "enum { BOXES = REGION / BOX, WIDE = BOXES < 16 ? BOXES : 16 };\n"
@@ -81,12 +87,14 @@ static const char load_source[] =
     "    if (threadIdx.x != 0) return;\n"
     "    begin(full, 1, 1);\n"
     "    u64 sum = 0;\n"
+    "    unsigned at[BURST];\n"
+    "    for (int k = 0; k < BURST; k++) at[k] = ready(base + k * BOX );\n"
     "    #pragma unroll 1\n"
     "    for (int i = 0; i < n; i++) {\n"
     "        expect(full, BURST * BOX);\n"
     "        const u64 begun = (u64)clock64();\n"
     "        #pragma unroll\n"
-    "        for (int k = 0; k < BURST; k++) copy(in, out, &map, base + k * BOX, full, k);\n"
+    "        for (int k = 0; k < BURST; k++) copy(in, out, &map, at[k], full, k);\n"
     "        sum += (u64)clock64() - begun;\n"
     "        await(full, i & 1);\n"
     "    }\n"
@@ -95,21 +103,20 @@ static const char load_source[] =
 
 /* Stores: a place is filled again when the copy from it has read it.  */
 static const char store_source[] =
-    "__device__ __forceinline__ void fill(unsigned char *shared, const unsigned *in) {\n"
-    "    unsigned *to = words(shared);\n"
-    "    for (int i = threadIdx.x; i < RING * BOX / 4; i += blockDim.x) to[i] = in[i];\n"
+    "__device__ __forceinline__ void prepare(unsigned char *shared) {\n"
+    "    fill((unsigned char *)words(shared), RING * BOX);\n"
     "    asm volatile(\"fence.proxy.async;\" ::: \"memory\");\n"
     "    __syncthreads();\n"
     "}\n"
     "__device__ __forceinline__ void finish() {\n"
     "    asm volatile(\"cp.async.bulk.wait_group 0;\" ::: \"memory\");\n"
     "}\n"
-    "extern \"C\" __global__ void __launch_bounds__(32)\n"
+    "extern \"C\" __global__ void __launch_bounds__(128)\n"
     "rate(const unsigned *in, unsigned *out, u64 *clocks, int n, unsigned never,\n"
     "     const __grid_constant__ Map map) {\n"
     "    extern __shared__ unsigned char shared[];\n"
     "    const unsigned base = ring(shared);\n"
-    "    fill(shared, in);\n"
+    "    prepare(shared);\n"
     "    if (threadIdx.x != 0) return;\n"
     "    int at = 0;\n"
     "    #pragma unroll 1\n"
@@ -121,19 +128,21 @@ static const char store_source[] =
     "    }\n"
     "    finish();\n"
     "}\n"
-    "extern \"C\" __global__ void __launch_bounds__(32)\n"
+    "extern \"C\" __global__ void __launch_bounds__(128)\n"
     "burst(const unsigned *in, unsigned *out, u64 *clocks, int n, unsigned never,\n"
     "      const __grid_constant__ Map map) {\n"
     "    extern __shared__ unsigned char shared[];\n"
     "    const unsigned base = ring(shared);\n"
-    "    fill(shared, in);\n"
+    "    prepare(shared);\n"
     "    if (threadIdx.x != 0) return;\n"
     "    u64 sum = 0;\n"
+    "    unsigned at[BURST];\n"
+    "    for (int k = 0; k < BURST; k++) at[k] = ready(base + k * BOX );\n"
     "    #pragma unroll 1\n"
     "    for (int i = 0; i < n; i++) {\n"
     "        const u64 begun = (u64)clock64();\n"
     "        #pragma unroll\n"
-    "        for (int k = 0; k < BURST; k++) copy(in, out, &map, base + k * BOX, 0, k);\n"
+    "        for (int k = 0; k < BURST; k++) copy(in, out, &map, at[k], 0, k);\n"
     "        sum += (u64)clock64() - begun;\n"
     "        asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\");\n"
     "        finish();\n"
@@ -195,6 +204,8 @@ static const char multicast_source[] =
     "    const unsigned base = ring(shared), full = base + RING * BOX, rank = own_rank();\n"
     "    if (threadIdx.x == 0) begin(full, 1, 1);\n"
     "    u64 sum = 0;\n"
+    "    unsigned at[BURST];\n"
+    "    for (int k = 0; k < BURST; k++) at[k] = ready(base + k * BOX + rank * (BOX / 2));\n"
     "    #pragma unroll 1\n"
     "    for (int i = 0; i < n; i++) {\n"
     "        if (threadIdx.x == 0) expect(full, BURST * BOX);\n"
@@ -204,7 +215,7 @@ static const char multicast_source[] =
     "            const u64 begun = (u64)clock64();\n"
     "            #pragma unroll\n"
     "            for (int k = 0; k < BURST; k++) {\n"
-    "                copy(in, out, &map, base + k * BOX + rank * (BOX / 2), full, 2 * k + rank);\n"
+    "                copy(in, out, &map, at[k], full, 2 * k);\n"
     "            }\n"
     "            sum += (u64)clock64() - begun;\n"
     "            await(full, i & 1);\n"
@@ -285,11 +296,12 @@ static Status measure(Bench *b, Mover *mover, size_t row) {
     size_t region = mover_region(b);
     CudaMapShape map = map_of(region, ROWS / rows[row].blocks, rows[row].im2col);
     map.address = rows[row].source == store_source;
+    int threads = rows[row].source == store_source ? 128 : 32;
     MoverKernel k = {
         .source = arena_printf(a, "%s%s%s", unit_prelude, prelude, rows[row].source),
         .macros = {arena_printf(a, "COPY %s", rows[row].copy), arena_printf(a, "BOX %d", BOX),
                    arena_printf(a, "RING %d", RING), arena_printf(a, "REGION %zu", region)},
-        .threads = 32, .burst_threads = 32, .blocks = rows[row].blocks,
+        .threads = threads, .burst_threads = threads, .blocks = rows[row].blocks,
         .smem = 1024 + RING * (BOX + 16), .buffer = region, .bytes = BOX,
         .map = rows[row].map ? &map : NULL};
     return mover_measure(b, &k, &mover->rate, &mover->cost);

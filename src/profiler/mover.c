@@ -48,7 +48,7 @@ enum { SHORT = 4, LONG = 10 };
 static const char short_burst[] = "BURST 4", long_burst[] = "BURST 10";
 
 static Status measure_rate(Run *r, Figure *rate) {
-    enum { FEW = 2, MANY = 6 };
+    enum { FEW = 4, MANY = 64 };
     BenchLaunch l;
     Sample us;
     Status s = launch_of(r, "rate", r->k->threads, short_burst, &l);

@@ -1,6 +1,7 @@
 #include "profiler/unit.h"
 
-/* The clock of the loop itself: under the load of matrix units it is not that of other kernels.  */
+/* Numbers in shared memory are like those of bench_buffer: small and normal in every format.
+ * The clock is that of the loop itself: under the load of matrix units it is not that of other kernels.  */
 const char unit_prelude[] =
     "typedef unsigned long long u64;\n"
     "__device__ __forceinline__ unsigned bits(unsigned x) { return x; }\n"
@@ -14,6 +15,17 @@ const char unit_prelude[] =
     "    asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(t));\n"
     "    return t;\n"
     "}\n"
+    "__device__ __forceinline__ unsigned number(unsigned i) {\n"
+    "    i *= 0x9e3779b9u;\n"
+    "    return ((i ^ i >> 15) & 0x83778377u) | 0x38013801u;\n"
+    "}\n"
+    "__device__ __forceinline__ void fill(unsigned char *shared, int bytes) {\n"
+    "    #pragma unroll 1\n"
+    "    for (int i = threadIdx.x; i < bytes / 16; i += blockDim.x) {\n"
+    "        ((uint4 *)shared)[i] = make_uint4(number(i), number(i + 7919), number(i + 15838),\n"
+    "                                          number(i + 23757));\n"
+    "    }\n"
+    "}\n"
     "#define BEGIN const u64 ns = nanoseconds(), clk = (u64)clock64();\n"
     "#define END                                                     \\\n"
     "    const u64 clk_end = (u64)clock64(), ns_end = nanoseconds(); \\\n"
@@ -22,7 +34,7 @@ const char unit_prelude[] =
     "        clocks[1] += ns_end - ns;                               \\\n"
     "    }\n";
 
-enum { OPERAND_BYTES = 1 << 16, MOST_POINTS = 8, FEW = 1, MANY = 3 };
+enum { OPERAND_BYTES = 1 << 16, MOST_POINTS = 8, FEW = 4, MANY = 32 };
 
 /* FLOP of one instruction of its scope, or results where the unit does not multiply.  */
 static double operations(const ComputeUnit *u) {
@@ -130,7 +142,7 @@ static Status measure_latency(Run *r, ComputeUnit *u) {
     BenchLaunch l;
     Sample clk;
     Status s = launch_of(r, true, r->k->warps, 1, &l);
-    if (!s) s = bench_clocks(r->b, &l, r->clocks, &r->n, FEW, MANY, &clk);
+    if (!s) s = bench_clocks(r->b, &l, r->clocks, &r->n, 1, 3, &clk);
     if (s) return s;
     clk = sample_times(&clk, 1.0 / r->k->latency_steps);
     clk.value -= r->k->latency_less;
@@ -145,9 +157,9 @@ static Status measure_sustained(Run *r, const Device *dev, double us, ComputeUni
     static const double long_us = 2e4;
     double hz, iterations = long_us / us;
     int many = iterations < 1e9 ? (int)iterations : (int)1e9, warps = r->most_warps;
-    if (bench_simulated(r->b) || many < 8) many = MANY;
+    if (bench_simulated(r->b) || many < MANY) many = MANY;
     Sample slope;
-    Status s = rate_point(r, warps, many < 8 ? FEW : many / 8, many, &slope, &hz);
+    Status s = rate_point(r, warps, many / MANY * FEW, many, &slope, &hz);
     if (s) return s;
     u->sustained.unit = u->rate.unit;
     bench_rate(&u->sustained, &slope, work(r, warps, hal_clock_hz(dev)));
