@@ -96,13 +96,13 @@ RollerStatus roller_kernel_get(const RollerKernel *k, RollerArtefact what, const
     const char *text = NULL;
     switch (what) {
     case ROLLER_CU: text = b->program.source; break;
-    case ROLLER_PTX: text = b->nvrtc.ptx; break;
+    case ROLLER_PTX: text = b->compiled ? b->nvrtc.ptx : NULL; break;
     case ROLLER_JSON: text = k->json; break;
     case ROLLER_PLAN_USED: text = k->plan.text; break;
     case ROLLER_LOG: text = b->nvrtc.log; break;
     case ROLLER_CUBIN:
-        *data = b->nvrtc.cubin;
-        *size = b->nvrtc.cubin_len;
+        *data = b->compiled ? b->nvrtc.cubin : NULL;
+        *size = b->compiled ? b->nvrtc.cubin_len : 0;
         return *data ? ROLLER_OK : ROLLER_NVRTC;
     default: return ROLLER_USAGE;
     }

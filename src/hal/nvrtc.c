@@ -63,7 +63,7 @@ static int fetch(Arena *a, NvrtcProgram *p, GetSize size, GetData data, char **o
 
 static int results(Nvrtc *n, Arena *a, NvrtcProgram *p, const NvrtcRequest *request,
                    NvrtcOutput *out) {
-    char *data;
+    char *data = "";
     int result = 0;
     if (request->ptx) {
         result = fetch(a, p, n->GetPTXSize, n->GetPTX, &data, &out->ptx_len);

@@ -1,0 +1,68 @@
+#!/bin/sh
+# Every function of NVRTC that is used fails in turn: a clear message, exit code 3 or 4, no artefact
+# of half a compilation.
+: "${BUILD:=build}"
+case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
+root=$PWD
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+for real in "${CUDA_PATH:-/nowhere}"/lib64/libnvrtc.so.1[0-9] /usr/local/cuda/lib64/libnvrtc.so.1[0-9] \
+    /usr/local/cuda-*/lib64/libnvrtc.so.1[0-9] "$root"/build/nvrtc/libnvrtc.so.1[0-9]; do
+    [ ! -e "$real" ] || break
+done
+[ -e "$real" ] || { echo 'ok - NVRTC fails # SKIP no libnvrtc at the usual places'; exit 0; }
+cflags='-std=c11 -Wall -Wextra -Werror -fPIC -shared -fvisibility=hidden'
+${CC:-cc} $cflags tests/nvrtc/fake.c -o "$dir/libnvrtc.so.13" -ldl || echo 'not ok - the library builds'
+${CC:-cc} $cflags -DWITHOUT_VERSION tests/nvrtc/fake.c -o "$dir/poor.so" -ldl
+export REAL_NVRTC="$real" LD_LIBRARY_PATH="$(dirname "$real")" ROLLER_PROFILE_PATH="$root/profiles"
+export ROLLER_NVRTC="$dir/libnvrtc.so.13" ROLLER_LIBCUDA=/nowhere/libcuda.so.1
+unset ROLLER_PROFILE
+echo 'op f(X: f32[64]) -> Y: f32[64] { Y[i] = X[i] + 1; }' >"$dir/f.te"
+cd "$dir" || exit 1
+
+ok() { echo "ok - $1"; }
+bad() { sed 's/^/# /' out err; echo "not ok - $1"; }
+# compile STATUS NAME: artefacts in the current folder.
+compile() {
+    rm -f f.*.ptx f.*.cubin f.cu
+    timeout 60 "$BUILD/roller-gen" --profile a100 --emit=cu,ptx,cubin f.te >out 2>err </dev/null
+    got=$?
+    [ $got -eq "$1" ] && return 0
+    echo "# exit $got"
+    bad "$2"
+    return 1
+}
+fails() {   # fails STATUS FUNCTION PATTERN
+    export FAKE_NVRTC="$2=${4:-5}"
+    compile "$1" "$2 fails" || return
+    if ! grep -q "$3" err; then bad "$2 fails: says why"
+    elif [ -e f.sm_80.cubin ] || [ -e f.sm_80.ptx ]; then bad "$2 fails: writes nothing"
+    else ok "$2 fails"; fi
+    unset FAKE_NVRTC
+}
+
+compile 0 'all is well' && if [ -s f.sm_80.cubin ]; then ok 'all is well'; else bad 'all is well'; fi
+for call in CreateProgram CompileProgram GetProgramLogSize GetProgramLog GetPTXSize GetPTX \
+    GetCUBINSize GetCUBIN; do
+    fails 3 nvrtc$call 'NVRTC [0-9.]* failed: NVRTC_ERROR'
+done
+fails 4 nvrtcCompileProgram 'refused the source' 6
+fails 3 nvrtcCreateProgram 'NVRTC_ERROR_OUT_OF_MEMORY' 1
+fails 3 nvrtcVersion 'does not tell its version'
+fails 3 nvrtcGetNumSupportedArchs 'sm_80 needs NVRTC 11.0 or newer'
+fails 3 nvrtcGetSupportedArchs 'sm_80 needs NVRTC 11.0 or newer'
+FAKE_NVRTC=nvrtcDestroyProgram=5
+export FAKE_NVRTC
+compile 0 'nvrtcDestroyProgram fails' && ok 'nvrtcDestroyProgram fails: no harm'
+unset FAKE_NVRTC
+# Those of the table are all here.
+for call in $(sed -n '/define NVRTC_API/,/^$/s/^    X(\([A-Za-z]*\),.*/\1/p' "$root/src/hal/nvrtc_library.h"); do
+    grep -q "$call" "$root/tests/nvrtc.sh" || [ "$call" = GetErrorString ] ||
+        echo "not ok - nvrtc$call has no test"
+done
+ROLLER_NVRTC=$dir/poor.so
+compile 3 'a library without a function' && {
+    if grep -q 'has no function nvrtcVersion' err; then ok 'a missing function is named'
+    else bad 'a missing function is named'; fi
+}
+exit 0
