@@ -77,4 +77,32 @@ count 0 'a kernel that faults' && has err 'no counters of .*CUDA_ERROR_LAUNCH_FA
     'a kernel that faults while it is counted'
 unset ROLLER_SIM_FAULTS
 python3 tests/cupti/metrics.py src/hal/cupti.h
+
+# ---- records of kernels, which time them ----
+mkdir "$dir/lib64"
+cp "$dir/new/libcupti.so.19" "$dir/lib64"
+${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc tests/cupti/activity.c \
+    "$BUILD/libhal.a" "$BUILD/libte.a" "$BUILD/libbase.a" -ljansson -lm -lpthread -ldl \
+    -o "$dir/activity" 2>"$dir/err" || bad 'the program builds'
+# watch NAME PATTERN: what both of its rounds say.
+watch() {
+    CUDA_PATH=$dir timeout 60 "$dir/activity" >"$dir/out" 2>"$dir/err"
+    if [ "$(grep -c -e "$2" "$dir/out")" -eq 2 ] && [ "$(wc -l <"$dir/out")" -eq 2 ]; then ok "$1"
+    else bad "$1"; fi
+}
+watch 'kernels in order' '^2 kernels, 100 to 101, 200 to 202$'
+for call in RegisterCallbacks Enable FlushAll; do
+    export FAKE_CUPTI=cuptiActivity$call=9
+    watch "cuptiActivity$call fails" "error: cuptiActivity$call failed: FAKE_ERROR (9)"
+done
+FAKE_CUPTI=cuptiActivityGetNextRecord=9
+watch 'cuptiActivityGetNextRecord fails: no kernels are seen' '^0 kernels$'
+unset FAKE_CUPTI
+export FAKE_KERNELS=40000
+watch 'many kernels' '^40000 kernels, 100 to 101, 200 to 202, 300 to 303$'
+FAKE_KERNELS=70000
+watch 'more kernels than there is room for' '^error: CUPTI lost records$'
+unset FAKE_KERNELS
+cp "$dir/old/libcupti.so.19" "$dir/lib64"
+watch 'an old CUPTI cannot time' 'CUPTI has no function cuptiActivityRegisterCallbacks'
 exit 0

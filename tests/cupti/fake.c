@@ -1,7 +1,9 @@
-/* A CUPTI for tests: the functions that counting calls, and what they insist on.
+/* A CUPTI for tests: the functions that counting and timing call, and what they insist on.
  *
- * Counter i of one run is 1000 (i + 1).  FAKE_CUPTI="FUNCTION=CODE" makes one function fail,
- * "lost" loses a range, "endless" never has enough passes.  Built by tests/counters.sh.  */
+ * Counter i of one run is 1000 (i + 1).  Each flush tells of FAKE_KERNELS kernels (2), the last one
+ * first: kernel i runs from 100 (i + 1) ns for i + 1 ns.  FAKE_CUPTI="FUNCTION=CODE" makes one
+ * function fail, "lost" loses a range, "endless" never has enough passes.  Built by
+ * tests/counters.sh.  */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -205,5 +207,63 @@ EXPORT int cuptiProfilerHostEvaluateToGpuValues(void *p) {
     AFTER(state.decoded && x->host == &host_object && x->n == state.metrics)
     if (x->bytes != DATA_BYTES || x->range != 0) return INVALID;
     for (size_t i = 0; i < x->n; i++) x->value[i] = 1000.0 * (double)(i + 1);
+    return 0;
+}
+
+/* ---- records of kernels ---- */
+enum { RECORD_BYTES = 64, KERNEL = 10, OTHER = 3000, NO_MORE = 12 };
+typedef void Request(uint8_t **buffer, size_t *size, size_t *max_records);
+typedef void Complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+static Request *on_request;
+static Complete *on_complete;
+static int recording;
+
+EXPORT int cuptiActivityRegisterCallbacks(Request *request, Complete *complete) {
+    if (fails(__func__)) return fails(__func__);
+    on_request = request;
+    on_complete = complete;
+    return 0;
+}
+EXPORT int cuptiActivityEnable(int kind) {
+    if (fails(__func__)) return fails(__func__);
+    AFTER(on_request && on_complete)
+    recording = kind == KERNEL;
+    return recording ? 0 : INVALID;
+}
+EXPORT int cuptiActivityDisable(int kind) {
+    recording = 0;
+    return kind == KERNEL ? 0 : INVALID;
+}
+
+static void put_record(uint8_t *at, uint32_t kind, uint64_t i) {
+    uint64_t begin = 100 * (i + 1), end = begin + i + 1;
+    memset(at, 0, RECORD_BYTES);
+    memcpy(at, &kind, sizeof kind);
+    memcpy(at + 16, &begin, sizeof begin);
+    memcpy(at + 24, &end, sizeof end);
+}
+
+/* Each buffer begins with a record of another kind.  */
+EXPORT int cuptiActivityFlushAll(uint32_t flag) {
+    if (fails(__func__)) return fails(__func__);
+    const char *text = getenv("FAKE_KERNELS");
+    uint64_t left = !recording ? 0 : text ? strtoull(text, NULL, 10) : 2;
+    while (left && flag == 1) {
+        uint8_t *buffer;
+        size_t size, most, at = 0;
+        on_request(&buffer, &size, &most);
+        if (!buffer) return INVALID;
+        put_record(buffer, OTHER, 0);
+        for (at = RECORD_BYTES; left && at + RECORD_BYTES <= size; at += RECORD_BYTES)
+            put_record(buffer + at, KERNEL, --left);
+        on_complete(NULL, 0, buffer, size, at);
+    }
+    return 0;
+}
+EXPORT int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record) {
+    if (fails(__func__)) return fails(__func__);
+    uint8_t *next = *record ? (uint8_t *)*record + RECORD_BYTES : buffer;
+    if (next + RECORD_BYTES > buffer + valid) return NO_MORE;
+    *record = next;
     return 0;
 }
