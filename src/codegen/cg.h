@@ -16,7 +16,7 @@ typedef struct {
     const Device *dev;
     int align;                /* bytes, promised for every tensor */
     const int64_t *temp_at;   /* per tensor: bytes into the workspace, -1: not there */
-    int64_t sums_at;          /* split sums in the workspace, bytes */
+    int64_t sums_at;          /* the kernel's partial results in the workspace, bytes */
     Buf out;
     int depth;                /* of indentation */
     int names;                /* v0, v1, ... used in this kernel */
@@ -53,7 +53,7 @@ bool cg_range_of_storage(TeDtype t, int64_t *lo, int64_t *hi);      /* false: no
 /* -- expr.c: expressions of one statement at one point -- */
 typedef struct {
     const TeExpr *expr;       /* this expression and every one access_same to it ... */
-    const char *text;         /* ... is this value of its compute type */
+    const char *text;         /* ... is this value; a read's, in its tensor's compute type */
 } CgGiven;
 
 typedef struct {

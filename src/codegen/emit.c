@@ -169,6 +169,7 @@ static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
     Kernel k = {.cg = cg, .l = l};
     const Te *all = cg->te;
     cg->te = l->p->te;
+    cg->sums_at = rprog_partial_at(&out->workspace, l->group);
     k.at.made = ARENA_ARRAY(cg->arena, const char *, cg->te->n_tensor);
     cg->names = 0;
     cg_blank(cg);
@@ -212,31 +213,17 @@ static KernelParam *find_params(Arena *a, const Te *te, bool workspace, int *n) 
     return p;
 }
 
-static int64_t round_up(int64_t v) { return (v + 255) / 256 * 256; }
-
-/* Temporaries in memory one after the other, then room for the largest split sums.  */
 static void lay_out_workspace(Cg *cg, KernelProgram *out) {
-    const RPlan *plan = cg->plan;
     const Te *te = cg->te;
-    int64_t sums = 0;
+    rprog_plan_workspace(cg->arena, cg->plan, &out->workspace);
+    out->workspace_bytes = out->workspace.bytes;
     out->temp_offset = ARENA_ARRAY(cg->arena, int64_t, te->n_tensor);
-    out->workspace_bytes = 0;
-    for (int t = 0; t < te->n_tensor; t++) {
-        out->temp_offset[t] = -1;
-        if (te->tensor[t].role != TE_TEMP || !access_materialized(te, plan->group, plan->n, t))
-            continue;
-        int64_t count = 1;
-        for (int d = 0; d < te->tensor[t].rank; d++) count *= te->tensor[t].shape[d].value;
-        out->temp_offset[t] = out->workspace_bytes;
-        out->workspace_bytes += round_up(count * te_dtype_bytes(te->tensor[t].dtype));
-    }
-    for (int i = 0; i < plan->n; i++) {
-        int64_t bytes = round_up(rprog_workspace(&plan->problem[i], &plan->prog[i]));
-        sums = bytes > sums ? bytes : sums;
+    for (int t = 0; t < te->n_tensor; t++) out->temp_offset[t] = -1;
+    for (int i = 0; i < out->workspace.n; i++) {
+        const WorkspacePart *x = &out->workspace.part[i];
+        if (x->tensor >= 0) out->temp_offset[x->tensor] = x->at;
     }
     cg->temp_at = out->temp_offset;
-    cg->sums_at = out->workspace_bytes;
-    out->workspace_bytes += sums;
 }
 
 static void name_program(Cg *cg, const char *plan_text, KernelProgram *out) {

@@ -14,11 +14,15 @@ static const TeExpr *resolve(const Survey *s, const TeExpr *e) {
 }
 
 static const char *given_text(const Survey *s, const TeExpr *e) {
-    for (int i = 0; i < s->at->n_given; i++) {
-        if (access_same(s->at->given[i].expr, e)) return s->at->given[i].text;
+    const char *text = NULL;
+    for (int i = 0; i < s->at->n_given && !text; i++) {
+        if (access_same(s->at->given[i].expr, e)) text = s->at->given[i].text;
     }
-    if (e->kind == TE_READ && s->at->made) return s->at->made[e->v.ref];
-    return NULL;
+    if (e->kind != TE_READ) return text;
+    if (!text && s->at->made) text = s->at->made[e->v.ref];
+    /* With an else value a read may be wider than its tensor.  */
+    TeDtype stored = te_dtype_compute(s->cg->te->tensor[e->v.ref].dtype);
+    return text ? cg_convert(s->cg, e->type, stored, text) : NULL;
 }
 
 /* ---- the table of nodes ---- */

@@ -150,7 +150,8 @@ static const char *read(Survey *s, const Value *v) {
     const char *tests = NULL;
     bool tested = e->other || e->checked || s->force;
     for (int k = 0; k < e->n_args && tested; k++) tests = test_subscript(s, v, k, tests);
-    const char *x = element(s, v);
+    TeDtype stored = te_dtype_compute(s->cg->te->tensor[e->v.ref].dtype);
+    const char *x = cg_convert(s->cg, e->type, stored, element(s, v));
     if (!tests) return x;
     const char *other = e->other ? child_text(s, v, e->n_args) : cg_int(s->cg, e->type, 0);
     return cg_text(s->cg, "(%s ? %s : %s)", tests, x, other);

@@ -40,7 +40,8 @@ typedef struct {
     int n_param;
     int64_t *temp_offset;     /* per tensor of the normalized op: where a temporary lies in the
                                * workspace (dense, its dtype), bytes; -1: not in memory */
-    int64_t workspace_bytes;  /* temporaries in memory and split sums, 256-byte aligned parts */
+    Workspace workspace;      /* its parts, and when they live */
+    int64_t workspace_bytes;  /* == workspace.bytes */
     char hash[17];            /* of expression and plan */
 } KernelProgram;
 

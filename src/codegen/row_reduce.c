@@ -59,6 +59,9 @@ void row_clear(Kernel *k, int pass) {
 static void fold(Kernel *k, const TeStmt *s, const char *value, const char *where) {
     Cg *cg = k->cg;
     const char *acc = cg_text(cg, "acc%d", s->tensor);
+    /* The text of a wide integer may be an int.  */
+    if (is_position(s->rhs) && type_of(s->rhs) == TE_I64)
+        value = cg_text(cg, "(long long)%s", value);
     if (is_position(s->rhs))
         cg_line(cg, "rl_%s(%s, where%d, %s, %s);",
                 s->rhs->red == TE_RED_ARGMAX ? "argmax" : "argmin", acc, s->tensor, value, where);

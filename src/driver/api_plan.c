@@ -36,6 +36,9 @@ Status plan_texts(Arena *a, Diag *d, RollerPlan *plan) {
         if (g + 1 < r->n) buf_putc(&summary, '\n');
         rtile_print(&r->problem[g], &tiles);
     }
+    Workspace workspace;
+    rprog_plan_workspace(a, r, &workspace);
+    plan->workspace_bytes = workspace.bytes;
     Status s = cg_print_lowered(a, d, r, dev, &lowered);
     plan->text = buf_str(&text);
     plan->summary = buf_str(&summary);
@@ -186,8 +189,7 @@ RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate *out) {
     }
     const RPlan *plan = &p->whole.rplan;
     r.skeleton = plan->n ? skeleton[plan->prog[p->plans->set.dominant].skeleton] : "none";
-    for (int g = 0; g < plan->n; g++)
-        r.workspace_bytes += rprog_workspace(&plan->problem[g], &plan->prog[g]);
+    r.workspace_bytes = p->workspace_bytes;
     Floor least;
     mp_floor(plan->te, plan->problem, plan->n, p->plans->set.dev, &least);
     r.floor_us = least.us;

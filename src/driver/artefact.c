@@ -146,6 +146,26 @@ static json_t *numerics(Arena *a, const Te *te) {
     return o;
 }
 
+/* Parts of the workspace, and between which kernels each keeps its contents.  */
+static json_t *workspace(Arena *a, const KernelProgram *p) {
+    json_t *parts = need(a, json_array());
+    for (int i = 0; i < p->workspace.n; i++) {
+        const WorkspacePart *x = &p->workspace.part[i];
+        int first = p->n_kernel, last = 0;
+        for (int k = 0; k < p->n_kernel; k++) {
+            if (p->kernel[k].group >= x->first && k < first) first = k;
+            if (p->kernel[k].group <= x->last) last = k;
+        }
+        json_t *o = need(a, json_object());
+        set(a, o, "offset", json_integer(x->at));
+        set(a, o, "bytes", json_integer(x->bytes));
+        set(a, o, "first_kernel", json_integer(first));
+        set(a, o, "last_kernel", json_integer(last));
+        push(a, parts, o);
+    }
+    return parts;
+}
+
 static json_t *target(Arena *a, const RollerKernel *k) {
     const Device *dev = k->plans->set.dev;
     json_t *o = need(a, json_object());
@@ -159,6 +179,7 @@ static json_t *target(Arena *a, const RollerKernel *k) {
     set(a, o, "measured", measured(a, k->measured));
     set(a, o, "numerics", numerics(a, k->plans->op->te));
     set(a, o, "workspace_bytes", json_integer(k->build.program.workspace_bytes));
+    set(a, o, "workspace", workspace(a, &k->build.program));
     set(a, o, "kernels", kernels(a, &k->build));
     return o;
 }

@@ -53,6 +53,7 @@ struct RollerPlan {
     int rank;
     WholePlan whole;
     const char *text, *summary, *tiles, *lowered;
+    int64_t workspace_bytes;
 };
 
 struct RollerPlans {

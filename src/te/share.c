@@ -11,9 +11,10 @@ static bool is_work(const TeExpr *e) {
 static bool same_statement(const Te *te, const TeStmt *x, const TeStmt *y) {
     const TeTensor *s = &te->tensor[x->tensor], *t = &te->tensor[y->tensor];
     bool whole = s->dtype == te_dtype_compute(s->dtype);
-    bool same = whole && s->dtype == t->dtype && x->n_left == y->n_left && x->n_index == y->n_index &&
-                x->accum == y->accum && x->tf32 == y->tf32 && x->fp32x3 == y->fp32x3 &&
-                x->fast == y->fast && te_expr_same(x->rhs, y->rhs);
+    bool same = whole && s->dtype == t->dtype && x->n_left == y->n_left &&
+                x->n_index == y->n_index && x->accum == y->accum &&
+                x->tf32 == y->tf32 && x->fp32x3 == y->fp32x3 && x->fast == y->fast &&
+                te_expr_same(x->rhs, y->rhs);
     for (int i = 0; i < x->n_index && same; i++)
         same = te_extent_same(&x->index[i].hi, &y->index[i].hi);
     return same;

@@ -267,6 +267,13 @@ static const char *const programs[] = {
     " X[n,c,2*p+r-1,2*q+s-1] else -100 where r in 3, s in 3; }",
     "param N = 5, Z = 0; op f(X: f32[N,Z]) -> (Y: f32[N,Z], S: f32[N]) { Y[n,z] = X[n,z] + 1.0;"
     " S[n] += X[n,z]; }",
+    /* an index as what is compared; a temporary without elements; reads that their else widens */
+    "param N = 33; op f(p: bool[N], X: i32[N]) -> I: i32 { I[] = argmax[n](p[n] ? n : X[n]); }",
+    "param N = 3, Z = 0; op f(X: f32[N,Z]) -> Y: f32[N] { t[z] = sum[n](X[n,z]);"
+    " Y[n] = sum[z](X[n,z] * t[z]); }",
+    "param N = 24; op f(X: i16[N], Z: i64[N]) -> (A: i64[N], B: i64[N]) {"
+    " A[n] = (X[n] else Z[n]) * 100000 * 100000; t[n] = i32(X[n] * 3);"
+    " B[n] = (t[n] else Z[n]) * 100000 * 100000; }",
 };
 
 static void check_programs(void **state) {
@@ -275,6 +282,17 @@ static void check_programs(void **state) {
     open_target(&t, 0);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         prove(&t, programs[i], NULL, true);
+    arena_destroy(t.arena);
+}
+
+/* What an else value makes f64 is computed as such, whatever tensor it is read from.  */
+static void check_widened(void **state) {
+    (void)state;
+    Target t;
+    open_target(&t, 0);
+    prove(&t, "param N = 24, M = 12; op f(X: f32[N], Z: f64[N], W: f8e5m2[M]) -> (A: f64[N],"
+              " B: f32[N,M]) { A[n] = exp(X[n] else Z[n]); B[n,m] = tanh(W[m] else Z[n]); }",
+          NULL, false);
     arena_destroy(t.arena);
 }
 
@@ -315,7 +333,7 @@ int main(void) {
         cmocka_unit_test(check_operators), cmocka_unit_test(check_integers),
         cmocka_unit_test(check_casts),     cmocka_unit_test(check_intrinsics),
         cmocka_unit_test(check_programs),  cmocka_unit_test(check_order),
-        cmocka_unit_test(check_long),
+        cmocka_unit_test(check_long),      cmocka_unit_test(check_widened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
