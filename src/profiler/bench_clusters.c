@@ -152,8 +152,8 @@ static Status resident(Bench *b, Device *dev) {
         CudaLaunch l = {.grid = {size * bench_sms(b), 1, 1}, .block = {128, 1, 1},
                         .cluster = {size, 1, 1}, .dynamic_smem = smem};
         int clusters = 0;
-        s = cuda_clusters(&k, bench_diag(b), &l, &clusters);
-        if (clusters < 1) continue;
+        Diag refused = diag_new(bench_arena(b));         /* a size that this device has not */
+        if (cuda_clusters(&k, &refused, &l, &clusters) || clusters < 1) continue;
         x[n] = size;
         y[n++] = (Sample){clusters, 0, 1, false};
     }

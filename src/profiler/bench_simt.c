@@ -59,7 +59,7 @@ static const struct {
 };
 
 static Status measure(Bench *b, const Device *dev, ComputeUnit *u, size_t row) {
-    enum { STEPS = 128, SIMULATED_STEPS = 16, ONE_CHAIN = 32 };
+    enum { STEPS = 128, SIMULATED_STEPS = 32, ONE_CHAIN = 32 };
     Arena *a = bench_arena(b);
     int steps = bench_simulated(b) ? SIMULATED_STEPS : STEPS;
     const char *type = arena_printf(a, "TYPE %s", rows[row].type);

@@ -92,7 +92,7 @@ static Status measure(Bench *b, const Device *dev, ComputeUnit *u) {
     int sums = M * u->n.to / (4 * 32) / (u->acc == TE_F16 ? 2 : 1);
     int steps = u->n.to < NARROW ? NARROW_STEPS : STEPS, alone = ONE_CHAIN;
     if (bench_simulated(b)) {
-        steps = SIMULATED_STEPS;
+        if (steps == STEPS) steps = SIMULATED_STEPS;
         alone = 1;
     }
     UnitKernel k = {

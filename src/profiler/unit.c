@@ -1,7 +1,8 @@
 #include "profiler/unit.h"
 
-/* Numbers in shared memory are like those of bench_buffer: small and normal in every format.
- * The clock is that of the loop itself: under the load of matrix units it is not that of other kernels.  */
+/* Numbers in shared memory are like those of bench_buffer: small and normal in every format.  The
+ * clock is that of the loop itself: under the load of matrix units it is not that of other
+ * kernels.  */
 const char unit_prelude[] =
     "typedef unsigned long long u64;\n"
     "__device__ __forceinline__ unsigned bits(unsigned x) { return x; }\n"
