@@ -15,6 +15,19 @@ IMAGES = ("conv1d", "conv2d", "conv3d", "dilated_conv", "grouped_conv", "depthwi
 ALONG = {"H": "R", "W": "S", "D": "T"}    # extent of an image: that of the filter
 
 
+def tiny_rows():
+    """A few rows that any device runs at once."""
+    te = {"matmul": "op matmul(A: f32[48,32], B: f32[32,40]) -> C: f32[48,40] {\n"
+                    "  C[m,n] += A[m,k] * B[k,n];\n}\n",
+          "elementwise": "op relu(X: f32[2000]) -> Y: f32[2000] { Y[i] = max(X[i], 0); }\n"}
+    params = {"matmul": {"M": "48", "N": "40", "K": "32"}, "elementwise": {"SIZE": "2000",
+                                                                          "fn": "relu"}}
+    return [{"id": f"tiny-{name}-{i}", "set": SETS[i], "op": op, "dtype": "f32",
+             "params": params[op], "te": te[op]}
+            for i, (name, op) in enumerate((("a", "matmul"), ("b", "elementwise"),
+                                            ("c", "matmul")))]
+
+
 def rows(kit):
     with open(os.path.join(kit, "rows.jsonl"), encoding="utf-8") as f:
         return [json.loads(line) for line in f]

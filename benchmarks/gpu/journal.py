@@ -40,3 +40,11 @@ class Journal:
 
     def of(self, part):
         return {key: r for (p, key), r in self.records.items() if p == part}
+
+    def forget(self, drop):
+        """Leaves out every record for which drop(part, record)."""
+        self.records = {k: r for k, r in self.records.items() if not drop(k[0], r)}
+        with open(self.path + ".part", "w", encoding="utf-8") as f:
+            for (part, key), record in self.records.items():
+                f.write(json.dumps({"part": part, "key": key, "record": record}) + "\n")
+        os.replace(self.path + ".part", self.path)

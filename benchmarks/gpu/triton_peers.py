@@ -1,7 +1,6 @@
 """Plain Triton kernels as Triton's own documentation would have them: products, and rows.
 
 Tuned over a handful of shapes each, by Triton's autotuner."""
-import torch
 import triton
 import triton.language as tl
 

@@ -1,5 +1,5 @@
-/* Records of kernels through hal/cupti.h, over the library in tests/cupti/fake.c: activity NAME says
- * what happened.  Built and run by tests/counters.sh, which sets $CUDA_PATH.  */
+/* Records of kernels through hal/cupti.h, over the library in tests/cupti/fake.c: says what
+ * happened.  Built and run by tests/counters.sh, which sets $CUDA_PATH.  */
 #include "hal/cupti.h"
 #include <stdio.h>
 

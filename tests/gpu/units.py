@@ -1,7 +1,5 @@
 """The parts of benchmarks/gpu that need no device: units.py KIT.  Prints TAP."""
 import ctypes
-import importlib.machinery
-import importlib.util
 import json
 import os
 import sys
@@ -14,15 +12,14 @@ KIT = sys.argv[1]
 sys.dont_write_bytecode = True
 sys.path.insert(0, HERE)
 import cases
+import client
 import cublaslt
 import library
 import report
+import session
 import timing
 from journal import Journal
 
-loader = importlib.machinery.SourceFileLoader("run", os.path.join(HERE, "run"))
-run = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loader))
-loader.exec_module(run)
 rows = cases.rows(KIT)
 
 
@@ -57,6 +54,23 @@ def journal_mends_what_a_kill_left():
             assert os.path.getsize(path) == whole, rest
         j.add("core", "c", {})
         assert list(Journal(path).records) == [("core", "a"), ("core", "c")]
+
+
+def journal_forgets():
+    with tempfile.TemporaryDirectory() as d:
+        host = types.SimpleNamespace(folder=d, journal=Journal(os.path.join(d, "journal.jsonl")))
+        open(os.path.join(d, "complete"), "w").close()
+        j = host.journal
+        for part, key, record in (("core", "a", {"failed": "x"}), ("core", "b", {}),
+                                  ("check", "a", {"end": "ok", "exact": True, "same": False}),
+                                  ("check", "b", {"end": "status 5"}),
+                                  ("check", "c", {"end": "ok", "exact": False, "same": False})):
+            j.add(part, key, record)
+        session.Session.forget(host, ["check"], "failed")
+        assert sorted(j.records) == [("check", "c"), ("core", "a"), ("core", "b")]
+        session.Session.forget(host, ["core"], "all")
+        assert list(Journal(j.path).records) == [("check", "c")]
+        assert not os.path.exists(os.path.join(d, "complete"))
 
 
 # ---- lists ----
@@ -363,7 +377,7 @@ def cublaslt_takes_single_products():
 def names_of_devices():
     for name, want in (("NVIDIA H200", "h200"), ("NVIDIA GeForce RTX 4090", "rtx4090"),
                        ("NVIDIA A100-SXM4-80GB", "a100-sxm4-80gb"), ("", "gpu")):
-        assert run.slug(name) == want, run.slug(name)
+        assert session.slug(name) == want, session.slug(name)
 
 
 def the_newest_unfinished_folder_goes_on():
@@ -373,9 +387,9 @@ def the_newest_unfinished_folder_goes_on():
             open(os.path.join(d, day, "journal.jsonl"), "w").close()
             if done:
                 open(os.path.join(d, day, "complete"), "w").close()
-        assert run.Run.unfinished(d).endswith("2026-01-01")
+        assert session.Session.unfinished(d).endswith("2026-01-01")
         open(os.path.join(d, "2026-01-01", "complete"), "w").close()
-        assert run.Run.unfinished(d) is None
+        assert session.Session.unfinished(d) is None
 
 
 STUB = """import json, sys, time
@@ -395,12 +409,12 @@ def a_worker_that_dies_or_hangs_is_noticed():
         with open(script, "w", encoding="utf-8") as f:
             f.write(STUB)
         host = types.SimpleNamespace(
-            kit=KIT, folder=d, env=dict(os.environ, ROLLER_PROFILE_PATH="x"), profile=lambda: "p",
+            kit=KIT, folder=d, left=lambda: 60, env=dict(os.environ, ROLLER_PROFILE_PATH="x"), profile=lambda: "p",
             o=types.SimpleNamespace(device=0, simulated=None, no_peers=False))
         for what, answer, why in (("row", "row", None), ("lost", "lost", "context"),
                                   ("die", None, "status 9"), ("noise", None, "noise"),
                                   ("hang", None, "no answer within 0 s")):
-            w = run.Worker(host, script)
+            w = client.Client(host, script)
             record, lost = w.ask({"row": what}, 0.3 if what == "hang" else 30)
             assert (record or {}).get("did") == answer, what
             assert (lost is None) if why is None else why in lost, (what, lost)

@@ -1,0 +1,150 @@
+"""The parts of a run but for the check (checks.py), each a function of the session."""
+import datetime
+import glob
+import importlib.metadata
+import json
+import os
+import shutil
+import sys
+import time
+
+import cases
+import report
+from session import say
+
+PEERS = ("eager", "cublaslt", "triton")
+QUICK_PEERS = ("eager", "cublaslt")       # those that need no tuning of their own
+COMPILE_ROWS = 60
+PROFILE_SECONDS = 150
+PACKAGES = ("torch", "triton", "jax", "cupy-cuda13x", "nvidia-cublas", "nvidia-cublas-cu12",
+            "nvidia-cudnn-cu13", "nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
+
+
+def packages():
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            pass
+    return found
+
+
+def environment(s):
+    if ("environment", "environment") in s.journal:
+        return
+    found = {"date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+             "device": s.info, "cpus": os.cpu_count(), "python": sys.version.split()[0],
+             "peers": packages(), "profile": os.path.basename(s.profile()),
+             "roller": s.command([s.gen, "-V"], 30)[1].split()[-1]}
+    for key, arguments in (("nvidia_smi", ["nvidia-smi", "-q", "-d",
+                                           "CLOCK,TEMPERATURE,POWER,PERFORMANCE"]),
+                           ("driver", ["nvidia-smi", "--query-gpu=driver_version",
+                                       "--format=csv,noheader"]),
+                           ("archs", [s.gen, "--list-arch"]),
+                           ("devices", [s.profiler, "--list"])):
+        if shutil.which(arguments[0]):
+            found[key] = s.command(arguments, 60)[1].strip()[:6000]
+    kit = os.path.join(s.kit, "kit.json")
+    if os.path.exists(kit):
+        with open(kit, encoding="utf-8") as f:
+            found["kit"] = json.load(f)
+    found["libcupti"] = sorted(glob.glob("/usr/local/cuda*/**/libcupti.so.1?", recursive=True))[:3]
+    s.journal.add("environment", "environment", found)
+    report.write(os.path.join(s.folder, "environment.json"), json.dumps(found, indent=1))
+    say(f"roller {found['roller']}, peers: " + (", ".join(
+        f"{k} {v}" for k, v in found["peers"].items()) or "none"))
+
+
+def sanity(s):
+    """A trivial kernel through every path: if it cannot be checked, nothing else is tried."""
+    te = os.path.join(s.scratch(), "sanity.te")
+    report.write(te, "op scale(X: f32[1000]) -> Y: f32[1000] { Y[i] = X[i] * 2 + 1; }\n")
+    profile = s.profile() if s.o.profile else s.shipped()
+    for key, arguments in (("check", ["--check"]), ("measure", ["--measure", "--top", "2"]),
+                           ("counters", ["--counters"])):
+        if ("sanity", key) in s.journal:
+            continue
+        s.need(10)
+        form = [] if key == "counters" else ["--json"]
+        status, out, err = s.command([s.gen, "--dry-run", *form, "--device", str(s.o.device),
+                                      "--profile", profile, *arguments, te], 120)
+        s.journal.add("sanity", key, {"end": "ok" if status == 0 else "failed", "status": status,
+                                      "out": out[-4000:], "err": err[-2000:]})
+        say(f"sanity {key}: {'ok' if status == 0 else 'FAILED'}")
+        if status != 0:
+            s.failed += 1
+            sys.stderr.write(out[-3000:] + err[-2000:])
+            if key == "check":
+                raise SystemExit("run: a trivial kernel does not run here")
+    if ("sanity", "timed") not in s.journal:
+        record = s.time_row(cases.tiny_rows()[0], 3, ("eager",), 60)
+        s.journal.add("sanity", "timed", record)
+        good = report.figures(record) is not None
+        s.failed += not good
+        say(f"sanity timed: {'ok' if good else 'FAILED: ' + str(record.get('failed'))}")
+
+
+# ---- the profiler ----
+def measure_profile(s, key, path):
+    """One run of roller-profile; true if it gave a valid profile."""
+    if ("profile", key) in s.journal:
+        return s.journal.of("profile")[key]["end"] == "ok"
+    s.need(20 if s.o.quick else 100)
+    begun = time.monotonic()
+    status, out, err = s.command([s.profiler, "--device", str(s.o.device), "-f", "-o", path,
+                                  "--quick" if s.o.quick else "--full"], PROFILE_SECONDS)
+    if status == 0:
+        status, _, wrong = s.command([s.profiler, "--validate", path], 60)
+        err += wrong
+    end = "ok" if status == 0 else "killed" if status is None else f"status {status}"
+    seconds = round(time.monotonic() - begun, 1)
+    s.journal.add("profile", key, {"end": end, "out": out[-8000:], "err": err[-8000:],
+                                   "seconds": seconds})
+    say(f"profile {key}: {end}, {seconds:.0f} s")
+    if end != "ok":
+        s.failed += 1
+        sys.stderr.write(err[-2000:])
+    return end == "ok"
+
+
+def profile(s):
+    if not os.path.exists(s.profiler):
+        say("profile: there is no roller-profile in the kit")
+        return
+    one, two = (os.path.join(s.folder, f"profile-{i}.json") for i in (1, 2))
+    if not measure_profile(s, "first", one) or not measure_profile(s, "second", two) or \
+            ("profile", "compare") in s.journal:
+        return
+    with open(one, encoding="utf-8") as f, open(two, encoding="utf-8") as g:
+        found = report.compare_profiles(json.load(f), json.load(g))
+    s.journal.add("profile", "compare", found)
+    say(f"profile: {found['agree']} of {found['figures']} figures agree within 3 %")
+
+
+# ---- timing ----
+def timed(s, part, rows, peers, limit):
+    todo = [r for r in rows if (part, r["id"]) not in s.journal]
+    for n, row in enumerate(todo):
+        s.need(8)
+        record = s.time_row(row, 3 if s.o.quick else 10, peers, limit)
+        s.journal.add(part, row["id"], record)
+        f = report.figures(record)
+        text = record.get("failed") or "nothing was timed"
+        if f:
+            text = f"{f['top1_us']:.2f} us, best {f['top10_us']:.2f} (#{f['best_rank']})"
+            if "peer" in f:
+                text += f", {f['peer']} {f['peer_us']:.2f}, ratio {f['ratio10']:.2f}"
+        say(f"{part} {n + 1}/{len(todo)} {row['id']}: {text}")
+
+
+def core(s):
+    timed(s, "core", cases.core(s.rows), PEERS, 120)
+
+
+def compiled(s):
+    timed(s, "compile", cases.core(s.rows)[:COMPILE_ROWS], ("eager", "compile"), 300)
+
+
+def sweep(s):
+    timed(s, "sweep", cases.rest(s.rows), QUICK_PEERS, 60)
