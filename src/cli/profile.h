@@ -1,0 +1,56 @@
+/* roller-profile: what its parts share.  */
+#ifndef ROLLER_CLI_PROFILE_H
+#define ROLLER_CLI_PROFILE_H
+#include "cli/profile_options.h"
+#include "hal/device.h"
+#include "roller.h"
+
+typedef struct {
+    Arena *a;
+    Diag diag;
+    ProfileOptions o;
+    Buf report;               /* standard output */
+    Buf messages;             /* standard error */
+    RollerCtx *ctx;
+    bool color;
+    int signal;               /* that ended the measurement; 0: none */
+} ProfileTool;
+
+/* Both return the exit code: of a call of the library that failed, of what is in t->diag.  */
+int profile_fail(ProfileTool *t, RollerStatus s);
+int profile_fail_here(ProfileTool *t);
+/* Reads a profile by name or file; faults go to the messages.  */
+int profile_load(ProfileTool *t, const char *name, const char **file, Device **out);
+
+int profile_measure(ProfileTool *t);
+int profile_list(ProfileTool *t);
+int profile_compare(ProfileTool *t);
+
+/* A readable sheet: every figure with its unit, where it comes from, and ridge points.  */
+void profile_sheet(const Device *dev, Buf *out);
+/* Roofline as SVG: levels, units, and the ridge points of each with each.  */
+void profile_roofline(const Device *dev, Buf *out);
+/* FLOP/s of a unit on the whole device at the sustained clock; 0 for one that does not multiply and
+ * add.  */
+double profile_unit_flops(const Device *dev, const ComputeUnit *u);
+/* B/s of a level; 0 if the profile does not tell.  */
+double profile_level_rate(const Device *dev, LevelId level);
+/* A number with an SI prefix: "3.89 T".  */
+const char *profile_si(Arena *a, double v);
+
+/* Every figure and curve of a profile; exactly one of the two is there.  */
+typedef struct {
+    const char *name;         /* "dram.read", "ffma.rate over warps" */
+    const Figure *figure;
+    const Curve *curve;
+} ProfileFigure;
+typedef struct {
+    ProfileFigure *row;
+    size_t n, cap;
+} ProfileFigures;
+ProfileFigures profile_figures(Arena *a, const Device *dev);
+const ProfileFigure *profile_find(const ProfileFigures *all, const char *name);   /* or NULL */
+
+/* Table of the figures and curve points that differ; `json`: as a JSON array instead.  */
+void profile_differences(const Device *old, const Device *now, bool json, Buf *out);
+#endif

@@ -1,0 +1,251 @@
+/* Measuring a device and writing its profile; --dry-run.  */
+#include "base/file.h"
+#include "base/json.h"
+#include "cli/profile.h"
+#include "profiler/profiler.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- signals ---- */
+static volatile sig_atomic_t caught;
+static bool stop;
+
+static void on_signal(int number) {
+    caught = number;
+    stop = true;
+}
+
+static void catch_signals(void) {
+    static const int number[] = {SIGINT, SIGTERM, SIGHUP};
+    const struct sigaction action = {.sa_handler = on_signal};
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+        struct sigaction was;
+        bool ignored = !sigaction(number[i], NULL, &was) && was.sa_handler == SIG_IGN;
+        if (!ignored) sigaction(number[i], &action, NULL);
+    }
+}
+
+/* ---- progress ---- */
+typedef struct {
+    bool shown, terminal;
+} Progress;
+
+static int progress(void *user, const char *what, int done, int total, double eta_s) {
+    const Progress *p = user;
+    if (p->shown)
+        fprintf(stderr, "%s[%2d/%2d] %s, %.0f s left%s", p->terminal ? "\r\033[K" : "", done + 1,
+                total, what, eta_s, p->terminal ? "" : "\n");
+    fflush(stderr);
+    return 0;
+}
+
+static Progress progress_for(const ProfileTool *t) {
+    bool terminal = isatty(STDERR_FILENO);
+    bool wanted = t->o.progress == PROFILE_ALWAYS || (t->o.progress == PROFILE_AUTO && terminal);
+    return (Progress){wanted && t->o.verbosity >= 0, terminal};
+}
+
+/* ---- files ---- */
+static int refuse(ProfileTool *t, const char *path) {
+    diag_error(&t->diag, ST_USAGE, NULL, DIAG_NOWHERE, "%s exists", path);
+    diag_hint(&t->diag, "-f replaces it, -o writes elsewhere, --compare %s tells what changed",
+              path);
+    return profile_fail_here(t);
+}
+
+static const char *folder_of(Arena *a, const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash) return ".";
+    return slash == path ? "/" : arena_strndup(a, path, (size_t)(slash - path));
+}
+
+/* Before minutes of work, not after them.  */
+static int can_write(ProfileTool *t, const char *path) {
+    const char *folder = folder_of(t->a, path);
+    if (!strcmp(path, "-")) return 0;
+    if (file_exists(path) && !t->o.force) return refuse(t, path);
+    if (!t->o.output && mkdir(folder, 0777) && errno != EEXIST) {
+        diag_error(&t->diag, ST_IO, NULL, DIAG_NOWHERE, "cannot make the folder %s: %s", folder,
+                   strerror(errno));
+        return profile_fail_here(t);
+    }
+    if (access(folder, W_OK)) {
+        diag_error(&t->diag, ST_IO, NULL, DIAG_NOWHERE, "cannot write into %s: %s", folder,
+                   strerror(errno));
+        return profile_fail_here(t);
+    }
+    return 0;
+}
+
+static int write_profile(ProfileTool *t, const RollerProfile *p, const char *path) {
+    const char *text;
+    size_t len;
+    roller_profile_text(p, &text, &len);
+    if (!strcmp(path, "-")) {
+        buf_add(&t->report, text, len);
+        return 0;
+    }
+    if (file_write(&t->diag, path, text, len)) return profile_fail_here(t);
+    if (!t->o.set_default) return 0;
+    const char *name = arena_printf(t->a, "%s\n", roller_profile_name(p));
+    const char *file = arena_printf(t->a, "%s/default", folder_of(t->a, path));
+    return file_write(&t->diag, file, name, strlen(name)) ? profile_fail_here(t) : 0;
+}
+
+/* ---- the report ---- */
+typedef struct {
+    int measured, noisy;
+    Buf names;                /* of the noisy ones */
+} Counts;
+
+static Counts count(Arena *a, const Device *dev) {
+    enum { NAMED = 12 };
+    Counts c = {.names = buf_new(a)};
+    ProfileFigures all = profile_figures(a, dev);
+    for (size_t i = 0; i < all.n; i++) {
+        const Figure *f = all.row[i].figure;
+        c.measured += (f ? f->origin : all.row[i].curve->origin) == ORIGIN_MEASURED;
+        if (!f || !f->noisy) continue;
+        if (c.noisy++ < NAMED)
+            buf_printf(&c.names, "%s%s", c.names.len ? ", " : "", all.row[i].name);
+    }
+    if (c.noisy > NAMED) buf_puts(&c.names, ", ...");
+    return c;
+}
+
+static void report(ProfileTool *t, const Device *dev, const char *path, double seconds) {
+    Counts c = count(t->a, dev);
+    Buf *out = strcmp(path, "-") ? &t->report : &t->messages;
+    if (t->o.json) {
+        buf_puts(out, "{\"schema\": \"roller-profile-report\", \"schema_version\": 1, \"ok\": true,"
+                      " \"name\": ");
+        json_write_string(dev->name, out);
+        buf_puts(out, ", \"path\": ");
+        json_write_string(path, out);
+        buf_printf(out, ", \"sha256\": \"%s\", \"measured\": %d, \"noisy\": %d, "
+                        "\"seconds\": %.1f}\n", dev->sha256, c.measured, c.noisy, seconds);
+        return;
+    }
+    if (t->o.verbosity < 0) return;
+    buf_printf(out, "%s: %s (%s), %d figures measured in %.1f s, %s profile\n",
+               strcmp(path, "-") ? path : dev->name, dev->gpu, dev->arch, c.measured, seconds,
+               dev->mode);
+    if (c.noisy)
+        buf_printf(out, "%d of them are noisy (spread above 5 %%): %s\n", c.noisy,
+                   buf_str(&c.names));
+}
+
+/* ---- what would be done ---- */
+static bool chosen(const char *only, const char *name) {
+    size_t len = strlen(name);
+    if (!only) return true;
+    for (const char *p = only; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (!strncmp(p, name, len) && (!p[len] || p[len] == ',')) return true;
+    return false;
+}
+
+static int dry_run(ProfileTool *t) {
+    static const struct {
+        const char *name;
+        double quick, full;
+        const char *text;
+    } row[] = {
+#define X(name, quick, full, text) {#name, quick, full, text},
+        PROFILER_BENCHES(X)
+#undef X
+    };
+    double total = 0;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        double seconds = t->o.quick ? row[i].quick : row[i].full;
+        if (!chosen(t->o.only, row[i].name)) continue;
+        buf_printf(&t->report, "%-12s %5.1f s  %s\n", row[i].name, seconds, row[i].text);
+        total += seconds;
+    }
+    buf_printf(&t->report, "%-12s %5.1f s  on a large GPU, to %s\n", "all", total,
+               t->o.output ? t->o.output : "profiles/NAME.json");
+    return 0;
+}
+
+/* ---- measuring ---- */
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static int find_device(ProfileTool *t, CudaDeviceInfo *info) {
+    Cuda *cuda;
+    Status s = cuda_open(t->a, &t->diag, &(CudaOptions){0}, &cuda);
+    if (!s) s = cuda_device_find(cuda, t->a, &t->diag, t->o.device, info);
+    return s ? profile_fail_here(t) : 0;
+}
+
+static int run(ProfileTool *t, int device, RollerProfile **out) {
+    Progress p = progress_for(t);
+    RollerMeasureOptions o = {.struct_size = sizeof o,
+                              .quick = t->o.quick,
+                              .only = t->o.only,
+                              .seed = t->o.seed,
+                              .stop = &stop,
+                              .progress = progress,
+                              .user = &p};
+    catch_signals();
+    RollerStatus s = roller_profile_measure(t->ctx, device, &o, out);
+    if (p.shown && p.terminal) fputs("\r\033[K", stderr);
+    t->signal = caught;
+    return s ? profile_fail(t, s) : 0;
+}
+
+static int measured_device(ProfileTool *t, const RollerProfile *p, Device **out) {
+    const char *text;
+    size_t len;
+    roller_profile_text(p, &text, &len);
+    Status s = hal_profile_read(t->a, &t->diag, "measured profile", text, len, out);
+    return s ? profile_fail_here(t) : 0;
+}
+
+static int compare_with(ProfileTool *t, const Device *now) {
+    Device *old;
+    const char *file;
+    int code = profile_load(t, t->o.file, &file, &old);
+    if (!code) profile_differences(old, now, t->o.json, &t->report);
+    if (t->o.json && !code) buf_putc(&t->report, '\n');
+    return code;
+}
+
+int profile_measure(ProfileTool *t) {
+    bool comparing = t->o.act == PROFILE_COMPARE;
+    if (t->o.dry_run) return dry_run(t);
+    CudaDeviceInfo info;
+    int code = find_device(t, &info);
+    if (code) return code;
+    const char *path = t->o.output;
+    if (!path && !comparing)
+        path = arena_printf(t->a, "profiles/%s.json", profiler_name(t->a, info.name));
+    if (path) code = can_write(t, path);
+    if (code) return code;
+    RollerProfile *p = NULL;
+    Device *dev = NULL;
+    double begun = now_s();
+    code = run(t, info.index, &p);
+    double seconds = now_s() - begun;
+    if (!code) code = measured_device(t, p, &dev);
+    if (!code && path) code = write_profile(t, p, path);
+    if (!code && comparing) code = compare_with(t, dev);
+    else if (!code) report(t, dev, path, seconds);
+    roller_profile_destroy(p);
+    return code;
+}
+
+int profile_compare(ProfileTool *t) {
+    if (!t->o.other) return profile_measure(t);
+    Device *now;
+    const char *file;
+    int code = profile_load(t, t->o.other, &file, &now);
+    return code ? code : compare_with(t, now);
+}

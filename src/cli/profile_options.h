@@ -1,0 +1,60 @@
+/* Options of roller-profile: one table for parsing and --help.  */
+#ifndef ROLLER_CLI_PROFILE_OPTIONS_H
+#define ROLLER_CLI_PROFILE_OPTIONS_H
+#include "base/diag.h"
+#include <stdint.h>
+
+/* Columns: id, long name, letter, argument, meaning.  */
+#define PROFILE_OPTIONS(X)                                                                         \
+    X(DEVICE, "device", 'd', "N|UUID", "the device to measure (0)")                                \
+    X(OUTPUT, "output", 'o', "FILE",                                                               \
+      "where to write, - for standard output (profiles/NAME.json)")                                \
+    X(FORCE, "force", 'f', NULL, "replace an existing file")                                       \
+    X(QUICK, "quick", 0, NULL, "about 10 s: few points of each curve")                             \
+    X(FULL, "full", 0, NULL, "up to 90 s: all curves (this is the default)")                       \
+    X(ONLY, "only", 0, "LIST", "some measurements, as --dry-run names them; all else stays")       \
+    X(SEED, "seed", 0, "N", "of the data that is read (1)")                                        \
+    X(SET_DEFAULT, "set-default", 0, NULL,                                                         \
+      "make it what roller-gen plans for: its name goes into the file default beside it")          \
+    X(DRY_RUN, "dry-run", 'n', NULL, "say what would be measured and how long it takes")           \
+    X(LIST, "list", 'l', NULL, "devices seen, with architecture and the profile that fits")        \
+    X(COMPARE, "compare", 0, "OLD.json",                                                           \
+      "measure, or read the profile named besides, and tell the differences")                      \
+    X(VALIDATE, "validate", 0, "FILE", "report all faults of a profile at once")                   \
+    X(SHOW, "show", 0, "FILE",                                                                     \
+      "a readable sheet; writes a roofline beside the file, as SVG")                               \
+    X(JSON, "json", 0, NULL, "one JSON object on standard output instead of text")                 \
+    X(VERBOSE, "verbose", 'v', NULL, "say more")                                                   \
+    X(QUIET, "quiet", 'q', NULL, "say nothing but errors")                                         \
+    X(COLOR, "color", 0, "WHEN", "auto, always or never")                                          \
+    X(PROGRESS, "progress", 0, "WHEN", "auto, always or never")                                    \
+    X(HELP, "help", 'h', NULL, "this text")                                                        \
+    X(VERSION, "version", 'V', NULL, "version")
+typedef enum {
+#define X(id, name, letter, arg, text) PROFILE_OPT_##id,
+    PROFILE_OPTIONS(X)
+#undef X
+        PROFILE_OPT_COUNT
+} ProfileOptionId;
+
+typedef enum { PROFILE_AUTO, PROFILE_ALWAYS, PROFILE_NEVER } ProfileWhen;
+typedef enum {
+    PROFILE_MEASURE, PROFILE_LIST, PROFILE_COMPARE, PROFILE_VALIDATE, PROFILE_SHOW, PROFILE_HELP,
+    PROFILE_VERSION
+} ProfileAct;
+
+typedef struct {
+    ProfileAct act;
+    const char *device, *output, *only;
+    const char *file;         /* of --compare, --validate, --show */
+    const char *other;        /* --compare: the newer profile; NULL: measure it */
+    bool force, quick, set_default, dry_run, json;
+    uint64_t seed;
+    int verbosity;            /* -1 quiet, 1 verbose */
+    ProfileWhen color, progress;
+} ProfileOptions;
+
+/* Reads a command line.  ST_USAGE with a hint for what is unknown or contradictory.  */
+Status profile_options(Arena *a, Diag *d, int argc, char **argv, ProfileOptions *out);
+void profile_help(Buf *out);
+#endif

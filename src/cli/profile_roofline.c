@@ -1,0 +1,148 @@
+/* The roofline of a device as SVG: what a kernel of a given intensity can reach at most.  Both
+ * axes are logarithmic.  After Williams, Waterman, Patterson: Roofline (CACM 2009).  */
+#include "cli/profile.h"
+#include <math.h>
+#include <string.h>
+
+enum { WIDTH = 960, HEIGHT = 600, LEFT = 90, TOP = 50, RIGHT = 250, BOTTOM = 60, MOST_ROOFS = 12 };
+
+typedef struct {
+    const Device *dev;
+    Buf *out;
+    double x0, x1, y0, y1;    /* decimal logarithms of the edges */
+    const ComputeUnit *roof[MOST_ROOFS];
+    int n_roof;
+} Plot;
+
+static double at_x(const Plot *p, double intensity) {
+    return LEFT + (log10(intensity) - p->x0) / (p->x1 - p->x0) * (WIDTH - LEFT - RIGHT);
+}
+
+static double at_y(const Plot *p, double flops) {
+    return HEIGHT - BOTTOM - (log10(flops) - p->y0) / (p->y1 - p->y0) * (HEIGHT - TOP - BOTTOM);
+}
+
+static void text(const Plot *p, double x, double y, const char *anchor, const char *s) {
+    buf_printf(p->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
+    for (; *s; s++) {
+        if (*s == '<') buf_puts(p->out, "&lt;");
+        else if (*s == '&') buf_puts(p->out, "&amp;");
+        else buf_putc(p->out, *s);
+    }
+    buf_puts(p->out, "</text>\n");
+}
+
+static void stroke(const Plot *p, double x0, double y0, double x1, double y1, const char *style) {
+    buf_printf(p->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x0, y0, x1,
+               y1, style);
+}
+
+/* The fastest unit of each pair of types and precision, so that no two roofs tell the same.  */
+static void choose_roofs(Plot *p) {
+    for (int i = 0; i < p->dev->n_unit; i++) {
+        const ComputeUnit *u = &p->dev->unit[i];
+        if (profile_unit_flops(p->dev, u) <= 0) continue;
+        int k = 0;
+        while (k < p->n_roof && (p->roof[k]->a != u->a || p->roof[k]->tf32 != u->tf32 ||
+                                 (p->roof[k]->scope == SCOPE_THREAD) != (u->scope == SCOPE_THREAD)))
+            k++;
+        if (k == MOST_ROOFS) continue;
+        if (k == p->n_roof) p->roof[p->n_roof++] = u;
+        else if (u->rate.value > p->roof[k]->rate.value) p->roof[k] = u;
+    }
+    for (int i = 1; i < p->n_roof; i++)
+        for (int k = i; k > 0 && p->roof[k]->rate.value > p->roof[k - 1]->rate.value; k--) {
+            const ComputeUnit *u = p->roof[k];
+            p->roof[k] = p->roof[k - 1];
+            p->roof[k - 1] = u;
+        }
+}
+
+static void choose_axes(Plot *p) {
+    double most = 0, least = INFINITY;
+    for (int i = 0; i < p->n_roof; i++) {
+        double flops = profile_unit_flops(p->dev, p->roof[i]);
+        most = fmax(most, flops);
+        least = fmin(least, flops);
+    }
+    double dram = profile_level_rate(p->dev, LEVEL_DRAM);
+    double smem = profile_level_rate(p->dev, LEVEL_SMEM);
+    p->x0 = floor(log10(least / fmax(smem, dram))) - 1;
+    p->x1 = ceil(log10(most / dram)) + 0.5;
+    p->y1 = log10(most) + 0.3;
+    p->y0 = floor(log10(least)) - 1;
+}
+
+static void grid(const Plot *p) {
+    Arena *a = p->out->arena;
+    double bottom = HEIGHT - BOTTOM, right = WIDTH - RIGHT;
+    for (double d = ceil(p->x0); d <= p->x1; d++) {
+        double x = at_x(p, pow(10, d));
+        stroke(p, x, TOP, x, bottom, "class=\"grid\"");
+        text(p, x, bottom + 18, "middle", arena_printf(a, "%g", pow(10, d)));
+    }
+    for (double d = ceil(p->y0); d <= p->y1; d++) {
+        double y = at_y(p, pow(10, d));
+        stroke(p, LEFT, y, right, y, "class=\"grid\"");
+        text(p, LEFT - 8, y + 4, "end", profile_si(a, pow(10, d)));
+    }
+    text(p, 0.5 * (LEFT + right), HEIGHT - 16, "middle", "FLOP per byte of the level");
+    text(p, LEFT - 8, TOP - 14, "end", "FLOP/s");
+}
+
+static void level(const Plot *p, LevelId id, const char *name) {
+    double rate = profile_level_rate(p->dev, id), best = 0;
+    if (rate <= 0) return;
+    for (int i = 0; i < p->n_roof; i++)
+        best = fmax(best, profile_unit_flops(p->dev, p->roof[i]));
+    double from = fmax(pow(10, p->x0), pow(10, p->y0) / rate), to = best / rate;
+    stroke(p, at_x(p, from), at_y(p, from * rate), at_x(p, to), at_y(p, best), "class=\"level\"");
+    double middle = sqrt(from * to), x = at_x(p, middle), y = at_y(p, middle * rate);
+    text(p, x - 6, y - 6, "end",
+         arena_printf(p->out->arena, "%s %sB/s", name, profile_si(p->out->arena, rate)));
+    for (int i = 0; i < p->n_roof; i++) {
+        double flops = profile_unit_flops(p->dev, p->roof[i]), ridge = flops / rate;
+        buf_printf(p->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>%s meets %s at %.4g "
+                           "FLOP/B</title></circle>\n",
+                   at_x(p, ridge), at_y(p, flops), p->roof[i]->name, name, ridge);
+    }
+}
+
+/* Labels that would lie on one another move apart.  */
+static void roofs(const Plot *p) {
+    enum { SPACING = 14 };
+    double last = -SPACING, fastest = profile_level_rate(p->dev, LEVEL_DRAM);
+    for (int k = LEVEL_L2; k <= LEVEL_SMEM; k++)
+        fastest = fmax(fastest, profile_level_rate(p->dev, (LevelId)k));
+    for (int i = 0; i < p->n_roof; i++) {
+        Arena *a = p->out->arena;
+        double flops = profile_unit_flops(p->dev, p->roof[i]), y = at_y(p, flops);
+        double from = fmax(flops / fastest, pow(10, p->x0)), label = fmax(y, last + SPACING);
+        stroke(p, at_x(p, from), y, WIDTH - RIGHT, y, "class=\"unit\"");
+        text(p, WIDTH - RIGHT + 8, label + 4, "start",
+             arena_printf(a, "%s %s", p->roof[i]->name, profile_si(a, flops)));
+        last = label;
+    }
+}
+
+void profile_roofline(const Device *dev, Buf *out) {
+    Plot p = {.dev = dev, .out = out};
+    buf_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+                    "font-family=\"sans-serif\" font-size=\"12\">\n", WIDTH, HEIGHT);
+    buf_puts(out, "<style>.grid{stroke:#ddd}.level{stroke:#1660a8;stroke-width:2}"
+                  ".unit{stroke:#b04a16;stroke-width:2}circle{fill:#222}</style>\n"
+                  "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
+    text(&p, LEFT, 20, "start",
+         arena_printf(out->arena, "%s, %s profile of %s", dev->gpu,
+                      dev->measured ? "measured" : "datasheet", dev->date));
+    choose_roofs(&p);
+    if (p.n_roof) {
+        choose_axes(&p);
+        grid(&p);
+        level(&p, LEVEL_DRAM, "dram");
+        level(&p, LEVEL_L2, "l2");
+        level(&p, LEVEL_SMEM, "smem");
+        roofs(&p);
+    }
+    buf_puts(out, "</svg>\n");
+}

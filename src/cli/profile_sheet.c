@@ -1,0 +1,149 @@
+/* --show: a profile as a readable sheet.  */
+#include "cli/profile.h"
+#include <math.h>
+#include <string.h>
+
+static const char *const origins[] = {
+#define X(id, name) name,
+    HAL_ORIGINS(X)
+#undef X
+};
+static const char *const levels[] = {
+#define X(id, name) name,
+    HAL_LEVELS(X)
+#undef X
+};
+
+const char *profile_si(Arena *a, double v) {
+    static const struct {
+        double at;
+        const char *prefix;
+    } step[] = {{1e15, " P"}, {1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}, {0, " "}};
+    int i = 0;
+    while (v < step[i].at) i++;
+    Buf text = buf_new(a);
+    double scaled = step[i].at > 0 ? v / step[i].at : v;
+    int digits = scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2;
+    buf_printf(&text, "%.*f%s", digits, scaled, step[i].prefix);
+    return buf_str(&text);
+}
+
+double profile_unit_flops(const Device *dev, const ComputeUnit *u) {
+    if (u->b == HAL_NO_DTYPE) return 0;
+    return u->rate.value * dev->limits.sm_count.value * hal_clock_hz(dev);
+}
+
+double profile_level_rate(const Device *dev, LevelId level) {
+    const MemoryLevel *m = &dev->memory[level];
+    if (!m->present) return 0;
+    if (m->read.value > 0) return m->read.value;
+    return m->per_sm_max.value * dev->limits.sm_count.value * hal_clock_hz(dev);
+}
+
+/* Plain counts whole, rates with a prefix.  */
+static const char *value_text(Arena *a, const Figure *f) {
+    const char *unit = f->unit ? f->unit : "";
+    bool plain = !strcmp(unit, "1") || strchr(unit, 'k') || !strcmp(unit, "MHz") ||
+                 !strcmp(unit, "ns");
+    if (!strcmp(unit, "1")) return arena_printf(a, "%.0f", f->value);
+    if (plain) return arena_printf(a, "%.5g %s", f->value, unit);
+    return arena_printf(a, "%s%s", profile_si(a, f->value), unit);
+}
+
+static const char *origin_text(Arena *a, const Figure *f) {
+    if (f->origin != ORIGIN_MEASURED) return origins[f->origin];
+    return arena_printf(a, "measured +-%.1f%%%s", f->spread * 100, f->noisy ? " NOISY" : "");
+}
+
+static void line(Buf *out, const char *group, const char *name, const Figure *f) {
+    if (!hal_has(f)) return;
+    const char *label = *group ? arena_printf(out->arena, "%s.%s", group, name) : name;
+    buf_printf(out, "  %-26s %16s  %s\n", label, value_text(out->arena, f),
+               origin_text(out->arena, f));
+}
+
+static void curve(Buf *out, const char *group, const Curve *c) {
+    if (!c->n) return;
+    buf_printf(out, "  %s%s%s over %s, %s:", group, *group ? "." : "", c->of, c->x,
+               origins[c->origin]);
+    for (int i = 0; i < c->n; i++)
+        buf_printf(out, "%s%s: %s", i % 6 ? "   " : "\n      ",
+                   profile_si(out->arena, c->px[i]), profile_si(out->arena, c->py[i]));
+    buf_putc(out, '\n');
+}
+
+static void head(const Device *dev, Buf *out) {
+    buf_printf(out, "%s: %s (%s, compute capability %d.%d), %s profile%s\n", dev->name, dev->gpu,
+               dev->arch, dev->cc_major, dev->cc_minor,
+               dev->measured ? "measured" : "datasheet", dev->calibrated ? ", calibrated" : "");
+    buf_printf(out, "  made %s by roller %s, %s", dev->date, dev->tool, dev->mode);
+    if (*dev->driver) buf_printf(out, ", driver %s", dev->driver);
+    if (*dev->nvrtc) buf_printf(out, ", NVRTC %s", dev->nvrtc);
+    if (dev->made_clock_sm_mhz > 0) buf_printf(out, ", SMs at %.0f MHz", dev->made_clock_sm_mhz);
+    if (dev->made_temperature_c > 0) buf_printf(out, ", %.0f C", dev->made_temperature_c);
+    buf_puts(out, "\n");
+}
+
+static void memory(const Device *dev, Buf *out) {
+    for (int k = 0; k < LEVEL_COUNT; k++) {
+        const MemoryLevel *m = &dev->memory[k];
+        if (!m->present) continue;
+#define X(name, ...) line(out, levels[k], #name, &m->name);
+        HAL_MEMORY(X)
+#undef X
+        for (int i = 0; i < m->n_curve; i++) curve(out, levels[k], &m->curve[i]);
+    }
+}
+
+/* Where a unit that gets each of its bytes from a level stops waiting for it.  */
+static const char *ridge(const Device *dev, const ComputeUnit *u, LevelId level, Arena *a) {
+    double flops = profile_unit_flops(dev, u), rate = profile_level_rate(dev, level);
+    return flops > 0 && rate > 0 ? arena_printf(a, "%.4g", flops / rate) : "-";
+}
+
+static void units(const Device *dev, Buf *out) {
+    Arena *a = out->arena;
+    buf_puts(out, "\nunits: rate per clock and SM; of the device; latency; ridge points in FLOP/B "
+                  "with dram, l2, smem\n");
+    for (int i = 0; i < dev->n_unit; i++) {
+        const ComputeUnit *u = &dev->unit[i];
+        double flops = profile_unit_flops(dev, u);
+        buf_printf(out, "  %-26s %8.6g %8s%-6s %6s  %6s %6s %6s  %s\n", u->name, u->rate.value,
+                   flops > 0 ? profile_si(a, flops) : "", flops > 0 ? "FLOP/s" : "",
+                   u->latency.value > 0 ? arena_printf(a, "%.3g clk", u->latency.value) : "",
+                   ridge(dev, u, LEVEL_DRAM, a), ridge(dev, u, LEVEL_L2, a),
+                   ridge(dev, u, LEVEL_SMEM, a), origin_text(a, &u->rate));
+    }
+}
+
+static void movers(const Device *dev, Buf *out) {
+    buf_puts(out, "\nmovers: bytes per clock and SM; clocks to issue one\n");
+    for (int i = 0; i < dev->n_mover; i++) {
+        const Mover *m = &dev->mover[i];
+        buf_printf(out, "  %-26s %8.5g B/clk/SM %8.4g clk  %s\n", m->name, m->rate.value,
+                   m->cost.value, origin_text(out->arena, &m->rate));
+    }
+}
+
+void profile_sheet(const Device *dev, Buf *out) {
+    head(dev, out);
+    buf_puts(out, "\nlimits\n");
+#define X(name, ...) line(out, "", #name, &dev->limits.name);
+    HAL_LIMITS(X)
+#undef X
+    curve(out, "", &dev->limits.clusters_resident);
+    buf_puts(out, "\nmemory\n");
+    memory(dev, out);
+    units(dev, out);
+    movers(dev, out);
+    buf_puts(out, "\noverheads\n");
+#define X(name, ...) line(out, "", #name, &dev->overheads.name);
+    HAL_OVERHEADS(X)
+#undef X
+    curve(out, "", &dev->overheads.barrier);
+    if (dev->n_factor) buf_puts(out, "\nfactors\n");
+    for (int i = 0; i < dev->n_factor; i++)
+        buf_printf(out, "  %-26s %8.4g  residual %.3g, %d timings of %s\n", dev->factor[i].name,
+                   dev->factor[i].value, dev->factor[i].residual, dev->factor[i].samples,
+                   dev->factor[i].kernels);
+}

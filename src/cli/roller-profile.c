@@ -1,0 +1,156 @@
+/* roller-profile: what a GPU can do, measured once.  */
+#include "base/file.h"
+#include "base/json.h"
+#include "cli/profile.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_PROFILE = 4 << 20 };
+
+static bool use_color(ProfileWhen when) {
+    const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+    if (when != PROFILE_AUTO) return when == PROFILE_ALWAYS;
+    return isatty(STDERR_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+}
+
+/* With --json the failure is the one thing on standard output.  */
+static void json_failure(ProfileTool *t, Status s, const char *message, const char *hint) {
+    t->report.len = 0;
+    buf_printf(&t->report, "{\"schema\": \"roller-profile-report\", \"schema_version\": 1, "
+                           "\"ok\": false, \"exit\": %d, \"error\": {\"status\": \"%s\", "
+                           "\"message\": ", status_exit(s), status_name(s));
+    json_write_string(message, &t->report);
+    buf_puts(&t->report, ", \"hint\": ");
+    if (hint) json_write_string(hint, &t->report);
+    else buf_puts(&t->report, "null");
+    buf_puts(&t->report, "}}\n");
+}
+
+int profile_fail(ProfileTool *t, RollerStatus s) {
+    const RollerError *e = roller_error(t->ctx);
+    if (e) buf_puts(&t->messages, e->rendered);
+    if (e && t->o.json) json_failure(t, (Status)e->status, e->message, e->hint);
+    return roller_status_exit(s);
+}
+
+int profile_fail_here(ProfileTool *t) {
+    const DiagMessage *m = diag_first_error(&t->diag);
+    for (int i = 0; i < t->diag.count; i++)
+        diag_render(&t->diag.messages[i], "roller-profile", t->color, &t->messages);
+    if (t->o.json) json_failure(t, m->status, m->message, m->hint);
+    return status_exit(m->status);
+}
+
+int profile_load(ProfileTool *t, const char *name, const char **file, Device **out) {
+    const char *path = hal_profile_path(t->a, false);
+    bool is_file = file_exists(name);
+    *file = name;
+    if (!is_file)
+        return hal_profile_find(t->a, &t->diag, name, path, file, out) ? profile_fail_here(t) : 0;
+    char *text;
+    size_t len;
+    Status s = file_read(t->a, &t->diag, name, MAX_PROFILE, &text, &len);
+    if (!s) s = hal_profile_read(t->a, &t->diag, name, text, len, out);
+    return s ? profile_fail_here(t) : 0;
+}
+
+static int validate(ProfileTool *t) {
+    const char *file;
+    Device *dev;
+    int code = profile_load(t, t->o.file, &file, &dev);
+    if (code) return code;
+    if (t->o.json)
+        buf_printf(&t->report, "{\"schema\": \"roller-profile-report\", \"schema_version\": 1, "
+                               "\"ok\": true, \"name\": \"%s\", \"sha256\": \"%s\"}\n",
+                   dev->name, dev->sha256);
+    else
+        buf_printf(&t->report, "%s: ok, %s profile of %s (%s), %s\n", file,
+                   dev->measured ? "measured" : "datasheet", dev->gpu, dev->arch, dev->date);
+    return 0;
+}
+
+/* FILE.json -> FILE.svg */
+static const char *beside(ProfileTool *t, const char *file) {
+    size_t len = strlen(file);
+    if (len > 5 && !strcmp(file + len - 5, ".json")) len -= 5;
+    return arena_printf(t->a, "%.*s.svg", (int)len, file);
+}
+
+static int show(ProfileTool *t) {
+    const char *file;
+    Device *dev;
+    int code = profile_load(t, t->o.file, &file, &dev);
+    if (code) return code;
+    if (t->o.json) {
+        hal_profile_write(dev, &t->report);
+        return 0;
+    }
+    profile_sheet(dev, &t->report);
+    if (t->o.dry_run) return 0;
+    Buf svg = buf_new(t->a);
+    const char *path = t->o.output ? t->o.output : beside(t, file);
+    profile_roofline(dev, &svg);
+    if (file_write(&t->diag, path, svg.text, svg.len)) return profile_fail_here(t);
+    buf_printf(&t->report, "\nroofline: %s\n", path);
+    return 0;
+}
+
+static int act(ProfileTool *t) {
+    switch (t->o.act) {
+    case PROFILE_HELP: profile_help(&t->report); return 0;
+    case PROFILE_VERSION: buf_printf(&t->report, "roller-profile %s\n", ROLLER_VERSION); return 0;
+    case PROFILE_VALIDATE: return validate(t);
+    case PROFILE_SHOW: return show(t);
+    case PROFILE_LIST: return profile_list(t);
+    case PROFILE_COMPARE: return profile_compare(t);
+    case PROFILE_MEASURE: break;
+    }
+    return profile_measure(t);
+}
+
+static int put(FILE *f, const Buf *b) {
+    return b->len && fwrite(b->text, 1, b->len, f) != b->len ? status_exit(ST_IO) : 0;
+}
+
+typedef struct {
+    ProfileTool *t;
+    int argc;
+    char **argv;
+    int code;
+} Main;
+
+static void run(void *user) {
+    Main *m = user;
+    ProfileTool *t = m->t;
+    t->diag = diag_new(t->a);
+    t->report = buf_new(t->a);
+    t->messages = buf_new(t->a);
+    if (profile_options(t->a, &t->diag, m->argc, m->argv, &t->o)) {
+        m->code = profile_fail_here(t);
+    } else {
+        t->color = use_color(t->o.color);
+        RollerCtxOptions o = {.struct_size = sizeof o, .program = "roller-profile",
+                              .color = t->color};
+        m->code = roller_ctx_create(&o, &t->ctx) ? status_exit(ST_NOMEM) : act(t);
+    }
+    put(stderr, &t->messages);
+    bool silent = t->o.verbosity < 0 && t->o.act == PROFILE_MEASURE && !t->o.output;
+    int wrote = silent ? 0 : put(stdout, &t->report);
+    if (fflush(stdout) != 0) wrote = status_exit(ST_IO);
+    if (!m->code) m->code = wrote;
+    if (t->signal) m->code = 128 + t->signal;
+}
+
+int main(int argc, char **argv) {
+    ProfileTool t = {.a = arena_create(NULL)};
+    Main m = {.t = &t, .argc = argc, .argv = argv};
+    if (!t.a || !arena_try(t.a, run, &m)) {
+        fputs("roller-profile: error: out of memory\n", stderr);
+        m.code = status_exit(ST_NOMEM);
+    }
+    roller_ctx_destroy(t.ctx);
+    arena_destroy(t.a);
+    return m.code;
+}
