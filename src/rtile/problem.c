@@ -72,7 +72,19 @@ static bool made_here(const Problem *p, int tensor) {
     return false;
 }
 
-static int64_t unique_bytes(const Problem *p, const TeStmt *s, const TeExpr *e) {
+/* Does a statement of the group before fused statement `which` read the tensor, too?  */
+static bool read_before(const Problem *p, int which, int tensor) {
+    const KernelGroup *g = p->group;
+    for (int i = -1; i < which; i++) {
+        if (reads_tensor(p->te->stmt[i < 0 ? g->root : g->fused[i]].rhs, tensor)) return true;
+    }
+    return false;
+}
+
+/* What statement `which` of the group reads beside what those before it do; -1: the root.  */
+static int64_t unique_bytes(const Problem *p, int which) {
+    const TeStmt *s = &p->te->stmt[which < 0 ? p->group->root : p->group->fused[which]];
+    const TeExpr *e = s->rhs;
     const TeExpr *read[READS];
     int n = access_reads(e, read, READS);
     int64_t bytes = 0;
@@ -80,7 +92,8 @@ static int64_t unique_bytes(const Problem *p, const TeStmt *s, const TeExpr *e) 
         Access a;
         bool again = false;
         for (int j = 0; j < i; j++) again |= read[j]->v.ref == read[i]->v.ref;
-        if (again || made_here(p, read[i]->v.ref)) continue;
+        if (again || made_here(p, read[i]->v.ref) || read_before(p, which, read[i]->v.ref))
+            continue;
         access_read(p->te, s, read[i], &a);
         bytes += access_unique(p->te, s, &a) * te_dtype_bytes(p->te->tensor[a.tensor].dtype);
     }
@@ -90,7 +103,7 @@ static int64_t unique_bytes(const Problem *p, const TeStmt *s, const TeExpr *e) 
 static void describe_epilogue(Problem *p) {
     for (int i = 0; i < p->group->n_fused; i++) {
         const TeStmt *s = &p->te->stmt[p->group->fused[i]];
-        p->epilogue_bytes += unique_bytes(p, s, s->rhs);
+        p->epilogue_bytes += unique_bytes(p, i);
         p->epilogue_ops += expr_ops(s->rhs, NULL, NULL) + 1;
     }
 }
@@ -325,7 +338,7 @@ static void describe(Arena *a, int align, Problem *p) {
     }
     rtile_views(p, align);
     const TeExpr *reads[READS];
-    p->read_bytes = unique_bytes(p, root, root->rhs);
+    p->read_bytes = unique_bytes(p, -1);
     p->n_reads = access_reads(root->rhs, reads, READS);
     describe_epilogue(p);
     describe_multiples(p);

@@ -158,7 +158,8 @@ typedef struct {
 /* Splits a normalized op into groups in launch order: reductions whose rows lie contiguously in
  * what they read form row groups with each other and with the maps before, between and behind
  * them; maps over another root's spatial domain that read it at their own point follow it as its
- * epilogue; other statements stand alone.  */
+ * epilogue; maps over one domain that read the same elements share a group; other statements stand
+ * alone.  */
 int access_groups(Arena *a, const Te *te, KernelGroup **out);
 /* Must tensor t (a temporary) exist in memory: is it read outside the group that makes it?  */
 bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t);

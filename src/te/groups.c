@@ -111,6 +111,7 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out) {
     Groups g;
     groups_find(te, &g);
     const RowGroup **row = rows_find(a, te, &g);
+    siblings_join(te, &g, row);
     KernelGroup *group = ARENA_ARRAY(a, KernelGroup, g.n);
     for (int k = 0; k < g.n; k++) group[k].row = row[k];
     for (int i = 0; i < te->n_stmt; i++) {

@@ -26,6 +26,8 @@ const RowGroup **rows_find(Arena *a, const Te *te, Groups *g);
 void rows_passes(const Te *te, RowGroup *g);
 /* The group with every reduction tied that can be; NULL where that saves no pass.  */
 const RowGroup *rows_tied(Arena *a, const Te *te, const RowGroup *g);
+/* Joins maps over one domain that read the same elements and do not need each other.  */
+void siblings_join(const Te *te, Groups *g, const RowGroup **row);
 /* Is tensor t read outside the group that makes it?  Outputs and inputs always exist in memory.  */
 bool groups_materialized(const Te *te, const Groups *g, int t);
 

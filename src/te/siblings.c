@@ -1,0 +1,120 @@
+/* Maps beside each other: what is computed over the same domain and reads the same elements shares
+ * a kernel, so that they are read once and the kernel is launched once.  */
+#include "te/groups.h"
+#include "te/tree.h"
+
+enum { READS_MAX = 256, OUTPUTS_MAX = 4, READS_TOGETHER = 24, SMALL_DOMAIN = 1 << 16 };
+
+typedef struct {
+    const Te *te;
+    Groups *g;
+    const RowGroup **row;
+} Siblings;
+
+static const TeStmt *root_of(const Siblings *s, int k) { return &s->te->stmt[s->g->root[k]]; }
+
+static bool is_plain_map(const Siblings *s, int k) {
+    return !s->row[k] && root_of(s, k)->rhs->kind != TE_REDUCE;
+}
+
+/* The last group that group k reads from; -1 if there is none.  */
+static int last_needed(const Siblings *s, int k) {
+    const TeExpr *reads[READS_MAX];
+    int last = -1;
+    for (int i = 0; i < s->te->n_stmt; i++) {
+        int n = s->g->home[i] == k ? access_reads(s->te->stmt[i].rhs, reads, READS_MAX) : 0;
+        for (int j = 0; j < n && j < READS_MAX; j++) {
+            int maker = s->g->maker[reads[j]->v.ref];
+            int home = maker < 0 ? -1 : s->g->home[maker];
+            if (home != k && home > last)
+                last = home;
+        }
+        if (n > READS_MAX)
+            return k;
+    }
+    return last;
+}
+
+static bool same_domain(const TeStmt *x, const TeStmt *y) {
+    if (x->n_left != y->n_left)
+        return false;
+    for (int i = 0; i < x->n_left; i++) {
+        if (!te_extent_same(&x->index[i].hi, &y->index[i].hi))
+            return false;
+    }
+    return true;
+}
+
+/* Statements of one of the groups, and how many of their tensors others read.  */
+static void count(const Siblings *s, int a, int b, int *reads, int *outputs) {
+    const TeExpr *read[READS_MAX];
+    *reads = *outputs = 0;
+    for (int i = 0; i < s->te->n_stmt; i++) {
+        if (s->g->home[i] != a && s->g->home[i] != b)
+            continue;
+        *reads += access_reads(s->te->stmt[i].rhs, read, READS_MAX);
+        *outputs += groups_materialized(s->te, s->g, s->te->stmt[i].tensor);
+    }
+}
+
+static bool moves_with_all(const TeStmt *s, const Access *x) {
+    for (int i = 0; i < s->n_left; i++) {
+        if (s->index[i].hi.value != 1 && !(x->uses >> i & 1))
+            return false;
+    }
+    return true;
+}
+
+/* Do the roots read an element at each point that both need?  */
+static bool share_elements(const Siblings *s, int a, int b) {
+    const TeExpr *x[READS_MAX], *y[READS_MAX];
+    int n = access_reads(root_of(s, a)->rhs, x, READS_MAX);
+    int m = access_reads(root_of(s, b)->rhs, y, READS_MAX);
+    for (int i = 0; i < n && i < READS_MAX; i++) {
+        Access read;
+        access_read(s->te, root_of(s, a), x[i], &read);
+        if (!moves_with_all(root_of(s, a), &read))
+            continue;
+        for (int j = 0; j < m && j < READS_MAX; j++) {
+            if (access_same(x[i], y[j]))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool worth_it(const Siblings *s, int a, int b) {
+    int reads, outputs;
+    double points = 1;
+    count(s, a, b, &reads, &outputs);
+    for (int i = 0; i < root_of(s, a)->n_left; i++)
+        points *= (double)root_of(s, a)->index[i].hi.value;
+    return reads <= READS_TOGETHER && outputs <= OUTPUTS_MAX &&
+           (points <= SMALL_DOMAIN || share_elements(s, a, b));
+}
+
+void siblings_join(const Te *te, Groups *g, const RowGroup **row) {
+    Siblings s = {te, g, row};
+    for (int k = 1; k < g->n; k++) {
+        if (!is_plain_map(&s, k))
+            continue;
+        int to = last_needed(&s, k) + 1;
+        while (to < k && !(is_plain_map(&s, to) && same_domain(root_of(&s, to), root_of(&s, k)) &&
+                           worth_it(&s, to, k)))
+            to++;
+        if (to == k)
+            continue;
+        for (int i = 0; i < te->n_stmt; i++) {
+            if (g->home[i] == k)
+                g->home[i] = to;
+            else if (g->home[i] > k)
+                g->home[i]--;
+        }
+        for (int j = k; j + 1 < g->n; j++) {
+            g->root[j] = g->root[j + 1];
+            row[j] = row[j + 1];
+        }
+        g->n--;
+        k--;
+    }
+}
