@@ -90,8 +90,9 @@ static void clocks_of(const Slice *s, double memory, double *clk, int *n) {
     if (l->sectors > 0) clk[(*n)++] = memory * sum_of(s, SUM_SECTORS) / l->sectors;
 }
 
-/* Clocks of `blocks` resident blocks of an SM.  A block takes its time along dependences, and longer
- * by what keeps something shared busy beyond it, in the stretch of slices where that is most.  */
+/* Clocks of `blocks` resident blocks of an SM.  A block takes its time along dependences, and
+ * longer by what keeps something shared busy beyond it, in the stretch of slices where that is
+ * most.  */
 static double wave_clocks(const Launch *l, double blocks, double memory) {
     double path = total(l, SUM_PATH) / SIM_TICKS, longest = 0;
     double length = ldexp(1, l->work->shift) / SIM_TICKS;

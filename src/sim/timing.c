@@ -171,8 +171,10 @@ static void wgmma(SimWarp *w, const SimCost *x, const SimInst *i) {
 }
 
 static void sleep(SimWarp *w, const SimInst *i) {
+    enum { LONGEST = 1000000 };              /* ns, as the ISA says */
     const SimRun *r = w->block->cluster->run;
-    double ns = *sim_u32(w, i->opnd[0].slot[0]);
+    uint32_t asked = *sim_u32(w, i->opnd[0].slot[0]);
+    double ns = asked < LONGEST ? asked : LONGEST;
     *sim_now(w) += (uint32_t)(ns * 1e-9 * hal_clock_hz(r->dev) * SIM_TICKS);
 }
 
