@@ -49,6 +49,17 @@ int matrix_wavefronts(const Problem *p, const Device *dev, const RProg *r, int s
     return rtile_wavefronts(addr, whole ? (1u << MATRIX) - 1 : UINT32_MAX, whole ? CHUNK : elem);
 }
 
+/* A unit of bytes that is no faster than one of 16-bit elements converts its operands to those.  */
+static bool converts(const Device *dev, const ComputeUnit *u) {
+    if (te_dtype_bytes(u->a) != 1) return false;
+    for (int i = 0; i < dev->n_unit; i++) {
+        const ComputeUnit *x = &dev->unit[i];
+        bool wider = x->scope == u->scope && x->a == TE_F16 && x->b == TE_F16;
+        if (wider && x->acc == u->acc && x->rate.value >= u->rate.value) return true;
+    }
+    return false;
+}
+
 /* Fitted to the smallest register limit at which compiled kernels do not spill: exact to 8
  * for copied operands, a step more where a step has more slices, each with addresses of its
  * own.  */
@@ -67,6 +78,7 @@ int64_t matrix_registers(const Problem *p, const Device *dev, const RProg *r) {
     if (rprog_promotes(p, dev, r)) sums += sums + sums * 2 / 3; /* partial sums, and on their way */
     int64_t copies = rprog_fetched_ahead(dev, r, 0) ? 2 : 1;
     if (rprog_products(p, dev, r) > 1) copies++;
+    if (converts(dev, u)) copies++;
     return fixed + sums + copies * slice;
 }
 

@@ -30,7 +30,8 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static const char *const shipped[] = {"v100", "a100", "rtx4090", "h100", "h200", "b200", "tiny"};
+static const char *const shipped[] = {"v100", "t4",   "a100",    "rtx4090", "h100",
+                                     "h200", "b200", "rtx5090", "tiny"};
 enum { SHIPPED = sizeof shipped / sizeof *shipped };
 
 static char *load(const char *path, size_t *len) {
@@ -157,6 +158,9 @@ static void test_published_peaks(void **state) {
         {"v100", "ffma", 15.7, false},
         {"v100", "dfma", 7.8, false},
         {"v100", "mma.m8n8k4.f16.f32", 125, false},
+        {"t4", "ffma", 8.1, false},
+        {"t4", "mma.m16n8k8.f16.f32", 65, false},
+        {"t4", "mma.m8n8k16.i8.i32", 130, false},
         {"a100", "ffma", 19.5, false},
         {"a100", "dfma", 9.7, false},
         {"a100", "hfma2", 78, false},
@@ -182,6 +186,11 @@ static void test_published_peaks(void **state) {
         {"h200", "wgmma.i8.i32", 1978.9, true},
         {"b200", "ffma", 75, false},
         {"b200", "dfma", 37, false},
+        {"rtx5090", "ffma", 104.8, false},
+        {"rtx5090", "dfma", 1.64, false},
+        {"rtx5090", "mma.m16n8k16.f16.f32", 209.5, false},
+        {"rtx5090", "mma.m16n8k32.f8e4m3.f32", 419, false},
+        {"rtx5090", "mma.m16n8k32.i8.i32", 838, false},
     };
     for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++) {
         const Device *dev = device(peaks[i].device);
@@ -207,6 +216,7 @@ static void test_published_limits(void **state) {
         {"v100", 80, 2048, 32, 96, 96, 1, 0.9},     {"a100", 108, 2048, 32, 164, 163, 1, 2.039},
         {"rtx4090", 128, 1536, 24, 100, 99, 1, 1.008}, {"h100", 132, 2048, 32, 228, 227, 8, 3.352},
         {"h200", 132, 2048, 32, 228, 227, 8, 4.8},  {"b200", 148, 2048, 32, 228, 227, 8, 7.7},
+        {"t4", 40, 1024, 16, 64, 64, 1, 0.32},      {"rtx5090", 170, 1536, 24, 100, 99, 1, 1.792},
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         const Device *dev = device(limits[i].device);
