@@ -150,7 +150,8 @@ endef
 $(foreach t,$(filter test_%,$(units)),$(eval $(call test_rule,$(firstword \
     $(subst :, ,$t)),$(lastword $(subst :, ,$t)))))
 
-$(addprefix $(BUILD)/tests/,$(filter test_simdriver% test_hal_cuda test_measure test_exec,\
+$(addprefix $(BUILD)/tests/,$(filter test_simdriver% test_profiler% \
+    test_hal_cuda test_measure test_exec,\
     $(tests))): | $(simdriver)
 
 TEST ?= test_*
