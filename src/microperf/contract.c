@@ -101,7 +101,8 @@ static double compute_clocks(const Model *m, const RProg *r, const Step *s, doub
     double flops = 2.0 * u->k.from * (matrix ? u->m.from * u->n.from : WARP);
     double per_clk = rate / (flops * m->schedulers);
     double warps = whole(resident * s->warps / m->schedulers);
-    double busy = greater(s->group_fma * (1 + m->p->body_ops) / per_clk, s->group_issue);
+    double issue = s->group_issue * m->schedulers / m->issue;
+    double busy = greater(s->group_fma * (1 + m->p->body_ops) / per_clk, issue);
     bool ahead = rprog_fetched_ahead(m->dev, r, 0) && rprog_fetched_ahead(m->dev, r, 1);
     double alone = ahead ? greater(busy, m->smem_latency) : busy + m->smem_latency;
     if (matrix) alone = greater(alone, hal_has(&u->latency) ? u->latency.value : MMA_LATENCY);

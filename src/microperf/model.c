@@ -19,7 +19,8 @@ Model mp_model(const Problem *p, const Device *dev) {
     const MemoryLevel *dram = &dev->memory[LEVEL_DRAM], *l2 = &dev->memory[LEVEL_L2];
     const MemoryLevel *smem = &dev->memory[LEVEL_SMEM];
     Model m = {.p = p, .dev = dev, .clock = hal_clock_hz(dev), .sms = l->sm_count.value,
-               .schedulers = l->subpartitions.value, .issue = l->issue_per_clk.value};
+               .schedulers = l->subpartitions.value};
+    m.issue = l->issue_per_clk.value * factor(dev, "issue");
     m.dram_read = dram->read.value * factor(dev, "dram.read");
     m.dram_write = dram->write.value * factor(dev, "dram.write");
     m.l2_rate = l2->read.value * factor(dev, "l2.read");

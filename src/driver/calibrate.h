@@ -1,0 +1,50 @@
+/* Calibration: the few efficiency factors of a profile that no micro-benchmark isolates.
+ *
+ * Plans a few kernels where the model's terms are least certain, has each proved right and timed
+ * (driver/measure.h, so the caller must not have opened the driver), and fits the factors that the
+ * model multiplies rates by: least squares of log(predicted / measured) over the logarithms of the
+ * factors, with a weak pull towards 1 for those that the kernels say little about.  */
+#ifndef ROLLER_DRIVER_CALIBRATE_H
+#define ROLLER_DRIVER_CALIBRATE_H
+#include "driver/measure.h"
+
+typedef struct {
+    MeasureOptions measure;
+    const NvrtcOptions *nvrtc;            /* NULL: defaults */
+    const char *only;         /* comma-separated names of kernels; NULL: all */
+    /* Before each kernel; nonzero ends the calibration.  May be NULL.  */
+    int (*progress)(void *user, const char *kernel, int done, int total);
+    void *user;
+} CalibrateOptions;
+
+/* A kernel that was timed, or why it was not.  */
+typedef struct {
+    const char *name;
+    const char *failed;       /* NULL: it was timed */
+    int samples;
+    double us;                /* measured, L2 flushed */
+    double before_us, after_us;           /* predicted without and with the factors */
+} CalibratedKernel;
+
+typedef struct {
+    Device *dev;              /* the profile with its factors */
+    CalibratedKernel *kernel;
+    int n;
+} Calibration;
+
+/* Factors that `dev` has already are forgotten.  ST_CHECK if too few kernels could be timed.  */
+Status calibrate(Arena *a, Diag *d, const Device *dev, const CalibrateOptions *o,
+                 Calibration *out);
+
+/* The fit alone: names[i] is what factor i multiplies.  `predict` gives the time of sample k with
+ * the factors; `log_factor` gets the result, `used` whether any sample depends on the factor.  */
+typedef struct {
+    double (*predict)(void *user, int k, const double *factor);
+    void *user;
+    const double *us;         /* measured, per sample */
+    int n_sample, n_factor;
+} CalibrateFit;
+void calibrate_fit(Arena *a, const CalibrateFit *f, double *factor);
+/* |d log(time) / d log(factor i)| of sample k.  */
+double calibrate_sensitivity(Arena *a, const CalibrateFit *f, const double *factor, int k, int i);
+#endif

@@ -1,0 +1,232 @@
+/* Calibration over the simulated driver: a GPU whose rates differ from the profile's by a factor is
+ * described by that factor.  */
+#include "base/file.h"
+#include "driver/calibrate.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { SMS = 4 };
+
+static Arena *arena;
+static Diag diag;
+static Device *dev;
+static const char *root;
+
+static void must(Status s) {
+    const DiagMessage *m = diag_first_error(&diag);
+    if (s) fail_msg("%d: %s", s, m ? m->message : "");
+}
+
+/* Rates of a level and of its curves.  */
+static void scale_level(MemoryLevel *m, double by) {
+    Curve *curve = ARENA_ARRAY(arena, Curve, m->n_curve + 1);
+    int n = 0;
+    m->read.value *= by;
+    m->write.value *= by;
+    m->copy.value *= by;
+    for (int i = 0; i < m->n_curve; i++) {
+        Curve c = m->curve[i];
+        if (!strcmp(c.x, "active_sms")) continue;
+        c.py = ARENA_ARRAY(arena, double, c.n);
+        for (int k = 0; k < c.n; k++) c.py[k] = m->curve[i].py[k] * by;
+        bool amounts = !strcmp(c.x, "total_bytes");       /* the ramp takes as long */
+        if (amounts) c.px = ARENA_ARRAY(arena, double, c.n);
+        for (int k = 0; k < c.n && amounts; k++) c.px[k] = m->curve[i].px[k] * by;
+        curve[n++] = c;
+    }
+    m->curve = curve;
+    m->n_curve = n;
+}
+
+/* A GPU with few SMs and what memory rates they leave, so that small kernels fill it.  */
+static int setup(void **state) {
+    (void)state;
+    const char *build = getenv("BUILD");
+    char here[2048];
+    if (!getcwd(here, sizeof here)) return -1;
+    if (!build) build = "build";
+    arena = arena_create(NULL);
+    diag = diag_new(arena);
+    root = *build == '/' ? build : arena_printf(arena, "%s/%s", here, build);
+    setenv("ROLLER_LIBCUDA", arena_printf(arena, "%s/simdriver/libcuda.so.1", root), 1);
+    setenv("ROLLER_SIM_RACES", "0", 1);
+    must(hal_profile_find(arena, &diag, "a100", "profiles", NULL, &dev));
+    double share = SMS / dev->limits.sm_count.value;
+    dev->limits.sm_count.value = SMS;
+    scale_level(&dev->memory[LEVEL_DRAM], share);
+    scale_level(&dev->memory[LEVEL_L2], share);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    arena_destroy(arena);
+    return 0;
+}
+
+static int fresh(void **state) {
+    (void)state;
+    diag = diag_new(arena);
+    return 0;
+}
+
+/* ---- the fit ---- */
+/* A machine of three rates: times are the larger of two terms and a constant.  */
+static double machine(void *user, int k, const double *factor) {
+    const double(*work)[3] = user;
+    double a = work[k][0] / factor[0], b = work[k][1] / factor[1];
+    return (a > b ? a : b) + work[k][2];
+}
+
+static void factors_of_a_known_machine(void **state) {
+    (void)state;
+    static double work[5][3] = {{10, 1, 1}, {1, 10, 1}, {6, 5, 2}, {20, 1, 1}, {5, 9, 0.5}};
+    static const double real[3] = {0.6, 1.3, 1};
+    double us[5], found[3];
+    for (int k = 0; k < 5; k++) us[k] = machine(work, k, real);
+    CalibrateFit f = {machine, work, us, 5, 3};
+    calibrate_fit(arena, &f, found);
+    assert_true(fabs(found[0] / 0.6 - 1) < 0.02);
+    assert_true(fabs(found[1] / 1.3 - 1) < 0.02);
+    assert_true(found[2] == 1);           /* nothing depends on it */
+    assert_true(calibrate_sensitivity(arena, &f, found, 0, 0) > 0.5);
+    assert_true(calibrate_sensitivity(arena, &f, found, 0, 2) == 0);
+}
+
+/* ---- a simulated GPU ---- */
+typedef struct {
+    double ffma, dram;        /* of the GPU's rates, in those of the profile */
+} Slower;
+
+static Calibration calibrated(Slower by, const char *only) {
+    Device gpu = *dev;
+    Calibration out;
+    gpu.unit = ARENA_ARRAY(arena, ComputeUnit, dev->n_unit);
+    memcpy(gpu.unit, dev->unit, (size_t)dev->n_unit * sizeof *gpu.unit);
+    for (int i = 0; i < gpu.n_unit; i++)
+        if (!strcmp(gpu.unit[i].name, "ffma")) gpu.unit[i].rate.value *= by.ffma;
+    scale_level(&gpu.memory[LEVEL_DRAM], by.dram);
+    const char *file = arena_printf(arena, "%s/calibrate-%ld.json", root, (long)getpid());
+    Buf text = buf_new(arena);
+    hal_profile_write(&gpu, &text);
+    must(file_write(&diag, file, text.text, text.len));
+    setenv("ROLLER_SIM_PROFILE", file, 1);
+    CalibrateOptions o = {.measure = {.threads = 2, .budget_s = 2}, .only = only};
+    must(calibrate(arena, &diag, dev, &o, &out));
+    unlink(file);
+    return out;
+}
+
+static const Factor *factor_of(const Calibration *c, const char *name) {
+    for (int i = 0; i < c->dev->n_factor; i++)
+        if (!strcmp(c->dev->factor[i].name, name)) return &c->dev->factor[i];
+    return NULL;
+}
+
+/* How far predictions are off, on average.  */
+static double off(const Calibration *c, bool after) {
+    double sum = 0;
+    for (int i = 0; i < c->n; i++) {
+        const CalibratedKernel *k = &c->kernel[i];
+        if (k->failed) fail_msg("%s: %s", k->name, k->failed);
+        assert_true(k->us > 0 && k->samples > 0);
+        sum += fabs(log((after ? k->after_us : k->before_us) / k->us));
+    }
+    return sum / c->n;
+}
+
+static void within(double v, double lo, double hi, const char *what) {
+    if (v < lo || v > hi) fail_msg("%s: %g is outside %g .. %g", what, v, lo, hi);
+}
+
+/* Half the rate of multiply-adds and 0.6 of that of DRAM: one kernel that each limits.  */
+static void a_slower_gpu(void **state) {
+    (void)state;
+    const char *only = "product_f32,add";
+    Calibration same = calibrated((Slower){1, 1}, only);
+    Calibration slow = calibrated((Slower){0.5, 0.6}, only);
+    assert_int_equal(slow.n, 2);
+    within(off(&slow, true), 0, 0.05, "off after calibration");
+    within(off(&slow, false), 0.4, 2, "off before it");
+    const Factor *ffma = factor_of(&slow, "ffma"), *read = factor_of(&slow, "dram.read");
+    assert_true(ffma && read && slow.dev->calibrated);
+    within(ffma->value, 0.4, 0.6, "ffma");
+    within(read->value, 0.45, 0.72, "dram.read");
+    assert_string_equal(ffma->kernels, "product_f32");
+    assert_string_equal(read->kernels, "add");
+    assert_true(ffma->samples >= 5 && ffma->residual < 0.05);
+    const Factor *was = factor_of(&same, "ffma");
+    within(was ? was->value : 1, 1.2 * ffma->value, 1.1, "ffma of the GPU as described");
+    was = factor_of(&same, "dram.read");
+    within(was ? was->value : 1, 0.9, 1.1, "dram.read of the GPU as described");
+}
+
+/* The factors are read back, and plans of the calibrated profile are priced by them.  */
+static void stored_and_used(void **state) {
+    (void)state;
+    Factor own = {.name = "ffma", .value = 0.5, .residual = 0.01, .samples = 5,
+                  .kernels = "product_f32"};
+    Device with = *dev;
+    Device *back;
+    Buf text = buf_new(arena);
+    with.factor = &own;
+    with.n_factor = 1;
+    hal_profile_write(&with, &text);
+    must(hal_profile_read(arena, &diag, "calibrated", text.text, text.len, &back));
+    assert_true(back->calibrated && back->n_factor == 1);
+    assert_float_equal(hal_factor(back, "ffma"), 0.5, 0);
+    static const char op[] = "op k(A: f32[512,512], B: f32[512,512]) -> C: f32[512,512]"
+                             " { C[m,n] += A[m,k] * B[k,n]; }";
+    Te *te;
+    PlanSet set;
+    Estimate slow, fast;
+    CompileOptions o = {.top = 1, .workspace_limit = -1};
+    must(te_parse(arena, &diag, "k.te", op, strlen(op), NULL, NULL, 0, &te));
+    must(compile_plan(arena, &diag, te, dev, &o, &set));
+    mp_estimate(&set.plans[0].problem, &set.plans[0].ranked->prog, dev, &fast);
+    mp_estimate(&set.plans[0].problem, &set.plans[0].ranked->prog, back, &slow);
+    within(slow.us / fast.us, 1.5, 2, "time at half the rate");
+}
+
+static void what_cannot_be_timed(void **state) {
+    (void)state;
+    CalibrateOptions o = {.measure = {.threads = 1}, .only = "nothing"};
+    Calibration out;
+    setenv("ROLLER_SIM_PROFILE", "profiles/a100.json", 1);
+    assert_int_equal(calibrate(arena, &diag, dev, &o, &out), ST_CHECK);
+    assert_string_equal(diag_first_error(&diag)->message, "only 0 kernels could be timed");
+    fresh(NULL);
+    setenv("ROLLER_SIM_PROFILE", "none", 1);
+    assert_int_equal(calibrate(arena, &diag, dev, &o, &out), ST_DEVICE);
+}
+
+/* LONG=1: every kernel is right, is timed, and is predicted no worse than before.  */
+static void every_kernel(void **state) {
+    (void)state;
+    const char *slow = getenv("LONG");
+    if (!slow || !*slow) skip();
+    Calibration c = calibrated((Slower){0.7, 0.8}, NULL);
+    assert_true(off(&c, true) < off(&c, false));
+    assert_true(c.n >= 9);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(factors_of_a_known_machine, fresh),
+        cmocka_unit_test_setup(a_slower_gpu, fresh),
+        cmocka_unit_test_setup(stored_and_used, fresh),
+        cmocka_unit_test_setup(what_cannot_be_timed, fresh),
+        cmocka_unit_test_setup(every_kernel, fresh),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
