@@ -1,0 +1,106 @@
+#!/bin/sh
+# roller-profile as a user sees it, on a simulated GPU: files, streams, exit codes, interruption.
+: "${BUILD:=build}"
+case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
+root=$PWD
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+ROLLER_PROFILE_PATH=$root/profiles
+ROLLER_LIBCUDA=$BUILD/simdriver/libcuda.so.1
+ROLLER_SIM_PROFILE=$root/profiles/tiny.json
+export ROLLER_PROFILE_PATH ROLLER_LIBCUDA ROLLER_SIM_PROFILE
+unset ROLLER_PROFILE ROLLER_SIM_FAULTS
+cd "$dir" || exit 1
+
+ok() { echo "ok - $1"; }
+bad() {
+    [ -s out ] && head -n 20 out | sed 's/^/# out: /'
+    [ -s err ] && head -n 20 err | sed 's/^/# err: /'
+    echo "not ok - $1"
+}
+
+# run STATUS NAME ARGS...: standard output in `out`, standard error in `err`.
+run() {
+    want=$1 name=$2
+    shift 2
+    timeout 60 "$BUILD/roller-profile" "$@" >out 2>err </dev/null
+    got=$?
+    if [ $got -eq "$want" ]; then
+        ok "$name"
+    else
+        echo "# exit $got, expected $want"
+        bad "$name"
+    fi
+}
+
+# has FILE PATTERN NAME; is NAME TEST...
+has() { if grep -q -e "$2" "$1"; then ok "$3"; else bad "$3"; fi; }
+is() { name=$1; shift; if test "$@"; then ok "$name"; else bad "$name"; fi; }
+
+run 0 "help" --help
+has out '--set-default' "help lists the options"
+run 0 "version" -V
+run 0 "the devices" --list
+has out '^0: tiny, sm_75, GPU-.*profile tiny' "each with its architecture and profile"
+run 0 "the devices in JSON" --list --json
+has out '"name": "tiny", "arch": "sm_75"' "JSON has them too"
+run 0 "a dry run" --dry-run --quick
+has out '^granularity ' "names the measurements"
+is "and writes nothing" ! -e profiles
+
+fast='clock,launch,latency,smem'
+run 0 "a measurement" --only $fast --set-default
+has out '^profiles/tiny.json: tiny (sm_75), [0-9]* figures measured' "says what it wrote"
+has profiles/tiny.json '"launch_stream": {"value": 2000, .*"measured"' "and wrote it"
+has profiles/default '^tiny$' "the default is set"
+is "no other file" "$(ls profiles | tr '\n' ' ')" = 'default tiny.json '
+is "nothing on standard error" ! -s err
+run 2 "an existing file is not replaced" --only clock
+has err 'tiny.json exists' "says so"
+run 0 "unless forced" --only clock -f
+run 0 "standard output" --only clock -o -
+has out '^{"schema": "roller-profile"' "gets the profile alone"
+run 0 "a report in JSON" --only clock -o other.json --json
+has out '"ok": true, "name": "tiny", "path": "other.json"' "names the file"
+run 0 "progress where it is wanted" --only clock -f --progress=always
+has err '^\[ 1/ 1\] SM clock' "on standard error"
+run 0 "two measurements agree" --only $fast -o again.json
+run 0 "a comparison of them" --compare profiles/tiny.json again.json
+has out ' 0 of them significantly' "finds no significant difference"
+sed 's/"launch_stream": {"value": 2000/"launch_stream": {"value": 2100/' again.json >changed.json
+run 0 "a changed figure" --compare again.json changed.json
+has out '^launch_stream  *2000  *2100  *+5.00 %  significant' "is in the table"
+run 0 "compare with the device" --compare changed.json --only launch --json
+has out '"figure": "launch_stream", "old": 2100, "new": 2000' "in JSON too"
+
+run 0 "a valid profile" --validate again.json
+sed 's/"value": 2000/"value": -1/; s/"sm_count": {"value": 3/"sm_count": {"value": 0/' again.json \
+    >broken.json
+run 1 "a broken one" --validate broken.json
+is "all its faults at once" "$(grep -c '^broken.json:.*error' err)" -ge 2
+run 0 "a sheet" --show again.json
+has out 'launch_stream  *2000 ns  measured' "has the figures"
+has again.svg '^</svg>$' "and a roofline beside it"
+has again.svg 'ffma meets dram at' "with ridge points"
+run 0 "a profile by name" --show tiny --dry-run
+
+run 2 "an unknown option" --frob
+run 2 "contradictory options" --quick --full
+run 2 "an unknown measurement" --only clock,dran -f
+has err 'there are clock, launch' "lists those there are"
+run 3 "no such device" --device 9
+has err 'the driver sees 0: tiny' "lists those seen"
+run 3 "no folder to write to" -o nowhere/x.json
+ROLLER_LIBCUDA=/nonexistent run 3 "no driver" -f
+ROLLER_SIM_FAULTS='cuEventElapsedTime@3=999' run 3 "a call that fails" --only launch -o failed.json
+has err 'cuEventElapsedTime failed' "is named"
+is "and leaves no file" ! -e failed.json
+mkdir empty && cd empty
+ROLLER_PROFILE_PATH=$dir/none HOME=$dir XDG_DATA_HOME= run 1 "no profile to start from"
+has err 'ROLLER_PROFILE_PATH names folders' "says where they are searched"
+cd ..
+
+ROLLER_SIM_PROFILE=$root/profiles/h200.json timeout --preserve-status -s INT 1 \
+    "$BUILD/roller-profile" --only dram -o half.json >out 2>err
+is "an interrupted measurement exits with 130" $? -eq 130
+is "and leaves nothing behind" "$(ls | grep -c half)" -eq 0
