@@ -137,7 +137,7 @@ static void lower_rows(Arena *a, Lowered *l, int which) {
     l->launch.dynamic_smem = r->smem;
     if (is_empty(l->p)) return;
     add(l, PHASE_ROWS);
-    if (r->keep == KEEP_SHARED) add(l, PHASE_HOLD);
+    if (r->keep == KEEP_SHARED || r->keep == KEEP_FLAT) add(l, PHASE_HOLD);
     for (int pass = 0; pass < passes && r->split == 1; pass++) {
         add(l, PHASE_WALK)->from = pass;
         add(l, PHASE_FINISH)->from = pass;

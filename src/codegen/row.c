@@ -110,7 +110,7 @@ void row_constants(Kernel *k) {
             (int)r->block.extent[AX_M], rprog_row_threads(r));
     cg_line(cg, "constexpr int BN = %d, TN = %d, VN = %d;  // columns of a step, a thread, at once",
             (int)r->block.extent[AX_N], (int)r->thread.extent[AX_N], r->store_vec);
-    if (r->keep == KEEP_SHARED)
+    if (r->keep == KEEP_SHARED || r->keep == KEEP_FLAT)
         cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
 }
 
@@ -189,12 +189,48 @@ static void copy_row(Kernel *k, int n, int width, bool async) {
     cg_close(cg);
 }
 
+/* The rows of the block as one range: whole vectors, and what is left of the last block.  */
+static void copy_range(Kernel *k, int n, bool async) {
+    enum { BYTES = 16 };
+    Cg *cg = k->cg;
+    const RowSource *s = &facts(k)->source[n];
+    int vec = BYTES / s->bytes, threads = k->l->launch.block[0];
+    const char *c = s->access.offset.c ? cg_text(cg, " + %lld", (long long)s->access.offset.c) : "";
+    cg_scope(cg);
+    cg_line(cg, "const %s *const from = t%d + (long long)blockIdx.x * (BM * N)%s;",
+            cg_storage(cg->te->tensor[s->tensor].dtype), s->tensor, c);
+    cg_line(cg, "%s *const to = h%d - tid / LN * N;", cg_storage(cg->te->tensor[s->tensor].dtype),
+            n);
+    if (row_ragged(k))
+        cg_line(cg, "const int live = (int)min((M - (long long)blockIdx.x * BM) * N, "
+                "(long long)(BM * N));");
+    else cg_line(cg, "constexpr int live = BM * N;");
+    cg_line(cg, "#pragma unroll 4");
+    cg_line(cg, "for (int at = tid * %d; at <= live - %d; at += %d)", vec, vec, threads * vec);
+    if (async) cg_line(cg, "    rl_cp_async_16(rl_shared(to + at), from + at, true);");
+    else cg_line(cg, "    rl_store<%d>(to + at, rl_load<%d>(from + at).v);", vec, vec);
+    if (row_ragged(k) && vec > 1)
+        cg_line(cg, "for (int at = live - live %% %d + tid; at < live; at += %d) to[at] = from[at];",
+                vec, threads);
+    cg_close(cg);
+}
+
+static void wait_for_copies(Kernel *k, bool async) {
+    if (async) {
+        cg_line(k->cg, "rl_cp_async_commit();");
+        cg_line(k->cg, "rl_cp_async_wait<0>();");
+    }
+    if (k->l->r->keep == KEEP_FLAT) cg_line(k->cg, "__syncthreads();");
+    cg_blank(k->cg);
+}
+
 void row_hold(Kernel *k) {
     Cg *cg = k->cg;
     const RowFacts *f = facts(k);
     int64_t at = 0;
-    bool waits = false;
-    cg_line(cg, "// hold: rows in shared memory, each thread its own columns");
+    bool waits = false, flat = k->l->r->keep == KEEP_FLAT;
+    cg_line(cg, flat ? "// hold: the rows of the block as they lie in memory"
+                     : "// hold: rows in shared memory, each thread its own columns");
     for (int n = 0; n < f->n_source; n++) {
         const RowSource *s = &f->source[n];
         int64_t bytes = rprog_row_bytes(k->l->p, k->l->r, n);
@@ -202,17 +238,15 @@ void row_hold(Kernel *k) {
         const char *type = cg_storage(cg->te->tensor[s->tensor].dtype);
         cg_line(cg, "%s *const h%d = reinterpret_cast<%s *>(smem + %lld) + tid / LN * %lld;", type,
                 n, type, (long long)at,
-                (long long)(bytes / k->l->r->block.extent[AX_M] / s->bytes));
+                flat ? (long long)f->columns
+                     : (long long)(bytes / k->l->r->block.extent[AX_M] / s->bytes));
         at += bytes;
         if (s->made) continue;
-        int width = row_width(k, s->vec);
+        int width = flat ? 16 / s->bytes : row_width(k, s->vec);
         bool async = has_async(cg->dev, width * s->bytes);
-        copy_row(k, n, width, async);
+        if (flat) copy_range(k, n, async);
+        else copy_row(k, n, width, async);
         waits |= async;
     }
-    if (waits) {
-        cg_line(cg, "rl_cp_async_commit();");
-        cg_line(cg, "rl_cp_async_wait<0>();");
-    }
-    cg_blank(cg);
+    wait_for_copies(k, waits);
 }

@@ -18,7 +18,7 @@ static bool in_registers(const Kernel *k, const RowSource *s) {
 }
 
 static bool in_shared(const Kernel *k, const RowSource *s) {
-    return s->kept && k->l->r->keep == KEEP_SHARED;
+    return rprog_row_holds(k->l->r, s);
 }
 
 /* Are the source's vectors of a step fetched together, before they are used?  */

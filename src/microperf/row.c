@@ -84,6 +84,16 @@ static void add(Traffic *t, double times, double vec, double wavefronts, double 
     t->bytes += times * bytes;
 }
 
+/* Wavefronts of a request that reads rows which follow each other in shared memory.  */
+static double flat_wavefronts(const Row *x, const RowSource *s) {
+    int32_t addr[WARP];
+    int threads = (int)x->threads, vec = x->r->store_vec;
+    int width = (s->vec < vec ? s->vec : vec) * s->bytes;
+    for (int lane = 0; lane < WARP; lane++)
+        addr[lane] = (int32_t)((lane / threads * x->f->columns + lane % threads * vec) * s->bytes);
+    return rtile_wavefronts(addr, UINT32_MAX, width);
+}
+
 /* What 32 elements cost the load and store unit.  */
 static Traffic traffic_of(const Row *x, double *l2) {
     Traffic t = {0};
@@ -92,13 +102,16 @@ static Traffic traffic_of(const Row *x, double *l2) {
         const RowSource *s = &x->f->source[k];
         double vec = lesser(s->vec, x->r->store_vec), times = reads_of(x, s);
         double wave = lines(x, s->bytes, s->step, s->by_row);
-        add(&t, times, vec, wave * vec / x->r->store_vec, WARP * s->bytes);
-        if (s->by_row) *l2 += times * s->bytes * x->elements * touches(x, vec, s->bytes);
+        bool flat = x->r->keep == KEEP_FLAT && s->by_row;
+        if (flat) add(&t, times, 16.0 / s->bytes, 2 * 4, WARP * s->bytes);
+        else add(&t, times, vec, wave * vec / x->r->store_vec, WARP * s->bytes);
+        if (flat) *l2 += times * s->bytes * x->elements;
+        else if (s->by_row) *l2 += times * s->bytes * x->elements * touches(x, vec, s->bytes);
         else *l2 += times * s->bytes * (double)x->f->columns * x->blocks / x->r->split;
-        if (x->r->keep == KEEP_SHARED && s->kept) {
-            double again = count_bits(s->passes) + 1;
-            add(&t, again, vec, greater(vec * s->bytes / 4, 1), 0);
-        }
+        if (!rprog_row_holds(x->r, s)) continue;
+        double passes_over = count_bits(s->passes);
+        if (x->r->keep == KEEP_FLAT) add(&t, passes_over, vec, flat_wavefronts(x, s), 0);
+        else add(&t, passes_over + 1, vec, greater(vec * s->bytes / 4, 1), 0);
     }
     double bytes = x->f->element_bytes;
     double store = greater(bytes * x->r->store_vec / 4, 1);
@@ -137,7 +150,8 @@ static double block_clocks(const Row *x, double per_warp_ops, double *loading) {
     for (int pass = 0; pass < passes; pass++) {
         bool fresh = pass == 0 || rprog_row_rereads(x->r);
         double latency = pass == 0 ? x->m->dram_latency : x->m->l2_latency;
-        if (fresh) waits += (x->r->keep == KEEP_SHARED ? 1 : x->steps) * latency;
+        bool whole_row = x->r->keep == KEEP_SHARED || x->r->keep == KEEP_FLAT;
+        if (fresh) waits += (whole_row ? 1 : x->steps) * latency;
         else clocks += 30 * x->steps;
         clocks += combine(x, pass);
     }
@@ -157,7 +171,7 @@ static void latency_terms(const Row *x, double reads, double ops, double to_us, 
         const RowSource *s = &x->f->source[k];
         if (s->by_row && !s->made && (s->passes & 1)) bytes += s->bytes;
     }
-    bool all = r->keep == KEEP_SHARED;
+    bool all = r->keep == KEEP_SHARED || r->keep == KEEP_FLAT;
     double columns = all ? (double)x->f->columns / x->threads : (double)r->thread.extent[AX_N];
     columns = lesser(columns, (double)x->f->columns / x->threads);
     double in_flight = x->resident * r->threads * columns * bytes * loading;

@@ -16,7 +16,8 @@ static void print_movers(const Problem *p, const Device *dev, const RProg *r, Bu
 static void print_row(const RProg *r, Buf *out) {
     static const char *const place[KEEP_COUNT] = {"in registers", "in shared memory",
                                                   "read by each pass",
-                                                  "read by each pass, statistics in one"};
+                                                  "read by each pass, statistics in one",
+                                                  "in shared memory as they lie"};
     int rows = r->block.extent[AX_M];
     int threads = rprog_row_threads(r);
     buf_printf(out, "row, %d thread%s per row, %d row%s per block, %d columns per thread, "

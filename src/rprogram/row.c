@@ -5,6 +5,7 @@ enum {
     ROW_THREADS_MAX = 1024,
     KEPT_MAX = 48,            /* words of a row in the registers of a thread */
     STEP_VECTORS = 8,         /* vectors of a thread in flight */
+    FLAT_BYTES = 24 << 10,    /* of a block's rows: other blocks load while one computes */
     CANDIDATES = 6000
 };
 
@@ -32,7 +33,9 @@ int rprog_row_kernels(const Problem *p, const RProg *r) {
 
 int64_t rprog_row_bytes(const Problem *p, const RProg *r, int source) {
     const RowSource *s = &p->row->source[source];
-    if (!s->kept) return 0;
+    if (!rprog_row_holds(r, s)) return 0;
+    if (r->keep == KEEP_FLAT)
+        return ceil_div(p->row->columns * s->bytes * r->block.extent[AX_M], PIECE_MAX) * PIECE_MAX;
     return ceil_div(p->row->columns * s->bytes, PIECE_MAX) * PIECE_MAX * r->block.extent[AX_M];
 }
 
@@ -57,7 +60,7 @@ int64_t rprog_row_workspace(const Problem *p, const RProg *r) {
 
 int64_t rprog_row_smem(const Problem *p, const RProg *r) {
     int64_t bytes = 0;
-    for (int k = 0; k < p->row->n_source && r->keep == KEEP_SHARED; k++)
+    for (int k = 0; k < p->row->n_source; k++)
         bytes += rprog_row_bytes(p, r, k);
     return bytes < INT32_MAX ? bytes : INT32_MAX;
 }
@@ -71,7 +74,7 @@ static double words_per_column(const Problem *p, const RProg *r) {
         const RowSource *s = &f->source[k];
         bool here = r->keep == KEEP_REGISTERS && s->kept;
         if (here) words += s->bytes > 4 ? 2 : 1;
-        else if (s->by_row && (s->passes & 1) && !(s->kept && r->keep == KEEP_SHARED))
+        else if (s->by_row && (s->passes & 1) && !rprog_row_holds(r, s))
             words += (double)s->bytes / 4;
     }
     return words;
@@ -95,6 +98,16 @@ static bool whole_words(const Problem *p, const RProg *r) {
     return true;
 }
 
+/* Ranges of rows that are whole 16 bytes.  */
+static bool whole_ranges(const Problem *p, const RProg *r) {
+    for (int k = 0; k < p->row->n_source; k++) {
+        const RowSource *s = &p->row->source[k];
+        if (s->by_row && r->block.extent[AX_M] * p->row->columns * s->bytes % PIECE_MAX)
+            return false;
+    }
+    return p->row->flat && rprog_row_threads(r) <= WARP;
+}
+
 const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r) {
     int threads = rprog_row_threads(r), rows = r->block.extent[AX_M];
     int64_t columns = p->extent[AX_N], steps = ceil_div(columns, r->block.extent[AX_N]);
@@ -113,6 +126,8 @@ const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r)
         return "a row in registers must be one step";
     if (r->keep == KEEP_SHARED && !whole_words(p, r))
         return "rows in shared memory are accessed in parts of a word";
+    if (r->keep == KEEP_FLAT && !whole_ranges(p, r))
+        return "the rows of a block are no range of whole 16 bytes";
     if (r->split < 1 || r->split > GRID_Y_MAX || (r->split > 1 && r->split > steps))
         return "split is not in 1..steps";
     if (r->split > 1 && !rprog_row_rereads(r)) return "split rows stay in memory";
@@ -199,6 +214,9 @@ static void add_places(Rows *b, RProg *r, int threads) {
         r->keep = KEEP_SHARED;
         if (several) keep(b, r);
     }
+    r->keep = KEEP_FLAT;
+    set_row(r, threads, vectors * r->store_vec <= KEPT_MAX ? (int)vectors : STEP_VECTORS);
+    if (f->flat && whole_ranges(b->p, r) && rprog_row_smem(b->p, r) <= FLAT_BYTES) keep(b, r);
     r->keep = KEEP_REGISTERS;
 }
 

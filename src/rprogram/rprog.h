@@ -112,7 +112,8 @@
  *   elements) or MEMORY (it is read again).  ONLINE: as MEMORY, in the fewer passes of
  *   RowGroup.online: a thread folds what a step has in registers into a tied reduction's leader
  *   first, corrects its own sum, and then adds the terms of the step; threads and slices meet
- *   likewise, the leader first.
+ *   likewise, the leader first.  FLAT (RowFacts.flat): the block's rows are copied to shared
+ *   memory as one range of whole 16 bytes, whatever a row's length, and read from there.
  * - split > 1: keep is MEMORY or ONLINE, grid y has `split` slices of ceil(steps / split) steps
  *   and each pass is a kernel of its own that leaves the slice's values in the workspace; the
  *   next one combines them. If the last pass reduces, one more kernel, of one slice, does so.
@@ -166,7 +167,8 @@ typedef enum { RASTER_ROW, RASTER_COLUMN, RASTER_GROUPED } Raster;
 typedef enum { LOAD_STAGED, LOAD_ASYNC } LoadKind;
 
 #define RPROG_KEEPS(X)                                                                             \
-    X(REGISTERS, "registers") X(SHARED, "shared") X(MEMORY, "memory") X(ONLINE, "online")
+    X(REGISTERS, "registers") X(SHARED, "shared") X(MEMORY, "memory") X(ONLINE, "online")          \
+    X(FLAT, "flat")
 typedef enum {
 #define X(id, name) KEEP_##id,
     RPROG_KEEPS(X)
@@ -343,6 +345,10 @@ double rprog_permute_loads(const Problem *p, const RProg *r, int source);
 const RowFacts *rprog_row_facts(const Problem *p, const RProg *r);
 static inline bool rprog_row_rereads(const RProg *r) {
     return r->keep == KEEP_MEMORY || r->keep == KEEP_ONLINE;
+}
+/* Does the block hold the source's rows in shared memory?  */
+static inline bool rprog_row_holds(const RProg *r, const RowSource *s) {
+    return r->keep == KEEP_FLAT ? s->by_row : r->keep == KEEP_SHARED && s->kept;
 }
 int rprog_row_threads(const RProg *r);
 int64_t rprog_row_steps(const Problem *p, const RProg *r);

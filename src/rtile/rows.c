@@ -216,6 +216,32 @@ static void count_work(const Te *te, RowFacts *f, const bool *stored) {
     }
 }
 
+/* Do the rows of a source follow each other without gaps, from a multiple of 16 bytes on?  */
+static bool is_flat(const Te *te, const TeStmt *frame, const RowFacts *f, const RowSource *s,
+                    int align) {
+    int64_t next = f->columns;
+    int most = te->tensor[s->tensor].role == TE_TEMP ? TEMP_ALIGN : align;
+    const Affine *at = &s->access.offset;
+    if (s->made || s->step != 1 || most < VECTOR_BYTES || at->c * s->bytes % VECTOR_BYTES)
+        return false;
+    for (int i = frame->n_left - 1; i >= 0; i--) {
+        int64_t n = extent_of(&frame->index[i]);
+        if (n > 1 && at->coef[i] != next) return false;
+        next *= n;
+    }
+    return true;
+}
+
+static bool find_flat(const Te *te, const TeStmt *frame, const RowFacts *f, int align) {
+    bool any = false;
+    for (int k = 0; k < f->n_source; k++) {
+        if (!f->source[k].by_row) continue;
+        if (!is_flat(te, frame, f, &f->source[k], align)) return false;
+        any = true;
+    }
+    return any && f->rows > 1 && !te->runtime;
+}
+
 RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const bool *stored) {
     RowFacts *f = ARENA_NEW(a, RowFacts);
     const TeStmt *frame = frame_of(te, g);
@@ -226,6 +252,7 @@ RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const
     find_evaluations(te, f);
     find_sources(te, f, align);
     count_work(te, f, stored);
+    f->flat = find_flat(te, frame, f, align);
     for (int k = 0; k < f->n_source; k++) {
         if (f->source[k].vec > f->vec) f->vec = f->source[k].vec;
     }

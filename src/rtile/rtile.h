@@ -73,6 +73,8 @@ typedef struct {
     double ops[ROW_MAX_STMTS];            /* of pass p for one element, instructions */
     int reduces[ROW_MAX_STMTS];           /* reductions of pass p */
     int tied;                             /* of them all */
+    bool flat;                /* rows of all sources that differ by row follow each other in memory,
+                               * the first one aligned to 16 bytes */
     double element_bytes;     /* written per element by maps */
     double row_bytes;         /* read and written per row by the rest */
 } RowFacts;
