@@ -37,6 +37,10 @@ cat >"$kit/bin/roller-profile" <<END
 #!/bin/sh
 [ "\$1" = --validate ] && exit 0
 [ "\$1" = --list ] && exit 0
+[ "\$1" = --compare ] && { echo 'one figure differs'; exit 0; }
+[ "\$1" = --show ] && exit 0
+case "\$*" in *--dry-run*) printf 'dram 1 s memory\nmma 1 s units\nall 2 s\n'; exit 0 ;; esac
+[ -n "\$BROKEN" ] && case "\$*" in *--only\ dram) exit 0 ;; *) echo 'mma fails' >&2; exit 3 ;; esac
 while [ "\$1" != -o ]; do shift; done
 case \$2 in
 *1.json) cp "$root/profiles/a100.json" "\$2" ;;
@@ -73,6 +77,17 @@ assert len(c[0]['samples']) >= 5 and d['rows'][0]['figures']['ratio1'] > 0, c"
 }
 after=$(lines)
 call 0 'once more' && try 'nothing is left to do' test "$(lines)" -eq "$after"
+
+# Where the whole profile cannot be measured, its parts are tried.
+rm -rf "$dir/r"
+BROKEN=1
+export BROKEN
+call 1 'a profiler that fails' profile && {
+    said 'profile first: status 3' 'is reported'
+    said 'profile only dram: ok' 'what works is measured'
+    said 'profile only mma: status 3' 'what fails is known'
+}
+unset BROKEN
 
 # A kernel that faults costs its row and no other; one that hangs is ended with its process.
 rm -rf "$dir/r"

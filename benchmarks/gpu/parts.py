@@ -86,14 +86,15 @@ def sanity(s):
 
 
 # ---- the profiler ----
-def measure_profile(s, key, path):
+def measure_profile(s, key, path, more=(), limit=PROFILE_SECONDS, least=100):
     """One run of roller-profile; true if it gave a valid profile."""
     if ("profile", key) in s.journal:
         return s.journal.of("profile")[key]["end"] == "ok"
-    s.need(20 if s.o.quick else 100)
+    s.need(20 if s.o.quick else least)
     begun = time.monotonic()
     status, out, err = s.command([s.profiler, "--device", str(s.o.device), "-f", "-o", path,
-                                  "--quick" if s.o.quick else "--full"], PROFILE_SECONDS)
+                                  "--quick" if s.o.quick else "--full", "--progress=always",
+                                  *more], limit)
     if status == 0:
         status, _, wrong = s.command([s.profiler, "--validate", path], 60)
         err += wrong
@@ -104,8 +105,32 @@ def measure_profile(s, key, path):
     say(f"profile {key}: {end}, {seconds:.0f} s")
     if end != "ok":
         s.failed += 1
-        sys.stderr.write(err[-2000:])
+        sys.stderr.write(err[-1500:])
     return end == "ok"
+
+
+def measure_pieces(s):
+    """Where the whole cannot be measured: one kind of measurement after another, each a profile in
+    which all else is as shipped, so that it is known which of them fail."""
+    status, out, err = s.command([s.profiler, "--device", str(s.o.device), "--dry-run", "--quick"],
+                                 60)
+    for line in out.splitlines():
+        name = line.split()[0] if line.split() else "all"
+        if name != "all":
+            measure_profile(s, f"only {name}", os.path.join(s.folder, f"profile-{name}.json"),
+                            ("--only", name), 60, 20)
+
+
+def compare(s, one, two):
+    """How far two profiles are apart; and the tool's own words on that and on the first."""
+    with open(one, encoding="utf-8") as f, open(two, encoding="utf-8") as g:
+        found = report.compare_profiles(json.load(f), json.load(g))
+    for name, arguments in (("compare.txt", ["--compare", one, two]), ("sheet.txt",
+                                                                      ["--show", one])):
+        out = s.command([s.profiler, *arguments], 60)[1]
+        report.write(os.path.join(s.folder, name), out)
+    s.journal.add("profile", "compare", found)
+    say(f"profile: {found['agree']} of {found['figures']} figures agree within 3 %")
 
 
 def profile(s):
@@ -113,13 +138,10 @@ def profile(s):
         say("profile: there is no roller-profile in the kit")
         return
     one, two = (os.path.join(s.folder, f"profile-{i}.json") for i in (1, 2))
-    if not measure_profile(s, "first", one) or not measure_profile(s, "second", two) or \
-            ("profile", "compare") in s.journal:
-        return
-    with open(one, encoding="utf-8") as f, open(two, encoding="utf-8") as g:
-        found = report.compare_profiles(json.load(f), json.load(g))
-    s.journal.add("profile", "compare", found)
-    say(f"profile: {found['agree']} of {found['figures']} figures agree within 3 %")
+    if not measure_profile(s, "first", one):
+        measure_pieces(s)
+    elif measure_profile(s, "second", two) and ("profile", "compare") not in s.journal:
+        compare(s, one, two)
 
 
 # ---- timing ----
