@@ -169,7 +169,7 @@ static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
     Kernel k = {.cg = cg, .l = l};
     const Te *all = cg->te;
     cg->te = l->p->te;
-    cg->sums_at = rprog_partial_at(&out->workspace, l->group);
+    cg->sums_at = rprog_partial_at(&out->workspace, rplan_part(cg->plan, l->group));
     k.at.made = ARENA_ARRAY(cg->arena, const char *, cg->te->n_tensor);
     cg->names = 0;
     cg_blank(cg);
@@ -188,7 +188,20 @@ static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
 
 /* ---- the program ---- */
 
-int64_t cg_blocks(const Te *te, const KernelLaunch *k, const int64_t *size) {
+int cg_choose(const Te *te, const KernelProgram *p, int group, const int64_t *size) {
+    for (int i = p->n_group; i < p->n_choice; i++) {
+        bool fits = p->choice[i].part == group;
+        for (int s = 0; s < te->n_size && fits; s++) fits = size[s] <= p->choice[i].upto[s];
+        if (fits) return i;
+    }
+    return group;
+}
+
+int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k,
+                  const int64_t *size) {
+    if (p->n_choice > p->n_group &&
+        cg_choose(te, p, p->choice[k->group].part, size) != k->group)
+        return 0;
     if (!k->blocks) return k->grid[0];
     return te_extent_eval(te, &(TeExtent){.value = k->grid[0], .expr = k->blocks}, size);
 }
@@ -292,6 +305,11 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
     name_program(&cg, buf_str(&plan_text), out);
     out->param = find_params(a, plan->te, out->workspace_bytes > 0, &out->n_param);
 
+    out->n_group = rplan_groups(plan);
+    out->n_choice = plan->n;
+    out->choice = ARENA_ARRAY(a, KernelChoice, plan->n);
+    for (int i = 0; i < plan->n; i++)
+        out->choice[i] = (KernelChoice){rplan_part(plan, i), rplan_upto(plan, i)};
     Lowered *l = lower_plan(a, plan, dev, &out->n_kernel);
     out->kernel = ARENA_ARRAY(a, KernelLaunch, out->n_kernel);
     for (int i = 0; i < out->n_kernel; i++) {

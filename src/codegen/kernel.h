@@ -11,7 +11,7 @@ enum { CG_SYMBOL = 40 };
 
 typedef struct {
     char symbol[CG_SYMBOL];   /* rk_HHHHHHHHHHHHHHHH_n */
-    int group;                /* of the plan */
+    int group;                /* of the plan: its program of this number */
     int64_t grid[3];          /* at the largest sizes; grid[0] alone depends on run-time sizes */
     const TeExpr *blocks;     /* grid[0] as an expression of them, 0 where there is nothing to do;
                                * NULL: static */
@@ -31,11 +31,20 @@ typedef struct {
     int bytes;                /* 8 for pointers */
 } KernelParam;
 
+/* A program of the plan: its group, and the sizes up to which it is taken (per size of the op; NULL:
+ * all).  */
+typedef struct {
+    int part;
+    const int64_t *upto;
+} KernelChoice;
+
 typedef struct {
     const char *source;       /* NUL-terminated CUDA C++ */
     size_t source_len;
     KernelLaunch *kernel;     /* launch order */
     int n_kernel;
+    KernelChoice *choice;     /* per program of the plan */
+    int n_choice, n_group;    /* the first n_group of them are for all sizes */
     KernelParam *param;
     int n_param;
     int64_t *temp_offset;     /* per tensor of the normalized op: where a temporary lies in the
@@ -49,8 +58,12 @@ typedef struct {
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
 } CgOptions;
 
-/* Blocks along x at these values of all sizes; 0: the launch is left out.  */
-int64_t cg_blocks(const Te *te, const KernelLaunch *k, const int64_t *size);
+/* The program of the plan that computes a group at these values of all sizes: the first one for
+ * some sizes that they do not exceed, else the one for all.  */
+int cg_choose(const Te *te, const KernelProgram *p, int group, const int64_t *size);
+/* Blocks along x at these sizes; 0: the kernel is not launched.  */
+int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k,
+                  const int64_t *size);
 Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const CgOptions *o,
                KernelProgram *out);
 /* The phases of a plan as text (--dump=lowered).  */

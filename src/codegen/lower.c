@@ -218,50 +218,51 @@ static void begin(Lowered *l, const RPlan *plan, int group) {
         (KernelLaunch){.group = group, .grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}};
 }
 
+/* The kernels of program g, in launch order.  */
+static void lower_program(Arena *a, const RPlan *plan, const Device *dev, int g, Lowered *l,
+                          int *n) {
+    const RProg *r = &plan->prog[g];
+    begin(&l[*n], plan, g);
+    switch (r->skeleton) {
+    case SK_STREAM: lower_stream(a, &l[(*n)++], dev); return;
+    case SK_WINDOW: lower_window(a, &l[(*n)++]); return;
+    case SK_PERMUTE: lower_permute(&l[(*n)++]); return;
+    case SK_ROW:
+        for (int i = 0, all = rprog_row_kernels(l[*n].p, r); i < all; i++) {
+            begin(&l[*n], plan, g);
+            lower_rows(a, &l[(*n)++], i);
+        }
+        return;
+    case SK_COLUMN:
+        lower_column(a, &l[(*n)++]);
+        if (r->split == 1) return;
+        begin(&l[*n], plan, g);
+        lower_column_sums(a, &l[(*n)++], dev);
+        return;
+    default: break;
+    }
+    Contract c;
+    contract_facts(l[*n].p->te, dev, l[*n].p, r, &c);
+    lower_contract(a, &l[(*n)++], &c);
+    if (r->split == 1) return;
+    begin(&l[*n], plan, g);
+    lower_sums(a, &l[(*n)++], dev);
+}
+
+/* Group by group, of each the programs for some sizes before the one for all.  */
 Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n) {
-    int most = 0;
+    int most = 0, groups = rplan_groups(plan);
     for (int g = 0; g < plan->n; g++) {
         bool rows = plan->prog[g].skeleton == SK_ROW;
         most += rows ? rprog_row_kernels(&plan->problem[g], &plan->prog[g]) : 2;
     }
     Lowered *l = ARENA_ARRAY(a, Lowered, most);
     *n = 0;
-    for (int g = 0; g < plan->n; g++) {
-        begin(&l[*n], plan, g);
-        if (plan->prog[g].skeleton == SK_STREAM) {
-            lower_stream(a, &l[(*n)++], dev);
-            continue;
+    for (int g = 0; g < groups; g++) {
+        for (int i = groups; i < plan->n; i++) {
+            if (rplan_part(plan, i) == g) lower_program(a, plan, dev, i, l, n);
         }
-        if (plan->prog[g].skeleton == SK_ROW) {
-            int kernels = rprog_row_kernels(l[*n].p, l[*n].r);
-            for (int i = 0; i < kernels; i++) {
-                begin(&l[*n], plan, g);
-                lower_rows(a, &l[(*n)++], i);
-            }
-            continue;
-        }
-        if (plan->prog[g].skeleton == SK_WINDOW) {
-            lower_window(a, &l[(*n)++]);
-            continue;
-        }
-        if (plan->prog[g].skeleton == SK_PERMUTE) {
-            lower_permute(&l[(*n)++]);
-            continue;
-        }
-        if (plan->prog[g].skeleton == SK_COLUMN) {
-            lower_column(a, &l[(*n)++]);
-            if (plan->prog[g].split == 1) continue;
-            begin(&l[*n], plan, g);
-            lower_column_sums(a, &l[(*n)++], dev);
-            continue;
-        }
-        Contract c;
-        contract_facts(l[*n].p->te, dev, l[*n].p, l[*n].r, &c);
-        lower_contract(a, &l[(*n)++], &c);
-        if (plan->prog[g].split > 1) {
-            begin(&l[*n], plan, g);
-            lower_sums(a, &l[(*n)++], dev);
-        }
+        lower_program(a, plan, dev, g, l, n);
     }
     return l;
 }

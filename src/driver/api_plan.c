@@ -26,6 +26,17 @@ static Status describe(Diag *d, RollerPlans *p, int rank) {
     return plan_texts(a, d, plan);
 }
 
+/* The sizes up to which a program is taken, in the user's names.  */
+static void print_upto(const RPlan *r, int program, Buf *out) {
+    const char *comma = ", for";
+    for (int s = 0; s < r->te->n_size; s++) {
+        if (!rplan_varies(r->te, s)) continue;
+        buf_printf(out, "%s %s <= %lld", comma, r->te->size[s].name,
+                   (long long)rplan_upto(r, program)[s]);
+        comma = ",";
+    }
+}
+
 Status plan_texts(Arena *a, Diag *d, RollerPlan *plan) {
     const Device *dev = plan->plans->set.dev;
     const RPlan *r = &plan->whole.rplan;
@@ -33,6 +44,7 @@ Status plan_texts(Arena *a, Diag *d, RollerPlan *plan) {
     rprog_print(r, dev, &text);
     for (int g = 0; g < r->n; g++) {
         mp_summary(&r->problem[g], dev, &r->prog[g], &summary);
+        if (g >= rplan_groups(r)) print_upto(r, g, &summary);
         if (g + 1 < r->n) buf_putc(&summary, '\n');
         rtile_print(&r->problem[g], &tiles);
     }
@@ -85,6 +97,7 @@ static Status plan(RollerCtx *ctx, void *user) {
         mp_explain(&group->problem, dev, &group->set, group->ranked,
                    group->n < shown ? group->n : shown, &why);
     }
+    if (p->set.sizes) buf_puts(&why, p->set.sizes);
     p->explain = buf_str(&why);
     return s;
 }
@@ -191,7 +204,7 @@ RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate *out) {
     r.skeleton = plan->n ? skeleton[plan->prog[p->plans->set.dominant].skeleton] : "none";
     r.workspace_bytes = p->workspace_bytes;
     Floor least;
-    mp_floor(plan->te, plan->problem, plan->n, p->plans->set.dev, &least);
+    mp_floor(plan->te, plan->problem, rplan_groups(plan), p->plans->set.dev, &least);
     r.floor_us = least.us;
     r.floor_dram_us = least.dram_us;
     r.floor_compute_us = least.compute_us;

@@ -77,7 +77,26 @@ static json_t *triple(Arena *a, int64_t x, int64_t y, int64_t z) {
     return list;
 }
 
-static json_t *kernels(Arena *a, const Build *b) {
+/* Blocks along each axis: numbers, or for x an expression.  */
+static json_t *grid(Arena *a, const Te *te, const KernelLaunch *l) {
+    json_t *list = need(a, json_array());
+    push(a, list, extent(a, te, &(TeExtent){.value = l->grid[0], .expr = l->blocks}));
+    push(a, list, json_integer(l->grid[1]));
+    push(a, list, json_integer(l->grid[2]));
+    return list;
+}
+
+/* The sizes up to which a program is taken.  */
+static json_t *upto(Arena *a, const Te *te, const int64_t *value) {
+    if (!value) return json_null();
+    json_t *o = need(a, json_object());
+    for (int i = 0; i < te->n_size; i++) {
+        if (rplan_varies(te, i)) set(a, o, te->size[i].name, json_integer(value[i]));
+    }
+    return o;
+}
+
+static json_t *kernels(Arena *a, const Te *te, const Build *b) {
     json_t *list = need(a, json_array());
     for (int i = 0; i < b->program.n_kernel; i++) {
         const KernelLaunch *l = &b->program.kernel[i];
@@ -85,7 +104,7 @@ static json_t *kernels(Arena *a, const Build *b) {
         json_t *o = need(a, json_object());
         push(a, list, o);
         set(a, o, "symbol", text(l->symbol));
-        set(a, o, "grid", triple(a, l->grid[0], l->grid[1], l->grid[2]));
+        set(a, o, "grid", grid(a, te, l));
         set(a, o, "block", triple(a, l->block[0], l->block[1], l->block[2]));
         set(a, o, "cluster", triple(a, l->cluster[0], l->cluster[1], l->cluster[2]));
         set(a, o, "dynamic_smem", json_integer(l->dynamic_smem));
@@ -95,6 +114,9 @@ static json_t *kernels(Arena *a, const Build *b) {
             r ? json_integer(r->spill_stores + r->spill_loads) : json_null());
         set(a, o, "tensor_maps", json_array());
         set(a, o, "waits_for_previous", json_boolean(i > 0));
+        set(a, o, "group", json_integer(b->program.choice[l->group].part));
+        set(a, o, "program", json_integer(l->group));
+        set(a, o, "upto", upto(a, te, b->program.choice[l->group].upto));
     }
     return list;
 }
@@ -153,8 +175,8 @@ static json_t *workspace(Arena *a, const KernelProgram *p) {
         const WorkspacePart *x = &p->workspace.part[i];
         int first = p->n_kernel, last = 0;
         for (int k = 0; k < p->n_kernel; k++) {
-            if (p->kernel[k].group >= x->first && k < first) first = k;
-            if (p->kernel[k].group <= x->last) last = k;
+            if (p->choice[p->kernel[k].group].part >= x->first && k < first) first = k;
+            if (p->choice[p->kernel[k].group].part <= x->last) last = k;
         }
         json_t *o = need(a, json_object());
         set(a, o, "offset", json_integer(x->at));
@@ -180,7 +202,7 @@ static json_t *target(Arena *a, const RollerKernel *k) {
     set(a, o, "numerics", numerics(a, k->plans->op->te));
     set(a, o, "workspace_bytes", json_integer(k->build.program.workspace_bytes));
     set(a, o, "workspace", workspace(a, &k->build.program));
-    set(a, o, "kernels", kernels(a, &k->build));
+    set(a, o, "kernels", kernels(a, k->plans->op->te, &k->build));
     return o;
 }
 

@@ -7,7 +7,7 @@
 /* Multiply-adds (or body evaluations) simulated whole, and the sample's share at the default
  * budget.  */
 static const double whole_work = 4e7, sample_work = 1.4e8;
-enum { MAX_SAMPLED_BLOCKS = 24, SAMPLED_POINTS = 2048, SIZE_SETS = 3 };
+enum { MAX_SAMPLED_BLOCKS = 24, SAMPLED_POINTS = 2048 };
 
 typedef struct {
     Arena *a;
@@ -20,6 +20,7 @@ typedef struct {
     const Te *te;             /* static */
     const Te *normal;
     Problem *problem;         /* per group, at these sizes */
+    int *program;             /* per group: the plan's program that is taken at these sizes */
     const int64_t *size;
     TeFill fill;
     Reference ref;
@@ -159,18 +160,18 @@ static int covering(Arena *a, const Problem *p, const RProg *r, const BlockPoint
 static Status launch_sampled(Check *c, int g, const int64_t *x, int n, const BlockPoint *at,
                              int n_at) {
     const Problem *p = &c->problem[g];
-    const RProg *r = &c->plan->rplan.prog[g];
+    const RProg *r = &c->plan->rplan.prog[c->program[g]];
     bool first = true;
     for (int i = 0; i < c->build->program.n_kernel; i++) {
         const KernelLaunch *k = &c->build->program.kernel[i];
-        if (k->group != g) continue;
+        if (k->group != c->program[g]) continue;
         int64_t *blocks;
-        int64_t count;
+        int64_t count, across = cg_blocks(c->normal, &c->build->program, k, c->size);
         if (first || r->skeleton == SK_ROW) {
             count = (int64_t)n * k->grid[1];
             blocks = ARENA_ARRAY(c->a, int64_t, count + 1);
             for (int64_t s = 0; s < count; s++)
-                blocks[s] = x[s % n] + cg_blocks(c->normal, k, c->size) * (s / n);
+                blocks[s] = x[s % n] + across * (s / n);
         } else {
             count = covering(c->a, p, r, at, n_at, k->span, &blocks);
         }
@@ -198,7 +199,7 @@ static Status compare_statement(Check *c, int g, int fused, const BlockPoint *at
     int rows = 0;
     for (int i = 0; i < n; i++) {
         int64_t index[TE_MAX_INDICES] = {0};
-        if (!sample_indices(&c->problem[g], &c->plan->rplan.prog[g], &at[i], index))
+        if (!sample_indices(&c->problem[g], &c->plan->rplan.prog[c->program[g]], &at[i], index))
             continue;
         place(s, fused < 0 ? NULL : group->perm[fused], index, row[rows].at);
         /* Points of a row have one value of what is computed per row.  */
@@ -237,10 +238,11 @@ static bool ragged(const Problem *p, const RProg *r) {
 
 static Status check_group(Check *c, int g, const TeData *in) {
     const Problem *p = &c->problem[g];
-    const RProg *r = &c->plan->rplan.prog[g];
+    const RProg *r = &c->plan->rplan.prog[c->program[g]];
     int64_t span = 0;
-    for (int i = c->build->program.n_kernel - 1; i >= 0; i--)
-        if (c->build->program.kernel[i].group == g) span = c->build->program.kernel[i].span;
+    const KernelProgram *program = &c->build->program;
+    for (int i = program->n_kernel - 1; i >= 0; i--)
+        if (program->kernel[i].group == c->program[g]) span = program->kernel[i].span;
     TeData *temp = ARENA_ARRAY(c->a, TeData, c->normal->n_tensor);
     Status s = give_temporaries(c, g, temp);
     if (s) return s;
@@ -307,35 +309,21 @@ static Status check_data(Check *c, TeFill fill) {
     return s;
 }
 
-/* Values of the run-time sizes: smallest, largest, and a ragged one between.  */
-static int64_t *size_set(Arena *a, const Te *te, int which) {
-    int64_t *value = ARENA_ARRAY(a, int64_t, te->n_size + 1);
-    for (int i = 0; i < te->n_size; i++) {
-        const TeExtent *e = &te->size[i].extent;
-        int64_t q = e->multiple > 1 ? e->multiple : 1, lo = (e->min + q - 1) / q * q;
-        int64_t steps = (e->value - lo) / q;
-        value[i] = te->size[i].kind != TE_SIZE_RUNTIME ? e->value
-                   : which == 0                        ? lo + steps / 2 * q
-                   : which == 1                        ? lo
-                                                       : lo + steps * q;
-    }
-    return value;
-}
-
 /* The groups' problems at these sizes.  */
 static void size_problems(Check *c) {
     const Te *sized = te_sized(c->a, c->set->normal, c->size);
     c->problem = ARENA_ARRAY(c->a, Problem, c->set->n_group);
+    c->program = ARENA_ARRAY(c->a, int, c->set->n_group);
     for (int g = 0; g < c->set->n_group; g++) {
         const Problem *p = &c->set->plans[g].problem;
         if (c->set->te->runtime)
             rtile_resize(c->a, p, sized, c->set->options.align, &c->problem[g]);
         else c->problem[g] = *p;
+        c->program[g] = cg_choose(c->normal, &c->build->program, g, c->size);
     }
 }
 
-static Status check_sizes(Check *c, int which) {
-    c->size = size_set(c->a, c->set->te, which);
+static Status check_sizes(Check *c) {
     Status s = te_specialize(c->a, c->d, c->set->te, c->size, &c->te);
     if (!s) s = te_specialize(c->a, c->d, c->set->normal, c->size, &c->normal);
     if (!s) size_problems(c);
@@ -375,9 +363,8 @@ Status check_kernel(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan
     if (o->place && o->place->context) out->where = cuda_context_device(o->place->context)->name;
     Check c = {.a = a, .d = d, .set = set, .plan = plan, .build = build, .o = o, .out = out,
                .failed_tensor = -1};
-    int sets = set->te->runtime ? SIZE_SETS : 1;
-    for (int i = 0; i < sets && !out->text; i++) {
-        Status s = check_sizes(&c, i);
+    for (int i = 0; !out->text && (c.size = sample_sizes(a, set->te, &build->program, i)); i++) {
+        Status s = check_sizes(&c);
         if (s) return s;
         out->size_sets = i + 1;
     }

@@ -1,4 +1,5 @@
 #include "driver/compile.h"
+#include "driver/size_sets.h"
 #include <string.h>
 #include <time.h>
 
@@ -21,7 +22,9 @@ static Status open_set(Arena *a, Diag *d, const Te *te, const Device *dev,
     set->normal = normal;
     set->n_group = access_groups(a, normal, &set->group);
     set->plans = ARENA_ARRAY(a, GroupPlans, set->n_group);
+    set->n_program = set->n_group;
     for (int g = 0; g < set->n_group; g++) {
+        set->plans[g].part = g;
         s = rtile_problem(a, d, normal, &set->group[g], o->align, &set->plans[g].problem);
         if (s) return s;
     }
@@ -54,17 +57,27 @@ Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const Co
     int top = o->top > 1 ? o->top : 1;
     int have = out->n_group ? out->plans[out->dominant].n : 1;
     out->n_rank = have < top ? have : top;
-    return ST_OK;
+    return size_sets_plan(a, d, out);
 }
 
 static void whole_plan(Arena *a, const PlanSet *set, WholePlan *out) {
-    int n = set->n_group;
-    *out = (WholePlan){.rplan = {.te = set->normal, .group = set->group, .n = n},
-                       .estimate = ARENA_ARRAY(a, Estimate, n),
-                       .choice = ARENA_ARRAY(a, int, n)};
-    out->rplan.problem = ARENA_ARRAY(a, Problem, n);
-    out->rplan.prog = ARENA_ARRAY(a, RProg, n);
-    for (int g = 0; g < n; g++) out->rplan.problem[g] = set->plans[g].problem;
+    int n = set->n_group, all = set->n_program;
+    *out = (WholePlan){.rplan = {.te = set->normal, .group = set->group, .n = n, .n_group = n,
+                                 .align = set->options.align},
+                       .estimate = ARENA_ARRAY(a, Estimate, all),
+                       .choice = ARENA_ARRAY(a, int, all)};
+    RPlan *p = &out->rplan;
+    p->problem = ARENA_ARRAY(a, Problem, n);
+    p->prog = ARENA_ARRAY(a, RProg, n);
+    for (int g = 0; g < n; g++) p->problem[g] = set->plans[g].problem;
+    if (all > n) rplan_extend(a, p, all - n);
+    for (int i = n; i < all; i++) {
+        p->part[i] = set->plans[i].part;
+        p->upto[i] = set->plans[i].upto;
+        p->group[i] = set->group[p->part[i]];
+        p->problem[i] = set->plans[i].problem;
+    }
+    p->n = all;
 }
 
 static void take(const PlanSet *set, WholePlan *p, int group, int choice) {
@@ -76,7 +89,7 @@ static void take(const PlanSet *set, WholePlan *p, int group, int choice) {
 
 void compile_choose(Arena *a, const PlanSet *set, int rank, WholePlan *out) {
     whole_plan(a, set, out);
-    for (int g = 0; g < set->n_group; g++) take(set, out, g, g == set->dominant ? rank : 0);
+    for (int i = 0; i < set->n_program; i++) take(set, out, i, i == set->dominant ? rank : 0);
 }
 
 Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
@@ -88,8 +101,15 @@ Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
     whole_plan(a, out, &p);
     s = rprog_read(a, d, file, text, len, dev, &p.rplan);
     if (s) return s;
-    for (int g = 0; g < out->n_group; g++) {
+    GroupPlans *plans = ARENA_ARRAY(a, GroupPlans, p.rplan.n);
+    if (out->n_group) memcpy(plans, out->plans, (size_t)out->n_group * sizeof *plans);
+    out->plans = plans;
+    out->n_program = p.rplan.n;
+    for (int g = 0; g < out->n_program; g++) {
         GroupPlans *group = &out->plans[g];
+        group->problem = p.rplan.problem[g];
+        group->part = rplan_part(&p.rplan, g);
+        group->upto = rplan_upto(&p.rplan, g);
         group->ranked = ARENA_NEW(a, Ranked);
         group->n = 1;
         group->set.enumerated = group->set.n = 1;
@@ -139,7 +159,7 @@ Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const Build
         out->spilled = dropped;
         if (s) return s;
         bool moved = false, stuck = false;
-        for (int g = 0; g < set->n_group; g++) {
+        for (int g = 0; g < set->n_program; g++) {
             if (!spills(out, g)) continue;
             if (plan->choice[g] + 1 >= set->plans[g].n) {
                 stuck = true;
@@ -157,7 +177,7 @@ Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const Build
 void compile_estimate(const WholePlan *p, Estimate *out) {
     *out = (Estimate){0};
     double most = -1;
-    for (int g = 0; g < p->rplan.n; g++) {
+    for (int g = 0; g < rplan_groups(&p->rplan); g++) {
         const Estimate *e = &p->estimate[g];
         out->us += e->us;
         for (int t = 0; t < MP_COUNT; t++) out->term[t] += e->term[t];

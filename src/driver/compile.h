@@ -20,6 +20,8 @@ typedef struct {
     RProgSet set;             /* counts only: the programs are not kept */
     Ranked *ranked;
     int n;                    /* >= 1 */
+    int part;                 /* the group */
+    const int64_t *upto;      /* sizes of the op up to which it is taken; NULL: all */
 } GroupPlans;
 
 /* Every kernel group of an op with its ranked candidates.  Rank r of the whole takes candidate r
@@ -29,8 +31,10 @@ typedef struct {
     const Te *normal;
     const Device *dev;
     KernelGroup *group;
-    GroupPlans *plans;
+    GroupPlans *plans;        /* per group, then those of groups with more for some sizes */
     int n_group;
+    int n_program;            /* of plans */
+    const char *sizes;        /* how those were chosen; NULL: sizes are static */
     int dominant;             /* the group that costs most */
     int n_rank;               /* whole plans that were asked for and exist */
     CompileOptions options;
@@ -39,8 +43,8 @@ typedef struct {
 /* One whole plan: a candidate for each group.  */
 typedef struct {
     RPlan rplan;
-    Estimate *estimate;       /* per group */
-    int *choice;              /* per group: index into its ranked candidates; -1: given as text */
+    Estimate *estimate;       /* per program of the plan */
+    int *choice;              /* per program: index into its ranked candidates */
 } WholePlan;
 
 typedef struct {

@@ -112,7 +112,7 @@ static void add_report(Run *r, Arena *a, const SimReport *report) {
 
 Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64_t n_blocks) {
     const KernelLaunch *k = &r->build->program.kernel[i];
-    int64_t count = cg_blocks(r->normal, k, r->size);
+    int64_t count = cg_blocks(r->normal, &r->build->program, k, r->size);
     if (count == 0) return ST_OK;
     if (r->place.context) return device_launch(r, a, d, i);
     SimLaunch launch = {.dynamic_smem = (uint32_t)k->dynamic_smem};

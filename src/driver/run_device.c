@@ -115,7 +115,7 @@ Status run_submit(Run *r, Diag *d, int i, CudaStream stream) {
     }
     CudaLaunch l = {.dynamic_smem = k->dynamic_smem};
     memcpy(l.grid, k->grid, sizeof l.grid);
-    l.grid[0] = cg_blocks(r->normal, k, r->size);
+    l.grid[0] = cg_blocks(r->normal, p, k, r->size);
     memcpy(l.block, k->block, sizeof l.block);
     memcpy(l.cluster, k->cluster, sizeof l.cluster);
     return cuda_launch(&r->kernel[i], d, &l, param, stream);

@@ -94,11 +94,21 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
     }
 }
 
+static void print_sizes(Buf *out, const RPlan *plan, int i) {
+    const int64_t *upto = rplan_upto(plan, i);
+    buf_printf(out, " of %d upto", rplan_part(plan, i));
+    for (int s = 0; s < plan->te->n_size; s++) {
+        if (rplan_varies(plan->te, s)) buf_printf(out, " s%d %lld", s, (long long)upto[s]);
+    }
+}
+
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out) {
     buf_puts(out, "roller-plan 1\n");
     for (int i = 0; i < plan->n; i++) {
         const RProg *r = &plan->prog[i];
-        buf_printf(out, "kernel %d\n", i);
+        buf_printf(out, "kernel %d", i);
+        if (i >= rplan_groups(plan)) print_sizes(out, plan, i);
+        buf_putc(out, '\n');
         for (PlanKey key = 0; key < KEY_COUNT; key++) {
             if (!rprog_has_key(&plan->problem[i], r->skeleton, key)) continue;
             buf_printf(out, "  %s ", rprog_key_name[key]);

@@ -9,6 +9,7 @@ typedef struct {
 } Word;
 
 typedef struct {
+    Arena *arena;
     Diag *diag;
     DiagPlace at;             /* the whole text; pos is where reading goes on */
     const Device *dev;
@@ -294,6 +295,34 @@ static Status finish_kernel(Reader *r) {
     return ST_OK;
 }
 
+/* `of GROUP upto sN V ...`, each run-time size once and in order.  */
+static Status read_sizes(Reader *r, int number) {
+    static const char *const of[] = {"of"}, *const upto[] = {"upto"};
+    RPlan *p = r->plan;
+    const Te *te = p->te;
+    int which;
+    int64_t group, *value = ARENA_ARRAY(r->arena, int64_t, te->n_size + 1);
+    Status s = read_name(r, of, 1, &which);
+    if (!s) s = read_int(r, 0, p->n_group - 1, &group);
+    if (!s) s = read_name(r, upto, 1, &which);
+    for (int i = 0; i < te->n_size && !s; i++) {
+        value[i] = te->size[i].extent.value;
+        if (!rplan_varies(te, i)) continue;
+        const char *const name[] = {arena_printf(r->arena, "s%d", i)};
+        s = read_name(r, name, 1, &which);
+        if (!s) s = read_int(r, te->size[i].extent.min, te->size[i].extent.value, &value[i]);
+    }
+    if (s) return s;
+    rplan_extend(r->arena, p, 1);
+    p->part[number] = (int)group;
+    p->upto[number] = value;
+    p->group[number] = p->group[group];
+    p->n = number + 1;
+    rtile_resize(r->arena, &p->problem[group], te_sized(r->arena, te, value), p->align,
+                 &p->problem[number]);
+    return ST_OK;
+}
+
 static Status begin_kernel(Reader *r, Word head) {
     Status s = finish_kernel(r);
     int64_t number;
@@ -301,6 +330,10 @@ static Status begin_kernel(Reader *r, Word head) {
     size_t pos = r->at.pos;
     if ((s = read_int(r, 0, INT32_MAX, &number))) return s;
     if (number != r->kernel + 1) return fail(r, pos + 1, "kernels are not in order%.*s", (Word){0});
+    bool some = r->plan->te && r->plan->te->runtime && number >= r->plan->n_group &&
+                number < RPLAN_SET * r->plan->n_group;
+    if (some) s = read_sizes(r, (int)number);
+    if (s) return s;
     if (number >= r->plan->n) {
         s = fail(r, pos + 1, "more kernels than the operator has%.*s", (Word){0});
         diag_hint(r->diag, "it has %d", r->plan->n);
@@ -360,8 +393,10 @@ static Status read_lines(Reader *r) {
 
 Status rprog_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,
                   const Device *dev, RPlan *plan) {
-    Reader r = {.diag = d, .at = {file, text, len, 0}, .dev = dev, .plan = plan, .kernel = -1};
+    Reader r = {.arena = a, .diag = d, .at = {file, text, len, 0}, .dev = dev, .plan = plan,
+                .kernel = -1};
     plan->prog = ARENA_ARRAY(a, RProg, plan->n > 0 ? plan->n : 1);
+    plan->n_group = plan->n;
     Status s = read_lines(&r);
     if (s) return s;
     if (r.kernel + 1 < plan->n) {

@@ -356,14 +356,36 @@ int rprog_row_kernels(const Problem *p, const RProg *r);
 int64_t rprog_row_bytes(const Problem *p, const RProg *r, int source);
 int64_t rprog_row_partial(const Problem *p, const RProg *r, int i);
 
-/* A plan: one RProg per kernel group of an op.  */
+enum { RPLAN_SET = 8 };       /* programs of one group at most */
+
+/* A plan: one RProg per kernel group of an op, right at all sizes.  With run-time sizes there may
+ * be more programs of a group behind those of all groups, each with the sizes up to which it is
+ * taken.  A launch takes the first one of a group that its sizes allow, else the one for all
+ * sizes.  */
 typedef struct {
     const Te *te;             /* normalized */
-    KernelGroup *group;
-    Problem *problem;
+    KernelGroup *group;       /* per program, as are: */
+    Problem *problem;         /* at the largest sizes it is taken for */
     RProg *prog;
     int n;
+    int n_group;              /* kernel groups; 0: n */
+    int *part;                /* the program's group; NULL: its number */
+    const int64_t **upto;     /* per size of the op; NULL, for one program or all: every size */
+    int align;                /* promised alignment of tensors, bytes; 0: 16 */
 } RPlan;
+
+static inline int rplan_groups(const RPlan *p) { return p->n_group ? p->n_group : p->n; }
+static inline int rplan_part(const RPlan *p, int i) { return p->part ? p->part[i] : i; }
+/* Program `i` of a group takes its sizes only up to these; NULL: all.  */
+static inline const int64_t *rplan_upto(const RPlan *p, int i) {
+    return p->upto ? p->upto[i] : NULL;
+}
+/* Is the size an argument of the op's kernels?  */
+static inline bool rplan_varies(const Te *te, int size) {
+    return te->size[size].kind == TE_SIZE_RUNTIME && te->size[size].used;
+}
+/* Room for `more` programs behind those there are.  */
+void rplan_extend(Arena *a, RPlan *p, int more);
 
 /* The workspace of a plan: temporaries that live in memory from the group that makes them to the
  * last one that reads them, and partial results, which live in their group.  What does not live at
@@ -387,10 +409,11 @@ int64_t rprog_partial_at(const Workspace *w, int group);
 void rprog_place_parts(Arena *a, Workspace *w);
 
 /* The text form; rprog_read(rprog_print(x)) == x.  Lines `key value` (`unit NAME [swapped]`,
- * `store N [shared]`), a header `roller-plan 1`, one `kernel` section per group.  */
+ * `store N [shared]`), a header `roller-plan 1`, one `kernel` section per group, then those for
+ * some sizes, `kernel 2 of 0 upto s0 64`: s0 is the first size that the file declares.  */
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out);
 /* Reads plan text for the same op and device, checks it (ST_PLAN_TEXT with line and column).
- * `plan` holds te, group, problem, n; prog is filled.  */
+ * `plan` holds te, group, problem, n and align for the groups; the rest is filled.  */
 Status rprog_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,
                   const Device *dev, RPlan *plan);
 

@@ -124,24 +124,35 @@ static bool touches(const RPlan *plan, int group, int tensor, bool makes) {
     return false;
 }
 
+/* The most that any program of the group needs.  */
+static int64_t partial_bytes(const RPlan *plan, int group) {
+    int64_t most = 0;
+    for (int i = 0; i < plan->n; i++) {
+        int64_t bytes = rprog_workspace(&plan->problem[i], &plan->prog[i]);
+        if (rplan_part(plan, i) == group && bytes > most) most = bytes;
+    }
+    return round_up(most);
+}
+
 void rprog_plan_workspace(Arena *a, const RPlan *plan, Workspace *out) {
     const Te *te = plan->te;
+    int groups = rplan_groups(plan);
     *out = (Workspace){.part = ARENA_ARRAY(a, WorkspacePart, te->n_tensor + plan->n)};
     for (int t = 0; t < te->n_tensor; t++) {
         const TeTensor *x = &te->tensor[t];
-        if (x->role != TE_TEMP || !access_materialized(te, plan->group, plan->n, t)) continue;
+        if (x->role != TE_TEMP || !access_materialized(te, plan->group, groups, t)) continue;
         WorkspacePart p = {.tensor = t, .first = -1, .bytes = te_dtype_bytes(x->dtype)};
         for (int d = 0; d < x->rank; d++) p.bytes *= x->shape[d].value;
         p.bytes = round_up(p.bytes > 0 ? p.bytes : 1);    /* kernels name it even if it is empty */
-        for (int g = 0; g < plan->n; g++) {
+        for (int g = 0; g < groups; g++) {
             if (p.first < 0 && touches(plan, g, t, true)) p.first = g;
             if (touches(plan, g, t, false)) p.last = g;
         }
         if (p.last < p.first) p.last = p.first;
         out->part[out->n++] = p;
     }
-    for (int g = 0; g < plan->n; g++) {
-        int64_t bytes = round_up(rprog_workspace(&plan->problem[g], &plan->prog[g]));
+    for (int g = 0; g < groups; g++) {
+        int64_t bytes = partial_bytes(plan, g);
         if (bytes > 0)
             out->part[out->n++] =
                 (WorkspacePart){.tensor = -1, .first = g, .last = g, .bytes = bytes};
