@@ -65,6 +65,7 @@ call 0 'all parts, after a kill' --pack "$dir/all.tar.gz" && {
     try 'device and simulator give the same bits' grep -q \
         'Of \([0-9]*\) run in the simulator as well, \1 gave' "$dir/r/README.md"
     try 'says that it was simulated' grep -q 'Simulated: these times' "$dir/r/README.md"
+    try 'the shipped profile is timed beside' grep -q '"kind": "shipped"' "$dir/r/ansor.json"
     try 'the measured profile is the one used' grep -q 'profile profile-1.json' "$dir/r/README.md"
     for set in roller119 ansor tvm21; do
         try "$set.json has samples" python3 -c "

@@ -26,6 +26,9 @@ class Client:
         arguments = [sys.executable, os.path.join(HERE, script), "--kit", session.kit,
                      "--device", str(session.o.device), "--profile", session.profile(),
                      "--profile-path", session.env["ROLLER_PROFILE_PATH"]]
+        shipped = session.shipped()
+        if session.profile() != shipped:
+            arguments += ["--shipped", shipped]
         if session.o.simulated or session.o.no_peers:
             arguments.append("--plain")
         self.log = open(os.path.join(session.folder, "worker.log"), "a", encoding="utf-8")

@@ -33,6 +33,11 @@ def figures(record):
              "floor": top["floor_us"] / top["us"] if top.get("floor_us") else None,
              "floor10": best["floor_us"] / best["us"] if best.get("floor_us") else None,
              "regret": top["us"] / best["us"] - 1, "tau": kendall(full), "plans": len(ours)}
+    other = [c for c in record["contenders"] if c["kind"] == "shipped"]
+    if other:                             # the same code as one of ours, or timed by itself
+        why = other[0].get("failed", "")
+        same = [c for c in ours if why == f"same machine code as {c['name']}"]
+        found["shipped_us"] = (same or other)[0].get("us")
     if peer:
         found.update(peer=peer["name"], peer_us=peer["us"], ratio1=top["us"] / peer["us"],
                      ratio10=best["us"] / peer["us"])
@@ -77,7 +82,8 @@ def summary(rows):
             "error": middle([abs(f["error"]) for f in got]),
             "floor1": geomean(f["floor"] for f in got),
             "tau": middle([f["tau"] for f in got]), "regret": middle([f["regret"] for f in got]),
-            "regret_max": max((f["regret"] for f in got), default=None)}
+            "regret_max": max((f["regret"] for f in got), default=None),
+            "shipped": geomean(f["top1_us"] / f["shipped_us"] for f in got if f.get("shipped_us"))}
 
 
 # ---- tables ----
@@ -101,23 +107,25 @@ def table(head, lines):
 
 SUMMARY_HEAD = ("part", "set", "rows", "timed", "with peer", "ours / best peer, top-1",
                 "top-10", "not slower, top-1", "top-10", "error of prediction", "of the floor",
-                "rank correlation", "regret", "largest")
+                "rank correlation", "regret", "largest", "top-1 / that of the shipped profile")
 
 
 def summary_line(part, name, s):
     return (part, name, str(s["rows"]), str(s["timed"]), str(s["with_peer"]),
             number(s["ratio1"]), number(s["ratio10"]), str(s["faster1"]), str(s["faster10"]),
             percent(s["error"]), percent(s["floor1"]), number(s["tau"]), percent(s["regret"]),
-            percent(s["regret_max"]))
+            percent(s["regret_max"]), number(s["shipped"]))
 
 
-ROW_HEAD = ("row", "op", "type", "top-1 us", "top-10 us", "rank", "best peer", "peer us",
-            "ours / peer, top-1", "top-10", "predicted us", "error", "of the floor", "spread")
+ROW_HEAD = ("row", "op", "type", "top-1 us", "top-10 us", "rank", "shipped profile", "best peer",
+            "peer us", "ours / peer, top-1", "top-10", "predicted us", "error", "of the floor",
+            "spread")
 
 
 def row_line(record, f):
     return (record["id"], record["op"], record["dtype"], us(f["top1_us"]), us(f["top10_us"]),
-            f"#{f['best_rank']}", f.get("peer", "-"), us(f.get("peer_us")),
+            f"#{f['best_rank']}", us(f.get("shipped_us")), f.get("peer", "-"),
+            us(f.get("peer_us")),
             number(f.get("ratio1")), number(f.get("ratio10")), us(f["predicted_us"]),
             percent(f["error"], "{:+.0f} %"), percent(f["floor"]), percent(f["spread"],
                                                                           "{:.1f} %"))

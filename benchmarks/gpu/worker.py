@@ -280,10 +280,12 @@ class TorchMemory:
 
 # ---- ours ----
 class Built:
-    """A plan of ours: what the model says of it, and its kernel or why there is none."""
+    """A plan of ours: what the model says of it, and its kernel or why there is none.  `kind` is
+    "ours", or "shipped" for the first plan of the profile that was not measured here."""
 
-    def __init__(self, lib, plan, rank):
+    def __init__(self, lib, plan, rank, kind="ours"):
         self.plan, self.rank, self.kernel, self.exec, self.why = plan, rank, None, None, None
+        self.kind, self.name = kind, f"{'roller' if kind == 'ours' else kind}#{rank + 1}"
         self.facts = {"rank": rank + 1, **lib.estimate(plan),
                       "plan": lib.plan_text(plan, library.PLAN_SUMMARY).split("\n")[0]}
         self.facts["predicted_us"] = self.facts.pop("us")
@@ -314,6 +316,7 @@ class Worker:
         self.nvml = driver.Nvml(self.cuda.uuid)
         self.lib = library.Library(os.path.join(o.kit, "lib", "libroller.so.0"), o.profile_path)
         self.profile = self.lib.profile(o.profile)
+        self.shipped = self.lib.profile(o.shipped) if o.shipped else None
         self.threads = [self.lib.context() for _ in range(min(os.cpu_count() or 1, 16))]
         self.memory = (TorchMemory if self.torch else PlainMemory)(self.cuda, self.lib)
         self.clock = timing.Clock(self.cuda, self.memory.stream, self.info["l2_bytes"])
@@ -353,13 +356,13 @@ class Worker:
             if not b.why and b.spills and sound:
                 b.why = "spill"
             if not b.why and b.hash in seen:
-                b.why = f"same machine code as #{seen[b.hash]}"
-            c = timing.Contender(f"roller#{b.rank + 1}", "ours", None, **b.facts)
+                b.why = f"same machine code as {seen[b.hash]}"
+            c = timing.Contender(b.name, b.kind, None, **b.facts)
             found.append(c)
             if b.why:
                 c.failed = b.why
                 continue
-            seen[b.hash] = b.rank + 1
+            seen[b.hash] = b.name
             try:
                 b.exec = self.lib.load(b.kernel, self.o.device)
                 c.run = library.Launch(self.lib, b.exec, arguments, address, self.o.device,
@@ -396,11 +399,15 @@ class Worker:
         row = request["row"]
         record = {"id": row["id"], "set": row["set"], "op": row["op"], "dtype": row["dtype"],
                   "clocks_before": self.nvml.state()}
-        begun, built, plans, op, contenders = time.monotonic(), [], None, None, []
+        begun, built, plans, op, contenders = time.monotonic(), [], [], None, []
         try:
             op = self.lib.parse(row["te"])
-            plans = self.lib.plan(op, self.profile, request["top"])
-            built = [Built(self.lib, p, i) for i, p in enumerate(self.lib.plans(plans))]
+            plans.append(self.lib.plan(op, self.profile, request["top"]))
+            built = [Built(self.lib, p, i) for i, p in enumerate(self.lib.plans(plans[0]))]
+            if self.shipped:
+                plans.append(self.lib.plan(op, self.shipped, 1))
+                built += [Built(self.lib, p, i, "shipped")
+                          for i, p in enumerate(self.lib.plans(plans[1]))]
             self.build(built)
             record["build_s"] = round(time.monotonic() - begun, 3)
             arguments = self.lib.arguments(op)
@@ -427,7 +434,8 @@ class Worker:
             for b in built:
                 self.lib.free("exec", b.exec)
                 self.lib.free("kernel", b.kernel)
-            self.lib.free("plans", plans)
+            for p in plans:
+                self.lib.free("plans", p)
             self.lib.free("op", op)
             self.memory.release()
         except Exception as e:               # the context is lost; so is this process
@@ -440,6 +448,7 @@ def main():
     p.add_argument("--kit", required=True)
     p.add_argument("--device", type=int, default=0)
     p.add_argument("--profile", required=True)
+    p.add_argument("--shipped", help="another profile, whose first plan is timed beside")
     p.add_argument("--profile-path")
     p.add_argument("--plain", action="store_true", help="no framework")
     o = p.parse_args()

@@ -137,6 +137,11 @@ def figures_of_a_row():
     assert f["peer"] == "triton" and f["best_rank"] == 2 and f["plans"] == 3
     assert report.figures({"contenders": [contender("eager", 1.0)]}) is None
     assert report.figures({"failed": "timeout"}) is None
+    ours, other = contender("roller#1", 4.0, 1, 3.0), {"name": "shipped#1", "kind": "shipped"}
+    assert report.figures({"contenders": [ours, dict(other, us=5.0)]})["shipped_us"] == 5.0
+    assert report.figures({"contenders": [ours, dict(
+        other, failed="same machine code as roller#1")]})["shipped_us"] == 4.0
+    assert report.figures({"contenders": [ours, dict(other, failed="x")]})["shipped_us"] is None
     alone = report.figures({"contenders": [contender("roller#1", 4.0, 1, 3.0)]})
     assert "ratio1" not in alone and alone["tau"] is None
     near(report.geomean([1, 4, None]), 2)
@@ -409,7 +414,7 @@ def a_worker_that_dies_or_hangs_is_noticed():
         with open(script, "w", encoding="utf-8") as f:
             f.write(STUB)
         host = types.SimpleNamespace(
-            kit=KIT, folder=d, left=lambda: 60, env=dict(os.environ, ROLLER_PROFILE_PATH="x"), profile=lambda: "p",
+            kit=KIT, folder=d, left=lambda: 60, shipped=lambda: "s", env=dict(os.environ, ROLLER_PROFILE_PATH="x"), profile=lambda: "p",
             o=types.SimpleNamespace(device=0, simulated=None, no_peers=False))
         for what, answer, why in (("row", "row", None), ("lost", "lost", "context"),
                                   ("die", None, "status 9"), ("noise", None, "noise"),
