@@ -312,9 +312,11 @@ void column_sums_elements(Kernel *k) {
     cg_line(cg, "// elements: %d at a time", k->l->vec);
     total(k);
     workspace_pointers(k);
+    int lanes = rprog_column_lanes(k->l->p, k->l->r);
     cg_line(cg, "#pragma unroll 1");
-    cg_open(cg, "for (int u = threadIdx.x; u < %lld; u += %d)",
-            (long long)(k->l->launch.span / k->l->vec), k->l->launch.block[0]);
+    cg_open(cg, "for (int u = threadIdx.x%s; u < %lld; u += %d)",
+            lanes > 1 ? cg_text(cg, " / %d", lanes) : "",
+            (long long)(k->l->launch.span / k->l->vec), k->l->launch.block[0] / lanes);
     cg_line(cg, "const %s at = (%s)blockIdx.x * %lld + u * %d;", type, type,
             (long long)k->l->launch.span, k->l->vec);
     cg_line(cg, "if (at >= TOTAL) break;");
@@ -322,13 +324,34 @@ void column_sums_elements(Kernel *k) {
     start_elements(k, k->l->vec);
 }
 
+/* The lanes of a warp have added every 32nd slice each; the first one goes on.  */
+static void meet_lanes(Kernel *k) {
+    Cg *cg = k->cg;
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int f = %d; f > 0; f /= 2)", rprog_column_lanes(k->l->p, k->l->r) / 2);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int v = 0; v < %d; v++)", k->at.vec);
+    cg_line(cg, "const %s x = __shfl_xor_sync(0xffffffffu, acc[v], f);", cg_type(sum_type(k)));
+    fold_partial(k, "v", "x", NULL);
+    cg_close(cg);
+    cg_close(cg);
+    cg_open(cg, "if (threadIdx.x %% 32 == 0)");
+    k->at.open++;
+}
+
 void column_sums_gather(Kernel *k) {
     Cg *cg = k->cg;
-    cg_line(cg, "// gather: the slices in order");
+    int lanes = rprog_column_lanes(k->l->p, k->l->r);
+    cg_line(cg, lanes > 1 ? "// gather: the slices by the lanes of a warp"
+                          : "// gather: the slices in order");
     declare_partial(k, k->at.vec);
     cg_line(cg, "#pragma unroll 8");
-    cg_open(cg, "for (int s = 0; s < %d; s++)", (int)k->l->r->split);
+    if (lanes > 1)
+        cg_open(cg, "for (int s = threadIdx.x %% %d; s < %d; s += %d)", lanes,
+                (int)k->l->r->split, lanes);
+    else cg_open(cg, "for (int s = 0; s < %d; s++)", (int)k->l->r->split);
     add_partial(k, k->at.vec, "(long long)s * TOTAL + at");
     cg_close(cg);
+    if (lanes > 1) meet_lanes(k);
     result_names(k);
 }

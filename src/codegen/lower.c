@@ -178,7 +178,9 @@ static void lower_column_sums(Arena *a, Lowered *l, const Device *dev) {
     l->kind = KERNEL_COLUMN_SUMS;
     l->vec = l->r->store_vec;
     while (l->vec * l->p->column.sum_bytes > 16) l->vec /= 2;
-    lay_out_domain(a, l, size_axis(a, root_of(l), &l->p->column.out), THREADS, l->vec, dev);
+    lay_out_domain(a, l, size_axis(a, root_of(l), &l->p->column.out),
+                   THREADS / rprog_column_lanes(l->p, l->r), l->vec, dev);
+    l->launch.block[0] = THREADS;
     add(l, PHASE_ELEMENTS);
     add(l, PHASE_GATHER);
     add_statements(l, l->p->group);

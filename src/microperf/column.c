@@ -20,7 +20,8 @@ static double sector_factor(double run_bytes, double bytes) {
 static double split_us(const Model *m, const RProg *r) {
     if (r->split <= 1) return 0;
     double bytes = 2 * (double)rprog_workspace(m->p, r) + m->out_bytes;
-    double chain = m->block_start + whole(r->split / 8.0) * m->l2_latency;
+    double lanes = rprog_column_lanes(m->p, r), meeting = lanes > 1 ? 5 * 24 : 0;
+    double chain = m->block_start + whole(r->split / lanes / 8.0) * m->l2_latency + meeting;
     return m->launch_us + bytes / m->l2_rate * 1e6 + chain * 1e6 / m->clock;
 }
 

@@ -14,6 +14,13 @@ int rprog_column_threads(const RProg *r, int axis) {
     return count_along(&r->block, &r->thread, axis);
 }
 
+int rprog_column_lanes(const Problem *p, const RProg *r) {
+    enum { MANY_SLICES = 32, FEW_OUTPUTS = 16384 };
+    const TeStmt *root = &p->te->stmt[p->group->root];
+    bool pairs = p->column.positional || root->rhs->type == TE_BOOL;
+    return !pairs && r->split >= MANY_SLICES && p->column.out.extent <= FEW_OUTPUTS ? WARP : 1;
+}
+
 int64_t rprog_column_slice(const Problem *p, const RProg *r) {
     int64_t steps = ceil_div(p->column.red.extent, r->block.extent[AX_K]);
     return ceil_div(steps, r->split) * r->block.extent[AX_K];

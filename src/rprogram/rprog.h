@@ -125,7 +125,8 @@
  *   rows g, g + groups, ... of its slice, thread.k of them in flight; then the groups meet in
  *   shared memory (rprog_column_copies).  Slice s of `split` (grid y) covers
  *   rprog_column_slice rows; with split > 1 the partial results go to the workspace
- *   [split][AX_M] and a second kernel adds them in order of s.
+ *   [split][AX_M] and a second kernel adds them in order of s, or rprog_column_lanes threads
+ *   together.
  *
  * The `window` skeleton (reductions over windows that overlap or abut; Problem.window): a
  * thread computes a patch of thread.m rows (index p) by thread.n columns (index q), of vec_n
@@ -305,6 +306,9 @@ int rprog_column_threads(const RProg *r, int axis);
 /* Partial results of the whole block in shared memory: all groups but the first, which adds them in
  * order; of more than 8 groups the upper half, which the lower one adds, and so on.  */
 int rprog_column_copies(const RProg *r);
+/* Threads that add the slices of an output together, each every so many of them, then as a tree: a
+ * warp where outputs are few and slices many, else one.  */
+int rprog_column_lanes(const Problem *p, const RProg *r);
 int64_t rprog_column_slice(const Problem *p, const RProg *r);
 /* `window`: patches; what a thread loads of an input row: loads of vec_n elements, elements before
  * the first that is needed; input rows of a patch (the window's where they are a loop);
