@@ -12,12 +12,13 @@ static double now_ms(void) {
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* The groups of an op and what planning needs to know of each.  */
-static Status open_set(Arena *a, Diag *d, const Te *te, const Device *dev,
+/* The groups of an op, split in this way, and what planning needs to know of each.  */
+static Status open_set(Arena *a, Diag *d, const Te *te, TeSplit split, const Device *dev,
                        const CompileOptions *o, PlanSet *set) {
     *set = (PlanSet){.te = te, .dev = dev, .options = *o};
-    Te *normal;
-    Status s = te_normalize(a, d, te, &normal);
+    Te *normal, whole = *te;
+    whole.split = split;
+    Status s = te_normalize(a, d, &whole, &normal);
     if (s) return s;
     set->normal = normal;
     set->n_group = access_groups(a, normal, &set->group);
@@ -40,10 +41,10 @@ static Status plan_group(Arena *a, Diag *d, const Device *dev, const CompileOpti
     return mp_rank(a, d, &out->problem, dev, &out->set, keep, &out->ranked, &out->n);
 }
 
-Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
-                    PlanSet *out) {
-    Status s = open_set(a, d, te, dev, o, out);
-    if (s) return s;
+/* Plans the groups of a set.  */
+static Status plan_set(Arena *a, Diag *d, const Device *dev, const CompileOptions *o,
+                       PlanSet *out) {
+    Status s;
     double most = -1;
     for (int g = 0; g < out->n_group; g++) {
         GroupPlans *p = &out->plans[g];
@@ -58,6 +59,52 @@ Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const Co
     int have = out->n_group ? out->plans[out->dominant].n : 1;
     out->n_rank = have < top ? have : top;
     return size_sets_plan(a, d, out);
+}
+
+/* Are the kernels of two sets the same?  */
+static bool same_kernels(Arena *a, const PlanSet *x, const PlanSet *y) {
+    Buf text[2] = {buf_new(a), buf_new(a)};
+    const PlanSet *set[] = {x, y};
+    for (int i = 0; i < 2; i++) {
+        te_print_positional(set[i]->normal, &text[i]);
+        for (int g = 0; g < set[i]->n_group; g++) {
+            const KernelGroup *k = &set[i]->group[g];
+            buf_printf(&text[i], "\n%d:", k->root);
+            for (int j = 0; j < k->n_fused; j++) buf_printf(&text[i], " %d", k->fused[j]);
+        }
+    }
+    return strcmp(buf_str(&text[0]), buf_str(&text[1])) == 0;
+}
+
+static double predicted(const PlanSet *set) {
+    double us = 0;
+    for (int g = 0; g < set->n_group; g++) us += set->plans[g].ranked[0].estimate.us;
+    return us;
+}
+
+/* The usual split, or another one if it is predicted to be faster by more than a 50th.  */
+Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
+                    PlanSet *out) {
+    enum { NEAR = 50 };
+    PlanSet set[TE_SPLIT_COUNT];
+    int best = 0;
+    for (int i = 0; i < TE_SPLIT_COUNT; i++) {
+        Diag other = diag_new(a);         /* another split may fail for itself */
+        Status s = open_set(a, i ? &other : d, te, (TeSplit)i, dev, o, &set[i]);
+        bool known = false;
+        for (int k = 0; !s && k < i && !known; k++)
+            known = set[k].plans && same_kernels(a, &set[i], &set[k]);
+        if (!s && !known) s = plan_set(a, i ? &other : d, dev, o, &set[i]);
+        if (s && i == 0) return s;
+        if (s || known) {
+            set[i].plans = NULL;
+            continue;
+        }
+        if (predicted(&set[i]) < predicted(&set[best]) * (1 - (i ? 1.0 / NEAR : 0))) best = i;
+        if (te->runtime || set[0].normal->n_stmt < 2) break;
+    }
+    *out = set[best];
+    return ST_OK;
 }
 
 static void whole_plan(Arena *a, const PlanSet *set, WholePlan *out) {
@@ -95,7 +142,9 @@ void compile_choose(Arena *a, const PlanSet *set, int rank, WholePlan *out) {
 Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
                          const CompileOptions *o, const char *file, const char *text, size_t len,
                          PlanSet *out) {
-    Status s = open_set(a, d, te, dev, o, out);
+    TeSplit split;
+    rprog_read_split(text, len, &split);  /* a wrong name is reported when the line is read */
+    Status s = open_set(a, d, te, split, dev, o, out);
     if (s) return s;
     WholePlan p;
     whole_plan(a, out, &p);

@@ -37,9 +37,10 @@ void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out) {
     double trips = greater((double)p->extent[AX_K], 1);
     double blocks = (double)rprog_blocks(p, r), items = r->thread.extent[AX_M];
     double slots = m->sms * r->blocks_per_sm, per_sm = whole(blocks / m->sms);
-    double reads = m->total_unique + (double)p->epilogue_bytes;
+    double reads = m->total_unique + (double)p->epilogue_bytes + p->gap_reads;
+    double writes = m->out_bytes + p->gap_writes;
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm,
-                      .dram_bytes = reads + m->out_bytes, .waves = blocks / slots};
+                      .dram_bytes = reads + writes, .waves = blocks / slots};
     out->wave_efficiency = blocks / (per_sm * m->sms);
     out->padding_waste = blocks * r->block.extent[AX_M] / outputs - 1;
 
@@ -48,7 +49,7 @@ void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out) {
     double steps = per_sm * r->block.extent[AX_M] / WARP * trips;
     double l2_bytes = outputs * trips * l.bytes;
     if (trips > 1) l2_bytes = lesser(l2_bytes, 2 * reads);
-    l2_bytes = greater(l2_bytes, reads) + m->out_bytes;
+    l2_bytes = greater(l2_bytes, reads) + writes;
     double to_us = 1e6 / m->clock, share = lesser(m->l2_port, m->l2_rate / m->clock /
                                                               lesser(blocks, m->sms));
     double stores = per_sm * r->block.extent[AX_M] / WARP;
@@ -56,7 +57,7 @@ void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out) {
     double ops = steps * (1 + p->body_ops + test + 3 * l.requests) +
                  stores * (p->epilogue_ops + 6.0 / r->store_vec) +
                  per_sm * r->threads / WARP * 30;
-    out->term[MP_DRAM] = (reads / m->dram_read + m->out_bytes / m->dram_write) * 1e6;
+    out->term[MP_DRAM] = (reads / m->dram_read + writes / m->dram_write) * 1e6;
     out->term[MP_L2] = l2_bytes / lesser(blocks, m->sms) / share * to_us;
     out->term[MP_SMEM] = (steps * l.wavefronts + stores) / m->smem_rate * to_us;
     out->term[MP_COMPUTE] = steps * (1 + p->body_ops) / m->issue * to_us;

@@ -16,6 +16,11 @@ const char *const rprog_keep_name[KEEP_COUNT] = {
     RPROG_KEEPS(X)
 #undef X
 };
+const char *const rprog_split_name[TE_SPLIT_COUNT] = {
+#define X(id, name) name,
+    TE_SPLITS(X)
+#undef X
+};
 const char *const rprog_raster_name[3] = {"row", "column", "grouped"};
 const char *const rprog_axis_name[AX_CLASSES] = {"b", "m", "n", "k"};
 
@@ -104,6 +109,7 @@ static void print_sizes(Buf *out, const RPlan *plan, int i) {
 
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out) {
     buf_puts(out, "roller-plan 1\n");
+    if (plan->te->split) buf_printf(out, "split %s\n", rprog_split_name[plan->te->split]);
     for (int i = 0; i < plan->n; i++) {
         const RProg *r = &plan->prog[i];
         buf_printf(out, "kernel %d", i);

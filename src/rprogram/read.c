@@ -359,8 +359,38 @@ static Status read_key(Reader *r, Word w) {
     return fail(r, w.pos, "unknown line '%.*s'", w);
 }
 
+/* The line says how the op was split into the groups that the plan is read for.  */
+static Status read_split(Reader *r, Word head) {
+    int which;
+    Status s = read_name(r, rprog_split_name, TE_SPLIT_COUNT, &which);
+    if (!s && which != (int)r->plan->te->split)
+        s = fail(r, head.pos, "the kernels are split in another way than '%.*s' says", head);
+    return s;
+}
+
+bool rprog_read_split(const char *text, size_t len, TeSplit *out) {
+    static const char key[] = "split ";
+    size_t at = 0, n = sizeof key - 1;
+    *out = TE_SPLIT_USUAL;
+    while (at + n < len && memcmp(text + at, key, n) != 0) {
+        const char *end = memchr(text + at, '\n', len - at);
+        if (!end || memcmp(text + at, "kernel", n) == 0) return true;
+        at = (size_t)(end - text) + 1;
+    }
+    if (at + n >= len) return true;
+    for (int i = 0; i < TE_SPLIT_COUNT; i++) {
+        size_t name = strlen(rprog_split_name[i]);
+        if (name <= len - at - n && memcmp(text + at + n, rprog_split_name[i], name) == 0) {
+            *out = (TeSplit)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 static Status read_line(Reader *r, Word w) {
     if (is_word(w, "kernel")) return begin_kernel(r, w);
+    if (r->kernel < 0 && is_word(w, "split")) return read_split(r, w);
     if (r->kernel < 0) return fail(r, w.pos, "expected 'kernel 0', got '%.*s'", w);
     return read_key(r, w);
 }

@@ -416,6 +416,9 @@ void rprog_place_parts(Arena *a, Workspace *w);
  * `store N [shared]`), a header `roller-plan 1`, one `kernel` section per group, then those for
  * some sizes, `kernel 2 of 0 upto s0 64`: s0 is the first size that the file declares.  */
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out);
+/* The split that a plan text is for: of its line `split NAME` before the kernels, else usual.
+ * False if there is no such split.  */
+bool rprog_read_split(const char *text, size_t len, TeSplit *out);
 /* Reads plan text for the same op and device, checks it (ST_PLAN_TEXT with line and column).
  * `plan` holds te, group, problem, n and align for the groups; the rest is filled.  */
 Status rprog_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,

@@ -32,6 +32,8 @@ int chunk_vector(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis
 int64_t access_unique(const Te *te, const TeStmt *s, const Access *a);
 /* The facts of a row group; does the group store statement i's tensor?  */
 RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const bool *stored);
+/* Fills gap_reads and gap_writes of a map; the read `counted` (or NULL) is left out.  */
+void rtile_gaps(Problem *p, const FusedAxis *domain, const Access *counted);
 /* Fills the views of a reduction, or that of a map.  */
 void rtile_views(Problem *p, int align);
 void rtile_permute(Problem *p, int align);

@@ -218,7 +218,9 @@ static void describe_stream(int align, Problem *p) {
     p->op[1] = *op;
     p->flops = (double)domain.extent * (double)loop.extent * p->body_ops;
     describe_outputs(&domain, align, p);
-    if (!widest_read(p, s, s->rhs, &a, &bytes)) return;
+    bool any = widest_read(p, s, s->rhs, &a, &bytes), map = s->rhs->kind != TE_REDUCE;
+    if (map && domain.extent > 0) rtile_gaps(p, &domain, any ? &a : NULL);
+    if (!any) return;
     op->present = true;
     op->bytes = op->elem = te_dtype_bytes(p->te->tensor[a.tensor].dtype);
     op->unique = (int64_t)(bytes / op->bytes);

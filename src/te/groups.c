@@ -48,6 +48,11 @@ static bool joins(const Te *te, const Groups *g, const TeStmt *s, int k, const T
         if (maker >= 0 && g->home[maker] == k && !own_point(te, g, s, reads[i], perm))
             return false;
     }
+    for (int j = 0; j < s->n_left; j++) {
+        bool turned = perm[j] != j && te->stmt[g->root[k]].rhs->kind != TE_REDUCE;
+        if (turned && (te->split == TE_SPLIT_STRAIGHT || te->split == TE_SPLIT_APART))
+            return false;
+    }
     return is_permutation(perm, s->n_left);
 }
 
@@ -111,7 +116,8 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out) {
     Groups g;
     groups_find(te, &g);
     const RowGroup **row = rows_find(a, te, &g);
-    siblings_join(te, &g, row);
+    if (te->split != TE_SPLIT_APART)
+        siblings_join(te, &g, row);
     KernelGroup *group = ARENA_ARRAY(a, KernelGroup, g.n);
     for (int k = 0; k < g.n; k++) group[k].row = row[k];
     for (int i = 0; i < te->n_stmt; i++) {

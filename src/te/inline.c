@@ -101,7 +101,9 @@ static bool worth_it(const Norm *n, const Groups *g, int made) {
     }
     if (!outside)
         return places == 1;
-    return trivial ? places <= 4 * PLACES : !repeats && places <= PLACES;
+    if (te->split == TE_SPLIT_REPEATED || trivial)
+        return places <= 4 * PLACES;
+    return te->split != TE_SPLIT_APART && !repeats && places <= PLACES;
 }
 
 static bool can_inline(const Norm *n, const Groups *g, int made) {

@@ -142,6 +142,20 @@ typedef struct {
     bool used;                /* by the op at hand */
 } TeSize;
 
+/* How statements part into kernels: what te_normalize substitutes and access_groups joins.
+ *    id        name        what is other than usual */
+#define TE_SPLITS(X)                                                                               \
+    X(USUAL,    "usual")      /* what is nearly always best */                                     \
+    X(STRAIGHT, "straight")   /* no statement runs with a kernel's indices in another order */     \
+    X(APART,    "apart")      /* nor beside others; producers that others read are stored */       \
+    X(REPEATED, "repeated")   /* producers are computed again wherever they are read */
+typedef enum {
+#define X(id, name) TE_SPLIT_##id,
+    TE_SPLITS(X)
+#undef X
+        TE_SPLIT_COUNT
+} TeSplit;
+
 typedef enum { TE_INPUT, TE_VALUE, TE_OUTPUT, TE_TEMP } TeRole;   /* VALUE: a scalar input */
 typedef struct {
     const char *name;
@@ -187,6 +201,7 @@ typedef struct {
     int n_stmt;
     int n_node;
     bool runtime;             /* some size used by the op is known only at run time */
+    TeSplit split;            /* set it before te_normalize; 0 after te_parse */
 } Te;
 
 /* `-D`: a value, or a range that makes the size a run-time one.  */
