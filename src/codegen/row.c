@@ -210,8 +210,8 @@ static void copy_range(Kernel *k, int n, bool async) {
     if (async) cg_line(cg, "    rl_cp_async_16(rl_shared(to + at), from + at, true);");
     else cg_line(cg, "    rl_store<%d>(to + at, rl_load<%d>(from + at).v);", vec, vec);
     if (row_ragged(k) && vec > 1)
-        cg_line(cg, "for (int at = live - live %% %d + tid; at < live; at += %d) to[at] = from[at];",
-                vec, threads);
+        cg_line(cg, "for (int at = live - live %% %d + tid; at < live; at += %d) "
+                "to[at] = from[at];", vec, threads);
     cg_close(cg);
 }
 

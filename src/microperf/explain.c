@@ -297,6 +297,15 @@ void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const 
     if (r->prog.skeleton == SK_COLUMN || r->prog.skeleton == SK_WINDOW) {
         buf_puts(out, "\nwhy this shape\n");
         mp_view_explain(p, &r->prog, &r->estimate, out);
+        mp_flight_explain(dev, &r->estimate, out);
+    }
+    if (r->prog.skeleton == SK_ROW) {
+        buf_puts(out, "\nwhy this shape\n");
+        mp_row_explain(p, dev, &r->prog, &r->estimate, out);
+    }
+    if (r->prog.skeleton == SK_STREAM) {
+        buf_puts(out, "\nwhy this shape\n");
+        mp_stream_explain(p, dev, &r->prog, &r->estimate, out);
     }
     if (r->prog.skeleton == SK_PERMUTE) {
         buf_puts(out, "\nwhy this shape\n");

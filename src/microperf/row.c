@@ -175,6 +175,7 @@ static void latency_terms(const Row *x, double reads, double ops, double to_us, 
     double columns = all ? (double)x->f->columns / x->threads : (double)r->thread.extent[AX_N];
     columns = lesser(columns, (double)x->f->columns / x->threads);
     double in_flight = x->resident * r->threads * columns * bytes * loading;
+    out->in_flight = in_flight;
     out->term[MP_LATENCY] = x->kernels * whole(out->waves) * alone * to_us;
     if (x->m->in_flight && in_flight > 0 && bytes > 0) {
         double us = reads / hal_curve(x->m->in_flight, in_flight) * 1e6;

@@ -69,6 +69,7 @@ void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out) {
     double resident = lesser(r->blocks_per_sm, per_sm);
     double in_flight = resident * r->threads * items * reads / (outputs * trips) *
                        lesser(trips, 4) * (chain / alone);
+    out->in_flight = in_flight;
     if (m->in_flight && in_flight > 0) {
         double us = reads / hal_curve(m->in_flight, in_flight) * 1e6;
         out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], us);

@@ -39,6 +39,7 @@ void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *
     double resident = lesser(r->blocks_per_sm, per_sm);
     double in_flight = resident * r->threads * w->flying;
     out->term[MP_LATENCY] = whole(out->waves) * w->chain * to_us;
+    out->in_flight = in_flight;
     if (m->in_flight && in_flight > 0) {
         double us = w->reads / lesser(hal_curve(m->in_flight, in_flight), port) * 1e6 +
                     w->writes / lesser(m->dram_write, port) * 1e6;

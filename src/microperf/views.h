@@ -27,4 +27,10 @@ void mp_view_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *o
 /* The same of `permute`.  */
 void mp_permute_summary(const Problem *p, const RProg *r, Buf *out);
 void mp_permute_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out);
+/* The section of `row` and of `stream` programs, and a line for all that are bound by memory.  */
+void mp_row_explain(const Problem *p, const Device *dev, const RProg *r, const Estimate *e,
+                    Buf *out);
+void mp_stream_explain(const Problem *p, const Device *dev, const RProg *r, const Estimate *e,
+                       Buf *out);
+void mp_flight_explain(const Device *dev, const Estimate *e, Buf *out);
 #endif

@@ -1,0 +1,93 @@
+/* What --explain says of memory-bound programs: each skeleton its own story, with figures that
+ * follow from the shape.  */
+#include "roller.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct {
+    RollerCtx *ctx;
+    RollerProfile *profile;
+} Fixture;
+
+static int setup(void **state) {
+    static Fixture f;
+    assert_int_equal(roller_ctx_create(NULL, &f.ctx), ROLLER_OK);
+    assert_int_equal(roller_profile_load(f.ctx, "h200", &f.profile), ROLLER_OK);
+    *state = &f;
+    return 0;
+}
+
+static int teardown(void **state) {
+    Fixture *f = *state;
+    roller_profile_destroy(f->profile);
+    roller_ctx_destroy(f->ctx);
+    return 0;
+}
+
+/* The explanation holds every text of a list that ends with NULL.  */
+static void explains(Fixture *f, const char *te, const char *const *says) {
+    RollerOp *op;
+    RollerPlans *plans;
+    const char *text;
+    size_t len;
+    assert_int_equal(roller_parse(f->ctx, te, strlen(te), "t", NULL, &op), ROLLER_OK);
+    assert_int_equal(roller_plan(f->ctx, op, f->profile, NULL, &plans), ROLLER_OK);
+    roller_plans_explain(plans, &text, &len);
+    for (; *says; says++) {
+        if (!strstr(text, *says)) fail_msg("'%s' is not in\n%s", *says, text);
+    }
+    roller_plans_destroy(plans);
+    roller_op_destroy(op);
+}
+
+static void test_rows(void **state) {
+    explains(*state,
+             "op s(X: f32[4096,1024]) -> Y: f32[4096,1024] { m[n] = max[c](X[n,c]);"
+             " z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }",
+             (const char *const[]){"rows: 4096 of 1024 columns", "passes: 3 over each row: m, then",
+                                   "a row is 4096 bytes of input", "in flight: ", "KB per SM",
+                                   "34 MB moved, 34 MB at the least", NULL});
+}
+
+static void test_split_rows(void **state) {
+    explains(*state,
+             "op s(X: f32[2,1000000]) -> Y: f32[2,1000000] { m[n] = max[c](X[n,c]);"
+             " z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }",
+             (const char *const[]){"passes: 2 over each row: m and z (follows), then Y",
+                                   "each pass reads it again", "because 2 blocks would leave SMs "
+                                   "idle; 2 kernels", NULL});
+}
+
+static void test_short_rows(void **state) {
+    explains(*state, "op s(X: f32[1000000,3]) -> Y: f32[1000000] { Y[n] += X[n,c]; }",
+             (const char *const[]){"rows: 1000000 of 3 columns", "as one range, 16 bytes at a time",
+                                   NULL});
+}
+
+static void test_stream(void **state) {
+    explains(*state, "op t(A: f16[4096,4096], b: f32[4096]) -> Y: f16[4096,4096] {"
+                     " Y[i,j] = max(A[i,j] + b[j], 0); }",
+             (const char *const[]){"elements: 16777216; a thread makes", "neighbours 8 at once",
+                                   "in flight: ", "67 MB moved, 67 MB at the least", NULL});
+}
+
+static void test_columns(void **state) {
+    explains(*state, "op t(A: f32[8192,1024]) -> Y: f32[1024] { Y[j] = sum[i](A[i,j]); }",
+             (const char *const[]){"columns: 1024 outputs", "in flight: ", NULL});
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),       cmocka_unit_test(test_split_rows),
+        cmocka_unit_test(test_short_rows), cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_columns),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
