@@ -17,6 +17,19 @@ Status kernel_need_ptx(Diag *d, const RollerKernel *k) {
     return s;
 }
 
+/* Asks the driver, in a process of its own, unless this context has its answer.  */
+static Status find_device(RollerCtx *ctx, Arena *scratch, Diag *d, const MeasureOptions *m,
+                          MeasurePlace *out) {
+    const char *device = m->device ? m->device : "0";
+    *out = ctx->place;
+    if (strcmp(ctx->place_device, device) == 0) return ST_OK;
+    Status s = measure_probe(scratch, d, m, out);
+    if (s || strlen(device) >= sizeof ctx->place_device) return s;
+    memcpy(ctx->place_device, device, strlen(device) + 1);
+    ctx->place = *out;
+    return ST_OK;
+}
+
 Status kernel_place(RollerCtx *ctx, Arena *scratch, const RollerKernel *k, const char *device,
                     MeasureOptions *m, MeasurePlace *place, bool *found) {
     *found = false;
@@ -25,7 +38,7 @@ Status kernel_place(RollerCtx *ctx, Arena *scratch, const RollerKernel *k, const
     m->device = automatic ? NULL : device;
     Diag quiet = diag_new(scratch), *d = automatic ? &quiet : &ctx->diag;
     CudaImage image;
-    Status s = measure_probe(scratch, d, m, place);
+    Status s = find_device(ctx, scratch, d, m, place);
     if (!s) s = device_image(d, &k->build, &place->info, &image);
     *found = s == ST_OK;
     return automatic ? ST_OK : s;

@@ -32,6 +32,8 @@ struct RollerCtx {
     int threads;
     bool color, ignore_environment;
     const char *program;
+    MeasurePlace place;       /* what the driver said of the device below */
+    char place_device[64];    /* number or UUID; "": it was not asked */
 };
 
 struct RollerProfile {
