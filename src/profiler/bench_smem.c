@@ -62,7 +62,7 @@ static Status clocks(const Shared *m, const char *symbol, int stride, int bytes,
                      .launch = {.grid = {sms, 1, 1}, .block = {m->threads, 1, 1},
                                 .dynamic_smem = bytes}};
     Status s = bench_kernel(m->b, source, symbol, NULL, &l.kernel);
-    if (!s) s = bench_slope(m->b, &l, &n, 32, 96, clk);
+    if (!s) s = bench_slope(m->b, &l, &n, 12, 36, clk);
     if (!s) *clk = sample_times(clk, 1e-6 * bench_hz(m->b) / (UNROLL * m->warps));
     return s;
 }

@@ -117,7 +117,8 @@ static Status series(Bench *b, const Timed *t, Sample *out) {
         for (int i = 0; i < n; i++) sorted[i] = v[i];
         stats_sort(sorted, n);
         if (n < (b->simulated ? FEWEST_EXACT : FEWEST)) continue;
-        if (stats_spread(sorted, n) <= steady || now_s() - begun > budget) break;
+        if (stats_spread(sorted, n) <= steady) break;
+        if (n >= FEWEST && now_s() - begun > budget) break;
     }
     double spread = stats_spread(sorted, n);
     *out = (Sample){stats_median(sorted, n), spread, n, spread > noisy};

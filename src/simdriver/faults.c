@@ -4,6 +4,7 @@
  *                                    @ all do.  RESULT is a code, its name, or `hang`
  *   kernel[@FROM[-TO|+]]=RESULT      the same for kernels in the order in which they run
  *   alloc[@FROM[-TO|+]]=RESULT       allocations of the driver on the host find no memory
+ *   noise[@FROM[-TO|+]]=PERCENT      kernels take up to so much longer, each at random
  *   version=N   missing=FUNCTION     the driver is older, lacks a function
  *   memory=BYTES                     every device has no more memory than this  */
 #include "simdriver/state.h"
@@ -102,6 +103,7 @@ static bool read_rule(const char *s, const char *end, Faults *out) {
     }
     if (!strcmp(r->name, "kernel")) r->kind = RULE_KERNEL;
     if (!strcmp(r->name, "alloc")) r->kind = RULE_ALLOC;
+    if (!strcmp(r->name, "noise")) r->kind = RULE_NOISE;
     return r->kind != RULE_CALL || known_function(r->name);
 }
 

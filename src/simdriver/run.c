@@ -1,5 +1,6 @@
 /* Running a piece of work: kernels in the simulator, copies, fills, graphs; and how long it
  * takes.  */
+#include "base/hash.h"
 #include "simdriver/work.h"
 
 #include <string.h>
@@ -76,6 +77,14 @@ static double own_seconds(const Gpu *gpu, const SimReport *r) {
     return s > 0 ? s : 0;
 }
 
+/* What an injected noise makes of a time: random, but the same for a kernel that begins then.  */
+static double disturbed(Driver *d, double seconds, Ps begin) {
+    enum { STEPS = 1024 };
+    Rng rng = {(uint64_t)begin};
+    double percent = faults_of(&d->faults, RULE_NOISE).result;
+    return seconds * (1 + percent / 100 * rng_below(&rng, STEPS) / STEPS);
+}
+
 static bool run_kernel(Driver *d, Context *ctx, Work *w, Ps begin, Chain chain) {
     w->end = begin;
     Injected hit = faults_of(&d->faults, RULE_KERNEL);
@@ -90,7 +99,7 @@ static bool run_kernel(Driver *d, Context *ctx, Work *w, Ps begin, Chain chain) 
     }
     ctx->failed = r.result;
     if (r.result == CUDA_SUCCESS) {
-        double seconds = own_seconds(ctx->gpu, &r.report);
+        double seconds = disturbed(d, own_seconds(ctx->gpu, &r.report), begin);
         w->end = occupy(ctx->gpu, ENGINE_COMPUTE, begin, seconds, chain);
     }
     return true;

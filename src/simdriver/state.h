@@ -53,7 +53,7 @@ typedef struct {
 } HandleTable;
 
 /* ---- Injected faults ---- */
-typedef enum { RULE_CALL, RULE_KERNEL, RULE_ALLOC } RuleKind;
+typedef enum { RULE_CALL, RULE_KERNEL, RULE_ALLOC, RULE_NOISE } RuleKind;
 typedef struct {
     RuleKind kind;
     char name[64];            /* of the function, with or without a version; "*": any */

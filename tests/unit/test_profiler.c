@@ -318,6 +318,22 @@ static void constants(void **state) {
     assert_int_equal(n, 0);
 }
 
+/* ---- noise ---- */
+static void noise(void **state) {
+    (void)state;
+    Device *got;
+    How how = {.rows = "clock,smem", .quick = true};
+    control("noise=90");
+    must(measure(1, &how, &got));
+    const Figure *rate = &got->memory[LEVEL_SMEM].per_sm_max;
+    assert_true(rate->noisy && rate->spread > 0.05 && rate->samples >= 5);
+    control("noise@1-12=90");             /* a disturbance that ends */
+    must(measure(1, &how, &got));
+    rate = &got->memory[LEVEL_SMEM].per_sm_max;
+    assert_true(!rate->noisy && rate->samples >= 2);
+    assert_true(fabs(rate->value / (4 * told[1].banks) - 1) <= tolerance);
+}
+
 /* ---- what can go wrong ---- */
 static int end_at_second(void *user, const ProfilerProgress *p) {
     int *calls = user;
@@ -429,6 +445,7 @@ int main(void) {
         {"an sm_80 of 5 SMs", constants, fresh, NULL, &gpu[0]},
         {"an sm_90a of 7 SMs, 48-byte ports, 16 banks", constants, fresh, NULL, &gpu[1]},
         {"an sm_89 of 4 SMs", constants, fresh, NULL, &gpu[2]},
+        cmocka_unit_test_setup(noise, fresh),
         cmocka_unit_test_setup(cancelled, fresh),
         cmocka_unit_test_setup(unknown_row, fresh),
         cmocka_unit_test_setup(failing_calls, fresh),
