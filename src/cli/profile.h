@@ -2,7 +2,7 @@
 #ifndef ROLLER_CLI_PROFILE_H
 #define ROLLER_CLI_PROFILE_H
 #include "cli/profile_options.h"
-#include "hal/device.h"
+#include "hal/cuda.h"
 #include "roller.h"
 
 typedef struct {
@@ -21,6 +21,22 @@ int profile_fail(ProfileTool *t, RollerStatus s);
 int profile_fail_here(ProfileTool *t);
 /* Reads a profile by name or file; faults go to the messages.  */
 int profile_load(ProfileTool *t, const char *name, const char **file, Device **out);
+
+typedef struct {
+    const char *text;
+    size_t len;
+} ProfileText;
+/* Measures device `index`.  */
+typedef RollerStatus (*ProfileMeasure)(ProfileTool *t, int index, RollerProfile **out);
+
+/* The device asked for, and its profile, by processes of their own: this one stays without driver,
+ * as profile_calibrate needs it.  Both return the exit code.  */
+int profile_probe(ProfileTool *t, CudaDeviceInfo *info);
+int profile_measure_apart(ProfileTool *t, ProfileMeasure measure, int index, const bool *stop,
+                          ProfileText *out);
+/* Gives a measured profile its factors (driver/calibrate.h).  */
+int profile_calibrate(ProfileTool *t, int (*progress)(void *user, const char *kernel, int done,
+                      int total), void *user, const bool *stop, ProfileText *text);
 
 int profile_measure(ProfileTool *t);
 int profile_list(ProfileTool *t);

@@ -82,17 +82,14 @@ static int can_write(ProfileTool *t, const char *path) {
     return 0;
 }
 
-static int write_profile(ProfileTool *t, const RollerProfile *p, const char *path) {
-    const char *text;
-    size_t len;
-    roller_profile_text(p, &text, &len);
+static int write_profile(ProfileTool *t, const Device *dev, ProfileText p, const char *path) {
     if (!strcmp(path, "-")) {
-        buf_add(&t->report, text, len);
+        buf_add(&t->report, p.text, p.len);
         return 0;
     }
-    if (file_write(&t->diag, path, text, len)) return profile_fail_here(t);
+    if (file_write(&t->diag, path, p.text, p.len)) return profile_fail_here(t);
     if (!t->o.set_default) return 0;
-    const char *name = arena_printf(t->a, "%s\n", roller_profile_name(p));
+    const char *name = arena_printf(t->a, "%s\n", dev->name);
     const char *file = arena_printf(t->a, "%s/default", folder_of(t->a, path));
     return file_write(&t->diag, file, name, strlen(name)) ? profile_fail_here(t) : 0;
 }
@@ -185,7 +182,7 @@ static int find_device(ProfileTool *t, CudaDeviceInfo *info) {
     return s ? profile_fail_here(t) : 0;
 }
 
-static int run(ProfileTool *t, int device, RollerProfile **out) {
+static RollerStatus measure(ProfileTool *t, int device, RollerProfile **out) {
     Progress p = progress_for(t);
     RollerMeasureOptions o = {.struct_size = sizeof o,
                               .quick = t->o.quick,
@@ -194,18 +191,48 @@ static int run(ProfileTool *t, int device, RollerProfile **out) {
                               .stop = &stop,
                               .progress = progress,
                               .user = &p};
-    catch_signals();
     RollerStatus s = roller_profile_measure(t->ctx, device, &o, out);
     if (p.shown && p.terminal) fputs("\r\033[K", stderr);
-    t->signal = caught;
-    return s ? profile_fail(t, s) : 0;
+    return s;
 }
 
-static int measured_device(ProfileTool *t, const RollerProfile *p, Device **out) {
-    const char *text;
-    size_t len;
-    roller_profile_text(p, &text, &len);
-    Status s = hal_profile_read(t->a, &t->diag, "measured profile", text, len, out);
+static int progress_of_kernels(void *user, const char *kernel, int done, int total) {
+    const Progress *p = user;
+    if (p->shown)
+        fprintf(stderr, "%s[%2d/%2d] calibration: %s%s", p->terminal ? "\r\033[K" : "", done + 1,
+                total, kernel, p->terminal ? "" : "\n");
+    fflush(stderr);
+    return 0;
+}
+
+static int run_and_calibrate(ProfileTool *t, int device, ProfileText *out) {
+    Progress p = progress_for(t);
+    int code = profile_measure_apart(t, measure, device, &stop, out);
+    if (!code) code = profile_calibrate(t, progress_of_kernels, &p, &stop, out);
+    if (p.shown && p.terminal) fputs("\r\033[K", stderr);
+    return code;
+}
+
+/* The text of the profile lives on t->a.  */
+static int run(ProfileTool *t, int device, ProfileText *out) {
+    RollerProfile *p = NULL;
+    int code = 0;
+    catch_signals();
+    if (t->o.calibrate) {
+        code = run_and_calibrate(t, device, out);
+    } else {
+        RollerStatus s = measure(t, device, &p);
+        if (s) code = profile_fail(t, s);
+        else roller_profile_text(p, &out->text, &out->len);
+        if (!s) out->text = arena_strndup(t->a, out->text, out->len);
+        roller_profile_destroy(p);
+    }
+    t->signal = caught;
+    return code;
+}
+
+static int measured_device(ProfileTool *t, ProfileText p, Device **out) {
+    Status s = hal_profile_read(t->a, &t->diag, "measured profile", p.text, p.len, out);
     return s ? profile_fail_here(t) : 0;
 }
 
@@ -222,23 +249,22 @@ int profile_measure(ProfileTool *t) {
     bool comparing = t->o.act == PROFILE_COMPARE;
     if (t->o.dry_run) return dry_run(t);
     CudaDeviceInfo info;
-    int code = find_device(t, &info);
+    int code = t->o.calibrate ? profile_probe(t, &info) : find_device(t, &info);
     if (code) return code;
     const char *path = t->o.output;
     if (!path && !comparing)
         path = arena_printf(t->a, "profiles/%s.json", profiler_name(t->a, info.name));
     if (path) code = can_write(t, path);
     if (code) return code;
-    RollerProfile *p = NULL;
+    ProfileText p = {0};
     Device *dev = NULL;
     double begun = now_s();
     code = run(t, info.index, &p);
     double seconds = now_s() - begun;
     if (!code) code = measured_device(t, p, &dev);
-    if (!code && path) code = write_profile(t, p, path);
+    if (!code && path) code = write_profile(t, dev, p, path);
     if (!code && comparing) code = compare_with(t, dev);
     else if (!code) report(t, dev, path, seconds);
-    roller_profile_destroy(p);
     return code;
 }
 

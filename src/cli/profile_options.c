@@ -65,6 +65,7 @@ static Status take(Reader *r, ProfileOptionId id, const char *value) {
     case PROFILE_OPT_FULL: r->full = true; break;
     case PROFILE_OPT_ONLY: o->only = value; break;
     case PROFILE_OPT_SEED: return number(r, value, &o->seed);
+    case PROFILE_OPT_CALIBRATE: o->calibrate = true; break;
     case PROFILE_OPT_SET_DEFAULT: o->set_default = true; break;
     case PROFILE_OPT_DRY_RUN: o->dry_run = true; break;
     case PROFILE_OPT_LIST: return act(r, PROFILE_LIST, NULL);

@@ -14,6 +14,8 @@
     X(FULL, "full", 0, NULL, "up to 90 s: all curves (this is the default)")                       \
     X(ONLY, "only", 0, "LIST", "some measurements, as --dry-run names them; all else stays")       \
     X(SEED, "seed", 0, "N", "of the data that is read (1)")                                        \
+    X(CALIBRATE, "calibrate", 0, NULL,                                                             \
+      "also time a few kernels and fit the model's efficiency factors to them")                    \
     X(SET_DEFAULT, "set-default", 0, NULL,                                                         \
       "make it what roller-gen plans for: its name goes into the file default beside it")          \
     X(DRY_RUN, "dry-run", 'n', NULL, "say what would be measured and how long it takes")           \
@@ -48,7 +50,7 @@ typedef struct {
     const char *device, *output, *only;
     const char *file;         /* of --compare, --validate, --show */
     const char *other;        /* --compare: the newer profile; NULL: measure it */
-    bool force, quick, set_default, dry_run, json;
+    bool force, quick, calibrate, set_default, dry_run, json;
     uint64_t seed;
     int verbosity;            /* -1 quiet, 1 verbose */
     ProfileWhen color, progress;

@@ -125,13 +125,15 @@ static void choose_factors(Calibrating *c) {
 }
 
 /* ---- the result ---- */
+static double rounded(double v) { return round(v * 1e4) / 1e4; }
+
 /* Fills a factor's residual, samples and kernels; false if none of them depends on it.  */
 static bool describe(Calibrating *c, const CalibrateFit *f, const double *value, int i,
                      Factor *out) {
     double squares = 0;
     int n = 0;
     Buf names = buf_new(c->arena);
-    *out = (Factor){.name = c->factor[i].name, .value = value[i]};
+    *out = (Factor){.name = c->factor[i].name, .value = rounded(value[i])};
     for (int k = 0; k < c->n; k++) {
         if (calibrate_sensitivity(c->arena, f, value, k, i) < moves) continue;
         double off = log(predict(c, k, value) / c->us[k]);
@@ -140,7 +142,7 @@ static bool describe(Calibrating *c, const CalibrateFit *f, const double *value,
         buf_printf(&names, "%s%s", n++ ? ", " : "", c->timed[k].name);
     }
     if (n == 0) return false;
-    out->residual = sqrt(squares / n);
+    out->residual = rounded(sqrt(squares / n));
     out->kernels = buf_str(&names);
     return true;
 }

@@ -155,8 +155,9 @@ static void check_movers(Reader *r, const Node *root, const Device *dev) {
     }
 }
 
-/* "smem", "dram.read" and the like.  */
-static bool names_level(const char *name) {
+/* "smem", "dram.read" and the like, and what issues instructions.  */
+static bool names_rate(const char *name) {
+    if (!strcmp(name, "issue")) return true;
     static const char *const tails[] = {"", ".read", ".write", ".copy"};
     for (int i = 0; i < LEVEL_COUNT; i++) {
         size_t len = strlen(hal_level_names[i]);
@@ -174,7 +175,7 @@ void reader_check(Reader *r, const Node *root, const Device *dev) {
     check_movers(r, root, dev);
     for (int i = 0; i < dev->n_factor; i++) {
         const char *name = dev->factor[i].name;
-        if (!hal_unit(dev, name) && !hal_mover(dev, name) && !names_level(name))
+        if (!hal_unit(dev, name) && !hal_mover(dev, name) && !names_rate(name))
             reader_fault(r, where(root, "factors", name), "check",
                          "multiplies no unit, no mover, no level and no rate of a level");
     }

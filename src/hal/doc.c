@@ -124,7 +124,7 @@ void hal_fields_doc(Buf *out) {
     buf_puts(out, "\n## overheads\n");
     table(&hal_overheads_fields, out);
     buf_puts(out, "\n## factors\n\nAn object whose keys name what is multiplied: a unit, a mover, "
-                  "a level, or a rate of a level as\nin `dram.read`. What is absent has the "
-                  "factor 1.\n");
+                  "a level, a rate of a level as\nin `dram.read`, or `issue`, the rate at "
+                  "which instructions are issued. What is absent has the\nfactor 1.\n");
     table(&hal_factor_fields, out);
 }

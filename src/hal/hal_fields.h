@@ -211,8 +211,8 @@ typedef enum {
     X(NUMBER, made_temperature_c, "temperature_c", "C",   -100, 200, 0,                            \
       "temperature while it was made")
 
-/* A fitted factor; its key says what it multiplies: a unit, a mover, a level, or a rate of a level
- * as in "dram.read".
+/* A fitted factor; its key says what it multiplies: a unit, a mover, a level, a rate of a level as
+ * in "dram.read", or "issue", the rate of instructions.
  *    kind    name      unit  min   max    req  text */
 #define HAL_FACTOR(X)                                                                              \
     X(NUMBER, value,    "1",  0.01, 100,   1, "multiplies the rate")                               \

@@ -174,16 +174,18 @@ static void a_slower_gpu(void **state) {
 /* The factors are read back, and plans of the calibrated profile are priced by them.  */
 static void stored_and_used(void **state) {
     (void)state;
-    Factor own = {.name = "ffma", .value = 0.5, .residual = 0.01, .samples = 5,
-                  .kernels = "product_f32"};
+    Factor own[] = {{.name = "ffma", .value = 0.5, .residual = 0.01, .samples = 5,
+                     .kernels = "product_f32"},
+                    {.name = "issue", .value = 0.9, .residual = 0.02, .samples = 10,
+                     .kernels = "product_f32, softmax"}};
     Device with = *dev;
     Device *back;
     Buf text = buf_new(arena);
-    with.factor = &own;
-    with.n_factor = 1;
+    with.factor = own;
+    with.n_factor = 2;
     hal_profile_write(&with, &text);
     must(hal_profile_read(arena, &diag, "calibrated", text.text, text.len, &back));
-    assert_true(back->calibrated && back->n_factor == 1);
+    assert_true(back->calibrated && back->n_factor == 2);
     assert_float_equal(hal_factor(back, "ffma"), 0.5, 0);
     static const char op[] = "op k(A: f32[512,512], B: f32[512,512]) -> C: f32[512,512]"
                              " { C[m,n] += A[m,k] * B[k,n]; }";
