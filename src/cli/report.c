@@ -152,8 +152,9 @@ static void summary(Gen *g, const Result *r) {
                                        : roller_plans_get(r->plans, 0);
     RollerEstimate e = {.struct_size = sizeof e};
     roller_plan_estimate(plan, &e);
-    buf_printf(&g->report, "%s: %s for %s (%s, %s profile)\n", name, e.skeleton,
-               roller_profile_name(r->profile), r->arch, roller_profile_origin(r->profile));
+    buf_printf(&g->report, "%s: %s for %s (%s, %s%s profile)\n", name, e.skeleton,
+               roller_profile_name(r->profile), r->arch, roller_profile_origin(r->profile),
+               roller_profile_calibrated(r->profile) ? ", calibrated" : "");
     if (g->o.top > 1) {
         ranking(g, r);
     } else {

@@ -169,7 +169,7 @@ static void result(Gen *g, json_t *results, const Result *r) {
     set(g, profile, "name", text(roller_profile_name(r->profile)));
     set(g, profile, "sha256", text(roller_profile_sha256(r->profile)));
     set(g, profile, "origin", text(roller_profile_origin(r->profile)));
-    set(g, profile, "calibrated", json_false());
+    set(g, profile, "calibrated", json_boolean(roller_profile_calibrated(r->profile)));
     candidates(g, o, r);
     plans(g, o, r);
     set(g, o, "check", check(g, r));

@@ -123,6 +123,8 @@ const char *roller_profile_origin(const RollerProfile *p) {
     return p->dev->measured ? "measured" : "datasheet";
 }
 
+int roller_profile_calibrated(const RollerProfile *p) { return p->dev->calibrated; }
+
 void roller_profile_destroy(RollerProfile *p) {
     if (p) handle_release(&p->h);
 }
