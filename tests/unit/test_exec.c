@@ -30,18 +30,20 @@ static RollerKernel *kernel, *foreign;
 static RollerExec *exec;
 static CudaAddress at[3], workspace;
 
-static RollerKernel *compile(const char *profile_name) {
+static RollerKernel *compile_text(const char *profile_name, const char *te) {
     RollerProfile *profile;
     RollerOp *op = NULL;
     RollerKernel *k = NULL;
     RollerStatus s = roller_profile_load(ctx, profile_name, &profile);
-    if (!s) s = roller_parse(ctx, text, strlen(text), "mm.te", NULL, &op);
+    if (!s) s = roller_parse(ctx, te, strlen(te), "mm.te", NULL, &op);
     if (!s) s = roller_compile(ctx, op, profile, NULL, &k);
     if (s) fail_msg("%s", roller_error(ctx)->message);
     roller_op_destroy(op);
     roller_profile_destroy(profile);
     return k;
 }
+
+static RollerKernel *compile(const char *profile_name) { return compile_text(profile_name, text); }
 
 static int setup(void **state) {
     (void)state;
@@ -257,11 +259,71 @@ static void wrong_device(void **state) {
     assert_int_equal(launch(good(M), NULL), ROLLER_OK);
 }
 
+/* ---- several programs: a launch takes the one for its sizes ---- */
+
+enum { LONGEST = 600, WIDTH = 48, DEPTH = 64 };
+static const char several[] =
+    "param M = 0..600 % 4; op mm(A: f32[M,64], B: f32[64,48]) -> C: f32[M,48] "
+    "{ C[m,n] += A[m,k] * B[k,n]; }";
+
+typedef struct {
+    float a[LONGEST * DEPTH], b[DEPTH * WIDTH], c[LONGEST * WIDTH];
+    CudaAddress at[3];
+} Product;
+
+static RollerStatus launch_rows(RollerExec *e, const Product *p, int64_t m) {
+    int64_t shape[3][2] = {{m, DEPTH}, {DEPTH, WIDTH}, {m, WIDTH}};
+    RollerTensor in[2], out = tensor(p->at[2], shape[2], 2);
+    for (int i = 0; i < 2; i++) in[i] = tensor(p->at[i], shape[i], 2);
+    return roller_launch(e, in, 2, &out, 1, (void *)(uintptr_t)workspace, 1 << 16, NULL);
+}
+
+static void expect_product(Product *p, int m) {
+    assert_int_equal(cuda_synchronize(device, &diag), ST_OK);
+    assert_int_equal(cuda_read(device, &diag, p->c, p->at[2], sizeof p->c), ST_OK);
+    for (int i = 0; i < LONGEST; i++)
+        for (int j = 0; j < WIDTH; j++) {
+            float want = 0;
+            uint32_t bits;
+            for (int k = 0; k < DEPTH; k++) want += p->a[i * DEPTH + k] * p->b[k * WIDTH + j];
+            memcpy(&bits, &p->c[i * WIDTH + j], 4);
+            if (i < m ? p->c[i * WIDTH + j] != want : bits != 0xffffffff)
+                fail_msg("M = %d: C[%d,%d] is %g", m, i, j, (double)p->c[i * WIDTH + j]);
+        }
+}
+
+static void takes_sizes(void **state) {
+    (void)state;
+    static const int rows[] = {4, 32, 36, 64, 68, 300, 596, 600, 0};
+    RollerKernel *k = compile_text("a100", several);
+    RollerExec *e;
+    Product *p = ARENA_NEW(arena, Product);
+    for (int i = 0; i < LONGEST * DEPTH; i++) p->a[i] = (float)(i % 7 - 3);
+    for (int i = 0; i < DEPTH * WIDTH; i++) p->b[i] = (float)(i % 5 - 2);
+    assert_true(roller_kernel_launches(k) > 1);
+    assert_int_equal(roller_load(k, 0, &e), ROLLER_OK);
+    const size_t bytes[] = {sizeof p->a, sizeof p->b, sizeof p->c};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(cuda_alloc(device, arena, &diag, bytes[i], &p->at[i]), ST_OK);
+    assert_int_equal(cuda_write(device, &diag, p->at[0], p->a, sizeof p->a), ST_OK);
+    assert_int_equal(cuda_write(device, &diag, p->at[1], p->b, sizeof p->b), ST_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(cuda_fill(device, &diag, NULL, p->at[2], 0xff, sizeof p->c), ST_OK);
+        assert_int_equal(launch_rows(e, p, rows[i]), ROLLER_OK);
+        expect_product(p, rows[i]);
+    }
+    assert_int_equal(launch_rows(e, p, 6), ROLLER_SIZE);
+    assert_non_null(strstr(roller_error(NULL)->message, "a multiple of 4"));
+    assert_int_equal(launch_rows(e, p, 604), ROLLER_SIZE);
+    roller_exec_destroy(e);
+    roller_kernel_destroy(k);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(computes),      cmocka_unit_test(captured),
         cmocka_unit_test(refusals),      cmocka_unit_test(driver_errors),
-        cmocka_unit_test(wrong_device),
+        cmocka_unit_test(wrong_device),  cmocka_unit_test(takes_sizes),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,0 +1,219 @@
+/* Programs for run-time sizes: how many there are, which one a size takes, that each is right, and
+ * that they are written and read.  */
+#include "driver/check.h"
+#include "driver/compile.h"
+#include "driver/sample.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static Arena *arena;
+static Diag diag;
+static Device *dev;
+static PlanSet set;
+static WholePlan whole;
+static Build build;
+
+static int setup(void **state) {
+    (void)state;
+    arena = arena_create(NULL);
+    diag = diag_new(arena);
+    return hal_profile_find(arena, &diag, "h200", "profiles", NULL, &dev) ? -1 : 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    arena_destroy(arena);
+    return 0;
+}
+
+static void must(Status s) {
+    const DiagMessage *m = diag_first_error(&diag);
+    if (s) fail_msg("%d: %s", s, m ? m->message : "");
+}
+
+static void plan(const char *text) {
+    CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
+    Te *te;
+    diag = diag_new(arena);
+    must(te_parse(arena, &diag, "case.te", text, strlen(text), NULL, NULL, 0, &te));
+    must(compile_plan(arena, &diag, te, dev, &o, &set));
+    compile_choose(arena, &set, 0, &whole);
+}
+
+static int64_t *sizes_of(int64_t first, int64_t second) {
+    int64_t *v = ARENA_ARRAY(arena, int64_t, set.te->n_size + 1);
+    int64_t given[] = {first, second};
+    for (int i = 0, n = 0; i < set.te->n_size; i++)
+        v[i] = rplan_varies(set.te, i) && n < 2 ? given[n++] : set.te->size[i].extent.value;
+    return v;
+}
+
+/* ---- how many ---- */
+
+static const char products[] =
+    "param M = 1..600; op f(A: f16[M,256], B: f16[256,256]) -> C: f16[M,256]"
+    " { C[m,n] += A[m,k] * B[k,n]; }";
+static const char rows[] =
+    "param N = 1..64, C = 8..2048 % 8; op f(X: f32[N,C]) -> (S: f32[N], Y: f32[N,C])"
+    " { S[n] += X[n,c]; Y[n,c] = X[n,c] - S[n]; }";
+
+static void test_as_few_as_needed(void **state) {
+    (void)state;
+    plan("param M = 1..64; op f(X: f32[M]) -> Y: f32[M] { Y[m] = X[m] * 2; }");
+    assert_int_equal(set.n_program, 1);
+    assert_non_null(strstr(set.sizes, "has 1 program;"));
+    plan("op f(X: f32[64]) -> Y: f32[64] { Y[m] = X[m] * 2; }");
+    assert_int_equal(set.n_program, 1);
+    assert_null(set.sizes);
+    plan(products);
+    assert_in_range(set.n_program, 2, RPLAN_SET);
+    for (int i = set.n_group; i < set.n_program; i++) {
+        assert_int_equal(set.plans[i].part, 0);
+        assert_true(i == set.n_group || set.plans[i].upto[0] > set.plans[i - 1].upto[0]);
+    }
+}
+
+/* What is taken loses at most 5 % to each other program that could be, by prediction.  */
+static void test_losses_are_small(void **state) {
+    (void)state;
+    plan(products);
+    assert_true(set.n_program < RPLAN_SET);
+    for (int64_t m = 1; m <= 512; m *= 2) {
+        int64_t *size = sizes_of(m, 0);
+        const Te *sized = te_sized(arena, set.normal, size);
+        Problem p;
+        rtile_resize(arena, &set.plans[0].problem, sized, 16, &p);
+        KernelProgram k = {.n_choice = set.n_program, .n_group = 1};
+        k.choice = ARENA_ARRAY(arena, KernelChoice, k.n_choice);
+        for (int i = 0; i < k.n_choice; i++)
+            k.choice[i] = (KernelChoice){0, set.plans[i].upto};
+        int taken = cg_choose(set.normal, &k, 0, size);
+        Estimate mine, other;
+        mp_estimate(&p, &set.plans[taken].ranked->prog, dev, &mine);
+        for (int i = 0; i < set.n_program; i++) {
+            if (set.plans[i].upto && set.plans[i].upto[0] < m) continue;
+            mp_estimate(&p, &set.plans[i].ranked->prog, dev, &other);
+            assert_true(mine.us <= 1.05 * other.us + 1e-9);
+        }
+    }
+}
+
+/* ---- right at all sizes ---- */
+
+static void prove(const char *text) {
+    CheckOptions o = {.threads = 1};
+    CheckResult r;
+    plan(text);
+    must(compile_build(arena, &diag, &whole, dev, 16, &(BuildOptions){0}, &build));
+    must(check_kernel(arena, &diag, &set, &whole, &build, &o, &r));
+    assert_int_equal(r.size_sets, 3 + 2 * (set.n_program - set.n_group));
+    assert_int_equal(r.compared, r.outputs);
+}
+
+static void test_every_program_is_right(void **state) {
+    (void)state;
+    prove("param M = 1..200; op f(A: f16[M,64], B: f16[64,96]) -> C: f16[M,96]"
+          " { C[m,n] += A[m,k] * B[k,n]; }");
+    prove("param N = 1..24, C = 8..1024 % 8; op f(X: f32[N,C]) -> (S: f32[N], Y: f32[N,C])"
+          " { S[n] += X[n,c]; Y[n,c] = X[n,c] - S[n]; }");
+    prove("param N = 1..400; op f(X: f32[N,24]) -> (S: f32[24], I: i32[24])"
+          " { S[c] += X[n,c]; I[c] = argmax[n](X[n,c]); }");
+    prove("param N = 1..3; op f(X: f32[N,8,14,14], K: f32[8,3,3]) -> Y: f32[N,8,14,14]"
+          " { Y[n,c,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[c,r,s]; }");
+    prove("param N = 1..4, H = 4..20 % 2; op f(X: f16[N,H,10,16], K: f16[24,3,3,16]) ->"
+          " Y: f16[N,H,10,24] { Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[f,r,s,c]; }");
+}
+
+static int64_t blocks_at(const int64_t *size, int kernel) {
+    return cg_blocks(set.normal, &build.program, &build.program.kernel[kernel], size);
+}
+
+/* One program of a group runs at any size, and where there is nothing to do none.  */
+static void test_one_program_runs(void **state) {
+    (void)state;
+    plan("param M = 0..600 % 4; op f(A: f16[M,256], B: f16[256,256]) -> C: f16[M,256]"
+         " { C[m,n] += A[m,k] * B[k,n]; }");
+    must(cg_emit(arena, &diag, &whole.rplan, dev, &(CgOptions){16}, &build.program));
+    for (int64_t m = 0; m <= 600; m += 4) {
+        int64_t *size = sizes_of(m, 0);
+        int program = cg_choose(set.normal, &build.program, 0, size), running = 0;
+        for (int i = 0; i < build.program.n_kernel; i++) {
+            int64_t blocks = blocks_at(size, i);
+            assert_in_range(blocks, 0, 1 << 16);
+            if (blocks) assert_int_equal(build.program.kernel[i].group, program);
+            running += blocks > 0;
+        }
+        assert_true(m ? running >= 1 : running == 0);
+    }
+}
+
+/* ---- texts ---- */
+
+static Status read_back(const char *text, PlanSet *out) {
+    CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
+    diag = diag_new(arena);
+    return compile_read_plan(arena, &diag, set.te, dev, &o, "plan", text, strlen(text), out);
+}
+
+static void test_texts(void **state) {
+    (void)state;
+    const char *const all[] = {products, rows};
+    for (int i = 0; i < 2; i++) {
+        plan(all[i]);
+        Buf text = buf_new(arena), again = buf_new(arena);
+        rprog_print(&whole.rplan, dev, &text);
+        PlanSet other;
+        WholePlan read;
+        must(read_back(buf_str(&text), &other));
+        assert_int_equal(other.n_program, set.n_program);
+        compile_choose(arena, &other, 0, &read);
+        rprog_print(&read.rplan, dev, &again);
+        assert_string_equal(buf_str(&text), buf_str(&again));
+    }
+}
+
+static const struct {
+    const char *line, *message;
+} wrong[] = {
+    {"kernel 1 of 1 upto s0 64", "out of range"},
+    {"kernel 1 of 0 upto s0 601", "out of range"},
+    {"kernel 1 of 0 upto s0 0", "out of range"},
+    {"kernel 1 of 0 upto s1 64", "unknown word 's1'"},
+    {"kernel 1 of 0 upto", "a word is missing"},
+    {"kernel 1 of 0", "a word is missing"},
+    {"kernel 1", "a word is missing"},
+    {"kernel 1 of 0 upto s0 64 s0 64", "unexpected 's0'"},
+    {"kernel 2 of 0 upto s0 64", "not in order"},
+};
+
+static void test_wrong_texts(void **state) {
+    (void)state;
+    plan(products);
+    Buf text = buf_new(arena);
+    rprog_print(&whole.rplan, dev, &text);
+    const char *end = strstr(buf_str(&text), "kernel 1");
+    assert_non_null(end);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        PlanSet other;
+        const char *bad = arena_printf(arena, "%.*s%s\n", (int)(end - buf_str(&text)),
+                                       buf_str(&text), wrong[i].line);
+        assert_int_equal(read_back(bad, &other), ST_PLAN_TEXT);
+        const char *said = diag_first_error(&diag)->message;
+        if (!strstr(said, wrong[i].message)) fail_msg("%s: %s", wrong[i].line, said);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_as_few_as_needed), cmocka_unit_test(test_losses_are_small),
+        cmocka_unit_test(test_every_program_is_right), cmocka_unit_test(test_one_program_runs),
+        cmocka_unit_test(test_texts), cmocka_unit_test(test_wrong_texts),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
