@@ -46,7 +46,7 @@ class Session:
         self.env = dict(os.environ, ROLLER_PROFILE_PATH=os.path.join(TREE, "profiles"))
         self.env.pop("ROLLER_PROFILE", None)
         self.worker, self.failed, self.alive = None, 0, set()
-        self.folder_of_scratch = None
+        self.folder_of_scratch, self.journal = None, None
         if o.simulated:
             self.env["ROLLER_LIBCUDA"] = os.path.join(self.kit, "lib", "simdriver",
                                                       "libcuda.so.1")
@@ -92,6 +92,7 @@ class Session:
     # ---- the kit ----
     def prepare(self):
         """The tools start, or are built here; NVRTC is found."""
+        self.need(3)
         if not self.starts():
             say("the tools of the kit do not start here; building them")
             self.rebuild()
@@ -243,6 +244,8 @@ class Session:
         return self.folder_of_scratch
 
     def finish(self):
+        if not self.journal:
+            return
         found = self.journal.of("environment").get("environment", {"device": self.info})
         report.write_all(self.folder, self.journal, dict(
             found, profile=os.path.basename(self.profile())))

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 import types
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -251,18 +252,25 @@ def contenders_take_turns_behind_a_flush():
 
 
 def a_slow_submission_gets_a_longer_flush():
-    cuda = FakeCuda()
-    clock = timing.Clock(cuda, None, 1 << 20)
-    slow = fake(cuda, "slow", 1.0)
-    quick, run_it = fake(cuda, "quick", 1.0), slow.run
+    host = types.SimpleNamespace(now=0.0)
+    timing.time = types.SimpleNamespace(perf_counter=lambda: host.now, monotonic=lambda: host.now)
+    try:
+        cuda = FakeCuda()
+        clock = timing.Clock(cuda, None, 1 << 20)
+        slow, quick = fake(cuda, "slow", 1.0), fake(cuda, "quick", 1.0)
+        launch = slow.run
 
-    def sleepy(stream):
-        import time
-        time.sleep(0.002)
-        run_it(stream)
-    slow.run = sleepy
-    timing.alternate(clock, [slow, quick], 0.1)
-    assert slow.passes >= 50 and quick.passes < slow.passes
+        def slowly(stream):
+            host.now += 0.001
+            launch(stream)
+        slow.run = slowly
+        timing.alternate(clock, [slow, quick], 0.1)
+    finally:
+        timing.time = time
+    near(slow.host_us, 1000.0)
+    assert (slow.passes, quick.passes) == (31, 1)      # of 50 us each, half as much again
+    at = cuda.log.index("slow", len(cuda.log) - 40)
+    assert cuda.log[at - 31:at] == ["flush"] * 31
 
 
 def what_fails_or_is_hopeless_costs_only_itself():
