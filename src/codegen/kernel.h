@@ -31,8 +31,8 @@ typedef struct {
     int bytes;                /* 8 for pointers */
 } KernelParam;
 
-/* A program of the plan: its group, and the sizes up to which it is taken (per size of the op; NULL:
- * all).  */
+/* A program of the plan: its group, and the sizes up to which it is taken (per size of the op;
+ * NULL: all).  */
 typedef struct {
     int part;
     const int64_t *upto;
