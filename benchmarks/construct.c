@@ -9,7 +9,7 @@
  * Prints one Markdown table per profile, each row as soon as it and those before it are done: plan,
  * NVRTC (wall) and total (CPU) time, candidates, how many of them were compiled until one did not
  * spill, registers, spills, predicted time, its ratio to the floor that no plan beats, and for
- * ratios above 1.5 what the time beyond the floor is.  Exit 1 if a row fails or spills.  */
+ * ratios above 1.3 what the time beyond the floor is.  Exit 1 if a row fails or spills.  */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -22,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-#define ROW_IS_FAR 1.5                    /* times the floor */
+#define ROW_IS_FAR 1.3                    /* times the floor */
 #define ROW_IS_SLOW 250.0                 /* ms */
 
 enum { MAX_WORKERS = 16, MAX_NAMES = 16, MAX_ROWS = 16384 };
