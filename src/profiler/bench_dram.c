@@ -3,7 +3,7 @@
  *
  * The rate is the slope over the bytes of a launch, all of which lie where none of the last
  * launches has been: pieces larger than L2 of a buffer of six.  Bytes in flight: one block on each
- * SM whose threads each wait for 1 to 8 vectors of 16 bytes.  Whole kernels: one pass over a part
+ * SM whose threads each wait for 1 to 4 vectors of 16 bytes.  Whole kernels: one pass over a part
  * of the buffer after another kernel has driven it out of L2, ramp and drain included, less the
  * floor of a kernel.  In the manner of te42kyfo/gpu-benches (gpu-stream, gpu-l2-cache) and
  * STREAM.  */
@@ -61,7 +61,7 @@ static Status peaks(Dram *m) {
 
 static Status in_flight(Dram *m) {
     double least = bench_quick(m->b) ? 2048 : 512;
-    for (double bytes = least; bytes <= 131072; bytes *= bench_quick(m->b) ? 4 : 2) {
+    for (double bytes = least; bytes <= 65536; bytes *= bench_quick(m->b) ? 4 : 2) {
         StreamShape shape = stream_shape(m->b, bytes);
         double actual = (double)shape.threads * shape.unroll * STREAM_VECTOR;
         if (m->n && actual <= m->x[m->n - 1]) break;
@@ -92,10 +92,10 @@ static Status active_sms(Dram *m) {
 }
 
 /* One kernel that reads `bytes` which are not in L2.  */
-static Status whole_kernel(Dram *m, const Stream *flush, double bytes, Sample *out, double *x) {
-    const DeviceOverheads *o = &m->dev->overheads;
+static Status whole_kernel(Dram *m, const Stream *flush, double floor_us, double bytes, Sample *out,
+                           double *x) {
     StreamShape shape = stream_full(m->b);
-    double floor_us = o->kernel_floor.value * 1e-3, dram = m->dev->memory[LEVEL_DRAM].read.value;
+    double dram = m->dev->memory[LEVEL_DRAM].read.value;
     Stream s;
     Sample us;
     shape.unroll = 2;
@@ -114,12 +114,15 @@ static Status whole_kernel(Dram *m, const Stream *flush, double bytes, Sample *o
 static Status total_bytes(Dram *m) {
     StreamShape full = stream_full(m->b);
     Stream flush;
+    Sample nothing;
     Status s = stream_open(m->b, STREAM_READ, m->q, 0, 2 * (double)bench_l2_bytes(m->b), &full,
                            &flush);
+    if (!s) s = bench_repeat(m->b, &flush.l, 0, true, &nothing);
     if (s) return s;
+    double floor_us = nothing.value + m->dev->overheads.kernel_floor.value * 1e-3;
     for (double bytes = 16384; bytes <= STREAM_UNITS / 2 * m->bytes && m->n < MOST_POINTS;
          bytes *= bench_quick(m->b) ? 16 : 4) {
-        s = whole_kernel(m, &flush, bytes, &m->y[m->n], &m->x[m->n]);
+        s = whole_kernel(m, &flush, floor_us, bytes, &m->y[m->n], &m->x[m->n]);
         if (s) return s;
         if (!m->n || m->x[m->n] > m->x[m->n - 1]) m->n++;
     }

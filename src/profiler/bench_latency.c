@@ -84,9 +84,11 @@ static Status measure(Bench *b, Chase *c, Figure *out) {
 
 Status bench_latency(Bench *b, Device *dev) {
     Chase dram = {0}, l2 = {0}, smem = {0};
+    CudaAddress pushed;
     int64_t cache = bench_l2_bytes(b);
     Status s = open_chase(b, "chase", &dram);
     if (!s) s = link_cycle(b, OVER_L2 * cache, &dram);
+    if (!s) s = bench_buffer(b, (size_t)(2 * cache), &pushed);       /* drives the cycle out */
     if (!s) s = measure(b, &dram, &dev->memory[LEVEL_DRAM].latency);
     if (!s) s = open_chase(b, "chase", &l2);
     if (!s) s = link_cycle(b, cache < L2_BYTES * 4 ? cache / 4 : L2_BYTES, &l2);

@@ -27,21 +27,21 @@ static const char source[] =
     "    _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)                       \\\n"
     "        acc ^= v[u].x ^ v[u].y ^ v[u].z ^ v[u].w;\n"
     "#define ARGS V *p, V *q, long long n, int units, unsigned never\n"
-    "extern \"C\" __global__ void read(ARGS) {\n"
+    "extern \"C\" __global__ void __launch_bounds__(1024) read(ARGS) {\n"
     "    unsigned acc = 0;\n"
     "    TILES(LOAD USE)\n"
     "    if (acc == never) q->x = acc;\n"
     "}\n"
-    "extern \"C\" __global__ void write(ARGS) {\n"
+    "extern \"C\" __global__ void __launch_bounds__(1024) write(ARGS) {\n"
     "    V v = {0x38013903u ^ threadIdx.x, 0x39053807u + blockIdx.x, 0x3b113a13u, never};\n"
     "    TILES(_Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
     "              put(p + at + u * blockDim.x, v);)\n"
     "}\n"
-    "extern \"C\" __global__ void copy(ARGS) {\n"
+    "extern \"C\" __global__ void __launch_bounds__(1024) copy(ARGS) {\n"
     "    TILES(LOAD _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
     "              put(q + at + u * blockDim.x, v[u]);)\n"
     "}\n"
-    "extern \"C\" __global__ void reread(ARGS) {\n"
+    "extern \"C\" __global__ void __launch_bounds__(1024) reread(ARGS) {\n"
     "    int step = blockDim.x * UNROLL, tiles = (int)(n / step), t = blockIdx.x % tiles;\n"
     "    unsigned acc = 0;\n"
     "    for (int i = 0; i < units; i++) {\n"
@@ -52,7 +52,7 @@ static const char source[] =
     "    }\n"
     "    if (acc == never) q->x = acc;\n"
     "}\n"
-    "extern \"C\" __global__ void rewrite(ARGS) {\n"
+    "extern \"C\" __global__ void __launch_bounds__(1024) rewrite(ARGS) {\n"
     "    int step = blockDim.x * UNROLL, tiles = (int)(n / step), t = blockIdx.x;\n"
     "    V v = {0x38013903u ^ threadIdx.x, 0x39053807u + blockIdx.x, 0x3b113a13u, never};\n"
     "    for (int i = 0; i < units; i++) {\n"
@@ -77,25 +77,36 @@ static long long in_tiles(double bytes, long long tile, int64_t blocks, bool eve
     return tiles ? tiles * tile : tile;
 }
 
+/* Blocks that wait for others to end would leave SMs idle at the end.  */
+static Status resident(Bench *b, const CudaKernel *k, const StreamShape *shape, int64_t *blocks) {
+    int64_t most;
+    Status s = bench_resident(b, k, shape->threads, 0, &most);
+    *blocks = s || shape->blocks < most ? shape->blocks : most;
+    return s;
+}
+
 Status stream_open(Bench *b, StreamKind kind, CudaAddress p, CudaAddress q, double bytes,
                    const StreamShape *shape, Stream *out) {
     const char *unrolled = arena_printf(bench_arena(b), "UNROLL %d", shape->unroll);
     long long tile = (long long)shape->threads * shape->unroll;
     bool shared = kind == STREAM_REREAD;
+    int64_t blocks;
     *out = (Stream){.p = p, .q = q ? q : p, .units = 1, .never = 0x12345678};
-    out->vectors = in_tiles(bytes, tile, shape->blocks, !shared && !shape->uneven);
-    int64_t tiles = out->vectors / tile, blocks = shape->blocks;
+    Status s = bench_kernel(b, source, names[kind], (const char *const[]){unrolled, NULL},
+                            &out->l.kernel);
+    if (!s) s = resident(b, &out->l.kernel, shape, &blocks);
+    if (s) return s;
+    out->vectors = in_tiles(bytes, tile, blocks, !shared && !shape->uneven);
+    int64_t tiles = out->vectors / tile;
     if (!shared && blocks > tiles) blocks = tiles;
+    out->again = shared || kind == STREAM_REWRITE;
     out->bytes = (double)out->vectors * STREAM_VECTOR;
     out->moved = kind == STREAM_COPY ? 2 * out->bytes
-                 : shared || kind == STREAM_REWRITE ? (double)blocks * (double)tile * STREAM_VECTOR
-                                                    : out->bytes;
+                 : out->again ? (double)blocks * (double)tile * STREAM_VECTOR : out->bytes;
     out->l.launch = (CudaLaunch){.grid = {blocks, 1, 1}, .block = {shape->threads, 1, 1}};
     void *const param[] = {&out->p, &out->q, &out->vectors, &out->units, &out->never};
     for (size_t i = 0; i < sizeof param / sizeof *param; i++) out->l.param[i] = param[i];
-    out->again = shared || kind == STREAM_REWRITE;
-    return bench_kernel(b, source, names[kind], (const char *const[]){unrolled, NULL},
-                        &out->l.kernel);
+    return ST_OK;
 }
 
 Status stream_rate(Bench *b, Stream *s, Sample *rate) {

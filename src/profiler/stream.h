@@ -18,7 +18,7 @@ typedef enum {
 #undef X
 } StreamKind;
 
-enum { STREAM_VECTOR = 16, STREAM_MOST_UNROLL = 8 };
+enum { STREAM_VECTOR = 16, STREAM_MOST_UNROLL = 4 };
 
 /* How much is in flight.  */
 typedef struct {

@@ -212,14 +212,16 @@ Status bench_time(Bench *b, const BenchLaunch *l, Sample *us) {
 }
 
 Status bench_slope(Bench *b, const BenchLaunch *l, int *count, int few, int many, Sample *us) {
-    Timed t = {.l = l, .repeats = 1, .count = count, .few = few, .many = many};
+    Timed t = {.l = l, .repeats = 1, .count = count, .few = few, .many = many,
+               .lead = !b->simulated};
     Status s = scale(b, &t);
     return s ? s : measure(b, &t, us);
 }
 
 Status bench_difference(Bench *b, const BenchLaunch *l, int *count, int few, int many,
                         Sample *us) {
-    Timed t = {.l = l, .repeats = 1, .count = count, .few = few, .many = many, .fixed = true};
+    Timed t = {.l = l, .repeats = 1, .count = count, .few = few, .many = many, .fixed = true,
+               .lead = !b->simulated};
     double first, second;
     Status s = take_ends(b, &t, &first, &second);
     return s ? s : measure(b, &t, us);
