@@ -104,3 +104,11 @@ ROLLER_SIM_PROFILE=$root/profiles/h200.json timeout --preserve-status -s INT 1 \
     "$BUILD/roller-profile" --only dram -o half.json >out 2>err
 is "an interrupted measurement exits with 130" $? -eq 130
 is "and leaves nothing behind" "$(ls | grep -c half)" -eq 0
+
+# Calibration runs every kernel of its table in the simulator.
+if [ -n "${LONG-}" ]; then
+    run 0 "a calibration" --only clock --calibrate -v -o calibrated.json
+    has err '^calibrated: [1-9]' "says how well it fits"
+    has calibrated.json '"factors": {' "stores the factors"
+    has calibrated.json '"kernels": ".*add' "and the kernels they come from"
+fi
