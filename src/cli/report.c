@@ -74,12 +74,23 @@ static void time_text(double us, Buf *out) {
     else buf_printf(out, "%.3f ms", us / 1e3);
 }
 
-static void prediction(Gen *g, const RollerPlan *plan) {
+static bool varies(const Result *r) {
+    bool any = false;
+    for (int i = 0; i < roller_op_sizes(r->op); i++) {
+        RollerSize s = {.struct_size = sizeof s};
+        roller_op_size(r->op, i, &s);
+        any |= s.runtime != 0;
+    }
+    return any;
+}
+
+static void prediction(Gen *g, const Result *r, const RollerPlan *plan) {
     RollerEstimate e = {.struct_size = sizeof e};
     roller_plan_estimate(plan, &e);
     buf_puts(&g->report, "  predicted  ");
     time_text(e.us, &g->report);
-    buf_printf(&g->report, ", limited by %s (", e.limiter);
+    buf_printf(&g->report, "%s, limited by %s (", varies(r) ? " at the largest sizes" : "",
+               e.limiter);
     const char *comma = "";
     for (int i = 0; i < e.n_terms; i++) {
         if (e.term_us[i] < 0.05) continue;
@@ -108,7 +119,7 @@ static void ranking(Gen *g, const Result *r) {
     for (size_t i = 0; i < roller_plans_count(r->plans); i++) {
         const RollerPlan *plan = roller_plans_get(r->plans, i);
         plan_lines(g, arena_printf(g->a, "#%zu", i + 1), plan);
-        prediction(g, plan);
+        prediction(g, r, plan);
     }
 }
 
@@ -159,7 +170,7 @@ static void summary(Gen *g, const Result *r) {
         ranking(g, r);
     } else {
         plan_lines(g, "plan", plan);
-        prediction(g, plan);
+        prediction(g, r, plan);
     }
     if (r->trial) gen_report_measured(g, r);
     if (r->kernel) kernels(g, r);
