@@ -211,6 +211,21 @@ void place_decode(Cg *cg, const TeStmt *s, const FusedAxis *axis, const char *at
     }
 }
 
+/* Bytes between the end of a tile and the next one, which no load writes.  The compiler joins reads
+ * of narrow neighbours, and then reads these too.  */
+static void clear_padding(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    const RTile *t = &k->c.r->block;
+    int64_t rows = s->inner_k ? s->extent : t->extent[AX_K], bytes = rows * s->row * s->elem;
+    int rest = (int)(-bytes & 15);
+    if (rest == 0 || s->elem >= 4) return;
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int s = 0; s < STAGES; s++)");
+    cg_line(cg, "if (tid < %d) smem[s * STAGE + %c_TILE + %lld + tid] = 0;", rest, s->id - 32,
+            (long long)bytes);
+    cg_close(cg);
+}
+
 void clear_accumulators(Kernel *k) {
     Cg *cg = k->cg;
     const Contraction *con = &k->c.p->con;
@@ -228,6 +243,9 @@ void clear_accumulators(Kernel *k) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
         if (s->present && s->l->kind == LOAD_STAGED) load_staged_declare(k, s);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (k->c.side[i].present) clear_padding(k, &k->c.side[i]);
     }
     if (k->c.matrix.used) fragment_mma_declare(k);
     else fragment_declare(k);

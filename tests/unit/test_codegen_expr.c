@@ -274,6 +274,9 @@ static const char *const programs[] = {
     "param N = 24; op f(X: i16[N], Z: i64[N]) -> (A: i64[N], B: i64[N]) {"
     " A[n] = (X[n] else Z[n]) * 100000 * 100000; t[n] = i32(X[n] * 3);"
     " B[n] = (t[n] else Z[n]) * 100000 * 100000; }",
+    /* narrow neighbours in a tile that is no multiple of 16 bytes */
+    "param N = 5, K = 11; op f(T: i32[N], X: bool[K,N,10]) -> Y: bool[10,N] {"
+    " Y[i,j] = all[k](X[k,j,i] || T[0] >= k); }",
 };
 
 static void check_programs(void **state) {
