@@ -9,6 +9,8 @@
  * costs is what the curve tells.  Points as in the notes on coalescing of Dao-AILab/quack.  */
 #include "profiler/bench.h"
 
+#include <math.h>
+
 static const char source[] =
     "#if WIDTH == 16\n"
     "typedef struct { unsigned x, y, z, w; } V;\n"
@@ -99,14 +101,14 @@ static Status rate(const Scatter *m, const char *symbol, int run, Sample *out) {
     BenchLaunch l = {.param = {&p, &bits, &regions, &never}};
     int64_t blocks;
     Sample us;
-    while ((double)slot * (2LL << bits) <= m->bytes && bits < 26) bits++;
+    while (slot * ldexp(2, bits) <= m->bytes && bits < 26) bits++;
     Status s = bench_kernel(b, source, symbol, macros, &l.kernel);
     if (!s) s = bench_resident(b, &l.kernel, THREADS, 0, &blocks);
     if (s) return s;
     if (bench_simulated(b)) blocks = ENOUGH_EXACT * bench_sms(b);
     l.launch = (CudaLaunch){.grid = {power_of_two(blocks), 1, 1}, .block = {THREADS, 1, 1}};
     s = bench_difference(b, &l, &regions, 1, 2, &us);
-    if (!s) *out = sample_over((double)run * (double)(1LL << bits), &us);
+    if (!s) *out = sample_over(run * ldexp(1, bits), &us);
     return s;
 }
 

@@ -2,15 +2,15 @@
  *
  * All SMs read the same data again and again, past L1; over the passes each SM reads all of it, so
  * that a cache in several parts holds a copy in each.  The rate is the slope over passes.  The
- * effective capacity is the footprint at which the rate has fallen by a tenth from that of a small
- * one, found by bisection, whose steps become points of the curve.  In the manner of
+ * effective capacity is the footprint at which the rate has fallen by a twentieth from that of a
+ * small one, found by bisection, whose steps become points of the curve.  In the manner of
  * te42kyfo/gpu-benches (gpu-l2-cache).  */
 #include "profiler/stream.h"
 
 #include <string.h>
 
 enum { MOST_POINTS = 24 };
-static const double knee = 0.9;
+static const double knee = 0.95;
 
 typedef struct {
     Bench *b;
@@ -79,10 +79,11 @@ static Status footprints(Cache *m, double capacity) {
         Status s = point(m, &bytes, &y);
         if (s) return s;
         if (share <= 0.25) least = knee * y.value;
-        if (!bad && y.value >= least) good = bytes;
-        else if (!bad) bad = bytes;
+        if (bad > 0) continue;
+        if (y.value >= least) good = bytes;
+        else bad = bytes;
     }
-    if (!bad || !good) return ST_OK;
+    if (bad <= 0 || good <= 0) return ST_OK;
     Status s = find_knee(m, good, bad, least, &size);
     if (s) return s;
     if (size.value > m->l2->capacity.value) size.value = m->l2->capacity.value;
