@@ -102,7 +102,7 @@ void siblings_join(const Te *te, Groups *g, const RowGroup **row) {
         while (to < k && !(is_plain_map(&s, to) && same_domain(root_of(&s, to), root_of(&s, k)) &&
                            worth_it(&s, to, k)))
             to++;
-        if (to == k)
+        if (to >= k)
             continue;
         for (int i = 0; i < te->n_stmt; i++) {
             if (g->home[i] == k)
