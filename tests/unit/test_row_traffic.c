@@ -147,8 +147,34 @@ static void test_odd_rows(void **state) {
     arena_destroy(a);
 }
 
+/* Maps and pools: the same of the best plan, whatever its skeleton.  */
+static void test_maps_and_pools(void **state) {
+    (void)state;
+    static const char chain[] =
+        "op f(X: f16[R,C], W: f16[R,C]) -> (Y: f16[R,C], Z: f32[R,C]) {"
+        " Y[i,j] = max(X[i,j] + W[i,j], 0); Z[i,j] = exp(Y[i,j]) * W[i,j]; }";
+    static const char cast[] = "op f(X: i8[R,C]) -> Y: f32[R,C] { Y[i,j] = X[i,j] * 0.5; }";
+    static const char pool[] =
+        "op f(X: f32[R,C,64]) -> Y: f32[R/2,C/2,64] {"
+        " Y[p,q,k] max= X[2*p+r,2*q+s,k] where r in 0:2, s in 0:2; }";
+    static const struct {
+        const char *op;
+        int64_t rows, columns;
+    } cases[] = {{chain, 64, 512}, {chain, 1, 65536}, {cast, 96, 256}, {pool, 16, 12},
+                 {pool, 2, 64}};
+    Arena *a = arena_create(NULL);
+    Device *dev = fixture_device(a, "h200");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ArenaMark mark = arena_mark(a);
+        assert_true(traffic(a, dev, cases[i].op, cases[i].rows, cases[i].columns, KEEP_COUNT));
+        arena_reset(a, mark);
+    }
+    arena_destroy(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_place),
-                                       cmocka_unit_test(test_odd_rows)};
+                                       cmocka_unit_test(test_odd_rows),
+                                       cmocka_unit_test(test_maps_and_pools)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
