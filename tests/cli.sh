@@ -133,6 +133,11 @@ b = [(i * 5 % 13) - 6 for i in range(32 * 48)]
 for m in range(64):
     for j in range(48):
         assert c[m * 48 + j] == sum(a[m * 32 + k] * b[k * 48 + j] for k in range(32))'
+sizes='-D M=4..256%4 -D N=48 -D K=8..32%8'
+run 0 'arrays of sizes known at run time' --dry-run $sizes --in A=a.npy --in B=b.npy --out C=s.npy \
+    mm.te && try 'give the same result' cmp c.npy s.npy
+run 1 'array of a size that is not promised' --dry-run -D M=60..256%60 --in A=a.npy mm.te &&
+    has err 'M = 64 is not in 60..256 and a multiple of 60' 'names the promise'
 run 1 'array of another shape' --dry-run --in B=wrong.npy mm.te && has err "needs an array" 'says which shape'
 run 2 'array for nobody' --dry-run --in Z=a.npy mm.te && has err "'Z' is no input" 'says so'
 

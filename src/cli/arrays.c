@@ -1,5 +1,6 @@
 /* --in and --out: run the whole kernel on .npy arrays, on a device or in the simulator.  */
 #include "cli/gen.h"
+#include "driver/handle.h"
 #include "driver/npy.h"
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@ typedef struct {
     Result *r;
     RollerArg *arg;
     RollerTensor *tensor;
+    Npy *file;                /* per input; rank 0: none was given */
     int n, n_in;
 } Arrays;
 
@@ -78,21 +80,44 @@ static void scalar(TeDtype t, const char *text, void *to) {
     }
 }
 
-/* Dense strides of a shape that was taken from a file.  */
-static void take_shape(RollerArg *arg, const int64_t *shape) {
-    int64_t step = 1;
-    for (int k = arg->rank - 1; k >= 0; k--) {
-        if (arg->shape[k] != shape[k]) arg->strides[k] = step;
-        arg->shape[k] = shape[k];
-        step *= shape[k];
+/* Shapes at the run-time sizes that the arrays have; sizes that none of them shows are the
+ * largest.  */
+static void take_sizes(Arrays *x) {
+    const Te *te = x->r->op->te;
+    int64_t *size = ARENA_ARRAY(x->g->a, int64_t, te->n_size + 1);
+    for (int i = 0; i < te->n_size; i++) size[i] = te->size[i].extent.value;
+    for (int i = 0; i < x->n_in; i++) {
+        const TeTensor *t = &te->tensor[i];
+        for (int k = 0; k < t->rank && x->file[i].rank == t->rank; k++) {
+            const TeExpr *e = t->shape[k].expr;
+            if (e && e->kind == TE_SIZE && te->size[e->v.ref].kind == TE_SIZE_RUNTIME)
+                size[e->v.ref] = x->file[i].shape[k];
+        }
     }
+    for (int i = 0; i < x->n && te->runtime; i++) {
+        for (int k = 0; k < x->arg[i].rank; k++) {
+            x->arg[i].shape[k] = te_extent_eval(te, &te->tensor[i].shape[k], size);
+            x->arg[i].strides[k] = te_extent_eval(te, &te->tensor[i].stride[k], size);
+        }
+    }
+}
+
+static int read_files(Arrays *x) {
+    Gen *g = x->g;
+    x->file = ARENA_ARRAY(g->a, Npy, x->n_in + 1);
+    for (int i = 0; i < x->n_in; i++) {
+        const char *path = bound_to(g->o.in, g->o.n_in, x->arg[i].name);
+        if (!path || x->arg[i].role == ROLLER_SCALAR) continue;
+        if (npy_read(g->a, &g->diag, path, SIZE_MAX / 4, &x->file[i])) return gen_fail_here(g);
+    }
+    take_sizes(x);
+    return 0;
 }
 
 static int read_array(Arrays *x, int i, TeDtype t, const char *path) {
     Gen *g = x->g;
     RollerArg *arg = &x->arg[i];
-    Npy file;
-    if (npy_read(g->a, &g->diag, path, SIZE_MAX / 4, &file)) return gen_fail_here(g);
+    const Npy file = x->file[i];
     bool fits = file.rank == arg->rank && strcmp(file.descr, npy_descr(t)) == 0;
     for (int k = 0; fits && k < arg->rank; k++) fits = file.shape[k] == arg->shape[k];
     if (!fits) {
@@ -104,18 +129,18 @@ static int read_array(Arrays *x, int i, TeDtype t, const char *path) {
                    npy_descr(t), buf_str(&want));
         return gen_fail_here(g);
     }
-    take_shape(arg, file.shape);
     describe(x, i, t);
     spread(arg, file.itemsize, x->tensor[i].data, file.data, false);
     return 0;
 }
 
-/* Inputs that are not given: small integers by seed, as a check would use.  */
+/* Inputs that are not given: small integers by seed, as a check would use, for the largest
+ * sizes.  */
 static void fill(Arrays *x, int i, TeDtype t) {
+    size_t bytes = te_tensor_bytes(&x->r->op->te->tensor[i]);
     describe(x, i, t);
-    RollerArg *arg = &x->arg[i];
-    roller_fill(x->r->op, i, x->g->o.seed, x->tensor[i].data,
-                (size_t)(spanned(arg) * te_dtype_bytes(t)));
+    x->tensor[i].data = arena_alloc(x->g->a, bytes + 16);
+    roller_fill(x->r->op, i, x->g->o.seed, x->tensor[i].data, bytes);
 }
 
 static int read_inputs(Arrays *x) {
@@ -179,6 +204,7 @@ int gen_run_arrays(Gen *g, Result *r) {
     }
     int code = known_names(&x, g->o.in, g->o.n_in, false);
     if (!code) code = known_names(&x, g->o.out, g->o.n_out, true);
+    if (!code) code = read_files(&x);
     if (!code) code = read_inputs(&x);
     if (code) return code;
     for (int i = x.n_in; i < x.n; i++) {
