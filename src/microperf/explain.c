@@ -82,6 +82,18 @@ static void tell_terms(const Story *s) {
     }
 }
 
+/* What calibration did to the rates behind the terms.  */
+static void tell_factors(const Story *s) {
+    if (s->dev->n_factor == 0) return;
+    buf_puts(s->out, "  rates of the calibrated profile are multiplied:");
+    for (int i = 0; i < s->dev->n_factor; i++) {
+        const Factor *f = &s->dev->factor[i];
+        buf_printf(s->out, "%s %s by ", i ? "," : "", f->name);
+        mp_fixed(s->out, f->value, 2);
+    }
+    buf_putc(s->out, '\n');
+}
+
 static void tell_registers(const Story *s) {
     const RProg *r = &s->best->prog;
     StepCounts c;
@@ -285,6 +297,7 @@ void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const 
     Story s = {.p = p, .dev = dev, .set = set, .best = r, .m = mp_model(p, dev), .out = out};
     tell_head(&s);
     tell_terms(&s);
+    tell_factors(&s);
     if (r->prog.skeleton == SK_CONTRACT) {
         buf_puts(out, "\nwhy this shape\n");
         if (rprog_matrix(dev, &r->prog)) mp_matrix_explain(&s.m, &r->prog, out);
