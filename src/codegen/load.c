@@ -78,15 +78,23 @@ void load_step(Kernel *k) {
     if (c->async) cg_line(cg, "rl_cp_async_commit();");
 }
 
-void load_keep(Kernel *k) {
-    cg_line(k->cg, "// keep: what was loaded for the next step");
-    bool one = k->c.r->stages == 1;
-    if (one) {
-        cg_line(k->cg, "__syncthreads();");
-        cg_open(k->cg, "if (step + 1 < steps)");
+/* Whether something waits in registers to be kept; operands with a stage to spare do not.  */
+static bool keeps(const Kernel *k) {
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &k->c.side[i];
+        bool direct = s->direct && k->c.r->stages > 1;
+        if (s->present && s->l->kind == LOAD_STAGED && !direct) return true;
     }
+    return false;
+}
+
+void load_keep(Kernel *k) {
+    if (!keeps(k)) return;
+    cg_line(k->cg, "// keep: what was loaded for the next step");
+    if (k->c.r->stages == 1) cg_line(k->cg, "__syncthreads();");
+    cg_open(k->cg, "if (step + %d < steps)", k->c.ahead_steps);
     keep_staged(k);
-    if (one) cg_close(k->cg);
+    cg_close(k->cg);
 }
 
 void load_wait(Kernel *k) {

@@ -207,17 +207,19 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
             if (next == WK) {
                 next = 0;
                 // keep: what was loaded for the next step
-                #pragma unroll
-                for (int i = 0; i < 1; i++) {
-                    float *const to = reinterpret_cast<float *>(smem + put + A_TILE);
+                if (step + 1 < steps) {
                     #pragma unroll
-                    for (int v = 0; v < 8; v++) to[a_to + v * 68] = rl_f16_to_f32((unsigned short)(a_reg[i].v[v / 2] >> v % 2 * 16));
-                }
-                #pragma unroll
-                for (int i = 0; i < 1; i++) {
-                    float *const to = reinterpret_cast<float *>(smem + put + B_TILE);
+                    for (int i = 0; i < 1; i++) {
+                        float *const to = reinterpret_cast<float *>(smem + put + A_TILE);
+                        #pragma unroll
+                        for (int v = 0; v < 8; v++) to[a_to + v * 68] = rl_f16_to_f32((unsigned short)(a_reg[i].v[v / 2] >> v % 2 * 16));
+                    }
                     #pragma unroll
-                    for (int v = 0; v < 8; v++) to[b_to + v * 68] = rl_f16_to_f32((unsigned short)(b_reg[i].v[v / 2] >> v % 2 * 16));
+                    for (int i = 0; i < 1; i++) {
+                        float *const to = reinterpret_cast<float *>(smem + put + B_TILE);
+                        #pragma unroll
+                        for (int v = 0; v < 8; v++) to[b_to + v * 68] = rl_f16_to_f32((unsigned short)(b_reg[i].v[v / 2] >> v % 2 * 16));
+                    }
                 }
                 // wait: the next stage is complete
                 __syncthreads();

@@ -47,6 +47,10 @@ static const Shape shapes[] = {
                "{ C[m,n] += A[m,k] * B[k,n]; }", "h200", 10, true},
     {"bf16 tn", "op f(A: bf16[128,128], B: bf16[128,128]) -> C: bf16[128,128] "
                 "{ C[m,n] += A[k,m] * B[k,n]; }", "rtx4090", 6, true},
+    {"f16 converted, nn", "op f(A: f16[192,64], B: f16[64,128]) -> C: f16[192,128] "
+                          "{ C[m,n] += A[m,k] * B[k,n]; }", "h200", 12, false},
+    {"f16 converted, nt", "op f(A: f16[192,64], B: f16[128,64]) -> C: f16[192,128] "
+                          "{ C[m,n] += A[m,k] * B[n,k]; }", "rtx4090", 12, false},
     {"i8 nt", "op f(A: i8[128,256], B: i8[128,256]) -> C: i32[128,128] "
               "{ C[m,n] += A[m,k] * B[n,k]; }", "a100", 6, true},
     {"tf32 nt", "op f(A: f32[128,128], B: f32[128,128]) -> C: f32[128,128] "
