@@ -1,8 +1,8 @@
 #include "profiler/mover.h"
 
 size_t mover_region(const Bench *b) {
-    enum { MOST = 2 << 20, SIMULATED = 256 << 10 };
-    size_t most = bench_simulated(b) ? SIMULATED : MOST, bytes = 1;
+    enum { LEAST = 128 << 10, MOST = 2 << 20, SIMULATED = 256 << 10 };
+    size_t most = bench_simulated(b) ? SIMULATED : MOST, bytes = LEAST;
     while (bytes * 2 <= most && bytes * 2 <= (size_t)bench_l2_bytes(b) / 4) bytes *= 2;
     return bytes;
 }
