@@ -353,13 +353,36 @@ static void launches(void **state) {
     near_to((r.report.time_us - one) * MHZ / 49, 333, "block start");
 }
 
+/* Neither host threads nor the order of warps matter.  */
+static void time_is_repeatable(void **state) {
+    (void)state;
+    static const float zero[1024];
+    run_memory(&r, zero, sizeof zero);
+    r.launch.grid[0] = 30;
+    r.launch.block[0] = 96;
+    r.launch.dynamic_smem = 1024;
+    const char *text = run_kernel(
+        r.arena, 1, "mul.wide.u32 %l0, %t, 4; add.u64 %l0, %l0, %a0; ld.global.u32 %r0, [%l0]; "
+                    "mov.u32 %r1, smem; mad.lo.u32 %r1, %t, 4, %r1; st.shared.u32 [%r1], %r0; "
+                    "bar.sync 0; xor.b32 %r1, %r1, 4; ld.shared.u32 %r2, [%r1];");
+    run_clean(&r, text);                  /* brings the data into L2 */
+    double us = 0;
+    for (int k = 0; k < 4; k++) {
+        r.options.threads = 1 + k % 2;
+        r.options.seed = (uint64_t)k;
+        run_clean(&r, text);
+        if (k > 0) assert_true(r.report.time_us == us);
+        us = r.report.time_us;
+    }
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_odd, close_odd)
     const struct CMUnitTest tests[] = {
         TEST(rates_and_latencies), TEST(wgmma_rate_and_latency),
         TEST(latency_of_global_memory), TEST(shared_memory), TEST(dram_rates),
         TEST(l2_rates), TEST(movers_of_shared_memory),
-        TEST(barriers), TEST(atomics), TEST(launches),
+        TEST(barriers), TEST(atomics), TEST(launches), TEST(time_is_repeatable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
