@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH = 960, HEIGHT = 600, LEFT = 90, TOP = 50, RIGHT = 250, BOTTOM = 60, MOST_ROOFS = 12 };
+enum { WIDTH = 960, HEIGHT = 600, LEFT = 90, TOP = 50, RIGHT = 250, BOTTOM = 60, MOST_ROOFS = 20 };
 
 typedef struct {
     const Device *dev;
