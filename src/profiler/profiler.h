@@ -13,7 +13,7 @@
  * is the function bench_NAME in bench_NAME.c.
  *    name         quick  full (seconds on a large GPU)  text */
 #define PROFILER_BENCHES(X)                                                                        \
-    X(clock,       0.2,   1,   "SM clock, idle and under load")                                    \
+    X(clock,       0.2,   1,   "SM clock under load")                                              \
     X(launch,      0.2,   1,   "launch costs of stream and graph, empty kernel, block start")      \
     X(latency,     0.3,   2,   "load-to-use latencies of DRAM, L2, shared memory")                 \
     X(dram,        1,     10,  "DRAM read, write, copy; over bytes in flight and active SMs")      \
