@@ -84,8 +84,8 @@ static void odd_movers(Device *d, double scale) {
         double rate = m->rate.value * (scale + 0.02 * (i % 4));
         double most = 32 * m->granule / rate;
         set(&m->rate, rate, m->rate.unit);
-        set(&m->cost, m->async && m->cost.value < 2 ? 3 : floor(most) > 1 ? floor(most) : 1,
-            m->cost.unit);
+        bool bulk = m->async && m->granule == 16 && m->cost.value < 2;
+        set(&m->cost, bulk ? 3 : floor(most) > 1 ? floor(most) : 1, m->cost.unit);
         if (!strcmp(m->name, "dsmem")) set(&m->cost, 7, m->cost.unit);
         if (!strcmp(m->name, "red") || !strcmp(m->name, "atom")) {       /* as atomic_distinct */
             set(&m->cost, 6, m->cost.unit);
@@ -207,7 +207,9 @@ static void same_units(const Device *got, const Device *want, const char *kind) 
         bool matrix = !strncmp(u->name, "mma.", 4), group = !strncmp(u->name, "wgmma.", 6);
         if (strcmp(kind, group ? "wgmma" : matrix ? "mma" : "simt")) continue;
         near_to(&u->rate, &w->rate, u->name, "rate");
-        if (!group || slow) near_to(&u->latency, &w->latency, u->name, "latency");
+        /* Of a product as small as n = 24 the instructions around it are a part.  */
+        bool tiny = group && u->n.to < 64;
+        if (!tiny && (!group || slow)) near_to(&u->latency, &w->latency, u->name, "latency");
         curve_ends(u, w);
         n++;
     }
