@@ -109,7 +109,8 @@ static void print_sizes(Buf *out, const RPlan *plan, int i) {
 
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out) {
     buf_puts(out, "roller-plan 1\n");
-    if (plan->te->split) buf_printf(out, "split %s\n", rprog_split_name[plan->te->split]);
+    if (plan->te && plan->te->split)
+        buf_printf(out, "split %s\n", rprog_split_name[plan->te->split]);
     for (int i = 0; i < plan->n; i++) {
         const RProg *r = &plan->prog[i];
         buf_printf(out, "kernel %d", i);

@@ -363,7 +363,7 @@ static Status read_key(Reader *r, Word w) {
 static Status read_split(Reader *r, Word head) {
     int which;
     Status s = read_name(r, rprog_split_name, TE_SPLIT_COUNT, &which);
-    if (!s && which != (int)r->plan->te->split)
+    if (!s && r->plan->te && which != (int)r->plan->te->split)
         s = fail(r, head.pos, "the kernels are split in another way than '%.*s' says", head);
     return s;
 }
