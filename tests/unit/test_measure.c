@@ -110,8 +110,9 @@ static const Build *renamed(const Build *from) {
     return b;
 }
 
+/* The watchdog is far from what a busy machine needs where nothing hangs.  */
 static MeasureOptions options(void) {
-    return (MeasureOptions){.watchdog_s = 2, .threads = 1};
+    return (MeasureOptions){.watchdog_s = 60, .threads = 1};
 }
 
 /* Time of a candidate on the simulator itself, without driver or child.  */
@@ -147,12 +148,13 @@ static void the_fastest_right_one_wins(void **state) {
     MeasureOptions o = options();
     Trial t[CASES];
     int best;
+    o.watchdog_s = 6;
     must(measure_candidates(arena, &diag, &set, c, CASES, &o, t, &best));
     for (int i = 0; i < CASES; i++)
         if (t[i].end != want[i])
             fail_msg("candidate %d: %d, not %d: %s", i, t[i].end, want[i], t[i].reason);
     assert_non_null(strstr(t[0].reason, "CUDA_ERROR_ILLEGAL_ADDRESS"));
-    assert_string_equal(t[1].reason, "it did not end within 2 s");
+    assert_string_equal(t[1].reason, "it did not end within 6 s");
     assert_non_null(strstr(t[2].reason, "C["));
     assert_string_equal(t[5].reason, "the same machine code as plan 5");
     assert_string_equal(t[6].reason, "no compiler");
@@ -229,7 +231,7 @@ static void drivers_that_fail(void **state) {
         fresh(NULL);
         setenv("ROLLER_SIM_FAULTS", row[i].fault, 1);
         MeasureOptions o = options();
-        o.watchdog_s = 1;
+        if (row[i].end == TRIAL_HANG) o.watchdog_s = 1;
         Candidate c = {&plan[0], &build[0], NULL};
         Trial t;
         int best;
