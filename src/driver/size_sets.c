@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum { POINTS_MAX = 36, LEVELS_MAX = 34, KEPT = 6, CANDIDATES = 4000, FEW = 16 };
-static const double accepted_loss = 1.05;
+static const double accepted_loss = 1.05, least_gain = 0.005;     /* the latter: of the mean */
 
 /* Sizes that are tried: first those that programs are planned for, then one below each that no tile
  * divides.  */
@@ -183,12 +183,14 @@ static double losses(const Choice *c, int with, double *worst) {
     return sum;
 }
 
+/* Adds what helps most until every size is served well, or until another program gains too little
+ * for what it costs to compile.  */
 static int choose(Choice *c) {
     int n = 1;
     double worst, now = losses(c, -1, &worst);
     while (n < RPLAN_SET && worst > accepted_loss) {
         int best = -1;
-        double least = now - 1e-6, w;
+        double least = now - least_gain * c->n_point, w;
         for (int k = 0; k + 1 < c->n_candidate; k++) {
             double sum = c->candidate[k].chosen ? now : losses(c, k, &w);
             if (sum >= least) continue;

@@ -28,9 +28,18 @@ static Status failed(const Nvrtc *n, Diag *d, int result) {
                       n->GetErrorString(result));
 }
 
+/* Several kernels are compiled side by side on all cores; how many there are changes no byte.  What
+ * ptxas then says of wgmma and setmaxnreg is lost to the log, so sources with these stay whole.  */
+static bool is_splittable(const char *source) {
+    static const char mark[] = "__global__";
+    const char *first = strstr(source, mark);
+    return first && strstr(first + 1, mark) && !strstr(source, "wgmma") &&
+           !strstr(source, "setmaxnreg");
+}
+
 /* A compilation for a real architecture gives PTX and cubin at once; PTX alone spares ptxas.  */
-static int options(const Nvrtc *n, Arena *a, const char *arch, const NvrtcRequest *request,
-                   const char *out[MAX_OPTIONS]) {
+static int options(const Nvrtc *n, Arena *a, const char *source, const char *arch,
+                   const NvrtcRequest *request, const char *out[MAX_OPTIONS]) {
     int k = 0;
     out[k++] = arena_printf(a, "--gpu-architecture=%s%s", request->cubin ? "sm_" : "compute_",
                             arch + 3);
@@ -42,6 +51,8 @@ static int options(const Nvrtc *n, Arena *a, const char *arch, const NvrtcReques
         out[k++] = "--no-cache";
     if (request->cubin)
         out[k++] = "--ptxas-options=-v";
+    if (request->cubin && n->major >= 13 && is_splittable(source))
+        out[k++] = "--split-compile=0";
     if (request->line_info)
         out[k++] = "--generate-line-info";
     if (request->max_registers > 0)
@@ -98,7 +109,7 @@ Status nvrtc_compile(Nvrtc *n, Arena *a, Diag *d, const char *source, const char
         return diag_error(d, ST_NVRTC, "nvrtc", DIAG_NOWHERE, "%s; %s is %d.%d",
                           nvrtc_needs(a, arch), n->file, n->major, n->minor);
     const char *option[MAX_OPTIONS];
-    int n_option = options(n, a, arch, request, option);
+    int n_option = options(n, a, source, arch, request, option);
     Running *run = ARENA_NEW(a, Running);
     run->nvrtc = n;
     arena_defer(a, destroy, run);

@@ -71,6 +71,9 @@ static void test_as_few_as_needed(void **state) {
     plan("op f(X: f32[64]) -> Y: f32[64] { Y[m] = X[m] * 2; }");
     assert_int_equal(set.n_program, 1);
     assert_null(set.sizes);
+    plan("param N = 1..64, H = 2..512 % 2; op f(X: f32[N,H,H]) -> Y: f32[N,H/2,H/2]"
+         " { Y[n,p,q] = sum[r,s](X[n,2*p+r,2*q+s]) where r in 2, s in 2; }");
+    assert_in_range(set.n_program, 2, RPLAN_SET / 2);     /* others gain nearly nothing */
     plan(products);
     assert_in_range(set.n_program, 2, RPLAN_SET);
     for (int i = set.n_group; i < set.n_program; i++) {
