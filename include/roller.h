@@ -270,6 +270,7 @@ typedef struct {
     const char *where;        /* "simulator", "NVIDIA H200" */
     const char *text;         /* the line to print; on failure also the worst element or fault */
     const char *counters;     /* counted beside predicted, or "" */
+    const char *counters_json;            /* the same as an object, with every block, or "" */
 } RollerCheckReport;
 /* Runs the kernel on integer and on real data and compares with the reference evaluator; a device's
  * part is done by a fork.  ROLLER_CHECK if it is wrong.  Texts live until the next call.  */

@@ -85,7 +85,22 @@ run 0 'json' --json --emit=cu,json --check mm.te && {
 }
 run 0 'check' --check --dry-run mm.te &&
     has out 'check: ok (integer and real data, 6144 of 6144 outputs, simulator)' 'the check counts'
-run 0 'counters' --counters --dry-run mm.te && has out 'shared load wavefronts' 'counters are shown'
+run 0 'counters' --counters --dry-run mm.te && {
+    has out 'shared load wavefronts' 'counters are shown'
+    has out 'model *least block *mean *most block$' 'with those of a block'
+}
+run 0 'counters as JSON' --counters --dry-run --json mm.te && {
+    has out '"per_block": \[' 'JSON has every block'
+    try 'they add up' python3 -c 'import json
+c = json.load(open("out"))["results"][0]["check"]["counters"]
+assert len(c["per_block"]) == c["blocks_run"] > 1
+for l in c["lines"]:
+    if "least_block" not in l: continue
+    v = [b[l["name"]] for b in c["per_block"]]
+    assert sum(v) == l["counted"], l
+    assert (min(v), max(v)) == (l["least_block"], l["most_block"]), l
+    assert abs(sum(v) / len(v) - l["mean_block"]) < 1e-6, l'
+}
 run 0 'explain' --explain --dry-run mm.te && try 'explains' test "$(wc -l <out)" -gt 10
 run 0 'several dumps' --dry-run --dump=te,access,tiles,plan,lowered,source,resources mm.te && {
     for s in te access tiles plan lowered source resources; do has out "^# == $s ==" "dump $s"; done

@@ -29,7 +29,7 @@ typedef struct {
     const char *ran;          /* where --in and --out ran; NULL: nowhere */
     size_t taken;             /* rank of the plan that the kernel was built from */
     RollerCheckReport check;
-    const char *check_text, *counters;
+    const char *check_text, *counters, *counters_json;
     double parse_ms, plan_ms, emit_ms, compile_ms, check_ms, measure_ms;
 } Result;
 

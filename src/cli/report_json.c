@@ -152,6 +152,8 @@ static json_t *check(Gen *g, const Result *r) {
     set(g, o, "outputs", json_integer(c->outputs));
     set(g, o, "undecided", json_integer(c->undecided));
     set(g, o, "text", text(r->check_text));
+    if (r->counters_json && *r->counters_json)
+        set(g, o, "counters", json_loads(r->counters_json, 0, NULL));
     return o;
 }
 

@@ -116,6 +116,7 @@ static int check(Gen *g, Result *r) {
     r->check_text = keep(g, r->check.text);
     r->check.where = keep(g, r->check.where);
     r->counters = keep(g, r->check.counters);
+    r->counters_json = keep(g, r->check.counters_json);
     gen_warnings(g);
     if (!s) return 0;
     if (r->checked)

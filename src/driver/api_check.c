@@ -65,9 +65,11 @@ static void device_counters(RollerCtx *ctx, CheckCall *c, const MeasureOptions *
     }
     arena_reset(c->scratch, mark);
     c->result.counters = simulated.counters;
+    c->result.counters_json = simulated.counters_json;
     own = diag_new(ctx->call);
     if (!measure_counters(c->scratch, &own, set, whole, &c->k->build, m, value)) {
         c->result.counters = counters_device_text(simulated.table, value, where, ctx->call);
+        c->result.counters_json = counters_json(simulated.table, value, ctx->call);
         return;
     }
     const DiagMessage *e = diag_first_error(&own);
@@ -119,7 +121,8 @@ RollerStatus roller_check(RollerCtx *ctx, const RollerKernel *k, const RollerChe
                              .exact = r->exact,
                              .where = r->where ? r->where : "",
                              .text = r->text ? r->text : "",
-                             .counters = r->counters ? r->counters : ""};
+                             .counters = r->counters ? r->counters : "",
+                             .counters_json = r->counters_json ? r->counters_json : ""};
     api_report(report, &out, sizeof out);
     return s;
 }

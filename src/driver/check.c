@@ -57,6 +57,7 @@ static Status start_run(Check *c, const TeData **data) {
     if (c->o->place) place = *c->o->place;
     Status s = run_create_at(c->a, c->d, &place, c->te, c->normal, c->build, in, c->size, &c->run);
     c->run.options = (SimOptions){.seed = seed_of(c), .threads = c->o->threads,
+                                  .per_block = c->o->counters && !c->out->table,
                                   .stop = c->o->stop};
     return s;
 }
@@ -333,7 +334,7 @@ static Status check_sizes(Check *c) {
         s = check_data(c, k ? TE_FILL_REALS : TE_FILL_INTEGERS);
         if (!c->out->table && c->o->counters) {
             CounterTable *table = ARENA_NEW(c->d->arena, CounterTable);
-            check_counters(c->set, c->plan, &c->run, table);
+            check_counters(c->d->arena, c->set, c->plan, &c->run, table);
             c->out->table = table;
         }
         if (c->out->text != before) c->out->text = arena_strdup(c->d->arena, c->out->text);
@@ -374,5 +375,6 @@ Status check_kernel(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan
     const char *what = out->text;
     summary(&c);
     out->counters = out->table ? counters_text(out->table, d->arena) : "";
+    out->counters_json = out->table ? counters_json(out->table, NULL, d->arena) : "";
     return out->ok ? ST_OK : diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE, "%s", what);
 }

@@ -29,11 +29,19 @@ typedef struct {
     bool whole;               /* means something only where all blocks ran */
     CuptiCounter device[2];   /* their sum, times scale; CUPTI_COUNTER_COUNT: none */
     double scale;
+    double least, mean, most; /* of the blocks that ran; not of what means the whole */
 } CounterLine;
+typedef struct {
+    int program;              /* of the plan */
+    int64_t linear;           /* number in the grid */
+    double counted[COUNTER_LINES];
+} BlockCount;
 typedef struct {
     double blocks, blocks_run;
     CounterLine line[COUNTER_LINES];
     int n;
+    const BlockCount *block;  /* those that ran, by program and number */
+    int64_t n_block;
 } CounterTable;
 
 typedef struct {
@@ -45,6 +53,7 @@ typedef struct {
     const char *where;        /* "simulator", "NVIDIA H200" */
     const char *text;         /* one line; on failure also the worst element or fault */
     const char *counters;     /* "" if not asked for */
+    const char *counters_json;            /* the same with those of every block */
     const CounterTable *table;            /* what they are made of; NULL: nothing was counted */
 } CheckResult;
 
@@ -52,10 +61,13 @@ typedef struct {
  * result is filled); other errors if it could not be judged.  */
 Status check_kernel(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
                     const Build *build, const CheckOptions *o, CheckResult *out);
-void check_counters(const PlanSet *set, const WholePlan *plan, const Run *run, CounterTable *out);
+void check_counters(Arena *a, const PlanSet *set, const WholePlan *plan, const Run *run,
+                    CounterTable *out);
 /* As a table: the simulator's counters beside the model's terms for the blocks that ran; with those
  * of a device (one per CuptiCounter) all beside each other, for all blocks.  */
 const char *counters_text(const CounterTable *t, Arena *a);
 const char *counters_device_text(const CounterTable *t, const double *device, const char *where,
                                  Arena *a);
+/* As a JSON object, with every block; device: NULL or one per CuptiCounter.  */
+const char *counters_json(const CounterTable *t, const double *device, Arena *a);
 #endif

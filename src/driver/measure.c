@@ -227,7 +227,7 @@ Status measure_check(Arena *a, Diag *d, const PlanSet *set, const WholePlan *pla
     ChildResult r;
     Trial t = {.reason = ""};
     TrialAnswer answer;
-    *out = (CheckResult){.where = "device", .counters = ""};
+    *out = (CheckResult){.where = "device", .counters = "", .counters_json = ""};
     Status s = child_run(a, d, trial_run, &task, &limits, &r);
     if (s) return s;
     if (environment(&r)) return pass_on(d, &r);

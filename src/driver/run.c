@@ -110,6 +110,14 @@ static void add_report(Run *r, Arena *a, const SimReport *report) {
     add_counters(&all->total, &report->total);
 }
 
+static void keep_blocks(Run *r, Arena *a, int program, const SimReport *report) {
+    RunBlocks *l = ARENA_NEW(a, RunBlocks);
+    *l = (RunBlocks){.program = program, .n = report->blocks_run, .block = report->block};
+    if (!r->main_launches) r->main_last = &r->main_launches;
+    *r->main_last = l;
+    r->main_last = &l->next;
+}
+
 Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64_t n_blocks) {
     const KernelLaunch *k = &r->build->program.kernel[i];
     int64_t count = cg_blocks(r->normal, &r->build->program, k, r->size);
@@ -134,6 +142,7 @@ Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64
     if (i > 0 && k[-1].group == k->group) return ST_OK;
     add_counters(&r->main, &report.total);
     r->main_blocks += report.blocks_run;
+    if (report.block) keep_blocks(r, a, k->group, &report);
     return ST_OK;
 }
 

@@ -19,6 +19,14 @@ typedef struct {
     void *user;
 } RunPlace;
 
+/* What the blocks of one launch did.  */
+typedef struct RunBlocks {
+    int program;              /* of the plan */
+    int64_t n;
+    const SimBlockCounters *block;
+    struct RunBlocks *next;
+} RunBlocks;
+
 typedef struct {
     const Te *te;             /* the arguments; static sizes */
     const Te *normal;
@@ -35,6 +43,7 @@ typedef struct {
     SimReport report;         /* of all launches so far: faults of the first launch that had some */
     SimCounters main;         /* of the first kernel of each group alone, which the model counts */
     int64_t main_blocks;
+    RunBlocks *main_launches, **main_last;     /* with options.per_block; in order */
     const char *fault;        /* the first fault as text; NULL: none so far */
 } Run;
 

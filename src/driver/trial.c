@@ -175,7 +175,7 @@ bool trial_read(const char *answer, size_t len, TrialAnswer *out) {
     at += strlen(at) + 1;
     if (at >= answer + len) return false;
     out->check.text = at;
-    out->check.counters = "";
+    out->check.counters = out->check.counters_json = "";
     out->check.table = NULL;
     return true;
 }
