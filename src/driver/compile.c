@@ -35,7 +35,14 @@ static Status open_set(Arena *a, Diag *d, const Te *te, TeSplit split, const Dev
 static Status plan_group(Arena *a, Diag *d, const Device *dev, const CompileOptions *o,
                          GroupPlans *out) {
     RPlanOptions options = {.align = o->align, .workspace_limit = o->workspace_limit};
-    Status s = rprog_candidates(a, d, &out->problem, dev, &options, &out->set);
+    Problem given = out->problem;
+    Diag other = diag_new(a);
+    Status s = rprog_candidates(a, given.contraction ? &other : d, &given, dev, &options,
+                                &out->set);
+    if (s == ST_NO_PLAN && given.contraction) {           /* no tiles fit: element by element */
+        rtile_as_stream(a, &given, o->align, &out->problem);
+        s = rprog_candidates(a, d, &out->problem, dev, &options, &out->set);
+    }
     if (s) return s;
     int keep = (o->top > 1 ? o->top : 1) + SPARE_CANDIDATES;
     return mp_rank(a, d, &out->problem, dev, &out->set, keep, &out->ranked, &out->n);

@@ -218,9 +218,6 @@ static const char *check_stream(const Case *c) {
         return "store_vec does not fit the thread's elements or the output";
     }
     if (r->split != 1) return "a stream program has no split";
-    if ((double)rprog_tiles(c->p, r, AX_M) > c->dev->limits.grid_max.value) {
-        return "the grid is larger than the device allows";
-    }
     return NULL;
 }
 

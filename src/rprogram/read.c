@@ -206,6 +206,9 @@ static Status read_raster(Reader *r, RProg *x) {
 static Status read_skeleton(Reader *r, RProg *x) {
     int which;
     Status s = read_name(r, rprog_skeleton_name, SK_COUNT, &which);
+    Problem *p = &r->plan->problem[r->kernel], given = *p;
+    if (!s && which == SK_STREAM && given.contraction)
+        rtile_as_stream(r->arena, &given, r->plan->align, p);
     if (!s && which == SK_STREAM) *x = rprog_stream_base();
     if (!s && which == SK_ROW) *x = rprog_row_base();
     if (!s && which == SK_COLUMN) *x = rprog_column_base();

@@ -99,9 +99,10 @@
  *   and is stored; __syncwarp before the next i.  With split > 1 the vectors go to the
  *   workspace.
  *
- * The `stream` skeleton (maps, and reductions no other skeleton takes): the spatial domain
- * flattened to AX_M; a thread computes thread.m consecutive elements (vectors of store_vec)
- * and reductions run as loops; block.m = threads * thread.m.
+ * The `stream` skeleton (maps, and reductions no other skeleton takes, or none with a program that
+ * fits): the spatial domain flattened to AX_M; a thread computes thread.m consecutive elements
+ * (vectors of store_vec) and reductions run as loops; block.m = threads * thread.m.  Where a grid
+ * is too small for that, blocks go on with the next elements.
  *
  * The `row` skeleton (row groups; M rows, N columns): a block computes block.m rows, each with
  * T = block.n / thread.n neighbouring threads, a power of two.  In a step of block.n columns

@@ -32,8 +32,6 @@ void rprog_stream_candidates(const Problem *p, const Device *dev, RProgSet *set,
                     set->rejected[REJECT_THREADS]++;
                 } else if (r.blocks_per_sm < 1) {
                     set->rejected[REJECT_REGISTERS]++;
-                } else if ((double)rprog_blocks(p, &r) > dev->limits.grid_max.value) {
-                    set->rejected[REJECT_GRID]++;
                 } else if (set->n < cap) {
                     room[set->n++] = r;
                 }

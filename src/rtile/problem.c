@@ -368,6 +368,12 @@ Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int 
     return ST_OK;
 }
 
+void rtile_as_stream(Arena *a, const Problem *p, int align, Problem *out) {
+    if (align <= 0) align = DEFAULT_ALIGN;
+    *out = (Problem){.te = p->te, .group = p->group, .con = p->con};
+    describe(a, align, out);
+}
+
 void rtile_resize(Arena *a, const Problem *p, const Te *sized, int align, Problem *out) {
     if (align <= 0) align = DEFAULT_ALIGN;
     *out = (Problem){.te = sized, .group = p->group, .con = p->con,

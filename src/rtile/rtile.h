@@ -114,6 +114,9 @@ typedef struct {
 Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int align,
                      Problem *out);
 
+/* A contraction as a domain and a reduction, for `stream`: the last resort.  */
+void rtile_as_stream(Arena *a, const Problem *p, int align, Problem *out);
+
 /* The problem at other sizes: `sized` is te_sized of its op.  What was decided from the structure
  * stays, numbers are those of the sizes; alignment and guards are right for all sizes up to
  * them.  */

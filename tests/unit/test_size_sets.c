@@ -14,7 +14,7 @@
 
 static Arena *arena;
 static Diag diag;
-static Device *dev;
+static Device *dev, *tiny;
 static PlanSet set;
 static WholePlan whole;
 static Build build;
@@ -23,7 +23,8 @@ static int setup(void **state) {
     (void)state;
     arena = arena_create(NULL);
     diag = diag_new(arena);
-    return hal_profile_find(arena, &diag, "h200", "profiles", NULL, &dev) ? -1 : 0;
+    return hal_profile_find(arena, &diag, "h200", "profiles", NULL, &dev) ||
+           hal_profile_find(arena, &diag, "tiny", "profiles", NULL, &tiny) ? -1 : 0;
 }
 
 static int teardown(void **state) {
@@ -164,21 +165,44 @@ static Status read_back(const char *text, PlanSet *out) {
     return compile_read_plan(arena, &diag, set.te, dev, &o, "plan", text, strlen(text), out);
 }
 
+/* The plan as text is read as the same plan.  */
+static void round_trip(void) {
+    Buf text = buf_new(arena), again = buf_new(arena);
+    PlanSet other;
+    WholePlan read;
+    rprog_print(&whole.rplan, dev, &text);
+    must(read_back(buf_str(&text), &other));
+    assert_int_equal(other.n_program, set.n_program);
+    compile_choose(arena, &other, 0, &read);
+    rprog_print(&read.rplan, dev, &again);
+    assert_string_equal(buf_str(&text), buf_str(&again));
+}
+
 static void test_texts(void **state) {
     (void)state;
-    const char *const all[] = {products, rows};
+    plan(products);
+    round_trip();
+    plan(rows);
+    round_trip();
+}
+
+/* A device without room for any tile computes element by element, as many sizes as there are.  */
+static void test_last_resort(void **state) {
+    static const char *const sizes[] = {"M = 1..8192, N = 8..8192 % 8, K = 8192",
+                                        "M = 8192, N = 8192, K = 8192"};
+    Device *other = dev;
+    (void)state;
+    dev = tiny;
     for (int i = 0; i < 2; i++) {
-        plan(all[i]);
-        Buf text = buf_new(arena), again = buf_new(arena);
-        rprog_print(&whole.rplan, dev, &text);
-        PlanSet other;
-        WholePlan read;
-        must(read_back(buf_str(&text), &other));
-        assert_int_equal(other.n_program, set.n_program);
-        compile_choose(arena, &other, 0, &read);
-        rprog_print(&read.rplan, dev, &again);
-        assert_string_equal(buf_str(&text), buf_str(&again));
+        plan(arena_printf(arena, "param %s; op f(A: f16[M,K], B: f16[K,N]) -> C: f16[M,N]"
+                                 " { C[m,n] += A[m,k] * B[k,n]; }", sizes[i]));
+        assert_int_equal(set.plans[0].ranked->prog.skeleton, SK_STREAM);
+        must(cg_emit(arena, &diag, &whole.rplan, dev, &(CgOptions){16}, &build.program));
+        for (int k = 0; k < build.program.n_kernel; k++)
+            assert_in_range(build.program.kernel[k].grid[0], 1, 65535);
+        round_trip();
     }
+    dev = other;
 }
 
 static const struct {
@@ -216,7 +240,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_few_as_needed), cmocka_unit_test(test_losses_are_small),
         cmocka_unit_test(test_every_program_is_right), cmocka_unit_test(test_one_program_runs),
-        cmocka_unit_test(test_texts), cmocka_unit_test(test_wrong_texts),
+        cmocka_unit_test(test_texts), cmocka_unit_test(test_last_resort),
+        cmocka_unit_test(test_wrong_texts),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
