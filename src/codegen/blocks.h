@@ -191,6 +191,8 @@ void column_fold(Kernel *k);
 void column_reduce(Kernel *k);
 void column_partial(Kernel *k);
 void column_elements(Kernel *k);
+/* A reduction beside the root at element v.  */
+const char *column_result(const Kernel *k, int stmt);
 void column_sums_elements(Kernel *k);
 void column_sums_gather(Kernel *k);
 

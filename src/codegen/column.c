@@ -11,8 +11,13 @@ static const ColumnView *view_of(const Kernel *k) { return &k->l->p->column; }
 
 static int groups_of(const Kernel *k) { return rprog_column_threads(k->l->r, AX_K); }
 
-static TeDtype sum_type(const Kernel *k) {
-    const TeExpr *e = root_of(k)->rhs;
+/* Reduction number i of the kernel; 0 is the root.  */
+static const TeExpr *sum_of(const Kernel *k, int i) {
+    return k->cg->te->stmt[view_of(k)->sum[i]].rhs;
+}
+
+static TeDtype sum_type(const Kernel *k, int i) {
+    const TeExpr *e = sum_of(k, i);
     return view_of(k)->positional ? e->args[0]->type : e->type;
 }
 
@@ -22,37 +27,48 @@ static bool is_wide(const Kernel *k) {
 
 /* ---- partial results ---- */
 
-/* Their name at element v of a thread.  */
-static const char *held(const Kernel *k) { return view_of(k)->positional ? "best" : "acc"; }
+/* What a thread holds of reduction i, and the array where such values meet.  */
+static const char *held(const Kernel *k, int i) {
+    if (i > 0) return cg_text(k->cg, "acc%d", i);
+    return view_of(k)->positional ? "best" : "acc";
+}
+
+static const char *array_of(const Kernel *k, int i) {
+    return i > 0 ? cg_text(k->cg, "part%d", i) : "part";
+}
 
 static void declare_partial(Kernel *k, int vec) {
     Cg *cg = k->cg;
-    const TeExpr *e = root_of(k)->rhs;
-    cg_line(cg, "%s %s[%d];", cg_type(sum_type(k)), held(k), vec);
-    if (view_of(k)->positional) cg_line(cg, "int where[%d];", vec);
-    cg_line(cg, "#pragma unroll");
     if (view_of(k)->positional) {
+        cg_line(cg, "%s best[%d];", cg_type(sum_type(k, 0)), vec);
+        cg_line(cg, "int where[%d];", vec);
+        cg_line(cg, "#pragma unroll");
         cg_open(cg, "for (int v = 0; v < %d; v++)", vec);
-        cg_line(cg, "best[v] = %s;", cg_int(cg, sum_type(k), 0));
+        cg_line(cg, "best[v] = %s;", cg_int(cg, sum_type(k, 0), 0));
         cg_line(cg, "where[v] = -1;");
         cg_close(cg);
         return;
     }
-    cg_line(cg, "for (int v = 0; v < %d; v++) acc[v] = %s;", vec,
-            cg_identity(cg, (TeRedop)e->red, e->type));
+    for (int i = 0; i < view_of(k)->n_sum; i++) {
+        const TeExpr *e = sum_of(k, i);
+        cg_line(cg, "%s %s[%d];", cg_type(e->type), held(k, i), vec);
+        cg_line(cg, "#pragma unroll");
+        cg_line(cg, "for (int v = 0; v < %d; v++) %s[v] = %s;", vec, held(k, i),
+                cg_identity(cg, (TeRedop)e->red, e->type));
+    }
 }
 
 /* Is `value` better than what is held, whichever came first?  NaN is better than any number.  */
 static const char *is_better(const Kernel *k, const char *best) {
     const Cg *cg = k->cg;
     bool max = root_of(k)->rhs->red == TE_RED_ARGMAX;
-    if (te_dtype_class(sum_type(k)) == TE_CLASS_REAL)
+    if (te_dtype_class(sum_type(k, 0)) == TE_CLASS_REAL)
         return cg_text(cg, "(%s == %s && !(value %s %s))", best, best, max ? "<=" : ">=", best);
     return cg_text(cg, "value %s %s", max ? ">" : "<", best);
 }
 
 static const char *is_tie(const Kernel *k, const char *best) {
-    if (te_dtype_class(sum_type(k)) == TE_CLASS_REAL)
+    if (te_dtype_class(sum_type(k, 0)) == TE_CLASS_REAL)
         return cg_text(k->cg, "(value == %s || (value != value && %s != %s))", best, best, best);
     return cg_text(k->cg, "value == %s", best);
 }
@@ -67,30 +83,32 @@ static void take(Kernel *k, const char *lane, const char *condition, const char 
 /* Adds a value of the element to what lane holds; positions grow from call to call.  */
 static void fold_next(Kernel *k, const char *lane) {
     Cg *cg = k->cg;
-    const TeExpr *e = root_of(k)->rhs;
-    CgPoint p = elements_point(k, k->l->p->group->root, false);
-    if (view_of(k)->positional) {
-        cg_line(cg, "const %s value = %s;", cg_type(sum_type(k)),
-                cg_expr(&p, e->args[0], sum_type(k)));
-        take(k, lane, is_better(k, cg_text(cg, "best[%s]", lane)), "k_now");
-        return;
+    for (int i = 0; i < view_of(k)->n_sum; i++) {
+        const TeExpr *e = sum_of(k, i);
+        CgPoint p = elements_point(k, view_of(k)->sum[i], false);
+        const char *value = cg_expr(&p, e->args[0], sum_type(k, i));
+        if (view_of(k)->positional) {
+            cg_line(cg, "const %s value = %s;", cg_type(sum_type(k, i)), value);
+            take(k, lane, is_better(k, cg_text(cg, "best[%s]", lane)), "k_now");
+            return;
+        }
+        const char *acc = cg_text(cg, "%s[%s]", held(k, i), lane);
+        cg_line(cg, "%s = %s;", acc, cg_fold(cg, (TeRedop)e->red, e->type, acc, value));
     }
-    const char *acc = cg_text(cg, "acc[%s]", lane);
-    cg_line(cg, "%s = %s;", acc,
-            cg_fold(cg, (TeRedop)e->red, e->type, acc, cg_expr(&p, e->args[0], e->type)));
 }
 
-/* Adds the partial results x.v[..] and y.v[..] (positions) of `vec` elements from `first` on.  */
-static void fold_partial(Kernel *k, const char *lane, const char *value, const char *position) {
+/* Adds a partial result of reduction i to what lane holds.  */
+static void fold_partial(Kernel *k, int i, const char *lane, const char *value,
+                         const char *position) {
     Cg *cg = k->cg;
-    const TeExpr *e = root_of(k)->rhs;
+    const TeExpr *e = sum_of(k, i);
     if (!view_of(k)->positional) {
-        const char *acc = cg_text(cg, "acc[%s]", lane);
+        const char *acc = cg_text(cg, "%s[%s]", held(k, i), lane);
         cg_line(cg, "%s = %s;", acc, cg_fold(cg, (TeRedop)e->red, e->type, acc, value));
         return;
     }
     const char *best = cg_text(cg, "best[%s]", lane);
-    cg_line(cg, "const %s value = %s;", cg_type(sum_type(k)), value);
+    cg_line(cg, "const %s value = %s;", cg_type(sum_type(k, 0)), value);
     cg_line(cg, "const int at_k = %s;", position);
     cg_open(cg, "if (at_k >= 0)");
     take(k, lane, cg_text(cg, "%s || (%s && at_k < where[%s])", is_better(k, best),
@@ -107,48 +125,59 @@ static int pieces(int vec, int bytes) {
 /* Moves `vec` partial results between registers and the arrays part and from, at element `at`.  */
 static void store_partial(Kernel *k, int vec, const char *at) {
     Cg *cg = k->cg;
-    int n = pieces(vec, view_of(k)->sum_bytes), m = pieces(vec, 4);
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int p = 0; p < %d; p++) rl_store<%d>(part + (%s) + p * %d, %s + p * %d);",
-            vec / n, n, at, n, held(k), n);
+    int m = pieces(vec, 4);
+    for (int i = 0; i < view_of(k)->n_sum; i++) {
+        int n = pieces(vec, view_of(k)->part[i]);
+        cg_line(cg, "#pragma unroll");
+        cg_line(cg, "for (int p = 0; p < %d; p++) rl_store<%d>(%s + (%s) + p * %d, %s + p * %d);",
+                vec / n, n, array_of(k, i), at, n, held(k, i), n);
+    }
     if (!view_of(k)->positional) return;
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int p = 0; p < %d; p++) rl_store<%d>(from + (%s) + p * %d, where + p * %d);",
             vec / m, m, at, m, m);
 }
 
-static void add_partial(Kernel *k, int vec, const char *at) {
+static void add_partial_of(Kernel *k, int i, int vec, const char *at) {
     Cg *cg = k->cg;
     bool positional = view_of(k)->positional;
-    int n = pieces(vec, view_of(k)->sum_bytes);
+    int n = pieces(vec, view_of(k)->part[i]);
     if (positional && n > 4) n = 4;
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int p = 0; p < %d; p++)", vec / n);
-    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(part + (%s) + p * %d);",
-            cg_type(sum_type(k)), n, n, at, n);
+    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(%s + (%s) + p * %d);",
+            cg_type(sum_type(k, i)), n, n, array_of(k, i), at, n);
     if (positional)
         cg_line(cg, "const rl_vec<int, %d> y = rl_load<%d>(from + (%s) + p * %d);", n, n, at, n);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int v = 0; v < %d; v++)", n);
-    fold_partial(k, cg_text(cg, "p * %d + v", n), "x.v[v]", "y.v[v]");
+    fold_partial(k, i, cg_text(cg, "p * %d + v", n), "x.v[v]", "y.v[v]");
     cg_close(cg);
     cg_close(cg);
 }
 
-/* part and from: partial results in shared memory or, from `at` bytes on, in the workspace.  */
-static void partial_pointers(Kernel *k, const char *base, int64_t values) {
+static void add_partial(Kernel *k, int vec, const char *at) {
+    for (int i = 0; i < view_of(k)->n_sum; i++) add_partial_of(k, i, vec, at);
+}
+
+/* The arrays of `results` partial results from `base` on.  */
+static void partial_pointers(Kernel *k, const char *base, int64_t results) {
     Cg *cg = k->cg;
-    const char *type = cg_type(sum_type(k));
-    cg_line(cg, "%s *const part = reinterpret_cast<%s *>(%s);", type, type, base);
-    if (view_of(k)->positional)
-        cg_line(cg, "int *const from = reinterpret_cast<int *>(%s + %lldll);", base,
-                (long long)((values + 15) / 16 * 16));
+    for (int i = 0; i < view_of(k)->n_part; i++) {
+        bool position = view_of(k)->positional && i > 0;
+        const char *type = position ? "int" : cg_type(sum_type(k, i)), *at = base;
+        if (i > 0)
+            at = cg_text(cg, "%s + %lldll", base,
+                         (long long)rprog_column_part(k->l->p, results, i));
+        cg_line(cg, "%s *const %s = reinterpret_cast<%s *>(%s);", type,
+                position ? "from" : array_of(k, i), type, at);
+    }
 }
 
 static void workspace_pointers(Kernel *k) {
     const ColumnView *v = view_of(k);
     partial_pointers(k, cg_text(k->cg, "w + %lldll", (long long)k->cg->sums_at),
-                     k->l->r->split * v->out.extent * v->sum_bytes);
+                     k->l->r->split * v->out.extent);
 }
 
 /* ---- the phases ---- */
@@ -202,9 +231,9 @@ void column_place(Kernel *k) {
 static void fold_row(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
-    const TeExpr *e = root_of(k)->rhs;
     place_decode(cg, root_of(k), &view_of(k)->red, "k_now", false, at->index, at->wide);
-    elements_load_vectors(k, k->l->p->group->root, e->args[0]);
+    for (int i = 0; i < view_of(k)->n_sum; i++)
+        elements_load_vectors(k, view_of(k)->sum[i], sum_of(k, i)->args[0]);
     elements_open_lanes(k);
     fold_next(k, at->vec > 1 ? "v" : "0");
     elements_close_lanes(k);
@@ -265,7 +294,7 @@ void column_reduce(Kernel *k) {
     cg_line(cg, "// reduce: the row groups");
     cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
     int copies = rprog_column_copies(r);
-    partial_pointers(k, "smem", (int64_t)copies * columns * view_of(k)->sum_bytes);
+    partial_pointers(k, "smem", (int64_t)copies * columns);
     if (copies < groups - 1) {
         halve_groups(k);
         return;
@@ -279,6 +308,12 @@ void column_reduce(Kernel *k) {
     cg_open(cg, "for (int u = 0; u < %d; u++)", groups - 1);
     add_partial(k, vec, cg_text(cg, "u * %d + col", columns));
     cg_close(cg);
+}
+
+const char *column_result(const Kernel *k, int stmt) {
+    int i = 0;
+    while (view_of(k)->sum[i] != stmt) i++;
+    return cg_text(k->cg, "%s[%s]", held(k, i), k->at.vec > 1 ? "v" : "0");
 }
 
 static void result_names(Kernel *k) {
@@ -331,8 +366,11 @@ static void meet_lanes(Kernel *k) {
     cg_open(cg, "for (int f = %d; f > 0; f /= 2)", rprog_column_lanes(k->l->p, k->l->r) / 2);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int v = 0; v < %d; v++)", k->at.vec);
-    cg_line(cg, "const %s x = __shfl_xor_sync(0xffffffffu, acc[v], f);", cg_type(sum_type(k)));
-    fold_partial(k, "v", "x", NULL);
+    for (int i = 0; i < view_of(k)->n_sum; i++) {
+        cg_line(cg, "const %s x%d = __shfl_xor_sync(0xffffffffu, %s[v], f);",
+                cg_type(sum_type(k, i)), i, held(k, i));
+        fold_partial(k, i, "v", cg_text(cg, "x%d", i), NULL);
+    }
     cg_close(cg);
     cg_close(cg);
     cg_open(cg, "if (threadIdx.x %% 32 == 0)");

@@ -6,7 +6,8 @@ static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p-
 static int root_index(const Kernel *k, int stmt, int j) {
     const KernelGroup *g = k->l->p->group;
     for (int i = 0; i < g->n_fused && stmt != g->root; i++) {
-        if (g->fused[i] == stmt) return g->perm[i][j];
+        bool left = j < k->cg->te->stmt[stmt].n_left;     /* others are the root's */
+        if (g->fused[i] == stmt) return left ? g->perm[i][j] : j;
     }
     return j;
 }

@@ -26,7 +26,8 @@ static void begin(Kernel *k) {
     const Te *te = k->cg->te;
     for (int i = 0; i <= k->l->p->group->n_fused; i++) {
         int stmt = statement_of(k, i), t = te->stmt[stmt].tensor;
-        if (i > 0 || !k->at.root) elements_load_vectors(k, stmt, te->stmt[stmt].rhs);
+        const TeExpr *e = te->stmt[stmt].rhs;
+        if (e->kind != TE_REDUCE) elements_load_vectors(k, stmt, e);
         if (elements_in_memory(k, t))
             cg_line(k->cg, "%s o%d[%d];", cg_storage(te->tensor[t].dtype), t, k->at.vec);
     }
@@ -54,8 +55,12 @@ static void define_value(Kernel *k, int t, TeDtype type, const char *value) {
 void store_statement(Kernel *k, const Phase *ph) {
     const TeStmt *s = &k->cg->te->stmt[ph->stmt];
     if (!k->at.in_lanes) begin(k);
-    if (s->rhs->kind == TE_REDUCE) {
+    if (ph->stmt == k->l->p->group->root && s->rhs->kind == TE_REDUCE) {
         define_value(k, s->tensor, k->at.root_type, k->at.root);
+        return;
+    }
+    if (s->rhs->kind == TE_REDUCE) {
+        define_value(k, s->tensor, s->rhs->type, column_result(k, ph->stmt));
         return;
     }
     CgPoint p = elements_point(k, ph->stmt, false);

@@ -34,8 +34,9 @@ void mp_estimate_column(const Model *m, const RProg *r, Estimate *out) {
     double blocks = (double)rprog_blocks(p, r), steps = (double)rprog_column_slice(p, r) /
                                                         r->block.extent[AX_K];
     double main = outputs * k * v->bytes, reads = greater(p->n_reads, 1);
-    double words = greater(v->sum_bytes / 4, 1);
-    double tap = (1 + p->body_ops + (v->positional ? 4 : 0)) * words;
+    double words = 0, widest = greater(v->sum_bytes / 4, 1);
+    for (int i = 0; i < v->n_sum; i++) words += greater(v->part[i] / 4, 1);
+    double tap = (1 + p->body_ops + (v->positional ? 4 : 0)) * widest;
     double decode = v->bytes < 4 ? 1 : 0;
 
     ViewWork w = {.blocks = blocks * r->split, .writes = m->out_bytes};
@@ -53,7 +54,8 @@ void mp_estimate_column(const Model *m, const RProg *r, Estimate *out) {
     /* A block that covers whole rows walks through memory without jumps.  */
     if (along * vec < (double)v->run) w.run = run_bytes;
     double rest = greater(m->total_unique - main, 0);
-    w.l2 = main * sector_factor(run_bytes, v->bytes) + lesser(rest * blocks, main) + w.writes;
+    w.l2 = main * sector_factor(run_bytes, v->bytes) + w.writes +
+           greater(rest, lesser(rest * blocks, main));
     if (r->split > 1) w.writes = (double)rprog_workspace(p, r);
     double waits = steps * m->dram_latency;
     double meet = 0, levels = 0;

@@ -206,6 +206,7 @@ static const char *check_derived(const Case *c) {
 static const char *check_stream(const Case *c) {
     const RProg *r = c->r;
     int threads = count_along(&r->block, &r->thread, AX_M);
+    if (c->p->column.n_sum > 1) return "a stream program has one reduction";
     if (threads < WARP || threads % WARP) return "threads are not whole warps";
     for (int axis = AX_N; axis <= AX_K; axis++) {
         if (r->block.extent[axis] != 1 || r->thread.extent[axis] != 1) {

@@ -2,7 +2,7 @@
  * rows.  */
 #include "rprogram/internal.h"
 
-enum { THREADS_MAX = 1024, ROWS_MAX = 256, IN_FLIGHT = 16, POSITION_BYTES = 4 };
+enum { THREADS_MAX = 1024, ROWS_MAX = 256, IN_FLIGHT = 16 };
 
 RProg rprog_column_base(void) {
     RProg r = rprog_stream_base();
@@ -16,8 +16,9 @@ int rprog_column_threads(const RProg *r, int axis) {
 
 int rprog_column_lanes(const Problem *p, const RProg *r) {
     enum { MANY_SLICES = 32, FEW_OUTPUTS = 16384 };
-    const TeStmt *root = &p->te->stmt[p->group->root];
-    bool pairs = p->column.positional || root->rhs->type == TE_BOOL;
+    bool pairs = p->column.positional;
+    for (int i = 0; i < p->column.n_sum; i++)
+        pairs |= p->te->stmt[p->column.sum[i]].rhs->type == TE_BOOL;
     return !pairs && r->split >= MANY_SLICES && p->column.out.extent <= FEW_OUTPUTS ? WARP : 1;
 }
 
@@ -26,16 +27,22 @@ int64_t rprog_column_slice(const Problem *p, const RProg *r) {
     return ceil_div(steps, r->split) * r->block.extent[AX_K];
 }
 
-static int64_t partial_bytes(const Problem *p) {
-    return p->column.sum_bytes + (p->column.positional ? POSITION_BYTES : 0);
+int64_t rprog_column_part(const Problem *p, int64_t results, int part) {
+    int64_t at = 0;
+    for (int i = 0; i < part; i++)
+        at += ceil_div(results * p->column.part[i], PIECE_MAX) * PIECE_MAX;
+    return at;
+}
+
+/* Bytes that so many partial results take.  */
+static int64_t partial_bytes(const Problem *p, int64_t results) {
+    int last = p->column.n_part - 1;
+    return rprog_column_part(p, results, last) + results * p->column.part[last];
 }
 
 int64_t rprog_column_workspace(const Problem *p, const RProg *r) {
     if (r->split <= 1) return 0;
-    int64_t values = r->split * p->column.out.extent * p->column.sum_bytes;
-    if (!p->column.positional) return values;
-    return ceil_div(values, PIECE_MAX) * PIECE_MAX +
-           r->split * p->column.out.extent * POSITION_BYTES;
+    return partial_bytes(p, r->split * p->column.out.extent);
 }
 
 int rprog_column_copies(const RProg *r) {
@@ -46,13 +53,14 @@ int rprog_column_copies(const RProg *r) {
 
 int64_t rprog_column_smem(const Problem *p, const RProg *r) {
     int64_t copies = rprog_column_copies(r);
-    return copies > 0 ? copies * r->block.extent[AX_M] * partial_bytes(p) : 0;
+    return copies > 0 ? partial_bytes(p, copies * r->block.extent[AX_M]) : 0;
 }
 
 int64_t rprog_column_registers(const Problem *p, const RProg *r) {
     enum { FIXED = 26 };
     const ColumnView *v = &p->column;
-    int64_t words = (v->sum_bytes + 3) / 4 + v->positional;
+    int64_t words = 0;
+    for (int i = 0; i < v->n_part; i++) words += (v->part[i] + 3) / 4;
     int64_t landing = (v->bytes * r->thread.extent[AX_M] + 3) / 4 * r->thread.extent[AX_K];
     return FIXED + (words + 1) * r->thread.extent[AX_M] + landing + v->red.n_digit;
 }

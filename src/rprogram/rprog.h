@@ -127,7 +127,7 @@
  *   shared memory (rprog_column_copies).  Slice s of `split` (grid y) covers
  *   rprog_column_slice rows; with split > 1 the partial results go to the workspace
  *   [split][AX_M] and a second kernel adds them in order of s, or rprog_column_lanes threads
- *   together.
+ *   together.  All reductions of the group (column.sum) are made in the same pass.
  *
  * The `window` skeleton (reductions over windows that overlap or abut; Problem.window): a
  * thread computes a patch of thread.m rows (index p) by thread.n columns (index q), of vec_n
@@ -307,6 +307,9 @@ int rprog_column_threads(const RProg *r, int axis);
 /* Partial results of the whole block in shared memory: all groups but the first, which adds them in
  * order; of more than 8 groups the upper half, which the lower one adds, and so on.  */
 int rprog_column_copies(const RProg *r);
+/* `results` partial results lie as one array for each part (ColumnView.part), each from a multiple
+ * of 16 bytes on: this is where that of part number `part` begins.  */
+int64_t rprog_column_part(const Problem *p, int64_t results, int part);
 /* Threads that add the slices of an output together, each every so many of them, then as a tree: a
  * warp where outputs are few and slices many, else one.  */
 int rprog_column_lanes(const Problem *p, const RProg *r);

@@ -100,12 +100,31 @@ static int64_t unique_bytes(const Problem *p, int which) {
     return bytes;
 }
 
+/* Reads of fused statement `which` of tensors that no statement before it reads.  */
+static int new_reads(const Problem *p, int which) {
+    const TeExpr *read[READS];
+    int n = access_reads(p->te->stmt[p->group->fused[which]].rhs, read, READS), new = 0;
+    for (int i = 0; i < n && i < READS; i++) new += !read_before(p, which, read[i]->v.ref);
+    return new;
+}
+
 static void describe_epilogue(Problem *p) {
     for (int i = 0; i < p->group->n_fused; i++) {
         const TeStmt *s = &p->te->stmt[p->group->fused[i]];
-        p->epilogue_bytes += unique_bytes(p, i);
-        p->epilogue_ops += expr_ops(s->rhs, NULL, NULL) + 1;
+        bool reduces = s->rhs->kind == TE_REDUCE;
+        *(reduces ? &p->read_bytes : &p->epilogue_bytes) += unique_bytes(p, i);
+        *(reduces ? &p->body_ops : &p->epilogue_ops) += expr_ops(s->rhs, NULL, NULL) + 1;
+        if (reduces) p->n_reads += new_reads(p, i);
     }
+    if (p->column.n_sum > 1)
+        p->flops = (double)p->extent[AX_M] * (double)p->extent[AX_K] * p->body_ops;
+}
+
+static bool reduces_more(const Te *te, const KernelGroup *g) {
+    for (int i = 0; i < g->n_fused; i++) {
+        if (te->stmt[g->fused[i]].rhs->kind == TE_REDUCE) return true;
+    }
+    return false;
 }
 
 /* The read that moves the most data stands for an expression.  */
@@ -360,7 +379,7 @@ Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int 
     if (!g->row && rhs->kind == TE_REDUCE && !is_positional(rhs)) {
         access_contraction(te, g->root, &out->con, &why);
         describe_contraction(align, out);
-        out->contraction = tiles_pay(out);
+        out->contraction = tiles_pay(out) && !reduces_more(te, g);
     }
     Problem fresh = {.te = te, .group = g, .con = out->con, .contraction = out->contraction};
     *out = fresh;

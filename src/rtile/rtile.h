@@ -99,8 +99,8 @@ typedef struct {
     int out_vec;              /* widest store along N, elements; 1: not contiguous there */
     int64_t out_run;          /* contiguous elements along N in the outputs; 1: none */
     int64_t out_bytes;        /* written by all outputs of the group, bytes */
-    int64_t read_bytes;       /* read by the root statement, bytes, unique */
-    int n_reads;              /* reads in the root statement's right side */
+    int64_t read_bytes;       /* read by the root statement and other reductions, bytes, unique */
+    int n_reads;              /* reads in the root's right side, and new ones of other reductions */
     int64_t epilogue_bytes;   /* read by the fused statements, bytes, unique */
     /* of maps, bytes of sectors that are moved but not needed; the widest read's come on top */
     double gap_reads, gap_writes;

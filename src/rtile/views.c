@@ -76,13 +76,32 @@ static bool is_positional(const TeExpr *e) {
 
 static bool has_columns(const TeStmt *s, const Access *a) { return contiguous(s, a) >= 0; }
 
+/* The group's reductions and what each leaves behind.  */
+static void view_sums(Problem *p) {
+    enum { POSITION_BYTES = 4 };
+    const KernelGroup *g = p->group;
+    ColumnView *v = &p->column;
+    const TeExpr *e = p->te->stmt[g->root].rhs;
+    v->positional = is_positional(e);
+    v->sum_bytes = te_dtype_bytes(v->positional ? e->args[0]->type : e->type);
+    v->sum[v->n_sum++] = g->root;
+    v->part[v->n_part++] = v->sum_bytes;
+    if (v->positional) v->part[v->n_part++] = POSITION_BYTES;
+    for (int i = 0; i < g->n_fused; i++) {
+        const TeStmt *s = &p->te->stmt[g->fused[i]];
+        if (s->rhs->kind != TE_REDUCE) continue;
+        v->sum[v->n_sum++] = g->fused[i];
+        v->part[v->n_part++] = te_dtype_bytes(s->rhs->type);
+    }
+}
+
 static void view_columns(Problem *p, int align) {
     const TeStmt *s = &p->te->stmt[p->group->root];
     const TeExpr *e = s->rhs;
     ColumnView *v = &p->column;
     Access a;
     v->out.extent = v->red.extent = 1;
-    v->positional = is_positional(e);
+    view_sums(p);
     if ((!v->positional && reuses(p)) || !widest(p->te, s, e->args[0], has_columns, &a)) return;
     int last = contiguous(s, &a);
     for (int i = 0; i < s->n_left; i++) {
@@ -105,7 +124,6 @@ static void view_columns(Problem *p, int align) {
     v->bytes = span.bytes;
     v->run = span_run(&span, &v->out);
     v->vec = span.n_guard ? 1 : span_vector(&span, &v->out, align);
-    v->sum_bytes = te_dtype_bytes(v->positional ? e->args[0]->type : e->type);
     stores_along(p, &v->out, align, &v->out_vec, &v->out_run);
     v->fits = v->out.extent > 0 && v->red.extent > 0 && v->red.extent <= INT32_MAX / 2;
 }
@@ -236,7 +254,7 @@ static void view_window(Problem *p, int align) {
     WindowView *v = &p->window;
     int dim[2];
     int64_t part[3];
-    if (is_positional(e)) return;
+    if (is_positional(e) || p->column.n_sum > 1) return;
     int64_t m = p->con.axis[AX_M].extent, n = p->con.axis[AX_N].extent;
     if (reuses(p) && m > FEW && n > FEW) return;
     v->read = widest(p->te, s, e->args[0], has_window, &v->access);

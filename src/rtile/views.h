@@ -23,6 +23,10 @@ typedef struct {
     int64_t out_run;          /* contiguous elements of the outputs along `out` */
     bool positional;          /* argmax, argmin: partial results are pairs */
     int sum_bytes;            /* of a partial result's value */
+    int n_sum;                /* reductions in one pass: statements, the root first */
+    int sum[TE_MAX_SUMS];
+    int n_part;               /* what a partial result consists of, bytes of each: a value for */
+    int part[TE_MAX_SUMS];    /* every reduction, or value and position */
 } ColumnView;
 
 /* Outputs at neighbouring points read overlapping windows of one tensor: dimension `dim_n` of

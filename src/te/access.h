@@ -144,8 +144,11 @@ typedef struct RowGroup {
     const struct RowGroup *online;        /* tied and in fewer passes; NULL if nothing can be */
 } RowGroup;
 
+enum { TE_MAX_SUMS = 4 };
+
 /* One kernel's worth of statements: a root (reduction or map) and the maps fused behind it, or a
- * row group, of which `fused` then holds all but the frame.  */
+ * row group, of which `fused` then holds all but the frame.  Beside a reduction up to TE_MAX_SUMS -
+ * 1 of the fused statements may be reductions over the same indices in the same order.  */
 typedef struct {
     const RowGroup *row;                  /* or NULL */
     int root;                             /* statement */
@@ -158,8 +161,8 @@ typedef struct {
 /* Splits a normalized op into groups in launch order: reductions whose rows lie contiguously in
  * what they read form row groups with each other and with the maps before, between and behind
  * them; maps over another root's spatial domain that read it at their own point follow it as its
- * epilogue; maps over one domain that read the same elements share a group; other statements stand
- * alone.  */
+ * epilogue; maps, and reductions over strided indices, over one domain that read the same elements
+ * share a group; other statements stand alone.  */
 int access_groups(Arena *a, const Te *te, KernelGroup **out);
 /* Must tensor t (a temporary) exist in memory: is it read outside the group that makes it?  */
 bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t);

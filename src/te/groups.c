@@ -4,9 +4,7 @@
 
 enum { READS_MAX = 256 };
 
-/* Does a read's subscripts name left indices of s so that s runs with the root the way the read
- * tensor's own statement does?  Fills or compares perm (0xff: still open).  */
-static bool own_point(const Te *te, const Groups *g, const TeStmt *s, const TeExpr *read,
+bool groups_own_point(const Te *te, const Groups *g, const TeStmt *s, const TeExpr *read,
                       uint8_t *perm) {
     const uint8_t *made = g->perm[g->maker[read->v.ref]];
     const TeTensor *t = &te->tensor[read->v.ref];
@@ -45,7 +43,7 @@ static bool joins(const Te *te, const Groups *g, const TeStmt *s, int k, const T
     memset(perm, 0xff, TE_MAX_RANK);
     for (int i = 0; i < n; i++) {
         int maker = g->maker[reads[i]->v.ref];
-        if (maker >= 0 && g->home[maker] == k && !own_point(te, g, s, reads[i], perm))
+        if (maker >= 0 && g->home[maker] == k && !groups_own_point(te, g, s, reads[i], perm))
             return false;
     }
     for (int j = 0; j < s->n_left; j++) {
@@ -112,12 +110,28 @@ bool groups_materialized(const Te *te, const Groups *g, int t) {
     return false;
 }
 
+void groups_merge(const Te *te, Groups *g, const RowGroup **row, int k, int to) {
+    for (int i = 0; i < te->n_stmt; i++) {
+        if (g->home[i] == k)
+            g->home[i] = to;
+        else if (g->home[i] > k)
+            g->home[i]--;
+    }
+    for (int j = k; j + 1 < g->n; j++) {
+        g->root[j] = g->root[j + 1];
+        row[j] = row[j + 1];
+    }
+    g->n--;
+}
+
 int access_groups(Arena *a, const Te *te, KernelGroup **out) {
     Groups g;
     groups_find(te, &g);
     const RowGroup **row = rows_find(a, te, &g);
-    if (te->split != TE_SPLIT_APART)
+    if (te->split != TE_SPLIT_APART) {
+        columns_join(te, &g, row);
         siblings_join(te, &g, row);
+    }
     KernelGroup *group = ARENA_ARRAY(a, KernelGroup, g.n);
     for (int k = 0; k < g.n; k++) group[k].row = row[k];
     for (int i = 0; i < te->n_stmt; i++) {

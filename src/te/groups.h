@@ -26,6 +26,15 @@ const RowGroup **rows_find(Arena *a, const Te *te, Groups *g);
 void rows_passes(const Te *te, RowGroup *g);
 /* The group with every reduction tied that can be; NULL where that saves no pass.  */
 const RowGroup *rows_tied(Arena *a, const Te *te, const RowGroup *g);
+/* Does a read's subscripts name left indices of s so that s runs with the root the way the read
+ * tensor's own statement does?  Fills or compares perm (0xff: still open).  */
+bool groups_own_point(const Te *te, const Groups *g, const TeStmt *s, const TeExpr *read,
+                      uint8_t *perm);
+/* Group k becomes a part of group `to`; those behind it move up.  */
+void groups_merge(const Te *te, Groups *g, const RowGroup **row, int k, int to);
+/* Joins reductions over the same indices that read the same elements, neighbouring ones for
+ * neighbouring results, and do not need each other.  */
+void columns_join(const Te *te, Groups *g, const RowGroup **row);
 /* Joins maps over one domain that read the same elements and do not need each other.  */
 void siblings_join(const Te *te, Groups *g, const RowGroup **row);
 /* Is tensor t read outside the group that makes it?  Outputs and inputs always exist in memory.  */

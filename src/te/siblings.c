@@ -104,17 +104,6 @@ void siblings_join(const Te *te, Groups *g, const RowGroup **row) {
             to++;
         if (to >= k)
             continue;
-        for (int i = 0; i < te->n_stmt; i++) {
-            if (g->home[i] == k)
-                g->home[i] = to;
-            else if (g->home[i] > k)
-                g->home[i]--;
-        }
-        for (int j = k; j + 1 < g->n; j++) {
-            g->root[j] = g->root[j + 1];
-            row[j] = row[j + 1];
-        }
-        g->n--;
-        k--;
+        groups_merge(te, g, row, k--, to);
     }
 }

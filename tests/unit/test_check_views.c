@@ -103,6 +103,20 @@ static const Small table[] = {
            " Y[c] = sum[r](X[r,c]) @accum(i64); }"),
     COLUMN("two reductions", "param R=40, C=32; op f(X: f32[R,C]) -> (S: f32[C], M: f32[C]) {"
            " S[c] = sum[r](X[r,c]); M[c] = max[r](X[r,c]); }"),
+    COLUMN("mean and variance", "param N=3, H=5, W=7, C=24; op f(X: f16[N,H,W,C]) -> (M: f32[C],"
+           " V: f32[C]) { M[c] = sum[n,h,w](X[n,h,w,c]) * 0.25; V[c] = sum[n,h,w](f32(X[n,h,w,c])"
+           " * X[n,h,w,c]) - M[c] * M[c]; }"),
+    COLUMN("four reductions", "param R=300, C=40; op f(X: f32[R,C]) -> (S: f32[C], Q: f32[C],"
+           " L: f32[C], A: i32[C]) { S[c] = sum[r](X[r,c]); Q[c] = sum[r](X[r,c] * X[r,c]);"
+           " L[c] = max[r](X[r,c]); A[c] = sum[r](i32(X[r,c] > 0.0)); }"),
+    COLUMN("reductions of other widths", "param R=70, C=17; op f(X: i8[R,C]) -> (S: bool[C],"
+           " Q: i64[C], B: bool[C], D: f64[C]) { S[c] = any[r](X[r,c] > 2); Q[c] ="
+           " sum[r](i64(X[r,c])); B[c] = all[r](X[r,c] > -4); D[c] = sum[r](f64(X[r,c])); }"),
+    COLUMN("gradients of a norm", "param R=90, C=40; op f(X: f16[R,C], G: f16[R,C], m: f32[R]) ->"
+           " (S: f32[C], B: f32[C]) { S[c] = sum[r](G[r,c] * (X[r,c] - m[r])); B[c] ="
+           " sum[r](f32(G[r,c])); }"),
+    COLUMN("reductions of planes", "param B=4, R=50, C=24; op f(X: f32[B,R,C]) -> (S: f32[C,B],"
+           " L: f32[C,B]) { S[c,b] = sum[r](X[b,r,c]); L[c,b] = min[r](X[b,r,c]); }"),
     DEEP_NCHW("f32", "f32", 2, 3, 9, 16, 3, 3, 1, 1, 1),
     DEEP_NCHW("f32", "f32", 2, 3, 11, 13, 3, 3, 2, 1, 1),
     DEEP_NCHW("f32", "f32", 1, 2, 12, 20, 5, 5, 1, 2, 1),

@@ -53,6 +53,9 @@ static const Shape shapes[] = {
                       " }", SK_PERMUTE},
     {"inner axes", "op f(X: f32[64,8,16]) -> Y: f32[64,16,8] { Y[n,b,a] = X[n,a,b]; }",
      SK_PERMUTE},
+    {"batch statistics", "op f(X: f16[4,6,6,64]) -> (M: f32[64], V: f32[64], L: f32[64]) {"
+                         " M[c] = sum[n,h,w](X[n,h,w,c]); L[c] = max[n,h,w](X[n,h,w,c]);"
+                         " V[c] = sum[n,h,w](X[n,h,w,c] * X[n,h,w,c]) - M[c] * M[c]; }", SK_COLUMN},
     {"argmax", "op f(X: i8[60,96]) -> Y: i32[96] { Y[c] = argmax[r](X[r,c]); }", SK_COLUMN},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };

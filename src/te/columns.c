@@ -1,0 +1,118 @@
+/* Reductions beside each other whose neighbouring results read neighbouring elements: those over
+ * the same indices that read the same elements share a kernel, so that these are read once.  */
+#include "te/groups.h"
+#include "te/tree.h"
+#include <string.h>
+
+enum { READS_MAX = 256 };
+
+typedef struct {
+    const Te *te;
+    Groups *g;
+    const RowGroup **row;
+} Columns;
+
+static const TeStmt *root_of(const Columns *c, int k) { return &c->te->stmt[c->g->root[k]]; }
+
+static bool reduces(const Columns *c, int k) {
+    const TeExpr *e = root_of(c, k)->rhs;
+    return !c->row[k] && e->kind == TE_REDUCE && e->red != TE_RED_ARGMAX &&
+           e->red != TE_RED_ARGMIN;
+}
+
+static int sums_of(const Columns *c, int k) {
+    int n = 0;
+    for (int i = 0; i < c->te->n_stmt; i++)
+        n += c->g->home[i] == k && c->te->stmt[i].rhs->kind == TE_REDUCE;
+    return n;
+}
+
+/* The same indices in the same order, as many rows as can be counted.  */
+static bool same_domain(const TeStmt *x, const TeStmt *y) {
+    int64_t rows = 1;
+    if (x->n_left != y->n_left || x->n_index != y->n_index)
+        return false;
+    for (int i = 0; i < x->n_index; i++) {
+        int64_t n = x->index[i].hi.value;
+        if (!te_extent_same(&x->index[i].hi, &y->index[i].hi) || n < 1)
+            return false;
+        if (i >= x->n_left && (rows *= n) > INT32_MAX / 2)
+            return false;
+    }
+    return true;
+}
+
+/* Does the read take one element for each point of the domain, neighbours for neighbouring results?
+ * Windows, which meet elements again, and products, whose tiles do, are better off alone.  */
+static bool lies_in_columns(const Columns *c, const TeStmt *s, const TeExpr *read) {
+    const TeTensor *t = &c->te->tensor[read->v.ref];
+    Access x;
+    bool contiguous = false;
+    access_read(c->te, s, read, &x);
+    if (!x.affine || read->checked)
+        return false;
+    for (int d = 0; d < t->rank; d++) {
+        int moving = 0;
+        for (int i = 0; i < s->n_index; i++) moving += x.sub[d].coef[i] != 0;
+        if (moving > 1 || x.guard[d])
+            return false;
+    }
+    for (int i = 0; i < s->n_index; i++) {
+        if (s->index[i].hi.value == 1)
+            continue;
+        if (!(x.uses >> i & 1))
+            return false;
+        contiguous |= i < s->n_left && x.offset.coef[i] == 1 && !(x.varies >> i & 1);
+    }
+    return contiguous;
+}
+
+static bool share_columns(const Columns *c, int a, int b) {
+    const TeExpr *x[READS_MAX], *y[READS_MAX];
+    int n = access_reads(root_of(c, a)->rhs, x, READS_MAX);
+    int m = access_reads(root_of(c, b)->rhs, y, READS_MAX);
+    for (int i = 0; i < n && n <= READS_MAX && m <= READS_MAX; i++) {
+        for (int j = 0; j < m; j++) {
+            if (access_same(x[i], y[j]))
+                return lies_in_columns(c, root_of(c, a), x[i]);
+        }
+    }
+    return false;
+}
+
+/* Can what group b computes come right behind group a, in its kernel?  Its maps may read what that
+ * makes at their own point.  */
+static bool can_follow(const Columns *c, int a, int b) {
+    const TeExpr *reads[READS_MAX];
+    const Groups *g = c->g;
+    for (int i = 0; i < c->te->n_stmt; i++) {
+        const TeStmt *s = &c->te->stmt[i];
+        int n = g->home[i] == b ? access_reads(s->rhs, reads, READS_MAX) : 0;
+        if (n > READS_MAX)
+            return false;
+        for (int j = 0; j < n; j++) {
+            int maker = g->maker[reads[j]->v.ref], home = maker < 0 ? -1 : g->home[maker];
+            uint8_t perm[TE_MAX_RANK];
+            if (home < a || home == b)
+                continue;
+            memcpy(perm, g->perm[i], sizeof perm);
+            if (home != a || i == g->root[b] || !groups_own_point(c->te, g, s, reads[j], perm))
+                return false;
+        }
+    }
+    return true;
+}
+
+void columns_join(const Te *te, Groups *g, const RowGroup **row) {
+    Columns c = {te, g, row};
+    for (int b = 1; b < g->n; b++) {
+        for (int a = 0; a < b && reduces(&c, b); a++) {
+            if (!reduces(&c, a) || !same_domain(root_of(&c, a), root_of(&c, b)) ||
+                sums_of(&c, a) + sums_of(&c, b) > TE_MAX_SUMS || !share_columns(&c, a, b) ||
+                !can_follow(&c, a, b))
+                continue;
+            groups_merge(te, g, row, b--, a);
+            break;
+        }
+    }
+}
