@@ -55,6 +55,8 @@ has profiles/tiny.json '"launch_stream": {"value": 2000, .*"measured"' "and wrot
 has profiles/default '^tiny$' "the default is set"
 is "no other file" "$(ls profiles | tr '\n' ' ')" = 'default tiny.json '
 is "nothing on standard error" ! -s err
+run 0 "every measurement, where blocks end at 128 threads and 4 KB" --quick -o all.json
+has all.json '"atomic_same": {.*"source": "measured"' "writes what it measured"
 run 2 "an existing file is not replaced" --only clock
 has err 'tiny.json exists' "says so"
 run 0 "unless forced" --only clock -f

@@ -20,19 +20,20 @@ static const char source[] =
 static Status measure(Bench *b, bool same, Figure *f) {
     enum { WARPS = 8, STEPS = 8, BYTES = WARPS * 32 * STEPS * 4, FEW = 1, MANY = 3 };
     Arena *a = bench_arena(b);
-    const char *macros[] = {arena_printf(a, "WARPS %d", WARPS), arena_printf(a, "STEPS %d", STEPS),
+    int warps = bench_threads(b, 32 * WARPS) / 32;
+    const char *macros[] = {arena_printf(a, "WARPS %d", warps), arena_printf(a, "STEPS %d", STEPS),
                             same ? "SAME 1" : "SAME 0", NULL};
     CudaAddress in, out;
     Sample us;
     int n;
-    BenchLaunch l = {.launch = {.grid = {1, 1, 1}, .block = {32 * WARPS, 1, 1}},
+    BenchLaunch l = {.launch = {.grid = {1, 1, 1}, .block = {32 * warps, 1, 1}},
                      .param = {&in, &out, &n}};
     Status s = bench_buffer(b, BYTES, &in);
     if (!s) s = bench_buffer(b, BYTES, &out);
     if (!s) s = bench_kernel(b, source, "atomics", macros, &l.kernel);
     if (!s) s = bench_slope(b, &l, &n, FEW, MANY, &us);
     f->unit = "clk";
-    if (!s) bench_figure(f, &us, bench_hz(b) * 1e-6 / (WARPS * STEPS));
+    if (!s) bench_figure(f, &us, bench_hz(b) * 1e-6 / (warps * STEPS));
     return s;
 }
 

@@ -42,9 +42,9 @@ static const char source[] =
 /* A ring of STAGES places as generated kernels keep it: wait for the oldest copies, meet, read a
  * word of what arrived, start the next copies.  The ring is so deep that no step waits for data. */
 static const char step_source[] =
-    "extern \"C\" __global__ void __launch_bounds__(256)\n"
+    "extern \"C\" __global__ void __launch_bounds__(THREADS)\n"
     "step(const unsigned *in, unsigned *out, u64 *clocks, int n, unsigned never) {\n"
-    "    __shared__ __align__(16) uint4 ring[STAGES][256];\n"
+    "    __shared__ __align__(16) uint4 ring[STAGES][THREADS];\n"
     "    const unsigned place = (unsigned)__cvta_generic_to_shared(&ring[0][threadIdx.x]);\n"
     "    const uint4 *from = (const uint4 *)in + threadIdx.x;\n"
     "    uint4 next = from[0];\n"
@@ -55,7 +55,7 @@ static const char step_source[] =
     "    for (int i = 0; i < n; i++) {\n"
     "        WAIT;\n"
     "        __syncthreads();\n"
-    "        all ^= ring[i % STAGES][(threadIdx.x + 32) % 256].x;\n"
+    "        all ^= ring[i % STAGES][(threadIdx.x + 32) % THREADS].x;\n"
     "        LOAD((i + STAGES - 1) % STAGES, i);\n"
     "    }\n"
     "    const u64 took = (u64)clock64() - begin;\n"
@@ -114,22 +114,24 @@ static Status block_barriers(Bench *b, Device *dev, CudaAddress clocks) {
 static Status pipeline_step(Bench *b, Device *dev, CudaAddress clocks) {
     enum { THREADS = 256, BYTES = 1 << 16, FEW = 32, MANY = 96 };
     bool async = bench_device(b)->cc_major >= 8;
-    static const char *const copies[] = {
-        "STAGES 12",
+    int threads = bench_threads(b, THREADS);
+    const char *size = arena_printf(bench_arena(b), "THREADS %d", threads);
+    const char *const copies[] = {
+        size, "STAGES 12",
         "LOAD(to, i) asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16; "
-        "cp.async.commit_group;\" :: \"r\"(place + (to) * 4096), \"l\"(from + (i) % 8 * 256) : "
-        "\"memory\")",
+        "cp.async.commit_group;\" :: \"r\"(place + (to) * THREADS * 16), "
+        "\"l\"(from + (i) % 8 * THREADS) : \"memory\")",
         "WAIT asm volatile(\"cp.async.wait_group %0;\" :: \"n\"(STAGES - 2) : \"memory\")",
         "FINISH asm volatile(\"cp.async.wait_all;\" ::: \"memory\")",
         NULL};
-    static const char *const staged[] = {
-        "STAGES 2", "LOAD(to, i) (ring[to][threadIdx.x] = next, next.x ^= (i))", "WAIT (void)place",
-        "FINISH (void)0", NULL};
+    const char *const staged[] = {
+        size, "STAGES 2", "LOAD(to, i) (ring[to][threadIdx.x] = next, next.x ^= (i))",
+        "WAIT (void)place", "FINISH (void)0", NULL};
     CudaAddress in, out;
     Sample clk;
     int n;
     unsigned never = 0x7fedcba9;
-    BenchLaunch l = {.launch = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}},
+    BenchLaunch l = {.launch = {.grid = {1, 1, 1}, .block = {threads, 1, 1}},
                      .param = {&in, &out, &clocks, &n, &never}};
     Status s = bench_buffer(b, BYTES, &in);
     if (!s) s = bench_buffer(b, BYTES, &out);

@@ -59,7 +59,7 @@ static const char source[] =
     "extern \"C\" __global__ void __launch_bounds__(32)\n"
     "burst(const unsigned *in, unsigned *out, u64 *clocks, int n, unsigned never) {\n"
     "    extern __shared__ __align__(16) unsigned char shared[];\n"
-    "    const unsigned base = begin(shared, BURST * 32 * SPAN);\n"
+    "    const unsigned base = begin(shared, PLACES * 32 * SPAN);\n"
     "    const u64 from = (u64)in + threadIdx.x * WIDTH, to = (u64)out + threadIdx.x * WIDTH;\n"
     "    Words v[BURST];\n"
     "    u64 sum = 0;\n"
@@ -72,13 +72,13 @@ static const char source[] =
     "        #pragma unroll\n"
     "        for (int k = 0; k < BURST; k++) {\n"
     "            const u64 g = from + k * (32 * WIDTH);\n"
-    "            const unsigned s = base + k * (32 * SPAN);\n"
+    "            const unsigned s = base + k % PLACES * (32 * SPAN);\n"
     "            GET;\n"
     "        }\n"
     "        #pragma unroll\n"
     "        for (int k = 0; k < BURST; k++) {\n"
     "            const u64 g = to + k * (32 * WIDTH);\n"
-    "            const unsigned s = base + k * (32 * SPAN);\n"
+    "            const unsigned s = base + k % PLACES * (32 * SPAN);\n"
     "            PUT;\n"
     "        }\n"
     "        sum += (u64)clock64() - begin;\n"
@@ -188,11 +188,31 @@ static bool move_of(Arena *a, const char *name, Move *m) {
     return w > 0;
 }
 
+/* How much a block moves at once: enough under way, as far as threads and shared memory go.  */
+typedef struct {
+    int threads, steps, places;           /* of the burst's moves in shared memory */
+    int64_t smem;
+} Size;
+
+static Size size_of(const Bench *b, const Move *m) {
+    enum { MOST_PLACES = 16 };
+    int64_t most = bench_device(b)->attribute[CUDA_ATTR_SMEM_PER_BLOCK_OPTIN];
+    int64_t least = bench_device(b)->attribute[CUDA_ATTR_SMEM_PER_BLOCK];
+    if (most < least) most = least;
+    Size s = {.threads = bench_threads(b, m->span ? 512 : 1024),
+              .steps = m->width == 16 ? 4 : m->width == 8 ? 8 : 16, .places = MOST_PLACES};
+    while (STAGES * s.steps * s.threads * m->span > most && s.steps > 1) s.steps /= 2;
+    while (STAGES * s.steps * s.threads * m->span > most && s.threads > 32) s.threads /= 2;
+    while (s.places * 32 * m->span > most && s.places > 1) s.places /= 2;
+    s.smem = (int64_t)STAGES * s.steps * s.threads * m->span;
+    if (s.smem < s.places * 32 * m->span) s.smem = s.places * 32 * m->span;
+    return s;
+}
+
 static Status measure(Bench *b, Mover *mover, const Move *m) {
     Arena *a = bench_arena(b);
     size_t region = mover_region(b);
-    int threads = m->span ? 512 : 1024;
-    int steps = m->width == 16 ? 4 : m->width == 8 ? 8 : 16;   /* enough under way */
+    Size size = size_of(b, m);
     MoverKernel k = {
         .source = arena_printf(a, "%s%s", unit_prelude, source),
         .macros = {arena_printf(a, "GET %s", m->get), arena_printf(a, "PUT %s", m->put),
@@ -200,11 +220,12 @@ static Status measure(Bench *b, Mover *mover, const Move *m) {
                    arena_printf(a, "QUIET %s", m->quiet), arena_printf(a, "WIDTH %d", m->width),
                    arena_printf(a, "SPAN %d", m->span),
                    arena_printf(a, "WORDS %d", m->width < 4 ? 1 : m->width / 4),
-                   arena_printf(a, "THREADS %d", threads), arena_printf(a, "STEPS %d", steps),
-                   arena_printf(a, "STAGES %d", STAGES), arena_printf(a, "REGION %zuu", region)},
-        .threads = threads, .burst_threads = 32, .blocks = 1,
-        .smem = STAGES * steps * threads * m->span, .buffer = region,
-        .bytes = (double)steps * threads * m->width};
+                   arena_printf(a, "THREADS %d", size.threads),
+                   arena_printf(a, "STEPS %d", size.steps),
+                   arena_printf(a, "STAGES %d", STAGES), arena_printf(a, "REGION %zuu", region),
+                   arena_printf(a, "PLACES %d", size.places)},
+        .threads = size.threads, .burst_threads = 32, .blocks = 1, .smem = size.smem,
+        .buffer = region, .bytes = (double)size.steps * size.threads * m->width};
     return mover_measure(b, &k, &mover->rate, &mover->cost);
 }
 

@@ -8,7 +8,7 @@
 #define ROLLER_PROFILER_MOVER_H
 #include "profiler/bench.h"
 
-enum { MOVER_MACROS = 12 };
+enum { MOVER_MACROS = 13 };
 typedef struct {
     const char *source;
     const char *macros[MOVER_MACROS];     /* of both kernels, NULL-terminated */
