@@ -1,8 +1,7 @@
 /* Options of roller-gen: one table for parsing, --help and the shell completion.  */
 #ifndef ROLLER_CLI_OPTIONS_H
 #define ROLLER_CLI_OPTIONS_H
-#include "base/diag.h"
-#include <stdint.h>
+#include "cli/option_table.h"
 
 /* Columns: id, long name, letter, argument, meaning.  */
 #define GEN_OPTIONS(X)                                                                             \
@@ -39,8 +38,8 @@
       "of: te access tiles plan lowered source ptx resources")                                     \
     X(JSON, "json", 0, NULL, "one JSON object on standard output instead of text")                 \
     X(DRY_RUN, "dry-run", 0, NULL, "plan and report, write nothing")                               \
-    X(MAKE_RULE, "M", 'M', NULL,                                                                   \
-      "print a make rule and stop; -MD: write it to STEM.d as well")                               \
+    X(MAKE_RULE, "M", 0, NULL, "print a make rule and stop")                                       \
+    X(MAKE_RULE_TOO, "MD", 0, NULL, "write a make rule to STEM.d as well")                         \
     X(LIST_ARCH, "list-arch", 0, NULL, "what NVRTC can target")                                    \
     X(LIST_PROFILES, "list-profiles", 0, NULL, "profiles found, with origin and date")             \
     X(LIST_OPS, "list-ops", 0, NULL, "ops of the file with shapes")                                \
@@ -77,7 +76,6 @@ typedef enum {
         EMIT_COUNT
 } GenEmit;
 
-typedef enum { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER } When;
 typedef enum { ACT_GENERATE, ACT_HELP, ACT_VERSION, ACT_LIST_ARCH, ACT_LIST_PROFILES, ACT_LIST_OPS,
                ACT_MAKE_RULE } GenAct;
 
@@ -85,10 +83,6 @@ typedef struct {
     const char **item;
     int n;
 } Words;
-
-typedef struct {
-    const char *name, *value;
-} Binding;
 
 typedef struct {
     GenAct act;

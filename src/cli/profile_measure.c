@@ -46,7 +46,7 @@ static int progress(void *user, const char *what, int done, int total, double et
 
 static Progress progress_for(const ProfileTool *t) {
     bool terminal = isatty(STDERR_FILENO);
-    bool wanted = t->o.progress == PROFILE_ALWAYS || (t->o.progress == PROFILE_AUTO && terminal);
+    bool wanted = t->o.progress == WHEN_ALWAYS || (t->o.progress == WHEN_AUTO && terminal);
     return (Progress){wanted && t->o.verbosity >= 0, terminal};
 }
 

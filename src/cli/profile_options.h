@@ -1,8 +1,7 @@
 /* Options of roller-profile: one table for parsing and --help.  */
 #ifndef ROLLER_CLI_PROFILE_OPTIONS_H
 #define ROLLER_CLI_PROFILE_OPTIONS_H
-#include "base/diag.h"
-#include <stdint.h>
+#include "cli/option_table.h"
 
 /* Columns: id, long name, letter, argument, meaning.  */
 #define PROFILE_OPTIONS(X)                                                                         \
@@ -39,7 +38,6 @@ typedef enum {
         PROFILE_OPT_COUNT
 } ProfileOptionId;
 
-typedef enum { PROFILE_AUTO, PROFILE_ALWAYS, PROFILE_NEVER } ProfileWhen;
 typedef enum {
     PROFILE_MEASURE, PROFILE_LIST, PROFILE_COMPARE, PROFILE_VALIDATE, PROFILE_SHOW, PROFILE_HELP,
     PROFILE_VERSION
@@ -53,7 +51,7 @@ typedef struct {
     bool force, quick, calibrate, set_default, dry_run, json;
     uint64_t seed;
     int verbosity;            /* -1 quiet, 1 verbose */
-    ProfileWhen color, progress;
+    When color, progress;
 } ProfileOptions;
 
 /* Reads a command line.  ST_USAGE with a hint for what is unknown or contradictory.  */

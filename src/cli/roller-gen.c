@@ -16,12 +16,6 @@ double gen_now_ms(void) {
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-static bool use_color(When when) {
-    const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
-    if (when != WHEN_AUTO) return when == WHEN_ALWAYS;
-    return isatty(STDERR_FILENO) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
-}
-
 static const char *keep(Gen *g, const char *s) { return s ? arena_strdup(g->a, s) : NULL; }
 
 int gen_fail(Gen *g, RollerStatus s) {
@@ -42,7 +36,7 @@ int gen_fail(Gen *g, RollerStatus s) {
 int gen_fail_here(Gen *g) {
     const DiagMessage *m = diag_first_error(&g->diag);
     for (int i = 0; i < g->diag.count; i++)
-        diag_render(&g->diag.messages[i], "roller-gen", use_color(g->o.color), &g->messages);
+        diag_render(&g->diag.messages[i], "roller-gen", option_color(g->o.color), &g->messages);
     g->error = (RollerError){.status = (RollerStatus)m->status,
                              .tag = m->tag ? m->tag : "",
                              .file = m->file,
@@ -276,7 +270,7 @@ static void run(void *user) {
         RollerCtxOptions o = {.struct_size = sizeof o,
                               .line_info = g->o.line_info,
                               .program = "roller-gen",
-                              .color = use_color(g->o.color)};
+                              .color = option_color(g->o.color)};
         m->code = roller_ctx_create(&o, &g->ctx) ? status_exit(ST_NOMEM) : act(g);
     }
     m->code = print(g, m->code);

@@ -9,12 +9,6 @@
 
 enum { MAX_PROFILE = 4 << 20 };
 
-static bool use_color(ProfileWhen when) {
-    const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
-    if (when != PROFILE_AUTO) return when == PROFILE_ALWAYS;
-    return isatty(STDERR_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
-}
-
 /* With --json the failure is the one thing on standard output.  */
 static void json_failure(ProfileTool *t, Status s, const char *message, const char *hint) {
     t->report.len = 0;
@@ -130,7 +124,7 @@ static void run(void *user) {
     if (profile_options(t->a, &t->diag, m->argc, m->argv, &t->o)) {
         m->code = profile_fail_here(t);
     } else {
-        t->color = use_color(t->o.color);
+        t->color = option_color(t->o.color);
         RollerCtxOptions o = {.struct_size = sizeof o, .program = "roller-profile",
                               .color = t->color};
         m->code = roller_ctx_create(&o, &t->ctx) ? status_exit(ST_NOMEM) : act(t);

@@ -252,16 +252,10 @@ static int act(Tool *t) {
     return t->report.faults ? status_exit(ST_CHECK) : 0;
 }
 
-static bool use_color(const Tool *t) {
-    const char *when = t->o.color ? t->o.color : "auto", *term = getenv("TERM");
-    if (strcmp(when, "auto") != 0) return strcmp(when, "always") == 0;
-    return isatty(2) && !getenv("NO_COLOR") && !(term && strcmp(term, "dumb") == 0);
-}
-
 static int print(Tool *t, int code) {
     Buf messages = buf_new(t->a);
     for (int k = 0; k < t->diag.count; k++) {
-        diag_render(&t->diag.messages[k], "roller-sim", use_color(t), &messages);
+        diag_render(&t->diag.messages[k], "roller-sim", option_color(t->o.color), &messages);
     }
     fputs(buf_str(&messages), stderr);
     if (t->o.json) report_json(t, code);

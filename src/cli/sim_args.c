@@ -166,7 +166,7 @@ static bool is_file(const char *value) {
     return n > 4 && strcmp(value + n - 4, ".npy") == 0;
 }
 
-static Status give(Binder *b, const SimToolBinding *in) {
+static Status give(Binder *b, const Binding *in) {
     int k;
     Npy npy;
     Status s = place(b, in->name, &k);
@@ -200,7 +200,7 @@ static Status shape(Binder *b, const char *text, Npy *out) {
     return ST_OK;
 }
 
-static Status allocate(Binder *b, const SimToolBinding *alloc) {
+static Status allocate(Binder *b, const Binding *alloc) {
     int k;
     Npy npy;
     Status s = place(b, alloc->name, &k);

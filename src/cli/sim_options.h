@@ -1,8 +1,7 @@
 /* Options of roller-sim: one table for parsing and --help.  */
 #ifndef ROLLER_CLI_SIM_OPTIONS_H
 #define ROLLER_CLI_SIM_OPTIONS_H
-#include "base/diag.h"
-#include <stdint.h>
+#include "cli/option_table.h"
 
 /* Columns: id, long name, letter, argument, meaning.  */
 #define SIM_TOOL_OPTIONS(X)                                                                        \
@@ -36,18 +35,15 @@ typedef enum {
 } SimToolOption;
 
 typedef struct {
-    const char *name, *value;
-} SimToolBinding;
-
-typedef struct {
-    const char *input, *entry, *profile, *arch, *color;
+    const char *input, *entry, *profile, *arch;
     uint32_t grid[3], block[3], cluster[3];
     uint32_t smem;
-    SimToolBinding *in, *alloc, *out;
+    Binding *in, *alloc, *out;
     int n_in, n_alloc, n_out;
     uint64_t seed, limit;
     int threads;
     bool benign, no_races, counters, ptx, json, quiet, help, version;
+    When color;
 } SimToolOptions;
 
 /* Reads a command line.  ST_USAGE with a hint for what is unknown or wrong.  */
