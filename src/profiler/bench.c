@@ -1,7 +1,5 @@
-/* Surroundings of the rows: kernels from sources, data.  */
+/* Surroundings of the rows, and data.  */
 #include "profiler/harness.h"
-
-#include <string.h>
 
 enum { LIKELY_L2 = 64 << 20 };
 
@@ -40,38 +38,6 @@ Status bench_open(Bench *b) {
 Status bench_stopped(const Bench *b) {
     if (!b->o->stop || !*b->o->stop) return ST_OK;
     return diag_error(b->d, ST_CANCELLED, NULL, DIAG_NOWHERE, "the measurement was cancelled");
-}
-
-/* ---- kernels ---- */
-static const char *whole_text(Bench *b, const char *source, const char *const *macros) {
-    Buf t = buf_new(b->work);
-    for (int i = 0; macros && macros[i]; i++) buf_printf(&t, "#define %s\n", macros[i]);
-    buf_puts(&t, source);
-    return buf_str(&t);
-}
-
-static Status load(Bench *b, const char *text, CudaModule **out) {
-    NvrtcOutput *code = ARENA_NEW(b->work, NvrtcOutput);
-    Status s = bench_stopped(b);
-    if (!s)
-        s = nvrtc_compile(b->n, b->work, b->d, text, b->info->arch,
-                          &(NvrtcRequest){.ptx = true, .cubin = !b->simulated}, code);
-    CudaImage image = {.cubin = code->cubin, .cubin_len = code->cubin_len, .ptx = code->ptx};
-    return s ? s : cuda_load(b->x, b->work, b->d, &image, out);
-}
-
-Status bench_kernel(Bench *b, const char *source, const char *symbol, const char *const *macros,
-                    CudaKernel *out) {
-    const char *text = whole_text(b, source, macros);
-    for (size_t i = 0; i < b->n_loaded; i++)
-        if (!strcmp(b->loaded[i].text, text))
-            return cuda_kernel(b->loaded[i].module, b->d, symbol, out);
-    CudaModule *module;
-    Status s = load(b, text, &module);
-    if (s) return s;
-    b->loaded = arena_grow(b->work, b->loaded, &b->cap_loaded, b->n_loaded + 1, sizeof *b->loaded);
-    b->loaded[b->n_loaded++] = (Loaded){text, module};
-    return cuda_kernel(module, b->d, symbol, out);
 }
 
 Status bench_resident(Bench *b, const CudaKernel *k, int threads, int64_t smem, int64_t *out) {

@@ -41,6 +41,12 @@ int64_t bench_l2_bytes(const Bench *b);                    /* as the driver says
  * ("N 8", ..., NULL), compiled for the device's architecture; the same text is compiled once.  */
 Status bench_kernel(Bench *b, const char *source, const char *symbol, const char *const *macros,
                     CudaKernel *out);
+/* The same of several sources at once, on all cores: bench_kernel then finds them compiled.  */
+typedef struct {
+    const char *source;
+    const char *const *macros;
+} BenchSource;
+Status bench_compile(Bench *b, const BenchSource *source, int n);
 /* Device memory with random bytes that are ordinary small numbers in every format, none of them 0;
  * freed with the row.  */
 Status bench_buffer(Bench *b, size_t bytes, CudaAddress *out);

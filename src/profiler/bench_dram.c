@@ -133,7 +133,8 @@ static Status total_bytes(Dram *m) {
 
 Status bench_dram(Bench *b, Device *dev) {
     Dram m = {.b = b, .dev = dev, .bytes = piece_bytes(b, dev)};
-    Status s = bench_buffer(b, (size_t)(STREAM_UNITS * m.bytes), &m.p);
+    Status s = stream_compile(b);
+    if (!s) s = bench_buffer(b, (size_t)(STREAM_UNITS * m.bytes), &m.p);
     if (!s) s = bench_buffer(b, (size_t)(STREAM_UNITS * m.bytes), &m.q);
     if (!s) s = peaks(&m);
     if (!s) s = in_flight(&m);

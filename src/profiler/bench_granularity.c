@@ -83,6 +83,16 @@ typedef struct {
 /* Slots are four runs wide, and a line at least.  */
 static int slot_of(int run) { return 4 * run > 128 ? 4 * run : 128; }
 
+static const char *const *macros_of(Bench *b, int run) {
+    enum { MACROS = 3 };
+    Arena *a = bench_arena(b);
+    const char **macros = ARENA_ARRAY(a, const char *, MACROS + 1);
+    macros[0] = arena_printf(a, "RUN %d", run);
+    macros[1] = arena_printf(a, "SLOT %d", slot_of(run));
+    macros[2] = arena_printf(a, "WIDTH %d", run < 16 ? run : 16);
+    return macros;
+}
+
 /* So many blocks divide the accesses of a region evenly.  */
 static int64_t power_of_two(int64_t most) {
     int64_t p = 1;
@@ -92,17 +102,14 @@ static int64_t power_of_two(int64_t most) {
 
 static Status rate(const Scatter *m, const char *symbol, int run, Sample *out) {
     Bench *b = m->b;
-    Arena *a = bench_arena(b);
     int slot = slot_of(run), bits = 4, regions;
     unsigned never = 0x12345678;
     CudaAddress p = m->p;
-    const char *const macros[] = {arena_printf(a, "RUN %d", run), arena_printf(a, "SLOT %d", slot),
-                                  arena_printf(a, "WIDTH %d", run < 16 ? run : 16), NULL};
     BenchLaunch l = {.param = {&p, &bits, &regions, &never}};
     int64_t blocks;
     Sample us;
     while (slot * ldexp(2, bits) <= m->bytes && bits < 26) bits++;
-    Status s = bench_kernel(b, source, symbol, macros, &l.kernel);
+    Status s = bench_kernel(b, source, symbol, macros_of(b, run), &l.kernel);
     if (!s) s = bench_resident(b, &l.kernel, THREADS, 0, &blocks);
     if (s) return s;
     if (bench_simulated(b)) blocks = ENOUGH_EXACT * bench_sms(b);
@@ -112,16 +119,32 @@ static Status rate(const Scatter *m, const char *symbol, int run, Sample *out) {
     return s;
 }
 
+static const int full_runs[] = {4, 8, 16, 32, 64, 128, 256, 512};
+static const int quick_runs[] = {4, 16, 32, 64, 512};
+
+static const int *runs_of(const Bench *b, int *n) {
+    bool few = bench_quick(b);
+    *n = few ? (int)(sizeof quick_runs / sizeof *quick_runs)
+             : (int)(sizeof full_runs / sizeof *full_runs);
+    return few ? quick_runs : full_runs;
+}
+
+static Status compile(Bench *b) {
+    BenchSource s[MOST_POINTS];
+    int n;
+    const int *run = runs_of(b, &n);
+    for (int i = 0; i < n; i++) s[i] = (BenchSource){source, macros_of(b, run[i])};
+    return bench_compile(b, s, n);
+}
+
 static Status curve(const Scatter *m, MemoryLevel *dram, const char *of) {
-    static const int full[] = {4, 8, 16, 32, 64, 128, 256, 512}, quick[] = {4, 16, 32, 64, 512};
-    bool few = bench_quick(m->b);
-    int n = few ? (int)(sizeof quick / sizeof *quick) : (int)(sizeof full / sizeof *full);
     double x[MOST_POINTS];
     Sample y[MOST_POINTS];
+    int n;
+    const int *run = runs_of(m->b, &n);
     for (int i = 0; i < n; i++) {
-        int run = few ? quick[i] : full[i];
-        x[i] = run;
-        Status s = rate(m, of, run, &y[i]);
+        x[i] = run[i];
+        Status s = rate(m, of, run[i], &y[i]);
         if (s) return s;
         y[i] = sample_times(&y[i], 1e6);
     }
@@ -140,6 +163,7 @@ Status bench_granularity(Bench *b, Device *dev) {
     if (!s && m.bytes > 0.8 / REGIONS * (double)available)
         m.bytes = 0.8 / REGIONS * (double)available;
     if (!s) s = bench_buffer(b, (size_t)(REGIONS * m.bytes), &m.p);
+    if (!s) s = compile(b);
     if (!s) s = curve(&m, dram, "read");
     return s ? s : curve(&m, dram, "write");
 }

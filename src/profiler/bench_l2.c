@@ -125,7 +125,8 @@ Status bench_l2(Bench *b, Device *dev) {
     Cache m = {.b = b, .l2 = &dev->memory[LEVEL_L2]};
     double capacity = (double)bench_l2_bytes(b);
     Sample read, write;
-    Status s = bench_buffer(b, (size_t)(4 * capacity), &m.p);
+    Status s = stream_compile(b);
+    if (!s) s = bench_buffer(b, (size_t)(4 * capacity), &m.p);
     if (!s) s = rate(&m, STREAM_REREAD, 0.375 * capacity, &read, NULL);
     if (!s) s = rate(&m, STREAM_REWRITE, 0.5 * capacity, &write, NULL);
     if (s) return s;

@@ -111,34 +111,38 @@ static const char source[] =
     "    if (all == never) out[threadIdx.x] = all;\n"
     "}\n";
 
-static Status measure(Bench *b, const Device *dev, ComputeUnit *u) {
-    enum { STEPS = 32, ONE_CHAIN = 16 };
+static UnitKernel kernel(Bench *b, const ComputeUnit *u) {
+    enum { STEPS = 32, ONE_CHAIN = 16, MACROS = 7 };
     Arena *a = bench_arena(b);
     Registers r = registers_of(u);
     int steps = bench_simulated(b) ? CHAINS : STEPS;
     int alone = bench_simulated(b) ? 4 : ONE_CHAIN;
-    const char *common[] = {
-        arena_printf(a, "TYPE %s", r.type), arena_printf(a, "TYPE_D %s", r.d_type),
-        arena_printf(a, "ND %d", r.d), arena_printf(a, "NA %d", r.a),
-        arena_printf(a, "NB %d", r.b)};
-    const char *rate[] = {common[0], common[1], common[2], common[3], common[4],
-                          arena_printf(a, "CHAINS %d", CHAINS), arena_printf(a, "STEPS %d", steps),
-                          NULL};
-    const char *latency[] = {common[0], common[1], common[2], common[3], common[4], "CHAINS 1",
-                             arena_printf(a, "STEPS %d", alone), NULL};
+    const char **rate = ARENA_ARRAY(a, const char *, MACROS + 1);
+    const char **latency = ARENA_ARRAY(a, const char *, MACROS + 1);
+    rate[0] = latency[0] = arena_printf(a, "TYPE %s", r.type);
+    rate[1] = latency[1] = arena_printf(a, "TYPE_D %s", r.d_type);
+    rate[2] = latency[2] = arena_printf(a, "ND %d", r.d);
+    rate[3] = latency[3] = arena_printf(a, "NA %d", r.a);
+    rate[4] = latency[4] = arena_printf(a, "NB %d", r.b);
+    rate[5] = arena_printf(a, "CHAINS %d", CHAINS);
+    latency[5] = "CHAINS 1";
+    rate[6] = arena_printf(a, "STEPS %d", steps);
+    latency[6] = arena_printf(a, "STEPS %d", alone);
     const char *text = arena_printf(a, "%s%s%s", unit_prelude, step(a, u, &r), source);
-    UnitKernel k = {.rate_source = text, .latency_source = text, .rate_macros = rate,
-                    .latency_macros = latency, .rate_steps = steps,
-                    .latency_steps = alone, .warps = 1, .most_warps = 16,
-                    .copies = parts(u)};
-    return unit_measure(b, dev, u, &k);
+    return (UnitKernel){.rate_source = text, .latency_source = text, .rate_macros = rate,
+                        .latency_macros = latency, .rate_steps = steps,
+                        .latency_steps = alone, .warps = 1, .most_warps = 16,
+                        .copies = parts(u)};
 }
 
 Status bench_mma(Bench *b, Device *dev) {
+    UnitKernel *k = ARENA_ARRAY(bench_arena(b), UnitKernel, dev->n_unit + 1);
+    ComputeUnit **unit = ARENA_ARRAY(bench_arena(b), ComputeUnit *, dev->n_unit + 1);
+    int n = 0;
     for (int i = 0; i < dev->n_unit; i++) {
         if (strncmp(dev->unit[i].name, "mma.", 4) != 0) continue;
-        Status s = measure(b, dev, &dev->unit[i]);
-        if (s) return s;
+        unit[n] = &dev->unit[i];
+        k[n++] = kernel(b, &dev->unit[i]);
     }
-    return ST_OK;
+    return unit_measure(b, dev, unit, k, n);
 }

@@ -209,11 +209,11 @@ static Size size_of(const Bench *b, const Move *m) {
     return s;
 }
 
-static Status measure(Bench *b, Mover *mover, const Move *m) {
+static MoverKernel kernel(Bench *b, const Move *m) {
     Arena *a = bench_arena(b);
     size_t region = mover_region(b);
     Size size = size_of(b, m);
-    MoverKernel k = {
+    return (MoverKernel){
         .source = arena_printf(a, "%s%s", unit_prelude, source),
         .macros = {arena_printf(a, "GET %s", m->get), arena_printf(a, "PUT %s", m->put),
                    arena_printf(a, "SETTLE(pending) %s", m->settle),
@@ -226,15 +226,19 @@ static Status measure(Bench *b, Mover *mover, const Move *m) {
                    arena_printf(a, "PLACES %d", size.places)},
         .threads = size.threads, .burst_threads = 32, .blocks = 1, .smem = size.smem,
         .buffer = region, .bytes = (double)size.steps * size.threads * m->width};
-    return mover_measure(b, &k, &mover->rate, &mover->cost);
 }
 
 Status bench_movers(Bench *b, Device *dev) {
+    MoverKernel *k = ARENA_ARRAY(bench_arena(b), MoverKernel, dev->n_mover + 1);
+    Mover **mover = ARENA_ARRAY(bench_arena(b), Mover *, dev->n_mover + 1);
+    int n = 0;
     for (int i = 0; i < dev->n_mover; i++) {
         Move m;
         if (!move_of(bench_arena(b), dev->mover[i].name, &m)) continue;
-        Status s = measure(b, &dev->mover[i], &m);
-        if (s) return s;
+        mover[n] = &dev->mover[i];
+        k[n++] = kernel(b, &m);
     }
-    return ST_OK;
+    Status s = mover_compile(b, k, n);
+    for (int i = 0; i < n && !s; i++) s = mover_measure(b, &k[i], &mover[i]->rate, &mover[i]->cost);
+    return s;
 }

@@ -58,33 +58,38 @@ static const struct {
     {"redux", "unsigned", "r", "redux.sync.add.s32 %0, %0, 0xffffffff;", false},
 };
 
-static Status measure(Bench *b, const Device *dev, ComputeUnit *u, size_t row) {
-    enum { STEPS = 128, SIMULATED_STEPS = 32, ONE_CHAIN = 32 };
+static UnitKernel kernel(Bench *b, const Device *dev, size_t row) {
+    enum { STEPS = 128, SIMULATED_STEPS = 32, ONE_CHAIN = 32, MACROS = 5 };
     Arena *a = bench_arena(b);
     int steps = bench_simulated(b) ? SIMULATED_STEPS : STEPS;
-    const char *type = arena_printf(a, "TYPE %s", rows[row].type);
-    const char *constraint = arena_printf(a, "CONSTRAINT \"%s\"", rows[row].constraint);
-    const char *op = arena_printf(a, "OP \"%s\"", rows[row].op);
-    const char *rate[] = {type, constraint, op, "CHAINS 16", arena_printf(a, "STEPS %d", steps),
-                          NULL};
-    const char *latency[] = {type, constraint, op, "CHAINS 1",
-                             arena_printf(a, "STEPS %d", ONE_CHAIN), NULL};
+    const char **rate = ARENA_ARRAY(a, const char *, MACROS + 1);
+    const char **latency = ARENA_ARRAY(a, const char *, MACROS + 1);
+    rate[0] = latency[0] = arena_printf(a, "TYPE %s", rows[row].type);
+    rate[1] = latency[1] = arena_printf(a, "CONSTRAINT \"%s\"", rows[row].constraint);
+    rate[2] = latency[2] = arena_printf(a, "OP \"%s\"", rows[row].op);
+    rate[3] = "CHAINS 16";
+    latency[3] = "CHAINS 1";
+    rate[4] = arena_printf(a, "STEPS %d", steps);
+    latency[4] = arena_printf(a, "STEPS %d", ONE_CHAIN);
     const ComputeUnit *ffma = hal_unit(dev, "ffma");
     const char *text = arena_printf(a, "%s%s", unit_prelude, source);
     UnitKernel k = {.rate_source = text, .latency_source = text, .rate_macros = rate,
                     .latency_macros = latency, .rate_steps = steps, .latency_steps = ONE_CHAIN,
                     .copies = 1, .warps = 1, .most_warps = 32};
-    if (rows[row].adds && ffma) k.latency_less = ffma->latency.value;
-    return unit_measure(b, dev, u, &k);
+    if (rows[row].adds && ffma) k.latency_less = &ffma->latency;
+    return k;
 }
 
 Status bench_simt(Bench *b, Device *dev) {
+    UnitKernel *k = ARENA_ARRAY(bench_arena(b), UnitKernel, dev->n_unit + 1);
+    ComputeUnit **unit = ARENA_ARRAY(bench_arena(b), ComputeUnit *, dev->n_unit + 1);
+    int n = 0;
     for (int i = 0; i < dev->n_unit; i++) {
         for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
             if (strcmp(dev->unit[i].name, rows[row].unit) != 0) continue;
-            Status s = measure(b, dev, &dev->unit[i], row);
-            if (s) return s;
+            unit[n] = &dev->unit[i];
+            k[n++] = kernel(b, dev, row);
         }
     }
-    return ST_OK;
+    return unit_measure(b, dev, unit, k, n);
 }

@@ -291,30 +291,36 @@ static CudaMapShape map_of(size_t region, int rows_of_box, bool im2col) {
     return m;
 }
 
-static Status measure(Bench *b, Mover *mover, size_t row) {
+static MoverKernel kernel(Bench *b, size_t row) {
     Arena *a = bench_arena(b);
     size_t region = mover_region(b);
-    CudaMapShape map = map_of(region, ROWS / rows[row].blocks, rows[row].im2col);
-    map.address = rows[row].source == store_source;
+    CudaMapShape *map = ARENA_NEW(a, CudaMapShape);
+    *map = map_of(region, ROWS / rows[row].blocks, rows[row].im2col);
+    map->address = rows[row].source == store_source;
     int threads = rows[row].source == store_source ? 128 : 32;
-    MoverKernel k = {
+    return (MoverKernel){
         .source = arena_printf(a, "%s%s%s", unit_prelude, prelude, rows[row].source),
         .macros = {arena_printf(a, "COPY %s", rows[row].copy), arena_printf(a, "BOX %d", BOX),
                    arena_printf(a, "RING %d", RING), arena_printf(a, "REGION %zu", region)},
         .threads = threads, .burst_threads = threads, .blocks = rows[row].blocks,
         .smem = 1024 + RING * (BOX + 16), .buffer = region, .bytes = BOX,
-        .map = rows[row].map ? &map : NULL};
-    return mover_measure(b, &k, &mover->rate, &mover->cost);
+        .map = rows[row].map ? map : NULL};
 }
 
 Status bench_tma(Bench *b, Device *dev) {
+    enum { KINDS = (int)(sizeof rows / sizeof *rows) };
+    MoverKernel k[KINDS];
+    Mover *mover[KINDS];
+    int n = 0;
     if (bench_device(b)->cc_major < 9) return ST_OK;
-    for (int i = 0; i < dev->n_mover; i++) {
-        for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
-            if (strcmp(dev->mover[i].name, rows[row].mover) != 0) continue;
-            Status s = measure(b, &dev->mover[i], row);
-            if (s) return s;
+    for (size_t row = 0; row < KINDS; row++) {
+        for (int i = 0; i < dev->n_mover; i++) {
+            if (n == KINDS || strcmp(dev->mover[i].name, rows[row].mover) != 0) continue;
+            mover[n] = &dev->mover[i];
+            k[n++] = kernel(b, row);
         }
     }
-    return ST_OK;
+    Status s = mover_compile(b, k, n);
+    for (int i = 0; i < n && !s; i++) s = mover_measure(b, &k[i], &mover[i]->rate, &mover[i]->cost);
+    return s;
 }

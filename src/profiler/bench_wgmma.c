@@ -86,7 +86,7 @@ static const char source[] =
     "    if (all == never) out[threadIdx.x] = all;\n"
     "}\n";
 
-static Status measure(Bench *b, const Device *dev, ComputeUnit *u) {
+static UnitKernel kernel(Bench *b, const ComputeUnit *u) {
     enum { STEPS = 8, NARROW_STEPS = 32, NARROW = 64, ONE_CHAIN = 4, SIMULATED_STEPS = 4 };
     Arena *a = bench_arena(b);
     int sums = M * u->n.to / (4 * 32) / (u->acc == TE_F16 ? 2 : 1);
@@ -95,22 +95,24 @@ static Status measure(Bench *b, const Device *dev, ComputeUnit *u) {
         if (steps == STEPS) steps = SIMULATED_STEPS;
         alone = 1;
     }
-    UnitKernel k = {
+    return (UnitKernel){
         .rate_source = arena_printf(a, "%s%s%s", unit_prelude,
                                     iteration(b, u, sums, steps, false), source),
         .latency_source = arena_printf(a, "%s%s%s", unit_prelude,
                                        iteration(b, u, sums, alone, true), source),
         .rate_steps = steps, .latency_steps = alone, .copies = 1, .warps = 4, .most_warps = 12,
         .smem = 8 * ROW + TILES * ROW * u->n.to, .smem_per_part = TILES * ROW * M};
-    return unit_measure(b, dev, u, &k);
 }
 
 Status bench_wgmma(Bench *b, Device *dev) {
+    UnitKernel *k = ARENA_ARRAY(bench_arena(b), UnitKernel, dev->n_unit + 1);
+    ComputeUnit **unit = ARENA_ARRAY(bench_arena(b), ComputeUnit *, dev->n_unit + 1);
+    int n = 0;
     if (strcmp(bench_device(b)->arch, "sm_90a") != 0) return ST_OK;
     for (int i = 0; i < dev->n_unit; i++) {
         if (strncmp(dev->unit[i].name, "wgmma.", 6) != 0) continue;
-        Status s = measure(b, dev, &dev->unit[i]);
-        if (s) return s;
+        unit[n] = &dev->unit[i];
+        k[n++] = kernel(b, &dev->unit[i]);
     }
-    return ST_OK;
+    return unit_measure(b, dev, unit, k, n);
 }

@@ -3,10 +3,11 @@
 #define ROLLER_PROFILER_HARNESS_H
 #include "profiler/bench.h"
 
-/* A source that was compiled and loaded.  */
+/* A source that was compiled.  */
 typedef struct {
     const char *text;         /* macros and source */
-    CudaModule *module;
+    const NvrtcOutput *code;
+    CudaModule *module;       /* NULL: not needed yet */
 } Loaded;
 
 struct Bench {

@@ -27,14 +27,18 @@ static Status prepare(Run *r, Bench *b, const MoverKernel *k) {
     return cuda_tensor_map(cuda_context_driver(bench_context(b)), bench_diag(b), &shape, &r->map);
 }
 
-static Status launch_of(Run *r, const char *symbol, int threads, const char *more,
-                        BenchLaunch *l) {
-    const MoverKernel *k = r->k;
-    const char *macros[MOVER_MACROS + 1];
+static const char *const *macros_of(Arena *a, const MoverKernel *k, const char *more) {
+    const char **macros = ARENA_ARRAY(a, const char *, MOVER_MACROS + 1);
     int n = 0;
     for (; k->macros[n]; n++) macros[n] = k->macros[n];
     macros[n] = more;
-    macros[n + 1] = NULL;
+    return macros;
+}
+
+static Status launch_of(Run *r, const char *symbol, int threads, const char *more,
+                        BenchLaunch *l) {
+    const MoverKernel *k = r->k;
+    const char *const *macros = macros_of(bench_arena(r->b), k, more);
     *l = (BenchLaunch){.launch = {.grid = {k->blocks, 1, 1}, .block = {threads, 1, 1},
                                   .dynamic_smem = k->smem},
                        .param = {&r->in, &r->out, &r->clocks, &r->n, &r->never, &r->map}};
@@ -75,6 +79,16 @@ static Status measure_cost(Run *r, Figure *cost) {
     one.noisy = few.noisy || many.noisy;
     bench_figure(cost, &one, 1);
     return ST_OK;
+}
+
+Status mover_compile(Bench *b, const MoverKernel *k, int n) {
+    Arena *a = bench_arena(b);
+    BenchSource *source = ARENA_ARRAY(a, BenchSource, 2 * n + 1);
+    for (int i = 0; i < n; i++) {
+        source[2 * i] = (BenchSource){k[i].source, macros_of(a, &k[i], short_burst)};
+        source[2 * i + 1] = (BenchSource){k[i].source, macros_of(a, &k[i], long_burst)};
+    }
+    return bench_compile(b, source, 2 * n);
 }
 
 Status mover_measure(Bench *b, const MoverKernel *k, Figure *rate, Figure *cost) {

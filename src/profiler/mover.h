@@ -20,6 +20,8 @@ typedef struct {
     const CudaMapShape *map;              /* or NULL; its address 0: `in`, 1: `out` */
 } MoverKernel;
 
+/* Compiles what mover_measure needs, of all of them at once.  */
+Status mover_compile(Bench *b, const MoverKernel *k, int n);
 /* Replaces rate and cost (both may be NULL).  */
 Status mover_measure(Bench *b, const MoverKernel *k, Figure *rate, Figure *cost);
 /* Bytes, a power of two, that L2 holds with ease and L1 does not.  */

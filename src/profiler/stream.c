@@ -85,6 +85,13 @@ static Status resident(Bench *b, const CudaKernel *k, const StreamShape *shape, 
     return s;
 }
 
+Status stream_compile(Bench *b) {
+    static const char *const one[] = {"UNROLL 1", NULL}, *const two[] = {"UNROLL 2", NULL};
+    static const char *const four[] = {"UNROLL 4", NULL};
+    const BenchSource all[] = {{source, one}, {source, two}, {source, four}};
+    return bench_compile(b, all, (int)(sizeof all / sizeof *all));
+}
+
 Status stream_open(Bench *b, StreamKind kind, CudaAddress p, CudaAddress q, double bytes,
                    const StreamShape *shape, Stream *out) {
     const char *unrolled = arena_printf(bench_arena(b), "UNROLL %d", shape->unroll);

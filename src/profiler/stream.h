@@ -50,6 +50,8 @@ typedef struct {
 enum { STREAM_UNITS = 6 };
 Status stream_open(Bench *b, StreamKind kind, CudaAddress p, CudaAddress q, double bytes,
                    const StreamShape *shape, Stream *out);
+/* Compiles the kernels of all shapes at once.  */
+Status stream_compile(Bench *b);
 /* Bytes per microsecond: the slope over units.  Where memory itself is measured, a unit is larger
  * than L2.  */
 Status stream_rate(Bench *b, Stream *s, Sample *rate);

@@ -146,7 +146,7 @@ static Status measure_latency(Run *r, ComputeUnit *u) {
     if (!s) s = bench_clocks(r->b, &l, r->clocks, &r->n, 1, 3, &clk);
     if (s) return s;
     clk = sample_times(&clk, 1.0 / r->k->latency_steps);
-    clk.value -= r->k->latency_less;
+    if (r->k->latency_less) clk.value -= r->k->latency_less->value;
     u->latency.unit = "clk";
     bench_figure(&u->latency, &clk, 1);
     return ST_OK;
@@ -168,14 +168,32 @@ static Status measure_sustained(Run *r, const Device *dev, double us, ComputeUni
     return ST_OK;
 }
 
-Status unit_measure(Bench *b, const Device *dev, ComputeUnit *u, const UnitKernel *k) {
+/* Warpgroups' latencies are dear to compile.  */
+static bool has_latency(const Bench *b, const UnitKernel *k) {
+    return k->warps == 1 || !bench_quick(b);
+}
+
+static Status measure(Bench *b, const Device *dev, ComputeUnit *u, const UnitKernel *k) {
     Run r;
     double us = 0;
     Status s = prepare(&r, b, u, k);
     if (!s) s = fit(&r);
     if (!s) s = measure_rate(&r, u, &us);
-    bool latency = k->warps == 1 || !bench_quick(b);         /* dear to compile for warpgroups */
-    if (!s && latency) s = measure_latency(&r, u);
+    if (!s && has_latency(b, k)) s = measure_latency(&r, u);
     if (!s && !bench_quick(b)) s = measure_sustained(&r, dev, us, u);
+    return s;
+}
+
+Status unit_measure(Bench *b, const Device *dev, ComputeUnit *const *unit, const UnitKernel *k,
+                    int n) {
+    BenchSource *source = ARENA_ARRAY(bench_arena(b), BenchSource, 2 * n + 1);
+    int sources = 0;
+    for (int i = 0; i < n; i++) {
+        source[sources++] = (BenchSource){k[i].rate_source, k[i].rate_macros};
+        if (has_latency(b, &k[i]))
+            source[sources++] = (BenchSource){k[i].latency_source, k[i].latency_macros};
+    }
+    Status s = bench_compile(b, source, sources);
+    for (int i = 0; i < n && !s; i++) s = measure(b, dev, unit[i], &k[i]);
     return s;
 }

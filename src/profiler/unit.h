@@ -16,7 +16,7 @@ typedef struct {
     const char *const *rate_macros, *const *latency_macros;    /* NULL-terminated, or NULL */
     int rate_steps, latency_steps;        /* instructions of one warp (warpgroup) per iteration */
     int copies;                           /* of the row's operation in one instruction */
-    double latency_less;                  /* clk of what else each of the latter waits for */
+    const Figure *latency_less;           /* clk of what else each of the latter waits for */
     int warps;                            /* that execute one instruction together: 1 or 4 */
     int most_warps;                       /* of a block; the curve ends there */
     int64_t smem, smem_per_part;          /* dynamic: of a block, and for each 4 of its warps */
@@ -25,6 +25,8 @@ typedef struct {
 /* Text that opens every kernel of a unit: bits() of a result, begin and end of the timed part.  */
 extern const char unit_prelude[];
 
-/* Replaces rate, latency, the curve over warps and, in a full profile, the sustained rate.  */
-Status unit_measure(Bench *b, const Device *dev, ComputeUnit *u, const UnitKernel *k);
+/* Of each unit, by its kernel: replaces rate, latency, the curve over warps and, in a full profile,
+ * the sustained rate.  */
+Status unit_measure(Bench *b, const Device *dev, ComputeUnit *const *unit, const UnitKernel *k,
+                    int n);
 #endif
