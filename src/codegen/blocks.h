@@ -211,6 +211,7 @@ void window_tile_row(Kernel *k);          /* x0 from input row y, or kk of the w
 bool window_tile_tested(const Kernel *k); /* are some threads without outputs: not `live`? */
 
 /* permute.c */
+TeExtent permute_blocks(Arena *a, const Problem *p, const RProg *r);
 void permute_place(Kernel *k);
 void permute_fill(Kernel *k, int source);
 void permute_elements(Kernel *k);

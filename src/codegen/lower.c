@@ -199,10 +199,10 @@ static void lower_window(Arena *a, Lowered *l) {
     add_statements(l, l->p->group);
 }
 
-static void lower_permute(Lowered *l) {
+static void lower_permute(Arena *a, Lowered *l) {
     l->kind = KERNEL_PERMUTE;
     l->vec = l->r->store_vec;
-    l->launch.grid[0] = rprog_blocks(l->p, l->r);
+    lay_out_blocks(l, permute_blocks(a, l->p, l->r));
     l->launch.block[0] = l->r->threads;
     l->launch.dynamic_smem = l->r->smem;
     add(l, PHASE_PLACE);
@@ -228,7 +228,7 @@ static void lower_program(Arena *a, const RPlan *plan, const Device *dev, int g,
     switch (r->skeleton) {
     case SK_STREAM: lower_stream(a, &l[(*n)++], dev); return;
     case SK_WINDOW: lower_window(a, &l[(*n)++]); return;
-    case SK_PERMUTE: lower_permute(&l[(*n)++]); return;
+    case SK_PERMUTE: lower_permute(a, &l[(*n)++]); return;
     case SK_ROW:
         for (int i = 0, all = rprog_row_kernels(l[*n].p, r); i < all; i++) {
             begin(&l[*n], plan, g);

@@ -1,4 +1,5 @@
 #include "codegen/blocks.h"
+#include "codegen/sizes.h"
 
 /* Maps that change the layout: a box of points is read in the order of its sources, put down in
  * shared memory, and computed and written in the order of the outputs.
@@ -8,29 +9,57 @@
 
 static const PermuteView *view_of(const Kernel *k) { return &k->l->p->permute; }
 
-static int64_t extent_of(const Kernel *k, int axis) {
-    return view_of(k)->out.digit[axis].extent;
+static TeExtent extent_of(Arena *a, const Problem *p, int axis) {
+    const AxisDigit *d = &p->permute.out.digit[axis];
+    return size_product(a, &p->te->stmt[p->group->root], &p->permute.out, d->first, d->n);
+}
+
+static const char *extent_text(const Kernel *k, int axis) {
+    return size_text(k->cg, extent_of(k->cg->arena, k->l->p, axis));
 }
 
 static int tile_of(const Kernel *k, int axis) { return k->l->r->block.extent[axis]; }
 
-static bool is_ragged(const Kernel *k, int axis) { return extent_of(k, axis) % tile_of(k, axis); }
+static bool is_whole(const Kernel *k, int axis) {
+    return !view_of(k)->varies[axis] && tile_of(k, axis) == view_of(k)->out.digit[axis].extent;
+}
+
+static bool is_ragged(const Kernel *k, int axis) {
+    return view_of(k)->unit[axis] % tile_of(k, axis);
+}
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/* Boxes along the axes first..end-1.  */
+static TeExtent boxes_of(Arena *a, const Problem *p, const RProg *r, int first, int end) {
+    TeExtent all = size_number(1);
+    for (int axis = first; axis < end; axis++)
+        all = size_times(a, all, size_parts(a, extent_of(a, p, axis), r->block.extent[axis]));
+    return all;
+}
+
+TeExtent permute_blocks(Arena *a, const Problem *p, const RProg *r) {
+    return boxes_of(a, p, r, 0, p->permute.out.n_digit);
+}
+
+static bool is_single(TeExtent e) { return !e.expr && e.value == 1; }
+
 void permute_place(Kernel *k) {
     Cg *cg = k->cg;
-    int64_t below = 1;
+    Arena *arena = cg->arena;
+    const Problem *p = k->l->p;
+    const RProg *r = k->l->r;
+    int n = view_of(k)->out.n_digit;
     cg_line(cg, "// place: the box");
     cg_line(cg, "extern __shared__ __align__(16) unsigned char smem[];");
     cg_line(cg, "const unsigned tid = threadIdx.x;");
-    for (int a = view_of(k)->out.n_digit - 1; a >= 0; a--) {
-        int64_t boxes = ceil_div(extent_of(k, a), tile_of(k, a));
+    for (int a = n - 1; a >= 0; a--) {
+        TeExtent boxes = boxes_of(arena, p, r, a, a + 1), below = boxes_of(arena, p, r, a + 1, n);
         const char *at = "blockIdx.x";
-        if (below > 1) at = cg_text(cg, "%s / %lldu", at, (long long)below);
-        below *= boxes;
-        if (below < k->l->launch.grid[0]) at = cg_text(cg, "%s %% %lldu", at, (long long)boxes);
-        if (boxes == 1) cg_line(cg, "constexpr int g%d = 0;", a);
+        if (!is_single(below)) at = cg_text(cg, "%s / %s", at, size_divisor(cg, below, false));
+        if (!is_single(boxes_of(arena, p, r, 0, a)))
+            at = cg_text(cg, "%s %% %s", at, size_divisor(cg, boxes, false));
+        if (is_single(boxes)) cg_line(cg, "constexpr int g%d = 0;", a);
         else cg_line(cg, "const int g%d = (int)(%s) * %d;", a, at, tile_of(k, a));
     }
     for (int i = 0, from = 0; i < view_of(k)->n_source; i++) {
@@ -103,7 +132,7 @@ static int open_vectors(Kernel *k, const int *axes, int n_axes, int64_t elements
         int a = axes[i];
         if (!is_ragged(k, a)) continue;
         const char *d = tile_of(k, a) == 1 ? "0" : cg_text(cg, "(int)d%d", a);
-        const char *inside = cg_text(cg, "g%d + %s < %lld", a, d, (long long)extent_of(k, a));
+        const char *inside = cg_text(cg, "g%d + %s < %s", a, d, extent_text(k, a));
         test = test ? cg_text(cg, "%s && %s", test, inside) : inside;
     }
     if (test) {
@@ -121,10 +150,12 @@ static const char *source_offset(const Kernel *k, const PermuteSource *x, bool f
         sum = cg_text(k->cg, "%lld", (long long)x->access.offset.c);
     for (int i = 0; i < x->n_order; i++) {
         int a = x->order[i];
-        bool stays = first ? tile_of(k, a) == extent_of(k, a) : tile_of(k, a) == 1;
+        bool stays = first ? is_whole(k, a) : tile_of(k, a) == 1;
         if (stays) continue;
         const char *term = cg_text(k->cg, "%s%s%d", cast, first ? "g" : *cast ? "d" : "(int)d", a);
-        if (x->stride[a] != 1) term = cg_text(k->cg, "%s * %lld", term, (long long)x->stride[a]);
+        if (x->stride[a] != 1 || x->varies[a])
+            term = cg_text(k->cg, "%s * %s", term,
+                           size_stride(k->cg, &x->access, view_of(k)->moving[a]));
         sum = sum ? cg_text(k->cg, "%s + %s", sum, term) : term;
     }
     return sum ? sum : "0";
@@ -186,10 +217,10 @@ static void find_indices(Kernel *k) {
         if (tile_of(k, a) == 1) cg_line(cg, "const int p%d = g%d;", a, a);
         else cg_line(cg, "const int p%d = g%d + (int)d%d;", a, a, a);
         place_decode(cg, s, &axis, cg_text(cg, "p%d", a), false, at->index, at->wide);
-        number = number ? cg_text(cg, "(%s * %lld + p%d)", number, (long long)axis.extent, a)
+        number = number ? cg_text(cg, "(%s * %s + p%d)", number, extent_text(k, a), a)
                         : cg_text(cg, "%sp%d", wide ? "(long long)" : "", a);
     }
-    if (at->vec == 1 || s->index[at->order[0]].hi.value % at->vec == 0) return;
+    if (at->vec == 1 || te_extent_unit(&s->index[at->order[0]].hi) % at->vec == 0) return;
     cg_line(cg, "const %s at = %s;", place_type(wide), number);
     FusedAxis *all = ARENA_NEW(cg->arena, FusedAxis);
     *all = *out;
@@ -238,7 +269,7 @@ void permute_elements(Kernel *k) {
     at->vec = k->l->vec;
     at->n_vector = 0;
     for (int i = s->n_left - 1; i >= 0; i--) {
-        if (s->index[i].hi.value != 1) at->order[at->n_order++] = i;
+        if (s->index[i].hi.value != 1 || s->index[i].hi.expr) at->order[at->n_order++] = i;
     }
     for (int i = 0; i < n_axes; i++) axes[i] = n_axes - 1 - i;
     cg_line(cg, "// elements: %d at a time", at->vec);

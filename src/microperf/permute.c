@@ -42,6 +42,10 @@ void mp_estimate_permute(const Model *m, const RProg *r, Estimate *out) {
     double blocks = (double)rprog_blocks(p, r), points = (double)rprog_permute_points(p, r);
     double outputs = (double)p->permute.out.extent, stores = 0, loads = 0;
     double vec = r->store_vec, axes = p->permute.out.n_digit;
+    if (outputs < 1) {                    /* a size is 0: nothing is launched */
+        *out = (Estimate){.term[MP_LAUNCH] = m->launch_us, .us = m->launch_us};
+        return;
+    }
     ViewWork w = {.blocks = blocks, .writes = m->out_bytes};
     w.reads = (double)p->read_bytes + (double)p->epilogue_bytes;
     for (int i = 0; i < p->permute.n_source; i++)

@@ -15,6 +15,15 @@ static int axes_of(const Problem *p) { return p->permute.out.n_digit; }
 
 static int64_t extent_of(const Problem *p, int axis) { return p->permute.out.digit[axis].extent; }
 
+/* Does a box reach from end to end of the axis at all sizes?  */
+static bool is_whole(const Problem *p, const RProg *r, int axis) {
+    return !p->permute.varies[axis] && r->block.extent[axis] == extent_of(p, axis);
+}
+
+static bool is_one(const Problem *p, int axis) {
+    return !p->permute.varies[axis] && extent_of(p, axis) == 1;
+}
+
 int64_t rprog_permute_points(const Problem *p, const RProg *r) {
     int64_t n = 1;
     for (int a = 0; a < axes_of(p) && n < INT32_MAX; a++) n *= r->block.extent[a];
@@ -83,13 +92,14 @@ static int64_t run_of(const Problem *p, const RProg *r, int source, int vec, boo
     int64_t run = 1, axis;
     *divides = true;
     for (int i = 0; (axis = inner_axis(p, source, i)) >= 0; i++) {
-        int64_t tile = r->block.extent[axis], extent = extent_of(p, (int)axis);
-        bool together = source < 0 || p->permute.source[source].stride[axis] == run;
-        if (extent == 1) continue;
+        const PermuteSource *x = source < 0 ? NULL : &p->permute.source[source];
+        bool together = !x || (x->stride[axis] == run && !x->varies[axis]);
+        bool whole = is_whole(p, r, (int)axis);
+        if (is_one(p, (int)axis)) continue;
         if (!together) break;
-        if (tile != extent) *divides = run * extent % vec == 0;
-        run *= tile;
-        if (tile != extent) break;
+        if (!whole) *divides = run * p->permute.unit[axis] % vec == 0;
+        run *= r->block.extent[axis];
+        if (!whole) break;
     }
     *divides &= run % vec == 0;
     return run;
@@ -110,8 +120,8 @@ static bool reads_fit(const Problem *p, const RProg *r, int source) {
     for (int i = 0; i < x->n_order; i++) {
         int axis = x->order[i];
         int64_t tile = r->block.extent[axis];
-        bool inside = x->stride[axis] < run, moves = tile != extent_of(p, axis);
-        if (!inside && x->stride[axis] % vec) return false;
+        bool inside = x->stride[axis] < run && !x->varies[axis], moves = !is_whole(p, r, axis);
+        if (!inside && x->unit[axis] % vec) return false;
         if (inside && moves && x->stride[axis] * tile % vec) return false;
     }
     return true;
@@ -125,7 +135,7 @@ static bool stores_fit(const Problem *p, const RProg *r) {
     for (int i = 0; i < p->permute.n_source; i++) {
         int64_t together = 1;
         for (int a = axes_of(p) - 1; a >= 0; a--) {
-            if (extent_of(p, a) > 1 && !p->permute.source[i].stride[a]) break;
+            if (!is_one(p, a) && !p->permute.source[i].stride[a]) break;
             together *= r->block.extent[a];
         }
         divides &= together % r->store_vec == 0;
@@ -303,7 +313,7 @@ void rprog_permute_candidates(Arena *a, const Problem *p, const Device *dev, RPr
     const PermuteView *v = &p->permute;
     Boxes b = {.arena = a, .p = p, .dev = dev, .set = set, .cap = (size_t)set->n};
     RProg r = rprog_permute_base();
-    if (!v->fits || rprog_units(p, dev, &r.unit, 1) < 1) return;
+    if (!v->fits || v->out.extent < 1 || rprog_units(p, dev, &r.unit, 1) < 1) return;
     for (int64_t out = LEAST; out <= MOST; out *= 2) {
         for (int64_t in = LEAST; in <= FAR; in *= 2) {
             for (int even = 0; even < 2; even++) {

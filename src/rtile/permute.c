@@ -1,6 +1,8 @@
 /* A map seen as a change of layout.  */
 #include "rtile/facts.h"
 
+#include <string.h>
+
 enum { READS = 256, EXTENT_MAX = 1 << 30, VECTOR_BYTES = 16 };
 
 static const TeStmt *root_of(const Problem *p) { return &p->te->stmt[p->group->root]; }
@@ -13,11 +15,17 @@ static const TeStmt *statement(const Problem *p, int which) {
     return which < 0 ? root_of(p) : &p->te->stmt[p->group->fused[which]];
 }
 
-/* Do all statements run with the root's indices in its order, with sizes that are known?  */
+/* Is it so at all sizes?  */
+static bool is_one(const Problem *p, int index) {
+    const TeExtent *e = &root_of(p)->index[index].hi;
+    return e->value == 1 && !e->expr;
+}
+
+/* Do all statements run with the root's indices in its order?  */
 static bool is_map(const Problem *p) {
     const KernelGroup *g = p->group;
     const TeStmt *s = root_of(p);
-    if (g->row || p->te->runtime || s->n_left < 2) return false;
+    if (g->row || s->n_left < 2) return false;
     for (int i = 0; i < s->n_left; i++) {
         if (extent_of(p, i) < 1 || extent_of(p, i) > EXTENT_MAX) return false;
     }
@@ -39,7 +47,7 @@ static bool is_made_here(const Problem *p, int tensor) {
 /* The index along which outputs are contiguous.  */
 static int inner_of(const Problem *p) {
     int inner = root_of(p)->n_left - 1;
-    while (inner > 0 && extent_of(p, inner) == 1) inner--;
+    while (inner > 0 && is_one(p, inner)) inner--;
     return inner;
 }
 
@@ -52,7 +60,7 @@ static bool is_turned(const Problem *p, const Access *x) {
     if (x->offset.coef[inner_of(p)] < 2) return false;
     for (int i = 0; i < s->n_left; i++) {
         if (x->offset.coef[i] < 0) return false;
-        if (x->offset.coef[i] == 0 || extent_of(p, i) == 1) seen |= 1u << i;
+        if (x->offset.coef[i] == 0 || is_one(p, i)) seen |= 1u << i;
     }
     for (;;) {
         int next = -1;
@@ -61,15 +69,18 @@ static bool is_turned(const Problem *p, const Access *x) {
             if (!(seen >> i & 1) && less) next = i;
         }
         if (next < 0) return reach > 1;
-        if (reach == 1 && x->offset.coef[next] != 1) return false;
+        if (reach == 1 && (x->offset.coef[next] != 1 || x->varies >> next & 1)) return false;
         if (x->offset.coef[next] < reach) return false;
         seen |= 1u << next;
         reach = x->offset.coef[next] * extent_of(p, next);
     }
 }
 
-static bool same_offset(const Access *x, const Access *y) {
+/* Where strides depend on sizes, equal subscripts are what makes offsets equal at all of them.  */
+static bool same_offset(const Te *te, const Access *x, const Access *y) {
     if (x->tensor != y->tensor || x->offset.c != y->offset.c) return false;
+    size_t subs = (size_t)te->tensor[x->tensor].rank * sizeof *x->sub;
+    if ((x->varies || y->varies) && memcmp(x->sub, y->sub, subs) != 0) return false;
     for (int i = 0; i < TE_MAX_INDICES; i++) {
         if (x->offset.coef[i] != y->offset.coef[i]) return false;
     }
@@ -81,7 +92,7 @@ int rtile_permute_source(const Problem *p, const TeStmt *s, const TeExpr *read) 
     Access x;
     access_read(p->te, s, read, &x);
     for (int k = 0; x.affine && k < p->permute.n_source; k++) {
-        if (same_offset(&x, &p->permute.source[k].access)) return k;
+        if (same_offset(p->te, &x, &p->permute.source[k].access)) return k;
     }
     return -1;
 }
@@ -94,9 +105,7 @@ static void add_source(Problem *p, const TeStmt *s, const TeExpr *read, int alig
     access_read(p->te, s, read, &one.access);
     if (!one.access.affine || is_made_here(p, read->v.ref)) return;
     for (int d = 0; d < t->rank; d++) {
-        int64_t lo, hi;
-        access_range(s, &one.access.sub[d], &lo, &hi);
-        if (lo < 0 || hi >= t->shape[d].value) return;
+        if (access_leaves(s, read->args[d], &one.access.sub[d], &t->shape[d])) return;
     }
     if (!is_turned(p, &one.access) || rtile_permute_source(p, s, read) >= 0) return;
     one.vec = (t->role != TE_TEMP && align < VECTOR_BYTES ? align : VECTOR_BYTES) / one.bytes;
@@ -104,17 +113,20 @@ static void add_source(Problem *p, const TeStmt *s, const TeExpr *read, int alig
     if (v->n_source < PERMUTE_SOURCES) v->source[v->n_source++] = one;
 }
 
-/* Do neighbours i and i + 1 lie in every output and source as one index would?  */
+/* Do neighbours i and i + 1 lie in every output and source as one index would?  Of run-time sizes
+ * that is not proved.  */
 static bool are_one(const Problem *p, int i) {
+    const TeIndex *x = &root_of(p)->index[i];
     int64_t n = extent_of(p, i + 1);
-    if (extent_of(p, i) * n > EXTENT_MAX) return false;
+    if (x[0].hi.expr || x[1].hi.expr || extent_of(p, i) * n > EXTENT_MAX) return false;
     for (int k = 0; k < p->permute.n_source; k++) {
-        const int64_t *coef = p->permute.source[k].access.offset.coef;
-        if (coef[i] != coef[i + 1] * n) return false;
+        const Access *a = &p->permute.source[k].access;
+        if (a->varies >> i & 3 || a->offset.coef[i] != a->offset.coef[i + 1] * n) return false;
     }
     for (int k = -1; k < p->group->n_fused; k++) {
-        const TeTensor *t = &p->te->tensor[statement(p, k)->tensor];
-        if (t->stride[i].value != t->stride[i + 1].value * n) return false;
+        const TeExtent *stride = &p->te->tensor[statement(p, k)->tensor].stride[i];
+        if (stride[0].expr || stride[1].expr || stride[0].value != stride[1].value * n)
+            return false;
     }
     return true;
 }
@@ -127,7 +139,7 @@ static bool build_axes(Problem *p) {
     int last = -1;            /* the last index of an extent beyond 1 */
     for (int i = 0; i < s->n_left; i++) {
         int64_t n = extent_of(p, i);
-        bool one = n == 1 || last < 0 || (last == i - 1 && are_one(p, last));
+        bool one = is_one(p, i) || last < 0 || (last == i - 1 && are_one(p, last));
         bool joins = out->n_digit > 0 && one;
         if (!joins) {
             if (out->n_digit == PERMUTE_AXES) return false;
@@ -137,24 +149,36 @@ static bool build_axes(Problem *p) {
         out->index[out->n++] = (uint8_t)i;
         d->n++;
         d->extent *= n;
-        if (n > 1) last = i;
+        if (!is_one(p, i)) last = i;
         out->extent *= n;
     }
     return true;
 }
 
 /* The index that an axis moves with: its last one of an extent beyond 1.  */
-static int moving_index(const Problem *p, const AxisDigit *d) {
+static uint8_t moving_index(const Problem *p, const AxisDigit *d) {
     int i = d->first + d->n - 1;
-    while (i > d->first && extent_of(p, p->permute.out.index[i]) == 1) i--;
+    while (i > d->first && is_one(p, p->permute.out.index[i])) i--;
     return p->permute.out.index[i];
 }
 
+static void describe_axes(Problem *p) {
+    PermuteView *v = &p->permute;
+    for (int a = 0; a < v->out.n_digit; a++) {
+        const AxisDigit *d = &v->out.digit[a];
+        v->moving[a] = moving_index(p, d);
+        v->unit[a] = access_unit(root_of(p), &v->out, d->first, d->n);
+        v->varies[a] = access_varies(root_of(p), &v->out, d->first, d->n);
+    }
+}
+
 static void order_axes(const Problem *p, PermuteSource *x) {
-    const FusedAxis *out = &p->permute.out;
-    for (int a = 0; a < out->n_digit; a++) {
-        if (out->digit[a].extent == 1) continue;
-        x->stride[a] = x->access.offset.coef[moving_index(p, &out->digit[a])];
+    const PermuteView *v = &p->permute;
+    for (int a = 0; a < v->out.n_digit; a++) {
+        if (v->out.digit[a].extent == 1 && !v->varies[a]) continue;
+        x->stride[a] = x->access.offset.coef[v->moving[a]];
+        x->unit[a] = x->access.unit[v->moving[a]];
+        x->varies[a] = x->access.varies >> v->moving[a] & 1;
         if (x->stride[a] == 0) continue;
         int at = x->n_order++;
         for (; at > 0 && x->stride[x->order[at - 1]] > x->stride[a]; at--)
@@ -163,16 +187,37 @@ static void order_axes(const Problem *p, PermuteSource *x) {
     }
 }
 
+/* Other sizes than those that the view was made for: the same axes and sources.  */
+static void resize(Problem *p) {
+    PermuteView *v = &p->permute;
+    v->out.extent = 1;
+    for (int a = 0; a < v->out.n_digit; a++) {
+        AxisDigit *d = &v->out.digit[a];
+        d->extent = 1;
+        for (int i = d->first; i < d->first + d->n; i++)
+            d->extent *= extent_of(p, v->out.index[i]);
+        v->out.extent *= d->extent;
+    }
+    for (int k = 0; k < v->n_source; k++) {
+        PermuteSource *x = &v->source[k];
+        access_read(p->te, root_of(p), x->read, &x->access);
+        for (int i = 0; i < x->n_order; i++)
+            x->stride[x->order[i]] = x->access.offset.coef[v->moving[x->order[i]]];
+    }
+}
+
 void rtile_permute(Problem *p, int align) {
     PermuteView *v = &p->permute;
     const TeExpr *read[READS];
-    if (!is_map(p)) return;
+    if (v->fits) resize(p);
+    if (v->fits || !is_map(p)) return;
     for (int i = -1; i < p->group->n_fused; i++) {
         const TeStmt *s = statement(p, i);
         int n = access_reads(s->rhs, read, READS);
         for (int k = 0; k < n && k < READS; k++) add_source(p, s, read[k], align);
     }
     if (v->n_source == 0 || !build_axes(p)) return;
+    describe_axes(p);
     for (int k = 0; k < v->n_source; k++) order_axes(p, &v->source[k]);
     v->fits = true;
 }

@@ -396,7 +396,7 @@ void rtile_as_stream(Arena *a, const Problem *p, int align, Problem *out) {
 void rtile_resize(Arena *a, const Problem *p, const Te *sized, int align, Problem *out) {
     if (align <= 0) align = DEFAULT_ALIGN;
     *out = (Problem){.te = sized, .group = p->group, .con = p->con,
-                     .contraction = p->contraction};
+                     .contraction = p->contraction, .permute = p->permute};
     if (p->con.body) access_resize(sized, &out->con);
     describe(a, align, out);
 }

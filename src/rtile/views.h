@@ -64,8 +64,11 @@ typedef struct {
     const TeExpr *read;       /* the first of its reads; others with the same offset are it too */
     Access access;            /* of `read` */
     int bytes;                /* of an element */
-    int64_t stride[PERMUTE_AXES];         /* elements per step of each axis of the view; 0: none */
-    uint8_t order[PERMUTE_AXES];          /* axes that move it by rising stride; the first has 1 */
+    int64_t stride[PERMUTE_AXES];         /* elements per step of each axis; 0: none */
+    int64_t unit[PERMUTE_AXES];           /* divides it at all run-time sizes */
+    bool varies[PERMUTE_AXES];            /* it depends on them */
+    uint8_t order[PERMUTE_AXES];          /* axes that move it by rising stride at the largest sizes;
+                               * the first has 1 */
     int n_order;
     int vec;                  /* widest access that the promised alignment allows */
 } PermuteSource;
@@ -75,6 +78,9 @@ typedef struct {
 typedef struct {
     bool fits;
     FusedAxis out;            /* the spatial indices in order; digit a is axis a of the view */
+    uint8_t moving[PERMUTE_AXES];         /* the index that an axis moves with */
+    int64_t unit[PERMUTE_AXES];           /* divides its extent at all run-time sizes */
+    bool varies[PERMUTE_AXES];            /* its extent depends on them */
     int n_source;
     PermuteSource source[PERMUTE_SOURCES];
 } PermuteView;
