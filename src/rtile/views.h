@@ -67,8 +67,8 @@ typedef struct {
     int64_t stride[PERMUTE_AXES];         /* elements per step of each axis; 0: none */
     int64_t unit[PERMUTE_AXES];           /* divides it at all run-time sizes */
     bool varies[PERMUTE_AXES];            /* it depends on them */
-    uint8_t order[PERMUTE_AXES];          /* axes that move it by rising stride at the largest sizes;
-                               * the first has 1 */
+    uint8_t order[PERMUTE_AXES];          /* axes that move it by rising stride at the largest
+                               * sizes; the first has 1 */
     int n_order;
     int vec;                  /* widest access that the promised alignment allows */
 } PermuteSource;
