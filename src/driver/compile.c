@@ -108,7 +108,7 @@ Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const Co
             continue;
         }
         if (predicted(&set[i]) < predicted(&set[best]) * (1 - (i ? 1.0 / NEAR : 0))) best = i;
-        if (te->runtime || set[0].normal->n_stmt < 2) break;
+        if (te->runtime) break;
     }
     *out = set[best];
     return ST_OK;

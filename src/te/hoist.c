@@ -313,6 +313,7 @@ Status normalize_split(Norm *n, const Te *in, int stmt) {
     bool changed = start_at_zero(n, &s);
     changed |= simplify(n, &s.rhs);
     changed |= normalize_fold(n, &s.rhs);
+    changed |= normalize_stage(n, &s, s.rhs);
     changed |= has_inner_reduction(s.rhs, true);
     Status st = hoist_below(n, in, &s, stmt, &s.rhs, false, true);
     if (st != ST_OK)

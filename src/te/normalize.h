@@ -17,6 +17,9 @@ bool normalize_inside(const Te *te, const TeStmt *s, const TeExpr *read);
 /* Appends statement `stmt` of `in` with ranges from 0 and its inner reductions as statements of
  * their own before it.  */
 Status normalize_split(Norm *n, const Te *in, int stmt);
+/* Where the op is split so: makes reductions below e, which is the right side of s, a reduction of
+ * one over the indices that lie contiguously.  Did anything change?  */
+bool normalize_stage(Norm *n, const TeStmt *s, TeExpr *e);
 /* Would the expression keep its type wherever it is written?  Literals take their neighbours'.  */
 bool normalize_own_type(const TeExpr *e);
 /* Folds constants in the right side of a statement of n->te's sizes.  Did anything change?  */

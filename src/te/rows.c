@@ -322,6 +322,14 @@ static bool share(const Rows *r, int x, int y) {
     return false;
 }
 
+/* A kernel of its own would cost more than what is reduced.  */
+static bool is_small(const TeStmt *s) {
+    enum { SMALL_DOMAIN = 1 << 16 };
+    double points = 1;
+    for (int i = 0; i < s->n_index; i++) points *= (double)s->index[i].hi.value;
+    return points <= SMALL_DOMAIN;
+}
+
 static void place(Rows *r, int k) {
     const TeStmt *root = &r->te->stmt[r->g->root[k]];
     bool reduces = root->rhs->kind == TE_REDUCE;
@@ -331,7 +339,7 @@ static void place(Rows *r, int k) {
     if (last >= 0 && last < k && join(r, k, last))
         return;
     for (int sibling = last + 1; reduces && sibling < k; sibling++) {
-        if (share(r, k, sibling) && join(r, k, sibling))
+        if ((is_small(root) || share(r, k, sibling)) && join(r, k, sibling))
             return;
     }
     if (reduces)

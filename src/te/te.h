@@ -148,7 +148,8 @@ typedef struct {
     X(USUAL,    "usual")      /* what is nearly always best */                                     \
     X(STRAIGHT, "straight")   /* no statement runs with a kernel's indices in another order */     \
     X(APART,    "apart")      /* nor beside others; producers that others read are stored */       \
-    X(REPEATED, "repeated")   /* producers are computed again wherever they are read */
+    X(REPEATED, "repeated")   /* producers are computed again wherever they are read */            \
+    X(STAGED, "staged")       /* reductions over contiguous and strided indices, in two steps */
 typedef enum {
 #define X(id, name) TE_SPLIT_##id,
     TE_SPLITS(X)

@@ -92,6 +92,27 @@ static void producers_are_stored_or_repeated(void **state) {
     }
 }
 
+/* Channels in the middle: rows are reduced first, by one kernel that reads the input once, then what
+ * is left of each image.  */
+static void strided_rows_go_in_steps(void **state) {
+    (void)state;
+    Case c;
+    PlanSet again;
+    plan(&c, "op f(X: f16[N,64,56,56]) -> (S: f32[64], Q: f32[64]) {"
+             " S[c] = sum[n,h,w](X[n,c,h,w]);"
+             " Q[c] = sum[n,h,w](f32(X[n,c,h,w]) * X[n,c,h,w]); }", 32);
+    const RPlan *p = &c.plan.rplan;
+    assert_int_equal(c.set.normal->split, TE_SPLIT_STAGED);
+    assert_int_equal(c.set.n_group, 2);
+    assert_int_equal(p->prog[0].skeleton, SK_ROW);
+    assert_int_equal(p->problem[0].extent[AX_M], 32 * 64);
+    assert_int_equal(p->problem[0].read_bytes, 32 * 64 * 56 * 56 * 2);
+    assert_int_equal(p->problem[1].extent[AX_N], 32);
+    assert_int_equal(read_back(&c, buf_str(&c.text), &again), ST_OK);
+    assert_int_equal(again.n_group, 2);
+    arena_destroy(c.a);
+}
+
 static void wrong_splits_are_errors(void **state) {
     (void)state;
     Case c;
@@ -115,6 +136,7 @@ int main(void) {
         cmocka_unit_test(large_transposes_part),
         cmocka_unit_test(small_ones_stay_together),
         cmocka_unit_test(producers_are_stored_or_repeated),
+        cmocka_unit_test(strided_rows_go_in_steps),
         cmocka_unit_test(wrong_splits_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,8 +55,9 @@ static void check_values(Arena *a, const Te *te, const Te *normal, TeFill kind, 
     }
 }
 
-static const Te *check_op(Arena *a, const char *text) {
-    const Te *te = fixture_te(a, text);
+static const Te *check_op(Arena *a, const char *text, TeSplit split) {
+    Te *te = fixture_te(a, text);
+    te->split = split;
     const Te *normal = fixture_normal(a, te);
     check_form(a, normal, text);
     check_values(a, te, normal, TE_FILL_INTEGERS, 1);
@@ -65,15 +66,41 @@ static const Te *check_op(Arena *a, const char *text) {
 }
 
 /* The statements of a normal form, as text.  */
-static void check_becomes(const char *head, const char *body, const char *want) {
+static void check_split(TeSplit split, const char *head, const char *body, const char *want) {
     Arena *a = arena_create(NULL);
-    const Te *normal = check_op(a, arena_printf(a, "op f(%s { %s }", head, body));
+    const Te *normal = check_op(a, arena_printf(a, "op f(%s { %s }", head, body), split);
     Buf b = buf_new(a);
     te_print(normal, &b);
     const char *got = strstr(buf_str(&b), "{\n");
     assert_non_null(got);
     assert_string_equal(got + 2, arena_printf(a, "%s}\n", want));
     arena_destroy(a);
+}
+
+static void check_becomes(const char *head, const char *body, const char *want) {
+    check_split(TE_SPLIT_USUAL, head, body, want);
+}
+
+/* Where the op is split so: rows first, then what strides across them.  */
+static void strided_reductions_go_in_steps(void **state) {
+    (void)state;
+    check_split(TE_SPLIT_STAGED, "X: f32[3,4,2,5]) -> Y: f32[4]",
+                "Y[c] = sum[n,h,w](X[n,c,h,w]) / 5.0;",
+                "  Y_sum[c,n] = sum[h,w](X[n,c,h,w]);\n  Y_sum2[c] = sum[n](Y_sum[c,n]);\n"
+                "  Y[c] = Y_sum2[c] / 5.0;\n");
+    check_split(TE_SPLIT_STAGED, "X: i8[3,4,5], w: i8[3]) -> Y: i32[4]",
+                "Y[c] = min[d,n](X[n,c,d] * w[n]);",
+                "  Y_min[c,n] = min[d](X[n,c,d] * w[n]);\n  Y[c] = min[n](Y_min[c,n]);\n");
+    /* Nothing strides, nothing is contiguous, or the position counts; windows overlap.  */
+    check_split(TE_SPLIT_STAGED, "X: f32[4,5]) -> Y: f32", "Y[] = sum[i,j](X[i,j]);",
+                "  Y[] = sum[i,j](X[i,j]);\n");
+    check_split(TE_SPLIT_STAGED, "X: f32[3,4,5]) -> Y: f32[5]", "Y[k] = sum[i,j](X[i,j,k]);",
+                "  Y[k] = sum[i,j](X[i,j,k]);\n");
+    check_split(TE_SPLIT_STAGED, "X: f32[3,4,5]) -> Y: i32[4]", "Y[j] = argmax[i,k](X[i,j,k]);",
+                "  Y[j] = argmax[i,k](X[i,j,k]);\n");
+    check_split(TE_SPLIT_STAGED, "X: f32[3,4,6]) -> Y: f32[4,4]",
+                "Y[c,q] = sum[n,s](X[n,c,q+s]) where s in 3;",
+                "  Y[c,q] = sum[n,s](X[n,c,q+s]) where s in 0:3;\n");
 }
 
 static void inner_reductions_become_temporaries(void **state) {
@@ -420,7 +447,7 @@ static void random_ops_keep_their_values(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < 400; seed++) {
         Arena *a = arena_create(NULL);
-        check_op(a, make_op(a, seed, seed % 2 ? "i32" : "f32"));
+        check_op(a, make_op(a, seed, seed % 2 ? "i32" : "f32"), (TeSplit)(seed % TE_SPLIT_COUNT));
         arena_destroy(a);
     }
 }
@@ -428,6 +455,7 @@ static void random_ops_keep_their_values(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inner_reductions_become_temporaries),
+        cmocka_unit_test(strided_reductions_go_in_steps),
         cmocka_unit_test(equal_reductions_are_computed_once),
         cmocka_unit_test(equal_statements_are_computed_once),
         cmocka_unit_test(constants_are_folded),

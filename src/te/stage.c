@@ -1,0 +1,93 @@
+/* Reductions in two steps: over the indices that lie contiguously first, which leaves rows, then
+ * over those that stride across them, as for statistics of a channel in NCHW.  */
+#include "te/access.h"
+#include "te/normalize.h"
+#include "te/tree.h"
+#include <string.h>
+
+enum { READS_MAX = 256 };
+
+static bool is_long(const TeStmt *s, int index) { return s->index[index].hi.value > 1; }
+
+/* Does the read take one element for each point that e's indices have, none outside?  */
+static bool takes_each_once(const Te *te, const TeStmt *s, const TeExpr *e, const Access *x) {
+    uint32_t needed = access_uses(e);
+    if (!x->affine || x->read->checked)
+        return false;
+    for (int i = 0; i < e->n_index; i++) needed |= 1u << e->index[i];
+    for (int i = 0; i < s->n_index; i++) {
+        if (is_long(s, i) && (needed >> i & 1) && !(x->uses >> i & 1))
+            return false;
+    }
+    for (int d = 0; d < te->tensor[x->tensor].rank; d++) {
+        int moving = 0;
+        for (int i = 0; i < s->n_index; i++) moving += x->sub[d].coef[i] != 0;
+        if (moving > 1 || x->guard[d])
+            return false;
+    }
+    return true;
+}
+
+/* The indices of e along which the read is contiguous.  */
+static uint32_t contiguous(const TeStmt *s, const TeExpr *e, const Access *x) {
+    uint32_t found = 0;
+    int64_t run = 1;
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < e->n_index && !more; i++) {
+            int index = e->index[i];
+            if (!is_long(s, index) || x->offset.coef[index] != run)
+                continue;
+            found |= 1u << index;
+            run *= s->index[index].hi.value;
+            more = true;
+        }
+    }
+    return found;
+}
+
+/* e over the indices in `inner`, inside of one over the others.  */
+static void nest(Norm *n, TeExpr *e, uint32_t inner) {
+    TeExpr *step = ARENA_NEW(n->a, TeExpr);
+    TeExpr *body = e->args[0];
+    uint8_t index[TE_MAX_INDICES];
+    int all = e->n_index;
+    *step = *e;
+    memcpy(index, e->index, sizeof index);
+    step->args = ARENA_ARRAY(n->a, TeExpr *, 1);
+    step->args[0] = body;
+    e->args[0] = step;
+    step->n_index = e->n_index = 0;
+    for (int i = 0; i < all; i++) {
+        TeExpr *to = inner >> index[i] & 1 ? step : e;
+        to->index[to->n_index++] = index[i];
+    }
+}
+
+static bool stage(Norm *n, const TeStmt *s, TeExpr *e) {
+    const TeExpr *reads[READS_MAX];
+    uint32_t across = 0;
+    int found = access_reads(e->args[0], reads, READS_MAX);
+    for (int i = 0; i < e->n_index; i++)
+        across |= is_long(s, e->index[i]) ? 1u << e->index[i] : 0;
+    for (int i = 0; i < found && found <= READS_MAX; i++) {
+        Access x;
+        access_read(n->te, s, reads[i], &x);
+        uint32_t inner = takes_each_once(n->te, s, e, &x) ? contiguous(s, e, &x) : 0;
+        if (!inner || inner == across)
+            continue;
+        nest(n, e, inner);
+        return true;
+    }
+    return false;
+}
+
+bool normalize_stage(Norm *n, const TeStmt *s, TeExpr *e) {
+    bool any = false;
+    if (n->te->split != TE_SPLIT_STAGED || n->te->runtime)
+        return false;
+    if (e->kind == TE_REDUCE)
+        return e->red != TE_RED_ARGMAX && e->red != TE_RED_ARGMIN && stage(n, s, e);
+    for (int i = 0; i < e->n_args; i++) any |= normalize_stage(n, s, e->args[i]);
+    return e->other ? normalize_stage(n, s, e->other) || any : any;
+}
