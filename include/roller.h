@@ -319,6 +319,7 @@ ROLLER_API RollerStatus roller_fastest(RollerCtx *ctx, const RollerPlans *plans,
 
 /* Loads all of a kernel, so that launches only launch.  Their errors: roller_error(NULL).  */
 ROLLER_API RollerStatus roller_load(const RollerKernel *k, int device, RollerExec **out);
+/* What a launch with these shapes needs; roller_kernel_workspace is enough for all.  */
 ROLLER_API RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int nin,
                                          const RollerTensor *out, int nout, size_t *bytes);
 /* in, out on the device but for scalars.  Asynchronous in `stream` (a CUstream), also in capture;

@@ -1,6 +1,7 @@
 #include "base/hash.h"
 #include "codegen/blocks.h"
 #include "codegen/prelude.h"
+#include "codegen/sizes.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -206,6 +207,17 @@ int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k,
     return te_extent_eval(te, &(TeExtent){.value = k->grid[0], .expr = k->blocks}, size);
 }
 
+int64_t cg_workspace(const Te *te, const KernelProgram *p, const int64_t *size) {
+    int64_t need = 0;
+    for (int i = 0; i < p->workspace.n; i++) {
+        const WorkspacePart *x = &p->workspace.part[i];
+        int64_t bytes = x->tensor < 0 ? p->choice[cg_choose(te, p, x->first, size)].slices
+                                      : te_extent_eval(te, &p->part_bytes[i], size);
+        if (bytes > 0 && x->at + bytes > need) need = x->at + bytes;
+    }
+    return need;
+}
+
 static KernelParam *find_params(Arena *a, const Te *te, bool workspace, int *n) {
     KernelParam *p = ARENA_ARRAY(a, KernelParam, te->n_in + te->n_size + te->n_out + 1);
     *n = 0;
@@ -231,10 +243,17 @@ static void lay_out_workspace(Cg *cg, KernelProgram *out) {
     rprog_plan_workspace(cg->arena, cg->plan, &out->workspace);
     out->workspace_bytes = out->workspace.bytes;
     out->temp_offset = ARENA_ARRAY(cg->arena, int64_t, te->n_tensor);
+    out->part_bytes = ARENA_ARRAY(cg->arena, TeExtent, out->workspace.n + 1);
     for (int t = 0; t < te->n_tensor; t++) out->temp_offset[t] = -1;
     for (int i = 0; i < out->workspace.n; i++) {
         const WorkspacePart *x = &out->workspace.part[i];
-        if (x->tensor >= 0) out->temp_offset[x->tensor] = x->at;
+        out->part_bytes[i] = size_number(x->bytes);
+        if (x->tensor < 0) continue;
+        const TeTensor *t = &te->tensor[x->tensor];
+        TeExtent bytes = size_number(te_dtype_bytes(t->dtype));
+        for (int d = 0; d < t->rank; d++) bytes = size_times(cg->arena, bytes, t->shape[d]);
+        if (bytes.expr) out->part_bytes[i] = bytes;
+        out->temp_offset[x->tensor] = x->at;
     }
     cg->temp_at = out->temp_offset;
 }
@@ -309,7 +328,8 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
     out->n_choice = plan->n;
     out->choice = ARENA_ARRAY(a, KernelChoice, plan->n);
     for (int i = 0; i < plan->n; i++)
-        out->choice[i] = (KernelChoice){rplan_part(plan, i), rplan_upto(plan, i)};
+        out->choice[i] = (KernelChoice){rplan_part(plan, i), rplan_upto(plan, i),
+                                        rprog_workspace(&plan->problem[i], &plan->prog[i])};
     Lowered *l = lower_plan(a, plan, dev, &out->n_kernel);
     out->kernel = ARENA_ARRAY(a, KernelLaunch, out->n_kernel);
     for (int i = 0; i < out->n_kernel; i++) {

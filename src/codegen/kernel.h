@@ -36,6 +36,7 @@ typedef struct {
 typedef struct {
     int part;
     const int64_t *upto;
+    int64_t slices;           /* bytes of partial results in the workspace, at most */
 } KernelChoice;
 
 typedef struct {
@@ -50,7 +51,8 @@ typedef struct {
     int64_t *temp_offset;     /* per tensor of the normalized op: where a temporary lies in the
                                * workspace (dense, its dtype), bytes; -1: not in memory */
     Workspace workspace;      /* its parts, and when they live */
-    int64_t workspace_bytes;  /* == workspace.bytes */
+    TeExtent *part_bytes;     /* of each part at the sizes at hand; of slices the most */
+    int64_t workspace_bytes;  /* == workspace.bytes: enough for all sizes */
     char hash[17];            /* of expression and plan */
 } KernelProgram;
 
@@ -64,6 +66,8 @@ int cg_choose(const Te *te, const KernelProgram *p, int group, const int64_t *si
 /* Blocks along x at these sizes; 0: the kernel is not launched.  */
 int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k,
                   const int64_t *size);
+/* Bytes of the workspace that launches at these sizes touch at most.  */
+int64_t cg_workspace(const Te *te, const KernelProgram *p, const int64_t *size);
 Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const CgOptions *o,
                KernelProgram *out);
 /* The phases of a plan as text (--dump=lowered).  */

@@ -109,6 +109,10 @@ static Arguments arguments_of(const RollerExec *e, const RollerTensor *in, int n
                        .device = e->device, .align = align};
 }
 
+static int64_t workspace_of(const RollerExec *e, const ArgumentReport *fit) {
+    return cg_workspace(e->kernel->plans->set.normal, &e->kernel->build.program, fit->size);
+}
+
 RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int nin,
                               const RollerTensor *out, int nout, size_t *bytes) {
     Arguments x = arguments_of(e, in, nin, out, nout);
@@ -117,7 +121,7 @@ RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int n
     *bytes = 0;
     Status s = arguments_check(&x, &fit);
     if (s) return thread_keep(s, fit.why, NULL);
-    if (!fit.empty) *bytes = (size_t)e->kernel->build.program.workspace_bytes;
+    if (!fit.empty) *bytes = (size_t)workspace_of(e, &fit);
     return thread_keep(ST_OK, NULL, NULL);
 }
 
@@ -143,9 +147,7 @@ static void fill_params(const RollerExec *e, const Arguments *x, const ArgumentR
     }
 }
 
-static Status check_workspace(const RollerExec *e, const void *ws, size_t bytes, char *why,
-                              size_t size) {
-    int64_t need = e->kernel->build.program.workspace_bytes;
+static Status check_workspace(int64_t need, const void *ws, size_t bytes, char *why, size_t size) {
     if (need == 0 ||
         (ws && bytes >= (size_t)need && (uintptr_t)ws % (uintptr_t)WORKSPACE_ALIGN == 0))
         return ST_OK;
@@ -162,7 +164,8 @@ RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
     Arguments x = arguments_of(e, in, nin, out, nout);
     ArgumentReport fit;
     Status s = arguments_check(&x, &fit);
-    if (!s && !fit.empty) s = check_workspace(e, ws, ws_bytes, fit.why, sizeof fit.why);
+    if (!s && !fit.empty)
+        s = check_workspace(workspace_of(e, &fit), ws, ws_bytes, fit.why, sizeof fit.why);
     if (s) return thread_keep(s, fit.why, NULL);
     if (fit.empty) return thread_keep(ST_OK, NULL, NULL);
     Value value[MAX_PARAMS];

@@ -169,7 +169,7 @@ static json_t *numerics(Arena *a, const Te *te) {
 }
 
 /* Parts of the workspace, and between which kernels each keeps its contents.  */
-static json_t *workspace(Arena *a, const KernelProgram *p) {
+static json_t *workspace(Arena *a, const Te *te, const KernelProgram *p) {
     json_t *parts = need(a, json_array());
     for (int i = 0; i < p->workspace.n; i++) {
         const WorkspacePart *x = &p->workspace.part[i];
@@ -180,7 +180,7 @@ static json_t *workspace(Arena *a, const KernelProgram *p) {
         }
         json_t *o = need(a, json_object());
         set(a, o, "offset", json_integer(x->at));
-        set(a, o, "bytes", json_integer(x->bytes));
+        set(a, o, "bytes", extent(a, te, &p->part_bytes[i]));
         set(a, o, "first_kernel", json_integer(first));
         set(a, o, "last_kernel", json_integer(last));
         push(a, parts, o);
@@ -201,7 +201,7 @@ static json_t *target(Arena *a, const RollerKernel *k) {
     set(a, o, "measured", measured(a, k->measured));
     set(a, o, "numerics", numerics(a, k->plans->op->te));
     set(a, o, "workspace_bytes", json_integer(k->build.program.workspace_bytes));
-    set(a, o, "workspace", workspace(a, &k->build.program));
+    set(a, o, "workspace", workspace(a, k->plans->op->te, &k->build.program));
     set(a, o, "kernels", kernels(a, k->plans->op->te, &k->build));
     return o;
 }

@@ -96,7 +96,7 @@ static void test_losses_are_small(void **state) {
         KernelProgram k = {.n_choice = set.n_program, .n_group = 1};
         k.choice = ARENA_ARRAY(arena, KernelChoice, k.n_choice);
         for (int i = 0; i < k.n_choice; i++)
-            k.choice[i] = (KernelChoice){0, set.plans[i].upto};
+            k.choice[i] = (KernelChoice){.upto = set.plans[i].upto};
         int taken = cg_choose(set.normal, &k, 0, size);
         Estimate mine, other;
         mp_estimate(&p, &set.plans[taken].ranked->prog, dev, &mine);
@@ -223,6 +223,35 @@ static void test_texts(void **state) {
     round_trip();
 }
 
+/* Small sizes touch less of the workspace, and none more than all of it.  */
+static void test_workspace_follows_sizes(void **state) {
+    static const struct {
+        const char *text;
+        int64_t step, least;  /* least: bytes at the smallest size, < 0: none is known */
+    } table[] = {
+        {"param M = 1..4096; op f(A: f16[M,4096], B: f16[4096,4096]) -> C: f16[M,4096]"
+         " { C[m,n] += A[m,k] * B[k,n]; }", 1, -1},
+        {"param M = 8..800 % 8; op f(A: f32[M,64], B: f32[64,48]) -> (S: f32[48], C: f32[M,48])"
+         " { T[m,n] += A[m,k] * B[k,n]; S[n] = max[m](T[m,n]); C[m,n] = T[m,n] - S[n]; }", 8,
+         8 * 48 * 4},
+    };
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        plan(table[i].text);
+        KernelProgram *p = &build.program;
+        must(cg_emit(arena, &diag, &whole.rplan, dev, &(CgOptions){16}, p));
+        int64_t least = INT64_MAX, most = 0, last = set.te->size[0].extent.value;
+        for (int64_t m = set.te->size[0].extent.min; m <= last; m += table[i].step) {
+            int64_t bytes = cg_workspace(set.normal, p, sizes_of(m, 0));
+            if (bytes < least) least = bytes;
+            if (bytes > most) most = bytes;
+        }
+        assert_true(p->workspace_bytes > 0 && least < most / 8);
+        assert_in_range(most, p->workspace_bytes - WORKSPACE_STEP + 1, p->workspace_bytes);
+        if (table[i].least >= 0) assert_in_range(least, table[i].least, most / 8);
+    }
+}
+
 /* A device without room for any tile computes element by element, as many sizes as there are.  */
 static void test_last_resort(void **state) {
     static const char *const sizes[] = {"M = 1..8192, N = 8..8192 % 8, K = 8192",
@@ -277,7 +306,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_few_as_needed), cmocka_unit_test(test_losses_are_small),
         cmocka_unit_test(test_every_program_is_right), cmocka_unit_test(test_layouts_are_right),
-        cmocka_unit_test(test_one_program_runs),
+        cmocka_unit_test(test_one_program_runs), cmocka_unit_test(test_workspace_follows_sizes),
         cmocka_unit_test(test_texts), cmocka_unit_test(test_last_resort),
         cmocka_unit_test(test_wrong_texts),
     };
