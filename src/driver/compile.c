@@ -76,7 +76,7 @@ static bool same_kernels(Arena *a, const PlanSet *x, const PlanSet *y) {
         te_print_positional(set[i]->normal, &text[i]);
         for (int g = 0; g < set[i]->n_group; g++) {
             const KernelGroup *k = &set[i]->group[g];
-            buf_printf(&text[i], "\n%d:", k->root);
+            buf_printf(&text[i], "\n%d%s:", k->root, k->row ? " rows" : "");
             for (int j = 0; j < k->n_fused; j++) buf_printf(&text[i], " %d", k->fused[j]);
         }
     }

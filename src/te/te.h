@@ -149,7 +149,8 @@ typedef struct {
     X(STRAIGHT, "straight")   /* no statement runs with a kernel's indices in another order */     \
     X(APART,    "apart")      /* nor beside others; producers that others read are stored */       \
     X(REPEATED, "repeated")   /* producers are computed again wherever they are read */            \
-    X(STAGED, "staged")       /* reductions over contiguous and strided indices, in two steps */
+    X(STAGED, "staged")       /* reductions over contiguous and strided indices, in two steps */   \
+    X(TILED, "tiled")         /* matrix-vector products and sums of very short rows are no rows */
 typedef enum {
 #define X(id, name) TE_SPLIT_##id,
     TE_SPLITS(X)

@@ -66,7 +66,8 @@ static void test_split_rows(void **state) {
 }
 
 static void test_short_rows(void **state) {
-    explains(*state, "op s(X: f32[1000000,3]) -> Y: f32[1000000] { Y[n] += X[n,c]; }",
+    explains(*state, "op s(X: f32[1000000,3]) -> (Y: f32[1000000], Z: f32[1000000]) {"
+             " Y[n] += X[n,c]; Z[n] = max[c](X[n,c]); }",
              (const char *const[]){"rows: 1000000 of 3 columns", "as one range, 16 bytes at a time",
                                    NULL});
 }

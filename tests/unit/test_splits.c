@@ -92,7 +92,25 @@ static void producers_are_stored_or_repeated(void **state) {
     }
 }
 
-/* Channels in the middle: rows are reduced first, by one kernel that reads the input once, then what
+/* Sums of very short rows compete as loops of a thread with rows of a block, matrix-vector products
+ * as tiles; longer rows do not.  */
+static void short_rows_need_no_rows(void **state) {
+    (void)state;
+    static const char op[] = "let K = N; op f(X: f32[1000000,K]) -> Y: f32[1000000] {"
+                             " Y[m] = sqrt(sum[k](X[m,k] * X[m,k])); }";
+    for (int64_t n = 3; n < 2000; n *= 500) {
+        Case c;
+        PlanSet again;
+        plan(&c, op, n);
+        bool tiled = c.set.normal->split == TE_SPLIT_TILED;
+        assert_int_equal(tiled, n == 3);
+        assert_int_equal(c.plan.rplan.prog[0].skeleton, tiled ? SK_STREAM : SK_ROW);
+        assert_int_equal(read_back(&c, buf_str(&c.text), &again), ST_OK);
+        arena_destroy(c.a);
+    }
+}
+
+/* Channels in the middle: rows are reduced first, by a kernel that reads the input once, then what
  * is left of each image.  */
 static void strided_rows_go_in_steps(void **state) {
     (void)state;
@@ -137,6 +155,7 @@ int main(void) {
         cmocka_unit_test(small_ones_stay_together),
         cmocka_unit_test(producers_are_stored_or_repeated),
         cmocka_unit_test(strided_rows_go_in_steps),
+        cmocka_unit_test(short_rows_need_no_rows),
         cmocka_unit_test(wrong_splits_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
