@@ -23,12 +23,12 @@ int64_t bench_l2_bytes(const Bench *b) {
 }
 
 double bench_hz(const Bench *b) { return b->hz; }
-void bench_set_hz(Bench *b, double hz) { b->hz = hz; }
+double bench_light_hz(const Bench *b) { return b->light_hz; }
 
 Status bench_open(Bench *b) {
     b->info = cuda_context_device(b->x);
     b->simulated = cuda_simulated(cuda_context_driver(b->x));
-    b->hz = b->info->attribute[CUDA_ATTR_CLOCK_KHZ] * 1e3;
+    b->hz = b->light_hz = b->info->attribute[CUDA_ATTR_CLOCK_KHZ] * 1e3;
     Status s = cuda_stream(b->x, b->work, b->d, &b->stream);
     if (!s) s = cuda_event(b->x, b->work, b->d, &b->begin);
     if (!s) s = cuda_event(b->x, b->work, b->d, &b->end);

@@ -85,7 +85,10 @@ Status bench_clocks(Bench *b, const BenchLaunch *l, CudaAddress clocks, int *cou
 /* SM clock in Hz under load, from clock64 and globaltimer differences of a kernel where the device
  * has both, else as the driver states it.  Set by the row `clock`, used by all later ones.  */
 double bench_hz(const Bench *b);
-void bench_set_hz(Bench *b, double hz);
+/* The same while one SM works, which may be more.  */
+double bench_light_hz(const Bench *b);
+/* An error if a difference of times is none: noise was larger.  */
+Status bench_positive(Bench *b, const Sample *s);
 
 /* ---- results ---- */
 /* A sample times a factor; a factor over a sample (a rate from a time).  */

@@ -85,7 +85,7 @@ static Status active_sms(Dram *m) {
         if (s) return s;
         if (sms == all) break;
     }
-    bench_figure(&dram->per_sm_max, &m->y[0], 1e6 / bench_hz(m->b));
+    bench_figure(&dram->per_sm_max, &m->y[0], 1e6 / bench_light_hz(m->b));
     if (m->n >= 2) put_curve(m, "active_sms");
     m->n = 0;
     return ST_OK;
@@ -95,7 +95,8 @@ static Status active_sms(Dram *m) {
 static Status whole_kernel(Dram *m, const Stream *flush, double floor_us, double bytes, Sample *out,
                            double *x) {
     StreamShape shape = stream_full(m->b);
-    double dram = m->dev->memory[LEVEL_DRAM].read.value;
+    const MemoryLevel *level = &m->dev->memory[LEVEL_DRAM];
+    double dram = level->read.value, access_us = level->latency.value / bench_hz(m->b) * 1e6;
     Stream s;
     Sample us;
     shape.unroll = 2;
@@ -103,9 +104,11 @@ static Status whole_kernel(Dram *m, const Stream *flush, double floor_us, double
     Status st = stream_open(m->b, STREAM_READ, m->p, 0, bytes, &shape, &s);
     if (!st) st = bench_after(m->b, &flush->l, &s.l, &us);
     if (st) return st;
-    /* No kernel is faster than the memory: what the floor takes away is not known better.  */
+    /* No kernel is faster than the memory, nor than one access: what the floor takes away is not
+     * known better.  */
     us.value -= floor_us;
     if (us.value * 1e-6 * dram < s.bytes) us.value = s.bytes / dram * 1e6;
+    if (us.value < access_us) us.value = access_us;
     *out = sample_over(s.bytes, &us);
     *x = s.bytes;
     return ST_OK;

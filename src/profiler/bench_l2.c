@@ -115,7 +115,7 @@ static Status active_sms(Cache *m, double bytes) {
         m->n++;
         if (sms == all) break;
     }
-    bench_figure(&m->l2->per_sm_max, &m->y[0], 1 / bench_hz(m->b));
+    bench_figure(&m->l2->per_sm_max, &m->y[0], 1 / bench_light_hz(m->b));
     if (m->n >= 2)
         bench_level_curve(m->b, m->l2, LEVEL_L2, "read", "active_sms", m->x, m->y, m->n);
     return ST_OK;

@@ -21,7 +21,8 @@ struct Bench {
     bool simulated;
     CudaStream stream;
     CudaEvent begin, end;
-    double hz;
+    double hz, light_hz;
+    double busy_s;            /* when the device last had work, by the host's clock */
     uint64_t filled;          /* buffers so far, so that each has other data */
     Loaded *loaded;
     size_t n_loaded, cap_loaded;
@@ -29,6 +30,8 @@ struct Bench {
 
 /* Opens what every row needs; the context of `b->x` is current.  */
 Status bench_open(Bench *b);
+/* A load that warms the device up, and its clocks meanwhile; what the row `clock` begins with.  */
+Status bench_warm_up(Bench *b, Sample *hz);
 /* ST_CANCELLED if the caller wants the run to end.  */
 Status bench_stopped(const Bench *b);
 #endif

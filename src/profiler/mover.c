@@ -57,7 +57,7 @@ static Status measure_rate(Run *r, Figure *rate) {
     Sample us;
     Status s = launch_of(r, "rate", r->k->threads, short_burst, &l);
     if (!s) s = bench_slope(r->b, &l, &r->n, FEW, MANY, &us);
-    if (!s) bench_rate(rate, &us, r->k->bytes / (bench_hz(r->b) * 1e-6));
+    if (!s) bench_rate(rate, &us, r->k->bytes / (bench_light_hz(r->b) * 1e-6));
     return s;
 }
 

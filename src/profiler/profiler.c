@@ -128,6 +128,15 @@ static double expected_s(const Bench *b, int i) {
     return b->o->quick ? rows[i].quick_s : rows[i].full_s;
 }
 
+/* The rows that are chosen need the clock and a warm device, even without the row `clock`.  */
+static Status warm_up(Bench *b, const bool chosen[ROWS]) {
+    Sample hz;
+    if (b->simulated || chosen[find_row("clock", strlen("clock"))]) return ST_OK;
+    Status s = bench_warm_up(b, &hz);
+    arena_reset(b->row, (ArenaMark){0});
+    return s;
+}
+
 static Status run_rows(Bench *b, const bool chosen[ROWS], Device *dev) {
     double left = 0, foreseen = 0, begun = now_s();
     int total = 0, done = 0;
@@ -173,7 +182,8 @@ static void run_inner(void *p) {
     if (r->status) return;
     describe(b, dev);
     take_limits(b->info, dev);
-    r->status = run_rows(b, chosen, dev);
+    r->status = warm_up(b, chosen);
+    if (!r->status) r->status = run_rows(b, chosen, dev);
     if (r->status) return;
     note_state(b, dev);
     r->out = copy(b->result, b->d, dev, &r->status);

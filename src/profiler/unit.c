@@ -88,6 +88,9 @@ static Status fit(Run *r) {
     return ST_OK;
 }
 
+/* Beyond these shares of the known clocks the device's timer was too coarse.  */
+static const double least_hz = 0.3, most_hz = 1.05;
+
 /* Microseconds of an iteration with so many warps on every SM, and the clock meanwhile.  */
 static Status rate_point(Run *r, int warps, int few, int many, Sample *us, double *hz) {
     static const uint64_t zero[2];
@@ -99,9 +102,11 @@ static Status rate_point(Run *r, int warps, int few, int many, Sample *us, doubl
     if (!s) s = cuda_write(x, d, r->clocks, zero, sizeof zero);
     if (!s) s = bench_slope(r->b, &l, &r->n, few, many, us);
     if (!s) s = cuda_read(x, d, took, r->clocks, sizeof took);
-    bool told = !s && !bench_simulated(r->b) && took[1] > 0;
-    *hz = told ? (double)took[0] / (double)took[1] * 1e9 : bench_hz(r->b);
-    return s;
+    *hz = bench_hz(r->b);
+    if (s || bench_simulated(r->b) || !took[1]) return s;
+    double own = (double)took[0] / (double)took[1] * 1e9;
+    if (own > least_hz * *hz && own < most_hz * bench_light_hz(r->b)) *hz = own;
+    return ST_OK;
 }
 
 /* FLOP (or op) per clock and SM is this over the microseconds of an iteration.  */
@@ -147,6 +152,8 @@ static Status measure_latency(Run *r, ComputeUnit *u) {
     if (s) return s;
     clk = sample_times(&clk, 1.0 / r->k->latency_steps);
     if (r->k->latency_less) clk.value -= r->k->latency_less->value;
+    s = bench_positive(r->b, &clk);
+    if (s) return s;
     u->latency.unit = "clk";
     bench_figure(&u->latency, &clk, 1);
     return ST_OK;
