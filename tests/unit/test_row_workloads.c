@@ -26,8 +26,8 @@ static void failed(const Workload *w, const Device *dev, Diag *d, const char *wh
     fail_msg("%s for %s: %s: %s", w->id, dev->name, what, m ? m->message : "");
 }
 
-/* Every kernel of the plan is one of rows, unless loops or tiles are predicted to be faster, its traffic no less than each tensor once and never more
- * than the program says.  */
+/* Every kernel of the plan is one of rows, unless loops or tiles are predicted to be faster; its
+ * traffic no less than each tensor once and never more than the program says.  */
 static void plan(Arena *a, const Workload *w, const Device *dev, bool compiles) {
     Diag d = diag_new(a);
     Buf text = buf_new(a);
