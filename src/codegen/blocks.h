@@ -41,6 +41,7 @@ typedef struct {
 TeExtent contract_tiles(Arena *a, const Problem *p, const RProg *r, int axis);
 void place_constants(Kernel *k);
 void place_thread(Kernel *k);
+void place_tile(Kernel *k, const char *number);          /* m0, n0, b of that tile */
 void clear_accumulators(Kernel *k);
 /* Defines the indices of a fused axis from `at`, an expression of the position.  `index` gets their
  * texts, `wide` whether they are long long.  */
@@ -116,6 +117,11 @@ void reduce_slices(Kernel *k);
 void reduce_split_store(Kernel *k);
 void reduce_split_elements(Kernel *k);
 void reduce_split_gather(Kernel *k);
+/* reduce_tail.c: tiles whose k-steps are dealt out.  */
+void reduce_tail_segments(Kernel *k);
+void reduce_tail_store(Kernel *k);
+void reduce_tail_elements(Kernel *k);
+void reduce_tail_gather(Kernel *k);
 
 /* elements.c: what is done for `vec` neighbouring elements.  */
 void elements_contract(Kernel *k);        /* loops over the thread's vectors */

@@ -233,6 +233,7 @@ static void step_facts(Contract *c) {
     c->slice = ceil_div(c->steps, r->split);
     const FusedAxis *k = &p->con.axis[AX_K];
     c->varying_k = access_varies(c->root, k, 0, k->n);
+    c->sliced = r->split > 1 || r->tail > 0;
     c->may_be_empty = c->varying_k || c->steps - (r->split - 1) * c->slice < 1;
     c->k_ragged = p->multiple[AX_K] % r->block.extent[AX_K] != 0;
     bool zero_is_neutral = p->con.product && p->con.red == TE_RED_SUM;

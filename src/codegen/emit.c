@@ -12,7 +12,7 @@ static void print_steps(Kernel *k) {
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int step = 0; step < steps; step++)");
     if (k->c.masks_k) {
-        const char *first = k->c.r->split > 1 ? "(first + step)" : "step";
+        const char *first = k->c.sliced ? "(first + step)" : "step";
         bool wide = place_wide(k->c.p->extent[AX_K], k->c.r->block.extent[AX_K]);
         cg_line(cg, "const %s k_now = %s%s * BK;", place_type(wide), wide ? "(long long)" : "",
                 first);
@@ -60,6 +60,7 @@ static bool print_permute_phase(Kernel *k, const Phase *ph) {
 static void print_phase(Kernel *k, const Phase *ph) {
     if (print_view_phase(k, ph) || print_permute_phase(k, ph)) return;
     switch (ph->kind) {
+    case PHASE_SEGMENTS: reduce_tail_segments(k); break;
     case PHASE_PLACE: place_thread(k); break;
     case PHASE_ADDRESS: address_thread(k, &k->c.side[ph->side]); break;
     case PHASE_CLEAR: clear_accumulators(k); break;
@@ -92,10 +93,12 @@ static void print_phase(Kernel *k, const Phase *ph) {
         break;
     case PHASE_REDUCE: reduce_slices(k); break;
     case PHASE_SUMS: mma_finish(k); break;
-    case PHASE_PARTIAL: reduce_split_store(k); break;
+    case PHASE_PARTIAL: (k->l->r->tail > 0 ? reduce_tail_store : reduce_split_store)(k); break;
+    case PHASE_WHOLE: cg_open(k->cg, "if (steps == %lld)", (long long)k->c.steps); break;
     case PHASE_ELEMENTS:
         if (k->l->kind == KERNEL_CONTRACT) elements_contract(k);
-        else if (k->l->kind == KERNEL_SUMS) reduce_split_elements(k);
+        else if (k->l->kind == KERNEL_SUMS)
+            (k->l->r->tail > 0 ? reduce_tail_elements : reduce_split_elements)(k);
         else stream_elements(k);
         break;
     case PHASE_ROWS: row_place(k); break;
@@ -104,7 +107,7 @@ static void print_phase(Kernel *k, const Phase *ph) {
     case PHASE_FINISH: row_finish(k, ph->from); break;
     case PHASE_LEAVE: row_leave(k, ph->from); break;
     case PHASE_COMBINE: row_combine(k, ph->from, ph->to != 0); break;
-    case PHASE_GATHER: reduce_split_gather(k); break;
+    case PHASE_GATHER: (k->l->r->tail > 0 ? reduce_tail_gather : reduce_split_gather)(k); break;
     case PHASE_FOLD: stream_fold(k); break;
     case PHASE_STATEMENT: store_statement(k, ph); break;
     case PHASE_STORE: store_direct(k); break;

@@ -54,7 +54,7 @@ void load_fill(Kernel *k) {
         cg_line(cg, "#pragma unroll 1");
         cg_open(cg, "for (int step = 0; step < %d; step++)", c->ahead_steps);
     }
-    bool certain = c->r->split == 1 && !c->varying_k && c->steps >= c->ahead_steps;
+    bool certain = !c->sliced && !c->varying_k && c->steps >= c->ahead_steps;
     if (!certain) cg_open(cg, "if (%s < steps)", c->ahead_steps > 1 ? "step" : "0");
     else if (c->ahead_steps == 1) cg_scope(cg);
     load_both(k);

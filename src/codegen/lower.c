@@ -60,11 +60,13 @@ static void lower_contract(Arena *a, Lowered *l, const Contract *c) {
     l->vec = r->store_vec;
     for (int axis = AX_B; axis <= AX_N; axis++)
         blocks = size_times(a, blocks, contract_tiles(a, l->p, r, axis));
+    if (r->tail > 0) blocks = size_number(blocks.value - r->tail + r->units);
     lay_out_blocks(l, blocks);
     l->launch.grid[1] = r->split;
     l->launch.block[0] = r->threads;
     l->launch.dynamic_smem = c->smem;
     if (is_empty(l->p)) return;
+    if (r->tail > 0) add(l, PHASE_SEGMENTS);
     add(l, PHASE_PLACE);
     for (int side = 0; side < 2; side++) {
         if (c->side[side].present) add(l, PHASE_ADDRESS)->side = side;
@@ -81,8 +83,15 @@ static void lower_contract(Arena *a, Lowered *l, const Contract *c) {
         add(l, PHASE_PARTIAL);
         return;
     }
+    if (r->tail > 0) {
+        add(l, PHASE_PARTIAL);
+        add(l, PHASE_WHOLE);
+    }
     add(l, PHASE_ELEMENTS);
     add_statements(l, l->p->group);
+    if (r->tail == 0) return;
+    add(l, PHASE_END);
+    add(l, PHASE_END);
 }
 
 /* Blocks of `span` elements over a domain; where the grid is too small, larger spans.  */
@@ -102,9 +111,15 @@ static void lower_sums(Arena *a, Lowered *l, const Device *dev) {
     l->kind = KERNEL_SUMS;
     l->vec = l->p->out_vec;
     while (l->vec * l->p->acc_bytes > 16) l->vec /= 2;
-    for (int axis = AX_B; axis <= AX_N; axis++)
+    if (l->r->tail > 0) {
+        while (l->r->block.extent[AX_N] % l->vec) l->vec /= 2;
+        l->launch.span = THREADS * l->vec;
+        l->launch.block[0] = THREADS;
+        l->launch.grid[0] = l->r->tail * rprog_tail_pieces(l->r, l->launch.span);
+    }
+    for (int axis = AX_B; axis <= AX_N && l->r->tail == 0; axis++)
         total = size_times(a, total, size_axis(a, root_of(l), &l->p->con.axis[axis]));
-    lay_out_domain(a, l, total, THREADS, l->vec, dev);
+    if (l->r->tail == 0) lay_out_domain(a, l, total, THREADS, l->vec, dev);
     if (is_empty(l->p)) return;
     add(l, PHASE_ELEMENTS);
     add(l, PHASE_GATHER);
@@ -246,7 +261,7 @@ static void lower_program(Arena *a, const RPlan *plan, const Device *dev, int g,
     Contract c;
     contract_facts(l[*n].p->te, dev, l[*n].p, r, &c);
     lower_contract(a, &l[(*n)++], &c);
-    if (r->split == 1) return;
+    if (r->split == 1 && r->tail == 0) return;
     begin(&l[*n], plan, g);
     lower_sums(a, &l[(*n)++], dev);
 }

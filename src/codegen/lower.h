@@ -9,6 +9,7 @@
 
 /*    id         name         what is printed */
 #define CG_PHASES(X)                                                                               \
+    X(SEGMENTS,  "segments")  /* loop over the tiles that the block has k-steps of */              \
     X(PLACE,     "place")     /* tile of the block, place of the thread in it */                   \
     X(ADDRESS,   "address")   /* what a thread loads of an operand, and where it puts it */        \
     X(CLEAR,     "clear")     /* accumulators */                                                   \
@@ -26,6 +27,7 @@
     X(SUMS,      "sums")      /* accumulators of a matrix unit as values */                        \
     X(REDUCE,    "reduce")    /* slices of warps, through shared memory */                         \
     X(PARTIAL,   "partial")   /* partial sums to the workspace */                                  \
+    X(WHOLE,     "whole")     /* what follows is done with all k-steps of a tile only */           \
     X(ROWS,      "rows")      /* rows of the block, where they lie */                              \
     X(HOLD,      "hold")      /* rows to shared memory */                                          \
     X(WALK,      "walk")      /* pass `from` over the columns */                                   \
@@ -157,6 +159,7 @@ typedef struct {
     int64_t steps;            /* k-steps of the whole reduction */
     int64_t slice;            /* k-steps of a slice of the grid */
     bool varying_k;           /* both are known at run time; here at the largest sizes */
+    bool sliced;              /* blocks have a part of a tile's k-steps, from `first` on */
     bool may_be_empty;        /* some slice has no step */
     bool own_ragged[2], k_ragged;
     bool masks_k;             /* elements beyond K must be left out of the reduction */

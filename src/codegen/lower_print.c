@@ -121,8 +121,15 @@ static void print_details(const Lowered *l, const Contract *c, const Phase *ph, 
         buf_puts(out, "barrier");
         break;
     case PHASE_REDUCE: buf_printf(out, "%d slices", c->warps[AX_K]); break;
+    case PHASE_SEGMENTS:
+        buf_printf(out, "the last %d tiles by %d blocks of %lld steps", (int)r->tail,
+                   (int)r->units, (long long)rprog_unit_steps(l->p, r));
+        break;
     case PHASE_PARTIAL:
-    case PHASE_GATHER: buf_printf(out, "%d slices", (int)r->split); break;
+    case PHASE_GATHER:
+        if (r->tail > 0) buf_puts(out, "units of the tail");
+        else buf_printf(out, "%d slices", (int)r->split);
+        break;
     case PHASE_WALK:
     case PHASE_FINISH:
     case PHASE_LEAVE:
@@ -143,7 +150,8 @@ static void print_details(const Lowered *l, const Contract *c, const Phase *ph, 
 }
 
 static bool opens(PhaseKind k) {
-    return k == PHASE_STEPS || k == PHASE_BODIES || k == PHASE_LAST || k == PHASE_ELEMENTS;
+    return k == PHASE_SEGMENTS || k == PHASE_WHOLE || k == PHASE_STEPS || k == PHASE_BODIES ||
+           k == PHASE_LAST || k == PHASE_ELEMENTS;
 }
 
 void lower_print(const Device *dev, const Lowered *l, Buf *out) {

@@ -44,11 +44,11 @@ void place_constants(Kernel *k) {
         if (s->table) table_constants(k, s);
     }
     bool hidden = c->matrix.used && c->steps > 1; /* else short bodies are unrolled nevertheless */
-    if (c->r->split == 1 && c->varying_k)
+    if (!c->sliced && c->varying_k)
         cg_line(cg, "const int steps = (K + BK - 1) / BK;");
-    else if (c->r->split == 1 && hidden)
+    else if (!c->sliced && hidden)
         cg_line(cg, "const int steps = rl_hidden(%lld);", (long long)c->steps);
-    else if (c->r->split == 1)
+    else if (!c->sliced)
         cg_line(cg, "constexpr int steps = %lld;", (long long)c->steps);
     cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
     cg_blank(cg);
@@ -68,9 +68,9 @@ static const char *count_name(Kernel *k, const char *name, TeExtent n) {
     return name;
 }
 
-static void block_tile(Kernel *k) {
-    const Problem *p = k->c.p;
-    const RProg *r = k->c.r;
+void place_tile(Kernel *k, const char *number) {
+    const Problem *p = k->l->p;
+    const RProg *r = k->l->r;
     Cg *cg = k->cg;
     TeExtent m = contract_tiles(cg->arena, p, r, AX_M), n = contract_tiles(cg->arena, p, r, AX_N);
     TeExtent batch = contract_tiles(cg->arena, p, r, AX_B);
@@ -80,10 +80,10 @@ static void block_tile(Kernel *k) {
         TeExtent plane = size_times(cg->arena, m, n);
         const char *in_plane = plane.expr ? cg_text(cg, "(%s * %s)", tiles_m, tiles_n)
                                           : cg_text(cg, "%lldu", (long long)plane.value);
-        cg_line(cg, "const unsigned tile = blockIdx.x %% %s;", in_plane);
-        cg_line(cg, "const int b = blockIdx.x / %s;", in_plane);
+        cg_line(cg, "const unsigned tile = %s %% %s;", number, in_plane);
+        cg_line(cg, "const int b = %s / %s;", number, in_plane);
     } else {
-        cg_line(cg, "const unsigned tile = blockIdx.x;");
+        cg_line(cg, "const unsigned tile = %s;", number);
     }
     switch (r->raster) {
     case RASTER_ROW:
@@ -157,8 +157,12 @@ static void slice_place(Kernel *k) {
     const Contract *c = &k->c;
     Cg *cg = k->cg;
     bool wide = place_wide(c->p->extent[AX_K], 2 * (int64_t)c->r->block.extent[AX_K]);
-    if (c->r->split == 1) {
+    if (!c->sliced) {
         cg_line(cg, "%s k_next = 0;", place_type(wide));
+        return;
+    }
+    if (c->r->tail > 0) {                 /* its k-steps are those of the segment */
+        cg_line(cg, "%s k_next = (%s)first * BK;", place_type(wide), place_type(wide));
         return;
     }
     const char *steps = cg_text(cg, "%lld", (long long)c->steps);
@@ -181,7 +185,7 @@ void place_thread(Kernel *k) {
     static const char *const raster[] = {"n fastest", "m fastest",
                                          "groups of tile rows, m fastest"};
     cg_line(cg, "// place: tiles of the grid with %s", raster[k->c.r->raster]);
-    block_tile(k);
+    place_tile(k, k->c.r->tail > 0 ? "number" : "blockIdx.x");
     thread_place(k);
     slice_place(k);
     if (k->c.r->stages > 1) cg_line(cg, "int put = 0, take = 0;");

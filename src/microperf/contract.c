@@ -77,18 +77,46 @@ static Step step_of(const Model *m, const RProg *r, const StepCounts *c) {
     return s;
 }
 
-/* Blocks that run at the same time: `resident` on each of `active` SMs, `times` in a row.  */
+/* Blocks that run at the same time: `resident` on each of `active` SMs, `times` in a row, of so
+ * many k-steps, in which they begin `parts` tiles and store `bytes`.  */
 typedef struct {
-    double times, resident, active;
+    double times, resident, active, steps, parts, bytes;
 } Phase;
+enum { PHASES = 4 };
 
-static int phases_of(const Model *m, const RProg *r, double blocks, Phase out[2]) {
+/* Bytes of partial sums.  */
+static double sum_bytes(const Problem *p, const RProg *r) {
+    if (r->tail == 0) return (double)rprog_workspace(p, r);
+    return (double)rprog_tail_parts(p, r) * (double)rprog_tail_slot(p, r);
+}
+
+static int phases_of(const Model *m, const RProg *r, double blocks, double steps, double parts,
+                     double bytes, Phase *out) {
     double slots = m->sms * r->blocks_per_sm;
     double full = (double)(int64_t)(blocks / slots), rest = blocks - full * slots;
     int n = 0;
-    if (full > 0) out[n++] = (Phase){full, r->blocks_per_sm, m->sms};
-    if (rest > 0) out[n++] = (Phase){1, whole(rest / m->sms), lesser(rest, m->sms)};
+    if (full > 0) out[n++] = (Phase){full, r->blocks_per_sm, m->sms, steps, parts, bytes};
+    if (rest > 0) {
+        double active = lesser(rest, m->sms);
+        out[n++] = (Phase){1, whole(rest / m->sms), active, steps, parts, bytes};
+    }
     return n;
+}
+
+/* The blocks of the grid in the order in which they run; units of the tail behind the rest.  */
+static int grid_phases(const Model *m, const RProg *r, double store_bytes, Phase out[PHASES]) {
+    const Problem *p = m->p;
+    double tiles = (double)rprog_blocks(p, r), steps = (double)rprog_tiles(p, r, AX_K);
+    if (r->tail == 0) {
+        double blocks = tiles * r->split;
+        return phases_of(m, r, blocks, whole(steps / r->split), 1, store_bytes / blocks, out);
+    }
+    double sums = sum_bytes(p, r), full = tiles - r->tail;
+    double of_tile = full > 0 ? greater(store_bytes - sums, 0) / full : 0;
+    int n = phases_of(m, r, full, steps, 1, of_tile, out);
+    double parts = whole((double)rprog_tail_parts(p, r) / r->units);
+    return n + phases_of(m, r, r->units, (double)rprog_unit_steps(p, r), parts, sums / r->units,
+                         out + n);
 }
 
 /* Clocks of one SM for one step of each of `resident` blocks, were the unit the only limit: a warp
@@ -131,9 +159,9 @@ static double step_tax(const Model *m, const RProg *r, const Step *s) {
 }
 
 /* Adds the times of a phase, in clocks, to the steady terms.  */
-static void add_phase(const Model *m, const RProg *r, const Step *s, const Phase *ph, double steps,
-                      double miss, double clocks[MP_COUNT]) {
-    double n = ph->times * steps, blocks = ph->resident;
+static void add_phase(const Model *m, const RProg *r, const Step *s, const Phase *ph, double miss,
+                      double clocks[MP_COUNT]) {
+    double n = ph->times * ph->steps, blocks = ph->resident;
     double busiest = whole(blocks * s->warps / m->schedulers) * m->schedulers / s->warps;
     double l2_share = lesser(m->l2_port, m->l2_rate / m->clock / ph->active);
     double ahead = steps_ahead(r), tax = step_tax(m, r, s);
@@ -146,15 +174,15 @@ static void add_phase(const Model *m, const RProg *r, const Step *s, const Phase
 }
 
 /* Clocks before the first and after the last step of the blocks of a phase.  */
-static double fill_clocks(const Model *m, const RProg *r, const Step *s, const Phase *ph,
-                          double steps) {
+static double fill_clocks(const Model *m, const RProg *r, const Step *s, const Phase *ph) {
     double share = lesser(m->l2_port, m->l2_rate / m->clock / ph->active);
-    double staged = lesser(greater(r->stages - 1, 1), steps);
-    return m->block_start + m->dram_latency + staged * ph->resident * s->bytes / share;
+    double staged = lesser(greater(r->stages - 1, 1), ph->steps);
+    return m->block_start +
+           ph->parts * (m->dram_latency + staged * ph->resident * s->bytes / share);
 }
 
-static double epilogue_clocks(const Model *m, const RProg *r, const StepCounts *c, const Phase *ph,
-                              double block_bytes) {
+static double epilogue_clocks(const Model *m, const RProg *r, const StepCounts *c,
+                              const Phase *ph) {
     const Problem *p = m->p;
     double outputs = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
     double share = m->dram_write / m->clock / ph->active;
@@ -169,16 +197,23 @@ static double epilogue_clocks(const Model *m, const RProg *r, const StepCounts *
         double all = r->threads / (WARP * slices) * (double)(c->piece_stores + c->piece_loads);
         turned = pieces * (all / m->smem_rate + 2 * m->smem_latency);
     }
-    return ph->resident * (block_bytes / port + sums + ops + turned) + m->l2_latency;
+    return ph->resident * (ph->bytes / port + sums + ph->parts * (ops + turned)) + m->l2_latency;
+}
+
+/* Share of the outputs that the computing kernel stores itself; the second one stores the rest.  */
+static double direct_share(const Model *m, const RProg *r) {
+    if (r->split > 1) return 0;
+    return 1 - (double)r->tail / greater((double)rprog_blocks(m->p, r), 1);
 }
 
 /* The second kernel of a split reduction: reads all slices, writes the outputs.  */
 static double split_us(const Model *m, const RProg *r) {
-    if (r->split <= 1) return 0;
-    double bytes = (double)rprog_workspace(m->p, r);
+    if (r->split <= 1 && r->tail == 0) return 0;
+    double bytes = sum_bytes(m->p, r);
     double rate = bytes <= m->l2_capacity ? m->l2_rate : m->dram_read;
+    double stored = m->out_bytes * (1 - direct_share(m, r));
     return m->launch_us + (m->dram_latency + m->l2_latency) / m->clock * 1e6 +
-           (bytes / rate + m->out_bytes / m->dram_write) * 1e6;
+           (bytes / rate + stored / m->dram_write) * 1e6;
 }
 
 static void fill_counts(const Model *m, const RProg *r, const Step *s, const StepCounts *c,
@@ -201,8 +236,10 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     double turned[2] = {0, 0};            /* wavefronts of stores that go through shared memory */
     if (r->via == VIA_SHARED) {
         double pieces = s->warps / slices * r->warp.extent[AX_M] / r->thread.extent[AX_M];
-        turned[0] = pieces * (double)c->piece_loads * r->split;
-        turned[1] = pieces * (double)c->piece_stores * r->split;
+        double parts = r->split;          /* per tile */
+        if (r->tail > 0) parts += (double)(rprog_tail_parts(p, r) - r->tail) / tiles;
+        turned[0] = pieces * (double)c->piece_loads * parts;
+        turned[1] = pieces * (double)c->piece_stores * parts;
     }
     double stores = (double)(c->store_wavefronts[0] + c->store_wavefronts[1]);
     double wavefronts = 0;
@@ -226,30 +263,30 @@ void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estim
     StepCounts c;
     mp_step_counts(m, r, memo, &c);
     Step s = step_of(m, r, &c);
-    double tiles = (double)rprog_blocks(p, r), blocks = tiles * r->split;
-    double all_steps = (double)rprog_tiles(p, r, AX_K), steps = whole(all_steps / r->split);
+    double tiles = (double)rprog_blocks(p, r), blocks = tiles * r->split - r->tail + r->units;
+    double all_steps = (double)rprog_tiles(p, r, AX_K);
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm};
     fill_counts(m, r, &s, &c, tiles, out);
 
     double reads = mp_dram_reads(m, r) + (double)p->epilogue_bytes;
-    double writes = r->split > 1 ? (double)rprog_workspace(p, r) : m->out_bytes;
+    double writes = sum_bytes(p, r) + m->out_bytes * direct_share(m, r);
     double l2_bytes = tiles * all_steps * s.bytes;
     double miss = l2_bytes > 0 ? lesser(1, 4 * reads / l2_bytes) : 1;
-    double clocks[MP_COUNT] = {0}, fill = 0, epilogue = 0, block_bytes = writes / blocks;
+    double clocks[MP_COUNT] = {0}, fill = 0, epilogue = 0, stored = writes;
     if (rprog_matrix(m->dev, r)) {        /* parts of sectors cost as much as whole ones */
-        block_bytes = greater(block_bytes, (double)out->store_sectors * SECTOR / blocks);
+        stored = greater(stored, (double)out->store_sectors * SECTOR);
     }
-    Phase phase[2];
-    int n = phases_of(m, r, blocks, phase);
+    Phase phase[PHASES];
+    int n = grid_phases(m, r, stored, phase);
     for (int i = 0; i < n; i++) {
         const Phase *ph = &phase[i];
         bool last = i == n - 1;
         /* Resident blocks hide each other's ends, except those of the last wave.  */
         double exposed = last ? (ph->times - 1) / ph->resident + 1 : ph->times / ph->resident;
-        add_phase(m, r, &s, ph, steps, miss, clocks);
+        add_phase(m, r, &s, ph, miss, clocks);
         fill += (last && n > 1 ? exposed : exposed + (1 - 1 / ph->resident)) *
-                fill_clocks(m, r, &s, ph, steps);
-        epilogue += exposed * epilogue_clocks(m, r, &c, ph, block_bytes);
+                fill_clocks(m, r, &s, ph);
+        epilogue += exposed * epilogue_clocks(m, r, &c, ph);
     }
     double active = lesser(blocks, m->sms);
     double port = active * m->dev->memory[LEVEL_DRAM].per_sm_max.value * m->clock;
@@ -260,7 +297,7 @@ void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estim
     for (MpTerm t = MP_L2; t <= MP_LATENCY; t++) out->term[t] = clocks[t] * to_us;
     out->term[MP_DRAM] = (reads / read_rate + writes / m->dram_write) * 1e6;
     double resident = lesser(r->blocks_per_sm, whole(blocks / m->sms));
-    double in_flight = resident * s.bytes * lesser(steps_ahead(r), steps);
+    double in_flight = resident * s.bytes * lesser(steps_ahead(r), phase[0].steps);
     if (m->in_flight) {
         double us = reads / hal_curve(m->in_flight, in_flight) * 1e6;
         out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], us);
@@ -274,9 +311,11 @@ void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estim
     out->term[MP_SPLIT] = split_us(m, r);
     out->term[MP_LAUNCH] = m->launch_us;
     double slots = m->sms * r->blocks_per_sm, busy = 0;
-    for (int i = 0; i < n; i++) busy += phase[i].times * phase[i].resident * m->sms;
+    for (int i = 0; i < n; i++)
+        busy += phase[i].times * phase[i].resident * phase[i].steps * m->sms;
+    double work = r->tail > 0 ? tiles * all_steps : blocks * phase[0].steps;
     out->waves = blocks / slots;
-    out->wave_efficiency = busy > 0 ? blocks / busy : 0;
+    out->wave_efficiency = busy > 0 ? work / busy : 0;
     double padded = 1, inside = 1;
     for (int axis = AX_M; axis <= AX_N; axis++) {
         padded *= (double)(rprog_tiles(p, r, axis) * r->block.extent[axis]);

@@ -250,14 +250,9 @@ static int64_t lanes_along(const Model *m, const RProg *r) {
 
 /* Each row of a warp is stored by its lanes along N, vec_n columns each, store_vec at a time, or
  * from shared memory as a whole.  */
-double mp_store_sectors(const Model *m, const RProg *r) {
+static double sectors_of(const Model *m, const RProg *r, double per, int64_t run) {
     const Problem *p = m->p;
-    double outputs = (double)p->extent[AX_B] * (double)p->extent[AX_M] * (double)p->extent[AX_N];
-    if (outputs <= 0) return 0;
-    bool split = r->split > 1;
-    double per = split ? p->acc_bytes : (double)p->out_bytes / outputs;
     int64_t bytes = per < 1 ? 1 : (int64_t)(per + 0.5);
-    int64_t run = split ? p->extent[AX_N] : p->out_run;
     int64_t lanes = lanes_along(m, r), held = r->vec_n;
     if (r->via == VIA_SHARED) {
         lanes = r->warp.extent[AX_N] / r->store_vec;
@@ -277,5 +272,18 @@ double mp_store_sectors(const Model *m, const RProg *r) {
     }
     double rows = (double)p->extent[AX_B] * (double)p->extent[AX_M];
     double groups = (double)p->extent[AX_N] / (double)(lanes * held);
-    return rows * groups * row * r->split;
+    return rows * groups * row;
+}
+
+/* Partial sums of a split lie by rows of N, those of a tail by rows of its tiles.  */
+double mp_store_sectors(const Model *m, const RProg *r) {
+    const Problem *p = m->p;
+    double outputs = (double)p->extent[AX_B] * (double)p->extent[AX_M] * (double)p->extent[AX_N];
+    if (outputs <= 0) return 0;
+    if (r->split > 1) return sectors_of(m, r, p->acc_bytes, p->extent[AX_N]) * r->split;
+    double all = sectors_of(m, r, (double)p->out_bytes / outputs, p->out_run);
+    if (r->tail == 0) return all;
+    double tiles = (double)rprog_blocks(p, r), parts = (double)rprog_tail_parts(p, r);
+    double sums = sectors_of(m, r, p->acc_bytes, r->block.extent[AX_N]);
+    return all * (1 - r->tail / tiles) + sums * parts / tiles;
 }

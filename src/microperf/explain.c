@@ -218,6 +218,12 @@ static void tell_grid(const Story *s) {
         buf_printf(s->out, "; K in %d slices, because %lld tile%s would leave SMs idle",
                    (int)r->split, tiles, tiles == 1 ? "" : "s");
     }
+    if (r->tail > 0) {
+        long long tiles = (long long)rprog_blocks(s->p, r);
+        buf_printf(s->out, "; of %lld tiles the last %d would fill a part of a wave, so their "
+                   "k-steps are dealt out to %d blocks, %lld to each", tiles, (int)r->tail,
+                   (int)r->units, (long long)rprog_unit_steps(s->p, r));
+    }
     if (r->raster == RASTER_GROUPED) {
         buf_printf(s->out, "; tiles in groups of %d rows, so that a wave shares panels in L2",
                    r->group);

@@ -68,7 +68,10 @@ static void tell_stores(const Model *m, const RProg *r, Buf *out) {
         buf_printf(out, "  M is small: the unit's %d rows take N, its %d columns M\n",
                    (int)r->thread.extent[AX_N], (int)r->thread.extent[AX_M]);
     }
-    double least = (r->split > 1 ? (double)rprog_workspace(p, r) : (double)p->out_bytes) / SECTOR;
+    double share = r->split > 1 ? 0 : 1 - r->tail / (double)rprog_blocks(p, r);
+    double sums = r->tail > 0 ? (double)(rprog_tail_parts(p, r) * rprog_tail_slot(p, r))
+                              : (double)rprog_workspace(p, r);
+    double least = (sums + (double)p->out_bytes * share) / SECTOR;
     buf_printf(out, "  stores: %d element%s at once, ", r->store_vec, r->store_vec > 1 ? "s" : "");
     buf_puts(out, r->via == VIA_SHARED ? "rows collected in shared memory"
                                        : "as the lanes hold them");

@@ -49,6 +49,7 @@ static int compare_rows(const RProg *a, const RProg *b) {
 static int compare_programs(const RProg *a, const RProg *b) {
     int c = compare_int(a->skeleton, b->skeleton);
     if (!c) c = compare_int(a->split, b->split);
+    if (!c) c = compare_int(a->tail, b->tail);
     if (!c && a->skeleton == SK_STREAM) c = compare_int(b->threads == 256, a->threads == 256);
     if (!c && a->skeleton == SK_ROW) c = compare_rows(a, b);
     if (!c && a->skeleton == SK_PERMUTE) c = compare_int(b->store_vec, a->store_vec);
@@ -82,6 +83,7 @@ static bool alike(const RProg *a, const RProg *b) {
     return same_tile(&a->block, &b->block) && same_tile(&a->thread, &b->thread) &&
            a->swapped == b->swapped &&
            a->block.extent[AX_K] == b->block.extent[AX_K] && a->split == b->split &&
+           (a->tail > 0) == (b->tail > 0) &&
            a->unit == b->unit && a->threads == b->threads && a->keep == b->keep &&
            (a->skeleton != SK_ROW || a->store_vec == b->store_vec) &&
            a->load[0].layout.inner == b->load[0].layout.inner &&

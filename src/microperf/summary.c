@@ -55,5 +55,7 @@ void mp_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
     int slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
     if (slices > 1) buf_printf(out, ", %d warps along k", slices);
     if (r->split > 1) buf_printf(out, ", k split by %d", (int)r->split);
+    if (r->tail > 0)
+        buf_printf(out, ", last %d tiles by %d blocks", (int)r->tail, (int)r->units);
     if (r->raster == RASTER_GROUPED) buf_printf(out, ", groups of %d tile rows", r->group);
 }

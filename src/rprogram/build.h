@@ -56,4 +56,6 @@ int64_t build_extent(const Builder *b, const RProg *r, int axis);
 void build_matrix(Builder *b, const RProg *start);
 /* Scale-out of one block program: raster, split, limits; keeps what is legal.  */
 void build_scale_out(Builder *b, RProg *r);
+/* Stream-K: beside what there is, the same with a tail, a quarter of the limit at most.  */
+void build_tails(Builder *b);
 #endif

@@ -97,6 +97,7 @@ static void build_contract(Builder *b) {
         }
         if (enough(b->set, b->epsilon)) break;
     }
+    build_tails(b);
 }
 
 Status rprog_candidates(Arena *a, Diag *d, const Problem *p, const Device *dev,

@@ -180,6 +180,29 @@ static const char *check_grid(const Case *c) {
     return NULL;
 }
 
+/* Tiles whose k-steps are dealt out to several blocks.  */
+static const char *check_tail(const Case *c) {
+    const RProg *r = c->r;
+    if (r->tail == 0 && r->units == 0) return NULL;
+    if (r->split != 1) return "a tail goes with `split 1` only";
+    if (!rprog_static(c->p)) return "a tail needs static sizes";
+    if (r->block.extent[AX_K] != r->warp.extent[AX_K]) {
+        return "a tail goes with no warps that share a block's k-steps";
+    }
+    int64_t tiles = rprog_blocks(c->p, r), steps = rprog_tiles(c->p, r, AX_K);
+    if (r->tail < 1 || r->tail > tiles) return "tail is not in 1..tiles";
+    if (r->store_vec * c->p->acc_bytes > PIECE_MAX) return "a store to the workspace is too wide";
+    if ((double)tiles * (double)steps > INT32_MAX / 2) return "a tail has too many k-steps";
+    int64_t all = r->tail * steps;
+    if (r->units < 1 || r->units > all || ceil_div(all, rprog_unit_steps(c->p, r)) != r->units) {
+        return "a unit of the tail has no k-steps";
+    }
+    if ((double)(tiles - r->tail + r->units) > c->dev->limits.grid_max.value) {
+        return "the grid is larger than the device allows";
+    }
+    return NULL;
+}
+
 static const char *check_derived(const Case *c) {
     const RProg *r = c->r;
     RProg d = *r;
@@ -231,6 +254,7 @@ const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
         return "the skeleton does not fit the statement";
     }
     if (r->unit < 0 || r->unit >= dev->n_unit) return "no such unit";
+    if (r->skeleton != SK_CONTRACT && (r->tail || r->units)) return "only `contract` has a tail";
     if ((why = check_extents(&c)) || (why = check_unit(&c))) return why;
     if (r->skeleton == SK_STREAM) {
         if ((why = check_stream(&c))) return why;
@@ -255,6 +279,6 @@ const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
         if ((why = check_load(&c, side))) return why;
     }
     if (!matrix && (why = check_thread(&c))) return why;
-    if ((why = check_store(&c)) || (why = check_grid(&c))) return why;
+    if ((why = check_store(&c)) || (why = check_grid(&c)) || (why = check_tail(&c))) return why;
     return check_derived(&c);
 }

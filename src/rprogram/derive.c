@@ -43,7 +43,44 @@ int64_t rprog_blocks(const Problem *p, const RProg *r) {
     return rprog_tiles(p, r, AX_B) * rprog_tiles(p, r, AX_M) * rprog_tiles(p, r, AX_N);
 }
 
+bool rprog_static(const Problem *p) {
+    const TeStmt *root = p->te ? &p->te->stmt[p->con.stmt] : NULL;
+    for (int i = AX_B; i <= AX_K && root; i++) {
+        const FusedAxis *axis = &p->con.axis[i];
+        if (access_varies(root, axis, 0, axis->n)) return false;
+    }
+    return true;
+}
+
+int64_t rprog_unit_steps(const Problem *p, const RProg *r) {
+    return ceil_div(r->tail * rprog_tiles(p, r, AX_K), r->units);
+}
+
+static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
+
+/* Every end of a unit or of a tile ends a part; in `both` places the two fall together.  */
+int64_t rprog_tail_parts(const Problem *p, const RProg *r) {
+    int64_t steps = rprog_tiles(p, r, AX_K), each = rprog_unit_steps(p, r);
+    int64_t both = (r->tail - 1) / (each / common_divisor(each, steps));
+    return (int64_t)r->tail + r->units - 1 - both;
+}
+
+int64_t rprog_tail_slot(const Problem *p, const RProg *r) {
+    return (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N] * p->acc_bytes;
+}
+
+int64_t rprog_tail_pieces(const RProg *r, int64_t span) {
+    return ceil_div((int64_t)r->block.extent[AX_M] * r->block.extent[AX_N], span);
+}
+
+void rprog_tail_units(const Problem *p, const RProg *r, int64_t t, int64_t *first, int64_t *last) {
+    int64_t steps = rprog_tiles(p, r, AX_K), each = rprog_unit_steps(p, r);
+    *first = t * steps / each;
+    *last = ((t + 1) * steps - 1) / each;
+}
+
 int64_t rprog_workspace(const Problem *p, const RProg *r) {
+    if (r->tail > 0) return ((int64_t)r->tail + r->units - 1) * rprog_tail_slot(p, r);
     if (r->split <= 1) return 0;
     if (r->skeleton == SK_ROW) return rprog_row_workspace(p, r);
     if (r->skeleton == SK_COLUMN) return rprog_column_workspace(p, r);

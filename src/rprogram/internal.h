@@ -11,6 +11,9 @@ enum {
     GRID_Y_MAX = 65535
 };
 
+/* Does no extent of the contraction depend on run-time sizes?  */
+bool rprog_static(const Problem *p);
+
 static inline int own_axis(int side) { return side ? AX_N : AX_M; }
 static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline bool power_of_two(int64_t v) { return v > 0 && (v & (v - 1)) == 0; }

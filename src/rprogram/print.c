@@ -92,7 +92,10 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
         buf_puts(out, rprog_raster_name[r->raster]);
         if (r->raster == RASTER_GROUPED) buf_printf(out, " %d", r->group);
         break;
-    case KEY_SPLIT: buf_printf(out, "%d", (int)r->split); break;
+    case KEY_SPLIT:
+        buf_printf(out, "%d", (int)r->split);
+        if (r->tail > 0) buf_printf(out, " tail %d units %d", (int)r->tail, (int)r->units);
+        break;
     case KEY_KEEP: buf_puts(out, rprog_keep_name[r->keep]); break;
     case KEY_BLOCKS: buf_printf(out, "%d", r->blocks_per_sm); break;
     case KEY_COUNT: break;

@@ -225,6 +225,24 @@ static Status read_keep(Reader *r, RowKeep *out) {
     return s;
 }
 
+/* N [tail TILES units BLOCKS]  */
+static Status read_slices(Reader *r, RProg *x) {
+    static const char *const tail[] = {"tail"}, *const units[] = {"units"};
+    int which;
+    int64_t v = 0, t = 0, u = 0;
+    Status s = read_int(r, 1, GRID_Y_MAX, &v);
+    size_t before = r->at.pos;
+    bool more = !s && next_word(r).len > 0;
+    r->at.pos = before;
+    if (more && !(s = read_name(r, tail, 1, &which)) && !(s = read_int(r, 1, INT32_MAX, &t)) &&
+        !(s = read_name(r, units, 1, &which)))
+        s = read_int(r, 1, INT32_MAX, &u);
+    x->split = (int32_t)v;
+    x->tail = (int32_t)t;
+    x->units = (int32_t)u;
+    return s;
+}
+
 static Status read_value(Reader *r, PlanKey key, RProg *x) {
     int64_t v = 0, w = 0;
     Status s = ST_OK;
@@ -258,10 +276,7 @@ static Status read_value(Reader *r, PlanKey key, RProg *x) {
     case KEY_READ_A: return read_source(r, &x->load[0]);
     case KEY_READ_B: return read_source(r, &x->load[1]);
     case KEY_STORE: return read_store(r, x);
-    case KEY_SPLIT:
-        s = read_int(r, 1, GRID_Y_MAX, &v);
-        x->split = (int32_t)v;
-        return s;
+    case KEY_SPLIT: return read_slices(r, x);
     case KEY_KEEP: return read_keep(r, &x->keep);
     case KEY_BLOCKS:
         s = read_int(r, 1, 256, &v);

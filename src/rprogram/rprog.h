@@ -10,6 +10,14 @@
  *   Slice s covers k-steps [s*q, min((s+1)*q, steps)), q = ceil(steps / split).  With split >
  *   1 each slice stores its partial sums to the workspace [split][B][M][N] in the accumulation
  *   type and a second kernel adds them in order of s and does the epilogue.
+ * - tail > 0 (stream-K): the last `tail` tiles in raster order have no block of their own; their
+ *   k-steps, one tile behind the other, are dealt out to `units` blocks behind the others in grid
+ *   x, block u taking steps [u*q, min((u+1)*q, all)), q = ceil(all / units).  A block that has
+ *   all steps of a tile computes it as any other; else it stores partial sums of block.m x
+ *   block.n to slot u + t of the workspace, t the tile's number in the tail (what the blocks have
+ *   of the tiles is a staircase, so no two share a slot).  A second kernel adds the slots of a
+ *   tile in order of u and does the epilogue.  split == 1, warp.k == block.k, and store_vec
+ *   sums are at most 16 bytes.
  * - raster: ROW: n fastest; COLUMN: m fastest; GROUPED g: groups of g tile rows (m), inside a
  *   group m fastest, then n (last group may be smaller).
  * - Block: threads = 32 * (block.m/warp.m) * (block.n/warp.n) * (block.k/warp.k).  Warp w: n
@@ -202,6 +210,7 @@ typedef struct {
     Raster raster;
     int16_t group;            /* of RASTER_GROUPED */
     int32_t split;
+    int32_t tail, units;      /* of `contract`: tiles whose k-steps are dealt out, to how many */
     RowKeep keep;             /* of `row` */
     int16_t threads;
     int16_t blocks_per_sm;    /* promised to the compiler (__launch_bounds__) */
@@ -239,7 +248,7 @@ typedef struct {
 typedef struct {
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
     int64_t workspace_limit;  /* bytes; < 0: none */
-    int max_candidates;       /* 0: 20000 */
+    int max_candidates;       /* 0: 20000; of `contract`, and a quarter more with a tail */
     bool no_matrix;           /* leave matrix units out */
 } RPlanOptions;
 
@@ -297,7 +306,15 @@ int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg 
 /* Grid and workspace of a program.  */
 int64_t rprog_tiles(const Problem *p, const RProg *r, int axis);      /* ceil(extent / block) */
 int64_t rprog_blocks(const Problem *p, const RProg *r);               /* grid x, without split */
-int64_t rprog_workspace(const Problem *p, const RProg *r);            /* bytes for split > 1 */
+int64_t rprog_workspace(const Problem *p, const RProg *r);            /* of partial sums, bytes */
+/* tail > 0: k-steps of a unit; the units that share tile t of the tail, the first and the last.  */
+int64_t rprog_unit_steps(const Problem *p, const RProg *r);
+/* Parts of tiles that units have; bytes of one part's partial sums.  */
+int64_t rprog_tail_parts(const Problem *p, const RProg *r);
+int64_t rprog_tail_slot(const Problem *p, const RProg *r);
+/* Blocks of the adding kernel for one tile, each of `span` elements of it.  */
+int64_t rprog_tail_pieces(const RProg *r, int64_t span);
+void rprog_tail_units(const Problem *p, const RProg *r, int64_t t, int64_t *first, int64_t *last);
 
 /* The `row` skeleton: threads of a row; steps of a pass over a slice; kernels; bytes of source k in
  * shared memory; where the slices' values of statement i lie in the workspace, as [row][slice] and

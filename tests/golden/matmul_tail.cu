@@ -1,0 +1,354 @@
+// roller-plan 1
+// kernel 0
+//   skeleton contract
+//   unit mma.m16n8k16.f16.f32
+//   block 1 32 64 32
+//   warp 1 32 32 32
+//   thread 1 16 8 16
+//   vec 1 2
+//   unroll 32
+//   stages 3
+//   a async cp.async.16 vec 8 along k inner k swizzle 2 1 0
+//   b async cp.async.16 vec 8 along k inner k swizzle 2 1 0
+//   store 4 shared
+//   raster grouped 2
+//   split 1 tail 4 units 11
+//   blocks_per_sm 2
+//
+// parameters
+//   t0  f16[72,256]
+//   t1  f16[200,256]
+//   t2  f32[200]
+//   t3  f16[72,200]  output
+//   w  workspace of 114688 bytes
+// launches
+//   rk_e7c01b7eba31f2b2_0  grid 19,1  block 64  dynamic shared memory 18432
+//   rk_e7c01b7eba31f2b2_1  grid 16,1  block 128  dynamic shared memory 0
+
+template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
+
+template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(const T *p) {
+    return *reinterpret_cast<const rl_vec<T, N> *>(p);
+}
+
+template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
+    rl_vec<T, N> y;
+    #pragma unroll
+    for (int i = 0; i < N; i++) y.v[i] = x[i];
+    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
+}
+
+__device__ __forceinline__ unsigned short rl_f32_to_f16(float x) {
+    unsigned short y;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
+    return y;
+}
+
+__device__ __forceinline__ float rl_max_f32(float x, float y) {
+    float z;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+    return z;
+}
+
+__device__ __forceinline__ unsigned rl_shared(const void *p) {
+    return (unsigned)__cvta_generic_to_shared(p);
+}
+
+__device__ __forceinline__ void rl_cp_async_16(unsigned to, const void *from, bool inside) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :: "r"(to), "l"(from), "r"(inside ? 16 : 0) : "memory");
+}
+
+__device__ __forceinline__ void rl_cp_async_commit() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int N> __device__ __forceinline__ void rl_cp_async_wait() {
+    asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
+}
+
+__device__ __forceinline__ void rl_ldmatrix_x4(unsigned *x, unsigned from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(from) : "memory");
+}
+
+__device__ __forceinline__ void rl_mma_m16n8k16_f16_f32(float *d, const unsigned *a, const unsigned *b) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+                 " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+extern "C" __global__ void __launch_bounds__(64, 2)
+rk_e7c01b7eba31f2b2_0(const unsigned short *__restrict__ t0,
+    const unsigned short *__restrict__ t1,
+    const float *__restrict__ t2,
+    unsigned short *__restrict__ t3,
+    unsigned char *__restrict__ w) {
+    constexpr int M = 72;
+    constexpr int N = 200;
+    constexpr int K = 256;
+    constexpr int BM = 32, BN = 64, BK = 32;  // tile of a block in one k-step
+    constexpr int WM = 32, WN = 32, WK = 32;  // of a warp
+    constexpr int TM = 16, TN = 8, TK = 16;  // of an instruction
+    constexpr int IM = 2, IN = 4;  // instructions of a warp
+    constexpr int THREADS = 64, STAGES = 3, STAGE = 6144;  // STAGE in bytes
+    constexpr int A_TILE = 0, A_ROW = 32;  // place in a stage, row of its tile
+    constexpr int B_TILE = 2048, B_ROW = 32;  // place in a stage, row of its tile
+    extern __shared__ __align__(128) unsigned char smem[];
+
+    const unsigned shared = rl_shared(smem);
+    // segments: k-steps of the last 4 of 12 tiles, 3 to a block
+    const int u = (int)blockIdx.x - 8;
+    int at = u < 0 ? (int)blockIdx.x * 8 : 64 + u * 3;
+    const int end = u < 0 ? at + 8 : min(at + 3, 96);
+    #pragma unroll 1
+    for (int steps = 0; at < end; at += steps) {
+        const unsigned number = at / 8u;
+        const int first = at % 8u;
+        steps = min(8 - first, end - at);
+        __syncthreads();
+        // place: tiles of the grid with groups of tile rows, m fastest
+        const unsigned tile = number;
+        const unsigned top = tile / 8u * 2u, in_group = tile % 8u;
+        const unsigned rows = min(3u - top, 2u);
+        const unsigned tile_m = top + in_group % rows, tile_n = in_group / rows;
+        const int m0 = (int)tile_m * BM;
+        const int n0 = (int)tile_n * BN;
+        const int tid = threadIdx.x, lane = tid % 32u;
+        const unsigned warp = tid / 32u;
+        const int lane_m = lane / 4u, lane_n = lane % 4u * 2;
+        const int row = (int)(0) * WM;
+        const int col = (int)(warp % 2u) * WN;
+        int k_next = (int)first * BK;
+        int put = 0, take = 0;
+
+        // address: operand a, 2 x 8 elements per thread along k
+        const int a_mn = tid / 4u, a_k = tid % 4u * 8;
+        const int a_to = a_mn * A_ROW + (a_k ^ (a_mn >> 1 & 3) << 3);
+        const unsigned short *a_src = t0 + (long long)(m0 + a_mn) * 256 + (long long)(k_next + a_k);
+
+        // address: operand b, 4 x 8 elements per thread along k
+        const int b_mn = tid / 4u, b_k = tid % 4u * 8;
+        const int b_to = b_mn * B_ROW + (b_k ^ (b_mn >> 1 & 3) << 3);
+        const unsigned short *b_src = t1 + (long long)(n0 + b_mn) * 256 + (long long)(k_next + b_k);
+
+        float acc[IM][IN][4];
+        #pragma unroll
+        for (int i = 0; i < IM; i++) {
+            #pragma unroll
+            for (int j = 0; j < IN * 4; j++)
+                acc[i][j / 4][j % 4] = 0;
+        }
+        unsigned a_frag[2][8];
+        const int a_r = row + lane / 8u % 2u * 8 + lane % 8u, a_e = (lane / 16u % 2u * 8) * 2;  // row of the lane, byte in it
+        const int a_at = a_r * 64 + (a_e ^ (a_r >> 1 & 3) << 4);
+        unsigned b_frag[2][8];
+        const int b_r = col + lane / 16u * 8 + lane % 8u, b_e = (lane / 8u % 2u * 8) * 2;  // row of the lane, byte in it
+        const int b_at = b_r * 64 + (b_e ^ (b_r >> 1 & 3) << 4);
+
+        // fill: the first steps
+        #pragma unroll 1
+        for (int step = 0; step < 2; step++) {
+            if (step < steps) {
+                #pragma unroll
+                for (int i = 0; i < 2; i++) {
+                    rl_cp_async_16(shared + put + A_TILE + (a_to + i * 512) * 2, (a_src + i * 4096), m0 + (a_mn + i * 16) < M);
+                }
+                a_src += BK;
+                #pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    rl_cp_async_16(shared + put + B_TILE + (b_to + i * 512) * 2, (b_src + i * 4096), n0 + (b_mn + i * 16) < N);
+                }
+                b_src += BK;
+                k_next += BK;
+            }
+            rl_cp_async_commit();
+            put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
+        }
+        rl_cp_async_wait<1>();
+        __syncthreads();
+
+        // fragment: registers of the first slice
+        #pragma unroll
+        for (int g = 0; g < 8; g += 4)
+            rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + (g / 2 * 8) * 64);
+        #pragma unroll
+        for (int g = 0; g < 8; g += 4)
+            rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + (g / 2 * 8) * 64);
+
+        #pragma unroll 1
+        for (int step = 0; step < steps; step++) {
+            // load: step + 2
+            if (step + 2 < steps) {
+                #pragma unroll
+                for (int i = 0; i < 2; i++) {
+                    rl_cp_async_16(shared + put + A_TILE + (a_to + i * 512) * 2, (a_src + i * 4096), m0 + (a_mn + i * 16) < M);
+                }
+                a_src += BK;
+                #pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    rl_cp_async_16(shared + put + B_TILE + (b_to + i * 512) * 2, (b_src + i * 4096), n0 + (b_mn + i * 16) < N);
+                }
+                b_src += BK;
+                k_next += BK;
+            }
+            rl_cp_async_commit();
+            // compute: slices of 16 k
+            #pragma unroll
+            for (int kk = 0; kk < 16; kk += TK) {
+                #pragma unroll
+                for (int g = 0; g < 8; g += 4)
+                    rl_ldmatrix_x4(a_frag[(kk / TK + 1) % 2] + g, shared + take + A_TILE + (a_at ^ ((kk + TK) * 2)) + (g / 2 * 8) * 64);
+                #pragma unroll
+                for (int g = 0; g < 8; g += 4)
+                    rl_ldmatrix_x4(b_frag[(kk / TK + 1) % 2] + g, shared + take + B_TILE + (b_at ^ ((kk + TK) * 2)) + (g / 2 * 8) * 64);
+                #pragma unroll
+                for (int i = 0; i < IM; i++) {
+                    #pragma unroll
+                    for (int j = 0; j < IN; j++)
+                        rl_mma_m16n8k16_f16_f32(acc[i][j], a_frag[kk / TK % 2] + i * 4, b_frag[kk / TK % 2] + j * 2);
+                }
+            }
+            // wait: the next stage is complete
+            rl_cp_async_wait<1>();
+            __syncthreads();
+            put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
+            take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+            // compute: the last slice, with fragments of the next stage under way
+            if (step + 1 < steps) {
+                #pragma unroll
+                for (int g = 0; g < 8; g += 4)
+                    rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + (g / 2 * 8) * 64);
+                #pragma unroll
+                for (int g = 0; g < 8; g += 4)
+                    rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + (g / 2 * 8) * 64);
+            }
+            #pragma unroll
+            for (int i = 0; i < IM; i++) {
+                #pragma unroll
+                for (int j = 0; j < IN; j++)
+                    rl_mma_m16n8k16_f16_f32(acc[i][j], a_frag[1] + i * 4, b_frag[1] + j * 2);
+            }
+        }
+        if (steps < 8) {
+            // partial: sums of this segment to the workspace
+            float *const sums = reinterpret_cast<float *>(w + 0ll) + (u + (long long)number - 8) * 2048;
+            __syncthreads();
+            float *const piece = reinterpret_cast<float *>(smem + warp * 2560);
+            #pragma unroll
+            for (int i = 0; i < 2; i++) {
+                if (i > 0) __syncwarp();
+                #pragma unroll
+                for (int j = 0; j < IN; j++) {
+                    #pragma unroll
+                    for (int f = 0; f < 4; f += 2)
+                        rl_store<2>(piece + ((lane_m + f * 4) * 40 + j * TN + lane_n), acc[i][j] + f);
+                }
+                __syncwarp();
+                #pragma unroll
+                for (int s = 0; s < 4; s++) {
+                    const unsigned u = lane + s * 32;
+                    const int m = m0 + row + i * TM + (int)(u / 8u);
+                    if (m < M) {
+                        const int n = n0 + col + (int)(u % 8u * 4);
+                        if (n < N) {
+                            rl_vec<float, 4> value[1];
+                            #pragma unroll
+                            for (int p = 0; p < 1; p++) value[p] = rl_load<4>(piece + (u / 8u * 40 + u % 8u * 4) + p * 4);
+                            rl_store<4>(sums + ((int)(m - m0) * BN + (int)(n - n0)), &value[0 / 4].v[0 % 4]);
+                        }
+                    }
+                }
+            }
+        }
+        if (steps == 8) {
+            // elements: 4 outputs of the thread at a time, through shared memory
+            __syncthreads();
+            float *const piece = reinterpret_cast<float *>(smem + warp * 2560);
+            #pragma unroll
+            for (int i = 0; i < 2; i++) {
+                if (i > 0) __syncwarp();
+                #pragma unroll
+                for (int j = 0; j < IN; j++) {
+                    #pragma unroll
+                    for (int f = 0; f < 4; f += 2)
+                        rl_store<2>(piece + ((lane_m + f * 4) * 40 + j * TN + lane_n), acc[i][j] + f);
+                }
+                __syncwarp();
+                #pragma unroll
+                for (int s = 0; s < 4; s++) {
+                    const unsigned u = lane + s * 32;
+                    const int m = m0 + row + i * TM + (int)(u / 8u);
+                    if (m < M) {
+                        const int n = n0 + col + (int)(u % 8u * 4);
+                        if (n < N) {
+                            rl_vec<float, 4> value[1];
+                            #pragma unroll
+                            for (int p = 0; p < 1; p++) value[p] = rl_load<4>(piece + (u / 8u * 40 + u % 8u * 4) + p * 4);
+                            const int i0 = m;
+                            const int i1 = n;
+                            rl_vec<float, 4> x0[1];
+                            #pragma unroll
+                            for (int p = 0; p < 1; p++) x0[p] = rl_load<4>(t2 + (i1) + p * 4);
+                            unsigned short o3[4];
+                            #pragma unroll
+                            for (int v = 0; v < 4; v++) {
+                                const float e4 = value[v / 4].v[v % 4];
+                                o3[v] = rl_f32_to_f16(rl_max_f32((e4 + x0[v / 4].v[v % 4]), 0.0f));
+                            }
+                            rl_store<4>(t3 + (i0 * 200 + i1), o3);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+rk_e7c01b7eba31f2b2_1(const unsigned short *__restrict__ t0,
+    const unsigned short *__restrict__ t1,
+    const float *__restrict__ t2,
+    unsigned short *__restrict__ t3,
+    unsigned char *__restrict__ w) {
+    // elements: 4 at a time, of tiles that several blocks have steps of
+    constexpr int BM = 32, BN = 64;
+    float *const sums = reinterpret_cast<float *>(w + 0ll);
+    const int y = blockIdx.x / 4u;
+    const unsigned number = y + 8;
+    const unsigned tile = number;
+    const unsigned top = tile / 8u * 2u, in_group = tile % 8u;
+    const unsigned rows = min(3u - top, 2u);
+    const unsigned tile_m = top + in_group % rows, tile_n = in_group / rows;
+    const int m0 = (int)tile_m * BM;
+    const int n0 = (int)tile_n * BN;
+    const int at = blockIdx.x % 4u * 512 + threadIdx.x * 4;
+    const int m = m0 + at / BN;
+    const int n = n0 + at % BN;
+    const int first = y * 8 / 3u, total = (y * 8 + 7) / 3u;
+    if (first < total && at < 2048 && m < 72 && n < 200) {
+        const int i0 = m;
+        const int i1 = n;
+        // gather: the units in order
+        const float *from = sums + (y + first) * 2048ll + at;
+        rl_vec<float, 4> sum = rl_load<4>(from);
+        #pragma unroll 4
+        for (int s = first; s < total; s++) {
+            from += 2048;
+            const rl_vec<float, 4> x = rl_load<4>(from);
+            #pragma unroll
+            for (int v = 0; v < 4; v++) sum.v[v] = sum.v[v] + x.v[v];
+        }
+        rl_vec<float, 4> x0[1];
+        #pragma unroll
+        for (int p = 0; p < 1; p++) x0[p] = rl_load<4>(t2 + (i1) + p * 4);
+        unsigned short o3[4];
+        #pragma unroll
+        for (int v = 0; v < 4; v++) {
+            const float e4 = sum.v[v];
+            o3[v] = rl_f32_to_f16(rl_max_f32((e4 + x0[v / 4].v[v % 4]), 0.0f));
+        }
+        rl_store<4>(t3 + (i0 * 200 + i1), o3);
+    }
+}
