@@ -114,7 +114,7 @@ static void pointer_source(Kernel *k, const Side *s) {
     const char *kk = cg_text(cg, "(k_next + %c_k)", s->id);
     const char *sum = address_combine(k, x, OFFSET, address_axis(k, s, s->own), &mn, true, NULL);
     sum = address_combine(k, x, OFFSET, address_axis(k, s, AX_K), &kk, true, sum);
-    if (x->offset.c != 0) sum = address_plus_number(cg, sum, x->offset.c);
+    sum = size_offset(cg, x, 0, sum);
     address_batch(k, s, sum);
 }
 
@@ -158,6 +158,7 @@ static const char *chunk_part(const Kernel *k, const Side *s, int d, const char 
     const char *sum = address_combine(k, x, d, address_axis(k, s, s->own), own, wide, NULL);
     sum = local_k(k, s, d, kk, wide, sum);
     if (batch) sum = address_combine(k, x, d, address_axis(k, s, AX_B), batch, wide, sum);
+    if (d == OFFSET && x->c_varies) return size_offset(k->cg, x, 0, sum);
     return address_plus_number(k->cg, sum, address_value(x, d)->c);
 }
 

@@ -84,7 +84,7 @@ static bool fits_width(const Kernel *k, const Access *x, const uint8_t *to_root,
         inside |= 1u << at->order[i];
         if (along->hi.expr) break;
     }
-    if (run % at->vec != 0 || x->offset.c % width != 0) return false;
+    if (run % at->vec != 0 || x->c_unit % width != 0) return false;
     for (int i = 0; i < root->n_index; i++) {
         if (!(inside >> i & 1) && extent_of(k, i) != 1 && unit[i] % width != 0) return false;
     }

@@ -146,8 +146,7 @@ static int open_vectors(Kernel *k, const int *axes, int n_axes, int64_t elements
 static const char *source_offset(const Kernel *k, const PermuteSource *x, bool first) {
     const char *cast = cg_tensor_wide(k->cg, x->access.tensor) ? "(long long)" : "";
     const char *sum = NULL;
-    if (first && x->access.offset.c != 0)
-        sum = cg_text(k->cg, "%lld", (long long)x->access.offset.c);
+    if (first) sum = size_offset(k->cg, &x->access, 0, NULL);
     for (int i = 0; i < x->n_order; i++) {
         int a = x->order[i];
         bool stays = first ? is_whole(k, a) : tile_of(k, a) == 1;

@@ -56,7 +56,7 @@ CgPoint row_point(const Kernel *k, int i) {
 static const char *row_offset(const Kernel *k, const Access *x) {
     const TeStmt *frame = frame_of(k);
     const Affine *f = &x->offset;
-    const char *sum = f->c ? cg_int(k->cg, TE_I64, f->c) : NULL;
+    const char *sum = size_offset(k->cg, x, 0, NULL);
     for (int i = 0; i < frame->n_left; i++) {
         if (f->coef[i] == 0 || frame->index[i].hi.value <= 1) continue;
         const char *term =

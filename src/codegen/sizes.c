@@ -75,3 +75,19 @@ const char *size_stride(const Cg *c, const Access *x, int index) {
     }
     return cg_extent(c, &sum);
 }
+
+const char *size_offset(const Cg *c, const Access *x, uint32_t without, const char *sum) {
+    const TeTensor *t = &c->te->tensor[x->tensor];
+    int64_t fixed = 0;
+    for (int d = 0; d < t->rank; d++) {
+        int64_t at = without >> d & 1 ? 0 : x->sub[d].c, steps = at < 0 ? -at : at;
+        if (!t->stride[d].expr) fixed += at * t->stride[d].value;
+        if (!t->stride[d].expr || at == 0) continue;
+        TeExtent part = size_times(c->arena, size_number(steps), t->stride[d]);
+        const char *text = cg_extent(c, &part);
+        sum = cg_text(c, "%s%s%s", sum ? sum : "", at < 0 ? " - " : sum ? " + " : "", text);
+    }
+    if (fixed == 0) return sum;
+    const char *number = cg_int(c, TE_I64, sum && fixed < 0 ? -fixed : fixed);
+    return sum ? cg_text(c, "%s %c %s", sum, fixed < 0 ? '-' : '+', number) : number;
+}

@@ -106,10 +106,10 @@ static const char *source(Kernel *k, const WindowTile *t) {
     const TeStmt *s = root_of(k);
     const TeTensor *x = &cg->te->tensor[v->access.tensor];
     const char *cast = cg_tensor_wide(cg, v->access.tensor) ? "(long long)" : "";
-    int64_t c = v->access.offset.c - v->base_n * x->stride[v->dim_n].value;
+    uint32_t slides = 1u << v->dim_n;
     const char *sum = cg_text(cg, "%swx * %s", cast, cg_extent(cg, &x->stride[v->dim_n]));
     if (v->dim_m >= 0) {
-        c -= v->base_m * x->stride[v->dim_m].value;
+        slides |= 1u << v->dim_m;
         sum = cg_text(cg, "%s + %swy * %s", sum, cast, cg_extent(cg, &x->stride[v->dim_m]));
     }
     for (int i = 0; i < s->n_index; i++) {
@@ -123,7 +123,7 @@ static const char *source(Kernel *k, const WindowTile *t) {
     if (t->planes > 1)
         sum = cg_text(cg, "%s + %s(first + p) * %s", sum, cast,
                       cg_int(cg, TE_I64, v->outer_step));
-    return c ? cg_text(cg, "%s + %s", sum, cg_int(cg, TE_I64, c)) : sum;
+    return size_offset(cg, &v->access, slides, sum);
 }
 
 static const char *and_also(const Cg *cg, const char *x, const char *y) {

@@ -116,7 +116,7 @@ static bool reads_fit(const Problem *p, const RProg *r, int source) {
     int vec = r->load[source].vec;
     bool divides;
     int64_t run = run_of(p, r, source, vec, &divides);
-    if (!power_of_two(vec) || vec > x->vec || !divides || x->access.offset.c % vec) return false;
+    if (!power_of_two(vec) || vec > x->vec || !divides || x->access.c_unit % vec) return false;
     for (int i = 0; i < x->n_order; i++) {
         int axis = x->order[i];
         int64_t tile = r->block.extent[axis];

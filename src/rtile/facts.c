@@ -11,7 +11,7 @@ static int64_t extent_of(const TeIndex *x) {
 
 Span span_of_read(const Te *te, const TeStmt *s, const Access *a) {
     const TeTensor *t = &te->tensor[a->tensor];
-    Span out = {.stmt = s, .offset = a->offset, .varies = a->varies,
+    Span out = {.stmt = s, .offset = a->offset, .varies = a->varies, .c_unit = a->c_unit,
                 .bytes = te_dtype_bytes(t->dtype)};
     memcpy(out.unit, a->unit, sizeof out.unit);
     for (int i = 0; i < t->rank; i++) {
@@ -29,7 +29,8 @@ Span span_of_write(const Te *te, const TeStmt *s) {
 }
 
 Span span_through(const Span *own, const TeStmt *root, const uint8_t *perm) {
-    Span out = {.stmt = root, .offset = {.c = own->offset.c}, .bytes = own->bytes};
+    Span out = {.stmt = root, .offset = {.c = own->offset.c}, .c_unit = own->c_unit,
+                .bytes = own->bytes};
     for (int j = 0; j < own->stmt->n_left; j++) {
         out.offset.coef[perm[j]] = own->offset.coef[j];
         out.unit[perm[j]] = own->unit[j];
@@ -110,7 +111,7 @@ int span_vector(const Span *s, const FusedAxis *axis, int align) {
     int most = (align < VECTOR_BYTES ? align : VECTOR_BYTES) / s->bytes, v = 1;
     if (axis->n_digit == 0 || run <= 1) return 1;
     for (int wider = 2; wider <= most; wider *= 2) {
-        bool ok = unit % wider == 0 && multiple(s->stmt, s->offset.c, s->unit, covered, wider);
+        bool ok = unit % wider == 0 && multiple(s->stmt, s->c_unit, s->unit, covered, wider);
         for (int g = 0; g < s->n_guard && ok; g++) ok = tested_as_one(s, axis, g, wider);
         if (!ok) break;
         v = wider;

@@ -9,6 +9,7 @@ typedef struct {
     Affine offset;            /* elements */
     int64_t unit[TE_MAX_INDICES];         /* as in Access */
     uint32_t varies;
+    int64_t c_unit;
     int bytes;                /* of an element */
     int n_guard;              /* subscripts tested at run time, and their dimensions */
     Affine guard[TE_MAX_RANK];

@@ -80,7 +80,8 @@ static bool is_turned(const Problem *p, const Access *x) {
 static bool same_offset(const Te *te, const Access *x, const Access *y) {
     if (x->tensor != y->tensor || x->offset.c != y->offset.c) return false;
     size_t subs = (size_t)te->tensor[x->tensor].rank * sizeof *x->sub;
-    if ((x->varies || y->varies) && memcmp(x->sub, y->sub, subs) != 0) return false;
+    bool vary = x->varies || y->varies || x->c_varies || y->c_varies;
+    if (vary && memcmp(x->sub, y->sub, subs) != 0) return false;
     for (int i = 0; i < TE_MAX_INDICES; i++) {
         if (x->offset.coef[i] != y->offset.coef[i]) return false;
     }

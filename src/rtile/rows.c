@@ -78,7 +78,7 @@ int rtile_row_vector(const Te *te, const TeStmt *frame, const Access *x, int ali
         columns *= te_extent_unit(&frame->index[i].hi);
     if (most > VECTOR_BYTES) most = VECTOR_BYTES;
     for (int wider = 2; wider * bytes <= most && columns % wider == 0; wider *= 2) {
-        if (x->offset.c % wider) break;
+        if (x->c_unit % wider) break;
         bool ok = true;
         for (int i = 0; i < frame->n_left; i++)
             ok &= extent_of(&frame->index[i]) <= 1 || x->unit[i] % wider == 0;
@@ -222,7 +222,8 @@ static bool is_flat(const Te *te, const TeStmt *frame, const RowFacts *f, const 
     int64_t next = f->columns;
     int most = te->tensor[s->tensor].role == TE_TEMP ? TEMP_ALIGN : align;
     const Affine *at = &s->access.offset;
-    if (s->made || s->step != 1 || most < VECTOR_BYTES || at->c * s->bytes % VECTOR_BYTES)
+    if (s->made || s->step != 1 || most < VECTOR_BYTES || s->access.c_varies ||
+        at->c * s->bytes % VECTOR_BYTES)
         return false;
     for (int i = frame->n_left - 1; i >= 0; i--) {
         int64_t n = extent_of(&frame->index[i]);

@@ -165,13 +165,18 @@ static bool offset_of(const TeTensor *t, Access *x) {
     for (int d = 0; d < t->rank; d++) {
         Affine sum;
         const TeExtent *stride = &t->stride[d];
-        if (stride->expr && x->sub[d].c != 0)
+        int64_t part;
+        if (!mul_ok(te_extent_unit(stride), x->sub[d].c, &part))
             return false;
+        x->c_unit = gcd64(x->c_unit, part);
+        x->c_varies |= stride->expr && x->sub[d].c != 0;
         if (!add_units(stride, &x->sub[d], x) ||
             !add_scaled(&x->offset, &x->sub[d], stride->value, &sum))
             return false;
         x->offset = sum;
     }
+    if (!x->c_varies)
+        x->c_unit = x->offset.c;
     return true;
 }
 

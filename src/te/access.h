@@ -26,6 +26,8 @@ typedef struct {
     Affine offset;                        /* elements from element 0 */
     int64_t unit[TE_MAX_INDICES];         /* divides offset.coef[i] at all sizes; 0 if that is 0 */
     uint32_t varies;                      /* bit i: offset.coef[i] is not the same at all sizes */
+    bool c_varies;                        /* offset.c is not; */
+    int64_t c_unit;                       /* this divides it at all sizes; 0 if that is 0 */
     uint32_t uses;                        /* bit i: index i occurs in some subscript */
 } Access;
 

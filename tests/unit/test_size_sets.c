@@ -157,6 +157,39 @@ static void test_every_program_is_right(void **state) {
           " Y: f16[N,H,10,24] { Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[f,r,s,c]; }");
 }
 
+/* Offsets that are a constant number of rows, whose length is known at run time only, keep nobody
+ * from the skeletons of static sizes.  */
+static void test_offsets_of_rows(void **state) {
+    static const struct {
+        const char *text;
+        Skeleton skeleton;
+    } table[] = {
+        {"param N = 1..2, H = 4..20, W = 4..24; op f(X: f16[N,H,W,16], K: f16[24,3,3,16]) ->"
+         " Y: f16[N,H,W,24] { Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[f,r,s,c]; }",
+         SK_CONTRACT},
+        {"param N = 1..2, H = 4..12, W = 4..12; op f(X: f32[N,8,H,W], K: f32[16,8,3,3]) ->"
+         " Y: f32[N,16,H,W] { Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[f,c,r,s]; }",
+         SK_CONTRACT},
+        {"param N = 1..2, H = 4..60 % 4, W = 4..60 % 2; op f(X: f32[N,8,H,W]) -> Y: f32[N,8,H,W]"
+         " { Y[n,c,p,q] = max[r,s](X[n,c,p+r-1,q+s-1] else -1.0) where r in 3, s in 3; }",
+         SK_WINDOW},
+        {"param N = 1..2, H = 4..30, W = 4..30; op f(X: f16[N,H,W,24], K: f16[3,3,24]) ->"
+         " Y: f16[N,H,W,24] { Y[n,p,q,c] += (X[n,p+r-1,q+s-1,c] else 0) * K[r,s,c]; }",
+         SK_WINDOW},
+        {"param M = 2..70, N = 8..256 % 8; op f(X: f32[M+3,N]) -> Y: f32[M,N]"
+         " { T[m] += X[m+3,n]; Y[m,n] = X[m+3,n] - T[m]; }", SK_ROW},
+        {"param N = 516..600; op f(X: f32[514,N]) -> Y: f32[512,512] { Y[i,j] = X[j+2,i+4]; }",
+         SK_PERMUTE},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        prove(table[i].text);
+        const RProg *r = &set.plans[0].ranked->prog;
+        assert_int_equal(r->skeleton, table[i].skeleton);
+        if (i == 0) assert_int_equal(r->load[0].kind, LOAD_ASYNC);
+    }
+}
+
 /* Layouts are changed by boxes at all sizes: ragged ones, strides that vary, a size of 0, two
  * sources, several outputs.  */
 static void test_layouts_are_right(void **state) {
@@ -306,6 +339,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_few_as_needed), cmocka_unit_test(test_losses_are_small),
         cmocka_unit_test(test_every_program_is_right), cmocka_unit_test(test_layouts_are_right),
+        cmocka_unit_test(test_offsets_of_rows),
         cmocka_unit_test(test_one_program_runs), cmocka_unit_test(test_workspace_follows_sizes),
         cmocka_unit_test(test_texts), cmocka_unit_test(test_last_resort),
         cmocka_unit_test(test_wrong_texts),
