@@ -160,6 +160,12 @@ static const char *place_row(Kernel *k) {
     return test ? "inside" : NULL;
 }
 
+/* The one element of a dimension of size 1 lies where its index 0 is, whatever index is tested.  */
+static TeExtent stride_along(const TeTensor *t, int d) {
+    bool single = !t->shape[d].expr && t->shape[d].value == 1;
+    return single ? size_number(0) : t->stride[d];
+}
+
 /* x0: the row's elements as values; load u fills x0[u * N ..].  */
 static void load_row(Kernel *k) {
     if (is_shared(k)) {
@@ -171,7 +177,7 @@ static void load_row(Kernel *k) {
     const TeTensor *t = &cg->te->tensor[v->access.tensor];
     int wide = k->l->r->vec_n, loads = (int)rprog_window_loads(k->l->p, k->l->r);
     const char *test = place_row(k), *type = cg_type(v->read->type);
-    TeExtent along = size_times(cg->arena, size_number(load_width(k)), t->stride[v->dim_n]);
+    TeExtent along = size_times(cg->arena, size_number(load_width(k)), stride_along(t, v->dim_n));
     const char *step = size_text(cg, along);
     cg_line(cg, "%s x0[%d];", type, loads * wide);
     cg_line(cg, "#pragma unroll");

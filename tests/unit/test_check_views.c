@@ -168,6 +168,8 @@ static const Small table[] = {
     WINDOW("a mask beside the window", "param H=9, W=10; op f(X: f32[H,W], M: f32[H,W],"
            " K: f32[3,3]) -> Y: f32[H,W] { Y[p,q] = sum[r,s]((X[p+r-1,q+s-1] else 0)"
            " * K[r,s] * M[p,q]); }"),
+    WINDOW("one element under a wide window", "op f(X: i8[4,1,8]) -> Y: i64[4,3,8] {"
+           " Y[n,x,c] = min[r](X[n,x*2+r-2,c] else 0) where r in 0:17; }"),
     WINDOW("erosion", "param H=9, W=16; op f(X: f32[H,W], K: f32[3,3]) -> Y: f32[H,W] {"
            " Y[p,q] = min[r,s]((X[p+r-1,q+s-1] else inf) - K[r,s]); }"),
     WINDOW("any in the neighbourhood", "param H=9, W=16; op f(X: bool[H,W]) -> Y: bool[H,W] {"
