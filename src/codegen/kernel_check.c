@@ -34,7 +34,7 @@ static const char words[] =
 static const char stems[] = "tsievoxyphqrgd";
 static const char operand[] = " mn k to src off koff at kat reg frag low b e r row ";
 
-static const char numbered[] = " acc where part place spot past own base ";
+static const char numbered[] = " acc where part place spot past own base inside ";
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
