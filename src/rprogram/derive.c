@@ -127,7 +127,8 @@ static int64_t load_words(const Problem *p, const Device *dev, const RProg *r, i
 }
 
 static int64_t expected_registers(const Problem *p, const Device *dev, const RProg *r) {
-    enum { FIXED = 22, SLACK = 4 };       /* SLACK: what matrix units leave below the limit */
+    /* SLACK: what matrix units leave below the limit; TAIL: the segment of a unit.  */
+    enum { FIXED = 22, SLACK = 4, TAIL = 4 };
     int64_t limit = (int64_t)dev->limits.registers_per_thread.value;
     if (r->skeleton == SK_STREAM) {
         return FIXED + (int64_t)r->thread.extent[AX_M] * (te_dtype_bytes(p->type) > 4 ? 4 : 2);
@@ -136,7 +137,7 @@ static int64_t expected_registers(const Problem *p, const Device *dev, const RPr
     if (r->skeleton == SK_COLUMN) return rprog_column_registers(p, r);
     if (r->skeleton == SK_WINDOW) return rprog_window_registers(p, r);
     if (r->skeleton == SK_PERMUTE) return rprog_permute_registers(p, r);
-    int64_t loads = load_words(p, dev, r, 0) + load_words(p, dev, r, 1);
+    int64_t loads = load_words(p, dev, r, 0) + load_words(p, dev, r, 1) + (r->tail > 0 ? TAIL : 0);
     if (rprog_matrix(dev, r)) {
         int64_t n = matrix_registers(p, dev, r) + loads;
         return n + SLACK > limit ? n + SLACK : n;

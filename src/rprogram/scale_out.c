@@ -233,8 +233,11 @@ static void with_tail(Builder *b, const RProg *r) {
     x.units = (int32_t)units;
     x.units = (int32_t)ceil_div(all, rprog_unit_steps(b->p, &x));
     while (x.store_vec * b->p->acc_bytes > PIECE_MAX) x.store_vec /= 2;
+    rprog_derive(b->p, b->dev, &x);
+    Reject why = broken_limit(b, &x);
     int64_t limit = b->options->workspace_limit;
-    if (limit >= 0 && rprog_workspace(b->p, &x) > limit) build_reject(b, REJECT_WORKSPACE);
+    if (limit >= 0 && rprog_workspace(b->p, &x) > limit) why = REJECT_WORKSPACE;
+    if (why != REJECT_COUNT) build_reject(b, why);
     else keep(b, &x);
 }
 

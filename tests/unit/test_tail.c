@@ -254,16 +254,20 @@ static void test_rules(void **state) {
 static void test_choice(void **state) {
     (void)state;
     static const struct {
+        const char *profile, *type;
         int m, n, k;
         bool tail;
-    } shape[] = {{1792, 2560, 8192, true}, {1024, 1024, 256, false}, {3072, 4608, 4096, false}};
+    } shape[] = {{"rtx5090", "f16", 2048, 5120, 5120, true}, {"a100", "f32", 1024, 1024, 1024, true},
+                 {"a100", "f16", 1024, 1024, 256, false}, {"a100", "f16", 3072, 4608, 4096, false}};
     Arena *a = arena_create(NULL);
-    const Device *dev = fixture_device(a, "a100");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         KernelCase c = {0};
-        const char *text = arena_printf(a, "op f(A: f16[%d,%d], B: f16[%d,%d]) -> C: f16[%d,%d]"
-                                        " { C[m,n] += A[m,k] * B[n,k]; }", shape[i].m, shape[i].k,
-                                        shape[i].n, shape[i].k, shape[i].m, shape[i].n);
+        const Device *dev = fixture_device(a, shape[i].profile);
+        const char *type = shape[i].type;
+        const char *text = arena_printf(a, "op f(A: %s[%d,%d], B: %s[%d,%d]) -> C: %s[%d,%d]"
+                                        " { C[m,n] += A[m,k] * B[n,k]; }", type, shape[i].m,
+                                        shape[i].k, type, shape[i].n, shape[i].k, type, shape[i].m,
+                                        shape[i].n);
         assert_null(kernel_open(&c, a, dev, text, NULL));
         assert_null(kernel_pick(&c, 0));
         const RProg *r = &c.plan.prog[0];
