@@ -44,28 +44,86 @@ static bool is_text(Image m, Section names, uint64_t name, const char *kernel) {
     return !memcmp(s, prefix, head) && !memcmp(s + head, kernel, len);
 }
 
-bool nvrtc_opcodes(const void *cubin, size_t len, const char *kernel, uint32_t count[4096]) {
+/* The code of a kernel: whole instructions.  */
+static bool find_text(Image m, const char *kernel, Section *s) {
     static const uint8_t magic[] = {0x7f, 'E', 'L', 'F', 2, 1};
-    Image m = {cubin, len};
-    if (len < HEADER || memcmp(m.data, magic, sizeof magic))
+    if (m.len < HEADER || memcmp(m.data, magic, sizeof magic))
         return false;
     uint64_t table = little(m.data + 40, 8), size = little(m.data + 58, 2);
     uint64_t n = little(m.data + 60, 2), strings = little(m.data + 62, 2);
-    Section names, s;
+    Section names;
     if (size != SECTION_HEADER || strings >= n || !section(m, table, strings, &names) ||
         !inside(m, names.offset, names.size))
         return false;
     for (uint64_t i = 0; i < n; i++) {
-        if (!section(m, table, i, &s))
+        if (!section(m, table, i, s))
             return false;
-        if (!is_text(m, names, s.name, kernel))
-            continue;
-        if (!inside(m, s.offset, s.size) || s.size % INSTRUCTION)
-            return false;
-        memset(count, 0, 4096 * sizeof *count);
-        for (uint64_t at = 0; at < s.size; at += INSTRUCTION)
-            count[little(m.data + s.offset + at, 2) & 0xfff]++;
-        return true;
+        if (is_text(m, names, s->name, kernel))
+            return inside(m, s->offset, s->size) && s->size % INSTRUCTION == 0;
     }
     return false;
+}
+
+static uint32_t opcode(const uint8_t *code, int64_t at) {
+    return (uint32_t)little(code + at * INSTRUCTION, 2) & 0xfff;
+}
+
+/* Opcodes of instructions [from, to).  */
+static void count_range(const uint8_t *code, int64_t from, int64_t to, uint32_t count[4096]) {
+    memset(count, 0, 4096 * sizeof *count);
+    for (int64_t at = from; at < to; at++) count[opcode(code, at)]++;
+}
+
+bool nvrtc_opcodes(const void *cubin, size_t len, const char *kernel, uint32_t count[4096]) {
+    Image m = {cubin, len};
+    Section s;
+    if (!find_text(m, kernel, &s))
+        return false;
+    count_range(m.data + s.offset, 0, (int64_t)(s.size / INSTRUCTION), count);
+    return true;
+}
+
+/* Where the branch at `at` goes, an instruction number; at + 1 for what is no branch or does not
+ * say.  Offsets count from the next instruction: bytes in the upper half of the first word, from
+ * sm_90 on units of 4 bytes, whose lowest 8 bits lie apart.  */
+static int64_t branch_target(const uint8_t *code, int64_t at, int cc, int64_t n) {
+    enum { BRA = 0x947 };
+    const uint8_t *p = code + at * INSTRUCTION;
+    if (opcode(code, at) != BRA)
+        return at + 1;
+    int64_t offset = (int64_t)little(p + 4, 4);
+    if (offset > INT32_MAX)
+        offset -= (int64_t)1 << 32;
+    if (cc >= 90)
+        offset = offset / 4 * 1024 + p[2] * 4;
+    int64_t to = at + 1 + offset / INSTRUCTION;
+    return to < 0 || to > n ? at + 1 : to;
+}
+
+bool nvrtc_loop_opcodes(const void *cubin, size_t len, const char *kernel, int cc, uint32_t op,
+                        uint32_t count[4096]) {
+    Image m = {cubin, len};
+    Section s;
+    if (!find_text(m, kernel, &s))
+        return false;
+    const uint8_t *code = m.data + s.offset;
+    int64_t n = (int64_t)(s.size / INSTRUCTION), from = 0, to = INT64_MAX;
+    for (int64_t at = 0; at < n; at++) {
+        int64_t target = branch_target(code, at, cc, n), has = target;
+        while (has <= at && opcode(code, has) != op) has++;
+        if (has > at || at + 1 - target >= to - from)
+            continue;
+        from = target;
+        to = at + 1;
+    }
+    if (to == INT64_MAX)
+        return false;
+    /* Parts of the body may stand in front of its first instruction.  */
+    for (int64_t at = from; at < to; at++) {
+        int64_t target = branch_target(code, at, cc, n);
+        if (target < from)
+            from = target;
+    }
+    count_range(code, from, to, count);
+    return true;
 }

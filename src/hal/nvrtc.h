@@ -58,4 +58,8 @@ Status nvrtc_compile(Nvrtc *n, Arena *a, Diag *d, const char *source, const char
  * cubin for sm_70 or later; count[4096].  False if the kernel is not there or the image is not
  * understood.  */
 bool nvrtc_opcodes(const void *cubin, size_t len, const char *kernel, uint32_t count[4096]);
+/* The same of the innermost loop that has an instruction `op`, as its backward branch shows it; cc:
+ * compute capability, 75 or later.  False also if there is no such loop.  */
+bool nvrtc_loop_opcodes(const void *cubin, size_t len, const char *kernel, int cc, uint32_t op,
+                        uint32_t count[4096]);
 #endif

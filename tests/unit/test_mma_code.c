@@ -1,6 +1,6 @@
 /* links: sim */
 /* Machine code of the chosen plans for matrix units: no spills, no local memory, and as many
- * products, matrix loads and copies as the plan says.  */
+ * products, matrix loads and copies as the plan says, in all and in each k-step.  */
 #include "kernel_fixture.h"
 #include "microperf/microperf.h"
 #include "plan_fixture.h"
@@ -76,6 +76,42 @@ static const char *count(KernelCase *c, const uint32_t *code) {
     return NULL;
 }
 
+/* Instructions of one k-step.  Unrolled steps count together, and steps without a loop not at all:
+ * false.  */
+static bool count_step(KernelCase *c, const char **wrong) {
+    const Problem *p = &c->plan.problem[0];
+    const RProg *r = &c->plan.prog[0];
+    uint32_t code[4096];
+    int cc = c->dev->cc_major * 10 + c->dev->cc_minor;
+    const char *kernel = c->program.kernel[0].symbol;
+    bool found = false;
+    for (int i = 0; i < 2 && !found; i++)
+        found = nvrtc_loop_opcodes(c->code.cubin, c->code.cubin_len, kernel, cc, i ? IMMA : HMMA,
+                                   code);
+    *wrong = NULL;
+    if (!found) return false;
+    int64_t want[3] = {rprog_products(p, c->dev, r), 0, 0};
+    for (int axis = AX_M; axis <= AX_K; axis++) want[0] *= along(&r->warp, &r->thread, axis);
+    for (int side = 0; side < 2; side++) {
+        int64_t elements = (int64_t)r->block.extent[side ? AX_N : AX_M] * r->block.extent[AX_K];
+        int64_t vectors = elements / r->load[side].vec;
+        if (!rprog_ldmatrix(p, c->dev, r, side)) return false;
+        want[1] += rprog_fragment_reads(p, c->dev, r, side);
+        if (r->load[side].kind == LOAD_ASYNC)
+            want[2] += (vectors + r->threads - 1) / r->threads;
+    }
+    int64_t got[3] = {code[HMMA] + code[IMMA], code[LDSM], code[LDGSTS]};
+    int64_t steps = got[0] / want[0];
+    for (int i = 0; i < 3; i++) {
+        if (steps < 1 || got[i] != steps * want[i])
+            *wrong = arena_printf(c->arena, "a k-step has %lld, %lld, %lld products, matrix loads, "
+                                  "copies, expected %lld, %lld, %lld", (long long)got[0],
+                                  (long long)got[1], (long long)got[2], (long long)want[0],
+                                  (long long)want[1], (long long)want[2]);
+    }
+    return true;
+}
+
 /* Is there a unit for the types of the problem?  */
 static bool has_unit(const Device *dev, const char *text) {
     const char *wanted = strstr(text, "bf16") ? ".bf16." : strstr(text, "@tf32") ? ".tf32." : ".";
@@ -86,7 +122,7 @@ static bool has_unit(const Device *dev, const char *text) {
     return false;
 }
 
-static const char *judge(KernelCase *c) {
+static const char *judge(KernelCase *c, int *loops) {
     uint32_t code[4096];
     const RProg *r = &c->plan.prog[0];
     if (r->skeleton != SK_CONTRACT || !rprog_matrix(c->dev, r)) return "no matrix unit was chosen";
@@ -99,7 +135,9 @@ static const char *judge(KernelCase *c) {
     }
     if (!nvrtc_opcodes(c->code.cubin, c->code.cubin_len, c->program.kernel[0].symbol, code))
         return "no code";
-    return count(c, code);
+    const char *wrong = count(c, code), *in_step;
+    *loops += count_step(c, &in_step);
+    return wrong ? wrong : in_step;
 }
 
 static void test_code(void **state) {
@@ -107,7 +145,7 @@ static void test_code(void **state) {
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
     const char *only = getenv("MMA_CASE");
-    int failed = 0;
+    int failed = 0, loops = 0;
     for (int v = 0; v < DEVICES; v++) {
         Device *dev = fixture_device(a, device[v]);
         Nvrtc *nvrtc;
@@ -121,14 +159,16 @@ static void test_code(void **state) {
             if (!wrong) wrong = kernel_pick(&c, 0);
             if (!wrong) wrong = kernel_emit(&c);
             if (!wrong) wrong = kernel_compile(&c, nvrtc, true);
-            if (!wrong) wrong = judge(&c);
+            if (!wrong) wrong = judge(&c, &loops);
             failed += wrong != NULL;
             if (wrong)
                 print_error("%s: %s\n", dev->name, kernel_report(&c, problem[i].name, wrong));
             arena_reset(a, mark);
         }
     }
+    print_message("%d loops over k-steps\n", loops);
     assert_int_equal(failed, 0);
+    assert_true(loops > 0);
     arena_destroy(a);
 }
 
