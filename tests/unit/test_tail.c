@@ -257,10 +257,14 @@ static void test_choice(void **state) {
         const char *profile, *type;
         int m, n, k;
         bool tail;
-    } shape[] = {{"rtx5090", "f16", 2048, 5120, 5120, true}, {"a100", "f32", 1024, 1024, 1024, true},
-                 {"a100", "f16", 1024, 1024, 256, false}, {"a100", "f16", 3072, 4608, 4096, false}};
+    } shape[] = {
+        {"rtx5090", "f16", 2048, 5120, 5120, true},
+        {"a100", "f32", 1024, 1024, 1024, true},
+        {"a100", "f16", 1024, 1024, 256, false},
+        {"a100", "f16", 3072, 4608, 4096, false},
+    };
     Arena *a = arena_create(NULL);
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
         KernelCase c = {0};
         const Device *dev = fixture_device(a, shape[i].profile);
         const char *type = shape[i].type;
