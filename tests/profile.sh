@@ -94,6 +94,7 @@ run 3 "no such device" --device 9
 has err 'the driver sees 0: tiny' "lists those seen"
 run 3 "no folder to write to" -o nowhere/x.json
 ROLLER_LIBCUDA=/nonexistent run 3 "no driver" -f
+has err 'roller-gen --device sim needs none' "the hint names the tool it is of"
 ROLLER_SIM_FAULTS='cuEventElapsedTime@3=999' run 3 "a call that fails" --only launch -o failed.json
 has err 'cuEventElapsedTime failed' "is named"
 is "and leaves no file" ! -e failed.json
@@ -105,6 +106,10 @@ cd ..
 ROLLER_SIM_PROFILE=$root/profiles/h200.json timeout --preserve-status -s INT 1 \
     "$BUILD/roller-profile" --only dram -o half.json >out 2>err
 is "an interrupted measurement exits with 130" $? -eq 130
+ROLLER_SIM_PROFILE=$root/profiles/h200.json timeout --preserve-status -s INT 1 \
+    "$BUILD/roller-profile" --only dram -o half.json --json >out 2>err
+is "and with JSON too" $? -eq 130
+has out '"exit": 130' "which says so"
 is "and leaves nothing behind" "$(ls | grep -c half)" -eq 0
 
 # Calibration runs every kernel of its table in the simulator.

@@ -4,6 +4,7 @@
 #include "cli/profile_options.h"
 #include "hal/cuda.h"
 #include "roller.h"
+#include <signal.h>
 
 typedef struct {
     Arena *a;
@@ -13,7 +14,7 @@ typedef struct {
     Buf messages;             /* standard error */
     RollerCtx *ctx;
     bool color;
-    int signal;               /* that ended the measurement; 0: none */
+    const volatile sig_atomic_t *signal;  /* that ended the measurement; NULL or 0: none */
 } ProfileTool;
 
 /* Both return the exit code: of a call of the library that failed, of what is in t->diag.  */

@@ -20,7 +20,8 @@ static void on_signal(int number) {
     stop = true;
 }
 
-static void catch_signals(void) {
+static void catch_signals(ProfileTool *t) {
+    t->signal = &caught;
     static const int number[] = {SIGINT, SIGTERM, SIGHUP};
     const struct sigaction action = {.sa_handler = on_signal};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
@@ -217,7 +218,7 @@ static int run_and_calibrate(ProfileTool *t, int device, ProfileText *out) {
 static int run(ProfileTool *t, int device, ProfileText *out) {
     RollerProfile *p = NULL;
     int code = 0;
-    catch_signals();
+    catch_signals(t);
     if (t->o.calibrate) {
         code = run_and_calibrate(t, device, out);
     } else {
@@ -227,7 +228,6 @@ static int run(ProfileTool *t, int device, ProfileText *out) {
         if (!s) out->text = arena_strndup(t->a, out->text, out->len);
         roller_profile_destroy(p);
     }
-    t->signal = caught;
     return code;
 }
 

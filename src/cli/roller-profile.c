@@ -9,12 +9,18 @@
 
 enum { MAX_PROFILE = 4 << 20 };
 
+/* Of a tool that a signal ended, that.  */
+static int exit_of(const ProfileTool *t, int code) {
+    int number = t->signal ? (int)*t->signal : 0;
+    return number ? 128 + number : code;
+}
+
 /* With --json the failure is the one thing on standard output.  */
 static void json_failure(ProfileTool *t, Status s, const char *message, const char *hint) {
     t->report.len = 0;
     buf_printf(&t->report, "{\"schema\": \"roller-profile-report\", \"schema_version\": 1, "
                            "\"ok\": false, \"exit\": %d, \"error\": {\"status\": \"%s\", "
-                           "\"message\": ", status_exit(s), status_name(s));
+                           "\"message\": ", exit_of(t, status_exit(s)), status_name(s));
     json_write_string(message, &t->report);
     buf_puts(&t->report, ", \"hint\": ");
     if (hint) json_write_string(hint, &t->report);
@@ -134,7 +140,7 @@ static void run(void *user) {
     int wrote = silent ? 0 : put(stdout, &t->report);
     if (fflush(stdout) != 0) wrote = status_exit(ST_IO);
     if (!m->code) m->code = wrote;
-    if (t->signal) m->code = 128 + t->signal;
+    m->code = exit_of(t, m->code);
 }
 
 int main(int argc, char **argv) {

@@ -179,7 +179,7 @@ Status cuda_open(Arena *a, Diag *d, const CudaOptions *o, Cuda **out) {
         diag_error(d, ST_DRIVER, "cuda", DIAG_NOWHERE, "there is no CUDA driver: %s",
                    why ? why : "libcuda.so.1 cannot be loaded");
         diag_hint(d, "install the NVIDIA driver, which brings libcuda.so.1, or set ROLLER_LIBCUDA "
-                     "to its full path; --device sim needs none");
+                     "to its full path; roller-gen --device sim needs none");
         return ST_DRIVER;
     }
     Status s = start(c, d);

@@ -52,7 +52,8 @@ typedef struct {
 Status profiler_run(Arena *a, Diag *d, CudaContext *x, Nvrtc *n, const Device *base,
                     const ProfilerOptions *o, Device **out);
 /* The profile along `path` whose instruction set is that of the device: by the GPU's name, else by
- * compute capability, else the nearest older one.  ST_PROFILE if there is none.  */
+ * compute capability, else the nearest older one; never one of a GPU made up for tests, but for
+ * itself.  ST_PROFILE if there is none.  */
 Status profiler_base(Arena *a, Diag *d, const CudaDeviceInfo *info, const char *path,
                      const Device **out);
 /* "NVIDIA GeForce RTX 4090" -> "rtx4090": lower case, without vendor and brand words.  */

@@ -323,9 +323,13 @@ static void noise(void **state) {
     (void)state;
     Device *got;
     How how = {.rows = "clock,smem", .quick = true};
-    control("noise=90");
-    must(measure(1, &how, &got));
-    const Figure *rate = &got->memory[LEVEL_SMEM].per_sm_max;
+    const Figure *rate;
+    int tries = 0;
+    do {                                  /* two equal samples end a series, even by chance */
+        control("noise=90");
+        must(measure(1, &how, &got));
+        rate = &got->memory[LEVEL_SMEM].per_sm_max;
+    } while (!rate->noisy && ++tries < 3);
     assert_true(rate->noisy && rate->spread > 0.05 && rate->samples >= 5);
     control("noise@1-12=90");             /* a disturbance that ends */
     must(measure(1, &how, &got));
@@ -431,6 +435,12 @@ static void bases(void **state) {
     must(profiler_base(arena, &diag, &info, "profiles", &dev));
     assert_string_equal(dev->name, "a100");
     assert_string_equal(dev->arch, "sm_86");
+    info = (CudaDeviceInfo){.name = "NVIDIA GeForce GTX 1630", .arch = "sm_75", .cc_major = 7,
+                            .cc_minor = 5};
+    info.attribute[CUDA_ATTR_SM_COUNT] = 8;
+    info.attribute[CUDA_ATTR_THREADS_PER_BLOCK] = 1024;
+    must(profiler_base(arena, &diag, &info, "profiles", &dev));
+    assert_string_equal(dev->name, "t4");
     info = (CudaDeviceInfo){.name = "NVIDIA B9", .arch = "sm_120a", .cc_major = 12};
     must(profiler_base(arena, &diag, &info, "profiles", &dev));
     assert_null(hal_unit(dev, "wgmma.bf16.f32"));
