@@ -61,19 +61,26 @@ static Status measure_rate(Run *r, Figure *rate) {
     return s;
 }
 
-static Status measure_cost(Run *r, Figure *cost) {
+static Status burst(Run *r, const char *macro, Sample *clk) {
     enum { FEW = 1, MANY = 3 };
     BenchLaunch l;
-    Sample few, many;
-    int threads = r->k->burst_threads;
-    Status s = launch_of(r, "burst", threads, short_burst, &l);
-    if (!s) s = bench_clocks(r->b, &l, r->clocks, &r->n, FEW, MANY, &few);
-    if (!s) s = launch_of(r, "burst", threads, long_burst, &l);
-    if (!s) s = bench_clocks(r->b, &l, r->clocks, &r->n, FEW, MANY, &many);
-    if (s) return s;
+    Status s = launch_of(r, "burst", r->k->burst_threads, macro, &l);
+    return s ? s : bench_clocks(r->b, &l, r->clocks, &r->n, FEW, MANY, clk);
+}
+
+static Status measure_cost(Run *r, Figure *cost) {
+    enum { ATTEMPTS = 3 };
     static const double least = 0.25;                    /* warp instructions per clock: no more */
-    Sample one = many;
-    one.value = (many.value - few.value) / (LONG - SHORT);
+    Sample few, many, one = {0};
+    for (int i = 0; i < ATTEMPTS && one.value <= 0; i++) {
+        Status s = burst(r, short_burst, &few);
+        if (!s) s = burst(r, long_burst, &many);
+        if (s) return s;
+        one = many;
+        one.value = (many.value - few.value) / (LONG - SHORT);
+    }
+    Status s = bench_positive(r->b, &one);
+    if (s) return s;
     if (one.value < least) one.value = least;
     one.spread = (many.spread * many.value + few.spread * few.value) / (LONG - SHORT) / one.value;
     one.noisy = few.noisy || many.noisy;
