@@ -161,6 +161,28 @@ void elements_end(Kernel *k) {
 
 /* ---- lanes of a vector ---- */
 
+/* The indices of element v of a map from those of the first one, where no vector is longer than the
+ * innermost index: it crosses its end once at most, and carries into the next.  */
+static void carry_lane(Kernel *k) {
+    Cg *cg = k->cg;
+    Elements *at = &k->at;
+    const char *carry = "v";
+    for (int n = 0; n < at->n_order; n++) {
+        int x = at->order[n];
+        const char *type = place_type(at->wide[x]);
+        const char *extent = cg_extent(cg, &root_of(k)->index[x].hi);
+        at->lane_index[x] = cg_text(cg, "q%d", x);
+        if (n + 1 == at->n_order) {
+            cg_line(cg, "const %s q%d = %s + %s;", type, x, at->index[x], carry);
+            continue;
+        }
+        cg_line(cg, "const int d%d = %s + %s >= %s;", x, at->index[x], carry, extent);
+        cg_line(cg, "const %s q%d = %s + %s - (d%d ? %s : 0);", type, x, at->index[x], carry, x,
+                extent);
+        carry = cg_text(cg, "d%d", x);
+    }
+}
+
 /* Decodes the indices of element v anew, where a vector crosses the end of an index.  */
 static void decode_lane(Kernel *k) {
     Elements *at = &k->at;
@@ -174,6 +196,10 @@ static void decode_lane(Kernel *k) {
         const FusedAxis *n = &p->con.axis[AX_N];
         place_decode(k->cg, root_of(k), n, "(n + v)", place_wide(n->extent, 0), at->lane_index,
                      at->wide);
+        return;
+    }
+    if (root_of(k)->index[at->order[0]].hi.min >= at->vec) {
+        carry_lane(k);
         return;
     }
     FusedAxis all = {.n = root_of(k)->n_left, .extent = p->extent[AX_M]};

@@ -1,7 +1,7 @@
 /* links: sim */
 /* Maps that read beyond the edge of a tensor, or another one behind it: paddings, concatenations,
- * stencils.  Where vectors lie inside or outside as a whole they are read as such, and every width
- * computes what the reference does, bit for bit.  */
+ * stencils; and those whose vectors cross rows.  Where vectors lie inside or outside as a whole they
+ * are read as such, and every width computes what the reference does, bit for bit.  */
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
 
@@ -38,6 +38,15 @@ static const Map maps[] = {
     {"stencil", "op f(X: f32[20,48]) -> Y: f32[20,48] { Y[i,j] = (X[i-1,j] else 0) +"
                 " (X[i+1,j] else 2) + (X[i,j-1] else 0) + (X[i,j+1] else 0) - 4.0 * X[i,j]; }", 4,
      2},
+    /* Vectors that cross the end of an index carry into the next ones.  */
+    {"carry", "op f(X: f16[8,3,7], b: f32[3], c: f32[7], d: f32[8]) -> Y: f32[8,3,7] {"
+              " Y[n,i,j] = X[n,i,j] * b[i] + c[j] - d[n]; }", 4, 0},
+    {"carry over an index of one value", "op f(X: f32[8,2,1,9], b: f32[8], c: f32[9]) ->"
+     " Y: f32[8,2,1,9] { Y[n,i,k,j] = X[n,i,k,j] * b[n] + c[j]; }", 4, 0},
+    {"carry of bytes", "op f(X: i8[64,2,33], b: i32[64], c: i32[33]) -> Y: i8[64,2,33] {"
+                       " Y[n,i,j] = i8(X[n,i,j] * b[n] + c[j]); }", 16, 0},
+    {"vectors longer than rows", "op f(X: f32[16,3], b: f32[16], c: f32[3]) -> Y: f32[16,3] {"
+                                 " Y[i,j] = X[i,j] * b[i] + c[j]; }", 4, 0},
     {"odd edge", "op f(X: f32[20,30]) -> Y: f32[20,32] { Y[i,j] = X[i,j] else 0; }", 4, 1},
 };
 enum { MAPS = sizeof maps / sizeof *maps };
