@@ -1,7 +1,7 @@
 /* links: sim */
 /* Maps that read beyond the edge of a tensor, or another one behind it: paddings, concatenations,
- * stencils; and those whose vectors cross rows.  Where vectors lie inside or outside as a whole they
- * are read as such, and every width computes what the reference does, bit for bit.  */
+ * stencils; and those whose vectors cross rows.  Where vectors lie inside or outside as a whole
+ * they are read as such, and every width computes what the reference does, bit for bit.  */
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
 
