@@ -84,8 +84,6 @@ static void producers_are_stored_or_repeated(void **state) {
     for (int64_t n = 64; n <= 65536; n *= 1024) {
         Case c;
         plan(&c, op, n);
-        double us = 0;
-        for (int g = 0; g < c.set.n_group; g++) us += c.set.plans[g].ranked[0].estimate.us;
         assert_int_equal(c.set.n_group, c.set.normal->split == TE_SPLIT_REPEATED ? 1 : 2);
         if (n == 64) assert_int_equal(c.set.normal->split, TE_SPLIT_REPEATED);
         arena_destroy(c.a);
