@@ -208,3 +208,14 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
                                    (int64_t)dev->limits.registers_per_thread.value);
     r->blocks_per_sm = (int16_t)hal_blocks_per_sm(dev, r->threads, r->registers, r->smem);
 }
+
+bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t workspace_limit,
+                RProgSet *set) {
+    if (r->threads > dev->limits.threads_per_block.value) set->rejected[REJECT_THREADS]++;
+    else if (r->smem > dev->limits.smem_per_block_optin.value) set->rejected[REJECT_SMEM]++;
+    else if (r->blocks_per_sm < 1) set->rejected[REJECT_REGISTERS]++;
+    else if (workspace_limit >= 0 && rprog_workspace(p, r) > workspace_limit)
+        set->rejected[REJECT_WORKSPACE]++;
+    else return true;
+    return false;
+}

@@ -80,6 +80,10 @@ bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side
 int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int side, int *least);
 /* Do the accesses of fragments and chunks stay aligned under the load's layout?  */
 bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Do a derived candidate's threads, shared memory, registers and workspace keep to what the device
+ * has and the caller allows (workspace_limit below 0: any)?  Counts it as rejected if not.  */
+bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t workspace_limit,
+                RProgSet *set);
 /* The `row` skeleton: what every program has in the fields it does not use, candidates, and the
  * first broken rule.  Derives threads, warp tile, shared memory and registers.  */
 RProg rprog_row_base(void);

@@ -223,13 +223,8 @@ static void keep(Boxes *b, RProg r) {
     RProgSet *set = b->set;
     set->enumerated++;
     rprog_derive(b->p, b->dev, &r);
-    if (r.threads > b->dev->limits.threads_per_block.value) {
-        set->rejected[REJECT_THREADS]++;
-    } else if (r.smem > b->dev->limits.smem_per_block_optin.value) {
-        set->rejected[REJECT_SMEM]++;
-    } else if (r.blocks_per_sm < 1) {
-        set->rejected[REJECT_REGISTERS]++;
-    } else if (rprog_permute_check(b->p, b->dev, &r)) {
+    if (!rprog_fits(b->p, b->dev, &r, -1, set)) return;
+    if (rprog_permute_check(b->p, b->dev, &r)) {
         set->rejected[(double)rprog_blocks(b->p, &r) > b->dev->limits.grid_max.value
                           ? REJECT_GRID : REJECT_ALIGNMENT]++;
     } else {
