@@ -145,14 +145,6 @@ static void print_signature(Cg *cg, const Lowered *l, const KernelProgram *out) 
     cg_open(cg, "%s", buf_str(&b));
 }
 
-static bool reads_tensor(const TeExpr *e, int t) {
-    if (e->kind == TE_READ && e->v.ref == t) return true;
-    for (int i = 0; i < e->n_args; i++) {
-        if (reads_tensor(e->args[i], t)) return true;
-    }
-    return e->other && reads_tensor(e->other, t);
-}
-
 /* Temporaries in the workspace that the kernel touches get their names.  */
 static void print_temporaries(Cg *cg, const KernelGroup *g) {
     for (int t = 0; t < cg->te->n_tensor; t++) {
@@ -160,7 +152,7 @@ static void print_temporaries(Cg *cg, const KernelGroup *g) {
         bool used = false;
         for (int i = 0; i <= g->n_fused && !used; i++) {
             const TeStmt *s = &cg->te->stmt[i == 0 ? g->root : g->fused[i - 1]];
-            used = s->tensor == t || reads_tensor(s->rhs, t);
+            used = s->tensor == t || access_reads_tensor(s->rhs, t);
         }
         const char *type = cg_storage(cg->te->tensor[t].dtype);
         if (used)

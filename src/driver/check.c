@@ -114,24 +114,16 @@ static Status check_whole(Check *c) {
 }
 
 /* ---- big problems: each kernel group by itself, on sampled blocks ---- */
-static bool reads_tensor(const TeExpr *e, int tensor) {
-    const TeExpr *read[64];
-    int n = access_reads(e, read, 64);
-    for (int i = 0; i < n && i < 64; i++)
-        if (read[i]->v.ref == tensor) return true;
-    return n > 64;
-}
-
 /* Fills the temporaries that earlier groups would have made.  */
 static Status give_temporaries(Check *c, int g, TeData *temp) {
     const Te *te = c->normal;
     const KernelGroup *group = &c->set->group[g];
     for (int t = te->n_in + te->n_out; t < te->n_tensor; t++) {
         if (c->build->program.temp_offset[t] < 0) continue;
-        bool read = reads_tensor(te->stmt[group->root].rhs, t);
+        bool read = access_reads_tensor(te->stmt[group->root].rhs, t);
         bool made = te->stmt[group->root].tensor == t;
         for (int i = 0; i < group->n_fused; i++) {
-            read |= reads_tensor(te->stmt[group->fused[i]].rhs, t);
+            read |= access_reads_tensor(te->stmt[group->fused[i]].rhs, t);
             made |= te->stmt[group->fused[i]].tensor == t;
         }
         if (!read || made) continue;

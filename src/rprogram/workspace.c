@@ -106,20 +106,12 @@ void rprog_place_parts(Arena *a, Workspace *w) {
     if (n) place(w->part, best, n, placed);
 }
 
-static bool reads_tensor(const TeExpr *e, int t) {
-    if (e->kind == TE_READ && e->v.ref == t) return true;
-    for (int i = 0; i < e->n_args; i++) {
-        if (reads_tensor(e->args[i], t)) return true;
-    }
-    return e->other && reads_tensor(e->other, t);
-}
-
 /* Does the group make (or read) the tensor?  */
 static bool touches(const RPlan *plan, int group, int tensor, bool makes) {
     const KernelGroup *g = &plan->group[group];
     for (int i = 0; i <= g->n_fused; i++) {
         const TeStmt *s = &plan->te->stmt[i == 0 ? g->root : g->fused[i - 1]];
-        if (makes ? s->tensor == tensor : reads_tensor(s->rhs, tensor)) return true;
+        if (makes ? s->tensor == tensor : access_reads_tensor(s->rhs, tensor)) return true;
     }
     return false;
 }

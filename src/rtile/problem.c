@@ -18,21 +18,12 @@ static bool in_group(const KernelGroup *g, int stmt) {
     return false;
 }
 
-static bool reads_tensor(const TeExpr *e, int tensor) {
-    const TeExpr *read[READS];
-    int n = access_reads(e, read, READS);
-    for (int i = 0; i < n && i < READS; i++) {
-        if (read[i]->v.ref == tensor) return true;
-    }
-    return n > READS;
-}
-
 /* Does the group store the statement's tensor: an output, or a temporary that others read?  */
 static bool is_stored(const Te *te, const KernelGroup *g, int stmt) {
     int tensor = te->stmt[stmt].tensor;
     if (te->tensor[tensor].role == TE_OUTPUT) return true;
     for (int i = 0; i < te->n_stmt; i++) {
-        if (!in_group(g, i) && reads_tensor(te->stmt[i].rhs, tensor)) return true;
+        if (!in_group(g, i) && access_reads_tensor(te->stmt[i].rhs, tensor)) return true;
     }
     return false;
 }
@@ -76,7 +67,8 @@ static bool made_here(const Problem *p, int tensor) {
 static bool read_before(const Problem *p, int which, int tensor) {
     const KernelGroup *g = p->group;
     for (int i = -1; i < which; i++) {
-        if (reads_tensor(p->te->stmt[i < 0 ? g->root : g->fused[i]].rhs, tensor)) return true;
+        const TeExpr *rhs = p->te->stmt[i < 0 ? g->root : g->fused[i]].rhs;
+        if (access_reads_tensor(rhs, tensor)) return true;
     }
     return false;
 }

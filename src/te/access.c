@@ -234,3 +234,11 @@ int access_reads(const TeExpr *e, const TeExpr **out, int cap) {
     collect(e, out, cap, &n);
     return n;
 }
+
+bool access_reads_tensor(const TeExpr *e, int tensor) {
+    if (e->kind == TE_READ && e->v.ref == tensor) return true;
+    for (int i = 0; i < e->n_args; i++) {
+        if (access_reads_tensor(e->args[i], tensor)) return true;
+    }
+    return e->other && access_reads_tensor(e->other, tensor);
+}

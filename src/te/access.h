@@ -43,6 +43,8 @@ void access_write(const Te *te, const TeStmt *s, Access *out);
 bool access_leaves(const TeStmt *s, const TeExpr *sub, const Affine *f, const TeExtent *n);
 /* Every TE_READ below e, in order of appearance; returns how many there are (may exceed cap).  */
 int access_reads(const TeExpr *e, const TeExpr **out, int cap);
+/* Does one of them read the tensor?  */
+bool access_reads_tensor(const TeExpr *e, int tensor);
 /* Bit i: index i occurs below e (in values or subscripts).  */
 uint32_t access_uses(const TeExpr *e);
 

@@ -1,3 +1,4 @@
+#include "te/access.h"
 #include "te/eval.h"
 #include "te/tree.h"
 #include "base/hash.h"
@@ -286,21 +287,11 @@ bool te_exact(const Te *te) {
 
 /* ---- Index tensors ---- */
 
-static bool reads_tensor(const TeExpr *e, int t) {
-    if (e->kind == TE_READ && e->v.ref == t)
-        return true;
-    for (int i = 0; i < e->n_args; i++) {
-        if (reads_tensor(e->args[i], t))
-            return true;
-    }
-    return e->other && reads_tensor(e->other, t);
-}
-
 /* The smallest dimension that a subscript with tensor t in it selects from; 0: none.  */
 static int64_t indexed_extent(const Te *te, const TeExpr *e, int t) {
     int64_t least = 0, n;
     for (int i = 0; i < e->n_args; i++) {
-        bool subscript = e->kind == TE_READ && reads_tensor(e->args[i], t);
+        bool subscript = e->kind == TE_READ && access_reads_tensor(e->args[i], t);
         n = subscript ? te->tensor[e->v.ref].shape[i].value : indexed_extent(te, e->args[i], t);
         least = n > 0 && (least == 0 || n < least) ? n : least;
     }

@@ -1,4 +1,5 @@
 #include "te/groups.h"
+#include "te/access.h"
 #include "te/tree.h"
 #include <string.h>
 
@@ -90,21 +91,11 @@ void groups_find(const Te *te, Groups *g) {
         place(te, g, i);
 }
 
-static bool reads_tensor(const TeExpr *e, int t) {
-    if (e->kind == TE_READ && e->v.ref == t)
-        return true;
-    for (int i = 0; i < e->n_args; i++) {
-        if (reads_tensor(e->args[i], t))
-            return true;
-    }
-    return e->other && reads_tensor(e->other, t);
-}
-
 bool groups_materialized(const Te *te, const Groups *g, int t) {
     if (te->tensor[t].role != TE_TEMP)
         return true;
     for (int i = 0; i < te->n_stmt; i++) {
-        if (g->home[i] != g->home[g->maker[t]] && reads_tensor(te->stmt[i].rhs, t))
+        if (g->home[i] != g->home[g->maker[t]] && access_reads_tensor(te->stmt[i].rhs, t))
             return true;
     }
     return false;
