@@ -1,14 +1,6 @@
 /* The estimate of the `column` skeleton.  */
 #include "microperf/views.h"
 
-static double greater(double a, double b) { return a > b ? a : b; }
-static double lesser(double a, double b) { return a < b ? a : b; }
-
-static double whole(double v) {
-    double n = (double)(int64_t)v;
-    return n < v ? n + 1 : n;
-}
-
 /* Bytes that sectors add to a run that begins anywhere in one.  */
 static double sector_factor(double run_bytes, double bytes) {
     double most = SECTOR / bytes;

@@ -16,14 +16,6 @@ enum { STEP_ISSUE = 40, BODY_ISSUE = 14 };
  * does not say.  */
 enum { MMA_LATENCY = 33 };
 
-static double greater(double a, double b) { return a > b ? a : b; }
-static double lesser(double a, double b) { return a < b ? a : b; }
-
-static double whole(double v) {
-    double n = (double)(int64_t)v;
-    return n < v ? n + 1 : n;
-}
-
 /* Instructions to make one chunk's address and move it.  */
 static double chunk_instructions(const Model *m, const RProg *r, int side) {
     const Problem *p = m->p;

@@ -5,14 +5,6 @@
  * holds at full rate.  Each operand is read again as often as its rows leave L2 between uses.  */
 #include "microperf/model.h"
 
-static double lesser(double a, double b) { return a < b ? a : b; }
-static double greater(double a, double b) { return a > b ? a : b; }
-
-static double whole(double v) {
-    double n = (double)(int64_t)v;
-    return n < v ? n + 1 : n;
-}
-
 double mp_dram_reads(const Model *m, const RProg *r) {
     const Problem *p = m->p;
     double batch = greater((double)p->extent[AX_B], 1);

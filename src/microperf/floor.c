@@ -1,8 +1,6 @@
 /* What no program for the problem can beat.  */
 #include "microperf/model.h"
 
-static double greater(double a, double b) { return a > b ? a : b; }
-
 /* Multiply-adds on the fastest unit; other work as instructions of 32 lanes.  */
 static double compute_us(const Problem *p, const Model *m) {
     double rate = p->con.body ? rprog_peak(p, m->dev) : 0;

@@ -53,4 +53,12 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out);
 void mp_finish(Estimate *e);
 /* v with `decimals` digits behind the point, independent of the locale.  */
 void mp_fixed(Buf *out, double v, int decimals);
+
+static inline double greater(double a, double b) { return a > b ? a : b; }
+static inline double lesser(double a, double b) { return a < b ? a : b; }
+/* Rounds up.  */
+static inline double whole(double v) {
+    double n = (double)(int64_t)v;
+    return n < v ? n + 1 : n;
+}
 #endif

@@ -1,8 +1,6 @@
 /* The estimate of the `permute` skeleton, and its programs in words.  */
 #include "microperf/views.h"
 
-static double greater(double a, double b) { return a > b ? a : b; }
-
 /* Bytes of whole sectors over the bytes of a run that begins anywhere in one.  */
 static double sector_factor(double run_bytes) {
     if (run_bytes >= SECTOR && (int64_t)run_bytes % SECTOR == 0) return 1;

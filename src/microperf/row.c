@@ -6,14 +6,6 @@ enum {
     TIE_OPS = 24              /* of the correction of a tied reduction behind a step */
 };
 
-static double greater(double a, double b) { return a > b ? a : b; }
-static double lesser(double a, double b) { return a < b ? a : b; }
-
-static double whole(double v) {
-    double n = (double)(int64_t)v;
-    return n < v ? n + 1 : n;
-}
-
 typedef struct {
     const Model *m;
     const RProg *r;

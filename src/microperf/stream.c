@@ -1,14 +1,6 @@
 /* The estimate of the `stream` skeleton: bytes, latency and issue.  */
 #include "microperf/model.h"
 
-static double greater(double a, double b) { return a > b ? a : b; }
-static double lesser(double a, double b) { return a < b ? a : b; }
-
-static double whole(double v) {
-    double n = (double)(int64_t)v;
-    return n < v ? n + 1 : n;
-}
-
 /* Requests and wavefronts of the loads and stores of 32 elements on one trip, and the bytes that L2
  * sends for one element.  The widest read stands for itself, the others coalesce.  */
 typedef struct {

@@ -3,14 +3,6 @@
 
 enum { LINE = 128 };
 
-static double greater(double a, double b) { return a > b ? a : b; }
-static double lesser(double a, double b) { return a < b ? a : b; }
-
-static double whole(double v) {
-    double n = (double)(int64_t)v;
-    return n < v ? n + 1 : n;
-}
-
 double mp_view_lines(double width, double step, double run) {
     double threads = lesser(greater(run, 1), WARP), runs = WARP / threads;
     double bytes = (threads - 1) * step + width;

@@ -1,9 +1,6 @@
 /* The estimate of the `window` skeleton.  */
 #include "microperf/views.h"
 
-static double greater(double a, double b) { return a > b ? a : b; }
-static double lesser(double a, double b) { return a < b ? a : b; }
-
 /* How often inputs are fetched by different blocks: a block's inputs, with the halo, over those
  * of its outputs alone.  */
 static double halo(double outputs, double step, double span) {
