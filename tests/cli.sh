@@ -1,45 +1,10 @@
 #!/bin/sh
 # roller-gen as a user sees it: streams, exit codes, artefacts, errors, hostile input.
-: "${BUILD:=build}"
-case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
-root=$PWD
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-ROLLER_PROFILE_PATH=$root/profiles
-export ROLLER_PROFILE_PATH
-unset ROLLER_PROFILE
-ROLLER_LIBCUDA=/nowhere/libcuda.so.1      # a GPU of this machine changes nothing
-export ROLLER_LIBCUDA
+. tests/tap
 cd "$dir" || exit 1
 gen=$BUILD/roller-gen
 
-ok() { echo "ok - $1"; }
-bad() {
-    [ -s out ] && head -n 20 out | sed 's/^/# out: /'
-    [ -s err ] && head -n 20 err | sed 's/^/# err: /'
-    echo "not ok - $1"
-}
-
-# run STATUS NAME ARGS...: standard output in `out`, standard error in `err`.
-run() {
-    want=$1 name=$2
-    shift 2
-    timeout 60 "$gen" "$@" >out 2>err </dev/null
-    got=$?
-    [ $got -eq "$want" ] && return 0
-    echo "# exit $got, expected $want"
-    bad "$name"
-    return 1
-}
-
-# has FILE PATTERN NAME
-has() { if grep -q -e "$2" "$1"; then ok "$3"; else bad "$3"; fi; }
-# same NAME COMMAND...
-try() {
-    label=$1
-    shift
-    if "$@" >/dev/null 2>&1; then ok "$label"; else bad "$label"; fi
-}
+run() { status=$1 what=$2; shift 2; ends "$status" "$what" "$gen" "$@"; }
 
 cat >mm.te <<'END'
 param M = 64, N = 48, K = 32;

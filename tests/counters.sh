@@ -1,35 +1,24 @@
 #!/bin/sh
 # Counters of a device: a CUPTI of our own over the simulated driver; each of its functions fails in
 # turn.  Where CUPTI is installed: does it know the counters?
-: "${BUILD:=build}"
-case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-export ROLLER_PROFILE_PATH="$PWD/profiles" ROLLER_SIM_PROFILE=a100
-export ROLLER_LIBCUDA="$BUILD/simdriver/libcuda.so.1"
-unset ROLLER_PROFILE ROLLER_SIM_FAULTS CUDA_PATH
-ok() { echo "ok - $1"; }
-bad() { sed 's/^/# /' "$dir/out" "$dir/err"; echo "not ok - $1"; }
-mkdir "$dir/new" "$dir/old"
-${CC:-cc} -std=c11 -Wall -Wextra -Werror -fPIC -shared -fvisibility=hidden tests/cupti/fake.c \
-    -Wl,-soname,libcupti.so.19 -o "$dir/new/libcupti.so.19" 2>"$dir/err" || bad 'the library builds'
+. tests/tap
+export ROLLER_LIBCUDA="$BUILD/simdriver/libcuda.so.1" ROLLER_SIM_PROFILE=a100
+unset CUDA_PATH
+cd "$dir" || exit 1
+mkdir new old
+${CC:-cc} -std=c11 -Wall -Wextra -Werror -fPIC -shared -fvisibility=hidden "$root/tests/cupti/fake.c" \
+    -Wl,-soname,libcupti.so.19 -o new/libcupti.so.19 2>err || bad 'the library builds'
 echo 'int cuptiGetResultString(int c, const char **t) { *t = "x"; return c - c; }' |
-    ${CC:-cc} -fPIC -shared -x c - -o "$dir/old/libcupti.so.19"
-cat >"$dir/mm.te" <<'END'
+    ${CC:-cc} -fPIC -shared -x c - -o old/libcupti.so.19
+cat >mm.te <<'END'
 op mm(A: f32[64,32], B: f32[32,48]) -> C: f32[64,48] { C[m,n] += A[m,k] * B[k,n]; }
 END
 
 # count STATUS NAME [LIBRARIES]: counters of the small product.
 count() {
-    LD_LIBRARY_PATH=$dir/${3:-new} timeout 60 "$BUILD/roller-gen" --counters --device 0 \
-        --profile a100 --dry-run "$dir/mm.te" >"$dir/out" 2>"$dir/err" </dev/null
-    got=$?
-    [ $got -eq "$1" ] && return 0
-    echo "# exit $got"
-    bad "$2"
-    return 1
+    ends "$1" "$2" env LD_LIBRARY_PATH="$dir/${3:-new}" "$BUILD/roller-gen" --counters --device 0 \
+        --profile a100 --dry-run mm.te
 }
-has() { if grep -q -e "$2" "$dir/$1"; then ok "$3"; else bad "$3"; fi; }
 
 count 0 'counters' && {
     has out 'check: ok' 'the kernel is checked'
@@ -41,15 +30,15 @@ count 0 'counters' && {
     has out '^DRAM bytes  *3000  *[0-9]*  *-$' 'a sum of two'
     has out '^barriers (warp)  *-  *-  *[0-9]* ' 'what the device does not count'
     has out '^unit instructions (warp)  *312 ' 'threads as warps'
-    if [ -s "$dir/err" ]; then bad 'no warning'; else ok 'no warning'; fi
+    is 'no warning' ! -s err
 }
 # The counts of model and simulator are those without a device.
-grep 'shared load wavefronts' "$dir/out" | awk '{ print $5, $6 }' >"$dir/with"
-"$BUILD/roller-gen" --counters --device sim --profile a100 --dry-run "$dir/mm.te" |
-    grep 'shared load wavefronts' | awk '{ print $5, $4 }' >"$dir/without"
-if cmp -s "$dir/with" "$dir/without"; then ok 'as without a device'; else bad 'as without'; fi
+grep 'shared load wavefronts' out | awk '{ print $5, $6 }' >with
+"$BUILD/roller-gen" --counters --device sim --profile a100 --dry-run mm.te |
+    grep 'shared load wavefronts' | awk '{ print $5, $4 }' >without
+try 'as without a device' cmp with without
 
-for call in $(grep -o '^    X(cupti[A-Za-z]*' src/hal/cupti_counters.c | sed 's/.*(//'); do
+for call in $(grep -o '^    X(cupti[A-Za-z]*' "$root/src/hal/cupti_counters.c" | sed 's/.*(//'); do
     export FAKE_CUPTI=$call=9
     case $call in *Disable | *einitialize | *DeInitialize)
         count 0 "$call fails" && has out '^DRAM bytes  *3000' "$call fails at the end: no harm"
@@ -76,18 +65,18 @@ export ROLLER_SIM_FAULTS
 count 0 'a kernel that faults' && has err 'no counters of .*CUDA_ERROR_LAUNCH_FAILED' \
     'a kernel that faults while it is counted'
 unset ROLLER_SIM_FAULTS
-python3 tests/cupti/metrics.py src/hal/cupti.h
+python3 "$root/tests/cupti/metrics.py" "$root/src/hal/cupti.h"
 
 # ---- records of kernels, which time them ----
-mkdir "$dir/lib64"
-cp "$dir/new/libcupti.so.19" "$dir/lib64"
-${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc tests/cupti/activity.c \
+mkdir lib64
+cp new/libcupti.so.19 lib64
+${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -I"$root/src" "$root/tests/cupti/activity.c" \
     "$BUILD/libhal.a" "$BUILD/libte.a" "$BUILD/libbase.a" -ljansson -lm -lpthread -ldl \
-    -o "$dir/activity" 2>"$dir/err" || bad 'the program builds'
+    -o activity 2>err || bad 'the program builds'
 # watch NAME PATTERN: what both of its rounds say.
 watch() {
-    CUDA_PATH=$dir timeout 60 "$dir/activity" >"$dir/out" 2>"$dir/err"
-    if [ "$(grep -c -e "$2" "$dir/out")" -eq 2 ] && [ "$(wc -l <"$dir/out")" -eq 2 ]; then ok "$1"
+    CUDA_PATH=$dir timeout 60 ./activity >out 2>err
+    if [ "$(grep -c -e "$2" out)" -eq 2 ] && [ "$(wc -l <out)" -eq 2 ]; then ok "$1"
     else bad "$1"; fi
 }
 watch 'kernels in order' '^2 kernels, 100 to 101, 200 to 202$'
@@ -103,6 +92,6 @@ watch 'many kernels' '^40000 kernels, 100 to 101, 200 to 202, 300 to 303$'
 FAKE_KERNELS=70000
 watch 'more kernels than there is room for' '^error: CUPTI lost records$'
 unset FAKE_KERNELS
-cp "$dir/old/libcupti.so.19" "$dir/lib64"
+cp old/libcupti.so.19 lib64
 watch 'an old CUPTI cannot time' 'CUPTI has no function cuptiActivityRegisterCallbacks'
 exit 0

@@ -1,32 +1,26 @@
 #!/bin/sh
 # benchmarks/gpu on the simulated driver: its parts, one by one, and the one command from end to end.
-: "${BUILD:=build}"
-case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
-root=$PWD
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+. tests/tap
+unset ROLLER_LIBCUDA ROLLER_PROFILE_PATH
+cd "$dir" || exit 1
 kit=$dir/kit
 mkdir -p "$kit/bin" "$kit/lib"
 ln -s "$BUILD/roller-gen" "$kit/bin"
 ln -s "$BUILD/libroller.so.0" "$BUILD/simdriver" "$kit/lib"
 "$BUILD/benchmarks/expressions" >"$kit/rows.jsonl" || echo 'not ok - expressions'
-unset ROLLER_PROFILE ROLLER_PROFILE_PATH ROLLER_LIBCUDA ROLLER_SIM_FAULTS
-ROLLER_PROFILE_PATH=$root/profiles python3 tests/gpu/units.py "$kit"
-[ -z "${LONG-}" ] || python3 tests/gpu/peers.py "$kit"
+ROLLER_PROFILE_PATH=$root/profiles python3 "$root"/tests/gpu/units.py "$kit"
+[ -z "${LONG-}" ] || python3 "$root"/tests/gpu/peers.py "$kit"
 
-ok() { echo "ok - $1"; }
-bad() { sed 's/^/# /' "$dir/out"; echo "not ok - $1"; }
-try() { label=$1; shift; if "$@" >/dev/null 2>&1; then ok "$label"; else bad "$label"; fi; }
 # call STATUS NAME ARGS...: the one command; what it says in `out`.
 call() {
     want=$1 name=$2
     shift 2
-    timeout 250 benchmarks/gpu/run --kit "$kit" --simulated a100 --quick --results "$dir/r" \
-        --jobs 2 "$@" >"$dir/out" 2>&1 </dev/null
+    timeout 250 "$root/benchmarks/gpu/run" --kit "$kit" --simulated a100 --quick --results "$dir/r" \
+        --jobs 2 "$@" >out 2>&1 </dev/null
     got=$?
     if [ $got -eq "$want" ]; then ok "$name"; else echo "# exit $got"; bad "$name"; fi
 }
-said() { if grep -q -e "$1" "$dir/out"; then ok "$2"; else bad "$2"; fi; }
+said() { has out "$1" "$2"; }
 lines() { wc -l <"$dir/r/journal.jsonl"; }
 
 call 0 'list' --list && said '^sweep ' 'lists the parts'

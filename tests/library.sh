@@ -1,20 +1,7 @@
 #!/bin/sh
 # An installed libroller: it exports roller_ names only and a program builds against it, shared and
 # static, in C and as C++.
-: "${BUILD:=build}"
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-
-try() {
-    name=$1
-    shift
-    if "$@" >"$dir/log" 2>&1; then
-        echo "ok - $name"
-    else
-        cat "$dir/log"
-        echo "not ok - $name"
-    fi
-}
+. tests/tap
 
 try 'the library exports what it should' tools/symbols "$BUILD"
 unset MAKEFLAGS MAKELEVEL

@@ -1,11 +1,7 @@
 #!/bin/sh
 # Every function of NVRTC that is used fails in turn: a clear message, exit code 3 or 4, no artefact
 # of half a compilation.
-: "${BUILD:=build}"
-case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
-root=$PWD
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+. tests/tap
 for real in "${CUDA_PATH:-/nowhere}"/lib64/libnvrtc.so.1[0-9] /usr/local/cuda/lib64/libnvrtc.so.1[0-9] \
     /usr/local/cuda-*/lib64/libnvrtc.so.1[0-9] "$root"/build/nvrtc/libnvrtc.so.1[0-9]; do
     [ ! -e "$real" ] || break
@@ -14,23 +10,14 @@ done
 cflags='-std=c11 -Wall -Wextra -Werror -fPIC -shared -fvisibility=hidden'
 ${CC:-cc} $cflags tests/nvrtc/fake.c -o "$dir/libnvrtc.so.13" -ldl || echo 'not ok - the library builds'
 ${CC:-cc} $cflags -DWITHOUT_VERSION tests/nvrtc/fake.c -o "$dir/poor.so" -ldl
-export REAL_NVRTC="$real" LD_LIBRARY_PATH="$(dirname "$real")" ROLLER_PROFILE_PATH="$root/profiles"
-export ROLLER_NVRTC="$dir/libnvrtc.so.13" ROLLER_LIBCUDA=/nowhere/libcuda.so.1
-unset ROLLER_PROFILE
+export REAL_NVRTC="$real" LD_LIBRARY_PATH="$(dirname "$real")" ROLLER_NVRTC="$dir/libnvrtc.so.13"
 echo 'op f(X: f32[64]) -> Y: f32[64] { Y[i] = X[i] + 1; }' >"$dir/f.te"
 cd "$dir" || exit 1
 
-ok() { echo "ok - $1"; }
-bad() { sed 's/^/# /' out err; echo "not ok - $1"; }
 # compile STATUS NAME: artefacts in the current folder.
 compile() {
     rm -f f.*.ptx f.*.cubin f.cu
-    timeout 60 "$BUILD/roller-gen" --profile a100 --emit=cu,ptx,cubin f.te >out 2>err </dev/null
-    got=$?
-    [ $got -eq "$1" ] && return 0
-    echo "# exit $got"
-    bad "$2"
-    return 1
+    ends "$1" "$2" "$BUILD/roller-gen" --profile a100 --emit=cu,ptx,cubin f.te
 }
 fails() {   # fails STATUS FUNCTION PATTERN
     export FAKE_NVRTC="$2=${4:-5}"

@@ -1,41 +1,16 @@
 #!/bin/sh
 # roller-profile as a user sees it, on a simulated GPU: files, streams, exit codes, interruption.
-: "${BUILD:=build}"
-case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
-root=$PWD
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-ROLLER_PROFILE_PATH=$root/profiles
+. tests/tap
 ROLLER_LIBCUDA=$BUILD/simdriver/libcuda.so.1
 ROLLER_SIM_PROFILE=$root/profiles/tiny.json
-export ROLLER_PROFILE_PATH ROLLER_LIBCUDA ROLLER_SIM_PROFILE
-unset ROLLER_PROFILE ROLLER_SIM_FAULTS
+export ROLLER_SIM_PROFILE
 cd "$dir" || exit 1
 
-ok() { echo "ok - $1"; }
-bad() {
-    [ -s out ] && head -n 20 out | sed 's/^/# out: /'
-    [ -s err ] && head -n 20 err | sed 's/^/# err: /'
-    echo "not ok - $1"
-}
-
-# run STATUS NAME ARGS...: standard output in `out`, standard error in `err`.
 run() {
-    want=$1 name=$2
+    status=$1 what=$2
     shift 2
-    timeout 60 "$BUILD/roller-profile" "$@" >out 2>err </dev/null
-    got=$?
-    if [ $got -eq "$want" ]; then
-        ok "$name"
-    else
-        echo "# exit $got, expected $want"
-        bad "$name"
-    fi
+    ends "$status" "$what" "$BUILD/roller-profile" "$@" && ok "$what"
 }
-
-# has FILE PATTERN NAME; is NAME TEST...
-has() { if grep -q -e "$2" "$1"; then ok "$3"; else bad "$3"; fi; }
-is() { name=$1; shift; if test "$@"; then ok "$name"; else bad "$name"; fi; }
 
 run 0 "help" --help
 has out '--set-default' "help lists the options"

@@ -1,39 +1,10 @@
 #!/bin/sh
 # roller-sim as a user sees it: a kernel of one's own, faults, errors, streams, exit codes; and the
 # example of docs/simulator.md.
-: "${BUILD:=build}"
-case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
-root=$PWD
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-ROLLER_PROFILE_PATH=$root/profiles
-export ROLLER_PROFILE_PATH
-unset ROLLER_PROFILE
+. tests/tap
 cd "$dir" || exit 1
 
-ok() { echo "ok - $1"; }
-bad() {
-    [ -s out ] && head -n 20 out | sed 's/^/# out: /'
-    [ -s err ] && head -n 20 err | sed 's/^/# err: /'
-    echo "not ok - $1"
-}
-
-# run STATUS NAME ARGS...: standard output in `out`, standard error in `err`.
-run() {
-    want=$1 name=$2
-    shift 2
-    timeout 60 "$BUILD/roller-sim" "$@" >out 2>err </dev/null
-    got=$?
-    if [ $got -eq "$want" ]; then
-        ok "$name"
-    else
-        echo "# exit $got, expected $want"
-        bad "$name"
-    fi
-}
-
-# has FILE PATTERN NAME
-has() { if grep -q -e "$2" "$1"; then ok "$3"; else bad "$3"; fi; }
+run() { status=$1 what=$2; shift 2; ends "$status" "$what" "$BUILD/roller-sim" "$@" && ok "$what"; }
 
 # A .npy of f32: its shape text, then the values as octal bytes.
 npy() {
