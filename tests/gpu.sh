@@ -7,7 +7,7 @@ kit=$dir/kit
 mkdir -p "$kit/bin" "$kit/lib"
 ln -s "$BUILD/roller-gen" "$kit/bin"
 ln -s "$BUILD/libroller.so.0" "$BUILD/simdriver" "$kit/lib"
-"$BUILD/benchmarks/expressions" >"$kit/rows.jsonl" || echo 'not ok - expressions'
+(cd "$root" && "$BUILD/benchmarks/expressions") >"$kit/rows.jsonl" || echo 'not ok - expressions'
 ROLLER_PROFILE_PATH=$root/profiles python3 "$root"/tests/gpu/units.py "$kit"
 [ -z "${LONG-}" ] || python3 "$root"/tests/gpu/peers.py "$kit"
 
