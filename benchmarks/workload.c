@@ -1,5 +1,6 @@
 #include "workload.h"
 #include "base/file.h"
+#include "te/te.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@ static char *cut(char **at, char mark) {
     return s;
 }
 
-static void read_params(char *text, Workload *w) {
+void workload_params(char *text, Workload *w) {
     while (*text && w->n_key < WORKLOAD_KEYS) {
         char *pair = cut(&text, ';');
         w->key[w->n_key] = cut(&pair, '=');
@@ -37,7 +38,7 @@ Status workload_read(Arena *a, Diag *d, const char *path, WorkloadSet *out) {
         for (int i = 0; i < COLUMNS; i++) field[i] = cut(&line, ',');
         Workload *w = &out->row[out->n++];
         *w = (Workload){.id = field[0], .set = field[1], .op = field[2], .dtype = field[3]};
-        read_params(field[4], w);
+        workload_params(field[4], w);
     }
     return ST_OK;
 }
@@ -82,7 +83,9 @@ typedef struct {
 static const char *result_type(const Workload *w, const char *in) {
     if (strncmp(w->id, "GTC-", 4) == 0) return "f32";
     if (strcmp(in, "f8e4m3") == 0) return "bf16";
-    return strcmp(in, "i8") == 0 ? "i32" : in;
+    TeDtype t;
+    bool integers = te_dtype_parse(in, strlen(in), &t) && te_dtype_class(t) == TE_CLASS_INT;
+    return integers ? te_dtype_name(te_dtype_compute(t)) : in;
 }
 
 /* param lines for the row's sizes.  */

@@ -20,6 +20,8 @@ typedef struct {
     int n;
 } WorkloadSet;
 
+/* Fills the keys from "KEY=VALUE;...", which is cut to pieces.  */
+void workload_params(char *text, Workload *w);
 /* Reads SET.csv.  */
 Status workload_read(Arena *a, Diag *d, const char *path, WorkloadSet *out);
 int64_t workload_get(const Workload *w, const char *key, int64_t otherwise);

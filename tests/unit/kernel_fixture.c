@@ -13,11 +13,12 @@ static const char *said(const KernelCase *c, const char *what) {
                         m && m->hint ? "; " : "", m && m->hint ? m->hint : "");
 }
 
-const char *kernel_open(KernelCase *c, Arena *a, const Device *dev, const char *text,
-                        const char *op) {
+const char *kernel_open_split(KernelCase *c, Arena *a, const Device *dev, const char *text,
+                              const char *op, TeSplit split) {
     *c = (KernelCase){.arena = a, .diag = diag_new(a), .dev = dev};
     if (te_parse(a, &c->diag, "case.te", text, strlen(text), op, NULL, 0, &c->te))
         return said(c, "parse");
+    c->te->split = split;
     if (te_normalize(a, &c->diag, c->te, &c->normal)) return said(c, "normalize");
     RPlan *p = &c->plan;
     p->te = c->normal;
@@ -33,6 +34,11 @@ const char *kernel_open(KernelCase *c, Arena *a, const Device *dev, const char *
             return said(c, "candidates");
     }
     return NULL;
+}
+
+const char *kernel_open(KernelCase *c, Arena *a, const Device *dev, const char *text,
+                        const char *op) {
+    return kernel_open_split(c, a, dev, text, op, TE_SPLIT_USUAL);
 }
 
 const char *kernel_pick(KernelCase *c, uint64_t seed) {

@@ -22,6 +22,9 @@ typedef struct {
 /* Parses `op` (NULL: the only one) of a text, finds its candidates.  NULL, or what went wrong.  */
 const char *kernel_open(KernelCase *c, Arena *a, const Device *dev, const char *text,
                         const char *op);
+/* The same of an op whose statements part into kernels in this way.  */
+const char *kernel_open_split(KernelCase *c, Arena *a, const Device *dev, const char *text,
+                              const char *op, TeSplit split);
 /* Takes the program the model ranks first (seed 0), or a random candidate, in every group.  */
 const char *kernel_pick(KernelCase *c, uint64_t seed);
 const char *kernel_emit(KernelCase *c);

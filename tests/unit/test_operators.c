@@ -1,0 +1,300 @@
+/* Every operator kind of the workload sets and of the language's examples, in every element type
+ * that it takes, by every skeleton that applies: the best program of that skeleton, compiled for
+ * one generation of devices or another and run whole on the simulator, is right.
+ *
+ * Which skeletons must apply is in the table (operators.c), so that one that ceases to is noticed;
+ * one that applies beyond it is run as well.  Without LONG every operator is planned in a few of
+ * its types, and some of these cells are compiled and run.  OPERATOR=NAME picks some of them.  */
+#include "base/pool.h"
+#include "kernel_fixture.h"
+#include "microperf/microperf.h"
+#include "operators.h"
+#include "plan_fixture.h"
+#include "workload.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct {
+    const char *profile, *arch;           /* NULL: the profile's */
+} devices[] = {{"h200", NULL}, {"a100", NULL}, {"rtx4090", NULL}, {"rtx5090", NULL},
+               {"t4", NULL},   {"v100", "sm_75"}};        /* the newest NVRTC has no sm_70 */
+enum { DEVICES = sizeof devices / sizeof *devices };
+
+/* An operator with elements of one type.  */
+typedef struct {
+    const Operator *o;
+    TeDtype type;
+    unsigned want, run;       /* bit Form: those that must apply; of them, to be run */
+    unsigned seen, right;     /* that apply; that were run and are right */
+    char wrong[1200];
+} Cell;
+
+typedef struct {
+    Cell *cell;
+    Nvrtc *nvrtc[DEVICES];
+} Matrix;
+
+typedef struct {
+    Arena *arena;
+    const Matrix *m;
+    Cell *cell;
+    int device;
+} Task;
+
+static void complain(Cell *c, const char *device, const char *what) {
+    size_t at = strlen(c->wrong);
+    snprintf(c->wrong + at, sizeof c->wrong - at, "%s %s %s: %.600s\n", c->o->name,
+             te_dtype_name(c->type), device, what);
+}
+
+/* ---- choosing programs ---- */
+
+static Form form_of(const Device *dev, const RProg *r) {
+    switch (r->skeleton) {
+    case SK_STREAM: return FORM_STREAM;
+    case SK_ROW: return FORM_ROW;
+    case SK_COLUMN: return FORM_COLUMN;
+    case SK_WINDOW: return FORM_WINDOW;
+    case SK_PERMUTE: return FORM_PERMUTE;
+    default:
+        return rprog_matrix(dev, r) ? FORM_MATRIX
+               : rprog_packed(dev, r) ? FORM_PACKED : FORM_CONTRACT;
+    }
+}
+
+/* What the kernels of an op can be; contractions also element by element.  */
+static unsigned forms_of(const KernelCase *c) {
+    unsigned forms = 0;
+    for (int g = 0; g < c->plan.n; g++) {
+        if (c->plan.problem[g].contraction) forms |= 1u << FORM_STREAM;
+        for (int i = 0; i < c->set[g].n; i++) forms |= 1u << form_of(c->dev, &c->set[g].prog[i]);
+    }
+    return forms;
+}
+
+/* Candidates of group g of the form; all of them where there is none.  */
+static RProgSet candidates(KernelCase *c, int g, Form form) {
+    Problem *p = &c->plan.problem[g];
+    RProgSet all = c->set[g], some = {.prog = ARENA_ARRAY(c->arena, RProg, all.n + 1)};
+    if (form == FORM_STREAM && p->contraction) {
+        Problem given = *p;
+        rtile_as_stream(c->arena, &given, 16, p);
+        if (rprog_candidates(c->arena, &c->diag, p, c->dev, NULL, &all)) return some;
+    }
+    for (int i = 0; i < all.n; i++) {
+        if (form_of(c->dev, &all.prog[i]) == form) some.prog[some.n++] = all.prog[i];
+    }
+    return some.n > 0 ? some : all;
+}
+
+/* The best program of the form in the groups that have one, the best of all in the others.  */
+static const char *pick(KernelCase *c, Form form) {
+    for (int g = 0; g < c->plan.n; g++) {
+        RProgSet set = candidates(c, g, form);
+        Ranked *r;
+        int n;
+        if (set.n == 0) return "no program";
+        if (mp_rank(c->arena, &c->diag, &c->plan.problem[g], c->dev, &set, 1, &r, &n))
+            return "not ranked";
+        c->plan.prog[g] = r[0].prog;
+        const char *wrong = rprog_check(&c->plan.problem[g], c->dev, &c->plan.prog[g]);
+        if (wrong) return wrong;
+    }
+    return NULL;
+}
+
+static const char *prove(KernelCase *c, Nvrtc *nvrtc, Form form) {
+    const char *wrong = pick(c, form);
+    if (!wrong) wrong = kernel_emit(c);
+    if (!wrong) wrong = kernel_compile(c, nvrtc, false);
+    if (!wrong && te_exact(c->te)) wrong = kernel_run(c, TE_FILL_INTEGERS, 1, true);
+    if (!wrong) wrong = kernel_run(c, TE_FILL_REALS, 2, false);
+    return wrong;
+}
+
+/* ---- cells ---- */
+
+static const Device *device_of(const Task *t) {
+    Device *dev;
+    Diag d = diag_new(t->arena);
+    const char *name = devices[t->device].profile, *arch = devices[t->device].arch;
+    if (hal_profile_find(t->arena, &d, name, "profiles", NULL, &dev)) return NULL;
+    if (arch) {
+        dev->arch = arch;
+        dev->cc_major = arch[3] - '0';
+        dev->cc_minor = arch[4] - '0';
+    }
+    return dev;
+}
+
+/* Looks for what is still missing on one device, with statements parted into kernels in one way
+ * after the other.  */
+static void visit(void *user) {
+    Task *t = user;
+    Cell *cell = t->cell;
+    const Device *dev = device_of(t);
+    const char *text = operator_te(t->arena, cell->o, cell->type);
+    for (TeSplit split = 0; split < TE_SPLIT_COUNT && (cell->want & ~cell->seen); split++) {
+        KernelCase c;
+        const char *wrong = dev ? kernel_open_split(&c, t->arena, dev, text, NULL, split)
+                                : "no profile";
+        if (wrong && split == TE_SPLIT_USUAL)
+            complain(cell, devices[t->device].profile, wrong);
+        unsigned forms = wrong ? 0 : forms_of(&c) & ~cell->seen;
+        cell->seen |= forms;
+        for (int form = 0; form < FORM_COUNT; form++) {
+            if (!(forms & (cell->run | ~cell->want) & 1u << form)) continue;
+            KernelCase own = c;           /* choosing one form changes problems and programs */
+            own.plan.problem = ARENA_ARRAY(t->arena, Problem, c.plan.n);
+            own.plan.prog = ARENA_ARRAY(t->arena, RProg, c.plan.n);
+            memcpy(own.plan.problem, c.plan.problem, (size_t)c.plan.n * sizeof(Problem));
+            wrong = prove(&own, t->m->nvrtc[t->device], (Form)form);
+            if (wrong) complain(cell, dev->name, kernel_report(&own, form_name[form], wrong));
+            else cell->right |= 1u << form;
+        }
+    }
+}
+
+static bool prove_cell(void *user, int64_t i, int worker) {
+    const Matrix *m = user;
+    Cell *cell = &m->cell[i];
+    (void)worker;
+    for (int k = 0; k < DEVICES && (cell->want & ~cell->seen); k++) {
+        Task t = {arena_create(NULL), m, cell, (int)((i + k) % DEVICES)};
+        if (!t.arena || !arena_try(t.arena, visit, &t)) complain(cell, "", "out of memory");
+        if (t.arena) arena_destroy(t.arena);
+    }
+    for (int form = 0; form < FORM_COUNT; form++) {
+        if (cell->want & ~cell->seen & 1u << form)
+            complain(cell, form_name[form], "does not apply");
+    }
+    return true;
+}
+
+/* ---- the table ---- */
+
+static bool is_legal(const Operator *o, TeDtype t) {
+    Arena *a = arena_create(NULL);
+    assert_non_null(a);
+    Diag d = diag_new(a);
+    Te *te;
+    const char *text = operator_te(a, o, t);
+    bool legal = text && !te_parse(a, &d, o->name, text, strlen(text), NULL, NULL, 0, &te);
+    arena_destroy(a);
+    return legal;
+}
+
+/* The types of an operator are all that the language allows it; an annotation is of interest for
+ * one type only.  */
+static void test_types(void **state) {
+    (void)state;
+    int failed = 0;
+    for (int i = 0; i < n_operators; i++) {
+        for (int t = 0; t < TE_DTYPE_COUNT && !strchr(operators[i].text, '@'); t++) {
+            bool listed = operators[i].types >> t & 1;
+            if (is_legal(&operators[i], (TeDtype)t) == listed) continue;
+            print_error("%s %s is %s\n", operators[i].name, te_dtype_name((TeDtype)t),
+                        listed ? "not legal" : "legal, and not listed");
+            failed++;
+        }
+    }
+    assert_int_equal(failed, 0);
+}
+
+/* Every operator of the workload sets is in the table.  */
+static void test_kinds(void **state) {
+    (void)state;
+    static const char *const sets[] = {"roller119", "ansor", "tvm21", "bolt", "llm", "rowops"};
+    Arena *a = arena_create(NULL);
+    assert_non_null(a);
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        Diag d = diag_new(a);
+        WorkloadSet set;
+        const char *path = arena_printf(a, "benchmarks/workloads/%s.csv", sets[i]);
+        assert_int_equal(workload_read(a, &d, path, &set), ST_OK);
+        for (int k = 0; k < set.n; k++) {
+            bool found = false;
+            size_t len = strlen(set.row[k].op);
+            for (int o = 0; o < n_operators && !found; o++)
+                found = strncmp(operators[o].name, set.row[k].op, len) == 0 &&
+                        strchr(" ", operators[o].name[len]);
+            if (!found) fail_msg("%s of %s is not in the table", set.row[k].op, sets[i]);
+        }
+    }
+    arena_destroy(a);
+}
+
+/* ---- the matrix ---- */
+
+/* Cells of the table; without LONG of every operator FEW types, and one in SAMPLE of their forms to
+ * be run.  */
+static int list_cells(Cell *cell) {
+    enum { FEW = 3, SAMPLE = 2 };
+    bool all = getenv("LONG");
+    const char *only = getenv("OPERATOR");
+    int n = 0, forms = 0;
+    for (int i = 0; i < n_operators; i++) {
+        const Operator *o = &operators[i];
+        if (only && !strstr(o->name, only)) continue;
+        for (int k = 0, taken = 0; k < TE_DTYPE_COUNT; k++) {
+            int t = (i * 5 + k * 7) % TE_DTYPE_COUNT;     /* other ones first each time */
+            if (!(o->types >> t & 1) || (!all && !only && taken == FEW)) continue;
+            taken++;
+            Cell *c = &cell[n++];
+            *c = (Cell){.o = o, .type = (TeDtype)t, .want = operator_forms(o, (TeDtype)t)};
+            for (int form = 0; form < FORM_COUNT; form++) {
+                if (c->want >> form & 1 && (forms++ % SAMPLE == 0 || all || only))
+                    c->run |= 1u << form;
+            }
+        }
+    }
+    return n;
+}
+
+static int count(unsigned bits) {
+    int n = 0;
+    for (; bits; bits &= bits - 1) n++;
+    return n;
+}
+
+static void test_matrix(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    assert_non_null(a);
+    Diag d = diag_new(a);
+    Matrix m = {.cell = ARENA_ARRAY(a, Cell, n_operators * TE_DTYPE_COUNT)};
+    for (int i = 0; i < DEVICES; i++) {
+        const Device *dev = fixture_device(a, devices[i].profile);
+        assert_int_equal(nvrtc_open(a, &d, NULL, devices[i].arch ? devices[i].arch : dev->arch,
+                                    &m.nvrtc[i]), ST_OK);
+    }
+    int n = list_cells(m.cell), want = 0, right = 0, beyond = 0, failed = 0;
+    assert_true(pool_for(0, n, prove_cell, &m));
+    for (int i = 0; i < n; i++) {
+        Cell *c = &m.cell[i];
+        want += count(c->want);
+        right += count(c->right & c->want);
+        beyond += count(c->right & ~c->want);
+        failed += c->wrong[0] != 0;
+        if (c->wrong[0]) print_error("%s", c->wrong);
+        if (!c->wrong[0]) assert_int_equal(c->run & ~c->right, 0);
+    }
+    print_message("%d operators, %d with a type: of %d expected cells %d proved, and %d more\n",
+                  n_operators, n, want, right, beyond);
+    assert_int_equal(failed, 0);
+    arena_destroy(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_types), cmocka_unit_test(test_kinds),
+                                       cmocka_unit_test(test_matrix)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
