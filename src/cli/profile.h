@@ -55,19 +55,6 @@ double profile_level_rate(const Device *dev, LevelId level);
 /* A number with an SI prefix: "3.89 T".  */
 const char *profile_si(Arena *a, double v);
 
-/* Every figure and curve of a profile; exactly one of the two is there.  */
-typedef struct {
-    const char *name;         /* "dram.read", "ffma.rate over warps" */
-    const Figure *figure;
-    const Curve *curve;
-} ProfileFigure;
-typedef struct {
-    ProfileFigure *row;
-    size_t n, cap;
-} ProfileFigures;
-ProfileFigures profile_figures(Arena *a, const Device *dev);
-const ProfileFigure *profile_find(const ProfileFigures *all, const char *name);   /* or NULL */
-
 /* Table of the figures and curve points that differ; `json`: as a JSON array instead.  */
 void profile_differences(const Device *old, const Device *now, bool json, Buf *out);
 #endif

@@ -80,8 +80,8 @@ static void curves(Differences *d, const char *name, const Curve *old, const Cur
     }
 }
 
-static void pair(Differences *d, const ProfileFigure *old, const ProfileFigure *now) {
-    const ProfileFigure *any = old ? old : now;
+static void pair(Differences *d, const HalFigure *old, const HalFigure *now) {
+    const HalFigure *any = old ? old : now;
     if (any->curve) {
         if (old && now) curves(d, any->name, old->curve, now->curve);
         return;
@@ -92,13 +92,21 @@ static void pair(Differences *d, const ProfileFigure *old, const ProfileFigure *
     row(d, any->name, old ? &a : NULL, now ? &b : NULL);
 }
 
+static const HalFigure *find(const HalFigure *all, int n, const char *name) {
+    for (int i = 0; i < n; i++)
+        if (!strcmp(all[i].name, name)) return &all[i];
+    return NULL;
+}
+
 void profile_differences(const Device *old, const Device *now, bool json, Buf *out) {
     Differences d = {.out = out, .json = json};
-    ProfileFigures a = profile_figures(out->arena, old), b = profile_figures(out->arena, now);
+    const HalFigure *a, *b;
+    int n_a = hal_figures(out->arena, old, false, &a);
+    int n_b = hal_figures(out->arena, now, false, &b);
     if (json) buf_putc(out, '[');
-    for (size_t i = 0; i < a.n; i++) pair(&d, &a.row[i], profile_find(&b, a.row[i].name));
-    for (size_t i = 0; i < b.n; i++)
-        if (!profile_find(&a, b.row[i].name)) pair(&d, NULL, &b.row[i]);
+    for (int i = 0; i < n_a; i++) pair(&d, &a[i], find(b, n_b, a[i].name));
+    for (int i = 0; i < n_b; i++)
+        if (!find(a, n_a, b[i].name)) pair(&d, NULL, &b[i]);
     if (json)
         buf_puts(out, d.rows ? "\n]" : "]");
     else

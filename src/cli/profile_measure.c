@@ -104,13 +104,14 @@ typedef struct {
 static Counts count(Arena *a, const Device *dev) {
     enum { NAMED = 12 };
     Counts c = {.names = buf_new(a)};
-    ProfileFigures all = profile_figures(a, dev);
-    for (size_t i = 0; i < all.n; i++) {
-        const Figure *f = all.row[i].figure;
-        c.measured += (f ? f->origin : all.row[i].curve->origin) == ORIGIN_MEASURED;
+    const HalFigure *row;
+    int n = hal_figures(a, dev, false, &row);
+    for (int i = 0; i < n; i++) {
+        const Figure *f = row[i].figure;
+        c.measured += (f ? f->origin : row[i].curve->origin) == ORIGIN_MEASURED;
         if (!f || !f->noisy) continue;
         if (c.noisy++ < NAMED)
-            buf_printf(&c.names, "%s%s", c.names.len ? ", " : "", all.row[i].name);
+            buf_printf(&c.names, "%s%s", c.names.len ? ", " : "", row[i].name);
     }
     if (c.noisy > NAMED) buf_puts(&c.names, ", ...");
     return c;

@@ -151,6 +151,16 @@ const ComputeUnit *hal_unit(const Device *dev, const char *name);           /* N
 const Mover *hal_mover(const Device *dev, const char *name);                /* NULL if absent */
 double hal_factor(const Device *dev, const char *name);                     /* 1 if absent */
 double hal_clock_hz(const Device *dev);                                     /* sustained, of SMs */
+
+/* A figure or a curve of a device; exactly one of the two is there.  */
+typedef struct {
+    const char *name;         /* "dram.read", "ffma.rate over warps" */
+    const Figure *figure;
+    const Curve *curve;
+} HalFigure;
+/* All that the device's levels, units and movers hold, in the order of the tables; with `absent`
+ * also what they could (0, no points).  Returns how many.  */
+int hal_figures(Arena *a, const Device *dev, bool absent, const HalFigure **out);
 /* Blocks of a kernel resident on one SM: registers (by granule), shared memory (by granule, plus
  * what the system reserves per block), threads, blocks.  0 if it cannot run.  */
 int hal_blocks_per_sm(const Device *dev, int threads, int registers, int64_t smem);

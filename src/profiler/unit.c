@@ -37,6 +37,12 @@ const char unit_prelude[] =
 
 enum { OPERAND_BYTES = 1 << 16, MOST_POINTS = 8, FEW = 4, MANY = 32 };
 
+/* Iterations of the longer launch; those of a warpgroup are long.  */
+static int many_of(const UnitKernel *k) {
+    enum { MANY_LONG = 12 };
+    return k->warps > 1 ? MANY_LONG : MANY;
+}
+
 /* FLOP of one instruction of its scope, or results where the unit does not multiply.  */
 static double operations(const ComputeUnit *u) {
     double lanes = u->scope == SCOPE_THREAD ? 32 : 1;
@@ -131,7 +137,7 @@ static Status measure_rate(Run *r, ComputeUnit *u, double *us_most) {
     for (int i = 0; i < n; i++) {
         double hz;
         Sample us;
-        Status s = rate_point(r, warps[i], FEW, MANY, &us, &hz);
+        Status s = rate_point(r, warps[i], FEW, many_of(r->k), &us, &hz);
         if (s) return s;
         x[i] = warps[i];
         y[i] = sample_over(work(r, warps[i], hz), &us);
@@ -165,9 +171,10 @@ static Status measure_sustained(Run *r, const Device *dev, double us, ComputeUni
     static const double long_us = 2e4;
     double hz, iterations = long_us / us;
     int many = iterations < 1e9 ? (int)iterations : (int)1e9, warps = r->most_warps;
-    if (bench_simulated(r->b) || many < MANY) many = MANY;
+    int least = many_of(r->k);
+    if (bench_simulated(r->b) || many < least) many = least;
     Sample slope;
-    Status s = rate_point(r, warps, many / MANY * FEW, many, &slope, &hz);
+    Status s = rate_point(r, warps, many / least * FEW, many, &slope, &hz);
     if (s) return s;
     u->sustained.unit = u->rate.unit;
     bench_rate(&u->sustained, &slope, work(r, warps, hal_clock_hz(dev)));
@@ -177,7 +184,7 @@ static Status measure_sustained(Run *r, const Device *dev, double us, ComputeUni
 
 /* Warpgroups' latencies are dear to compile.  */
 static bool has_latency(const Bench *b, const UnitKernel *k) {
-    return k->warps == 1 || !bench_quick(b);
+    return k->warps == 1 || !bench_quick(b) || bench_simulated(b);
 }
 
 static Status measure(Bench *b, const Device *dev, ComputeUnit *u, const UnitKernel *k) {
