@@ -85,7 +85,8 @@ Status bench_clocks(Bench *b, const BenchLaunch *l, CudaAddress clocks, int *cou
 /* SM clock in Hz under load, from clock64 and globaltimer differences of a kernel where the device
  * has both, else as the driver states it.  Set by the row `clock`, used by all later ones.  */
 double bench_hz(const Bench *b);
-/* The same while one SM works, which may be more.  */
+/* The same while one SM works, which may be more.  What the SM itself does takes as many clocks at
+ * either; what takes a time of its own (DRAM) is stored in clocks of bench_hz.  */
 double bench_light_hz(const Bench *b);
 /* An error if a difference of times is none: noise was larger.  */
 Status bench_positive(Bench *b, const Sample *s);

@@ -7,6 +7,7 @@
  * one architecture; LONG=1 takes all of four.  */
 #include "profiler/harness.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,7 +116,7 @@ bool bench_simulated(const Bench *b) { return b->simulated; }
 int64_t bench_sms(const Bench *b) { return b->info->attribute[CUDA_ATTR_SM_COUNT]; }
 int64_t bench_l2_bytes(const Bench *b) { return b->info->attribute[CUDA_ATTR_L2_BYTES]; }
 double bench_hz(const Bench *b) { return b->hz; }
-double bench_light_hz(const Bench *b) { return b->hz; }
+double bench_light_hz(const Bench *b) { return b->light_hz; }
 
 int bench_threads(const Bench *b, int most) {
     int limit = b->info->attribute[CUDA_ATTR_THREADS_PER_BLOCK];
@@ -125,6 +126,7 @@ int bench_threads(const Bench *b, int most) {
 Status bench_open(Bench *b) {
     b->info = cuda_context_device(b->x);
     b->hz = 1e9;
+    b->light_hz = 1.25e9;
     return ST_OK;
 }
 
@@ -274,6 +276,10 @@ static void machine_code(int which, const char *name) {
         arena_reset(rows, (ArenaMark){0});
     }
     if (s) fail_msg("%s: %s", name, diag_first_error(&diag)->message);
+    /* A time of DRAM in clocks of all SMs, one of the SM itself in its own.  */
+    const MemoryLevel *m = dev->memory;
+    assert_true(fabs(m[LEVEL_DRAM].latency.value / m[LEVEL_SMEM].latency.value - 0.8) < 1e-3);
+    assert_true(m[LEVEL_L2].latency.value == m[LEVEL_SMEM].latency.value);
     arena_destroy(rows);
     arena_destroy(work);
     int bad = wrong, good = checked;
