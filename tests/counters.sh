@@ -38,7 +38,9 @@ grep 'shared load wavefronts' out | awk '{ print $5, $6 }' >with
     grep 'shared load wavefronts' | awk '{ print $5, $4 }' >without
 try 'as without a device' cmp with without
 
-for call in $(grep -o '^    X(cupti[A-Za-z]*' "$root/src/hal/cupti_counters.c" | sed 's/.*(//'); do
+# rows TABLE FILE: the functions of `#define COUNTER_API(X)` or `#define CUPTI_API(X)`.
+rows() { sed -n "/define $1(X)/,/^\$/s/^    X(\(cupti[A-Za-z]*\),.*/\1/p" "$root/src/hal/$2"; }
+for call in $(rows COUNTER_API cupti_counters.c); do
     export FAKE_CUPTI=$call=9
     case $call in *Disable | *einitialize | *DeInitialize)
         count 0 "$call fails" && has out '^DRAM bytes  *3000' "$call fails at the end: no harm"
@@ -49,6 +51,9 @@ for call in $(grep -o '^    X(cupti[A-Za-z]*' "$root/src/hal/cupti_counters.c" |
         has out '^shared load wavefronts' "$call fails: the simulator's are shown"
     }
 done
+FAKE_CUPTI=cuptiGetResultString=1,cuptiProfilerInitialize=9
+count 0 'no text of an error' && has err 'cuptiProfilerInitialize failed: unknown (9)' \
+    'no text of an error'
 FAKE_CUPTI=cuptiProfilerGetCounterAvailability=35
 count 0 'no permission' && {
     has err 'may not read .* (ERR_NVGPUCTRPERM)' 'no permission: says so'
@@ -80,12 +85,17 @@ watch() {
     else bad "$1"; fi
 }
 watch 'kernels in order' '^2 kernels, 100 to 101, 200 to 202$'
-for call in RegisterCallbacks Enable FlushAll; do
-    export FAKE_CUPTI=cuptiActivity$call=9
-    watch "cuptiActivity$call fails" "error: cuptiActivity$call failed: FAKE_ERROR (9)"
+for call in $(rows CUPTI_API cupti.c); do
+    export FAKE_CUPTI=$call=9
+    case $call in
+    cuptiActivityDisable) watch "$call fails: no harm" '^2 kernels, 100 to 101, 200 to 202$' ;;
+    cuptiActivityGetNextRecord) watch "$call fails: no kernels are seen" '^0 kernels$' ;;
+    cuptiGetResultString)
+        FAKE_CUPTI=$call=9,cuptiActivityEnable=7
+        watch "$call fails" 'error: cuptiActivityEnable failed: unknown (7)' ;;
+    *) watch "$call fails" "error: $call failed: FAKE_ERROR (9)" ;;
+    esac
 done
-FAKE_CUPTI=cuptiActivityGetNextRecord=9
-watch 'cuptiActivityGetNextRecord fails: no kernels are seen' '^0 kernels$'
 unset FAKE_CUPTI
 export FAKE_KERNELS=40000
 watch 'many kernels' '^40000 kernels, 100 to 101, 200 to 202, 300 to 303$'

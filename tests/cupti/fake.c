@@ -1,8 +1,8 @@
 /* A CUPTI for tests: the functions that counting and timing call, and what they insist on.
  *
  * Counter i of one run is 1000 (i + 1).  Each flush tells of FAKE_KERNELS kernels (2), the last one
- * first: kernel i runs from 100 (i + 1) ns for i + 1 ns.  FAKE_CUPTI="FUNCTION=CODE" makes one
- * function fail, "lost" loses a range, "endless" never has enough passes.  Built by
+ * first: kernel i runs from 100 (i + 1) ns for i + 1 ns.  FAKE_CUPTI="FUNCTION=CODE,..."
+ * makes functions fail, "lost" loses a range, "endless" never has enough passes.  Built by
  * tests/counters.sh.  */
 #include <stddef.h>
 #include <stdint.h>
@@ -21,10 +21,12 @@ static struct {
 static char host_object, range_object;
 
 static int fails(const char *name) {
-    const char *rule = getenv("FAKE_CUPTI");
     size_t len = strlen(name);
-    if (!rule || strncmp(rule, name, len) != 0 || rule[len] != '=') return 0;
-    return atoi(rule + len + 1);
+    for (const char *rule = getenv("FAKE_CUPTI"); rule; rule = strchr(rule, ',')) {
+        if (*rule == ',') rule++;
+        if (strncmp(rule, name, len) == 0 && rule[len] == '=') return atoi(rule + len + 1);
+    }
+    return 0;
 }
 
 static int rule_is(const char *text) {
@@ -41,6 +43,7 @@ static int rule_is(const char *text) {
     if (!(condition)) return WRONG_ORDER;
 
 EXPORT int cuptiGetResultString(int code, const char **text) {
+    if (fails(__func__)) return fails(__func__);
     *text = code == WRONG_ORDER ? "FAKE_WRONG_ORDER" : code == WRONG_SIZE ? "FAKE_WRONG_SIZE"
                                                                           : "FAKE_ERROR";
     return 0;
@@ -231,6 +234,7 @@ EXPORT int cuptiActivityEnable(int kind) {
     return recording ? 0 : INVALID;
 }
 EXPORT int cuptiActivityDisable(int kind) {
+    if (fails(__func__)) return fails(__func__);
     recording = 0;
     return kind == KERNEL ? 0 : INVALID;
 }
