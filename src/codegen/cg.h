@@ -50,6 +50,9 @@ const char *cg_identity(const Cg *c, TeRedop red, TeDtype type);
 const char *cg_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, const char *value);
 bool cg_range_of_storage(TeDtype t, int64_t *lo, int64_t *hi);      /* false: not an integer */
 
+/* -- select.c: the programs of a plan and its other splits, and their workspaces -- */
+void cg_lay_out(Arena *a, const RPlan *plan, KernelProgram *out);
+
 /* -- expr.c: expressions of one statement at one point -- */
 typedef struct {
     const TeExpr *expr;       /* this expression and every one access_same to it ... */

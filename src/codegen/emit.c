@@ -164,8 +164,11 @@ static void print_temporaries(Cg *cg, const KernelGroup *g) {
 static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
     Kernel k = {.cg = cg, .l = l};
     const Te *all = cg->te;
+    const KernelChoice *choice = &out->choice[l->group];
+    const KernelSplit *split = &out->split[choice->split];
     cg->te = l->p->te;
-    cg->sums_at = rprog_partial_at(&out->workspace, rplan_part(cg->plan, l->group));
+    cg->temp_at = split->temp_offset;
+    cg->sums_at = rprog_partial_at(&split->workspace, choice->part);
     k.at.made = ARENA_ARRAY(cg->arena, const char *, cg->te->n_tensor);
     cg->names = 0;
     cg_blank(cg);
@@ -184,33 +187,36 @@ static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
 
 /* ---- the program ---- */
 
-int cg_choose(const Te *te, const KernelProgram *p, int group, const int64_t *size) {
-    for (int i = p->n_group; i < p->n_choice; i++) {
-        bool fits = p->choice[i].part == group;
-        for (int s = 0; s < te->n_size && fits; s++) fits = size[s] <= p->choice[i].upto[s];
-        if (fits) return i;
-    }
-    return group;
+/* Are the texts of two kernels the same but for their names?  */
+static bool same_kernel(const Buf *x, const char *name, const Buf *y, const char *other) {
+    size_t at = (size_t)(strstr(x->text, name) - x->text), len = strlen(name);
+    size_t other_len = strlen(other);
+    return x->len - len == y->len - other_len && memcmp(x->text, y->text, at) == 0 &&
+           strncmp(y->text + at, other, other_len) == 0 &&
+           memcmp(x->text + at + len, y->text + at + other_len, x->len - at - len) == 0;
 }
 
-int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k,
-                  const int64_t *size) {
-    if (p->n_choice > p->n_group &&
-        cg_choose(te, p, p->choice[k->group].part, size) != k->group)
-        return 0;
-    if (!k->blocks) return k->grid[0];
-    return te_extent_eval(te, &(TeExtent){.value = k->grid[0], .expr = k->blocks}, size);
-}
-
-int64_t cg_workspace(const Te *te, const KernelProgram *p, const int64_t *size) {
-    int64_t need = 0;
-    for (int i = 0; i < p->workspace.n; i++) {
-        const WorkspacePart *x = &p->workspace.part[i];
-        int64_t bytes = x->tensor < 0 ? p->choice[cg_choose(te, p, x->first, size)].slices
-                                      : te_extent_eval(te, &p->part_bytes[i], size);
-        if (bytes > 0 && x->at + bytes > need) need = x->at + bytes;
+/* Prints every kernel to cg->out; those that programs for different sizes have in common once.  */
+static void print_kernels(Cg *cg, Lowered *l, KernelProgram *out) {
+    Buf all = cg->out, *text = ARENA_ARRAY(cg->arena, Buf, out->n_kernel);
+    out->kernel = ARENA_ARRAY(cg->arena, KernelLaunch, out->n_kernel);
+    for (int i = 0, n = 0; i < out->n_kernel; i++) {
+        char *symbol = l[i].launch.symbol;
+        snprintf(symbol, CG_SYMBOL, "rk_%s_%d", out->hash, n);
+        cg->out = buf_new(cg->arena);
+        print_kernel(cg, &l[i], out);
+        text[i] = cg->out;
+        int k = 0;
+        while (k < i && !same_kernel(&text[i], symbol, &text[k], l[k].launch.symbol)) k++;
+        if (k < i) {
+            memcpy(symbol, l[k].launch.symbol, CG_SYMBOL);
+        } else {
+            buf_add(&all, buf_str(&text[i]), text[i].len);
+            n++;
+        }
+        out->kernel[i] = l[i].launch;
     }
-    return need;
+    cg->out = all;
 }
 
 static KernelParam *find_params(Arena *a, const Te *te, bool workspace, int *n) {
@@ -231,26 +237,6 @@ static KernelParam *find_params(Arena *a, const Te *te, bool workspace, int *n) 
         p[(*n)++] = (KernelParam){PARAM_OUTPUT, i, 8};
     if (workspace) p[(*n)++] = (KernelParam){PARAM_WORKSPACE, -1, 8};
     return p;
-}
-
-static void lay_out_workspace(Cg *cg, KernelProgram *out) {
-    const Te *te = cg->te;
-    rprog_plan_workspace(cg->arena, cg->plan, &out->workspace);
-    out->workspace_bytes = out->workspace.bytes;
-    out->temp_offset = ARENA_ARRAY(cg->arena, int64_t, te->n_tensor);
-    out->part_bytes = ARENA_ARRAY(cg->arena, TeExtent, out->workspace.n + 1);
-    for (int t = 0; t < te->n_tensor; t++) out->temp_offset[t] = -1;
-    for (int i = 0; i < out->workspace.n; i++) {
-        const WorkspacePart *x = &out->workspace.part[i];
-        out->part_bytes[i] = size_number(x->bytes);
-        if (x->tensor < 0) continue;
-        const TeTensor *t = &te->tensor[x->tensor];
-        TeExtent bytes = size_number(te_dtype_bytes(t->dtype));
-        for (int d = 0; d < t->rank; d++) bytes = size_times(cg->arena, bytes, t->shape[d]);
-        if (bytes.expr) out->part_bytes[i] = bytes;
-        out->temp_offset[x->tensor] = x->at;
-    }
-    cg->temp_at = out->temp_offset;
 }
 
 static void name_program(Cg *cg, const char *plan_text, KernelProgram *out) {
@@ -315,23 +301,11 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
              .out = buf_new(a)};
     Buf plan_text = buf_new(a), head, prelude = buf_new(a);
     rprog_print(plan, dev, &plan_text);
-    lay_out_workspace(&cg, out);
+    cg_lay_out(a, plan, out);
     name_program(&cg, buf_str(&plan_text), out);
     out->param = find_params(a, plan->te, out->workspace_bytes > 0, &out->n_param);
-
-    out->n_group = rplan_groups(plan);
-    out->n_choice = plan->n;
-    out->choice = ARENA_ARRAY(a, KernelChoice, plan->n);
-    for (int i = 0; i < plan->n; i++)
-        out->choice[i] = (KernelChoice){rplan_part(plan, i), rplan_upto(plan, i),
-                                        rprog_workspace(&plan->problem[i], &plan->prog[i])};
     Lowered *l = lower_plan(a, plan, dev, &out->n_kernel);
-    out->kernel = ARENA_ARRAY(a, KernelLaunch, out->n_kernel);
-    for (int i = 0; i < out->n_kernel; i++) {
-        snprintf(l[i].launch.symbol, CG_SYMBOL, "rk_%s_%d", out->hash, i);
-        out->kernel[i] = l[i].launch;
-        print_kernel(&cg, &l[i], out);
-    }
+    print_kernels(&cg, l, out);
     Buf body = cg.out;
     cg.out = buf_new(a);
     print_head(&cg, buf_str(&plan_text), l, out->n_kernel, out);

@@ -11,7 +11,7 @@ enum { CG_SYMBOL = 40 };
 
 typedef struct {
     char symbol[CG_SYMBOL];   /* rk_HHHHHHHHHHHHHHHH_n */
-    int group;                /* of the plan: its program of this number */
+    int group;                /* the program it belongs to: see KernelProgram.choice */
     int64_t grid[3];          /* at the largest sizes; grid[0] alone depends on run-time sizes */
     const TeExpr *blocks;     /* grid[0] as an expression of them, 0 where there is nothing to do;
                                * NULL: static */
@@ -34,25 +34,35 @@ typedef struct {
 /* A program of the plan: its group, and the sizes up to which it is taken (per size of the op;
  * NULL: all).  */
 typedef struct {
-    int part;
+    int split, part;          /* the group's number in its split */
     const int64_t *upto;
     int64_t slices;           /* bytes of partial results in the workspace, at most */
 } KernelChoice;
+
+/* The op split into kernels in one way: programs first..first+n-1, the first n_group of them for
+ * all sizes that the split is taken for.  */
+typedef struct {
+    TeSplit kind;
+    const int64_t *within;    /* sizes up to which it is taken; NULL: all */
+    int first, n, n_group;
+    int64_t *temp_offset;     /* per tensor of its normalized op: where a temporary lies in the
+                               * workspace (dense, its dtype), bytes; -1: not in memory */
+    Workspace workspace;      /* its parts, and when they live */
+    TeExtent *part_bytes;     /* of each part at the sizes at hand; of slices the most */
+} KernelSplit;
 
 typedef struct {
     const char *source;       /* NUL-terminated CUDA C++ */
     size_t source_len;
     KernelLaunch *kernel;     /* launch order */
     int n_kernel;
-    KernelChoice *choice;     /* per program of the plan */
-    int n_choice, n_group;    /* the first n_group of them are for all sizes */
+    KernelChoice *choice;     /* per program of the plan and its other splits */
+    int n_choice;
+    KernelSplit *split;       /* the plan's own, then those for some sizes */
+    int n_split;
     KernelParam *param;
     int n_param;
-    int64_t *temp_offset;     /* per tensor of the normalized op: where a temporary lies in the
-                               * workspace (dense, its dtype), bytes; -1: not in memory */
-    Workspace workspace;      /* its parts, and when they live */
-    TeExtent *part_bytes;     /* of each part at the sizes at hand; of slices the most */
-    int64_t workspace_bytes;  /* == workspace.bytes: enough for all sizes */
+    int64_t workspace_bytes;  /* the most of any split: enough for all sizes */
     char hash[17];            /* of expression and plan */
 } KernelProgram;
 
@@ -60,8 +70,11 @@ typedef struct {
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
 } CgOptions;
 
-/* The program of the plan that computes a group at these values of all sizes: the first one for
- * some sizes that they do not exceed, else the one for all.  */
+/* The split that is taken at these values of all sizes: the first one for some sizes that they do
+ * not exceed, else the plan's own.  */
+int cg_split(const Te *te, const KernelProgram *p, const int64_t *size);
+/* The program that computes a group of that split: the first one for some sizes that they do not
+ * exceed, else the one for all.  */
 int cg_choose(const Te *te, const KernelProgram *p, int group, const int64_t *size);
 /* Blocks along x at these sizes; 0: the kernel is not launched.  */
 int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k,

@@ -227,33 +227,34 @@ static void lower_permute(Arena *a, Lowered *l) {
     add_statements(l, l->p->group);
 }
 
-static void begin(Lowered *l, const RPlan *plan, int group) {
-    l->group = group;
-    l->p = &plan->problem[group];
-    l->r = &plan->prog[group];
-    l->launch =
-        (KernelLaunch){.group = group, .grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}};
+/* Program g of the plan, number `first` + g of all.  */
+static void begin(Lowered *l, const RPlan *plan, int first, int g) {
+    l->group = first + g;
+    l->p = &plan->problem[g];
+    l->r = &plan->prog[g];
+    l->launch = (KernelLaunch){.group = l->group, .grid = {1, 1, 1}, .block = {1, 1, 1},
+                               .cluster = {1, 1, 1}};
 }
 
 /* The kernels of program g, in launch order.  */
-static void lower_program(Arena *a, const RPlan *plan, const Device *dev, int g, Lowered *l,
-                          int *n) {
+static void lower_program(Arena *a, const RPlan *plan, const Device *dev, int first, int g,
+                          Lowered *l, int *n) {
     const RProg *r = &plan->prog[g];
-    begin(&l[*n], plan, g);
+    begin(&l[*n], plan, first, g);
     switch (r->skeleton) {
     case SK_STREAM: lower_stream(a, &l[(*n)++], dev); return;
     case SK_WINDOW: lower_window(a, &l[(*n)++]); return;
     case SK_PERMUTE: lower_permute(a, &l[(*n)++]); return;
     case SK_ROW:
         for (int i = 0, all = rprog_row_kernels(l[*n].p, r); i < all; i++) {
-            begin(&l[*n], plan, g);
+            begin(&l[*n], plan, first, g);
             lower_rows(a, &l[(*n)++], i);
         }
         return;
     case SK_COLUMN:
         lower_column(a, &l[(*n)++]);
         if (r->split == 1) return;
-        begin(&l[*n], plan, g);
+        begin(&l[*n], plan, first, g);
         lower_column_sums(a, &l[(*n)++], dev);
         return;
     default: break;
@@ -262,24 +263,32 @@ static void lower_program(Arena *a, const RPlan *plan, const Device *dev, int g,
     contract_facts(l[*n].p->te, dev, l[*n].p, r, &c);
     lower_contract(a, &l[(*n)++], &c);
     if (r->split == 1 && r->tail == 0) return;
-    begin(&l[*n], plan, g);
+    begin(&l[*n], plan, first, g);
     lower_sums(a, &l[(*n)++], dev);
 }
 
 /* Group by group, of each the programs for some sizes before the one for all.  */
+static void lower_groups(Arena *a, const RPlan *plan, const Device *dev, int first, Lowered *l,
+                         int *n) {
+    int groups = rplan_groups(plan);
+    for (int g = 0; g < groups; g++) {
+        for (int i = groups; i < plan->n; i++) {
+            if (rplan_part(plan, i) == g) lower_program(a, plan, dev, first, i, l, n);
+        }
+        lower_program(a, plan, dev, first, g, l, n);
+    }
+}
+
 Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n) {
-    int most = 0, groups = rplan_groups(plan);
-    for (int g = 0; g < plan->n; g++) {
-        bool rows = plan->prog[g].skeleton == SK_ROW;
-        most += rows ? rprog_row_kernels(&plan->problem[g], &plan->prog[g]) : 2;
+    int most = 0, first = 0;
+    for (const RPlan *x = plan; x; x = x->other) {
+        for (int g = 0; g < x->n; g++) {
+            bool rows = x->prog[g].skeleton == SK_ROW;
+            most += rows ? rprog_row_kernels(&x->problem[g], &x->prog[g]) : 2;
+        }
     }
     Lowered *l = ARENA_ARRAY(a, Lowered, most);
     *n = 0;
-    for (int g = 0; g < groups; g++) {
-        for (int i = groups; i < plan->n; i++) {
-            if (rplan_part(plan, i) == g) lower_program(a, plan, dev, i, l, n);
-        }
-        lower_program(a, plan, dev, g, l, n);
-    }
+    for (; plan; first += plan->n, plan = plan->other) lower_groups(a, plan, dev, first, l, n);
     return l;
 }

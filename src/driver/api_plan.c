@@ -27,13 +27,22 @@ static Status describe(Diag *d, RollerPlans *p, int rank) {
 }
 
 /* The sizes up to which a program is taken, in the user's names.  */
-static void print_upto(const RPlan *r, int program, Buf *out) {
+static void print_upto(const Te *te, const int64_t *upto, Buf *out) {
     const char *comma = ", for";
-    for (int s = 0; s < r->te->n_size; s++) {
-        if (!rplan_varies(r->te, s)) continue;
-        buf_printf(out, "%s %s <= %lld", comma, r->te->size[s].name,
-                   (long long)rplan_upto(r, program)[s]);
+    for (int s = 0; s < te->n_size && upto; s++) {
+        if (!rplan_varies(te, s)) continue;
+        buf_printf(out, "%s %s <= %lld", comma, te->size[s].name, (long long)upto[s]);
         comma = ",";
+    }
+}
+
+/* The programs of a split, a line each.  */
+static void print_programs(const RPlan *r, const Device *dev, Buf *summary, Buf *tiles) {
+    for (int g = 0; g < r->n; g++) {
+        if (summary->len > 0) buf_putc(summary, '\n');
+        mp_summary(&r->problem[g], dev, &r->prog[g], summary);
+        print_upto(r->te, rplan_upto(r, g) ? rplan_upto(r, g) : r->within, summary);
+        rtile_print(&r->problem[g], tiles);
     }
 }
 
@@ -42,15 +51,13 @@ Status plan_texts(Arena *a, Diag *d, RollerPlan *plan) {
     const RPlan *r = &plan->whole.rplan;
     Buf text = buf_new(a), summary = buf_new(a), tiles = buf_new(a), lowered = buf_new(a);
     rprog_print(r, dev, &text);
-    for (int g = 0; g < r->n; g++) {
-        mp_summary(&r->problem[g], dev, &r->prog[g], &summary);
-        if (g >= rplan_groups(r)) print_upto(r, g, &summary);
-        if (g + 1 < r->n) buf_putc(&summary, '\n');
-        rtile_print(&r->problem[g], &tiles);
+    plan->workspace_bytes = 0;
+    for (const RPlan *x = r; x; x = x->other) {
+        Workspace workspace;
+        print_programs(x, dev, &summary, &tiles);
+        rprog_plan_workspace(a, x, &workspace);
+        if (workspace.bytes > plan->workspace_bytes) plan->workspace_bytes = workspace.bytes;
     }
-    Workspace workspace;
-    rprog_plan_workspace(a, r, &workspace);
-    plan->workspace_bytes = workspace.bytes;
     Status s = cg_print_lowered(a, d, r, dev, &lowered);
     plan->text = buf_str(&text);
     plan->summary = buf_str(&summary);

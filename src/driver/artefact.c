@@ -100,6 +100,7 @@ static json_t *kernels(Arena *a, const Te *te, const Build *b) {
     json_t *list = need(a, json_array());
     for (int i = 0; i < b->program.n_kernel; i++) {
         const KernelLaunch *l = &b->program.kernel[i];
+        const KernelChoice *choice = &b->program.choice[l->group];
         const KernelResources *r = build_resources(b, l->symbol);
         json_t *o = need(a, json_object());
         push(a, list, o);
@@ -114,9 +115,29 @@ static json_t *kernels(Arena *a, const Te *te, const Build *b) {
             r ? json_integer(r->spill_stores + r->spill_loads) : json_null());
         set(a, o, "tensor_maps", json_array());
         set(a, o, "waits_for_previous", json_boolean(i > 0));
-        set(a, o, "group", json_integer(b->program.choice[l->group].part));
+        set(a, o, "split", json_integer(choice->split));
+        set(a, o, "group", json_integer(choice->part));
         set(a, o, "program", json_integer(l->group));
-        set(a, o, "upto", upto(a, te, b->program.choice[l->group].upto));
+        set(a, o, "upto", upto(a, te, choice->upto));
+    }
+    return list;
+}
+
+/* Ways to split the op into kernels: a launch takes the first one whose sizes allow it.  */
+static json_t *splits(Arena *a, const Te *te, const KernelProgram *p) {
+    static const char *const name[] = {
+#define X(id, text) text,
+        TE_SPLITS(X)
+#undef X
+    };
+    json_t *list = need(a, json_array());
+    for (int i = 1; i <= p->n_split; i++) {
+        const KernelSplit *x = &p->split[i % p->n_split];
+        json_t *o = need(a, json_object());
+        push(a, list, o);
+        set(a, o, "split", json_integer(i % p->n_split));
+        set(a, o, "name", text(name[x->kind]));
+        set(a, o, "upto", upto(a, te, x->within));
     }
     return list;
 }
@@ -168,22 +189,28 @@ static json_t *numerics(Arena *a, const Te *te) {
     return o;
 }
 
-/* Parts of the workspace, and between which kernels each keeps its contents.  */
+/* Parts of the workspace of each split, and between which kernels each keeps its contents.  */
 static json_t *workspace(Arena *a, const Te *te, const KernelProgram *p) {
     json_t *parts = need(a, json_array());
-    for (int i = 0; i < p->workspace.n; i++) {
-        const WorkspacePart *x = &p->workspace.part[i];
-        int first = p->n_kernel, last = 0;
-        for (int k = 0; k < p->n_kernel; k++) {
-            if (p->choice[p->kernel[k].group].part >= x->first && k < first) first = k;
-            if (p->choice[p->kernel[k].group].part <= x->last) last = k;
+    for (int n = 0; n < p->n_split; n++) {
+        const KernelSplit *split = &p->split[n];
+        for (int i = 0; i < split->workspace.n; i++) {
+            const WorkspacePart *x = &split->workspace.part[i];
+            int first = p->n_kernel, last = 0;
+            for (int k = 0; k < p->n_kernel; k++) {
+                const KernelChoice *c = &p->choice[p->kernel[k].group];
+                if (c->split != n) continue;
+                if (c->part >= x->first && k < first) first = k;
+                if (c->part <= x->last) last = k;
+            }
+            json_t *o = need(a, json_object());
+            set(a, o, "split", json_integer(n));
+            set(a, o, "offset", json_integer(x->at));
+            set(a, o, "bytes", extent(a, te, &split->part_bytes[i]));
+            set(a, o, "first_kernel", json_integer(first));
+            set(a, o, "last_kernel", json_integer(last));
+            push(a, parts, o);
         }
-        json_t *o = need(a, json_object());
-        set(a, o, "offset", json_integer(x->at));
-        set(a, o, "bytes", extent(a, te, &p->part_bytes[i]));
-        set(a, o, "first_kernel", json_integer(first));
-        set(a, o, "last_kernel", json_integer(last));
-        push(a, parts, o);
     }
     return parts;
 }
@@ -202,6 +229,7 @@ static json_t *target(Arena *a, const RollerKernel *k) {
     set(a, o, "numerics", numerics(a, k->plans->op->te));
     set(a, o, "workspace_bytes", json_integer(k->build.program.workspace_bytes));
     set(a, o, "workspace", workspace(a, k->plans->op->te, &k->build.program));
+    set(a, o, "splits", splits(a, k->plans->op->te, &k->build.program));
     set(a, o, "kernels", kernels(a, k->plans->op->te, &k->build));
     return o;
 }

@@ -12,7 +12,7 @@ enum { MAX_SAMPLED_BLOCKS = 24, SAMPLED_POINTS = 2048 };
 typedef struct {
     Arena *a;
     Diag *d;
-    const PlanSet *set;
+    const PlanSet *set;       /* the split that is taken at these sizes, as are: */
     const WholePlan *plan;
     const Build *build;
     const CheckOptions *o;
@@ -20,7 +20,7 @@ typedef struct {
     const Te *te;             /* static */
     const Te *normal;
     Problem *problem;         /* per group, at these sizes */
-    int *program;             /* per group: the plan's program that is taken at these sizes */
+    int *program;             /* per group: the program that is taken at these sizes */
     const int64_t *size;
     TeFill fill;
     Reference ref;
@@ -28,6 +28,10 @@ typedef struct {
     CompareResult sum;
     int failed_tensor;        /* of `normal` or `te`; -1: none */
 } Check;
+
+static const RProg *prog_of(const Check *c, int g) {
+    return &c->plan->rplan.prog[c->program[g] - c->run.split->first];
+}
 
 static uint64_t seed_of(const Check *c) { return c->o->seed ? c->o->seed : 1; }
 
@@ -119,7 +123,7 @@ static Status give_temporaries(Check *c, int g, TeData *temp) {
     const Te *te = c->normal;
     const KernelGroup *group = &c->set->group[g];
     for (int t = te->n_in + te->n_out; t < te->n_tensor; t++) {
-        if (c->build->program.temp_offset[t] < 0) continue;
+        if (c->run.split->temp_offset[t] < 0) continue;
         bool read = access_reads_tensor(te->stmt[group->root].rhs, t);
         bool made = te->stmt[group->root].tensor == t;
         for (int i = 0; i < group->n_fused; i++) {
@@ -177,7 +181,7 @@ static int tail_blocks(Arena *a, const Problem *p, const RProg *r, const int64_t
 static Status launch_sampled(Check *c, int g, const int64_t *x, int n, const BlockPoint *at,
                              int n_at) {
     const Problem *p = &c->problem[g];
-    const RProg *r = &c->plan->rplan.prog[c->program[g]];
+    const RProg *r = prog_of(c, g);
     bool first = true;
     for (int i = 0; i < c->build->program.n_kernel; i++) {
         const KernelLaunch *k = &c->build->program.kernel[i];
@@ -212,14 +216,14 @@ static Status compare_statement(Check *c, int g, int fused, const BlockPoint *at
     const Te *te = c->normal;
     const TeStmt *s = &te->stmt[fused < 0 ? group->root : group->fused[fused]];
     bool in_memory = te->tensor[s->tensor].role == TE_OUTPUT ||
-                     c->build->program.temp_offset[s->tensor] >= 0;
+                     c->run.split->temp_offset[s->tensor] >= 0;
     size_t bytes = te_tensor_bytes(&te->tensor[s->tensor]);
     if (!in_memory || !bytes) return ST_OK;
     CompareRow *row = ARENA_ARRAY(c->a, CompareRow, n);
     int rows = 0;
     for (int i = 0; i < n; i++) {
         int64_t index[TE_MAX_INDICES] = {0};
-        if (!sample_indices(&c->problem[g], &c->plan->rplan.prog[c->program[g]], &at[i], index))
+        if (!sample_indices(&c->problem[g], prog_of(c, g), &at[i], index))
             continue;
         place(s, fused < 0 ? NULL : group->perm[fused], index, row[rows].at);
         /* Points of a row have one value of what is computed per row.  */
@@ -258,7 +262,7 @@ static bool ragged(const Problem *p, const RProg *r) {
 
 static Status check_group(Check *c, int g, const TeData *in) {
     const Problem *p = &c->problem[g];
-    const RProg *r = &c->plan->rplan.prog[c->program[g]];
+    const RProg *r = prog_of(c, g);
     int64_t span = 0;
     const KernelProgram *program = &c->build->program;
     for (int i = program->n_kernel - 1; i >= 0; i--)
@@ -329,7 +333,17 @@ static Status check_data(Check *c, TeFill fill) {
     return s;
 }
 
-/* The groups' problems at these sizes.  */
+/* The split that is taken at these sizes.  */
+static void size_split(Check *c, const PlanSet *set, const WholePlan *plan) {
+    for (int n = cg_split(set->te, &c->build->program, c->size); n > 0; n--) {
+        set = set->other;
+        plan = plan->other;
+    }
+    c->set = set;
+    c->plan = plan;
+}
+
+/* The groups' problems.  */
 static void size_problems(Check *c) {
     const Te *sized = te_sized(c->a, c->set->normal, c->size);
     c->problem = ARENA_ARRAY(c->a, Problem, c->set->n_group);
@@ -381,9 +395,10 @@ Status check_kernel(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan
                     const Build *build, const CheckOptions *o, CheckResult *out) {
     *out = (CheckResult){.where = "simulator"};
     if (o->place && o->place->context) out->where = cuda_context_device(o->place->context)->name;
-    Check c = {.a = a, .d = d, .set = set, .plan = plan, .build = build, .o = o, .out = out,
+    Check c = {.a = a, .d = d, .build = build, .o = o, .out = out,
                .failed_tensor = -1};
     for (int i = 0; !out->text && (c.size = sample_sizes(a, set->te, &build->program, i)); i++) {
+        size_split(&c, set, plan);
         Status s = check_sizes(&c);
         if (s) return s;
         out->size_sets = i + 1;

@@ -1,5 +1,5 @@
 #include "driver/compile.h"
-#include "driver/size_sets.h"
+#include "driver/size_splits.h"
 #include <string.h>
 #include <time.h>
 
@@ -65,7 +65,7 @@ static Status plan_set(Arena *a, Diag *d, const Device *dev, const CompileOption
     int top = o->top > 1 ? o->top : 1;
     int have = out->n_group ? out->plans[out->dominant].n : 1;
     out->n_rank = have < top ? have : top;
-    return size_sets_plan(a, d, out);
+    return ST_OK;
 }
 
 /* Are the kernels of two sets the same?  */
@@ -89,35 +89,44 @@ static double predicted(const PlanSet *set) {
     return us;
 }
 
+/* The op in every split that gives other kernels, planned; returns how many there are, the usual
+ * one first.  */
+static int plan_splits(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
+                       PlanSet *set, Status *failed) {
+    int n = 0;
+    *failed = ST_OK;
+    for (int i = 0; i < TE_SPLIT_COUNT; i++) {
+        Diag other = diag_new(a);         /* another split may fail for itself */
+        Status s = open_set(a, i ? &other : d, te, (TeSplit)i, dev, o, &set[n]);
+        bool known = false;
+        for (int k = 0; !s && k < n && !known; k++) known = same_kernels(a, &set[n], &set[k]);
+        if (!s && !known) s = plan_set(a, i ? &other : d, dev, o, &set[n]);
+        if (s && i == 0) *failed = s;
+        if (*failed) return 0;
+        n += !s && !known;
+    }
+    return n;
+}
+
 /* The usual split, or another one if it is predicted to be faster by more than a 50th.  */
 Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
                     PlanSet *out) {
     enum { NEAR = 50 };
     PlanSet set[TE_SPLIT_COUNT];
-    int best = 0;
-    for (int i = 0; i < TE_SPLIT_COUNT; i++) {
-        Diag other = diag_new(a);         /* another split may fail for itself */
-        Status s = open_set(a, i ? &other : d, te, (TeSplit)i, dev, o, &set[i]);
-        bool known = false;
-        for (int k = 0; !s && k < i && !known; k++)
-            known = set[k].plans && same_kernels(a, &set[i], &set[k]);
-        if (!s && !known) s = plan_set(a, i ? &other : d, dev, o, &set[i]);
-        if (s && i == 0) return s;
-        if (s || known) {
-            set[i].plans = NULL;
-            continue;
-        }
-        if (predicted(&set[i]) < predicted(&set[best]) * (1 - (i ? 1.0 / NEAR : 0))) best = i;
-        if (te->runtime) break;
+    Status s;
+    int n = plan_splits(a, d, te, dev, o, set, &s), best = 0;
+    if (s) return s;
+    for (int i = 1; i < n; i++) {
+        if (predicted(&set[i]) < predicted(&set[best]) * (1 - 1.0 / NEAR)) best = i;
     }
     *out = set[best];
-    return ST_OK;
+    return te->runtime ? size_splits_plan(a, set, n, out) : ST_OK;
 }
 
 static void whole_plan(Arena *a, const PlanSet *set, WholePlan *out) {
     int n = set->n_group, all = set->n_program;
     *out = (WholePlan){.rplan = {.te = set->normal, .group = set->group, .n = n, .n_group = n,
-                                 .align = set->options.align},
+                                 .align = set->options.align, .within = set->within},
                        .estimate = ARENA_ARRAY(a, Estimate, all),
                        .choice = ARENA_ARRAY(a, int, all)};
     RPlan *p = &out->rplan;
@@ -132,6 +141,10 @@ static void whole_plan(Arena *a, const PlanSet *set, WholePlan *out) {
         p->problem[i] = set->plans[i].problem;
     }
     p->n = all;
+    if (!set->other) return;
+    out->other = ARENA_NEW(a, WholePlan);
+    whole_plan(a, set->other, out->other);
+    p->other = &out->other->rplan;
 }
 
 static void take(const PlanSet *set, WholePlan *p, int group, int choice) {
@@ -144,35 +157,50 @@ static void take(const PlanSet *set, WholePlan *p, int group, int choice) {
 void compile_choose(Arena *a, const PlanSet *set, int rank, WholePlan *out) {
     whole_plan(a, set, out);
     for (int i = 0; i < set->n_program; i++) take(set, out, i, i == set->dominant ? rank : 0);
+    for (WholePlan *x = out->other; x; x = x->other) {
+        set = set->other;
+        for (int i = 0; i < set->n_program; i++) take(set, x, i, 0);
+    }
+}
+
+/* The programs that were read, with what is predicted of each.  */
+static void keep_read(Arena *a, const Device *dev, const RPlan *p, PlanSet *out) {
+    GroupPlans *plans = ARENA_ARRAY(a, GroupPlans, p->n);
+    if (out->n_group) memcpy(plans, out->plans, (size_t)out->n_group * sizeof *plans);
+    out->plans = plans;
+    out->n_program = p->n;
+    out->within = p->within;
+    for (int g = 0; g < out->n_program; g++) {
+        GroupPlans *group = &out->plans[g];
+        group->problem = p->problem[g];
+        group->part = rplan_part(p, g);
+        group->upto = rplan_upto(p, g);
+        group->ranked = ARENA_NEW(a, Ranked);
+        group->n = 1;
+        group->set.enumerated = group->set.n = 1;
+        group->ranked->prog = p->prog[g];
+        mp_estimate(&group->problem, &p->prog[g], dev, &group->ranked->estimate);
+    }
+    out->n_rank = 1;
 }
 
 Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
                          const CompileOptions *o, const char *file, const char *text, size_t len,
                          PlanSet *out) {
-    TeSplit split;
-    rprog_read_split(text, len, &split);  /* a wrong name is reported when the line is read */
-    Status s = open_set(a, d, te, split, dev, o, out);
-    if (s) return s;
+    TeSplit split[RPLAN_SET];
+    int n = rprog_read_splits(text, len, split, te->runtime ? RPLAN_SET : 1);
+    PlanSet *set = out;
+    for (int i = 0; i < n; i++) {
+        if (i > 0) set = set->other = ARENA_NEW(a, PlanSet);
+        Status s = open_set(a, d, te, split[i], dev, o, set);
+        if (s) return s;
+    }
     WholePlan p;
     whole_plan(a, out, &p);
-    s = rprog_read(a, d, file, text, len, dev, &p.rplan);
+    Status s = rprog_read(a, d, file, text, len, dev, &p.rplan);
     if (s) return s;
-    GroupPlans *plans = ARENA_ARRAY(a, GroupPlans, p.rplan.n);
-    if (out->n_group) memcpy(plans, out->plans, (size_t)out->n_group * sizeof *plans);
-    out->plans = plans;
-    out->n_program = p.rplan.n;
-    for (int g = 0; g < out->n_program; g++) {
-        GroupPlans *group = &out->plans[g];
-        group->problem = p.rplan.problem[g];
-        group->part = rplan_part(&p.rplan, g);
-        group->upto = rplan_upto(&p.rplan, g);
-        group->ranked = ARENA_NEW(a, Ranked);
-        group->n = 1;
-        group->set.enumerated = group->set.n = 1;
-        group->ranked->prog = p.rplan.prog[g];
-        mp_estimate(&group->problem, &p.rplan.prog[g], dev, &group->ranked->estimate);
-    }
-    out->n_rank = 1;
+    const RPlan *read = &p.rplan;
+    for (set = out; set; set = set->other, read = read->other) keep_read(a, dev, read, set);
     return ST_OK;
 }
 
@@ -194,9 +222,9 @@ Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev
     return s;
 }
 
-static bool spills(const Build *b, int group) {
+static bool spills(const Build *b, int program) {
     for (int i = 0; i < b->program.n_kernel; i++) {
-        if (b->program.kernel[i].group != group) continue;
+        if (b->program.kernel[i].group != program) continue;
         for (int j = 0; j < b->nvrtc.n_kernel; j++) {
             const KernelResources *r = &b->nvrtc.kernel[j];
             if (strcmp(r->kernel, b->program.kernel[i].symbol) == 0 &&
@@ -207,23 +235,30 @@ static bool spills(const Build *b, int group) {
     return false;
 }
 
+/* Moves every program that spills to its next candidate: says whether any did, and whether some
+ * have none left.  */
+static void move_on(const PlanSet *set, WholePlan *plan, const Build *b, bool *moved, bool *stuck) {
+    *moved = *stuck = false;
+    for (int first = 0; set; first += set->n_program, set = set->other, plan = plan->other) {
+        for (int g = 0; g < set->n_program; g++) {
+            if (!spills(b, first + g)) continue;
+            bool last = plan->choice[g] + 1 >= set->plans[g].n;
+            if (!last) take(set, plan, g, plan->choice[g] + 1);
+            *moved |= !last;
+            *stuck |= last;
+        }
+    }
+}
+
 Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const BuildOptions *o,
                     WholePlan *plan, Build *out) {
     compile_choose(a, set, rank, plan);
     for (int dropped = 0;; dropped++) {
+        bool moved, stuck;
         Status s = compile_build(a, d, plan, set->dev, set->options.align, o, out);
         out->spilled = dropped;
         if (s) return s;
-        bool moved = false, stuck = false;
-        for (int g = 0; g < set->n_program; g++) {
-            if (!spills(out, g)) continue;
-            if (plan->choice[g] + 1 >= set->plans[g].n) {
-                stuck = true;
-                continue;
-            }
-            take(set, plan, g, plan->choice[g] + 1);
-            moved = true;
-        }
+        move_on(set, plan, out, &moved, &stuck);
         if (moved) continue;
         if (stuck) diag_warning(d, NULL, DIAG_NOWHERE, "every plan that was tried spills");
         return ST_OK;

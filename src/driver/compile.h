@@ -25,8 +25,9 @@ typedef struct {
 } GroupPlans;
 
 /* Every kernel group of an op with its ranked candidates.  Rank r of the whole takes candidate r
- * of the group that costs most and the best of the others.  */
-typedef struct {
+ * of the group that costs most and the best of the others.  With run-time sizes the op may be split
+ * in other ways for some sizes: as in RPlan.  */
+typedef struct PlanSet {
     const Te *te;             /* as parsed */
     const Te *normal;
     const Device *dev;
@@ -38,13 +39,16 @@ typedef struct {
     int dominant;             /* the group that costs most */
     int n_rank;               /* whole plans that were asked for and exist */
     CompileOptions options;
+    const int64_t *within;    /* sizes up to which this split is taken; NULL: all */
+    struct PlanSet *other;    /* the next one of the list of other splits */
 } PlanSet;
 
-/* One whole plan: a candidate for each group.  */
-typedef struct {
-    RPlan rplan;
+/* One whole plan: a candidate for each group, of other splits the best.  */
+typedef struct WholePlan {
+    RPlan rplan;              /* .other: that of `other` */
     Estimate *estimate;       /* per program of the plan */
     int *choice;              /* per program: index into its ranked candidates */
+    struct WholePlan *other;
 } WholePlan;
 
 typedef struct {

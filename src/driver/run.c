@@ -45,6 +45,7 @@ Status run_create_at(Arena *a, Diag *d, const RunPlace *place, const Te *te, con
     *out = (Run){.te = te, .normal = normal, .build = build, .place = *place, .data = data,
                  .size = size};
     out->at = ARENA_ARRAY(a, uint64_t, te->n_in + te->n_out);
+    out->split = &build->program.split[cg_split(normal, &build->program, size)];
     return place->context ? device_create(out, a, d) : create_simulated(out, a, d);
 }
 
@@ -118,6 +119,13 @@ static void keep_blocks(Run *r, Arena *a, int program, const SimReport *report) 
     r->main_last = &l->next;
 }
 
+int run_kernels(const Run *r) {
+    const KernelProgram *p = &r->build->program;
+    int n = 0;
+    for (int i = 0; i < p->n_kernel; i++) n += cg_blocks(r->normal, p, &p->kernel[i], r->size) > 0;
+    return n;
+}
+
 Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64_t n_blocks) {
     const KernelLaunch *k = &r->build->program.kernel[i];
     int64_t count = cg_blocks(r->normal, &r->build->program, k, r->size);
@@ -148,7 +156,7 @@ Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64
 
 uint64_t run_address(const Run *r, int tensor) {
     if (tensor < r->te->n_in + r->te->n_out) return r->at[tensor];
-    return r->workspace + (uint64_t)r->build->program.temp_offset[tensor];
+    return r->workspace + (uint64_t)r->split->temp_offset[tensor];
 }
 
 Status run_write(Run *r, Diag *d, uint64_t to, const void *from, size_t bytes) {

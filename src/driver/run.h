@@ -39,6 +39,7 @@ typedef struct {
     uint64_t *at;             /* device address per argument tensor */
     uint64_t workspace;
     const int64_t *size;      /* value per size, for run-time sizes */
+    const KernelSplit *split; /* the one that is taken at them; `normal` is its op */
     SimOptions options;
     SimReport report;         /* of all launches so far: faults of the first launch that had some */
     SimCounters main;         /* of the first kernel of each group alone, which the model counts */
@@ -56,7 +57,9 @@ Status run_create_at(Arena *a, Diag *d, const RunPlace *place, const Te *te, con
 /* Launches kernel i of the program: all blocks, or the given ones (a device runs all).  Faults stay
  * in run->fault.  */
 Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64_t n_blocks);
-/* The same on a device, for timing: asynchronous.  */
+/* How many kernels run at these sizes.  */
+int run_kernels(const Run *r);
+/* The same as a launch on a device, for timing: asynchronous.  */
 Status run_submit(Run *r, Diag *d, int i, CudaStream stream);
 /* Device address of a tensor of the normalized op: an argument or a temporary in the workspace.  */
 uint64_t run_address(const Run *r, int tensor);

@@ -109,13 +109,14 @@ Status run_submit(Run *r, Diag *d, int i, CudaStream stream) {
     const KernelLaunch *k = &p->kernel[i];
     uint64_t value[MAX_PARAMS];
     void *param[MAX_PARAMS];
+    CudaLaunch l = {.dynamic_smem = k->dynamic_smem};
+    memcpy(l.grid, k->grid, sizeof l.grid);
+    l.grid[0] = cg_blocks(r->normal, p, k, r->size);
+    if (l.grid[0] == 0) return ST_OK;
     for (int n = 0; n < p->n_param; n++) {
         param[n] = &value[n];
         run_param(r, &p->param[n], param[n]);
     }
-    CudaLaunch l = {.dynamic_smem = k->dynamic_smem};
-    memcpy(l.grid, k->grid, sizeof l.grid);
-    l.grid[0] = cg_blocks(r->normal, p, k, r->size);
     memcpy(l.block, k->block, sizeof l.block);
     memcpy(l.cluster, k->cluster, sizeof l.cluster);
     return cuda_launch(&r->kernel[i], d, &l, param, stream);

@@ -36,7 +36,7 @@ void sample_view_extents(const Problem *p, const RProg *r, int64_t extent[AX_CLA
 void sample_view_range(const Problem *p, const RProg *r, int64_t x, BlockRange *out);
 bool sample_view_indices(const Problem *p, const RProg *r, const BlockPoint *at, int64_t *index);
 /* Set number `which` of the sizes at which an op is proved, a value per size: one between, the
- * smallest, the largest; then for every program of some sizes the largest it takes and one below.
- * NULL: there are no more.  Static ops have one.  */
+ * smallest, the largest; then for every split and program of some sizes the largest it takes, one
+ * below and one above.  NULL: there are no more.  Static ops have one.  */
 int64_t *sample_sizes(Arena *a, const Te *te, const KernelProgram *p, int which);
 #endif

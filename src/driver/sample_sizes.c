@@ -18,8 +18,8 @@ static int64_t *size_set(Arena *a, const Te *te, int which) {
     return value;
 }
 
-/* The largest sizes for which a program of the plan is taken, and ragged ones below.  */
-static int64_t *program_sizes(Arena *a, const Te *te, const int64_t *upto, bool below) {
+/* Around the sizes up to which something is taken: those, one below and one above.  */
+static int64_t *sizes_near(Arena *a, const Te *te, const int64_t *upto, int which) {
     int64_t *value = ARENA_ARRAY(a, int64_t, te->n_size + 1);
     for (int i = 0; i < te->n_size; i++) {
         const TeExtent *e = &te->size[i].extent;
@@ -27,16 +27,28 @@ static int64_t *program_sizes(Arena *a, const Te *te, const int64_t *upto, bool 
         value[i] = upto[i];
         if (!rplan_varies(te, i)) continue;
         value[i] = value[i] / q * q;
-        if (below && value[i] - q >= e->min) value[i] -= q;
+        if (which == 1 && value[i] - q >= e->min) value[i] -= q;
+        if (which == 2 && value[i] + q <= e->value) value[i] += q;
     }
     return value;
 }
 
+/* Limit number `which` of all that programs and splits have; NULL: there are no more.  */
+static const int64_t *limit(const KernelProgram *p, int which) {
+    for (int i = 1; i < p->n_split; i++) {
+        if (which-- == 0) return p->split[i].within;
+    }
+    for (int i = 0; i < p->n_choice; i++) {
+        if (p->choice[i].upto && which-- == 0) return p->choice[i].upto;
+    }
+    return NULL;
+}
+
 int64_t *sample_sizes(Arena *a, const Te *te, const KernelProgram *p, int which) {
-    enum { ALWAYS = 3 };
+    enum { ALWAYS = 3, NEAR = 3 };
     if (which > 0 && !te->runtime) return NULL;
     if (which < ALWAYS) return size_set(a, te, which);
     which -= ALWAYS;
-    if (which / 2 >= p->n_choice - p->n_group) return NULL;
-    return program_sizes(a, te, p->choice[p->n_group + which / 2].upto, which % 2);
+    const int64_t *upto = limit(p, which / NEAR);
+    return upto ? sizes_near(a, te, upto, which % NEAR) : NULL;
 }

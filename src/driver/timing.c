@@ -47,12 +47,12 @@ static void waits(const Timer *t, bool waiting) {
 /* From the beginning of the first kernel to the end of the last.  */
 static Status activity_us(Timer *t, double *us) {
     const CuptiKernel *k;
-    int n;
+    int n, want = run_kernels(t->run);
     Status s = cupti_kernels(t->o->cupti, t->d, &k, &n);
     if (s) return s;
-    if (n != t->run->build->program.n_kernel)
+    if (n != want)
         return diag_error(t->d, ST_CUDA, "cupti", DIAG_NOWHERE, "CUPTI saw %d kernels, not %d", n,
-                          t->run->build->program.n_kernel);
+                          want);
     uint64_t end = 0;
     for (int i = 0; i < n; i++)
         if (k[i].end_ns > end) end = k[i].end_ns;

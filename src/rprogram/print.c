@@ -102,22 +102,21 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
     }
 }
 
-static void print_sizes(Buf *out, const RPlan *plan, int i) {
-    const int64_t *upto = rplan_upto(plan, i);
-    buf_printf(out, " of %d upto", rplan_part(plan, i));
-    for (int s = 0; s < plan->te->n_size; s++) {
-        if (rplan_varies(plan->te, s)) buf_printf(out, " s%d %lld", s, (long long)upto[s]);
+static void print_upto(Buf *out, const Te *te, const int64_t *upto) {
+    buf_puts(out, "upto");
+    for (int s = 0; s < te->n_size; s++) {
+        if (rplan_varies(te, s)) buf_printf(out, " s%d %lld", s, (long long)upto[s]);
     }
 }
 
-void rprog_print(const RPlan *plan, const Device *dev, Buf *out) {
-    buf_puts(out, "roller-plan 1\n");
-    if (plan->te && plan->te->split)
-        buf_printf(out, "split %s\n", rprog_split_name[plan->te->split]);
+static void print_kernels(const RPlan *plan, const Device *dev, Buf *out) {
     for (int i = 0; i < plan->n; i++) {
         const RProg *r = &plan->prog[i];
         buf_printf(out, "kernel %d", i);
-        if (i >= rplan_groups(plan)) print_sizes(out, plan, i);
+        if (i >= rplan_groups(plan)) {
+            buf_printf(out, " of %d ", rplan_part(plan, i));
+            print_upto(out, plan->te, rplan_upto(plan, i));
+        }
         buf_putc(out, '\n');
         for (PlanKey key = 0; key < KEY_COUNT; key++) {
             if (!rprog_has_key(&plan->problem[i], r->skeleton, key)) continue;
@@ -125,5 +124,17 @@ void rprog_print(const RPlan *plan, const Device *dev, Buf *out) {
             print_value(out, key, &plan->problem[i], r, dev);
             buf_putc(out, '\n');
         }
+    }
+}
+
+void rprog_print(const RPlan *plan, const Device *dev, Buf *out) {
+    buf_puts(out, "roller-plan 1\n");
+    if (plan->te && plan->te->split)
+        buf_printf(out, "split %s\n", rprog_split_name[plan->te->split]);
+    print_kernels(plan, dev, out);
+    for (const RPlan *x = plan->other; x; x = x->other) {
+        print_upto(out, x->te, x->within);
+        buf_printf(out, " split %s\n", rprog_split_name[x->te->split]);
+        print_kernels(x, dev, out);
     }
 }

@@ -313,16 +313,11 @@ static Status finish_kernel(Reader *r) {
     return ST_OK;
 }
 
-/* `of GROUP upto sN V ...`, each run-time size once and in order.  */
-static Status read_sizes(Reader *r, int number) {
-    static const char *const of[] = {"of"}, *const upto[] = {"upto"};
-    RPlan *p = r->plan;
-    const Te *te = p->te;
+/* `sN V ...`, each run-time size once and in order.  */
+static Status read_upto(Reader *r, const Te *te, int64_t **out) {
     int which;
-    int64_t group, *value = ARENA_ARRAY(r->arena, int64_t, te->n_size + 1);
-    Status s = read_name(r, of, 1, &which);
-    if (!s) s = read_int(r, 0, p->n_group - 1, &group);
-    if (!s) s = read_name(r, upto, 1, &which);
+    int64_t *value = *out = ARENA_ARRAY(r->arena, int64_t, te->n_size + 1);
+    Status s = ST_OK;
     for (int i = 0; i < te->n_size && !s; i++) {
         value[i] = te->size[i].extent.value;
         if (!rplan_varies(te, i)) continue;
@@ -330,6 +325,20 @@ static Status read_sizes(Reader *r, int number) {
         s = read_name(r, name, 1, &which);
         if (!s) s = read_int(r, te->size[i].extent.min, te->size[i].extent.value, &value[i]);
     }
+    return s;
+}
+
+/* `of GROUP upto ...`  */
+static Status read_sizes(Reader *r, int number) {
+    static const char *const of[] = {"of"}, *const upto[] = {"upto"};
+    RPlan *p = r->plan;
+    const Te *te = p->te;
+    int which;
+    int64_t group, *value;
+    Status s = read_name(r, of, 1, &which);
+    if (!s) s = read_int(r, 0, p->n_group - 1, &group);
+    if (!s) s = read_name(r, upto, 1, &which);
+    if (!s) s = read_upto(r, te, &value);
     if (s) return s;
     rplan_extend(r->arena, p, 1);
     p->part[number] = (int)group;
@@ -377,7 +386,23 @@ static Status read_key(Reader *r, Word w) {
     return fail(r, w.pos, "unknown line '%.*s'", w);
 }
 
-/* The line says how the op was split into the groups that the plan is read for.  */
+/* The kernels of the split at hand are all there.  */
+static Status finish_split(Reader *r, size_t pos) {
+    Status s = finish_kernel(r);
+    if (s || r->kernel + 1 >= r->plan->n) return s;
+    s = fail(r, pos, "the plan ends too early%.*s", (Word){0});
+    diag_hint(r->diag, "the operator needs %d kernels, the plan has %d", r->plan->n, r->kernel + 1);
+    return s;
+}
+
+static void begin_split(Reader *r, RPlan *plan) {
+    r->plan = plan;
+    r->kernel = -1;
+    plan->prog = ARENA_ARRAY(r->arena, RProg, plan->n > 0 ? plan->n : 1);
+    plan->n_group = plan->n;
+}
+
+/* `split NAME`: how the op was split into the groups that the plan is read for.  */
 static Status read_split(Reader *r, Word head) {
     int which;
     Status s = read_name(r, rprog_split_name, TE_SPLIT_COUNT, &which);
@@ -386,28 +411,31 @@ static Status read_split(Reader *r, Word head) {
     return s;
 }
 
-bool rprog_read_split(const char *text, size_t len, TeSplit *out) {
-    static const char key[] = "split ";
-    size_t at = 0, n = sizeof key - 1;
-    *out = TE_SPLIT_USUAL;
-    while (at + n < len && memcmp(text + at, key, n) != 0) {
-        const char *end = memchr(text + at, '\n', len - at);
-        if (!end || memcmp(text + at, "kernel", n) == 0) return true;
-        at = (size_t)(end - text) + 1;
+/* `upto sN V ... split NAME`: the op split in another way for some sizes.  */
+static Status read_other(Reader *r, Word head) {
+    static const char *const split[] = {"split"};
+    int which;
+    int64_t *value;
+    Status s = finish_split(r, head.pos);
+    if (!s && !r->plan->other) s = fail(r, head.pos, "'%.*s' where no size varies", head);
+    if (s) return s;
+    begin_split(r, r->plan->other);
+    RPlan *p = r->plan;
+    if (!(s = read_upto(r, p->te, &value)) && !(s = read_name(r, split, 1, &which)))
+        s = read_split(r, head);
+    if (s) return s;
+    p->within = value;
+    const Te *sized = te_sized(r->arena, p->te, value);
+    for (int i = 0; i < p->n; i++) {
+        Problem all = p->problem[i];
+        rtile_resize(r->arena, &all, sized, p->align, &p->problem[i]);
     }
-    if (at + n >= len) return true;
-    for (int i = 0; i < TE_SPLIT_COUNT; i++) {
-        size_t name = strlen(rprog_split_name[i]);
-        if (name <= len - at - n && memcmp(text + at + n, rprog_split_name[i], name) == 0) {
-            *out = (TeSplit)i;
-            return true;
-        }
-    }
-    return false;
+    return ST_OK;
 }
 
 static Status read_line(Reader *r, Word w) {
     if (is_word(w, "kernel")) return begin_kernel(r, w);
+    if (is_word(w, "upto") && r->kernel >= 0) return read_other(r, w);
     if (r->kernel < 0 && is_word(w, "split")) return read_split(r, w);
     if (r->kernel < 0) return fail(r, w.pos, "expected 'kernel 0', got '%.*s'", w);
     return read_key(r, w);
@@ -436,20 +464,15 @@ static Status read_lines(Reader *r) {
         r->at.pos = end ? (size_t)(end - r->at.text) + 1 : r->at.len;
     }
     if (!headed) return fail(r, 0, "expected 'roller-plan 1'%.*s", (Word){0});
-    return finish_kernel(r);
+    return finish_split(r, r->at.len);
 }
 
 Status rprog_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,
                   const Device *dev, RPlan *plan) {
-    Reader r = {.arena = a, .diag = d, .at = {file, text, len, 0}, .dev = dev, .plan = plan,
-                .kernel = -1};
-    plan->prog = ARENA_ARRAY(a, RProg, plan->n > 0 ? plan->n : 1);
-    plan->n_group = plan->n;
+    Reader r = {.arena = a, .diag = d, .at = {file, text, len, 0}, .dev = dev};
+    begin_split(&r, plan);
     Status s = read_lines(&r);
-    if (s) return s;
-    if (r.kernel + 1 < plan->n) {
+    if (!s && r.plan->other)
         s = fail(&r, len, "the plan ends too early%.*s", (Word){0});
-        diag_hint(d, "the operator needs %d kernels, the plan has %d", plan->n, r.kernel + 1);
-    }
     return s;
 }

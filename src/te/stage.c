@@ -28,7 +28,7 @@ static bool takes_each_once(const Te *te, const TeStmt *s, const TeExpr *e, cons
     return true;
 }
 
-/* The indices of e along which the read is contiguous.  */
+/* The indices of e along which the read is contiguous at all sizes.  */
 static uint32_t contiguous(const TeStmt *s, const TeExpr *e, const Access *x) {
     uint32_t found = 0;
     int64_t run = 1;
@@ -36,10 +36,13 @@ static uint32_t contiguous(const TeStmt *s, const TeExpr *e, const Access *x) {
         more = false;
         for (int i = 0; i < e->n_index && !more; i++) {
             int index = e->index[i];
-            if (!is_long(s, index) || x->offset.coef[index] != run)
+            const TeExtent *n = &s->index[index].hi;
+            if (!is_long(s, index) || (x->varies >> index & 1) || x->offset.coef[index] != run)
                 continue;
             found |= 1u << index;
-            run *= s->index[index].hi.value;
+            if (n->expr)
+                return found;
+            run *= n->value;
             more = true;
         }
     }
@@ -84,7 +87,7 @@ static bool stage(Norm *n, const TeStmt *s, TeExpr *e) {
 
 bool normalize_stage(Norm *n, const TeStmt *s, TeExpr *e) {
     bool any = false;
-    if (n->te->split != TE_SPLIT_STAGED || n->te->runtime)
+    if (n->te->split != TE_SPLIT_STAGED)
         return false;
     if (e->kind == TE_REDUCE)
         return e->red != TE_RED_ARGMAX && e->red != TE_RED_ARGMIN && stage(n, s, e);

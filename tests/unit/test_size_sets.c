@@ -93,7 +93,8 @@ static void test_losses_are_small(void **state) {
         const Te *sized = te_sized(arena, set.normal, size);
         Problem p;
         rtile_resize(arena, &set.plans[0].problem, sized, 16, &p);
-        KernelProgram k = {.n_choice = set.n_program, .n_group = 1};
+        KernelSplit all = {.n = set.n_program, .n_group = 1};
+        KernelProgram k = {.n_choice = set.n_program, .split = &all, .n_split = 1};
         k.choice = ARENA_ARRAY(arena, KernelChoice, k.n_choice);
         for (int i = 0; i < k.n_choice; i++)
             k.choice[i] = (KernelChoice){.upto = set.plans[i].upto};
@@ -129,12 +130,19 @@ static void round_trip(void) {
 
 /* ---- right at all sizes ---- */
 
+/* Sizes up to which a program or a split is taken.  */
+static int limits(void) {
+    int n = 0;
+    for (const PlanSet *x = &set; x; x = x->other) n += x->n_program - x->n_group + (x != &set);
+    return n;
+}
+
 static void check_whole(void) {
     CheckOptions o = {.threads = 1};
     CheckResult r;
     must(compile_build(arena, &diag, &whole, dev, 16, &(BuildOptions){0}, &build));
     must(check_kernel(arena, &diag, &set, &whole, &build, &o, &r));
-    assert_int_equal(r.size_sets, 3 + 2 * (set.n_program - set.n_group));
+    assert_int_equal(r.size_sets, 3 + 3 * limits());
     assert_int_equal(r.compared, r.outputs);
 }
 

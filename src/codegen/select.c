@@ -1,0 +1,79 @@
+/* What a launch takes at given sizes: a split of the plan, a program for each of its groups, and
+ * the workspace of those.  */
+#include "codegen/sizes.h"
+
+static void lay_out_workspace(Arena *a, const RPlan *plan, KernelSplit *out) {
+    const Te *te = plan->te;
+    rprog_plan_workspace(a, plan, &out->workspace);
+    out->temp_offset = ARENA_ARRAY(a, int64_t, te->n_tensor);
+    out->part_bytes = ARENA_ARRAY(a, TeExtent, out->workspace.n + 1);
+    for (int t = 0; t < te->n_tensor; t++) out->temp_offset[t] = -1;
+    for (int i = 0; i < out->workspace.n; i++) {
+        const WorkspacePart *x = &out->workspace.part[i];
+        out->part_bytes[i] = size_number(x->bytes);
+        if (x->tensor < 0) continue;
+        const TeTensor *t = &te->tensor[x->tensor];
+        TeExtent bytes = size_number(te_dtype_bytes(t->dtype));
+        for (int d = 0; d < t->rank; d++) bytes = size_times(a, bytes, t->shape[d]);
+        if (bytes.expr) out->part_bytes[i] = bytes;
+        out->temp_offset[x->tensor] = x->at;
+    }
+}
+
+/* The plan and its other splits: their programs, and where each keeps what.  */
+void cg_lay_out(Arena *a, const RPlan *plan, KernelProgram *out) {
+    for (const RPlan *x = plan; x; x = x->other) {
+        out->n_choice += x->n;
+        out->n_split++;
+    }
+    out->choice = ARENA_ARRAY(a, KernelChoice, out->n_choice);
+    out->split = ARENA_ARRAY(a, KernelSplit, out->n_split);
+    KernelSplit *s = out->split;
+    for (int at = 0; plan; at += plan->n, plan = plan->other, s++) {
+        *s = (KernelSplit){.kind = plan->te->split, .within = plan->within, .first = at,
+                           .n = plan->n, .n_group = rplan_groups(plan)};
+        lay_out_workspace(a, plan, s);
+        if (s->workspace.bytes > out->workspace_bytes) out->workspace_bytes = s->workspace.bytes;
+        for (int i = 0; i < plan->n; i++)
+            out->choice[at + i] =
+                (KernelChoice){(int)(s - out->split), rplan_part(plan, i), rplan_upto(plan, i),
+                               rprog_workspace(&plan->problem[i], &plan->prog[i])};
+    }
+}
+
+int cg_split(const Te *te, const KernelProgram *p, const int64_t *size) {
+    for (int i = 1; i < p->n_split; i++) {
+        if (rplan_allows(te, p->split[i].within, size)) return i;
+    }
+    return 0;
+}
+
+int cg_choose(const Te *te, const KernelProgram *p, int group, const int64_t *size) {
+    const KernelSplit *x = &p->split[cg_split(te, p, size)];
+    for (int i = x->first + x->n_group; i < x->first + x->n; i++) {
+        if (p->choice[i].part == group && rplan_allows(te, p->choice[i].upto, size)) return i;
+    }
+    return x->first + group;
+}
+
+int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k,
+                  const int64_t *size) {
+    const KernelChoice *x = &p->choice[k->group];
+    if (p->n_choice > p->split->n_group &&
+        (cg_split(te, p, size) != x->split || cg_choose(te, p, x->part, size) != k->group))
+        return 0;
+    if (!k->blocks) return k->grid[0];
+    return te_extent_eval(te, &(TeExtent){.value = k->grid[0], .expr = k->blocks}, size);
+}
+
+int64_t cg_workspace(const Te *te, const KernelProgram *p, const int64_t *size) {
+    const KernelSplit *split = &p->split[cg_split(te, p, size)];
+    int64_t need = 0;
+    for (int i = 0; i < split->workspace.n; i++) {
+        const WorkspacePart *x = &split->workspace.part[i];
+        int64_t bytes = x->tensor < 0 ? p->choice[cg_choose(te, p, x->first, size)].slices
+                                      : te_extent_eval(te, &split->part_bytes[i], size);
+        if (bytes > 0 && x->at + bytes > need) need = x->at + bytes;
+    }
+    return need;
+}

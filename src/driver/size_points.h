@@ -1,0 +1,39 @@
+/* The sizes at which an op with run-time sizes is planned and tried, and the choice of as few
+ * programs as serve all of them well.  */
+#ifndef ROLLER_DRIVER_SIZE_POINTS_H
+#define ROLLER_DRIVER_SIZE_POINTS_H
+#include "rprogram/rprog.h"
+
+/* First the sizes that programs are planned for, ascending along each, the largest at the end; then
+ * one below each that no tile divides.  */
+typedef struct {
+    int64_t **value;          /* per point, per size of the op */
+    int n_planned, n;         /* 0: there would be too many */
+} SizePoints;
+void size_points_find(Arena *a, const Te *te, SizePoints *out);
+/* Sizes that hardly differ from the smallest ones for any tile.  */
+bool size_points_tiny(const Te *te, const int64_t *value);
+
+/* What can be taken up to some sizes, in an order in which one that allows all sizes of another
+ * comes after it; the last one is for all sizes.  */
+typedef struct {
+    const double *us;         /* per point; < 0: it is not taken there */
+    bool chosen;
+} SizeOption;
+typedef struct {
+    SizeOption *option;
+    int n;
+    const double *best;       /* us per point, of the best there is */
+    const bool *counts;       /* per point; NULL: all do */
+    int n_point;
+    double least_gain;        /* of the mean loss, for one more */
+} SizeChoice;
+/* Chooses the last option and as many more, `most` in all, as bring every point within 5 % of the
+ * best, as long as each gains enough; returns how many.  */
+int size_choose(SizeChoice *c, int most);
+/* The option that a point takes.  */
+int size_taken(const SizeChoice *c, int point);
+/* How much more than the best the points take, as shares of it: the mean and, in *worst, the
+ * most.  */
+double size_loss(const SizeChoice *c, double *worst);
+#endif
