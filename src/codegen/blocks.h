@@ -7,7 +7,7 @@
 #define ROLLER_CODEGEN_BLOCKS_H
 #include "codegen/lower.h"
 
-enum { MAX_VECTORS = 32 };
+enum { MAX_VECTORS = WINDOW_TAPS + 32 };
 
 /* The elements that statements are evaluated at: `vec` neighbours, one after the other.  */
 typedef struct {
@@ -213,7 +213,8 @@ void window_elements(Kernel *k);
 TeExtent window_tile_blocks(Arena *a, const Problem *p, const RProg *r);
 void window_tile_place(Kernel *k);
 void window_tile_fill(Kernel *k);
-void window_tile_row(Kernel *k);          /* x0 from input row y, or kk of the window */
+/* The array `to` from input row y, or kk of the window.  */
+void window_tile_row(Kernel *k, const char *to);
 bool window_tile_tested(const Kernel *k); /* are some threads without outputs: not `live`? */
 
 /* permute.c */

@@ -300,7 +300,8 @@ static bool whole_pieces(const Kernel *k, int stmt, const Access *x, int width) 
     const TeTensor *t = &k->cg->te->tensor[x->tensor];
     const TeExpr *other = x->read->other;
     int j = along(k, stmt);
-    if (k->l->kind != KERNEL_STREAM || root_of(k)->rhs->kind == TE_REDUCE || j < 0) return false;
+    bool flat = k->l->kind == KERNEL_STREAM || k->l->kind == KERNEL_WINDOW;
+    if (!flat || root_of(k)->rhs->kind == TE_REDUCE || j < 0) return false;
     if (other && other->kind != TE_INT && other->kind != TE_REAL && other->kind != TE_BOOLEAN)
         return false;
     for (int d = 0; d < t->rank; d++) {

@@ -208,7 +208,7 @@ static void lower_window(Arena *a, Lowered *l) {
     l->launch.block[0] = l->r->threads;
     l->launch.dynamic_smem = l->r->smem;
     add(l, PHASE_PLACE);
-    add(l, PHASE_CLEAR);
+    if (!l->p->window.map) add(l, PHASE_CLEAR);
     add(l, PHASE_FOLD)->stmt = l->p->group->root;
     add(l, PHASE_ELEMENTS);
     add_statements(l, l->p->group);

@@ -37,6 +37,15 @@ static bool is_view(const Lowered *l) {
     return l->kind == KERNEL_COLUMN || l->kind == KERNEL_COLUMN_SUMS || l->kind == KERNEL_WINDOW;
 }
 
+static void print_window_rows(const Lowered *l, const Phase *ph, Buf *out) {
+    buf_printf(out, "%d", ph->stmt);
+    for (int i = 0; i < l->p->window.n_source; i++)
+        buf_printf(out, ", %lld rows of %lld x %d elements",
+                   (long long)rprog_window_rows(l->p, l->r, i),
+                   (long long)rprog_window_loads(l->p, l->r, i),
+                   rprog_window_width(l->p, l->r, i));
+}
+
 /* Column and window kernels.  */
 static void print_view_details(const Lowered *l, const Phase *ph, Buf *out) {
     const RProg *r = l->r;
@@ -54,9 +63,7 @@ static void print_view_details(const Lowered *l, const Phase *ph, Buf *out) {
         if (column)
             buf_printf(out, "%d, %d rows in flight", ph->stmt, (int)r->thread.extent[AX_K]);
         else
-            buf_printf(out, "%d, %lld rows of %lld x %d elements", ph->stmt,
-                       (long long)rprog_window_rows(l->p, r),
-                       (long long)rprog_window_loads(l->p, r), r->vec_n);
+            print_window_rows(l, ph, out);
         break;
     case PHASE_REDUCE: buf_printf(out, "%d row groups", rprog_column_threads(r, AX_K)); break;
     case PHASE_PARTIAL:

@@ -1,9 +1,10 @@
 #include "codegen/blocks.h"
 #include "codegen/sizes.h"
 
-/* Reductions over windows: a thread computes a patch of outputs.  Each row of the input that
- * the patch touches is loaded once into registers and adds to every output row whose window
- * covers it.  What lies outside the tensor, or beyond ragged patches, is the read's else value.  */
+/* Windows: a thread computes a patch of outputs.  Each row of the input that the patch touches is
+ * loaded once into registers.  Of a reduction it adds to every output row whose window covers it; a
+ * map has all its rows when it begins.  What lies outside the tensor, or beyond ragged patches, is
+ * the read's else value.  */
 
 static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p->group->root]; }
 
@@ -40,6 +41,8 @@ static int rows_of(const Kernel *k) { return k->l->r->thread.extent[AX_M]; }
 static int strip_of(const Kernel *k) { return k->l->r->thread.extent[AX_N]; }
 
 static int lanes_of(const Kernel *k) { return view_of(k)->lane < 0 ? 1 : k->l->r->vec_n; }
+
+static const WindowSource *source_of(const Kernel *k, int n) { return &view_of(k)->source[n]; }
 
 static bool is_shared(const Kernel *k) { return k->l->r->keep == KEEP_SHARED; }
 
@@ -109,54 +112,71 @@ static bool varies(const Kernel *k, int index, const TeExtent *bound) {
 }
 
 /* Can the rows (columns) that patches touch leave the tensor?  */
-static bool rows_leave(const Kernel *k, const TeExtent *bound) {
+static bool rows_leave(const Kernel *k, int n, const TeExtent *bound) {
     const WindowView *v = view_of(k);
+    const WindowSource *x = source_of(k, n);
     if (varies(k, v->p, bound)) return true;
     int64_t last = ceil_div(v->extent_p, rows_of(k)) * rows_of(k) - 1;
-    return v->base_m < 0 ||
-           last * v->step_m + (v->extent_r - 1) * v->dil_m + v->base_m >= bound->value;
+    return x->base_m < 0 ||
+           last * x->step_m + (x->extent_r - 1) * x->dil_m + x->base_m >= bound->value;
 }
 
-static int load_width(const Kernel *k) { return view_of(k)->along ? k->l->r->vec_n : 1; }
+static int load_vec(const Kernel *k, int n) {
+    return rprog_window_width(k->l->p, k->l->r, n);
+}
 
-static bool columns_leave(const Kernel *k, const TeExtent *bound) {
+static int load_width(const Kernel *k, int n) { return view_of(k)->along ? load_vec(k, n) : 1; }
+
+static int row_loads(const Kernel *k, int n) {
+    return (int)rprog_window_loads(k->l->p, k->l->r, n);
+}
+
+static int row_shift(const Kernel *k, int n) { return rprog_window_shift(k->l->p, k->l->r, n); }
+
+static bool columns_leave(const Kernel *k, int n, const TeExtent *bound) {
     const WindowView *v = view_of(k);
+    const WindowSource *x = source_of(k, n);
     if (varies(k, v->q, bound)) return true;
     int64_t last = (ceil_div(v->extent_q, strip_of(k)) - 1) * strip_of(k);
-    int64_t first = v->base_n - rprog_window_shift(k->l->p, k->l->r);
-    int64_t loaded = rprog_window_loads(k->l->p, k->l->r) * load_width(k);
-    return first < 0 || last * v->step_n + first + loaded > bound->value;
+    int64_t first = x->base_n - row_shift(k, n);
+    int64_t loaded = (int64_t)row_loads(k, n) * load_width(k, n);
+    return first < 0 || last * x->step_n + first + loaded > bound->value;
 }
 
-/* Prints where the row lies: wy, wx, inside, from; returns the test that each load needs or
+/* The number of the row in the patch, or in the window where that is a loop.  */
+static const char *row_number(const Kernel *k) {
+    return rows_of(k) > 1 ? "y" : view_of(k)->p >= 0 ? "kk" : "0";
+}
+
+/* Prints where a source's row lies: wy, wx, inside, from; returns the test that each load needs or
  * NULL.  */
-static const char *place_row(Kernel *k) {
+static const char *place_row(Kernel *k, int n) {
     Cg *cg = k->cg;
-    const WindowView *v = view_of(k);
-    const TeTensor *t = &cg->te->tensor[v->access.tensor];
+    const WindowSource *x = source_of(k, n);
+    const TeTensor *t = &cg->te->tensor[x->access.tensor];
     CgPoint point = elements_point(k, k->l->p->group->root, true);
     const char *sub[TE_MAX_RANK], *test = NULL;
-    if (v->dim_m >= 0)
-        cg_line(cg, "const int wy = row * %lld + %s + (%lld);", (long long)v->step_m,
-                rows_of(k) > 1 ? "y" : cg_text(cg, "kk * %lld", (long long)v->dil_m),
-                (long long)v->base_m);
-    cg_line(cg, "const int wx = col * %lld + (%lld);", (long long)v->step_n,
-            (long long)(v->base_n - rprog_window_shift(k->l->p, k->l->r)));
+    if (x->dim_m >= 0)
+        cg_line(cg, "const int wy = row * %lld + %s + (%lld);", (long long)x->step_m,
+                rows_of(k) > 1 ? "y" : cg_text(cg, "kk * %lld", (long long)x->dil_m),
+                (long long)x->base_m);
+    cg_line(cg, "const int wx = col * %lld + (%lld);", (long long)x->step_n,
+            (long long)(x->base_n - row_shift(k, n)));
     for (int d = 0; d < t->rank; d++) {
-        sub[d] = d == v->dim_n   ? "wx"
-                 : d == v->dim_m ? "wy"
-                                 : cg_expr(&point, v->read->args[d], TE_I64);
-        if (d == v->dim_m ? rows_leave(k, &t->shape[d])
-                          : d != v->dim_n && v->access.guard[d])
+        sub[d] = d == x->dim_n   ? "wx"
+                 : d == x->dim_m ? "wy"
+                                 : cg_expr(&point, x->read->args[d], TE_I64);
+        if (d == x->dim_m ? rows_leave(k, n, &t->shape[d])
+                          : d != x->dim_n && x->access.guard[d])
             test = and_also(cg, test, in_bounds(cg, sub[d], t->shape[d]));
     }
-    cg_line(cg, "const %s from = %s;", place_type(cg_tensor_wide(cg, v->access.tensor)),
-            cg_offset(cg, v->access.tensor, sub));
+    cg_line(cg, "const %s from = %s;", place_type(cg_tensor_wide(cg, x->access.tensor)),
+            cg_offset(cg, x->access.tensor, sub));
     if (test) cg_line(cg, "const bool inside = %s;", test);
-    if (columns_leave(k, &t->shape[v->dim_n]))
+    if (columns_leave(k, n, &t->shape[x->dim_n]))
         return and_also(cg, test ? "inside" : NULL,
-                        in_bounds(cg, cg_text(cg, "wx + u * %d", load_width(k)),
-                                  t->shape[v->dim_n]));
+                        in_bounds(cg, cg_text(cg, "wx + u * %d", load_width(k, n)),
+                                  t->shape[x->dim_n]));
     return test ? "inside" : NULL;
 }
 
@@ -166,43 +186,48 @@ static TeExtent stride_along(const TeTensor *t, int d) {
     return single ? size_number(0) : t->stride[d];
 }
 
-/* x0: the row's elements as values; load u fills x0[u * N ..].  */
-static void load_row(Kernel *k) {
-    if (is_shared(k)) {
-        window_tile_row(k);
+/* A source's row as values in the array `to`; load u fills to[u * N ..].  */
+static void load_row(Kernel *k, int n, const char *to) {
+    Cg *cg = k->cg;
+    const WindowSource *x = source_of(k, n);
+    const TeTensor *t = &cg->te->tensor[x->access.tensor];
+    int wide = load_vec(k, n), loads = row_loads(k, n);
+    if (rprog_window_tiled(k->l->r, n)) {
+        window_tile_row(k, to);
         return;
     }
-    Cg *cg = k->cg;
-    const WindowView *v = view_of(k);
-    const TeTensor *t = &cg->te->tensor[v->access.tensor];
-    int wide = k->l->r->vec_n, loads = (int)rprog_window_loads(k->l->p, k->l->r);
-    const char *test = place_row(k), *type = cg_type(v->read->type);
-    TeExtent along = size_times(cg->arena, size_number(load_width(k)), stride_along(t, v->dim_n));
+    const char *test = place_row(k, n);
+    TeExtent along = size_times(cg->arena, size_number(load_width(k, n)),
+                                stride_along(t, x->dim_n));
     const char *step = size_text(cg, along);
-    cg_line(cg, "%s x0[%d];", type, loads * wide);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int u = 0; u < %d; u++)", loads);
     if (test) {
         CgPoint point = elements_point(k, k->l->p->group->root, true);
-        const char *other = v->read->other ? cg_expr(&point, v->read->other, v->read->type)
-                                           : cg_int(cg, v->read->type, 0);
+        const char *other = x->other ? cg_expr(&point, x->other, x->read->type)
+                                     : cg_int(cg, x->read->type, 0);
         cg_line(cg, "#pragma unroll");
-        cg_line(cg, "for (int p = 0; p < %d; p++) x0[u * %d + p] = %s;", wide, wide, other);
+        cg_line(cg, "for (int p = 0; p < %d; p++) %s[u * %d + p] = %s;", wide, to, wide, other);
         cg_open(cg, "if (%s)", test);
     }
     if (wide > 1) {
         cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(t%d + (from + u * %s));",
-                cg_storage(t->dtype), wide, wide, v->access.tensor, step);
+                cg_storage(t->dtype), wide, wide, x->access.tensor, step);
         cg_line(cg, "#pragma unroll");
-        cg_line(cg, "for (int p = 0; p < %d; p++) x0[u * %d + p] = %s;", wide, wide,
+        cg_line(cg, "for (int p = 0; p < %d; p++) %s[u * %d + p] = %s;", wide, to, wide,
                 cg_decode(cg, t->dtype, "x.v[p]"));
     } else {
-        cg_line(cg, "x0[u] = %s;",
+        cg_line(cg, "%s[u] = %s;", to,
                 cg_decode(cg, t->dtype,
-                          cg_text(cg, "t%d[from + u * %s]", v->access.tensor, step)));
+                          cg_text(cg, "t%d[from + u * %s]", x->access.tensor, step)));
     }
     if (test) cg_close(cg);
     cg_close(cg);
+}
+
+static void declare_row(Kernel *k) {
+    cg_line(k->cg, "%s x0[%d];", cg_type(source_of(k, 0)->read->type),
+            row_loads(k, 0) * load_vec(k, 0));
 }
 
 /* ---- multiply-adds ---- */
@@ -211,18 +236,18 @@ static void load_row(Kernel *k) {
 static void add_row(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
-    const WindowView *v = view_of(k);
+    const WindowSource *from = source_of(k, 0);
     const TeExpr *e = root_of(k)->rhs;
     int lanes = lanes_of(k), root = k->l->p->group->root;
-    const char *x = cg_text(cg, "j * %lld + f * %lld + %d", (long long)v->step_n,
-                            (long long)v->dil_n, rprog_window_shift(k->l->p, k->l->r));
+    const char *x = cg_text(cg, "j * %lld + f * %lld + %d", (long long)from->step_n,
+                            (long long)from->dil_n, row_shift(k, 0));
     if (lanes > 1) x = cg_text(cg, "(%s) * %d + v", x, lanes);
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int f = 0; f < %lld; f++)", (long long)v->extent_s);
+    cg_open(cg, "for (int f = 0; f < %lld; f++)", (long long)from->extent_s);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < %d; j++)", strip_of(k));
     at->vec = lanes;
-    at->vector[0] = (CgGiven){v->read, cg_text(cg, "x0[%s]", x)};
+    at->vector[0] = (CgGiven){from->read, cg_text(cg, "x0[%s]", x)};
     at->n_vector = 1;
     elements_load_vectors(k, root, e->args[0]);
     elements_open_lanes(k);
@@ -239,50 +264,48 @@ static void add_row(Kernel *k) {
 /* Input row y meets window row kk of patch row i where y = i * step + kk * dil.  */
 static void add_to_rows(Kernel *k) {
     Cg *cg = k->cg;
-    const WindowView *v = view_of(k);
-    long long step = v->step_m, dil = v->dil_m;
+    const WindowSource *x = source_of(k, 0);
+    long long step = x->step_m, dil = x->dil_m;
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int i = 0; i < %d; i++)", rows_of(k));
     cg_line(cg, "const int kk = (y - i * %lld) / %lld;", step, dil);
     cg_open(cg, "if (y >= i * %lld && y == i * %lld + kk * %lld && kk < %lld)", step, step, dil,
-            (long long)v->extent_r);
+            (long long)x->extent_r);
     add_row(k);
     cg_close(cg);
     cg_close(cg);
 }
 
-static void walk_rows(Kernel *k) {
+static void open_rows(Kernel *k, int n) {
     Cg *cg = k->cg;
-    const WindowView *v = view_of(k);
-    if (rows_of(k) > 1) {
-        cg_line(cg, "#pragma unroll");
-        cg_open(cg, "for (int y = 0; y < %lld; y++)",
-                (long long)rprog_window_rows(k->l->p, k->l->r));
-        load_row(k);
-        add_to_rows(k);
-    } else {
-        if (v->dim_m >= 0) {
-            cg_line(cg, rprog_window_unrolls(k->l->p, k->l->r) ? "#pragma unroll"
-                                                                : "#pragma unroll 1");
-            cg_open(cg, "for (int kk = 0; kk < %lld; kk++)", (long long)v->extent_r);
-        } else {
-            cg_scope(cg);
-        }
-        cg_line(cg, "constexpr int i = 0;");
-        load_row(k);
-        add_row(k);
+    bool unrolled = rprog_window_unrolls(k->l->p, k->l->r);
+    if (view_of(k)->p < 0) {
+        cg_scope(cg);
+        return;
     }
-    cg_close(cg);
+    cg_line(cg, unrolled ? "#pragma unroll" : "#pragma unroll 1");
+    cg_open(cg, "for (int %s = 0; %s < %lld; %s++)", row_number(k), row_number(k),
+            (long long)rprog_window_rows(k->l->p, k->l->r, n), row_number(k));
 }
 
-void window_fold(Kernel *k) {
+static void walk_rows(Kernel *k) {
+    open_rows(k, 0);
+    if (rows_of(k) == 1) cg_line(k->cg, "constexpr int i = 0;");
+    declare_row(k);
+    load_row(k, 0, "x0");
+    if (rows_of(k) > 1) add_to_rows(k);
+    else add_row(k);
+    cg_close(k->cg);
+}
+
+static void fold_reduction(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
     const WindowView *v = view_of(k);
     const TeStmt *s = root_of(k);
     int loops = 0;
     cg_line(cg, "// fold: rows of %d x %d elements in registers",
-            (int)rprog_window_loads(k->l->p, k->l->r), k->l->r->vec_n);
+            row_loads(k, 0), k->l->r->vec_n);
     at->index[v->s] = "f";
     if (v->r >= 0) at->index[v->r] = "kk";
     for (int x = s->n_left; x < s->n_index; x++) {
@@ -307,6 +330,57 @@ void window_fold(Kernel *k) {
     while (loops-- > 0) cg_close(cg);
 }
 
+/* ---- maps ---- */
+
+/* All that the patch reads of the sources: arrays y0, y1, ....  */
+static void load_sources(Kernel *k) {
+    Cg *cg = k->cg;
+    cg_line(cg, "// fold: inputs of %d sources in registers", view_of(k)->n_source);
+    if (is_shared(k)) {
+        window_tile_fill(k);
+        if (window_tile_tested(k)) cg_line(cg, "if (!live) return;");
+    }
+    for (int n = 0; n < view_of(k)->n_source; n++) {
+        cg_line(cg, "%s y%d[%lld][%d];", cg_type(source_of(k, n)->read->type), n,
+                (long long)rprog_window_rows(k->l->p, k->l->r, n),
+                row_loads(k, n) * load_vec(k, n));
+        open_rows(k, n);
+        load_row(k, n, cg_text(cg, "y%d[%s]", n, row_number(k)));
+        cg_close(cg);
+    }
+}
+
+/* The value of a tap for element v of outputs i, j.  */
+static const char *tap_value(const Kernel *k, const WindowTap *tap) {
+    const Cg *cg = k->cg;
+    const WindowSource *x = source_of(k, tap->source);
+    int lanes = lanes_of(k);
+    long long at = tap->s * (long long)x->dil_n + row_shift(k, tap->source);
+    const char *row = cg_text(cg, "%d", (int)tap->r);
+    if (rows_of(k) > 1)
+        row = cg_text(cg, "i * %lld + %lld", (long long)x->step_m, (long long)(tap->r * x->dil_m));
+    const char *j = lanes == 1 && k->at.vec > 1 ? "(j + v)" : "j";
+    const char *column = cg_text(cg, "%s * %lld + %lld", j, (long long)x->step_n, at);
+    if (lanes > 1) column = cg_text(cg, "(%s) * %d + v", column, lanes);
+    return cg_text(cg, "y%d[%s][%s]", tap->source, row, column);
+}
+
+static void give_taps(Kernel *k) {
+    const WindowView *v = view_of(k);
+    const KernelGroup *g = k->l->p->group;
+    for (int i = 0; i < v->n_tap; i++) {
+        const WindowTap *tap = &v->tap[i];
+        int stmt = tap->which < 0 ? g->root : g->fused[tap->which];
+        if (!elements_given(k, stmt, tap->read))
+            elements_give(k, stmt, tap->read, tap_value(k, tap));
+    }
+}
+
+void window_fold(Kernel *k) {
+    if (view_of(k)->map) load_sources(k);
+    else fold_reduction(k);
+}
+
 /* ---- outputs ---- */
 
 void window_elements(Kernel *k) {
@@ -317,7 +391,7 @@ void window_elements(Kernel *k) {
     int lanes = lanes_of(k);
     at->vec = k->l->vec;
     cg_line(cg, "// elements: %d outputs of the patch at a time", at->vec);
-    if (is_shared(k) && window_tile_tested(k)) cg_line(cg, "if (!live) return;");
+    if (!v->map && is_shared(k) && window_tile_tested(k)) cg_line(cg, "if (!live) return;");
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int i = 0; i < %d; i++)", rows_of(k));
     at->open = 2;
@@ -331,6 +405,10 @@ void window_elements(Kernel *k) {
     if (v->unit_q % tile->extent[AX_N]) {
         cg_open(cg, "if (col + j < %s)", cg_extent(cg, &s->index[v->q].hi));
         at->open++;
+    }
+    if (v->map) {
+        give_taps(k);
+        return;
     }
     at->root = lanes > 1     ? cg_text(cg, "acc[i][j * %d + v]", lanes)
                : at->vec > 1 ? "acc[i][j + v]"

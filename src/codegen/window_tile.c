@@ -6,6 +6,9 @@
 
 static const WindowView *view_of(const Kernel *k) { return &k->l->p->window; }
 
+/* What the tile holds: the first source.  */
+static const WindowSource *tiled(const Kernel *k) { return &view_of(k)->source[0]; }
+
 static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p->group->root]; }
 
 /* Points of the outer indices, and tiles of the grid along an index of the window.  */
@@ -63,6 +66,7 @@ void window_tile_place(Kernel *k) {
     Cg *cg = k->cg;
     const RProg *r = k->l->r;
     const WindowView *v = view_of(k);
+    const WindowSource *w = tiled(k);
     WindowTile t = rprog_window_tile(k->l->p, r);
     const char *type = place_type(is_wide(k, &t));
     FusedAxis outer = outer_axis(k);
@@ -91,39 +95,40 @@ void window_tile_place(Kernel *k) {
     }
     place_decode(cg, root_of(k), &outer,
                  t.planes > 1 ? "at" : "first", is_wide(k, &t), k->at.index, k->at.wide);
-    const char *element = cg_type(v->read->type);
+    const char *element = cg_type(w->read->type);
     cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
     cg_line(cg, "%s *const part = reinterpret_cast<%s *>(smem);", element, element);
     cg_line(cg, "const int take = ((int)(tid / %du) * %lld + (row - m0) * %lld) * %lld + "
-            "(col - n0) * %lld;", patches, (long long)t.rows, (long long)v->step_m,
-            (long long)t.pitch, (long long)v->step_n);
+            "(col - n0) * %lld;", patches, (long long)t.rows, (long long)w->step_m,
+            (long long)t.pitch, (long long)w->step_n);
 }
 
 /* The offset of element wy, wx of plane p: all indices but the sliding ones from the access.  */
 static const char *source(Kernel *k, const WindowTile *t) {
     Cg *cg = k->cg;
     const WindowView *v = view_of(k);
+    const WindowSource *w = tiled(k);
     const TeStmt *s = root_of(k);
-    const TeTensor *x = &cg->te->tensor[v->access.tensor];
-    const char *cast = cg_tensor_wide(cg, v->access.tensor) ? "(long long)" : "";
-    uint32_t slides = 1u << v->dim_n;
-    const char *sum = cg_text(cg, "%swx * %s", cast, cg_extent(cg, &x->stride[v->dim_n]));
-    if (v->dim_m >= 0) {
-        slides |= 1u << v->dim_m;
-        sum = cg_text(cg, "%s + %swy * %s", sum, cast, cg_extent(cg, &x->stride[v->dim_m]));
+    const TeTensor *x = &cg->te->tensor[w->access.tensor];
+    const char *cast = cg_tensor_wide(cg, w->access.tensor) ? "(long long)" : "";
+    uint32_t slides = 1u << w->dim_n;
+    const char *sum = cg_text(cg, "%swx * %s", cast, cg_extent(cg, &x->stride[w->dim_n]));
+    if (w->dim_m >= 0) {
+        slides |= 1u << w->dim_m;
+        sum = cg_text(cg, "%s + %swy * %s", sum, cast, cg_extent(cg, &x->stride[w->dim_m]));
     }
     for (int i = 0; i < s->n_index; i++) {
-        int64_t coef = v->access.offset.coef[i];
+        int64_t coef = w->access.offset.coef[i];
         bool sliding = i == v->q || i == v->p || i == v->s || i == v->r;
         bool flat = t->planes > 1 && i < s->n_left;
         if (coef == 0 || sliding || flat || s->index[i].hi.value == 1) continue;
         sum = cg_text(cg, "%s + %s%s * %s", sum, cast, k->at.index[i],
-                      size_stride(cg, &v->access, i));
+                      size_stride(cg, &w->access, i));
     }
     if (t->planes > 1)
         sum = cg_text(cg, "%s + %s(first + p) * %s", sum, cast,
                       cg_int(cg, TE_I64, v->outer_step));
-    return size_offset(cg, &v->access, slides, sum);
+    return size_offset(cg, &w->access, slides, sum);
 }
 
 static const char *and_also(const Cg *cg, const char *x, const char *y) {
@@ -133,28 +138,30 @@ static const char *and_also(const Cg *cg, const char *x, const char *y) {
 /* Do a sliding dimension or its outputs have a size known at run time?  */
 static bool varies_along(const Kernel *k, int d) {
     const WindowView *v = view_of(k);
-    const TeTensor *x = &k->cg->te->tensor[v->access.tensor];
-    return x->shape[d].expr || root_of(k)->index[d == v->dim_n ? v->q : v->p].hi.expr;
+    const WindowSource *w = tiled(k);
+    const TeTensor *x = &k->cg->te->tensor[w->access.tensor];
+    return x->shape[d].expr || root_of(k)->index[d == w->dim_n ? v->q : v->p].hi.expr;
 }
 
 /* Is the element inside the tensor?  NULL: always.  */
 static const char *inside(Kernel *k, const WindowTile *t) {
     Cg *cg = k->cg;
-    const WindowView *v = view_of(k);
-    const TeTensor *x = &cg->te->tensor[v->access.tensor];
+    const WindowSource *w = tiled(k);
+    const TeTensor *x = &cg->te->tensor[w->access.tensor];
     CgPoint point = elements_point(k, k->l->p->group->root, true);
+    const RTile *block = &k->l->r->block;
     const char *test = NULL;
     for (int d = 0; d < x->rank; d++) {
         const char *at = NULL;
-        int64_t first = d == v->dim_n ? v->base_n : v->base_m;
-        int64_t last = d == v->dim_n
-                           ? (t->tiles_n - 1) * k->l->r->block.extent[AX_N] * v->step_n + t->columns
-                           : (t->tiles_m - 1) * k->l->r->block.extent[AX_M] * v->step_m + t->rows;
-        if (d == v->dim_n || d == v->dim_m) {
+        int64_t first = d == w->dim_n ? w->base_n : w->base_m;
+        int64_t last = d == w->dim_n
+                           ? (t->tiles_n - 1) * block->extent[AX_N] * w->step_n + t->columns
+                           : (t->tiles_m - 1) * block->extent[AX_M] * w->step_m + t->rows;
+        if (d == w->dim_n || d == w->dim_m) {
             if (first < 0 || varies_along(k, d) || first + last > x->shape[d].value)
-                at = d == v->dim_n ? "wx" : "wy";
-        } else if (v->access.guard[d]) {
-            at = cg_expr(&point, v->read->args[d], TE_I64);
+                at = d == w->dim_n ? "wx" : "wy";
+        } else if (w->access.guard[d]) {
+            at = cg_expr(&point, w->read->args[d], TE_I64);
         }
         if (at)
             test = and_also(cg, test, cg_text(cg, "(unsigned)(%s) < %s", at,
@@ -168,8 +175,8 @@ static const char *inside(Kernel *k, const WindowTile *t) {
 
 void window_tile_fill(Kernel *k) {
     Cg *cg = k->cg;
-    const WindowView *v = view_of(k);
-    const TeTensor *x = &cg->te->tensor[v->access.tensor];
+    const WindowSource *w = tiled(k);
+    const TeTensor *x = &cg->te->tensor[w->access.tensor];
     WindowTile t = rprog_window_tile(k->l->p, k->l->r);
     long long rows = t.rows, columns = t.columns;
     cg_line(cg, "#pragma unroll 8");
@@ -178,19 +185,19 @@ void window_tile_fill(Kernel *k) {
     cg_line(cg, "const int x = u %% %lldu, y = u / %lldu%s, p = %s;", columns, columns,
             t.planes > 1 ? cg_text(cg, " %% %lldu", rows) : "",
             t.planes > 1 ? cg_text(cg, "u / %lldu", rows * columns) : "0");
-    cg_line(cg, "const int wx = n0 * %lld + x + (%lld);", (long long)v->step_n,
-            (long long)v->base_n);
-    if (v->dim_m >= 0)
-        cg_line(cg, "const int wy = m0 * %lld + y + (%lld);", (long long)v->step_m,
-                (long long)v->base_m);
+    cg_line(cg, "const int wx = n0 * %lld + x + (%lld);", (long long)w->step_n,
+            (long long)w->base_n);
+    if (w->dim_m >= 0)
+        cg_line(cg, "const int wy = m0 * %lld + y + (%lld);", (long long)w->step_m,
+                (long long)w->base_m);
     const char *test = inside(k, &t), *from = source(k, &t);
-    const char *value = cg_decode(cg, x->dtype, cg_text(cg, "t%d[%s]", v->access.tensor, from));
+    const char *value = cg_decode(cg, x->dtype, cg_text(cg, "t%d[%s]", w->access.tensor, from));
     cg_line(cg, "const int to = (p * %lld + y) * %lld + x;", rows, (long long)t.pitch);
     if (test) {
         CgPoint point = elements_point(k, k->l->p->group->root, true);
-        cg_line(cg, "%s value = %s;", cg_type(v->read->type),
-                v->read->other ? cg_expr(&point, v->read->other, v->read->type)
-                               : cg_int(cg, v->read->type, 0));
+        cg_line(cg, "%s value = %s;", cg_type(w->read->type),
+                w->other ? cg_expr(&point, w->other, w->read->type)
+                         : cg_int(cg, w->read->type, 0));
         cg_line(cg, "if (%s) value = %s;", test, value);
         value = "value";
     }
@@ -199,22 +206,20 @@ void window_tile_fill(Kernel *k) {
     cg_line(cg, "__syncthreads();");
 }
 
-void window_tile_row(Kernel *k) {
+void window_tile_row(Kernel *k, const char *to) {
     Cg *cg = k->cg;
-    const WindowView *v = view_of(k);
+    const WindowSource *w = tiled(k);
     const RProg *r = k->l->r;
     WindowTile t = rprog_window_tile(k->l->p, r);
-    int wide = r->vec_n, loads = (int)rprog_window_loads(k->l->p, r);
+    int wide = r->vec_n, loads = (int)rprog_window_loads(k->l->p, r, 0);
     const char *row = "take";
     if (r->thread.extent[AX_M] > 1) row = cg_text(cg, "take + y * %lld", (long long)t.pitch);
-    else if (v->dim_m >= 0)
-        row = cg_text(cg, "take + kk * %lld", (long long)(v->dil_m * t.pitch));
-    cg_line(cg, "%s x0[%d];", cg_type(v->read->type), loads * wide);
+    else if (w->dim_m >= 0) row = cg_text(cg, "take + kk * %lld", (long long)(w->dil_m * t.pitch));
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int u = 0; u < %d; u++)", loads);
     cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(part + (%s + u * %d));",
-            cg_type(v->read->type), wide, wide, row, wide);
+            cg_type(w->read->type), wide, wide, row, wide);
     cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int p = 0; p < %d; p++) x0[u * %d + p] = x.v[p];", wide, wide);
+    cg_line(cg, "for (int p = 0; p < %d; p++) %s[u * %d + p] = x.v[p];", wide, to, wide);
     cg_close(cg);
 }

@@ -249,7 +249,8 @@ static double block_work(const Problem *p, const RProg *r, int64_t span) {
     if (r->skeleton == SK_PERMUTE) return (double)rprog_permute_points(p, r);
     if (r->skeleton == SK_WINDOW)
         return (double)rprog_window_body(p, r) * (double)p->window.rest * r->threads *
-               (r->thread.extent[AX_M] > 1 ? 1 : (double)p->window.extent_r);
+               (p->window.map || r->thread.extent[AX_M] > 1 ? 1
+                                                            : (double)p->window.source[0].extent_r);
     return (double)r->block.extent[AX_B] * r->block.extent[AX_M] * r->block.extent[AX_N] * k;
 }
 

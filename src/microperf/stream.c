@@ -1,25 +1,57 @@
 /* The estimate of the `stream` skeleton: bytes, latency and issue.  */
-#include "microperf/model.h"
+#include "microperf/views.h"
 
-/* Requests and wavefronts of the loads and stores of 32 elements on one trip, and the bytes that L2
- * sends for one element.  The widest read stands for itself, the others coalesce.  */
+/* Requests and wavefronts of the loads of 32 elements on one trip, and the bytes that L2 sends for
+ * one element.  */
 typedef struct {
     double requests, wavefronts, bytes;
 } Loads;
 
-static Loads loads_of(const Model *m, const RProg *r) {
-    const Problem *p = m->p;
+static int reads_of(const ReadWidths *w) {
+    int n = 0;
+    for (int i = 0; i < READ_WIDTHS; i++) n += w->of[i];
+    return n;
+}
+
+/* Of a map every read counts by its width: where a vector is loaded by one or two elements, each
+ * request touches the lines of all.  The widest one may stride, the others coalesce.  What is read
+ * at several shifts comes again from L2 as far as it lies beyond the block's elements.  */
+static Loads map_loads(const Problem *p, const RProg *r, double step) {
+    enum { NARROW = 2 };
     const ROperand *op = &p->op[0];
-    double step = op->stride_mn < 0 ? (double)-op->stride_mn : (double)op->stride_mn;
+    double vec = r->store_vec, width = lesser(op->affine ? op->vec_mn : 1, vec);
+    double lines = lesser(greater(vec * op->bytes * WARP / 128, 1), WARP);
+    double spread = lesser(greater(step * vec * op->bytes * WARP / 128, 1), WARP);
+    Loads l = {.requests = mp_map_requests(p->map.widths, r->store_vec),
+               .wavefronts = reads_of(&p->map.widths) * op->bytes / 4.0};
+    for (int i = 0; i < NARROW && 1 << i < r->store_vec; i++)
+        l.wavefronts += p->map.widths.of[i] * greater(lines / (1 << i) - op->bytes / 4.0, 0);
+    l.wavefronts += greater(spread - lines, 0) / width;
+    for (int i = 0; i < p->map.n_shift; i++)
+        l.bytes += lesser(p->map.shift[i] / r->block.extent[AX_M], 1) * p->map.bytes[i];
+    return l;
+}
+
+/* A reduction's widest read stands for itself, the others coalesce.  */
+static Loads trip_loads(const Problem *p, const RProg *r, double step) {
+    const ROperand *op = &p->op[0];
     double vec = r->store_vec, reads = greater(p->n_reads, op->present);
     bool whole_vectors = op->affine && op->vec_mn >= r->store_vec;
     Loads l = {.requests = reads / vec, .wavefronts = reads * op->bytes / 4};
-    if (!whole_vectors) {
-        double spread = lesser(greater(step * vec * op->bytes * WARP / 128, 1), WARP);
-        l.requests = (reads - 1) / vec + 1;
-        l.wavefronts = greater(reads - 1, 0) + spread;
-    }
-    l.bytes = lesser(greater(step, op->affine ? 0 : SECTOR) * op->bytes, SECTOR);
+    if (whole_vectors) return l;
+    double spread = lesser(greater(step * vec * op->bytes * WARP / 128, 1), WARP);
+    l.requests = (reads - 1) / vec + 1;
+    l.wavefronts = greater(reads - 1, 0) + spread;
+    return l;
+}
+
+static Loads loads_of(const Model *m, const RProg *r) {
+    const Problem *p = m->p;
+    const ROperand *op = &p->op[0];
+    bool map = reads_of(&p->map.widths) > 0;
+    double step = op->stride_mn < 0 ? (double)-op->stride_mn : (double)op->stride_mn;
+    Loads l = map ? map_loads(p, r, step) : trip_loads(p, r, step);
+    l.bytes += lesser(greater(step, op->affine ? 0 : SECTOR) * op->bytes, SECTOR);
     return l;
 }
 

@@ -11,6 +11,13 @@ double mp_view_lines(double width, double step, double run) {
     return lesser(greater(runs * lines, greater(1, WARP * width / LINE)), WARP);
 }
 
+double mp_map_requests(ReadWidths w, int vec) {
+    double requests = 0;
+    for (int i = 0; i < READ_WIDTHS; i++)
+        requests += (double)w.of[i] / (1 << i < vec ? 1 << i : vec);
+    return requests;
+}
+
 void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *out) {
     double blocks = greater(w->blocks, 1), per_sm = whole(blocks / m->sms);
     double slots = m->sms * r->blocks_per_sm, busy = lesser(blocks, m->sms);
@@ -35,6 +42,8 @@ void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *
     if (m->in_flight && in_flight > 0) {
         double us = w->reads / lesser(hal_curve(m->in_flight, in_flight), port) * 1e6 +
                     w->writes / lesser(m->dram_write, port) * 1e6;
+        /* At the full rate it is DRAM's own time, rounded another way.  */
+        if (us < out->term[MP_DRAM] * (1 + 1e-9)) us = lesser(us, out->term[MP_DRAM]);
         out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], us);
     }
     out->term[MP_FILL] = (m->block_start + m->dram_latency) * to_us;

@@ -21,6 +21,8 @@ void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *
 /* Lines of 128 bytes that 32 neighbouring threads ask for: `width` bytes each, `step` bytes
  * apart, in runs of `run` threads.  */
 double mp_view_lines(double width, double step, double run);
+/* Requests per element of the reads of a map whose elements go by `vec`.  */
+double mp_map_requests(ReadWidths w, int vec);
 /* One line; the section "why this shape".  */
 void mp_view_summary(const Problem *p, const RProg *r, Buf *out);
 void mp_view_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out);

@@ -50,36 +50,45 @@ static void explain_column(const Problem *p, const RProg *r, Buf *out) {
     }
 }
 
-static void explain_window(const Problem *p, const RProg *r, Buf *out) {
+/* Elements that a patch reads of a source.  */
+static double loaded(const Problem *p, const RProg *r, int source) {
+    return (double)rprog_window_used(p, r, source, false) * lanes_of(p, r);
+}
+
+static void explain_source(const Problem *p, const RProg *r, int source, Buf *out) {
     const WindowView *v = &p->window;
-    int lanes = lanes_of(p, r), tm = r->thread.extent[AX_M], tn = r->thread.extent[AX_N];
+    const WindowSource *x = &v->source[source];
+    int lanes = lanes_of(p, r), taps = (int)(x->extent_r * x->extent_s);
+    double outputs = (double)r->thread.extent[AX_M] * r->thread.extent[AX_N] * lanes;
+    long long rows = (long long)rprog_window_rows(p, r, source);
+    for (int i = 0, n = 0; i < v->n_tap; i++) {
+        n += v->tap[i].source == source;
+        if (i + 1 == v->n_tap) taps = n;
+    }
     buf_printf(out, "  window: %lldx%lld taps, step %lld,%lld, dilation %lld,%lld\n",
-               (long long)v->extent_r, (long long)v->extent_s, (long long)v->step_m,
-               (long long)v->step_n, (long long)v->dil_m, (long long)v->dil_n);
-    double loaded = (double)rprog_window_rows(p, r) * (double)rprog_window_loads(p, r) * r->vec_n;
-    double taps = (double)v->extent_r * (double)v->extent_s;
-    buf_printf(out, "  patch: %dx%dx%d outputs; %lld row%s of %lld loads, ", tm, tn, lanes,
-               (long long)rprog_window_rows(p, r), plural(rprog_window_rows(p, r)),
-               (long long)rprog_window_loads(p, r));
-    mp_fixed(out, loaded / (tm * tn * lanes), 2);
-    buf_puts(out, " elements read for each output where ");
-    mp_fixed(out, taps, 0);
-    buf_printf(out, " taps would be; %s\n", rprog_window_unrolls(p, r) ? "taps unrolled"
-                                                                       : "a loop over its rows");
-    if (r->keep == KEEP_SHARED)
+               (long long)x->extent_r, (long long)x->extent_s, (long long)x->step_m,
+               (long long)x->step_n, (long long)x->dil_m, (long long)x->dil_n);
+    buf_printf(out, "  patch: %dx%dx%d outputs; %lld row%s of %lld loads, ",
+               (int)r->thread.extent[AX_M], (int)r->thread.extent[AX_N], lanes, rows, plural(rows),
+               (long long)rprog_window_loads(p, r, source));
+    mp_fixed(out, loaded(p, r, source) / outputs, 2);
+    buf_printf(out, " elements read for each output where %d taps would be; %s\n", taps,
+               rprog_window_unrolls(p, r) ? "taps unrolled" : "a loop over its rows");
+    if (rprog_window_tiled(r, source))
         buf_printf(out, "  tile: %d bytes of shared memory hold the block's inputs with their "
-                   "halo; reads of %d bytes\n", (int)r->smem, r->vec_n * v->value_bytes);
+                   "halo; reads of %d bytes\n", (int)r->smem, r->vec_n * x->value_bytes);
     else if (v->along)
         buf_printf(out, "  loads: %d bytes from multiples of their width, %d element%s before the "
-                   "first that is needed\n", r->vec_n * v->bytes, rprog_window_shift(p, r),
-                   plural(rprog_window_shift(p, r)));
+                   "first that is needed\n", rprog_window_width(p, r, source) * x->bytes,
+                   rprog_window_shift(p, r, source), plural(rprog_window_shift(p, r, source)));
     else
-        buf_printf(out, "  loads: %d bytes\n", r->vec_n * v->bytes);
+        buf_printf(out, "  loads: %d bytes\n", r->vec_n * x->bytes);
 }
 
 void mp_view_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out) {
     if (r->skeleton == SK_COLUMN) explain_column(p, r, out);
-    else explain_window(p, r, out);
+    for (int i = 0; r->skeleton == SK_WINDOW && i < p->window.n_source; i++)
+        explain_source(p, r, i, out);
     buf_printf(out, "  grid: %lld blocks of %d threads, %d per SM, ", (long long)e->blocks,
                r->threads, e->blocks_per_sm);
     mp_fixed(out, e->waves, 2);

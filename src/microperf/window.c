@@ -37,27 +37,71 @@ typedef struct {
     double loads, taps, ops;
 } Thread;
 
+static double lanes_of(const Problem *p, const RProg *r) {
+    return p->window.lane < 0 ? 1 : r->vec_n;
+}
+
+static double outputs_of(const Problem *p, const RProg *r) {
+    return (double)r->thread.extent[AX_M] * r->thread.extent[AX_N] * lanes_of(p, r);
+}
+
+static bool is_guarded(const Problem *p, const RProg *r, int source) {
+    const WindowView *v = &p->window;
+    const WindowSource *x = &v->source[source];
+    if (rprog_window_tiled(r, source)) return false;
+    return v->extent_q % r->thread.extent[AX_N] || v->extent_p % r->thread.extent[AX_M] ||
+           x->access.guard[x->dim_n] || (x->dim_m >= 0 && x->access.guard[x->dim_m]);
+}
+
+/* Instructions around a load of a source: its address, its tests, the values where it is outside,
+ * what lands narrow as values.  */
+static double load_ops(const Problem *p, const RProg *r, int source) {
+    const WindowSource *x = &p->window.source[source];
+    double width = rprog_window_width(p, r, source), words = greater(x->value_bytes / 4, 1);
+    if (rprog_window_tiled(r, source)) return 1;
+    bool guarded = is_guarded(p, r, source);
+    return 2 + (guarded ? 2 + width * words : 0) + (x->bytes < 4 ? width : 0);
+}
+
+/* A map's: loads of its sources, a test and zeros for what may be outside, what lands narrow as
+ * values; what other reads take.  Counted in compiled kernels.  */
+static Thread map_thread(const Problem *p, const RProg *r) {
+    const WindowView *v = &p->window;
+    double outputs = outputs_of(p, r), words = greater(v->sum_bytes / 4, 1);
+    Thread t = {.taps = outputs * greater(p->body_ops, 1) * words};
+    t.ops = t.taps + outputs / r->store_vec * 3 + outputs * p->epilogue_ops + 40;
+    for (int k = 0; k < v->n_source; k++) {
+        const WindowSource *x = &v->source[k];
+        double loads = (double)rprog_window_used(p, r, k, true);
+        double elements = (double)rprog_window_used(p, r, k, false) * lanes_of(p, r);
+        t.loads += loads;
+        t.ops += loads * 1.5 + (double)rprog_window_rows(p, r, k);
+        if (is_guarded(p, r, k)) t.ops += loads + elements * greater(x->value_bytes / 4, 1) / 2;
+        if (x->bytes < 4 && !rprog_window_tiled(r, k)) t.ops += elements;
+    }
+    double others = mp_map_requests(v->others, r->store_vec) * outputs;
+    t.loads += others;
+    t.ops += others * 3;
+    return t;
+}
+
 static Thread thread_of(const Problem *p, const RProg *r) {
     const WindowView *v = &p->window;
-    double tm = r->thread.extent[AX_M], tn = r->thread.extent[AX_N];
-    double lanes = v->lane < 0 ? 1 : r->vec_n, outputs = tm * tn * lanes;
+    const WindowSource *x = &v->source[0];
+    if (v->map) return map_thread(p, r);
+    double lanes = lanes_of(p, r), outputs = outputs_of(p, r);
     double words = greater(v->sum_bytes / 4, 1), others = greater(p->n_reads - 1, 0);
     double tap = p->con.product ? 1 : p->contraction ? 1 + p->body_ops : greater(p->body_ops, 1);
-    double window = (double)v->extent_r * (double)v->extent_s, rest = (double)v->rest;
-    bool shared = r->keep == KEEP_SHARED;
-    bool ragged = v->extent_q % r->thread.extent[AX_N] || v->extent_p % r->thread.extent[AX_M];
-    bool guarded = !shared && (ragged || v->access.guard[v->dim_n] ||
-                               (v->dim_m >= 0 && v->access.guard[v->dim_m]));
-    double decode = v->bytes < 4 && !shared ? r->vec_n : 0;
+    double window = (double)x->extent_r * (double)x->extent_s, rest = (double)v->rest;
     Thread t = {.taps = outputs * window * rest * tap * words};
-    t.loads = rest * (double)rprog_window_rows(p, r) * (double)rprog_window_loads(p, r);
+    t.loads = rest * (double)rprog_window_rows(p, r, 0) * (double)rprog_window_loads(p, r, 0);
     /* Filters: once per tap and lane, shared by the outputs of the patch.  */
     double filters = rest * window * others;
     double stores = outputs / r->store_vec;
-    t.ops = t.taps + t.loads * ((shared ? 1 : 2) + (guarded ? 2 + r->vec_n * words : 0) + decode) +
-            filters * (2 + (v->bytes < 4 ? lanes : 0)) + stores * 4 +
+    t.ops = t.taps + t.loads * load_ops(p, r, 0) +
+            filters * (2 + (x->bytes < 4 ? lanes : 0)) + stores * 4 +
             outputs * (p->epilogue_ops + 1) + 40;
-    if (!rprog_window_unrolls(p, r)) t.ops += rest * (double)v->extent_r * 10;
+    if (!rprog_window_unrolls(p, r)) t.ops += rest * (double)x->extent_r * 10;
     t.loads += filters / (v->lane < 0 ? WARP : 1);
     return t;
 }
@@ -76,27 +120,28 @@ static Fill fill_of(const Problem *p, const RProg *r) {
     Fill f = {.warps = blocks * elements / WARP};
     f.trips = (double)(int64_t)(each / UNROLLED + 1);
     /* Position, tests, address, load, conversion, store.  */
-    f.ops = f.warps * (18 + (v->bytes < 4 ? 1 : 0) + (t.planes > 1 ? 6 : 0));
+    f.ops = f.warps * (18 + (v->source[0].bytes < 4 ? 1 : 0) + (t.planes > 1 ? 6 : 0));
     double breaks = WARP / (double)t.columns;
-    f.wavefronts = f.warps * (1 + greater(1, v->bytes / 4.0) + lesser(breaks, 2) * 0.5);
+    f.wavefronts = f.warps * (1 + greater(1, v->source[0].bytes / 4.0) + lesser(breaks, 2) * 0.5);
     return f;
 }
 
 /* Wavefronts of one read of the sliding rows by a warp.  */
 static double shared_lines(const Problem *p, const RProg *r) {
-    double width = r->vec_n * p->window.value_bytes;
-    double step = (double)(r->thread.extent[AX_N] * p->window.step_n) * p->window.value_bytes;
+    const WindowSource *x = &p->window.source[0];
+    double width = r->vec_n * x->value_bytes;
+    double step = (double)(r->thread.extent[AX_N] * x->step_n) * x->value_bytes;
     double apart = greater(step / width, 1);
     return greater(WARP * width / 128, 1) * lesser(apart, 16 / greater(width / 4, 1));
 }
 
 /* Where tiles in shared memory take the place of direct loads.  */
 static void price_tiles(const Model *m, const RProg *r, const Thread *t, ViewWork *w) {
-    const WindowView *v = &m->p->window;
+    int bytes = m->p->window.source[0].bytes;
     Fill f = fill_of(m->p, r);
     double threads = w->blocks * r->threads, strip = r->thread.extent[AX_N];
     double stores = r->thread.extent[AX_M] * strip / r->store_vec;
-    double lines = mp_view_lines(r->store_vec * v->bytes, strip * v->bytes, WARP);
+    double lines = mp_view_lines(r->store_vec * bytes, strip * bytes, WARP);
     w->ops += f.ops;
     w->wavefronts = f.wavefronts +
                     threads / WARP * (t->loads * shared_lines(m->p, r) + stores * lines);
@@ -105,38 +150,67 @@ static void price_tiles(const Model *m, const RProg *r, const Thread *t, ViewWor
     double issue = t->ops * resident * r->threads / WARP / m->issue / 2;
     double waits = f.trips * m->dram_latency;
     w->chain = m->block_start + waits + 2 * m->smem_latency + t->ops;
-    double flying = lesser(f.warps * WARP / threads, 8) * v->bytes;
+    double flying = lesser(f.warps * WARP / threads, 8) * bytes;
     w->flying = flying * waits / (m->block_start + waits + issue);
+}
+
+/* Bytes between L2 and the SMs, outputs left out: sources with their halos.  */
+static double traffic(const Model *m, const RProg *r, double reads) {
+    const Problem *p = m->p;
+    const WindowView *v = &p->window;
+    Area a = area_of(p, r);
+    double swept = 0, outputs = (double)rprog_window_patches(p, r) * outputs_of(p, r);
+    for (int k = 0; k < v->n_source; k++) {
+        const WindowSource *x = &v->source[k];
+        double again = halo(a.columns, (double)x->step_n,
+                            (double)((x->extent_s - 1) * x->dil_n + 1));
+        if (x->dim_m >= 0)
+            again *= halo(a.rows, (double)x->step_m, (double)((x->extent_r - 1) * x->dil_m + 1));
+        if (!v->map) return reads * again;
+        swept += outputs * (double)x->step_n * greater((double)x->step_m, 1) * x->bytes * again;
+    }
+    return greater(reads, swept + outputs * v->others_bytes);
+}
+
+/* Lines that a thread's loads ask for.  */
+static double lines_of(const Problem *p, const RProg *r, const Thread *t, double run) {
+    const WindowView *v = &p->window;
+    double lines = 0, left = t->loads;
+    for (int k = 0; k < v->n_source; k++) {
+        const WindowSource *x = &v->source[k];
+        double width = rprog_window_width(p, r, k) * x->bytes, step = width;
+        if (v->along) step = (double)(r->thread.extent[AX_N] * x->step_n) * x->bytes;
+        else if (v->lane < 0) step = SECTOR;
+        if (!v->map) return t->loads * mp_view_lines(width, step, run);
+        double loads = (double)rprog_window_used(p, r, k, true);
+        lines += loads * mp_view_lines(width, step, run);
+        left -= loads;
+    }
+    return lines + left * mp_view_lines(r->store_vec * p->op[0].bytes,
+                                        r->store_vec * p->op[0].bytes, run);
 }
 
 void mp_estimate_window(const Model *m, const RProg *r, Estimate *out) {
     const Problem *p = m->p;
     const WindowView *v = &p->window;
     double patches = (double)rprog_window_patches(p, r);
-    double warps = patches / WARP, tm = r->thread.extent[AX_M], tn = r->thread.extent[AX_N];
+    double warps = patches / WARP, tn = r->thread.extent[AX_N], each = outputs_of(p, r);
     Thread t = thread_of(p, r);
-    Area a = area_of(p, r);
     ViewWork w = {.blocks = (double)rprog_blocks(p, r), .writes = m->out_bytes};
     w.reads = m->total_unique + (double)p->epilogue_bytes;
     w.compute = warps * t.taps;
     w.ops = warps * t.ops;
+    w.l2 = traffic(m, r, w.reads) + w.writes;
 
-    double span_m = (double)((v->extent_r - 1) * v->dil_m + 1);
-    double span_n = (double)((v->extent_s - 1) * v->dil_n + 1);
-    double again = halo(a.columns, (double)v->step_n, span_n);
-    if (v->dim_m >= 0) again *= halo(a.rows, (double)v->step_m, span_m);
-    w.l2 = w.reads * again + w.writes;
-
-    double width = r->vec_n * v->bytes, step = width, run = a.in_row;
-    if (v->along) step = tn * (double)v->step_n * v->bytes;
-    else if (v->lane < 0) step = SECTOR;
+    double width = r->vec_n * v->source[0].bytes, run = area_of(p, r).in_row;
     double store_width = (double)r->store_vec * p->op[0].bytes;
-    w.wavefronts = warps * (t.loads * mp_view_lines(width, step, run) +
-                            tm * tn * (v->lane < 0 ? 1 : r->vec_n) / r->store_vec *
-                                mp_view_lines(store_width, v->along ? tn * v->bytes : width, run));
+    double store_step = v->along ? tn * v->source[0].bytes : width;
+    w.wavefronts = warps * (lines_of(p, r, &t, run) +
+                            each / r->store_vec * mp_view_lines(store_width, store_step, run));
 
     /* The rows of a patch are under way together where they are unrolled.  */
-    double loops = (double)v->rest * (rprog_window_unrolls(p, r) ? 1 : (double)v->extent_r);
+    double loops = (double)v->rest *
+                   (rprog_window_unrolls(p, r) ? 1 : (double)v->source[0].extent_r);
     double waits = loops * m->dram_latency;
     w.chain = m->block_start + waits + t.ops;
     w.flying = w.reads / patches / loops * waits / (m->block_start + waits);
@@ -146,7 +220,7 @@ void mp_estimate_window(const Model *m, const RProg *r, Estimate *out) {
         price_tiles(m, r, &t, &w);
     }
     mp_view_terms(m, r, &w, out);
-    double computed = patches * tm * tn * (v->lane < 0 ? 1 : r->vec_n), outputs = 1;
+    double computed = patches * each, outputs = 1;
     const TeStmt *s = &p->te->stmt[p->group->root];
     for (int i = 0; i < s->n_left; i++) outputs *= (double)s->index[i].hi.value;
     out->padding_waste = outputs > 0 ? computed / outputs - 1 : 0;

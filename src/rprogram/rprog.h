@@ -137,19 +137,20 @@
  *   [split][AX_M] and a second kernel adds them in order of s, or rprog_column_lanes threads
  *   together.  All reductions of the group (column.sum) are made in the same pass.
  *
- * The `window` skeleton (reductions over windows that overlap or abut; Problem.window): a
- * thread computes a patch of thread.m rows (index p) by thread.n columns (index q), of vec_n
- * neighbours along window.lane if there is one.  Rows of the input slide through registers:
- * each is loaded once, vec_n elements at a time (for window.along: from multiples of vec_n
- * on), and adds to every output row that it touches.  With thread.m == 1 the rows of the
- * window are a loop.
+ * The `window` skeleton (reductions over windows that overlap or abut, and maps that read a tensor
+ * at several shifts; Problem.window): a thread computes a patch of thread.m rows (index p) by
+ * thread.n columns (index q), of vec_n neighbours along window.lane if there is one.  Rows of the
+ * input slide through registers: each is loaded once, vec_n elements at a time (for window.along:
+ * from multiples of vec_n on, of sources beside the first as wide as they allow), and adds to every
+ * output row that it touches.  With thread.m == 1 the rows of a reduction's window are a loop.  A
+ * map has all rows of its patch, from every source, before the first output.
  * - keep `registers`: rows come from global memory.  Patches in the order [other
  *   indices][p][q][lane] are numbered through; a block takes block.m / thread.m of them,
  *   block.n == thread.n.
  * - keep `shared`: the block computes block.m x block.n outputs of block.k planes (a plane is
- *   a point of the other indices); their inputs with the halo are in shared memory as values,
- *   what lies outside the tensor filled in.  Thread id = (plane, patch down, patch across),
- *   the grid is the same with tiles.
+ *   a point of the other indices); the inputs of the first source with the halo are in shared
+ *   memory as values, what lies outside the tensor filled in.  Thread id = (plane, patch down,
+ *   patch across), the grid is the same with tiles.
  *
  * The `permute` skeleton (maps whose outputs are contiguous along another axis than what they
  * read; Problem.permute): a block computes a box of block.extent[a] points along axis a of the
@@ -331,13 +332,14 @@ int64_t rprog_column_part(const Problem *p, int64_t results, int part);
  * warp where outputs are few and slices many, else one.  */
 int rprog_column_lanes(const Problem *p, const RProg *r);
 int64_t rprog_column_slice(const Problem *p, const RProg *r);
-/* `window`: patches; what a thread loads of an input row: loads of vec_n elements, elements before
- * the first that is needed; input rows of a patch (the window's where they are a loop);
- * multiply-adds of the body that is unrolled, and whether the loop over the window's rows is
- * too.  */
+/* `window`: patches; what a thread loads of an input row of a source: elements of a load, loads,
+ * elements before the first that is needed; input rows of a patch (the window's where they are a
+ * loop); multiply-adds (taps) of the body that is unrolled, and whether the loop over the window's
+ * rows is too.  */
 int64_t rprog_window_patches(const Problem *p, const RProg *r);
-int64_t rprog_window_loads(const Problem *p, const RProg *r);
-int rprog_window_shift(const Problem *p, const RProg *r);
+int rprog_window_width(const Problem *p, const RProg *r, int source);
+int64_t rprog_window_loads(const Problem *p, const RProg *r, int source);
+int rprog_window_shift(const Problem *p, const RProg *r, int source);
 /* KEEP_SHARED: patches of a block down, across and over planes (points of the outer indices); tiles
  * of the grid; rows, columns and row pitch of its inputs in elements.  */
 typedef struct {
@@ -346,7 +348,13 @@ typedef struct {
     int64_t rows, columns, pitch;
 } WindowTile;
 WindowTile rprog_window_tile(const Problem *p, const RProg *r);
-int64_t rprog_window_rows(const Problem *p, const RProg *r);
+int64_t rprog_window_rows(const Problem *p, const RProg *r, int source);
+/* Loads of a patch from a source, or elements (of lanes, their vectors); those of a map that no tap
+ * needs are left out: the compiler does, and narrows loads.  */
+int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loads);
+static inline bool rprog_window_tiled(const RProg *r, int source) {
+    return r->keep == KEEP_SHARED && source == 0;
+}
 int64_t rprog_window_body(const Problem *p, const RProg *r);
 bool rprog_window_unrolls(const Problem *p, const RProg *r);
 /* `permute`: points of a box; of source i: elements of its part of the box, elements of a row in

@@ -23,32 +23,43 @@ int64_t rprog_window_patches(const Problem *p, const RProg *r) {
            ceil_div(v->extent_q, r->thread.extent[AX_N]) * ceil_div(lanes_of(p), vec);
 }
 
-int rprog_window_shift(const Problem *p, const RProg *r) {
+int rprog_window_width(const Problem *p, const RProg *r, int source) {
     const WindowView *v = &p->window;
-    if (!v->along || r->keep == KEEP_SHARED) return 0;
-    int64_t rest = v->base_n % r->vec_n;
-    return (int)(rest < 0 ? rest + r->vec_n : rest);
+    const WindowSource *x = &v->source[source];
+    int width = r->vec_n;
+    if (!v->along || rprog_window_tiled(r, source)) return width;
+    while (width > x->load_vec || r->thread.extent[AX_N] * x->step_n % width) width /= 2;
+    return width;
 }
 
-int64_t rprog_window_loads(const Problem *p, const RProg *r) {
-    const WindowView *v = &p->window;
-    int64_t span = (r->thread.extent[AX_N] - 1) * v->step_n + (v->extent_s - 1) * v->dil_n + 1;
-    return v->along ? ceil_div(span + rprog_window_shift(p, r), r->vec_n) : span;
+int rprog_window_shift(const Problem *p, const RProg *r, int source) {
+    if (!p->window.along || rprog_window_tiled(r, source)) return 0;
+    int width = rprog_window_width(p, r, source);
+    int64_t rest = p->window.source[source].base_n % width;
+    return (int)(rest < 0 ? rest + width : rest);
+}
+
+int64_t rprog_window_loads(const Problem *p, const RProg *r, int source) {
+    const WindowSource *x = &p->window.source[source];
+    int64_t span = (r->thread.extent[AX_N] - 1) * x->step_n + (x->extent_s - 1) * x->dil_n + 1;
+    if (!p->window.along) return span;
+    return ceil_div(span + rprog_window_shift(p, r, source), rprog_window_width(p, r, source));
 }
 
 WindowTile rprog_window_tile(const Problem *p, const RProg *r) {
     const WindowView *v = &p->window;
+    const WindowSource *x = &v->source[0];
     WindowTile t = {.down = count_along(&r->block, &r->thread, AX_M),
                     .across = count_along(&r->block, &r->thread, AX_N),
                     .planes = r->block.extent[AX_K]};
     t.tiles_m = ceil_div(v->extent_p, r->block.extent[AX_M]);
     t.tiles_n = ceil_div(v->extent_q, r->block.extent[AX_N]);
     t.tiles_o = ceil_div(v->outer, t.planes);
-    t.rows = (r->block.extent[AX_M] - 1) * v->step_m + (v->extent_r - 1) * v->dil_m + 1;
-    t.columns = (r->block.extent[AX_N] - 1) * v->step_n + (v->extent_s - 1) * v->dil_n + 1;
+    t.rows = (r->block.extent[AX_M] - 1) * x->step_m + (x->extent_r - 1) * x->dil_m + 1;
+    t.columns = (r->block.extent[AX_N] - 1) * x->step_n + (x->extent_s - 1) * x->dil_n + 1;
     /* The last thread's loads may reach beyond what it needs.  */
-    int64_t reach = (int64_t)(t.across - 1) * r->thread.extent[AX_N] * v->step_n +
-                    rprog_window_loads(p, r) * r->vec_n;
+    int64_t reach = (int64_t)(t.across - 1) * r->thread.extent[AX_N] * x->step_n +
+                    rprog_window_loads(p, r, 0) * r->vec_n;
     if (reach > t.columns) t.columns = reach;
     t.pitch = ceil_div(t.columns, r->vec_n) * r->vec_n;
     return t;
@@ -75,52 +86,98 @@ int64_t rprog_window_smem(const Problem *p, const RProg *r) {
     if (r->keep != KEEP_SHARED) return 0;
     WindowTile t = rprog_window_tile(p, r);
     if (t.rows > 1 << 16 || t.pitch > 1 << 16) return INT32_MAX;
-    return t.planes * t.rows * t.pitch * p->window.value_bytes;
+    return t.planes * t.rows * t.pitch * p->window.source[0].value_bytes;
 }
 
-int64_t rprog_window_rows(const Problem *p, const RProg *r) {
+int64_t rprog_window_rows(const Problem *p, const RProg *r, int source) {
+    const WindowSource *x = &p->window.source[source];
+    if (r->thread.extent[AX_M] == 1) return x->extent_r;
+    return (r->thread.extent[AX_M] - 1) * x->step_m + (x->extent_r - 1) * x->dil_m + 1;
+}
+
+/* The element of a source's rows, counted over all of them, that output i, j of the patch needs for
+ * a tap; of lanes, their number.  */
+static int64_t element_of(const Problem *p, const RProg *r, const WindowTap *tap, int64_t row_size,
+                          int i, int j) {
+    const WindowSource *x = &p->window.source[tap->source];
+    int64_t row = r->thread.extent[AX_M] == 1 ? tap->r : i * x->step_m + tap->r * x->dil_m;
+    return row * row_size + rprog_window_shift(p, r, tap->source) + j * x->step_n +
+           tap->s * x->dil_n;
+}
+
+int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loads) {
+    enum { WORDS = 128, BITS = 64 };
     const WindowView *v = &p->window;
-    if (r->thread.extent[AX_M] == 1) return v->extent_r;
-    return (r->thread.extent[AX_M] - 1) * v->step_m + (v->extent_r - 1) * v->dil_m + 1;
+    int width = v->along ? rprog_window_width(p, r, source) : 1;
+    int64_t row_size = rprog_window_loads(p, r, source) * width;
+    int64_t all = rprog_window_rows(p, r, source) * row_size, used = 0;
+    uint64_t seen[WORDS] = {0};
+    int unit = loads ? width : 1;
+    if (!v->map || all > WORDS * BITS) return all / unit;
+    for (int t = 0; t < v->n_tap; t++) {
+        if (v->tap[t].source != source) continue;
+        for (int i = 0; i < r->thread.extent[AX_M]; i++) {
+            for (int j = 0; j < r->thread.extent[AX_N]; j++) {
+                int64_t n = element_of(p, r, &v->tap[t], row_size, i, j) / unit;
+                used += !(seen[n / BITS] >> n % BITS & 1);
+                seen[n / BITS] |= UINT64_C(1) << n % BITS;
+            }
+        }
+    }
+    return used;
 }
 
 bool rprog_window_unrolls(const Problem *p, const RProg *r) {
     enum { SHORT_BODY = 256 };
-    return r->thread.extent[AX_M] > 1 ||
-           rprog_window_body(p, r) * p->window.extent_r <= SHORT_BODY;
+    return p->window.map || r->thread.extent[AX_M] > 1 ||
+           rprog_window_body(p, r) * p->window.source[0].extent_r <= SHORT_BODY;
 }
 
 int64_t rprog_window_body(const Problem *p, const RProg *r) {
     const WindowView *v = &p->window;
-    int64_t outputs = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N];
-    int64_t rows = r->thread.extent[AX_M] > 1 ? v->extent_r : 1;
-    return outputs * (v->lane < 0 ? 1 : r->vec_n) * v->extent_s * rows;
+    int64_t outputs = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N] *
+                      (v->lane < 0 ? 1 : r->vec_n);
+    if (v->map) return outputs * v->n_tap;
+    return outputs * v->source[0].extent_s *
+           (r->thread.extent[AX_M] > 1 ? v->source[0].extent_r : 1);
+}
+
+/* Words of a map's inputs that wait for their outputs: of vectors, what is needed of them.  */
+static int64_t held(const Problem *p, const RProg *r) {
+    int64_t words = 0;
+    for (int k = 0; k < p->window.n_source; k++)
+        words += rprog_window_used(p, r, k, false) * (p->window.lane < 0 ? 1 : r->vec_n) *
+                 ((p->window.source[k].value_bytes + 3) / 4);
+    return words;
 }
 
 int64_t rprog_window_registers(const Problem *p, const RProg *r) {
     enum { FIXED = 22, TAPS = 32 };       /* fitted to what compiled kernels need */
     const WindowView *v = &p->window;
+    const WindowSource *x = &v->source[0];
     int64_t vec = v->lane < 0 ? 1 : r->vec_n, words = (v->sum_bytes + 3) / 4;
+    if (v->map) return FIXED + held(p, r) + words * 2 * r->store_vec;
     int64_t outputs = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N] * vec;
-    int64_t loaded = rprog_window_loads(p, r) * r->vec_n;
-    int64_t taps = p->n_reads > 1 ? v->extent_s * v->extent_r * vec : 0;
+    int64_t loaded = rprog_window_loads(p, r, 0) * r->vec_n;
+    int64_t taps = p->n_reads > 1 ? x->extent_s * x->extent_r * vec : 0;
     /* Narrow elements land before they become values.  */
-    int64_t landing = v->bytes < 4 && r->keep != KEEP_SHARED ? (loaded * v->bytes + 3) / 4 : 0;
+    int64_t landing = x->bytes < 4 && r->keep != KEEP_SHARED ? (loaded * x->bytes + 3) / 4 : 0;
     return FIXED + landing + words * (outputs + loaded + (taps < TAPS ? taps : TAPS));
 }
 
 static const char *check_vector(const Problem *p, const RProg *r) {
     const WindowView *v = &p->window;
+    const WindowSource *x = &v->source[0];
     if (!power_of_two(r->vec_n)) return "vec is not a power of two";
     if (r->keep == KEEP_SHARED) {
         if (!v->along) return "rows in shared memory must be contiguous in the tensor";
-        if (r->vec_n * v->value_bytes > PIECE_MAX || r->thread.extent[AX_N] * v->step_n % r->vec_n)
+        if (r->vec_n * x->value_bytes > PIECE_MAX || r->thread.extent[AX_N] * x->step_n % r->vec_n)
             return "reads of shared memory do not begin at multiples of their width";
     } else if (!v->along) {
         if (r->vec_n > v->vec) return "a load is wider than the contiguous aligned run";
         if (r->store_vec != r->vec_n) return "store_vec is not the thread's vector";
         return NULL;
-    } else if (r->vec_n > v->load_vec || r->thread.extent[AX_N] * v->step_n % r->vec_n) {
+    } else if (r->vec_n > x->load_vec || r->thread.extent[AX_N] * x->step_n % r->vec_n) {
         return "loads do not begin at multiples of their width";
     }
     if (!power_of_two(r->store_vec) || r->thread.extent[AX_N] % r->store_vec ||
@@ -154,12 +211,13 @@ const char *rprog_window_check(const Problem *p, const Device *dev, const RProg 
         r->thread.extent[AX_M] * r->thread.extent[AX_N] * (v->lane < 0 ? 1 : r->vec_n) >
             OUTPUTS_MAX)
         return "the thread's patch is too large";
-    if (r->thread.extent[AX_M] > 1 && v->dim_m < 0) return "rows do not slide";
+    if (r->thread.extent[AX_M] > 1 && v->p < 0) return "rows do not slide";
     const RTile *tile = r->keep == KEEP_SHARED ? &r->block : &r->thread;
     if (v->others_move && (v->unit_p % tile->extent[AX_M] || v->unit_q % tile->extent[AX_N]))
         return "another read would leave its tensor where patches are ragged";
     if ((why = check_vector(p, r))) return why;
-    if (rprog_window_loads(p, r) * r->vec_n > LOADED_MAX) return "too much of a row in registers";
+    if ((v->map ? held(p, r) : rprog_window_loads(p, r, 0) * r->vec_n) > LOADED_MAX)
+        return "too much of the input in registers";
     if (rprog_window_body(p, r) > UNROLL_MAX) return "the unrolled body is too long";
     if (r->split != 1) return "a window program has no split";
     if ((double)rprog_blocks(p, r) > dev->limits.grid_max.value)
@@ -215,8 +273,8 @@ static void add_tile(Windows *b, RProg r, int64_t wanted) {
 
 static void with_tiles(Windows *b, RProg r) {
     const WindowView *v = &b->p->window;
-    int widest = PIECE_MAX / v->value_bytes, vec = 1;
-    while (vec < widest && r.thread.extent[AX_N] * v->step_n % (2 * vec) == 0) vec *= 2;
+    int widest = PIECE_MAX / v->source[0].value_bytes, vec = 1;
+    while (vec < widest && r.thread.extent[AX_N] * v->source[0].step_n % (2 * vec) == 0) vec *= 2;
     r.keep = KEEP_SHARED;
     r.vec_n = (uint8_t)vec;
     for (int64_t wanted = 32; wanted <= 512; wanted *= 2) add_tile(b, r, wanted);
@@ -244,9 +302,9 @@ static void with_vectors(Windows *b, RProg r) {
     while (store > v->out_vec || v->unit_q % store) store /= 2;
     r.store_vec = (uint8_t)store;
     with_tiles(b, r);
-    for (int vec = v->load_vec; vec >= 1; vec /= 2) {
+    for (int vec = v->source[0].load_vec; vec >= 1; vec /= 2) {
         r.vec_n = (uint8_t)vec;
-        if (r.thread.extent[AX_N] * v->step_n % vec == 0) with_threads(b, r);
+        if (r.thread.extent[AX_N] * v->source[0].step_n % vec == 0) with_threads(b, r);
     }
 }
 
@@ -258,7 +316,7 @@ void rprog_window_candidates(Arena *a, const Problem *p, const Device *dev, RPro
     RProg r = rprog_window_base();
     if (!v->fits || rprog_units(p, dev, &r.unit, 1) < 1) return;
     for (int i = 0; i < SIDES; i++) {
-        if (i > 0 && (v->dim_m < 0 || side[i - 1] >= v->extent_p)) break;
+        if (i > 0 && (v->p < 0 || side[i - 1] >= v->extent_p)) break;
         for (int j = 0; j < SIDES; j++) {
             if (j > 0 && side[j - 1] >= v->extent_q) break;
             if (side[i] * side[j] > OUTPUTS_MAX) break;

@@ -35,9 +35,38 @@ int64_t access_unique(const Te *te, const TeStmt *s, const Access *a);
 RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const bool *stored);
 /* Fills gap_reads and gap_writes of a map; the read `counted` (or NULL) is left out.  */
 void rtile_gaps(Problem *p, const FusedAxis *domain, const Access *counted);
-/* Fills the views of a reduction, or that of a map.  */
+/* Fills the views of a reduction, or those of a map.  */
 void rtile_views(Problem *p, int align);
 void rtile_permute(Problem *p, int align);
+void rtile_window(Problem *p, int align);
+void rtile_stencil(Problem *p, int align);
+/* What views share: the extent of an index; an index as a further digit of an axis; the affine read
+ * below e that moves the most bytes and that `wanted` takes, or NULL; the spatial index along which
+ * an access is contiguous, or -1.  */
+int64_t view_extent(const TeStmt *s, int index);
+void view_digit(const TeStmt *s, int index, FusedAxis *axis);
+const TeExpr *view_widest(const Te *te, const TeStmt *s, const TeExpr *e,
+                          bool (*wanted)(const TeStmt *, const Access *), Access *out);
+int view_contiguous(const TeStmt *s, const Access *a);
+/* What stores allow along an axis of the root's indices: all statements of the group that are
+ * stored, temporaries as if they were.  */
+void view_stores(const Problem *p, const FusedAxis *axis, int align, int *vec, int64_t *run);
+/* Do both operands of a contraction move the result along axes of their own, so that tiles of
+ * products reuse them?  */
+bool view_reuses(const Problem *p);
+/* The index, of those from `first` to `end` - 1, that occurs in dimension d and in no other; -1 if
+ * there is not exactly one.  */
+int window_index(const Te *te, const Access *a, int d, int first, int end);
+/* An else value that is the same everywhere and cheap, or none.  */
+bool window_constant_else(const TeExpr *read);
+/* The rest of a window's view, from its sources and q, p, s, r.  */
+void window_describe(Problem *p, int align);
+/* The different reads of a map's group along an axis of the root's indices, those that `skip` takes
+ * left out; *bytes: what those that move with the axis read for one element.  */
+ReadWidths rtile_widths(const Problem *p, const FusedAxis *axis, int align,
+                        bool (*skip)(const Problem *, const TeExpr *), double *bytes);
+/* Fills widths and shifts of a map.  */
+void rtile_map_reads(Problem *p, const FusedAxis *domain, int align);
 /* Arithmetic of an expression, in instructions; `stop` and what is below it is not counted.  */
 double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b);
 #endif

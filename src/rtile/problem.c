@@ -241,6 +241,7 @@ static void describe_stream(int align, Problem *p) {
     describe_outputs(&domain, align, p);
     bool any = widest_read(p, s, s->rhs, &a, &bytes), map = s->rhs->kind != TE_REDUCE;
     if (map && domain.extent > 0) rtile_gaps(p, &domain, any ? &a : NULL);
+    if (map) rtile_map_reads(p, &domain, align);
     if (!any) return;
     op->present = true;
     op->bytes = op->elem = te_dtype_bytes(p->te->tensor[a.tensor].dtype);

@@ -104,6 +104,7 @@ typedef struct {
     int64_t epilogue_bytes;   /* read by the fused statements, bytes, unique */
     /* of maps, bytes of sectors that are moved but not needed; the widest read's come on top */
     double gap_reads, gap_writes;
+    MapReads map;
     double epilogue_ops;      /* arithmetic per output element behind the reduction */
     double body_ops;          /* operations of the body beyond one multiply-add (0 for A * B) */
     double flops;             /* 2 per multiply-add */

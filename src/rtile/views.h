@@ -1,4 +1,5 @@
-/* Views: a reduction seen by columns, and as a sliding window; a map seen as a change of layout.
+/* Views: a reduction seen by columns, a reduction or a map as a sliding window, a map as a change
+ * of layout.
  *
  * What the skeletons `column`, `window` and `permute` need to know beyond a Problem: which indices
  * they walk in which order, and how the reads that move the most bytes lie along them.  Pure
@@ -29,32 +30,75 @@ typedef struct {
     int part[TE_MAX_SUMS];    /* every reduction, or value and position */
 } ColumnView;
 
-/* Outputs at neighbouring points read overlapping windows of one tensor: dimension `dim_n` of
- * the read has subscript step_n * q + dil_n * s + base_n, dimension dim_m likewise with p and
- * r.  The window of a dimension slides along a spatial index and is walked by a reduction
- * index, and neither occurs elsewhere in the read.  */
+enum { READ_WIDTHS = 5 };
+
+/* Reads of a map by the widest access that neighbours allow: of[i] of 1 << i elements.  Reads of
+ * the same element for all neighbours count as the widest ones.  */
+typedef struct {
+    int of[READ_WIDTHS];
+} ReadWidths;
+
+enum { MAP_SHIFTS = 64 };
+
+/* What a map reads, over the flattened domain.  Beside the first of several parallel reads of a
+ * tensor, which differ in constants alone, each lies `shift` elements behind another one.  */
+typedef struct {
+    ReadWidths widths;
+    int n_shift;
+    double shift[MAP_SHIFTS];
+    int bytes[MAP_SHIFTS];    /* of an element */
+} MapReads;
+
+enum { WINDOW_SOURCES = 4, WINDOW_TAPS = 64 };
+
+/* Reads of one tensor that slide over it: dimension `dim_n` has subscript step_n * q + dil_n * s +
+ * base_n, dimension dim_m likewise with p and r, where q and p occur in no other dimension, s runs
+ * to extent_s and r to extent_r.  Of a reduction it is one read, s and r being reduction indices;
+ * of a map they number the shifts of all its reads that differ in these dimensions alone.  */
+typedef struct {
+    const TeExpr *read;       /* the first of them */
+    Access access;            /* of `read` */
+    const TeExpr *other;      /* what they have outside of the tensor; NULL: they are not there */
+    int dim_n, dim_m;         /* dim_m < 0: one dimension slides */
+    int64_t step_n, dil_n, base_n, step_m, dil_m, base_m;
+    int64_t extent_s, extent_r;
+    int load_vec;             /* along: widest access that starts at a multiple of itself */
+    int bytes, value_bytes;   /* of an element in memory and as a value */
+} WindowSource;
+
+/* A read of a map, by statement `which` of the group (-1: the root): row r and column s of a
+ * source's window.  */
+typedef struct {
+    const TeExpr *read;
+    int which, source;
+    int32_t s, r;
+} WindowTap;
+
+/* Outputs at neighbouring points read overlapping windows of one tensor, for a reduction, or the
+ * same tensors at several shifts, for a map (a stencil).  */
 typedef struct {
     bool fits;
-    const TeExpr *read;
-    Access access;
-    int dim_n, dim_m;         /* dim_m < 0: one dimension slides */
-    int q, s, p, r;           /* indices of the statement; p, r < 0 without dim_m */
-    int64_t step_n, dil_n, base_n, step_m, dil_m, base_m;
-    int64_t extent_q, extent_s, extent_p, extent_r;
+    bool map;
+    int n_source;             /* 1 of a reduction */
+    WindowSource source[WINDOW_SOURCES];  /* the first one has the most taps */
+    int n_tap;                /* of a map */
+    WindowTap tap[WINDOW_TAPS];
+    int q, s, p, r;           /* indices of the statement; s, r < 0 of a map; p, r without dim_m */
+    int64_t extent_q, extent_p;
     int64_t unit_q, unit_p;   /* divide extent_q, extent_p at all run-time sizes */
     bool along;               /* dim_n is the contiguous one; else index `lane` is, or none */
     int lane;                 /* spatial index that is contiguous in the read, not q; < 0: none */
-    int vec;                  /* lane: neighbours that one access can read */
-    int load_vec;             /* along: widest access that starts at a multiple of itself */
+    int vec;                  /* lane: neighbours that one access of any source can read */
     int out_vec;              /* widest store along q (along) or lane, elements */
-    int bytes;                /* of an element of the read */
-    int sum_bytes;            /* of an accumulator */
-    bool others_move;         /* another read follows p or q: patches must not be ragged */
+    int sum_bytes;            /* of an accumulator; of a map's value */
+    bool others_move;         /* another read follows p or q where it is not known to be inside of
+                               * the outputs: patches must not be ragged */
     int64_t rest;             /* product of the extents of the other reduction indices */
     int64_t outer;            /* of the other spatial indices (p, q and lane left out) */
-    int64_t outer_step;       /* elements of the read from one of these points to the next; < 0: not
-                               * even, or a subscript of theirs is tested */
-    int value_bytes;          /* of an element as a value */
+    ReadWidths others;        /* of a map: reads that are no taps, along q (along) or lane */
+    double others_bytes;      /* of what they read that moves with an output, per output */
+    int64_t outer_step;       /* elements of the first source from one of these points to the next;
+                               * < 0: not even, or a subscript of theirs is tested */
 } WindowView;
 
 enum { PERMUTE_AXES = 8, PERMUTE_SOURCES = 2 };

@@ -65,6 +65,12 @@ typedef struct {
            "op f(X: " t "[N,C,H,W]) -> Y: " t "[N,C,P,Q] { Y[n,c,p,q] = sum[r,s]("                 \
            "X[n,c,p*st+r*dil-pad,q*st+s*dil-pad] else 0) * 0.25 where r in R, s in S; }")
 
+/* Four neighbours and the middle, outside of the tensor `low`.  */
+#define FIVE(t, o, h, w, low)                                                                      \
+    WINDOW("five points " t " " #h "," #w, "param H=" #h ", W=" #w "; op f(X: " t "[H,W]) -> Y: "  \
+           o "[H,W] { Y[i,j] = (X[i-1,j] else " low ") + (X[i+1,j] else " low ") + (X[i,j-1]"      \
+           " else " low ") + (X[i,j+1] else " low ") - 4 * X[i,j]; }")
+
 static const Small table[] = {
     MIDDLE(1, 64, 64, "f32", "f32"), MIDDLE(3, 37, 20, "f32", "f32"),
     MIDDLE(2, 300, 8, "f32", "f32"), MIDDLE(5, 7, 33, "f32", "f32"),
@@ -174,6 +180,47 @@ static const Small table[] = {
            " Y[p,q] = min[r,s]((X[p+r-1,q+s-1] else inf) - K[r,s]); }"),
     WINDOW("any in the neighbourhood", "param H=9, W=16; op f(X: bool[H,W]) -> Y: bool[H,W] {"
            " Y[p,q] = any[r,s](X[p+r-1,q+s-1] else false) where r in 3, s in 3; }"),
+    FIVE("f32", "f32", 13, 24, "0"), FIVE("f16", "f16", 11, 40, "1"),
+    FIVE("bf16", "f32", 7, 33, "0"), FIVE("f64", "f64", 9, 14, "2"),
+    FIVE("i8", "i32", 9, 48, "3"), FIVE("u8", "i32", 1, 16, "0"),
+    FIVE("i64", "i64", 8, 9, "0"), FIVE("i32", "i32", 37, 1, "0"),
+    FIVE("f8e4m3", "f32", 6, 32, "0"), FIVE("i16", "i32", 10, 20, "7"),
+    WINDOW("neighbours alive", "param H=9, W=16; op f(X: bool[H,W]) -> Y: bool[H,W] {"
+           " Y[i,j] = (X[i-1,j] else false) || (X[i+1,j] else false) || (X[i,j-1] else true); }"),
+    WINDOW("interior alone", "param H=12, W=20; op f(X: f32[H,W]) -> Y: f32[H,W] {"
+           " Y[i,j] = i > 0 && i < H-1 && j > 0 && j < W-1 ? 0.25 * (X[i-1,j] + X[i+1,j]"
+           " + X[i,j-1] + X[i,j+1]) : X[i,j]; }"),
+    WINDOW("blur without edges", "param H=10, W=22; op f(X: f16[H+2,W+2]) -> Y: f16[H,W] {"
+           " Y[i,j] = X[i,j] + 2*X[i,j+1] + X[i,j+2] + 2*X[i+1,j] + 4*X[i+1,j+1] + 2*X[i+1,j+2]"
+           " + X[i+2,j] + 2*X[i+2,j+1] + X[i+2,j+2] where i in H, j in W; }"),
+    WINDOW("heat in three dimensions", "param A=6, B=7, C=20; op f(X: f32[A,B,C]) ->"
+           " Y: f32[A,B,C] { Y[i,j,k] = X[i,j,k] + 0.5 * ((X[i-1,j,k] else 1) + (X[i+1,j,k] else 1)"
+           " + (X[i,j-1,k] else 1) + (X[i,j+1,k] else 1) + (X[i,j,k-1] else 1)"
+           " + (X[i,j,k+1] else 1) - 6 * X[i,j,k]); }"),
+    WINDOW("several planes", "param A=5, B=6, C=16; op f(X: f32[A,B,C]) -> Y: f32[A,B,C] {"
+           " Y[i,j,k] = (X[i-1,j-1,k] else 0) + 2 * (X[i-1,j+1,k] else 0) + 4 * (X[i,j,k-1] else"
+           " 0)"
+           " + 8 * (X[i,j-1,k+1] else 0) + (X[i+1,j,k-2] else 0) - (X[i+1,j+2,k+1] else 0); }"),
+    WINDOW("neighbours, channels last", "param N=2, H=7, W=9, C=16; op f(X: f16[N,H,W,C]) ->"
+           " Y: f16[N,H,W,C] { Y[n,h,w,c] = (X[n,h-1,w,c] else 0) + (X[n,h+1,w,c] else 0)"
+           " + (X[n,h,w-1,c] else 0) + (X[n,h,w+1,c] else 0) - 4 * X[n,h,w,c]; }"),
+    WINDOW("neighbours of odd channels", "param H=7, W=9, C=5; op f(X: f32[H,W,C], b: f32[C]) ->"
+           " Y: f32[H,W,C] { Y[h,w,c] = (X[h-2,w,c] else -1) + (X[h,w+2,c] else -1) + b[c]; }"),
+    WINDOW("columns of neighbours", "param H=17, W=12; op f(X: f32[H,W]) -> Y: f32[H,W] {"
+           " Y[i,j] = (X[i-1,j] else 0) - (X[i+1,j] else 0); }"),
+    WINDOW("halves", "param H=9, W=16; op f(X: i8[2*H,2*W]) -> Y: i32[H,W] { Y[i,j] ="
+           " X[2*i,2*j] + X[2*i+1,2*j] + X[2*i,2*j+1] + X[2*i+1,2*j+1] where i in H, j in W; }"),
+    WINDOW("two fields, two outputs", "param H=11, W=12; op f(X: f32[H,W], K: f32[H,W],"
+           " V: f32[H,W]) -> (Y: f32[H,W], G: f16[H,W]) { Y[i,j] = 2 * X[i,j] - V[i,j] + K[i,j]"
+           " * ((X[i-1,j] else 0) + (X[i+1,j] else 0)) + (K[i,j-1] else 1) + (K[i+1,j] else 1);"
+           " G[i,j] = (X[i,j+1] else 0) - (X[i,j-1] else 0); }"),
+    WINDOW("waves in one dimension", "param W=70; op f(X: f32[W], V: f32[W]) -> Y: f32[W] {"
+           " Y[i] = 2 * X[i] - V[i] + 0.5 * ((X[i-1] else 0) - 2 * X[i] + (X[i+1] else 0)); }"),
+    WINDOW("other edges for each", "param H=8, W=12; op f(X: f32[H,W]) -> Y: f32[H,W] {"
+           " Y[i,j] = (X[i,j-1] else 1) + (X[i,j+1] else 1) + (X[i-1,j] else 2)"
+           " * (X[i+1,j] else 2); }"),
+    WINDOW("rows with gaps", "param H=9, W=14; op f(X: f32[H,W] strides(20,1)) -> Y: f32[H,W]"
+           " strides(16,1) { Y[i,j] = (X[i-1,j-1] else 0) + (X[i+1,j+1] else 0) * X[i,j]; }"),
     WINDOW("rows with strides", "param H=9, W=14; op f(X: f32[H,W] strides(20,1), K: f32[3,3]) ->"
            " Y: f32[H,W] strides(16,1) { Y[p,q] += (X[p+r-1,q+s-1] else 0) * K[r,s]; }"),
 };

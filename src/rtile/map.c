@@ -1,0 +1,111 @@
+/* The reads of a map: how wide accesses can be, and how far apart those of one tensor lie.  */
+#include "rtile/facts.h"
+
+#include <string.h>
+
+enum { READS = 256 };
+
+static const TeStmt *statement(const Problem *p, int which) {
+    return &p->te->stmt[which < 0 ? p->group->root : p->group->fused[which]];
+}
+
+static bool is_made_here(const Problem *p, int tensor) {
+    for (int i = -1; i < p->group->n_fused; i++) {
+        if (statement(p, i)->tensor == tensor) return true;
+    }
+    return false;
+}
+
+/* Does the same read occur before read n of statement `which`?  */
+static bool is_repeated(const Problem *p, int which, const TeExpr *const *read, int n) {
+    const TeExpr *before[READS];
+    for (int i = 0; i < n; i++) {
+        if (access_same(read[i], read[n])) return true;
+    }
+    for (int k = -1; k < which; k++) {
+        int count = access_reads(statement(p, k)->rhs, before, READS);
+        for (int i = 0; i < count && i < READS; i++) {
+            if (access_same(before[i], read[n])) return true;
+        }
+    }
+    return false;
+}
+
+/* log2 of the widest access.  */
+static int width_of(const Problem *p, int which, const FusedAxis *axis, int align, Access *a,
+                    double *bytes) {
+    const TeTensor *t = &p->te->tensor[a->tensor];
+    const TeStmt *s = statement(p, which);
+    int log = 0;
+    for (int d = 0; d < t->rank; d++)
+        a->guard[d] = access_leaves(s, a->read->args[d], &a->sub[d], &t->shape[d]);
+    Span span = span_of_read(p->te, s, a);
+    if (which >= 0) span = span_through(&span, statement(p, -1), p->group->perm[which]);
+    if (span_stride(&span, axis) == 0) return READ_WIDTHS - 1;
+    *bytes += span.bytes;
+    for (int vec = span_vector(&span, axis, align); vec > 1; vec /= 2) log++;
+    return log < READ_WIDTHS ? log : READ_WIDTHS - 1;
+}
+
+ReadWidths rtile_widths(const Problem *p, const FusedAxis *axis, int align,
+                        bool (*skip)(const Problem *, const TeExpr *), double *bytes) {
+    const TeExpr *read[READS];
+    ReadWidths out = {{0}};
+    *bytes = 0;
+    for (int which = -1; which < p->group->n_fused; which++) {
+        int n = access_reads(statement(p, which)->rhs, read, READS);
+        for (int i = 0; i < n && i < READS; i++) {
+            Access a;
+            if (is_made_here(p, read[i]->v.ref) || (skip && skip(p, read[i])) ||
+                is_repeated(p, which, read, i))
+                continue;
+            access_read(p->te, statement(p, which), read[i], &a);
+            if (a.affine) out.of[width_of(p, which, axis, align, &a, bytes)]++;
+            else out.of[0]++;
+        }
+    }
+    return out;
+}
+
+/* ---- shifts ---- */
+
+typedef struct {
+    Affine offset;
+    int tensor, bytes;
+} ReadPlace;
+
+static bool are_parallel(const ReadPlace *a, const ReadPlace *b) {
+    return a->tensor == b->tensor &&
+           memcmp(a->offset.coef, b->offset.coef, sizeof a->offset.coef) == 0;
+}
+
+/* By rising offsets.  */
+static void insert(ReadPlace *place, int n, ReadPlace one) {
+    for (; n > 0 && place[n - 1].offset.c > one.offset.c; n--) place[n] = place[n - 1];
+    place[n] = one;
+}
+
+void rtile_map_reads(Problem *p, const FusedAxis *domain, int align) {
+    const TeExpr *read[READS];
+    const TeStmt *s = statement(p, -1);
+    ReadPlace place[MAP_SHIFTS];
+    int n = access_reads(s->rhs, read, READS), placed = 0;
+    double bytes;
+    MapReads *m = &p->map;
+    *m = (MapReads){.widths = rtile_widths(p, domain, align, NULL, &bytes)};
+    for (int i = 0; i < n && i < READS && placed < MAP_SHIFTS; i++) {
+        Access a;
+        if (is_repeated(p, -1, read, i)) continue;
+        access_read(p->te, s, read[i], &a);
+        if (!a.affine) continue;
+        int width = te_dtype_bytes(p->te->tensor[a.tensor].dtype);
+        insert(place, placed++, (ReadPlace){a.offset, a.tensor, width});
+    }
+    for (int i = 0; i < placed; i++) {
+        int k = i - 1;
+        while (k >= 0 && !are_parallel(&place[k], &place[i])) k--;
+        if (k < 0) continue;
+        m->shift[m->n_shift] = (double)(place[i].offset.c - place[k].offset.c);
+        m->bytes[m->n_shift++] = place[i].bytes;
+    }
+}
