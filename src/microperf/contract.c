@@ -204,7 +204,7 @@ static double split_us(const Model *m, const RProg *r) {
     double bytes = sum_bytes(m->p, r);
     double rate = bytes <= m->l2_capacity ? m->l2_rate : m->dram_read;
     double stored = m->out_bytes * (1 - direct_share(m, r));
-    return m->launch_us + (m->dram_latency + m->l2_latency) / m->clock * 1e6 +
+    return m->floor_us + (m->dram_latency + m->l2_latency) / m->clock * 1e6 +
            (bytes / rate + stored / m->dram_write) * 1e6;
 }
 

@@ -15,7 +15,7 @@ void mp_floor(const Te *te, const Problem *problem, int n, const Device *dev, Fl
         Model m = mp_model(&problem[i], dev);
         out->compute_us += compute_us(&problem[i], &m);
         out->dram_us = (out->reads / m.dram_read + out->writes / m.dram_write) * 1e6;
-        out->launch_us = m.launch_us;
+        out->launch_us = m.floor_us;
     }
     out->us = greater(greater(out->dram_us, out->compute_us), out->launch_us);
 }

@@ -33,7 +33,8 @@ Model mp_model(const Problem *p, const Device *dev) {
     m.smem_latency = smem->latency.value;
     m.step_tax = dev->overheads.pipeline_step.value;
     m.block_start = dev->overheads.block_start.value;
-    m.launch_us = dev->overheads.kernel_floor.value * 1e-3;
+    m.floor_us = dev->overheads.kernel_floor.value * 1e-3;
+    m.launch_us = greater(0, m.floor_us - m.block_start / m.clock * 1e6);
     m.in_flight = hal_level_curve(dram, "read", "bytes_in_flight_per_sm");
     for (int side = 0; side < 2; side++) {
         const ROperand *op = &p->op[side];

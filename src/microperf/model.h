@@ -17,7 +17,8 @@ typedef struct {
     double smem_rate;         /* wavefronts per clock and SM */
     double dram_latency, l2_latency, smem_latency;        /* clk */
     double step_tax, block_start;         /* clk */
-    double launch_us;
+    double floor_us, launch_us;           /* of a kernel; without the start of its first block,
+                                           * which is part of FILL */
     const Curve *in_flight;   /* DRAM rate over bytes in flight per SM, or NULL */
     double unique[2];         /* bytes read from DRAM at least once, per operand */
     double total_unique, out_bytes;

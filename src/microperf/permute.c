@@ -41,7 +41,7 @@ void mp_estimate_permute(const Model *m, const RProg *r, Estimate *out) {
     double outputs = (double)p->permute.out.extent, stores = 0, loads = 0;
     double vec = r->store_vec, axes = p->permute.out.n_digit;
     if (outputs < 1) {                    /* a size is 0: nothing is launched */
-        *out = (Estimate){.term[MP_LAUNCH] = m->launch_us, .us = m->launch_us};
+        *out = (Estimate){.term[MP_LAUNCH] = m->floor_us, .us = m->floor_us};
         return;
     }
     ViewWork w = {.blocks = blocks, .writes = m->out_bytes};
