@@ -120,7 +120,7 @@ RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int n
     ArgumentReport fit;
     *bytes = 0;
     Status s = arguments_check(&x, &fit);
-    if (s) return thread_keep(s, fit.why, NULL);
+    if (s) return thread_keep(s, fit.why, *fit.hint ? fit.hint : NULL);
     if (!fit.empty) *bytes = (size_t)workspace_of(e, &fit);
     return thread_keep(ST_OK, NULL, NULL);
 }
@@ -166,7 +166,7 @@ RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
     Status s = arguments_check(&x, &fit);
     if (!s && !fit.empty)
         s = check_workspace(workspace_of(e, &fit), ws, ws_bytes, fit.why, sizeof fit.why);
-    if (s) return thread_keep(s, fit.why, NULL);
+    if (s) return thread_keep(s, fit.why, *fit.hint ? fit.hint : NULL);
     if (fit.empty) return thread_keep(ST_OK, NULL, NULL);
     Value value[MAX_PARAMS];
     void *param[MAX_PARAMS];

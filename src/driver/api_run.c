@@ -49,7 +49,9 @@ static Status run_call(RollerCtx *ctx, void *user) {
     Status s = kernel_need_ptx(d, k);
     if (s) return s;
     s = arguments_check(&arguments, &fit);
-    if (s) return diag_error(d, s, NULL, DIAG_NOWHERE, "%s", fit.why);
+    if (s) diag_error(d, s, NULL, DIAG_NOWHERE, "%s", fit.why);
+    if (s && *fit.hint) diag_hint(d, "%s", fit.hint);
+    if (s) return s;
     DeviceRun x = {.dev = k->plans->set.dev, .build = &k->build, .size = fit.size,
                    .in = ARENA_ARRAY(a, TeData, te->n_in + 1),
                    .out = ARENA_ARRAY(a, TeData, te->n_out + 1)};

@@ -119,49 +119,76 @@ static Status every(Check *c, Rule rule) {
 }
 
 /* ---- sizes ---- */
+/* Where the value of a size was found.  */
+typedef struct {
+    int tensor, dimension;
+    bool known;
+} Source;
+
 /* A run-time size is what stands where the declaration has it alone.  */
-static void read_size(const Te *te, const TeExtent *e, int64_t given, int64_t *size, bool *known) {
-    if (!e->expr || e->expr->kind != TE_SIZE || known[e->expr->v.ref]) return;
+static void read_size(const Te *te, const TeExtent *e, int64_t given, Source from, int64_t *size,
+                      Source *source) {
+    if (!e->expr || e->expr->kind != TE_SIZE || source[e->expr->v.ref].known) return;
     if (te->size[e->expr->v.ref].kind != TE_SIZE_RUNTIME) return;
     size[e->expr->v.ref] = given;
-    known[e->expr->v.ref] = true;
+    source[e->expr->v.ref] = from;
+}
+
+/* What a kernel was made for its sizes must keep.  */
+static Status promise(Check *c, int size, Source from) {
+    const TeSize *s = &c->x->te->size[size];
+    int64_t v = c->out->size[size], q = s->extent.multiple;
+    bool inside = v >= s->lo && v <= s->hi;
+    if (inside && v % q == 0) return ST_OK;
+    char what[64], where[96] = "";
+    if (inside) snprintf(what, sizeof what, "a multiple of %" PRId64, q);
+    else snprintf(what, sizeof what, "in %" PRId64 "..%" PRId64, s->lo, s->hi);
+    if (from.known)
+        snprintf(where, sizeof where, " (dimension %d of argument '%.48s')", from.dimension,
+                 c->x->te->tensor[from.tensor].name);
+    snprintf(c->out->why, sizeof c->out->why, "%.48s = %" PRId64 " is not %s%s", s->name, v, what,
+             where);
+    if (inside)
+        snprintf(c->out->hint, sizeof c->out->hint,
+                 "the kernel relies on the %% %" PRId64 " of this param: pad the tensors, or "
+                 "compile one without it", q);
+    else
+        snprintf(c->out->hint, sizeof c->out->hint,
+                 "the kernel relies on the range of this param: compile one for a wider range");
+    return ST_SIZE;
 }
 
 static Status sizes(Check *c) {
     const Te *te = c->x->te;
-    bool known[TE_MAX_SIZES] = {false};
+    Source source[TE_MAX_SIZES] = {{0}};
     for (int i = 0; i < te->n_size; i++) c->out->size[i] = te->size[i].extent.value;
     for (int t = 0; t < te->n_in + te->n_out; t++) {
         const RollerTensor *given = arguments_at(c->x, t);
         const TeTensor *own = &te->tensor[t];
         for (int i = 0; i < own->rank; i++)
-            read_size(te, &own->shape[i], given->shape[i], c->out->size, known);
+            read_size(te, &own->shape[i], given->shape[i], (Source){t, i, true}, c->out->size,
+                      source);
     }
     for (int t = 0; t < te->n_in + te->n_out; t++) {
         const RollerTensor *given = arguments_at(c->x, t);
         const TeTensor *own = &te->tensor[t];
         for (int i = 0; given->strides && i < own->rank; i++)
             if (given->shape[i] > 1)
-                read_size(te, &own->stride[i], given->strides[i], c->out->size, known);
+                read_size(te, &own->stride[i], given->strides[i], (Source){t, i, true},
+                          c->out->size, source);
     }
-    for (int i = 0; i < te->n_size; i++) {
-        const TeSize *s = &te->size[i];
-        int64_t v = c->out->size[i];
-        if (s->kind != TE_SIZE_RUNTIME || !s->used) continue;
-        if (v >= s->lo && v <= s->hi && v % s->extent.multiple == 0) continue;
-        snprintf(c->out->why, sizeof c->out->why,
-                 "%s = %" PRId64 " is not in %" PRId64 "..%" PRId64 " and a multiple of %" PRId64,
-                 s->name, v, s->lo, s->hi, s->extent.multiple);
-        return ST_SIZE;
+    Status s = ST_OK;
+    for (int i = 0; i < te->n_size && !s; i++) {
+        if (te->size[i].kind == TE_SIZE_RUNTIME && te->size[i].used) s = promise(c, i, source[i]);
     }
-    return every(c, shape);
+    return s ? s : every(c, shape);
 }
 
 Status arguments_check(const Arguments *x, ArgumentReport *out) {
     const Te *te = x->te;
     Check c = {x, out};
     out->empty = true;
-    out->why[0] = 0;
+    out->why[0] = out->hint[0] = 0;
     if (x->n_in != te->n_in || x->n_out != te->n_out) {
         snprintf(out->why, sizeof out->why, "%d inputs and %d outputs, not %d and %d", te->n_in,
                  te->n_out, x->n_in, x->n_out);

@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
     int64_t size[TE_MAX_SIZES];           /* of every size, when they agree */
     bool empty;               /* no output has an element */
-    char why[256];            /* what does not fit */
+    char why[256], hint[160]; /* what does not fit; what to do about it, "" if that is plain */
 } ArgumentReport;
 
 Status arguments_check(const Arguments *x, ArgumentReport *out);

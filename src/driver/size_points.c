@@ -1,7 +1,7 @@
 #include "driver/size_points.h"
 
 enum { POINTS_MAX = 36, LEVELS_MAX = 34, FEW = 16 };
-static const double accepted_loss = 0.05;
+static const double accepted_loss = 0.05, weight_beyond = 4;
 
 /* ---- the sizes that are tried ---- */
 
@@ -72,30 +72,35 @@ static int taken_with(const SizeChoice *c, int point, int with) {
 
 int size_taken(const SizeChoice *c, int point) { return taken_with(c, point, -1); }
 
-static double loss_with(const SizeChoice *c, int with, double *worst) {
+/* The mean loss; what is beyond the accepted one counts `beyond` times.  */
+static double loss_with(const SizeChoice *c, int with, double beyond, double *worst) {
     double sum = 0;
     int points = 0;
     *worst = 0;
     for (int i = 0; i < c->n_point; i++) {
         if (c->counts && !c->counts[i]) continue;
         double loss = c->option[taken_with(c, i, with)].us[i] / c->best[i] - 1;
-        sum += loss;
+        sum += loss > accepted_loss ? loss + (beyond - 1) * (loss - accepted_loss) : loss;
         points++;
         if (loss > *worst) *worst = loss;
     }
     return points ? sum / points : 0;
 }
 
-double size_loss(const SizeChoice *c, double *worst) { return loss_with(c, -1, worst); }
+double size_loss(const SizeChoice *c, double *worst) { return loss_with(c, -1, 1, worst); }
+
+static double weighed(const SizeChoice *c, int with, double *worst) {
+    return loss_with(c, with, weight_beyond, worst);
+}
 
 /* Drops options that others make superfluous; returns how many.  */
 static int drop_idle(SizeChoice *c) {
     int dropped = 0;
-    double most, worst, now = loss_with(c, -1, &most);
+    double most, worst, now = weighed(c, -1, &most);
     for (int k = 0; k + 1 < c->n; k++) {
         if (!c->option[k].chosen) continue;
         c->option[k].chosen = false;
-        bool idle = loss_with(c, -1, &worst) <= now && worst <= most;
+        bool idle = weighed(c, -1, &worst) <= now && worst <= most;
         c->option[k].chosen = !idle;
         dropped += idle;
     }
@@ -106,19 +111,19 @@ int size_choose(SizeChoice *c, int most) {
     int n = 1;
     double worst, now;
     c->option[c->n - 1].chosen = true;
-    now = loss_with(c, -1, &worst);
+    now = weighed(c, -1, &worst);
     while (n < most && worst > accepted_loss) {
         int best = -1;
         double least = now - c->least_gain, w;
         for (int k = 0; k + 1 < c->n; k++) {
-            double loss = c->option[k].chosen ? now : loss_with(c, k, &w);
+            double loss = c->option[k].chosen ? now : weighed(c, k, &w);
             if (loss >= least) continue;
             least = loss;
             best = k;
         }
         if (best < 0) break;
         c->option[best].chosen = true;
-        now = loss_with(c, -1, &worst);
+        now = weighed(c, -1, &worst);
         n++;
     }
     return n - drop_idle(c);

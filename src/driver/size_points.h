@@ -26,7 +26,7 @@ typedef struct {
     const double *best;       /* us per point, of the best there is */
     const bool *counts;       /* per point; NULL: all do */
     int n_point;
-    double least_gain;        /* of the mean loss, for one more */
+    double least_gain;        /* of the mean loss, for one more; beyond 5 % losses count 4 times */
 } SizeChoice;
 /* Chooses the last option and as many more, `most` in all, as bring every point within 5 % of the
  * best, as long as each gains enough; returns how many.  */

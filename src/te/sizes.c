@@ -239,9 +239,12 @@ static bool range_check(Front *f, const AstItem *p) {
 static bool define_check(Front *f, const AstItem *p, const TeDefine *d) {
     const char *name = p->sym->name;
     int64_t q = p->multiple, end = d->lo < p->lo ? d->lo : d->hi;
-    if (d->lo < p->lo || d->hi > p->hi)
-        return complain(f, "size", p->pos, "%s = %" PRId64 " is not in %" PRId64 "..%" PRId64, name,
-                        end, p->lo, p->hi);
+    if (d->lo < p->lo || d->hi > p->hi) {
+        complain(f, "size", p->pos, "%s = %" PRId64 " is not in %" PRId64 "..%" PRId64, name, end,
+                 p->lo, p->hi);
+        hint(f, "-D stays within what the file declares; a wider range is written there");
+        return false;
+    }
     if (d->lo != d->hi || d->lo % q == 0) return true;
     int64_t below = d->lo / q * q, above = below + q;
     complain(f, "size", p->pos, "%s = %" PRId64 " is not a multiple of %" PRId64, name, d->lo, q);

@@ -208,7 +208,7 @@ static void refusals(void **state) {
     a->nout = 0;
     refuses(a, ROLLER_ARGS, "3 inputs and 1 outputs, not 3 and 0");
     a = good(MOST + 1);
-    refuses(a, ROLLER_SIZE, "M = 41 is not in 1..40");
+    refuses(a, ROLLER_SIZE, "M = 41 is not in 1..40 (dimension 0 of argument 'A')");
     a = good(M);
     a->in[0].device.id = 1;
     refuses(a, ROLLER_ARGS, "'A' is on device 1");
@@ -313,8 +313,14 @@ static void takes_sizes(void **state) {
         expect_product(p, rows[i]);
     }
     assert_int_equal(launch_rows(e, p, 6), ROLLER_SIZE);
-    assert_non_null(strstr(roller_error(NULL)->message, "a multiple of 4"));
+    const RollerError *said = roller_error(NULL);
+    assert_string_equal(said->message,
+                        "M = 6 is not a multiple of 4 (dimension 0 of argument 'A')");
+    assert_non_null(strstr(said->hint, "relies on the % 4"));
     assert_int_equal(launch_rows(e, p, 604), ROLLER_SIZE);
+    assert_string_equal(roller_error(NULL)->message,
+                        "M = 604 is not in 0..600 (dimension 0 of argument 'A')");
+    assert_non_null(strstr(roller_error(NULL)->hint, "range"));
     roller_exec_destroy(e);
     roller_kernel_destroy(k);
 }

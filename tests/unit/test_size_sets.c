@@ -83,6 +83,71 @@ static void test_as_few_as_needed(void **state) {
     }
 }
 
+/* One program is all there is where it loses less than 5 % at every size, and only there.  */
+static void test_one_program_where_it_is_near(void **state) {
+    static const int columns[] = {64, 256, 1024, 4096};
+    int alone = 0, several = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        plan(arena_printf(arena, "param M = 16..1024; op f(X: f32[M,%d]) -> Y: f32[M,%d]"
+                                 " { S[m] += X[m,n]; Y[m,n] = X[m,n] - S[m]; }",
+                          columns[i], columns[i]));
+        double most = 0;
+        for (int64_t m = 16; m <= 1024; m *= 2) {
+            int64_t *size = sizes_of(m, 0);
+            RPlanOptions o = {.align = 16, .workspace_limit = -1};
+            RProgSet all;
+            Ranked *best;
+            Problem p;
+            Estimate one;
+            int n;
+            rtile_resize(arena, &set.plans[0].problem, te_sized(arena, set.normal, size), 16, &p);
+            must(rprog_candidates(arena, &diag, &p, dev, &o, &all));
+            must(mp_rank(arena, &diag, &p, dev, &all, 1, &best, &n));
+            mp_estimate(&p, &set.plans[0].ranked->prog, dev, &one);
+            if (one.us / best->estimate.us - 1 > most) most = one.us / best->estimate.us - 1;
+        }
+        if (most < 0.05) assert_int_equal(set.n_program, 1);
+        else assert_true(set.n_program > 1);
+        alone += most < 0.05;
+        several += most >= 0.05;
+    }
+    assert_true(alone > 0 && several > 0);
+}
+
+/* Programs for different sizes whose kernels are the same text share one.  */
+static void test_equal_kernels_are_emitted_once(void **state) {
+    (void)state;
+    plan(products);
+    compile_choose(arena, &set, 0, &whole);
+    must(cg_emit(arena, &diag, &whole.rplan, dev, &(CgOptions){16}, &build.program));
+    int kernels = build.program.n_kernel;
+    RPlan *p = &whole.rplan;
+    rplan_extend(arena, p, 1);            /* the first of those for some sizes, for fewer */
+    int64_t *fewer = sizes_of(3, 0);
+    int last = p->n++, same = p->n_group;
+    p->part[last] = 0;
+    p->group[last] = p->group[same];
+    p->problem[last] = p->problem[same];
+    p->prog[last] = p->prog[same];
+    p->upto[last] = p->upto[same];
+    p->upto[same] = fewer;
+    must(cg_emit(arena, &diag, p, dev, &(CgOptions){16}, &build.program));
+    assert_true(build.program.n_kernel > kernels);
+    int distinct = 0;
+    for (int i = 0; i < build.program.n_kernel; i++) {
+        const char *symbol = build.program.kernel[i].symbol, *text = build.program.source;
+        bool first = true;
+        for (int k = 0; k < i; k++) first &= strcmp(build.program.kernel[k].symbol, symbol) != 0;
+        distinct += first;
+        int bodies = 0;
+        const char *call = arena_printf(arena, "%s(", symbol);
+        while ((text = strstr(text, call))) text++, bodies++;
+        assert_int_equal(bodies, 1);
+    }
+    assert_int_equal(distinct, kernels);
+}
+
 /* What is taken loses at most 5 % to each other program that could be, by prediction.  */
 static void test_losses_are_small(void **state) {
     (void)state;
@@ -346,6 +411,8 @@ static void test_wrong_texts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_few_as_needed), cmocka_unit_test(test_losses_are_small),
+        cmocka_unit_test(test_one_program_where_it_is_near),
+        cmocka_unit_test(test_equal_kernels_are_emitted_once),
         cmocka_unit_test(test_every_program_is_right), cmocka_unit_test(test_layouts_are_right),
         cmocka_unit_test(test_offsets_of_rows),
         cmocka_unit_test(test_one_program_runs), cmocka_unit_test(test_workspace_follows_sizes),

@@ -1,0 +1,347 @@
+/* An op with run-time sizes split into kernels in several ways: which one a size takes, that each
+ * is right with a workspace of its own, and that all are written, read and described.  */
+#include "driver/check.h"
+#include "driver/compile.h"
+#include "driver/handle.h"
+#include "plan_fixture.h"
+
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct {
+    Arena *a;
+    Diag d;
+    const Device *dev;
+    Te *te;
+    CompileOptions o;
+    PlanSet set;
+    WholePlan whole;
+    Build build;
+} Case;
+
+/* A statement that needs another one transposed: in one kernel while it is small.  */
+static const char turned[] = "op f(X: f32[N,N]) -> (Y: f32[N,N], Z: f32[N,N]) {"
+                             " Y[i,j] = exp(X[i,j]); Z[i,j] = X[i,j] + Y[j,i]; }";
+/* A producer that is cheaper to compute again than to store while it is small.  */
+static const char repeated[] = "op f(X: f32[N], W: f32[N,24]) -> Y: f32[N,24] {"
+                               " t[i] = exp(X[i]) / (1.0 + X[i]); Y[i,j] = W[i,j] * t[i]; }";
+/* Rows first, then what strides across them.  */
+static const char channels[] = "op f(X: f16[N,64,56,56]) -> (S: f32[64], Q: f32[64]) {"
+                               " S[c] = sum[n,h,w](X[n,c,h,w]);"
+                               " Q[c] = sum[n,h,w](f32(X[n,c,h,w]) * X[n,c,h,w]); }";
+
+static void must(Case *c, Status s) {
+    const DiagMessage *m = diag_first_error(&c->d);
+    if (s) fail_msg("%d: %s", s, m ? m->message : "");
+}
+
+static void open_case(Case *c, const char *sizes, const char *op) {
+    c->a = arena_create(NULL);
+    assert_non_null(c->a);
+    c->d = diag_new(c->a);
+    c->dev = fixture_device(c->a, "h200");
+    c->o = (CompileOptions){.top = 1, .align = 16, .workspace_limit = -1};
+    const char *text = arena_printf(c->a, "param N = %s; %s", sizes, op);
+    must(c, te_parse(c->a, &c->d, "t.te", text, strlen(text), NULL, NULL, 0, &c->te));
+}
+
+static void plan(Case *c, const char *sizes, const char *op) {
+    open_case(c, sizes, op);
+    must(c, compile_plan(c->a, &c->d, c->te, c->dev, &c->o, &c->set));
+    compile_choose(c->a, &c->set, 0, &c->whole);
+}
+
+static int64_t *size_of(const Case *c, int64_t n) {
+    int64_t *v = ARENA_ARRAY(c->a, int64_t, c->te->n_size + 1);
+    for (int i = 0; i < c->te->n_size; i++)
+        v[i] = rplan_varies(c->te, i) ? n : c->te->size[i].extent.value;
+    return v;
+}
+
+/* ---- the choice ---- */
+
+/* What the plan is predicted to take at a size.  */
+static double predicted_at(Case *c, const KernelProgram *p, int64_t n) {
+    int64_t *size = size_of(c, n);
+    const PlanSet *set = &c->set;
+    int split = cg_split(c->te, p, size);
+    for (int i = 0; i < split; i++) set = set->other;
+    const Te *sized = te_sized(c->a, set->normal, size);
+    double us = 0;
+    for (int g = 0; g < set->n_group; g++) {
+        Problem at;
+        Estimate e;
+        int program = cg_choose(c->te, p, g, size) - p->split[split].first;
+        rtile_resize(c->a, &set->plans[g].problem, sized, 16, &at);
+        mp_estimate(&at, &set->plans[program].ranked->prog, c->dev, &e);
+        us += e.us;
+    }
+    return us;
+}
+
+/* A size takes hardly more than what is planned for it alone: splits are chosen for the sizes.  */
+static void near_plans_of_each_size(const char *sizes, const char *op, int64_t first,
+                                    int64_t last, bool several) {
+    Case c;
+    plan(&c, sizes, op);
+    int programs = 0;
+    for (const PlanSet *x = &c.set; x; x = x->other) {
+        int most = 1;
+        for (int g = 0; g < x->n_group; g++) {
+            int n = 0;
+            for (int i = 0; i < x->n_program; i++) n += x->plans[i].part == g;
+            if (n > most) most = n;
+        }
+        programs += most;
+        assert_true((x == &c.set) == (x->within == NULL));
+    }
+    assert_in_range(programs, 1, RPLAN_SET);
+    assert_int_equal(c.set.other != NULL, several);
+    assert_int_equal(strstr(c.set.sizes, "split into kernels in 2 ways") != NULL, several);
+    must(&c, cg_emit(c.a, &c.d, &c.whole.rplan, c.dev, &(CgOptions){16}, &c.build.program));
+    for (int64_t n = first; n <= last; n *= 4) {
+        Case one;
+        plan(&one, arena_printf(c.a, "%lld", (long long)n), op);
+        double us = 0;
+        for (int g = 0; g < one.set.n_group; g++) us += one.set.plans[g].ranked->estimate.us;
+        double mine = predicted_at(&c, &c.build.program, n);
+        if (mine > 1.2 * us) fail_msg("N %lld: %.2f us, %.2f us", (long long)n, mine, us);
+        arena_destroy(one.a);
+    }
+    arena_destroy(c.a);
+}
+
+static void sizes_choose_the_split(void **state) {
+    (void)state;
+    near_plans_of_each_size("16..4096 % 16", turned, 16, 4096, true);
+    near_plans_of_each_size("1..64", channels, 4, 64, false);
+}
+
+static void one_split_where_no_other_gains(void **state) {
+    Case c;
+    (void)state;
+    plan(&c, "1..4096", "op f(X: f32[N,512]) -> Y: f32[N,512] {"
+                        " M[n] = max[k](X[n,k]); E[n,k] = exp(X[n,k] - M[n]);"
+                        " S[n] = sum[k](E[n,k]); Y[n,k] = E[n,k] / S[n]; }");
+    assert_null(c.set.other);
+    assert_int_equal(c.set.normal->split, TE_SPLIT_USUAL);
+    arena_destroy(c.a);
+    plan(&c, "1..64", channels);
+    assert_null(c.set.other);
+    assert_int_equal(c.set.normal->split, TE_SPLIT_STAGED);
+    arena_destroy(c.a);
+}
+
+/* ---- plans that are given ---- */
+
+/* The kernels of the op split in a way, planned at a size.  */
+static const char *kernels_of(Case *c, TeSplit split, int64_t n) {
+    Te *normal, whole = *c->te;
+    RPlan p = {.align = 16};
+    whole.split = split;
+    must(c, te_normalize(c->a, &c->d, &whole, &normal));
+    p.te = normal;
+    p.n = access_groups(c->a, normal, &p.group);
+    p.problem = ARENA_ARRAY(c->a, Problem, p.n);
+    p.prog = ARENA_ARRAY(c->a, RProg, p.n);
+    const Te *sized = te_sized(c->a, normal, size_of(c, n));
+    for (int g = 0; g < p.n; g++) {
+        Problem all;
+        RProgSet set;
+        Ranked *best;
+        int found;
+        RPlanOptions o = {.align = 16, .workspace_limit = -1};
+        must(c, rtile_problem(c->a, &c->d, normal, &p.group[g], 16, &all));
+        rtile_resize(c->a, &all, sized, 16, &p.problem[g]);
+        must(c, rprog_candidates(c->a, &c->d, &p.problem[g], c->dev, &o, &set));
+        must(c, mp_rank(c->a, &c->d, &p.problem[g], c->dev, &set, 1, &best, &found));
+        p.prog[g] = best->prog;
+    }
+    Buf text = buf_new(c->a);
+    rprog_print(&p, c->dev, &text);
+    return strstr(buf_str(&text), "kernel 0");
+}
+
+/* The usual split, another one up to `within`.  */
+static const char *two_splits(Case *c, const char *name, TeSplit split, int64_t within) {
+    return arena_printf(c->a, "roller-plan 1\n%supto s0 %lld split %s\n%s",
+                        kernels_of(c, TE_SPLIT_USUAL, c->te->size[0].extent.value),
+                        (long long)within, name, kernels_of(c, split, within));
+}
+
+static Status read_text(Case *c, const char *text) {
+    c->d = diag_new(c->a);
+    return compile_read_plan(c->a, &c->d, c->te, c->dev, &c->o, "plan", text, strlen(text),
+                             &c->set);
+}
+
+static void given(Case *c, const char *sizes, const char *op, const char *name, TeSplit split,
+                  int64_t within) {
+    open_case(c, sizes, op);
+    const char *text = two_splits(c, name, split, within);
+    must(c, read_text(c, text));
+    compile_choose(c->a, &c->set, 0, &c->whole);
+    Buf again = buf_new(c->a);
+    rprog_print(&c->whole.rplan, c->dev, &again);
+    assert_string_equal(buf_str(&again), text);
+    must(c, compile_build(c->a, &c->d, &c->whole, c->dev, 16, &(BuildOptions){0}, &c->build));
+}
+
+/* Each split is right for the sizes that take it, and next to where the other one begins.  */
+static void every_split_is_right(void **state) {
+    static const struct {
+        const char *op, *name;
+        TeSplit split;
+        int64_t within;
+    } table[] = {{turned, "straight", TE_SPLIT_STRAIGHT, 37},
+                 {repeated, "repeated", TE_SPLIT_REPEATED, 30}};
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        Case c;
+        CheckOptions o = {.threads = 1};
+        CheckResult r;
+        given(&c, "1..67", table[i].op, table[i].name, table[i].split, table[i].within);
+        must(&c, check_kernel(c.a, &c.d, &c.set, &c.whole, &c.build, &o, &r));
+        assert_int_equal(r.size_sets, 6);
+        assert_int_equal(r.compared, r.outputs);
+        arena_destroy(c.a);
+    }
+}
+
+/* All kernels of one split run, and none of another.  */
+static void one_split_runs(void **state) {
+    Case c;
+    (void)state;
+    given(&c, "0..67", turned, "straight", TE_SPLIT_STRAIGHT, 37);
+    const KernelProgram *p = &c.build.program;
+    assert_int_equal(p->n_split, 2);
+    for (int64_t n = 0; n <= 67; n++) {
+        int running[2] = {0, 0};
+        for (int i = 0; i < p->n_kernel; i++) {
+            bool runs = cg_blocks(c.te, p, &p->kernel[i], size_of(&c, n)) > 0;
+            running[p->choice[p->kernel[i].group].split] += runs;
+        }
+        assert_int_equal(running[0], n > 37 ? 1 : 0);
+        assert_int_equal(running[1], n == 0 || n > 37 ? 0 : 2);
+    }
+    arena_destroy(c.a);
+}
+
+/* What one split stores the other one does not need.  */
+static void workspaces_differ(void **state) {
+    Case c;
+    (void)state;
+    given(&c, "1..67", repeated, "repeated", TE_SPLIT_REPEATED, 30);
+    const KernelProgram *p = &c.build.program;
+    assert_int_equal(p->split[1].workspace.n, 0);
+    assert_int_equal(p->workspace_bytes, 512);
+    for (int64_t n = 1; n <= 67; n++)
+        assert_int_equal(cg_workspace(c.te, p, size_of(&c, n)), n <= 30 ? 0 : 4 * n);
+    arena_destroy(c.a);
+}
+
+static void wrong_texts_are_errors(void **state) {
+    static const struct {
+        const char *line, *message;
+    } wrong[] = {
+        {"upto s0 37 split sideways", "unknown word 'sideways'"},
+        {"upto s0 37 split", "a word is missing"},
+        {"upto s0 37", "a word is missing"},
+        {"upto split straight", "unknown word 'split'"},
+        {"upto s0 99 split straight", "out of range"},
+        {"upto s0 37 split straight", "ends too early"},
+        {"upto s0 37 split usual\nupto s0 40 split usual", "expected 'kernel 0'"},
+    };
+    Case c;
+    (void)state;
+    open_case(&c, "1..67", turned);
+    const char *usual = kernels_of(&c, TE_SPLIT_USUAL, 67);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *text = arena_printf(c.a, "roller-plan 1\n%s%s\n", usual, wrong[i].line);
+        assert_int_equal(read_text(&c, text), ST_PLAN_TEXT);
+        const char *said = diag_first_error(&c.d)->message;
+        if (!strstr(said, wrong[i].message)) fail_msg("%s: %s", wrong[i].line, said);
+    }
+    const char *good = two_splits(&c, "straight", TE_SPLIT_STRAIGHT, 37);
+    assert_int_equal(read_text(&c, good), ST_OK);
+    arena_destroy(c.a);
+    open_case(&c, "67", turned);
+    assert_int_equal(read_text(&c, arena_printf(c.a, "roller-plan 1\n%supto split usual\n",
+                                                kernels_of(&c, TE_SPLIT_USUAL, 67))),
+                     ST_PLAN_TEXT);
+    arena_destroy(c.a);
+}
+
+/* ---- the launch description ---- */
+
+static bool allows(const json_t *upto, int64_t n) {
+    return json_is_null(upto) || n <= json_integer_value(json_object_get(upto, "N"));
+}
+
+/* What the description of a kernel says to launch is what roller_launch does.  */
+static void described_as_launched(void **state) {
+    static const char file[] = "param N = 16..2048 % 16; op f(X: f32[N,N]) ->"
+                               " (Y: f32[N,N], Z: f32[N,N]) {"
+                               " Y[i,j] = exp(X[i,j]); Z[i,j] = X[i,j] + Y[j,i]; }";
+    RollerCtx *ctx;
+    RollerProfile *profile;
+    RollerOp *op;
+    RollerKernel *k;
+    const void *text;
+    size_t size;
+    (void)state;
+    assert_int_equal(roller_ctx_create(NULL, &ctx), ROLLER_OK);
+    assert_int_equal(roller_profile_load(ctx, "profiles/h200.json", &profile), ROLLER_OK);
+    assert_int_equal(roller_parse(ctx, file, sizeof file - 1, "t.te", NULL, &op), ROLLER_OK);
+    assert_int_equal(roller_compile(ctx, op, profile, NULL, &k), ROLLER_OK);
+    assert_int_equal(roller_kernel_get(k, ROLLER_JSON, &text, &size), ROLLER_OK);
+    json_t *all = json_loads(text, 0, NULL);
+    json_t *target = json_array_get(json_object_get(all, "targets"), 0);
+    const json_t *splits = json_object_get(target, "splits");
+    const json_t *kernels = json_object_get(target, "kernels");
+    const KernelProgram *p = &k->build.program;
+    assert_int_equal(json_array_size(splits), 2);
+    assert_int_equal(json_array_size(kernels), roller_kernel_launches(k));
+    for (int64_t n = 16; n <= 2048; n += 16) {
+        size_t s = 0;
+        while (!allows(json_object_get(json_array_get(splits, s), "upto"), n)) s++;
+        json_int_t split = json_integer_value(
+            json_object_get(json_array_get(splits, s), "split"));
+        json_int_t taken[8] = {-1, -1, -1, -1, -1, -1, -1, -1};
+        for (size_t i = 0; i < json_array_size(kernels); i++) {
+            const json_t *x = json_array_get(kernels, i);
+            int64_t value[TE_MAX_SIZES] = {n};
+            json_int_t group = json_integer_value(json_object_get(x, "group"));
+            json_int_t program = json_integer_value(json_object_get(x, "program"));
+            bool mine = json_integer_value(json_object_get(x, "split")) == split;
+            if (mine && taken[group] < 0 && allows(json_object_get(x, "upto"), n))
+                taken[group] = program;
+            bool launched = mine && taken[group] == program;
+            assert_int_equal(cg_blocks(k->plans->op->te, p, &p->kernel[i], value) > 0, launched);
+        }
+    }
+    json_decref(all);
+    roller_kernel_destroy(k);
+    roller_op_destroy(op);
+    roller_profile_destroy(profile);
+    roller_ctx_destroy(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_choose_the_split),
+        cmocka_unit_test(one_split_where_no_other_gains),
+        cmocka_unit_test(every_split_is_right),
+        cmocka_unit_test(one_split_runs),
+        cmocka_unit_test(workspaces_differ),
+        cmocka_unit_test(wrong_texts_are_errors),
+        cmocka_unit_test(described_as_launched),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
