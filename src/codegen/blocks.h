@@ -26,6 +26,8 @@ typedef struct {
     int vector_of[MAX_VECTORS];           /* ... by the root (0) or statement fused[n - 1] */
     int n_vector;
     bool in_lanes;            /* the loop over v is open */
+    const char *own[2], *step[2];         /* positions along M and N: of the thread, and what its
+                                           * loops add (NULL: nothing); NULL: not of `contract` */
     int open;                 /* scopes to close at the end */
 } Elements;
 
@@ -140,12 +142,23 @@ void elements_give(Kernel *k, int stmt, const TeExpr *read, const char *text);
 bool elements_given(const Kernel *k, int stmt, const TeExpr *read);
 /* Widest access to tensor t at neighbouring elements, by statement `stmt`'s subscripts.  */
 int elements_width(const Kernel *k, int stmt, const Access *x);
+/* The root's index with which left index j of statement `stmt` runs.  */
+int elements_root_index(const Kernel *k, int stmt, int j);
 /* Is tensor t in memory after the kernel?  */
 bool elements_in_memory(const Kernel *k, int tensor);
 
 /* store_direct.c: statements at one element, and the stores of a vector of them.  */
 void store_statement(Kernel *k, const Phase *ph);
 void store_direct(Kernel *k);
+
+/* store_place.c: positions and places of a thread's outputs.  */
+/* Says where the thread is along M or N, and what its loops will add to that.  */
+void store_position(Kernel *k, AxisClass axis, const char *own, const char *step);
+const char *store_at(const Kernel *k, AxisClass axis);   /* both, in the loops */
+/* Pointers to the thread's first element of each tensor that is stored, before the loops.  */
+void store_pointers(Kernel *k);
+/* Where statement `stmt` writes: a pointer, and the offset in elements.  */
+const char *store_place(const Kernel *k, int stmt, const Access *x, const char **offset);
 
 /* store_smem.c: loops over the outputs of a matrix unit's accumulators.  */
 void mma_open_outputs(Kernel *k);

@@ -59,6 +59,8 @@ static bool is_made_here(const Kernel *k, int tensor) {
     return made;
 }
 
+int elements_root_index(const Kernel *k, int stmt, int j) { return root_index(k, stmt, j); }
+
 bool elements_in_memory(const Kernel *k, int tensor) {
     return k->cg->te->tensor[tensor].role == TE_OUTPUT || k->cg->temp_at[tensor] >= 0;
 }
@@ -117,17 +119,21 @@ void elements_open_outputs(Kernel *k) {
     }
     const char *type_m = place_type(place_wide(p->extent[AX_M], r->block.extent[AX_M]));
     const char *type_n = place_type(place_wide(p->extent[AX_N], r->block.extent[AX_N]));
+    cg_scope(cg);
+    store_position(k, AX_M, "m0 + row", "i / VM * (LM * VM) + i % VM");
+    store_position(k, AX_N, "n0 + col", "j / VN * (LN * VN) + j % VN");
+    if (k->at.root) store_pointers(k);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int i = 0; i < TM; i++)");
-    cg_line(cg, "const %s m = m0 + row + i / VM * (LM * VM) + i %% VM;", type_m);
-    k->at.open = 2;
+    cg_line(cg, "const %s m = %s;", type_m, store_at(k, AX_M));
+    k->at.open = 3;
     if (p->multiple[AX_M] % r->block.extent[AX_M] != 0) {
         cg_open(cg, "if (m < M)");
         k->at.open++;
     }
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < TN; j += %d)", k->l->vec);
-    cg_line(cg, "const %s n = n0 + col + j / VN * (LN * VN) + j %% VN;", type_n);
+    cg_line(cg, "const %s n = %s;", type_n, store_at(k, AX_N));
     if (p->multiple[AX_N] % r->block.extent[AX_N] != 0) {
         cg_open(cg, "if (n < N)");
         k->at.open++;
@@ -157,6 +163,7 @@ void elements_contract(Kernel *k) {
 
 void elements_end(Kernel *k) {
     for (; k->at.open > 0; k->at.open--) cg_close(k->cg);
+    k->at.own[0] = k->at.own[1] = NULL;
 }
 
 /* ---- lanes of a vector ---- */

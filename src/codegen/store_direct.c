@@ -75,19 +75,18 @@ void store_direct(Kernel *k) {
         if (!elements_in_memory(k, t)) continue;
         Access x;
         access_write(cg->te, &cg->te->stmt[stmt], &x);
-        CgPoint first = elements_point(k, stmt, true);
         int width = elements_width(k, stmt, &x);
+        const char *offset, *to = store_place(k, stmt, &x, &offset);
         if (width == k->at.vec) {
-            const char *offset = cg_offset(cg, t, first.index);
-            if (width == 1) cg_line(cg, "t%d[%s] = o%d[0];", t, offset, t);
-            else cg_line(cg, "rl_store<%d>(t%d + (%s), o%d);", width, t, offset, t);
+            if (width == 1) cg_line(cg, "%s[%s] = o%d[0];", to, offset, t);
+            else cg_line(cg, "rl_store<%d>(%s + (%s), o%d);", width, to, offset, t);
             continue;
         }
         if (width > 1) {
             cg_line(cg, "#pragma unroll");
             cg_line(cg, "for (int p = 0; p < %d; p++)", k->at.vec / width);
-            cg_line(cg, "    rl_store<%d>(t%d + (%s) + p * %d, o%d + p * %d);", width, t,
-                    cg_offset(cg, t, first.index), width, t, width);
+            cg_line(cg, "    rl_store<%d>(%s + (%s) + p * %d, o%d + p * %d);", width, to, offset,
+                    width, t, width);
             continue;
         }
         elements_open_lanes(k);

@@ -30,15 +30,18 @@ static void open_direct(Kernel *k) {
     Cg *cg = k->cg;
     bool swapped = k->c.r->swapped;
     int halves = k->c.matrix.accumulators / 2, vec = k->l->vec;
+    cg_scope(cg);
+    k->at.open++;
+    store_position(k, AX_M, "m0 + row + lane_m", swapped ? "i * TM + f" : "i * TM + f * 8");
+    store_position(k, AX_N, "n0 + col + lane_n", swapped ? "j * TN + g * 8" : "j * TN + g");
+    if (k->at.root) store_pointers(k);
     open_loop(k, "i", k->c.matrix.tiles[AX_M], 1, true);
     open_loop(k, "f", swapped ? 2 : halves, 1, true);
-    cg_line(cg, "const %s m = m0 + row + lane_m + i * TM + f%s;", place_of(k, AX_M),
-            swapped ? "" : " * 8");
+    cg_line(cg, "const %s m = %s;", place_of(k, AX_M), store_at(k, AX_M));
     open_inside(k, AX_M);
     open_loop(k, "j", k->c.matrix.tiles[AX_N], 1, true);
     open_loop(k, "g", swapped ? halves : 2, vec, true);
-    cg_line(cg, "const %s n = n0 + col + lane_n + j * TN + g%s;", place_of(k, AX_N),
-            swapped ? " * 8" : "");
+    cg_line(cg, "const %s n = %s;", place_of(k, AX_N), store_at(k, AX_N));
     open_inside(k, AX_N);
 }
 
@@ -52,12 +55,10 @@ static void write_piece(Kernel *k) {
     cg_line(cg, "#pragma unroll");
     if (k->c.r->swapped) {
         cg_line(cg, "for (int f = 0; f < %d; f++)", n);
-        cg_line(cg, "    piece[(lane_m + f %% 2) * %d + j * TN + lane_n + f / 2 * 8] = "
-                    "acc[i][j][f];", row);
+        cg_line(cg, "    to[f %% 2 * %d + j * TN + f / 2 * 8] = acc[i][j][f];", row);
     } else {
         cg_line(cg, "for (int f = 0; f < %d; f += 2)", n);
-        cg_line(cg, "    rl_store<2>(piece + ((lane_m + f * 4) * %d + j * TN + lane_n), "
-                    "acc[i][j] + f);", row);
+        cg_line(cg, "    rl_store<2>(to + (f * %d + j * TN), acc[i][j] + f);", 4 * row);
     }
     cg_close(cg);
     cg_line(cg, "__syncwarp();");
@@ -69,39 +70,73 @@ static int piece_width(const Kernel *k) {
     return k->l->vec < most ? k->l->vec : most;
 }
 
-static void read_piece(Kernel *k, int line) {
+/* Vectors of a row of the piece; a warp reads WARP at once, row by row.  */
+static int line_of(const Kernel *k) { return k->c.r->warp.extent[AX_N] / k->l->vec; }
+
+/* Does each lane stay in its columns?  */
+static bool keeps_columns(const Kernel *k) { return WARP % line_of(k) == 0; }
+
+/* The first vector that a lane reads, from its number `u`.  */
+static const char *piece_start(Kernel *k, const char *u) {
+    int line = line_of(k);
+    return cg_text(k->cg, "piece + (%s / %du * %d + %s %% %du * %d)", u, line,
+                   rprog_piece_row(k->c.r), u, line, k->l->vec);
+}
+
+static void read_piece(Kernel *k) {
     Cg *cg = k->cg;
     int vec = k->l->vec, width = piece_width(k);
-    const char *from = cg_text(cg, "piece + (u / %du * %d + u %% %du * %d)", line,
-                               rprog_piece_row(k->c.r), line, vec);
+    const char *from = keeps_columns(k)
+        ? cg_text(cg, "from + s * %d", WARP / line_of(k) * rprog_piece_row(k->c.r))
+        : piece_start(k, "u");
     cg_line(cg, "rl_vec<%s, %d> value[%d];", cg_type(k->c.p->con.acc), width, vec / width);
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int p = 0; p < %d; p++) value[p] = rl_load<%d>(%s + p * %d);", vec / width,
             width, from, width);
 }
 
-static void open_shared(Kernel *k) {
+/* The warp's piece, and where the lane's outputs begin in it and in memory.  */
+static void open_piece(Kernel *k) {
     Cg *cg = k->cg;
-    int vec = k->l->vec, line = k->c.r->warp.extent[AX_N] / vec;
-    int count = k->c.r->thread.extent[AX_M] * line;
+    int vec = k->l->vec, line = line_of(k);
     const char *type = cg_type(k->c.p->con.acc);
     if (k->c.warps[AX_K] == 1) cg_line(cg, "__syncthreads();");
+    cg_scope(cg);
+    k->at.open++;
     cg_line(cg, "%s *const piece = reinterpret_cast<%s *>(smem + warp * %d);", type, type,
             k->c.matrix.piece);
+    cg_line(cg, "%s *const to = piece + (lane_m * %d + lane_n);", type, rprog_piece_row(k->c.r));
+    if (keeps_columns(k)) {
+        cg_line(cg, "const %s *const from = %s;", type, piece_start(k, "(unsigned)lane"));
+        store_position(k, AX_M, cg_text(cg, "m0 + row + (int)(lane / %du)", line),
+                       cg_text(cg, "i * TM + s * %d", WARP / line));
+        store_position(k, AX_N, cg_text(cg, "n0 + col + (int)(lane %% %du * %d)", line, vec),
+                       NULL);
+    } else {
+        store_position(k, AX_M, "m0 + row", cg_text(cg, "i * TM + (int)(u / %du)", line));
+        store_position(k, AX_N, "n0 + col", cg_text(cg, "(int)(u %% %du * %d)", line, vec));
+    }
+    if (k->at.root) store_pointers(k);
+}
+
+static void open_shared(Kernel *k) {
+    Cg *cg = k->cg;
+    int count = k->c.r->thread.extent[AX_M] * line_of(k);
+    open_piece(k);
     open_loop(k, "i", k->c.matrix.tiles[AX_M], 1, true);
     write_piece(k);
     bool short_body = k->c.r->split > 1 || k->c.p->epilogue_ops < LONG_BODY;
     open_loop(k, "s", (count + WARP - 1) / WARP, 1, short_body);
-    cg_line(cg, "const unsigned u = lane + s * 32;");
+    if (count % WARP != 0 || !keeps_columns(k)) cg_line(cg, "const unsigned u = lane + s * 32;");
     if (count % WARP != 0) {
         cg_open(cg, "if (u < %du)", (unsigned)count);
         k->at.open++;
     }
-    cg_line(cg, "const %s m = m0 + row + i * TM + (int)(u / %du);", place_of(k, AX_M), line);
+    cg_line(cg, "const %s m = %s;", place_of(k, AX_M), store_at(k, AX_M));
     open_inside(k, AX_M);
-    cg_line(cg, "const %s n = n0 + col + (int)(u %% %du * %d);", place_of(k, AX_N), line, vec);
+    cg_line(cg, "const %s n = %s;", place_of(k, AX_N), store_at(k, AX_N));
     open_inside(k, AX_N);
-    read_piece(k, line);
+    read_piece(k);
 }
 
 void mma_open_outputs(Kernel *k) {

@@ -286,19 +286,23 @@ rk_7db3494c532de037_0(const unsigned short *__restrict__ t0,
     }
     // partial: sums of this slice to the workspace
     float *const sums = reinterpret_cast<float *>(w + 0ll);
-    #pragma unroll
-    for (int i = 0; i < 2; i++) {
+    {
+        const int m_at = m0 + row + lane_m;
+        const int n_at = n0 + col + lane_n;
         #pragma unroll
-        for (int f = 0; f < 2; f++) {
-            const int m = m0 + row + lane_m + i * TM + f * 8;
-            if (m < M) {
-                #pragma unroll
-                for (int j = 0; j < 4; j++) {
+        for (int i = 0; i < 2; i++) {
+            #pragma unroll
+            for (int f = 0; f < 2; f++) {
+                const int m = m_at + (i * TM + f * 8);
+                if (m < M) {
                     #pragma unroll
-                    for (int g = 0; g < 2; g += 2) {
-                        const int n = n0 + col + lane_n + j * TN + g;
-                        if (n < N) {
-                            rl_store<2>(sums + (((long long)blockIdx.y * M + m) * N + n), &acc[i][j][f * 2 + g + 0]);
+                    for (int j = 0; j < 4; j++) {
+                        #pragma unroll
+                        for (int g = 0; g < 2; g += 2) {
+                            const int n = n_at + (j * TN + g);
+                            if (n < N) {
+                                rl_store<2>(sums + (((long long)blockIdx.y * M + m) * N + n), &acc[i][j][f * 2 + g + 0]);
+                            }
                         }
                     }
                 }

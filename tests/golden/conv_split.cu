@@ -325,14 +325,18 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
 
     // partial: sums of this slice to the workspace
     float *const sums = reinterpret_cast<float *>(w + 0ll);
-    #pragma unroll
-    for (int i = 0; i < TM; i++) {
-        const int m = m0 + row + i / VM * (LM * VM) + i % VM;
+    {
+        const int m_at = m0 + row;
+        const int n_at = n0 + col;
         #pragma unroll
-        for (int j = 0; j < TN; j += 4) {
-            const int n = n0 + col + j / VN * (LN * VN) + j % VN;
-            if (n < N) {
-                rl_store<4>(sums + (((long long)blockIdx.y * M + m) * N + n), &acc[i][j]);
+        for (int i = 0; i < TM; i++) {
+            const int m = m_at + (i / VM * (LM * VM) + i % VM);
+            #pragma unroll
+            for (int j = 0; j < TN; j += 4) {
+                const int n = n_at + (j / VN * (LN * VN) + j % VN);
+                if (n < N) {
+                    rl_store<4>(sums + (((long long)blockIdx.y * M + m) * N + n), &acc[i][j]);
+                }
             }
         }
     }

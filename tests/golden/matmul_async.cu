@@ -233,20 +233,25 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
         }
     }
     // elements: 4 outputs of the thread at a time
-    #pragma unroll
-    for (int i = 0; i < TM; i++) {
-        const int m = m0 + row + i / VM * (LM * VM) + i % VM;
+    {
+        const int m_at = m0 + row;
+        const int n_at = n0 + col;
+        float *const p2 = t2 + (m_at * 1024 + n_at);
         #pragma unroll
-        for (int j = 0; j < TN; j += 4) {
-            const int n = n0 + col + j / VN * (LN * VN) + j % VN;
-            const int i0 = m;
-            const int i1 = n;
-            float o2[4];
+        for (int i = 0; i < TM; i++) {
+            const int m = m_at + (i / VM * (LM * VM) + i % VM);
             #pragma unroll
-            for (int v = 0; v < 4; v++) {
-                o2[v] = acc[i][j + v];
+            for (int j = 0; j < TN; j += 4) {
+                const int n = n_at + (j / VN * (LN * VN) + j % VN);
+                const int i0 = m;
+                const int i1 = n;
+                float o2[4];
+                #pragma unroll
+                for (int v = 0; v < 4; v++) {
+                    o2[v] = acc[i][j + v];
+                }
+                rl_store<4>(p2 + ((i / VM * (LM * VM) + i % VM) * 1024 + (j / VN * (LN * VN) + j % VN)), o2);
             }
-            rl_store<4>(t2 + (i0 * 1024 + i1), o2);
         }
     }
 }

@@ -236,38 +236,44 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
     }
     // elements: 8 outputs of the thread at a time, through shared memory
     __syncthreads();
-    float *const piece = reinterpret_cast<float *>(smem + warp * 4608);
-    #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        if (i > 0) __syncwarp();
+    {
+        float *const piece = reinterpret_cast<float *>(smem + warp * 4608);
+        float *const to = piece + (lane_m * 72 + lane_n);
+        const float *const from = piece + ((unsigned)lane / 8u * 72 + (unsigned)lane % 8u * 8);
+        const int m_at = m0 + row + (int)(lane / 8u);
+        const int n_at = n0 + col + (int)(lane % 8u * 8);
+        unsigned short *const p3 = t3 + (m_at * 256 + n_at);
         #pragma unroll
-        for (int j = 0; j < IN; j++) {
+        for (int i = 0; i < 4; i++) {
+            if (i > 0) __syncwarp();
             #pragma unroll
-            for (int f = 0; f < 4; f += 2)
-                rl_store<2>(piece + ((lane_m + f * 4) * 72 + j * TN + lane_n), acc[i][j] + f);
-        }
-        __syncwarp();
-        #pragma unroll
-        for (int s = 0; s < 4; s++) {
-            const unsigned u = lane + s * 32;
-            const int m = m0 + row + i * TM + (int)(u / 8u);
-            if (m < M) {
-                const int n = n0 + col + (int)(u % 8u * 8);
-                rl_vec<float, 4> value[2];
+            for (int j = 0; j < IN; j++) {
                 #pragma unroll
-                for (int p = 0; p < 2; p++) value[p] = rl_load<4>(piece + (u / 8u * 72 + u % 8u * 8) + p * 4);
-                const int i0 = m;
-                const int i1 = n;
-                rl_vec<unsigned short, 8> x0[1];
-                #pragma unroll
-                for (int p = 0; p < 1; p++) x0[p] = rl_load<8>(t2 + (i1) + p * 8);
-                unsigned short o3[8];
-                #pragma unroll
-                for (int v = 0; v < 8; v++) {
-                    const float e4 = value[v / 4].v[v % 4];
-                    o3[v] = rl_f32_to_f16(rl_max_f32((e4 + rl_f16_to_f32(x0[v / 8].v[v % 8])), 0.0f));
+                for (int f = 0; f < 4; f += 2)
+                    rl_store<2>(to + (f * 288 + j * TN), acc[i][j] + f);
+            }
+            __syncwarp();
+            #pragma unroll
+            for (int s = 0; s < 4; s++) {
+                const int m = m_at + (i * TM + s * 4);
+                if (m < M) {
+                    const int n = n_at;
+                    rl_vec<float, 4> value[2];
+                    #pragma unroll
+                    for (int p = 0; p < 2; p++) value[p] = rl_load<4>(from + s * 288 + p * 4);
+                    const int i0 = m;
+                    const int i1 = n;
+                    rl_vec<unsigned short, 8> x0[1];
+                    #pragma unroll
+                    for (int p = 0; p < 1; p++) x0[p] = rl_load<8>(t2 + (i1) + p * 8);
+                    unsigned short o3[8];
+                    #pragma unroll
+                    for (int v = 0; v < 8; v++) {
+                        const float e4 = value[v / 4].v[v % 4];
+                        o3[v] = rl_f32_to_f16(rl_max_f32((e4 + rl_f16_to_f32(x0[v / 8].v[v % 8])), 0.0f));
+                    }
+                    rl_store<8>(p3 + ((i * TM + s * 4) * 256), o3);
                 }
-                rl_store<8>(t3 + (i0 * 256 + i1), o3);
             }
         }
     }

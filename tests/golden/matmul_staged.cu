@@ -259,25 +259,30 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
         }
     }
     // elements: 4 outputs of the thread at a time
-    #pragma unroll
-    for (int i = 0; i < TM; i++) {
-        const int m = m0 + row + i / VM * (LM * VM) + i % VM;
-        if (m < M) {
-            #pragma unroll
-            for (int j = 0; j < TN; j += 4) {
-                const int n = n0 + col + j / VN * (LN * VN) + j % VN;
-                const int i0 = m;
-                const int i1 = n;
-                rl_vec<unsigned short, 4> x0[1];
+    {
+        const int m_at = m0 + row;
+        const int n_at = n0 + col;
+        unsigned short *const p3 = t3 + (m_at * 512 + n_at);
+        #pragma unroll
+        for (int i = 0; i < TM; i++) {
+            const int m = m_at + (i / VM * (LM * VM) + i % VM);
+            if (m < M) {
                 #pragma unroll
-                for (int p = 0; p < 1; p++) x0[p] = rl_load<4>(t2 + (i1) + p * 4);
-                unsigned short o3[4];
-                #pragma unroll
-                for (int v = 0; v < 4; v++) {
-                    const float e4 = acc[i][j + v];
-                    o3[v] = rl_f32_to_f16(rl_max_f32((e4 + rl_f16_to_f32(x0[v / 4].v[v % 4])), 0.0f));
+                for (int j = 0; j < TN; j += 4) {
+                    const int n = n_at + (j / VN * (LN * VN) + j % VN);
+                    const int i0 = m;
+                    const int i1 = n;
+                    rl_vec<unsigned short, 4> x0[1];
+                    #pragma unroll
+                    for (int p = 0; p < 1; p++) x0[p] = rl_load<4>(t2 + (i1) + p * 4);
+                    unsigned short o3[4];
+                    #pragma unroll
+                    for (int v = 0; v < 4; v++) {
+                        const float e4 = acc[i][j + v];
+                        o3[v] = rl_f32_to_f16(rl_max_f32((e4 + rl_f16_to_f32(x0[v / 4].v[v % 4])), 0.0f));
+                    }
+                    rl_store<4>(p3 + ((i / VM * (LM * VM) + i % VM) * 512 + (j / VN * (LN * VN) + j % VN)), o3);
                 }
-                rl_store<4>(t3 + (i0 * 512 + i1), o3);
             }
         }
     }

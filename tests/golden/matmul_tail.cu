@@ -235,28 +235,33 @@ rk_e7c01b7eba31f2b2_0(const unsigned short *__restrict__ t0,
             // partial: sums of this segment to the workspace
             float *const sums = reinterpret_cast<float *>(w + 0ll) + (u + (long long)number - 8) * 2048;
             __syncthreads();
-            float *const piece = reinterpret_cast<float *>(smem + warp * 2560);
-            #pragma unroll
-            for (int i = 0; i < 2; i++) {
-                if (i > 0) __syncwarp();
+            {
+                float *const piece = reinterpret_cast<float *>(smem + warp * 2560);
+                float *const to = piece + (lane_m * 40 + lane_n);
+                const float *const from = piece + ((unsigned)lane / 8u * 40 + (unsigned)lane % 8u * 4);
+                const int m_at = m0 + row + (int)(lane / 8u);
+                const int n_at = n0 + col + (int)(lane % 8u * 4);
                 #pragma unroll
-                for (int j = 0; j < IN; j++) {
+                for (int i = 0; i < 2; i++) {
+                    if (i > 0) __syncwarp();
                     #pragma unroll
-                    for (int f = 0; f < 4; f += 2)
-                        rl_store<2>(piece + ((lane_m + f * 4) * 40 + j * TN + lane_n), acc[i][j] + f);
-                }
-                __syncwarp();
-                #pragma unroll
-                for (int s = 0; s < 4; s++) {
-                    const unsigned u = lane + s * 32;
-                    const int m = m0 + row + i * TM + (int)(u / 8u);
-                    if (m < M) {
-                        const int n = n0 + col + (int)(u % 8u * 4);
-                        if (n < N) {
-                            rl_vec<float, 4> value[1];
-                            #pragma unroll
-                            for (int p = 0; p < 1; p++) value[p] = rl_load<4>(piece + (u / 8u * 40 + u % 8u * 4) + p * 4);
-                            rl_store<4>(sums + ((int)(m - m0) * BN + (int)(n - n0)), &value[0 / 4].v[0 % 4]);
+                    for (int j = 0; j < IN; j++) {
+                        #pragma unroll
+                        for (int f = 0; f < 4; f += 2)
+                            rl_store<2>(to + (f * 160 + j * TN), acc[i][j] + f);
+                    }
+                    __syncwarp();
+                    #pragma unroll
+                    for (int s = 0; s < 4; s++) {
+                        const int m = m_at + (i * TM + s * 4);
+                        if (m < M) {
+                            const int n = n_at;
+                            if (n < N) {
+                                rl_vec<float, 4> value[1];
+                                #pragma unroll
+                                for (int p = 0; p < 1; p++) value[p] = rl_load<4>(from + s * 160 + p * 4);
+                                rl_store<4>(sums + ((int)(m - m0) * BN + (int)(n - n0)), &value[0 / 4].v[0 % 4]);
+                            }
                         }
                     }
                 }
@@ -265,39 +270,45 @@ rk_e7c01b7eba31f2b2_0(const unsigned short *__restrict__ t0,
         if (steps == 8) {
             // elements: 4 outputs of the thread at a time, through shared memory
             __syncthreads();
-            float *const piece = reinterpret_cast<float *>(smem + warp * 2560);
-            #pragma unroll
-            for (int i = 0; i < 2; i++) {
-                if (i > 0) __syncwarp();
+            {
+                float *const piece = reinterpret_cast<float *>(smem + warp * 2560);
+                float *const to = piece + (lane_m * 40 + lane_n);
+                const float *const from = piece + ((unsigned)lane / 8u * 40 + (unsigned)lane % 8u * 4);
+                const int m_at = m0 + row + (int)(lane / 8u);
+                const int n_at = n0 + col + (int)(lane % 8u * 4);
+                unsigned short *const p3 = t3 + (m_at * 200 + n_at);
                 #pragma unroll
-                for (int j = 0; j < IN; j++) {
+                for (int i = 0; i < 2; i++) {
+                    if (i > 0) __syncwarp();
                     #pragma unroll
-                    for (int f = 0; f < 4; f += 2)
-                        rl_store<2>(piece + ((lane_m + f * 4) * 40 + j * TN + lane_n), acc[i][j] + f);
-                }
-                __syncwarp();
-                #pragma unroll
-                for (int s = 0; s < 4; s++) {
-                    const unsigned u = lane + s * 32;
-                    const int m = m0 + row + i * TM + (int)(u / 8u);
-                    if (m < M) {
-                        const int n = n0 + col + (int)(u % 8u * 4);
-                        if (n < N) {
-                            rl_vec<float, 4> value[1];
-                            #pragma unroll
-                            for (int p = 0; p < 1; p++) value[p] = rl_load<4>(piece + (u / 8u * 40 + u % 8u * 4) + p * 4);
-                            const int i0 = m;
-                            const int i1 = n;
-                            rl_vec<float, 4> x0[1];
-                            #pragma unroll
-                            for (int p = 0; p < 1; p++) x0[p] = rl_load<4>(t2 + (i1) + p * 4);
-                            unsigned short o3[4];
-                            #pragma unroll
-                            for (int v = 0; v < 4; v++) {
-                                const float e4 = value[v / 4].v[v % 4];
-                                o3[v] = rl_f32_to_f16(rl_max_f32((e4 + x0[v / 4].v[v % 4]), 0.0f));
+                    for (int j = 0; j < IN; j++) {
+                        #pragma unroll
+                        for (int f = 0; f < 4; f += 2)
+                            rl_store<2>(to + (f * 160 + j * TN), acc[i][j] + f);
+                    }
+                    __syncwarp();
+                    #pragma unroll
+                    for (int s = 0; s < 4; s++) {
+                        const int m = m_at + (i * TM + s * 4);
+                        if (m < M) {
+                            const int n = n_at;
+                            if (n < N) {
+                                rl_vec<float, 4> value[1];
+                                #pragma unroll
+                                for (int p = 0; p < 1; p++) value[p] = rl_load<4>(from + s * 160 + p * 4);
+                                const int i0 = m;
+                                const int i1 = n;
+                                rl_vec<float, 4> x0[1];
+                                #pragma unroll
+                                for (int p = 0; p < 1; p++) x0[p] = rl_load<4>(t2 + (i1) + p * 4);
+                                unsigned short o3[4];
+                                #pragma unroll
+                                for (int v = 0; v < 4; v++) {
+                                    const float e4 = value[v / 4].v[v % 4];
+                                    o3[v] = rl_f32_to_f16(rl_max_f32((e4 + x0[v / 4].v[v % 4]), 0.0f));
+                                }
+                                rl_store<4>(p3 + ((i * TM + s * 4) * 200), o3);
                             }
-                            rl_store<4>(t3 + (i0 * 200 + i1), o3);
                         }
                     }
                 }
