@@ -1,0 +1,358 @@
+#include "codegen/blocks.h"
+
+/* Statements over rows of a contraction's results, made from the accumulators of a block that has
+ * whole rows (their values stay in shared memory) or a part of their columns (parts of the values
+ * go to the workspace, stats_parts.c).
+ *
+ * Names in the text, by number of the tensor: f what a thread folds, one for each of its rows; part
+ * what the warps along N made of their columns, as [warp][row]; value the values of rows, base what
+ * the terms of a tied reduction are made with in the block, left the parts of values that blocks
+ * leave in the workspace; r the value of the row at hand.  */
+
+static const StatFacts *facts(const Kernel *k) { return rprog_stats_facts(k->l->p, k->l->r); }
+
+static const TeStmt *statement(const Kernel *k, int i) {
+    return &k->cg->te->stmt[facts(k)->group->stmt[i]];
+}
+
+static int tensor_of(const Kernel *k, int i) { return statement(k, i)->tensor; }
+
+static bool in_parts(const Kernel *k) { return k->l->r->stats == STATS_PARTS; }
+
+static const char *value_type(const Kernel *k, int i) {
+    return cg_type(te_dtype_compute(k->cg->te->tensor[tensor_of(k, i)].dtype));
+}
+
+static const char *part_type(const Kernel *k, int i) { return cg_type(statement(k, i)->rhs->type); }
+
+bool stats_meets(const Kernel *k, int i, int pass, bool tied) {
+    const RowGroup *g = facts(k)->group;
+    return g->role[i] == ROW_REDUCE && g->pass[i] == pass && (g->tie[i] != TIE_NONE) == tied;
+}
+
+bool stats_any_tied(const Problem *p, const RProg *r, int pass) {
+    const RowGroup *g = rprog_stats_facts(p, r)->group;
+    for (int i = 0; i < g->n; i++) {
+        if (g->tie[i] && g->pass[i] == pass) return true;
+    }
+    return false;
+}
+
+/* The tied reduction of this pass that is made with tensor t; -1: none.  */
+static int tied_to(const Kernel *k, int t, int pass) {
+    const RowGroup *g = facts(k)->group;
+    for (int i = 0; i < g->n; i++) {
+        if (g->tie[i] && g->pass[i] == pass && g->center[i] == t) return i;
+    }
+    return -1;
+}
+
+bool stats_emits(const Kernel *k, int stmt) {
+    if (!k->l->p->stats || stmt == k->l->p->group->root) return !k->at.held;
+    int i = rtile_stat(facts(k), stmt);
+    if (k->at.held && (facts(k)->under >> i & 1)) return false;
+    return facts(k)->emits[i] & (in_parts(k) ? (uint64_t)1 << k->l->pass : UINT64_MAX);
+}
+
+bool stats_stores(const Kernel *k, int stmt) {
+    int t = k->cg->te->stmt[stmt].tensor;
+    if (!elements_in_memory(k, t)) return false;
+    if (!k->l->p->stats) return true;
+    int i = stmt == k->l->p->group->root ? -1 : rtile_stat(facts(k), stmt);
+    if (i >= 0 && facts(k)->group->role[i] != ROW_MAP) return false;
+    return !in_parts(k) || k->l->pass == (i < 0 ? 0 : facts(k)->group->pass[i]);
+}
+
+/* ---- places ---- */
+
+static void place_smem(Kernel *k, const char *type, const char *name, int t, int at) {
+    cg_line(k->cg, "%s *const %s%d = reinterpret_cast<%s *>(smem + %d);", type, name, t, type, at);
+}
+
+void stats_place_left(Kernel *k, const char *name, int i, bool part) {
+    Cg *cg = k->cg;
+    const Problem *p = k->l->p;
+    const char *type = part ? part_type(k, i) : value_type(k, i);
+    long long at = (long long)(cg->sums_at + (part ? rprog_stats_parts_at(p, k->l->r, i)
+                                                   : rprog_stats_values_at(p, k->l->r, i)));
+    cg_line(cg, "%s *const %s%d = reinterpret_cast<%s *>(w + %lldll);", type, name,
+            tensor_of(k, i), type, at);
+}
+
+void stats_place(Kernel *k) {
+    const RowGroup *g = facts(k)->group;
+    const RProg *r = k->l->r;
+    cg_line(k->cg, "// rows: where their values lie");
+    for (int i = 0; i < g->n; i++) {
+        int t = tensor_of(k, i);
+        if (g->role[i] == ROW_MAP) continue;
+        if (g->role[i] == ROW_REDUCE && (!in_parts(k) || g->pass[i] == k->l->pass)) {
+            place_smem(k, part_type(k, i), "part", t, rprog_stats_part(k->l->p, r, i));
+            if (in_parts(k)) stats_place_left(k, "left", i, true);
+        }
+        if (!in_parts(k)) {
+            place_smem(k, value_type(k, i), "value", t, rprog_stats_value(k->l->p, r, i));
+        } else if (stats_known(k, i)) {
+            stats_place_left(k, "value", i, false);
+        } else if (tied_to(k, t, k->l->pass) >= 0) {
+            place_smem(k, value_type(k, i), "base", t, rprog_stats_value(k->l->p, r, i));
+        }
+    }
+    cg_blank(k->cg);
+}
+
+bool stats_known(const Kernel *k, int i) {
+    const RowGroup *g = facts(k)->group;
+    int known = in_parts(k) ? k->l->pass : k->at.known;
+    return g->role[i] == ROW_REDUCE ? g->pass[i] < known
+                                    : g->role[i] == ROW_SCALAR && g->pass[i] <= known;
+}
+
+/* The row's number over all batches.  */
+static const char *row_number(const Kernel *k) {
+    return k->l->p->extent[AX_B] > 1 ? "((long long)b * M + m)" : "m";
+}
+
+static bool is_read(const Kernel *k, int t) {
+    const RowGroup *g = facts(k)->group;
+    for (int i = 0; i < g->n; i++) {
+        if (g->role[i] != ROW_SCALAR && access_reads_tensor(statement(k, i)->rhs, t)) return true;
+    }
+    return false;
+}
+
+void stats_rows(Kernel *k) {
+    Cg *cg = k->cg;
+    if (!k->l->p->stats) return;
+    const RowGroup *g = facts(k)->group;
+    for (int i = 0; i < g->n; i++) {
+        int t = tensor_of(k, i);
+        bool base = k->at.tied && tied_to(k, t, k->l->pass) >= 0;
+        if (g->role[i] == ROW_MAP || !(base || stats_known(k, i)) || !is_read(k, t)) continue;
+        cg_line(cg, "const %s r%d = %s%d[%s];", value_type(k, i), t, base ? "base" : "value", t,
+                base || !in_parts(k) ? "(int)(m - m0)" : row_number(k));
+        k->at.made[t] = cg_text(cg, "r%d", t);
+    }
+}
+
+/* ---- folds ---- */
+
+/* Rows of a thread that neighbour each other in an instruction's tile.  */
+static int halves(const Kernel *k) {
+    return k->c.r->swapped ? 2 : k->c.matrix.accumulators / 2;
+}
+
+static const char *thread_row(const Kernel *k) {
+    return k->c.matrix.used ? cg_text(k->cg, "i * %d + f", halves(k)) : "i";
+}
+
+/* The row of the block that row x of the thread is.  */
+static const char *block_row(const Kernel *k) {
+    if (!k->c.matrix.used) return "row + x / VM * (LM * VM) + x % VM";
+    return cg_text(k->cg, "row + lane_m + x / %d * TM + x %% %d%s", halves(k), halves(k),
+                   k->c.r->swapped ? "" : " * 8");
+}
+
+/* Is statement i evaluated in this turn of a walk?  */
+static bool turns(const Kernel *k, int i, int pass, bool tied) {
+    const RowGroup *g = facts(k)->group;
+    if (k->at.held && (facts(k)->under >> i & 1)) return false;
+    if (g->role[i] == ROW_MAP) return facts(k)->folds[i] >> pass & 1;
+    return stats_meets(k, i, pass, tied);
+}
+
+static void forget_maps(Kernel *k) {
+    const RowGroup *g = facts(k)->group;
+    k->at.made[k->c.root->tensor] = NULL;
+    for (int i = 0; i < g->n; i++) {
+        if (g->role[i] == ROW_MAP) k->at.made[tensor_of(k, i)] = NULL;
+    }
+}
+
+static void define_map(Kernel *k, int t, TeDtype type, const char *value) {
+    Cg *cg = k->cg;
+    TeDtype dtype = cg->te->tensor[t].dtype;
+    const char *name = cg_text(cg, "e%d", t);
+    cg_line(cg, "const %s %s = %s;", cg_type(te_dtype_compute(dtype)), name,
+            cg_cast(cg, dtype, type, value));
+    k->at.made[t] = name;
+}
+
+static void fold_elements(Kernel *k, int pass, bool tied) {
+    Cg *cg = k->cg;
+    const RowGroup *g = facts(k)->group;
+    for (int i = 0; i < g->n; i++) {
+        const TeExpr *e = statement(k, i)->rhs;
+        if (turns(k, i, pass, tied) && !stats_is_held(k, g->stmt[i]))
+            elements_load_vectors(k, g->stmt[i], g->role[i] == ROW_MAP ? e : e->args[0]);
+    }
+    elements_open_lanes(k);
+    if (!k->at.held) define_map(k, k->c.root->tensor, k->at.root_type, k->at.root);
+    for (int i = 0; i < g->n; i++) {
+        const TeExpr *e = statement(k, i)->rhs;
+        if (!turns(k, i, pass, tied)) continue;
+        if (stats_is_held(k, g->stmt[i])) {
+            k->at.made[tensor_of(k, i)] = k->at.root;
+            continue;
+        }
+        CgPoint p = elements_point(k, g->stmt[i], false);
+        if (g->role[i] == ROW_MAP) {
+            define_map(k, tensor_of(k, i), e->type, cg_expr(&p, e, e->type));
+            if (i == facts(k)->held) cg_line(cg, "%s = e%d;", k->at.root, tensor_of(k, i));
+            continue;
+        }
+        const char *f = cg_text(cg, "f%d[%s]", tensor_of(k, i), thread_row(k));
+        const char *value = cg_expr(&p, e->args[0], e->type);
+        cg_line(cg, "%s = %s;", f, cg_fold(cg, (TeRedop)e->red, e->type, f, value));
+    }
+    elements_close_lanes(k);
+}
+
+bool stats_is_held(const Kernel *k, int stmt) {
+    return k->at.held && rtile_stat(facts(k), stmt) == facts(k)->held;
+}
+
+/* Has the walk of this pass put the map that is held in place of the results?  */
+static bool holds(const Kernel *k, int pass) {
+    int i = facts(k)->held;
+    return i >= 0 && (facts(k)->folds[i] >> pass & 1);
+}
+
+void stats_walk(Kernel *k, int pass, bool tied) {
+    Cg *cg = k->cg;
+    const RowGroup *g = facts(k)->group;
+    int rows = rprog_stats_rows(cg->dev, k->l->r), vec = k->l->r->vec_n;
+    while (k->l->p->multiple[AX_N] % vec) vec /= 2;
+    cg_line(cg, "// pass %d over the rows%s", pass, tied ? ", tied reductions" : "");
+    for (int i = 0; i < g->n; i++) {
+        if (!stats_meets(k, i, pass, tied)) continue;
+        const TeExpr *e = statement(k, i)->rhs;
+        cg_line(cg, "%s f%d[%d];", part_type(k, i), tensor_of(k, i), rows);
+        cg_line(cg, "#pragma unroll");
+        cg_line(cg, "for (int x = 0; x < %d; x++) f%d[x] = %s;", rows, tensor_of(k, i),
+                cg_identity(cg, (TeRedop)e->red, e->type));
+    }
+    cg_scope(cg);
+    k->at.walk = vec;
+    k->at.tied = tied;
+    elements_contract(k);
+    fold_elements(k, pass, tied);
+    elements_end(k);
+    k->at.walk = 0;
+    k->at.tied = false;
+    k->at.held |= holds(k, pass);
+    cg_close(cg);
+    forget_maps(k);
+}
+
+/* ---- meetings ---- */
+
+static void shuffle(Kernel *k, int i, int rows) {
+    Cg *cg = k->cg;
+    const TeExpr *e = statement(k, i)->rhs;
+    int lanes = rprog_stats_lanes(cg->dev, k->l->r);
+    const char *f = cg_text(cg, "f%d[x]", tensor_of(k, i));
+    if (lanes == 0) return;
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int x = 0; x < %d; x++)", rows);
+    for (int bit = 1; bit < 32; bit *= 2) {
+        if (!(lanes & bit)) continue;
+        const char *other = cg_text(cg, "__shfl_xor_sync(0xffffffffu, %s, %d)", f, bit);
+        cg_line(cg, "%s = %s;", f, cg_fold(cg, (TeRedop)e->red, e->type, f, other));
+    }
+    cg_close(cg);
+}
+
+static void leave_warps(Kernel *k, int pass, bool tied) {
+    Cg *cg = k->cg;
+    const RowGroup *g = facts(k)->group;
+    int rows = rprog_stats_rows(cg->dev, k->l->r), lanes = rprog_stats_lanes(cg->dev, k->l->r);
+    cg_open(cg, "if ((lane & %d) == 0)", lanes);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int x = 0; x < %d; x++)", rows);
+    for (int i = 0; i < g->n; i++) {
+        if (stats_meets(k, i, pass, tied))
+            cg_line(cg, "part%d[col / WN * BM + %s] = f%d[x];", tensor_of(k, i), block_row(k),
+                    tensor_of(k, i));
+    }
+    cg_close(cg);
+    cg_close(cg);
+}
+
+static void gather_warps(Kernel *k, int i) {
+    Cg *cg = k->cg;
+    const TeExpr *e = statement(k, i)->rhs;
+    int t = tensor_of(k, i);
+    const char *acc = cg_text(cg, "acc%d", t);
+    cg_line(cg, "%s %s = part%d[at];", part_type(k, i), acc, t);
+    if (k->c.warps[AX_N] == 1) return;
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int s = 1; s < %d; s++) %s = %s;", k->c.warps[AX_N], acc,
+            cg_fold(cg, (TeRedop)e->red, e->type, acc, cg_text(cg, "part%d[s * BM + at]", t)));
+}
+
+/* Defines what a row is known by after pass `pass`: reductions, and what follows from them.  The
+ * thread stores it as value[at], and to memory where `live` (NULL: always).  */
+void stats_values(Kernel *k, int pass, const char *at, const char *live) {
+    Cg *cg = k->cg;
+    const RowGroup *g = facts(k)->group;
+    const char *only = live ? cg_text(cg, "if (%s) ", live) : "";
+    for (int i = 0; i < g->n; i++) {
+        const TeStmt *s = statement(k, i);
+        int t = s->tensor;
+        bool reduced = g->role[i] == ROW_REDUCE && g->pass[i] == pass;
+        if (!reduced && !(g->role[i] == ROW_SCALAR && g->pass[i] == pass + 1)) continue;
+        TeDtype dtype = cg->te->tensor[t].dtype, compute = te_dtype_compute(dtype);
+        CgPoint p = elements_point(k, g->stmt[i], true);
+        const char *value = reduced ? cg_text(cg, "acc%d", t) : cg_expr(&p, s->rhs, s->rhs->type);
+        define_map(k, t, s->rhs->type, value);
+        cg_line(cg, "%svalue%d[%s] = e%d;", only, t, at, t);
+        if (!elements_in_memory(k, t)) continue;
+        cg_line(cg, "%st%d[%s] = %s;", only, t, cg_offset(cg, t, p.index),
+                cg_encode(cg, dtype, compute, cg_text(cg, "e%d", t)));
+    }
+}
+
+/* Values of the rows of a block that has all of their columns.  */
+static void finish_rows(Kernel *k, int pass) {
+    Cg *cg = k->cg;
+    const RowGroup *g = facts(k)->group;
+    const Contraction *con = &k->l->p->con;
+    Elements *at = &k->at;
+    for (int i = 0; i < g->n; i++) {
+        int t = tensor_of(k, i);
+        if (g->role[i] != ROW_MAP)
+            at->made[t] = stats_known(k, i) ? cg_text(cg, "value%d[at]", t) : NULL;
+    }
+    place_decode(cg, k->c.root, &con->axis[AX_B], "b", false, at->index, at->wide);
+    place_decode(cg, k->c.root, &con->axis[AX_M], "m", place_wide(con->axis[AX_M].extent, 0),
+                 at->index, at->wide);
+    stats_values(k, pass, "at", NULL);
+}
+
+void stats_finish(Kernel *k, int pass, bool tied) {
+    Cg *cg = k->cg;
+    const RowGroup *g = facts(k)->group;
+    const Problem *p = k->l->p;
+    const char *type = place_type(place_wide(p->extent[AX_M], k->l->r->block.extent[AX_M]));
+    for (int i = 0; i < g->n; i++) {
+        if (stats_meets(k, i, pass, tied)) shuffle(k, i, rprog_stats_rows(cg->dev, k->l->r));
+    }
+    if (!k->at.met) cg_line(cg, "__syncthreads();  // stages become parts of rows");
+    k->at.met = true;
+    leave_warps(k, pass, tied);
+    cg_line(cg, "__syncthreads();");
+    cg_line(cg, "#pragma unroll 1");
+    cg_open(cg, "for (int at = tid; at < BM; at += THREADS)");
+    cg_line(cg, "const %s m = m0 + at;", type);
+    if (p->multiple[AX_M] % k->l->r->block.extent[AX_M]) cg_line(cg, "if (m >= M) break;");
+    for (int i = 0; i < g->n; i++) {
+        if (stats_meets(k, i, pass, tied)) gather_warps(k, i);
+    }
+    if (in_parts(k)) stats_leave(k, pass, tied, row_number(k));
+    else finish_rows(k, pass);
+    cg_close(cg);
+    cg_line(cg, "__syncthreads();");
+    cg_blank(cg);
+    k->at.known = in_parts(k) ? pass : pass + 1;
+}

@@ -1,0 +1,19 @@
+/* The product of a `contract` program with one end or another, for the files of microperf.  */
+#ifndef ROLLER_MICROPERF_ENDING_H
+#define ROLLER_MICROPERF_ENDING_H
+#include "microperf/model.h"
+
+/* What a kernel does behind its k-steps: bytes that it reads and writes, 32-byte sectors of the
+ * latter, operations for each element; of rows: instructions of a block, and clocks that it waits
+ * for meetings of threads.  */
+typedef struct {
+    double reads, writes, sectors, ops, meeting, wait;
+    bool rows;
+} Ending;
+
+/* One kernel with all its k-steps; SPLIT is what adds its slices.  */
+void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const Ending *e,
+                         Estimate *out);
+/* All kernels of a program with statements over rows of its results.  */
+void mp_estimate_stats(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);
+#endif

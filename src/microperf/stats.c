@@ -1,0 +1,90 @@
+/* The estimate of programs with statements over rows of a contraction's results.  */
+#include "microperf/ending.h"
+
+/* The end of the product of pass `pass`; below 0: of whole rows, all passes.  */
+static Ending rows_ending(const Model *m, const RProg *r, int pass) {
+    const Problem *p = m->p;
+    const StatFacts *f = rprog_stats_facts(p, r);
+    const Curve *curve = &m->dev->overheads.barrier;
+    double rows = (double)p->extent[AX_B] * (double)p->extent[AX_M], bytes = 0;
+    double outputs = rows * (double)p->extent[AX_N], warps = r->threads / WARP, lanes = 1;
+    double barrier = curve->n ? hal_curve(curve, r->threads) : 40;
+    Ending e = {.reads = (double)p->epilogue_bytes, .rows = true};
+    for (int bits = rprog_stats_lanes(m->dev, r); bits; bits &= bits - 1) lanes *= 2;
+    double steps = 0, evaluated = 0;
+    bool walks = false;
+    for (double l = 1; l < lanes; l *= 2) steps++;
+    for (int i = 0; i < f->group->n_pass; i++) {
+        if (pass >= 0 && i != pass) continue;
+        double n = f->reduces[i], turns = 1 + (pass >= 0 && p->parts != p->stats);
+        e.ops += f->fold_ops[i] + f->emit_ops[i];
+        walks |= n > 0;
+        if (f->held >= 0)
+            evaluated += (double)((f->folds[f->held] >> i & 1) + (f->emits[f->held] >> i & 1));
+        bytes += (double)f->emit_bytes[i];
+        if (n == 0) continue;
+        e.meeting += warps * n * (rprog_stats_rows(m->dev, r) * (3 * steps + 2) + 24);
+        e.wait += turns * (steps * 24 + 3 * barrier + 4 * m->smem_latency);
+        if (pass >= 0) bytes += rows * (double)rprog_tiles(p, r, AX_N) * n * p->acc_bytes;
+    }
+    if (walks && evaluated > 1) e.ops -= f->held_ops * (evaluated - 1);
+    if (pass < 0) bytes = m->out_bytes;
+    double per = m->out_bytes > 0 && outputs > 0 ? mp_store_sectors(m, r) / m->out_bytes : 0;
+    e.writes = bytes;
+    e.sectors = pass < 0 ? mp_store_sectors(m, r) : bytes * (per > 0 ? per : 1.0 / SECTOR);
+    return e;
+}
+
+/* The kernel that makes values of rows of the parts of pass `pass`.  */
+static void estimate_values(const Model *m, const RProg *r, int pass, Estimate *out) {
+    enum { THREADS = 128, UNROLLED = 4 };
+    const Problem *p = m->p;
+    double n = rprog_stats_facts(p, r)->reduces[pass], lanes = rprog_stats_threads(p, r);
+    double rows = (double)p->extent[AX_B] * (double)p->extent[AX_M];
+    double tiles = (double)rprog_tiles(p, r, AX_N), bytes = rows * tiles * n * p->acc_bytes;
+    double rate = bytes <= m->l2_capacity ? m->l2_rate : m->dram_read;
+    double trips = whole(whole(tiles / lanes) / UNROLLED);
+    double waves = whole(rows * lanes / THREADS / (m->sms * 16));
+    *out = (Estimate){0};
+    out->term[MP_SPLIT] = m->floor_us + m->dram_latency / m->clock * 1e6 + bytes / rate * 1e6 +
+                          (waves * n * (trips * m->l2_latency + 100)) /
+                              m->clock * 1e6;
+    mp_finish(out);
+}
+
+static void add_estimate(Estimate *sum, const Estimate *e) {
+    MpTerm limiter = e->us > sum->us ? e->limiter : sum->limiter;
+    double us = sum->us + e->us;
+    for (MpTerm t = 0; t < MP_COUNT; t++) sum->term[t] += e->term[t];
+    sum->load_sectors += e->load_sectors;
+    sum->store_sectors += e->store_sectors;
+    sum->smem_load_wavefronts += e->smem_load_wavefronts;
+    sum->smem_store_wavefronts += e->smem_store_wavefronts;
+    sum->fma += e->fma;
+    sum->dram_bytes += e->dram_bytes;
+    mp_finish(sum);
+    /* Kernels limited by different terms do not overlap.  */
+    sum->term[MP_OVERLAP] += us - sum->us;
+    sum->us = us;
+    sum->limiter = limiter;
+}
+
+void mp_estimate_stats(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
+    const StatFacts *f = rprog_stats_facts(m->p, r);
+    Estimate values;
+    if (r->stats == STATS_WHOLE) {
+        Ending e = rows_ending(m, r, -1);
+        mp_estimate_product(m, r, memo, &e, out);
+        return;
+    }
+    for (int pass = 0; pass < f->group->n_pass; pass++) {
+        Ending e = rows_ending(m, r, pass);
+        Estimate product;
+        mp_estimate_product(m, r, memo, &e, &product);
+        if (pass == 0) *out = product;
+        else add_estimate(out, &product);
+        if (f->reduces[pass] == 0) continue;
+        estimate_values(m, r, pass, &values);
+        add_estimate(out, &values);
+    }
+}

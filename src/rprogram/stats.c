@@ -1,0 +1,144 @@
+/* Statements over rows of a contraction's results: where parts and values of them lie.  */
+#include "rprogram/matrix.h"
+
+enum { VALUE_ALIGN = 16 };
+
+const StatFacts *rprog_stats_facts(const Problem *p, const RProg *r) {
+    return r->stats == STATS_PARTS ? p->parts : p->stats;
+}
+
+RowStats rprog_stats_of(const Problem *p, const RProg *r) {
+    if (!p->stats) return STATS_NONE;
+    return r->block.extent[AX_N] >= p->extent[AX_N] ? STATS_WHOLE : STATS_PARTS;
+}
+
+static const TeStmt *statement(const Problem *p, const RProg *r, int i) {
+    return &p->te->stmt[rprog_stats_facts(p, r)->group->stmt[i]];
+}
+
+static bool reduces(const Problem *p, const RProg *r, int i) {
+    return rprog_stats_facts(p, r)->group->role[i] == ROW_REDUCE;
+}
+
+/* Bytes of statement i's value of a row; 0: it has one for each element.  */
+static int value_bytes(const Problem *p, const RProg *r, int i) {
+    if (rprog_stats_facts(p, r)->group->role[i] == ROW_MAP) return 0;
+    return te_dtype_bytes(te_dtype_compute(p->te->tensor[statement(p, r, i)->tensor].dtype));
+}
+
+static int part_bytes(const Problem *p, const RProg *r, int i) {
+    return reduces(p, r, i) ? te_dtype_bytes(statement(p, r, i)->rhs->type) : 0;
+}
+
+static int64_t rounded(int64_t bytes) {
+    return ceil_div(bytes, VALUE_ALIGN) * VALUE_ALIGN;
+}
+
+/* Bytes of the parts (or values) before statement i, n of each.  */
+static int64_t before(const Problem *p, const RProg *r, int i, int64_t n,
+                      int (*bytes)(const Problem *, const RProg *, int)) {
+    int64_t sum = 0;
+    for (int j = 0; j < i; j++) sum += rounded(n * bytes(p, r, j));
+    return sum;
+}
+
+static int64_t all_parts(const Problem *p, const RProg *r) {
+    int64_t n = (int64_t)count_along(&r->block, &r->warp, AX_N) * r->block.extent[AX_M];
+    return before(p, r, rprog_stats_facts(p, r)->group->n, n, part_bytes);
+}
+
+int32_t rprog_stats_part(const Problem *p, const RProg *r, int i) {
+    int n = count_along(&r->block, &r->warp, AX_N) * r->block.extent[AX_M];
+    return (int32_t)before(p, r, i, n, part_bytes);
+}
+
+static int64_t all_values(const Problem *p, const RProg *r) {
+    return before(p, r, rprog_stats_facts(p, r)->group->n, r->block.extent[AX_M], value_bytes);
+}
+
+int32_t rprog_stats_value(const Problem *p, const RProg *r, int i) {
+    return (int32_t)(r->smem - all_values(p, r) +
+                     before(p, r, i, r->block.extent[AX_M], value_bytes));
+}
+
+int64_t rprog_stats_smem(const Problem *p, const RProg *r, int64_t smem) {
+    int64_t parts = all_parts(p, r);
+    return rounded(parts > smem ? parts : smem) + all_values(p, r);
+}
+
+static int64_t rows_of(const Problem *p) { return p->extent[AX_B] * p->extent[AX_M]; }
+
+int64_t rprog_stats_parts_at(const Problem *p, const RProg *r, int i) {
+    return before(p, r, i, rows_of(p) * rprog_tiles(p, r, AX_N), part_bytes);
+}
+
+int64_t rprog_stats_values_at(const Problem *p, const RProg *r, int i) {
+    int n = rprog_stats_facts(p, r)->group->n;
+    return rprog_stats_parts_at(p, r, n) + before(p, r, i, rows_of(p), value_bytes);
+}
+
+int64_t rprog_stats_workspace(const Problem *p, const RProg *r) {
+    return rprog_stats_values_at(p, r, rprog_stats_facts(p, r)->group->n);
+}
+
+int rprog_stats_kernels(const Problem *p, const RProg *r) {
+    const StatFacts *f = rprog_stats_facts(p, r);
+    int n = f->group->n_pass;
+    if (r->stats == STATS_WHOLE) return 1;
+    for (int pass = 0; pass < f->group->n_pass; pass++) n += f->reduces[pass] > 0;
+    return n;
+}
+
+int rprog_stats_lanes(const Device *dev, const RProg *r) {
+    int lanes = 0;
+    if (rprog_matrix(dev, r)) return r->swapped ? 4 | 8 | 16 : 1 | 2;
+    int lm_count = count_along(&r->warp, &r->thread, AX_M);
+    int ln_count = count_along(&r->warp, &r->thread, AX_N);
+    for (int bit = 0; bit < 5; bit++) {
+        int lm, ln;
+        rprog_lane(lm_count, ln_count, 1 << bit, &lm, &ln);
+        lanes |= ln ? 1 << bit : 0;
+    }
+    return lanes;
+}
+
+int rprog_stats_rows(const Device *dev, const RProg *r) {
+    if (!rprog_matrix(dev, r)) return r->thread.extent[AX_M];
+    int each = r->swapped ? 2 : rprog_unit_accumulators(dev, r) / 2;
+    return count_along(&r->warp, &r->thread, AX_M) * each;
+}
+
+int rprog_stats_threads(const Problem *p, const RProg *r) {
+    int64_t tiles = rprog_tiles(p, r, AX_N);
+    int n = 1;
+    while (n < WARP && n < tiles) n *= 2;
+    return n;
+}
+
+/* What a thread folds into, and the values of its rows while maps are made.  */
+int64_t rprog_stats_registers(const Problem *p, const Device *dev, const RProg *r) {
+    enum { ADDRESSES = 6 };
+    const StatFacts *f = rprog_stats_facts(p, r);
+    int most = 1;
+    for (int pass = 0; pass < f->group->n_pass; pass++)
+        most = f->reduces[pass] > most ? f->reduces[pass] : most;
+    return ADDRESSES + (int64_t)most * rprog_stats_rows(dev, r) * ((p->acc_bytes + 3) / 4);
+}
+
+const char *rprog_stats_check(const Problem *p, const RProg *r) {
+    if (!p->stats) return r->stats == STATS_NONE ? NULL : "there are no statements over rows";
+    if (r->stats != STATS_WHOLE && r->stats != STATS_PARTS) {
+        return "rows are `whole` or `parts`";
+    }
+    if (r->stats == STATS_WHOLE && r->block.extent[AX_N] < p->extent[AX_N]) {
+        return "`rows whole` needs a block of all columns";
+    }
+    if (r->split != 1 || r->tail != 0) return "values of rows need all k-steps in one block";
+    if (r->block.extent[AX_K] != r->warp.extent[AX_K]) {
+        return "values of rows go with no warps that share a block's k-steps";
+    }
+    if ((double)rprog_stats_workspace(p, r) > INT32_MAX && r->stats == STATS_PARTS) {
+        return "the parts of rows are too many";
+    }
+    return NULL;
+}

@@ -1,0 +1,175 @@
+/* Rows of a contraction's results: a row group that runs over them can join its kernel, which then
+ * reduces and maps what it holds instead of storing it.  */
+#include "te/groups.h"
+#include "te/tree.h"
+#include <string.h>
+
+enum { READS_MAX = 256, OPEN = 0xff };
+
+typedef struct {
+    const Te *te;
+    Groups *g;
+    const RowGroup *row;                  /* of group k */
+    int k, to;                            /* group `to` is the contraction */
+    uint8_t root[TE_MAX_INDICES];         /* index of the frame -> of the contraction */
+    uint8_t frame[TE_MAX_INDICES];        /* and back */
+} Join;
+
+static const TeStmt *frame_of(const Join *j) { return &j->te->stmt[j->row->frame]; }
+static const TeStmt *root_of(const Join *j) { return &j->te->stmt[j->g->root[j->to]]; }
+
+/* The last other group that statements of group k read; -1: none, or it cannot be told.  */
+static int last_needed(const Te *te, const Groups *g, int k) {
+    const TeExpr *reads[READS_MAX];
+    int last = -1;
+    for (int i = 0; i < te->n_stmt; i++) {
+        int n = g->home[i] == k ? access_reads(te->stmt[i].rhs, reads, READS_MAX) : 0;
+        if (n > READS_MAX)
+            return -1;
+        for (int r = 0; r < n; r++) {
+            int maker = g->maker[reads[r]->v.ref], home = maker < 0 ? -1 : g->home[maker];
+            if (home != k && home > last)
+                last = home;
+        }
+    }
+    return last;
+}
+
+/* Statement number i of the row group reads a tensor of the contraction's group: at which of its
+ * points?  */
+static bool bind(Join *j, int i, const TeExpr *read) {
+    const TeStmt *s = &j->te->stmt[j->row->stmt[i]];
+    const TeTensor *t = &j->te->tensor[read->v.ref];
+    const uint8_t *made = j->g->perm[j->g->maker[read->v.ref]];
+    if (read->other || read->checked || t->rank != root_of(j)->n_left)
+        return false;
+    for (int d = 0; d < t->rank; d++) {
+        const TeExpr *sub = read->args[d];
+        if (sub->kind != TE_INDEX || !te_extent_same(&s->index[sub->v.ref].hi, &t->shape[d]))
+            return false;
+        uint8_t f = j->row->axis[i][sub->v.ref], r = made[d];
+        if ((j->root[f] != OPEN && j->root[f] != r) || (j->frame[r] != OPEN && j->frame[r] != f))
+            return false;
+        j->root[f] = r;
+        j->frame[r] = f;
+    }
+    return true;
+}
+
+/* Each index of the frame runs with one of the contraction's that is as long.  */
+static bool bind_all(Join *j) {
+    const TeExpr *reads[READS_MAX];
+    const TeStmt *frame = frame_of(j), *root = root_of(j);
+    memset(j->root, OPEN, sizeof j->root);
+    memset(j->frame, OPEN, sizeof j->frame);
+    if (frame->n_index != root->n_left)
+        return false;
+    for (int i = 0; i < j->row->n; i++) {
+        int n = access_reads(j->te->stmt[j->row->stmt[i]].rhs, reads, READS_MAX);
+        for (int r = 0; r < n; r++) {
+            int maker = j->g->maker[reads[r]->v.ref];
+            bool from_there = maker >= 0 && j->g->home[maker] == j->to;
+            if (from_there && !bind(j, i, reads[r]))
+                return false;
+        }
+    }
+    for (int f = 0; f < frame->n_index; f++) {
+        if (j->root[f] == OPEN || frame->index[f].hi.value < 1 ||
+            !te_extent_same(&frame->index[f].hi, &root->index[j->root[f]].hi))
+            return false;
+    }
+    return true;
+}
+
+/* Values that lanes can pass on and add up, each known behind some reduction.  */
+static bool can_meet(const Join *j) {
+    for (int i = 0; i < j->row->n; i++) {
+        const TeExpr *e = j->te->stmt[j->row->stmt[i]].rhs;
+        bool reduces = j->row->role[i] == ROW_REDUCE;
+        if (reduces && (e->red == TE_RED_ARGMAX || e->red == TE_RED_ARGMIN))
+            return false;
+        if (j->row->role[i] != ROW_MAP && te_dtype_class(e->type) == TE_CLASS_BOOL)
+            return false;
+        if (j->row->role[i] == ROW_SCALAR && j->row->pass[i] == 0)
+            return false;
+    }
+    return true;
+}
+
+/* The row group with the maps that the contraction has already.  */
+static const RowGroup *with_epilogue(Arena *a, const Join *j) {
+    RowGroup *x = ARENA_NEW(a, RowGroup);
+    *x = (RowGroup){.frame = j->row->frame};
+    for (int i = 0, own = 0; i < j->te->n_stmt; i++) {
+        if (j->g->home[i] == j->k) {
+            x->role[x->n] = j->row->role[own];
+            memcpy(x->axis[x->n], j->row->axis[own++], sizeof x->axis[0]);
+        } else if (j->g->home[i] == j->to && i != j->g->root[j->to]) {
+            x->role[x->n] = ROW_MAP;
+            for (int d = 0; d < j->te->stmt[i].n_left; d++)
+                x->axis[x->n][d] = j->frame[j->g->perm[i][d]];
+        } else {
+            continue;
+        }
+        x->stmt[x->n++] = i;
+    }
+    rows_passes(j->te, x);
+    x->online = rows_tied(a, j->te, x);
+    return x;
+}
+
+/* With the groups as one: are the columns the axis N of a contraction of two operands?  */
+static bool is_along_n(const Join *j, Groups *joined) {
+    const TeStmt *frame = frame_of(j), *root = root_of(j);
+    Contraction c;
+    const char *why;
+    uint32_t columns = 0, n = 0;
+    *joined = *j->g;
+    for (int i = 0; i < j->row->n; i++) {
+        int stmt = j->row->stmt[i];
+        joined->home[stmt] = j->to;
+        for (int d = 0; d < j->te->stmt[stmt].n_index; d++)
+            joined->perm[stmt][d] = j->root[j->row->axis[i][d]];
+    }
+    if (!groups_contraction(j->te, joined, j->g->root[j->to], &c, &why) || !c.b.expr)
+        return false;
+    for (int f = frame->n_left; f < frame->n_index; f++) columns |= 1u << j->root[f];
+    for (int i = 0; i < c.axis[AX_N].n; i++) n |= 1u << c.axis[AX_N].index[i];
+    for (int i = 0; i < root->n_left; i++) {
+        if (((columns ^ n) >> i & 1) && root->index[i].hi.value != 1)
+            return false;
+    }
+    return true;
+}
+
+static int statements(const Te *te, const Groups *g, int k) {
+    int n = 0;
+    for (int i = 0; i < te->n_stmt; i++) n += g->home[i] == k;
+    return n;
+}
+
+static bool has_several_sums(const Te *te, const Groups *g, int k) {
+    int n = 0;
+    for (int i = 0; i < te->n_stmt; i++)
+        n += g->home[i] == k && te->stmt[i].rhs->kind == TE_REDUCE;
+    return n != 1 || te->stmt[g->root[k]].rhs->kind != TE_REDUCE;
+}
+
+const RowGroup **stats_join(Arena *a, const Te *te, Groups *g, const RowGroup **row) {
+    const RowGroup **stats = ARENA_ARRAY(a, const RowGroup *, g->n);
+    if (te->split != TE_SPLIT_JOINED || te->runtime)
+        return stats;
+    Groups *joined = ARENA_NEW(a, Groups);
+    for (int k = 1; k < g->n; k++) {
+        int to = row[k] ? last_needed(te, g, k) : -1;
+        Join j = {.te = te, .g = g, .row = row[k], .k = k, .to = to};
+        if (to < 0 || to >= k || row[to] || stats[to] || has_several_sums(te, g, to) ||
+            statements(te, g, k) + statements(te, g, to) > ROW_MAX_STMTS || !can_meet(&j) ||
+            !bind_all(&j) || !is_along_n(&j, joined))
+            continue;
+        stats[to] = with_epilogue(a, &j);
+        memcpy(g->perm, joined->perm, sizeof g->perm);
+        groups_merge(te, g, row, k--, to);
+    }
+    return stats;
+}
