@@ -25,6 +25,11 @@ typedef struct {
     CgGiven vector[MAX_VECTORS];          /* reads that were done for all of them at once ... */
     int vector_of[MAX_VECTORS];           /* ... by the root (0) or statement fused[n - 1] */
     int n_vector;
+    int walk;                 /* elements at a time in a walk over rows; 0: outputs are stored */
+    bool tied;                /* the walk is that of tied reductions */
+    bool held;                /* accumulators are StatFacts.held now */
+    bool met;                 /* values of rows have met in shared memory before */
+    int known;                /* values of rows are known for passes below this */
     bool in_lanes;            /* the loop over v is open */
     const char *own[2], *step[2];         /* positions along M and N: of the thread, and what its
                                            * loops add (NULL: nothing); NULL: not of `contract` */
@@ -164,6 +169,25 @@ const char *store_place(const Kernel *k, int stmt, const Access *x, const char *
 void mma_open_outputs(Kernel *k);
 /* Element v (a text) of the vector that is open.  */
 const char *mma_element(const Kernel *k, const char *v);
+
+/* stats.c: statements over rows of a contraction's results.  */
+void stats_place(Kernel *k);
+void stats_rows(Kernel *k);               /* values of row m, by name; prints them */
+void stats_walk(Kernel *k, int pass, bool tied);
+void stats_finish(Kernel *k, int pass, bool tied);
+bool stats_meets(const Kernel *k, int i, int pass, bool tied);
+bool stats_known(const Kernel *k, int i); /* is statement i's value of a row? */
+bool stats_any_tied(const Problem *p, const RProg *r, int pass);
+void stats_values(Kernel *k, int pass, const char *at, const char *live);
+void stats_place_left(Kernel *k, const char *name, int i, bool part);
+/* Is a statement of the group evaluated, is its tensor stored where outputs are (also where there
+ * are no rows)?  */
+bool stats_emits(const Kernel *k, int stmt);
+bool stats_stores(const Kernel *k, int stmt);
+bool stats_is_held(const Kernel *k, int stmt);            /* is it in place of the results? */
+/* stats_parts.c */
+void stats_leave(Kernel *k, int pass, bool tied, const char *row);
+void stats_combine(Kernel *k, int pass);
 
 /* row.c: rows of the block and what is kept of them.  */
 void row_constants(Kernel *k);

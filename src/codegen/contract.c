@@ -267,6 +267,7 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
     int pieces = c->warps[AX_M] * c->warps[AX_N] * c->matrix.piece;
     if (sums < pieces) sums = pieces;
     c->smem = c->stage * r->stages > sums ? c->stage * r->stages : sums;
+    if (r->stats) c->smem = r->smem;
     for (int side = 0; side < 2; side++) table_facts(c, dev, &c->side[side]);
     c->tables = c->side[0].table || c->side[1].table;
 }

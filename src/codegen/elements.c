@@ -6,8 +6,8 @@ static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p-
 static int root_index(const Kernel *k, int stmt, int j) {
     const KernelGroup *g = k->l->p->group;
     for (int i = 0; i < g->n_fused && stmt != g->root; i++) {
-        bool left = j < k->cg->te->stmt[stmt].n_left;     /* others are the root's */
-        if (g->fused[i] == stmt) return left ? g->perm[i][j] : j;
+        bool own = j < k->cg->te->stmt[stmt].n_left || g->stats;  /* others are the root's */
+        if (g->fused[i] == stmt) return own ? g->perm[i][j] : j;
     }
     return j;
 }
@@ -26,7 +26,7 @@ static bool same_indices(const Kernel *k, int stmt, int place) {
     const KernelGroup *g = k->l->p->group;
     int other = place ? g->fused[place - 1] : g->root;
     const Te *te = k->cg->te;
-    int n = te->stmt[stmt].n_left;
+    int n = g->stats ? te->stmt[stmt].n_index : te->stmt[stmt].n_left;
     for (int j = 0; j < n && stmt != other; j++) {
         if (root_index(k, stmt, j) != root_index(k, other, j)) return false;
     }
@@ -131,8 +131,9 @@ void elements_open_outputs(Kernel *k) {
         cg_open(cg, "if (m < M)");
         k->at.open++;
     }
+    stats_rows(k);
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int j = 0; j < TN; j += %d)", k->l->vec);
+    cg_open(cg, "for (int j = 0; j < TN; j += %d)", k->at.walk ? k->at.walk : k->l->vec);
     cg_line(cg, "const %s n = %s;", type_n, store_at(k, AX_N));
     if (p->multiple[AX_N] % r->block.extent[AX_N] != 0) {
         cg_open(cg, "if (n < N)");
@@ -144,7 +145,8 @@ void elements_contract(Kernel *k) {
     const Contraction *con = &k->l->p->con;
     const FusedAxis *n = &con->axis[AX_N];
     Elements *at = &k->at;
-    at->vec = k->l->vec;
+    at->vec = at->walk ? at->walk : k->l->vec;
+    at->n_order = at->n_vector = 0;
     for (int i = n->n - 1; i >= 0; i--) {
         if (extent_of(k, n->index[i]) != 1) at->order[at->n_order++] = n->index[i];
     }
@@ -152,8 +154,9 @@ void elements_contract(Kernel *k) {
     if (k->c.matrix.used) at->root = mma_element(k, v);
     else at->root = at->vec > 1 ? "acc[i][j + v]" : "acc[i][j]";
     at->root_type = con->acc;
-    cg_line(k->cg, "// elements: %d outputs of the thread at a time%s", at->vec,
-            k->c.matrix.piece ? ", through shared memory" : "");
+    if (!at->walk)
+        cg_line(k->cg, "// elements: %d outputs of the thread at a time%s", at->vec,
+                k->c.matrix.piece ? ", through shared memory" : "");
     place_decode(k->cg, root_of(k), &con->axis[AX_B], "b", false, at->index, at->wide);
     elements_open_outputs(k);
     place_decode(k->cg, root_of(k), &con->axis[AX_M], "m", place_wide(con->axis[AX_M].extent, 0),

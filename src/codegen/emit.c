@@ -101,12 +101,23 @@ static void print_phase(Kernel *k, const Phase *ph) {
             (k->l->r->tail > 0 ? reduce_tail_elements : reduce_split_elements)(k);
         else stream_elements(k);
         break;
-    case PHASE_ROWS: row_place(k); break;
+    case PHASE_ROWS: (k->l->r->stats ? stats_place : row_place)(k); break;
     case PHASE_HOLD: row_hold(k); break;
-    case PHASE_WALK: row_walk(k, ph->from); break;
-    case PHASE_FINISH: row_finish(k, ph->from); break;
+    case PHASE_WALK:
+        if (k->l->r->stats) stats_walk(k, ph->from, ph->to);
+        else row_walk(k, ph->from);
+        break;
+    case PHASE_FINISH:
+        if (k->l->r->stats) stats_finish(k, ph->from, ph->to);
+        else row_finish(k, ph->from);
+        break;
     case PHASE_LEAVE: row_leave(k, ph->from); break;
-    case PHASE_COMBINE: row_combine(k, ph->from, ph->to != 0); break;
+    case PHASE_COMBINE:
+        if (k->l->r->stats) {
+            stats_combine(k, ph->from);
+            break;
+        }
+        row_combine(k, ph->from, ph->to != 0); break;
     case PHASE_GATHER: (k->l->r->tail > 0 ? reduce_tail_gather : reduce_split_gather)(k); break;
     case PHASE_FOLD: stream_fold(k); break;
     case PHASE_STATEMENT: store_statement(k, ph); break;

@@ -53,6 +53,30 @@ static void lay_out_blocks(Lowered *l, TeExtent blocks) {
 
 static const TeStmt *root_of(const Lowered *l) { return &l->p->te->stmt[l->p->group->root]; }
 
+/* What is done with rows of the results: whole rows pass by pass, of parts pass `l->pass`.  */
+static void add_stats(Lowered *l) {
+    const StatFacts *f = rprog_stats_facts(l->p, l->r);
+    bool parts = l->r->stats == STATS_PARTS;
+    add(l, PHASE_ROWS);
+    for (int pass = 0; pass < f->group->n_pass; pass++) {
+        if (f->reduces[pass] == 0 || (parts && pass != l->pass)) continue;
+        for (int tied = 0; tied <= stats_any_tied(l->p, l->r, pass); tied++) {
+            Phase *walk = add(l, PHASE_WALK), *finish = add(l, PHASE_FINISH);
+            walk->from = finish->from = pass;
+            walk->to = finish->to = tied;
+        }
+    }
+    if (!f->any_stored || (parts && f->emit_bytes[l->pass] == 0)) return;
+    uint64_t mask = parts ? (uint64_t)1 << l->pass : UINT64_MAX;
+    add(l, PHASE_ELEMENTS);
+    add(l, PHASE_STATEMENT)->stmt = l->p->group->root;
+    for (int i = 0; i < f->group->n; i++) {
+        if (f->emits[i] & mask) add(l, PHASE_STATEMENT)->stmt = f->group->stmt[i];
+    }
+    add(l, PHASE_STORE);
+    add(l, PHASE_END);
+}
+
 static void lower_contract(Arena *a, Lowered *l, const Contract *c) {
     const RProg *r = l->r;
     TeExtent blocks = size_number(1);
@@ -79,6 +103,10 @@ static void lower_contract(Arena *a, Lowered *l, const Contract *c) {
     add(l, PHASE_END);
     if (c->matrix.used && c->matrix.unit->acc != l->p->con.acc) add(l, PHASE_SUMS);
     if (c->warps[AX_K] > 1) add(l, PHASE_REDUCE);
+    if (r->stats) {
+        add_stats(l);
+        return;
+    }
     if (r->split > 1) {
         add(l, PHASE_PARTIAL);
         return;
@@ -124,6 +152,15 @@ static void lower_sums(Arena *a, Lowered *l, const Device *dev) {
     add(l, PHASE_ELEMENTS);
     add(l, PHASE_GATHER);
     add_statements(l, l->p->group);
+}
+
+static void lower_stats(Lowered *l) {
+    enum { THREADS = 128 };
+    int64_t rows = l->p->extent[AX_B] * l->p->extent[AX_M];
+    l->kind = KERNEL_STATS;
+    l->launch.block[0] = THREADS;
+    lay_out_blocks(l, size_number(ceil_div(rows, THREADS / rprog_stats_threads(l->p, l->r))));
+    add(l, PHASE_COMBINE)->from = l->pass;
 }
 
 static void lower_stream(Arena *a, Lowered *l, const Device *dev) {
@@ -236,6 +273,23 @@ static void begin(Lowered *l, const RPlan *plan, int first, int g) {
                                .cluster = {1, 1, 1}};
 }
 
+/* Rows in parts: for each pass the product, then the values of the rows.  */
+static void lower_parts(Arena *a, const RPlan *plan, const Device *dev, int first, int g,
+                        Lowered *l, int *n) {
+    const StatFacts *f = rprog_stats_facts(&plan->problem[g], &plan->prog[g]);
+    for (int pass = 0; pass < f->group->n_pass; pass++) {
+        Contract c;
+        begin(&l[*n], plan, first, g);
+        l[*n].pass = pass;
+        contract_facts(l[*n].p->te, dev, l[*n].p, l[*n].r, &c);
+        lower_contract(a, &l[(*n)++], &c);
+        if (f->reduces[pass] == 0) continue;
+        begin(&l[*n], plan, first, g);
+        l[*n].pass = pass;
+        lower_stats(&l[(*n)++]);
+    }
+}
+
 /* The kernels of program g, in launch order.  */
 static void lower_program(Arena *a, const RPlan *plan, const Device *dev, int first, int g,
                           Lowered *l, int *n) {
@@ -258,6 +312,10 @@ static void lower_program(Arena *a, const RPlan *plan, const Device *dev, int fi
         lower_column_sums(a, &l[(*n)++], dev);
         return;
     default: break;
+    }
+    if (r->stats == STATS_PARTS) {
+        lower_parts(a, plan, dev, first, g, l, n);
+        return;
     }
     Contract c;
     contract_facts(l[*n].p->te, dev, l[*n].p, r, &c);
@@ -285,6 +343,7 @@ Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n) {
         for (int g = 0; g < x->n; g++) {
             bool rows = x->prog[g].skeleton == SK_ROW;
             most += rows ? rprog_row_kernels(&x->problem[g], &x->prog[g]) : 2;
+            if (x->prog[g].stats) most += rprog_stats_kernels(&x->problem[g], &x->prog[g]);
         }
     }
     Lowered *l = ARENA_ARRAY(a, Lowered, most);

@@ -30,7 +30,7 @@
     X(WHOLE,     "whole")     /* what follows is done with all k-steps of a tile only */           \
     X(ROWS,      "rows")      /* rows of the block, where they lie */                              \
     X(HOLD,      "hold")      /* rows to shared memory */                                          \
-    X(WALK,      "walk")      /* pass `from` over the columns */                                   \
+    X(WALK,      "walk")      /* pass `from` over the columns; to: 1: tied */                      \
     X(FINISH,    "finish")    /* values of the rows after pass `from` */                           \
     X(LEAVE,     "leave")     /* values of a slice after pass `from` to the workspace */           \
     X(COMBINE,   "combine")   /* the slices' values of pass `from`; to: 1 to store them */         \
@@ -61,6 +61,7 @@ typedef enum {
     KERNEL_COLUMN_SUMS,       /* adds the slices of a split column reduction */
     KERNEL_WINDOW,
     KERNEL_PERMUTE,
+    KERNEL_STATS,             /* makes values of rows from what blocks leave of them */
     KERNEL_ROW
 } KernelKind;
 enum { MAX_PHASES = 40 + TE_MAX_STMTS };
@@ -71,6 +72,7 @@ typedef struct {
     const Problem *p;
     const RProg *r;
     int vec;                  /* elements of a store */
+    int pass;                 /* over rows of a contraction's results, in parts */
     KernelLaunch launch;      /* symbol is set by the printer */
     Phase phase[MAX_PHASES];
     int n_phase;

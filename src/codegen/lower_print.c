@@ -5,8 +5,9 @@ static const char *const phase_name[PHASE_COUNT] = {
     CG_PHASES(X)
 #undef X
 };
-static const char *const kernel_name[] = {"contract",    "sums",   "stream", "column",
-                                          "column sums", "window", "permute", "row"};
+static const char *const kernel_name[] = {"contract", "sums",    "stream",         "column",
+                                          "column sums", "window", "permute", "values of rows",
+                                          "row"};
 
 static void print_address(const Contract *c, const Side *s, Buf *out) {
     static const char *const mode[] = {"plain", "uniform digits", "digits per chunk"};
@@ -140,8 +141,14 @@ static void print_details(const Lowered *l, const Contract *c, const Phase *ph, 
     case PHASE_WALK:
     case PHASE_FINISH:
     case PHASE_LEAVE:
-    case PHASE_COMBINE: buf_printf(out, "pass %d", ph->from); break;
+    case PHASE_COMBINE:
+        buf_printf(out, "pass %d%s", ph->from, r->stats && ph->to ? ", tied" : "");
+        break;
     case PHASE_ROWS:
+        if (r->stats) {
+            buf_puts(out, r->stats == STATS_PARTS ? "parts of their columns" : "all columns");
+            break;
+        }
         buf_printf(out, "%d of %d threads, steps of %d columns", (int)r->block.extent[AX_M],
                    rprog_row_threads(r), (int)r->block.extent[AX_N]);
         break;

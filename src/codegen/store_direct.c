@@ -27,19 +27,21 @@ static void begin(Kernel *k) {
     for (int i = 0; i <= k->l->p->group->n_fused; i++) {
         int stmt = statement_of(k, i), t = te->stmt[stmt].tensor;
         const TeExpr *e = te->stmt[stmt].rhs;
-        if (e->kind != TE_REDUCE) elements_load_vectors(k, stmt, e);
-        if (elements_in_memory(k, t))
+        if (!stats_emits(k, stmt)) continue;
+        if (e->kind != TE_REDUCE && !stats_is_held(k, stmt)) elements_load_vectors(k, stmt, e);
+        if (stats_stores(k, stmt))
             cg_line(k->cg, "%s o%d[%d];", cg_storage(te->tensor[t].dtype), t, k->at.vec);
     }
     elements_open_lanes(k);
 }
 
 /* The value of a statement's tensor at the element, for stores and for later statements.  */
-static void define_value(Kernel *k, int t, TeDtype type, const char *value) {
+static void define_value(Kernel *k, int stmt, TeDtype type, const char *value) {
     Cg *cg = k->cg;
+    int t = cg->te->stmt[stmt].tensor;
     TeDtype dtype = cg->te->tensor[t].dtype, compute = te_dtype_compute(dtype);
     const char *name = cg_text(cg, "e%d", t), *lane = k->at.vec > 1 ? "v" : "0";
-    bool memory = elements_in_memory(k, t), later = is_read_later(k, t);
+    bool memory = stats_stores(k, stmt), later = is_read_later(k, t);
     const char *out = cg_text(cg, "o%d[%s]", t, lane);
     if (memory && (dtype != compute || !later)) {
         cg_line(cg, "%s = %s;", out, cg_encode(cg, dtype, type, value));
@@ -55,16 +57,21 @@ static void define_value(Kernel *k, int t, TeDtype type, const char *value) {
 void store_statement(Kernel *k, const Phase *ph) {
     const TeStmt *s = &k->cg->te->stmt[ph->stmt];
     if (!k->at.in_lanes) begin(k);
+    if (!stats_emits(k, ph->stmt)) return;
+    if (stats_is_held(k, ph->stmt)) {
+        define_value(k, ph->stmt, k->at.root_type, k->at.root);
+        return;
+    }
     if (ph->stmt == k->l->p->group->root && s->rhs->kind == TE_REDUCE) {
-        define_value(k, s->tensor, k->at.root_type, k->at.root);
+        define_value(k, ph->stmt, k->at.root_type, k->at.root);
         return;
     }
     if (s->rhs->kind == TE_REDUCE) {
-        define_value(k, s->tensor, s->rhs->type, column_result(k, ph->stmt));
+        define_value(k, ph->stmt, s->rhs->type, column_result(k, ph->stmt));
         return;
     }
     CgPoint p = elements_point(k, ph->stmt, false);
-    define_value(k, s->tensor, s->rhs->type, cg_expr(&p, s->rhs, s->rhs->type));
+    define_value(k, ph->stmt, s->rhs->type, cg_expr(&p, s->rhs, s->rhs->type));
 }
 
 void store_direct(Kernel *k) {
@@ -72,7 +79,7 @@ void store_direct(Kernel *k) {
     elements_close_lanes(k);
     for (int i = 0; i <= k->l->p->group->n_fused; i++) {
         int stmt = statement_of(k, i), t = cg->te->stmt[stmt].tensor;
-        if (!elements_in_memory(k, t)) continue;
+        if (!stats_emits(k, stmt) || !stats_stores(k, stmt)) continue;
         Access x;
         access_write(cg->te, &cg->te->stmt[stmt], &x);
         int width = elements_width(k, stmt, &x);

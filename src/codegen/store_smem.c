@@ -29,7 +29,7 @@ static void open_loop(Kernel *k, const char *name, int n, int step, bool unroll)
 static void open_direct(Kernel *k) {
     Cg *cg = k->cg;
     bool swapped = k->c.r->swapped;
-    int halves = k->c.matrix.accumulators / 2, vec = k->l->vec;
+    int halves = k->c.matrix.accumulators / 2, vec = k->at.walk ? k->at.walk : k->l->vec;
     cg_scope(cg);
     k->at.open++;
     store_position(k, AX_M, "m0 + row + lane_m", swapped ? "i * TM + f" : "i * TM + f * 8");
@@ -39,6 +39,7 @@ static void open_direct(Kernel *k) {
     open_loop(k, "f", swapped ? 2 : halves, 1, true);
     cg_line(cg, "const %s m = %s;", place_of(k, AX_M), store_at(k, AX_M));
     open_inside(k, AX_M);
+    stats_rows(k);
     open_loop(k, "j", k->c.matrix.tiles[AX_N], 1, true);
     open_loop(k, "g", swapped ? halves : 2, vec, true);
     cg_line(cg, "const %s n = %s;", place_of(k, AX_N), store_at(k, AX_N));
@@ -134,6 +135,7 @@ static void open_shared(Kernel *k) {
     }
     cg_line(cg, "const %s m = %s;", place_of(k, AX_M), store_at(k, AX_M));
     open_inside(k, AX_M);
+    stats_rows(k);
     cg_line(cg, "const %s n = %s;", place_of(k, AX_N), store_at(k, AX_N));
     open_inside(k, AX_N);
     read_piece(k);
@@ -141,12 +143,12 @@ static void open_shared(Kernel *k) {
 
 void mma_open_outputs(Kernel *k) {
     k->at.open = 0;
-    if (k->c.r->via == VIA_SHARED) open_shared(k);
+    if (k->c.r->via == VIA_SHARED && !k->at.walk) open_shared(k);
     else open_direct(k);
 }
 
 const char *mma_element(const Kernel *k, const char *v) {
-    if (k->c.r->via == VIA_SHARED) {
+    if (k->c.r->via == VIA_SHARED && !k->at.walk) {
         int width = piece_width(k);
         return cg_text(k->cg, "value[%s / %d].v[%s %% %d]", v, width, v, width);
     }

@@ -37,9 +37,9 @@ static Status plan_group(Arena *a, Diag *d, const Device *dev, const CompileOpti
     RPlanOptions options = {.align = o->align, .workspace_limit = o->workspace_limit};
     Problem given = out->problem;
     Diag other = diag_new(a);
-    Status s = rprog_candidates(a, given.contraction ? &other : d, &given, dev, &options,
-                                &out->set);
-    if (s == ST_NO_PLAN && given.contraction) {           /* no tiles fit: element by element */
+    bool streams = given.contraction && !given.stats;
+    Status s = rprog_candidates(a, streams ? &other : d, &given, dev, &options, &out->set);
+    if (s == ST_NO_PLAN && streams) {           /* no tiles fit: element by element */
         rtile_as_stream(a, &given, o->align, &out->problem);
         s = rprog_candidates(a, d, &out->problem, dev, &options, &out->set);
     }

@@ -1,4 +1,5 @@
 /* The estimate of the `contract` skeleton.  docs/model.md derives every formula used here.  */
+#include "microperf/ending.h"
 #include "microperf/matrix.h"
 
 /* Work of one block in one k-step, in warp instructions, wavefronts, sectors and bytes.  */
@@ -173,15 +174,21 @@ static double fill_clocks(const Model *m, const RProg *r, const Step *s, const P
            ph->parts * (m->dram_latency + staged * ph->resident * s->bytes / share);
 }
 
+/* Instructions that a block issues for its outputs, in clocks.  */
+static double output_clocks(const Model *m, const RProg *r, const Ending *e) {
+    double outputs = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
+    return outputs * (e->ops + 4) / (m->issue * WARP) + e->meeting / m->issue;
+}
+
 static double epilogue_clocks(const Model *m, const RProg *r, const StepCounts *c,
-                              const Phase *ph) {
+                              const Ending *e, const Phase *ph) {
     const Problem *p = m->p;
     double outputs = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
     double share = m->dram_write / m->clock / ph->active;
     double port = lesser(m->l2_port, share);
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
     double sums = (slices - 1) * outputs * p->acc_bytes * 2 / (WARP * 4);
-    double ops = outputs * (p->epilogue_ops + 4) / (m->issue * WARP);
+    double ops = output_clocks(m, r, e);
     if (slices > 1) sums += m->step_tax + 2 * m->smem_latency;
     double turned = 0;
     if (r->via == VIA_SHARED) {
@@ -189,7 +196,8 @@ static double epilogue_clocks(const Model *m, const RProg *r, const StepCounts *
         double all = r->threads / (WARP * slices) * (double)(c->piece_stores + c->piece_loads);
         turned = pieces * (all / m->smem_rate + 2 * m->smem_latency);
     }
-    return ph->resident * (ph->bytes / port + sums + ph->parts * (ops + turned)) + m->l2_latency;
+    return ph->resident * (ph->bytes / port + sums + ph->parts * (ops + turned)) + m->l2_latency +
+           e->wait;
 }
 
 /* Share of the outputs that the computing kernel stores itself; the second one stores the rest.  */
@@ -240,7 +248,6 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
         wavefronts += s->warps * (double)c->fragment_wavefronts[side];
     }
     out->load_sectors = (int64_t)(tiles * steps * sectors + 0.5);
-    out->store_sectors = (int64_t)(mp_store_sectors(m, r) + 0.5);
     double added = sums * r->split;
     out->smem_load_wavefronts = (int64_t)(tiles * (steps * wavefronts + added + turned[0]));
     out->smem_store_wavefronts =
@@ -250,7 +257,8 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     out->fma = (int64_t)(tiles * (steps * s->fma + adds));
 }
 
-void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
+void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const Ending *e,
+                         Estimate *out) {
     const Problem *p = m->p;
     StepCounts c;
     mp_step_counts(m, r, memo, &c);
@@ -260,11 +268,11 @@ void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estim
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm};
     fill_counts(m, r, &s, &c, tiles, out);
 
-    double reads = mp_dram_reads(m, r) + (double)p->epilogue_bytes;
-    double writes = sum_bytes(p, r) + m->out_bytes * direct_share(m, r);
+    out->store_sectors = (int64_t)(e->sectors + 0.5);
+    double reads = mp_dram_reads(m, r) + e->reads, writes = e->writes;
     double l2_bytes = tiles * all_steps * s.bytes;
     double miss = l2_bytes > 0 ? lesser(1, 4 * reads / l2_bytes) : 1;
-    double clocks[MP_COUNT] = {0}, fill = 0, epilogue = 0, stored = writes;
+    double clocks[MP_COUNT] = {0}, fill = 0, epilogue = 0, stored = writes, issued = 0;
     if (rprog_matrix(m->dev, r)) {        /* parts of sectors cost as much as whole ones */
         stored = greater(stored, (double)out->store_sectors * SECTOR);
     }
@@ -278,7 +286,8 @@ void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estim
         add_phase(m, r, &s, ph, miss, clocks);
         fill += (last && n > 1 ? exposed : exposed + (1 - 1 / ph->resident)) *
                 fill_clocks(m, r, &s, ph);
-        epilogue += exposed * epilogue_clocks(m, r, &c, ph);
+        epilogue += exposed * epilogue_clocks(m, r, &c, e, ph);
+        if (e->rows) issued += ph->times * ph->resident * output_clocks(m, r, e);
     }
     double active = lesser(blocks, m->sms);
     double port = active * m->dev->memory[LEVEL_DRAM].per_sm_max.value * m->clock;
@@ -298,8 +307,10 @@ void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estim
     double core = 0;
     for (MpTerm t = MP_L2; t <= MP_LATENCY; t++) core = greater(core, out->term[t]);
     double epilogue_us = epilogue * to_us;
-    out->term[MP_EPILOGUE] = greater(core + epilogue_us, out->term[MP_DRAM]) -
-                             greater(core, out->term[MP_DRAM]);
+    double end = greater(core + epilogue_us, out->term[MP_DRAM]);
+    /* Other blocks hide an end as far as they leave slots to issue it.  */
+    if (e->rows) end = greater(end, out->term[MP_ISSUE] + issued * to_us);
+    out->term[MP_EPILOGUE] = end - greater(core, out->term[MP_DRAM]);
     out->term[MP_SPLIT] = split_us(m, r);
     out->term[MP_LAUNCH] = m->launch_us;
     double slots = m->sms * r->blocks_per_sm, busy = 0;
@@ -315,4 +326,13 @@ void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estim
     }
     out->padding_waste = inside > 0 ? padded / inside - 1 : 0;
     mp_finish(out);
+}
+
+void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
+    const Problem *p = m->p;
+    Ending e = {.reads = (double)p->epilogue_bytes,
+                .writes = sum_bytes(p, r) + m->out_bytes * direct_share(m, r),
+                .sectors = p->stats ? 0 : mp_store_sectors(m, r), .ops = p->epilogue_ops};
+    if (p->stats) mp_estimate_stats(m, r, memo, out);
+    else mp_estimate_product(m, r, memo, &e, out);
 }

@@ -235,6 +235,25 @@ static void tell_grid(const Story *s) {
     buf_puts(s->out, " at the least\n");
 }
 
+/* Where statements over rows of the results are computed.  */
+static void tell_rows(const Story *s) {
+    const RProg *r = &s->best->prog;
+    if (!r->stats) return;
+    const StatFacts *f = rprog_stats_facts(s->p, r);
+    int reductions = 0;
+    for (int pass = 0; pass < f->group->n_pass; pass++) reductions += f->reduces[pass];
+    buf_printf(s->out, "  rows: %d reduction%s over N behind the k-steps; ", reductions,
+               reductions == 1 ? "" : "s");
+    if (r->stats == STATS_WHOLE) {
+        buf_puts(s->out, "blocks have whole rows, which meet in shared memory\n");
+        return;
+    }
+    buf_printf(s->out, "a row lies in %lld blocks, which leave parts; %d kernels",
+               (long long)rprog_tiles(s->p, r, AX_N), rprog_stats_kernels(s->p, r));
+    if (f->group->n_pass > 1) buf_puts(s->out, ", the product is computed again, not stored");
+    buf_putc(s->out, '\n');
+}
+
 static void tell_rules(const Story *s) {
     buf_puts(s->out, "\nrules every candidate kept\n");
     for (RTileRule rule = 0; rule < RTILE_RULE_COUNT; rule++) {
@@ -311,6 +330,7 @@ void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const 
         tell_block(&s);
         for (int side = 0; side < 2; side++) tell_load(&s, side);
         tell_grid(&s);
+        tell_rows(&s);
         tell_rules(&s);
     }
     if (r->prog.skeleton == SK_COLUMN || r->prog.skeleton == SK_WINDOW) {

@@ -1,11 +1,25 @@
 /* What no program for the problem can beat.  */
 #include "microperf/model.h"
 
+/* Statements over rows of results.  */
+static double rows_ops(const Problem *p) {
+    const StatFacts *f = p->stats;
+    double ops = 0, points = 1;
+    for (int i = 0; i < f->group->n_pass; i++) {
+        ops += f->fold_ops[i] + f->emit_ops[i];
+        if (f->held >= 0 && (f->folds[f->held] >> i & 1)) ops -= f->held_ops;
+        if (f->held >= 0 && (f->emits[f->held] >> i & 1)) ops -= f->held_ops;
+    }
+    for (int axis = AX_B; axis <= AX_N; axis++) points *= (double)p->extent[axis];
+    return ops > 0 ? ops * points : 0;
+}
+
 /* Multiply-adds on the fastest unit; other work as instructions of 32 lanes.  */
 static double compute_us(const Problem *p, const Model *m) {
-    double rate = p->con.body ? rprog_peak(p, m->dev) : 0;
-    if (rate <= 0) rate = m->issue * WARP * m->sms * m->clock;
-    return p->flops / rate * 1e6;
+    double rate = p->con.body ? rprog_peak(p, m->dev) : 0, lanes = m->issue * WARP * m->sms;
+    if (rate <= 0) rate = lanes * m->clock;
+    double rows = p->stats ? rows_ops(p) / (lanes * m->clock) : 0;
+    return (p->flops / rate + rows) * 1e6;
 }
 
 void mp_floor(const Te *te, const Problem *problem, int n, const Device *dev, Floor *out) {

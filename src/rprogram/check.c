@@ -279,6 +279,7 @@ const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
         if ((why = check_load(&c, side))) return why;
     }
     if (!matrix && (why = check_thread(&c))) return why;
+    if ((why = rprog_stats_check(p, r))) return why;
     if ((why = check_store(&c)) || (why = check_grid(&c)) || (why = check_tail(&c))) return why;
     return check_derived(&c);
 }

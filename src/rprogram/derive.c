@@ -81,6 +81,7 @@ void rprog_tail_units(const Problem *p, const RProg *r, int64_t t, int64_t *firs
 
 int64_t rprog_workspace(const Problem *p, const RProg *r) {
     if (r->tail > 0) return ((int64_t)r->tail + r->units - 1) * rprog_tail_slot(p, r);
+    if (r->stats == STATS_PARTS) return rprog_stats_workspace(p, r);
     if (r->split <= 1) return 0;
     if (r->skeleton == SK_ROW) return rprog_row_workspace(p, r);
     if (r->skeleton == SK_COLUMN) return rprog_column_workspace(p, r);
@@ -138,6 +139,7 @@ static int64_t expected_registers(const Problem *p, const Device *dev, const RPr
     if (r->skeleton == SK_WINDOW) return rprog_window_registers(p, r);
     if (r->skeleton == SK_PERMUTE) return rprog_permute_registers(p, r);
     int64_t loads = load_words(p, dev, r, 0) + load_words(p, dev, r, 1) + (r->tail > 0 ? TAIL : 0);
+    if (r->stats) loads += rprog_stats_registers(p, dev, r);
     if (rprog_matrix(dev, r)) {
         int64_t n = matrix_registers(p, dev, r) + loads;
         return n + SLACK > limit ? n + SLACK : n;
@@ -157,7 +159,8 @@ static int64_t shared_bytes(const Problem *p, const Device *dev, const RProg *r)
         int64_t pieces = (int64_t)r->threads / (WARP * slices) * rprog_piece_bytes(p, r);
         sums = pieces > sums ? pieces : sums;
     }
-    return stage * r->stages > sums ? stage * r->stages : sums;
+    int64_t all = stage * r->stages > sums ? stage * r->stages : sums;
+    return r->stats && slices > 0 ? rprog_stats_smem(p, r, all) : all;
 }
 
 /* The compiler gives registers in steps of 8, and an odd rest up to the limit.  */

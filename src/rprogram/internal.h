@@ -45,6 +45,7 @@ static inline int count_along(const RTile *outer, const RTile *inner, int axis) 
     X(STORE,    "store",    IN_ALL)                                                                \
     X(RASTER,   "raster",   IN_CONTRACT)                                                           \
     X(SPLIT,    "split",    IN_CONTRACT | IN_ROW | IN_COLUMN)                                      \
+    X(STATS,    "rows",     IN_CONTRACT)                                                           \
     X(KEEP,     "keep",     IN_ROW | IN_WINDOW)                                                    \
     X(BLOCKS,   "blocks_per_sm", IN_ALL)
 enum { IN_CONTRACT = 1 << SK_CONTRACT, IN_STREAM = 1 << SK_STREAM, IN_ROW = 1 << SK_ROW,
@@ -117,6 +118,14 @@ int64_t rprog_permute_blocks(const Problem *p, const RProg *r);
 int64_t rprog_permute_registers(const Problem *p, const RProg *r);
 /* The layout of source i's part with the fewest wavefronts, as far as a few requests show.  */
 void rprog_permute_layout(const Problem *p, RProg *r, int source);
+/* Statements over rows of a contraction's results: where a program's block holds them; shared
+ * memory, where stages and pieces take `before`; the first broken rule.  */
+RowStats rprog_stats_of(const Problem *p, const RProg *r);
+int64_t rprog_stats_smem(const Problem *p, const RProg *r, int64_t before);
+int64_t rprog_stats_workspace(const Problem *p, const RProg *r);
+int64_t rprog_stats_registers(const Problem *p, const Device *dev, const RProg *r);
+const char *rprog_stats_check(const Problem *p, const RProg *r);
+extern const char *const rprog_stats_name[STATS_COUNT];
 /* Candidates of the `stream` skeleton.  */
 void rprog_stream_candidates(const Problem *p, const Device *dev, RProgSet *set, RProg *room,
                              int cap);

@@ -16,6 +16,11 @@ const char *const rprog_keep_name[KEEP_COUNT] = {
     RPROG_KEEPS(X)
 #undef X
 };
+const char *const rprog_stats_name[STATS_COUNT] = {
+#define X(id, name) name,
+    RPROG_STATS(X)
+#undef X
+};
 const char *const rprog_split_name[TE_SPLIT_COUNT] = {
 #define X(id, name) name,
     TE_SPLITS(X)
@@ -32,6 +37,7 @@ bool rprog_has_key(const Problem *p, Skeleton skeleton, PlanKey key) {
     };
     if (key == KEY_LOAD_A && !p->op[0].present) return false;
     if (key == KEY_LOAD_B && !p->op[1].present) return false;
+    if (key == KEY_STATS && !p->stats) return false;
     if (key == KEY_READ_B && p->permute.n_source < 2) return false;
     return (in[key] >> skeleton) & 1;
 }
@@ -96,6 +102,7 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
         buf_printf(out, "%d", (int)r->split);
         if (r->tail > 0) buf_printf(out, " tail %d units %d", (int)r->tail, (int)r->units);
         break;
+    case KEY_STATS: buf_puts(out, rprog_stats_name[r->stats]); break;
     case KEY_KEEP: buf_puts(out, rprog_keep_name[r->keep]); break;
     case KEY_BLOCKS: buf_printf(out, "%d", r->blocks_per_sm); break;
     case KEY_COUNT: break;

@@ -207,7 +207,7 @@ static Status read_skeleton(Reader *r, RProg *x) {
     int which;
     Status s = read_name(r, rprog_skeleton_name, SK_COUNT, &which);
     Problem *p = &r->plan->problem[r->kernel], given = *p;
-    if (!s && which == SK_STREAM && given.contraction)
+    if (!s && which == SK_STREAM && given.contraction && !given.stats)
         rtile_as_stream(r->arena, &given, r->plan->align, p);
     if (!s && which == SK_STREAM) *x = rprog_stream_base();
     if (!s && which == SK_ROW) *x = rprog_row_base();
@@ -222,6 +222,13 @@ static Status read_keep(Reader *r, RowKeep *out) {
     int which = 0;
     Status s = read_name(r, rprog_keep_name, KEEP_COUNT, &which);
     *out = (RowKeep)which;
+    return s;
+}
+
+static Status read_stats(Reader *r, RowStats *out) {
+    int which = 0;
+    Status s = read_name(r, rprog_stats_name, STATS_COUNT, &which);
+    *out = (RowStats)which;
     return s;
 }
 
@@ -277,6 +284,7 @@ static Status read_value(Reader *r, PlanKey key, RProg *x) {
     case KEY_READ_B: return read_source(r, &x->load[1]);
     case KEY_STORE: return read_store(r, x);
     case KEY_SPLIT: return read_slices(r, x);
+    case KEY_STATS: return read_stats(r, &x->stats);
     case KEY_KEEP: return read_keep(r, &x->keep);
     case KEY_BLOCKS:
         s = read_int(r, 1, 256, &v);

@@ -107,6 +107,18 @@
  *   and is stored; __syncwarp before the next i.  With split > 1 the vectors go to the
  *   workspace.
  *
+ * Statements over rows of the results (Problem.stats) are computed from the accumulators behind the
+ * k-loop; split == 1, tail == 0, warp.k == block.k.
+ * - `rows whole`: block.n >= N.  For each pass of Problem.stats a thread folds what it holds of a
+ *   row, the lanes of a row meet by shuffles (lane bits ascending), then the warps along N in
+ *   order, through shared memory: value of warp w and row r at element w * block.m + r of the
+ *   reduction's rprog_stats_part.  Values per row are kept in shared memory at rprog_stats_value,
+ *   behind what stages and pieces take, and maps read them from there.
+ * - `rows parts`: for each pass of Problem.parts a kernel computes the product; a block stores the
+ *   values of its columns to the workspace as [row][column tile], and a second kernel makes of them
+ *   those of the rows, [row].  What the pass stores comes from the first kernel.  A tied reduction
+ *   is made with what its leader is in the block, and corrected when tiles meet.
+ *
  * The `stream` skeleton (maps, and reductions no other skeleton takes, or none with a program that
  * fits): the spatial domain flattened to AX_M; a thread computes thread.m consecutive elements
  * (vectors of store_vec) and reductions run as loops; block.m = threads * thread.m.  Where a grid
@@ -189,6 +201,14 @@ typedef enum {
 
 typedef enum { VIA_DIRECT, VIA_SHARED } StoreVia;
 
+#define RPROG_STATS(X) X(NONE, "none") X(WHOLE, "whole") X(PARTS, "parts")
+typedef enum {
+#define X(id, name) STATS_##id,
+    RPROG_STATS(X)
+#undef X
+        STATS_COUNT
+} RowStats;
+
 typedef struct {
     LoadKind kind;
     int16_t mover;            /* index in Device.mover */
@@ -211,6 +231,7 @@ typedef struct {
     Raster raster;
     int16_t group;            /* of RASTER_GROUPED */
     int32_t split;
+    RowStats stats;           /* of `contract` with Problem.stats: what blocks have of rows */
     int32_t tail, units;      /* of `contract`: tiles whose k-steps are dealt out, to how many */
     RowKeep keep;             /* of `row` */
     int16_t threads;
@@ -303,6 +324,21 @@ int64_t rprog_fragment_traffic(const Problem *p, const Device *dev, const RProg 
 bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side);
 int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
+
+/* Statements over rows: kernels; what a program goes by; bytes of shared memory, of parts and of
+ * values; in the workspace: bytes in all, where parts and values of statement i of the group
+ * begin.  */
+int rprog_stats_kernels(const Problem *p, const RProg *r);
+const StatFacts *rprog_stats_facts(const Problem *p, const RProg *r);
+int32_t rprog_stats_part(const Problem *p, const RProg *r, int i);
+int32_t rprog_stats_value(const Problem *p, const RProg *r, int i);
+int64_t rprog_stats_parts_at(const Problem *p, const RProg *r, int i);
+int64_t rprog_stats_values_at(const Problem *p, const RProg *r, int i);
+/* Lanes that hold columns of a row, as bits of the lane's number; rows of a thread.  */
+int rprog_stats_lanes(const Device *dev, const RProg *r);
+int rprog_stats_rows(const Device *dev, const RProg *r);
+/* Threads that make one value of its parts.  */
+int rprog_stats_threads(const Problem *p, const RProg *r);
 
 /* Grid and workspace of a program.  */
 int64_t rprog_tiles(const Problem *p, const RProg *r, int axis);      /* ceil(extent / block) */

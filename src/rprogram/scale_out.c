@@ -101,7 +101,7 @@ static uint8_t workspace_vec(const Problem *p, const RProg *r) {
 static void with_splits(Builder *b, RProg *r) {
     const int64_t limit = b->options->workspace_limit;
     int32_t splits[SPLITS];
-    int n = choose_splits(b, r, splits);
+    int n = b->p->stats ? 0 : choose_splits(b, r, splits);
     uint8_t store_vec = r->store_vec;
     for (int i = 0; i < n; i++) {
         r->split = splits[i];
@@ -200,6 +200,7 @@ static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
 
 void build_scale_out(Builder *b, RProg *r) {
     uint8_t depth[DEPTHS];
+    r->stats = rprog_stats_of(b->p, r);
     int n = choose_depths(b, r, depth);
     bool staged = depth[n - 1] == 1;
     for (int i = 0; i < n; i++) {
@@ -243,7 +244,7 @@ static void with_tail(Builder *b, const RProg *r) {
 
 void build_tails(Builder *b) {
     int n = b->set->n;
-    if (!rprog_static(b->p)) return;
+    if (!rprog_static(b->p) || b->p->stats) return;
     b->limit = n + b->max / 4;
     for (int i = 0; i < n; i++) with_tail(b, &b->set->prog[i]);
 }

@@ -150,7 +150,7 @@ static void with_block(Builder *b, const RProg *r) {
     double resident = (double)(rprog_blocks(b->p, r) * warps) / b->sms;
     for (int slices = 1; slices <= 8 && slices * warps <= WARPS_MAX; slices *= 2) {
         int32_t step[STEPS];
-        if (slices > 1 && resident * slices / 2 >= WARPS_WANTED) break;
+        if (slices > 1 && (b->p->stats || resident * slices / 2 >= WARPS_WANTED)) break;
         int n = choose_steps(b, r, slices, step);
         for (int i = 0; i < n; i++) with_step(b, *r, step[i], slices);
     }

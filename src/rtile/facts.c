@@ -163,9 +163,19 @@ static bool is_shift(const TeExpr *e) {
            (by->v.i & (by->v.i - 1)) == 0;
 }
 
+/* Does the compiler know its value, or make it once for all?  */
+static bool is_constant(const TeExpr *e) {
+    if (e->kind == TE_INT || e->kind == TE_REAL || e->kind == TE_BOOLEAN || e->kind == TE_SIZE)
+        return true;
+    for (int i = 0; i < e->n_args; i++) {
+        if (!is_constant(e->args[i])) return false;
+    }
+    return e->n_args > 0 && e->kind != TE_READ && e->kind != TE_REDUCE;
+}
+
 double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b) {
     enum { CALL = 8, DIVISION = 8 };
-    if (e == stop_a || e == stop_b) return 0;
+    if (e == stop_a || e == stop_b || is_constant(e)) return 0;
     double n = 0;
     switch (e->kind) {
     case TE_INT: case TE_REAL: case TE_BOOLEAN: case TE_SIZE: case TE_INDEX: case TE_SCALAR:

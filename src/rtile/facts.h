@@ -33,6 +33,9 @@ int chunk_vector(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis
 int64_t access_unique(const Te *te, const TeStmt *s, const Access *a);
 /* The facts of a row group; does the group store statement i's tensor?  */
 RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const bool *stored);
+/* The facts of statements over rows of a contraction's results; is the root stored, too?  */
+StatFacts *stats_facts(Arena *a, const Te *te, const KernelGroup *kernel, const RowGroup *g,
+                       const bool *stored, bool root_stored);
 /* Fills gap_reads and gap_writes of a map; the read `counted` (or NULL) is left out.  */
 void rtile_gaps(Problem *p, const FusedAxis *domain, const Access *counted);
 /* Fills the views of a reduction, or those of a map.  */

@@ -34,16 +34,27 @@ static Span stored_span(const Te *te, const KernelGroup *g, int which) {
     return which < 0 ? own : span_through(&own, &te->stmt[g->root], g->perm[which]);
 }
 
+static int64_t points_of(const TeStmt *s) {
+    int64_t n = 1;
+    for (int i = 0; i < s->n_left; i++) n *= extent_of(&s->index[i]);
+    return n;
+}
+
 /* The axis along which stores run: N of a contraction, the flattened domain of a stream.  */
 static void describe_outputs(const FusedAxis *along, int align, Problem *p) {
     const Te *te = p->te;
     const KernelGroup *g = p->group;
-    int64_t outputs = 1;
     const TeStmt *root = &te->stmt[g->root];
-    for (int i = 0; i < root->n_left; i++) outputs *= extent_of(&root->index[i]);
+    int64_t outputs = points_of(root);
     p->out_vec = 0;
     for (int which = -1; which < g->n_fused; which++) {
-        if (!is_stored(te, g, which < 0 ? g->root : g->fused[which])) continue;
+        int stmt = which < 0 ? g->root : g->fused[which];
+        if (!is_stored(te, g, stmt)) continue;
+        if (te->stmt[stmt].n_left != root->n_left) {      /* a value for each row */
+            p->out_bytes += points_of(&te->stmt[stmt]) *
+                            te_dtype_bytes(te->tensor[te->stmt[stmt].tensor].dtype);
+            continue;
+        }
         Span s = stored_span(te, g, which);
         int vec = span_vector(&s, along, align);
         int64_t run = span_run(&s, along);
@@ -103,7 +114,7 @@ static int new_reads(const Problem *p, int which) {
 static void describe_epilogue(Problem *p) {
     for (int i = 0; i < p->group->n_fused; i++) {
         const TeStmt *s = &p->te->stmt[p->group->fused[i]];
-        bool reduces = s->rhs->kind == TE_REDUCE;
+        bool reduces = s->rhs->kind == TE_REDUCE && !p->group->stats;
         *(reduces ? &p->read_bytes : &p->epilogue_bytes) += unique_bytes(p, i);
         *(reduces ? &p->body_ops : &p->epilogue_ops) += expr_ops(s->rhs, NULL, NULL) + 1;
         if (reduces) p->n_reads += new_reads(p, i);
@@ -330,6 +341,15 @@ static void describe_rows(Arena *a, int align, Problem *p) {
     p->op[1] = p->op[0];
 }
 
+/* Statements over rows of a contraction's results.  */
+static void describe_stats(Arena *a, Problem *p) {
+    const RowGroup *g = p->group->stats;
+    bool stored[ROW_MAX_STMTS], root = is_stored(p->te, p->group, p->group->root);
+    for (int i = 0; i < g->n; i++) stored[i] = is_stored(p->te, p->group, g->stmt[i]);
+    p->stats = p->parts = stats_facts(a, p->te, p->group, g, stored, root);
+    if (g->online) p->parts = stats_facts(a, p->te, p->group, g->online, stored, root);
+}
+
 /* What divides each extent at all sizes.  */
 static void describe_multiples(Problem *p) {
     const TeStmt *root = &p->te->stmt[p->group->root];
@@ -357,10 +377,11 @@ static void describe(Arena *a, int align, Problem *p) {
     if (p->contraction) {
         describe_contraction(align, p);
         describe_outputs(&p->con.axis[AX_N], align, p);
+        if (p->group->stats) describe_stats(a, p);
     } else {
         describe_stream(align, p);
     }
-    rtile_views(p, align);
+    if (!p->stats) rtile_views(p, align);
     const TeExpr *reads[READS];
     p->read_bytes = unique_bytes(p, -1);
     p->n_reads = access_reads(root->rhs, reads, READS);
@@ -380,9 +401,10 @@ Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int 
     if (align <= 0) align = DEFAULT_ALIGN;
     *out = (Problem){.te = te, .group = g};
     if (!g->row && rhs->kind == TE_REDUCE && !is_positional(rhs)) {
-        access_contraction(te, g->root, &out->con, &why);
+        if (g->stats) access_group_contraction(te, g, &out->con, &why);
+        else access_contraction(te, g->root, &out->con, &why);
         describe_contraction(align, out);
-        out->contraction = tiles_pay(out) && !reduces_more(te, g);
+        out->contraction = g->stats || (tiles_pay(out) && !reduces_more(te, g));
     }
     Problem fresh = {.te = te, .group = g, .con = out->con, .contraction = out->contraction};
     *out = fresh;

@@ -79,9 +79,28 @@ typedef struct {
     double row_bytes;         /* read and written per row by the rest */
 } RowFacts;
 
+/* What the statements behind a contraction do with rows of its results (KernelGroup.stats).  Pass p
+ * folds what its reductions need (bit p of `folds`), and stores maps (bit p of `emits`).  */
+typedef struct {
+    const RowGroup *group;
+    uint64_t folds[ROW_MAX_STMTS], emits[ROW_MAX_STMTS];  /* who evaluates statement i */
+    bool stored[ROW_MAX_STMTS];
+    double fold_ops[ROW_MAX_STMTS], emit_ops[ROW_MAX_STMTS];      /* of pass p for an element */
+    int reduces[ROW_MAX_STMTS];           /* reductions of pass p */
+    int64_t emit_bytes[ROW_MAX_STMTS];    /* stored by pass p in all, of maps and of the root */
+    bool any_stored;          /* some map, or the root */
+    /* A map that is all that anybody needs of the results, so that it can take their place; -1:
+     * none.  Bit i: it is made of map i.  Operations to make it.  */
+    int held;
+    uint64_t under;
+    double held_ops;
+} StatFacts;
+
 typedef struct {
     const Te *te;             /* normalized */
     const KernelGroup *group;
+    const StatFacts *stats;   /* of a contraction with statements over its rows; else NULL */
+    const StatFacts *parts;   /* the same with tied reductions where there are any */
     const RowFacts *row;      /* of a row group: AX_M rows, AX_N columns; else NULL */
     const RowFacts *online;   /* of its form with tied reductions; NULL if there is none */
     bool contraction;         /* else: a map or a general reduction, for `stream` */
@@ -142,6 +161,9 @@ int rtile_chunk_index(const TeStmt *s, const FusedAxis *axis);
 int rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis,
                       int vec, int align, const TeExpr *read[RTILE_CHUNK_READS],
                       int width[RTILE_CHUNK_READS]);
+
+/* The statement of the group that a statement number is; -1: none, or the root.  */
+int rtile_stat(const StatFacts *f, int stmt);
 
 /* Distance of neighbouring columns under an access over the frame's indices, 0 if it is not
  * constant, and the widest access at multiples of it along the columns that is aligned in

@@ -114,6 +114,10 @@ void access_resize(const Te *sized, Contraction *c);
  * then still a right description with the whole body as the only operand: it just reuses
  * nothing.  */
 bool access_contraction(const Te *te, int stmt, Contraction *out, const char **why);
+/* The same of the root of a group with `stats`, whose statements decide on the axes.  */
+struct KernelGroup;
+bool access_group_contraction(const Te *te, const struct KernelGroup *g, Contraction *out,
+                              const char **why);
 
 enum { ROW_MAX_STMTS = 64 };
 
@@ -152,13 +156,17 @@ enum { TE_MAX_SUMS = 4 };
 
 /* One kernel's worth of statements: a root (reduction or map) and the maps fused behind it, or a
  * row group, of which `fused` then holds all but the frame.  Beside a reduction up to TE_MAX_SUMS -
- * 1 of the fused statements may be reductions over the same indices in the same order.  */
-typedef struct {
+ * 1 of the fused statements may be reductions over the same indices in the same order.  Behind a
+ * contraction with `stats` the fused statements are the row group's: they run over rows of its
+ * results, the columns of which are its axis N.  */
+typedef struct KernelGroup {
     const RowGroup *row;                  /* or NULL */
+    const RowGroup *stats;                /* or NULL */
     int root;                             /* statement */
     int n_fused;
     int fused[TE_MAX_STMTS];              /* maps over the same domain, in order */
-    /* statement fused[i]'s left index j runs with the root's spatial index perm[i][j] */
+    /* statement fused[i]'s left index j (with `stats`: every index) runs with the root's spatial
+     * index perm[i][j] */
     uint8_t perm[TE_MAX_STMTS][TE_MAX_RANK];
 } KernelGroup;
 
@@ -166,7 +174,8 @@ typedef struct {
  * what they read form row groups with each other and with the maps before, between and behind
  * them; maps over another root's spatial domain that read it at their own point follow it as its
  * epilogue; maps, and reductions over strided indices, over one domain that read the same elements
- * share a group; other statements stand alone.  */
+ * share a group; other statements stand alone.  In split `joined` a row group over the rows of a
+ * contraction becomes its `stats`.  */
 int access_groups(Arena *a, const Te *te, KernelGroup **out);
 /* Must tensor t (a temporary) exist in memory: is it read outside the group that makes it?  */
 bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t);

@@ -240,7 +240,8 @@ static void classify(const TeStmt *s, const Contraction *c, uint8_t class[TE_MAX
     }
 }
 
-bool access_contraction(const Te *te, int stmt, Contraction *out, const char **why) {
+bool groups_contraction(const Te *te, const Groups *g, int stmt, Contraction *out,
+                        const char **why) {
     const TeStmt *s = &te->stmt[stmt];
     memset(out, 0, sizeof *out);
     if (s->rhs->kind != TE_REDUCE) {
@@ -261,19 +262,39 @@ bool access_contraction(const Te *te, int stmt, Contraction *out, const char **w
                                     ((body->args[0] == p.a && body->args[1] == p.b) ||
                                      (body->args[0] == p.b && body->args[1] == p.a))));
 
-    Groups g;
-    groups_find(te, &g);
     uint8_t class[TE_MAX_INDICES];
     classify(s, out, class);
-    int fast = axes_fastest(te, &g, stmt);
+    int fast = axes_fastest(te, g, stmt);
     if (fast >= 0 && class[fast] == AX_M && out->b.expr) {
         Operand t = out->a;
         out->a = out->b;
         out->b = t;
         classify(s, out, class);
     }
-    axes_build(te, &g, stmt, class, out);
+    axes_build(te, g, stmt, class, out);
     return separates;
+}
+
+bool access_contraction(const Te *te, int stmt, Contraction *out, const char **why) {
+    Groups g;
+    groups_find(te, &g);
+    return groups_contraction(te, &g, stmt, out, why);
+}
+
+bool access_group_contraction(const Te *te, const KernelGroup *group, Contraction *out,
+                              const char **why) {
+    Groups g = {.n = 2, .root = {group->root, -1}};       /* the group, and everything else */
+    for (int t = 0; t < te->n_tensor; t++) g.maker[t] = -1;
+    for (int i = 0; i < te->n_stmt; i++) {
+        g.home[i] = i != group->root;
+        g.maker[te->stmt[i].tensor] = i;
+    }
+    for (int j = 0; j < TE_MAX_RANK; j++) g.perm[group->root][j] = (uint8_t)j;
+    for (int i = 0; i < group->n_fused; i++) {
+        g.home[group->fused[i]] = 0;
+        memcpy(g.perm[group->fused[i]], group->perm[i], sizeof group->perm[i]);
+    }
+    return groups_contraction(te, &g, group->root, out, why);
 }
 
 bool access_same(const TeExpr *x, const TeExpr *y) {

@@ -66,11 +66,12 @@ static void print_operand(const Te *te, const TeStmt *s, const char *name, const
     buf_printf(out, " (%s%s)\n", te_dtype_name(o->storage), o->read ? "" : ", computed");
 }
 
-static void print_contraction(const Te *te, int stmt, Buf *out) {
-    const TeStmt *s = &te->stmt[stmt];
+static void print_contraction(const Te *te, const KernelGroup *g, Buf *out) {
+    const TeStmt *s = &te->stmt[g->root];
     Contraction c;
     const char *why = NULL;
-    bool separates = access_contraction(te, stmt, &c, &why);
+    bool separates = g->stats ? access_group_contraction(te, g, &c, &why)
+                              : access_contraction(te, g->root, &c, &why);
     buf_printf(out, "  contraction in %s%s\n", te_dtype_name(c.acc),
                c.product ? ", of a product" : "");
     if (!separates)
@@ -124,9 +125,13 @@ void access_print(const Te *te, const KernelGroup *groups, int n, Buf *out) {
         buf_printf(out, "group %d: %s of %s\n", k, s->rhs->kind == TE_REDUCE ? "reduction" : "map",
                    te->tensor[s->tensor].name);
         if (s->rhs->kind == TE_REDUCE)
-            print_contraction(te, g->root, out);
+            print_contraction(te, g, out);
         buf_puts(out, "  root\n");
         print_statement(te, g->root, out);
+        if (g->stats) {
+            print_rows(te, g->stats, out);
+            continue;
+        }
         for (int i = 0; i < g->n_fused; i++) {
             buf_puts(out, "  then\n");
             print_statement(te, g->fused[i], out);

@@ -146,8 +146,12 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out) {
         columns_join(te, &g, row);
         siblings_join(te, &g, row);
     }
+    const RowGroup **stats = stats_join(a, te, &g, row);
     KernelGroup *group = ARENA_ARRAY(a, KernelGroup, g.n);
-    for (int k = 0; k < g.n; k++) group[k].row = row[k];
+    for (int k = 0; k < g.n; k++) {
+        group[k].row = row[k];
+        group[k].stats = stats[k];
+    }
     for (int i = 0; i < te->n_stmt; i++) {
         KernelGroup *k = &group[g.home[i]];
         if (g.root[g.home[i]] == i) {

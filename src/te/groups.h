@@ -37,6 +37,12 @@ void groups_merge(const Te *te, Groups *g, const RowGroup **row, int k, int to);
 void columns_join(const Te *te, Groups *g, const RowGroup **row);
 /* Joins maps over one domain that read the same elements and do not need each other.  */
 void siblings_join(const Te *te, Groups *g, const RowGroup **row);
+/* Joins row groups with the contraction whose rows they run over.  Returns the `stats` of each
+ * group that is left.  */
+const RowGroup **stats_join(Arena *a, const Te *te, Groups *g, const RowGroup **row);
+/* access_contraction with these groups.  */
+bool groups_contraction(const Te *te, const Groups *g, int stmt, Contraction *out,
+                        const char **why);
 /* Is tensor t read outside the group that makes it?  Outputs and inputs always exist in memory.  */
 bool groups_materialized(const Te *te, const Groups *g, int t);
 

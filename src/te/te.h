@@ -150,7 +150,8 @@ typedef struct {
     X(APART,    "apart")      /* nor beside others; producers that others read are stored */       \
     X(REPEATED, "repeated")   /* producers are computed again wherever they are read */            \
     X(STAGED, "staged")       /* reductions over contiguous and strided indices, in two steps */   \
-    X(TILED, "tiled")         /* matrix-vector products and sums of very short rows are no rows */
+    X(TILED, "tiled")         /* matrix-vector products and sums of very short rows are no rows */ \
+    X(JOINED, "joined")       /* rows of a product are reduced in its kernel */
 typedef enum {
 #define X(id, name) TE_SPLIT_##id,
     TE_SPLITS(X)
