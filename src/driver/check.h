@@ -17,6 +17,7 @@ typedef struct {
     bool counters;
     const bool *stop;         /* polled; may be NULL */
     const RunPlace *place;    /* NULL: the simulator */
+    const int64_t *at;        /* value per size: at these alone; NULL: at all of sample_sizes */
 } CheckOptions;
 
 /* What the simulator counted in the main kernels' blocks that ran, and what the model says of

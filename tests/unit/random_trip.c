@@ -57,6 +57,77 @@ const char *trip_choose_any(Trip *t, uint64_t seed) {
     return NULL;
 }
 
+/* Values of the run-time sizes that are allowed; the smallest ones now and then.  */
+static int64_t *any_sizes(const Trip *t, Rng *rng) {
+    int64_t *value = ARENA_ARRAY(t->arena, int64_t, t->te->n_size + 1);
+    for (int i = 0; i < t->te->n_size; i++) {
+        const TeExtent *e = &t->te->size[i].extent;
+        value[i] = e->value;
+        if (!rplan_varies(t->te, i)) continue;
+        int64_t q = e->multiple, lo = (e->min + q - 1) / q, hi = e->value / q;
+        value[i] = (lo + (int64_t)rng_below(rng, (uint32_t)(hi - lo + 1))) * q;
+        if (rng_below(rng, 6) == 0) value[i] = lo * q;
+    }
+    return value;
+}
+
+/* Any program of group g at some sizes; false if there is none.  */
+static bool any_program(Trip *t, const RPlan *p, int g, const int64_t *size, Rng *rng, int to) {
+    Diag quiet = diag_new(t->arena);
+    RPlanOptions o = {.align = ALIGN, .workspace_limit = -1};
+    RProgSet all;
+    Problem whole;
+    if (rtile_problem(t->arena, &quiet, p->te, &p->group[g], ALIGN, &whole)) return false;
+    rtile_resize(t->arena, &whole, te_sized(t->arena, p->te, size), ALIGN, &p->problem[to]);
+    if (rprog_candidates(t->arena, &quiet, &p->problem[to], t->set.dev, &o, &all)) return false;
+    p->prog[to] = all.prog[rng_below(rng, (uint32_t)all.n)];
+    return true;
+}
+
+/* The op split in a way, any programs: for sizes up to `within`, and some for fewer.  */
+static RPlan *any_split(Trip *t, TeSplit split, const int64_t *within, bool whole, Rng *rng) {
+    RPlan *p = ARENA_NEW(t->arena, RPlan);
+    Te *normal, source = *t->te;
+    source.split = split;
+    *p = (RPlan){.align = ALIGN, .within = whole ? NULL : within};
+    if (te_normalize(t->arena, &t->diag, &source, &normal)) return NULL;
+    p->te = normal;
+    p->n = p->n_group = access_groups(t->arena, normal, &p->group);
+    p->problem = ARENA_ARRAY(t->arena, Problem, p->n);
+    p->prog = ARENA_ARRAY(t->arena, RProg, p->n);
+    for (int g = 0; g < p->n; g++) {
+        if (!any_program(t, p, g, within, rng, g)) return NULL;
+    }
+    for (int g = 0; g < p->n_group; g++) {
+        const int64_t *upto = any_sizes(t, rng);
+        if (rng_below(rng, 3) == 0) continue;
+        rplan_extend(t->arena, p, 1);
+        p->part[p->n] = g;
+        p->upto[p->n] = upto;
+        p->group[p->n] = p->group[g];
+        if (any_program(t, p, g, upto, rng, p->n)) p->n++;
+    }
+    return p;
+}
+
+const char *trip_choose_sized(Trip *t, uint64_t seed) {
+    Rng rng = {seed};
+    int64_t *most = ARENA_ARRAY(t->arena, int64_t, t->te->n_size + 1);
+    for (int i = 0; i < t->te->n_size; i++) most[i] = t->te->size[i].extent.value;
+    trip_choose(t, 0);
+    RPlan *p = any_split(t, TE_SPLIT_USUAL, most, true, &rng);
+    if (!p) return NULL;
+    TeSplit split = (TeSplit)rng_below(&rng, TE_SPLIT_COUNT);
+    const int64_t *within = any_sizes(t, &rng);
+    p->other = rng_below(&rng, 2) ? any_split(t, split, within, false, &rng) : NULL;
+    Buf text = buf_new(t->arena);
+    rprog_print(p, t->set.dev, &text);
+    if (compile_read_plan(t->arena, &t->diag, t->te, t->set.dev, &t->set.options, "plan",
+                          buf_str(&text), text.len, &t->set))
+        return said(t, "read");
+    return trip_choose(t, 0);
+}
+
 const char *trip_build(Trip *t) {
     Build *b = &t->build;
     *b = (Build){.arch = t->set.dev->arch};
@@ -78,6 +149,18 @@ const char *trip_check(Trip *t) {
     CheckResult r;
     Status s = check_kernel(t->arena, &t->diag, &t->set, &t->whole, &t->build, &o, &r);
     return s ? said(t, "check") : NULL;
+}
+
+const char *trip_check_sizes(Trip *t, uint64_t seed, int n) {
+    Rng rng = {seed};
+    const char *wrong = NULL;
+    for (int i = 0; i < n && !wrong && t->build.compiled; i++) {
+        CheckOptions o = {.seed = t->seed, .threads = 1, .at = any_sizes(t, &rng)};
+        CheckResult r;
+        if (check_kernel(t->arena, &t->diag, &t->set, &t->whole, &t->build, &o, &r))
+            wrong = said(t, "check");
+    }
+    return wrong;
 }
 
 const char *trip_outputs(Trip *t, TeData *in, const void **out) {

@@ -33,10 +33,15 @@ const char *trip_plan(Trip *t);
 /* The model's choice of this rank; or any candidate in every group.  */
 const char *trip_choose(Trip *t, int rank);
 const char *trip_choose_any(Trip *t, uint64_t seed);
+/* For run-time sizes: any candidates, more of them for some sizes, perhaps another split for some,
+ * all through the text form.  */
+const char *trip_choose_sized(Trip *t, uint64_t seed);
 /* The source, and its PTX where the target has a compiler.  */
 const char *trip_build(Trip *t);
 /* Compares the simulator's outputs with the reference, if it was compiled.  */
 const char *trip_check(Trip *t);
+/* The same at as many sizes as these, by seed.  */
+const char *trip_check_sizes(Trip *t, uint64_t seed, int n);
 /* Bytes of every output on these inputs; static sizes only.  */
 const char *trip_outputs(Trip *t, TeData *in, const void **out);
 /* The program as it was read, the plan if there is one, and what is wrong.  */

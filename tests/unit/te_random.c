@@ -169,10 +169,11 @@ static void statement(Gen *g, bool last) {
 
 static void choose_sizes(Gen *g) {
     static const int value[] = {1, 2, 3, 4, 8, 5, 7, 12, 16, 11, 13, 17, 24, 31, 32, 33};
-    bool runs = chance(g, 4);
+    bool runs = chance(g, 4) || g->limits.sized;
     for (int i = 0; i < BASE_SIZES; i++) {
         g->low[i] = g->high[i] = value[below(g, sizeof value / sizeof *value)];
-        if (runs && chance(g, 2) && !g->limits.fixed) g->low[i] = 1 + below(g, 3);
+        bool some = g->limits.sized ? !chance(g, 3) : chance(g, 2);
+        if (runs && some && !g->limits.fixed) g->low[i] = 1 + below(g, 3);
         if (g->low[i] > g->high[i]) g->low[i] = g->high[i];
     }
     g->low[4] = 2 * g->low[0] + g->low[1];

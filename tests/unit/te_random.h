@@ -33,6 +33,7 @@ typedef struct {
 typedef struct {
     bool exact;               /* only what integer data keeps exact */
     bool fixed;               /* no run-time sizes */
+    bool sized;               /* some of most sizes */
 } RandomLimits;
 
 /* A file with one op of 1 to 6 statements.  */

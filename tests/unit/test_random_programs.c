@@ -20,7 +20,8 @@
 
 #include <cmocka.h>
 
-enum { PROGRAMS = 700, PROGRAMS_LONG = 20000, PER_PAIR = 5, SHOWN = 5, SHRINK_TRIES = 200 };
+enum { PROGRAMS = 700, PROGRAMS_LONG = 20000, PER_PAIR = 5, PER_SIZED = 10, SHOWN = 5 };
+enum { SHRINK_TRIES = 200, SIZES = 4, SIZES_LONG = 12 };
 
 /* What becomes of the program of some choices: NULL, or what is wrong.  The trip that went wrong is
  * left in *t.  */
@@ -47,6 +48,20 @@ static const char *to_reference(Trip *t, Choices *c) {
         if (!wrong) wrong = trip_check(t);
     }
     return wrong;
+}
+
+/* ---- run-time sizes: programs and splits for some of them, at their limits and any others ---- */
+
+static const char *to_sizes(Trip *t, Choices *c) {
+    const char *slow = getenv("LONG");
+    t->target = (int)(t->seed % COMPILED_TARGETS);
+    t->text = random_program(t->arena, c, &(RandomStyle){0}, (RandomLimits){.sized = true});
+    const char *wrong = trip_plan(t);
+    if (wrong || !t->te->runtime) return wrong;
+    wrong = trip_choose_sized(t, t->seed);
+    if (!wrong) wrong = trip_build(t);
+    if (!wrong) wrong = trip_check(t);
+    return wrong ? wrong : trip_check_sizes(t, t->seed, slow && *slow ? SIZES_LONG : SIZES);
 }
 
 /* ---- against each other ---- */
@@ -249,6 +264,13 @@ static void test_reference(void **state) {
     if (count > 100) assert_true((uint64_t)b->n_compared > count / 2);
 }
 
+static void test_sizes(void **state) {
+    uint64_t count = programs() / PER_SIZED;
+    Bench *b = *state;
+    travel(b, to_sizes, count ? count : 1);
+    if (count >= 50) assert_true((uint64_t)b->n_compared > count / 2);
+}
+
 static void test_pairs(void **state) {
     uint64_t count = programs() / PER_PAIR;
     Bench *b = *state;
@@ -259,6 +281,7 @@ static void test_pairs(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_reference, open_bench, close_bench),
+        cmocka_unit_test_setup_teardown(test_sizes, open_bench, close_bench),
         cmocka_unit_test_setup_teardown(test_pairs, open_bench, close_bench)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
