@@ -61,7 +61,7 @@ const char *address_combine(const Kernel *k, const Access *x, int d, const Fused
                             const char *const *digit, bool wide, const char *sum) {
     for (int i = 0; i < axis->n_digit; i++) {
         const char *stride = address_stride(k, x, d, axis, i);
-        if (!stride) continue;
+        if (!stride || strcmp(digit[i], "0") == 0) continue;
         const char *at = wide ? cg_text(k->cg, "(long long)%s", digit[i]) : digit[i];
         sum = address_plus(k->cg, sum, times(k->cg, at, stride));
     }

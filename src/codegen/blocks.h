@@ -94,6 +94,15 @@ void load_reads_evaluate(Kernel *k, const Side *s);
 /* Offset of a stage, " + put" or " + take"; "" where there is one stage.  */
 const char *load_stage(const Kernel *k, const char *name);
 
+/* region.c: an operand that is loaded before the first step.  */
+void region_facts(Contract *c, const Device *dev, Side *s);
+void region_constants(Kernel *k, const Side *s);
+void region_load(Kernel *k, const Side *s);
+void region_advance(Kernel *k, const Side *s);            /* to the next step's k */
+void region_fetch_mma(Kernel *k, const Side *s, const char *kk, const char *buffer);
+/* Row i of the thread at the place `from`.  */
+const char *region_element(const Kernel *k, const Side *s);
+
 /* fragment.c: shared memory to registers.  */
 void fragment_declare(Kernel *k);
 /* Fetches an operand's registers `buffer` for k = dynamic + fixed of the warp's part of the stage;

@@ -1,4 +1,4 @@
-#include "codegen/lower.h"
+#include "codegen/blocks.h"
 
 enum { MAX_STAGED = 16 }; /* elements of an expression that are kept in registers */
 
@@ -119,7 +119,7 @@ int contract_guard_values(const TeStmt *root, const Side *s, int d) {
 /* Decoding pays where it would be done for several chunks in every step.  */
 static bool wants_table(const Contract *c, const Side *s) {
     enum { FEW = 3 };
-    if (!s->present || !s->copies || s->pointer || s->wide) return false;
+    if (!s->present || !s->copies || s->pointer || s->wide || s->l->region) return false;
     bool rows = s->step_mn != 0 && s->own_axis.n_digit > 1;
     return s->per_thread >= FEW && (s->k_mode == K_DECODED || (rows && has_guard(s, c->te)));
 }
@@ -205,6 +205,7 @@ static void side_facts(Contract *c, const Device *dev, int side, int at) {
                 .l = &c->r->load[side],
                 .own = side ? AX_N : AX_M};
     if (!s->present) return;
+    rprog_region(c->p, c->r, side, &s->region);
     s->extent = c->r->block.extent[s->own];
     s->thread = c->r->thread.extent[s->own];
     s->vec = side ? c->r->vec_n : c->r->vec_m;
@@ -259,14 +260,18 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
         c->own_ragged[side] = s->present && p->multiple[s->own] % s->extent != 0;
         if (!s->present) continue;
         c->async |= s->l->kind == LOAD_ASYNC;
-        c->staged |= s->l->kind == LOAD_STAGED;
+        c->staged |= s->l->kind == LOAD_STAGED && !s->l->region;
         c->any_ahead |= s->ahead;
     }
     c->ahead_steps = c->staged ? 1 : r->stages - 1;
     int sums = (c->warps[AX_K] - 1) * r->block.extent[AX_M] * r->block.extent[AX_N] * p->acc_bytes;
     int pieces = c->warps[AX_M] * c->warps[AX_N] * c->matrix.piece;
     if (sums < pieces) sums = pieces;
-    c->smem = c->stage * r->stages > sums ? c->stage * r->stages : sums;
+    c->smem = c->stage * r->stages;
+    for (int side = 0; side < 2; side++) {
+        if (c->side[side].l && c->side[side].l->region) region_facts(c, dev, &c->side[side]);
+    }
+    if (c->smem < sums) c->smem = sums;
     if (r->stats) c->smem = r->smem;
     for (int side = 0; side < 2; side++) table_facts(c, dev, &c->side[side]);
     c->tables = c->side[0].table || c->side[1].table;

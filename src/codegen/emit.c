@@ -62,6 +62,7 @@ static void print_phase(Kernel *k, const Phase *ph) {
     switch (ph->kind) {
     case PHASE_SEGMENTS: reduce_tail_segments(k); break;
     case PHASE_PLACE: place_thread(k); break;
+    case PHASE_REGION: region_load(k, &k->c.side[ph->side]); break;
     case PHASE_ADDRESS: address_thread(k, &k->c.side[ph->side]); break;
     case PHASE_CLEAR: clear_accumulators(k); break;
     case PHASE_FILL: load_fill(k); break;

@@ -138,12 +138,28 @@ static void fetch_across(Kernel *k, const Side *s, const char *each, const char 
     cg_close(cg);
 }
 
+/* From the region: each row or column by itself.  */
+static void fetch_region(Kernel *k, const Side *s, FragmentK at, const char *buffer) {
+    Cg *cg = k->cg;
+    cg_scope(cg);
+    cg_line(cg, "const int from = reinterpret_cast<const int *>(smem + %c_places)[%s];", s->id,
+            plus(cg, at.dynamic, at.fixed));
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int i = 0; i < T%c; i++) %c_frag[%s][i] = %s;", s->side ? 'N' : 'M', s->id,
+            buffer, converted(k, s, region_element(k, s)));
+    cg_close(cg);
+}
+
 void fragment_fetch(Kernel *k, const Side *s, const char *dynamic, const char *fixed,
                     const char *buffer) {
     Cg *cg = k->cg;
     const char *type = cg_storage(s->tile), *each;
     FragmentK at = {dynamic, fixed};
     if (k->c.warps[AX_K] > 1) at.dynamic = plus(cg, "k_warp", dynamic);
+    if (s->l->region) {
+        fetch_region(k, s, at, buffer);
+        return;
+    }
     const char *begin = s->inner_k ? begin_along_k(k, s, at, &each) : begin_across(k, s, at, &each);
     cg_scope(cg);
     cg_line(cg, "const %s *const from = reinterpret_cast<const %s *>(smem%s + %c_TILE)%s%s;", type,

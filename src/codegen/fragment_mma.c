@@ -96,6 +96,7 @@ static void declare(Kernel *k, const Side *s) {
     int n = fragment_words(k, s);
     cg_line(cg, "%s %c_frag[%d][%d];", s->elem > 4 ? "double" : "unsigned", c, s->ahead ? 2 : 1, n);
     if (k->c.matrix.products > 1) cg_line(cg, "unsigned %c_low[%d];", c, n);
+    if (s->l->region) return;
     lane_parts(k, s, &own, &kk);
     const char *inner = s->inner_k ? kk : own;
     if (s->elem > 1) inner = cg_text(cg, "(%s) * %d", inner, s->elem);
@@ -183,7 +184,8 @@ static void fetch_elements(Kernel *k, const Side *s, const char *kk, const char 
 void fragment_mma_fetch(Kernel *k, const char *kk, const char *buffer) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
-        if (s->ldmatrix) fetch_matrices(k, s, kk, buffer);
+        if (s->l->region) region_fetch_mma(k, s, kk, buffer);
+        else if (s->ldmatrix) fetch_matrices(k, s, kk, buffer);
         else fetch_elements(k, s, kk, buffer);
     }
 }

@@ -20,20 +20,20 @@ static const char words[] =
     /* constants of the building blocks */
     " B M N K BM BN BK WM WN WK TM TN TK IM IN LM LN VM VN THREADS STAGES STAGE SLICE TOTAL"
     " A_TILE A_ROW A_KTABLE A_KENTRIES A_RTABLE A_RENTRIES B_TILE B_ROW B_KTABLE B_KENTRIES"
-    " B_RTABLE B_RENTRIES"
+    " B_RTABLE B_RENTRIES A_REGION A_PLACES A_LINE B_REGION B_PLACES B_LINE"
     /* their variables */
     " smem shared tile tile_m tile_n tiles_m tiles_n top in_group rows b m n m0 n0 tid lane lane_m"
     " lane_n m_at n_at warp row all_steps slice"
     " col copies k_warp k_next k_now first steps step put take turn next kb kk acc i j f g p r s u"
     " v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums best where value rest"
-    " total wx wy live piece in seen fresh d number end id ";
+    " total wx wy live line piece in seen fresh d number end id ";
 
 /* Names with a number: t0 tensors, s sizes, i indices, e and v values, o x and y vectors, q digits
  * and outputs of rows, p h r other pointers of rows, g p d places along the axes of boxes; those of
  * the two operands; and what a row's threads share
  * or fold.  */
 static const char stems[] = "tsievoxyphqrgd";
-static const char operand[] = " mn k to src off koff at kat reg frag low b e r row ";
+static const char operand[] = " mn k to src off koff at kat reg frag low b e r row places ";
 
 static const char numbered[] = " acc where part place spot past own base inside f value left ";
 

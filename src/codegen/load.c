@@ -18,7 +18,7 @@ static void advance_pointer(Kernel *k, const Side *s) {
 static void load_both(Kernel *k) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
-        if (!s->present) continue;
+        if (!s->present || s->l->region) continue;
         address_step(k, s);
         if (s->l->kind == LOAD_ASYNC) load_async(k, s);
         else load_staged(k, s);
@@ -33,7 +33,7 @@ static void load_both(Kernel *k) {
 static void keep_staged(Kernel *k) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
-        if (s->present && s->l->kind == LOAD_STAGED) load_staged_keep(k, s);
+        if (s->present && !s->l->region && s->l->kind == LOAD_STAGED) load_staged_keep(k, s);
     }
 }
 
@@ -83,7 +83,8 @@ static bool keeps(const Kernel *k) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
         bool direct = s->direct && k->c.r->stages > 1;
-        if (s->present && s->l->kind == LOAD_STAGED && !direct) return true;
+        bool staged = !s->l->region && s->l->kind == LOAD_STAGED;
+        if (s->present && staged && !direct) return true;
     }
     return false;
 }
@@ -103,6 +104,10 @@ void load_wait(Kernel *k) {
 }
 
 void load_advance(Kernel *k) {
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &k->c.side[i];
+        if (s->present && s->l->region) region_advance(k, s);
+    }
     if (k->c.r->stages == 1) return;
     advance(k, "put");
     advance(k, "take");

@@ -93,7 +93,8 @@ static void lower_contract(Arena *a, Lowered *l, const Contract *c) {
     if (r->tail > 0) add(l, PHASE_SEGMENTS);
     add(l, PHASE_PLACE);
     for (int side = 0; side < 2; side++) {
-        if (c->side[side].present) add(l, PHASE_ADDRESS)->side = side;
+        if (!c->side[side].present) continue;
+        add(l, c->side[side].l->region ? PHASE_REGION : PHASE_ADDRESS)->side = side;
     }
     add(l, PHASE_CLEAR);
     add(l, PHASE_FILL);

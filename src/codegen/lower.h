@@ -11,6 +11,7 @@
 #define CG_PHASES(X)                                                                               \
     X(SEGMENTS,  "segments")  /* loop over the tiles that the block has k-steps of */              \
     X(PLACE,     "place")     /* tile of the block, place of the thread in it */                   \
+    X(REGION,    "region")    /* what a block reads of an operand in all steps */                  \
     X(ADDRESS,   "address")   /* what a thread loads of an operand, and where it puts it */        \
     X(CLEAR,     "clear")     /* accumulators */                                                   \
     X(FILL,      "fill")      /* the first stages of the pipeline */                               \
@@ -130,6 +131,10 @@ typedef struct {
     int guard_bit[TE_MAX_RANK];           /* first bit of a guarded subscript in table entries */
     int fragment_k;           /* k per fragment access */
     bool ahead;               /* fragments are fetched one k early */
+    RRegion region;           /* l->region: all that the block reads, ... */
+    int region_at, region_table, region_zeros;            /* bytes; bytes; elements */
+    bool region_straight;     /* rows of a warp lie at constant distances; else ... */
+    int region_group;         /* ... so many blocks of eight of matrix units */
     bool rows;                /* matrix units: its own axis is the unit's rows */
     bool ldmatrix;
     int registers;            /* of an instruction's operand, per lane */

@@ -24,11 +24,17 @@ static void print_address(const Contract *c, const Side *s, Buf *out) {
     if (s->copies && s->f->guarded) buf_puts(out, ", guarded");
 }
 
+static void print_region(const Side *s, Buf *out) {
+    buf_printf(out, "%c: %d lines of %d elements, gathered %d at once", s->id,
+               (int)s->region.lines, (int)s->region.row, s->region.pair);
+}
+
 static void print_load(const Contract *c, int ahead, Buf *out) {
+    int n = 0;
     for (int i = 0; i < 2; i++) {
         const Side *s = &c->side[i];
-        if (!s->present) continue;
-        buf_printf(out, "%s%c %s %d B", i ? ", " : "", s->id,
+        if (!s->present || s->l->region) continue;
+        buf_printf(out, "%s%c %s %d B", n++ ? ", " : "", s->id,
                    s->l->kind == LOAD_ASYNC ? "async" : "staged", s->l->vec * s->f->bytes);
     }
     if (ahead) buf_printf(out, ", step + %d", ahead);
@@ -103,6 +109,7 @@ static void print_details(const Lowered *l, const Contract *c, const Phase *ph, 
                    (int)r->block.extent[AX_N], c->warps[AX_M], c->warps[AX_N], c->warps[AX_K],
                    c->matrix.used ? "instructions" : "lanes", c->lanes[AX_M], c->lanes[AX_N]);
         break;
+    case PHASE_REGION: print_region(&c->side[ph->side], out); break;
     case PHASE_ADDRESS: print_address(c, &c->side[ph->side], out); break;
     case PHASE_CLEAR:
         if (c->matrix.used)

@@ -38,6 +38,10 @@ void place_constants(Kernel *k) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &c->side[i];
         if (!s->present) continue;
+        if (s->l->region) {
+            region_constants(k, s);
+            continue;
+        }
         cg_line(cg,
                 "constexpr int %c_TILE = %d, %c_ROW = %d;  // place in a stage, row of its tile",
                 s->id - 32, s->at, s->id - 32, s->row);
@@ -246,10 +250,11 @@ void clear_accumulators(Kernel *k) {
     }
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
-        if (s->present && s->l->kind == LOAD_STAGED) load_staged_declare(k, s);
+        if (s->present && !s->l->region && s->l->kind == LOAD_STAGED) load_staged_declare(k, s);
     }
     for (int i = 0; i < 2; i++) {
-        if (k->c.side[i].present) clear_padding(k, &k->c.side[i]);
+        const Side *s = &k->c.side[i];
+        if (s->present && !s->l->region) clear_padding(k, s);
     }
     if (k->c.matrix.used) fragment_mma_declare(k);
     else fragment_declare(k);

@@ -8,11 +8,14 @@ typedef struct {
     double issue;                         /* everything issued */
     double wavefronts, stored, sectors, bytes;            /* stored: of the wavefronts */
     double groups, group_fma, group_issue;/* per warp: fragments fetched together */
+    double region;            /* of `bytes`, what a block loads once, times its steps */
 } Step;
 
 /* Instructions of a warp around the arithmetic, counted in compiled kernels: of one k-step (wait,
  * barrier, moving on in the ring of stages) and of one pass of a loop over its k.  */
 enum { STEP_ISSUE = 40, BODY_ISSUE = 14 };
+/* Instructions of one access to a region, and of one entry of its table of places.  */
+enum { REGION_ISSUE = 16, ENTRY_ISSUE = 24 };
 /* Clocks from a product of matrices to the next one with the same accumulators, where the profile
  * does not say.  */
 enum { MMA_LATENCY = 33 };
@@ -41,6 +44,17 @@ static double group_products(const Model *m, const RProg *r) {
     return area * r->thread.extent[AX_K] / (rprog_packed(m->dev, r) ? 4 : 1);
 }
 
+/* A region that is loaded once: its part of each step.  */
+static void share_region(const Model *m, const RProg *r, const StepCounts *c, Step *s) {
+    double steps = greater((double)rprog_tiles(m->p, r, AX_K), 1);
+    double entries = whole((double)rprog_region_entries(m->p, r) / WARP);
+    if (c->region_requests <= 0) return;
+    s->issue += (c->region_requests * REGION_ISSUE + entries * ENTRY_ISSUE) / steps;
+    s->wavefronts += c->region_stores / steps;
+    s->sectors += c->region_sectors / steps;
+    s->region = c->region_sectors * SECTOR;
+}
+
 static Step step_of(const Model *m, const RProg *r, const StepCounts *c) {
     const Problem *p = m->p;
     double wk = r->warp.extent[AX_K], tk = r->thread.extent[AX_K];
@@ -52,6 +66,7 @@ static Step step_of(const Model *m, const RProg *r, const StepCounts *c) {
     s.fma = s.warps * s.groups * s.group_fma;
     s.group_issue = s.group_fma * (1 + p->body_ops) + reads / s.groups;
     if (rprog_matrix(m->dev, r)) s.group_issue += mp_matrix_extra(m, r);
+    s.group_issue += c->region_extra / s.groups;
     double bodies = wk / r->unroll;
     double loop = s.warps * (STEP_ISSUE + (bodies > 1 ? BODY_ISSUE * bodies : 0));
     for (int side = 0; side < 2; side++) {
@@ -60,12 +75,14 @@ static Step step_of(const Model *m, const RProg *r, const StepCounts *c) {
     s.issue = s.warps * s.groups * s.group_issue + loop;
     for (int side = 0; side < 2; side++) {
         if (!p->op[side].present) continue;
-        s.issue += (double)c->requests[side] * chunk_instructions(m, r, side);
+        if (!r->load[side].region)
+            s.issue += (double)c->requests[side] * chunk_instructions(m, r, side);
         s.wavefronts += s.warps * (double)c->fragment_wavefronts[side] +
                         (double)c->store_wavefronts[side];
         s.stored += (double)c->store_wavefronts[side];
         s.sectors += c->sectors[side];
     }
+    share_region(m, r, c, &s);
     s.bytes = s.sectors * SECTOR;
     return s;
 }
@@ -132,7 +149,9 @@ static double compute_clocks(const Model *m, const RProg *r, const Step *s, doub
 
 /* Steps whose loads are under way while one is computed.  */
 static double steps_ahead(const RProg *r) {
-    bool async = r->load[0].kind == LOAD_ASYNC || r->load[1].kind == LOAD_ASYNC;
+    bool async = false;
+    for (int side = 0; side < 2; side++)
+        async |= r->load[side].kind == LOAD_ASYNC && !r->load[side].region;
     return async && r->stages > 1 ? r->stages - 1 : 1;
 }
 
@@ -170,8 +189,8 @@ static void add_phase(const Model *m, const RProg *r, const Step *s, const Phase
 static double fill_clocks(const Model *m, const RProg *r, const Step *s, const Phase *ph) {
     double share = lesser(m->l2_port, m->l2_rate / m->clock / ph->active);
     double staged = lesser(greater(r->stages - 1, 1), ph->steps);
-    return m->block_start +
-           ph->parts * (m->dram_latency + staged * ph->resident * s->bytes / share);
+    double bytes = staged * (s->bytes - s->region / ph->steps) + s->region;
+    return m->block_start + ph->parts * (m->dram_latency + ph->resident * bytes / share);
 }
 
 /* Instructions that a block issues for its outputs, in clocks.  */
@@ -247,11 +266,11 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
         if (!p->op[side].present) continue;
         wavefronts += s->warps * (double)c->fragment_wavefronts[side];
     }
-    out->load_sectors = (int64_t)(tiles * steps * sectors + 0.5);
+    out->load_sectors = (int64_t)(tiles * (steps * sectors + c->region_sectors) + 0.5);
     double added = sums * r->split;
     out->smem_load_wavefronts = (int64_t)(tiles * (steps * wavefronts + added + turned[0]));
     out->smem_store_wavefronts =
-        (int64_t)(tiles * (steps * stores + sums * r->split + turned[1]));
+        (int64_t)(tiles * (steps * stores + sums * r->split + turned[1] + c->region_stores));
     bool real = te_dtype_class(p->con.acc) == TE_CLASS_REAL && !matrix;
     double adds = real ? sums / ((p->acc_bytes + 3) / 4) * r->split : 0;
     out->fma = (int64_t)(tiles * (steps * s->fma + adds));

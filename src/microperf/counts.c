@@ -114,11 +114,12 @@ typedef struct {
     RLayout layout;
     uint8_t side, along, vec, lanes_m, lanes_n, own_vec, thread_k;
     int16_t unit;
-    bool used;
+    bool used, region;
+    int32_t warp_own, warp_k; /* of a region */
 } CountKey;
 typedef struct {
     CountKey key;
-    int64_t read_wavefronts, store_wavefronts, requests;
+    int64_t read_wavefronts, store_wavefronts, requests, traffic;
     double sectors;
 } CountEntry;
 /* A piece on its way through shared memory, by all that its wavefronts depend on.  */
@@ -156,6 +157,11 @@ static CountKey key_of(const RProg *r, int side, bool matrix) {
         key.lanes_n = (uint8_t)(r->warp.extent[AX_N] / r->thread.extent[AX_N]);
         key.own_vec = side ? r->vec_n : r->vec_m;
     }
+    if (l->region) {
+        key.region = true;
+        key.warp_own = r->warp.extent[own_axis(side)];
+        key.warp_k = r->warp.extent[AX_K];
+    }
     key.thread_k = (uint8_t)r->thread.extent[AX_K];
     key.unit = r->unit;
     key.used = true;
@@ -171,6 +177,8 @@ static CountEntry *find(CountMemo *memo, const CountKey *key) {
     h = h * 31 + key->vec;
     h = h * 31 + key->lanes_m;
     h = h * 31 + key->own_vec;
+    h = h * 31 + (uint64_t)key->warp_own;
+    h = h * 31 + (uint64_t)key->warp_k;
     h = h * 31 + key->thread_k;
     h *= 0x9e3779b97f4a7c15u;
     return &memo->entry[(h >> 40) % MEMO];
@@ -179,7 +187,26 @@ static CountEntry *find(CountMemo *memo, const CountKey *key) {
 static void count_side(const Model *m, const RProg *r, int side, CountEntry *e) {
     e->read_wavefronts = rprog_fragment_wavefronts(m->p, m->dev, r, side);
     e->store_wavefronts = rprog_store_wavefronts(m->p, m->dev, r, side);
-    e->sectors = stage_sectors(m, r, side, &e->requests);
+    e->traffic = r->load[side].region ? rprog_fragment_traffic(m->p, m->dev, r, side) : 0;
+    e->requests = 0;
+    e->sectors = r->load[side].region ? 0 : stage_sectors(m, r, side, &e->requests);
+}
+
+/* The region of an operand.  Its lines begin and end where accesses do, and what is outside of the
+ * tensor moves nothing.  */
+static void count_region(const Model *m, const RProg *r, int side, StepCounts *out) {
+    const ROperand *op = &m->p->op[side];
+    RRegion x;
+    if (!rprog_region(m->p, r, side, &x)) return;
+    double line = (double)x.row * op->bytes, access = (double)x.vec * op->bytes;
+    double inside = lesser((double)x.bound * op->bytes, line) / line;
+    double cut = (int64_t)(line * inside) % SECTOR || x.bound * op->bytes % SECTOR;
+    double chunks = (double)x.lines * x.row / x.vec;
+    out->region_requests = whole(chunks / WARP);
+    out->region_stores = (double)rprog_region_stores(m->p, m->dev, r, side);
+    out->region_sectors = x.lines * (line * inside / SECTOR +
+                                     (cut > 0 && access < SECTOR ? 1 - access / SECTOR : 0));
+    out->region_extra = (double)rprog_region_extra(m->p, m->dev, r, side);
 }
 
 static void count_piece(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
@@ -219,9 +246,11 @@ void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts 
         }
         out->reads[side] = rprog_fragment_reads(m->p, m->dev, r, side);
         out->read_wavefronts[side] = e->read_wavefronts;
-        out->fragment_wavefronts[side] = rprog_matrix(m->dev, r)
+        out->fragment_wavefronts[side] = r->load[side].region ? e->traffic
+                                         : rprog_matrix(m->dev, r)
                                              ? rprog_fragment_traffic(m->p, m->dev, r, side)
                                              : out->reads[side] * e->read_wavefronts;
+        if (r->load[side].region) count_region(m, r, side, out);
         out->store_wavefronts[side] = e->store_wavefronts;
         out->requests[side] = e->requests;
         out->sectors[side] = e->sectors;

@@ -178,10 +178,29 @@ static void tell_block(const Story *s) {
     tell_stages(s);
 }
 
+/* An operand of which a block loads all that it reads before the first step.  */
+static void tell_region(const Story *s, int side) {
+    const RProg *r = &s->best->prog;
+    const RLoad *l = &r->load[side];
+    RRegion x;
+    if (!rprog_region(s->p, r, side, &x)) return;
+    double tile = (double)r->block.extent[side ? AX_N : AX_M] * (double)s->p->extent[AX_K];
+    buf_printf(s->out,
+               "  operand %s: %s, %d element%s at once; all that a block reads, %d lines of "
+               "%d elements, once: 1 for ", side ? "b" : "a", s->dev->mover[l->mover].name, l->vec,
+               l->vec == 1 ? "" : "s", (int)x.lines, (int)x.row);
+    mp_fixed(s->out, tile / ((double)x.lines * x.row), 1);
+    buf_printf(s->out, " of the tile, gathered %d at a time\n", x.pair);
+}
+
 static void tell_load(const Story *s, int side) {
     const RProg *r = &s->best->prog;
     const RLoad *l = &r->load[side];
     if (!s->p->op[side].present) return;
+    if (l->region) {
+        tell_region(s, side);
+        return;
+    }
     bool matrix = rprog_matrix(s->dev, r) && rprog_ldmatrix(s->p, s->dev, r, side);
     StepCounts c;
     mp_step_counts(&s->m, r, NULL, &c);

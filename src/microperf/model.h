@@ -34,6 +34,9 @@ typedef struct {
     int64_t requests[2];      /* warp requests of the loads of one stage */
     int64_t piece_stores, piece_loads;    /* wavefronts of a piece stored via shared memory */
     double sectors[2];        /* of one full stage, mean over its places in the tensor */
+    /* Of an operand that a block loads as a region, once: warp requests, wavefronts of its stores,
+     * sectors; instructions of a warp and k-step beside its reads.  */
+    double region_requests, region_stores, region_sectors, region_extra;
 } StepCounts;
 /* Pattern counts that repeat among candidates.  NULL: none is kept.  */
 typedef struct CountMemo CountMemo;

@@ -25,6 +25,7 @@ static int compare_tiles(const RProg *a, const RProg *b) {
 
 static int compare_loads(const RLoad *a, const RLoad *b) {
     int c = compare_int(a->kind, b->kind);
+    if (!c) c = compare_int(a->region, b->region);
     if (!c) c = compare_int(a->layout.inner, b->layout.inner);
     if (!c) c = compare_int(a->along, b->along);
     if (!c) c = compare_int(a->vec, b->vec);
@@ -86,6 +87,7 @@ static bool alike(const RProg *a, const RProg *b) {
            (a->tail > 0) == (b->tail > 0) &&
            a->unit == b->unit && a->threads == b->threads && a->keep == b->keep &&
            (a->skeleton != SK_ROW || a->store_vec == b->store_vec) &&
+           a->load[0].region == b->load[0].region && a->load[1].region == b->load[1].region &&
            a->load[0].layout.inner == b->load[0].layout.inner &&
            a->load[1].layout.inner == b->load[1].layout.inner;
 }

@@ -2,15 +2,15 @@
 
 /* What the copies are made with: the mover of each operand that is there, once if they agree.  */
 static void print_movers(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
-    const char *name[2];
+    const RLoad *l = r->load;
     int n = 0;
-    for (int side = 0; side < 2; side++) {
-        if (p->op[side].present) name[n++] = dev->mover[r->load[side].mover].name;
+    bool same = p->op[0].present && p->op[1].present && l[0].mover == l[1].mover &&
+                l[0].region == l[1].region;
+    for (int side = 0; side < 2 - same; side++) {
+        if (!p->op[side].present) continue;
+        buf_printf(out, "%s%s%s", n++ ? " + " : " ", dev->mover[l[side].mover].name,
+                   l[side].region ? " of the region" : "");
     }
-    if (n == 0) return;
-    buf_printf(out, " %s", name[0]);
-    bool same = n == 2 && r->load[0].mover == r->load[1].mover;
-    if (n == 2 && !same) buf_printf(out, " + %s", name[1]);
 }
 
 static void print_row(const RProg *r, Buf *out) {

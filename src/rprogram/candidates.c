@@ -31,6 +31,7 @@ static void build_unit(Builder *b, int16_t unit) {
     }
     for (int i = 0; i < n[0]; i++) {
         for (int j = 0; j < n[1]; j++) {
+            if (load[0][i].region && load[1][j].region) continue;
             int left = b->max - b->set->n;
             b->limit = b->set->n + (b->strict ? left / b->families-- : left);
             r.load[0] = load[0][i];

@@ -112,11 +112,34 @@ static const char *check_copy(const Case *c, int side) {
     return NULL;
 }
 
+static const char *check_region(const Case *c, int side) {
+    const RProg *r = c->r;
+    const RLoad *l = &r->load[side];
+    const Contraction *con = &c->p->con;
+    RRegion x;
+    if (r->load[!side].region) return "one operand at most is loaded as a region";
+    if (!power_of_two(l->vec) || !rprog_region(c->p, r, side, &x)) {
+        return "the tile's reads are no region, or its lines are not aligned to the load";
+    }
+    if (!rprog_copyable(c->p, c->dev, r, side) || rprog_packed(c->dev, r)) {
+        return "a region is copied unchanged";
+    }
+    if (con->red != TE_RED_SUM || !con->product) return "a region needs the sum of a product";
+    if (r->split > 1 || r->tail > 0) return "a region goes with `split 1` and no tail";
+    int bytes = l->vec * c->p->op[side].bytes;
+    if (bytes > PIECE_MAX || l->mover != rprog_mover(c->dev, l->kind, bytes) || l->mover < 0) {
+        return "the device has no such mover for this load";
+    }
+    return NULL;
+}
+
 static const char *check_load(const Case *c, int side) {
     const RLoad *l = &c->r->load[side];
     const ROperand *op = &c->p->op[side];
     int own = own_axis(side);
     if (!op->present) return NULL;
+    if (l->kind != LOAD_STAGED && l->kind != LOAD_ASYNC) return "unknown kind of load";
+    if (l->region) return check_region(c, side);
     if ((l->along != AX_K && l->along != own) ||
         (l->layout.inner != AX_K && l->layout.inner != own)) {
         return "a load runs along, or a tile is stored by, an axis of the other operand";
@@ -126,7 +149,6 @@ static const char *check_load(const Case *c, int side) {
         return "a load is wider than the operand's contiguous aligned run";
     }
     if (c->r->block.extent[l->along] % l->vec) return "the block tile is no multiple of the load";
-    if (l->kind != LOAD_STAGED && l->kind != LOAD_ASYNC) return "unknown kind of load";
     int bytes = l->vec * op->bytes;
     if (bytes > PIECE_MAX || l->mover != rprog_mover(c->dev, l->kind, bytes) || l->mover < 0) {
         return "the device has no such mover for this load";

@@ -21,7 +21,7 @@ bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int sid
 }
 
 int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
-    if (!p->op[side].present) return 0;
+    if (!p->op[side].present || r->load[side].region) return 0;
     const RLayout *l = &r->load[side].layout;
     int64_t mn = r->block.extent[own_axis(side)], k = r->block.extent[AX_K];
     int64_t rows = l->inner == AX_K ? mn : k, row = l->inner == AX_K ? k : mn;
@@ -112,12 +112,24 @@ static int64_t fragment_words(const Problem *p, const Device *dev, const RProg *
     return words[0] + words[1];
 }
 
+/* Registers of a gather: places of rows and of the k at hand.  */
+static int64_t region_words(const Problem *p, const Device *dev, const RProg *r, int side) {
+    enum { EIGHT = 8, AT_HAND = 8 };
+    RRegion x;
+    int axis = own_axis(side);
+    if (!rprog_region(p, r, side, &x)) return 0;
+    if (rprog_matrix(dev, r))
+        return AT_HAND + r->warp.extent[axis] / EIGHT / rprog_region_group(r, side, &x);
+    return AT_HAND + (rprog_region_straight(r, side, &x) ? 1 : r->thread.extent[axis]);
+}
+
 /* Registers that loads need: what is on its way to shared memory, and pointers; a gather keeps a
  * decoded position for each chunk.  */
 static int64_t load_words(const Problem *p, const Device *dev, const RProg *r, int side) {
     const ROperand *op = &p->op[side];
     const RLoad *l = &r->load[side];
     if (!op->present || l->vec < 1) return 0;
+    if (l->region) return region_words(p, dev, r, side);
     int64_t elements = (int64_t)r->block.extent[own_axis(side)] * r->block.extent[AX_K];
     int64_t chunks = ceil_div(elements, (int64_t)l->vec * r->threads), words = 3;
     if (l->kind == LOAD_STAGED) words += chunks * ((l->vec * op->bytes + 3) / 4);
@@ -151,6 +163,8 @@ static int64_t expected_registers(const Problem *p, const Device *dev, const RPr
 
 static int64_t shared_bytes(const Problem *p, const Device *dev, const RProg *r) {
     int64_t stage = (int64_t)rprog_tile_bytes(p, dev, r, 0) + rprog_tile_bytes(p, dev, r, 1);
+    int64_t regions = 0;
+    for (int side = 0; side < 2; side++) regions += rprog_region_bytes(p, dev, r, side);
     int64_t slices = count_along(&r->block, &r->warp, AX_K);
     int64_t tile = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
     if (slices > WARP || tile > INT32_MAX) return INT32_MAX;
@@ -159,7 +173,7 @@ static int64_t shared_bytes(const Problem *p, const Device *dev, const RProg *r)
         int64_t pieces = (int64_t)r->threads / (WARP * slices) * rprog_piece_bytes(p, r);
         sums = pieces > sums ? pieces : sums;
     }
-    int64_t all = stage * r->stages > sums ? stage * r->stages : sums;
+    int64_t held = stage * r->stages + regions, all = held > sums ? held : sums;
     return r->stats && slices > 0 ? rprog_stats_smem(p, r, all) : all;
 }
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define REGION_SHARED 2.0     /* elements of tiles for one of the region: worth to gather */
+
 /* The widest access along an axis for which the device has a mover; 0 if there is none.  */
 static int widest(const Builder *b, const ROperand *op, int vec, LoadKind kind) {
     for (; vec > 0; vec /= 2) {
@@ -61,6 +63,44 @@ static int matrix_options(const Builder *b, const RProg *r, int side, RLoad out[
     return n;
 }
 
+/* All that a block reads at once, where rows of the tile share most of it and no access along an
+ * axis is as wide as a copy can be.  */
+static int add_region(const Builder *b, const RProg *r, int side, RLoad *out) {
+    const Problem *p = b->p;
+    const ROperand *op = &p->op[side];
+    int wide = op->vec_k > op->vec_mn ? op->vec_k : op->vec_mn;
+    bool sums = p->con.red == TE_RED_SUM && p->con.product;
+    double shared = (double)p->extent[AX_B] * (double)p->extent[own_axis(side)] *
+                    (double)p->extent[AX_K] / (op->unique > 0 ? (double)op->unique : 1);
+    if (wide * op->bytes >= PIECE_MAX || shared < REGION_SHARED || !sums ||
+        rprog_packed(b->dev, r) || !rprog_copyable(p, b->dev, r, side) || !rprog_static(p))
+        return 0;
+    *out = (RLoad){.kind = LOAD_ASYNC, .vec = 1, .along = (uint8_t)own_axis(side), .region = true,
+                   .layout = {.inner = (uint8_t)own_axis(side)}};
+    return 1;
+}
+
+/* The widest access that the region of this tile allows.  */
+static bool fit_region(const Builder *b, RProg *r, int side) {
+    RLoad *l = &r->load[side];
+    const ROperand *op = &b->p->op[side];
+    int axis = own_axis(side);
+    RRegion x;
+    if (!rtile_region(b->p, side, r->block.extent[axis], 0, &x)) return false;
+    double tile = (double)r->block.extent[axis] * (double)b->p->extent[AX_K];
+    if (tile < REGION_SHARED * x.lines * x.row) return false;
+    for (int vec = x.vec; vec > 0; vec /= 2) {
+        l->vec = (uint8_t)vec;
+        l->kind = LOAD_ASYNC;
+        l->mover = rprog_mover(b->dev, l->kind, vec * op->bytes);
+        if (l->mover >= 0) return true;
+        l->kind = LOAD_STAGED;
+        l->mover = rprog_mover(b->dev, l->kind, vec * op->bytes);
+        if (l->mover >= 0) return true;
+    }
+    return false;
+}
+
 int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIONS]) {
     const RProg r = {.unit = unit};
     const ROperand *op = &b->p->op[side];
@@ -70,14 +110,17 @@ int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIO
         out[0] = (RLoad){0};
         return 1;
     }
-    if (rprog_matrix(b->dev, &r)) return matrix_options(b, &r, side, out);
+    if (rprog_matrix(b->dev, &r)) {
+        n = matrix_options(b, &r, side, out);
+        return n + add_region(b, &r, side, &out[n]);
+    }
     bool packed = rprog_packed(b->dev, &r);
     if (packed || worth_along(op, AX_K)) {
         n += add_either(b, &r, side, AX_K, AX_K, &out[n]);
         if (!packed) n += add_either(b, &r, side, AX_K, own, &out[n]);
     }
     if (!packed && worth_along(op, own)) n += add_either(b, &r, side, own, own, &out[n]);
-    return n;
+    return n + add_region(b, &r, side, &out[n]);
 }
 
 static bool same_case(const LayoutMemo *a, const LayoutMemo *b) {
@@ -126,6 +169,11 @@ bool build_fit_load(Builder *b, RProg *r, int side) {
     const Problem *p = b->p;
     RLoad *l = &r->load[side];
     if (!p->op[side].present) return true;
+    if (l->region) {
+        bool fits = fit_region(b, r, side);
+        if (!fits) b->set->rejected[REJECT_ALIGNMENT]++;
+        return fits;
+    }
     int bytes = p->op[side].bytes, extent = r->block.extent[l->along];
     int vec = l->vec;
     while (extent % vec) vec /= 2;

@@ -43,6 +43,7 @@ static bool loads_matrices(const Device *dev) {
 
 bool rprog_ldmatrix(const Problem *p, const Device *dev, const RProg *r, int side) {
     int elem = rprog_elem(p, dev, r, side);
+    if (r->load[side].region) return false;
     if (elem > 4 || (r->load[side].layout.inner != AX_K && elem != 2)) return false;
     return loads_matrices(dev);
 }

@@ -15,7 +15,7 @@ RTile matrix_tile(const ComputeUnit *u, bool swapped) {
 static const char *check_fragments(const Problem *p, const Device *dev, const RProg *r) {
     for (int side = 0; side < 2; side++) {
         int elem = rprog_elem(p, dev, r, side);
-        if (rprog_ldmatrix(p, dev, r, side)) continue;
+        if (r->load[side].region || rprog_ldmatrix(p, dev, r, side)) continue;
         if (elem == 1) return "fragments of bytes are read along k";
         if (elem < 4) return "the device cannot read these fragments";
     }

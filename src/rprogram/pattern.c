@@ -6,6 +6,7 @@
 #include "rprogram/matrix.h"
 
 int rprog_fragment_reads(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (r->load[side].region) return region_reads(p, dev, r, side);
     if (rprog_matrix(dev, r)) return matrix_reads(p, dev, r, side);
     int own = r->thread.extent[own_axis(side)], k = r->warp.extent[AX_K];
     if (r->load[side].layout.inner == AX_K) return own * (k / r->thread.extent[AX_K]);
@@ -26,12 +27,14 @@ static int row_length(const RProg *r, int side) {
 
 int64_t rprog_fragment_traffic(const Problem *p, const Device *dev, const RProg *r, int side) {
     if (!p->op[side].present) return 0;
+    if (r->load[side].region) return region_wavefronts(p, dev, r, side);
     int64_t each = rprog_fragment_wavefronts(p, dev, r, side);
     if (rprog_matrix(dev, r)) return each * matrix_passes(p, dev, r, side);
     return each * rprog_fragment_reads(p, dev, r, side);
 }
 
 int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (r->load[side].region) return 1;
     if (rprog_matrix(dev, r)) return matrix_wavefronts(p, dev, r, side);
     const RLoad *l = &r->load[side];
     int elem = rprog_elem(p, dev, r, side), row = row_length(r, side);
@@ -106,7 +109,7 @@ int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int 
 
 /* A warp stores 32 neighbouring chunks, so requests repeat after line / gcd(line, 32).  */
 int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side) {
-    if (!p->op[side].present) return 0;
+    if (!p->op[side].present || r->load[side].region) return 0;
     Chunks c = chunks_of(p, dev, r, side);
     int64_t chunks = (int64_t)r->block.extent[own_axis(side)] * r->block.extent[AX_K] / c.vec;
     int64_t requests = chunks / WARP, total = 0, part = 0;

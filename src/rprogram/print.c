@@ -59,8 +59,13 @@ static void print_box(Buf *out, const Problem *p, const RTile *t) {
 }
 
 static void print_load(Buf *out, const RLoad *l, const Device *dev) {
-    buf_printf(out, "%s %s vec %d along %s inner %s", l->kind == LOAD_ASYNC ? "async" : "staged",
-               dev->mover[l->mover].name, l->vec, rprog_axis_name[l->along],
+    buf_printf(out, "%s %s vec %d", l->kind == LOAD_ASYNC ? "async" : "staged",
+               dev->mover[l->mover].name, l->vec);
+    if (l->region) {
+        buf_puts(out, " region");
+        return;
+    }
+    buf_printf(out, " along %s inner %s", rprog_axis_name[l->along],
                rprog_axis_name[l->layout.inner]);
     print_layout(out, &l->layout);
 }

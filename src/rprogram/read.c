@@ -136,11 +136,10 @@ static Status read_mover(Reader *r, int16_t *out) {
     return fail(r, w.pos, "the device has no mover '%.*s'", w);
 }
 
-static Status read_axis(Reader *r, const char *word, int side, uint8_t *out) {
+static Status read_axis(Reader *r, int side, uint8_t *out) {
     const char *const axes[] = {side ? "n" : "m", "k"};
     int which;
-    Status s = read_name(r, &word, 1, &which);
-    if (!s) s = read_name(r, axes, 2, &which);
+    Status s = read_name(r, axes, 2, &which);
     if (!s) *out = (uint8_t)(which ? AX_K : own_axis(side));
     return s;
 }
@@ -177,9 +176,10 @@ static Status read_source(Reader *r, RLoad *l) {
     return s ? s : read_layout(r, &l->layout);
 }
 
-/* KIND MOVER vec N along AXIS inner AXIS, then the layout  */
+/* KIND MOVER vec N region, or KIND MOVER vec N along AXIS inner AXIS, then the layout  */
 static Status read_load(Reader *r, int side, RLoad *l) {
     static const char *const kinds[] = {"staged", "async"}, *const vec[] = {"vec"};
+    static const char *const forms[] = {"along", "region"}, *const inner[] = {"inner"};
     int which;
     int64_t v;
     Status s = read_name(r, kinds, 2, &which);
@@ -188,8 +188,14 @@ static Status read_load(Reader *r, int side, RLoad *l) {
     if ((s = read_mover(r, &l->mover)) || (s = read_name(r, vec, 1, &which))) return s;
     if ((s = read_int(r, 1, PIECE_MAX, &v))) return s;
     l->vec = (uint8_t)v;
-    if ((s = read_axis(r, "along", side, &l->along))) return s;
-    if ((s = read_axis(r, "inner", side, &l->layout.inner))) return s;
+    if ((s = read_name(r, forms, 2, &which))) return s;
+    l->region = which == 1;
+    if (l->region) {
+        l->along = l->layout.inner = (uint8_t)own_axis(side);
+        return ST_OK;
+    }
+    if ((s = read_axis(r, side, &l->along)) || (s = read_name(r, inner, 1, &which))) return s;
+    if ((s = read_axis(r, side, &l->layout.inner))) return s;
     return read_layout(r, &l->layout);
 }
 

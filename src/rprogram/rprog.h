@@ -39,6 +39,14 @@
  *   registers: read for step s+1 is issued before the compute of step s and stored after it
  *   (stages == 2, or 1 with two barriers). `async` loads run stages - 1 steps ahead.  One
  *   staged load limits the program to 2 stages; an async one beside it runs one step ahead.
+ * - Regions: a load with `region` has no tile in the stages.  The region of the tensor that the
+ *   block reads (rtile_region) lies in shared memory behind them, each element once: chunk id =
+ *   thread + i * threads, `vec` elements of line id / (row / vec).  Behind it lie zeros, last +
+ *   pair elements, if K is no multiple of block.k, and a table of the place in bytes of every k of
+ *   all steps (rtile_region_k; the zeros for those beyond K).  It is loaded before the first step.
+ *   Fragments gather from it: of matrix units as those that are read register by register, `pair`
+ *   neighbouring k at once, else element by element.  One operand at most, copied unchanged;
+ *   along and inner are its own axis; split == 1, no tail; the sum of a product.
  * - Unit dp4a: four k are one 32-bit word; block.k, warp.k, thread.k stay in elements, both
  *   operands have inner == AX_K and along == AX_K.
  * - Shared memory: stage s begins at s * (bytes of a + bytes of b), a first, then b, each
@@ -214,6 +222,7 @@ typedef struct {
     int16_t mover;            /* index in Device.mover */
     uint8_t vec;              /* elements per access */
     uint8_t along;            /* AX_K or the operand's own axis: direction of the accesses */
+    bool region;              /* `contract`: all that the block reads, before the first step */
     RLayout layout;
 } RLoad;
 
@@ -311,6 +320,24 @@ int32_t rprog_piece_bytes(const Problem *p, const RProg *r);
 int64_t rprog_piece_wavefronts(const Problem *p, const RProg *r, int64_t *loads);
 /* Bytes of one stage of an operand's tile with padding, a multiple of 16; 0 if it is absent.  */
 int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
+
+/* The region of an operand that is loaded as one; false: it is not, or no such region can be laid
+ * out.  Entries of its table, elements of its zeros, bytes of all three.  */
+bool rprog_region(const Problem *p, const RProg *r, int side, RRegion *out);
+int32_t rprog_region_entries(const Problem *p, const RProg *r);
+int32_t rprog_region_zeros(const Problem *p, const RProg *r, const RRegion *x);
+int32_t rprog_region_table(const Problem *p, const Device *dev, const RProg *r, int side,
+                           const RRegion *x);         /* byte at which the table begins */
+int32_t rprog_region_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Do the rows of a warp lie at constant distances in the region: none goes beyond the innermost
+ * digit?  Of matrix units, how many blocks of eight do so.  */
+bool rprog_region_straight(const RProg *r, int side, const RRegion *x);
+int rprog_region_group(const RProg *r, int side, const RRegion *x);
+/* Instructions beside reads that a warp needs for its fragments of a step: adding places, joining
+ * narrow elements.  */
+int64_t rprog_region_extra(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Wavefronts of storing the region and its table.  */
+int64_t rprog_region_stores(const Problem *p, const Device *dev, const RProg *r, int side);
 
 /* Shared-memory traffic of the mapping above, exact: reads of a fragment by one warp in one k-step,
  * wavefronts of each (of ldmatrix: of each of its matrices) and of all of them, and wavefronts of

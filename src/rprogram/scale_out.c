@@ -101,7 +101,8 @@ static uint8_t workspace_vec(const Problem *p, const RProg *r) {
 static void with_splits(Builder *b, RProg *r) {
     const int64_t limit = b->options->workspace_limit;
     int32_t splits[SPLITS];
-    int n = b->p->stats ? 0 : choose_splits(b, r, splits);
+    bool region = r->load[0].region || r->load[1].region;
+    int n = b->p->stats || region ? 0 : choose_splits(b, r, splits);
     uint8_t store_vec = r->store_vec;
     for (int i = 0; i < n; i++) {
         r->split = splits[i];
@@ -168,7 +169,7 @@ static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     enum { DEEPEST = 6 };
     bool staged = false, async = false;
     for (int side = 0; side < 2; side++) {
-        if (!b->p->op[side].present) continue;
+        if (!b->p->op[side].present || r->load[side].region) continue;
         if (r->load[side].kind == LOAD_ASYNC) async = true;
         else staged = true;
     }
@@ -227,6 +228,7 @@ static void with_tail(Builder *b, const RProg *r) {
     int64_t steps = rprog_tiles(b->p, r, AX_K), all = tail * steps;
     int64_t units = all / LEAST_STEPS < sms ? all / LEAST_STEPS : sms;
     bool shared = r->block.extent[AX_K] != r->warp.extent[AX_K];
+    shared |= r->load[0].region || r->load[1].region;
     if (r->split > 1 || shared || units <= tail || tiles * FEW < sms) return;
     if (wave_efficiency(b, tiles) >= busy || (double)tiles * (double)steps > INT32_MAX / 2) return;
     RProg x = *r;

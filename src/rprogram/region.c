@@ -1,0 +1,156 @@
+/* Operands whose region lies in shared memory as a whole, by the mapping in rprog.h.  */
+#include "rprogram/matrix.h"
+
+enum { EIGHT = 8, FOUR = 4, ENTRY = 4 };  /* rows and k of lanes in a matrix unit; bytes */
+
+bool rprog_region(const Problem *p, const RProg *r, int side, RRegion *out) {
+    const RLoad *l = &r->load[side];
+    if (!l->region || !p->op[side].present) return false;
+    return rtile_region(p, side, r->block.extent[own_axis(side)], l->vec, out);
+}
+
+int32_t rprog_region_entries(const Problem *p, const RProg *r) {
+    int64_t n = rprog_tiles(p, r, AX_K) * r->block.extent[AX_K];
+    return n < INT16_MAX ? (int32_t)n : INT16_MAX;
+}
+
+int32_t rprog_region_zeros(const Problem *p, const RProg *r, const RRegion *x) {
+    return p->extent[AX_K] % r->block.extent[AX_K] ? x->last + x->pair : 0;
+}
+
+int32_t rprog_region_table(const Problem *p, const Device *dev, const RProg *r, int side,
+                           const RRegion *x) {
+    int64_t n = (int64_t)x->lines * x->row + rprog_region_zeros(p, r, x);
+    return (int32_t)ceil_div(n * rprog_elem(p, dev, r, side), PIECE_MAX) * PIECE_MAX;
+}
+
+int32_t rprog_region_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
+    RRegion x;
+    if (!rprog_region(p, r, side, &x)) return 0;
+    int64_t table = (int64_t)rprog_region_entries(p, r) * ENTRY;
+    return rprog_region_table(p, dev, r, side, &x) +
+           (int32_t)ceil_div(table, PIECE_MAX) * PIECE_MAX;
+}
+
+static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
+
+bool rprog_region_straight(const RProg *r, int side, const RRegion *x) {
+    return !x->whole || x->count_in % r->warp.extent[own_axis(side)] == 0;
+}
+
+int rprog_region_group(const RProg *r, int side, const RRegion *x) {
+    int warp = r->warp.extent[own_axis(side)];
+    if (rprog_region_straight(r, side, x)) return warp / EIGHT;
+    int n = common_divisor(x->count_in, warp);
+    return n % EIGHT ? 1 : n / EIGHT;
+}
+
+/* ---- reads of one warp ---- */
+
+/* How a matrix unit's fragments of a slice are made: `blocks` of eight rows by `parts` along k,
+ * each a register of `per` elements, for which there are `reads`.  */
+typedef struct {
+    int blocks, parts, per, reads;
+} Gather;
+
+static Gather gather_of(const Problem *p, const Device *dev, const RProg *r, int side,
+                        const RRegion *x) {
+    int elem = rprog_elem(p, dev, r, side), rows = r->thread.extent[own_axis(side)] / EIGHT;
+    Gather g = {.blocks = r->warp.extent[own_axis(side)] / EIGHT,
+                .parts = rprog_unit_registers(dev, r, side) / rows,
+                .per = elem < 4 ? 4 / elem : 1};
+    g.reads = g.per / x->pair;
+    return g;
+}
+
+static int slices_of(const RProg *r) { return count_along(&r->warp, &r->thread, AX_K); }
+
+int region_reads(const Problem *p, const Device *dev, const RProg *r, int side) {
+    RRegion x;
+    if (!rprog_region(p, r, side, &x)) return 0;
+    if (!rprog_matrix(dev, r)) return r->warp.extent[AX_K] * (r->thread.extent[own_axis(side)] + 1);
+    Gather g = gather_of(p, dev, r, side, &x);
+    return slices_of(r) * g.parts * (g.blocks * g.reads + 1);
+}
+
+int64_t rprog_region_extra(const Problem *p, const Device *dev, const RProg *r, int side) {
+    RRegion x;
+    if (!rprog_region(p, r, side, &x)) return 0;
+    if (!rprog_matrix(dev, r)) {
+        bool straight = rprog_region_straight(r, side, &x);
+        return r->warp.extent[AX_K] *
+               (int64_t)(straight ? 1 : r->thread.extent[own_axis(side)]);
+    }
+    Gather g = gather_of(p, dev, r, side, &x);
+    int bases = g.blocks / rprog_region_group(r, side, &x);
+    return (int64_t)slices_of(r) * g.parts * (bases * g.reads + g.blocks * (g.reads - 1));
+}
+
+/* Place in bytes of k, or of the zeros beyond K.  */
+static int32_t place_of(const Problem *p, const RRegion *x, int elem, int64_t k) {
+    return (k < p->extent[AX_K] ? rtile_region_k(p, x, k) : x->lines * x->row) * elem;
+}
+
+/* Wavefronts of a matrix unit's reads of one part along k, from k on.  */
+static int64_t part_wavefronts(const Problem *p, const RRegion *x, const Gather *g, int elem,
+                               int64_t k) {
+    int32_t addr[WARP];
+    int64_t n = 0;
+    int width = g->reads > 1 ? g->per * ENTRY : ENTRY;
+    for (int lane = 0; lane < WARP; lane++) addr[lane] = lane % FOUR * g->per * ENTRY;
+    n += rtile_wavefronts(addr, UINT32_MAX, width);
+    for (int i = 0; i < g->reads; i++) {  /* the first eight rows stand for all */
+        for (int lane = 0; lane < WARP; lane++) {
+            int64_t at = k + lane % FOUR * g->per + i * x->pair;
+            addr[lane] = rtile_region_row(x, lane / FOUR) * elem + place_of(p, x, elem, at);
+        }
+        n += (int64_t)g->blocks * rtile_wavefronts(addr, UINT32_MAX, x->pair * elem);
+    }
+    return n;
+}
+
+/* Rows of a thread as its warp's lanes hold them, all at one k.  */
+static int64_t row_wavefronts(const RProg *r, int side, const RRegion *x, int elem) {
+    int own = r->thread.extent[own_axis(side)], vec = side ? r->vec_n : r->vec_m;
+    int lanes[2] = {count_along(&r->warp, &r->thread, AX_M),
+                    count_along(&r->warp, &r->thread, AX_N)};
+    int32_t addr[WARP];
+    int64_t n = 1;                        /* the table */
+    for (int i = 0; i < own; i++) {
+        for (int lane = 0; lane < WARP; lane++) {
+            int at[2];
+            rprog_lane(lanes[0], lanes[1], lane, &at[0], &at[1]);
+            int row = i / vec * lanes[side] * vec + at[side] * vec + i % vec;
+            addr[lane] = rtile_region_row(x, row) * elem;
+        }
+        n += rtile_wavefronts(addr, UINT32_MAX, elem);
+    }
+    return n;
+}
+
+int64_t region_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side) {
+    RRegion x;
+    if (!rprog_region(p, r, side, &x)) return 0;
+    int elem = rprog_elem(p, dev, r, side);
+    if (!rprog_matrix(dev, r))
+        return r->warp.extent[AX_K] * row_wavefronts(r, side, &x, elem);
+    Gather g = gather_of(p, dev, r, side, &x);
+    int64_t total = 0, steps = rprog_tiles(p, r, AX_K), part = FOUR * g.per;
+    int64_t each = (int64_t)slices_of(r) * g.parts * part;         /* k of a warp in a step */
+    for (int64_t step = 0; step < steps; step++) {
+        for (int64_t k = 0; k < each; k += part)
+            total += part_wavefronts(p, &x, &g, elem, step * r->block.extent[AX_K] + k);
+    }
+    return steps > 0 ? ceil_div(total, steps) : 0;
+}
+
+int64_t rprog_region_stores(const Problem *p, const Device *dev, const RProg *r, int side) {
+    RRegion x;
+    if (!rprog_region(p, r, side, &x)) return 0;
+    int64_t chunks = (int64_t)x.lines * x.row / x.vec;
+    int64_t bytes = (int64_t)x.vec * rprog_elem(p, dev, r, side), line = WARP * 4;
+    int64_t each = bytes * WARP > line ? bytes * WARP / line : 1;
+    int64_t zeros = rprog_region_zeros(p, r, &x);
+    return ceil_div(chunks, WARP) * each + ceil_div(zeros, WARP) +
+           ceil_div(rprog_region_entries(p, r), WARP);
+}

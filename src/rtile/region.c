@@ -1,0 +1,213 @@
+/* The region of a tensor that a block's tile reads, as it lies in shared memory.  */
+#include "rtile/rtile.h"
+
+enum { VECTOR_BYTES = 16, ELEMENTS_MAX = 1 << 18 };
+
+/* The operand, seen from the digits of its axes.  */
+typedef struct {
+    const Access *x;
+    const TeTensor *tensor;
+    const FusedAxis *own, *k, *batch;
+    int rank;
+} View;
+
+static int64_t digit_extent(const FusedAxis *axis, int digit) { return axis->digit[digit].extent; }
+
+/* What a step of a digit adds to subscript d.  */
+static int64_t moves(const View *v, int d, const FusedAxis *axis, int digit) {
+    const AxisDigit *g = &axis->digit[digit];
+    return v->x->sub[d].coef[axis->index[g->first + g->n - 1]];
+}
+
+static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
+
+static bool is_static(const View *v, const TeStmt *s) {
+    const FusedAxis *axes[] = {v->own, v->k, v->batch};
+    for (int i = 0; i < 3; i++) {
+        if (access_varies(s, axes[i], 0, axes[i]->n)) return false;
+        if (axes[i]->extent < 1 || axes[i]->extent > INT32_MAX / 2) return false;
+    }
+    for (int d = 0; d < v->rank; d++) {
+        if (v->tensor->shape[d].expr || v->tensor->stride[d].expr) return false;
+        if (v->tensor->stride[d].value > INT32_MAX) return false;
+    }
+    return !v->x->varies && !v->x->c_varies;
+}
+
+/* Which values the digits of the operand's own axis take in a tile: a part of the innermost one; or
+ * all of that and some of the next.  The others have one value each.  */
+static bool tile_digits(const View *v, int32_t tile, RRegion *r) {
+    const FusedAxis *own = v->own;
+    int n = own->n_digit;
+    int64_t in = n > 0 ? digit_extent(own, n - 1) : 1;
+    r->count_in = tile;
+    r->count_out = 1;
+    if (n <= 1 || (tile <= in && in % tile == 0)) return true;
+    int64_t out = digit_extent(own, n - 2), rest = own->extent / (in * out);
+    if (rest > 1 && in * out % tile) return false;
+    r->count_in = (int32_t)in;
+    r->count_out = (int32_t)((in - common_divisor(tile, in) + tile - 1) / in + 1);
+    r->whole = true;
+    return true;
+}
+
+/* How many values subscript d takes; 0: it does not grow with every digit.  */
+static int64_t subscript_extent(const View *v, const RRegion *r, int d) {
+    const int32_t count[] = {r->count_in, r->count_out};
+    int64_t n = 1;
+    for (int i = 0; i < 2 && i < v->own->n_digit; i++) {
+        int64_t step = moves(v, d, v->own, v->own->n_digit - 1 - i);
+        if (step < 0 || step > INT16_MAX) return 0;
+        n += step * (count[i] - 1);
+    }
+    for (int i = 0; i < v->k->n_digit; i++) {
+        int64_t step = moves(v, d, v->k, i);
+        if (step < 0 || step > INT16_MAX) return 0;
+        n += step * (digit_extent(v->k, i) - 1);
+    }
+    return n <= INT16_MAX ? n : 0;
+}
+
+/* Does every tile read all of dimension d, from its first element on?  */
+static bool reads_all(const View *v, const RRegion *r, int d) {
+    if (v->x->sub[d].c || r->extent[d] != v->tensor->shape[d].value) return false;
+    for (int i = 0; i < v->own->n_digit; i++) {
+        if (moves(v, d, v->own, i)) return false;
+    }
+    for (int i = 0; i < v->batch->n_digit; i++) {
+        if (moves(v, d, v->batch, i)) return false;
+    }
+    return true;
+}
+
+/* Is what differs between the places of blocks, along dimension d, a multiple of n elements?  */
+static bool places_apart(const View *v, const RRegion *r, int d, int64_t each, int32_t tile,
+                         int64_t n) {
+    int last = v->own->n_digit - 1;
+    for (int i = 0; i < v->own->n_digit; i++) {
+        int64_t step = moves(v, d, v->own, i) * each;
+        if (i == last) step = r->whole ? 0 : step * tile;
+        if (step % n) return false;
+    }
+    for (int i = 0; i < v->batch->n_digit; i++) {
+        if (moves(v, d, v->batch, i) * each % n) return false;
+    }
+    return true;
+}
+
+/* Can lines be read `vec` elements at once: they begin and end at multiples of it?  */
+static bool aligned(const View *v, const RRegion *r, int32_t tile, int vec) {
+    for (int d = 0; d < v->rank; d++) {
+        int64_t shape = v->tensor->shape[d].value, stride = v->tensor->stride[d].value;
+        if (d < r->line && shape > 1 && stride % vec) return false;
+    }
+    return r->bound % vec == 0 && places_apart(v, r, r->line, r->unit, tile, vec);
+}
+
+/* Lines run along the last dimension, and on along the one before where all of it is read.  */
+static bool lay_lines(const View *v, RRegion *r) {
+    r->line = v->rank - 1;
+    r->unit = 1;
+    if (v->rank == 0 || v->tensor->stride[r->line].value != 1) return false;
+    while (r->line > 0 && reads_all(v, r, r->line)) {
+        int64_t n = r->unit * v->tensor->shape[r->line].value;
+        if (v->tensor->stride[r->line - 1].value != n) break;
+        r->unit = n;
+        r->line--;
+    }
+    r->bound = r->unit * v->tensor->shape[r->line].value;
+    return r->bound <= INT32_MAX / 2;
+}
+
+/* Elements of shared memory from one value of subscript d to the next.  */
+static int64_t pitch(const View *v, const RRegion *r, int d) {
+    if (d >= r->line) return v->tensor->stride[d].value;
+    int64_t n = r->row;
+    for (int i = d + 1; i < r->line; i++) n *= r->extent[i];
+    return n;
+}
+
+static int64_t steps_of(const View *v, const RRegion *r, const FusedAxis *axis, int digit) {
+    int64_t n = 0;
+    if (digit < 0) return 0;
+    for (int d = 0; d < v->rank; d++) n += moves(v, d, axis, digit) * pitch(v, r, d);
+    return n;
+}
+
+/* Rows, and what the digits add to an element's place.  */
+static bool lay_out(const View *v, int vec, RRegion *r) {
+    int64_t first = v->x->sub[r->line].c * r->unit % vec, lines = 1;
+    r->vec = vec;
+    r->shift = (int32_t)(first < 0 ? first + vec : first);
+    int64_t row = (r->shift + r->extent[r->line] * r->unit + vec - 1) / vec * vec;
+    for (int d = 0; d < r->line; d++) {
+        lines *= r->extent[d];
+        if (lines > ELEMENTS_MAX) return false;
+    }
+    if (row * lines > ELEMENTS_MAX) return false;
+    r->row = (int32_t)row;
+    r->lines = (int32_t)lines;
+    int n = v->own->n_digit;
+    r->step_in = (int32_t)steps_of(v, r, v->own, n - 1);
+    r->step_out = (int32_t)steps_of(v, r, v->own, n - 2);
+    for (int i = 0; i < v->k->n_digit; i++) r->step_k[i] = (int32_t)steps_of(v, r, v->k, i);
+    r->last = (r->count_in - 1) * r->step_in + (r->count_out - 1) * r->step_out;
+    for (int d = 0; d <= r->line; d++) {
+        bool one = d < r->line && r->extent[d] == 1 && !v->x->guard[d];
+        if (!one && !reads_all(v, r, d)) r->tested |= 1u << d;
+    }
+    return true;
+}
+
+/* Neighbours along k that one access to shared memory can read from every multiple of them on.  */
+static void pair_up(const View *v, RRegion *r, int bytes) {
+    int most = bytes < 4 ? 4 / bytes : 1;
+    int64_t run = 1;
+    int i = v->k->n_digit - 1;
+    for (; i >= 0 && r->step_k[i] == run; i--) run *= digit_extent(v->k, i);
+    for (r->pair = most; r->pair > 1; r->pair /= 2) {
+        int64_t all = run | r->shift | r->row | r->step_in | r->step_out;
+        for (int j = 0; j <= i; j++) all |= r->step_k[j];
+        if (all % r->pair == 0) break;
+    }
+}
+
+bool rtile_region(const Problem *p, int side, int32_t tile, int vec, RRegion *out) {
+    const Operand *o = side ? &p->con.b : &p->con.a;
+    const ROperand *op = &p->op[side];
+    *out = (RRegion){0};
+    if (!p->te || !o->read || !op->affine || tile < 1) return false;
+    View v = {.x = &o->access, .tensor = &p->te->tensor[o->access.tensor],
+              .own = &p->con.axis[side ? AX_N : AX_M], .k = &p->con.axis[AX_K],
+              .batch = &p->con.axis[AX_B]};
+    v.rank = v.tensor->rank;
+    if (!is_static(&v, &p->te->stmt[p->con.stmt]) || !tile_digits(&v, tile, out)) return false;
+    for (int d = 0; d < v.rank; d++) {
+        int64_t n = subscript_extent(&v, out, d);
+        if (n == 0) return false;
+        out->extent[d] = (int32_t)n;
+    }
+    if (!lay_lines(&v, out)) return false;
+    int widest = VECTOR_BYTES / op->bytes;
+    while (widest > 1 && !aligned(&v, out, tile, widest)) widest /= 2;
+    if (vec == 0) vec = widest;
+    if (widest % vec || !lay_out(&v, vec, out)) return false;
+    pair_up(&v, out, op->bytes);
+    return true;
+}
+
+int32_t rtile_region_row(const RRegion *r, int32_t row) {
+    if (!r->whole) return row * r->step_in;
+    return row % r->count_in * r->step_in + row / r->count_in * r->step_out;
+}
+
+int32_t rtile_region_k(const Problem *p, const RRegion *r, int64_t k) {
+    const FusedAxis *axis = &p->con.axis[AX_K];
+    int64_t at = r->shift;
+    for (int i = axis->n_digit - 1; i >= 0; i--) {
+        int64_t n = digit_extent(axis, i);
+        at += k % n * r->step_k[i];
+        k /= n;
+    }
+    return (int32_t)at;
+}

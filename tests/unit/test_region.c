@@ -1,0 +1,164 @@
+/* links: sim */
+/* Operands whose region lies in shared memory as a whole, on the simulator against te_eval, bit for
+ * bit: layouts, channels, strides, paddings, dilations, types and units, with tiles within a row
+ * of the image, over several rows, and beyond its end.  LONG=1 takes more plans of each.  */
+#include "base/pool.h"
+#include "kernel_fixture.h"
+#include "plan_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A convolution: layouts of X and K by their subscripts.  */
+typedef struct {
+    const char *device, *type, *out, *note;
+    bool last;                /* channels innermost */
+    bool filters_last;        /* of the weights, filters innermost */
+    int n, c, h, w, f, r, s, stride, pad, dil;
+} Conv;
+
+static const Conv conv[] = {
+    {"h200", "f16", "f16", "", true, true, 2, 3, 16, 32, 32, 7, 7, 2, 3, 1},
+    {"h200", "f16", "f16", "", true, false, 1, 3, 15, 29, 24, 7, 7, 2, 3, 1},
+    {"a100", "bf16", "f32", "", true, true, 1, 1, 20, 40, 16, 5, 5, 1, 2, 1},
+    {"h200", "f16", "f16", "", true, true, 2, 2, 16, 16, 16, 3, 5, 1, 1, 1},
+    {"rtx4090", "f16", "f16", "", true, true, 1, 4, 17, 31, 16, 7, 7, 2, 0, 1},
+    {"h200", "f16", "f32", "", true, true, 1, 5, 20, 48, 16, 9, 9, 3, 1, 1},
+    {"h200", "f16", "f16", "", true, true, 1, 6, 14, 24, 16, 3, 3, 1, 2, 2},
+    {"a100", "f16", "f16", "", true, false, 1, 7, 13, 27, 8, 3, 3, 1, 1, 2},
+    {"h200", "f16", "f16", "", false, true, 1, 3, 16, 32, 32, 7, 7, 2, 3, 1},
+    {"a100", "bf16", "bf16", "", false, false, 1, 2, 15, 35, 16, 5, 5, 1, 2, 1},
+    {"rtx4090", "f16", "f16", "", false, false, 2, 3, 16, 16, 24, 3, 3, 1, 1, 1},
+    {"h200", "f16", "f16", "", false, false, 1, 3, 32, 48, 16, 6, 8, 2, 1, 2},
+    {"h200", "f32", "f32", "", false, false, 1, 3, 16, 32, 32, 7, 7, 2, 3, 1},
+    {"a100", "f32", "f32", "", true, true, 2, 3, 16, 16, 32, 5, 5, 1, 2, 1},
+    {"rtx4090", "f32", "f32", "", false, true, 1, 1, 15, 37, 16, 3, 3, 1, 1, 1},
+    {"h200", "f32", "f32", "", true, false, 1, 2, 24, 60, 16, 9, 9, 3, 2, 1},
+    {"a100", "f32", "f32", "@tf32", true, true, 1, 3, 16, 32, 32, 7, 7, 2, 3, 1},
+    {"h200", "f32", "f32", "@tf32", false, false, 1, 3, 15, 33, 16, 5, 5, 2, 2, 1},
+    {"h200", "f32", "f32", "@fp32x3", false, true, 1, 2, 14, 24, 16, 5, 5, 1, 1, 1},
+    {"a100", "i8", "i32", "", true, true, 1, 3, 16, 32, 16, 7, 7, 2, 3, 1},
+    {"h200", "i8", "i32", "", true, false, 1, 2, 15, 30, 16, 5, 5, 2, 2, 1},
+    {"a100", "i8", "i32", "", false, false, 1, 3, 16, 32, 16, 5, 5, 1, 2, 1},
+    {"h200", "u8", "i32", "", true, true, 1, 4, 24, 32, 16, 7, 7, 2, 1, 1},
+    {"h200", "f64", "f64", "", true, true, 1, 1, 14, 20, 16, 5, 5, 1, 2, 1},
+};
+enum { CONVS = sizeof conv / sizeof *conv, FEW = 3, MANY = 24 };
+
+static const char *text_of(Arena *a, const Conv *x) {
+    int p = (x->h + 2 * x->pad - x->dil * (x->r - 1) - 1) / x->stride + 1;
+    int q = (x->w + 2 * x->pad - x->dil * (x->s - 1) - 1) / x->stride + 1;
+    const char *at = arena_printf(a, "p*%d+r*%d-%d, q*%d+s*%d-%d", x->stride, x->dil, x->pad,
+                                  x->stride, x->dil, x->pad);
+    const char *k = x->filters_last ? "r,s,c,f" : x->last ? "f,r,s,c" : "f,c,r,s";
+    const char *shape = x->filters_last ? arena_printf(a, "%d,%d,%d,%d", x->r, x->s, x->c, x->f)
+                        : x->last       ? arena_printf(a, "%d,%d,%d,%d", x->f, x->r, x->s, x->c)
+                                        : arena_printf(a, "%d,%d,%d,%d", x->f, x->c, x->r, x->s);
+    if (x->last)
+        return arena_printf(a, "op f(X: %s[%d,%d,%d,%d], K: %s[%s]) -> Y: %s[%d,%d,%d,%d] "
+                               "{ Y[n,p,q,f] += (X[n, %s, c] else 0) * K[%s] %s; }",
+                            x->type, x->n, x->h, x->w, x->c, x->type, shape, x->out, x->n, p, q,
+                            x->f, at, k, x->note);
+    return arena_printf(a, "op f(X: %s[%d,%d,%d,%d], K: %s[%s]) -> Y: %s[%d,%d,%d,%d] "
+                           "{ Y[n,f,p,q] += (X[n, c, %s] else 0) * K[%s] %s; }",
+                        x->type, x->n, x->c, x->h, x->w, x->type, shape, x->out, x->n, x->f, p, q,
+                        at, k, x->note);
+}
+
+static bool has_region(const RProg *r) { return r->load[0].region || r->load[1].region; }
+
+typedef struct {
+    const Conv *conv;
+    int plans;                /* to try, spread over all */
+    int ran, matrix, whole, ragged, pairs;
+    char wrong[2000];
+} Job;
+
+/* The n-th of those with a region.  */
+static const RProg *region_of(const KernelCase *c, int n) {
+    for (int i = 0; i < c->set[0].n; i++) {
+        if (has_region(&c->set[0].prog[i]) && n-- == 0) return &c->set[0].prog[i];
+    }
+    return NULL;
+}
+
+static void count(Job *j, const KernelCase *c) {
+    const RProg *r = &c->plan.prog[0];
+    RRegion x;
+    rprog_region(&c->plan.problem[0], r, r->load[1].region, &x);
+    j->ran++;
+    j->matrix += rprog_matrix(c->dev, r);
+    j->whole += x.whole;
+    j->ragged += rprog_region_zeros(&c->plan.problem[0], r, &x) > 0;
+    j->pairs += x.pair > 1;
+}
+
+static void work(void *user) {
+    Job *j = user;
+    Arena *a = arena_create(NULL);
+    KernelCase c;
+    Nvrtc *n = NULL;
+    Device *dev = fixture_device(a, j->conv->device);
+    const char *text = text_of(a, j->conv), *wrong = kernel_open(&c, a, dev, text, NULL);
+    if (!wrong && nvrtc_open(a, &c.diag, NULL, dev->arch, &n)) wrong = "no NVRTC";
+    int all = 0;
+    while (!wrong && region_of(&c, all)) all++;
+    for (int i = 0; i < j->plans && i < all && !wrong; i++) {
+        c.plan.prog[0] = *region_of(&c, (int)((int64_t)i * all / j->plans));
+        wrong = rprog_check(&c.plan.problem[0], dev, &c.plan.prog[0]);
+        if (!wrong) wrong = kernel_emit(&c);
+        if (!wrong) wrong = kernel_compile(&c, n, false);
+        if (!wrong) wrong = kernel_run(&c, TE_FILL_INTEGERS, (uint64_t)i + 1, true);
+        if (!wrong) count(j, &c);
+    }
+    if (wrong) snprintf(j->wrong, sizeof j->wrong, "%.1900s", kernel_report(&c, text, wrong));
+    arena_destroy(a);
+}
+
+static bool run_job(void *user, int64_t i, int worker) {
+    (void)worker;
+    Arena *guard = arena_create(NULL);
+    bool done = guard && arena_try(guard, work, (Job *)user + i);
+    arena_destroy(guard);
+    return done;
+}
+
+static void test_convolutions(void **state) {
+    (void)state;
+    static Job job[CONVS];
+    const char *wanted = getenv("LONG");
+    Job sum = {0};
+    int wrong = 0;
+    for (int i = 0; i < CONVS; i++)
+        job[i] = (Job){.conv = &conv[i], .plans = wanted && *wanted ? MANY : FEW};
+    assert_true(pool_for(0, CONVS, run_job, job));
+    for (int i = 0; i < CONVS; i++) {
+        sum.ran += job[i].ran;
+        sum.matrix += job[i].matrix;
+        sum.whole += job[i].whole;
+        sum.ragged += job[i].ragged;
+        sum.pairs += job[i].pairs;
+        if (job[i].ran == 0) print_message("no plan for convolution %d\n", i);
+        if (!job[i].wrong[0]) continue;
+        wrong++;
+        print_error("%s\n", job[i].wrong);
+    }
+    print_message("%d kernels: %d of matrix units, %d over rows of images, %d with zeros behind K,"
+                  " %d read by pairs\n", sum.ran, sum.matrix, sum.whole, sum.ragged, sum.pairs);
+    assert_int_equal(wrong, 0);
+    assert_true(sum.matrix > 0 && sum.matrix < sum.ran);
+    assert_true(sum.whole > 0 && sum.whole < sum.ran);
+    assert_true(sum.ragged > 0 && sum.ragged < sum.ran && sum.pairs > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_convolutions)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
