@@ -217,6 +217,10 @@ typedef struct {
     double floor_dram_us, floor_compute_us, floor_launch_us;
 } RollerEstimate;
 ROLLER_API RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate *out);
+/* The same at values of run-time sizes, "M=64"; those not given are the largest.  */
+ROLLER_API RollerStatus roller_plan_estimate_at(RollerCtx *ctx, const RollerPlan *p,
+                                                const char *const *at, int n_at,
+                                                RollerEstimate *out);
 
 /* ---- kernels ---- */
 /* Generates and compiles one plan (NVRTC, no GPU); arch NULL: the profile's.  When NVRTC cannot
@@ -261,6 +265,8 @@ typedef struct {
     int counters;             /* fill `counters` */
     const bool *stop;         /* polled; may be NULL */
     const char *device;       /* number, UUID, NULL: simulator, "auto": device 0 or simulator */
+    const char *const *at;    /* run-time sizes, "M=64": at these alone, the largest of others */
+    int n_at;                 /* 0: at the ends of all ranges, between, and where programs change */
 } RollerCheckOptions;
 typedef struct {
     size_t struct_size;
@@ -304,6 +310,8 @@ typedef struct {
     uint64_t seed;            /* of the data; 0: 1 */
     double budget_s;          /* as for a check */
     const bool *stop;         /* polled; may be NULL */
+    const char *const *at;    /* run-time sizes to time at, "M=64"; the largest of others */
+    int n_at;
 } RollerTrialOptions;
 typedef struct {
     double cold_us, warm_us, spread, clock_mhz;

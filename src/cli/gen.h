@@ -81,6 +81,8 @@ int gen_signal(void);
 /* report.c and report_json.c.  */
 void gen_report(Gen *g, const Result *r);
 const char *gen_dump_name(GenDump what);
+/* Of a plan at the sizes of --at.  */
+void gen_estimate(Gen *g, const RollerPlan *plan, RollerEstimate *out);
 const char *gen_dump_text(Gen *g, const Result *r, GenDump what);
 void gen_report_json(Gen *g, int exit_code);
 

@@ -31,7 +31,9 @@ int gen_measure(Gen *g, Result *r) {
                             .watchdog_s = g->o.watchdog,
                             .seed = g->o.seed,
                             .budget_s = g->o.budget,
-                            .stop = gen_stop()};
+                            .stop = gen_stop(),
+                            .at = g->o.at.item,
+                            .n_at = g->o.at.n};
     size_t n = roller_plans_count(r->plans);
     double start = gen_now_ms();
     r->trial = ARENA_ARRAY(g->a, RollerTrial, n + 1);
@@ -63,7 +65,7 @@ void gen_report_measured(Gen *g, const Result *r) {
     for (size_t i = 0; i < roller_plans_count(r->plans); i++) {
         const RollerTrial *t = &r->trial[i];
         RollerEstimate e = {.struct_size = sizeof e};
-        roller_plan_estimate(roller_plans_get(r->plans, i), &e);
+        gen_estimate(g, roller_plans_get(r->plans, i), &e);
         buf_printf(b, "  %4s ", arena_printf(g->a, "#%zu", i + 1));
         time_text(b, e.us);
         if (t->rejected) {

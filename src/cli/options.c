@@ -102,6 +102,7 @@ static Status take(void *user, int id, const char *value) {
         o->workspace_limit = (int64_t)n;
         break;
     case GEN_CHECK: o->check = true; break;
+    case GEN_AT: add_word(r->a, &o->at, value, strlen(value)); break;
     case GEN_IN: return option_binding(r->t, value, array_hint, &o->in, &o->n_in);
     case GEN_OUT: return option_binding(r->t, value, array_hint, &o->out, &o->n_out);
     case GEN_DEVICE: o->device = value; break;

@@ -24,6 +24,8 @@
     X(WORKSPACE, "workspace-limit", 0, "BYTES", "reject plans that need more (none)")              \
     X(CHECK, "check", 0, NULL,                                                                     \
       "prove the kernel: run it and compare with the reference")                                   \
+    X(AT, "at", 0, "NAME=N",                                                                       \
+      "a run-time size's value for --check, --measure, prediction; repeatable")                    \
     X(IN, "in", 0, "NAME=FILE.npy|N", "run on real data; repeatable")                              \
     X(OUT, "out", 0, "NAME=FILE.npy", "write an output of the run; repeatable")                    \
     X(DEVICE, "device", 0, "N|UUID|sim",                                                           \
@@ -87,7 +89,7 @@ typedef struct {
 typedef struct {
     GenAct act;
     const char *input;
-    Words defines, profiles, archs;
+    Words defines, profiles, archs, at;
     const char *op, *output, *plan, *device;
     uint32_t emit, dump;      /* bits of GenEmit, GenDump */
     int top, align;

@@ -84,13 +84,24 @@ static bool varies(const Result *r) {
     return any;
 }
 
+void gen_estimate(Gen *g, const RollerPlan *plan, RollerEstimate *out) {
+    if (g->o.at.n == 0) roller_plan_estimate(plan, out);
+    else roller_plan_estimate_at(g->ctx, plan, g->o.at.item, g->o.at.n, out);
+}
+
+/* The sizes that a prediction is for.  */
+static const char *sizes(Gen *g, const Result *r) {
+    Buf b = buf_new(g->a);
+    for (int i = 0; i < g->o.at.n; i++) buf_printf(&b, "%s%s", i ? ", " : " at ", g->o.at.item[i]);
+    return b.len ? buf_str(&b) : varies(r) ? " at the largest sizes" : "";
+}
+
 static void prediction(Gen *g, const Result *r, const RollerPlan *plan) {
     RollerEstimate e = {.struct_size = sizeof e};
-    roller_plan_estimate(plan, &e);
+    gen_estimate(g, plan, &e);
     buf_puts(&g->report, "  predicted  ");
     time_text(e.us, &g->report);
-    buf_printf(&g->report, "%s, limited by %s (", varies(r) ? " at the largest sizes" : "",
-               e.limiter);
+    buf_printf(&g->report, "%s, limited by %s (", sizes(g, r), e.limiter);
     const char *comma = "";
     for (int i = 0; i < e.n_terms; i++) {
         if (e.term_us[i] < 0.05) continue;
@@ -162,7 +173,7 @@ static void summary(Gen *g, const Result *r) {
     const RollerPlan *plan = r->kernel ? roller_kernel_plan(r->kernel)
                                        : roller_plans_get(r->plans, 0);
     RollerEstimate e = {.struct_size = sizeof e};
-    roller_plan_estimate(plan, &e);
+    gen_estimate(g, plan, &e);
     buf_printf(&g->report, "%s: %s for %s (%s, %s%s profile)\n", name, e.skeleton,
                roller_profile_name(r->profile), r->arch, roller_profile_origin(r->profile),
                roller_profile_calibrated(r->profile) ? ", calibrated" : "");

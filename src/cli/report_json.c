@@ -116,7 +116,7 @@ static void plan(Gen *g, json_t *plans, const RollerPlan *p, size_t rank, const 
     size_t len;
     RollerEstimate e = {.struct_size = sizeof e};
     roller_plan_text(p, ROLLER_PLAN, &words, &len);
-    roller_plan_estimate(p, &e);
+    gen_estimate(g, p, &e);
     set(g, o, "rank", json_integer((json_int_t)rank));
     set(g, o, "plan", text(words));
     set(g, o, "skeleton", text(e.skeleton));
@@ -131,7 +131,8 @@ static void plan(Gen *g, json_t *plans, const RollerPlan *p, size_t rank, const 
 }
 
 static void plans(Gen *g, json_t *o, const Result *r) {
-    json_t *all = list(g, o, "plans");
+    json_t *all = list(g, o, "plans"), *at = list(g, o, "at");
+    for (int i = 0; i < g->o.at.n; i++) add(g, at, json_string(g->o.at.item[i]));
     size_t n = r->plans ? roller_plans_count(r->plans) : 0;
     for (size_t i = 0; i < n; i++) {
         bool built = i == r->taken && r->kernel;

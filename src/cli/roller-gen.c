@@ -78,6 +78,12 @@ static int plan(Gen *g, Result *r) {
     }
     r->plan_ms = gen_now_ms() - start;
     gen_warnings(g);
+    if (!s && g->o.at.n > 0) {
+        RollerEstimate e = {.struct_size = sizeof e};
+        s = roller_plan_estimate_at(g->ctx, roller_plans_get(r->plans, 0), g->o.at.item, g->o.at.n,
+                                    &e);
+        if (s) return gen_fail(g, s);
+    }
     if (!s) return 0;
     gen_write_failure(g, r, s);
     return gen_fail(g, s);
@@ -101,7 +107,9 @@ static int check(Gen *g, Result *r) {
                             .seed = g->o.seed,
                             .budget_s = g->o.budget,
                             .counters = g->o.counters,
-                            .device = g->o.device ? g->o.device : "auto"};
+                            .device = g->o.device ? g->o.device : "auto",
+                            .at = g->o.at.item,
+                            .n_at = g->o.at.n};
     double start = gen_now_ms();
     r->check.struct_size = sizeof r->check;
     RollerStatus s = roller_check(g->ctx, r->kernel, &o, &r->check);

@@ -1,5 +1,6 @@
 /* roller.h: proof, in the simulator or on a device.  */
 #include "driver/handle.h"
+#include "driver/size_values.h"
 #include <string.h>
 
 typedef struct {
@@ -7,6 +8,7 @@ typedef struct {
     const RollerCheckOptions *o;
     Arena *scratch;
     CheckResult result;
+    int64_t *at;              /* the sizes asked for; NULL: none */
 } CheckCall;
 
 Status kernel_need_ptx(Diag *d, const RollerKernel *k) {
@@ -54,7 +56,7 @@ static void device_counters(RollerCtx *ctx, CheckCall *c, const MeasureOptions *
     Diag own = diag_new(ctx->call);
     CheckResult simulated;
     CheckOptions o = {.seed = c->o->seed, .budget_s = c->o->budget_s, .threads = ctx->threads,
-                      .counters = true, .stop = c->o->stop};
+                      .counters = true, .stop = c->o->stop, .at = m->at};
     ArenaMark mark = arena_mark(c->scratch);
     if (check_kernel(c->scratch, &own, set, whole, &c->k->build, &o, &simulated) ||
         !simulated.table) {
@@ -86,6 +88,9 @@ static Status check(RollerCtx *ctx, void *user) {
                         .stop = c->o->stop};
     Status s = kernel_need_ptx(&ctx->diag, c->k);
     if (!s)
+        s = size_values(ctx->call, &ctx->diag, c->k->plans->op->te, c->o->at, c->o->n_at, &c->at);
+    m.at = c->at;
+    if (!s)
         s = kernel_place(ctx, c->scratch, c->k, c->o->device, &m, &place, &on_device);
     if (s) return s;
     const PlanSet *set = &c->k->plans->set;
@@ -99,7 +104,8 @@ static Status check(RollerCtx *ctx, void *user) {
                       .budget_s = c->o->budget_s,
                       .threads = ctx->threads,
                       .counters = c->o->counters != 0,
-                      .stop = c->o->stop};
+                      .stop = c->o->stop,
+                      .at = c->at};
     return check_kernel(c->scratch, &ctx->diag, set, whole, &c->k->build, &o, &c->result);
 }
 

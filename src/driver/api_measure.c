@@ -2,6 +2,7 @@
 #include "base/pool.h"
 #include "driver/artefact.h"
 #include "driver/handle.h"
+#include "driver/size_values.h"
 #include "driver/measure.h"
 
 #include <string.h>
@@ -154,7 +155,10 @@ static Status fastest(RollerCtx *ctx, void *user) {
                         .budget_s = f->o->budget_s, .threads = ctx->threads, .stop = f->o->stop,
                         .cuda = {.ignore_environment = ctx->ignore_environment}};
     MeasurePlace place;
-    Status s = measure_probe(a, &ctx->diag, &o, &place);
+    int64_t *at;
+    Status s = size_values(a, &ctx->diag, f->plans->op->te, f->o->at, f->o->n_at, &at);
+    o.at = at;
+    if (!s) s = measure_probe(a, &ctx->diag, &o, &place);
     if (s) return s;
     f->where = arena_printf(a, "%s%s", place.info.name,
                             place.simulated ? ", simulated driver" : "");

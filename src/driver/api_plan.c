@@ -1,5 +1,6 @@
 /* roller.h: planning.  */
 #include "driver/handle.h"
+#include "driver/size_values.h"
 #include <string.h>
 #include <time.h>
 
@@ -26,9 +27,8 @@ static Status describe(Diag *d, RollerPlans *p, int rank) {
     return plan_texts(a, d, plan);
 }
 
-/* The sizes up to which a program is taken, in the user's names.  */
-static void print_upto(const Te *te, const int64_t *upto, Buf *out) {
-    const char *comma = ", for";
+/* The sizes up to which something is taken, in the user's names.  */
+static void print_upto(const Te *te, const int64_t *upto, const char *comma, Buf *out) {
     for (int s = 0; s < te->n_size && upto; s++) {
         if (!rplan_varies(te, s)) continue;
         buf_printf(out, "%s %s <= %lld", comma, te->size[s].name, (long long)upto[s]);
@@ -41,7 +41,8 @@ static void print_programs(const RPlan *r, const Device *dev, Buf *summary, Buf 
     for (int g = 0; g < r->n; g++) {
         if (summary->len > 0) buf_putc(summary, '\n');
         mp_summary(&r->problem[g], dev, &r->prog[g], summary);
-        print_upto(r->te, rplan_upto(r, g) ? rplan_upto(r, g) : r->within, summary);
+        print_upto(r->te, rplan_upto(r, g), ", for", summary);
+        print_upto(r->te, r->within, ", in the split for", summary);
         rtile_print(&r->problem[g], tiles);
     }
 }
@@ -188,7 +189,8 @@ RollerStatus roller_plan_text(const RollerPlan *p, RollerPlanText what, const ch
     return ROLLER_OK;
 }
 
-RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate *out) {
+/* What the caller sees of an estimate.  */
+static void report_estimate(const RollerPlan *p, const Estimate *e, RollerEstimate *out) {
     static const char *const term[] = {
 #define X(id, key, text) key,
         MP_TERMS(X)
@@ -200,12 +202,10 @@ RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate *out) {
 #undef X
     };
     _Static_assert((int)MP_COUNT <= (int)ROLLER_MAX_TERMS, "RollerEstimate is too small");
-    Estimate e;
-    compile_estimate(&p->whole, &e);
-    RollerEstimate r = {.us = e.us, .limiter = term[e.limiter], .n_terms = MP_COUNT};
+    RollerEstimate r = {.us = e->us, .limiter = term[e->limiter], .n_terms = MP_COUNT};
     for (int i = 0; i < MP_COUNT; i++) {
         r.term[i] = term[i];
-        r.term_us[i] = e.term[i];
+        r.term_us[i] = e->term[i];
     }
     const RPlan *plan = &p->whole.rplan;
     r.skeleton = plan->n ? skeleton[plan->prog[p->plans->set.dominant].skeleton] : "none";
@@ -217,5 +217,37 @@ RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate *out) {
     r.floor_compute_us = least.compute_us;
     r.floor_launch_us = least.launch_us;
     api_report(out, &r, sizeof r);
+}
+
+RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate *out) {
+    Estimate e;
+    compile_estimate(&p->whole, &e);
+    report_estimate(p, &e, out);
     return ROLLER_OK;
+}
+
+typedef struct {
+    const RollerPlan *plan;
+    const char *const *at;
+    int n_at;
+    RollerEstimate *out;
+} EstimateCall;
+
+static Status estimate_at(RollerCtx *ctx, void *user) {
+    const EstimateCall *c = user;
+    const PlanSet *set = &c->plan->plans->set;
+    int64_t *size;
+    Estimate e;
+    Status s = size_values(ctx->call, &ctx->diag, set->te, c->at, c->n_at, &size);
+    if (s) return s;
+    if (size) compile_estimate_at(ctx->call, set, &c->plan->whole, size, &e);
+    else compile_estimate(&c->plan->whole, &e);
+    report_estimate(c->plan, &e, c->out);
+    return ST_OK;
+}
+
+RollerStatus roller_plan_estimate_at(RollerCtx *ctx, const RollerPlan *p, const char *const *at,
+                                     int n_at, RollerEstimate *out) {
+    EstimateCall c = {p, at, n_at, out};
+    return call_run(ctx, NULL, estimate_at, &c);
 }

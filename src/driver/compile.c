@@ -265,18 +265,51 @@ Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const Build
     }
 }
 
+static void add_estimate(const Estimate *e, double *most, Estimate *out) {
+    out->us += e->us;
+    for (int t = 0; t < MP_COUNT; t++) out->term[t] += e->term[t];
+    out->dram_bytes += e->dram_bytes;
+    out->blocks += e->blocks;
+    if (e->us > *most) {
+        *most = e->us;
+        out->limiter = e->limiter;
+    }
+}
+
 void compile_estimate(const WholePlan *p, Estimate *out) {
     *out = (Estimate){0};
     double most = -1;
-    for (int g = 0; g < rplan_groups(&p->rplan); g++) {
-        const Estimate *e = &p->estimate[g];
-        out->us += e->us;
-        for (int t = 0; t < MP_COUNT; t++) out->term[t] += e->term[t];
-        out->dram_bytes += e->dram_bytes;
-        out->blocks += e->blocks;
-        if (e->us > most) {
-            most = e->us;
-            out->limiter = e->limiter;
-        }
+    for (int g = 0; g < rplan_groups(&p->rplan); g++) add_estimate(&p->estimate[g], &most, out);
+}
+
+/* The program of group g that is taken at these sizes.  */
+static int taken_at(const PlanSet *set, int g, const int64_t *size) {
+    for (int i = set->n_group; i < set->n_program; i++) {
+        const GroupPlans *p = &set->plans[i];
+        if (p->part == g && rplan_allows(set->normal, p->upto, size)) return i;
+    }
+    return g;
+}
+
+void compile_estimate_at(Arena *a, const PlanSet *set, const WholePlan *p, const int64_t *size,
+                         Estimate *out) {
+    *out = (Estimate){0};
+    double most = -1;
+    const PlanSet *other = set->other;
+    const WholePlan *plan = p->other;
+    for (; other && !rplan_allows(set->normal, other->within, size); other = other->other)
+        plan = plan->other;
+    if (other) {
+        set = other;
+        p = plan;
+    }
+    const Te *sized = te_sized(a, set->normal, size);
+    for (int g = 0; g < set->n_group; g++) {
+        Problem at = set->plans[g].problem;
+        Estimate e;
+        if (set->normal->runtime)
+            rtile_resize(a, &set->plans[g].problem, sized, set->options.align, &at);
+        mp_estimate(&at, &p->rplan.prog[taken_at(set, g, size)], set->dev, &e);
+        add_estimate(&e, &most, out);
     }
 }

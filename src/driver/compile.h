@@ -84,4 +84,7 @@ Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const Build
                     WholePlan *plan, Build *out);
 /* Predicted time of the whole plan and its terms.  */
 void compile_estimate(const WholePlan *p, Estimate *out);
+/* The same at values of all sizes, of the split and the programs that are taken there.  */
+void compile_estimate_at(Arena *a, const PlanSet *set, const WholePlan *p, const int64_t *size,
+                         Estimate *out);
 #endif

@@ -54,6 +54,7 @@ typedef struct {
     double budget_s;          /* of the proof, as CheckOptions */
     int threads;
     const bool *stop;         /* polled; may be NULL */
+    const int64_t *at;        /* value per size: to time at, and for a check alone to be at; NULL */
 } MeasureOptions;
 
 /* Asks the driver for the device; an error is the driver's own.  */

@@ -141,10 +141,7 @@ static void choose_programs(Splits *x, int n_split, PlanSet *out, Buf *why) {
         bool whole = k + 1 == x->n_option;
         PlanSet *set = whole ? &all : ARENA_NEW(a, PlanSet);
         for (int i = 0; i < x->at.n; i++) counts[i] = size_taken(&c, i) == k;
-        if (n_split > 1) {
-            buf_puts(why, "for ");
-            print_taken(x, k, why);
-        }
+        if (n_split > 1) print_taken(x, k, why);
         left -= size_sets_choose(a, &x->split[x->of[k]], &x->at, x->point[k], counts,
                                  left - behind--, set, why);
         if (whole) continue;

@@ -46,7 +46,7 @@ static Status open_device(Child *c, const MeasureOptions *o, bool timed, Arena *
 static Status check(const TrialTask *t, const RunPlace *place, Arena *a, Diag *d,
                     CheckResult *out) {
     CheckOptions o = {.seed = t->o->seed, .budget_s = t->o->budget_s, .threads = t->o->threads,
-                      .place = place};
+                      .place = place, .at = t->timed ? NULL : t->o->at};
     ArenaMark m = arena_mark(a);
     Diag own = diag_new(d->arena);
     Status s = check_kernel(a, &own, t->set, t->plan, t->build, &o, out);
@@ -56,13 +56,12 @@ static Status check(const TrialTask *t, const RunPlace *place, Arena *a, Diag *d
     return s;
 }
 
-/* ---- timing: normal reals at the largest sizes ---- */
+/* ---- timing: normal reals at the sizes asked for, or the largest ---- */
 static Status create(const TrialTask *t, const RunPlace *place, Arena *a, Diag *d, Run *run) {
     const Te *te = t->set->te, *fixed, *normal;
     int64_t *size = ARENA_ARRAY(a, int64_t, te->n_size + 1);
     for (int i = 0; i < te->n_size; i++) {
-        const TeExtent *e = &te->size[i].extent;
-        size[i] = e->value;
+        size[i] = t->o->at ? t->o->at[i] : te->size[i].extent.value;
     }
     Status s = te_specialize(a, d, te, size, &fixed);
     if (!s) s = te_specialize(a, d, t->set->normal, size, &normal);

@@ -373,6 +373,41 @@ static void the_version_is_one(void **state) {
         assert_true(strlen(roller_status_name((RollerStatus)s)) > 1);
 }
 
+/* ---- at given sizes ---- */
+static void given_sizes(void **state) {
+    (void)state;
+    RollerCtx *ctx = context();
+    RollerOp *op = parse(ctx, "param M = 8..256 % 8; op f(A: f16[M,32], B: f16[32,16]) ->"
+                              " C: f16[M,16] { C[m,n] += A[m,k] * B[k,n]; }");
+    RollerProfile *h200 = profile(ctx, "h200");
+    RollerKernel *k;
+    assert_int_equal(roller_compile(ctx, op, h200, NULL, &k), ROLLER_OK);
+    const RollerPlan *plan = roller_kernel_plan(k);
+    const char *most = "M=256", *some = "M=24", *bad = "M=20", *other = "K=20";
+    RollerEstimate all = {.struct_size = sizeof all}, at = all;
+    assert_int_equal(roller_plan_estimate(plan, &all), ROLLER_OK);
+    assert_int_equal(roller_plan_estimate_at(ctx, plan, &most, 1, &at), ROLLER_OK);
+    assert_true(at.us == all.us);
+    assert_int_equal(roller_plan_estimate_at(ctx, plan, NULL, 0, &at), ROLLER_OK);
+    assert_true(at.us == all.us);
+    assert_int_equal(roller_plan_estimate_at(ctx, plan, &some, 1, &at), ROLLER_OK);
+    assert_true(at.us <= all.us);
+    assert_int_equal(roller_plan_estimate_at(ctx, plan, &bad, 1, &at), ROLLER_SIZE);
+    assert_string_equal(roller_error(ctx)->hint, "it is for multiples of 8 in 8..256");
+    assert_int_equal(roller_plan_estimate_at(ctx, plan, &other, 1, &at), ROLLER_SIZE);
+    RollerCheckOptions o = {.struct_size = sizeof o, .at = &some, .n_at = 1};
+    RollerCheckReport r = {.struct_size = sizeof r};
+    assert_int_equal(roller_check(ctx, k, &o, &r), ROLLER_OK);
+    assert_int_equal(r.size_sets, 1);
+    assert_int_equal(r.outputs, 2 * 24 * 16);
+    o.at = &bad;
+    assert_int_equal(roller_check(ctx, k, &o, &r), ROLLER_SIZE);
+    roller_kernel_destroy(k);
+    roller_op_destroy(op);
+    roller_profile_destroy(h200);
+    roller_ctx_destroy(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_order_of_destruction),
@@ -384,6 +419,7 @@ int main(void) {
         cmocka_unit_test(plan_text_reads_back),
         cmocka_unit_test(a_compiled_kernel_has_everything),
         cmocka_unit_test(simulates_the_callers_data),
+        cmocka_unit_test(given_sizes),
         cmocka_unit_test(contexts_are_independent),
         cmocka_unit_test(every_failed_allocation_is_reported),
         cmocka_unit_test(the_version_is_one),
