@@ -9,6 +9,17 @@
 
 enum { MAX_VECTORS = WINDOW_TAPS + 32 };
 
+/* A loop over a thread's outputs whose part in their places is no number: there are pointers for
+ * each of its turns.  All are texts.  */
+typedef struct {
+    const char *loop;         /* head of the loop; NULL: there is none */
+    const char *count, *turn; /* turns, and the number of the one that runs */
+    const char *head;         /* line that each begins with, or NULL */
+    const char *part[2];      /* what it adds along M and N, or NULL */
+    const char *rest;         /* what other loops add along M, or NULL; along N they add nothing */
+    const char *array, *fill; /* another array that is kept by turn, and how one gets its element */
+} Turns;
+
 /* The elements that statements are evaluated at: `vec` neighbours, one after the other.  */
 typedef struct {
     int vec;
@@ -33,6 +44,7 @@ typedef struct {
     bool in_lanes;            /* the loop over v is open */
     const char *own[2], *step[2];         /* positions along M and N: of the thread, and what its
                                            * loops add (NULL: nothing); NULL: not of `contract` */
+    Turns turns;
     int open;                 /* scopes to close at the end */
 } Elements;
 
@@ -141,7 +153,9 @@ void reduce_tail_gather(Kernel *k);
 
 /* elements.c: what is done for `vec` neighbouring elements.  */
 void elements_contract(Kernel *k);        /* loops over the thread's vectors */
-void elements_open_outputs(Kernel *k);    /* those over rows and columns: m, n inside the tensor */
+/* Where a thread's outputs begin; loops over their rows and columns: m, n inside the tensor.  */
+void elements_place_outputs(Kernel *k);
+void elements_open_outputs(Kernel *k);
 void elements_end(Kernel *k);
 /* Index texts at element v: `inner` moves with v, or all are decoded again by `decode`.  */
 void elements_open_lanes(Kernel *k);
@@ -168,13 +182,18 @@ void store_direct(Kernel *k);
 /* store_place.c: positions and places of a thread's outputs.  */
 /* Says where the thread is along M or N, and what its loops will add to that.  */
 void store_position(Kernel *k, AxisClass axis, const char *own, const char *step);
+void store_turns(Kernel *k, const Turns *turns);
 const char *store_at(const Kernel *k, AxisClass axis);   /* both, in the loops */
-/* Pointers to the thread's first element of each tensor that is stored, before the loops.  */
+/* Before the loops: pointers to the thread's elements of each tensor that is stored.  */
 void store_pointers(Kernel *k);
+/* The same for partial sums, in rows of `stride`: `row` and `column` begin the sums that say where
+ * (m, n) lies.  Returns the place of an element in the loops.  */
+const char *store_sums(Kernel *k, const char *row, const char *column, const char *stride);
 /* Where statement `stmt` writes: a pointer, and the offset in elements.  */
 const char *store_place(const Kernel *k, int stmt, const Access *x, const char **offset);
 
 /* store_smem.c: loops over the outputs of a matrix unit's accumulators.  */
+void mma_place_outputs(Kernel *k);
 void mma_open_outputs(Kernel *k);
 /* Element v (a text) of the vector that is open.  */
 const char *mma_element(const Kernel *k, const char *v);

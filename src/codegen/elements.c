@@ -109,6 +109,29 @@ int elements_width(const Kernel *k, int stmt, const Access *x) {
 
 /* ---- the elements of a thread of `contract` ---- */
 
+void elements_place_outputs(Kernel *k) {
+    Cg *cg = k->cg;
+    static const char row[] = "i / VM * (LM * VM) + i % VM";
+    static const char column[] = "j / VN * (LN * VN) + j % VN";
+    int vec = k->l->vec;
+    k->at.open = 0;
+    k->at.turns = (Turns){0};
+    if (k->c.matrix.used) {
+        mma_place_outputs(k);
+        return;
+    }
+    cg_scope(cg);
+    k->at.open = 1;
+    store_position(k, AX_M, "m0 + row", row);
+    store_position(k, AX_N, "n0 + col", column);
+    const char *by = vec > 1 ? cg_text(cg, " / %d", vec) : "";
+    store_turns(k, &(Turns){.loop = cg_text(cg, "int j = 0; j < TN; j += %d", vec),
+                            .count = cg_text(cg, "TN%s", by),
+                            .turn = cg_text(cg, "j%s", by),
+                            .part = {NULL, column},
+                            .rest = row});
+}
+
 void elements_open_outputs(Kernel *k) {
     Cg *cg = k->cg;
     const Problem *p = k->l->p;
@@ -119,14 +142,10 @@ void elements_open_outputs(Kernel *k) {
     }
     const char *type_m = place_type(place_wide(p->extent[AX_M], r->block.extent[AX_M]));
     const char *type_n = place_type(place_wide(p->extent[AX_N], r->block.extent[AX_N]));
-    cg_scope(cg);
-    store_position(k, AX_M, "m0 + row", "i / VM * (LM * VM) + i % VM");
-    store_position(k, AX_N, "n0 + col", "j / VN * (LN * VN) + j % VN");
-    if (k->at.root) store_pointers(k);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int i = 0; i < TM; i++)");
     cg_line(cg, "const %s m = %s;", type_m, store_at(k, AX_M));
-    k->at.open = 3;
+    k->at.open += 2;
     if (p->multiple[AX_M] % r->block.extent[AX_M] != 0) {
         cg_open(cg, "if (m < M)");
         k->at.open++;
@@ -158,6 +177,8 @@ void elements_contract(Kernel *k) {
         cg_line(k->cg, "// elements: %d outputs of the thread at a time%s", at->vec,
                 k->c.matrix.piece ? ", through shared memory" : "");
     place_decode(k->cg, root_of(k), &con->axis[AX_B], "b", false, at->index, at->wide);
+    elements_place_outputs(k);
+    if (!at->walk) store_pointers(k);
     elements_open_outputs(k);
     place_decode(k->cg, root_of(k), &con->axis[AX_M], "m", place_wide(con->axis[AX_M].extent, 0),
                  at->index, at->wide);

@@ -15,12 +15,13 @@ void reduce_split_store(Kernel *k) {
     const Problem *p = k->l->p;
     cg_line(cg, "// partial: sums of this slice to the workspace");
     sums_pointer(k);
-    elements_open_outputs(k);
     const char *slice = "(long long)blockIdx.y";
     TeExtent batch = size_axis(cg->arena, k->c.root, &p->con.axis[AX_B]);
     if (p->extent[AX_B] > 1)
         slice = cg_text(cg, "(%s * %s + b)", slice, size_text(cg, batch));
-    const char *to = cg_text(cg, "sums + ((%s * M + m) * N + n)", slice);
+    elements_place_outputs(k);
+    const char *to = store_sums(k, cg_text(cg, "%s * M + ", slice), "", "N");
+    elements_open_outputs(k);
     const char *first = k->c.matrix.used ? mma_element(k, "0") : "acc[i][j]";
     if (k->l->vec > 1) cg_line(cg, "rl_store<%d>(%s, &%s);", k->l->vec, to, first);
     else cg_line(cg, "*(%s) = %s;", to, first);

@@ -45,8 +45,9 @@ void reduce_tail_store(Kernel *k) {
     cg_line(cg, "// partial: sums of this segment to the workspace");
     sums_pointer(k, cg_text(cg, " + (u + (long long)number - %lld) * %d", full_tiles(k),
                             tile_size(k)));
+    elements_place_outputs(k);
+    const char *to = store_sums(k, "-m0 + ", "-n0 + ", "BN");
     elements_open_outputs(k);
-    const char *to = "sums + ((int)(m - m0) * BN + (int)(n - n0))";
     const char *first = k->c.matrix.used ? mma_element(k, "0") : "acc[i][j]";
     if (k->l->vec > 1) cg_line(cg, "rl_store<%d>(%s, &%s);", k->l->vec, to, first);
     else cg_line(cg, "*(%s) = %s;", to, first);

@@ -5,7 +5,8 @@
 /* Where the outputs of a thread of `contract` lie: pointers to the first ones, and what its loops
  * add.  A position along M or N is `own` of the thread plus `step` of the loops, which is a number
  * once they are unrolled: a compiler that is given sums of both spends most of its time on taking
- * them apart again, and finds less.  */
+ * them apart again, and finds less.  Where a loop's part is no number either, there is a pointer
+ * for each of its turns.  */
 
 /* Index of statement `stmt` that runs with the root's index; -1: none.  */
 static int index_with(const Kernel *k, int stmt, int root_index) {
@@ -53,38 +54,33 @@ static bool is_linear(const Kernel *k, int stmt, const Access *x, AxisClass axis
 }
 
 /* sum + value * stride.  */
-static const char *add(const Kernel *k, int tensor, const char *sum, const char *value,
+static const char *add(const Cg *cg, const char *sum, bool wide, const char *value,
                        const char *stride) {
-    const Cg *cg = k->cg;
     if (!value || !stride) return sum;
-    const char *cast = cg_tensor_wide(cg, tensor) ? "(long long)" : "";
+    const char *cast = wide ? "(long long)" : "";
     const char *term = strchr(value, ' ') ? cg_text(cg, "%s(%s)", cast, value)
                                           : cg_text(cg, "%s%s", cast, value);
     if (strcmp(stride, "1") != 0) term = cg_text(cg, "%s * %s", term, stride);
     return sum ? cg_text(cg, "%s + %s", sum, term) : term;
 }
 
-/* sum + the part of an axis by its indices.  */
-static const char *add_digits(const Kernel *k, int stmt, const Access *x, AxisClass axis,
-                              const char *sum) {
+/* sum + the part of an axis: by its position, or by its indices where it is not linear.  */
+static const char *add_axis(const Kernel *k, int stmt, const Access *x, AxisClass axis,
+                            const char *position, const char *sum) {
     const FusedAxis *f = &k->l->p->con.axis[axis];
+    bool wide = cg_tensor_wide(k->cg, x->tensor);
+    const char *stride;
+    if (position && is_linear(k, stmt, x, axis, &stride))
+        return add(k->cg, sum, wide, position, stride);
     for (int i = 0; i < f->n; i++) {
         if (is_one(&k->c.root->index[f->index[i]].hi)) continue;
         int j = index_with(k, stmt, f->index[i]);
-        sum = add(k, x->tensor, sum, k->at.index[f->index[i]], size_stride(k->cg, x, j));
+        sum = add(k->cg, sum, wide, k->at.index[f->index[i]], size_stride(k->cg, x, j));
     }
     return sum;
 }
 
-/* Has the tensor pointers of the thread: one, or one for each column if N has several digits?  */
-static bool has_pointers(const Kernel *k, int stmt, const Access *x, bool *by_column) {
-    const char *stride;
-    if (!k->at.own[0] || !x->affine || x->offset.c != 0 || x->c_varies) return false;
-    for (int axis = AX_B; axis <= AX_N; axis++)
-        if (!runs_along(k, stmt, (AxisClass)axis)) return false;
-    *by_column = !is_linear(k, stmt, x, AX_N, &stride);
-    return is_linear(k, stmt, x, AX_M, &stride) && !(*by_column && k->c.matrix.used);
-}
+/* ---- positions ---- */
 
 static const char *type_along(const Kernel *k, AxisClass axis) {
     return place_type(place_wide(k->c.p->extent[axis], k->c.r->block.extent[axis]));
@@ -97,85 +93,131 @@ void store_position(Kernel *k, AxisClass axis, const char *own, const char *step
     k->at.step[axis == AX_N] = step;
 }
 
+void store_turns(Kernel *k, const Turns *turns) {
+    k->at.turns = *turns;
+    if (turns->array) cg_line(k->cg, "%s[%s];", turns->array, turns->count);
+}
+
 const char *store_at(const Kernel *k, AxisClass axis) {
     const char *step = k->at.step[axis == AX_N], *own = k->at.own[axis == AX_N];
     return step ? cg_text(k->cg, "%s + (%s)", own, step) : own;
 }
 
-static const char *over_vec(const Kernel *k) {
-    return k->at.vec > 1 ? cg_text(k->cg, " / %d", k->at.vec) : "";
+/* Where a turn is along an axis.  */
+static const char *turn_at(const Kernel *k, AxisClass axis) {
+    int i = axis == AX_N;
+    return k->at.turns.part[i] ? (i ? "n" : "m") : k->at.own[i];
 }
 
-/* From the start of a tensor to the thread's first element, or to that of the column whose indices
- * are known.  */
-static const char *first_offset(const Kernel *k, int stmt, const Access *x, bool by_column) {
-    const char *stride, *sum = add_digits(k, stmt, x, AX_B, NULL);
-    is_linear(k, stmt, x, AX_M, &stride);
-    sum = add(k, x->tensor, sum, k->at.own[0], stride);
-    if (by_column) {
-        sum = add_digits(k, stmt, x, AX_N, sum);
-    } else {
-        is_linear(k, stmt, x, AX_N, &stride);
-        sum = add(k, x->tensor, sum, k->at.own[1], stride);
+/* Opens the loop that fills arrays of pointers.  */
+static void open_turns(Kernel *k) {
+    Cg *cg = k->cg;
+    const Turns *t = &k->at.turns;
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (%s)", t->loop);
+    if (t->head) cg_line(cg, "%s", t->head);
+    for (int i = 0; i < 2; i++) {
+        AxisClass axis = i ? AX_N : AX_M;
+        if (t->part[i])
+            cg_line(cg, "const %s %s = %s + (%s);", type_along(k, axis), turn_at(k, axis),
+                    k->at.own[i], t->part[i]);
     }
-    return sum ? sum : "0";
+    if (t->array) cg_line(cg, "%s", t->fill);
 }
 
-/* Prints the pointers of all tensors that have one, or those by column: their arrays, or what is in
- * them for column j.  Returns how many.  */
-static int print_pointers(Kernel *k, bool by_column, bool arrays) {
+/* ---- pointers to tensors ---- */
+
+/* Has the tensor pointers of the thread?  `many`: one for each turn.  */
+static bool has_pointers(const Kernel *k, int stmt, const Access *x, bool *many) {
+    const Turns *turns = &k->at.turns;
+    const char *stride;
+    if (!k->at.own[0] || !x->affine || x->offset.c != 0 || x->c_varies) return false;
+    for (int axis = AX_B; axis <= AX_N; axis++)
+        if (!runs_along(k, stmt, (AxisClass)axis)) return false;
+    bool linear = is_linear(k, stmt, x, AX_N, &stride);
+    *many = turns->loop && (turns->part[0] || !linear);
+    return is_linear(k, stmt, x, AX_M, &stride) && (*many || linear);
+}
+
+typedef enum { POINTER_SINGLE, POINTER_ARRAY, POINTER_TURN } PointerText;
+
+/* Prints the tensors' pointers: single ones, arrays, or what a turn puts into these.  Returns how
+ * many there are of the kind.  */
+static int print_pointers(Kernel *k, PointerText what) {
     Cg *cg = k->cg;
     const KernelGroup *g = k->l->p->group;
+    const Turns *turns = &k->at.turns;
     int n = 0;
     for (int i = 0; i <= g->n_fused; i++) {
         int stmt = i ? g->fused[i - 1] : g->root, t = cg->te->stmt[stmt].tensor;
-        bool columns;
+        bool many;
         Access x;
         if (!elements_in_memory(k, t)) continue;
         access_write(cg->te, &cg->te->stmt[stmt], &x);
-        if (!has_pointers(k, stmt, &x, &columns) || columns != by_column) continue;
+        if (!has_pointers(k, stmt, &x, &many) || many != (what != POINTER_SINGLE)) continue;
         const char *type = cg_storage(cg->te->tensor[t].dtype);
+        const char *sum = add_axis(k, stmt, &x, AX_B, NULL, NULL);
+        sum = add_axis(k, stmt, &x, AX_M, many ? turn_at(k, AX_M) : k->at.own[0], sum);
+        sum = add_axis(k, stmt, &x, AX_N, many ? turn_at(k, AX_N) : k->at.own[1], sum);
+        if (!sum) sum = "0";
+        if (what == POINTER_SINGLE) cg_line(cg, "%s *const p%d = t%d + (%s);", type, t, t, sum);
+        else if (what == POINTER_ARRAY) cg_line(cg, "%s *p%d[%s];", type, t, turns->count);
+        else cg_line(cg, "p%d[%s] = t%d + (%s);", t, turns->turn, t, sum);
         n++;
-        if (arrays) {
-            cg_line(cg, "%s *p%d[TN%s];", type, t, over_vec(k));
-            continue;
-        }
-        const char *offset = first_offset(k, stmt, &x, by_column);
-        if (by_column) cg_line(cg, "p%d[j%s] = t%d + (%s);", t, over_vec(k), t, offset);
-        else cg_line(cg, "%s *const p%d = t%d + (%s);", type, t, t, offset);
     }
     return n;
 }
 
 void store_pointers(Kernel *k) {
-    Cg *cg = k->cg;
+    print_pointers(k, POINTER_SINGLE);
+    if (print_pointers(k, POINTER_ARRAY) == 0 && !k->at.turns.array) return;
     const FusedAxis *n = &k->l->p->con.axis[AX_N];
-    print_pointers(k, false, false);
-    if (print_pointers(k, true, true) == 0) return;
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int j = 0; j < TN; j += %d)", k->at.vec);
-    cg_line(cg, "const %s n = %s;", type_along(k, AX_N), store_at(k, AX_N));
-    place_decode(cg, k->c.root, n, "n", place_wide(n->extent, 0), k->at.index, k->at.wide);
-    print_pointers(k, true, false);
-    cg_close(cg);
+    open_turns(k);
+    place_decode(k->cg, k->c.root, n, turn_at(k, AX_N), place_wide(n->extent, 0), k->at.index,
+                 k->at.wide);
+    print_pointers(k, POINTER_TURN);
+    cg_close(k->cg);
 }
 
 const char *store_place(const Kernel *k, int stmt, const Access *x, const char **offset) {
     const Cg *cg = k->cg;
     int t = x->tensor;
-    bool by_column;
-    if (!has_pointers(k, stmt, x, &by_column)) {
+    bool many;
+    if (!has_pointers(k, stmt, x, &many)) {
         CgPoint first = elements_point(k, stmt, true);
         *offset = cg_offset(cg, t, first.index);
         return cg_tensor(cg, t);
     }
+    bool wide = cg_tensor_wide(cg, t);
     const char *stride, *sum;
     is_linear(k, stmt, x, AX_M, &stride);
-    sum = add(k, t, NULL, k->at.step[0], stride);
-    if (!by_column) {
-        is_linear(k, stmt, x, AX_N, &stride);
-        sum = add(k, t, sum, k->at.step[1], stride);
-    }
+    sum = add(cg, NULL, wide, many ? k->at.turns.rest : k->at.step[0], stride);
+    is_linear(k, stmt, x, AX_N, &stride);
+    if (!many) sum = add(cg, sum, wide, k->at.step[1], stride);
     *offset = sum ? sum : "0";
-    return by_column ? cg_text(cg, "p%d[j%s]", t, over_vec(k)) : cg_text(cg, "p%d", t);
+    return many ? cg_text(cg, "p%d[%s]", t, k->at.turns.turn) : cg_text(cg, "p%d", t);
+}
+
+/* ---- pointers to partial sums ---- */
+
+const char *store_sums(Kernel *k, const char *row, const char *column, const char *stride) {
+    Cg *cg = k->cg;
+    const Turns *turns = &k->at.turns;
+    const char *type = cg_type(k->l->p->con.acc);
+    bool many = turns->loop && turns->part[0];
+    const char *m = many ? turn_at(k, AX_M) : k->at.own[0];
+    const char *n = many ? turn_at(k, AX_N) : k->at.own[1];
+    const char *from = cg_text(cg, "sums + ((%s%s) * %s + (%s%s))", row, m, stride, column, n);
+    const char *sum = add(cg, NULL, true, many ? turns->rest : k->at.step[0], stride);
+    if (!many) {
+        cg_line(cg, "%s *const part = %s;", type, from);
+        sum = add(cg, sum, true, k->at.step[1], "1");
+        return sum ? cg_text(cg, "part + (%s)", sum) : "part";
+    }
+    cg_line(cg, "%s *part[%s];", type, turns->count);
+    open_turns(k);
+    cg_line(cg, "part[%s] = %s;", turns->turn, from);
+    cg_close(cg);
+    return sum ? cg_text(cg, "part[%s] + %s", turns->turn, sum)
+               : cg_text(cg, "part[%s]", turns->turn);
 }

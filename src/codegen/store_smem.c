@@ -6,6 +6,8 @@
 enum { WARP = 32, PIECE_MAX = 16 };
 enum { LONG_BODY = 8 };       /* instructions per element that need no unrolling beside */
 
+static const char turn_number[] = "const unsigned u = lane + s * 32;";
+
 static const char *place_of(const Kernel *k, AxisClass axis) {
     return place_type(place_wide(k->c.p->extent[axis], k->c.r->block.extent[axis]));
 }
@@ -24,17 +26,18 @@ static void open_loop(Kernel *k, const char *name, int n, int step, bool unroll)
     k->at.open++;
 }
 
+static void place_direct(Kernel *k) {
+    bool swapped = k->c.r->swapped;
+    store_position(k, AX_M, "m0 + row + lane_m", swapped ? "i * TM + f" : "i * TM + f * 8");
+    store_position(k, AX_N, "n0 + col + lane_n", swapped ? "j * TN + g * 8" : "j * TN + g");
+}
+
 /* Row f and column g of the lane in an instruction's tile: two neighbours along one side, eights
  * along the other.  */
 static void open_direct(Kernel *k) {
     Cg *cg = k->cg;
     bool swapped = k->c.r->swapped;
     int halves = k->c.matrix.accumulators / 2, vec = k->at.walk ? k->at.walk : k->l->vec;
-    cg_scope(cg);
-    k->at.open++;
-    store_position(k, AX_M, "m0 + row + lane_m", swapped ? "i * TM + f" : "i * TM + f * 8");
-    store_position(k, AX_N, "n0 + col + lane_n", swapped ? "j * TN + g * 8" : "j * TN + g");
-    if (k->at.root) store_pointers(k);
     open_loop(k, "i", k->c.matrix.tiles[AX_M], 1, true);
     open_loop(k, "f", swapped ? 2 : halves, 1, true);
     cg_line(cg, "const %s m = %s;", place_of(k, AX_M), store_at(k, AX_M));
@@ -87,23 +90,30 @@ static const char *piece_start(Kernel *k, const char *u) {
 static void read_piece(Kernel *k) {
     Cg *cg = k->cg;
     int vec = k->l->vec, width = piece_width(k);
-    const char *from = keeps_columns(k)
-        ? cg_text(cg, "from + s * %d", WARP / line_of(k) * rprog_piece_row(k->c.r))
-        : piece_start(k, "u");
+    const char *from = k->at.turns.loop ? "from[s]"
+        : keeps_columns(k) ? cg_text(cg, "from + s * %d",
+                                     WARP / line_of(k) * rprog_piece_row(k->c.r))
+                           : piece_start(k, "u");
     cg_line(cg, "rl_vec<%s, %d> value[%d];", cg_type(k->c.p->con.acc), width, vec / width);
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int p = 0; p < %d; p++) value[p] = rl_load<%d>(%s + p * %d);", vec / width,
             width, from, width);
 }
 
+/* Steps in which a warp reads its piece.  */
+static int turns_of(const Kernel *k) {
+    return (k->c.r->thread.extent[AX_M] * line_of(k) + WARP - 1) / WARP;
+}
+
+static bool unrolls_turns(const Kernel *k) {
+    return k->c.r->split > 1 || k->c.p->epilogue_ops < LONG_BODY;
+}
+
 /* The warp's piece, and where the lane's outputs begin in it and in memory.  */
-static void open_piece(Kernel *k) {
+static void place_piece(Kernel *k) {
     Cg *cg = k->cg;
     int vec = k->l->vec, line = line_of(k);
     const char *type = cg_type(k->c.p->con.acc);
-    if (k->c.warps[AX_K] == 1) cg_line(cg, "__syncthreads();");
-    cg_scope(cg);
-    k->at.open++;
     cg_line(cg, "%s *const piece = reinterpret_cast<%s *>(smem + warp * %d);", type, type,
             k->c.matrix.piece);
     cg_line(cg, "%s *const to = piece + (lane_m * %d + lane_n);", type, rprog_piece_row(k->c.r));
@@ -114,21 +124,29 @@ static void open_piece(Kernel *k) {
         store_position(k, AX_N, cg_text(cg, "n0 + col + (int)(lane %% %du * %d)", line, vec),
                        NULL);
     } else {
-        store_position(k, AX_M, "m0 + row", cg_text(cg, "i * TM + (int)(u / %du)", line));
-        store_position(k, AX_N, "n0 + col", cg_text(cg, "(int)(u %% %du * %d)", line, vec));
+        const char *down = cg_text(cg, "(int)(u / %du)", line);
+        const char *along = cg_text(cg, "(int)(u %% %du * %d)", line, vec);
+        store_position(k, AX_M, "m0 + row", cg_text(cg, "i * TM + %s", down));
+        store_position(k, AX_N, "n0 + col", along);
+        if (!unrolls_turns(k)) return;
+        store_turns(k, &(Turns){.loop = cg_text(cg, "int s = 0; s < %d; s++", turns_of(k)),
+                                .count = cg_text(cg, "%d", turns_of(k)),
+                                .turn = "s",
+                                .head = turn_number,
+                                .part = {down, along},
+                                .rest = "i * TM",
+                                .array = cg_text(cg, "const %s *from", type),
+                                .fill = cg_text(cg, "from[s] = %s;", piece_start(k, "u"))});
     }
-    if (k->at.root) store_pointers(k);
 }
 
 static void open_shared(Kernel *k) {
     Cg *cg = k->cg;
     int count = k->c.r->thread.extent[AX_M] * line_of(k);
-    open_piece(k);
     open_loop(k, "i", k->c.matrix.tiles[AX_M], 1, true);
     write_piece(k);
-    bool short_body = k->c.r->split > 1 || k->c.p->epilogue_ops < LONG_BODY;
-    open_loop(k, "s", (count + WARP - 1) / WARP, 1, short_body);
-    if (count % WARP != 0 || !keeps_columns(k)) cg_line(cg, "const unsigned u = lane + s * 32;");
+    open_loop(k, "s", turns_of(k), 1, unrolls_turns(k));
+    if (count % WARP != 0 || !keeps_columns(k)) cg_line(cg, "%s", turn_number);
     if (count % WARP != 0) {
         cg_open(cg, "if (u < %du)", (unsigned)count);
         k->at.open++;
@@ -141,8 +159,16 @@ static void open_shared(Kernel *k) {
     read_piece(k);
 }
 
+void mma_place_outputs(Kernel *k) {
+    bool shared = k->c.r->via == VIA_SHARED && !k->at.walk;
+    if (shared && k->c.warps[AX_K] == 1) cg_line(k->cg, "__syncthreads();");
+    cg_scope(k->cg);
+    k->at.open = 1;
+    if (shared) place_piece(k);
+    else place_direct(k);
+}
+
 void mma_open_outputs(Kernel *k) {
-    k->at.open = 0;
     if (k->c.r->via == VIA_SHARED && !k->at.walk) open_shared(k);
     else open_direct(k);
 }

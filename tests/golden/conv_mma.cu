@@ -289,6 +289,7 @@ rk_7db3494c532de037_0(const unsigned short *__restrict__ t0,
     {
         const int m_at = m0 + row + lane_m;
         const int n_at = n0 + col + lane_n;
+        float *const part = sums + (((long long)blockIdx.y * M + m_at) * N + (n_at));
         #pragma unroll
         for (int i = 0; i < 2; i++) {
             #pragma unroll
@@ -301,7 +302,7 @@ rk_7db3494c532de037_0(const unsigned short *__restrict__ t0,
                         for (int g = 0; g < 2; g += 2) {
                             const int n = n_at + (j * TN + g);
                             if (n < N) {
-                                rl_store<2>(sums + (((long long)blockIdx.y * M + m) * N + n), &acc[i][j][f * 2 + g + 0]);
+                                rl_store<2>(part + ((long long)(i * TM + f * 8) * N + (long long)(j * TN + g)), &acc[i][j][f * 2 + g + 0]);
                             }
                         }
                     }

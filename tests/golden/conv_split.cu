@@ -328,6 +328,7 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
     {
         const int m_at = m0 + row;
         const int n_at = n0 + col;
+        float *const part = sums + (((long long)blockIdx.y * M + m_at) * N + (n_at));
         #pragma unroll
         for (int i = 0; i < TM; i++) {
             const int m = m_at + (i / VM * (LM * VM) + i % VM);
@@ -335,7 +336,7 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
             for (int j = 0; j < TN; j += 4) {
                 const int n = n_at + (j / VN * (LN * VN) + j % VN);
                 if (n < N) {
-                    rl_store<4>(sums + (((long long)blockIdx.y * M + m) * N + n), &acc[i][j]);
+                    rl_store<4>(part + ((long long)(i / VM * (LM * VM) + i % VM) * N + (long long)(j / VN * (LN * VN) + j % VN)), &acc[i][j]);
                 }
             }
         }

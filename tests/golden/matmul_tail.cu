@@ -241,6 +241,7 @@ rk_e7c01b7eba31f2b2_0(const unsigned short *__restrict__ t0,
                 const float *const from = piece + ((unsigned)lane / 8u * 40 + (unsigned)lane % 8u * 4);
                 const int m_at = m0 + row + (int)(lane / 8u);
                 const int n_at = n0 + col + (int)(lane % 8u * 4);
+                float *const part = sums + ((-m0 + m_at) * BN + (-n0 + n_at));
                 #pragma unroll
                 for (int i = 0; i < 2; i++) {
                     if (i > 0) __syncwarp();
@@ -260,7 +261,7 @@ rk_e7c01b7eba31f2b2_0(const unsigned short *__restrict__ t0,
                                 rl_vec<float, 4> value[1];
                                 #pragma unroll
                                 for (int p = 0; p < 1; p++) value[p] = rl_load<4>(from + s * 160 + p * 4);
-                                rl_store<4>(sums + ((int)(m - m0) * BN + (int)(n - n0)), &value[0 / 4].v[0 % 4]);
+                                rl_store<4>(part + ((long long)(i * TM + s * 4) * BN), &value[0 / 4].v[0 % 4]);
                             }
                         }
                     }
