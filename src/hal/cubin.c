@@ -127,3 +127,25 @@ bool nvrtc_loop_opcodes(const void *cubin, size_t len, const char *kernel, int c
     count_range(code, from, to, count);
     return true;
 }
+
+/* CS2R of SR_CLOCKLO.  */
+static bool reads_clock(const uint8_t *code, int64_t at) {
+    enum { CS2R = 0x805, SPECIAL = 9, CLOCK = 0x50 };
+    return opcode(code, at) == CS2R && code[at * INSTRUCTION + SPECIAL] == CLOCK;
+}
+
+bool nvrtc_clocked_opcodes(const void *cubin, size_t len, const char *kernel,
+                           uint32_t count[4096]) {
+    Image m = {cubin, len};
+    Section s;
+    if (!find_text(m, kernel, &s))
+        return false;
+    const uint8_t *code = m.data + s.offset;
+    int64_t n = (int64_t)(s.size / INSTRUCTION), from = 0, to = n;
+    while (from < n && !reads_clock(code, from)) from++;
+    while (to > from && !reads_clock(code, to - 1)) to--;
+    if (to <= from + 1)
+        return false;
+    count_range(code, from, to, count);
+    return true;
+}

@@ -62,4 +62,6 @@ bool nvrtc_opcodes(const void *cubin, size_t len, const char *kernel, uint32_t c
  * compute capability, 75 or later.  False also if there is no such loop.  */
 bool nvrtc_loop_opcodes(const void *cubin, size_t len, const char *kernel, int cc, uint32_t op,
                         uint32_t count[4096]);
+/* The same between the first and the last time that the SM's clock is read.  */
+bool nvrtc_clocked_opcodes(const void *cubin, size_t len, const char *kernel, uint32_t count[4096]);
 #endif

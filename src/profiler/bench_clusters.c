@@ -4,7 +4,8 @@
 
 enum { LOADS = 8, THREADS = 512 };
 
-/* Both blocks of a cluster of two read the other's shared memory, VECTOR words at a time.  */
+/* Both blocks of a cluster of two read the other's shared memory, VECTOR words at a time, at places
+ * that change: compilers take what is read again and again out of a loop.  */
 static const char read_source[] =
     "struct Words { unsigned w[VECTOR]; };\n"
     "__device__ __forceinline__ Words get(unsigned at) {\n"
@@ -36,7 +37,7 @@ static const char read_source[] =
     "    for (int i = 0; i < n; i++) {\n"
     "        Words v[LOADS];\n"
     "        #pragma unroll\n"
-    "        for (int k = 0; k < LOADS; k++) v[k] = get(at ^ k * 128);\n"
+    "        for (int k = 0; k < LOADS; k++) v[k] = get(at ^ (i + k) % LOADS * 128);\n"
     "        #pragma unroll\n"
     "        for (int k = 0; k < LOADS; k++) {\n"
     "            for (int w = 0; w < VECTOR; w++) x[k].w[w] ^= v[k].w[w];\n"
@@ -57,9 +58,13 @@ static const char read_source[] =
     "    #pragma unroll 1\n"
     "    for (int i = 0; i < n; i++) {\n"
     "        Words v[BURST];\n"
+    "        unsigned from[BURST];\n"
+    "        for (int k = 0; k < BURST; k++) from[k] = ready((at ^ i % 2 * 64) + k * 128 * VECTOR);\n"
     "        const u64 begin = (u64)clock64();\n"
+    "        __syncwarp();\n"
     "        #pragma unroll\n"
-    "        for (int k = 0; k < BURST; k++) v[k] = get(at + k * 128 * VECTOR);\n"
+    "        for (int k = 0; k < BURST; k++) v[k] = get(from[k]);\n"
+    "        __syncwarp();\n"
     "        sum += (u64)clock64() - begin;\n"
     "        if (v[BURST - 1].w[0] == never) {\n"
     "            for (int k = 0; k < BURST * VECTOR; k++) out[k] = v[k / VECTOR].w[k % VECTOR];\n"

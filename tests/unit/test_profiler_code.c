@@ -1,6 +1,7 @@
 /* links: profiler */
-/* What compilers make of the profiler's kernels: the instructions that a row measures are all
- * there, for each architecture, and nothing spills.
+/* What compilers make of the profiler's kernels: of the instructions that a row measures as many as
+ * it counts are in its loop or between its readings of the clock, for each architecture, and nothing
+ * spills.  (A chain of them then is one: each takes the result of the one before it.)
  *
  * The rows run over a harness of this file instead of that in src/profiler (bench.c, kernels.c,
  * timed.c): it looks at the machine code of every kernel and runs none.  Some units and movers of
@@ -28,41 +29,80 @@ static bool slow;
 static int checked, wrong;
 
 /* ---- what has to be in a kernel ---- */
+/* Where instructions are counted: in the innermost loop that has one of them, between two readings
+ * of the clock, or in all of the kernel.  `MORE` than there have to be may be there, too.  */
+typedef enum { LOOP, CLOCK, WHOLE, MORE } Where;
 /* A text in the source of a kernel, the opcodes one of which it becomes (0: no other), and the
- * macro that says how many there are (NULL: `fewest`; "": as often as the text stands there).  */
+ * macro that says how many there are ("": as often as the text stands there), beside `fewest`.  */
 static const struct {
     const char *symbol, *text;
     int opcode[KINDS];
     const char *macro;
     int fewest;
+    Where where;
 } rule[] = {
-    {"unit", "OP \"fma.rn.f32", {0x223}, "STEPS", 0},
-    {"unit", "OP \"fma.rn.f64", {0x22b}, "STEPS", 0},
-    {"unit", "OP \"fma.rn.f16x2", {0x231, 0x235}, "STEPS", 0},
-    {"unit", "OP \"fma.rn.bf16x2", {0x231, 0x235}, "STEPS", 0},
-    {"unit", "OP \"mad.lo.s32", {0x224}, "STEPS", 0},
-    {"unit", "OP \"dp4a", {0x226}, "STEPS", 0},
-    {"unit", ".approx", {0x308}, "STEPS", 0},
-    {"unit", "OP \"shfl", {0xf89}, "STEPS", 0},
-    {"unit", "OP \"redux", {0x3c4}, "STEPS", 0},
-    {"unit", "mma.sync", {0x23c, 0x237, 0x23f, 0x23e, 0x27a}, "STEPS", 0},   /* f8: emulated */
-    {"unit", "wgmma.mma_async", {0x9f0, 0x9f1, 0x9f3}, "", 0},
-    {"rate", "GET asm volatile(\"ld.global", {0x381, 0x981}, "STEPS", 0},
-    {"rate", "PUT asm volatile(\"st.global", {0x386, 0x986}, "STEPS", 0},
-    {"rate", "PUT asm volatile(\"st.shared", {0x388, 0x988}, "STEPS", 0},
-    {"rate", "GET asm volatile(\"cp.async", {0xfae}, "STEPS", 0},
-    {"rate", "PUT asm volatile(\"red.", {0x98e, 0x9a6, 0x3a6}, "STEPS", 0},
-    {"rate", "GET asm volatile(\"ldmatrix", {0x83b}, "STEPS", 0},
-    {"words", "ld.volatile.shared.u32", {0x984}, NULL, 8},
-    {"vectors", "ld.volatile.shared.v4", {0x984}, NULL, 8},
-    {"chase", "ld.global.cg.u64", {0x381, 0x981}, NULL, 16},
-    {"chase_shared", "ld.shared.u32", {0x984}, NULL, 16},
-    {"read", "TILES(BODY)", {0x381, 0x981}, "UNROLL", 0},
-    {"write", "TILES(BODY)", {0x386, 0x986}, "UNROLL", 0},
-    {"reread", "TILES(BODY)", {0x381, 0x981}, "UNROLL", 0},
-    {"read", "REGIONS(BODY)", {0x381, 0x981}, NULL, 4},
-    {"write", "REGIONS(BODY)", {0x386, 0x986}, NULL, 4},
-    {"atomics", "red.global.add.f32", {0x98e, 0x9a6, 0x3a6}, "STEPS", 0},
+    {"unit", "OP \"fma.rn.f32", {0x223}, "STEPS", 0, LOOP},
+    {"unit", "OP \"fma.rn.f64", {0x22b}, "STEPS", 0, LOOP},
+    {"unit", "OP \"fma.rn.f16x2", {0x231, 0x235}, "STEPS", 0, LOOP},
+    {"unit", "OP \"fma.rn.bf16x2", {0x231, 0x235}, "STEPS", 0, LOOP},
+    {"unit", "OP \"mad.lo.s32", {0x224}, "STEPS", 0, LOOP},
+    {"unit", "OP \"dp4a", {0x226}, "STEPS", 0, LOOP},
+    {"unit", ".approx", {0x308}, "STEPS", 0, LOOP},
+    {"unit", "BETWEEN(x) asm", {0x221}, "STEPS", 0, LOOP},
+    {"unit", "OP \"shfl", {0xf89}, "STEPS", 0, LOOP},
+    {"unit", "OP \"redux", {0x3c4}, "STEPS", 0, LOOP},
+    {"unit", "mma.sync", {0x23c, 0x237, 0x23f, 0x27a}, "STEPS", 0, MORE},    /* f8: emulated */
+    {"unit", "wgmma.mma_async", {0x9f0, 0x9f1, 0x9f3}, "", 0, LOOP},
+    {"rate", "GET asm volatile(\"ld.global", {0x381, 0x981}, "STEPS", 0, LOOP},
+    {"rate", "PUT asm volatile(\"st.global", {0x386, 0x986}, "STEPS", 0, MORE},
+    {"rate", "PUT asm volatile(\"st.shared", {0x388, 0x988}, "STEPS", 1, WHOLE},      /* fill */
+    {"rate", "GET asm volatile(\"cp.async", {0xfae}, "STEPS", 0, LOOP},
+    {"rate", "PUT asm volatile(\"red.", {0x98e, 0x9a6, 0x3a6}, "STEPS", 0, LOOP},
+    {"rate", "PUT asm volatile(\"atom.", {0x9a8, 0x3a8}, "STEPS", 0, LOOP},
+    {"rate", "GET asm volatile(\"ldmatrix", {0x83b}, "STEPS", 0, LOOP},
+    {"rate", "PUT asm volatile(\"stmatrix", {0x844}, "STEPS", 0, LOOP},
+    {"rate", "LOAD asm volatile(\"ld.shared::cluster", {0x980}, "LOADS", 0, LOOP},
+    {"rate", "COPY asm volatile(\"cp.async.bulk.shared", {0x3ba}, NULL, 1, LOOP},
+    {"rate", "COPY asm volatile(\"cp.async.bulk.tensor.2d.shared", {0x3b4, 0x5b4}, NULL, 1, LOOP},
+    {"rate", "COPY asm volatile(\"cp.async.bulk.tensor.4d.shared", {0x3b4, 0x5b4}, NULL, 1, LOOP},
+    {"rate", "COPY asm volatile(\"cp.async.bulk.tensor.2d.global", {0x3b5}, NULL, 1, LOOP},
+    {"rate", "COPY asm volatile(\"cp.reduce", {0x3b6}, NULL, 1, LOOP},
+    {"burst", "GET asm volatile(\"ld.global", {0x381, 0x981}, "BURST", 0, CLOCK},
+    {"burst", "PUT asm volatile(\"st.global", {0x386, 0x986}, "BURST", 0, CLOCK},
+    {"burst", "PUT asm volatile(\"st.shared", {0x388, 0x988}, "BURST", 0, CLOCK},
+    {"burst", "GET asm volatile(\"cp.async", {0xfae}, "BURST", 0, CLOCK},
+    {"burst", "PUT asm volatile(\"red.", {0x98e, 0x9a6, 0x3a6}, "BURST", 0, CLOCK},
+    {"burst", "PUT asm volatile(\"atom.", {0x9a8, 0x3a8}, "BURST", 0, CLOCK},
+    {"burst", "GET asm volatile(\"ldmatrix", {0x83b}, "BURST", 0, CLOCK},
+    {"burst", "PUT asm volatile(\"stmatrix", {0x844}, "BURST", 0, CLOCK},
+    {"burst", "LOAD asm volatile(\"ld.shared::cluster", {0x980}, "BURST", 0, CLOCK},
+    {"burst", "COPY asm volatile(\"cp.async.bulk.shared", {0x3ba}, "BURST", 0, CLOCK},
+    {"burst", "COPY asm volatile(\"cp.async.bulk.tensor.2d.shared", {0x3b4, 0x5b4}, "BURST", 0,
+     CLOCK},
+    {"burst", "COPY asm volatile(\"cp.async.bulk.tensor.4d.shared", {0x3b4, 0x5b4}, "BURST", 0,
+     CLOCK},
+    {"burst", "COPY asm volatile(\"cp.async.bulk.tensor.2d.global", {0x3b5}, "BURST", 0, CLOCK},
+    {"burst", "COPY asm volatile(\"cp.reduce", {0x3b6}, "BURST", 0, CLOCK},
+    {"words", "ld.volatile.shared.u32", {0x984}, NULL, 8, LOOP},
+    {"vectors", "ld.volatile.shared.v4", {0x984}, NULL, 8, LOOP},
+    {"chase", "ld.global.cg.u64", {0x381, 0x981}, NULL, 16, LOOP},
+    {"chase_shared", "ld.shared.u32", {0x984}, NULL, 16, LOOP},
+    {"chase", "ld.shared::cluster.u32", {0x980}, "LOADS", 0, LOOP},
+    {"read", "TILES(BODY)", {0x381, 0x981}, "UNROLL", 0, LOOP},
+    {"write", "TILES(BODY)", {0x386, 0x986}, "UNROLL", 0, LOOP},
+    {"copy", "TILES(BODY)", {0x381, 0x981}, "UNROLL", 0, LOOP},
+    {"copy", "TILES(BODY)", {0x386, 0x986}, "UNROLL", 0, LOOP},
+    {"reread", "TILES(BODY)", {0x381, 0x981}, "UNROLL", 0, LOOP},
+    {"rewrite", "TILES(BODY)", {0x386, 0x986}, "UNROLL", 0, LOOP},
+    {"read", "REGIONS(BODY)", {0x381, 0x981}, NULL, 4, LOOP},
+    {"write", "REGIONS(BODY)", {0x386, 0x986}, NULL, 4, LOOP},
+    {"atomics", "red.global.add.f32", {0x98e, 0x9a6, 0x3a6}, "STEPS", 0, LOOP},
+    {"barrier", "SYNC block_barrier", {0xb1d}, "STEPS", 0, LOOP},
+    {"barrier", "SYNC mbarrier_meet", {0x9a7, 0xf8c}, "STEPS", 0, LOOP},
+    {"barrier", "SYNC cluster_barrier", {0x9c7}, "STEPS", 0, LOOP},
+    {"step", "LOAD(to, i) asm volatile(\"cp.async", {0xfae}, NULL, 1, LOOP},
+    {"step", "__syncthreads", {0xb1d}, NULL, 1, LOOP},
+    {"empty", "empty", {0x94d}, NULL, 1, WHOLE},
 };
 
 static int macro(const char *text, const char *name) {
@@ -71,9 +111,9 @@ static int macro(const char *text, const char *name) {
 }
 
 static int least_of(const char *text, size_t i) {
-    int n = 0;
-    if (!rule[i].macro) return rule[i].fewest;
-    if (*rule[i].macro) return macro(text, rule[i].macro);
+    int n = rule[i].fewest;
+    if (!rule[i].macro) return n;
+    if (*rule[i].macro) return n + macro(text, rule[i].macro);
     for (const char *at = text; (at = strstr(at, rule[i].text)); at++) n++;
     return n;
 }
@@ -84,9 +124,35 @@ static void show(const uint32_t *count) {
     fprintf(stderr, "\n");
 }
 
+/* How many there are of the opcodes of a rule, where it looks for them.  */
+static int found(size_t i, const NvrtcOutput *code, const char *symbol, int cc, uint32_t *count) {
+    int n = 0;
+    bool whole = rule[i].where == WHOLE || cc < 75;
+    for (int k = 0; k < KINDS && rule[i].opcode[k] && !n; k++) {
+        uint32_t op = (uint32_t)rule[i].opcode[k];
+        bool there = whole ? nvrtc_opcodes(code->cubin, code->cubin_len, symbol, count)
+                     : rule[i].where == CLOCK
+                         ? nvrtc_clocked_opcodes(code->cubin, code->cubin_len, symbol, count)
+                         : nvrtc_loop_opcodes(code->cubin, code->cubin_len, symbol, cc, op, count);
+        for (int m = 0; m < KINDS && there && count[op]; m++)
+            if (rule[i].opcode[m]) n += (int)count[rule[i].opcode[m]];
+    }
+    return n;
+}
+
+/* A kernel whose instructions no rule counts measures what nobody looks at.  */
+static bool looked_for(const char *symbol) {
+    static const char *const other[] = {"link", "fill", "lead"};
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (!strcmp(symbol, other[i])) return false;
+    return true;
+}
+
 static void look(const char *text, const char *symbol, const char *arch, const NvrtcOutput *code) {
     uint32_t count[OPCODES];
-    assert_true(nvrtc_opcodes(code->cubin, code->cubin_len, symbol, count));
+    int cc = 0, looks = 0;
+    char suffix;
+    assert_true(hal_arch(arch, &cc, &suffix));
     for (int i = 0; i < code->n_kernel; i++) {
         if (strcmp(code->kernel[i].kernel, symbol) || !code->kernel[i].spill_stores) continue;
         fprintf(stderr, "%s %s: spills\n%.400s\n", arch, symbol, text);
@@ -94,15 +160,17 @@ static void look(const char *text, const char *symbol, const char *arch, const N
     }
     for (size_t i = 0; i < sizeof rule / sizeof *rule; i++) {
         if (strcmp(rule[i].symbol, symbol) || !strstr(text, rule[i].text)) continue;
-        int least = least_of(text, i), n = 0;
-        for (int k = 0; k < KINDS; k++)
-            if (rule[i].opcode[k]) n += (int)count[rule[i].opcode[k]];
+        int least = least_of(text, i), n = found(i, code, symbol, cc, count);
         checked++;
-        if (n >= least && least > 0) continue;
+        looks++;
+        if (least > 0 && (n == least || (n > least && rule[i].where == MORE))) continue;
         fprintf(stderr, "%s %s of %s: %d, not %d:", arch, rule[i].text, symbol, n, least);
         show(count);
         wrong++;
     }
+    if (looks || !looked_for(symbol)) return;
+    fprintf(stderr, "%s %s: nothing was looked for in\n%.400s\n", arch, symbol, text);
+    wrong++;
 }
 
 /* ---- the harness ---- */
@@ -256,8 +324,9 @@ static Device *profile(const char *name) {
 }
 
 static Status (*const row[])(Bench *b, Device *dev) = {
-    bench_latency, bench_dram, bench_granularity, bench_smem, bench_simt, bench_mma, bench_wgmma,
-    bench_movers, bench_tma, bench_barriers, bench_atomics, bench_clusters,
+    bench_launch,  bench_latency,  bench_dram,    bench_granularity, bench_l2,
+    bench_smem,    bench_simt,     bench_mma,     bench_wgmma,       bench_movers,
+    bench_tma,     bench_barriers, bench_atomics, bench_clusters,
 };
 
 static void machine_code(int which, const char *name) {
