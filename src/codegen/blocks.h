@@ -291,4 +291,8 @@ void permute_elements(Kernel *k);
 /* stream.c */
 void stream_elements(Kernel *k);
 void stream_fold(Kernel *k);
+/* flat.c: the offset of an access whose subscripts are `sub`, by fewer divisions where it can.  */
+const char *stream_offset(const Kernel *k, int stmt, const Access *x, const char *const *sub);
+/* Gives a read that is not tested, and is made element by element, its text by such an offset.  */
+void stream_give(Kernel *k, int stmt, const Access *x);
 #endif

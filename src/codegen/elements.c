@@ -286,14 +286,15 @@ static bool always_inside(const Kernel *k, const TeStmt *s, const Access *x) {
     return true;
 }
 
-static void load_vector(Kernel *k, int stmt, const TeExpr *read, int width) {
+static void load_vector(Kernel *k, int stmt, const Access *x, int width) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
+    const TeExpr *read = x->read;
     const TeTensor *t = &cg->te->tensor[read->v.ref];
     CgPoint first = elements_point(k, stmt, true);
     const char *sub[TE_MAX_RANK];
     for (int d = 0; d < t->rank; d++) sub[d] = cg_expr(&first, read->args[d], TE_I64);
-    const char *offset = cg_offset(cg, read->v.ref, sub);
+    const char *offset = stream_offset(k, stmt, x, sub);
     int n = at->n_vector, parts = at->vec / width;
     cg_line(cg, "rl_vec<%s, %d> x%d[%d];", cg_storage(t->dtype), width, n, parts);
     cg_line(cg, "#pragma unroll");
@@ -372,7 +373,7 @@ static void load_pieces(Kernel *k, int stmt, const Access *x, int width) {
     CgPoint first = elements_point(k, stmt, true);
     const char *sub[TE_MAX_RANK];
     for (int d = 0; d < t->rank; d++) sub[d] = cg_expr(&first, read->args[d], TE_I64);
-    const char *offset = cg_offset(cg, x->tensor, sub);
+    const char *offset = stream_offset(k, stmt, x, sub);
     int n = k->at.n_vector, parts = k->at.vec / width;
     cg_line(cg, "rl_vec<%s, %d> x%d[%d] = {};", cg_storage(t->dtype), width, n, parts);
     if (read->other) cg_line(cg, "bool inside%d[%d];", n, parts);
@@ -398,18 +399,19 @@ void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e) {
     enum { MOST = 256 };
     const TeExpr *reads[MOST];
     const TeStmt *s = &k->cg->te->stmt[stmt];
-    if (k->at.vec == 1) return;
     int n = access_reads(e, reads, MOST);
     for (int i = 0; i < n && i < MOST && k->at.n_vector < MAX_VECTORS; i++) {
         bool have = is_made_here(k, reads[i]->v.ref) || elements_given(k, stmt, reads[i]);
         Access x;
         access_read(k->cg->te, s, reads[i], &x);
-        int width = have || !x.affine ? 1 : elements_width(k, stmt, &x);
+        if (have || !x.affine) continue;
+        int width = elements_width(k, stmt, &x);
         if (width > 1 && always_inside(k, s, &x)) {
-            load_vector(k, stmt, reads[i], width);
+            load_vector(k, stmt, &x, width);
             continue;
         }
         while (width > 1 && !whole_pieces(k, stmt, &x, width)) width /= 2;
         if (width > 1) load_pieces(k, stmt, &x, width);
+        else stream_give(k, stmt, &x);
     }
 }

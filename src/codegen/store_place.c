@@ -185,7 +185,7 @@ const char *store_place(const Kernel *k, int stmt, const Access *x, const char *
     bool many;
     if (!has_pointers(k, stmt, x, &many)) {
         CgPoint first = elements_point(k, stmt, true);
-        *offset = cg_offset(cg, t, first.index);
+        *offset = stream_offset(k, stmt, x, first.index);
         return cg_tensor(cg, t);
     }
     bool wide = cg_tensor_wide(cg, t);

@@ -81,6 +81,10 @@ void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out) {
     double ops = steps * (1 + p->body_ops + test + 3 * l.requests) +
                  stores * (p->epilogue_ops + 6.0 / r->store_vec) +
                  per_sm * r->threads / WARP * 30;
+    if (reads_of(&p->map.widths) > 0)
+        ops = steps * (greater(p->body_ops, 1) + test + 1.5 * l.requests) +
+              stores * (p->epilogue_ops + (3 + 4.0 * p->map.divisions) / r->store_vec) +
+              per_sm * r->threads / WARP * 20;
     out->term[MP_DRAM] = (reads / m->dram_read + writes / m->dram_write) * 1e6;
     out->term[MP_L2] = l2_bytes / lesser(blocks, m->sms) / share * to_us;
     out->term[MP_SMEM] = (steps * l.wavefronts + stores) / m->smem_rate * to_us;

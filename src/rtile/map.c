@@ -67,6 +67,60 @@ ReadWidths rtile_widths(const Problem *p, const FusedAxis *axis, int align,
     return out;
 }
 
+/* ---- divisions ---- */
+
+/* Bit i: the element's number is divided by what lies behind index i.  An offset needs the
+ * quotients at whose index it is no whole number of the next one's steps, a subscript that is
+ * tested or computed those of its indices.  */
+static uint32_t divided(const Problem *p, const Span *span, uint32_t uses) {
+    const TeStmt *s = statement(p, -1);
+    uint32_t bits = 0;
+    int64_t inner = 0, behind = 1, coef;
+    for (int i = s->n_left - 1; i >= 0; i--) {
+        int64_t n = view_extent(s, i);
+        coef = n == 1 ? inner : span->offset.coef[i];
+        if (behind > 1 && (coef != inner || span->varies)) bits |= 1u << i;
+        if (behind > 1 && (uses >> i & 1)) bits |= 1u << i;
+        if (i > 0 && n > 1 && (uses >> i & 1)) bits |= 1u << (i - 1);
+        inner = coef * n;
+        behind *= n;
+    }
+    return bits;
+}
+
+static uint32_t divided_by_read(const Problem *p, int which, const TeExpr *read) {
+    const TeStmt *s = statement(p, which);
+    uint32_t uses = 0;
+    Access a;
+    access_read(p->te, s, read, &a);
+    for (int d = 0; d < p->te->tensor[a.tensor].rank; d++) {
+        if (a.guard[d] || !a.affine) uses |= access_uses(read->args[d]);
+    }
+    if (!a.affine) return divided(p, &(Span){.stmt = s}, uses);
+    Span span = span_of_read(p->te, s, &a);
+    if (which >= 0) span = span_through(&span, statement(p, -1), p->group->perm[which]);
+    return divided(p, &span, which < 0 ? uses : 0);
+}
+
+static int count_divisions(const Problem *p) {
+    const TeExpr *read[READS];
+    uint32_t bits = 0;
+    int count = 0;
+    for (int which = -1; which < p->group->n_fused; which++) {
+        const TeStmt *s = statement(p, which);
+        int n = access_reads(s->rhs, read, READS);
+        for (int i = 0; i < n && i < READS; i++) {
+            if (!is_made_here(p, read[i]->v.ref)) bits |= divided_by_read(p, which, read[i]);
+        }
+        if (p->te->tensor[s->tensor].role != TE_OUTPUT) continue;
+        Span span = span_of_write(p->te, s);
+        if (which >= 0) span = span_through(&span, statement(p, -1), p->group->perm[which]);
+        bits |= divided(p, &span, 0);
+    }
+    for (; bits; bits &= bits - 1) count++;
+    return count;
+}
+
 /* ---- shifts ---- */
 
 typedef struct {
@@ -92,7 +146,8 @@ void rtile_map_reads(Problem *p, const FusedAxis *domain, int align) {
     int n = access_reads(s->rhs, read, READS), placed = 0;
     double bytes;
     MapReads *m = &p->map;
-    *m = (MapReads){.widths = rtile_widths(p, domain, align, NULL, &bytes)};
+    *m = (MapReads){.widths = rtile_widths(p, domain, align, NULL, &bytes),
+                    .divisions = count_divisions(p)};
     for (int i = 0; i < n && i < READS && placed < MAP_SHIFTS; i++) {
         Access a;
         if (is_repeated(p, -1, read, i)) continue;

@@ -44,6 +44,7 @@ enum { MAP_SHIFTS = 64 };
  * tensor, which differ in constants alone, each lies `shift` elements behind another one.  */
 typedef struct {
     ReadWidths widths;
+    int divisions;            /* of an element's number, to find where it is read and written */
     int n_shift;
     double shift[MAP_SHIFTS];
     int bytes[MAP_SHIFTS];    /* of an element */

@@ -1,0 +1,90 @@
+#include "codegen/blocks.h"
+#include "codegen/sizes.h"
+
+/* Offsets of accesses by `stream`, whose text `at` numbers the elements of the domain.
+ *
+ * With E extents and q[i] = at / (E[i+1] * E[i+2] * ..), index i is q[i] - q[i-1] * E[i], so an
+ * offset sum c[i] * index[i] is sum q[i] * (c[i] - c[i+1] * E[i+1]): where a tensor lies as the
+ * domain does nothing is left but `at`, and neighbours that it treats as one index need no
+ * division.  */
+
+static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p->group->root]; }
+
+/* An access's coefficients over the root's indices; false if it has others.  */
+static bool coefficients(const Kernel *k, int stmt, const Access *x, int64_t *coef) {
+    const KernelGroup *g = k->l->p->group;
+    const uint8_t *perm = NULL;
+    for (int i = 0; i < g->n_fused && stmt != g->root; i++) {
+        if (g->fused[i] == stmt) perm = g->perm[i];
+    }
+    for (int j = 0; j < k->cg->te->stmt[stmt].n_index; j++) {
+        if (x->offset.coef[j] == 0) continue;
+        if (j >= root_of(k)->n_left) return false;
+        coef[perm ? perm[j] : j] += x->offset.coef[j];
+    }
+    return true;
+}
+
+/* The factors of the quotients, if there are fewer of them than indices that move the access, and
+ * all are known now.  */
+static bool quotients(const Kernel *k, int stmt, const Access *x, int64_t *factor) {
+    const TeStmt *root = root_of(k);
+    int64_t coef[TE_MAX_INDICES] = {0}, behind = 1;
+    int moving = 0, divided = 0;
+    if (k->l->kind != KERNEL_STREAM || !x->affine || x->varies || x->c_varies) return false;
+    if (!coefficients(k, stmt, x, coef)) return false;
+    for (int i = root->n_left - 1; i >= 0; i--) {
+        bool last = i + 1 == root->n_left, one = root->index[i].hi.value == 1;
+        if (i > 0 && root->index[i].hi.expr) return false;
+        int64_t inner = last ? 0 : coef[i + 1] * root->index[i + 1].hi.value;
+        moving += !one && coef[i] != 0;
+        if (one) coef[i] = inner;
+        factor[i] = coef[i] - inner;
+        divided += factor[i] != 0 && behind > 1;
+        behind *= root->index[i].hi.value;
+    }
+    return divided == 0 || divided < moving;
+}
+
+static const char *offset_text(const Kernel *k, const Access *x, const int64_t *factor) {
+    const Cg *cg = k->cg;
+    const TeStmt *root = root_of(k);
+    TeExtent total = size_indices(cg->arena, root, 0, root->n_left);
+    bool wide = place_wide(total.value, k->l->launch.span);
+    const char *cast = cg_tensor_wide(cg, x->tensor) ? "(long long)" : "(int)";
+    const char *sum = x->offset.c ? cg_int(cg, TE_I64, x->offset.c) : NULL;
+    int64_t behind = 1;
+    for (int i = root->n_left - 1; i >= 0; i--) {
+        if (factor[i] != 0) {
+            const char *q = "at";
+            if (behind > 1)
+                q = cg_text(cg, "(at / %s)", size_divisor(cg, size_number(behind), wide));
+            q = cg_text(cg, "%s%s", cast, q);
+            if (factor[i] != 1) q = cg_text(cg, "%s * %s", q, cg_int(cg, TE_I64, factor[i]));
+            sum = sum ? cg_text(cg, "%s + %s", q, sum) : q;
+        }
+        behind *= root->index[i].hi.value;
+    }
+    return sum ? sum : "0";
+}
+
+const char *stream_offset(const Kernel *k, int stmt, const Access *x, const char *const *sub) {
+    int64_t factor[TE_MAX_INDICES] = {0};
+    if (!quotients(k, stmt, x, factor)) return cg_offset(k->cg, x->tensor, sub);
+    return offset_text(k, x, factor);
+}
+
+void stream_give(Kernel *k, int stmt, const Access *x) {
+    const TeStmt *root = root_of(k);
+    const Cg *cg = k->cg;
+    const Elements *at = &k->at;
+    int64_t factor[TE_MAX_INDICES] = {0}, coef[TE_MAX_INDICES] = {0};
+    if (x->read->other || x->read->checked || at->n_order == 0) return;
+    if (te_extent_unit(&root->index[at->order[0]].hi) % at->vec != 0) return;
+    if (!quotients(k, stmt, x, factor) || !coefficients(k, stmt, x, coef)) return;
+    const char *offset = offset_text(k, x, factor);
+    if (at->vec > 1 && coef[at->order[0]] != 0)
+        offset = cg_text(cg, "%s + v * %s", offset, cg_int(cg, TE_I64, coef[at->order[0]]));
+    const char *element = cg_text(cg, "t%d[%s]", x->tensor, offset);
+    elements_give(k, stmt, x->read, cg_decode(cg, cg->te->tensor[x->tensor].dtype, element));
+}
