@@ -55,18 +55,23 @@ static double loaded(const Problem *p, const RProg *r, int source) {
     return (double)rprog_window_used(p, r, source, false) * lanes_of(p, r);
 }
 
+static int taps_of(const WindowView *v, int source) {
+    int taps = 0;
+    if (!v->map) return (int)(v->source[source].extent_r * v->source[source].extent_s);
+    for (int i = 0; i < v->n_tap; i++) taps += v->tap[i].source == source;
+    return taps;
+}
+
 static void explain_source(const Problem *p, const RProg *r, int source, Buf *out) {
     const WindowView *v = &p->window;
     const WindowSource *x = &v->source[source];
-    int lanes = lanes_of(p, r), taps = (int)(x->extent_r * x->extent_s);
+    int lanes = lanes_of(p, r), taps = taps_of(v, source);
     double outputs = (double)r->thread.extent[AX_M] * r->thread.extent[AX_N] * lanes;
     long long rows = (long long)rprog_window_rows(p, r, source);
-    for (int i = 0, n = 0; i < v->n_tap; i++) {
-        n += v->tap[i].source == source;
-        if (i + 1 == v->n_tap) taps = n;
-    }
-    buf_printf(out, "  window: %lldx%lld taps, step %lld,%lld, dilation %lld,%lld\n",
-               (long long)x->extent_r, (long long)x->extent_s, (long long)x->step_m,
+    buf_puts(out, "  window: ");
+    if (v->map) buf_printf(out, "%d taps in ", taps);
+    buf_printf(out, "%lldx%lld%s, step %lld,%lld, dilation %lld,%lld\n", (long long)x->extent_r,
+               (long long)x->extent_s, v->map ? "" : " taps", (long long)x->step_m,
                (long long)x->step_n, (long long)x->dil_m, (long long)x->dil_n);
     buf_printf(out, "  patch: %dx%dx%d outputs; %lld row%s of %lld loads, ",
                (int)r->thread.extent[AX_M], (int)r->thread.extent[AX_N], lanes, rows, plural(rows),

@@ -101,6 +101,13 @@ const Operator operators[] = {
      " Y[m,n] = max(X[m,n], b[n], a[m]); }", NUMBERS, IN_STREAM},
     {"concat", "op f(X: $T[7,13], Z: $T[7,9]) -> Y: $T[7,22] {"
      " Y[m,n] = n < 13 ? X[m,n] : Z[m,n-13]; }", ALL, IN_STREAM},
+    {"stencil", "op f(X: $T[14,27]) -> Y: $S[14,27] { Y[i,j] = $S((X[i-1,j] else 0)"
+     " + (X[i+1,j] else 0) + (X[i,j-1] else 1) + (X[i,j+1] else 1) - X[i,j]); }", NUMBERS,
+     IN_STREAM | IN_WINDOW},
+    {"stencil last", "op f(X: $T[7,9,12]) -> Y: $T[7,9,12] { Y[i,j,c] = max(X[i,j,c],"
+     " (X[i-1,j,c] else 0), (X[i,j+1,c] else 0)); }", NUMBERS, IN_STREAM | IN_WINDOW},
+    {"stencil of flags", "op f(X: $T[14,27]) -> Y: $T[14,27] { Y[i,j] = X[i,j] &&"
+     " (X[i-1,j] else true) && (X[i,j+2] else true); }", T_BOOL, IN_STREAM | IN_WINDOW},
     {"gather", "op f(E: $T[19,33], id: i32[11]) -> Y: $T[11,33] {"
      " Y[t,d] = id[t] >= 0 && id[t] < 19 ? E[id[t],d] : E[0,d]; }", ALL, IN_STREAM},
     {"cast", "op f(X: $T[13,31]) -> Y: f32[13,31] { Y[m,n] = f32(X[m,n]); }", ALL, IN_STREAM},

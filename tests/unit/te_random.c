@@ -79,6 +79,39 @@ static bool window(Gen *g, const Tensor *t) {
     return true;
 }
 
+/* A map of a new input at several shifts, with an element for each output: what becomes a stencil.
+ */
+static bool stencil(Gen *g, const Tensor *t) {
+    if (t->cls == BOOLEAN || !t->rank || g->n_input + 1 > MAX_INPUTS) return false;
+    uint32_t type = below(g, DTYPES);
+    Tensor x = {.role = INPUT, .cls = t->cls, .dtype = type, .rank = t->rank};
+    memcpy(x.dim, t->dim, sizeof x.dim);
+    int taps = 2 + (int)below(g, 5), still = (int)below(g, (uint32_t)t->rank);
+    const char *const other[] = {"0", "1", "-2"};
+    const char *edge = other[below(g, 3)];
+    int step = 1 + (int)chance(g, 6);
+    put(g, "(");
+    for (int i = 0; i < taps; i++) {
+        if (i) put(g, chance(g, 3) ? "-" : "+");
+        if (chance(g, 3)) buf_printf(&g->out, "%d*", 2 + (int)below(g, 3));
+        put(g, "(");
+        gen_name(g, 'T', g->n_tensor, "[");
+        for (int d = 0; d < t->rank; d++) {
+            int shift = d < still ? 0 : (int)below(g, 5) - 2;
+            if (d) put(g, ",");
+            gen_index_value(g, d);
+            if (step > 1 && d >= still) buf_printf(&g->out, "*%d", step);
+            if (shift) buf_printf(&g->out, "%+d", shift);
+        }
+        buf_printf(&g->out, "] else %s)", chance(g, 8) ? "3" : edge);
+    }
+    put(g, ")");
+    g->wide |= type == 1;
+    g->n_input++;
+    g->tensor[g->n_tensor++] = x;
+    return true;
+}
+
 static void where(Gen *g) {
     const char *before = " where ";
     for (int k = 0; k < g->n_axis; k++) {
@@ -146,7 +179,7 @@ static void statement(Gen *g, bool last) {
     size_t from = g->out.len;
     uint32_t kind = below(g, 8);
     bool sums = kind >= 6 && contraction(g, &t);
-    bool folds = sums || (kind == 5 && window(g, &t));
+    bool folds = sums || (kind == 5 && window(g, &t)) || (kind == 4 && stencil(g, &t));
     if (!folds) gen_expr(g, t.cls, 1 + (int)below(g, 3));
     const char *body = gen_cut(g, from);
     gen_name(g, 'T', g->n_tensor, "");

@@ -58,6 +58,11 @@ static const Spoiler spoilers[] = {
     {"elements left out", "(int)threadIdx.x) *", "(int)threadIdx.x + 1) *", false, NULL, NULL},
     {"element decoded elsewhere", " = at / ", " = (at + 1) / ", false, NULL, NULL},
     {"test of a read dropped", "(v0 < ", "(v0 - 1 < ", false, NULL, NULL},
+    {"window elsewhere", "wx = col * 1 + ", "wx = col * 1 + 1 + ", true, NULL, NULL},
+    {"row of a window elsewhere", "wy = row * 1 + ", "wy = row * 1 + 1 + ", true, NULL, NULL},
+    {"test of columns dropped", "(unsigned)(wx", "(unsigned)(0 * wx", true, NULL, NULL},
+    {"test of rows dropped", "(unsigned)(wy", "(unsigned)(0 * wy", true, NULL, NULL},
+    {"tap elsewhere", "] * 1 + 1]", "] * 1 + 2]", false, NULL, NULL},
     {"loop cut short", "; i1++)", "; i1 += 2)", false, NULL, NULL},
     {"loop begins late", "i1 = 0;", "i1 = 1;", false, NULL, NULL},
 };
@@ -117,7 +122,7 @@ static const Victim victims[] = {
      "op f(X: f32[13,77]) -> Y: f32[13,77] { m[n] = sum[c](X[n,c]); Y[n,c] = X[n,c] - m[n]; }",
      "h200", false, false, false, true, SK_ROW},
     {"elements",
-     "op f(X: f32[13,77]) -> Y: f32[13,77] { Y[m,n] = X[m,n] * 2 + (X[m,n+1] else 0); }",
+     "op f(X: f32[13,77]) -> Y: f32[13,77] { Y[m,n] = X[m,n] * 2 + (X[m+1,n] else 0); }",
      "h200", false, false, false, false, SK_STREAM},
     {"loops",
      "op f(X: f32[19,13]) -> Y: f32[13,19] { b[n] = argmax[c](X[c,n]); Y[n,c] = X[c,n] * b[n]; }",
@@ -127,6 +132,10 @@ static const Victim victims[] = {
     {"windows",
      "op f(X: f32[2,3,19,23]) -> Y: f32[2,3,19,23] "
      "{ Y[n,c,p,q] = max[r,s](X[n,c,p+r-1,q+s-1] else -1.0) where r in 0:3, s in 0:3; }",
+     "h200", false, false, false, false, SK_WINDOW},
+    {"stencils",
+     "op f(X: f32[5,19,23]) -> Y: f32[5,19,23] { Y[n,p,q] = (X[n,p-1,q] else 2) * 3 "
+     "+ (X[n,p+1,q-1] else 2) * 5 + (X[n,p,q+2] else 2) * 7 - X[n,p,q]; }",
      "h200", false, false, false, false, SK_WINDOW},
     {"boxes", "op f(X: f32[77,66]) -> Y: f32[66,77] { Y[n,m] = X[m,n]; }",
      "h200", false, false, false, false, SK_PERMUTE},
