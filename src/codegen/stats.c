@@ -330,6 +330,11 @@ static void finish_rows(Kernel *k, int pass) {
     stats_values(k, pass, "at", NULL);
 }
 
+/* Of whole rows: does something come behind this pass?  */
+static bool is_followed(const Kernel *k, int pass) {
+    return pass + 1 < facts(k)->group->n_pass || facts(k)->any_stored;
+}
+
 void stats_finish(Kernel *k, int pass, bool tied) {
     Cg *cg = k->cg;
     const RowGroup *g = facts(k)->group;
@@ -352,7 +357,8 @@ void stats_finish(Kernel *k, int pass, bool tied) {
     if (in_parts(k)) stats_leave(k, pass, tied, row_number(k));
     else finish_rows(k, pass);
     cg_close(cg);
-    cg_line(cg, "__syncthreads();");
+    if (in_parts(k) ? !tied && stats_any_tied(p, k->l->r, pass) : is_followed(k, pass))
+        cg_line(cg, "__syncthreads();");
     cg_blank(cg);
     k->at.known = in_parts(k) ? pass : pass + 1;
 }

@@ -64,6 +64,13 @@ static const Spoiler spoilers[] = {
     {"test of rows dropped", "(unsigned)(wy", "(unsigned)(0 * wy", true, NULL, NULL},
     {"tap elsewhere", "] * 1 + 1]", "] * 1 + 2]", false, NULL, NULL},
     {"loop cut short", "; i1++)", "; i1 += 2)", false, NULL, NULL},
+    {"neighbour left out", "], 1)", "], 0)", false, NULL, NULL},
+    {"warp left out", "for (int s = 1; s <", "for (int s = 2; s <", false, NULL, NULL},
+    {"columns beyond the last one", "if (n < N) {", "if (true) {", false, NULL, NULL},
+    {"value of another row", "value3[(int)(m - m0)]", "value3[0]", true, NULL, NULL},
+    {"part not rescaled", " ? 1.0f : expf(", " ? 1.0f : 1.0f + 0.0f * expf(", false, NULL, NULL},
+    {"part of a row left out", "for (int s = lane; s <", "for (int s = lane + 1; s <", false, NULL,
+     NULL},
     {"loop begins late", "i1 = 0;", "i1 = 1;", false, NULL, NULL},
 };
 
@@ -75,7 +82,9 @@ static const struct {
 } harmless[] = {
     {"barrier removed", SK_CONTRACT, "if (k_warp > 0) {",
      "only fetches ahead that nobody uses can still be reading, and not where sums are stored"},
-    {"barrier removed", SK_CONTRACT, "float *const piece",
+    {"barrier removed", SK_CONTRACT, "{\n        float *const piece",
+     "only fetches ahead that nobody uses can still be reading"},
+    {"barrier removed", SK_CONTRACT, "// stages become parts",
      "only fetches ahead that nobody uses can still be reading"},
     {"row guard dropped", SK_ROW, "",
      "threads beyond the last row take it as theirs, clamped, and store what its own threads do"},
@@ -87,6 +96,8 @@ typedef struct {
     bool matrix, shared;      /* a matrix unit; stores through shared memory */
     bool several;             /* rows of a block */
     Skeleton skeleton;
+    RowStats stats;           /* statements over rows of a product: split `joined` */
+    bool inexact;             /* on reals */
 } Victim;
 
 static const Victim victims[] = {
@@ -139,6 +150,18 @@ static const Victim victims[] = {
      "h200", false, false, false, false, SK_WINDOW},
     {"boxes", "op f(X: f32[77,66]) -> Y: f32[66,77] { Y[n,m] = X[m,n]; }",
      "h200", false, false, false, false, SK_PERMUTE},
+    {"whole rows of a product",
+     "op f(A: f16[40,112], B: f16[50,112]) -> Y: f32[40,50] { C[m,n] += A[m,k] * B[n,k]; "
+     "s[m] = sum[n](C[m,n] + 1); Y[m,n] = C[m,n] - s[m]; }",
+     "a100", false, true, false, false, SK_CONTRACT, STATS_WHOLE, false},
+    {"parts of rows of a product",
+     "op f(A: f32[40,64], B: f32[150,64]) -> Y: f32[40,150] { C[m,n] += A[m,k] * B[n,k]; "
+     "s[m] = sum[n](C[m,n] + 1); Y[m,n] = C[m,n] - s[m]; }",
+     "a100", false, false, false, false, SK_CONTRACT, STATS_PARTS, false},
+    {"parts that follow a maximum",
+     "op f(A: f32[24,48], B: f32[90,48]) -> (Z: f32[24], H: f32[24]) { C[m,n] += A[m,k] * B[n,k]; "
+     "u[m,n] = 0 - abs(C[m,n]); H[m] = max[n](u[m,n]); Z[m] = sum[n](exp(u[m,n] - H[m])); }",
+     "a100", false, false, false, false, SK_CONTRACT, STATS_PARTS, true},
 };
 
 enum {
@@ -204,10 +227,11 @@ static void count_occurrences(const char *source, Mutant *m) {
 
 static void note(Mutant *m, const char *text) { snprintf(m->how, sizeof m->how, "%.190s", text); }
 
-/* Runs the case on integer data under several interleavings until something is reported.  */
-static const char *judge(KernelCase *c) {
+/* Runs the case on integer data, or reals, under several interleavings until something is reported.  */
+static const char *judge(KernelCase *c, bool inexact) {
     for (uint64_t seed = 1; seed <= 3; seed++) {
-        const char *wrong = kernel_run(c, TE_FILL_INTEGERS, seed, true);
+        const char *wrong = kernel_run(c, inexact ? TE_FILL_REALS : TE_FILL_INTEGERS, seed,
+                                       !inexact);
         if (wrong) return wrong;
     }
     return NULL;
@@ -216,7 +240,7 @@ static const char *judge(KernelCase *c) {
 /* A plan in which everything that is spoiled matters: several warps, and more steps than
  * stages.  */
 static bool suits(const Victim *v, const Device *dev, const Problem *p, const RProg *r) {
-    if (r->skeleton != v->skeleton || r->split > 1) return false;
+    if (r->skeleton != v->skeleton || r->split > 1 || r->stats != v->stats) return false;
     if (r->skeleton == SK_STREAM) return true;
     if (r->threads < 64) return false;
     int64_t rows = r->block.extent[AX_M];
@@ -225,6 +249,7 @@ static bool suits(const Victim *v, const Device *dev, const Problem *p, const RP
     int64_t steps = (p->extent[AX_K] + r->block.extent[AX_K] - 1) / r->block.extent[AX_K];
     bool slices = r->warp.extent[AX_K] < r->block.extent[AX_K];
     if (rprog_matrix(dev, r) != v->matrix || (v->shared && r->via != VIA_SHARED)) return false;
+    if (v->stats && r->block.extent[AX_N] == r->warp.extent[AX_N]) return false;
     return slices == v->slices && r->stages > 1 && steps >= r->stages + 2;
 }
 
@@ -240,7 +265,8 @@ static void make(Mutant *m, Arena *a) {
     KernelCase c;
     Nvrtc *n;
     const Device *dev = fixture_device(a, m->victim->device);
-    const char *wrong = kernel_open(&c, a, dev, m->victim->text, NULL);
+    TeSplit split = m->victim->stats ? TE_SPLIT_JOINED : TE_SPLIT_USUAL;
+    const char *wrong = kernel_open_split(&c, a, dev, m->victim->text, NULL, split);
     if (!wrong) wrong = pick(&c, m->victim);
     if (!wrong) wrong = kernel_emit(&c);
     if (!wrong && nvrtc_open(a, &c.diag, NULL, dev->arch, &n)) wrong = "no NVRTC";
@@ -258,7 +284,7 @@ static void make(Mutant *m, Arena *a) {
     m->exists = true;
     m->compiled = kernel_compile(&c, n, false) == NULL;
     if (!m->compiled) return;
-    wrong = judge(&c);
+    wrong = judge(&c, m->victim->inexact);
     m->reported = wrong != NULL;
     if (wrong) note(m, wrong);
 }
