@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { NVRTC_OUT_OF_MEMORY = 1, NVRTC_COMPILATION = 6, MAX_OPTIONS = 8 };
+enum { NVRTC_OUT_OF_MEMORY = 1, NVRTC_COMPILATION = 6, MAX_OPTIONS = 9 };
 
 typedef struct {
     const Nvrtc *nvrtc;
@@ -46,6 +46,8 @@ static int options(const Nvrtc *n, Arena *a, const char *source, const char *arc
     out[k++] = "-default-device";
     if (n->major >= 12)
         out[k++] = "--no-source-include";
+    if (n->major * 100 + n->minor >= 1204)                /* no textures, no types of the runtime */
+        out[k++] = "--minimal";
     /* Since version 13 results are kept in the driver's cache, which would open the driver.  */
     if (n->major >= 13)
         out[k++] = "--no-cache";
