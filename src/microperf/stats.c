@@ -53,7 +53,6 @@ static void estimate_values(const Model *m, const RProg *r, int pass, Estimate *
 }
 
 static void add_estimate(Estimate *sum, const Estimate *e) {
-    MpTerm limiter = e->us > sum->us ? e->limiter : sum->limiter;
     double us = sum->us + e->us;
     for (MpTerm t = 0; t < MP_COUNT; t++) sum->term[t] += e->term[t];
     sum->load_sectors += e->load_sectors;
@@ -66,7 +65,6 @@ static void add_estimate(Estimate *sum, const Estimate *e) {
     /* Kernels limited by different terms do not overlap.  */
     sum->term[MP_OVERLAP] += us - sum->us;
     sum->us = us;
-    sum->limiter = limiter;
 }
 
 void mp_estimate_stats(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {

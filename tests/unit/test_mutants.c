@@ -227,7 +227,8 @@ static void count_occurrences(const char *source, Mutant *m) {
 
 static void note(Mutant *m, const char *text) { snprintf(m->how, sizeof m->how, "%.190s", text); }
 
-/* Runs the case on integer data, or reals, under several interleavings until something is reported.  */
+/* Runs the case on integer data, or reals, under several interleavings until something is
+ * reported.  */
 static const char *judge(KernelCase *c, bool inexact) {
     for (uint64_t seed = 1; seed <= 3; seed++) {
         const char *wrong = kernel_run(c, inexact ? TE_FILL_REALS : TE_FILL_INTEGERS, seed,
