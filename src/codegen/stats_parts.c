@@ -13,6 +13,10 @@ static const TeStmt *statement(const Kernel *k, int i) {
 
 static int tensor_of(const Kernel *k, int i) { return statement(k, i)->tensor; }
 
+static long long rows_of(const Kernel *k) {
+    return (long long)(k->l->p->extent[AX_B] * k->l->p->extent[AX_M]);
+}
+
 static int tiles_of(const Kernel *k) { return (int)rprog_tiles(k->l->p, k->l->r, AX_N); }
 
 /* What the terms of tied reduction i are made with in this block.  */
@@ -36,8 +40,8 @@ void stats_leave(Kernel *k, int pass, bool tied, const char *row) {
     const RowGroup *g = facts(k)->group;
     for (int i = 0; i < g->n; i++) {
         if (stats_meets(k, i, pass, tied))
-            cg_line(cg, "left%d[(long long)%s * %d + tile_n] = acc%d;", tensor_of(k, i), row,
-                    tiles_of(k), tensor_of(k, i));
+            cg_line(cg, "left%d[tile_n * %lldll + %s] = acc%d;", tensor_of(k, i), rows_of(k), row,
+                    tensor_of(k, i));
     }
     for (int i = 0; i < g->n && !tied; i++) {
         bool second = false;
@@ -56,14 +60,19 @@ static const char *scale(const Kernel *k, int i, const char *from, const char *t
                    call, from, to);
 }
 
-/* Part s of reduction i as a part of the whole row's.  */
+/* Part s of reduction i.  */
+static const char *part_at(const Kernel *k, int i) {
+    return cg_text(k->cg, "p%d[s * %lldll]", tensor_of(k, i), rows_of(k));
+}
+
+/* The same as a part of the whole row's.  */
 static const char *part_of_row(Kernel *k, int i) {
     Cg *cg = k->cg;
     const RowGroup *g = facts(k)->group;
-    const char *value = cg_text(cg, "p%d[s]", tensor_of(k, i));
+    const char *value = part_at(k, i);
     if (g->tie[i] == TIE_NONE) return value;
-    int lead = tensor_of(k, g->leader[i]);
-    const char *part = cg_text(cg, "p%d[s]", lead), *now = cg_text(cg, "acc%d", lead);
+    const char *part = part_at(k, g->leader[i]);
+    const char *now = cg_text(cg, "acc%d", tensor_of(k, g->leader[i]));
     if (g->tie[i] == TIE_SCALE) return cg_text(cg, "%s * %s", value, scale(k, i, part, now));
     const char *type = cg_type(statement(k, i)->rhs->type);
     int block = k->l->r->block.extent[AX_N];
@@ -77,7 +86,7 @@ static void combine(Kernel *k, int i, int lanes) {
     const TeExpr *e = statement(k, i)->rhs;
     int t = tensor_of(k, i);
     const char *acc = cg_text(cg, "acc%d", t), *type = cg_type(e->type);
-    cg_line(cg, "const %s *const p%d = left%d + (long long)row * %d;", type, t, t, tiles_of(k));
+    cg_line(cg, "const %s *const p%d = left%d + row;", type, t, t);
     cg_line(cg, "%s %s = %s;", type, acc, cg_identity(cg, (TeRedop)e->red, e->type));
     cg_line(cg, "#pragma unroll 4");
     cg_open(cg, "for (int s = lane; s < %d; s += %d)", tiles_of(k), lanes);
@@ -129,7 +138,6 @@ void stats_combine(Kernel *k, int pass) {
     Cg *cg = k->cg;
     const RowGroup *g = facts(k)->group;
     int lanes = rprog_stats_threads(k->l->p, k->l->r);
-    int64_t rows = k->l->p->extent[AX_B] * k->l->p->extent[AX_M];
     cg_line(cg, "// combine: the parts of pass %d, %d threads to a row", pass, lanes);
     place_row(k, lanes);
     for (int i = 0; i < g->n; i++) {
@@ -145,6 +153,6 @@ void stats_combine(Kernel *k, int pass) {
         }
     }
     settle(k, pass);
-    const char *live = cg_text(cg, "lane == 0 && id < %lld", (long long)rows);
+    const char *live = cg_text(cg, "lane == 0 && id < %lld", rows_of(k));
     stats_values(k, pass, "row", live);
 }

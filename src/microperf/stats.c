@@ -47,8 +47,7 @@ static void estimate_values(const Model *m, const RProg *r, int pass, Estimate *
     double waves = whole(rows * lanes / THREADS / (m->sms * 16));
     *out = (Estimate){0};
     out->term[MP_SPLIT] = m->floor_us + m->dram_latency / m->clock * 1e6 + bytes / rate * 1e6 +
-                          (waves * n * (trips * m->l2_latency + 100)) /
-                              m->clock * 1e6;
+                          waves * n * (trips * m->l2_latency + 100) / m->clock * 1e6;
     mp_finish(out);
 }
 

@@ -123,7 +123,7 @@
  *   reduction's rprog_stats_part.  Values per row are kept in shared memory at rprog_stats_value,
  *   behind what stages and pieces take, and maps read them from there.
  * - `rows parts`: for each pass of Problem.parts a kernel computes the product; a block stores the
- *   values of its columns to the workspace as [row][column tile], and a second kernel makes of them
+ *   values of its columns to the workspace as [column tile][row], and a second kernel makes of them
  *   those of the rows, [row].  What the pass stores comes from the first kernel.  A tied reduction
  *   is made with what its leader is in the block, and corrected when tiles meet.
  *

@@ -108,10 +108,12 @@ int rprog_stats_rows(const Device *dev, const RProg *r) {
     return count_along(&r->warp, &r->thread, AX_M) * each;
 }
 
+/* One where rows keep a device busy: neighbours then read neighbouring parts.  */
 int rprog_stats_threads(const Problem *p, const RProg *r) {
-    int64_t tiles = rprog_tiles(p, r, AX_N);
+    enum { ENOUGH = 1 << 15 };
+    int64_t tiles = rprog_tiles(p, r, AX_N), rows = rows_of(p);
     int n = 1;
-    while (n < WARP && n < tiles) n *= 2;
+    while (n < WARP && n < tiles && rows * n < ENOUGH) n *= 2;
     return n;
 }
 
