@@ -255,6 +255,8 @@ void row_tie_correct(Kernel *k, int pass);
 /* Value `value` of slice s as a part of the whole row's.  */
 const char *row_tie_slice(Kernel *k, int i, const char *value);
 void row_tie_settle(Kernel *k, int pass);                 /* behind the last meeting of a row */
+/* The factor from terms of a tied sum made with maximum `from` to those made with `to`.  */
+const char *row_tie_factor(const Cg *cg, const TeExpr *sum, const char *from, const char *to);
 
 /* column.c */
 void column_place(Kernel *k);

@@ -26,7 +26,7 @@ static const char words[] =
     " lane_n m_at n_at warp row all_steps slice"
     " col copies k_warp k_next k_now first steps step put take turn next kb kk acc i j f g p r s u"
     " v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums best where value rest"
-    " total wx wy live line piece in seen fresh d number end id ";
+    " total wx wy live line piece in seen more fresh d number end id ";
 
 /* Names with a number: t0 tensors, s sizes, i indices, e and v values, o x and y vectors, q digits
  * and outputs of rows, p h r other pointers of rows, g p d places along the axes of boxes; those of
@@ -35,7 +35,7 @@ static const char words[] =
 static const char stems[] = "tsievoxyphqrgd";
 static const char operand[] = " mn k to src off koff at kat reg frag low b e r row places ";
 
-static const char numbered[] = " acc where part place spot past own base inside f value left ";
+static const char numbered[] = " acc where part place spot past own now base inside f value left ";
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

@@ -43,13 +43,15 @@ static bool shifts(const Kernel *k, int pass) {
     return false;
 }
 
-/* The factor from terms made with maximum `from` to those made with `to`.  */
-static const char *scale(const Kernel *k, int i, const char *from, const char *to) {
-    const TeStmt *s = &k->cg->te->stmt[group(k)->stmt[i]];
-    bool two = s->rhs->args[0]->v.fn == TE_FN_EXP2, wide = type_of(k, i) == TE_F64;
+const char *row_tie_factor(const Cg *cg, const TeExpr *sum, const char *from, const char *to) {
+    bool two = sum->args[0]->v.fn == TE_FN_EXP2, wide = sum->type == TE_F64;
     const char *call = wide ? (two ? "exp2" : "exp") : two ? "exp2f" : "expf";
-    return cg_text(k->cg, "(%s == %s ? %s : %s(%s - %s))", from, to,
-                   cg_real(k->cg, type_of(k, i), 1), call, from, to);
+    return cg_text(cg, "(%s == %s ? %s : %s(%s - %s))", from, to, cg_real(cg, sum->type, 1), call,
+                   from, to);
+}
+
+static const char *scale(const Kernel *k, int i, const char *from, const char *to) {
+    return row_tie_factor(k->cg, k->cg->te->stmt[group(k)->stmt[i]].rhs, from, to);
 }
 
 void row_tie_clear(Kernel *k, int pass) {

@@ -1,6 +1,9 @@
 /* The estimate of the `column` skeleton.  */
 #include "microperf/views.h"
 
+/* Instructions of a tied reduction behind a step, and for each column of it.  */
+enum { FOLLOW_STEP = 12, FOLLOW_COLUMN = 20 };
+
 /* Bytes that sectors add to a run that begins anywhere in one.  */
 static double sector_factor(double run_bytes, double bytes) {
     double most = SECTOR / bytes;
@@ -35,8 +38,10 @@ void mp_estimate_column(const Model *m, const RProg *r, Estimate *out) {
     w.reads = m->total_unique + (double)p->epilogue_bytes;
     double warps = w.blocks * r->threads / WARP, rows = warps * steps * deep;
     double digits = v->red.n_digit > 1 ? 4.0 * v->red.n_digit : 0;
+    double follow = v->tied * (FOLLOW_STEP + FOLLOW_COLUMN * vec) / deep;
     w.compute = rows * vec * tap;
-    w.ops = rows * (3 * reads + vec * (tap + decode) + digits + 4 / deep) + warps * 50;
+    w.ops = rows * (3 * reads + vec * (tap + decode) + digits + 4 / deep + follow) +
+            warps * 50;
     double columns = blocks * along / WARP * vec;
     w.ops += columns * ((groups - 1) * 2 * words + p->epilogue_ops + 6);
     double run = lesser(along, (double)v->run / vec);

@@ -42,6 +42,12 @@ static void explain_column(const Problem *p, const RProg *r, Buf *out) {
                plural(r->thread.extent[AX_K]));
     if (groups > 1) buf_printf(out, "; groups meet in %d bytes of shared memory", (int)r->smem);
     buf_putc(out, '\n');
+    if (v->n_sum > 1) buf_puts(out, "  one pass:");
+    for (int i = 0; i < v->n_sum && v->n_sum > 1; i++)
+        buf_printf(out, "%s %s%s", i ? " and" : "",
+                   p->te->tensor[p->te->stmt[v->sum[i]].tensor].name,
+                   v->tie[i] ? " (follows)" : "");
+    if (v->n_sum > 1) buf_putc(out, '\n');
     if (r->split > 1) {
         long long blocks = (long long)rprog_blocks(p, r);
         buf_printf(out, "  grid: rows in %d slices, because %lld block%s would leave SMs idle; ",

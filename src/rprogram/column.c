@@ -61,8 +61,11 @@ int64_t rprog_column_registers(const Problem *p, const RProg *r) {
     const ColumnView *v = &p->column;
     int64_t words = 0;
     for (int i = 0; i < v->n_part; i++) words += (v->part[i] + 3) / 4;
-    int64_t landing = (v->bytes * r->thread.extent[AX_M] + 3) / 4 * r->thread.extent[AX_K];
-    return FIXED + (words + 1) * r->thread.extent[AX_M] + landing + v->red.n_digit;
+    /* What a step has read, as it came, or for reductions with followers as values.  */
+    int64_t bytes = v->tied && v->sum_bytes > v->bytes ? v->sum_bytes : v->bytes;
+    int64_t landing = (bytes * r->thread.extent[AX_M] + 3) / 4 * r->thread.extent[AX_K];
+    int64_t follow = v->tied ? 8 : 0;
+    return FIXED + (words + 1) * r->thread.extent[AX_M] + landing + v->red.n_digit + follow;
 }
 
 const char *rprog_column_check(const Problem *p, const Device *dev, const RProg *r) {

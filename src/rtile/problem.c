@@ -107,7 +107,8 @@ static int64_t unique_bytes(const Problem *p, int which) {
 static int new_reads(const Problem *p, int which) {
     const TeExpr *read[READS];
     int n = access_reads(p->te->stmt[p->group->fused[which]].rhs, read, READS), new = 0;
-    for (int i = 0; i < n && i < READS; i++) new += !read_before(p, which, read[i]->v.ref);
+    for (int i = 0; i < n && i < READS; i++)
+        new += !made_here(p, read[i]->v.ref) && !read_before(p, which, read[i]->v.ref);
     return new;
 }
 

@@ -87,6 +87,25 @@ static void view_sums(Problem *p) {
     }
 }
 
+static int sum_number(const ColumnView *v, int stmt) {
+    int i = 0;
+    while (v->sum[i] != stmt) i++;
+    return i;
+}
+
+static void view_ties(Problem *p) {
+    const RowGroup *g = p->group->tied;
+    ColumnView *v = &p->column;
+    for (int i = 0; g && i < g->n; i++) {
+        if (g->tie[i] == TIE_NONE) continue;
+        int n = sum_number(v, g->stmt[i]);
+        v->tie[n] = g->tie[i];
+        v->leader[n] = sum_number(v, g->stmt[g->leader[i]]);
+        v->center[n] = g->center[i];
+        v->tied++;
+    }
+}
+
 static void view_columns(Problem *p, int align) {
     const TeStmt *s = &p->te->stmt[p->group->root];
     const TeExpr *e = s->rhs;
@@ -94,6 +113,7 @@ static void view_columns(Problem *p, int align) {
     Access a;
     v->out.extent = v->red.extent = 1;
     view_sums(p);
+    view_ties(p);
     if (!v->positional && view_reuses(p)) return;
     if (!view_widest(p->te, s, e->args[0], has_columns, &a)) return;
     int last = view_contiguous(s, &a);

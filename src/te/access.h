@@ -126,7 +126,8 @@ enum { ROW_MAX_STMTS = 64 };
 typedef enum { ROW_REDUCE, ROW_MAP, ROW_SCALAR } RowRole;
 
 /* How a sum whose terms hold another reduction's value x can be made in the same pass as that: each
- * thread adds terms made with what x is so far, and corrects its sum when x moves.  */
+ * thread adds terms made with what x is so far, and corrects its sum when x moves.  Of rows, and of
+ * columns likewise.  */
 typedef enum {
     TIE_NONE,
     TIE_SCALE,                            /* of exp(E - x) or exp2(E - x), x the maximum of E */
@@ -156,12 +157,15 @@ enum { TE_MAX_SUMS = 4 };
 
 /* One kernel's worth of statements: a root (reduction or map) and the maps fused behind it, or a
  * row group, of which `fused` then holds all but the frame.  Beside a reduction up to TE_MAX_SUMS -
- * 1 of the fused statements may be reductions over the same indices in the same order.  Behind a
- * contraction with `stats` the fused statements are the row group's: they run over rows of its
- * results, the columns of which are its axis N.  */
+ * 1 of the fused statements may be reductions over the same indices in the same order, which read
+ * of this group at most what they are tied to.  Behind a contraction with `stats` the fused
+ * statements are the row group's: they run over rows of its results, the columns of which are its
+ * axis N.  */
 typedef struct KernelGroup {
     const RowGroup *row;                  /* or NULL */
     const RowGroup *stats;                /* or NULL */
+    /* reductions over strided indices: the same statements where one is tied; else NULL */
+    const RowGroup *tied;
     int root;                             /* statement */
     int n_fused;
     int fused[TE_MAX_STMTS];              /* maps over the same domain, in order */

@@ -1,5 +1,6 @@
 /* Reductions beside each other whose neighbouring results read neighbouring elements: those over
- * the same indices that read the same elements share a kernel, so that these are read once.  */
+ * the same indices that read the same elements share a kernel, so that these are read once.  So do
+ * a mean and a sum of squared deviations from it, a maximum and a sum of exponentials under it.  */
 #include "te/groups.h"
 #include "te/tree.h"
 #include <string.h>
@@ -7,6 +8,7 @@
 enum { READS_MAX = 256 };
 
 typedef struct {
+    Arena *arena;
     const Te *te;
     Groups *g;
     const RowGroup **row;
@@ -80,11 +82,51 @@ static bool share_columns(const Columns *c, int a, int b) {
     return false;
 }
 
+/* The statements of groups a and b as rows: the values of one column are one.  */
+static RowGroup *as_rows(Arena *arena, const Te *te, const Groups *g, int a, int b) {
+    RowGroup *x = ARENA_NEW(arena, RowGroup);
+    *x = (RowGroup){.frame = g->root[a]};
+    for (int i = 0; i < te->n_stmt && x->n < ROW_MAX_STMTS; i++) {
+        const TeStmt *s = &te->stmt[i];
+        bool reduces = s->rhs->kind == TE_REDUCE;
+        if (g->home[i] != a && g->home[i] != b)
+            continue;
+        x->stmt[x->n] = i;
+        x->role[x->n] = reduces ? ROW_REDUCE : ROW_SCALAR;
+        for (int j = 0; j < s->n_index; j++)
+            x->axis[x->n][j] = reduces || j >= s->n_left ? (uint8_t)j : g->perm[i][j];
+        x->n++;
+    }
+    return x;
+}
+
+const RowGroup *columns_tied(Arena *a, const Te *te, const Groups *g, int k) {
+    int sums = 0;
+    for (int i = 0; i < te->n_stmt; i++)
+        sums += g->home[i] == k && te->stmt[i].rhs->kind == TE_REDUCE;
+    if (sums < 2)
+        return NULL;
+    RowGroup *x = as_rows(a, te, g, k, k);
+    return rows_tie(te, x) ? x : NULL;
+}
+
+/* What the root of group b may read of group a, which is made in the same pass; -1: nothing.  */
+static int center_of(const Columns *c, int a, int b) {
+    RowGroup *x = as_rows(c->arena, c->te, c->g, a, b);
+    rows_tie(c->te, x);
+    for (int i = 0; i < x->n; i++) {
+        if (x->stmt[i] == c->g->root[b] && x->tie[i])
+            return x->center[i];
+    }
+    return -1;
+}
+
 /* Can what group b computes come right behind group a, in its kernel?  Its maps may read what that
- * makes at their own point.  */
+ * makes at their own point, its reduction what it is tied to.  */
 static bool can_follow(const Columns *c, int a, int b) {
     const TeExpr *reads[READS_MAX];
     const Groups *g = c->g;
+    int center = center_of(c, a, b);
     for (int i = 0; i < c->te->n_stmt; i++) {
         const TeStmt *s = &c->te->stmt[i];
         int n = g->home[i] == b ? access_reads(s->rhs, reads, READS_MAX) : 0;
@@ -96,15 +138,16 @@ static bool can_follow(const Columns *c, int a, int b) {
             if (home < a || home == b)
                 continue;
             memcpy(perm, g->perm[i], sizeof perm);
-            if (home != a || i == g->root[b] || !groups_own_point(c->te, g, s, reads[j], perm))
+            if (home != a || (i == g->root[b] && reads[j]->v.ref != center) ||
+                !groups_own_point(c->te, g, s, reads[j], perm))
                 return false;
         }
     }
     return true;
 }
 
-void columns_join(const Te *te, Groups *g, const RowGroup **row) {
-    Columns c = {te, g, row};
+void columns_join(Arena *arena, const Te *te, Groups *g, const RowGroup **row) {
+    Columns c = {arena, te, g, row};
     for (int b = 1; b < g->n; b++) {
         for (int a = 0; a < b && reduces(&c, b); a++) {
             if (!reduces(&c, a) || !same_domain(root_of(&c, a), root_of(&c, b)) ||

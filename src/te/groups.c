@@ -143,7 +143,7 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out) {
             row[k] = NULL;
     }
     if (te->split != TE_SPLIT_APART) {
-        columns_join(te, &g, row);
+        columns_join(a, te, &g, row);
         siblings_join(te, &g, row);
     }
     const RowGroup **stats = stats_join(a, te, &g, row);
@@ -151,6 +151,7 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out) {
     for (int k = 0; k < g.n; k++) {
         group[k].row = row[k];
         group[k].stats = stats[k];
+        group[k].tied = row[k] || stats[k] ? NULL : columns_tied(a, te, &g, k);
     }
     for (int i = 0; i < te->n_stmt; i++) {
         KernelGroup *k = &group[g.home[i]];

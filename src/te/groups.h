@@ -24,6 +24,8 @@ void groups_find(const Te *te, Groups *out);
 const RowGroup **rows_find(Arena *a, const Te *te, Groups *g);
 /* Fills pass and n_pass; drops ties that do not save their reduction a pass.  */
 void rows_passes(const Te *te, RowGroup *g);
+/* Ties every reduction that can be, whatever its pass.  False: none can.  */
+bool rows_tie(const Te *te, RowGroup *g);
 /* The group with every reduction tied that can be; NULL where that saves no pass.  */
 const RowGroup *rows_tied(Arena *a, const Te *te, const RowGroup *g);
 /* Does a read's subscripts name left indices of s so that s runs with the root the way the read
@@ -33,8 +35,11 @@ bool groups_own_point(const Te *te, const Groups *g, const TeStmt *s, const TeEx
 /* Group k becomes a part of group `to`; those behind it move up.  */
 void groups_merge(const Te *te, Groups *g, const RowGroup **row, int k, int to);
 /* Joins reductions over the same indices that read the same elements, neighbouring ones for
- * neighbouring results, and do not need each other.  */
-void columns_join(const Te *te, Groups *g, const RowGroup **row);
+ * neighbouring results, and do not need each other but for what one is tied to.  */
+void columns_join(Arena *a, const Te *te, Groups *g, const RowGroup **row);
+/* The statements of group k, of several reductions, with those tied that follow another one; NULL
+ * if none does.  */
+const RowGroup *columns_tied(Arena *a, const Te *te, const Groups *g, int k);
 /* Joins maps over one domain that read the same elements and do not need each other.  */
 void siblings_join(const Te *te, Groups *g, const RowGroup **row);
 /* Joins row groups with the contraction whose rows they run over.  Returns the `stats` of each

@@ -61,11 +61,15 @@ static bool reduces(const Te *te, const RowGroup *g, int j, int i, const TeExpr 
     return same(&p, e, y->rhs->args[0]);
 }
 
-static bool is_count(const Te *te, const TeExpr *e, double n) {
+/* Is it n, as a number or in sizes?  */
+static bool is_count(const Te *te, const TeStmt *s, const TeExpr *e, double n) {
+    Affine f;
     while (e->kind == TE_CAST) e = e->args[0];
-    if (e->kind == TE_SIZE)
-        return (double)te->size[e->v.ref].extent.value == n;
-    return e->kind == TE_INT ? (double)e->v.i == n : e->kind == TE_REAL && e->v.r == n;
+    if (e->kind == TE_REAL)
+        return e->v.r == n;
+    if (access_uses(e) || !access_affine(te, s, e, &f))
+        return false;
+    return (double)f.c == n;
 }
 
 /* The statement whose sum over the row, divided by the row's length, statement i is; -1: none.  */
@@ -80,7 +84,7 @@ static int sum_of_mean(const Te *te, const RowGroup *g, int i) {
         columns *= (double)frame->index[j].hi.value;
     }
     int sum = maker_of(te, g, s->rhs->args[0]->v.ref);
-    return sum >= 0 && is_count(te, s->rhs->args[1], columns) ? sum : -1;
+    return sum >= 0 && is_count(te, s, s->rhs->args[1], columns) ? sum : -1;
 }
 
 /* sum of exp(E - x): x is the maximum of E.  */
@@ -120,15 +124,22 @@ static void tie_shift(const Te *te, RowGroup *g, int i) {
     g->center[i] = center;
 }
 
+bool rows_tie(const Te *te, RowGroup *g) {
+    bool any = false;
+    for (int i = 0; i < g->n; i++) {
+        if (!is_reduction(te, g, i, TE_RED_SUM))
+            continue;
+        tie_scale(te, g, i);
+        tie_shift(te, g, i);
+        any |= g->tie[i] != TIE_NONE;
+    }
+    return any;
+}
+
 const RowGroup *rows_tied(Arena *a, const Te *te, const RowGroup *g) {
     RowGroup *x = ARENA_NEW(a, RowGroup);
     *x = *g;
-    for (int i = 0; i < x->n; i++) {
-        if (!is_reduction(te, x, i, TE_RED_SUM))
-            continue;
-        tie_scale(te, x, i);
-        tie_shift(te, x, i);
-    }
+    rows_tie(te, x);
     rows_passes(te, x);
     return x->n_pass < g->n_pass ? x : NULL;
 }

@@ -88,6 +88,9 @@ const Operator operators[] = {
      " m[c] = sum[n,h,w](X[n,h,w,c]) / 75.0; M[c] = m[c];"
      " V[c] = sum[n,h,w]((X[n,h,w,c] - m[c]) * (X[n,h,w,c] - m[c])) / 75.0; }", REALS,
      LOOPS | IN_COLUMN},
+    {"softmax inner", "op f(X: $T[41,35]) -> Y: $T[41,35] { m[c] = max[r](X[r,c]);"
+     " z[c] = sum[r](exp(X[r,c] - m[c])); Y[r,c] = exp(X[r,c] - m[c]) / z[c]; }", REALS,
+     LOOPS | IN_COLUMN},
     {"flags by column", "op f(X: $T[41,35]) -> Y: $T[35] { Y[c] = all[r](X[r,c]); }", T_BOOL,
      LOOPS | IN_COLUMN},
     /* maps */

@@ -72,6 +72,14 @@ static const Spoiler spoilers[] = {
     {"part of a row left out", "for (int s = lane; s <", "for (int s = lane + 1; s <", false, NULL,
      NULL},
     {"loop begins late", "i1 = 0;", "i1 = 1;", false, NULL, NULL},
+    {"means not followed", "d * d * (", "0 * d * (", false, NULL, NULL},
+    {"mean of other rows", "/ (float)seen", "/ (float)(seen + 1)", false, NULL, NULL},
+    {"rows not counted", "seen += ", "seen += 0 * ", false, NULL, NULL},
+    {"partial rows miscounted", "int more = ", "int more = 1 + ", false, NULL, NULL},
+    {"maximum not followed", "] *= (", "] *= (true ? 1.0f : ", false, NULL, NULL},
+    {"partial maximum not followed", "x1.v[v] * (", "x1.v[v] * (true ? 1.0f : ", false, NULL,
+     NULL},
+    {"terms under another center", "0 : now0", "0 : 1 + now0", false, NULL, NULL},
 };
 
 /* Spoilings that change nothing: in which skeleton, what follows the occurrence, and why.  */
@@ -140,6 +148,14 @@ static const Victim victims[] = {
      "h200", false, false, false, false, SK_STREAM},
     {"columns", "op f(X: f32[777,66]) -> Y: f32[66] { Y[c] += X[r,c]; }",
      "h200", false, false, false, false, SK_COLUMN},
+    {"columns, deviations",
+     "op f(X: f32[777,66]) -> (M: f32[66], V: f32[66]) { M[c] = sum[r](X[r,c] + 99) / 777; "
+     "V[c] = sum[r]((X[r,c] + 99 - M[c]) * (X[r,c] + 99 - M[c])); }",
+     "h200", false, false, false, false, SK_COLUMN, STATS_NONE, true},
+    {"columns, exponentials",
+     "op f(X: f32[777,66]) -> (M: f32[66], Z: f32[66]) { M[c] = max[r](X[r,c]); "
+     "Z[c] = sum[r](exp(X[r,c] - M[c])); }",
+     "h200", false, false, false, false, SK_COLUMN, STATS_NONE, true},
     {"windows",
      "op f(X: f32[2,3,19,23]) -> Y: f32[2,3,19,23] "
      "{ Y[n,c,p,q] = max[r,s](X[n,c,p+r-1,q+s-1] else -1.0) where r in 0:3, s in 0:3; }",
@@ -246,8 +262,12 @@ static bool suits(const Victim *v, const Device *dev, const Problem *p, const RP
     if (r->threads < 64) return false;
     int64_t rows = r->block.extent[AX_M];
     if (r->skeleton == SK_ROW) return v->several ? p->extent[AX_M] % rows != 0 : rows == 1;
+    int64_t deep = r->thread.extent[AX_K], step = r->block.extent[AX_K], k = p->extent[AX_K];
+    if (r->skeleton == SK_COLUMN)
+        return deep > 1 && step >= 16 * deep && k > 2 * step && k % step &&
+               p->column.out.extent % rows;
     if (r->skeleton != SK_CONTRACT) return true;
-    int64_t steps = (p->extent[AX_K] + r->block.extent[AX_K] - 1) / r->block.extent[AX_K];
+    int64_t steps = (k + step - 1) / step;
     bool slices = r->warp.extent[AX_K] < r->block.extent[AX_K];
     if (rprog_matrix(dev, r) != v->matrix || (v->shared && r->via != VIA_SHARED)) return false;
     if (v->stats && r->block.extent[AX_N] == r->warp.extent[AX_N]) return false;

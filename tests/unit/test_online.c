@@ -1,0 +1,217 @@
+/* links: sim */
+/* Reductions that follow another one in the same pass, along rows and down columns, on the
+ * simulator against te_eval: all kinds of programs that tie them, on values that naive forms get
+ * wrong.  */
+#include "kernel_fixture.h"
+#include "plan_fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SOFTMAX(type, exp)                                                                         \
+    "param R, C; op f(X: " type "[R,C]) -> (Y: " type "[R,C], Z: " type "[R]) {"                   \
+    " m[n] = max[c](X[n,c]); Z[n] = sum[c](" exp "(X[n,c] - m[n]));"                               \
+    " Y[n,c] = " exp "(X[n,c] - m[n]) / Z[n]; }"
+#define MOMENTS(type)                                                                              \
+    "param R, C; op f(X: " type "[R,C]) -> (Y: " type "[R,C], M: " type "[R], V: " type "[R]) {"   \
+    " M[n] = sum[c](X[n,c]) / C; V[n] = sum[c]((X[n,c] - M[n]) * (X[n,c] - M[n])) / C;"            \
+    " Y[n,c] = (X[n,c] - M[n]) * rsqrt(V[n] + 0.25); }"
+/* The same over an axis that is not contiguous.  */
+#define COLUMN_SOFTMAX(type, exp)                                                                  \
+    "param R, C; op f(X: " type "[C,R]) -> (Y: " type "[C,R], Z: " type "[R]) {"                   \
+    " m[n] = max[c](X[c,n]); Z[n] = sum[c](" exp "(X[c,n] - m[n]));"                               \
+    " Y[c,n] = " exp "(X[c,n] - m[n]) / Z[n]; }"
+#define COLUMN_MOMENTS(type)                                                                       \
+    "param R, C; op f(X: " type "[C,R]) -> (M: " type "[R], V: " type "[R], L: " type "[R]) {"     \
+    " M[n] = sum[c](X[c,n]) / C; L[n] = min[c](X[c,n]);"                                           \
+    " V[n] = sum[c]((X[c,n] - M[n]) * (X[c,n] - M[n])) / C; }"
+
+typedef enum { REALS, RISING, FALLING, FAR, OUTLIER, NOTHING, LATE, INFINITE, NAN_LAST } Data;
+
+/* Element c of n that are reduced.  */
+static double value_at(Data data, int64_t c, int64_t n) {
+    double wave = (double)((c * 37 + 11) % 101) / 50 - 1;
+    switch (data) {
+    case RISING: return 0.05 * (double)c + wave;
+    case FALLING: return -0.05 * (double)c + wave;
+    case FAR: return 4096 + wave;
+    case OUTLIER: return c == 0 ? 1024 : wave;
+    case NOTHING: return -(double)INFINITY;
+    case LATE: return c < n - 2 ? -(double)INFINITY : wave;
+    case INFINITE: return c == n / 2 ? (double)INFINITY : wave;
+    case NAN_LAST: return c == n - 1 ? (double)NAN : wave;
+    default: return 3 * wave;
+    }
+}
+
+/* Of an input in rows or, reduced along its first dimension, in columns.  */
+static TeData make_input(Arena *a, const Te *te, Data data, bool columns) {
+    const TeTensor *t = &te->tensor[0];
+    int64_t n = te_tensor_count(t), inner = t->shape[1].value, reduced = t->shape[!columns].value;
+    TeData x = {arena_alloc(a, te_tensor_bytes(t) + 16), te_tensor_bytes(t)};
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = columns ? i / inner : i % inner, other = columns ? i % inner : i / inner;
+        double v = value_at(data, at, reduced) * (other % 2 ? 0.5 : 1);
+        if (t->dtype == TE_F64) ((double *)x.data)[i] = v;
+        else ((float *)x.data)[i] = (float)v;
+    }
+    return x;
+}
+
+static bool is_wanted_row(const RProg *r, int kind) {
+    int threads = rprog_row_threads(r);
+    if (r->skeleton != SK_ROW || r->keep != KEEP_ONLINE) return false;
+    switch (kind) {
+    case 0: return r->split == 1 && threads > 32;
+    case 1: return r->split == 1 && threads <= 32 && threads > 1;
+    case 2: return r->split == 1 && threads == 1;
+    case 3: return r->split > 2;
+    default: return false;
+    }
+}
+
+/* The ways in which row groups, and slices, meet.  */
+static bool is_wanted_column(const Problem *p, const RProg *r, int kind) {
+    if (r->skeleton != SK_COLUMN) return false;
+    int groups = rprog_column_threads(r, AX_K), copies = rprog_column_copies(r);
+    int deep = r->thread.extent[AX_K], vec = r->thread.extent[AX_M];
+    bool wide = vec == p->column.vec;
+    switch (kind) {
+    case 0: return r->split == 1 && groups > 1 && copies == groups - 1 && deep > 2 && wide;
+    case 1: return r->split == 1 && copies < groups - 1 && deep > 1;
+    case 2: return r->split == 1 && groups == 1 && deep == 1;
+    case 3: return r->split > 1 && rprog_column_lanes(p, r) == 1 && groups > 1 && deep > 2;
+    default: return rprog_column_lanes(p, r) > 1 && deep > 1;
+    }
+}
+
+/* Takes the last candidate of a kind: a draw as good as another, and the same each time.  */
+static bool take(KernelCase *c, bool columns, int kind) {
+    const Problem *p = &c->plan.problem[0];
+    for (int i = c->set[0].n - 1; i >= 0; i--) {
+        const RProg *r = &c->set[0].prog[i];
+        if (!(columns ? is_wanted_column(p, r, kind) : is_wanted_row(r, kind))) continue;
+        c->plan.prog[0] = *r;
+        return true;
+    }
+    return false;
+}
+
+static const struct {
+    const char *text;
+    bool columns;
+    Data last;                            /* of the kinds of data that it takes */
+} op[] = {{SOFTMAX("f32", "exp"), false, NAN_LAST},
+          {SOFTMAX("f64", "exp2"), false, NAN_LAST},
+          {MOMENTS("f32"), false, OUTLIER},
+          {MOMENTS("f64"), false, OUTLIER},
+          {COLUMN_SOFTMAX("f32", "exp"), true, NAN_LAST},
+          {COLUMN_SOFTMAX("f64", "exp2"), true, NAN_LAST},
+          {COLUMN_MOMENTS("f32"), true, OUTLIER},
+          {COLUMN_MOMENTS("f64"), true, OUTLIER}};
+enum { OPS = sizeof op / sizeof *op, KINDS = 5, SIZES = 2 };
+
+static bool is_tied(const KernelCase *c, bool columns) {
+    const Problem *p = &c->plan.problem[0];
+    return columns ? p->column.tied == 1 : p->online != NULL;
+}
+
+/* Candidates of the first group by kind; the others are taken as the model does.  */
+static const char *run_kind(KernelCase *c, Nvrtc *nvrtc, int o, int kind, bool *found) {
+    bool columns = op[o].columns;
+    if (!is_tied(c, columns)) return "nothing is tied";
+    const char *wrong = c->plan.n > 1 ? kernel_pick(c, 0) : NULL;
+    if (wrong || !take(c, columns, kind)) return wrong;
+    *found = true;
+    wrong = rprog_check(&c->plan.problem[0], c->dev, &c->plan.prog[0]);
+    if (!wrong) wrong = kernel_emit(c);
+    if (!wrong) wrong = kernel_compile(c, nvrtc, false);
+    for (Data data = REALS; !wrong && data <= op[o].last; data++) {
+        TeData in = make_input(c->arena, c->te, data, columns);
+        c->in = &in;
+        wrong = kernel_run(c, TE_FILL_REALS, 1, false);
+        if (wrong) wrong = arena_printf(c->arena, "data %d: %s", (int)data, wrong);
+    }
+    return wrong;
+}
+
+static void test_values(void **state) {
+    (void)state;
+    static const int64_t reduced[SIZES] = {1000, 613};
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Device *dev = fixture_device(a, "h200");
+    Nvrtc *nvrtc;
+    int kinds[2][KINDS] = {{0}};
+    assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &nvrtc), ST_OK);
+    for (int i = 0; i < OPS * KINDS * SIZES; i++) {
+        ArenaMark mark = arena_mark(a);
+        int o = i / KINDS / SIZES, kind = i / SIZES % KINDS;
+        bool found = false;
+        if (op[o].columns && o % 2 && i % SIZES == 0) continue;       /* f64 is slow to simulate */
+        const char *text = arena_printf(a, "param R = %d, C = %d; %s",
+                                        op[o].columns ? 36 : kind == 2 ? 70 : 3,
+                                        (int)reduced[i % SIZES], strchr(op[o].text, ';') + 1);
+        KernelCase c;
+        const char *wrong = kernel_open(&c, a, dev, text, NULL);
+        if (!wrong) wrong = run_kind(&c, nvrtc, o, kind, &found);
+        if (wrong) fail_msg("%s", kernel_report(&c, op[o].text, wrong));
+        kinds[op[o].columns][kind] += found;
+        arena_reset(a, mark);
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+        assert_true(kinds[0][kind] >= 4 || kind == KINDS - 1);
+        assert_true(kinds[1][kind] >= 4);
+    }
+    arena_destroy(a);
+}
+
+/* What looks alike but must not be tied.  */
+static void test_untied(void **state) {
+    (void)state;
+    static const char *const text[] = {
+        /* another expression than the maximum's */
+        "op f(X: f32[4,100]) -> Y: f32[4,100] { m[n] = max[c](X[n,c]);"
+        " z[n] = sum[c](exp(X[n,c] * 2.0 - m[n])); Y[n,c] = X[n,c] / z[n]; }",
+        /* the maximum is rounded when it is stored */
+        "op f(X: f32[4,100]) -> (Y: f32[4,100], M: f16[4]) { M[n] = max[c](X[n,c]);"
+        " z[n] = sum[c](exp(X[n,c] - M[n])); Y[n,c] = X[n,c] / z[n]; }",
+        /* no mean: another divisor */
+        "op f(X: f32[4,100]) -> Y: f32[4,100] { u[n] = sum[c](X[n,c]) / 99;"
+        " v[n] = sum[c]((X[n,c] - u[n]) * (X[n,c] - u[n])); Y[n,c] = X[n,c] / v[n]; }",
+        /* other columns */
+        "op f(X: f32[4,10,10]) -> Y: f32[4,10,10] { m[n] = max[b,c](X[n,b,c]);"
+        " z[n] = sum[b,c](exp(X[n,c,b] - m[n])); Y[n,b,c] = X[n,b,c] / z[n]; }",
+        /* by columns: another divisor, a rounded mean, another point of it */
+        "op f(X: f32[100,4]) -> Y: f32[4] { u[n] = sum[c](X[c,n]) / 99;"
+        " Y[n] = sum[c]((X[c,n] - u[n]) * (X[c,n] - u[n])); }",
+        "op f(X: f32[100,4]) -> (Y: f32[4], M: f16[4]) { M[n] = sum[c](X[c,n]) / 100;"
+        " Y[n] = sum[c]((X[c,n] - M[n]) * (X[c,n] - M[n])); }",
+        "op f(X: f32[100,4,4]) -> (Y: f32[4,4], M: f32[4,4]) { M[m,n] = sum[c](X[c,m,n]) / 100;"
+        " Y[m,n] = sum[c]((X[c,m,n] - M[n,m]) * (X[c,m,n] - M[n,m])); }",
+    };
+    Arena *a = arena_create(NULL);
+    Device *dev = fixture_device(a, "h200");
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+        KernelCase c;
+        const char *wrong = kernel_open(&c, a, dev, text[i], NULL);
+        if (wrong) fail_msg("%s: %s", text[i], wrong);
+        for (int g = 0; g < c.plan.n; g++) {
+            assert_null(c.plan.problem[g].online);
+            assert_int_equal(c.plan.problem[g].column.tied, 0);
+        }
+    }
+    arena_destroy(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),
+                                       cmocka_unit_test(test_untied)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
