@@ -62,6 +62,21 @@ static bool is_rescalable(const TeExpr *e) {
     return is_rescalable(e->args[0]) || (e->n_args > 1 && is_rescalable(e->args[1]));
 }
 
+/* The mean of a sum of (E - mean) * (E - mean), the same for all terms: such a sum may be made of
+ * those of parts and of the distances of their means.  NULL: it is none.  */
+static const Node *mean_of(const TeEval *ev, const Node *sum) {
+    const TeExpr *e = sum->e->args[0];
+    if (e->kind != TE_MUL || e->args[0]->kind != TE_SUB || !te_expr_same(e->args[0], e->args[1]))
+        return NULL;
+    const Node *center = sum->args[0]->args[0]->args[1];
+    int maker = center->kind == TE_READ ? ev->maker[center->e->v.ref] : -1;
+    for (int i = 0; i < sum->e->n_index; i++) {
+        if (center->uses >> sum->e->index[i] & 1)
+            return NULL;
+    }
+    return maker >= 0 && ev->te->stmt[maker].rhs->kind == TE_DIV ? center : NULL;
+}
+
 /* How far a sum in `acc` of n terms may be off, per unit of the sum of magnitudes: one rounding
  * (or, in a matrix unit, cut) per addition in any order.  */
 static double sum_unit(const TeStmt *s, const TeExpr *body, TeDtype acc, int64_t n) {
@@ -167,8 +182,10 @@ Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
         build_reduce(x, s, e);
         for (int i = 0; i < e->n_index; i++)
             x->uses &= ~(1u << e->index[i]);
-        if (e->red == TE_RED_SUM)
+        if (e->red == TE_RED_SUM) {
             mark_products(x->args[0], s);
+            x->mean = mean_of(ev, x);
+        }
         break;
     default:
         break;

@@ -54,6 +54,7 @@ struct Node {
     double acc_limit;         /* sum: magnitudes beyond leave the accumulator's range */
     double acc_exact;         /* sum: integers up to this are exact in it */
     double acc_tiny;          /* sum: absolute loss of a term */
+    const Node *mean;         /* sum of squared deviations from it; else NULL */
 };
 
 /* Values of a tensor computed by a statement, remembered in chunks of STRIP elements.  */

@@ -1,4 +1,5 @@
 #include "te/eval_impl.h"
+#include <math.h>
 
 /* Position of the current point, row-major in the listed ranges.  */
 static int64_t position(const Prog *p, const TeExpr *e) {
@@ -83,18 +84,39 @@ static void few_long(Prog *p, const Node *x, int k, int n) {
     p->at[p->strip] = first;
 }
 
-void eval_reduce(Prog *p, const Node *x, int k, int n) {
-    Acc a;
-    const TeIndex *along = &p->s->index[x->sweep];
-    int64_t length = along->hi.value - along->lo.value;
-    if (n > 1 && n < STRIP / 2 && length > 2 * n && x->count > 0) {
-        few_long(p, x, k, n);
-        return;
+/* A sum of squared deviations may be made by parts: the mean m of each is rounded, m by its own sum,
+ * and each part adds the square of a distance of means, weighted.  With e the error of a mean the
+ * weighted squares of n terms, Q together, are off by 2 e sqrt(n Q) + n e^2 at most (Cauchy).  */
+static void allow_parts(Prog *p, const Node *x, int k, int n) {
+    Lanes *out = &p->slot[k], *mean = &p->slot[k + 1];
+    eval_node(p, x->mean, k + 1, n);
+    for (int j = 0; j < n; j++) {
+        double q = fabs(out->v[j]), count = (double)x->count, b = out->exact ? 0 : out->b[j];
+        double e = x->acc_unit * (fabs(mean->v[j]) + sqrt(q));
+        out->b[j] = b + x->acc_unit * q + 2 * e * sqrt(count * q) + count * e * e;
+        if (!isfinite(out->b[j]))
+            out->b[j] = b;
     }
+    out->exact = false;
+}
+
+static void reduce(Prog *p, const Node *x, int k, int n) {
+    Acc a;
     acc_start(&a, x, n);
     if (x->count > 0 && n == 1)
         sweep(p, x, &a, k + 1);
     else if (x->count > 0)
         march(p, x, &a, k + 1, n);
     acc_finish(&a, x, &p->slot[k], n);
+}
+
+void eval_reduce(Prog *p, const Node *x, int k, int n) {
+    const TeIndex *along = &p->s->index[x->sweep];
+    int64_t length = along->hi.value - along->lo.value;
+    if (n > 1 && n < STRIP / 2 && length > 2 * n && x->count > 0)
+        few_long(p, x, k, n);
+    else
+        reduce(p, x, k, n);
+    if (x->mean)
+        allow_parts(p, x, k, n);
 }

@@ -135,6 +135,53 @@ static void where(Gen *g) {
     }
 }
 
+/* The tensor that is assigned next, at the point of its left indices.  */
+static void own_point(Gen *g, const Tensor *t, int tensor) {
+    gen_name(g, 'T', tensor, "");
+    put(g, "[");
+    for (int d = 0; d < t->rank; d++) {
+        if (d) put(g, ",");
+        gen_index_item(g, gen_order(g, t, d));
+    }
+    put(g, "]");
+}
+
+/* A mean or a maximum as a statement before this one, which then sums squared deviations from it or
+ * exponentials under it, from *body on: what can be made in one pass.  */
+static bool follower(Gen *g, const Tensor *t, size_t *body) {
+    if (t->cls != REAL || g->limits.exact || g->n_input == MAX_INPUTS) return false;
+    int k = gen_reduction_axis(g, true);
+    if (k < 0) return false;
+    bool mean = chance(g, 2);
+    uint32_t type = below(g, DTYPES);
+    size_t from = g->out.len;
+    gen_read(g, gen_new_input(g, REAL, type, (1U << g->n_scope) - 1), false, 0);
+    const char *e = gen_cut(g, from);
+    Tensor lead = {.role = TEMPORARY, .cls = REAL, .dtype = type == 1, .rank = t->rank};
+    memcpy(lead.dim, t->dim, sizeof lead.dim);
+    bool open = t->role == TEMPORARY;
+    for (int d = 0; d < t->rank; d++) g->axis[d].where = true;
+    own_point(g, &lead, g->n_tensor);
+    put(g, mean ? "=sum[" : "=max[");
+    gen_index_item(g, k);
+    buf_printf(&g->out, "](%s)", e);
+    if (mean) put(g, "/"), gen_name(g, 'S', g->axis[k].size, "");
+    where(g);
+    put(g, ";");
+    for (int d = 0; d < t->rank; d++) g->axis[d].where = open;
+    g->tensor[g->n_tensor++] = lead;
+    from = g->out.len;
+    own_point(g, &lead, g->n_tensor - 1);
+    const char *x = gen_cut(g, from);
+    *body = from;
+    put(g, "sum[");
+    gen_index_item(g, k);
+    if (mean) buf_printf(&g->out, "]((%s-%s)*(%s-%s))", e, x, e, x);
+    else buf_printf(&g->out, "](%s(%s-%s))", chance(g, 3) ? "exp2" : "exp", e, x);
+    gen_leave_axis(g, k);
+    return true;
+}
+
 static void annotations(Gen *g, const Tensor *t, bool sums) {
     static const char *const wider[] = {"f64", "i64"};
     if (sums && !g->wide && t->cls != BOOLEAN && chance(g, 6))
@@ -176,19 +223,15 @@ static void statement(Gen *g, bool last) {
         g->scope[g->n_scope++] = gen_add_axis(g, t.dim[d], t.role == TEMPORARY);
         g->work *= g->high[t.dim[d]];
     }
-    size_t from = g->out.len;
+    size_t lead = g->out.len;
     uint32_t kind = below(g, 8);
     bool sums = kind >= 6 && contraction(g, &t);
     bool folds = sums || (kind == 5 && window(g, &t)) || (kind == 4 && stencil(g, &t));
+    if (!folds && kind == 3) folds = follower(g, &t, &lead);
     if (!folds) gen_expr(g, t.cls, 1 + (int)below(g, 3));
-    const char *body = gen_cut(g, from);
-    gen_name(g, 'T', g->n_tensor, "");
-    put(g, "[");
-    for (int d = 0; d < t.rank; d++) {
-        if (d) put(g, ",");
-        gen_index_item(g, gen_order(g, &t, d));
-    }
-    put(g, "]=");
+    const char *body = gen_cut(g, lead);
+    own_point(g, &t, g->n_tensor);
+    put(g, "=");
     if (t.cls == INT) buf_printf(&g->out, "%s(%s)", gen_dtype(g, INT, t.dtype), body);
     else put(g, body);
     where(g);
