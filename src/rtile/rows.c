@@ -95,6 +95,12 @@ static bool moves(const TeStmt *frame, const Affine *f, int lo, int hi) {
     return false;
 }
 
+/* Does each row have elements of its own?  A single one has.  */
+static bool is_by_row(const Te *te, const RowFacts *f, const Access *x) {
+    const TeStmt *frame = frame_of(te, f->group);
+    return f->rows == 1 || moves(frame, &x->offset, 0, frame->n_left);
+}
+
 /* Could the read be a source: unconditional, with columns at constant distances?  */
 static bool is_regular(const Te *te, const RowGroup *g, int i, const TeExpr *read, Access *x) {
     const TeStmt *frame = frame_of(te, g);
@@ -132,7 +138,7 @@ static int add_source(const Te *te, RowFacts *f, const TeStmt *s, const Access *
     RowSource *new = &f->source[f->n_source];
     *new = (RowSource){.tensor = x->tensor, .made = made, .access = *x,
                        .bytes = te_dtype_bytes(te->tensor[x->tensor].dtype),
-                       .by_row = moves(frame, &x->offset, 0, frame->n_left) || f->rows == 1,
+                       .by_row = is_by_row(te, f, x),
                        .step = rtile_row_step(frame, x)};
     new->vec = rtile_row_vector(te, frame, x, align);
     Access own;
@@ -154,8 +160,7 @@ static void find_staying(const Te *te, RowFacts *f, const bool *stored) {
         if (te->tensor[s->tensor].role != TE_OUTPUT) continue;
         for (int j = 0; j < n && j < READS; j++) {
             Access x;
-            wide += is_regular(te, g, i, reads[j], &x) &&
-                    moves(frame_of(te, g), &x.offset, 0, frame_of(te, g)->n_left);
+            wide += is_regular(te, g, i, reads[j], &x) && is_by_row(te, f, &x);
         }
         f->stays[i] = wide > 1;
     }

@@ -84,9 +84,9 @@ static void few_long(Prog *p, const Node *x, int k, int n) {
     p->at[p->strip] = first;
 }
 
-/* A sum of squared deviations may be made by parts: the mean m of each is rounded, m by its own sum,
- * and each part adds the square of a distance of means, weighted.  With e the error of a mean the
- * weighted squares of n terms, Q together, are off by 2 e sqrt(n Q) + n e^2 at most (Cauchy).  */
+/* A sum of squared deviations may be made by parts: the mean of each is rounded, and each adds the
+ * square of a distance of means, weighted.  With e the error of a mean the weighted squares of n
+ * terms, Q together, are off by 2 e sqrt(n Q) + n e^2 at most (Cauchy).  */
 static void allow_parts(Prog *p, const Node *x, int k, int n) {
     Lanes *out = &p->slot[k], *mean = &p->slot[k + 1];
     eval_node(p, x->mean, k + 1, n);

@@ -127,7 +127,7 @@ static TeDtype sum_type(TeDtype t) {
     return te_dtype_class(t) == TE_CLASS_INT ? te_dtype_compute(t) : t;
 }
 
-static const char *filled(Arena *a, const char *text, TeDtype t) {
+const char *operator_fill(Arena *a, const char *text, TeDtype t) {
     Buf out = buf_new(a);
     for (const char *s = text; *s; s++) {
         if (*s != '$') {
@@ -152,7 +152,7 @@ static Workload workload(Arena *a, const Operator *o) {
 
 const char *operator_te(Arena *a, const Operator *o, TeDtype t) {
     Buf out = buf_new(a);
-    if (strncmp(o->text, "op ", 3) == 0) return filled(a, o->text, t);
+    if (strncmp(o->text, "op ", 3) == 0) return operator_fill(a, o->text, t);
     Workload w = workload(a, o);
     return workload_te(&w, te_dtype_name(t), &out) ? buf_str(&out) : NULL;
 }

@@ -29,6 +29,8 @@ typedef struct {
 extern const Operator operators[];
 extern const int n_operators;
 
+/* A text with $T and $S filled in.  */
+const char *operator_fill(Arena *a, const char *text, TeDtype t);
 /* The expression with elements of type t.  */
 const char *operator_te(Arena *a, const Operator *o, TeDtype t);
 /* Bit Form: those that the operator must have for elements of type t on some device.  */

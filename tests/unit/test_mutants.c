@@ -149,8 +149,8 @@ static const Victim victims[] = {
     {"columns", "op f(X: f32[777,66]) -> Y: f32[66] { Y[c] += X[r,c]; }",
      "h200", false, false, false, false, SK_COLUMN},
     {"columns, deviations",
-     "op f(X: f32[777,66]) -> (M: f32[66], V: f32[66]) { M[c] = sum[r](X[r,c] + 99) / 777; "
-     "V[c] = sum[r]((X[r,c] + 99 - M[c]) * (X[r,c] + 99 - M[c])); }",
+     "op f(X: f32[777,66]) -> (M: f32[66], V: f32[66]) { M[c] = sum[r](X[r,c] + 20) / 777; "
+     "V[c] = sum[r]((X[r,c] + 20 - M[c]) * (X[r,c] + 20 - M[c])); }",
      "h200", false, false, false, false, SK_COLUMN, STATS_NONE, true},
     {"columns, exponentials",
      "op f(X: f32[777,66]) -> (M: f32[66], Z: f32[66]) { M[c] = max[r](X[r,c]); "

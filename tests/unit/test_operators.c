@@ -240,6 +240,7 @@ static int list_cells(Cell *cell) {
     enum { FEW = 3, SAMPLE = 2 };
     bool all = getenv("LONG");
     const char *only = getenv("OPERATOR");
+    if (only && !*only) only = NULL;
     int n = 0, forms = 0;
     for (int i = 0; i < n_operators; i++) {
         const Operator *o = &operators[i];

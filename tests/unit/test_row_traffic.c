@@ -2,6 +2,7 @@
  * written once, for rows up to 64 K elements, unless the plan says that passes read again.  */
 #include "driver/compile.h"
 #include "driver/run.h"
+#include "operators.h"
 #include "plan_fixture.h"
 
 #include <setjmp.h>
@@ -12,17 +13,17 @@
 #include <cmocka.h>
 #include <string.h>
 
-enum { SECTOR = 32 };
+enum { SECTOR = 32, SHORT = 8192 };       /* rows with more programs than are ranked */
 
 static const char softmax[] =
-    "op f(X: f16[R,C]) -> Y: f16[R,C] { m[n] = max[c](X[n,c]); z[n] = sum[c](exp(X[n,c] - m[n]));"
+    "op f(X: $T[R,C]) -> Y: $T[R,C] { m[n] = max[c](X[n,c]); z[n] = sum[c](exp(X[n,c] - m[n]));"
     " Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }";
 static const char layernorm[] =
-    "op f(X: f32[R,C], g: f32[C], b: f32[C]) -> Y: f32[R,C] { u[n] = sum[c](X[n,c]) / C;"
+    "op f(X: $T[R,C], g: $T[C], b: $T[C]) -> Y: $T[R,C] { u[n] = sum[c](X[n,c]) / C;"
     " v[n] = sum[c]((X[n,c] - u[n]) * (X[n,c] - u[n])) / C;"
     " Y[n,c] = (X[n,c] - u[n]) * rsqrt(v[n] + 1.0) * g[c] + b[c]; }";
 static const char rmsnorm[] =
-    "op f(X: bf16[R,C], R1: bf16[R,C], g: bf16[C]) -> (Z: bf16[R,C], Y: bf16[R,C]) {"
+    "op f(X: $T[R,C], R1: $T[R,C], g: $T[C]) -> (Z: $T[R,C], Y: $T[R,C]) {"
     " Z[n,c] = X[n,c] + R1[n,c]; v[n] = sum[c](Z[n,c] * Z[n,c]) / C;"
     " Y[n,c] = Z[n,c] * rsqrt(v[n] + 1.0) * g[c]; }";
 
@@ -54,13 +55,13 @@ static uint64_t sectors(const Te *te, int from, int n, int least_rank) {
     return sum;
 }
 
-/* With `keep` other than KEEP_COUNT: the best program that keeps rows so.  False if there is
- * none.  */
-static bool traffic(Arena *a, const Device *dev, const char *op, int64_t rows, int64_t columns,
-                    int keep) {
+/* With `keep` other than KEEP_COUNT: the best program that keeps rows so.  False if there is none.
+ * Elements that the text calls $T have type t.  */
+static bool traffic(Arena *a, const Device *dev, const char *op, TeDtype t, int64_t rows,
+                    int64_t columns, int keep) {
     Diag d = diag_new(a);
     const TeDefine sizes[] = {{"R", rows, rows, 1}, {"C", columns, columns, 1}};
-    const char *text = arena_printf(a, "param R, C; %s", op);
+    const char *text = arena_printf(a, "param R, C; %s", operator_fill(a, op, t));
     Te *te;
     PlanSet set;
     WholePlan plan;
@@ -78,49 +79,62 @@ static bool traffic(Arena *a, const Device *dev, const char *op, int64_t rows, i
     compile_choose(a, &set, rank, &plan);
     assert_int_equal(compile_build(a, &d, &plan, dev, 16, &(BuildOptions){0}, &build), ST_OK);
     run(a, &d, te, &set, &build, &r);
-    const SimCounters *t = &r.report.total;
+    const SimCounters *n = &r.report.total;
     const RProg *prog = &plan.rplan.prog[0];
     uint64_t by_row = sectors(te, 0, te->n_in, 2), all = sectors(te, 0, te->n_in, 1);
     uint64_t outputs = sectors(te, te->n_in, te->n_out, 1);
     if (prog->split > 1) {                /* also values of slices, which are few */
-        assert_in_range(t->unique_store_sectors, outputs,
+        assert_in_range(n->unique_store_sectors, outputs,
                         outputs + (uint64_t)build.program.workspace_bytes);
-        assert_true(t->unique_load_sectors >= all);
+        assert_true(n->unique_load_sectors >= all);
         return true;
     }
-    assert_int_equal(t->unique_store_sectors, outputs);
+    assert_int_equal(n->unique_store_sectors, outputs);
     /* A program other than the best may touch a sector in two parts.  */
-    uint64_t parts = keep < KEEP_COUNT ? 2 : 1, stored = t->unique_store_sectors;
+    uint64_t parts = keep < KEEP_COUNT ? 2 : 1, stored = n->unique_store_sectors;
     /* Values of neighbouring rows may come from different warps.  */
     uint64_t pieces = keep == KEEP_FLAT ? SECTOR / 4 : parts;
-    assert_in_range(t->global_store_sectors, stored, stored * pieces);
+    assert_in_range(n->global_store_sectors, stored, stored * pieces);
     if (!rprog_row_rereads(prog)) {
-        assert_int_equal(t->unique_load_sectors, all);
+        assert_int_equal(n->unique_load_sectors, all);
         uint64_t most = by_row + (uint64_t)rows * (all - by_row);
-        assert_in_range(t->global_load_sectors, all, most * parts);
+        assert_in_range(n->global_load_sectors, all, most * parts);
     } else {
-        assert_true(t->unique_load_sectors >= all);
-        assert_true(t->global_load_sectors >= by_row);
+        assert_true(n->unique_load_sectors >= all);
+        assert_true(n->global_load_sectors >= by_row);
     }
     return true;
 }
 
+/* Rows that later passes need fit into shared memory up to its size, beyond that they are read
+ * again.  */
 static void test_every_place(void **state) {
     (void)state;
     static const struct {
         const char *op;
+        TeDtype type;
         int64_t rows, columns;
-    } cases[] = {{softmax, 40, 64},   {softmax, 9, 1024},   {softmax, 3, 16384},
-                 {softmax, 2, 65536},
-                 {layernorm, 16, 96}, {layernorm, 5, 4096}, {layernorm, 2, 32768},
-                 {rmsnorm, 33, 128},  {rmsnorm, 6, 2880},   {rmsnorm, 3, 8192}};
+    } cases[] = {{softmax, TE_F16, 40, 64},     {softmax, TE_F32, 9, 1024},
+                 {softmax, TE_F16, 3, 16384},   {softmax, TE_F16, 2, 65536},
+                 {softmax, TE_F32, 2, 65536},   {layernorm, TE_F32, 16, 96},
+                 {layernorm, TE_F16, 5, 4096},  {layernorm, TE_F32, 2, 32768},
+                 {layernorm, TE_F16, 2, 65536}, {layernorm, TE_F32, 1, 65536},
+                 {rmsnorm, TE_BF16, 33, 128},   {rmsnorm, TE_F32, 6, 2880},
+                 {rmsnorm, TE_F16, 3, 8192},    {rmsnorm, TE_F16, 1, 65536},
+                 {rmsnorm, TE_F32, 1, 65536}};
     Arena *a = arena_create(NULL);
     Device *dev = fixture_device(a, "h200");
     int found[KEEP_COUNT + 1] = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t bytes = cases[i].columns * te_dtype_bytes(cases[i].type);
         for (int keep = 0; keep <= KEEP_COUNT; keep++) {
             ArenaMark mark = arena_mark(a);
-            found[keep] += traffic(a, dev, cases[i].op, cases[i].rows, cases[i].columns, keep);
+            bool some = traffic(a, dev, cases[i].op, cases[i].type, cases[i].rows,
+                                cases[i].columns, keep);
+            if (keep == KEEP_SHARED && cases[i].columns > SHORT)
+                assert_int_equal(some, bytes <= (int64_t)dev->limits.smem_per_block_optin.value);
+            if (keep == KEEP_COUNT) assert_true(some);
+            found[keep] += some;
             arena_reset(a, mark);
         }
     }
@@ -141,7 +155,8 @@ static void test_odd_rows(void **state) {
     Device *dev = fixture_device(a, "h200");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ArenaMark mark = arena_mark(a);
-        assert_true(traffic(a, dev, cases[i].op, cases[i].rows, cases[i].columns, KEEP_FLAT));
+        assert_true(traffic(a, dev, cases[i].op, TE_F32, cases[i].rows, cases[i].columns,
+                            KEEP_FLAT));
         arena_reset(a, mark);
     }
     arena_destroy(a);
@@ -166,7 +181,8 @@ static void test_maps_and_pools(void **state) {
     Device *dev = fixture_device(a, "h200");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ArenaMark mark = arena_mark(a);
-        assert_true(traffic(a, dev, cases[i].op, cases[i].rows, cases[i].columns, KEEP_COUNT));
+        assert_true(traffic(a, dev, cases[i].op, TE_F32, cases[i].rows, cases[i].columns,
+                            KEEP_COUNT));
         arena_reset(a, mark);
     }
     arena_destroy(a);
