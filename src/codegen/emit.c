@@ -201,6 +201,7 @@ static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
 
 /* Are the texts of two kernels the same but for their names?  */
 static bool same_kernel(const Buf *x, const char *name, const Buf *y, const char *other) {
+    if (y->len == 0) return false;
     size_t at = (size_t)(strstr(x->text, name) - x->text), len = strlen(name);
     size_t other_len = strlen(other);
     return x->len - len == y->len - other_len && memcmp(x->text, y->text, at) == 0 &&
@@ -209,13 +210,15 @@ static bool same_kernel(const Buf *x, const char *name, const Buf *y, const char
 }
 
 /* Prints every kernel to cg->out; those that programs for different sizes have in common once.  */
-static void print_kernels(Cg *cg, Lowered *l, KernelProgram *out) {
+static void print_kernels(Cg *cg, Lowered *l, const bool *only, KernelProgram *out) {
     Buf all = cg->out, *text = ARENA_ARRAY(cg->arena, Buf, out->n_kernel);
     out->kernel = ARENA_ARRAY(cg->arena, KernelLaunch, out->n_kernel);
     for (int i = 0, n = 0; i < out->n_kernel; i++) {
         char *symbol = l[i].launch.symbol;
+        cg->out = text[i] = buf_new(cg->arena);
+        out->kernel[i] = l[i].launch;     /* without a name: it is not there */
+        if (only && !only[l[i].group]) continue;
         snprintf(symbol, CG_SYMBOL, "rk_%s_%d", out->hash, n);
-        cg->out = buf_new(cg->arena);
         print_kernel(cg, &l[i], out);
         text[i] = cg->out;
         int k = 0;
@@ -317,7 +320,7 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
     name_program(&cg, buf_str(&plan_text), out);
     out->param = find_params(a, plan->te, out->workspace_bytes > 0, &out->n_param);
     Lowered *l = lower_plan(a, plan, dev, &out->n_kernel);
-    print_kernels(&cg, l, out);
+    print_kernels(&cg, l, o ? o->only : NULL, out);
     Buf body = cg.out;
     cg.out = buf_new(a);
     print_head(&cg, buf_str(&plan_text), l, out->n_kernel, out);

@@ -18,7 +18,8 @@ typedef struct {
     int block[3], cluster[3];
     int64_t dynamic_smem;
     /* `stream` kernels and the adding kernel of a split reduction: block x computes elements
-     * [x * span, (x + 1) * span) of the flattened domain; 0 for kernels that compute tiles.  */
+     * [x * span, (x + 1) * span) of the flattened domain; those that make values of rows as many
+     * rows; 0 for kernels that compute tiles.  */
     int64_t span;
 } KernelLaunch;
 
@@ -68,6 +69,7 @@ typedef struct {
 
 typedef struct {
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
+    const bool *only;         /* per program: is its text wanted?  NULL: all are */
 } CgOptions;
 
 /* The split that is taken at these values of all sizes: the first one for some sizes that they do

@@ -208,7 +208,8 @@ Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev
                      const BuildOptions *o, Build *out) {
     *out = (Build){.arch = o->arch ? o->arch : dev->arch};
     double start = now_ms();
-    Status s = cg_emit(a, d, &plan->rplan, dev, &(CgOptions){.align = align}, &out->program);
+    CgOptions emit = {.align = align, .only = o->only};
+    Status s = cg_emit(a, d, &plan->rplan, dev, &emit, &out->program);
     out->emit_ms = now_ms() - start;
     if (s || out->program.n_kernel == 0) return s;
     Nvrtc *compiler;
@@ -235,31 +236,42 @@ static bool spills(const Build *b, int program) {
     return false;
 }
 
-/* Moves every program that spills to its next candidate: says whether any did, and whether some
- * have none left.  */
-static void move_on(const PlanSet *set, WholePlan *plan, const Build *b, bool *moved, bool *stuck) {
-    *moved = *stuck = false;
+/* Moves every program that spills to its next candidate and marks it; says how many there are, and
+ * whether some have none left.  */
+static int move_on(const PlanSet *set, WholePlan *plan, const Build *b, bool *moved, bool *stuck) {
+    int n = 0;
+    memset(moved, 0, (size_t)b->program.n_choice * sizeof *moved);
     for (int first = 0; set; first += set->n_program, set = set->other, plan = plan->other) {
         for (int g = 0; g < set->n_program; g++) {
             if (!spills(b, first + g)) continue;
             bool last = plan->choice[g] + 1 >= set->plans[g].n;
             if (!last) take(set, plan, g, plan->choice[g] + 1);
-            *moved |= !last;
+            moved[first + g] = !last;
+            n += !last;
             *stuck |= last;
         }
     }
+    return n;
 }
 
+/* After the first round only the programs that moved are compiled, at the end all of them.  */
 Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const BuildOptions *o,
                     WholePlan *plan, Build *out) {
+    double emit_ms = 0, compile_ms = 0;
+    bool stuck = false, *moved = NULL;
+    BuildOptions now = *o;
     compile_choose(a, set, rank, plan);
-    for (int dropped = 0;; dropped++) {
-        bool moved, stuck;
-        Status s = compile_build(a, d, plan, set->dev, set->options.align, o, out);
+    for (int dropped = 0;;) {
+        Status s = compile_build(a, d, plan, set->dev, set->options.align, &now, out);
         out->spilled = dropped;
+        out->emit_ms = emit_ms += out->emit_ms;
+        out->compile_ms = compile_ms += out->compile_ms;
         if (s) return s;
-        move_on(set, plan, out, &moved, &stuck);
-        if (moved) continue;
+        if (!moved) moved = ARENA_ARRAY(a, bool, out->program.n_choice);
+        bool any = move_on(set, plan, out, moved, &stuck) > 0, whole = !now.only;
+        dropped += any;
+        now.only = any && out->program.n_choice > 1 ? moved : o->only;
+        if (any || !whole) continue;
         if (stuck) diag_warning(d, NULL, DIAG_NOWHERE, "every plan that was tried spills");
         return ST_OK;
     }

@@ -55,6 +55,7 @@ typedef struct {
     const NvrtcOptions *nvrtc;            /* NULL: defaults */
     const char *arch;         /* compile target; NULL: the device's */
     bool line_info;
+    const bool *only;         /* per program of all splits: is it wanted?  NULL: all are */
 } BuildOptions;
 
 typedef struct {

@@ -120,7 +120,7 @@ static void test_equal_kernels_are_emitted_once(void **state) {
     (void)state;
     plan(products);
     compile_choose(arena, &set, 0, &whole);
-    must(cg_emit(arena, &diag, &whole.rplan, dev, &(CgOptions){16}, &build.program));
+    must(cg_emit(arena, &diag, &whole.rplan, dev, &(CgOptions){.align = 16}, &build.program));
     int kernels = build.program.n_kernel;
     RPlan *p = &whole.rplan;
     rplan_extend(arena, p, 1);            /* the first of those for some sizes, for fewer */
@@ -132,7 +132,7 @@ static void test_equal_kernels_are_emitted_once(void **state) {
     p->prog[last] = p->prog[same];
     p->upto[last] = p->upto[same];
     p->upto[same] = fewer;
-    must(cg_emit(arena, &diag, p, dev, &(CgOptions){16}, &build.program));
+    must(cg_emit(arena, &diag, p, dev, &(CgOptions){.align = 16}, &build.program));
     assert_true(build.program.n_kernel > kernels);
     int distinct = 0;
     for (int i = 0; i < build.program.n_kernel; i++) {
@@ -146,6 +146,22 @@ static void test_equal_kernels_are_emitted_once(void **state) {
         assert_int_equal(bodies, 1);
     }
     assert_int_equal(distinct, kernels);
+}
+
+/* A part of the programs, as where some spill: the others are described but not there.  */
+static void test_some_are_emitted(void **state) {
+    (void)state;
+    plan(products);
+    bool *only = ARENA_ARRAY(arena, bool, set.n_program);
+    only[1] = true;
+    must(cg_emit(arena, &diag, &whole.rplan, dev, &(CgOptions){16, only}, &build.program));
+    for (int i = 0; i < build.program.n_kernel; i++) {
+        const KernelLaunch *k = &build.program.kernel[i];
+        const char *call = arena_printf(arena, "%s(", k->symbol);
+        assert_int_equal(k->symbol[0] != 0, k->group == 1);
+        if (k->group == 1) assert_non_null(strstr(build.program.source, call));
+        assert_true(k->block[0] >= 32 && k->grid[0] >= 1);
+    }
 }
 
 /* What is taken loses at most 5 % to each other program that could be, by prediction.  */
@@ -305,7 +321,7 @@ static void test_one_program_runs(void **state) {
     (void)state;
     plan("param M = 0..600 % 4; op f(A: f16[M,256], B: f16[256,256]) -> C: f16[M,256]"
          " { C[m,n] += A[m,k] * B[k,n]; }");
-    must(cg_emit(arena, &diag, &whole.rplan, dev, &(CgOptions){16}, &build.program));
+    must(cg_emit(arena, &diag, &whole.rplan, dev, &(CgOptions){.align = 16}, &build.program));
     for (int64_t m = 0; m <= 600; m += 4) {
         int64_t *size = sizes_of(m, 0);
         int program = cg_choose(set.normal, &build.program, 0, size), running = 0;
@@ -345,7 +361,7 @@ static void test_workspace_follows_sizes(void **state) {
     for (int i = 0; i < 2; i++) {
         plan(table[i].text);
         KernelProgram *p = &build.program;
-        must(cg_emit(arena, &diag, &whole.rplan, dev, &(CgOptions){16}, p));
+        must(cg_emit(arena, &diag, &whole.rplan, dev, &(CgOptions){.align = 16}, p));
         int64_t least = INT64_MAX, most = 0, last = set.te->size[0].extent.value;
         for (int64_t m = set.te->size[0].extent.min; m <= last; m += table[i].step) {
             int64_t bytes = cg_workspace(set.normal, p, sizes_of(m, 0));
@@ -369,7 +385,7 @@ static void test_last_resort(void **state) {
         plan(arena_printf(arena, "param %s; op f(A: f16[M,K], B: f16[K,N]) -> C: f16[M,N]"
                                  " { C[m,n] += A[m,k] * B[k,n]; }", sizes[i]));
         assert_int_equal(set.plans[0].ranked->prog.skeleton, SK_STREAM);
-        must(cg_emit(arena, &diag, &whole.rplan, dev, &(CgOptions){16}, &build.program));
+        must(cg_emit(arena, &diag, &whole.rplan, dev, &(CgOptions){.align = 16}, &build.program));
         for (int k = 0; k < build.program.n_kernel; k++)
             assert_in_range(build.program.kernel[k].grid[0], 1, 65535);
         round_trip();
@@ -413,6 +429,7 @@ int main(void) {
         cmocka_unit_test(test_as_few_as_needed), cmocka_unit_test(test_losses_are_small),
         cmocka_unit_test(test_one_program_where_it_is_near),
         cmocka_unit_test(test_equal_kernels_are_emitted_once),
+        cmocka_unit_test(test_some_are_emitted),
         cmocka_unit_test(test_every_program_is_right), cmocka_unit_test(test_layouts_are_right),
         cmocka_unit_test(test_offsets_of_rows),
         cmocka_unit_test(test_one_program_runs), cmocka_unit_test(test_workspace_follows_sizes),
