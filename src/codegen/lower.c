@@ -160,7 +160,8 @@ static void lower_stats(Lowered *l) {
     int64_t rows = l->p->extent[AX_B] * l->p->extent[AX_M];
     l->kind = KERNEL_STATS;
     l->launch.block[0] = THREADS;
-    lay_out_blocks(l, size_number(ceil_div(rows, THREADS / rprog_stats_threads(l->p, l->r))));
+    l->launch.span = THREADS / rprog_stats_threads(l->p, l->r);
+    lay_out_blocks(l, size_number(ceil_div(rows, l->launch.span)));
     add(l, PHASE_COMBINE)->from = l->pass;
 }
 

@@ -183,12 +183,16 @@ static Status launch_sampled(Check *c, int g, const int64_t *x, int n, const Blo
     const Problem *p = &c->problem[g];
     const RProg *r = prog_of(c, g);
     bool first = true;
+    int number = 0;           /* of the kernel in its program */
     for (int i = 0; i < c->build->program.n_kernel; i++) {
         const KernelLaunch *k = &c->build->program.kernel[i];
         if (k->group != c->program[g]) continue;
         int64_t *blocks;
         int64_t count, across = cg_blocks(c->normal, &c->build->program, k, c->size);
-        if (r->tail > 0) {
+        if (r->stats == STATS_PARTS) {
+            bool values = rprog_stats_combines(p, r, number++);
+            count = sample_strips(c->a, p, r, x, n, values ? k->span : 0, &blocks);
+        } else if (r->tail > 0) {
             count = tail_blocks(c->a, p, r, x, n, k->span, &blocks);
         } else if (first || r->skeleton == SK_ROW) {
             count = (int64_t)n * k->grid[1];
@@ -251,7 +255,10 @@ static double block_work(const Problem *p, const RProg *r, int64_t span) {
         return (double)rprog_window_body(p, r) * (double)p->window.rest * r->threads *
                (p->window.map || r->thread.extent[AX_M] > 1 ? 1
                                                             : (double)p->window.source[0].extent_r);
-    return (double)r->block.extent[AX_B] * r->block.extent[AX_M] * r->block.extent[AX_N] * k;
+    double blocks = 1;        /* where rows lie in several, those of a row in all kernels */
+    if (r->stats == STATS_PARTS)
+        blocks = (double)rprog_tiles(p, r, AX_N) * rprog_stats_facts(p, r)->group->n_pass;
+    return blocks * r->block.extent[AX_M] * r->block.extent[AX_N] * k;
 }
 
 static bool ragged(const Problem *p, const RProg *r) {

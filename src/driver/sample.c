@@ -142,6 +142,32 @@ int sample_points(Arena *a, const BlockRange *range, int want, Rng *rng, BlockPo
     return n;
 }
 
+int sample_strips(Arena *a, const Problem *p, const RProg *r, const int64_t *x, int n, int64_t span,
+                  int64_t **out) {
+    BlockRange *strip = ARENA_ARRAY(a, BlockRange, n + 1), block;
+    int64_t total = rprog_blocks(p, r), last = -1;
+    size_t cap = 0;
+    int count = 0;
+    *out = NULL;
+    for (int i = 0; i < n; i++) sample_range(p, r, 0, x[i], &strip[i]);
+    for (int64_t id = 0; id < total; id++) {
+        bool wanted = false;
+        sample_range(p, r, 0, id, &block);
+        for (int i = 0; i < n; i++)
+            wanted |= strip[i].lo[AX_B] == block.lo[AX_B] && strip[i].lo[AX_M] == block.lo[AX_M];
+        if (!wanted || (span && block.lo[AX_N] > 0)) continue;
+        int64_t row = block.lo[AX_B] * p->extent[AX_M];
+        int64_t from = span ? (row + block.lo[AX_M]) / span : id;
+        int64_t to = span ? (row + block.hi[AX_M] - 1) / span : id;
+        if (from <= last) from = last + 1;                /* strips come in order of their rows */
+        for (int64_t k = from; k <= to; k++) {
+            *out = arena_grow(a, *out, &cap, (size_t)count + 1, sizeof **out);
+            (*out)[count++] = last = k;
+        }
+    }
+    return count;
+}
+
 static void unflatten(const TeStmt *s, const FusedAxis *f, int64_t at, int64_t *index) {
     for (int i = f->n - 1; i >= 0; i--) {
         const TeIndex *x = &s->index[f->index[i]];

@@ -356,6 +356,9 @@ int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg 
  * values; in the workspace: bytes in all, where parts and values of statement i of the group
  * begin.  */
 int rprog_stats_kernels(const Problem *p, const RProg *r);
+/* Does kernel `number` of them make values of rows, by their number over all batches, instead of
+ * products?  */
+bool rprog_stats_combines(const Problem *p, const RProg *r, int number);
 const StatFacts *rprog_stats_facts(const Problem *p, const RProg *r);
 int32_t rprog_stats_part(const Problem *p, const RProg *r, int i);
 int32_t rprog_stats_value(const Problem *p, const RProg *r, int i);

@@ -89,6 +89,16 @@ int rprog_stats_kernels(const Problem *p, const RProg *r) {
     return n;
 }
 
+bool rprog_stats_combines(const Problem *p, const RProg *r, int number) {
+    const StatFacts *f = rprog_stats_facts(p, r);
+    bool combines = false;
+    for (int pass = 0; number >= 0 && r->stats == STATS_PARTS; number--) {
+        combines = !combines && pass > 0 && f->reduces[pass - 1] > 0;
+        pass += !combines;
+    }
+    return combines;
+}
+
 int rprog_stats_lanes(const Device *dev, const RProg *r) {
     int lanes = 0;
     if (rprog_matrix(dev, r)) return r->swapped ? 4 | 8 | 16 : 1 | 2;

@@ -4,6 +4,7 @@
  * infinities and NaN; rules, text and choice.  LONG=1 runs more of them.  */
 #include "base/hash.h"
 #include "driver/compile.h"
+#include "driver/sample.h"
 #include "kernel_fixture.h"
 #include "microperf/microperf.h"
 #include "plan_fixture.h"
@@ -355,6 +356,51 @@ static void test_rules(void **state) {
     arena_destroy(a);
 }
 
+/* Blocks that a sampled check needs: all of a row's, and those that make its values.  */
+static void test_strips(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    KernelCase c;
+    const Device *dev = fixture_device(a, "a100");
+    assert_null(kernel_open_split(&c, a, dev, op[1].text, NULL, TE_SPLIT_JOINED));
+    const Problem *p = &c.plan.problem[0];
+    for (int raster = RASTER_ROW; raster <= RASTER_GROUPED; raster++) {
+        for (uint64_t seed = 1; seed < 20; seed++) {
+            assert_true(pick(&c, kinds[1 + seed % 2 * 4], seed));
+            RProg r = c.plan.prog[0];
+            r.raster = (Raster)raster;
+            r.group = raster == RASTER_GROUPED ? 2 : 0;
+            int64_t total = rprog_blocks(p, &r), x[2] = {(int64_t)seed % total, total - 1}, *id;
+            int n = sample_strips(a, p, &r, x, 2, 0, &id), found = 0;
+            for (int64_t i = 0; i < total; i++) {
+                BlockRange block, wanted;
+                bool same = false;
+                sample_range(p, &r, 0, i, &block);
+                for (int k = 0; k < 2; k++) {
+                    sample_range(p, &r, 0, x[k], &wanted);
+                    same |= wanted.lo[AX_M] == block.lo[AX_M] && wanted.lo[AX_B] == block.lo[AX_B];
+                }
+                if (same) assert_true(found < n && id[found] == i);
+                found += same;
+            }
+            assert_int_equal(found, n);
+            n = sample_strips(a, p, &r, x, 2, 4, &id);
+            for (int k = 0; k < 2; k++) {
+                BlockRange wanted;
+                sample_range(p, &r, 0, x[k], &wanted);
+                int64_t first = wanted.lo[AX_B] * p->extent[AX_M] + wanted.lo[AX_M], at = 0;
+                while (at < n && id[at] != first / 4) at++;
+                assert_true(at < n);
+            }
+            for (int i = 1; i < n; i++) assert_true(id[i - 1] < id[i]);
+        }
+    }
+    assert_false(rprog_stats_combines(p, &c.plan.prog[0], 0));
+    assert_true(rprog_stats_combines(p, &c.plan.prog[0], 1));
+    assert_false(rprog_stats_combines(p, &c.plan.prog[0], 2));
+    arena_destroy(a);
+}
+
 /* Rows of a product join it where products are cheap beside storing them: scores of attention, but
  * not a norm behind a long sum that would be computed twice.  */
 static void test_choice(void **state) {
@@ -401,6 +447,7 @@ int main(void) {
         cmocka_unit_test(test_kernels), cmocka_unit_test(test_values),
         cmocka_unit_test(test_random),  cmocka_unit_test(test_text),
         cmocka_unit_test(test_rules),   cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_strips),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
