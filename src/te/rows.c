@@ -348,39 +348,6 @@ static void place(Rows *r, int k) {
 
 /* ---- the result ---- */
 
-static int later(int a, int b) { return a > b ? a : b; }
-
-/* The first pass that knows all that a statement reads but for tensor `except`.  */
-static int first_pass(const TeStmt *s, const int *known, int except) {
-    const TeExpr *reads[READS_MAX];
-    int n = access_reads(s->rhs, reads, READS_MAX), pass = 0;
-    for (int j = 0; j < n; j++) {
-        if (reads[j]->v.ref != except)
-            pass = later(pass, known[reads[j]->v.ref]);
-    }
-    return pass;
-}
-
-void rows_passes(const Te *te, RowGroup *x) {
-    int known[GROUP_MAX_TENSORS] = {0};    /* the first pass that can use a tensor */
-    x->n_pass = 0;
-    for (int i = 0; i < x->n; i++) {
-        const TeStmt *s = &te->stmt[x->stmt[i]];
-        int pass = first_pass(s, known, -1);
-        if (x->tie[i]) {
-            int lead = x->pass[x->leader[i]], own = first_pass(s, known, x->center[i]);
-            if (own <= lead && lead < pass)
-                pass = lead;
-            else
-                x->tie[i] = TIE_NONE;
-        }
-        x->pass[i] = pass;
-        known[s->tensor] = pass + (x->role[i] == ROW_REDUCE);
-        if (x->role[i] != ROW_SCALAR)
-            x->n_pass = later(x->n_pass, pass + 1);
-    }
-}
-
 static const RowGroup *row_group(Arena *a, const Rows *r, int k) {
     RowGroup *x = ARENA_NEW(a, RowGroup);
     *x = (RowGroup){.frame = r->g->root[k]};

@@ -90,12 +90,37 @@ static void test_rowops(void **state) {
     test_set("rowops");
 }
 
+/* A short row is one thread's, in one access.  */
+static void test_short(void **state) {
+    (void)state;
+    static const char text[] =
+        "op f(X: f16[4194304,8]) -> Y: f16[4194304,8] { m[n] = max[c](X[n,c]);"
+        " z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }";
+    static const char *const profile[] = {"h200", "a100", "rtx4090"};
+    Arena *a = arena_create(NULL);
+    for (int k = 0; k < 3; k++) {
+        Diag d = diag_new(a);
+        Te *te;
+        PlanSet set;
+        CompileOptions o = {.workspace_limit = -1};
+        assert_int_equal(te_parse(a, &d, "", text, strlen(text), NULL, NULL, 0, &te), ST_OK);
+        assert_int_equal(compile_plan(a, &d, te, fixture_device(a, profile[k]), &o, &set), ST_OK);
+        const RProg *r = &set.plans[0].ranked[0].prog;
+        assert_int_equal(r->skeleton, SK_ROW);
+        assert_int_equal(rprog_row_threads(r), 1);
+        assert_int_equal(r->store_vec, 8);
+        assert_int_equal(r->keep, KEEP_REGISTERS);
+    }
+    arena_destroy(a);
+}
+
 static void test_llm(void **state) {
     (void)state;
     test_set("llm");
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rowops), cmocka_unit_test(test_llm)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rowops), cmocka_unit_test(test_llm),
+                                       cmocka_unit_test(test_short)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
