@@ -16,7 +16,7 @@ typedef struct {
     const char *count, *turn; /* turns, and the number of the one that runs */
     const char *head;         /* line that each begins with, or NULL */
     const char *part[2];      /* what it adds along M and N, or NULL */
-    const char *rest;         /* what other loops add along M, or NULL; along N they add nothing */
+    const char *rest;         /* what other loops add along M; along N they add nothing */
     const char *array, *fill; /* another array that is kept by turn, and how one gets its element */
 } Turns;
 

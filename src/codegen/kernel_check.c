@@ -23,7 +23,7 @@ static const char words[] =
     " B_RTABLE B_RENTRIES A_REGION A_PLACES A_LINE B_REGION B_PLACES B_LINE"
     /* their variables */
     " smem shared tile tile_m tile_n tiles_m tiles_n top in_group rows b m n m0 n0 tid lane lane_m"
-    " lane_n m_at n_at warp row all_steps slice"
+    " lane_n m_at n_at m_by n_by warp row all_steps slice"
     " col copies k_warp k_next k_now first steps step put take turn next kb kk acc i j f g p r s u"
     " v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums best where value rest"
     " total wx wy live line piece in seen more fresh d number end id ";

@@ -5,8 +5,8 @@
 /* Where the outputs of a thread of `contract` lie: pointers to the first ones, and what its loops
  * add.  A position along M or N is `own` of the thread plus `step` of the loops, which is a number
  * once they are unrolled: a compiler that is given sums of both spends most of its time on taking
- * them apart again, and finds less.  Where a loop's part is no number either, there is a pointer
- * for each of its turns.  */
+ * them apart again, and finds less.  Where a loop's part is no number either, there are a pointer
+ * and a position for each of its turns.  */
 
 /* Index of statement `stmt` that runs with the root's index; -1: none.  */
 static int index_with(const Kernel *k, int stmt, int root_index) {
@@ -96,10 +96,16 @@ void store_position(Kernel *k, AxisClass axis, const char *own, const char *step
 void store_turns(Kernel *k, const Turns *turns) {
     k->at.turns = *turns;
     if (turns->array) cg_line(k->cg, "%s[%s];", turns->array, turns->count);
+    for (int i = 0; i < 2 && turns->part[0]; i++)
+        cg_line(k->cg, "%s %c_by[%s];", type_along(k, i ? AX_N : AX_M), i ? 'n' : 'm',
+                turns->count);
 }
 
 const char *store_at(const Kernel *k, AxisClass axis) {
     const char *step = k->at.step[axis == AX_N], *own = k->at.own[axis == AX_N];
+    const Turns *t = &k->at.turns;
+    if (t->part[0] && axis == AX_N) return cg_text(k->cg, "n_by[%s]", t->turn);
+    if (t->part[0]) return cg_text(k->cg, "m_by[%s] + %s", t->turn, t->rest);
     return step ? cg_text(k->cg, "%s + (%s)", own, step) : own;
 }
 
@@ -123,6 +129,7 @@ static void open_turns(Kernel *k) {
                     k->at.own[i], t->part[i]);
     }
     if (t->array) cg_line(cg, "%s", t->fill);
+    if (t->part[0]) cg_line(cg, "m_by[%s] = m, n_by[%s] = n;", t->turn, t->turn);
 }
 
 /* ---- pointers to tensors ---- */

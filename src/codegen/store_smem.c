@@ -146,7 +146,8 @@ static void open_shared(Kernel *k) {
     open_loop(k, "i", k->c.matrix.tiles[AX_M], 1, true);
     write_piece(k);
     open_loop(k, "s", turns_of(k), 1, unrolls_turns(k));
-    if (count % WARP != 0 || !keeps_columns(k)) cg_line(cg, "%s", turn_number);
+    bool counted = !keeps_columns(k) && !k->at.turns.loop;
+    if (count % WARP != 0 || counted) cg_line(cg, "%s", turn_number);
     if (count % WARP != 0) {
         cg_open(cg, "if (u < %du)", (unsigned)count);
         k->at.open++;
