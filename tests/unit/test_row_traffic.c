@@ -1,5 +1,6 @@
-/* Global traffic of row kernels, counted by the simulator: every input is read and every output
- * written once, for rows up to 64 K elements, unless the plan says that passes read again.  */
+/* Global traffic of row kernels, maps and windows, counted by the simulator: every input is read
+ * and every output written once, for rows up to 64 K elements, unless the plan says that passes
+ * read again or patches read each other's halo.  */
 #include "driver/compile.h"
 #include "driver/run.h"
 #include "operators.h"
@@ -55,32 +56,39 @@ static uint64_t sectors(const Te *te, int from, int n, int least_rank) {
     return sum;
 }
 
+static void plan(Arena *a, Diag *d, const Device *dev, const char *op, int64_t rows,
+                 int64_t columns, const Te **out, PlanSet *set) {
+    const TeDefine sizes[] = {{"R", rows, rows, 1}, {"C", columns, columns, 1}};
+    const char *text = arena_printf(a, "param R, C; %s", op);
+    Te *te;
+    assert_int_equal(te_parse(a, d, "", text, strlen(text), NULL, sizes, 2, &te), ST_OK);
+    CompileOptions o = {.workspace_limit = -1, .top = 400};
+    assert_int_equal(compile_plan(a, d, te, dev, &o, set), ST_OK);
+    assert_int_equal(set->n_group, 1);
+    *out = te;
+}
+
 /* With `keep` other than KEEP_COUNT: the best program that keeps rows so.  False if there is none.
  * Elements that the text calls $T have type t.  */
 static bool traffic(Arena *a, const Device *dev, const char *op, TeDtype t, int64_t rows,
                     int64_t columns, int keep) {
     Diag d = diag_new(a);
-    const TeDefine sizes[] = {{"R", rows, rows, 1}, {"C", columns, columns, 1}};
-    const char *text = arena_printf(a, "param R, C; %s", operator_fill(a, op, t));
-    Te *te;
+    const Te *te;
     PlanSet set;
-    WholePlan plan;
+    WholePlan whole;
     Build build;
     Run r;
-    assert_int_equal(te_parse(a, &d, "", text, strlen(text), NULL, sizes, 2, &te), ST_OK);
-    CompileOptions o = {.workspace_limit = -1, .top = 400};
-    assert_int_equal(compile_plan(a, &d, te, dev, &o, &set), ST_OK);
-    assert_int_equal(set.n_group, 1);
+    plan(a, &d, dev, operator_fill(a, op, t), rows, columns, &te, &set);
     int rank = 0;
     for (; keep < KEEP_COUNT && rank < set.n_rank; rank++) {
         if (set.plans[0].ranked[rank].prog.keep == (RowKeep)keep) break;
     }
     if (rank == set.n_rank) return false;
-    compile_choose(a, &set, rank, &plan);
-    assert_int_equal(compile_build(a, &d, &plan, dev, 16, &(BuildOptions){0}, &build), ST_OK);
+    compile_choose(a, &set, rank, &whole);
+    assert_int_equal(compile_build(a, &d, &whole, dev, 16, &(BuildOptions){0}, &build), ST_OK);
     run(a, &d, te, &set, &build, &r);
     const SimCounters *n = &r.report.total;
-    const RProg *prog = &plan.rplan.prog[0];
+    const RProg *prog = &whole.rplan.prog[0];
     uint64_t by_row = sectors(te, 0, te->n_in, 2), all = sectors(te, 0, te->n_in, 1);
     uint64_t outputs = sectors(te, te->n_in, te->n_out, 1);
     if (prog->split > 1) {                /* also values of slices, which are few */
@@ -169,6 +177,11 @@ static void test_maps_and_pools(void **state) {
         "op f(X: f16[R,C], W: f16[R,C]) -> (Y: f16[R,C], Z: f32[R,C]) {"
         " Y[i,j] = max(X[i,j] + W[i,j], 0); Z[i,j] = exp(Y[i,j]) * W[i,j]; }";
     static const char cast[] = "op f(X: i8[R,C]) -> Y: f32[R,C] { Y[i,j] = X[i,j] * 0.5; }";
+    static const char shift[] =
+        "op f(X: f32[R,8,C]) -> Y: f32[R,8,C] { Y[i,j,k] = X[i,j,k] * 2 + 1; }";
+    static const char broadcast[] =
+        "op f(X: f32[R,C], b: f32[C]) -> Y: f16[R,C] { Y[i,j] = max(X[i,j] + b[j], 0); }";
+    static const char turn[] = "op f(X: f32[R,C]) -> Y: f32[C,R] { Y[j,i] = X[i,j]; }";
     static const char pool[] =
         "op f(X: f32[R,C,64]) -> Y: f32[R/2,C/2,64] {"
         " Y[p,q,k] max= X[2*p+r,2*q+s,k] where r in 0:2, s in 0:2; }";
@@ -176,7 +189,7 @@ static void test_maps_and_pools(void **state) {
         const char *op;
         int64_t rows, columns;
     } cases[] = {{chain, 64, 512}, {chain, 1, 65536}, {cast, 96, 256}, {pool, 16, 12},
-                 {pool, 2, 64}};
+                 {pool, 2, 64},   {shift, 16, 256}, {broadcast, 40, 192}, {turn, 256, 512}};
     Arena *a = arena_create(NULL);
     Device *dev = fixture_device(a, "h200");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -188,9 +201,78 @@ static void test_maps_and_pools(void **state) {
     arena_destroy(a);
 }
 
+/* The best window with inputs kept so: elements beside the halo are asked for once.  */
+static void window_traffic(Arena *a, const Device *dev, const char *op, int64_t rows,
+                           int64_t columns, RowKeep keep) {
+    Diag d = diag_new(a);
+    const Te *te;
+    PlanSet set;
+    WholePlan whole;
+    Build build;
+    Run r;
+    plan(a, &d, dev, op, rows, columns, &te, &set);
+    int rank = 0;
+    while (rank < set.n_rank) {
+        const RProg *x = &set.plans[0].ranked[rank].prog;
+        if (x->skeleton == SK_WINDOW && x->keep == keep) break;
+        rank++;
+    }
+    assert_true(rank < set.n_rank);
+    compile_choose(a, &set, rank, &whole);
+    assert_int_equal(compile_build(a, &d, &whole, dev, 16, &(BuildOptions){0}, &build), ST_OK);
+    run(a, &d, te, &set, &build, &r);
+    const SimCounters *t = &r.report.total;
+    const Problem *p = &whole.rplan.problem[0];
+    const RProg *prog = &whole.rplan.prog[0];
+    uint64_t inputs = sectors(te, 0, te->n_in, 1), outputs = sectors(te, te->n_in, te->n_out, 1);
+    assert_int_equal(t->unique_load_sectors, inputs);
+    assert_int_equal(t->unique_store_sectors, outputs);
+    assert_in_range(t->global_store_sectors, outputs, 2 * outputs);
+    /* Tiles are filled once, patches ask for what their rows hold; runs begin within sectors.  */
+    double asked, blocks = (double)rprog_blocks(p, prog);
+    if (keep == KEEP_SHARED) {
+        WindowTile tile = rprog_window_tile(p, prog);
+        asked = blocks * tile.planes * (double)(tile.rows * tile.pitch);
+    } else {
+        asked = blocks * prog->threads *
+                (double)(rprog_window_rows(p, prog, 0) * rprog_window_loads(p, prog, 0) *
+                         rprog_window_width(p, prog, 0));
+    }
+    double most = 3 * asked * p->window.source[0].bytes / SECTOR;
+    assert_in_range(t->global_load_sectors, inputs, (uint64_t)most);
+}
+
+static void test_windows(void **state) {
+    (void)state;
+    static const char cross[] =
+        "op f(X: f32[R,C]) -> Y: f32[R,C] { Y[i,j] = (X[i-1,j] else 0) + (X[i+1,j] else 0)"
+        " + (X[i,j-1] else 0) + (X[i,j+1] else 0) - 4 * X[i,j]; }";
+    static const char blur[] =
+        "op f(X: f16[R,C]) -> Y: f16[R,C] { Y[i,j] = (X[i-1,j-1] else 0) + (X[i-1,j+1] else 0)"
+        " + (X[i+1,j-1] else 0) + (X[i+1,j+1] else 0) + X[i,j]; }";
+    static const char pool[] =
+        "op f(X: f32[R,C,32]) -> Y: f32[R,C,32] {"
+        " Y[n,p,q] max= X[n,p+r-1,q+s-1] else -inf where r in 0:3, s in 0:3; }";
+    static const struct {
+        const char *op;
+        int64_t rows, columns;
+    } cases[] = {{cross, 64, 128}, {cross, 33, 512}, {blur, 48, 256}, {pool, 6, 40}};
+    Arena *a = arena_create(NULL);
+    Device *dev = fixture_device(a, "h200");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (RowKeep keep = KEEP_REGISTERS; keep <= KEEP_SHARED; keep++) {
+            ArenaMark mark = arena_mark(a);
+            window_traffic(a, dev, cases[i].op, cases[i].rows, cases[i].columns, keep);
+            arena_reset(a, mark);
+        }
+    }
+    arena_destroy(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_place),
                                        cmocka_unit_test(test_odd_rows),
-                                       cmocka_unit_test(test_maps_and_pools)};
+                                       cmocka_unit_test(test_maps_and_pools),
+                                       cmocka_unit_test(test_windows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
