@@ -178,6 +178,30 @@ static void put_down(Kernel *k, int source, const int *axes, int n_axes, int vec
     if (vec > 1) cg_close(cg);
 }
 
+/* Is the vector inside of the source?  An index of a tested subscript is an axis of its own.  */
+static const char *is_inside(const Kernel *k, const PermuteSource *x) {
+    const Cg *cg = k->cg;
+    const PermuteView *v = view_of(k);
+    const TeTensor *t = &cg->te->tensor[x->access.tensor];
+    const char *test = NULL;
+    for (int d = 0; d < t->rank; d++) {
+        const Affine *f = &x->access.sub[d];
+        const char *sub = cg_int(cg, TE_I64, f->c);
+        if (!x->access.guard[d]) continue;
+        for (int a = 0; a < v->out.n_digit; a++) {
+            if (f->coef[v->moving[a]] == 0) continue;
+            sub = cg_text(cg, "%s + g%d * %s", sub, a, cg_int(cg, TE_I64, f->coef[v->moving[a]]));
+            if (tile_of(k, a) > 1)
+                sub = cg_text(cg, "%s + (int)d%d * %s", sub, a,
+                              cg_int(cg, TE_I64, f->coef[v->moving[a]]));
+        }
+        const char *one = cg_text(cg, "(unsigned)(%s) < %s", sub,
+                                  size_divisor(cg, t->shape[d], false));
+        test = test ? cg_text(cg, "%s && %s", test, one) : one;
+    }
+    return test;
+}
+
 void permute_fill(Kernel *k, int source) {
     Cg *cg = k->cg;
     const PermuteSource *x = &view_of(k)->source[source];
@@ -189,10 +213,12 @@ void permute_fill(Kernel *k, int source) {
     cg_scope(cg);
     cg_line(cg, "const %s *const from = t%d + (%s);", type, x->access.tensor,
             source_offset(k, x, true));
-    cg_line(cg, "rl_vec<%s, %d> in[%lld];", type, vec,
-            (long long)ceil_div(part, (int64_t)k->l->r->threads * vec));
+    cg_line(cg, "rl_vec<%s, %d> in[%lld]%s;", type, vec,
+            (long long)ceil_div(part, (int64_t)k->l->r->threads * vec), x->guarded ? " = {}" : "");
     open = open_vectors(k, axes, n_axes, part, vec);
-    cg_line(cg, "in[u] = rl_load<%d>(from + (%s));", vec, source_offset(k, x, false));
+    cg_line(cg, "%sin[u] = rl_load<%d>(from + (%s));",
+            x->guarded ? cg_text(cg, "if (%s) ", is_inside(k, x)) : "", vec,
+            source_offset(k, x, false));
     for (; open > 0; open--) cg_close(cg);
     open = open_vectors(k, axes, n_axes, part, vec);
     put_down(k, source, axes, n_axes, vec);

@@ -51,9 +51,54 @@ static int inner_of(const Problem *p) {
     return inner;
 }
 
+/* Is an element outside of the tensor 0, or not asked for?  */
+static bool is_zero_outside(const TeExpr *read) {
+    const TeExpr *o = read->other;
+    return !o || (o->kind == TE_INT && o->v.i == 0) || (o->kind == TE_REAL && o->v.r == 0) ||
+           (o->kind == TE_BOOLEAN && !o->v.i);
+}
+
+/* Tests what can leave the tensor; false if that is not provided for: numbers that do not fit,
+ * sizes known at run time.  */
+static bool guard_all(const Problem *p, const TeStmt *s, PermuteSource *x) {
+    const TeTensor *t = &p->te->tensor[x->access.tensor];
+    for (int d = 0; d < t->rank; d++) {
+        int64_t lo, hi;
+        Affine *f = &x->access.sub[d];
+        x->access.guard[d] = access_leaves(s, x->read->args[d], f, &t->shape[d]);
+        if (!x->access.guard[d]) continue;
+        access_range(s, f, &lo, &hi);
+        if (lo < -EXTENT_MAX || hi > EXTENT_MAX || t->shape[d].value > EXTENT_MAX) return false;
+        x->guarded = true;
+    }
+    return !x->guarded || (!p->te->runtime && is_zero_outside(x->read));
+}
+
+/* Does a subscript that is tested move with the index?  */
+static bool is_tested(const Problem *p, const PermuteSource *x, int index) {
+    for (int d = 0; d < p->te->tensor[x->access.tensor].rank; d++) {
+        if (x->access.guard[d] && x->access.sub[d].coef[index]) return true;
+    }
+    return false;
+}
+
+/* Values of an index at which the read may be inside of its tensor.  */
+static int64_t inside_extent(const Problem *p, const PermuteSource *x, int index) {
+    int64_t n = extent_of(p, index);
+    const TeTensor *t = &p->te->tensor[x->access.tensor];
+    for (int d = 0; d < t->rank; d++) {
+        int64_t step = x->access.sub[d].coef[index];
+        if (!x->access.guard[d] || step <= 0) continue;
+        int64_t most = (t->shape[d].value + step - 1) / step;
+        if (most < n) n = most;
+    }
+    return n;
+}
+
 /* Distances along the indices are such that no element is read twice, and one of them is 1 but not
  * that of the inner index: the read runs along another index than the outputs do.  */
-static bool is_turned(const Problem *p, const Access *x) {
+static bool is_turned(const Problem *p, const PermuteSource *source) {
+    const Access *x = &source->access;
     int64_t reach = 1;
     uint32_t seen = 0;
     const TeStmt *s = root_of(p);
@@ -72,7 +117,7 @@ static bool is_turned(const Problem *p, const Access *x) {
         if (reach == 1 && (x->offset.coef[next] != 1 || x->varies >> next & 1)) return false;
         if (x->offset.coef[next] < reach) return false;
         seen |= 1u << next;
-        reach = x->offset.coef[next] * extent_of(p, next);
+        reach = x->offset.coef[next] * inside_extent(p, source, next);
     }
 }
 
@@ -88,28 +133,41 @@ static bool same_offset(const Te *te, const Access *x, const Access *y) {
     return true;
 }
 
+static bool leaves(const Problem *p, const TeStmt *s, const Access *x) {
+    const TeTensor *t = &p->te->tensor[x->tensor];
+    for (int d = 0; d < t->rank; d++) {
+        if (access_leaves(s, x->read->args[d], &x->sub[d], &t->shape[d])) return true;
+    }
+    return false;
+}
+
 /* The source that a read of statement s is; -1 if it is none.  */
 int rtile_permute_source(const Problem *p, const TeStmt *s, const TeExpr *read) {
     Access x;
     access_read(p->te, s, read, &x);
     for (int k = 0; x.affine && k < p->permute.n_source; k++) {
-        if (same_offset(p->te, &x, &p->permute.source[k].access)) return k;
+        const PermuteSource *from = &p->permute.source[k];
+        if (!same_offset(p->te, &x, &from->access)) continue;
+        size_t subs = (size_t)p->te->tensor[x.tensor].rank * sizeof *x.sub;
+        bool same = memcmp(x.sub, from->access.sub, subs) == 0;
+        if (from->guarded ? same && is_zero_outside(read) : same || !leaves(p, s, &x)) return k;
     }
     return -1;
 }
 
-/* Reads that never leave their tensor, of tensors that another kernel or nobody makes.  */
+/* Reads of tensors that another kernel or nobody makes.  */
 static void add_source(Problem *p, const TeStmt *s, const TeExpr *read, int align) {
     PermuteView *v = &p->permute;
     const TeTensor *t = &p->te->tensor[read->v.ref];
     PermuteSource one = {.read = read, .bytes = te_dtype_bytes(t->dtype)};
     access_read(p->te, s, read, &one.access);
     if (!one.access.affine || is_made_here(p, read->v.ref)) return;
-    for (int d = 0; d < t->rank; d++) {
-        if (access_leaves(s, read->args[d], &one.access.sub[d], &t->shape[d])) return;
-    }
-    if (!is_turned(p, &one.access) || rtile_permute_source(p, s, read) >= 0) return;
+    if (!guard_all(p, s, &one)) return;
+    if (!is_turned(p, &one) || rtile_permute_source(p, s, read) >= 0) return;
     one.vec = (t->role != TE_TEMP && align < VECTOR_BYTES ? align : VECTOR_BYTES) / one.bytes;
+    for (int i = 0; i < root_of(p)->n_left; i++) {
+        if (one.access.offset.coef[i] == 1 && is_tested(p, &one, i)) one.vec = 1;
+    }
     if (one.vec < 1) one.vec = 1;
     if (v->n_source < PERMUTE_SOURCES) v->source[v->n_source++] = one;
 }
@@ -121,7 +179,9 @@ static bool are_one(const Problem *p, int i) {
     int64_t n = extent_of(p, i + 1);
     if (x[0].hi.expr || x[1].hi.expr || extent_of(p, i) * n > EXTENT_MAX) return false;
     for (int k = 0; k < p->permute.n_source; k++) {
-        const Access *a = &p->permute.source[k].access;
+        const PermuteSource *source = &p->permute.source[k];
+        const Access *a = &source->access;
+        if (is_tested(p, source, i) || is_tested(p, source, i + 1)) return false;
         if (a->varies >> i & 3 || a->offset.coef[i] != a->offset.coef[i + 1] * n) return false;
     }
     for (int k = -1; k < p->group->n_fused; k++) {

@@ -111,7 +111,8 @@ enum { PERMUTE_AXES = 8, PERMUTE_SOURCES = 2 };
 /* A tensor that a map reads along another axis than the one it writes along.  */
 typedef struct {
     const TeExpr *read;       /* the first of its reads; others with the same offset are it too */
-    Access access;            /* of `read` */
+    Access access;            /* of `read`; guard: subscripts that can leave, what is 0 outside */
+    bool guarded;             /* some can; then all sizes are static */
     int bytes;                /* of an element */
     int64_t stride[PERMUTE_AXES];         /* elements per step of each axis; 0: none */
     int64_t unit[PERMUTE_AXES];           /* divides it at all run-time sizes */

@@ -44,6 +44,18 @@ static const struct {
                           " Y[n,m] = X[m,n] * b[m] + Z[n,m]; }"},
     {"two sources", "op f(X: f32[64,48], Z: f16[64,48]) -> Y: f32[48,64] {"
                     " Y[n,m] = X[m,n] + Z[m,n]; }"},
+    {"padded", "op f(X: f32[30,41]) -> Y: f32[43,33] { Y[j,i] = X[i-1,j-1] else 0; }"},
+    {"padded in the middle", "op f(X: f16[3,20,24,8]) -> Y: f16[3,8,22,27] {"
+     " Y[n,c,h,w] = X[n,h-1,w-2,c] else 0; }"},
+    {"concatenated", "op f(X: f16[40,24], Z: f16[40,32]) -> Y: f16[56,40] {"
+     " Y[j,i] = j < 24 ? X[i,j] : Z[i,j-24]; }"},
+    {"beyond the end", "op f(X: i32[33,40]) -> Y: i32[40,33] {"
+     " Y[j,i] = X[i,j] * 2 + (X[i+1,j] else 0); }"},
+    {"every other row", "op f(X: u8[40,40]) -> Y: u8[45,25] { Y[j,i] = X[2*i-3,j] else 0; }"},
+    {"padded flags", "op f(X: bool[32,32]) -> Y: bool[40,32] {"
+     " Y[j,i] = X[i,j-4] else false; }"},
+    {"the same place by other subscripts", "op f(X: f32[33,40]) -> Y: f32[40,32] {"
+     " Y[j,i] = X[i+1,j] + (X[i,j+40] else 0); }"},
     {"both ways", "op f(X: f32[64,64]) -> Y: f32[64,64] { Y[i,j] = X[i,j] + X[j,i]; }"},
     {"two outputs", "op f(X: bf16[40,24]) -> (Y: f32[24,40], Z: bf16[24,40]) {"
                     " Y[n,m] = X[m,n] * 2.0; Z[n,m] = Y[n,m] + X[m,n]; }"},
