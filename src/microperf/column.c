@@ -2,7 +2,7 @@
 #include "microperf/views.h"
 
 /* Instructions of a tied reduction behind a step, and for each column of it.  */
-enum { FOLLOW_STEP = 12, FOLLOW_COLUMN = 20 };
+enum { FOLLOW_STEP = 12, FOLLOW_COLUMN = 10 };
 
 /* Bytes that sectors add to a run that begins anywhere in one.  */
 static double sector_factor(double run_bytes, double bytes) {
