@@ -120,7 +120,7 @@ typedef struct {
 typedef struct {
     CountKey key;
     int64_t read_wavefronts, store_wavefronts, requests, traffic;
-    double sectors;
+    double sectors, region_sectors, region_extra;
 } CountEntry;
 /* A piece on its way through shared memory, by all that its wavefronts depend on.  */
 typedef struct {
@@ -184,29 +184,57 @@ static CountEntry *find(CountMemo *memo, const CountKey *key) {
     return &memo->entry[(h >> 40) % MEMO];
 }
 
+/* Which share of the values that subscript d takes in a tile lies inside of the tensor: the mean of
+ * all tiles.  */
+static double share_inside(const Problem *p, int side, int32_t tile, const RRegion *x, int d) {
+    const Operand *o = side ? &p->con.b : &p->con.a;
+    const FusedAxis *own = &p->con.axis[own_axis(side)];
+    const Affine *f = &o->access.sub[d];
+    int64_t shape = p->te->tensor[o->access.tensor].shape[d].value, step[2] = {0, 0};
+    int64_t count[2] = {1, 1};
+    for (int i = 0; i < 2 && i < own->n_digit; i++) {
+        const AxisDigit *g = &own->digit[own->n_digit - 1 - i];
+        step[i] = f->coef[own->index[g->first + g->n - 1]];
+        count[i] = g->extent;
+    }
+    double inside = 0;
+    int64_t tiles = (count[0] * count[1] + tile - 1) / tile;
+    for (int64_t t = 0; t < tiles; t++) {
+        int64_t in = x->whole ? 0 : t * tile % count[0], out = t * tile / count[0] % count[1];
+        int64_t from = f->c + in * step[0] + out * step[1], to = from + x->extent[d];
+        if (from < 0) from = 0;
+        if (to > shape) to = shape;
+        inside += to > from ? (double)(to - from) : 0;
+    }
+    return inside / (double)(tiles * x->extent[d]);
+}
+
+/* The region of an operand.  What is outside of the tensor moves nothing; a line that neither
+ * begins nor ends with a sector has one more.  */
+static void count_region(const Model *m, const RProg *r, int side, CountEntry *e) {
+    const Problem *p = m->p;
+    RRegion x;
+    e->region_sectors = 0;
+    if (!rprog_region(p, r, side, &x)) return;
+    double bytes = p->op[side].bytes, lines = 1;
+    for (int d = 0; d < x.line; d++)
+        lines *= x.extent[d] * share_inside(p, side, r->block.extent[own_axis(side)], &x, d);
+    double inside = share_inside(p, side, r->block.extent[own_axis(side)], &x, x.line);
+    double line = inside * x.extent[x.line] * (double)x.unit * bytes, access = x.vec * bytes;
+    bool whole = line + 0.5 > (double)x.bound * bytes && x.bound * (int64_t)bytes % SECTOR == 0;
+    e->requests = ((int64_t)x.lines * x.row / x.vec + WARP - 1) / WARP;
+    e->store_wavefronts = rprog_region_stores(p, m->dev, r, side);
+    e->region_extra = (double)rprog_region_extra(p, m->dev, r, side);
+    e->region_sectors = lines * (line / SECTOR + (whole ? 0 : 1 - lesser(access, SECTOR) / SECTOR));
+}
+
 static void count_side(const Model *m, const RProg *r, int side, CountEntry *e) {
     e->read_wavefronts = rprog_fragment_wavefronts(m->p, m->dev, r, side);
     e->store_wavefronts = rprog_store_wavefronts(m->p, m->dev, r, side);
     e->traffic = r->load[side].region ? rprog_fragment_traffic(m->p, m->dev, r, side) : 0;
     e->requests = 0;
     e->sectors = r->load[side].region ? 0 : stage_sectors(m, r, side, &e->requests);
-}
-
-/* The region of an operand.  Its lines begin and end where accesses do, and what is outside of the
- * tensor moves nothing.  */
-static void count_region(const Model *m, const RProg *r, int side, StepCounts *out) {
-    const ROperand *op = &m->p->op[side];
-    RRegion x;
-    if (!rprog_region(m->p, r, side, &x)) return;
-    double line = (double)x.row * op->bytes, access = (double)x.vec * op->bytes;
-    double inside = lesser((double)x.bound * op->bytes, line) / line;
-    double cut = (int64_t)(line * inside) % SECTOR || x.bound * op->bytes % SECTOR;
-    double chunks = (double)x.lines * x.row / x.vec;
-    out->region_requests = whole(chunks / WARP);
-    out->region_stores = (double)rprog_region_stores(m->p, m->dev, r, side);
-    out->region_sectors = x.lines * (line * inside / SECTOR +
-                                     (cut > 0 && access < SECTOR ? 1 - access / SECTOR : 0));
-    out->region_extra = (double)rprog_region_extra(m->p, m->dev, r, side);
+    count_region(m, r, side, e);
 }
 
 static void count_piece(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
@@ -250,10 +278,16 @@ void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts 
                                          : rprog_matrix(m->dev, r)
                                              ? rprog_fragment_traffic(m->p, m->dev, r, side)
                                              : out->reads[side] * e->read_wavefronts;
-        if (r->load[side].region) count_region(m, r, side, out);
+        out->sectors[side] = e->sectors;
+        if (r->load[side].region) {
+            out->region_requests = (double)e->requests;
+            out->region_stores = (double)e->store_wavefronts;
+            out->region_sectors = e->region_sectors;
+            out->region_extra = e->region_extra;
+            continue;
+        }
         out->store_wavefronts[side] = e->store_wavefronts;
         out->requests[side] = e->requests;
-        out->sectors[side] = e->sectors;
     }
 }
 

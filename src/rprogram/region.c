@@ -135,13 +135,9 @@ int64_t region_wavefronts(const Problem *p, const Device *dev, const RProg *r, i
     if (!rprog_matrix(dev, r))
         return r->warp.extent[AX_K] * row_wavefronts(r, side, &x, elem);
     Gather g = gather_of(p, dev, r, side, &x);
-    int64_t total = 0, steps = rprog_tiles(p, r, AX_K), part = FOUR * g.per;
-    int64_t each = (int64_t)slices_of(r) * g.parts * part;         /* k of a warp in a step */
-    for (int64_t step = 0; step < steps; step++) {
-        for (int64_t k = 0; k < each; k += part)
-            total += part_wavefronts(p, &x, &g, elem, step * r->block.extent[AX_K] + k);
-    }
-    return steps > 0 ? ceil_div(total, steps) : 0;
+    int64_t total = 0, all = rprog_region_entries(p, r), part = FOUR * g.per;
+    for (int64_t k = 0; k < all; k += part) total += part_wavefronts(p, &x, &g, elem, k);
+    return all > 0 ? ceil_div(total * r->warp.extent[AX_K], all) : 0;
 }
 
 int64_t rprog_region_stores(const Problem *p, const Device *dev, const RProg *r, int side) {

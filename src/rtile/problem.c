@@ -178,6 +178,26 @@ static TeDtype value_type(const TeExpr *e) {
     return inner != TE_I16 && (byte || half) ? inner : e->store;
 }
 
+/* Digits of an axis that an access tells apart: neighbours in memory, in no guarded subscript, are
+ * one.  */
+static int digits_apart(const Span *s, const FusedAxis *axis) {
+    int n = 0, before = -1;               /* the index with which the last digit moves */
+    for (int i = 0; i < axis->n_digit; i++) {
+        const AxisDigit *d = &axis->digit[i];
+        int index = axis->index[d->first + d->n - 1];
+        int64_t step = s->offset.coef[index];
+        bool one = before >= 0 && s->offset.coef[before] == step * d->extent;
+        if (step && one)
+            one = !((s->varies >> index | s->varies >> before) & 1) &&
+                  !access_varies(s->stmt, axis, d->first, d->n);
+        for (int g = 0; g < s->n_guard && one; g++)
+            one = s->guard[g].coef[index] == 0 && s->guard[g].coef[before] == 0;
+        n += !one;
+        before = index;
+    }
+    return n;
+}
+
 /* Several points share an element, as of packed weights: as if each had its own, in rows.  */
 static void chunk_rows(int64_t n, int64_t *run, int64_t *step, int64_t *other) {
     *run = *other = n;
@@ -216,6 +236,8 @@ static void describe_operand(const Operand *o, int side, int align, Problem *p) 
     }
     Span span = span_of_read(p->te, s, &a);
     op->guarded = span.n_guard > 0;
+    if (op->affine) op->digits_mn = digits_apart(&span, mn);
+    if (op->affine) op->digits_k = digits_apart(&span, k);
     op->stride_mn = span_stride(&span, mn);
     op->stride_k = span_stride(&span, k);
     op->run_mn = span_run(&span, mn);

@@ -42,7 +42,7 @@ typedef struct {
     int64_t run_mn, run_k;    /* contiguous along mn / k from a multiple of the run; 1: none */
     int64_t unique;           /* distinct elements of the tensor(s) read */
     int64_t stride_mn, stride_k;          /* of the innermost digit, elements; 0: no movement */
-    int digits_mn, digits_k;  /* to decode when an address is made */
+    int digits_mn, digits_k;  /* to decode when an address is made: those it tells apart */
     double ops;               /* arithmetic to make one element; 0 for a bare read */
 } ROperand;
 

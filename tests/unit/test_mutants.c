@@ -80,6 +80,14 @@ static const Spoiler spoilers[] = {
     {"partial maximum not followed", "x1.v[v] * (", "x1.v[v] * (true ? 1.0f : ", false, NULL,
      NULL},
     {"terms under another center", "0 : now0", "0 : 1 + now0", false, NULL, NULL},
+    {"test of a region's lines dropped", "(unsigned)(p1", "(unsigned)(0 * p1", false, NULL, NULL},
+    {"test of a region's columns dropped", "(unsigned)(p2", "(unsigned)(0 * p2", false, NULL, NULL},
+    {"line of a region elsewhere", "a_src + (x", "a_src + (1 * 8 + x", false, NULL, NULL},
+    {"zeros behind a region left out", " + i] = 0;", "] = 0;", false, NULL, NULL},
+    {"place of k shifted", "_PLACES)[i] = (", "_PLACES)[i] = (1 + ", false, NULL, NULL},
+    {"places of the first step again", "a_places += BK", "a_places += 0 * BK", false, NULL, NULL},
+    {"place of a row elsewhere", "a_row[i] = A_REGION", "a_row[i] = 12 + A_REGION", false, NULL,
+     NULL},
 };
 
 /* Spoilings that change nothing: in which skeleton, what follows the occurrence, and why.  */
@@ -106,6 +114,7 @@ typedef struct {
     Skeleton skeleton;
     RowStats stats;           /* statements over rows of a product: split `joined` */
     bool inexact;             /* on reals */
+    bool region;              /* an operand is loaded as one */
 } Victim;
 
 static const Victim victims[] = {
@@ -126,6 +135,10 @@ static const Victim victims[] = {
      "op f(X: f32[2,24,9,9], K: f32[12,24,3,3]) -> Y: f32[2,12,9,9] "
      "{ Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[f,c,r,s]; }",
      "a100", false, false, false, false, SK_CONTRACT},
+    {"region",
+     "op f(X: f16[1,30,32,3], K: f16[7,7,3,16]) -> Y: f16[1,15,16,16] "
+     "{ Y[n,p,q,f] += (X[n,p*2+r-3,q*2+s-3,c] else 0) * K[r,s,c,f]; }",
+     "a100", false, true, false, false, SK_CONTRACT, STATS_NONE, false, true},
     {"matrix unit, ragged",
      "op f(A: f16[70,600], B: f16[56,600], b: f16[56]) -> C: f16[70,56] "
      "{ t[m,n] += A[m,k] * B[n,k]; C[m,n] = max(t[m,n] + b[n], 0); }",
@@ -269,6 +282,7 @@ static bool suits(const Victim *v, const Device *dev, const Problem *p, const RP
     if (r->skeleton != SK_CONTRACT) return true;
     int64_t steps = (k + step - 1) / step;
     bool slices = r->warp.extent[AX_K] < r->block.extent[AX_K];
+    if ((r->load[0].region || r->load[1].region) != v->region) return false;
     if (rprog_matrix(dev, r) != v->matrix || (v->shared && r->via != VIA_SHARED)) return false;
     if (v->stats && r->block.extent[AX_N] == r->warp.extent[AX_N]) return false;
     return slices == v->slices && r->stages > 1 && steps >= r->stages + 2;

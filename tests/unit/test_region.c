@@ -130,6 +130,48 @@ static bool run_job(void *user, int64_t i, int worker) {
     return done;
 }
 
+/* One element of the input is infinite.  What lies behind K, or outside of the image, is multiplied
+ * by zeros and must be zero, too: infinity times zero would spoil sums that do not read it.  */
+static const char *run_infinite(Arena *a, KernelCase *c, const Device *dev, Nvrtc *n) {
+    enum { INFINITE = 0x7c00 };
+    RRegion x;
+    const RProg *r;
+    int i = 0;
+    do {
+        if (!(r = region_of(c, i++))) return "no plan with zeros behind K";
+    } while (!rprog_matrix(dev, r) || !rprog_region(&c->plan.problem[0], r, 0, &x) ||
+             rprog_region_zeros(&c->plan.problem[0], r, &x) == 0);
+    TeData *in = ARENA_ARRAY(a, TeData, 2);
+    for (int t = 0; t < 2; t++) {
+        in[t].bytes = te_tensor_bytes(&c->te->tensor[t]);
+        in[t].data = arena_alloc(a, in[t].bytes);
+        for (size_t e = 0; e < in[t].bytes / 2; e++)
+            ((uint16_t *)in[t].data)[e] = (uint16_t)(t ? 0x3c00 : (e * 7 % 5 ? 0x3c00 : 0));
+    }
+    /* The first element that a place behind K would give to a row of the image.  */
+    ((uint16_t *)in[0].data)[(12 * conv[0].w + 13) * conv[0].c] = INFINITE;
+    c->in = in;
+    c->plan.prog[0] = *r;
+    const char *wrong = kernel_emit(c);
+    if (!wrong) wrong = kernel_compile(c, n, false);
+    return wrong ? wrong : kernel_run(c, TE_FILL_INTEGERS, 1, true);
+}
+
+static void test_infinite(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    KernelCase c;
+    Nvrtc *n = NULL;
+    Device *dev = fixture_device(a, conv[0].device);
+    assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &n), ST_OK);
+    const char *text = text_of(a, &conv[0]), *wrong = kernel_open(&c, a, dev, text, NULL);
+    if (!wrong) wrong = run_infinite(a, &c, dev, n);
+    if (wrong) print_error("%s\n", kernel_report(&c, text, wrong));
+    assert_null(wrong);
+    arena_destroy(a);
+}
+
 static void test_convolutions(void **state) {
     (void)state;
     static Job job[CONVS];
@@ -159,6 +201,7 @@ static void test_convolutions(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_convolutions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_convolutions),
+                                       cmocka_unit_test(test_infinite)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
