@@ -4,6 +4,6 @@
 #include "te/te.h"
 
 /* A value per size of the op: those given, of the others the largest.  NULL in *out where none is
- * given.  ST_SIZE for a name that is no run-time size of the op, and for what its range forbids.  */
+ * given.  ST_SIZE for a name that is no run-time size of the op, or what its range forbids.  */
 Status size_values(Arena *a, Diag *d, const Te *te, const char *const *at, int n, int64_t **out);
 #endif

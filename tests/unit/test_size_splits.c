@@ -104,7 +104,7 @@ static void near_plans_of_each_size(const char *sizes, const char *op, int64_t f
     assert_in_range(programs, 1, RPLAN_SET);
     assert_int_equal(c.set.other != NULL, several);
     assert_int_equal(strstr(c.set.sizes, "split into kernels in 2 ways") != NULL, several);
-    must(&c, cg_emit(c.a, &c.d, &c.whole.rplan, c.dev, &(CgOptions){.align = 16}, &c.build.program));
+    must(&c, cg_emit(c.a, &c.d, &c.whole.rplan, c.dev, NULL, &c.build.program));
     for (int64_t n = first; n <= last; n *= 4) {
         Case one;
         plan(&one, arena_printf(c.a, "%lld", (long long)n), op);
