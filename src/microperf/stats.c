@@ -66,12 +66,71 @@ static void add_estimate(Estimate *sum, const Estimate *e) {
     sum->us = us;
 }
 
+/* Wavefronts of a request in which the lanes of a warp access values of their rows: `once` for each
+ * row, or all.  */
+static double row_wavefronts(const Model *m, const RProg *r, bool once) {
+    int32_t addr[WARP];
+    uint32_t active = 0;
+    int lanes = rprog_stats_lanes(m->dev, r);
+    for (int lane = 0; lane < WARP; lane++) {
+        int row = r->swapped ? lane % 4 * 2 : lane / 4, column;
+        if (!rprog_matrix(m->dev, r)) {
+            rprog_lane(r->warp.extent[AX_M] / r->thread.extent[AX_M],
+                       r->warp.extent[AX_N] / r->thread.extent[AX_N], lane, &row, &column);
+            row *= r->vec_m;
+        }
+        addr[lane] = row * m->p->acc_bytes;
+        if (!once || !(lane & lanes)) active |= 1u << lane;
+    }
+    return rtile_wavefronts(addr, active, m->p->acc_bytes);
+}
+
+/* Values of rows that the statements of `of` read where they are evaluated.  */
+static double values_read(const Model *m, const StatFacts *f, const uint64_t *of, uint64_t passes) {
+    const RowGroup *g = f->group;
+    const TeStmt *s = m->p->te->stmt;
+    double n = 0;
+    for (int v = 0; v < g->n; v++) {
+        bool read = false;
+        for (int i = 0; i < g->n && g->role[v] != ROW_MAP && !read; i++)
+            read = (of[i] & passes) && access_reads_tensor(s[g->stmt[i]].rhs, s[g->stmt[v]].tensor);
+        n += read;
+    }
+    return n;
+}
+
+/* Adds the meetings of whole rows to the wavefronts of shared memory.  */
+static void count_meetings(const Model *m, const RProg *r, Estimate *e) {
+    const Problem *p = m->p;
+    const StatFacts *f = rprog_stats_facts(p, r);
+    const RTile *b = &r->block, *w = &r->warp, *t = &r->thread;
+    double warps = r->threads / WARP, rows = rprog_stats_rows(m->dev, r), loads = 0, stores = 0;
+    double lines = whole((double)b->extent[AX_M] / WARP) * (p->acc_bytes > 4 ? 2 : 1);
+    double one = rows * warps * row_wavefronts(m, r, false), last = one;
+    for (int i = 0; i < f->group->n; i++) stores += (f->group->role[i] != ROW_MAP) * lines;
+    for (int pass = 0; pass < f->group->n_pass; pass++) {
+        double n = f->reduces[pass];
+        stores += n * rows * warps * row_wavefronts(m, r, true);
+        loads += n * b->extent[AX_N] / w->extent[AX_N] * lines;
+        if (n > 0) loads += one * values_read(m, f, f->folds, (uint64_t)1 << pass);
+    }
+    if (r->via == VIA_SHARED) {           /* a turn has other rows than those that the lanes hold */
+        double vectors = (double)t->extent[AX_M] * w->extent[AX_N] / r->store_vec;
+        last = warps * w->extent[AX_M] / t->extent[AX_M] * whole(vectors / WARP);
+    }
+    loads += last * values_read(m, f, f->emits, UINT64_MAX);
+    double tiles = (double)rprog_blocks(p, r);
+    e->smem_load_wavefronts += (int64_t)(tiles * loads);
+    e->smem_store_wavefronts += (int64_t)(tiles * stores);
+}
+
 void mp_estimate_stats(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
     const StatFacts *f = rprog_stats_facts(m->p, r);
     Estimate values;
     if (r->stats == STATS_WHOLE) {
         Ending e = rows_ending(m, r, -1);
         mp_estimate_product(m, r, memo, &e, out);
+        count_meetings(m, r, out);
         return;
     }
     for (int pass = 0; pass < f->group->n_pass; pass++) {

@@ -1,13 +1,9 @@
 /* links: driver */
 /* Statements over rows of a contraction's results, in its kernel: programs with whole rows in a
  * block and with parts of them, on units of threads and of warps, on the simulator against te_eval;
- * infinities and NaN; rules, text and choice.  LONG=1 runs more of them.  */
-#include "base/hash.h"
-#include "driver/compile.h"
-#include "driver/sample.h"
-#include "kernel_fixture.h"
-#include "microperf/microperf.h"
+ * infinities and NaN; random ops.  LONG=1 runs more of them.  */
 #include "plan_fixture.h"
+#include "stats_case.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -19,22 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SOFTMAX(type, out, shape_q, shape_k)                                                       \
-    "op f(Q: " type shape_q ", K: " type shape_k ") -> S: " out "[B,M,N] {"                        \
-    " t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]); u[b,i,j] = t[b,i,j] / 4;"                            \
-    " m[b,i] = max[j](u[b,i,j]); z[b,i] = sum[j](exp(u[b,i,j] - m[b,i]));"                         \
-    " S[b,i,j] = exp(u[b,i,j] - m[b,i]) / z[b,i]; }"
-
 static const struct {
     const char *name, *text;
     bool exact;
 } op[] = {
     {"softmax f32", "param B = 3, M = 24, N = 21, D = 16;"
-     SOFTMAX("f32", "f32", "[B,M,D]", "[B,N,D]"), false},
+     STATS_SOFTMAX("f32", "f32", "[B,M,D]", "[B,N,D]"), false},
     {"softmax f16", "param B = 2, M = 40, N = 72, D = 32;"
-     SOFTMAX("f16", "f16", "[B,M,D]", "[B,N,D]"), false},
+     STATS_SOFTMAX("f16", "f16", "[B,M,D]", "[B,N,D]"), false},
     {"softmax bf16, odd", "param B = 1, M = 33, N = 51, D = 24;"
-     SOFTMAX("bf16", "f32", "[B,M,D]", "[B,N,D]"), false},
+     STATS_SOFTMAX("bf16", "f32", "[B,M,D]", "[B,N,D]"), false},
     {"softmax tf32", "param B = 2, M = 32, N = 48, D = 16;"
      "op f(Q: f32[B,M,D], K: f32[B,N,D]) -> S: f32[B,M,N] {"
      " t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]) @tf32; m[b,i] = max[j](t[b,i,j]);"
@@ -73,43 +63,10 @@ static const struct {
 };
 enum { OPS = sizeof op / sizeof *op };
 
-typedef struct {
-    RowStats stats;
-    bool matrix, shared, swapped;
-} Kind;
-
-static bool is_kind(const Device *dev, const RProg *r, Kind k) {
-    bool matrix = rprog_matrix(dev, r);
-    return r->stats == k.stats && matrix == k.matrix && (r->via == VIA_SHARED) == k.shared &&
-           r->swapped == k.swapped;
-}
-
-/* A candidate of a kind, by seed; false: there is none.  */
-static bool pick(KernelCase *c, Kind kind, uint64_t seed) {
-    const RProgSet *set = &c->set[0];
-    int n = 0;
-    for (int i = 0; i < set->n; i++) n += is_kind(c->dev, &set->prog[i], kind);
-    if (n == 0) return false;
-    int64_t want = (int64_t)(rng_next(&(Rng){seed}) % (uint64_t)n);
-    for (int i = 0; i < set->n; i++) {
-        if (is_kind(c->dev, &set->prog[i], kind) && want-- == 0) c->plan.prog[0] = set->prog[i];
-    }
-    return true;
-}
-
-static const Kind kinds[] = {
-    {STATS_WHOLE, false, false, false}, {STATS_PARTS, false, false, false},
-    {STATS_WHOLE, true, false, false},  {STATS_PARTS, true, false, false},
-    {STATS_WHOLE, true, true, false},   {STATS_PARTS, true, true, false},
-    {STATS_WHOLE, true, false, true},   {STATS_PARTS, true, false, true},
-    {STATS_WHOLE, true, true, true},    {STATS_PARTS, true, true, true},
-};
-enum { KINDS = sizeof kinds / sizeof *kinds };
-
 static void test_kernels(void **state) {
     (void)state;
     const char *wanted = getenv("LONG");
-    int each = wanted && *wanted ? 12 : 1, failed = 0, ran[KINDS] = {0};
+    int each = wanted && *wanted ? 12 : 1, failed = 0, ran[STATS_KINDS] = {0};
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
     Nvrtc *nvrtc;
@@ -122,19 +79,19 @@ static void test_kernels(void **state) {
         if (!wrong && (c.plan.n != 1 || !c.plan.group[0].stats)) wrong = "not one kernel group";
         if (wrong) print_error("%s: %s\n", op[i].name, wrong);
         failed += wrong != NULL;
-        for (int s = 0; s < each * KINDS && !wrong; s++) {
+        for (int s = 0; s < each * STATS_KINDS && !wrong; s++) {
             ArenaMark mark = arena_mark(a);
             KernelCase x = c;
             RProg own;
             x.plan.prog = &own;
-            if (!pick(&x, kinds[s % KINDS], (uint64_t)(s * OPS + i))) continue;
+            if (!stats_pick(&x, stats_kinds[s % STATS_KINDS], (uint64_t)(s * OPS + i))) continue;
             wrong = rprog_check(&x.plan.problem[0], x.dev, &x.plan.prog[0]);
             if (!wrong) wrong = kernel_emit(&x);
             if (!wrong) wrong = kernel_compile(&x, nvrtc, false);
             if (!wrong)
                 wrong = kernel_run(&x, op[i].exact ? TE_FILL_INTEGERS : TE_FILL_REALS,
                                    (uint64_t)s + 1, op[i].exact);
-            ran[s % KINDS]++;
+            ran[s % STATS_KINDS]++;
             failed += wrong != NULL;
             if (wrong) print_error("%s\n", kernel_report(&x, op[i].name, wrong));
             arena_reset(a, mark);
@@ -142,7 +99,7 @@ static void test_kernels(void **state) {
         arena_reset(a, outer);
     }
     assert_int_equal(failed, 0);
-    for (int i = 0; i < KINDS; i++) assert_true(ran[i] > 0);
+    for (int i = 0; i < STATS_KINDS; i++) assert_true(ran[i] > 0);
     arena_destroy(a);
 }
 
@@ -207,10 +164,10 @@ static void test_values(void **state) {
         for (int i = 0; i < 2; i++) {
             ArenaMark mark = arena_mark(a);
             KernelCase c;
-            const char *type = kinds[kind].matrix ? "f16" : "f32";
+            const char *type = stats_kinds[kind].matrix ? "f16" : "f32";
             const char *text = arena_printf(a, value_op[i].text, type, type);
             const char *wrong = kernel_open_split(&c, a, dev, text, NULL, TE_SPLIT_JOINED);
-            bool found = !wrong && pick(&c, kinds[kind], (uint64_t)kind + 3);
+            bool found = !wrong && stats_pick(&c, stats_kinds[kind], (uint64_t)kind + 3);
             if (!wrong && !found) wrong = "no program of this kind";
             if (!wrong) wrong = kernel_emit(&c);
             if (!wrong) wrong = kernel_compile(&c, nvrtc, false);
@@ -295,159 +252,11 @@ static void test_random(void **state) {
     arena_destroy(a);
 }
 
-/* ---- plans ---- */
-
-static void test_text(void **state) {
-    (void)state;
-    Arena *a = arena_create(NULL);
-    KernelCase c;
-    const Device *dev = fixture_device(a, "a100");
-    assert_null(kernel_open_split(&c, a, dev, op[1].text, NULL, TE_SPLIT_JOINED));
-    for (int kind = 4; kind < 6; kind++) {
-        assert_true(pick(&c, kinds[kind], 3));
-        Buf text = buf_new(a), again = buf_new(a);
-        rprog_print(&c.plan, c.dev, &text);
-        assert_non_null(strstr(buf_str(&text), kind == 4 ? "rows whole\n" : "rows parts\n"));
-        RPlan back = {.te = c.plan.te, .group = c.plan.group, .problem = c.plan.problem, .n = 1};
-        back.prog = ARENA_ARRAY(a, RProg, 1);
-        assert_int_equal(rprog_read(a, &c.diag, "p", buf_str(&text), text.len, dev, &back), ST_OK);
-        rprog_print(&back, dev, &again);
-        assert_string_equal(buf_str(&text), buf_str(&again));
-    }
-    arena_destroy(a);
-}
-
-static void test_rules(void **state) {
-    (void)state;
-    Arena *a = arena_create(NULL);
-    KernelCase c, plain;
-    const Device *dev = fixture_device(a, "a100");
-    assert_null(kernel_open_split(&c, a, dev, op[1].text, NULL, TE_SPLIT_JOINED));
-    assert_null(kernel_open_split(&plain, a, dev, op[1].text, NULL, TE_SPLIT_USUAL));
-    for (uint64_t seed = 1; seed < 100 && c.plan.prog[0].warp.extent[AX_K] != 32; seed++)
-        assert_true(pick(&c, kinds[5], seed));
-    const Problem *p = &c.plan.problem[0];
-    const RProg good = c.plan.prog[0];
-    assert_null(rprog_check(p, dev, &good));
-#define BREAK(change, words)                                                                       \
-    {                                                                                              \
-        RProg r = good;                                                                            \
-        change;                                                                                    \
-        const char *why = rprog_check(p, dev, &r);                                                 \
-        assert_non_null(why);                                                                      \
-        assert_non_null(strstr(why, words));                                                       \
-    }
-    BREAK(r.stats = STATS_NONE, "rows are")
-    BREAK(r.stats = STATS_WHOLE, "all columns")
-    BREAK(r.split = 2; r.store_vec = 1; r.via = VIA_DIRECT, "all k-steps")
-    BREAK(r.tail = 1; r.units = 1; r.store_vec = 1, "all k-steps")
-    BREAK(r.warp.extent[AX_K] /= 2; r.unroll /= 2, "share")
-#undef BREAK
-    for (int i = 0; i < c.set[0].n; i++) {
-        const RProg *r = &c.set[0].prog[i];
-        assert_true(r->split == 1 && r->tail == 0);
-        assert_int_equal(r->stats, r->block.extent[AX_N] >= p->extent[AX_N] ? STATS_WHOLE
-                                                                            : STATS_PARTS);
-    }
-    assert_int_equal(plain.plan.n, 2);
-    RProg r = plain.set[0].prog[0];
-    r.stats = STATS_WHOLE;
-    assert_non_null(strstr(rprog_check(&plain.plan.problem[0], dev, &r), "no statements"));
-    arena_destroy(a);
-}
-
-/* Blocks that a sampled check needs: all of a row's, and those that make its values.  */
-static void test_strips(void **state) {
-    (void)state;
-    Arena *a = arena_create(NULL);
-    KernelCase c;
-    const Device *dev = fixture_device(a, "a100");
-    assert_null(kernel_open_split(&c, a, dev, op[1].text, NULL, TE_SPLIT_JOINED));
-    const Problem *p = &c.plan.problem[0];
-    for (int raster = RASTER_ROW; raster <= RASTER_GROUPED; raster++) {
-        for (uint64_t seed = 1; seed < 20; seed++) {
-            assert_true(pick(&c, kinds[1 + seed % 2 * 4], seed));
-            RProg r = c.plan.prog[0];
-            r.raster = (Raster)raster;
-            r.group = raster == RASTER_GROUPED ? 2 : 0;
-            int64_t total = rprog_blocks(p, &r), x[2] = {(int64_t)seed % total, total - 1}, *id;
-            int n = sample_strips(a, p, &r, x, 2, 0, &id), found = 0;
-            for (int64_t i = 0; i < total; i++) {
-                BlockRange block, wanted;
-                bool same = false;
-                sample_range(p, &r, 0, i, &block);
-                for (int k = 0; k < 2; k++) {
-                    sample_range(p, &r, 0, x[k], &wanted);
-                    same |= wanted.lo[AX_M] == block.lo[AX_M] && wanted.lo[AX_B] == block.lo[AX_B];
-                }
-                if (same) assert_true(found < n && id[found] == i);
-                found += same;
-            }
-            assert_int_equal(found, n);
-            n = sample_strips(a, p, &r, x, 2, 4, &id);
-            for (int k = 0; k < 2; k++) {
-                BlockRange wanted;
-                sample_range(p, &r, 0, x[k], &wanted);
-                int64_t first = wanted.lo[AX_B] * p->extent[AX_M] + wanted.lo[AX_M], at = 0;
-                while (at < n && id[at] != first / 4) at++;
-                assert_true(at < n);
-            }
-            for (int i = 1; i < n; i++) assert_true(id[i - 1] < id[i]);
-        }
-    }
-    assert_false(rprog_stats_combines(p, &c.plan.prog[0], 0));
-    assert_true(rprog_stats_combines(p, &c.plan.prog[0], 1));
-    assert_false(rprog_stats_combines(p, &c.plan.prog[0], 2));
-    arena_destroy(a);
-}
-
-/* Rows of a product join it where products are cheap beside storing them: scores of attention, but
- * not a norm behind a long sum that would be computed twice.  */
-static void test_choice(void **state) {
-    (void)state;
-    static const struct {
-        const char *text;
-        bool joined, parts;
-    } shape[] = {
-        {"param B = 32, M = 2048, N = 2048, D = 128;" SOFTMAX("bf16", "bf16", "[B,M,D]", "[B,N,D]"),
-         true, true},
-        {"param B = 192, M = 64, N = 64, D = 128;" SOFTMAX("f32", "f32", "[B,M,D]", "[B,N,D]"),
-         true, false},
-        {"op f(A: f16[4096,4096], W: f16[4096,4096]) -> Y: f16[4096,4096] {"
-         " C[m,n] += A[m,k] * W[k,n]; s[m] = sum[n](C[m,n] * C[m,n]);"
-         " Y[m,n] = C[m,n] * rsqrt(s[m]); }", false, false},
-    };
-    Arena *a = arena_create(NULL);
-    const Device *dev = fixture_device(a, "h200");
-    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
-        Diag d = diag_new(a);
-        Te *te;
-        PlanSet set;
-        WholePlan plan;
-        CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
-        assert_int_equal(te_parse(a, &d, "t.te", shape[i].text, strlen(shape[i].text), NULL, NULL,
-                                  0, &te), ST_OK);
-        assert_int_equal(compile_plan(a, &d, te, dev, &o, &set), ST_OK);
-        compile_choose(a, &set, 0, &plan);
-        assert_int_equal(set.normal->split == TE_SPLIT_JOINED, shape[i].joined);
-        if (!shape[i].joined) continue;
-        const RProg *r = &plan.rplan.prog[0];
-        assert_int_equal(r->stats, shape[i].parts ? STATS_PARTS : STATS_WHOLE);
-        Buf said = buf_new(a);
-        Ranked best = {.prog = *r, .estimate = plan.estimate[0]};
-        RProgSet none = {0};
-        mp_explain(&plan.rplan.problem[0], dev, &none, &best, 1, &said);
-        assert_non_null(strstr(buf_str(&said), shape[i].parts ? "again" : "whole rows"));
-    }
-    arena_destroy(a);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_random),  cmocka_unit_test(test_text),
-        cmocka_unit_test(test_rules),   cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_strips),
+        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

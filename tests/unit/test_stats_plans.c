@@ -1,0 +1,250 @@
+/* links: driver */
+/* Plans with statements over rows of a contraction's results: text, rules and choice, counters
+ * against the model's, and the blocks that a sampled check runs.  */
+#include "driver/compile.h"
+#include "driver/run.h"
+#include "driver/sample.h"
+#include "microperf/microperf.h"
+#include "plan_fixture.h"
+#include "stats_case.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+static const char softmax_f16[] = "param B = 2, M = 40, N = 72, D = 32;"
+                                  STATS_SOFTMAX("f16", "f16", "[B,M,D]", "[B,N,D]");
+
+/* ---- counters ---- */
+
+/* A program of a kind with whole rows in tiles that divide the product; rows of a thread that are
+ * neighbours are left out, for the compiler joins their stores.  */
+static bool pick_whole(KernelCase *c, StatsKind kind) {
+    const Problem *p = &c->plan.problem[0];
+    const RProg *r = &c->plan.prog[0];
+    for (uint64_t seed = 1; seed < 60; seed++) {
+        if (!stats_pick(c, kind, seed)) return false;
+        if ((kind.matrix || r->vec_m == 1) && p->extent[AX_M] % r->block.extent[AX_M] == 0 &&
+            p->extent[AX_K] % r->block.extent[AX_K] == 0 &&
+            p->extent[AX_N] == r->block.extent[AX_N])
+            return true;
+    }
+    return false;
+}
+
+static SimCounters counted(KernelCase *c) {
+    TeData *in = ARENA_ARRAY(c->arena, TeData, c->te->n_in);
+    Build build = {.program = c->program, .compiled = true, .nvrtc = c->code};
+    Run run;
+    int64_t none = 0;
+    for (int i = 0; i < c->te->n_in; i++) {
+        in[i].bytes = te_tensor_bytes(&c->te->tensor[i]);
+        in[i].data = arena_alloc(c->arena, in[i].bytes + 16);
+        te_fill(c->te, i, TE_FILL_REALS, 1, in[i]);
+    }
+    assert_int_equal(run_create(c->arena, &c->diag, c->dev, c->te, c->normal, &build, in, &none,
+                                &run), ST_OK);
+    run.options = (SimOptions){.threads = 1, .seed = 1};
+    assert_int_equal(run_launch(&run, c->arena, &c->diag, 0, NULL, 0), ST_OK);
+    return run.report.total;
+}
+
+static void test_counters(void **state) {
+    (void)state;
+    static const char *const text[] = {
+        "param B = 2, M = 64, N = 128, D = 64;" STATS_SOFTMAX("f16", "f32", "[B,M,D]", "[B,N,D]"),
+        "param B = 2, M = 64, N = 64, D = 32;" STATS_SOFTMAX("f32", "f32", "[B,M,D]", "[B,N,D]"),
+        "op f(A: f16[64,32], B: f16[64,32], g: f32[64]) -> Y: f16[64,64] {"
+        " C[m,n] += A[m,k] * B[n,k]; s[m] = sum[n](C[m,n] * C[m,n]) / 64;"
+        " Y[m,n] = C[m,n] * rsqrt(s[m]) * g[n]; }",
+    };
+    int compared = 0;
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Nvrtc *nvrtc;
+    const Device *dev = fixture_device(a, "a100");
+    assert_int_equal(nvrtc_open(a, &d, NULL, "sm_80", &nvrtc), ST_OK);
+    for (int i = 0; i < 3; i++) {
+        for (int s = 0; s < STATS_KINDS; s++) {
+            KernelCase c;
+            Estimate e;
+            assert_null(kernel_open_split(&c, a, dev, text[i], NULL, TE_SPLIT_JOINED));
+            if (stats_kinds[s].stats != STATS_WHOLE || !pick_whole(&c, stats_kinds[s])) continue;
+            assert_null(kernel_emit(&c));
+            assert_null(kernel_compile(&c, nvrtc, false));
+            SimCounters t = counted(&c);
+            mp_estimate(&c.plan.problem[0], &c.plan.prog[0], dev, &e);
+            /* those of the operands alone */
+            if (i < 2) assert_int_equal(t.global_load_sectors, e.load_sectors);
+            assert_int_equal(t.global_store_sectors, e.store_sectors);
+            assert_int_equal(t.shared_load_wavefronts, e.smem_load_wavefronts);
+            assert_int_equal(t.shared_store_wavefronts, e.smem_store_wavefronts);
+            compared++;
+        }
+    }
+    print_message("%d programs\n", compared);
+    assert_true(compared > 4);
+    arena_destroy(a);
+}
+
+/* ---- plans ---- */
+
+static void test_text(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    KernelCase c;
+    const Device *dev = fixture_device(a, "a100");
+    assert_null(kernel_open_split(&c, a, dev, softmax_f16, NULL, TE_SPLIT_JOINED));
+    for (int kind = 4; kind < 6; kind++) {
+        assert_true(stats_pick(&c, stats_kinds[kind], 3));
+        Buf text = buf_new(a), again = buf_new(a);
+        rprog_print(&c.plan, c.dev, &text);
+        assert_non_null(strstr(buf_str(&text), kind == 4 ? "rows whole\n" : "rows parts\n"));
+        RPlan back = {.te = c.plan.te, .group = c.plan.group, .problem = c.plan.problem, .n = 1};
+        back.prog = ARENA_ARRAY(a, RProg, 1);
+        assert_int_equal(rprog_read(a, &c.diag, "p", buf_str(&text), text.len, dev, &back), ST_OK);
+        rprog_print(&back, dev, &again);
+        assert_string_equal(buf_str(&text), buf_str(&again));
+    }
+    arena_destroy(a);
+}
+
+static void test_rules(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    KernelCase c, plain;
+    const Device *dev = fixture_device(a, "a100");
+    assert_null(kernel_open_split(&c, a, dev, softmax_f16, NULL, TE_SPLIT_JOINED));
+    assert_null(kernel_open_split(&plain, a, dev, softmax_f16, NULL, TE_SPLIT_USUAL));
+    for (uint64_t seed = 1; seed < 100 && c.plan.prog[0].warp.extent[AX_K] != 32; seed++)
+        assert_true(stats_pick(&c, stats_kinds[5], seed));
+    const Problem *p = &c.plan.problem[0];
+    const RProg good = c.plan.prog[0];
+    assert_null(rprog_check(p, dev, &good));
+#define BREAK(change, words)                                                                       \
+    {                                                                                              \
+        RProg r = good;                                                                            \
+        change;                                                                                    \
+        const char *why = rprog_check(p, dev, &r);                                                 \
+        assert_non_null(why);                                                                      \
+        assert_non_null(strstr(why, words));                                                       \
+    }
+    BREAK(r.stats = STATS_NONE, "rows are")
+    BREAK(r.stats = STATS_WHOLE, "all columns")
+    BREAK(r.split = 2; r.store_vec = 1; r.via = VIA_DIRECT, "all k-steps")
+    BREAK(r.tail = 1; r.units = 1; r.store_vec = 1, "all k-steps")
+    BREAK(r.warp.extent[AX_K] /= 2; r.unroll /= 2, "share")
+#undef BREAK
+    for (int i = 0; i < c.set[0].n; i++) {
+        const RProg *r = &c.set[0].prog[i];
+        assert_true(r->split == 1 && r->tail == 0);
+        assert_int_equal(r->stats, r->block.extent[AX_N] >= p->extent[AX_N] ? STATS_WHOLE
+                                                                            : STATS_PARTS);
+    }
+    assert_int_equal(plain.plan.n, 2);
+    RProg r = plain.set[0].prog[0];
+    r.stats = STATS_WHOLE;
+    assert_non_null(strstr(rprog_check(&plain.plan.problem[0], dev, &r), "no statements"));
+    arena_destroy(a);
+}
+
+/* Blocks that a sampled check needs: all of a row's, and those that make its values.  */
+static void test_strips(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    KernelCase c;
+    const Device *dev = fixture_device(a, "a100");
+    assert_null(kernel_open_split(&c, a, dev, softmax_f16, NULL, TE_SPLIT_JOINED));
+    const Problem *p = &c.plan.problem[0];
+    for (int raster = RASTER_ROW; raster <= RASTER_GROUPED; raster++) {
+        for (uint64_t seed = 1; seed < 20; seed++) {
+            assert_true(stats_pick(&c, stats_kinds[1 + seed % 2 * 4], seed));
+            RProg r = c.plan.prog[0];
+            r.raster = (Raster)raster;
+            r.group = raster == RASTER_GROUPED ? 2 : 0;
+            int64_t total = rprog_blocks(p, &r), x[2] = {(int64_t)seed % total, total - 1}, *id;
+            int n = sample_strips(a, p, &r, x, 2, 0, &id), found = 0;
+            for (int64_t i = 0; i < total; i++) {
+                BlockRange block, wanted;
+                bool same = false;
+                sample_range(p, &r, 0, i, &block);
+                for (int k = 0; k < 2; k++) {
+                    sample_range(p, &r, 0, x[k], &wanted);
+                    same |= wanted.lo[AX_M] == block.lo[AX_M] && wanted.lo[AX_B] == block.lo[AX_B];
+                }
+                if (same) assert_true(found < n && id[found] == i);
+                found += same;
+            }
+            assert_int_equal(found, n);
+            n = sample_strips(a, p, &r, x, 2, 4, &id);
+            for (int k = 0; k < 2; k++) {
+                BlockRange wanted;
+                sample_range(p, &r, 0, x[k], &wanted);
+                int64_t first = wanted.lo[AX_B] * p->extent[AX_M] + wanted.lo[AX_M], at = 0;
+                while (at < n && id[at] != first / 4) at++;
+                assert_true(at < n);
+            }
+            for (int i = 1; i < n; i++) assert_true(id[i - 1] < id[i]);
+        }
+    }
+    assert_false(rprog_stats_combines(p, &c.plan.prog[0], 0));
+    assert_true(rprog_stats_combines(p, &c.plan.prog[0], 1));
+    assert_false(rprog_stats_combines(p, &c.plan.prog[0], 2));
+    arena_destroy(a);
+}
+
+/* Rows of a product join it where products are cheap beside storing them: scores of attention, but
+ * not a norm behind a long sum that would be computed twice.  */
+static void test_choice(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool joined, parts;
+    } shape[] = {
+        {"param B = 32, M = 2048, N = 2048, D = 128;"
+         STATS_SOFTMAX("bf16", "bf16", "[B,M,D]", "[B,N,D]"),
+         true, true},
+        {"param B = 192, M = 64, N = 64, D = 128;"
+         STATS_SOFTMAX("f32", "f32", "[B,M,D]", "[B,N,D]"),
+         true, false},
+        {"op f(A: f16[4096,4096], W: f16[4096,4096]) -> Y: f16[4096,4096] {"
+         " C[m,n] += A[m,k] * W[k,n]; s[m] = sum[n](C[m,n] * C[m,n]);"
+         " Y[m,n] = C[m,n] * rsqrt(s[m]); }", false, false},
+    };
+    Arena *a = arena_create(NULL);
+    const Device *dev = fixture_device(a, "h200");
+    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+        Diag d = diag_new(a);
+        Te *te;
+        PlanSet set;
+        WholePlan plan;
+        CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
+        assert_int_equal(te_parse(a, &d, "t.te", shape[i].text, strlen(shape[i].text), NULL, NULL,
+                                  0, &te), ST_OK);
+        assert_int_equal(compile_plan(a, &d, te, dev, &o, &set), ST_OK);
+        compile_choose(a, &set, 0, &plan);
+        assert_int_equal(set.normal->split == TE_SPLIT_JOINED, shape[i].joined);
+        if (!shape[i].joined) continue;
+        const RProg *r = &plan.rplan.prog[0];
+        assert_int_equal(r->stats, shape[i].parts ? STATS_PARTS : STATS_WHOLE);
+        Buf said = buf_new(a);
+        Ranked best = {.prog = *r, .estimate = plan.estimate[0]};
+        RProgSet none = {0};
+        mp_explain(&plan.rplan.problem[0], dev, &none, &best, 1, &said);
+        assert_non_null(strstr(buf_str(&said), shape[i].parts ? "again" : "whole rows"));
+    }
+    arena_destroy(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text),   cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_choice), cmocka_unit_test(test_strips),
+        cmocka_unit_test(test_counters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
