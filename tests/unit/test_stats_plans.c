@@ -19,6 +19,58 @@
 static const char softmax_f16[] = "param B = 2, M = 40, N = 72, D = 32;"
                                   STATS_SOFTMAX("f16", "f16", "[B,M,D]", "[B,N,D]");
 
+/* ---- what joins ---- */
+
+static const struct {
+    const char *name, *text;
+    int groups;
+    bool joined;              /* the first group has statements over rows */
+} join[] = {
+    {"rows of a product", "op f(A: f16[40,16], B: f16[24,16]) -> S: f32[40] {"
+     " C[m,n] += A[m,k] * B[n,k]; S[m] = max[n](C[m,n]); }", 1, true},
+    {"several indices of columns", "op f(A: f16[40,16], B: f16[6,4,16]) -> S: f32[40] {"
+     " C[m,p,q] += A[m,k] * B[p,q,k]; S[m] = max[p,q](C[m,p,q]); }", 1, true},
+    {"channels of an image", "op f(X: f16[2,9,9,16], W: f16[24,3,3,16]) -> Y: f16[2,7,7,24] {"
+     " t[n,p,q,f] += X[n,p+r,q+s,c] * W[f,r,s,c]; m[n,p,q] = max[f](t[n,p,q,f]);"
+     " Y[n,p,q,f] = t[n,p,q,f] - m[n,p,q]; }", 1, true},
+    {"a statement that is needed comes later", "op f(A: f16[40,16], B: f16[24,16], X: f32[40,99])"
+     " -> Y: f32[40,24] { C[m,n] += A[m,k] * B[n,k]; x[m] = sum[i](X[m,i]);"
+     " s[m] = max[n](C[m,n] * x[m]); Y[m,n] = C[m,n] - s[m]; }", 3, false},
+    {"positions", "op f(A: f16[40,16], B: f16[24,16]) -> S: i32[40] {"
+     " C[m,n] += A[m,k] * B[n,k]; S[m] = argmax[n](C[m,n]); }", 2, false},
+    {"columns", "op f(A: f16[40,16], B: f16[24,16]) -> (C: f32[40,24], S: f32[24]) {"
+     " C[m,n] += A[m,k] * B[n,k]; S[n] = max[m](C[m,n]); }", 2, false},
+    {"a part of the columns", "op f(A: f16[40,16], B: f16[24,16]) -> S: f32[40] {"
+     " C[m,n] += A[m,k] * B[n,k]; S[m] = max[n](C[m,n]) where n in 0:12; }", 2, false},
+    {"rows and columns", "op f(A: f16[40,16], B: f16[24,16]) -> S: f32 {"
+     " C[m,n] += A[m,k] * B[n,k]; S[] = max[m,n](C[m,n]); }", 2, false},
+    {"neighbours", "op f(A: f16[40,16], B: f16[24,16]) -> S: f32[40] { C[m,n] += A[m,k] * B[n,k];"
+     " S[m] = max[n](C[m,n] + (C[m,n+1] else 0)); }", 2, false},
+    {"one operand", "op f(A: f32[40,24,16]) -> S: f32[40] { C[m,n] += A[m,n,k];"
+     " S[m] = max[n](C[m,n]); }", 2, false},
+    {"sizes known at run time", "param M = 1..64; op f(A: f16[M,16], B: f16[24,16]) -> S: f32[M] {"
+     " C[m,n] += A[m,k] * B[n,k]; S[m] = max[n](C[m,n]); }", 2, false},
+};
+
+static void test_shapes(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    const Device *dev = fixture_device(a, "a100");
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof join / sizeof *join; i++) {
+        KernelCase c;
+        const char *why = kernel_open_split(&c, a, dev, join[i].text, NULL, TE_SPLIT_JOINED);
+        bool joined = !why && c.plan.n > 0 && c.plan.group[0].stats;
+        bool right = !why && c.plan.n == join[i].groups && joined == join[i].joined;
+        if (!right)
+            print_error("%s: %s, %d groups, %s\n", join[i].name, why ? why : "opened", c.plan.n,
+                        joined ? "joined" : "apart");
+        wrong += !right;
+    }
+    assert_int_equal(wrong, 0);
+    arena_destroy(a);
+}
+
 /* ---- counters ---- */
 
 /* A program of a kind with whole rows in tiles that divide the product; rows of a thread that are
@@ -244,7 +296,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),   cmocka_unit_test(test_rules),
         cmocka_unit_test(test_choice), cmocka_unit_test(test_strips),
-        cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_counters), cmocka_unit_test(test_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
