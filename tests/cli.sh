@@ -117,7 +117,11 @@ sizes='-D M=4..256%4 -D N=48 -D K=8..32%8'
 run 0 'arrays of sizes known at run time' --dry-run $sizes --in A=a.npy --in B=b.npy --out C=s.npy \
     mm.te && try 'give the same result' cmp c.npy s.npy
 run 1 'array of a size that is not promised' --dry-run -D M=60..256%60 --in A=a.npy mm.te &&
-    has err 'M = 64 is not in 60..256 and a multiple of 60' 'names the promise'
+    has err "M = 64 is not a multiple of 60 (dimension 0 of argument 'A')" 'names the promise' &&
+    has err 'relies on the % 60' 'says what to do'
+run 0 'check at a size' --dry-run --check --device sim $sizes --at M=12 --at K=16 mm.te &&
+    has out 'predicted .* at M=12, K=16' 'predicts for it' &&
+    has out 'check: ok (.* of 1152 outputs' 'checks there alone'
 run 1 'array of another shape' --dry-run --in B=wrong.npy mm.te && has err "needs an array" 'says which shape'
 run 2 'array for nobody' --dry-run --in Z=a.npy mm.te && has err "'Z' is no input" 'says so'
 
