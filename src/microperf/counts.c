@@ -67,6 +67,14 @@ static Lines lines_of(const Model *m, const RProg *r, int side) {
     if (tile < x.grain) x.grain = tile;
     if (loose || op->guarded) x.grain = x.width < SECTOR ? x.width : SECTOR;
     if (!op->affine) x.grain = op->bytes;
+    double moved = op->chunk_bytes * l->vec;
+    if (l->vec > 1 && moved >= 1) {       /* aligned chunks, maybe of several points to a byte */
+        x.step = x.width = (int64_t)(moved + 0.5);
+        x.line_step = (int64_t)((double)other * op->chunk_bytes + 0.5);
+        int64_t line = common_power(x.line * x.step, SECTOR);
+        x.grain = common_power(x.line_step, SECTOR);
+        if (line < x.grain) x.grain = line;
+    }
     if (run > 1 && run < along) x.breaks = (double)l->vec / (double)run;
     return x;
 }

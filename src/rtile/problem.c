@@ -140,6 +140,9 @@ static bool widest_read(const Problem *p, const TeStmt *s, const TeExpr *e, Acce
     *bytes = 0;
     for (int i = 0; i < n && i < READS; i++) {
         Access a;
+        bool again = false;
+        for (int j = 0; j < i; j++) again |= access_same(read[j], read[i]);
+        if (again) continue;
         access_read(p->te, s, read[i], &a);
         int width = te_dtype_bytes(p->te->tensor[a.tensor].dtype);
         int64_t unique = access_unique(p->te, s, &a);
@@ -198,6 +201,21 @@ static int digits_apart(const Span *s, const FusedAxis *axis) {
     return n;
 }
 
+/* Bytes for each point of a chunk of `vec` points along an axis; what all of its points share comes
+ * once for many chunks.  */
+static double chunk_bytes(const Problem *p, const TeExpr *e, const FusedAxis *axis, int vec,
+                          int align) {
+    const TeExpr *read[RTILE_CHUNK_READS];
+    int width[RTILE_CHUNK_READS];
+    const TeStmt *s = &p->te->stmt[p->group->root];
+    int n = vec > 1 ? rtile_chunk_reads(p->te, s, e, axis, vec, align, read, width) : 0;
+    double bytes = 0;
+    for (int i = 0; i < n; i++) {
+        if (width[i] > 1) bytes += width[i] * te_dtype_bytes(p->te->tensor[read[i]->v.ref].dtype);
+    }
+    return bytes / vec;
+}
+
 /* Several points share an element, as of packed weights: as if each had its own, in rows.  */
 static void chunk_rows(int64_t n, int64_t *run, int64_t *step, int64_t *other) {
     *run = *other = n;
@@ -228,6 +246,9 @@ static void describe_operand(const Operand *o, int side, int align, Problem *p) 
     if (!o->read) {
         op->vec_mn = chunk_vector(p->te, s, o->expr, mn, align);
         op->vec_k = chunk_vector(p->te, s, o->expr, k, align);
+        bool along_k = op->vec_k > op->vec_mn;
+        op->chunk_bytes = chunk_bytes(p, o->expr, along_k ? k : mn,
+                                      along_k ? op->vec_k : op->vec_mn, align);
     }
     if (!a.affine) {
         if (op->vec_k > 1) chunk_rows(k->extent, &op->run_k, &op->stride_k, &op->stride_mn);

@@ -36,6 +36,8 @@ typedef struct {
     TeDtype value;            /* a type that holds every value of the operand exactly */
     int bytes;                /* of an element in memory */
     int elem;                 /* of an element in shared memory */
+    double chunk_bytes;       /* of an expression that is read by chunks, per point: what moves
+                               * along it; 0: as bytes says */
     /* longest power-of-two run, at most 16 B, that is contiguous, aligned and guarded as one at
      * every multiple of it along mn / k; 1: none */
     int vec_mn, vec_k;

@@ -56,6 +56,10 @@ static const Shape shapes[] = {
               "{ C[m,n] += A[m,k] * B[n,k]; }", "a100", 6, true, false},
     {"tf32 nt", "op f(A: f32[128,128], B: f32[128,128]) -> C: f32[128,128] "
                 "{ C[m,n] += A[m,k] * B[n,k] @tf32; }", "a100", 6, true, false},
+    {"weights of bytes", "op f(A: f16[64,256], W: i8[64,256]) -> C: f16[64,64] "
+                         "{ C[m,n] += A[m,k] * f16(W[n,k]); }", "h200", 6, true, false},
+    {"weights of half bytes", "op f(A: f16[64,256], W: u8[64,128]) -> C: f16[64,64] { C[m,n] += "
+     "A[m,k] * f16((k % 2 == 0 ? W[n,k/2] % 16 : W[n,k/2] / 16) - 8); }", "a100", 6, true, false},
     {"stem, NHWC", "op f(X: f16[2,64,64,3], K: f16[7,7,3,32]) -> Y: f16[2,32,32,32] "
                    "{ Y[n,p,q,f] += (X[n,p*2+r-3,q*2+s-3,c] else 0) * K[r,s,c,f]; }", "h200", 6,
      true, true},
