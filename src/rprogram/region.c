@@ -5,7 +5,7 @@ enum { EIGHT = 8, FOUR = 4, ENTRY = 4 };  /* rows and k of lanes in a matrix uni
 
 bool rprog_region(const Problem *p, const RProg *r, int side, RRegion *out) {
     const RLoad *l = &r->load[side];
-    if (!l->region || !p->op[side].present) return false;
+    if (!l->region || !p->op[side].present || p->extent[AX_K] > INT16_MAX / 2) return false;
     return rtile_region(p, side, r->block.extent[own_axis(side)], l->vec, out);
 }
 
