@@ -87,6 +87,21 @@ is "and with JSON too" $? -eq 130
 has out '"exit": 130' "which says so"
 is "and leaves nothing behind" "$(ls | grep -c half)" -eq 0
 
+# A device that does not answer: the first signal asks, the second one ends.
+ROLLER_SIM_FAULTS='cuEventSynchronize@3=hang' "$BUILD/roller-profile" --only launch -o half.json \
+    >out 2>err &
+tool=$!
+sleep 1
+kill -TERM $tool
+sleep 0.3
+is "a device that does not answer: the tool still waits" -d /proc/$tool
+kill -TERM $tool
+sleep 1
+kill -KILL $tool 2>/dev/null
+wait $tool
+is "a second signal ends it" $? -eq 143
+is "and leaves nothing behind" "$(ls | grep -c half)" -eq 0
+
 # Calibration runs every kernel of its table in the simulator.
 if [ -n "${LONG-}" ]; then
     run 0 "a calibration" --only clock --calibrate -v -o calibrated.json

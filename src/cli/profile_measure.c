@@ -15,7 +15,12 @@
 static volatile sig_atomic_t caught;
 static bool stop;
 
+/* A second one ends a tool that waits for a device which does not answer.  */
 static void on_signal(int number) {
+    if (caught) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
     caught = number;
     stop = true;
 }

@@ -1,7 +1,7 @@
 /* Surroundings of the rows, and data.  */
 #include "profiler/harness.h"
 
-enum { LIKELY_L2 = 64 << 20 };
+enum { LIKELY_L2 = 64 << 20, LIKELY_KHZ = 1500000 };
 
 Arena *bench_arena(Bench *b) { return b->row; }
 Arena *bench_result(Bench *b) { return b->result; }
@@ -28,7 +28,8 @@ double bench_light_hz(const Bench *b) { return b->light_hz; }
 Status bench_open(Bench *b) {
     b->info = cuda_context_device(b->x);
     b->simulated = cuda_simulated(cuda_context_driver(b->x));
-    b->hz = b->light_hz = b->info->attribute[CUDA_ATTR_CLOCK_KHZ] * 1e3;
+    int khz = b->info->attribute[CUDA_ATTR_CLOCK_KHZ];
+    b->hz = b->light_hz = (khz > 0 ? khz : LIKELY_KHZ) * 1e3;
     Status s = cuda_stream(b->x, b->work, b->d, &b->stream);
     if (!s) s = cuda_event(b->x, b->work, b->d, &b->begin);
     if (!s) s = cuda_event(b->x, b->work, b->d, &b->end);

@@ -2,8 +2,8 @@
  * memory.
  *
  * One SM moves what L2 holds and L1 does not.  A move is up to three statements: GET fills the
- * words of v or starts a copy, PUT takes them away, SETTLE waits for what was started.  A barrier of
- * the warp keeps the moves of a burst between the clocks: compilers put loads behind them.  */
+ * words of v or starts a copy, PUT takes them away, SETTLE waits for what was started.  A barrier
+ * of the warp keeps the moves of a burst between the clocks: compilers put loads behind them.  */
 #include "profiler/mover.h"
 #include "profiler/unit.h"
 

@@ -22,14 +22,19 @@ static const char prelude[] =
     "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\"\n"
     "                 :: \"r\"(full), \"r\"(bytes) : \"memory\");\n"
     "}\n"
-    /* A wait that acquires what the whole cluster wrote empties L1, so only one does.  */
+    /* A wait that acquires what the whole cluster wrote empties L1, so only one does.  Copies that
+     * do not arrive within two seconds never will: an error then ends the wait.  */
     "#define AWAIT(name, acquire)                                                  \\\n"
     "__device__ __forceinline__ void name(unsigned full, int parity) {             \\\n"
-    "    unsigned done = 0;                                                        \\\n"
-    "    while (!done) {                                                           \\\n"
+    "    u64 begun = 0;                                                            \\\n"
+    "    for (;;) {                                                                \\\n"
+    "        unsigned done;                                                        \\\n"
     "        asm volatile(\"{ .reg .pred p; mbarrier.try_wait.parity\" acquire       \\\n"
     "                     \".shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }\" \\\n"
     "                     : \"=r\"(done) : \"r\"(full), \"r\"(parity) : \"memory\");   \\\n"
+    "        if (done) return;                                                     \\\n"
+    "        if (begun == 0) begun = nanoseconds();                                \\\n"
+    "        else if (nanoseconds() - begun > 2000000000ull) __trap();             \\\n"
     "    }                                                                         \\\n"
     "}\n"
     "AWAIT(await, \"\")\n"

@@ -136,6 +136,20 @@ static void noise(void **state) {
     assert_true(fabs(rate->value / (4 * loop_gpu[1].banks) - 1) <= 0.05);
 }
 
+/* A driver that does not state the clock: it is measured all the same.  */
+static void unstated_clock(void **state) {
+    (void)state;
+    Device *got;
+    int first = CUDA_ATTR_CLOCK_KHZ + 1, second = CUDA_ATTR_COUNT + first;
+    control(arena_printf(arena, "cuDeviceGetAttribute@%d=1;cuDeviceGetAttribute@%d=1", first,
+                         second));
+    must(measure(1, &(How){.rows = "clock,smem", .quick = true}, &got));
+    assert_true(fabs(got->limits.clock_sm_sustained.value / loop_gpu[1].sustained - 1) <= 0.05);
+    assert_true(got->limits.clock_sm.origin != ORIGIN_DRIVER);
+    assert_true(fabs(got->memory[LEVEL_SMEM].per_sm_max.value / (4 * loop_gpu[1].banks) - 1) <=
+                0.05);
+}
+
 /* ---- what can go wrong ---- */
 static int end_at_second(void *user, const ProfilerProgress *p) {
     int *calls = user;
@@ -255,6 +269,7 @@ int main(void) {
         {"an sm_89 of 4 SMs", constants, fresh, NULL, &gpu[2]},
         cmocka_unit_test_setup(nothing_is_left_out, fresh),
         cmocka_unit_test_setup(noise, fresh),
+        cmocka_unit_test_setup(unstated_clock, fresh),
         cmocka_unit_test_setup(cancelled, fresh),
         cmocka_unit_test_setup(unknown_row, fresh),
         cmocka_unit_test_setup(failing_calls, fresh),

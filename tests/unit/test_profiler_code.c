@@ -1,7 +1,7 @@
 /* links: profiler */
 /* What compilers make of the profiler's kernels: of the instructions that a row measures as many as
- * it counts are in its loop or between its readings of the clock, for each architecture, and nothing
- * spills.  (A chain of them then is one: each takes the result of the one before it.)
+ * it counts are in its loop or between its readings of the clock, for each architecture, and
+ * nothing spills.  (A chain of them then is one: each takes the result of the one before it.)
  *
  * The rows run over a harness of this file instead of that in src/profiler (bench.c, kernels.c,
  * timed.c): it looks at the machine code of every kernel and runs none.  Some units and movers of
