@@ -111,6 +111,22 @@ static const struct {
      " a async cp.async.16 vec 8 along k inner k swizzle 2 1 0\n"
      " b async cp.async.16 vec 8 along k inner k swizzle 2 1 0\n store 4 shared\n"
      " raster grouped 2\n split 1 tail 4 units 11\n blocks_per_sm 2\n"},
+    {"rows_whole", "a100",
+     "param M = 40, N = 56, K = 32; op f(A: f16[M,K], B: f16[N,K], R: f32[M,N]) ->"
+     " (Y: f32[M,N], S: f32[M]) { t[m,n] += A[m,k] * B[n,k]; u[m,n] = t[m,n] + R[m,n];"
+     " h[m] = max[n](u[m,n]); S[m] = sum[n](u[m,n] - h[m]); Y[m,n] = u[m,n] - h[m]; }",
+     "split joined\nkernel 0\n skeleton contract\n unit mma.m16n8k16.f16.f32\n block 1 32 64 32\n"
+     " warp 1 32 32 32\n thread 1 16 8 16\n vec 1 2\n unroll 32\n stages 2\n"
+     " a async cp.async.16 vec 8 along k inner k swizzle 2 1 0\n"
+     " b async cp.async.16 vec 8 along k inner k swizzle 2 1 0\n store 4 shared\n"
+     " raster row\n split 1\n rows whole\n blocks_per_sm 2\n"},
+    {"rows_parts", "h200",
+     "param M = 40, N = 60, K = 16; op f(A: f32[M,K], B: f32[N,K]) -> Y: f32[M,N] {"
+     " t[m,n] += A[m,k] * B[n,k]; s[m] = sum[n](t[m,n]); Y[m,n] = t[m,n] - s[m]; }",
+     "split joined\nkernel 0\n skeleton contract\n unit ffma\n block 1 32 32 8\n"
+     " warp 1 32 16 8\n thread 1 4 4 4\n vec 1 4\n unroll 8\n stages 2\n"
+     " a async cp.async.16 vec 4 along k inner k\n b async cp.async.16 vec 4 along k inner k\n"
+     " store 4\n raster row\n split 1\n rows parts\n blocks_per_sm 8\n"},
     {"softmax", "a100",
      "param N = 63, C = 520; op f(X: f16[N,C]) -> (Y: f16[N,C], I: i32[N]) {"
      " m[n] = max[c](X[n,c]); z[n] = sum[c](exp(X[n,c] - m[n]));"
@@ -154,11 +170,18 @@ static void same_as_file(Arena *a, const char *path, const char *text) {
     fail_msg("%s differs from line %zu on; UPDATE=1 rewrites it", path, line);
 }
 
+static TeSplit split_of(const char *plan) {
+    TeSplit split;
+    rprog_read_splits(plan, strlen(plan), &split, 1);
+    return split;
+}
+
 static void golden_sources(Arena *a) {
     Diag d = diag_new(a);
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
         KernelCase c;
-        good(&c, kernel_open(&c, a, device(a, golden[i].profile), golden[i].text, NULL));
+        good(&c, kernel_open_split(&c, a, device(a, golden[i].profile), golden[i].text, NULL,
+                                   split_of(golden[i].plan)));
         const char *plan = arena_printf(a, "roller-plan 1\n%s", golden[i].plan);
         if (rprog_read(a, &d, golden[i].name, plan, strlen(plan), c.dev, &c.plan))
             fail_msg("%s:%d: %s; %s", golden[i].name, d.messages[0].line, d.messages[0].message,
@@ -179,7 +202,8 @@ static void golden_kernels(Arena *a) {
         KernelCase c;
         Device *dev = device(a, golden[i].profile);
         Nvrtc *n;
-        good(&c, kernel_open(&c, a, dev, golden[i].text, NULL));
+        good(&c, kernel_open_split(&c, a, dev, golden[i].text, NULL,
+                                   split_of(golden[i].plan)));
         if (strcmp(dev->arch, "sm_70") == 0) dev->arch = "sm_75";
         const char *plan = arena_printf(a, "roller-plan 1\n%s", golden[i].plan);
         assert_int_equal(rprog_read(a, &d, "", plan, strlen(plan), dev, &c.plan), ST_OK);
