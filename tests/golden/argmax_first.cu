@@ -54,7 +54,7 @@ rk_82c5c9b1331aaaee_0(const float *__restrict__ t0,
         }
         int o2[1];
         o2[0] = where[0];
-        t2[i0] = o2[0];
+        t2[(int)at] = o2[0];
     }
 }
 
@@ -73,8 +73,8 @@ rk_82c5c9b1331aaaee_1(const float *__restrict__ t0,
         float o1[4];
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-            o1[v] = (expf((t0[(i1 + v) * 96 + i0] - t0[0 * 96 + i0])) * (float)t2[i0]);
+            o1[v] = (expf((t0[(int)(at / 64u) * (-6143) + (int)at * 96 + v * 96] - t0[0 * 96 + i0])) * (float)t2[i0]);
         }
-        rl_store<4>(t1 + (i0 * 64 + i1), o1);
+        rl_store<4>(t1 + ((int)at), o1);
     }
 }
