@@ -212,6 +212,29 @@ bool stats_is_held(const Kernel *k, int stmt) {
     return k->at.held && rtile_stat(facts(k), stmt) == facts(k)->held;
 }
 
+/* What an array of n elements leaves of its last 16 bytes: the compiler joins reads of neighbours,
+ * and then reads that, too.  */
+static void clear_rest(Kernel *k, const char *name, int t, int n, int bytes) {
+    enum { WIDEST = 16 };
+    int rest = (WIDEST - n * bytes % WIDEST) % WIDEST / bytes;
+    if (rest > 0) cg_line(k->cg, "if (tid < %d) %s%d[%d + tid] = 0;", rest, name, t, n);
+}
+
+static void clear_rests(Kernel *k) {
+    const RowGroup *g = facts(k)->group;
+    int rows = k->l->r->block.extent[AX_M];
+    for (int i = 0; i < g->n; i++) {
+        const TeStmt *s = statement(k, i);
+        int bytes = te_dtype_bytes(te_dtype_compute(k->cg->te->tensor[s->tensor].dtype));
+        bool base = in_parts(k) && tied_to(k, s->tensor, k->l->pass) >= 0;
+        if (g->role[i] == ROW_MAP) continue;
+        if (g->role[i] == ROW_REDUCE && (!in_parts(k) || g->pass[i] == k->l->pass))
+            clear_rest(k, "part", s->tensor, rows * k->c.warps[AX_N],
+                       te_dtype_bytes(s->rhs->type));
+        if (base || !in_parts(k)) clear_rest(k, base ? "base" : "value", s->tensor, rows, bytes);
+    }
+}
+
 /* Has the walk of this pass put the map that is held in place of the results?  */
 static bool holds(const Kernel *k, int pass) {
     int i = facts(k)->held;
@@ -343,7 +366,10 @@ void stats_finish(Kernel *k, int pass, bool tied) {
     for (int i = 0; i < g->n; i++) {
         if (stats_meets(k, i, pass, tied)) shuffle(k, i, rprog_stats_rows(cg->dev, k->l->r));
     }
-    if (!k->at.met) cg_line(cg, "__syncthreads();  // stages become parts of rows");
+    if (!k->at.met) {
+        cg_line(cg, "__syncthreads();  // stages become parts of rows");
+        clear_rests(k);
+    }
     k->at.met = true;
     leave_warps(k, pass, tied);
     cg_line(cg, "__syncthreads();");

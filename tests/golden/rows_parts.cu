@@ -57,6 +57,12 @@ template <int N> __device__ __forceinline__ void rl_cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
 }
 
+__device__ __forceinline__ int rl_hidden(int x) {
+    int y;
+    asm volatile("mov.s32 %0, %1;" : "=r"(y) : "r"(x));
+    return y;
+}
+
 extern "C" __global__ void __launch_bounds__(64, 8)
 rk_f76529738d139e61_0(const float *__restrict__ t0,
     const float *__restrict__ t1,
@@ -266,8 +272,9 @@ rk_f76529738d139e61_1(const float *__restrict__ t0,
     for (int f = 1; f > 0; f /= 2) {
         acc4 = acc4 + __shfl_xor_sync(0xffffffffu, acc4, f);
     }
+    const int at = rl_hidden((int)row);
     const float e4 = acc4;
-    if (lane == 0 && id < 40) value4[row] = e4;
+    if (lane == 0 && id < 40) value4[at] = e4;
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8)
