@@ -73,6 +73,23 @@ run 0 'several dumps' --dry-run --dump=te,access,tiles,plan,lowered,source,resou
 run 0 'plan dump' --dry-run --dump=plan mm.te && cp out mm.plan &&
     run 0 'plan read back' --dry-run --dump=plan --plan mm.plan mm.te &&
     try 'the plan is the same' cmp out mm.plan
+cat >turned.te <<'END'
+op turned(X: f32[8192,8192]) -> Y: f32[8192,8192] { Y[i,j] = X[j,i] + 1; }
+END
+cat >stream.plan <<'END'
+roller-plan 1
+kernel 0
+  skeleton stream
+  unit ffma
+  block 1 32 1 1
+  thread 1 1 1 1
+  store 1
+  blocks_per_sm 32
+END
+run 0 'a plan of the user' --plan stream.plan -o - --check turned.te && {
+    has out '(int)((unsigned)' 'offsets whose terms leave an int are summed modulo 2^32'
+    has err 'check: ok' 'and are right at the last element'
+}
 run 0 'ranking' --dry-run --top 4 mm.te && has out '#4 ' 'four plans are shown'
 run 0 'sizes from the command line' --dry-run --dump=te -D M=128 -DN=16 mm.te &&
     has out 'param M = 128' 'the size is set'

@@ -1,6 +1,9 @@
 #include "codegen/blocks.h"
 #include "codegen/sizes.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
+
 /* Offsets of accesses by `stream`, whose text `at` numbers the elements of the domain.
  *
  * With E extents and q[i] = at / (E[i+1] * E[i+2] * ..), index i is q[i] - q[i-1] * E[i], so an
@@ -46,13 +49,32 @@ static bool quotients(const Kernel *k, int stmt, const Access *x, int64_t *facto
     return divided == 0 || divided < moving;
 }
 
+/* Whether terms may leave an int, although the offset that they sum up to does not.  */
+static bool leaves_int(const TeStmt *root, int64_t total, int64_t c, const int64_t *factor) {
+    int64_t most = llabs(c);
+    for (int i = root->n_left - 1; i >= 0 && most <= INT32_MAX; i--) {
+        int64_t size = llabs(factor[i]);
+        if (size > INT32_MAX || total > INT64_MAX / 2 / (size + 1)) return true;
+        most += size * total;
+        total /= root->index[i].hi.value;
+    }
+    return most > INT32_MAX;
+}
+
+/* A number as a factor or term; where sums wrap, modulo 2^32.  */
+static const char *number_text(const Cg *cg, int64_t v, bool wraps) {
+    return wraps ? cg_text(cg, "%" PRIu32 "u", (uint32_t)v) : cg_int(cg, TE_I64, v);
+}
+
 static const char *offset_text(const Kernel *k, const Access *x, const int64_t *factor) {
     const Cg *cg = k->cg;
     const TeStmt *root = root_of(k);
     TeExtent total = size_indices(cg->arena, root, 0, root->n_left);
     bool wide = place_wide(total.value, k->l->launch.span);
-    const char *cast = cg_tensor_wide(cg, x->tensor) ? "(long long)" : "(int)";
-    const char *sum = x->offset.c ? cg_int(cg, TE_I64, x->offset.c) : NULL;
+    bool narrow = !cg_tensor_wide(cg, x->tensor);
+    bool wraps = narrow && leaves_int(root, total.value, x->offset.c, factor);
+    const char *cast = !narrow ? "(long long)" : wraps ? "(unsigned)" : "(int)";
+    const char *sum = x->offset.c ? number_text(cg, x->offset.c, wraps) : NULL;
     int64_t behind = 1;
     for (int i = root->n_left - 1; i >= 0; i--) {
         if (factor[i] != 0) {
@@ -60,12 +82,13 @@ static const char *offset_text(const Kernel *k, const Access *x, const int64_t *
             if (behind > 1)
                 q = cg_text(cg, "(at / %s)", size_divisor(cg, size_number(behind), wide));
             q = cg_text(cg, "%s%s", cast, q);
-            if (factor[i] != 1) q = cg_text(cg, "%s * %s", q, cg_int(cg, TE_I64, factor[i]));
+            if (factor[i] != 1) q = cg_text(cg, "%s * %s", q, number_text(cg, factor[i], wraps));
             sum = sum ? cg_text(cg, "%s + %s", q, sum) : q;
         }
         behind *= root->index[i].hi.value;
     }
-    return sum ? sum : "0";
+    if (!sum) return "0";
+    return wraps ? cg_text(cg, "(int)(%s)", sum) : sum;
 }
 
 const char *stream_offset(const Kernel *k, int stmt, const Access *x, const char *const *sub) {
