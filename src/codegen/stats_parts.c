@@ -116,13 +116,13 @@ static void settle(Kernel *k, int pass) {
 }
 
 /* The row of the thread and its neighbours; those beyond the last one take that as theirs.  */
-static void place_row(Kernel *k, int lanes) {
+static void place_row(Kernel *k, int lanes, bool shifts) {
     Cg *cg = k->cg;
     const Problem *p = k->l->p;
     const TeStmt *root = &cg->te->stmt[p->con.stmt];
     int64_t rows = p->extent[AX_B] * p->extent[AX_M];
     const char *type = place_type(place_wide(rows, k->l->launch.block[0]));
-    cg_line(cg, "constexpr long long N = %lld;", (long long)p->extent[AX_N]);
+    if (shifts) cg_line(cg, "constexpr long long N = %lld;", (long long)p->extent[AX_N]);
     cg_line(cg, "const int lane = threadIdx.x %% %du;", (unsigned)lanes);
     cg_line(cg, "const %s id = (%s)blockIdx.x * %d + threadIdx.x / %du;", type, type,
             k->l->launch.block[0] / lanes, (unsigned)lanes);
@@ -139,7 +139,9 @@ void stats_combine(Kernel *k, int pass) {
     const RowGroup *g = facts(k)->group;
     int lanes = rprog_stats_threads(k->l->p, k->l->r);
     cg_line(cg, "// combine: the parts of pass %d, %d threads to a row", pass, lanes);
-    place_row(k, lanes);
+    bool shifts = false;
+    for (int i = 0; i < g->n; i++) shifts |= g->tie[i] == TIE_SHIFT && g->pass[i] == pass;
+    place_row(k, lanes, shifts);
     for (int i = 0; i < g->n; i++) {
         if (g->role[i] == ROW_REDUCE && g->pass[i] == pass) stats_place_left(k, "left", i, true);
         if (g->role[i] == ROW_MAP || g->pass[i] > pass + (g->role[i] == ROW_SCALAR)) continue;

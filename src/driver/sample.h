@@ -30,8 +30,8 @@ bool sample_indices(const Problem *p, const RProg *r, const BlockPoint *at, int6
 /* Position of a point in the flattened domain [B][M][N].  */
 int64_t sample_flat(const Problem *p, const RProg *r, const BlockPoint *at);
 
-/* Of a program whose rows lie in several blocks, grid-x ids of all that have rows of these n: of the
- * products, or (span > 0) of the kernels that make values of rows; ascending, distinct.  */
+/* Of a program whose rows lie in several blocks, grid-x ids of all that have rows of these n: of
+ * the products, or (span > 0) of the kernels that make values of rows; ascending, distinct.  */
 int sample_strips(Arena *a, const Problem *p, const RProg *r, const int64_t *x, int n, int64_t span,
                   int64_t **out);
 

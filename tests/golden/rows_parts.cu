@@ -254,7 +254,6 @@ rk_f76529738d139e61_1(const float *__restrict__ t0,
     float *__restrict__ t2,
     unsigned char *__restrict__ w) {
     // combine: the parts of pass 0, 2 threads to a row
-    constexpr long long N = 60;
     const int lane = threadIdx.x % 2u;
     const int id = (int)blockIdx.x * 64 + threadIdx.x / 2u;
     const int row = min(id, (int)39);
