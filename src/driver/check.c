@@ -139,45 +139,6 @@ static Status give_temporaries(Check *c, int g, TeData *temp) {
     return ST_OK;
 }
 
-/* Grid-x blocks of a split reduction's adding kernel that cover the points.  */
-static int covering(Arena *a, const Problem *p, const RProg *r, const BlockPoint *at, int n,
-                    int64_t span, int64_t **out) {
-    int64_t *id = ARENA_ARRAY(a, int64_t, n + 1);
-    int count = 0;
-    for (int i = 0; i < n; i++) {
-        int64_t x = sample_flat(p, r, &at[i]) / span;
-        bool seen = false;
-        for (int k = count - 1; k >= 0 && !seen; k--) seen = id[k] == x;
-        if (!seen) id[count++] = x;
-    }
-    *out = id;
-    return count;
-}
-
-/* Grid-x blocks that have steps of these tiles, or add what they left: tiles of the tail have
- * several.  `span`: of the adding kernel's blocks; 0: the computing kernel.  */
-static int tail_blocks(Arena *a, const Problem *p, const RProg *r, const int64_t *tile, int n,
-                       int64_t span, int64_t **out) {
-    int64_t full = rprog_blocks(p, r) - r->tail, pieces = span ? rprog_tail_pieces(r, span) : 0;
-    int64_t *id = *out = ARENA_ARRAY(a, int64_t, n * (pieces > r->units ? pieces : r->units) + 1);
-    int count = 0;
-    for (int i = 0; i < n; i++) {
-        int64_t first = tile[i], last = first, t = tile[i] - full;
-        if (t < 0 && span) continue;
-        if (span) {
-            first = t * pieces;
-            last = first + pieces - 1;
-        } else if (t >= 0) {
-            rprog_tail_units(p, r, t, &first, &last);
-            first += full;
-            last += full;
-        }
-        if (count > 0 && id[count - 1] == first) first++;
-        while (first <= last) id[count++] = first++;
-    }
-    return count;
-}
-
 static Status launch_sampled(Check *c, int g, const int64_t *x, int n, const BlockPoint *at,
                              int n_at) {
     const Problem *p = &c->problem[g];
@@ -193,14 +154,14 @@ static Status launch_sampled(Check *c, int g, const int64_t *x, int n, const Blo
             bool values = rprog_stats_combines(p, r, number++);
             count = sample_strips(c->a, p, r, x, n, values ? k->span : 0, &blocks);
         } else if (r->tail > 0) {
-            count = tail_blocks(c->a, p, r, x, n, k->span, &blocks);
+            count = sample_tail(c->a, p, r, x, n, k->span, &blocks);
         } else if (first || r->skeleton == SK_ROW) {
             count = (int64_t)n * k->grid[1];
             blocks = ARENA_ARRAY(c->a, int64_t, count + 1);
             for (int64_t s = 0; s < count; s++)
                 blocks[s] = x[s % n] + across * (s / n);
         } else {
-            count = covering(c->a, p, r, at, n_at, k->span, &blocks);
+            count = sample_adding(c->a, p, r, at, n_at, k->span, &blocks);
         }
         first = false;
         if (count == 0) continue;         /* no sampled tile needs adding */

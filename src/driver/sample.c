@@ -207,3 +207,39 @@ int64_t sample_flat(const Problem *p, const RProg *r, const BlockPoint *at) {
     extents_of(p, r, extent);
     return (at->at[AX_B] * extent[AX_M] + at->at[AX_M]) * extent[AX_N] + at->at[AX_N];
 }
+
+int sample_adding(Arena *a, const Problem *p, const RProg *r, const BlockPoint *at, int n,
+                  int64_t span, int64_t **out) {
+    int64_t *id = ARENA_ARRAY(a, int64_t, n + 1);
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        int64_t x = sample_flat(p, r, &at[i]) / span;
+        bool seen = false;
+        for (int k = count - 1; k >= 0 && !seen; k--) seen = id[k] == x;
+        if (!seen) id[count++] = x;
+    }
+    *out = id;
+    return count;
+}
+
+int sample_tail(Arena *a, const Problem *p, const RProg *r, const int64_t *tile, int n,
+                int64_t span, int64_t **out) {
+    int64_t full = rprog_blocks(p, r) - r->tail, pieces = span ? rprog_tail_pieces(r, span) : 0;
+    int64_t *id = *out = ARENA_ARRAY(a, int64_t, n * (pieces > r->units ? pieces : r->units) + 1);
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        int64_t first = tile[i], last = first, t = tile[i] - full;
+        if (t < 0 && span) continue;
+        if (span) {
+            first = t * pieces;
+            last = first + pieces - 1;
+        } else if (t >= 0) {
+            rprog_tail_units(p, r, t, &first, &last);
+            first += full;
+            last += full;
+        }
+        if (count > 0 && id[count - 1] == first) first++;
+        while (first <= last) id[count++] = first++;
+    }
+    return count;
+}

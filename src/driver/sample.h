@@ -30,6 +30,14 @@ bool sample_indices(const Problem *p, const RProg *r, const BlockPoint *at, int6
 /* Position of a point in the flattened domain [B][M][N].  */
 int64_t sample_flat(const Problem *p, const RProg *r, const BlockPoint *at);
 
+/* Grid-x ids of the kernel that adds a split reduction, `span` outputs a block, that cover these
+ * points.  */
+int sample_adding(Arena *a, const Problem *p, const RProg *r, const BlockPoint *at, int n,
+                  int64_t span, int64_t **out);
+/* Grid-x ids of blocks that have steps of these tiles, or (span > 0) add what they left: tiles of
+ * the tail have several.  */
+int sample_tail(Arena *a, const Problem *p, const RProg *r, const int64_t *tile, int n,
+                int64_t span, int64_t **out);
 /* Of a program whose rows lie in several blocks, grid-x ids of all that have rows of these n: of
  * the products, or (span > 0) of the kernels that make values of rows; ascending, distinct.  */
 int sample_strips(Arena *a, const Problem *p, const RProg *r, const int64_t *x, int n, int64_t span,

@@ -1,5 +1,5 @@
 /* Several programs of a group, and several splits, for different run-time sizes.  */
-#include "rprogram/internal.h"
+#include "rprogram/reader.h"
 #include <string.h>
 
 void rplan_extend(Arena *a, RPlan *p, int more) {
@@ -21,47 +21,30 @@ void rplan_extend(Arena *a, RPlan *p, int more) {
     *p = x;
 }
 
-typedef struct {
-    const char *at, *end;
-} Text;
-
-/* The next word of the line; its length, 0 at the end.  */
-static size_t next_word(Text *t, const char **word) {
-    while (t->at < t->end && (*t->at == ' ' || *t->at == '\t' || *t->at == '\r')) t->at++;
-    *word = t->at;
-    while (t->at < t->end && !strchr(" \t\r\n#", *t->at)) t->at++;
-    return (size_t)(t->at - *word);
-}
-
-static bool is_word(const char *word, size_t len, const char *s) {
-    return len == strlen(s) && memcmp(word, s, len) == 0;
-}
-
-static TeSplit split_of(const char *word, size_t len) {
+static TeSplit split_of(Word w) {
     for (int i = 0; i < TE_SPLIT_COUNT; i++) {
-        if (is_word(word, len, rprog_split_name[i])) return (TeSplit)i;
+        if (reader_is(w, rprog_split_name[i])) return (TeSplit)i;
     }
     return TE_SPLIT_USUAL;
 }
 
 int rprog_read_splits(const char *text, size_t len, TeSplit *out, int most) {
-    Text t = {text, text + len};
+    DiagPlace at = {NULL, text, len, 0};
     int n = 1;
     bool kernels = false;
     out[0] = TE_SPLIT_USUAL;
-    while (t.at < t.end) {
-        const char *word;
-        size_t size = next_word(&t, &word);
-        bool other = kernels && is_word(word, size, "upto");
-        kernels |= is_word(word, size, "kernel");
-        while (other && size > 0 && !is_word(word, size, "split")) size = next_word(&t, &word);
-        if (is_word(word, size, "split") && (other || !kernels)) {
-            size = next_word(&t, &word);
-            if (!other || n < most) out[other ? n : 0] = split_of(word, size);
+    while (at.pos < len) {
+        Word w = reader_word(&at);
+        bool other = kernels && reader_is(w, "upto");
+        kernels |= reader_is(w, "kernel");
+        while (other && w.len > 0 && !reader_is(w, "split")) w = reader_word(&at);
+        if (reader_is(w, "split") && (other || !kernels)) {
+            w = reader_word(&at);
+            if (!other || n < most) out[other ? n : 0] = split_of(w);
         }
         n += other && n < most;
-        const char *end = memchr(t.at, '\n', (size_t)(t.end - t.at));
-        t.at = end ? end + 1 : t.end;
+        const char *end = memchr(text + at.pos, '\n', len - at.pos);
+        at.pos = end ? (size_t)(end - text) + 1 : len;
     }
     return n;
 }

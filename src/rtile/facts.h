@@ -31,6 +31,12 @@ int64_t span_stride(const Span *s, const FusedAxis *axis);
 int chunk_vector(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis, int align);
 /* Distinct elements that an access touches.  */
 int64_t access_unique(const Te *te, const TeStmt *s, const Access *a);
+/* The read of an expression that moves the most data, which stands for it, and the bytes of all;
+ * false: it reads nothing.  */
+bool operand_widest(const Problem *p, const TeStmt *s, const TeExpr *e, Access *out,
+                    double *bytes);
+/* Fills Problem.op[side] of a contraction.  */
+void operand_describe(const Operand *o, int side, int align, Problem *p);
 /* The facts of a row group; does the group store statement i's tensor?  */
 RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const bool *stored);
 /* The facts of statements over rows of a contraction's results; is the root stored, too?  */

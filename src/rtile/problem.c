@@ -131,144 +131,6 @@ static bool reduces_more(const Te *te, const KernelGroup *g) {
     return false;
 }
 
-/* The read that moves the most data stands for an expression.  */
-static bool widest_read(const Problem *p, const TeStmt *s, const TeExpr *e, Access *out,
-                        double *bytes) {
-    const TeExpr *read[READS];
-    int n = access_reads(e, read, READS);
-    int64_t most = -1;
-    *bytes = 0;
-    for (int i = 0; i < n && i < READS; i++) {
-        Access a;
-        bool again = false;
-        for (int j = 0; j < i; j++) again |= access_same(read[j], read[i]);
-        if (again) continue;
-        access_read(p->te, s, read[i], &a);
-        int width = te_dtype_bytes(p->te->tensor[a.tensor].dtype);
-        int64_t unique = access_unique(p->te, s, &a);
-        *bytes += (double)unique * width;
-        if (unique * width > most) {
-            most = unique * width;
-            *out = a;
-        }
-    }
-    return most >= 0;
-}
-
-static bool is_zero(const TeExpr *e) {
-    return (e->kind == TE_INT && e->v.i == 0) || (e->kind == TE_REAL && e->v.r == 0);
-}
-
-static TeDtype value_type(const TeExpr *e);
-
-/* Of one of two expressions: any type holds zero.  */
-static TeDtype type_of_either(const TeExpr *x, const TeExpr *y, TeDtype otherwise) {
-    if (is_zero(x)) return value_type(y);
-    TeDtype t = value_type(x);
-    return is_zero(y) || value_type(y) == t ? t : otherwise;
-}
-
-/* The narrowest type known to hold every value of an expression.  */
-static TeDtype value_type(const TeExpr *e) {
-    if (e->kind == TE_READ && e->other) return is_zero(e->other) ? e->store : e->type;
-    if (e->kind == TE_SELECT) return type_of_either(e->args[1], e->args[2], e->type);
-    if (e->kind != TE_CAST) return e->kind == TE_READ ? e->store : e->type;
-    TeDtype inner = value_type(e->args[0]);
-    bool byte = te_dtype_bytes(inner) == 1 && te_dtype_bytes(e->store) > 1;
-    bool half = te_dtype_bytes(inner) == 2 && te_dtype_bytes(e->store) > 2;
-    bool real = te_dtype_class(e->store) == TE_CLASS_REAL;
-    if (inner == TE_BOOL || (te_dtype_class(inner) == TE_CLASS_REAL && !real)) return e->store;
-    return inner != TE_I16 && (byte || half) ? inner : e->store;
-}
-
-/* Digits of an axis that an access tells apart: neighbours in memory, in no guarded subscript, are
- * one.  */
-static int digits_apart(const Span *s, const FusedAxis *axis) {
-    int n = 0, before = -1;               /* the index with which the last digit moves */
-    for (int i = 0; i < axis->n_digit; i++) {
-        const AxisDigit *d = &axis->digit[i];
-        int index = axis->index[d->first + d->n - 1];
-        int64_t step = s->offset.coef[index];
-        bool one = before >= 0 && s->offset.coef[before] == step * d->extent;
-        if (step && one)
-            one = !((s->varies >> index | s->varies >> before) & 1) &&
-                  !access_varies(s->stmt, axis, d->first, d->n);
-        for (int g = 0; g < s->n_guard && one; g++)
-            one = s->guard[g].coef[index] == 0 && s->guard[g].coef[before] == 0;
-        n += !one;
-        before = index;
-    }
-    return n;
-}
-
-/* Bytes for each point of a chunk of `vec` points along an axis; what all of its points share comes
- * once for many chunks.  */
-static double chunk_bytes(const Problem *p, const TeExpr *e, const FusedAxis *axis, int vec,
-                          int align) {
-    const TeExpr *read[RTILE_CHUNK_READS];
-    int width[RTILE_CHUNK_READS];
-    const TeStmt *s = &p->te->stmt[p->group->root];
-    int n = vec > 1 ? rtile_chunk_reads(p->te, s, e, axis, vec, align, read, width) : 0;
-    double bytes = 0;
-    for (int i = 0; i < n; i++) {
-        if (width[i] > 1) bytes += width[i] * te_dtype_bytes(p->te->tensor[read[i]->v.ref].dtype);
-    }
-    return bytes / vec;
-}
-
-/* Several points share an element, as of packed weights: as if each had its own, in rows.  */
-static void chunk_rows(int64_t n, int64_t *run, int64_t *step, int64_t *other) {
-    *run = *other = n;
-    *step = 1;
-}
-
-static void describe_operand(const Operand *o, int side, int align, Problem *p) {
-    ROperand *op = &p->op[side];
-    const TeStmt *s = &p->te->stmt[p->group->root];
-    const FusedAxis *mn = &p->con.axis[side ? AX_N : AX_M], *k = &p->con.axis[AX_K];
-    *op = (ROperand){.vec_mn = 1, .vec_k = 1, .run_mn = 1, .run_k = 1};
-    if (!o->expr) return;
-    op->present = true;
-    op->value = value_type(o->expr);
-    op->elem = te_dtype_bytes(o->compute);
-    op->bytes = op->elem;
-    op->digits_mn = mn->n_digit;
-    op->digits_k = k->n_digit;
-    op->ops = o->read ? 0 : expr_ops(o->expr, NULL, NULL);
-    Access a;
-    double bytes;
-    if (o->read) a = o->access;
-    else if (!widest_read(p, s, o->expr, &a, &bytes)) return;
-    op->bytes = te_dtype_bytes(p->te->tensor[a.tensor].dtype);
-    op->unique = o->read ? access_unique(p->te, s, &a) : (int64_t)(bytes / op->bytes);
-    op->affine = o->read != NULL;
-    op->copyable = op->affine && o->storage == o->compute;
-    if (!o->read) {
-        op->vec_mn = chunk_vector(p->te, s, o->expr, mn, align);
-        op->vec_k = chunk_vector(p->te, s, o->expr, k, align);
-        bool along_k = op->vec_k > op->vec_mn;
-        op->chunk_bytes = chunk_bytes(p, o->expr, along_k ? k : mn,
-                                      along_k ? op->vec_k : op->vec_mn, align);
-    }
-    if (!a.affine) {
-        if (op->vec_k > 1) chunk_rows(k->extent, &op->run_k, &op->stride_k, &op->stride_mn);
-        if (op->vec_mn > 1) chunk_rows(mn->extent, &op->run_mn, &op->stride_mn, &op->stride_k);
-        return;
-    }
-    Span span = span_of_read(p->te, s, &a);
-    op->guarded = span.n_guard > 0;
-    if (op->affine) op->digits_mn = digits_apart(&span, mn);
-    if (op->affine) op->digits_k = digits_apart(&span, k);
-    op->stride_mn = span_stride(&span, mn);
-    op->stride_k = span_stride(&span, k);
-    op->run_mn = span_run(&span, mn);
-    op->run_k = span_run(&span, k);
-    if (op->affine) {
-        op->vec_mn = span_vector(&span, mn, align);
-        op->vec_k = span_vector(&span, k, align);
-    }
-}
-
 /* The spatial domain as one axis in the order of the left indices, each a digit.  */
 static FusedAxis flat_axis(const TeStmt *s, bool reduction) {
     FusedAxis f = {.extent = 1};
@@ -294,7 +156,7 @@ static void describe_stream(int align, Problem *p) {
     p->op[1] = *op;
     p->flops = (double)domain.extent * (double)loop.extent * p->body_ops;
     describe_outputs(&domain, align, p);
-    bool any = widest_read(p, s, s->rhs, &a, &bytes), map = s->rhs->kind != TE_REDUCE;
+    bool any = operand_widest(p, s, s->rhs, &a, &bytes), map = s->rhs->kind != TE_REDUCE;
     if (map && domain.extent > 0) rtile_gaps(p, &domain, any ? &a : NULL);
     if (map) rtile_map_reads(p, &domain, align);
     if (!any) return;
@@ -350,8 +212,8 @@ static void describe_contraction(int align, Problem *p) {
         p->extent[axis] = c->axis[axis].extent;
         p->flops *= (double)c->axis[axis].extent;
     }
-    describe_operand(&c->a, 0, align, p);
-    describe_operand(&c->b, 1, align, p);
+    operand_describe(&c->a, 0, align, p);
+    operand_describe(&c->b, 1, align, p);
     p->body_ops = c->product ? 0 : expr_ops(c->body, c->a.expr, c->b.expr);
 }
 

@@ -1,0 +1,221 @@
+/* The text form, read: what stands behind the key of a line.  */
+#include "rprogram/reader.h"
+
+static Status read_tile(Reader *r, int n, RTile *t) {
+    for (int axis = 0; axis < RT_AXES; axis++) t->extent[axis] = 1;
+    for (int axis = 0; axis < n; axis++) {
+        int64_t v;
+        Status s = reader_int(r, 1, 1 << 20, &v);
+        if (s) return s;
+        t->extent[axis] = (int32_t)v;
+    }
+    return ST_OK;
+}
+
+/* Is `word` what is left of the line?  */
+static Status read_last(Reader *r, const char *word, bool *out) {
+    size_t before = r->at.pos;
+    int which;
+    *out = false;
+    if (reader_word(&r->at).len == 0) return ST_OK;
+    r->at.pos = before;
+    Status s = reader_name(r, &word, 1, &which);
+    *out = !s;
+    return s;
+}
+
+static Status read_unit(Reader *r, RProg *x) {
+    Word w = reader_word(&r->at);
+    for (int i = 0; i < r->dev->n_unit; i++) {
+        if (!reader_is(w, r->dev->unit[i].name)) continue;
+        x->unit = (int16_t)i;
+        return read_last(r, "swapped", &x->swapped);
+    }
+    return reader_fail(r, w.pos, "the device has no unit '%.*s'", w);
+}
+
+static Status read_store(Reader *r, RProg *x) {
+    int64_t v = 0;
+    bool shared = false;
+    Status s = reader_int(r, 1, PIECE_MAX, &v);
+    if (!s) s = read_last(r, "shared", &shared);
+    x->store_vec = (uint8_t)v;
+    x->via = shared ? VIA_SHARED : VIA_DIRECT;
+    return s;
+}
+
+static Status read_mover(Reader *r, int16_t *out) {
+    Word w = reader_word(&r->at);
+    for (int i = 0; i < r->dev->n_mover; i++) {
+        if (reader_is(w, r->dev->mover[i].name)) {
+            *out = (int16_t)i;
+            return ST_OK;
+        }
+    }
+    return reader_fail(r, w.pos, "the device has no mover '%.*s'", w);
+}
+
+static Status read_axis(Reader *r, int side, uint8_t *out) {
+    const char *const axes[] = {side ? "n" : "m", "k"};
+    int which;
+    Status s = reader_name(r, axes, 2, &which);
+    if (!s) *out = (uint8_t)(which ? AX_K : own_axis(side));
+    return s;
+}
+
+/* [pad N] [swizzle BITS SHIFT BASE]  */
+static Status read_layout(Reader *r, RLayout *l) {
+    static const char *const options[] = {"pad", "swizzle"};
+    int which;
+    int64_t v[3];
+    Status s;
+    for (size_t before = r->at.pos; reader_word(&r->at).len > 0; before = r->at.pos) {
+        r->at.pos = before;
+        if ((s = reader_name(r, options, 2, &which))) return s;
+        if (which == 0) {
+            if ((s = reader_int(r, 0, 4096, &v[0]))) return s;
+            l->pad = (int16_t)v[0];
+            continue;
+        }
+        for (int i = 0; i < 3; i++) {
+            if ((s = reader_int(r, 0, 7, &v[i]))) return s;
+        }
+        l->bits = (uint8_t)v[0];
+        l->shift = (uint8_t)v[1];
+        l->base = (uint8_t)v[2];
+    }
+    return ST_OK;
+}
+
+/* N [pad N] [swizzle BITS SHIFT BASE]  */
+static Status read_source(Reader *r, RLoad *l) {
+    int64_t v = 0;
+    Status s = reader_int(r, 1, PIECE_MAX, &v);
+    l->vec = (uint8_t)v;
+    return s ? s : read_layout(r, &l->layout);
+}
+
+/* KIND MOVER vec N region, or KIND MOVER vec N along AXIS inner AXIS, then the layout  */
+static Status read_load(Reader *r, int side, RLoad *l) {
+    static const char *const kinds[] = {"staged", "async"}, *const vec[] = {"vec"};
+    static const char *const forms[] = {"along", "region"}, *const inner[] = {"inner"};
+    int which;
+    int64_t v;
+    Status s = reader_name(r, kinds, 2, &which);
+    if (s) return s;
+    l->kind = which ? LOAD_ASYNC : LOAD_STAGED;
+    if ((s = read_mover(r, &l->mover)) || (s = reader_name(r, vec, 1, &which))) return s;
+    if ((s = reader_int(r, 1, PIECE_MAX, &v))) return s;
+    l->vec = (uint8_t)v;
+    if ((s = reader_name(r, forms, 2, &which))) return s;
+    l->region = which == 1;
+    if (l->region) {
+        l->along = l->layout.inner = (uint8_t)own_axis(side);
+        return ST_OK;
+    }
+    if ((s = read_axis(r, side, &l->along)) || (s = reader_name(r, inner, 1, &which))) return s;
+    if ((s = read_axis(r, side, &l->layout.inner))) return s;
+    return read_layout(r, &l->layout);
+}
+
+static Status read_raster(Reader *r, RProg *x) {
+    int which;
+    int64_t v = 0;
+    Status s = reader_name(r, rprog_raster_name, 3, &which);
+    if (!s && which == RASTER_GROUPED) s = reader_int(r, 1, INT16_MAX, &v);
+    x->raster = (Raster)which;
+    x->group = (int16_t)v;
+    return s;
+}
+
+static Status read_skeleton(Reader *r, RProg *x) {
+    int which;
+    Status s = reader_name(r, rprog_skeleton_name, SK_COUNT, &which);
+    Problem *p = &r->plan->problem[r->kernel], given = *p;
+    if (!s && which == SK_STREAM && given.contraction && !given.stats)
+        rtile_as_stream(r->arena, &given, r->plan->align, p);
+    if (!s && which == SK_STREAM) *x = rprog_stream_base();
+    if (!s && which == SK_ROW) *x = rprog_row_base();
+    if (!s && which == SK_COLUMN) *x = rprog_column_base();
+    if (!s && which == SK_WINDOW) *x = rprog_window_base();
+    if (!s && which == SK_PERMUTE) *x = rprog_permute_base();
+    if (!s) x->skeleton = (Skeleton)which;
+    return s;
+}
+
+static Status read_keep(Reader *r, RowKeep *out) {
+    int which = 0;
+    Status s = reader_name(r, rprog_keep_name, KEEP_COUNT, &which);
+    *out = (RowKeep)which;
+    return s;
+}
+
+static Status read_stats(Reader *r, RowStats *out) {
+    int which = 0;
+    Status s = reader_name(r, rprog_stats_name, STATS_COUNT, &which);
+    *out = (RowStats)which;
+    return s;
+}
+
+/* N [tail TILES units BLOCKS]  */
+static Status read_slices(Reader *r, RProg *x) {
+    static const char *const tail[] = {"tail"}, *const units[] = {"units"};
+    int which;
+    int64_t v = 0, t = 0, u = 0;
+    Status s = reader_int(r, 1, GRID_Y_MAX, &v);
+    size_t before = r->at.pos;
+    bool more = !s && reader_word(&r->at).len > 0;
+    r->at.pos = before;
+    if (more && !(s = reader_name(r, tail, 1, &which)) && !(s = reader_int(r, 1, INT32_MAX, &t)) &&
+        !(s = reader_name(r, units, 1, &which)))
+        s = reader_int(r, 1, INT32_MAX, &u);
+    x->split = (int32_t)v;
+    x->tail = (int32_t)t;
+    x->units = (int32_t)u;
+    return s;
+}
+
+Status reader_value(Reader *r, PlanKey key, RProg *x) {
+    int64_t v = 0, w = 0;
+    Status s = ST_OK;
+    switch (key) {
+    case KEY_SKELETON: return read_skeleton(r, x);
+    case KEY_UNIT: return read_unit(r, x);
+    case KEY_BLOCK: return read_tile(r, AX_CLASSES, &x->block);
+    case KEY_WARP: return read_tile(r, AX_CLASSES, &x->warp);
+    case KEY_THREAD: return read_tile(r, AX_CLASSES, &x->thread);
+    case KEY_LOAD_A: return read_load(r, 0, &x->load[0]);
+    case KEY_LOAD_B: return read_load(r, 1, &x->load[1]);
+    case KEY_RASTER: return read_raster(r, x);
+    case KEY_VEC:
+        if (!(s = reader_int(r, 1, 64, &v))) s = reader_int(r, 1, 64, &w);
+        x->vec_m = (uint8_t)v;
+        x->vec_n = (uint8_t)w;
+        return s;
+    case KEY_UNROLL:
+        s = reader_int(r, 1, 4096, &v);
+        x->unroll = (int16_t)v;
+        return s;
+    case KEY_STAGES:
+        s = reader_int(r, 1, STAGES_MAX, &v);
+        x->stages = (uint8_t)v;
+        return s;
+    case KEY_BOX: return read_tile(r, r->plan->problem[r->kernel].permute.out.n_digit, &x->block);
+    case KEY_THREADS:
+        s = reader_int(r, 1, 1024, &v);
+        x->threads = (int16_t)v;
+        return s;
+    case KEY_READ_A: return read_source(r, &x->load[0]);
+    case KEY_READ_B: return read_source(r, &x->load[1]);
+    case KEY_STORE: return read_store(r, x);
+    case KEY_SPLIT: return read_slices(r, x);
+    case KEY_STATS: return read_stats(r, &x->stats);
+    case KEY_KEEP: return read_keep(r, &x->keep);
+    case KEY_BLOCKS:
+        s = reader_int(r, 1, 256, &v);
+        x->blocks_per_sm = (int16_t)v;
+        return s;
+    case KEY_COUNT: break;
+    }
+    return s;
+}

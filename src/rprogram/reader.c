@@ -1,0 +1,64 @@
+#include "rprogram/reader.h"
+
+#include <string.h>
+
+Status reader_fail(Reader *r, size_t pos, const char *message, Word w) {
+    DiagPlace at = r->at;
+    at.pos = pos;
+    int shown = w.len < 40 ? (int)w.len : 40;
+    return diag_error(r->diag, ST_PLAN_TEXT, "plan", at, message, shown, w.text ? w.text : "");
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+Word reader_word(DiagPlace *at) {
+    size_t i = at->pos, n = at->len;
+    const char *text = at->text;
+    while (i < n && is_blank(text[i])) i++;
+    size_t start = i;
+    while (i < n && !is_blank(text[i]) && text[i] != '\n' && text[i] != '#') i++;
+    at->pos = i;
+    return (Word){text + start, i - start, start};
+}
+
+bool reader_is(Word w, const char *s) {
+    return w.len == strlen(s) && memcmp(w.text, s, w.len) == 0;
+}
+
+Status reader_int(Reader *r, int64_t lo, int64_t hi, int64_t *out) {
+    Word w = reader_word(&r->at);
+    int64_t v = 0;
+    if (w.len == 0) return reader_fail(r, w.pos, "a number is missing%.*s", w);
+    for (size_t i = 0; i < w.len; i++) {
+        if (w.text[i] < '0' || w.text[i] > '9') {
+            return reader_fail(r, w.pos, "expected a number, got '%.*s'", w);
+        }
+        v = v * 10 + (w.text[i] - '0');
+        if (v > hi) break;
+    }
+    if (v < lo || v > hi) {
+        Status s = reader_fail(r, w.pos, "%.*s is out of range", w);
+        diag_hint(r->diag, "it can be %lld to %lld", (long long)lo, (long long)hi);
+        return s;
+    }
+    *out = v;
+    return ST_OK;
+}
+
+Status reader_name(Reader *r, const char *const *names, int n, int *out) {
+    Word w = reader_word(&r->at);
+    for (int i = 0; i < n; i++) {
+        if (reader_is(w, names[i])) {
+            *out = i;
+            return ST_OK;
+        }
+    }
+    Status s = reader_fail(r, w.pos, w.len ? "unknown word '%.*s'" : "a word is missing%.*s", w);
+    Buf list = buf_new(r->diag->arena);
+    for (int i = 0; i < n; i++) {
+        buf_puts(&list, i ? ", " : "");
+        buf_puts(&list, names[i]);
+    }
+    diag_hint(r->diag, "one of: %s", buf_str(&list));
+    return s;
+}

@@ -1,0 +1,33 @@
+/* Reads a plan text: one line, one key; words are separated by blanks, `#` begins a comment.  The
+ * first error is reported with its place.  Inside rprogram.  */
+#ifndef ROLLER_RPROGRAM_READER_H
+#define ROLLER_RPROGRAM_READER_H
+#include "rprogram/internal.h"
+
+typedef struct {
+    const char *text;
+    size_t len, pos;          /* pos: byte offset in the file */
+} Word;
+
+typedef struct {
+    Arena *arena;
+    Diag *diag;
+    DiagPlace at;             /* the whole text; pos is where reading goes on */
+    const Device *dev;
+    RPlan *plan;
+    int kernel;               /* the section being read; -1 before the first */
+    size_t kernel_pos;
+    uint32_t seen;            /* bit i: key i of the section was read */
+} Reader;
+
+/* ST_PLAN_TEXT at byte `pos`; `message` has one %.*s, for the word.  */
+Status reader_fail(Reader *r, size_t pos, const char *message, Word w);
+/* The next word of the line; length 0 at its end.  */
+Word reader_word(DiagPlace *at);
+bool reader_is(Word w, const char *s);
+Status reader_int(Reader *r, int64_t lo, int64_t hi, int64_t *out);
+/* One of n names; its position goes to *out.  */
+Status reader_name(Reader *r, const char *const *names, int n, int *out);
+/* What stands behind a key of the section at hand.  */
+Status reader_value(Reader *r, PlanKey key, RProg *x);
+#endif
