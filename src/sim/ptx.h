@@ -360,6 +360,7 @@ typedef struct {
     bool guard_not;
     int line, column;         /* in the PTX text */
     int cu_file, cu_line;     /* index into files of the module, -1: none */
+    uint32_t unused;          /* of what a load reads: bytes that nothing depends on */
     const char *text;         /* opcode with modifiers, as written */
     PtxOpnd *opnd;
     int n_opnd;

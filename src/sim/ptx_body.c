@@ -1,5 +1,6 @@
 /* The body of a function: registers, scopes, labels, tables, statements.  */
 #include "sim/ptx_parse.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_REGISTERS = 1 << 20, MAX_SCOPES = 64 };
@@ -128,6 +129,21 @@ static bool labelled(PtxParser *p, const char *name) {
     return true;
 }
 
+/* A compiler that reads more than was written tells which bytes it needs of the next load.  */
+static bool pragma(PtxParser *p) {
+    static const char mask[] = "used_bytes_mask ";
+    PtxLex *x = &p->lex;
+    sim_lex_next(x);
+    if (x->kind == TOK_STRING && x->n >= sizeof mask && !memcmp(x->word, mask, sizeof mask - 1)) {
+        const char *number = arena_strndup(p->arena, x->word, x->n) + sizeof mask - 1;
+        char *end;
+        unsigned long long used = strtoull(number, &end, 0);
+        if (*end || used > UINT32_MAX) return sim_lex_error(x, "expected a mask of bytes");
+        p->unused = ~(uint32_t)used;
+    }
+    return sim_ptx_skip_statement(p);
+}
+
 static bool directive(PtxParser *p) {
     PtxLex *x = &p->lex;
     static const struct {
@@ -150,7 +166,7 @@ static bool directive(PtxParser *p) {
         sim_lex_next(x);
         return sim_ptx_loc(p);
     }
-    if (sim_lex_word_is(x, TOK_DOT, "pragma")) return sim_ptx_skip_statement(p);
+    if (sim_lex_word_is(x, TOK_DOT, "pragma")) return pragma(p);
     return sim_lex_error(x, "unknown directive .%.*s", (int)x->n, x->word);
 }
 

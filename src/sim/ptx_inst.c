@@ -222,6 +222,8 @@ bool sim_ptx_inst(PtxParser *p, int guard, bool guard_not) {
                  .column = (int)(x->at - x->line_start) + 1, .cu_file = p->cu_file,
                  .cu_line = p->cu_line};
     if (!decode_opcode(p, &i)) return false;
+    if (i.op == OP_LD) i.unused = p->unused;
+    p->unused = 0;
     PtxOpnd opnd[PTX_MAX_OPERANDS] = {0};
     size_t use_at[PTX_MAX_OPERANDS];
     sim_lex_next(x);

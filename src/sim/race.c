@@ -163,9 +163,12 @@ static inline bool read_words(SimWarp *w, const SimInst *i, int lane, SimBlock *
                               uint32_t offset, uint32_t bytes, bool strong, bool several) {
     Access a = access_of(w, owner, lane);
     bool races = !w->block->cluster->run->options->no_races;
+    uint32_t unused = i->ptx->unused;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
         SimShadow *s = &owner->shadow[word];
         unsigned mask = bytes >= 4 ? 15 : byte_mask(word, offset, bytes);
+        if (unused && bytes >= 4) mask &= ~(unused >> (word * 4 - offset));
+        if (mask == 0) continue;
         if ((s->flying & mask) || (s->init & mask) != mask) {
             return unready(w, i, lane, owner, word, s, mask);
         }

@@ -118,6 +118,19 @@ static void shared_memory(void **state) {
         {SIM_UNINIT_SHARED, "st.shared.u16 [%r9], %h0; ld.shared.u32 %r1, [%r9];",
          "st.shared.u16 [%r9], %h0; st.shared.u16 [%r9+2], %h0; ld.shared.u32 %r1, [%r9];", 0, 0,
          NULL},
+        /* A load that needs some of what it reads.  */
+        {SIM_UNINIT_SHARED,
+         "mad.lo.u32 %r9, %t, 16, %r8; st.shared.v2.u32 [%r9], {%r0, %r0}; "
+         ".pragma \"used_bytes_mask 4095\"; ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [%r9];",
+         "mad.lo.u32 %r9, %t, 16, %r8; st.shared.v2.u32 [%r9], {%r0, %r0}; "
+         ".pragma \"used_bytes_mask 0xff\"; ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [%r9];",
+         0, 0, "nothing was written"},
+        {SIM_UNINIT_SHARED,
+         "mad.lo.u32 %r9, %t, 8, %r8; .pragma \"used_bytes_mask 15\"; mov.u32 %r1, 0; "
+         "st.shared.u32 [%r9], %r0; ld.shared.v2.u32 {%r1, %r2}, [%r9];",
+         "mad.lo.u32 %r9, %t, 8, %r8; st.shared.u32 [%r9], %r0; "
+         ".pragma \"used_bytes_mask 15\"; ld.shared.v2.u32 {%r1, %r2}, [%r9];",
+         0, 0, NULL},
         /* Written by the other warp, no barrier: a race, or not there yet, as the warps happen to
          * run.  */
         {SIM_RACE_SHARED,
