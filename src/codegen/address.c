@@ -259,10 +259,6 @@ const char *address_source(Kernel *k, const Side *s) {
     return cg_text(cg, "%c_src + (%s + %c_koff)", s->id, gathered(k, s, "off", OFFSET), s->id);
 }
 
-static const char *both(const Cg *cg, const char *x, const char *y) {
-    return x ? cg_text(cg, "%s && %s", x, y) : y;
-}
-
 const char *address_test(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const char *test = NULL;

@@ -55,6 +55,14 @@ typedef struct {
     Elements at;
 } Kernel;
 
+static inline const TeStmt *kernel_root(const Kernel *k) {
+    return &k->cg->te->stmt[k->l->p->group->root];
+}
+/* Both tests, of which the first may be NULL.  */
+static inline const char *both(const Cg *cg, const char *x, const char *y) {
+    return x ? cg_text(cg, "%s && %s", x, y) : y;
+}
+
 /* place.c */
 /* Tiles along an axis of a `contract` program.  */
 TeExtent contract_tiles(Arena *a, const Problem *p, const RProg *r, int axis);
@@ -69,6 +77,8 @@ void place_decode(Cg *cg, const TeStmt *s, const FusedAxis *axis, const char *at
 /* "int" or "long long": what positions along an axis need, with `slack` beyond its extent.  */
 bool place_wide(int64_t extent, int64_t slack);
 const char *place_type(bool wide);
+/* What positions of a `contract` program need along an axis, also beyond its end in a tile.  */
+const char *place_along(const Kernel *k, AxisClass axis);
 
 /* address.c: where the chunks of a load come from and go to; i is the chunk in the text.  */
 void address_thread(Kernel *k, const Side *s);
@@ -160,8 +170,6 @@ void elements_end(Kernel *k);
 /* Index texts at element v: `inner` moves with v, or all are decoded again by `decode`.  */
 void elements_open_lanes(Kernel *k);
 void elements_close_lanes(Kernel *k);
-/* Vector loads for those reads of e, of statement `stmt`, that allow it.  */
-void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e);
 /* The point of statement `stmt` at element v, or at the first one.  */
 CgPoint elements_point(const Kernel *k, int stmt, bool first);
 /* Gives the read of statement `stmt` this text, in all statements that run with its indices.  */
@@ -172,8 +180,12 @@ bool elements_given(const Kernel *k, int stmt, const TeExpr *read);
 int elements_width(const Kernel *k, int stmt, const Access *x);
 /* The root's index with which left index j of statement `stmt` runs.  */
 int elements_root_index(const Kernel *k, int stmt, int j);
+/* Does the kernel itself make tensor t?  */
+bool elements_makes(const Kernel *k, int tensor);
 /* Is tensor t in memory after the kernel?  */
 bool elements_in_memory(const Kernel *k, int tensor);
+/* elements_load.c: vector loads for those reads of e, of statement `stmt`, that allow it.  */
+void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e);
 
 /* store_direct.c: statements at one element, and the stores of a vector of them.  */
 void store_statement(Kernel *k, const Phase *ph);
@@ -275,14 +287,6 @@ void window_place(Kernel *k);
 void window_clear(Kernel *k);
 void window_fold(Kernel *k);
 void window_elements(Kernel *k);
-
-/* window_tile.c: inputs in shared memory.  */
-TeExtent window_tile_blocks(Arena *a, const Problem *p, const RProg *r);
-void window_tile_place(Kernel *k);
-void window_tile_fill(Kernel *k);
-/* The array `to` from input row y, or kk of the window.  */
-void window_tile_row(Kernel *k, const char *to);
-bool window_tile_tested(const Kernel *k); /* are some threads without outputs: not `live`? */
 
 /* permute.c */
 TeExtent permute_blocks(Arena *a, const Problem *p, const RProg *r);

@@ -4,8 +4,6 @@
 /* Reductions by columns: a thread walks down its columns with every `groups`-th row, the row
  * groups of a block meet in shared memory, slices of the grid in a second kernel.  */
 
-static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p->group->root]; }
-
 static bool is_wide(const Kernel *k) {
     return place_wide(column_view(k)->out.extent, k->l->r->block.extent[AX_M]);
 }
@@ -27,11 +25,11 @@ static void start_elements(Kernel *k, int vec) {
     for (int i = out->n - 1; i >= 0; i--) {
         if (out->digit[i].extent != 1) at->order[at->n_order++] = out->index[i];
     }
-    place_decode(k->cg, root_of(k), out, "at", is_wide(k), at->index, at->wide);
+    place_decode(k->cg, kernel_root(k), out, "at", is_wide(k), at->index, at->wide);
 }
 
 static void total(Kernel *k) {
-    TeExtent all = size_axis(k->cg->arena, root_of(k), &column_view(k)->out);
+    TeExtent all = size_axis(k->cg->arena, kernel_root(k), &column_view(k)->out);
     cg_line(k->cg, "%s %s TOTAL = %s;", all.expr ? "const" : "constexpr", place_type(is_wide(k)),
             size_text(k->cg, all));
 }
@@ -43,7 +41,7 @@ void column_place(Kernel *k) {
     const char *type = place_type(is_wide(k));
     int along = rprog_column_threads(r, AX_M), vec = r->thread.extent[AX_M];
     cg_line(cg, "// place: %d x %d columns, %d row groups", along, vec, column_groups(k));
-    TeExtent all = size_axis(cg->arena, root_of(k), &v->red);
+    TeExtent all = size_axis(cg->arena, kernel_root(k), &v->red);
     total(k);
     cg_line(cg, "%s int K = %s;", all.expr ? "const" : "constexpr", size_text(cg, all));
     cg_line(cg, "const unsigned tid = threadIdx.x;");
@@ -66,7 +64,7 @@ void column_place(Kernel *k) {
 static void fold_row(Kernel *k, int deep) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
-    place_decode(cg, root_of(k), &column_view(k)->red, "k_now", false, at->index, at->wide);
+    place_decode(cg, kernel_root(k), &column_view(k)->red, "k_now", false, at->index, at->wide);
     for (int i = 0; i < column_view(k)->n_sum; i++)
         elements_load_vectors(k, column_view(k)->sum[i], column_sum(k, i)->args[0]);
     elements_open_lanes(k);
@@ -163,7 +161,7 @@ static void result_names(Kernel *k) {
     const char *lane = k->at.vec > 1 ? "v" : "0";
     bool positional = column_view(k)->positional;
     k->at.root = cg_text(k->cg, positional ? "where[%s]" : "acc[%s]", lane);
-    k->at.root_type = positional ? TE_I32 : root_of(k)->rhs->type;
+    k->at.root_type = positional ? TE_I32 : kernel_root(k)->rhs->type;
 }
 
 void column_partial(Kernel *k) {

@@ -1,20 +1,11 @@
 #include "codegen/blocks.h"
+#include "te/arith.h"
 
 enum { MAX_STAGED = 16 }; /* elements of an expression that are kept in registers */
-
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t contract_stride(const Affine *f, const FusedAxis *axis, int digit) {
     const AxisDigit *d = &axis->digit[digit];
     return f->coef[axis->index[d->first + d->n - 1]];
-}
-
-static bool has_guard(const Side *s, const Te *te) {
-    const Access *x = &s->o->access;
-    for (int d = 0; d < te->tensor[x->tensor].rank; d++) {
-        if (x->guard[d]) return true;
-    }
-    return false;
 }
 
 /* Can an offset, also one of a padded row that is never accessed, leave 32 bits?  */
@@ -37,15 +28,13 @@ static bool needs_wide(const Contract *c, const Side *s) {
     return reach > INT32_MAX;
 }
 
-static int common_divisor(int a, int b) { return b == 0 ? a : common_divisor(b, a % b); }
-
 static void chunk_facts(const Contract *c, Side *s) {
     int bk = c->r->block.extent[AX_K], threads = c->r->threads;
     bool along_k = s->l->along == AX_K;
     s->line = (along_k ? bk : s->extent) / s->l->vec;
     s->chunks = s->extent * bk / s->l->vec;
     s->per_thread = (int)ceil_div(s->chunks, threads);
-    s->period = s->line / common_divisor(s->line, threads);
+    s->period = s->line / (int)gcd64(s->line, threads);
     if (s->period > s->per_thread) s->period = s->per_thread;
     int rows = s->period < s->per_thread ? s->period * threads / s->line : 0;
     s->step_mn = along_k ? rows : 0;
@@ -98,8 +87,8 @@ static void address_facts(const Contract *c, Side *s) {
                 : inner % c->r->block.extent[AX_K] == 0 ? K_UNIFORM
                                                         : K_DECODED;
     s->wide = needs_wide(c, s);
-    s->pointer =
-        s->k_mode == K_PLAIN && s->period == 1 && own->n_digit <= 1 && !has_guard(s, c->te);
+    s->pointer = s->k_mode == K_PLAIN && s->period == 1 && own->n_digit <= 1 &&
+                 !access_guarded(c->te, &s->o->access);
 }
 
 /* ---- tables ---- */
@@ -121,7 +110,8 @@ static bool wants_table(const Contract *c, const Side *s) {
     enum { FEW = 3 };
     if (!s->present || !s->copies || s->pointer || s->wide || s->l->region) return false;
     bool rows = s->step_mn != 0 && s->own_axis.n_digit > 1;
-    return s->per_thread >= FEW && (s->k_mode == K_DECODED || (rows && has_guard(s, c->te)));
+    return s->per_thread >= FEW &&
+           (s->k_mode == K_DECODED || (rows && access_guarded(c->te, &s->o->access)));
 }
 
 static bool assign_bits(const Contract *c, Side *s) {

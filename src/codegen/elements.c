@@ -1,9 +1,6 @@
 #include "codegen/blocks.h"
 
-static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p->group->root]; }
-
-/* Left index j of a statement of the group runs with this index of the root.  */
-static int root_index(const Kernel *k, int stmt, int j) {
+int elements_root_index(const Kernel *k, int stmt, int j) {
     const KernelGroup *g = k->l->p->group;
     for (int i = 0; i < g->n_fused && stmt != g->root; i++) {
         bool own = j < k->cg->te->stmt[stmt].n_left || g->stats;  /* others are the root's */
@@ -28,7 +25,7 @@ static bool same_indices(const Kernel *k, int stmt, int place) {
     const Te *te = k->cg->te;
     int n = g->stats ? te->stmt[stmt].n_index : te->stmt[stmt].n_left;
     for (int j = 0; j < n && stmt != other; j++) {
-        if (root_index(k, stmt, j) != root_index(k, other, j)) return false;
+        if (elements_root_index(k, stmt, j) != elements_root_index(k, other, j)) return false;
     }
     return true;
 }
@@ -48,18 +45,17 @@ void elements_give(Kernel *k, int stmt, const TeExpr *read, const char *text) {
     at->vector[at->n_vector++] = (CgGiven){read, text};
 }
 
-static int64_t extent_of(const Kernel *k, int index) { return root_of(k)->index[index].hi.value; }
+static int64_t extent_of(const Kernel *k, int index) {
+    return kernel_root(k)->index[index].hi.value;
+}
 
-/* Does the kernel itself make tensor t?  */
-static bool is_made_here(const Kernel *k, int tensor) {
+bool elements_makes(const Kernel *k, int tensor) {
     const KernelGroup *g = k->l->p->group;
     bool made = k->cg->te->stmt[g->root].tensor == tensor;
     for (int i = 0; i < g->n_fused && !made; i++)
         made = k->cg->te->stmt[g->fused[i]].tensor == tensor;
     return made;
 }
-
-int elements_root_index(const Kernel *k, int stmt, int j) { return root_index(k, stmt, j); }
 
 bool elements_in_memory(const Kernel *k, int tensor) {
     return k->cg->te->tensor[tensor].role == TE_OUTPUT || k->cg->temp_at[tensor] >= 0;
@@ -70,7 +66,7 @@ bool elements_in_memory(const Kernel *k, int tensor) {
 /* Are a thread's elements one run of accesses of this width, at all sizes?  */
 static bool fits_width(const Kernel *k, const Access *x, const uint8_t *to_root, int width) {
     const Elements *at = &k->at;
-    const TeStmt *root = root_of(k);
+    const TeStmt *root = kernel_root(k);
     int64_t coef[TE_MAX_INDICES] = {0}, unit[TE_MAX_INDICES] = {0}, run = 1;
     uint32_t inside = 0, varies = 0;
     for (int j = 0; j < TE_MAX_INDICES; j++) {
@@ -99,7 +95,7 @@ int elements_width(const Kernel *k, int stmt, const Access *x) {
     int bytes = te_dtype_bytes(t->dtype), align = t->role == TE_TEMP ? 256 : k->cg->align;
     int width = k->at.vec;
     for (int j = 0; j < k->cg->te->stmt[stmt].n_index; j++)
-        to_root[j] = (uint8_t)root_index(k, stmt, j);
+        to_root[j] = (uint8_t)elements_root_index(k, stmt, j);
     if (!x->affine) return 1;
     while (width > 1 && (width * bytes > 16 || align % (width * bytes) != 0 ||
                          !fits_width(k, x, to_root, width)))
@@ -140,8 +136,7 @@ void elements_open_outputs(Kernel *k) {
         mma_open_outputs(k);
         return;
     }
-    const char *type_m = place_type(place_wide(p->extent[AX_M], r->block.extent[AX_M]));
-    const char *type_n = place_type(place_wide(p->extent[AX_N], r->block.extent[AX_N]));
+    const char *type_m = place_along(k, AX_M), *type_n = place_along(k, AX_N);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int i = 0; i < TM; i++)");
     cg_line(cg, "const %s m = %s;", type_m, store_at(k, AX_M));
@@ -176,13 +171,13 @@ void elements_contract(Kernel *k) {
     if (!at->walk)
         cg_line(k->cg, "// elements: %d outputs of the thread at a time%s", at->vec,
                 k->c.matrix.piece ? ", through shared memory" : "");
-    place_decode(k->cg, root_of(k), &con->axis[AX_B], "b", false, at->index, at->wide);
+    place_decode(k->cg, kernel_root(k), &con->axis[AX_B], "b", false, at->index, at->wide);
     elements_place_outputs(k);
     if (!at->walk) store_pointers(k);
     elements_open_outputs(k);
-    place_decode(k->cg, root_of(k), &con->axis[AX_M], "m", place_wide(con->axis[AX_M].extent, 0),
-                 at->index, at->wide);
-    place_decode(k->cg, root_of(k), n, "n", place_wide(n->extent, 0), at->index, at->wide);
+    place_decode(k->cg, kernel_root(k), &con->axis[AX_M], "m",
+                 place_wide(con->axis[AX_M].extent, 0), at->index, at->wide);
+    place_decode(k->cg, kernel_root(k), n, "n", place_wide(n->extent, 0), at->index, at->wide);
 }
 
 void elements_end(Kernel *k) {
@@ -201,7 +196,7 @@ static void carry_lane(Kernel *k) {
     for (int n = 0; n < at->n_order; n++) {
         int x = at->order[n];
         const char *type = place_type(at->wide[x]);
-        const char *extent = cg_extent(cg, &root_of(k)->index[x].hi);
+        const char *extent = cg_extent(cg, &kernel_root(k)->index[x].hi);
         at->lane_index[x] = cg_text(cg, "q%d", x);
         if (n + 1 == at->n_order) {
             cg_line(cg, "const %s q%d = %s + %s;", type, x, at->index[x], carry);
@@ -219,23 +214,23 @@ static void decode_lane(Kernel *k) {
     Elements *at = &k->at;
     const Problem *p = k->l->p;
     if (at->axis) {
-        place_decode(k->cg, root_of(k), at->axis, "(at + v)", at->axis_wide, at->lane_index,
+        place_decode(k->cg, kernel_root(k), at->axis, "(at + v)", at->axis_wide, at->lane_index,
                      at->wide);
         return;
     }
     if (k->l->kind != KERNEL_STREAM) {
         const FusedAxis *n = &p->con.axis[AX_N];
-        place_decode(k->cg, root_of(k), n, "(n + v)", place_wide(n->extent, 0), at->lane_index,
+        place_decode(k->cg, kernel_root(k), n, "(n + v)", place_wide(n->extent, 0), at->lane_index,
                      at->wide);
         return;
     }
-    if (root_of(k)->index[at->order[0]].hi.min >= at->vec) {
+    if (kernel_root(k)->index[at->order[0]].hi.min >= at->vec) {
         carry_lane(k);
         return;
     }
-    FusedAxis all = {.n = root_of(k)->n_left, .extent = p->extent[AX_M]};
+    FusedAxis all = {.n = kernel_root(k)->n_left, .extent = p->extent[AX_M]};
     for (int i = 0; i < all.n; i++) all.index[i] = (uint8_t)i;
-    place_decode(k->cg, root_of(k), &all, "(at + v)", place_wide(all.extent, 0), at->lane_index,
+    place_decode(k->cg, kernel_root(k), &all, "(at + v)", place_wide(all.extent, 0), at->lane_index,
                  at->wide);
 }
 
@@ -247,7 +242,7 @@ void elements_open_lanes(Kernel *k) {
     cg_line(k->cg, "#pragma unroll");
     cg_open(k->cg, "for (int v = 0; v < %d; v++)", at->vec);
     int inner = at->order[0];
-    if (te_extent_unit(&root_of(k)->index[inner].hi) % at->vec == 0)
+    if (te_extent_unit(&kernel_root(k)->index[inner].hi) % at->vec == 0)
         at->lane_index[inner] = cg_text(k->cg, "(%s + v)", at->index[inner]);
     else decode_lane(k);
 }
@@ -262,7 +257,7 @@ CgPoint elements_point(const Kernel *k, int stmt, bool first) {
     const Elements *at = &k->at;
     CgPoint p = {.cg = k->cg, .stmt = s, .made = at->made};
     for (int j = 0; j < s->n_index; j++) {
-        int x = root_index(k, stmt, j);
+        int x = elements_root_index(k, stmt, j);
         p.index[j] = first ? at->index[x] : at->lane_index[x];
         p.wide[j] = at->wide[x];
     }
@@ -273,145 +268,4 @@ CgPoint elements_point(const Kernel *k, int stmt, bool first) {
     }
     p.given = given;
     return p;
-}
-
-/* ---- vector loads ---- */
-
-/* Is every subscript inside without any condition?  */
-static bool always_inside(const Kernel *k, const TeStmt *s, const Access *x) {
-    const TeTensor *t = &k->cg->te->tensor[x->tensor];
-    for (int d = 0; d < t->rank; d++) {
-        if (access_leaves(s, x->read->args[d], &x->sub[d], &t->shape[d])) return false;
-    }
-    return true;
-}
-
-static void load_vector(Kernel *k, int stmt, const Access *x, int width) {
-    Cg *cg = k->cg;
-    Elements *at = &k->at;
-    const TeExpr *read = x->read;
-    const TeTensor *t = &cg->te->tensor[read->v.ref];
-    CgPoint first = elements_point(k, stmt, true);
-    const char *sub[TE_MAX_RANK];
-    for (int d = 0; d < t->rank; d++) sub[d] = cg_expr(&first, read->args[d], TE_I64);
-    const char *offset = stream_offset(k, stmt, x, sub);
-    int n = at->n_vector, parts = at->vec / width;
-    cg_line(cg, "rl_vec<%s, %d> x%d[%d];", cg_storage(t->dtype), width, n, parts);
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int p = 0; p < %d; p++) x%d[p] = rl_load<%d>(t%d + (%s) + p * %d);", parts, n,
-            width, read->v.ref, offset, width);
-    const char *element = cg_text(cg, "x%d[v / %d].v[v %% %d]", n, width, width);
-    elements_give(k, stmt, read, cg_decode(cg, t->dtype, element));
-}
-
-/* ---- vectors that may lie outside ---- */
-
-/* The index of statement `stmt` that runs along the elements; -1: none, or they cross its end.  */
-static int along(const Kernel *k, int stmt) {
-    const Elements *at = &k->at;
-    const TeStmt *s = &k->cg->te->stmt[stmt];
-    if (at->n_order == 0) return -1;
-    if (te_extent_unit(&root_of(k)->index[at->order[0]].hi) % at->vec != 0) return -1;
-    for (int j = 0; j < s->n_index; j++) {
-        if (root_index(k, stmt, j) == at->order[0]) return j;
-    }
-    return -1;
-}
-
-static bool is_multiple(const TeStmt *s, const Affine *f, int but, int width) {
-    if (f->c % width != 0) return false;
-    for (int i = 0; i < s->n_index; i++) {
-        if (i != but && s->index[i].hi.value != 1 && f->coef[i] % width != 0) return false;
-    }
-    return true;
-}
-
-/* Is each piece of `width` elements of a map inside of the tensor or outside, as a whole?  */
-static bool whole_pieces(const Kernel *k, int stmt, const Access *x, int width) {
-    const TeStmt *s = &k->cg->te->stmt[stmt];
-    const TeTensor *t = &k->cg->te->tensor[x->tensor];
-    const TeExpr *other = x->read->other;
-    int j = along(k, stmt);
-    bool flat = k->l->kind == KERNEL_STREAM || k->l->kind == KERNEL_WINDOW;
-    if (!flat || root_of(k)->rhs->kind == TE_REDUCE || j < 0) return false;
-    if (other && other->kind != TE_INT && other->kind != TE_REAL && other->kind != TE_BOOLEAN)
-        return false;
-    for (int d = 0; d < t->rank; d++) {
-        int64_t step = x->sub[d].coef[j];
-        if (step == 0 || !access_leaves(s, x->read->args[d], &x->sub[d], &t->shape[d])) continue;
-        if (step != 1 || te_extent_unit(&t->shape[d]) % width != 0 ||
-            !is_multiple(s, &x->sub[d], j, width))
-            return false;
-    }
-    return true;
-}
-
-/* Is piece p inside?  */
-static const char *piece_test(Kernel *k, int stmt, const Access *x, int width) {
-    Cg *cg = k->cg;
-    const TeStmt *s = &cg->te->stmt[stmt];
-    const TeTensor *t = &cg->te->tensor[x->tensor];
-    CgPoint first = elements_point(k, stmt, true);
-    const char *test = NULL;
-    int j = along(k, stmt);
-    for (int d = 0; d < t->rank; d++) {
-        if (!access_leaves(s, x->read->args[d], &x->sub[d], &t->shape[d])) continue;
-        const char *sub = cg_expr(&first, x->read->args[d], TE_I64);
-        if (x->sub[d].coef[j]) sub = cg_text(cg, "%s + p * %d", sub, width);
-        const char *one = cg_text(cg, "%s >= 0 && %s < %s", sub, sub,
-                                  cg_extent(cg, &t->shape[d]));
-        test = test ? cg_text(cg, "%s && %s", test, one) : one;
-    }
-    return test;
-}
-
-/* Pieces outside are not read: their elements are the else value, or are not asked for.  */
-static void load_pieces(Kernel *k, int stmt, const Access *x, int width) {
-    Cg *cg = k->cg;
-    const TeExpr *read = x->read;
-    const TeTensor *t = &cg->te->tensor[x->tensor];
-    CgPoint first = elements_point(k, stmt, true);
-    const char *sub[TE_MAX_RANK];
-    for (int d = 0; d < t->rank; d++) sub[d] = cg_expr(&first, read->args[d], TE_I64);
-    const char *offset = stream_offset(k, stmt, x, sub);
-    int n = k->at.n_vector, parts = k->at.vec / width;
-    cg_line(cg, "rl_vec<%s, %d> x%d[%d] = {};", cg_storage(t->dtype), width, n, parts);
-    if (read->other) cg_line(cg, "bool inside%d[%d];", n, parts);
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int p = 0; p < %d; p++)", parts);
-    const char *inside = piece_test(k, stmt, x, width);
-    if (read->other) {
-        cg_line(cg, "inside%d[p] = %s;", n, inside);
-        inside = cg_text(cg, "inside%d[p]", n);
-    }
-    cg_line(cg, "if (%s) x%d[p] = rl_load<%d>(t%d + (%s) + p * %d);", inside, n, width, x->tensor,
-            offset, width);
-    cg_close(cg);
-    const char *value = cg_decode(cg, t->dtype, cg_text(cg, "x%d[v / %d].v[v %% %d]", n, width,
-                                                        width));
-    if (read->other)
-        value = cg_text(cg, "(inside%d[v / %d] ? %s : %s)", n, width, value,
-                        cg_expr(&first, read->other, read->type));
-    elements_give(k, stmt, read, value);
-}
-
-void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e) {
-    enum { MOST = 256 };
-    const TeExpr *reads[MOST];
-    const TeStmt *s = &k->cg->te->stmt[stmt];
-    int n = access_reads(e, reads, MOST);
-    for (int i = 0; i < n && i < MOST && k->at.n_vector < MAX_VECTORS; i++) {
-        bool have = is_made_here(k, reads[i]->v.ref) || elements_given(k, stmt, reads[i]);
-        Access x;
-        access_read(k->cg->te, s, reads[i], &x);
-        if (have || !x.affine) continue;
-        int width = elements_width(k, stmt, &x);
-        if (width > 1 && always_inside(k, s, &x)) {
-            load_vector(k, stmt, &x, width);
-            continue;
-        }
-        while (width > 1 && !whole_pieces(k, stmt, &x, width)) width /= 2;
-        if (width > 1) load_pieces(k, stmt, &x, width);
-        else stream_give(k, stmt, &x);
-    }
 }

@@ -11,8 +11,6 @@
  * domain does nothing is left but `at`, and neighbours that it treats as one index need no
  * division.  */
 
-static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p->group->root]; }
-
 /* An access's coefficients over the root's indices; false if it has others.  */
 static bool coefficients(const Kernel *k, int stmt, const Access *x, int64_t *coef) {
     const KernelGroup *g = k->l->p->group;
@@ -22,7 +20,7 @@ static bool coefficients(const Kernel *k, int stmt, const Access *x, int64_t *co
     }
     for (int j = 0; j < k->cg->te->stmt[stmt].n_index; j++) {
         if (x->offset.coef[j] == 0) continue;
-        if (j >= root_of(k)->n_left) return false;
+        if (j >= kernel_root(k)->n_left) return false;
         coef[perm ? perm[j] : j] += x->offset.coef[j];
     }
     return true;
@@ -31,7 +29,7 @@ static bool coefficients(const Kernel *k, int stmt, const Access *x, int64_t *co
 /* The factors of the quotients, if there are fewer of them than indices that move the access, and
  * all are known now.  */
 static bool quotients(const Kernel *k, int stmt, const Access *x, int64_t *factor) {
-    const TeStmt *root = root_of(k);
+    const TeStmt *root = kernel_root(k);
     int64_t coef[TE_MAX_INDICES] = {0}, behind = 1;
     int moving = 0, divided = 0;
     if (k->l->kind != KERNEL_STREAM || !x->affine || x->varies || x->c_varies) return false;
@@ -68,7 +66,7 @@ static const char *number_text(const Cg *cg, int64_t v, bool wraps) {
 
 static const char *offset_text(const Kernel *k, const Access *x, const int64_t *factor) {
     const Cg *cg = k->cg;
-    const TeStmt *root = root_of(k);
+    const TeStmt *root = kernel_root(k);
     TeExtent total = size_indices(cg->arena, root, 0, root->n_left);
     bool wide = place_wide(total.value, k->l->launch.span);
     bool narrow = !cg_tensor_wide(cg, x->tensor);
@@ -98,7 +96,7 @@ const char *stream_offset(const Kernel *k, int stmt, const Access *x, const char
 }
 
 void stream_give(Kernel *k, int stmt, const Access *x) {
-    const TeStmt *root = root_of(k);
+    const TeStmt *root = kernel_root(k);
     const Cg *cg = k->cg;
     const Elements *at = &k->at;
     int64_t factor[TE_MAX_INDICES] = {0}, coef[TE_MAX_INDICES] = {0};

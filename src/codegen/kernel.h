@@ -5,7 +5,7 @@
  * user; its tokens are checked against an allow-list before it is handed out (kernel_check).  */
 #ifndef ROLLER_CODEGEN_KERNEL_H
 #define ROLLER_CODEGEN_KERNEL_H
-#include "rprogram/rprog.h"
+#include "rprogram/plan.h"
 
 enum { CG_SYMBOL = 40 };
 

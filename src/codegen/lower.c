@@ -1,7 +1,6 @@
 #include "codegen/blocks.h"
 #include "codegen/sizes.h"
-
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+#include "te/arith.h"
 
 static Phase *add(Lowered *l, PhaseKind kind) {
     Phase *p = &l->phase[l->n_phase++];

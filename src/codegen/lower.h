@@ -6,6 +6,7 @@
 #ifndef ROLLER_CODEGEN_LOWER_H
 #define ROLLER_CODEGEN_LOWER_H
 #include "codegen/cg.h"
+#include "rprogram/derived.h"
 
 /*    id         name         what is printed */
 #define CG_PHASES(X)                                                                               \

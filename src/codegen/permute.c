@@ -1,5 +1,6 @@
 #include "codegen/blocks.h"
 #include "codegen/sizes.h"
+#include "te/arith.h"
 
 /* Maps that change the layout: a box of points is read in the order of its sources, put down in
  * shared memory, and computed and written in the order of the outputs.
@@ -27,8 +28,6 @@ static bool is_whole(const Kernel *k, int axis) {
 static bool is_ragged(const Kernel *k, int axis) {
     return view_of(k)->unit[axis] % tile_of(k, axis);
 }
-
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* Boxes along the axes first..end-1.  */
 static TeExtent boxes_of(Arena *a, const Problem *p, const RProg *r, int first, int end) {

@@ -4,6 +4,10 @@ bool place_wide(int64_t extent, int64_t slack) { return extent > INT32_MAX - sla
 
 const char *place_type(bool wide) { return wide ? "long long" : "int"; }
 
+const char *place_along(const Kernel *k, AxisClass axis) {
+    return place_type(place_wide(k->l->p->extent[axis], k->l->r->block.extent[axis]));
+}
+
 static int tile_extent(const RTile *t, int axis) { return t->extent[axis]; }
 
 void place_constants(Kernel *k) {
@@ -107,8 +111,7 @@ void place_tile(Kernel *k, const char *number) {
         cg_line(cg, "const unsigned tile_m = top + in_group %% rows, tile_n = in_group / rows;");
     }
     }
-    const char *type_m = place_type(place_wide(p->extent[AX_M], r->block.extent[AX_M]));
-    const char *type_n = place_type(place_wide(p->extent[AX_N], r->block.extent[AX_N]));
+    const char *type_m = place_along(k, AX_M), *type_n = place_along(k, AX_N);
     cg_line(cg, "const %s m0 = (%s)tile_m * BM;", type_m, type_m);
     cg_line(cg, "const %s n0 = (%s)tile_n * BN;", type_n, type_n);
 }

@@ -78,10 +78,8 @@ void reduce_tail_elements(Kernel *k) {
     place_tile(k, "number");
     cg_line(cg, "const int at = blockIdx.x %% %lldu * %lld + threadIdx.x * %d;", pieces,
             (long long)k->l->launch.span, at->vec);
-    cg_line(cg, "const %s m = m0 + at / BN;",
-            place_type(place_wide(p->extent[AX_M], r->block.extent[AX_M])));
-    cg_line(cg, "const %s n = n0 + at %% BN;",
-            place_type(place_wide(p->extent[AX_N], r->block.extent[AX_N])));
+    cg_line(cg, "const %s m = m0 + at / BN;", place_along(k, AX_M));
+    cg_line(cg, "const %s n = n0 + at %% BN;", place_along(k, AX_N));
     cg_line(cg, "const int first = y * %lld / %lldu, total = (y * %lld + %lld) / %lldu;", steps,
             each, steps, steps - 1, each);
     cg_open(cg, "if (first < total && at < %d && m < %lld && n < %lld)", tile_size(k),

@@ -29,11 +29,7 @@ bool row_makes(const Kernel *k, int tensor, int pass) {
     return false;
 }
 
-static bool is_position(const TeExpr *e) {
-    return e->red == TE_RED_ARGMAX || e->red == TE_RED_ARGMIN;
-}
-
-static TeDtype type_of(const TeExpr *e) { return is_position(e) ? e->args[0]->type : e->type; }
+static TeDtype type_of(const TeExpr *e) { return te_positional(e) ? e->args[0]->type : e->type; }
 
 /* The value that loses against every other.  */
 static const char *identity(const Kernel *k, const TeExpr *e) {
@@ -46,7 +42,7 @@ static void clear(Kernel *k, int i) {
     const TeStmt *s = statement(k, i);
     const char *type = cg_type(type_of(s->rhs));
     cg_line(k->cg, "%s acc%d = %s;", type, s->tensor, identity(k, s->rhs));
-    if (is_position(s->rhs)) cg_line(k->cg, "int where%d = 2147483647;", s->tensor);
+    if (te_positional(s->rhs)) cg_line(k->cg, "int where%d = 2147483647;", s->tensor);
 }
 
 void row_clear(Kernel *k, int pass) {
@@ -60,9 +56,9 @@ static void fold(Kernel *k, const TeStmt *s, const char *value, const char *wher
     Cg *cg = k->cg;
     const char *acc = cg_text(cg, "acc%d", s->tensor);
     /* The text of a wide integer may be an int.  */
-    if (is_position(s->rhs) && type_of(s->rhs) == TE_I64)
+    if (te_positional(s->rhs) && type_of(s->rhs) == TE_I64)
         value = cg_text(cg, "(long long)%s", value);
-    if (is_position(s->rhs))
+    if (te_positional(s->rhs))
         cg_line(cg, "rl_%s(%s, where%d, %s, %s);",
                 s->rhs->red == TE_RED_ARGMAX ? "argmax" : "argmin", acc, s->tensor, value, where);
     else
@@ -85,7 +81,7 @@ static const char *position(const Kernel *k, const CgPoint *p) {
 void row_fold(Kernel *k, int i, const CgPoint *p) {
     const TeExpr *e = statement(k, i)->rhs;
     const char *value = cg_expr(p, e->args[0], type_of(e));
-    const char *where = is_position(e) ? position(k, p) : NULL;
+    const char *where = te_positional(e) ? position(k, p) : NULL;
     fold(k, statement(k, i), value, where);
 }
 
@@ -99,7 +95,7 @@ static void shuffle(Kernel *k, const TeStmt *s, int span) {
     const char *acc = cg_text(cg, "acc%d", s->tensor), *where = NULL;
     const char *other = cg_text(cg, "__shfl_xor_sync(0xffffffffu, %s%s, f)", flag ? "(int)" : "",
                                 acc);
-    if (is_position(s->rhs)) {
+    if (te_positional(s->rhs)) {
         cg_line(cg, "const int at = __shfl_xor_sync(0xffffffffu, where%d, f);", s->tensor);
         where = "at";
     }
@@ -116,9 +112,9 @@ static void gather_warps(Kernel *k, int pass, bool tied, int warps) {
         if (!meets(k, i, pass, tied)) continue;
         const TeStmt *s = statement(k, i);
         cg_line(cg, "__shared__ %s part%d[%d];", cg_type(type_of(s->rhs)), s->tensor, all);
-        if (is_position(s->rhs)) cg_line(cg, "__shared__ int place%d[%d];", s->tensor, all);
+        if (te_positional(s->rhs)) cg_line(cg, "__shared__ int place%d[%d];", s->tensor, all);
         cg_line(cg, "if (tid %% 32 == 0) part%d[tid / 32] = acc%d;", s->tensor, s->tensor);
-        if (is_position(s->rhs))
+        if (te_positional(s->rhs))
             cg_line(cg, "if (tid %% 32 == 0) place%d[tid / 32] = where%d;", s->tensor, s->tensor);
     }
     cg_line(cg, "__syncthreads();");
@@ -127,7 +123,7 @@ static void gather_warps(Kernel *k, int pass, bool tied, int warps) {
         const TeStmt *s = statement(k, i);
         cg_line(cg, "acc%d = part%d[tid / LN * %d + tid %% %d];", s->tensor, s->tensor, warps,
                 warps);
-        if (is_position(s->rhs))
+        if (te_positional(s->rhs))
             cg_line(cg, "where%d = place%d[tid / LN * %d + tid %% %d];", s->tensor, s->tensor,
                     warps, warps);
         shuffle(k, s, warps);
@@ -175,8 +171,8 @@ void row_values(Kernel *k, int pass, bool stores) {
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = statement(k, i);
         if (pass > 0 && reduces_in(k, i, pass - 1)) {
-            const char *name = is_position(s->rhs) ? "where" : "acc";
-            TeDtype type = is_position(s->rhs) ? TE_I32 : s->rhs->type;
+            const char *name = te_positional(s->rhs) ? "where" : "acc";
+            TeDtype type = te_positional(s->rhs) ? TE_I32 : s->rhs->type;
             define(k, i, type, cg_text(k->cg, "%s%d", name, s->tensor), stores);
         } else if (g->role[i] == ROW_SCALAR && g->pass[i] == pass) {
             CgPoint p = row_point(k, i);
@@ -208,7 +204,7 @@ static void slices(Kernel *k, int i) {
     const char *row = cg_text(cg, "%s * %dll", row_ragged(k) ? "row" : "m", (int)k->l->r->split);
     cg_line(cg, "%s *const r%d = reinterpret_cast<%s *>(w + %lldll) + %s;", type, s->tensor, type,
             at, row);
-    if (is_position(s->rhs))
+    if (te_positional(s->rhs))
         cg_line(cg, "int *const spot%d = reinterpret_cast<int *>(w + %lldll) + %s;", s->tensor,
                 at + positions_at(k, s), row);
 }
@@ -225,7 +221,7 @@ void row_leave(Kernel *k, int pass) {
         const TeStmt *s = statement(k, i);
         slices(k, i);
         cg_line(cg, "if (lane == 0%s) r%d[blockIdx.y] = acc%d;", live, s->tensor, s->tensor);
-        if (is_position(s->rhs))
+        if (te_positional(s->rhs))
             cg_line(cg, "if (lane == 0%s) spot%d[blockIdx.y] = where%d;", live, s->tensor,
                     s->tensor);
     }

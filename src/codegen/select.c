@@ -1,6 +1,7 @@
 /* What a launch takes at given sizes: a split of the plan, a program for each of its groups, and
  * the workspace of those.  */
 #include "codegen/sizes.h"
+#include "rprogram/derived.h"
 
 static void lay_out_workspace(Arena *a, const RPlan *plan, KernelSplit *out) {
     const Te *te = plan->te;

@@ -82,13 +82,9 @@ static const char *add_axis(const Kernel *k, int stmt, const Access *x, AxisClas
 
 /* ---- positions ---- */
 
-static const char *type_along(const Kernel *k, AxisClass axis) {
-    return place_type(place_wide(k->c.p->extent[axis], k->c.r->block.extent[axis]));
-}
-
 void store_position(Kernel *k, AxisClass axis, const char *own, const char *step) {
     const char *name = axis == AX_M ? "m" : "n";
-    cg_line(k->cg, "const %s %s_at = %s;", type_along(k, axis), name, own);
+    cg_line(k->cg, "const %s %s_at = %s;", place_along(k, axis), name, own);
     k->at.own[axis == AX_N] = cg_text(k->cg, "%s_at", name);
     k->at.step[axis == AX_N] = step;
 }
@@ -97,7 +93,7 @@ void store_turns(Kernel *k, const Turns *turns) {
     k->at.turns = *turns;
     if (turns->array) cg_line(k->cg, "%s[%s];", turns->array, turns->count);
     for (int i = 0; i < 2 && turns->part[0]; i++)
-        cg_line(k->cg, "%s %c_by[%s];", type_along(k, i ? AX_N : AX_M), i ? 'n' : 'm',
+        cg_line(k->cg, "%s %c_by[%s];", place_along(k, i ? AX_N : AX_M), i ? 'n' : 'm',
                 turns->count);
 }
 
@@ -125,7 +121,7 @@ static void open_turns(Kernel *k) {
     for (int i = 0; i < 2; i++) {
         AxisClass axis = i ? AX_N : AX_M;
         if (t->part[i])
-            cg_line(cg, "const %s %s = %s + (%s);", type_along(k, axis), turn_at(k, axis),
+            cg_line(cg, "const %s %s = %s + (%s);", place_along(k, axis), turn_at(k, axis),
                     k->at.own[i], t->part[i]);
     }
     if (t->array) cg_line(cg, "%s", t->fill);

@@ -8,10 +8,6 @@ enum { LONG_BODY = 8 };       /* instructions per element that need no unrolling
 
 static const char turn_number[] = "const unsigned u = lane + s * 32;";
 
-static const char *place_of(const Kernel *k, AxisClass axis) {
-    return place_type(place_wide(k->c.p->extent[axis], k->c.r->block.extent[axis]));
-}
-
 /* Opens a test that the element lies inside along an axis, where some may not.  */
 static void open_inside(Kernel *k, AxisClass axis) {
     if (k->c.p->multiple[axis] % k->c.r->block.extent[axis] == 0) return;
@@ -40,12 +36,12 @@ static void open_direct(Kernel *k) {
     int halves = k->c.matrix.accumulators / 2, vec = k->at.walk ? k->at.walk : k->l->vec;
     open_loop(k, "i", k->c.matrix.tiles[AX_M], 1, true);
     open_loop(k, "f", swapped ? 2 : halves, 1, true);
-    cg_line(cg, "const %s m = %s;", place_of(k, AX_M), store_at(k, AX_M));
+    cg_line(cg, "const %s m = %s;", place_along(k, AX_M), store_at(k, AX_M));
     open_inside(k, AX_M);
     stats_rows(k);
     open_loop(k, "j", k->c.matrix.tiles[AX_N], 1, true);
     open_loop(k, "g", swapped ? halves : 2, vec, true);
-    cg_line(cg, "const %s n = %s;", place_of(k, AX_N), store_at(k, AX_N));
+    cg_line(cg, "const %s n = %s;", place_along(k, AX_N), store_at(k, AX_N));
     open_inside(k, AX_N);
 }
 
@@ -152,10 +148,10 @@ static void open_shared(Kernel *k) {
         cg_open(cg, "if (u < %du)", (unsigned)count);
         k->at.open++;
     }
-    cg_line(cg, "const %s m = %s;", place_of(k, AX_M), store_at(k, AX_M));
+    cg_line(cg, "const %s m = %s;", place_along(k, AX_M), store_at(k, AX_M));
     open_inside(k, AX_M);
     stats_rows(k);
-    cg_line(cg, "const %s n = %s;", place_of(k, AX_N), store_at(k, AX_N));
+    cg_line(cg, "const %s n = %s;", place_along(k, AX_N), store_at(k, AX_N));
     open_inside(k, AX_N);
     read_piece(k);
 }

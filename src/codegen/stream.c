@@ -3,12 +3,10 @@
 
 /* Maps, and reductions as loops: any program, extents known at run time included.  */
 
-static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p->group->root]; }
-
 void stream_elements(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
-    const TeStmt *s = root_of(k);
+    const TeStmt *s = kernel_root(k);
     int64_t rounds = k->l->launch.span / k->l->launch.block[0] / k->l->vec;
     TeExtent total = size_indices(cg->arena, s, 0, s->n_left);
     bool wide = place_wide(total.value, k->l->launch.span), folds = s->rhs->kind == TE_REDUCE;
@@ -35,15 +33,11 @@ void stream_elements(Kernel *k) {
 
 /* ---- reductions ---- */
 
-static bool is_position(const TeExpr *e) {
-    return e->red == TE_RED_ARGMAX || e->red == TE_RED_ARGMIN;
-}
-
 static void declare_result(Kernel *k, const TeExpr *e) {
     Cg *cg = k->cg;
     int vec = k->at.vec;
     const char *type = cg_type(e->args[0]->type);
-    if (is_position(e)) {
+    if (te_positional(e)) {
         cg_line(cg, "%s best[%d];", type, vec);
         cg_line(cg, "int where[%d];", vec);
         return;
@@ -59,7 +53,7 @@ static const char *position(const Kernel *k, const TeExpr *e) {
     const char *sum = NULL;
     for (int i = 0; i < e->n_index; i++) {
         const char *x = k->at.index[e->index[i]];
-        const TeExtent *n = &root_of(k)->index[e->index[i]].hi;
+        const TeExtent *n = &kernel_root(k)->index[e->index[i]].hi;
         sum = sum ? cg_text(k->cg, "(%s * %s + %s)", sum, cg_extent(k->cg, n), x) : x;
     }
     return sum;
@@ -84,7 +78,7 @@ static void fold_value(Kernel *k, int stmt, const TeExpr *e) {
     Cg *cg = k->cg;
     const char *lane = k->at.vec > 1 ? "v" : "0";
     CgPoint p = elements_point(k, stmt, false);
-    if (is_position(e)) {
+    if (te_positional(e)) {
         fold_position(k, e, cg_expr(&p, e->args[0], e->args[0]->type), lane);
         return;
     }
@@ -96,12 +90,12 @@ void stream_fold(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
     int stmt = k->l->p->group->root;
-    const TeExpr *e = root_of(k)->rhs;
+    const TeExpr *e = kernel_root(k)->rhs;
     cg_line(cg, "// fold: the reduction");
     declare_result(k, e);
     for (int i = 0; i < e->n_index; i++) {
         int x = e->index[i];
-        const TeExtent *n = &root_of(k)->index[x].hi;
+        const TeExtent *n = &kernel_root(k)->index[x].hi;
         at->wide[x] = n->value > INT32_MAX;
         at->index[x] = cg_text(cg, "i%d", x);
         const char *type = place_type(at->wide[x]);
@@ -114,6 +108,6 @@ void stream_fold(Kernel *k) {
     at->n_vector = 0;
     for (int i = 0; i < e->n_index; i++) cg_close(cg);
     const char *lane = at->vec > 1 ? "v" : "0";
-    at->root = cg_text(cg, is_position(e) ? "where[%s]" : "acc[%s]", lane);
-    at->root_type = is_position(e) ? TE_I32 : e->type;
+    at->root = cg_text(cg, te_positional(e) ? "where[%s]" : "acc[%s]", lane);
+    at->root_type = te_positional(e) ? TE_I32 : e->type;
 }

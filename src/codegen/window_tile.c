@@ -1,15 +1,11 @@
-#include "codegen/blocks.h"
 #include "codegen/sizes.h"
+#include "codegen/window.h"
 
 /* Windows whose inputs lie in shared memory: the block loads them with their halo, as values,
  * what lies outside the tensor filled in, so that the sliding rows need no tests.  */
 
-static const WindowView *view_of(const Kernel *k) { return &k->l->p->window; }
-
 /* What the tile holds: the first source.  */
-static const WindowSource *tiled(const Kernel *k) { return &view_of(k)->source[0]; }
-
-static const TeStmt *root_of(const Kernel *k) { return &k->cg->te->stmt[k->l->p->group->root]; }
+static const WindowSource *tiled(const Kernel *k) { return &window_view(k)->source[0]; }
 
 /* Points of the outer indices, and tiles of the grid along an index of the window.  */
 static TeExtent outer_size(Arena *a, const Problem *p) {
@@ -43,7 +39,7 @@ static bool has_idle(const Kernel *k, const WindowTile *t) {
 }
 
 static bool is_wide(const Kernel *k, const WindowTile *t) {
-    return place_wide(view_of(k)->outer, t->planes);
+    return place_wide(window_view(k)->outer, t->planes);
 }
 
 bool window_tile_tested(const Kernel *k) {
@@ -53,8 +49,8 @@ bool window_tile_tested(const Kernel *k) {
 
 /* The outer indices, flattened.  */
 static FusedAxis outer_axis(const Kernel *k) {
-    const WindowView *v = view_of(k);
-    const TeStmt *s = root_of(k);
+    const WindowView *v = window_view(k);
+    const TeStmt *s = kernel_root(k);
     FusedAxis axis = {.extent = v->outer};
     for (int i = 0; i < s->n_left; i++) {
         if (i != v->p && i != v->q) axis.index[axis.n++] = (uint8_t)i;
@@ -65,7 +61,7 @@ static FusedAxis outer_axis(const Kernel *k) {
 void window_tile_place(Kernel *k) {
     Cg *cg = k->cg;
     const RProg *r = k->l->r;
-    const WindowView *v = view_of(k);
+    const WindowView *v = window_view(k);
     const WindowSource *w = tiled(k);
     WindowTile t = rprog_window_tile(k->l->p, r);
     const char *type = place_type(is_wide(k, &t));
@@ -93,7 +89,7 @@ void window_tile_place(Kernel *k) {
                            size_text(cg, outer_size(cg->arena, k->l->p)));
         cg_line(cg, "const bool live = %s;", test);
     }
-    place_decode(cg, root_of(k), &outer,
+    place_decode(cg, kernel_root(k), &outer,
                  t.planes > 1 ? "at" : "first", is_wide(k, &t), k->at.index, k->at.wide);
     const char *element = cg_type(w->read->type);
     cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
@@ -106,9 +102,9 @@ void window_tile_place(Kernel *k) {
 /* The offset of element wy, wx of plane p: all indices but the sliding ones from the access.  */
 static const char *source(Kernel *k, const WindowTile *t) {
     Cg *cg = k->cg;
-    const WindowView *v = view_of(k);
+    const WindowView *v = window_view(k);
     const WindowSource *w = tiled(k);
-    const TeStmt *s = root_of(k);
+    const TeStmt *s = kernel_root(k);
     const TeTensor *x = &cg->te->tensor[w->access.tensor];
     const char *cast = cg_tensor_wide(cg, w->access.tensor) ? "(long long)" : "";
     uint32_t slides = 1u << w->dim_n;
@@ -131,16 +127,12 @@ static const char *source(Kernel *k, const WindowTile *t) {
     return size_offset(cg, &w->access, slides, sum);
 }
 
-static const char *and_also(const Cg *cg, const char *x, const char *y) {
-    return x ? cg_text(cg, "%s && %s", x, y) : y;
-}
-
 /* Do a sliding dimension or its outputs have a size known at run time?  */
 static bool varies_along(const Kernel *k, int d) {
-    const WindowView *v = view_of(k);
+    const WindowView *v = window_view(k);
     const WindowSource *w = tiled(k);
     const TeTensor *x = &k->cg->te->tensor[w->access.tensor];
-    return x->shape[d].expr || root_of(k)->index[d == w->dim_n ? v->q : v->p].hi.expr;
+    return x->shape[d].expr || kernel_root(k)->index[d == w->dim_n ? v->q : v->p].hi.expr;
 }
 
 /* Is the element inside the tensor?  NULL: always.  */
@@ -164,11 +156,11 @@ static const char *inside(Kernel *k, const WindowTile *t) {
             at = cg_expr(&point, w->read->args[d], TE_I64);
         }
         if (at)
-            test = and_also(cg, test, cg_text(cg, "(unsigned)(%s) < %s", at,
+            test = both(cg, test, cg_text(cg, "(unsigned)(%s) < %s", at,
                                               size_divisor(cg, x->shape[d], false)));
     }
     if (is_ragged(k, t))
-        test = and_also(cg, test, cg_text(cg, "first + p < %s",
+        test = both(cg, test, cg_text(cg, "first + p < %s",
                                           size_text(cg, outer_size(cg->arena, k->l->p))));
     return test;
 }

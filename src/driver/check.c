@@ -2,6 +2,7 @@
 #include "base/pool.h"
 #include "driver/compare.h"
 #include "driver/sample.h"
+#include "rprogram/derived.h"
 #include <string.h>
 
 /* Multiply-adds (or body evaluations) simulated whole, and the sample's share at the default

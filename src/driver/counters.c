@@ -1,4 +1,5 @@
 #include "driver/check.h"
+#include "rprogram/derived.h"
 
 enum { SECTOR = 32, LANES = 32 };
 

@@ -1,4 +1,5 @@
 #include "driver/sample.h"
+#include "rprogram/derived.h"
 #include <stdlib.h>
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }

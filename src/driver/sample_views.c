@@ -1,12 +1,8 @@
 #include "driver/sample.h"
+#include "rprogram/derived.h"
+#include "te/arith.h"
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-static int64_t lanes_of(const Problem *p, const RProg *r) {
-    return p->window.lane < 0 ? 1 : r->vec_n;
-}
 
 /* Patches of a block.  */
 static int64_t patches_of(const Problem *p, const RProg *r) {
@@ -29,7 +25,8 @@ void sample_view_extents(const Problem *p, const RProg *r, int64_t extent[AX_CLA
     }
     extent[AX_M] = r->keep == KEEP_SHARED ? rprog_blocks(p, r) * patches_of(p, r)
                                           : rprog_window_patches(p, r);
-    extent[AX_N] = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N] * lanes_of(p, r);
+    extent[AX_N] = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N] *
+                   rprog_window_lanes(p, r);
 }
 
 void sample_view_range(const Problem *p, const RProg *r, int64_t x, BlockRange *out) {
@@ -76,7 +73,8 @@ static bool tile_indices(const Problem *p, const RProg *r, const BlockPoint *at,
 static bool patch_indices(const Problem *p, const RProg *r, const BlockPoint *at, int64_t *index) {
     const WindowView *v = &p->window;
     const TeStmt *s = &p->te->stmt[p->group->root];
-    int64_t lanes = lanes_of(p, r), strip = r->thread.extent[AX_N], rows = r->thread.extent[AX_M];
+    int64_t lanes = rprog_window_lanes(p, r);
+    int64_t strip = r->thread.extent[AX_N], rows = r->thread.extent[AX_M];
     int64_t inside = at->at[AX_N], patch = at->at[AX_M];
     int64_t lane = inside % lanes, j = inside / lanes % strip, i = inside / lanes / strip;
     if (v->lane >= 0) {

@@ -2,7 +2,7 @@
  * programs as serve all of them well.  */
 #ifndef ROLLER_DRIVER_SIZE_POINTS_H
 #define ROLLER_DRIVER_SIZE_POINTS_H
-#include "rprogram/rprog.h"
+#include "rprogram/plan.h"
 
 /* First the sizes that programs are planned for, ascending along each, the largest at the end; then
  * one below each that no tile divides.  */

@@ -2,6 +2,7 @@
 #ifndef ROLLER_MICROPERF_MODEL_H
 #define ROLLER_MICROPERF_MODEL_H
 #include "microperf/microperf.h"
+#include "rprogram/derived.h"
 
 enum { WARP = 32, SECTOR = 32 };
 

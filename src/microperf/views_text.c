@@ -3,10 +3,6 @@
 
 static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
 
-static int lanes_of(const Problem *p, const RProg *r) {
-    return p->window.lane < 0 ? 1 : r->vec_n;
-}
-
 static void column_summary(const RProg *r, Buf *out) {
     int groups = rprog_column_threads(r, AX_K);
     buf_printf(out, "column, %d threads x %d columns, %d row group%s of %d in flight",
@@ -22,7 +18,8 @@ void mp_view_summary(const Problem *p, const RProg *r, Buf *out) {
     }
     buf_printf(out, "window, %d threads, patches of %dx%d", r->threads,
                (int)r->thread.extent[AX_M], (int)r->thread.extent[AX_N]);
-    if (lanes_of(p, r) > 1) buf_printf(out, " of %d neighbours", lanes_of(p, r));
+    int lanes = rprog_window_lanes(p, r);
+    if (lanes > 1) buf_printf(out, " of %d neighbours", lanes);
     buf_printf(out, ", loads of %d, stores of %d", r->vec_n, r->store_vec);
     if (r->keep != KEEP_SHARED) return;
     WindowTile t = rprog_window_tile(p, r);
@@ -58,7 +55,7 @@ static void explain_column(const Problem *p, const RProg *r, Buf *out) {
 
 /* Elements that a patch reads of a source.  */
 static double loaded(const Problem *p, const RProg *r, int source) {
-    return (double)rprog_window_used(p, r, source, false) * lanes_of(p, r);
+    return (double)rprog_window_used(p, r, source, false) * rprog_window_lanes(p, r);
 }
 
 static int taps_of(const WindowView *v, int source) {
@@ -71,7 +68,7 @@ static int taps_of(const WindowView *v, int source) {
 static void explain_source(const Problem *p, const RProg *r, int source, Buf *out) {
     const WindowView *v = &p->window;
     const WindowSource *x = &v->source[source];
-    int lanes = lanes_of(p, r), taps = taps_of(v, source);
+    int lanes = rprog_window_lanes(p, r), taps = taps_of(v, source);
     double outputs = (double)r->thread.extent[AX_M] * r->thread.extent[AX_N] * lanes;
     long long rows = (long long)rprog_window_rows(p, r, source);
     buf_puts(out, "  window: ");

@@ -37,12 +37,8 @@ typedef struct {
     double loads, taps, ops;
 } Thread;
 
-static double lanes_of(const Problem *p, const RProg *r) {
-    return p->window.lane < 0 ? 1 : r->vec_n;
-}
-
 static double outputs_of(const Problem *p, const RProg *r) {
-    return (double)r->thread.extent[AX_M] * r->thread.extent[AX_N] * lanes_of(p, r);
+    return (double)r->thread.extent[AX_M] * r->thread.extent[AX_N] * rprog_window_lanes(p, r);
 }
 
 static bool is_guarded(const Problem *p, const RProg *r, int source) {
@@ -73,7 +69,7 @@ static Thread map_thread(const Problem *p, const RProg *r) {
     for (int k = 0; k < v->n_source; k++) {
         const WindowSource *x = &v->source[k];
         double loads = (double)rprog_window_used(p, r, k, true);
-        double elements = (double)rprog_window_used(p, r, k, false) * lanes_of(p, r);
+        double elements = (double)rprog_window_used(p, r, k, false) * rprog_window_lanes(p, r);
         t.loads += loads;
         t.ops += loads * 1.5 + (double)rprog_window_rows(p, r, k);
         if (is_guarded(p, r, k)) t.ops += loads + elements * greater(x->value_bytes / 4, 1) / 2;
@@ -89,7 +85,7 @@ static Thread thread_of(const Problem *p, const RProg *r) {
     const WindowView *v = &p->window;
     const WindowSource *x = &v->source[0];
     if (v->map) return map_thread(p, r);
-    double lanes = lanes_of(p, r), outputs = outputs_of(p, r);
+    double lanes = rprog_window_lanes(p, r), outputs = outputs_of(p, r);
     double words = greater(v->sum_bytes / 4, 1), others = greater(p->n_reads - 1, 0);
     double tap = p->con.product ? 1 : p->contraction ? 1 + p->body_ops : greater(p->body_ops, 1);
     double window = (double)x->extent_r * (double)x->extent_s, rest = (double)v->rest;

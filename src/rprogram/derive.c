@@ -56,12 +56,10 @@ int64_t rprog_unit_steps(const Problem *p, const RProg *r) {
     return ceil_div(r->tail * rprog_tiles(p, r, AX_K), r->units);
 }
 
-static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
-
 /* Every end of a unit or of a tile ends a part; in `both` places the two fall together.  */
 int64_t rprog_tail_parts(const Problem *p, const RProg *r) {
     int64_t steps = rprog_tiles(p, r, AX_K), each = rprog_unit_steps(p, r);
-    int64_t both = (r->tail - 1) / (each / common_divisor(each, steps));
+    int64_t both = (r->tail - 1) / (each / gcd64(each, steps));
     return (int64_t)r->tail + r->units - 1 - both;
 }
 

@@ -1,7 +1,9 @@
 /* Shared by the files of rprogram; nothing outside includes it.  */
 #ifndef ROLLER_RPROGRAM_INTERNAL_H
 #define ROLLER_RPROGRAM_INTERNAL_H
-#include "rprogram/rprog.h"
+#include "rprogram/derived.h"
+#include "rprogram/plan.h"
+#include "te/arith.h"
 
 enum {
     WARP = 32,
@@ -15,7 +17,6 @@ enum {
 bool rprog_static(const Problem *p);
 
 static inline int own_axis(int side) { return side ? AX_N : AX_M; }
-static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline bool power_of_two(int64_t v) { return v > 0 && (v & (v - 1)) == 0; }
 static inline int lowest_bit(int v) { return v & -v; }
 

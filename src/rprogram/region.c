@@ -32,8 +32,6 @@ int32_t rprog_region_bytes(const Problem *p, const Device *dev, const RProg *r, 
            (int32_t)ceil_div(table, PIECE_MAX) * PIECE_MAX;
 }
 
-static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
-
 bool rprog_region_straight(const RProg *r, int side, const RRegion *x) {
     return !x->whole || x->count_in % r->warp.extent[own_axis(side)] == 0;
 }
@@ -41,7 +39,7 @@ bool rprog_region_straight(const RProg *r, int side, const RRegion *x) {
 int rprog_region_group(const RProg *r, int side, const RRegion *x) {
     int warp = r->warp.extent[own_axis(side)];
     if (rprog_region_straight(r, side, x)) return warp / EIGHT;
-    int n = common_divisor(x->count_in, warp);
+    int n = (int)gcd64(x->count_in, warp);
     return n % EIGHT ? 1 : n / EIGHT;
 }
 

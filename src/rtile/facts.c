@@ -4,11 +4,6 @@
 
 enum { VECTOR_BYTES = 16 };
 
-static int64_t extent_of(const TeIndex *x) {
-    int64_t n = x->hi.value - x->lo.value;
-    return n > 0 ? n : 0;
-}
-
 Span span_of_read(const Te *te, const TeStmt *s, const Access *a) {
     const TeTensor *t = &te->tensor[a->tensor];
     Span out = {.stmt = s, .offset = a->offset, .varies = a->varies, .c_unit = a->c_unit,
@@ -81,7 +76,7 @@ int64_t span_run(const Span *s, const FusedAxis *axis) {
 static bool multiple(const TeStmt *s, int64_t c, const int64_t *unit, uint32_t covered, int64_t v) {
     if (c % v) return false;
     for (int i = 0; i < s->n_index; i++) {
-        bool fixed = extent_of(&s->index[i]) <= 1;
+        bool fixed = te_index_extent(&s->index[i]) <= 1;
         if (!fixed && !((covered >> i) & 1) && unit[i] % v) return false;
     }
     return true;
@@ -119,25 +114,14 @@ int span_vector(const Span *s, const FusedAxis *axis, int align) {
     return v;
 }
 
-static int64_t gcd(int64_t a, int64_t b) {
-    if (a < 0) a = -a;
-    if (b < 0) b = -b;
-    while (b) {
-        int64_t t = a % b;
-        a = b;
-        b = t;
-    }
-    return a;
-}
-
 /* Distinct values of a subscript inside its dimension.  */
 static int64_t distinct(const TeStmt *s, const Affine *f, int64_t bound) {
     int64_t lo, hi, step = 0, points = 1;
     access_range(s, f, &lo, &hi);
     for (int i = 0; i < s->n_index; i++) {
         if (!f->coef[i]) continue;
-        step = gcd(step, f->coef[i]);
-        int64_t n = extent_of(&s->index[i]);
+        step = gcd64(step, f->coef[i]);
+        int64_t n = te_index_extent(&s->index[i]);
         points = n && points > bound / n ? bound : points * n;
     }
     if (lo < 0) lo = step ? lo + (-lo + step - 1) / step * step : 0;

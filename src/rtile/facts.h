@@ -2,6 +2,7 @@
 #ifndef ROLLER_RTILE_FACTS_H
 #define ROLLER_RTILE_FACTS_H
 #include "rtile/rtile.h"
+#include "te/arith.h"
 
 /* An address as a function of a statement's indices, and what an access must respect.  */
 typedef struct {
@@ -49,6 +50,12 @@ void rtile_views(Problem *p, int align);
 void rtile_permute(Problem *p, int align);
 void rtile_window(Problem *p, int align);
 void rtile_stencil(Problem *p, int align);
+/* Statement `which` of the group, -1: the root; do they make tensor t?  */
+static inline const TeStmt *view_statement(const Problem *p, int which) {
+    return &p->te->stmt[which < 0 ? p->group->root : p->group->fused[which]];
+}
+static inline const TeStmt *view_root(const Problem *p) { return view_statement(p, -1); }
+bool view_makes(const Problem *p, int tensor);
 /* What views share: the extent of an index; an index as a further digit of an axis; the affine read
  * below e that moves the most bytes and that `wanted` takes, or NULL; the spatial index along which
  * an access is contiguous, or -1.  */

@@ -5,17 +5,6 @@
 
 enum { READS = 256 };
 
-static const TeStmt *statement(const Problem *p, int which) {
-    return &p->te->stmt[which < 0 ? p->group->root : p->group->fused[which]];
-}
-
-static bool is_made_here(const Problem *p, int tensor) {
-    for (int i = -1; i < p->group->n_fused; i++) {
-        if (statement(p, i)->tensor == tensor) return true;
-    }
-    return false;
-}
-
 /* Does the same read occur before read n of statement `which`?  */
 static bool is_repeated(const Problem *p, int which, const TeExpr *const *read, int n) {
     const TeExpr *before[READS];
@@ -23,7 +12,7 @@ static bool is_repeated(const Problem *p, int which, const TeExpr *const *read, 
         if (access_same(read[i], read[n])) return true;
     }
     for (int k = -1; k < which; k++) {
-        int count = access_reads(statement(p, k)->rhs, before, READS);
+        int count = access_reads(view_statement(p, k)->rhs, before, READS);
         for (int i = 0; i < count && i < READS; i++) {
             if (access_same(before[i], read[n])) return true;
         }
@@ -35,12 +24,12 @@ static bool is_repeated(const Problem *p, int which, const TeExpr *const *read, 
 static int width_of(const Problem *p, int which, const FusedAxis *axis, int align, Access *a,
                     double *bytes) {
     const TeTensor *t = &p->te->tensor[a->tensor];
-    const TeStmt *s = statement(p, which);
+    const TeStmt *s = view_statement(p, which);
     int log = 0;
     for (int d = 0; d < t->rank; d++)
         a->guard[d] = access_leaves(s, a->read->args[d], &a->sub[d], &t->shape[d]);
     Span span = span_of_read(p->te, s, a);
-    if (which >= 0) span = span_through(&span, statement(p, -1), p->group->perm[which]);
+    if (which >= 0) span = span_through(&span, view_statement(p, -1), p->group->perm[which]);
     if (span_stride(&span, axis) == 0) return READ_WIDTHS - 1;
     *bytes += span.bytes;
     for (int vec = span_vector(&span, axis, align); vec > 1; vec /= 2) log++;
@@ -53,13 +42,13 @@ ReadWidths rtile_widths(const Problem *p, const FusedAxis *axis, int align,
     ReadWidths out = {{0}};
     *bytes = 0;
     for (int which = -1; which < p->group->n_fused; which++) {
-        int n = access_reads(statement(p, which)->rhs, read, READS);
+        int n = access_reads(view_statement(p, which)->rhs, read, READS);
         for (int i = 0; i < n && i < READS; i++) {
             Access a;
-            if (is_made_here(p, read[i]->v.ref) || (skip && skip(p, read[i])) ||
+            if (view_makes(p, read[i]->v.ref) || (skip && skip(p, read[i])) ||
                 is_repeated(p, which, read, i))
                 continue;
-            access_read(p->te, statement(p, which), read[i], &a);
+            access_read(p->te, view_statement(p, which), read[i], &a);
             if (a.affine) out.of[width_of(p, which, axis, align, &a, bytes)]++;
             else out.of[0]++;
         }
@@ -73,7 +62,7 @@ ReadWidths rtile_widths(const Problem *p, const FusedAxis *axis, int align,
  * quotients at whose index it is no whole number of the next one's steps, a subscript that is
  * tested or computed those of its indices.  */
 static uint32_t divided(const Problem *p, const Span *span, uint32_t uses) {
-    const TeStmt *s = statement(p, -1);
+    const TeStmt *s = view_statement(p, -1);
     uint32_t bits = 0;
     int64_t inner = 0, behind = 1, coef;
     for (int i = s->n_left - 1; i >= 0; i--) {
@@ -89,7 +78,7 @@ static uint32_t divided(const Problem *p, const Span *span, uint32_t uses) {
 }
 
 static uint32_t divided_by_read(const Problem *p, int which, const TeExpr *read) {
-    const TeStmt *s = statement(p, which);
+    const TeStmt *s = view_statement(p, which);
     uint32_t uses = 0;
     Access a;
     access_read(p->te, s, read, &a);
@@ -98,7 +87,7 @@ static uint32_t divided_by_read(const Problem *p, int which, const TeExpr *read)
     }
     if (!a.affine) return divided(p, &(Span){.stmt = s}, uses);
     Span span = span_of_read(p->te, s, &a);
-    if (which >= 0) span = span_through(&span, statement(p, -1), p->group->perm[which]);
+    if (which >= 0) span = span_through(&span, view_statement(p, -1), p->group->perm[which]);
     return divided(p, &span, which < 0 ? uses : 0);
 }
 
@@ -107,14 +96,14 @@ static int count_divisions(const Problem *p) {
     uint32_t bits = 0;
     int count = 0;
     for (int which = -1; which < p->group->n_fused; which++) {
-        const TeStmt *s = statement(p, which);
+        const TeStmt *s = view_statement(p, which);
         int n = access_reads(s->rhs, read, READS);
         for (int i = 0; i < n && i < READS; i++) {
-            if (!is_made_here(p, read[i]->v.ref)) bits |= divided_by_read(p, which, read[i]);
+            if (!view_makes(p, read[i]->v.ref)) bits |= divided_by_read(p, which, read[i]);
         }
         if (p->te->tensor[s->tensor].role != TE_OUTPUT) continue;
         Span span = span_of_write(p->te, s);
-        if (which >= 0) span = span_through(&span, statement(p, -1), p->group->perm[which]);
+        if (which >= 0) span = span_through(&span, view_statement(p, -1), p->group->perm[which]);
         bits |= divided(p, &span, 0);
     }
     for (; bits; bits &= bits - 1) count++;
@@ -141,7 +130,7 @@ static void insert(ReadPlace *place, int n, ReadPlace one) {
 
 void rtile_map_reads(Problem *p, const FusedAxis *domain, int align) {
     const TeExpr *read[READS];
-    const TeStmt *s = statement(p, -1);
+    const TeStmt *s = view_statement(p, -1);
     ReadPlace place[MAP_SHIFTS];
     int n = access_reads(s->rhs, read, READS), placed = 0;
     double bytes;

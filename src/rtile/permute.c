@@ -5,26 +5,20 @@
 
 enum { READS = 256, EXTENT_MAX = 1 << 30, VECTOR_BYTES = 16 };
 
-static const TeStmt *root_of(const Problem *p) { return &p->te->stmt[p->group->root]; }
-
 static int64_t extent_of(const Problem *p, int index) {
-    return root_of(p)->index[index].hi.value;
-}
-
-static const TeStmt *statement(const Problem *p, int which) {
-    return which < 0 ? root_of(p) : &p->te->stmt[p->group->fused[which]];
+    return view_root(p)->index[index].hi.value;
 }
 
 /* Is it so at all sizes?  */
 static bool is_one(const Problem *p, int index) {
-    const TeExtent *e = &root_of(p)->index[index].hi;
+    const TeExtent *e = &view_root(p)->index[index].hi;
     return e->value == 1 && !e->expr;
 }
 
 /* Do all statements run with the root's indices in its order?  */
 static bool is_map(const Problem *p) {
     const KernelGroup *g = p->group;
-    const TeStmt *s = root_of(p);
+    const TeStmt *s = view_root(p);
     if (g->row || s->n_left < 2) return false;
     for (int i = 0; i < s->n_left; i++) {
         if (extent_of(p, i) < 1 || extent_of(p, i) > EXTENT_MAX) return false;
@@ -37,16 +31,9 @@ static bool is_map(const Problem *p) {
     return true;
 }
 
-static bool is_made_here(const Problem *p, int tensor) {
-    for (int i = -1; i < p->group->n_fused; i++) {
-        if (statement(p, i)->tensor == tensor) return true;
-    }
-    return false;
-}
-
 /* The index along which outputs are contiguous.  */
 static int inner_of(const Problem *p) {
-    int inner = root_of(p)->n_left - 1;
+    int inner = view_root(p)->n_left - 1;
     while (inner > 0 && is_one(p, inner)) inner--;
     return inner;
 }
@@ -101,7 +88,7 @@ static bool is_turned(const Problem *p, const PermuteSource *source) {
     const Access *x = &source->access;
     int64_t reach = 1;
     uint32_t seen = 0;
-    const TeStmt *s = root_of(p);
+    const TeStmt *s = view_root(p);
     if (x->offset.coef[inner_of(p)] < 2) return false;
     for (int i = 0; i < s->n_left; i++) {
         if (x->offset.coef[i] < 0) return false;
@@ -161,11 +148,11 @@ static void add_source(Problem *p, const TeStmt *s, const TeExpr *read, int alig
     const TeTensor *t = &p->te->tensor[read->v.ref];
     PermuteSource one = {.read = read, .bytes = te_dtype_bytes(t->dtype)};
     access_read(p->te, s, read, &one.access);
-    if (!one.access.affine || is_made_here(p, read->v.ref)) return;
+    if (!one.access.affine || view_makes(p, read->v.ref)) return;
     if (!guard_all(p, s, &one)) return;
     if (!is_turned(p, &one) || rtile_permute_source(p, s, read) >= 0) return;
     one.vec = (t->role != TE_TEMP && align < VECTOR_BYTES ? align : VECTOR_BYTES) / one.bytes;
-    for (int i = 0; i < root_of(p)->n_left; i++) {
+    for (int i = 0; i < view_root(p)->n_left; i++) {
         if (one.access.offset.coef[i] == 1 && is_tested(p, &one, i)) one.vec = 1;
     }
     if (one.vec < 1) one.vec = 1;
@@ -175,7 +162,7 @@ static void add_source(Problem *p, const TeStmt *s, const TeExpr *read, int alig
 /* Do neighbours i and i + 1 lie in every output and source as one index would?  Of run-time sizes
  * that is not proved.  */
 static bool are_one(const Problem *p, int i) {
-    const TeIndex *x = &root_of(p)->index[i];
+    const TeIndex *x = &view_root(p)->index[i];
     int64_t n = extent_of(p, i + 1);
     if (x[0].hi.expr || x[1].hi.expr || extent_of(p, i) * n > EXTENT_MAX) return false;
     for (int k = 0; k < p->permute.n_source; k++) {
@@ -185,7 +172,7 @@ static bool are_one(const Problem *p, int i) {
         if (a->varies >> i & 3 || a->offset.coef[i] != a->offset.coef[i + 1] * n) return false;
     }
     for (int k = -1; k < p->group->n_fused; k++) {
-        const TeExtent *stride = &p->te->tensor[statement(p, k)->tensor].stride[i];
+        const TeExtent *stride = &p->te->tensor[view_statement(p, k)->tensor].stride[i];
         if (stride[0].expr || stride[1].expr || stride[0].value != stride[1].value * n)
             return false;
     }
@@ -194,7 +181,7 @@ static bool are_one(const Problem *p, int i) {
 
 /* Axes from the indices; those of extent 1 join the axis before or behind them.  */
 static bool build_axes(Problem *p) {
-    const TeStmt *s = root_of(p);
+    const TeStmt *s = view_root(p);
     FusedAxis *out = &p->permute.out;
     *out = (FusedAxis){.extent = 1};
     int last = -1;            /* the last index of an extent beyond 1 */
@@ -228,8 +215,8 @@ static void describe_axes(Problem *p) {
     for (int a = 0; a < v->out.n_digit; a++) {
         const AxisDigit *d = &v->out.digit[a];
         v->moving[a] = moving_index(p, d);
-        v->unit[a] = access_unit(root_of(p), &v->out, d->first, d->n);
-        v->varies[a] = access_varies(root_of(p), &v->out, d->first, d->n);
+        v->unit[a] = access_unit(view_root(p), &v->out, d->first, d->n);
+        v->varies[a] = access_varies(view_root(p), &v->out, d->first, d->n);
     }
 }
 
@@ -261,7 +248,7 @@ static void resize(Problem *p) {
     }
     for (int k = 0; k < v->n_source; k++) {
         PermuteSource *x = &v->source[k];
-        access_read(p->te, root_of(p), x->read, &x->access);
+        access_read(p->te, view_root(p), x->read, &x->access);
         for (int i = 0; i < x->n_order; i++)
             x->stride[x->order[i]] = x->access.offset.coef[v->moving[x->order[i]]];
     }
@@ -273,7 +260,7 @@ void rtile_permute(Problem *p, int align) {
     if (v->fits) resize(p);
     if (v->fits || !is_map(p)) return;
     for (int i = -1; i < p->group->n_fused; i++) {
-        const TeStmt *s = statement(p, i);
+        const TeStmt *s = view_statement(p, i);
         int n = access_reads(s->rhs, read, READS);
         for (int k = 0; k < n && k < READS; k++) add_source(p, s, read[k], align);
     }

@@ -4,11 +4,6 @@
 
 enum { READS = 256, DEFAULT_ALIGN = 16 };
 
-static int64_t extent_of(const TeIndex *x) {
-    int64_t n = x->hi.value - x->lo.value;
-    return n > 0 ? n : 0;
-}
-
 /* Is the statement part of the group?  */
 static bool in_group(const KernelGroup *g, int stmt) {
     if (stmt == g->root) return true;
@@ -36,7 +31,7 @@ static Span stored_span(const Te *te, const KernelGroup *g, int which) {
 
 static int64_t points_of(const TeStmt *s) {
     int64_t n = 1;
-    for (int i = 0; i < s->n_left; i++) n *= extent_of(&s->index[i]);
+    for (int i = 0; i < s->n_left; i++) n *= te_index_extent(&s->index[i]);
     return n;
 }
 
@@ -66,14 +61,6 @@ static void describe_outputs(const FusedAxis *along, int align, Problem *p) {
     if (p->out_run == 0) p->out_run = 1;
 }
 
-/* Does one of the group's own statements make the tensor?  */
-static bool made_here(const Problem *p, int tensor) {
-    for (int i = 0; i < p->te->n_stmt; i++) {
-        if (p->te->stmt[i].tensor == tensor) return in_group(p->group, i);
-    }
-    return false;
-}
-
 /* Does a statement of the group before fused statement `which` read the tensor, too?  */
 static bool read_before(const Problem *p, int which, int tensor) {
     const KernelGroup *g = p->group;
@@ -86,7 +73,7 @@ static bool read_before(const Problem *p, int which, int tensor) {
 
 /* What statement `which` of the group reads beside what those before it do; -1: the root.  */
 static int64_t unique_bytes(const Problem *p, int which) {
-    const TeStmt *s = &p->te->stmt[which < 0 ? p->group->root : p->group->fused[which]];
+    const TeStmt *s = view_statement(p, which);
     const TeExpr *e = s->rhs;
     const TeExpr *read[READS];
     int n = access_reads(e, read, READS);
@@ -95,7 +82,7 @@ static int64_t unique_bytes(const Problem *p, int which) {
         Access a;
         bool again = false;
         for (int j = 0; j < i; j++) again |= read[j]->v.ref == read[i]->v.ref;
-        if (again || made_here(p, read[i]->v.ref) || read_before(p, which, read[i]->v.ref))
+        if (again || view_makes(p, read[i]->v.ref) || read_before(p, which, read[i]->v.ref))
             continue;
         access_read(p->te, s, read[i], &a);
         bytes += access_unique(p->te, s, &a) * te_dtype_bytes(p->te->tensor[a.tensor].dtype);
@@ -108,7 +95,7 @@ static int new_reads(const Problem *p, int which) {
     const TeExpr *read[READS];
     int n = access_reads(p->te->stmt[p->group->fused[which]].rhs, read, READS), new = 0;
     for (int i = 0; i < n && i < READS; i++)
-        new += !made_here(p, read[i]->v.ref) && !read_before(p, which, read[i]->v.ref);
+        new += !view_makes(p, read[i]->v.ref) && !read_before(p, which, read[i]->v.ref);
     return new;
 }
 
@@ -136,8 +123,8 @@ static FusedAxis flat_axis(const TeStmt *s, bool reduction) {
     FusedAxis f = {.extent = 1};
     for (int i = reduction ? s->n_left : 0; i < (reduction ? s->n_index : s->n_left); i++) {
         f.index[f.n] = (uint8_t)i;
-        f.digit[f.n_digit++] = (AxisDigit){f.n++, 1, extent_of(&s->index[i])};
-        f.extent *= extent_of(&s->index[i]);
+        f.digit[f.n_digit++] = (AxisDigit){f.n++, 1, te_index_extent(&s->index[i])};
+        f.extent *= te_index_extent(&s->index[i]);
     }
     return f;
 }
@@ -295,10 +282,6 @@ static void describe(Arena *a, int align, Problem *p) {
     describe_multiples(p);
 }
 
-static bool is_positional(const TeExpr *e) {
-    return e->kind == TE_REDUCE && (e->red == TE_RED_ARGMAX || e->red == TE_RED_ARGMIN);
-}
-
 Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int align,
                      Problem *out) {
     (void)d;
@@ -306,7 +289,7 @@ Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int 
     const char *why = NULL;
     if (align <= 0) align = DEFAULT_ALIGN;
     *out = (Problem){.te = te, .group = g};
-    if (!g->row && rhs->kind == TE_REDUCE && !is_positional(rhs)) {
+    if (!g->row && rhs->kind == TE_REDUCE && !te_positional(rhs)) {
         if (g->stats) access_group_contraction(te, g, &out->con, &why);
         else access_contraction(te, g->root, &out->con, &why);
         describe_contraction(align, out);

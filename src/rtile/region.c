@@ -1,5 +1,6 @@
 /* The region of a tensor that a block's tile reads, as it lies in shared memory.  */
 #include "rtile/rtile.h"
+#include "te/arith.h"
 
 enum { VECTOR_BYTES = 16, ELEMENTS_MAX = 1 << 18 };
 
@@ -18,8 +19,6 @@ static int64_t moves(const View *v, int d, const FusedAxis *axis, int digit) {
     const AxisDigit *g = &axis->digit[digit];
     return v->x->sub[d].coef[axis->index[g->first + g->n - 1]];
 }
-
-static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
 
 static bool is_static(const View *v, const TeStmt *s) {
     const FusedAxis *axes[] = {v->own, v->k, v->batch};
@@ -46,7 +45,7 @@ static bool tile_digits(const View *v, int32_t tile, RRegion *r) {
     int64_t out = digit_extent(own, n - 2), rest = own->extent / (in * out);
     if (rest > 1 && in * out % tile) return false;
     r->count_in = (int32_t)in;
-    r->count_out = (int32_t)((in - common_divisor(tile, in) + tile - 1) / in + 1);
+    r->count_out = (int32_t)((in - gcd64(tile, in) + tile - 1) / in + 1);
     r->whole = true;
     return true;
 }

@@ -5,11 +5,6 @@
 
 enum { READS = 256, VECTOR_BYTES = 16, TEMP_ALIGN = 256 };
 
-static int64_t extent_of(const TeIndex *x) {
-    int64_t n = x->hi.value - x->lo.value;
-    return n > 0 ? n : 0;
-}
-
 static const TeStmt *frame_of(const Te *te, const RowGroup *g) { return &te->stmt[g->frame]; }
 
 static void to_frame(const uint8_t *axis, int n_index, Affine *f) {
@@ -38,20 +33,12 @@ void rtile_row_read(const Te *te, const RowGroup *g, int i, const TeExpr *read, 
     if (out->affine) rtile_row_access(g->axis[i], s->n_index, out);
 }
 
-/* The statement of the group that makes a tensor; -1: none.  */
-static int maker(const Te *te, const RowGroup *g, int tensor) {
-    for (int i = 0; i < g->n; i++) {
-        if (te->stmt[g->stmt[i]].tensor == tensor) return i;
-    }
-    return -1;
-}
-
 /* In row-major order; 0 also if the columns do not move it.  */
 int64_t rtile_row_step(const TeStmt *frame, const Access *x) {
     int64_t step = 0, next = 0;
     bool known = true;                    /* next is the same at all sizes */
     for (int i = frame->n_index - 1; i >= frame->n_left; i--) {
-        int64_t n = extent_of(&frame->index[i]), coef = x->offset.coef[i];
+        int64_t n = te_index_extent(&frame->index[i]), coef = x->offset.coef[i];
         if (n <= 1) continue;
         if ((x->varies >> i & 1) || (next && (coef != next || !known))) return 0;
         if (!next) step = coef;
@@ -60,13 +47,6 @@ int64_t rtile_row_step(const TeStmt *frame, const Access *x) {
         known = !frame->index[i].hi.expr;
     }
     return step ? step : 1;
-}
-
-static bool is_guarded(const Te *te, const Access *x) {
-    for (int d = 0; d < te->tensor[x->tensor].rank; d++) {
-        if (x->guard[d]) return true;
-    }
-    return false;
 }
 
 int rtile_row_vector(const Te *te, const TeStmt *frame, const Access *x, int align) {
@@ -81,7 +61,7 @@ int rtile_row_vector(const Te *te, const TeStmt *frame, const Access *x, int ali
         if (x->c_unit % wider) break;
         bool ok = true;
         for (int i = 0; i < frame->n_left; i++)
-            ok &= extent_of(&frame->index[i]) <= 1 || x->unit[i] % wider == 0;
+            ok &= te_index_extent(&frame->index[i]) <= 1 || x->unit[i] % wider == 0;
         if (!ok) break;
         v = wider;
     }
@@ -90,7 +70,7 @@ int rtile_row_vector(const Te *te, const TeStmt *frame, const Access *x, int ali
 
 static bool moves(const TeStmt *frame, const Affine *f, int lo, int hi) {
     for (int i = lo; i < hi; i++) {
-        if (f->coef[i] && extent_of(&frame->index[i]) > 1) return true;
+        if (f->coef[i] && te_index_extent(&frame->index[i]) > 1) return true;
     }
     return false;
 }
@@ -104,11 +84,11 @@ static bool is_by_row(const Te *te, const RowFacts *f, const Access *x) {
 /* Could the read be a source: unconditional, with columns at constant distances?  */
 static bool is_regular(const Te *te, const RowGroup *g, int i, const TeExpr *read, Access *x) {
     const TeStmt *frame = frame_of(te, g);
-    int made = maker(te, g, read->v.ref);
+    int made = row_group_maker(te, g, read->v.ref);
     if (made >= 0 && g->role[made] != ROW_MAP) return false;
     if (read->checked || g->role[i] == ROW_SCALAR) return false;
     rtile_row_read(te, g, i, read, x);
-    return x->affine && !is_guarded(te, x) && rtile_row_step(frame, x) != 0 &&
+    return x->affine && !access_guarded(te, x) && rtile_row_step(frame, x) != 0 &&
            (made >= 0 || moves(frame, &x->offset, frame->n_left, frame->n_index));
 }
 
@@ -175,7 +155,7 @@ static void find_evaluations(const Te *te, RowFacts *f) {
         f->eval[i] |= (uint64_t)1 << g->pass[i];
         int n = access_reads(te->stmt[g->stmt[i]].rhs, reads, READS);
         for (int j = 0; j < n && j < READS; j++) {
-            int m = maker(te, g, reads[j]->v.ref);
+            int m = row_group_maker(te, g, reads[j]->v.ref);
             if (m >= 0 && g->role[m] == ROW_MAP && !f->stays[m]) f->eval[m] |= f->eval[i];
         }
     }
@@ -189,7 +169,7 @@ static void find_sources(const Te *te, RowFacts *f, int align) {
         int n = access_reads(s->rhs, reads, READS);
         for (int j = 0; j < n && j < READS; j++) {
             Access x;
-            int m = maker(te, g, reads[j]->v.ref);
+            int m = row_group_maker(te, g, reads[j]->v.ref);
             if ((m >= 0 && !f->stays[m]) || !is_regular(te, g, i, reads[j], &x)) continue;
             uint64_t passes = f->eval[i];
             if (m >= 0) passes &= ~((uint64_t)1 << g->pass[m]);
@@ -231,7 +211,7 @@ static bool is_flat(const Te *te, const TeStmt *frame, const RowFacts *f, const 
         at->c * s->bytes % VECTOR_BYTES)
         return false;
     for (int i = frame->n_left - 1; i >= 0; i--) {
-        int64_t n = extent_of(&frame->index[i]);
+        int64_t n = te_index_extent(&frame->index[i]);
         if (n > 1 && at->coef[i] != next) return false;
         next *= n;
     }
@@ -253,7 +233,7 @@ RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const
     const TeStmt *frame = frame_of(te, g);
     *f = (RowFacts){.group = g, .rows = 1, .columns = 1, .vec = 1};
     for (int i = 0; i < frame->n_index; i++)
-        *(i < frame->n_left ? &f->rows : &f->columns) *= extent_of(&frame->index[i]);
+        *(i < frame->n_left ? &f->rows : &f->columns) *= te_index_extent(&frame->index[i]);
     find_staying(te, f, stored);
     find_evaluations(te, f);
     find_sources(te, f, align);

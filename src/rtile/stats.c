@@ -10,13 +10,6 @@ int rtile_stat(const StatFacts *f, int stmt) {
     return -1;
 }
 
-static int maker(const Te *te, const RowGroup *g, int tensor) {
-    for (int i = 0; i < g->n; i++) {
-        if (te->stmt[g->stmt[i]].tensor == tensor) return i;
-    }
-    return -1;
-}
-
 /* A map is evaluated wherever one that reads it is.  */
 static void find_evaluations(const Te *te, StatFacts *f) {
     const RowGroup *g = f->group;
@@ -27,7 +20,7 @@ static void find_evaluations(const Te *te, StatFacts *f) {
         if (g->role[i] == ROW_MAP && f->stored[i]) f->emits[i] |= own;
         int n = access_reads(te->stmt[g->stmt[i]].rhs, reads, READS);
         for (int j = 0; j < n && j < READS; j++) {
-            int m = maker(te, g, reads[j]->v.ref);
+            int m = row_group_maker(te, g, reads[j]->v.ref);
             if (m < 0 || g->role[m] != ROW_MAP) continue;
             f->folds[m] |= f->folds[i];
             f->emits[m] |= f->emits[i];

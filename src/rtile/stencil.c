@@ -1,6 +1,5 @@
 /* A map seen as windows that slide: what it reads of a tensor at several shifts.  */
 #include "rtile/facts.h"
-#include "te/arith.h"
 
 #include <string.h>
 
@@ -31,29 +30,16 @@ typedef struct {
     int n_shift;
 } Stencil;
 
-static const TeStmt *root_of(const Problem *p) { return &p->te->stmt[p->group->root]; }
-
-static const TeStmt *statement(const Problem *p, int which) {
-    return which < 0 ? root_of(p) : &p->te->stmt[p->group->fused[which]];
-}
-
-static bool is_made_here(const Problem *p, int tensor) {
-    for (int i = -1; i < p->group->n_fused; i++) {
-        if (statement(p, i)->tensor == tensor) return true;
-    }
-    return false;
-}
-
 /* Does the statement run with the root's indices in its order?  */
 static bool runs_alike(const Problem *p, int which) {
-    for (int j = 0; which >= 0 && j < root_of(p)->n_left; j++) {
+    for (int j = 0; which >= 0 && j < view_root(p)->n_left; j++) {
         if (p->group->perm[which][j] != j) return false;
     }
     return true;
 }
 
 static bool is_tap(const Problem *p, const Access *a) {
-    return a->affine && window_constant_else(a->read) && !is_made_here(p, a->tensor);
+    return a->affine && window_constant_else(a->read) && !view_makes(p, a->tensor);
 }
 
 /* The same but for constants?  */
@@ -73,7 +59,7 @@ typedef void (*Visit)(Stencil *s, int which, const Access *a, void *user);
 static void visit_reads(Stencil *s, Visit visit, void *user) {
     const TeExpr *read[READS];
     for (int which = -1; which < s->p->group->n_fused; which++) {
-        const TeStmt *stmt = statement(s->p, which);
+        const TeStmt *stmt = view_statement(s->p, which);
         int n = runs_alike(s->p, which) ? access_reads(stmt->rhs, read, READS) : 0;
         for (int i = 0; i < n && i < READS; i++) {
             Access a;
@@ -102,7 +88,7 @@ static void meet_relative(Stencil *s, int which, const Access *a, void *user) {
 
 /* The index that moves dimension d alone and forward; -1: none.  */
 static int moves_with(const Problem *p, const Access *a, int d) {
-    int index = window_index(p->te, a, d, 0, root_of(p)->n_left);
+    int index = window_index(p->te, a, d, 0, view_root(p)->n_left);
     return index >= 0 && a->sub[d].coef[index] > 0 ? index : -1;
 }
 
@@ -166,7 +152,7 @@ static bool belongs(const Problem *p, const Draft *d, const Access *a) {
 static void test_all(const Problem *p, Access *a) {
     const TeTensor *t = &p->te->tensor[a->tensor];
     for (int d = 0; d < t->rank; d++)
-        a->guard[d] = access_leaves(root_of(p), a->read->args[d], &a->sub[d], &t->shape[d]);
+        a->guard[d] = access_leaves(view_root(p), a->read->args[d], &a->sub[d], &t->shape[d]);
 }
 
 /* The draft that takes a read; -1: none.  */
@@ -237,7 +223,7 @@ static void measure(const Stencil *s, int i, WindowSource *x) {
 /* Reads at one place gain nothing from a window; what lies far apart shares nothing.  */
 static bool is_useful(const Problem *p, const Draft *d, const Draft *first) {
     bool along = is_along(p, &d->x.access, d->x.dim_n);
-    const TeStmt *s = root_of(p);
+    const TeStmt *s = view_root(p);
     if (d->n_shift < 2 || d->last_n - d->x.base_n >= SPAN_MAX ||
         d->last_m - d->x.base_m >= SPAN_MAX)
         return false;
@@ -280,14 +266,14 @@ static bool is_taken(const Problem *p, const TeExpr *read) {
 static void describe_others(Problem *p, int align) {
     WindowView *v = &p->window;
     FusedAxis axis = {.extent = 1};
-    view_digit(root_of(p), v->along ? v->q : v->lane, &axis);
+    view_digit(view_root(p), v->along ? v->q : v->lane, &axis);
     v->others = rtile_widths(p, &axis, align, is_taken, &v->others_bytes);
 }
 
 void rtile_stencil(Problem *p, int align) {
     Stencil s = {.p = p};
     WindowView *v = &p->window;
-    if (root_of(p)->n_left < 1 || !choose_indices(&s)) return;
+    if (view_root(p)->n_left < 1 || !choose_indices(&s)) return;
     visit_reads(&s, add_shift, NULL);
     int first = next_draft(&s);
     for (int i = first; i >= 0 && v->n_source < WINDOW_SOURCES; i = next_draft(&s)) {

@@ -3,8 +3,14 @@
 enum { READS = 256 };
 
 int64_t view_extent(const TeStmt *s, int index) {
-    int64_t n = s->index[index].hi.value - s->index[index].lo.value;
-    return n > 0 ? n : 0;
+    return te_index_extent(&s->index[index]);
+}
+
+bool view_makes(const Problem *p, int tensor) {
+    for (int i = -1; i < p->group->n_fused; i++) {
+        if (view_statement(p, i)->tensor == tensor) return true;
+    }
+    return false;
 }
 
 void view_digit(const TeStmt *s, int index, FusedAxis *axis) {
@@ -60,10 +66,6 @@ bool view_reuses(const Problem *p) {
     return c->b.expr && c->axis[AX_M].extent > 1 && c->axis[AX_N].extent > 1;
 }
 
-static bool is_positional(const TeExpr *e) {
-    return e->red == TE_RED_ARGMAX || e->red == TE_RED_ARGMIN;
-}
-
 /* ---- columns ---- */
 
 static bool has_columns(const TeStmt *s, const Access *a) { return view_contiguous(s, a) >= 0; }
@@ -74,7 +76,7 @@ static void view_sums(Problem *p) {
     const KernelGroup *g = p->group;
     ColumnView *v = &p->column;
     const TeExpr *e = p->te->stmt[g->root].rhs;
-    v->positional = is_positional(e);
+    v->positional = te_positional(e);
     v->sum_bytes = te_dtype_bytes(v->positional ? e->args[0]->type : e->type);
     v->sum[v->n_sum++] = g->root;
     v->part[v->n_part++] = v->sum_bytes;

@@ -3,8 +3,6 @@
 
 enum { READS = 256, VECTOR_BYTES = 16 };
 
-static const TeStmt *root_of(const Problem *p) { return &p->te->stmt[p->group->root]; }
-
 int window_index(const Te *te, const Access *a, int d, int first, int end) {
     int found = -1;
     for (int i = first; i < end; i++) {
@@ -45,7 +43,7 @@ static int aligned_loads(const Problem *p, const WindowSource *x, int align) {
 /* Neighbours along the lane that one access can read; those outside are so as a whole.  */
 static int lane_vector(const Problem *p, const WindowSource *x, const FusedAxis *axis, int align) {
     const WindowView *v = &p->window;
-    Span span = span_of_read(p->te, root_of(p), &x->access);
+    Span span = span_of_read(p->te, view_root(p), &x->access);
     span.n_guard = 0;
     for (int d = 0; d < p->te->tensor[x->access.tensor].rank; d++) {
         if (x->access.guard[d] && x->access.sub[d].coef[v->lane] != 0) return 1;
@@ -54,7 +52,7 @@ static int lane_vector(const Problem *p, const WindowSource *x, const FusedAxis 
 }
 
 static void describe_lanes(Problem *p, int align) {
-    const TeStmt *s = root_of(p);
+    const TeStmt *s = view_root(p);
     WindowView *v = &p->window;
     const WindowSource *first = &v->source[0];
     const TeExtent *stride = &p->te->tensor[first->access.tensor].stride[first->dim_n];
@@ -115,7 +113,7 @@ static bool slides_little(const WindowSource *x) {
 }
 
 void window_describe(Problem *p, int align) {
-    const TeStmt *s = root_of(p);
+    const TeStmt *s = view_root(p);
     WindowView *v = &p->window;
     v->extent_q = view_extent(s, v->q);
     v->unit_q = te_extent_unit(&s->index[v->q].hi);
@@ -147,10 +145,6 @@ void window_describe(Problem *p, int align) {
 
 /* ---- reductions ---- */
 
-static bool is_positional(const TeExpr *e) {
-    return e->red == TE_RED_ARGMAX || e->red == TE_RED_ARGMIN;
-}
-
 static bool has_window(const TeStmt *s, const Access *a) {
     (void)s;
     return a->read && window_constant_else(a->read);
@@ -177,11 +171,11 @@ static int sliding(const Te *te, const TeStmt *s, const Access *a, int dim[2]) {
 
 void rtile_window(Problem *p, int align) {
     enum { FEW = 8 };
-    const TeStmt *s = root_of(p);
+    const TeStmt *s = view_root(p);
     const Te *te = p->te;
     WindowView *v = &p->window;
     int dim[2];
-    if (is_positional(s->rhs) || p->column.n_sum > 1) return;
+    if (te_positional(s->rhs) || p->column.n_sum > 1) return;
     int64_t m = p->con.axis[AX_M].extent, n = p->con.axis[AX_N].extent;
     if (view_reuses(p) && m > FEW && n > FEW) return;
     WindowSource x = {.dim_m = -1, .extent_r = 1};

@@ -242,3 +242,10 @@ bool access_reads_tensor(const TeExpr *e, int tensor) {
     }
     return e->other && access_reads_tensor(e->other, tensor);
 }
+
+bool access_guarded(const Te *te, const Access *x) {
+    for (int d = 0; d < te->tensor[x->tensor].rank; d++) {
+        if (x->guard[d]) return true;
+    }
+    return false;
+}

@@ -39,6 +39,8 @@ void access_range(const TeStmt *s, const Affine *f, int64_t *lo, int64_t *hi);
 void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out);
 /* The statement's write.  */
 void access_write(const Te *te, const TeStmt *s, Access *out);
+/* Is any subscript of the access tested at run time?  */
+bool access_guarded(const Te *te, const Access *x);
 /* Can subscript `sub`, which is f, leave a dimension of extent n at some size?  */
 bool access_leaves(const TeStmt *s, const TeExpr *sub, const Affine *f, const TeExtent *n);
 /* Every TE_READ below e, in order of appearance; returns how many there are (may exceed cap).  */
@@ -152,6 +154,9 @@ typedef struct RowGroup {
     int leader[ROW_MAX_STMTS], center[ROW_MAX_STMTS];
     const struct RowGroup *online;        /* tied and in fewer passes; NULL if nothing can be */
 } RowGroup;
+
+/* The statement of the group that makes a tensor, as a position in stmt; -1: none.  */
+int row_group_maker(const Te *te, const RowGroup *g, int tensor);
 
 enum { TE_MAX_SUMS = 4 };
 

@@ -4,11 +4,6 @@
 
 enum { READS_MAX = 256 };
 
-static int64_t extent_of(const TeIndex *x) {
-    int64_t n = x->hi.value - x->lo.value;
-    return n > 0 ? n : 0;
-}
-
 /* The write that decides: of the last statement of the group whose tensor is in memory, in terms of
  * the root's indices.  */
 static Affine deciding_write(const Te *te, const Groups *g, int stmt) {
@@ -30,7 +25,7 @@ int axes_fastest(const Te *te, const Groups *g, int stmt) {
     Affine w = deciding_write(te, g, stmt);
     int best = -1;
     for (int i = 0; i < s->n_left; i++) {
-        if (extent_of(&s->index[i]) > 1 && (best < 0 || w.coef[i] <= w.coef[best]))
+        if (te_index_extent(&s->index[i]) > 1 && (best < 0 || w.coef[i] <= w.coef[best]))
             best = i;
     }
     return best;
@@ -146,7 +141,7 @@ static void find_bonds(Bonds *b, const Te *te, const Groups *g, int stmt) {
     b->n = s->n_index;
     b->varies = 0;
     for (int i = 0; i < b->n; i++) {
-        b->extent[i] = extent_of(&s->index[i]);
+        b->extent[i] = te_index_extent(&s->index[i]);
         b->varies |= (uint32_t)(s->index[i].hi.expr != NULL) << i;
         for (int j = 0; j < b->n; j++)
             b->as_one[i][j] = s->index[i].reduction == s->index[j].reduction;
@@ -186,7 +181,7 @@ static double elements(const TeStmt *s, const TeExpr *e) {
     double n = e ? 1 : 0;
     for (int i = 0; i < s->n_index; i++) {
         if (uses >> i & 1)
-            n *= (double)extent_of(&s->index[i]);
+            n *= (double)te_index_extent(&s->index[i]);
     }
     return n;
 }
@@ -269,7 +264,7 @@ static void resize_axis(const TeStmt *s, FusedAxis *x) {
     for (int d = 0; d < x->n_digit; d++) {
         x->digit[d].extent = 1;
         for (int i = 0; i < x->digit[d].n; i++)
-            x->digit[d].extent *= extent_of(&s->index[x->index[x->digit[d].first + i]]);
+            x->digit[d].extent *= te_index_extent(&s->index[x->index[x->digit[d].first + i]]);
         x->extent *= x->digit[d].extent;
     }
 }

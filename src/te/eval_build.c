@@ -3,11 +3,6 @@
 #include <float.h>
 #include <math.h>
 
-static int64_t extent_of(const TeIndex *x) {
-    int64_t n = x->hi.value - x->lo.value;
-    return n > 0 ? n : 0;
-}
-
 static void build_literal(Node *x, const Te *te, const TeExpr *e) {
     if (e->kind == TE_SIZE)
         x->i = te->size[e->v.ref].extent.value;
@@ -106,7 +101,7 @@ static void build_reduce(Node *x, const TeStmt *s, const TeExpr *e) {
     int64_t longest = -1;
     x->count = 1;
     for (int i = 0; i < e->n_index; i++) {
-        int64_t n = extent_of(&s->index[e->index[i]]);
+        int64_t n = te_index_extent(&s->index[e->index[i]]);
         x->count *= n;
         if (n >= longest) {
             longest = n;

@@ -42,14 +42,6 @@ static bool lies_in_rows(const TeStmt *s, const Access *x) {
     return run > 1;
 }
 
-static bool is_guarded(const Te *te, const Access *x) {
-    for (int d = 0; d < te->tensor[x->tensor].rank; d++) {
-        if (x->guard[d])
-            return true;
-    }
-    return false;
-}
-
 /* A reduction over contiguous columns: some read touches every point of the domain once, so no tile
  * would reuse it.  */
 static bool is_row_like(const Te *te, const TeStmt *s) {
@@ -60,7 +52,7 @@ static bool is_row_like(const Te *te, const TeStmt *s) {
     for (int i = 0; i < n && i < READS_MAX; i++) {
         Access x;
         access_read(te, s, reads[i], &x);
-        if (lies_in_rows(s, &x) && !is_guarded(te, &x))
+        if (lies_in_rows(s, &x) && !access_guarded(te, &x))
             return n <= READS_MAX;
     }
     return false;
@@ -381,4 +373,11 @@ const RowGroup **rows_find(Arena *a, const Te *te, Groups *g) {
     for (int i = 0; i < te->n_stmt; i++) g->home[i] = to[g->home[i]];
     g->n = kept;
     return out;
+}
+
+int row_group_maker(const Te *te, const RowGroup *g, int tensor) {
+    for (int i = 0; i < g->n; i++) {
+        if (te->stmt[g->stmt[i]].tensor == tensor) return i;
+    }
+    return -1;
 }

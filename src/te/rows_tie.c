@@ -36,14 +36,6 @@ static bool same(const Pair *p, const TeExpr *x, const TeExpr *y) {
     return true;
 }
 
-static int maker_of(const Te *te, const RowGroup *g, int tensor) {
-    for (int i = 0; i < g->n; i++) {
-        if (te->stmt[g->stmt[i]].tensor == tensor)
-            return i;
-    }
-    return -1;
-}
-
 /* Is the tensor stored as it is computed, in f32 or f64, so that memory changes no value?  */
 static bool is_exact(const Te *te, int tensor, TeDtype type) {
     return te->tensor[tensor].dtype == type && (type == TE_F32 || type == TE_F64);
@@ -83,7 +75,7 @@ static int sum_of_mean(const Te *te, const RowGroup *g, int i) {
             return -1;                     /* slices count their columns as constants */
         columns *= (double)frame->index[j].hi.value;
     }
-    int sum = maker_of(te, g, s->rhs->args[0]->v.ref);
+    int sum = row_group_maker(te, g, s->rhs->args[0]->v.ref);
     return sum >= 0 && is_count(te, s, s->rhs->args[1], columns) ? sum : -1;
 }
 
@@ -95,7 +87,7 @@ static void tie_scale(const Te *te, RowGroup *g, int i) {
     diff = call->args[0];
     if (diff->kind != TE_SUB || diff->args[1]->kind != TE_READ)
         return;
-    int center = diff->args[1]->v.ref, j = maker_of(te, g, center);
+    int center = diff->args[1]->v.ref, j = row_group_maker(te, g, center);
     if (j < 0 || !is_reduction(te, g, j, TE_RED_MAX) || !is_exact(te, center, s->type) ||
         !reduces(te, g, j, i, diff->args[0]))
         return;
@@ -113,7 +105,7 @@ static void tie_shift(const Te *te, RowGroup *g, int i) {
     const TeExpr *diff = square->args[0];
     if (diff->kind != TE_SUB || diff->args[1]->kind != TE_READ)
         return;
-    int center = diff->args[1]->v.ref, mean = maker_of(te, g, center);
+    int center = diff->args[1]->v.ref, mean = row_group_maker(te, g, center);
     int j = mean < 0 ? -1 : sum_of_mean(te, g, mean);
     if (j < 0 || !is_reduction(te, g, j, TE_RED_SUM) || !is_exact(te, center, s->type) ||
         !is_exact(te, te->stmt[g->stmt[j]].tensor, s->type) ||

@@ -242,6 +242,15 @@ int64_t te_extent_eval(const Te *te, const TeExtent *e, const int64_t *value);
  * grows with all its sizes (else the largest of all); what else there is stays.  So `value` is the
  * largest of all sizes up to these.  */
 const Te *te_sized(Arena *a, const Te *te, const int64_t *value);
+/* Does the reduction give a position: argmax, argmin?  */
+static inline bool te_positional(const TeExpr *reduce) {
+    return reduce->red == TE_RED_ARGMAX || reduce->red == TE_RED_ARGMIN;
+}
+/* How many values an index takes at the largest sizes.  */
+static inline int64_t te_index_extent(const TeIndex *x) {
+    int64_t n = x->hi.value - x->lo.value;
+    return n > 0 ? n : 0;
+}
 /* A number that divides the extent at all sizes; 0 if it is always 0.  */
 static inline int64_t te_extent_unit(const TeExtent *e) { return e->expr ? e->multiple : e->value; }
 

@@ -4,6 +4,7 @@
 #define TESTS_KERNEL_FIXTURE_H
 #include "codegen/kernel.h"
 #include "hal/nvrtc.h"
+#include "rprogram/derived.h"
 #include "te/eval.h"
 
 typedef struct {

@@ -1,7 +1,8 @@
 /* Problems built by hand and shipped profiles, for tests of planning.  */
 #ifndef ROLLER_TESTS_PLAN_FIXTURE_H
 #define ROLLER_TESTS_PLAN_FIXTURE_H
-#include "rprogram/rprog.h"
+#include "rprogram/derived.h"
+#include "rprogram/plan.h"
 
 /* A shipped profile, `profiles/NAME.json` below the current folder; fails the test if it is not
  * there.  */

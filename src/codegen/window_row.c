@@ -1,0 +1,114 @@
+#include "codegen/sizes.h"
+#include "codegen/window.h"
+#include "te/arith.h"
+
+/* A row of the input that a patch touches, loaded into registers as values.  */
+
+static const char *in_bounds(const Cg *cg, const char *at, TeExtent bound) {
+    return cg_text(cg, "(unsigned)(%s) < %s", at, size_divisor(cg, bound, false));
+}
+
+/* Where an extent is known at run time patches may leave the tensor at some sizes.  */
+static bool varies(const Kernel *k, int index, const TeExtent *bound) {
+    return bound->expr || (index >= 0 && kernel_root(k)->index[index].hi.expr);
+}
+
+/* Can the rows (columns) that patches touch leave the tensor?  */
+static bool rows_leave(const Kernel *k, int n, const TeExtent *bound) {
+    const WindowView *v = window_view(k);
+    const WindowSource *x = window_source(k, n);
+    if (varies(k, v->p, bound)) return true;
+    int64_t last = ceil_div(v->extent_p, window_rows(k)) * window_rows(k) - 1;
+    return x->base_m < 0 ||
+           last * x->step_m + (x->extent_r - 1) * x->dil_m + x->base_m >= bound->value;
+}
+
+static int load_width(const Kernel *k, int n) {
+    return window_view(k)->along ? window_row_vec(k, n) : 1;
+}
+
+static bool columns_leave(const Kernel *k, int n, const TeExtent *bound) {
+    const WindowView *v = window_view(k);
+    const WindowSource *x = window_source(k, n);
+    if (varies(k, v->q, bound)) return true;
+    int64_t last = (ceil_div(v->extent_q, window_strip(k)) - 1) * window_strip(k);
+    int64_t first = x->base_n - window_row_shift(k, n);
+    int64_t loaded = (int64_t)window_row_loads(k, n) * load_width(k, n);
+    return first < 0 || last * x->step_n + first + loaded > bound->value;
+}
+
+/* Prints where a source's row lies: wy, wx, inside, from; returns the test that each load needs or
+ * NULL.  */
+static const char *place_row(Kernel *k, int n) {
+    Cg *cg = k->cg;
+    const WindowSource *x = window_source(k, n);
+    const TeTensor *t = &cg->te->tensor[x->access.tensor];
+    CgPoint point = elements_point(k, k->l->p->group->root, true);
+    const char *sub[TE_MAX_RANK], *test = NULL;
+    if (x->dim_m >= 0)
+        cg_line(cg, "const int wy = row * %lld + %s + (%lld);", (long long)x->step_m,
+                window_rows(k) > 1 ? "y" : cg_text(cg, "kk * %lld", (long long)x->dil_m),
+                (long long)x->base_m);
+    cg_line(cg, "const int wx = col * %lld + (%lld);", (long long)x->step_n,
+            (long long)(x->base_n - window_row_shift(k, n)));
+    for (int d = 0; d < t->rank; d++) {
+        sub[d] = d == x->dim_n   ? "wx"
+                 : d == x->dim_m ? "wy"
+                                 : cg_expr(&point, x->read->args[d], TE_I64);
+        if (d == x->dim_m ? rows_leave(k, n, &t->shape[d])
+                          : d != x->dim_n && x->access.guard[d])
+            test = both(cg, test, in_bounds(cg, sub[d], t->shape[d]));
+    }
+    cg_line(cg, "const %s from = %s;", place_type(cg_tensor_wide(cg, x->access.tensor)),
+            cg_offset(cg, x->access.tensor, sub));
+    if (test) cg_line(cg, "const bool inside = %s;", test);
+    if (columns_leave(k, n, &t->shape[x->dim_n]))
+        return both(cg, test ? "inside" : NULL,
+                        in_bounds(cg, cg_text(cg, "wx + u * %d", load_width(k, n)),
+                                  t->shape[x->dim_n]));
+    return test ? "inside" : NULL;
+}
+
+/* The one element of a dimension of size 1 lies where its index 0 is, whatever index is tested.  */
+static TeExtent stride_along(const TeTensor *t, int d) {
+    bool single = !t->shape[d].expr && t->shape[d].value == 1;
+    return single ? size_number(0) : t->stride[d];
+}
+
+void window_row_load(Kernel *k, int n, const char *to) {
+    Cg *cg = k->cg;
+    const WindowSource *x = window_source(k, n);
+    const TeTensor *t = &cg->te->tensor[x->access.tensor];
+    int wide = window_row_vec(k, n), loads = window_row_loads(k, n);
+    if (rprog_window_tiled(k->l->r, n)) {
+        window_tile_row(k, to);
+        return;
+    }
+    const char *test = place_row(k, n);
+    TeExtent along = size_times(cg->arena, size_number(load_width(k, n)),
+                                stride_along(t, x->dim_n));
+    const char *step = size_text(cg, along);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int u = 0; u < %d; u++)", loads);
+    if (test) {
+        CgPoint point = elements_point(k, k->l->p->group->root, true);
+        const char *other = x->other ? cg_expr(&point, x->other, x->read->type)
+                                     : cg_int(cg, x->read->type, 0);
+        cg_line(cg, "#pragma unroll");
+        cg_line(cg, "for (int p = 0; p < %d; p++) %s[u * %d + p] = %s;", wide, to, wide, other);
+        cg_open(cg, "if (%s)", test);
+    }
+    if (wide > 1) {
+        cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(t%d + (from + u * %s));",
+                cg_storage(t->dtype), wide, wide, x->access.tensor, step);
+        cg_line(cg, "#pragma unroll");
+        cg_line(cg, "for (int p = 0; p < %d; p++) %s[u * %d + p] = %s;", wide, to, wide,
+                cg_decode(cg, t->dtype, "x.v[p]"));
+    } else {
+        cg_line(cg, "%s[u] = %s;", to,
+                cg_decode(cg, t->dtype,
+                          cg_text(cg, "t%d[from + u * %s]", x->access.tensor, step)));
+    }
+    if (test) cg_close(cg);
+    cg_close(cg);
+}

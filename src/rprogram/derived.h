@@ -1,0 +1,187 @@
+/* What follows from a program: which types and pieces its unit takes, where things lie in shared
+ * memory and in the workspace, how many wavefronts, loads and blocks there are.
+ *
+ * The mapping of rprog.h, as numbers: construction, the model, code generation and the tests ask
+ * here, so that they cannot disagree.  */
+#ifndef ROLLER_RPROGRAM_DERIVED_H
+#define ROLLER_RPROGRAM_DERIVED_H
+#include "rprogram/rprog.h"
+
+/* Where a lane lies among LM x LN.  */
+static inline void rprog_lane(int lm_count, int ln_count, int lane, int *lm, int *ln) {
+    *lm = *ln = 0;
+    int bm = 0, bn = 0;
+    for (int bit = 0; bit < 5; bit++) {
+        bool to_n = (1 << bn) < ln_count && (bn <= bm || (1 << bm) >= lm_count);
+        if (to_n) *ln |= ((lane >> bit) & 1) << bn++;
+        else *lm |= ((lane >> bit) & 1) << bm++;
+    }
+}
+
+/* Bytes of an element of operand 0 (a) or 1 (b) in shared memory: the unit's operand type for units
+ * that take narrow types (dp4a), else the problem's.  */
+int rprog_elem(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Can operand `side` be copied unchanged into the program's shared tile?  */
+bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Does the unit multiply four bytes at once (dp4a)?  */
+bool rprog_packed(const Device *dev, const RProg *r);
+/* Is the unit one of a warp that multiplies matrices (mma)?  The rest as in the contract above.  */
+bool rprog_matrix(const Device *dev, const RProg *r);
+static inline int rprog_unit_side(const RProg *r, int side) { return r->swapped ? !side : side; }
+/* Type of an operand's elements in the shared tile, any unit.  */
+TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int side);
+int rprog_products(const Problem *p, const Device *dev, const RProg *r);       /* 1 or 3 */
+bool rprog_promotes(const Problem *p, const Device *dev, const RProg *r);
+bool rprog_ldmatrix(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Registers of an instruction's operand (of 32 bits, f64: 64) and of its accumulators per lane.  */
+int rprog_unit_registers(const Device *dev, const RProg *r, int side);
+int rprog_unit_accumulators(const Device *dev, const RProg *r);
+/* VIA_SHARED: elements from row to row of a warp's piece; its bytes, a multiple of 16.  */
+int rprog_piece_row(const RProg *r);
+int32_t rprog_piece_bytes(const Problem *p, const RProg *r);
+/* Wavefronts of writing one full piece: lanes write pairs of columns, swapped tiles element by
+ * element.  *loads: of reading it back, in parts of at most 16 bytes.  */
+int64_t rprog_piece_wavefronts(const Problem *p, const RProg *r, int64_t *loads);
+/* Bytes of one stage of an operand's tile with padding, a multiple of 16; 0 if it is absent.  */
+int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
+
+/* The region of an operand that is loaded as one; false: it is not, or no such region can be laid
+ * out.  Entries of its table, elements of its zeros, bytes of all three.  */
+bool rprog_region(const Problem *p, const RProg *r, int side, RRegion *out);
+int32_t rprog_region_entries(const Problem *p, const RProg *r);
+int32_t rprog_region_zeros(const Problem *p, const RProg *r, const RRegion *x);
+int32_t rprog_region_table(const Problem *p, const Device *dev, const RProg *r, int side,
+                           const RRegion *x);         /* byte at which the table begins */
+int32_t rprog_region_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Do the rows of a warp lie at constant distances in the region: none goes beyond the innermost
+ * digit?  Of matrix units, how many blocks of eight do so.  */
+bool rprog_region_straight(const RProg *r, int side, const RRegion *x);
+int rprog_region_group(const RProg *r, int side, const RRegion *x);
+/* Instructions beside reads that a warp needs for its fragments of a step: adding places, joining
+ * narrow elements.  */
+int64_t rprog_region_extra(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Wavefronts of storing the region and its table.  */
+int64_t rprog_region_stores(const Problem *p, const Device *dev, const RProg *r, int side);
+
+/* Shared-memory traffic of the mapping above, exact: reads of a fragment by one warp in one k-step,
+ * wavefronts of each (of ldmatrix: of each of its matrices) and of all of them, and wavefronts of
+ * storing one whole stage of an operand's tile.  A chunk whose direction is not the tile's inner
+ * axis is stored element by element, others in pieces of at most 16 bytes.  */
+int rprog_fragment_reads(const Problem *p, const Device *dev, const RProg *r, int side);
+int64_t rprog_fragment_traffic(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Are the operand's fragments fetched one k ahead?  So it is where a read gives one k and the
+ * unrolled body has an even number of them; of matrix units, where a step has an even number of
+ * slices.  Behind the last step of a tile nothing is fetched.  */
+bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side);
+int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
+int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
+
+/* Statements over rows: kernels; what a program goes by; bytes of shared memory, of parts and of
+ * values; in the workspace: bytes in all, where parts and values of statement i of the group
+ * begin.  */
+int rprog_stats_kernels(const Problem *p, const RProg *r);
+/* Does kernel `number` of them make values of rows, by their number over all batches, instead of
+ * products?  */
+bool rprog_stats_combines(const Problem *p, const RProg *r, int number);
+const StatFacts *rprog_stats_facts(const Problem *p, const RProg *r);
+int32_t rprog_stats_part(const Problem *p, const RProg *r, int i);
+int32_t rprog_stats_value(const Problem *p, const RProg *r, int i);
+int64_t rprog_stats_parts_at(const Problem *p, const RProg *r, int i);
+int64_t rprog_stats_values_at(const Problem *p, const RProg *r, int i);
+/* Lanes that hold columns of a row, as bits of the lane's number; rows of a thread.  */
+int rprog_stats_lanes(const Device *dev, const RProg *r);
+int rprog_stats_rows(const Device *dev, const RProg *r);
+/* Threads that make one value of its parts.  */
+int rprog_stats_threads(const Problem *p, const RProg *r);
+
+/* Grid and workspace of a program.  */
+int64_t rprog_tiles(const Problem *p, const RProg *r, int axis);      /* ceil(extent / block) */
+int64_t rprog_blocks(const Problem *p, const RProg *r);               /* grid x, without split */
+int64_t rprog_workspace(const Problem *p, const RProg *r);            /* of partial sums, bytes */
+/* tail > 0: k-steps of a unit; the units that share tile t of the tail, the first and the last.  */
+int64_t rprog_unit_steps(const Problem *p, const RProg *r);
+/* Parts of tiles that units have; bytes of one part's partial sums.  */
+int64_t rprog_tail_parts(const Problem *p, const RProg *r);
+int64_t rprog_tail_slot(const Problem *p, const RProg *r);
+/* Blocks of the adding kernel for one tile, each of `span` elements of it.  */
+int64_t rprog_tail_pieces(const RProg *r, int64_t span);
+void rprog_tail_units(const Problem *p, const RProg *r, int64_t t, int64_t *first, int64_t *last);
+
+/* `row`: the facts that the program goes by; is what several passes need read again by each?  */
+const RowFacts *rprog_row_facts(const Problem *p, const RProg *r);
+static inline bool rprog_row_rereads(const RProg *r) {
+    return r->keep == KEEP_MEMORY || r->keep == KEEP_ONLINE;
+}
+/* Does the block hold the source's rows in shared memory?  */
+static inline bool rprog_row_holds(const RProg *r, const RowSource *s) {
+    return r->keep == KEEP_FLAT ? s->by_row : r->keep == KEEP_SHARED && s->kept;
+}
+/* Threads of a row; steps of a pass over a slice; kernels; bytes of source k in
+ * shared memory; where the slices' values of statement i lie in the workspace, as [row][slice] and
+ * for argmax and argmin positions of the same form behind them.  */
+int rprog_row_threads(const RProg *r);
+int64_t rprog_row_steps(const Problem *p, const RProg *r);
+int rprog_row_kernels(const Problem *p, const RProg *r);
+int64_t rprog_row_bytes(const Problem *p, const RProg *r, int source);
+int64_t rprog_row_partial(const Problem *p, const RProg *r, int i);
+
+/* `column`: threads of a block along an axis; rows of a slice, whole steps.  */
+int rprog_column_threads(const RProg *r, int axis);
+/* Partial results of the whole block in shared memory: all groups but the first, which adds them in
+ * order; of more than 8 groups the upper half, which the lower one adds, and so on.  */
+int rprog_column_copies(const RProg *r);
+/* `results` partial results lie as one array for each part (ColumnView.part), each from a multiple
+ * of 16 bytes on: this is where that of part number `part` begins.  */
+int64_t rprog_column_part(const Problem *p, int64_t results, int part);
+/* Threads that add the slices of an output together, each every so many of them, then as a tree: a
+ * warp where outputs are few and slices many, else one.  */
+int rprog_column_lanes(const Problem *p, const RProg *r);
+int64_t rprog_column_slice(const Problem *p, const RProg *r);
+
+/* `window`: patches; neighbours along window.lane; what a thread loads of an input row of a source:
+ * elements of a load, loads, elements before the first that is needed; input rows of a patch (the
+ * window's where they are a loop); multiply-adds (taps) of the body that is unrolled, and whether
+ * the loop over the window's rows is too.  */
+int64_t rprog_window_patches(const Problem *p, const RProg *r);
+static inline int rprog_window_lanes(const Problem *p, const RProg *r) {
+    return p->window.lane < 0 ? 1 : r->vec_n;
+}
+int rprog_window_width(const Problem *p, const RProg *r, int source);
+int64_t rprog_window_loads(const Problem *p, const RProg *r, int source);
+int rprog_window_shift(const Problem *p, const RProg *r, int source);
+/* KEEP_SHARED: patches of a block down, across and over planes (points of the outer indices); tiles
+ * of the grid; rows, columns and row pitch of its inputs in elements.  */
+typedef struct {
+    int down, across, planes;
+    int64_t tiles_m, tiles_n, tiles_o;
+    int64_t rows, columns, pitch;
+} WindowTile;
+WindowTile rprog_window_tile(const Problem *p, const RProg *r);
+int64_t rprog_window_rows(const Problem *p, const RProg *r, int source);
+/* Loads of a patch from a source, or elements (of lanes, their vectors); those of a map that no tap
+ * needs are left out: the compiler does, and narrows loads.  */
+int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loads);
+static inline bool rprog_window_tiled(const RProg *r, int source) {
+    return r->keep == KEEP_SHARED && source == 0;
+}
+int64_t rprog_window_body(const Problem *p, const RProg *r);
+bool rprog_window_unrolls(const Problem *p, const RProg *r);
+
+/* `permute`: points of a box; of source i: elements of its part of the box, elements of a row in
+ * shared memory, bytes from its beginning to the next source's; elements that lie together in
+ * memory: of source i, of the outputs (source < 0).  */
+int64_t rprog_permute_points(const Problem *p, const RProg *r);
+int64_t rprog_permute_part(const Problem *p, const RProg *r, int source);
+int64_t rprog_permute_row(const Problem *p, const RProg *r, int source);
+int64_t rprog_permute_bytes(const Problem *p, const RProg *r, int source);
+int64_t rprog_permute_run(const Problem *p, const RProg *r, int source);
+/* Elements from point to point along each axis in source i's part, before padding; 0: not moved.
+ * Elements of one access of the part by outputs.  */
+void rprog_permute_steps(const Problem *p, const RProg *r, int source,
+                         int32_t step[PERMUTE_AXES]);
+int rprog_permute_width(const Problem *p, const RProg *r, int source);
+/* Wavefronts of filling the part of source i and of reading it for the outputs, by one full box.
+ * Of many requests a part is looked at and stands for the rest.  */
+double rprog_permute_stores(const Problem *p, const RProg *r, int source);
+double rprog_permute_loads(const Problem *p, const RProg *r, int source);
+#endif
