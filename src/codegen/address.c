@@ -12,7 +12,8 @@ static const char *times(const Cg *cg, const char *x, const char *stride) {
     return strcmp(stride, "1") == 0 ? x : cg_text(cg, "%s * %s", x, stride);
 }
 
-const Affine *address_value(const Access *x, int d) {
+/* Subscript d of an access, or its offset.  */
+static const Affine *value_of(const Access *x, int d) {
     return d == OFFSET ? &x->offset : &x->sub[d];
 }
 
@@ -20,7 +21,7 @@ const char *address_stride(const Kernel *k, const Access *x, int d, const FusedA
                            int digit) {
     const AxisDigit *g = &axis->digit[digit];
     int index = axis->index[g->first + g->n - 1];
-    int64_t stride = contract_stride(address_value(x, d), axis, digit);
+    int64_t stride = contract_stride(value_of(x, d), axis, digit);
     if (stride == 0) return NULL;
     return d == OFFSET ? size_stride(k->cg, x, index) : cg_int(k->cg, TE_I64, stride);
 }
@@ -130,7 +131,7 @@ static const char *steps_of(const Kernel *k, const Side *s, int d, const FusedAx
                             int steps) {
     const Access *x = &s->o->access;
     const AxisDigit *g = &axis->digit[digit];
-    int64_t stride = contract_stride(address_value(x, d), axis, digit);
+    int64_t stride = contract_stride(value_of(x, d), axis, digit);
     if (stride == 0 || steps == 0) return NULL;
     if (d == OFFSET && (x->varies >> axis->index[g->first + g->n - 1] & 1))
         return cg_text(k->cg, "(%s * %d)", address_stride(k, x, d, axis, digit), steps);
@@ -159,7 +160,7 @@ static const char *chunk_part(const Kernel *k, const Side *s, int d, const char 
     sum = local_k(k, s, d, kk, wide, sum);
     if (batch) sum = address_combine(k, x, d, address_axis(k, s, AX_B), batch, wide, sum);
     if (d == OFFSET && x->c_varies) return size_offset(k->cg, x, 0, sum);
-    return address_plus_number(k->cg, sum, address_value(x, d)->c);
+    return address_plus_number(k->cg, sum, value_of(x, d)->c);
 }
 
 const char *const *address_batch_digits(const Kernel *k, const Side *s) {

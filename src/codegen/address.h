@@ -22,9 +22,8 @@ const char *address_plus_number(const Cg *cg, const char *sum, int64_t x);
 /* Digits of position `at` as texts; prints definitions PREFIX0, ... where there are several.  */
 void address_digits(Kernel *k, const FusedAxis *axis, const char *prefix, const char *at, bool wide,
                     const char **digit);
-/* An affine value of an access: subscript d, or its offset.  */
+/* Stands for an access's offset among its subscripts.  */
 enum { OFFSET = -1 };
-const Affine *address_value(const Access *x, int d);
 /* What one step of a digit adds to it; NULL: nothing.  */
 const char *address_stride(const Kernel *k, const Access *x, int d, const FusedAxis *axis,
                            int digit);

@@ -134,7 +134,6 @@ void fragment_fetch(Kernel *k, const Side *s, const char *dynamic, const char *f
 void fragment_first(Kernel *k);
 /* Does the product take the unit's multiply-add (else the body is evaluated as it stands)?  */
 bool fragment_multiplies(const Kernel *k);
-TeDtype fragment_type(const Kernel *k, const Side *s);
 
 /* fragment_mma.c: fragments of matrix units, as register arrays a_frag[buffer], b_frag[buffer].  */
 void fragment_mma_declare(Kernel *k);

@@ -94,7 +94,7 @@ static void address_facts(const Contract *c, Side *s) {
 /* ---- tables ---- */
 
 /* How many values the k digits of a guarded subscript take together.  */
-int contract_guard_values(const TeStmt *root, const Side *s, int d) {
+static int guard_values(const TeStmt *root, const Side *s, int d) {
     int64_t n = 1;
     for (int i = 0; i < s->k_axis.n_digit && n <= TABLE_BITS; i++) {
         const AxisDigit *g = &s->k_axis.digit[i];
@@ -118,7 +118,7 @@ static bool assign_bits(const Contract *c, Side *s) {
     int bits = 0;
     for (int d = 0; d < c->te->tensor[s->o->access.tensor].rank; d++) {
         s->guard_bit[d] = bits;
-        if (s->o->access.guard[d]) bits += contract_guard_values(c->root, s, d);
+        if (s->o->access.guard[d]) bits += guard_values(c->root, s, d);
         if (bits > TABLE_BITS) return false;
     }
     return true;

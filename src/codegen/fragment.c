@@ -7,7 +7,7 @@ bool fragment_multiplies(const Kernel *k) {
     return con->product && con->red == TE_RED_SUM && (real || con->body->type == con->acc);
 }
 
-TeDtype fragment_type(const Kernel *k, const Side *s) {
+static TeDtype type_of(const Kernel *k, const Side *s) {
     return fragment_multiplies(k) ? k->c.p->con.acc : s->o->compute;
 }
 
@@ -17,14 +17,14 @@ void fragment_declare(Kernel *k) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
         if (!s->present) continue;
-        const char *type = k->c.packed ? "int" : cg_type(fragment_type(k, s));
+        const char *type = k->c.packed ? "int" : cg_type(type_of(k, s));
         cg_line(k->cg, "%s %c_frag[%d][%s];", type, s->id, depth_of(s), s->side ? "TN" : "TM");
     }
 }
 
 static const char *converted(const Kernel *k, const Side *s, const char *element) {
     const char *x = cg_decode(k->cg, s->tile, element);
-    return cg_convert(k->cg, fragment_type(k, s), s->o->compute, x);
+    return cg_convert(k->cg, type_of(k, s), s->o->compute, x);
 }
 
 /* Distance of register i from the thread's first row or column.  */

@@ -180,7 +180,6 @@ typedef struct {
 void contract_facts(const Te *te, const Device *dev, const Problem *p, const RProg *r,
                     Contract *out);
 enum { TABLE_BITS = 30 };     /* guard values in a table entry, beside two bits for the ends */
-int contract_guard_values(const TeStmt *root, const Side *s, int d);
 /* What one step of a digit adds to an affine value.  */
 int64_t contract_stride(const Affine *f, const FusedAxis *axis, int digit);
 #endif

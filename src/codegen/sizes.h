@@ -6,7 +6,6 @@
 
 TeExtent size_number(int64_t v);
 TeExtent size_times(Arena *a, TeExtent x, TeExtent y);
-TeExtent size_plus(Arena *a, TeExtent x, TeExtent y);
 /* How many parts of n cover x.  */
 TeExtent size_parts(Arena *a, TeExtent x, int64_t n);
 /* Product of the extents of a statement's indices: of a fused axis, n of its indices from `first`

@@ -203,7 +203,8 @@ bool sample_indices(const Problem *p, const RProg *r, const BlockPoint *at, int6
     return true;
 }
 
-int64_t sample_flat(const Problem *p, const RProg *r, const BlockPoint *at) {
+/* Position of a point in the flattened domain [B][M][N].  */
+static int64_t flat_of(const Problem *p, const RProg *r, const BlockPoint *at) {
     int64_t extent[AX_CLASSES];
     extents_of(p, r, extent);
     return (at->at[AX_B] * extent[AX_M] + at->at[AX_M]) * extent[AX_N] + at->at[AX_N];
@@ -214,7 +215,7 @@ int sample_adding(Arena *a, const Problem *p, const RProg *r, const BlockPoint *
     int64_t *id = ARENA_ARRAY(a, int64_t, n + 1);
     int count = 0;
     for (int i = 0; i < n; i++) {
-        int64_t x = sample_flat(p, r, &at[i]) / span;
+        int64_t x = flat_of(p, r, &at[i]) / span;
         bool seen = false;
         for (int k = count - 1; k >= 0 && !seen; k--) seen = id[k] == x;
         if (!seen) id[count++] = x;

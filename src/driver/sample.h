@@ -27,8 +27,6 @@ int sample_points(Arena *a, const BlockRange *range, int want, Rng *rng, BlockPo
 /* The root statement's spatial indices at a point, of a row group's frame all indices; false if
  * a ragged tile has no output there.  */
 bool sample_indices(const Problem *p, const RProg *r, const BlockPoint *at, int64_t *index);
-/* Position of a point in the flattened domain [B][M][N].  */
-int64_t sample_flat(const Problem *p, const RProg *r, const BlockPoint *at);
 
 /* Grid-x ids of the kernel that adds a split reduction, `span` outputs a block, that cover these
  * points.  */

@@ -270,10 +270,64 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     double added = sums * r->split;
     out->smem_load_wavefronts = (int64_t)(tiles * (steps * wavefronts + added + turned[0]));
     out->smem_store_wavefronts =
-        (int64_t)(tiles * (steps * stores + sums * r->split + turned[1] + c->region_stores));
+        (int64_t)(tiles * (steps * stores + added + turned[1] + c->region_stores));
     bool real = te_dtype_class(p->con.acc) == TE_CLASS_REAL && !matrix;
     double adds = real ? sums / ((p->acc_bytes + 3) / 4) * r->split : 0;
     out->fma = (int64_t)(tiles * (steps * s->fma + adds));
+}
+
+/* What the phases of the grid take, one behind the other, in clocks.  */
+typedef struct {
+    double term[MP_COUNT];
+    double fill, epilogue;    /* as far as no other block hides them */
+    double issued;            /* by the ends, hidden or not */
+    double busy;              /* k-steps for which SMs are held */
+} Course;
+
+static Course course_of(const Model *m, const RProg *r, const StepCounts *c, const Step *s,
+                        const Ending *e, const Phase *phase, int n, double miss) {
+    Course t = {.fill = 0};
+    for (int i = 0; i < n; i++) {
+        const Phase *ph = &phase[i];
+        bool last = i == n - 1;
+        /* Resident blocks hide each other's ends, except those of the last wave.  */
+        double exposed = last ? (ph->times - 1) / ph->resident + 1 : ph->times / ph->resident;
+        add_phase(m, r, s, ph, miss, t.term);
+        t.fill += (last && n > 1 ? exposed : exposed + (1 - 1 / ph->resident)) *
+                  fill_clocks(m, r, s, ph);
+        t.epilogue += exposed * epilogue_clocks(m, r, c, e, ph);
+        if (e->rows) t.issued += ph->times * ph->resident * output_clocks(m, r, e);
+        t.busy += ph->times * ph->resident * ph->steps * m->sms;
+    }
+    return t;
+}
+
+/* Least time for `reads` bytes of DRAM with the bytes in flight that the blocks keep there.  */
+static double in_flight_us(const Model *m, const RProg *r, const Step *s, double reads,
+                           double blocks, double steps) {
+    double resident = lesser(r->blocks_per_sm, whole(blocks / m->sms));
+    double in_flight = resident * s->bytes * lesser(steps_ahead(r), steps);
+    return m->in_flight ? reads / hal_curve(m->in_flight, in_flight) * 1e6 : 0;
+}
+
+/* Time of the epilogue beyond the longest of the other terms.  */
+static double epilogue_us(const Ending *e, const Course *t, const Estimate *x, double to_us) {
+    double core = 0;
+    for (MpTerm i = MP_L2; i <= MP_LATENCY; i++) core = greater(core, x->term[i]);
+    double end = greater(core + t->epilogue * to_us, x->term[MP_DRAM]);
+    /* Other blocks hide an end as far as they leave slots to issue it.  */
+    if (e->rows) end = greater(end, x->term[MP_ISSUE] + t->issued * to_us);
+    return end - greater(core, x->term[MP_DRAM]);
+}
+
+/* Share of the outputs in tiles that lie outside of the tensor.  */
+static double padding_of(const Problem *p, const RProg *r) {
+    double padded = 1, inside = 1;
+    for (int axis = AX_M; axis <= AX_N; axis++) {
+        padded *= (double)(rprog_tiles(p, r, axis) * r->block.extent[axis]);
+        inside *= (double)p->extent[axis];
+    }
+    return inside > 0 ? padded / inside - 1 : 0;
 }
 
 void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const Ending *e,
@@ -288,62 +342,31 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     fill_counts(m, r, &s, &c, tiles, out);
 
     out->store_sectors = (int64_t)(e->sectors + 0.5);
-    double reads = mp_dram_reads(m, r) + e->reads, writes = e->writes;
+    double reads = mp_dram_reads(m, r) + e->reads, writes = e->writes, stored = writes;
     double l2_bytes = tiles * all_steps * s.bytes;
     double miss = l2_bytes > 0 ? lesser(1, 4 * reads / l2_bytes) : 1;
-    double clocks[MP_COUNT] = {0}, fill = 0, epilogue = 0, stored = writes, issued = 0;
-    if (rprog_matrix(m->dev, r)) {        /* parts of sectors cost as much as whole ones */
+    if (rprog_matrix(m->dev, r))          /* parts of sectors cost as much as whole ones */
         stored = greater(stored, (double)out->store_sectors * SECTOR);
-    }
     Phase phase[PHASES];
     int n = grid_phases(m, r, stored, phase);
-    for (int i = 0; i < n; i++) {
-        const Phase *ph = &phase[i];
-        bool last = i == n - 1;
-        /* Resident blocks hide each other's ends, except those of the last wave.  */
-        double exposed = last ? (ph->times - 1) / ph->resident + 1 : ph->times / ph->resident;
-        add_phase(m, r, &s, ph, miss, clocks);
-        fill += (last && n > 1 ? exposed : exposed + (1 - 1 / ph->resident)) *
-                fill_clocks(m, r, &s, ph);
-        epilogue += exposed * epilogue_clocks(m, r, &c, e, ph);
-        if (e->rows) issued += ph->times * ph->resident * output_clocks(m, r, e);
-    }
-    double active = lesser(blocks, m->sms);
-    double port = active * m->dev->memory[LEVEL_DRAM].per_sm_max.value * m->clock;
+    Course t = course_of(m, r, &c, &s, e, phase, n, miss);
+    double port = lesser(blocks, m->sms) * m->dev->memory[LEVEL_DRAM].per_sm_max.value * m->clock;
     double read_rate = m->dev->memory[LEVEL_DRAM].per_sm_max.value > 0 ? lesser(m->dram_read, port)
                                                                        : m->dram_read;
     double to_us = 1e6 / m->clock;
     out->dram_bytes = reads + writes;
-    for (MpTerm t = MP_L2; t <= MP_LATENCY; t++) out->term[t] = clocks[t] * to_us;
+    for (MpTerm i = MP_L2; i <= MP_LATENCY; i++) out->term[i] = t.term[i] * to_us;
     out->term[MP_DRAM] = (reads / read_rate + writes / m->dram_write) * 1e6;
-    double resident = lesser(r->blocks_per_sm, whole(blocks / m->sms));
-    double in_flight = resident * s.bytes * lesser(steps_ahead(r), phase[0].steps);
-    if (m->in_flight) {
-        double us = reads / hal_curve(m->in_flight, in_flight) * 1e6;
-        out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], us);
-    }
-    out->term[MP_FILL] = fill * to_us;
-    double core = 0;
-    for (MpTerm t = MP_L2; t <= MP_LATENCY; t++) core = greater(core, out->term[t]);
-    double epilogue_us = epilogue * to_us;
-    double end = greater(core + epilogue_us, out->term[MP_DRAM]);
-    /* Other blocks hide an end as far as they leave slots to issue it.  */
-    if (e->rows) end = greater(end, out->term[MP_ISSUE] + issued * to_us);
-    out->term[MP_EPILOGUE] = end - greater(core, out->term[MP_DRAM]);
+    out->term[MP_LATENCY] = greater(out->term[MP_LATENCY],
+                                    in_flight_us(m, r, &s, reads, blocks, phase[0].steps));
+    out->term[MP_FILL] = t.fill * to_us;
+    out->term[MP_EPILOGUE] = epilogue_us(e, &t, out, to_us);
     out->term[MP_SPLIT] = split_us(m, r);
     out->term[MP_LAUNCH] = m->launch_us;
-    double slots = m->sms * r->blocks_per_sm, busy = 0;
-    for (int i = 0; i < n; i++)
-        busy += phase[i].times * phase[i].resident * phase[i].steps * m->sms;
     double work = r->tail > 0 ? tiles * all_steps : blocks * phase[0].steps;
-    out->waves = blocks / slots;
-    out->wave_efficiency = busy > 0 ? work / busy : 0;
-    double padded = 1, inside = 1;
-    for (int axis = AX_M; axis <= AX_N; axis++) {
-        padded *= (double)(rprog_tiles(p, r, axis) * r->block.extent[axis]);
-        inside *= (double)p->extent[axis];
-    }
-    out->padding_waste = inside > 0 ? padded / inside - 1 : 0;
+    out->waves = blocks / (m->sms * r->blocks_per_sm);
+    out->wave_efficiency = t.busy > 0 ? work / t.busy : 0;
+    out->padding_waste = padding_of(p, r);
     mp_finish(out);
 }
 

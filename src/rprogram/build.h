@@ -49,9 +49,6 @@ void build_scale_up(Builder *b, const RProg *start);
 void build_blocks(Builder *b, const RProg *start);
 /* Does a block of `tile` times some number of warps waste little enough of the axis?  */
 bool build_fits_axis(const Builder *b, const RProg *r, int axis, int32_t tile);
-/* Extent of an axis to measure padding by: of matrix units in whole unit tiles, for what
- * their shape wastes no block can avoid.  */
-int64_t build_extent(const Builder *b, const RProg *r, int axis);
 /* Scale-up for a unit that multiplies matrices.  */
 void build_matrix(Builder *b, const RProg *start);
 /* Scale-out of one block program: raster, split, limits; keeps what is legal.  */

@@ -18,10 +18,32 @@ TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int
     return rprog_packed(dev, r) ? o->storage : o->compute;
 }
 
+/* Is every value of type `from` one of `to`?  */
+static bool is_subset(TeDtype from, TeDtype to) {
+    static const uint16_t real = 1u << TE_F32 | 1u << TE_F64;
+    static const uint16_t wider[TE_DTYPE_COUNT] = {
+        [TE_F64] = 1u << TE_F64,
+        [TE_F32] = real,
+        [TE_F16] = real | 1u << TE_F16,
+        [TE_BF16] = real | 1u << TE_BF16,
+        [TE_F8E4M3] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E4M3,
+        [TE_F8E5M2] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E5M2,
+        [TE_I8] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_I8,
+        [TE_U8] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_U8,
+    };
+    return wider[from] >> to & 1;
+}
+
+/* Do the unit's operands hold every value of type `t` exactly?  */
+static bool holds(const ComputeUnit *u, TeDtype t) {
+    if (u->tf32) return t != TE_F32 && is_subset(t, TE_F32);
+    return is_subset(t, u->a) && u->a == u->b;
+}
+
 int rprog_products(const Problem *p, const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
     bool cut = u->tf32 && !p->tf32;
-    bool whole = matrix_holds(u, p->op[0].value) && matrix_holds(u, p->op[1].value);
+    bool whole = holds(u, p->op[0].value) && holds(u, p->op[1].value);
     return cut && !whole ? 3 : 1;
 }
 
@@ -71,27 +93,6 @@ int32_t rprog_piece_bytes(const Problem *p, const RProg *r) {
     return bytes < INT32_MAX ? (int32_t)bytes : INT32_MAX;
 }
 
-/* Is every value of type `from` one of `to`?  */
-static bool is_subset(TeDtype from, TeDtype to) {
-    static const uint16_t real = 1u << TE_F32 | 1u << TE_F64;
-    static const uint16_t wider[TE_DTYPE_COUNT] = {
-        [TE_F64] = 1u << TE_F64,
-        [TE_F32] = real,
-        [TE_F16] = real | 1u << TE_F16,
-        [TE_BF16] = real | 1u << TE_BF16,
-        [TE_F8E4M3] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E4M3,
-        [TE_F8E5M2] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E5M2,
-        [TE_I8] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_I8,
-        [TE_U8] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_U8,
-    };
-    return wider[from] >> to & 1;
-}
-
-bool matrix_holds(const ComputeUnit *u, TeDtype t) {
-    if (u->tf32) return t != TE_F32 && is_subset(t, TE_F32);
-    return is_subset(t, u->a) && u->a == u->b;
-}
-
 /* Sums of an f8 unit are cut; an explicit f32 accumulator forbids it.  */
 static bool accumulates(const Problem *p, const ComputeUnit *u) {
     bool narrow = u->a == TE_F8E4M3 || u->a == TE_F8E5M2;
@@ -104,7 +105,7 @@ static bool takes(const Problem *p, const ComputeUnit *u, const ROperand *op) {
     bool whole = te_dtype_class(p->con.acc) == TE_CLASS_INT;
     if (whole && te_dtype_class(op->value) != TE_CLASS_INT) return false;
     if (u->tf32 && op->value == TE_F32) return p->tf32 || p->fp32x3;
-    return matrix_holds(u, op->value);
+    return holds(u, op->value);
 }
 
 bool matrix_fits(const Problem *p, const ComputeUnit *u) {

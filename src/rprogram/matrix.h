@@ -7,8 +7,6 @@ enum { PROMOTED_MAX = 128 };              /* terms that an f8 unit sums by itsel
 
 /* The unit's tile in the problem's axes.  */
 RTile matrix_tile(const ComputeUnit *u, bool swapped);
-/* Do the unit's operands hold every value of type `t` exactly?  */
-bool matrix_holds(const ComputeUnit *u, TeDtype t);
 /* May the unit compute the problem: types, exact products, an accumulator the expression
  * allows?  */
 bool matrix_fits(const Problem *p, const ComputeUnit *u);

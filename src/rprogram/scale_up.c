@@ -51,13 +51,15 @@ static void advance(const Builder *b, Walk *w, int i, int j, const RTile *t,
     if (s[1] >= 0 && (s[1] >= best * BAND)) visit(w, i, j + 1);
 }
 
-int64_t build_extent(const Builder *b, const RProg *r, int axis) {
+/* Extent of an axis to measure padding by: of matrix units in whole unit tiles, for what
+ * their shape wastes no block can avoid.  */
+static int64_t padded_by(const Builder *b, const RProg *r, int axis) {
     int64_t n = b->p->extent[axis], unit = r->thread.extent[axis];
     return rprog_matrix(b->dev, r) ? (n + unit - 1) / unit * unit : n;
 }
 
 bool build_fits_axis(const Builder *b, const RProg *r, int axis, int32_t tile) {
-    int64_t n = build_extent(b, r, axis);
+    int64_t n = padded_by(b, r, axis);
     for (int i = 0; i < COUNTS; i++) {
         if (rtile_waste(n, tile * counts[i]) <= b->epsilon) return true;
     }
@@ -164,7 +166,7 @@ void build_blocks(Builder *b, const RProg *start) {
         unit[side] = start->warp.extent[axis];
         for (int i = 0; i < COUNTS; i++) {
             int32_t tile = counts[i] * unit[side];
-            if (rtile_broken(build_extent(b, start, axis), tile, unit[side], 1, b->epsilon) ==
+            if (rtile_broken(padded_by(b, start, axis), tile, unit[side], 1, b->epsilon) ==
                 RTILE_RULE_COUNT) {
                 w.size[side][w.n[side]++] = counts[i];
             }

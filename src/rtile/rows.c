@@ -27,7 +27,8 @@ void rtile_row_access(const uint8_t *axis, int n_index, Access *x) {
     for (int d = 0; d < TE_MAX_RANK; d++) to_frame(axis, n_index, &x->sub[d]);
 }
 
-void rtile_row_read(const Te *te, const RowGroup *g, int i, const TeExpr *read, Access *out) {
+/* Statement i of a row group: an access of it over the frame's indices.  */
+static void read_in_frame(const Te *te, const RowGroup *g, int i, const TeExpr *read, Access *out) {
     const TeStmt *s = &te->stmt[g->stmt[i]];
     access_read(te, s, read, out);
     if (out->affine) rtile_row_access(g->axis[i], s->n_index, out);
@@ -87,7 +88,7 @@ static bool is_regular(const Te *te, const RowGroup *g, int i, const TeExpr *rea
     int made = row_group_maker(te, g, read->v.ref);
     if (made >= 0 && g->role[made] != ROW_MAP) return false;
     if (read->checked || g->role[i] == ROW_SCALAR) return false;
-    rtile_row_read(te, g, i, read, x);
+    read_in_frame(te, g, i, read, x);
     return x->affine && !access_guarded(te, x) && rtile_row_step(frame, x) != 0 &&
            (made >= 0 || moves(frame, &x->offset, frame->n_left, frame->n_index));
 }
@@ -184,7 +185,7 @@ static void find_sources(const Te *te, RowFacts *f, int align) {
     }
 }
 
-/* Work per element and pass; bytes that are not moved by element.  */
+/* Work per element and pass.  */
 static void count_work(const Te *te, RowFacts *f, const bool *stored) {
     const RowGroup *g = f->group;
     for (int i = 0; i < g->n; i++) {
@@ -197,7 +198,6 @@ static void count_work(const Te *te, RowFacts *f, const bool *stored) {
         if (g->role[i] == ROW_REDUCE) f->reduces[g->pass[i]]++;
         f->tied += g->tie[i] != TIE_NONE;
         if (stored[i] && g->role[i] == ROW_MAP) f->element_bytes += bytes;
-        if (stored[i] && g->role[i] != ROW_MAP) f->row_bytes += bytes;
     }
 }
 

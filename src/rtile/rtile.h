@@ -78,7 +78,6 @@ typedef struct {
     bool flat;                /* rows of all sources that differ by row follow each other in memory,
                                * the first one aligned to 16 bytes */
     double element_bytes;     /* written per element by maps */
-    double row_bytes;         /* read and written per row by the rest */
 } RowFacts;
 
 /* What the statements behind a contraction do with rows of its results (KernelGroup.stats).  Pass p
@@ -148,8 +147,6 @@ void rtile_resize(Arena *a, const Problem *p, const Te *sized, int align, Proble
  * that is read, and each of the outputs, once.  */
 void rtile_op_bytes(const Te *te, double *reads, double *writes);
 
-/* Statement i of a row group: an access of it over the frame's indices.  */
-void rtile_row_read(const Te *te, const RowGroup *g, int i, const TeExpr *read, Access *out);
 /* The source that a read of statement i is in pass `pass`; -1 if it is none.  */
 int rtile_row_source(const Te *te, const RowFacts *f, int i, const TeExpr *read);
 
