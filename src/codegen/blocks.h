@@ -108,10 +108,11 @@ void load_staged_declare(Kernel *k, const Side *s);
 void load_staged(Kernel *k, const Side *s);
 void load_staged_keep(Kernel *k, const Side *s);
 /* load_reads.c: staged chunks of an expression whose reads are made for a whole chunk at once:
- * registers, loads of chunk i, and its elements as they are stored, as an array x.  */
+ * registers, loads of chunk i, and its elements as an array x: as they are stored, or to be
+ * rounded in `pairs` by the store.  */
 void load_reads_declare(Kernel *k, const Side *s);
 void load_reads(Kernel *k, const Side *s);
-void load_reads_evaluate(Kernel *k, const Side *s);
+void load_reads_evaluate(Kernel *k, const Side *s, bool pairs);
 
 /* Offset of a stage, " + put" or " + take"; "" where there is one stage.  */
 const char *load_stage(const Kernel *k, const char *name);

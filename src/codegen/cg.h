@@ -39,6 +39,13 @@ const char *cg_type(TeDtype compute);     /* type of a value */
 const char *cg_decode(const Cg *c, TeDtype storage, const char *element);
 /* A value of type `from` as an element of `storage`: one rounding.  */
 const char *cg_encode(const Cg *c, TeDtype storage, TeDtype from, const char *value);
+/* Vectors on their way to memory: narrow reals may wait as f32 and be rounded in `pairs` by the
+ * store, all others are elements.  Can it be; type of an element, a value as one, the function that
+ * stores `width` of them.  */
+bool cg_pairs(TeDtype storage, int width);
+const char *cg_waiting(TeDtype storage, bool pairs);
+const char *cg_wait(const Cg *c, TeDtype storage, bool pairs, TeDtype from, const char *value);
+const char *cg_store(const Cg *c, TeDtype storage, bool pairs, int width);
 /* A value as another compute type (operands that meet, accumulation).  */
 const char *cg_convert(const Cg *c, TeDtype to, TeDtype from, const char *value);
 /* A cast: the value `storage` can hold, in its compute type.  */

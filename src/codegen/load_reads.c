@@ -88,19 +88,19 @@ static const char *element(const Kernel *k, const Side *s, int j) {
 
 /* The expression's value at `at` in the form it has in the tile; a last rounding to the tile's type
  * is made once.  */
-static const char *tile_value(const CgPoint *at, const Side *s) {
+static const char *tile_value(const CgPoint *at, const Side *s, bool pairs) {
     const TeExpr *e = s->o->expr;
     if (e->kind == TE_CAST && e->store == s->tile)
-        return cg_encode(at->cg, s->tile, e->args[0]->type,
-                         cg_expr(at, e->args[0], e->args[0]->type));
-    return cg_encode(at->cg, s->tile, s->o->compute, cg_expr(at, e, s->o->compute));
+        return cg_wait(at->cg, s->tile, pairs, e->args[0]->type,
+                       cg_expr(at, e->args[0], e->args[0]->type));
+    return cg_wait(at->cg, s->tile, pairs, s->o->compute, cg_expr(at, e, s->o->compute));
 }
 
-void load_reads_evaluate(Kernel *k, const Side *s) {
+void load_reads_evaluate(Kernel *k, const Side *s, bool pairs) {
     Cg *cg = k->cg;
     CgGiven given[RTILE_CHUNK_READS];
     const char *test = test_chunk(k, s, "k_next - BK");
-    cg_line(cg, "%s x[%d]%s;", cg_storage(s->tile), s->l->vec, test ? " = {}" : "");
+    cg_line(cg, "%s x[%d]%s;", cg_waiting(s->tile, pairs), s->l->vec, test ? " = {}" : "");
     if (test) cg_open(cg, "if (%s)", test);
     else cg_scope(cg);
     CgPoint at = first_point(k, s, "k_next - BK");
@@ -111,7 +111,7 @@ void load_reads_evaluate(Kernel *k, const Side *s) {
     at.n_given = s->n_read;
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int v = 0; v < %d; v++)", s->l->vec);
-    cg_line(cg, "x[v] = %s;", tile_value(&at, s));
+    cg_line(cg, "x[v] = %s;", tile_value(&at, s, pairs));
     cg_close(cg);
     cg_close(cg);
 }

@@ -132,11 +132,11 @@ void load_staged(Kernel *k, const Side *s) {
     cg_close(cg);
 }
 
-/* A register element in the form it has in the tile.  */
-static const char *kept(const Kernel *k, const Side *s, const char *x) {
+/* A register element in the form it has in the tile, or waits in to be rounded in pairs.  */
+static const char *kept(const Kernel *k, const Side *s, bool pairs, const char *x) {
     if (s->copies && s->tile == s->o->storage) return x;
     if (s->copies) x = cg_decode(k->cg, s->o->storage, x);
-    return cg_encode(k->cg, s->tile, s->o->compute, x);
+    return cg_wait(k->cg, s->tile, pairs, s->o->compute, x);
 }
 
 /* Index in the tile of an element of chunk i, `more` elements along the direction of the load.  */
@@ -160,36 +160,37 @@ static void keep_straight(Kernel *k, const Side *s) {
     int vec = s->l->vec, width = vec * s->elem > 16 ? 16 / s->elem : vec;
     const char *from = cg_text(cg, "%c_reg[i].v", s->id);
     bool unchanged = s->copies && s->tile == s->o->storage;
+    bool pairs = !unchanged && cg_pairs(s->tile, width);
+    const char *put = cg_store(cg, s->tile, pairs, width);
     if (unchanged && in_words(s)) {
         cg_line(cg, "rl_store<%d>(reinterpret_cast<unsigned *>(to + %s), %s);", words(s),
                 address_chunk(k, s), from);
         return;
     }
     if (s->n_read) {
-        load_reads_evaluate(k, s);
+        load_reads_evaluate(k, s, pairs);
         from = "x";
     } else if (!unchanged) {
-        cg_line(cg, "%s x[%d];", cg_storage(s->tile), vec);
+        cg_line(cg, "%s x[%d];", cg_waiting(s->tile, pairs), vec);
         cg_line(cg, "#pragma unroll");
         cg_line(cg, "for (int v = 0; v < %d; v++) x[v] = %s;", vec,
-                kept(k, s, register_element(k, s, "v")));
+                kept(k, s, pairs, register_element(k, s, "v")));
         from = "x";
     }
     if (width == vec) {
-        cg_line(cg, "rl_store<%d>(to + %s, %s);", vec, address_chunk(k, s), from);
+        cg_line(cg, "%s(to + %s, %s);", put, address_chunk(k, s), from);
         return;
     }
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int part = 0; part < %d; part++)", vec / width);
-    cg_line(cg, "    rl_store<%d>(to + %s, %s + part * %d);", width, target(k, s, "part", width),
-            from, width);
+    cg_line(cg, "    %s(to + %s, %s + part * %d);", put, target(k, s, "part", width), from, width);
 }
 
 static void keep_across(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const char *value = "x[v]";
-    if (s->n_read) load_reads_evaluate(k, s);
-    else value = kept(k, s, register_element(k, s, "v"));
+    if (s->n_read) load_reads_evaluate(k, s, false);
+    else value = kept(k, s, false, register_element(k, s, "v"));
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int v = 0; v < %d; v++) to[%s] = %s;", s->l->vec, target(k, s, "v", 1),
             value);
@@ -209,7 +210,7 @@ void load_staged_keep(Kernel *k, const Side *s) {
             load_stage(k, "put"), s->id - 32);
     if (s->l->vec == 1)
         cg_line(cg, "to[%s] = %s;", address_chunk(k, s),
-                kept(k, s, cg_text(cg, "%c_reg[i].v[0]", s->id)));
+                kept(k, s, false, cg_text(cg, "%c_reg[i].v[0]", s->id)));
     else if (s->l->along == s->l->layout.inner) keep_straight(k, s);
     else keep_across(k, s);
     if (live) cg_close(cg);

@@ -341,10 +341,11 @@ static bool is_name(char ch) {
            ch == '_';
 }
 
-static int rows(void) { return ROWS + prelude_matrix_rows; }
+static int rows(void) { return ROWS + prelude_matrix_rows + prelude_pairs_rows; }
 
 static const PreludeRow *row(int i) {
-    return i < ROWS ? &table[i] : &prelude_matrix[i - ROWS];
+    int n = i - ROWS, pairs = n - prelude_matrix_rows;
+    return n < 0 ? &table[i] : pairs < 0 ? &prelude_matrix[n] : &prelude_pairs[pairs];
 }
 
 static int find(const char *name, size_t len, int cc) {

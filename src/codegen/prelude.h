@@ -15,6 +15,8 @@ typedef struct {
 } PreludeRow;
 extern const PreludeRow prelude_matrix[];  /* prelude_matrix.c: those of matrix units */
 extern const int prelude_matrix_rows;
+extern const PreludeRow prelude_pairs[];   /* prelude_pairs.c: those of narrow vectors */
+extern const int prelude_pairs_rows;
 
 /* Definitions of every rl_ name in `body` and what they need themselves, in order of the table.
  * Returns the first name that is not in the table, NULL if all are.  */

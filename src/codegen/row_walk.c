@@ -135,9 +135,32 @@ static bool is_stored(const Kernel *k, int i, int pass) {
            elements_in_memory(k, k->cg->te->stmt[g->stmt[i]].tensor);
 }
 
+static int width_of_write(const Kernel *k, const Access *x) {
+    const TeStmt *frame = &k->cg->te->stmt[facts(k)->group->frame];
+    return row_width(k, rtile_row_vector(k->cg->te, frame, x, k->cg->align));
+}
+
+/* Does a later statement of the pass need the value?  */
+static bool is_needed(const Kernel *k, int i, int pass) {
+    bool needed = false;
+    for (int j = i + 1; j < facts(k)->group->n; j++) needed |= runs(k, j, pass);
+    return needed;
+}
+
+/* Does the store round its elements?  What the kernel reads again is rounded before.  */
+static bool in_pairs(const Kernel *k, int i, int pass) {
+    const RowFacts *f = facts(k);
+    int t = k->cg->te->stmt[f->group->stmt[i]].tensor;
+    Access x;
+    row_write(k, i, &x);
+    for (int n = 0; n < f->n_source; n++)
+        if (f->source[n].made && f->source[n].tensor == t) return false;
+    return !is_needed(k, i, pass) &&
+           cg_pairs(k->cg->te->tensor[t].dtype, width_of_write(k, &x));
+}
+
 static void map(Kernel *k, int i, int pass, bool stored) {
     Cg *cg = k->cg;
-    const RowGroup *g = facts(k)->group;
     CgPoint p = row_point(k, i);
     given_reads(k, i, pass, &p);
     int t = p.stmt->tensor;
@@ -149,10 +172,9 @@ static void map(Kernel *k, int i, int pass, bool stored) {
                 cg_cast(cg, dtype, p.stmt->rhs->type, value));
     } else {
         const char *out = cg_text(cg, "o%d[%s]", t, k->l->r->store_vec > 1 ? "v" : "0");
-        cg_line(cg, "%s = %s;", out, cg_encode(cg, dtype, p.stmt->rhs->type, value));
-        bool later = false;
-        for (int j = i + 1; j < g->n; j++) later |= runs(k, j, pass);
-        if (later)
+        cg_line(cg, "%s = %s;", out,
+                cg_wait(cg, dtype, in_pairs(k, i, pass), p.stmt->rhs->type, value));
+        if (is_needed(k, i, pass))
             cg_line(cg, "const %s %s = %s;", cg_type(compute), name, cg_decode(cg, dtype, out));
     }
     k->at.made[t] = name;
@@ -186,12 +208,7 @@ static void decode_columns(Kernel *k) {
                  k->at.index, k->at.wide);
 }
 
-static int width_of_write(const Kernel *k, const Access *x) {
-    const TeStmt *frame = &k->cg->te->stmt[facts(k)->group->frame];
-    return row_width(k, rtile_row_vector(k->cg->te, frame, x, k->cg->align));
-}
-
-static void store(Kernel *k, int i) {
+static void store(Kernel *k, int i, int pass) {
     Cg *cg = k->cg;
     int t = cg->te->stmt[facts(k)->group->stmt[i]].tensor;
     Access x;
@@ -207,11 +224,12 @@ static void store(Kernel *k, int i) {
         cg_close(cg);
         return;
     }
+    const char *put = cg_store(cg, cg->te->tensor[t].dtype, in_pairs(k, i, pass), width);
     const char *times = step == 1 ? "" : cg_text(cg, " * %s", cg_int(cg, TE_I64, step));
     if (parts == 1 && width == 1) {
         cg_line(cg, "q%d[col%s] = o%d[0];", t, times, t);
     } else if (parts == 1) {
-        cg_line(cg, "rl_store<%d>(q%d + col, o%d);", width, t, t);
+        cg_line(cg, "%s(q%d + col, o%d);", put, t, t);
     } else {
         cg_line(cg, "#pragma unroll");
         cg_line(cg, "for (int p = 0; p < %d; p++)", parts);
@@ -219,8 +237,7 @@ static void store(Kernel *k, int i) {
             cg_line(cg, "    q%d[%s(col + p)%s] = o%d[p];", t, row_wide(k) ? "(long long)" : "",
                     times, t);
         else
-            cg_line(cg, "    rl_store<%d>(q%d + col + p * %d, o%d + p * %d);", width, t, width, t,
-                    width);
+            cg_line(cg, "    %s(q%d + col + p * %d, o%d + p * %d);", put, t, width, t, width);
     }
 }
 
@@ -255,7 +272,8 @@ static void compute(Kernel *k, int pass, bool tied) {
     for (int i = 0; i < g->n; i++) {
         int t = cg->te->stmt[g->stmt[i]].tensor;
         if (!tied && is_stored(k, i, pass))
-            cg_line(cg, "%s o%d[%d];", cg_storage(cg->te->tensor[t].dtype), t, k->l->r->store_vec);
+            cg_line(cg, "%s o%d[%d];", cg_waiting(cg->te->tensor[t].dtype, in_pairs(k, i, pass)),
+                    t, k->l->r->store_vec);
     }
     bool lanes = k->l->r->store_vec > 1;
     if (lanes) {
@@ -269,7 +287,7 @@ static void compute(Kernel *k, int pass, bool tied) {
     cg_close(cg);
     for (int i = 0; i < g->n && !tied; i++) {
         if (!is_stored(k, i, pass)) continue;
-        store(k, i);
+        store(k, i, pass);
         for (int n = 0; n < f->n_source; n++) {
             if (f->source[n].made && f->source[n].tensor == cg->te->stmt[g->stmt[i]].tensor)
                 retain(k, n);

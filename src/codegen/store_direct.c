@@ -21,6 +21,15 @@ static int statement_of(const Kernel *k, int i) {
     return i == 0 ? g->root : g->fused[i - 1];
 }
 
+/* Does the store round its elements?  What later statements read is rounded for them before.  */
+static bool in_pairs(const Kernel *k, int stmt) {
+    int t = k->cg->te->stmt[stmt].tensor;
+    Access x;
+    access_write(k->cg->te, &k->cg->te->stmt[stmt], &x);
+    return !is_read_later(k, t) &&
+           cg_pairs(k->cg->te->tensor[t].dtype, elements_width(k, stmt, &x));
+}
+
 /* Before the first statement: vectors that are read and written.  */
 static void begin(Kernel *k) {
     const Te *te = k->cg->te;
@@ -30,7 +39,8 @@ static void begin(Kernel *k) {
         if (!stats_emits(k, stmt)) continue;
         if (e->kind != TE_REDUCE && !stats_is_held(k, stmt)) elements_load_vectors(k, stmt, e);
         if (stats_stores(k, stmt))
-            cg_line(k->cg, "%s o%d[%d];", cg_storage(te->tensor[t].dtype), t, k->at.vec);
+            cg_line(k->cg, "%s o%d[%d];", cg_waiting(te->tensor[t].dtype, in_pairs(k, stmt)), t,
+                    k->at.vec);
     }
     elements_open_lanes(k);
 }
@@ -44,7 +54,7 @@ static void define_value(Kernel *k, int stmt, TeDtype type, const char *value) {
     bool memory = stats_stores(k, stmt), later = is_read_later(k, t);
     const char *out = cg_text(cg, "o%d[%s]", t, lane);
     if (memory && (dtype != compute || !later)) {
-        cg_line(cg, "%s = %s;", out, cg_encode(cg, dtype, type, value));
+        cg_line(cg, "%s = %s;", out, cg_wait(cg, dtype, in_pairs(k, stmt), type, value));
         if (later)
             cg_line(cg, "const %s %s = %s;", cg_type(compute), name, cg_decode(cg, dtype, out));
     } else {
@@ -84,16 +94,17 @@ void store_direct(Kernel *k) {
         access_write(cg->te, &cg->te->stmt[stmt], &x);
         int width = elements_width(k, stmt, &x);
         const char *offset, *to = store_place(k, stmt, &x, &offset);
+        const char *put = cg_store(cg, cg->te->tensor[t].dtype, in_pairs(k, stmt), width);
         if (width == k->at.vec) {
             if (width == 1) cg_line(cg, "%s[%s] = o%d[0];", to, offset, t);
-            else cg_line(cg, "rl_store<%d>(%s + (%s), o%d);", width, to, offset, t);
+            else cg_line(cg, "%s(%s + (%s), o%d);", put, to, offset, t);
             continue;
         }
         if (width > 1) {
             cg_line(cg, "#pragma unroll");
             cg_line(cg, "for (int p = 0; p < %d; p++)", k->at.vec / width);
-            cg_line(cg, "    rl_store<%d>(%s + (%s) + p * %d, o%d + p * %d);", width, to, offset,
-                    width, t, width);
+            cg_line(cg, "    %s(%s + (%s) + p * %d, o%d + p * %d);", put, to, offset, width, t,
+                    width);
             continue;
         }
         elements_open_lanes(k);

@@ -92,6 +92,19 @@ const char *cg_encode(const Cg *c, TeDtype storage, TeDtype from, const char *va
     return cg_convert(c, compute, from, value);
 }
 
+bool cg_pairs(TeDtype storage, int width) { return is_narrow_real(storage) && width % 2 == 0; }
+
+const char *cg_waiting(TeDtype storage, bool pairs) { return cg_storage(pairs ? TE_F32 : storage); }
+
+const char *cg_wait(const Cg *c, TeDtype storage, bool pairs, TeDtype from, const char *value) {
+    return pairs ? single(c, from, value) : cg_encode(c, storage, from, value);
+}
+
+const char *cg_store(const Cg *c, TeDtype storage, bool pairs, int width) {
+    if (!pairs) return cg_text(c, "rl_store<%d>", width);
+    return cg_text(c, "rl_store_%s<%d>", short_name(storage), width);
+}
+
 const char *cg_cast(const Cg *c, TeDtype storage, TeDtype from, const char *value) {
     if (storage == from) return value;
     if (storage == TE_BOOL) return cg_text(c, "(%s != 0)", value);

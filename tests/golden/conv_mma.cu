@@ -37,12 +37,6 @@ template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, cons
     *reinterpret_cast<rl_vec<T, N> *>(p) = y;
 }
 
-__device__ __forceinline__ unsigned short rl_f32_to_f16(float x) {
-    unsigned short y;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
-    return y;
-}
-
 __device__ __forceinline__ unsigned rl_shared(const void *p) {
     return (unsigned)__cvta_generic_to_shared(p);
 }
@@ -70,6 +64,20 @@ __device__ __forceinline__ void rl_mma_m16n8k16_f16_f32(float *d, const unsigned
                  " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+__device__ __forceinline__ unsigned rl_f32x2_to_f16(float x, float y) {
+    unsigned z;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(z) : "f"(y), "f"(x));
+    return z;
+}
+
+template <int N> __device__ __forceinline__ void rl_store_f16(unsigned short *p, const float *x) {
+    rl_vec<unsigned, N / 2> y;
+    #pragma unroll
+    for (int i = 0; i < N / 2; i++)
+        y.v[i] = rl_f32x2_to_f16(x[2 * i], x[2 * i + 1]);
+    *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
 }
 
 extern "C" __global__ void __launch_bounds__(128, 2)
@@ -338,11 +346,11 @@ rk_7db3494c532de037_1(const unsigned short *__restrict__ t0,
             #pragma unroll
             for (int v = 0; v < 4; v++) sum.v[v] = sum.v[v] + x.v[v];
         }
-        unsigned short o2[4];
+        float o2[4];
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-            o2[v] = rl_f32_to_f16(sum.v[v]);
+            o2[v] = sum.v[v];
         }
-        rl_store<4>(t2 + (i1 * 648 + i2 * 72 + i3), o2);
+        rl_store_f16<4>(t2 + (i1 * 648 + i2 * 72 + i3), o2);
     }
 }

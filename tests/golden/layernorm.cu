@@ -24,21 +24,8 @@ template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(con
     return *reinterpret_cast<const rl_vec<T, N> *>(p);
 }
 
-template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
-    rl_vec<T, N> y;
-    #pragma unroll
-    for (int i = 0; i < N; i++) y.v[i] = x[i];
-    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
-}
-
 __device__ __forceinline__ float rl_bf16_to_f32(unsigned short x) {
     return __uint_as_float((unsigned)x << 16);
-}
-
-__device__ __forceinline__ unsigned short rl_f32_to_bf16(float x) {
-    unsigned short y;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x));
-    return y;
 }
 
 __device__ __forceinline__ unsigned rl_shared(const void *p) {
@@ -56,6 +43,20 @@ __device__ __forceinline__ void rl_cp_async_commit() {
 
 template <int N> __device__ __forceinline__ void rl_cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
+}
+
+__device__ __forceinline__ unsigned rl_f32x2_to_bf16(float x, float y) {
+    unsigned z;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(z) : "f"(y), "f"(x));
+    return z;
+}
+
+template <int N> __device__ __forceinline__ void rl_store_bf16(unsigned short *p, const float *x) {
+    rl_vec<unsigned, N / 2> y;
+    #pragma unroll
+    for (int i = 0; i < N / 2; i++)
+        y.v[i] = rl_f32x2_to_bf16(x[2 * i], x[2 * i + 1]);
+    *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
 }
 
 extern "C" __global__ void __launch_bounds__(128, 8)
@@ -168,13 +169,13 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
             rl_vec<float, 4> x2[2];
             #pragma unroll
             for (int p = 0; p < 2; p++) x2[p] = rl_load<4>(p2 + (col + p * 4));
-            unsigned short o4[8];
+            float o4[8];
             #pragma unroll
             for (int v = 0; v < VN; v++) {
                 const int i1 = (col + v);
-                o4[v] = rl_f32_to_bf16(((((rl_bf16_to_f32(x0[0].v[v]) - e5) * rsqrtf((e6 + t3))) * x1[v / 4].v[v % 4]) + x2[v / 4].v[v % 4]));
+                o4[v] = ((((rl_bf16_to_f32(x0[0].v[v]) - e5) * rsqrtf((e6 + t3))) * x1[v / 4].v[v % 4]) + x2[v / 4].v[v % 4]);
             }
-            rl_store<8>(q4 + col, o4);
+            rl_store_bf16<8>(q4 + col, o4);
         }
     }
 

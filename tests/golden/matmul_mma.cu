@@ -42,12 +42,6 @@ __device__ __forceinline__ float rl_f16_to_f32(unsigned short x) {
     return y;
 }
 
-__device__ __forceinline__ unsigned short rl_f32_to_f16(float x) {
-    unsigned short y;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
-    return y;
-}
-
 __device__ __forceinline__ float rl_max_f32(float x, float y) {
     float z;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
@@ -92,6 +86,20 @@ __device__ __forceinline__ int rl_hidden(int x) {
     int y;
     asm volatile("mov.s32 %0, %1;" : "=r"(y) : "r"(x));
     return y;
+}
+
+__device__ __forceinline__ unsigned rl_f32x2_to_f16(float x, float y) {
+    unsigned z;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(z) : "f"(y), "f"(x));
+    return z;
+}
+
+template <int N> __device__ __forceinline__ void rl_store_f16(unsigned short *p, const float *x) {
+    rl_vec<unsigned, N / 2> y;
+    #pragma unroll
+    for (int i = 0; i < N / 2; i++)
+        y.v[i] = rl_f32x2_to_f16(x[2 * i], x[2 * i + 1]);
+    *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)
@@ -266,13 +274,13 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
                     rl_vec<unsigned short, 8> x0[1];
                     #pragma unroll
                     for (int p = 0; p < 1; p++) x0[p] = rl_load<8>(t2 + (i1) + p * 8);
-                    unsigned short o3[8];
+                    float o3[8];
                     #pragma unroll
                     for (int v = 0; v < 8; v++) {
                         const float e4 = value[v / 4].v[v % 4];
-                        o3[v] = rl_f32_to_f16(rl_max_f32((e4 + rl_f16_to_f32(x0[v / 8].v[v % 8])), 0.0f));
+                        o3[v] = rl_max_f32((e4 + rl_f16_to_f32(x0[v / 8].v[v % 8])), 0.0f);
                     }
-                    rl_store<8>(p3 + ((i * TM + s * 4) * 256), o3);
+                    rl_store_f16<8>(p3 + ((i * TM + s * 4) * 256), o3);
                 }
             }
         }

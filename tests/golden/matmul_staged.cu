@@ -29,13 +29,6 @@ template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(con
     return *reinterpret_cast<const rl_vec<T, N> *>(p);
 }
 
-template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
-    rl_vec<T, N> y;
-    #pragma unroll
-    for (int i = 0; i < N; i++) y.v[i] = x[i];
-    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
-}
-
 __device__ __forceinline__ float rl_f16_to_f32(unsigned short x) {
     float y;
     asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
@@ -50,6 +43,18 @@ __device__ __forceinline__ unsigned short rl_f32_to_f16(float x) {
 
 __device__ __forceinline__ float rl_max_f32(float x, float y) {
     return x > y || x != x ? x : y;
+}
+
+__device__ __forceinline__ unsigned rl_f32x2_to_f16(float x, float y) {
+    return rl_f32_to_f16(x) | (unsigned)rl_f32_to_f16(y) << 16;
+}
+
+template <int N> __device__ __forceinline__ void rl_store_f16(unsigned short *p, const float *x) {
+    rl_vec<unsigned, N / 2> y;
+    #pragma unroll
+    for (int i = 0; i < N / 2; i++)
+        y.v[i] = rl_f32x2_to_f16(x[2 * i], x[2 * i + 1]);
+    *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4)
@@ -275,13 +280,13 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
                     rl_vec<unsigned short, 4> x0[1];
                     #pragma unroll
                     for (int p = 0; p < 1; p++) x0[p] = rl_load<4>(t2 + (i1) + p * 4);
-                    unsigned short o3[4];
+                    float o3[4];
                     #pragma unroll
                     for (int v = 0; v < 4; v++) {
                         const float e4 = acc[i][j + v];
-                        o3[v] = rl_f32_to_f16(rl_max_f32((e4 + rl_f16_to_f32(x0[v / 4].v[v % 4])), 0.0f));
+                        o3[v] = rl_max_f32((e4 + rl_f16_to_f32(x0[v / 4].v[v % 4])), 0.0f);
                     }
-                    rl_store<4>(p3 + ((i / VM * (LM * VM) + i % VM) * 512 + (j / VN * (LN * VN) + j % VN)), o3);
+                    rl_store_f16<4>(p3 + ((i / VM * (LM * VM) + i % VM) * 512 + (j / VN * (LN * VN) + j % VN)), o3);
                 }
             }
         }

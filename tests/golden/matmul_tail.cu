@@ -38,12 +38,6 @@ template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, cons
     *reinterpret_cast<rl_vec<T, N> *>(p) = y;
 }
 
-__device__ __forceinline__ unsigned short rl_f32_to_f16(float x) {
-    unsigned short y;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
-    return y;
-}
-
 __device__ __forceinline__ float rl_max_f32(float x, float y) {
     float z;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
@@ -77,6 +71,20 @@ __device__ __forceinline__ void rl_mma_m16n8k16_f16_f32(float *d, const unsigned
                  " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+__device__ __forceinline__ unsigned rl_f32x2_to_f16(float x, float y) {
+    unsigned z;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(z) : "f"(y), "f"(x));
+    return z;
+}
+
+template <int N> __device__ __forceinline__ void rl_store_f16(unsigned short *p, const float *x) {
+    rl_vec<unsigned, N / 2> y;
+    #pragma unroll
+    for (int i = 0; i < N / 2; i++)
+        y.v[i] = rl_f32x2_to_f16(x[2 * i], x[2 * i + 1]);
+    *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
 }
 
 extern "C" __global__ void __launch_bounds__(64, 2)
@@ -302,13 +310,13 @@ rk_e7c01b7eba31f2b2_0(const unsigned short *__restrict__ t0,
                                 rl_vec<float, 4> x0[1];
                                 #pragma unroll
                                 for (int p = 0; p < 1; p++) x0[p] = rl_load<4>(t2 + (i1) + p * 4);
-                                unsigned short o3[4];
+                                float o3[4];
                                 #pragma unroll
                                 for (int v = 0; v < 4; v++) {
                                     const float e4 = value[v / 4].v[v % 4];
-                                    o3[v] = rl_f32_to_f16(rl_max_f32((e4 + x0[v / 4].v[v % 4]), 0.0f));
+                                    o3[v] = rl_max_f32((e4 + x0[v / 4].v[v % 4]), 0.0f);
                                 }
-                                rl_store<4>(p3 + ((i * TM + s * 4) * 200), o3);
+                                rl_store_f16<4>(p3 + ((i * TM + s * 4) * 200), o3);
                             }
                         }
                     }
@@ -355,12 +363,12 @@ rk_e7c01b7eba31f2b2_1(const unsigned short *__restrict__ t0,
         rl_vec<float, 4> x0[1];
         #pragma unroll
         for (int p = 0; p < 1; p++) x0[p] = rl_load<4>(t2 + (i1) + p * 4);
-        unsigned short o3[4];
+        float o3[4];
         #pragma unroll
         for (int v = 0; v < 4; v++) {
             const float e4 = sum.v[v];
-            o3[v] = rl_f32_to_f16(rl_max_f32((e4 + x0[v / 4].v[v % 4]), 0.0f));
+            o3[v] = rl_max_f32((e4 + x0[v / 4].v[v % 4]), 0.0f);
         }
-        rl_store<4>(t3 + (i0 * 200 + i1), o3);
+        rl_store_f16<4>(t3 + (i0 * 200 + i1), o3);
     }
 }

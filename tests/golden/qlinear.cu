@@ -29,19 +29,6 @@ template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(con
     return *reinterpret_cast<const rl_vec<T, N> *>(p);
 }
 
-template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
-    rl_vec<T, N> y;
-    #pragma unroll
-    for (int i = 0; i < N; i++) y.v[i] = x[i];
-    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
-}
-
-__device__ __forceinline__ unsigned short rl_f32_to_f16(float x) {
-    unsigned short y;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
-    return y;
-}
-
 __device__ __forceinline__ int rl_dp4a_ss(int x, int y, int z) {
     int d;
     asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(x), "r"(y), "r"(z));
@@ -63,6 +50,20 @@ __device__ __forceinline__ void rl_cp_async_commit() {
 
 template <int N> __device__ __forceinline__ void rl_cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
+}
+
+__device__ __forceinline__ unsigned rl_f32x2_to_f16(float x, float y) {
+    unsigned z;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(z) : "f"(y), "f"(x));
+    return z;
+}
+
+template <int N> __device__ __forceinline__ void rl_store_f16(unsigned short *p, const float *x) {
+    rl_vec<unsigned, N / 2> y;
+    #pragma unroll
+    for (int i = 0; i < N / 2; i++)
+        y.v[i] = rl_f32x2_to_f16(x[2 * i], x[2 * i + 1]);
+    *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
 }
 
 extern "C" __global__ void __launch_bounds__(128, 2)
@@ -210,13 +211,13 @@ rk_2a730f928034dc44_0(const signed char *__restrict__ t0,
                 rl_vec<float, 4> x0[1];
                 #pragma unroll
                 for (int p = 0; p < 1; p++) x0[p] = rl_load<4>(t2 + (i1) + p * 4);
-                unsigned short o3[4];
+                float o3[4];
                 #pragma unroll
                 for (int v = 0; v < 4; v++) {
                     const int e4 = acc[i][j + v];
-                    o3[v] = rl_f32_to_f16(((float)e4 * x0[v / 4].v[v % 4]));
+                    o3[v] = ((float)e4 * x0[v / 4].v[v % 4]);
                 }
-                rl_store<4>(p3 + ((i / VM * (LM * VM) + i % VM) * 256 + (j / VN * (LN * VN) + j % VN)), o3);
+                rl_store_f16<4>(p3 + ((i / VM * (LM * VM) + i % VM) * 256 + (j / VN * (LN * VN) + j % VN)), o3);
             }
         }
     }

@@ -22,22 +22,9 @@ template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(con
     return *reinterpret_cast<const rl_vec<T, N> *>(p);
 }
 
-template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
-    rl_vec<T, N> y;
-    #pragma unroll
-    for (int i = 0; i < N; i++) y.v[i] = x[i];
-    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
-}
-
 __device__ __forceinline__ float rl_f16_to_f32(unsigned short x) {
     float y;
     asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
-    return y;
-}
-
-__device__ __forceinline__ unsigned short rl_f32_to_f16(float x) {
-    unsigned short y;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
     return y;
 }
 
@@ -53,6 +40,20 @@ template <typename T> __device__ __forceinline__ void rl_argmax(T &best, int &wh
         best = x;
         where = at;
     }
+}
+
+__device__ __forceinline__ unsigned rl_f32x2_to_f16(float x, float y) {
+    unsigned z;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(z) : "f"(y), "f"(x));
+    return z;
+}
+
+template <int N> __device__ __forceinline__ void rl_store_f16(unsigned short *p, const float *x) {
+    rl_vec<unsigned, N / 2> y;
+    #pragma unroll
+    for (int i = 0; i < N / 2; i++)
+        y.v[i] = rl_f32x2_to_f16(x[2 * i], x[2 * i + 1]);
+    *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4)
@@ -163,13 +164,13 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     for (int u = 0; u < 2; u++) {
         const int col = (u * LN + lane) * VN;
         if (m < M && col < N) {
-            unsigned short o1[8];
+            float o1[8];
             #pragma unroll
             for (int v = 0; v < VN; v++) {
                 const int i1 = (col + v);
-                o1[v] = rl_f32_to_f16((expf((rl_f16_to_f32(x0[u].v[v]) - e3)) / e4));
+                o1[v] = (expf((rl_f16_to_f32(x0[u].v[v]) - e3)) / e4);
             }
-            rl_store<8>(q1 + col, o1);
+            rl_store_f16<8>(q1 + col, o1);
         }
     }
 

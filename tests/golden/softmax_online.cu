@@ -23,27 +23,28 @@ template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(con
     return *reinterpret_cast<const rl_vec<T, N> *>(p);
 }
 
-template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
-    rl_vec<T, N> y;
-    #pragma unroll
-    for (int i = 0; i < N; i++) y.v[i] = x[i];
-    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
-}
-
 __device__ __forceinline__ float rl_bf16_to_f32(unsigned short x) {
     return __uint_as_float((unsigned)x << 16);
-}
-
-__device__ __forceinline__ unsigned short rl_f32_to_bf16(float x) {
-    unsigned short y;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x));
-    return y;
 }
 
 __device__ __forceinline__ float rl_max_f32(float x, float y) {
     float z;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
     return z;
+}
+
+__device__ __forceinline__ unsigned rl_f32x2_to_bf16(float x, float y) {
+    unsigned z;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(z) : "f"(y), "f"(x));
+    return z;
+}
+
+template <int N> __device__ __forceinline__ void rl_store_bf16(unsigned short *p, const float *x) {
+    rl_vec<unsigned, N / 2> y;
+    #pragma unroll
+    for (int i = 0; i < N / 2; i++)
+        y.v[i] = rl_f32x2_to_bf16(x[2 * i], x[2 * i + 1]);
+    *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
 }
 
 extern "C" __global__ void __launch_bounds__(128, 8)
@@ -207,13 +208,13 @@ rk_afbea1deb2beab90_1(const unsigned short *__restrict__ t0,
         for (int u = 0; u < 2; u++) {
             const int col = step * BN + (u * LN + lane) * VN;
             if (col < N) {
-                unsigned short o1[8];
+                float o1[8];
                 #pragma unroll
                 for (int v = 0; v < VN; v++) {
                     const int i1 = (col + v);
-                    o1[v] = rl_f32_to_bf16((expf((rl_bf16_to_f32(x0[u].v[v]) - e2)) / e3));
+                    o1[v] = (expf((rl_bf16_to_f32(x0[u].v[v]) - e2)) / e3);
                 }
-                rl_store<8>(q1 + col, o1);
+                rl_store_bf16<8>(q1 + col, o1);
             }
         }
     }

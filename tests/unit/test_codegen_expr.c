@@ -47,6 +47,7 @@ typedef struct {
     const char *text;
     const TeData *in;
     bool exact;
+    const char *uses;         /* what the source must hold; NULL: anything */
     char wrong[4096];
 } Job;
 
@@ -57,19 +58,23 @@ static void run_job(void *user) {
     c.in = j->in;
     if (!wrong) wrong = kernel_pick(&c, 0);
     if (!wrong) wrong = kernel_emit(&c);
+    if (!wrong && j->uses && !strstr(c.program.source, j->uses)) wrong = "other code than meant";
     if (!wrong) wrong = kernel_compile(&c, j->target->nvrtc, false);
     if (!wrong) wrong = kernel_run(&c, j->exact ? TE_FILL_INTEGERS : TE_FILL_REALS, 1, j->exact);
     if (!wrong) return;
     strncpy(j->wrong, kernel_report(&c, j->target->dev->arch, wrong), sizeof j->wrong - 1);
 }
 
-/* `in` NULL: data made for the op.  */
-static void prove(Target *t, const char *text, const TeData *in, bool exact) {
-    Job j = {.target = t, .text = text, .in = in, .exact = exact};
-    assert_true(arena_try(t->arena, run_job, &j));
+static void prove_job(Job j) {
+    assert_true(arena_try(j.target->arena, run_job, &j));
     if (!j.wrong[0]) return;
     print_error("%s\n", j.wrong);
-    fail_msg("%.300s", text);
+    fail_msg("%.300s", j.text);
+}
+
+/* `in` NULL: data made for the op.  */
+static void prove(Target *t, const char *text, const TeData *in, bool exact) {
+    prove_job((Job){.target = t, .text = text, .in = in, .exact = exact});
 }
 
 /* ---- values that hurt ---- */
@@ -197,6 +202,37 @@ static void check_casts(void **state) {
             prove(&t, buf_str(&b), &in, true);
             arena_destroy(t.arena);
         }
+    }
+}
+
+/* Vectors of narrow reals are rounded in pairs by their store.  */
+static void check_pairs(void **state) {
+    (void)state;
+    enum { MANY = 32768 };
+    static const TeDtype from[] = {TE_F32, TE_F64, TE_I32, TE_BF16};
+    static const struct {
+        TeDtype to;
+        const char *uses;
+    } stores[] = {{TE_F16, "rl_store_f16<"},
+                  {TE_BF16, "rl_store_bf16<"},
+                  {TE_F8E4M3, "rl_store_e4m3<"},
+                  {TE_F8E5M2, "rl_store_e5m2<"}};
+    for (int k = 0; k < TARGETS; k++) {
+        Target t;
+        open_target(&t, k);
+        for (int i = 0; i < 4; i++) {
+            TeData in = fill(t.arena, from[i], MANY, 9, false);
+            for (int n = 0; n < 4; n++) {
+                if (from[i] == stores[n].to) continue;
+                Buf b = buf_new(t.arena);
+                buf_printf(&b, "op f(x: %s[%d]) -> Y: %s[%d] { Y[i] = %s(x[i]); }",
+                           te_dtype_name(from[i]), MANY, te_dtype_name(stores[n].to), MANY,
+                           te_dtype_name(stores[n].to));
+                prove_job((Job){.target = &t, .text = buf_str(&b), .in = &in, .exact = true,
+                                .uses = stores[n].uses});
+            }
+        }
+        arena_destroy(t.arena);
     }
 }
 
@@ -333,10 +369,11 @@ static void check_long(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(check_operators), cmocka_unit_test(check_integers),
-        cmocka_unit_test(check_casts),     cmocka_unit_test(check_intrinsics),
-        cmocka_unit_test(check_programs),  cmocka_unit_test(check_order),
-        cmocka_unit_test(check_long),      cmocka_unit_test(check_widened),
+        cmocka_unit_test(check_operators),  cmocka_unit_test(check_integers),
+        cmocka_unit_test(check_casts),      cmocka_unit_test(check_pairs),
+        cmocka_unit_test(check_intrinsics), cmocka_unit_test(check_programs),
+        cmocka_unit_test(check_order),      cmocka_unit_test(check_long),
+        cmocka_unit_test(check_widened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
