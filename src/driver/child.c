@@ -1,11 +1,11 @@
 #include "driver/child.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* What goes through the pipe: announcements of one byte, then 'R', a Reply and its texts.  */
@@ -18,12 +18,6 @@ typedef struct {
 struct Child {
     int out;
 };
-
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---- the child ---- */
 static bool put(int fd, const void *data, size_t len) {
@@ -96,7 +90,7 @@ typedef struct {
 
 static void take(Watch *w, const char *bytes, size_t n) {
     for (size_t i = 0; i < n && !w->replying; i++) {
-        if (bytes[i] == WAITING) w->wait_since = now_s();
+        if (bytes[i] == WAITING) w->wait_since = clock_now_s();
         if (bytes[i] == WORKING) w->wait_since = 0;
         if (bytes[i] != REPLY) continue;
         w->replying = true;
@@ -119,7 +113,7 @@ static void listen(Watch *w) {
 
 /* How the watch must end now; CHILD_DONE: it goes on.  */
 static ChildEnd verdict(const Watch *w) {
-    double now = now_s();
+    double now = clock_now_s();
     const ChildLimits *l = w->limits;
     if (l->stop && *l->stop) return CHILD_STOPPED;
     if (w->wait_since > 0 && now - w->wait_since > l->watchdog_s) return CHILD_HUNG;
@@ -180,7 +174,7 @@ Status child_run(Arena *a, Diag *d, ChildBody body, void *user, const ChildLimit
     int end[2];
     *out = (ChildResult){.end = CHILD_DIED};
     Watch *w = ARENA_NEW(a, Watch);
-    *w = (Watch){.fd = -1, .limits = limits, .begin = now_s(), .text = buf_new(a)};
+    *w = (Watch){.fd = -1, .limits = limits, .begin = clock_now_s(), .text = buf_new(a)};
     arena_defer(a, finish, w);
     if (pipe(end))
         return diag_error(d, ST_IO, NULL, DIAG_NOWHERE, "no pipe: %s", strerror(errno));

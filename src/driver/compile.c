@@ -1,16 +1,10 @@
 #include "driver/compile.h"
+#include "base/clock.h"
 #include "driver/size_splits.h"
 #include <string.h>
-#include <time.h>
 
 /* Candidates kept beyond those asked for, to replace plans that spill.  */
 enum { SPARE_CANDIDATES = 24 };
-
-static double now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 /* The groups of an op, split in this way, and what planning needs to know of each.  */
 static Status open_set(Arena *a, Diag *d, const Te *te, TeSplit split, const Device *dev,
@@ -207,10 +201,10 @@ Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
 Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev, int align,
                      const BuildOptions *o, Build *out) {
     *out = (Build){.arch = o->arch ? o->arch : dev->arch};
-    double start = now_ms();
+    double start = clock_now_s();
     CgOptions emit = {.align = align, .only = o->only};
     Status s = cg_emit(a, d, &plan->rplan, dev, &emit, &out->program);
-    out->emit_ms = now_ms() - start;
+    out->emit_ms = (clock_now_s() - start) * 1e3;
     if (s || out->program.n_kernel == 0) return s;
     Nvrtc *compiler;
     s = nvrtc_open(a, d, o->nvrtc, out->arch, &compiler);

@@ -1,9 +1,9 @@
 #include "driver/measure.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "driver/trial.h"
 
 #include <string.h>
-#include <time.h>
 
 static const double default_watchdog_s = 20;
 
@@ -14,12 +14,6 @@ const char *trial_name(TrialEnd e) {
 #undef X
     };
     return name[e];
-}
-
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static ChildLimits limits_of(const MeasureOptions *o, double left_s) {
@@ -191,12 +185,12 @@ static bool environment(const ChildResult *r) {
 
 Status measure_candidates(Arena *a, Diag *d, const PlanSet *set, const Candidate *c, int n,
                           const MeasureOptions *o, Trial *trial, int *best) {
-    double begun = now_s();
+    double begun = clock_now_s();
     Print *print = ARENA_ARRAY(a, Print, n + 1);
     bool sound = any_without_spills(c, n);
     *best = -1;
     for (int i = 0; i < n; i++) {
-        double left = o->limit_s > 0 ? o->limit_s - (now_s() - begun) : 0;
+        double left = o->limit_s > 0 ? o->limit_s - (clock_now_s() - begun) : 0;
         if (!admit(a, c, i, sound, print, &trial[i])) continue;
         bool stopped = o->stop && *o->stop;
         if (stopped || (o->limit_s > 0 && left <= 0)) {

@@ -1,8 +1,8 @@
 #include "driver/timing.h"
+#include "base/clock.h"
 #include "base/stats.h"
 #include "hal/nvml.h"
 
-#include <time.h>
 
 enum {
     FEWEST = 5, MOST = 51,    /* samples of a series */
@@ -25,12 +25,6 @@ typedef struct {
     CudaGraph graph;          /* NULL: launch the kernels one by one */
     int repeats;              /* of the program in one sample */
 } Timer;
-
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static Status submit(Timer *t) {
     Status s = ST_OK;
@@ -96,12 +90,12 @@ static bool enough(const Timer *t, double *us, int n, double begun) {
     for (int i = 0; i < n; i++) sorted[i] = us[i];
     stats_sort(sorted, n);
     double budget = t->o->budget_s > 0 ? t->o->budget_s : default_budget_s;
-    return stats_spread(sorted, n) <= steady || now_s() - begun > budget;
+    return stats_spread(sorted, n) <= steady || clock_now_s() - begun > budget;
 }
 
 /* A median of samples whose spread has settled, or of as many as there is time for.  */
 static Status series(Timer *t, bool cold, double us[MOST], int *n) {
-    double begun = now_s(), first;
+    double begun = clock_now_s(), first;
     *n = 0;
     Status s = sample(t, cold, &first);   /* warms up, and is not counted */
     while (!s && *n < MOST) {

@@ -1,7 +1,7 @@
 #include "hal/nvrtc_library.h"
+#include "base/clock.h"
 
 #include <string.h>
-#include <time.h>
 
 enum { NVRTC_OUT_OF_MEMORY = 1, NVRTC_COMPILATION = 6, MAX_OPTIONS = 9 };
 
@@ -14,12 +14,6 @@ static void destroy(void *p) {
     Running *r = p;
     if (r->program)
         r->nvrtc->DestroyProgram(&r->program);
-}
-
-static double now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
 static Status failed(const Nvrtc *n, Diag *d, int result) {
@@ -115,12 +109,12 @@ Status nvrtc_compile(Nvrtc *n, Arena *a, Diag *d, const char *source, const char
     Running *run = ARENA_NEW(a, Running);
     run->nvrtc = n;
     arena_defer(a, destroy, run);
-    double start = now_ms();
+    double start = clock_now_s();
     int result = n->CreateProgram(&run->program, source, "kernel.cu", 0, NULL, NULL);
     if (result)
         return failed(n, d, result);
     result = n->CompileProgram(run->program, n_option, option);
-    out->ms = now_ms() - start;
+    out->ms = (clock_now_s() - start) * 1e3;
     char *log = "";
     size_t log_len;
     int logged = fetch(a, run->program, n->GetProgramLogSize, n->GetProgramLog, &log, &log_len);
