@@ -42,6 +42,7 @@ typedef struct {
 /* Where kernels run: told by a child, since the caller does not open the driver.  */
 typedef struct {
     CudaDeviceInfo info;
+    int driver_version;
     bool simulated;
 } MeasurePlace;
 

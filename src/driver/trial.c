@@ -20,7 +20,7 @@ Status trial_probe(Child *c, void *user, Arena *a, Diag *d, Buf *answer) {
     Status s = find_device(a, d, user, &x);
     child_waits(c, false);
     if (s) return s;
-    MeasurePlace place = {x.info, cuda_simulated(x.cuda)};
+    MeasurePlace place = {x.info, cuda_driver_version(x.cuda), cuda_simulated(x.cuda)};
     buf_add(answer, (const char *)&place, sizeof place);
     return ST_OK;
 }
