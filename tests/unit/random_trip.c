@@ -44,19 +44,6 @@ const char *trip_choose(Trip *t, int rank) {
     return NULL;
 }
 
-const char *trip_choose_any(Trip *t, uint64_t seed) {
-    trip_choose(t, 0);
-    Rng rng = {seed};
-    for (int g = 0; g < t->set.n_group; g++) {
-        RPlanOptions o = {.align = ALIGN, .workspace_limit = -1};
-        RProgSet all;
-        if (rprog_candidates(t->arena, &t->diag, &t->set.plans[g].problem, t->set.dev, &o, &all))
-            return said(t, "candidates");
-        t->whole.rplan.prog[g] = all.prog[rng_below(&rng, (uint32_t)all.n)];
-    }
-    return NULL;
-}
-
 /* Values of the run-time sizes that are allowed; the smallest ones now and then.  */
 static int64_t *any_sizes(const Trip *t, Rng *rng) {
     int64_t *value = ARENA_ARRAY(t->arena, int64_t, t->te->n_size + 1);
@@ -98,7 +85,7 @@ static RPlan *any_split(Trip *t, TeSplit split, const int64_t *within, bool whol
     for (int g = 0; g < p->n; g++) {
         if (!any_program(t, p, g, within, rng, g)) return NULL;
     }
-    for (int g = 0; g < p->n_group; g++) {
+    for (int g = 0; g < p->n_group && t->te->runtime; g++) {
         const int64_t *upto = any_sizes(t, rng);
         if (rng_below(rng, 3) == 0) continue;
         rplan_extend(t->arena, p, 1);
@@ -108,6 +95,43 @@ static RPlan *any_split(Trip *t, TeSplit split, const int64_t *within, bool whol
         if (any_program(t, p, g, upto, rng, p->n)) p->n++;
     }
     return p;
+}
+
+/* A plan through its text form.  */
+static const char *read_back(Trip *t, const RPlan *p) {
+    Buf text = buf_new(t->arena);
+    rprog_print(p, t->set.dev, &text);
+    if (compile_read_plan(t->arena, &t->diag, t->te, t->set.dev, &t->set.options, "plan",
+                          buf_str(&text), text.len, &t->set))
+        return said(t, "read");
+    return trip_choose(t, 0);
+}
+
+static const char *choose_other_split(Trip *t, Rng *rng, bool *chosen) {
+    int64_t *sizes = ARENA_ARRAY(t->arena, int64_t, t->te->n_size + 1);
+    for (int i = 0; i < t->te->n_size; i++) sizes[i] = t->te->size[i].extent.value;
+    TeSplit split = rng_below(rng, 2) ? TE_SPLIT_JOINED : (TeSplit)rng_below(rng, TE_SPLIT_COUNT);
+    RPlan *p = any_split(t, split, sizes, true, rng);
+    *chosen = p != NULL;
+    return p ? read_back(t, p) : NULL;
+}
+
+const char *trip_choose_any(Trip *t, uint64_t seed) {
+    trip_choose(t, 0);
+    Rng rng = {seed};
+    bool chosen = false;
+    if (!t->te->runtime && rng_below(&rng, 3)) {
+        const char *wrong = choose_other_split(t, &rng, &chosen);
+        if (wrong || chosen) return wrong;
+    }
+    for (int g = 0; g < t->set.n_group; g++) {
+        RPlanOptions o = {.align = ALIGN, .workspace_limit = -1};
+        RProgSet all;
+        if (rprog_candidates(t->arena, &t->diag, &t->set.plans[g].problem, t->set.dev, &o, &all))
+            return said(t, "candidates");
+        t->whole.rplan.prog[g] = all.prog[rng_below(&rng, (uint32_t)all.n)];
+    }
+    return NULL;
 }
 
 const char *trip_choose_sized(Trip *t, uint64_t seed) {
@@ -120,12 +144,7 @@ const char *trip_choose_sized(Trip *t, uint64_t seed) {
     TeSplit split = (TeSplit)rng_below(&rng, TE_SPLIT_COUNT);
     const int64_t *within = any_sizes(t, &rng);
     p->other = rng_below(&rng, 2) ? any_split(t, split, within, false, &rng) : NULL;
-    Buf text = buf_new(t->arena);
-    rprog_print(p, t->set.dev, &text);
-    if (compile_read_plan(t->arena, &t->diag, t->te, t->set.dev, &t->set.options, "plan",
-                          buf_str(&text), text.len, &t->set))
-        return said(t, "read");
-    return trip_choose(t, 0);
+    return read_back(t, p);
 }
 
 const char *trip_build(Trip *t) {
@@ -134,6 +153,7 @@ const char *trip_build(Trip *t) {
     CgOptions cg = {.align = ALIGN};
     if (cg_emit(t->arena, &t->diag, &t->whole.rplan, t->set.dev, &cg, &b->program))
         return said(t, "emit");
+    if (t->reached) trip_reach(t->reached, &t->whole.rplan);
     if (t->target >= COMPILED_TARGETS || b->program.n_kernel == 0) return NULL;
     NvrtcRequest want = {.ptx = true};
     if (nvrtc_compile(t->targets->nvrtc[t->target], t->arena, &t->diag, b->program.source, b->arch,

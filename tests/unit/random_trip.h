@@ -5,6 +5,8 @@
 #define TESTS_RANDOM_TRIP_H
 #include "driver/check.h"
 
+#include <stdatomic.h>
+
 enum { TARGETS = 5, COMPILED_TARGETS = 4, TRIP_RANKS = 20 };
 
 typedef struct {
@@ -13,10 +15,26 @@ typedef struct {
     Nvrtc *nvrtc[TARGETS];
 } Targets;
 
+/* Kinds of loads of a product's operands.  */
+#define TRIP_LOADS(X) X(STAGED, "staged") X(ASYNC, "async") X(REGION, "region")
+typedef enum {
+#define X(id, name) TRIP_##id,
+    TRIP_LOADS(X)
+#undef X
+        TRIP_LOAD_COUNT
+} TripLoad;
+
+/* How many plans that were built have each of these.  */
+typedef struct {
+    atomic_int skeleton[SK_COUNT], split[TE_SPLIT_COUNT], stats[STATS_COUNT];
+    atomic_int load[TRIP_LOAD_COUNT];
+} Reached;
+
 typedef struct {
     Arena *arena;
     Diag diag;
     const Targets *targets;
+    Reached *reached;         /* NULL: nobody counts */
     uint64_t seed;
     int target;
     const char *text;
@@ -30,7 +48,8 @@ typedef struct {
 void targets_open(Arena *a, Targets *out);   /* fails the test if there is no compiler */
 
 const char *trip_plan(Trip *t);
-/* The model's choice of this rank; or any candidate in every group.  */
+/* The model's choice of this rank; or any candidate in every group, perhaps of another split, which
+ * goes through the text form.  */
 const char *trip_choose(Trip *t, int rank);
 const char *trip_choose_any(Trip *t, uint64_t seed);
 /* For run-time sizes: any candidates, more of them for some sizes, perhaps another split for some,
@@ -44,6 +63,11 @@ const char *trip_check(Trip *t);
 const char *trip_check_sizes(Trip *t, uint64_t seed, int n);
 /* Bytes of every output on these inputs; static sizes only.  */
 const char *trip_outputs(Trip *t, TeData *in, const void **out);
+/* Counts a plan.  */
+void trip_reach(Reached *x, const RPlan *p);
+/* One line; and the name of something never reached, or NULL.  */
+void trip_print_reached(const Reached *x, Buf *out);
+const char *trip_unreached(const Reached *x);
 /* The program as it was read, the plan if there is one, and what is wrong.  */
 void trip_describe(const Trip *t, const char *wrong, Buf *out);
 #endif

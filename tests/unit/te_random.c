@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+/* Of statements; the first ones are any expression.  */
+enum {
+    FOLLOWER = 3, STENCIL, WINDOW, CONTRACTION, CONTRACTION_TOO, PRODUCT_ROWS, CONVOLUTION, KINDS
+};
+
 static void dimension(Gen *g, const Tensor *t, int d) {
     gen_name(g, 'S', t->dim[d], "");
     if (t->role >= TEMPORARY && gen_split(g, t->dim[d]))
@@ -112,7 +117,7 @@ static bool stencil(Gen *g, const Tensor *t) {
     return true;
 }
 
-static void where(Gen *g) {
+void gen_where(Gen *g) {
     const char *before = " where ";
     for (int k = 0; k < g->n_axis; k++) {
         const Axis *x = &g->axis[k];
@@ -135,8 +140,7 @@ static void where(Gen *g) {
     }
 }
 
-/* The tensor that is assigned next, at the point of its left indices.  */
-static void own_point(Gen *g, const Tensor *t, int tensor) {
+void gen_own_point(Gen *g, const Tensor *t, int tensor) {
     gen_name(g, 'T', tensor, "");
     put(g, "[");
     for (int d = 0; d < t->rank; d++) {
@@ -161,17 +165,17 @@ static bool follower(Gen *g, const Tensor *t, size_t *body) {
     memcpy(lead.dim, t->dim, sizeof lead.dim);
     bool open = t->role == TEMPORARY;
     for (int d = 0; d < t->rank; d++) g->axis[d].where = true;
-    own_point(g, &lead, g->n_tensor);
+    gen_own_point(g, &lead, g->n_tensor);
     put(g, mean ? "=sum[" : "=max[");
     gen_index_item(g, k);
     buf_printf(&g->out, "](%s)", e);
     if (mean) put(g, "/"), gen_name(g, 'S', g->axis[k].size, "");
-    where(g);
+    gen_where(g);
     put(g, ";");
     for (int d = 0; d < t->rank; d++) g->axis[d].where = open;
     g->tensor[g->n_tensor++] = lead;
     from = g->out.len;
-    own_point(g, &lead, g->n_tensor - 1);
+    gen_own_point(g, &lead, g->n_tensor - 1);
     const char *x = gen_cut(g, from);
     *body = from;
     put(g, "sum[");
@@ -193,13 +197,16 @@ static void annotations(Gen *g, const Tensor *t, bool sums) {
     if (!g->limits.exact && chance(g, 6)) put(g, " @fast");
 }
 
-/* The shape of what is assigned: often that of something earlier, or its first dimensions.  */
-static void choose_shape(Gen *g, Tensor *t) {
+/* The shape of what is assigned: often that of something earlier, or its first dimensions.  Of at
+ * least as many if they fit.  */
+static void choose_shape(Gen *g, Tensor *t, int least) {
     int64_t count = 1;
     const Tensor *like = g->n_tensor && !chance(g, 3)
                              ? &g->tensor[g->n_tensor - 1 - (int)below(g, (uint32_t)g->n_tensor)]
                              : NULL;
     int rank = (int)below(g, MAX_RANK);
+    if (like && like->rank < least) like = NULL;
+    if (rank < least) rank = least;
     for (int d = 0; d < rank && (!like || d < like->rank); d++) {
         int size = like ? like->dim[d] : (int)below(g, SIZES);
         if (count * g->high[size] > ELEMENTS) break;
@@ -210,10 +217,11 @@ static void choose_shape(Gen *g, Tensor *t) {
 
 static void statement(Gen *g, bool last) {
     Tensor t = {.role = last || chance(g, 2) ? OUTPUT : TEMPORARY};
-    t.cls = (Class)(below(g, 7) % 5 / 2);
+    uint32_t kind = below(g, KINDS);
+    t.cls = kind == PRODUCT_ROWS ? REAL : (Class)(below(g, 7) % 5 / 2);
     t.dtype = below(g, DTYPES);
     if (t.role == TEMPORARY && !chance(g, 4)) t.dtype = 0;
-    choose_shape(g, &t);
+    choose_shape(g, &t, kind >= PRODUCT_ROWS ? 2 : 0);
     if (t.role == OUTPUT && t.rank == 2 && chance(g, 12)) t.strides = 1;
     if (!gen_fixed(g, t.dim[0]) || !gen_fixed(g, t.dim[1])) t.strides = 0;
     g->n_axis = g->n_scope = 0;
@@ -224,17 +232,18 @@ static void statement(Gen *g, bool last) {
         g->work *= g->high[t.dim[d]];
     }
     size_t lead = g->out.len;
-    uint32_t kind = below(g, 8);
-    bool sums = kind >= 6 && contraction(g, &t);
-    bool folds = sums || (kind == 5 && window(g, &t)) || (kind == 4 && stencil(g, &t));
-    if (!folds && kind == 3) folds = follower(g, &t, &lead);
+    bool sums = (kind == CONTRACTION || kind == CONTRACTION_TOO) && contraction(g, &t);
+    sums |= kind == CONVOLUTION && gen_convolution(g, &t);
+    bool folds = sums || (kind == WINDOW && window(g, &t)) || (kind == STENCIL && stencil(g, &t)) ||
+                 (kind == FOLLOWER && follower(g, &t, &lead)) ||
+                 (kind == PRODUCT_ROWS && gen_product_rows(g, &t, &lead));
     if (!folds) gen_expr(g, t.cls, 1 + (int)below(g, 3));
     const char *body = gen_cut(g, lead);
-    own_point(g, &t, g->n_tensor);
+    gen_own_point(g, &t, g->n_tensor);
     put(g, "=");
     if (t.cls == INT) buf_printf(&g->out, "%s(%s)", gen_dtype(g, INT, t.dtype), body);
     else put(g, body);
-    where(g);
+    gen_where(g);
     annotations(g, &t, sums);
     put(g, ";");
     gen_space(g);

@@ -1,5 +1,6 @@
 /* What the parts of the generator of random programs share: te_random_expr.c writes indices, reads
- * and expressions, te_random.c statements and the file.  */
+ * and expressions, te_random_product.c products with what follows them, te_random.c statements and
+ * the file.  */
 #ifndef TESTS_TE_RANDOM_GEN_H
 #define TESTS_TE_RANDOM_GEN_H
 #include "te_random.h"
@@ -7,7 +8,7 @@
 enum {
     BASE_SIZES = 4,           /* then two made of these */
     SIZES = 6,
-    MAX_TENSORS = 24,
+    MAX_TENSORS = 40,
     MAX_INPUTS = 7,
     MAX_STATEMENTS = 6,
     MAX_AXES = 6,
@@ -76,4 +77,12 @@ void gen_leave_axis(Gen *g, int k);
 int gen_new_input(Gen *g, Class cls, uint32_t type, unsigned must);
 void gen_read(Gen *g, int tensor, bool guarded, int depth);
 void gen_expr(Gen *g, Class cls, int depth);
+/* Tensor number `tensor`, which is assigned, at the point of its left indices.  */
+void gen_own_point(Gen *g, const Tensor *t, int tensor);
+/* The ranges of the statement's axes that need telling.  */
+void gen_where(Gen *g);
+/* The right side of a statement for t; statements before it end at *body.  False if there is no
+ * room.  */
+bool gen_product_rows(Gen *g, const Tensor *t, size_t *body);
+bool gen_convolution(Gen *g, const Tensor *t);
 #endif

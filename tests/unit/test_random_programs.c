@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-enum { PROGRAMS = 700, PROGRAMS_LONG = 20000, PER_PAIR = 5, PER_SIZED = 10, SHOWN = 5 };
+enum { PROGRAMS = 620, PROGRAMS_LONG = 20000, PER_PAIR = 5, PER_SIZED = 10, SHOWN = 5 };
 enum { SHRINK_TRIES = 200, SIZES = 4, SIZES_LONG = 12 };
 
 /* What becomes of the program of some choices: NULL, or what is wrong.  The trip that went wrong is
@@ -34,6 +34,7 @@ typedef struct {
     uint64_t seed;
     char *wrong[SHOWN];       /* malloc */
     atomic_int n_wrong, n_compared;
+    Reached reached;
 } Bench;
 
 /* ---- against the reference ---- */
@@ -206,6 +207,7 @@ static bool one(void *user, int64_t i, int worker) {
     if (!c) return false;
     choices_random(c, f.seed);
     Trip t = new_trip(b, f.seed);
+    t.reached = &b->reached;
     const char *wrong = b->journey(&t, c);
     if (!wrong && t.build.compiled) b->n_compared++;
     if (wrong) {
@@ -253,6 +255,9 @@ static void travel(Bench *b, Journey journey, uint64_t count) {
     pool_for(0, (int64_t)count, one, b);
     print_message("# seeds %llu to %llu, %d compared\n", (unsigned long long)b->seed,
                   (unsigned long long)(b->seed + count - 1), b->n_compared);
+    Buf reached = buf_new(b->arena);
+    trip_print_reached(&b->reached, &reached);
+    print_message("# plans by %s\n", buf_str(&reached));
     for (int i = 0; i < b->n_wrong && i < SHOWN; i++) fprintf(stderr, "%s\n", b->wrong[i]);
     assert_int_equal(b->n_wrong, 0);
 }
@@ -262,6 +267,8 @@ static void test_reference(void **state) {
     Bench *b = *state;
     travel(b, to_reference, count);
     if (count > 100) assert_true((uint64_t)b->n_compared > count / 2);
+    const char *missing = count >= PROGRAMS ? trip_unreached(&b->reached) : NULL;
+    if (missing) fail_msg("no program has %s", missing);
 }
 
 static void test_sizes(void **state) {

@@ -1,0 +1,78 @@
+#include "random_trip.h"
+
+static const char *const skeletons[SK_COUNT] = {
+#define X(id, name) name,
+    RPROG_SKELETONS(X)
+};
+#undef X
+static const char *const splits[TE_SPLIT_COUNT] = {
+#define X(id, name) name,
+    TE_SPLITS(X)
+};
+#undef X
+static const char *const loads[TRIP_LOAD_COUNT] = {
+#define X(id, name) name,
+    TRIP_LOADS(X)
+};
+#undef X
+static const char *const rows[STATS_COUNT] = {
+#define X(id, name) name,
+    RPROG_STATS(X)
+};
+#undef X
+
+typedef struct {
+    const char *what, *const *name;
+    const atomic_int *count;
+    int n;
+} Row;
+enum { ROWS = 4 };
+
+static void rows_of(const Reached *x, Row out[ROWS]) {
+    out[0] = (Row){"skeletons", skeletons, x->skeleton, SK_COUNT};
+    out[1] = (Row){"splits", splits, x->split, TE_SPLIT_COUNT};
+    out[2] = (Row){"loads", loads, x->load, TRIP_LOAD_COUNT};
+    out[3] = (Row){"rows of products", rows, x->stats, STATS_COUNT};
+}
+
+void trip_print_reached(const Reached *x, Buf *out) {
+    Row row[ROWS];
+    rows_of(x, row);
+    for (int i = 0; i < ROWS; i++) {
+        buf_printf(out, "%s%s:", i ? "; " : "", row[i].what);
+        for (int k = 0; k < row[i].n; k++)
+            buf_printf(out, " %s %d", row[i].name[k], row[i].count[k]);
+    }
+}
+
+const char *trip_unreached(const Reached *x) {
+    Row row[ROWS];
+    rows_of(x, row);
+    for (int i = 0; i < ROWS; i++)
+        for (int k = 0; k < row[i].n; k++)
+            if (row[i].count[k] == 0) return row[i].name[k];
+    return NULL;
+}
+
+static void reach_plan(Reached *x, const RPlan *p) {
+    bool skeleton[SK_COUNT] = {0}, load[TRIP_LOAD_COUNT] = {0}, stats[STATS_COUNT] = {0};
+    for (int i = 0; i < p->n; i++) {
+        const RProg *r = &p->prog[i];
+        skeleton[r->skeleton] = true;
+        if (r->skeleton != SK_CONTRACT) continue;
+        stats[r->stats] = true;
+        for (int side = 0; side < 2; side++) {
+            const RLoad *l = &r->load[side];
+            if (!p->problem[i].op[side].present) continue;
+            load[l->region ? TRIP_REGION : l->kind == LOAD_ASYNC ? TRIP_ASYNC : TRIP_STAGED] = true;
+        }
+    }
+    x->split[p->te->split]++;
+    for (int i = 0; i < SK_COUNT; i++) x->skeleton[i] += skeleton[i];
+    for (int i = 0; i < TRIP_LOAD_COUNT; i++) x->load[i] += load[i];
+    for (int i = 0; i < STATS_COUNT; i++) x->stats[i] += stats[i];
+}
+
+void trip_reach(Reached *x, const RPlan *p) {
+    for (; p; p = p->other) reach_plan(x, p);
+}

@@ -1,0 +1,143 @@
+/* links: base */
+#include "te_random_gen.h"
+
+#include <string.h>
+
+/* ---- rows of a product ---- */
+
+/* A read of a new input over all axes in scope but those of `without`, a mask over the axes.  */
+static const char *factor(Gen *g, Class cls, uint32_t type, unsigned without) {
+    int scope[MAX_AXES], n = g->n_scope;
+    memcpy(scope, g->scope, sizeof scope);
+    g->n_scope = 0;
+    for (int i = 0; i < n; i++)
+        if (!(without >> scope[i] & 1)) g->scope[g->n_scope++] = scope[i];
+    size_t from = g->out.len;
+    gen_read(g, gen_new_input(g, cls, type, (1U << g->n_scope) - 1), false, 0);
+    memcpy(g->scope, scope, sizeof scope);
+    g->n_scope = n;
+    return gen_cut(g, from);
+}
+
+/* A temporary over the first `rank` axes; what assigns it is written up to here, from here on its
+ * right side is due.  Returns a read of it.  */
+static const char *begin(Gen *g, const Tensor *like, int rank, bool f64) {
+    Tensor t = {.role = TEMPORARY, .cls = REAL, .dtype = f64, .rank = rank};
+    memcpy(t.dim, like->dim, sizeof t.dim);
+    size_t from = g->out.len;
+    gen_own_point(g, &t, g->n_tensor);
+    const char *point = gen_cut(g, from);
+    buf_printf(&g->out, "%s=", point);
+    g->tensor[g->n_tensor++] = t;
+    return point;
+}
+
+static void end(Gen *g) {
+    gen_where(g);
+    put(g, ";");
+}
+
+/* The product over rows and columns, the last axis of t.  Axes before the rows are of both factors
+ * or of the first alone.  */
+static const char *product(Gen *g, const Tensor *t) {
+    int k = gen_reduction_axis(g, true);
+    if (k < 0) return NULL;
+    bool batch = chance(g, 2);
+    uint32_t type = below(g, 4), other = chance(g, 6) ? below(g, DTYPES) : type;
+    unsigned rows = batch ? 1U << (t->rank - 2) : (1U << (t->rank - 1)) - 1;
+    const char *a = factor(g, REAL, type, 1U << (t->rank - 1));
+    const char *b = factor(g, REAL, other, rows);
+    const char *p = begin(g, t, t->rank, type == 1 || other == 1);
+    put(g, "sum[");
+    gen_index_item(g, k);
+    buf_printf(&g->out, "](%s*%s)", g->style.swapped ? b : a, g->style.swapped ? a : b);
+    end(g);
+    gen_leave_axis(g, k);
+    g->n_axis--;
+    return p;
+}
+
+/* A value of each row.  */
+static const char *row_value(Gen *g, const Tensor *t, const char *p, const char *earlier) {
+    static const char *const redop[] = {"max", "sum", "min"};
+    bool exact = g->limits.exact, wide = g->tensor[g->n_tensor - 1].dtype == 1;
+    uint32_t how = below(g, exact ? 3 : earlier ? 5 : 4);
+    const char *v = begin(g, t, t->rank - 1, wide);
+    buf_printf(&g->out, "%s[", how < 3 ? redop[how] : "sum");
+    gen_index_item(g, t->rank - 1);
+    if (how < 3) buf_printf(&g->out, "](%s)", p);
+    else if (how == 3) buf_printf(&g->out, "](%s*%s)", p, p);
+    else buf_printf(&g->out, "](exp(%s-%s))", p, earlier);
+    end(g);
+    return v;
+}
+
+bool gen_product_rows(Gen *g, const Tensor *t, size_t *body) {
+    if (t->cls != REAL || t->rank < 2 || g->n_input + 2 > MAX_INPUTS) return false;
+    bool open = t->role == TEMPORARY, two = chance(g, 2), mapped = chance(g, 3);
+    for (int d = 0; d < t->rank; d++) g->axis[d].where = true;
+    const char *p = product(g, t);
+    if (p && mapped) {
+        const char *was = p;
+        p = begin(g, t, t->rank, g->tensor[g->n_tensor - 1].dtype == 1);
+        if (chance(g, 2)) buf_printf(&g->out, "%s*2", was);
+        else buf_printf(&g->out, "max(%s,1)", was);
+        end(g);
+    }
+    const char *x = p ? row_value(g, t, p, NULL) : NULL;
+    const char *y = p && two ? row_value(g, t, p, x) : x;
+    for (int d = 0; d < t->rank; d++) g->axis[d].where = open;
+    *body = g->out.len;
+    if (!p) return false;
+    if (chance(g, 4)) put(g, y);
+    else if (g->limits.exact) buf_printf(&g->out, "%s-%s+%s", p, x, y);
+    else if (two) buf_printf(&g->out, "(%s-%s)/(abs(%s)+1)", p, x, y);
+    else buf_printf(&g->out, "exp(%s-%s)", p, x);
+    return true;
+}
+
+/* ---- convolutions ---- */
+
+/* t is [filters, places] or [places, filters], of one axis of places or two; perhaps channels.  */
+bool gen_convolution(Gen *g, const Tensor *t) {
+    if (t->cls == BOOLEAN || t->rank < 2 || g->n_input + 2 > MAX_INPUTS) return false;
+    bool last = chance(g, 2);
+    int filter = last ? t->rank - 1 : 0, windows = t->rank - 1, k[MAX_RANK], n = 0;
+    for (int want = windows + (int)chance(g, 2); n < want; n++)
+        if ((k[n] = gen_reduction_axis(g, true)) < 0) break;
+    if (n < windows) {
+        while (n > 0) gen_leave_axis(g, k[--n]), g->n_axis--;
+        return false;
+    }
+    uint32_t type = below(g, DTYPES);
+    unsigned places = ((1U << t->rank) - 1) & ~(1U << filter);
+    const char *weight = factor(g, t->cls, type, places);
+    Tensor x = {.role = INPUT, .cls = t->cls, .dtype = type};
+    put(g, "sum[");
+    for (int i = 0; i < n; i++) {
+        if (i) put(g, ",");
+        gen_index_item(g, k[i]);
+    }
+    put(g, "]((");
+    gen_name(g, 'T', g->n_tensor, "[");
+    for (int d = 0; d < t->rank; d++) {
+        if (d == filter) continue;
+        if (x.rank) put(g, ",");
+        gen_index_value(g, d);
+        x.dim[x.rank++] = t->dim[d];
+        buf_printf(&g->out, "*%d+", 1 + (int)chance(g, 3));
+        gen_index_value(g, k[last ? d : d - 1]);
+        buf_printf(&g->out, "-%d", (int)below(g, 3));
+    }
+    if (n > windows) {
+        put(g, ",");
+        gen_index_value(g, k[windows]);
+        x.dim[x.rank++] = g->axis[k[windows]].size;
+    }
+    buf_printf(&g->out, "] else 0)*%s)", weight);
+    g->wide |= type == 1;
+    g->n_input++;
+    g->tensor[g->n_tensor++] = x;
+    while (n > 0) gen_leave_axis(g, k[--n]);
+    return true;
+}
