@@ -2,6 +2,7 @@
  * reads back the same.  The op has a contraction and a map; the device is h200.  */
 #include "base/file.h"
 #include "microperf/microperf.h"
+#include "rprogram/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
