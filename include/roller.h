@@ -125,9 +125,18 @@ typedef struct {
     /* Before each measurement; nonzero ends the run.  May be NULL.  */
     int (*progress)(void *user, const char *what, int done, int total, double eta_s);
     void *user;
+    double limit_s;           /* what has not begun by then is not measured; 0: no limit */
+    const char *base;         /* JSON of the profile to start from; NULL: nearest along the path */
+    int skip;                 /* attempts of the first measurement that another process has made */
+    /* Before each measurement, and each attempt at a figure of it: the profile so far, and how many
+     * attempts are made.  So another process can go on where a kernel costs one its device, which
+     * ends the call with ROLLER_DEVICE then, or hangs.  May be NULL.  */
+    void (*so_far)(void *user, const char *measurement, int attempts, const char *json, size_t len);
+    void *so_far_user;
 } RollerMeasureOptions;
 /* Measures a device by micro-benchmarks, starting from the nearest profile along the search path.
- * ROLLER_CANCELLED if it was ended.  */
+ * What cannot be measured stays as there, and is named under "not_measured" in the profile; the
+ * call fails only if nothing could be.  ROLLER_CANCELLED if it was ended.  */
 ROLLER_API RollerStatus roller_profile_measure(RollerCtx *ctx, int device,
                                                const RollerMeasureOptions *o,
                                                RollerProfile **out);

@@ -2,7 +2,7 @@
 #ifndef ROLLER_CLI_PROFILE_H
 #define ROLLER_CLI_PROFILE_H
 #include "cli/profile_options.h"
-#include "hal/cuda.h"
+#include "driver/measure.h"
 #include "roller.h"
 #include <signal.h>
 
@@ -27,14 +27,24 @@ typedef struct {
     const char *text;
     size_t len;
 } ProfileText;
-/* Measures device `index`.  */
-typedef RollerStatus (*ProfileMeasure)(ProfileTool *t, int index, RollerProfile **out);
+/* What one process measures.  */
+typedef struct ProfileLeg ProfileLeg;
+struct ProfileLeg {
+    RollerStatus (*measure)(ProfileTool *t, const ProfileLeg *leg, RollerProfile **out);
+    int device;
+    double limit_s;           /* 0: none */
+    const char *only, *base;  /* these and what follows as in RollerMeasureOptions */
+    int skip;
+    void (*so_far)(void *user, const char *measurement, int attempts, const char *json, size_t len);
+    void *so_far_user;
+};
 
-/* The device asked for, and its profile, by processes of their own: this one stays without driver,
- * as profile_calibrate needs it.  Both return the exit code.  */
-int profile_probe(ProfileTool *t, CudaDeviceInfo *info);
-int profile_measure_apart(ProfileTool *t, ProfileMeasure measure, int index, const bool *stop,
-                          ProfileText *out);
+/* The device asked for, and its profile, by processes of their own: this one stays without driver.
+ * Both return the exit code.  What could not be measured is named in the profile.  */
+int profile_probe(ProfileTool *t, MeasurePlace *place);
+int profile_measure_apart(ProfileTool *t, ProfileLeg *leg, const bool *stop, ProfileText *out);
+/* Is `row` one of a list as --only has it?  NULL: all are.  */
+bool profile_chosen(const char *only, const char *row);
 /* Gives a measured profile its factors (driver/calibrate.h).  */
 int profile_calibrate(ProfileTool *t, int (*progress)(void *user, const char *kernel, int done,
                       int total), void *user, const bool *stop, ProfileText *text);

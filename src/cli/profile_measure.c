@@ -132,7 +132,15 @@ static void report(ProfileTool *t, const Device *dev, const char *path, double s
         buf_puts(out, ", \"path\": ");
         json_write_string(path, out);
         buf_printf(out, ", \"sha256\": \"%s\", \"measured\": %d, \"noisy\": %d, "
-                        "\"seconds\": %.1f}\n", dev->sha256, c.measured, c.noisy, seconds);
+                        "\"seconds\": %.1f, \"not_measured\": {", dev->sha256, c.measured,
+                   c.noisy, seconds);
+        for (int i = 0; i < dev->n_missed; i++) {
+            buf_puts(out, i ? ", " : "");
+            json_write_string(dev->missed[i].name, out);
+            buf_puts(out, ": ");
+            json_write_string(dev->missed[i].why, out);
+        }
+        buf_puts(out, "}}\n");
         return;
     }
     if (t->o.verbosity < 0) return;
@@ -142,17 +150,14 @@ static void report(ProfileTool *t, const Device *dev, const char *path, double s
     if (c.noisy)
         buf_printf(out, "%d of them are noisy (spread above 5 %%): %s\n", c.noisy,
                    buf_str(&c.names));
+    if (dev->n_missed)
+        buf_printf(out, "%d figures not measured; they stay as in the profile it started from:\n",
+                   dev->n_missed);
+    for (int i = 0; i < dev->n_missed; i++)
+        buf_printf(out, "  %s: %s\n", dev->missed[i].name, dev->missed[i].why);
 }
 
 /* ---- what would be done ---- */
-static bool chosen(const char *only, const char *name) {
-    size_t len = strlen(name);
-    if (!only) return true;
-    for (const char *p = only; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
-        if (!strncmp(p, name, len) && (!p[len] || p[len] == ',')) return true;
-    return false;
-}
-
 static int dry_run(ProfileTool *t) {
     static const struct {
         const char *name;
@@ -166,7 +171,7 @@ static int dry_run(ProfileTool *t) {
     double total = 0;
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         double seconds = t->o.quick ? row[i].quick : row[i].full;
-        if (!chosen(t->o.only, row[i].name)) continue;
+        if (!profile_chosen(t->o.only, row[i].name)) continue;
         buf_printf(&t->report, "%-12s %5.1f s  %s\n", row[i].name, seconds, row[i].text);
         total += seconds;
     }
@@ -182,25 +187,21 @@ static double now_s(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static int find_device(ProfileTool *t, CudaDeviceInfo *info) {
-    Cuda *cuda;
-    Status s = cuda_open(t->a, &t->diag, &(CudaOptions){0}, &cuda);
-    if (!s) s = cuda_device_find(cuda, t->a, &t->diag, t->o.device, info);
-    return s ? profile_fail_here(t) : 0;
-}
-
-static RollerStatus measure(ProfileTool *t, int device, RollerProfile **out) {
+static RollerStatus measure(ProfileTool *t, const ProfileLeg *leg, RollerProfile **out) {
     Progress p = progress_for(t);
     RollerMeasureOptions o = {.struct_size = sizeof o,
                               .quick = t->o.quick,
-                              .only = t->o.only,
+                              .only = leg->only,
                               .seed = t->o.seed,
                               .stop = &stop,
                               .progress = progress,
-                              .user = &p};
-    RollerStatus s = roller_profile_measure(t->ctx, device, &o, out);
-    if (p.shown && p.terminal) fputs("\r\033[K", stderr);
-    return s;
+                              .user = &p,
+                              .limit_s = leg->limit_s,
+                              .base = leg->base,
+                              .skip = leg->skip,
+                              .so_far = leg->so_far,
+                              .so_far_user = leg->so_far_user};
+    return roller_profile_measure(t->ctx, leg->device, &o, out);
 }
 
 static int progress_of_kernels(void *user, const char *kernel, int done, int total) {
@@ -212,28 +213,23 @@ static int progress_of_kernels(void *user, const char *kernel, int done, int tot
     return 0;
 }
 
-static int run_and_calibrate(ProfileTool *t, int device, ProfileText *out) {
-    Progress p = progress_for(t);
-    int code = profile_measure_apart(t, measure, device, &stop, out);
-    if (!code) code = profile_calibrate(t, progress_of_kernels, &p, &stop, out);
-    if (p.shown && p.terminal) fputs("\r\033[K", stderr);
-    return code;
+/* Times of a simulated device say nothing of how long it may take.  */
+static double limit_s(const ProfileTool *t, const MeasurePlace *place) {
+    enum { QUICK = 60, FULL = 150 };
+    if (t->o.limit_s > 0) return (double)t->o.limit_s;
+    return place->simulated ? 0 : t->o.quick ? QUICK : FULL;
 }
 
 /* The text of the profile lives on t->a.  */
-static int run(ProfileTool *t, int device, ProfileText *out) {
-    RollerProfile *p = NULL;
-    int code = 0;
+static int run(ProfileTool *t, const MeasurePlace *place, ProfileText *out) {
+    Progress p = progress_for(t);
+    ProfileLeg leg = {.measure = measure, .device = place->info.index,
+                      .limit_s = limit_s(t, place)};
     catch_signals(t);
-    if (t->o.calibrate) {
-        code = run_and_calibrate(t, device, out);
-    } else {
-        RollerStatus s = measure(t, device, &p);
-        if (s) code = profile_fail(t, s);
-        else roller_profile_text(p, &out->text, &out->len);
-        if (!s) out->text = arena_strndup(t->a, out->text, out->len);
-        roller_profile_destroy(p);
-    }
+    int code = profile_measure_apart(t, &leg, &stop, out);
+    if (!code && t->o.calibrate)
+        code = profile_calibrate(t, progress_of_kernels, &p, &stop, out);
+    if (p.shown && p.terminal) fputs("\r\033[K", stderr);
     return code;
 }
 
@@ -252,26 +248,27 @@ static int compare_with(ProfileTool *t, const Device *now) {
 }
 
 int profile_measure(ProfileTool *t) {
+    enum { INCOMPLETE = 5 };
     bool comparing = t->o.act == PROFILE_COMPARE;
     if (t->o.dry_run) return dry_run(t);
-    CudaDeviceInfo info;
-    int code = t->o.calibrate ? profile_probe(t, &info) : find_device(t, &info);
+    MeasurePlace place;
+    int code = profile_probe(t, &place);
     if (code) return code;
     const char *path = t->o.output;
     if (!path && !comparing)
-        path = arena_printf(t->a, "profiles/%s.json", profiler_name(t->a, info.name));
+        path = arena_printf(t->a, "profiles/%s.json", profiler_name(t->a, place.info.name));
     if (path) code = can_write(t, path);
     if (code) return code;
     ProfileText p = {0};
     Device *dev = NULL;
     double begun = now_s();
-    code = run(t, info.index, &p);
+    code = run(t, &place, &p);
     double seconds = now_s() - begun;
     if (!code) code = measured_device(t, p, &dev);
     if (!code && path) code = write_profile(t, dev, p, path);
     if (!code && comparing) code = compare_with(t, dev);
     else if (!code) report(t, dev, path, seconds);
-    return code;
+    return !code && dev->n_missed ? INCOMPLETE : code;
 }
 
 int profile_compare(ProfileTool *t) {

@@ -34,6 +34,7 @@ static Status take(void *user, int id, const char *value) {
     case PROFILE_OPT_FULL: r->full = true; break;
     case PROFILE_OPT_ONLY: o->only = value; break;
     case PROFILE_OPT_SEED: return option_number(r->t, value, 1, UINT64_MAX / 20, &o->seed);
+    case PROFILE_OPT_LIMIT: return option_number(r->t, value, 1, 86400, &o->limit_s);
     case PROFILE_OPT_CALIBRATE: o->calibrate = true; break;
     case PROFILE_OPT_SET_DEFAULT: o->set_default = true; break;
     case PROFILE_OPT_DRY_RUN: o->dry_run = true; break;
@@ -100,5 +101,5 @@ void profile_help(Buf *out) {
                   "plans with.\n\n");
     option_help(&t, 24, out);
     buf_puts(out, "\nExit: 0 done, 1 a profile is wrong, 2 usage, 3 environment, 4 our fault, "
-                  "128+n ended by signal n.\n");
+                  "5 written,\nbut some figures could not be measured, 128+n ended by signal n.\n");
 }

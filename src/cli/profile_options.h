@@ -12,6 +12,8 @@
     X(QUICK, "quick", 0, NULL, "about 10 s: few points of each curve")                             \
     X(FULL, "full", 0, NULL, "up to 90 s: all curves (this is the default)")                       \
     X(ONLY, "only", 0, "LIST", "some measurements, as --dry-run names them; all else stays")       \
+    X(LIMIT, "limit", 0, "S",                                                                      \
+      "what is not measured after S seconds stays as it was (60 quick, 150 full)")                 \
     X(SEED, "seed", 0, "N", "of the data that is read (1)")                                        \
     X(CALIBRATE, "calibrate", 0, NULL,                                                             \
       "also time a few kernels and fit the model's efficiency factors to them")                    \
@@ -49,7 +51,7 @@ typedef struct {
     const char *file;         /* of --compare, --validate, --show */
     const char *other;        /* --compare: the newer profile; NULL: measure it */
     bool force, quick, calibrate, set_default, dry_run, json;
-    uint64_t seed;
+    uint64_t seed, limit_s;   /* limit_s 0: by the mode */
     int verbosity;            /* -1 quiet, 1 verbose */
     When color, progress;
 } ProfileOptions;

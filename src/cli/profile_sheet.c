@@ -146,4 +146,7 @@ void profile_sheet(const Device *dev, Buf *out) {
         buf_printf(out, "  %-26s %8.4g  residual %.3g, %d timings of %s\n", dev->factor[i].name,
                    dev->factor[i].value, dev->factor[i].residual, dev->factor[i].samples,
                    dev->factor[i].kernels);
+    if (dev->n_missed) buf_puts(out, "\nnot measured, as in the profile it started from\n");
+    for (int i = 0; i < dev->n_missed; i++)
+        buf_printf(out, "  %-26s %s\n", dev->missed[i].name, dev->missed[i].why);
 }

@@ -2,6 +2,7 @@
 #include "driver/handle.h"
 #include "profiler/profiler.h"
 
+#include <string.h>
 #include <time.h>
 
 typedef struct {
@@ -23,6 +24,25 @@ static int tell(void *user, const ProfilerProgress *p) {
     return c->o.progress ? c->o.progress(c->o.user, p->text, p->done, p->total, p->eta_s) : 0;
 }
 
+static void so_far(void *user, const char *row, int attempts, const Device *dev) {
+    const MeasureCall *c = user;
+    ArenaMark here = arena_mark(c->arena);
+    Buf text = buf_new(c->arena);
+    hal_profile_write(dev, &text);
+    c->o.so_far(c->o.so_far_user, row, attempts, buf_str(&text), text.len);
+    arena_reset(c->arena, here);
+}
+
+static Status base_of(RollerCtx *ctx, const MeasureCall *c, const CudaDeviceInfo *info,
+                      const Device **out) {
+    if (!c->o.base)
+        return profiler_base(ctx->call, &ctx->diag, info, ctx->profile_path, out);
+    Device *dev;
+    Status s = hal_profile_read(ctx->call, &ctx->diag, "base", c->o.base, strlen(c->o.base), &dev);
+    if (!s) *out = dev;
+    return s;
+}
+
 static Status measure(RollerCtx *ctx, MeasureCall *c, const Device **out) {
     Arena *a = ctx->call;
     Diag *d = &ctx->diag;
@@ -39,11 +59,14 @@ static Status measure(RollerCtx *ctx, MeasureCall *c, const Device **out) {
                          .tool = ROLLER_VERSION,
                          .progress = tell,
                          .user = c,
-                         .stop = c->o.stop};
+                         .stop = c->o.stop,
+                         .limit_s = c->o.limit_s,
+                         .skip = c->o.skip,
+                         .so_far = c->o.so_far ? so_far : NULL};
     CudaOptions driver = {.ignore_environment = ctx->ignore_environment};
     Status s = cuda_open(a, d, &driver, &cuda);
     if (!s) s = cuda_device_find(cuda, a, d, arena_printf(a, "%d", c->device), &info);
-    if (!s) s = profiler_base(a, d, &info, ctx->profile_path, &base);
+    if (!s) s = base_of(ctx, c, &info, &base);
     if (!s) s = nvrtc_open(a, d, &ctx->nvrtc, info.arch, &n);
     if (!s) s = cuda_context(cuda, a, d, info.index, &x);
     if (!s) s = cuda_enter(x, a, d);

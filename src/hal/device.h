@@ -103,6 +103,12 @@ typedef struct {
 #undef X
 } Factor;
 
+/* What a measurement could not tell: the figure is the one that the profile started from.  */
+typedef struct {
+    const char *name;         /* as hal_figures has it, or a row of the profiler */
+    const char *why;
+} Missed;
+
 typedef struct {
     const char *name;         /* "h200" */
     const char *gpu;          /* "NVIDIA H200" */
@@ -123,6 +129,8 @@ typedef struct {
     DeviceOverheads overheads;
     Factor *factor;
     int n_factor;
+    Missed *missed;
+    int n_missed;
 } Device;
 
 /* Reads a profile; all faults are reported at once, with line and column (ST_PROFILE).  */

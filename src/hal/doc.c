@@ -127,4 +127,7 @@ void hal_fields_doc(Buf *out) {
                   "a level, a rate of a level as\nin `dram.read`, or `issue`, the rate at "
                   "which instructions are issued. What is absent has the\nfactor 1.\n");
     table(&hal_factor_fields, out);
+    buf_puts(out, "\n## not_measured\n\nAn object, where there is any: figures, or rows of "
+                  "`roller-profile`, that the measurement could not\ntell, each with the reason. "
+                  "They are those of the profile it started from.\n");
 }

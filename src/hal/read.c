@@ -141,6 +141,17 @@ static void read_factors(Reader *r, const Node *root, Device *dev) {
     }
 }
 
+static void read_missed(Reader *r, const Node *root, Device *dev) {
+    enum { LONGEST = 400 };
+    const Node *n = located_member(root, "not_measured");
+    if (!n || !reader_object(r, n))
+        return;
+    dev->missed = ARENA_ARRAY(r->arena, Missed, n->n_child);
+    dev->n_missed = n->n_child;
+    for (int i = 0; i < n->n_child; i++)
+        dev->missed[i] = (Missed){n->child[i].key, reader_text(r, &n->child[i], 1, LONGEST)};
+}
+
 static void read_section(Reader *r, const Node *root, const FieldTable *t, void *base) {
     const Node *n = reader_need(r, root, t->name);
     if (n && reader_object(r, n))
@@ -171,7 +182,8 @@ Status hal_profile_read(Arena *a, Diag *d, const char *file, const char *text, s
                         Device **out) {
     static const char *const keys[] = {"schema", "schema_version", "name",   "gpu",
                                        "made",   "limits",         "memory", "units",
-                                       "movers", "overheads",      "factors", NULL};
+                                       "movers", "overheads",      "factors", "not_measured",
+                                       NULL};
     Reader reader = {a, d, file, text, len}, *r = &reader;
     Node *root;
     *out = NULL;
@@ -192,6 +204,7 @@ Status hal_profile_read(Arena *a, Diag *d, const char *file, const char *text, s
     dev->mover = read_rows(r, root, &hal_mover_fields, sizeof *dev->mover, &dev->n_mover);
     read_section(r, root, &hal_overheads_fields, &dev->overheads);
     read_factors(r, root, dev);
+    read_missed(r, root, dev);
     reader_check(r, root, dev);
     if (d->errors > before)
         return ST_PROFILE;

@@ -253,5 +253,12 @@ void hal_profile_write(const Device *dev, Buf *out) {
         write_fields(&w, &hal_factor_fields, &dev->factor[i]);
         buf_putc(out, '}');
     }
-    buf_puts(out, "}\n}\n");
+    buf_putc(out, '}');
+    for (int i = 0; i < dev->n_missed; i++) {
+        buf_puts(out, i ? ",\n  " : ",\n\"not_measured\": {\n  ");
+        json_write_string(dev->missed[i].name, out);
+        buf_puts(out, ": ");
+        json_write_string(dev->missed[i].why, out);
+    }
+    buf_puts(out, dev->n_missed ? "}\n}\n" : "\n}\n");
 }

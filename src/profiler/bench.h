@@ -36,12 +36,22 @@ int64_t bench_sms(const Bench *b);
 int bench_threads(const Bench *b, int most);               /* of a block, as far as it may go */
 int64_t bench_l2_bytes(const Bench *b);                    /* as the driver says; never 0 */
 
+/* ---- what fails alone ---- */
+/* An attempt at a figure (or several that hang together): between the two what fails leaves the
+ * device as it was, is noted in its list `missed` and is no failure of the row.  bench_try is false
+ * where no attempt can be made, which is noted as well.  So
+ *     if (!s && bench_try(b, "dram.copy")) s = bench_tried(b, copy(b, dev));
+ * bench_tried fails only where the run must end.  */
+bool bench_try(Bench *b, const char *figure);
+Status bench_tried(Bench *b, Status s);
+
 /* ---- kernels and data ---- */
 /* The kernel `symbol` of a source (extern "C", no #include) after `#define` lines for `macros`
  * ("N 8", ..., NULL), compiled for the device's architecture; the same text is compiled once.  */
 Status bench_kernel(Bench *b, const char *source, const char *symbol, const char *const *macros,
                     CudaKernel *out);
-/* The same of several sources at once, on all cores: bench_kernel then finds them compiled.  */
+/* The same of several sources at once, on all cores: bench_kernel then finds them compiled, or says
+ * why one does not compile.  */
 typedef struct {
     const char *source;
     const char *const *macros;

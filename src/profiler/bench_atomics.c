@@ -38,6 +38,10 @@ static Status measure(Bench *b, bool same, Figure *f) {
 }
 
 Status bench_atomics(Bench *b, Device *dev) {
-    Status s = measure(b, true, &dev->overheads.atomic_same);
-    return s ? s : measure(b, false, &dev->overheads.atomic_distinct);
+    DeviceOverheads *o = &dev->overheads;
+    Status s = ST_OK;
+    if (bench_try(b, "atomic_same")) s = bench_tried(b, measure(b, true, &o->atomic_same));
+    if (!s && bench_try(b, "atomic_distinct"))
+        s = bench_tried(b, measure(b, false, &o->atomic_distinct));
+    return s;
 }

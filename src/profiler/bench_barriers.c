@@ -143,21 +143,28 @@ static Status pipeline_step(Bench *b, Device *dev, CudaAddress clocks) {
     return s;
 }
 
-Status bench_barriers(Bench *b, Device *dev) {
-    DeviceOverheads *o = &dev->overheads;
-    CudaAddress clocks;
+/* One point: an mbarrier of one thread, or a barrier of a cluster of two blocks.  */
+static Status point(Bench *b, const Barrier *x, CudaAddress clocks, Figure *f) {
     Sample clk;
+    Status s = measure(b, x, clocks, &clk);
+    f->unit = "clk";
+    if (!s) bench_figure(f, &clk, 1);
+    return s;
+}
+
+Status bench_barriers(Bench *b, Device *dev) {
+    static const Barrier mbarrier = {"mbarrier_meet(at, k & 1)", "USES_WORD 1", 1, 0};
+    static const Barrier cluster = {"cluster_barrier()", "USES_WORD 0", 256, 2};
+    DeviceOverheads *o = &dev->overheads;
+    int major = bench_device(b)->cc_major;
+    bool clusters = major >= 9 && dev->limits.cluster_max.value > 1;
+    CudaAddress clocks;
     Status s = bench_buffer(b, sizeof(uint64_t), &clocks);
-    if (!s) s = block_barriers(b, dev, clocks);
-    if (!s && bench_device(b)->cc_major >= 8) {
-        s = measure(b, &(Barrier){"mbarrier_meet(at, k & 1)", "USES_WORD 1", 1, 0}, clocks, &clk);
-        o->mbarrier.unit = "clk";
-        if (!s) bench_figure(&o->mbarrier, &clk, 1);
-    }
-    if (!s && bench_device(b)->cc_major >= 9 && dev->limits.cluster_max.value > 1) {
-        s = measure(b, &(Barrier){"cluster_barrier()", "USES_WORD 0", 256, 2}, clocks, &clk);
-        o->cluster_barrier.unit = "clk";
-        if (!s) bench_figure(&o->cluster_barrier, &clk, 1);
-    }
-    return s ? s : pipeline_step(b, dev, clocks);
+    if (!s && bench_try(b, "barrier")) s = bench_tried(b, block_barriers(b, dev, clocks));
+    if (!s && major >= 8 && bench_try(b, "mbarrier"))
+        s = bench_tried(b, point(b, &mbarrier, clocks, &o->mbarrier));
+    if (!s && clusters && bench_try(b, "cluster_barrier"))
+        s = bench_tried(b, point(b, &cluster, clocks, &o->cluster_barrier));
+    if (!s && bench_try(b, "pipeline_step")) s = bench_tried(b, pipeline_step(b, dev, clocks));
+    return s;
 }

@@ -8,8 +8,6 @@
 #include "base/stats.h"
 #include "profiler/harness.h"
 
-#include <time.h>
-
 static const char source[] =
     "extern \"C\" __global__ void spin(unsigned long long *out, float *sink, int n) {\n"
     "    unsigned long long t0, t1;\n"
@@ -49,12 +47,6 @@ static Status prepare(Bench *b, Spin *s) {
     return st;
 }
 
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Clock in Hz from one launch; 0 if the device's timers do not tell it.  */
 static Status ratio(Bench *b, const Spin *s, double *hz) {
     uint64_t word[2];
@@ -70,10 +62,10 @@ static Status ratio(Bench *b, const Spin *s, double *hz) {
 /* Samples until the load has lasted; the last of them are the settled clock.  */
 static Status settled(Bench *b, const Spin *s, double load_s, Sample *hz) {
     enum { LAST = 15, LAST_EXACT = 3 };
-    double v[LAST], begun = now_s();
+    double v[LAST], begun = bench_now_s();
     int last = b->simulated ? LAST_EXACT : LAST;
     int n = 0;
-    while (n < last || (!b->simulated && now_s() - begun < load_s)) {
+    while (n < last || (!b->simulated && bench_now_s() - begun < load_s)) {
         Status st = ratio(b, s, &v[n % last]);
         if (st) return st;
         n++;
@@ -106,8 +98,7 @@ Status bench_warm_up(Bench *b, Sample *hz) {
     return ST_OK;
 }
 
-Status bench_clock(Bench *b, Device *dev) {
-    DeviceLimits *l = &dev->limits;
+static Status sustained(Bench *b, DeviceLimits *l) {
     Sample hz = {0};
     Status st = bench_warm_up(b, &hz);
     if (st) return st;
@@ -117,4 +108,8 @@ Status bench_clock(Bench *b, Device *dev) {
     if (l->clock_sm_sustained.value > l->clock_sm.value)
         l->clock_sm_sustained.value = l->clock_sm.value;
     return ST_OK;
+}
+
+Status bench_clock(Bench *b, Device *dev) {
+    return bench_try(b, "clock_sm_sustained") ? bench_tried(b, sustained(b, &dev->limits)) : ST_OK;
 }

@@ -107,7 +107,7 @@ static const char chase_source[] =
     "    meet();\n"
     "}\n";
 
-static Status rate(Bench *b, int vector, Figure *per_sm, Figure *cost) {
+static Status rate(Bench *b, int vector, const char *name, Figure *per_sm, Figure *cost) {
     enum { BYTES = 1 << 16 };
     static const char one[] =
         "LOAD asm volatile(\"ld.shared::cluster.u32 %0, [%1];\" : \"=r\"(v.w[0]) : \"r\"(at) : "
@@ -116,7 +116,8 @@ static Status rate(Bench *b, int vector, Figure *per_sm, Figure *cost) {
         "LOAD asm volatile(\"ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];\" : \"=r\"(v.w[0]), "
         "\"=r\"(v.w[1]), \"=r\"(v.w[2]), \"=r\"(v.w[3]) : \"r\"(at) : \"memory\")";
     Arena *a = bench_arena(b);
-    MoverKernel k = {.source = arena_printf(a, "%s%s", unit_prelude, read_source),
+    MoverKernel k = {.name = name, .rate = cost ? "rate" : "per_sm_max",
+                     .source = arena_printf(a, "%s%s", unit_prelude, read_source),
                      .macros = {vector == 4 ? four : one, arena_printf(a, "VECTOR %d", vector),
                                 arena_printf(a, "LOADS %d", LOADS),
                                 arena_printf(a, "THREADS %d", THREADS)},
@@ -176,9 +177,10 @@ Status bench_clusters(Bench *b, Device *dev) {
         if (dev->mover[i].from == PLACE_DSMEM && dev->mover[i].to == PLACE_REG)
             mover = &dev->mover[i];
     }
-    Status s = resident(b, dev);
-    if (!s && mover) s = rate(b, 1, &mover->rate, &mover->cost);
-    if (!s && m->present) s = rate(b, 4, &m->per_sm_max, NULL);
-    if (!s && m->present) s = latency(b, m);
+    Status s = ST_OK;
+    if (bench_try(b, "clusters_resident")) s = bench_tried(b, resident(b, dev));
+    if (!s && mover) s = rate(b, 1, mover->name, &mover->rate, &mover->cost);
+    if (!s && m->present) s = rate(b, 4, "dsmem", &m->per_sm_max, NULL);
+    if (!s && m->present && bench_try(b, "dsmem.latency")) s = bench_tried(b, latency(b, m));
     return s;
 }

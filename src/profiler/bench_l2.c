@@ -121,18 +121,31 @@ static Status active_sms(Cache *m, double bytes) {
     return ST_OK;
 }
 
+static Status plain(const Cache *m, StreamKind kind, double bytes, Figure *f) {
+    Sample y;
+    Status s = rate(m, kind, bytes, &y, NULL);
+    if (!s) bench_figure(f, &y, 1e6);
+    return s;
+}
+
+static Status over_footprint(Cache *m, double capacity) {
+    Status s = footprints(m, capacity);
+    return s ? s : put_footprints(m);
+}
+
 Status bench_l2(Bench *b, Device *dev) {
     Cache m = {.b = b, .l2 = &dev->memory[LEVEL_L2]};
     double capacity = (double)bench_l2_bytes(b);
-    Sample read, write;
     Status s = stream_compile(b);
     if (!s) s = bench_buffer(b, (size_t)(4 * capacity), &m.p);
-    if (!s) s = rate(&m, STREAM_REREAD, 0.375 * capacity, &read, NULL);
-    if (!s) s = rate(&m, STREAM_REWRITE, 0.5 * capacity, &write, NULL);
-    if (s) return s;
-    bench_figure(&m.l2->read, &read, 1e6);
-    bench_figure(&m.l2->write, &write, 1e6);
-    s = footprints(&m, capacity);
-    if (!s) s = put_footprints(&m);
-    return s ? s : active_sms(&m, 0.25 * capacity);
+    if (!s && bench_try(b, "l2.read"))
+        s = bench_tried(b, plain(&m, STREAM_REREAD, 0.375 * capacity, &m.l2->read));
+    if (!s && bench_try(b, "l2.write"))
+        s = bench_tried(b, plain(&m, STREAM_REWRITE, 0.5 * capacity, &m.l2->write));
+    if (!s && bench_try(b, "l2.read over footprint"))
+        s = bench_tried(b, over_footprint(&m, capacity));
+    m.n = 0;
+    if (!s && bench_try(b, "l2.read over active_sms"))
+        s = bench_tried(b, active_sms(&m, 0.25 * capacity));
+    return s;
 }

@@ -86,18 +86,35 @@ static Status measure(Bench *b, Chase *c, double scale, Figure *out) {
  * clocks; profiles count sustained ones.  */
 static double in_sustained_clocks(const Bench *b) { return bench_hz(b) / bench_light_hz(b); }
 
-Status bench_latency(Bench *b, Device *dev) {
-    Chase dram = {0}, l2 = {0}, smem = {0};
+static Status of_dram(Bench *b, Figure *f) {
+    Chase dram = {0};
     CudaAddress pushed;
     int64_t cache = bench_l2_bytes(b);
     Status s = open_chase(b, "chase", &dram);
     if (!s) s = link_cycle(b, OVER_L2 * cache, &dram);
     if (!s) s = bench_buffer(b, (size_t)(2 * cache), &pushed);       /* drives the cycle out */
-    if (!s) s = measure(b, &dram, in_sustained_clocks(b), &dev->memory[LEVEL_DRAM].latency);
-    if (!s) s = open_chase(b, "chase", &l2);
+    return s ? s : measure(b, &dram, in_sustained_clocks(b), f);
+}
+
+static Status of_l2(Bench *b, Figure *f) {
+    Chase l2 = {0};
+    int64_t cache = bench_l2_bytes(b);
+    Status s = open_chase(b, "chase", &l2);
     if (!s) s = link_cycle(b, cache < L2_BYTES * 4 ? cache / 4 : L2_BYTES, &l2);
-    if (!s) s = measure(b, &l2, 1, &dev->memory[LEVEL_L2].latency);
-    if (!s) s = open_chase(b, "chase_shared", &smem);
-    if (!s) s = measure(b, &smem, 1, &dev->memory[LEVEL_SMEM].latency);
+    return s ? s : measure(b, &l2, 1, f);
+}
+
+static Status of_smem(Bench *b, Figure *f) {
+    Chase smem = {0};
+    Status s = open_chase(b, "chase_shared", &smem);
+    return s ? s : measure(b, &smem, 1, f);
+}
+
+Status bench_latency(Bench *b, Device *dev) {
+    MemoryLevel *m = dev->memory;
+    Status s = ST_OK;
+    if (bench_try(b, "dram.latency")) s = bench_tried(b, of_dram(b, &m[LEVEL_DRAM].latency));
+    if (!s && bench_try(b, "l2.latency")) s = bench_tried(b, of_l2(b, &m[LEVEL_L2].latency));
+    if (!s && bench_try(b, "smem.latency")) s = bench_tried(b, of_smem(b, &m[LEVEL_SMEM].latency));
     return s;
 }

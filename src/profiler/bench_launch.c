@@ -57,29 +57,39 @@ static Status start_of_block(Bench *b, const BenchLaunch *l, Figure *out) {
     return ST_OK;
 }
 
+static Status each(Bench *b, const BenchLaunch *l, bool graph, Figure *out) {
+    Sample us;
+    Status s = back_to_back(b, l, graph, &us);
+    if (!s) bench_figure(out, &us, 1e3);
+    return s;
+}
+
+/* One empty kernel on a busy device, less nothing.  */
+static Status floor_of_kernel(Bench *b, const BenchLaunch *wave, Figure *out) {
+    Sample us = {0}, nothing;
+    for (int i = 0; i < ATTEMPTS && us.value <= 0; i++) {
+        Status s = bench_repeat(b, wave, 0, true, &nothing);
+        if (!s) s = bench_repeat(b, wave, 1, true, &us);
+        if (s) return s;
+        us.value -= nothing.value;
+    }
+    Status s = bench_positive(b, &us);
+    if (!s) bench_figure(out, &us, 1e3);
+    return s;
+}
+
 Status bench_launch(Bench *b, Device *dev) {
     DeviceOverheads *o = &dev->overheads;
     CudaKernel k;
-    Sample us, nothing;
     Status s = bench_kernel(b, source, "empty", NULL, &k);
     if (s) return s;
     BenchLaunch one = launch(&k, 1, 32), wave = launch(&k, bench_sms(b), 32);
-    s = back_to_back(b, &one, false, &us);
-    if (s) return s;
-    bench_figure(&o->launch_stream, &us, 1e3);
-    s = back_to_back(b, &one, true, &us);
-    if (s) return s;
-    bench_figure(&o->launch_graph, &us, 1e3);
-    s = start_of_block(b, &wave, &o->block_start);
-    for (int i = 0; i < ATTEMPTS && !s; i++) {
-        s = bench_repeat(b, &wave, 0, true, &nothing);
-        if (!s) s = bench_repeat(b, &wave, 1, true, &us);
-        if (s) return s;
-        us.value -= nothing.value;
-        if (us.value > 0) break;
-    }
-    if (!s) s = bench_positive(b, &us);
-    if (s) return s;
-    bench_figure(&o->kernel_floor, &us, 1e3);
-    return ST_OK;
+    if (bench_try(b, "launch_stream")) s = bench_tried(b, each(b, &one, false, &o->launch_stream));
+    if (!s && bench_try(b, "launch_graph"))
+        s = bench_tried(b, each(b, &one, true, &o->launch_graph));
+    if (!s && bench_try(b, "block_start"))
+        s = bench_tried(b, start_of_block(b, &wave, &o->block_start));
+    if (!s && bench_try(b, "kernel_floor"))
+        s = bench_tried(b, floor_of_kernel(b, &wave, &o->kernel_floor));
+    return s;
 }

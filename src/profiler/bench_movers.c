@@ -245,7 +245,8 @@ Status bench_movers(Bench *b, Device *dev) {
         Move m;
         if (!move_of(bench_arena(b), dev->mover[i].name, &m)) continue;
         mover[n] = &dev->mover[i];
-        k[n++] = kernel(b, &m);
+        k[n] = kernel(b, &m);
+        k[n++].name = dev->mover[i].name;
     }
     Status s = mover_compile(b, k, n);
     for (int i = 0; i < n && !s; i++) s = mover_measure(b, &k[i], &mover[i]->rate, &mover[i]->cost);

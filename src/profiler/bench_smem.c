@@ -98,15 +98,22 @@ static Status conflicts(const Shared *m, MemoryLevel *smem) {
     return ST_OK;
 }
 
+static Status wide(const Shared *m, Figure *per_sm_max) {
+    enum { VECTOR = 16 };
+    Sample clk;
+    Status s = clocks(m, "vectors", 0, LANES * VECTOR, &clk);
+    if (!s) bench_rate(per_sm_max, &clk, LANES * VECTOR);
+    return s;
+}
+
 Status bench_smem(Bench *b, Device *dev) {
-    enum { VECTOR = 16, ENOUGH = 1024 };
+    enum { ENOUGH = 1024 };
     MemoryLevel *smem = &dev->memory[LEVEL_SMEM];
     Shared m = {.b = b, .threads = bench_threads(b, ENOUGH)};
-    Sample clk;
     m.warps = m.threads / LANES;
     Status s = bench_buffer(b, sizeof(unsigned), &m.out);
-    if (!s) s = clocks(&m, "vectors", 0, LANES * VECTOR, &clk);
-    if (s) return s;
-    bench_rate(&smem->per_sm_max, &clk, LANES * VECTOR);
-    return conflicts(&m, smem);
+    if (!s && bench_try(b, "smem.per_sm_max")) s = bench_tried(b, wide(&m, &smem->per_sm_max));
+    if (!s && bench_try(b, "smem.read over conflict_ways"))
+        s = bench_tried(b, conflicts(&m, smem));
+    return s;
 }

@@ -320,7 +320,8 @@ Status bench_tma(Bench *b, Device *dev) {
         for (int i = 0; i < dev->n_mover; i++) {
             if (n == KINDS || strcmp(dev->mover[i].name, rows[row].mover) != 0) continue;
             mover[n] = &dev->mover[i];
-            k[n++] = kernel(b, row);
+            k[n] = kernel(b, row);
+            k[n++].name = rows[row].mover;
         }
     }
     Status s = mover_compile(b, k, n);

@@ -8,7 +8,11 @@ typedef struct {
     const char *text;         /* macros and source */
     const NvrtcOutput *code;
     CudaModule *module;       /* NULL: not needed yet */
+    Status status;            /* of compiling it */
+    const DiagMessage *why;   /* that failed */
 } Loaded;
+
+typedef struct Attempt Attempt;
 
 struct Bench {
     const ProfilerOptions *o;
@@ -26,12 +30,29 @@ struct Bench {
     uint64_t filled;          /* buffers so far, so that each has other data */
     Loaded *loaded;
     size_t n_loaded, cap_loaded;
+    Device *dev;              /* what is measured so far, always a valid profile */
+    const char *row_name;
+    int attempts, skip;       /* of the row: made, and not to be made again */
+    Attempt *attempt;         /* at a figure; NULL: none */
+    Missed *missed;           /* of dev */
+    size_t n_missed, cap_missed;
+    const DiagMessage *first; /* of the first one, and ... */
+    Status first_status;
+    int succeeded;            /* figures measured by this run */
+    double deadline_s;        /* of the row; 0: none */
+    const char *lost;         /* the figure whose kernel cost the context; NULL: it is well */
 };
 
+double bench_now_s(void);                                  /* the host's clock */
 /* Opens what every row needs; the context of `b->x` is current.  */
 Status bench_open(Bench *b);
 /* A load that warms the device up, and its clocks meanwhile; what the row `clock` begins with.  */
 Status bench_warm_up(Bench *b, Sample *hz);
-/* ST_CANCELLED if the caller wants the run to end.  */
+/* ST_CANCELLED if the caller wants the run to end; ST_CUDA if the row has had its time.  */
 Status bench_stopped(const Bench *b);
+/* Attempts are at figures of `dev`; what it says is missed already stays so until measured.  */
+void bench_begin(Bench *b, Device *dev);
+/* Notes that `name` is not measured, because of what is in b->d.  The status goes on only if the
+ * run must end: ST_CANCELLED, ST_NOMEM.  */
+Status bench_missed(Bench *b, Status s, const char *name);
 #endif

@@ -38,7 +38,7 @@ static bool compile(void *user, int64_t i, int worker) {
         j->status = ST_NOMEM;
         j->diag.count = 0;
     }
-    return j->status == ST_OK;
+    return true;
 }
 
 static void destroy(void *p) { arena_destroy(p); }
@@ -49,18 +49,19 @@ static void open_job(Bench *b, const char *text, Job *j) {
     arena_defer(b->work, destroy, j->arena);
 }
 
-static Status close_job(Bench *b, const Job *j) {
-    if (!j->status) {
-        b->loaded = arena_grow(b->work, b->loaded, &b->cap_loaded, b->n_loaded + 1,
-                               sizeof *b->loaded);
-        b->loaded[b->n_loaded++] = (Loaded){j->text, j->code, NULL};
-        return ST_OK;
-    }
-    const DiagMessage *e = j->diag.count ? diag_first_error(&j->diag) : NULL;
-    if (!e) return diag_error(b->d, ST_NOMEM, NULL, DIAG_NOWHERE, "out of memory");
-    diag_error(b->d, j->status, e->tag, DIAG_NOWHERE, "%s", e->message);
-    if (e->hint) diag_hint(b->d, "%s", e->hint);
-    return j->status;
+static void close_job(Bench *b, const Job *j) {
+    b->loaded = arena_grow(b->work, b->loaded, &b->cap_loaded, b->n_loaded + 1,
+                           sizeof *b->loaded);
+    b->loaded[b->n_loaded++] = (Loaded){
+        .text = j->text, .code = j->code, .status = j->status,
+        .why = j->status && j->diag.count ? diag_first_error(&j->diag) : NULL};
+}
+
+static Status refused(Bench *b, const Loaded *l) {
+    if (!l->why) return diag_error(b->d, l->status, NULL, DIAG_NOWHERE, "out of memory");
+    diag_error(b->d, l->status, l->why->tag, DIAG_NOWHERE, "%s", l->why->message);
+    if (l->why->hint) diag_hint(b->d, "%s", l->why->hint);
+    return l->status;
 }
 
 static Loaded *find(const Bench *b, const char *text) {
@@ -72,16 +73,17 @@ static Loaded *find(const Bench *b, const char *text) {
 Status bench_compile(Bench *b, const BenchSource *source, int n) {
     Job *job = ARENA_ARRAY(b->work, Job, n + 1);
     int jobs = 0;
-    for (int i = 0; i < n; i++) {
+    Status s = bench_stopped(b);
+    for (int i = 0; i < n && !s; i++) {
         const char *text = whole_text(b, &source[i]);
         bool known = find(b, text) != NULL;
         for (int k = 0; k < jobs && !known; k++) known = !strcmp(job[k].text, text);
         if (!known) open_job(b, text, &job[jobs++]);
     }
     pool_for(0, jobs, compile, job);
-    Status s = bench_stopped(b);
+    if (!s) s = bench_stopped(b);
     for (int i = 0; i < jobs && !s; i++)
-        if (job[i].status != ST_CANCELLED) s = close_job(b, &job[i]);
+        if (job[i].status != ST_CANCELLED) close_job(b, &job[i]);
     return s;
 }
 
@@ -93,6 +95,7 @@ Status bench_kernel(Bench *b, const char *source, const char *symbol, const char
     Status s = l ? ST_OK : bench_compile(b, &one, 1);
     if (s) return s;
     l = find(b, text);
+    if (l->status) return refused(b, l);
     const NvrtcOutput *code = l->code;
     CudaImage image = {.cubin = code->cubin, .cubin_len = code->cubin_len, .ptx = code->ptx};
     if (!l->module) s = cuda_load(b->x, b->work, b->d, &image, &l->module);

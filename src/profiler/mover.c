@@ -99,9 +99,16 @@ Status mover_compile(Bench *b, const MoverKernel *k, int n) {
 }
 
 Status mover_measure(Bench *b, const MoverKernel *k, Figure *rate, Figure *cost) {
+    Arena *a = bench_arena(b);
     Run r;
-    Status s = prepare(&r, b, k);
-    if (!s && rate) s = measure_rate(&r, rate);
-    if (!s && cost) s = measure_cost(&r, cost);
+    Status s = ST_OK;
+    if (bench_try(b, arena_printf(a, "%s.%s", k->name, k->rate ? k->rate : "rate"))) {
+        s = prepare(&r, b, k);
+        s = bench_tried(b, s ? s : measure_rate(&r, rate));
+    }
+    if (!s && cost && bench_try(b, arena_printf(a, "%s.cost", k->name))) {
+        s = prepare(&r, b, k);
+        s = bench_tried(b, s ? s : measure_cost(&r, cost));
+    }
     return s;
 }

@@ -10,6 +10,7 @@
 
 enum { MOVER_MACROS = 13 };
 typedef struct {
+    const char *name, *rate;              /* of the mover, of its figure (NULL: "rate") */
     const char *source;
     const char *macros[MOVER_MACROS];     /* of both kernels, NULL-terminated */
     int threads, burst_threads;           /* of a block */
@@ -22,7 +23,7 @@ typedef struct {
 
 /* Compiles what mover_measure needs, of all of them at once.  */
 Status mover_compile(Bench *b, const MoverKernel *k, int n);
-/* Replaces rate and cost (both may be NULL).  */
+/* Replaces rate and cost (which may be NULL), each an attempt of its own.  */
 Status mover_measure(Bench *b, const MoverKernel *k, Figure *rate, Figure *cost);
 /* Bytes, a power of two, that L2 holds with ease and L1 does not.  */
 size_t mover_region(const Bench *b);

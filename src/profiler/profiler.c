@@ -4,7 +4,6 @@
 #include "profiler/harness.h"
 
 #include <string.h>
-#include <time.h>
 
 typedef struct {
     const char *name, *text;
@@ -18,12 +17,6 @@ static const Row rows[] = {
 #undef X
 };
 enum { ROWS = (int)(sizeof rows / sizeof *rows) };
-
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---- which rows ---- */
 static int find_row(const char *name, size_t len) {
@@ -137,8 +130,42 @@ static Status warm_up(Bench *b, const bool chosen[ROWS]) {
     return s;
 }
 
-static Status run_rows(Bench *b, const bool chosen[ROWS], Device *dev) {
-    double left = 0, foreseen = 0, begun = now_s();
+/* A row that is much slower than foreseen is cut; times of a simulated device say nothing.  */
+static double deadline(const Bench *b, int i, double begun) {
+    enum { TIMES = 3, AT_LEAST_S = 6 };
+    double now = bench_now_s(), row = now + TIMES * expected_s(b, i) + AT_LEAST_S;
+    double end = b->o->limit_s > 0 ? begun + b->o->limit_s : 0;
+    if (b->simulated) return end;
+    return end > 0 && end < row ? end : row;
+}
+
+static Status run_row(Bench *b, int i) {
+    Diag *d = b->d, own = diag_new(b->row);
+    b->d = &own;
+    Status s = b->lost ? diag_error(b->d, ST_DEVICE, NULL, DIAG_NOWHERE,
+                                    "the device was lost with %s", b->lost)
+                       : bench_stopped(b);
+    if (!s) s = rows[i].run(b, b->dev);
+    if (s && b->lost && b->o->so_far) s = ST_OK;          /* another process goes on with it */
+    s = bench_missed(b, s, rows[i].name);
+    b->d = d;
+    if (s == ST_CANCELLED)
+        diag_error(d, s, NULL, DIAG_NOWHERE, "the measurement was cancelled");
+    else if (s)
+        diag_error(d, s, NULL, DIAG_NOWHERE, "%s", status_text(s));
+    arena_reset(b->row, (ArenaMark){0});
+    return s;
+}
+
+static Status tell(Bench *b, const ProfilerProgress *p) {
+    if (b->o->progress && b->o->progress(b->o->user, p))
+        return diag_error(b->d, ST_CANCELLED, NULL, DIAG_NOWHERE, "the measurement was cancelled");
+    if (b->o->so_far) b->o->so_far(b->o->user, p->bench, 0, b->dev);
+    return ST_OK;
+}
+
+static Status run_rows(Bench *b, const bool chosen[ROWS]) {
+    double left = 0, foreseen = 0, begun = bench_now_s();
     int total = 0, done = 0;
     for (int i = 0; i < ROWS; i++) {
         if (!chosen[i]) continue;
@@ -147,22 +174,32 @@ static Status run_rows(Bench *b, const bool chosen[ROWS], Device *dev) {
     }
     for (int i = 0; i < ROWS; i++) {
         if (!chosen[i]) continue;
-        double pace = foreseen > 0 ? (now_s() - begun) / foreseen : 1;
+        double pace = foreseen > 0 ? (bench_now_s() - begun) / foreseen : 1;
         ProfilerProgress p = {rows[i].name, rows[i].text, done, total, left * pace};
-        if (b->o->progress && b->o->progress(b->o->user, &p))
-            return diag_error(b->d, ST_CANCELLED, NULL, DIAG_NOWHERE,
-                              "the measurement was cancelled");
-        Status s = rows[i].run(b, dev);
-        arena_reset(b->row, (ArenaMark){0});
-        if (s) {
-            diag_hint(b->d, "while measuring: %s", rows[i].text);
-            return s;
-        }
+        Status s = tell(b, &p);
+        b->row_name = rows[i].name;
+        b->attempts = 0;
+        b->skip = done ? 0 : b->o->skip;
+        b->deadline_s = deadline(b, i, begun);
+        if (!s) s = run_row(b, i);
+        if (!s && b->lost && b->o->so_far)
+            s = diag_error(b->d, ST_DEVICE, NULL, DIAG_NOWHERE, "the device was lost with %s",
+                           b->lost);
+        if (s) return s;
         foreseen += expected_s(b, i);
         left -= expected_s(b, i);
         done++;
     }
+    b->deadline_s = 0;
     return ST_OK;
+}
+
+/* Failures that leave nothing are one of the run.  */
+static Status left_anything(Bench *b) {
+    if (b->succeeded || !b->first) return ST_OK;
+    diag_error(b->d, b->first_status, b->first->tag, DIAG_NOWHERE, "%s", b->first->message);
+    if (b->first->hint) diag_hint(b->d, "%s", b->first->hint);
+    return b->first_status;
 }
 
 typedef struct {
@@ -182,8 +219,10 @@ static void run_inner(void *p) {
     if (r->status) return;
     describe(b, dev);
     take_limits(b->info, dev);
+    bench_begin(b, dev);
     r->status = warm_up(b, chosen);
-    if (!r->status) r->status = run_rows(b, chosen, dev);
+    if (!r->status) r->status = run_rows(b, chosen);
+    if (!r->status) r->status = left_anything(b);
     if (r->status) return;
     note_state(b, dev);
     r->out = copy(b->result, b->d, dev, &r->status);

@@ -45,10 +45,19 @@ typedef struct {
     int (*progress)(void *user, const ProfilerProgress *p);
     void *user;
     const bool *stop;         /* polled between launches: ends the run so, too; may be NULL */
+    double limit_s;           /* a row that begins later has no time; 0: none */
+    int skip;                 /* attempts of the first row that another run has made */
+    /* Called before each row and each attempt at a figure with what is measured so far; `attempts`
+     * of the row are made, the one that begins counted and noted as missed.  Another process can
+     * go on there if this one ends or hangs.  With it a kernel that costs the context ends the run
+     * with ST_DEVICE; without, all that would follow is noted as missed.  */
+    void (*so_far)(void *user, const char *row, int attempts, const Device *dev);
 } ProfilerOptions;
 
-/* Measures the device of `x` (current on this thread).  `base` is not changed.  A row that fails
- * fails the run: a half measured profile is none.  */
+/* Measures the device of `x` (current on this thread).  `base` is not changed.  A figure that
+ * cannot be measured (noise, a kernel that does not compile or that faults, too little memory, a
+ * row that takes several times as long as the table says) stays as in `base` and is named, with the
+ * reason, in the list `missed`.  If there is nothing else, the run fails with the first reason.  */
 Status profiler_run(Arena *a, Diag *d, CudaContext *x, Nvrtc *n, const Device *base,
                     const ProfilerOptions *o, Device **out);
 /* The profile along `path` whose instruction set is that of the device: by the GPU's name, else by

@@ -3,7 +3,6 @@
 #include "profiler/harness.h"
 
 #include <limits.h>
-#include <time.h>
 
 enum {
     FEWEST = 5, MOST = 31,    /* samples of a series */
@@ -17,12 +16,6 @@ static const double steady = 0.003, noisy = 0.05;
 static const double quick_us = 100, full_us = 300, longest_us = 2e4, least_clocks = 20e3;
 static const double lead_us = 30;
 static const double quick_budget_s = 0.01, full_budget_s = 0.04;
-
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---- one launch, or several ---- */
 typedef struct {
@@ -85,7 +78,7 @@ static Status take_clocks(Bench *b, const Timed *t, double *clocks) {
 /* Clocks fall while the host compiles: a device that had nothing to do is woken first.  */
 static Status wake(Bench *b) {
     static const double idle_s = 0.05, wake_us = 3e4;
-    if (b->simulated || now_s() - b->busy_s < idle_s) return ST_OK;
+    if (b->simulated || bench_now_s() - b->busy_s < idle_s) return ST_OK;
     return spin(b, bench_sms(b), wake_us);
 }
 
@@ -94,7 +87,7 @@ static Status take_once(Bench *b, const Timed *t, double *v) {
     Status s = bench_stopped(b);
     if (!s) s = wake(b);
     if (!s) s = t->clocks ? take_clocks(b, t, v) : take_us(b, t, v);
-    b->busy_s = now_s();
+    b->busy_s = bench_now_s();
     return s;
 }
 
@@ -115,7 +108,7 @@ static Status take(Bench *b, const Timed *t, double *v) {
 
 /* ---- series ---- */
 static Status series(Bench *b, const Timed *t, Sample *out) {
-    double v[MOST], sorted[MOST], begun = now_s();
+    double v[MOST], sorted[MOST], begun = bench_now_s();
     double budget = b->o->quick ? quick_budget_s : full_budget_s;
     int n = 0;
     while (n < MOST) {
@@ -127,7 +120,7 @@ static Status series(Bench *b, const Timed *t, Sample *out) {
         if (n < (b->simulated ? FEWEST_EXACT : FEWEST)) continue;
         if (stats_median(sorted, n) > 0 && stats_spread(sorted, n) <= steady) break;
         /* Figures of a simulated device do not depend on how fast its host is.  */
-        if (n >= FEWEST && (b->simulated || now_s() - begun > budget)) break;
+        if (n >= FEWEST && (b->simulated || bench_now_s() - begun > budget)) break;
     }
     double spread = stats_spread(sorted, n), value = stats_median(sorted, n);
     *out = (Sample){value, spread, n, spread > noisy || (t->count && value <= 0)};

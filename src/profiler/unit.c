@@ -70,13 +70,10 @@ typedef struct {
     int most_warps;           /* of a block that fits on an SM */
 } Run;
 
-static Status prepare(Run *r, Bench *b, const ComputeUnit *u, const UnitKernel *k) {
-    *r = (Run){.b = b, .k = k, .never = 0x7fedcba9, .operations = operations(u) * k->copies,
-                .most_warps = k->most_warps};
-    Status s = bench_buffer(b, OPERAND_BYTES, &r->in);
-    if (!s) s = bench_buffer(b, OPERAND_BYTES, &r->out);
-    if (!s) s = bench_buffer(b, 2 * sizeof(uint64_t), &r->clocks);
-    return s;
+static Status prepare(Run *r) {
+    Status s = bench_buffer(r->b, 2 * sizeof(uint64_t), &r->clocks);
+    if (!s) s = bench_buffer(r->b, OPERAND_BYTES, &r->out);
+    return s ? s : bench_buffer(r->b, OPERAND_BYTES, &r->in);
 }
 
 static Status launch_of(Run *r, bool latency, int warps, int64_t blocks, BenchLaunch *l) {
@@ -196,14 +193,32 @@ static bool has_latency(const Bench *b, const UnitKernel *k) {
     return k->warps == 1 || !bench_quick(b) || bench_simulated(b);
 }
 
-static Status measure(Bench *b, const Device *dev, ComputeUnit *u, const UnitKernel *k) {
-    Run r;
+typedef enum { RATE, LATENCY, SUSTAINED } Kind;
+
+static Status measure(Run *r, const Device *dev, Kind kind, double *us, ComputeUnit *u) {
+    Status s = r->in ? ST_OK : prepare(r);
+    if (!s) s = fit(r);
+    if (!s && kind == SUSTAINED && *us <= 0)
+        s = diag_error(bench_diag(r->b), ST_CUDA, NULL, DIAG_NOWHERE, "the rate is not known");
+    if (s) return s;
+    switch (kind) {
+    case RATE: return measure_rate(r, u, us);
+    case LATENCY: return measure_latency(r, u);
+    default: return measure_sustained(r, dev, *us, u);
+    }
+}
+
+static Status measure_all(Bench *b, const Device *dev, ComputeUnit *u, const UnitKernel *k) {
+    static const char *const name[] = {"rate", "latency", "sustained"};
+    Run r = {.b = b, .k = k, .never = 0x7fedcba9, .operations = operations(u) * k->copies,
+             .most_warps = k->most_warps};
     double us = 0;
-    Status s = prepare(&r, b, u, k);
-    if (!s) s = fit(&r);
-    if (!s) s = measure_rate(&r, u, &us);
-    if (!s && has_latency(b, k)) s = measure_latency(&r, u);
-    if (!s && !bench_quick(b)) s = measure_sustained(&r, dev, us, u);
+    Status s = ST_OK;
+    for (Kind kind = RATE; kind <= SUSTAINED && !s; kind++) {
+        bool wanted = kind == RATE || (kind == LATENCY ? has_latency(b, k) : !bench_quick(b));
+        const char *figure = arena_printf(bench_arena(b), "%s.%s", u->name, name[kind]);
+        if (wanted && bench_try(b, figure)) s = bench_tried(b, measure(&r, dev, kind, &us, u));
+    }
     return s;
 }
 
@@ -217,6 +232,6 @@ Status unit_measure(Bench *b, const Device *dev, ComputeUnit *const *unit, const
             source[sources++] = (BenchSource){k[i].latency_source, k[i].latency_macros};
     }
     Status s = bench_compile(b, source, sources);
-    for (int i = 0; i < n && !s; i++) s = measure(b, dev, unit[i], &k[i]);
+    for (int i = 0; i < n && !s; i++) s = measure_all(b, dev, unit[i], &k[i]);
     return s;
 }

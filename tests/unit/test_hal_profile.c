@@ -91,6 +91,9 @@ static void test_measured_round_trip(void **state) {
     Factor f[] = {{"ffma", 0.95, 0.01, 12, "sgemm"}, {"dram.read", 1.0625, 0, 3, "copy"}};
     dev->factor = f;
     dev->n_factor = 2;
+    Missed missed[] = {{"dram.copy", "a \"kernel\" failed"}, {"tma", "no time"}};
+    dev->missed = missed;
+    dev->n_missed = 2;
     dev->driver = "580.65.06";
     dev->made_clock_sm_mhz = 1980;
     dev->made_temperature_c = 54.5;
@@ -107,6 +110,9 @@ static void test_measured_round_trip(void **state) {
     assert_float_equal(back->memory[LEVEL_DRAM].read.value, 3.8912345678e12, 0);
     assert_float_equal(back->memory[LEVEL_DRAM].curve[0].py[0], 1234567.0625, 0);
     assert_string_equal(back->unit[0].warps.ref, "a \"quoted\" \\ formula");
+    assert_int_equal(back->n_missed, 2);
+    assert_string_equal(back->missed[0].why, "a \"kernel\" failed");
+    assert_string_equal(back->missed[1].name, "tma");
     assert_string_equal(back->driver, "580.65.06");
     assert_float_equal(back->made_temperature_c, 54.5, 0);
     hal_profile_write(back, &again);
