@@ -40,7 +40,7 @@ class Client:
         self.hello, lost = self.next(min(START_SECONDS, session.left()))
         if lost:
             self.close()
-            raise SystemExit(f"run: the worker does not start ({lost}); see worker.log")
+            raise RuntimeError(f"the worker does not start ({lost}); see worker.log")
 
     def listen(self):
         for line in self.p.stdout:

@@ -249,9 +249,12 @@ class Session:
         found = self.journal.of("environment").get("environment", {"device": self.info})
         report.write_all(self.folder, self.journal, dict(
             found, profile=os.path.basename(self.profile())))
+
+    def pack(self):
+        """What is there, as one file; even if no report could be made of it."""
         if self.folder_of_scratch:
             shutil.rmtree(self.folder_of_scratch, ignore_errors=True)
-        if self.o.pack:
+        if self.o.pack and self.journal:
             with tarfile.open(self.o.pack, "w:gz") as t:
                 t.add(self.folder, arcname=os.path.relpath(self.folder, TREE))
             say(f"packed into {self.o.pack}")
