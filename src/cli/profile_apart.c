@@ -2,6 +2,7 @@
  * calibration need it, and a process whose device is lost (a kernel that faults or hangs, a driver
  * that crashes) is followed by another one, which goes on with the next figure.  Each leaves what
  * it has before every attempt in a file without a name.  */
+#include "base/clock.h"
 #include "cli/profile.h"
 #include "driver/child.h"
 #include "driver/measure.h"
@@ -9,7 +10,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static const char *const rows[] = {
 #define X(name, ...) #name,
@@ -17,12 +17,6 @@ static const char *const rows[] = {
 #undef X
 };
 enum { ROWS = (int)(sizeof rows / sizeof *rows) };
-
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 int profile_probe(ProfileTool *t, MeasurePlace *place) {
     MeasureOptions o = {.device = t->o.device};
@@ -172,11 +166,11 @@ static Status after(ProfileTool *t, const ChildResult *r, FILE *file, bool over,
 static Status run(ProfileTool *t, ProfileLeg *leg, FILE *file, const bool *stop,
                   ProfileText *out) {
     enum { PATIENCE = 5 };                /* an attempt may take that part of the time */
-    double begun = now_s(), limit = leg->limit_s, own = 0.8 * limit;
+    double begun = clock_now_s(), limit = leg->limit_s, own = 0.8 * limit;
     Status s = ST_OK;
     Mark at = {0};
     while (!s && (at.row == 0 || from(t, at.row))) {
-        double left = limit > 0 ? limit - (now_s() - begun) : 0;
+        double left = limit > 0 ? limit - (clock_now_s() - begun) : 0;
         ChildLimits limits = {.watchdog_s = limit / PATIENCE, .limit_s = left, .stop = stop};
         Job j = {.t = t, .leg = leg, .file = file};
         ChildResult r;
@@ -192,7 +186,7 @@ static Status run(ProfileTool *t, ProfileLeg *leg, FILE *file, const bool *stop,
             *out = (ProfileText){r.answer, r.len};
             break;
         }
-        s = after(t, &r, file, limit > 0 && now_s() - begun >= own, out, &at);
+        s = after(t, &r, file, limit > 0 && clock_now_s() - begun >= own, out, &at);
         leg->base = out->text;
     }
     return s;

@@ -1,4 +1,5 @@
 /* Measuring a device and writing its profile; --dry-run.  */
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/profile.h"
@@ -15,12 +16,7 @@
 static volatile sig_atomic_t caught;
 static bool stop;
 
-/* A second one ends a tool that waits for a device which does not answer.  */
 static void on_signal(int number) {
-    if (caught) {
-        signal(number, SIG_DFL);
-        raise(number);
-    }
     caught = number;
     stop = true;
 }
@@ -181,12 +177,6 @@ static int dry_run(ProfileTool *t) {
 }
 
 /* ---- measuring ---- */
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static RollerStatus measure(ProfileTool *t, const ProfileLeg *leg, RollerProfile **out) {
     Progress p = progress_for(t);
     RollerMeasureOptions o = {.struct_size = sizeof o,
@@ -261,9 +251,9 @@ int profile_measure(ProfileTool *t) {
     if (code) return code;
     ProfileText p = {0};
     Device *dev = NULL;
-    double begun = now_s();
+    double begun = clock_now_s();
     code = run(t, &place, &p);
-    double seconds = now_s() - begun;
+    double seconds = clock_now_s() - begun;
     if (!code) code = measured_device(t, p, &dev);
     if (!code && path) code = write_profile(t, dev, p, path);
     if (!code && comparing) code = compare_with(t, dev);

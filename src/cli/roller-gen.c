@@ -1,20 +1,16 @@
 /* roller-gen FILE.te: from a tensor expression to a CUDA kernel.  */
+#include "base/clock.h"
 #include "base/file.h"
 #include "cli/gen.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The language's own limit is lower and has its own message.  */
 enum { MAX_INPUT = 16 << 20 };
 
-double gen_now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
+double gen_now_ms(void) { return clock_now_s() * 1e3; }
 
 static const char *keep(Gen *g, const char *s) { return s ? arena_strdup(g->a, s) : NULL; }
 

@@ -1,8 +1,8 @@
 /* roller.h: planning.  */
+#include "base/clock.h"
 #include "driver/handle.h"
 #include "driver/size_values.h"
 #include <string.h>
-#include <time.h>
 
 /* Candidates that an explanation compares with those asked for.  */
 enum { RUNNERS_UP = 8 };
@@ -79,8 +79,7 @@ static Status plan(RollerCtx *ctx, void *user) {
     CompileOptions o = {.top = c->o.top,
                         .align = c->o.align,
                         .workspace_limit = c->o.workspace_limit > 0 ? c->o.workspace_limit : -1};
-    struct timespec begin, end;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
+    double begin = clock_now_s();
     const Device *dev = c->profile->dev;
     if (c->o.arch) {
         Device *reduced;
@@ -93,9 +92,7 @@ static Status plan(RollerCtx *ctx, void *user) {
                                            &p->set)
                        : compile_plan(a, d, c->op->te, dev, &o, &p->set);
     if (s) return s;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    p->plan_ms = (double)(end.tv_sec - begin.tv_sec) * 1e3 +
-                 (double)(end.tv_nsec - begin.tv_nsec) * 1e-6;
+    p->plan_ms = (clock_now_s() - begin) * 1e3;
     p->plan = ARENA_ARRAY(a, RollerPlan, p->set.n_rank);
     for (int r = 0; r < p->set.n_rank && !s; r++) s = describe(d, p, r);
     Buf why = buf_new(a);

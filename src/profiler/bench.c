@@ -1,7 +1,6 @@
 /* Surroundings of the rows, and data.  */
+#include "base/clock.h"
 #include "profiler/harness.h"
-
-#include <time.h>
 
 enum { LIKELY_L2 = 64 << 20, LIKELY_KHZ = 1500000 };
 
@@ -27,12 +26,6 @@ int64_t bench_l2_bytes(const Bench *b) {
 double bench_hz(const Bench *b) { return b->hz; }
 double bench_light_hz(const Bench *b) { return b->light_hz; }
 
-double bench_now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 Status bench_open(Bench *b) {
     b->info = cuda_context_device(b->x);
     b->simulated = cuda_simulated(cuda_context_driver(b->x));
@@ -47,7 +40,7 @@ Status bench_open(Bench *b) {
 Status bench_stopped(const Bench *b) {
     if (b->o->stop && *b->o->stop)
         return diag_error(b->d, ST_CANCELLED, NULL, DIAG_NOWHERE, "the measurement was cancelled");
-    if (b->deadline_s > 0 && bench_now_s() > b->deadline_s)
+    if (b->deadline_s > 0 && clock_now_s() > b->deadline_s)
         return diag_error(b->d, ST_CUDA, NULL, DIAG_NOWHERE, "the time for it was over");
     return ST_OK;
 }

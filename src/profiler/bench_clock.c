@@ -5,6 +5,7 @@
  * differences is the clock, whatever the launch took.  globaltimer advances in steps of up to a
  * microsecond, so one launch lasts a thousand of them.  The boost clock is what the driver
  * states.  */
+#include "base/clock.h"
 #include "base/stats.h"
 #include "profiler/harness.h"
 
@@ -62,10 +63,10 @@ static Status ratio(Bench *b, const Spin *s, double *hz) {
 /* Samples until the load has lasted; the last of them are the settled clock.  */
 static Status settled(Bench *b, const Spin *s, double load_s, Sample *hz) {
     enum { LAST = 15, LAST_EXACT = 3 };
-    double v[LAST], begun = bench_now_s();
+    double v[LAST], begun = clock_now_s();
     int last = b->simulated ? LAST_EXACT : LAST;
     int n = 0;
-    while (n < last || (!b->simulated && bench_now_s() - begun < load_s)) {
+    while (n < last || (!b->simulated && clock_now_s() - begun < load_s)) {
         Status st = ratio(b, s, &v[n % last]);
         if (st) return st;
         n++;

@@ -43,7 +43,6 @@ struct Bench {
     const char *lost;         /* the figure whose kernel cost the context; NULL: it is well */
 };
 
-double bench_now_s(void);                                  /* the host's clock */
 /* Opens what every row needs; the context of `b->x` is current.  */
 Status bench_open(Bench *b);
 /* A load that warms the device up, and its clocks meanwhile; what the row `clock` begins with.  */

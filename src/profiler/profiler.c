@@ -1,4 +1,5 @@
 /* The run through the rows.  */
+#include "base/clock.h"
 #include "base/stats.h"
 #include "hal/nvml.h"
 #include "profiler/harness.h"
@@ -133,7 +134,7 @@ static Status warm_up(Bench *b, const bool chosen[ROWS]) {
 /* A row that is much slower than foreseen is cut; times of a simulated device say nothing.  */
 static double deadline(const Bench *b, int i, double begun) {
     enum { TIMES = 3, AT_LEAST_S = 6 };
-    double now = bench_now_s(), row = now + TIMES * expected_s(b, i) + AT_LEAST_S;
+    double now = clock_now_s(), row = now + TIMES * expected_s(b, i) + AT_LEAST_S;
     double end = b->o->limit_s > 0 ? begun + b->o->limit_s : 0;
     if (b->simulated) return end;
     return end > 0 && end < row ? end : row;
@@ -165,7 +166,7 @@ static Status tell(Bench *b, const ProfilerProgress *p) {
 }
 
 static Status run_rows(Bench *b, const bool chosen[ROWS]) {
-    double left = 0, foreseen = 0, begun = bench_now_s();
+    double left = 0, foreseen = 0, begun = clock_now_s();
     int total = 0, done = 0;
     for (int i = 0; i < ROWS; i++) {
         if (!chosen[i]) continue;
@@ -174,7 +175,7 @@ static Status run_rows(Bench *b, const bool chosen[ROWS]) {
     }
     for (int i = 0; i < ROWS; i++) {
         if (!chosen[i]) continue;
-        double pace = foreseen > 0 ? (bench_now_s() - begun) / foreseen : 1;
+        double pace = foreseen > 0 ? (clock_now_s() - begun) / foreseen : 1;
         ProfilerProgress p = {rows[i].name, rows[i].text, done, total, left * pace};
         Status s = tell(b, &p);
         b->row_name = rows[i].name;

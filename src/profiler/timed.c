@@ -1,4 +1,5 @@
 /* Timed launches.  */
+#include "base/clock.h"
 #include "base/stats.h"
 #include "profiler/harness.h"
 
@@ -78,7 +79,7 @@ static Status take_clocks(Bench *b, const Timed *t, double *clocks) {
 /* Clocks fall while the host compiles: a device that had nothing to do is woken first.  */
 static Status wake(Bench *b) {
     static const double idle_s = 0.05, wake_us = 3e4;
-    if (b->simulated || bench_now_s() - b->busy_s < idle_s) return ST_OK;
+    if (b->simulated || clock_now_s() - b->busy_s < idle_s) return ST_OK;
     return spin(b, bench_sms(b), wake_us);
 }
 
@@ -87,7 +88,7 @@ static Status take_once(Bench *b, const Timed *t, double *v) {
     Status s = bench_stopped(b);
     if (!s) s = wake(b);
     if (!s) s = t->clocks ? take_clocks(b, t, v) : take_us(b, t, v);
-    b->busy_s = bench_now_s();
+    b->busy_s = clock_now_s();
     return s;
 }
 
@@ -108,7 +109,7 @@ static Status take(Bench *b, const Timed *t, double *v) {
 
 /* ---- series ---- */
 static Status series(Bench *b, const Timed *t, Sample *out) {
-    double v[MOST], sorted[MOST], begun = bench_now_s();
+    double v[MOST], sorted[MOST], begun = clock_now_s();
     double budget = b->o->quick ? quick_budget_s : full_budget_s;
     int n = 0;
     while (n < MOST) {
@@ -120,7 +121,7 @@ static Status series(Bench *b, const Timed *t, Sample *out) {
         if (n < (b->simulated ? FEWEST_EXACT : FEWEST)) continue;
         if (stats_median(sorted, n) > 0 && stats_spread(sorted, n) <= steady) break;
         /* Figures of a simulated device do not depend on how fast its host is.  */
-        if (n >= FEWEST && (b->simulated || bench_now_s() - begun > budget)) break;
+        if (n >= FEWEST && (b->simulated || clock_now_s() - begun > budget)) break;
     }
     double spread = stats_spread(sorted, n), value = stats_median(sorted, n);
     *out = (Sample){value, spread, n, spread > noisy || (t->count && value <= 0)};
