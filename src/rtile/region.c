@@ -33,6 +33,23 @@ static bool is_static(const View *v, const TeStmt *s) {
     return !v->x->varies && !v->x->c_varies;
 }
 
+/* Does each digit of an axis move every subscript as one index would?  Those that read the tensor as
+ * if dimensions were one, because they lie behind each other, do not.  */
+static bool separate(const View *v, const TeStmt *s, const FusedAxis *axis) {
+    for (int i = 0; i < axis->n_digit; i++) {
+        const AxisDigit *g = &axis->digit[i];
+        int64_t behind = 1;
+        for (int k = g->first + g->n - 1; k >= g->first; k--) {
+            for (int d = 0; d < v->rank; d++) {
+                int64_t step = v->x->sub[d].coef[axis->index[k]];
+                if (step != moves(v, d, axis, i) * behind) return false;
+            }
+            behind *= te_index_extent(&s->index[axis->index[k]]);
+        }
+    }
+    return true;
+}
+
 /* Which values the digits of the operand's own axis take in a tile: a part of the innermost one; or
  * all of that and some of the next.  The others have one value each.  */
 static bool tile_digits(const View *v, int32_t tile, RRegion *r) {
@@ -180,7 +197,9 @@ bool rtile_region(const Problem *p, int side, int32_t tile, int vec, RRegion *ou
               .own = &p->con.axis[side ? AX_N : AX_M], .k = &p->con.axis[AX_K],
               .batch = &p->con.axis[AX_B]};
     v.rank = v.tensor->rank;
-    if (!is_static(&v, &p->te->stmt[p->con.stmt]) || !tile_digits(&v, tile, out)) return false;
+    const TeStmt *s = &p->te->stmt[p->con.stmt];
+    if (!is_static(&v, s) || !separate(&v, s, v.own) || !separate(&v, s, v.k)) return false;
+    if (!separate(&v, s, v.batch) || !tile_digits(&v, tile, out)) return false;
     for (int d = 0; d < v.rank; d++) {
         int64_t n = subscript_extent(&v, out, d);
         if (n == 0) return false;

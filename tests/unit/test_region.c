@@ -174,6 +174,28 @@ static void test_infinite(void **state) {
     arena_destroy(a);
 }
 
+/* Two dimensions that lie behind each other count as one index of the columns, of the batch: no box
+ * of the tensor is what a tile reads.  */
+static void test_joined_dimensions(void **state) {
+    (void)state;
+    static const char *const text[] = {
+        "op f(X: f32[2,5,2], D: f32[2,2]) -> Y: f16[2,2,5] {"
+        " Y[r,i,j] += X[i,j,k] * D[k,k] where r in 0:2; }",
+        "op f(P: f16[2,17,17], Q: f16[17,2,17]) -> Y: f16[2,17,17] {"
+        " Y[b,c,n] += P[b,c,k] * Q[n,b,c]; }",
+    };
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+        Arena *a = arena_create(NULL);
+        KernelCase c;
+        assert_null(kernel_open(&c, a, fixture_device(a, "a100"), text[i], NULL));
+        const Problem *p = &c.plan.problem[0];
+        RRegion x;
+        for (int tile = 1; tile <= 32; tile *= 2)
+            assert_false(rtile_region(p, p->con.b.access.tensor == 0, tile, 0, &x));
+        arena_destroy(a);
+    }
+}
+
 static void test_convolutions(void **state) {
     (void)state;
     static Job job[CONVS];
@@ -204,6 +226,7 @@ static void test_convolutions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_convolutions),
-                                       cmocka_unit_test(test_infinite)};
+                                       cmocka_unit_test(test_infinite),
+                                       cmocka_unit_test(test_joined_dimensions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
