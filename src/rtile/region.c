@@ -33,8 +33,8 @@ static bool is_static(const View *v, const TeStmt *s) {
     return !v->x->varies && !v->x->c_varies;
 }
 
-/* Does each digit of an axis move every subscript as one index would?  Not where dimensions that lie
- * behind each other are read as one.  */
+/* Does each digit of an axis move every subscript as one index would?  Not where dimensions that
+ * lie behind each other are read as one.  */
 static bool separate(const View *v, const TeStmt *s, const FusedAxis *axis) {
     for (int i = 0; i < axis->n_digit; i++) {
         const AxisDigit *g = &axis->digit[i];
