@@ -210,7 +210,7 @@ static void side_facts(Contract *c, const Device *dev, int side, int at) {
     s->inner_k = s->l->layout.inner == AX_K;
     s->row = (s->inner_k ? c->r->block.extent[AX_K] : s->extent) + s->l->layout.pad;
     s->at = at;
-    chunk_facts(c, s);
+    if (!s->l->region) chunk_facts(c, s);
     read_facts(c, s);
     s->direct = !s->copies && !s->n_read && s->per_thread * s->l->vec > MAX_STAGED;
     if (s->copies) address_facts(c, s);
