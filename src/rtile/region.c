@@ -40,11 +40,12 @@ static bool separate(const View *v, const TeStmt *s, const FusedAxis *axis) {
         const AxisDigit *g = &axis->digit[i];
         int64_t behind = 1;
         for (int k = g->first + g->n - 1; k >= g->first; k--) {
-            for (int d = 0; d < v->rank; d++) {
+            int64_t extent = te_index_extent(&s->index[axis->index[k]]);
+            for (int d = 0; extent > 1 && d < v->rank; d++) {
                 int64_t step = v->x->sub[d].coef[axis->index[k]];
                 if (step != moves(v, d, axis, i) * behind) return false;
             }
-            behind *= te_index_extent(&s->index[axis->index[k]]);
+            behind *= extent;
         }
     }
     return true;
