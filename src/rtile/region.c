@@ -8,6 +8,7 @@ enum { VECTOR_BYTES = 16, ELEMENTS_MAX = 1 << 18 };
 typedef struct {
     const Access *x;
     const TeTensor *tensor;
+    const TeStmt *stmt;
     const FusedAxis *own, *k, *batch;
     int rank;
 } View;
@@ -20,10 +21,10 @@ static int64_t moves(const View *v, int d, const FusedAxis *axis, int digit) {
     return v->x->sub[d].coef[axis->index[g->first + g->n - 1]];
 }
 
-static bool is_static(const View *v, const TeStmt *s) {
+static bool is_static(const View *v) {
     const FusedAxis *axes[] = {v->own, v->k, v->batch};
     for (int i = 0; i < 3; i++) {
-        if (access_varies(s, axes[i], 0, axes[i]->n)) return false;
+        if (access_varies(v->stmt, axes[i], 0, axes[i]->n)) return false;
         if (axes[i]->extent < 1 || axes[i]->extent > INT32_MAX / 2) return false;
     }
     for (int d = 0; d < v->rank; d++) {
@@ -33,14 +34,18 @@ static bool is_static(const View *v, const TeStmt *s) {
     return !v->x->varies && !v->x->c_varies;
 }
 
+static int64_t index_extent(const View *v, const FusedAxis *axis, int i) {
+    return te_index_extent(&v->stmt->index[axis->index[i]]);
+}
+
 /* Does each digit of an axis move every subscript as one index would?  Not where dimensions that
  * lie behind each other are read as one.  */
-static bool separate(const View *v, const TeStmt *s, const FusedAxis *axis) {
+static bool separate(const View *v, const FusedAxis *axis) {
     for (int i = 0; i < axis->n_digit; i++) {
         const AxisDigit *g = &axis->digit[i];
         int64_t behind = 1;
         for (int k = g->first + g->n - 1; k >= g->first; k--) {
-            int64_t extent = te_index_extent(&s->index[axis->index[k]]);
+            int64_t extent = index_extent(v, axis, k);
             for (int d = 0; extent > 1 && d < v->rank; d++) {
                 int64_t step = v->x->sub[d].coef[axis->index[k]];
                 if (step != moves(v, d, axis, i) * behind) return false;
@@ -68,7 +73,7 @@ static bool tile_digits(const View *v, int32_t tile, RRegion *r) {
     return true;
 }
 
-/* How many values subscript d takes; 0: it does not grow with every digit.  */
+/* How many values subscript d takes; 0: it does not grow with every index.  */
 static int64_t subscript_extent(const View *v, const RRegion *r, int d) {
     const int32_t count[] = {r->count_in, r->count_out};
     int64_t n = 1;
@@ -77,10 +82,10 @@ static int64_t subscript_extent(const View *v, const RRegion *r, int d) {
         if (step < 0 || step > INT16_MAX) return 0;
         n += step * (count[i] - 1);
     }
-    for (int i = 0; i < v->k->n_digit; i++) {
-        int64_t step = moves(v, d, v->k, i);
+    for (int i = 0; i < v->k->n; i++) {
+        int64_t step = v->x->sub[d].coef[v->k->index[i]];
         if (step < 0 || step > INT16_MAX) return 0;
-        n += step * (digit_extent(v->k, i) - 1);
+        n += step * (index_extent(v, v->k, i) - 1);
     }
     return n <= INT16_MAX ? n : 0;
 }
@@ -151,6 +156,22 @@ static int64_t steps_of(const View *v, const RRegion *r, const FusedAxis *axis, 
     return n;
 }
 
+/* What a digit along k adds to an element's place, if its indices add up to it: those of dimensions
+ * that lie behind each other in shared memory too.  */
+static bool step_along_k(const View *v, RRegion *r, int digit) {
+    const AxisDigit *g = &v->k->digit[digit];
+    int64_t behind = 1;
+    r->step_k[digit] = (int32_t)steps_of(v, r, v->k, digit);
+    for (int i = g->first + g->n - 1; i >= g->first; i--) {
+        int64_t extent = index_extent(v, v->k, i), step = 0;
+        for (int d = 0; d < v->rank; d++)
+            step += v->x->sub[d].coef[v->k->index[i]] * pitch(v, r, d);
+        if (extent > 1 && step != r->step_k[digit] * behind) return false;
+        behind *= extent;
+    }
+    return true;
+}
+
 /* Rows, and what the digits add to an element's place.  */
 static bool lay_out(const View *v, int vec, RRegion *r) {
     int64_t first = v->x->sub[r->line].c * r->unit % vec, lines = 1;
@@ -167,7 +188,9 @@ static bool lay_out(const View *v, int vec, RRegion *r) {
     int n = v->own->n_digit;
     r->step_in = (int32_t)steps_of(v, r, v->own, n - 1);
     r->step_out = (int32_t)steps_of(v, r, v->own, n - 2);
-    for (int i = 0; i < v->k->n_digit; i++) r->step_k[i] = (int32_t)steps_of(v, r, v->k, i);
+    for (int i = 0; i < v->k->n_digit; i++) {
+        if (!step_along_k(v, r, i)) return false;
+    }
     r->last = (r->count_in - 1) * r->step_in + (r->count_out - 1) * r->step_out;
     for (int d = 0; d <= r->line; d++) {
         bool one = d < r->line && r->extent[d] == 1 && !v->x->guard[d];
@@ -195,12 +218,12 @@ bool rtile_region(const Problem *p, int side, int32_t tile, int vec, RRegion *ou
     *out = (RRegion){0};
     if (!p->te || !o->read || !op->affine || tile < 1) return false;
     View v = {.x = &o->access, .tensor = &p->te->tensor[o->access.tensor],
+              .stmt = &p->te->stmt[p->con.stmt],
               .own = &p->con.axis[side ? AX_N : AX_M], .k = &p->con.axis[AX_K],
               .batch = &p->con.axis[AX_B]};
     v.rank = v.tensor->rank;
-    const TeStmt *s = &p->te->stmt[p->con.stmt];
-    if (!is_static(&v, s) || !separate(&v, s, v.own) || !separate(&v, s, v.k)) return false;
-    if (!separate(&v, s, v.batch) || !tile_digits(&v, tile, out)) return false;
+    if (!is_static(&v) || !separate(&v, v.own) || !separate(&v, v.batch)) return false;
+    if (!tile_digits(&v, tile, out)) return false;
     for (int d = 0; d < v.rank; d++) {
         int64_t n = subscript_extent(&v, out, d);
         if (n == 0) return false;
