@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-enum { PROGRAMS = 620, PROGRAMS_LONG = 20000, PER_PAIR = 5, PER_SIZED = 10, SHOWN = 5 };
+enum { PROGRAMS = 700, PROGRAMS_LONG = 20000, PER_PAIR = 5, PER_SIZED = 10, SHOWN = 5 };
 enum { SHRINK_TRIES = 200, SIZES = 4, SIZES_LONG = 12 };
 
 /* What becomes of the program of some choices: NULL, or what is wrong.  The trip that went wrong is
