@@ -163,7 +163,7 @@ submake = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(J
 everything = $(tests:%=$(BUILD)/tests/%) $(sort $(wildcard tests/*.sh))
 test test-long: setup
 	@+$(submake) all $(tests:%=$(BUILD)/tests/%) $(filter %/expressions,$(benchmarks))
-	@BUILD=$(BUILD) LONG=$(if $(filter test-long,$@),1) tests/run -j $(JOBS) $(everything)
+	@BUILD=$(BUILD) $(if $(filter test-long,$@),LONG=1) tests/run -j $(JOBS) $(everything)
 
 asan: setup
 	@+$(submake) BUILD=$(BUILD)-asan unit CFLAGS="-O1 -g -fno-omit-frame-pointer \

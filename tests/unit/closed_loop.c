@@ -1,6 +1,7 @@
 /* links: profiler */
 #include "closed_loop.h"
 #include "base/file.h"
+#include "effort.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -215,7 +216,7 @@ Device *loop_base(Arena *a, Diag *d, const Device *want) {
 }
 
 void loop_open(Arena *a, Diag *d, Device *const *gpu, int n, Cuda **out) {
-    const char *build = getenv("BUILD"), *all = getenv("LONG");
+    const char *build = getenv("BUILD");
     char here[2048];
     assert_non_null(getcwd(here, sizeof here));
     if (!build) build = "build";
@@ -230,7 +231,7 @@ void loop_open(Arena *a, Diag *d, Device *const *gpu, int n, Cuda **out) {
         buf_printf(&list, "%s%s", i ? "," : "", file[i]);
     }
     setenv("ROLLER_SIM_PROFILE", buf_str(&list), 1);
-    setenv("ROLLER_SIM_RACES", all && *all ? "1" : "0", 1);
+    setenv("ROLLER_SIM_RACES", effort_long() ? "1" : "0", 1);
     setenv("ROLLER_LIBCUDA", arena_printf(a, "%s/simdriver/libcuda.so.1", root), 1);
     must(d, cuda_open(a, d, NULL, out));
     for (int i = 0; i < n; i++) unlink(file[i]);

@@ -2,6 +2,7 @@
  * described by that factor.  */
 #include "base/file.h"
 #include "driver/calibrate.h"
+#include "effort.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -215,8 +216,7 @@ static void what_cannot_be_timed(void **state) {
 /* LONG=1: every kernel is right, is timed, and is predicted no worse than before.  */
 static void every_kernel(void **state) {
     (void)state;
-    const char *slow = getenv("LONG");
-    if (!slow || !*slow) skip();
+    if (!effort_long()) skip();
     Calibration c = calibrated((Slower){0.7, 0.8}, NULL);
     assert_true(off(&c, true) < off(&c, false));
     assert_true(c.n >= 9);

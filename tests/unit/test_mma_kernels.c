@@ -1,6 +1,7 @@
 /* links: sim */
 /* Matrix units on the simulator against te_eval: every unit, operand layout, family of tiles and
  * ragged shape, bit for bit.  LONG=1 takes all of them, MMA_CASE=TEXT those whose name has it.  */
+#include "effort.h"
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
 
@@ -327,8 +328,7 @@ static void test_kernels(void **state) {
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
     Run run = {.a = a, .only = getenv("MMA_CASE")};
-    const char *wanted = getenv("LONG");
-    bool all = (wanted && *wanted) || run.only;
+    bool all = effort_long() || run.only;
     for (int u = 0; u < UNITS; u++) {
         bool shipped = strcmp(unit[u].profile, "turing") != 0;
         run.dev[u] = shipped ? fixture_device(a, unit[u].profile) : turing(a);

@@ -6,6 +6,7 @@
  * one that applies beyond it is run as well.  Without LONG every operator is planned in a few of
  * its types, and some of these cells are compiled and run.  OPERATOR=NAME picks some of them.  */
 #include "base/pool.h"
+#include "effort.h"
 #include "kernel_fixture.h"
 #include "microperf/microperf.h"
 #include "operators.h"
@@ -238,7 +239,7 @@ static void test_kinds(void **state) {
  * be run.  */
 static int list_cells(Cell *cell) {
     enum { FEW = 3, SAMPLE = 2 };
-    bool all = getenv("LONG");
+    bool all = effort_long();
     const char *only = getenv("OPERATOR");
     if (only && !*only) only = NULL;
     int n = 0, forms = 0;

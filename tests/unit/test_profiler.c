@@ -4,6 +4,7 @@
  * A run that is cancelled leaves no profile; a figure that noise, a fault or a call of the driver
  * that fails makes impossible stays as it was, and is named.  */
 #include "closed_loop.h"
+#include "effort.h"
 #include "profiler/profiler.h"
 
 #include <dlfcn.h>
@@ -41,8 +42,7 @@ static void must(Status s) {
 
 static int setup(void **state) {
     (void)state;
-    const char *all = getenv("LONG");
-    slow = all && *all;
+    slow = effort_long();
     arena = arena_create(NULL);
     diag = diag_new(arena);
     for (int i = 0; i < GPUS; i++) odd[i] = loop_device(arena, &diag, i, false);

@@ -6,6 +6,7 @@
  * The rows run over a harness of this file instead of that in src/profiler (bench.c, kernels.c,
  * timed.c): it looks at the machine code of every kernel and runs none.  Some units and movers of
  * one architecture; LONG=1 takes all of four.  */
+#include "effort.h"
 #include "profiler/harness.h"
 
 #include <math.h>
@@ -381,11 +382,11 @@ static void others(void **state) {
 
 static int setup(void **state) {
     (void)state;
-    const char *build = getenv("BUILD"), *all = getenv("LONG");
+    const char *build = getenv("BUILD");
     char here[2048];
     if (!getcwd(here, sizeof here)) return -1;
     if (!build) build = "build";
-    slow = all && *all;
+    slow = effort_long();
     arena = arena_create(NULL);
     diag = diag_new(arena);
     const char *root = *build == '/' ? build : arena_printf(arena, "%s/%s", here, build);

@@ -4,6 +4,7 @@
  *
  * Some units and movers of each kind on each GPU; LONG=1 takes all.  */
 #include "closed_loop.h"
+#include "effort.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,8 +53,7 @@ static void keep_some(Device *d) {
 
 static int setup(void **state) {
     (void)state;
-    const char *all = getenv("LONG");
-    slow = all && *all;
+    slow = effort_long();
     arena = arena_create(NULL);
     diag = diag_new(arena);
     for (int i = 0; i < LOOP_GPUS; i++) {

@@ -6,6 +6,7 @@
  *   LONG=1 build/tests/test_random_programs              20,000 of them
  */
 #include "base/pool.h"
+#include "effort.h"
 #include "random_trip.h"
 #include "te_random.h"
 
@@ -54,7 +55,6 @@ static const char *to_reference(Trip *t, Choices *c) {
 /* ---- run-time sizes: programs and splits for some of them, at their limits and any others ---- */
 
 static const char *to_sizes(Trip *t, Choices *c) {
-    const char *slow = getenv("LONG");
     t->target = (int)(t->seed % COMPILED_TARGETS);
     t->text = random_program(t->arena, c, &(RandomStyle){0}, (RandomLimits){.sized = true});
     const char *wrong = trip_plan(t);
@@ -62,7 +62,7 @@ static const char *to_sizes(Trip *t, Choices *c) {
     wrong = trip_choose_sized(t, t->seed);
     if (!wrong) wrong = trip_build(t);
     if (!wrong) wrong = trip_check(t);
-    return wrong ? wrong : trip_check_sizes(t, t->seed, slow && *slow ? SIZES_LONG : SIZES);
+    return wrong ? wrong : trip_check_sizes(t, t->seed, effort_long() ? SIZES_LONG : SIZES);
 }
 
 /* ---- against each other ---- */
@@ -229,8 +229,7 @@ static uint64_t number(const char *variable, uint64_t otherwise) {
 }
 
 static uint64_t programs(void) {
-    const char *slow = getenv("LONG");
-    return number("COUNT", slow && *slow ? PROGRAMS_LONG : PROGRAMS);
+    return number("COUNT", effort_long() ? PROGRAMS_LONG : PROGRAMS);
 }
 
 static int open_bench(void **state) {

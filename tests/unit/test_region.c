@@ -3,6 +3,7 @@
  * bit: layouts, channels, strides, paddings, dilations, types and units, with tiles within a row
  * of the image, over several rows, and beyond its end.  LONG=1 takes more plans of each.  */
 #include "base/pool.h"
+#include "effort.h"
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
 
@@ -232,11 +233,10 @@ static void test_joined_dimensions(void **state) {
 static void test_convolutions(void **state) {
     (void)state;
     static Job job[CONVS];
-    const char *wanted = getenv("LONG");
     Job sum = {0};
     int wrong = 0;
     for (int i = 0; i < CONVS; i++)
-        job[i] = (Job){.conv = &conv[i], .plans = wanted && *wanted ? MANY : FEW};
+        job[i] = (Job){.conv = &conv[i], .plans = effort_long() ? MANY : FEW};
     assert_true(pool_for(0, CONVS, run_job, job));
     for (int i = 0; i < CONVS; i++) {
         sum.ran += job[i].ran;

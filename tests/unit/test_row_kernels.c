@@ -2,6 +2,7 @@
 /* Row kernels on the simulator against te_eval: every kind of reduction, type, way to hold a
  * row.  */
 #include "base/hash.h"
+#include "effort.h"
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
 
@@ -228,7 +229,7 @@ static void test_chains(void **state) {
     Nvrtc *nvrtc;
     int rows = 0, wrongs = 0;
     assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &nvrtc), ST_OK);
-    for (uint64_t seed = 1; seed <= (getenv("LONG") ? LONG_CHAINS : CHAINS); seed++) {
+    for (uint64_t seed = 1; seed <= (effort_long() ? LONG_CHAINS : CHAINS); seed++) {
         ArenaMark mark = arena_mark(a);
         KernelCase c;
         const char *text = chain(a, seed), *wrong = kernel_open(&c, a, dev, text, NULL);

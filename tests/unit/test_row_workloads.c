@@ -1,6 +1,7 @@
 /* Every softmax, norm and reduction over rows of the workload sets: planned as rows for three
  * devices, compiled without spills.  LONG compiles all of them for all devices.  */
 #include "driver/compile.h"
+#include "effort.h"
 #include "plan_fixture.h"
 #include "workload.h"
 
@@ -76,7 +77,7 @@ static void test_set(const char *name) {
         for (int i = 0; i < set.n; i++) {
             if (!is_row_operator(&set.row[i])) continue;
             ArenaMark mark = arena_mark(a);
-            plan(a, &set.row[i], dev, getenv("LONG") || n % SAMPLE == 0);
+            plan(a, &set.row[i], dev, effort_long() || n % SAMPLE == 0);
             arena_reset(a, mark);
             n++;
         }

@@ -2,6 +2,7 @@
 /* Statements over rows of a contraction's results, in its kernel: programs with whole rows in a
  * block and with parts of them, on units of threads and of warps, on the simulator against te_eval;
  * infinities and NaN; random ops.  LONG=1 runs more of them.  */
+#include "effort.h"
 #include "plan_fixture.h"
 #include "stats_case.h"
 
@@ -65,8 +66,7 @@ enum { OPS = sizeof op / sizeof *op };
 
 static void test_kernels(void **state) {
     (void)state;
-    const char *wanted = getenv("LONG");
-    int each = wanted && *wanted ? 12 : 1, failed = 0, ran[STATS_KINDS] = {0};
+    int each = effort_long() ? 12 : 1, failed = 0, ran[STATS_KINDS] = {0};
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
     Nvrtc *nvrtc;
@@ -221,8 +221,7 @@ static const char *random_op(Arena *a, Rng *rng) {
 
 static void test_random(void **state) {
     (void)state;
-    const char *wanted = getenv("LONG");
-    int programs = wanted && *wanted ? 400 : 12, failed = 0, joined = 0;
+    int programs = effort_long() ? 400 : 12, failed = 0, joined = 0;
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
     Nvrtc *nvrtc;

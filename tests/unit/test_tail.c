@@ -4,6 +4,7 @@
  * bits at every order of execution; rules, text and choice.  LONG=1 runs more of them.  */
 #include "base/hash.h"
 #include "driver/run.h"
+#include "effort.h"
 #include "kernel_fixture.h"
 #include "microperf/microperf.h"
 #include "plan_fixture.h"
@@ -144,8 +145,7 @@ static int compare_counters(KernelCase *c) {
 
 static void test_kernels(void **state) {
     (void)state;
-    const char *wanted = getenv("LONG");
-    int each = wanted && *wanted ? 40 : 3, compared = 0, failed = 0;
+    int each = effort_long() ? 40 : 3, compared = 0, failed = 0;
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
     Nvrtc *nvrtc;

@@ -1,0 +1,12 @@
+/* How much a test does: a sample, or, where LONG says so, everything.  */
+#ifndef TESTS_EFFORT_H
+#define TESTS_EFFORT_H
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* A variable that is set to nothing is not set.  */
+static inline bool effort_long(void) {
+    const char *s = getenv("LONG");
+    return s && *s;
+}
+#endif
