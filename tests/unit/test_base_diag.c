@@ -1,6 +1,7 @@
 /* links: base */
 #include "base/diag.h"
 
+#include "arena_fixture.h"
 #include "oom.h"
 #include "roller.h"
 
@@ -12,20 +13,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static Arena *arena;
-
-static int set_up(void **state) {
-    (void)state;
-    arena = arena_create(NULL);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 static DiagPlace place(const char *text, const char *mark) {
     return (DiagPlace){"x.te", text, strlen(text), (size_t)(strstr(text, mark) - text)};

@@ -1,6 +1,7 @@
 /* links: base */
 #include "base/json.h"
 
+#include "arena_fixture.h"
 #include "oom.h"
 
 #include <setjmp.h>
@@ -11,22 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static Arena *arena;
-static Diag diag;
-
-static int set_up(void **state) {
-    (void)state;
-    arena = arena_create(NULL);
-    diag = diag_new(arena);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 static json_t *read_json(const char *text) {
     json_t *v = NULL;

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/numeric.h"
 
+#include "arena_fixture.h"
 #include "oom.h"
 
 #include <locale.h>
@@ -16,20 +17,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static Arena *arena;
-
-static int set_up(void **state) {
-    (void)state;
-    arena = arena_create(NULL);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 static double double_of(uint64_t bits) {
     double v;

@@ -2,6 +2,8 @@
 #include "base/file.h"
 #include "hal/device.h"
 
+#include "arena_fixture.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,22 +15,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static Arena *arena;
-static Diag diag;
-
-static int set_up(void **state) {
-    (void)state;
-    arena = arena_create(NULL);
-    diag = diag_new(arena);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 static Device *shipped(const char *name) {
     Device *dev = NULL;

@@ -4,6 +4,8 @@
 #include "base/json.h"
 #include "hal/device.h"
 
+#include "arena_fixture.h"
+
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,22 +15,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static Arena *arena;
-static Diag diag;
-
-static int set_up(void **state) {
-    (void)state;
-    arena = arena_create(NULL);
-    diag = diag_new(arena);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 static char *load(const char *path, size_t *len) {
     char *text = NULL;

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "hal/device.h"
 
+#include "arena_fixture.h"
 #include "oom.h"
 
 #include <math.h>
@@ -13,22 +14,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static Arena *arena;
-static Diag diag;
-
-static int set_up(void **state) {
-    (void)state;
-    arena = arena_create(NULL);
-    diag = diag_new(arena);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 static const char *const shipped[] = {"v100", "t4",   "a100",    "rtx4090", "h100",
                                      "h200", "b200", "rtx5090", "tiny"};

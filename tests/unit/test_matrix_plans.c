@@ -2,6 +2,7 @@
 /* Programs of matrix units: which units an expression may use, what is legal, and that known
  * problems get the plans that the best known kernels have.  */
 #include "microperf/microperf.h"
+#include "arena_fixture.h"
 #include "plan_fixture.h"
 
 #include <setjmp.h>
@@ -11,31 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static int setup(void **state) {
-    *state = arena_create(NULL);
-    return *state ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    arena_destroy(*state);
-    return 0;
-}
-
-typedef struct {
-    Arena *arena;
-    void (*body)(Arena *a);
-} Guarded;
-
-static void run_body(void *user) {
-    Guarded *g = user;
-    g->body(g->arena);
-}
-
-static void run(void **state, void (*body)(Arena *a)) {
-    Guarded g = {*state, body};
-    assert_true(arena_try(*state, run_body, &g));
-}
 
 static RProgSet candidates(Arena *a, const Problem *p, const Device *dev) {
     Diag d = diag_new(a);
@@ -449,15 +425,15 @@ static void test_explains(void **state) { run(state, explains); }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_units, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_numerics, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_broken_rules, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_legal_and_readable, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_damaged_texts, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_large_squares, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_few_rows, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_grows, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_explains, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_units, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_numerics, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_broken_rules, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_legal_and_readable, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_texts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_large_squares, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_few_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_grows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_explains, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* links: microperf */
 /* Estimates and ranking: how times move with the problem, what wins, and that it always does.  */
 #include "microperf/microperf.h"
+#include "arena_fixture.h"
 #include "plan_fixture.h"
 
 #include <math.h>
@@ -12,31 +13,6 @@
 #include <time.h>
 
 #include <cmocka.h>
-
-static int setup(void **state) {
-    *state = arena_create(NULL);
-    return *state ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    arena_destroy(*state);
-    return 0;
-}
-
-typedef struct {
-    Arena *arena;
-    void (*body)(Arena *a);
-} Guarded;
-
-static void run_body(void *user) {
-    Guarded *g = user;
-    g->body(g->arena);
-}
-
-static void run(void **state, void (*body)(Arena *a)) {
-    Guarded g = {*state, body};
-    assert_true(arena_try(*state, run_body, &g));
-}
 
 typedef struct {
     RProgSet set;
@@ -309,15 +285,15 @@ static void test_explains(void **state) { run(state, explains); }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_sweep, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_grows, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_rank_agrees, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_large_square, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_skinny, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_odd_tiles, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_packed_bytes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_maps, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_explains, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sweep, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_grows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rank_agrees, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_large_square, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_skinny, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_odd_tiles, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_packed_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_maps, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_explains, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

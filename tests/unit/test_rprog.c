@@ -1,6 +1,7 @@
 /* links: microperf */
 /* Programs: all candidates are legal and survive their text form; the referee names what is
  * broken.  */
+#include "arena_fixture.h"
 #include "plan_fixture.h"
 
 #include "base/hash.h"
@@ -12,31 +13,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static int setup(void **state) {
-    *state = arena_create(NULL);
-    return *state ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    arena_destroy(*state);
-    return 0;
-}
-
-typedef struct {
-    Arena *arena;
-    void (*body)(Arena *a);
-} Guarded;
-
-static void run_body(void *user) {
-    Guarded *g = user;
-    g->body(g->arena);
-}
-
-static void run(void **state, void (*body)(Arena *a)) {
-    Guarded g = {*state, body};
-    assert_true(arena_try(*state, run_body, &g));
-}
 
 /* Only a device whose grid is too small for the tensor may have no program.  */
 static RProgSet candidates(Arena *a, const Problem *p, const Device *dev) {
@@ -152,10 +128,10 @@ static void text_round_trip(Arena *a) {
                 ArenaMark inner = arena_mark(a);
                 RPlan plan = plan_of(&p[i], &set.prog[j]), back = plan_of(&p[i], NULL);
                 Buf text = buf_new(a), again = buf_new(a);
-                Diag diag = diag_new(a);
+                Diag own = diag_new(a);
                 rprog_print(&plan, dev, &text);
-                if (rprog_read(a, &diag, "x", buf_str(&text), text.len, dev, &back)) {
-                    fail_msg("%s\n%s", diag.messages[0].message, buf_str(&text));
+                if (rprog_read(a, &own, "x", buf_str(&text), text.len, dev, &back)) {
+                    fail_msg("%s\n%s", own.messages[0].message, buf_str(&text));
                 }
                 if (!same(&back.prog[0], &set.prog[j])) {
                     fail_msg("%s, problem %d changed:\n%s", names[d], i, buf_str(&text));
@@ -377,13 +353,13 @@ static void test_damaged_texts(void **state) { run(state, damaged_texts); }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_candidates, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_deterministic, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_broken_rules, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_rules_of_problems, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_malformed_texts, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_damaged_texts, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_candidates, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_deterministic, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_broken_rules, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rules_of_problems, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_malformed_texts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_texts, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* links: microperf */
 /* Facts about operands, read off expressions: vectors, runs, guards, footprints.  */
 #include "microperf/microperf.h"
+#include "arena_fixture.h"
 #include "plan_fixture.h"
 
 #include <setjmp.h>
@@ -36,16 +37,6 @@ static Problem problem_of(Arena *a, const char *text, int align, int group) {
     Job j = {.arena = a, .text = text, .align = align, .group = group};
     assert_true(arena_try(a, analyse, &j));
     return j.out;
-}
-
-static int setup(void **state) {
-    *state = arena_create(NULL);
-    return *state ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    arena_destroy(*state);
-    return 0;
 }
 
 static void extents(const Problem *p, int64_t b, int64_t m, int64_t n, int64_t k) {
@@ -279,12 +270,12 @@ static void plans(void *user) {
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
         for (int d = 0; d < 3; d++) {
             Device *dev = fixture_device(a, names[d]);
-            Diag diag = diag_new(a);
+            Diag own = diag_new(a);
             Te *te, *normal;
             KernelGroup *groups;
-            if (te_parse(a, &diag, "x", texts[t], strlen(texts[t]), NULL, NULL, 0, &te) ||
-                te_normalize(a, &diag, te, &normal)) {
-                fail_msg("%s", diag.messages[0].message);
+            if (te_parse(a, &own, "x", texts[t], strlen(texts[t]), NULL, NULL, 0, &te) ||
+                te_normalize(a, &own, te, &normal)) {
+                fail_msg("%s", own.messages[0].message);
             }
             int n = access_groups(a, normal, &groups);
             for (int g = 0; g < n; g++) {
@@ -292,10 +283,10 @@ static void plans(void *user) {
                 RProgSet set;
                 Ranked *best;
                 int got = 0;
-                rtile_problem(a, &diag, normal, &groups[g], 16, &p);
-                if (rprog_candidates(a, &diag, &p, dev, NULL, &set) ||
-                    mp_rank(a, &diag, &p, dev, &set, 3, &best, &got)) {
-                    fail_msg("%s on %s: %s", texts[t], names[d], diag.messages[0].message);
+                rtile_problem(a, &own, normal, &groups[g], 16, &p);
+                if (rprog_candidates(a, &own, &p, dev, NULL, &set) ||
+                    mp_rank(a, &own, &p, dev, &set, 3, &best, &got)) {
+                    fail_msg("%s on %s: %s", texts[t], names[d], own.messages[0].message);
                 }
                 for (int i = 0; i < got; i++) assert_null(rprog_check(&p, dev, &best[i].prog));
             }
@@ -307,17 +298,17 @@ static void whole_ops_plan(void **state) { assert_true(arena_try(*state, plans, 
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(plain_matmul, setup, teardown),
-        cmocka_unit_test_setup_teardown(ragged_vectors, setup, teardown),
-        cmocka_unit_test_setup_teardown(convolution, setup, teardown),
-        cmocka_unit_test_setup_teardown(pointwise, setup, teardown),
-        cmocka_unit_test_setup_teardown(channels_last, setup, teardown),
-        cmocka_unit_test_setup_teardown(epilogue, setup, teardown),
-        cmocka_unit_test_setup_teardown(expressions, setup, teardown),
-        cmocka_unit_test_setup_teardown(chunks, setup, teardown),
-        cmocka_unit_test_setup_teardown(batches, setup, teardown),
-        cmocka_unit_test_setup_teardown(streams, setup, teardown),
-        cmocka_unit_test_setup_teardown(whole_ops_plan, setup, teardown),
+        cmocka_unit_test_setup_teardown(plain_matmul, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ragged_vectors, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(convolution, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pointwise, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(channels_last, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(epilogue, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(expressions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(chunks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(batches, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(streams, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(whole_ops_plan, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

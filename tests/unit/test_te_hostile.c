@@ -1,6 +1,7 @@
 /* links: te */
 /* Hostile texts: a clear error and little memory, whatever the input.  */
 #include "base/hash.h"
+#include "arena_fixture.h"
 #include "oom.h"
 #include "te_case.h"
 
@@ -13,20 +14,6 @@
 #include <cmocka.h>
 
 enum { MIB = 1 << 20 };
-
-static Arena *arena;
-
-static int set_up(void **state) {
-    (void)state;
-    arena = arena_create(NULL);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 static const char head[] = "param M = 4;\nop f(A: f32[M]) -> C: f32[M] { C[m] = ";
 

@@ -3,6 +3,8 @@
 #include "base/hash.h"
 #include "te/te.h"
 
+#include "arena_fixture.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,20 +14,6 @@
 #include <cmocka.h>
 
 enum { SIZES = 3 };
-
-static Arena *arena;
-
-static int set_up(void **state) {
-    (void)state;
-    arena = arena_create(NULL);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 /* -- an evaluator that shares nothing with the prover ------------------------------------------ */
 typedef struct {

@@ -1,6 +1,7 @@
 /* links: te */
 /* Sizes from outside, run-time sizes and their values, the choice of an op, the positional text,
  * and that te_check sees what is broken.  */
+#include "arena_fixture.h"
 #include "te_case.h"
 
 #include <setjmp.h>
@@ -10,22 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static Arena *arena;
-static Diag diag;
-
-static int set_up(void **state) {
-    (void)state;
-    arena = arena_create(NULL);
-    diag = diag_new(arena);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 static Te *parse(const char *text, const TeDefine *define, int n) {
     Te *te;

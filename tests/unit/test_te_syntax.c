@@ -2,6 +2,8 @@
 /* Small texts: what the grammar takes and what it does not, and what it makes of it.  */
 #include "te/te.h"
 
+#include "arena_fixture.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,20 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static Arena *arena;
-
-static int set_up(void **state) {
-    (void)state;
-    arena = arena_create(NULL);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 /* The tag of the first error; "" if there is none.  */
 static const char *verdict(const char *text, Te **te) {

@@ -2,6 +2,8 @@
 /* Types, storage types and literals of expressions, one by one.  */
 #include "te/te.h"
 
+#include "arena_fixture.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,20 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static Arena *arena;
-
-static int set_up(void **state) {
-    (void)state;
-    arena = arena_create(NULL);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 /* One tensor per type, named after it with a leading capital; p is bool, s an f64 scalar.  */
 static const char head[] =
