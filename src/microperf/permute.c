@@ -113,12 +113,5 @@ void mp_permute_explain(const Problem *p, const RProg *r, const Estimate *e, Buf
     mp_fixed(out, run_bytes(p, r, -1), 0);
     buf_printf(out, " bytes; %d bytes of shared memory\n", (int)r->smem);
     for (int i = 0; i < p->permute.n_source; i++) explain_source(p, r, i, out);
-    buf_printf(out, "  grid: %lld blocks of %d threads, %d per SM, ", (long long)e->blocks,
-               r->threads, e->blocks_per_sm);
-    mp_fixed(out, e->waves, 2);
-    buf_puts(out, " waves; ");
-    mp_fixed(out, e->dram_bytes / 1e6, 2);
-    buf_puts(out, " MB of DRAM, ");
-    mp_fixed(out, (double)e->load_sectors * SECTOR / 1e6, 2);
-    buf_puts(out, " MB read through L2\n");
+    mp_view_grid(r, e, out);
 }

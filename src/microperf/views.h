@@ -25,6 +25,8 @@ double mp_view_lines(double width, double step, double run);
 double mp_map_requests(ReadWidths w, int vec);
 /* One line; the section "why this shape".  */
 void mp_view_summary(const Problem *p, const RProg *r, Buf *out);
+/* Blocks, waves and traffic: the last line of `column`, `window` and `permute`.  */
+void mp_view_grid(const RProg *r, const Estimate *e, Buf *out);
 void mp_view_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out);
 /* The same of `permute`.  */
 void mp_permute_summary(const Problem *p, const RProg *r, Buf *out);

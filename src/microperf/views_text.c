@@ -93,10 +93,7 @@ static void explain_source(const Problem *p, const RProg *r, int source, Buf *ou
         buf_printf(out, "  loads: %d bytes\n", r->vec_n * x->bytes);
 }
 
-void mp_view_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out) {
-    if (r->skeleton == SK_COLUMN) explain_column(p, r, out);
-    for (int i = 0; r->skeleton == SK_WINDOW && i < p->window.n_source; i++)
-        explain_source(p, r, i, out);
+void mp_view_grid(const RProg *r, const Estimate *e, Buf *out) {
     buf_printf(out, "  grid: %lld blocks of %d threads, %d per SM, ", (long long)e->blocks,
                r->threads, e->blocks_per_sm);
     mp_fixed(out, e->waves, 2);
@@ -105,4 +102,11 @@ void mp_view_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *o
     buf_puts(out, " MB of DRAM, ");
     mp_fixed(out, (double)e->load_sectors * SECTOR / 1e6, 2);
     buf_puts(out, " MB read through L2\n");
+}
+
+void mp_view_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out) {
+    if (r->skeleton == SK_COLUMN) explain_column(p, r, out);
+    for (int i = 0; r->skeleton == SK_WINDOW && i < p->window.n_source; i++)
+        explain_source(p, r, i, out);
+    mp_view_grid(r, e, out);
 }

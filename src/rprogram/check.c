@@ -267,6 +267,12 @@ static const char *check_stream(const Case *c) {
     return NULL;
 }
 
+const char *rprog_view_check(const Problem *p, const Device *dev, const RProg *r) {
+    if (r->skeleton == SK_COLUMN) return rprog_column_check(p, dev, r);
+    if (r->skeleton == SK_PERMUTE) return rprog_permute_check(p, dev, r);
+    return rprog_window_check(p, dev, r);
+}
+
 const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
     Case c = {p, dev, r};
     const char *why;
@@ -283,9 +289,7 @@ const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
         return check_derived(&c);
     }
     if (viewed) {
-        why = r->skeleton == SK_COLUMN    ? rprog_column_check(p, dev, r)
-              : r->skeleton == SK_PERMUTE ? rprog_permute_check(p, dev, r)
-                                          : rprog_window_check(p, dev, r);
+        why = rprog_view_check(p, dev, r);
         return why ? why : check_derived(&c);
     }
     if (r->skeleton == SK_ROW) {

@@ -93,37 +93,14 @@ const char *rprog_column_check(const Problem *p, const Device *dev, const RProg 
 
 /* ---- candidates ---- */
 
-typedef struct {
-    Arena *arena;
-    const Problem *p;
-    const Device *dev;
-    const RPlanOptions *o;
-    RProgSet *set;
-    size_t cap;
-} Columns;
-
-static void keep(Columns *b, RProg r) {
-    RProgSet *set = b->set;
-    set->enumerated++;
-    rprog_derive(b->p, b->dev, &r);
-    if (!rprog_fits(b->p, b->dev, &r, b->o->workspace_limit, set)) return;
-    if (rprog_column_check(b->p, b->dev, &r)) {
-        set->rejected[(double)rprog_blocks(b->p, &r) > b->dev->limits.grid_max.value
-                          ? REJECT_GRID : REJECT_ALIGNMENT]++;
-    } else {
-        set->prog = arena_grow(b->arena, set->prog, &b->cap, (size_t)set->n + 1, sizeof r);
-        set->prog[set->n++] = r;
-    }
-}
-
 /* Whole rows, and slices so that the grid fills the device once, twice, ...; a slice keeps a few
  * steps.  */
-static void add_slices(Columns *b, RProg r) {
+static void add_slices(Keeper *b, RProg r) {
     enum { FEW_STEPS = 2, FILLS = 8 };
     int64_t steps = ceil_div(b->p->column.red.extent, r.block.extent[AX_K]) / FEW_STEPS;
     int64_t sms = (int64_t)b->dev->limits.sm_count.value, last = 1;
     r.split = 1;
-    keep(b, r);
+    rprog_keep(b, r);
     int64_t blocks = rprog_blocks(b->p, &r);
     for (int fill = 1; fill <= FILLS && blocks < FILLS * sms; fill *= 2) {
         int64_t split = ceil_div(fill * sms, blocks);
@@ -131,11 +108,11 @@ static void add_slices(Columns *b, RProg r) {
         if (split > GRID_Y_MAX) split = GRID_Y_MAX;
         if (split <= last) continue;
         r.split = (int32_t)(last = split);
-        keep(b, r);
+        rprog_keep(b, r);
     }
 }
 
-static void add_blocks(Columns *b, RProg r, int along) {
+static void add_blocks(Keeper *b, RProg r, int along) {
     for (int rows = 1; rows <= ROWS_MAX && along * rows <= THREADS_MAX; rows *= 2) {
         if (along * rows < WARP * 2) continue;
         for (int deep = 1; deep <= IN_FLIGHT / 2; deep *= 2) {
@@ -150,7 +127,7 @@ static void add_blocks(Columns *b, RProg r, int along) {
 
 void rprog_column_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
                              RProgSet *set) {
-    Columns b = {a, p, dev, o, set, (size_t)set->n};
+    Keeper b = {a, p, dev, o->workspace_limit, set, (size_t)set->n};
     RProg r = rprog_column_base();
     if (!p->column.fits || rprog_units(p, dev, &r.unit, 1) < 1) return;
     for (int vec = p->column.vec; vec >= 1; vec /= 2) {

@@ -167,10 +167,7 @@ static int64_t shared_bytes(const Problem *p, const Device *dev, const RProg *r)
     int64_t tile = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
     if (slices > WARP || tile > INT32_MAX) return INT32_MAX;
     int64_t sums = (slices - 1) * tile * p->acc_bytes;
-    if (r->via == VIA_SHARED && slices > 0) {
-        int64_t pieces = (int64_t)r->threads / (WARP * slices) * rprog_piece_bytes(p, r);
-        sums = pieces > sums ? pieces : sums;
-    }
+    if (r->via == VIA_SHARED) sums = (int64_t)r->threads / WARP * rprog_piece_bytes(p, r);
     int64_t held = stage * r->stages + regions, all = held > sums ? held : sums;
     return r->stats && slices > 0 ? rprog_stats_smem(p, r, all) : all;
 }
@@ -233,4 +230,18 @@ bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t wor
         set->rejected[REJECT_WORKSPACE]++;
     else return true;
     return false;
+}
+
+void rprog_keep(Keeper *k, RProg r) {
+    RProgSet *set = k->set;
+    set->enumerated++;
+    rprog_derive(k->p, k->dev, &r);
+    if (!rprog_fits(k->p, k->dev, &r, k->workspace_limit, set)) return;
+    if (rprog_view_check(k->p, k->dev, &r)) {
+        set->rejected[(double)rprog_blocks(k->p, &r) > k->dev->limits.grid_max.value
+                          ? REJECT_GRID : REJECT_ALIGNMENT]++;
+    } else {
+        set->prog = arena_grow(k->arena, set->prog, &k->cap, (size_t)set->n + 1, sizeof r);
+        set->prog[set->n++] = r;
+    }
 }

@@ -86,6 +86,17 @@ bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, i
  * has and the caller allows (workspace_limit below 0: any)?  Counts it as rejected if not.  */
 bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t workspace_limit,
                 RProgSet *set);
+/* Collects the candidates of `column`, `window` or `permute` in `set`, which may hold others.  */
+typedef struct {
+    Arena *arena;
+    const Problem *p;
+    const Device *dev;
+    int64_t workspace_limit;
+    RProgSet *set;
+    size_t cap;               /* of set->prog: at first as many as it holds */
+} Keeper;
+/* Derives a candidate and keeps it, or counts why not.  */
+void rprog_keep(Keeper *k, RProg r);
 /* The `row` skeleton: what every program has in the fields it does not use, candidates, and the
  * first broken rule.  Derives threads, warp tile, shared memory and registers.  */
 RProg rprog_row_base(void);
@@ -96,7 +107,8 @@ int64_t rprog_row_registers(const Problem *p, const RProg *r);
 int64_t rprog_row_smem(const Problem *p, const RProg *r);
 int64_t rprog_row_workspace(const Problem *p, const RProg *r);
 extern const char *const rprog_keep_name[KEEP_COUNT];
-/* The same for `column` and `window`; their candidates are added to those of the set.  */
+/* The same for `column`, `window` and `permute`; their candidates are added to the set's.  */
+const char *rprog_view_check(const Problem *p, const Device *dev, const RProg *r);
 RProg rprog_column_base(void);
 void rprog_column_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
                              RProgSet *set);

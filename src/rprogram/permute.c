@@ -209,43 +209,25 @@ const char *rprog_permute_check(const Problem *p, const Device *dev, const RProg
 /* ---- candidates ---- */
 
 typedef struct {
-    Arena *arena;
-    const Problem *p;
-    const Device *dev;
-    RProgSet *set;
-    size_t cap;
+    Keeper kept;
     RTile *seen;              /* boxes so far */
     int n_seen;
     size_t cap_seen;
 } Boxes;
 
-static void keep(Boxes *b, RProg r) {
-    RProgSet *set = b->set;
-    set->enumerated++;
-    rprog_derive(b->p, b->dev, &r);
-    if (!rprog_fits(b->p, b->dev, &r, -1, set)) return;
-    if (rprog_permute_check(b->p, b->dev, &r)) {
-        set->rejected[(double)rprog_blocks(b->p, &r) > b->dev->limits.grid_max.value
-                          ? REJECT_GRID : REJECT_ALIGNMENT]++;
-    } else {
-        set->prog = arena_grow(b->arena, set->prog, &b->cap, (size_t)set->n + 1, sizeof r);
-        set->prog[set->n++] = r;
-    }
-}
-
-static void with_threads(Boxes *b, RProg r) {
+static void with_threads(Keeper *b, RProg r) {
     int64_t vectors = rprog_permute_points(b->p, &r) / r.store_vec;
     for (int threads = 64; threads <= 512; threads *= 2) {
         r.threads = (int16_t)threads;
         if (threads > 64 && vectors < threads) break;
         if (vectors > (int64_t)ROUNDS_MAX * threads) continue;
-        keep(b, r);
+        rprog_keep(b, r);
     }
 }
 
 /* The widest accesses that fit, and up to two halvings of them: narrow ones may have fewer
  * conflicts.  */
-static void with_vectors(Boxes *b, RProg r) {
+static void with_vectors(Keeper *b, RProg r) {
     enum { HALVINGS = 3 };
     const PermuteView *v = &b->p->permute;
     int stores = 0;
@@ -298,7 +280,7 @@ static bool is_new(Boxes *b, const RTile *t) {
         for (int a = 0; a < RT_AXES; a++) same &= b->seen[i].extent[a] == t->extent[a];
         if (same) return false;
     }
-    b->seen = arena_grow(b->arena, b->seen, &b->cap_seen, (size_t)b->n_seen + 1, sizeof *t);
+    b->seen = arena_grow(b->kept.arena, b->seen, &b->cap_seen, (size_t)b->n_seen + 1, sizeof *t);
     b->seen[b->n_seen++] = *t;
     return true;
 }
@@ -306,7 +288,7 @@ static bool is_new(Boxes *b, const RTile *t) {
 void rprog_permute_candidates(Arena *a, const Problem *p, const Device *dev, RProgSet *set) {
     enum { LEAST = 16, MOST = 4096, FAR = 512 };
     const PermuteView *v = &p->permute;
-    Boxes b = {.arena = a, .p = p, .dev = dev, .set = set, .cap = (size_t)set->n};
+    Boxes b = {.kept = {a, p, dev, -1, set, (size_t)set->n}};
     RProg r = rprog_permute_base();
     if (!v->fits || v->out.extent < 1 || rprog_units(p, dev, &r.unit, 1) < 1) return;
     for (int64_t out = LEAST; out <= MOST; out *= 2) {
@@ -318,7 +300,7 @@ void rprog_permute_candidates(Arena *a, const Problem *p, const Device *dev, RPr
                 int64_t points = rprog_permute_points(p, &r);
                 bool whole = points == v->out.extent;
                 if (points > POINTS_MAX || (points < POINTS_MIN && !whole)) continue;
-                if (is_new(&b, &r.block)) with_vectors(&b, r);
+                if (is_new(&b, &r.block)) with_vectors(&b.kept, r);
             }
         }
     }

@@ -228,35 +228,18 @@ const char *rprog_window_check(const Problem *p, const Device *dev, const RProg 
 
 /* ---- candidates ---- */
 
-typedef struct {
-    Arena *arena;
-    const Problem *p;
-    const Device *dev;
-    RProgSet *set;
-    size_t cap;
-} Windows;
-
-static void keep(Windows *b, RProg r) {
-    RProgSet *set = b->set;
-    set->enumerated++;
-    if (rprog_window_body(b->p, &r) > UNROLL_MAX) {
-        set->rejected[REJECT_UNROLL]++;
-        return;
-    }
-    rprog_derive(b->p, b->dev, &r);
-    if (!rprog_fits(b->p, b->dev, &r, -1, set)) return;
-    if (rprog_window_check(b->p, b->dev, &r)) {
-        set->rejected[(double)rprog_blocks(b->p, &r) > b->dev->limits.grid_max.value
-                          ? REJECT_GRID : REJECT_ALIGNMENT]++;
+static void keep(Keeper *b, RProg r) {
+    if (rprog_window_body(b->p, &r) <= UNROLL_MAX) {
+        rprog_keep(b, r);
     } else {
-        set->prog = arena_grow(b->arena, set->prog, &b->cap, (size_t)set->n + 1, sizeof r);
-        set->prog[set->n++] = r;
+        b->set->enumerated++;
+        b->set->rejected[REJECT_UNROLL]++;
     }
 }
 
 /* Shared tiles of about `wanted` patches: whole rows where they fit, then whole planes, then
  * several planes, in even parts.  */
-static void add_tile(Windows *b, RProg r, int64_t wanted) {
+static void add_tile(Keeper *b, RProg r, int64_t wanted) {
     const WindowView *v = &b->p->window;
     int64_t tm = r.thread.extent[AX_M], tn = r.thread.extent[AX_N];
     int64_t across = ceil_div(v->extent_q, tn), down = ceil_div(v->extent_p, tm), planes = 1;
@@ -272,7 +255,7 @@ static void add_tile(Windows *b, RProg r, int64_t wanted) {
     keep(b, r);
 }
 
-static void with_tiles(Windows *b, RProg r) {
+static void with_tiles(Keeper *b, RProg r) {
     const WindowView *v = &b->p->window;
     int widest = PIECE_MAX / v->source[0].value_bytes, vec = 1;
     while (vec < widest && r.thread.extent[AX_N] * v->source[0].step_n % (2 * vec) == 0) vec *= 2;
@@ -281,7 +264,7 @@ static void with_tiles(Windows *b, RProg r) {
     for (int64_t wanted = 32; wanted <= 512; wanted *= 2) add_tile(b, r, wanted);
 }
 
-static void with_threads(Windows *b, RProg r) {
+static void with_threads(Keeper *b, RProg r) {
     for (int threads = 64; threads <= 512; threads *= 2) {
         r.block.extent[AX_M] = threads * r.thread.extent[AX_M];
         r.block.extent[AX_N] = r.thread.extent[AX_N];
@@ -290,7 +273,7 @@ static void with_threads(Windows *b, RProg r) {
 }
 
 /* Wide stores where the strip allows them, the widest loads first.  */
-static void with_vectors(Windows *b, RProg r) {
+static void with_vectors(Keeper *b, RProg r) {
     const WindowView *v = &b->p->window;
     if (!v->along) {
         for (int vec = v->vec; vec >= 1; vec /= 2) {
@@ -312,7 +295,7 @@ static void with_vectors(Windows *b, RProg r) {
 void rprog_window_candidates(Arena *a, const Problem *p, const Device *dev, RProgSet *set) {
     static const int side[] = {1, 2, 3, 4, 6, 7, 8, 12, 16};
     enum { SIDES = sizeof side / sizeof *side };
-    Windows b = {a, p, dev, set, (size_t)set->n};
+    Keeper b = {a, p, dev, -1, set, (size_t)set->n};
     const WindowView *v = &p->window;
     RProg r = rprog_window_base();
     if (!v->fits || rprog_units(p, dev, &r.unit, 1) < 1) return;
