@@ -103,6 +103,9 @@ static Status fit(Run *r) {
 /* Beyond these shares of the known clocks the device's timer was too coarse.  */
 static const double least_hz = 0.3, most_hz = 1.05;
 
+/* All of them, since the clock goes by the load.  Simulated clocks do not.  */
+static int64_t busy_sms(const Bench *b) { return bench_simulated(b) ? 1 : bench_sms(b); }
+
 /* Microseconds of an iteration with so many warps on every SM, and the clock meanwhile.  */
 static Status rate_point(Run *r, int warps, int few, int many, Sample *us, double *hz) {
     static const uint64_t zero[2];
@@ -110,7 +113,7 @@ static Status rate_point(Run *r, int warps, int few, int many, Sample *us, doubl
     uint64_t took[2];
     CudaContext *x = bench_context(r->b);
     Diag *d = bench_diag(r->b);
-    Status s = launch_of(r, false, warps, bench_sms(r->b), &l);
+    Status s = launch_of(r, false, warps, busy_sms(r->b), &l);
     if (!s) s = cuda_write(x, d, r->clocks, zero, sizeof zero);
     if (!s) s = bench_slope(r->b, &l, &r->n, few, many, us);
     if (!s) s = cuda_read(x, d, took, r->clocks, sizeof took);

@@ -1,18 +1,13 @@
 /* links: profiler */
 /* The rows of units, movers, barriers, atomics and clusters in a closed loop: on each simulated GPU
- * they find again what the simulator was told (closed_loop.h), within 5 %.
- *
- * Some units and movers of each kind on each GPU; LONG=1 takes all.  */
+ * they find again what the simulator was told (closed_loop.h), within 5 %.  Every unit and every
+ * mover that a GPU has, in a full measurement.  */
 #include "closed_loop.h"
-#include "effort.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -20,46 +15,17 @@ static Arena *arena;
 static Diag diag;
 static Device *odd[LOOP_GPUS];
 static Cuda *cuda;
-static bool slow;
 
 static void must(Status s) {
     const DiagMessage *m = diag_first_error(&diag);
     if (s) fail_msg("%d: %s", s, m ? m->message : "");
 }
 
-static bool taken(const char *name) {
-    static const char *const some[] = {
-        "ffma", "dfma", "hfma2", "imad", "dp4a.u8", "mufu.ex2", "mufu.rcp", "shfl", "redux",
-        "mma.m16n8k16.f16.f32", "mma.m16n8k16.f16.f16", "mma.m8n8k4.f64.f64",
-        "mma.m16n8k32.i8.i32", "wgmma.bf16.f32", "wgmma.i8.i32.n8", "ldg.8", "ldg.128",
-        "cp.async.16", "stg.16", "stg.128", "red", "atom", "ldmatrix", "stmatrix", "cp.async.bulk",
-        "tma.tile", "tma.im2col", "tma.multicast", "tma.store", "tma.reduce", "dsmem",
-    };
-    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
-        if (slow || !strcmp(name, some[i])) return true;
-    return false;
-}
-
-static void keep_some(Device *d) {
-    int n = 0;
-    for (int i = 0; i < d->n_unit; i++)
-        if (taken(d->unit[i].name)) d->unit[n++] = d->unit[i];
-    d->n_unit = n;
-    n = 0;
-    for (int i = 0; i < d->n_mover; i++)
-        if (taken(d->mover[i].name)) d->mover[n++] = d->mover[i];
-    d->n_mover = n;
-}
-
 static int setup(void **state) {
     (void)state;
-    slow = effort_long();
     arena = arena_create(NULL);
     diag = diag_new(arena);
-    for (int i = 0; i < LOOP_GPUS; i++) {
-        odd[i] = loop_device(arena, &diag, i, true);
-        keep_some(odd[i]);
-    }
+    for (int i = 0; i < LOOP_GPUS; i++) odd[i] = loop_device(arena, &diag, i, true);
     loop_open(arena, &diag, odd, LOOP_GPUS, &cuda);
     return 0;
 }
@@ -76,8 +42,7 @@ static void constants(void **state) {
     CudaContext *x;
     Nvrtc *n;
     Device *got;
-    ProfilerOptions o = {.quick = !slow, .seed = 7, .only = LOOP_UNIT_ROWS, .date = "2026-01-01",
-                         .tool = "test"};
+    ProfilerOptions o = {.seed = 7, .only = LOOP_UNIT_ROWS, .date = "2026-01-01", .tool = "test"};
     must(cuda_device_info(cuda, &diag, i, &info));
     must(nvrtc_open(arena, &diag, &(NvrtcOptions){0}, info.arch, &n));
     must(cuda_context(cuda, arena, &diag, i, &x));
