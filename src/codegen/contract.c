@@ -1,6 +1,7 @@
 #include "codegen/blocks.h"
 #include "te/arith.h"
 
+enum { WARP = 32 };
 enum { MAX_STAGED = 16 }; /* elements of an expression that are kept in registers */
 
 int64_t contract_stride(const Affine *f, const FusedAxis *axis, int digit) {
@@ -255,8 +256,7 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
     }
     c->ahead_steps = c->staged ? 1 : r->stages - 1;
     int sums = (c->warps[AX_K] - 1) * r->block.extent[AX_M] * r->block.extent[AX_N] * p->acc_bytes;
-    int pieces = c->warps[AX_M] * c->warps[AX_N] * c->matrix.piece;
-    if (sums < pieces) sums = pieces;
+    if (c->matrix.piece > 0) sums = r->threads / WARP * c->matrix.piece;
     c->smem = c->stage * r->stages;
     for (int side = 0; side < 2; side++) {
         if (c->side[side].l && c->side[side].l->region) region_facts(c, dev, &c->side[side]);

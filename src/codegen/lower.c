@@ -102,7 +102,7 @@ static void lower_contract(Arena *a, Lowered *l, const Contract *c) {
     add_step(l, c);
     add(l, PHASE_END);
     if (c->matrix.used && c->matrix.unit->acc != l->p->con.acc) add(l, PHASE_SUMS);
-    if (c->warps[AX_K] > 1) add(l, PHASE_REDUCE);
+    if (c->warps[AX_K] > 1 && !c->matrix.piece) add(l, PHASE_REDUCE);
     if (r->stats) {
         add_stats(l);
         return;

@@ -9,7 +9,8 @@ static void open_all(Kernel *k, const char *rows, const char *cols) {
 }
 
 /* Warps that worked on other k of every step hand their sums to those of slice 0, which adds them
- * in order of the slice and goes on alone.  */
+ * in order of the slice and goes on alone.  Where outputs pass through shared memory they meet there
+ * (store_smem.c).  */
 void reduce_slices(Kernel *k) {
     Cg *cg = k->cg;
     const Contract *c = &k->c;
@@ -18,7 +19,6 @@ void reduce_slices(Kernel *k) {
     int slices = c->warps[AX_K], n = c->matrix.accumulators;
     const char *rows = n ? "IM" : "TM", *cols = n ? cg_text(cg, "(IN * %d)", n) : "TN";
     const char *acc = n ? cg_text(cg, "acc[i][j / %d][j %% %d]", n, n) : "acc[i][j]";
-    bool goes_on = c->matrix.piece > 0; /* shared memory is needed again: a barrier of all */
     const char *at = cg_text(cg, "[(i * %s + j) * SLICE]", cols);
     cg_line(cg, "// reduce: %d slices of warps", slices);
     cg_line(cg, "constexpr int SLICE = %d;  // threads", c->r->threads / slices);
@@ -31,8 +31,7 @@ void reduce_slices(Kernel *k) {
     cg_close(cg);
     cg_close(cg);
     cg_line(cg, "__syncthreads();");
-    if (goes_on) cg_open(cg, "if (k_warp == 0)");
-    else cg_line(cg, "if (k_warp > 0) return;");
+    cg_line(cg, "if (k_warp > 0) return;");
     if (slices > 2) {
         cg_line(cg, "#pragma unroll 1");
         cg_open(cg, "for (int s = 0; s < %d; s++, copies += %s * %s * SLICE)", slices - 1, rows,
@@ -43,10 +42,5 @@ void reduce_slices(Kernel *k) {
     cg_line(cg, "    %s = %s;", acc, sum);
     cg_close(cg);
     if (slices > 2) cg_close(cg);
-    if (goes_on) {
-        cg_close(cg);
-        cg_line(cg, "__syncthreads();");
-        cg_line(cg, "if (k_warp > 0) return;");
-    }
     cg_blank(cg);
 }

@@ -6,8 +6,6 @@
 enum { WARP = 32, PIECE_MAX = 16 };
 enum { LONG_BODY = 8 };       /* instructions per element that need no unrolling beside */
 
-static const char turn_number[] = "const unsigned u = lane + s * 32;";
-
 /* Opens a test that the element lies inside along an axis, where some may not.  */
 static void open_inside(Kernel *k, AxisClass axis) {
     if (k->c.p->multiple[axis] % k->c.r->block.extent[axis] == 0) return;
@@ -45,11 +43,21 @@ static void open_direct(Kernel *k) {
     open_inside(k, AX_N);
 }
 
+/* Warps that share the k-steps of the same outputs: each writes a piece of partial sums, each reads
+ * its share of the vectors from all of them.  */
+static int sharing(const Kernel *k) { return k->c.warps[AX_K]; }
+
+/* Bytes from the piece of one of them to the next one's.  */
+static int piece_distance(const Kernel *k) {
+    return k->c.warps[AX_M] * k->c.warps[AX_N] * k->c.matrix.piece;
+}
+
 /* A row of instruction tiles to the warp's piece.  */
 static void write_piece(Kernel *k) {
     Cg *cg = k->cg;
     int row = rprog_piece_row(k->c.r), n = k->c.matrix.accumulators;
-    if (k->c.matrix.tiles[AX_M] > 1) cg_line(cg, "if (i > 0) __syncwarp();");
+    const char *sync = sharing(k) > 1 ? "__syncthreads();" : "__syncwarp();";
+    if (k->c.matrix.tiles[AX_M] > 1) cg_line(cg, "if (i > 0) %s", sync);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < IN; j++)");
     cg_line(cg, "#pragma unroll");
@@ -61,7 +69,7 @@ static void write_piece(Kernel *k) {
         cg_line(cg, "    rl_store<2>(to + (f * %d + j * TN), acc[i][j] + f);", 4 * row);
     }
     cg_close(cg);
-    cg_line(cg, "__syncwarp();");
+    cg_line(cg, "%s", sync);
 }
 
 /* Elements of an access to the piece.  */
@@ -70,17 +78,43 @@ static int piece_width(const Kernel *k) {
     return k->l->vec < most ? k->l->vec : most;
 }
 
-/* Vectors of a row of the piece; a warp reads WARP at once, row by row.  */
+/* Vectors of a row of the piece; the threads that share it read one each at once, row by row.  */
 static int line_of(const Kernel *k) { return k->c.r->warp.extent[AX_N] / k->l->vec; }
 
-/* Does each lane stay in its columns?  */
-static bool keeps_columns(const Kernel *k) { return WARP % line_of(k) == 0; }
+static int readers_of(const Kernel *k) { return WARP * sharing(k); }
 
-/* The first vector that a lane reads, from its number `u`.  */
+/* The thread's number among these.  */
+static const char *reader(const Kernel *k) {
+    return sharing(k) > 1 ? "(k_warp / WK * 32 + lane)" : "lane";
+}
+
+/* Does each thread stay in its columns?  */
+static bool keeps_columns(const Kernel *k) { return readers_of(k) % line_of(k) == 0; }
+
+static const char *turn_number(const Kernel *k) {
+    return cg_text(k->cg, "const unsigned u = %s + s * %d;", reader(k), readers_of(k));
+}
+
+/* The first vector that a thread reads, from its number `u`.  */
 static const char *piece_start(Kernel *k, const char *u) {
     int line = line_of(k);
     return cg_text(k->cg, "piece + (%s / %du * %d + %s %% %du * %d)", u, line,
                    rprog_piece_row(k->c.r), u, line, k->l->vec);
+}
+
+/* Adds what the other pieces have to value[p].  */
+static void add_pieces(Kernel *k, const char *from, int width) {
+    Cg *cg = k->cg;
+    const Contraction *con = &k->c.p->con;
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int w = 1; w < %d; w++)", sharing(k));
+    cg_line(cg, "const rl_vec<%s, %d> part = rl_load<%d>(%s + w * %d + p * %d);",
+            cg_type(con->acc), width, width, from, piece_distance(k) / k->c.p->acc_bytes, width);
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int f = 0; f < %d; f++)", width);
+    cg_line(cg, "    value[p].v[f] = %s;",
+            cg_fold(cg, con->red, con->acc, "value[p].v[f]", "part.v[f]"));
+    cg_close(cg);
 }
 
 static void read_piece(Kernel *k) {
@@ -88,36 +122,58 @@ static void read_piece(Kernel *k) {
     int vec = k->l->vec, width = piece_width(k);
     const char *from = k->at.turns.loop ? "from[s]"
         : keeps_columns(k) ? cg_text(cg, "from + s * %d",
-                                     WARP / line_of(k) * rprog_piece_row(k->c.r))
+                                     readers_of(k) / line_of(k) * rprog_piece_row(k->c.r))
                            : piece_start(k, "u");
     cg_line(cg, "rl_vec<%s, %d> value[%d];", cg_type(k->c.p->con.acc), width, vec / width);
     cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int p = 0; p < %d; p++) value[p] = rl_load<%d>(%s + p * %d);", vec / width,
-            width, from, width);
+    if (sharing(k) == 1) {
+        cg_line(cg, "for (int p = 0; p < %d; p++) value[p] = rl_load<%d>(%s + p * %d);",
+                vec / width, width, from, width);
+        return;
+    }
+    cg_open(cg, "for (int p = 0; p < %d; p++)", vec / width);
+    cg_line(cg, "value[p] = rl_load<%d>(%s + p * %d);", width, from, width);
+    add_pieces(k, from, width);
+    cg_close(cg);
 }
 
-/* Steps in which a warp reads its piece.  */
+/* Steps in which a piece is read.  */
 static int turns_of(const Kernel *k) {
-    return (k->c.r->thread.extent[AX_M] * line_of(k) + WARP - 1) / WARP;
+    return (k->c.r->thread.extent[AX_M] * line_of(k) + readers_of(k) - 1) / readers_of(k);
 }
 
 static bool unrolls_turns(const Kernel *k) {
     return k->c.r->split > 1 || k->c.p->epilogue_ops < LONG_BODY;
 }
 
-/* The warp's piece, and where the lane's outputs begin in it and in memory.  */
+/* The first piece with sums of the warp's outputs, and the element of its own where the lane
+ * begins.  */
+static void define_pieces(Kernel *k, const char *type) {
+    Cg *cg = k->cg;
+    int row = rprog_piece_row(k->c.r), bytes = k->c.matrix.piece;
+    const char *warp = "warp", *own = "";
+    if (sharing(k) > 1) {
+        int apart = piece_distance(k) / k->c.p->acc_bytes;
+        warp = cg_text(cg, "warp %% %d", k->c.warps[AX_M] * k->c.warps[AX_N]);
+        own = cg_text(cg, "k_warp / WK * %d + ", apart);
+    }
+    cg_line(cg, "%s *const piece = reinterpret_cast<%s *>(smem + %s * %d);", type, type, warp,
+            bytes);
+    cg_line(cg, "%s *const to = piece + (%slane_m * %d + lane_n);", type, own, row);
+}
+
+/* The warp's piece, and where the thread's outputs begin in it and in memory.  */
 static void place_piece(Kernel *k) {
     Cg *cg = k->cg;
     int vec = k->l->vec, line = line_of(k);
-    const char *type = cg_type(k->c.p->con.acc);
-    cg_line(cg, "%s *const piece = reinterpret_cast<%s *>(smem + warp * %d);", type, type,
-            k->c.matrix.piece);
-    cg_line(cg, "%s *const to = piece + (lane_m * %d + lane_n);", type, rprog_piece_row(k->c.r));
+    const char *type = cg_type(k->c.p->con.acc), *at = reader(k);
+    define_pieces(k, type);
     if (keeps_columns(k)) {
-        cg_line(cg, "const %s *const from = %s;", type, piece_start(k, "(unsigned)lane"));
-        store_position(k, AX_M, cg_text(cg, "m0 + row + (int)(lane / %du)", line),
-                       cg_text(cg, "i * TM + s * %d", WARP / line));
-        store_position(k, AX_N, cg_text(cg, "n0 + col + (int)(lane %% %du * %d)", line, vec),
+        cg_line(cg, "const %s *const from = %s;", type,
+                piece_start(k, cg_text(cg, "(unsigned)%s", at)));
+        store_position(k, AX_M, cg_text(cg, "m0 + row + (int)(%s / %du)", at, line),
+                       cg_text(cg, "i * TM + s * %d", readers_of(k) / line));
+        store_position(k, AX_N, cg_text(cg, "n0 + col + (int)(%s %% %du * %d)", at, line, vec),
                        NULL);
     } else {
         const char *down = cg_text(cg, "(int)(u / %du)", line);
@@ -128,7 +184,7 @@ static void place_piece(Kernel *k) {
         store_turns(k, &(Turns){.loop = cg_text(cg, "int s = 0; s < %d; s++", turns_of(k)),
                                 .count = cg_text(cg, "%d", turns_of(k)),
                                 .turn = "s",
-                                .head = turn_number,
+                                .head = turn_number(k),
                                 .part = {down, along},
                                 .rest = "i * TM",
                                 .array = cg_text(cg, "const %s *from", type),
@@ -142,9 +198,9 @@ static void open_shared(Kernel *k) {
     open_loop(k, "i", k->c.matrix.tiles[AX_M], 1, true);
     write_piece(k);
     open_loop(k, "s", turns_of(k), 1, unrolls_turns(k));
-    bool counted = !keeps_columns(k) && !k->at.turns.loop;
-    if (count % WARP != 0 || counted) cg_line(cg, "%s", turn_number);
-    if (count % WARP != 0) {
+    bool counted = !keeps_columns(k) && !k->at.turns.loop, ragged = count % readers_of(k) != 0;
+    if (ragged || counted) cg_line(cg, "%s", turn_number(k));
+    if (ragged) {
         cg_open(cg, "if (u < %du)", (unsigned)count);
         k->at.open++;
     }
@@ -158,7 +214,7 @@ static void open_shared(Kernel *k) {
 
 void mma_place_outputs(Kernel *k) {
     bool shared = k->c.r->via == VIA_SHARED && !k->at.walk;
-    if (shared && k->c.warps[AX_K] == 1) cg_line(k->cg, "__syncthreads();");
+    if (shared) cg_line(k->cg, "__syncthreads();");
     cg_scope(k->cg);
     k->at.open = 1;
     if (shared) place_piece(k);

@@ -206,14 +206,14 @@ static double epilogue_clocks(const Model *m, const RProg *r, const StepCounts *
     double share = m->dram_write / m->clock / ph->active;
     double port = lesser(m->l2_port, share);
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
-    double sums = (slices - 1) * outputs * p->acc_bytes * 2 / (WARP * 4);
-    double ops = output_clocks(m, r, e);
-    if (slices > 1) sums += m->step_tax + 2 * m->smem_latency;
-    double turned = 0;
-    if (r->via == VIA_SHARED) {
+    double ops = output_clocks(m, r, e), sums = 0, turned = 0;
+    if (r->via == VIA_SHARED) {           /* where the sums of slices meet, behind barriers */
         double pieces = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
-        double all = r->threads / (WARP * slices) * (double)(c->piece_stores + c->piece_loads);
-        turned = pieces * (all / m->smem_rate + 2 * m->smem_latency);
+        double all = r->threads / WARP * (double)(c->piece_stores + c->piece_loads);
+        turned = pieces * (all / m->smem_rate + 2 * (slices > 1 ? m->step_tax : m->smem_latency));
+    } else if (slices > 1) {
+        sums = (slices - 1) * outputs * p->acc_bytes * 2 / (WARP * 4);
+        sums += m->step_tax + 2 * m->smem_latency;
     }
     return ph->resident * (ph->bytes / port + sums + ph->parts * (ops + turned)) + m->l2_latency +
            e->wait;
@@ -251,10 +251,12 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
         sectors += c->sectors[side] * inside;
     }
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
-    double sums = (slices - 1) * s->warps / slices * mp_lane_sums(r) * ((p->acc_bytes + 3) / 4);
+    double words = (p->acc_bytes + 3) / 4;
+    double sums = (slices - 1) * s->warps / slices * mp_lane_sums(r) * words;
     double turned[2] = {0, 0};            /* wavefronts of stores that go through shared memory */
     if (r->via == VIA_SHARED) {
-        double pieces = s->warps / slices * r->warp.extent[AX_M] / r->thread.extent[AX_M];
+        double pieces = s->warps * r->warp.extent[AX_M] / r->thread.extent[AX_M];
+        sums = 0;                         /* of slices: they meet there */
         double parts = r->split;          /* per tile */
         if (r->tail > 0) parts += (double)(rprog_tail_parts(p, r) - r->tail) / tiles;
         turned[0] = pieces * (double)c->piece_loads * parts;
@@ -272,7 +274,7 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     out->smem_store_wavefronts =
         (int64_t)(tiles * (steps * stores + added + turned[1] + c->region_stores));
     bool real = te_dtype_class(p->con.acc) == TE_CLASS_REAL && !matrix;
-    double adds = real ? sums / ((p->acc_bytes + 3) / 4) * r->split : 0;
+    double adds = real ? sums / words * r->split : 0;
     out->fma = (int64_t)(tiles * (steps * s->fma + adds));
 }
 

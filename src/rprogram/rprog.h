@@ -51,10 +51,10 @@
  *   operands have inner == AX_K and along == AX_K.
  * - Shared memory: stage s begins at s * (bytes of a + bytes of b), a first, then b, each
  *   rprog_tile_bytes.  After the last step it is reused for the partial sums of the slices
- *   warp.k < block.k: warps of k index j > 0 store theirs into copy j - 1 of block.m * block.n
- *   elements of the accumulation type, one barrier, warps of k index 0 add copies 0, 1, ... in
- *   order. Accumulator e of thread t of a slice lies at element e * T + t of its copy, T
- *   threads per slice.
+ *   warp.k < block.k (VIA_DIRECT): warps of k index j > 0 store theirs into copy j - 1 of
+ *   block.m * block.n elements of the accumulation type, one barrier, warps of k index 0 add
+ *   copies 0, 1, ... in order. Accumulator e of thread t of a slice lies at element e * T + t of
+ *   its copy, T threads per slice.
  * - thread.k == 1 unless some operand has inner == AX_K; an operand with inner on its own axis
  *   is then read thread.k times, once for each k.  vec_m, vec_n divide thread.m, thread.n.
  * - store_vec divides vec_n.  With split > 1 it is the width of the stores to the workspace
@@ -106,14 +106,16 @@
  * - Layouts: rows of the shared tile are multiples of 16 bytes; swizzle or padding as RLayout
  *   says. 8-bit types have inner == AX_K.
  * - via == VIA_DIRECT: each lane stores what it holds, store_vec divides vec_n.  VIA_SHARED:
- *   each warp (of k index 0) passes thread.m rows of its tile at a time through its own piece
+ *   each warp passes thread.m rows of its tile at a time through its own piece
  *   of shared memory, in Contraction.acc: thread.m rows of rprog_piece_row elements, warp w's
- *   at byte w * rprog_piece_bytes (pieces take the place of stages and sums: a barrier before
- *   the first one).  All tiles (i, *) are written at [row in tile][j * thread.n + column],
- *   __syncwarp, then vector `id` = lane + 32 * t of store_vec columns (row id / (warp.n /
- *   store_vec), column id % (warp.n / store_vec) * store_vec) is read back, gets the epilogue,
- *   and is stored; __syncwarp before the next i.  With split > 1 the vectors go to the
- *   workspace.
+ *   at byte w * rprog_piece_bytes (pieces take the place of stages: a barrier before the first
+ *   one).  All tiles (i, *) are written at [row in tile][j * thread.n + column], __syncwarp,
+ *   then vector `id` = lane + 32 * t of store_vec columns (row id / (warp.n / store_vec), column
+ *   id % (warp.n / store_vec) * store_vec) is read back, gets the epilogue, and is stored;
+ *   __syncwarp before the next i.  With split > 1 the vectors go to the workspace.  With warp.k <
+ *   block.k partial sums meet here: the H = block.k / warp.k warps of the same outputs each write
+ *   a piece, barriers of the block take the place of __syncwarp, and the warp of k index h reads
+ *   vectors id = lane + 32 * (h + H * t), the sum of all H pieces in order of their k index.
  *
  * Statements over rows of the results (Problem.stats) are computed from the accumulators behind the
  * k-loop; split == 1, tail == 0, warp.k == block.k.
