@@ -9,8 +9,8 @@ static void open_all(Kernel *k, const char *rows, const char *cols) {
 }
 
 /* Warps that worked on other k of every step hand their sums to those of slice 0, which adds them
- * in order of the slice and goes on alone.  Where outputs pass through shared memory they meet there
- * (store_smem.c).  */
+ * in order of the slice and goes on alone.  (Sums of matrices that pass through shared memory on
+ * their way out meet there: store_smem.c.)  */
 void reduce_slices(Kernel *k) {
     Cg *cg = k->cg;
     const Contract *c = &k->c;
