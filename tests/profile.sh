@@ -90,9 +90,18 @@ has out '^not measured' "names what is missing"
 run 0 "what is missing alone" --only $fast -o part.json -f
 is "is no longer named" "$(grep -c not_measured part.json)" -eq 0
 ROLLER_SIM_FAULTS='cuEventSynchronize@9=hang' run 5 "a device that hangs now and then" --limit 5 \
-    --only launch,smem -o part.json -f
+    --only clock,launch,smem -o part.json -f
 has out 'did not answer' "is left behind"
+has part.json '"clock_sm_sustained": {.*"measured"' "what it answers is measured"
 run 0 "its profile" --validate part.json
+# Every wait takes a while: too long together, or, on a busy machine, each.
+ROLLER_SIM_FAULTS='cuEventSynchronize=70ms' run 5 "a device that is slow" --limit 3 \
+    --only clock,launch,latency,smem -o slow.json
+has out '^  smem.*: the \(time\( for it\)\? was over\|device did not answer\)' "has no time for all"
+has slow.json '"clock_sm_sustained": {.*"measured"' "what it had time for is measured"
+has slow.json '"not_measured": {' "the profile names the rest"
+is "and is the only file" "$(ls | grep -c slow)" -eq 1
+run 0 "it" --validate slow.json
 mkdir empty && cd empty
 ROLLER_PROFILE_PATH=$dir/none HOME=$dir XDG_DATA_HOME= run 1 "no profile to start from"
 has err 'ROLLER_PROFILE_PATH names folders' "says where they are searched"

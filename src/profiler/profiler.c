@@ -131,13 +131,18 @@ static Status warm_up(Bench *b, const bool chosen[ROWS]) {
     return s;
 }
 
-/* A row that is much slower than foreseen is cut; times of a simulated device say nothing.  */
-static double deadline(const Bench *b, int i, double begun) {
+/* What a row may take, when it is cut; 0: any time.  Nobody foresees it on a simulated device.  */
+static double patience_s(const Bench *b, int i) {
     enum { TIMES = 3, AT_LEAST_S = 6 };
-    double now = clock_now_s(), row = now + TIMES * expected_s(b, i) + AT_LEAST_S;
+    if (b->o->row_s > 0) return b->o->row_s;
+    return b->simulated ? 0 : TIMES * expected_s(b, i) + AT_LEAST_S;
+}
+
+static double deadline(const Bench *b, int i, double begun) {
+    double may = patience_s(b, i), row = may > 0 ? clock_now_s() + may : 0;
     double end = b->o->limit_s > 0 ? begun + b->o->limit_s : 0;
-    if (b->simulated) return end;
-    return end > 0 && end < row ? end : row;
+    if (row <= 0 || end <= 0) return row > 0 ? row : end;
+    return end < row ? end : row;
 }
 
 static Status run_row(Bench *b, int i) {

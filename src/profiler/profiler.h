@@ -45,7 +45,9 @@ typedef struct {
     int (*progress)(void *user, const ProfilerProgress *p);
     void *user;
     const bool *stop;         /* polled between launches: ends the run so, too; may be NULL */
-    double limit_s;           /* a row that begins later has no time; 0: none */
+    double limit_s;           /* of the run; what is left then is not measured; 0: none */
+    double row_s;             /* the same of each row; 0: three times what the table says and 6 s,
+                               * which means nothing on a simulated device: none */
     int skip;                 /* attempts of the first row that another run has made */
     /* Called before each row and each attempt at a figure with what is measured so far; `attempts`
      * of the row are made, the one that begins counted and noted as missed.  Another process can

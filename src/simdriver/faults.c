@@ -1,7 +1,8 @@
 /* Injected faults: a list of rules, separated by ';' or ','.
  *
  *   FUNCTION[@FROM[-TO|+]]=RESULT    calls number FROM to TO (from FROM on) return RESULT; without
- *                                    @ all do.  RESULT is a code, its name, or `hang`
+ *                                    @ all do.  RESULT is a code, its name, `hang`, or `MSms`: they
+ *                                    take so many milliseconds longer and then do their work
  *   kernel[@FROM[-TO|+]]=RESULT      the same for kernels in the order in which they run
  *   alloc[@FROM[-TO|+]]=RESULT       allocations of the driver on the host find no memory
  *   noise[@FROM[-TO|+]]=PERCENT      kernels take up to so much longer, each at random
@@ -28,6 +29,8 @@ static bool same(const char *s, const char *end, const char *word) {
     return (size_t)(end - s) == strlen(word) && !memcmp(s, word, (size_t)(end - s));
 }
 
+enum { MOST_CODE = 999, MOST_DELAY_MS = 60000 };
+
 static bool read_result(const char *s, const char *end, Rule *out) {
     out->hang = same(s, end, "hang");
     if (out->hang) return true;
@@ -38,10 +41,12 @@ static bool read_result(const char *s, const char *end, Rule *out) {
     }
     SIMDRIVER_RESULTS(X)
 #undef X
-    uint64_t code;
-    if (!whole_number(s, end, &code) || code > 999) return false;
-    out->result = (CUresult)code;
-    return true;
+    uint64_t number;
+    if (!read_number(&s, end, &number)) return false;
+    bool delay = same(s, end, "ms");
+    if (delay && number <= MOST_DELAY_MS) out->delay_ms = (uint32_t)number;
+    if (!delay && number <= MOST_CODE) out->result = (CUresult)number;
+    return delay ? number <= MOST_DELAY_MS : s == end && number <= MOST_CODE;
 }
 
 /* [@FROM[-TO|+]]  */
@@ -104,6 +109,7 @@ static bool read_rule(const char *s, const char *end, Faults *out) {
     if (!strcmp(r->name, "kernel")) r->kind = RULE_KERNEL;
     if (!strcmp(r->name, "alloc")) r->kind = RULE_ALLOC;
     if (!strcmp(r->name, "noise")) r->kind = RULE_NOISE;
+    if (r->delay_ms && r->kind != RULE_CALL && r->kind != RULE_KERNEL) return false;
     return r->kind != RULE_CALL || known_function(r->name);
 }
 
@@ -121,7 +127,7 @@ bool faults_parse(const char *text, Faults *out) {
 static Injected count(Rule *r, Injected had) {
     r->seen++;
     if (had.hang || had.result || r->seen < r->from || r->seen > r->to) return had;
-    return (Injected){r->hang, r->result};
+    return (Injected){r->hang, had.delay_ms + r->delay_ms, r->result};
 }
 
 Injected faults_call(Faults *f, const FunctionRow *row) {

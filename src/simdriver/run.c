@@ -88,6 +88,7 @@ static double disturbed(Driver *d, double seconds, Ps begin) {
 static bool run_kernel(Driver *d, Context *ctx, Work *w, Ps begin, Chain chain) {
     w->end = begin;
     Injected hit = faults_of(&d->faults, RULE_KERNEL);
+    driver_delay(hit.delay_ms);
     if (hit.hang) return false;
     Running r = {.driver = d, .gpu = ctx->gpu, .launch = &w->launch, .result = hit.result};
     if (hit.result == CUDA_SUCCESS) {

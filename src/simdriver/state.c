@@ -4,9 +4,11 @@
 #include "simdriver/image.h"
 #include "simdriver/work.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static Driver the_driver = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -64,6 +66,11 @@ void driver_wake(Driver *d) {
     pthread_cond_broadcast(&d->changed);
 }
 
+void driver_delay(uint32_t ms) {
+    struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    while (nanosleep(&left, &left) && errno == EINTR) continue;
+}
+
 static CUresult need_context(Call *c) {
     CUcontext current = context_current();
     if (!current) return CUDA_ERROR_INVALID_CONTEXT;
@@ -74,6 +81,7 @@ static CUresult need_context(Call *c) {
 static CUresult admit(Call *c, const FunctionRow *row) {
     Driver *d = c->driver;
     Injected hit = faults_call(&d->faults, row);
+    driver_delay(hit.delay_ms);
     for (uint64_t rules = d->rules; hit.hang && d->rules == rules;) driver_hang(d);
     if (hit.result) return hit.result;
     if (row->since > driver_version(d) || faults_missing(&d->faults, row)) {

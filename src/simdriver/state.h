@@ -59,6 +59,7 @@ typedef struct {
     char name[64];            /* of the function, with or without a version; "*": any */
     uint64_t from, to;        /* the calls that fail, from 1 */
     bool hang;
+    uint32_t delay_ms;
     CUresult result;
     uint64_t seen;            /* calls so far */
 } Rule;
@@ -122,6 +123,8 @@ CUresult driver_leave(Call *c, CUresult r);
 /* Waits, without the lock, until driver_wake: the rules were replaced, or a context has gone.  */
 void driver_hang(Driver *d);
 void driver_wake(Driver *d);
+/* What takes longer than it should: sleeps, with the lock.  */
+void driver_delay(uint32_t ms);
 void driver_say(Driver *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Keeps the first error as the driver's message.  */
 void driver_say_error(Driver *d, const Diag *diag);
@@ -147,6 +150,7 @@ Object *handle_next(Driver *d, size_t *at, Kind kind, const Context *ctx);
 bool faults_parse(const char *text, Faults *out);
 typedef struct {
     bool hang;
+    uint32_t delay_ms;        /* of the host's time, before anything else */
     CUresult result;          /* CUDA_SUCCESS: none */
 } Injected;
 /* Counts one call of a function, one kernel, one allocation; says what befalls it.  */

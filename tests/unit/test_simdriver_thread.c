@@ -155,10 +155,40 @@ static void hangs(void **state) {
     assert_int_equal(value(), 50);
 }
 
+static double now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* What is slow does its work all the same, and then fails as other rules say.  */
+static void delays(void **state) {
+    (void)state;
+    static const char *const rule[] = {"cuStreamSynchronize=30ms", "kernel@1=30ms",
+                                       "kernel=10ms;cuStreamSynchronize@1=10ms;kernel@1=10ms"};
+    for (int k = 0; k < 3; k++) {
+        OK(cu.control(rule[k]));
+        step(NULL, 5, 0);
+        double begun = now_ms();
+        OK(cu.cuStreamSynchronize(NULL));
+        assert_true(now_ms() - begun >= 30);
+    }
+    OK(cu.control(NULL));
+    assert_int_equal(value(), 125);
+    OK(cu.control("cuCtxSynchronize=1ms;cuCtxSynchronize=719"));
+    FAILS(CUDA_ERROR_LAUNCH_FAILED, cu.cuCtxSynchronize());
+    static const char *const wrong[] = {"kernel=ms", "kernel=60001ms", "kernel=5m", "alloc=5ms",
+                                        "noise=5ms", "memory=5ms"};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
+        FAILS(CUDA_ERROR_INVALID_VALUE, cu.control(wrong[k]));
+    OK(cu.control(NULL));
+}
+
 int main(void) {
 #define T(name) cmocka_unit_test_setup(name, steps_fresh)
     const struct CMUnitTest tests[] = {
         T(threads_and_devices), T(two_devices), T(context_goes_meanwhile), T(hangs),
+        T(delays),
     };
     return cmocka_run_group_tests(tests, simdriver_setup, simdriver_teardown);
 }
