@@ -219,13 +219,16 @@ bool stats_meets(const Kernel *k, int i, int pass, bool tied);
 bool stats_known(const Kernel *k, int i); /* is statement i's value of a row? */
 bool stats_any_tied(const Problem *p, const RProg *r, int pass);
 void stats_values(Kernel *k, int pass, const char *at, const char *live);
-void stats_place_left(Kernel *k, const char *name, int i, bool part);
 /* Is a statement of the group evaluated, is its tensor stored where outputs are (also where there
  * are no rows)?  */
 bool stats_emits(const Kernel *k, int stmt);
 bool stats_stores(const Kernel *k, int stmt);
 bool stats_is_held(const Kernel *k, int stmt);            /* is it in place of the results? */
-/* stats_parts.c */
+/* stats_parts.c: parts of rows.  ROWS of all batches and room for PARTS, where known at run time;
+ * a pointer to the parts, or values, of statement i in the workspace; their bytes in all.  */
+void stats_count(Kernel *k);
+void stats_place_left(Kernel *k, const char *name, int i, bool part);
+TeExtent stats_bytes(Arena *a, const Problem *p, const RProg *r);
 void stats_leave(Kernel *k, int pass, bool tied, const char *row);
 void stats_combine(Kernel *k, int pass);
 

@@ -37,7 +37,7 @@ typedef struct {
 typedef struct {
     int split, part;          /* the group's number in its split */
     const int64_t *upto;
-    int64_t slices;           /* bytes of partial results in the workspace, at most */
+    TeExtent slices;          /* bytes of partial results in the workspace */
 } KernelChoice;
 
 /* The op split into kernels in one way: programs first..first+n-1, the first n_group of them for

@@ -18,7 +18,8 @@ static const char words[] =
     " exp expf exp2 exp2f log logf log2 log2f sqrt sqrtf rsqrt rsqrtf tanh tanhf erf erff sin sinf"
     " cos cosf pow powf floor floorf ceil ceilf rint rintf fabs fabsf fma fmaf"
     /* constants of the building blocks */
-    " B M N K BM BN BK WM WN WK TM TN TK IM IN LM LN VM VN THREADS STAGES STAGE SLICE TOTAL"
+    " B M N K BM BN BK WM WN WK TM TN TK IM IN LM LN VM VN THREADS STAGES STAGE SLICE TOTAL ROWS"
+    " PARTS"
     " A_TILE A_ROW A_KTABLE A_KENTRIES A_RTABLE A_RENTRIES B_TILE B_ROW B_KTABLE B_KENTRIES"
     " B_RTABLE B_RENTRIES A_REGION A_PLACES A_LINE B_REGION B_PLACES B_LINE"
     /* their variables */

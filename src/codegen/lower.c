@@ -154,13 +154,15 @@ static void lower_sums(Arena *a, Lowered *l, const Device *dev) {
     add_statements(l, l->p->group);
 }
 
-static void lower_stats(Lowered *l) {
+static void lower_stats(Arena *a, Lowered *l) {
     enum { THREADS = 128 };
-    int64_t rows = l->p->extent[AX_B] * l->p->extent[AX_M];
+    const Contraction *con = &l->p->con;
+    TeExtent rows = size_times(a, size_axis(a, root_of(l), &con->axis[AX_B]),
+                               size_axis(a, root_of(l), &con->axis[AX_M]));
     l->kind = KERNEL_STATS;
     l->launch.block[0] = THREADS;
     l->launch.span = THREADS / rprog_stats_threads(l->p, l->r);
-    lay_out_blocks(l, size_number(ceil_div(rows, l->launch.span)));
+    lay_out_blocks(l, size_parts(a, rows, l->launch.span));
     add(l, PHASE_COMBINE)->from = l->pass;
 }
 
@@ -287,7 +289,7 @@ static void lower_parts(Arena *a, const RPlan *plan, const Device *dev, int firs
         if (f->reduces[pass] == 0) continue;
         begin(&l[*n], plan, first, g);
         l[*n].pass = pass;
-        lower_stats(&l[(*n)++]);
+        lower_stats(a, &l[(*n)++]);
     }
 }
 

@@ -1,7 +1,7 @@
 /* What a launch takes at given sizes: a split of the plan, a program for each of its groups, and
  * the workspace of those.  */
+#include "codegen/blocks.h"
 #include "codegen/sizes.h"
-#include "rprogram/derived.h"
 
 static void lay_out_workspace(Arena *a, const RPlan *plan, KernelSplit *out) {
     const Te *te = plan->te;
@@ -21,6 +21,13 @@ static void lay_out_workspace(Arena *a, const RPlan *plan, KernelSplit *out) {
     }
 }
 
+/* Bytes of a program's partial results: parts of rows are as many as there are rows, slices at most
+ * as large as at the largest sizes.  */
+static TeExtent partial_bytes(Arena *a, const Problem *p, const RProg *r) {
+    if (r->stats == STATS_PARTS) return stats_bytes(a, p, r);
+    return size_number(rprog_workspace(p, r));
+}
+
 /* The plan and its other splits: their programs, and where each keeps what.  */
 void cg_lay_out(Arena *a, const RPlan *plan, KernelProgram *out) {
     for (const RPlan *x = plan; x; x = x->other) {
@@ -38,7 +45,7 @@ void cg_lay_out(Arena *a, const RPlan *plan, KernelProgram *out) {
         for (int i = 0; i < plan->n; i++)
             out->choice[at + i] =
                 (KernelChoice){(int)(s - out->split), rplan_part(plan, i), rplan_upto(plan, i),
-                               rprog_workspace(&plan->problem[i], &plan->prog[i])};
+                               partial_bytes(a, &plan->problem[i], &plan->prog[i])};
     }
 }
 
@@ -72,8 +79,9 @@ int64_t cg_workspace(const Te *te, const KernelProgram *p, const int64_t *size) 
     int64_t need = 0;
     for (int i = 0; i < split->workspace.n; i++) {
         const WorkspacePart *x = &split->workspace.part[i];
-        int64_t bytes = x->tensor < 0 ? p->choice[cg_choose(te, p, x->first, size)].slices
-                                      : te_extent_eval(te, &split->part_bytes[i], size);
+        const TeExtent *part = x->tensor < 0 ? &p->choice[cg_choose(te, p, x->first, size)].slices
+                                             : &split->part_bytes[i];
+        int64_t bytes = te_extent_eval(te, part, size);
         if (bytes > 0 && x->at + bytes > need) need = x->at + bytes;
     }
     return need;

@@ -24,7 +24,7 @@ TeExtent size_times(Arena *a, TeExtent x, TeExtent y) {
                       .expr = binary(a, TE_MUL, &x, &y)};
 }
 
-static TeExtent plus(Arena *a, TeExtent x, TeExtent y) {
+TeExtent size_plus(Arena *a, TeExtent x, TeExtent y) {
     if (!x.expr && x.value == 0) return y;
     if (!y.expr && y.value == 0) return x;
     return (TeExtent){.value = x.value + y.value, .min = x.min + y.min, .multiple = 1,
@@ -34,7 +34,7 @@ static TeExtent plus(Arena *a, TeExtent x, TeExtent y) {
 TeExtent size_parts(Arena *a, TeExtent x, int64_t n) {
     TeExtent by = size_number(n), up = size_number(te_extent_unit(&x) % n ? n - 1 : 0);
     if (n == 1) return x;
-    TeExtent sum = plus(a, x, up);
+    TeExtent sum = size_plus(a, x, up);
     return (TeExtent){.value = (x.value + n - 1) / n, .min = (x.min + n - 1) / n, .multiple = 1,
                       .expr = binary(a, TE_DIV, &sum, &by)};
 }
@@ -71,7 +71,7 @@ const char *size_stride(const Cg *c, const Access *x, int index) {
     TeExtent sum = size_number(0);
     for (int d = 0; d < t->rank; d++) {
         int64_t k = x->sub[d].coef[index];
-        if (k) sum = plus(c->arena, sum, size_times(c->arena, size_number(k), t->stride[d]));
+        if (k) sum = size_plus(c->arena, sum, size_times(c->arena, size_number(k), t->stride[d]));
     }
     return cg_extent(c, &sum);
 }

@@ -5,6 +5,7 @@
 #include "codegen/cg.h"
 
 TeExtent size_number(int64_t v);
+TeExtent size_plus(Arena *a, TeExtent x, TeExtent y);
 TeExtent size_times(Arena *a, TeExtent x, TeExtent y);
 /* How many parts of n cover x.  */
 TeExtent size_parts(Arena *a, TeExtent x, int64_t n);

@@ -69,20 +69,11 @@ static void place_smem(Kernel *k, const char *type, const char *name, int t, int
     cg_line(k->cg, "%s *const %s%d = reinterpret_cast<%s *>(smem + %d);", type, name, t, type, at);
 }
 
-void stats_place_left(Kernel *k, const char *name, int i, bool part) {
-    Cg *cg = k->cg;
-    const Problem *p = k->l->p;
-    const char *type = part ? part_type(k, i) : value_type(k, i);
-    long long at = (long long)(cg->sums_at + (part ? rprog_stats_parts_at(p, k->l->r, i)
-                                                   : rprog_stats_values_at(p, k->l->r, i)));
-    cg_line(cg, "%s *const %s%d = reinterpret_cast<%s *>(w + %lldll);", type, name,
-            tensor_of(k, i), type, at);
-}
-
 void stats_place(Kernel *k) {
     const RowGroup *g = facts(k)->group;
     const RProg *r = k->l->r;
     cg_line(k->cg, "// rows: where their values lie");
+    if (in_parts(k)) stats_count(k);
     for (int i = 0; i < g->n; i++) {
         int t = tensor_of(k, i);
         if (g->role[i] == ROW_MAP) continue;

@@ -1,4 +1,5 @@
 #include "codegen/blocks.h"
+#include "codegen/sizes.h"
 
 #include <math.h>
 
@@ -13,11 +14,68 @@ static const TeStmt *statement(const Kernel *k, int i) {
 
 static int tensor_of(const Kernel *k, int i) { return statement(k, i)->tensor; }
 
-static long long rows_of(const Kernel *k) {
-    return (long long)(k->l->p->extent[AX_B] * k->l->p->extent[AX_M]);
+/* Rows over all batches.  */
+static TeExtent count_rows(Arena *a, const Problem *p) {
+    const TeStmt *root = &p->te->stmt[p->group->root];
+    return size_times(a, size_axis(a, root, &p->con.axis[AX_B]),
+                      size_axis(a, root, &p->con.axis[AX_M]));
 }
 
-static int tiles_of(const Kernel *k) { return (int)rprog_tiles(k->l->p, k->l->r, AX_N); }
+static TeExtent rows_of(const Kernel *k) { return count_rows(k->cg->arena, k->l->p); }
+
+static TeExtent tiles_of(const Kernel *k) {
+    return contract_tiles(k->cg->arena, k->l->p, k->l->r, AX_N);
+}
+
+static const char *rows_text(const Kernel *k) {
+    TeExtent rows = rows_of(k);
+    return rows.expr ? "ROWS" : cg_text(k->cg, "%lldll", (long long)rows.value);
+}
+
+/* ---- places ---- */
+
+/* Room in the workspace for n parts or values of a statement.  */
+static TeExtent room_for(Arena *a, TeExtent n) {
+    return size_times(a, size_parts(a, n, STATS_ROOM), size_number(STATS_ROOM));
+}
+
+static TeExtent parts_room(Arena *a, const Problem *p, const RProg *r) {
+    return room_for(a, size_times(a, count_rows(a, p), contract_tiles(a, p, r, AX_N)));
+}
+
+TeExtent stats_bytes(Arena *a, const Problem *p, const RProg *r) {
+    int64_t parts, values;
+    rprog_stats_at(p, r, rprog_stats_facts(p, r)->group->n, true, &parts, &values);
+    return size_plus(a, size_times(a, parts_room(a, p, r), size_number(parts)),
+                     size_times(a, room_for(a, count_rows(a, p)), size_number(values)));
+}
+
+void stats_count(Kernel *k) {
+    TeExtent rows = rows_of(k), parts = parts_room(k->cg->arena, k->l->p, k->l->r);
+    if (rows.expr) cg_line(k->cg, "const long long ROWS = %s;", size_text(k->cg, rows));
+    if (parts.expr) cg_line(k->cg, "const long long PARTS = %s;", size_text(k->cg, parts));
+}
+
+void stats_place_left(Kernel *k, const char *name, int i, bool part) {
+    Cg *cg = k->cg;
+    TeExtent room = parts_room(cg->arena, k->l->p, k->l->r);
+    TeExtent row_room = room_for(cg->arena, rows_of(k));
+    int64_t parts, values, at = cg->sums_at;
+    int t = tensor_of(k, i);
+    TeDtype type = part ? statement(k, i)->rhs->type
+                        : te_dtype_compute(cg->te->tensor[t].dtype);
+    rprog_stats_at(k->l->p, k->l->r, i, !part, &parts, &values);
+    if (!room.expr) at += parts * room.value;
+    if (!row_room.expr) at += values * row_room.value;
+    const char *more = room.expr && parts > 0 ? cg_text(cg, " + PARTS * %lld", (long long)parts)
+                                              : "";
+    if (row_room.expr && values > 0)
+        more = cg_text(cg, "%s + %s * %lld", more, size_text(cg, row_room), (long long)values);
+    cg_line(cg, "%s *const %s%d = reinterpret_cast<%s *>(w + %lldll%s);", cg_type(type), name, t,
+            cg_type(type), (long long)at, more);
+}
+
+/* ---- what a block leaves ---- */
 
 /* What the terms of tied reduction i are made with in this block.  */
 static void leave_base(Kernel *k, int i) {
@@ -40,7 +98,7 @@ void stats_leave(Kernel *k, int pass, bool tied, const char *row) {
     const RowGroup *g = facts(k)->group;
     for (int i = 0; i < g->n; i++) {
         if (stats_meets(k, i, pass, tied))
-            cg_line(cg, "left%d[tile_n * %lldll + %s] = acc%d;", tensor_of(k, i), rows_of(k), row,
+            cg_line(cg, "left%d[tile_n * %s + %s] = acc%d;", tensor_of(k, i), rows_text(k), row,
                     tensor_of(k, i));
     }
     for (int i = 0; i < g->n && !tied; i++) {
@@ -50,6 +108,8 @@ void stats_leave(Kernel *k, int pass, bool tied, const char *row) {
         if (g->tie[i] && g->pass[i] == pass && !second) leave_base(k, i);
     }
 }
+
+/* ---- the values of rows ---- */
 
 /* The factor from terms made with maximum `from` to those made with `to`.  */
 static const char *scale(const Kernel *k, int i, const char *from, const char *to) {
@@ -62,7 +122,7 @@ static const char *scale(const Kernel *k, int i, const char *from, const char *t
 
 /* Part s of reduction i.  */
 static const char *part_at(const Kernel *k, int i) {
-    return cg_text(k->cg, "p%d[s * %lldll]", tensor_of(k, i), rows_of(k));
+    return cg_text(k->cg, "p%d[s * %s]", tensor_of(k, i), rows_text(k));
 }
 
 /* The same as a part of the whole row's.  */
@@ -89,7 +149,7 @@ static void combine(Kernel *k, int i, int lanes) {
     cg_line(cg, "const %s *const p%d = left%d + row;", type, t, t);
     cg_line(cg, "%s %s = %s;", type, acc, cg_identity(cg, (TeRedop)e->red, e->type));
     cg_line(cg, "#pragma unroll 4");
-    cg_open(cg, "for (int s = lane; s < %d; s += %d)", tiles_of(k), lanes);
+    cg_open(cg, "for (int s = lane; s < %s; s += %d)", size_text(cg, tiles_of(k)), lanes);
     const char *value = part_of_row(k, i);
     cg_line(cg, "%s = %s;", acc, cg_fold(cg, (TeRedop)e->red, e->type, acc, value));
     cg_close(cg);
@@ -119,17 +179,21 @@ static void settle(Kernel *k, int pass) {
 static void place_row(Kernel *k, int lanes, bool shifts) {
     Cg *cg = k->cg;
     const Problem *p = k->l->p;
-    const TeStmt *root = &cg->te->stmt[p->con.stmt];
-    int64_t rows = p->extent[AX_B] * p->extent[AX_M];
-    const char *type = place_type(place_wide(rows, k->l->launch.block[0]));
-    if (shifts) cg_line(cg, "constexpr long long N = %lld;", (long long)p->extent[AX_N]);
+    const TeStmt *root = kernel_root(k);
+    TeExtent rows = rows_of(k), m = size_axis(cg->arena, root, &p->con.axis[AX_M]);
+    TeExtent n = size_axis(cg->arena, root, &p->con.axis[AX_N]);
+    const char *type = place_type(place_wide(rows.value, k->l->launch.block[0]));
+    if (shifts)
+        cg_line(cg, "%s long long N = %s;", n.expr ? "const" : "constexpr", size_text(cg, n));
     cg_line(cg, "const int lane = threadIdx.x %% %du;", (unsigned)lanes);
     cg_line(cg, "const %s id = (%s)blockIdx.x * %d + threadIdx.x / %du;", type, type,
             k->l->launch.block[0] / lanes, (unsigned)lanes);
-    cg_line(cg, "const %s row = min(id, (%s)%lld);", type, type, (long long)rows - 1);
-    cg_line(cg, "const %s b = row / %lld, m = row %% %lld;", type, (long long)p->extent[AX_M],
-            (long long)p->extent[AX_M]);
-    bool wide = place_wide(rows, 0);
+    cg_line(cg, "const %s row = min(id, (%s)%s);", type, type,
+            rows.expr ? "(ROWS - 1)" : cg_text(cg, "%lld", (long long)rows.value - 1));
+    if (m.expr) cg_line(cg, "const %s M = %s;", type, size_text(cg, m));
+    const char *by = m.expr ? "M" : cg_text(cg, "%lld", (long long)m.value);
+    cg_line(cg, "const %s b = row / %s, m = row %% %s;", type, by, by);
+    bool wide = place_wide(rows.value, 0);
     place_decode(cg, root, &p->con.axis[AX_B], "b", wide, k->at.index, k->at.wide);
     place_decode(cg, root, &p->con.axis[AX_M], "m", wide, k->at.index, k->at.wide);
 }
@@ -141,6 +205,7 @@ void stats_combine(Kernel *k, int pass) {
     cg_line(cg, "// combine: the parts of pass %d, %d threads to a row", pass, lanes);
     bool shifts = false;
     for (int i = 0; i < g->n; i++) shifts |= g->tie[i] == TIE_SHIFT && g->pass[i] == pass;
+    stats_count(k);
     place_row(k, lanes, shifts);
     for (int i = 0; i < g->n; i++) {
         if (g->role[i] == ROW_REDUCE && g->pass[i] == pass) stats_place_left(k, "left", i, true);
@@ -158,6 +223,7 @@ void stats_combine(Kernel *k, int pass) {
     /* Hidden: a pointer that the loops have moved would stand for the places of the values, and one
      * compiler (NVRTC 13.0) takes it for moved less than it is.  */
     cg_line(cg, "const int at = rl_hidden((int)row);");
-    const char *live = cg_text(cg, "lane == 0 && id < %lld", rows_of(k));
-    stats_values(k, pass, "at", live);
+    TeExtent rows = rows_of(k);
+    const char *end = rows.expr ? "ROWS" : cg_text(cg, "%lld", (long long)rows.value);
+    stats_values(k, pass, "at", cg_text(cg, "lane == 0 && id < %s", end));
 }

@@ -77,8 +77,7 @@ int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *
 int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
 
 /* Statements over rows: kernels; what a program goes by; bytes of shared memory, of parts and of
- * values; in the workspace: bytes in all, where parts and values of statement i of the group
- * begin.  */
+ * values.  */
 int rprog_stats_kernels(const Problem *p, const RProg *r);
 /* Does kernel `number` of them make values of rows, by their number over all batches, instead of
  * products?  */
@@ -86,8 +85,12 @@ bool rprog_stats_combines(const Problem *p, const RProg *r, int number);
 const StatFacts *rprog_stats_facts(const Problem *p, const RProg *r);
 int32_t rprog_stats_part(const Problem *p, const RProg *r, int i);
 int32_t rprog_stats_value(const Problem *p, const RProg *r, int i);
-int64_t rprog_stats_parts_at(const Problem *p, const RProg *r, int i);
-int64_t rprog_stats_values_at(const Problem *p, const RProg *r, int i);
+/* In the workspace parts of a statement lie as [column tile][row], values as [row], room for a
+ * multiple of STATS_ROOM of each.  Before those of statement i of the group are as many bytes for
+ * each part, and for each value.  */
+enum { STATS_ROOM = 4 };
+void rprog_stats_at(const Problem *p, const RProg *r, int i, bool value, int64_t *parts,
+                    int64_t *values);
 /* Lanes that hold columns of a row, as bits of the lane's number; rows of a thread.  */
 int rprog_stats_lanes(const Device *dev, const RProg *r);
 int rprog_stats_rows(const Device *dev, const RProg *r);

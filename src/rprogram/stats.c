@@ -68,17 +68,26 @@ int64_t rprog_stats_smem(const Problem *p, const RProg *r, int64_t smem) {
 
 static int64_t rows_of(const Problem *p) { return p->extent[AX_B] * p->extent[AX_M]; }
 
-int64_t rprog_stats_parts_at(const Problem *p, const RProg *r, int i) {
-    return before(p, r, i, rows_of(p) * rprog_tiles(p, r, AX_N), part_bytes);
+/* Bytes of one part (value) of each statement before i.  */
+static int64_t each_before(const Problem *p, const RProg *r, int i,
+                           int (*bytes)(const Problem *, const RProg *, int)) {
+    int64_t sum = 0;
+    for (int j = 0; j < i; j++) sum += bytes(p, r, j);
+    return sum;
 }
 
-int64_t rprog_stats_values_at(const Problem *p, const RProg *r, int i) {
+void rprog_stats_at(const Problem *p, const RProg *r, int i, bool value, int64_t *parts,
+                    int64_t *values) {
     int n = rprog_stats_facts(p, r)->group->n;
-    return rprog_stats_parts_at(p, r, n) + before(p, r, i, rows_of(p), value_bytes);
+    *parts = each_before(p, r, value ? n : i, part_bytes);
+    *values = value ? each_before(p, r, i, value_bytes) : 0;
 }
 
 int64_t rprog_stats_workspace(const Problem *p, const RProg *r) {
-    return rprog_stats_values_at(p, r, rprog_stats_facts(p, r)->group->n);
+    int64_t parts, values, rows = rows_of(p), tiles = rprog_tiles(p, r, AX_N);
+    rprog_stats_at(p, r, rprog_stats_facts(p, r)->group->n, true, &parts, &values);
+    return parts * ceil_div(rows * tiles, STATS_ROOM) * STATS_ROOM +
+           values * ceil_div(rows, STATS_ROOM) * STATS_ROOM;
 }
 
 int rprog_stats_kernels(const Problem *p, const RProg *r) {

@@ -74,8 +74,10 @@ static bool bind_all(Join *j) {
         }
     }
     for (int f = 0; f < frame->n_index; f++) {
-        if (j->root[f] == OPEN || frame->index[f].hi.value < 1 ||
-            !te_extent_same(&frame->index[f].hi, &root->index[j->root[f]].hi))
+        const TeExtent *n = &frame->index[f].hi;
+        bool column = f >= frame->n_left;  /* rows have some at all sizes */
+        if (j->root[f] == OPEN || (column ? n->min : n->value) < 1 ||
+            !te_extent_same(n, &root->index[j->root[f]].hi))
             return false;
     }
     return true;
@@ -157,7 +159,7 @@ static bool has_several_sums(const Te *te, const Groups *g, int k) {
 
 const RowGroup **stats_join(Arena *a, const Te *te, Groups *g, const RowGroup **row) {
     const RowGroup **stats = ARENA_ARRAY(a, const RowGroup *, g->n);
-    if (te->split != TE_SPLIT_JOINED || te->runtime)
+    if (te->split != TE_SPLIT_JOINED)
         return stats;
     Groups *joined = ARENA_NEW(a, Groups);
     for (int k = 1; k < g->n; k++) {

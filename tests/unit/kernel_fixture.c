@@ -98,8 +98,9 @@ static Status fill_memory(KernelCase *c, TeFill fill, uint64_t seed, Memory *m) 
         if (t->role != TE_VALUE && bytes)
             s = sim_write(m->gpu, &c->diag, m->at[i], m->in[i].data, bytes);
     }
-    if (!s && c->program.workspace_bytes > 0)
-        s = sim_malloc(m->gpu, &c->diag, (size_t)c->program.workspace_bytes, &m->workspace);
+    int64_t room = c->program.workspace_bytes;
+    if (c->size) room = cg_workspace(te, &c->program, c->size);
+    if (!s && room > 0) s = sim_malloc(m->gpu, &c->diag, (size_t)room, &m->workspace);
     return s;
 }
 

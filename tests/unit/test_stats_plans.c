@@ -49,6 +49,10 @@ static const struct {
     {"one operand", "op f(A: f32[40,24,16]) -> S: f32[40] { C[m,n] += A[m,n,k];"
      " S[m] = max[n](C[m,n]); }", 2, false},
     {"sizes known at run time", "param M = 1..64; op f(A: f16[M,16], B: f16[24,16]) -> S: f32[M] {"
+     " C[m,n] += A[m,k] * B[n,k]; S[m] = max[n](C[m,n]); }", 1, true},
+    {"maybe no rows", "param M = 0..64; op f(A: f16[M,16], B: f16[24,16]) -> S: f32[M] {"
+     " C[m,n] += A[m,k] * B[n,k]; S[m] = max[n](C[m,n]); }", 1, true},
+    {"maybe no columns", "param N = 0..64; op f(A: f16[40,16], B: f16[N,16]) -> S: f32[40] {"
      " C[m,n] += A[m,k] * B[n,k]; S[m] = max[n](C[m,n]); }", 2, false},
 };
 
