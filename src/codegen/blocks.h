@@ -298,9 +298,12 @@ void permute_fill(Kernel *k, int source);
 void permute_elements(Kernel *k);
 
 /* stream.c */
-void stream_elements(Kernel *k);
+/* The thread's vectors; those of a map that are none, at the end of the domain: `rest`.  */
+void stream_elements(Kernel *k, bool rest);
 void stream_fold(Kernel *k);
-/* flat.c: the offset of an access whose subscripts are `sub`, by fewer divisions where it can.  */
+/* flat.c: does an access of a map lie as the domain does?  */
+bool stream_is_flat(const Kernel *k, int stmt, const Access *x);
+/* The offset of an access whose subscripts are `sub`, by fewer divisions where it can.  */
 const char *stream_offset(const Kernel *k, int stmt, const Access *x, const char *const *sub);
 /* Gives a read that is not tested, and is made element by element, its text by such an offset.  */
 void stream_give(Kernel *k, int stmt, const Access *x);

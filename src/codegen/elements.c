@@ -97,8 +97,9 @@ int elements_width(const Kernel *k, int stmt, const Access *x) {
     for (int j = 0; j < k->cg->te->stmt[stmt].n_index; j++)
         to_root[j] = (uint8_t)elements_root_index(k, stmt, j);
     if (!x->affine) return 1;
+    bool flat = stream_is_flat(k, stmt, x);
     while (width > 1 && (width * bytes > 16 || align % (width * bytes) != 0 ||
-                         !fits_width(k, x, to_root, width)))
+                         (flat ? x->c_unit % width : !fits_width(k, x, to_root, width))))
         width /= 2;
     return width;
 }

@@ -100,7 +100,7 @@ static void print_phase(Kernel *k, const Phase *ph) {
         if (k->l->kind == KERNEL_CONTRACT) elements_contract(k);
         else if (k->l->kind == KERNEL_SUMS)
             (k->l->r->tail > 0 ? reduce_tail_elements : reduce_split_elements)(k);
-        else stream_elements(k);
+        else stream_elements(k, ph->rest);
         break;
     case PHASE_ROWS: (k->l->r->stats ? stats_place : row_place)(k); break;
     case PHASE_HOLD: row_hold(k); break;

@@ -89,10 +89,21 @@ static const char *offset_text(const Kernel *k, const Access *x, const int64_t *
     return wraps ? cg_text(cg, "(int)(%s)", sum) : sum;
 }
 
+bool stream_is_flat(const Kernel *k, int stmt, const Access *x) {
+    const TeStmt *root = kernel_root(k), *s = &k->cg->te->stmt[stmt];
+    uint8_t to_root[TE_MAX_INDICES] = {0};
+    Access own = *x;
+    if (k->l->kind != KERNEL_STREAM || root->rhs->kind == TE_REDUCE) return false;
+    for (int j = 0; j < s->n_index; j++) to_root[j] = (uint8_t)elements_root_index(k, stmt, j);
+    rtile_row_access(to_root, s->n_index, &own);
+    return rtile_is_flat(k->cg->te, root, &own);
+}
+
 const char *stream_offset(const Kernel *k, int stmt, const Access *x, const char *const *sub) {
     int64_t factor[TE_MAX_INDICES] = {0};
-    if (!quotients(k, stmt, x, factor)) return cg_offset(k->cg, x->tensor, sub);
-    return offset_text(k, x, factor);
+    if (quotients(k, stmt, x, factor)) return offset_text(k, x, factor);
+    if (stream_is_flat(k, stmt, x)) return size_offset(k->cg, x, 0, "at");
+    return cg_offset(k->cg, x->tensor, sub);
 }
 
 void stream_give(Kernel *k, int stmt, const Access *x) {

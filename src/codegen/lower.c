@@ -176,6 +176,9 @@ static void lower_stream(Arena *a, Lowered *l, const Device *dev) {
     add(l, PHASE_ELEMENTS);
     if (root_of(l)->rhs->kind == TE_REDUCE) add(l, PHASE_FOLD)->stmt = g->root;
     add_statements(l, g);
+    if (!rprog_stream_rest(l->p, l->r)) return;
+    add(l, PHASE_ELEMENTS)->rest = true;
+    add_statements(l, g);
 }
 
 /* Kernel number `which` of a row program: all passes, or one over slices.  */

@@ -53,6 +53,7 @@ typedef struct {
     int side;                 /* ADDRESS: operand */
     int stmt;                 /* STATEMENT, FOLD */
     int from, to;             /* COMPUTE: k of a body; to: exclusive */
+    bool rest;                /* ELEMENTS of a stream: those behind its whole vectors */
 } Phase;
 
 typedef enum {
@@ -66,7 +67,7 @@ typedef enum {
     KERNEL_STATS,             /* makes values of rows from what blocks leave of them */
     KERNEL_ROW
 } KernelKind;
-enum { MAX_PHASES = 40 + TE_MAX_STMTS };
+enum { MAX_PHASES = 40 + 2 * TE_MAX_STMTS };
 
 typedef struct {
     KernelKind kind;

@@ -3,29 +3,49 @@
 
 /* Maps, and reductions as loops: any program, extents known at run time included.  */
 
-void stream_elements(Kernel *k) {
+/* Vectors of the block's elements; where the domain may end in one, those that are whole.  */
+static void open_vectors(Kernel *k, TeExtent total, const char *type) {
     Cg *cg = k->cg;
-    Elements *at = &k->at;
-    const TeStmt *s = kernel_root(k);
-    int64_t rounds = k->l->launch.span / k->l->launch.block[0] / k->l->vec;
-    TeExtent total = size_indices(cg->arena, s, 0, s->n_left);
-    bool wide = place_wide(total.value, k->l->launch.span), folds = s->rhs->kind == TE_REDUCE;
-    const char *type = place_type(wide);
-    at->vec = k->l->vec;
-    for (int i = s->n_left - 1; i >= 0; i--) {
-        if (s->index[i].hi.value != 1) at->order[at->n_order++] = i;
-    }
-    cg_line(cg, "// elements: %d at a time", at->vec);
+    int vec = k->at.vec;
+    int64_t span = k->l->launch.span, rounds = span / k->l->launch.block[0] / vec;
+    bool folds = kernel_root(k)->rhs->kind == TE_REDUCE, rest = rprog_stream_rest(k->l->p, k->l->r);
+    cg_line(cg, "// elements: %d at a time", vec);
     cg_line(cg, "const %s total = %s;", type, size_text(cg, total));
     cg_line(cg, folds || rounds > 8 ? "#pragma unroll 1" : "#pragma unroll");
     cg_open(cg, "for (int u = 0; u < %lld; u++)", (long long)rounds);
     cg_line(cg, "const %s at = (%s)blockIdx.x * %lld + (u * %d + (int)threadIdx.x) * %d;", type,
-            type, (long long)k->l->launch.span, k->l->launch.block[0], at->vec);
-    at->open = 1;
-    if (te_extent_unit(&total) % k->l->launch.span != 0) {
-        cg_open(cg, "if (at < total)");
-        at->open++;
+            type, (long long)span, k->l->launch.block[0], vec);
+    k->at.open = 1;
+    if (te_extent_unit(&total) % span == 0) return;
+    if (rest) cg_open(cg, "if (at <= total - %d)", vec);
+    else cg_open(cg, "if (at < total)");
+    k->at.open++;
+}
+
+/* Fewer elements than a vector has: a thread for each, of the block whose vector they would be.  */
+static void open_rest(Kernel *k, bool wide, const char *type) {
+    Cg *cg = k->cg;
+    cg_line(cg, "// rest: less than %d elements", k->l->vec);
+    cg_scope(cg);
+    cg_line(cg, "const %s at = (total & %d) + (int)threadIdx.x;", type, -k->l->vec);
+    cg_open(cg, "if (at < total && at / %lld%s == blockIdx.x)", (long long)k->l->launch.span,
+            wide ? "ull" : "u");
+    k->at.open = 2;
+}
+
+void stream_elements(Kernel *k, bool rest) {
+    Cg *cg = k->cg;
+    Elements *at = &k->at;
+    const TeStmt *s = kernel_root(k);
+    TeExtent total = size_indices(cg->arena, s, 0, s->n_left);
+    bool wide = place_wide(total.value, k->l->launch.span);
+    at->vec = rest ? 1 : k->l->vec;
+    at->n_order = at->n_vector = 0;
+    for (int i = s->n_left - 1; i >= 0; i--) {
+        if (s->index[i].hi.value != 1) at->order[at->n_order++] = i;
     }
+    if (rest) open_rest(k, wide, place_type(wide));
+    else open_vectors(k, total, place_type(wide));
     FusedAxis all = {.n = s->n_left, .extent = total.value};
     for (int i = 0; i < all.n; i++) all.index[i] = (uint8_t)i;
     place_decode(cg, s, &all, "at", wide, at->index, at->wide);

@@ -105,6 +105,9 @@ void mp_stream_explain(const Problem *p, const Device *dev, const RProg *r, cons
                (int)r->thread.extent[AX_M], r->store_vec);
     if (p->extent[AX_K] > 1)
         buf_printf(out, ", each from a loop of %lld", (long long)p->extent[AX_K]);
+    if (rprog_stream_rest(p, r))
+        buf_printf(out, "; of the last ones less than %d are left, which come one by one",
+                   r->store_vec);
     buf_putc(out, '\n');
     if (op->present) {
         buf_printf(out, "  widest read: %d bytes an element, ", op->bytes);

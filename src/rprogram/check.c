@@ -260,7 +260,7 @@ static const char *check_stream(const Case *c) {
     }
     if (r->thread.extent[AX_M] > 64) return "the thread tile is too large";
     if (!power_of_two(r->store_vec) || r->thread.extent[AX_M] % r->store_vec ||
-        r->store_vec > c->p->out_vec) {
+        r->store_vec > c->p->flat_vec) {
         return "store_vec does not fit the thread's elements or the output";
     }
     if (r->split != 1) return "a stream program has no split";

@@ -110,6 +110,11 @@ int64_t rprog_tail_slot(const Problem *p, const RProg *r);
 int64_t rprog_tail_pieces(const RProg *r, int64_t span);
 void rprog_tail_units(const Problem *p, const RProg *r, int64_t t, int64_t *first, int64_t *last);
 
+/* `stream`: is the end of the domain no whole vector, and made element by element?  */
+static inline bool rprog_stream_rest(const Problem *p, const RProg *r) {
+    return r->store_vec > p->out_vec;
+}
+
 /* `row`: the facts that the program goes by; is what several passes need read again by each?  */
 const RowFacts *rprog_row_facts(const Problem *p, const RProg *r);
 static inline bool rprog_row_rereads(const RProg *r) {

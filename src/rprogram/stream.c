@@ -22,7 +22,7 @@ void rprog_stream_candidates(const Problem *p, const Device *dev, RProgSet *set,
     bool many = (double)p->extent[AX_M] >= dev->limits.sm_count.value *
                                            dev->limits.threads_per_sm.value;
     for (int t = many ? 2 : 0; t < 6; t++) {
-        for (int vec = p->out_vec; vec >= 1; vec /= 2) {
+        for (int vec = p->flat_vec; vec >= 1; vec /= 2) {
             for (int items = vec; items <= vec * 4 && items <= 32; items *= 2) {
                 r.thread.extent[AX_M] = items;
                 r.block.extent[AX_M] = items * threads[t];

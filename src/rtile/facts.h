@@ -26,6 +26,9 @@ Span span_through(const Span *own, const TeStmt *root, const uint8_t *perm);
 int64_t span_run(const Span *s, const FusedAxis *axis);
 /* The longest vector along the axis under the promised alignment, in elements.  */
 int span_vector(const Span *s, const FusedAxis *axis, int align);
+/* The longest vector at multiples of it in the domain of `root`, over whose indices the access is,
+ * where the end of the domain may be less; 1: the access does not lie as the domain does.  */
+int flat_vector(const Te *te, const TeStmt *root, const Access *x, int align);
 /* Elements between neighbours along the axis; 0 if it does not move the address.  */
 int64_t span_stride(const Span *s, const FusedAxis *axis);
 /* The longest chunk along the axis whose reads rtile_chunk_reads finds; 1: none.  */

@@ -20,6 +20,13 @@ static bool is_repeated(const Problem *p, int which, const TeExpr *const *read, 
     return false;
 }
 
+static bool is_domain(const TeStmt *root, const FusedAxis *axis) {
+    for (int i = 0; i < axis->n; i++) {
+        if (axis->index[i] != i) return false;
+    }
+    return axis->n == root->n_left;
+}
+
 /* log2 of the widest access.  */
 static int width_of(const Problem *p, int which, const FusedAxis *axis, int align, Access *a,
                     double *bytes) {
@@ -32,7 +39,12 @@ static int width_of(const Problem *p, int which, const FusedAxis *axis, int alig
     if (which >= 0) span = span_through(&span, view_statement(p, -1), p->group->perm[which]);
     if (span_stride(&span, axis) == 0) return READ_WIDTHS - 1;
     *bytes += span.bytes;
-    for (int vec = span_vector(&span, axis, align); vec > 1; vec /= 2) log++;
+    int vec = span_vector(&span, axis, align), flat = 1;
+    if (is_domain(view_root(p), axis)) {
+        if (which >= 0) rtile_row_access(p->group->perm[which], s->n_left, a);
+        flat = flat_vector(p->te, view_root(p), a, align);
+    }
+    for (vec = vec > flat ? vec : flat; vec > 1; vec /= 2) log++;
     return log < READ_WIDTHS ? log : READ_WIDTHS - 1;
 }
 

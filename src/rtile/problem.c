@@ -29,6 +29,15 @@ static Span stored_span(const Te *te, const KernelGroup *g, int which) {
     return which < 0 ? own : span_through(&own, &te->stmt[g->root], g->perm[which]);
 }
 
+/* The widest stores of it at multiples in the domain, whose end may be less.  */
+static int flat_store(const Te *te, const KernelGroup *g, int which, int align) {
+    const TeStmt *root = &te->stmt[g->root], *s = which < 0 ? root : &te->stmt[g->fused[which]];
+    Access x;
+    access_write(te, s, &x);
+    if (which >= 0) rtile_row_access(g->perm[which], s->n_left, &x);
+    return flat_vector(te, root, &x, align);
+}
+
 static int64_t points_of(const TeStmt *s) {
     int64_t n = 1;
     for (int i = 0; i < s->n_left; i++) n *= te_index_extent(&s->index[i]);
@@ -41,7 +50,7 @@ static void describe_outputs(const FusedAxis *along, int align, Problem *p) {
     const KernelGroup *g = p->group;
     const TeStmt *root = &te->stmt[g->root];
     int64_t outputs = points_of(root);
-    p->out_vec = 0;
+    p->out_vec = p->flat_vec = 0;
     for (int which = -1; which < g->n_fused; which++) {
         int stmt = which < 0 ? g->root : g->fused[which];
         if (!is_stored(te, g, stmt)) continue;
@@ -51,13 +60,15 @@ static void describe_outputs(const FusedAxis *along, int align, Problem *p) {
             continue;
         }
         Span s = stored_span(te, g, which);
-        int vec = span_vector(&s, along, align);
+        int vec = span_vector(&s, along, align), flat = flat_store(te, g, which, align);
         int64_t run = span_run(&s, along);
         if (p->out_vec == 0 || vec < p->out_vec) p->out_vec = vec;
+        if (p->flat_vec == 0 || flat < p->flat_vec) p->flat_vec = flat;
         if (p->out_run == 0 || run < p->out_run) p->out_run = run;
         p->out_bytes += outputs * s.bytes;
     }
     if (p->out_vec == 0) p->out_vec = 1;
+    if (p->flat_vec < p->out_vec || root->rhs->kind == TE_REDUCE) p->flat_vec = p->out_vec;
     if (p->out_run == 0) p->out_run = 1;
 }
 
@@ -161,6 +172,8 @@ static void describe_stream(int align, Problem *p) {
     op->run_mn = span_run(&span, &domain);
     op->run_k = span_run(&span, &loop);
     op->vec_mn = span_vector(&span, &domain, align);
+    int flat = map ? flat_vector(p->te, s, &a, align) : 1;
+    if (flat > op->vec_mn) op->vec_mn = flat;
 }
 
 /* Elements between what neighbouring outputs read of an operand.  */

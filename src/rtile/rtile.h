@@ -117,6 +117,7 @@ typedef struct {
     bool tf32, fp32x3;        /* its annotations */
     int acc_bytes;
     int out_vec;              /* widest store along N, elements; 1: not contiguous there */
+    int flat_vec;             /* of a map: where the end of the domain may be less than one */
     int64_t out_run;          /* contiguous elements along N in the outputs; 1: none */
     int64_t out_bytes;        /* written by all outputs of the group, bytes */
     int64_t read_bytes;       /* read by the root statement and other reductions, bytes, unique */
@@ -199,6 +200,10 @@ int64_t rtile_row_step(const TeStmt *frame, const Access *x);
 int rtile_row_vector(const Te *te, const TeStmt *frame, const Access *x, int align);
 /* An access over its own statement's indices, `axis` of the frame, as one over the frame's.  */
 void rtile_row_access(const uint8_t *axis, int n_index, Access *x);
+
+/* Is what the access, over the root's indices, touches at element n of the domain, in row-major
+ * order, element n + c of its tensor, for all n and at all sizes?  */
+bool rtile_is_flat(const Te *te, const TeStmt *root, const Access *x);
 
 /* The alignment rules, one row each; a rejected size names its rule.  */
 #define RTILE_RULES(X)                                                                             \

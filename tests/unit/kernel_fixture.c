@@ -3,7 +3,6 @@
 
 #include "base/hash.h"
 #include "microperf/microperf.h"
-#include "sim/sim.h"
 
 #include <string.h>
 
@@ -116,7 +115,14 @@ static void put_params(const KernelCase *c, const Memory *m, const SimParam *slo
     }
 }
 
+static void count(const SimCounters *from, SimCounters *to) {
+#define X(name, text) to->name += from->name;
+    SIM_COUNTERS(X)
+#undef X
+}
+
 static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed) {
+    c->counted = (SimCounters){0};
     for (int i = 0; i < c->program.n_kernel; i++) {
         const KernelLaunch *k = &c->program.kernel[i];
         const SimParam *slot;
@@ -142,6 +148,7 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed) {
             sim_fault_text(&report.fault[0], &text);
             return buf_str(&text);
         }
+        count(&report.total, &c->counted);
     }
     return NULL;
 }

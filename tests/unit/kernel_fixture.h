@@ -5,6 +5,7 @@
 #include "codegen/kernel.h"
 #include "hal/nvrtc.h"
 #include "rprogram/derived.h"
+#include "sim/sim.h"
 #include "te/eval.h"
 
 typedef struct {
@@ -18,6 +19,7 @@ typedef struct {
     NvrtcOutput code;
     const TeData *in;         /* data of the inputs; NULL: filled by kernel_run */
     const int64_t *size;      /* values of run-time sizes; te is then the op at these sizes */
+    SimCounters counted;      /* of the last run, all launches */
 } KernelCase;
 
 /* Parses `op` (NULL: the only one) of a text, finds its candidates.  NULL, or what went wrong.  */

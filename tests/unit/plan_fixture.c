@@ -98,8 +98,8 @@ Problem fixture_conv(int64_t n, int64_t c, int64_t hw, int64_t f, int64_t rs, in
 
 Problem fixture_map(int64_t n, TeDtype type) {
     int bytes = te_dtype_bytes(type), vec = vector(n, n, bytes);
-    Problem p = {.type = te_dtype_compute(type), .acc_bytes = 4, .out_vec = vec, .out_run = n,
-                 .out_bytes = n * bytes, .read_bytes = n * bytes, .epilogue_ops = 0,
+    Problem p = {.type = te_dtype_compute(type), .acc_bytes = 4, .out_vec = vec, .flat_vec = vec,
+                 .out_run = n, .out_bytes = n * bytes, .read_bytes = n * bytes, .epilogue_ops = 0,
                  .body_ops = 1, .flops = (double)n};
     p.extent[AX_B] = p.extent[AX_N] = p.extent[AX_K] = 1;
     p.extent[AX_M] = n;

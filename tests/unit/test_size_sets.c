@@ -39,7 +39,7 @@ static void must(Status s) {
 }
 
 static void plan(const char *text) {
-    CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
+    CompileOptions o = {.top = 100, .align = 16, .workspace_limit = -1};
     Te *te;
     diag = diag_new(arena);
     must(te_parse(arena, &diag, "case.te", text, strlen(text), NULL, NULL, 0, &te));
