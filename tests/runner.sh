@@ -9,7 +9,8 @@ expect() {
     number=$((number + 1))
     { echo '#!/bin/sh'; cat; } >"$dir/$number"
     chmod +x "$dir/$number"
-    last=$(BUILD=$dir TEST_SECONDS=2 tests/run "$dir/$number" | tail -n 1)
+    BUILD=$dir TEST_SECONDS=2 tests/run "$dir/$number" >"$dir/out"
+    last=$(tail -n 1 "$dir/out")
     if [ "$last" = "$2" ]; then
         echo "ok - $1"
     else
@@ -17,6 +18,9 @@ expect() {
         echo "not ok - $1"
     fi
 }
+
+# told NAME PATTERN: whether it said so of the last one.
+told() { if grep -q "$2" "$dir/out"; then echo "ok - $1"; else cat "$dir/out"; echo "not ok - $1"; fi; }
 
 expect 'passes and failures' '2 passed, 1 failed' <<'END'
 echo 1..3; echo 'ok 1 - a'; echo 'not ok 2 - b'; echo 'ok 3 - c'; exit 1
@@ -35,6 +39,15 @@ echo 1..2; echo 'ok 1 - a'
 END
 expect 'a hang' '1 passed, 1 failed' <<'END'
 echo 'ok - a'; exec sleep 60
+END
+told 'a hang is told' 'over its time'
+told 'what hangs is told' '[0-9] sleep 60 : state S, 0 s of the processor'
+expect 'an endless loop' '0 passed, 1 failed' <<'END'
+while :; do :; done
+END
+told 'its time is told' 'state R, [1-9][0-9]* s of the processor'
+expect 'slowness' '1 passed, 0 failed' <<'END'
+for i in 1 2 3 4 5 6 7; do sleep 0.5; awk 'BEGIN { while (i < 500000) i++ }'; done; echo 'ok - a'
 END
 expect 'bytes that are no text' '1 passed, 0 failed' <<'END'
 printf '\377\000\n'; echo 'ok - a'
