@@ -34,6 +34,15 @@ static void total(Kernel *k) {
             size_text(k->cg, all));
 }
 
+/* Rows of a slice.  */
+static TeExtent slice_of(const Kernel *k) {
+    Arena *a = k->cg->arena;
+    const RProg *r = k->l->r;
+    TeExtent all = size_axis(a, kernel_root(k), &column_view(k)->red);
+    TeExtent steps = size_parts(a, all, r->block.extent[AX_K]);
+    return size_times(a, size_parts(a, steps, r->split), size_number(r->block.extent[AX_K]));
+}
+
 void column_place(Kernel *k) {
     Cg *cg = k->cg;
     const ColumnView *v = column_view(k);
@@ -49,11 +58,9 @@ void column_place(Kernel *k) {
     cg_line(cg, "const %s at = (%s)blockIdx.x * %d + col;", type, type,
             (int)r->block.extent[AX_M]);
     if (r->split > 1) {
-        TeExtent steps = size_parts(cg->arena, all, r->block.extent[AX_K]);
-        TeExtent slice = size_times(cg->arena, size_parts(cg->arena, steps, r->split),
-                                    size_number(r->block.extent[AX_K]));
-        cg_line(cg, "const int first = blockIdx.y * %s;", size_text(cg, slice));
-        cg_line(cg, "const int rows = min(first + %s, K);", size_text(cg, slice));
+        const char *slice = size_text(cg, slice_of(k));
+        cg_line(cg, "const int first = blockIdx.y * %s;", slice);
+        cg_line(cg, "const int rows = min(first + %s, K);", slice);
     } else {
         cg_line(cg, "%s int first = 0, rows = K;", all.expr ? "const" : "constexpr");
     }
@@ -219,20 +226,32 @@ static void meet_lanes(Kernel *k) {
     k->at.open++;
 }
 
+/* How many rows slice s has.  */
+static const char *rows_of_slice(Kernel *k) {
+    Cg *cg = k->cg;
+    TeExtent all = size_axis(cg->arena, kernel_root(k), &column_view(k)->red);
+    const char *slice = size_text(cg, slice_of(k)), *end = size_text(cg, all);
+    if (all.expr && column_counts(k)) {
+        cg_line(cg, "const int K = %s, slice = %s;", end, slice);
+        end = "K";
+        slice = "slice";
+    }
+    return cg_text(cg, "max(min((s + 1) * %s, %s) - s * %s, 0)", slice, end, slice);
+}
+
 void column_sums_gather(Kernel *k) {
     Cg *cg = k->cg;
     int lanes = rprog_column_lanes(k->l->p, k->l->r);
     cg_line(cg, lanes > 1 ? "// gather: the slices by the lanes of a warp"
                           : "// gather: the slices in order");
     column_declare(k, k->at.vec);
+    const char *rows = rows_of_slice(k);
     cg_line(cg, "#pragma unroll 8");
     if (lanes > 1)
         cg_open(cg, "for (int s = threadIdx.x %% %d; s < %d; s += %d)", lanes,
                 (int)k->l->r->split, lanes);
     else cg_open(cg, "for (int s = 0; s < %d; s++)", (int)k->l->r->split);
-    long long slice = (long long)rprog_column_slice(k->l->p, k->l->r);
-    column_tie_more(k, cg_text(cg, "max(min((s + 1) * %lld, %lld) - s * %lld, 0)", slice,
-                               (long long)column_view(k)->red.extent, slice));
+    column_tie_more(k, rows);
     column_add(k, k->at.vec, "(long long)s * TOTAL + at");
     column_tie_met(k);
     cg_close(cg);

@@ -1,4 +1,5 @@
 #include "codegen/blocks.h"
+#include "codegen/sizes.h"
 
 #include <math.h>
 
@@ -151,6 +152,16 @@ void row_tie_correct(Kernel *k, int pass) {
     }
 }
 
+/* Columns of a slice.  */
+static const char *slice_text(const Kernel *k) {
+    int64_t step = k->l->r->block.extent[AX_N];
+    TeExtent all = size_parts(k->cg->arena, row_columns(k), step);
+    TeExtent slice = size_times(k->cg->arena, size_parts(k->cg->arena, all, k->l->r->split),
+                                size_number(step));
+    if (slice.expr) return cg_text(k->cg, "(long long)%s", size_text(k->cg, slice));
+    return cg_text(k->cg, "%lldll", (long long)slice.value);
+}
+
 const char *row_tie_slice(Kernel *k, int i, const char *value) {
     Cg *cg = k->cg;
     RowTie tie = group(k)->tie[i];
@@ -159,10 +170,9 @@ const char *row_tie_slice(Kernel *k, int i, const char *value) {
     const char *part = cg_text(cg, "r%d[s]", lead), *now = cg_text(cg, "acc%d", lead);
     if (tie == TIE_SCALE) return cg_text(cg, "%s * %s", value, scale(k, i, part, now));
     const char *type = cg_type(type_of(k, i));
-    long long columns = (long long)rprog_row_steps(k->l->p, k->l->r) *
-                        k->l->r->block.extent[AX_N];
-    cg_line(cg, "const %s n = (%s)max(min((s + 1) * %lldll, (long long)N) - s * %lldll, 0ll);",
-            type, type, columns, columns);
+    const char *columns = slice_text(k);
+    cg_line(cg, "const %s n = (%s)max(min((s + 1) * %s, (long long)N) - s * %s, 0ll);", type, type,
+            columns, columns);
     cg_line(cg, "const %s d = n > 0 ? %s / n - %s / (%s)N : 0;", type, part, now, type);
     return cg_text(cg, "(%s + d * d * n)", value);
 }

@@ -172,6 +172,101 @@ static void test_values(void **state) {
     arena_destroy(a);
 }
 
+/* Sizes known at run time: one program at the largest of them and at fewer, down to none.  */
+static const char *run_sizes(KernelCase *c, Nvrtc *nvrtc, int o, int kind, bool *found) {
+    static const int64_t size[][2] = {{36, 613}, {5, 512}, {36, 97}, {3, 31}, {1, 1}, {2, 0},
+                                      {0, 7}};
+    bool columns = op[o].columns;
+    const Te *te = c->te, *fixed;
+    if (!is_tied(c, columns)) return "nothing is tied";
+    const char *wrong = c->plan.n > 1 ? kernel_pick(c, 0) : NULL;
+    if (wrong || !take(c, columns, kind)) return wrong;
+    *found = true;
+    wrong = kernel_emit(c);
+    if (!wrong) wrong = kernel_compile(c, nvrtc, false);
+    for (size_t i = 0; i < sizeof size / sizeof *size && !wrong; i++) {
+        if (te_specialize(c->arena, &c->diag, te, size[i], &fixed)) return "sizes";
+        c->te = (Te *)(uintptr_t)fixed;
+        c->size = size[i];
+        for (Data data = REALS; !wrong && data <= op[o].last; data += 3) {
+            TeData in = make_input(c->arena, c->te, data, columns);
+            c->in = &in;
+            wrong = kernel_run(c, TE_FILL_REALS, 1, false);
+            if (wrong)
+                wrong = arena_printf(c->arena, "%lld by %lld, data %d: %s", (long long)size[i][0],
+                                     (long long)size[i][1], (int)data, wrong);
+        }
+    }
+    return wrong;
+}
+
+static void test_sizes(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Device *dev = fixture_device(a, "h200");
+    Nvrtc *nvrtc;
+    int kinds[2][KINDS] = {{0}};
+    assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &nvrtc), ST_OK);
+    for (int i = 0; i < OPS * KINDS; i++) {
+        ArenaMark mark = arena_mark(a);
+        int o = i / KINDS, kind = i % KINDS;
+        bool found = false;
+        if (o % 2) continue;              /* f64 differs in nothing that sizes change */
+        const char *text = arena_printf(a, "param R = 0..36, C = 0..613; %s",
+                                        strchr(op[o].text, ';') + 1);
+        KernelCase c;
+        const char *wrong = kernel_open(&c, a, dev, text, NULL);
+        if (!wrong) wrong = run_sizes(&c, nvrtc, o, kind, &found);
+        if (wrong) fail_msg("%s", kernel_report(&c, op[o].text, wrong));
+        kinds[op[o].columns][kind] += found;
+        arena_reset(a, mark);
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+        assert_true(kinds[0][kind] == 2 || kind == KINDS - 1);
+        assert_true(kinds[1][kind] == 2);
+    }
+    arena_destroy(a);
+}
+
+/* What is tied however its row's length is written, and what is not.  */
+static void test_lengths(void **state) {
+    static const struct {
+        const char *text;
+        bool tied;
+    } table[] = {
+        {"param B = 1..9, C = 8..64 % 8; op f(X: f32[B,C,40]) -> V: f32[40] {"
+         " u[n] = sum[b,c](X[b,c,n]) / (C * B);"
+         " V[n] = sum[b,c]((X[b,c,n] - u[n]) * (X[b,c,n] - u[n])); }", true},
+        {"param B = 3, C = 8..64; let N = C * B; op f(X: f32[4,C,B]) -> V: f32[4] {"
+         " u[n] = sum[b,c](X[n,b,c]) / f32(N);"
+         " V[n] = sum[b,c]((X[n,b,c] - u[n]) * (X[n,b,c] - u[n])); }", true},
+        {"param B = 3, C = 8..64; let N = C * B; op f(X: f32[4,N], Y: f32[C]) -> V: f32[4] {"
+         " u[n] = sum[c](X[n,c]) / (3 * C) where c in N;"
+         " V[n] = sum[c]((X[n,c] - u[n]) * (X[n,c] - u[n])) where c in N; }", true},
+        {"param B = 8..64, C = 8..64; op f(X: f32[B,C]) -> V: f32[B] {"
+         " u[n] = sum[c](X[n,c]) / B; V[n] = sum[c]((X[n,c] - u[n]) * (X[n,c] - u[n])); }", false},
+        {"param C = 8..64; op f(X: f32[4,C]) -> V: f32[4] { u[n] = sum[c](X[n,c]) / (C - 1);"
+         " V[n] = sum[c]((X[n,c] - u[n]) * (X[n,c] - u[n])); }", false},
+        {"param C = 8..64; op f(X: f32[4,C]) -> V: f32[4] { u[n] = sum[c](X[n,c]) / (C * C);"
+         " V[n] = sum[c]((X[n,c] - u[n]) * (X[n,c] - u[n])); }", false},
+        {"param C = 8..64; op f(X: f32[4,C]) -> V: f32[4] { u[n] = sum[c](X[n,c]) / 64;"
+         " V[n] = sum[c]((X[n,c] - u[n]) * (X[n,c] - u[n])); }", false},
+    };
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Device *dev = fixture_device(a, "h200");
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        KernelCase c;
+        const char *wrong = kernel_open(&c, a, dev, table[i].text, NULL);
+        const Problem *p = &c.plan.problem[0];
+        bool tied = !wrong && (p->online || p->column.tied);
+        if (wrong || tied != table[i].tied)
+            fail_msg("%s: %s", table[i].text, wrong ? wrong : "tied otherwise");
+    }
+    arena_destroy(a);
+}
+
 /* What looks alike but must not be tied.  */
 static void test_untied(void **state) {
     (void)state;
@@ -212,6 +307,8 @@ static void test_untied(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),
+                                       cmocka_unit_test(test_sizes),
+                                       cmocka_unit_test(test_lengths),
                                        cmocka_unit_test(test_untied)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

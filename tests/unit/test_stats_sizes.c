@@ -42,6 +42,11 @@ static const struct {
     {"few rows", "param M = 1..8, N = 8..104 % 8; op f(A: f16[M,48], B: f16[N,48]) -> Y: f32[M,N]"
      " { C[m,n] += A[m,k] * B[n,k]; s[m] = min[n](C[m,n]); Y[m,n] = C[m,n] - s[m]; }",
      true, 0x3c0},
+    {"moments", "param M = 0..30, N = 1..140; op f(A: f32[M,24], B: f32[N,24], R: f32[M,N]) ->"
+     " (V: f32[M], Y: f32[M,N]) { C[m,n] += A[m,k] * B[n,k]; T[m,n] = C[m,n] + R[m,n];"
+     " a[m] = sum[n](T[m,n]) / N; V[m] = sum[n]((T[m,n] - a[m]) * (T[m,n] - a[m])) / N;"
+     " Y[m,n] = (T[m,n] - a[m]) * rsqrt(V[m] + 1.0); }",
+     false, 0x003},
     {"f64", "param M = 1..20, N = 1..60; op f(A: f64[M,24], B: f64[24,N]) -> (S: f64[M],"
      " Y: f64[M,N]) { C[m,n] += A[m,k] * B[k,n]; S[m] = sum[n](C[m,n]); Y[m,n] = C[m,n] - S[m]; }",
      true, 0x002},
