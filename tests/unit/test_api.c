@@ -1,5 +1,6 @@
 /* roller.h as a framework uses it: lifetimes, errors, options, threads, exhausted memory.  */
 #include "roller.h"
+#include "workers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +9,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <pthread.h>
 
 static const char matmul[] =
     "param M = 64, N = 48, K = 32;\n"
@@ -285,28 +285,27 @@ static void simulates_the_callers_data(void **state) {
 }
 
 /* ---- independent contexts in threads give the same bytes ---- */
-static void *compile_in_thread(void *user) {
+static bool compile_in_thread(void *user, int64_t i, int worker) {
+    (void)worker;
     RollerCtx *ctx = context();
     RollerKernel *k = compile(ctx, matmul, "h200");
     const void *text;
     size_t len;
     roller_kernel_get(k, ROLLER_CU, &text, &len);
     char *copy = malloc(len + 1);
+    assert_non_null(copy);
     memcpy(copy, text, len + 1);
-    *(char **)user = copy;
+    ((char **)user)[i] = copy;
     roller_kernel_destroy(k);
     roller_ctx_destroy(ctx);
-    return NULL;
+    return true;
 }
 
 static void contexts_are_independent(void **state) {
     (void)state;
     enum { THREADS = 4 };
-    pthread_t thread[THREADS];
     char *text[THREADS];
-    for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&thread[i], NULL, compile_in_thread, &text[i]), 0);
-    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+    assert_true(workers_for(THREADS, THREADS, compile_in_thread, text));
     for (int i = 1; i < THREADS; i++) assert_string_equal(text[0], text[i]);
     for (int i = 0; i < THREADS; i++) free(text[i]);
 }

@@ -2,8 +2,8 @@
 /* Contractions of every kind, small and awkward, by several programs each: what the emitted kernels
  * compute on the simulator is bit for bit what the reference computes, and they have no fault.  */
 #include "kernel_fixture.h"
+#include "workers.h"
 
-#include "base/pool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -236,7 +236,7 @@ static void check_all(const char *profile, const char *arch, int plans, uint64_t
     c = (Check){.profile = profile, .arch = arch, .plans = plans, .seed = seed};
     Diag d = diag_new(a);
     if (nvrtc_open(a, &d, NULL, arch, &c.nvrtc) != ST_OK) fail_msg("%s", d.messages[0].message);
-    assert_true(pool_for(0, CASES, check_one, &c));
+    assert_true(workers_for(0, CASES, check_one, &c));
     int failed = 0;
     for (int i = 0; i < CASES; i++) {
         if (c.wrong[i]) print_error("%s\n", c.wrong[i]);

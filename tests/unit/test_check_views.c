@@ -4,9 +4,9 @@
  * computes, bit for bit where every intermediate is exact, and they have no fault.  Every
  * program is legal and its text reads back.  */
 #include "kernel_fixture.h"
+#include "workers.h"
 
 #include "base/hash.h"
-#include "base/pool.h"
 #include "microperf/microperf.h"
 #include "plan_fixture.h"
 #include "sim/sim.h"
@@ -327,7 +327,7 @@ static void check_all(const char *profile, int plans, int optional, uint64_t see
     c = (Check){.profile = profile, .optional = optional, .plans = plans, .seed = seed};
     Diag d = diag_new(a);
     if (nvrtc_open(a, &d, NULL, NULL, &c.nvrtc) != ST_OK) fail_msg("%s", d.messages[0].message);
-    assert_true(pool_for(0, CASES, check_one, &c));
+    assert_true(workers_for(0, CASES, check_one, &c));
     int failed = 0;
     for (int i = 0; i < CASES; i++) {
         if (c.wrong[i]) print_error("%s\n", c.wrong[i]);

@@ -2,8 +2,8 @@
 /* Every op of tests/cases becomes code that compiles for four generations of devices; tiled kernels
  * use no local memory.  */
 #include "kernel_fixture.h"
+#include "workers.h"
 
-#include "base/pool.h"
 #include "microperf/microperf.h"
 #include "te_case.h"
 
@@ -118,6 +118,7 @@ static bool compile_one(void *user, int64_t i, int worker) {
     (void)user;
     (void)worker;
     Task t = {.arena = arena_create(NULL), .file = (int)i / TARGETS, .target = (int)i % TARGETS};
+    workers_case("%s for %s", all.name[t.file], targets[t.target].profile);
     if (!t.arena) return false;
     if (!arena_try(t.arena, run_task, &t)) t.wrong = "out of memory";
     if (t.wrong) all.wrong[i] = copy(t.wrong);
@@ -135,7 +136,7 @@ static void every_case_compiles(void **state) {
         if (nvrtc_open(a, &d, NULL, targets[k].arch, &all.nvrtc[k]))
             fail_msg("%s", d.messages[0].message);
     }
-    assert_true(pool_for(0, all.n * TARGETS, compile_one, NULL));
+    assert_true(workers_for(0, all.n * TARGETS, compile_one, NULL));
     int failed = 0, kernels = 0;
     for (int i = 0; i < all.n * TARGETS; i++) {
         if (all.wrong[i]) print_error("%s: %s\n", targets[i % TARGETS].profile, all.wrong[i]);

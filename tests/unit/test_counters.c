@@ -2,11 +2,11 @@
  *
  * The model derives its counts from the plan in closed form; the simulator counts what the compiled
  * PTX does, lane by lane.  Neither knows the other.  */
-#include "base/pool.h"
 #include "driver/run.h"
 #include "kernel_fixture.h"
 #include "microperf/microperf.h"
 #include "plan_fixture.h"
+#include "workers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -236,6 +236,7 @@ static void work(void *user) {
 static bool run_job(void *user, int64_t i, int worker) {
     (void)worker;
     Job *j = (Job *)user + i;
+    workers_case("%s, seed %d", j->shape->name, (int)j->seed);
     Arena *guard = arena_create(NULL);
     bool done = guard && arena_try(guard, work, j);
     arena_destroy(guard);
@@ -249,7 +250,7 @@ static void counts_equal_predictions(void **state) {
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (int i = 0; i < shapes[s].picks; i++)
             job[n++] = (Job){.shape = &shapes[s], .seed = (uint64_t)i};
-    assert_true(pool_for(0, n, run_job, job));
+    assert_true(workers_for(0, n, run_job, job));
     for (int i = 0; i < n; i++) {
         compared += job[i].compared;
         split += job[i].split;

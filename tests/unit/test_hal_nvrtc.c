@@ -1,8 +1,8 @@
 /* links: hal */
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/pool.h"
 #include "hal/nvrtc.h"
+#include "workers.h"
 
 #include "oom.h"
 
@@ -342,7 +342,7 @@ static void test_threads(void **state) {
     (void)state;
     NvrtcOutput o = compile(two_kernels, "sm_80", both);
     Jobs jobs = {.want = o.ptx};
-    assert_true(pool_for(4, JOBS, compile_job, &jobs));
+    assert_true(workers_for(4, JOBS, compile_job, &jobs));
     for (int i = 0; i < JOBS; i++)
         assert_true(jobs.good[i]);
 }

@@ -3,9 +3,9 @@
  * Every mutant that still compiles must be reported by the simulator or by the comparison with the
  * reference; the unspoiled source gives no report.  A spoiling that cannot matter is listed with
  * its reason.  */
-#include "base/pool.h"
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
+#include "workers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -332,8 +332,11 @@ static void work(void *user) {
 
 static bool run_mutant(void *user, int64_t i, int worker) {
     (void)worker;
+    Mutant *m = (Mutant *)user + i;
     Arena *guard = arena_create(NULL);
-    bool ok = arena_try(guard, work, (Mutant *)user + i);
+    workers_case("%s, %s, occurrence %d", m->victim->name,
+                 m->spoiler ? m->spoiler->name : "as it is", m->occurrence);
+    bool ok = arena_try(guard, work, m);
     arena_destroy(guard);
     return ok;
 }
@@ -350,7 +353,7 @@ static int collect(const Mutant *plain, Mutant *m) {
 
 static void sources_are_right(Mutant *plain) {
     for (int v = 0; v < VICTIMS; v++) plain[v] = (Mutant){.victim = &victims[v]};
-    assert_true(pool_for(0, VICTIMS, run_mutant, plain));
+    assert_true(workers_for(0, VICTIMS, run_mutant, plain));
     for (int v = 0; v < VICTIMS; v++) {
         const Mutant *m = &plain[v];
         if (!m->compiled || m->reported) print_error("%s: %s\n", m->victim->name, m->how);
@@ -363,7 +366,7 @@ static void every_planted_bug_is_reported(void **state) {
     static Mutant plain[VICTIMS], mutant[VICTIMS * SPOILERS * MAX_OCCURRENCES];
     sources_are_right(plain);
     int n = collect(plain, mutant), made = 0, survived = 0;
-    assert_true(pool_for(0, n, run_mutant, mutant));
+    assert_true(workers_for(0, n, run_mutant, mutant));
     for (int i = 0; i < n; i++) {
         const Mutant *m = &mutant[i];
         if (!m->exists || !m->compiled) continue;

@@ -5,12 +5,12 @@
  * Which skeletons must apply is in the table (operators.c), so that one that ceases to is noticed;
  * one that applies beyond it is run as well.  Without LONG every operator is planned in a few of
  * its types, and some of these cells are compiled and run.  OPERATOR=NAME picks some of them.  */
-#include "base/pool.h"
 #include "effort.h"
 #include "kernel_fixture.h"
 #include "microperf/microperf.h"
 #include "operators.h"
 #include "plan_fixture.h"
+#include "workers.h"
 #include "workload.h"
 
 #include <setjmp.h>
@@ -168,6 +168,7 @@ static bool prove_cell(void *user, int64_t i, int worker) {
     const Matrix *m = user;
     Cell *cell = &m->cell[i];
     (void)worker;
+    workers_case("%s, %s", cell->o->name, te_dtype_name(cell->type));
     for (int k = 0; k < DEVICES && (cell->want & ~cell->seen); k++) {
         Task t = {arena_create(NULL), m, cell, (int)((i + k) % DEVICES)};
         if (!t.arena || !arena_try(t.arena, visit, &t)) complain(cell, "", "out of memory");
@@ -279,7 +280,7 @@ static void test_matrix(void **state) {
                                     &m.nvrtc[i]), ST_OK);
     }
     int n = list_cells(m.cell), want = 0, right = 0, beyond = 0, failed = 0;
-    assert_true(pool_for(0, n, prove_cell, &m));
+    assert_true(workers_for(0, n, prove_cell, &m));
     for (int i = 0; i < n; i++) {
         Cell *c = &m.cell[i];
         want += count(c->want);

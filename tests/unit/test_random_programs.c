@@ -5,10 +5,10 @@
  *   SEED=n COUNT=1 build/tests/test_random_programs      one program again
  *   LONG=1 build/tests/test_random_programs              20,000 of them
  */
-#include "base/pool.h"
 #include "effort.h"
 #include "random_trip.h"
 #include "te_random.h"
+#include "workers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,6 +23,7 @@
 
 enum { PROGRAMS = 700, PROGRAMS_LONG = 20000, PER_PAIR = 5, PER_SIZED = 10, SHOWN = 5 };
 enum { SHRINK_TRIES = 200, SIZES = 4, SIZES_LONG = 12 };
+#define AGAIN "SEED=%llu COUNT=1 build/tests/test_random_programs"
 
 /* What becomes of the program of some choices: NULL, or what is wrong.  The trip that went wrong is
  * left in *t.  */
@@ -191,8 +192,7 @@ static char *describe(const Failure *f, Choices *c) {
     const char *wrong = f->bench->journey(&t, c);
     Buf b = buf_new(t.arena);
     trip_describe(&t, wrong ? wrong : "nothing is wrong", &b);
-    buf_printf(&b, "\nagain: SEED=%llu COUNT=1 build/tests/test_random_programs\n",
-               (unsigned long long)f->seed);
+    buf_printf(&b, "\nagain: " AGAIN "\n", (unsigned long long)f->seed);
     char *copy = malloc(b.len + 1);
     if (copy) memcpy(copy, b.text, b.len + 1);
     arena_destroy(t.arena);
@@ -205,6 +205,7 @@ static bool one(void *user, int64_t i, int worker) {
     Failure f = {.bench = b, .seed = b->seed + (uint64_t)i};
     Choices *c = malloc(sizeof *c);
     if (!c) return false;
+    workers_case(AGAIN, (unsigned long long)f.seed);
     choices_random(c, f.seed);
     Trip t = new_trip(b, f.seed);
     t.reached = &b->reached;
@@ -251,7 +252,7 @@ static int close_bench(void **state) {
 static void travel(Bench *b, Journey journey, uint64_t count) {
     b->journey = journey;
     b->seed = number("SEED", 1);
-    pool_for(0, (int64_t)count, one, b);
+    workers_for(0, (int64_t)count, one, b);
     print_message("# seeds %llu to %llu, %d compared\n", (unsigned long long)b->seed,
                   (unsigned long long)(b->seed + count - 1), b->n_compared);
     Buf reached = buf_new(b->arena);

@@ -2,10 +2,10 @@
 /* Operands whose region lies in shared memory as a whole, on the simulator against te_eval, bit for
  * bit: layouts, channels, strides, paddings, dilations, types and units, with tiles within a row
  * of the image, over several rows, and beyond its end.  LONG=1 takes more plans of each.  */
-#include "base/pool.h"
 #include "effort.h"
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
+#include "workers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -237,7 +237,7 @@ static void test_convolutions(void **state) {
     int wrong = 0;
     for (int i = 0; i < CONVS; i++)
         job[i] = (Job){.conv = &conv[i], .plans = effort_long() ? MANY : FEW};
-    assert_true(pool_for(0, CONVS, run_job, job));
+    assert_true(workers_for(0, CONVS, run_job, job));
     for (int i = 0; i < CONVS; i++) {
         sum.ran += job[i].ran;
         sum.matrix += job[i].matrix;

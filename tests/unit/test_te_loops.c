@@ -1,6 +1,6 @@
 /* links: te */
-#include "base/pool.h"
 #include "te_fixture.h"
+#include "workers.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -212,7 +212,7 @@ static void threads_share_data(void **state) {
         Diag d = diag_new(s->arena[i]);
         assert_int_equal(te_eval_create(s->arena[i], &d, s->te, s->in, &s->eval[i]), ST_OK);
     }
-    assert_true(pool_for(THREADS, ROWS, compute_row, s));
+    assert_true(workers_for(THREADS, ROWS, compute_row, s));
     TeValue *want = fixture_values(a, s->te, s->in, s->te->n_in);
     for (int i = 0; i < ROWS * ROWS; i++)
         assert_true(want[i].v == s->value[i].v && want[i].bound == s->value[i].bound);

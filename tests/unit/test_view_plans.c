@@ -4,12 +4,12 @@
  * A program that needs each input element needs each of its sectors once: the simulator counts
  * distinct sectors and bytes of the compiled PTX, the expected figures come from the shapes
  * alone.  Boxes of whole axes also take the wavefronts of shared memory that the model counts.  */
-#include "base/pool.h"
 #include "driver/compile.h"
 #include "driver/run.h"
 #include "driver/sample.h"
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
+#include "workers.h"
 #include "workload.h"
 
 #include <setjmp.h>
@@ -82,7 +82,7 @@ static void fail_job(Job *j, const char *name, const char *what) {
 }
 
 static bool run_jobs(Job *job, int n, bool (*one)(void *, int64_t, int)) {
-    bool ok = pool_for(0, n, one, job);
+    bool ok = workers_for(0, n, one, job);
     for (int i = 0; i < n; i++) {
         if (job[i].wrong[0]) print_error("%s\n", job[i].wrong);
         ok &= !job[i].wrong[0];

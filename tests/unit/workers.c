@@ -35,7 +35,7 @@ void workers_case(const char *fmt, ...) {
  * what it does by default.  */
 static void on_signal(int number) {
     char line[NAME + 64] = "";
-    const char *part[] = {"\n# ", "a signal", ": ", doing[0] ? doing : "outside of the cases", "\n"};
+    const char *part[] = {"\n# ", "a signal", ": ", doing[0] ? doing : "between cases", "\n"};
     for (int i = 0; i < SIGNALS; i++)
         if (signals[i].number == number) part[1] = signals[i].name;
     for (int i = 0; i < 5; i++) strcat(line, part[i]);
