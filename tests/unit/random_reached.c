@@ -20,19 +20,25 @@ static const char *const rows[STATS_COUNT] = {
     RPROG_STATS(X)
 };
 #undef X
+static const char *const sized[TRIP_SIZED_COUNT] = {
+#define X(id, name) name,
+    TRIP_SIZED(X)
+};
+#undef X
 
 typedef struct {
     const char *what, *const *name;
     const atomic_int *count;
     int n;
 } Row;
-enum { ROWS = 4 };
+enum { ROWS = 5 };
 
 static void rows_of(const Reached *x, Row out[ROWS]) {
     out[0] = (Row){"skeletons", skeletons, x->skeleton, SK_COUNT};
     out[1] = (Row){"splits", splits, x->split, TE_SPLIT_COUNT};
     out[2] = (Row){"loads", loads, x->load, TRIP_LOAD_COUNT};
     out[3] = (Row){"rows of products", rows, x->stats, STATS_COUNT};
+    out[4] = (Row){"run-time sizes", sized, x->sized, TRIP_SIZED_COUNT};
 }
 
 void trip_print_reached(const Reached *x, Buf *out) {
@@ -56,9 +62,13 @@ const char *trip_unreached(const Reached *x) {
 
 static void reach_plan(Reached *x, const RPlan *p) {
     bool skeleton[SK_COUNT] = {0}, load[TRIP_LOAD_COUNT] = {0}, stats[STATS_COUNT] = {0};
+    bool some[TRIP_SIZED_COUNT] = {0};
     for (int i = 0; i < p->n; i++) {
         const RProg *r = &p->prog[i];
         skeleton[r->skeleton] = true;
+        some[TRIP_WHOLE] |= r->stats == STATS_WHOLE;
+        some[TRIP_PARTS] |= r->stats == STATS_PARTS;
+        some[TRIP_TIED] |= r->skeleton == SK_COLUMN && p->problem[i].column.tied > 0;
         if (r->skeleton != SK_CONTRACT) continue;
         stats[r->stats] = true;
         for (int side = 0; side < 2; side++) {
@@ -71,6 +81,7 @@ static void reach_plan(Reached *x, const RPlan *p) {
     for (int i = 0; i < SK_COUNT; i++) x->skeleton[i] += skeleton[i];
     for (int i = 0; i < TRIP_LOAD_COUNT; i++) x->load[i] += load[i];
     for (int i = 0; i < STATS_COUNT; i++) x->stats[i] += stats[i];
+    for (int i = 0; i < TRIP_SIZED_COUNT && p->te->runtime; i++) x->sized[i] += some[i];
 }
 
 void trip_reach(Reached *x, const RPlan *p) {

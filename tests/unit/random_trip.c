@@ -71,6 +71,11 @@ static bool any_program(Trip *t, const RPlan *p, int g, const int64_t *size, Rng
     return true;
 }
 
+/* Half of the time rows of products join them.  */
+static TeSplit some_split(Rng *rng) {
+    return rng_below(rng, 2) ? TE_SPLIT_JOINED : (TeSplit)rng_below(rng, TE_SPLIT_COUNT);
+}
+
 /* The op split in a way, any programs: for sizes up to `within`, and some for fewer.  */
 static RPlan *any_split(Trip *t, TeSplit split, const int64_t *within, bool whole, Rng *rng) {
     RPlan *p = ARENA_NEW(t->arena, RPlan);
@@ -110,8 +115,7 @@ static const char *read_back(Trip *t, const RPlan *p) {
 static const char *choose_other_split(Trip *t, Rng *rng, bool *chosen) {
     int64_t *sizes = ARENA_ARRAY(t->arena, int64_t, t->te->n_size + 1);
     for (int i = 0; i < t->te->n_size; i++) sizes[i] = t->te->size[i].extent.value;
-    TeSplit split = rng_below(rng, 2) ? TE_SPLIT_JOINED : (TeSplit)rng_below(rng, TE_SPLIT_COUNT);
-    RPlan *p = any_split(t, split, sizes, true, rng);
+    RPlan *p = any_split(t, some_split(rng), sizes, true, rng);
     *chosen = p != NULL;
     return p ? read_back(t, p) : NULL;
 }
@@ -120,7 +124,7 @@ const char *trip_choose_any(Trip *t, uint64_t seed) {
     trip_choose(t, 0);
     Rng rng = {seed};
     bool chosen = false;
-    if (!t->te->runtime && rng_below(&rng, 3)) {
+    if (rng_below(&rng, 3)) {
         const char *wrong = choose_other_split(t, &rng, &chosen);
         if (wrong || chosen) return wrong;
     }
@@ -141,7 +145,7 @@ const char *trip_choose_sized(Trip *t, uint64_t seed) {
     trip_choose(t, 0);
     RPlan *p = any_split(t, TE_SPLIT_USUAL, most, true, &rng);
     if (!p) return NULL;
-    TeSplit split = (TeSplit)rng_below(&rng, TE_SPLIT_COUNT);
+    TeSplit split = some_split(&rng);
     const int64_t *within = any_sizes(t, &rng);
     p->other = rng_below(&rng, 2) ? any_split(t, split, within, false, &rng) : NULL;
     return read_back(t, p);

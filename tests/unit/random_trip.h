@@ -24,10 +24,21 @@ typedef enum {
         TRIP_LOAD_COUNT
 } TripLoad;
 
+/* What sizes known at run time change most: rows of products in their kernel, and reductions by
+ * columns that follow another one of their pass.  */
+#define TRIP_SIZED(X) X(WHOLE, "whole rows") X(PARTS, "parts of rows") X(TIED, "tied columns")
+typedef enum {
+#define X(id, name) TRIP_##id,
+    TRIP_SIZED(X)
+#undef X
+        TRIP_SIZED_COUNT
+} TripSized;
+
 /* How many plans that were built have each of these.  */
 typedef struct {
     atomic_int skeleton[SK_COUNT], split[TE_SPLIT_COUNT], stats[STATS_COUNT];
     atomic_int load[TRIP_LOAD_COUNT];
+    atomic_int sized[TRIP_SIZED_COUNT];   /* of those with run-time sizes */
 } Reached;
 
 typedef struct {
