@@ -100,6 +100,8 @@ double bench_hz(const Bench *b);
 double bench_light_hz(const Bench *b);
 /* An error if a difference of times is none: noise was larger.  */
 Status bench_positive(Bench *b, const Sample *s);
+/* An error if what is counted is far from a whole number.  */
+Status bench_whole(Bench *b, const Sample *s);
 
 /* ---- results ---- */
 /* A sample times a factor; a factor over a sample (a rate from a time).  */

@@ -14,6 +14,7 @@
  *    name         quick  full (seconds on a large GPU)  text */
 #define PROFILER_BENCHES(X)                                                                        \
     X(clock,       0.2,   1,   "SM clock under load")                                              \
+    X(issue,       0.2,   1,   "instructions issued per clock, subpartitions of an SM")            \
     X(launch,      0.2,   1,   "launch costs of stream and graph, empty kernel, block start")      \
     X(latency,     0.3,   2,   "load-to-use latencies of DRAM, L2, shared memory")                 \
     X(dram,        1,     10,  "DRAM read, write, copy; over bytes in flight and active SMs")      \

@@ -4,6 +4,7 @@
 #include "profiler/harness.h"
 
 #include <limits.h>
+#include <math.h>
 
 enum {
     FEWEST = 5, MOST = 31,    /* samples of a series */
@@ -164,6 +165,13 @@ Status bench_positive(Bench *b, const Sample *s) {
     diag_error(b->d, ST_CUDA, NULL, DIAG_NOWHERE, "a time does not grow with the work");
     diag_hint(b->d, "is another program using the device?");
     return ST_CUDA;
+}
+
+Status bench_whole(Bench *b, const Sample *s) {
+    static const double off = 0.3;
+    if (s->value >= 1 - off && fabs(s->value - round(s->value)) <= off) return ST_OK;
+    return diag_error(b->d, ST_CUDA, NULL, DIAG_NOWHERE, "%.2f is far from a whole number",
+                      s->value);
 }
 
 /* The best of several series, until one is calm.  */

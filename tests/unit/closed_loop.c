@@ -17,14 +17,18 @@
 #include <cmocka.h>
 
 const LoopGpu loop_gpu[LOOP_GPUS] = {
-    {"a100", "NVIDIA A5-1GB", 5, 1400, 1250, 2.4e10, 2.1e10, 2.0e10, 370, 131072, 114688, 1.7e11,
-     9e10, 40, 210, 32, 23, 2600, 1450, 1900, 610, 0.83, 77, 0, 51, 6, 0},
-    {"h200", "NVIDIA Odd 7", 7, 1100, 1000, 3e10, 2.6e10, 2.5e10, 320, 262144, 196608, 2.4e11,
-     1.2e11, 48, 230, 16, 26, 3100, 1700, 2100, 430, 0.77, 63, 209, 45, 7, 197},
-    {"rtx4090", "NVIDIA GeForce RTX 4", 4, 2100, 1900, 1.8e10, 1.7e10, 1.55e10, 520, 131072, 98304,
-     2.2e11, 1e11, 56, 290, 32, 31, 4200, 2300, 3300, 520, 0.69, 91, 0, 38, 5, 0},
-    {"h200", "NVIDIA H4", 4, 1600, 1410, 2.7e10, 2.4e10, 2.2e10, 410, 131072, 98304, 2.6e11, 1.3e11,
-     60, 250, 32, 29, 2900, 1500, 1700, 470, 0.71, 77, 241, 51, 6, 233},
+    {"a100", "NVIDIA A5-1GB", 5, 4, 3, 1400, 1250,
+     2.4e10, 2.1e10, 2.0e10, 370, 131072, 114688, 1.7e11, 9e10, 40, 210, 32, 23,
+     2600, 1450, 1900, 610, 0.83, 77, 0, 51, 6, 0},
+    {"h200", "NVIDIA Odd 7", 7, 2, 4, 1100, 1000,
+     3e10, 2.6e10, 2.5e10, 320, 262144, 196608, 2.4e11, 1.2e11, 48, 230, 16, 26,
+     3100, 1700, 2100, 430, 0.77, 63, 209, 45, 7, 197},
+    {"rtx4090", "NVIDIA GeForce RTX 4", 4, 2, 2, 2100, 1900,
+     1.8e10, 1.7e10, 1.55e10, 520, 131072, 98304, 2.2e11, 1e11, 56, 290, 32, 31,
+     4200, 2300, 3300, 520, 0.69, 91, 0, 38, 5, 0},
+    {"h200", "NVIDIA H4", 4, 4, 5, 1600, 1410,
+     2.7e10, 2.4e10, 2.2e10, 410, 131072, 98304, 2.6e11, 1.3e11, 60, 250, 32, 29,
+     2900, 1500, 1700, 470, 0.71, 77, 241, 51, 6, 233},
 };
 static const double tolerance = 0.05;
 
@@ -113,9 +117,9 @@ static void smem(Arena *a, const LoopGpu *g, MemoryLevel *m) {
            {16, r / 16}, {32, r / 32});
 }
 
-/* Rates off by a factor of their own; latencies longer than a warp keeps the unit busy, and so long
- * that the few instructions around a product in shared memory do not count; fewer warps than there
- * are schedulers have less than their share.  */
+/* Rates off by a factor of their own, and below what can be issued; latencies longer than a warp
+ * keeps the unit busy, and so long that the few instructions around a product in shared memory do
+ * not count; fewer warps than there are schedulers have less than their share.  */
 static void units(Arena *a, const LoopGpu *g, Device *d) {
     double parts = d->limits.subpartitions.value;
     for (int i = 0; i < d->n_unit; i++) {
@@ -123,7 +127,7 @@ static void units(Arena *a, const LoopGpu *g, Device *d) {
         bool group = u->scope == SCOPE_WARPGROUP;
         double per_result = u->b == HAL_NO_DTYPE ? 1 : 2.0 * u->k.to;
         double all = (u->scope == SCOPE_THREAD ? 32 : 1) * u->m.to * u->n.to * per_result;
-        double r = u->rate.value * (g->scale + 0.03 * (i % 5));
+        double r = fmin(u->rate.value * (g->scale + 0.03 * (i % 5)), 0.9 * g->issue * all);
         double busy = all * (group ? 1 : parts) / r;
         set(&u->rate, r);
         set(&u->latency, floor(1.3 * busy) + (group ? 200 : 5) + i % 4);
@@ -135,8 +139,9 @@ static void units(Arena *a, const LoopGpu *g, Device *d) {
     }
 }
 
-/* What binds a mover is its own figure: rates are below those of the port, the banks and the lanes,
- * costs leave room for the rate.  Where ports are measured, movers stay as fast as they are.  */
+/* What binds a mover is its own figure: rates are below those of the port, the banks and the lanes;
+ * costs leave room for the rate and are no less than what an instruction takes to issue.  Where
+ * ports are measured, movers stay as fast as they are.  */
 static void movers(const LoopGpu *g, Device *d) {
     for (int i = 0; i < d->n_mover; i++) {
         Mover *m = &d->mover[i];
@@ -145,10 +150,11 @@ static void movers(const LoopGpu *g, Device *d) {
         double limit = m->rate.value;
         if (far) limit = fmin(limit, g->port);
         if (near) limit = fmin(limit, 4 * g->banks);
-        double rate = limit * (g->scale - 0.1 + 0.02 * (i % 4)), most = 32 * m->granule / rate;
-        set(&m->rate, rate);
+        double rate = limit * (g->scale - 0.1 + 0.02 * (i % 4)), least = ceil(g->parts / g->issue);
         bool bulk = m->async && m->granule == 16 && m->cost.value < 2;
-        set(&m->cost, bulk ? 3 : floor(most) > 1 ? floor(most) : 1);
+        if (!bulk) rate = fmin(rate, 32 * m->granule / least);
+        set(&m->rate, rate);
+        set(&m->cost, bulk ? 3 : floor(32 * m->granule / rate));
         if (!strcmp(m->name, "dsmem")) set(&m->cost, 7);
         if (!strcmp(m->name, "red") || !strcmp(m->name, "atom")) {       /* as atomic_distinct */
             set(&m->cost, g->distinct);
@@ -187,6 +193,8 @@ Device *loop_device(Arena *a, Diag *d, int i, bool with_units) {
     must(d, hal_profile_find(a, d, g->base, "profiles", NULL, &dev));
     dev->gpu = g->gpu;
     set(&dev->limits.sm_count, g->sms);
+    set(&dev->limits.subpartitions, g->parts);
+    set(&dev->limits.issue_per_clk, g->issue);
     set(&dev->limits.clock_sm, g->mhz);
     set(&dev->limits.clock_sm_sustained, g->sustained);
     clusters(g, dev);
@@ -257,8 +265,8 @@ void loop_open(Arena *a, Diag *d, Device *const *gpu, int n, Cuda **out) {
     X("smem_reserved",               DRIVER,  "")                                                  \
     X("grid_max",                    DRIVER,  "")                                                  \
     X("clock_sm",                    DRIVER,  "")                                                  \
-    X("subpartitions",               BASE,    "how an SM is built: of the architecture")           \
-    X("issue_per_clk",               BASE,    "the same: one for each subpartition")               \
+    X("subpartitions",               "issue", "")                                                  \
+    X("issue_per_clk",               "issue", "")                                                  \
     X("barriers_per_block",          BASE,    "of the architecture")                               \
     X("registers_per_thread",        BASE,    "of the architecture")                               \
     X("register_granule",            BASE,    "of the architecture")                               \

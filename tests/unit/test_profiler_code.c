@@ -84,6 +84,10 @@ static const struct {
      CLOCK},
     {"burst", "COPY asm volatile(\"cp.async.bulk.tensor.2d.global", {0x3b5}, "BURST", 0, CLOCK},
     {"burst", "COPY asm volatile(\"cp.reduce", {0x3b6}, "BURST", 0, CLOCK},
+    {"issue", "MIX(c) ADD(c)", {0x421, 0x821}, "STEPS", 0, LOOP},
+    {"issue", "MIX(c) ADD(c) SHIFT(c)", {0x819}, "STEPS", 0, LOOP},
+    {"issue", "MIX(c) ADD(c) SHIFT(c) HALF(c)", {0x230, 0x835}, "STEPS", 0, LOOP},
+    {"issue", "MIX(c) COUNT(c)", {0x309}, "STEPS", 0, LOOP},
     {"words", "ld.volatile.shared.u32", {0x984}, NULL, 8, LOOP},
     {"vectors", "ld.volatile.shared.v4", {0x984}, NULL, 8, LOOP},
     {"chase", "ld.global.cg.u64", {0x381, 0x981}, NULL, 16, LOOP},
@@ -221,6 +225,12 @@ Status bench_positive(Bench *b, const Sample *s) {
     return ST_OK;
 }
 
+Status bench_whole(Bench *b, const Sample *s) {
+    (void)b;
+    (void)s;
+    return ST_OK;
+}
+
 /* Nothing runs: all share one.  */
 Status bench_buffer(Bench *b, size_t bytes, CudaAddress *out) {
     (void)bytes;
@@ -336,7 +346,7 @@ static Device *profile(const char *name) {
 }
 
 static Status (*const row[])(Bench *b, Device *dev) = {
-    bench_launch,  bench_latency,  bench_dram,    bench_granularity, bench_l2,
+    bench_issue,   bench_launch,   bench_latency,  bench_dram,    bench_granularity, bench_l2,
     bench_smem,    bench_simt,     bench_mma,     bench_wgmma,       bench_movers,
     bench_tma,     bench_barriers, bench_atomics, bench_clusters,
 };
