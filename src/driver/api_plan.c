@@ -96,6 +96,7 @@ static Status plan(RollerCtx *ctx, void *user) {
     p->plan = ARENA_ARRAY(a, RollerPlan, p->set.n_rank);
     for (int r = 0; r < p->set.n_rank && !s; r++) s = describe(d, p, r);
     Buf why = buf_new(a);
+    if (p->set.split) buf_puts(&why, p->set.split);
     for (int g = 0; g < p->set.n_group; g++) {
         const GroupPlans *group = &p->set.plans[g];
         int shown = (o.top > 1 ? o.top : 1) + RUNNERS_UP;

@@ -1,6 +1,7 @@
 #include "driver/compile.h"
 #include "base/clock.h"
 #include "driver/size_splits.h"
+#include <math.h>
 #include <string.h>
 
 /* Candidates kept beyond those asked for, to replace plans that spill.  */
@@ -42,15 +43,24 @@ static Status plan_group(Arena *a, Diag *d, const Device *dev, const CompileOpti
     return mp_rank(a, d, &out->problem, dev, &out->set, keep, &out->ranked, &out->n);
 }
 
-/* Plans the groups of a set.  */
+/* Plans the groups of a set.  *us: how long they take by prediction; INFINITY, and planning ends,
+ * as soon as that is sure to be longer than `limit_us`.  */
 static Status plan_set(Arena *a, Diag *d, const Device *dev, const CompileOptions *o,
-                       PlanSet *out) {
-    Status s;
+                       double limit_us, PlanSet *out, double *us) {
     double most = -1;
+    *us = 0;
+    for (int g = 0; g < out->n_group && limit_us < INFINITY; g++)
+        *us += mp_least_us(&out->plans[g].problem, dev);
     for (int g = 0; g < out->n_group; g++) {
         GroupPlans *p = &out->plans[g];
-        s = plan_group(a, d, dev, o, p);
+        if (*us > limit_us) {
+            *us = INFINITY;
+            return ST_OK;
+        }
+        if (limit_us < INFINITY) *us -= mp_least_us(&p->problem, dev);
+        Status s = plan_group(a, d, dev, o, p);
         if (s) return s;
+        *us += p->ranked[0].estimate.us;
         if (p->ranked[0].estimate.us > most) {
             most = p->ranked[0].estimate.us;
             out->dominant = g;
@@ -77,42 +87,55 @@ static bool same_kernels(Arena *a, const PlanSet *x, const PlanSet *y) {
     return strcmp(buf_str(&text[0]), buf_str(&text[1])) == 0;
 }
 
-static double predicted(const PlanSet *set) {
-    double us = 0;
-    for (int g = 0; g < set->n_group; g++) us += set->plans[g].ranked[0].estimate.us;
-    return us;
+static const char *tell_split(Arena *a, const PlanSet *set, double us, double usual) {
+    static const char *const name[] = {
+#define X(id, text) text,
+        TE_SPLITS(X)
+#undef X
+    };
+    return arena_printf(a, "split: %s, %d kernel%s in %.2f us; the usual one takes %.2f us\n\n",
+                        name[set->normal->split], set->n_group, set->n_group == 1 ? "" : "s", us,
+                        usual);
 }
 
-/* The op in every split that gives other kernels, planned; returns how many there are, the usual
- * one first.  */
+/* The op in every split that gives other kernels, planned: the usual one first, then the others as
+ * far as they could be faster than the best one before them by more than a 50th.  With run-time
+ * sizes all of them.  Returns how many there are, and which is the best.  */
 static int plan_splits(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
-                       PlanSet *set, Status *failed) {
+                       PlanSet *set, int *best, Status *failed) {
+    enum { NEAR = 50 };
     int n = 0;
+    double to_beat = INFINITY, usual = 0;
     *failed = ST_OK;
+    *best = 0;
     for (int i = 0; i < TE_SPLIT_COUNT; i++) {
         Diag other = diag_new(a);         /* another split may fail for itself */
         Status s = open_set(a, i ? &other : d, te, (TeSplit)i, dev, o, &set[n]);
         bool known = false;
+        double us = 0;
         for (int k = 0; !s && k < n && !known; k++) known = same_kernels(a, &set[n], &set[k]);
-        if (!s && !known) s = plan_set(a, i ? &other : d, dev, o, &set[n]);
+        if (!s && !known)
+            s = plan_set(a, i ? &other : d, dev, o, te->runtime ? INFINITY : to_beat, &set[n], &us);
         if (s && i == 0) *failed = s;
         if (*failed) return 0;
-        n += !s && !known;
+        if (s || known) continue;
+        if (n == 0) usual = us;
+        if (us < to_beat) {
+            to_beat = us * (1 - 1.0 / NEAR);
+            *best = n;
+            if (n > 0 && !te->runtime) set[n].split = tell_split(a, &set[n], us, usual);
+        }
+        n++;
     }
     return n;
 }
 
-/* The usual split, or another one if it is predicted to be faster by more than a 50th.  */
 Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
                     PlanSet *out) {
-    enum { NEAR = 50 };
     PlanSet set[TE_SPLIT_COUNT];
     Status s;
-    int n = plan_splits(a, d, te, dev, o, set, &s), best = 0;
+    int best, n = plan_splits(a, d, te, dev, o, set, &best, &s);
     if (s) return s;
-    for (int i = 1; i < n; i++) {
-        if (predicted(&set[i]) < predicted(&set[best]) * (1 - 1.0 / NEAR)) best = i;
-    }
     *out = set[best];
     return te->runtime ? size_splits_plan(a, set, n, out) : ST_OK;
 }

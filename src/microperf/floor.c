@@ -22,6 +22,16 @@ static double compute_us(const Problem *p, const Model *m) {
     return (p->flops / rate + rows) * 1e6;
 }
 
+double mp_least_us(const Problem *p, const Device *dev) {
+    Model m = mp_model(p, dev);
+    double reads = (double)p->read_bytes / m.dram_read;
+    double moved = (reads + (double)p->out_bytes / m.dram_write) * 1e6;
+    double first = (m.block_start + m.dram_latency) / m.clock * 1e6;
+    double compute = p->contraction ? compute_us(p, &m) : 0;
+    if (p->read_bytes == 0 || p->out_bytes == 0) return 0;
+    return m.launch_us + greater(greater(moved, compute), first);
+}
+
 void mp_floor(const Te *te, const Problem *problem, int n, const Device *dev, Floor *out) {
     *out = (Floor){0};
     rtile_op_bytes(te, &out->reads, &out->writes);

@@ -57,6 +57,9 @@ typedef struct {
 
 /* `problem`: of the op's n kernel groups.  */
 void mp_floor(const Te *te, const Problem *problem, int n, const Device *dev, Floor *out);
+/* A bound of one of its kernels: of what it reads, also from others, and writes, and the latency of
+ * the first load.  */
+double mp_least_us(const Problem *p, const Device *dev);
 
 typedef struct {
     RProg prog;

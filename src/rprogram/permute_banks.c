@@ -5,47 +5,66 @@
  * that are evenly spread stand for all.  */
 enum { EXACT = 64, FEW = 4 };
 
+/* Elements of a box one after the other: the extents of the axes that have more than one element,
+ * innermost first, and how far a step along each goes in the part.  */
+typedef struct {
+    int n;
+    int32_t tile[PERMUTE_AXES], step[PERMUTE_AXES];
+} Order;
+
 typedef struct {
     const Problem *p;
     const RProg *r;
     int source, bytes;
-    int32_t step[PERMUTE_AXES];           /* of the part in shared memory */
-    int64_t row, part, points;
+    int32_t row;                          /* elements of a row in shared memory */
+    int64_t part, points;
+    Order fill, read;                     /* as the source lies in memory, and as the outputs do */
 } Part;
 
+static void add_axis(Order *o, int32_t tile, int32_t step) {
+    if (tile == 1) return;
+    o->tile[o->n] = tile;
+    o->step[o->n++] = step;
+}
+
 static Part part_of(const Problem *p, const RProg *r, int source) {
-    Part x = {.p = p, .r = r, .source = source, .bytes = p->permute.source[source].bytes};
-    rprog_permute_steps(p, r, source, x.step);
-    x.row = rprog_permute_row(p, r, source);
+    const PermuteSource *s = &p->permute.source[source];
+    Part x = {.p = p, .r = r, .source = source, .bytes = s->bytes};
+    int32_t step[PERMUTE_AXES];
+    rprog_permute_steps(p, r, source, step);
+    x.row = (int32_t)rprog_permute_row(p, r, source);
     x.part = rprog_permute_part(p, r, source);
     x.points = rprog_permute_points(p, r);
+    for (int i = 0; i < s->n_order; i++)
+        add_axis(&x.fill, r->block.extent[s->order[i]], step[s->order[i]]);
+    for (int a = p->permute.out.n_digit - 1; a >= 0; a--)
+        add_axis(&x.read, r->block.extent[a], step[a]);
     return x;
 }
 
 static int32_t byte_of(const Part *x, int32_t at) {
-    return rtile_at(x->r->load[x->source].layout, (int)x->row, x->bytes, (int)(at / x->row),
-                    (int)(at % x->row));
+    return rtile_at(x->r->load[x->source].layout, x->row, x->bytes, at / x->row, at % x->row);
 }
 
-/* Where element n of the source's order lies in the part, before padding.  */
-static int32_t filled_at(const Part *x, int64_t n) {
-    const PermuteSource *s = &x->p->permute.source[x->source];
+/* Sets `digit` to the place of element n; returns where that lies in the part, before padding.  */
+static int32_t place_of(const Order *o, int64_t n, int32_t *digit) {
     int32_t at = 0;
-    for (int i = 0; i < s->n_order; i++) {
-        int tile = x->r->block.extent[s->order[i]];
-        at += (int32_t)(n % tile) * x->step[s->order[i]];
-        n /= tile;
+    for (int i = 0; i < o->n; i++) {
+        digit[i] = (int32_t)(n % o->tile[i]);
+        at += digit[i] * o->step[i];
+        n /= o->tile[i];
     }
     return at;
 }
 
-/* Where what output n of the box reads lies in the part.  */
-static int32_t read_at(const Part *x, int64_t n) {
-    int32_t at = 0;
-    for (int a = x->p->permute.out.n_digit - 1; a >= 0; a--) {
-        int tile = x->r->block.extent[a];
-        at += (int32_t)(n % tile) * x->step[a];
-        n /= tile;
+/* The place `by` elements further.  */
+static int32_t advance(const Order *o, int32_t at, int32_t by, int32_t *digit) {
+    for (int i = 0; i < o->n && by > 0; i++) {
+        int32_t to = digit[i] + by, before = digit[i];
+        by = 0;
+        for (; to >= o->tile[i]; to -= o->tile[i]) by++;
+        digit[i] = to;
+        at += (to - before) * o->step[i];
     }
     return at;
 }
@@ -53,13 +72,15 @@ static int32_t read_at(const Part *x, int64_t n) {
 /* Wavefronts of request `which`: 32 vectors of `vec` elements, accessed `width` at once at
  * neighbours `lane` of each.  */
 static int request(const Part *x, bool fill, int64_t which, int vec, int lane, int width) {
-    int32_t addr[WARP] = {0};
+    const Order *o = fill ? &x->fill : &x->read;
+    int32_t addr[WARP] = {0}, digit[PERMUTE_AXES];
+    int64_t first = which * WARP * vec + lane, all = fill ? x->part : x->points;
+    int32_t at = place_of(o, first, digit);
     uint32_t active = 0;
-    for (int l = 0; l < WARP; l++) {
-        int64_t n = (which * WARP + l) * vec + lane;
-        if (n >= (fill ? x->part : x->points)) break;
-        addr[l] = byte_of(x, fill ? filled_at(x, n) : read_at(x, n));
+    for (int l = 0; l < WARP && first + (int64_t)l * vec < all; l++) {
+        addr[l] = byte_of(x, at);
         active |= 1u << l;
+        at = advance(o, at, vec, digit);
     }
     return active ? rtile_wavefronts(addr, active, width * x->bytes) : 0;
 }

@@ -4,7 +4,7 @@
 #include "te/tree.h"
 #include <string.h>
 
-static bool name_taken(const Te *te, const char *name) {
+bool normalize_taken(const Te *te, const char *name) {
     for (int i = 0; i < te->n_size; i++) {
         if (strcmp(te->size[i].name, name) == 0)
             return true;
@@ -22,20 +22,27 @@ static bool name_taken(const Te *te, const char *name) {
     return false;
 }
 
-/* NAME_OP, NAME_OP2, ...: no reserved word has such a form.  `te` has the names made so far, `in`
- * those of the statements still to come.  */
-static const char *fresh_name(Norm *n, const Te *in, const char *base, TeRedop red) {
-    static const char *const redop[] = {
-#define X(id, name) name,
+/* `in` has the names of the statements still to come, or is NULL.  */
+static const char *fresh_name(Norm *n, const Te *in, const char *base, const char *what) {
+    for (int i = 1;; i++) {
+        const char *name = i == 1 ? arena_printf(n->a, "%.40s_%s", base, what)
+                                  : arena_printf(n->a, "%.40s_%s%d", base, what, i);
+        if (!normalize_taken(n->te, name) && !(in && normalize_taken(in, name)))
+            return name;
+    }
+}
+
+const char *normalize_name(Norm *n, const char *base, const char *what) {
+    return fresh_name(n, NULL, base, what);
+}
+
+static const char *redop_name(TeRedop red) {
+    static const char *const name[] = {
+#define X(id, text) text,
         TE_REDOPS(X)
 #undef X
     };
-    for (int i = 1;; i++) {
-        const char *name = i == 1 ? arena_printf(n->a, "%.40s_%s", base, redop[red])
-                                  : arena_printf(n->a, "%.40s_%s%d", base, redop[red], i);
-        if (!name_taken(n->te, name) && !name_taken(in, name))
-            return name;
-    }
+    return name[red];
 }
 
 static TeExpr *extent_expr(Norm *n, const TeExtent *e, uint32_t pos) {
@@ -152,7 +159,7 @@ static TeExtent extent_product(Norm *n, const TeExtent *x, const TeExtent *y, ui
     return e;
 }
 
-static void set_dense_strides(Norm *n, TeTensor *t) {
+void normalize_dense(Norm *n, TeTensor *t) {
     TeExtent stride = {.value = 1, .min = 1, .multiple = 1};
     for (int d = t->rank - 1; d >= 0; d--) {
         t->stride[d] = stride;
@@ -188,7 +195,7 @@ static TeStmt statement_of(Norm *n, const TeStmt *s, int tensor, const TeExpr *r
         to[free[d]] = (uint8_t)d;
         t->shape[d] = h.index[d].hi;
     }
-    set_dense_strides(n, t);
+    normalize_dense(n, t);
     for (int i = 0; i < reduce->n_index; i++) {
         to[reduce->index[i]] = (uint8_t)h.n_index;
         h.index[h.n_index++] = s->index[reduce->index[i]];
@@ -245,7 +252,7 @@ static Status hoist(Norm *n, const Te *in, const TeStmt *s, int origin, TeExpr *
     n->te->tensor[tensor] = (TeTensor){.role = TE_TEMP, .dtype = reduce->type, .rank = rank,
                                         .pos = reduce->pos};
     n->te->tensor[tensor].name =
-        fresh_name(n, in, in->tensor[s->tensor].name, (TeRedop)reduce->red);
+        fresh_name(n, in, in->tensor[s->tensor].name, redop_name((TeRedop)reduce->red));
     TeStmt h = statement_of(n, s, tensor, reduce, order, rank, to);
     renumber(reduce, to);
     h.rhs = reduce;

@@ -156,6 +156,7 @@ Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
     for (int i = 0; i < te->n_stmt; i++)
         n->changed[i] |= normalize_fold(n, &te->stmt[i].rhs);
     drop_dead(n);
+    normalize_relaid(n);
     write_ranges(n);
     place_lets(n, in);
     te->n_node = 0;

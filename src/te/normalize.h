@@ -20,6 +20,16 @@ Status normalize_split(Norm *n, const Te *in, int stmt);
 /* Where the op is split so: makes reductions below e, which is the right side of s, a reduction of
  * one over the indices that lie contiguously.  Did anything change?  */
 bool normalize_stage(Norm *n, const TeStmt *s, TeExpr *e);
+/* Where the op is split so: copies operands of large products that allow only narrow accesses into
+ * layouts that allow wide ones, and lets the products read the copies.  */
+void normalize_relaid(Norm *n);
+/* Does a size, tensor or index of the op have the name?  */
+bool normalize_taken(const Te *te, const char *name);
+/* BASE_WHAT, BASE_WHAT2, ...: the first that the op does not have yet.  No reserved word has such a
+ * form.  */
+const char *normalize_name(Norm *n, const char *base, const char *what);
+/* Strides of a tensor that lies row by row, from its shape.  */
+void normalize_dense(Norm *n, TeTensor *t);
 /* Would the expression keep its type wherever it is written?  Literals take their neighbours'.  */
 bool normalize_own_type(const TeExpr *e);
 /* Folds constants in the right side of a statement of n->te's sizes.  Did anything change?  */

@@ -1,0 +1,361 @@
+/* Operands that can only be read by accesses so narrow that none of them is asynchronous: a
+ * statement of its own copies each into a layout whose last dimension is one that both operands are
+ * summed over, a multiple of 16 bytes long, and the product reads the copy.  */
+#include "te/access.h"
+#include "te/arith.h"
+#include "te/normalize.h"
+#include "te/tree.h"
+#include <string.h>
+
+enum { WIDE = 16, NARROW = 4 /* bytes of an access */, LEAST_USES = 4 };
+
+typedef struct {
+    int64_t padded;                        /* extent of the last dimension */
+    int from, last;                        /* tensor and its dimension that comes last */
+    int tensor;
+} Copy;
+
+typedef struct {
+    const Te *te;
+    const TeStmt *s;
+    Contraction c;
+    double work;                           /* products */
+    int channel;                           /* index of s */
+    int64_t extent;                        /* of the channel, with what is added */
+} Product;
+
+typedef struct {
+    Norm *n;
+    Copy copy[2 * TE_MAX_STMTS];
+    int n_copy;
+} Relaid;
+
+static const Operand *side_of(const Product *p, int side) { return side ? &p->c.b : &p->c.a; }
+
+static const TeTensor *tensor_of(const Product *p, int side) {
+    return &p->te->tensor[side_of(p, side)->access.tensor];
+}
+
+/* Elements of an access of so many bytes.  */
+static int64_t vector_of(const TeTensor *t, int bytes) {
+    int each = te_dtype_bytes(t->dtype);
+    return each < bytes ? bytes / each : 1;
+}
+
+static int64_t vector(const TeTensor *t) { return vector_of(t, WIDE); }
+
+static bool moves(const TeStmt *s, int i) { return te_index_extent(&s->index[i]) > 1; }
+
+/* What divides the subscript for all indices but those of `but`.  */
+static int64_t unit_of(const TeStmt *s, const Affine *f, uint32_t but) {
+    int64_t unit = f->c;
+    for (int i = 0; i < s->n_index; i++) {
+        if (moves(s, i) && !(but >> i & 1)) unit = gcd64(unit, f->coef[i]);
+    }
+    return unit;
+}
+
+/* What lies contiguously along an axis: the indices, how many elements at all sizes.  */
+typedef struct {
+    uint32_t indices;
+    int64_t length, unit;
+} Run;
+
+static Run run_along(const Product *p, int side, const FusedAxis *axis) {
+    const Access *x = &side_of(p, side)->access;
+    Run run = {.length = 1, .unit = 1};
+    bool known = true;
+    for (int i = axis->n_digit - 1; i >= 0 && known; i--) {
+        const AxisDigit *d = &axis->digit[i];
+        int last = axis->index[d->first + d->n - 1];
+        bool next = x->offset.coef[last] == run.length && !(x->varies >> last & 1);
+        if (d->extent != 1 && !next) break;
+        run.length *= d->extent;
+        run.unit *= access_unit(p->s, axis, d->first, d->n);
+        known = !access_varies(p->s, axis, d->first, d->n);
+        for (int j = 0; j < d->n; j++) run.indices |= 1u << axis->index[d->first + j];
+    }
+    return run;
+}
+
+/* Are `vec` neighbours of the run inside of dimension d as a whole, or not at all?  */
+static bool inside_as_one(const Product *p, int side, int d, const Run *run, int64_t vec) {
+    const Access *x = &side_of(p, side)->access;
+    bool along = false;
+    for (int i = 0; i < p->s->n_index; i++)
+        along |= (run->indices >> i & 1) && moves(p->s, i) && x->sub[d].coef[i] != 0;
+    return !x->guard[d] || !along ||
+           (unit_of(p->s, &x->sub[d], run->indices) % vec == 0 &&
+            te_extent_unit(&tensor_of(p, side)->shape[d]) % vec == 0);
+}
+
+/* Can every `vec` neighbours along the axis be read by one access?  */
+static bool reads_by(const Product *p, int side, AxisClass class, int64_t vec) {
+    const Access *x = &side_of(p, side)->access;
+    Run run = run_along(p, side, &p->c.axis[class]);
+    if (vec == 1) return true;
+    bool fits = run.length > 1 && run.unit % vec == 0 && x->c_unit % vec == 0;
+    for (int i = 0; i < p->s->n_index && fits; i++)
+        fits = !moves(p->s, i) || (run.indices >> i & 1) || x->unit[i] % vec == 0;
+    for (int d = 0; d < tensor_of(p, side)->rank && fits; d++)
+        fits = inside_as_one(p, side, d, &run, vec);
+    return fits;
+}
+
+static AxisClass own_axis(int side) { return side ? AX_N : AX_M; }
+
+static bool along_own(const Product *p, int side) {
+    return reads_by(p, side, own_axis(side), vector(tensor_of(p, side)));
+}
+
+static bool is_narrow(const Product *p, int side) {
+    int64_t vec = vector_of(tensor_of(p, side), NARROW);
+    return !reads_by(p, side, own_axis(side), vec) && !reads_by(p, side, AX_K, vec);
+}
+
+/* The one dimension that moves with the index, by one and untested; -1: none, or several.  */
+static int dimension_of(const Product *p, int side, int index) {
+    const Access *x = &side_of(p, side)->access;
+    int found = -1;
+    for (int d = 0; d < tensor_of(p, side)->rank; d++) {
+        if (x->sub[d].coef[index] == 0) continue;
+        if (found >= 0 || x->sub[d].coef[index] != 1 || x->guard[d]) return -1;
+        found = d;
+    }
+    return found;
+}
+
+/* Does the dimension have the index to itself, from end to end?  */
+static bool is_whole(const Product *p, int side, int d, int index) {
+    const Affine *f = &side_of(p, side)->access.sub[d];
+    const TeExtent *n = &p->s->index[index].hi, *shape = &tensor_of(p, side)->shape[d];
+    uint32_t others = 0;
+    for (int i = 0; i < p->s->n_index; i++) others |= f->coef[i] ? 1u << i : 0;
+    return others == 1u << index && f->c == 0 && !n->expr && te_extent_same(n, shape);
+}
+
+/* Would a copy with this dimension last be read by whole accesses as it is?  */
+static bool is_aligned(const Product *p, int side, int d, int index) {
+    const Access *x = &side_of(p, side)->access;
+    int64_t vec = vector(tensor_of(p, side));
+    return te_extent_unit(&p->s->index[index].hi) % vec == 0 &&
+           te_extent_unit(&tensor_of(p, side)->shape[d]) % vec == 0 &&
+           unit_of(p->s, &x->sub[d], 1u << index) % vec == 0;
+}
+
+/* Is the operand read widely along the index?  */
+static bool along_channel(const Product *p, int side, int index) {
+    const Access *x = &side_of(p, side)->access;
+    int64_t vec = vector(tensor_of(p, side));
+    bool wide = x->offset.coef[index] == 1 && !(x->varies >> index & 1) && x->c_unit % vec == 0 &&
+                te_extent_unit(&p->s->index[index].hi) % vec == 0;
+    for (int i = 0; i < p->s->n_index && wide; i++)
+        wide = i == index || !moves(p->s, i) || x->unit[i] % vec == 0;
+    return wide;
+}
+
+/* The extent of a summed index when it lies last in both operands; 0: it cannot.  Zeros are added
+ * only where both operands have them, for zero times anything else may be no zero.  */
+static int64_t extent_as_channel(const Product *p, int index) {
+    int64_t n = te_index_extent(&p->s->index[index]), vec = 1;
+    bool fits = true, whole = true;
+    for (int side = 0; side < 2; side++) {
+        int d = dimension_of(p, side, index);
+        if (d < 0) return 0;
+        bool stays = along_own(p, side) || along_channel(p, side, index);
+        fits = fits && (stays || is_aligned(p, side, d, index));
+        whole = whole && is_whole(p, side, d, index);
+        if (vector(tensor_of(p, side)) > vec) vec = vector(tensor_of(p, side));
+    }
+    if (fits) return n;
+    int64_t padded = (n + vec - 1) / vec * vec;
+    return whole && padded <= 2 * n ? padded : 0;
+}
+
+/* The longest index that can be the channel.  */
+static bool find_channel(Product *p) {
+    int64_t longest = 1;
+    p->channel = -1;
+    for (int i = p->s->n_left; i < p->s->n_index; i++) {
+        int64_t n = te_index_extent(&p->s->index[i]);
+        int64_t extent = n > longest ? extent_as_channel(p, i) : 0;
+        if (extent == 0) continue;
+        longest = n;
+        p->channel = i;
+        p->extent = extent;
+    }
+    return p->channel >= 0;
+}
+
+static double elements(const TeTensor *t) {
+    double n = 1;
+    for (int d = 0; d < t->rank; d++) n *= (double)t->shape[d].value;
+    return n;
+}
+
+/* Is the statement a product of elements?  */
+static bool open_product(Product *p, const Te *te, int stmt) {
+    const char *why;
+    *p = (Product){.te = te, .s = &te->stmt[stmt], .work = 1};
+    for (int i = 0; i < p->s->n_index; i++) p->work *= (double)te_index_extent(&p->s->index[i]);
+    return access_contraction(te, stmt, &p->c, &why) && p->c.product && p->c.a.read &&
+           p->c.b.expr && p->c.b.read;
+}
+
+static bool is_longer(const Product *p) {
+    return p->extent > te_index_extent(&p->s->index[p->channel]);
+}
+
+/* Is the operand to be copied?  One that is read widely along its own axis need not be, even if the
+ * channel gets longer: what is beyond it is tested to be.  */
+static bool is_copied(const Product *p, int side) {
+    return !along_own(p, side) && (is_longer(p) || !along_channel(p, side, p->channel));
+}
+
+static bool worth_copying(const Product *p, int side) {
+    const TeTensor *t = tensor_of(p, side);
+    return t->dtype != TE_F8E5M2 && p->work >= LEAST_USES * elements(t);
+}
+
+/* ---- rewriting ---- */
+
+static TeExpr *node_of(TeExpr *e, const TeExpr *wanted) {
+    TeExpr *found = e == wanted ? e : NULL;
+    for (int i = 0; i < e->n_args && !found; i++) found = node_of(e->args[i], wanted);
+    return found;
+}
+
+static bool used_by(const TeStmt *h, int n, const char *name) {
+    for (int i = 0; i < n; i++) {
+        if (strcmp(h->index[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* A name for the index over dimension d: of one of those that the product reads it with.  */
+static const char *index_name(Norm *n, const Product *p, int side, int d, const TeStmt *h, int at) {
+    const Affine *f = &side_of(p, side)->access.sub[d];
+    for (int i = 0; i < p->s->n_index; i++) {
+        if (f->coef[i] != 0 && !used_by(h, at, p->s->index[i].name)) return p->s->index[i].name;
+    }
+    for (int i = 0;; i++) {
+        const char *name = arena_printf(n->a, "i%d", i);
+        if (!normalize_taken(n->te, name) && !used_by(h, at, name)) return name;
+    }
+}
+
+/* Dimension d of the copied tensor as a dimension of the copy.  */
+static int place_of(int d, int last, int rank) {
+    return d < last ? d : d > last ? d - 1 : rank - 1;
+}
+
+/* T[..., c] = X[..., c, ...], with zeros behind the end where it is longer.  */
+static TeStmt copy_statement(Norm *n, const Product *p, int side, const Copy *c) {
+    const TeTensor *x = &n->te->tensor[c->from];
+    TeTensor *t = &n->te->tensor[c->tensor];
+    uint32_t pos = side_of(p, side)->read->pos;
+    TeDtype type = te_dtype_compute(x->dtype);
+    *t = (TeTensor){.name = normalize_name(n, x->name, "laid"), .role = TE_TEMP, .dtype = x->dtype,
+                    .rank = x->rank, .pos = pos};
+    TeStmt h = {.tensor = c->tensor, .n_left = x->rank, .n_index = x->rank,
+                .accum = TE_DTYPE_COUNT, .pos = pos,
+                .temp_type = x->dtype == type ? TE_DTYPE_COUNT : x->dtype};
+    h.rhs = te_expr_node(n->a, TE_READ, type, x->rank, pos);
+    h.rhs->store = x->dtype;
+    h.rhs->v.ref = c->from;
+    for (int d = 0; d < x->rank; d++) {
+        int at = place_of(d, c->last, x->rank);
+        t->shape[at] = x->shape[d];
+        h.rhs->args[d] = te_expr_index(n->a, at, pos);
+    }
+    if (c->padded > x->shape[c->last].value) {
+        t->shape[x->rank - 1] = (TeExtent){.value = c->padded, .min = c->padded, .multiple = 1};
+        h.rhs->other = te_expr_zero(n->a, type, pos);
+    }
+    for (int at = 0; at < x->rank; at++) {
+        int d = at == x->rank - 1 ? c->last : at < c->last ? at : at + 1;
+        h.index[at] = (TeIndex){.name = index_name(n, p, side, d, &h, at), .hi = t->shape[at],
+                                .lo = {.multiple = 1}};
+    }
+    normalize_dense(n, t);
+    return h;
+}
+
+static void insert(Norm *n, int k, const TeStmt *s) {
+    size_t behind = (size_t)(n->te->n_stmt - k);
+    memmove(&n->te->stmt[k + 1], &n->te->stmt[k], behind * sizeof *s);
+    memmove(&n->origin[k + 1], &n->origin[k], behind * sizeof n->origin[0]);
+    memmove(&n->changed[k + 1], &n->changed[k], behind * sizeof n->changed[0]);
+    n->te->stmt[k] = *s;
+    n->changed[k] = true;
+    n->te->n_stmt++;
+}
+
+/* The copy of an operand; a new one is made before statement *k.  */
+static const Copy *copy_of(Relaid *r, const Product *p, int side, int *k) {
+    const Operand *o = side_of(p, side);
+    Copy c = {.from = o->access.tensor, .last = dimension_of(p, side, p->channel)};
+    c.padded = is_longer(p) ? p->extent : tensor_of(p, side)->shape[c.last].value;
+    for (int i = 0; i < r->n_copy; i++) {
+        const Copy *x = &r->copy[i];
+        if (x->from == c.from && x->last == c.last && x->padded == c.padded) return x;
+    }
+    c.tensor = r->n->te->n_tensor;
+    TeStmt h = copy_statement(r->n, p, side, &c);
+    r->n->te->n_tensor++;
+    insert(r->n, (*k)++, &h);
+    r->copy[r->n_copy] = c;
+    return &r->copy[r->n_copy++];
+}
+
+/* The read becomes one of the copy.  */
+static void read_copy(Norm *n, TeExpr *read, const Copy *c) {
+    TeExpr **args = ARENA_ARRAY(n->a, TeExpr *, read->n_args);
+    for (int d = 0; d < read->n_args; d++) args[place_of(d, c->last, read->n_args)] = read->args[d];
+    read->args = args;
+    read->v.ref = c->tensor;
+}
+
+/* Statement *k, which moves behind what is made for it.  */
+static void lay_out(Relaid *r, const Product *p, int *k) {
+    Norm *n = r->n;
+    bool longer = is_longer(p);
+    TeExpr *read[2];
+    const Copy *copy[2] = {NULL, NULL};
+    Product at = *p;
+    for (int side = 0; side < 2; side++) {
+        at.s = &n->te->stmt[*k];
+        read[side] = node_of(at.s->rhs, side_of(p, side)->read);
+        if (is_copied(&at, side)) copy[side] = copy_of(r, &at, side, k);
+    }
+    TeStmt *s = &n->te->stmt[*k];
+    for (int side = 0; side < 2; side++) {
+        if (copy[side]) read_copy(n, read[side], copy[side]);
+        else if (longer && !read[side]->other)
+            read[side]->other = te_expr_zero(n->a, read[side]->type, read[side]->pos);
+    }
+    if (longer)
+        s->index[p->channel].hi = (TeExtent){.value = p->extent, .min = p->extent, .multiple = 1};
+    n->changed[*k] = true;
+}
+
+static bool can_help(const Product *p) {
+    bool narrow = false;
+    for (int side = 0; side < 2; side++) {
+        narrow |= is_copied(p, side) && is_narrow(p, side);
+        if (is_copied(p, side) && !worth_copying(p, side)) return false;
+    }
+    return narrow;
+}
+
+void normalize_relaid(Norm *n) {
+    if (n->te->split != TE_SPLIT_RELAID) return;
+    Relaid *r = ARENA_NEW(n->a, Relaid);
+    *r = (Relaid){.n = n};
+    for (int k = 0; k < n->te->n_stmt; k++) {
+        Product p;
+        if (n->te->n_stmt + 2 <= TE_MAX_STMTS && open_product(&p, n->te, k) && find_channel(&p) &&
+            can_help(&p))
+            lay_out(r, &p, &k);
+    }
+}
