@@ -118,6 +118,13 @@ static void with_splits(Builder *b, RProg *r) {
     r->store_vec = store_vec;
 }
 
+/* Can what blocks leave of rows be counted and kept?  */
+static bool parts_fit(const Builder *b, const RProg *r) {
+    int64_t limit = b->options->workspace_limit;
+    if (r->stats != STATS_PARTS) return true;
+    return !rprog_stats_check(b->p, r) && (limit < 0 || rprog_workspace(b->p, r) <= limit);
+}
+
 /* Names the limit that a program breaks; REJECT_COUNT: none.  */
 static Reject broken_limit(const Builder *b, const RProg *r) {
     const DeviceLimits *limit = &b->dev->limits;
@@ -125,6 +132,7 @@ static Reject broken_limit(const Builder *b, const RProg *r) {
     if (r->smem > limit->smem_per_block_optin.value) return REJECT_SMEM;
     if (r->blocks_per_sm < 1) return REJECT_REGISTERS;
     if ((double)rprog_blocks(b->p, r) > limit->grid_max.value) return REJECT_GRID;
+    if (!parts_fit(b, r)) return REJECT_WORKSPACE;
     return REJECT_COUNT;
 }
 

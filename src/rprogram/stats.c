@@ -158,8 +158,8 @@ const char *rprog_stats_check(const Problem *p, const RProg *r) {
     if (r->block.extent[AX_K] != r->warp.extent[AX_K]) {
         return "values of rows go with no warps that share a block's k-steps";
     }
-    if ((double)rprog_stats_workspace(p, r) > INT32_MAX && r->stats == STATS_PARTS) {
-        return "the parts of rows are too many";
+    if (rows_of(p) > INT32_MAX && r->stats == STATS_PARTS) {
+        return "rows in parts are numbered with 32 bits";
     }
     return NULL;
 }

@@ -35,6 +35,11 @@ static const char repeated[] = "op f(X: f32[N], W: f32[N,24]) -> Y: f32[N,24] {"
 static const char channels[] = "op f(X: f16[N,64,56,56]) -> (S: f32[64], Q: f32[64]) {"
                                " S[c] = sum[n,h,w](X[n,c,h,w]);"
                                " Q[c] = sum[n,h,w](f32(X[n,c,h,w]) * X[n,c,h,w]); }";
+/* Rows of a product, which are never stored.  */
+static const char scores[] = "op f(Q: f16[8,N,64], K: f16[8,N,64]) -> P: f16[8,N,N] {"
+                             " t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]); m[b,i] = max[j](t[b,i,j]);"
+                             " z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));"
+                             " P[b,i,j] = exp(t[b,i,j] - m[b,i]) / z[b,i]; }";
 
 static void must(Case *c, Status s) {
     const DiagMessage *m = diag_first_error(&c->d);
@@ -121,6 +126,7 @@ static void sizes_choose_the_split(void **state) {
     (void)state;
     near_plans_of_each_size("16..4096 % 16", turned, 16, 4096, true);
     near_plans_of_each_size("1..64", channels, 4, 64, false);
+    near_plans_of_each_size("32..1024 % 32", scores, 64, 1024, false);
 }
 
 static void one_split_where_no_other_gains(void **state) {
@@ -135,6 +141,10 @@ static void one_split_where_no_other_gains(void **state) {
     plan(&c, "1..64", channels);
     assert_null(c.set.other);
     assert_int_equal(c.set.normal->split, TE_SPLIT_STAGED);
+    arena_destroy(c.a);
+    plan(&c, "32..256 % 32", scores);
+    assert_null(c.set.other);
+    assert_int_equal(c.set.normal->split, TE_SPLIT_JOINED);
     arena_destroy(c.a);
 }
 
@@ -200,7 +210,8 @@ static void every_split_is_right(void **state) {
         TeSplit split;
         int64_t within;
     } table[] = {{turned, "straight", TE_SPLIT_STRAIGHT, 37},
-                 {repeated, "repeated", TE_SPLIT_REPEATED, 30}};
+                 {repeated, "repeated", TE_SPLIT_REPEATED, 30},
+                 {scores, "joined", TE_SPLIT_JOINED, 45}};
     (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         Case c;

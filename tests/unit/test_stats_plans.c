@@ -195,6 +195,9 @@ static void test_rules(void **state) {
     BREAK(r.tail = 1; r.units = 1; r.store_vec = 1, "all k-steps")
     BREAK(r.warp.extent[AX_K] /= 2; r.unroll /= 2, "share")
 #undef BREAK
+    Problem many = *p;
+    many.extent[AX_B] = INT32_MAX / p->extent[AX_M] + 1;
+    assert_non_null(strstr(rprog_check(&many, dev, &good), "32 bits"));
     for (int i = 0; i < c.set[0].n; i++) {
         const RProg *r = &c.set[0].prog[i];
         assert_true(r->split == 1 && r->tail == 0);
@@ -205,6 +208,29 @@ static void test_rules(void **state) {
     RProg r = plain.set[0].prog[0];
     r.stats = STATS_WHOLE;
     assert_non_null(strstr(rprog_check(&plain.plan.problem[0], dev, &r), "no statements"));
+    arena_destroy(a);
+}
+
+/* No more workspace than is allowed, down to none.  */
+static void test_workspace(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    KernelCase c;
+    RProgSet some, none;
+    const Device *dev = fixture_device(a, "a100");
+    assert_null(kernel_open_split(&c, a, dev, softmax_f16, NULL, TE_SPLIT_JOINED));
+    const Problem *p = &c.plan.problem[0];
+    RPlanOptions little = {.align = 16, .workspace_limit = 2 * 40 * (3 * 2 + 2) * 4};
+    RPlanOptions nothing = {.align = 16};
+    assert_int_equal(rprog_candidates(a, &c.diag, p, dev, &little, &some), ST_OK);
+    assert_int_equal(rprog_candidates(a, &c.diag, p, dev, &nothing, &none), ST_OK);
+    int parts = 0;
+    for (int i = 0; i < some.n; i++) {
+        parts += some.prog[i].stats == STATS_PARTS;
+        assert_true(rprog_workspace(p, &some.prog[i]) <= little.workspace_limit);
+    }
+    assert_true(parts > 0 && some.rejected[REJECT_WORKSPACE] > 0);
+    for (int i = 0; i < none.n; i++) assert_int_equal(none.prog[i].stats, STATS_WHOLE);
     arena_destroy(a);
 }
 
@@ -301,6 +327,7 @@ int main(void) {
         cmocka_unit_test(test_text),   cmocka_unit_test(test_rules),
         cmocka_unit_test(test_choice), cmocka_unit_test(test_strips),
         cmocka_unit_test(test_counters), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_workspace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
