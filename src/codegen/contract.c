@@ -256,7 +256,7 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
     }
     c->ahead_steps = c->staged ? 1 : r->stages - 1;
     int sums = (c->warps[AX_K] - 1) * r->block.extent[AX_M] * r->block.extent[AX_N] * p->acc_bytes;
-    if (c->matrix.piece > 0) sums = r->threads / WARP * c->matrix.piece;
+    if (c->matrix.piece > 0) sums = r->threads / WARP * rprog_piece_turns(r) * c->matrix.piece;
     c->smem = c->stage * r->stages;
     for (int side = 0; side < 2; side++) {
         if (c->side[side].l && c->side[side].l->region) region_facts(c, dev, &c->side[side]);

@@ -52,23 +52,51 @@ static int piece_distance(const Kernel *k) {
     return k->c.warps[AX_M] * k->c.warps[AX_N] * k->c.matrix.piece;
 }
 
-/* A row of instruction tiles to the warp's piece.  */
-static void write_piece(Kernel *k) {
+static int half_of(const Kernel *k) { return rprog_piece_half(k->c.p, k->c.r); }
+
+static bool takes_turns(const Kernel *k) { return rprog_piece_turns(k->c.r) > 1; }
+
+/* Row `of` of a warp's instruction tiles.  */
+static void write_row(Kernel *k, const char *of) {
     Cg *cg = k->cg;
     int row = rprog_piece_row(k->c.r), n = k->c.matrix.accumulators;
-    const char *sync = sharing(k) > 1 ? "__syncthreads();" : "__syncwarp();";
-    if (k->c.matrix.tiles[AX_M] > 1) cg_line(cg, "if (i > 0) %s", sync);
+    const char *turn = takes_turns(k) ? "turn + " : "";
+    const char *step = half_of(k) ? "TN / 2" : "TN";
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < IN; j++)");
     cg_line(cg, "#pragma unroll");
     if (k->c.r->swapped) {
         cg_line(cg, "for (int f = 0; f < %d; f++)", n);
-        cg_line(cg, "    to[f %% 2 * %d + j * TN + f / 2 * 8] = acc[i][j][f];", row);
+        cg_line(cg, "    to[%sf %% 2 * %d + j * TN + f / 2 * 8] = acc[%s][j][f];", turn, row,
+                of);
     } else {
         cg_line(cg, "for (int f = 0; f < %d; f += 2)", n);
-        cg_line(cg, "    rl_store<2>(to + (f * %d + j * TN), acc[i][j] + f);", 4 * row);
+        cg_line(cg, "    rl_store<2>(to + (%sf * %d + j * %s), acc[%s][j] + f);", turn, 4 * row,
+                step, of);
     }
     cg_close(cg);
+}
+
+/* Row i of the warp's instruction tiles to its piece.  The loop over i is none of copies, so that
+ * what is made of the outputs is printed once; accumulators are registers, whose numbers are
+ * constants: each row has its own stores, and one branch leads to them.  */
+static void write_piece(Kernel *k) {
+    Cg *cg = k->cg;
+    const char *sync = sharing(k) > 1 ? "__syncthreads();" : "__syncwarp();";
+    if (k->c.matrix.tiles[AX_M] == 1) {
+        write_row(k, "i");
+    } else {
+        if (takes_turns(k))               /* who writes to a piece has read the one in between */
+            cg_line(cg, "const int turn = i %% 2 * %d;", piece_distance(k) / k->c.p->acc_bytes *
+                                                             sharing(k));
+        else cg_line(cg, "if (i > 0) %s", sync);
+        cg_line(cg, "#pragma unroll");
+        cg_open(cg, "for (int r = 0; r < IM; r++)");
+        cg_open(cg, "if (r == i)");
+        write_row(k, "r");
+        cg_close(cg);
+        cg_close(cg);
+    }
     cg_line(cg, "%s", sync);
 }
 
@@ -99,7 +127,12 @@ static const char *turn_number(const Kernel *k) {
 static const char *piece_start(Kernel *k, const char *u) {
     int line = line_of(k);
     return cg_text(k->cg, "piece + (%s / %du * %d + %s %% %du * %d)", u, line,
-                   rprog_piece_row(k->c.r), u, line, k->l->vec);
+                   rprog_piece_row(k->c.r), u, line, half_of(k) ? k->l->vec / 2 : k->l->vec);
+}
+
+/* Elements from one access of a vector to its next.  */
+static int access_distance(const Kernel *k) {
+    return half_of(k) ? half_of(k) : piece_width(k);
 }
 
 /* Adds what the other pieces have to value[p].  */
@@ -109,7 +142,8 @@ static void add_pieces(Kernel *k, const char *from, int width) {
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int w = 1; w < %d; w++)", sharing(k));
     cg_line(cg, "const rl_vec<%s, %d> part = rl_load<%d>(%s + w * %d + p * %d);",
-            cg_type(con->acc), width, width, from, piece_distance(k) / k->c.p->acc_bytes, width);
+            cg_type(con->acc), width, width, from, piece_distance(k) / k->c.p->acc_bytes,
+            access_distance(k));
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int f = 0; f < %d; f++)", width);
     cg_line(cg, "    value[p].v[f] = %s;",
@@ -124,15 +158,16 @@ static void read_piece(Kernel *k) {
         : keeps_columns(k) ? cg_text(cg, "from + s * %d",
                                      readers_of(k) / line_of(k) * rprog_piece_row(k->c.r))
                            : piece_start(k, "u");
+    if (takes_turns(k)) from = cg_text(cg, "%s + turn", from);
     cg_line(cg, "rl_vec<%s, %d> value[%d];", cg_type(k->c.p->con.acc), width, vec / width);
     cg_line(cg, "#pragma unroll");
     if (sharing(k) == 1) {
         cg_line(cg, "for (int p = 0; p < %d; p++) value[p] = rl_load<%d>(%s + p * %d);",
-                vec / width, width, from, width);
+                vec / width, width, from, access_distance(k));
         return;
     }
     cg_open(cg, "for (int p = 0; p < %d; p++)", vec / width);
-    cg_line(cg, "value[p] = rl_load<%d>(%s + p * %d);", width, from, width);
+    cg_line(cg, "value[p] = rl_load<%d>(%s + p * %d);", width, from, access_distance(k));
     add_pieces(k, from, width);
     cg_close(cg);
 }
@@ -150,16 +185,17 @@ static bool unrolls_turns(const Kernel *k) {
  * begins.  */
 static void define_pieces(Kernel *k, const char *type) {
     Cg *cg = k->cg;
-    int row = rprog_piece_row(k->c.r), bytes = k->c.matrix.piece;
-    const char *warp = "warp", *own = "";
+    int row = rprog_piece_row(k->c.r), half = half_of(k), chunk = PIECE_MAX / k->c.p->acc_bytes;
+    const char *warp = "warp", *own = "", *column = "lane_n";
     if (sharing(k) > 1) {
         int apart = piece_distance(k) / k->c.p->acc_bytes;
         warp = cg_text(cg, "warp %% %d", k->c.warps[AX_M] * k->c.warps[AX_N]);
         own = cg_text(cg, "k_warp / WK * %d + ", apart);
     }
+    if (half) column = cg_text(cg, "lane_n / %d * %d + lane_n %% %d", chunk, half, chunk);
     cg_line(cg, "%s *const piece = reinterpret_cast<%s *>(smem + %s * %d);", type, type, warp,
-            bytes);
-    cg_line(cg, "%s *const to = piece + (%slane_m * %d + lane_n);", type, own, row);
+            k->c.matrix.piece);
+    cg_line(cg, "%s *const to = piece + (%slane_m * %d + %s);", type, own, row, column);
 }
 
 /* The warp's piece, and where the thread's outputs begin in it and in memory.  */
@@ -194,8 +230,8 @@ static void place_piece(Kernel *k) {
 
 static void open_shared(Kernel *k) {
     Cg *cg = k->cg;
-    int count = k->c.r->thread.extent[AX_M] * line_of(k);
-    open_loop(k, "i", k->c.matrix.tiles[AX_M], 1, true);
+    int count = k->c.r->thread.extent[AX_M] * line_of(k), rows = k->c.matrix.tiles[AX_M];
+    open_loop(k, "i", rows, 1, rows == 1);
     write_piece(k);
     open_loop(k, "s", turns_of(k), 1, unrolls_turns(k));
     bool counted = !keeps_columns(k) && !k->at.turns.loop, ragged = count % readers_of(k) != 0;

@@ -207,10 +207,11 @@ static double epilogue_clocks(const Model *m, const RProg *r, const StepCounts *
     double port = lesser(m->l2_port, share);
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
     double ops = output_clocks(m, r, e), sums = 0, turned = 0;
-    if (r->via == VIA_SHARED) {           /* where the sums of slices meet, behind barriers */
+    if (r->via == VIA_SHARED) {           /* where the sums of slices meet, too */
         double pieces = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
         double all = r->threads / WARP * (double)(c->piece_stores + c->piece_loads);
-        turned = pieces * (all / m->smem_rate + 2 * (slices > 1 ? m->step_tax : m->smem_latency));
+        double wait = slices > 1 ? m->step_tax + m->smem_latency : 2 * m->smem_latency;
+        turned = pieces * (all / m->smem_rate + wait);
     } else if (slices > 1) {
         sums = (slices - 1) * outputs * p->acc_bytes * 2 / (WARP * 4);
         sums += m->step_tax + 2 * m->smem_latency;

@@ -167,7 +167,8 @@ static int64_t shared_bytes(const Problem *p, const Device *dev, const RProg *r)
     int64_t tile = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
     if (slices > WARP || tile > INT32_MAX) return INT32_MAX;
     int64_t sums = (slices - 1) * tile * p->acc_bytes;
-    if (r->via == VIA_SHARED) sums = (int64_t)r->threads / WARP * rprog_piece_bytes(p, r);
+    if (r->via == VIA_SHARED)
+        sums = (int64_t)r->threads / WARP * rprog_piece_turns(r) * rprog_piece_bytes(p, r);
     int64_t held = stage * r->stages + regions, all = held > sums ? held : sums;
     return r->stats && slices > 0 ? rprog_stats_smem(p, r, all) : all;
 }

@@ -39,6 +39,14 @@ int rprog_unit_accumulators(const Device *dev, const RProg *r);
 /* VIA_SHARED: elements from row to row of a warp's piece; its bytes, a multiple of 16.  */
 int rprog_piece_row(const RProg *r);
 int32_t rprog_piece_bytes(const Problem *p, const RProg *r);
+/* Where vectors of a row are two accesses of a piece, elements from their first halves, which lie
+ * together, to their second ones; 0: a row lies in order.  */
+int rprog_piece_half(const Problem *p, const RProg *r);
+/* Pieces that a warp writes in turn: 2 where other warps read them.  */
+static inline int rprog_piece_turns(const RProg *r) {
+    bool shared = r->warp.extent[AX_K] < r->block.extent[AX_K];
+    return shared && r->warp.extent[AX_M] > r->thread.extent[AX_M] ? 2 : 1;
+}
 /* Wavefronts of writing one full piece: lanes write pairs of columns, swapped tiles element by
  * element.  *loads: of reading it back, in parts of at most 16 bytes.  */
 int64_t rprog_piece_wavefronts(const Problem *p, const RProg *r, int64_t *loads);

@@ -105,11 +105,13 @@ int64_t rprog_piece_wavefronts(const Problem *p, const RProg *r, int64_t *loads)
     int chunks = line * r->thread.extent[AX_M], width = r->store_vec * bytes;
     int pieces = width > CHUNK ? width / CHUNK : 1;
     int32_t addr[WARP] = {0};
+    int half = rprog_piece_half(p, r), next = half ? half * bytes : CHUNK;
     int64_t stores = 0;
     *loads = 0;
     /* One tile: a pair of columns, or two rows of one column when swapped.  */
     for (int lane = 0; lane < WARP; lane++) {
         int u = lane / 4, v = lane % 4 * 2;
+        if (half) v = v / (CHUNK / bytes) * half + v % (CHUNK / bytes);
         addr[lane] = (r->swapped ? v * row + u : u * row + v) * bytes;
     }
     int tiles = r->warp.extent[AX_N] / r->thread.extent[AX_N];
@@ -122,8 +124,8 @@ int64_t rprog_piece_wavefronts(const Problem *p, const RProg *r, int64_t *loads)
         uint32_t active = n < WARP ? (1u << n) - 1 : UINT32_MAX;
         for (int part = 0; part < pieces; part++) {
             for (int lane = 0; lane < n; lane++) {
-                int id = first + lane;
-                addr[lane] = (id / line * row + id % line * r->store_vec) * bytes + part * CHUNK;
+                int id = first + lane, step = half ? r->store_vec / 2 : r->store_vec;
+                addr[lane] = (id / line * row + id % line * step) * bytes + part * next;
             }
             *loads += rtile_wavefronts(addr, active, width < CHUNK ? width : CHUNK);
         }

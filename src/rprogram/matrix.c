@@ -88,6 +88,17 @@ int rprog_piece_row(const RProg *r) {
     return n + (wanted + 16 - n % 16) % 16;
 }
 
+/* Vectors of eight that lie in order would be read from every other chunk of a row, at half the
+ * rate.  An odd distance in chunks also keeps pairs of columns apart.  Of short rows an odd number
+ * of vectors, which are no further apart than the rows, gains nothing.  */
+int rprog_piece_half(const Problem *p, const RProg *r) {
+    enum { ACCESS = 16, QUARTER = 8 };
+    if (r->swapped || p->acc_bytes != 4 || r->store_vec * p->acc_bytes != 2 * ACCESS) return 0;
+    int chunk = ACCESS / p->acc_bytes, vectors = r->warp.extent[AX_N] / r->store_vec;
+    if (vectors < QUARTER && vectors % 2) return 0;
+    return (vectors % 2 ? vectors : vectors + 1) * chunk;
+}
+
 int32_t rprog_piece_bytes(const Problem *p, const RProg *r) {
     int64_t bytes = (int64_t)r->thread.extent[AX_M] * rprog_piece_row(r) * p->acc_bytes;
     return bytes < INT32_MAX ? (int32_t)bytes : INT32_MAX;

@@ -114,8 +114,11 @@
  *   id % (warp.n / store_vec) * store_vec) is read back, gets the epilogue, and is stored;
  *   __syncwarp before the next i.  With split > 1 the vectors go to the workspace.  With warp.k <
  *   block.k partial sums meet here: the H = block.k / warp.k warps of the same outputs each write
- *   a piece, barriers of the block take the place of __syncwarp, and the warp of k index h reads
+ *   a piece, a barrier of the block takes the place of __syncwarp, and the warp of k index h reads
  *   vectors id = lane + 32 * (h + H * t), the sum of all H pieces in order of their k index.
+ *   Pieces of odd i lie behind all pieces of even i then, so that there is one barrier for each.
+ *   Where rprog_piece_half is H > 0, column c of a row of a piece lies at element c / 8 * 4 + c % 4
+ *   + (c / 4 % 2) * H.
  *
  * Statements over rows of the results (Problem.stats) are computed from the accumulators behind the
  * k-loop; split == 1, tail == 0, warp.k == block.k.

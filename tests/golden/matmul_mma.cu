@@ -246,19 +246,24 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
     __syncthreads();
     {
         float *const piece = reinterpret_cast<float *>(smem + warp * 4608);
-        float *const to = piece + (lane_m * 72 + lane_n);
-        const float *const from = piece + ((unsigned)lane / 8u * 72 + (unsigned)lane % 8u * 8);
+        float *const to = piece + (lane_m * 72 + lane_n / 4 * 36 + lane_n % 4);
+        const float *const from = piece + ((unsigned)lane / 8u * 72 + (unsigned)lane % 8u * 4);
         const int m_at = m0 + row + (int)(lane / 8u);
         const int n_at = n0 + col + (int)(lane % 8u * 8);
         unsigned short *const p3 = t3 + (m_at * 256 + n_at);
-        #pragma unroll
+        #pragma unroll 1
         for (int i = 0; i < 4; i++) {
             if (i > 0) __syncwarp();
             #pragma unroll
-            for (int j = 0; j < IN; j++) {
-                #pragma unroll
-                for (int f = 0; f < 4; f += 2)
-                    rl_store<2>(to + (f * 288 + j * TN), acc[i][j] + f);
+            for (int r = 0; r < IM; r++) {
+                if (r == i) {
+                    #pragma unroll
+                    for (int j = 0; j < IN; j++) {
+                        #pragma unroll
+                        for (int f = 0; f < 4; f += 2)
+                            rl_store<2>(to + (f * 288 + j * TN / 2), acc[r][j] + f);
+                    }
+                }
             }
             __syncwarp();
             #pragma unroll
@@ -268,7 +273,7 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
                     const int n = n_at;
                     rl_vec<float, 4> value[2];
                     #pragma unroll
-                    for (int p = 0; p < 2; p++) value[p] = rl_load<4>(from + s * 288 + p * 4);
+                    for (int p = 0; p < 2; p++) value[p] = rl_load<4>(from + s * 288 + p * 36);
                     const int i0 = m;
                     const int i1 = n;
                     rl_vec<unsigned short, 8> x0[1];

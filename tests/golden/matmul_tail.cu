@@ -250,14 +250,19 @@ rk_e7c01b7eba31f2b2_0(const unsigned short *__restrict__ t0,
                 const int m_at = m0 + row + (int)(lane / 8u);
                 const int n_at = n0 + col + (int)(lane % 8u * 4);
                 float *const part = sums + ((-m0 + m_at) * BN + (-n0 + n_at));
-                #pragma unroll
+                #pragma unroll 1
                 for (int i = 0; i < 2; i++) {
                     if (i > 0) __syncwarp();
                     #pragma unroll
-                    for (int j = 0; j < IN; j++) {
-                        #pragma unroll
-                        for (int f = 0; f < 4; f += 2)
-                            rl_store<2>(to + (f * 160 + j * TN), acc[i][j] + f);
+                    for (int r = 0; r < IM; r++) {
+                        if (r == i) {
+                            #pragma unroll
+                            for (int j = 0; j < IN; j++) {
+                                #pragma unroll
+                                for (int f = 0; f < 4; f += 2)
+                                    rl_store<2>(to + (f * 160 + j * TN), acc[r][j] + f);
+                            }
+                        }
                     }
                     __syncwarp();
                     #pragma unroll
@@ -286,14 +291,19 @@ rk_e7c01b7eba31f2b2_0(const unsigned short *__restrict__ t0,
                 const int m_at = m0 + row + (int)(lane / 8u);
                 const int n_at = n0 + col + (int)(lane % 8u * 4);
                 unsigned short *const p3 = t3 + (m_at * 200 + n_at);
-                #pragma unroll
+                #pragma unroll 1
                 for (int i = 0; i < 2; i++) {
                     if (i > 0) __syncwarp();
                     #pragma unroll
-                    for (int j = 0; j < IN; j++) {
-                        #pragma unroll
-                        for (int f = 0; f < 4; f += 2)
-                            rl_store<2>(to + (f * 160 + j * TN), acc[i][j] + f);
+                    for (int r = 0; r < IM; r++) {
+                        if (r == i) {
+                            #pragma unroll
+                            for (int j = 0; j < IN; j++) {
+                                #pragma unroll
+                                for (int f = 0; f < 4; f += 2)
+                                    rl_store<2>(to + (f * 160 + j * TN), acc[r][j] + f);
+                            }
+                        }
                     }
                     __syncwarp();
                     #pragma unroll

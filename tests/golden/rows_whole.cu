@@ -354,14 +354,19 @@ rk_55cdfd11479a6d2c_0(const unsigned short *__restrict__ t0,
         const int m_at = m0 + row + (int)(lane / 8u);
         const int n_at = n0 + col + (int)(lane % 8u * 4);
         float *const p3 = t3 + (m_at * 56 + n_at);
-        #pragma unroll
+        #pragma unroll 1
         for (int i = 0; i < 2; i++) {
             if (i > 0) __syncwarp();
             #pragma unroll
-            for (int j = 0; j < IN; j++) {
-                #pragma unroll
-                for (int f = 0; f < 4; f += 2)
-                    rl_store<2>(to + (f * 160 + j * TN), acc[i][j] + f);
+            for (int r = 0; r < IM; r++) {
+                if (r == i) {
+                    #pragma unroll
+                    for (int j = 0; j < IN; j++) {
+                        #pragma unroll
+                        for (int f = 0; f < 4; f += 2)
+                            rl_store<2>(to + (f * 160 + j * TN), acc[r][j] + f);
+                    }
+                }
             }
             __syncwarp();
             #pragma unroll 1

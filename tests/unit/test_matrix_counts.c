@@ -125,13 +125,16 @@ static void store_tile(const Run *x, int64_t b, int64_t m, int64_t n, int bytes,
 static void store_piece(const Run *x, int64_t b, int64_t m, int64_t n, int bytes, Stores *out) {
     const RProg *r = x->r;
     int acc = x->p->acc_bytes, row = rprog_piece_row(r), columns = r->warp.extent[AX_N];
+    int half = rprog_piece_half(x->p, r), apart = half ? half * acc : 16;
     int32_t addr[32];
     for (int j = 0; j < columns; j += r->thread.extent[AX_N]) {
         for (int half = 0; half < x->u / 8; half++) {
             for (int c = 0; c < (r->swapped ? 2 : 1); c++) {
                 for (int lane = 0; lane < 32; lane++) {
                     int u = lane / 4 + 8 * half, v = lane % 4 * 2 + c;
-                    addr[lane] = (r->swapped ? v * row + j + u : u * row + j + v) * acc;
+                    int at = j + v;       /* of eight columns four lie in each half of the row */
+                    if (half) at = at / 8 * 4 + at % 4 + (at % 8 < 4 ? 0 : half);
+                    addr[lane] = (r->swapped ? v * row + j + u : u * row + at) * acc;
                 }
                 out->writes += slow_wavefronts(addr, UINT32_MAX, r->swapped ? acc : 2 * acc);
             }
@@ -146,7 +149,7 @@ static void store_piece(const Run *x, int64_t b, int64_t m, int64_t n, int bytes
             for (int lane = 0; lane < 32 && first + lane < vectors; lane++) {
                 int id = first + lane, i = id / line, j = id % line * r->store_vec;
                 active |= 1u << lane;
-                addr[lane] = (i * row + j) * acc + at;
+                addr[lane] = (i * row + (half ? j / 2 : j)) * acc + at / part * apart;
                 global[lane] = ((b * x->p->extent[AX_M] + m + i) * x->p->extent[AX_N] + n + j) *
                                bytes;
             }
