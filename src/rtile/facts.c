@@ -134,6 +134,7 @@ int64_t access_unique(const Te *te, const TeStmt *s, const Access *a) {
     const TeTensor *t = &te->tensor[a->tensor];
     int64_t all = 1, used = 1;
     for (int i = 0; i < t->rank; i++) {
+        if (!t->stride[i].expr && t->stride[i].value == 0) continue;      /* always the same ones */
         all *= t->shape[i].value;
         if (a->affine) used *= distinct(s, &a->sub[i], t->shape[i].value);
     }

@@ -36,6 +36,15 @@ static void build_read(TeEval *ev, Node *x, const TeStmt *s, const TeExpr *e) {
     }
 }
 
+/* Does it take neither elements nor scalars to decide e?  */
+static bool is_of_indices(const TeExpr *e) {
+    for (int i = 0; i < e->n_args; i++) {
+        if (!is_of_indices(e->args[i]))
+            return false;
+    }
+    return e->kind != TE_READ && e->kind != TE_SCALAR;
+}
+
 static bool is_f8(TeDtype t) {
     return t == TE_F8E4M3 || t == TE_F8E5M2;
 }
@@ -172,6 +181,9 @@ Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
         break;
     case TE_READ:
         build_read(ev, x, s, e);
+        break;
+    case TE_SELECT:
+        x->pads = is_literal_zero(e->args[2]) && is_of_indices(e->args[0]);
         break;
     case TE_REDUCE:
         build_reduce(x, s, e);

@@ -110,12 +110,17 @@ static void eval_operands(Prog *p, const Node *x, int k, int n) {
 }
 
 static void eval_select(Prog *p, const Node *x, int k, int n) {
+    bool taken[STRIP];
     eval_node(p, x->args[0], k, n);
+    for (int j = 0; j < n; j++) taken[j] = p->slot[k].i[j];
     for (int i = 1; i < 3; i++) {
         eval_node(p, x->args[i], k + i, n);
         lanes_convert(&p->slot[k + i], x->args[i]->type, x->type, n);
     }
     lanes_select(x->type, &p->slot[k], &p->slot[k + 1], &p->slot[k + 2], n);
+    for (int j = 0; j < n && x->pads; j++) {
+        if (!taken[j]) lanes_flag(&p->slot[k], n, j, LANE_PADDING);
+    }
 }
 
 static void eval_call(Prog *p, const Node *x, int k, int n) {

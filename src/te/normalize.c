@@ -155,6 +155,7 @@ Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
     normalize_inline(n);
     for (int i = 0; i < te->n_stmt; i++)
         n->changed[i] |= normalize_fold(n, &te->stmt[i].rhs);
+    normalize_phase(n);
     drop_dead(n);
     normalize_relaid(n);
     write_ranges(n);

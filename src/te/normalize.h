@@ -23,6 +23,9 @@ bool normalize_stage(Norm *n, const TeStmt *s, TeExpr *e);
 /* Where the op is split so: copies operands of large products that allow only narrow accesses into
  * layouts that allow wide ones, and lets the products read the copies.  */
 void normalize_relaid(Norm *n);
+/* Where the op is split so: sums most of whose terms have a 0 as a factor, by a condition of
+ * divisibility, become sums over the other terms.  */
+void normalize_phase(Norm *n);
 /* Does a size, tensor or index of the op have the name?  */
 bool normalize_taken(const Te *te, const char *name);
 /* BASE_WHAT, BASE_WHAT2, ...: the first that the op does not have yet.  No reserved word has such a

@@ -98,7 +98,41 @@ bool gen_product_rows(Gen *g, const Tensor *t, size_t *body) {
 
 /* ---- convolutions ---- */
 
-/* t is [filters, places] or [places, filters], of one axis of places or two; perhaps channels.  */
+typedef struct {
+    int scale[MAX_RANK], shift[MAX_RANK]; /* per axis of places */
+    int stride;                           /* of a transposed convolution; else 0 */
+} Windows;
+
+static Windows choose_windows(Gen *g, int n) {
+    Windows w = {0};
+    for (int i = 0; i < n; i++) {
+        w.scale[i] = 1 + (int)chance(g, 3);
+        w.shift[i] = (int)below(g, 3);
+    }
+    if (w.shift[0] == 2 && w.scale[0] == 1) w.stride = 2 + w.shift[n - 1] % 2;
+    return w;
+}
+
+/* The subscripts of x, which gets its dimensions; without x, what has to hold of them.  */
+static void put_windows(Gen *g, const Tensor *t, int filter, const int *k, const Windows *w,
+                        Tensor *x) {
+    for (int d = 0, i = 0; d < t->rank; d++) {
+        if (d == filter) continue;
+        if (i) put(g, x ? "," : "&&");
+        if (w->stride) put(g, "(");
+        gen_index_value(g, d);
+        if (w->stride) buf_printf(&g->out, "+%d-", w->shift[i]);
+        else buf_printf(&g->out, "*%d+", w->scale[i]);
+        gen_index_value(g, k[i]);
+        if (!w->stride) buf_printf(&g->out, "-%d", w->shift[i]);
+        else buf_printf(&g->out, x ? ")/%d" : ")%%%d==0", w->stride);
+        if (x) x->dim[x->rank++] = t->dim[d];
+        i++;
+    }
+}
+
+/* t is [filters, places] or [places, filters], of one axis of places or two; perhaps channels,
+ * perhaps transposed.  */
 bool gen_convolution(Gen *g, const Tensor *t) {
     if (t->cls == BOOLEAN || t->rank < 2 || g->n_input + 2 > MAX_INPUTS) return false;
     bool last = chance(g, 2);
@@ -119,22 +153,19 @@ bool gen_convolution(Gen *g, const Tensor *t) {
         gen_index_item(g, k[i]);
     }
     put(g, "]((");
-    gen_name(g, 'T', g->n_tensor, "[");
-    for (int d = 0; d < t->rank; d++) {
-        if (d == filter) continue;
-        if (x.rank) put(g, ",");
-        gen_index_value(g, d);
-        x.dim[x.rank++] = t->dim[d];
-        buf_printf(&g->out, "*%d+", 1 + (int)chance(g, 3));
-        gen_index_value(g, k[last ? d : d - 1]);
-        buf_printf(&g->out, "-%d", (int)below(g, 3));
+    Windows w = choose_windows(g, windows);
+    if (w.stride) {
+        put_windows(g, t, filter, k, &w, NULL);
+        put(g, "?(");
     }
+    gen_name(g, 'T', g->n_tensor, "[");
+    put_windows(g, t, filter, k, &w, &x);
     if (n > windows) {
         put(g, ",");
         gen_index_value(g, k[windows]);
         x.dim[x.rank++] = g->axis[k[windows]].size;
     }
-    buf_printf(&g->out, "] else 0)*%s)", weight);
+    buf_printf(&g->out, "] else 0)%s*%s)", w.stride ? ":0)" : "", weight);
     g->wide |= type == 1;
     g->n_input++;
     g->tensor[g->n_tensor++] = x;

@@ -1,8 +1,7 @@
 /* links: te */
 #include "base/hash.h"
-#include "te_fixture.h"
+#include "normal_fixture.h"
 
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,96 +10,30 @@
 
 #include <cmocka.h>
 
-static int count_reductions(const TeExpr *e) {
-    int n = e->kind == TE_REDUCE;
-    for (int i = 0; i < e->n_args; i++) n += count_reductions(e->args[i]);
-    return n + (e->other ? count_reductions(e->other) : 0);
-}
-
-/* Sound, in normal form, and the same text when read back.  */
-static void check_form(Arena *a, const Te *normal, const char *source) {
-    const char *broken = te_check(normal);
-    if (broken) fail_msg("%s\n%s", broken, source);
-    for (int i = 0; i < normal->n_stmt; i++) {
-        const TeStmt *s = &normal->stmt[i];
-        if (count_reductions(s->rhs) > (s->rhs->kind == TE_REDUCE))
-            fail_msg("a reduction inside an expression\n%s", source);
-        for (int k = 0; k < s->n_index; k++) assert_int_equal(s->index[k].lo.value, 0);
-    }
-    Buf first = buf_new(a), second = buf_new(a);
-    te_print(normal, &first);
-    te_print(fixture_te(a, buf_str(&first)), &second);
-    assert_string_equal(buf_str(&first), buf_str(&second));
-}
-
-static bool same_value(TeDtype t, const TeValue *x, const TeValue *y) {
-    if (x->undecided || y->undecided) return true;
-    if (te_dtype_class(t) != TE_CLASS_REAL) return x->i == y->i;
-    if (isnan(x->v) || isnan(y->v)) return isnan(x->v) && isnan(y->v);
-    return x->v == y->v || fabs(x->v - y->v) <= x->bound + y->bound;
-}
-
-static void check_values(Arena *a, const Te *te, const Te *normal, TeFill kind, uint64_t seed) {
-    TeData *in = fixture_inputs(a, te, kind, seed);
-    for (int t = te->n_in; t < te->n_in + te->n_out; t++) {
-        TeValue *x = fixture_values(a, te, in, t), *y = fixture_values(a, normal, in, t);
-        int64_t n = te_tensor_count(&te->tensor[t]);
-        for (int64_t i = 0; i < n; i++) {
-            if (same_value(te->tensor[t].dtype, &x[i], &y[i])) continue;
-            Buf b = buf_new(a);
-            te_print(normal, &b);
-            fail_msg("%s[%d]: %.17g %d, normal %.17g %d\n%s", te->tensor[t].name, (int)i, x[i].v,
-                     (int)x[i].i, y[i].v, (int)y[i].i, buf_str(&b));
-        }
-    }
-}
-
-static const Te *check_op(Arena *a, const char *text, TeSplit split) {
-    Te *te = fixture_te(a, text);
-    te->split = split;
-    const Te *normal = fixture_normal(a, te);
-    check_form(a, normal, text);
-    check_values(a, te, normal, TE_FILL_INTEGERS, 1);
-    check_values(a, te, normal, TE_FILL_REALS, 2);
-    return normal;
-}
-
-/* The statements of a normal form, as text.  */
-static void check_split(TeSplit split, const char *head, const char *body, const char *want) {
-    Arena *a = arena_create(NULL);
-    const Te *normal = check_op(a, arena_printf(a, "op f(%s { %s }", head, body), split);
-    Buf b = buf_new(a);
-    te_print(normal, &b);
-    const char *got = strstr(buf_str(&b), "{\n");
-    assert_non_null(got);
-    assert_string_equal(got + 2, arena_printf(a, "%s}\n", want));
-    arena_destroy(a);
-}
-
 static void check_becomes(const char *head, const char *body, const char *want) {
-    check_split(TE_SPLIT_USUAL, head, body, want);
+    normal_check_text(TE_SPLIT_USUAL, head, body, want);
 }
 
 /* Where the op is split so: rows first, then what strides across them.  */
 static void strided_reductions_go_in_steps(void **state) {
     (void)state;
-    check_split(TE_SPLIT_STAGED, "X: f32[3,4,2,5]) -> Y: f32[4]",
-                "Y[c] = sum[n,h,w](X[n,c,h,w]) / 5.0;",
-                "  Y_sum[c,n] = sum[h,w](X[n,c,h,w]);\n  Y_sum2[c] = sum[n](Y_sum[c,n]);\n"
-                "  Y[c] = Y_sum2[c] / 5.0;\n");
-    check_split(TE_SPLIT_STAGED, "X: i8[3,4,5], w: i8[3]) -> Y: i32[4]",
-                "Y[c] = min[d,n](X[n,c,d] * w[n]);",
-                "  Y_min[c,n] = min[d](X[n,c,d] * w[n]);\n  Y[c] = min[n](Y_min[c,n]);\n");
+    normal_check_text(TE_SPLIT_STAGED, "X: f32[3,4,2,5]) -> Y: f32[4]",
+                      "Y[c] = sum[n,h,w](X[n,c,h,w]) / 5.0;",
+                      "  Y_sum[c,n] = sum[h,w](X[n,c,h,w]);\n  Y_sum2[c] = sum[n](Y_sum[c,n]);\n"
+                      "  Y[c] = Y_sum2[c] / 5.0;\n");
+    normal_check_text(TE_SPLIT_STAGED, "X: i8[3,4,5], w: i8[3]) -> Y: i32[4]",
+                      "Y[c] = min[d,n](X[n,c,d] * w[n]);",
+                      "  Y_min[c,n] = min[d](X[n,c,d] * w[n]);\n  Y[c] = min[n](Y_min[c,n]);\n");
     /* Nothing strides, nothing is contiguous, or the position counts; windows overlap.  */
-    check_split(TE_SPLIT_STAGED, "X: f32[4,5]) -> Y: f32", "Y[] = sum[i,j](X[i,j]);",
-                "  Y[] = sum[i,j](X[i,j]);\n");
-    check_split(TE_SPLIT_STAGED, "X: f32[3,4,5]) -> Y: f32[5]", "Y[k] = sum[i,j](X[i,j,k]);",
-                "  Y[k] = sum[i,j](X[i,j,k]);\n");
-    check_split(TE_SPLIT_STAGED, "X: f32[3,4,5]) -> Y: i32[4]", "Y[j] = argmax[i,k](X[i,j,k]);",
-                "  Y[j] = argmax[i,k](X[i,j,k]);\n");
-    check_split(TE_SPLIT_STAGED, "X: f32[3,4,6]) -> Y: f32[4,4]",
-                "Y[c,q] = sum[n,s](X[n,c,q+s]) where s in 3;",
-                "  Y[c,q] = sum[n,s](X[n,c,q+s]) where s in 0:3;\n");
+    normal_check_text(TE_SPLIT_STAGED, "X: f32[4,5]) -> Y: f32", "Y[] = sum[i,j](X[i,j]);",
+                      "  Y[] = sum[i,j](X[i,j]);\n");
+    normal_check_text(TE_SPLIT_STAGED, "X: f32[3,4,5]) -> Y: f32[5]", "Y[k] = sum[i,j](X[i,j,k]);",
+                      "  Y[k] = sum[i,j](X[i,j,k]);\n");
+    normal_check_text(TE_SPLIT_STAGED, "X: f32[3,4,5]) -> Y: i32[4]",
+                      "Y[j] = argmax[i,k](X[i,j,k]);", "  Y[j] = argmax[i,k](X[i,j,k]);\n");
+    normal_check_text(TE_SPLIT_STAGED, "X: f32[3,4,6]) -> Y: f32[4,4]",
+                      "Y[c,q] = sum[n,s](X[n,c,q+s]) where s in 3;",
+                      "  Y[c,q] = sum[n,s](X[n,c,q+s]) where s in 0:3;\n");
 }
 
 static void inner_reductions_become_temporaries(void **state) {
@@ -311,7 +244,7 @@ static void run_time_sizes_stay(void **state) {
                            "  let L = H / 2;\n"
                            "  Y[m,k] = X[m,k] - t[m] + max[j](X[m,j]) where j in L:H; }");
     Te *normal = fixture_normal(a, te);
-    check_form(a, normal, te->text);
+    normal_check_form(a, normal, te->text);
     int64_t size[TE_MAX_SIZES] = {0};
     for (int i = 0; i < te->n_size; i++) {
         if (te->size[i].kind == TE_SIZE_RUNTIME) size[i] = 24;
@@ -320,7 +253,7 @@ static void run_time_sizes_stay(void **state) {
     Diag d = diag_new(a);
     assert_int_equal(te_specialize(a, &d, te, size, &fixed), ST_OK);
     assert_int_equal(te_specialize(a, &d, normal, size, &fixed_normal), ST_OK);
-    check_values(a, fixed, fixed_normal, TE_FILL_REALS, 5);
+    normal_check_values(a, fixed, fixed_normal);
     arena_destroy(a);
 }
 
@@ -447,7 +380,8 @@ static void random_ops_keep_their_values(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < 400; seed++) {
         Arena *a = arena_create(NULL);
-        check_op(a, make_op(a, seed, seed % 2 ? "i32" : "f32"), (TeSplit)(seed % TE_SPLIT_COUNT));
+        const char *type = seed % 2 ? "i32" : "f32";
+        normal_check(a, make_op(a, seed, type), (TeSplit)(seed % TE_SPLIT_COUNT));
         arena_destroy(a);
     }
 }

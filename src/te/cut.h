@@ -1,0 +1,37 @@
+/* Dimensions cut into digits, inside of te_normalize: an index i becomes a quotient and the digits
+ * of a remainder, `by` being the product of the radices: i = by * q + radix[1] * d0 + d1 - shift
+ * (with one digit: by * q + d0 - shift).
+ *
+ * Without a shift, and where `by` divides the extent, a tensor that is cut lies in memory as it did
+ * before: so outputs can be cut, too.  */
+#ifndef ROLLER_TE_CUT_H
+#define ROLLER_TE_CUT_H
+#include "te/access.h"
+#include "te/normalize.h"
+
+enum { CUT_DIGITS = 2 };
+
+typedef struct {
+    int n_digit;
+    int64_t radix[CUT_DIGITS], by, shift;
+    uint8_t dims[TE_MAX_ARGS + 2 * TE_MAX_STMTS];         /* bit d: dimension d of the tensor */
+    uint32_t index[TE_MAX_STMTS];         /* bit i: index i of the statement */
+} Cut;
+
+/* Marks dimension `dim` of what statement `stmt` assigns, and all that has to be cut with it in the
+ * op.  False: some read of it is not by a plain index, or there are too many dimensions.  */
+bool cut_spread(const Te *te, int stmt, int dim, Cut *c);
+/* Marks it alone; whoever reads the tensor divides.  The tensor is a temporary, and is read without
+ * conditions.  */
+bool cut_alone(const Te *te, int stmt, int dim, Cut *c);
+/* Cuts what is marked.  */
+void cut_apply(Norm *n, const Cut *c);
+/* A new temporary takes the place of what statement `stmt` assigns, and a statement behind it
+ * copies that.  False: there are too many statements.  */
+bool cut_copy(Norm *n, int stmt);
+
+/* The affine value as text.  */
+TeExpr *cut_affine(Arena *a, const Affine *f, uint32_t pos);
+/* Writes subscripts below e that use some of the indices, and are affine, anew.  */
+void cut_tidy(Norm *n, const TeStmt *s, TeExpr *e, uint32_t indices);
+#endif

@@ -1,0 +1,322 @@
+/* Sums most of whose terms have a 0 as a factor, as those of a transposed convolution of stride s:
+ * a term counts only where (p + c - d * r) % s == 0, p being an index of the result and r one that
+ * is summed over.  For p = s * p' + phase those are the r = s * r' + rho(phase), so the sum over r
+ * gets s times shorter, what was divided by s is affine, and the phase an index like any other.
+ *
+ * Where s divides the extent of p, the result is cut into p' and phase in place (and so is all that
+ * is made of it point by point); else a temporary is, which is then copied.  */
+#include "te/arith.h"
+#include "te/cut.h"
+#include "te/tree.h"
+#include <string.h>
+
+enum { PHASES_MAX = 64 };
+
+typedef struct {
+    const TeExpr *test;       /* (a * p + b * r + c) % s == 0, but for what s divides */
+    int p, r;
+    int64_t s, a, b, c;
+} Phase;
+
+/* ---- where it applies ---- */
+
+static bool is_zero(const TeExpr *e) {
+    if (e->kind == TE_CAST || e->kind == TE_NEG) return is_zero(e->args[0]);
+    return ((e->kind == TE_INT || e->kind == TE_BOOLEAN) && e->v.i == 0) ||
+           (e->kind == TE_REAL && e->v.r == 0);
+}
+
+/* The i that solves b * i + v = 0 (mod s); -1: there is none.  */
+static int64_t solve(int64_t b, int64_t v, int64_t s) {
+    for (int64_t i = 0; i < s; i++) {
+        if (floor_mod(b * i + v, s) == 0) return i;
+    }
+    return -1;
+}
+
+/* Finds p and r: the only indices that do not count in multiples of s.  */
+static bool find_indices(const TeStmt *s, const Affine *f, Phase *x) {
+    x->p = x->r = -1;
+    for (int i = 0; i < s->n_index; i++) {
+        int64_t k = floor_mod(f->coef[i], x->s);
+        if (k == 0) continue;
+        if (gcd64(k, x->s) != 1 || (i < s->n_left ? x->p : x->r) >= 0) return false;
+        if (i < s->n_left) {
+            x->p = i;
+            x->a = k;
+        } else {
+            x->r = i;
+            x->b = k;
+        }
+    }
+    return x->p >= 0 && x->r >= 0 && !s->index[x->r].hi.expr &&
+           s->index[x->r].hi.value > ceil_div(s->index[x->r].hi.value, x->s);
+}
+
+static bool is_test(const Te *te, const TeStmt *s, const TeExpr *e, Phase *x) {
+    if (e->kind != TE_EQ) return false;
+    const TeExpr *rest = e->args[0], *value = e->args[1];
+    if (rest->kind != TE_MOD) {
+        rest = e->args[1];
+        value = e->args[0];
+    }
+    Affine f, by, v;
+    if (rest->kind != TE_MOD || !access_affine(te, s, rest->args[0], &f) ||
+        !access_affine(te, s, rest->args[1], &by) || !access_affine(te, s, value, &v) ||
+        access_uses(rest->args[1]) || access_uses(value) || by.c < 2 || by.c > PHASES_MAX ||
+        v.c < 0 || v.c >= by.c)
+        return false;
+    *x = (Phase){.test = e, .s = by.c, .c = floor_mod(f.c - v.c, by.c)};
+    return find_indices(s, &f, x);
+}
+
+static bool find_test(const Te *te, const TeStmt *s, const TeExpr *e, Phase *x) {
+    if (e->kind == TE_AND)
+        return find_test(te, s, e->args[0], x) || find_test(te, s, e->args[1], x);
+    return is_test(te, s, e, x);
+}
+
+/* A test without which e is 0.  */
+static bool find_phase(const Te *te, const TeStmt *s, const TeExpr *e, Phase *x) {
+    switch (e->kind) {
+    case TE_MUL:
+        return find_phase(te, s, e->args[0], x) || find_phase(te, s, e->args[1], x);
+    case TE_NEG:
+    case TE_CAST:
+        return find_phase(te, s, e->args[0], x);
+    case TE_SELECT:
+        return is_zero(e->args[2]) &&
+               (find_test(te, s, e->args[0], x) || find_phase(te, s, e->args[1], x));
+    default:
+        return false;
+    }
+}
+
+/* ---- how the index is cut ---- */
+
+/* The r of a value of phase.  */
+static int64_t rho(const Phase *x, const Cut *c, int64_t phase) {
+    return solve(x->b, x->a * (phase - c->shift) + x->c, x->s);
+}
+
+/* Is rho affine in the digits?  */
+static bool is_affine(const Phase *x, const Cut *c) {
+    int64_t first = rho(x, c, 0), low = c->radix[c->n_digit - 1];
+    for (int64_t phase = 0; phase < x->s; phase++) {
+        int64_t value = first + phase % low * (rho(x, c, 1) - first);
+        if (phase >= low) value += phase / low * (rho(x, c, low) - first);
+        if (rho(x, c, phase) != value) return false;
+    }
+    return true;
+}
+
+/* One digit, else two.  */
+static bool find_digits(const Phase *x, Cut *c) {
+    *c = (Cut){.n_digit = 1, .radix = {x->s}, .by = x->s};
+    if (is_affine(x, c)) return true;
+    c->n_digit = 2;
+    for (int64_t low = 2; low < x->s; low++) {
+        c->radix[0] = x->s / low;
+        c->radix[1] = low;
+        if (x->s % low == 0 && is_affine(x, c)) return true;
+    }
+    return false;
+}
+
+static bool find_shift(const Phase *x, Cut *c) {
+    *c = (Cut){.n_digit = 1, .radix = {x->s}, .by = x->s};
+    for (; c->shift < x->s; c->shift++) {
+        if (is_affine(x, c)) return true;
+    }
+    return false;
+}
+
+/* Cuts p, of statement k.  Says how; false: it cannot be.  */
+static bool cut_result(Norm *n, int k, const Phase *x, bool *own, Cut *c) {
+    const TeStmt *s = &n->te->stmt[k];
+    if (te_extent_unit(&s->index[x->p].hi) % x->s == 0 && find_digits(x, c) &&
+        cut_spread(n->te, k, x->p, c)) {
+        cut_apply(n, c);
+        return true;
+    }
+    if (!find_shift(x, c) || !cut_alone(n->te, k, x->p, c) || (!*own && !cut_copy(n, k)))
+        return false;
+    *own = true;
+    cut_alone(n->te, k, x->p, c);
+    cut_apply(n, c);
+    return true;
+}
+
+/* ---- the sum ---- */
+
+static void replace_index(Norm *n, TeExpr **slot, int index, const TeExpr *by) {
+    TeExpr *e = *slot;
+    if (e->kind == TE_INDEX && e->v.ref == index) {
+        *slot = te_expr_copy(n->a, by);
+        return;
+    }
+    for (int i = 0; i < e->n_args; i++) replace_index(n, &e->args[i], index, by);
+    if (e->other) replace_index(n, &e->other, index, by);
+}
+
+/* The test, wherever it stands, becomes what is left of it.  */
+static void replace_tests(Norm *n, TeExpr **slot, const TeExpr *test, const TeExpr *by) {
+    if (te_expr_same(*slot, test)) {
+        *slot = te_expr_copy(n->a, by);
+        return;
+    }
+    for (int i = 0; i < (*slot)->n_args; i++) replace_tests(n, &(*slot)->args[i], test, by);
+}
+
+/* r as it is to be, in statement s that was cut at p.  */
+static Affine new_r(const Phase *x, const Cut *c) {
+    int r = x->r + c->n_digit;
+    int64_t first = rho(x, c, 0);
+    Affine f = {.c = first};
+    f.coef[r] = x->s;
+    f.coef[x->p + c->n_digit] = rho(x, c, 1) - first;
+    if (c->n_digit == 2) f.coef[x->p + 1] = rho(x, c, c->radix[1]) - first;
+    return f;
+}
+
+/* ---- what there is too much of ---- */
+
+/* The r as they are to be; those from `range` on, below `upto`, are too many.  */
+typedef struct {
+    Affine value;
+    int64_t range, upto;
+} Range;
+
+/* Is some subscript outside of its dimension for all that are too many?  */
+static bool leaves(const Te *te, const TeStmt *s, const TeExpr *read, const Range *r) {
+    for (int d = 0; d < read->n_args; d++) {
+        const TeExtent *n = &te->tensor[read->v.ref].shape[d];
+        Affine f;
+        if (n->expr || !access_affine(te, s, read->args[d], &f)) continue;
+        for (int sign = -1; sign <= 1; sign += 2) {
+            bool same = true;
+            for (int i = 0; i < s->n_index; i++)
+                same = same && f.coef[i] == sign * r->value.coef[i];
+            for (int64_t v = r->range; v < r->upto && same; v++) {
+                int64_t at = f.c + sign * (v - r->value.c);
+                same = at < 0 || at >= n->value;
+            }
+            if (same) return true;
+        }
+    }
+    return false;
+}
+
+/* The read that a factor is, without what keeps a 0.  */
+static TeExpr *read_of(TeExpr *e) {
+    while (e->kind == TE_CAST || e->kind == TE_NEG || (e->kind == TE_SELECT && is_zero(e->args[2])))
+        e = e->args[e->kind == TE_SELECT];
+    bool zero = e->kind == TE_READ && (!e->other || is_zero(e->other));
+    return zero ? e : NULL;
+}
+
+static void add_subscript(Norm *n, TeExpr *e, int tensor) {
+    for (int i = 0; i < e->n_args; i++) add_subscript(n, e->args[i], tensor);
+    if (e->other) add_subscript(n, e->other, tensor);
+    if (e->kind != TE_READ || e->v.ref != tensor) return;
+    TeExpr **args = ARENA_ARRAY(n->a, TeExpr *, e->n_args + 1);
+    memcpy(args, e->args, (size_t)e->n_args * sizeof *args);
+    args[e->n_args++] = te_expr_int(n->a, 0, TE_I64, e->pos);
+    e->args = args;
+}
+
+/* The input that is read gets a dimension of stride 0, which r leaves where it is too large.  */
+static void add_dimension(Norm *n, TeExpr *read, const Range *r) {
+    TeTensor *t = &n->te->tensor[read->v.ref];
+    t->shape[t->rank] = (TeExtent){.value = r->range, .min = r->range, .multiple = 1};
+    t->stride[t->rank++] = (TeExtent){.multiple = 1};
+    t->strided = true;
+    for (int k = 0; k < n->te->n_stmt; k++) add_subscript(n, n->te->stmt[k].rhs, read->v.ref);
+    read->args[read->n_args - 1] = cut_affine(n->a, &r->value, read->pos);
+}
+
+/* Makes both factors of the product 0 for all r that are too many, or neither: an infinity times 0
+ * is none.  */
+static bool bound_factors(Norm *n, const TeStmt *s, TeExpr *body, const Range *r) {
+    while (body->kind == TE_SELECT && is_zero(body->args[2])) body = body->args[1];
+    if (body->kind != TE_MUL) return false;
+    TeExpr *read[2];
+    bool inside[2];
+    for (int i = 0; i < 2; i++) {
+        read[i] = read_of(body->args[i]);
+        if (!read[i]) return false;
+        const TeTensor *t = &n->te->tensor[read[i]->v.ref];
+        inside[i] = !leaves(n->te, s, read[i], r);
+        if (inside[i] && (t->role != TE_INPUT || t->rank >= TE_MAX_RANK)) return false;
+    }
+    if (inside[0] && inside[1] && read[0]->v.ref == read[1]->v.ref) return false;
+    for (int i = 0; i < 2; i++) {
+        if (inside[i]) add_dimension(n, read[i], r);
+        if (!read[i]->other) read[i]->other = te_expr_zero(n->a, read[i]->type, read[i]->pos);
+    }
+    return true;
+}
+
+/* A condition around the body, where the factors cannot be bounded.  */
+static void bound_body(Norm *n, TeStmt *s, const Range *r) {
+    TeExpr *body = s->rhs->args[0];
+    TeExpr *test = te_expr_node(n->a, TE_LT, TE_BOOL, 2, body->pos);
+    test->args[0] = cut_affine(n->a, &r->value, body->pos);
+    test->args[1] = te_expr_int(n->a, r->range, TE_I64, body->pos);
+    TeExpr *select = te_expr_node(n->a, TE_SELECT, body->type, 3, body->pos);
+    select->args[0] = test;
+    select->args[1] = body;
+    select->args[2] = te_expr_zero(n->a, body->type, body->pos);
+    s->rhs->args[0] = select;
+}
+
+/* What lies outside counts for nothing: the term has a 0, or nobody reads the sum.  */
+static void guard_reads(Norm *n, const TeStmt *s, TeExpr *e, uint32_t indices) {
+    for (int i = 0; i < e->n_args; i++) guard_reads(n, s, e->args[i], indices);
+    if (e->other) guard_reads(n, s, e->other, indices);
+    if (e->kind != TE_READ || e->other || !(access_uses(e) & indices) ||
+        (!e->checked && normalize_inside(n->te, s, e)))
+        return;
+    e->other = te_expr_zero(n->a, e->type, e->pos);
+    e->checked = false;
+}
+
+static void shorten_sum(Norm *n, int k, const Phase *x, const Cut *c) {
+    TeStmt *s = &n->te->stmt[k];
+    int r = x->r + c->n_digit;
+    int64_t range = s->index[r].hi.value, shorter = ceil_div(range, x->s);
+    Range all = {.value = new_r(x, c), .range = range, .upto = shorter * x->s};
+    uint32_t indices = 1u << r | ((2u << c->n_digit) - 1) << x->p;
+    TeExpr *always = te_expr_node(n->a, TE_BOOLEAN, TE_BOOL, 0, x->test->pos);
+    always->v.i = 1;
+    replace_index(n, &s->rhs->args[0], r, cut_affine(n->a, &all.value, x->test->pos));
+    replace_tests(n, &s->rhs->args[0], te_expr_copy(n->a, x->test), always);
+    s->index[r].hi = (TeExtent){.value = shorter, .min = shorter, .multiple = 1};
+    cut_tidy(n, s, s->rhs, indices);
+    guard_reads(n, s, s->rhs, indices);
+    if (range < all.upto && !bound_factors(n, s, s->rhs->args[0], &all)) bound_body(n, s, &all);
+    normalize_fold(n, &s->rhs);
+}
+
+static bool is_sum(const TeStmt *s) {
+    return s->rhs->kind == TE_REDUCE && s->rhs->red == TE_RED_SUM;
+}
+
+void normalize_phase(Norm *n) {
+    Te *te = n->te;
+    bool any = false;
+    if (te->split != TE_SPLIT_PHASED) return;
+    Cut *c = ARENA_NEW(n->a, Cut);
+    for (int k = 0; k < te->n_stmt; k++) {
+        Phase x;
+        bool own = false;
+        while (is_sum(&te->stmt[k]) && find_phase(te, &te->stmt[k], te->stmt[k].rhs->args[0], &x) &&
+               cut_result(n, k, &x, &own, c)) {
+            shorten_sum(n, k, &x, c);
+            any = true;
+        }
+    }
+    if (!any) return;
+    normalize_inline(n);
+    for (int k = 0; k < te->n_stmt; k++) n->changed[k] |= normalize_fold(n, &te->stmt[k].rhs);
+}
