@@ -64,7 +64,7 @@ run 0 "a profile by name" --show tiny --dry-run
 run 2 "an unknown option" --frob
 run 2 "contradictory options" --quick --full
 run 2 "an unknown measurement" --only clock,dran -f
-has err 'there are clock, launch' "lists those there are"
+has err 'there are clock, issue, launch' "lists those there are"
 run 3 "no such device" --device 9
 has err 'the driver sees 0: tiny' "lists those seen"
 run 3 "no folder to write to" -o nowhere/x.json

@@ -1,37 +1,40 @@
-/* Shared memory: what one SM reads, the number of its banks, and the cost of conflicts.
+/* Shared memory: what one SM reads, its banks and their width, and the cost of conflicts.
  *
  * One block on each SM; every thread keeps 8 independent loads under way.  The rate is that of
  * loads of 16 bytes side by side.  Conflicts: lane l reads the word l * stride, for strides that
- * are powers of two: with B banks, the lanes meet in max(1, B / stride) of them.  The stride from
- * which on the time does not grow any more is the number of banks.  Slopes over iterations; clocks
+ * are powers of two: a row of the banks holds as many words as the stride from which on the time
+ * does not grow any more, when all lanes meet in one bank.  Width: each lane reads a byte of a row
+ * of its own, all in one bank but that odd lanes read so many bytes further on: when these are in
+ * another bank the time is half.  A row has as many banks as fit.  Slopes over iterations; clocks
  * of one SM.  In the manner of arXiv 1804.06826, section 3.5.  */
 #include "profiler/bench.h"
-
-#include <math.h>
 
 static const char source[] =
     "enum { UNROLL = 8 };\n"
     "extern __shared__ unsigned at[];\n"
-    "extern \"C\" __global__ void __launch_bounds__(1024) words(unsigned *out, int n,\n"
-    "        int stride, int bytes, unsigned never) {\n"
+    "__device__ __forceinline__ unsigned begin(int bytes) {\n"
     "    for (int i = threadIdx.x; i < bytes / 4; i += blockDim.x) at[i] = 0x38013901u + i;\n"
     "    __syncthreads();\n"
-    "    unsigned p = (unsigned)__cvta_generic_to_shared(at) + threadIdx.x % 32 * stride * 4;\n"
-    "    unsigned acc = 0, v[UNROLL];\n"
-    "    for (int i = 0; i < n; i++) {\n"
-    "#pragma unroll\n"
-    "        for (int u = 0; u < UNROLL; u++)\n"
-    "            asm volatile(\"ld.volatile.shared.u32 %0, [%1];\" : \"=r\"(v[u]) : \"r\"(p));\n"
-    "#pragma unroll\n"
-    "        for (int u = 0; u < UNROLL; u++) acc ^= v[u];\n"
-    "    }\n"
-    "    if (acc == never) *out = acc;\n"
+    "    return (unsigned)__cvta_generic_to_shared(at);\n"
     "}\n"
+    /* LOAD: of v[u] from p */
+    "#define READ(name, LOAD)                                                         \\\n"
+    "    extern \"C\" __global__ void __launch_bounds__(1024) name(unsigned *out,       \\\n"
+    "            int n, int stride, int further, int bytes, unsigned never) {         \\\n"
+    "        const unsigned lane = threadIdx.x % 32;                                  \\\n"
+    "        unsigned p = begin(bytes) + lane * stride + lane % 2 * further;          \\\n"
+    "        unsigned acc = 0, v[UNROLL];                                             \\\n"
+    "        for (int i = 0; i < n; i++) {                                            \\\n"
+    "            _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++) LOAD;             \\\n"
+    "            _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++) acc ^= v[u];      \\\n"
+    "        }                                                                        \\\n"
+    "        if (acc == never) *out = acc;                                            \\\n"
+    "    }\n"
+    "READ(words, asm volatile(\"ld.volatile.shared.u32 %0, [%1];\" : \"=r\"(v[u]) : \"r\"(p)))\n"
+    "READ(octets, asm volatile(\"ld.volatile.shared.u8 %0, [%1];\" : \"=r\"(v[u]) : \"r\"(p)))\n"
     "extern \"C\" __global__ void __launch_bounds__(1024) vectors(unsigned *out, int n,\n"
-    "        int stride, int bytes, unsigned never) {\n"
-    "    for (int i = threadIdx.x; i < bytes / 4; i += blockDim.x) at[i] = 0x38013901u + i;\n"
-    "    __syncthreads();\n"
-    "    unsigned p = (unsigned)__cvta_generic_to_shared(at) + threadIdx.x % 32 * 16;\n"
+    "        int stride, int further, int bytes, unsigned never) {\n"
+    "    unsigned p = begin(bytes) + threadIdx.x % 32 * stride;\n"
     "    unsigned acc = 0, x[UNROLL], y[UNROLL], z[UNROLL], w[UNROLL];\n"
     "    for (int i = 0; i < n; i++) {\n"
     "#pragma unroll\n"
@@ -44,7 +47,7 @@ static const char source[] =
     "    }\n"
     "    if (acc == never) *out = acc;\n"
     "}\n";
-enum { UNROLL = 8, LANES = 32, WORD = 4, MOST_STRIDE = 64, MOST_POINTS = 8 };
+enum { UNROLL = 8, LANES = 32, WORD = 4, MOST_POINTS = 8 };
 
 typedef struct {
     Bench *b;
@@ -52,13 +55,15 @@ typedef struct {
     int threads, warps;
 } Shared;
 
-/* Clocks of a load of a warp, with all the warps of a block.  */
-static Status clocks(const Shared *m, const char *symbol, int stride, int bytes, Sample *clk) {
+/* Clocks of a load of a warp, with all the warps of a block: lanes `stride` bytes apart, odd ones
+ * so much further.  */
+static Status clocks(const Shared *m, const char *symbol, int stride, int further, int bytes,
+                     Sample *clk) {
     Shared own = *m;
     int n;
     unsigned never = 0x12345678;
     int64_t sms = bench_simulated(m->b) ? 1 : bench_sms(m->b);
-    BenchLaunch l = {.param = {&own.out, &n, &stride, &bytes, &never},
+    BenchLaunch l = {.param = {&own.out, &n, &stride, &further, &bytes, &never},
                      .launch = {.grid = {sms, 1, 1}, .block = {m->threads, 1, 1},
                                 .dynamic_smem = bytes}};
     Status s = bench_kernel(m->b, source, symbol, NULL, &l.kernel);
@@ -67,41 +72,75 @@ static Status clocks(const Shared *m, const char *symbol, int stride, int bytes,
     return s;
 }
 
-/* Time over stride: the banks, and the rate over how many times the fewest rows a bank is hit
- * in.  */
-static Status conflicts(const Shared *m, MemoryLevel *smem) {
-    static const double grows = 1.4;
-    int most = bench_device(m->b)->attribute[CUDA_ATTR_SMEM_PER_BLOCK], n = 0, points = 0;
+static const double grows = 1.4;
+
+/* Times at strides of a word, two, four, ...; *row: the bytes of a row of the banks, if there is
+ * room to see them.  */
+static Status strides(const Shared *m, Sample *y, int *n, int *row) {
+    int most = bench_device(m->b)->attribute[CUDA_ATTR_SMEM_PER_BLOCK];
+    for (*n = 0; *n < MOST_POINTS; ++*n) {
+        int stride = WORD << *n, bytes = (LANES - 1) * stride + WORD;
+        if (bytes > most) return ST_OK;
+        Status s = clocks(m, "words", stride, 0, bytes, &y[*n]);
+        if (s) return s;
+        if (*n == 0 || y[*n].value >= grows * y[*n - 1].value) continue;
+        *row = stride / 2;
+        return ST_OK;
+    }
+    return ST_OK;
+}
+
+/* How far odd lanes have to go to find another bank.  */
+static Status width(const Shared *m, int row, Figure *out) {
+    Sample same, now;
+    int bytes = LANES * row;
+    Status s = clocks(m, "octets", row, 0, bytes, &same);
+    for (int further = 1; further < row && !s; further *= 2) {
+        s = clocks(m, "octets", row, further, bytes, &now);
+        if (s || now.value * grows > same.value) continue;
+        now.value = further;
+        bench_figure(out, &now, 1);
+        return ST_OK;
+    }
+    return s;
+}
+
+/* Times over strides as a curve: the rate over how many times the fewest rows a bank is hit in.  */
+static void put_conflicts(const Shared *m, int row, const Sample *clk, int n, MemoryLevel *smem) {
+    int wide = (int)smem->bank_width.value, points = 0;
     double x[MOST_POINTS];
     Sample y[MOST_POINTS];
-    for (int stride = 1; stride <= MOST_STRIDE; stride *= 2, n++) {
-        int bytes = ((LANES - 1) * stride + 1) * WORD;
-        if (bytes > most) break;
-        Status s = clocks(m, "words", stride, bytes, &y[n]);
-        if (s) return s;
-        if (n > 0 && y[n].value < grows * y[n - 1].value) {
-            bench_figure(&smem->banks, &(Sample){stride / 2, y[n].spread, y[n].samples, false}, 1);
-            break;
-        }
-    }
-    int banks = (int)smem->banks.value;
-    for (int i = 0; i < n && points < MOST_POINTS; i++) {
-        int meeting = banks >> i > 0 ? banks >> i : 1;
-        if (meeting > LANES) meeting = LANES;
-        x[points] = (double)(banks < LANES ? banks : LANES) / meeting;
+    for (int i = 0; i < n; i++) {
+        int stride = WORD << i, apart = stride > wide ? stride : wide;
+        int units = LANES * stride < LANES * wide ? LANES * stride / wide : LANES;
+        int met = row / apart > 1 ? row / apart : 1, fewest = (units * wide + row - 1) / row;
+        x[points] = (double)((units + met - 1) / met) / fewest;
         if (points && x[points] <= x[points - 1]) continue;
-        y[points] = sample_over(LANES * WORD, &y[i]);
-        points++;
+        y[points++] = sample_over(fewest * row, &clk[i]);
     }
     if (points >= 2)
         bench_level_curve(m->b, smem, LEVEL_SMEM, "read", "conflict_ways", x, y, points);
-    return ST_OK;
+}
+
+static Status conflicts(const Shared *m, MemoryLevel *smem) {
+    Sample clk[MOST_POINTS];
+    int n, row = 0;
+    Status s = strides(m, clk, &n, &row);
+    if (!s && row > 0) {
+        s = width(m, row, &smem->bank_width);
+        Sample banks = clk[n];
+        banks.value = row / smem->bank_width.value;
+        bench_figure(&smem->banks, &banks, 1);
+    }
+    if (row == 0) row = (int)(smem->banks.value * smem->bank_width.value);
+    if (!s) put_conflicts(m, row, clk, n, smem);
+    return s;
 }
 
 static Status wide(const Shared *m, Figure *per_sm_max) {
     enum { VECTOR = 16 };
     Sample clk;
-    Status s = clocks(m, "vectors", 0, LANES * VECTOR, &clk);
+    Status s = clocks(m, "vectors", VECTOR, 0, LANES * VECTOR, &clk);
     if (!s) bench_rate(per_sm_max, &clk, LANES * VECTOR);
     return s;
 }

@@ -18,16 +18,16 @@
 
 const LoopGpu loop_gpu[LOOP_GPUS] = {
     {"a100", "NVIDIA A5-1GB", 5, 4, 3, 1400, 1250,
-     2.4e10, 2.1e10, 2.0e10, 370, 131072, 114688, 1.7e11, 9e10, 40, 210, 32, 23,
+     2.4e10, 2.1e10, 2.0e10, 370, 131072, 114688, 1.7e11, 9e10, 40, 210, 32, 4, 23,
      2600, 1450, 1900, 610, 0.83, 77, 0, 51, 6, 0},
     {"h200", "NVIDIA Odd 7", 7, 2, 4, 1100, 1000,
-     3e10, 2.6e10, 2.5e10, 320, 262144, 196608, 2.4e11, 1.2e11, 48, 230, 16, 26,
+     3e10, 2.6e10, 2.5e10, 320, 262144, 196608, 2.4e11, 1.2e11, 48, 230, 16, 8, 26,
      3100, 1700, 2100, 430, 0.77, 63, 209, 45, 7, 197},
     {"rtx4090", "NVIDIA GeForce RTX 4", 4, 2, 2, 2100, 1900,
-     1.8e10, 1.7e10, 1.55e10, 520, 131072, 98304, 2.2e11, 1e11, 56, 290, 32, 31,
+     1.8e10, 1.7e10, 1.55e10, 520, 131072, 98304, 2.2e11, 1e11, 56, 290, 32, 4, 31,
      4200, 2300, 3300, 520, 0.69, 91, 0, 38, 5, 0},
     {"h200", "NVIDIA H4", 4, 4, 5, 1600, 1410,
-     2.7e10, 2.4e10, 2.2e10, 410, 131072, 98304, 2.6e11, 1.3e11, 60, 250, 32, 29,
+     2.7e10, 2.4e10, 2.2e10, 410, 131072, 98304, 2.6e11, 1.3e11, 60, 250, 32, 4, 29,
      2900, 1500, 1700, 470, 0.71, 77, 241, 51, 6, 233},
 };
 static const double tolerance = 0.05;
@@ -109,8 +109,9 @@ static void l2(Arena *a, const LoopGpu *g, double scale, MemoryLevel *m) {
 }
 
 static void smem(Arena *a, const LoopGpu *g, MemoryLevel *m) {
-    double r = 4 * g->banks;
+    double r = g->width * g->banks;
     set(&m->banks, g->banks);
+    set(&m->bank_width, g->width);
     set(&m->per_sm_max, r);
     set(&m->latency, g->smem_latency);
     POINTS(a, level_curve(m, "read", "conflict_ways"), {1, r}, {2, r / 2}, {4, r / 4}, {8, r / 8},
@@ -149,7 +150,7 @@ static void movers(const LoopGpu *g, Device *d) {
         bool near = m->from == PLACE_SMEM || m->to == PLACE_SMEM;
         double limit = m->rate.value;
         if (far) limit = fmin(limit, g->port);
-        if (near) limit = fmin(limit, 4 * g->banks);
+        if (near) limit = fmin(limit, g->width * g->banks);
         double rate = limit * (g->scale - 0.1 + 0.02 * (i % 4)), least = ceil(g->parts / g->issue);
         bool bulk = m->async && m->granule == 16 && m->cost.value < 2;
         if (!bulk) rate = fmin(rate, 32 * m->granule / least);
@@ -278,7 +279,6 @@ void loop_open(Arena *a, Diag *d, Device *const *gpu, int n, Cuda **out) {
     X("*.capacity",                  DRIVER,  "")                                                  \
     X("*.line",                      BASE,    "of the architecture; lines of L2 are 128 bytes")    \
     X("*.transaction",               UNUSED,  "sectors are 32 bytes")                              \
-    X("*.bank_width",                BASE,    "4 bytes since there are banks")                     \
     X("dram.latency",                "latency", "")                                                \
     X("l2.latency",                  "latency", "")                                                \
     X("smem.latency",                "latency", "")                                                \
@@ -301,6 +301,7 @@ void loop_open(Arena *a, Diag *d, Device *const *gpu, int n, Cuda **out) {
     X("l2.read over active_sms",     "l2",    "")                                                  \
     X("smem.per_sm_max",             "smem",  "")                                                  \
     X("smem.banks",                  "smem",  "")                                                  \
+    X("smem.bank_width",             "smem",  "")                                                  \
     X("smem.read over conflict_ways", "smem", "")                                                  \
     X("launch_stream",               "launch", "")                                                 \
     X("launch_graph",                "launch", "")                                                 \
@@ -343,7 +344,8 @@ void loop_open(Arena *a, Diag *d, Device *const *gpu, int n, Cuda **out) {
     X("*.write",                     NOWHERE, "")                                                  \
     X("*.copy",                      NOWHERE, "")                                                  \
     X("*.per_sm_max",                NOWHERE, "")                                                  \
-    X("*.banks",                     NOWHERE, "")
+    X("*.banks",                     NOWHERE, "")                                                  \
+    X("*.bank_width",                NOWHERE, "")
 
 static const struct {
     const char *figure, *row, *reason;

@@ -8,15 +8,15 @@
 #define CLOSED_LOOP_H
 #include "profiler/profiler.h"
 
-/* The second is the odd one: 7 SMs of 2 parts, an L2 port of 48 bytes per clock, 16 banks.  The
- * last one is there for what only sm_90 has.  */
+/* The second is the odd one: 7 SMs of 2 parts, an L2 port of 48 bytes per clock, 16 banks of 8.
+ * The last one is there for what only sm_90 has.  */
 enum { LOOP_AMPERE, LOOP_ODD, LOOP_ADA, LOOP_HOPPER, LOOP_GPUS };
 typedef struct {
     const char *base, *gpu;
     double sms, parts, issue, mhz, sustained;
     double read, write, copy, dram_latency;
     double l2, effective, l2_read, l2_write, port, l2_latency;
-    double banks, smem_latency;
+    double banks, width, smem_latency;
     double stream, graph, floor, start;
     double scale;             /* of the rates of units and movers */
     double mbarrier, cluster, same, distinct, dsmem_latency;

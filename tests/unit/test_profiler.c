@@ -122,6 +122,8 @@ static void nothing_is_left_out(void **state) {
 }
 
 /* ---- noise ---- */
+static double row_bytes(void) { return loop_gpu[1].width * loop_gpu[1].banks; }
+
 static void noise(void **state) {
     (void)state;
     Device *got;
@@ -135,7 +137,7 @@ static void noise(void **state) {
     must(measure(1, &how, &got));
     rate = &got->memory[LEVEL_SMEM].per_sm_max;
     assert_true(!rate->noisy && rate->samples >= 2);
-    assert_true(fabs(rate->value / (4 * loop_gpu[1].banks) - 1) <= 0.05);
+    assert_true(fabs(rate->value / row_bytes() - 1) <= 0.05);
 }
 
 /* A driver that does not state the clock: it is measured all the same.  */
@@ -148,8 +150,7 @@ static void unstated_clock(void **state) {
     must(measure(1, &(How){.rows = "clock,smem", .quick = true}, &got));
     assert_true(fabs(got->limits.clock_sm_sustained.value / loop_gpu[1].sustained - 1) <= 0.05);
     assert_true(got->limits.clock_sm.origin != ORIGIN_DRIVER);
-    assert_true(fabs(got->memory[LEVEL_SMEM].per_sm_max.value / (4 * loop_gpu[1].banks) - 1) <=
-                0.05);
+    assert_true(fabs(got->memory[LEVEL_SMEM].per_sm_max.value / row_bytes() - 1) <= 0.05);
 }
 
 /* ---- what can go wrong ---- */

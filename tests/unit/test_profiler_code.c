@@ -89,6 +89,7 @@ static const struct {
     {"issue", "MIX(c) ADD(c) SHIFT(c) HALF(c)", {0x230, 0x835}, "STEPS", 0, LOOP},
     {"issue", "MIX(c) COUNT(c)", {0x309}, "STEPS", 0, LOOP},
     {"words", "ld.volatile.shared.u32", {0x984}, NULL, 8, LOOP},
+    {"octets", "ld.volatile.shared.u8", {0x984}, NULL, 8, LOOP},
     {"vectors", "ld.volatile.shared.v4", {0x984}, NULL, 8, LOOP},
     {"chase", "ld.global.cg.u64", {0x381, 0x981}, NULL, 16, LOOP},
     {"chase_shared", "ld.shared.u32", {0x984}, NULL, 16, LOOP},
