@@ -65,12 +65,14 @@ static void outer(void *p) {
     t->done = arena_try(t->arena, work, t);
 }
 
-/* Keys that end the parent must not end the child first: the parent decides.  What the child holds
+/* Keys that end the parent must not end the child first: the parent decides.  What else ends the
+ * child ends it alone: handlers of the caller know nothing of this process.  What the child holds
  * goes with its process: giving it back to a driver could hang once more.  */
 static void be_child(int fd, ChildBody body, void *user) {
+    static const int ends[] = {SIGTERM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     struct sigaction ignore = {.sa_handler = SIG_IGN}, normal = {.sa_handler = SIG_DFL};
     sigaction(SIGINT, &ignore, NULL);
-    sigaction(SIGTERM, &normal, NULL);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) sigaction(ends[i], &normal, NULL);
     Task t = {.child = {fd}, .body = body, .user = user, .arena = arena_create(NULL),
               .kept = arena_create(NULL)};
     if (t.arena && t.kept && arena_try(t.kept, outer, &t) && t.done) return;
@@ -86,6 +88,8 @@ typedef struct {
     double begin, wait_since;             /* wait_since 0: the child does not wait */
     Buf text;                             /* from 'R' on */
     bool replying, ended;
+    bool gone;                            /* the process has ended, by `status` */
+    int status;
 } Watch;
 
 static void take(Watch *w, const char *bytes, size_t n) {
@@ -101,10 +105,20 @@ static void take(Watch *w, const char *bytes, size_t n) {
     if (w->replying) buf_add(&w->text, bytes, n);
 }
 
+static void reap(Watch *w, bool wait) {
+    pid_t pid = 0;
+    while (!w->gone && (pid = waitpid(w->pid, &w->status, wait ? 0 : WNOHANG)) < 0)
+        if (errno != EINTR) break;
+    w->gone = w->gone || pid;
+}
+
+/* The end of the pipe alone would not do: whatever was forked meanwhile holds it open as well.  */
 static void listen(Watch *w) {
     struct pollfd p = {.fd = w->fd, .events = POLLIN};
     char bytes[4096];
-    int ready = poll(&p, 1, POLL_MS);
+    reap(w, false);
+    int ready = poll(&p, 1, w->gone ? 0 : POLL_MS);
+    if (ready == 0) w->ended = w->gone;
     if (ready <= 0) return;
     ssize_t n = read(w->fd, bytes, sizeof bytes);
     if (n > 0) take(w, bytes, (size_t)n);
@@ -120,10 +134,10 @@ static ChildEnd verdict(const Watch *w) {
     return l->limit_s > 0 && now - w->begin > l->limit_s ? CHILD_STOPPED : CHILD_DONE;
 }
 
-static int reap(pid_t pid) {
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    return status;
+/* Ends the child, however it does.  */
+static void end_child(Watch *w) {
+    if (!w->gone) kill(w->pid, SIGKILL);
+    reap(w, true);
 }
 
 /* Nothing of the child survives the call, even one that runs out of memory.  */
@@ -131,10 +145,7 @@ static void finish(void *p) {
     Watch *w = p;
     if (w->fd >= 0) close(w->fd);
     w->fd = -1;
-    if (w->pid <= 0) return;
-    kill(w->pid, SIGKILL);
-    reap(w->pid);
-    w->pid = 0;
+    if (w->pid > 0) end_child(w);
 }
 
 static void watch(Watch *w, ChildResult *out) {
@@ -143,13 +154,12 @@ static void watch(Watch *w, ChildResult *out) {
         listen(w);
         end = verdict(w);
     }
-    if (end != CHILD_DONE) kill(w->pid, SIGKILL);
-    int status = reap(w->pid);
-    w->pid = 0;
+    if (end == CHILD_DONE) reap(w, true);
+    else end_child(w);
     out->end = end;
     if (end == CHILD_DONE && !w->replying) {
         out->end = CHILD_DIED;
-        out->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+        out->signal = WIFSIGNALED(w->status) ? WTERMSIG(w->status) : 0;
     }
 }
 

@@ -269,7 +269,6 @@ static Status answers(Child *c, void *user, Arena *a, Diag *d, Buf *out) {
 }
 static Status dies(Child *c, void *user, Arena *a, Diag *d, Buf *out) {
     (void)c, (void)user, (void)a, (void)d, (void)out;
-    signal(SIGSEGV, SIG_DFL);
     raise(SIGSEGV);
     return ST_OK;
 }
@@ -293,6 +292,16 @@ static Status works_long(Child *c, void *user, Arena *a, Diag *d, Buf *out) {
     buf_puts(out, "done");
     return ST_OK;
 }
+/* Leaves a process behind that holds the pipe; it ends when the test does with its own.  */
+static Status forks(Child *c, void *user, Arena *a, Diag *d, Buf *out) {
+    char byte;
+    const int *held = user;
+    (void)c, (void)a, (void)d;
+    buf_puts(out, "done");
+    if (fork()) return ST_OK;
+    close(held[1]);
+    _exit((int)read(held[0], &byte, 1));
+}
 
 static void children(void **state) {
     (void)state;
@@ -311,6 +320,14 @@ static void children(void **state) {
     must(child_run(arena, &diag, works_long, NULL, &l, &r));
     assert_true(r.end == CHILD_DONE && r.status == ST_OK);
     assert_string_equal(r.answer, "done");
+    int held[2];
+    assert_int_equal(pipe(held), 0);
+    l.limit_s = 60;
+    must(child_run(arena, &diag, forks, held, &l, &r));
+    assert_true(r.end == CHILD_DONE && r.status == ST_OK);
+    assert_string_equal(r.answer, "done");
+    close(held[0]);
+    close(held[1]);
 }
 
 static void statistics(void **state) {
