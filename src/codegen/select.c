@@ -3,6 +3,23 @@
 #include "codegen/blocks.h"
 #include "codegen/sizes.h"
 
+/* Bytes of a program's partial results: parts of rows are as many as there are rows, slices at most
+ * as large as at the largest sizes.  */
+static TeExtent partial_bytes(Arena *a, const Problem *p, const RProg *r) {
+    if (r->stats == STATS_PARTS) return stats_bytes(a, p, r);
+    return size_number(rprog_workspace(p, r));
+}
+
+/* Of a group: the most of any of its programs, in the room that there is.  */
+static TeExtent most_bytes(Arena *a, const RPlan *plan, const WorkspacePart *x) {
+    TeExtent most = size_number(0), room = size_number(x->bytes);
+    for (int i = 0; i < plan->n; i++) {
+        if (rplan_part(plan, i) != x->first) continue;
+        most = size_max(a, most, partial_bytes(a, &plan->problem[i], &plan->prog[i]));
+    }
+    return most.expr ? size_min(a, most, room) : room;
+}
+
 static void lay_out_workspace(Arena *a, const RPlan *plan, KernelSplit *out) {
     const Te *te = plan->te;
     rprog_plan_workspace(a, plan, &out->workspace);
@@ -11,21 +28,16 @@ static void lay_out_workspace(Arena *a, const RPlan *plan, KernelSplit *out) {
     for (int t = 0; t < te->n_tensor; t++) out->temp_offset[t] = -1;
     for (int i = 0; i < out->workspace.n; i++) {
         const WorkspacePart *x = &out->workspace.part[i];
-        out->part_bytes[i] = size_number(x->bytes);
-        if (x->tensor < 0) continue;
+        if (x->tensor < 0) {
+            out->part_bytes[i] = most_bytes(a, plan, x);
+            continue;
+        }
         const TeTensor *t = &te->tensor[x->tensor];
         TeExtent bytes = size_number(te_dtype_bytes(t->dtype));
         for (int d = 0; d < t->rank; d++) bytes = size_times(a, bytes, t->shape[d]);
-        if (bytes.expr) out->part_bytes[i] = bytes;
+        out->part_bytes[i] = bytes.expr ? bytes : size_number(x->bytes);
         out->temp_offset[x->tensor] = x->at;
     }
-}
-
-/* Bytes of a program's partial results: parts of rows are as many as there are rows, slices at most
- * as large as at the largest sizes.  */
-static TeExtent partial_bytes(Arena *a, const Problem *p, const RProg *r) {
-    if (r->stats == STATS_PARTS) return stats_bytes(a, p, r);
-    return size_number(rprog_workspace(p, r));
 }
 
 /* The plan and its other splits: their programs, and where each keeps what.  */

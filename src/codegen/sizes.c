@@ -31,6 +31,30 @@ TeExtent size_plus(Arena *a, TeExtent x, TeExtent y) {
                       .expr = binary(a, TE_ADD, &x, &y)};
 }
 
+static const TeExpr *call(Arena *a, TeFn fn, const TeExtent *x, const TeExtent *y) {
+    TeExpr *e = te_expr_node(a, TE_CALL, TE_I64, 2, 0);
+    e->v.fn = fn;
+    e->args[0] = as_expr(a, x);
+    e->args[1] = as_expr(a, y);
+    return e;
+}
+
+TeExtent size_max(Arena *a, TeExtent x, TeExtent y) {
+    if (x.value <= y.min) return y;
+    if (y.value <= x.min) return x;
+    return (TeExtent){.value = x.value > y.value ? x.value : y.value,
+                      .min = x.min > y.min ? x.min : y.min,
+                      .multiple = 1, .expr = call(a, TE_FN_MAX, &x, &y)};
+}
+
+TeExtent size_min(Arena *a, TeExtent x, TeExtent y) {
+    if (x.value <= y.min) return x;
+    if (y.value <= x.min) return y;
+    return (TeExtent){.value = x.value < y.value ? x.value : y.value,
+                      .min = x.min < y.min ? x.min : y.min,
+                      .multiple = 1, .expr = call(a, TE_FN_MIN, &x, &y)};
+}
+
 TeExtent size_parts(Arena *a, TeExtent x, int64_t n) {
     TeExtent by = size_number(n), up = size_number(te_extent_unit(&x) % n ? n - 1 : 0);
     if (n == 1) return x;

@@ -7,6 +7,9 @@
 TeExtent size_number(int64_t v);
 TeExtent size_plus(Arena *a, TeExtent x, TeExtent y);
 TeExtent size_times(Arena *a, TeExtent x, TeExtent y);
+/* The larger one, or the smaller one.  */
+TeExtent size_max(Arena *a, TeExtent x, TeExtent y);
+TeExtent size_min(Arena *a, TeExtent x, TeExtent y);
 /* How many parts of n cover x.  */
 TeExtent size_parts(Arena *a, TeExtent x, int64_t n);
 /* Product of the extents of a statement's indices: of a fused axis, n of its indices from `first`
