@@ -305,7 +305,7 @@ static bool is_sum(const TeStmt *s) {
 void normalize_phase(Norm *n) {
     Te *te = n->te;
     bool any = false;
-    if (te->split != TE_SPLIT_PHASED) return;
+    if (te->split != TE_SPLIT_PHASED && te->split != TE_SPLIT_RELAID) return;
     Cut *c = ARENA_NEW(n->a, Cut);
     for (int k = 0; k < te->n_stmt; k++) {
         Phase x;
