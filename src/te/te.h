@@ -152,8 +152,8 @@ typedef struct {
     X(STAGED, "staged")       /* reductions over contiguous and strided indices, in two steps */   \
     X(TILED, "tiled")         /* matrix-vector products and sums of very short rows are no rows */ \
     X(JOINED, "joined")       /* rows of a product are reduced in its kernel */                    \
-    X(RELAID, "relaid")       /* operands read by narrow accesses are copied in another order */ \
-    X(PHASED, "phased")       /* sums of which each s-th term counts are summed phase by phase */
+    X(PHASED, "phased")       /* sums of which each s-th term counts are summed phase by phase */  \
+    X(RELAID, "relaid")       /* and operands read by narrow accesses are copied in another order */
 typedef enum {
 #define X(id, name) TE_SPLIT_##id,
     TE_SPLITS(X)
