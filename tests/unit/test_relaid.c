@@ -145,11 +145,13 @@ static void the_model_decides(void **state) {
     PlanSet large = planned(a, arena_printf(a, conv, 128, 256, 128, 256), "h200");
     assert_int_equal(large.normal->split, TE_SPLIT_RELAID);
     assert_int_equal(large.n_group, 3);
+    assert_non_null(strstr(large.split, "split: relaid, 3 kernels in "));
     assert_int_equal(large.plans[0].ranked[0].prog.skeleton, SK_PERMUTE);
     assert_int_equal(large.plans[2].ranked[0].prog.load[0].mover,
                      large.plans[2].ranked[0].prog.load[1].mover);
     PlanSet small = planned(a, arena_printf(a, conv, 1, 16, 1, 16), "h200");
     assert_int_equal(small.normal->split, TE_SPLIT_USUAL);
+    assert_null(small.split);
     arena_destroy(a);
 }
 
