@@ -147,6 +147,28 @@ static void wrong_splits_are_errors(void **state) {
     arena_destroy(c.a);
 }
 
+/* Three quarters of the products of such a convolution are with 0: fewer are worth a plan of their
+ * own, which is one kernel as before where the stride divides the result.  */
+static void transposed_convolutions_go_by_phases(void **state) {
+    (void)state;
+    Case c;
+    PlanSet again;
+    plan(&c, "op f(X: f16[4,N,N,64], K: f16[4,4,64,64], b: f16[64]) -> Y: f16[4,2*N,2*N,64] {"
+             " t[n,p,q,f] += ((p + 1 - r) % 2 == 0 && (q + 1 - s) % 2 == 0"
+             " ? (X[n,(p+1-r)/2,(q+1-s)/2,c] else 0) : 0) * K[r,s,c,f];"
+             " Y[n,p,q,f] = max(t[n,p,q,f] + b[f], 0); }", 32);
+    assert_int_equal(c.set.normal->split, TE_SPLIT_PHASED);
+    assert_int_equal(c.set.n_group, 1);
+    const RProg *r = &c.plan.rplan.prog[0];
+    assert_int_equal(r->skeleton, SK_CONTRACT);
+    assert_true(rprog_matrix(c.dev, r));
+    assert_non_null(strstr(buf_str(&c.text), "\n  a async cp.async.16 "));
+    assert_non_null(strstr(buf_str(&c.text), "\n  b async cp.async.16 "));
+    assert_int_equal(read_back(&c, buf_str(&c.text), &again), ST_OK);
+    assert_int_equal(again.normal->split, TE_SPLIT_PHASED);
+    arena_destroy(c.a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_transposes_part),
@@ -155,6 +177,7 @@ int main(void) {
         cmocka_unit_test(strided_rows_go_in_steps),
         cmocka_unit_test(short_rows_need_no_rows),
         cmocka_unit_test(wrong_splits_are_errors),
+        cmocka_unit_test(transposed_convolutions_go_by_phases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
