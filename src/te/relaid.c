@@ -55,15 +55,16 @@ static int64_t unit_of(const TeStmt *s, const Affine *f, uint32_t but) {
     return unit;
 }
 
-/* What lies contiguously along an axis: the indices, how many elements at all sizes.  */
+/* What lies contiguously along an axis: the indices, those of the innermost digit, and what divides
+ * the number of elements of both at all sizes.  */
 typedef struct {
-    uint32_t indices;
-    int64_t length, unit;
+    uint32_t indices, inner;
+    int64_t length, unit, inner_unit;
 } Run;
 
 static Run run_along(const Product *p, int side, const FusedAxis *axis) {
     const Access *x = &side_of(p, side)->access;
-    Run run = {.length = 1, .unit = 1};
+    Run run = {.length = 1, .unit = 1, .inner_unit = 1};
     bool known = true;
     for (int i = axis->n_digit - 1; i >= 0 && known; i--) {
         const AxisDigit *d = &axis->digit[i];
@@ -74,6 +75,10 @@ static Run run_along(const Product *p, int side, const FusedAxis *axis) {
         run.unit *= access_unit(p->s, axis, d->first, d->n);
         known = !access_varies(p->s, axis, d->first, d->n);
         for (int j = 0; j < d->n; j++) run.indices |= 1u << axis->index[d->first + j];
+        if (run.length == d->extent) {
+            run.inner = run.indices;
+            run.inner_unit = run.unit;
+        }
     }
     return run;
 }
@@ -81,11 +86,12 @@ static Run run_along(const Product *p, int side, const FusedAxis *axis) {
 /* Are `vec` neighbours of the run inside of dimension d as a whole, or not at all?  */
 static bool inside_as_one(const Product *p, int side, int d, const Run *run, int64_t vec) {
     const Access *x = &side_of(p, side)->access;
-    bool along = false;
+    bool whole = run->inner_unit % vec == 0, along = false;
+    uint32_t indices = whole ? run->inner : run->indices;
     for (int i = 0; i < p->s->n_index; i++)
-        along |= (run->indices >> i & 1) && moves(p->s, i) && x->sub[d].coef[i] != 0;
+        along |= (indices >> i & 1) && moves(p->s, i) && x->sub[d].coef[i] != 0;
     return !x->guard[d] || !along ||
-           (unit_of(p->s, &x->sub[d], run->indices) % vec == 0 &&
+           (whole && unit_of(p->s, &x->sub[d], indices) % vec == 0 &&
             te_extent_unit(&tensor_of(p, side)->shape[d]) % vec == 0);
 }
 

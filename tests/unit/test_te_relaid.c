@@ -117,6 +117,8 @@ static void others_stay(void **state) {
     /* Accesses of 4 bytes and more: along rows, along the channel, along merged dimensions.  */
     check_stays("op f(A: f16[8,16], B: f16[16,8]) -> Y: f16[8,8] { Y[m,n] += A[m,k] * B[k,n]; }");
     check_stays("op f(A: f16[9,14], B: f16[9,14]) -> Y: f16[9,9] { Y[m,n] += A[m,k] * B[n,k]; }");
+    check_stays("op f(X: f16[2,5,6,14], W: f16[9,3,3,14]) -> Y: f16[2,5,6,9] {"
+                " Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * W[f,r,s,c]; }");
     check_stays("op f(A: f32[9,7], B: f32[9,7]) -> Y: f32[9,9] { Y[m,n] += A[m,k] * B[n,k]; }");
     check_stays("op f(X: f16[2,8,3,2], W: f16[8,8,1,1]) -> Y: f16[2,8,3,2] {"
                 " Y[n,f,p,q] += X[n,c,p+r,q+s] * W[f,c,r,s]; }");
