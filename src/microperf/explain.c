@@ -1,4 +1,5 @@
 /* Why a plan was chosen, in the words of a kernel engineer.  */
+#include "microperf/compile_cost.h"
 #include "microperf/matrix.h"
 #include "microperf/views.h"
 
@@ -294,6 +295,15 @@ static MpTerm worst_term(const Estimate *x, const Estimate *best) {
     return worst;
 }
 
+/* Why a runner-up that is faster by prediction did not win.  */
+static void tell_compilation(const Story *s, const RProg *other) {
+    int ms = mp_compile_ms(s->p, s->dev, other);
+    int won = mp_compile_ms(s->p, s->dev, &s->best->prog);
+    buf_puts(s->out, ", as good");
+    if (ms > won) buf_printf(s->out, "; loses by: about %d ms more to compile", ms - won);
+    buf_putc(s->out, '\n');
+}
+
 static void tell_others(const Story *s, int n) {
     static const char *const text[] = {
 #define X(id, key, words) words,
@@ -308,6 +318,12 @@ static void tell_others(const Story *s, int n) {
         buf_puts(s->out, ": ");
         mp_fixed(s->out, e->us, 2);
         double more = best->us > 0 ? e->us / best->us - 1 : 0;
+        if (more < -5e-4) {
+            buf_puts(s->out, " us, -");
+            percent(s->out, -more);
+            tell_compilation(s, &s->best[i].prog);
+            continue;
+        }
         if (more < 5e-4) {
             buf_puts(s->out, " us, as good\n");
             continue;

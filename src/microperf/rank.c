@@ -1,4 +1,5 @@
 /* The best programs of a set.  */
+#include "microperf/compile_cost.h"
 #include "microperf/model.h"
 
 #include <math.h>
@@ -114,25 +115,75 @@ static int insert(Ranked *best, int n, int k, const Ranked *x) {
     return n;
 }
 
+static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
+    if (r->skeleton == SK_STREAM) mp_estimate_stream(m, r, out);
+    else if (r->skeleton == SK_ROW) mp_estimate_row(m, r, out);
+    else if (r->skeleton == SK_COLUMN) mp_estimate_column(m, r, out);
+    else if (r->skeleton == SK_WINDOW) mp_estimate_window(m, r, out);
+    else if (r->skeleton == SK_PERMUTE) mp_estimate_permute(m, r, out);
+    else mp_estimate_contract(m, r, memo, out);
+}
+
+/* Expected time of compilation as far as it matters.  */
+static int cost_of(const Problem *p, const Device *dev, const RProg *r) {
+    int ms = mp_compile_ms(p, dev, r);
+    return ms < MP_COMPILE_ENOUGH ? MP_COMPILE_ENOUGH : ms;
+}
+
+/* The program to put first instead of the fastest one, or -1: of those that are as good, the
+ * fastest one of those that are compiled soonest.  time: of each, in ticks.  */
+static int as_good(const Problem *p, const Device *dev, const RProgSet *set, const int64_t *time,
+                   const Ranked *best) {
+    int64_t limit = ticks(&best->estimate);
+    int now = cost_of(p, dev, &best->prog), least = now, found = -1;
+    if (limit < INT64_MAX / 2) limit += limit / MP_AS_GOOD;
+    for (int i = 0; i < set->n && now >= MP_COMPILE_ENOUGH + MP_COMPILE_GAIN; i++) {
+        int ms = time[i] <= limit ? cost_of(p, dev, &set->prog[i]) : now;
+        if (ms < least) least = ms;
+    }
+    if (now - least < MP_COMPILE_GAIN) return -1;
+    for (int i = 0; i < set->n; i++) {
+        if (time[i] > limit || (found >= 0 && time[i] >= time[found])) continue;
+        if (cost_of(p, dev, &set->prog[i]) < least + MP_COMPILE_GAIN) found = i;
+    }
+    return found;
+}
+
+/* Puts x in front of the n best, in place of one of its kind or of the last one.  */
+static int put_first(Ranked *best, int n, int k, const Ranked *x) {
+    int hole = n < k ? n : k - 1;
+    for (int i = 0; i < n; i++) {
+        if (!alike(&best[i].prog, &x->prog)) continue;
+        hole = i;
+        break;
+    }
+    memmove(best + 1, best, (size_t)hole * sizeof *best);
+    best[0] = *x;
+    return hole == n ? n + 1 : n;
+}
+
 Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RProgSet *set, int k,
                Ranked **out, int *n) {
-    *out = ARENA_ARRAY(a, Ranked, k > 0 ? k : 1);
+    if (k < 1) k = 1;
+    *out = ARENA_ARRAY(a, Ranked, k);
     *n = 0;
     if (set->n == 0) {
         return diag_error(d, ST_NO_PLAN, "plan", DIAG_NOWHERE, "no program to rank");
     }
     Model m = mp_model(p, dev);
     CountMemo *memo = mp_count_memo(a);
+    int64_t *time = ARENA_ARRAY(a, int64_t, set->n);
     for (int i = 0; i < set->n; i++) {
         Ranked x = {.prog = set->prog[i]};
-        if (x.prog.skeleton == SK_STREAM) mp_estimate_stream(&m, &x.prog, &x.estimate);
-        else if (x.prog.skeleton == SK_ROW) mp_estimate_row(&m, &x.prog, &x.estimate);
-        else if (x.prog.skeleton == SK_COLUMN) mp_estimate_column(&m, &x.prog, &x.estimate);
-        else if (x.prog.skeleton == SK_WINDOW) mp_estimate_window(&m, &x.prog, &x.estimate);
-        else if (x.prog.skeleton == SK_PERMUTE) mp_estimate_permute(&m, &x.prog, &x.estimate);
-        else mp_estimate_contract(&m, &x.prog, memo, &x.estimate);
-        if (*n == k && k > 0 && x.estimate.us > (*out)[k - 1].estimate.us + 1e-3) continue;
-        *n = insert(*out, *n, k > 0 ? k : 1, &x);
+        estimate(&m, &x.prog, memo, &x.estimate);
+        time[i] = ticks(&x.estimate);
+        if (*n == k && x.estimate.us > (*out)[k - 1].estimate.us + 1e-3) continue;
+        *n = insert(*out, *n, k, &x);
     }
+    int first = as_good(p, dev, set, time, *out);
+    if (first < 0) return ST_OK;
+    Ranked x = {.prog = set->prog[first]};
+    estimate(&m, &x.prog, memo, &x.estimate);
+    *n = put_first(*out, *n, k, &x);
     return ST_OK;
 }

@@ -88,7 +88,8 @@ static void sweep(Arena *a) {
             for (int j = 0; j < x.n; j++) {
                 sane(&p, dev, &x.best[j]);
                 within_roofs(&p, dev, &x.best[j]);
-                if (j) assert_true(x.best[j].estimate.us >= x.best[j - 1].estimate.us - 1e-4);
+                if (j > 1) assert_true(x.best[j].estimate.us >= x.best[j - 1].estimate.us - 1e-4);
+                assert_true(x.best[0].estimate.us <= x.best[j].estimate.us * 1.01 + 1e-4);
             }
             arena_reset(a, mark);
         }

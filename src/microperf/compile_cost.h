@@ -1,0 +1,18 @@
+/* How long a program takes to compile, where that decides between programs that are as fast.  */
+#ifndef ROLLER_MICROPERF_COMPILE_COST_H
+#define ROLLER_MICROPERF_COMPILE_COST_H
+#include "microperf/microperf.h"
+
+enum {
+    /* Predictions no further apart than the 100th part say nothing of which program is faster.  */
+    MP_AS_GOOD = 100,
+    /* ms; expected times of compilation no further apart count as the same, and so do those that
+     * are short enough: they leave the whole process below 250 ms.  */
+    MP_COMPILE_GAIN = 25,
+    MP_COMPILE_ENOUGH = 200,
+};
+
+/* Expected time of NVRTC for the main kernel of a `contract` program, in ms of one core; 0 for
+ * other skeletons, whose kernels are short.  */
+int mp_compile_ms(const Problem *p, const Device *dev, const RProg *r);
+#endif
