@@ -41,6 +41,7 @@ typedef struct {
     bool held;                /* accumulators are StatFacts.held now */
     bool met;                 /* values of rows have met in shared memory before */
     int known;                /* values of rows are known for passes below this */
+    bool ends;                /* of rows: one by one, not the vectors between them */
     bool in_lanes;            /* the loop over v is open */
     const char *own[2], *step[2];         /* positions along M and N: of the thread, and what its
                                            * loops add (NULL: nothing); NULL: not of `contract` */
@@ -241,10 +242,23 @@ bool row_cut(const Kernel *k);            /* a row ends within a step, at some s
 TeExtent row_columns(const Kernel *k);
 bool row_loops(const Kernel *k);          /* over steps */
 bool row_wide(const Kernel *k);           /* columns need 64 bits */
-int row_width(const Kernel *k, int vec);  /* elements of an access that can be `vec` wide */
+bool row_ends(const Kernel *k);           /* vectors begin at the first aligned column */
 /* Statement i of the group at the current row and column; its write over the frame's indices.  */
 CgPoint row_point(const Kernel *k, int i);
 void row_write(const Kernel *k, int i, Access *x);
+/* row_load.c: sources in a step; does pass `pass` read one, is it fetched before what uses it?  */
+bool row_is_read(const RowSource *s, int pass);
+bool row_is_fetched(const Kernel *k, const RowSource *s, int pass);
+bool row_in_registers(const Kernel *k, const RowSource *s);
+bool row_in_shared(const Kernel *k, const RowSource *s);
+bool row_is_array(const Kernel *k, const RowSource *s);   /* of all the thread's vectors */
+int row_vectors(const Kernel *k);         /* of a thread in a step */
+int row_width(const Kernel *k, const RowSource *s);       /* elements of an access, ... */
+int row_parts(const Kernel *k, const RowSource *s);       /* ... so many of them a vector */
+const char *row_array(const Kernel *k, int n);
+void row_declare(Kernel *k, int n);       /* registers of source n, */
+void row_load(Kernel *k, int n);          /* loads into them for vector u, and element v of it */
+const char *row_element(const Kernel *k, int n);
 /* row_walk.c */
 void row_walk(Kernel *k, int pass);
 /* row_reduce.c: values per row.  */

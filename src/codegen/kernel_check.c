@@ -27,7 +27,7 @@ static const char words[] =
     " lane_n m_at n_at m_by n_by warp row all_steps slice"
     " col copies k_warp k_next k_now first steps step put take turn next kb kk acc i j f g p r s u"
     " v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums best where value rest"
-    " total wx wy live line piece in seen more fresh d number end id ";
+    " total wx wy skip head body live line piece in seen more fresh d number end id ";
 
 /* Names with a number: t0 tensors, s sizes, i indices, e and v values, o x and y vectors, q digits
  * and outputs of rows, p h r other pointers of rows, g p d places along the axes of boxes; those of

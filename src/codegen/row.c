@@ -7,7 +7,8 @@
  * Names in the text: M N rows and columns, BM rows of a block, LN threads of a row, BN columns of a
  * step, TN of them a thread's, VN columns at once; m the row, `row` the one it is read as, lane the
  * thread's number in its row; p sources, q outputs and h kept rows as pointers, r values of slices,
- * by number.  */
+ * by number.  Where rows have ends, their vectors are the `body` columns from column head on, which
+ * is the first that is aligned, skip elements before the row another would be.  */
 
 static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->l->p, k->l->r); }
 
@@ -36,10 +37,7 @@ bool row_wide(const Kernel *k) {
     return place_wide(k->l->p->extent[AX_N], 2 * (int64_t)k->l->r->block.extent[AX_N]);
 }
 
-int row_width(const Kernel *k, int vec) {
-    int most = k->l->r->store_vec;
-    return vec < most ? vec : most;
-}
+bool row_ends(const Kernel *k) { return rprog_row_ends(k->l->p, k->l->r); }
 
 CgPoint row_point(const Kernel *k, int i) {
     const RowGroup *g = facts(k)->group;
@@ -96,6 +94,18 @@ static void pointers(Kernel *k) {
     }
 }
 
+/* Where the vectors of a row begin, and how many columns they have.  */
+static void body(Kernel *k) {
+    Cg *cg = k->cg;
+    const char *at = row_offset(k, &facts(k)->lead), *type = place_type(row_wide(k));
+    if (!row_ends(k)) return;
+    cg_line(cg, "const int skip = (int)(%s) & (VN - 1);", at ? at : "0");
+    cg_line(cg, "const int head = %s;",
+            row_wide(k) ? "(int)min((long long)(-skip & (VN - 1)), (long long)N)"
+                        : "min(-skip & (VN - 1), N)");
+    cg_line(cg, "const %s body = (N - head) & -VN;", type);
+}
+
 void row_constants(Kernel *k) {
     Cg *cg = k->cg;
     const Problem *p = k->l->p;
@@ -128,6 +138,7 @@ void row_place(Kernel *k) {
     for (int i = 0; i < rows.n; i++) rows.index[i] = (uint8_t)i;
     place_decode(cg, frame, &rows, row_ragged(k) ? "row" : "m", wide, k->at.index, k->at.wide);
     pointers(k);
+    body(k);
     for (int i = frame->n_left; i < frame->n_index; i++) k->at.index[i] = "0";
     if (k->l->r->split > 1) {
         const char *steps = place_type(row_wide(k));
@@ -164,8 +175,14 @@ static void copy_row(Kernel *k, int n, int width, bool async) {
     const char *at = width == 1 ? "" : cg_text(cg, " + f * %d", width);
     int parts = k->l->r->store_vec / width;
     cg_line(cg, "#pragma unroll 4");
-    cg_open(cg, "for (int col = lane * VN; %scol < N; col += LN * VN)",
-            row_ragged(k) ? "m < M && " : "");
+    if (row_ends(k)) {
+        cg_open(cg, "for (int at = lane * VN; %sat < body; at += LN * VN)",
+                row_ragged(k) ? "m < M && " : "");
+        cg_line(cg, "const int col = head + at;");
+    } else {
+        cg_open(cg, "for (int col = lane * VN; %scol < N; col += LN * VN)",
+                row_ragged(k) ? "m < M && " : "");
+    }
     if (width > 1 && parts > 1) {
         cg_line(cg, "#pragma unroll");
         cg_open(cg, "for (int f = 0; f < %d; f++)", parts);
@@ -236,13 +253,14 @@ void row_hold(Kernel *k) {
         int64_t bytes = rprog_row_bytes(k->l->p, k->l->r, n);
         if (bytes == 0) continue;
         const char *type = cg_storage(cg->te->tensor[s->tensor].dtype);
-        cg_line(cg, "%s *const h%d = reinterpret_cast<%s *>(smem + %lld) + tid / LN * %lld;", type,
-                n, type, (long long)at,
+        cg_line(cg, "%s *const h%d = reinterpret_cast<%s *>(smem + %lld) + tid / LN * %lld%s;",
+                type, n, type, (long long)at,
                 flat ? (long long)f->columns
-                     : (long long)(bytes / k->l->r->block.extent[AX_M] / s->bytes));
+                     : (long long)(bytes / k->l->r->block.extent[AX_M] / s->bytes),
+                row_ends(k) ? " + skip" : "");
         at += bytes;
         if (s->made) continue;
-        int width = flat ? 16 / s->bytes : row_width(k, s->vec);
+        int width = flat ? 16 / s->bytes : rprog_row_width(k->l->p, k->l->r, s);
         bool async = has_async(cg->dev, width * s->bytes);
         if (flat) copy_range(k, n, async);
         else copy_row(k, n, width, async);

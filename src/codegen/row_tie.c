@@ -72,7 +72,7 @@ void row_tie_begin(Kernel *k, int pass) {
 }
 
 void row_tie_count(Kernel *k, int pass) {
-    if (shifts(k, pass)) cg_line(k->cg, "fresh += VN;");
+    if (shifts(k, pass)) cg_line(k->cg, "fresh += %d;", k->l->r->store_vec);
 }
 
 /* The thread's own sum where the step has a mean of its own.  */
@@ -133,6 +133,8 @@ void row_tie_keep(Kernel *k, int pass) {
 /* Elements that the threads of a row have seen in this block.  */
 static const char *count_of_block(const Kernel *k) {
     if (k->l->r->split == 1) return "N";
+    if (row_ends(k))
+        return "(min(steps * BN, body) - first * BN + (blockIdx.y == 0 ? N - body : 0))";
     return "(min(steps * BN, N) - first * BN)";
 }
 
@@ -171,8 +173,9 @@ const char *row_tie_slice(Kernel *k, int i, const char *value) {
     if (tie == TIE_SCALE) return cg_text(cg, "%s * %s", value, scale(k, i, part, now));
     const char *type = cg_type(type_of(k, i));
     const char *columns = slice_text(k);
-    cg_line(cg, "const %s n = (%s)max(min((s + 1) * %s, (long long)N) - s * %s, 0ll);", type, type,
-            columns, columns);
+    const char *all = row_ends(k) ? "body" : "N";
+    cg_line(cg, "const %s n = (%s)(max(min((s + 1) * %s, (long long)%s) - s * %s, 0ll)%s);", type,
+            type, columns, all, columns, row_ends(k) ? " + (s == 0 ? N - body : 0)" : "");
     cg_line(cg, "const %s d = n > 0 ? %s / n - %s / (%s)N : 0;", type, part, now, type);
     return cg_text(cg, "(%s + d * d * n)", value);
 }

@@ -6,108 +6,27 @@ static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->l->p, 
 
 static bool runs(const Kernel *k, int i, int pass) { return facts(k)->eval[i] >> pass & 1; }
 
-static bool is_read(const RowSource *s, int pass) { return s->passes >> pass & 1; }
-
-/* Vectors of a thread in a step.  */
-static int vectors(const Kernel *k) {
-    return k->l->r->thread.extent[AX_N] / k->l->r->store_vec;
-}
-
-static bool in_registers(const Kernel *k, const RowSource *s) {
-    return s->kept && k->l->r->keep == KEEP_REGISTERS;
-}
-
-static bool in_shared(const Kernel *k, const RowSource *s) {
-    return rprog_row_holds(k->l->r, s);
-}
-
-/* Are the source's vectors of a step fetched together, before they are used?  */
-static bool is_fetched(const Kernel *k, const RowSource *s, int pass) {
-    return is_read(s, pass) && s->by_row && !in_shared(k, s) &&
-           !(in_registers(k, s) && (s->made || (s->passes & (((uint64_t)1 << pass) - 1))));
-}
-
-static bool is_array(const Kernel *k, const RowSource *s) {
-    return in_registers(k, s) || (s->by_row && !in_shared(k, s));
-}
-
-static int parts_of(const Kernel *k, const RowSource *s) {
-    return k->l->r->store_vec / row_width(k, s->vec);
-}
-
-static void declare(Kernel *k, int n) {
-    const RowSource *s = &facts(k)->source[n];
-    int parts = parts_of(k, s) * (is_array(k, s) ? vectors(k) : 1);
-    cg_line(k->cg, "rl_vec<%s, %d> x%d[%d];", cg_storage(k->cg->te->tensor[s->tensor].dtype),
-            row_width(k, s->vec), n, parts);
-}
-
-/* The column that part p of a source's vector begins with, times the source's step.  */
-static const char *column_at(const Kernel *k, const RowSource *s) {
-    int width = row_width(k, s->vec);
-    const char *at = parts_of(k, s) == 1 ? "col"
-                     : width == 1        ? "col + p"
-                                         : cg_text(k->cg, "col + p * %d", width);
-    if (s->step == 1) return at;
-    const char *step = cg_int(k->cg, TE_I64, s->step);
-    bool wide = row_wide(k) || k->l->p->extent[AX_N] * (s->step < 0 ? -s->step : s->step) >
-                                   INT32_MAX / 2;
-    return cg_text(k->cg, "%s(%s) * %s", wide ? "(long long)" : "", at, step);
-}
-
-/* Fills the registers of source n for vector u.  */
-static void load(Kernel *k, int n) {
-    Cg *cg = k->cg;
-    const RowSource *s = &facts(k)->source[n];
-    int width = row_width(k, s->vec), parts = parts_of(k, s);
-    bool array = is_array(k, s) && vectors(k) > 1;
-    const char *u = !array ? "" : parts > 1 ? cg_text(cg, "u * %d + ", parts) : "u";
-    const char *to = parts > 1 ? cg_text(cg, "x%d[%sp]", n, u)
-                               : cg_text(cg, "x%d[%s]", n, array ? u : "0");
-    const char *from = in_shared(k, s) ? cg_text(cg, "h%d + (%s)", n,
-                                                 parts == 1   ? "col"
-                                                 : width == 1 ? "col + p"
-                                                              : cg_text(cg, "col + p * %d", width))
-                                       : cg_text(cg, "p%d + (%s)", n, column_at(k, s));
-    if (parts > 1) {
-        cg_line(cg, "#pragma unroll");
-        cg_line(cg, "for (int p = 0; p < %d; p++) %s = rl_load<%d>(%s);", parts, to, width, from);
-    } else {
-        cg_line(cg, "%s = rl_load<%d>(%s);", to, width, from);
-    }
-}
-
-/* Element v of vector u of a source, decoded.  */
-static const char *element(const Kernel *k, int n) {
-    const Cg *cg = k->cg;
-    const RowSource *s = &facts(k)->source[n];
-    int width = row_width(k, s->vec), parts = parts_of(k, s);
-    const char *u = is_array(k, s) && vectors(k) > 1
-                        ? parts > 1 ? cg_text(cg, "u * %d", parts) : "u"
-                        : NULL;
-    const char *part = parts > 1 ? width > 1 ? cg_text(cg, "v / %d", width) : "v" : NULL;
-    const char *at = u && part ? cg_text(cg, "%s + %s", u, part) : u ? u : part ? part : "0";
-    const char *v = width == 1 ? "0"
-                    : parts > 1 ? cg_text(cg, "v %% %d", width)
-                                : "v";
-    return cg_decode(cg, cg->te->tensor[s->tensor].dtype, cg_text(cg, "x%d[%s].v[%s]", n, at, v));
-}
-
-/* Opens the loop over a thread's vectors; `col` is the first column of one.  */
+/* Opens the loop over a thread's vectors, or columns of a row's ends; `col` is the first column of
+ * one.  Of a row in slices the first slice has the ends.  */
 static void open_vectors(Kernel *k) {
     Cg *cg = k->cg;
-    const char *type = place_type(row_wide(k));
+    const char *type = place_type(row_wide(k)), *test = row_ragged(k) ? "m < M" : NULL;
     const char *step = row_loops(k) ? "step * BN + " : "";
-    bool ragged = row_cut(k);
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int u = 0; u < %d; u++)", vectors(k));
-    cg_line(cg, "const %s col = %s(u * LN + lane) * VN;", type, step);
-    k->at.open = 1;
-    if (ragged || row_ragged(k)) {
-        cg_open(cg, "if (%s%s%s)", row_ragged(k) ? "m < M" : "",
-                ragged && row_ragged(k) ? " && " : "", ragged ? "col < N" : "");
-        k->at.open = 2;
+    cg_open(cg, "for (int u = 0; u < %d; u++)", row_vectors(k));
+    if (k->at.ends) {
+        cg_line(cg, "const int at = u * LN + lane;");
+        cg_line(cg, "const %s col = at < head ? at : at + body;", type);
+        test = both(cg, test, k->l->r->split > 1 ? "blockIdx.y == 0 && col < N" : "col < N");
+    } else if (row_ends(k)) {
+        cg_line(cg, "const %s at = %s(u * LN + lane) * VN, col = head + at;", type, step);
+        test = both(cg, test, "at < body");
+    } else {
+        cg_line(cg, "const %s col = %s(u * LN + lane) * VN;", type, step);
+        if (row_cut(k)) test = both(cg, test, "col < N");
     }
+    k->at.open = test ? 2 : 1;
+    if (test) cg_open(cg, "if (%s)", test);
 }
 
 /* ---- statements at an element ---- */
@@ -120,9 +39,9 @@ static void given_reads(const Kernel *k, int i, int pass, CgPoint *p) {
     CgGiven *list = ARENA_ARRAY(k->cg->arena, CgGiven, n);
     for (int j = 0; j < n && j < MOST; j++) {
         int from = rtile_row_source(k->cg->te, f, i, reads[j]);
-        if (from < 0 || !is_read(&f->source[from], pass)) continue;
+        if (from < 0 || !row_is_read(&f->source[from], pass)) continue;
         if (k->at.made[reads[j]->v.ref]) continue;
-        list[given++] = (CgGiven){reads[j], element(k, from)};
+        list[given++] = (CgGiven){reads[j], row_element(k, from)};
     }
     p->given = list;
     p->n_given = given;
@@ -136,8 +55,12 @@ static bool is_stored(const Kernel *k, int i, int pass) {
 }
 
 static int width_of_write(const Kernel *k, const Access *x) {
-    const TeStmt *frame = &k->cg->te->stmt[facts(k)->group->frame];
-    return row_width(k, rtile_row_vector(k->cg->te, frame, x, k->cg->align));
+    const RowFacts *f = facts(k);
+    const TeStmt *frame = &k->cg->te->stmt[f->group->frame];
+    int most = k->l->r->store_vec, align = k->cg->align;
+    int vec = row_ends(k) ? rtile_lead_vector(k->cg->te, frame, &f->lead, x, align)
+                          : rtile_row_vector(k->cg->te, frame, x, align);
+    return vec < most ? vec : most;
 }
 
 /* Does a later statement of the pass need the value?  */
@@ -245,17 +168,17 @@ static void store(Kernel *k, int i, int pass) {
 static void retain(Kernel *k, int n) {
     Cg *cg = k->cg;
     const RowSource *s = &facts(k)->source[n];
-    int width = row_width(k, s->vec), parts = parts_of(k, s);
-    if (!in_registers(k, s) && !in_shared(k, s)) return;
+    int width = row_width(k, s), parts = row_parts(k, s);
+    if (!row_in_registers(k, s) && !row_in_shared(k, s)) return;
     cg_line(cg, "#pragma unroll");
-    if (in_shared(k, s)) {
+    if (row_in_shared(k, s)) {
         cg_line(cg, "for (int p = 0; p < %d; p++) rl_store<%d>(h%d + col + p * %d, o%d + p * %d);",
                 parts, width, n, width, s->tensor, width);
         return;
     }
-    const char *u = vectors(k) > 1 ? cg_text(cg, "u * %d + ", parts) : "";
-    cg_line(cg, "for (int v = 0; v < VN; v++) x%d[%sv / %d].v[v %% %d] = o%d[v];", n, u, width,
-            width, s->tensor);
+    const char *u = row_vectors(k) > 1 ? cg_text(cg, "u * %d + ", parts) : "";
+    cg_line(cg, "for (int v = 0; v < %s; v++) %s[%sv / %d].v[v %% %d] = o%d[v];",
+            k->at.ends ? "1" : "VN", row_array(k, n), u, width, width, s->tensor);
 }
 
 static void compute(Kernel *k, int pass, bool tied) {
@@ -265,9 +188,9 @@ static void compute(Kernel *k, int pass, bool tied) {
     open_vectors(k);
     if (!tied) row_tie_count(k, pass);
     for (int n = 0; n < f->n_source; n++) {
-        if (!is_read(&f->source[n], pass) || is_array(k, &f->source[n])) continue;
-        declare(k, n);
-        load(k, n);
+        if (!row_is_read(&f->source[n], pass) || row_is_array(k, &f->source[n])) continue;
+        row_declare(k, n);
+        row_load(k, n);
     }
     for (int i = 0; i < g->n; i++) {
         int t = cg->te->stmt[g->stmt[i]].tensor;
@@ -296,47 +219,114 @@ static void compute(Kernel *k, int pass, bool tied) {
     elements_end(k);
 }
 
-void row_walk(Kernel *k, int pass) {
-    Cg *cg = k->cg;
+/* Registers of what is kept from this pass on.  */
+static void declare_kept(Kernel *k, int pass) {
     const RowFacts *f = facts(k);
-    bool loops = row_loops(k), any = false;
-    cg_line(cg, "// pass %d", pass);
-    row_clear(k, pass);
-    if (k->l->p->extent[AX_N] == 0) return;
     for (int n = 0; n < f->n_source; n++) {
         const RowSource *s = &f->source[n];
-        if (in_registers(k, s) && (s->passes & (((uint64_t)2 << pass) - 1)) != 0 &&
+        if (row_in_registers(k, s) && (s->passes & (((uint64_t)2 << pass) - 1)) != 0 &&
             !(s->passes & (((uint64_t)1 << pass) - 1)) && !s->made)
-            declare(k, n);
-        if (in_registers(k, s) && s->made && row_makes(k, s->tensor, pass)) declare(k, n);
+            row_declare(k, n);
+        if (row_in_registers(k, s) && s->made && row_makes(k, s->tensor, pass)) row_declare(k, n);
     }
-    if (loops) {
+}
+
+static void fetch(Kernel *k, int pass) {
+    const RowFacts *f = facts(k);
+    bool any = false;
+    for (int n = 0; n < f->n_source; n++) {
+        bool fetched = row_is_fetched(k, &f->source[n], pass);
+        if (fetched && !row_in_registers(k, &f->source[n])) row_declare(k, n);
+        any |= fetched;
+    }
+    if (!any) return;
+    open_vectors(k);
+    for (int n = 0; n < f->n_source; n++) {
+        if (row_is_fetched(k, &f->source[n], pass)) row_load(k, n);
+    }
+    elements_end(k);
+}
+
+static void evaluate(Kernel *k, int pass) {
+    row_tie_begin(k, pass);
+    compute(k, pass, false);
+    if (row_tie_follow(k, pass)) compute(k, pass, true);
+    row_tie_end(k, pass);
+}
+
+/* Opens the loop over steps, or what stands for it; false: nothing.  */
+static bool open_steps(Kernel *k, int pass) {
+    Cg *cg = k->cg;
+    if (row_loops(k)) {
         cg_line(cg, "#pragma unroll 1");
         /* Every second pass goes back: what L2 has last is what it meets first.  */
         const char *type = place_type(row_wide(k));
         if (pass % 2 && rprog_row_rereads(k->l->r))
             cg_open(cg, "for (%s step = steps - 1; step >= first; step--)", type);
         else cg_open(cg, "for (%s step = first; step < steps; step++)", type);
-    } else if (k->l->r->keep != KEEP_REGISTERS) {
-        cg_scope(cg);
-        loops = true;
+        return true;
     }
-    for (int n = 0; n < f->n_source; n++) {
-        bool fetched = is_fetched(k, &f->source[n], pass);
-        if (fetched && !in_registers(k, &f->source[n])) declare(k, n);
-        any |= fetched;
-    }
-    if (any) {
-        open_vectors(k);
-        for (int n = 0; n < f->n_source; n++) {
-            if (is_fetched(k, &f->source[n], pass)) load(k, n);
-        }
-        elements_end(k);
-    }
-    row_tie_begin(k, pass);
-    compute(k, pass, false);
-    if (row_tie_follow(k, pass)) compute(k, pass, true);
-    row_tie_end(k, pass);
-    if (loops) cg_close(cg);
-    cg_blank(cg);
+    if (k->l->r->keep == KEEP_REGISTERS) return false;
+    cg_scope(cg);
+    return true;
+}
+
+static void walk_steps(Kernel *k, int pass) {
+    bool open = open_steps(k, pass);
+    fetch(k, pass);
+    evaluate(k, pass);
+    if (open) cg_close(k->cg);
+}
+
+/* The ends of rows are a step of a program of their own: columns one by one, which are never in
+ * shared memory.  */
+typedef struct {
+    const Lowered *whole;
+    Lowered l;
+    RProg r;
+} Ends;
+
+static void begin_ends(Kernel *k, Ends *e) {
+    e->whole = k->l;
+    e->l = *k->l;
+    e->r = *k->l->r;
+    e->l.r = &e->r;
+    e->r.thread.extent[AX_N] = rprog_row_end_columns(k->l->p, k->l->r);
+    e->r.store_vec = 1;
+    if (e->r.keep == KEEP_SHARED) e->r.keep = KEEP_MEMORY;
+    k->l = &e->l;
+    k->at.ends = true;
+}
+
+static void finish_ends(Kernel *k, const Ends *e) {
+    k->l = e->whole;
+    k->at.ends = false;
+}
+
+/* The ends are fetched before everything else, and used behind it.  */
+static void walk_with_ends(Kernel *k, int pass) {
+    Ends e;
+    begin_ends(k, &e);
+    declare_kept(k, pass);
+    cg_scope(k->cg);
+    fetch(k, pass);
+    finish_ends(k, &e);
+    walk_steps(k, pass);
+    begin_ends(k, &e);
+    cg_line(k->cg, "// ends: before the first aligned column, and behind the last whole vector");
+    cg_scope(k->cg);
+    evaluate(k, pass);
+    cg_close(k->cg);
+    finish_ends(k, &e);
+    cg_close(k->cg);
+}
+
+void row_walk(Kernel *k, int pass) {
+    cg_line(k->cg, "// pass %d", pass);
+    row_clear(k, pass);
+    if (k->l->p->extent[AX_N] == 0) return;
+    declare_kept(k, pass);
+    if (row_ends(k)) walk_with_ends(k, pass);
+    else walk_steps(k, pass);
+    cg_blank(k->cg);
 }

@@ -3,6 +3,7 @@
 
 enum {
     STEP_OPS = 8,             /* instructions of a loop over steps */
+    END_OPS = 12,             /* to find a column of a row's ends */
     TIE_OPS = 24              /* of the correction of a tied reduction behind a step */
 };
 
@@ -80,10 +81,26 @@ static void add(Traffic *t, double times, double vec, double wavefronts, double 
 static double flat_wavefronts(const Row *x, const RowSource *s) {
     int32_t addr[WARP];
     int threads = (int)x->threads, vec = x->r->store_vec;
-    int width = (s->vec < vec ? s->vec : vec) * s->bytes;
+    int width = rprog_row_width(x->m->p, x->r, s) * s->bytes;
     for (int lane = 0; lane < WARP; lane++)
         addr[lane] = (int32_t)((lane / threads * x->f->columns + lane % threads * vec) * s->bytes);
     return rtile_wavefronts(addr, UINT32_MAX, width);
+}
+
+/* Requests that a row makes for its ends, of each source and output and in each pass.  */
+static double end_requests(const Row *x) {
+    return rprog_row_end_columns(x->m->p, x->r) * lesser(x->threads, WARP) / WARP;
+}
+
+/* What the ends add for one source or output: requests for two pieces of a row, the sectors that
+ * neighbouring rows share, half a sector where the threads of a row begin and end within one.  */
+static void add_ends(const Row *x, Traffic *t, double times, double *l2) {
+    if (!rprog_row_ends(x->m->p, x->r)) return;
+    double rows = (double)x->f->rows, per = WARP / (double)x->f->columns;
+    double runs = x->elements / (x->threads * x->r->store_vec);
+    t->requests += times * end_requests(x) * per;
+    t->wavefronts += times * 2 * per;
+    *l2 += times * (rows + runs / 2) * SECTOR;
 }
 
 /* What 32 elements cost the load and store unit.  */
@@ -92,7 +109,7 @@ static Traffic traffic_of(const Row *x, double *l2) {
     *l2 = 0;
     for (int k = 0; k < x->f->n_source; k++) {
         const RowSource *s = &x->f->source[k];
-        double vec = lesser(s->vec, x->r->store_vec), times = reads_of(x, s);
+        double vec = rprog_row_width(x->m->p, x->r, s), times = reads_of(x, s);
         double wave = lines(x, s->bytes, s->step, s->by_row);
         bool flat = x->r->keep == KEEP_FLAT && s->by_row;
         if (flat) add(&t, times, 16.0 / s->bytes, 2 * 4, WARP * s->bytes);
@@ -100,6 +117,7 @@ static Traffic traffic_of(const Row *x, double *l2) {
         if (flat) *l2 += times * s->bytes * x->elements;
         else if (s->by_row) *l2 += times * s->bytes * x->elements * touches(x, vec, s->bytes);
         else *l2 += times * s->bytes * (double)x->f->columns * x->blocks / x->r->split;
+        if (s->by_row) add_ends(x, &t, count_bits(s->passes), l2);
         if (!rprog_row_holds(x->r, s)) continue;
         double passes_over = count_bits(s->passes);
         if (x->r->keep == KEEP_FLAT) add(&t, passes_over, vec, flat_wavefronts(x, s), 0);
@@ -108,6 +126,7 @@ static Traffic traffic_of(const Row *x, double *l2) {
     double bytes = x->f->element_bytes;
     double store = greater(bytes * x->r->store_vec / 4, 1);
     if (bytes > 0) add(&t, 1, x->r->store_vec, store, WARP * bytes);
+    if (bytes > 0) add_ends(x, &t, 1, l2);
     *l2 += bytes * x->elements * touches(x, x->r->store_vec, bytes);
     return t;
 }
@@ -145,6 +164,8 @@ static double block_clocks(const Row *x, double per_warp_ops, double *loading) {
         bool whole_row = x->r->keep == KEEP_SHARED || x->r->keep == KEEP_FLAT;
         if (fresh) waits += (whole_row ? 1 : x->steps) * latency;
         else clocks += 30 * x->steps;
+        bool ends = rprog_row_ends(x->m->p, x->r);      /* are never in shared memory */
+        if (pass > 0 && ends && x->r->keep == KEEP_SHARED) waits += latency;
         clocks += combine(x, pass);
     }
     *loading = waits / (waits + clocks + per_warp_ops);
@@ -215,6 +236,7 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     for (int pass = 0; pass < f->group->n_pass; pass++) {
         ops += warps_of_elements * f->ops[pass] * (m->p->acc_bytes > 4 ? 2 : 1);
         ops += x.blocks * r->threads / WARP * combine_ops(&x, pass);
+        ops += (double)f->rows * end_requests(&x) * (f->ops[pass] + END_OPS);
     }
     double compute = ops, warps = x.blocks * r->threads / WARP;
     ops += warps_of_elements * 3 * t.requests + warps * 40 * x.kernels;

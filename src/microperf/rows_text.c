@@ -87,6 +87,10 @@ void mp_row_explain(const Problem *p, const Device *dev, const RProg *r, const E
                "%lld step%s of %d columns, %d at once\n", (long long)p->extent[AX_M],
                (long long)p->extent[AX_N], threads, plural(threads), rows, plural(rows),
                (long long)steps, plural(steps), (int)r->block.extent[AX_N], r->store_vec);
+    if (rprog_row_ends(p, r))
+        buf_printf(out, "  ends: vectors begin at the first aligned column of each row; the columns"
+                   " before it and behind the last vector, less than %d on either side, come one by"
+                   " one\n", r->store_vec);
     explain_passes(p, r, out);
     explain_place(p, r, out);
     if (r->split > 1)

@@ -132,6 +132,13 @@ static inline bool rprog_row_rereads(const RProg *r) {
 static inline bool rprog_row_holds(const RProg *r, const RowSource *s) {
     return r->keep == KEEP_FLAT ? s->by_row : r->keep == KEEP_SHARED && s->kept;
 }
+/* Do vectors begin at the first aligned column of a row (RowFacts.lead), so that it has ends?  */
+static inline bool rprog_row_ends(const Problem *p, const RProg *r) {
+    return r->store_vec > p->row->vec;
+}
+/* Columns that a thread has of the ends of its row, at most; elements of an access to a source.  */
+int rprog_row_end_columns(const Problem *p, const RProg *r);
+int rprog_row_width(const Problem *p, const RProg *r, const RowSource *s);
 /* Threads of a row; steps of a pass over a slice; kernels; bytes of source k in
  * shared memory; where the slices' values of statement i lie in the workspace, as [row][slice] and
  * for argmax and argmin positions of the same form behind them.  */

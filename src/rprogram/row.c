@@ -6,6 +6,7 @@ enum {
     KEPT_MAX = 48,            /* words of a row in the registers of a thread */
     STEP_VECTORS = 8,         /* vectors of a thread in flight */
     FLAT_BYTES = 24 << 10,    /* of a block's rows: other blocks load while one computes */
+    ENDS_MAX = 4,             /* columns of a thread at the ends of its row */
     CANDIDATES = 6000
 };
 
@@ -20,6 +21,16 @@ const RowFacts *rprog_row_facts(const Problem *p, const RProg *r) {
 }
 
 int rprog_row_threads(const RProg *r) { return count_along(&r->block, &r->thread, AX_N); }
+
+int rprog_row_end_columns(const Problem *p, const RProg *r) {
+    int most = 2 * (r->store_vec - 1), threads = rprog_row_threads(r);
+    return rprog_row_ends(p, r) ? (most + threads - 1) / threads : 0;
+}
+
+int rprog_row_width(const Problem *p, const RProg *r, const RowSource *s) {
+    int vec = rprog_row_ends(p, r) ? s->lead_vec : s->vec;
+    return vec < r->store_vec ? vec : r->store_vec;
+}
 
 int64_t rprog_row_steps(const Problem *p, const RProg *r) {
     return ceil_div(ceil_div(p->extent[AX_N], r->block.extent[AX_N]), r->split);
@@ -36,7 +47,8 @@ int64_t rprog_row_bytes(const Problem *p, const RProg *r, int source) {
     if (!rprog_row_holds(r, s)) return 0;
     if (r->keep == KEEP_FLAT)
         return ceil_div(p->row->columns * s->bytes * r->block.extent[AX_M], PIECE_MAX) * PIECE_MAX;
-    return ceil_div(p->row->columns * s->bytes, PIECE_MAX) * PIECE_MAX * r->block.extent[AX_M];
+    int64_t columns = p->row->columns + (rprog_row_ends(p, r) ? r->store_vec - 1 : 0);
+    return ceil_div(columns * s->bytes, PIECE_MAX) * PIECE_MAX * r->block.extent[AX_M];
 }
 
 static int64_t partial_bytes(const Problem *p, const RProg *r, int i) {
@@ -82,7 +94,8 @@ static double words_per_column(const Problem *p, const RProg *r) {
 
 int64_t rprog_row_registers(const Problem *p, const RProg *r) {
     enum { FIXED = 30, VALUES = 2 };
-    double words = words_per_column(p, r) * r->thread.extent[AX_N];
+    double words = words_per_column(p, r) *
+                   (r->thread.extent[AX_N] + rprog_row_end_columns(p, r));
     int wide = te_dtype_bytes(p->type) > 4 ? 2 : 1;
     if (r->keep == KEEP_ONLINE) words += 4 * wide * p->online->tied;
     return FIXED + (int64_t)words + VALUES * wide * r->store_vec + 2 * p->row->n_source;
@@ -92,8 +105,7 @@ int64_t rprog_row_registers(const Problem *p, const RProg *r) {
 static bool whole_words(const Problem *p, const RProg *r) {
     for (int k = 0; k < p->row->n_source; k++) {
         const RowSource *s = &p->row->source[k];
-        int vec = s->vec < r->store_vec ? s->vec : r->store_vec;
-        if (s->kept && vec * s->bytes < 4) return false;
+        if (s->kept && rprog_row_width(p, r, s) * s->bytes < 4) return false;
     }
     return true;
 }
@@ -118,7 +130,9 @@ const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r)
     if ((int64_t)threads * rows % WARP) return "threads are not whole warps";
     if (!power_of_two(r->store_vec) || r->thread.extent[AX_N] % r->store_vec)
         return "store_vec is not a power of two that divides the thread's columns";
-    if (r->store_vec > p->row->vec) return "vectors are wider than any access to a row allows";
+    if (r->store_vec > p->row->vec && r->store_vec > p->row->lead_vec)
+        return "vectors are wider than any access to a row allows";
+    if (rprog_row_end_columns(p, r) > ENDS_MAX) return "the ends of a row have too few threads";
     if (r->thread.extent[AX_N] > 256) return "the thread tile is too large";
     if ((int)r->keep < 0 || r->keep >= KEEP_COUNT) return "unknown place of the row";
     if (r->keep == KEEP_ONLINE && !p->online) return "no reductions of the rows can be tied";
@@ -126,7 +140,7 @@ const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r)
         return "a row in registers must be one step";
     if (r->keep == KEEP_SHARED && !whole_words(p, r))
         return "rows in shared memory are accessed in parts of a word";
-    if (r->keep == KEEP_FLAT && !whole_ranges(p, r))
+    if (r->keep == KEEP_FLAT && (rprog_row_ends(p, r) || !whole_ranges(p, r)))
         return "the rows of a block are no range of whole 16 bytes";
     if (r->split < 1 || r->split > GRID_Y_MAX || (r->split > 1 && r->split > steps))
         return "split is not in 1..steps";
@@ -207,9 +221,13 @@ static void add_places(Rows *b, RProg *r, int threads) {
         if (several) keep(b, r);
     }
     r->keep = KEEP_FLAT;
+    if (rprog_row_ends(b->p, r)) return;
     set_row(r, threads, vectors * r->store_vec <= KEPT_MAX ? (int)vectors : STEP_VECTORS);
     if (f->flat && whole_ranges(b->p, r) && rprog_row_smem(b->p, r) <= FLAT_BYTES) keep(b, r);
-    r->keep = KEEP_REGISTERS;
+}
+
+static int widest(const Problem *p) {
+    return p->row->vec > p->row->lead_vec ? p->row->vec : p->row->lead_vec;
 }
 
 void rprog_row_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
@@ -219,8 +237,10 @@ void rprog_row_candidates(Arena *a, const Problem *p, const Device *dev, const R
     set->prog = ARENA_ARRAY(a, RProg, CANDIDATES);
     if (rprog_units(p, dev, &r.unit, 1) < 1) return;
     for (int threads = 1; threads <= ROW_THREADS_MAX; threads *= 2) {
-        for (int vec = p->row->vec; vec >= 1; vec /= 2) {
+        for (int vec = widest(p); vec >= 1; vec /= 2) {
             bool idle = threads > 1 && (int64_t)threads / 2 * vec >= p->extent[AX_N];
+            bool ends = vec > p->row->vec;
+            if (ends && (idle || vec * 2 < p->row->lead_vec)) continue;
             if ((idle && threads > WARP) || vec * 8 < p->row->vec) break;
             if (idle) continue;
             r.store_vec = (uint8_t)vec;

@@ -135,7 +135,9 @@
  * The `stream` skeleton (maps, and reductions no other skeleton takes, or none with a program that
  * fits): the spatial domain flattened to AX_M; a thread computes thread.m consecutive elements
  * (vectors of store_vec) and reductions run as loops; block.m = threads * thread.m.  Where a grid
- * is too small for that, blocks go on with the next elements.
+ * is too small for that, blocks go on with the next elements.  A map with store_vec >
+ * Problem.out_vec has whole vectors only: the elements behind the last one are made one by one,
+ * each by a thread of its block.
  *
  * The `row` skeleton (row groups; M rows, N columns): a block computes block.m rows, each with
  * T = block.n / thread.n neighbouring threads, a power of two.  In a step of block.n columns
@@ -148,6 +150,10 @@
  *   first, corrects its own sum, and then adds the terms of the step; threads and slices meet
  *   likewise, the leader first.  FLAT (RowFacts.flat): the block's rows are copied to shared
  *   memory as one range of whole 16 bytes, whatever a row's length, and read from there.
+ * - store_vec > RowFacts.vec: a row's vectors begin at its first column that is a multiple of
+ *   store_vec in RowFacts.lead.  The columns before that and behind the last whole vector, 2 *
+ *   (store_vec - 1) at most, are its ends: thread i has columns i, i + T, ... of them, one by one,
+ *   in registers as its vectors or read again by each pass (not FLAT); the first slice has them.
  * - split > 1: keep is MEMORY or ONLINE, grid y has `split` slices of ceil(steps / split) steps
  *   and each pass is a kernel of its own that leaves the slice's values in the workspace; the
  *   next one combines them. If the last pass reduces, one more kernel, of one slice, does so.

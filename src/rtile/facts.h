@@ -43,6 +43,8 @@ bool operand_widest(const Problem *p, const TeStmt *s, const TeExpr *e, Access *
 void operand_describe(const Operand *o, int side, int align, Problem *p);
 /* The facts of a row group; does the group store statement i's tensor?  */
 RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const bool *stored);
+/* Fills what there is about leads, for accesses x to rows that differ from row to row.  */
+void rows_lead(const Te *te, RowFacts *f, const Access *const *x, int n, int align);
 /* The facts of statements over rows of a contraction's results; is the root stored, too?  */
 StatFacts *stats_facts(Arena *a, const Te *te, const KernelGroup *kernel, const RowGroup *g,
                        const bool *stored, bool root_stored);

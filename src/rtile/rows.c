@@ -239,17 +239,22 @@ RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const
     find_sources(te, f, align);
     count_work(te, f, stored);
     f->flat = find_flat(te, frame, f, align);
+    const Access *beside[ROW_MAX_SOURCES + ROW_MAX_STMTS];
+    int n = 0;
     for (int k = 0; k < f->n_source; k++) {
         if (f->source[k].vec > f->vec) f->vec = f->source[k].vec;
+        if (f->source[k].by_row) beside[n++] = &f->source[k].access;
     }
     for (int i = 0; i < g->n; i++) {
-        Access x;
+        Access *x = ARENA_NEW(a, Access);
         const TeStmt *s = &te->stmt[g->stmt[i]];
         if (!stored[i] || g->role[i] != ROW_MAP) continue;
-        access_write(te, s, &x);
-        rtile_row_access(g->axis[i], s->n_index, &x);
-        int vec = rtile_row_vector(te, frame, &x, align);
+        access_write(te, s, x);
+        rtile_row_access(g->axis[i], s->n_index, x);
+        int vec = rtile_row_vector(te, frame, x, align);
         f->vec = vec > f->vec ? vec : f->vec;
+        beside[n++] = x;
     }
+    rows_lead(te, f, beside, n, align);
     return f;
 }

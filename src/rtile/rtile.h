@@ -58,6 +58,7 @@ typedef struct {
     bool kept;                /* needed by several passes: stays on chip or is read again */
     int bytes;                /* of an element */
     int vec;                  /* widest access to neighbouring columns; 1: not adjacent */
+    int lead_vec;             /* the same in vectors that begin with RowFacts.lead */
     int64_t step;             /* elements from column to column */
     uint64_t passes;          /* bit p: pass p reads it */
     Access access;            /* over the frame's indices */
@@ -72,6 +73,10 @@ typedef struct {
     int n_source;
     RowSource source[ROW_MAX_SOURCES];
     int vec;                  /* neighbours in the widest access; divides the columns */
+    /* Vectors may begin, instead of at a row's first column, at the first one that is a multiple of
+     * the vector in this access's tensor: neighbours in the widest access then; 1: none.  */
+    Access lead;
+    int lead_vec;
     double ops[ROW_MAX_STMTS];            /* of pass p for one element, instructions */
     int reduces[ROW_MAX_STMTS];           /* reductions of pass p */
     int tied;                             /* of them all */
@@ -198,6 +203,9 @@ int rtile_stat(const StatFacts *f, int stmt);
  * every row.  */
 int64_t rtile_row_step(const TeStmt *frame, const Access *x);
 int rtile_row_vector(const Te *te, const TeStmt *frame, const Access *x, int align);
+/* The widest access to neighbours at columns that are multiples of it in `lead`.  */
+int rtile_lead_vector(const Te *te, const TeStmt *frame, const Access *lead, const Access *x,
+                      int align);
 /* An access over its own statement's indices, `axis` of the frame, as one over the frame's.  */
 void rtile_row_access(const uint8_t *axis, int n_index, Access *x);
 

@@ -1,4 +1,5 @@
 #include "random_trip.h"
+#include "rprogram/derived.h"
 
 static const char *const skeletons[SK_COUNT] = {
 #define X(id, name) name,
@@ -26,12 +27,18 @@ static const char *const sized[TRIP_SIZED_COUNT] = {
 };
 #undef X
 
+static const char *const ends[TRIP_END_COUNT] = {
+#define X(id, name) name,
+    TRIP_ENDS(X)
+};
+#undef X
+
 typedef struct {
     const char *what, *const *name;
     const atomic_int *count;
     int n;
 } Row;
-enum { ROWS = 5 };
+enum { ROWS = 6 };
 
 static void rows_of(const Reached *x, Row out[ROWS]) {
     out[0] = (Row){"skeletons", skeletons, x->skeleton, SK_COUNT};
@@ -39,6 +46,7 @@ static void rows_of(const Reached *x, Row out[ROWS]) {
     out[2] = (Row){"loads", loads, x->load, TRIP_LOAD_COUNT};
     out[3] = (Row){"rows of products", rows, x->stats, STATS_COUNT};
     out[4] = (Row){"run-time sizes", sized, x->sized, TRIP_SIZED_COUNT};
+    out[5] = (Row){"ends", ends, x->end, TRIP_END_COUNT};
 }
 
 void trip_print_reached(const Reached *x, Buf *out) {
@@ -62,10 +70,12 @@ const char *trip_unreached(const Reached *x) {
 
 static void reach_plan(Reached *x, const RPlan *p) {
     bool skeleton[SK_COUNT] = {0}, load[TRIP_LOAD_COUNT] = {0}, stats[STATS_COUNT] = {0};
-    bool some[TRIP_SIZED_COUNT] = {0};
+    bool some[TRIP_SIZED_COUNT] = {0}, end[TRIP_END_COUNT] = {0};
     for (int i = 0; i < p->n; i++) {
         const RProg *r = &p->prog[i];
         skeleton[r->skeleton] = true;
+        end[TRIP_MAP_REST] |= r->skeleton == SK_STREAM && rprog_stream_rest(&p->problem[i], r);
+        end[TRIP_ROW_ENDS] |= r->skeleton == SK_ROW && rprog_row_ends(&p->problem[i], r);
         some[TRIP_WHOLE] |= r->stats == STATS_WHOLE;
         some[TRIP_PARTS] |= r->stats == STATS_PARTS;
         some[TRIP_TIED] |= r->skeleton == SK_COLUMN && p->problem[i].column.tied > 0;
@@ -80,6 +90,7 @@ static void reach_plan(Reached *x, const RPlan *p) {
     x->split[p->te->split]++;
     for (int i = 0; i < SK_COUNT; i++) x->skeleton[i] += skeleton[i];
     for (int i = 0; i < TRIP_LOAD_COUNT; i++) x->load[i] += load[i];
+    for (int i = 0; i < TRIP_END_COUNT; i++) x->end[i] += end[i];
     for (int i = 0; i < STATS_COUNT; i++) x->stats[i] += stats[i];
     for (int i = 0; i < TRIP_SIZED_COUNT && p->te->runtime; i++) x->sized[i] += some[i];
 }

@@ -24,6 +24,15 @@ typedef enum {
         TRIP_LOAD_COUNT
 } TripLoad;
 
+/* Elements that are no whole vector.  */
+#define TRIP_ENDS(X) X(MAP_REST, "of maps") X(ROW_ENDS, "of rows")
+typedef enum {
+#define X(id, name) TRIP_##id,
+    TRIP_ENDS(X)
+#undef X
+        TRIP_END_COUNT
+} TripEnd;
+
 /* What sizes known at run time change most: rows of products in their kernel, and reductions by
  * columns that follow another one of their pass.  */
 #define TRIP_SIZED(X) X(WHOLE, "whole rows") X(PARTS, "parts of rows") X(TIED, "tied columns")
@@ -37,7 +46,7 @@ typedef enum {
 /* How many plans that were built have each of these.  */
 typedef struct {
     atomic_int skeleton[SK_COUNT], split[TE_SPLIT_COUNT], stats[STATS_COUNT];
-    atomic_int load[TRIP_LOAD_COUNT];
+    atomic_int load[TRIP_LOAD_COUNT], end[TRIP_END_COUNT];
     atomic_int sized[TRIP_SIZED_COUNT];   /* of those with run-time sizes */
 } Reached;
 

@@ -1,0 +1,97 @@
+#include "codegen/blocks.h"
+
+/* What is read at neighbouring columns: which of it waits where, and its loads.  */
+
+static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->l->p, k->l->r); }
+
+bool row_is_read(const RowSource *s, int pass) { return s->passes >> pass & 1; }
+
+int row_vectors(const Kernel *k) {
+    return k->l->r->thread.extent[AX_N] / k->l->r->store_vec;
+}
+
+bool row_in_registers(const Kernel *k, const RowSource *s) {
+    return s->kept && k->l->r->keep == KEEP_REGISTERS;
+}
+
+bool row_in_shared(const Kernel *k, const RowSource *s) {
+    return rprog_row_holds(k->l->r, s);
+}
+
+bool row_is_fetched(const Kernel *k, const RowSource *s, int pass) {
+    return row_is_read(s, pass) && s->by_row && !row_in_shared(k, s) &&
+           !(row_in_registers(k, s) && (s->made || (s->passes & (((uint64_t)1 << pass) - 1))));
+}
+
+bool row_is_array(const Kernel *k, const RowSource *s) {
+    return row_in_registers(k, s) || (s->by_row && !row_in_shared(k, s));
+}
+
+int row_width(const Kernel *k, const RowSource *s) {
+    return rprog_row_width(k->l->p, k->l->r, s);
+}
+
+const char *row_array(const Kernel *k, int n) {
+    return cg_text(k->cg, "%c%d", k->at.ends ? 'y' : 'x', n);
+}
+
+int row_parts(const Kernel *k, const RowSource *s) {
+    return k->l->r->store_vec / row_width(k, s);
+}
+
+void row_declare(Kernel *k, int n) {
+    const RowSource *s = &facts(k)->source[n];
+    int parts = row_parts(k, s) * (row_is_array(k, s) ? row_vectors(k) : 1);
+    cg_line(k->cg, "rl_vec<%s, %d> %s[%d];", cg_storage(k->cg->te->tensor[s->tensor].dtype),
+            row_width(k, s), row_array(k, n), parts);
+}
+
+/* The column that part p of a source's vector begins with, times the source's step.  */
+static const char *column_at(const Kernel *k, const RowSource *s) {
+    int width = row_width(k, s);
+    const char *at = row_parts(k, s) == 1 ? "col"
+                     : width == 1          ? "col + p"
+                                           : cg_text(k->cg, "col + p * %d", width);
+    if (s->step == 1) return at;
+    const char *step = cg_int(k->cg, TE_I64, s->step);
+    bool wide = row_wide(k) || k->l->p->extent[AX_N] * (s->step < 0 ? -s->step : s->step) >
+                                   INT32_MAX / 2;
+    return cg_text(k->cg, "%s(%s) * %s", wide ? "(long long)" : "", at, step);
+}
+
+void row_load(Kernel *k, int n) {
+    Cg *cg = k->cg;
+    const RowSource *s = &facts(k)->source[n];
+    int width = row_width(k, s), parts = row_parts(k, s);
+    bool array = row_is_array(k, s) && row_vectors(k) > 1;
+    const char *u = !array ? "" : parts > 1 ? cg_text(cg, "u * %d + ", parts) : "u";
+    const char *x = row_array(k, n);
+    const char *to = parts > 1 ? cg_text(cg, "%s[%sp]", x, u)
+                               : cg_text(cg, "%s[%s]", x, array ? u : "0");
+    const char *col = parts == 1   ? "col"
+                      : width == 1 ? "col + p" : cg_text(cg, "col + p * %d", width);
+    const char *from = row_in_shared(k, s) ? cg_text(cg, "h%d + (%s)", n, col)
+                                           : cg_text(cg, "p%d + (%s)", n, column_at(k, s));
+    if (parts > 1) {
+        cg_line(cg, "#pragma unroll");
+        cg_line(cg, "for (int p = 0; p < %d; p++) %s = rl_load<%d>(%s);", parts, to, width, from);
+    } else {
+        cg_line(cg, "%s = rl_load<%d>(%s);", to, width, from);
+    }
+}
+
+const char *row_element(const Kernel *k, int n) {
+    const Cg *cg = k->cg;
+    const RowSource *s = &facts(k)->source[n];
+    int width = row_width(k, s), parts = row_parts(k, s);
+    const char *u = row_is_array(k, s) && row_vectors(k) > 1
+                        ? parts > 1 ? cg_text(cg, "u * %d", parts) : "u"
+                        : NULL;
+    const char *part = parts > 1 ? width > 1 ? cg_text(cg, "v / %d", width) : "v" : NULL;
+    const char *at = u && part ? cg_text(cg, "%s + %s", u, part) : u ? u : part ? part : "0";
+    const char *v = width == 1 ? "0"
+                    : parts > 1 ? cg_text(cg, "v %% %d", width)
+                                : "v";
+    return cg_decode(cg, cg->te->tensor[s->tensor].dtype,
+                     cg_text(cg, "%s[%s].v[%s]", row_array(k, n), at, v));
+}

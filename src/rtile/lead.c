@@ -1,0 +1,77 @@
+/* Rows that begin anywhere in 16 bytes, as rows of an odd length do: vectors that begin at the
+ * first aligned column of a row are aligned in all tensors whose rows begin alike.  */
+#include "rtile/facts.h"
+#include "te/tree.h"
+
+enum { VECTOR_BYTES = 16, TEMP_ALIGN = 256 };
+
+/* Does index i move both by as much at all sizes?  */
+static bool moves_alike(const Te *te, const Access *x, const Access *y, int i) {
+    const TeTensor *t = &te->tensor[x->tensor], *u = &te->tensor[y->tensor];
+    if (t->rank != u->rank) return false;
+    for (int d = 0; d < t->rank; d++) {
+        int64_t step = x->sub[d].coef[i];
+        if (step != y->sub[d].coef[i]) return false;
+        if (step && !te_extent_same(&t->stride[d], &u->stride[d])) return false;
+    }
+    return true;
+}
+
+/* Does each row begin at the same element of both, modulo `vec`?  */
+static bool begin_alike(const Te *te, const TeStmt *frame, const Access *x, const Access *y,
+                        int vec) {
+    if (x->c_varies || y->c_varies) {
+        if (x->c_unit % vec || y->c_unit % vec) return false;
+    } else if ((x->offset.c - y->offset.c) % vec) {
+        return false;
+    }
+    for (int i = 0; i < frame->n_left; i++) {
+        if (te_index_extent(&frame->index[i]) <= 1) continue;
+        if (x->unit[i] % vec == 0 && y->unit[i] % vec == 0) continue;
+        bool varies = ((x->varies | y->varies) >> i & 1) != 0;
+        if (varies ? !moves_alike(te, x, y, i)
+                   : (x->offset.coef[i] - y->offset.coef[i]) % vec != 0)
+            return false;
+    }
+    return true;
+}
+
+int rtile_lead_vector(const Te *te, const TeStmt *frame, const Access *lead, const Access *x,
+                      int align) {
+    const TeTensor *t = &te->tensor[x->tensor];
+    int bytes = te_dtype_bytes(t->dtype), most = t->role == TE_TEMP ? TEMP_ALIGN : align, vec = 1;
+    if (most > VECTOR_BYTES) most = VECTOR_BYTES;
+    if (rtile_row_step(frame, x) != 1) return 1;
+    while (2 * vec * bytes <= most && begin_alike(te, frame, lead, x, 2 * vec)) vec *= 2;
+    return vec;
+}
+
+/* Bytes of a column that need no access of their own where vectors begin as `lead` does.  */
+static double spared(const Te *te, const TeStmt *frame, const Access *lead, const Access *const *x,
+                     int n, int align) {
+    double bytes = 0;
+    for (int i = 0; i < n; i++) {
+        int vec = rtile_lead_vector(te, frame, lead, x[i], align);
+        bytes += te_dtype_bytes(te->tensor[x[i]->tensor].dtype) * (1 - 1.0 / vec);
+    }
+    return bytes;
+}
+
+void rows_lead(const Te *te, RowFacts *f, const Access *const *x, int n, int align) {
+    const TeStmt *frame = &te->stmt[f->group->frame];
+    double most = 0;
+    f->lead_vec = 1;
+    for (int i = 0; i < n; i++) {
+        double bytes = spared(te, frame, x[i], x, n, align);
+        if (bytes > most) f->lead = *x[i];
+        if (bytes > most) most = bytes;
+    }
+    for (int k = 0; k < f->n_source; k++) f->source[k].lead_vec = 1;
+    if (most <= 0) return;
+    for (int i = 0; i < n; i++) {
+        int vec = rtile_lead_vector(te, frame, &f->lead, x[i], align);
+        if (vec > f->lead_vec) f->lead_vec = vec;
+    }
+    for (int k = 0; k < f->n_source; k++)
+        f->source[k].lead_vec = rtile_lead_vector(te, frame, &f->lead, &f->source[k].access, align);
+}
