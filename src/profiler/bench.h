@@ -80,8 +80,8 @@ Status bench_time(Bench *b, const BenchLaunch *l, Sample *us);
  * costs nothing; or submitted one by one to an idle device.  0 repeats: the time between two events
  * around nothing.  */
 Status bench_repeat(Bench *b, const BenchLaunch *l, int repeats, bool graph, Sample *us);
-/* Microseconds of one launch right after another one, which is not timed.  */
-Status bench_after(Bench *b, const BenchLaunch *before, const BenchLaunch *l, Sample *us);
+/* Microseconds of one launch right after n other ones, which are not timed.  */
+Status bench_after(Bench *b, const BenchLaunch *before, int n, const BenchLaunch *l, Sample *us);
 /* Microseconds per iteration: `*count` (an int that is one of the parameters) is set to `few` and
  * to `many` in turn; (time(many) - time(few)) / (many - few).  Both are the least that make sense:
  * they are multiplied alike until the difference is long enough to be measured well.  */

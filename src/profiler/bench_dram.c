@@ -105,7 +105,7 @@ static Status whole_kernel(Dram *m, const Stream *flush, double floor_us, double
     shape.unroll = 2;
     shape.uneven = true;
     Status st = stream_open(m->b, STREAM_READ, m->p, 0, bytes, &shape, &s);
-    if (!st) st = bench_after(m->b, &flush->l, &s.l, &us);
+    if (!st) st = bench_after(m->b, &flush->l, 1, &s.l, &us);
     if (st) return st;
     /* No kernel is faster than the memory, nor than one access: what the floor takes away is not
      * known better.  */

@@ -1,10 +1,19 @@
-/* L2: its rate, what one SM takes of it, its rate over footprint and its effective capacity.
+/* L2: its rate, what one SM takes of it, its rate over footprint, its effective capacity and its
+ * lines.
  *
  * All SMs read the same data again and again, past L1; over the passes each SM reads all of it, so
  * that a cache in several parts holds a copy in each.  The rate is the slope over passes.  The
  * effective capacity is the footprint at which the rate has fallen by a twentieth from that of a
  * small one, found by bisection, whose steps become points of the curve.  In the manner of
- * te42kyfo/gpu-benches (gpu-l2-cache).  */
+ * te42kyfo/gpu-benches (gpu-l2-cache).
+ *
+ * Lines: a word takes a line of its own if no other is as near as that.  Words are read by all SMs,
+ * as above, after other memory was, and then some of them by one thread, one after another: if all
+ * lines are held it waits for L2 alone.  With words 2 x + 32 bytes apart, as many as lines of x
+ * bytes take 0.7 of the effective capacity, they are held unless a line is larger than x, in which
+ * case they take 1.4 of it or more.  All x reach over about as much memory, so that the translation
+ * of addresses costs the same, and over odd numbers of sectors, so that no part of the cache is
+ * left out.  */
 #include "profiler/stream.h"
 
 #include <string.h>
@@ -98,6 +107,103 @@ static Status put_footprints(Cache *m) {
     return ST_OK;
 }
 
+/* ---- lines ---- */
+static const char line_source[] =
+    "__device__ __forceinline__ unsigned get(const char *p, int i, int apart) {\n"
+    "    unsigned v;\n"
+    "    asm volatile(\"ld.global.cg.u32 %0, [%1];\"\n"
+    "                 : \"=r\"(v) : \"l\"(p + (long long)i * apart));\n"
+    "    return v;\n"
+    "}\n"
+    "#define ARGS const char *p, unsigned *out, int n, int apart, int hop, int loads, \\\n"
+    "             unsigned never\n"
+    /* every block reads all words, and begins with others */
+    "extern \"C\" __global__ void __launch_bounds__(1024) touch(ARGS) {\n"
+    "    int first = (int)((long long)n * blockIdx.x / gridDim.x);\n"
+    "    unsigned all = 0;\n"
+    "    #pragma unroll 1\n"
+    "    for (int i = threadIdx.x; i < n; i += blockDim.x)\n"
+    "        all ^= get(p, i < n - first ? first + i : first + i - n, apart);\n"
+    "    if (all == never) *out = all;\n"
+    "}\n"
+    "extern \"C\" __global__ void probe(ARGS) {\n"
+    "    int at = 0;\n"
+    "    #pragma unroll 1\n"
+    "    for (int i = 0; i < loads; i++) {\n"
+    "        at += hop + (get(p, at, apart) == never);\n"
+    "        if (at >= n) at -= n;\n"
+    "    }\n"
+    "    if (at == (int)never) *out = at;\n"
+    "}\n";
+
+static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
+
+enum { SECTOR = 32, LARGEST_LINE = 1024 };
+
+/* Words in memory, read by a kernel of the above.  What the launch points to lies in it: it stays
+ * where it is.  */
+typedef struct {
+    BenchLaunch l;
+    CudaAddress p, out;
+    int n, apart, hop, loads;
+    unsigned never;
+} Words;
+
+static Status words(const Cache *m, const char *symbol, CudaAddress p, double n, int apart,
+                    Words *w) {
+    enum { MOST_THREADS = 1024, EXACT_LOADS = 64, LOADS = 4096 };
+    Bench *b = m->b;
+    bool probe = !strcmp(symbol, "probe");
+    int threads = bench_threads(b, MOST_THREADS);
+    *w = (Words){.p = p, .n = (int)n, .apart = apart, .hop = (int)(0.618 * n), .never = 0x7fedcba9};
+    w->loads = bench_simulated(b) ? EXACT_LOADS : LOADS;
+    while (w->hop > 1 && common_divisor(w->n, w->hop) > 1) w->hop--;
+    /* A simulated cache is in one part.  */
+    int64_t blocks = probe || bench_simulated(b) ? 1 : bench_sms(b);
+    w->l.launch = (CudaLaunch){.grid = {blocks, 1, 1},
+                               .block = {probe ? 1 : threads, 1, 1}};
+    void *const param[] = {&w->p, &w->out, &w->n, &w->apart, &w->hop, &w->loads, &w->never};
+    for (size_t i = 0; i < sizeof param / sizeof *param; i++) w->l.param[i] = param[i];
+    Status s = bench_buffer(b, sizeof w->never, &w->out);
+    return s ? s : bench_kernel(b, line_source, symbol, NULL, &w->l.kernel);
+}
+
+/* Microseconds until a word is there, of as many as 0.7 of the effective capacity has lines of `x`
+ * bytes, after other memory has driven them out and all SMs have read them again.  */
+static Status wait_for_word(const Cache *m, int x, Sample *us) {
+    double capacity = (double)bench_l2_bytes(m->b), n = 0.7 * m->l2->effective_capacity.value / x;
+    int apart = 2 * x + SECTOR;
+    size_t room = (size_t)(n * apart) / SECTOR * SECTOR + SECTOR;
+    Words other, all, some;
+    Status s = words(m, "touch", m->p + room, (4 * capacity - (double)room) / SECTOR, SECTOR,
+                     &other);
+    if (!s) s = words(m, "touch", m->p, n, apart, &all);
+    if (!s) s = words(m, "probe", m->p, n, apart, &some);
+    if (s) return s;
+    const BenchLaunch before[] = {other.l, all.l};
+    s = bench_after(m->b, before, 2, &some.l, us);
+    if (!s) *us = sample_times(us, 1.0 / some.loads);
+    return s;
+}
+
+/* The least that fits.  Of words that do not, a quarter and more come from DRAM.  */
+static Status lines(const Cache *m, const Device *dev) {
+    static const double missing = 0.12;
+    double dram_us = dev->memory[LEVEL_DRAM].latency.value / bench_hz(m->b) * 1e6;
+    double l2_us = m->l2->latency.value / bench_light_hz(m->b) * 1e6;
+    Sample held, now;
+    Status s = wait_for_word(m, LARGEST_LINE, &held);
+    Sample line = held;
+    line.value = LARGEST_LINE;
+    for (int x = LARGEST_LINE / 2; x >= SECTOR && !s; x /= 2) {
+        s = wait_for_word(m, x, &now);
+        if (s || now.value - held.value > missing * (dram_us - l2_us)) break;
+        line.value = x;
+    }
+    if (!s) bench_figure(&m->l2->line, &line, 1);
+    return s;
+}
+
 /* One block on each of some SMs: several would be spread over more.  */
 static Status active_sms(Cache *m, double bytes) {
     enum { IN_FLIGHT = 65536 };
@@ -144,6 +250,7 @@ Status bench_l2(Bench *b, Device *dev) {
         s = bench_tried(b, plain(&m, STREAM_REWRITE, 0.5 * capacity, &m.l2->write));
     if (!s && bench_try(b, "l2.read over footprint"))
         s = bench_tried(b, over_footprint(&m, capacity));
+    if (!s && bench_try(b, "l2.line")) s = bench_tried(b, lines(&m, dev));
     m.n = 0;
     if (!s && bench_try(b, "l2.read over active_sms"))
         s = bench_tried(b, active_sms(&m, 0.25 * capacity));

@@ -25,7 +25,8 @@ typedef struct {
     int repeats;
     CudaGraph graph;          /* NULL: submitted one by one */
     bool lead;                /* a thread that waits keeps the device busy meanwhile */
-    const BenchLaunch *before;            /* this does instead */
+    const BenchLaunch *before;            /* these do instead */
+    int n_before;
     CudaAddress clocks;       /* 0: microseconds by events; else clocks, from this word */
     int *count;               /* NULL: one launch is the sample; else a slope */
     int few, many;
@@ -57,7 +58,8 @@ static Status submit(Bench *b, const Timed *t) {
 }
 
 static Status take_us(Bench *b, const Timed *t, double *us) {
-    Status s = t->before ? launch(b, t->before) : t->lead ? spin(b, 1, lead_us) : ST_OK;
+    Status s = t->lead ? spin(b, 1, lead_us) : ST_OK;
+    for (int i = 0; i < t->n_before && !s; i++) s = launch(b, &t->before[i]);
     if (!s) s = cuda_event_record(b->x, b->d, b->begin, b->stream);
     if (!s) s = t->graph ? cuda_graph_launch(b->x, b->d, t->graph, b->stream) : submit(b, t);
     if (!s) s = cuda_event_record(b->x, b->d, b->end, b->stream);
@@ -212,8 +214,8 @@ Status bench_run(Bench *b, const BenchLaunch *l) {
     return s ? s : cuda_stream_wait(b->x, b->d, b->stream);
 }
 
-Status bench_after(Bench *b, const BenchLaunch *before, const BenchLaunch *l, Sample *us) {
-    Timed t = {.l = l, .repeats = 1, .before = before};
+Status bench_after(Bench *b, const BenchLaunch *before, int n, const BenchLaunch *l, Sample *us) {
+    Timed t = {.l = l, .repeats = 1, .before = before, .n_before = n};
     double warm;
     Status s = take(b, &t, &warm);
     return s ? s : measure(b, &t, us);

@@ -18,16 +18,16 @@
 
 const LoopGpu loop_gpu[LOOP_GPUS] = {
     {"a100", "NVIDIA A5-1GB", 5, 4, 3, 1400, 1250,
-     2.4e10, 2.1e10, 2.0e10, 370, 131072, 114688, 1.7e11, 9e10, 40, 210, 32, 4, 23,
+     2.4e10, 2.1e10, 2.0e10, 370, 131072, 114688, 128, 1.7e11, 9e10, 40, 210, 32, 4, 23,
      2600, 1450, 1900, 610, 0.83, 77, 0, 51, 6, 0},
     {"h200", "NVIDIA Odd 7", 7, 2, 4, 1100, 1000,
-     3e10, 2.6e10, 2.5e10, 320, 262144, 196608, 2.4e11, 1.2e11, 48, 230, 16, 8, 26,
+     3e10, 2.6e10, 2.5e10, 320, 262144, 196608, 64, 2.4e11, 1.2e11, 48, 230, 16, 8, 26,
      3100, 1700, 2100, 430, 0.77, 63, 209, 45, 7, 197},
     {"rtx4090", "NVIDIA GeForce RTX 4", 4, 2, 2, 2100, 1900,
-     1.8e10, 1.7e10, 1.55e10, 520, 131072, 98304, 2.2e11, 1e11, 56, 290, 32, 4, 31,
+     1.8e10, 1.7e10, 1.55e10, 520, 131072, 98304, 32, 2.2e11, 1e11, 56, 290, 32, 4, 31,
      4200, 2300, 3300, 520, 0.69, 91, 0, 38, 5, 0},
     {"h200", "NVIDIA H4", 4, 4, 5, 1600, 1410,
-     2.7e10, 2.4e10, 2.2e10, 410, 131072, 98304, 2.6e11, 1.3e11, 60, 250, 32, 4, 29,
+     2.7e10, 2.4e10, 2.2e10, 410, 131072, 98304, 128, 2.6e11, 1.3e11, 60, 250, 32, 4, 29,
      2900, 1500, 1700, 470, 0.71, 77, 241, 51, 6, 233},
 };
 static const double tolerance = 0.05;
@@ -98,6 +98,7 @@ static void l2(Arena *a, const LoopGpu *g, double scale, MemoryLevel *m) {
     double c = g->l2 * scale, e = g->effective * scale;
     set(&m->capacity, c);
     set(&m->effective_capacity, e);
+    set(&m->line, g->line);
     set(&m->read, r);
     set(&m->write, g->l2_write);
     set(&m->per_sm_max, g->port);
@@ -277,8 +278,9 @@ void loop_open(Arena *a, Diag *d, Device *const *gpu, int n, Cuda **out) {
     X("clusters_resident",           "clusters", "")                                               \
     X("dsmem.capacity",              BASE,    "what a cluster's blocks add up to")                 \
     X("*.capacity",                  DRIVER,  "")                                                  \
-    X("*.line",                      BASE,    "of the architecture; lines of L2 are 128 bytes")    \
-    X("*.transaction",               UNUSED,  "sectors are 32 bytes")                              \
+    X("l2.line",                     "l2",    "")                                                  \
+    X("*.line",                      UNUSED,  "L2 alone has lines")                                \
+    X("*.transaction",               UNUSED,  "sectors are 32 bytes on every GPU")                 \
     X("dram.latency",                "latency", "")                                                \
     X("l2.latency",                  "latency", "")                                                \
     X("smem.latency",                "latency", "")                                                \

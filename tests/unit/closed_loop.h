@@ -15,7 +15,7 @@ typedef struct {
     const char *base, *gpu;
     double sms, parts, issue, mhz, sustained;
     double read, write, copy, dram_latency;
-    double l2, effective, l2_read, l2_write, port, l2_latency;
+    double l2, effective, line, l2_read, l2_write, port, l2_latency;
     double banks, width, smem_latency;
     double stream, graph, floor, start;
     double scale;             /* of the rates of units and movers */

@@ -94,6 +94,8 @@ static const struct {
     {"chase", "ld.global.cg.u64", {0x381, 0x981}, NULL, 16, LOOP},
     {"chase_shared", "ld.shared.u32", {0x984}, NULL, 16, LOOP},
     {"chase", "ld.shared::cluster.u32", {0x980}, "LOADS", 0, LOOP},
+    {"touch", "ld.global.cg.u32", {0x381, 0x981}, NULL, 1, LOOP},
+    {"probe", "ld.global.cg.u32", {0x381, 0x981}, NULL, 1, LOOP},
     {"read", "TILES(BODY)", {0x381, 0x981}, "UNROLL", 0, LOOP},
     {"write", "TILES(BODY)", {0x386, 0x986}, "UNROLL", 0, LOOP},
     {"copy", "TILES(BODY)", {0x381, 0x981}, "UNROLL", 0, LOOP},
@@ -298,8 +300,9 @@ Status bench_repeat(Bench *b, const BenchLaunch *l, int repeats, bool graph, Sam
     return bench_time(b, l, us);
 }
 
-Status bench_after(Bench *b, const BenchLaunch *before, const BenchLaunch *l, Sample *us) {
+Status bench_after(Bench *b, const BenchLaunch *before, int n, const BenchLaunch *l, Sample *us) {
     (void)before;
+    (void)n;
     return bench_time(b, l, us);
 }
 
