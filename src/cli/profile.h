@@ -17,8 +17,7 @@ typedef struct {
     const volatile sig_atomic_t *signal;  /* that ended the measurement; NULL or 0: none */
 } ProfileTool;
 
-/* Both return the exit code: of a call of the library that failed, of what is in t->diag.  */
-int profile_fail(ProfileTool *t, RollerStatus s);
+/* Tells what is in t->diag; the exit code.  */
 int profile_fail_here(ProfileTool *t);
 /* Reads a profile by name or file; faults go to the messages.  */
 int profile_load(ProfileTool *t, const char *name, const char **file, Device **out);

@@ -28,13 +28,6 @@ static void json_failure(ProfileTool *t, Status s, const char *message, const ch
     buf_puts(&t->report, "}}\n");
 }
 
-int profile_fail(ProfileTool *t, RollerStatus s) {
-    const RollerError *e = roller_error(t->ctx);
-    if (e) buf_puts(&t->messages, e->rendered);
-    if (e && t->o.json) json_failure(t, (Status)e->status, e->message, e->hint);
-    return roller_status_exit(s);
-}
-
 int profile_fail_here(ProfileTool *t) {
     const DiagMessage *m = diag_first_error(&t->diag);
     for (int i = 0; i < t->diag.count; i++)

@@ -12,7 +12,6 @@ typedef struct {
 
 /* The bits of v in a real type (or an element of a packed one), rounded once.  */
 uint64_t sim_encode(const SimCvt *c, PtxType t, double v);
-double sim_round_integral(double v, Round r);
 SimExec *sim_pick_cvt_small(SimPick *k, SimCvt *c);       /* packed and small formats, tf32 */
 SimExec *sim_pick_cvt_pack(SimPick *k, SimCvt *c);        /* cvt.pack.sat */
 #endif

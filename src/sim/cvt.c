@@ -61,7 +61,7 @@ static double from_integer(PtxType from, PtxType to, uint64_t bits, Round r) {
 
 /* ---- reals to integers ---- */
 
-double sim_round_integral(double v, Round r) {
+static double round_integral(double v, Round r) {
     double low = floor(v), rest = v - low;
     if (!isfinite(v) || rest == 0) return v;
     double up = low + 1, to;
@@ -77,7 +77,7 @@ double sim_round_integral(double v, Round r) {
 static uint64_t to_integer(PtxType to, double v, Round r) {
     int bits = sim_type_bits(to);
     if (v != v) return 0;
-    v = sim_round_integral(v, r);
+    v = round_integral(v, r);
     if (ptx_signed(to)) {
         double limit = ldexp(1, bits - 1);
         if (v >= limit) return ((uint64_t)1 << (bits - 1)) - 1;
@@ -105,7 +105,7 @@ static uint64_t saturate(PtxType to, PtxType from, uint64_t v) {
 /* ---- one value ---- */
 
 static uint64_t real_result(const SimCvt *c, double v) {
-    if (c->integral) v = sim_round_integral(v, c->round);
+    if (c->integral) v = round_integral(v, c->round);
     return sim_encode(c, c->to, v);
 }
 

@@ -19,11 +19,6 @@ typedef struct {
 } SimCfg;
 SimCfg *sim_cfg(Arena *a, const PtxFunc *f);
 
-/* What an operand does to its registers.  */
-typedef enum { ROLE_READ, ROLE_WRITE, ROLE_BOTH } SimRole;
-/* Calls visit(user, register, role) for every register of an instruction, guard included.  */
-void sim_visit_registers(const PtxInst *i, void (*visit)(void *user, int reg, SimRole role),
-                         void *user);
 /* The operand pattern of PTX_OPS.  */
 const char *sim_op_pattern(PtxOp op);
 
@@ -97,7 +92,6 @@ void sim_link_operand(SimLink *k, const SimUnitCode *u, const PtxOpnd *o, SimOpn
 /* An operand that cannot be, or a list that does not fit the opcode's pattern, is reported.  */
 bool sim_check_operand(SimLinker *l, const SimUnitCode *u, const PtxInst *i, const PtxOpnd *o);
 bool sim_check_pattern(SimLinker *l, const PtxInst *i);
-Slot sim_const(SimLinker *l, SimConst c);
 /* Reports at an instruction; returns false.  */
 bool sim_link_error(SimLinker *l, const PtxInst *i, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -17,7 +17,7 @@ static void rehash(SimLinker *l) {
     }
 }
 
-Slot sim_const(SimLinker *l, SimConst c) {
+static Slot constant(SimLinker *l, SimConst c) {
     if (2 * (l->n_konst + 1) > l->cap_table) rehash(l);
     size_t h = hash64(&c.bits64, 8, c.bits32) % l->cap_table;
     for (; l->konst_table[h]; h = (h + 1) % l->cap_table) {
@@ -35,7 +35,7 @@ Slot sim_const(SimLinker *l, SimConst c) {
 }
 
 static Slot int_const(SimLinker *l, int64_t v) {
-    return sim_const(l, (SimConst){.bits64 = (uint64_t)v, .bits32 = (uint32_t)v});
+    return constant(l, (SimConst){.bits64 = (uint64_t)v, .bits32 = (uint32_t)v});
 }
 
 static Slot real_const(SimLinker *l, double v) {
@@ -43,7 +43,7 @@ static Slot real_const(SimLinker *l, double v) {
     float f = (float)v;
     memcpy(&c.bits64, &v, sizeof v);
     memcpy(&c.bits32, &f, sizeof f);
-    return sim_const(l, c);
+    return constant(l, c);
 }
 
 /* The place of a variable in the shared memory of the kernel: in order of first use.  */
@@ -68,7 +68,7 @@ static Slot symbol_const(SimLink *k, const SimUnitCode *u, const PtxSymbol *s, i
     if (s->space == SPACE_SHARED) add += place_shared(k, s);
     if (s->space == SPACE_LOCAL) return int_const(&k->l, u->frame + s->offset + add);
     if (s->space == SPACE_PARAM) return int_const(&k->l, s->offset + add);
-    return sim_const(&k->l, (SimConst){.symbol = s, .add = add});
+    return constant(&k->l, (SimConst){.symbol = s, .add = add});
 }
 
 /* ---- operands ---- */

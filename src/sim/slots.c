@@ -12,21 +12,25 @@ static const char *const patterns[] = {
 };
 const char *sim_op_pattern(PtxOp op) { return patterns[op]; }
 
-static void visit_operand(const PtxOpnd *o, SimRole role,
-                          void (*visit)(void *user, int reg, SimRole role), void *user) {
+/* What an operand does to its registers.  */
+typedef enum { ROLE_READ, ROLE_WRITE, ROLE_BOTH } Role;
+
+static void visit_operand(const PtxOpnd *o, Role role,
+                          void (*visit)(void *user, int reg, Role role), void *user) {
     if (o->kind == OPND_REG) visit(user, o->reg, role);
-    SimRole inner = o->kind == OPND_ADDRESS ? ROLE_READ : role;
+    Role inner = o->kind == OPND_ADDRESS ? ROLE_READ : role;
     for (int k = 0; k < o->n; k++) visit_operand(&o->elem[k], inner, visit, user);
 }
 
-void sim_visit_registers(const PtxInst *i, void (*visit)(void *user, int reg, SimRole role),
-                         void *user) {
+/* Calls visit(user, register, role) for every register of an instruction, guard included.  */
+static void visit_registers(const PtxInst *i, void (*visit)(void *user, int reg, Role role),
+                            void *user) {
     const char *p = sim_op_pattern(i->op);
     bool any = p[0] == '*';
     for (int k = 0; k < i->n_opnd; k++) {
         if (*p == '/') p++;
         char c = any || !*p ? 'r' : *p++;
-        SimRole role = c == 'd' ? ROLE_WRITE : c == 'r' ? ROLE_BOTH : ROLE_READ;
+        Role role = c == 'd' ? ROLE_WRITE : c == 'r' ? ROLE_BOTH : ROLE_READ;
         visit_operand(&i->opnd[k], role, visit, user);
     }
     if (i->guard >= 0) visit(user, i->guard, ROLE_READ);
@@ -52,12 +56,12 @@ typedef struct {
 static bool bit(const uint64_t *set, int r) { return set[r / 64] >> (r % 64) & 1; }
 static void set_bit(uint64_t *set, int r) { set[r / 64] |= (uint64_t)1 << (r % 64); }
 
-static void scan_read(void *user, int reg, SimRole role) {
+static void scan_read(void *user, int reg, Role role) {
     Live *v = user;
     if (role != ROLE_WRITE && !bit(v->k, reg)) set_bit(v->g, reg);
 }
 
-static void scan_write(void *user, int reg, SimRole role) {
+static void scan_write(void *user, int reg, Role role) {
     Live *v = user;
     if (role == ROLE_READ) return;
     if (v->guarded && !bit(v->k, reg)) set_bit(v->g, reg);   /* the old value may survive */
@@ -71,8 +75,8 @@ static void gen_kill(Live *v) {
         for (int k = v->cfg->block[b].first; k < v->cfg->block[b].end; k++) {
             const PtxInst *i = &v->f->inst[k];
             v->guarded = i->guard >= 0;
-            sim_visit_registers(i, scan_read, v);
-            sim_visit_registers(i, scan_write, v);
+            visit_registers(i, scan_read, v);
+            visit_registers(i, scan_write, v);
         }
     }
 }
@@ -103,7 +107,7 @@ static void cover(Live *v, int reg, int at) {
     if (at > v->end[reg]) v->end[reg] = at;
 }
 
-static void cover_operand(void *user, int reg, SimRole role) {
+static void cover_operand(void *user, int reg, Role role) {
     Live *v = user;
     if (v->exclusive) {
         cover(v, reg, 0);
@@ -130,7 +134,7 @@ static void intervals(Live *v) {
             v->position = 2 * k;
             v->extend = !elementwise(i->op);
             v->exclusive = i->op == OP_WGMMA;
-            sim_visit_registers(i, cover_operand, v);
+            visit_registers(i, cover_operand, v);
         }
     }
 }

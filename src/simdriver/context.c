@@ -23,27 +23,9 @@ static void pop(CUcontext *ctx) {
     if (ctx) *ctx = top;
 }
 
-CUresult context_new(Driver *d, Gpu *gpu, Context **out) {
-    Context *ctx = host_alloc(sizeof *ctx);
-    if (!ctx) return CUDA_ERROR_OUT_OF_MEMORY;
-    ctx->gpu = gpu;
-    if (!handle_new(d, &ctx->o, KIND_CONTEXT, NULL)) {
-        free(ctx);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    ctx->legacy = stream_new(d, ctx, true);
-    ctx->per_thread = stream_new(d, ctx, true);
-    if (ctx->legacy && ctx->per_thread) {
-        *out = ctx;
-        return CUDA_SUCCESS;
-    }
-    context_free(d, ctx);
-    return CUDA_ERROR_OUT_OF_MEMORY;
-}
-
 /* Everything that belongs to the context goes with it.  Streams are dropped first: then no work
  * refers to anything.  Who waits for that work looks again.  */
-void context_free(Driver *d, Context *ctx) {
+static void drop_context(Driver *d, Context *ctx) {
     static const Kind kinds[] = {KIND_STREAM, KIND_EVENT, KIND_FUNCTION, KIND_MODULE};
     size_t at = 0;
     for (Stream *s; (s = NEXT(d, Stream, &at, KIND_STREAM, ctx));) {
@@ -64,6 +46,24 @@ void context_free(Driver *d, Context *ctx) {
     driver_wake(d);
 }
 
+static CUresult new_context(Driver *d, Gpu *gpu, Context **out) {
+    Context *ctx = host_alloc(sizeof *ctx);
+    if (!ctx) return CUDA_ERROR_OUT_OF_MEMORY;
+    ctx->gpu = gpu;
+    if (!handle_new(d, &ctx->o, KIND_CONTEXT, NULL)) {
+        free(ctx);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    ctx->legacy = stream_new(d, ctx, true);
+    ctx->per_thread = stream_new(d, ctx, true);
+    if (ctx->legacy && ctx->per_thread) {
+        *out = ctx;
+        return CUDA_SUCCESS;
+    }
+    drop_context(d, ctx);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 CUresult context_finish(Driver *d, Context *ctx) {
     CUresult r = ctx->failed;
     size_t at = 0;
@@ -82,7 +82,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev) {
     Gpu *g = gpu_get(c.driver, dev);
     if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_DEVICE);
     if (!ctx) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
-    CUresult r = g->primary ? CUDA_SUCCESS : context_new(c.driver, g, &g->primary);
+    CUresult r = g->primary ? CUDA_SUCCESS : new_context(c.driver, g, &g->primary);
     if (r == CUDA_SUCCESS) {
         g->retained++;
         *ctx = HANDLE(CUcontext, g->primary);
@@ -96,7 +96,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
     Gpu *g = gpu_get(c.driver, dev);
     if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_DEVICE);
     if (g->retained == 0) return driver_leave(&c, CUDA_ERROR_INVALID_CONTEXT);
-    if (--g->retained == 0) context_free(c.driver, g->primary);
+    if (--g->retained == 0) drop_context(c.driver, g->primary);
     return driver_leave(&c, CUDA_SUCCESS);
 }
 
@@ -118,11 +118,11 @@ static CUresult create(Call *c, CUcontext *ctx, CUdevice dev) {
     Context *made;
     if (!g) return CUDA_ERROR_INVALID_DEVICE;
     if (!ctx) return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = context_new(c->driver, g, &made);
+    CUresult r = new_context(c->driver, g, &made);
     if (r != CUDA_SUCCESS) return r;
     *ctx = HANDLE(CUcontext, made);
     r = push(*ctx);
-    if (r != CUDA_SUCCESS) context_free(c->driver, made);
+    if (r != CUDA_SUCCESS) drop_context(c->driver, made);
     return r;
 }
 
@@ -148,7 +148,7 @@ CUresult cuCtxDestroy_v2(CUcontext ctx) {
     if (!driver_enter(&c, FN_cuCtxDestroy_v2)) return c.result;
     Context *own = GET(&c, Context, ctx, KIND_CONTEXT);
     if (!own || own->gpu->primary == own) return driver_leave(&c, CUDA_ERROR_INVALID_CONTEXT);
-    context_free(c.driver, own);
+    drop_context(c.driver, own);
     if (context_current() == ctx) pop(NULL);
     return driver_leave(&c, CUDA_SUCCESS);
 }

@@ -37,7 +37,7 @@ int function_blocks_per_sm(const Function *f, const Device *dev, int threads, in
     return hal_blocks_per_sm(dev, threads, f->registers, (int64_t)f->info.static_smem + dynamic);
 }
 
-int function_most_threads(const Function *f, const Device *dev) {
+static int most_threads(const Function *f, const Device *dev) {
     int most = (int)dev->limits.threads_per_block.value;
     if (f->info.max_threads > 0 && f->info.max_threads < most) most = f->info.max_threads;
     int warp = (int)dev->limits.warp_size.value, fit = most;
@@ -45,11 +45,11 @@ int function_most_threads(const Function *f, const Device *dev) {
     return fit;
 }
 
-CUresult function_get_attribute(const Function *f, const Device *dev, int attribute, int *value) {
+static CUresult get_attribute(const Function *f, const Device *dev, int attribute, int *value) {
     const SimKernelInfo *i = &f->info;
     if (!value) return CUDA_ERROR_INVALID_VALUE;
     switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = function_most_threads(f, dev); break;
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = most_threads(f, dev); break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)i->static_smem; break;
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = (int)i->const_bytes; break;
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)i->local_bytes; break;
@@ -80,8 +80,8 @@ CUresult function_get_attribute(const Function *f, const Device *dev, int attrib
     return CUDA_SUCCESS;
 }
 
-CUresult function_set_attribute(const Function *f, const Device *dev, Settings *settings,
-                                int attribute, int value) {
+static CUresult set_attribute(const Function *f, const Device *dev, Settings *settings,
+                              int attribute, int value) {
     bool valid = false;
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
@@ -113,7 +113,7 @@ CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function) {
     Function *f;
     if (!driver_enter(&c, FN_cuFuncGetAttribute)) return c.result;
     CUresult r = function_get(&c, function, &f);
-    if (r == CUDA_SUCCESS) r = function_get_attribute(f, c.ctx->gpu->dev, attribute, value);
+    if (r == CUDA_SUCCESS) r = get_attribute(f, c.ctx->gpu->dev, attribute, value);
     return driver_leave(&c, r);
 }
 
@@ -123,7 +123,7 @@ CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
     if (!driver_enter(&c, FN_cuFuncSetAttribute)) return c.result;
     CUresult r = function_get(&c, function, &f);
     if (r == CUDA_SUCCESS) {
-        r = function_set_attribute(f, c.ctx->gpu->dev, f->settings, attribute, value);
+        r = set_attribute(f, c.ctx->gpu->dev, f->settings, attribute, value);
     }
     return driver_leave(&c, r);
 }
@@ -165,7 +165,7 @@ CUresult cuKernelGetAttribute(int *value, int attribute, CUkernel kernel, CUdevi
     if (!driver_enter(&c, FN_cuKernelGetAttribute)) return c.result;
     CUresult r = describe_kernel(&c, kernel, dev, &f);
     if (r == CUDA_SUCCESS) {
-        r = function_get_attribute(&f, gpu_get(c.driver, dev)->dev, attribute, value);
+        r = get_attribute(&f, gpu_get(c.driver, dev)->dev, attribute, value);
     }
     return driver_leave(&c, r);
 }
@@ -176,7 +176,7 @@ CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kernel, CUdevic
     if (!driver_enter(&c, FN_cuKernelSetAttribute)) return c.result;
     CUresult r = describe_kernel(&c, kernel, dev, &f);
     if (r == CUDA_SUCCESS) {
-        r = function_set_attribute(&f, gpu_get(c.driver, dev)->dev, f.settings, attribute, value);
+        r = set_attribute(&f, gpu_get(c.driver, dev)->dev, f.settings, attribute, value);
     }
     return driver_leave(&c, r);
 }

@@ -74,10 +74,6 @@ bool function_describe(const Image *image, const char *name, const Device *dev, 
 /* Bytes of dynamic shared memory that a launch may ask for.  */
 int64_t function_most_dynamic(const Function *f, const Device *dev);
 int function_blocks_per_sm(const Function *f, const Device *dev, int threads, int64_t dynamic);
-int function_most_threads(const Function *f, const Device *dev);
-CUresult function_get_attribute(const Function *f, const Device *dev, int attribute, int *value);
-CUresult function_set_attribute(const Function *f, const Device *dev, Settings *settings,
-                                int attribute, int value);
 
 /* ---- Work ---- */
 typedef enum { WORK_KERNEL, WORK_COPY, WORK_FILL, WORK_WAIT, WORK_MARK, WORK_GRAPH } WorkKind;
@@ -175,8 +171,6 @@ void memory_release(Context *ctx, Memory *m);
 /* The bytes of any device; NULL if they are not in one allocation.  *gpu (may be NULL) gets the
  * device.  */
 void *memory_at(Driver *d, CUdeviceptr at, size_t bytes, Gpu **gpu);
-CUresult context_new(Driver *d, Gpu *gpu, Context **out);
-void context_free(Driver *d, Context *ctx);
 /* The calling thread's current context as a handle; 0: none.  */
 CUcontext context_current(void);
 /* As work_finish, for all streams.  */
