@@ -14,7 +14,6 @@ typedef struct {
     Arena *scratch, *results;
     SimCounters total;
     SimSlices *work;          /* sums of timing.h; NULL: not timed */
-    bool failed;
 } Worker;
 
 /* One step on behalf of a unit, under the recovery points of both arenas.  */
@@ -60,44 +59,55 @@ static bool run_one(void *user, int64_t n, int worker) {
     if (k->stop && *k->stop) return false;
     ArenaMark mark = arena_mark(w->scratch);
     Step s = {.unit = &k->unit[n], .worker = w, .scratch = w->scratch, .budget = UINT64_MAX};
-    w->failed = !run_step(&s);
+    bool good = run_step(&s);
     arena_reset(w->scratch, mark);
-    return !w->failed;
+    return good;
+}
+
+/* Clusters that have begun.  */
+typedef struct {
+    Step *step;
+    int n;
+} Live;
+
+static void drop_live(void *p) {
+    Live *x = p;
+    while (x->n > 0) arena_destroy(x->step[--x->n].scratch);
 }
 
 /* Runs every live cluster for a slice; the finished ones leave.  */
-static bool run_live(Step *live, int *n) {
+static bool run_live(Live *x) {
     int kept = 0;
     bool good = true;
-    for (int k = 0; k < *n; k++) {
-        good = good && run_step(&live[k]);
-        if (good && live[k].cluster) live[kept++] = live[k];
-        else arena_destroy(live[k].scratch);
+    for (int k = 0; k < x->n; k++) {
+        good = good && run_step(&x->step[k]);
+        Step ran = x->step[k];
+        x->step[k] = x->step[kept];
+        x->step[kept] = ran;
+        if (good && ran.cluster) kept++;
     }
-    *n = kept;
+    while (x->n > kept) arena_destroy(x->step[--x->n].scratch);
     return good;
 }
 
 static bool run_serial(Arena *a, const Crew *k, int64_t n_unit) {
-    Step *live = ARENA_ARRAY(a, Step, n_unit < MOST_RESIDENT ? n_unit : MOST_RESIDENT);
-    int n_live = 0;
+    Live *live = ARENA_NEW(a, Live);
+    live->step = ARENA_ARRAY(a, Step, n_unit < MOST_RESIDENT ? n_unit : MOST_RESIDENT);
+    arena_defer(a, drop_live, live);
     bool good = true;
-    for (int64_t next = 0; good && (next < n_unit || n_live > 0);) {
+    for (int64_t next = 0; good && (next < n_unit || live->n > 0);) {
         if (k->stop && *k->stop) break;
-        if (next < n_unit && n_live < MOST_RESIDENT) {
-            Step *s = &live[n_live++];
-            *s = (Step){.unit = &k->unit[next++],
-                        .worker = k->worker,
-                        .scratch = arena_create(NULL),
-                        .budget = n_unit == 1 ? UINT64_MAX : SLICE};
-            if (!s->scratch) {
-                n_live--;
-                good = false;
-            }
+        if (next < n_unit && live->n < MOST_RESIDENT) {
+            Step s = {.unit = &k->unit[next++],
+                      .worker = k->worker,
+                      .scratch = arena_create(NULL),
+                      .budget = n_unit == 1 ? UINT64_MAX : SLICE};
+            good = s.scratch != NULL;
+            if (good) live->step[live->n++] = s;
         }
-        good = good && run_live(live, &n_live);
+        good = good && run_live(live);
     }
-    for (int l = 0; l < n_live; l++) arena_destroy(live[l].scratch);
+    drop_live(live);
     return good;
 }
 
@@ -128,7 +138,6 @@ Status sim_run_units(Arena *a, Diag *d, SimUnit *unit, int64_t n, const SimRun *
     for (int t = 0; t < threads; t++) {
         sim_count_add(total, &crew.worker[t].total);
         if (work) sim_slices_merge(work, crew.worker[t].work);
-        if (crew.worker[t].failed) good = false;
     }
     if (o->stop && *o->stop) {
         return diag_error(d, ST_CANCELLED, "sim", DIAG_NOWHERE, "the simulation was stopped");
