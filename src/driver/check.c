@@ -240,7 +240,8 @@ static Status check_group(Check *c, int g, const TeData *in) {
     TeData *temp = ARENA_ARRAY(c->a, TeData, c->normal->n_tensor);
     Status s = give_temporaries(c, g, temp);
     if (s) return s;
-    c->ref = (Reference){.te = c->normal, .data = in, .temp = temp, .exact = c->ref.exact};
+    c->ref = (Reference){.te = c->normal, .data = in, .temp = temp, .exact = c->ref.exact,
+                         .stop = c->o->stop};
     double budget = c->o->budget_s > 0 ? c->o->budget_s / 60 : 1;
     double fit = sample_work * budget / c->set->n_group / (block_work(p, r, span) + 1);
     int least = ragged(p, r) ? 2 : 1;     /* an edge and an inner block */
@@ -286,7 +287,7 @@ static Status check_data(Check *c, TeFill fill) {
     const TeData *in;
     Status s = start_run(c, &in);
     if (s) return s;
-    c->ref = (Reference){.te = c->te, .data = in, .exact = c->ref.exact};
+    c->ref = (Reference){.te = c->te, .data = in, .exact = c->ref.exact, .stop = c->o->stop};
     c->out->exact |= c->ref.exact;
     if (program_work(c) <= whole_work) {
         s = check_whole(c);

@@ -93,6 +93,7 @@ static void open_eval(void *user) {
     const Reference *ref = s->job->ref;
     w->diag = diag_new(w->arena);
     w->status = te_eval_create(w->arena, &w->diag, ref->te, ref->data, &w->eval);
+    if (!w->status) te_eval_stop(w->eval, ref->stop);
     for (int t = 0; !w->status && ref->temp && t < ref->te->n_tensor; t++)
         if (ref->temp[t].data) te_eval_bind(w->eval, t, ref->temp[t]);
     s->ok = w->status == ST_OK;
@@ -143,6 +144,8 @@ Status compare_rows(Arena *a, Diag *d, const Reference *ref, int tensor, const v
         if (!s && job->worker[i].status) s = job->worker[i].status;
     }
     if (s == ST_NOMEM) arena_fail(a);
+    if (s == ST_CANCELLED)
+        return diag_error(d, s, NULL, DIAG_NOWHERE, "the reference evaluator was stopped");
     return s ? diag_error(d, s, NULL, DIAG_NOWHERE, "the reference evaluator failed") : ST_OK;
 }
 
