@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* Of a block: more than any here needs, and no more than seconds of an endless loop.  */
+enum { MOST_INSTRUCTIONS = 1 << 26 };
+
 static const char *said(const KernelCase *c, const char *what) {
     const DiagMessage *m = diag_first_error(&c->diag);
     return arena_printf(c->arena, "%s: %s%s%s", what, m ? m->message : "no message",
@@ -139,7 +142,7 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed) {
                        .dynamic_smem = (uint32_t)k->dynamic_smem,
                        .params = space,
                        .params_bytes = bytes};
-        SimOptions o = {.seed = seed, .threads = 1};
+        SimOptions o = {.seed = seed, .threads = 1, .max_instructions = MOST_INSTRUCTIONS};
         SimReport report;
         if (sim_launch(m->gpu, c->arena, &c->diag, m->module, k->symbol, &l, &o, &report))
             return said(c, "simulator");
