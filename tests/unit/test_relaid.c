@@ -128,6 +128,27 @@ static void accesses_get_wide(void **state) {
     arena_destroy(a);
 }
 
+/* Zeros behind the end of a dimension whose neighbours lie one after the other: no vector may begin
+ * before that end and go on behind it.  */
+static void vectors_end_with_their_tensor(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    const Device *dev = fixture_device(a, "rtx4090");
+    for (int n = 26; n <= 27; n++) {
+        KernelCase c = {0};
+        const char *text = arena_printf(a, "op f(X: f16[21,%d]) -> Y: f16[%d,24] {"
+                                        " Y[n,k] = X[k,n] else 0 where k in 0:24; }", n, n);
+        assert_null(kernel_open(&c, a, dev, text, NULL));
+        int most = 0;
+        for (int i = 0; i < c.set[0].n; i++) {
+            const RProg *r = &c.set[0].prog[i];
+            if (r->skeleton == SK_PERMUTE && r->load[0].vec > most) most = r->load[0].vec;
+        }
+        assert_int_equal(most, n % 2 ? 1 : 2);
+    }
+    arena_destroy(a);
+}
+
 static PlanSet planned(Arena *a, const char *text, const char *device) {
     Diag d = diag_new(a);
     Te *te;
@@ -184,6 +205,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_are_right),
         cmocka_unit_test(accesses_get_wide),
+        cmocka_unit_test(vectors_end_with_their_tensor),
         cmocka_unit_test(the_model_decides),
         cmocka_unit_test(bounds_are_bounds),
     };
