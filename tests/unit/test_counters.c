@@ -129,6 +129,7 @@ static double asked_loads(const KernelCase *c, const Problem *p, const RProg *r)
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
     double sums = (slices - 1) * warps / slices * r->warp.extent[AX_M] * r->warp.extent[AX_N] / 32;
     double reads = 0;
+    if (r->via == VIA_SHARED) sums = 0;   /* added as pieces are read: each warp has one */
     for (int side = 0; side < 2; side++) {
         int own = side ? AX_N : AX_M, bytes = r->warp.extent[AX_K] * rprog_elem(p, c->dev, r, side);
         if (!p->op[side].present) continue;
@@ -137,7 +138,7 @@ static double asked_loads(const KernelCase *c, const Problem *p, const RProg *r)
         else reads += rprog_fragment_reads(p, c->dev, r, side);
     }
     double parts = blocks + (r->tail > 0 ? (double)(rprog_tail_parts(p, r) - r->tail) : 0);
-    return blocks * (warps * steps * reads + sums) + parts * warps / slices * piece_loads(p, r);
+    return blocks * (warps * steps * reads + sums) + parts * warps * piece_loads(p, r);
 }
 
 static void compare_region(Job *j, const KernelCase *c, const SimCounters *t, const Estimate *e) {
