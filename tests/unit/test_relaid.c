@@ -2,6 +2,7 @@
 /* Products that read copies of their operands (split `relaid`): right on the simulator against
  * te_eval, in every type that takes part; chosen where the model says so.  LONG=1 runs more
  * programs of each.  */
+#include "base/hash.h"
 #include "driver/compile.h"
 #include "effort.h"
 #include "kernel_fixture.h"
@@ -59,12 +60,12 @@ static const struct {
 };
 enum { OPS = sizeof op / sizeof *op };
 
-static const char *prove(KernelCase *c, Nvrtc *nvrtc, int i, uint64_t seed) {
+static const char *prove(KernelCase *c, Nvrtc *nvrtc, bool exact, uint64_t seed) {
     const char *wrong = kernel_pick(c, seed);
     if (!wrong) wrong = kernel_emit(c);
     if (!wrong) wrong = kernel_compile(c, nvrtc, false);
-    if (!wrong) wrong = kernel_run(c, op[i].exact ? TE_FILL_INTEGERS : TE_FILL_REALS, seed + 1,
-                                   op[i].exact);
+    if (!wrong)
+        wrong = kernel_run(c, exact ? TE_FILL_INTEGERS : TE_FILL_REALS, seed + 1, exact);
     return wrong;
 }
 
@@ -88,7 +89,7 @@ static void kernels_are_right(void **state) {
             ArenaMark mark = arena_mark(a);
             KernelCase x = c;
             x.plan.prog = ARENA_ARRAY(a, RProg, c.plan.n);
-            wrong = prove(&x, nvrtc, i, (uint64_t)(s * OPS + (s ? i : 0)));
+            wrong = prove(&x, nvrtc, op[i].exact, (uint64_t)(s * OPS + (s ? i : 0)));
             failed += wrong != NULL;
             if (wrong) print_error("%s\n", kernel_report(&x, op[i].name, wrong));
             arena_reset(a, mark);
@@ -96,6 +97,68 @@ static void kernels_are_right(void **state) {
         arena_reset(a, outer);
     }
     assert_int_equal(failed, 0);
+    arena_destroy(a);
+}
+
+/* ---- random products ---- */
+
+static const char *random_type(Rng *rng, const char **sum) {
+    static const char *const type[] = {"f16", "bf16", "f8e4m3", "i8", "u8", "i16"};
+    uint32_t i = rng_below(rng, 6);
+    *sum = i < 3 ? "f32" : "i32";
+    return type[i];
+}
+
+static const char *random_matmul(Arena *a, Rng *rng) {
+    static const char *const left[] = {"[B,M,K]", "b,m,k", "[B,K,M]", "b,k,m"};
+    static const char *const right[] = {"[B,K,N]", "b,k,n", "[B,N,K]", "b,n,k"};
+    const char *sum, *type = random_type(rng, &sum);
+    uint32_t x = 2 * rng_below(rng, 2), y = 2 * rng_below(rng, 2), b = 1 + rng_below(rng, 3);
+    uint32_t m = 5 + rng_below(rng, 40), n = 5 + rng_below(rng, 40), k = 8 + rng_below(rng, 40);
+    return arena_printf(a, "param B = %u, M = %u, N = %u, K = %u; op f(X: %s%s, Y: %s%s)"
+                        " -> Z: %s[B,M,N] { Z[b,m,n] += X[%s] * Y[%s]; }", b, m, n, k, type,
+                        left[x], type, right[y], sum, left[x + 1], right[y + 1]);
+}
+
+static const char *random_conv(Arena *a, Rng *rng) {
+    const char *sum, *type = random_type(rng, &sum);
+    uint32_t r = 1 + 2 * rng_below(rng, 2), stride = 1 + rng_below(rng, 2);
+    bool last = rng_below(rng, 2), weight = rng_below(rng, 2);
+    uint32_t n = 1 + rng_below(rng, 2), c = 8 + rng_below(rng, 20), f = 4 + rng_below(rng, 12);
+    uint32_t h = 3 + rng_below(rng, 7), w = 3 + rng_below(rng, 7);
+    return arena_printf(a, "param N = %u, C = %u, H = %u, W = %u, F = %u, R = %u, T = %u;"
+                        " let P = (H - 1) / T + 1; let Q = (W - 1) / T + 1;"
+                        " op f(X: %s%s, K: %s%s) -> Y: %s[N,F,P,Q] {"
+                        " Y[n,f,p,q] += (X[%s] else 0) * K[%s]; }", n, c, h, w, f, r, stride,
+                        type, last ? "[N,H,W,C]" : "[N,C,H,W]",
+                        type, weight ? "[F,R,R,C]" : "[F,C,R,R]", sum,
+                        last ? "n,p*T+r-R/2,q*T+s-R/2,c" : "n,c,p*T+r-R/2,q*T+s-R/2",
+                        weight ? "f,r,s,c" : "f,c,r,s");
+}
+
+/* Any programs of any copies and their product give what the op does, bit for bit.  */
+static void random_products_are_right(void **state) {
+    (void)state;
+    int n = effort_long() ? 200 : 8, copied = 0, failed = 0;
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Nvrtc *nvrtc;
+    const Device *dev = fixture_device(a, "rtx4090");
+    assert_int_equal(nvrtc_open(a, &d, NULL, "sm_89", &nvrtc), ST_OK);
+    for (int i = 0; i < n; i++) {
+        ArenaMark mark = arena_mark(a);
+        Rng rng = {(uint64_t)i + 1};
+        KernelCase c = {0};
+        const char *text = rng_below(&rng, 2) ? random_matmul(a, &rng) : random_conv(a, &rng);
+        const char *wrong = kernel_open_split(&c, a, dev, text, NULL, TE_SPLIT_RELAID);
+        copied += !wrong && c.normal->n_stmt > 1;
+        if (!wrong) wrong = prove(&c, nvrtc, true, (uint64_t)i + 1);
+        failed += wrong != NULL;
+        if (wrong) print_error("%s\n%s\n", text, kernel_report(&c, "random", wrong));
+        arena_reset(a, mark);
+    }
+    assert_int_equal(failed, 0);
+    assert_true(copied > n / 4);
     arena_destroy(a);
 }
 
@@ -204,6 +267,7 @@ static void bounds_are_bounds(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_are_right),
+        cmocka_unit_test(random_products_are_right),
         cmocka_unit_test(accesses_get_wide),
         cmocka_unit_test(vectors_end_with_their_tensor),
         cmocka_unit_test(the_model_decides),
