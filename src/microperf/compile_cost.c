@@ -3,49 +3,57 @@
 #include "microperf/compile_cost.h"
 #include "microperf/matrix.h"
 
-/* Accesses of a thread for one stage whose addresses are decoded or tested.  */
-static double decoded_accesses(const Problem *p, const RProg *r) {
-    double n = 0;
+/* Accesses of a thread for one stage: all, and those whose addresses are decoded or tested.  */
+typedef struct {
+    double all, decoded;
+} Accesses;
+
+static Accesses accesses(const Problem *p, const RProg *r) {
+    Accesses n = {0, 0};
     for (int side = 0; side < 2; side++) {
         const ROperand *op = &p->op[side];
         const RLoad *l = &r->load[side];
         if (!op->present || l->region || l->vec < 1) continue;
-        if (op->digits_k <= 1 && op->digits_mn <= 1 && !op->guarded) continue;
         double elements = (double)r->block.extent[side ? AX_N : AX_M] * r->block.extent[AX_K];
-        n += whole(elements / (l->vec * (double)r->threads));
+        double some = whole(elements / (l->vec * (double)r->threads));
+        n.all += some;
+        if (op->digits_k > 1 || op->digits_mn > 1 || op->guarded) n.decoded += some;
     }
     return n;
 }
 
 static int regions(const RProg *r) { return r->load[0].region + r->load[1].region; }
 
+/* Do warps share the k-steps of the same outputs?  */
+static bool shares_steps(const RProg *r) { return r->warp.extent[AX_K] < r->block.extent[AX_K]; }
+
 /* The compiler schedules the products of a step in a time that grows with their square, but for
- * those of one slice, and takes a simpler way where there are very many.  */
+ * those of one slice.  Beyond some 100 it takes a simpler way in less time than this, and may
+ * spill: nothing to prefer a program for.  */
 static double matrix_ms(const Problem *p, const Device *dev, const RProg *r) {
-    enum { MANY = 100 };
-    const double fixed = 35, single = 1.3, product = 1.5, pairs = 0.017, more = 0.023, many = 225;
-    const double decoded = 1.7, region = 30, result = 0.08, vector = 0.2;
-    double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K], ms = fixed;
+    const double fixed = 60, single = 0.74, product = 0.91, pairs = 0.0226, more = 0.0148;
+    const double access = 1.1, decoded = 0.9, region = 49, vector = 0.09, sum = 0.31;
+    double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
     double tiles = (double)(r->warp.extent[AX_M] / r->thread.extent[AX_M]) *
                    (r->warp.extent[AX_N] / r->thread.extent[AX_N]);
-    double n = tiles * slices * rprog_products(p, dev, r), ops = (double)p->epilogue_ops;
+    double n = tiles * slices * rprog_products(p, dev, r), ms = fixed + region * regions(r);
+    Accesses x = accesses(p, r);
     if (slices < 2) ms += single * n;
-    else if (n > MANY) ms += many;
     else ms += product * n + (slices < 4 ? pairs : more) * n * n;
-    if (r->via == VIA_SHARED) ms += vector * r->store_vec * ops;
-    else ms += result * mp_lane_sums(r) * (1 + ops);
-    return ms + decoded * decoded_accesses(p, r) + region * regions(r);
+    if (r->via == VIA_SHARED) ms += vector * r->store_vec * (double)p->epilogue_ops;
+    else if (shares_steps(r)) ms += sum * mp_lane_sums(r);
+    return ms + access * x.all + decoded * x.decoded;
 }
 
 /* Other units: the body of the loop, and everything that is done to each output.  */
 static double simple_ms(const Problem *p, const RProg *r) {
-    const double fixed = 47, product = 0.043, output = 0.4, operation = 0.08, slice = 0.6;
-    const double decoded = 3.1, region = 29;
+    const double fixed = 46, product = 0.1, output = 0.09, operation = 0.07, share = 0.42;
+    const double access = 1.4, decoded = 3.6, region = 55;
     double outputs = (double)r->thread.extent[AX_M] * r->thread.extent[AX_N];
-    double each = output + operation * (double)p->epilogue_ops;
-    if (r->warp.extent[AX_K] < r->block.extent[AX_K]) each += slice;
-    return fixed + product * outputs * r->unroll + each * outputs +
-           decoded * decoded_accesses(p, r) + region * regions(r);
+    double each = output + operation * (double)p->epilogue_ops + (shares_steps(r) ? share : 0);
+    Accesses x = accesses(p, r);
+    return fixed + outputs * (product * r->unroll + each) + access * x.all + decoded * x.decoded +
+           region * regions(r);
 }
 
 int mp_compile_ms(const Problem *p, const Device *dev, const RProg *r) {

@@ -130,20 +130,32 @@ static int cost_of(const Problem *p, const Device *dev, const RProg *r) {
     return ms < MP_COMPILE_ENOUGH ? MP_COMPILE_ENOUGH : ms;
 }
 
+/* May the program need a few registers more than expected?  If not and it does it spills, and is
+ * compiled for nothing.  */
+static bool has_room(const Device *dev, const RProg *r) {
+    enum { MORE = 8 };
+    int registers = r->registers + MORE;
+    return registers <= dev->limits.registers_per_thread.value &&
+           hal_blocks_per_sm(dev, r->threads, registers, r->smem) == r->blocks_per_sm;
+}
+
 /* The program to put first instead of the fastest one, or -1: of those that are as good, the
  * fastest one of those that are compiled soonest.  time: of each, in ticks.  */
 static int as_good(const Problem *p, const Device *dev, const RProgSet *set, const int64_t *time,
                    const Ranked *best) {
     int64_t limit = ticks(&best->estimate);
     int now = cost_of(p, dev, &best->prog), least = now, found = -1;
-    if (limit < INT64_MAX / 2) limit += limit / MP_AS_GOOD;
+    int part = dev->measured ? MP_AS_GOOD_MEASURED : MP_AS_GOOD_PUBLISHED;
+    if (limit < INT64_MAX / 2) limit += limit / part;
     for (int i = 0; i < set->n && now >= MP_COMPILE_ENOUGH + MP_COMPILE_GAIN; i++) {
-        int ms = time[i] <= limit ? cost_of(p, dev, &set->prog[i]) : now;
+        if (time[i] > limit || !has_room(dev, &set->prog[i])) continue;
+        int ms = cost_of(p, dev, &set->prog[i]);
         if (ms < least) least = ms;
     }
     if (now - least < MP_COMPILE_GAIN) return -1;
     for (int i = 0; i < set->n; i++) {
         if (time[i] > limit || (found >= 0 && time[i] >= time[found])) continue;
+        if (!has_room(dev, &set->prog[i])) continue;
         if (cost_of(p, dev, &set->prog[i]) < least + MP_COMPILE_GAIN) found = i;
     }
     return found;

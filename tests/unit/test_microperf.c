@@ -89,7 +89,7 @@ static void sweep(Arena *a) {
                 sane(&p, dev, &x.best[j]);
                 within_roofs(&p, dev, &x.best[j]);
                 if (j > 1) assert_true(x.best[j].estimate.us >= x.best[j - 1].estimate.us - 1e-4);
-                assert_true(x.best[0].estimate.us <= x.best[j].estimate.us * 1.01 + 1e-4);
+                assert_true(x.best[0].estimate.us <= x.best[j].estimate.us * 1.04 + 1e-4);
             }
             arena_reset(a, mark);
         }
@@ -137,10 +137,12 @@ static void rank_agrees(Arena *a) {
     }
     Plans one = plans_of(a, &p, dev, 1);
     assert_true(one.best[0].estimate.us == x.best[0].estimate.us);
+    double first = x.best[0].estimate.us, least = fmin(first, x.best[1].estimate.us);
+    assert_true(first <= least * 1.04 + 1e-4);    /* as good, and compiled sooner */
     for (int i = 0; i < x.set.n; i++) {
         Estimate e;
         mp_estimate(&p, &x.set.prog[i], dev, &e);
-        assert_true(e.us >= x.best[0].estimate.us - 1e-4);
+        assert_true(e.us >= least - 1e-4);
     }
 }
 
