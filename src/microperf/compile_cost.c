@@ -56,7 +56,16 @@ static double simple_ms(const Problem *p, const RProg *r) {
            region * regions(r);
 }
 
+/* Windows whose rows are unrolled: a test for each load, and the products.  */
+static double window_ms(const Problem *p, const RProg *r) {
+    const double fixed = 40, product = 0.12, load = 0.65;
+    double loads = (double)(rprog_window_rows(p, r, 0) * rprog_window_loads(p, r, 0));
+    return fixed + product * (double)rprog_window_body(p, r) + load * loads;
+}
+
 int mp_compile_ms(const Problem *p, const Device *dev, const RProg *r) {
+    if (r->skeleton == SK_WINDOW && !p->window.map && rprog_window_unrolls(p, r))
+        return (int)(window_ms(p, r) + 0.5);
     if (r->skeleton != SK_CONTRACT) return 0;
     double ms = rprog_matrix(dev, r) ? matrix_ms(p, dev, r) : simple_ms(p, r);
     return (int)(ms + 0.5);

@@ -14,7 +14,7 @@ enum {
     MP_COMPILE_ENOUGH = 200,
 };
 
-/* Expected time of NVRTC for the main kernel of a `contract` program, in ms of one core; 0 for
- * other skeletons, whose kernels are short.  */
+/* Expected time of NVRTC for the main kernel of a `contract` program, or a `window` one with
+ * unrolled rows, in ms of one core; 0 for all others, whose kernels are short.  */
 int mp_compile_ms(const Problem *p, const Device *dev, const RProg *r);
 #endif
