@@ -90,6 +90,36 @@ run 0 'a plan of the user' --plan stream.plan -o - --check turned.te && {
     has out '(int)((unsigned)' 'offsets whose terms leave an int are summed modulo 2^32'
     has err 'check: ok' 'and are right at the last element'
 }
+
+# What slices of columns leave lies in the workspace beside the result, which one compiler (NVRTC
+# 13.0) stores beyond both when the loop over the slices and the store share a position.
+cat >sliced.te <<'END'
+param N = 2..5, K = 3..160;
+op sliced(A: f64[K,N], B: f64[N,K]) -> Y: f64[N,K] {
+  at[n] = argmax[k](A[k,n]) where n in 0:N;
+  Y[n,k] = (B[n, k + at[n]] else 0.0);
+}
+END
+cat >sliced.plan <<'END'
+roller-plan 1
+kernel 0
+  skeleton column
+  unit imad
+  block 1 8 1 8
+  thread 1 1 1 1
+  store 1
+  split 11
+  blocks_per_sm 24
+kernel 1
+  skeleton stream
+  unit dfma
+  block 1 256 1 1
+  thread 1 1 1 1
+  store 1
+  blocks_per_sm 8
+END
+run 0 'slices beside their result' --plan sliced.plan --check --dry-run sliced.te &&
+    has out 'check: ok' 'are right'
 run 0 'ranking' --dry-run --top 4 mm.te && has out '#4 ' 'four plans are shown'
 run 0 'sizes from the command line' --dry-run --dump=te -D M=128 -DN=16 mm.te &&
     has out 'param M = 128' 'the size is set'

@@ -78,6 +78,10 @@ void place_decode(Cg *cg, const TeStmt *s, const FusedAxis *axis, const char *at
 /* "int" or "long long": what positions along an axis need, with `slack` beyond its extent.  */
 bool place_wide(int64_t extent, int64_t slack);
 const char *place_type(bool wide);
+/* `at` for a loop over parts in the workspace, by a name of its own.  The compiler must not know
+ * that they are the same: it would take the pointers that the loop has moved for places that are
+ * written behind it, and one (NVRTC 13.0) then forgets a part of the way.  */
+const char *place_taken(const Kernel *k, const char *type);
 /* What positions of a `contract` program need along an axis, also beyond its end in a tile.  */
 const char *place_along(const Kernel *k, AxisClass axis);
 

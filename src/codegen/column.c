@@ -245,14 +245,14 @@ void column_sums_gather(Kernel *k) {
     cg_line(cg, lanes > 1 ? "// gather: the slices by the lanes of a warp"
                           : "// gather: the slices in order");
     column_declare(k, k->at.vec);
-    const char *rows = rows_of_slice(k);
+    const char *rows = rows_of_slice(k), *from = place_taken(k, place_type(is_wide(k)));
     cg_line(cg, "#pragma unroll 8");
     if (lanes > 1)
         cg_open(cg, "for (int s = threadIdx.x %% %d; s < %d; s += %d)", lanes,
                 (int)k->l->r->split, lanes);
     else cg_open(cg, "for (int s = 0; s < %d; s++)", (int)k->l->r->split);
     column_tie_more(k, rows);
-    column_add(k, k->at.vec, "(long long)s * TOTAL + at");
+    column_add(k, k->at.vec, cg_text(cg, "(long long)s * TOTAL + %s", from));
     column_tie_met(k);
     cg_close(cg);
     if (lanes > 1) meet_lanes(k);

@@ -4,6 +4,11 @@ bool place_wide(int64_t extent, int64_t slack) { return extent > INT32_MAX - sla
 
 const char *place_type(bool wide) { return wide ? "long long" : "int"; }
 
+const char *place_taken(const Kernel *k, const char *type) {
+    cg_line(k->cg, "const %s take = at + rl_hidden(0);", type);
+    return "take";
+}
+
 const char *place_along(const Kernel *k, AxisClass axis) {
     return place_type(place_wide(k->l->p->extent[axis], k->l->r->block.extent[axis]));
 }

@@ -74,11 +74,12 @@ void reduce_split_gather(Kernel *k) {
     const Contraction *con = &k->l->p->con;
     int vec = k->at.vec;
     cg_line(cg, "// gather: the slices in order");
-    cg_line(cg, "rl_vec<%s, %d> sum = rl_load<%d>(sums + at);", cg_type(con->acc), vec, vec);
+    const char *from = place_taken(k, "long long");
+    cg_line(cg, "rl_vec<%s, %d> sum = rl_load<%d>(sums + %s);", cg_type(con->acc), vec, vec, from);
     cg_line(cg, "#pragma unroll 4");
     cg_open(cg, "for (int s = 1; s < %d; s++)", (int)k->l->r->split);
-    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(sums + ((long long)s * TOTAL + at));",
-            cg_type(con->acc), vec, vec);
+    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(sums + ((long long)s * TOTAL + %s));",
+            cg_type(con->acc), vec, vec, from);
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int v = 0; v < %d; v++) sum.v[v] = %s;", vec,
             cg_fold(cg, con->red, con->acc, "sum.v[v]", "x.v[v]"));

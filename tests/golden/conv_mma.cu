@@ -66,6 +66,12 @@ __device__ __forceinline__ void rl_mma_m16n8k16_f16_f32(float *d, const unsigned
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+__device__ __forceinline__ int rl_hidden(int x) {
+    int y;
+    asm volatile("mov.s32 %0, %1;" : "=r"(y) : "r"(x));
+    return y;
+}
+
 __device__ __forceinline__ unsigned rl_f32x2_to_f16(float x, float y) {
     unsigned z;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(z) : "f"(y), "f"(x));
@@ -339,10 +345,11 @@ rk_7db3494c532de037_1(const unsigned short *__restrict__ t0,
         const int i1 = m / 9u;
         const int i3 = n;
         // gather: the slices in order
-        rl_vec<float, 4> sum = rl_load<4>(sums + at);
+        const long long take = at + rl_hidden(0);
+        rl_vec<float, 4> sum = rl_load<4>(sums + take);
         #pragma unroll 4
         for (int s = 1; s < 2; s++) {
-            const rl_vec<float, 4> x = rl_load<4>(sums + ((long long)s * TOTAL + at));
+            const rl_vec<float, 4> x = rl_load<4>(sums + ((long long)s * TOTAL + take));
             #pragma unroll
             for (int v = 0; v < 4; v++) sum.v[v] = sum.v[v] + x.v[v];
         }

@@ -54,6 +54,12 @@ template <int N> __device__ __forceinline__ void rl_cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
 }
 
+__device__ __forceinline__ int rl_hidden(int x) {
+    int y;
+    asm volatile("mov.s32 %0, %1;" : "=r"(y) : "r"(x));
+    return y;
+}
+
 extern "C" __global__ void __launch_bounds__(128, 2)
 rk_0bce3279f27ce134_0(const float *__restrict__ t0,
     const float *__restrict__ t1,
@@ -362,10 +368,11 @@ rk_0bce3279f27ce134_1(const float *__restrict__ t0,
         const int i3 = n % 14u;
         const int i2 = n / 14u;
         // gather: the slices in order
-        rl_vec<float, 4> sum = rl_load<4>(sums + at);
+        const long long take = at + rl_hidden(0);
+        rl_vec<float, 4> sum = rl_load<4>(sums + take);
         #pragma unroll 4
         for (int s = 1; s < 3; s++) {
-            const rl_vec<float, 4> x = rl_load<4>(sums + ((long long)s * TOTAL + at));
+            const rl_vec<float, 4> x = rl_load<4>(sums + ((long long)s * TOTAL + take));
             #pragma unroll
             for (int v = 0; v < 4; v++) sum.v[v] = sum.v[v] + x.v[v];
         }
