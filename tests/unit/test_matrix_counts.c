@@ -128,10 +128,10 @@ static void store_piece(const Run *x, int64_t b, int64_t m, int64_t n, int bytes
     int half = rprog_piece_half(x->p, r), apart = half ? half * acc : 16;
     int32_t addr[32];
     for (int j = 0; j < columns; j += r->thread.extent[AX_N]) {
-        for (int half = 0; half < x->u / 8; half++) {
+        for (int eight = 0; eight < x->u / 8; eight++) {
             for (int c = 0; c < (r->swapped ? 2 : 1); c++) {
                 for (int lane = 0; lane < 32; lane++) {
-                    int u = lane / 4 + 8 * half, v = lane % 4 * 2 + c;
+                    int u = lane / 4 + 8 * eight, v = lane % 4 * 2 + c;
                     int at = j + v;       /* of eight columns four lie in each half of the row */
                     if (half) at = at / 8 * 4 + at % 4 + (at % 8 < 4 ? 0 : half);
                     addr[lane] = (r->swapped ? v * row + j + u : u * row + at) * acc;
