@@ -1,19 +1,23 @@
 #include "codegen/address.h"
+#include "te/arith.h"
 
 /* Which chunks of a tile a thread loads, and where in shared memory they go.  */
 
-/* What chunk i has of a quantity that is known for the chunks of one period and grows by `step`
- * from period to period.  */
-const char *chunk_periodic(const Kernel *k, const Side *s, const char *name, const char *step) {
+/* What chunk i has of quantity `name`, which is known for `n` chunks and grows by `step` (NULL: not)
+ * from one n to the next.  */
+static const char *known_for(const Kernel *k, const Side *s, const char *name, int n,
+                             const char *step) {
     const Cg *cg = k->cg;
     const char *x = cg_text(cg, "%c_%s", s->id, name), *turn = "i";
-    if (s->period > 1) {
-        x = cg_text(cg, "%s[i %% %d]", x, s->period);
-        turn = cg_text(cg, "i / %d", s->period);
+    if (n > 1) {
+        x = cg_text(cg, s->per_thread > n ? "%s[i %% %d]" : "%s[i]", x, n);
+        turn = cg_text(cg, "i / %d", n);
     }
-    return step && s->per_thread > s->period
-               ? cg_text(cg, "(%s + %s * %s)", x, turn, step)
-               : x;
+    return step && s->per_thread > n ? cg_text(cg, "(%s + %s * %s)", x, turn, step) : x;
+}
+
+const char *chunk_periodic(const Kernel *k, const Side *s, const char *name, const char *step) {
+    return known_for(k, s, name, s->period, step);
 }
 
 static const char *number_of(const Kernel *k, int64_t step) {
@@ -30,29 +34,39 @@ const char *address_k(const Kernel *k, const Side *s) {
 
 /* ---- shared memory ---- */
 
+/* The lowest bit that a swizzle may flip, of a position in a row.  */
+static int lowest_flipped(const Side *s) {
+    int log_elem = s->elem == 1 ? 0 : s->elem == 2 ? 1 : s->elem == 4 ? 2 : 3;
+    return s->l->layout.base + 4 - log_elem;
+}
+
 const char *address_tile(const Kernel *k, const Side *s, const char *mn, const char *kk) {
     const Cg *cg = k->cg;
     const RLayout *l = &s->l->layout;
     const char *r = s->inner_k ? mn : kk, *e = s->inner_k ? kk : mn;
     if (l->bits == 0) return cg_text(cg, "%s * %c_ROW + %s", r, s->id - 32, e);
-    int log_elem = s->elem == 1 ? 0 : s->elem == 2 ? 1 : s->elem == 4 ? 2 : 3;
     return cg_text(cg, "%s * %c_ROW + (%s ^ (%s >> %d & %d) << %d)", r, s->id - 32, e, r, l->shift,
-                   (1 << l->bits) - 1, l->base + 4 - log_elem);
+                   (1 << l->bits) - 1, lowest_flipped(s));
 }
 
-/* Does a swizzle flip the same bits for all periods of a thread's chunks, and keep their order?  */
-static bool constant_chunks(const Side *s) {
+/* What a period of chunks advances by, across the rows of the tile or along them.  */
+static int step_across(const Side *s) { return s->inner_k ? s->step_mn : s->step_k; }
+static int step_inside(const Side *s) { return s->inner_k ? s->step_k : s->step_mn; }
+
+/* For how many chunks targets are known: those of the periods after which a swizzle flips the same
+ * bits in the same way again.  */
+static int target_count(const Side *s) {
     const RLayout *l = &s->l->layout;
-    if (l->bits == 0 || s->per_thread == s->period) return true;
-    int step_row = s->inner_k ? s->step_mn : s->step_k;
-    int step_inner = s->inner_k ? s->step_k : s->step_mn;
-    return step_inner == 0 && step_row % (1 << (l->shift + l->bits)) == 0;
+    if (l->bits == 0 || s->per_thread == s->period) return s->period;
+    bool across = step_across(s) != 0;
+    int64_t again = (int64_t)1 << l->bits << (across ? l->shift : lowest_flipped(s));
+    int64_t n = s->period * (again / gcd64(across ? step_across(s) : step_inside(s), again));
+    return n < s->per_thread ? (int)n : s->per_thread;
 }
 
 const char *address_chunk(const Kernel *k, const Side *s) {
-    if (!constant_chunks(s)) return cg_text(k->cg, "%c_to[i]", s->id);
-    int row = s->inner_k ? s->step_mn : s->step_k, inner = s->inner_k ? s->step_k : s->step_mn;
-    return chunk_periodic(k, s, "to", number_of(k, row * s->row + inner));
+    int n = target_count(s), step = step_across(s) * s->row + step_inside(s);
+    return known_for(k, s, "to", n, number_of(k, (int64_t)step * (n / s->period)));
 }
 
 /* ---- chunks of a thread ---- */
@@ -87,7 +101,7 @@ static void positions(Kernel *k, const Side *s) {
 
 static void targets(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    int n = constant_chunks(s) ? s->period : s->per_thread;
+    int n = target_count(s);
     const char *mn = address_mn(k, s), *kk = address_k(k, s);
     if (n == 1) {
         cg_line(cg, "const int %c_to = %s;", s->id,
