@@ -46,6 +46,9 @@ bool cg_pairs(TeDtype storage, int width);
 const char *cg_waiting(TeDtype storage, bool pairs);
 const char *cg_wait(const Cg *c, TeDtype storage, bool pairs, TeDtype from, const char *value);
 const char *cg_store(const Cg *c, TeDtype storage, bool pairs, int width);
+/* The function that makes four elements of `to` (two words) of a word with four of `from`, exactly;
+ * NULL: there is none.  */
+const char *cg_widen(const Cg *c, TeDtype to, TeDtype from);
 /* A value as another compute type (operands that meet, accumulation).  */
 const char *cg_convert(const Cg *c, TeDtype to, TeDtype from, const char *value);
 /* A cast: the value `storage` can hold, in its compute type.  */

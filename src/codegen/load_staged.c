@@ -154,6 +154,33 @@ static const char *target(const Kernel *k, const Side *s, const char *more, int 
     return address_tile(k, s, mn, kk);
 }
 
+/* Writes the values `from` of a chunk along the rows of the tile, `width` elements at a time by
+ * `put`; as words: two elements in each.  */
+static void put_straight(Kernel *k, const Side *s, const char *put, const char *from, int width,
+                         bool as_words) {
+    Cg *cg = k->cg;
+    int parts = s->l->vec / width;
+    const char *to = parts > 1 ? target(k, s, "part", width) : address_chunk(k, s);
+    to = cg_text(cg, as_words ? "reinterpret_cast<unsigned *>(to + %s)" : "to + %s", to);
+    if (parts == 1) {
+        cg_line(cg, "%s(%s, %s);", put, to, from);
+        return;
+    }
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int part = 0; part < %d; part++)", parts);
+    cg_line(cg, "    %s(%s, %s + part * %d);", put, to, from, as_words ? width / 2 : width);
+}
+
+/* Elements of one byte that become those of two.  */
+static void keep_widened(Kernel *k, const Side *s, const char *widen, int width) {
+    Cg *cg = k->cg;
+    cg_line(cg, "unsigned x[%d];", 2 * words(s));
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int w = 0; w < %d; w++) %s(x + 2 * w, %c_reg[i].v[w]);", words(s), widen,
+            s->id);
+    put_straight(k, s, cg_text(cg, "rl_store<%d>", width / 2), "x", width, true);
+}
+
 /* Along the rows of the tile: whole vectors, of at most 16 bytes.  */
 static void keep_straight(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
@@ -161,7 +188,11 @@ static void keep_straight(Kernel *k, const Side *s) {
     const char *from = cg_text(cg, "%c_reg[i].v", s->id);
     bool unchanged = s->copies && s->tile == s->o->storage;
     bool pairs = !unchanged && cg_pairs(s->tile, width);
-    const char *put = cg_store(cg, s->tile, pairs, width);
+    const char *widen = in_words(s) ? cg_widen(cg, s->tile, s->o->storage) : NULL;
+    if (widen) {
+        keep_widened(k, s, widen, width);
+        return;
+    }
     if (unchanged && in_words(s)) {
         cg_line(cg, "rl_store<%d>(reinterpret_cast<unsigned *>(to + %s), %s);", words(s),
                 address_chunk(k, s), from);
@@ -177,13 +208,7 @@ static void keep_straight(Kernel *k, const Side *s) {
                 kept(k, s, pairs, register_element(k, s, "v")));
         from = "x";
     }
-    if (width == vec) {
-        cg_line(cg, "%s(to + %s, %s);", put, address_chunk(k, s), from);
-        return;
-    }
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int part = 0; part < %d; part++)", vec / width);
-    cg_line(cg, "    %s(to + %s, %s + part * %d);", put, target(k, s, "part", width), from, width);
+    put_straight(k, s, cg_store(cg, s->tile, pairs, width), from, width, false);
 }
 
 static void keep_across(Kernel *k, const Side *s) {

@@ -1,7 +1,8 @@
 #include "codegen/prelude.h"
 
-/* Rows of the prelude for vectors of narrow reals: values wait as f32 and are rounded on their way
- * to memory, two by one instruction where there is one.  Results are those of rounding each.  */
+/* Rows of the prelude for vectors of narrow reals.  On their way to memory values wait as f32 and
+ * are rounded, two by one instruction where there is one; results are those of rounding each.
+ * Elements of one byte become those of two, four at once.  */
 
 #define FN "__device__ __forceinline__ "
 
@@ -45,6 +46,21 @@
             "}\n"                                                                                  \
     }
 
+/* Four f8 elements as f16.  A byte moved into the high half of a lane is an f16 with the exponent of
+ * e5m2; that of e4m3 is a bit shorter, and 8 less than f16's.  Its NaN, which looks like 480, is the
+ * only one that times 140 exceeds the largest f16: infinity times 0 makes it one.  */
+#define WIDEN(type, cc, body)                                                                      \
+    {                                                                                              \
+        "rl_" type "x4_to_f16x4", cc,                                                              \
+            FN "void rl_" type "x4_to_f16x4(unsigned *y, unsigned x) {\n" body "}\n"               \
+    }
+#define WIDEN_AT_ONCE(type)                                                                        \
+    WIDEN(type, 89,                                                                                \
+          "    asm(\"cvt.rn.f16x2." type "x2 %0, %1;\" : \"=r\"(y[0]) : "                           \
+          "\"h\"((unsigned short)x));\n"                                                           \
+          "    asm(\"cvt.rn.f16x2." type "x2 %0, %1;\" : \"=r\"(y[1]) : "                           \
+          "\"h\"((unsigned short)(x >> 16)));\n")
+
 const PreludeRow prelude_pairs[] = {
     PAIR("f16"),
     PAIR_AT_ONCE("f16", 80, "unsigned", "r", "cvt.rn.f16x2.f32"),
@@ -54,6 +70,23 @@ const PreludeRow prelude_pairs[] = {
     PAIR_AT_ONCE("e5m2", 89, "unsigned short", "h", "cvt.rn.satfinite.e5m2x2.f32"),
     STORE("f16", 0, "unsigned short", "unsigned"),
     STORE("bf16", 0, "unsigned short", "unsigned"),
+    WIDEN("e5m2", 0,
+          "    y[0] = __byte_perm(x, 0, 0x1404);\n"
+          "    y[1] = __byte_perm(x, 0, 0x3424);\n"),
+    WIDEN_AT_ONCE("e5m2"),
+    WIDEN("e4m3", 0,
+          "    const unsigned by_256 = 0x5c005c00u, by_35840 = 0x78607860u, zero = 0;\n"
+          "    #pragma unroll\n"
+          "    for (int i = 0; i < 2; i++) {\n"
+          "        const unsigned high = __byte_perm(x, 0, i ? 0x3424 : 0x1404);\n"
+          "        const unsigned z = (high & 0x80008000u) | (high >> 1 & 0x3f803f80u);\n"
+          "        unsigned value, large;\n"
+          "        asm(\"mul.rn.f16x2 %0, %1, %2;\" : \"=r\"(value) : \"r\"(z), \"r\"(by_256));\n"
+          "        asm(\"mul.rn.f16x2 %0, %1, %2;\" : \"=r\"(large) : \"r\"(z), \"r\"(by_35840));\n"
+          "        asm(\"fma.rn.f16x2 %0, %1, %2, %3;\"\n"
+          "            : \"=r\"(y[i]) : \"r\"(large), \"r\"(zero), \"r\"(value));\n"
+          "    }\n"),
+    WIDEN_AT_ONCE("e4m3"),
     STORE_EACH("e4m3", "unsigned char"),
     STORE("e4m3", 89, "unsigned char", "unsigned short"),
     STORE_EACH("e5m2", "unsigned char"),

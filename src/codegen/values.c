@@ -105,6 +105,11 @@ const char *cg_store(const Cg *c, TeDtype storage, bool pairs, int width) {
     return cg_text(c, "rl_store_%s<%d>", short_name(storage), width);
 }
 
+const char *cg_widen(const Cg *c, TeDtype to, TeDtype from) {
+    bool f8 = from == TE_F8E4M3 || from == TE_F8E5M2;
+    return f8 && to == TE_F16 ? cg_text(c, "rl_%sx4_to_f16x4", short_name(from)) : NULL;
+}
+
 const char *cg_cast(const Cg *c, TeDtype storage, TeDtype from, const char *value) {
     if (storage == from) return value;
     if (storage == TE_BOOL) return cg_text(c, "(%s != 0)", value);

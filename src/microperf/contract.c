@@ -20,6 +20,20 @@ enum { REGION_ISSUE = 16, ENTRY_ISSUE = 24 };
  * does not say.  */
 enum { MMA_LATENCY = 33 };
 
+/* Instructions that bring one element of a chunk into the form that it has in the tile.  */
+static double element_conversion(const Model *m, const RProg *r, int side) {
+    const Problem *p = m->p;
+    const RLoad *l = &r->load[side];
+    TeDtype from = (side ? &p->con.b : &p->con.a)->storage;
+    bool f8 = from == TE_F8E4M3 || from == TE_F8E5M2;
+    if (rprog_copyable(p, m->dev, r, side)) return 0;
+    if (!f8 || !p->op[side].affine || !rprog_matrix(m->dev, r) || l->along != l->layout.inner ||
+        rprog_tile_type(p, m->dev, r, side) != TE_F16)
+        return 1 + p->op[side].ops;
+    bool at_once = from == TE_F8E5M2 || 10 * m->dev->cc_major + m->dev->cc_minor >= 89;
+    return at_once ? 0.5 : 3.5;           /* of 2 elements: a conversion or permutation, or 7 */
+}
+
 /* Instructions to make one chunk's address and move it.  */
 static double chunk_instructions(const Model *m, const RProg *r, int side) {
     const Problem *p = m->p;
@@ -32,7 +46,7 @@ static double chunk_instructions(const Model *m, const RProg *r, int side) {
     if (l->kind == LOAD_STAGED) {
         bool turned = l->along != l->layout.inner;
         n += turned ? l->vec : (l->vec * rprog_elem(p, m->dev, r, side) + 15) / 16;
-        if (!rprog_copyable(p, m->dev, r, side)) n += l->vec * (1 + op->ops);
+        n += l->vec * element_conversion(m, r, side);
     }
     return n;
 }

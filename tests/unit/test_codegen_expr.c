@@ -26,20 +26,24 @@ static const struct {
 } targets[] = {{"h200", NULL}, {"v100", "sm_75"}};
 enum { TARGETS = sizeof targets / sizeof *targets };
 
-static void open_target(Target *t, int which) {
+static void open_profile(Target *t, const char *profile, const char *arch) {
     t->arena = arena_create(NULL);
     assert_non_null(t->arena);
     Diag d = diag_new(t->arena);
     Device *dev;
-    if (hal_profile_find(t->arena, &d, targets[which].profile, "profiles", NULL, &dev))
+    if (hal_profile_find(t->arena, &d, profile, "profiles", NULL, &dev))
         fail_msg("%s", d.messages[0].message);
-    if (targets[which].arch) {
-        dev->arch = targets[which].arch;
+    if (arch) {
+        dev->arch = arch;
         dev->cc_major = 7;
         dev->cc_minor = 5;
     }
     t->dev = dev;
     if (nvrtc_open(t->arena, &d, NULL, dev->arch, &t->nvrtc)) fail_msg("%s", d.messages[0].message);
+}
+
+static void open_target(Target *t, int which) {
+    open_profile(t, targets[which].profile, targets[which].arch);
 }
 
 typedef struct {
@@ -236,6 +240,36 @@ static void check_pairs(void **state) {
     }
 }
 
+/* Operands of matrix units that are widened on their way to shared memory, four elements at once:
+ * every f8 value at every place of a word.  */
+static void check_operands(void **state) {
+    (void)state;
+    enum { M = 256, N = 64, K = 64 };
+    static const char *const device[] = {"t4", "a100", "rtx4090"};
+    static const struct {
+        TeDtype type;
+        const char *uses;
+    } from[] = {{TE_F8E4M3, "rl_e4m3x4_to_f16x4("}, {TE_F8E5M2, "rl_e5m2x4_to_f16x4("}};
+    for (int k = 0; k < 3; k++) {
+        Target t;
+        open_profile(&t, device[k], NULL);
+        for (int i = 0; i < 2; i++) {
+            unsigned char *a = arena_calloc(t.arena, M, K);
+            uint16_t *b = arena_calloc(t.arena, (size_t)N * K, sizeof *b);
+            for (int m = 0; m < M; m++) a[m * K + m % K] = (unsigned char)m;
+            for (int n = 0; n < N * K; n++) b[n] = n % 3 ? 0x3c00 : 0xc000;   /* 1, -2 */
+            TeData in[] = {{a, (size_t)M * K}, {b, (size_t)N * K * sizeof *b}};
+            Buf text = buf_new(t.arena);
+            buf_printf(&text, "op f(A: %s[%d,%d], B: f16[%d,%d]) -> C: f32[%d,%d]"
+                              " { C[m,n] += A[m,k] * B[n,k]; }",
+                       te_dtype_name(from[i].type), M, K, N, K, M, N);
+            prove_job((Job){.target = &t, .text = buf_str(&text), .in = in, .exact = true,
+                            .uses = from[i].uses});
+        }
+        arena_destroy(t.arena);
+    }
+}
+
 /* ---- intrinsics ---- */
 
 static void check_intrinsics(void **state) {
@@ -373,7 +407,7 @@ int main(void) {
         cmocka_unit_test(check_casts),      cmocka_unit_test(check_pairs),
         cmocka_unit_test(check_intrinsics), cmocka_unit_test(check_programs),
         cmocka_unit_test(check_order),      cmocka_unit_test(check_long),
-        cmocka_unit_test(check_widened),
+        cmocka_unit_test(check_widened),    cmocka_unit_test(check_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
