@@ -1,26 +1,30 @@
 /* construct: plan and compile every row of the workload sets, without a GPU.
  *
  *     construct [--profile h200,a100,...] [--set NAME,...] [--dtype f32] [--contractions]
- *               [--unique] [--plans-only] [-j N] [--json FILE] [FOLDER]
+ *               [--unique] [--plans-only] [--process roller-gen] [-j N] [--json FILE] [FOLDER]
  *
  * --unique leaves out rows whose expression an earlier row has (all rows of one shape are the same
  * with --dtype).
  *
- * Prints one Markdown table per profile, each row as soon as it and those before it are done: plan,
- * NVRTC (wall) and total (CPU) time, candidates, how many of them were compiled until one did not
- * spill, registers, spills, predicted time, its ratio to the floor that no plan beats, and for
+ * --process also runs each row as its users would, in a process of that program, and the total time
+ * is that from its start to its end: to be believed with one worker (-j 1) on an idle machine.
+ *
+ * Prints one Markdown table per profile, each row as soon as it and those before it are done: wall
+ * time of planning, of NVRTC and in all, candidates, how many of them were compiled until one did
+ * not spill, registers, spills, predicted time, its ratio to the floor that no plan beats, and for
  * ratios above 1.3 what the time beyond the floor is.  Exit 1 if a row fails or spills.  */
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/pool.h"
+#include "process.h"
 #include "roller.h"
 #include "workload.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define ROW_IS_FAR 1.3                    /* times the floor */
 #define ROW_IS_SLOW 250.0                 /* ms */
@@ -42,6 +46,7 @@ typedef struct {
 typedef struct {
     Arena *a;
     const char *folder, *dtype, *json;
+    const char *process;      /* the program to run for each row; NULL: none */
     const char *profile[MAX_NAMES], *set[MAX_NAMES];
     int n_profile, n_set, jobs;
     bool contractions, plans_only, unique;
@@ -54,12 +59,7 @@ typedef struct {
     RollerProfile *loaded[MAX_WORKERS][MAX_NAMES];
 } Bench;
 
-/* Time that the worker ran: what else the machine does is no cost of a row.  */
-static double now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
+static double now_ms(void) { return clock_now_s() * 1e3; }
 
 /* ---- one row ---- */
 static bool fail(Line *l, RollerCtx *ctx) {
@@ -164,9 +164,13 @@ static bool work_row(Bench *b, Line *l, int worker) {
     Arena *a = arena_create(NULL);
     if (!a) return false;
     Buf te = buf_new(a);
-    if (workload_te(l->row, b->dtype, &te))
+    if (!workload_te(l->row, b->dtype, &te)) {
+        l->failure = "no expression for this operator";
+    } else {
         construct(b, l, b->ctx[worker], *profile, buf_str(&te));
-    else l->failure = "no expression for this operator";
+        if (b->process) l->total_ms = process_ms(b->process, l->profile, buf_str(&te));
+        if (l->total_ms < 0) l->failure = "the program failed";
+    }
     arena_destroy(a);
     return true;
 }
@@ -303,6 +307,7 @@ static bool options(Bench *b, int argc, char **argv) {
         else if (strcmp(argv[i], "--profile") == 0) b->n_profile = split(argv[++i], b->profile);
         else if (strcmp(argv[i], "--set") == 0) b->n_set = split(argv[++i], b->set);
         else if (strcmp(argv[i], "--dtype") == 0) b->dtype = argv[++i];
+        else if (strcmp(argv[i], "--process") == 0) b->process = argv[++i];
         else if (strcmp(argv[i], "--json") == 0) b->json = argv[++i];
         else if (strcmp(argv[i], "-j") == 0) b->jobs = atoi(argv[++i]);
         else return false;
@@ -369,7 +374,8 @@ static void run(void *user) {
     m->code = 2;
     if (!options(b, m->argc, m->argv)) {
         fputs("usage: construct [--profile LIST] [--set LIST] [--dtype T] [--contractions] "
-              "[--unique] [--plans-only] [-j N] [--json FILE] [FOLDER]\n", stderr);
+              "[--unique] [--plans-only] [--process PROGRAM] [-j N] [--json FILE] [FOLDER]\n",
+              stderr);
         return;
     }
     Status s = collect(b, &d);
