@@ -46,9 +46,9 @@
             "}\n"                                                                                  \
     }
 
-/* Four f8 elements as f16.  A byte moved into the high half of a lane is an f16 with the exponent of
- * e5m2; that of e4m3 is a bit shorter, and 8 less than f16's.  Its NaN, which looks like 480, is the
- * only one that times 140 exceeds the largest f16: infinity times 0 makes it one.  */
+/* Four f8 elements as f16.  A byte moved into the high half of a lane is an f16 with the exponent
+ * of e5m2; that of e4m3 is a bit shorter, and 8 less than f16's.  Its NaN, which looks like 480, is
+ * the only one that times 140 exceeds the largest f16: infinity times 0 makes it one.  */
 #define WIDEN(type, cc, body)                                                                      \
     {                                                                                              \
         "rl_" type "x4_to_f16x4", cc,                                                              \
@@ -56,10 +56,9 @@
     }
 #define WIDEN_AT_ONCE(type)                                                                        \
     WIDEN(type, 89,                                                                                \
-          "    asm(\"cvt.rn.f16x2." type "x2 %0, %1;\" : \"=r\"(y[0]) : "                           \
-          "\"h\"((unsigned short)x));\n"                                                           \
-          "    asm(\"cvt.rn.f16x2." type "x2 %0, %1;\" : \"=r\"(y[1]) : "                           \
-          "\"h\"((unsigned short)(x >> 16)));\n")
+          "    const unsigned short low = (unsigned short)x, high = (unsigned short)(x >> 16);\n"  \
+          "    asm(\"cvt.rn.f16x2." type "x2 %0, %1;\" : \"=r\"(y[0]) : \"h\"(low));\n"            \
+          "    asm(\"cvt.rn.f16x2." type "x2 %0, %1;\" : \"=r\"(y[1]) : \"h\"(high));\n")
 
 const PreludeRow prelude_pairs[] = {
     PAIR("f16"),
