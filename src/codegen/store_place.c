@@ -28,29 +28,37 @@ static bool runs_along(const Kernel *k, int stmt, AxisClass axis) {
     return true;
 }
 
-/* Is the offset of a write a multiple of the position along an axis, also where that is a number of
- * several digits?  `stride`: of which; NULL: the axis is one element.  */
-static bool is_linear(const Kernel *k, int stmt, const Access *x, AxisClass axis,
+/* Where the indices of an axis begin that end before `end` and lie in memory one after the other, so
+ * that the offset of a write is a multiple of their joint position.  `stride`: of which; NULL: they
+ * are one element.  */
+static int run_before(const Kernel *k, int stmt, const Access *x, const FusedAxis *f, int end,
                       const char **stride) {
-    const FusedAxis *f = &k->l->p->con.axis[axis];
     int64_t below = 1;
     int inner = -1;
     *stride = NULL;
-    for (int i = f->n - 1; i >= 0; i--) {
+    for (int i = end - 1; i >= 0; i--) {
         const TeExtent *e = &k->c.root->index[f->index[i]].hi;
         if (is_one(e)) continue;
         int j = index_with(k, stmt, f->index[i]);
         bool fixed = !e->expr && !(x->varies >> j & 1);
         if (inner >= 0 && (!fixed || below == 0 ||
                            x->offset.coef[j] != x->offset.coef[inner] * below))
-            return false;
+            return i + 1;
         if (inner < 0) {
             inner = j;
             *stride = size_stride(k->cg, x, j);
         }
         below = fixed ? below * e->value : 0;
     }
-    return true;
+    return 0;
+}
+
+/* Is the offset of a write a multiple of the position along an axis, also where that is a number of
+ * several digits?  */
+static bool is_linear(const Kernel *k, int stmt, const Access *x, AxisClass axis,
+                      const char **stride) {
+    const FusedAxis *f = &k->l->p->con.axis[axis];
+    return run_before(k, stmt, x, f, f->n, stride) == 0;
 }
 
 /* sum + value * stride.  */
@@ -64,18 +72,34 @@ static const char *add(const Cg *cg, const char *sum, bool wide, const char *val
     return sum ? cg_text(cg, "%s + %s", sum, term) : term;
 }
 
-/* sum + the part of an axis: by its position, or by its indices where it is not linear.  */
-static const char *add_axis(const Kernel *k, int stmt, const Access *x, AxisClass axis,
-                            const char *position, const char *sum) {
+/* sum + the part of an axis by its indices.  */
+static const char *add_indices(const Kernel *k, int stmt, const Access *x, AxisClass axis,
+                               const char *sum) {
     const FusedAxis *f = &k->l->p->con.axis[axis];
-    bool wide = cg_tensor_wide(k->cg, x->tensor);
-    const char *stride;
-    if (position && is_linear(k, stmt, x, axis, &stride))
-        return add(k->cg, sum, wide, position, stride);
     for (int i = 0; i < f->n; i++) {
         if (is_one(&k->c.root->index[f->index[i]].hi)) continue;
         int j = index_with(k, stmt, f->index[i]);
-        sum = add(k->cg, sum, wide, k->at.index[f->index[i]], size_stride(k->cg, x, j));
+        sum = add(k->cg, sum, cg_tensor_wide(k->cg, x->tensor), k->at.index[f->index[i]],
+                  size_stride(k->cg, x, j));
+    }
+    return sum;
+}
+
+/* sum + the part of an axis by its position, from which each run of indices is taken as one.  */
+static const char *add_axis(const Kernel *k, int stmt, const Access *x, AxisClass axis,
+                            const char *position, const char *sum) {
+    const Cg *cg = k->cg;
+    const FusedAxis *f = &k->l->p->con.axis[axis];
+    bool wide_at = place_wide(f->extent, 0);
+    TeExtent below = size_number(1);
+    for (int end = f->n, from; end > 0; end = from) {
+        const char *stride, *value = position;
+        from = run_before(k, stmt, x, f, end, &stride);
+        TeExtent own = size_product(cg->arena, k->c.root, f, from, end - from);
+        if (end < f->n) value = cg_text(cg, "%s / %s", value, size_divisor(cg, below, wide_at));
+        below = size_times(cg->arena, below, own);
+        if (from > 0) value = cg_text(cg, "%s %% %s", value, size_divisor(cg, own, wide_at));
+        sum = add(cg, sum, cg_tensor_wide(cg, x->tensor), value, stride);
     }
     return sum;
 }
@@ -159,7 +183,7 @@ static int print_pointers(Kernel *k, PointerText what) {
         access_write(cg->te, &cg->te->stmt[stmt], &x);
         if (!has_pointers(k, stmt, &x, &many) || many != (what != POINTER_SINGLE)) continue;
         const char *type = cg_storage(cg->te->tensor[t].dtype);
-        const char *sum = add_axis(k, stmt, &x, AX_B, NULL, NULL);
+        const char *sum = add_indices(k, stmt, &x, AX_B, NULL);
         sum = add_axis(k, stmt, &x, AX_M, many ? turn_at(k, AX_M) : k->at.own[0], sum);
         sum = add_axis(k, stmt, &x, AX_N, many ? turn_at(k, AX_N) : k->at.own[1], sum);
         if (!sum) sum = "0";
@@ -174,10 +198,7 @@ static int print_pointers(Kernel *k, PointerText what) {
 void store_pointers(Kernel *k) {
     print_pointers(k, POINTER_SINGLE);
     if (print_pointers(k, POINTER_ARRAY) == 0 && !k->at.turns.array) return;
-    const FusedAxis *n = &k->l->p->con.axis[AX_N];
     open_turns(k);
-    place_decode(k->cg, k->c.root, n, turn_at(k, AX_N), place_wide(n->extent, 0), k->at.index,
-                 k->at.wide);
     print_pointers(k, POINTER_TURN);
     cg_close(k->cg);
 }

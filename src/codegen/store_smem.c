@@ -21,9 +21,22 @@ static void open_loop(Kernel *k, const char *name, int n, int step, bool unroll)
 }
 
 static void place_direct(Kernel *k) {
+    const Cg *cg = k->cg;
     bool swapped = k->c.r->swapped;
+    int halves = swapped ? k->c.matrix.accumulators / 2 : 2;
+    int vec = k->at.walk ? k->at.walk : k->l->vec, columns = halves / vec;
+    const char *times = vec > 1 ? cg_text(cg, " * %d", vec) : "";
+    const char *by = vec > 1 ? cg_text(cg, " / %d", vec) : "";
+    const char *column = swapped ? "j * TN + g * 8" : "j * TN + g";
     store_position(k, AX_M, "m0 + row + lane_m", swapped ? "i * TM + f" : "i * TM + f * 8");
-    store_position(k, AX_N, "n0 + col + lane_n", swapped ? "j * TN + g * 8" : "j * TN + g");
+    store_position(k, AX_N, "n0 + col + lane_n", column);
+    store_turns(k, &(Turns){.loop = cg_text(cg, "int s = 0; s < IN * %d; s++", columns),
+                            .count = cg_text(cg, "IN * %d", columns),
+                            .turn = cg_text(cg, "j * %d + g%s", columns, by),
+                            .head = cg_text(cg, "const int j = s / %d, g = s %% %d%s;", columns,
+                                            columns, times),
+                            .part = {NULL, column},
+                            .rest = k->at.step[0]});
 }
 
 /* Row f and column g of the lane in an instruction's tile: two neighbours along one side, eights
