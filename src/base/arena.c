@@ -124,19 +124,30 @@ static void push_block(Arena *a, size_t need) {
     a->block = b;
 }
 
-void *arena_alloc(Arena *a, size_t size) {
-    size_t need = step(size);
-    if (need == 0) arena_fail(a);
+/* Room for an object of `size`, which takes `need` bytes.  */
+static void *take(Arena *a, size_t size, size_t need) {
     if (!a->block || a->block->cap - a->block->used < need) push_block(a, need);
     char *p = block_data(a->block) + a->block->used;
     a->block->used += need;
     ASAN_UNPOISON_MEMORY_REGION(p, size);
-    return memset(p, 0, size);
+    return p;
+}
+
+void *arena_alloc(Arena *a, size_t size) {
+    size_t need = step(size);
+    if (need == 0) arena_fail(a);
+    return memset(take(a, size, need), 0, size);
 }
 
 void *arena_calloc(Arena *a, size_t count, size_t size) {
     if (size && count > SIZE_MAX / size) arena_fail(a);
     return arena_alloc(a, count * size);
+}
+
+void *arena_room(Arena *a, size_t count, size_t size) {
+    size_t need = size && count > SIZE_MAX / size ? 0 : step(count * size);
+    if (need == 0) arena_fail(a);
+    return take(a, count * size, need);
 }
 
 /* The newest object grows in place where its block has room.  */

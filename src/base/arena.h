@@ -39,6 +39,9 @@ bool arena_try(Arena *a, void (*body)(void *user), void *user);
 
 void *arena_alloc(Arena *a, size_t size);                  /* zeroed, aligned for any type */
 void *arena_calloc(Arena *a, size_t count, size_t size);   /* an overflow counts as no memory */
+/* As arena_calloc, but not zeroed: room for as many as there may be, of which few may be used and
+ * only those cost anything.  */
+void *arena_room(Arena *a, size_t count, size_t size);
 /* Grows an array to hold at least `need` elements; `*cap` is the current and new capacity.  */
 void *arena_grow(Arena *a, void *old, size_t *cap, size_t need, size_t size);
 char *arena_strndup(Arena *a, const char *s, size_t len);
@@ -57,4 +60,5 @@ size_t arena_bytes(const Arena *a);                        /* handed out since c
 
 #define ARENA_NEW(a, T) ((T *)arena_alloc((a), sizeof(T)))
 #define ARENA_ARRAY(a, T, n) ((T *)arena_calloc((a), (size_t)(n), sizeof(T)))
+#define ARENA_ROOM(a, T, n) ((T *)arena_room((a), (size_t)(n), sizeof(T)))
 #endif

@@ -283,9 +283,8 @@ void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts 
         out->reads[side] = rprog_fragment_reads(m->p, m->dev, r, side);
         out->read_wavefronts[side] = e->read_wavefronts;
         out->fragment_wavefronts[side] = r->load[side].region ? e->traffic
-                                         : rprog_matrix(m->dev, r)
-                                             ? rprog_fragment_traffic(m->p, m->dev, r, side)
-                                             : out->reads[side] * e->read_wavefronts;
+                                         : e->read_wavefronts *
+                                               rprog_fragment_passes(m->p, m->dev, r, side);
         out->sectors[side] = e->sectors;
         if (r->load[side].region) {
             out->region_requests = (double)e->requests;

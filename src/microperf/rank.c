@@ -183,7 +183,8 @@ Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RPr
         return diag_error(d, ST_NO_PLAN, "plan", DIAG_NOWHERE, "no program to rank");
     }
     Model m = mp_model(p, dev);
-    CountMemo *memo = mp_count_memo(a);
+    bool products = set->prog[0].skeleton == SK_CONTRACT;
+    CountMemo *memo = products ? mp_count_memo(a) : NULL;
     int64_t *time = ARENA_ARRAY(a, int64_t, set->n);
     for (int i = 0; i < set->n; i++) {
         Ranked x = {.prog = set->prog[i]};

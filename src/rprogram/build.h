@@ -4,6 +4,7 @@
 #include "rprogram/internal.h"
 
 enum { LAYOUT_MEMO = 4096, OPTIONS = 4, SPLITS = 2, DEPTHS = STAGES_MAX };
+enum { TAILS = 4 };           /* programs with a tail: as many as this part of the others may be */
 
 /* A layout that was decided before: everything the decision depends on, and the outcome.  */
 typedef struct {
@@ -19,7 +20,6 @@ typedef struct {
     const Device *dev;
     const RPlanOptions *options;
     RProgSet *set;
-    size_t cap;               /* of set->prog */
     int max;                  /* programs kept */
     double epsilon;
     bool thorough;            /* nothing fitted: also try what is dominated elsewhere */
@@ -31,6 +31,7 @@ typedef struct {
     double sms;
     double parallel;          /* outputs, B * M * N, times slices of K long enough to split */
     LayoutMemo *memo;
+    StoreSamples *samples;
 } Builder;
 
 /* Counts a program that was met and dropped.  */

@@ -114,8 +114,10 @@ Status rprog_candidates(Arena *a, Diag *d, const Problem *p, const Device *dev,
     } else {
         Builder b = {.arena = a, .p = p, .dev = dev, .options = o ? o : &defaults, .set = out,
                      .sms = dev->limits.sm_count.value,
-                     .memo = ARENA_ARRAY(a, LayoutMemo, LAYOUT_MEMO)};
+                     .memo = ARENA_ARRAY(a, LayoutMemo, LAYOUT_MEMO),
+                     .samples = ARENA_NEW(a, StoreSamples)};
         b.max = b.options->max_candidates > 0 ? b.options->max_candidates : CANDIDATES;
+        out->prog = ARENA_ROOM(a, RProg, b.max + b.max / TAILS);
         enum { SLICE = 512 };
         b.parallel = (double)p->extent[AX_B] * (double)p->extent[AX_M] * (double)p->extent[AX_N] *
                      (p->extent[AX_K] > SLICE ? (double)p->extent[AX_K] / SLICE : 1);

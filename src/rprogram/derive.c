@@ -1,10 +1,5 @@
 #include "rprogram/matrix.h"
 
-bool rprog_packed(const Device *dev, const RProg *r) {
-    const ComputeUnit *u = &dev->unit[r->unit];
-    return u->scope == SCOPE_THREAD && u->k.from == 4;
-}
-
 int rprog_elem(const Problem *p, const Device *dev, const RProg *r, int side) {
     if (rprog_packed(dev, r)) return p->op[side].bytes;
     if (rprog_matrix(dev, r)) return te_dtype_bytes(rprog_tile_type(p, dev, r, side));
@@ -180,6 +175,11 @@ static int16_t whole_registers(int64_t n, int64_t limit) {
     return (int16_t)(rounded < INT16_MAX ? rounded : INT16_MAX);
 }
 
+static void set_smem(const Device *dev, RProg *r, int64_t smem) {
+    r->smem = (int32_t)(smem < INT32_MAX ? smem : INT32_MAX);
+    r->blocks_per_sm = (int16_t)hal_blocks_per_sm(dev, r->threads, r->registers, r->smem);
+}
+
 void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
     int64_t threads, smem = 0;
     if (r->skeleton == SK_STREAM) {
@@ -216,10 +216,13 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
         smem = shared_bytes(p, dev, r);
     }
     r->threads = (int16_t)(threads < INT16_MAX ? threads : INT16_MAX);
-    r->smem = (int32_t)(smem < INT32_MAX ? smem : INT32_MAX);
     r->registers = whole_registers(r->threads > 0 ? expected_registers(p, dev, r) : 0,
                                    (int64_t)dev->limits.registers_per_thread.value);
-    r->blocks_per_sm = (int16_t)hal_blocks_per_sm(dev, r->threads, r->registers, r->smem);
+    set_smem(dev, r, smem);
+}
+
+void rprog_derive_smem(const Problem *p, const Device *dev, RProg *r) {
+    set_smem(dev, r, shared_bytes(p, dev, r));
 }
 
 bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t workspace_limit,

@@ -18,15 +18,31 @@ static inline void rprog_lane(int lm_count, int ln_count, int lane, int *lm, int
     }
 }
 
+/* The place of every lane along M (side 0) or N.  Each bit of the lane's number adds its own.  */
+static inline void rprog_lanes(int lm_count, int ln_count, int side, int at[32]) {
+    at[0] = 0;
+    for (int bit = 1; bit < 32; bit *= 2) {
+        int place[2];
+        rprog_lane(lm_count, ln_count, bit, &place[0], &place[1]);
+        for (int lane = 0; lane < bit; lane++) at[bit + lane] = at[lane] + place[side];
+    }
+}
+
 /* Bytes of an element of operand 0 (a) or 1 (b) in shared memory: the unit's operand type for units
  * that take narrow types (dp4a), else the problem's.  */
 int rprog_elem(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Can operand `side` be copied unchanged into the program's shared tile?  */
 bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Does the unit multiply four bytes at once (dp4a)?  */
-bool rprog_packed(const Device *dev, const RProg *r);
+static inline bool rprog_packed(const Device *dev, const RProg *r) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    return u->scope == SCOPE_THREAD && u->k.from == 4;
+}
 /* Is the unit one of a warp that multiplies matrices (mma)?  The rest as in the contract above.  */
-bool rprog_matrix(const Device *dev, const RProg *r);
+static inline bool rprog_matrix(const Device *dev, const RProg *r) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    return u->scope == SCOPE_WARP && u->b != HAL_NO_DTYPE;
+}
 static inline int rprog_unit_side(const RProg *r, int side) { return r->swapped ? !side : side; }
 /* Type of an operand's elements in the shared tile, any unit.  */
 TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int side);
@@ -72,10 +88,12 @@ int64_t rprog_region_extra(const Problem *p, const Device *dev, const RProg *r, 
 int64_t rprog_region_stores(const Problem *p, const Device *dev, const RProg *r, int side);
 
 /* Shared-memory traffic of the mapping above, exact: reads of a fragment by one warp in one k-step,
- * wavefronts of each (of ldmatrix: of each of its matrices) and of all of them, and wavefronts of
- * storing one whole stage of an operand's tile.  A chunk whose direction is not the tile's inner
- * axis is stored element by element, others in pieces of at most 16 bytes.  */
+ * wavefronts of each (of ldmatrix: of each of its matrices, as many as there are passes) and of all
+ * of them, and wavefronts of storing one whole stage of an operand's tile.  A chunk whose direction
+ * is not the tile's inner axis is stored element by element, others in pieces of at most 16
+ * bytes.  */
 int rprog_fragment_reads(const Problem *p, const Device *dev, const RProg *r, int side);
+int64_t rprog_fragment_passes(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t rprog_fragment_traffic(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Are the operand's fragments fetched one k ahead?  So it is where a read gives one k and the
  * unrolled body has an even number of them; of matrix units, where a step has an even number of

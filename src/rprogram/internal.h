@@ -75,13 +75,31 @@ RProg rprog_stream_base(void);
 int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap);
 /* The mover of the device for `bytes` per lane from global memory; -1 if there is none.  */
 int16_t rprog_mover(const Device *dev, LoadKind kind, int bytes);
+/* Samples of stores that were counted before: what they depend on, and the outcome.  */
+enum { STORE_SAMPLES = 1024 };
+typedef struct {
+    struct {
+        int32_t row, line;
+        int16_t pad;
+        uint8_t bits, shift, base, elem, vec, straight;
+        int16_t chunks, used; /* no gap: compared as bytes */
+    } key;
+    int16_t wavefronts, least;
+} StoreSample;
+typedef struct {
+    StoreSample at[STORE_SAMPLES];
+} StoreSamples;
 /* The layout of a load's tile with the fewest wavefronts for the program's reads and writes, the
  * least padding among those.  False if none meets the alignment of the accesses.  */
-bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side);
+bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side,
+                         StoreSamples *memo);
 /* Wavefronts of the first requests that store a stage, and how few they could be.  */
-int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int side, int *least);
+int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int side,
+                       StoreSamples *memo, int *least);
 /* Do the accesses of fragments and chunks stay aligned under the load's layout?  */
 bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, int side);
+/* The fields of a derived `contract` program that change with its stages and its way to store.  */
+void rprog_derive_smem(const Problem *p, const Device *dev, RProg *r);
 /* Do a derived candidate's threads, shared memory, registers and workspace keep to what the device
  * has and the caller allows (workspace_limit below 0: any)?  Counts it as rejected if not.  */
 bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t workspace_limit,

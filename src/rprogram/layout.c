@@ -30,6 +30,7 @@ typedef struct {
     const Problem *p;
     const Device *dev;
     RProg *r;
+    StoreSamples *memo;
     int side, least_reads;
     bool found, ideal;        /* ideal: no layout can be better */
     int reads, writes;
@@ -43,7 +44,7 @@ static void try_layout(Choice *c, RLayout layout) {
     if (!rprog_layout_aligned(c->p, c->dev, c->r, c->side)) return;
     int reads = rprog_fragment_wavefronts(c->p, c->dev, c->r, c->side);
     if (c->found && reads > c->reads) return;
-    int least, writes = rprog_store_sample(c->p, c->dev, c->r, c->side, &least);
+    int least, writes = rprog_store_sample(c->p, c->dev, c->r, c->side, c->memo, &least);
     if (c->found && reads == c->reads && writes >= c->writes) return;
     c->ideal = reads <= c->least_reads && writes <= least;
     c->found = true;
@@ -74,7 +75,8 @@ static void try_pads(Choice *c, uint8_t inner, int row, int unit, int elem) {
     }
 }
 
-bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side) {
+bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side,
+                         StoreSamples *memo) {
     const RLoad l = r->load[side];
     bool k_inner = l.layout.inner == AX_K;
     int elem = rprog_elem(p, dev, r, side);
@@ -82,7 +84,7 @@ bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side
     bool matrix = rprog_matrix(dev, r);
     int read = read_bytes(p, dev, r, side), unit = matrix ? PIECE_MAX / elem : read / elem;
     if (l.along == l.layout.inner && l.vec > unit) unit = l.vec * elem > 16 ? 16 / elem : l.vec;
-    Choice c = {.p = p, .dev = dev, .r = r, .side = side,
+    Choice c = {.p = p, .dev = dev, .r = r, .memo = memo, .side = side,
                 .least_reads = read > 8 && !matrix ? 2 : 1};
     try_layout(&c, (RLayout){.inner = l.layout.inner});
     if (k_inner || matrix) try_swizzles(&c, l.layout.inner);

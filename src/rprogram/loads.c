@@ -158,7 +158,7 @@ static bool decide_layout(Builder *b, RProg *r, int side) {
     }
     LayoutMemo *m = &b->memo[memo_slot(&key)];
     if (!m->used || !same_case(m, &key)) {
-        key.found = rprog_choose_layout(b->p, b->dev, r, side);
+        key.found = rprog_choose_layout(b->p, b->dev, r, side, b->samples);
         key.layout = l->layout;
         *m = key;
     }

@@ -1,11 +1,6 @@
 /* Facts about programs whose unit multiplies matrices, by the mapping in rprog.h.  */
 #include "rprogram/matrix.h"
 
-bool rprog_matrix(const Device *dev, const RProg *r) {
-    const ComputeUnit *u = &dev->unit[r->unit];
-    return u->scope == SCOPE_WARP && u->b != HAL_NO_DTYPE;
-}
-
 /* Type of the unit's operand that `side` is.  */
 static TeDtype unit_type(const Device *dev, const RProg *r, int side) {
     const ComputeUnit *u = &dev->unit[r->unit];
@@ -54,9 +49,9 @@ bool rprog_promotes(const Problem *p, const Device *dev, const RProg *r) {
     return rprog_matrix(dev, r) && narrow && !permitted;
 }
 
-/* Has the device a warp-wide load of matrices from shared memory?  */
+/* Has the device a warp-wide load of matrices from shared memory?  Profiles list it late.  */
 static bool loads_matrices(const Device *dev) {
-    for (int i = 0; i < dev->n_mover; i++) {
+    for (int i = dev->n_mover - 1; i >= 0; i--) {
         const Mover *m = &dev->mover[i];
         if (m->issue == SCOPE_WARP && m->from == PLACE_SMEM && m->to == PLACE_REG) return true;
     }

@@ -5,6 +5,8 @@
  * swizzle, flips the same bits in all of them.  */
 #include "rprogram/matrix.h"
 
+#include <string.h>
+
 int rprog_fragment_reads(const Problem *p, const Device *dev, const RProg *r, int side) {
     if (r->load[side].region) return region_reads(p, dev, r, side);
     if (rprog_matrix(dev, r)) return matrix_reads(p, dev, r, side);
@@ -25,12 +27,15 @@ static int row_length(const RProg *r, int side) {
     return r->block.extent[k_inner ? AX_K : own_axis(side)];
 }
 
+int64_t rprog_fragment_passes(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (rprog_matrix(dev, r)) return matrix_passes(p, dev, r, side);
+    return rprog_fragment_reads(p, dev, r, side);
+}
+
 int64_t rprog_fragment_traffic(const Problem *p, const Device *dev, const RProg *r, int side) {
     if (!p->op[side].present) return 0;
     if (r->load[side].region) return region_wavefronts(p, dev, r, side);
-    int64_t each = rprog_fragment_wavefronts(p, dev, r, side);
-    if (rprog_matrix(dev, r)) return each * matrix_passes(p, dev, r, side);
-    return each * rprog_fragment_reads(p, dev, r, side);
+    return rprog_fragment_wavefronts(p, dev, r, side) * rprog_fragment_passes(p, dev, r, side);
 }
 
 int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side) {
@@ -43,10 +48,10 @@ int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *
     int lanes_n = count_along(&r->warp, &r->thread, AX_N);
     bool k_inner = l->layout.inner == AX_K;
     int32_t addr[WARP];
+    int at[WARP];
+    rprog_lanes(lanes_m, lanes_n, side, at);
     for (int lane = 0; lane < WARP; lane++) {
-        int lm, ln;
-        rprog_lane(lanes_m, lanes_n, lane, &lm, &ln);
-        int own = (side ? ln : lm) * vec;
+        int own = at[lane] * vec;
         addr[lane] = k_inner ? rtile_at(l->layout, row, elem, own, 0)
                              : rtile_at(l->layout, row, elem, 0, own);
     }
@@ -77,33 +82,52 @@ static Chunks chunks_of(const Problem *p, const Device *dev, const RProg *r, int
 /* Wavefronts of the stores of chunks first..first+n-1, n up to 32.  */
 static int store_request(const Chunks *c, int first, int n) {
     int32_t addr[WARP] = {0};
-    int total = 0;
+    int total = 0, step = c->straight ? c->width / c->elem : 1;
     uint32_t active = n < WARP ? (1u << n) - 1 : UINT32_MAX;
     for (int piece = 0; piece < c->pieces; piece++) {
+        int line = first / c->line, chunk = first % c->line;
         for (int lane = 0; lane < n; lane++) {
-            int line = (first + lane) / c->line, at = (first + lane) % c->line * c->vec;
-            if (c->straight) {
-                addr[lane] = rtile_at(c->layout, c->row, c->elem, line,
-                                      at + piece * c->width / c->elem);
-            } else {
-                addr[lane] = rtile_at(c->layout, c->row, c->elem, at + piece, line);
-            }
+            int at = chunk * c->vec + piece * step;
+            addr[lane] = c->straight ? rtile_at(c->layout, c->row, c->elem, line, at)
+                                     : rtile_at(c->layout, c->row, c->elem, at, line);
+            if (++chunk < c->line) continue;
+            chunk = 0;
+            line++;
         }
         total += rtile_wavefronts(addr, active, c->width);
     }
     return total;
 }
 
-int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int side, int *least) {
-    enum { SAMPLE = 2 };
+static StoreSample *find_sample(StoreSamples *memo, const Chunks *c, int chunks, StoreSample *x) {
+    *x = (StoreSample){.key = {.row = c->row, .line = c->line, .pad = c->layout.pad,
+                               .bits = c->layout.bits, .shift = c->layout.shift,
+                               .base = c->layout.base, .elem = (uint8_t)c->elem,
+                               .vec = (uint8_t)c->vec, .straight = c->straight,
+                               .chunks = (int16_t)chunks, .used = true}};
+    uint64_t word[2], h;
+    memcpy(word, &x->key, sizeof word);
+    h = (word[0] * 0x9e3779b97f4a7c15u ^ word[1]) * 0x9e3779b97f4a7c15u + (uint64_t)x->key.chunks;
+    return &memo->at[(h ^ h >> 32) * 0x9e3779b97f4a7c15u >> 54];
+}
+
+int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int side,
+                       StoreSamples *memo, int *least) {
+    enum { SAMPLE = 2 * WARP };
     Chunks c = chunks_of(p, dev, r, side);
     int chunks = r->block.extent[own_axis(side)] * r->block.extent[AX_K] / c.vec, total = 0;
+    StoreSample x, *known = find_sample(memo, &c, chunks < SAMPLE ? chunks : SAMPLE, &x);
+    *least = known->least;
+    if (memcmp(&known->key, &x.key, sizeof x.key) == 0) return known->wavefronts;
     *least = 0;
-    for (int i = 0; i < SAMPLE && i * WARP < chunks; i++) {
-        int n = chunks - i * WARP < WARP ? chunks - i * WARP : WARP;
-        total += store_request(&c, i * WARP, n);
+    for (int i = 0; i < SAMPLE && i < chunks; i += WARP) {
+        int n = chunks - i < WARP ? chunks - i : WARP;
+        total += store_request(&c, i, n);
         *least += c.pieces * ((n * c.width + 127) / 128);
     }
+    x.wavefronts = (int16_t)total;
+    x.least = (int16_t)*least;
+    *known = x;
     return total;
 }
 

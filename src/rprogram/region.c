@@ -92,15 +92,16 @@ static int32_t place_of(const Problem *p, const RRegion *x, int elem, int64_t k)
 /* Wavefronts of a matrix unit's reads of one part along k, from k on.  */
 static int64_t part_wavefronts(const Problem *p, const RRegion *x, const Gather *g, int elem,
                                int64_t k) {
-    int32_t addr[WARP];
+    int32_t addr[WARP], row[EIGHT];
     int64_t n = 0;
     int width = g->reads > 1 ? g->per * ENTRY : ENTRY;
     for (int lane = 0; lane < WARP; lane++) addr[lane] = lane % FOUR * g->per * ENTRY;
     n += rtile_wavefronts(addr, UINT32_MAX, width);
+    for (int i = 0; i < EIGHT; i++) row[i] = rtile_region_row(x, i) * elem;
     for (int i = 0; i < g->reads; i++) {  /* the first eight rows stand for all */
-        for (int lane = 0; lane < WARP; lane++) {
-            int64_t at = k + lane % FOUR * g->per + i * x->pair;
-            addr[lane] = rtile_region_row(x, lane / FOUR) * elem + place_of(p, x, elem, at);
+        for (int lane = 0; lane < FOUR; lane++) {
+            int32_t place = place_of(p, x, elem, k + lane * g->per + i * x->pair);
+            for (int j = 0; j < EIGHT; j++) addr[j * FOUR + lane] = row[j] + place;
         }
         n += (int64_t)g->blocks * rtile_wavefronts(addr, UINT32_MAX, x->pair * elem);
     }
@@ -114,11 +115,11 @@ static int64_t row_wavefronts(const RProg *r, int side, const RRegion *x, int el
                     count_along(&r->warp, &r->thread, AX_N)};
     int32_t addr[WARP];
     int64_t n = 1;                        /* the table */
+    int at[WARP];
+    rprog_lanes(lanes[0], lanes[1], side, at);
     for (int i = 0; i < own; i++) {
         for (int lane = 0; lane < WARP; lane++) {
-            int at[2];
-            rprog_lane(lanes[0], lanes[1], lane, &at[0], &at[1]);
-            int row = i / vec * lanes[side] * vec + at[side] * vec + i % vec;
+            int row = i / vec * lanes[side] * vec + at[lane] * vec + i % vec;
             addr[lane] = rtile_region_row(x, row) * elem;
         }
         n += rtile_wavefronts(addr, UINT32_MAX, elem);

@@ -16,20 +16,29 @@ typedef struct {
     int shift;
 } Request;
 
-/* The most distinct words in one bank.  A lane wider than a bank takes neighbouring banks as
- * one.  */
+/* The most distinct words in one bank.  A lane wider than a bank takes neighbouring banks as one.
+ * Addresses mostly ascend: a word above all that its bank has seen is new without a look at
+ * them.  */
 static int distinct_per_bank(const Request *q, int first, int n) {
-    int banks = 1 << (BANK_ROW_SHIFT - q->shift), most = 0;
+    int mask = (1 << (BANK_ROW_SHIFT - q->shift)) - 1, most = 0;
     int8_t head[WARP], next[WARP], count[WARP];
-    for (int b = 0; b < banks; b++) {
-        head[b] = -1;
-        count[b] = 0;
-    }
+    int32_t highest[WARP];
+    uint32_t used = 0;
     for (int lane = first; lane < first + n; lane++) {
         if (!((q->active >> lane) & 1)) continue;
         int32_t word = q->addr[lane] >> q->shift;
-        int bank = word & (banks - 1), seen = head[bank];
-        while (seen >= 0 && q->addr[seen] >> q->shift != word) seen = next[seen];
+        int bank = word & mask, seen = -1;
+        if (!((used >> bank) & 1)) {
+            used |= 1u << bank;
+            head[bank] = -1;
+            count[bank] = 0;
+            highest[bank] = word;
+        } else if (word > highest[bank]) {
+            highest[bank] = word;
+        } else {
+            for (seen = head[bank]; seen >= 0 && q->addr[seen] >> q->shift != word;)
+                seen = next[seen];
+        }
         if (seen >= 0) continue;
         next[lane] = head[bank];
         head[bank] = (int8_t)lane;

@@ -140,9 +140,9 @@ static void place_lets(Norm *n, const Te *in) {
 Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
     Te *te = ARENA_NEW(a, Te);
     *te = *in;
-    te->tensor = ARENA_ARRAY(a, TeTensor, TE_MAX_ARGS + 2 * TE_MAX_STMTS);
+    te->tensor = ARENA_ROOM(a, TeTensor, TE_MAX_ARGS + 2 * TE_MAX_STMTS);
     memcpy(te->tensor, in->tensor, (size_t)in->n_tensor * sizeof *in->tensor);
-    te->stmt = ARENA_ARRAY(a, TeStmt, TE_MAX_STMTS);
+    te->stmt = ARENA_ROOM(a, TeStmt, TE_MAX_STMTS);
     te->n_stmt = 0;
     Norm *n = ARENA_NEW(a, Norm);
     *n = (Norm){.a = a, .d = d, .te = te, .n_source = in->n_stmt};

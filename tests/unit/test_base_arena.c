@@ -39,6 +39,22 @@ static void memory_is_zeroed_aligned_and_apart(void **state) {
     arena_destroy(NULL);
 }
 
+static void room_is_apart_and_leaves_what_follows_zeroed(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    for (int round = 0; round < 3; round++) {
+        ArenaMark m = arena_mark(a);
+        for (size_t n = 1; n < 4000; n += 333) {
+            int64_t *room = ARENA_ROOM(a, int64_t, n), *next = ARENA_ARRAY(a, int64_t, n);
+            assert_int_equal((uintptr_t)room % 16, 0);
+            memset(room, 0xee, n * sizeof *room);
+            for (size_t i = 0; i < n; i++) assert_int_equal(next[i], 0);
+        }
+        arena_reset(a, m);
+    }
+    arena_destroy(a);
+}
+
 static void reset_gives_back_exactly(void **state) {
     (void)state;
     Arena *a = arena_create(NULL);
@@ -156,6 +172,7 @@ static void failure_unwinds_to_the_nearest_try(void **state) {
 
 static void huge(void *p) { arena_alloc(((Trace *)p)->arena, SIZE_MAX - 3); }
 static void huge_text(void *p) { arena_strndup(((Trace *)p)->arena, "x", SIZE_MAX); }
+static void huge_room(void *p) { arena_room(((Trace *)p)->arena, SIZE_MAX / 4, 8); }
 static void huge_growth(void *p) {
     size_t cap = 0;
     arena_grow(((Trace *)p)->arena, NULL, &cap, SIZE_MAX / 2, 16);
@@ -166,6 +183,7 @@ static void overflow_is_no_memory(void **state) {
     Trace t = {.arena = arena_create(NULL)};
     assert_false(arena_try(t.arena, huge, &t));
     assert_false(arena_try(t.arena, huge_text, &t));
+    assert_false(arena_try(t.arena, huge_room, &t));
     assert_false(arena_try(t.arena, huge_growth, &t));
     arena_destroy(t.arena);
 }
@@ -191,6 +209,7 @@ static void exercise(Arena *a, void *user) {
     }
     arena_printf(a, "%d", v[39]);
     ArenaMark m = arena_mark(a);
+    ARENA_ROOM(a, int, 100)[99] = 0;
     arena_strdup(a, "gone");
     arena_reset(a, m);
     assert_int_equal(v[39], 39);
@@ -205,6 +224,7 @@ static void every_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_aligned_and_apart),
+        cmocka_unit_test(room_is_apart_and_leaves_what_follows_zeroed),
         cmocka_unit_test(reset_gives_back_exactly),
         cmocka_unit_test(mark_and_reset_in_a_loop_ask_for_no_memory),
         cmocka_unit_test(grow_keeps_elements_and_zeroes_new_ones),
