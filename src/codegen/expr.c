@@ -216,7 +216,7 @@ const char *cg_expr(const CgPoint *p, const TeExpr *e, TeDtype to) {
     int root;
     survey(&s, p, e, &root);
     name_values(&s, root);
-    return cg_convert(p->cg, to, s.value[root].e->type, value_text(&s, root));
+    return value_as(&s, root, to);
 }
 
 const char *cg_extent(const Cg *c, const TeExtent *e) {

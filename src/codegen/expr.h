@@ -35,5 +35,7 @@ void survey(Survey *s, const CgPoint *at, const TeExpr *e, int *root);
 void value_range(const Survey *s, Value *v);
 /* The text of a value in its own type (i64: int if narrow).  */
 const char *value_text(Survey *s, int id);
+/* The same as type `to`.  */
+const char *value_as(Survey *s, int id, TeDtype to);
 const char *value_type(const Value *v);
 #endif

@@ -3,10 +3,23 @@
 
 const char *value_type(const Value *v) { return v->narrow ? "int" : cg_type(v->e->type); }
 
+/* Is it an int, not just a number, that an f32 holds with a bit to spare?  */
+static bool is_small(const Value *v) {
+    const int64_t limit = 1 << 22;
+    bool is_int = v->e->type == TE_I32 || v->narrow;
+    return is_int && v->lo >= -limit && v->hi <= limit && v->lo < v->hi;
+}
+
+const char *value_as(Survey *s, int id, TeDtype to) {
+    const Value *v = &s->value[id];
+    const char *text = value_text(s, id);
+    if (to == TE_F32 && is_small(v)) return cg_text(s->cg, "rl_small_to_f32(%s)", text);
+    return cg_convert(s->cg, to, v->e->type, text);
+}
+
 /* Child k as type `to`.  */
 static const char *child_as(Survey *s, const Value *v, int k, TeDtype to) {
-    int id = v->child[k];
-    return cg_convert(s->cg, to, s->value[id].e->type, value_text(s, id));
+    return value_as(s, v->child[k], to);
 }
 
 static const char *child_text(Survey *s, const Value *v, int k) {
@@ -192,7 +205,9 @@ const char *value_text(Survey *s, int id) {
         return te_dtype_class(e->type) == TE_CLASS_REAL ? real_call(s, v) : integer_call(s, v);
     case TE_CAST: {
         const Value *x = &s->value[v->child[0]];
-        return cg_cast(s->cg, e->store, x->e->type, value_text(s, v->child[0]));
+        bool exact = is_small(x) && te_dtype_class(e->store) == TE_CLASS_REAL;
+        TeDtype from = exact && e->store != TE_F64 ? TE_F32 : x->e->type;
+        return cg_cast(s->cg, e->store, from, child_as(s, v, 0, from));
     }
     default: return comparison(s, v);
     }

@@ -47,6 +47,13 @@ static const PreludeRow table[] = {
         "    return rl_f16_to_f32((unsigned short)(x << 8));\n"
         "}\n"},
 
+    /* Integers below 2^22 to f32 through the mantissa of 1.5 * 2^23: exact, and two instructions
+     * of the usual rate where a conversion has a quarter of it or less.  */
+    {"rl_small_to_f32", 0,
+     FN "float rl_small_to_f32(int x) {\n"
+        "    return __int_as_float(x + 0x4b400000) - 12582912.0f;\n"
+        "}\n"},
+
     /* To f32 by rounding to odd: the next rounding, to a narrower real, is then as from the exact
      * value (Boldo and Melquiond, 2008).  */
     {"rl_f64_to_odd", 0,

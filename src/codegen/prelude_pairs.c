@@ -46,19 +46,27 @@
             "}\n"                                                                                  \
     }
 
-/* Four f8 elements as f16.  A byte moved into the high half of a lane is an f16 with the exponent
- * of e5m2; that of e4m3 is a bit shorter, and 8 less than f16's.  Its NaN, which looks like 480, is
- * the only one that times 140 exceeds the largest f16: infinity times 0 makes it one.  */
-#define WIDEN(type, cc, body)                                                                      \
+/* Four elements of one byte as such of two, exactly, two at a time.
+ * f8: a byte in the high half of a lane is an f16 with the exponent of e5m2; that of e4m3 is a bit
+ * shorter, and 8 less than f16's.  Its NaN, which looks like 480, is the only one that times 140
+ * exceeds the largest f16: infinity times 0 makes it one.
+ * Integers: the mantissa of 1024 (f16) has room for a byte, that of 128 (bf16) for all of it but
+ * the sign, which makes -256 of the -128 that is added.  */
+#define WIDEN(from, to, cc, body)                                                                  \
     {                                                                                              \
-        "rl_" type "x4_to_f16x4", cc,                                                              \
-            FN "void rl_" type "x4_to_f16x4(unsigned *y, unsigned x) {\n" body "}\n"               \
+        "rl_" from "x4_to_" to "x4", cc,                                                           \
+            FN "void rl_" from "x4_to_" to "x4(unsigned *y, unsigned x) {\n"                       \
+               "    #pragma unroll\n"                                                              \
+               "    for (int i = 0; i < 2; i++) {\n" body "    }\n"                                \
+               "}\n"                                                                               \
     }
+#define HIGH "__byte_perm(x, 0, i ? 0x3424 : 0x1404)"
+#define LOW(x, high) "__byte_perm(" x ", " high ", i ? 0x4342 : 0x4140)"
+#define ASM(op, result, operands)                                                                  \
+    "        asm(\"" op ";\" : \"=r\"(" result ") : " operands ");\n"
 #define WIDEN_AT_ONCE(type)                                                                        \
-    WIDEN(type, 89,                                                                                \
-          "    const unsigned short low = (unsigned short)x, high = (unsigned short)(x >> 16);\n"  \
-          "    asm(\"cvt.rn.f16x2." type "x2 %0, %1;\" : \"=r\"(y[0]) : \"h\"(low));\n"            \
-          "    asm(\"cvt.rn.f16x2." type "x2 %0, %1;\" : \"=r\"(y[1]) : \"h\"(high));\n")
+    WIDEN(type, "f16", 89, ASM("cvt.rn.f16x2." type "x2 %0, %1", "y[i]",                           \
+                               "\"h\"((unsigned short)(x >> 16 * i))"))
 
 const PreludeRow prelude_pairs[] = {
     PAIR("f16"),
@@ -69,23 +77,32 @@ const PreludeRow prelude_pairs[] = {
     PAIR_AT_ONCE("e5m2", 89, "unsigned short", "h", "cvt.rn.satfinite.e5m2x2.f32"),
     STORE("f16", 0, "unsigned short", "unsigned"),
     STORE("bf16", 0, "unsigned short", "unsigned"),
-    WIDEN("e5m2", 0,
-          "    y[0] = __byte_perm(x, 0, 0x1404);\n"
-          "    y[1] = __byte_perm(x, 0, 0x3424);\n"),
+    WIDEN("e5m2", "f16", 0, "        y[i] = " HIGH ";\n"),
     WIDEN_AT_ONCE("e5m2"),
-    WIDEN("e4m3", 0,
-          "    const unsigned by_256 = 0x5c005c00u, by_35840 = 0x78607860u, zero = 0;\n"
-          "    #pragma unroll\n"
-          "    for (int i = 0; i < 2; i++) {\n"
-          "        const unsigned high = __byte_perm(x, 0, i ? 0x3424 : 0x1404);\n"
-          "        const unsigned z = (high & 0x80008000u) | (high >> 1 & 0x3f803f80u);\n"
+    WIDEN("e4m3", "f16", 0,
+          "        const unsigned by_256 = 0x5c005c00u, by_35840 = 0x78607860u, zero = 0;\n"
+          "        const unsigned z = " HIGH ";\n"
+          "        const unsigned f = (z & 0x80008000u) | (z >> 1 & 0x3f803f80u);\n"
           "        unsigned value, large;\n"
-          "        asm(\"mul.rn.f16x2 %0, %1, %2;\" : \"=r\"(value) : \"r\"(z), \"r\"(by_256));\n"
-          "        asm(\"mul.rn.f16x2 %0, %1, %2;\" : \"=r\"(large) : \"r\"(z), \"r\"(by_35840));\n"
-          "        asm(\"fma.rn.f16x2 %0, %1, %2, %3;\"\n"
-          "            : \"=r\"(y[i]) : \"r\"(large), \"r\"(zero), \"r\"(value));\n"
-          "    }\n"),
+          ASM("mul.rn.f16x2 %0, %1, %2", "value", "\"r\"(f), \"r\"(by_256)")
+          ASM("mul.rn.f16x2 %0, %1, %2", "large", "\"r\"(f), \"r\"(by_35840)")
+          ASM("fma.rn.f16x2 %0, %1, %2, %3", "y[i]",
+              "\"r\"(large), \"r\"(zero), \"r\"(value)")),
     WIDEN_AT_ONCE("e4m3"),
+    WIDEN("i8", "f16", 0,
+          "        const unsigned by = 0x64806480u;\n"
+          "        const unsigned z = " LOW("x ^ 0x80808080u", "0x64646464u") ";\n"
+          ASM("sub.rn.f16x2 %0, %1, %2", "y[i]", "\"r\"(z), \"r\"(by)")),
+    WIDEN("u8", "f16", 0,
+          "        const unsigned by = 0x64006400u;\n"
+          "        const unsigned z = " LOW("x", "0x64646464u") ";\n"
+          ASM("sub.rn.f16x2 %0, %1, %2", "y[i]", "\"r\"(z), \"r\"(by)")),
+    WIDEN("i8", "bf16", 80,
+          "        const unsigned one = 0x3f803f80u;\n"
+          "        const unsigned z = " LOW("x", "0") ";\n"
+          "        const unsigned f = (z & 0x007f007fu) | 0x43004300u;\n"
+          "        const unsigned g = (z & 0x00800080u) | 0xc300c300u;\n"
+          ASM("fma.rn.bf16x2 %0, %1, %2, %3", "y[i]", "\"r\"(f), \"r\"(one), \"r\"(g)")),
     STORE_EACH("e4m3", "unsigned char"),
     STORE("e4m3", 89, "unsigned char", "unsigned short"),
     STORE_EACH("e5m2", "unsigned char"),

@@ -20,18 +20,27 @@ enum { REGION_ISSUE = 16, ENTRY_ISSUE = 24 };
  * does not say.  */
 enum { MMA_LATENCY = 33 };
 
-/* Instructions that bring one element of a chunk into the form that it has in the tile.  */
+/* Instructions that bring one element of a chunk into the form that it has in the tile.  The table:
+ * of two elements, by the prelude's rl_*x4_to_*.  */
 static double element_conversion(const Model *m, const RProg *r, int side) {
+    static const struct {
+        TeDtype from, to;
+        double old, now;                  /* before sm_89 and since */
+    } two[] = {
+        {TE_F8E4M3, TE_F16, 7, 1}, {TE_F8E5M2, TE_F16, 1, 1}, {TE_I8, TE_F16, 2.5, 2.5},
+        {TE_U8, TE_F16, 2, 2},     {TE_I8, TE_BF16, 4, 4},
+    };
     const Problem *p = m->p;
     const RLoad *l = &r->load[side];
     TeDtype from = (side ? &p->con.b : &p->con.a)->storage;
-    bool f8 = from == TE_F8E4M3 || from == TE_F8E5M2;
     if (rprog_copyable(p, m->dev, r, side)) return 0;
-    if (!f8 || !p->op[side].affine || !rprog_matrix(m->dev, r) || l->along != l->layout.inner ||
-        rprog_tile_type(p, m->dev, r, side) != TE_F16)
-        return 1 + p->op[side].ops;
-    bool at_once = from == TE_F8E5M2 || 10 * m->dev->cc_major + m->dev->cc_minor >= 89;
-    return at_once ? 0.5 : 3.5;           /* of 2 elements: a conversion or permutation, or 7 */
+    bool straight = p->op[side].affine && l->along == l->layout.inner;
+    for (size_t i = 0; i < sizeof two / sizeof *two && straight && rprog_matrix(m->dev, r); i++) {
+        if (two[i].from != from || two[i].to != rprog_tile_type(p, m->dev, r, side)) continue;
+        bool now = 10 * m->dev->cc_major + m->dev->cc_minor >= 89;
+        return (now ? two[i].now : two[i].old) / 2;
+    }
+    return 1 + p->op[side].ops;
 }
 
 /* Instructions to make one chunk's address and move it.  */

@@ -241,31 +241,38 @@ static void check_pairs(void **state) {
 }
 
 /* Operands of matrix units that are widened on their way to shared memory, four elements at once:
- * every f8 value at every place of a word.  */
+ * every value at every place of a word.  */
 static void check_operands(void **state) {
     (void)state;
     enum { M = 256, N = 64, K = 64 };
-    static const char *const device[] = {"t4", "a100", "rtx4090"};
     static const struct {
-        TeDtype type;
-        const char *uses;
-    } from[] = {{TE_F8E4M3, "rl_e4m3x4_to_f16x4("}, {TE_F8E5M2, "rl_e5m2x4_to_f16x4("}};
-    for (int k = 0; k < 3; k++) {
+        const char *from, *to, *device, *uses;
+    } row[] = {
+        {"f8e4m3", "f16", "t4", "rl_e4m3x4_to_f16x4("},
+        {"f8e4m3", "f16", "a100", "rl_e4m3x4_to_f16x4("},
+        {"f8e4m3", "f16", "rtx4090", "rl_e4m3x4_to_f16x4("},
+        {"f8e5m2", "f16", "a100", "rl_e5m2x4_to_f16x4("},
+        {"f8e5m2", "f16", "rtx4090", "rl_e5m2x4_to_f16x4("},
+        {"i8", "f16", "a100", "rl_i8x4_to_f16x4("},
+        {"u8", "f16", "a100", "rl_u8x4_to_f16x4("},
+        {"i8", "bf16", "a100", "rl_i8x4_to_bf16x4("},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         Target t;
-        open_profile(&t, device[k], NULL);
-        for (int i = 0; i < 2; i++) {
-            unsigned char *a = arena_calloc(t.arena, M, K);
-            uint16_t *b = arena_calloc(t.arena, (size_t)N * K, sizeof *b);
-            for (int m = 0; m < M; m++) a[m * K + m % K] = (unsigned char)m;
-            for (int n = 0; n < N * K; n++) b[n] = n % 3 ? 0x3c00 : 0xc000;   /* 1, -2 */
-            TeData in[] = {{a, (size_t)M * K}, {b, (size_t)N * K * sizeof *b}};
-            Buf text = buf_new(t.arena);
-            buf_printf(&text, "op f(A: %s[%d,%d], B: f16[%d,%d]) -> C: f32[%d,%d]"
-                              " { C[m,n] += A[m,k] * B[n,k]; }",
-                       te_dtype_name(from[i].type), M, K, N, K, M, N);
-            prove_job((Job){.target = &t, .text = buf_str(&text), .in = in, .exact = true,
-                            .uses = from[i].uses});
-        }
+        open_profile(&t, row[i].device, NULL);
+        bool f16 = strcmp(row[i].to, "f16") == 0;
+        unsigned char *a = arena_calloc(t.arena, M, K);
+        uint16_t *b = arena_calloc(t.arena, (size_t)N * K, sizeof *b);
+        for (int m = 0; m < M; m++) a[m * K + m % K] = (unsigned char)m;
+        for (int n = 0; n < N * K; n++)                       /* 1 and -2 */
+            b[n] = (uint16_t)(n % 3 ? f16 ? 0x3c00 : 0x3f80 : 0xc000);
+        TeData in[] = {{a, (size_t)M * K}, {b, (size_t)N * K * sizeof *b}};
+        Buf text = buf_new(t.arena);
+        buf_printf(&text, "op f(A: %s[%d,%d], B: %s[%d,%d]) -> C: f32[%d,%d]"
+                          " { C[m,n] += A[m,k] * B[n,k]; }",
+                   row[i].from, M, K, row[i].to, N, K, M, N);
+        prove_job((Job){.target = &t, .text = buf_str(&text), .in = in, .exact = true,
+                        .uses = row[i].uses});
         arena_destroy(t.arena);
     }
 }
