@@ -147,7 +147,7 @@ static const char *param_text(const Cg *cg, const KernelParam *p) {
 static void print_signature(Cg *cg, const Lowered *l, const KernelProgram *out) {
     if (l->kind == KERNEL_CONTRACT || l->kind == KERNEL_ROW)
         cg_line(cg, "extern \"C\" __global__ void __launch_bounds__(%d, %d)", l->launch.block[0],
-                l->r->blocks_per_sm);
+                rprog_resident(l->p, cg->dev, l->r));
     else cg_line(cg, "extern \"C\" __global__ void __launch_bounds__(%d)", l->launch.block[0]);
     Buf b = buf_new(cg->arena);
     buf_printf(&b, "%s(", l->launch.symbol);

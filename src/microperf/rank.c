@@ -132,11 +132,11 @@ static int cost_of(const Problem *p, const Device *dev, const RProg *r) {
 
 /* May the program need a few registers more than expected?  If not and it does it spills, and is
  * compiled for nothing.  */
-static bool has_room(const Device *dev, const RProg *r) {
+static bool has_room(const Problem *p, const Device *dev, const RProg *r) {
     enum { MORE = 8 };
     int registers = r->registers + MORE;
     return registers <= dev->limits.registers_per_thread.value &&
-           hal_blocks_per_sm(dev, r->threads, registers, r->smem) == r->blocks_per_sm;
+           hal_blocks_per_sm(dev, r->threads, registers, r->smem) >= rprog_resident(p, dev, r);
 }
 
 /* The program to put first instead of the fastest one, or -1: of those that are as good, the
@@ -148,14 +148,14 @@ static int as_good(const Problem *p, const Device *dev, const RProgSet *set, con
     int part = dev->measured ? MP_AS_GOOD_MEASURED : MP_AS_GOOD_PUBLISHED;
     if (limit < INT64_MAX / 2) limit += limit / part;
     for (int i = 0; i < set->n && now >= MP_COMPILE_ENOUGH + MP_COMPILE_GAIN; i++) {
-        if (time[i] > limit || !has_room(dev, &set->prog[i])) continue;
+        if (time[i] > limit || !has_room(p, dev, &set->prog[i])) continue;
         int ms = cost_of(p, dev, &set->prog[i]);
         if (ms < least) least = ms;
     }
     if (now - least < MP_COMPILE_GAIN) return -1;
     for (int i = 0; i < set->n; i++) {
         if (time[i] > limit || (found >= 0 && time[i] >= time[found])) continue;
-        if (!has_room(dev, &set->prog[i])) continue;
+        if (!has_room(p, dev, &set->prog[i])) continue;
         if (cost_of(p, dev, &set->prog[i]) < least + MP_COMPILE_GAIN) found = i;
     }
     return found;

@@ -38,6 +38,13 @@ int64_t rprog_blocks(const Problem *p, const RProg *r) {
     return rprog_tiles(p, r, AX_B) * rprog_tiles(p, r, AX_M) * rprog_tiles(p, r, AX_N);
 }
 
+int rprog_resident(const Problem *p, const Device *dev, const RProg *r) {
+    int64_t blocks = rprog_blocks(p, r) * r->split - r->tail + r->units;
+    int64_t sms = (int64_t)dev->limits.sm_count.value;
+    if (blocks > r->blocks_per_sm * sms) return r->blocks_per_sm;
+    return blocks > sms ? (int)ceil_div(blocks, sms) : 1;
+}
+
 bool rprog_static(const Problem *p) {
     const TeStmt *root = p->te ? &p->te->stmt[p->con.stmt] : NULL;
     for (int i = AX_B; i <= AX_K && root; i++) {

@@ -60,7 +60,7 @@ __device__ __forceinline__ int rl_hidden(int x) {
     return y;
 }
 
-extern "C" __global__ void __launch_bounds__(128, 2)
+extern "C" __global__ void __launch_bounds__(128, 1)
 rk_0bce3279f27ce134_0(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2,

@@ -59,7 +59,7 @@ template <int N> __device__ __forceinline__ void rl_store_bf16(unsigned short *p
     *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
 }
 
-extern "C" __global__ void __launch_bounds__(128, 8)
+extern "C" __global__ void __launch_bounds__(128, 1)
 rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
     const float *__restrict__ t1,
     const float *__restrict__ t2,

@@ -57,7 +57,7 @@ template <int N> __device__ __forceinline__ void rl_cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
 }
 
-extern "C" __global__ void __launch_bounds__(256, 2)
+extern "C" __global__ void __launch_bounds__(256, 1)
 rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2) {

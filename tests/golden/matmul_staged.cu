@@ -57,7 +57,7 @@ template <int N> __device__ __forceinline__ void rl_store_f16(unsigned short *p,
     *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4)
+extern "C" __global__ void __launch_bounds__(128, 1)
 rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
     const unsigned short *__restrict__ t1,
     const unsigned short *__restrict__ t2,

@@ -87,7 +87,7 @@ template <int N> __device__ __forceinline__ void rl_store_f16(unsigned short *p,
     *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
 }
 
-extern "C" __global__ void __launch_bounds__(64, 2)
+extern "C" __global__ void __launch_bounds__(64, 1)
 rk_e7c01b7eba31f2b2_0(const unsigned short *__restrict__ t0,
     const unsigned short *__restrict__ t1,
     const float *__restrict__ t2,

@@ -66,7 +66,7 @@ template <int N> __device__ __forceinline__ void rl_store_f16(unsigned short *p,
     *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
 }
 
-extern "C" __global__ void __launch_bounds__(128, 2)
+extern "C" __global__ void __launch_bounds__(128, 1)
 rk_2a730f928034dc44_0(const signed char *__restrict__ t0,
     const signed char *__restrict__ t1,
     const float *__restrict__ t2,

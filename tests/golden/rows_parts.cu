@@ -63,7 +63,7 @@ __device__ __forceinline__ int rl_hidden(int x) {
     return y;
 }
 
-extern "C" __global__ void __launch_bounds__(64, 8)
+extern "C" __global__ void __launch_bounds__(64, 1)
 rk_f76529738d139e61_0(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2,
@@ -276,7 +276,7 @@ rk_f76529738d139e61_1(const float *__restrict__ t0,
     if (lane == 0 && id < 40) value4[at] = e4;
 }
 
-extern "C" __global__ void __launch_bounds__(64, 8)
+extern "C" __global__ void __launch_bounds__(64, 1)
 rk_f76529738d139e61_2(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2,

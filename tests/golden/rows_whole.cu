@@ -74,7 +74,7 @@ __device__ __forceinline__ void rl_mma_m16n8k16_f16_f32(float *d, const unsigned
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-extern "C" __global__ void __launch_bounds__(64, 2)
+extern "C" __global__ void __launch_bounds__(64, 1)
 rk_55cdfd11479a6d2c_0(const unsigned short *__restrict__ t0,
     const unsigned short *__restrict__ t1,
     const float *__restrict__ t2,

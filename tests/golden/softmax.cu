@@ -56,7 +56,7 @@ template <int N> __device__ __forceinline__ void rl_store_f16(unsigned short *p,
     *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4)
+extern "C" __global__ void __launch_bounds__(128, 1)
 rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     unsigned short *__restrict__ t1,
     int *__restrict__ t2) {

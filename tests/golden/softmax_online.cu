@@ -47,7 +47,7 @@ template <int N> __device__ __forceinline__ void rl_store_bf16(unsigned short *p
     *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
 }
 
-extern "C" __global__ void __launch_bounds__(128, 8)
+extern "C" __global__ void __launch_bounds__(128, 1)
 rk_afbea1deb2beab90_0(const unsigned short *__restrict__ t0,
     unsigned short *__restrict__ t1,
     unsigned char *__restrict__ w) {
@@ -136,7 +136,7 @@ rk_afbea1deb2beab90_0(const unsigned short *__restrict__ t0,
     if (lane == 0) r3[blockIdx.y] = acc3;
 }
 
-extern "C" __global__ void __launch_bounds__(128, 8)
+extern "C" __global__ void __launch_bounds__(128, 1)
 rk_afbea1deb2beab90_1(const unsigned short *__restrict__ t0,
     unsigned short *__restrict__ t1,
     unsigned char *__restrict__ w) {

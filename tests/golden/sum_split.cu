@@ -23,7 +23,7 @@ template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(con
     return *reinterpret_cast<const rl_vec<T, N> *>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256, 4)
+extern "C" __global__ void __launch_bounds__(256, 1)
 rk_31cfface3f219a53_0(const float *__restrict__ t0,
     float *__restrict__ t1,
     unsigned char *__restrict__ w) {
@@ -80,7 +80,7 @@ rk_31cfface3f219a53_0(const float *__restrict__ t0,
     if (lane == 0) r2[blockIdx.y] = acc2;
 }
 
-extern "C" __global__ void __launch_bounds__(256, 4)
+extern "C" __global__ void __launch_bounds__(256, 1)
 rk_31cfface3f219a53_1(const float *__restrict__ t0,
     float *__restrict__ t1,
     unsigned char *__restrict__ w) {

@@ -44,10 +44,15 @@ static double predicted(const Problem *p, const Device *dev, const RProg *r) {
     return e.us;
 }
 
-/* Could it need eight registers more than expected, with as many blocks to an SM (h200, a100)?  */
-static bool has_room(const RProg *r) {
+/* Could it need eight registers more than expected, with as many blocks to an SM as fit, or as the
+ * grid has for each (h200, a100)?  */
+static bool has_room(const Problem *p, const Device *dev, const RProg *r) {
     int per_block = (r->threads + 31) / 32 * 32 * ((r->registers + 8 + 7) / 8 * 8);
-    return r->registers + 8 <= 255 && r->blocks_per_sm * per_block <= 65536;
+    int64_t sms = dev->arch[3] == '9' ? 132 : 108;
+    int64_t tiles = rprog_tiles(p, r, AX_M) * rprog_tiles(p, r, AX_N);
+    int64_t there = (tiles * r->split - r->tail + r->units + sms - 1) / sms;
+    if (there > r->blocks_per_sm) there = r->blocks_per_sm;
+    return r->registers + 8 <= 255 && there * per_block <= 65536;
 }
 
 /* The winner, by the rule in words: the fastest of those within 1 % (4 % where nothing is measured)
@@ -66,11 +71,11 @@ static void check_rule(Arena *a, const Problem *p, const Device *dev) {
     limit = fastest * (dev->measured ? 1.01 : 1.04) + 1e-4;
     for (int i = 0; i < set.n; i++) {
         int ms = cost(p, dev, &set.prog[i]);
-        if (us[i] <= limit - 2e-4 && ms < least && has_room(&set.prog[i])) least = ms;
+        if (us[i] <= limit - 2e-4 && ms < least && has_room(p, dev, &set.prog[i])) least = ms;
     }
     bool saves = cost(p, dev, &set.prog[at]) - least >= 25;
     for (int i = 0; i < set.n && saves; i++) {
-        bool soon = cost(p, dev, &set.prog[i]) < least + 25 && has_room(&set.prog[i]);
+        bool soon = cost(p, dev, &set.prog[i]) < least + 25 && has_room(p, dev, &set.prog[i]);
         if (us[i] <= limit && soon && us[i] < expected) expected = us[i];
     }
     if (!saves) expected = fastest;
@@ -104,7 +109,7 @@ static bool find_pair(Arena *a, const Problem *p, const Device *dev, double leas
             double more = us[k] / us[i] - 1;
             int saved = cost(p, dev, &set.prog[i]) - cost(p, dev, &set.prog[k]);
             if (more < least || more > most || saved < MP_COMPILE_GAIN) continue;
-            if (!has_room(&set.prog[k])) continue;
+            if (!has_room(p, dev, &set.prog[k])) continue;
             out[0] = set.prog[i];
             out[1] = set.prog[k];
             return true;
