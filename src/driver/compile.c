@@ -1,5 +1,6 @@
 #include "driver/compile.h"
 #include "base/clock.h"
+#include "driver/level.h"
 #include "driver/size_splits.h"
 #include <math.h>
 #include <string.h>
@@ -137,7 +138,9 @@ Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const Co
     int best, n = plan_splits(a, d, te, dev, o, set, &best, &s);
     if (s) return s;
     *out = set[best];
-    return te->runtime ? size_splits_plan(a, set, n, out) : ST_OK;
+    if (te->runtime) s = size_splits_plan(a, set, n, out);
+    if (!s) level_choose(out);
+    return s;
 }
 
 static void whole_plan(Arena *a, const PlanSet *set, WholePlan *out) {
@@ -233,7 +236,9 @@ Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev
     s = nvrtc_open(a, d, o->nvrtc, out->arch, &compiler);
     if (s) return s;
     nvrtc_version(compiler, &out->nvrtc_major, &out->nvrtc_minor);
-    NvrtcRequest request = {.ptx = true, .cubin = true, .line_info = o->line_info};
+    out->level = level_of(&plan->rplan);
+    NvrtcRequest request = {.ptx = true, .cubin = true, .line_info = o->line_info,
+                            .level = out->level};
     s = nvrtc_compile(compiler, a, d, out->program.source, out->arch, &request, &out->nvrtc);
     out->compile_ms = out->nvrtc.ms;
     out->compiled = s == ST_OK;

@@ -12,6 +12,7 @@ typedef struct {
     int top;                  /* plans to rank; 0: 1 */
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
     int64_t workspace_limit;  /* bytes; < 0: none */
+    int level;                /* of ptxas, 2 or 3, for every plan; 0: as each one needs */
 } CompileOptions;
 
 /* The candidates of one kernel group, best first.  */
@@ -63,6 +64,7 @@ typedef struct {
     KernelProgram program;
     const char *arch;
     bool compiled;            /* false: only the source exists */
+    int level;                /* of ptxas: that of the whole plan, also where `only` some is wanted */
     NvrtcOutput nvrtc;
     int nvrtc_major, nvrtc_minor;
     double emit_ms, compile_ms;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { NVRTC_OUT_OF_MEMORY = 1, NVRTC_COMPILATION = 6, MAX_OPTIONS = 9 };
+enum { NVRTC_OUT_OF_MEMORY = 1, NVRTC_COMPILATION = 6, MAX_OPTIONS = 10 };
 
 typedef struct {
     const Nvrtc *nvrtc;
@@ -47,6 +47,8 @@ static int options(const Nvrtc *n, Arena *a, const char *source, const char *arc
         out[k++] = "--no-cache";
     if (request->cubin)
         out[k++] = "--ptxas-options=-v";
+    if (request->cubin && request->level > 0 && request->level != 3)   /* 3 is its own */
+        out[k++] = arena_printf(a, "--ptxas-options=-O%d", request->level);
     if (request->cubin && n->major >= 13 && is_splittable(source))
         out[k++] = "--split-compile=0";
     if (request->line_info)

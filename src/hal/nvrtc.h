@@ -46,6 +46,7 @@ typedef struct {
     bool ptx, cubin;          /* what is wanted (resources come with cubin) */
     bool line_info;
     int max_registers;        /* 0: none; kernels with launch bounds ignore it */
+    int level;                /* of ptxas' optimizer, 1..3; 0: 3 */
 } NvrtcRequest;
 
 /* Compiles one source.  Thread-safe for one Nvrtc and different arenas.  A refusal is ST_COMPILE

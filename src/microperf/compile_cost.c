@@ -27,19 +27,26 @@ static int regions(const RProg *r) { return r->load[0].region + r->load[1].regio
 /* Do warps share the k-steps of the same outputs?  */
 static bool shares_steps(const RProg *r) { return r->warp.extent[AX_K] < r->block.extent[AX_K]; }
 
-/* The compiler schedules the products of a step in a time that grows with their square, but for
- * those of one slice.  Beyond some 100 it takes a simpler way in less time than this, and may
- * spill: nothing to prefer a program for.  */
-static double matrix_ms(const Problem *p, const Device *dev, const RProg *r) {
+/* Scheduling the products of a step and what leads to them.  At level 3 the time grows with their
+ * square, but for those of one slice; beyond some 100 the compiler takes a simpler way in less time
+ * than this, and may spill: nothing to prefer a program for.  Level 2 spares it where fragments are
+ * fetched ahead; other loops, and all else of a kernel, take the same time.  */
+static double products_ms(const Problem *p, const Device *dev, const RProg *r) {
     const double fixed = 60, single = 0.74, product = 0.91, pairs = 0.0226, more = 0.0148;
-    const double access = 1.1, decoded = 0.9, region = 49, vector = 0.09, sum = 0.31;
+    const double quick_fixed = 52, quick = 0.79;
     double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
     double tiles = (double)(r->warp.extent[AX_M] / r->thread.extent[AX_M]) *
                    (r->warp.extent[AX_N] / r->thread.extent[AX_N]);
-    double n = tiles * slices * rprog_products(p, dev, r), ms = fixed + region * regions(r);
+    double n = tiles * slices * rprog_products(p, dev, r);
+    if (slices < 2) return fixed + single * n;
+    if (r->quick && rprog_fetched_ahead(dev, r, 0)) return quick_fixed + quick * n;
+    return fixed + product * n + (slices < 4 ? pairs : more) * n * n;
+}
+
+static double matrix_ms(const Problem *p, const Device *dev, const RProg *r) {
+    const double access = 1.1, decoded = 0.9, region = 49, vector = 0.09, sum = 0.31;
+    double ms = products_ms(p, dev, r) + region * regions(r);
     Accesses x = accesses(p, r);
-    if (slices < 2) ms += single * n;
-    else ms += product * n + (slices < 4 ? pairs : more) * n * n;
     if (r->via == VIA_SHARED) ms += vector * r->store_vec * (double)p->epilogue_ops;
     else if (shares_steps(r)) ms += sum * mp_lane_sums(r);
     return ms + access * x.all + decoded * x.decoded;
@@ -69,4 +76,26 @@ int mp_compile_ms(const Problem *p, const Device *dev, const RProg *r) {
     if (r->skeleton != SK_CONTRACT) return 0;
     double ms = rprog_matrix(dev, r) ? matrix_ms(p, dev, r) : simple_ms(p, r);
     return (int)(ms + 0.5);
+}
+
+static int ms_at(const Problem *p, const Device *dev, const RProg *r, bool quick) {
+    RProg x = *r;
+    x.quick = quick;
+    return mp_compile_ms(p, dev, &x);
+}
+
+bool mp_compile_quick(const Problem *p, const Device *dev, const RProg *r, int others) {
+    int ms = ms_at(p, dev, r, false);
+    return ms + others > MP_COMPILE_LIMIT && ms - ms_at(p, dev, r, true) >= MP_COMPILE_GAIN;
+}
+
+void mp_compile_explain(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
+    if (!r->quick) return;
+    int full = ms_at(p, dev, r, false);
+    buf_puts(out, "  compiled at level 2 of ptxas");
+    if (full > 0) {
+        buf_printf(out, ": about %d ms; level 3 would take about %d", ms_at(p, dev, r, true), full);
+        if (full > MP_COMPILE_LIMIT) buf_puts(out, ", too long for a process of 250 ms");
+    }
+    buf_putc(out, '\n');
 }

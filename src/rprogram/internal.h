@@ -48,7 +48,8 @@ static inline int count_along(const RTile *outer, const RTile *inner, int axis) 
     X(SPLIT,    "split",    IN_CONTRACT | IN_ROW | IN_COLUMN)                                      \
     X(STATS,    "rows",     IN_CONTRACT)                                                           \
     X(KEEP,     "keep",     IN_ROW | IN_WINDOW)                                                    \
-    X(BLOCKS,   "blocks_per_sm", IN_ALL)
+    X(BLOCKS,   "blocks_per_sm", IN_ALL)                                                           \
+    X(LEVEL,    "level",    IN_ALL)
 enum { IN_CONTRACT = 1 << SK_CONTRACT, IN_STREAM = 1 << SK_STREAM, IN_ROW = 1 << SK_ROW,
        IN_COLUMN = 1 << SK_COLUMN, IN_WINDOW = 1 << SK_WINDOW,
        IN_PERMUTE = 1 << SK_PERMUTE,
@@ -60,7 +61,8 @@ typedef enum {
 #undef X
         KEY_COUNT
 } PlanKey;
-/* Is the line part of a section of this program?  Loads only of operands that are there.  */
+/* Is the line part of a section of this program?  Loads only of operands that are there.  A line
+ * `level` may be missing, and then stands for 3.  */
 bool rprog_has_key(const Problem *p, Skeleton skeleton, PlanKey key);
 extern const char *const rprog_key_name[KEY_COUNT];
 extern const char *const rprog_skeleton_name[SK_COUNT];

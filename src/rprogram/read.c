@@ -12,7 +12,7 @@ static Status finish_kernel(Reader *r) {
         const char *name = rprog_key_name[key];
         Word w = {name, strlen(name), 0};
         bool wanted = rprog_has_key(p, x->skeleton, key), seen = (r->seen >> key) & 1;
-        if (wanted == seen) continue;
+        if (wanted == seen || key == KEY_LEVEL) continue;
         return reader_fail(r, r->kernel_pos, wanted ? "the kernel has no line '%.*s'"
                                                     : "line '%.*s' does not apply here", w);
     }

@@ -215,6 +215,10 @@ Status reader_value(Reader *r, PlanKey key, RProg *x) {
         s = reader_int(r, 1, 256, &v);
         x->blocks_per_sm = (int16_t)v;
         return s;
+    case KEY_LEVEL:
+        s = reader_int(r, 2, 3, &v);
+        x->quick = v == 2;
+        return s;
     case KEY_COUNT: break;
     }
     return s;

@@ -258,6 +258,7 @@ typedef struct {
     int16_t blocks_per_sm;    /* promised to the compiler (__launch_bounds__) */
     int16_t registers;        /* expected per thread */
     int32_t smem;             /* dynamic shared memory, bytes */
+    bool quick;               /* compiled at ptxas' level 2, not 3: sooner, for a longer loop */
 } RProg;
 
 /* Reasons a program is dropped; counted, shown by --explain.  */

@@ -195,6 +195,33 @@ static void test_spills(void **state) {
     assert_true(count[OP_LDL] > 0 && count[OP_STL] > 0);
 }
 
+/* Levels say how much ptxas does, and nothing of what comes before it.  */
+static void test_levels(void **state) {
+    (void)state;
+    NvrtcOutput own = compile(many_values, "sm_80", both), at[4];
+    for (int level = 1; level <= 3; level++) {
+        NvrtcRequest request = both;
+        request.level = level;
+        at[level] = compile(many_values, "sm_80", request);
+        const KernelResources *k = resources(&at[level], "many");
+        assert_true(k->registers > 64);
+        assert_int_equal(k->spill_stores + k->spill_loads, 0);
+        assert_string_equal(at[level].ptx, own.ptx);
+    }
+    assert_int_equal(at[3].cubin_len, own.cubin_len);
+    assert_memory_equal(at[3].cubin, own.cubin, own.cubin_len);
+    for (int level = 1; level <= 2; level++) {
+        bool same_size = at[level].cubin_len == own.cubin_len;
+        assert_false(same_size && !memcmp(at[level].cubin, own.cubin, own.cubin_len));
+    }
+    uint32_t least[4096], all[4096];
+    assert_true(nvrtc_opcodes(at[1].cubin, at[1].cubin_len, "many", least));
+    assert_true(nvrtc_opcodes(at[3].cubin, at[3].cubin_len, "many", all));
+    assert_memory_not_equal(least, all, sizeof all);
+    NvrtcRequest request = {.ptx = true, .level = 2};       /* nothing for ptxas to do */
+    assert_string_equal(compile(many_values, "sm_80", request).ptx, own.ptx);
+}
+
 static void test_refused_source(void **state) {
     (void)state;
     NvrtcOutput o;
@@ -397,6 +424,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_same_source_same_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_asked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_spills, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_levels, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused_source, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unsound_code, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_arch_it_does_not_target, set_up, tear_down),
