@@ -97,6 +97,8 @@ static void tell_factors(const Story *s) {
 
 static void tell_registers(const Story *s) {
     const RProg *r = &s->best->prog;
+    const char *refusal = rprog_refusal(s->out->arena, s->p, s->dev);
+    if (refusal) buf_printf(s->out, "  no matrix unit: %s\n", refusal);
     StepCounts c;
     mp_step_counts(&s->m, r, NULL, &c);
     int tm = r->thread.extent[AX_M], tn = r->thread.extent[AX_N], tk = r->thread.extent[AX_K];

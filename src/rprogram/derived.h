@@ -43,6 +43,9 @@ static inline bool rprog_matrix(const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
     return u->scope == SCOPE_WARP && u->b != HAL_NO_DTYPE;
 }
+/* Why no matrix unit of the device takes the sums of products, and what would let one, as a clause;
+ * NULL: one does, the device has none, or there is nothing to multiply.  */
+const char *rprog_refusal(Arena *a, const Problem *p, const Device *dev);
 static inline int rprog_unit_side(const RProg *r, int side) { return r->swapped ? !side : side; }
 /* Type of an operand's elements in the shared tile, any unit.  */
 TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int side);

@@ -29,8 +29,7 @@ static bool is_subset(TeDtype from, TeDtype to) {
     return wider[from] >> to & 1;
 }
 
-/* Do the unit's operands hold every value of type `t` exactly?  */
-static bool holds(const ComputeUnit *u, TeDtype t) {
+bool matrix_holds(const ComputeUnit *u, TeDtype t) {
     if (u->tf32) return t != TE_F32 && is_subset(t, TE_F32);
     return is_subset(t, u->a) && u->a == u->b;
 }
@@ -38,7 +37,7 @@ static bool holds(const ComputeUnit *u, TeDtype t) {
 int rprog_products(const Problem *p, const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
     bool cut = u->tf32 && !p->tf32;
-    bool whole = holds(u, p->op[0].value) && holds(u, p->op[1].value);
+    bool whole = matrix_holds(u, p->op[0].value) && matrix_holds(u, p->op[1].value);
     return cut && !whole ? 3 : 1;
 }
 
@@ -111,14 +110,18 @@ static bool takes(const Problem *p, const ComputeUnit *u, const ROperand *op) {
     bool whole = te_dtype_class(p->con.acc) == TE_CLASS_INT;
     if (whole && te_dtype_class(op->value) != TE_CLASS_INT) return false;
     if (u->tf32 && op->value == TE_F32) return p->tf32 || p->fp32x3;
-    return holds(u, op->value);
+    return matrix_holds(u, op->value);
+}
+
+bool matrix_usable(const ComputeUnit *u) {
+    bool volta = u->m.from == 8 && u->a == TE_F16;        /* its operands lie otherwise */
+    return u->scope == SCOPE_WARP && u->b != HAL_NO_DTYPE && u->a == u->b && !volta;
 }
 
 bool matrix_fits(const Problem *p, const ComputeUnit *u) {
     const Contraction *c = &p->con;
-    if (u->scope != SCOPE_WARP || u->b == HAL_NO_DTYPE || u->a != u->b) return false;
-    bool volta = u->m.from == 8 && u->a == TE_F16;        /* its operands lie otherwise */
-    if (volta || c->red != TE_RED_SUM || !c->product || !accumulates(p, u)) return false;
+    if (!matrix_usable(u) || c->red != TE_RED_SUM || !c->product || !accumulates(p, u))
+        return false;
     for (int side = 0; side < 2; side++) {
         if (!p->op[side].present || !takes(p, u, &p->op[side])) return false;
     }

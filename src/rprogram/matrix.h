@@ -10,6 +10,10 @@ RTile matrix_tile(const ComputeUnit *u, bool swapped);
 /* May the unit compute the problem: types, exact products, an accumulator the expression
  * allows?  */
 bool matrix_fits(const Problem *p, const ComputeUnit *u);
+/* Is the unit of the kind that `contract` programs use: of a warp, its operands of one type?  */
+bool matrix_usable(const ComputeUnit *u);
+/* Do the unit's operands hold every value of type `t` exactly?  */
+bool matrix_holds(const ComputeUnit *u, TeDtype t);
 
 /* Fragments of `side` that one warp reads in a k-step: instructions, requests of 32 lanes or
  * matrices of 8 rows, and wavefronts of each of those.  */

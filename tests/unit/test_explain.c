@@ -84,11 +84,30 @@ static void test_columns(void **state) {
              (const char *const[]){"columns: 1024 outputs", "in flight: ", NULL});
 }
 
+/* Why a product is not for matrix units, and what its author can do.  */
+static void test_refusals(void **state) {
+    static const struct {
+        const char *te, *says;
+    } row[] = {
+        {"op p(A: f32[512,512], B: f32[512,512]) -> C: f32[512,512] { C[m,n] += A[m,k] * B[k,n]; }",
+         "no matrix unit: operand a is f32: `@tf32` or `@fp32x3` after the sum"},
+        {"op p(A: f16[512,512], B: i8[512,512], s: f16[512]) -> C: f16[512,512] {"
+         " C[m,n] += A[m,k] * (f16(B[n,k]) * s[n]); }",
+         "no matrix unit: operand b is computed in f32, which none takes: f16(...) or bf16(...)"},
+        {"op p(A: i8[512,512], B: u8[512,512]) -> C: i32[512,512] { C[m,n] += A[m,k] * B[n,k]; }",
+         "no matrix unit: none holds both i8 and u8"},
+        {"op p(A: i16[512,512], B: i16[512,512]) -> C: i32[512,512] { C[m,n] += A[m,k] * B[n,k]; }",
+         "no matrix unit: none takes i16, which operand a is"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        explains(*state, row[i].te, (const char *const[]){row[i].says, NULL});
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),       cmocka_unit_test(test_split_rows),
         cmocka_unit_test(test_short_rows), cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_columns),    cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

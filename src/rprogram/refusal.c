@@ -1,0 +1,46 @@
+/* Why a contraction is not for matrix units, in words for whoever wrote it.  */
+#include "rprogram/matrix.h"
+
+/* Does some unit with these sums hold the operands of these sides (bit 0: a, bit 1: b)?  */
+static bool some_unit_holds(const Problem *p, const Device *dev, int sides) {
+    for (int i = 0; i < dev->n_unit; i++) {
+        const ComputeUnit *u = &dev->unit[i];
+        bool all = matrix_usable(u) && !u->tf32 && u->acc == p->con.acc;
+        for (int side = 0; side < 2; side++)
+            all = all && (!(sides >> side & 1) || matrix_holds(u, p->op[side].value));
+        if (all) return true;
+    }
+    return false;
+}
+
+static bool has_unit(const Device *dev, bool tf32) {
+    for (int i = 0; i < dev->n_unit; i++) {
+        if (matrix_usable(&dev->unit[i]) && (!tf32 || dev->unit[i].tf32)) return true;
+    }
+    return false;
+}
+
+const char *rprog_refusal(Arena *a, const Problem *p, const Device *dev) {
+    const Contraction *c = &p->con;
+    bool products = p->contraction && c->red == TE_RED_SUM && c->product;
+    if (!products || !has_unit(dev, false) || !p->op[0].present || !p->op[1].present) return NULL;
+    for (int i = 0; i < dev->n_unit; i++) {
+        if (matrix_fits(p, &dev->unit[i])) return NULL;
+    }
+    for (int side = 0; side < 2; side++) {
+        const ROperand *op = &p->op[side];
+        const char *type = te_dtype_name(op->value);
+        if (some_unit_holds(p, dev, 1 << side)) continue;
+        if (!op->affine)
+            return arena_printf(a, "operand %c is computed in %s, which none takes: f16(...) or "
+                                   "bf16(...) around it would round it to what they take",
+                                "ab"[side], type);
+        if (op->value == TE_F32 && has_unit(dev, true))
+            return arena_printf(a, "operand %c is f32: `@tf32` or `@fp32x3` after the sum would "
+                                   "permit those that cut or split it", "ab"[side]);
+        return arena_printf(a, "none takes %s, which operand %c is", type, "ab"[side]);
+    }
+    const char *x = te_dtype_name(p->op[0].value), *y = te_dtype_name(p->op[1].value);
+    if (!some_unit_holds(p, dev, 3)) return arena_printf(a, "none holds both %s and %s", x, y);
+    return arena_printf(a, "none sums products of %s and %s in %s", x, y, te_dtype_name(c->acc));
+}
