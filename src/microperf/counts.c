@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MEMO = 4096, PIECES = 32 };
+enum { MEMO = 4096, PIECES = 32, REGIONS = 64 };
 
 static int own_axis(int side) { return side ? AX_N : AX_M; }
 
@@ -122,7 +122,7 @@ typedef struct {
     RLayout layout;
     uint8_t side, along, vec, lanes_m, lanes_n, own_vec, thread_k;
     int16_t unit;
-    bool used, region;
+    bool region;
     int32_t warp_own, warp_k; /* of a region */
 } CountKey;
 typedef struct {
@@ -138,13 +138,29 @@ typedef struct {
     bool swapped;
     int64_t stores, loads;
 } PieceEntry;
+/* One block of rows of a region, likewise.  */
+typedef struct {
+    int32_t own, entries;
+    int16_t unit;
+    uint8_t vec, side;
+    int64_t wavefronts;
+} RegionEntry;
 struct CountMemo {
-    CountEntry entry[MEMO];
+    bool used[MEMO];
+    CountEntry *entry;
     PieceEntry piece[PIECES];
-    int n_piece;
+    RegionEntry region[REGIONS];
+    int n_piece, n_region;
+    BoxCounts box;
 };
 
-CountMemo *mp_count_memo(Arena *a) { return ARENA_NEW(a, CountMemo); }
+CountMemo *mp_count_memo(Arena *a) {
+    CountMemo *memo = ARENA_NEW(a, CountMemo);
+    memo->entry = ARENA_ROOM(a, CountEntry, MEMO);
+    return memo;
+}
+
+BoxCounts *mp_box_counts(CountMemo *memo) { return &memo->box; }
 
 static CountKey key_of(const RProg *r, int side, bool matrix) {
     const RLoad *l = &r->load[side];
@@ -172,11 +188,10 @@ static CountKey key_of(const RProg *r, int side, bool matrix) {
     }
     key.thread_k = (uint8_t)r->thread.extent[AX_K];
     key.unit = r->unit;
-    key.used = true;
     return key;
 }
 
-static CountEntry *find(CountMemo *memo, const CountKey *key) {
+static size_t slot_of(const CountKey *key) {
     uint64_t h = (uint64_t)key->own * 0x9e3779b97f4a7c15u;
     h = (h ^ (uint64_t)key->k) * 0x9e3779b97f4a7c15u;
     h = (h ^ (uint64_t)(key->layout.inner + 4 * key->layout.pad)) * 0x9e3779b97f4a7c15u;
@@ -189,7 +204,7 @@ static CountEntry *find(CountMemo *memo, const CountKey *key) {
     h = h * 31 + (uint64_t)key->warp_k;
     h = h * 31 + key->thread_k;
     h *= 0x9e3779b97f4a7c15u;
-    return &memo->entry[(h >> 40) % MEMO];
+    return (h >> 40) % MEMO;
 }
 
 /* Which share of the values that subscript d takes in a tile lies inside of the tensor: the mean of
@@ -236,10 +251,27 @@ static void count_region(const Model *m, const RProg *r, int side, CountEntry *e
     e->region_sectors = lines * (line / SECTOR + (whole ? 0 : 1 - lesser(access, SECTOR) / SECTOR));
 }
 
-static void count_side(const Model *m, const RProg *r, int side, CountEntry *e) {
+static int64_t count_block(const Model *m, const RProg *r, int side, CountMemo *memo) {
+    RegionEntry x = {.own = r->block.extent[own_axis(side)], .unit = r->unit,
+                     .entries = rprog_region_entries(m->p, r), .vec = r->load[side].vec,
+                     .side = (uint8_t)side};
+    for (int i = 0; memo && i < memo->n_region; i++) {
+        const RegionEntry *e = &memo->region[i];
+        if (e->own == x.own && e->entries == x.entries && e->unit == x.unit && e->vec == x.vec &&
+            e->side == x.side)
+            return e->wavefronts;
+    }
+    x.wavefronts = rprog_region_block(m->p, m->dev, r, side);
+    if (memo && memo->n_region < REGIONS) memo->region[memo->n_region++] = x;
+    return x.wavefronts;
+}
+
+static void count_side(const Model *m, const RProg *r, int side, CountMemo *memo, CountEntry *e) {
     e->read_wavefronts = rprog_fragment_wavefronts(m->p, m->dev, r, side);
     e->store_wavefronts = rprog_store_wavefronts(m->p, m->dev, r, side);
-    e->traffic = r->load[side].region ? rprog_fragment_traffic(m->p, m->dev, r, side) : 0;
+    e->traffic = 0;
+    if (r->load[side].region)
+        e->traffic = rprog_region_traffic(m->p, m->dev, r, side, count_block(m, r, side, memo));
     e->requests = 0;
     e->sectors = r->load[side].region ? 0 : stage_sectors(m, r, side, &e->requests);
     count_region(m, r, side, e);
@@ -272,13 +304,15 @@ void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts 
         CountEntry local, *e = &local;
         if (memo) {
             CountKey key = key_of(r, side, rprog_matrix(m->dev, r));
-            e = find(memo, &key);
-            if (memcmp(&e->key, &key, sizeof key)) {
-                count_side(m, r, side, e);
+            size_t slot = slot_of(&key);
+            e = &memo->entry[slot];
+            if (!memo->used[slot] || memcmp(&e->key, &key, sizeof key)) {
+                count_side(m, r, side, memo, e);
                 memcpy(&e->key, &key, sizeof key);
+                memo->used[slot] = true;
             }
         } else {
-            count_side(m, r, side, e);
+            count_side(m, r, side, memo, e);
         }
         out->reads[side] = rprog_fragment_reads(m->p, m->dev, r, side);
         out->read_wavefronts[side] = e->read_wavefronts;

@@ -82,7 +82,7 @@ void mp_estimate(const Problem *p, const RProg *r, const Device *dev, Estimate *
     else if (r->skeleton == SK_ROW) mp_estimate_row(&m, r, out);
     else if (r->skeleton == SK_COLUMN) mp_estimate_column(&m, r, out);
     else if (r->skeleton == SK_WINDOW) mp_estimate_window(&m, r, out);
-    else if (r->skeleton == SK_PERMUTE) mp_estimate_permute(&m, r, out);
+    else if (r->skeleton == SK_PERMUTE) mp_estimate_permute(&m, r, NULL, out);
     else mp_estimate_contract(&m, r, NULL, out);
 }
 

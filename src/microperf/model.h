@@ -42,6 +42,14 @@ typedef struct {
 /* Pattern counts that repeat among candidates.  NULL: none is kept.  */
 typedef struct CountMemo CountMemo;
 CountMemo *mp_count_memo(Arena *a);
+/* Wavefronts of the sources of a `permute` program's box.  Those that were counted last are kept:
+ * programs that differ in their threads follow each other.  */
+typedef struct {
+    bool used;
+    RProg of;
+    double stores[2], loads[2];
+} BoxCounts;
+BoxCounts *mp_box_counts(CountMemo *memo);
 void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out);
 /* Sectors of all stores of the main kernel.  */
 double mp_store_sectors(const Model *m, const RProg *r);
@@ -51,7 +59,7 @@ double mp_dram_reads(const Model *m, const RProg *r);
 void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);
 void mp_estimate_column(const Model *m, const RProg *r, Estimate *out);
 void mp_estimate_window(const Model *m, const RProg *r, Estimate *out);
-void mp_estimate_permute(const Model *m, const RProg *r, Estimate *out);
+void mp_estimate_permute(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);
 void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out);
 void mp_estimate_row(const Model *m, const RProg *r, Estimate *out);
 /* Sets OVERLAP, us and limiter from the other terms.  */

@@ -1,6 +1,8 @@
 /* The estimate of the `permute` skeleton, and its programs in words.  */
 #include "microperf/views.h"
 
+#include <string.h>
+
 /* Bytes of whole sectors over the bytes of a run that begins anywhere in one.  */
 static double sector_factor(double run_bytes) {
     if (run_bytes >= SECTOR && (int64_t)run_bytes % SECTOR == 0) return 1;
@@ -14,17 +16,34 @@ static double run_bytes(const Problem *p, const RProg *r, int i) {
     return (double)rprog_permute_run(p, r, i) * greater(bytes, 1);
 }
 
-/* What one source costs.  */
-static void add_source(const Problem *p, const RProg *r, int i, double blocks, ViewWork *w,
-                       double *stores, double *loads) {
+static bool same_box(const RProg *x, const RProg *y) {
+    bool same = memcmp(&x->block, &y->block, sizeof x->block) == 0 && x->store_vec == y->store_vec;
+    for (int i = 0; i < 2; i++) {
+        const RLayout *a = &x->load[i].layout, *b = &y->load[i].layout;
+        same = same && x->load[i].vec == y->load[i].vec && a->pad == b->pad &&
+               a->bits == b->bits && a->shift == b->shift && a->base == b->base;
+    }
+    return same;
+}
+
+static void count_box(const Problem *p, const RProg *r, BoxCounts *c) {
+    if (c->used && same_box(&c->of, r)) return;
+    c->used = true;
+    c->of = *r;
+    for (int i = 0; i < p->permute.n_source; i++) {
+        c->stores[i] = rprog_permute_stores(p, r, i);
+        c->loads[i] = rprog_permute_loads(p, r, i);
+    }
+}
+
+/* What one source costs but for shared memory.  */
+static void add_source(const Problem *p, const RProg *r, int i, double blocks, ViewWork *w) {
     const PermuteSource *x = &p->permute.source[i];
     double part = (double)rprog_permute_part(p, r, i), vec = r->load[i].vec;
     double points = (double)rprog_permute_points(p, r), run = run_bytes(p, r, i);
     double digits = x->n_order, bytes = part * x->bytes * blocks;
     double width = rprog_permute_width(p, r, i);
     w->l2 += bytes * sector_factor(run);
-    *stores += blocks * rprog_permute_stores(p, r, i);
-    *loads += blocks * rprog_permute_loads(p, r, i);
     double lines = mp_view_lines(vec * x->bytes, vec * x->bytes, run / (vec * x->bytes));
     w->wavefronts += blocks * part / vec / WARP * lines;
     /* A load and its address; an address and a store for each element; narrow elements are parts
@@ -35,7 +54,7 @@ static void add_source(const Problem *p, const RProg *r, int i, double blocks, V
     if (w->run == 0 || run < w->run) w->run = run;
 }
 
-void mp_estimate_permute(const Model *m, const RProg *r, Estimate *out) {
+void mp_estimate_permute(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
     const Problem *p = m->p;
     double blocks = (double)rprog_blocks(p, r), points = (double)rprog_permute_points(p, r);
     double outputs = (double)p->permute.out.extent, stores = 0, loads = 0;
@@ -46,8 +65,13 @@ void mp_estimate_permute(const Model *m, const RProg *r, Estimate *out) {
     }
     ViewWork w = {.blocks = blocks, .writes = m->out_bytes};
     w.reads = (double)p->read_bytes + (double)p->epilogue_bytes;
-    for (int i = 0; i < p->permute.n_source; i++)
-        add_source(p, r, i, blocks, &w, &stores, &loads);
+    BoxCounts local = {0}, *box = memo ? mp_box_counts(memo) : &local;
+    count_box(p, r, box);
+    for (int i = 0; i < p->permute.n_source; i++) {
+        add_source(p, r, i, blocks, &w);
+        stores += blocks * box->stores[i];
+        loads += blocks * box->loads[i];
+    }
     double written = run_bytes(p, r, -1);
     if (written < w.run) w.run = written;
     w.l2 = greater(w.l2, w.reads) + w.writes * sector_factor(written);

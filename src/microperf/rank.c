@@ -120,7 +120,7 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     else if (r->skeleton == SK_ROW) mp_estimate_row(m, r, out);
     else if (r->skeleton == SK_COLUMN) mp_estimate_column(m, r, out);
     else if (r->skeleton == SK_WINDOW) mp_estimate_window(m, r, out);
-    else if (r->skeleton == SK_PERMUTE) mp_estimate_permute(m, r, out);
+    else if (r->skeleton == SK_PERMUTE) mp_estimate_permute(m, r, memo, out);
     else mp_estimate_contract(m, r, memo, out);
 }
 
@@ -183,8 +183,7 @@ Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RPr
         return diag_error(d, ST_NO_PLAN, "plan", DIAG_NOWHERE, "no program to rank");
     }
     Model m = mp_model(p, dev);
-    bool products = set->prog[0].skeleton == SK_CONTRACT;
-    CountMemo *memo = products ? mp_count_memo(a) : NULL;
+    CountMemo *memo = mp_count_memo(a);
     int64_t *time = ARENA_ARRAY(a, int64_t, set->n);
     for (int i = 0; i < set->n; i++) {
         Ranked x = {.prog = set->prog[i]};

@@ -30,6 +30,7 @@ typedef struct {
     bool full;                /* the limit is reached */
     double sms;
     double parallel;          /* outputs, B * M * N, times slices of K long enough to split */
+    HeldBytes held;           /* of the block at hand */
     LayoutMemo *memo;
     StoreSamples *samples;
 } Builder;

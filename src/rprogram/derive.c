@@ -161,17 +161,23 @@ static int64_t expected_registers(const Problem *p, const Device *dev, const RPr
            fragment_words(p, dev, r) + loads;
 }
 
-static int64_t shared_bytes(const Problem *p, const Device *dev, const RProg *r) {
-    int64_t stage = (int64_t)rprog_tile_bytes(p, dev, r, 0) + rprog_tile_bytes(p, dev, r, 1);
-    int64_t regions = 0;
-    for (int side = 0; side < 2; side++) regions += rprog_region_bytes(p, dev, r, side);
+HeldBytes rprog_held(const Problem *p, const Device *dev, const RProg *r) {
+    HeldBytes h = {0, 0};
+    for (int side = 0; side < 2; side++) {
+        h.stage += rprog_tile_bytes(p, dev, r, side);
+        h.regions += rprog_region_bytes(p, dev, r, side);
+    }
+    return h;
+}
+
+static int64_t shared_bytes(const Problem *p, const RProg *r, const HeldBytes *h) {
     int64_t slices = count_along(&r->block, &r->warp, AX_K);
     int64_t tile = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
     if (slices > WARP || tile > INT32_MAX) return INT32_MAX;
     int64_t sums = (slices - 1) * tile * p->acc_bytes;
     if (r->via == VIA_SHARED)
         sums = (int64_t)r->threads / WARP * rprog_piece_turns(r) * rprog_piece_bytes(p, r);
-    int64_t held = stage * r->stages + regions, all = held > sums ? held : sums;
+    int64_t held = h->stage * r->stages + h->regions, all = held > sums ? held : sums;
     return r->stats && slices > 0 ? rprog_stats_smem(p, r, all) : all;
 }
 
@@ -220,7 +226,8 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
             if (threads > INT16_MAX) threads = INT16_MAX;
         }
         r->threads = (int16_t)threads;
-        smem = shared_bytes(p, dev, r);
+        HeldBytes held = rprog_held(p, dev, r);
+        smem = shared_bytes(p, r, &held);
     }
     r->threads = (int16_t)(threads < INT16_MAX ? threads : INT16_MAX);
     r->registers = whole_registers(r->threads > 0 ? expected_registers(p, dev, r) : 0,
@@ -228,8 +235,8 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
     set_smem(dev, r, smem);
 }
 
-void rprog_derive_smem(const Problem *p, const Device *dev, RProg *r) {
-    set_smem(dev, r, shared_bytes(p, dev, r));
+void rprog_derive_smem(const Problem *p, const Device *dev, const HeldBytes *h, RProg *r) {
+    set_smem(dev, r, shared_bytes(p, r, h));
 }
 
 bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t workspace_limit,

@@ -100,8 +100,14 @@ int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int 
                        StoreSamples *memo, int *least);
 /* Do the accesses of fragments and chunks stay aligned under the load's layout?  */
 bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, int side);
-/* The fields of a derived `contract` program that change with its stages and its way to store.  */
-void rprog_derive_smem(const Problem *p, const Device *dev, RProg *r);
+/* Bytes that operands of a `contract` program hold in shared memory: those of a stage, and regions.
+ * The fields that change with the stages and the way to store when these bytes and all others are
+ * derived.  */
+typedef struct {
+    int64_t stage, regions;
+} HeldBytes;
+HeldBytes rprog_held(const Problem *p, const Device *dev, const RProg *r);
+void rprog_derive_smem(const Problem *p, const Device *dev, const HeldBytes *h, RProg *r);
 /* Do a derived candidate's threads, shared memory, registers and workspace keep to what the device
  * has and the caller allows (workspace_limit below 0: any)?  Counts it as rejected if not.  */
 bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t workspace_limit,

@@ -21,9 +21,8 @@ int matrix_reads(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t matrix_passes(const Problem *p, const Device *dev, const RProg *r, int side);
 int matrix_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
 /* The same of an operand that is gathered from its region, of any unit: reads of one warp in a
- * k-step and wavefronts of all of them, the mean of all steps rounded up.  */
+ * k-step.  */
 int region_reads(const Problem *p, const Device *dev, const RProg *r, int side);
-int64_t region_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Bytes that a lane (a row of a matrix) reads at once.  */
 int matrix_read_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Registers but for those of the loads; what the loads of a side need beyond those of other units,

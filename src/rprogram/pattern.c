@@ -34,7 +34,8 @@ int64_t rprog_fragment_passes(const Problem *p, const Device *dev, const RProg *
 
 int64_t rprog_fragment_traffic(const Problem *p, const Device *dev, const RProg *r, int side) {
     if (!p->op[side].present) return 0;
-    if (r->load[side].region) return region_wavefronts(p, dev, r, side);
+    if (r->load[side].region)
+        return rprog_region_traffic(p, dev, r, side, rprog_region_block(p, dev, r, side));
     return rprog_fragment_wavefronts(p, dev, r, side) * rprog_fragment_passes(p, dev, r, side);
 }
 

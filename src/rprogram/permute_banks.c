@@ -42,10 +42,6 @@ static Part part_of(const Problem *p, const RProg *r, int source) {
     return x;
 }
 
-static int32_t byte_of(const Part *x, int32_t at) {
-    return rtile_at(x->r->load[x->source].layout, x->row, x->bytes, at / x->row, at % x->row);
-}
-
 /* Sets `digit` to the place of element n; returns where that lies in the part, before padding.  */
 static int32_t place_of(const Order *o, int64_t n, int32_t *digit) {
     int32_t at = 0;
@@ -69,80 +65,134 @@ static int32_t advance(const Order *o, int32_t at, int32_t by, int32_t *digit) {
     return at;
 }
 
-/* Wavefronts of request `which`: 32 vectors of `vec` elements, accessed `width` at once at
- * neighbours `lane` of each.  */
-static int request(const Part *x, bool fill, int64_t which, int vec, int lane, int width) {
-    const Order *o = fill ? &x->fill : &x->read;
-    int32_t addr[WARP] = {0}, digit[PERMUTE_AXES];
-    int64_t first = which * WARP * vec + lane, all = fill ? x->part : x->points;
-    int32_t at = place_of(o, first, digit);
-    uint32_t active = 0;
-    for (int l = 0; l < WARP && first + (int64_t)l * vec < all; l++) {
-        addr[l] = byte_of(x, at);
-        active |= 1u << l;
-        at = advance(o, at, vec, digit);
-    }
-    return active ? rtile_wavefronts(addr, active, width * x->bytes) : 0;
+/* Which elements the lanes of a request access: row and place in it.  */
+typedef struct {
+    int n;                                /* lanes */
+    int32_t row[WARP], at[WARP];
+} Lanes;
+
+/* The requests of a kind that are looked at: of vectors of `vec` elements, accessed `width` at
+ * once.  */
+typedef struct {
+    int vec, width;
+    int64_t n, looked;
+} Kind;
+
+static Kind kind_of(const Part *x, bool fill, int most) {
+    Kind k = {.vec = fill ? x->r->load[x->source].vec : x->r->store_vec,
+              .width = fill ? 1 : rprog_permute_width(x->p, x->r, x->source)};
+    k.n = ceil_div(fill ? x->part : x->points, (int64_t)k.vec * WARP);
+    int64_t vectors = most * (int64_t)k.width / k.vec;
+    if (vectors < 1) vectors = 1;
+    k.looked = k.n < vectors ? k.n : vectors;
+    return k;
 }
 
-static double requests(const Part *x, bool fill, int most) {
-    int vec = fill ? x->r->load[x->source].vec : x->r->store_vec;
-    int width = fill ? 1 : rprog_permute_width(x->p, x->r, x->source);
-    int64_t n = ceil_div(fill ? x->part : x->points, (int64_t)vec * WARP);
-    int64_t vectors = most * (int64_t)width / vec;
-    if (vectors < 1) vectors = 1;
-    int64_t looked = n < vectors ? n : vectors, sum = 0;
-    for (int64_t i = 0; i < looked; i++) {
-        for (int lane = 0; lane < vec; lane += width)
-            sum += request(x, fill, i * n / looked, vec, lane, width);
+/* Request `which`: 32 vectors, accessed at neighbours `lane` of each.  */
+static void lanes_of(const Part *x, bool fill, const Kind *k, int64_t which, int lane,
+                     Lanes *out) {
+    const Order *o = fill ? &x->fill : &x->read;
+    int32_t digit[PERMUTE_AXES];
+    int64_t first = which * WARP * k->vec + lane, all = fill ? x->part : x->points;
+    int32_t at = place_of(o, first, digit);
+    for (out->n = 0; out->n < WARP && first + (int64_t)out->n * k->vec < all; out->n++) {
+        out->row[out->n] = at / x->row;
+        out->at[out->n] = at % x->row;
+        at = advance(o, at, k->vec, digit);
     }
-    return (double)sum * (double)n / (double)looked;
+}
+
+static int wavefronts(const Part *x, const Lanes *l, RLayout layout, int width) {
+    int32_t addr[WARP] = {0};
+    uint32_t active = l->n < WARP ? (1u << l->n) - 1 : UINT32_MAX;
+    for (int i = 0; i < l->n; i++)
+        addr[i] = rtile_at(layout, x->row, x->bytes, l->row[i], l->at[i]);
+    return l->n ? rtile_wavefronts(addr, active, width * x->bytes) : 0;
+}
+
+static double requests(const Part *x, bool fill) {
+    Kind k = kind_of(x, fill, EXACT);
+    Lanes l;
+    int64_t sum = 0;
+    for (int64_t i = 0; i < k.looked; i++) {
+        for (int lane = 0; lane < k.vec; lane += k.width) {
+            lanes_of(x, fill, &k, i * k.n / k.looked, lane, &l);
+            sum += wavefronts(x, &l, x->r->load[x->source].layout, k.width);
+        }
+    }
+    return (double)sum * (double)k.n / (double)k.looked;
 }
 
 double rprog_permute_stores(const Problem *p, const RProg *r, int source) {
     Part x = part_of(p, r, source);
-    return requests(&x, true, EXACT);
+    return requests(&x, true);
 }
 
 double rprog_permute_loads(const Problem *p, const RProg *r, int source) {
     Part x = part_of(p, r, source);
-    return requests(&x, false, EXACT);
+    return requests(&x, false);
+}
+
+/* What layouts are tried on: a few requests of a kind.  */
+enum { TRIED = 16 };
+typedef struct {
+    Kind kind;
+    int n;
+    Lanes lanes[TRIED];
+} Sample;
+
+/* The best layout so far, and what it takes; least < 0: none.  */
+typedef struct {
+    Part part;
+    Sample fill, read;
+    RLayout best;
+    double least;
+} Search;
+
+static void take_sample(const Part *x, bool fill, Sample *s) {
+    s->kind = kind_of(x, fill, FEW);
+    s->n = 0;
+    for (int64_t i = 0; i < s->kind.looked; i++) {
+        for (int lane = 0; lane < s->kind.vec && s->n < TRIED; lane += s->kind.width)
+            lanes_of(x, fill, &s->kind, i * s->kind.n / s->kind.looked, lane, &s->lanes[s->n++]);
+    }
+}
+
+static double sampled(const Part *x, const Sample *s, RLayout layout) {
+    int64_t sum = 0;
+    for (int i = 0; i < s->n; i++) sum += wavefronts(x, &s->lanes[i], layout, s->kind.width);
+    return (double)sum * (double)s->kind.n / (double)s->kind.looked;
 }
 
 /* Takes the layout if it is better than the best so far.  */
-static void try(const Problem *p, RProg *r, int source, RLayout layout, RLayout *best,
-                double *least) {
-    const PermuteSource *s = &p->permute.source[source];
-    int64_t row = rprog_permute_row(p, r, source), all = rprog_permute_part(p, r, source);
-    int64_t line = (int64_t)PIECE_MAX / s->bytes << (layout.base + layout.bits);
-    int width = rprog_permute_width(p, r, source);
+static void try(Search *s, RLayout layout) {
+    int64_t row = s->part.row, line = (int64_t)PIECE_MAX / s->part.bytes
+                                      << (layout.base + layout.bits);
+    int width = s->read.kind.width;
     if (layout.pad % width || (layout.pad && row % width)) return;
-    if (layout.bits && (row % line || all % row)) return;
-    r->load[source].layout = layout;
-    Part x = part_of(p, r, source);
-    double n = requests(&x, true, FEW) + requests(&x, false, FEW);
-    if (*least >= 0 && n >= *least) return;
-    *least = n;
-    *best = layout;
+    if (layout.bits && (row % line || s->part.part % row)) return;
+    double n = sampled(&s->part, &s->fill, layout);
+    if (s->least < 0 || n < s->least) n += sampled(&s->part, &s->read, layout);
+    if (s->least >= 0 && n >= s->least) return;
+    s->least = n;
+    s->best = layout;
 }
 
 void rprog_permute_layout(const Problem *p, RProg *r, int source) {
     static const int pad[] = {4, 8, 16, 32, 48, 64, 80};
-    RLayout best = {0};
-    double least = -1, ideal;
-    int bytes = p->permute.source[source].bytes;
-    int64_t stores = ceil_div(rprog_permute_part(p, r, source), WARP);
-    int64_t loads = rprog_permute_points(p, r) * bytes / 128;
-    ideal = (double)(stores * (bytes > 4 ? bytes / 4 : 1) + loads);
-    try(p, r, source, best, &best, &least);
+    Search s = {.part = part_of(p, r, source), .least = -1};
+    int bytes = s.part.bytes;
+    take_sample(&s.part, true, &s.fill);
+    take_sample(&s.part, false, &s.read);
+    int64_t stores = ceil_div(s.part.part, WARP), loads = s.part.points * bytes / 128;
+    double ideal = (double)(stores * (bytes > 4 ? bytes / 4 : 1) + loads);
+    try(&s, (RLayout){0});
     for (int bits = 1; bits <= 3; bits++) {
-        for (int shift = 0; shift <= 4 && least > ideal; shift++)
-            try(p, r, source, (RLayout){.bits = (uint8_t)bits, .shift = (uint8_t)shift}, &best,
-                &least);
+        for (int shift = 0; shift <= 4 && s.least > ideal; shift++)
+            try(&s, (RLayout){.bits = (uint8_t)bits, .shift = (uint8_t)shift});
     }
-    for (size_t i = 0; i < sizeof pad / sizeof *pad && least > ideal; i++) {
-        if (pad[i] % bytes == 0)
-            try(p, r, source, (RLayout){.pad = (int16_t)(pad[i] / bytes)}, &best, &least);
+    for (size_t i = 0; i < sizeof pad / sizeof *pad && s.least > ideal; i++) {
+        if (pad[i] % bytes == 0) try(&s, (RLayout){.pad = (int16_t)(pad[i] / bytes)});
     }
-    r->load[source].layout = best;
+    r->load[source].layout = s.best;
 }

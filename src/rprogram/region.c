@@ -89,23 +89,29 @@ static int32_t place_of(const Problem *p, const RRegion *x, int elem, int64_t k)
     return (k < p->extent[AX_K] ? rtile_region_k(p, x, k) : x->lines * x->row) * elem;
 }
 
-/* Wavefronts of a matrix unit's reads of one part along k, from k on.  */
-static int64_t part_wavefronts(const Problem *p, const RRegion *x, const Gather *g, int elem,
-                               int64_t k) {
+/* Wavefronts of a matrix unit's reads of one block of eight rows and one part along k, from k on.
+ * The first eight rows stand for all.  */
+static int64_t block_wavefronts(const Problem *p, const RRegion *x, const Gather *g, int elem,
+                                int64_t k) {
     int32_t addr[WARP], row[EIGHT];
     int64_t n = 0;
-    int width = g->reads > 1 ? g->per * ENTRY : ENTRY;
-    for (int lane = 0; lane < WARP; lane++) addr[lane] = lane % FOUR * g->per * ENTRY;
-    n += rtile_wavefronts(addr, UINT32_MAX, width);
     for (int i = 0; i < EIGHT; i++) row[i] = rtile_region_row(x, i) * elem;
-    for (int i = 0; i < g->reads; i++) {  /* the first eight rows stand for all */
+    for (int i = 0; i < g->reads; i++) {
         for (int lane = 0; lane < FOUR; lane++) {
             int32_t place = place_of(p, x, elem, k + lane * g->per + i * x->pair);
             for (int j = 0; j < EIGHT; j++) addr[j * FOUR + lane] = row[j] + place;
         }
-        n += (int64_t)g->blocks * rtile_wavefronts(addr, UINT32_MAX, x->pair * elem);
+        n += rtile_wavefronts(addr, UINT32_MAX, x->pair * elem);
     }
     return n;
+}
+
+/* Wavefronts of reading the entries of the table for one part along k.  */
+static int64_t entry_wavefronts(const Gather *g) {
+    int32_t addr[WARP];
+    int width = g->reads > 1 ? g->per * ENTRY : ENTRY;
+    for (int lane = 0; lane < WARP; lane++) addr[lane] = lane % FOUR * g->per * ENTRY;
+    return rtile_wavefronts(addr, UINT32_MAX, width);
 }
 
 /* Rows of a thread as its warp's lanes hold them, all at one k.  */
@@ -127,15 +133,27 @@ static int64_t row_wavefronts(const RProg *r, int side, const RRegion *x, int el
     return n;
 }
 
-int64_t region_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side) {
+int64_t rprog_region_block(const Problem *p, const Device *dev, const RProg *r, int side) {
     RRegion x;
-    if (!rprog_region(p, r, side, &x)) return 0;
+    if (!rprog_matrix(dev, r) || !rprog_region(p, r, side, &x)) return 0;
     int elem = rprog_elem(p, dev, r, side);
-    if (!rprog_matrix(dev, r))
-        return r->warp.extent[AX_K] * row_wavefronts(r, side, &x, elem);
     Gather g = gather_of(p, dev, r, side, &x);
     int64_t total = 0, all = rprog_region_entries(p, r), part = FOUR * g.per;
-    for (int64_t k = 0; k < all; k += part) total += part_wavefronts(p, &x, &g, elem, k);
+    for (int64_t k = 0; k < all; k += part) total += block_wavefronts(p, &x, &g, elem, k);
+    return total;
+}
+
+int64_t rprog_region_traffic(const Problem *p, const Device *dev, const RProg *r, int side,
+                             int64_t block) {
+    RRegion x;
+    if (!rprog_region(p, r, side, &x)) return 0;
+    if (!rprog_matrix(dev, r)) {
+        int elem = rprog_elem(p, dev, r, side);
+        return r->warp.extent[AX_K] * row_wavefronts(r, side, &x, elem);
+    }
+    Gather g = gather_of(p, dev, r, side, &x);
+    int64_t all = rprog_region_entries(p, r), parts = ceil_div(all, FOUR * g.per);
+    int64_t total = parts * entry_wavefronts(&g) + g.blocks * block;
     return all > 0 ? ceil_div(total * r->warp.extent[AX_K], all) : 0;
 }
 

@@ -145,7 +145,7 @@ static void with_stores(Builder *b, RProg *r) {
         int vec = side_by_side(&(RProg){.via = VIA_SHARED, .warp = r->warp});
         shared.via = VIA_SHARED;
         shared.store_vec = (uint8_t)(vec < p->out_vec ? vec : p->out_vec);
-        rprog_derive_smem(p, b->dev, &shared);
+        rprog_derive_smem(p, b->dev, &b->held, &shared);
         wider = shared.store_vec > r->store_vec && broken_limit(b, &shared) == REJECT_COUNT;
     }
     double outputs = (double)p->extent[AX_B] * (double)p->extent[AX_M] * (double)p->extent[AX_N];
@@ -160,7 +160,7 @@ static int every_depth(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     int n = 0;
     for (int depth = 2; depth <= STAGES_MAX && (n == 0 || depth <= steps + 1); depth++) {
         r->stages = (uint8_t)depth;
-        rprog_derive_smem(b->p, b->dev, r);
+        rprog_derive_smem(b->p, b->dev, &b->held, r);
         if (n > 0 && r->blocks_per_sm < 1) break;
         out[n++] = (uint8_t)depth;
     }
@@ -185,12 +185,12 @@ static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     }
     if (rprog_matrix(b->dev, r)) return every_depth(b, r, out);
     r->stages = 2;
-    rprog_derive_smem(b->p, b->dev, r);
+    rprog_derive_smem(b->p, b->dev, &b->held, r);
     int64_t steps = rprog_tiles(b->p, r, AX_K), most = steps + 1 < DEEPEST ? steps + 1 : DEEPEST;
     int full = r->blocks_per_sm, n = 1, depth = 3;
     for (; depth <= most && full > 0; depth++) {
         r->stages = (uint8_t)depth;
-        rprog_derive_smem(b->p, b->dev, r);
+        rprog_derive_smem(b->p, b->dev, &b->held, r);
         if (r->blocks_per_sm < full) break;
     }
     if (depth > 3) out[n++] = (uint8_t)(depth - 1);
@@ -198,7 +198,7 @@ static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     for (; depth <= most && r->blocks_per_sm > 0 && 2 * r->blocks_per_sm >= full; depth++) {
         reached = depth;
         r->stages = (uint8_t)(depth + 1);
-        rprog_derive_smem(b->p, b->dev, r);
+        rprog_derive_smem(b->p, b->dev, &b->held, r);
     }
     if (reached > out[n - 1]) out[n++] = (uint8_t)reached;
     return n;
@@ -208,11 +208,12 @@ void build_scale_out(Builder *b, RProg *r) {
     uint8_t depth[DEPTHS];
     r->stats = rprog_stats_of(b->p, r);
     rprog_derive(b->p, b->dev, r);
+    b->held = rprog_held(b->p, b->dev, r);
     int n = choose_depths(b, r, depth);
     bool staged = depth[n - 1] == 1;
     for (int i = 0; i < n; i++) {
         r->stages = depth[i];
-        rprog_derive_smem(b->p, b->dev, r);
+        rprog_derive_smem(b->p, b->dev, &b->held, r);
         Reject why = broken_limit(b, r);
         if (why != REJECT_COUNT) {
             build_reject(b, why);
