@@ -104,11 +104,16 @@ void table_next(Kernel *k);
 /* load.c: the pipeline around the loads.  */
 void load_fill(Kernel *k);
 void load_step(Kernel *k);
+/* Contract.spread: copies behind row `row` (a text) of the products, one of `rows`; and what is to
+ * be done behind the last of them.  */
+void load_row(Kernel *k, const char *row, int rows);
+void load_issued(Kernel *k);
 void load_wait(Kernel *k);
 void load_keep(Kernel *k);
 void load_advance(Kernel *k);
 /* load_async.c, load_staged.c */
 void load_async(Kernel *k, const Side *s);
+void load_async_row(Kernel *k, const Side *s, const char *row, int rows);
 void load_staged_declare(Kernel *k, const Side *s);
 void load_staged(Kernel *k, const Side *s);
 void load_staged_keep(Kernel *k, const Side *s);
@@ -126,7 +131,8 @@ const char *load_stage(const Kernel *k, const char *name);
 void region_facts(Contract *c, const Device *dev, Side *s);
 void region_constants(Kernel *k, const Side *s);
 void region_load(Kernel *k, const Side *s);
-void region_advance(Kernel *k, const Side *s);            /* to the next step's k */
+/* To the next step's k; `only` is printed in front.  */
+void region_advance(Kernel *k, const Side *s, const char *only);
 void region_fetch_mma(Kernel *k, const Side *s, const char *kk, const char *buffer);
 /* Row i of the thread at the place `from`.  */
 const char *region_element(const Kernel *k, const Side *s);

@@ -41,20 +41,22 @@ static const char *operand_name(const ComputeUnit *u) {
     return u->a == TE_F8E4M3 ? "e4m3" : u->a == TE_F8E5M2 ? "e5m2" : te_dtype_name(u->a);
 }
 
-/* Products of two sets of fragments, a and b are texts of their arrays.  */
-static void multiply(Kernel *k, const char *a, const char *b) {
+/* Products of two sets of fragments, a and b are texts of their arrays.  Behind each of their rows
+ * come copies of a later step: the share of row `first` + r (a text, NULL: none) among `rows`.  */
+static void multiply(Kernel *k, const char *a, const char *b, const char *first, int rows) {
     Cg *cg = k->cg;
     const ComputeUnit *u = k->c.matrix.unit;
     const char *to = k->c.matrix.promotes ? "part" : accumulator_name(k);
-    a = cg_text(cg, "%s + i * %d", a, k->c.side[0].registers);
+    a = cg_text(cg, "%s + r * %d", a, k->c.side[0].registers);
     b = cg_text(cg, "%s + j * %d", b, k->c.side[1].registers);
     bool swapped = k->c.r->swapped;
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = 0; i < IM; i++)");
+    cg_open(cg, "for (int r = 0; r < IM; r++)");
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int j = 0; j < IN; j++)");
-    cg_line(cg, "    rl_mma_m%dn%dk%d_%s_%s(%s[i][j], %s, %s);", u->m.from, u->n.from, u->k.from,
+    cg_line(cg, "    rl_mma_m%dn%dk%d_%s_%s(%s[r][j], %s, %s);", u->m.from, u->n.from, u->k.from,
             operand_name(u), te_dtype_name(u->acc), to, swapped ? b : a, swapped ? a : b);
+    if (first) load_row(k, cg_text(cg, "%sr", first), rows);
     cg_close(cg);
 }
 
@@ -70,16 +72,16 @@ static void split(Kernel *k, const char *buffer) {
     }
 }
 
-static void products(Kernel *k, const char *buffer) {
+static void products(Kernel *k, const char *buffer, const char *first, int rows) {
     const Cg *cg = k->cg;
     const char *a = cg_text(cg, "a_frag[%s]", buffer), *b = cg_text(cg, "b_frag[%s]", buffer);
     if (k->c.matrix.products > 1) {
         bool swapped = k->c.r->swapped;
         split(k, buffer);
-        multiply(k, swapped ? a : "a_low", swapped ? "b_low" : b);
-        multiply(k, swapped ? "a_low" : a, swapped ? b : "b_low");
+        multiply(k, swapped ? a : "a_low", swapped ? "b_low" : b, NULL, 0);
+        multiply(k, swapped ? "a_low" : a, swapped ? b : "b_low", NULL, 0);
     }
-    multiply(k, a, b);
+    multiply(k, a, b, first, rows);
 }
 
 /* Sums of one step join the others.  */
@@ -96,18 +98,20 @@ void compute_mma(Kernel *k, const Phase *ph) {
     if (ph->from == 0 && c->matrix.promotes) declare(k, "part");
     if (ph->from > 0) {
         cg_line(cg, "// compute: the last slice, with fragments of the next stage under way");
-        cg_open(cg, "if (step + 1 < steps)");
         fragment_mma_fetch(k, "0", "0");
-        cg_close(cg);
-        products(k, "1");
+        products(k, "1", NULL, 0);
     } else if (ph->to > 0) {
+        int slices = (int)(ph->to / c->r->thread.extent[AX_K]);
         cg_line(cg, "// compute: slices of %d k", (int)c->r->thread.extent[AX_K]);
         cg_line(cg, "#pragma unroll");
         cg_open(cg, "for (int kk = 0; kk < %d; kk += TK)", ph->to);
         if (c->any_ahead) fragment_mma_fetch(k, "(kk + TK)", "(kk / TK + 1) % 2");
         else fragment_mma_fetch(k, "kk", "0");
-        products(k, c->any_ahead ? "kk / TK % 2" : "0");
+        const char *first = !c->spread ? NULL : slices > 1 ? "kk / TK * IM + " : "";
+        products(k, c->any_ahead ? "kk / TK % 2" : "0", first,
+                 slices * c->matrix.tiles[AX_M]);
         cg_close(cg);
+        if (c->spread) load_issued(k);
     }
     if (ph->to == unroll && c->matrix.promotes) promote(k);
 }

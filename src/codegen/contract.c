@@ -218,6 +218,22 @@ static void side_facts(Contract *c, const Device *dev, int side, int at) {
     fragment_facts(c, dev, s);
 }
 
+/* Copies between the products of matrix units: those of one pointer.  Where they are tested against
+ * K, nothing else may have moved k_next before.  */
+static void spread_facts(Contract *c) {
+    bool others = false;
+    for (int side = 0; side < 2 && c->matrix.used; side++) {
+        Side *s = &c->side[side];
+        if (!s->present || s->l->region) continue;
+        s->spread = s->l->kind == LOAD_ASYNC && s->pointer;
+        others |= !s->spread;
+    }
+    for (int side = 0; side < 2; side++) {
+        c->side[side].spread &= !(others && c->k_ragged);
+        c->spread |= c->side[side].spread;
+    }
+}
+
 static void step_facts(Contract *c) {
     const Problem *p = c->p;
     const RProg *r = c->r;
@@ -254,6 +270,7 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
         c->staged |= s->l->kind == LOAD_STAGED && !s->l->region;
         c->any_ahead |= s->ahead;
     }
+    spread_facts(c);
     c->ahead_steps = c->staged ? 1 : r->stages - 1;
     int sums = (c->warps[AX_K] - 1) * r->block.extent[AX_M] * r->block.extent[AX_N] * p->acc_bytes;
     if (c->matrix.piece > 0) sums = r->threads / WARP * rprog_piece_turns(r) * c->matrix.piece;

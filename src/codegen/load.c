@@ -14,11 +14,12 @@ static void advance_pointer(Kernel *k, const Side *s) {
     else cg_line(k->cg, "%c_src += BK * %s;", s->id, stride);
 }
 
-/* The loads of the step that begins at k_next, which then moves on.  */
-static void load_both(Kernel *k) {
+/* The loads of the step that begins at k_next, which then moves on; all, or those that are not
+ * spread.  */
+static void load_both(Kernel *k, bool all) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
-        if (!s->present || s->l->region) continue;
+        if (!s->present || s->l->region || (s->spread && !all)) continue;
         address_step(k, s);
         if (s->l->kind == LOAD_ASYNC) load_async(k, s);
         else load_staged(k, s);
@@ -37,9 +38,12 @@ static void keep_staged(Kernel *k) {
     }
 }
 
+static const char *following(const Kernel *k, const char *name) {
+    return cg_text(k->cg, "%s + STAGE < STAGES * STAGE ? %s + STAGE : 0", name, name);
+}
+
 static void advance(Kernel *k, const char *name) {
-    if (k->c.r->stages > 1)
-        cg_line(k->cg, "%s = %s + STAGE < STAGES * STAGE ? %s + STAGE : 0;", name, name, name);
+    if (k->c.r->stages > 1) cg_line(k->cg, "%s = %s;", name, following(k, name));
 }
 
 void load_fill(Kernel *k) {
@@ -57,7 +61,7 @@ void load_fill(Kernel *k) {
     bool certain = !c->sliced && !c->varying_k && c->steps >= c->ahead_steps;
     if (!certain) cg_open(cg, "if (%s < steps)", c->ahead_steps > 1 ? "step" : "0");
     else if (c->ahead_steps == 1) cg_scope(cg);
-    load_both(k);
+    load_both(k, true);
     keep_staged(k);
     if (!certain || c->ahead_steps == 1) cg_close(cg);
     if (c->async) cg_line(cg, "rl_cp_async_commit();");
@@ -68,14 +72,40 @@ void load_fill(Kernel *k) {
     cg_blank(cg);
 }
 
+/* Is every load of a step spread?  */
+static bool spreads_all(const Kernel *k) {
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &k->c.side[i];
+        if (s->present && !s->l->region && !s->spread) return false;
+    }
+    return true;
+}
+
 void load_step(Kernel *k) {
     const Contract *c = &k->c;
     Cg *cg = k->cg;
-    cg_line(cg, "// load: step + %d", c->ahead_steps);
-    cg_open(cg, "if (step + %d < steps)", c->ahead_steps);
-    load_both(k);
+    cg_line(cg, "// load: step + %d%s", c->ahead_steps, c->spread ? ", between the products" : "");
+    if (c->spread) cg_line(cg, "const bool more = step + %d < steps;", c->ahead_steps);
+    if (c->spread && spreads_all(k)) return;
+    if (c->spread) cg_open(cg, "if (more)");
+    else cg_open(cg, "if (step + %d < steps)", c->ahead_steps);
+    load_both(k, false);
     cg_close(cg);
-    if (c->async) cg_line(cg, "rl_cp_async_commit();");
+    if (c->async && !c->spread) cg_line(cg, "rl_cp_async_commit();");
+}
+
+void load_row(Kernel *k, const char *row, int rows) {
+    for (int i = 0; i < 2; i++) {
+        if (k->c.side[i].spread) load_async_row(k, &k->c.side[i], row, rows);
+    }
+}
+
+void load_issued(Kernel *k) {
+    for (int i = 0; i < 2; i++) {
+        if (k->c.side[i].spread) advance_pointer(k, &k->c.side[i]);
+    }
+    if (spreads_all(k)) cg_line(k->cg, "k_next += BK;");
+    cg_line(k->cg, "rl_cp_async_commit();");
 }
 
 /* Whether something waits in registers to be kept; operands with a stage to spare do not.  */
@@ -103,12 +133,23 @@ void load_wait(Kernel *k) {
     cg_line(k->cg, "__syncthreads();");
 }
 
-void load_advance(Kernel *k) {
+/* To where the next step reads.  Matrix units fetch its first fragments in this one, without a
+ * branch: the last step stays where it is and fetches its own once more, for nobody.  */
+static void advance_read(Kernel *k, bool stays) {
+    Cg *cg = k->cg;
+    if (stays) {
+        cg_line(cg, "// the last step stays where it is, and fetches once more for nobody");
+        cg_line(cg, "const bool next = step + 1 < steps;");
+    }
+    const char *only = stays ? "if (next) " : "";
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
-        if (s->present && s->l->region) region_advance(k, s);
+        if (s->present && s->l->region) region_advance(k, s, only);
     }
-    if (k->c.r->stages == 1) return;
+    if (k->c.r->stages > 1) cg_line(cg, "%stake = %s;", only, following(k, "take"));
+}
+
+void load_advance(Kernel *k) {
     advance(k, "put");
-    advance(k, "take");
+    advance_read(k, k->c.matrix.used && k->c.any_ahead);
 }

@@ -2,12 +2,14 @@
 
 /* cp.async: global to shared memory without registers; what lies outside arrives as zeros.  */
 
-static void copy(Kernel *k, const Side *s, const char *source, const char *test) {
+static void copy(Kernel *k, const Side *s, const char *source, const char *test,
+                 const char *wanted) {
     Cg *cg = k->cg;
     const char *to = address_chunk(k, s);
     if (s->elem > 1) to = cg_text(cg, *to == '(' ? "%s * %d" : "(%s) * %d", to, s->elem);
-    cg_line(cg, "rl_cp_async_%d(shared%s + %c_TILE + %s, %s, %s);", s->l->vec * s->elem,
-            load_stage(k, "put"), s->id - 32, to, source, test);
+    cg_line(cg, "rl_cp_async_%d%s(%s%sshared%s + %c_TILE + %s, %s, %s);", s->l->vec * s->elem,
+            wanted ? "_if" : "", wanted ? wanted : "", wanted ? ", " : "", load_stage(k, "put"),
+            s->id - 32, to, source, test);
 }
 
 /* Chunks whose positions come from tables: a group of reads, then a group of copies, since the
@@ -34,7 +36,7 @@ static void load_groups(Kernel *k, const Side *s) {
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int i = g; i < %s; i++)", bound);
     if (live) cg_open(cg, "if (%s)", live);
-    copy(k, s, "from[i - g]", "inside[i - g]");
+    copy(k, s, "from[i - g]", "inside[i - g]", NULL);
     if (live) cg_close(cg);
     cg_close(cg);
     cg_close(cg);
@@ -51,7 +53,25 @@ void load_async(Kernel *k, const Side *s) {
     const char *live = address_live(k, s);
     if (live) cg_open(cg, "if (%s)", live);
     const char *source = address_source(k, s), *test = address_test(k, s);
-    copy(k, s, source, test ? test : "true");
+    copy(k, s, source, test ? test : "true", NULL);
     if (live) cg_close(cg);
+    cg_close(cg);
+}
+
+/* The row behind which chunk i of n is copied.  */
+static const char *row_of(const Cg *cg, int rows, int n) {
+    if (rows == n) return "i";
+    return rows % n == 0 ? cg_text(cg, "i * %d", rows / n) : cg_text(cg, "i * %d / %d", rows, n);
+}
+
+void load_async_row(Kernel *k, const Side *s, const char *row, int rows) {
+    Cg *cg = k->cg;
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
+    cg_open(cg, "if (%s == %s)", row_of(cg, rows, s->per_thread), row);
+    const char *live = address_live(k, s), *test = address_test(k, s);
+    const char *source = address_source(k, s);
+    copy(k, s, source, test ? test : "true", live ? cg_text(cg, "more && %s", live) : "more");
+    cg_close(cg);
     cg_close(cg);
 }

@@ -127,6 +127,7 @@ typedef struct {
     int step_mn, step_k;      /* ... step_k) */
     bool pointer;             /* all chunks lie at constant distances from one pointer */
     KMode k_mode;
+    bool spread;              /* copies are issued between the products, by predicate */
     bool table;               /* positions are decoded once, into tables in shared memory */
     int k_entries, k_table;   /* chunks along k; bytes of the two tables of loads in turn */
     int row_entries, row_table;           /* chunks along its own axis; -1: kept in registers */
@@ -162,6 +163,7 @@ typedef struct {
     bool packed;              /* dp4a */
     Matrix matrix;
     bool async, staged;       /* some load is */
+    bool spread;              /* some load is: see Side.spread */
     bool tables;              /* some load has tables */
     bool any_ahead;
     int lanes[AX_CLASSES], warps[AX_CLASSES];

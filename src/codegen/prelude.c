@@ -313,7 +313,7 @@ static const PreludeRow table[] = {
 #undef DP4A
 
     /* Asynchronous copies from global to shared memory; nothing is read where `inside` is false and
-     * zeros arrive.  */
+     * zeros arrive.  The second form copies only where `wanted`, without a branch.  */
     {"rl_shared", 0,
      FN "unsigned rl_shared(const void *p) {\n"
         "    return (unsigned)__cvta_generic_to_shared(p);\n"
@@ -326,6 +326,17 @@ static const PreludeRow table[] = {
                ", %2;\"\n"                                                                         \
                "                 :: \"r\"(to), \"l\"(from), \"r\"(inside ? " bytes                 \
                " : 0) : \"memory\");\n"                                                            \
+               "}\n"                                                                               \
+    },                                                                                             \
+    {                                                                                              \
+        "rl_cp_async_" bytes "_if", 80,                                                            \
+            FN "void rl_cp_async_" bytes "_if(bool wanted, unsigned to, const void *from, "        \
+               "bool inside) {\n"                                                                  \
+               "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %0, 0;\"\n"                      \
+               "                 \" @p cp.async." cache ".shared.global [%1], [%2], " bytes         \
+               ", %3; }\"\n"                                                                       \
+               "                 :: \"r\"((int)wanted), \"r\"(to), \"l\"(from), \"r\"(inside ? "   \
+               bytes " : 0) : \"memory\");\n"                                                     \
                "}\n"                                                                               \
     }
     CP_ASYNC("16", "cg"),

@@ -192,8 +192,8 @@ void region_load(Kernel *k, const Side *s) {
     cg_blank(cg);
 }
 
-void region_advance(Kernel *k, const Side *s) {
-    cg_line(k->cg, "%c_places += BK * %d;", s->id, ENTRY);
+void region_advance(Kernel *k, const Side *s, const char *only) {
+    cg_line(k->cg, "%s%c_places += BK * %d;", only, s->id, ENTRY);
 }
 
 /* ---- fragments ---- */

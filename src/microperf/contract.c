@@ -259,6 +259,13 @@ static double split_us(const Model *m, const RProg *r) {
            (bytes / rate + stored / m->dram_write) * 1e6;
 }
 
+/* Fetches of a step's fragments, per tile: the last step of each part of it fetches the first slice
+ * once more where fragments are fetched ahead.  */
+static double fetches(const Model *m, const RProg *r, double steps, double parts) {
+    if (!rprog_matrix(m->dev, r) || !rprog_fetched_ahead(m->dev, r, 0)) return steps;
+    return steps + parts * r->thread.extent[AX_K] / r->warp.extent[AX_K];
+}
+
 static void fill_counts(const Model *m, const RProg *r, const Step *s, const StepCounts *c,
                         double tiles, Estimate *out) {
     const Problem *p = m->p;
@@ -278,11 +285,11 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     double words = (p->acc_bytes + 3) / 4;
     double sums = (slices - 1) * s->warps / slices * mp_lane_sums(r) * words;
     double turned[2] = {0, 0};            /* wavefronts of stores that go through shared memory */
+    double parts = r->split;              /* per tile */
+    if (r->tail > 0) parts += (double)(rprog_tail_parts(p, r) - r->tail) / tiles;
     if (r->via == VIA_SHARED) {
         double pieces = s->warps * r->warp.extent[AX_M] / r->thread.extent[AX_M];
         sums = 0;                         /* of slices: they meet there */
-        double parts = r->split;          /* per tile */
-        if (r->tail > 0) parts += (double)(rprog_tail_parts(p, r) - r->tail) / tiles;
         turned[0] = pieces * (double)c->piece_loads * parts;
         turned[1] = pieces * (double)c->piece_stores * parts;
     }
@@ -294,7 +301,8 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     }
     out->load_sectors = (int64_t)(tiles * (steps * sectors + c->region_sectors) + 0.5);
     double added = sums * r->split;
-    out->smem_load_wavefronts = (int64_t)(tiles * (steps * wavefronts + added + turned[0]));
+    out->smem_load_wavefronts = (int64_t)(
+        tiles * (fetches(m, r, steps, parts) * wavefronts + added + turned[0]) + 0.5);
     out->smem_store_wavefronts =
         (int64_t)(tiles * (steps * stores + added + turned[1] + c->region_stores));
     bool real = te_dtype_class(p->con.acc) == TE_CLASS_REAL && !matrix;

@@ -53,6 +53,12 @@ __device__ __forceinline__ void rl_cp_async_16(unsigned to, const void *from, bo
                  :: "r"(to), "l"(from), "r"(inside ? 16 : 0) : "memory");
 }
 
+__device__ __forceinline__ void rl_cp_async_16_if(bool wanted, unsigned to, const void *from, bool inside) {
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %0, 0;"
+                 " @p cp.async.cg.shared.global [%1], [%2], 16, %3; }"
+                 :: "r"((int)wanted), "r"(to), "l"(from), "r"(inside ? 16 : 0) : "memory");
+}
+
 __device__ __forceinline__ void rl_cp_async_commit() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
@@ -187,21 +193,8 @@ rk_e7c01b7eba31f2b2_0(const unsigned short *__restrict__ t0,
 
         #pragma unroll 1
         for (int step = 0; step < steps; step++) {
-            // load: step + 2
-            if (step + 2 < steps) {
-                #pragma unroll
-                for (int i = 0; i < 2; i++) {
-                    rl_cp_async_16(shared + put + A_TILE + (a_to + i * 512) * 2, (a_src + i * 4096), m0 + (a_mn + i * 16) < M);
-                }
-                a_src += BK;
-                #pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    rl_cp_async_16(shared + put + B_TILE + (b_to + i * 512) * 2, (b_src + i * 4096), n0 + (b_mn + i * 16) < N);
-                }
-                b_src += BK;
-                k_next += BK;
-            }
-            rl_cp_async_commit();
+            // load: step + 2, between the products
+            const bool more = step + 2 < steps;
             // compute: slices of 16 k
             #pragma unroll
             for (int kk = 0; kk < 16; kk += TK) {
@@ -212,31 +205,47 @@ rk_e7c01b7eba31f2b2_0(const unsigned short *__restrict__ t0,
                 for (int g = 0; g < 8; g += 4)
                     rl_ldmatrix_x4(b_frag[(kk / TK + 1) % 2] + g, shared + take + B_TILE + (b_at ^ ((kk + TK) * 2)) + (g / 2 * 8) * 64);
                 #pragma unroll
-                for (int i = 0; i < IM; i++) {
+                for (int r = 0; r < IM; r++) {
                     #pragma unroll
                     for (int j = 0; j < IN; j++)
-                        rl_mma_m16n8k16_f16_f32(acc[i][j], a_frag[kk / TK % 2] + i * 4, b_frag[kk / TK % 2] + j * 2);
+                        rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[kk / TK % 2] + r * 4, b_frag[kk / TK % 2] + j * 2);
+                    #pragma unroll
+                    for (int i = 0; i < 2; i++) {
+                        if (i == r) {
+                            rl_cp_async_16_if(more, shared + put + A_TILE + (a_to + i * 512) * 2, (a_src + i * 4096), m0 + (a_mn + i * 16) < M);
+                        }
+                    }
+                    #pragma unroll
+                    for (int i = 0; i < 4; i++) {
+                        if (i * 2 / 4 == r) {
+                            rl_cp_async_16_if(more, shared + put + B_TILE + (b_to + i * 512) * 2, (b_src + i * 4096), n0 + (b_mn + i * 16) < N);
+                        }
+                    }
                 }
             }
+            a_src += BK;
+            b_src += BK;
+            k_next += BK;
+            rl_cp_async_commit();
             // wait: the next stage is complete
             rl_cp_async_wait<1>();
             __syncthreads();
             put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
-            take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+            // the last step stays where it is, and fetches once more for nobody
+            const bool next = step + 1 < steps;
+            if (next) take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
             // compute: the last slice, with fragments of the next stage under way
-            if (step + 1 < steps) {
-                #pragma unroll
-                for (int g = 0; g < 8; g += 4)
-                    rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + (g / 2 * 8) * 64);
-                #pragma unroll
-                for (int g = 0; g < 8; g += 4)
-                    rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + (g / 2 * 8) * 64);
-            }
             #pragma unroll
-            for (int i = 0; i < IM; i++) {
+            for (int g = 0; g < 8; g += 4)
+                rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + (g / 2 * 8) * 64);
+            #pragma unroll
+            for (int g = 0; g < 8; g += 4)
+                rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + (g / 2 * 8) * 64);
+            #pragma unroll
+            for (int r = 0; r < IM; r++) {
                 #pragma unroll
                 for (int j = 0; j < IN; j++)
-                    rl_mma_m16n8k16_f16_f32(acc[i][j], a_frag[1] + i * 4, b_frag[1] + j * 2);
+                    rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
             }
         }
         if (steps < 8) {
