@@ -185,6 +185,9 @@ typedef struct {
     int64_t workspace_limit;  /* bytes; 0: none is imposed */
     const char *arch;         /* compile target; NULL: the profile's */
     int check;                /* roller_compile: prove the kernel as well */
+    /* Of ptxas' optimizer, 2 or 3, for all plans that are made; 0: 3, but 2 where the time to compile
+     * is expected to be too long (docs/compile-time.md).  For plans to be timed: 3.  */
+    int level;
 } RollerPlanOptions;
 ROLLER_API RollerStatus roller_plan(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                                     const RollerPlanOptions *o, RollerPlans **out);
@@ -256,6 +259,7 @@ typedef struct {
     int64_t dynamic_smem, static_smem, spill_bytes, stack_bytes;
     int registers;
     int compiled;             /* 0: only the source exists; the last five are then 0 */
+    int level;                /* of ptxas, at which it was compiled, 2 or 3; 0: it was not */
 } RollerLaunchInfo;
 ROLLER_API int roller_kernel_launches(const RollerKernel *k);
 ROLLER_API RollerStatus roller_kernel_launch_info(const RollerKernel *k, int i,

@@ -82,6 +82,7 @@ static json_t *resources(Gen *g, const RollerKernel *k) {
         RollerLaunchInfo l = {.struct_size = sizeof l};
         roller_kernel_launch_info(k, i, &l);
         most.compiled |= l.compiled;
+        most.level = l.level;
         if (l.registers > most.registers) most.registers = l.registers;
         if (l.spill_bytes > most.spill_bytes) most.spill_bytes = l.spill_bytes;
         if (l.stack_bytes > most.stack_bytes) most.stack_bytes = l.stack_bytes;
@@ -95,6 +96,7 @@ static json_t *resources(Gen *g, const RollerKernel *k) {
     set(g, o, "stack_bytes", json_integer(most.stack_bytes));
     set(g, o, "static_smem", json_integer(most.static_smem));
     set(g, o, "dynamic_smem", json_integer(most.dynamic_smem));
+    set(g, o, "level", json_integer(most.level));
     return o;
 }
 

@@ -131,6 +131,7 @@ RollerStatus roller_kernel_launch_info(const RollerKernel *k, int i, RollerLaunc
     const KernelResources *r = build_resources(&k->build, l->symbol);
     if (r) {
         info.compiled = 1;
+        info.level = k->build.level;
         info.registers = r->registers;
         info.static_smem = r->static_smem;
         info.spill_bytes = r->spill_stores + r->spill_loads;

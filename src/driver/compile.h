@@ -64,7 +64,7 @@ typedef struct {
     KernelProgram program;
     const char *arch;
     bool compiled;            /* false: only the source exists */
-    int level;                /* of ptxas: that of the whole plan, also where `only` some is wanted */
+    int level;                /* of ptxas: that of the whole plan, also where only some is wanted */
     NvrtcOutput nvrtc;
     int nvrtc_major, nvrtc_minor;
     double emit_ms, compile_ms;

@@ -330,7 +330,7 @@ static void malformed_texts(Arena *a) {
 
 static void test_malformed_texts(void **state) { run(state, malformed_texts); }
 
-/* The line `level` may be anywhere behind the skeleton, says 2 or 3, and is printed for 2 alone.  */
+/* The line `level` may be anywhere behind the skeleton; it says 2 or 3, and is printed for 2.  */
 static void levels_of_texts(Arena *a) {
     Device *dev = fixture_device(a, "h200");
     Problem p = fixture_matmul(1, 512, 512, 512, false, false, TE_F32);
