@@ -121,7 +121,7 @@ typedef struct {
     const char *only;         /* comma-separated measurements (docs/roller-profile.md); NULL: all */
     const char *date;         /* YYYY-MM-DD; NULL: today */
     uint64_t seed;            /* of the data that is read; 0: 1 */
-    const bool *stop;         /* polled; may be NULL */
+    const volatile bool *stop;  /* polled; may be NULL */
     /* Before each measurement; nonzero ends the run.  May be NULL.  */
     int (*progress)(void *user, const char *what, int done, int total, double eta_s);
     void *user;
@@ -276,7 +276,7 @@ typedef struct {
     uint64_t seed;            /* 0: 1 */
     double budget_s;          /* for sampled checking (60) */
     int counters;             /* fill `counters` */
-    const bool *stop;         /* polled; may be NULL */
+    const volatile bool *stop;  /* polled; may be NULL */
     const char *device;       /* number, UUID, NULL: simulator, "auto": device 0 or simulator */
     const char *const *at;    /* run-time sizes, "M=64": at these alone, the largest of others */
     int n_at;                 /* 0: at the ends of all ranges, between, and where programs change */
@@ -302,7 +302,7 @@ typedef struct {
     size_t struct_size;
     const char *device;       /* as for a check */
     double watchdog_s;        /* of a wait for a kernel on a device (20) */
-    const bool *stop;         /* polled; may be NULL */
+    const volatile bool *stop;  /* polled; may be NULL */
 } RollerRunOptions;
 /* Runs the whole kernel on tensors in host memory: one entry per declared input (scalars are 0-dim)
  * and output; a device's part is done by a fork.  ROLLER_CHECK if a fault ends it.  *where (may be
@@ -322,7 +322,7 @@ typedef struct {
     double limit_s, watchdog_s;           /* of all (none); of a wait for a kernel (20) */
     uint64_t seed;            /* of the data; 0: 1 */
     double budget_s;          /* as for a check */
-    const bool *stop;         /* polled; may be NULL */
+    const volatile bool *stop;  /* polled; may be NULL */
     const char *const *at;    /* run-time sizes to time at, "M=64"; the largest of others */
     int n_at;
 } RollerTrialOptions;

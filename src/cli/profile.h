@@ -41,12 +41,13 @@ struct ProfileLeg {
 /* The device asked for, and its profile, by processes of their own: this one stays without driver.
  * Both return the exit code.  What could not be measured is named in the profile.  */
 int profile_probe(ProfileTool *t, MeasurePlace *place);
-int profile_measure_apart(ProfileTool *t, ProfileLeg *leg, const bool *stop, ProfileText *out);
+int profile_measure_apart(ProfileTool *t, ProfileLeg *leg, const volatile bool *stop,
+                          ProfileText *out);
 /* Is `row` one of a list as --only has it?  NULL: all are.  */
 bool profile_chosen(const char *only, const char *row);
 /* Gives a measured profile its factors (driver/calibrate.h).  */
 int profile_calibrate(ProfileTool *t, int (*progress)(void *user, const char *kernel, int done,
-                      int total), void *user, const bool *stop, ProfileText *text);
+                      int total), void *user, const volatile bool *stop, ProfileText *text);
 
 int profile_measure(ProfileTool *t);
 int profile_list(ProfileTool *t);

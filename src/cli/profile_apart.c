@@ -163,7 +163,7 @@ static Status after(ProfileTool *t, const ChildResult *r, FILE *file, bool over,
     return stuck ? note(t, out, m.row, m.row, reason(t, r)) : ST_OK;
 }
 
-static Status run(ProfileTool *t, ProfileLeg *leg, FILE *file, const bool *stop,
+static Status run(ProfileTool *t, ProfileLeg *leg, FILE *file, const volatile bool *stop,
                   ProfileText *out) {
     enum { PATIENCE = 5 };                /* an attempt may take that part of the time */
     double begun = clock_now_s(), limit = leg->limit_s, own = 0.8 * limit;
@@ -192,7 +192,8 @@ static Status run(ProfileTool *t, ProfileLeg *leg, FILE *file, const bool *stop,
     return s;
 }
 
-int profile_measure_apart(ProfileTool *t, ProfileLeg *leg, const bool *stop, ProfileText *out) {
+int profile_measure_apart(ProfileTool *t, ProfileLeg *leg, const volatile bool *stop,
+                          ProfileText *out) {
     FILE *file = tmpfile();
     if (!file) {
         diag_error(&t->diag, ST_IO, NULL, DIAG_NOWHERE, "no temporary file");

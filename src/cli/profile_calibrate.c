@@ -37,7 +37,7 @@ static void describe(ProfileTool *t, const Calibration *c) {
 }
 
 int profile_calibrate(ProfileTool *t, int (*progress)(void *user, const char *kernel, int done,
-                      int total), void *user, const bool *stop, ProfileText *text) {
+                      int total), void *user, const volatile bool *stop, ProfileText *text) {
     Device *dev;
     Calibration c;
     CalibrateOptions o = {.measure = {.device = t->o.device, .seed = t->o.seed, .stop = stop},

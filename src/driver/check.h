@@ -15,7 +15,7 @@ typedef struct {
     double budget_s;          /* scales the sample; 0: 60 */
     int threads;
     bool counters;
-    const bool *stop;         /* polled; may be NULL */
+    const volatile bool *stop;  /* polled; may be NULL */
     const RunPlace *place;    /* NULL: the simulator */
     const int64_t *at;        /* value per size: at these alone; NULL: at all of sample_sizes */
 } CheckOptions;

@@ -28,7 +28,7 @@ typedef struct {
 typedef struct {
     double watchdog_s;        /* the longest time between the two */
     double limit_s;           /* of the whole child; 0: none */
-    const bool *stop;         /* polled; may be NULL */
+    const volatile bool *stop;  /* polled; may be NULL */
 } ChildLimits;
 
 /* Runs body in a child and waits for it.  ST_IO if there can be no child.  */

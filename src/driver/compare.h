@@ -9,7 +9,7 @@ typedef struct {
     const TeData *data;       /* inputs */
     const TeData *temp;       /* per tensor of te; data NULL: computed.  NULL: none is given */
     bool exact;
-    const bool *stop;         /* polled; may be NULL */
+    const volatile bool *stop;  /* polled; may be NULL */
 } Reference;
 
 /* A run of elements along a tensor's last dimension.  */

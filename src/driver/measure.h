@@ -53,7 +53,7 @@ typedef struct {
     uint64_t seed;
     double budget_s;          /* of the proof, as CheckOptions */
     int threads;
-    const bool *stop;         /* polled; may be NULL */
+    const volatile bool *stop;  /* polled; may be NULL */
     const int64_t *at;        /* value per size: to time at, and for a check alone to be at; NULL */
 } MeasureOptions;
 

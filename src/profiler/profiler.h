@@ -45,7 +45,7 @@ typedef struct {
     /* Called before each row; nonzero ends the run with ST_CANCELLED.  May be NULL.  */
     int (*progress)(void *user, const ProfilerProgress *p);
     void *user;
-    const bool *stop;         /* polled between launches: ends the run so, too; may be NULL */
+    const volatile bool *stop;  /* polled between launches: ends the run so, too; may be NULL */
     double limit_s;           /* of the run; what is left then is not measured; 0: none */
     double row_s;             /* the same of each row; 0: three times what the table says and 6 s,
                                * which means nothing on a simulated device: none */

@@ -50,7 +50,7 @@ static bool run_step(Step *s) {
 typedef struct {
     SimUnit *unit;
     Worker *worker;
-    const bool *stop;
+    const volatile bool *stop;
 } Crew;
 
 static bool run_one(void *user, int64_t n, int worker) {

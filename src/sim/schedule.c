@@ -102,7 +102,7 @@ static void check_limit(SimCluster *c) {
 
 bool sim_cluster_run(SimCluster *c, uint64_t budget) {
     int warps = c->n_block * c->block[0].n_warp;
-    const bool *stop = c->run->options->stop;
+    const volatile bool *stop = c->run->options->stop;
     uint64_t polls = c->polls;
     while (budget > 0) {
         bool polled = c->polls != polls, ran = false;

@@ -178,7 +178,7 @@ typedef struct {
     const int64_t *blocks;                /* linear ids of the blocks to run; NULL: all */
     int64_t n_blocks;                     /* with clusters, whole clusters are run */
     uint64_t max_instructions;            /* warp instructions per block; 0: 2^32 */
-    const bool *stop;                     /* polled; may be NULL */
+    const volatile bool *stop;            /* polled; may be NULL */
 } SimOptions;
 
 /* Runs one kernel.  Faults of the kernel are in the report and do not make the call fail; after a

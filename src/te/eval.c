@@ -202,7 +202,7 @@ void te_eval_bind(TeEval *ev, int tensor, TeData values) {
     ev->data[tensor] = values.data;
 }
 
-void te_eval_stop(TeEval *ev, const bool *stop) {
+void te_eval_stop(TeEval *ev, const volatile bool *stop) {
     ev->stop = stop;
 }
 

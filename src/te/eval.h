@@ -35,7 +35,7 @@ void te_eval_bind(TeEval *e, int tensor, TeData values);
  * Temporaries are computed on demand and remembered.  ST_CANCELLED when asked to stop.  */
 Status te_eval_row(TeEval *e, int tensor, const int64_t *at, int64_t count, TeValue *out);
 /* Polls *stop from now on.  */
-void te_eval_stop(TeEval *e, const bool *stop);
+void te_eval_stop(TeEval *e, const volatile bool *stop);
 
 typedef enum { TE_RIGHT, TE_WRONG, TE_UNDECIDED } TeVerdict;
 /* Is the stored element at `p` (type t) right?  exact: compare bit for bit where the bound is 0,
