@@ -132,8 +132,14 @@ static const char *reader(const Kernel *k) {
 /* Does each thread stay in its columns?  */
 static bool keeps_columns(const Kernel *k) { return readers_of(k) % line_of(k) == 0; }
 
+/* Where a block takes segments of tiles in turn, the compiler must not know the threads' numbers: it
+ * would find what each turn of the loop over a piece adds before the segments, and keep all of it
+ * during their products.  */
+static bool hides_reader(const Kernel *k) { return k->c.r->tail > 0 && !keeps_columns(k); }
+
 static const char *turn_number(const Kernel *k) {
-    return cg_text(k->cg, "const unsigned u = %s + s * %d;", reader(k), readers_of(k));
+    return cg_text(k->cg, "const unsigned u = %s + s * %d;",
+                   hides_reader(k) ? "id" : reader(k), readers_of(k));
 }
 
 /* The first vector that a thread reads, from its number `u`.  */
@@ -217,6 +223,7 @@ static void place_piece(Kernel *k) {
     int vec = k->l->vec, line = line_of(k);
     const char *type = cg_type(k->c.p->con.acc), *at = reader(k);
     define_pieces(k, type);
+    if (hides_reader(k)) cg_line(cg, "const int id = rl_hidden(%s);", at);
     if (keeps_columns(k)) {
         cg_line(cg, "const %s *const from = %s;", type,
                 piece_start(k, cg_text(cg, "(unsigned)%s", at)));
