@@ -38,6 +38,13 @@ static const char *test_chunk(const Kernel *k, const Side *s, const char *first)
     return test ? cg_text(cg, "%s && %s", test, inside) : inside;
 }
 
+/* Where a chunk begins along its direction: at a multiple of its length, which the compiler cannot
+ * see, and by which it knows what is chosen by an index modulo 2.  */
+static const char *begin(const Kernel *k, const Side *s, int axis, const char *at) {
+    bool along = (s->l->along == AX_K) == (axis == AX_K);
+    return along && s->l->vec > 1 ? cg_text(k->cg, "(%s) & -%d", at, s->l->vec) : at;
+}
+
 /* Indices of the chunk's first element; prints their definitions.  */
 static CgPoint first_point(Kernel *k, const Side *s, const char *first) {
     Cg *cg = k->cg;
@@ -45,9 +52,10 @@ static CgPoint first_point(Kernel *k, const Side *s, const char *first) {
     CgPoint at = {.cg = cg, .stmt = k->c.root};
     bool wide_k = place_wide(con->axis[AX_K].extent, 2 * (int64_t)k->c.r->block.extent[AX_K]);
     bool wide_own = place_wide(s->whole, s->extent);
-    cg_line(cg, "const %s at_own = %c0 + %s;", place_type(wide_own), s->side ? 'n' : 'm',
-            address_mn(k, s));
-    cg_line(cg, "const %s at_k = %s + %s;", place_type(wide_k), first, address_k(k, s));
+    const char *own = cg_text(cg, "%c0 + %s", s->side ? 'n' : 'm', address_mn(k, s));
+    const char *kk = cg_text(cg, "%s + %s", first, address_k(k, s));
+    cg_line(cg, "const %s at_own = %s;", place_type(wide_own), begin(k, s, s->own, own));
+    cg_line(cg, "const %s at_k = %s;", place_type(wide_k), begin(k, s, AX_K, kk));
     place_decode(cg, at.stmt, &con->axis[AX_B], "b", false, at.index, at.wide);
     place_decode(cg, at.stmt, &con->axis[s->own], "at_own", wide_own, at.index, at.wide);
     place_decode(cg, at.stmt, &con->axis[AX_K], "at_k", wide_k, at.index, at.wide);

@@ -158,15 +158,38 @@ static bool is_constant(const TeExpr *e) {
     return e->n_args > 0 && e->kind != TE_READ && e->kind != TE_REDUCE;
 }
 
-double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b) {
+/* Is it the same for every run of `run` elements that begins at a multiple of that?  */
+static bool is_periodic(const TeExpr *e, int run) {
+    if (e->kind == TE_INT) return true;
+    if (e->kind == TE_MOD && e->args[0]->kind == TE_INDEX && e->args[1]->kind == TE_INT)
+        return e->args[1]->v.i > 0 && run % e->args[1]->v.i == 0;
+    for (int i = 0; i < e->n_args; i++) {
+        if (!is_periodic(e->args[i], run)) return false;
+    }
+    return e->kind >= TE_EQ && e->kind <= TE_OR;
+}
+
+typedef struct {
+    const TeExpr *stop[2];
+    int run;
+} Counted;
+
+static double count_ops(const Counted *c, const TeExpr *e) {
     enum { CALL = 8, DIVISION = 8 };
-    if (e == stop_a || e == stop_b || is_constant(e)) return 0;
-    double n = 0;
+    if (e == c->stop[0] || e == c->stop[1] || is_constant(e)) return 0;
+    double n = 0, arm[2];
     switch (e->kind) {
     case TE_INT: case TE_REAL: case TE_BOOLEAN: case TE_SIZE: case TE_INDEX: case TE_SCALAR:
         return 0;
     case TE_READ:
-        return e->other ? expr_ops(e->other, stop_a, stop_b) : 0;
+        return e->other ? count_ops(c, e->other) : 0;
+    case TE_SELECT:
+        if (c->run == 1 || !is_periodic(e->args[0], c->run)) {
+            n = 1;
+            break;
+        }
+        for (int i = 0; i < 2; i++) arm[i] = count_ops(c, e->args[1 + i]);
+        return arm[0] > arm[1] ? arm[0] : arm[1];
     case TE_DIV: case TE_MOD:
         n = is_shift(e) ? 1 : DIVISION;
         break;
@@ -176,6 +199,14 @@ double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b) {
     default:
         n = 1;
     }
-    for (int i = 0; i < e->n_args; i++) n += expr_ops(e->args[i], stop_a, stop_b);
+    for (int i = 0; i < e->n_args; i++) n += count_ops(c, e->args[i]);
     return n;
+}
+
+double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b) {
+    return count_ops(&(Counted){{stop_a, stop_b}, 1}, e);
+}
+
+double expr_ops_in_run(const TeExpr *e, int run) {
+    return count_ops(&(Counted){{NULL, NULL}, run}, e);
 }

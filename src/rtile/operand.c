@@ -120,6 +120,7 @@ void operand_describe(const Operand *o, int side, int align, Problem *p) {
         op->vec_mn = chunk_vector(p->te, s, o->expr, mn, align);
         op->vec_k = chunk_vector(p->te, s, o->expr, k, align);
         bool along_k = op->vec_k > op->vec_mn;
+        op->ops = expr_ops_in_run(o->expr, along_k ? op->vec_k : op->vec_mn);
         op->chunk_bytes = chunk_bytes(p, o->expr, along_k ? k : mn,
                                       along_k ? op->vec_k : op->vec_mn, align);
     }
