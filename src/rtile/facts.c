@@ -158,21 +158,22 @@ static bool is_constant(const TeExpr *e) {
     return e->n_args > 0 && e->kind != TE_READ && e->kind != TE_REDUCE;
 }
 
-/* Is it the same for every run of `run` elements that begins at a multiple of that?  */
-static bool is_periodic(const TeExpr *e, int run) {
+typedef struct {
+    const TeExpr *stop[2];    /* neither these nor what is below them is counted */
+    int index, run;           /* elements are made in runs of the index, from a multiple of it on */
+} Counted;
+
+/* Is it the same in every run?  */
+static bool is_periodic(const Counted *c, const TeExpr *e) {
     if (e->kind == TE_INT) return true;
     if (e->kind == TE_MOD && e->args[0]->kind == TE_INDEX && e->args[1]->kind == TE_INT)
-        return e->args[1]->v.i > 0 && run % e->args[1]->v.i == 0;
+        return e->args[0]->v.ref == c->index && e->args[1]->v.i > 0 &&
+               c->run % e->args[1]->v.i == 0;
     for (int i = 0; i < e->n_args; i++) {
-        if (!is_periodic(e->args[i], run)) return false;
+        if (!is_periodic(c, e->args[i])) return false;
     }
     return e->kind >= TE_EQ && e->kind <= TE_OR;
 }
-
-typedef struct {
-    const TeExpr *stop[2];
-    int run;
-} Counted;
 
 static double count_ops(const Counted *c, const TeExpr *e) {
     enum { CALL = 8, DIVISION = 8 };
@@ -184,7 +185,7 @@ static double count_ops(const Counted *c, const TeExpr *e) {
     case TE_READ:
         return e->other ? count_ops(c, e->other) : 0;
     case TE_SELECT:
-        if (c->run == 1 || !is_periodic(e->args[0], c->run)) {
+        if (c->run == 1 || !is_periodic(c, e->args[0])) {
             n = 1;
             break;
         }
@@ -204,9 +205,9 @@ static double count_ops(const Counted *c, const TeExpr *e) {
 }
 
 double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b) {
-    return count_ops(&(Counted){{stop_a, stop_b}, 1}, e);
+    return count_ops(&(Counted){.stop = {stop_a, stop_b}, .run = 1}, e);
 }
 
-double expr_ops_in_run(const TeExpr *e, int run) {
-    return count_ops(&(Counted){{NULL, NULL}, run}, e);
+double expr_ops_in_run(const TeExpr *e, int index, int run) {
+    return count_ops(&(Counted){.index = index, .run = run}, e);
 }

@@ -90,7 +90,7 @@ ReadWidths rtile_widths(const Problem *p, const FusedAxis *axis, int align,
 void rtile_map_reads(Problem *p, const FusedAxis *domain, int align);
 /* Arithmetic of an expression, in instructions; `stop` and what is below it is not counted.  */
 double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b);
-/* The same for each element of runs that begin at multiples of `run`: of a selection by an index
- * modulo a divisor of that, the larger arm.  */
-double expr_ops_in_run(const TeExpr *e, int run);
+/* The same for each element of runs along an index that begin at multiples of `run`: of a selection
+ * by the index modulo a divisor of that, the larger arm.  */
+double expr_ops_in_run(const TeExpr *e, int index, int run);
 #endif

@@ -120,9 +120,10 @@ void operand_describe(const Operand *o, int side, int align, Problem *p) {
         op->vec_mn = chunk_vector(p->te, s, o->expr, mn, align);
         op->vec_k = chunk_vector(p->te, s, o->expr, k, align);
         bool along_k = op->vec_k > op->vec_mn;
-        op->ops = expr_ops_in_run(o->expr, along_k ? op->vec_k : op->vec_mn);
-        op->chunk_bytes = chunk_bytes(p, o->expr, along_k ? k : mn,
-                                      along_k ? op->vec_k : op->vec_mn, align);
+        const FusedAxis *along = along_k ? k : mn;
+        int vec = along_k ? op->vec_k : op->vec_mn;
+        op->ops = expr_ops_in_run(o->expr, rtile_chunk_index(s, along), vec);
+        op->chunk_bytes = chunk_bytes(p, o->expr, along, vec, align);
     }
     if (!a.affine) {
         if (op->vec_k > 1) chunk_rows(k->extent, &op->run_k, &op->stride_k, &op->stride_mn);

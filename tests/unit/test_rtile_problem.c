@@ -247,6 +247,30 @@ static void streams(void **state) {
     assert_true(p.contraction);
 }
 
+/* Packed weights: read by chunks, the half of a byte is a constant for each element of a chunk, so
+ * what is done is one shift or mask, the subtraction and the cast; not where every element has its
+ * own access, nor for other conditions.  */
+static void packed_weights(void **state) {
+    static const struct {
+        const char *weight;
+        double least, most;
+    } row[] = {
+        {"k % 2 == 0 ? W[n,k/2] % 16 : W[n,k/2] / 16", 3, 3},
+        {"k % 2 != 0 && k % 4 >= 0 ? W[n,k/2] / 16 : W[n,k/2] % 16", 3, 3},
+        {"k % 3 == 0 ? W[n,k/2] % 16 : W[n,k/2] / 16", 6, 20},
+        {"n % 2 == 0 ? W[n,k/2] % 16 : W[n,k/2] / 16", 6, 20},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const char *text = arena_printf(
+            *state, "op f(A: f16[64,128], W: u8[64,64]) -> C: f32[64,64]"
+                    " { C[m,n] += A[m,k] * f16((%s) - 8); }", row[i].weight);
+        Problem p = problem_of(*state, text, 0, 0);
+        const ROperand *w = &p.op[1];
+        if (w->vec_k < 4 || w->ops < row[i].least || w->ops > row[i].most)
+            fail_msg("%d along k, %g operations: %s", w->vec_k, w->ops, row[i].weight);
+    }
+}
+
 /* Every group of some ops plans on every profile.  */
 static void plans(void *user) {
     Arena *a = user;
@@ -308,6 +332,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(chunks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(batches, set_up, tear_down),
         cmocka_unit_test_setup_teardown(streams, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(packed_weights, set_up, tear_down),
         cmocka_unit_test_setup_teardown(whole_ops_plan, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
