@@ -52,4 +52,26 @@ compile 3 'a library without a function' && {
     if grep -q 'has no function nvrtcVersion' err; then ok 'a missing function is named'
     else bad 'a missing function is named'; fi
 }
+
+# NVRTC is loaded while the op is planned: what is wrong with it is said once, by who needs it.
+ROLLER_NVRTC=$dir/none.so
+compile 3 'no library' && {
+    if [ "$(grep -c 'cannot be loaded' err)" = 1 ]; then ok 'a missing library is told once'
+    else bad 'a missing library is told once'; fi
+}
+sed 's/+ 1/+ q/' f.te >wrong.te
+ends 1 'an error in the text, no library' "$BUILD/roller-gen" --profile a100 wrong.te && {
+    if grep -q 'NVRTC' err; then bad 'only the error in the text is told'
+    else ok 'only the error in the text is told'; fi
+}
+# Who ends the process when it is loaded.
+echo '#include <stdlib.h>
+__attribute__((constructor)) static void end(void) { _Exit(99); }' >trap.c
+${CC:-cc} $cflags trap.c -o "$dir/trap.so"
+ROLLER_NVRTC=$dir/trap.so
+ends 99 'a library that is a trap' "$BUILD/roller-gen" --profile a100 f.te && ok 'a trap works'
+for options in '--dump te,access --dry-run' '--list-ops' '-M'; do
+    ends 0 "$options" "$BUILD/roller-gen" --profile a100 $options f.te &&
+        ok "$options does not load NVRTC"
+done
 exit 0

@@ -6,6 +6,7 @@
 #define ROLLER_CLI_GEN_H
 #include "cli/options.h"
 #include "roller.h"
+#include <pthread.h>
 
 typedef struct {
     const char *kind, *path;
@@ -33,6 +34,13 @@ typedef struct {
     double parse_ms, plan_ms, emit_ms, compile_ms, check_ms, measure_ms;
 } Result;
 
+/* The thread that loads NVRTC while the op is planned.  */
+typedef struct {
+    pthread_t thread;
+    bool running;
+    Arena *arena;             /* the thread's own */
+} GenEarly;
+
 typedef struct {
     Arena *a;
     Diag diag;                /* of the command line and the files; library errors are in ctx */
@@ -50,6 +58,7 @@ typedef struct {
     bool failed;
     int warnings;
     double start_ms;
+    GenEarly early;
 } Gen;
 
 double gen_now_ms(void);
@@ -57,6 +66,12 @@ double gen_now_ms(void);
 int gen_fail(Gen *g, RollerStatus s);
 int gen_fail_here(Gen *g);
 void gen_warnings(Gen *g);
+
+/* early.c: begins to load the newest NVRTC, which nearly every target needs; failures are left to
+ * who needs it.  Who opens it meanwhile waits in the loader.  The thread must have ended before
+ * anything is forked and before main returns.  */
+void gen_load_early(Gen *g);
+void gen_end_early(Gen *g);
 
 /* outputs.c: artefact names and files.  */
 int gen_write(Gen *g, Result *r);

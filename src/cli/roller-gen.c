@@ -1,6 +1,7 @@
 /* roller-gen FILE.te: from a tensor expression to a CUDA kernel.  */
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/heap.h"
 #include "cli/gen.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,8 +88,12 @@ static int plan(Gen *g, Result *r) {
 }
 
 static int build(Gen *g, Result *r) {
-    if (g->o.measure) return gen_measure(g, r);
+    if (g->o.measure) {
+        gen_end_early(g);
+        return gen_measure(g, r);
+    }
     RollerStatus s = roller_build_best(g->ctx, r->plans, NULL, &r->kernel);
+    gen_end_early(g);
     gen_warnings(g);
     int code = 0;
     if (s) {
@@ -196,6 +201,10 @@ static int generate_op(Gen *g, const char *name) {
 
 static int generate(Gen *g) {
     const GenOptions *o = &g->o;
+    if (!front_only(o)) {
+        heap_expect_much();
+        gen_load_early(g);
+    }
     const char *const *name = &o->op;
     int n_op = 1;
     if (o->op && strcmp(o->op, "all") == 0) {
@@ -289,6 +298,7 @@ int main(int argc, char **argv) {
         fputs("roller-gen: error: out of memory\n", stderr);
         m.code = status_exit(ST_NOMEM);
     }
+    gen_end_early(&g);
     for (int i = 0; i < g.n_result; i++) {
         roller_kernel_destroy(g.result[i].kernel);
         roller_plans_destroy(g.result[i].plans);
