@@ -3,8 +3,8 @@
 
 /* Which chunks of a tile a thread loads, and where in shared memory they go.  */
 
-/* What chunk i has of quantity `name`, which is known for `n` chunks and grows by `step` (NULL: not)
- * from one n to the next.  */
+/* What chunk i has of quantity `name`, which is known for `n` chunks and grows by `step` (NULL:
+ * not) from one n to the next.  */
 static const char *known_for(const Kernel *k, const Side *s, const char *name, int n,
                              const char *step) {
     const Cg *cg = k->cg;

@@ -221,6 +221,13 @@ static void keep_across(Kernel *k, const Side *s) {
             value);
 }
 
+static void keep_element(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    const char *x = kept(k, s, false, cg_text(cg, "%c_reg[i].v[0]", s->id));
+    cg_line(cg, "const %s x = %s;", cg_storage(s->tile), x);
+    cg_line(cg, "rl_store_shared<1>(to, %s, &x);", address_chunk(k, s));
+}
+
 void load_staged_keep(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     if (s->direct) {
@@ -234,8 +241,7 @@ void load_staged_keep(Kernel *k, const Side *s) {
     cg_line(cg, "%s *const to = reinterpret_cast<%s *>(smem%s + %c_TILE);", type, type,
             load_stage(k, "put"), s->id - 32);
     if (s->l->vec == 1)
-        cg_line(cg, "to[%s] = %s;", address_chunk(k, s),
-                kept(k, s, false, cg_text(cg, "%c_reg[i].v[0]", s->id)));
+        keep_element(k, s);
     else if (s->l->along == s->l->layout.inner) keep_straight(k, s);
     else keep_across(k, s);
     if (live) cg_close(cg);

@@ -11,13 +11,6 @@ static const PreludeRow table[] = {
      "template <int N, typename T> " FN "rl_vec<T, N> rl_load(const T *p) {\n"
      "    return *reinterpret_cast<const rl_vec<T, N> *>(p);\n"
      "}\n"},
-    {"rl_store", 0,
-     "template <int N, typename T> " FN "void rl_store(T *p, const T *x) {\n"
-     "    rl_vec<T, N> y;\n"
-     "    #pragma unroll\n"
-     "    for (int i = 0; i < N; i++) y.v[i] = x[i];\n"
-     "    *reinterpret_cast<rl_vec<T, N> *>(p) = y;\n"
-     "}\n"},
 
     /* Narrow reals to f32: exact.  */
     {"rl_f16_to_f32", 0,
@@ -359,11 +352,14 @@ static bool is_name(char ch) {
            ch == '_';
 }
 
-static int rows(void) { return ROWS + prelude_matrix_rows + prelude_pairs_rows; }
+static int rows(void) {
+    return ROWS + prelude_matrix_rows + prelude_pairs_rows + prelude_stores_rows;
+}
 
 static const PreludeRow *row(int i) {
-    int n = i - ROWS, pairs = n - prelude_matrix_rows;
-    return n < 0 ? &table[i] : pairs < 0 ? &prelude_matrix[n] : &prelude_pairs[pairs];
+    int n = i - ROWS, pairs = n - prelude_matrix_rows, stores = pairs - prelude_pairs_rows;
+    if (pairs < 0) return n < 0 ? &table[i] : &prelude_matrix[n];
+    return stores < 0 ? &prelude_pairs[pairs] : &prelude_stores[stores];
 }
 
 static int find(const char *name, size_t len, int cc) {

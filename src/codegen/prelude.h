@@ -17,6 +17,8 @@ extern const PreludeRow prelude_matrix[];  /* prelude_matrix.c: those of matrix 
 extern const int prelude_matrix_rows;
 extern const PreludeRow prelude_pairs[];   /* prelude_pairs.c: those of narrow vectors */
 extern const int prelude_pairs_rows;
+extern const PreludeRow prelude_stores[];  /* prelude_store.c: stores */
+extern const int prelude_stores_rows;
 
 /* Definitions of every rl_ name in `body` and what they need themselves, in order of the table.
  * Returns the first name that is not in the table, NULL if all are.  */

@@ -1,11 +1,40 @@
 #include "codegen/blocks.h"
 
-/* Loops over the accumulators of a thread; one statement follows, and the end of the outer one.  */
-static void open_all(Kernel *k, const char *rows, const char *cols) {
+/* Opens loops over the accumulators of a thread, `width` at a time.  */
+static void open_all(Kernel *k, const char *rows, const char *cols, int width) {
     cg_line(k->cg, "#pragma unroll");
     cg_open(k->cg, "for (int i = 0; i < %s; i++)", rows);
     cg_line(k->cg, "#pragma unroll");
-    cg_line(k->cg, "for (int j = 0; j < %s; j++)", cols);
+    cg_open(k->cg, "for (int j = 0; j < %s; j += %d)", cols, width);
+}
+
+static void close_all(Kernel *k) {
+    cg_close(k->cg);
+    cg_close(k->cg);
+}
+
+/* Accumulators that lie side by side and pass through shared memory in one access.  */
+static int width_of(const Kernel *k) {
+    const Contract *c = &k->c;
+    int n = c->matrix.used ? c->matrix.accumulators : c->r->thread.extent[AX_N];
+    int width = 16 / c->p->acc_bytes;
+    while (n % width != 0) width /= 2;
+    return width;
+}
+
+/* Adds what another slice has left.  */
+static void add_slice(Kernel *k, const char *rows, const char *cols, const char *at) {
+    Cg *cg = k->cg;
+    const Contraction *con = &k->c.p->con;
+    int width = width_of(k), n = k->c.matrix.accumulators;
+    const char *acc = n ? cg_text(cg, "acc[i][j / %d][j %% %d + v]", n, n) : "acc[i][j + v]";
+    open_all(k, rows, cols, width);
+    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(copies + %s);", cg_type(con->acc), width,
+            width, at);
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int v = 0; v < %d; v++)", width);
+    cg_line(cg, "    %s = %s;", acc, cg_fold(cg, con->red, con->acc, acc, "x.v[v]"));
+    close_all(k);
 }
 
 /* Warps that worked on other k of every step hand their sums to those of slice 0, which adds them
@@ -14,21 +43,21 @@ static void open_all(Kernel *k, const char *rows, const char *cols) {
 void reduce_slices(Kernel *k) {
     Cg *cg = k->cg;
     const Contract *c = &k->c;
-    const Contraction *con = &c->p->con;
-    const char *type = cg_type(con->acc);
-    int slices = c->warps[AX_K], n = c->matrix.accumulators;
+    const char *type = cg_type(c->p->con.acc);
+    int slices = c->warps[AX_K], n = c->matrix.accumulators, width = width_of(k);
     const char *rows = n ? "IM" : "TM", *cols = n ? cg_text(cg, "(IN * %d)", n) : "TN";
-    const char *acc = n ? cg_text(cg, "acc[i][j / %d][j %% %d]", n, n) : "acc[i][j]";
-    const char *at = cg_text(cg, "[(i * %s + j) * SLICE]", cols);
+    const char *acc = n ? cg_text(cg, "acc[i][j / %d] + j %% %d", n, n) : "acc[i] + j";
+    const char *at = cg_text(cg, "(i * %s + j) * SLICE", cols);
+    const char *own = width > 1 ? cg_text(cg, " * %d", width) : "";
     cg_line(cg, "// reduce: %d slices of warps", slices);
     cg_line(cg, "constexpr int SLICE = %d;  // threads", c->r->threads / slices);
-    cg_line(cg, "%s *copies = reinterpret_cast<%s *>(smem) + tid %% SLICE;", type, type);
+    cg_line(cg, "%s *copies = reinterpret_cast<%s *>(smem) + tid %% SLICE%s;", type, type, own);
     cg_line(cg, "__syncthreads();");
     cg_open(cg, "if (k_warp > 0)");
     cg_line(cg, "copies += (k_warp / WK - 1) * (%s * %s * SLICE);", rows, cols);
-    open_all(k, rows, cols);
-    cg_line(cg, "    copies%s = %s;", at, acc);
-    cg_close(cg);
+    open_all(k, rows, cols, width);
+    cg_line(cg, "rl_store_shared<%d>(copies, %s, %s);", width, at, acc);
+    close_all(k);
     cg_close(cg);
     cg_line(cg, "__syncthreads();");
     cg_line(cg, "if (k_warp > 0) return;");
@@ -37,10 +66,7 @@ void reduce_slices(Kernel *k) {
         cg_open(cg, "for (int s = 0; s < %d; s++, copies += %s * %s * SLICE)", slices - 1, rows,
                 cols);
     }
-    open_all(k, rows, cols);
-    const char *sum = cg_fold(cg, con->red, con->acc, acc, cg_text(cg, "copies%s", at));
-    cg_line(cg, "    %s = %s;", acc, sum);
-    cg_close(cg);
+    add_slice(k, rows, cols, at);
     if (slices > 2) cg_close(cg);
     cg_blank(cg);
 }

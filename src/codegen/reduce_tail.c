@@ -49,8 +49,7 @@ void reduce_tail_store(Kernel *k) {
     const char *to = store_sums(k, "-m0 + ", "-n0 + ", "BN");
     elements_open_outputs(k);
     const char *first = k->c.matrix.used ? mma_element(k, "0") : "acc[i][j]";
-    if (k->l->vec > 1) cg_line(cg, "rl_store<%d>(%s, &%s);", k->l->vec, to, first);
-    else cg_line(cg, "*(%s) = %s;", to, first);
+    cg_line(cg, "rl_store_global<%d>(%s, &%s);", k->l->vec, to, first);
     elements_end(k);
     cg_close(cg);
 }

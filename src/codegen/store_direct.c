@@ -95,9 +95,9 @@ void store_direct(Kernel *k) {
         int width = elements_width(k, stmt, &x);
         const char *offset, *to = store_place(k, stmt, &x, &offset);
         const char *put = cg_store(cg, cg->te->tensor[t].dtype, in_pairs(k, stmt), width);
+        if (!in_pairs(k, stmt)) put = cg_text(cg, "rl_store_global<%d>", width);
         if (width == k->at.vec) {
-            if (width == 1) cg_line(cg, "%s[%s] = o%d[0];", to, offset, t);
-            else cg_line(cg, "%s(%s + (%s), o%d);", put, to, offset, t);
+            cg_line(cg, "%s(%s + (%s), o%d);", put, to, offset, t);
             continue;
         }
         if (width > 1) {

@@ -28,9 +28,9 @@ static bool runs_along(const Kernel *k, int stmt, AxisClass axis) {
     return true;
 }
 
-/* Where the indices of an axis begin that end before `end` and lie in memory one after the other, so
- * that the offset of a write is a multiple of their joint position.  `stride`: of which; NULL: they
- * are one element.  */
+/* Where the indices of an axis begin that end before `end` and lie in memory one after the other:
+ * the offset of a write is a multiple of their joint position.  `stride`: of which; NULL: they are
+ * one element.  */
 static int run_before(const Kernel *k, int stmt, const Access *x, const FusedAxis *f, int end,
                       const char **stride) {
     int64_t below = 1;

@@ -80,12 +80,12 @@ static void write_row(Kernel *k, const char *of) {
     cg_line(cg, "#pragma unroll");
     if (k->c.r->swapped) {
         cg_line(cg, "for (int f = 0; f < %d; f++)", n);
-        cg_line(cg, "    to[%sf %% 2 * %d + j * TN + f / 2 * 8] = acc[%s][j][f];", turn, row,
-                of);
+        cg_line(cg, "    rl_store_shared<1>(to, %sf %% 2 * %d + j * TN + f / 2 * 8, "
+                "&acc[%s][j][f]);", turn, row, of);
     } else {
         cg_line(cg, "for (int f = 0; f < %d; f += 2)", n);
-        cg_line(cg, "    rl_store<2>(to + (%sf * %d + j * %s), acc[%s][j] + f);", turn, 4 * row,
-                step, of);
+        cg_line(cg, "    rl_store_shared<2>(to, %sf * %d + j * %s, acc[%s][j] + f);", turn,
+                4 * row, step, of);
     }
     cg_close(cg);
 }

@@ -30,13 +30,6 @@ template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(con
     return *reinterpret_cast<const rl_vec<T, N> *>(p);
 }
 
-template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
-    rl_vec<T, N> y;
-    #pragma unroll
-    for (int i = 0; i < N; i++) y.v[i] = x[i];
-    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
-}
-
 __device__ __forceinline__ unsigned rl_shared(const void *p) {
     return (unsigned)__cvta_generic_to_shared(p);
 }
@@ -90,6 +83,43 @@ template <int N> __device__ __forceinline__ void rl_store_f16(unsigned short *p,
     for (int i = 0; i < N / 2; i++)
         y.v[i] = rl_f32x2_to_f16(x[2 * i], x[2 * i + 1]);
     *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
+}
+
+template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
+    rl_vec<T, N> y;
+    #pragma unroll
+    for (int i = 0; i < N; i++) y.v[i] = x[i];
+    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
+}
+
+template <int N, typename T>
+__device__ __forceinline__ void rl_store_global(T *p, const T *x) {
+    if constexpr (sizeof(T) == 2 && N == 1)
+        asm volatile("st.global.b16 [%0], %1;"
+                     :: "l"(p), "h"(x[0]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 1)
+        asm volatile("st.global.b32 [%0], %1;"
+                     :: "l"(p), "r"(x[0]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 2)
+        asm volatile("st.global.v2.b32 [%0], {%1, %2};"
+                     :: "l"(p), "r"(x[0]), "r"(x[1]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 4)
+        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+                     :: "l"(p), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
+    else rl_store<N>(p, x);
+}
+template <int N>
+__device__ __forceinline__ void rl_store_global(float *p, const float *x) {
+    if constexpr (N == 1)
+        asm volatile("st.global.b32 [%0], %1;"
+                     :: "l"(p), "f"(x[0]) : "memory");
+    else if constexpr (N == 2)
+        asm volatile("st.global.v2.b32 [%0], {%1, %2};"
+                     :: "l"(p), "f"(x[0]), "f"(x[1]) : "memory");
+    else if constexpr (N == 4)
+        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+                     :: "l"(p), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]) : "memory");
+    else rl_store<N>(p, x);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 1)
@@ -325,7 +355,7 @@ rk_7db3494c532de037_0(const unsigned short *__restrict__ t0,
                         for (int g = 0; g < 2; g += 2) {
                             const int n = n_at + (j * TN + g);
                             if (n < N) {
-                                rl_store<2>(part + ((long long)(i * TM + f * 8) * N + (long long)(j * TN + g)), &acc[i][j][f * 2 + g + 0]);
+                                rl_store_global<2>(part + ((long long)(i * TM + f * 8) * N + (long long)(j * TN + g)), &acc[i][j][f * 2 + g + 0]);
                             }
                         }
                     }

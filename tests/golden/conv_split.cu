@@ -30,13 +30,6 @@ template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(con
     return *reinterpret_cast<const rl_vec<T, N> *>(p);
 }
 
-template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
-    rl_vec<T, N> y;
-    #pragma unroll
-    for (int i = 0; i < N; i++) y.v[i] = x[i];
-    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
-}
-
 __device__ __forceinline__ unsigned rl_shared(const void *p) {
     return (unsigned)__cvta_generic_to_shared(p);
 }
@@ -58,6 +51,73 @@ __device__ __forceinline__ int rl_hidden(int x) {
     int y;
     asm volatile("mov.s32 %0, %1;" : "=r"(y) : "r"(x));
     return y;
+}
+
+template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
+    rl_vec<T, N> y;
+    #pragma unroll
+    for (int i = 0; i < N; i++) y.v[i] = x[i];
+    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
+}
+
+template <int N, typename T>
+__device__ __forceinline__ void rl_store_global(T *p, const T *x) {
+    if constexpr (sizeof(T) == 2 && N == 1)
+        asm volatile("st.global.b16 [%0], %1;"
+                     :: "l"(p), "h"(x[0]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 1)
+        asm volatile("st.global.b32 [%0], %1;"
+                     :: "l"(p), "r"(x[0]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 2)
+        asm volatile("st.global.v2.b32 [%0], {%1, %2};"
+                     :: "l"(p), "r"(x[0]), "r"(x[1]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 4)
+        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+                     :: "l"(p), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
+    else rl_store<N>(p, x);
+}
+template <int N>
+__device__ __forceinline__ void rl_store_global(float *p, const float *x) {
+    if constexpr (N == 1)
+        asm volatile("st.global.b32 [%0], %1;"
+                     :: "l"(p), "f"(x[0]) : "memory");
+    else if constexpr (N == 2)
+        asm volatile("st.global.v2.b32 [%0], {%1, %2};"
+                     :: "l"(p), "f"(x[0]), "f"(x[1]) : "memory");
+    else if constexpr (N == 4)
+        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+                     :: "l"(p), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]) : "memory");
+    else rl_store<N>(p, x);
+}
+
+template <int N, typename T>
+__device__ __forceinline__ void rl_store_shared(T *p, int at, const T *x) {
+    if constexpr (sizeof(T) == 2 && N == 1)
+        asm volatile("st.shared.b16 [%0], %1;"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "h"(x[0]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 1)
+        asm volatile("st.shared.b32 [%0], %1;"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "r"(x[0]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 2)
+        asm volatile("st.shared.v2.b32 [%0], {%1, %2};"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "r"(x[0]), "r"(x[1]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 4)
+        asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
+    else rl_store<N>(p + at, x);
+}
+template <int N>
+__device__ __forceinline__ void rl_store_shared(float *p, int at, const float *x) {
+    if constexpr (N == 1)
+        asm volatile("st.shared.b32 [%0], %1;"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "f"(x[0]) : "memory");
+    else if constexpr (N == 2)
+        asm volatile("st.shared.v2.b32 [%0], {%1, %2};"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "f"(x[0]), "f"(x[1]) : "memory");
+    else if constexpr (N == 4)
+        asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]) : "memory");
+    else rl_store<N>(p + at, x);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 1)
@@ -309,15 +369,16 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
     }
     // reduce: 2 slices of warps
     constexpr int SLICE = 64;  // threads
-    float *copies = reinterpret_cast<float *>(smem) + tid % SLICE;
+    float *copies = reinterpret_cast<float *>(smem) + tid % SLICE * 4;
     __syncthreads();
     if (k_warp > 0) {
         copies += (k_warp / WK - 1) * (TM * TN * SLICE);
         #pragma unroll
         for (int i = 0; i < TM; i++) {
             #pragma unroll
-            for (int j = 0; j < TN; j++)
-                copies[(i * TN + j) * SLICE] = acc[i][j];
+            for (int j = 0; j < TN; j += 4) {
+                rl_store_shared<4>(copies, (i * TN + j) * SLICE, acc[i] + j);
+            }
         }
     }
     __syncthreads();
@@ -325,8 +386,12 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
     #pragma unroll
     for (int i = 0; i < TM; i++) {
         #pragma unroll
-        for (int j = 0; j < TN; j++)
-            acc[i][j] = acc[i][j] + copies[(i * TN + j) * SLICE];
+        for (int j = 0; j < TN; j += 4) {
+            const rl_vec<float, 4> x = rl_load<4>(copies + (i * TN + j) * SLICE);
+            #pragma unroll
+            for (int v = 0; v < 4; v++)
+                acc[i][j + v] = acc[i][j + v] + x.v[v];
+        }
     }
 
     // partial: sums of this slice to the workspace
@@ -342,7 +407,7 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
             for (int j = 0; j < TN; j += 4) {
                 const int n = n_at + (j / VN * (LN * VN) + j % VN);
                 if (n < N) {
-                    rl_store<4>(part + ((long long)(i / VM * (LM * VM) + i % VM) * N + (long long)(j / VN * (LN * VN) + j % VN)), &acc[i][j]);
+                    rl_store_global<4>(part + ((long long)(i / VM * (LM * VM) + i % VM) * N + (long long)(j / VN * (LN * VN) + j % VN)), &acc[i][j]);
                 }
             }
         }
@@ -383,6 +448,6 @@ rk_0bce3279f27ce134_1(const float *__restrict__ t0,
             const int i2 = (n + v) / 14u;
             o2[v] = sum.v[v];
         }
-        rl_store<4>(t2 + (i1 * 196 + i2 * 14 + i3), o2);
+        rl_store_global<4>(t2 + (i1 * 196 + i2 * 14 + i3), o2);
     }
 }

@@ -28,13 +28,6 @@ template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(con
     return *reinterpret_cast<const rl_vec<T, N> *>(p);
 }
 
-template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
-    rl_vec<T, N> y;
-    #pragma unroll
-    for (int i = 0; i < N; i++) y.v[i] = x[i];
-    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
-}
-
 __device__ __forceinline__ unsigned rl_shared(const void *p) {
     return (unsigned)__cvta_generic_to_shared(p);
 }
@@ -55,6 +48,43 @@ __device__ __forceinline__ void rl_cp_async_commit() {
 
 template <int N> __device__ __forceinline__ void rl_cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
+}
+
+template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
+    rl_vec<T, N> y;
+    #pragma unroll
+    for (int i = 0; i < N; i++) y.v[i] = x[i];
+    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
+}
+
+template <int N, typename T>
+__device__ __forceinline__ void rl_store_global(T *p, const T *x) {
+    if constexpr (sizeof(T) == 2 && N == 1)
+        asm volatile("st.global.b16 [%0], %1;"
+                     :: "l"(p), "h"(x[0]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 1)
+        asm volatile("st.global.b32 [%0], %1;"
+                     :: "l"(p), "r"(x[0]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 2)
+        asm volatile("st.global.v2.b32 [%0], {%1, %2};"
+                     :: "l"(p), "r"(x[0]), "r"(x[1]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 4)
+        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+                     :: "l"(p), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
+    else rl_store<N>(p, x);
+}
+template <int N>
+__device__ __forceinline__ void rl_store_global(float *p, const float *x) {
+    if constexpr (N == 1)
+        asm volatile("st.global.b32 [%0], %1;"
+                     :: "l"(p), "f"(x[0]) : "memory");
+    else if constexpr (N == 2)
+        asm volatile("st.global.v2.b32 [%0], {%1, %2};"
+                     :: "l"(p), "f"(x[0]), "f"(x[1]) : "memory");
+    else if constexpr (N == 4)
+        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+                     :: "l"(p), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]) : "memory");
+    else rl_store<N>(p, x);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)
@@ -250,7 +280,7 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
                 for (int v = 0; v < 4; v++) {
                     o2[v] = acc[i][j + v];
                 }
-                rl_store<4>(p2 + ((i / VM * (LM * VM) + i % VM) * 1024 + (j / VN * (LN * VN) + j % VN)), o2);
+                rl_store_global<4>(p2 + ((i / VM * (LM * VM) + i % VM) * 1024 + (j / VN * (LN * VN) + j % VN)), o2);
             }
         }
     }

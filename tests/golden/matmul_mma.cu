@@ -29,13 +29,6 @@ template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(con
     return *reinterpret_cast<const rl_vec<T, N> *>(p);
 }
 
-template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
-    rl_vec<T, N> y;
-    #pragma unroll
-    for (int i = 0; i < N; i++) y.v[i] = x[i];
-    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
-}
-
 __device__ __forceinline__ float rl_f16_to_f32(unsigned short x) {
     float y;
     asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
@@ -106,6 +99,43 @@ template <int N> __device__ __forceinline__ void rl_store_f16(unsigned short *p,
     for (int i = 0; i < N / 2; i++)
         y.v[i] = rl_f32x2_to_f16(x[2 * i], x[2 * i + 1]);
     *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
+}
+
+template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
+    rl_vec<T, N> y;
+    #pragma unroll
+    for (int i = 0; i < N; i++) y.v[i] = x[i];
+    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
+}
+
+template <int N, typename T>
+__device__ __forceinline__ void rl_store_shared(T *p, int at, const T *x) {
+    if constexpr (sizeof(T) == 2 && N == 1)
+        asm volatile("st.shared.b16 [%0], %1;"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "h"(x[0]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 1)
+        asm volatile("st.shared.b32 [%0], %1;"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "r"(x[0]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 2)
+        asm volatile("st.shared.v2.b32 [%0], {%1, %2};"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "r"(x[0]), "r"(x[1]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 4)
+        asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
+    else rl_store<N>(p + at, x);
+}
+template <int N>
+__device__ __forceinline__ void rl_store_shared(float *p, int at, const float *x) {
+    if constexpr (N == 1)
+        asm volatile("st.shared.b32 [%0], %1;"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "f"(x[0]) : "memory");
+    else if constexpr (N == 2)
+        asm volatile("st.shared.v2.b32 [%0], {%1, %2};"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "f"(x[0]), "f"(x[1]) : "memory");
+    else if constexpr (N == 4)
+        asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]) : "memory");
+    else rl_store<N>(p + at, x);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)
@@ -270,7 +300,7 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
                     for (int j = 0; j < IN; j++) {
                         #pragma unroll
                         for (int f = 0; f < 4; f += 2)
-                            rl_store<2>(to + (f * 288 + j * TN / 2), acc[r][j] + f);
+                            rl_store_shared<2>(to, f * 288 + j * TN / 2, acc[r][j] + f);
                     }
                 }
             }

@@ -121,6 +121,14 @@ static double piece_loads(const Problem *p, const RProg *r) {
     return (double)tiles * ((vectors + 31) / 32) * (bytes > 16 ? bytes / 16 : 1);
 }
 
+/* Sums of warps that share k-steps, in one access.  */
+static int sums_at_once(const Problem *p, const Device *dev, const RProg *r) {
+    int width = 16 / p->acc_bytes;
+    int n = rprog_matrix(dev, r) ? rprog_unit_accumulators(dev, r) : r->thread.extent[AX_N];
+    while (n % width != 0) width /= 2;
+    return width;
+}
+
 /* Shared loads that the source asks for.  NVRTC at times makes two loads of one 16-byte load;
  * such a program is set aside, since the model prices the source.  */
 static double asked_loads(const KernelCase *c, const Problem *p, const RProg *r) {
@@ -129,6 +137,7 @@ static double asked_loads(const KernelCase *c, const Problem *p, const RProg *r)
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
     double sums = (slices - 1) * warps / slices * r->warp.extent[AX_M] * r->warp.extent[AX_N] / 32;
     double reads = 0;
+    sums /= sums_at_once(p, c->dev, r);
     if (r->via == VIA_SHARED) sums = 0;   /* added as pieces are read: each warp has one */
     for (int side = 0; side < 2; side++) {
         int own = side ? AX_N : AX_M, bytes = r->warp.extent[AX_K] * rprog_elem(p, c->dev, r, side);
