@@ -95,9 +95,12 @@ void store_direct(Kernel *k) {
         int width = elements_width(k, stmt, &x);
         const char *offset, *to = store_place(k, stmt, &x, &offset);
         const char *put = cg_store(cg, cg->te->tensor[t].dtype, in_pairs(k, stmt), width);
-        if (!in_pairs(k, stmt)) put = cg_text(cg, "rl_store_global<%d>", width);
+        bool unrolled = k->l->kind == KERNEL_CONTRACT && !k->l->r->stats;
+        bool many = unrolled && !in_pairs(k, stmt);       /* stores, for a compiler */
+        if (many) put = cg_text(cg, "rl_store_global<%d>", width);
         if (width == k->at.vec) {
-            cg_line(cg, "%s(%s + (%s), o%d);", put, to, offset, t);
+            if (width == 1 && !many) cg_line(cg, "%s[%s] = o%d[0];", to, offset, t);
+            else cg_line(cg, "%s(%s + (%s), o%d);", put, to, offset, t);
             continue;
         }
         if (width > 1) {

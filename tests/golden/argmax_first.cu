@@ -31,36 +31,6 @@ template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, cons
     *reinterpret_cast<rl_vec<T, N> *>(p) = y;
 }
 
-template <int N, typename T>
-__device__ __forceinline__ void rl_store_global(T *p, const T *x) {
-    if constexpr (sizeof(T) == 2 && N == 1)
-        asm volatile("st.global.b16 [%0], %1;"
-                     :: "l"(p), "h"(x[0]) : "memory");
-    else if constexpr (sizeof(T) == 4 && N == 1)
-        asm volatile("st.global.b32 [%0], %1;"
-                     :: "l"(p), "r"(x[0]) : "memory");
-    else if constexpr (sizeof(T) == 4 && N == 2)
-        asm volatile("st.global.v2.b32 [%0], {%1, %2};"
-                     :: "l"(p), "r"(x[0]), "r"(x[1]) : "memory");
-    else if constexpr (sizeof(T) == 4 && N == 4)
-        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
-                     :: "l"(p), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
-    else rl_store<N>(p, x);
-}
-template <int N>
-__device__ __forceinline__ void rl_store_global(float *p, const float *x) {
-    if constexpr (N == 1)
-        asm volatile("st.global.b32 [%0], %1;"
-                     :: "l"(p), "f"(x[0]) : "memory");
-    else if constexpr (N == 2)
-        asm volatile("st.global.v2.b32 [%0], {%1, %2};"
-                     :: "l"(p), "f"(x[0]), "f"(x[1]) : "memory");
-    else if constexpr (N == 4)
-        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
-                     :: "l"(p), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]) : "memory");
-    else rl_store<N>(p, x);
-}
-
 extern "C" __global__ void __launch_bounds__(32)
 rk_82c5c9b1331aaaee_0(const float *__restrict__ t0,
     float *__restrict__ t1,
@@ -84,7 +54,7 @@ rk_82c5c9b1331aaaee_0(const float *__restrict__ t0,
         }
         int o2[1];
         o2[0] = where[0];
-        rl_store_global<1>(t2 + ((int)at), o2);
+        t2[(int)at] = o2[0];
     }
 }
 
@@ -105,6 +75,6 @@ rk_82c5c9b1331aaaee_1(const float *__restrict__ t0,
         for (int v = 0; v < 4; v++) {
             o1[v] = (expf((t0[(int)(at / 64u) * (-6143) + (int)at * 96 + v * 96] - t0[0 * 96 + i0])) * (float)t2[i0]);
         }
-        rl_store_global<4>(t1 + ((int)at), o1);
+        rl_store<4>(t1 + ((int)at), o1);
     }
 }

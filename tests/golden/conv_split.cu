@@ -448,6 +448,6 @@ rk_0bce3279f27ce134_1(const float *__restrict__ t0,
             const int i2 = (n + v) / 14u;
             o2[v] = sum.v[v];
         }
-        rl_store_global<4>(t2 + (i1 * 196 + i2 * 14 + i3), o2);
+        rl_store<4>(t2 + (i1 * 196 + i2 * 14 + i3), o2);
     }
 }

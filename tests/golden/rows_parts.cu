@@ -63,36 +63,6 @@ template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, cons
     *reinterpret_cast<rl_vec<T, N> *>(p) = y;
 }
 
-template <int N, typename T>
-__device__ __forceinline__ void rl_store_global(T *p, const T *x) {
-    if constexpr (sizeof(T) == 2 && N == 1)
-        asm volatile("st.global.b16 [%0], %1;"
-                     :: "l"(p), "h"(x[0]) : "memory");
-    else if constexpr (sizeof(T) == 4 && N == 1)
-        asm volatile("st.global.b32 [%0], %1;"
-                     :: "l"(p), "r"(x[0]) : "memory");
-    else if constexpr (sizeof(T) == 4 && N == 2)
-        asm volatile("st.global.v2.b32 [%0], {%1, %2};"
-                     :: "l"(p), "r"(x[0]), "r"(x[1]) : "memory");
-    else if constexpr (sizeof(T) == 4 && N == 4)
-        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
-                     :: "l"(p), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
-    else rl_store<N>(p, x);
-}
-template <int N>
-__device__ __forceinline__ void rl_store_global(float *p, const float *x) {
-    if constexpr (N == 1)
-        asm volatile("st.global.b32 [%0], %1;"
-                     :: "l"(p), "f"(x[0]) : "memory");
-    else if constexpr (N == 2)
-        asm volatile("st.global.v2.b32 [%0], {%1, %2};"
-                     :: "l"(p), "f"(x[0]), "f"(x[1]) : "memory");
-    else if constexpr (N == 4)
-        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
-                     :: "l"(p), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]) : "memory");
-    else rl_store<N>(p, x);
-}
-
 extern "C" __global__ void __launch_bounds__(64, 1)
 rk_f76529738d139e61_0(const float *__restrict__ t0,
     const float *__restrict__ t1,
@@ -458,7 +428,7 @@ rk_f76529738d139e61_2(const float *__restrict__ t0,
                             const float e3 = acc[i][j + v];
                             o2[v] = (e3 - r4);
                         }
-                        rl_store_global<4>(p2 + ((i / VM * (LM * VM) + i % VM) * 60 + (j / VN * (LN * VN) + j % VN)), o2);
+                        rl_store<4>(p2 + ((i / VM * (LM * VM) + i % VM) * 60 + (j / VN * (LN * VN) + j % VN)), o2);
                     }
                 }
             }

@@ -81,36 +81,6 @@ template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, cons
 }
 
 template <int N, typename T>
-__device__ __forceinline__ void rl_store_global(T *p, const T *x) {
-    if constexpr (sizeof(T) == 2 && N == 1)
-        asm volatile("st.global.b16 [%0], %1;"
-                     :: "l"(p), "h"(x[0]) : "memory");
-    else if constexpr (sizeof(T) == 4 && N == 1)
-        asm volatile("st.global.b32 [%0], %1;"
-                     :: "l"(p), "r"(x[0]) : "memory");
-    else if constexpr (sizeof(T) == 4 && N == 2)
-        asm volatile("st.global.v2.b32 [%0], {%1, %2};"
-                     :: "l"(p), "r"(x[0]), "r"(x[1]) : "memory");
-    else if constexpr (sizeof(T) == 4 && N == 4)
-        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
-                     :: "l"(p), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
-    else rl_store<N>(p, x);
-}
-template <int N>
-__device__ __forceinline__ void rl_store_global(float *p, const float *x) {
-    if constexpr (N == 1)
-        asm volatile("st.global.b32 [%0], %1;"
-                     :: "l"(p), "f"(x[0]) : "memory");
-    else if constexpr (N == 2)
-        asm volatile("st.global.v2.b32 [%0], {%1, %2};"
-                     :: "l"(p), "f"(x[0]), "f"(x[1]) : "memory");
-    else if constexpr (N == 4)
-        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
-                     :: "l"(p), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]) : "memory");
-    else rl_store<N>(p, x);
-}
-
-template <int N, typename T>
 __device__ __forceinline__ void rl_store_shared(T *p, int at, const T *x) {
     if constexpr (sizeof(T) == 2 && N == 1)
         asm volatile("st.shared.b16 [%0], %1;"
@@ -456,7 +426,7 @@ rk_55cdfd11479a6d2c_0(const unsigned short *__restrict__ t0,
                             const float e6 = value[v / 4].v[v % 4];
                             o3[v] = (e6 - r7);
                         }
-                        rl_store_global<4>(p3 + ((i * TM + s * 4) * 56), o3);
+                        rl_store<4>(p3 + ((i * TM + s * 4) * 56), o3);
                     }
                 }
             }
