@@ -32,7 +32,7 @@ typedef struct {
     double parallel;          /* outputs, B * M * N, times slices of K long enough to split */
     HeldBytes held;           /* of the block at hand */
     LayoutMemo *memo;
-    StoreSamples *samples;
+    Samples *samples;
 } Builder;
 
 /* Counts a program that was met and dropped.  */

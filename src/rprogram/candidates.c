@@ -115,7 +115,7 @@ Status rprog_candidates(Arena *a, Diag *d, const Problem *p, const Device *dev,
         Builder b = {.arena = a, .p = p, .dev = dev, .options = o ? o : &defaults, .set = out,
                      .sms = dev->limits.sm_count.value,
                      .memo = ARENA_ARRAY(a, LayoutMemo, LAYOUT_MEMO),
-                     .samples = ARENA_NEW(a, StoreSamples)};
+                     .samples = ARENA_NEW(a, Samples)};
         b.max = b.options->max_candidates > 0 ? b.options->max_candidates : CANDIDATES;
         out->prog = ARENA_ROOM(a, RProg, b.max + b.max / TAILS);
         enum { SLICE = 512 };

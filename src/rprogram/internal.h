@@ -77,8 +77,9 @@ RProg rprog_stream_base(void);
 int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap);
 /* The mover of the device for `bytes` per lane from global memory; -1 if there is none.  */
 int16_t rprog_mover(const Device *dev, LoadKind kind, int bytes);
-/* Samples of stores that were counted before: what they depend on, and the outcome.  */
-enum { STORE_SAMPLES = 1024 };
+/* Samples of stores and reads of fragments that were counted before: what they depend on, and the
+ * outcome.  */
+enum { STORE_SAMPLES = 1024, READ_SAMPLES = 512 };
 typedef struct {
     struct {
         int32_t row, line;
@@ -89,15 +90,23 @@ typedef struct {
     int16_t wavefronts, least;
 } StoreSample;
 typedef struct {
-    StoreSample at[STORE_SAMPLES];
-} StoreSamples;
+    uint64_t key;
+    int wavefronts;           /* 0: free */
+} ReadSample;
+typedef struct {
+    StoreSample store[STORE_SAMPLES];
+    ReadSample read[READ_SAMPLES];
+} Samples;
 /* The layout of a load's tile with the fewest wavefronts for the program's reads and writes, the
  * least padding among those.  False if none meets the alignment of the accesses.  */
 bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side,
-                         StoreSamples *memo);
-/* Wavefronts of the first requests that store a stage, and how few they could be.  */
+                         Samples *memo);
+/* rprog_fragment_wavefronts; wavefronts of the first requests that store a stage, and how few they
+ * could be.  */
+int rprog_read_sample(const Problem *p, const Device *dev, const RProg *r, int side,
+                      Samples *memo);
 int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int side,
-                       StoreSamples *memo, int *least);
+                       Samples *memo, int *least);
 /* Do the accesses of fragments and chunks stay aligned under the load's layout?  */
 bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Bytes that operands of a `contract` program hold in shared memory: those of a stage, and regions.

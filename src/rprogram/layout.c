@@ -30,7 +30,7 @@ typedef struct {
     const Problem *p;
     const Device *dev;
     RProg *r;
-    StoreSamples *memo;
+    Samples *memo;
     int side, least_reads;
     bool found, ideal;        /* ideal: no layout can be better */
     int reads, writes;
@@ -42,7 +42,7 @@ static void try_layout(Choice *c, RLayout layout) {
     if (c->ideal) return;
     c->r->load[c->side].layout = layout;
     if (!rprog_layout_aligned(c->p, c->dev, c->r, c->side)) return;
-    int reads = rprog_fragment_wavefronts(c->p, c->dev, c->r, c->side);
+    int reads = rprog_read_sample(c->p, c->dev, c->r, c->side, c->memo);
     if (c->found && reads > c->reads) return;
     int least, writes = rprog_store_sample(c->p, c->dev, c->r, c->side, c->memo, &least);
     if (c->found && reads == c->reads && writes >= c->writes) return;
@@ -76,7 +76,7 @@ static void try_pads(Choice *c, uint8_t inner, int row, int unit, int elem) {
 }
 
 bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side,
-                         StoreSamples *memo) {
+                         Samples *memo) {
     const RLoad l = r->load[side];
     bool k_inner = l.layout.inner == AX_K;
     int elem = rprog_elem(p, dev, r, side);

@@ -59,6 +59,32 @@ int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *
     return rtile_wavefronts(addr, UINT32_MAX, (k_inner ? r->thread.extent[AX_K] : vec) * elem);
 }
 
+/* Of units of threads: all that the addresses of a read depend on.  Along the operand's own axis it
+ * stays in one row.  */
+static uint64_t read_key(const Problem *p, const Device *dev, const RProg *r, int side) {
+    const RLayout *l = &r->load[side].layout;
+    uint64_t elem = (uint64_t)rprog_elem(p, dev, r, side), vec = side ? r->vec_n : r->vec_m;
+    uint64_t lanes = (uint64_t)count_along(&r->warp, &r->thread, side ? AX_N : AX_M);
+    uint64_t key = vec << 1 | (uint64_t)side, pitch = 0, swizzle = 0, k = 0;
+    if (l->inner == AX_K) {
+        pitch = (uint64_t)(row_length(r, side) + l->pad);
+        swizzle = (uint64_t)(l->bits | l->shift << 2 | l->base << 5);
+        k = (uint64_t)r->thread.extent[AX_K];
+    }
+    return ((((pitch << 8 | swizzle) << 8 | k) << 6 | lanes) << 6 | elem) << 6 | key;
+}
+
+int rprog_read_sample(const Problem *p, const Device *dev, const RProg *r, int side,
+                      Samples *memo) {
+    if (r->load[side].region || rprog_matrix(dev, r))
+        return rprog_fragment_wavefronts(p, dev, r, side);
+    uint64_t key = read_key(p, dev, r, side);
+    ReadSample *known = &memo->read[key * 0x9e3779b97f4a7c15u >> 55];
+    if (known->wavefronts == 0 || known->key != key)
+        *known = (ReadSample){key, rprog_fragment_wavefronts(p, dev, r, side)};
+    return known->wavefronts;
+}
+
 /* How chunks lie in the shared tile.  */
 typedef struct {
     RLayout layout;
@@ -100,7 +126,7 @@ static int store_request(const Chunks *c, int first, int n) {
     return total;
 }
 
-static StoreSample *find_sample(StoreSamples *memo, const Chunks *c, int chunks, StoreSample *x) {
+static StoreSample *find_sample(Samples *memo, const Chunks *c, int chunks, StoreSample *x) {
     *x = (StoreSample){.key = {.row = c->row, .line = c->line, .pad = c->layout.pad,
                                .bits = c->layout.bits, .shift = c->layout.shift,
                                .base = c->layout.base, .elem = (uint8_t)c->elem,
@@ -109,11 +135,11 @@ static StoreSample *find_sample(StoreSamples *memo, const Chunks *c, int chunks,
     uint64_t word[2], h;
     memcpy(word, &x->key, sizeof word);
     h = (word[0] * 0x9e3779b97f4a7c15u ^ word[1]) * 0x9e3779b97f4a7c15u + (uint64_t)x->key.chunks;
-    return &memo->at[(h ^ h >> 32) * 0x9e3779b97f4a7c15u >> 54];
+    return &memo->store[(h ^ h >> 32) * 0x9e3779b97f4a7c15u >> 54];
 }
 
 int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int side,
-                       StoreSamples *memo, int *least) {
+                       Samples *memo, int *least) {
     enum { SAMPLE = 2 * WARP };
     Chunks c = chunks_of(p, dev, r, side);
     int chunks = r->block.extent[own_axis(side)] * r->block.extent[AX_K] / c.vec, total = 0;

@@ -1,6 +1,8 @@
 /* Bank conflicts of the boxes of the `permute` skeleton.  */
 #include "rprogram/internal.h"
 
+#include <math.h>
+
 /* Every request of a box is looked at while there are no more than EXACT of a kind; of more, EXACT
  * that are evenly spread stand for all.  */
 enum { EXACT = 64, FEW = 4 };
@@ -141,7 +143,7 @@ typedef struct {
     Lanes lanes[TRIED];
 } Sample;
 
-/* The best layout so far, and what it takes; least < 0: none.  */
+/* The best layout so far, and what it takes.  */
 typedef struct {
     Part part;
     Sample fill, read;
@@ -158,10 +160,17 @@ static void take_sample(const Part *x, bool fill, Sample *s) {
     }
 }
 
-static double sampled(const Part *x, const Sample *s, RLayout layout) {
+/* Wavefronts of all requests of the kind, `before` of another one added; at `enough` or more of
+ * them counting ends.  */
+static double sampled(const Part *x, const Sample *s, RLayout layout, double before,
+                      double enough) {
     int64_t sum = 0;
-    for (int i = 0; i < s->n; i++) sum += wavefronts(x, &s->lanes[i], layout, s->kind.width);
-    return (double)sum * (double)s->kind.n / (double)s->kind.looked;
+    double all = before;
+    for (int i = 0; i < s->n && all < enough; i++) {
+        sum += wavefronts(x, &s->lanes[i], layout, s->kind.width);
+        all = before + (double)sum * (double)s->kind.n / (double)s->kind.looked;
+    }
+    return all;
 }
 
 /* Takes the layout if it is better than the best so far.  */
@@ -171,16 +180,16 @@ static void try(Search *s, RLayout layout) {
     int width = s->read.kind.width;
     if (layout.pad % width || (layout.pad && row % width)) return;
     if (layout.bits && (row % line || s->part.part % row)) return;
-    double n = sampled(&s->part, &s->fill, layout);
-    if (s->least < 0 || n < s->least) n += sampled(&s->part, &s->read, layout);
-    if (s->least >= 0 && n >= s->least) return;
+    double n = sampled(&s->part, &s->fill, layout, 0, s->least);
+    n = sampled(&s->part, &s->read, layout, n, s->least);
+    if (n >= s->least) return;
     s->least = n;
     s->best = layout;
 }
 
 void rprog_permute_layout(const Problem *p, RProg *r, int source) {
     static const int pad[] = {4, 8, 16, 32, 48, 64, 80};
-    Search s = {.part = part_of(p, r, source), .least = -1};
+    Search s = {.part = part_of(p, r, source), .least = INFINITY};
     int bytes = s.part.bytes;
     take_sample(&s.part, true, &s.fill);
     take_sample(&s.part, false, &s.read);

@@ -93,9 +93,10 @@ static int choose_steps(const Builder *b, const RProg *r, int slices, int32_t ou
     for (int32_t target = 4 * word; target <= 32 * word; target *= 2) {
         int32_t best = 0;
         double waste = INFINITY;
-        for (int32_t s = target * 5 / 4; s > target * 5 / 8; s--) {
+        int32_t from = target * 5 / 8 < least ? least - 1 : target * 5 / 8;
+        for (int32_t s = target * 5 / 4 / unit * unit; s > from; s -= unit) {
             double w = rtile_waste(k, s);
-            if (s % unit || s < least || w >= waste) continue;
+            if (w >= waste) continue;
             best = s;
             waste = w;
         }

@@ -11,6 +11,10 @@ const char *rtile_rule_text(RTileRule rule) {
 
 double rtile_waste(int64_t n, int32_t s) {
     if (n <= 0) return 0;
+    if (n < INT32_MAX / 2 && s < INT32_MAX / 2) {         /* shorter divisions */
+        int32_t m = (int32_t)n, padded = (m + s - 1) / s * s;
+        return (double)(padded - m) / (double)m;
+    }
     int64_t tiles = (n + s - 1) / s;
     return (double)(tiles * s - n) / (double)n;
 }
