@@ -218,19 +218,12 @@ static void side_facts(Contract *c, const Device *dev, int side, int at) {
     fragment_facts(c, dev, s);
 }
 
-/* Copies between the products of matrix units: those of one pointer.  Where they are tested against
- * K, nothing else may have moved k_next before.  */
+/* Copies between the products of matrix units.  */
 static void spread_facts(Contract *c) {
-    bool others = false;
     for (int side = 0; side < 2 && c->matrix.used; side++) {
         Side *s = &c->side[side];
-        if (!s->present || s->l->region) continue;
-        s->spread = s->l->kind == LOAD_ASYNC && s->pointer;
-        others |= !s->spread;
-    }
-    for (int side = 0; side < 2; side++) {
-        c->side[side].spread &= !(others && c->k_ragged);
-        c->spread |= c->side[side].spread;
+        s->spread = s->present && s->l->kind == LOAD_ASYNC && !s->l->region;
+        c->spread |= s->spread;
     }
 }
 

@@ -14,8 +14,15 @@ static void advance_pointer(Kernel *k, const Side *s) {
     else cg_line(k->cg, "%c_src += BK * %s;", s->id, stride);
 }
 
-/* The loads of the step that begins at k_next, which then moves on; all, or those that are not
- * spread.  */
+/* To the step that is loaded next.  */
+static void advance_k(Kernel *k) {
+    cg_line(k->cg, "k_next += BK;");
+    if (!k->c.tables) return;
+    cg_line(k->cg, "turn ^= 1;");
+    table_next(k);
+}
+
+/* The loads of the step that begins at k_next: all, or those that are not spread.  */
 static void load_both(Kernel *k, bool all) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
@@ -25,10 +32,6 @@ static void load_both(Kernel *k, bool all) {
         else load_staged(k, s);
         advance_pointer(k, s);
     }
-    cg_line(k->cg, "k_next += BK;");
-    if (!k->c.tables) return;
-    cg_line(k->cg, "turn ^= 1;");
-    table_next(k);
 }
 
 static void keep_staged(Kernel *k) {
@@ -62,6 +65,7 @@ void load_fill(Kernel *k) {
     if (!certain) cg_open(cg, "if (%s < steps)", c->ahead_steps > 1 ? "step" : "0");
     else if (c->ahead_steps == 1) cg_scope(cg);
     load_both(k, true);
+    advance_k(k);
     keep_staged(k);
     if (!certain || c->ahead_steps == 1) cg_close(cg);
     if (c->async) cg_line(cg, "rl_cp_async_commit();");
@@ -86,10 +90,14 @@ void load_step(Kernel *k) {
     Cg *cg = k->cg;
     cg_line(cg, "// load: step + %d%s", c->ahead_steps, c->spread ? ", between the products" : "");
     if (c->spread) cg_line(cg, "const bool more = step + %d < steps;", c->ahead_steps);
+    for (int i = 0; i < 2; i++) {
+        if (c->side[i].spread) address_step(k, &c->side[i]);
+    }
     if (c->spread && spreads_all(k)) return;
     if (c->spread) cg_open(cg, "if (more)");
     else cg_open(cg, "if (step + %d < steps)", c->ahead_steps);
     load_both(k, false);
+    if (!c->spread) advance_k(k);
     cg_close(cg);
     if (c->async && !c->spread) cg_line(cg, "rl_cp_async_commit();");
 }
@@ -104,7 +112,7 @@ void load_issued(Kernel *k) {
     for (int i = 0; i < 2; i++) {
         if (k->c.side[i].spread) advance_pointer(k, &k->c.side[i]);
     }
-    if (spreads_all(k)) cg_line(k->cg, "k_next += BK;");
+    advance_k(k);
     cg_line(k->cg, "rl_cp_async_commit();");
 }
 

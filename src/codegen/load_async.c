@@ -64,11 +64,43 @@ static const char *row_of(const Cg *cg, int rows, int n) {
     return rows % n == 0 ? cg_text(cg, "i * %d", rows / n) : cg_text(cg, "i * %d / %d", rows, n);
 }
 
-void load_async_row(Kernel *k, const Side *s, const char *row, int rows) {
+/* Opens a loop over the chunks behind a row.  */
+static void open_row(Kernel *k, const Side *s, const char *row, int rows) {
     Cg *cg = k->cg;
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
     cg_open(cg, "if (%s == %s)", row_of(cg, rows, s->per_thread), row);
+}
+
+/* Positions from tables: reads, then copies, as above.  */
+static void load_group_row(Kernel *k, const Side *s, const char *row, int rows) {
+    Cg *cg = k->cg;
+    const char *live = address_live(k, s);
+    cg_scope(cg);
+    cg_line(cg, "const %s *from[%d];", cg_storage(s->o->storage), s->per_thread);
+    cg_line(cg, "bool inside[%d];", s->per_thread);
+    open_row(k, s, row, rows);
+    if (live) cg_open(cg, "if (%s)", live);
+    const char *source = address_source(k, s);
+    cg_line(cg, "from[i] = %s;", source);
+    cg_line(cg, "inside[i] = %s;", address_test(k, s));
+    if (live) cg_close(cg);
+    cg_close(cg);
+    cg_close(cg);
+    open_row(k, s, row, rows);
+    copy(k, s, "from[i]", "inside[i]", live ? cg_text(cg, "more && %s", live) : "more");
+    cg_close(cg);
+    cg_close(cg);
+    cg_close(cg);
+}
+
+void load_async_row(Kernel *k, const Side *s, const char *row, int rows) {
+    Cg *cg = k->cg;
+    if (s->table) {
+        load_group_row(k, s, row, rows);
+        return;
+    }
+    open_row(k, s, row, rows);
     const char *live = address_live(k, s), *test = address_test(k, s);
     const char *source = address_source(k, s);
     copy(k, s, source, test ? test : "true", live ? cg_text(cg, "more && %s", live) : "more");

@@ -326,7 +326,7 @@ static const PreludeRow table[] = {
             FN "void rl_cp_async_" bytes "_if(bool wanted, unsigned to, const void *from, "        \
                "bool inside) {\n"                                                                  \
                "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %0, 0;\"\n"                      \
-               "                 \" @p cp.async." cache ".shared.global [%1], [%2], " bytes         \
+               "                 \" @p cp.async." cache ".shared.global [%1], [%2], " bytes        \
                ", %3; }\"\n"                                                                       \
                "                 :: \"r\"((int)wanted), \"r\"(to), \"l\"(from), \"r\"(inside ? "   \
                bytes " : 0) : \"memory\");\n"                                                     \

@@ -264,34 +264,7 @@ rk_7db3494c532de037_0(const unsigned short *__restrict__ t0,
     for (int step = 0; step < steps; step++) {
         // load: step + 2, between the products
         const bool more = step + 2 < steps;
-        if (more) {
-            const rl_vec<int, 2> a_e = rl_load<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + a_k / 8) * 2);
-            #pragma unroll
-            for (int g = 0; g < 4; g += 4) {
-                const unsigned short *from[4];
-                bool inside[4];
-                #pragma unroll
-                for (int i = g; i < g + 4; i++) {
-                    const rl_vec<int, 2> a_r = rl_load<2>(reinterpret_cast<int *>(smem + A_RTABLE) + ((a_mn + i * 16)) * 2);
-                    from[i - g] = a_src + (a_r.v[0] + a_e.v[0]);
-                    inside[i - g] = (a_r.v[1] & a_e.v[1]) == 0;
-                }
-                #pragma unroll
-                for (int i = g; i < g + 4; i++) {
-                    rl_cp_async_16(shared + put + A_TILE + (a_to + i * 1024) * 2, from[i - g], inside[i - g]);
-                }
-            }
-            k_next += BK;
-            turn ^= 1;
-            if (tid < A_KENTRIES) {
-                const int at = k_next + tid * 8;
-                const int a_k2 = at % 64u;
-                const int a_k1 = at / 64u % 3u;
-                const int a_k0 = at / 192u;
-                const int entry[2] = {a_k0 * 576 + a_k1 * 64 + a_k2, (int)(0x80000000u | 1u << (0 + a_k0) | 1u << (3 + a_k1))};
-                rl_store<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + tid) * 2, entry);
-            }
-        }
+        const rl_vec<int, 2> a_e = rl_load<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + a_k / 8) * 2);
         // compute: slices of 16 k
         #pragma unroll
         for (int kk = 0; kk < 48; kk += TK) {
@@ -306,6 +279,24 @@ rk_7db3494c532de037_0(const unsigned short *__restrict__ t0,
                 #pragma unroll
                 for (int j = 0; j < IN; j++)
                     rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[kk / TK % 2] + r * 4, b_frag[kk / TK % 2] + j * 2);
+                {
+                    const unsigned short *from[4];
+                    bool inside[4];
+                    #pragma unroll
+                    for (int i = 0; i < 4; i++) {
+                        if (i * 6 / 4 == kk / TK * IM + r) {
+                            const rl_vec<int, 2> a_r = rl_load<2>(reinterpret_cast<int *>(smem + A_RTABLE) + ((a_mn + i * 16)) * 2);
+                            from[i] = a_src + (a_r.v[0] + a_e.v[0]);
+                            inside[i] = (a_r.v[1] & a_e.v[1]) == 0;
+                        }
+                    }
+                    #pragma unroll
+                    for (int i = 0; i < 4; i++) {
+                        if (i * 6 / 4 == kk / TK * IM + r) {
+                            rl_cp_async_16_if(more, shared + put + A_TILE + (a_to + i * 1024) * 2, from[i], inside[i]);
+                        }
+                    }
+                }
                 #pragma unroll
                 for (int i = 0; i < 4; i++) {
                     if (i * 6 / 4 == kk / TK * IM + r) {
@@ -315,6 +306,16 @@ rk_7db3494c532de037_0(const unsigned short *__restrict__ t0,
             }
         }
         b_src += BK;
+        k_next += BK;
+        turn ^= 1;
+        if (tid < A_KENTRIES) {
+            const int at = k_next + tid * 8;
+            const int a_k2 = at % 64u;
+            const int a_k1 = at / 64u % 3u;
+            const int a_k0 = at / 192u;
+            const int entry[2] = {a_k0 * 576 + a_k1 * 64 + a_k2, (int)(0x80000000u | 1u << (0 + a_k0) | 1u << (3 + a_k1))};
+            rl_store<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + tid) * 2, entry);
+        }
         rl_cp_async_commit();
         // wait: the next stage is complete
         rl_cp_async_wait<1>();
