@@ -185,6 +185,8 @@ static void compare(const Run *x) {
     int64_t blocks = rprog_blocks(p, r), steps = p->extent[AX_K] / r->block.extent[AX_K];
     int64_t slices = along(&r->warp, &r->thread, AX_K), warps_k = along(&r->block, &r->warp, AX_K);
     int64_t reads = step.wavefronts * steps * blocks, writes = 0;
+    /* The last step of each part fetches the first slice of its stage once more.  */
+    if (rprog_fetched_ahead(x->dev, r, 0)) reads += step.wavefronts / slices * blocks * r->split;
     for (int side = 0; side < 2; side++) {
         writes += rprog_store_wavefronts(p, x->dev, r, side) * steps * blocks;
     }
