@@ -28,8 +28,9 @@ static bool worth_along(const ROperand *op, uint8_t axis) {
     return stride <= other || stride < NEAR;
 }
 
-/* Elements that are converted to longer ones are loaded no more at once than lie in one piece of the
- * tile: lanes that store two pieces each, one after the other, meet in the banks.  */
+/* Elements that are converted to longer ones for matrix units are loaded no more at once than lie in
+ * one piece of the tile: lanes that store two pieces each, one after the other, meet in the
+ * banks.  */
 static bool add_option(const Builder *b, const RProg *r, int side, uint8_t along, uint8_t inner,
                        LoadKind kind, RLoad *out) {
     const ROperand *op = &b->p->op[side];
@@ -39,7 +40,8 @@ static bool add_option(const Builder *b, const RProg *r, int side, uint8_t along
         if (along != inner) vec = 1;
     }
     int elem = rprog_elem(b->p, b->dev, r, side);
-    while (kind == LOAD_STAGED && along == inner && vec * elem > PIECE_MAX) vec /= 2;
+    bool straight = kind == LOAD_STAGED && along == inner && rprog_matrix(b->dev, r);
+    while (straight && vec * elem > PIECE_MAX) vec /= 2;
     vec = widest(b, op, vec, kind);
     if (vec == 0 || (rprog_packed(b->dev, r) && vec < 4)) return false;
     *out = (RLoad){.kind = kind, .mover = rprog_mover(b->dev, kind, vec * op->bytes),
