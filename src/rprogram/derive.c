@@ -123,9 +123,25 @@ static int64_t region_words(const Problem *p, const Device *dev, const RProg *r,
     return AT_HAND + (rprog_region_straight(r, side, &x) ? 1 : r->thread.extent[axis]);
 }
 
+/* Chunks until a thread's places in the tile come again: each of these has its own position, place
+ * in the tile and table entry, kept from step to step.  */
+static int64_t period_of(const RProg *r, int side, int64_t chunks) {
+    const RLoad *l = &r->load[side];
+    int64_t line = r->block.extent[l->along] / l->vec, period;
+    period = line / gcd64(line, r->threads);
+    return period < chunks ? period : chunks;
+}
+
+/* Do tiles lie beyond the end of the operand's own axis?  Each chunk's test is made once then, and
+ * what it says kept from step to step: of a few in predicates, of many in registers.  */
+static bool is_ragged(const Problem *p, const RProg *r, int side) {
+    return p->multiple[own_axis(side)] % r->block.extent[own_axis(side)] != 0;
+}
+
 /* Registers that loads need: what is on its way to shared memory, and pointers; a gather keeps a
  * decoded position for each chunk.  */
 static int64_t load_words(const Problem *p, const Device *dev, const RProg *r, int side) {
+    enum { FEW = 8 };
     const ROperand *op = &p->op[side];
     const RLoad *l = &r->load[side];
     if (!op->present || l->vec < 1) return 0;
@@ -133,7 +149,12 @@ static int64_t load_words(const Problem *p, const Device *dev, const RProg *r, i
     int64_t elements = (int64_t)r->block.extent[own_axis(side)] * r->block.extent[AX_K];
     int64_t chunks = ceil_div(elements, (int64_t)l->vec * r->threads), words = 3;
     if (l->kind == LOAD_STAGED) words += chunks * ((l->vec * op->bytes + 3) / 4);
-    if (op->digits_mn > 1 || op->guarded) words += 2 * (chunks < 8 ? chunks : 8);
+    if (op->digits_mn > 1 || op->guarded) {
+        int64_t period = rprog_matrix(dev, r) ? 0 : period_of(r, side, chunks);
+        words += 2 * (chunks < FEW ? chunks : FEW) + (period > FEW ? 3 * (period - FEW) : 0);
+    } else if (l->kind == LOAD_ASYNC && chunks > FEW && is_ragged(p, r, side)) {
+        words += chunks;
+    }
     if (op->digits_k > 1) words += 4;
     if (rprog_matrix(dev, r)) words += matrix_load_registers(p, dev, r, side, chunks);
     return words;
@@ -263,3 +284,5 @@ void rprog_keep(Keeper *k, RProg r) {
         set->prog[set->n++] = r;
     }
 }
+int64_t rprog_expected_debug(const Problem *p, const Device *dev, const RProg *r) { return expected_registers(p, dev, r); }
+int64_t rprog_loads_debug(const Problem *p, const Device *dev, const RProg *r, int side) { return load_words(p, dev, r, side); }

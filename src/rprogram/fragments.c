@@ -78,8 +78,9 @@ int64_t matrix_registers(const Problem *p, const Device *dev, const RProg *r) {
     if (rprog_promotes(p, dev, r)) sums += sums + sums * 2 / 3; /* partial sums, and on their way */
     int64_t copies = rprog_fetched_ahead(dev, r, 0) ? 2 : 1;
     if (rprog_products(p, dev, r) > 1) copies++;
-    if (converts(dev, u)) copies++;
-    return fixed + sums + copies * slice;
+    if (!converts(dev, u)) return fixed + sums + copies * slice;
+    /* Of several slices, parts of the next one are converted before the last is done.  */
+    return fixed + sums + (copies + 1) * slice + (slices_of(r) > 2 ? slice * 2 / 3 : 0);
 }
 
 int64_t matrix_load_registers(const Problem *p, const Device *dev, const RProg *r, int side,

@@ -93,11 +93,14 @@ static double words_per_column(const Problem *p, const RProg *r) {
 }
 
 int64_t rprog_row_registers(const Problem *p, const RProg *r) {
-    enum { FIXED = 30, VALUES = 2 };
+    enum { FIXED = 30, VALUES = 2, ENDS = 8 };
     double words = words_per_column(p, r) *
                    (r->thread.extent[AX_N] + rprog_row_end_columns(p, r));
     int wide = te_dtype_bytes(p->type) > 4 ? 2 : 1;
     if (r->keep == KEEP_ONLINE) words += 4 * wide * p->online->tied;
+    if (rprog_row_ends(p, r)) words += ENDS;              /* before and behind the whole vectors */
+    /* Single elements are no vectors that come and go one by one.  */
+    if (r->keep == KEEP_REGISTERS && r->store_vec == 1) words += r->thread.extent[AX_N] / 2;
     return FIXED + (int64_t)words + VALUES * wide * r->store_vec + 2 * p->row->n_source;
 }
 
