@@ -284,5 +284,3 @@ void rprog_keep(Keeper *k, RProg r) {
         set->prog[set->n++] = r;
     }
 }
-int64_t rprog_expected_debug(const Problem *p, const Device *dev, const RProg *r) { return expected_registers(p, dev, r); }
-int64_t rprog_loads_debug(const Problem *p, const Device *dev, const RProg *r, int side) { return load_words(p, dev, r, side); }
