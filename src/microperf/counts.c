@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MEMO = 4096, PIECES = 32, REGIONS = 64 };
+enum { MEMO = 4096, PIECES = 32, REGIONS = 64, STORES = 64 };
 
 static int own_axis(int side) { return side ? AX_N : AX_M; }
 
@@ -145,12 +145,24 @@ typedef struct {
     uint8_t vec, side;
     int64_t wavefronts;
 } RegionEntry;
+/* Stores of the outputs or of sums, likewise.  */
+typedef struct {
+    double per;
+    int64_t run;
+    int32_t warp_n, thread_m, thread_n;
+    int16_t unit;
+    uint8_t vec_n, store_vec, via;
+    bool swapped;
+    double sectors;
+} StoreEntry;
 struct CountMemo {
     bool used[MEMO];
     CountEntry *entry;
     PieceEntry piece[PIECES];
     RegionEntry region[REGIONS];
+    StoreEntry store[STORES];
     int n_piece, n_region;
+    uint64_t n_store;
     BoxCounts box;
 };
 
@@ -379,15 +391,35 @@ static double sectors_of(const Model *m, const RProg *r, double per, int64_t run
     return rows * groups * row;
 }
 
+static double stores_of(const Model *m, const RProg *r, CountMemo *memo, double per,
+                        int64_t run) {
+    StoreEntry x = {.per = per, .run = run, .warp_n = r->warp.extent[AX_N],
+                    .thread_m = r->thread.extent[AX_M], .thread_n = r->thread.extent[AX_N],
+                    .unit = r->unit, .vec_n = r->vec_n, .store_vec = r->store_vec,
+                    .via = (uint8_t)r->via, .swapped = r->swapped};
+    uint64_t n = memo ? memo->n_store : 0, first = n < STORES ? 0 : n - STORES;
+    for (uint64_t i = n; i > first; i--) {
+        const StoreEntry *e = &memo->store[(i - 1) % STORES];
+        if (e->per == x.per && e->run == x.run && e->warp_n == x.warp_n &&
+            e->thread_m == x.thread_m && e->thread_n == x.thread_n && e->unit == x.unit &&
+            e->vec_n == x.vec_n && e->store_vec == x.store_vec && e->via == x.via &&
+            e->swapped == x.swapped)
+            return e->sectors;
+    }
+    x.sectors = sectors_of(m, r, per, run);
+    if (memo) memo->store[memo->n_store++ % STORES] = x;
+    return x.sectors;
+}
+
 /* Partial sums of a split lie by rows of N, those of a tail by rows of its tiles.  */
-double mp_store_sectors(const Model *m, const RProg *r) {
+double mp_store_sectors(const Model *m, const RProg *r, CountMemo *memo) {
     const Problem *p = m->p;
     double outputs = (double)p->extent[AX_B] * (double)p->extent[AX_M] * (double)p->extent[AX_N];
     if (outputs <= 0) return 0;
-    if (r->split > 1) return sectors_of(m, r, p->acc_bytes, p->extent[AX_N]) * r->split;
-    double all = sectors_of(m, r, (double)p->out_bytes / outputs, p->out_run);
+    if (r->split > 1) return stores_of(m, r, memo, p->acc_bytes, p->extent[AX_N]) * r->split;
+    double all = stores_of(m, r, memo, (double)p->out_bytes / outputs, p->out_run);
     if (r->tail == 0) return all;
     double tiles = (double)rprog_blocks(p, r), parts = (double)rprog_tail_parts(p, r);
-    double sums = sectors_of(m, r, p->acc_bytes, r->block.extent[AX_N]);
+    double sums = stores_of(m, r, memo, p->acc_bytes, r->block.extent[AX_N]);
     return all * (1 - r->tail / tiles) + sums * parts / tiles;
 }

@@ -77,7 +77,7 @@ static void tell_stores(const Model *m, const RProg *r, Buf *out) {
                                        : "as the lanes hold them");
     if (least > 0) {
         buf_puts(out, ", ");
-        mp_fixed(out, mp_store_sectors(m, r) / least, 2);
+        mp_fixed(out, mp_store_sectors(m, r, NULL) / least, 2);
         buf_puts(out, " times the sectors they fill");
     }
     buf_putc(out, '\n');

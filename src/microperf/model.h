@@ -43,16 +43,18 @@ typedef struct {
 typedef struct CountMemo CountMemo;
 CountMemo *mp_count_memo(Arena *a);
 /* Wavefronts of the sources of a `permute` program's box.  Those that were counted last are kept:
- * programs that differ in their threads follow each other.  */
+ * programs of the same box follow each other, and neither do stores depend on the width of the
+ * accesses to outputs nor loads on that to the source.  */
+enum { BOX_KEPT = 12 };
 typedef struct {
-    bool used;
-    RProg of;
-    double stores[2], loads[2];
+    int n;                    /* counted so far */
+    RProg of[BOX_KEPT];
+    double stores[BOX_KEPT][2], loads[BOX_KEPT][2];
 } BoxCounts;
 BoxCounts *mp_box_counts(CountMemo *memo);
 void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out);
 /* Sectors of all stores of the main kernel.  */
-double mp_store_sectors(const Model *m, const RProg *r);
+double mp_store_sectors(const Model *m, const RProg *r, CountMemo *memo);
 /* Bytes read from DRAM behind L2 in the order of the grid.  */
 double mp_dram_reads(const Model *m, const RProg *r);
 

@@ -16,24 +16,28 @@ static double run_bytes(const Problem *p, const RProg *r, int i) {
     return (double)rprog_permute_run(p, r, i) * greater(bytes, 1);
 }
 
-static bool same_box(const RProg *x, const RProg *y) {
-    bool same = memcmp(&x->block, &y->block, sizeof x->block) == 0 && x->store_vec == y->store_vec;
-    for (int i = 0; i < 2; i++) {
-        const RLayout *a = &x->load[i].layout, *b = &y->load[i].layout;
-        same = same && x->load[i].vec == y->load[i].vec && a->pad == b->pad &&
-               a->bits == b->bits && a->shift == b->shift && a->base == b->base;
-    }
-    return same;
+/* Has source i the same part of a box, laid out in the same way?  */
+static bool same_part(const RProg *x, const RProg *y, int i) {
+    const RLayout *a = &x->load[i].layout, *b = &y->load[i].layout;
+    return memcmp(&x->block, &y->block, sizeof x->block) == 0 && a->pad == b->pad &&
+           a->bits == b->bits && a->shift == b->shift && a->base == b->base;
 }
 
-static void count_box(const Problem *p, const RProg *r, BoxCounts *c) {
-    if (c->used && same_box(&c->of, r)) return;
-    c->used = true;
-    c->of = *r;
+/* The wavefronts of the program's box, at the place that is returned.  */
+static int count_box(const Problem *p, const RProg *r, BoxCounts *c) {
+    int at = c->n++ % BOX_KEPT, known = at < c->n - 1 ? BOX_KEPT : at;
     for (int i = 0; i < p->permute.n_source; i++) {
-        c->stores[i] = rprog_permute_stores(p, r, i);
-        c->loads[i] = rprog_permute_loads(p, r, i);
+        double stores = -1, loads = -1;
+        for (int j = 0; j < known; j++) {
+            if (!same_part(&c->of[j], r, i)) continue;
+            if (c->of[j].load[i].vec == r->load[i].vec) stores = c->stores[j][i];
+            if (c->of[j].store_vec == r->store_vec) loads = c->loads[j][i];
+        }
+        c->stores[at][i] = stores < 0 ? rprog_permute_stores(p, r, i) : stores;
+        c->loads[at][i] = loads < 0 ? rprog_permute_loads(p, r, i) : loads;
     }
+    c->of[at] = *r;
+    return at;
 }
 
 /* What one source costs but for shared memory.  */
@@ -66,11 +70,11 @@ void mp_estimate_permute(const Model *m, const RProg *r, CountMemo *memo, Estima
     ViewWork w = {.blocks = blocks, .writes = m->out_bytes};
     w.reads = (double)p->read_bytes + (double)p->epilogue_bytes;
     BoxCounts local = {0}, *box = memo ? mp_box_counts(memo) : &local;
-    count_box(p, r, box);
+    int at = count_box(p, r, box);
     for (int i = 0; i < p->permute.n_source; i++) {
         add_source(p, r, i, blocks, &w);
-        stores += blocks * box->stores[i];
-        loads += blocks * box->loads[i];
+        stores += blocks * box->stores[at][i];
+        loads += blocks * box->loads[at][i];
     }
     double written = run_bytes(p, r, -1);
     if (written < w.run) w.run = written;

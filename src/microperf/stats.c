@@ -29,9 +29,9 @@ static Ending rows_ending(const Model *m, const RProg *r, int pass) {
     }
     if (walks && evaluated > 1) e.ops -= f->held_ops * (evaluated - 1);
     if (pass < 0) bytes = m->out_bytes;
-    double per = m->out_bytes > 0 && outputs > 0 ? mp_store_sectors(m, r) / m->out_bytes : 0;
+    double per = m->out_bytes > 0 && outputs > 0 ? mp_store_sectors(m, r, NULL) / m->out_bytes : 0;
     e.writes = bytes;
-    e.sectors = pass < 0 ? mp_store_sectors(m, r) : bytes * (per > 0 ? per : 1.0 / SECTOR);
+    e.sectors = pass < 0 ? mp_store_sectors(m, r, NULL) : bytes * (per > 0 ? per : 1.0 / SECTOR);
     return e;
 }
 
