@@ -33,7 +33,7 @@ static bool shares_steps(const RProg *r) { return r->warp.extent[AX_K] < r->bloc
  * fetched ahead; other loops, and all else of a kernel, take the same time.  */
 static double products_ms(const Problem *p, const Device *dev, const RProg *r) {
     const double fixed = 60, single = 0.74, product = 0.91, pairs = 0.0226, more = 0.0148;
-    const double quick_fixed = 52, quick = 0.79;
+    const double quick_fixed = 51, quick = 0.66;
     double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
     double tiles = (double)(r->warp.extent[AX_M] / r->thread.extent[AX_M]) *
                    (r->warp.extent[AX_N] / r->thread.extent[AX_N]);

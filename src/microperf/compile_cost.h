@@ -17,7 +17,7 @@ enum {
      * take more than 250.  */
     MP_COMPILE_LIMIT = 230,
     /* ms of each expected time that several kernels of one source have in common.  */
-    MP_COMPILE_SHARED = 30,
+    MP_COMPILE_SHARED = 50,
 };
 
 /* Expected time of NVRTC for the main kernel of a `contract` program, or a `window` one with
