@@ -194,13 +194,13 @@ static void list_archs(Nvrtc *n, Arena *a) {
     n->archs = archs;
 }
 
-/* NVRTC opens its builtins by name alone, so those of its own folder must be loaded before.  */
+/* NVRTC opens its builtins by name alone, so those of its own folder must be loaded before; if it
+ * was found by name it only finds them loaded.  */
 static void load_builtins(Arena *a, const Nvrtc *n) {
     const char *slash = strrchr(n->file, '/');
-    if (!slash)
-        return;
-    void *builtins = dlopen(arena_printf(a, "%.*s/libnvrtc-builtins.so.%d.%d",
-                                         (int)(slash - n->file), n->file, n->major, n->minor),
+    int folder = slash ? (int)(slash - n->file) + 1 : 0;
+    void *builtins = dlopen(arena_printf(a, "%.*slibnvrtc-builtins.so.%d.%d", folder, n->file,
+                                         n->major, n->minor),
                             RTLD_NOW | RTLD_LOCAL | STAY);
     if (builtins)
         arena_defer(a, unload, builtins);
