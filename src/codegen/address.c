@@ -208,6 +208,11 @@ static void gather_source(Kernel *k, const Side *s) {
     chunk_close_period(k, n);
 }
 
+int address_group(const Kernel *k, const Side *s) {
+    bool gathers = s->copies && !s->table && !s->pointer;
+    return chunk_group(s, gathers ? gather_count(k, s) : s->period);
+}
+
 void address_thread(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     cg_line(cg, "// address: operand %c, %d x %d elements per thread along %s", s->id,

@@ -10,6 +10,10 @@
 const char *chunk_periodic(const Kernel *k, const Side *s, const char *name, const char *step);
 /* Defines positions and targets in shared memory of the thread's chunks.  */
 void chunk_places(Kernel *k, const Side *s);
+/* How many chunks a turn of a loop over all of them takes that is not unrolled, so that what is
+ * known for some, among these `known` for their sources, is the same in each turn; 0: there is no
+ * such loop.  */
+int chunk_group(const Side *s, int known);
 /* A loop over n chunks, if there are several.  */
 void chunk_open_period(Kernel *k, int n);
 void chunk_close_period(Kernel *k, int n);

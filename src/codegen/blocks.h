@@ -53,6 +53,8 @@ typedef struct {
     Cg *cg;
     const Lowered *l;
     Contract c;               /* of KERNEL_CONTRACT and KERNEL_SUMS */
+    int group;                /* chunk i is g + j, of so many in a turn of a loop over g; 0: it is
+                               * unrolled */
     Elements at;
 } Kernel;
 
@@ -91,6 +93,7 @@ void address_step(Kernel *k, const Side *s);              /* once a step, before
 const char *address_source(Kernel *k, const Side *s);     /* pointer; prints what it needs */
 const char *address_live(const Kernel *k, const Side *s); /* is there a chunk i? NULL: always */
 const char *address_test(Kernel *k, const Side *s);       /* is it inside? NULL: always */
+int address_group(const Kernel *k, const Side *s);        /* chunks of a turn of a loop, or 0 */
 const char *address_mn(const Kernel *k, const Side *s);   /* position in the tile */
 const char *address_k(const Kernel *k, const Side *s);
 /* Index of element (mn, kk) in an operand's shared tile, in elements.  */
@@ -112,7 +115,7 @@ void load_wait(Kernel *k);
 void load_keep(Kernel *k);
 void load_advance(Kernel *k);
 /* load_async.c, load_staged.c */
-void load_async(Kernel *k, const Side *s);
+void load_async(Kernel *k, const Side *s, bool first);
 void load_async_row(Kernel *k, const Side *s, const char *row, int rows);
 void load_staged_declare(Kernel *k, const Side *s);
 void load_staged(Kernel *k, const Side *s);

@@ -9,7 +9,10 @@ static const char *known_for(const Kernel *k, const Side *s, const char *name, i
                              const char *step) {
     const Cg *cg = k->cg;
     const char *x = cg_text(cg, "%c_%s", s->id, name), *turn = "i";
-    if (n > 1) {
+    if (n > 1 && k->group % n == 0 && k->group > 0) {
+        x = cg_text(cg, k->group > n ? "%s[j %% %d]" : "%s[j]", x, n);
+        turn = cg_text(cg, "(g / %d + j / %d)", n, n);
+    } else if (n > 1) {
         x = cg_text(cg, s->per_thread > n ? "%s[i %% %d]" : "%s[i]", x, n);
         turn = cg_text(cg, "i / %d", n);
     }
@@ -62,6 +65,14 @@ static int target_count(const Side *s) {
     int64_t again = (int64_t)1 << l->bits << (across ? l->shift : lowest_flipped(s));
     int64_t n = s->period * (again / gcd64(across ? step_across(s) : step_inside(s), again));
     return n < s->per_thread ? (int)n : s->per_thread;
+}
+
+int chunk_group(const Side *s, int known) {
+    enum { LEAST = 8, TURNS = 3 };
+    int n = target_count(s), size;
+    n = n / (int)gcd64(n, known) * known;
+    for (size = n; size < LEAST;) size += n;
+    return s->per_thread >= TURNS * size && s->per_thread % size == 0 ? size : 0;
 }
 
 const char *address_chunk(const Kernel *k, const Side *s) {

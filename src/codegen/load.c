@@ -28,7 +28,7 @@ static void load_both(Kernel *k, bool all) {
         const Side *s = &k->c.side[i];
         if (!s->present || s->l->region || (s->spread && !all)) continue;
         address_step(k, s);
-        if (s->l->kind == LOAD_ASYNC) load_async(k, s);
+        if (s->l->kind == LOAD_ASYNC) load_async(k, s, all);
         else load_staged(k, s);
         advance_pointer(k, s);
     }

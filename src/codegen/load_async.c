@@ -12,50 +12,71 @@ static void copy(Kernel *k, const Side *s, const char *source, const char *test,
             s->id - 32, to, source, test);
 }
 
-/* Chunks whose positions come from tables: a group of reads, then a group of copies, since the
- * hardware waits where one kind of access to shared memory follows the other.  */
-static void load_groups(Kernel *k, const Side *s) {
-    enum { GROUP = 8 };
+/* Opens a loop over the chunks of a group.  */
+static void open_group(Kernel *k, const Side *s, int size, const char *live) {
     Cg *cg = k->cg;
-    int size = s->per_thread < GROUP ? s->per_thread : GROUP;
-    const char *live = address_live(k, s);
-    const char *bound = s->per_thread % size ? cg_text(cg, "g + %d && i < %d", size, s->per_thread)
-                                             : cg_text(cg, "g + %d", size);
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int g = 0; g < %d; g += %d)", s->per_thread, size);
-    cg_line(cg, "const %s *from[%d];", cg_storage(s->o->storage), size);
-    cg_line(cg, "bool inside[%d];", size);
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = g; i < %s; i++)", bound);
+    cg_open(cg, "for (int j = 0; j < %d; j++)", size);
+    cg_line(cg, "const int i = g + j;");
+    if (s->per_thread % size) cg_line(cg, "if (i >= %d) break;", s->per_thread);
     if (live) cg_open(cg, "if (%s)", live);
-    const char *source = address_source(k, s);
-    cg_line(cg, "from[i - g] = %s;", source);
-    cg_line(cg, "inside[i - g] = %s;", address_test(k, s));
-    if (live) cg_close(cg);
-    cg_close(cg);
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = g; i < %s; i++)", bound);
-    if (live) cg_open(cg, "if (%s)", live);
-    copy(k, s, "from[i - g]", "inside[i - g]", NULL);
-    if (live) cg_close(cg);
-    cg_close(cg);
-    cg_close(cg);
 }
 
-void load_async(Kernel *k, const Side *s) {
+static void close_group(Kernel *k, const char *live) {
+    if (live) cg_close(k->cg);
+    cg_close(k->cg);
+}
+
+/* Chunks whose positions come from tables: a group of reads, then a group of copies, since the
+ * hardware waits where one kind of access to shared memory follows the other.  */
+static void load_groups(Kernel *k, const Side *s, int size) {
     Cg *cg = k->cg;
-    if (s->table) {
-        load_groups(k, s);
-        return;
-    }
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
     const char *live = address_live(k, s);
-    if (live) cg_open(cg, "if (%s)", live);
+    cg_line(cg, "const %s *from[%d];", cg_storage(s->o->storage), size);
+    cg_line(cg, "bool inside[%d];", size);
+    open_group(k, s, size, live);
+    const char *source = address_source(k, s);
+    cg_line(cg, "from[j] = %s;", source);
+    cg_line(cg, "inside[j] = %s;", address_test(k, s));
+    close_group(k, live);
+    open_group(k, s, size, live);
+    copy(k, s, "from[j]", "inside[j]", NULL);
+    close_group(k, live);
+}
+
+static void load_chunks(Kernel *k, const Side *s, const char *live) {
+    if (live) cg_open(k->cg, "if (%s)", live);
     const char *source = address_source(k, s), *test = address_test(k, s);
     copy(k, s, source, test ? test : "true", NULL);
-    if (live) cg_close(cg);
+    if (live) cg_close(k->cg);
+}
+
+/* The first steps' copies are instructions that run once: where they are many, a loop of groups,
+ * none of which waits for the data of another.  */
+void load_async(Kernel *k, const Side *s, bool first) {
+    enum { GROUP = 8 };
+    Cg *cg = k->cg;
+    const char *live = address_live(k, s);
+    k->group = first ? address_group(k, s) : 0;
+    if (!k->group && !s->table) {
+        cg_line(cg, "#pragma unroll");
+        cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
+        load_chunks(k, s, live);
+        cg_close(cg);
+        return;
+    }
+    int size = k->group ? k->group : s->per_thread < GROUP ? s->per_thread : GROUP;
+    cg_line(cg, "#pragma unroll%s", k->group ? " 1" : "");
+    cg_open(cg, "for (int g = 0; g < %d; g += %d)", s->per_thread, size);
+    if (s->table) {
+        load_groups(k, s, size);
+    } else {
+        open_group(k, s, size, NULL);
+        load_chunks(k, s, live);
+        close_group(k, NULL);
+    }
     cg_close(cg);
+    k->group = 0;
 }
 
 /* The row behind which chunk i of n is copied.  */

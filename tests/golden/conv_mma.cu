@@ -219,14 +219,16 @@ rk_7db3494c532de037_0(const unsigned short *__restrict__ t0,
                 const unsigned short *from[4];
                 bool inside[4];
                 #pragma unroll
-                for (int i = g; i < g + 4; i++) {
+                for (int j = 0; j < 4; j++) {
+                    const int i = g + j;
                     const rl_vec<int, 2> a_r = rl_load<2>(reinterpret_cast<int *>(smem + A_RTABLE) + ((a_mn + i * 16)) * 2);
-                    from[i - g] = a_src + (a_r.v[0] + a_e.v[0]);
-                    inside[i - g] = (a_r.v[1] & a_e.v[1]) == 0;
+                    from[j] = a_src + (a_r.v[0] + a_e.v[0]);
+                    inside[j] = (a_r.v[1] & a_e.v[1]) == 0;
                 }
                 #pragma unroll
-                for (int i = g; i < g + 4; i++) {
-                    rl_cp_async_16(shared + put + A_TILE + (a_to + i * 1024) * 2, from[i - g], inside[i - g]);
+                for (int j = 0; j < 4; j++) {
+                    const int i = g + j;
+                    rl_cp_async_16(shared + put + A_TILE + (a_to + i * 1024) * 2, from[j], inside[j]);
                 }
             }
             #pragma unroll

@@ -216,15 +216,17 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
                 const float *from[4];
                 bool inside[4];
                 #pragma unroll
-                for (int i = g; i < g + 4; i++) {
+                for (int j = 0; j < 4; j++) {
+                    const int i = g + j;
                     const rl_vec<int, 2> b_e = rl_load<2>(reinterpret_cast<int *>(smem + B_KTABLE) + (turn * B_KENTRIES + (b_k + i * 4)) * 2);
                     const rl_vec<int, 2> b_r = b_row[0];
-                    from[i - g] = b_src + (b_r.v[0] + b_e.v[0]);
-                    inside[i - g] = (b_r.v[1] & b_e.v[1]) == 0;
+                    from[j] = b_src + (b_r.v[0] + b_e.v[0]);
+                    inside[j] = (b_r.v[1] & b_e.v[1]) == 0;
                 }
                 #pragma unroll
-                for (int i = g; i < g + 4; i++) {
-                    rl_cp_async_4(shared + put + B_TILE + (b_to + i * 128) * 4, from[i - g], inside[i - g]);
+                for (int j = 0; j < 4; j++) {
+                    const int i = g + j;
+                    rl_cp_async_4(shared + put + B_TILE + (b_to + i * 128) * 4, from[j], inside[j]);
                 }
             }
             k_next += BK;
@@ -279,15 +281,17 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
                 const float *from[4];
                 bool inside[4];
                 #pragma unroll
-                for (int i = g; i < g + 4; i++) {
+                for (int j = 0; j < 4; j++) {
+                    const int i = g + j;
                     const rl_vec<int, 2> b_e = rl_load<2>(reinterpret_cast<int *>(smem + B_KTABLE) + (turn * B_KENTRIES + (b_k + i * 4)) * 2);
                     const rl_vec<int, 2> b_r = b_row[0];
-                    from[i - g] = b_src + (b_r.v[0] + b_e.v[0]);
-                    inside[i - g] = (b_r.v[1] & b_e.v[1]) == 0;
+                    from[j] = b_src + (b_r.v[0] + b_e.v[0]);
+                    inside[j] = (b_r.v[1] & b_e.v[1]) == 0;
                 }
                 #pragma unroll
-                for (int i = g; i < g + 4; i++) {
-                    rl_cp_async_4(shared + put + B_TILE + (b_to + i * 128) * 4, from[i - g], inside[i - g]);
+                for (int j = 0; j < 4; j++) {
+                    const int i = g + j;
+                    rl_cp_async_4(shared + put + B_TILE + (b_to + i * 128) * 4, from[j], inside[j]);
                 }
             }
             k_next += BK;
