@@ -44,7 +44,8 @@ static const char *const device[] = {"t4", "a100", "rtx4090", "h200", "rtx5090"}
 enum { DEVICES = sizeof device / sizeof *device };
 
 enum { HMMA = 0x23c, IMMA = 0x237, LDSM = 0x83b, LDS = 0x984, LDGSTS = 0xfae, LDL = 0x983,
-       STL = 0x387, F2I = 0x305 };  /* part of every division by an integer that is no constant */
+       STL = 0x387, BRA = 0x947,
+       F2I = 0x305 };  /* part of every division by an integer that is no constant */
 
 static int64_t along(const RTile *outer, const RTile *inner, int axis) {
     return outer->extent[axis] / inner->extent[axis];
@@ -78,6 +79,15 @@ static const char *count(KernelCase *c, const uint32_t *code) {
                                 (long long)want[i]);
     }
     return NULL;
+}
+
+/* Do all loads of a step go to shared memory by themselves, so that it needs no branch?  */
+static bool copies_only(const KernelCase *c) {
+    const RProg *r = &c->plan.prog[0];
+    for (int side = 0; side < 2; side++) {
+        if (!r->load[side].region && r->load[side].kind != LOAD_ASYNC) return false;
+    }
+    return true;
 }
 
 /* Instructions of one k-step.  Unrolled steps count together, and steps without a loop not at all:
@@ -121,6 +131,8 @@ static bool count_step(KernelCase *c, const char **wrong) {
                                   (long long)got[3], (long long)want[0], (long long)want[1],
                                   (long long)want[2], (long long)want[3]);
     }
+    if (copies_only(c) && code[BRA] != 1)
+        *wrong = arena_printf(c->arena, "%u branches in the loop over k-steps", code[BRA]);
     return true;
 }
 
