@@ -81,7 +81,81 @@ static void test_promise(void **state) {
     arena_destroy(a);
 }
 
+/* ---- what is compiled first does not spill ---- */
+
+/* Rows whose plan is at the edge of what fits.  blocks: that many to an SM at least, so that the
+ * estimate is not too careful either.  */
+typedef struct {
+    const char *profile, *set, *id;
+    int blocks;
+} Edge;
+
+static const Edge sample[] = {
+    {"h200", "llm", "deepseek-v3-o-m8192-f8e4m3", 2},     /* partial sums in four slices */
+    {"h200", "llm", "gpt-oss-lmhead-m16-f16", 3},         /* many tested copies */
+    {"h200", "llm", "gpt-oss-o-m128-bf16", 3},            /* fewer blocks than fit */
+    {"rtx4090", "llm", "gpt-oss-o-m2048-f16", 2},         /* segments, rows of 28 vectors */
+    {"a100", "llm", "qwen3-32b-qkv-m8-f8e4m3", 1},        /* many widened chunks */
+    {"a100", "bolt", "RN50-13-b256", 3},                  /* 168 of 168 registers */
+    {"h200", "rowops", "softmax-023", 12},                /* columns one by one */
+};
+
+static const Edge all[] = {
+    {"h200", "ansor", "TBS-0mm-b1", 1}, {"h200", "ansor", "TBS-3mm-b1", 1},
+    {"h200", "bolt", "B2BT-1", 1}, {"h200", "llm", "llama3-8b-qkv-m128-f16", 1},
+    {"h200", "llm", "llama3-8b-o-m128-bf16", 1}, {"h200", "llm", "llama3-70b-o-m512-f8e4m3", 1},
+    {"h200", "llm", "llama3-70b-tp8-qkv-m64-f8e4m3", 3},
+    {"h200", "llm", "llama3-70b-tp8-o-m32-f8e4m3", 1},
+    {"h200", "llm", "qwen3-30b-a3b-o-m2048-f8e4m3", 2},
+    {"h200", "llm", "deepseek-v3-qa-kva-m128-bf16", 1},
+    {"h200", "llm", "deepseek-v3-gateup-m512-f8e4m3", 1},
+    {"h200", "llm", "gpt-oss-expert-down-m512-f16", 1}, {"a100", "bolt", "B2BT-2", 1},
+    {"a100", "ansor", "DIL-0-b16", 1}, {"a100", "rowops", "rmsnorm-022", 2},
+    {"a100", "llm", "llama3-70b-gateup-m32-f8e4m3", 1},
+    {"a100", "llm", "llama3-70b-tp8-qkv-m32-f8e4m3", 1},
+    {"a100", "llm", "qwen3-30b-a3b-qkv-m32-f8e4m3", 1},
+    {"a100", "llm", "qwen3-30b-a3b-o-m16-f8e4m3", 1},
+    {"a100", "llm", "qwen3-235b-a22b-expert-gateup-m8-f8e4m3", 1},
+    {"a100", "llm", "deepseek-v3-qa-kva-m8-f8e4m3", 1},
+    {"a100", "llm", "deepseek-v3-expert-down-m32-f8e4m3", 1},
+    {"rtx4090", "ansor", "C3D-0-b1", 2}, {"rtx4090", "rowops", "softmax-023", 8},
+};
+
+static const Workload *find_row(Arena *a, const Edge *e) {
+    Diag d = diag_new(a);
+    WorkloadSet *set = ARENA_ARRAY(a, WorkloadSet, 1);
+    const char *path = arena_printf(a, "benchmarks/workloads/%s.csv", e->set);
+    assert_int_equal(workload_read(a, &d, path, set), ST_OK);
+    for (int i = 0; i < set->n; i++) {
+        if (strcmp(set->row[i].id, e->id) == 0) return &set->row[i];
+    }
+    fail_msg("%s has no row %s", e->set, e->id);
+    return NULL;
+}
+
+static void check_edge(const Edge *e) {
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Buf text = buf_new(a);
+    Build build;
+    WholePlan whole;
+    assert_true(workload_te(find_row(a, e), NULL, &text));
+    const PlanSet *set = plan(a, fixture_device(a, e->profile), e->id, buf_str(&text));
+    assert_int_equal(compile_best(a, &d, set, 0, &(BuildOptions){0}, &whole, &build), ST_OK);
+    if (build.spilled) fail_msg("%s for %s: %d plans spill", e->id, e->profile, build.spilled);
+    int blocks = whole.rplan.prog[set->dominant].blocks_per_sm;
+    if (blocks < e->blocks) fail_msg("%s for %s: %d blocks to an SM", e->id, e->profile, blocks);
+    arena_destroy(a);
+}
+
+static void test_edges(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof sample / sizeof *sample; i++) check_edge(&sample[i]);
+    for (size_t i = 0; effort_long() && i < sizeof all / sizeof *all; i++) check_edge(&all[i]);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_promise)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_promise),
+                                       cmocka_unit_test(test_edges)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
