@@ -164,8 +164,17 @@ const char *rprog_permute_check(const Problem *p, const Device *dev, const RProg
 int64_t rprog_permute_smem(const Problem *p, const RProg *r);
 int64_t rprog_permute_blocks(const Problem *p, const RProg *r);
 int64_t rprog_permute_registers(const Problem *p, const RProg *r);
-/* The layout of source i's part with the fewest wavefronts, as far as a few requests show.  */
-void rprog_permute_layout(const Problem *p, RProg *r, int source);
+/* Wavefronts of a box's parts by layout and width of the accesses (as a power of two): of filling
+ * them and of reading them; below 0: not counted yet.  */
+enum { BOX_LAYOUTS = 23, BOX_WIDTHS = 5 };
+typedef struct {
+    double fill[PERMUTE_SOURCES][BOX_WIDTHS][BOX_LAYOUTS];
+    double read[PERMUTE_SOURCES][BOX_WIDTHS][BOX_LAYOUTS];
+} BoxTried;
+void rprog_permute_begin(BoxTried *tried);
+/* The layout of source i's part with the fewest wavefronts, as far as a few requests show.
+ * `tried`: of the same box.  */
+void rprog_permute_layout(const Problem *p, RProg *r, int source, BoxTried *tried);
 /* Statements over rows of a contraction's results: where a program's block holds them; shared
  * memory, where stages and pieces take `before`; the first broken rule.  */
 RowStats rprog_stats_of(const Problem *p, const RProg *r);

@@ -240,7 +240,9 @@ static void with_threads(Keeper *b, RProg r) {
 static void with_vectors(Keeper *b, RProg r) {
     enum { HALVINGS = 3 };
     const PermuteView *v = &b->p->permute;
+    BoxTried tried;
     int stores = 0;
+    rprog_permute_begin(&tried);
     for (int store = b->p->out_vec; store >= 1 && stores < HALVINGS; store /= 2) {
         r.store_vec = (uint8_t)store;
         if (!stores_fit(b->p, &r)) continue;
@@ -256,7 +258,7 @@ static void with_vectors(Keeper *b, RProg r) {
                 vec = vec > halved ? vec / halved : 1;
                 widest |= vec > 1;
                 r.load[i].vec = (uint8_t)vec;
-                rprog_permute_layout(b->p, &r, i);
+                rprog_permute_layout(b->p, &r, i, &tried);
             }
             with_threads(b, r);
         }

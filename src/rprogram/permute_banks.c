@@ -135,11 +135,12 @@ double rprog_permute_loads(const Problem *p, const RProg *r, int source) {
     return requests(&x, false);
 }
 
-/* What layouts are tried on: a few requests of a kind.  */
+/* What layouts are tried on: a few requests of a kind, looked at when they are needed.  */
 enum { TRIED = 16 };
 typedef struct {
     Kind kind;
-    int n;
+    int n;                                /* 0: not yet */
+    double *known;                        /* of each layout */
     Lanes lanes[TRIED];
 } Sample;
 
@@ -152,56 +153,75 @@ typedef struct {
 } Search;
 
 static void take_sample(const Part *x, bool fill, Sample *s) {
-    s->kind = kind_of(x, fill, FEW);
-    s->n = 0;
     for (int64_t i = 0; i < s->kind.looked; i++) {
         for (int lane = 0; lane < s->kind.vec && s->n < TRIED; lane += s->kind.width)
             lanes_of(x, fill, &s->kind, i * s->kind.n / s->kind.looked, lane, &s->lanes[s->n++]);
     }
 }
 
-/* Wavefronts of all requests of the kind, `before` of another one added; at `enough` or more of
- * them counting ends.  */
-static double sampled(const Part *x, const Sample *s, RLayout layout, double before,
-                      double enough) {
+/* Wavefronts of all requests of the kind, under layout number `which`.  */
+static double sampled(const Part *x, bool fill, Sample *s, RLayout layout, int which) {
     int64_t sum = 0;
-    double all = before;
-    for (int i = 0; i < s->n && all < enough; i++) {
-        sum += wavefronts(x, &s->lanes[i], layout, s->kind.width);
-        all = before + (double)sum * (double)s->kind.n / (double)s->kind.looked;
-    }
-    return all;
+    if (s->known[which] >= 0) return s->known[which];
+    if (s->n == 0) take_sample(x, fill, s);
+    for (int i = 0; i < s->n; i++) sum += wavefronts(x, &s->lanes[i], layout, s->kind.width);
+    s->known[which] = (double)sum * (double)s->kind.n / (double)s->kind.looked;
+    return s->known[which];
 }
 
 /* Takes the layout if it is better than the best so far.  */
-static void try(Search *s, RLayout layout) {
+static void try(Search *s, RLayout layout, int which) {
     int64_t row = s->part.row, line = (int64_t)PIECE_MAX / s->part.bytes
                                       << (layout.base + layout.bits);
     int width = s->read.kind.width;
     if (layout.pad % width || (layout.pad && row % width)) return;
     if (layout.bits && (row % line || s->part.part % row)) return;
-    double n = sampled(&s->part, &s->fill, layout, 0, s->least);
-    n = sampled(&s->part, &s->read, layout, n, s->least);
+    double n = sampled(&s->part, true, &s->fill, layout, which);
+    if (n < s->least) n += sampled(&s->part, false, &s->read, layout, which);
     if (n >= s->least) return;
     s->least = n;
     s->best = layout;
 }
 
-void rprog_permute_layout(const Problem *p, RProg *r, int source) {
-    static const int pad[] = {4, 8, 16, 32, 48, 64, 80};
-    Search s = {.part = part_of(p, r, source), .least = INFINITY};
-    int bytes = s.part.bytes;
-    take_sample(&s.part, true, &s.fill);
-    take_sample(&s.part, false, &s.read);
+void rprog_permute_begin(BoxTried *tried) {
+    for (int i = 0; i < PERMUTE_SOURCES; i++) {
+        for (int w = 0; w < BOX_WIDTHS; w++) {
+            for (int k = 0; k < BOX_LAYOUTS; k++) tried->fill[i][w][k] = tried->read[i][w][k] = -1;
+        }
+    }
+}
+
+static int power_of(int vec) {
+    int n = 0;
+    while (1 << n < vec && n < BOX_WIDTHS - 1) n++;
+    return n;
+}
+
+void rprog_permute_layout(const Problem *p, RProg *r, int source, BoxTried *tried) {
+    enum { PADS = 7, SHIFTS = 5 };
+    static const int pad[PADS] = {4, 8, 16, 32, 48, 64, 80};
+    Search s;
+    s.part = part_of(p, r, source);
+    s.fill.kind = kind_of(&s.part, true, FEW);
+    s.read.kind = kind_of(&s.part, false, FEW);
+    s.fill.known = tried->fill[source][power_of(s.fill.kind.vec)];
+    s.read.known = tried->read[source][power_of(s.read.kind.vec)];
+    s.fill.n = s.read.n = 0;
+    s.best = (RLayout){0};
+    s.least = INFINITY;
+    int bytes = s.part.bytes, which = 0;
     int64_t stores = ceil_div(s.part.part, WARP), loads = s.part.points * bytes / 128;
     double ideal = (double)(stores * (bytes > 4 ? bytes / 4 : 1) + loads);
-    try(&s, (RLayout){0});
+    try(&s, (RLayout){0}, which++);
     for (int bits = 1; bits <= 3; bits++) {
-        for (int shift = 0; shift <= 4 && s.least > ideal; shift++)
-            try(&s, (RLayout){.bits = (uint8_t)bits, .shift = (uint8_t)shift});
+        for (int shift = 0; shift < SHIFTS; shift++, which++) {
+            RLayout layout = {.bits = (uint8_t)bits, .shift = (uint8_t)shift};
+            if (s.least > ideal) try(&s, layout, which);
+        }
     }
-    for (size_t i = 0; i < sizeof pad / sizeof *pad && s.least > ideal; i++) {
-        if (pad[i] % bytes == 0) try(&s, (RLayout){.pad = (int16_t)(pad[i] / bytes)});
+    for (int i = 0; i < PADS && s.least > ideal; i++, which++) {
+        if (pad[i] % bytes == 0)
+            try(&s, (RLayout){.pad = (int16_t)(pad[i] / bytes)}, which);
     }
     r->load[source].layout = s.best;
 }
