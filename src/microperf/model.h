@@ -53,6 +53,9 @@ typedef struct {
 } BoxCounts;
 BoxCounts *mp_box_counts(CountMemo *memo);
 void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out);
+/* Sectors of a block's region of an operand.  What is outside of the tensor moves nothing; a line
+ * that neither begins nor ends with a sector has one more.  */
+double mp_region_sectors(const Problem *p, const RProg *r, int side, const RRegion *x);
 /* Sectors of all stores of the main kernel.  */
 double mp_store_sectors(const Model *m, const RProg *r, CountMemo *memo);
 /* Bytes read from DRAM behind L2 in the order of the grid.  */
