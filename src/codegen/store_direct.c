@@ -96,7 +96,9 @@ void store_direct(Kernel *k) {
         const char *offset, *to = store_place(k, stmt, &x, &offset);
         const char *put = cg_store(cg, cg->te->tensor[t].dtype, in_pairs(k, stmt), width);
         bool unrolled = k->l->kind == KERNEL_CONTRACT && !k->l->r->stats;
-        bool many = unrolled && !in_pairs(k, stmt);       /* stores, for a compiler */
+        /* Under a test of its own each would be a branch, and all sums wait until the last one.  */
+        bool tested = unrolled && k->c.matrix.used && k->c.own_ragged[1];
+        bool many = unrolled && !tested && !in_pairs(k, stmt);    /* stores, for a compiler */
         if (many) put = cg_text(cg, "rl_store_global<%d>", width);
         if (width == k->at.vec) {
             if (width == 1 && !many) cg_line(cg, "%s[%s] = o%d[0];", to, offset, t);
