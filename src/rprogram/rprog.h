@@ -255,7 +255,7 @@ typedef struct {
     int32_t tail, units;      /* of `contract`: tiles whose k-steps are dealt out, to how many */
     RowKeep keep;             /* of `row` */
     int16_t threads;
-    int16_t blocks_per_sm;    /* promised to the compiler (__launch_bounds__) */
+    int16_t blocks_per_sm;    /* promised to the compiler as far as the grid has them */
     int16_t registers;        /* expected per thread */
     int32_t smem;             /* dynamic shared memory, bytes */
     bool quick;               /* compiled at ptxas' level 2, not 3: sooner, for a longer loop */
