@@ -132,9 +132,9 @@ static const char *reader(const Kernel *k) {
 /* Does each thread stay in its columns?  */
 static bool keeps_columns(const Kernel *k) { return readers_of(k) % line_of(k) == 0; }
 
-/* Where a block takes segments of tiles in turn, the compiler must not know the threads' numbers: it
- * would find what each turn of the loop over a piece adds before the segments, and keep all of it
- * during their products.  */
+/* Where a block takes segments of tiles in turn, the compiler must not know the threads' numbers:
+ * it would find what each turn of the loop over a piece adds before the segments, and keep all of
+ * it during their products.  */
 static bool hides_reader(const Kernel *k) { return k->c.r->tail > 0 && !keeps_columns(k); }
 
 static const char *turn_number(const Kernel *k) {

@@ -134,8 +134,8 @@ int rprog_stats_threads(const Problem *p, const RProg *r);
 /* Grid and workspace of a program.  */
 int64_t rprog_tiles(const Problem *p, const RProg *r, int axis);      /* ceil(extent / block) */
 int64_t rprog_blocks(const Problem *p, const RProg *r);               /* grid x, without split */
-/* Blocks of an SM that are there at once: as many as fit, unless the grid (of the largest sizes) has
- * fewer for each.  Registers need leave room for no more.  */
+/* Blocks of an SM that are there at once: as many as fit, unless the grid (of the largest sizes)
+ * has fewer for each.  Registers need leave room for no more.  */
 int rprog_resident(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_workspace(const Problem *p, const RProg *r);            /* of partial sums, bytes */
 /* tail > 0: k-steps of a unit; the units that share tile t of the tail, the first and the last.  */
