@@ -185,8 +185,8 @@ typedef struct {
     int64_t workspace_limit;  /* bytes; 0: none is imposed */
     const char *arch;         /* compile target; NULL: the profile's */
     int check;                /* roller_compile: prove the kernel as well */
-    /* Of ptxas' optimizer, 2 or 3, for all plans that are made; 0: 3, but 2 where the time to compile
-     * is expected to be too long (docs/compile-time.md).  For plans to be timed: 3.  */
+    /* Of ptxas' optimizer, 2 or 3, for all plans that are made; 0: 3, but 2 where that is expected
+     * to take too long (docs/compile-time.md).  For plans to be timed: 3.  */
     int level;
 } RollerPlanOptions;
 ROLLER_API RollerStatus roller_plan(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
