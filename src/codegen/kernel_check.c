@@ -55,7 +55,8 @@ static bool all_digits(const char *s, size_t len) {
 static bool is_listed(const char *list, const char *s, size_t len) {
     for (const char *p = list; *p; p++) {
         size_t n = 0;
-        while (p[0] == ' ' && n < len && p[1 + n] && p[1 + n] == s[n]) n++;
+        if (p[0] != ' ' || p[1] != s[0]) continue;
+        while (n < len && p[1 + n] && p[1 + n] == s[n]) n++;
         if (n > 0 && n == len && p[1 + n] == ' ') return true;
     }
     return false;
