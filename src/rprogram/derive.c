@@ -127,8 +127,8 @@ static int64_t region_words(const Problem *p, const Device *dev, const RProg *r,
  * in the tile and table entry, kept from step to step.  */
 static int64_t period_of(const RProg *r, int side, int64_t chunks) {
     const RLoad *l = &r->load[side];
-    int64_t line = r->block.extent[l->along] / l->vec, period;
-    period = line / gcd64(line, r->threads);
+    int64_t line = r->block.extent[l->along] / l->vec;
+    int64_t period = line / gcd64(line, r->threads);
     return period < chunks ? period : chunks;
 }
 
