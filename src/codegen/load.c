@@ -131,9 +131,10 @@ void load_keep(Kernel *k) {
     if (!keeps(k)) return;
     cg_line(k->cg, "// keep: what was loaded for the next step");
     if (k->c.r->stages == 1) cg_line(k->cg, "__syncthreads();");
-    cg_open(k->cg, "if (step + %d < steps)", k->c.ahead_steps);
+    bool always = rprog_stores_always(k->c.p, k->cg->dev, k->c.r);
+    if (!always) cg_open(k->cg, "if (step + %d < steps)", k->c.ahead_steps);
     keep_staged(k);
-    cg_close(k->cg);
+    if (!always) cg_close(k->cg);
 }
 
 void load_wait(Kernel *k) {

@@ -266,6 +266,19 @@ static double fetches(const Model *m, const RProg *r, double steps, double parts
     return steps + parts * r->thread.extent[AX_K] / r->warp.extent[AX_K];
 }
 
+/* Stores of operands to their stages, per tile.  */
+static double operand_stores(const Model *m, const RProg *r, const StepCounts *c, double steps,
+                             double parts) {
+    bool always = rprog_stores_always(m->p, m->dev, r);
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        bool waits = r->load[side].kind == LOAD_STAGED && !r->load[side].region;
+        double times = always && waits ? steps + parts : steps;
+        if (m->p->op[side].present) sum += times * (double)c->store_wavefronts[side];
+    }
+    return sum;
+}
+
 static void fill_counts(const Model *m, const RProg *r, const Step *s, const StepCounts *c,
                         double tiles, Estimate *out) {
     const Problem *p = m->p;
@@ -293,7 +306,6 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
         turned[0] = pieces * (double)c->piece_loads * parts;
         turned[1] = pieces * (double)c->piece_stores * parts;
     }
-    double stores = (double)(c->store_wavefronts[0] + c->store_wavefronts[1]);
     double wavefronts = 0;
     for (int side = 0; side < 2; side++) {
         if (!p->op[side].present) continue;
@@ -304,7 +316,8 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     out->smem_load_wavefronts = (int64_t)(
         tiles * (fetches(m, r, steps, parts) * wavefronts + added + turned[0]) + 0.5);
     out->smem_store_wavefronts =
-        (int64_t)(tiles * (steps * stores + added + turned[1] + c->region_stores));
+        (int64_t)(tiles * (operand_stores(m, r, c, steps, parts) + added + turned[1] +
+                           c->region_stores) + 0.5);
     bool real = te_dtype_class(p->con.acc) == TE_CLASS_REAL && !matrix;
     double adds = real ? sums / words * r->split : 0;
     out->fma = (int64_t)(tiles * (steps * s->fma + adds));

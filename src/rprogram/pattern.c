@@ -21,6 +21,18 @@ bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side) {
     return one_k && !rprog_packed(dev, r) && r->unroll % 2 == 0;
 }
 
+bool rprog_stores_always(const Problem *p, const Device *dev, const RProg *r) {
+    enum { MANY = 16 };                   /* steps beside which one more store is little */
+    if (!rprog_matrix(dev, r) || r->stages == 1 || rprog_tiles(p, r, AX_K) < MANY * r->split)
+        return false;
+    for (int side = 0; side < 2; side++) {
+        const Operand *o = side ? &p->con.b : &p->con.a;
+        bool waits = r->load[side].kind == LOAD_STAGED && !r->load[side].region;
+        if (p->op[side].present && waits && !(o->read && p->op[side].affine)) return false;
+    }
+    return true;
+}
+
 /* Elements in a row of the tile.  */
 static int row_length(const RProg *r, int side) {
     bool k_inner = r->load[side].layout.inner == AX_K;

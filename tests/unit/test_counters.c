@@ -54,6 +54,8 @@ static const Shape shapes[] = {
                           "{ C[m,n] += A[m,k] * B[n,k]; }", "rtx4090", 12, false, false},
     {"i8 nt", "op f(A: i8[128,256], B: i8[128,256]) -> C: i32[128,128] "
               "{ C[m,n] += A[m,k] * B[n,k]; }", "a100", 6, true, false},
+    {"i8 nn, through registers", "op f(A: i8[128,2048], B: i8[2048,128]) -> C: i32[128,128] "
+                                 "{ C[m,n] += A[m,k] * B[k,n]; }", "a100", 8, true, false},
     {"tf32 nt", "op f(A: f32[128,128], B: f32[128,128]) -> C: f32[128,128] "
                 "{ C[m,n] += A[m,k] * B[n,k] @tf32; }", "a100", 6, true, false},
     {"weights of bytes", "op f(A: f16[64,256], W: i8[64,256]) -> C: f16[64,64] "
