@@ -105,8 +105,8 @@ int64_t rprog_fragment_passes(const Problem *p, const Device *dev, const RProg *
 int64_t rprog_fragment_traffic(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Are the operand's fragments fetched one k ahead?  So it is where a read gives one k and the
  * unrolled body has an even number of them; of matrix units, where a step has an even number of
- * slices.  Behind the last step of a tile nothing is fetched, by matrix units its first slice again,
- * for nobody, so that the loop over steps needs no branch.  */
+ * slices.  Behind the last step of a tile nothing is fetched; by matrix units its first slice
+ * again, for nobody, so that the loop over steps needs no branch.  */
 bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side);
 /* Does the last of many steps of a matrix unit store what waits in registers like any other, to a
  * stage that nobody reads any more, so that the loop over steps needs no branch for it?  */
