@@ -13,6 +13,10 @@ const char *place_along(const Kernel *k, AxisClass axis) {
     return place_type(place_wide(k->l->p->extent[axis], k->l->r->block.extent[axis]));
 }
 
+/* Short bodies of matrix units are unrolled as often as the compiler knows they run at most, told
+ * not to or not.  */
+static bool hides_steps(const Contract *c, int64_t most) { return c->matrix.used && most > 1; }
+
 static int tile_extent(const RTile *t, int axis) { return t->extent[axis]; }
 
 void place_constants(Kernel *k) {
@@ -56,10 +60,9 @@ void place_constants(Kernel *k) {
                 s->id - 32, s->at, s->id - 32, s->row);
         if (s->table) table_constants(k, s);
     }
-    bool hidden = c->matrix.used && c->steps > 1; /* else short bodies are unrolled nevertheless */
     if (!c->sliced && c->varying_k)
         cg_line(cg, "const int steps = (K + BK - 1) / BK;");
-    else if (!c->sliced && hidden)
+    else if (!c->sliced && hides_steps(c, c->steps))
         cg_line(cg, "const int steps = rl_hidden(%lld);", (long long)c->steps);
     else if (!c->sliced)
         cg_line(cg, "constexpr int steps = %lld;", (long long)c->steps);
@@ -187,6 +190,7 @@ static void slice_place(Kernel *k) {
         slice = "slice";
     }
     cg_line(cg, "const int first = blockIdx.y * %s;", slice);
+    if (hides_steps(c, c->slice)) slice = cg_text(cg, "rl_hidden(%s)", slice);
     cg_line(cg, "const int steps = %smin(%s - first, %s)%s;", c->may_be_empty ? "max(" : "",
             steps, slice, c->may_be_empty ? ", 0)" : "");
     cg_line(cg, "%s k_next = (%s)first * BK;", place_type(wide), place_type(wide));

@@ -4,9 +4,8 @@
 #define ROLLER_DRIVER_LEVEL_H
 #include "driver/compile.h"
 
-/* Sets the level of every candidate: that of the options, else 2 for those whose plan would take
- * too long at 3.  A static plan is judged by the sum of its kernels, one for run-time sizes, which
- * has many, kernel by kernel.  */
+/* Sets the level of every candidate: that of the options, else 2 for those that would take too long
+ * at 3.  Each kernel is judged by itself, for NVRTC compiles those of a plan side by side.  */
 void level_choose(PlanSet *set);
 /* All kernels of a plan are compiled together: at 2 if any of its programs asks for it.  */
 int level_of(const RPlan *p);

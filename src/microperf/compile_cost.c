@@ -3,13 +3,18 @@
 #include "microperf/compile_cost.h"
 #include "microperf/matrix.h"
 
-/* Accesses of a thread for one stage: all, and those whose addresses are decoded or tested.  */
+/* Of the loads of a stage by a thread: accesses, those of them whose addresses are decoded or
+ * tested, and elements that are converted.  */
 typedef struct {
-    double all, decoded;
+    double all, decoded, converted;
 } Accesses;
 
-static Accesses accesses(const Problem *p, const RProg *r) {
-    Accesses n = {0, 0};
+static bool is_decoded(const ROperand *op) {
+    return op->digits_k > 1 || op->digits_mn > 1 || op->guarded;
+}
+
+static Accesses accesses(const Problem *p, const Device *dev, const RProg *r) {
+    Accesses n = {0, 0, 0};
     for (int side = 0; side < 2; side++) {
         const ROperand *op = &p->op[side];
         const RLoad *l = &r->load[side];
@@ -17,7 +22,8 @@ static Accesses accesses(const Problem *p, const RProg *r) {
         double elements = (double)r->block.extent[side ? AX_N : AX_M] * r->block.extent[AX_K];
         double some = whole(elements / (l->vec * (double)r->threads));
         n.all += some;
-        if (op->digits_k > 1 || op->digits_mn > 1 || op->guarded) n.decoded += some;
+        if (is_decoded(op)) n.decoded += some;
+        if (!rprog_copyable(p, dev, r, side)) n.converted += some * l->vec;
     }
     return n;
 }
@@ -27,40 +33,54 @@ static int regions(const RProg *r) { return r->load[0].region + r->load[1].regio
 /* Do warps share the k-steps of the same outputs?  */
 static bool shares_steps(const RProg *r) { return r->warp.extent[AX_K] < r->block.extent[AX_K]; }
 
-/* Scheduling the products of a step and what leads to them.  At level 3 the time grows with their
- * square, but for those of one slice; beyond some 100 the compiler takes a simpler way in less time
- * than this, and may spill: nothing to prefer a program for.  Level 2 spares it where fragments are
- * fetched ahead; other loops, and all else of a kernel, take the same time.  */
+/* Does the loop hold more than copies of one pointer: what finds the places of a tile, or stores of
+ * what waited in registers?  */
+static bool busy_loop(const Problem *p, const Device *dev, const RProg *r) {
+    for (int side = 0; side < 2; side++) {
+        const RLoad *l = &r->load[side];
+        if (!p->op[side].present || l->region) continue;
+        if (l->kind == LOAD_ASYNC && is_decoded(&p->op[side])) return true;
+        bool copies = rprog_copyable(p, dev, r, side);
+        if (l->kind == LOAD_STAGED && copies && rprog_stores_always(p, dev, r)) return true;
+    }
+    return false;
+}
+
+/* Scheduling the products of a step and what stands between them.  Where fragments are fetched
+ * ahead the time at level 3 grows with their square; beyond some 100 the compiler takes a simpler
+ * way in less time than this, and may spill: nothing to prefer a program for.  Level 2 spares it;
+ * other loops, and all else of a kernel, take the same time.  */
 static double products_ms(const Problem *p, const Device *dev, const RProg *r) {
-    const double fixed = 60, single = 0.74, product = 0.91, pairs = 0.0226, more = 0.0148;
-    const double quick_fixed = 51, quick = 0.66;
+    const double alone = 0.6, product = 0.72, pairs = 0.0175, more = 0.0052, busy = 1.1;
+    const double quick = 0.52, quick_busy = 0.5;
     double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
     double tiles = (double)(r->warp.extent[AX_M] / r->thread.extent[AX_M]) *
                    (r->warp.extent[AX_N] / r->thread.extent[AX_N]);
     double n = tiles * slices * rprog_products(p, dev, r);
-    if (slices < 2) return fixed + single * n;
-    if (r->quick && rprog_fetched_ahead(dev, r, 0)) return quick_fixed + quick * n;
-    return fixed + product * n + (slices < 4 ? pairs : more) * n * n;
+    bool is_busy = busy_loop(p, dev, r);
+    if (!rprog_fetched_ahead(dev, r, 0)) return alone * n;
+    if (r->quick) return n * (quick + (is_busy ? quick_busy : 0));
+    return n * (product + (is_busy ? busy : 0) + (slices < 4 ? pairs : more) * n);
 }
 
 static double matrix_ms(const Problem *p, const Device *dev, const RProg *r) {
-    const double access = 1.1, decoded = 0.9, region = 49, vector = 0.09, sum = 0.31;
-    double ms = products_ms(p, dev, r) + region * regions(r);
-    Accesses x = accesses(p, r);
+    const double fixed = 54, access = 0.8, converted = 0.6, region = 48, vector = 0.09, sum = 0.15;
+    double ms = fixed + products_ms(p, dev, r) + region * regions(r);
+    Accesses x = accesses(p, dev, r);
     if (r->via == VIA_SHARED) ms += vector * r->store_vec * (double)p->epilogue_ops;
     else if (shares_steps(r)) ms += sum * mp_lane_sums(r);
-    return ms + access * x.all + decoded * x.decoded;
+    return ms + access * x.all + converted * x.converted;
 }
 
 /* Other units: the body of the loop, and everything that is done to each output.  */
-static double simple_ms(const Problem *p, const RProg *r) {
-    const double fixed = 46, product = 0.1, output = 0.09, operation = 0.07, share = 0.42;
-    const double access = 1.4, decoded = 3.6, region = 55;
+static double simple_ms(const Problem *p, const Device *dev, const RProg *r) {
+    const double fixed = 38, product = 0.116, operation = 0.02, share = 0.23;
+    const double access = 0.8, decoded = 3.2, region = 42;
     double outputs = (double)r->thread.extent[AX_M] * r->thread.extent[AX_N];
-    double each = output + operation * (double)p->epilogue_ops + (shares_steps(r) ? share : 0);
-    Accesses x = accesses(p, r);
-    return fixed + outputs * (product * r->unroll + each) + access * x.all + decoded * x.decoded +
-           region * regions(r);
+    double each = product * r->unroll + operation * (double)p->epilogue_ops;
+    Accesses x = accesses(p, dev, r);
+    if (shares_steps(r)) each += share;
+    return fixed + outputs * each + access * x.all + decoded * x.decoded + region * regions(r);
 }
 
 /* Windows whose rows are unrolled: a test for each load, and the products.  */
@@ -74,7 +94,7 @@ int mp_compile_ms(const Problem *p, const Device *dev, const RProg *r) {
     if (r->skeleton == SK_WINDOW && !p->window.map && rprog_window_unrolls(p, r))
         return (int)(window_ms(p, r) + 0.5);
     if (r->skeleton != SK_CONTRACT) return 0;
-    double ms = rprog_matrix(dev, r) ? matrix_ms(p, dev, r) : simple_ms(p, r);
+    double ms = rprog_matrix(dev, r) ? matrix_ms(p, dev, r) : simple_ms(p, dev, r);
     return (int)(ms + 0.5);
 }
 
@@ -84,9 +104,9 @@ static int ms_at(const Problem *p, const Device *dev, const RProg *r, bool quick
     return mp_compile_ms(p, dev, &x);
 }
 
-bool mp_compile_quick(const Problem *p, const Device *dev, const RProg *r, int others) {
+bool mp_compile_quick(const Problem *p, const Device *dev, const RProg *r) {
     int ms = ms_at(p, dev, r, false);
-    return ms + others > MP_COMPILE_LIMIT && ms - ms_at(p, dev, r, true) >= MP_COMPILE_GAIN;
+    return ms > MP_COMPILE_LIMIT && ms - ms_at(p, dev, r, true) >= MP_COMPILE_GAIN;
 }
 
 void mp_compile_explain(const Problem *p, const Device *dev, const RProg *r, Buf *out) {

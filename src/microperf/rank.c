@@ -127,7 +127,7 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
 /* Expected time of compilation as far as it matters.  */
 static int cost_of(const Problem *p, const Device *dev, const RProg *r) {
     int ms = mp_compile_ms(p, dev, r);
-    return ms < MP_COMPILE_ENOUGH ? MP_COMPILE_ENOUGH : ms;
+    return ms < MP_COMPILE_LIMIT ? MP_COMPILE_LIMIT : ms;
 }
 
 /* May the program need a few registers more than expected?  If not and it does it spills, and is
@@ -147,7 +147,7 @@ static int as_good(const Problem *p, const Device *dev, const RProgSet *set, con
     int now = cost_of(p, dev, &best->prog), least = now, found = -1;
     int part = dev->measured ? MP_AS_GOOD_MEASURED : MP_AS_GOOD_PUBLISHED;
     if (limit < INT64_MAX / 2) limit += limit / part;
-    for (int i = 0; i < set->n && now >= MP_COMPILE_ENOUGH + MP_COMPILE_GAIN; i++) {
+    for (int i = 0; i < set->n && now >= MP_COMPILE_LIMIT + MP_COMPILE_GAIN; i++) {
         if (time[i] > limit || !has_room(p, dev, &set->prog[i])) continue;
         int ms = cost_of(p, dev, &set->prog[i]);
         if (ms < least) least = ms;

@@ -23,6 +23,9 @@ static const struct {
      " C: bf16[M,N] { C[m,n] += A[m,k] * B[k,n]; }"},
     {"decode", "param M = 16, N = 4096, K = 11008; op f(A: f16[M,K], B: f16[N,K]) ->"
      " C: f16[M,N] { C[m,n] += A[m,k] * B[n,k]; }"},
+    /* A short body in slices of k, which are a number of steps that the compiler could see.  */
+    {"i8 weights", "op f(A: f16[16,25600], B: i8[5120,25600]) -> C: f16[16,5120] {"
+     " C[m,n] += A[m,k] * B[n,k]; }"},
     {"gemm i8", "param M = 1024, N = 4096, K = 4096; op f(A: i8[M,K], B: i8[N,K], s: f32[N]) ->"
      " C: f16[M,N] { t[m,n] += A[m,k] * B[n,k]; C[m,n] = f32(t[m,n]) * s[n]; }"},
     {"bias gelu", "param M = 1280, N = 3072, K = 768; op f(A: f16[M,K], B: f16[K,N], b: f16[N]) ->"
