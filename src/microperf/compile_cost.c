@@ -4,9 +4,9 @@
 #include "microperf/matrix.h"
 
 /* Of the loads of a stage by a thread: accesses, those of them whose addresses are decoded or
- * tested, and elements that are converted.  */
+ * tested, copies that are or are shorter than others, and elements that are converted.  */
 typedef struct {
-    double all, decoded, converted;
+    double all, decoded, copied, converted;
 } Accesses;
 
 static bool is_decoded(const ROperand *op) {
@@ -14,7 +14,7 @@ static bool is_decoded(const ROperand *op) {
 }
 
 static Accesses accesses(const Problem *p, const Device *dev, const RProg *r) {
-    Accesses n = {0, 0, 0};
+    Accesses n = {0, 0, 0, 0};
     for (int side = 0; side < 2; side++) {
         const ROperand *op = &p->op[side];
         const RLoad *l = &r->load[side];
@@ -23,6 +23,7 @@ static Accesses accesses(const Problem *p, const Device *dev, const RProg *r) {
         double some = whole(elements / (l->vec * (double)r->threads));
         n.all += some;
         if (is_decoded(op)) n.decoded += some;
+        if (l->kind == LOAD_ASYNC && (is_decoded(op) || l->vec * op->bytes < 16)) n.copied += some;
         if (!rprog_copyable(p, dev, r, side)) n.converted += some * l->vec;
     }
     return n;
@@ -33,15 +34,18 @@ static int regions(const RProg *r) { return r->load[0].region + r->load[1].regio
 /* Do warps share the k-steps of the same outputs?  */
 static bool shares_steps(const RProg *r) { return r->warp.extent[AX_K] < r->block.extent[AX_K]; }
 
-/* Does the loop hold more than copies of one pointer: what finds the places of a tile, or stores of
- * what waited in registers?  */
+/* Does the loop hold more than copies of one pointer: what finds places or tests them, stores of
+ * what waited in registers, reads of a region?  */
 static bool busy_loop(const Problem *p, const Device *dev, const RProg *r) {
     for (int side = 0; side < 2; side++) {
         const RLoad *l = &r->load[side];
-        if (!p->op[side].present || l->region) continue;
-        if (l->kind == LOAD_ASYNC && is_decoded(&p->op[side])) return true;
-        bool copies = rprog_copyable(p, dev, r, side);
-        if (l->kind == LOAD_STAGED && copies && rprog_stores_always(p, dev, r)) return true;
+        int axis = side ? AX_N : AX_M;
+        if (!p->op[side].present) continue;
+        bool ragged = p->multiple[axis] % r->block.extent[axis] != 0 ||
+                      p->multiple[AX_K] % r->block.extent[AX_K] != 0;
+        bool placed = ragged || is_decoded(&p->op[side]);
+        if (l->region || (l->kind == LOAD_ASYNC && placed)) return true;
+        if (l->kind == LOAD_STAGED && rprog_copyable(p, dev, r, side)) return true;
     }
     return false;
 }
@@ -51,25 +55,29 @@ static bool busy_loop(const Problem *p, const Device *dev, const RProg *r) {
  * way in less time than this, and may spill: nothing to prefer a program for.  Level 2 spares it;
  * other loops, and all else of a kernel, take the same time.  */
 static double products_ms(const Problem *p, const Device *dev, const RProg *r) {
-    const double alone = 0.6, product = 0.72, pairs = 0.0175, more = 0.0052, busy = 1.1;
-    const double quick = 0.52, quick_busy = 0.5;
+    const double alone = 0.5, alone_pairs = 0.005;
+    const double product = 0.7, pairs = 0.0185, more = 0.0069, busy = 0.92;
+    const double quick = 0.53, quick_busy = 0.46;
     double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
     double tiles = (double)(r->warp.extent[AX_M] / r->thread.extent[AX_M]) *
                    (r->warp.extent[AX_N] / r->thread.extent[AX_N]);
     double n = tiles * slices * rprog_products(p, dev, r);
     bool is_busy = busy_loop(p, dev, r);
-    if (!rprog_fetched_ahead(dev, r, 0)) return alone * n;
-    if (r->quick) return n * (quick + (is_busy ? quick_busy : 0));
-    return n * (product + (is_busy ? busy : 0) + (slices < 4 ? pairs : more) * n);
+    bool ahead = rprog_fetched_ahead(dev, r, 0);
+    double between = !is_busy ? 0 : ahead && r->quick ? quick_busy : busy;
+    if (!ahead) return n * (alone + between + alone_pairs * n);
+    if (r->quick) return n * (quick + between);
+    return n * (product + between + (slices < 4 ? pairs : more) * n);
 }
 
 static double matrix_ms(const Problem *p, const Device *dev, const RProg *r) {
-    const double fixed = 54, access = 0.8, converted = 0.6, region = 48, vector = 0.09, sum = 0.15;
+    const double fixed = 55, access = 0.6, copied = 2, converted = 0.6, region = 40;
+    const double vector = 0.09, sum = 0.15;
     double ms = fixed + products_ms(p, dev, r) + region * regions(r);
     Accesses x = accesses(p, dev, r);
     if (r->via == VIA_SHARED) ms += vector * r->store_vec * (double)p->epilogue_ops;
     else if (shares_steps(r)) ms += sum * mp_lane_sums(r);
-    return ms + access * x.all + converted * x.converted;
+    return ms + access * x.all + copied * x.copied + converted * x.converted;
 }
 
 /* Other units: the body of the loop, and everything that is done to each output.  */

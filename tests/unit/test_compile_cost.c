@@ -32,10 +32,10 @@ static Ranked *rank(Arena *a, const Problem *p, const Device *dev, const RProgSe
     return best;
 }
 
-/* Expected time of compilation; below 200 ms nothing is gained.  */
+/* Expected time of compilation; below 190 ms nothing is gained.  */
 static int cost(const Problem *p, const Device *dev, const RProg *r) {
     int ms = mp_compile_ms(p, dev, r);
-    return ms < 200 ? 200 : ms;
+    return ms < 190 ? 190 : ms;
 }
 
 static double predicted(const Problem *p, const Device *dev, const RProg *r) {
