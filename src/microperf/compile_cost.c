@@ -114,7 +114,7 @@ static int ms_at(const Problem *p, const Device *dev, const RProg *r, bool quick
 
 bool mp_compile_quick(const Problem *p, const Device *dev, const RProg *r) {
     int ms = ms_at(p, dev, r, false);
-    return ms > MP_COMPILE_LIMIT && ms - ms_at(p, dev, r, true) >= MP_COMPILE_GAIN;
+    return ms > MP_COMPILE_LIMIT && ms - ms_at(p, dev, r, true) >= MP_LEVEL_GAIN;
 }
 
 void mp_compile_explain(const Problem *p, const Device *dev, const RProg *r, Buf *out) {

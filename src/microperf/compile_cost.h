@@ -11,9 +11,10 @@ enum {
     MP_AS_GOOD_PUBLISHED = 25,
     /* ms; expected times of compilation no further apart count as the same, and so do those below
      * the limit: they leave the whole process below 250 ms, if they are off by less than a tenth.
-     * Above it level 2 is taken.  */
+     * Above it level 2 is taken, where it is expected to save MP_LEVEL_GAIN.  */
     MP_COMPILE_GAIN = 25,
     MP_COMPILE_LIMIT = 190,
+    MP_LEVEL_GAIN = 20,
 };
 
 /* Expected time of NVRTC for the main kernel of a `contract` program, or a `window` one with
@@ -21,7 +22,7 @@ enum {
  * short.  */
 int mp_compile_ms(const Problem *p, const Device *dev, const RProg *r);
 /* Is the program to be compiled at level 2?  Only if level 3 is expected to break the limit, and
- * level 2 to save MP_COMPILE_GAIN or more.  */
+ * level 2 to save MP_LEVEL_GAIN or more.  */
 bool mp_compile_quick(const Problem *p, const Device *dev, const RProg *r);
 /* A line about level 2, if the program has it.  */
 void mp_compile_explain(const Problem *p, const Device *dev, const RProg *r, Buf *out);

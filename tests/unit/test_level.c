@@ -27,9 +27,9 @@ typedef struct {
     int quick, brief, slow;   /* at 2; at 3 since it is brief; at 3 since 2 saves nothing */
 } Seen;
 
-/* Level 2 for what takes more than 190 ms at 3 and 25 ms less at 2, to the millisecond.  */
+/* Level 2 for what takes more than 190 ms at 3 and 20 ms less at 2, to the millisecond.  */
 static void check_program(const Problem *p, const Device *dev, const RProg *r, Seen *seen) {
-    enum { LIMIT = 190, GAIN = 25 };
+    enum { LIMIT = 190, GAIN = 20 };
     int full = ms_at(p, dev, r, false), quick = ms_at(p, dev, r, true);
     bool saves = full - quick >= GAIN;
     assert_true(quick > 0 && quick <= full);
