@@ -153,7 +153,7 @@ rk_7db3494c532de037_0(const unsigned short *__restrict__ t0,
     const int row = (int)(warp / 2u % 2u) * WM;
     const int col = (int)(warp % 2u) * WN;
     const int first = blockIdx.y * 5;
-    const int steps = min(9 - first, 5);
+    const int steps = min(9 - first, rl_hidden(5));
     int k_next = (int)first * BK;
     int put = 0, take = 0;
     int turn = 0;
