@@ -40,7 +40,7 @@ static const char *test_chunk(const Kernel *k, const Side *s, const char *first)
 
 /* Where a chunk begins along its direction: at a multiple of its length, which the compiler cannot
  * see, and by which it knows what is chosen by an index modulo 2.  */
-static const char *begin(const Kernel *k, const Side *s, int axis, const char *at) {
+static const char *begin(const Kernel *k, const Side *s, AxisClass axis, const char *at) {
     bool along = (s->l->along == AX_K) == (axis == AX_K);
     return along && s->l->vec > 1 ? cg_text(k->cg, "(%s) & -%d", at, s->l->vec) : at;
 }
