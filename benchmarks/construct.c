@@ -168,8 +168,10 @@ static bool work_row(Bench *b, Line *l, int worker) {
         l->failure = "no expression for this operator";
     } else {
         construct(b, l, b->ctx[worker], *profile, buf_str(&te));
-        if (b->process) l->total_ms = process_ms(b->process, l->profile, buf_str(&te));
-        if (l->total_ms < 0) l->failure = "the program failed";
+        if (b->process && !l->failure) {
+            l->total_ms = process_ms(b->process, l->profile, buf_str(&te));
+            if (l->total_ms < 0) l->failure = "the program failed";
+        }
     }
     arena_destroy(a);
     return true;
