@@ -83,15 +83,15 @@ bool nvrtc_opcodes(const void *cubin, size_t len, const char *kernel, uint32_t c
     return true;
 }
 
-/* Where the branch at `at` goes, an instruction number; at + 1 for what is no branch or does not
- * say.  Offsets count from the next instruction: bytes in the upper half of the first word, from
- * sm_90 on units of 4 bytes, whose lowest 8 bits lie apart.  */
+/* Where the branch at `at` goes, by a predicate or a uniform one: an instruction number; at + 1 for
+ * what is no branch or does not say.  Offsets count from the next instruction: bytes in the upper
+ * half of the first word, from sm_90 on units of 4 bytes, whose lowest 8 bits lie apart.  */
 static int64_t branch_target(const uint8_t *code, int64_t at, int cc, int64_t n) {
-    enum { BRA = 0x947 };
+    enum { BRA = 0x947, BRA_UNIFORM = 0x547, NOT_OFFSET = 3 };
     const uint8_t *p = code + at * INSTRUCTION;
-    if (opcode(code, at) != BRA)
+    if (opcode(code, at) != BRA && opcode(code, at) != BRA_UNIFORM)
         return at + 1;
-    int64_t offset = (int64_t)little(p + 4, 4);
+    int64_t offset = (int64_t)(little(p + 4, 4) & ~(uint64_t)NOT_OFFSET);
     if (offset > INT32_MAX)
         offset -= (int64_t)1 << 32;
     if (cc >= 90)
