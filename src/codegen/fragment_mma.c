@@ -28,9 +28,10 @@ static int tile_blocks(const Side *s) { return s->thread / MATRIX_ROWS; }
 /* ---- addresses ---- */
 
 /* How the address of row r, byte e of the tile is made from what the lane and what the tile add:
- * LINEAR: x_at + constants; TURNED: (x_at ^ low part of e) + the rest; ROWS: the swizzle depends on
- * the row that the tile adds.  */
-typedef enum { LINEAR, TURNED, ROWS } AddressForm;
+ * LINEAR: x_at + constants; TURNED: (x_at ^ low part of e) + the rest; KEPT: x_at[low part of e] +
+ * the rest, one for each chunk in which a swizzle flips bits; ROWS: the swizzle depends on the row
+ * that the tile adds.  */
+typedef enum { LINEAR, TURNED, KEPT, ROWS } AddressForm;
 
 /* Do low parts of what the warp's place and the tile add along the rows of the shared tile share no
  * bit, so that a swizzle of their sum is one of each?  */
@@ -50,7 +51,8 @@ static int row_step(const Kernel *k, const Side *s) {
 static AddressForm address_form(const Kernel *k, const Side *s) {
     const RLayout *l = &s->l->layout;
     if (l->bits == 0) return LINEAR;
-    return row_step(k, s) % swizzle_rows(l) == 0 && parts_apart(k, s) ? TURNED : ROWS;
+    if (row_step(k, s) % swizzle_rows(l) != 0) return ROWS;
+    return parts_apart(k, s) ? TURNED : KEPT;
 }
 
 /* What a swizzle flips in the bytes of row `row`.  */
@@ -102,10 +104,17 @@ static void declare(Kernel *k, const Side *s) {
     if (s->elem > 1) inner = cg_text(cg, "(%s) * %d", inner, s->elem);
     cg_line(cg, "const int %c_r = %s, %c_e = %s;  // row of the lane, byte in it", c,
             s->inner_k ? own : kk, c, inner);
-    const char *e = cg_text(cg, "%c_e", c);
-    if (form == TURNED)
-        e = cg_text(cg, "(%s ^ %s)", e, turn_of(k, s, cg_text(cg, "%c_r", c)));
-    if (form != ROWS) cg_line(cg, "const int %c_at = %c_r * %d + %s;", c, c, row_bytes(s), e);
+    const char *e = cg_text(cg, "%c_e", c), *turn = turn_of(k, s, cg_text(cg, "%c_r", c));
+    if (form == TURNED) e = cg_text(cg, "(%s ^ %s)", e, turn);
+    if (form == KEPT) {
+        int chunks = swizzle_bytes(&s->l->layout) / CHUNK;
+        cg_line(cg, "int %c_at[%d];", c, chunks);
+        cg_line(cg, "#pragma unroll");
+        cg_line(cg, "for (int i = 0; i < %d; i++) %c_at[i] = %c_r * %d + ((%s + i * %d) ^ %s);",
+                chunks, c, c, row_bytes(s), e, CHUNK, turn);
+    } else if (form != ROWS) {
+        cg_line(cg, "const int %c_at = %c_r * %d + %s;", c, c, row_bytes(s), e);
+    }
 }
 
 void fragment_mma_declare(Kernel *k) {
@@ -124,6 +133,10 @@ static const char *address_of(const Kernel *k, const Side *s, const char *row, c
         if (bound <= span) return cg_text(cg, "(%c_at ^ %s) + %s", s->id, inner, down);
         return cg_text(cg, "(%c_at ^ %s %% %d) + %s / %d * %d + %s", s->id, inner, span, inner,
                        span, span, down);
+    case KEPT:
+        if (strcmp(inner, "0") == 0) return cg_text(cg, "%c_at[0] + %s", s->id, down);
+        return cg_text(cg, "%c_at[%s / %d %% %d] + %s / %d * %d + %s", s->id, inner, CHUNK,
+                       span / CHUNK, inner, span, span, down);
     default: break;
     }
     const char *at = cg_text(cg, "(%c_r + %s)", s->id, row);
