@@ -161,6 +161,7 @@ void compute_simt(Kernel *k, const Phase *ph);
 void compute_dp4a(Kernel *k, const Phase *ph);
 void compute_mma(Kernel *k, const Phase *ph);
 void mma_clear(Kernel *k);
+void mma_partial(Kernel *k);  /* sums of one step, which join the others at its end */
 /* Behind the k-loop: accumulators as values acc[i][j][...] of Contraction.acc.  */
 void mma_finish(Kernel *k);
 

@@ -36,6 +36,8 @@ static void declare(Kernel *k, const char *name) {
 
 void mma_clear(Kernel *k) { declare(k, accumulator_name(k)); }
 
+void mma_partial(Kernel *k) { declare(k, "part"); }
+
 static const char *operand_name(const ComputeUnit *u) {
     if (u->tf32) return "tf32";
     return u->a == TE_F8E4M3 ? "e4m3" : u->a == TE_F8E5M2 ? "e5m2" : te_dtype_name(u->a);
@@ -95,7 +97,6 @@ void compute_mma(Kernel *k, const Phase *ph) {
     Cg *cg = k->cg;
     const Contract *c = &k->c;
     int unroll = c->r->unroll;
-    if (ph->from == 0 && c->matrix.promotes) declare(k, "part");
     if (ph->from > 0) {
         cg_line(cg, "// compute: the last slice, with fragments of the next stage under way");
         fragment_mma_fetch(k, "0", "0");
@@ -111,7 +112,6 @@ void compute_mma(Kernel *k, const Phase *ph) {
         products(k, c->any_ahead ? "kk / TK % 2" : "0", first,
                  slices * c->matrix.tiles[AX_M]);
         cg_close(cg);
-        if (c->spread) load_issued(k);
     }
     if (ph->to == unroll && c->matrix.promotes) promote(k);
 }

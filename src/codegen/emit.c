@@ -9,8 +9,12 @@
 
 static void print_steps(Kernel *k) {
     Cg *cg = k->cg;
+    bool fills = k->c.r->fill_in_loop, certain = !k->c.may_be_empty && k->c.steps > 0;
+    if (fills) cg_line(cg, "// fill: a turn before the first step, which only loads for it");
     cg_line(cg, "#pragma unroll 1");
-    cg_open(cg, "for (int step = 0; step < steps; step++)");
+    cg_open(cg, "for (int step = %s; step < steps; step++)",
+            !fills ? "0" : certain ? "-1" : "steps > 0 ? -1 : 0");
+    if (k->c.matrix.promotes) mma_partial(k);
     if (k->c.masks_k) {
         const char *first = k->c.sliced ? "(first + step)" : "step";
         bool wide = place_wide(k->c.p->extent[AX_K], k->c.r->block.extent[AX_K]);
@@ -72,6 +76,8 @@ static void print_phase(Kernel *k, const Phase *ph) {
         break;
     case PHASE_STEPS: print_steps(k); break;
     case PHASE_LOAD: load_step(k); break;
+    case PHASE_BEGUN: cg_open(k->cg, "if (step >= 0)"); break;
+    case PHASE_ISSUED: load_issued(k); break;
     case PHASE_BODIES:
         cg_line(k->cg, "#pragma unroll 1");
         cg_open(k->cg, "for (int kb = 0; kb < WK; kb += %d)", k->c.r->unroll);

@@ -204,7 +204,9 @@ void place_thread(Kernel *k) {
     place_tile(k, k->c.r->tail > 0 ? "number" : "blockIdx.x");
     thread_place(k);
     slice_place(k);
-    if (k->c.r->stages > 1) cg_line(cg, "int put = 0, take = 0;");
+    if (k->c.r->stages > 1)
+        cg_line(cg, "int put = 0, take = %s;",
+                k->c.r->fill_in_loop ? "(STAGES - 1) * STAGE" : "0");
     if (k->c.tables) cg_line(cg, "int turn = 0;");
     cg_blank(cg);
 }

@@ -6,7 +6,9 @@ static void choose(PlanSet *set, int level) {
         GroupPlans *p = &set->plans[i];
         for (int k = 0; k < p->n; k++) {
             RProg *r = &p->ranked[k].prog;
-            r->quick = level ? level == 2 : mp_compile_quick(&p->problem, set->dev, r);
+            mp_compile_sooner(&p->problem, set->dev, r);
+            if (level) r->quick = level == 2;
+            if (level == 3) r->fill_in_loop = false;
         }
     }
 }

@@ -3,27 +3,39 @@
 #include "microperf/compile_cost.h"
 #include "microperf/matrix.h"
 
-/* Of the loads of a stage by a thread: accesses, those of them whose addresses are decoded or
- * tested, copies that are or are shorter than others, and elements that are converted.  */
+/* Of the loads of a stage by a thread: copies, those of them whose addresses are decoded or tested,
+ * and those that are or are shorter than others.  What passes through registers, as often as it is
+ * printed: accesses, those whose addresses are decoded or tested, those whose places in the tile do
+ * not come again from one to the next, and elements that are converted.  */
 typedef struct {
-    double all, decoded, copied, converted;
+    double copies, decoded, narrow;
+    double staged, staged_decoded, staged_apart, converted;
 } Accesses;
 
 static bool is_decoded(const ROperand *op) {
     return op->digits_k > 1 || op->digits_mn > 1 || op->guarded;
 }
 
+/* Loads through registers stand before the loop and in it, or in the loop alone.  */
+static double printed(const RProg *r) { return r->fill_in_loop ? 1 : 2; }
+
 static Accesses accesses(const Problem *p, const Device *dev, const RProg *r) {
-    Accesses n = {0, 0, 0, 0};
+    Accesses n = {0};
     for (int side = 0; side < 2; side++) {
         const ROperand *op = &p->op[side];
         const RLoad *l = &r->load[side];
         if (!op->present || l->region || l->vec < 1) continue;
-        double elements = (double)r->block.extent[side ? AX_N : AX_M] * r->block.extent[AX_K];
-        double some = whole(elements / (l->vec * (double)r->threads));
-        n.all += some;
-        if (is_decoded(op)) n.decoded += some;
-        if (l->kind == LOAD_ASYNC && (is_decoded(op) || l->vec * op->bytes < 16)) n.copied += some;
+        double some = (double)rprog_load_chunks(r, side), decoded = is_decoded(op) ? some : 0;
+        if (l->kind == LOAD_ASYNC) {
+            n.copies += some;
+            n.decoded += decoded;
+            if (is_decoded(op) || l->vec * op->bytes < 16) n.narrow += some;
+            continue;
+        }
+        some *= printed(r);
+        n.staged += some;
+        n.staged_decoded += decoded * printed(r);
+        if (rprog_load_period(r, side) > 1) n.staged_apart += some;
         if (!rprog_copyable(p, dev, r, side)) n.converted += some * l->vec;
     }
     return n;
@@ -71,24 +83,32 @@ static double products_ms(const Problem *p, const Device *dev, const RProg *r) {
 }
 
 static double matrix_ms(const Problem *p, const Device *dev, const RProg *r) {
-    const double fixed = 55, access = 0.6, copied = 2, converted = 0.6, region = 40;
-    const double vector = 0.09, sum = 0.15;
+    const double fixed = 55, copy = 0.6, narrow = 2, region = 40, vector = 0.09, sum = 0.15;
+    const double through = 8, staged = 0.7, apart = 0.6, converted = 0.25, part = 0.3;
     double ms = fixed + products_ms(p, dev, r) + region * regions(r);
     Accesses x = accesses(p, dev, r);
     if (r->via == VIA_SHARED) ms += vector * r->store_vec * (double)p->epilogue_ops;
-    else if (shares_steps(r)) ms += sum * mp_lane_sums(r);
-    return ms + access * x.all + copied * x.copied + converted * x.converted;
+    if (shares_steps(r)) {
+        double parts = (double)r->block.extent[AX_K] / r->warp.extent[AX_K];
+        ms += r->via == VIA_SHARED ? part * r->store_vec * parts : sum * mp_lane_sums(r);
+    }
+    ms += copy * x.copies + narrow * x.narrow;
+    if (x.staged > 0) ms += through;
+    return ms + staged * x.staged + apart * x.staged_apart + converted * x.converted;
 }
 
 /* Other units: the body of the loop, and everything that is done to each output.  */
 static double simple_ms(const Problem *p, const Device *dev, const RProg *r) {
-    const double fixed = 38, product = 0.116, operation = 0.02, share = 0.23;
-    const double access = 0.8, decoded = 3.2, region = 42;
+    const double fixed = 38, product = 0.116, operation = 0.02, share = 0.23, region = 42;
+    const double copy = 0.8, decoded = 3.2;
+    const double staged = 0.4, staged_decoded = 2.2, converted = 0.3;
     double outputs = (double)r->thread.extent[AX_M] * r->thread.extent[AX_N];
     double each = product * r->unroll + operation * (double)p->epilogue_ops;
     Accesses x = accesses(p, dev, r);
     if (shares_steps(r)) each += share;
-    return fixed + outputs * each + access * x.all + decoded * x.decoded + region * regions(r);
+    double ms = fixed + outputs * each + region * regions(r);
+    ms += copy * x.copies + decoded * x.decoded;
+    return ms + staged * x.staged + staged_decoded * x.staged_decoded + converted * x.converted;
 }
 
 /* Windows whose rows are unrolled: a test for each load, and the products.  */
@@ -106,23 +126,30 @@ int mp_compile_ms(const Problem *p, const Device *dev, const RProg *r) {
     return (int)(ms + 0.5);
 }
 
-static int ms_at(const Problem *p, const Device *dev, const RProg *r, bool quick) {
+static int ms_at(const Problem *p, const Device *dev, const RProg *r, bool quick, bool in_loop) {
     RProg x = *r;
     x.quick = quick;
+    x.fill_in_loop = in_loop;
     return mp_compile_ms(p, dev, &x);
 }
 
-bool mp_compile_quick(const Problem *p, const Device *dev, const RProg *r) {
-    int ms = ms_at(p, dev, r, false);
-    return ms > MP_COMPILE_LIMIT && ms - ms_at(p, dev, r, true) >= MP_LEVEL_GAIN;
+void mp_compile_sooner(const Problem *p, const Device *dev, RProg *r) {
+    int ms = ms_at(p, dev, r, false, false), quick = ms_at(p, dev, r, true, false);
+    r->quick = ms > MP_COMPILE_LIMIT && ms - quick >= MP_LEVEL_GAIN;
+    if (r->quick) ms = quick;
+    r->fill_in_loop = ms > MP_COMPILE_LIMIT && rprog_may_fill_in_loop(p, r) &&
+                      ms - ms_at(p, dev, r, r->quick, true) >= MP_LEVEL_GAIN;
 }
 
 void mp_compile_explain(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
-    if (!r->quick) return;
-    int full = ms_at(p, dev, r, false);
-    buf_puts(out, "  compiled at level 2 of ptxas");
+    static const char *const how[2][2] = {{"", "the loop loads its first step"},
+                                          {"compiled at level 2 of ptxas",
+                                           "the loop loads its first step, level 2 of ptxas"}};
+    if (!r->quick && !r->fill_in_loop) return;
+    int full = ms_at(p, dev, r, false, false);
+    buf_printf(out, "  %s", how[r->quick][r->fill_in_loop]);
     if (full > 0) {
-        buf_printf(out, ": about %d ms; level 3 would take about %d", ms_at(p, dev, r, true), full);
+        buf_printf(out, ": about %d ms to compile; else about %d", mp_compile_ms(p, dev, r), full);
         if (full > MP_COMPILE_LIMIT) buf_puts(out, ", too long for a process of 250 ms");
     }
     buf_putc(out, '\n');

@@ -1,5 +1,6 @@
-/* How long a program takes to compile, where that decides: between programs that are as fast, and
- * whether ptxas works at its level 3 or, in a fraction of the time, at 2.  */
+/* How long a program takes to compile, where that decides: between programs that are as fast,
+ * whether ptxas works at its level 3 or, in a fraction of the time, at 2, and whether a loop loads
+ * its own first step.  */
 #ifndef ROLLER_MICROPERF_COMPILE_COST_H
 #define ROLLER_MICROPERF_COMPILE_COST_H
 #include "microperf/microperf.h"
@@ -11,7 +12,7 @@ enum {
     MP_AS_GOOD_PUBLISHED = 25,
     /* ms; expected times of compilation no further apart count as the same, and so do those below
      * the limit: they leave the whole process below 250 ms, if they are off by less than a tenth.
-     * Above it level 2 is taken, where it is expected to save MP_LEVEL_GAIN.  */
+     * Above it level 2 is taken and text printed once, where that saves MP_LEVEL_GAIN.  */
     MP_COMPILE_GAIN = 25,
     MP_COMPILE_LIMIT = 190,
     MP_LEVEL_GAIN = 20,
@@ -21,9 +22,10 @@ enum {
  * unrolled rows, at the program's level, in ms of one core; 0 for all others, whose kernels are
  * short.  */
 int mp_compile_ms(const Problem *p, const Device *dev, const RProg *r);
-/* Is the program to be compiled at level 2?  Only if level 3 is expected to break the limit, and
- * level 2 to save MP_LEVEL_GAIN or more.  */
-bool mp_compile_quick(const Problem *p, const Device *dev, const RProg *r);
-/* A line about level 2, if the program has it.  */
+/* Sets what makes a program that is expected to break the limit compile sooner, each only if it is
+ * expected to save MP_LEVEL_GAIN or more: first level 2, then, if that is not enough, the loop that
+ * loads its own first step.  */
+void mp_compile_sooner(const Problem *p, const Device *dev, RProg *r);
+/* A line about them, if the program has any.  */
 void mp_compile_explain(const Problem *p, const Device *dev, const RProg *r, Buf *out);
 #endif

@@ -301,6 +301,7 @@ static MpTerm worst_term(const Estimate *x, const Estimate *best) {
 static void tell_compilation(const Story *s, const RProg *other) {
     RProg x = *other, y = s->best->prog;
     x.quick = y.quick = false;              /* as both were when they were compared */
+    x.fill_in_loop = y.fill_in_loop = false;
     int ms = mp_compile_ms(s->p, s->dev, &x), won = mp_compile_ms(s->p, s->dev, &y);
     buf_puts(s->out, ", as good");
     if (ms > won) buf_printf(s->out, "; loses by: about %d ms more to compile", ms - won);

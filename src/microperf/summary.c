@@ -62,5 +62,6 @@ static void summary(const Problem *p, const Device *dev, const RProg *r, Buf *ou
 
 void mp_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
     summary(p, dev, r, out);
+    if (r->fill_in_loop) buf_puts(out, ", filled in the loop");
     if (r->quick) buf_puts(out, ", level 2");
 }

@@ -123,11 +123,14 @@ static int64_t region_words(const Problem *p, const Device *dev, const RProg *r,
     return AT_HAND + (rprog_region_straight(r, side, &x) ? 1 : r->thread.extent[axis]);
 }
 
-/* Chunks until a thread's places in the tile come again: each of these has its own position, place
- * in the tile and table entry, kept from step to step.  */
-static int64_t period_of(const RProg *r, int side, int64_t chunks) {
+int64_t rprog_load_chunks(const RProg *r, int side) {
+    int64_t elements = (int64_t)r->block.extent[own_axis(side)] * r->block.extent[AX_K];
+    return ceil_div(elements, (int64_t)r->load[side].vec * r->threads);
+}
+
+int64_t rprog_load_period(const RProg *r, int side) {
     const RLoad *l = &r->load[side];
-    int64_t line = r->block.extent[l->along] / l->vec;
+    int64_t line = r->block.extent[l->along] / l->vec, chunks = rprog_load_chunks(r, side);
     int64_t period = line / gcd64(line, r->threads);
     return period < chunks ? period : chunks;
 }
@@ -146,11 +149,10 @@ static int64_t load_words(const Problem *p, const Device *dev, const RProg *r, i
     const RLoad *l = &r->load[side];
     if (!op->present || l->vec < 1) return 0;
     if (l->region) return region_words(p, dev, r, side);
-    int64_t elements = (int64_t)r->block.extent[own_axis(side)] * r->block.extent[AX_K];
-    int64_t chunks = ceil_div(elements, (int64_t)l->vec * r->threads), words = 3;
+    int64_t chunks = rprog_load_chunks(r, side), words = 3;
     if (l->kind == LOAD_STAGED) words += chunks * ((l->vec * op->bytes + 3) / 4);
     if (op->digits_mn > 1 || op->guarded) {
-        int64_t period = rprog_matrix(dev, r) ? 0 : period_of(r, side, chunks);
+        int64_t period = rprog_matrix(dev, r) ? 0 : rprog_load_period(r, side);
         words += 2 * (chunks < FEW ? chunks : FEW) + (period > FEW ? 3 * (period - FEW) : 0);
     } else if (l->kind == LOAD_ASYNC && chunks > FEW && is_ragged(p, r, side)) {
         words += chunks;

@@ -33,6 +33,15 @@ bool rprog_stores_always(const Problem *p, const Device *dev, const RProg *r) {
     return true;
 }
 
+bool rprog_may_fill_in_loop(const Problem *p, const RProg *r) {
+    if (r->skeleton != SK_CONTRACT || r->unroll != r->warp.extent[AX_K]) return false;
+    for (int side = 0; side < 2; side++) {
+        const RLoad *l = &r->load[side];
+        if (p->op[side].present && l->kind == LOAD_STAGED && !l->region) return true;
+    }
+    return false;
+}
+
 /* Elements in a row of the tile.  */
 static int row_length(const RProg *r, int side) {
     bool k_inner = r->load[side].layout.inner == AX_K;

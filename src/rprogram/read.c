@@ -12,7 +12,8 @@ static Status finish_kernel(Reader *r) {
         const char *name = rprog_key_name[key];
         Word w = {name, strlen(name), 0};
         bool wanted = rprog_has_key(p, x->skeleton, key), seen = (r->seen >> key) & 1;
-        if (wanted == seen || key == KEY_LEVEL) continue;
+        bool optional = key == KEY_FILL || key == KEY_LEVEL;
+        if (wanted == seen || (wanted && optional)) continue;
         return reader_fail(r, r->kernel_pos, wanted ? "the kernel has no line '%.*s'"
                                                     : "line '%.*s' does not apply here", w);
     }

@@ -157,6 +157,13 @@ static Status read_stats(Reader *r, RowStats *out) {
     return s;
 }
 
+static Status read_fill(Reader *r, bool *in_loop) {
+    int which = 0;
+    Status s = reader_name(r, rprog_fill_name, 2, &which);
+    *in_loop = which == 1;
+    return s;
+}
+
 /* N [tail TILES units BLOCKS]  */
 static Status read_slices(Reader *r, RProg *x) {
     static const char *const tail[] = {"tail"}, *const units[] = {"units"};
@@ -215,6 +222,7 @@ Status reader_value(Reader *r, PlanKey key, RProg *x) {
         s = reader_int(r, 1, 256, &v);
         x->blocks_per_sm = (int16_t)v;
         return s;
+    case KEY_FILL: return read_fill(r, &x->fill_in_loop);
     case KEY_LEVEL:
         s = reader_int(r, 2, 3, &v);
         x->quick = v == 2;
