@@ -63,7 +63,9 @@ static const char *swizzle_turn(const Kernel *k, const Side *s, const char *r) {
 }
 
 /* Where a fetch begins: all that is not known when the text is compiled, so that the accesses
- * differ by constants only.  `at` is k in the warp's part of the stage, `dynamic` + `fixed`.  */
+ * differ by constants only.  `at` is k in the warp's part of the stage, `dynamic` + `fixed`.  What
+ * a swizzle makes of a constant is added to the pointer first, the access's own constant to that:
+ * of a sum of both the compiler makes an OR, and then each access has an address of its own.  */
 typedef struct {
     const char *dynamic, *fixed;
 } FragmentK;
@@ -77,15 +79,14 @@ static const char *begin_along_k(const Kernel *k, const Side *s, FragmentK at, c
     const RLayout *l = &s->l->layout;
     const char *pos = s->side ? "col" : "row", *i = register_at(k, s);
     const char *begin = cg_text(cg, "%s * %c_ROW", pos, s->id - 32);
-    *each = cg_text(cg, "%s * %c_ROW", i, s->id - 32);
     if (l->bits == 0) {
-        *each = cg_text(cg, "%s + %s", *each, at.fixed);
+        *each = cg_text(cg, "(%s * %c_ROW + %s)", i, s->id - 32, at.fixed);
         return plus(cg, begin, at.dynamic);
     }
     const char *turn = swizzle_turn(k, s, same_turn(s) ? pos : cg_text(cg, "(%s + %s)", pos, i));
     bool apart = !at.dynamic || k->c.r->unroll % swizzle_elements(s) == 0;
     const char *kk = apart ? at.fixed : cg_text(cg, "(%s + %s)", at.dynamic, at.fixed);
-    *each = cg_text(cg, "%s + (%s ^ %s)", *each, kk, turn);
+    *each = cg_text(cg, "(%s ^ %s) + %s * %c_ROW", kk, turn, i, s->id - 32);
     return apart ? plus(cg, begin, at.dynamic) : begin;
 }
 
@@ -112,8 +113,8 @@ static void fetch_along_k(Kernel *k, const Side *s, const char *each, const char
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int i = 0; i < T%c; i++)", s->side ? 'N' : 'M');
     const char *type = k->c.packed ? "int" : cg_storage(s->tile);
-    const char *from = k->c.packed ? cg_text(cg, "reinterpret_cast<const int *>(from + (%s))", each)
-                                   : cg_text(cg, "from + (%s)", each);
+    const char *from = k->c.packed ? cg_text(cg, "reinterpret_cast<const int *>(from + %s)", each)
+                                   : cg_text(cg, "from + %s", each);
     cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(%s);", type, n, n, from);
     if (group) {
         cg_line(cg, "#pragma unroll");

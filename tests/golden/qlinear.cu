@@ -164,7 +164,7 @@ rk_2a730f928034dc44_0(const signed char *__restrict__ t0,
                     const signed char *const from = reinterpret_cast<const signed char *>(smem + take + A_TILE) + (row * A_ROW);
                     #pragma unroll
                     for (int i = 0; i < TM; i++) {
-                        const rl_vec<int, 4> x = rl_load<4>(reinterpret_cast<const int *>(from + (i * LM * A_ROW + ((kb + kk) ^ (row >> 1 & 3) << 4))));
+                        const rl_vec<int, 4> x = rl_load<4>(reinterpret_cast<const int *>(from + ((kb + kk) ^ (row >> 1 & 3) << 4) + i * LM * A_ROW));
                         #pragma unroll
                         for (int f = 0; f < 4; f++) a_frag[f][i] = x.v[f];
                     }
@@ -173,7 +173,7 @@ rk_2a730f928034dc44_0(const signed char *__restrict__ t0,
                     const signed char *const from = reinterpret_cast<const signed char *>(smem + take + B_TILE) + (col * B_ROW);
                     #pragma unroll
                     for (int i = 0; i < TN; i++) {
-                        const rl_vec<int, 4> x = rl_load<4>(reinterpret_cast<const int *>(from + ((i / VN * (LN * VN) + i % VN) * B_ROW + ((kb + kk) ^ ((col + (i / VN * (LN * VN) + i % VN)) >> 1 & 3) << 4))));
+                        const rl_vec<int, 4> x = rl_load<4>(reinterpret_cast<const int *>(from + ((kb + kk) ^ ((col + (i / VN * (LN * VN) + i % VN)) >> 1 & 3) << 4) + (i / VN * (LN * VN) + i % VN) * B_ROW));
                         #pragma unroll
                         for (int f = 0; f < 4; f++) b_frag[f][i] = x.v[f];
                     }

@@ -98,6 +98,7 @@ static const Edge sample[] = {
     {"a100", "llm", "qwen3-32b-qkv-m8-f8e4m3", 1},        /* many widened chunks */
     {"a100", "bolt", "RN50-13-b256", 3},                  /* 168 of 168 registers */
     {"h200", "bolt", "RN50-9-b34", 2},                    /* at level 2, 96x48 per warp */
+    {"a100", "ansor", "TBS-0mm-b16", 12},                 /* both fragments swizzled along k */
     {"h200", "rowops", "softmax-023", 12},                /* columns one by one */
 };
 
@@ -111,6 +112,7 @@ static const Edge all[] = {
     {"h200", "llm", "deepseek-v3-qa-kva-m128-bf16", 1},
     {"h200", "llm", "deepseek-v3-gateup-m512-f8e4m3", 1},
     {"h200", "llm", "gpt-oss-expert-down-m512-f16", 1}, {"a100", "bolt", "B2BT-2", 1},
+    {"a100", "ansor", "TBS-1mm-b16", 12}, {"a100", "ansor", "TBS-3mm-b16", 12},
     {"a100", "ansor", "DIL-0-b16", 1}, {"a100", "rowops", "rmsnorm-022", 2},
     {"a100", "llm", "llama3-70b-gateup-m32-f8e4m3", 1},
     {"a100", "llm", "llama3-70b-tp8-qkv-m32-f8e4m3", 1},
