@@ -1,6 +1,7 @@
 /* What a program costs to compile: sums of what its text unrolls, fitted to measured times of NVRTC
  * 13.0.  docs/compile-time.md has the fit and how far single kernels are from it.  */
 #include "microperf/compile_cost.h"
+#include "microperf/compile_rows.h"
 #include "microperf/matrix.h"
 
 /* Of the loads of a stage by a thread: copies, those of them whose addresses are decoded or tested,
@@ -87,7 +88,7 @@ static double matrix_ms(const Problem *p, const Device *dev, const RProg *r) {
     const double through = 8, staged = 0.7, apart = 0.6, converted = 0.25, part = 0.3;
     double ms = fixed + products_ms(p, dev, r) + region * regions(r);
     Accesses x = accesses(p, dev, r);
-    if (r->via == VIA_SHARED) ms += vector * r->store_vec * (double)p->epilogue_ops;
+    if (r->via == VIA_SHARED && !r->stats) ms += vector * r->store_vec * (double)p->epilogue_ops;
     if (shares_steps(r)) {
         double parts = (double)r->block.extent[AX_K] / r->warp.extent[AX_K];
         ms += r->via == VIA_SHARED ? part * r->store_vec * parts : sum * mp_lane_sums(r);
@@ -103,9 +104,10 @@ static double simple_ms(const Problem *p, const Device *dev, const RProg *r) {
     const double copy = 0.8, decoded = 3.2;
     const double staged = 0.4, staged_decoded = 2.2, converted = 0.3;
     double outputs = (double)r->thread.extent[AX_M] * r->thread.extent[AX_N];
-    double each = product * r->unroll + operation * (double)p->epilogue_ops;
+    double each = product * r->unroll;
     Accesses x = accesses(p, dev, r);
     if (shares_steps(r)) each += share;
+    if (!r->stats) each += operation * (double)p->epilogue_ops;
     double ms = fixed + outputs * each + region * regions(r);
     ms += copy * x.copies + decoded * x.decoded;
     return ms + staged * x.staged + staged_decoded * x.staged_decoded + converted * x.converted;
@@ -123,6 +125,7 @@ int mp_compile_ms(const Problem *p, const Device *dev, const RProg *r) {
         return (int)(window_ms(p, r) + 0.5);
     if (r->skeleton != SK_CONTRACT) return 0;
     double ms = rprog_matrix(dev, r) ? matrix_ms(p, dev, r) : simple_ms(p, dev, r);
+    if (r->stats) ms = mp_compile_rows_ms(p, r, ms);
     return (int)(ms + 0.5);
 }
 

@@ -18,9 +18,9 @@ enum {
     MP_LEVEL_GAIN = 20,
 };
 
-/* Expected time of NVRTC for the main kernel of a `contract` program, or a `window` one with
- * unrolled rows, at the program's level, in ms of one core; 0 for all others, whose kernels are
- * short.  */
+/* Expected time of NVRTC for the main kernel of a `contract` program (of `rows parts` for each of
+ * its kernels, on average), or a `window` one with unrolled rows, at the program's level, in ms of
+ * one core; 0 for all others, whose kernels are short.  */
 int mp_compile_ms(const Problem *p, const Device *dev, const RProg *r);
 /* Sets what makes a program that is expected to break the limit compile sooner, each only if it is
  * expected to save MP_LEVEL_GAIN or more: first level 2, then, if that is not enough, the loop that
