@@ -154,6 +154,10 @@ bool fragment_multiplies(const Kernel *k);
 void fragment_mma_declare(Kernel *k);
 /* Both operands' fragments of the slice at `kk`, a number or a text, into `buffer`.  */
 void fragment_mma_fetch(Kernel *k, const char *kk, const char *buffer);
+/* Of an operand that is fetched as bytes: instruction tile `tile` (a text) of `buffer` as the unit
+ * takes it, in the registers at `to`.  */
+void fragment_mma_widen(Kernel *k, const Side *s, const char *tile, const char *buffer,
+                        const char *to);
 void fragment_mma_first(Kernel *k);
 
 /* compute_simt.c, compute_dp4a.c, compute_mma.c: k from..to of a body.  */

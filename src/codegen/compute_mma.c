@@ -43,21 +43,56 @@ static const char *operand_name(const ComputeUnit *u) {
     return u->a == TE_F8E4M3 ? "e4m3" : u->a == TE_F8E5M2 ? "e5m2" : te_dtype_name(u->a);
 }
 
+/* The product of a pair of instruction tiles.  */
+static void multiply_pair(Kernel *k, const char *a, const char *b) {
+    const ComputeUnit *u = k->c.matrix.unit;
+    const char *to = k->c.matrix.promotes ? "part" : accumulator_name(k);
+    bool swapped = k->c.r->swapped;
+    cg_line(k->cg, "rl_mma_m%dn%dk%d_%s_%s(%s[r][j], %s, %s);", u->m.from, u->n.from, u->k.from,
+            operand_name(u), te_dtype_name(u->acc), to, swapped ? b : a, swapped ? a : b);
+}
+
 /* Products of two sets of fragments, a and b are texts of their arrays.  Behind each of their rows
  * come copies of a later step: the share of row `first` + r (a text, NULL: none) among `rows`.  */
 static void multiply(Kernel *k, const char *a, const char *b, const char *first, int rows) {
     Cg *cg = k->cg;
-    const ComputeUnit *u = k->c.matrix.unit;
-    const char *to = k->c.matrix.promotes ? "part" : accumulator_name(k);
-    a = cg_text(cg, "%s + r * %d", a, k->c.side[0].registers);
-    b = cg_text(cg, "%s + j * %d", b, k->c.side[1].registers);
-    bool swapped = k->c.r->swapped;
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int r = 0; r < IM; r++)");
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int j = 0; j < IN; j++)");
-    cg_line(cg, "    rl_mma_m%dn%dk%d_%s_%s(%s[r][j], %s, %s);", u->m.from, u->n.from, u->k.from,
-            operand_name(u), te_dtype_name(u->acc), to, swapped ? b : a, swapped ? a : b);
+    cg->depth++;
+    multiply_pair(k, cg_text(cg, "%s + r * %d", a, k->c.side[0].registers),
+                  cg_text(cg, "%s + j * %d", b, k->c.side[1].registers));
+    cg->depth--;
+    if (first) load_row(k, cg_text(cg, "%sr", first), rows);
+    cg_close(cg);
+}
+
+/* The same where bytes are converted, each tile right before its first product, so that the unit
+ * has something to do beside it.  */
+static void multiply_widened(Kernel *k, const char *buffer, const char *first, int rows) {
+    Cg *cg = k->cg;
+    const Side *a = &k->c.side[0], *b = &k->c.side[1];
+    const char *of_a = cg_text(cg, "a_frag[%s] + r * %d", buffer, a->registers);
+    const char *of_b = cg_text(cg, "b_frag[%s] + j * %d", buffer, b->registers);
+    if (b->bytes) cg_line(cg, "unsigned b_wide[IN][%d];", b->registers);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int r = 0; r < IM; r++)");
+    if (a->bytes) {
+        of_a = "a_wide";
+        cg_line(cg, "unsigned a_wide[%d];", a->registers);
+        fragment_mma_widen(k, a, "r", buffer, of_a);
+    }
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int j = 0; j < IN; j++)");
+    if (b->bytes) {
+        of_b = "b_wide[j]";
+        cg_open(cg, "if (r == 0)");
+        fragment_mma_widen(k, b, "j", buffer, of_b);
+        cg_close(cg);
+    }
+    multiply_pair(k, of_a, of_b);
+    cg_close(cg);
     if (first) load_row(k, cg_text(cg, "%sr", first), rows);
     cg_close(cg);
 }
@@ -77,6 +112,10 @@ static void split(Kernel *k, const char *buffer) {
 static void products(Kernel *k, const char *buffer, const char *first, int rows) {
     const Cg *cg = k->cg;
     const char *a = cg_text(cg, "a_frag[%s]", buffer), *b = cg_text(cg, "b_frag[%s]", buffer);
+    if (k->c.side[0].bytes || k->c.side[1].bytes) {
+        multiply_widened(k, buffer, first, rows);
+        return;
+    }
     if (k->c.matrix.products > 1) {
         bool swapped = k->c.r->swapped;
         split(k, buffer);

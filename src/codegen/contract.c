@@ -163,6 +163,8 @@ static void fragment_facts(const Contract *c, const Device *dev, Side *s) {
         s->ldmatrix = rprog_ldmatrix(c->p, dev, c->r, s->side);
         s->registers = rprog_unit_registers(dev, c->r, s->side);
         s->ahead = rprog_fetched_ahead(dev, c->r, s->side);
+        s->bytes = s->l->bytes;
+        s->fours = rprog_reads_fours(c->r, s->side);
         return;
     }
     s->fragment_k = s->inner_k ? c->r->thread.extent[AX_K] : 1;

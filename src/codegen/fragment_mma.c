@@ -3,7 +3,8 @@
 
 /* Fragments of matrix units: registers of instruction tile i begin at i * registers of
  * a_frag[buffer] (b_frag[buffer]).  By ldmatrix a lane gives the address of one row of a matrix;
- * else it reads each of its elements by itself.  Addresses are what the lane adds, known before
+ * else it reads each of its elements by itself, or four of them at once beside an operand of
+ * bytes.  Addresses are what the lane adds, known before
  * the loop, and what the tile adds, known when the text is compiled.  */
 
 enum { MATRIX_ROWS = 8, CHUNK = 16 };
@@ -16,7 +17,10 @@ static int row_bytes(const Side *s) { return s->row * s->elem; }
 
 static int tiles_of(const Kernel *k, const Side *s) { return k->c.matrix.tiles[s->own]; }
 
-static int fragment_words(const Kernel *k, const Side *s) { return tiles_of(k, s) * s->registers; }
+/* Registers of a slice as they are fetched.  */
+static int fragment_words(const Kernel *k, const Side *s) {
+    return tiles_of(k, s) * s->registers / (s->bytes ? 2 : 1);
+}
 
 /* Chunks of k that an instruction takes, rows of matrices that its tile has.  */
 static int tile_chunks(const Kernel *k, const Side *s) {
@@ -69,7 +73,7 @@ static void lane_parts(const Kernel *k, const Side *s, const char **own, const c
     *kk = k->c.warps[AX_K] > 1 ? "k_warp + " : "";
     if (!s->ldmatrix) {
         *own = cg_text(cg, "%s + lane / 4u", *own);
-        *kk = cg_text(cg, "%slane %% 4u", *kk);
+        *kk = cg_text(cg, "%slane %% 4u%s", *kk, s->fours ? " * 4" : "");
         return;
     }
     int chunks = tile_chunks(k, s), blocks = tile_blocks(s), per_chunk = CHUNK / s->elem;
@@ -194,10 +198,49 @@ static void fetch_elements(Kernel *k, const Side *s, const char *kk, const char 
     cg_close(cg);
 }
 
+/* Four k of block f of eight rows, two registers: an instruction's operand has one for the first
+ * two of them from each of its blocks, then those for the others.  */
+static void put_fours(Kernel *k, const Side *s, const char *to, const char *from) {
+    Cg *cg = k->cg;
+    int blocks = tile_blocks(s);
+    const char *at = blocks == 1 ? cg_text(cg, "f * %d", s->registers)
+                                 : cg_text(cg, "f / %d * %d + f %% %d", blocks, s->registers,
+                                           blocks);
+    for (int i = 0; i < 2; i++)
+        cg_line(cg, "%s[%s%s] = %s[%d];", to, at, i ? cg_text(cg, " + %d", blocks) : "", from, i);
+}
+
+static void fetch_fours(Kernel *k, const Side *s, const char *kk, const char *buffer) {
+    Cg *cg = k->cg;
+    const char *row = cg_text(cg, "(f * %d)", MATRIX_ROWS);
+    const char *inner = strcmp(kk, "0") ? cg_text(cg, "(%s * %d)", kk, s->elem) : kk;
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int f = 0; f < %d; f++)", fragment_words(k, s) / 2);
+    cg_line(cg, "const rl_vec<unsigned, 2> x = rl_load<2>(reinterpret_cast<const unsigned *>(smem"
+            "%s + %c_TILE + %s));", load_stage(k, "take"), s->id - 32,
+            address_of(k, s, row, inner));
+    put_fours(k, s, cg_text(cg, "%c_frag[%s]", s->id, buffer), "x.v");
+    cg_close(cg);
+}
+
+void fragment_mma_widen(Kernel *k, const Side *s, const char *tile, const char *buffer,
+                        const char *to) {
+    Cg *cg = k->cg;
+    int blocks = tile_blocks(s);
+    const char *widen = cg_widen(cg, k->c.matrix.unit->a, s->tile);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int f = 0; f < %d; f++)", blocks);
+    cg_line(cg, "unsigned x[2];");
+    cg_line(cg, "%s(x, %c_frag[%s][%s * %d + f]);", widen, s->id, buffer, tile, blocks);
+    put_fours(k, s, to, "x");
+    cg_close(cg);
+}
+
 void fragment_mma_fetch(Kernel *k, const char *kk, const char *buffer) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
         if (s->l->region) region_fetch_mma(k, s, kk, buffer);
+        else if (s->fours) fetch_fours(k, s, kk, buffer);
         else if (s->ldmatrix) fetch_matrices(k, s, kk, buffer);
         else fetch_elements(k, s, kk, buffer);
     }

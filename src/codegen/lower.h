@@ -143,6 +143,8 @@ typedef struct {
     bool rows;                /* matrix units: its own axis is the unit's rows */
     bool ldmatrix;
     int registers;            /* of an instruction's operand, per lane */
+    bool bytes;               /* fetched as bytes, converted right before the products, ... */
+    bool fours;               /* ... or beside such: four k of a row at once */
 } Side;
 
 /* What the blocks of a kernel for a matrix unit agree on.  */

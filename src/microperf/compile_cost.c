@@ -83,10 +83,24 @@ static double products_ms(const Problem *p, const Device *dev, const RProg *r) {
     return n * (product + between + (slices < 4 ? pairs : more) * n);
 }
 
+/* Converting the bytes of a step in registers: words of a lane, and instructions on them.  */
+static double widening_ms(const Problem *p, const Device *dev, const RProg *r) {
+    const double word = 0.1, instruction = 0.03;
+    double ms = 0;
+    for (int side = 0; side < 2; side++) {
+        if (!r->load[side].bytes) continue;
+        TeDtype from = (side ? &p->con.b : &p->con.a)->storage;
+        double each = mp_widened(dev, from, dev->unit[r->unit].a);
+        double words = (double)r->warp.extent[side ? AX_N : AX_M] * r->warp.extent[AX_K] / 128;
+        ms += words * (word + 4 * each * instruction);
+    }
+    return ms;
+}
+
 static double matrix_ms(const Problem *p, const Device *dev, const RProg *r) {
     const double fixed = 55, copy = 0.6, narrow = 2, region = 40, vector = 0.09, sum = 0.15;
     const double through = 8, staged = 0.7, apart = 0.6, converted = 0.25, part = 0.3;
-    double ms = fixed + products_ms(p, dev, r) + region * regions(r);
+    double ms = fixed + products_ms(p, dev, r) + region * regions(r) + widening_ms(p, dev, r);
     Accesses x = accesses(p, dev, r);
     if (r->via == VIA_SHARED && !r->stats) ms += vector * r->store_vec * (double)p->epilogue_ops;
     if (shares_steps(r)) {

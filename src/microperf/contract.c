@@ -20,27 +20,17 @@ enum { REGION_ISSUE = 16, ENTRY_ISSUE = 24 };
  * does not say.  */
 enum { MMA_LATENCY = 33 };
 
-/* Instructions that bring one element of a chunk into the form that it has in the tile.  The table:
- * of two elements, by the prelude's rl_*x4_to_*.  */
+/* Instructions that bring one element of a chunk into the form that it has in the tile.  */
 static double element_conversion(const Model *m, const RProg *r, int side) {
-    static const struct {
-        TeDtype from, to;
-        double old, now;                  /* before sm_89 and since */
-    } two[] = {
-        {TE_F8E4M3, TE_F16, 7, 1}, {TE_F8E5M2, TE_F16, 1, 1}, {TE_I8, TE_F16, 2.5, 2.5},
-        {TE_U8, TE_F16, 2, 2},     {TE_I8, TE_BF16, 4, 4},
-    };
     const Problem *p = m->p;
     const RLoad *l = &r->load[side];
     TeDtype from = (side ? &p->con.b : &p->con.a)->storage;
     if (rprog_copyable(p, m->dev, r, side)) return 0;
     bool straight = p->op[side].affine && l->along == l->layout.inner;
-    for (size_t i = 0; i < sizeof two / sizeof *two && straight && rprog_matrix(m->dev, r); i++) {
-        if (two[i].from != from || two[i].to != rprog_tile_type(p, m->dev, r, side)) continue;
-        bool now = 10 * m->dev->cc_major + m->dev->cc_minor >= 89;
-        return (now ? two[i].now : two[i].old) / 2;
-    }
-    return 1 + p->op[side].ops;
+    double widened = 0;
+    if (straight && rprog_matrix(m->dev, r))
+        widened = mp_widened(m->dev, from, rprog_tile_type(p, m->dev, r, side));
+    return widened > 0 ? widened : 1 + p->op[side].ops;
 }
 
 /* Instructions to make one chunk's address and move it.  */
@@ -163,10 +153,13 @@ static double compute_clocks(const Model *m, const RProg *r, const Step *s, doub
     double per_clk = rate / (flops * m->schedulers);
     double warps = whole(resident * s->warps / m->schedulers);
     double issue = s->group_issue * m->schedulers / m->issue;
-    double busy = greater(s->group_fma * (1 + m->p->body_ops) / per_clk, issue);
+    double unit = s->group_fma * (1 + m->p->body_ops) / per_clk, busy = greater(unit, issue);
     bool ahead = rprog_fetched_ahead(m->dev, r, 0) && rprog_fetched_ahead(m->dev, r, 1);
     double alone = ahead ? greater(busy, m->smem_latency) : busy + m->smem_latency;
     if (matrix) alone = greater(alone, hal_has(&u->latency) ? u->latency.value : MMA_LATENCY);
+    /* A warp's products wait for its own conversions.  */
+    if (matrix)
+        alone = greater(alone, unit + mp_matrix_widening(m, r) * m->schedulers / m->issue);
     return s->groups * greater(warps * busy, alone);
 }
 

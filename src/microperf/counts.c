@@ -122,7 +122,7 @@ typedef struct {
     RLayout layout;
     uint8_t side, along, vec, lanes_m, lanes_n, own_vec, thread_k;
     int16_t unit;
-    bool region;
+    bool region, bytes, fours;
     int32_t warp_own, warp_k; /* of a region */
 } CountKey;
 typedef struct {
@@ -193,6 +193,8 @@ static CountKey key_of(const RProg *r, int side, bool matrix) {
         key.lanes_n = (uint8_t)(r->warp.extent[AX_N] / r->thread.extent[AX_N]);
         key.own_vec = side ? r->vec_n : r->vec_m;
     }
+    key.bytes = l->bytes;
+    key.fours = rprog_reads_fours(r, side);
     if (l->region) {
         key.region = true;
         key.warp_own = r->warp.extent[own_axis(side)];
@@ -215,6 +217,7 @@ static size_t slot_of(const CountKey *key) {
     h = h * 31 + (uint64_t)key->warp_own;
     h = h * 31 + (uint64_t)key->warp_k;
     h = h * 31 + key->thread_k;
+    h = h * 31 + (uint64_t)(key->bytes + 2 * key->fours);
     h *= 0x9e3779b97f4a7c15u;
     return (h >> 40) % MEMO;
 }

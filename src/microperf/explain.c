@@ -214,6 +214,7 @@ static void tell_load(const Story *s, int side) {
         buf_puts(s->out, rprog_copyable(s->p, s->dev, r, side) ? ", through registers"
                                                                : ", converted on the way");
     }
+    if (l->bytes) buf_puts(s->out, ", bytes until fragments are read and converted");
     buf_printf(s->out, "; tile rows along %s, ", l->layout.inner == AX_K ? "K" : side ? "N" : "M");
     if (l->layout.bits) {
         buf_printf(s->out, "16-byte chunks XORed with row bits %d..%d", l->layout.shift,

@@ -11,8 +11,36 @@ double mp_matrix_products(const Model *m, const RProg *r) {
     return tiles * rprog_products(m->p, m->dev, r);
 }
 
+/* The table: of two elements, by the prelude's rl_*x4_to_*.  */
+double mp_widened(const Device *dev, TeDtype from, TeDtype to) {
+    static const struct {
+        TeDtype from, to;
+        double old, now;                  /* before sm_89 and since */
+    } two[] = {
+        {TE_F8E4M3, TE_F16, 7, 1}, {TE_F8E5M2, TE_F16, 1, 1}, {TE_I8, TE_F16, 2.5, 2.5},
+        {TE_U8, TE_F16, 2, 2},     {TE_I8, TE_BF16, 4, 4},
+    };
+    for (size_t i = 0; i < sizeof two / sizeof *two; i++) {
+        if (two[i].from != from || two[i].to != to) continue;
+        return (10 * dev->cc_major + dev->cc_minor >= 89 ? two[i].now : two[i].old) / 2;
+    }
+    return 0;
+}
+
+double mp_matrix_widening(const Model *m, const RProg *r) {
+    double n = 0;
+    for (int side = 0; side < 2; side++) {
+        if (!r->load[side].bytes) continue;
+        TeDtype from = (side ? &m->p->con.b : &m->p->con.a)->storage;
+        double elements = (double)r->warp.extent[side ? AX_N : AX_M] * r->thread.extent[AX_K];
+        n += elements / WARP * mp_widened(m->dev, from, m->dev->unit[r->unit].a);
+    }
+    return n;
+}
+
 double mp_matrix_extra(const Model *m, const RProg *r) {
-    double n = 0, slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
+    double n = mp_matrix_widening(m, r);
+    double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
     for (int side = 0; side < 2 && rprog_products(m->p, m->dev, r) > 1; side++) {
         int axis = side ? AX_N : AX_M;
         n += 2.0 * rprog_unit_registers(m->dev, r, side) * r->warp.extent[axis] /

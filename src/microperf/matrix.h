@@ -5,10 +5,13 @@
 
 /* Accumulators of a lane (of any unit).  */
 double mp_lane_sums(const RProg *r);
-/* Instructions of the unit that one warp executes for one group of fragments; what else such
- * a group takes: splitting elements in two (two instructions each), adding the partial sums
- * of a step.  */
+/* Instructions that convert an element of a byte, four being done at once; 0: they are not.  */
+double mp_widened(const Device *dev, TeDtype from, TeDtype to);
+/* Instructions of the unit that one warp executes for one group of fragments; those that convert
+ * its bytes; these and what else such a group takes: splitting elements in two (two instructions
+ * each), adding the partial sums of a step.  */
 double mp_matrix_products(const Model *m, const RProg *r);
+double mp_matrix_widening(const Model *m, const RProg *r);
 double mp_matrix_extra(const Model *m, const RProg *r);
 /* Why this warp tile.  */
 void mp_matrix_explain(const Model *m, const RProg *r, Buf *out);

@@ -10,7 +10,7 @@ enum { TAILS = 4 };           /* programs with a tail: as many as this part of t
 typedef struct {
     int32_t own, k;
     uint8_t side, inner, along, vec, elem, lanes_m, lanes_n, own_vec, thread_k;
-    bool used, found;
+    bool fours, used, found;
     RLayout layout;
 } LayoutMemo;
 
@@ -43,6 +43,9 @@ static inline void build_reject(const Builder *b, Reject why) {
 
 /* Ways to load the operands, best first; returns how many.  */
 int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIONS]);
+/* Is it worth to load the operands in these ways in one program?  Beside bytes a copy along k is,
+ * which runs as many steps ahead.  */
+bool build_loads_agree(const RLoad *a, const RLoad *b);
 /* Narrows the load to what the block tile and the reduction allow and decides its layout.  */
 bool build_fit_load(Builder *b, RProg *r, int side);
 /* Scale-up for one unit and one way to load: every program from the smallest thread tile on.  */

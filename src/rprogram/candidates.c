@@ -31,7 +31,7 @@ static void build_unit(Builder *b, int16_t unit) {
     }
     for (int i = 0; i < n[0]; i++) {
         for (int j = 0; j < n[1]; j++) {
-            if (load[0][i].region && load[1][j].region) continue;
+            if (!build_loads_agree(&load[0][i], &load[1][j])) continue;
             int left = b->max - b->set->n;
             b->limit = b->set->n + (b->strict ? left / b->families-- : left);
             r.load[0] = load[0][i];
@@ -44,10 +44,13 @@ static void build_unit(Builder *b, int16_t unit) {
 }
 
 static int count_families(const Builder *b, const int16_t *unit, int n) {
-    RLoad load[OPTIONS];
+    RLoad load[2][OPTIONS];
     int total = 0;
-    for (int i = 0; i < n; i++) {
-        total += build_load_options(b, unit[i], 0, load) * build_load_options(b, unit[i], 1, load);
+    for (int u = 0; u < n; u++) {
+        int of_a = build_load_options(b, unit[u], 0, load[0]);
+        int of_b = build_load_options(b, unit[u], 1, load[1]);
+        for (int i = 0; i < of_a * of_b; i++)
+            total += build_loads_agree(&load[0][i / of_b], &load[1][i % of_b]);
     }
     return total;
 }

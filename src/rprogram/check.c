@@ -139,6 +139,9 @@ static const char *check_load(const Case *c, int side) {
     int own = own_axis(side);
     if (!op->present) return NULL;
     if (l->kind != LOAD_STAGED && l->kind != LOAD_ASYNC) return "unknown kind of load";
+    if (l->bytes && !rprog_matrix(c->dev, c->r)) {
+        return "only fragments of matrix units are converted from bytes";
+    }
     if (l->region) return check_region(c, side);
     if ((l->along != AX_K && l->along != own) ||
         (l->layout.inner != AX_K && l->layout.inner != own)) {

@@ -52,6 +52,10 @@ TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int
 int rprog_products(const Problem *p, const Device *dev, const RProg *r);       /* 1 or 3 */
 bool rprog_promotes(const Problem *p, const Device *dev, const RProg *r);
 bool rprog_ldmatrix(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Loads with `bytes`: may elements of type `from` become such of `to` in the fragments?  Does a
+ * lane read four neighbouring k of operand `side` at once, because the other one has bytes?  */
+bool rprog_widens(TeDtype from, TeDtype to);
+bool rprog_reads_fours(const RProg *r, int side);
 /* Registers of an instruction's operand (of 32 bits, f64: 64) and of its accumulators per lane.  */
 int rprog_unit_registers(const Device *dev, const RProg *r, int side);
 int rprog_unit_accumulators(const Device *dev, const RProg *r);

@@ -5,7 +5,7 @@
  * under a swizzle, flips the same bits of all rows.  */
 #include "rprogram/matrix.h"
 
-enum { MATRIX = 8, CHUNK = 16 };          /* rows of a matrix; bytes of each */
+enum { MATRIX = 8, CHUNK = 16, FOUR = 4 };                /* rows of a matrix; bytes of each */
 
 static int slices_of(const RProg *r) { return count_along(&r->warp, &r->thread, AX_K); }
 
@@ -20,18 +20,24 @@ static int registers(const Device *dev, const RProg *r, int side) {
     return count_along(&r->warp, &r->thread, own_axis(side)) * rprog_unit_registers(dev, r, side);
 }
 
+/* Blocks of eight rows, of each of which a lane reads four k.  */
+static int fours(const RProg *r, int side) { return r->warp.extent[own_axis(side)] / MATRIX; }
+
 int matrix_reads(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (rprog_reads_fours(r, side)) return slices_of(r) * fours(r, side);
     if (!rprog_ldmatrix(p, dev, r, side)) return slices_of(r) * registers(dev, r, side);
     int n = matrices(p, dev, r, side);
     return slices_of(r) * (n / 4 + (n % 4 == 3 ? 2 : n % 4 > 0));
 }
 
 int64_t matrix_passes(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (rprog_reads_fours(r, side)) return (int64_t)slices_of(r) * fours(r, side);
     if (!rprog_ldmatrix(p, dev, r, side)) return (int64_t)slices_of(r) * registers(dev, r, side);
     return (int64_t)slices_of(r) * matrices(p, dev, r, side);
 }
 
 int matrix_read_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (rprog_reads_fours(r, side)) return FOUR * rprog_elem(p, dev, r, side);
     return rprog_ldmatrix(p, dev, r, side) ? CHUNK : rprog_elem(p, dev, r, side);
 }
 
@@ -41,12 +47,14 @@ int matrix_wavefronts(const Problem *p, const Device *dev, const RProg *r, int s
     int elem = rprog_elem(p, dev, r, side);
     int row = r->block.extent[k_inner ? AX_K : own_axis(side)];
     int32_t addr[WARP] = {0};
+    int step = rprog_reads_fours(r, side) ? FOUR : 1;
     for (int lane = 0; lane < WARP; lane++) {
-        int own = lane / 4, k = lane % 4;
+        int own = lane / 4, k = lane % 4 * step;
         addr[lane] = whole ? rtile_at(y, row, elem, lane % MATRIX, 0)
                            : rtile_at(y, row, elem, k_inner ? own : k, k_inner ? k : own);
     }
-    return rtile_wavefronts(addr, whole ? (1u << MATRIX) - 1 : UINT32_MAX, whole ? CHUNK : elem);
+    int width = matrix_read_bytes(p, dev, r, side);
+    return rtile_wavefronts(addr, whole ? (1u << MATRIX) - 1 : UINT32_MAX, width);
 }
 
 /* A unit of bytes that is no faster than one of 16-bit elements converts its operands to those.  */
@@ -69,16 +77,19 @@ int64_t matrix_registers(const Problem *p, const Device *dev, const RProg *r) {
     int64_t tiles = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
                     count_along(&r->warp, &r->thread, AX_N);
     int64_t sums = tiles * rprog_unit_accumulators(dev, r) * te_dtype_bytes(u->acc) / 4;
-    int64_t slice = 0, fixed = slices_of(r) > 2 ? FIXED + MANY_SLICES : FIXED;
+    int64_t slice = 0, wide = 0, fixed = slices_of(r) > 2 ? FIXED + MANY_SLICES : FIXED;
     for (int side = 0; side < 2; side++) {
-        int words = rprog_elem(p, dev, r, side) > 4 ? 2 : 1;
-        slice += (int64_t)registers(dev, r, side) * words;
+        int words = rprog_elem(p, dev, r, side) > 4 ? 2 : 1, n = registers(dev, r, side);
+        if (r->load[side].bytes) wide += n;
+        slice += r->load[side].bytes ? n / 2 : (int64_t)n * words;
         if (!rprog_ldmatrix(p, dev, r, side)) fixed += SINGLE_READS;
     }
     if (rprog_promotes(p, dev, r)) sums += sums + sums * 2 / 3; /* partial sums, and on their way */
     int64_t copies = rprog_fetched_ahead(dev, r, 0) ? 2 : 1;
     if (rprog_products(p, dev, r) > 1) copies++;
-    if (!converts(dev, u)) return fixed + sums + copies * slice;
+    /* Of slices that are not fetched ahead, one is converted beside the products of another.  */
+    if (wide > 0 && copies == 1 && slices_of(r) > 2) wide += slice + wide;
+    if (!converts(dev, u)) return fixed + sums + copies * slice + wide;
     /* Of several slices, parts of the next one are converted before the last is done.  */
     return fixed + sums + (copies + 1) * slice + (slices_of(r) > 2 ? slice * 2 / 3 : 0);
 }

@@ -85,7 +85,7 @@ bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side
     int read = read_bytes(p, dev, r, side), unit = matrix ? PIECE_MAX / elem : read / elem;
     if (l.along == l.layout.inner && l.vec > unit) unit = l.vec * elem > 16 ? 16 / elem : l.vec;
     Choice c = {.p = p, .dev = dev, .r = r, .memo = memo, .side = side,
-                .least_reads = read > 8 && !matrix ? 2 : 1};
+                .least_reads = (matrix ? read == 8 : read > 8) ? 2 : 1};
     try_layout(&c, (RLayout){.inner = l.layout.inner});
     if (k_inner || matrix) try_swizzles(&c, l.layout.inner);
     if (k_inner || matrix || l.along == AX_K) try_pads(&c, l.layout.inner, row, unit, elem);

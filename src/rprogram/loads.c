@@ -56,13 +56,26 @@ static int add_either(const Builder *b, const RProg *r, int side, uint8_t along,
            add_option(b, r, side, along, inner, LOAD_STAGED, out);
 }
 
+/* Elements of one byte as they are, to be converted in the fragments.  */
+static bool add_bytes(const Builder *b, const RProg *r, int side, RLoad *out) {
+    RProg x = *r;
+    if (!matrix_keeps_bytes(b->p, b->dev, r, side)) return false;
+    x.load[side].bytes = true;
+    if (!add_option(b, &x, side, AX_K, AX_K, LOAD_ASYNC, out)) return false;
+    out->bytes = true;
+    return true;
+}
+
 /* Of matrix units: as the elements lie in memory, if fragments can be read from there; turned
  * on the way where they cannot, or where that takes several reads.  */
 static int matrix_options(const Builder *b, const RProg *r, int side, RLoad out[OPTIONS]) {
     const ROperand *op = &b->p->op[side];
     uint8_t own = (uint8_t)own_axis(side);
     int elem = rprog_elem(b->p, b->dev, r, side), n = 0;
-    if (worth_along(op, AX_K)) n += add_either(b, r, side, AX_K, AX_K, &out[n]);
+    if (worth_along(op, AX_K)) {
+        n += add_bytes(b, r, side, &out[n]);
+        n += add_either(b, r, side, AX_K, AX_K, &out[n]);
+    }
     if (!worth_along(op, own)) return n;
     if (elem > 1) n += add_either(b, r, side, own, own, &out[n]);
     if (elem != 2) n += add_either(b, r, side, own, AX_K, &out[n]);
@@ -130,17 +143,24 @@ int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIO
     return n + add_region(b, &r, side, &out[n]);
 }
 
+bool build_loads_agree(const RLoad *a, const RLoad *b) {
+    if (a->region && b->region) return false;
+    if (a->bytes == b->bytes) return true;
+    const RLoad *other = a->bytes ? b : a;
+    return other->kind == LOAD_ASYNC && !other->region && other->layout.inner == AX_K;
+}
+
 static bool same_case(const LayoutMemo *a, const LayoutMemo *b) {
     return a->own == b->own && a->k == b->k && a->side == b->side && a->inner == b->inner &&
            a->along == b->along && a->vec == b->vec && a->elem == b->elem &&
            a->lanes_m == b->lanes_m && a->lanes_n == b->lanes_n && a->own_vec == b->own_vec &&
-           a->thread_k == b->thread_k;
+           a->thread_k == b->thread_k && a->fours == b->fours;
 }
 
 static size_t memo_slot(const LayoutMemo *m) {
     uint64_t h = (uint64_t)m->own * 1000003u + (uint64_t)m->k;
     const uint8_t part[] = {m->side, m->inner, m->along, m->vec, m->elem, m->lanes_m, m->lanes_n,
-                            m->own_vec, m->thread_k};
+                            m->own_vec, m->thread_k, m->fours};
     for (size_t i = 0; i < sizeof part; i++) h = h * 31 + part[i];
     return (size_t)((h * 0x9e3779b97f4a7c15u) >> 40) % LAYOUT_MEMO;
 }
@@ -155,7 +175,7 @@ static bool decide_layout(Builder *b, RProg *r, int side) {
         .lanes_m = (uint8_t)count_along(&r->warp, &r->thread, AX_M),
         .lanes_n = (uint8_t)count_along(&r->warp, &r->thread, AX_N),
         .own_vec = side ? r->vec_n : r->vec_m, .thread_k = (uint8_t)r->thread.extent[AX_K],
-        .used = true};
+        .fours = rprog_reads_fours(r, side), .used = true};
     if (rprog_matrix(b->dev, r)) {        /* beyond so many rows the patterns only repeat */
         enum { ROWS = 64 };
         int32_t *rows = l->layout.inner == AX_K ? &key.own : &key.k;

@@ -9,6 +9,7 @@ static TeDtype unit_type(const Device *dev, const RProg *r, int side) {
 
 TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int side) {
     const Operand *o = side ? &p->con.b : &p->con.a;
+    if (r->load[side].bytes) return o->storage;
     if (rprog_matrix(dev, r)) return unit_type(dev, r, side);
     return rprog_packed(dev, r) ? o->storage : o->compute;
 }
@@ -59,9 +60,38 @@ static bool loads_matrices(const Device *dev) {
 
 bool rprog_ldmatrix(const Problem *p, const Device *dev, const RProg *r, int side) {
     int elem = rprog_elem(p, dev, r, side);
-    if (r->load[side].region) return false;
+    if (r->load[side].region || rprog_reads_fours(r, side)) return false;
     if (elem > 4 || (r->load[side].layout.inner != AX_K && elem != 2)) return false;
     return loads_matrices(dev);
+}
+
+bool rprog_widens(TeDtype from, TeDtype to) {
+    static const uint16_t wider[TE_DTYPE_COUNT] = {
+        [TE_F8E4M3] = 1u << TE_F16,
+        [TE_F8E5M2] = 1u << TE_F16,
+        [TE_I8] = 1u << TE_F16 | 1u << TE_BF16,
+        [TE_U8] = 1u << TE_F16,
+    };
+    return wider[from] >> to & 1;
+}
+
+bool rprog_reads_fours(const RProg *r, int side) {
+    return r->load[!side].bytes && !r->load[side].bytes;
+}
+
+bool matrix_keeps_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
+    const Operand *o = side ? &p->con.b : &p->con.a;
+    return p->op[side].affine && dev->unit[r->unit].k.from == BYTES_K &&
+           rprog_widens(o->storage, unit_type(dev, r, side));
+}
+
+int matrix_converted(const RProg *r) {
+    int words = 0;
+    for (int side = 0; side < 2; side++) {
+        if (r->load[side].bytes)
+            words += r->warp.extent[own_axis(side)] * r->warp.extent[AX_K] / (WARP * 4);
+    }
+    return words;
 }
 
 int rprog_unit_registers(const Device *dev, const RProg *r, int side) {

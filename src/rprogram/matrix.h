@@ -4,6 +4,7 @@
 #include "rprogram/internal.h"
 
 enum { PROMOTED_MAX = 128 };              /* terms that an f8 unit sums by itself */
+enum { BYTES_K = 16 };                    /* k of a unit whose operands may be bytes */
 
 /* The unit's tile in the problem's axes.  */
 RTile matrix_tile(const ComputeUnit *u, bool swapped);
@@ -14,6 +15,12 @@ bool matrix_fits(const Problem *p, const ComputeUnit *u);
 bool matrix_usable(const ComputeUnit *u);
 /* Do the unit's operands hold every value of type `t` exactly?  */
 bool matrix_holds(const ComputeUnit *u, TeDtype t);
+
+/* May operand `side` lie in shared memory as bytes (RLoad.bytes)?  */
+bool matrix_keeps_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
+
+/* Words of four bytes that a lane converts in a step.  */
+int matrix_converted(const RProg *r);
 
 /* Fragments of `side` that one warp reads in a k-step: instructions, requests of 32 lanes or
  * matrices of 8 rows, and wavefronts of each of those.  */

@@ -12,10 +12,29 @@ RTile matrix_tile(const ComputeUnit *u, bool swapped) {
     return t;
 }
 
+static const char *check_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
+    const RLoad *l = &r->load[side], *other = &r->load[!side];
+    if (!l->bytes) return NULL;
+    if (!matrix_keeps_bytes(p, dev, r, side)) {
+        return "the unit's fragments are not converted from such bytes";
+    }
+    if (l->region || l->along != AX_K || l->layout.inner != AX_K) {
+        return "bytes that fragments convert lie along k";
+    }
+    if (other->bytes) return NULL;
+    if (other->region || other->layout.inner != AX_K) {
+        return "the operand beside bytes lies along k";
+    }
+    return NULL;
+}
+
 static const char *check_fragments(const Problem *p, const Device *dev, const RProg *r) {
     for (int side = 0; side < 2; side++) {
         int elem = rprog_elem(p, dev, r, side);
+        const char *why = check_bytes(p, dev, r, side);
+        if (why) return why;
         if (r->load[side].region || rprog_ldmatrix(p, dev, r, side)) continue;
+        if (rprog_reads_fours(r, side)) continue;
         if (elem == 1) return "fragments of bytes are read along k";
         if (elem < 4) return "the device cannot read these fragments";
     }

@@ -66,6 +66,7 @@ static void print_load(Buf *out, const RLoad *l, const Device *dev) {
         buf_puts(out, " region");
         return;
     }
+    if (l->bytes) buf_puts(out, " bytes");
     buf_printf(out, " along %s inner %s", rprog_axis_name[l->along],
                rprog_axis_name[l->layout.inner]);
     print_layout(out, &l->layout);

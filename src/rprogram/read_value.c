@@ -95,10 +95,10 @@ static Status read_source(Reader *r, RLoad *l) {
     return s ? s : read_layout(r, &l->layout);
 }
 
-/* KIND MOVER vec N region, or KIND MOVER vec N along AXIS inner AXIS, then the layout  */
+/* KIND MOVER vec N region, or KIND MOVER vec N [bytes] along AXIS inner AXIS, then the layout  */
 static Status read_load(Reader *r, int side, RLoad *l) {
     static const char *const kinds[] = {"staged", "async"}, *const vec[] = {"vec"};
-    static const char *const forms[] = {"along", "region"}, *const inner[] = {"inner"};
+    static const char *const forms[] = {"along", "region", "bytes"}, *const inner[] = {"inner"};
     int which;
     int64_t v;
     Status s = reader_name(r, kinds, 2, &which);
@@ -107,8 +107,10 @@ static Status read_load(Reader *r, int side, RLoad *l) {
     if ((s = read_mover(r, &l->mover)) || (s = reader_name(r, vec, 1, &which))) return s;
     if ((s = reader_int(r, 1, PIECE_MAX, &v))) return s;
     l->vec = (uint8_t)v;
-    if ((s = reader_name(r, forms, 2, &which))) return s;
+    if ((s = reader_name(r, forms, 3, &which))) return s;
     l->region = which == 1;
+    l->bytes = which == 2;
+    if (l->bytes && (s = reader_name(r, forms, 1, &which))) return s;
     if (l->region) {
         l->along = l->layout.inner = (uint8_t)own_axis(side);
         return ST_OK;

@@ -103,6 +103,13 @@
  *   ones of the next step behind its wait and barrier, before the products of the last slice.
  *   Else each slice reads its fragments first.  There is one barrier per k-step either way
  *   (two with stages == 1).
+ * - A load with `bytes` copies elements of one byte unchanged for a unit of 16-bit ones: the shared
+ *   tile has the type in memory, along and inner are AX_K, thread.k == 16, and a lane converts a
+ *   slice's elements right before its products (types: rprog_widens).  A matrix, 8 rows of 16
+ *   bytes, gives lane l k = 4 * (l % 4) + {0, 1, 2, 3} of a row, which take the places of 2 * (l %
+ *   4) + {0, 1} and of 8 + these in the unit's registers.  The other side takes k in this order
+ *   too: it has `bytes` as well, or 16-bit elements with inner == AX_K and no region, of which a
+ *   lane reads those four, 8 bytes, at once for each block of 8 rows (rprog_reads_fours).
  * - Layouts: rows of the shared tile are multiples of 16 bytes; swizzle or padding as RLayout
  *   says. 8-bit types have inner == AX_K.
  * - via == VIA_DIRECT: each lane stores what it holds, store_vec divides vec_n.  VIA_SHARED:
@@ -234,6 +241,7 @@ typedef struct {
     uint8_t vec;              /* elements per access */
     uint8_t along;            /* AX_K or the operand's own axis: direction of the accesses */
     bool region;              /* `contract`: all that the block reads, before the first step */
+    bool bytes;               /* matrix units of 16-bit elements: bytes until fragments are read */
     RLayout layout;
 } RLoad;
 

@@ -126,13 +126,16 @@ static int16_t choose_unroll(const Builder *b, const RProg *r) {
     return (int16_t)best;
 }
 
-/* A block tile with its k-step: loads, layouts, then the grid.  */
+/* A block tile with its k-step: loads, layouts, then the grid.  Steps that convert more words in
+ * their fragments than CONVERTED_MAX gain little over shorter ones, and take long to compile.  */
 static void with_step(Builder *b, RProg r, int32_t step, int slices) {
+    enum { CONVERTED_MAX = 64 };
     if (step % slices || step / slices % r.thread.extent[AX_K]) return;
     r.block.extent[AX_K] = step;
     r.warp.extent[AX_K] = step / slices;
     r.unroll = choose_unroll(b, &r);
-    if (rprog_matrix(b->dev, &r) && matrix_check(b->p, b->dev, &r)) {
+    if (rprog_matrix(b->dev, &r) &&
+        (matrix_check(b->p, b->dev, &r) || matrix_converted(&r) > CONVERTED_MAX)) {
         build_reject(b, REJECT_UNROLL);
         return;
     }

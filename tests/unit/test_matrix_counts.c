@@ -77,6 +77,17 @@ static void read_elements(const Run *x, int side, int mn, int k, int own, Reads 
     }
 }
 
+/* Beside bytes: of each block of eight rows a lane reads four k of one row.  */
+static void read_fours(const Run *x, int side, int mn, int k, int own, Reads *out) {
+    for (int block = 0; block < own; block += 8) {
+        int32_t addr[32];
+        for (int lane = 0; lane < 32; lane++)
+            addr[lane] = shared_at(x, side, mn + block + lane / 4, k + lane % 4 * 4);
+        out->wavefronts += slow_wavefronts(addr, UINT32_MAX, 4 * x->elem[side]);
+        out->instructions++;
+    }
+}
+
 /* Fragments of all warps in one step.  */
 static Reads block_reads(const Run *x) {
     const RProg *r = x->r;
@@ -90,7 +101,9 @@ static Reads block_reads(const Run *x) {
             int own = r->warp.extent[side ? AX_N : AX_M];
             bool two = x->elem[side] == 2, k_inner = r->load[side].layout.inner == AX_K;
             for (int k = k0; k < k0 + r->warp.extent[AX_K]; k += x->k) {
-                if (x->elem[side] <= 4 && (k_inner || two)) {
+                if (r->load[!side].bytes && !r->load[side].bytes) {
+                    read_fours(x, side, at[side], k, own, &total);
+                } else if (x->elem[side] <= 4 && (k_inner || two)) {
                     read_matrices(x, side, at[side], k, own, &total);
                 } else {
                     read_elements(x, side, at[side], k, own, &total);
@@ -217,7 +230,10 @@ static bool is_aligned(const Problem *p, const RProg *r) {
     return true;
 }
 
-static int compare_some(Arena *a, const char *device, const Problem *p, int stride) {
+static bool keeps_bytes(const RProg *r) { return r->load[0].bytes || r->load[1].bytes; }
+
+/* Every `stride`-th program of matrix units, or of those that convert bytes in the fragments.  */
+static int compare_some(Arena *a, const char *device, const Problem *p, int stride, bool bytes) {
     Device *dev = fixture_device(a, device);
     Diag d = diag_new(a);
     RProgSet set;
@@ -225,7 +241,8 @@ static int compare_some(Arena *a, const char *device, const Problem *p, int stri
     assert_int_equal(rprog_candidates(a, &d, p, dev, NULL, &set), ST_OK);
     for (int i = 0; i < set.n; i++) {
         const RProg *r = &set.prog[i];
-        if (!rprog_matrix(dev, r) || !is_aligned(p, r) || seen++ % stride) continue;
+        if (!rprog_matrix(dev, r) || !is_aligned(p, r) || bytes > keeps_bytes(r)) continue;
+        if (seen++ % stride) continue;
         const ComputeUnit *unit = &dev->unit[r->unit];
         Run x = {.p = p, .dev = dev, .r = r, .u = unit->m.from, .v = unit->n.from,
                  .k = unit->k.from};
@@ -258,6 +275,8 @@ static void all(Arena *a) {
         {"h200", 1, 8, 256, 512, false, true, TE_F16, 61, false, false},
         {"h200", 1, 16, 256, 512, false, true, TE_BF16, 61, false, false},
         {"a100", 1, 24, 128, 256, false, false, TE_F16, 31, false, false},
+        {"a100", 1, 64, 96, 256, false, true, TE_F8E4M3, 31, false, false},
+        {"a100", 1, 8, 128, 512, false, true, TE_F8E5M2, 31, false, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Problem p = fixture_matmul(rows[i].b, rows[i].m, rows[i].n, rows[i].k, rows[i].ta,
@@ -265,13 +284,55 @@ static void all(Arena *a) {
         ArenaMark mark = arena_mark(a);
         p.tf32 = rows[i].tf32;
         p.fp32x3 = rows[i].fp32x3;
-        int n = compare_some(a, rows[i].device, &p, rows[i].stride);
+        bool bytes = te_dtype_bytes(rows[i].type) == 1 && strcmp(rows[i].device, "a100") == 0 &&
+                     te_dtype_class(rows[i].type) == TE_CLASS_REAL;
+        int n = compare_some(a, rows[i].device, &p, rows[i].stride, bytes);
         if (n < 5) fail_msg("row %d: %d programs compared", (int)i, n);
         arena_reset(a, mark);
     }
 }
 
-static void run_all(void *user) { all(user); }
+/* Weights of bytes beside 16-bit elements, on either side; no read meets a bank twice.  */
+static void mixed(Arena *a) {
+    static const struct {
+        const char *device;
+        int64_t m, n, k;
+        TeDtype wide, narrow;
+        int side;
+    } rows[] = {
+        {"h200", 16, 256, 512, TE_BF16, TE_I8, 1},
+        {"a100", 8, 256, 256, TE_F16, TE_F8E4M3, 1},
+        {"rtx4090", 48, 64, 256, TE_F16, TE_U8, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ArenaMark mark = arena_mark(a);
+        Problem p = fixture_matmul(1, rows[i].m, rows[i].n, rows[i].k, false, true, rows[i].wide);
+        Problem bytes = fixture_matmul(1, rows[i].m, rows[i].n, rows[i].k, false, true,
+                                       rows[i].narrow);
+        int side = rows[i].side;
+        p.op[side] = bytes.op[side];
+        if (side) p.con.b = bytes.con.b;
+        else p.con.a = bytes.con.a;
+        int n = compare_some(a, rows[i].device, &p, 31, true);
+        if (n < 5) fail_msg("row %d: %d programs compared", (int)i, n);
+        const Device *dev = fixture_device(a, rows[i].device);
+        RProgSet set;
+        Diag d = diag_new(a);
+        assert_int_equal(rprog_candidates(a, &d, &p, dev, NULL, &set), ST_OK);
+        for (int j = 0; j < set.n; j++) {
+            const RProg *r = &set.prog[j];
+            if (!keeps_bytes(r)) continue;
+            assert_int_equal(rprog_fragment_wavefronts(&p, dev, r, side), 1);
+            assert_int_equal(rprog_fragment_wavefronts(&p, dev, r, !side), 2);
+        }
+        arena_reset(a, mark);
+    }
+}
+
+static void run_all(void *user) {
+    all(user);
+    mixed(user);
+}
 
 static void counts_equal_enumeration(void **state) {
     (void)state;

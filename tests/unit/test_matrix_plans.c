@@ -152,13 +152,7 @@ static void test_numerics(void **state) { run(state, numerics); }
 
 /* ---- legality ---- */
 
-static RProg good(Arena *a, Problem *p, const Device *dev) {
-    static const char text[] =
-        "roller-plan 1\nkernel 0\n  skeleton contract\n  unit mma.m16n8k16.f16.f32\n"
-        "  block 1 128 128 32\n  warp 1 64 64 32\n  thread 1 16 8 16\n  vec 1 2\n  unroll 32\n"
-        "  stages 4\n  a async cp.async.16 vec 8 along k inner k swizzle 2 1 0\n"
-        "  b async cp.async.16 vec 8 along n inner n swizzle 3 0 0\n  store 8 shared\n"
-        "  raster row\n  split 1\n  blocks_per_sm 2\n";
+static RProg read_plan(Arena *a, Problem *p, const Device *dev, const char *text) {
     RPlan plan = {.problem = p, .n = 1};
     Diag d = diag_new(a);
     if (rprog_read(a, &d, "good", text, strlen(text), dev, &plan)) {
@@ -167,7 +161,40 @@ static RProg good(Arena *a, Problem *p, const Device *dev) {
     return plan.prog[0];
 }
 
+static RProg good(Arena *a, Problem *p, const Device *dev) {
+    static const char text[] =
+        "roller-plan 1\nkernel 0\n  skeleton contract\n  unit mma.m16n8k16.f16.f32\n"
+        "  block 1 128 128 32\n  warp 1 64 64 32\n  thread 1 16 8 16\n  vec 1 2\n  unroll 32\n"
+        "  stages 4\n  a async cp.async.16 vec 8 along k inner k swizzle 2 1 0\n"
+        "  b async cp.async.16 vec 8 along n inner n swizzle 3 0 0\n  store 8 shared\n"
+        "  raster row\n  split 1\n  blocks_per_sm 2\n";
+    return read_plan(a, p, dev, text);
+}
+
+/* The same with operands that fragments convert from bytes, or the right one only.  */
+static RProg good_bytes(Arena *a, Problem *p, const Device *dev, bool both) {
+    const char *text = arena_printf(a,
+        "roller-plan 1\nkernel 0\n  skeleton contract\n  unit mma.m16n8k16.f16.f32\n"
+        "  block 1 64 64 64\n  warp 1 32 32 64\n  thread 1 16 8 16\n  vec 1 2\n  unroll 64\n"
+        "  stages 4\n  a async cp.async.16 vec %s along k inner k swizzle 2 %s\n"
+        "  b async cp.async.16 vec 16 bytes along k inner k swizzle 2 1 0\n  store 2\n"
+        "  raster row\n  split 1\n  blocks_per_sm 2\n", both ? "16 bytes" : "8",
+        both ? "1 0" : "0 1");
+    return read_plan(a, p, dev, text);
+}
+
 #define UNIT(name) (int16_t)(hal_unit(dev, name) - dev->unit)
+#define BROKEN(p, fine, change, words)                                                             \
+    {                                                                                              \
+        RProg r = fine;                                                                            \
+        const char *said = words;                                                                  \
+        change;                                                                                    \
+        const char *why = rprog_check(&p, dev, &r);                                                \
+        if (!said ? why != NULL : !why || !strstr(why, said)) {                                    \
+            fail_msg("%s: %s", #change, why ? why : "accepted");                                   \
+        }                                                                                          \
+    }
+
 #define BREAKS(X)                                                                                  \
     X(r.unit = UNIT("mma.m16n8k16.bf16.f32"), "unit does not compute")                             \
     X(r.unit = UNIT("mma.m16n8k16.f16.f16"), "unit does not compute")                              \
@@ -197,24 +224,50 @@ static RProg good(Arena *a, Problem *p, const Device *dev) {
     X(r.warp.extent[AX_M] = r.warp.extent[AX_N] = 128, "derived")                                  \
     X(r.blocks_per_sm = 9, "promised")
 
+#define BREAKS_BYTES(X)                                                                            \
+    X(r.load[0].bytes = false, "copies unchanged")                                                 \
+    X(r.load[0].kind = LOAD_STAGED, "no such mover")                                               \
+    X(r.load[0].layout.inner = AX_M, "lie along k")                                                \
+    X(r.load[0].along = AX_M, "lie along k")                                                       \
+    X(r.load[1].region = true, "lie along k")                                                      \
+    X(r.unit = UNIT("mma.m16n8k16.bf16.f32"), "not converted from such bytes")                     \
+    X(r.unit = UNIT("ffma"), "lanes of a warp")
+
+#define BREAKS_BESIDE(X)                                                                           \
+    X(r.load[0].bytes = true, "not converted from such bytes")                                     \
+    X(r.load[0].layout.inner = AX_M, "beside bytes lies along k")                                  \
+    X(r.load[0].region = true, "beside bytes lies along k")                                        \
+    X(r.load[0].layout.base = r.load[0].layout.bits = 0; r.load[0].layout.pad = 8; r.smem += 4096, \
+      NULL)
+
 static void broken_rules(Arena *a) {
     const Device *dev = fixture_device(a, "h200");
     Problem p = fixture_matmul(1, 512, 512, 512, false, false, TE_F16);
     const RProg fine = good(a, &p, dev);
     assert_null(rprog_check(&p, dev, &fine));
-#define X(change, words)                                                                           \
-    {                                                                                              \
-        RProg r = fine;                                                                            \
-        const char *said = words;                                                                  \
-        change;                                                                                    \
-        const char *why = rprog_check(&p, dev, &r);                                                \
-        if (!said ? why != NULL : !why || !strstr(why, said)) {                                    \
-            fail_msg("%s: %s", #change, why ? why : "accepted");                                   \
-        }                                                                                          \
-    }
+#define X(change, words) BROKEN(p, fine, change, words)
     BREAKS(X)
 #undef X
 }
+
+static void broken_bytes(Arena *a) {
+    const Device *dev = fixture_device(a, "a100");
+    Problem p = fixture_matmul(1, 512, 512, 512, false, true, TE_F8E4M3);
+    Problem beside = fixture_matmul(1, 512, 512, 512, false, true, TE_F16);
+    beside.op[1] = p.op[1];
+    beside.con.b = p.con.b;
+    const RProg both = good_bytes(a, &p, dev, true), one = good_bytes(a, &beside, dev, false);
+    assert_null(rprog_check(&p, dev, &both));
+    assert_null(rprog_check(&beside, dev, &one));
+#define X(change, words) BROKEN(p, both, change, words)
+    BREAKS_BYTES(X)
+#undef X
+#define X(change, words) BROKEN(beside, one, change, words)
+    BREAKS_BESIDE(X)
+#undef X
+}
+
+static void test_broken_bytes(void **state) { run(state, broken_bytes); }
 
 static void test_broken_rules(void **state) { run(state, broken_rules); }
 
@@ -233,6 +286,10 @@ static void legal_and_readable(Arena *a) {
                     "{ C[b,m,n] += A[b,m,k]*B[b,k,n]; }"},
         {"rtx4090", "op f(A: f8e4m3[8,512], B: f8e4m3[256,512]) -> C: bf16[8,256] "
                     "{ C[m,n] += A[m,k]*B[n,k]; }"},
+        {"a100", "op f(A: f8e4m3[16,512], B: f8e5m2[256,512]) -> C: bf16[16,256] "
+                 "{ C[m,n] += A[m,k]*B[n,k]; }"},
+        {"h200", "op f(A: i8[40,512], B: bf16[256,512]) -> C: bf16[40,256] "
+                 "{ C[m,n] += A[m,k]*B[n,k]; }"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ArenaMark mark = arena_mark(a);
@@ -373,6 +430,42 @@ static void few_rows(Arena *a) {
 
 static void test_few_rows(void **state) { run(state, few_rows); }
 
+/* Bytes that a unit takes as 16-bit elements: of few rows they are copied as they are, steps ahead;
+ * and programs that convert them once for all warps are still there.  */
+static void few_rows_of_bytes(Arena *a) {
+    static const struct {
+        const char *device;
+        TeDtype wide, narrow;
+    } rows[] = {
+        {"a100", TE_F8E4M3, TE_F8E4M3}, {"a100", TE_F16, TE_F8E5M2}, {"a100", TE_BF16, TE_I8},
+        {"h200", TE_BF16, TE_I8},       {"h200", TE_F16, TE_U8},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ArenaMark mark = arena_mark(a);
+        const Device *dev = fixture_device(a, rows[i].device);
+        Problem p = fixture_matmul(1, 16, 8192, 8192, false, true, rows[i].wide);
+        Problem bytes = fixture_matmul(1, 16, 8192, 8192, false, true, rows[i].narrow);
+        p.op[1] = bytes.op[1];
+        p.con.b = bytes.con.b;
+        Ranked x = best(a, &p, dev);
+        const RProg *r = &x.prog;
+        bool deep = r->load[0].kind == LOAD_ASYNC && r->load[1].kind == LOAD_ASYNC;
+        if (!r->load[1].bytes || r->load[0].bytes != (rows[i].wide == rows[i].narrow) || !deep) {
+            Buf text = buf_new(a);
+            mp_summary(&p, dev, r, &text);
+            fail_msg("row %d: %s", (int)i, buf_str(&text));
+        }
+        RProgSet set = candidates(a, &p, dev);
+        int once = 0;
+        for (int j = 0; j < set.n; j++)
+            once += rprog_matrix(dev, &set.prog[j]) && !set.prog[j].load[1].bytes;
+        assert_true(once > 0);
+        arena_reset(a, mark);
+    }
+}
+
+static void test_few_rows_of_bytes(void **state) { run(state, few_rows_of_bytes); }
+
 /* For one and the same program more work takes no less time (but for what another shape of
  * the waves may save in DRAM traffic).  */
 static void grows(Arena *a) {
@@ -398,9 +491,9 @@ static void grows(Arena *a) {
 
 static void test_grows(void **state) { run(state, grows); }
 
-/* The words of --explain that a reader looks for.  */
-static void explains(Arena *a) {
-    const Device *dev = fixture_device(a, "h200");
+/* What --explain says of the best program of a matrix unit.  */
+static const char *story_of(Arena *a, const char *device) {
+    const Device *dev = fixture_device(a, device);
     Problem p = fixture_matmul(1, 8, 4096, 4096, false, true, TE_F8E4M3);
     Diag d = diag_new(a);
     RProgSet set = candidates(a, &p, dev);
@@ -413,11 +506,22 @@ static void explains(Arena *a) {
         mp_explain(&p, dev, &set, &r[i], 1, &out);
         break;
     }
-    static const char *const words[] = {"per warp", "swapped", "reads of fragments",
-                                        "added in f32 registers", "keeps the unit busy",
-                                        "M is small", "times the sectors", "per 8x8 matrix"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (!strstr(buf_str(&out), words[i])) fail_msg("no '%s' in\n%s", words[i], buf_str(&out));
+    return buf_str(&out);
+}
+
+/* The words of --explain that a reader looks for.  */
+static void explains(Arena *a) {
+    static const struct {
+        const char *device, *words;
+    } rows[] = {
+        {"h200", "per warp"}, {"h200", "swapped"}, {"h200", "reads of fragments"},
+        {"h200", "added in f32 registers"}, {"h200", "keeps the unit busy"},
+        {"h200", "M is small"}, {"h200", "times the sectors"}, {"h200", "per 8x8 matrix"},
+        {"a100", "bytes until fragments are read and converted"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *story = story_of(a, rows[i].device);
+        if (!strstr(story, rows[i].words)) fail_msg("no '%s' in\n%s", rows[i].words, story);
     }
 }
 
@@ -428,10 +532,12 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_units, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_numerics, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broken_rules, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_broken_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_legal_and_readable, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_texts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_large_squares, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_few_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_few_rows_of_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_grows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_explains, set_up, tear_down),
     };

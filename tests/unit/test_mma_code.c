@@ -26,6 +26,10 @@ static const struct {
     /* A short body in slices of k, which are a number of steps that the compiler could see.  */
     {"i8 weights", "op f(A: f16[16,25600], B: i8[5120,25600]) -> C: f16[16,5120] {"
      " C[m,n] += A[m,k] * B[n,k]; }"},
+    {"weights beside bf16", "param M = 16, N = 5120, K = 8192; op f(A: bf16[M,K], B: i8[N,K],"
+     " s: f32[N]) -> C: bf16[M,N] { t[m,n] += A[m,k] * B[n,k]; C[m,n] = t[m,n] * s[n]; }"},
+    {"decode f8", "param M = 32, N = 4096, K = 11008; op f(A: f8e4m3[M,K], B: f8e4m3[N,K]) ->"
+     " C: bf16[M,N] { C[m,n] += A[m,k] * B[n,k] @accum(f32); }"},
     {"gemm i8", "param M = 1024, N = 4096, K = 4096; op f(A: i8[M,K], B: i8[N,K], s: f32[N]) ->"
      " C: f16[M,N] { t[m,n] += A[m,k] * B[n,k]; C[m,n] = f32(t[m,n]) * s[n]; }"},
     {"bias gelu", "param M = 1280, N = 3072, K = 768; op f(A: f16[M,K], B: f16[K,N], b: f16[N]) ->"
@@ -112,12 +116,14 @@ static bool count_step(KernelCase *c, const char **wrong) {
     for (int side = 0; side < 2; side++) {
         int64_t elements = (int64_t)r->block.extent[side ? AX_N : AX_M] * r->block.extent[AX_K];
         int64_t vectors = elements / r->load[side].vec;
+        int64_t reads = rprog_fragment_reads(p, c->dev, r, side);
         if (r->load[side].region) {
-            want[3] += rprog_fragment_reads(p, c->dev, r, side);
+            want[3] += reads;
             continue;
         }
-        if (!rprog_ldmatrix(p, c->dev, r, side)) return false;
-        want[1] += rprog_fragment_reads(p, c->dev, r, side);
+        bool fours = rprog_reads_fours(r, side);
+        if (!fours && !rprog_ldmatrix(p, c->dev, r, side)) return false;
+        want[fours ? 3 : 1] += reads;
         if (r->load[side].kind == LOAD_ASYNC)
             want[2] += (vectors + r->threads - 1) / r->threads;
     }

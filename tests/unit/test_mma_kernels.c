@@ -41,23 +41,33 @@ enum { FAMILIES = sizeof family / sizeof *family };
 
 static const struct {
     const char *unit, *profile, *a, *b, *note, *out;
+    bool bytes;               /* operands of one byte are converted in the fragments */
 } unit[] = {
-    {"mma.m16n8k16.f16.f32", "a100", "f16", "f16", "", "f32"},
-    {"mma.m16n8k16.bf16.f32", "a100", "bf16", "bf16", "", "f32"},
-    {"mma.m16n8k16.f16.f16", "a100", "f16", "f16", "@accum(f16)", "f16"},
-    {"mma.m16n8k8.tf32.f32", "a100", "f32", "f32", "@tf32", "f32"},
-    {"mma.m16n8k8.tf32.f32", "a100", "f32", "f32", "@fp32x3", "f32"},
-    {"mma.m16n8k32.i8.i32", "a100", "i8", "i8", "", "i32"},
-    {"mma.m16n8k32.u8.i32", "a100", "u8", "u8", "", "i32"},
-    {"mma.m16n8k32.f8e4m3.f32", "rtx4090", "f8e4m3", "f8e4m3", "", "f32"},
-    {"mma.m16n8k32.f8e5m2.f32", "rtx4090", "f8e5m2", "f8e5m2", "", "f32"},
-    {"mma.m8n8k4.f64.f64", "a100", "f64", "f64", "", "f64"},
-    {"mma.m16n8k16.f16.f32", "a100", "f8e4m3", "f16", "", "f32"},
-    {"mma.m16n8k16.f16.f32", "a100", "f16", "i8", "", "f32"},
-    {"mma.m16n8k8.f16.f32", "turing", "f16", "f16", "", "f32"},
-    {"mma.m16n8k8.f16.f16", "turing", "f16", "f16", "@accum(f16)", "f16"},
-    {"mma.m8n8k16.i8.i32", "turing", "i8", "i8", "", "i32"},
-    {"mma.m8n8k16.u8.i32", "turing", "u8", "u8", "", "i32"},
+    {"mma.m16n8k16.f16.f32", "a100", "f16", "f16", "", "f32", false},
+    {"mma.m16n8k16.bf16.f32", "a100", "bf16", "bf16", "", "f32", false},
+    {"mma.m16n8k16.f16.f16", "a100", "f16", "f16", "@accum(f16)", "f16", false},
+    {"mma.m16n8k8.tf32.f32", "a100", "f32", "f32", "@tf32", "f32", false},
+    {"mma.m16n8k8.tf32.f32", "a100", "f32", "f32", "@fp32x3", "f32", false},
+    {"mma.m16n8k32.i8.i32", "a100", "i8", "i8", "", "i32", false},
+    {"mma.m16n8k32.u8.i32", "a100", "u8", "u8", "", "i32", false},
+    {"mma.m16n8k32.f8e4m3.f32", "rtx4090", "f8e4m3", "f8e4m3", "", "f32", false},
+    {"mma.m16n8k32.f8e5m2.f32", "rtx4090", "f8e5m2", "f8e5m2", "", "f32", false},
+    {"mma.m8n8k4.f64.f64", "a100", "f64", "f64", "", "f64", false},
+    {"mma.m16n8k16.f16.f32", "a100", "f8e4m3", "f16", "", "f32", false},
+    {"mma.m16n8k16.f16.f32", "a100", "f16", "i8", "", "f32", false},
+    {"mma.m16n8k8.f16.f32", "turing", "f16", "f16", "", "f32", false},
+    {"mma.m16n8k8.f16.f16", "turing", "f16", "f16", "@accum(f16)", "f16", false},
+    {"mma.m8n8k16.i8.i32", "turing", "i8", "i8", "", "i32", false},
+    {"mma.m8n8k16.u8.i32", "turing", "u8", "u8", "", "i32", false},
+    {"mma.m16n8k16.f16.f32", "a100", "f8e4m3", "f8e4m3", "", "f32", true},
+    {"mma.m16n8k16.f16.f32", "a100", "f8e5m2", "f8e5m2", "", "f32", true},
+    {"mma.m16n8k16.f16.f32", "a100", "f8e4m3", "f8e5m2", "", "f32", true},
+    {"mma.m16n8k16.f16.f16", "a100", "f8e4m3", "f8e4m3", "@accum(f16)", "f16", true},
+    {"mma.m16n8k16.f16.f32", "a100", "f16", "f8e4m3", "", "f32", true},
+    {"mma.m16n8k16.f16.f32", "a100", "u8", "f16", "", "f32", true},
+    {"mma.m16n8k16.f16.f32", "rtx4090", "f16", "f8e5m2", "", "f32", true},
+    {"mma.m16n8k16.bf16.f32", "a100", "bf16", "i8", "", "f32", true},
+    {"mma.m16n8k16.bf16.f32", "a100", "i8", "bf16", "", "f32", true},
 };
 enum { UNITS = sizeof unit / sizeof *unit };
 
@@ -135,6 +145,16 @@ static int narrowed(int vec, int32_t extent) {
     return vec;
 }
 
+/* Bytes that stay such, if the unit's row says so and both operands lie along k.  */
+static void choose_bytes(const KernelCase *c, RProg *r) {
+    for (int side = 0; side < 2; side++) {
+        const ROperand *op = &c->plan.problem[0].op[side];
+        if (op->vec_k <= op->vec_mn && op->stride_k != 1) return;
+    }
+    for (int side = 0; side < 2; side++)
+        r->load[side].bytes = c->plan.problem[0].op[side].bytes == 1;
+}
+
 /* The operand as it lies in memory; rows without bank conflicts where a swizzle fits.  */
 static void choose_load(Arena *a, const KernelCase *c, RProg *r, int side) {
     const Problem *p = &c->plan.problem[0];
@@ -153,7 +173,8 @@ static void choose_load(Arena *a, const KernelCase *c, RProg *r, int side) {
     l->kind = copies && !turns ? LOAD_ASYNC : LOAD_STAGED;
     if (l->kind == LOAD_STAGED) l->mover = mover_of(a, c->dev, "ldg_sts", bytes);
     int row = r->block.extent[l->layout.inner] * elem;
-    if (row % 128 == 0) l->layout.bits = 3;
+    if (rprog_reads_fours(r, side) && row % 128 == 0) l->layout.bits = 2, l->layout.base = 1;
+    else if (row % 128 == 0) l->layout.bits = 3;
     else if (row % 64 == 0) l->layout.bits = 2, l->layout.shift = 1;
     else if (row % 32 == 0) l->layout.bits = 1, l->layout.shift = 2;
     else l->layout.pad = (int16_t)(row % 16 ? (16 - row % 16) / elem : 16 / elem);
@@ -175,7 +196,8 @@ static void choose_store(const KernelCase *c, RProg *r) {
     }
 }
 
-static const char *build(Arena *a, KernelCase *c, const ComputeUnit *x, const Family *f) {
+static const char *build(Arena *a, KernelCase *c, const ComputeUnit *x, const Family *f,
+                         bool bytes) {
     const Problem *p = &c->plan.problem[0];
     RProg *r = &c->plan.prog[0];
     int16_t which = (int16_t)(x - c->dev->unit);
@@ -193,6 +215,7 @@ static const char *build(Arena *a, KernelCase *c, const ComputeUnit *x, const Fa
     r->unroll = (int16_t)r->warp.extent[AX_K];
     r->vec_m = f->swapped ? 2 : 1;
     r->vec_n = f->swapped ? 1 : 2;
+    if (bytes) choose_bytes(c, r);
     for (int side = 0; side < 2; side++) choose_load(a, c, r, side);
     for (int side = 0; side < 2; side++) {
         if (r->load[side].kind == LOAD_STAGED && r->stages > 2) r->stages = 2;
@@ -208,10 +231,10 @@ static const char *plan(Arena *a, KernelCase *c, int u, const Family *f) {
     int16_t which = unit_of(c->dev, unit[u].unit);
     if (which < 0) return "no such unit";
     Family tried = *f;
-    const char *why = build(a, c, &c->dev->unit[which], &tried);
+    const char *why = build(a, c, &c->dev->unit[which], &tried, unit[u].bytes);
     while (why && tried.tiles[2] > 1) {
         tried.tiles[2]--;
-        why = build(a, c, &c->dev->unit[which], &tried);
+        why = build(a, c, &c->dev->unit[which], &tried, unit[u].bytes);
     }
     return why;
 }
@@ -351,7 +374,7 @@ static void test_kernels(void **state) {
     int at = 0;
     for (int u = 0; u < UNITS; u++) {
         for (int s = 0; s < SHAPES; s++) {
-            for (int l = 0; l < LAYOUTS; l++) {
+            for (int l = 0; l < (unit[u].bytes ? 1 : LAYOUTS); l++) {
                 for (int f = 0; f < FAMILIES; f++) {
                     if (all || at++ % 11 == 0) one_matrix(&run, u, s, l, f);
                 }
