@@ -134,20 +134,28 @@ static double window_ms(const Problem *p, const RProg *r) {
     return fixed + product * (double)rprog_window_body(p, r) + load * loads;
 }
 
-int mp_compile_ms(const Problem *p, const Device *dev, const RProg *r) {
+static int expected_ms(const Problem *p, const Device *dev, const RProg *r, RowKernels of) {
     if (r->skeleton == SK_WINDOW && !p->window.map && rprog_window_unrolls(p, r))
         return (int)(window_ms(p, r) + 0.5);
     if (r->skeleton != SK_CONTRACT) return 0;
     double ms = rprog_matrix(dev, r) ? matrix_ms(p, dev, r) : simple_ms(p, dev, r);
-    if (r->stats) ms = mp_compile_rows_ms(p, r, ms);
+    if (r->stats) ms = mp_compile_rows_ms(p, r, ms, of);
     return (int)(ms + 0.5);
+}
+
+int mp_compile_ms(const Problem *p, const Device *dev, const RProg *r) {
+    return expected_ms(p, dev, r, ROW_KERNELS_EACH);
+}
+
+int mp_compile_longest_ms(const Problem *p, const Device *dev, const RProg *r) {
+    return expected_ms(p, dev, r, ROW_KERNELS_LONGEST);
 }
 
 static int ms_at(const Problem *p, const Device *dev, const RProg *r, bool quick, bool in_loop) {
     RProg x = *r;
     x.quick = quick;
     x.fill_in_loop = in_loop;
-    return mp_compile_ms(p, dev, &x);
+    return mp_compile_longest_ms(p, dev, &x);
 }
 
 void mp_compile_sooner(const Problem *p, const Device *dev, RProg *r) {

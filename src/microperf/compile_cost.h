@@ -22,9 +22,11 @@ enum {
  * its kernels, on average), or a `window` one with unrolled rows, at the program's level, in ms of
  * one core; 0 for all others, whose kernels are short.  */
 int mp_compile_ms(const Problem *p, const Device *dev, const RProg *r);
+/* The same, of `rows parts` for the kernel that takes longest.  */
+int mp_compile_longest_ms(const Problem *p, const Device *dev, const RProg *r);
 /* Sets what makes a program that is expected to break the limit compile sooner, each only if it is
  * expected to save MP_LEVEL_GAIN or more: first level 2, then, if that is not enough, the loop that
- * loads its own first step.  */
+ * loads its own first step.  Of `rows parts` the kernel counts that takes longest.  */
 void mp_compile_sooner(const Problem *p, const Device *dev, RProg *r);
 /* A line about them, if the program has any.  */
 void mp_compile_explain(const Problem *p, const Device *dev, const RProg *r, Buf *out);

@@ -62,16 +62,19 @@ static void element_ms(const Problem *p, const StatFacts *f, int from, int to, d
     }
 }
 
-double mp_compile_rows_ms(const Problem *p, const RProg *r, double product) {
+double mp_compile_rows_ms(const Problem *p, const RProg *r, double product, RowKernels of) {
     const double values = 29;
     const StatFacts *f = rprog_stats_facts(p, r);
     int n = f->group->n_pass, each = r->stats == STATS_WHOLE ? n : 1, products = 0;
-    double sums = mp_lane_sums(r), stores = r->via == VIA_SHARED ? r->store_vec : sums, ms = 0;
+    double sums = mp_lane_sums(r), stores = r->via == VIA_SHARED ? r->store_vec : sums;
+    double all = 0, longest = 0;
     for (int pass = 0; pass < n; pass += each, products++) {
         double folded, stored;
         element_ms(p, f, pass, pass + each - 1, &folded, &stored);
-        ms += product + folded * sums + stored * stores;
+        double ms = product + folded * sums + stored * stores;
+        if (ms > longest) longest = ms;
+        all += ms;
     }
     int kernels = rprog_stats_kernels(p, r);
-    return (ms + values * (kernels - products)) / kernels;
+    return of == ROW_KERNELS_LONGEST ? longest : (all + values * (kernels - products)) / kernels;
 }

@@ -124,11 +124,8 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     else mp_estimate_contract(m, r, memo, out);
 }
 
-/* Expected time of compilation as far as it matters.  */
-static int cost_of(const Problem *p, const Device *dev, const RProg *r) {
-    int ms = mp_compile_ms(p, dev, r);
-    return ms < MP_COMPILE_LIMIT ? MP_COMPILE_LIMIT : ms;
-}
+/* An expected time of compilation as far as it matters.  */
+static int cost_of(int ms) { return ms < MP_COMPILE_LIMIT ? MP_COMPILE_LIMIT : ms; }
 
 /* May the program need a few registers more than expected?  If not and it does it spills, and is
  * compiled for nothing.  */
@@ -140,23 +137,25 @@ static bool has_room(const Problem *p, const Device *dev, const RProg *r) {
 }
 
 /* The program to put first instead of the fastest one, or -1: of those that are as good, the
- * fastest one of those that are compiled soonest.  time: of each, in ticks.  */
+ * fastest one of those that are compiled soonest.  Of several kernels the average says whether the
+ * fastest program takes too long, the longest how soon another one is done.  time: in ticks.  */
 static int as_good(const Problem *p, const Device *dev, const RProgSet *set, const int64_t *time,
                    const Ranked *best) {
     int64_t limit = ticks(&best->estimate);
-    int now = cost_of(p, dev, &best->prog), least = now, found = -1;
+    int now = cost_of(mp_compile_ms(p, dev, &best->prog)), least = now, found = -1;
     int part = dev->measured ? MP_AS_GOOD_MEASURED : MP_AS_GOOD_PUBLISHED;
     if (limit < INT64_MAX / 2) limit += limit / part;
     for (int i = 0; i < set->n && now >= MP_COMPILE_LIMIT + MP_COMPILE_GAIN; i++) {
         if (time[i] > limit || !has_room(p, dev, &set->prog[i])) continue;
-        int ms = cost_of(p, dev, &set->prog[i]);
+        int ms = cost_of(mp_compile_longest_ms(p, dev, &set->prog[i]));
         if (ms < least) least = ms;
     }
     if (now - least < MP_COMPILE_GAIN) return -1;
     for (int i = 0; i < set->n; i++) {
         if (time[i] > limit || (found >= 0 && time[i] >= time[found])) continue;
         if (!has_room(p, dev, &set->prog[i])) continue;
-        if (cost_of(p, dev, &set->prog[i]) < least + MP_COMPILE_GAIN) found = i;
+        int ms = cost_of(mp_compile_longest_ms(p, dev, &set->prog[i]));
+        if (ms < least + MP_COMPILE_GAIN) found = i;
     }
     return found;
 }
