@@ -7,13 +7,19 @@
 
 /* ---- phases ---- */
 
+/* Are there no steps for some block?  */
+static bool may_skip(const Contract *c) { return c->may_be_empty || c->steps == 0; }
+
+/* Tested at its end: where a test stands at the beginning, too, the front end forgets that short
+ * loops are not to be unrolled.  */
 static void print_steps(Kernel *k) {
     Cg *cg = k->cg;
-    bool fills = k->c.r->fill_in_loop, certain = !k->c.may_be_empty && k->c.steps > 0;
+    bool fills = k->c.r->fill_in_loop;
+    if (may_skip(&k->c)) cg_open(cg, "if (steps > 0)");
     if (fills) cg_line(cg, "// fill: a turn before the first step, which only loads for it");
+    cg_line(cg, "int step = %d;", fills ? -1 : 0);
     cg_line(cg, "#pragma unroll 1");
-    cg_open(cg, "for (int step = %s; step < steps; step++)",
-            !fills ? "0" : certain ? "-1" : "steps > 0 ? -1 : 0");
+    cg_open(cg, "do");
     if (k->c.matrix.promotes) mma_partial(k);
     if (k->c.masks_k) {
         const char *first = k->c.sliced ? "(first + step)" : "step";
@@ -21,6 +27,12 @@ static void print_steps(Kernel *k) {
         cg_line(cg, "const %s k_now = %s%s * BK;", place_type(wide), wide ? "(long long)" : "",
                 first);
     }
+}
+
+static void print_again(Kernel *k) {
+    k->cg->depth--;
+    cg_line(k->cg, "} while (++step < steps);");
+    if (may_skip(&k->c)) cg_close(k->cg);
 }
 
 static void print_last(Kernel *k) {
@@ -75,6 +87,7 @@ static void print_phase(Kernel *k, const Phase *ph) {
         else fragment_first(k);
         break;
     case PHASE_STEPS: print_steps(k); break;
+    case PHASE_AGAIN: print_again(k); break;
     case PHASE_LOAD: load_step(k); break;
     case PHASE_BEGUN: cg_open(k->cg, "if (step >= 0)"); break;
     case PHASE_ISSUED: load_issued(k); break;

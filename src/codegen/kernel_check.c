@@ -9,8 +9,8 @@
 
 static const char words[] =
     /* the language */
-    " bool break char const constexpr double else extern false float for if int long return short"
-    " signed true unsigned void reinterpret_cast"
+    " bool break char const constexpr do double else extern false float for if int long return"
+    " short signed true unsigned void while reinterpret_cast"
     /* CUDA */
     " __align__ __global__ __launch_bounds__ __restrict__ __shared__ __syncthreads __syncwarp"
     " __int_as_float __longlong_as_double __shfl_xor_sync blockIdx threadIdx min max"

@@ -103,7 +103,7 @@ static void lower_contract(Arena *a, Lowered *l, const Contract *c) {
     if (c->any_ahead && (!r->fill_in_loop || c->matrix.used)) add(l, PHASE_FRAGMENT);
     add(l, PHASE_STEPS);
     add_step(l, c);
-    add(l, PHASE_END);
+    add(l, PHASE_AGAIN);
     if (c->matrix.used && c->matrix.unit->acc != l->p->con.acc) add(l, PHASE_SUMS);
     if (c->warps[AX_K] > 1 && !c->matrix.piece) add(l, PHASE_REDUCE);
     if (r->stats) {

@@ -18,6 +18,7 @@
     X(FILL,      "fill")      /* the first stages of the pipeline */                               \
     X(FRAGMENT,  "fragment")  /* registers of the first k */                                       \
     X(STEPS,     "steps")     /* loop over the k-steps of the slice */                             \
+    X(AGAIN,     "again")     /* the end of that loop */                                           \
     X(LOAD,      "load")      /* issues the loads of a later step */                               \
     X(BEGUN,     "begun")     /* what follows is not done in the turn before the first step */     \
     X(ISSUED,    "issued")    /* all loads of a later step are */                                  \

@@ -188,7 +188,7 @@ void lower_print(const Device *dev, const Lowered *l, Buf *out) {
     int depth = 1;
     for (int i = 0; i < l->n_phase; i++) {
         const Phase *ph = &l->phase[i];
-        if (ph->kind == PHASE_END) {
+        if (ph->kind == PHASE_END || ph->kind == PHASE_AGAIN) {
             depth--;
             continue;
         }

@@ -78,7 +78,7 @@ const PreludeRow prelude_matrix[] = {
     MMA("rl_mma_m8n8k4_f64_f64", 80, "m8n8k4.row.col.f64.f64.f64.f64", "double", "double", N211,
         D2("d"), A1("d"), B1("d")),
 
-    /* A number that the compiler does not know.  */
+    /* A number that the front end does not know.  */
     {"rl_hidden", 0,
      FN "int rl_hidden(int x) {\n"
         "    int y;\n"

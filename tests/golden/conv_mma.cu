@@ -262,8 +262,9 @@ rk_7db3494c532de037_0(const unsigned short *__restrict__ t0,
     for (int g = 0; g < 8; g += 4)
         rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + (g / 2 * 8) * 128);
 
+    int step = 0;
     #pragma unroll 1
-    for (int step = 0; step < steps; step++) {
+    do {
         // load: step + 2, between the products
         const bool more = step + 2 < steps;
         const rl_vec<int, 2> a_e = rl_load<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + a_k / 8) * 2);
@@ -339,7 +340,7 @@ rk_7db3494c532de037_0(const unsigned short *__restrict__ t0,
             for (int j = 0; j < IN; j++)
                 rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
         }
-    }
+    } while (++step < steps);
     // partial: sums of this slice to the workspace
     float *const sums = reinterpret_cast<float *>(w + 0ll);
     {

@@ -267,8 +267,9 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
         }
     }
 
+    int step = 0;
     #pragma unroll 1
-    for (int step = 0; step < steps; step++) {
+    do {
         // load: step + 2
         if (step + 2 < steps) {
             #pragma unroll
@@ -370,7 +371,7 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
                 acc[i][j] = fmaf(a_frag[7 & 1][i], b_frag[7 & 1][j], acc[i][j]);
             }
         }
-    }
+    } while (++step < steps);
     // reduce: 2 slices of warps
     constexpr int SLICE = 64;  // threads
     float *copies = reinterpret_cast<float *>(smem) + tid % SLICE * 4;

@@ -180,8 +180,9 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
         }
     }
 
+    int step = 0;
     #pragma unroll 1
-    for (int step = 0; step < steps; step++) {
+    do {
         // load: step + 3
         if (step + 3 < steps) {
             #pragma unroll
@@ -261,7 +262,7 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
                 acc[i][j] = fmaf(a_frag[15 & 1][i], b_frag[15 & 1][j], acc[i][j]);
             }
         }
-    }
+    } while (++step < steps);
     // elements: 4 outputs of the thread at a time
     {
         const int m_at = m0 + row;

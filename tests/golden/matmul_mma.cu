@@ -224,8 +224,9 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
     for (int g = 0; g < 16; g += 4)
         rl_ldmatrix_x4_trans(b_frag[0] + g, shared + take + B_TILE + (b_at ^ ((g / 2 * 8) * 2)) + 0 * 512);
 
+    int step = 0;
     #pragma unroll 1
-    for (int step = 0; step < steps; step++) {
+    do {
         // load: step + 3, between the products
         const bool more = step + 3 < steps;
         // compute: slices of 16 k
@@ -280,7 +281,7 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
             for (int j = 0; j < IN; j++)
                 rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
         }
-    }
+    } while (++step < steps);
     // elements: 8 outputs of the thread at a time, through shared memory
     __syncthreads();
     {

@@ -160,8 +160,9 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
         }
     }
 
+    int step = 0;
     #pragma unroll 1
-    for (int step = 0; step < steps; step++) {
+    do {
         // load: step + 1
         if (step + 1 < steps) {
             #pragma unroll
@@ -262,7 +263,7 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
                 }
             }
         }
-    }
+    } while (++step < steps);
     // elements: 4 outputs of the thread at a time
     {
         const int m_at = m0 + row;

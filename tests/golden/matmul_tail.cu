@@ -251,8 +251,9 @@ rk_e7c01b7eba31f2b2_0(const unsigned short *__restrict__ t0,
         for (int g = 0; g < 8; g += 4)
             rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + (g / 2 * 8) * 64);
 
+        int step = 0;
         #pragma unroll 1
-        for (int step = 0; step < steps; step++) {
+        do {
             // load: step + 2, between the products
             const bool more = step + 2 < steps;
             // compute: slices of 16 k
@@ -307,7 +308,7 @@ rk_e7c01b7eba31f2b2_0(const unsigned short *__restrict__ t0,
                 for (int j = 0; j < IN; j++)
                     rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
             }
-        }
+        } while (++step < steps);
         if (steps < 8) {
             // partial: sums of this segment to the workspace
             float *const sums = reinterpret_cast<float *>(w + 0ll) + (u + (long long)number - 8) * 2048;

@@ -138,8 +138,9 @@ rk_2a730f928034dc44_0(const signed char *__restrict__ t0,
     rl_cp_async_wait<1>();
     __syncthreads();
 
+    int step = 0;
     #pragma unroll 1
-    for (int step = 0; step < steps; step++) {
+    do {
         // load: step + 2
         if (step + 2 < steps) {
             #pragma unroll
@@ -194,7 +195,7 @@ rk_2a730f928034dc44_0(const signed char *__restrict__ t0,
         __syncthreads();
         put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
         take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
-    }
+    } while (++step < steps);
     // elements: 4 outputs of the thread at a time
     {
         const int m_at = m0 + row;

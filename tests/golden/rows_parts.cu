@@ -134,8 +134,9 @@ rk_f76529738d139e61_0(const float *__restrict__ t0,
     rl_cp_async_wait<0>();
     __syncthreads();
 
+    int step = 0;
     #pragma unroll 1
-    for (int step = 0; step < steps; step++) {
+    do {
         // load: step + 1
         if (step + 1 < steps) {
             #pragma unroll
@@ -189,7 +190,7 @@ rk_f76529738d139e61_0(const float *__restrict__ t0,
         __syncthreads();
         put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
         take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
-    }
+    } while (++step < steps);
     // rows: where their values lie
     float *const part4 = reinterpret_cast<float *>(smem + 0);
     float *const left4 = reinterpret_cast<float *>(w + 0ll);
@@ -347,8 +348,9 @@ rk_f76529738d139e61_2(const float *__restrict__ t0,
     rl_cp_async_wait<0>();
     __syncthreads();
 
+    int step = 0;
     #pragma unroll 1
-    for (int step = 0; step < steps; step++) {
+    do {
         // load: step + 1
         if (step + 1 < steps) {
             #pragma unroll
@@ -402,7 +404,7 @@ rk_f76529738d139e61_2(const float *__restrict__ t0,
         __syncthreads();
         put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
         take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
-    }
+    } while (++step < steps);
     // rows: where their values lie
     float *const value4 = reinterpret_cast<float *>(w + 320ll);
 

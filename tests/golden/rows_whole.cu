@@ -194,8 +194,9 @@ rk_55cdfd11479a6d2c_0(const unsigned short *__restrict__ t0,
     for (int g = 0; g < 8; g += 4)
         rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + (g / 2 * 8) * 64);
 
+    int step = 0;
     #pragma unroll 1
-    for (int step = 0; step < steps; step++) {
+    do {
         // load: step + 1, between the products
         const bool more = step + 1 < steps;
         // compute: slices of 16 k
@@ -250,7 +251,7 @@ rk_55cdfd11479a6d2c_0(const unsigned short *__restrict__ t0,
             for (int j = 0; j < IN; j++)
                 rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
         }
-    }
+    } while (++step < steps);
     // rows: where their values lie
     float *const part7 = reinterpret_cast<float *>(smem + 0);
     float *const value7 = reinterpret_cast<float *>(smem + 12288);

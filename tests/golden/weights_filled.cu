@@ -209,8 +209,9 @@ rk_2101e74d22175c4f_0(const unsigned short *__restrict__ t0,
     for (int f = 0; f < 2; f++) b_frag[1][f] = 0;
 
     // fill: a turn before the first step, which only loads for it
+    int step = -1;
     #pragma unroll 1
-    for (int step = -1; step < steps; step++) {
+    do {
         // load: step + 1, between the products
         const bool more = step + 1 < steps;
         if (more) {
@@ -281,7 +282,7 @@ rk_2101e74d22175c4f_0(const unsigned short *__restrict__ t0,
             for (int j = 0; j < IN; j++)
                 rl_mma_m16n8k16_bf16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
         }
-    }
+    } while (++step < steps);
     // elements: 8 outputs of the thread at a time, through shared memory
     __syncthreads();
     {
