@@ -60,6 +60,20 @@
                "    for (int i = 0; i < 2; i++) {\n" body "    }\n"                                \
                "}\n"                                                                               \
     }
+/* The same by way of f16, which holds all of these.  */
+#define WIDEN_TWICE(from)                                                                          \
+    {                                                                                              \
+        "rl_" from "x4_to_bf16x4", 80,                                                             \
+            FN "void rl_" from "x4_to_bf16x4(unsigned *y, unsigned x) {\n"                         \
+               "    rl_" from "x4_to_f16x4(y, x);\n"                                               \
+               "    #pragma unroll\n"                                                              \
+               "    for (int i = 0; i < 2; i++) {\n"                                               \
+               "        const float low = rl_f16_to_f32((unsigned short)y[i]);\n"                  \
+               "        const float high = rl_f16_to_f32((unsigned short)(y[i] >> 16));\n"         \
+               "        y[i] = rl_f32x2_to_bf16(low, high);\n"                                     \
+               "    }\n"                                                                           \
+               "}\n"                                                                               \
+    }
 #define HIGH "__byte_perm(x, 0, i ? 0x3424 : 0x1404)"
 #define LOW(x, high) "__byte_perm(" x ", " high ", i ? 0x4342 : 0x4140)"
 #define ASM(op, result, operands)                                                                  \
@@ -103,6 +117,9 @@ const PreludeRow prelude_pairs[] = {
           "        const unsigned f = (z & 0x007f007fu) | 0x43004300u;\n"
           "        const unsigned g = (z & 0x00800080u) | 0xc300c300u;\n"
           ASM("fma.rn.bf16x2 %0, %1, %2, %3", "y[i]", "\"r\"(f), \"r\"(one), \"r\"(g)")),
+    WIDEN_TWICE("e4m3"),
+    WIDEN_TWICE("e5m2"),
+    WIDEN_TWICE("u8"),
     STORE_EACH("e4m3", "unsigned char"),
     STORE("e4m3", 89, "unsigned char", "unsigned short"),
     STORE_EACH("e5m2", "unsigned char"),

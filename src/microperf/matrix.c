@@ -17,8 +17,9 @@ double mp_widened(const Device *dev, TeDtype from, TeDtype to) {
         TeDtype from, to;
         double old, now;                  /* before sm_89 and since */
     } two[] = {
-        {TE_F8E4M3, TE_F16, 7, 1}, {TE_F8E5M2, TE_F16, 1, 1}, {TE_I8, TE_F16, 2.5, 2.5},
-        {TE_U8, TE_F16, 2, 2},     {TE_I8, TE_BF16, 4, 4},
+        {TE_F8E4M3, TE_F16, 7, 1},   {TE_F8E5M2, TE_F16, 1, 1},  {TE_I8, TE_F16, 2.5, 2.5},
+        {TE_U8, TE_F16, 2, 2},       {TE_I8, TE_BF16, 4, 4},     {TE_U8, TE_BF16, 5, 5},
+        {TE_F8E4M3, TE_BF16, 10, 4}, {TE_F8E5M2, TE_BF16, 4, 4},
     };
     for (size_t i = 0; i < sizeof two / sizeof *two; i++) {
         if (two[i].from != from || two[i].to != to) continue;

@@ -66,13 +66,8 @@ bool rprog_ldmatrix(const Problem *p, const Device *dev, const RProg *r, int sid
 }
 
 bool rprog_widens(TeDtype from, TeDtype to) {
-    static const uint16_t wider[TE_DTYPE_COUNT] = {
-        [TE_F8E4M3] = 1u << TE_F16,
-        [TE_F8E5M2] = 1u << TE_F16,
-        [TE_I8] = 1u << TE_F16 | 1u << TE_BF16,
-        [TE_U8] = 1u << TE_F16,
-    };
-    return wider[from] >> to & 1;
+    bool byte = from == TE_F8E4M3 || from == TE_F8E5M2 || from == TE_I8 || from == TE_U8;
+    return byte && (to == TE_F16 || to == TE_BF16);
 }
 
 bool rprog_reads_fours(const RProg *r, int side) {

@@ -256,6 +256,10 @@ static void check_operands(void **state) {
         {"i8", "f16", "a100", "rl_i8x4_to_f16x4("},
         {"u8", "f16", "a100", "rl_u8x4_to_f16x4("},
         {"i8", "bf16", "a100", "rl_i8x4_to_bf16x4("},
+        {"u8", "bf16", "a100", "rl_u8x4_to_bf16x4("},
+        {"f8e4m3", "bf16", "a100", "rl_e4m3x4_to_bf16x4("},
+        {"f8e4m3", "bf16", "rtx4090", "rl_e4m3x4_to_bf16x4("},
+        {"f8e5m2", "bf16", "h200", "rl_e5m2x4_to_bf16x4("},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         Target t;

@@ -230,7 +230,7 @@ static RProg good_bytes(Arena *a, Problem *p, const Device *dev, bool both) {
     X(r.load[0].layout.inner = AX_M, "lie along k")                                                \
     X(r.load[0].along = AX_M, "lie along k")                                                       \
     X(r.load[1].region = true, "lie along k")                                                      \
-    X(r.unit = UNIT("mma.m16n8k16.bf16.f32"), "not converted from such bytes")                     \
+    X(r.unit = UNIT("mma.m16n8k16.bf16.f32"), NULL)                                                \
     X(r.unit = UNIT("ffma"), "lanes of a warp")
 
 #define BREAKS_BESIDE(X)                                                                           \
@@ -438,6 +438,7 @@ static void few_rows_of_bytes(Arena *a) {
         TeDtype wide, narrow;
     } rows[] = {
         {"a100", TE_F8E4M3, TE_F8E4M3}, {"a100", TE_F16, TE_F8E5M2}, {"a100", TE_BF16, TE_I8},
+        {"h200", TE_BF16, TE_F8E4M3},   {"a100", TE_BF16, TE_U8},
         {"h200", TE_BF16, TE_I8},       {"h200", TE_F16, TE_U8},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -68,6 +68,9 @@ static const struct {
     {"mma.m16n8k16.f16.f32", "rtx4090", "f16", "f8e5m2", "", "f32", true},
     {"mma.m16n8k16.bf16.f32", "a100", "bf16", "i8", "", "f32", true},
     {"mma.m16n8k16.bf16.f32", "a100", "i8", "bf16", "", "f32", true},
+    {"mma.m16n8k16.bf16.f32", "a100", "bf16", "u8", "", "f32", true},
+    {"mma.m16n8k16.bf16.f32", "rtx4090", "bf16", "f8e4m3", "", "f32", true},
+    {"mma.m16n8k16.bf16.f32", "a100", "f8e5m2", "bf16", "", "f32", true},
 };
 enum { UNITS = sizeof unit / sizeof *unit };
 
