@@ -17,7 +17,7 @@ static bool is_decoded(const ROperand *op) {
     return op->digits_k > 1 || op->digits_mn > 1 || op->guarded;
 }
 
-/* Loads through registers stand before the loop and in it, or in the loop alone.  */
+/* Loads one step ahead stand before the loop and in it, or in the loop alone.  */
 static double printed(const RProg *r) { return r->fill_in_loop ? 1 : 2; }
 
 static Accesses accesses(const Problem *p, const Device *dev, const RProg *r) {
@@ -123,7 +123,7 @@ static double simple_ms(const Problem *p, const Device *dev, const RProg *r) {
     if (shares_steps(r)) each += share;
     if (!r->stats) each += operation * (double)p->epilogue_ops;
     double ms = fixed + outputs * each + region * regions(r);
-    ms += copy * x.copies + decoded * x.decoded;
+    ms += (copy * x.copies + decoded * x.decoded) * printed(r) / 2;
     return ms + staged * x.staged + staged_decoded * x.staged_decoded + converted * x.converted;
 }
 
@@ -162,7 +162,7 @@ void mp_compile_sooner(const Problem *p, const Device *dev, RProg *r) {
     int ms = ms_at(p, dev, r, false, false), quick = ms_at(p, dev, r, true, false);
     r->quick = ms > MP_COMPILE_LIMIT && ms - quick >= MP_LEVEL_GAIN;
     if (r->quick) ms = quick;
-    r->fill_in_loop = ms > MP_COMPILE_LIMIT && rprog_may_fill_in_loop(p, r) &&
+    r->fill_in_loop = ms > MP_COMPILE_LIMIT && rprog_may_fill_in_loop(p, dev, r) &&
                       ms - ms_at(p, dev, r, r->quick, true) >= MP_LEVEL_GAIN;
 }
 

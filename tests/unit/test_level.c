@@ -35,7 +35,7 @@ typedef struct {
 static void check_program(const Problem *p, const Device *dev, const RProg *r, Seen *seen) {
     enum { LIMIT = 190, GAIN = 20 };
     int full = ms_at(p, dev, r, false, false), quick = ms_at(p, dev, r, true, false);
-    bool saves = full - quick >= GAIN, may = rprog_may_fill_in_loop(p, r);
+    bool saves = full - quick >= GAIN, may = rprog_may_fill_in_loop(p, dev, r);
     bool at_2 = full > LIMIT && saves;
     int now = at_2 ? quick : full, filled = ms_at(p, dev, r, at_2, true);
     bool in_loop = now > LIMIT && may && now - filled >= GAIN;

@@ -322,7 +322,7 @@ static const char *run_one(Run *run, KernelCase *c, int u, int f, const char *te
 /* Once more with the first step loaded by a turn of the loop, where it may be.  */
 static const char *run_filled(Run *run, KernelCase *c, int u, uint64_t seed) {
     RProg *r = &c->plan.prog[0];
-    if (!rprog_may_fill_in_loop(&c->plan.problem[0], r)) return NULL;
+    if (!rprog_may_fill_in_loop(&c->plan.problem[0], c->dev, r)) return NULL;
     r->fill_in_loop = true;
     run->kernels++;
     return compute(run, c, u, seed);
