@@ -154,12 +154,14 @@ static double compute_clocks(const Model *m, const RProg *r, const Step *s, doub
     double warps = whole(resident * s->warps / m->schedulers);
     double issue = s->group_issue * m->schedulers / m->issue;
     double unit = s->group_fma * (1 + m->p->body_ops) / per_clk, busy = greater(unit, issue);
+    double widening = matrix ? mp_matrix_widening(m, r) * m->schedulers / m->issue : 0;
+    /* Conversions take slots from products where both would fill them.  */
+    if (widening > 0) busy += mp_disturbed(unit, issue);
     bool ahead = rprog_fetched_ahead(m->dev, r, 0) && rprog_fetched_ahead(m->dev, r, 1);
     double alone = ahead ? greater(busy, m->smem_latency) : busy + m->smem_latency;
     if (matrix) alone = greater(alone, hal_has(&u->latency) ? u->latency.value : MMA_LATENCY);
     /* A warp's products wait for its own conversions.  */
-    if (matrix)
-        alone = greater(alone, unit + mp_matrix_widening(m, r) * m->schedulers / m->issue);
+    if (matrix) alone = greater(alone, unit + widening);
     return s->groups * greater(warps * busy, alone);
 }
 

@@ -55,6 +55,11 @@ Model mp_model(const Problem *p, const Device *dev) {
  * asks less of everything else where the limiter is the same.  */
 #define OVERLAP 0.1
 
+double mp_disturbed(double x, double y) {
+    double most = greater(x, y), least = lesser(x, y);
+    return most > 0 ? OVERLAP * least * least / most : 0;
+}
+
 void mp_finish(Estimate *e) {
     double all = 0, squares = 0;
     e->limiter = MP_DRAM;

@@ -69,6 +69,8 @@ void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out);
 void mp_estimate_row(const Model *m, const RProg *r, Estimate *out);
 /* Sets OVERLAP, us and limiter from the other terms.  */
 void mp_finish(Estimate *e);
+/* What two pipes that are busy for times x and y lose by it.  */
+double mp_disturbed(double x, double y);
 /* v with `decimals` digits behind the point, independent of the locale.  */
 void mp_fixed(Buf *out, double v, int decimals);
 
