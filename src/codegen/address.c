@@ -211,6 +211,38 @@ static void gather_source(Kernel *k, const Side *s) {
     chunk_close_period(k, n);
 }
 
+/* Copies whose test of the own axis' end is another for each chunk, known before the loop.  */
+static int end_tests(const Kernel *k, int side) {
+    const Side *s = &k->c.side[side];
+    if (!s->present || !s->copies || s->table || s->l->kind != LOAD_ASYNC) return 0;
+    bool differ = s->period > 1 || s->step_mn != 0;
+    return k->c.own_ragged[side] && differ ? s->per_thread : 0;
+}
+
+/* Are they kept as bits, one for each chunk?  A few are kept in predicates; of more the compiler
+ * would keep the position of each chunk and make them again in every step.  */
+static bool ends_kept(const Kernel *k, const Side *s) {
+    enum { PREDICATES = 6, BITS = 31 };
+    int own = end_tests(k, s->side);
+    return own > 1 && own <= BITS && own + end_tests(k, !s->side) > PREDICATES;
+}
+
+static const char *inside_ends(Kernel *k, const Side *s) {
+    return cg_text(k->cg, "%c0 + %s < %c", s->side ? 'n' : 'm', address_mn(k, s),
+                   s->side ? 'N' : 'M');
+}
+
+/* The bits, hidden, since the compiler would take them apart again.  */
+static void keep_ends(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    cg_line(cg, "int %c_in = 0;  // chunks that begin inside", s->id);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
+    cg_line(cg, "if (%s) %c_in |= 1 << i;", inside_ends(k, s), s->id);
+    cg_close(cg);
+    cg_line(cg, "%c_in = rl_hidden(%c_in);", s->id, s->id);
+}
+
 int address_group(const Kernel *k, const Side *s) {
     bool gathers = s->copies && !s->table && !s->pointer;
     return chunk_group(s, gathers ? gather_count(k, s) : s->period);
@@ -229,6 +261,7 @@ void address_thread(Kernel *k, const Side *s) {
         else if (s->pointer) pointer_source(k, s);
         else gather_source(k, s);
     }
+    if (ends_kept(k, s)) keep_ends(k, s);
     cg_blank(cg);
 }
 
@@ -272,9 +305,8 @@ const char *address_test(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const char *test = NULL;
     if (s->table) return table_test(k, s);
-    if (k->c.own_ragged[s->side])
-        test = cg_text(cg, "%c0 + %s < %c", s->side ? 'n' : 'm', address_mn(k, s),
-                       s->side ? 'N' : 'M');
+    if (ends_kept(k, s)) test = cg_text(cg, "(%c_in >> i & 1) != 0", s->id);
+    else if (k->c.own_ragged[s->side]) test = inside_ends(k, s);
     if (k->c.k_ragged) test = both(cg, test, cg_text(cg, "k_next + %s < K", address_k(k, s)));
     for (int d = 0; s->copies && d < address_rank(k, s); d++) {
         if (!s->o->access.guard[d]) continue;

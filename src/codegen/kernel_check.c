@@ -34,7 +34,8 @@ static const char words[] =
  * the two operands; and what a row's threads share
  * or fold.  */
 static const char stems[] = "tsievoxyphqrgd";
-static const char operand[] = " mn k to src off koff at kat reg frag low wide b e r row places ";
+static const char operand[] =
+    " mn k to src off koff at kat in reg frag low wide b e r row places ";
 
 static const char numbered[] = " acc where part place spot past own now base inside f value left ";
 
