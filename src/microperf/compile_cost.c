@@ -127,11 +127,16 @@ static double simple_ms(const Problem *p, const Device *dev, const RProg *r) {
     return ms + staged * x.staged + staged_decoded * x.staged_decoded + converted * x.converted;
 }
 
-/* Windows whose rows are unrolled: a test for each load, and the products.  */
+/* Windows whose rows are unrolled: a test for each load, and the products, more where neighbours
+ * lie along another index than the window slides, so that each has weights of its own, and where
+ * elements are converted.  */
 static double window_ms(const Problem *p, const RProg *r) {
-    const double fixed = 40, product = 0.12, load = 0.65;
+    const double fixed = 25, product = 0.13, own = 0.12, converted = 0.1, load = 0.35;
+    const Access *x = &p->window.source[0].access;
     double loads = (double)(rprog_window_rows(p, r, 0) * rprog_window_loads(p, r, 0));
-    return fixed + product * (double)rprog_window_body(p, r) + load * loads;
+    double each = product + (p->window.along ? 0 : own);
+    if (te_dtype_bytes(p->te->tensor[x->tensor].dtype) < 4) each += converted;
+    return fixed + each * (double)rprog_window_body(p, r) + load * loads;
 }
 
 static int expected_ms(const Problem *p, const Device *dev, const RProg *r, RowKernels of) {
