@@ -135,7 +135,10 @@ void load_staged(Kernel *k, const Side *s) {
 /* A register element in the form it has in the tile, or waits in to be rounded in pairs.  */
 static const char *kept(const Kernel *k, const Side *s, bool pairs, const char *x) {
     if (s->copies && s->tile == s->o->storage) return x;
-    if (s->copies) x = cg_decode(k->cg, s->o->storage, x);
+    if (s->copies) {
+        x = cg_decode(k->cg, s->o->storage, x);
+        x = cg_convert(k->cg, s->o->compute, te_dtype_compute(s->o->storage), x);
+    }
     return cg_wait(k->cg, s->tile, pairs, s->o->compute, x);
 }
 

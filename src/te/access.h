@@ -81,7 +81,7 @@ bool access_varies(const TeStmt *s, const FusedAxis *axis, int first, int n);
 typedef struct {
     const TeExpr *expr;                   /* maximal subexpression */
     const TeExpr *read;                   /* expr is this one TE_READ, affine, with or without
-                                           * `else 0` (maybe under a cast that changes nothing), so
+                                           * `else 0` (maybe under a cast that changes no value), so
                                            * it can be copied; else NULL */
     Access access;                        /* of `read`; void if NULL */
     TeDtype storage;                      /* of the tensor if `read`, else the compute type */

@@ -204,6 +204,15 @@ static const TeExpr *through_casts(const TeExpr *e) {
     return e;
 }
 
+/* Is the expression a read of bytes as a type that holds all of their values?  */
+static bool widens_bytes(const TeExpr *e) {
+    if (e->kind != TE_CAST || e->args[0]->kind != TE_READ)
+        return false;
+    TeDtype from = e->args[0]->store;
+    bool byte = from == TE_I8 || from == TE_U8 || from == TE_F8E4M3 || from == TE_F8E5M2;
+    return byte && (e->store == TE_F16 || e->store == TE_BF16 || e->store == TE_F32);
+}
+
 static bool is_zero(const TeExpr *e) {
     if (e->kind == TE_NEG)
         return false;
@@ -216,6 +225,8 @@ static void describe(const Te *te, const TeStmt *s, const TeExpr *e, Operand *ou
     if (!e)
         return;
     const TeExpr *r = through_casts(e);
+    if (widens_bytes(r))
+        r = r->args[0];
     out->compute = out->storage = e->type;
     if (r->kind != TE_READ || (r->other && !is_zero(r->other)))
         return;

@@ -35,11 +35,6 @@ __device__ __forceinline__ float rl_bf16_to_f32(unsigned short x) {
     return __uint_as_float((unsigned)x << 16);
 }
 
-__device__ __forceinline__ float rl_i64_to_odd(long long x) {
-    const float y = __ll2float_rz(x);
-    return __float2ll_rz(y) != x ? __uint_as_float(__float_as_uint(y) | 1u) : y;
-}
-
 __device__ __forceinline__ unsigned rl_shared(const void *p) {
     return (unsigned)__cvta_generic_to_shared(p);
 }
@@ -98,6 +93,17 @@ template <int N> __device__ __forceinline__ void rl_store_bf16(unsigned short *p
     for (int i = 0; i < N / 2; i++)
         y.v[i] = rl_f32x2_to_bf16(x[2 * i], x[2 * i + 1]);
     *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
+}
+
+__device__ __forceinline__ void rl_i8x4_to_bf16x4(unsigned *y, unsigned x) {
+    #pragma unroll
+    for (int i = 0; i < 2; i++) {
+        const unsigned one = 0x3f803f80u;
+        const unsigned z = __byte_perm(x, 0, i ? 0x4342 : 0x4140);
+        const unsigned f = (z & 0x007f007fu) | 0x43004300u;
+        const unsigned g = (z & 0x00800080u) | 0xc300c300u;
+        asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(y[i]) : "r"(f), "r"(one), "r"(g));
+    }
 }
 
 template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
@@ -178,6 +184,7 @@ rk_2101e74d22175c4f_0(const unsigned short *__restrict__ t0,
     // address: operand b, 1 x 8 elements per thread along k
     const int b_mn = tid / 8u, b_k = tid % 8u * 8;
     const int b_to = b_mn * B_ROW + (b_k ^ (b_mn >> 0 & 7) << 3);
+    const signed char *b_src = t1 + (long long)(n0 + b_mn) * 256 + (long long)(k_next + b_k);
 
     float acc[IM][IN][4];
     #pragma unroll
@@ -186,7 +193,7 @@ rk_2101e74d22175c4f_0(const unsigned short *__restrict__ t0,
         for (int j = 0; j < IN * 4; j++)
             acc[i][j / 4][j % 4] = 0;
     }
-    rl_vec<unsigned, 2> b_r0[1];
+    rl_vec<unsigned, 2> b_reg[1];
     unsigned a_frag[2][4];
     const int a_r = row + lane / 8u % 2u * 8 + lane % 8u, a_e = (k_warp + lane / 16u % 2u * 8) * 2;  // row of the lane, byte in it
     const int a_at = a_r * 128 + (a_e ^ (a_r >> 0 & 7) << 4);
@@ -217,12 +224,9 @@ rk_2101e74d22175c4f_0(const unsigned short *__restrict__ t0,
         if (more) {
             #pragma unroll
             for (int i = 0; i < 1; i++) {
-                const int at_own = n0 + b_mn;
-                const int at_k = (k_next + b_k) & -8;
-                const int i1 = at_own;
-                const int i2 = at_k;
-                b_r0[i] = rl_load<2>(reinterpret_cast<const unsigned *>(t1 + (i1 * 256 + i2)));
+                b_reg[i] = rl_load<2>(reinterpret_cast<const unsigned *>(b_src));
             }
+            b_src += BK;
         }
         if (step >= 0) {
             // compute: slices of 16 k
@@ -252,18 +256,10 @@ rk_2101e74d22175c4f_0(const unsigned short *__restrict__ t0,
             #pragma unroll
             for (int i = 0; i < 1; i++) {
                 unsigned short *const to = reinterpret_cast<unsigned short *>(smem + put + B_TILE);
-                float x[8];
-                {
-                    const int at_own = n0 + b_mn;
-                    const int at_k = (k_next - BK + b_k) & -8;
-                    const int i1 = at_own;
-                    const int i2 = at_k;
-                    #pragma unroll
-                    for (int v = 0; v < 8; v++) {
-                        x[v] = rl_i64_to_odd((int)(signed char)(b_r0[i].v[v / 4] >> v % 4 * 8));
-                    }
-                }
-                rl_store_bf16<8>(to + b_to, x);
+                unsigned x[4];
+                #pragma unroll
+                for (int w = 0; w < 2; w++) rl_i8x4_to_bf16x4(x + 2 * w, b_reg[i].v[w]);
+                rl_store<4>(reinterpret_cast<unsigned *>(to + b_to), x);
             }
         }
         // wait: the next stage is complete

@@ -76,6 +76,12 @@ static const Small table[] = {
                         " C[m,n] = sum[k](A[m,k] * B[n,k]) @accum(f64); }"},
     {"i64 sums of i8", MNK(32, 48, 40) "op f(A: i8[M,K], B: i8[N,K]) -> C: i64[M,N] {"
                        " C[m,n] = sum[k](A[m,k] * B[n,k]) @accum(i64); }"},
+    {"i8 as f32", MNK(33, 40, 32) "op f(A: f32[M,K], B: i8[N,K]) -> C: f32[M,N] {"
+                  " C[m,n] += A[m,k] * f32(B[n,k]); }"},
+    {"bytes as f16", MNK(32, 24, 19) "op f(A: u8[M,K], B: f8e4m3[K,N]) -> C: f32[M,N] {"
+                     " C[m,n] += bf16(A[m,k]) * f16(B[k,n]); }"},
+    {"padded i8 as f32", MNK(20, 24, 16) "op f(A: i8[M,K], B: f32[N,K]) -> C: f32[M,N] {"
+                         " C[m,n] += f32(A[m,k-2] else 0) * B[n,k]; }"},
     {"batched", "param B=3, M=33, N=20, K=24; op f(A: f32[B,M,K], W: f32[B,K,N]) -> C: f32[B,M,N]"
                 " { C[b,m,n] += A[b,m,k] * W[b,k,n]; }"},
     {"two batch axes", "param B=2, H=3, M=17, N=20, K=24; op f(A: f32[B,M,H,K], W: f32[B,N,H,K])"

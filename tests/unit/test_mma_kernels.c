@@ -277,6 +277,10 @@ static const struct {
      " C[m,n] += f16(max(A[m,k], 0) + 1) * B[n,k]; }", 0},
     {"weights of bytes", "op f(A: f16[24,64], W: u8[40,64], z: f16[40]) -> C: f16[24,40] {"
      " C[m,n] += A[m,k] * f16(f32(W[n,k]) - z[n]); }", 0},
+    {"weights of bytes, cast", "op f(A: f16[24,64], W: i8[40,64]) -> C: f16[24,40] {"
+     " C[m,n] += A[m,k] * f16(W[n,k]); }", 0},
+    {"weights of bytes along n, cast", "op f(A: bf16[24,64], W: f8e5m2[64,40]) -> C: bf16[24,40] {"
+     " C[m,n] += A[m,k] * bf16(W[k,n]); }", 1},
     {"weights of half bytes", "op f(A: f16[24,64], W: u8[40,32]) -> C: f16[24,40] {"
      " C[m,n] += A[m,k] * f16((k % 2 == 0 ? W[n,k/2] % 16 : W[n,k/2] / 16) - 8); }", 0},
     {"weights of bytes, scales of groups", "op f(A: f16[24,96], W: i8[40,96], s: f16[40,96/32]) ->"
