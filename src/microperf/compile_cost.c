@@ -97,9 +97,20 @@ static double widening_ms(const Problem *p, const Device *dev, const RProg *r) {
     return ms;
 }
 
+/* Are the places of both operands' copies found by several digits of k?  Steps lie within a digit
+ * of one at most: positions go through tables, whose entries are made once a step.  */
+static bool has_tables(const Problem *p, const RProg *r) {
+    for (int side = 0; side < 2; side++) {
+        bool copied = p->op[side].present && !r->load[side].region;
+        if (!copied || r->load[side].kind != LOAD_ASYNC || p->op[side].digits_k < 2) return false;
+    }
+    return true;
+}
+
 static double matrix_ms(const Problem *p, const Device *dev, const RProg *r) {
     const double fixed = 55, copy = 0.6, narrow = 2, region = 40, vector = 0.09, sum = 0.15;
     const double through = 8, staged = 0.7, apart = 0.6, converted = 0.25, part = 0.3;
+    const double tables = 28;
     double ms = fixed + products_ms(p, dev, r) + region * regions(r) + widening_ms(p, dev, r);
     Accesses x = accesses(p, dev, r);
     if (r->via == VIA_SHARED && !r->stats) ms += vector * r->store_vec * (double)p->epilogue_ops;
@@ -108,6 +119,7 @@ static double matrix_ms(const Problem *p, const Device *dev, const RProg *r) {
         ms += r->via == VIA_SHARED ? part * r->store_vec * parts : sum * mp_lane_sums(r);
     }
     ms += copy * x.copies + narrow * x.narrow;
+    if (has_tables(p, r)) ms += tables;
     if (x.staged > 0) ms += through;
     return ms + staged * x.staged + apart * x.staged_apart + converted * x.converted;
 }
