@@ -7,8 +7,8 @@
  * with --dtype).
  *
  * --process also runs each row as its users would, in a process of that program, and the total time
- * is that from its start to its end: to be believed with one worker (-j 1) on an idle machine.  Rows
- * near the limit of 250 ms or above are run three times, of which the least counts.
+ * is that from its start to its end: to be believed with one worker (-j 1) on an idle machine.
+ * Rows near the limit of 250 ms or above are run three times, of which the least counts.
  *
  * Prints one Markdown table per profile, each row as soon as it and those before it are done: wall
  * time of planning, of NVRTC and in all, candidates, how many of them were compiled until one did
