@@ -214,10 +214,13 @@ static bool join(Rows *r, int joining, int k) {
 
 /* ---- founding a cluster ---- */
 
-/* Does some statement of the cluster read a tensor of the other?  */
-static bool reads_cluster(const Rows *r, int reader, int made) {
+/* Does some statement of the cluster read a tensor of the other?  Of all its statements, or those
+ * behind its root.  */
+static bool reads_cluster(const Rows *r, int reader, int made, bool behind) {
     const TeExpr *reads[READS_MAX];
     for (int i = 0; i < r->te->n_stmt; i++) {
+        if (behind && i == r->g->root[reader])
+            continue;
         int n = r->g->home[i] == reader ? access_reads(r->te->stmt[i].rhs, reads, READS_MAX) : 0;
         for (int j = 0; j < n && j < READS_MAX; j++) {
             if (source(r, reads[j]->v.ref) == made)
@@ -265,17 +268,17 @@ static bool fits_before(Rows *r, int p, int f) {
     return found;
 }
 
-/* Takes in the maps that make what the frame of cluster k reads, unless others between need
- * them.  */
+/* Takes in the maps that make what the frame of cluster k reads, unless others need them: clusters
+ * between, or statements behind the frame, which have no columns.  */
 static void take_producers(Rows *r, int k) {
     for (int p = k - 1; p >= 0; p--) {
-        if (r->size[p] == 0 || r->framed[p] || !reads_cluster(r, k, p) ||
+        if (r->size[p] == 0 || r->framed[p] || !reads_cluster(r, k, p, false) ||
             r->te->stmt[r->g->root[p]].rhs->kind == TE_REDUCE ||
             r->size[p] + r->size[k] > ROW_MAX_STMTS)
             continue;
-        bool needed = false;
+        bool needed = reads_cluster(r, k, p, true);
         for (int between = p + 1; between < k && !needed; between++)
-            needed = r->size[between] > 0 && reads_cluster(r, between, p);
+            needed = r->size[between] > 0 && reads_cluster(r, between, p, false);
         if (!needed && fits_before(r, p, r->g->root[k]))
             move(r, p, k);
     }

@@ -40,6 +40,9 @@ static const struct {
     {"rmsnorm residual odd", "op f(X: f16[3,75], R: f16[3,75]) -> (Z: f16[3,75], Y: f16[3,75]) {"
      " Z[n,c] = X[n,c] + R[n,c]; v[n] = sum[c](Z[n,c] * Z[n,c]);"
      " Y[n,c] = Z[n,c] * rsqrt(v[n] + 1.0); }"},
+    /* What is made of a row needs a column of a map, which is not there any more.  */
+    {"column of a map behind", "op f(X: f32[7,40]) -> Y: f32[7] { Z[n,c] = X[n,c] * 2;"
+     " Y[n] = max[c](X[n,c] - Z[n,c]) + (Z[n,0] else 3); }"},
     {"rmsnorm f8", "op f(X: f8e4m3[3,160]) -> Y: f8e5m2[3,160] {"
      " v[n] = sum[c](X[n,c] * X[n,c]); Y[n,c] = X[n,c] * rsqrt(v[n] + 1.0); }"},
     {"argmax", "op f(X: f32[6,70]) -> (I: i32[6], J: i32[6]) { I[n] = argmax[c](X[n,c]);"
