@@ -1,104 +1,11 @@
 /* The estimate of the `contract` skeleton.  docs/model.md derives every formula used here.  */
 #include "microperf/ending.h"
 #include "microperf/matrix.h"
+#include "microperf/step.h"
 
-/* Work of one block in one k-step, in warp instructions, wavefronts, sectors and bytes.  */
-typedef struct {
-    double warps, fma, loads;             /* of the inner loop: unit and LDS instructions */
-    double issue;                         /* everything issued */
-    double wavefronts, stored, sectors, bytes;            /* stored: of the wavefronts */
-    double groups, group_fma, group_issue;/* per warp: fragments fetched together */
-    double region;            /* of `bytes`, what a block loads once, times its steps */
-} Step;
-
-/* Instructions of a warp around the arithmetic, counted in compiled kernels: of one k-step (wait,
- * barrier, moving on in the ring of stages) and of one pass of a loop over its k.  */
-enum { STEP_ISSUE = 40, BODY_ISSUE = 14 };
-/* Instructions of one access to a region, and of one entry of its table of places.  */
-enum { REGION_ISSUE = 16, ENTRY_ISSUE = 24 };
 /* Clocks from a product of matrices to the next one with the same accumulators, where the profile
  * does not say.  */
 enum { MMA_LATENCY = 33 };
-
-/* Instructions that bring one element of a chunk into the form that it has in the tile.  */
-static double element_conversion(const Model *m, const RProg *r, int side) {
-    const Problem *p = m->p;
-    const RLoad *l = &r->load[side];
-    TeDtype from = (side ? &p->con.b : &p->con.a)->storage;
-    if (rprog_copyable(p, m->dev, r, side)) return 0;
-    bool straight = p->op[side].affine && l->along == l->layout.inner;
-    double widened = 0;
-    if (straight && rprog_matrix(m->dev, r))
-        widened = mp_widened(m->dev, from, rprog_tile_type(p, m->dev, r, side));
-    return widened > 0 ? widened : 1 + p->op[side].ops;
-}
-
-/* Instructions to make one chunk's address and move it.  */
-static double chunk_instructions(const Model *m, const RProg *r, int side) {
-    const Problem *p = m->p;
-    const ROperand *op = &p->op[side];
-    const RLoad *l = &r->load[side];
-    double n = 3;                         /* access, pointer, its carry */
-    if (op->digits_k > 1) n += 5.0 * (op->digits_k - 1);
-    if (op->digits_mn > 1) n += 1;
-    if (op->guarded) n += 4;
-    if (l->kind == LOAD_STAGED) {
-        bool turned = l->along != l->layout.inner;
-        n += turned ? l->vec : (l->vec * rprog_elem(p, m->dev, r, side) + 15) / 16;
-        n += l->vec * element_conversion(m, r, side);
-    }
-    return n;
-}
-
-/* Instructions of the unit that one warp executes for one group of fragments.  */
-static double group_products(const Model *m, const RProg *r) {
-    if (rprog_matrix(m->dev, r)) return mp_matrix_products(m, r);
-    double area = (double)r->thread.extent[AX_M] * r->thread.extent[AX_N];
-    return area * r->thread.extent[AX_K] / (rprog_packed(m->dev, r) ? 4 : 1);
-}
-
-/* A region that is loaded once: its part of each step.  */
-static void share_region(const Model *m, const RProg *r, const StepCounts *c, Step *s) {
-    double steps = greater((double)rprog_tiles(m->p, r, AX_K), 1);
-    double entries = whole((double)rprog_region_entries(m->p, r) / WARP);
-    if (c->region_requests <= 0) return;
-    s->issue += (c->region_requests * REGION_ISSUE + entries * ENTRY_ISSUE) / steps;
-    s->wavefronts += c->region_stores / steps;
-    s->sectors += c->region_sectors / steps;
-    s->region = c->region_sectors * SECTOR;
-}
-
-static Step step_of(const Model *m, const RProg *r, const StepCounts *c) {
-    const Problem *p = m->p;
-    double wk = r->warp.extent[AX_K], tk = r->thread.extent[AX_K];
-    Step s = {.warps = r->threads / WARP};
-    double reads = (double)(c->reads[0] + c->reads[1]);
-    s.loads = s.warps * reads;
-    s.groups = wk / tk;
-    s.group_fma = group_products(m, r);
-    s.fma = s.warps * s.groups * s.group_fma;
-    s.group_issue = s.group_fma * (1 + p->body_ops) + reads / s.groups;
-    if (rprog_matrix(m->dev, r)) s.group_issue += mp_matrix_extra(m, r);
-    s.group_issue += c->region_extra / s.groups;
-    double bodies = wk / r->unroll;
-    double loop = s.warps * (STEP_ISSUE + (bodies > 1 ? BODY_ISSUE * bodies : 0));
-    for (int side = 0; side < 2; side++) {
-        if (r->load[side].layout.bits) loop += s.warps * s.groups;
-    }
-    s.issue = s.warps * s.groups * s.group_issue + loop;
-    for (int side = 0; side < 2; side++) {
-        if (!p->op[side].present) continue;
-        if (!r->load[side].region)
-            s.issue += (double)c->requests[side] * chunk_instructions(m, r, side);
-        s.wavefronts += s.warps * (double)c->fragment_wavefronts[side] +
-                        (double)c->store_wavefronts[side];
-        s.stored += (double)c->store_wavefronts[side];
-        s.sectors += c->sectors[side];
-    }
-    share_region(m, r, c, &s);
-    s.bytes = s.sectors * SECTOR;
-    return s;
-}
 
 /* Blocks that run at the same time: `resident` on each of `active` SMs, `times` in a row, of so
  * many k-steps, in which they begin `parts` tiles and store `bytes`.  */
@@ -377,7 +284,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     const Problem *p = m->p;
     StepCounts c;
     mp_step_counts(m, r, memo, &c);
-    Step s = step_of(m, r, &c);
+    Step s = mp_step(m, r, &c);
     double tiles = (double)rprog_blocks(p, r), blocks = tiles * r->split - r->tail + r->units;
     double all_steps = (double)rprog_tiles(p, r, AX_K);
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm};
