@@ -7,15 +7,12 @@
 
 /* ---- phases ---- */
 
-/* Are there no steps for some block?  */
-static bool may_skip(const Contract *c) { return c->may_be_empty || c->steps == 0; }
-
 /* Tested at its end: where a test stands at the beginning, too, the front end forgets that short
  * loops are not to be unrolled.  */
 static void print_steps(Kernel *k) {
     Cg *cg = k->cg;
     bool fills = k->c.r->fill_in_loop;
-    if (may_skip(&k->c)) cg_open(cg, "if (steps > 0)");
+    if (k->c.may_be_empty) cg_open(cg, "if (steps > 0)");
     if (fills) cg_line(cg, "// fill: a turn before the first step, which only loads for it");
     cg_line(cg, "int step = %d;", fills ? -1 : 0);
     cg_line(cg, "#pragma unroll 1");
@@ -32,7 +29,7 @@ static void print_steps(Kernel *k) {
 static void print_again(Kernel *k) {
     k->cg->depth--;
     cg_line(k->cg, "} while (++step < steps);");
-    if (may_skip(&k->c)) cg_close(k->cg);
+    if (k->c.may_be_empty) cg_close(k->cg);
 }
 
 static void print_last(Kernel *k) {

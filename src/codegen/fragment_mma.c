@@ -4,8 +4,8 @@
 /* Fragments of matrix units: registers of instruction tile i begin at i * registers of
  * a_frag[buffer] (b_frag[buffer]).  By ldmatrix a lane gives the address of one row of a matrix;
  * else it reads each of its elements by itself, or four of them at once beside an operand of
- * bytes.  Addresses are what the lane adds, known before
- * the loop, and what the tile adds, known when the text is compiled.  */
+ * bytes.  Addresses are what the lane adds, known before the loop, and what the tile adds, known
+ * when the text is compiled.  */
 
 enum { MATRIX_ROWS = 8, CHUNK = 16 };
 

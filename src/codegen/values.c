@@ -1,5 +1,6 @@
 #include "base/numeric.h"
 #include "codegen/cg.h"
+#include "rprogram/derived.h"
 #include <math.h>
 
 const char *cg_storage(TeDtype t) {
@@ -106,9 +107,8 @@ const char *cg_store(const Cg *c, TeDtype storage, bool pairs, int width) {
 }
 
 const char *cg_widen(const Cg *c, TeDtype to, TeDtype from) {
-    bool byte = from == TE_F8E4M3 || from == TE_F8E5M2 || from == TE_I8 || from == TE_U8;
-    bool half = to == TE_F16 || to == TE_BF16;
-    return byte && half ? cg_text(c, "rl_%sx4_to_%sx4", short_name(from), short_name(to)) : NULL;
+    if (!rprog_widens(from, to)) return NULL;
+    return cg_text(c, "rl_%sx4_to_%sx4", short_name(from), short_name(to));
 }
 
 const char *cg_cast(const Cg *c, TeDtype storage, TeDtype from, const char *value) {

@@ -58,7 +58,7 @@ static int64_t *any_sizes(const Trip *t, Rng *rng) {
     return value;
 }
 
-/* Any program of a set, one in four at level 2, half of those that may filled in the loop.  */
+/* Any program of a set, one in four at level 2, half of those that may be filled in the loop.  */
 static RProg any_of(const Trip *t, const Problem *p, const RProgSet *all, Rng *rng) {
     RProg r = all->prog[rng_below(rng, (uint32_t)all->n)];
     r.quick = rng_below(rng, 4) == 0;
