@@ -1,14 +1,17 @@
 #!/bin/sh
-# An installed libroller: it exports roller_ names only and a program builds against it, shared and
-# static, in C and as C++.
+# An installed libroller, wherever it is moved: it exports roller_ names only, and a program builds
+# against it by pkg-config and by CMake, shared and static, in C and as C++.
 . tests/tap
 
 try 'the library exports what it should' tools/symbols "$BUILD"
 unset MAKEFLAGS MAKELEVEL
-try 'make install' make -s install BUILD="$BUILD" DESTDIR="$dir/root"
-lib=$dir/root/usr/local/lib
-flags="$(PKG_CONFIG_SYSROOT_DIR=$dir/root PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --cflags roller)
-       -L$lib"
+# Where a distribution has its libraries: lib/x86_64-linux-gnu, or lib.
+lib=lib/$(${CC:-cc} -print-multiarch 2>/dev/null)
+try 'make install' make -s install BUILD="$BUILD" DESTDIR="$dir/staged" LIBDIR="/usr/local/${lib%/}"
+mv "$dir/staged/usr/local" "$dir/moved"
+lib=$dir/moved/${lib%/}
+export PKG_CONFIG_PATH="$lib/pkgconfig"
+flags() { pkg-config "$@" roller; }
 cat >"$dir/use.c" <<'END'
 #include <roller.h>
 #include <stdio.h>
@@ -16,17 +19,47 @@ int main(void) {
     RollerCtx *ctx = NULL;
     RollerStatus s = roller_ctx_create(NULL, &ctx);
     roller_ctx_destroy(ctx);
-    printf("%d\n", (int)s);
-    return s != 0;
+    puts(ROLLER_VERSION);
+    return s != 0 || roller_version() != ROLLER_VERSION_HEX;
 }
 END
 cp "$dir/use.c" "$dir/use.cc"
-try 'a C program, shared' ${CC:-cc} -std=c11 -Wall -Werror $flags -o "$dir/shared" "$dir/use.c" \
-    -L"$lib" -lroller
+try 'a C program, shared' ${CC:-cc} -std=c11 -Wall -Werror $(flags --cflags) \
+    -o "$dir/shared" "$dir/use.c" $(flags --libs)
 try 'it runs' env LD_LIBRARY_PATH="$lib" "$dir/shared"
-try 'a C program, static' ${CC:-cc} -std=c11 $flags -o "$dir/static" "$dir/use.c" \
-    "$lib/libroller.a" -ljansson -lm -lpthread -ldl
+try 'a C program, static' ${CC:-cc} -std=c11 $(flags --cflags) -o "$dir/static" "$dir/use.c" \
+    $(flags --static --libs | sed "s|-lroller|$lib/libroller.a|")
 try 'it runs without the shared library' "$dir/static"
 if command -v "${CXX:-c++}" >/dev/null; then
-    try 'the header is C++' ${CXX:-c++} -Wall -Werror $flags -fsyntax-only "$dir/use.cc"
+    try 'the header is C++' ${CXX:-c++} -Wall -Werror $(flags --cflags) -fsyntax-only \
+        "$dir/use.cc"
+fi
+try 'pkg-config knows the version' pkg-config --exact-version="$("$dir/static")" roller
+is 'no file names the place it was installed to' -z \
+    "$(grep -rl "$dir\|/usr/local" "$lib/pkgconfig" "$lib/cmake")"
+is 'the licence is installed' -s "$dir/moved/share/doc/roller/LICENSE"
+
+# cmakes REQUEST: a project that asks find_package for that version.
+cmakes() {
+    cat >"$dir/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.19)
+project(use C)
+find_package(Roller $1 REQUIRED)
+add_executable(use use.c)
+target_link_libraries(use Roller::roller)
+END
+    cmake -S "$dir" -B "$dir/cmake" -DCMAKE_PREFIX_PATH="$dir/moved"
+}
+refuses() { ! cmakes "$1" >"$dir/said" 2>&1 && grep -q 'RollerConfig.cmake, version' "$dir/said"; }
+if command -v cmake >/dev/null; then
+    for version in 0 0.1.0...0.2 '0.1.0 EXACT' 0.1; do
+        try "CMake finds version $version" cmakes "$version"
+    done
+    try 'a CMake program' cmake --build "$dir/cmake"
+    try 'it runs where it was built' "$dir/cmake/use"
+    for version in 0.2 0.0.9 0.1.99 1.0 0.2...1; do
+        try "CMake refuses version $version" refuses "$version"
+    done
+else
+    echo 'ok - a CMake program # SKIP no cmake here'
 fi
