@@ -1,4 +1,4 @@
-#include "hal/cupti.h"
+#include "hal/cupti_api.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -10,32 +10,7 @@ enum { STAY = RTLD_NODELETE };
 enum { STAY = 0 };
 #endif
 
-enum {
-    NEWEST = 19, OLDEST = 11, MAX_KERNELS = 65536,
-    KIND_KERNEL = 3, KIND_CONCURRENT_KERNEL = 10, FLUSH_FORCED = 1, BUFFER_BYTES = 1 << 20
-};
-
-/* The beginning that all versions of a kernel's record share (cupti_activity.h).  */
-typedef struct {
-    uint32_t kind;
-    uint8_t cache, shared;
-    uint16_t registers;
-    uint32_t requested, executed;
-    uint64_t start, end;
-} KernelRecord;
-_Static_assert(offsetof(KernelRecord, start) == 16, "CUPTI's layout");
-
-typedef void Request(uint8_t **buffer, size_t *size, size_t *max_records);
-typedef void Complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
-
-/*    name                       parameters */
-#define CUPTI_API(X)                                                                               \
-    X(cuptiActivityRegisterCallbacks, (Request *request, Complete *complete))                      \
-    X(cuptiActivityEnable,       (int kind))                                                       \
-    X(cuptiActivityDisable,      (int kind))                                                       \
-    X(cuptiActivityFlushAll,     (uint32_t flag))                                                  \
-    X(cuptiActivityGetNextRecord, (uint8_t *buffer, size_t valid, void **record))                  \
-    X(cuptiGetResultString,      (int result, const char **text))
+enum { NEWEST = 19, OLDEST = 11, MAX_KERNELS = 65536, BUFFER_BYTES = 1 << 20 };
 
 struct Cupti {
     void *library;
@@ -62,9 +37,9 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
     Cupti *c = listener;
     void *record = NULL;
     while (c && valid && c->cuptiActivityGetNextRecord(buffer, valid, &record) == 0) {
-        KernelRecord k;
+        CuptiKernelRecord k;
         memcpy(&k, record, sizeof k);
-        if (k.kind != KIND_KERNEL && k.kind != KIND_CONCURRENT_KERNEL) continue;
+        if (k.kind != CUPTI_KERNEL && k.kind != CUPTI_CONCURRENT_KERNEL) continue;
         if (c->n == MAX_KERNELS) c->lost = true;
         else c->kernel[c->n++] = (CuptiKernel){k.start, k.end};
     }
@@ -113,8 +88,8 @@ static const char *resolve(Cupti *c) {
 static void stop(void *p) {
     Cupti *c = p;
     if (listener != c) return;
-    c->cuptiActivityDisable(KIND_CONCURRENT_KERNEL);
-    c->cuptiActivityFlushAll(FLUSH_FORCED);
+    c->cuptiActivityDisable(CUPTI_CONCURRENT_KERNEL);
+    c->cuptiActivityFlushAll(CUPTI_FLUSH_FORCED);
     listener = NULL;
 }
 
@@ -133,14 +108,14 @@ Status cupti_open(Arena *a, Diag *d, bool ignore_environment, Cupti **out) {
     arena_defer(a, stop, c);
     listener = c;
     Status s = CUPTI_CALL(c, d, cuptiActivityRegisterCallbacks, request, complete);
-    if (!s) s = CUPTI_CALL(c, d, cuptiActivityEnable, KIND_CONCURRENT_KERNEL);
+    if (!s) s = CUPTI_CALL(c, d, cuptiActivityEnable, CUPTI_CONCURRENT_KERNEL);
     if (!s) *out = c;
     else listener = NULL;
     return s;
 }
 
 Status cupti_reset(Cupti *c, Diag *d) {
-    Status s = CUPTI_CALL(c, d, cuptiActivityFlushAll, FLUSH_FORCED);
+    Status s = CUPTI_CALL(c, d, cuptiActivityFlushAll, CUPTI_FLUSH_FORCED);
     c->n = 0;
     c->lost = false;
     return s;
@@ -153,7 +128,7 @@ static int by_begin(const void *x, const void *y) {
 }
 
 Status cupti_kernels(Cupti *c, Diag *d, const CuptiKernel **out, int *n) {
-    Status s = CUPTI_CALL(c, d, cuptiActivityFlushAll, FLUSH_FORCED);
+    Status s = CUPTI_CALL(c, d, cuptiActivityFlushAll, CUPTI_FLUSH_FORCED);
     if (s) return s;
     if (c->lost) return diag_error(d, ST_CUDA, "cupti", DIAG_NOWHERE, "CUPTI lost records");
     if (c->n) qsort(c->kernel, (size_t)c->n, sizeof *c->kernel, by_begin);
