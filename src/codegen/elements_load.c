@@ -121,14 +121,12 @@ static void load_pieces(Kernel *k, int stmt, const Access *x, int width) {
 }
 
 void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e) {
-    enum { MOST = 256 };
-    const TeExpr *reads[MOST];
     const TeStmt *s = &k->cg->te->stmt[stmt];
-    int n = access_reads(e, reads, MOST);
-    for (int i = 0; i < n && i < MOST && k->at.n_vector < MAX_VECTORS; i++) {
-        bool have = elements_makes(k, reads[i]->v.ref) || elements_given(k, stmt, reads[i]);
+    ReadList reads = access_reads(e);
+    for (int i = 0; i < reads.n && k->at.n_vector < MAX_VECTORS; i++) {
+        bool have = elements_makes(k, reads.at[i]->v.ref) || elements_given(k, stmt, reads.at[i]);
         Access x;
-        access_read(k->cg->te, s, reads[i], &x);
+        access_read(k->cg->te, s, reads.at[i], &x);
         if (have || !x.affine) continue;
         int width = elements_width(k, stmt, &x);
         if (width > 1 && always_inside(k, s, &x)) {

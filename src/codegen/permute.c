@@ -254,18 +254,16 @@ static void find_indices(Kernel *k) {
 
 /* Reads of a source are what lies in its part.  */
 static void give(Kernel *k, int stmt) {
-    enum { MOST = 256 };
-    const TeExpr *read[MOST];
     const TeStmt *s = &k->cg->te->stmt[stmt];
-    int n = access_reads(s->rhs, read, MOST);
-    for (int i = 0; i < n && i < MOST && k->at.n_vector < MAX_VECTORS; i++) {
-        int source = rtile_permute_source(k->l->p, s, read[i]);
-        if (source < 0 || elements_given(k, stmt, read[i])) continue;
+    ReadList read = access_reads(s->rhs);
+    for (int i = 0; i < read.n && k->at.n_vector < MAX_VECTORS; i++) {
+        int source = rtile_permute_source(k->l->p, s, read.at[i]);
+        if (source < 0 || elements_given(k, stmt, read.at[i])) continue;
         int width = rprog_permute_width(k->l->p, k->l->r, source);
         const char *element = cg_text(k->cg, "y%d[v / %d].v[v %% %d]", source, width, width);
         if (k->at.vec == 1) element = cg_text(k->cg, "y%d[0].v[0]", source);
-        TeDtype dtype = k->cg->te->tensor[read[i]->v.ref].dtype;
-        elements_give(k, stmt, read[i], cg_decode(k->cg, dtype, element));
+        TeDtype dtype = k->cg->te->tensor[read.at[i]->v.ref].dtype;
+        elements_give(k, stmt, read.at[i], cg_decode(k->cg, dtype, element));
     }
 }
 

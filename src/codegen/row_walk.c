@@ -32,16 +32,15 @@ static void open_vectors(Kernel *k) {
 /* ---- statements at an element ---- */
 
 static void given_reads(const Kernel *k, int i, int pass, CgPoint *p) {
-    enum { MOST = 256 };
-    const TeExpr *reads[MOST];
     const RowFacts *f = facts(k);
-    int n = access_reads(p->stmt->rhs, reads, MOST), given = 0;
-    CgGiven *list = ARENA_ARRAY(k->cg->arena, CgGiven, n);
-    for (int j = 0; j < n && j < MOST; j++) {
-        int from = rtile_row_source(k->cg->te, f, i, reads[j]);
+    ReadList reads = access_reads(p->stmt->rhs);
+    int given = 0;
+    CgGiven *list = ARENA_ARRAY(k->cg->arena, CgGiven, reads.n);
+    for (int j = 0; j < reads.n; j++) {
+        int from = rtile_row_source(k->cg->te, f, i, reads.at[j]);
         if (from < 0 || !row_is_read(&f->source[from], pass)) continue;
-        if (k->at.made[reads[j]->v.ref]) continue;
-        list[given++] = (CgGiven){reads[j], row_element(k, from)};
+        if (k->at.made[reads.at[j]->v.ref]) continue;
+        list[given++] = (CgGiven){reads.at[j], row_element(k, from)};
     }
     p->given = list;
     p->n_given = given;

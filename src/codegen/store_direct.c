@@ -3,14 +3,11 @@
 /* Statements evaluated at an element, results collected per vector, vectors written to memory.  */
 
 static bool is_read_later(const Kernel *k, int tensor) {
-    enum { MOST = 256 };
-    const TeExpr *reads[MOST];
     const KernelGroup *g = k->l->p->group;
     for (int i = 0; i < g->n_fused; i++) {
-        int n = access_reads(k->cg->te->stmt[g->fused[i]].rhs, reads, MOST);
-        if (n > MOST) return true;
-        for (int r = 0; r < n; r++) {
-            if (reads[r]->v.ref == tensor) return true;
+        ReadList reads = access_reads(k->cg->te->stmt[g->fused[i]].rhs);
+        for (int r = 0; r < reads.n; r++) {
+            if (reads.at[r]->v.ref == tensor) return true;
         }
     }
     return false;

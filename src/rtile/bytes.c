@@ -3,15 +3,13 @@
 
 /* Of reads that share a tensor the one that touches most stands for all.  */
 static double read_of(const Te *te, int tensor) {
-    enum { READS = 256 };
     int64_t most = 0;
     for (int i = 0; i < te->n_stmt; i++) {
-        const TeExpr *read[READS];
-        int n = access_reads(te->stmt[i].rhs, read, READS);
-        for (int j = 0; j < n && j < READS; j++) {
+        ReadList read = access_reads(te->stmt[i].rhs);
+        for (int j = 0; j < read.n; j++) {
             Access a;
-            if (read[j]->v.ref != tensor) continue;
-            access_read(te, &te->stmt[i], read[j], &a);
+            if (read.at[j]->v.ref != tensor) continue;
+            access_read(te, &te->stmt[i], read.at[j], &a);
             int64_t unique = access_unique(te, &te->stmt[i], &a);
             if (unique > most) most = unique;
         }

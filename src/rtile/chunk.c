@@ -56,18 +56,19 @@ int rtile_chunk_index(const TeStmt *s, const FusedAxis *axis) {
 int rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis,
                       int vec, int align, const TeExpr *read[RTILE_CHUNK_READS],
                       int width[RTILE_CHUNK_READS]) {
-    int index = rtile_chunk_index(s, axis), n = access_reads(e, read, RTILE_CHUNK_READS), kept = 0;
+    ReadList all = access_reads(e);
+    int index = rtile_chunk_index(s, axis), kept = 0;
     bool runs = false;
-    if (te->runtime || n > RTILE_CHUNK_READS || index < 0) return 0;
+    if (te->runtime || all.n > RTILE_CHUNK_READS || index < 0) return 0;
     if (s->index[index].hi.value % vec) return 0;
-    for (int i = 0; i < n; i++) {
-        int w = read_width(te, read[i], index, vec, align);
+    for (int i = 0; i < all.n; i++) {
+        int w = read_width(te, all.at[i], index, vec, align);
         bool again = false;
-        for (int j = 0; j < kept; j++) again |= access_same(read[j], read[i]);
+        for (int j = 0; j < kept; j++) again |= access_same(read[j], all.at[i]);
         if (w == 0) return 0;
         runs |= w > 1;
         if (again) continue;
-        read[kept] = read[i];
+        read[kept] = all.at[i];
         width[kept++] = w;
     }
     return runs ? kept : 0;

@@ -1,7 +1,7 @@
 /* Sectors that a map moves beside the bytes it needs.  */
 #include "rtile/facts.h"
 
-enum { READS = 256, SECTOR_BYTES = 32 };
+enum { SECTOR_BYTES = 32 };
 
 /* A span of a statement of the group in terms of the root's indices.  */
 static Span by_root(const Problem *p, int which, Span own) {
@@ -25,15 +25,14 @@ static double gaps(const Span *s, const FusedAxis *domain, double bytes) {
 
 void rtile_gaps(Problem *p, const FusedAxis *domain, const Access *counted) {
     const KernelGroup *g = p->group;
-    const TeExpr *read[READS];
     for (int which = -1; which < g->n_fused; which++) {
         const TeStmt *s = &p->te->stmt[which < 0 ? g->root : g->fused[which]];
         const TeTensor *t = &p->te->tensor[s->tensor];
-        int n = access_reads(s->rhs, read, READS);
-        for (int i = 0; i < n && i < READS; i++) {
+        ReadList read = access_reads(s->rhs);
+        for (int i = 0; i < read.n; i++) {
             Access a;
             bool here = false;
-            access_read(p->te, s, read[i], &a);
+            access_read(p->te, s, read.at[i], &a);
             for (int k = -1; k < g->n_fused; k++)
                 here |= p->te->stmt[k < 0 ? g->root : g->fused[k]].tensor == a.tensor;
             if (!a.affine || here || (counted && a.read == counted->read)) continue;

@@ -3,18 +3,15 @@
 
 #include <string.h>
 
-enum { READS = 256 };
-
 /* Does the same read occur before read n of statement `which`?  */
-static bool is_repeated(const Problem *p, int which, const TeExpr *const *read, int n) {
-    const TeExpr *before[READS];
+static bool is_repeated(const Problem *p, int which, const ReadList *read, int n) {
     for (int i = 0; i < n; i++) {
-        if (access_same(read[i], read[n])) return true;
+        if (access_same(read->at[i], read->at[n])) return true;
     }
     for (int k = -1; k < which; k++) {
-        int count = access_reads(view_statement(p, k)->rhs, before, READS);
-        for (int i = 0; i < count && i < READS; i++) {
-            if (access_same(before[i], read[n])) return true;
+        ReadList before = access_reads(view_statement(p, k)->rhs);
+        for (int i = 0; i < before.n; i++) {
+            if (access_same(before.at[i], read->at[n])) return true;
         }
     }
     return false;
@@ -50,17 +47,16 @@ static int width_of(const Problem *p, int which, const FusedAxis *axis, int alig
 
 ReadWidths rtile_widths(const Problem *p, const FusedAxis *axis, int align,
                         bool (*skip)(const Problem *, const TeExpr *), double *bytes) {
-    const TeExpr *read[READS];
     ReadWidths out = {{0}};
     *bytes = 0;
     for (int which = -1; which < p->group->n_fused; which++) {
-        int n = access_reads(view_statement(p, which)->rhs, read, READS);
-        for (int i = 0; i < n && i < READS; i++) {
+        ReadList read = access_reads(view_statement(p, which)->rhs);
+        for (int i = 0; i < read.n; i++) {
             Access a;
-            if (view_makes(p, read[i]->v.ref) || (skip && skip(p, read[i])) ||
-                is_repeated(p, which, read, i))
+            if (view_makes(p, read.at[i]->v.ref) || (skip && skip(p, read.at[i])) ||
+                is_repeated(p, which, &read, i))
                 continue;
-            access_read(p->te, view_statement(p, which), read[i], &a);
+            access_read(p->te, view_statement(p, which), read.at[i], &a);
             if (a.affine) out.of[width_of(p, which, axis, align, &a, bytes)]++;
             else out.of[0]++;
         }
@@ -104,14 +100,13 @@ static uint32_t divided_by_read(const Problem *p, int which, const TeExpr *read)
 }
 
 static int count_divisions(const Problem *p) {
-    const TeExpr *read[READS];
     uint32_t bits = 0;
     int count = 0;
     for (int which = -1; which < p->group->n_fused; which++) {
         const TeStmt *s = view_statement(p, which);
-        int n = access_reads(s->rhs, read, READS);
-        for (int i = 0; i < n && i < READS; i++) {
-            if (!view_makes(p, read[i]->v.ref)) bits |= divided_by_read(p, which, read[i]);
+        ReadList read = access_reads(s->rhs);
+        for (int i = 0; i < read.n; i++) {
+            if (!view_makes(p, read.at[i]->v.ref)) bits |= divided_by_read(p, which, read.at[i]);
         }
         if (p->te->tensor[s->tensor].role != TE_OUTPUT) continue;
         Span span = span_of_write(p->te, s);
@@ -141,18 +136,18 @@ static void insert(ReadPlace *place, int n, ReadPlace one) {
 }
 
 void rtile_map_reads(Problem *p, const FusedAxis *domain, int align) {
-    const TeExpr *read[READS];
     const TeStmt *s = view_statement(p, -1);
     ReadPlace place[MAP_SHIFTS];
-    int n = access_reads(s->rhs, read, READS), placed = 0;
+    ReadList read = access_reads(s->rhs);
+    int placed = 0;
     double bytes;
     MapReads *m = &p->map;
     *m = (MapReads){.widths = rtile_widths(p, domain, align, NULL, &bytes),
                     .divisions = count_divisions(p)};
-    for (int i = 0; i < n && i < READS && placed < MAP_SHIFTS; i++) {
+    for (int i = 0; i < read.n && placed < MAP_SHIFTS; i++) {
         Access a;
-        if (is_repeated(p, -1, read, i)) continue;
-        access_read(p->te, s, read[i], &a);
+        if (is_repeated(p, -1, &read, i)) continue;
+        access_read(p->te, s, read.at[i], &a);
         if (!a.affine) continue;
         int width = te_dtype_bytes(p->te->tensor[a.tensor].dtype);
         insert(place, placed++, (ReadPlace){a.offset, a.tensor, width});

@@ -3,8 +3,6 @@
 /* An operand of a product: what its accesses allow, and what stands for it where it is an
  * expression.  */
 
-enum { READS = 256 };
-
 static bool is_zero(const TeExpr *e) {
     return (e->kind == TE_INT && e->v.i == 0) || (e->kind == TE_REAL && e->v.r == 0);
 }
@@ -33,16 +31,15 @@ static TeDtype value_type(const TeExpr *e) {
 
 bool operand_widest(const Problem *p, const TeStmt *s, const TeExpr *e, Access *out,
                     double *bytes) {
-    const TeExpr *read[READS];
-    int n = access_reads(e, read, READS);
+    ReadList read = access_reads(e);
     int64_t most = -1;
     *bytes = 0;
-    for (int i = 0; i < n && i < READS; i++) {
+    for (int i = 0; i < read.n; i++) {
         Access a;
         bool again = false;
-        for (int j = 0; j < i; j++) again |= access_same(read[j], read[i]);
+        for (int j = 0; j < i; j++) again |= access_same(read.at[j], read.at[i]);
         if (again) continue;
-        access_read(p->te, s, read[i], &a);
+        access_read(p->te, s, read.at[i], &a);
         int width = te_dtype_bytes(p->te->tensor[a.tensor].dtype);
         int64_t unique = access_unique(p->te, s, &a);
         *bytes += (double)unique * width;

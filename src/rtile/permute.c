@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { READS = 256, EXTENT_MAX = 1 << 30, VECTOR_BYTES = 16 };
+enum { EXTENT_MAX = 1 << 30, VECTOR_BYTES = 16 };
 
 static int64_t extent_of(const Problem *p, int index) {
     return view_root(p)->index[index].hi.value;
@@ -256,13 +256,12 @@ static void resize(Problem *p) {
 
 void rtile_permute(Problem *p, int align) {
     PermuteView *v = &p->permute;
-    const TeExpr *read[READS];
     if (v->fits) resize(p);
     if (v->fits || !is_map(p)) return;
     for (int i = -1; i < p->group->n_fused; i++) {
         const TeStmt *s = view_statement(p, i);
-        int n = access_reads(s->rhs, read, READS);
-        for (int k = 0; k < n && k < READS; k++) add_source(p, s, read[k], align);
+        ReadList read = access_reads(s->rhs);
+        for (int k = 0; k < read.n; k++) add_source(p, s, read.at[k], align);
     }
     if (v->n_source == 0 || !build_axes(p)) return;
     describe_axes(p);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { READS = 256, DEFAULT_ALIGN = 16 };
+enum { DEFAULT_ALIGN = 16 };
 
 /* Is the statement part of the group?  */
 static bool in_group(const KernelGroup *g, int stmt) {
@@ -86,16 +86,15 @@ static bool read_before(const Problem *p, int which, int tensor) {
 static int64_t unique_bytes(const Problem *p, int which) {
     const TeStmt *s = view_statement(p, which);
     const TeExpr *e = s->rhs;
-    const TeExpr *read[READS];
-    int n = access_reads(e, read, READS);
+    ReadList read = access_reads(e);
     int64_t bytes = 0;
-    for (int i = 0; i < n && i < READS; i++) {
+    for (int i = 0; i < read.n; i++) {
         Access a;
         bool again = false;
-        for (int j = 0; j < i; j++) again |= read[j]->v.ref == read[i]->v.ref;
-        if (again || view_makes(p, read[i]->v.ref) || read_before(p, which, read[i]->v.ref))
+        for (int j = 0; j < i; j++) again |= read.at[j]->v.ref == read.at[i]->v.ref;
+        if (again || view_makes(p, read.at[i]->v.ref) || read_before(p, which, read.at[i]->v.ref))
             continue;
-        access_read(p->te, s, read[i], &a);
+        access_read(p->te, s, read.at[i], &a);
         bytes += access_unique(p->te, s, &a) * te_dtype_bytes(p->te->tensor[a.tensor].dtype);
     }
     return bytes;
@@ -103,10 +102,10 @@ static int64_t unique_bytes(const Problem *p, int which) {
 
 /* Reads of fused statement `which` of tensors that no statement before it reads.  */
 static int new_reads(const Problem *p, int which) {
-    const TeExpr *read[READS];
-    int n = access_reads(p->te->stmt[p->group->fused[which]].rhs, read, READS), new = 0;
-    for (int i = 0; i < n && i < READS; i++)
-        new += !view_makes(p, read[i]->v.ref) && !read_before(p, which, read[i]->v.ref);
+    ReadList read = access_reads(p->te->stmt[p->group->fused[which]].rhs);
+    int new = 0;
+    for (int i = 0; i < read.n; i++)
+        new += !view_makes(p, read.at[i]->v.ref) && !read_before(p, which, read.at[i]->v.ref);
     return new;
 }
 
@@ -288,9 +287,8 @@ static void describe(Arena *a, int align, Problem *p) {
         describe_stream(align, p);
     }
     if (!p->stats) rtile_views(p, align);
-    const TeExpr *reads[READS];
     p->read_bytes = unique_bytes(p, -1);
-    p->n_reads = access_reads(root->rhs, reads, READS);
+    p->n_reads = access_reads(root->rhs).n;
     describe_epilogue(p);
     describe_multiples(p);
 }

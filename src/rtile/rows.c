@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { READS = 256, VECTOR_BYTES = 16, TEMP_ALIGN = 256 };
+enum { VECTOR_BYTES = 16, TEMP_ALIGN = 256 };
 
 static const TeStmt *frame_of(const Te *te, const RowGroup *g) { return &te->stmt[g->frame]; }
 
@@ -133,15 +133,15 @@ static int add_source(const Te *te, RowFacts *f, const TeStmt *s, const Access *
 /* A map that is stored and made of several tensors is read back as one.  */
 static void find_staying(const Te *te, RowFacts *f, const bool *stored) {
     const RowGroup *g = f->group;
-    const TeExpr *reads[READS];
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = &te->stmt[g->stmt[i]];
-        int n = access_reads(s->rhs, reads, READS), wide = 0;
+        ReadList reads = access_reads(s->rhs);
+        int wide = 0;
         if (g->role[i] != ROW_MAP || !stored[i]) continue;
         if (te->tensor[s->tensor].role != TE_OUTPUT) continue;
-        for (int j = 0; j < n && j < READS; j++) {
+        for (int j = 0; j < reads.n; j++) {
             Access x;
-            wide += is_regular(te, g, i, reads[j], &x) && is_by_row(te, f, &x);
+            wide += is_regular(te, g, i, reads.at[j], &x) && is_by_row(te, f, &x);
         }
         f->stays[i] = wide > 1;
     }
@@ -150,13 +150,12 @@ static void find_staying(const Te *te, RowFacts *f, const bool *stored) {
 /* Which passes evaluate what: a map again wherever a later pass needs it and it does not stay.  */
 static void find_evaluations(const Te *te, RowFacts *f) {
     const RowGroup *g = f->group;
-    const TeExpr *reads[READS];
     for (int i = g->n - 1; i >= 0; i--) {
         if (g->role[i] == ROW_SCALAR) continue;
         f->eval[i] |= (uint64_t)1 << g->pass[i];
-        int n = access_reads(te->stmt[g->stmt[i]].rhs, reads, READS);
-        for (int j = 0; j < n && j < READS; j++) {
-            int m = row_group_maker(te, g, reads[j]->v.ref);
+        ReadList reads = access_reads(te->stmt[g->stmt[i]].rhs);
+        for (int j = 0; j < reads.n; j++) {
+            int m = row_group_maker(te, g, reads.at[j]->v.ref);
             if (m >= 0 && g->role[m] == ROW_MAP && !f->stays[m]) f->eval[m] |= f->eval[i];
         }
     }
@@ -164,14 +163,13 @@ static void find_evaluations(const Te *te, RowFacts *f) {
 
 static void find_sources(const Te *te, RowFacts *f, int align) {
     const RowGroup *g = f->group;
-    const TeExpr *reads[READS];
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = &te->stmt[g->stmt[i]];
-        int n = access_reads(s->rhs, reads, READS);
-        for (int j = 0; j < n && j < READS; j++) {
+        ReadList reads = access_reads(s->rhs);
+        for (int j = 0; j < reads.n; j++) {
             Access x;
-            int m = row_group_maker(te, g, reads[j]->v.ref);
-            if ((m >= 0 && !f->stays[m]) || !is_regular(te, g, i, reads[j], &x)) continue;
+            int m = row_group_maker(te, g, reads.at[j]->v.ref);
+            if ((m >= 0 && !f->stays[m]) || !is_regular(te, g, i, reads.at[j], &x)) continue;
             uint64_t passes = f->eval[i];
             if (m >= 0) passes &= ~((uint64_t)1 << g->pass[m]);
             if (!passes) continue;

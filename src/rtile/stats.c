@@ -1,8 +1,6 @@
 /* Rows of a contraction's results: what each pass over them evaluates and stores.  */
 #include "rtile/facts.h"
 
-enum { READS = 256 };
-
 int rtile_stat(const StatFacts *f, int stmt) {
     for (int i = 0; i < f->group->n; i++) {
         if (f->group->stmt[i] == stmt) return i;
@@ -13,14 +11,13 @@ int rtile_stat(const StatFacts *f, int stmt) {
 /* A map is evaluated wherever one that reads it is.  */
 static void find_evaluations(const Te *te, StatFacts *f) {
     const RowGroup *g = f->group;
-    const TeExpr *reads[READS];
     for (int i = g->n - 1; i >= 0; i--) {
         uint64_t own = (uint64_t)1 << g->pass[i];
         if (g->role[i] == ROW_REDUCE) f->folds[i] |= own;
         if (g->role[i] == ROW_MAP && f->stored[i]) f->emits[i] |= own;
-        int n = access_reads(te->stmt[g->stmt[i]].rhs, reads, READS);
-        for (int j = 0; j < n && j < READS; j++) {
-            int m = row_group_maker(te, g, reads[j]->v.ref);
+        ReadList reads = access_reads(te->stmt[g->stmt[i]].rhs);
+        for (int j = 0; j < reads.n; j++) {
+            int m = row_group_maker(te, g, reads.at[j]->v.ref);
             if (m < 0 || g->role[m] != ROW_MAP) continue;
             f->folds[m] |= f->folds[i];
             f->emits[m] |= f->emits[i];

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { READS = 256, SPAN_MAX = 64, DRAFTS = 16 };
+enum { SPAN_MAX = 64, DRAFTS = 16 };
 
 /* What reads of a source have outside of the tensor: they are not there, 0, or an else value.  */
 typedef enum { OUTSIDE_NEVER, OUTSIDE_ZERO, OUTSIDE_ELSE } Outside;
@@ -57,13 +57,12 @@ typedef void (*Visit)(Stencil *s, int which, const Access *a, void *user);
 
 /* All reads that could be taps.  */
 static void visit_reads(Stencil *s, Visit visit, void *user) {
-    const TeExpr *read[READS];
     for (int which = -1; which < s->p->group->n_fused; which++) {
         const TeStmt *stmt = view_statement(s->p, which);
-        int n = runs_alike(s->p, which) ? access_reads(stmt->rhs, read, READS) : 0;
-        for (int i = 0; i < n && i < READS; i++) {
+        ReadList read = access_reads(stmt->rhs);
+        for (int i = 0; i < read.n && runs_alike(s->p, which); i++) {
             Access a;
-            access_read(s->p->te, stmt, read[i], &a);
+            access_read(s->p->te, stmt, read.at[i], &a);
             if (is_tap(s->p, &a)) visit(s, which, &a, user);
         }
     }

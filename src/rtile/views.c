@@ -1,7 +1,5 @@
 #include "rtile/facts.h"
 
-enum { READS = 256 };
-
 int64_t view_extent(const TeStmt *s, int index) {
     return te_index_extent(&s->index[index]);
 }
@@ -21,17 +19,17 @@ void view_digit(const TeStmt *s, int index, FusedAxis *axis) {
 
 const TeExpr *view_widest(const Te *te, const TeStmt *s, const TeExpr *e,
                           bool (*wanted)(const TeStmt *, const Access *), Access *out) {
-    const TeExpr *read[READS], *best = NULL;
-    int n = access_reads(e, read, READS);
+    const TeExpr *best = NULL;
+    ReadList read = access_reads(e);
     int64_t most = -1;
-    for (int i = 0; i < n && i < READS; i++) {
+    for (int i = 0; i < read.n; i++) {
         Access a;
-        access_read(te, s, read[i], &a);
+        access_read(te, s, read.at[i], &a);
         if (!a.affine || !wanted(s, &a)) continue;
         int64_t bytes = access_unique(te, s, &a) * te_dtype_bytes(te->tensor[a.tensor].dtype);
         if (bytes <= most) continue;
         most = bytes;
-        best = read[i];
+        best = read.at[i];
         *out = a;
     }
     return best;

@@ -1,7 +1,7 @@
 /* A reduction seen as a window that slides over a tensor.  */
 #include "rtile/facts.h"
 
-enum { READS = 256, VECTOR_BYTES = 16 };
+enum { VECTOR_BYTES = 16 };
 
 int window_index(const Te *te, const Access *a, int d, int first, int end) {
     int found = -1;
@@ -78,14 +78,13 @@ static void describe_lanes(Problem *p, int align) {
 /* ---- the rest of the view ---- */
 
 static bool others_move(const TeStmt *s, const WindowView *v) {
-    const TeExpr *read[READS];
-    int n = access_reads(s->rhs, read, READS);
-    for (int i = 0; i < n && i < READS; i++) {
-        if (access_same(read[i], v->source[0].read)) continue;
-        uint32_t uses = access_uses(read[i]);
+    ReadList read = access_reads(s->rhs);
+    for (int i = 0; i < read.n; i++) {
+        if (access_same(read.at[i], v->source[0].read)) continue;
+        uint32_t uses = access_uses(read.at[i]);
         if (uses >> v->q & 1 || (v->p >= 0 && uses >> v->p & 1)) return true;
     }
-    return n > READS;
+    return false;
 }
 
 /* The first source's step along the flattened outer indices.  */

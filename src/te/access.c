@@ -217,24 +217,6 @@ void access_write(const Te *te, const TeStmt *s, Access *out) {
     out->affine = offset_of(&te->tensor[s->tensor], out);
 }
 
-static void collect(const TeExpr *e, const TeExpr **out, int cap, int *n) {
-    if (e->kind == TE_READ) {
-        if (*n < cap)
-            out[*n] = e;
-        ++*n;
-    }
-    for (int i = 0; i < e->n_args; i++)
-        collect(e->args[i], out, cap, n);
-    if (e->other)
-        collect(e->other, out, cap, n);
-}
-
-int access_reads(const TeExpr *e, const TeExpr **out, int cap) {
-    int n = 0;
-    collect(e, out, cap, &n);
-    return n;
-}
-
 bool access_reads_tensor(const TeExpr *e, int tensor) {
     if (e->kind == TE_READ && e->v.ref == tensor) return true;
     for (int i = 0; i < e->n_args; i++) {

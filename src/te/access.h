@@ -43,8 +43,12 @@ void access_write(const Te *te, const TeStmt *s, Access *out);
 bool access_guarded(const Te *te, const Access *x);
 /* Can subscript `sub`, which is f, leave a dimension of extent n at some size?  */
 bool access_leaves(const TeStmt *s, const TeExpr *sub, const Affine *f, const TeExtent *n);
-/* Every TE_READ below e, in order of appearance; returns how many there are (may exceed cap).  */
-int access_reads(const TeExpr *e, const TeExpr **out, int cap);
+typedef struct {
+    const TeExpr *const *at;
+    int n;
+} ReadList;
+/* Every TE_READ of e, itself too, in order of appearance.  */
+static inline ReadList access_reads(const TeExpr *e) { return (ReadList){e->reads, e->n_reads}; }
 /* Does one of them read the tensor?  */
 bool access_reads_tensor(const TeExpr *e, int tensor);
 /* Bit i: index i occurs below e (in values or subscripts).  */

@@ -2,8 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { READS_MAX = 256 };
-
 /* The write that decides: of the last statement of the group whose tensor is in memory, in terms of
  * the root's indices.  */
 static Affine deciding_write(const Te *te, const Groups *g, int stmt) {
@@ -108,15 +106,12 @@ static bool made_in_group(const Groups *g, int stmt, int tensor) {
 
 static void bond_statement(Bonds *b, const Te *te, const Groups *g, int stmt) {
     const TeStmt *s = &te->stmt[stmt];
-    const TeExpr *reads[READS_MAX];
     Access x;
-    int n = access_reads(s->rhs, reads, READS_MAX);
-    if (n > READS_MAX)
-        break_bonds(b, ~0u);
-    for (int i = 0; i < n && i < READS_MAX; i++) {
-        if (made_in_group(g, stmt, reads[i]->v.ref))
+    ReadList reads = access_reads(s->rhs);
+    for (int i = 0; i < reads.n; i++) {
+        if (made_in_group(g, stmt, reads.at[i]->v.ref))
             continue;
-        access_read(te, s, reads[i], &x);
+        access_read(te, s, reads.at[i], &x);
         bond_access(b, te, g, stmt, &x);
     }
     break_bonds(b, mask_to_root(g, stmt, value_uses(s->rhs)));
@@ -157,17 +152,16 @@ static void find_bonds(Bonds *b, const Te *te, const Groups *g, int stmt) {
 /* Element stride of an index in what an operand reads most; where a subscript is not affine, that
  * of its dimension.  */
 static int64_t read_stride(const Te *te, const TeStmt *s, const TeExpr *e, int index) {
-    const TeExpr *reads[READS_MAX];
-    int n = e ? access_reads(e, reads, READS_MAX) : 0;
+    ReadList reads = e ? access_reads(e) : (ReadList){0};
     int64_t best = 0;
-    for (int i = 0; i < n && i < READS_MAX; i++) {
-        const TeTensor *t = &te->tensor[reads[i]->v.ref];
+    for (int i = 0; i < reads.n; i++) {
+        const TeTensor *t = &te->tensor[reads.at[i]->v.ref];
         int64_t sum = 0;
         for (int d = 0; d < t->rank; d++) {
             Affine f;
-            if (access_affine(te, s, reads[i]->args[d], &f))
+            if (access_affine(te, s, reads.at[i]->args[d], &f))
                 sum += f.coef[index] * t->stride[d].value;
-            else if (access_uses(reads[i]->args[d]) >> index & 1)
+            else if (access_uses(reads.at[i]->args[d]) >> index & 1)
                 sum += t->stride[d].value;
         }
         sum = sum < 0 ? -sum : sum;

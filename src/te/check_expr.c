@@ -245,6 +245,17 @@ static const char *expr(Checker *c, const TeExpr *e) {
     return bad;
 }
 
+/* Does every node have the reads below it listed, from *next on?  */
+static bool lists_reads(const TeExpr *e, const TeExpr *const **next) {
+    const TeExpr *const *first = *next;
+    if (e->kind == TE_READ && *(*next)++ != e) return false;
+    for (int i = 0; i < e->n_args; i++) {
+        if (!lists_reads(e->args[i], next)) return false;
+    }
+    if (e->other && !lists_reads(e->other, next)) return false;
+    return e->reads == first && e->n_reads == *next - first;
+}
+
 const char *check_rhs(const Te *te, const TeStmt *s, const bool *assigned) {
     Checker c = {.te = te, .stmt = s, .assigned = assigned};
     const char *bad = expr(&c, s->rhs);
@@ -252,5 +263,7 @@ const char *check_rhs(const Te *te, const TeStmt *s, const bool *assigned) {
     for (int i = s->n_left; i < s->n_index; i++) {
         if (!(c.ever >> i & 1)) return "a reduction axis is bound by no reduction";
     }
+    const TeExpr *const *next = s->rhs->reads;
+    if (!next || !lists_reads(s->rhs, &next)) return "the reads of a right side are not listed";
     return NULL;
 }

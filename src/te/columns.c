@@ -5,8 +5,6 @@
 #include "te/tree.h"
 #include <string.h>
 
-enum { READS_MAX = 256 };
-
 typedef struct {
     Arena *arena;
     const Te *te;
@@ -70,13 +68,12 @@ static bool lies_in_columns(const Columns *c, const TeStmt *s, const TeExpr *rea
 }
 
 static bool share_columns(const Columns *c, int a, int b) {
-    const TeExpr *x[READS_MAX], *y[READS_MAX];
-    int n = access_reads(root_of(c, a)->rhs, x, READS_MAX);
-    int m = access_reads(root_of(c, b)->rhs, y, READS_MAX);
-    for (int i = 0; i < n && n <= READS_MAX && m <= READS_MAX; i++) {
-        for (int j = 0; j < m; j++) {
-            if (access_same(x[i], y[j]))
-                return lies_in_columns(c, root_of(c, a), x[i]);
+    ReadList x = access_reads(root_of(c, a)->rhs);
+    ReadList y = access_reads(root_of(c, b)->rhs);
+    for (int i = 0; i < x.n; i++) {
+        for (int j = 0; j < y.n; j++) {
+            if (access_same(x.at[i], y.at[j]))
+                return lies_in_columns(c, root_of(c, a), x.at[i]);
         }
     }
     return false;
@@ -124,22 +121,19 @@ static int center_of(const Columns *c, int a, int b) {
 /* Can what group b computes come right behind group a, in its kernel?  Its maps may read what that
  * makes at their own point, its reduction what it is tied to.  */
 static bool can_follow(const Columns *c, int a, int b) {
-    const TeExpr *reads[READS_MAX];
     const Groups *g = c->g;
     int center = center_of(c, a, b);
     for (int i = 0; i < c->te->n_stmt; i++) {
         const TeStmt *s = &c->te->stmt[i];
-        int n = g->home[i] == b ? access_reads(s->rhs, reads, READS_MAX) : 0;
-        if (n > READS_MAX)
-            return false;
-        for (int j = 0; j < n; j++) {
-            int maker = g->maker[reads[j]->v.ref], home = maker < 0 ? -1 : g->home[maker];
+        ReadList reads = access_reads(s->rhs);
+        for (int j = 0; j < reads.n && g->home[i] == b; j++) {
+            int maker = g->maker[reads.at[j]->v.ref], home = maker < 0 ? -1 : g->home[maker];
             uint8_t perm[TE_MAX_RANK];
             if (home < a || home == b)
                 continue;
             memcpy(perm, g->perm[i], sizeof perm);
-            if (home != a || (i == g->root[b] && reads[j]->v.ref != center) ||
-                !groups_own_point(c->te, g, s, reads[j], perm))
+            if (home != a || (i == g->root[b] && reads.at[j]->v.ref != center) ||
+                !groups_own_point(c->te, g, s, reads.at[j], perm))
                 return false;
         }
     }

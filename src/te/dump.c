@@ -2,8 +2,6 @@
 #include "te/tree.h"
 #include <inttypes.h>
 
-enum { READS_MAX = 64 };
-
 static const char *const class_name[AX_CLASSES] = {"batch", "M", "N", "K"};
 
 static void print_affine(const TeStmt *s, const Affine *f, Buf *out) {
@@ -84,14 +82,13 @@ static void print_contraction(const Te *te, const KernelGroup *g, Buf *out) {
 
 static void print_statement(const Te *te, int stmt, Buf *out) {
     const TeStmt *s = &te->stmt[stmt];
-    const TeExpr *reads[READS_MAX];
     Access x;
     buf_printf(out, "    %s = ", te->tensor[s->tensor].name);
     te_print_expr(te, s, s->rhs, out);
     buf_putc(out, '\n');
-    int n = access_reads(s->rhs, reads, READS_MAX);
-    for (int i = 0; i < n && i < READS_MAX; i++) {
-        access_read(te, s, reads[i], &x);
+    ReadList reads = access_reads(s->rhs);
+    for (int i = 0; i < reads.n; i++) {
+        access_read(te, s, reads.at[i], &x);
         buf_puts(out, "      reads ");
         print_access(te, s, &x, out);
     }

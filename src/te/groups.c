@@ -3,8 +3,6 @@
 #include "te/tree.h"
 #include <string.h>
 
-enum { READS_MAX = 256 };
-
 bool groups_own_point(const Te *te, const Groups *g, const TeStmt *s, const TeExpr *read,
                       uint8_t *perm) {
     const uint8_t *made = g->perm[g->maker[read->v.ref]];
@@ -37,14 +35,14 @@ static bool is_permutation(const uint8_t *perm, int n) {
 }
 
 /* Can map s join group k: does it read everything that k makes at its own point?  */
-static bool joins(const Te *te, const Groups *g, const TeStmt *s, int k, const TeExpr *const *reads,
-                  int n, uint8_t *perm) {
+static bool joins(const Te *te, const Groups *g, const TeStmt *s, int k, const ReadList *reads,
+                  uint8_t *perm) {
     if (s->n_left != te->stmt[g->root[k]].n_left)
         return false;
     memset(perm, 0xff, TE_MAX_RANK);
-    for (int i = 0; i < n; i++) {
-        int maker = g->maker[reads[i]->v.ref];
-        if (maker >= 0 && g->home[maker] == k && !groups_own_point(te, g, s, reads[i], perm))
+    for (int i = 0; i < reads->n; i++) {
+        int maker = g->maker[reads->at[i]->v.ref];
+        if (maker >= 0 && g->home[maker] == k && !groups_own_point(te, g, s, reads->at[i], perm))
             return false;
     }
     for (int j = 0; j < s->n_left; j++) {
@@ -65,16 +63,16 @@ static void new_group(Groups *g, int stmt) {
 /* A map follows the last group it depends on: the others are complete by then.  */
 static void place(const Te *te, Groups *g, int stmt) {
     const TeStmt *s = &te->stmt[stmt];
-    const TeExpr *reads[READS_MAX];
     uint8_t perm[TE_MAX_RANK];
-    int n = access_reads(s->rhs, reads, READS_MAX), last = -1;
-    bool alone = s->rhs->kind == TE_REDUCE || n > READS_MAX;
-    for (int i = 0; i < n && i < READS_MAX; i++) {
-        int maker = g->maker[reads[i]->v.ref];
+    ReadList reads = access_reads(s->rhs);
+    int last = -1;
+    bool alone = s->rhs->kind == TE_REDUCE;
+    for (int i = 0; i < reads.n; i++) {
+        int maker = g->maker[reads.at[i]->v.ref];
         if (maker >= 0 && g->home[maker] > last)
             last = g->home[maker];
     }
-    if (!alone && last >= 0 && joins(te, g, s, last, reads, n, perm)) {
+    if (!alone && last >= 0 && joins(te, g, s, last, &reads, perm)) {
         memcpy(g->perm[stmt], perm, sizeof perm);
         g->home[stmt] = last;
     } else {

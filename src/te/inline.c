@@ -128,6 +128,8 @@ static TeExpr *instance(Arena *a, const TeExpr *body, TeExpr *const *subscript) 
         return te_expr_copy(a, subscript[body->v.ref]);
     TeExpr *e = ARENA_NEW(a, TeExpr);
     *e = *body;
+    e->reads = NULL;
+    e->n_reads = 0;
     e->args = ARENA_ARRAY(a, TeExpr *, body->n_args);
     for (int i = 0; i < body->n_args; i++)
         e->args[i] = instance(a, body->args[i], subscript);
@@ -156,6 +158,7 @@ static void substitute(Norm *n, const TeStmt *m, TeExpr **slot) {
 
 void normalize_inline(Norm *n) {
     Groups g;
+    normalize_list_reads(n);
     for (int made = 0; made < n->te->n_stmt; made++) {
         groups_find(n->te, &g);
         if (!can_inline(n, &g, made))
@@ -165,6 +168,7 @@ void normalize_inline(Norm *n) {
             if (reads_of(n->te->stmt[i].rhs, m->tensor) == 0)
                 continue;
             substitute(n, m, &n->te->stmt[i].rhs);
+            te_expr_list_reads(n->a, n->te->stmt[i].rhs);
             n->changed[i] = true;
         }
     }

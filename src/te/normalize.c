@@ -137,6 +137,11 @@ static void place_lets(Norm *n, const Te *in) {
     }
 }
 
+void normalize_list_reads(Norm *n) {
+    for (int i = 0; i < n->te->n_stmt; i++)
+        te_expr_list_reads(n->a, n->te->stmt[i].rhs);
+}
+
 Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
     Te *te = ARENA_NEW(a, Te);
     *te = *in;
@@ -160,6 +165,7 @@ Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
     normalize_relaid(n);
     write_ranges(n);
     place_lets(n, in);
+    normalize_list_reads(n);
     te->n_node = 0;
     for (int i = 0; i < te->n_stmt; i++)
         te->n_node += te_expr_nodes(te->stmt[i].rhs);

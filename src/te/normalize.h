@@ -39,6 +39,8 @@ bool normalize_own_type(const TeExpr *e);
 bool normalize_fold(Norm *n, TeExpr **rhs);
 /* Statements that compute what an earlier one did read it instead.  */
 void normalize_share(Norm *n);
+/* Lists the reads of every statement, which rewriting has changed.  */
+void normalize_list_reads(Norm *n);
 /* Substitutes element-wise temporaries that are cheaper to repeat than to store.  */
 void normalize_inline(Norm *n);
 #endif

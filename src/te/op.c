@@ -1,5 +1,6 @@
 /* One op from its syntax tree, and the file around it.  */
 #include "te/front.h"
+#include "te/tree.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -172,6 +173,7 @@ static bool finish(Op *op, const AstItem *item) {
     te->size = ARENA_ARRAY(op->f->arena, TeSize, te->n_size);
     memcpy(te->size, op->f->size, (size_t)te->n_size * sizeof *te->size);
     use_sizes(te);
+    for (int s = 0; s < te->n_stmt; s++) te_expr_list_reads(op->f->arena, te->stmt[s].rhs);
     ok = runtime_sizes(op, item->pos) && ok;
     if (ok) warn_unused(op);
     return ok;

@@ -358,10 +358,13 @@ void normalize_relaid(Norm *n) {
     if (n->te->split != TE_SPLIT_RELAID) return;
     Relaid *r = ARENA_NEW(n->a, Relaid);
     *r = (Relaid){.n = n};
+    normalize_list_reads(n);
     for (int k = 0; k < n->te->n_stmt; k++) {
         Product p;
         if (n->te->n_stmt + 2 <= TE_MAX_STMTS && open_product(&p, n->te, k) && find_channel(&p) &&
-            can_help(&p))
+            can_help(&p)) {
             lay_out(r, &p, &k);
+            normalize_list_reads(n);
+        }
     }
 }

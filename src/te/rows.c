@@ -5,7 +5,7 @@
 /* Row groups.  A cluster is a group that may still grow: a frame with what runs over its rows, or
  * maps over one domain that a frame may take in.  */
 
-enum { READS_MAX = 256, OPEN = 0xff };
+enum { OPEN = 0xff };
 
 typedef struct {
     const Te *te;
@@ -45,15 +45,14 @@ static bool lies_in_rows(const TeStmt *s, const Access *x) {
 /* A reduction over contiguous columns: some read touches every point of the domain once, so no tile
  * would reuse it.  */
 static bool is_row_like(const Te *te, const TeStmt *s) {
-    const TeExpr *reads[READS_MAX];
     if (s->rhs->kind != TE_REDUCE)
         return false;
-    int n = access_reads(s->rhs, reads, READS_MAX);
-    for (int i = 0; i < n && i < READS_MAX; i++) {
+    ReadList reads = access_reads(s->rhs);
+    for (int i = 0; i < reads.n; i++) {
         Access x;
-        access_read(te, s, reads[i], &x);
+        access_read(te, s, reads.at[i], &x);
         if (lies_in_rows(s, &x) && !access_guarded(te, &x))
-            return n <= READS_MAX;
+            return true;
     }
     return false;
 }
@@ -66,16 +65,13 @@ static int source(const Rows *r, int tensor) {
 
 /* The last cluster other than k itself that the statements of cluster k read.  */
 static int last_needed(const Rows *r, int k) {
-    const TeExpr *reads[READS_MAX];
     int last = -1;
     for (int i = 0; i < r->te->n_stmt; i++) {
         if (r->g->home[i] != k)
             continue;
-        int n = access_reads(r->te->stmt[i].rhs, reads, READS_MAX);
-        if (n > READS_MAX)
-            return r->g->n;
-        for (int j = 0; j < n; j++) {
-            int from = source(r, reads[j]->v.ref);
+        ReadList reads = access_reads(r->te->stmt[i].rhs);
+        for (int j = 0; j < reads.n; j++) {
+            int from = source(r, reads.at[j]->v.ref);
             if (from != k && from > last)
                 last = from;
         }
@@ -107,16 +103,15 @@ static bool bind_read(const Te *te, const TeStmt *s, const TeExpr *read, const u
 
 /* Like a statement of the cluster that reads the same tensor: shared data should be read once.  */
 static void bind_shared(const Rows *r, int k, const TeStmt *s, const TeExpr *read, uint8_t *axis) {
-    const TeExpr *reads[READS_MAX];
     for (int i = 0; i < r->te->n_stmt; i++) {
         const TeStmt *m = &r->te->stmt[i];
-        int n = r->g->home[i] == k ? access_reads(m->rhs, reads, READS_MAX) : 0;
-        for (int j = 0; j < n && j < READS_MAX; j++) {
+        ReadList reads = access_reads(m->rhs);
+        for (int j = 0; j < reads.n && r->g->home[i] == k; j++) {
             uint8_t to[TE_MAX_RANK], trial[TE_MAX_INDICES];
-            if (reads[j]->v.ref != read->v.ref)
+            if (reads.at[j]->v.ref != read->v.ref)
                 continue;
-            for (int d = 0; d < reads[j]->n_args; d++) {
-                const TeExpr *sub = reads[j]->args[d];
+            for (int d = 0; d < reads.at[j]->n_args; d++) {
+                const TeExpr *sub = reads.at[j]->args[d];
                 to[d] = sub->kind == TE_INDEX ? r->axis[i][sub->v.ref] : OPEN;
             }
             memcpy(trial, axis, sizeof trial);
@@ -172,18 +167,19 @@ static bool role_of(const TeStmt *s, const TeStmt *frame, RowRole *role) {
 /* Can statement i of another cluster run over the rows of cluster k?  Fills its axis and role.  */
 static bool fits(Rows *r, int k, int joining, int i) {
     const TeStmt *s = &r->te->stmt[i], *frame = &r->te->stmt[r->g->root[k]];
-    const TeExpr *reads[READS_MAX];
     uint8_t *axis = r->axis[i];
-    int n = access_reads(s->rhs, reads, READS_MAX), rows = frame->n_left;
+    ReadList reads = access_reads(s->rhs);
+    int rows = frame->n_left;
     memset(axis, OPEN, TE_MAX_INDICES);
-    if (n > READS_MAX || !role_of(s, frame, &r->role[i]))
+    if (!role_of(s, frame, &r->role[i]))
         return false;
-    for (int j = 0; j < n; j++) {
-        int maker = r->g->maker[reads[j]->v.ref], from = source(r, reads[j]->v.ref);
-        if ((from == k || from == joining) && !bind_read(r->te, s, reads[j], r->axis[maker], axis))
+    for (int j = 0; j < reads.n; j++) {
+        const TeExpr *read = reads.at[j];
+        int maker = r->g->maker[read->v.ref], from = source(r, read->v.ref);
+        if ((from == k || from == joining) && !bind_read(r->te, s, read, r->axis[maker], axis))
             return false;
     }
-    for (int j = 0; j < n; j++) bind_shared(r, k, s, reads[j], axis);
+    for (int j = 0; j < reads.n; j++) bind_shared(r, k, s, reads.at[j], axis);
     int left = r->role[i] == ROW_MAP ? frame->n_index : rows;
     return bind_rest(s, frame, 0, s->n_left, 0, left, axis) &&
            bind_rest(s, frame, s->n_left, s->n_index, rows, frame->n_index, axis) &&
@@ -217,17 +213,14 @@ static bool join(Rows *r, int joining, int k) {
 /* Does some statement of the cluster read a tensor of the other?  Of all its statements, or those
  * behind its root.  */
 static bool reads_cluster(const Rows *r, int reader, int made, bool behind) {
-    const TeExpr *reads[READS_MAX];
     for (int i = 0; i < r->te->n_stmt; i++) {
         if (behind && i == r->g->root[reader])
             continue;
-        int n = r->g->home[i] == reader ? access_reads(r->te->stmt[i].rhs, reads, READS_MAX) : 0;
-        for (int j = 0; j < n && j < READS_MAX; j++) {
-            if (source(r, reads[j]->v.ref) == made)
+        ReadList reads = access_reads(r->te->stmt[i].rhs);
+        for (int j = 0; j < reads.n && r->g->home[i] == reader; j++) {
+            if (source(r, reads.at[j]->v.ref) == made)
                 return true;
         }
-        if (n > READS_MAX)
-            return true;
     }
     return false;
 }
@@ -236,18 +229,17 @@ static bool reads_cluster(const Rows *r, int reader, int made, bool behind) {
  * it.  */
 static bool fits_before(Rows *r, int p, int f) {
     const TeStmt *frame = &r->te->stmt[f], *root = &r->te->stmt[r->g->root[p]];
-    const TeExpr *reads[READS_MAX];
     uint8_t to_root[TE_MAX_INDICES];
     bool found = false;
-    int n = access_reads(frame->rhs, reads, READS_MAX);
+    ReadList reads = access_reads(frame->rhs);
     if (root->n_left != frame->n_index)
         return false;
     memset(to_root, OPEN, sizeof to_root);
-    for (int j = 0; j < n; j++) {
-        if (source(r, reads[j]->v.ref) != p)
+    for (int j = 0; j < reads.n; j++) {
+        if (source(r, reads.at[j]->v.ref) != p)
             continue;
-        const uint8_t *made = r->g->perm[r->g->maker[reads[j]->v.ref]];
-        if (!bind_read(r->te, frame, reads[j], made, to_root))
+        const uint8_t *made = r->g->perm[r->g->maker[reads.at[j]->v.ref]];
+        if (!bind_read(r->te, frame, reads.at[j], made, to_root))
             return false;
         found = true;
     }
@@ -301,16 +293,15 @@ static void found(Rows *r, int k) {
 
 /* Do the two read the same tensor?  */
 static bool share(const Rows *r, int x, int y) {
-    const TeExpr *reads[READS_MAX];
     bool by_x[GROUP_MAX_TENSORS] = {false};
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < r->te->n_stmt; i++) {
             int k = pass ? y : x;
-            int n = r->g->home[i] == k ? access_reads(r->te->stmt[i].rhs, reads, READS_MAX) : 0;
-            for (int j = 0; j < n && j < READS_MAX; j++) {
-                if (pass && by_x[reads[j]->v.ref])
+            ReadList reads = access_reads(r->te->stmt[i].rhs);
+            for (int j = 0; j < reads.n && r->g->home[i] == k; j++) {
+                if (pass && by_x[reads.at[j]->v.ref])
                     return true;
-                by_x[reads[j]->v.ref] |= !pass;
+                by_x[reads.at[j]->v.ref] |= !pass;
             }
         }
     }

@@ -2,17 +2,15 @@
 
 /* Which walk over the columns of a row computes what.  */
 
-enum { READS_MAX = 256 };
-
 static int later(int a, int b) { return a > b ? a : b; }
 
 /* The first pass that knows all that a statement reads but for tensor `except`.  */
 static int first_pass(const TeStmt *s, const int *known, int except) {
-    const TeExpr *reads[READS_MAX];
-    int n = access_reads(s->rhs, reads, READS_MAX), pass = 0;
-    for (int j = 0; j < n; j++) {
-        if (reads[j]->v.ref != except)
-            pass = later(pass, known[reads[j]->v.ref]);
+    ReadList reads = access_reads(s->rhs);
+    int pass = 0;
+    for (int j = 0; j < reads.n; j++) {
+        if (reads.at[j]->v.ref != except)
+            pass = later(pass, known[reads.at[j]->v.ref]);
     }
     return pass;
 }

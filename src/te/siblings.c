@@ -3,7 +3,7 @@
 #include "te/groups.h"
 #include "te/tree.h"
 
-enum { READS_MAX = 256, OUTPUTS_MAX = 4, READS_TOGETHER = 24, SMALL_DOMAIN = 1 << 16 };
+enum { OUTPUTS_MAX = 4, READS_TOGETHER = 24, SMALL_DOMAIN = 1 << 16 };
 
 typedef struct {
     const Te *te;
@@ -19,18 +19,15 @@ static bool is_plain_map(const Siblings *s, int k) {
 
 /* The last group that group k reads from; -1 if there is none.  */
 static int last_needed(const Siblings *s, int k) {
-    const TeExpr *reads[READS_MAX];
     int last = -1;
     for (int i = 0; i < s->te->n_stmt; i++) {
-        int n = s->g->home[i] == k ? access_reads(s->te->stmt[i].rhs, reads, READS_MAX) : 0;
-        for (int j = 0; j < n && j < READS_MAX; j++) {
-            int maker = s->g->maker[reads[j]->v.ref];
+        ReadList reads = access_reads(s->te->stmt[i].rhs);
+        for (int j = 0; j < reads.n && s->g->home[i] == k; j++) {
+            int maker = s->g->maker[reads.at[j]->v.ref];
             int home = maker < 0 ? -1 : s->g->home[maker];
             if (home != k && home > last)
                 last = home;
         }
-        if (n > READS_MAX)
-            return k;
     }
     return last;
 }
@@ -47,12 +44,11 @@ static bool same_domain(const TeStmt *x, const TeStmt *y) {
 
 /* Statements of one of the groups, and how many of their tensors others read.  */
 static void count(const Siblings *s, int a, int b, int *reads, int *outputs) {
-    const TeExpr *read[READS_MAX];
     *reads = *outputs = 0;
     for (int i = 0; i < s->te->n_stmt; i++) {
         if (s->g->home[i] != a && s->g->home[i] != b)
             continue;
-        *reads += access_reads(s->te->stmt[i].rhs, read, READS_MAX);
+        *reads += access_reads(s->te->stmt[i].rhs).n;
         *outputs += groups_materialized(s->te, s->g, s->te->stmt[i].tensor);
     }
 }
@@ -67,16 +63,15 @@ static bool moves_with_all(const TeStmt *s, const Access *x) {
 
 /* Do the roots read an element at each point that both need?  */
 static bool share_elements(const Siblings *s, int a, int b) {
-    const TeExpr *x[READS_MAX], *y[READS_MAX];
-    int n = access_reads(root_of(s, a)->rhs, x, READS_MAX);
-    int m = access_reads(root_of(s, b)->rhs, y, READS_MAX);
-    for (int i = 0; i < n && i < READS_MAX; i++) {
+    ReadList x = access_reads(root_of(s, a)->rhs);
+    ReadList y = access_reads(root_of(s, b)->rhs);
+    for (int i = 0; i < x.n; i++) {
         Access read;
-        access_read(s->te, root_of(s, a), x[i], &read);
+        access_read(s->te, root_of(s, a), x.at[i], &read);
         if (!moves_with_all(root_of(s, a), &read))
             continue;
-        for (int j = 0; j < m && j < READS_MAX; j++) {
-            if (access_same(x[i], y[j]))
+        for (int j = 0; j < y.n; j++) {
+            if (access_same(x.at[i], y.at[j]))
                 return true;
         }
     }

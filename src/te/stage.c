@@ -5,8 +5,6 @@
 #include "te/tree.h"
 #include <string.h>
 
-enum { READS_MAX = 256 };
-
 static bool is_long(const TeStmt *s, int index) { return s->index[index].hi.value > 1; }
 
 /* Does the read take one element for each point that e's indices have, none outside?  */
@@ -68,14 +66,14 @@ static void nest(Norm *n, TeExpr *e, uint32_t inner) {
 }
 
 static bool stage(Norm *n, const TeStmt *s, TeExpr *e) {
-    const TeExpr *reads[READS_MAX];
     uint32_t across = 0;
-    int found = access_reads(e->args[0], reads, READS_MAX);
+    te_expr_list_reads(n->a, e);
+    ReadList reads = access_reads(e->args[0]);
     for (int i = 0; i < e->n_index; i++)
         across |= is_long(s, e->index[i]) ? 1u << e->index[i] : 0;
-    for (int i = 0; i < found && found <= READS_MAX; i++) {
+    for (int i = 0; i < reads.n; i++) {
         Access x;
-        access_read(n->te, s, reads[i], &x);
+        access_read(n->te, s, reads.at[i], &x);
         uint32_t inner = takes_each_once(n->te, s, e, &x) ? contiguous(s, e, &x) : 0;
         if (!inner || inner == across)
             continue;

@@ -4,7 +4,7 @@
 #include "te/tree.h"
 #include <string.h>
 
-enum { READS_MAX = 256, OPEN = 0xff };
+enum { OPEN = 0xff };
 
 typedef struct {
     const Te *te;
@@ -20,14 +20,11 @@ static const TeStmt *root_of(const Join *j) { return &j->te->stmt[j->g->root[j->
 
 /* The last other group that statements of group k read; -1: none, or it cannot be told.  */
 static int last_needed(const Te *te, const Groups *g, int k) {
-    const TeExpr *reads[READS_MAX];
     int last = -1;
     for (int i = 0; i < te->n_stmt; i++) {
-        int n = g->home[i] == k ? access_reads(te->stmt[i].rhs, reads, READS_MAX) : 0;
-        if (n > READS_MAX)
-            return -1;
-        for (int r = 0; r < n; r++) {
-            int maker = g->maker[reads[r]->v.ref], home = maker < 0 ? -1 : g->home[maker];
+        ReadList reads = access_reads(te->stmt[i].rhs);
+        for (int r = 0; r < reads.n && g->home[i] == k; r++) {
+            int maker = g->maker[reads.at[r]->v.ref], home = maker < 0 ? -1 : g->home[maker];
             if (home != k && home > last)
                 last = home;
         }
@@ -58,18 +55,17 @@ static bool bind(Join *j, int i, const TeExpr *read) {
 
 /* Each index of the frame runs with one of the contraction's that is as long.  */
 static bool bind_all(Join *j) {
-    const TeExpr *reads[READS_MAX];
     const TeStmt *frame = frame_of(j), *root = root_of(j);
     memset(j->root, OPEN, sizeof j->root);
     memset(j->frame, OPEN, sizeof j->frame);
     if (frame->n_index != root->n_left)
         return false;
     for (int i = 0; i < j->row->n; i++) {
-        int n = access_reads(j->te->stmt[j->row->stmt[i]].rhs, reads, READS_MAX);
-        for (int r = 0; r < n; r++) {
-            int maker = j->g->maker[reads[r]->v.ref];
+        ReadList reads = access_reads(j->te->stmt[j->row->stmt[i]].rhs);
+        for (int r = 0; r < reads.n; r++) {
+            int maker = j->g->maker[reads.at[r]->v.ref];
             bool from_there = maker >= 0 && j->g->home[maker] == j->to;
-            if (from_there && !bind(j, i, reads[r]))
+            if (from_there && !bind(j, i, reads.at[r]))
                 return false;
         }
     }

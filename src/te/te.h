@@ -114,6 +114,8 @@ struct TeExpr {
     int n_args;
     TeExpr **args;
     TeExpr *other;            /* READ: else value, or NULL */
+    const TeExpr **reads;     /* every READ of the tree below, itself too, in order of appearance */
+    int n_reads;
     union {
         int64_t i;
         double r;

@@ -4,6 +4,8 @@
 TeExpr *te_expr_copy(Arena *a, const TeExpr *e) {
     TeExpr *c = ARENA_NEW(a, TeExpr);
     *c = *e;
+    c->reads = NULL;
+    c->n_reads = 0;
     c->args = ARENA_ARRAY(a, TeExpr *, e->n_args);
     for (int i = 0; i < e->n_args; i++)
         c->args[i] = te_expr_copy(a, e->args[i]);
@@ -48,6 +50,30 @@ bool te_expr_same(const TeExpr *x, const TeExpr *y) {
             return false;
     }
     return true;
+}
+
+static int count_reads(const TeExpr *e) {
+    int n = (e->kind == TE_READ) + (e->other ? count_reads(e->other) : 0);
+    for (int i = 0; i < e->n_args; i++)
+        n += count_reads(e->args[i]);
+    return n;
+}
+
+/* The lists of all nodes are parts of the root's.  */
+static const TeExpr **list_reads(TeExpr *e, const TeExpr **next) {
+    e->reads = next;
+    if (e->kind == TE_READ)
+        *next++ = e;
+    for (int i = 0; i < e->n_args; i++)
+        next = list_reads(e->args[i], next);
+    if (e->other)
+        next = list_reads(e->other, next);
+    e->n_reads = (int)(next - e->reads);
+    return next;
+}
+
+void te_expr_list_reads(Arena *a, TeExpr *e) {
+    list_reads(e, ARENA_ARRAY(a, const TeExpr *, count_reads(e)));
 }
 
 int te_expr_nodes(const TeExpr *e) {

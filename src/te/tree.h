@@ -9,6 +9,9 @@
 TeExpr *te_expr_copy(Arena *a, const TeExpr *e);
 /* Same structure, types and literals; places in the text do not count.  */
 bool te_expr_same(const TeExpr *x, const TeExpr *y);
+/* Fills the `reads` of e and of what is below it.  Who changes a tree lists it again before others
+ * see it; a copy has none listed.  */
+void te_expr_list_reads(Arena *a, TeExpr *e);
 int te_expr_nodes(const TeExpr *e);
 int te_expr_depth(const TeExpr *e);
 /* Is the same extent for every value of the run-time sizes, as far as its text tells.  */

@@ -61,14 +61,14 @@ static void guards_only_where_needed(void **state) {
     Arena *a = arena_create(NULL);
     Te *te = fixture_te(a, "op f(X: f32[8,8], t: i32[4]) -> Y: f32[4,8] { Y[i,j] ="
                            " (X[i+4,j] else 0) + (X[i+5,j] else 0) + (X[i,t[i]] else 0); }");
-    const TeExpr *reads[8];
-    assert_int_equal(access_reads(te->stmt[0].rhs, reads, 8), 4);
+    ReadList reads = access_reads(te->stmt[0].rhs);
+    assert_int_equal(reads.n, 4);
     Access x;
-    access_read(te, &te->stmt[0], reads[0], &x);
+    access_read(te, &te->stmt[0], reads.at[0], &x);
     assert_true(x.affine && !x.guard[0] && !x.guard[1]);
-    access_read(te, &te->stmt[0], reads[1], &x);
+    access_read(te, &te->stmt[0], reads.at[1], &x);
     assert_true(x.affine && x.guard[0] && !x.guard[1]);
-    access_read(te, &te->stmt[0], reads[2], &x);
+    access_read(te, &te->stmt[0], reads.at[2], &x);
     assert_true(!x.affine && !x.guard[0] && x.guard[1]);
     assert_int_equal(x.uses, 1);
     arena_destroy(a);

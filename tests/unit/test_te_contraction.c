@@ -265,11 +265,11 @@ static void check_digits(const TeStmt *s, const Contraction *c, const Access *x,
 
 static void check_statement(const Te *te, int stmt) {
     const TeStmt *s = &te->stmt[stmt];
-    const TeExpr *reads[16];
+    ReadList reads = access_reads(s->rhs);
     Access x[17];
-    int n = access_reads(s->rhs, reads, 16);
+    int n = reads.n;
     assert_in_range(n, 1, 16);
-    for (int i = 0; i < n; i++) access_read(te, s, reads[i], &x[i]);
+    for (int i = 0; i < n; i++) access_read(te, s, reads.at[i], &x[i]);
     access_write(te, s, &x[n]);
     Contraction c;
     const char *why;
@@ -367,12 +367,12 @@ static void repeated_operands_are_the_same(void **state) {
                           " Y[m,n] = sum[k]((A[m,k] - X[n,k]) * (A[m,k] - X[n,k])); }");
     Contraction c;
     const char *why;
-    const TeExpr *reads[8];
     assert_true(access_contraction(te, 0, &c, &why));
-    assert_int_equal(access_reads(c.body, reads, 8), 4);
+    ReadList reads = access_reads(c.body);
+    assert_int_equal(reads.n, 4);
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(access_same(reads[i], c.a.expr), i % 2 == 0);
-        assert_int_equal(access_same(reads[i], c.b.expr), i % 2 == 1);
+        assert_int_equal(access_same(reads.at[i], c.a.expr), i % 2 == 0);
+        assert_int_equal(access_same(reads.at[i], c.b.expr), i % 2 == 1);
     }
     arena_destroy(a);
 }
