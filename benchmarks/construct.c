@@ -8,7 +8,6 @@
  *
  * --process also runs each row as its users would, in a process of that program, and the total time
  * is that from its start to its end: to be believed with one worker (-j 1) on an idle machine.
- * Rows near the limit of 250 ms or above are run three times, of which the least counts.
  *
  * Prints one Markdown table per profile, each row as soon as it and those before it are done: wall
  * time of planning, of NVRTC and in all, candidates, how many of them were compiled until one did
@@ -28,7 +27,6 @@
 #include <string.h>
 
 #define ROW_IS_FAR 1.3                    /* times the floor */
-#define ROW_IS_SLOW 250.0                 /* ms */
 
 enum { MAX_WORKERS = 16, MAX_NAMES = 16, MAX_ROWS = 16384 };
 
@@ -206,19 +204,23 @@ static int ascending(const void *x, const void *y) {
 /* How long single rows took from text to machine code.  */
 static void print_times(Bench *b, const char *profile) {
     double *ms = ARENA_ARRAY(b->a, double, b->n_line);
-    int n = 0, slow = 0, again = 0;
+    double *ratio = ARENA_ARRAY(b->a, double, b->n_line);
+    int n = 0, compiled = 0, again = 0;
     for (int i = 0; i < b->n_line; i++) {
         const Line *l = &b->line[i];
         if (strcmp(l->profile, profile) != 0 || l->failure) continue;
         ms[n++] = l->total_ms;
-        slow += l->total_ms > ROW_IS_SLOW;
+        if (l->nvrtc_ms > 0) ratio[compiled++] = l->total_ms / l->nvrtc_ms;
         again += l->tried > 1;
     }
     if (n == 0) return;
     qsort(ms, (size_t)n, sizeof *ms, ascending);
-    printf("%s: a row takes %.0f ms in the middle, %.0f ms at 95 %%, %.0f ms at most; %d above "
-           "%.0f ms; %d tried a second plan\n", profile, ms[n / 2], ms[n * 95 / 100], ms[n - 1],
-           slow, ROW_IS_SLOW, again);
+    printf("%s: a row takes %.0f ms (median), %.0f ms at 95 %%, %.0f ms at most; %d tried a second "
+           "plan\n", profile, ms[n / 2], ms[n * 95 / 100], ms[n - 1], again);
+    if (compiled == 0) return;
+    qsort(ratio, (size_t)compiled, sizeof *ratio, ascending);
+    printf("%s: that is %.2f times NVRTC's own time (median), %.2f at 95 %%\n", profile,
+           ratio[compiled / 2], ratio[compiled * 95 / 100]);
 }
 
 static void print_sums(Bench *b, const char *profile) {

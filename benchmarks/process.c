@@ -31,7 +31,7 @@ static bool spawn(const char *program, char *const *argv, int in, pid_t *child) 
     return ok;
 }
 
-static double once(const char *program, const char *profile, const char *te) {
+double process_ms(const char *program, const char *profile, const char *te) {
     char *const argv[] = {(char *)program, "-", "--profile", (char *)profile, "--emit=cubin",
                           "-o", "-", NULL};
     FILE *in = input_of(te);
@@ -43,14 +43,4 @@ static double once(const char *program, const char *profile, const char *te) {
     double ms = (clock_now_s() - start) * 1e3;
     fclose(in);
     return ok && status == 0 ? ms : -1;
-}
-
-double process_ms(const char *program, const char *profile, const char *te) {
-    enum { NEAR_LIMIT_MS = 238, RUNS = 3 };
-    double least = once(program, profile, te);
-    for (int i = 1; i < RUNS && least > NEAR_LIMIT_MS; i++) {
-        double ms = once(program, profile, te);
-        least = ms < least ? ms : least;
-    }
-    return least;
 }

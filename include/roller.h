@@ -185,9 +185,7 @@ typedef struct {
     int64_t workspace_limit;  /* bytes; 0: none is imposed */
     const char *arch;         /* compile target; NULL: the profile's */
     int check;                /* roller_compile: prove the kernel as well */
-    /* Of ptxas' optimizer, 2 or 3, for all plans that are made; 0: 3, but 2 where that is expected
-     * to take too long (docs/compile-time.md).  For plans to be timed: 3.  */
-    int level;
+    int fast_compile;         /* level 2 of ptxas, not 3: compiled sooner, loops may be slower */
 } RollerPlanOptions;
 ROLLER_API RollerStatus roller_plan(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                                     const RollerPlanOptions *o, RollerPlans **out);

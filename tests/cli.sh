@@ -73,17 +73,8 @@ run 0 'several dumps' --dry-run --dump=te,access,tiles,plan,lowered,source,resou
 run 0 'plan dump' --dry-run --dump=plan mm.te && cp out mm.plan &&
     run 0 'plan read back' --dry-run --dump=plan --plan mm.plan mm.te &&
     try 'the plan is the same' cmp out mm.plan
-cat >wide.te <<'END'
-op wide(A: bf16[2048,8192], B: bf16[5120,8192]) -> C: bf16[2048,5120] { C[m,n] += A[m,k] * B[n,k]; }
-END
-run 0 'a level' --dump=plan --dry-run wide.te && has out '^  level 2$' 'as the time to compile asks for' &&
-    cp out wide.plan &&
-    run 0 'of a plan text' --json --dry-run --plan wide.plan wide.te &&
-    has out '"level": 2' 'is that of the kernel'
-run 0 'a level given' --dump=plan --level 3 --dry-run wide.te &&
-    try 'is taken' sh -c '! grep -q level out'
-run 2 'no level' --level 1 wide.te
-run 2 'two levels' --level 2 --plan wide.plan wide.te
+run 0 'fast compilation' --json --fast-compile --dry-run --plan mm.plan mm.te &&
+    has out '"level": 2' 'is told of the kernel'
 cat >turned.te <<'END'
 op turned(X: f32[8192,8192]) -> Y: f32[8192,8192] { Y[i,j] = X[j,i] + 1; }
 END

@@ -97,10 +97,7 @@ static Status take(void *user, int id, const char *value) {
                                  value);
         o->align = (int)n;
         break;
-    case GEN_LEVEL:
-        s = option_number(r->t, value, 2, 3, &n);
-        o->level = (int)n;
-        break;
+    case GEN_FAST_COMPILE: o->fast_compile = true; break;
     case GEN_WORKSPACE:
         s = option_number(r->t, value, 0, INT64_MAX / 16, &n);
         o->workspace_limit = (int64_t)n;
@@ -171,9 +168,6 @@ static Status consistent(Reader *r) {
     if (o->plan && o->top > 1)
         return option_refuse(r->t, NULL,
                              "--plan gives one plan: it cannot be combined with --top%s", "");
-    if (o->plan && o->level)
-        return option_refuse(r->t, NULL,
-                             "a plan says its level: --plan cannot be combined with --level%s", "");
     if (o->measure && o->device && strcmp(o->device, "sim") == 0)
         return option_refuse(r->t, "the simulator's times are the model's own: --device N or UUID",
                              "--measure needs a device, not '%s'", o->device);
@@ -197,7 +191,6 @@ Status gen_options(Arena *a, Diag *d, int argc, char **argv, GenOptions *out) {
     if (s || out->act == ACT_HELP || out->act == ACT_VERSION) return s;
     s = consistent(&r);
     if (out->top == 0) out->top = out->measure && !out->plan ? 10 : 1;
-    if (out->level == 0 && out->measure) out->level = 3;
     return s;
 }
 

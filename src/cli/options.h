@@ -21,8 +21,8 @@
     X(WATCHDOG, "watchdog", 0, "S", "longest wait for a kernel on a device (20)")                  \
     X(PLAN, "plan", 0, "FILE", "use this plan text instead of planning")                           \
     X(ALIGN, "align", 0, "N", "promised alignment of every tensor, bytes (16)")                    \
-    X(LEVEL, "level", 0, "2|3",                                                                    \
-      "of ptxas (3, but 2 where that takes too long; 3 with --measure)")                           \
+    X(FAST_COMPILE, "fast-compile", 0, NULL,                                                       \
+      "level 2 of ptxas, not 3: compiled sooner, loops may be slower")                             \
     X(WORKSPACE, "workspace-limit", 0, "BYTES", "reject plans that need more (none)")              \
     X(CHECK, "check", 0, NULL,                                                                     \
       "prove the kernel: run it and compare with the reference")                                   \
@@ -94,9 +94,10 @@ typedef struct {
     Words defines, profiles, archs, at;
     const char *op, *output, *plan, *device;
     uint32_t emit, dump;      /* bits of GenEmit, GenDump */
-    int top, align, level;    /* level: 0: as each plan needs */
+    int top, align;
     int64_t workspace_limit;  /* 0: none is imposed */
     bool measure, check, counters, explain, json, dry_run, make_rule_too, line_info, werror;
+    bool fast_compile;
     int verbosity;            /* -1 quiet, 1 verbose */
     Binding *in, *out;
     int n_in, n_out;

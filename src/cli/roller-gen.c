@@ -58,7 +58,7 @@ static RollerPlanOptions plan_options(const Gen *g, const Result *r) {
                                .top = g->o.top,
                                .align = g->o.align,
                                .workspace_limit = g->o.workspace_limit,
-                               .level = g->o.level,
+                               .fast_compile = g->o.fast_compile,
                                .arch = r->arch};
 }
 

@@ -172,13 +172,10 @@ const char *const *address_batch_digits(const Kernel *k, const Side *s) {
     return digit;
 }
 
-/* One value of each chunk: a constant, or an entry of an array.  Where the loop alone uses them the
- * compiler would find them anew in each step.  */
+/* One value of each chunk: a constant, or an entry of an array.  */
 static void set_part(Kernel *k, const Side *s, const char *name, bool wide, const char *value) {
-    bool hidden = k->c.r->fill_in_loop && !wide;
     if (gather_count(k, s) == 1)
         cg_line(k->cg, "const %s %c_%s = %s;", place_type(wide), s->id, name, value);
-    else if (hidden) cg_line(k->cg, "%c_%s[i] = rl_hidden(%s);", s->id, name, value);
     else cg_line(k->cg, "%c_%s[i] = %s;", s->id, name, value);
 }
 

@@ -67,14 +67,11 @@ static void one_k(Kernel *k, const char *kk, bool last) {
                            cg_text(cg, "(%s + 1) & 1", kk));
         else if (!last) fetch_now(k, s, kk);
     }
-    bool entered = k->c.r->fill_in_loop && last;
-    if (entered) cg_open(cg, "if (step >= 0)");
     if (k->c.masks_k)
         cg_open(cg, "if (k_now + %s%s%s < K)", k->c.warps[AX_K] > 1 ? "k_warp + " : "",
                 body ? "kb + " : "", kk);
     outer_product(k, kk);
     if (k->c.masks_k) cg_close(cg);
-    if (entered) cg_close(cg);
 }
 
 void compute_simt(Kernel *k, const Phase *ph) {

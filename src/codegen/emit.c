@@ -11,10 +11,8 @@
  * loops are not to be unrolled.  */
 static void print_steps(Kernel *k) {
     Cg *cg = k->cg;
-    bool fills = k->c.r->fill_in_loop;
     if (k->c.may_be_empty) cg_open(cg, "if (steps > 0)");
-    if (fills) cg_line(cg, "// fill: a turn before the first step, which only loads for it");
-    cg_line(cg, "int step = %d;", fills ? -1 : 0);
+    cg_line(cg, "int step = 0;");
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "do");
     if (k->c.matrix.promotes) mma_partial(k);
@@ -86,7 +84,6 @@ static void print_phase(Kernel *k, const Phase *ph) {
     case PHASE_STEPS: print_steps(k); break;
     case PHASE_AGAIN: print_again(k); break;
     case PHASE_LOAD: load_step(k); break;
-    case PHASE_BEGUN: cg_open(k->cg, "if (step >= 0)"); break;
     case PHASE_ISSUED: load_issued(k); break;
     case PHASE_BODIES:
         cg_line(k->cg, "#pragma unroll 1");

@@ -247,23 +247,8 @@ void fragment_mma_fetch(Kernel *k, const char *kk, const char *buffer) {
 }
 
 /* The last slice of the turn before the first step: zeros, which the products may have.  */
-static void clear_last(Kernel *k) {
-    Cg *cg = k->cg;
-    cg_line(cg, "// fragment: zeros for the last slice of the turn before the first step");
-    for (int i = 0; i < 2; i++) {
-        const Side *s = &k->c.side[i];
-        cg_line(cg, "#pragma unroll");
-        cg_line(cg, "for (int f = 0; f < %d; f++) %c_frag[1][f] = 0;", fragment_words(k, s), s->id);
-    }
-    cg_blank(cg);
-}
-
 void fragment_mma_first(Kernel *k) {
     const Contract *c = &k->c;
-    if (c->r->fill_in_loop) {
-        clear_last(k);
-        return;
-    }
     bool certain = !c->may_be_empty && c->steps > 0;
     cg_line(k->cg, "// fragment: registers of the first slice");
     if (!certain) cg_open(k->cg, "if (0 < steps)");

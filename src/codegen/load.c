@@ -54,35 +54,9 @@ static bool is_certain(const Contract *c) {
     return !c->sliced && !c->varying_k && c->steps >= c->ahead_steps;
 }
 
-/* What a turn of the loop before the first step cannot do: the first tables, and copies that stand
- * between products.  */
-static void load_before(Kernel *k) {
-    const Contract *c = &k->c;
-    Cg *cg = k->cg;
-    if (c->tables) {
-        table_next(k);
-        cg_line(cg, "__syncthreads();");
-    }
-    for (int i = 0; i < 2; i++) {
-        const Side *s = &c->side[i];
-        if (!s->spread) continue;
-        cg_line(cg, "// fill: the first step, operand %c", s->id);
-        if (is_certain(c)) cg_scope(cg);
-        else cg_open(cg, "if (0 < steps)");
-        address_step(k, s);
-        load_async(k, s, true);
-        cg_close(cg);
-        cg_blank(cg);
-    }
-}
-
 void load_fill(Kernel *k) {
     const Contract *c = &k->c;
     Cg *cg = k->cg;
-    if (c->r->fill_in_loop) {
-        load_before(k);
-        return;
-    }
     cg_line(cg, "// fill: the first %s", c->ahead_steps > 1 ? "steps" : "step");
     if (c->tables) {
         table_next(k);

@@ -19,11 +19,9 @@ static void add_compute(Lowered *l, int from, int to) {
 static void add_step(Lowered *l, const Contract *c) {
     int unroll = c->r->unroll, last = c->matrix.used ? c->r->thread.extent[AX_K] : 1;
     add(l, PHASE_LOAD);
-    if (c->r->fill_in_loop) add(l, PHASE_BEGUN);
     if (c->bodies > 1) add(l, PHASE_BODIES);
     add_compute(l, 0, c->any_ahead ? unroll - last : unroll);
     if (c->bodies > 1) add(l, c->any_ahead ? PHASE_LAST : PHASE_END);
-    if (c->r->fill_in_loop) add(l, PHASE_END);
     if (c->spread) add(l, PHASE_ISSUED);
     if (c->staged) add(l, PHASE_KEEP);
     add(l, PHASE_WAIT);
@@ -99,8 +97,8 @@ static void lower_contract(Arena *a, Lowered *l, const Contract *c) {
         add(l, c->side[side].l->region ? PHASE_REGION : PHASE_ADDRESS)->side = side;
     }
     add(l, PHASE_CLEAR);
-    if (!r->fill_in_loop || c->tables || c->spread) add(l, PHASE_FILL);
-    if (c->any_ahead && (!r->fill_in_loop || c->matrix.used)) add(l, PHASE_FRAGMENT);
+    add(l, PHASE_FILL);
+    if (c->any_ahead) add(l, PHASE_FRAGMENT);
     add(l, PHASE_STEPS);
     add_step(l, c);
     add(l, PHASE_AGAIN);

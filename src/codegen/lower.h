@@ -20,7 +20,6 @@
     X(STEPS,     "steps")     /* loop over the k-steps of the slice */                             \
     X(AGAIN,     "again")     /* the end of that loop */                                           \
     X(LOAD,      "load")      /* issues the loads of a later step */                               \
-    X(BEGUN,     "begun")     /* what follows is not done in the turn before the first step */     \
     X(ISSUED,    "issued")    /* all loads of a later step are */                                  \
     X(BODIES,    "bodies")    /* loop over the unrolled bodies of a step */                        \
     X(COMPUTE,   "compute")   /* k from..to of a body */                                           \

@@ -34,7 +34,6 @@ static void print_load(const Contract *c, int ahead, Buf *out) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &c->side[i];
         if (!s->present || s->l->region) continue;
-        if (!ahead && c->r->fill_in_loop && !s->spread) continue;
         buf_printf(out, "%s%c %s %d B", n++ ? ", " : "", s->id,
                    s->l->kind == LOAD_ASYNC ? "async" : "staged", s->l->vec * s->f->bytes);
     }
@@ -125,8 +124,7 @@ static void print_details(const Lowered *l, const Contract *c, const Phase *ph, 
         print_load(c, 0, out);
         break;
     case PHASE_STEPS:
-        buf_printf(out, "%lld of k %d%s", (long long)c->slice, (int)r->block.extent[AX_K],
-                   r->fill_in_loop ? ", and one before them" : "");
+        buf_printf(out, "%lld of k %d", (long long)c->slice, (int)r->block.extent[AX_K]);
         break;
     case PHASE_LOAD: print_load(c, c->ahead_steps, out); break;
     case PHASE_BODIES: buf_printf(out, "%d of k %d", c->bodies, r->unroll); break;
@@ -174,7 +172,7 @@ static void print_details(const Lowered *l, const Contract *c, const Phase *ph, 
 
 static bool opens(PhaseKind k) {
     return k == PHASE_SEGMENTS || k == PHASE_WHOLE || k == PHASE_STEPS || k == PHASE_BODIES ||
-           k == PHASE_BEGUN || k == PHASE_LAST || k == PHASE_ELEMENTS;
+           k == PHASE_LAST || k == PHASE_ELEMENTS;
 }
 
 void lower_print(const Device *dev, const Lowered *l, Buf *out) {

@@ -205,8 +205,7 @@ void place_thread(Kernel *k) {
     thread_place(k);
     slice_place(k);
     if (k->c.r->stages > 1)
-        cg_line(cg, "int put = 0, take = %s;",
-                k->c.r->fill_in_loop ? "(STAGES - 1) * STAGE" : "0");
+        cg_line(cg, "int put = 0, take = 0;");
     if (k->c.tables) cg_line(cg, "int turn = 0;");
     cg_blank(cg);
 }

@@ -175,8 +175,7 @@ void region_load(Kernel *k, const Side *s) {
     const char *digit[TE_MAX_INDICES] = {"0"}, *first = "0";
     cg_line(cg, "// region: operand %c, %d lines of %d elements, each once", s->id, (int)g->lines,
             (int)g->row);
-    cg_line(cg, "int %c_row[%d], %c_places = %c_PLACES%s;", s->id, row_count(k, s), s->id, upper(s),
-            k->c.r->fill_in_loop ? cg_text(cg, " - BK * %d", ENTRY) : "");
+    cg_line(cg, "int %c_row[%d], %c_places = %c_PLACES;", s->id, row_count(k, s), s->id, upper(s));
     cg_scope(cg);
     const char *at = s->side ? "n0" : "m0";
     address_digits(k, own, cg_text(cg, "%c_mn", s->id), at, address_axis_wide(k, s->own), digit);

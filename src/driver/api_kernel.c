@@ -22,7 +22,8 @@ Status kernel_build(const RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *
     k->plan = plans->plan[rank];
     BuildOptions o = {.nvrtc = &ctx->nvrtc,
                       .arch = arch ? arena_strdup(a, arch) : plans->arch,
-                      .line_info = ctx->line_info};
+                      .line_info = ctx->line_info,
+                      .fast_compile = set->options.fast_compile};
     WholePlan *whole = &k->plan.whole;
     Status s = best ? compile_best(a, d, set, rank, &o, whole, &k->build)
                     : compile_build(a, d, whole, set->dev, set->options.align, &o, &k->build);

@@ -79,10 +79,7 @@ static Status plan(RollerCtx *ctx, void *user) {
     CompileOptions o = {.top = c->o.top,
                         .align = c->o.align,
                         .workspace_limit = c->o.workspace_limit > 0 ? c->o.workspace_limit : -1,
-                        .level = c->o.level};
-    if (o.level && o.level != 2 && o.level != 3)
-        return diag_error(d, ST_USAGE, NULL, DIAG_NOWHERE, "the level of ptxas is 2 or 3, not %d",
-                          o.level);
+                        .fast_compile = c->o.fast_compile != 0};
     double begin = clock_now_s();
     const Device *dev = c->profile->dev;
     if (c->o.arch) {

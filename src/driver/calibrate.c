@@ -82,7 +82,7 @@ static Status time_one(Calibrating *c, Diag *d, const CalibrateOptions *o, int i
     PlanSet set;
     Build build;
     int best;
-    CompileOptions options = {.top = 1, .workspace_limit = -1, .level = 3};
+    CompileOptions options = {.top = 1, .workspace_limit = -1};
     t->name = kernels[i].name;
     Status s = te_parse(a, d, t->name, text, strlen(text), NULL, NULL, 0, &te);
     if (!s) s = compile_plan(a, d, te, &c->model, &options, &set);

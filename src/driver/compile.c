@@ -1,6 +1,5 @@
 #include "driver/compile.h"
 #include "base/clock.h"
-#include "driver/level.h"
 #include "driver/size_splits.h"
 #include <math.h>
 #include <string.h>
@@ -139,7 +138,6 @@ Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const Co
     if (s) return s;
     *out = set[best];
     if (te->runtime) s = size_splits_plan(a, set, n, out);
-    if (!s) level_choose(out);
     return s;
 }
 
@@ -236,7 +234,7 @@ Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev
     s = nvrtc_open(a, d, o->nvrtc, out->arch, &compiler);
     if (s) return s;
     nvrtc_version(compiler, &out->nvrtc_major, &out->nvrtc_minor);
-    out->level = level_of(&plan->rplan);
+    out->level = o->fast_compile ? 2 : 3;
     NvrtcRequest request = {.ptx = true, .cubin = true, .line_info = o->line_info,
                             .level = out->level};
     s = nvrtc_compile(compiler, a, d, out->program.source, out->arch, &request, &out->nvrtc);

@@ -12,7 +12,7 @@ typedef struct {
     int top;                  /* plans to rank; 0: 1 */
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
     int64_t workspace_limit;  /* bytes; < 0: none */
-    int level;                /* of ptxas, 2 or 3, for every plan; 0: as each one needs */
+    bool fast_compile;        /* of every plan, see BuildOptions */
 } CompileOptions;
 
 /* The candidates of one kernel group, best first.  */
@@ -57,6 +57,7 @@ typedef struct {
     const NvrtcOptions *nvrtc;            /* NULL: defaults */
     const char *arch;         /* compile target; NULL: the device's */
     bool line_info;
+    bool fast_compile;        /* level 2 of ptxas, not 3: sooner, for longer loops */
     const bool *only;         /* per program of all splits: is it wanted?  NULL: all are */
 } BuildOptions;
 
@@ -64,7 +65,7 @@ typedef struct {
     KernelProgram program;
     const char *arch;
     bool compiled;            /* false: only the source exists */
-    int level;                /* of ptxas: that of the whole plan, also where only some is wanted */
+    int level;                /* of ptxas, 2 or 3 */
     NvrtcOutput nvrtc;
     int nvrtc_major, nvrtc_minor;
     double emit_ms, compile_ms;

@@ -1,5 +1,4 @@
 /* Why a plan was chosen, in the words of a kernel engineer.  */
-#include "microperf/compile_cost.h"
 #include "microperf/matrix.h"
 #include "microperf/views.h"
 
@@ -298,17 +297,6 @@ static MpTerm worst_term(const Estimate *x, const Estimate *best) {
     return worst;
 }
 
-/* Why a runner-up that is faster by prediction did not win.  */
-static void tell_compilation(const Story *s, const RProg *other) {
-    RProg x = *other, y = s->best->prog;
-    x.quick = y.quick = false;              /* as both were when they were compared */
-    x.fill_in_loop = y.fill_in_loop = false;
-    int ms = mp_compile_ms(s->p, s->dev, &x), won = mp_compile_ms(s->p, s->dev, &y);
-    buf_puts(s->out, ", as good");
-    if (ms > won) buf_printf(s->out, "; loses by: about %d ms more to compile", ms - won);
-    buf_putc(s->out, '\n');
-}
-
 static void tell_others(const Story *s, int n) {
     static const char *const text[] = {
 #define X(id, key, words) words,
@@ -323,12 +311,6 @@ static void tell_others(const Story *s, int n) {
         buf_puts(s->out, ": ");
         mp_fixed(s->out, e->us, 2);
         double more = best->us > 0 ? e->us / best->us - 1 : 0;
-        if (more < -5e-4) {
-            buf_puts(s->out, " us, -");
-            percent(s->out, -more);
-            tell_compilation(s, &s->best[i].prog);
-            continue;
-        }
         if (more < 5e-4) {
             buf_puts(s->out, " us, as good\n");
             continue;
@@ -390,7 +372,6 @@ void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const 
         buf_puts(out, "\nwhy this shape\n");
         mp_permute_explain(p, &r->prog, &r->estimate, out);
     }
-    mp_compile_explain(p, dev, &r->prog, out);
     tell_others(&s, n);
     tell_rejects(&s);
 }

@@ -66,9 +66,8 @@ typedef struct {
     Estimate estimate;
 } Ranked;
 /* The best `k` programs of the set by predicted time; ties are broken by the program's own fields,
- * so the order is the same everywhere.  Near-duplicates (same tiles, other raster) count as one
- * beyond the first.  The first one may be a program that is as good as the fastest but compiled
- * sooner (compile_cost.h); the others are in order of time.  */
+ * so the order is the same everywhere.  Near-duplicates (same tiles, other raster) count as
+ * one.  */
 Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RProgSet *set, int k,
                Ranked **out, int *n);
 

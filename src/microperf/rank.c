@@ -1,5 +1,4 @@
 /* The best programs of a set.  */
-#include "microperf/compile_cost.h"
 #include "microperf/model.h"
 
 #include <math.h>
@@ -124,55 +123,6 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     else mp_estimate_contract(m, r, memo, out);
 }
 
-/* An expected time of compilation as far as it matters.  */
-static int cost_of(int ms) { return ms < MP_COMPILE_LIMIT ? MP_COMPILE_LIMIT : ms; }
-
-/* May the program need a few registers more than expected?  If not and it does it spills, and is
- * compiled for nothing.  */
-static bool has_room(const Problem *p, const Device *dev, const RProg *r) {
-    enum { MORE = 8 };
-    int registers = r->registers + MORE;
-    return registers <= dev->limits.registers_per_thread.value &&
-           hal_blocks_per_sm(dev, r->threads, registers, r->smem) >= rprog_resident(p, dev, r);
-}
-
-/* The program to put first instead of the fastest one, or -1: of those that are as good, the
- * fastest one of those that are compiled soonest.  Of several kernels the average says whether the
- * fastest program takes too long, the longest how soon another one is done.  time: in ticks.  */
-static int as_good(const Problem *p, const Device *dev, const RProgSet *set, const int64_t *time,
-                   const Ranked *best) {
-    int64_t limit = ticks(&best->estimate);
-    int now = cost_of(mp_compile_ms(p, dev, &best->prog)), least = now, found = -1;
-    int part = dev->measured ? MP_AS_GOOD_MEASURED : MP_AS_GOOD_PUBLISHED;
-    if (limit < INT64_MAX / 2) limit += limit / part;
-    for (int i = 0; i < set->n && now >= MP_COMPILE_LIMIT + MP_COMPILE_GAIN; i++) {
-        if (time[i] > limit || !has_room(p, dev, &set->prog[i])) continue;
-        int ms = cost_of(mp_compile_longest_ms(p, dev, &set->prog[i]));
-        if (ms < least) least = ms;
-    }
-    if (now - least < MP_COMPILE_GAIN) return -1;
-    for (int i = 0; i < set->n; i++) {
-        if (time[i] > limit || (found >= 0 && time[i] >= time[found])) continue;
-        if (!has_room(p, dev, &set->prog[i])) continue;
-        int ms = cost_of(mp_compile_longest_ms(p, dev, &set->prog[i]));
-        if (ms < least + MP_COMPILE_GAIN) found = i;
-    }
-    return found;
-}
-
-/* Puts x in front of the n best, in place of one of its kind or of the last one.  */
-static int put_first(Ranked *best, int n, int k, const Ranked *x) {
-    int hole = n < k ? n : k - 1;
-    for (int i = 0; i < n; i++) {
-        if (!alike(&best[i].prog, &x->prog)) continue;
-        hole = i;
-        break;
-    }
-    memmove(best + 1, best, (size_t)hole * sizeof *best);
-    best[0] = *x;
-    return hole == n ? n + 1 : n;
-}
-
 Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RProgSet *set, int k,
                Ranked **out, int *n) {
     if (k < 1) k = 1;
@@ -183,18 +133,11 @@ Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RPr
     }
     Model m = mp_model(p, dev);
     CountMemo *memo = mp_count_memo(a);
-    int64_t *time = ARENA_ARRAY(a, int64_t, set->n);
     for (int i = 0; i < set->n; i++) {
         Ranked x = {.prog = set->prog[i]};
         estimate(&m, &x.prog, memo, &x.estimate);
-        time[i] = ticks(&x.estimate);
         if (*n == k && x.estimate.us > (*out)[k - 1].estimate.us + 1e-3) continue;
         *n = insert(*out, *n, k, &x);
     }
-    int first = as_good(p, dev, set, time, *out);
-    if (first < 0) return ST_OK;
-    Ranked x = {.prog = set->prog[first]};
-    estimate(&m, &x.prog, memo, &x.estimate);
-    *n = put_first(*out, *n, k, &x);
     return ST_OK;
 }

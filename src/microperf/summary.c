@@ -26,7 +26,7 @@ static void print_row(const RProg *r, Buf *out) {
     if (r->split > 1) buf_printf(out, ", split by %d", (int)r->split);
 }
 
-static void summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
+void mp_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
     if (r->skeleton == SK_STREAM) {
         buf_printf(out, "stream, %d threads, %d elements per thread, %d at once", r->threads,
                    (int)r->thread.extent[AX_M], r->store_vec);
@@ -58,10 +58,4 @@ static void summary(const Problem *p, const Device *dev, const RProg *r, Buf *ou
     if (r->tail > 0)
         buf_printf(out, ", last %d tiles by %d blocks", (int)r->tail, (int)r->units);
     if (r->raster == RASTER_GROUPED) buf_printf(out, ", groups of %d tile rows", r->group);
-}
-
-void mp_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
-    summary(p, dev, r, out);
-    if (r->fill_in_loop) buf_puts(out, ", filled in the loop");
-    if (r->quick) buf_puts(out, ", level 2");
 }

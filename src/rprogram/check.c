@@ -286,9 +286,6 @@ const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
     }
     if (r->unit < 0 || r->unit >= dev->n_unit) return "no such unit";
     if (r->skeleton != SK_CONTRACT && (r->tail || r->units)) return "only `contract` has a tail";
-    if (r->fill_in_loop && !rprog_may_fill_in_loop(p, dev, r)) {
-        return "the loop fills no pipeline of several stages of copies, or of several bodies";
-    }
     if ((why = check_extents(&c)) || (why = check_unit(&c))) return why;
     if (r->skeleton == SK_STREAM) {
         if ((why = check_stream(&c))) return why;

@@ -115,10 +115,6 @@ bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side);
 /* Does the last of many steps of a matrix unit store what waits in registers like any other, to a
  * stage that nobody reads any more, so that the loop over steps needs no branch for it?  */
 bool rprog_stores_always(const Problem *p, const Device *dev, const RProg *r);
-/* May a turn of the loop over steps, before the first of them, load for it?  Text that loads one
- * step ahead is printed once then.  Copies that stand between the products of matrix units stay
- * where they are.  */
-bool rprog_may_fill_in_loop(const Problem *p, const Device *dev, const RProg *r);
 /* Accesses of a thread that load an operand's tile, and how many of them until its places in the
  * tile come again: each of these has its own position, place and table entry, kept from step to
  * step.  */

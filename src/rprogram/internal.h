@@ -48,9 +48,7 @@ static inline int count_along(const RTile *outer, const RTile *inner, int axis) 
     X(SPLIT,    "split",    IN_CONTRACT | IN_ROW | IN_COLUMN)                                      \
     X(STATS,    "rows",     IN_CONTRACT)                                                           \
     X(KEEP,     "keep",     IN_ROW | IN_WINDOW)                                                    \
-    X(BLOCKS,   "blocks_per_sm", IN_ALL)                                                           \
-    X(FILL,     "fill",     IN_CONTRACT)                                                           \
-    X(LEVEL,    "level",    IN_ALL)
+    X(BLOCKS,   "blocks_per_sm", IN_ALL)
 enum { IN_CONTRACT = 1 << SK_CONTRACT, IN_STREAM = 1 << SK_STREAM, IN_ROW = 1 << SK_ROW,
        IN_COLUMN = 1 << SK_COLUMN, IN_WINDOW = 1 << SK_WINDOW,
        IN_PERMUTE = 1 << SK_PERMUTE,
@@ -62,14 +60,12 @@ typedef enum {
 #undef X
         KEY_COUNT
 } PlanKey;
-/* Is the line part of a section of this program?  Loads only of operands that are there.  Lines
- * `fill` and `level` may be missing, and then stand for `before` and 3.  */
+/* Is the line part of a section of this program?  Loads only of operands that are there.  */
 bool rprog_has_key(const Problem *p, Skeleton skeleton, PlanKey key);
 extern const char *const rprog_key_name[KEY_COUNT];
 extern const char *const rprog_skeleton_name[SK_COUNT];
 extern const char *const rprog_split_name[TE_SPLIT_COUNT];
 extern const char *const rprog_raster_name[3];
-extern const char *const rprog_fill_name[2];
 extern const char *const rprog_axis_name[AX_CLASSES];
 /* What every stream program has in the fields it does not use.  */
 RProg rprog_stream_base(void);

@@ -33,18 +33,6 @@ bool rprog_stores_always(const Problem *p, const Device *dev, const RProg *r) {
     return true;
 }
 
-bool rprog_may_fill_in_loop(const Problem *p, const Device *dev, const RProg *r) {
-    bool between = rprog_matrix(dev, r), loads = false, staged = false;
-    if (r->skeleton != SK_CONTRACT || r->unroll != r->warp.extent[AX_K]) return false;
-    for (int side = 0; side < 2; side++) {
-        const RLoad *l = &r->load[side];
-        if (!p->op[side].present || l->region) continue;
-        loads = true;
-        staged |= l->kind == LOAD_STAGED;
-    }
-    return staged || (loads && !between && r->stages == 2);
-}
-
 /* Elements in a row of the tile.  */
 static int row_length(const RProg *r, int side) {
     bool k_inner = r->load[side].layout.inner == AX_K;

@@ -26,7 +26,6 @@ const char *const rprog_split_name[TE_SPLIT_COUNT] = {
     TE_SPLITS(X)
 #undef X
 };
-const char *const rprog_fill_name[2] = {"before", "loop"};
 const char *const rprog_raster_name[3] = {"row", "column", "grouped"};
 const char *const rprog_axis_name[AX_CLASSES] = {"b", "m", "n", "k"};
 
@@ -112,8 +111,6 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
     case KEY_STATS: buf_puts(out, rprog_stats_name[r->stats]); break;
     case KEY_KEEP: buf_puts(out, rprog_keep_name[r->keep]); break;
     case KEY_BLOCKS: buf_printf(out, "%d", r->blocks_per_sm); break;
-    case KEY_FILL: buf_puts(out, rprog_fill_name[r->fill_in_loop]); break;
-    case KEY_LEVEL: buf_puts(out, r->quick ? "2" : "3"); break;
     case KEY_COUNT: break;
     }
 }
@@ -136,7 +133,6 @@ static void print_kernels(const RPlan *plan, const Device *dev, Buf *out) {
         buf_putc(out, '\n');
         for (PlanKey key = 0; key < KEY_COUNT; key++) {
             if (!rprog_has_key(&plan->problem[i], r->skeleton, key)) continue;
-            if ((key == KEY_LEVEL && !r->quick) || (key == KEY_FILL && !r->fill_in_loop)) continue;
             buf_printf(out, "  %s ", rprog_key_name[key]);
             print_value(out, key, &plan->problem[i], r, dev);
             buf_putc(out, '\n');

@@ -12,8 +12,7 @@ static Status finish_kernel(Reader *r) {
         const char *name = rprog_key_name[key];
         Word w = {name, strlen(name), 0};
         bool wanted = rprog_has_key(p, x->skeleton, key), seen = (r->seen >> key) & 1;
-        bool optional = key == KEY_FILL || key == KEY_LEVEL;
-        if (wanted == seen || (wanted && optional)) continue;
+        if (wanted == seen) continue;
         return reader_fail(r, r->kernel_pos, wanted ? "the kernel has no line '%.*s'"
                                                     : "line '%.*s' does not apply here", w);
     }
@@ -91,7 +90,19 @@ static Status begin_kernel(Reader *r, Word head) {
     return ST_OK;
 }
 
+/* Lines of earlier plan texts about how a program was compiled, not what it is: `fill` (where the
+ * first step was loaded) and `level` (of ptxas) are read and have no effect.  */
+static bool is_retired(Word w) { return reader_is(w, "fill") || reader_is(w, "level"); }
+
+static void skip_line(Reader *r) {
+    while (reader_word(&r->at).len > 0) continue;
+}
+
 static Status read_key(Reader *r, Word w) {
+    if (is_retired(w)) {
+        skip_line(r);
+        return ST_OK;
+    }
     for (PlanKey key = 0; key < KEY_COUNT; key++) {
         if (!reader_is(w, rprog_key_name[key])) continue;
         if ((r->seen >> key) & 1) return reader_fail(r, w.pos, "second line '%.*s'", w);

@@ -159,13 +159,6 @@ static Status read_stats(Reader *r, RowStats *out) {
     return s;
 }
 
-static Status read_fill(Reader *r, bool *in_loop) {
-    int which = 0;
-    Status s = reader_name(r, rprog_fill_name, 2, &which);
-    *in_loop = which == 1;
-    return s;
-}
-
 /* N [tail TILES units BLOCKS]  */
 static Status read_slices(Reader *r, RProg *x) {
     static const char *const tail[] = {"tail"}, *const units[] = {"units"};
@@ -223,11 +216,6 @@ Status reader_value(Reader *r, PlanKey key, RProg *x) {
     case KEY_BLOCKS:
         s = reader_int(r, 1, 256, &v);
         x->blocks_per_sm = (int16_t)v;
-        return s;
-    case KEY_FILL: return read_fill(r, &x->fill_in_loop);
-    case KEY_LEVEL:
-        s = reader_int(r, 2, 3, &v);
-        x->quick = v == 2;
         return s;
     case KEY_COUNT: break;
     }

@@ -266,8 +266,6 @@ typedef struct {
     int16_t blocks_per_sm;    /* promised to the compiler as far as the grid has them */
     int16_t registers;        /* expected per thread */
     int32_t smem;             /* dynamic shared memory, bytes */
-    bool fill_in_loop;        /* a turn of the loop loads the first step, which is less text */
-    bool quick;               /* compiled at ptxas' level 2, not 3: sooner, for a longer loop */
 } RProg;
 
 /* Reasons a program is dropped; counted, shown by --explain.  */

@@ -58,14 +58,6 @@ static int64_t *any_sizes(const Trip *t, Rng *rng) {
     return value;
 }
 
-/* Any program of a set, one in four at level 2, half of those that may be filled in the loop.  */
-static RProg any_of(const Trip *t, const Problem *p, const RProgSet *all, Rng *rng) {
-    RProg r = all->prog[rng_below(rng, (uint32_t)all->n)];
-    r.quick = rng_below(rng, 4) == 0;
-    r.fill_in_loop = rng_below(rng, 2) == 0 && rprog_may_fill_in_loop(p, t->set.dev, &r);
-    return r;
-}
-
 /* Any program of group g at some sizes; false if there is none.  */
 static bool any_program(Trip *t, const RPlan *p, int g, const int64_t *size, Rng *rng, int to) {
     Diag quiet = diag_new(t->arena);
@@ -75,7 +67,7 @@ static bool any_program(Trip *t, const RPlan *p, int g, const int64_t *size, Rng
     if (rtile_problem(t->arena, &quiet, p->te, &p->group[g], ALIGN, &whole)) return false;
     rtile_resize(t->arena, &whole, te_sized(t->arena, p->te, size), ALIGN, &p->problem[to]);
     if (rprog_candidates(t->arena, &quiet, &p->problem[to], t->set.dev, &o, &all)) return false;
-    p->prog[to] = any_of(t, &p->problem[to], &all, rng);
+    p->prog[to] = all.prog[rng_below(rng, (uint32_t)all.n)];
     return true;
 }
 
@@ -141,7 +133,7 @@ const char *trip_choose_any(Trip *t, uint64_t seed) {
         RProgSet all;
         if (rprog_candidates(t->arena, &t->diag, &t->set.plans[g].problem, t->set.dev, &o, &all))
             return said(t, "candidates");
-        t->whole.rplan.prog[g] = any_of(t, &t->set.plans[g].problem, &all, &rng);
+        t->whole.rplan.prog[g] = all.prog[rng_below(&rng, (uint32_t)all.n)];
     }
     return NULL;
 }

@@ -95,14 +95,14 @@ static const struct {
      " a async cp.async.16 vec 8 along k inner k swizzle 2 1 0\n"
      " b async cp.async.16 vec 8 along n inner n swizzle 3 0 0\n store 8 shared\n"
      " raster grouped 8\n split 1\n blocks_per_sm 1\n"},
-    {"weights_filled", "a100",
+    {"weights_converted", "a100",
      "param M = 20, N = 64, K = 256; op f(A: bf16[M,K], B: i8[N,K], s: bf16[N]) -> Y: bf16[M,N] {"
      " t[m,n] += A[m,k] * bf16(B[n,k]); Y[m,n] = t[m,n] * s[n]; }",
      "kernel 0\n skeleton contract\n unit mma.m16n8k16.bf16.f32\n block 1 16 8 64\n"
      " warp 1 16 8 32\n thread 1 16 8 16\n vec 1 2\n unroll 32\n stages 2\n"
      " a async cp.async.16 vec 8 along k inner k swizzle 3 0 0\n"
      " b staged ldg_sts.8 vec 8 along k inner k swizzle 3 0 0\n store 8 shared\n"
-     " raster row\n split 1\n blocks_per_sm 6\n fill loop\n level 2\n"},
+     " raster row\n split 1\n blocks_per_sm 6\n"},
     {"conv_mma", "h200",
      "param N=1, C=64, H=9, W=9, F=72; op f(X: f16[N,H,W,C], K: f16[F,3,3,C]) ->"
      " Y: f16[N,H,W,F] { Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[f,r,s,c]; }",

@@ -323,22 +323,12 @@ static const char *run_one(Run *run, KernelCase *c, int u, int f, const char *te
     return wrong ? wrong : compute(run, c, u, seed);
 }
 
-/* Once more with the first step loaded by a turn of the loop, where it may be.  */
-static const char *run_filled(Run *run, KernelCase *c, int u, uint64_t seed) {
-    RProg *r = &c->plan.prog[0];
-    if (!rprog_may_fill_in_loop(&c->plan.problem[0], c->dev, r)) return NULL;
-    r->fill_in_loop = true;
-    run->kernels++;
-    return compute(run, c, u, seed);
-}
-
 static void one(Run *run, int u, int f, const char *name, const char *text) {
     KernelCase c = {0};
     if (run->only && !strstr(name, run->only)) return;
     uint64_t seed = (uint64_t)f + 1;
     const char *wrong = run_one(run, &c, u, f, text, seed);
     run->kernels++;
-    if (!wrong) wrong = run_filled(run, &c, u, seed);
     if (!wrong) return;
     run->failed++;
     print_error("%s\n", kernel_report(&c, name, wrong));

@@ -47,7 +47,7 @@ static bool same(const RProg *x, const RProg *y) {
            x->raster == y->raster && x->group == y->group && x->split == y->split &&
            x->swapped == y->swapped && x->via == y->via &&
            x->threads == y->threads && x->blocks_per_sm == y->blocks_per_sm &&
-           x->registers == y->registers && x->smem == y->smem && x->quick == y->quick;
+           x->registers == y->registers && x->smem == y->smem;
 }
 
 /* What the sweeps plan: sizes around powers of two, primes, ones, skinny ones, convolutions.  */
@@ -126,7 +126,6 @@ static void text_round_trip(Arena *a) {
             RProgSet set = candidates(a, &p[i], dev);
             for (int j = 0; j < set.n; j += d ? 37 : 1) {
                 ArenaMark inner = arena_mark(a);
-                set.prog[j].quick = j % 3 == 0;
                 RPlan plan = plan_of(&p[i], &set.prog[j]), back = plan_of(&p[i], NULL);
                 Buf text = buf_new(a), again = buf_new(a);
                 Diag own = diag_new(a);
@@ -301,13 +300,6 @@ static const Wrong wrong[] = {
     {START "raster grouped\n", "a number is missing", NULL, 5, 15},
     {START "raster snake\n", "unknown word 'snake'", "one of: row, column, grouped", 5, 8},
     {START "block 1 8 8 8\n", "the kernel has no line 'warp'", NULL, 2, 1},
-    {START "level 1\n", "1 is out of range", "it can be 2 to 3", 5, 7},
-    {START "level 4\n", "4 is out of range", "it can be 2 to 3", 5, 7},
-    {START "level\n", "a number is missing", NULL, 5, 6},
-    {START "level fast\n", "expected a number, got 'fast'", NULL, 5, 7},
-    {START "level 2 3\n", "unexpected '3'", NULL, 5, 9},
-    {START "level 2\nlevel 3\n", "second line 'level'", NULL, 6, 1},
-    {HEAD "level 2\n", "line 'level' before 'skeleton'", NULL, 3, 1},
 };
 
 static void malformed_texts(Arena *a) {
@@ -330,36 +322,27 @@ static void malformed_texts(Arena *a) {
 
 static void test_malformed_texts(void **state) { run(state, malformed_texts); }
 
-/* The line `level` may be anywhere behind the skeleton; it says 2 or 3, and is printed for 2.  */
-static void levels_of_texts(Arena *a) {
+/* Lines of earlier versions, about how a program was compiled, change nothing.  */
+static void retired_lines(Arena *a) {
+    static const char *const line[] = {"level 2", "level 3", "fill loop", "fill before"};
     Device *dev = fixture_device(a, "h200");
     Problem p = fixture_matmul(1, 512, 512, 512, false, false, TE_F32);
     RProg r = good(a, &p, dev);
     RPlan plan = plan_of(&p, &r);
     Buf usual = buf_new(a);
-    assert_false(r.quick);
     rprog_print(&plan, dev, &usual);
-    assert_null(strstr(buf_str(&usual), "level"));
-    const char *unit = strstr(buf_str(&usual), "  unit");
-    for (int level = 2; level <= 3; level++) {
-        for (int place = 0; place < 2; place++) {
-            const char *at = place ? unit : buf_str(&usual) + usual.len;
-            const char *text = arena_printf(a, "%.*s  level %d\n%s", (int)(at - buf_str(&usual)),
-                                            buf_str(&usual), level, at);
-            RPlan back = plan_of(&p, NULL);
-            Diag d = diag_new(a);
-            assert_int_equal(rprog_read(a, &d, "x", text, strlen(text), dev, &back), ST_OK);
-            assert_int_equal(back.prog[0].quick, level == 2);
-            Buf again = buf_new(a);
-            rprog_print(&back, dev, &again);
-            assert_string_equal(buf_str(&again),
-                                arena_printf(a, "%s%s", buf_str(&usual),
-                                             level == 2 ? "  level 2\n" : ""));
-        }
+    for (int i = 0; i < 4; i++) {
+        const char *text = arena_printf(a, "%s  %s\n", buf_str(&usual), line[i]);
+        RPlan back = plan_of(&p, NULL);
+        Diag d = diag_new(a);
+        assert_int_equal(rprog_read(a, &d, "x", text, strlen(text), dev, &back), ST_OK);
+        Buf again = buf_new(a);
+        rprog_print(&back, dev, &again);
+        assert_string_equal(buf_str(&again), buf_str(&usual));
     }
 }
 
-static void test_levels_of_texts(void **state) { run(state, levels_of_texts); }
+static void test_retired_lines(void **state) { run(state, retired_lines); }
 
 /* Cut, doubled and changed bytes of a good text: an error or a legal program, never a crash.  */
 static void damaged_texts(Arena *a) {
@@ -368,7 +351,6 @@ static void damaged_texts(Arena *a) {
     RProg r = good(a, &p, dev);
     RPlan plan = plan_of(&p, &r);
     Buf text = buf_new(a);
-    r.quick = true;
     rprog_print(&plan, dev, &text);
     Rng rng = {11};
     for (int i = 0; i < 3000; i++) {
@@ -399,7 +381,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_broken_rules, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rules_of_problems, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_malformed_texts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_levels_of_texts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_retired_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_texts, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,6 @@
 #include "driver/compile.h"
 #include "driver/run.h"
 #include "driver/sample.h"
-#include "microperf/compile_cost.h"
 #include "microperf/microperf.h"
 #include "plan_fixture.h"
 #include "stats_case.h"
@@ -280,49 +279,6 @@ static void test_strips(void **state) {
     arena_destroy(a);
 }
 
-/* Each division and each call that is made of a lane's outputs takes the compiler more time, but
- * not what becomes a multiplication.  */
-static void test_compile_cost(void **state) {
-    (void)state;
-    static const char *const made[] = {
-        "t[b,i,j] * 0.25", "t[b,i,j] / 4", "t[b,i,j] / sqrt(f32(D))",      /* as cheap */
-        "t[b,i,j] / 3", "exp(t[b,i,j])", "exp(t[b,i,j]) / 3",              /* dearer and dearer */
-    };
-    enum { N = sizeof made / sizeof *made };
-    Arena *a = arena_create(NULL);
-    const Device *dev = fixture_device(a, "a100");
-    KernelCase c[N];
-    for (int i = 0; i < N; i++) {
-        const char *text = arena_printf(a, "param B = 2, M = 64, N = 64, D = 64;"
-            "op f(Q: f16[B,M,D], K: f16[B,N,D]) -> S: f32[B,M,N] {"
-            " t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]); u[b,i,j] = %s; z[b,i] = sum[j](u[b,i,j]);"
-            " S[b,i,j] = u[b,i,j] - z[b,i]; }", made[i]);
-        assert_null(kernel_open_split(&c[i], a, dev, text, NULL, TE_SPLIT_JOINED));
-        assert_int_equal(c[i].plan.n, 1);
-    }
-    for (int s = 0; s < 6; s++) {
-        assert_true(stats_pick(&c[0], stats_kinds[s], 7));
-        const RProg *r = &c[0].plan.prog[0];
-        double sums = stats_kinds[s].matrix ? r->warp.extent[AX_M] * r->warp.extent[AX_N] / 32.0
-                                            : r->thread.extent[AX_M] * r->thread.extent[AX_N];
-        int ms[N];
-        for (int i = 0; i < N; i++) ms[i] = mp_compile_ms(&c[i].plan.problem[0], dev, r);
-        assert_int_equal(ms[0], ms[1]);
-        assert_int_equal(ms[0], ms[2]);
-        /* The map takes the results' place, so a kernel makes it once: that of whole rows, and two
-         * of the three of parts, the second one perhaps for a vector at a time.  */
-        bool whole = stats_kinds[s].stats == STATS_WHOLE;
-        double least = whole ? sums : sums / 3, most = whole ? sums : sums * 2 / 3;
-        for (int i = 3; i < N; i++) {
-            double more = (i == 5) + 1;
-            assert_in_range(ms[i] - ms[0], 0.5 * more * least - 1, 0.8 * more * most + 1);
-        }
-        assert_in_range(ms[5], ms[3], 2000);
-        assert_in_range(ms[5], ms[4], 2000);
-    }
-    arena_destroy(a);
-}
-
 /* Rows of a product join it where products are cheap beside storing them: scores of attention, but
  * not a norm behind a long sum that would be computed twice.  */
 static void test_choice(void **state) {
@@ -371,7 +327,7 @@ int main(void) {
         cmocka_unit_test(test_text),   cmocka_unit_test(test_rules),
         cmocka_unit_test(test_choice), cmocka_unit_test(test_strips),
         cmocka_unit_test(test_counters), cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_workspace), cmocka_unit_test(test_compile_cost),
+        cmocka_unit_test(test_workspace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,8 +14,6 @@
 //   raster row
 //   split 1
 //   blocks_per_sm 6
-//   fill loop
-//   level 2
 //
 // parameters
 //   t0  bf16[20,256]
@@ -23,7 +21,7 @@
 //   t2  bf16[64]
 //   t3  bf16[20,64]  output
 // launches
-//   rk_2101e74d22175c4f_0  grid 16,1  block 64  dynamic shared memory 6144
+//   rk_60ed22231fbb6437_0  grid 16,1  block 64  dynamic shared memory 6144
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -144,7 +142,7 @@ __device__ __forceinline__ void rl_store_shared(float *p, int at, const float *x
 }
 
 extern "C" __global__ void __launch_bounds__(64, 1)
-rk_2101e74d22175c4f_0(const unsigned short *__restrict__ t0,
+rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
     const signed char *__restrict__ t1,
     const unsigned short *__restrict__ t2,
     unsigned short *__restrict__ t3) {
@@ -174,7 +172,7 @@ rk_2101e74d22175c4f_0(const unsigned short *__restrict__ t0,
     const int col = (int)(0) * WN;
     const int k_warp = (int)(warp) * WK;
     int k_next = 0;
-    int put = 0, take = (STAGES - 1) * STAGE;
+    int put = 0, take = 0;
 
     // address: operand a, 2 x 8 elements per thread along k
     const int a_mn = tid / 8u, a_k = tid % 8u * 8;
@@ -201,22 +199,38 @@ rk_2101e74d22175c4f_0(const unsigned short *__restrict__ t0,
     const int b_r = col + lane / 16u * 8 + lane % 8u, b_e = (k_warp + lane / 8u % 2u * 8) * 2;  // row of the lane, byte in it
     const int b_at = b_r * 128 + (b_e ^ (b_r >> 0 & 7) << 4);
 
-    // fill: the first step, operand a
+    // fill: the first step
     {
         #pragma unroll
         for (int i = 0; i < 2; i++) {
             rl_cp_async_16(shared + put + A_TILE + (a_to + i * 512) * 2, (a_src + i * 2048), m0 + (a_mn + i * 8) < M);
         }
+        a_src += BK;
+        #pragma unroll
+        for (int i = 0; i < 1; i++) {
+            b_reg[i] = rl_load<2>(reinterpret_cast<const unsigned *>(b_src));
+        }
+        b_src += BK;
+        k_next += BK;
+        #pragma unroll
+        for (int i = 0; i < 1; i++) {
+            unsigned short *const to = reinterpret_cast<unsigned short *>(smem + put + B_TILE);
+            unsigned x[4];
+            #pragma unroll
+            for (int w = 0; w < 2; w++) rl_i8x4_to_bf16x4(x + 2 * w, b_reg[i].v[w]);
+            rl_store<4>(reinterpret_cast<unsigned *>(to + b_to), x);
+        }
     }
+    rl_cp_async_commit();
+    put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
+    rl_cp_async_wait<0>();
+    __syncthreads();
 
-    // fragment: zeros for the last slice of the turn before the first step
-    #pragma unroll
-    for (int f = 0; f < 4; f++) a_frag[1][f] = 0;
-    #pragma unroll
-    for (int f = 0; f < 2; f++) b_frag[1][f] = 0;
+    // fragment: registers of the first slice
+    rl_ldmatrix_x4(a_frag[0] + 0, shared + take + A_TILE + (a_at ^ 0) + (0 / 2 * 8) * 128);
+    rl_ldmatrix_x2(b_frag[0] + 0, shared + take + B_TILE + (b_at ^ 0) + (0 / 2 * 8) * 128);
 
-    // fill: a turn before the first step, which only loads for it
-    int step = -1;
+    int step = 0;
     #pragma unroll 1
     do {
         // load: step + 1, between the products
@@ -228,22 +242,20 @@ rk_2101e74d22175c4f_0(const unsigned short *__restrict__ t0,
             }
             b_src += BK;
         }
-        if (step >= 0) {
-            // compute: slices of 16 k
+        // compute: slices of 16 k
+        #pragma unroll
+        for (int kk = 0; kk < 16; kk += TK) {
+            rl_ldmatrix_x4(a_frag[(kk / TK + 1) % 2] + 0, shared + take + A_TILE + (a_at ^ ((kk + TK) * 2)) + (0 / 2 * 8) * 128);
+            rl_ldmatrix_x2(b_frag[(kk / TK + 1) % 2] + 0, shared + take + B_TILE + (b_at ^ ((kk + TK) * 2)) + (0 / 2 * 8) * 128);
             #pragma unroll
-            for (int kk = 0; kk < 16; kk += TK) {
-                rl_ldmatrix_x4(a_frag[(kk / TK + 1) % 2] + 0, shared + take + A_TILE + (a_at ^ ((kk + TK) * 2)) + (0 / 2 * 8) * 128);
-                rl_ldmatrix_x2(b_frag[(kk / TK + 1) % 2] + 0, shared + take + B_TILE + (b_at ^ ((kk + TK) * 2)) + (0 / 2 * 8) * 128);
+            for (int r = 0; r < IM; r++) {
                 #pragma unroll
-                for (int r = 0; r < IM; r++) {
-                    #pragma unroll
-                    for (int j = 0; j < IN; j++)
-                        rl_mma_m16n8k16_bf16_f32(acc[r][j], a_frag[kk / TK % 2] + r * 4, b_frag[kk / TK % 2] + j * 2);
-                    #pragma unroll
-                    for (int i = 0; i < 2; i++) {
-                        if (i * 1 / 2 == r) {
-                            rl_cp_async_16_if(more, shared + put + A_TILE + (a_to + i * 512) * 2, (a_src + i * 2048), m0 + (a_mn + i * 8) < M);
-                        }
+                for (int j = 0; j < IN; j++)
+                    rl_mma_m16n8k16_bf16_f32(acc[r][j], a_frag[kk / TK % 2] + r * 4, b_frag[kk / TK % 2] + j * 2);
+                #pragma unroll
+                for (int i = 0; i < 2; i++) {
+                    if (i * 1 / 2 == r) {
+                        rl_cp_async_16_if(more, shared + put + A_TILE + (a_to + i * 512) * 2, (a_src + i * 2048), m0 + (a_mn + i * 8) < M);
                     }
                 }
             }
