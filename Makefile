@@ -98,6 +98,8 @@ $(BUILD)/simdriver/libcuda.so.1: $(call objects,simdriver) $(patsubst %,$(BUILD)
 	@mkdir -p $(@D)
 	$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,libcuda.so.1 -Wl,-z,defs -Wl,--exclude-libs,ALL \
 	    -o $@ $^ $(ldlibs)
+	@ln -sf libcuda.so.1 $(@D)/libcuda.so
+	@ln -sfn $(CURDIR)/profiles $(@D)/profiles
 
 # What the tools share is an archive, so that each takes only what it uses.
 cli_shared := $(filter-out $(BUILD)/obj/cli/roller-%.o,$(call objects,cli))

@@ -218,20 +218,22 @@ if [ -e "$BUILD/simdriver/libcuda.so.1" ]; then
     rm -f mm.cu
     run 0 'measure' --measure --top 2 $a100 --emit cu,json mm.te && {
         has out 'measured   on NVIDIA A100' 'names the device'
-        has out 'simulated driver' 'says that it is simulated'
+        has out 'NVIDIA A100-SXM4-80GB (simulated)' 'says that it is simulated'
         has out '#2 .* us .* %' 'a row per plan'
         has out 'taken' 'one plan is taken'
         try 'writes the kernel' test -s mm.cu
         has mm.json '"cold_us"' 'the launch description has the time'
+        has mm.json '"on": "NVIDIA A100-SXM4-80GB (simulated)"' 'and what it was measured on'
     }
     run 0 'measure as JSON' --measure --top 2 $a100 --json --dry-run mm.te && {
         has out '"warm_us"' 'JSON has the times'
+        has out '"on": "NVIDIA A100-SXM4-80GB (simulated)"' 'and where they come from'
         has out '"rejected": null' 'JSON has what was rejected'
     }
     run 0 'check on the device' --check --device 0 $a100 mm.te &&
-        has out 'NVIDIA A100-SXM4-80GB)' 'names the device it ran on'
+        has out 'NVIDIA A100-SXM4-80GB (simulated))' 'names the device it ran on'
     run 0 'check on the device that is there' --check $a100 mm.te &&
-        has out 'NVIDIA A100-SXM4-80GB)' 'takes device 0'
+        has out 'NVIDIA A100-SXM4-80GB (simulated))' 'takes device 0'
     run 0 'check for another device' --check --profile h200 mm.te &&
         has out 'simulator)' 'a kernel that does not fit runs in the simulator'
     run 3 'measure for another device' --measure --profile h200 mm.te &&

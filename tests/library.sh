@@ -63,3 +63,11 @@ if command -v cmake >/dev/null; then
 else
     echo 'ok - a CMake program # SKIP no cmake here'
 fi
+
+simdriver=$lib/roller/simdriver
+try 'the simulated driver has both names of the real one' cmp "$simdriver/libcuda.so" \
+    "$simdriver/libcuda.so.1"
+try 'and is not where a loader finds it' test ! -e "$lib/libcuda.so.1" -a ! -e "$lib/libcuda.so"
+try 'it finds the profiles beside it' env -C "$dir" HOME="$dir" XDG_DATA_HOME= ROLLER_PROFILE_PATH= \
+    ROLLER_LIBCUDA="$simdriver/libcuda.so.1" ROLLER_SIM_PROFILE=t4 \
+    "$dir/root/usr/local/bin/roller-profile" --list

@@ -16,33 +16,34 @@ run 0 "help" --help
 has out '--set-default' "help lists the options"
 run 0 "version" -V
 run 0 "the devices" --list
-has out '^0: tiny, sm_75, GPU-.*profile tiny' "each with its architecture and profile"
+has out '^0: tiny (simulated), sm_75, GPU-.*profile tiny' "each with its architecture and profile"
 run 0 "the devices in JSON" --list --json
-has out '"name": "tiny", "arch": "sm_75"' "JSON has them too"
+has out '"name": "tiny (simulated)", "arch": "sm_75"' "JSON has them too"
 run 0 "a dry run" --dry-run --quick
 has out '^granularity ' "names the measurements"
 is "and writes nothing" ! -e profiles
 
 fast='clock,launch,latency,smem'
 run 0 "a measurement" --only $fast --set-default
-has out '^profiles/tiny.json: tiny (sm_75), [0-9]* figures measured' "says what it wrote"
-has profiles/tiny.json '"launch_stream": {"value": 2000, .*"measured"' "and wrote it"
-has profiles/default '^tiny$' "the default is set"
-is "no other file" "$(ls profiles | tr '\n' ' ')" = 'default tiny.json '
+has out '^profiles/tinysimulated.json: tiny (simulated) (sm_75), [0-9]* figures simulated' "says what it wrote"
+has profiles/tinysimulated.json '"launch_stream": {"value": 2000, .*"simulated"' "and wrote it"
+has profiles/default '^tinysimulated$' "the default is set"
+is "no other file" "$(ls profiles | tr '\n' ' ')" = 'default tinysimulated.json '
 is "nothing on standard error" ! -s err
 run 0 "every measurement, where blocks end at 128 threads and 4 KB" --quick -o all.json
-has all.json '"atomic_same": {.*"source": "measured"' "writes what it measured"
+has all.json '"atomic_same": {.*"source": "simulated"' "writes what it measured"
 run 2 "an existing file is not replaced" --only clock
-has err 'tiny.json exists' "says so"
+has err 'tinysimulated.json exists' "says so"
 run 0 "unless forced" --only clock -f
 run 0 "standard output" --only clock -o -
 has out '^{"schema": "roller-profile"' "gets the profile alone"
 run 0 "a report in JSON" --only clock -o other.json --json
-has out '"ok": true, "name": "tiny", "path": "other.json"' "names the file"
+has out '"ok": true, "name": "tinysimulated", "origin": "simulated", "path": "other.json"' \
+    "names the file and what its figures are"
 run 0 "progress where it is wanted" --only clock -f --progress=always
 has err '^\[ 1/ 1\] SM clock' "on standard error"
 run 0 "two measurements agree" --only $fast -o again.json
-run 0 "a comparison of them" --compare profiles/tiny.json again.json
+run 0 "a comparison of them" --compare profiles/tinysimulated.json again.json
 has out ' 0 of them significantly' "finds no significant difference"
 sed 's/"launch_stream": {"value": 2000/"launch_stream": {"value": 2100/' again.json >changed.json
 run 0 "a changed figure" --compare again.json changed.json
@@ -51,12 +52,13 @@ run 0 "compare with the device" --compare changed.json --only launch --json
 has out '"figure": "launch_stream", "old": 2100, "new": 2000' "in JSON too"
 
 run 0 "a valid profile" --validate again.json
+has out 'ok, simulated profile of tiny (simulated)' "says that no GPU made it"
 sed 's/"value": 2000/"value": -1/; s/"sm_count": {"value": 3/"sm_count": {"value": 0/' again.json \
     >broken.json
 run 1 "a broken one" --validate broken.json
 is "all its faults at once" "$(grep -c '^broken.json:.*error' err)" -ge 2
 run 0 "a sheet" --show again.json
-has out 'launch_stream  *2000 ns  measured' "has the figures"
+has out 'launch_stream  *2000 ns  simulated' "has the figures"
 has again.svg '^</svg>$' "and a roofline beside it"
 has again.svg 'ffma meets dram at' "with ridge points"
 run 0 "a profile by name" --show tiny --dry-run
@@ -66,7 +68,7 @@ run 2 "contradictory options" --quick --full
 run 2 "an unknown measurement" --only clock,dran -f
 has err 'there are clock, issue, launch' "lists those there are"
 run 3 "no such device" --device 9
-has err 'the driver sees 0: tiny' "lists those seen"
+has err 'the driver sees 0: tiny (simulated)' "lists those seen"
 run 3 "no folder to write to" -o nowhere/x.json
 ROLLER_LIBCUDA=/nonexistent run 3 "no driver" -f
 has err 'roller-gen --device sim needs none' "the hint names the tool it is of"
@@ -79,11 +81,11 @@ is "and leaves no file" ! -e failed.json
 ROLLER_SIM_FAULTS='cuEventElapsedTime@3=999' run 5 "one call that fails" --only launch -o part.json
 has out '^1 figures not measured' "costs a figure"
 has out 'launch_stream: cuEventElapsedTime failed' "which is named with the reason"
-has part.json '"launch_graph": {.*"measured"' "the others are measured"
+has part.json '"launch_graph": {.*"simulated"' "the others are measured"
 ROLLER_SIM_FAULTS='kernel@20=719' run 5 "kernels that fault" --only $fast -o part.json -f --json
 has out '"launch_stream": "cuEventSynchronize failed: CUDA_ERROR_LAUNCH_FAILED' "are reported"
 has part.json '"not_measured": {' "the profile says so"
-has part.json '"block_start": {.*"measured"' "what follows is measured in another process"
+has part.json '"block_start": {.*"simulated"' "what follows is measured in another process"
 run 0 "such a profile" --validate part.json
 run 0 "its sheet" --show part.json --dry-run
 has out '^not measured' "names what is missing"
@@ -92,13 +94,13 @@ is "is no longer named" "$(grep -c not_measured part.json)" -eq 0
 ROLLER_SIM_FAULTS='cuEventSynchronize@9=hang' run 5 "a device that hangs now and then" --limit 5 \
     --only clock,launch,smem -o part.json -f
 has out 'did not answer' "is left behind"
-has part.json '"clock_sm_sustained": {.*"measured"' "what it answers is measured"
+has part.json '"clock_sm_sustained": {.*"simulated"' "what it answers is measured"
 run 0 "its profile" --validate part.json
 # Every wait takes a while: too long together, or, on a busy machine, each.
 ROLLER_SIM_FAULTS='cuEventSynchronize=70ms' run 5 "a device that is slow" --limit 3 \
     --only clock,launch,latency,smem -o slow.json
 has out '^  smem.*: the \(time\( for it\)\? was over\|device did not answer\)' "has no time for all"
-has slow.json '"clock_sm_sustained": {.*"measured"' "what it had time for is measured"
+has slow.json '"clock_sm_sustained": {.*"simulated"' "what it had time for is measured"
 has slow.json '"not_measured": {' "the profile names the rest"
 is "and is the only file" "$(ls | grep -c slow)" -eq 1
 run 0 "it" --validate slow.json

@@ -160,7 +160,8 @@ class Session:
 
     def open(self):
         self.info = self.device_info()
-        name = slug(self.info["name"])
+        self.model = self.info["name"].removesuffix(" (simulated)")
+        name = slug(self.model)
         if self.info["simulated"]:
             name = "simulated-" + name
         base = os.path.join(TREE, "benchmarks", "results", name)
@@ -210,7 +211,7 @@ class Session:
         for path in sorted(glob.glob(os.path.join(TREE, "profiles", "*.json"))):
             with open(path, encoding="utf-8") as f:
                 gpu = json.load(f)["gpu"]
-            if gpu["name"] == self.info["name"]:
+            if gpu["name"] == self.model:
                 return os.path.basename(path)[:-5]
             if gpu["compute_capability"] == f"{self.info['cc_major']}.{self.info['cc_minor']}":
                 family.append(os.path.basename(path)[:-5])

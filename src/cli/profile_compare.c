@@ -17,15 +17,15 @@ typedef struct {
 typedef struct {
     double value, spread;
     int samples;
-    bool measured;
+    Origin origin;
 } Value;
 
 static Value of_figure(const Figure *f) {
-    return (Value){f->value, f->spread, f->samples, f->origin == ORIGIN_MEASURED};
+    return (Value){f->value, f->spread, f->samples, f->origin};
 }
 
 static Value of_curve(const Curve *c, double x) {
-    return (Value){hal_curve(c, x), c->spread, c->samples, c->origin == ORIGIN_MEASURED};
+    return (Value){hal_curve(c, x), c->spread, c->samples, c->origin};
 }
 
 static double error_of(const Value *v) {
@@ -34,7 +34,7 @@ static double error_of(const Value *v) {
 
 static const char *significance(const Value *a, const Value *b, double relative) {
     static const double errors = 3, least = 0.001;
-    if (!a->measured || !b->measured) return "not both measured";
+    if (!hal_timed(a->origin) || a->origin != b->origin) return "not both measured";
     double error = sqrt(error_of(a) * error_of(a) + error_of(b) * error_of(b));
     double size = fabs(relative);
     return size > least && size > errors * error ? "significant" : "within the spread";

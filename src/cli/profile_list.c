@@ -15,8 +15,7 @@ static const Device *fitting(ProfileTool *t, const CudaDeviceInfo *info) {
 
 static void put(ProfileTool *t, const CudaDeviceInfo *info, const Device *fit) {
     Buf *out = &t->report;
-    const char *own = profiler_name(t->a, info->name);
-    bool same = fit && !strcmp(profiler_name(t->a, fit->gpu), own);
+    bool same = fit && profiler_same_gpu(t->a, fit->gpu, info->name);
     if (t->o.json) {
         buf_printf(out, "%s\n  {\"index\": %d, \"name\": ", info->index ? "," : "", info->index);
         json_write_string(info->name, out);
@@ -30,7 +29,7 @@ static void put(ProfileTool *t, const CudaDeviceInfo *info, const Device *fit) {
     buf_printf(out, "%d: %s, %s, %s: ", info->index, info->name, info->arch, info->uuid);
     if (same)
         buf_printf(out, "profile %s (%s, %s)\n", fit->name,
-                   fit->measured ? "measured" : "datasheet", fit->date);
+                   hal_profile_origin(fit), fit->date);
     else
         buf_printf(out, "no profile; roller-profile --device %d makes one\n", info->index);
 }

@@ -107,9 +107,10 @@ static Counts count(Arena *a, const Device *dev) {
     Counts c = {.names = buf_new(a)};
     const HalFigure *row;
     int n = hal_figures(a, dev, false, &row);
+    Origin own = dev->simulated ? ORIGIN_SIMULATED : ORIGIN_MEASURED;
     for (int i = 0; i < n; i++) {
         const Figure *f = row[i].figure;
-        c.measured += (f ? f->origin : row[i].curve->origin) == ORIGIN_MEASURED;
+        c.measured += (f ? f->origin : row[i].curve->origin) == own;
         if (!f || !f->noisy) continue;
         if (c.noisy++ < NAMED)
             buf_printf(&c.names, "%s%s", c.names.len ? ", " : "", row[i].name);
@@ -125,6 +126,7 @@ static void report(ProfileTool *t, const Device *dev, const char *path, double s
         buf_puts(out, "{\"schema\": \"roller-profile-report\", \"schema_version\": 1, \"ok\": true,"
                       " \"name\": ");
         json_write_string(dev->name, out);
+        buf_printf(out, ", \"origin\": \"%s\"", hal_profile_origin(dev));
         buf_puts(out, ", \"path\": ");
         json_write_string(path, out);
         buf_printf(out, ", \"sha256\": \"%s\", \"measured\": %d, \"noisy\": %d, "
@@ -140,8 +142,9 @@ static void report(ProfileTool *t, const Device *dev, const char *path, double s
         return;
     }
     if (t->o.verbosity < 0) return;
-    buf_printf(out, "%s: %s (%s), %d figures measured in %.1f s, %s profile\n",
-               strcmp(path, "-") ? path : dev->name, dev->gpu, dev->arch, c.measured, seconds,
+    buf_printf(out, "%s: %s (%s), %d figures %s in %.1f s, %s profile\n",
+               strcmp(path, "-") ? path : dev->name, dev->gpu, dev->arch, c.measured,
+               dev->simulated ? "simulated" : "measured", seconds,
                dev->mode);
     if (c.noisy)
         buf_printf(out, "%d of them are noisy (spread above 5 %%): %s\n", c.noisy,

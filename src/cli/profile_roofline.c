@@ -134,7 +134,7 @@ void profile_roofline(const Device *dev, Buf *out) {
                   "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
     text(&p, LEFT, 20, "start",
          arena_printf(out->arena, "%s, %s profile of %s", dev->gpu,
-                      dev->measured ? "measured" : "datasheet", dev->date));
+                      hal_profile_origin(dev), dev->date));
     choose_roofs(&p);
     if (p.n_roof) {
         choose_axes(&p);

@@ -51,8 +51,9 @@ static const char *value_text(Arena *a, const Figure *f) {
 }
 
 static const char *origin_text(Arena *a, const Figure *f) {
-    if (f->origin != ORIGIN_MEASURED) return origins[f->origin];
-    return arena_printf(a, "measured +-%.1f%%%s", f->spread * 100, f->noisy ? " NOISY" : "");
+    if (!hal_timed(f->origin)) return origins[f->origin];
+    return arena_printf(a, "%s +-%.1f%%%s", origins[f->origin], f->spread * 100,
+                        f->noisy ? " NOISY" : "");
 }
 
 static void line(Buf *out, const char *group, const char *name, const Figure *f) {
@@ -75,7 +76,7 @@ static void curve(Buf *out, const char *group, const Curve *c) {
 static void head(const Device *dev, Buf *out) {
     buf_printf(out, "%s: %s (%s, compute capability %d.%d), %s profile%s\n", dev->name, dev->gpu,
                dev->arch, dev->cc_major, dev->cc_minor,
-               dev->measured ? "measured" : "datasheet", dev->calibrated ? ", calibrated" : "");
+               hal_profile_origin(dev), dev->calibrated ? ", calibrated" : "");
     buf_printf(out, "  made %s by roller %s, %s", dev->date, dev->tool, dev->mode);
     if (*dev->driver) buf_printf(out, ", driver %s", dev->driver);
     if (*dev->nvrtc) buf_printf(out, ", NVRTC %s", dev->nvrtc);

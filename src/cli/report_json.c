@@ -100,9 +100,10 @@ static json_t *resources(Gen *g, const RollerKernel *k) {
     return o;
 }
 
-static json_t *measured(Gen *g, const RollerTrial *t) {
+static json_t *measured(Gen *g, const Result *r, const RollerTrial *t) {
     if (!t || !t->samples) return json_null();
     json_t *o = need(g, json_object());
+    set(g, o, "on", text(r->where));
     set(g, o, "cold_us", ms(t->cold_us));
     set(g, o, "warm_us", ms(t->warm_us));
     set(g, o, "spread", json_real(t->spread));
@@ -111,8 +112,9 @@ static json_t *measured(Gen *g, const RollerTrial *t) {
     return o;
 }
 
-static void plan(Gen *g, json_t *plans, const RollerPlan *p, size_t rank, const RollerKernel *k,
-                 const RollerTrial *t) {
+static void plan(Gen *g, json_t *plans, const Result *r, const RollerPlan *p, size_t rank,
+                 const RollerKernel *k) {
+    const RollerTrial *t = r->trial ? &r->trial[rank - 1] : NULL;
     json_t *o = add(g, plans, json_object());
     const char *words;
     size_t len;
@@ -127,7 +129,7 @@ static void plan(Gen *g, json_t *plans, const RollerPlan *p, size_t rank, const 
     json_t *terms = object(g, o, "terms_us");
     for (int i = 0; i < e.n_terms; i++) set(g, terms, e.term[i], ms(e.term_us[i]));
     set(g, o, "resources", resources(g, k));
-    set(g, o, "measured", measured(g, t));
+    set(g, o, "measured", measured(g, r, t));
     set(g, o, "rejected", text(t ? t->rejected : NULL));
     if (t && t->rejected) set(g, o, "reason", text(t->reason));
 }
@@ -138,8 +140,8 @@ static void plans(Gen *g, json_t *o, const Result *r) {
     size_t n = r->plans ? roller_plans_count(r->plans) : 0;
     for (size_t i = 0; i < n; i++) {
         bool built = i == r->taken && r->kernel;
-        plan(g, all, built ? roller_kernel_plan(r->kernel) : roller_plans_get(r->plans, i), i + 1,
-             built ? r->kernel : NULL, r->trial ? &r->trial[i] : NULL);
+        plan(g, all, r, built ? roller_kernel_plan(r->kernel) : roller_plans_get(r->plans, i),
+             i + 1, built ? r->kernel : NULL);
     }
 }
 

@@ -60,7 +60,7 @@ static int validate(ProfileTool *t) {
                    dev->name, dev->sha256);
     else
         buf_printf(&t->report, "%s: ok, %s profile of %s (%s), %s\n", file,
-                   dev->measured ? "measured" : "datasheet", dev->gpu, dev->arch, dev->date);
+                   hal_profile_origin(dev), dev->gpu, dev->arch, dev->date);
     return 0;
 }
 

@@ -120,7 +120,7 @@ const char *roller_profile_gpu(const RollerProfile *p) { return p->dev->gpu; }
 const char *roller_profile_date(const RollerProfile *p) { return p->dev->date; }
 
 const char *roller_profile_origin(const RollerProfile *p) {
-    return p->dev->measured ? "measured" : "datasheet";
+    return hal_profile_origin(p->dev);
 }
 
 int roller_profile_calibrated(const RollerProfile *p) { return p->dev->calibrated; }

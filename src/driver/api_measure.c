@@ -117,6 +117,7 @@ static void report(const Fastest *f, const Trial *t) {
 typedef struct {
     RollerKernel *kernel;
     const Timing *timing;
+    const char *on;
 } Describing;
 
 /* The launch description with what was measured.  */
@@ -126,6 +127,7 @@ static void describe(void *p) {
     Timing *own = ARENA_NEW(k->h.arena, Timing);
     *own = *x->timing;
     k->measured = own;
+    k->measured_on = arena_strdup(k->h.arena, x->on);
     Buf json = buf_new(k->h.arena);
     artefact_json(k, &json);
     k->json = buf_str(&json);
@@ -143,7 +145,7 @@ static Status measure(Fastest *f, Arena *a, const MeasureOptions *o) {
     report(f, t);
     if (s) return s;
     RollerKernel *k = f->job[f->best].kernel;
-    Describing described = {k, &t[f->best].timing};
+    Describing described = {k, &t[f->best].timing, f->where};
     return arena_try(k->h.arena, describe, &described) ? ST_OK : ST_NOMEM;
 }
 
@@ -160,8 +162,7 @@ static Status fastest(RollerCtx *ctx, void *user) {
     o.at = at;
     if (!s) s = measure_probe(a, &ctx->diag, &o, &place);
     if (s) return s;
-    f->where = arena_printf(a, "%s%s", place.info.name,
-                            place.simulated ? ", simulated driver" : "");
+    f->where = arena_strdup(a, place.info.name);
     CudaImage image;
     Build target = {.arch = f->plans->arch, .nvrtc = {.cubin = ""}};
     s = device_image(&ctx->diag, &target, &place.info, &image);

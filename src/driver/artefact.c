@@ -159,9 +159,11 @@ static json_t *predicted(Arena *a, const RollerKernel *k) {
     return o;
 }
 
-static json_t *measured(Arena *a, const Timing *t) {
+static json_t *measured(Arena *a, const RollerKernel *k) {
+    const Timing *t = k->measured;
     if (!t) return json_null();
     json_t *o = need(a, json_object());
+    set(a, o, "on", text(k->measured_on));
     set(a, o, "cold_us", json_real(t->cold_us));
     set(a, o, "warm_us", json_real(t->warm_us));
     set(a, o, "spread", json_real(t->spread));
@@ -225,7 +227,7 @@ static json_t *target(Arena *a, const RollerKernel *k) {
     set(a, profile, "sha256", text(dev->sha256));
     set(a, o, "plan", text(k->plan.text));
     set(a, o, "predicted", predicted(a, k));
-    set(a, o, "measured", measured(a, k->measured));
+    set(a, o, "measured", measured(a, k));
     set(a, o, "numerics", numerics(a, k->plans->op->te));
     set(a, o, "workspace_bytes", json_integer(k->build.program.workspace_bytes));
     set(a, o, "workspace", workspace(a, k->plans->op->te, &k->build.program));

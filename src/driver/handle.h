@@ -75,6 +75,7 @@ struct RollerKernel {
     RollerPlan plan;          /* the one it was built from */
     Build build;
     const Timing *measured;   /* NULL: it was not */
+    const char *measured_on;  /* the device's name */
     const char *json;
 };
 

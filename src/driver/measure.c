@@ -59,7 +59,9 @@ void measure_compare(Diag *d, const Device *dev, const MeasurePlace *place) {
         {"registers per SM", dev->limits.registers_per_sm.value, own.registers_per_sm.value},
         {"threads per SM", dev->limits.threads_per_sm.value, own.threads_per_sm.value},
     };
-    if (strcmp(dev->gpu, place->info.name) != 0) {
+    const char *gpu = hal_gpu_simulated(dev->gpu) ? place->info.name
+                                                  : hal_gpu_model(d->arena, place->info.name);
+    if (strcmp(dev->gpu, gpu) != 0) {
         diag_warning(d, "profile", DIAG_NOWHERE, "the profile %s describes %s; the device is %s",
                      dev->name, dev->gpu, place->info.name);
         diag_hint(d, "take the profile of this device (--list-profiles), or write one "

@@ -53,6 +53,27 @@ const Curve *hal_level_curve(const MemoryLevel *m, const char *of, const char *x
     return NULL;
 }
 
+bool hal_timed(Origin origin) {
+    return origin == ORIGIN_MEASURED || origin == ORIGIN_SIMULATED;
+}
+
+const char *hal_profile_origin(const Device *dev) {
+    return dev->simulated ? "simulated" : dev->measured ? "measured" : "datasheet";
+}
+
+static size_t model_length(const char *gpu) {
+    size_t len = strlen(gpu), end = strlen(HAL_SIMULATED);
+    return len > end && !strcmp(gpu + len - end, HAL_SIMULATED) ? len - end : len;
+}
+
+bool hal_gpu_simulated(const char *gpu) {
+    return gpu[model_length(gpu)] != 0;
+}
+
+const char *hal_gpu_model(Arena *a, const char *gpu) {
+    return arena_strndup(a, gpu, model_length(gpu));
+}
+
 bool hal_has(const Figure *f) {
     return f->unit != NULL;
 }

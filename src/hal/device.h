@@ -23,7 +23,7 @@ typedef struct {
     const char *unit;         /* one of HAL_UNITS_OF_MEASURE; NULL: the profile does not say */
     const char *ref;          /* datasheet: public document; derived: formula; else NULL */
     const char *date;         /* or NULL */
-    double spread;            /* measured */
+    double spread;            /* measured or simulated */
     int samples;
     bool noisy;
 } Figure;
@@ -117,7 +117,8 @@ typedef struct {
 #define X(kind, name, ...) HAL_TYPE_##kind name;
     HAL_MADE(X)               /* absent texts are "", absent numbers 0 */
 #undef X
-    bool measured;            /* all rates are */
+    bool measured;            /* all rates are, on a GPU */
+    bool simulated;           /* it is of a simulated GPU, or a figure comes of one */
     bool calibrated;
     char sha256[65];          /* of the profile text */
     DeviceLimits limits;
@@ -155,6 +156,15 @@ double hal_curve(const Curve *c, double x);
 const Curve *hal_level_curve(const MemoryLevel *m, const char *of, const char *x);
 /* A figure the profile does not hold has the value 0.  */
 bool hal_has(const Figure *f);
+/* Does it come of runs that were timed, on a GPU or a simulated one?  Then it has a spread.  */
+bool hal_timed(Origin origin);
+/* What a profile is: "simulated", "measured", "datasheet".  */
+const char *hal_profile_origin(const Device *dev);
+/* How the simulated driver names a GPU: the model's name with HAL_SIMULATED at its end.
+ * hal_gpu_model gives that name, on the arena, whoever plays it.  */
+#define HAL_SIMULATED " (simulated)"
+bool hal_gpu_simulated(const char *gpu);
+const char *hal_gpu_model(Arena *a, const char *gpu);
 const ComputeUnit *hal_unit(const Device *dev, const char *name);           /* NULL if absent */
 const Mover *hal_mover(const Device *dev, const char *name);                /* NULL if absent */
 double hal_factor(const Device *dev, const char *name);                     /* 1 if absent */

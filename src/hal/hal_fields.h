@@ -74,7 +74,8 @@ typedef enum {
     X("ns") X("MHz")
 
 #define HAL_ORIGINS(X)                                                                             \
-    X(MEASURED, "measured") X(DRIVER, "driver") X(DATASHEET, "datasheet") X(DERIVED, "derived")
+    X(MEASURED, "measured") X(SIMULATED, "simulated") X(DRIVER, "driver")                          \
+    X(DATASHEET, "datasheet") X(DERIVED, "derived")
 #define HAL_SCOPES(X) X(THREAD, "thread") X(WARP, "warp") X(WARPGROUP, "warpgroup")
 #define HAL_PLACES(X) X(GLOBAL, "global") X(SMEM, "smem") X(REG, "reg") X(DSMEM, "dsmem")
 #define HAL_MEMORY_SCOPES(X) X("device") X("cluster") X("sm") X("thread")

@@ -178,6 +178,17 @@ static bool all_measured(const Device *dev) {
     return all;
 }
 
+static bool any_simulated(Arena *a, const Device *dev) {
+    ArenaMark here = arena_mark(a);
+    const HalFigure *row;
+    int n = hal_figures(a, dev, false, &row);
+    bool any = hal_gpu_simulated(dev->gpu);
+    for (int i = 0; i < n; i++)
+        any |= (row[i].figure ? row[i].figure->origin : row[i].curve->origin) == ORIGIN_SIMULATED;
+    arena_reset(a, here);
+    return any;
+}
+
 Status hal_profile_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,
                         Device **out) {
     static const char *const keys[] = {"schema", "schema_version", "name",   "gpu",
@@ -209,6 +220,7 @@ Status hal_profile_read(Arena *a, Diag *d, const char *file, const char *text, s
     if (d->errors > before)
         return ST_PROFILE;
     dev->measured = all_measured(dev);
+    dev->simulated = any_simulated(a, dev);
     dev->calibrated = dev->n_factor > 0;
     sha256_text(text, len, dev->sha256);
     *out = dev;

@@ -158,9 +158,9 @@ static bool evidence(Reader *r, const Node *n, Evidence *e) {
     static const char *const keys[] = {"spread", "samples"};
     for (int i = 0; i < 2; i++) {
         const Node *at = located_member(n, keys[i]);
-        if (!at && origin == ORIGIN_MEASURED)
-            reader_fault(r, n, "origin", "a measured value needs \"%s\"", keys[i]);
-        else if (at && origin != ORIGIN_MEASURED)
+        if (!at && hal_timed((Origin)origin))
+            reader_fault(r, n, "origin", "a %s value needs \"%s\"", name, keys[i]);
+        else if (at && !hal_timed((Origin)origin))
             reader_fault(r, at, "origin", "a value with source \"%s\" has no %s", name, keys[i]);
         else if (at && i == 0)
             reader_number(r, at, 0, 100, &e->spread);
@@ -191,9 +191,9 @@ static void date_and_noise(Reader *r, const Node *n, Figure *f) {
     if (noisy && !json_is_boolean(noisy->json))
         reader_fault(r, noisy, "type", "true or false is expected");
     f->noisy = noisy && json_is_true(noisy->json);
-    if (f->origin != ORIGIN_MEASURED && noisy)
-        reader_fault(r, noisy, "origin", "only a measured value is noisy");
-    else if (f->origin == ORIGIN_MEASURED && f->noisy != (f->spread > 0.05))
+    if (!hal_timed(f->origin) && noisy)
+        reader_fault(r, noisy, "origin", "only a measured or simulated value is noisy");
+    else if (hal_timed(f->origin) && f->noisy != (f->spread > 0.05))
         reader_fault(r, n, "origin", "\"noisy\" is true exactly when the spread is above 0.05");
 }
 

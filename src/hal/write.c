@@ -54,7 +54,7 @@ static void evidence(Origin origin, const char *ref, double spread, int samples,
     text("source", hal_origin_names[origin], out);
     if (ref)
         text(origin == ORIGIN_DERIVED ? "formula" : "ref", ref, out);
-    if (origin == ORIGIN_MEASURED) {
+    if (hal_timed(origin)) {
         buf_puts(out, ", \"spread\": ");
         hal_number(spread, out);
         buf_printf(out, ", \"samples\": %d", samples);

@@ -28,6 +28,11 @@ const char *profiler_name(Arena *a, const char *gpu) {
     return name.len ? buf_str(&name) : "gpu";
 }
 
+bool profiler_same_gpu(Arena *a, const char *one, const char *other) {
+    return !strcmp(profiler_name(a, hal_gpu_model(a, one)),
+                   profiler_name(a, hal_gpu_model(a, other)));
+}
+
 /* ---- base ---- */
 enum { USUAL_THREADS = 1024 };
 
@@ -39,15 +44,16 @@ static bool alike(const CudaDeviceInfo *info, const Device *dev) {
 }
 
 /* How well a profile describes the device: 0 not at all.  The GPU itself, then its architecture,
- * then the newest of the older ones; among equals the nearest number of SMs.  */
+ * then the newest of the older ones; among equals the nearest number of SMs.  What was found in
+ * the simulator is nothing that a GPU's profile starts from.  */
 static int fitness(Arena *a, const CudaDeviceInfo *info, const Device *dev) {
     enum { SAME_GPU = 10000000, SAME_ARCH = 1000000, ARCH = 1000 };
     int own = info->cc_major * 10 + info->cc_minor, its = dev->cc_major * 10 + dev->cc_minor;
-    bool named = !strcmp(profiler_name(a, dev->gpu), profiler_name(a, info->name));
+    bool named = profiler_same_gpu(a, dev->gpu, info->name);
     int apart = info->attribute[CUDA_ATTR_SM_COUNT] - (int)dev->limits.sm_count.value;
     if (apart < 0) apart = -apart;
     if (apart >= ARCH) apart = ARCH - 1;
-    if (its > own) return 0;
+    if (its > own || (dev->simulated && !hal_gpu_simulated(info->name))) return 0;
     if (its == own && named) return SAME_GPU;
     if (!alike(info, dev)) return 0;
     return (its == own ? SAME_ARCH : its * ARCH) - apart;

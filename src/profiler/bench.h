@@ -107,10 +107,10 @@ Status bench_whole(Bench *b, const Sample *s);
 /* A sample times a factor; a factor over a sample (a rate from a time).  */
 Sample sample_times(const Sample *s, double factor);
 Sample sample_over(double factor, const Sample *s);
-/* figure = factor * value or, for `bench_rate`, factor / value (a rate from a time), with origin
- * measured, spread and samples; keeps the figure's unit.  */
-void bench_figure(Figure *f, const Sample *s, double factor);
-void bench_rate(Figure *f, const Sample *s, double factor);
+/* figure = factor * value or, for `bench_rate`, factor / value (a rate from a time), with spread,
+ * samples and an origin: measured, or simulated on such a driver; keeps the figure's unit.  */
+void bench_figure(const Bench *b, Figure *f, const Sample *s, double factor);
+void bench_rate(const Bench *b, Figure *f, const Sample *s, double factor);
 /* Replaces the curve `of` over `x` of a level by n points (x ascending, y in the curve's unit); the
  * spread is the largest of the points'.  */
 void bench_level_curve(Bench *b, MemoryLevel *m, LevelId level, const char *of, const char *x,

@@ -33,7 +33,7 @@ static Status measure(Bench *b, bool same, Figure *f) {
     if (!s) s = bench_kernel(b, source, "atomics", macros, &l.kernel);
     if (!s) s = bench_slope(b, &l, &n, FEW, MANY, &us);
     f->unit = "clk";
-    if (!s) bench_figure(f, &us, bench_light_hz(b) * 1e-6 / (warps * STEPS));
+    if (!s) bench_figure(b, f, &us, bench_light_hz(b) * 1e-6 / (warps * STEPS));
     return s;
 }
 

@@ -139,7 +139,7 @@ static Status pipeline_step(Bench *b, Device *dev, CudaAddress clocks) {
                                     step_source);
     if (!s) s = bench_kernel(b, text, "step", async ? copies : staged, &l.kernel);
     if (!s) s = bench_clocks(b, &l, clocks, &n, FEW, MANY, &clk);
-    if (!s) bench_figure(&dev->overheads.pipeline_step, &clk, 1);
+    if (!s) bench_figure(b, &dev->overheads.pipeline_step, &clk, 1);
     return s;
 }
 
@@ -148,7 +148,7 @@ static Status point(Bench *b, const Barrier *x, CudaAddress clocks, Figure *f) {
     Sample clk;
     Status s = measure(b, x, clocks, &clk);
     f->unit = "clk";
-    if (!s) bench_figure(f, &clk, 1);
+    if (!s) bench_figure(b, f, &clk, 1);
     return s;
 }
 

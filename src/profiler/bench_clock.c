@@ -105,7 +105,7 @@ static Status sustained(Bench *b, DeviceLimits *l) {
     if (st) return st;
     l->clock_sm_sustained = l->clock_sm;
     if (!plausible(b, hz.value)) return ST_OK;
-    bench_figure(&l->clock_sm_sustained, &hz, 1e-6);
+    bench_figure(b, &l->clock_sm_sustained, &hz, 1e-6);
     if (l->clock_sm_sustained.value > l->clock_sm.value)
         l->clock_sm_sustained.value = l->clock_sm.value;
     return ST_OK;

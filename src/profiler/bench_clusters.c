@@ -140,7 +140,7 @@ static Status latency(Bench *b, MemoryLevel *m) {
     const char *text = arena_printf(bench_arena(b), "%s%s", unit_prelude, chase_source);
     if (!s) s = bench_kernel(b, text, "chase", macros, &l.kernel);
     if (!s) s = bench_clocks(b, &l, clocks, &n, FEW, MANY, &clk);
-    if (!s) bench_figure(&m->latency, &clk, 1.0 / LOADS);
+    if (!s) bench_figure(b, &m->latency, &clk, 1.0 / LOADS);
     return s;
 }
 

@@ -48,7 +48,7 @@ static void put_curve(Dram *m, const char *x) {
 static Status peak(Dram *m, StreamKind kind, Figure *f) {
     Sample bytes;
     Status s = rate(m, kind, stream_full(m->b), &bytes);
-    if (!s) bench_figure(f, &bytes, 1e6);
+    if (!s) bench_figure(m->b, f, &bytes, 1e6);
     return s;
 }
 
@@ -88,7 +88,7 @@ static Status active_sms(Dram *m) {
         if (s) return s;
         if (sms == all) break;
     }
-    bench_figure(&dram->per_sm_max, &m->y[0], 1e6 / bench_light_hz(m->b));
+    bench_figure(m->b, &dram->per_sm_max, &m->y[0], 1e6 / bench_light_hz(m->b));
     if (m->n >= 2) put_curve(m, "active_sms");
     m->n = 0;
     return ST_OK;

@@ -89,7 +89,7 @@ static Status issued(const Issue *m, Figure *f) {
         if (now.value > best.value) best = now;
     }
     Status s = bench_whole(m->b, &best);
-    if (!s) bench_figure(f, &best, 1);
+    if (!s) bench_figure(m->b, f, &best, 1);
     return s;
 }
 
@@ -102,7 +102,7 @@ static Status parts(const Issue *m, Figure *f) {
                     .samples = all.samples < one.samples ? all.samples : one.samples,
                     .noisy = all.noisy || one.noisy};
     s = bench_whole(m->b, &ratio);
-    if (!s) bench_figure(f, &ratio, 1);
+    if (!s) bench_figure(m->b, f, &ratio, 1);
     return s;
 }
 

@@ -96,7 +96,7 @@ static Status footprints(Cache *m, double capacity) {
     Status s = find_knee(m, good, bad, least, &size);
     if (s) return s;
     if (size.value > m->l2->capacity.value) size.value = m->l2->capacity.value;
-    bench_figure(&m->l2->effective_capacity, &size, 1);
+    bench_figure(m->b, &m->l2->effective_capacity, &size, 1);
     return ST_OK;
 }
 
@@ -200,7 +200,7 @@ static Status lines(const Cache *m, const Device *dev) {
         if (s || now.value - held.value > missing * (dram_us - l2_us)) break;
         line.value = x;
     }
-    if (!s) bench_figure(&m->l2->line, &line, 1);
+    if (!s) bench_figure(m->b, &m->l2->line, &line, 1);
     return s;
 }
 
@@ -221,7 +221,7 @@ static Status active_sms(Cache *m, double bytes) {
         m->n++;
         if (sms == all) break;
     }
-    bench_figure(&m->l2->per_sm_max, &m->y[0], 1 / bench_light_hz(m->b));
+    bench_figure(m->b, &m->l2->per_sm_max, &m->y[0], 1 / bench_light_hz(m->b));
     if (m->n >= 2)
         bench_level_curve(m->b, m->l2, LEVEL_L2, "read", "active_sms", m->x, m->y, m->n);
     return ST_OK;
@@ -230,7 +230,7 @@ static Status active_sms(Cache *m, double bytes) {
 static Status plain(const Cache *m, StreamKind kind, double bytes, Figure *f) {
     Sample y;
     Status s = rate(m, kind, bytes, &y, NULL);
-    if (!s) bench_figure(f, &y, 1e6);
+    if (!s) bench_figure(m->b, f, &y, 1e6);
     return s;
 }
 

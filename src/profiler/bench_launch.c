@@ -53,14 +53,14 @@ static Status start_of_block(Bench *b, const BenchLaunch *l, Figure *out) {
     }
     s = bench_positive(b, &y);
     if (s) return s;
-    bench_figure(out, &y, 1e-6 * bench_light_hz(b));
+    bench_figure(b, out, &y, 1e-6 * bench_light_hz(b));
     return ST_OK;
 }
 
 static Status each(Bench *b, const BenchLaunch *l, bool graph, Figure *out) {
     Sample us;
     Status s = back_to_back(b, l, graph, &us);
-    if (!s) bench_figure(out, &us, 1e3);
+    if (!s) bench_figure(b, out, &us, 1e3);
     return s;
 }
 
@@ -74,7 +74,7 @@ static Status floor_of_kernel(Bench *b, const BenchLaunch *wave, Figure *out) {
         us.value -= nothing.value;
     }
     Status s = bench_positive(b, &us);
-    if (!s) bench_figure(out, &us, 1e3);
+    if (!s) bench_figure(b, out, &us, 1e3);
     return s;
 }
 

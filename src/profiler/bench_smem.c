@@ -99,7 +99,7 @@ static Status width(const Shared *m, int row, Figure *out) {
         s = clocks(m, "octets", row, further, bytes, &now);
         if (s || now.value * grows > same.value) continue;
         now.value = further;
-        bench_figure(out, &now, 1);
+        bench_figure(m->b, out, &now, 1);
         return ST_OK;
     }
     return s;
@@ -130,7 +130,7 @@ static Status conflicts(const Shared *m, MemoryLevel *smem) {
         s = width(m, row, &smem->bank_width);
         Sample banks = clk[n];
         banks.value = row / smem->bank_width.value;
-        bench_figure(&smem->banks, &banks, 1);
+        bench_figure(m->b, &smem->banks, &banks, 1);
     }
     if (row == 0) row = (int)(smem->banks.value * smem->bank_width.value);
     if (!s) put_conflicts(m, row, clk, n, smem);
@@ -141,7 +141,7 @@ static Status wide(const Shared *m, Figure *per_sm_max) {
     enum { VECTOR = 16 };
     Sample clk;
     Status s = clocks(m, "vectors", VECTOR, 0, LANES * VECTOR, &clk);
-    if (!s) bench_rate(per_sm_max, &clk, LANES * VECTOR);
+    if (!s) bench_rate(m->b, per_sm_max, &clk, LANES * VECTOR);
     return s;
 }
 

@@ -29,28 +29,32 @@ Sample sample_over(double factor, const Sample *s) {
 /* Bytes and plain numbers count things.  */
 static bool counts(const char *unit) { return unit && (!strcmp(unit, "1") || !strcmp(unit, "B")); }
 
-static void put(Figure *f, const Sample *s) {
+static Origin origin_of(const Bench *b) {
+    return bench_simulated(b) ? ORIGIN_SIMULATED : ORIGIN_MEASURED;
+}
+
+static void put(const Bench *b, Figure *f, const Sample *s) {
     f->value = counts(f->unit) ? round(s->value) : rounded(s->value, DIGITS);
-    f->origin = ORIGIN_MEASURED;
+    f->origin = origin_of(b);
     f->spread = rounded(s->spread, SPREAD_DIGITS);
     f->samples = s->samples;
     f->noisy = f->spread > NOISY;
     f->ref = f->date = NULL;
 }
 
-void bench_figure(Figure *f, const Sample *s, double factor) {
+void bench_figure(const Bench *b, Figure *f, const Sample *s, double factor) {
     Sample out = sample_times(s, factor);
-    put(f, &out);
+    put(b, f, &out);
 }
 
-void bench_rate(Figure *f, const Sample *s, double factor) {
+void bench_rate(const Bench *b, Figure *f, const Sample *s, double factor) {
     Sample out = sample_over(factor, s);
-    put(f, &out);
+    put(b, f, &out);
 }
 
 /* ---- curves ---- */
 static Curve curve(Bench *b, const double *px, const Sample *y, int n, const char *unit) {
-    Curve c = {.unit = unit, .origin = ORIGIN_MEASURED, .n = n, .samples = y[0].samples};
+    Curve c = {.unit = unit, .origin = origin_of(b), .n = n, .samples = y[0].samples};
     c.px = ARENA_ARRAY(b->result, double, n);
     c.py = ARENA_ARRAY(b->result, double, n);
     for (int i = 0; i < n; i++) {

@@ -57,7 +57,7 @@ static Status measure_rate(Run *r, Figure *rate) {
     Sample us;
     Status s = launch_of(r, "rate", r->k->threads, short_burst, &l);
     if (!s) s = bench_slope(r->b, &l, &r->n, FEW, MANY, &us);
-    if (!s) bench_rate(rate, &us, r->k->bytes / (bench_light_hz(r->b) * 1e-6));
+    if (!s) bench_rate(r->b, rate, &us, r->k->bytes / (bench_light_hz(r->b) * 1e-6));
     return s;
 }
 
@@ -84,7 +84,7 @@ static Status measure_cost(Run *r, Figure *cost) {
     if (one.value < least) one.value = least;
     one.spread = (many.spread * many.value + few.spread * few.value) / (LONG - SHORT) / one.value;
     one.noisy = few.noisy || many.noisy;
-    bench_figure(cost, &one, 1);
+    bench_figure(r->b, cost, &one, 1);
     return ST_OK;
 }
 

@@ -70,4 +70,6 @@ Status profiler_base(Arena *a, Diag *d, const CudaDeviceInfo *info, const char *
                      const Device **out);
 /* "NVIDIA GeForce RTX 4090" -> "rtx4090": lower case, without vendor and brand words.  */
 const char *profiler_name(Arena *a, const char *gpu);
+/* Is it the same model, simulated or not?  */
+bool profiler_same_gpu(Arena *a, const char *one, const char *other);
 #endif

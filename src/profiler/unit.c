@@ -153,7 +153,7 @@ static Status measure_rate(Run *r, ComputeUnit *u, double *us_most) {
         if (y[i].value >= y[best].value) best = i;
         *us_most = us.value;
     }
-    bench_figure(&u->rate, &y[best], 1);
+    bench_figure(r->b, &u->rate, &y[best], 1);
     if (u->sustained.value > u->rate.value) u->sustained = u->rate;
     if (n > 1) bench_member_curve(r->b, &u->warps, "warps", u->rate.unit, x, y, n);
     return ST_OK;
@@ -170,7 +170,7 @@ static Status measure_latency(Run *r, ComputeUnit *u) {
     s = bench_positive(r->b, &clk);
     if (s) return s;
     u->latency.unit = "clk";
-    bench_figure(&u->latency, &clk, 1);
+    bench_figure(r->b, &u->latency, &clk, 1);
     return ST_OK;
 }
 
@@ -186,7 +186,7 @@ static Status measure_sustained(Run *r, const Device *dev, double us, ComputeUni
     Status s = rate_point(r, warps, many / least * FEW, many, &slope, &hz);
     if (s) return s;
     u->sustained.unit = u->rate.unit;
-    bench_rate(&u->sustained, &slope, work(r, warps, hal_clock_hz(dev)));
+    bench_rate(r->b, &u->sustained, &slope, work(r, warps, hal_clock_hz(dev)));
     if (u->sustained.value > u->rate.value) u->sustained.value = u->rate.value;
     return ST_OK;
 }

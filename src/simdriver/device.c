@@ -35,7 +35,7 @@ CUresult cuDeviceGetName(char *name, int len, CUdevice dev) {
     Call c;
     if (!driver_enter(&c, FN_cuDeviceGetName)) return c.result;
     const Gpu *g = gpu_get(c.driver, dev);
-    return driver_leave(&c, g ? put_text(g->dev->gpu, name, len) : CUDA_ERROR_INVALID_DEVICE);
+    return driver_leave(&c, g ? put_text(g->name, name, len) : CUDA_ERROR_INVALID_DEVICE);
 }
 
 /* The same in every process: from the profile and the ordinal.  */

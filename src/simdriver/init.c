@@ -6,6 +6,7 @@
  *   ROLLER_SIM_SEED              of the adversarial timing of asynchronous operations (1)
  *   ROLLER_SIM_THREADS           host threads of a launch (one per core)
  *   ROLLER_SIM_RACES             0: no race detection
+ *   ROLLER_SIM_LOG               where failed calls are told: "stderr" or a file (log.c)
  *   ROLLER_SIM_MAX_INSTRUCTIONS  warp instructions of a block before a kernel counts as runaway  */
 #include "simdriver/state.h"
 
@@ -33,8 +34,12 @@ static void open_gpu(void *user) {
     Opening *o = user;
     Gpu *g = o->gpu;
     Diag diag = diag_new(g->arena);
-    Status st = hal_profile_find(g->arena, &diag, o->name, hal_profile_path(g->arena, false), NULL,
+    Status st = hal_profile_find(g->arena, &diag, o->name, driver_profile_path(g->arena), NULL,
                                  &g->dev);
+    if (st == ST_OK) {
+        g->name = arena_printf(g->arena, "%s" HAL_SIMULATED,
+                               hal_gpu_model(g->arena, g->dev->gpu));
+    }
     if (st == ST_OK) st = sim_gpu_create(g->arena, &diag, g->dev, &g->sim);
     if (st == ST_OK) return;
     driver_say_error(o->driver, &diag);
@@ -43,7 +48,7 @@ static void open_gpu(void *user) {
 
 static CUresult add_gpu(Driver *d, const char *name) {
     if (d->n_gpu == MAX_GPUS) {
-        driver_say(d, "more than %d profiles", MAX_GPUS);
+        driver_say(d, "ROLLER_SIM_PROFILE: more than %d profiles", MAX_GPUS);
         return CUDA_ERROR_SYSTEM_NOT_READY;
     }
     Gpu *g = &d->gpu[d->n_gpu];
@@ -64,7 +69,10 @@ static CUresult add_gpus(Driver *d, const char *names) {
     while (*names) {
         char name[1024];
         size_t len = strcspn(names, ",");
-        if (len >= sizeof name) return CUDA_ERROR_SYSTEM_NOT_READY;
+        if (len >= sizeof name) {
+            driver_say(d, "ROLLER_SIM_PROFILE: a name of %zu bytes", len);
+            return CUDA_ERROR_SYSTEM_NOT_READY;
+        }
         memcpy(name, names, len);
         name[len] = 0;
         CUresult r = len ? add_gpu(d, name) : CUDA_SUCCESS;
@@ -76,6 +84,7 @@ static CUresult add_gpus(Driver *d, const char *names) {
 
 CUresult driver_init(Driver *d) {
     if (d->initialised) return CUDA_SUCCESS;
+    if (!driver_watch_forks(d)) return CUDA_ERROR_OUT_OF_MEMORY;
     d->memory_limit = number_of("ROLLER_SIM_MEMORY", (uint64_t)4 << 30);
     d->options = (SimOptions){
         .timed = true,

@@ -21,6 +21,7 @@ void driver_say(Driver *d, const char *fmt, ...) {
     va_start(ap, fmt);
     vsnprintf(d->message, sizeof d->message, fmt, ap);
     va_end(ap);
+    d->said = true;
 }
 
 void driver_say_error(Driver *d, const Diag *diag) {
@@ -56,6 +57,21 @@ static void source_free(void *p, void *user) {
 
 const ArenaSource host_source = {.alloc = source_alloc, .free = source_free};
 
+/* No other thread is inside a call while the process forks, so the child finds all in order.  */
+static void before_fork(void) { pthread_mutex_lock(&the_driver.lock); }
+
+static void after_fork(void) { pthread_mutex_unlock(&the_driver.lock); }
+
+static void in_child(void) {
+    the_driver.forked = the_driver.initialised;
+    pthread_mutex_unlock(&the_driver.lock);
+}
+
+bool driver_watch_forks(Driver *d) {
+    if (!d->watched) d->watched = pthread_atfork(before_fork, after_fork, in_child) == 0;
+    return d->watched;
+}
+
 void driver_hang(Driver *d) {
     uint64_t before = d->woken;
     while (d->woken == before) pthread_cond_wait(&d->changed, &d->lock);
@@ -87,6 +103,10 @@ static CUresult admit(Call *c, const FunctionRow *row) {
     if (row->since > driver_version(d) || faults_missing(&d->faults, row)) {
         return CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER;
     }
+    if (d->forked && (row->needs != NEEDS_NOTHING || row == &simdriver_functions[FN_cuInit])) {
+        driver_say(d, "the process was forked from one that had initialised the driver");
+        return CUDA_ERROR_NOT_INITIALIZED;
+    }
     if (row->needs == NEEDS_NOTHING) return CUDA_SUCCESS;
     if (!d->initialised) return CUDA_ERROR_NOT_INITIALIZED;
     return row->needs == NEEDS_CONTEXT ? need_context(c) : CUDA_SUCCESS;
@@ -103,16 +123,18 @@ static CUresult first_rules(Driver *d) {
 }
 
 bool driver_enter(Call *c, FunctionId f) {
-    *c = (Call){.driver = &the_driver};
+    *c = (Call){.driver = &the_driver, .row = &simdriver_functions[f]};
     pthread_mutex_lock(&the_driver.lock);
     c->result = first_rules(&the_driver);
-    if (c->result == CUDA_SUCCESS) c->result = admit(c, &simdriver_functions[f]);
+    if (c->result == CUDA_SUCCESS) c->result = admit(c, c->row);
     if (c->result == CUDA_SUCCESS) return true;
+    driver_log(&the_driver, c->row, c->result);
     pthread_mutex_unlock(&the_driver.lock);
     return false;
 }
 
 CUresult driver_leave(Call *c, CUresult r) {
+    driver_log(c->driver, c->row, r);
     pthread_mutex_unlock(&c->driver->lock);
     return r;
 }

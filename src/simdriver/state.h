@@ -76,6 +76,7 @@ typedef struct {
 typedef enum { ENGINE_COMPUTE, ENGINE_IN, ENGINE_OUT, ENGINE_COUNT } Engine;
 typedef struct {
     int ordinal;
+    const char *name;         /* that says what it is */
     Device *dev;
     SimGpu *sim;
     Arena *arena;
@@ -98,6 +99,8 @@ typedef struct {
     uint64_t rules;           /* times that they were set; 0: not even from the environment */
     uint64_t woken;           /* calls of driver_wake */
     bool initialised;
+    bool watched;             /* forks are, once */
+    bool forked;              /* this process is a child of the one that was initialised */
     Arena *arena;             /* profiles */
     Gpu gpu[MAX_GPUS];
     int n_gpu;
@@ -105,6 +108,7 @@ typedef struct {
     Faults faults;
     PtxEntry *registry;
     char message[1024];
+    bool said;                /* the message is of this call */
     uint64_t memory_limit;    /* of each device, on the host */
     SimOptions options;
 } Driver;
@@ -113,6 +117,7 @@ typedef struct {
 typedef struct {
     Driver *driver;
     Context *ctx;             /* current; NULL where the call does not need one */
+    const FunctionRow *row;
     CUresult result;
 } Call;
 /* Takes the lock, counts the call, applies injected faults, checks what the call needs.  False: the
@@ -128,9 +133,16 @@ void driver_delay(uint32_t ms);
 void driver_say(Driver *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Keeps the first error as the driver's message.  */
 void driver_say_error(Driver *d, const Diag *diag);
+/* The end of a call: ROLLER_SIM_LOG hears of what failed.  */
+void driver_log(Driver *d, const FunctionRow *row, CUresult r);
+const char *result_name(CUresult r);
+/* Where profiles are searched: as everywhere, and last beside the library itself.  */
+const char *driver_profile_path(Arena *a);
 int driver_version(const Driver *d);
-/* Reads the environment and the profiles.  */
+/* Reads the environment and the profiles.  From then on a fork leaves a child in which every call
+ * that needs cuInit says CUDA_ERROR_NOT_INITIALIZED, cuInit as well, as with a real driver.  */
 CUresult driver_init(Driver *d);
+bool driver_watch_forks(Driver *d);   /* false without memory */
 
 /* Memory of the host, zeroed; grown; in whole pages; behind an arena.  NULL where there is none or
  * a rule says so.  Freed with free.  */

@@ -397,7 +397,7 @@ static bool at_edge(const Loop *l, const HalFigure *f, double x) {
 
 static void compare_curve(Loop *l, const HalFigure *got, const HalFigure *want) {
     const Curve *g = got->curve, *w = want->curve;
-    if (g->n < 2 || g->origin != ORIGIN_MEASURED) wrong(l, got->name, "not measured");
+    if (g->n < 2 || g->origin != ORIGIN_SIMULATED) wrong(l, got->name, "not measured");
     for (int i = 0; i < g->n && !l->wrong; i++)
         if (!at_edge(l, got, g->px[i]))
             near_to(l, arena_printf(l->a, "%s at %g", got->name, g->px[i]), g->py[i],
@@ -411,7 +411,7 @@ static void compare_measured(Loop *l, const HalFigure *got, const HalFigure *wan
     }
     const Figure *g = got->figure;
     near_to(l, got->name, g->value, want->figure->value, tolerance);
-    if (g->origin != ORIGIN_MEASURED || g->samples < 1 || g->noisy)
+    if (g->origin != ORIGIN_SIMULATED || g->samples < 1 || g->noisy)
         wrong(l, got->name, "not measured");
 }
 

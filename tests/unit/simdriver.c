@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -25,8 +26,10 @@ static bool find(void *library, const char *symbol, void *to) {
 
 bool simdriver_load(void) {
     const char *build = getenv("BUILD");
-    char path[4096];
-    snprintf(path, sizeof path, "%s/simdriver/libcuda.so.1", build ? build : "build");
+    char here[2048], path[4096];
+    if (!build) build = "build";
+    if (*build == '/' || !getcwd(here, sizeof here)) here[0] = 0;
+    snprintf(path, sizeof path, "%s%s%s/simdriver/libcuda.so.1", here, *here ? "/" : "", build);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         print_error("%s\n", dlerror());

@@ -361,7 +361,7 @@ static void devices(void **state) {
     Outcome o = run(NULL, unknown_device);
     assert_int_equal(o.status, ST_DEVICE);
     assert_string_equal(o.message, "there is no device '7'");
-    assert_non_null(strstr(o.hint, "0: NVIDIA H200 (sm_90a, GPU-"));
+    assert_non_null(strstr(o.hint, "0: NVIDIA H200 (simulated) (sm_90a, GPU-"));
 }
 
 /* Everything is given back, in whatever context the arena goes; the caller's context returns.  */

@@ -261,7 +261,7 @@ static void places(void **state) {
     MeasurePlace p;
     must(measure_probe(arena, &diag, &o, &p));
     assert_true(p.simulated && p.driver_version == 13000);
-    assert_string_equal(p.info.name, "NVIDIA A100-SXM4-80GB");
+    assert_string_equal(p.info.name, "NVIDIA A100-SXM4-80GB (simulated)");
     measure_compare(&diag, dev, &p);
     assert_int_equal(diag.count, 0);
     snprintf(p.info.name, sizeof p.info.name, "another");

@@ -101,7 +101,9 @@ static void constants(void **state) {
     must(measure(i, &(How){.rows = LOOP_MEMORY_ROWS, .quick = !slow}, &got));
     assert_string_equal(got->mode, slow ? "full" : "quick");
     assert_string_equal(got->date, "2026-01-01");
-    assert_string_equal(got->gpu, loop_gpu[i].gpu);
+    assert_string_equal(got->gpu, arena_printf(arena, "%s (simulated)", loop_gpu[i].gpu));
+    assert_true(got->simulated && !got->measured);
+    assert_string_equal(hal_profile_origin(got), "simulated");
     assert_int_equal(loop_compare(arena, got, odd[i], LOOP_MEMORY_ROWS), 0);
 }
 
@@ -202,7 +204,7 @@ static void named_or_measured(const Device *got, const Device *before) {
         bool named = missed(got, row[i].name, "") != NULL;
         found += named;
         if (!named) continue;
-        assert_true(f->origin != ORIGIN_MEASURED);
+        assert_true(f->origin != ORIGIN_SIMULATED);
         assert_true(f->value == old[i].figure->value && f->origin == old[i].figure->origin);
     }
     assert_true(found > 0);
@@ -247,7 +249,7 @@ static void faulting_kernel(void **state) {
     assert_non_null(missed(got, "launch_stream", "ILLEGAL_ADDRESS"));
     assert_non_null(missed(got, "block_start", "lost with launch_stream"));
     assert_non_null(missed(got, "latency", "lost with launch_stream"));
-    assert_true(got->limits.clock_sm_sustained.origin == ORIGIN_MEASURED);
+    assert_true(got->limits.clock_sm_sustained.origin == ORIGIN_SIMULATED);
     named_or_measured(got, base[0]);
     control("");
     must(measure(0, &how, &got));         /* in a new context */
@@ -301,6 +303,9 @@ static void bases(void **state) {
     (void)state;
     const Device *dev;
     CudaDeviceInfo info = {.name = "NVIDIA H200", .arch = "sm_90a", .cc_major = 9};
+    must(profiler_base(arena, &diag, &info, "profiles", &dev));
+    assert_string_equal(dev->name, "h200");
+    info = (CudaDeviceInfo){.name = "NVIDIA H200 (simulated)", .arch = "sm_90a", .cc_major = 9};
     must(profiler_base(arena, &diag, &info, "profiles", &dev));
     assert_string_equal(dev->name, "h200");
     info = (CudaDeviceInfo){.name = "NVIDIA A10", .arch = "sm_86", .cc_major = 8, .cc_minor = 6};

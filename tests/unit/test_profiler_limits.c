@@ -92,7 +92,7 @@ static const char *why(const Device *dev, const char *name) {
     return NULL;
 }
 
-static bool measured(const Figure *f) { return f->origin == ORIGIN_MEASURED; }
+static bool measured(const Figure *f) { return f->origin == ORIGIN_SIMULATED; }
 
 static bool as_before(const Figure *f, const Figure *before) {
     return f->origin == before->origin && f->value == before->value;

@@ -110,7 +110,9 @@ static void check_device(CUdevice dev, const char *profile) {
     char name[64], bus[16];
     size_t bytes;
     OK(cu.cuDeviceGetName(name, sizeof name, dev));
-    assert_string_equal(name, d->gpu);
+    char want[64];
+    snprintf(want, sizeof want, "%s (simulated)", d->gpu);
+    assert_string_equal(name, want);
     OK(cu.cuDeviceGetPCIBusId(bus, sizeof bus, dev));
     OK(cu.cuDeviceTotalMem_v2(&bytes, dev));
     assert_int_equal(bytes, (size_t)d->memory[LEVEL_DRAM].capacity.value);

@@ -64,6 +64,58 @@ static int bad_profile(void) {
     return strstr(text, "nosuch") ? 0 : 2;
 }
 
+/* What a program that drops the reason leaves behind.  */
+static char log_file[] = "/tmp/roller-simlog-XXXXXX";
+
+static bool logged(const char *text) {
+    char line[1024] = "";
+    FILE *f = fopen(log_file, "r");
+    bool found = false;
+    while (f && !found && fgets(line, sizeof line, f)) found = strstr(line, text) != NULL;
+    if (f) fclose(f);
+    return found;
+}
+
+static int says_why(void) {
+    int n, version;
+    setenv("ROLLER_SIM_PROFILE", "nosuch", 1);
+    if (cu.cuDeviceGetCount(&n) != CUDA_ERROR_NOT_INITIALIZED) return 1;
+    if (!logged("]: cuDeviceGetCount: CUDA_ERROR_NOT_INITIALIZED\n")) return 2;
+    if (cu.cuDriverGetVersion(&version) || logged("cuDriverGetVersion")) return 3;
+    if (cu.cuInit(0) != CUDA_ERROR_SYSTEM_NOT_READY) return 4;
+    return logged("cuInit: CUDA_ERROR_SYSTEM_NOT_READY: there is no profile \"nosuch\"") ? 0 : 5;
+}
+
+/* A folder that has no profiles, and none where they are installed: those beside the library.  */
+static int elsewhere(void) {
+    char name[64];
+    if (chdir("/") || unsetenv("ROLLER_PROFILE_PATH") || setenv("HOME", "/nowhere", 1)) return 1;
+    unsetenv("XDG_DATA_HOME");
+    if (cu.cuInit(0) != CUDA_SUCCESS) return 2;
+    if (cu.cuDeviceGetName(name, sizeof name, 0) != CUDA_SUCCESS) return 3;
+    return strcmp(name, "NVIDIA A100-SXM4-80GB (simulated)") ? 4 : 0;
+}
+
+/* A real driver does not survive fork either, and says so by this code.  */
+static int after_fork(void) {
+    CUcontext ctx;
+    CUdeviceptr at;
+    int n, status;
+    if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&ctx, 0) || cu.cuCtxSetCurrent(ctx)) return 1;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        bool same = cu.cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
+                    cu.cuDeviceGetCount(&n) == CUDA_ERROR_NOT_INITIALIZED &&
+                    cu.cuMemAlloc_v2(&at, 16) == CUDA_ERROR_NOT_INITIALIZED &&
+                    cu.cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED &&
+                    cu.cuDriverGetVersion(&n) == CUDA_SUCCESS;
+        _exit(same ? 0 : 1);
+    }
+    if (waitpid(child, &status, 0) != child || status) return 2;
+    return cu.cuMemAlloc_v2(&at, 16) == CUDA_SUCCESS ? 0 : 3;
+}
+
 static int too_old(void) {
     int version, status;
     void *at;
@@ -161,6 +213,13 @@ static void processes(void **state) {
     in_child("ROLLER_SIM_PROFILE", "profiles/h200.json", init_without_memory);
     in_child("ROLLER_SIM_PROFILE", "none", no_device);
     in_child("ROLLER_SIM_PROFILE", "nosuch", bad_profile);
+    in_child("ROLLER_SIM_PROFILE", "a100", elsewhere);
+    in_child("ROLLER_SIM_PROFILE", "profiles/h200.json", after_fork);
+    int file = mkstemp(log_file);
+    assert_true(file >= 0);
+    in_child("ROLLER_SIM_LOG", log_file, says_why);
+    close(file);
+    unlink(log_file);
     in_child("ROLLER_SIM_FAULTS", "version=11040", too_old);
     in_child("ROLLER_SIM_FAULTS", "cuNoSuch=1", bad_rules);
     in_child("ROLLER_SIM_FAULTS", "cuInit@1=46", first_init_fails);
