@@ -155,10 +155,7 @@ static void flags_down(SimCluster *c, const AsyncOp *op, const AsyncPiece *p, ui
     c->time++;
     for (uint32_t at = 0; at < p->bytes; at += step) {
         uint32_t offset = async_place(op, p, at);
-        sim_shadow_land(c, op->block, offset, step, thread);
-        for (uint32_t k = offset / 4; k < (offset + step) / 4; k++) {
-            op->block->shadow[k].atomic = op->reduce.type != PTX_NONE;
-        }
+        sim_shadow_land(c, op->block, offset, step, thread, op->reduce.type != PTX_NONE);
     }
 }
 

@@ -77,16 +77,14 @@ void async_join_bulk_group(AsyncOp *op) {
 }
 
 bool async_source_kept(const AsyncOp *op) {
-    const SimShadow *shadow = op->block->shadow;
-    for (size_t n = 0; shadow && n < op->n_piece; n++) {
+    for (size_t n = 0; n < op->n_piece; n++) {
         const AsyncPiece *p = &op->piece[n];
-        for (uint32_t at = p->offset / 4; at < (p->offset + p->bytes) / 4; at++) {
-            if (shadow[at].write_time <= op->issued && !shadow[at].flying) continue;
-            sim_fault(op->warp, SIM_RACE_SHARED, op->inst, op->lane,
-                      "shared memory at 0x%x is written while this copy may still be reading it",
-                      op->block->smem_base + 4 * at);
-            return false;
-        }
+        uint32_t at;
+        if (!sim_shadow_written(op->block, p->offset, p->bytes, op->issued, &at)) continue;
+        sim_fault(op->warp, SIM_RACE_SHARED, op->inst, op->lane,
+                  "shared memory at 0x%x is written while this copy may still be reading it",
+                  op->block->smem_base + at);
+        return false;
     }
     return true;
 }

@@ -243,6 +243,7 @@ typedef struct {
 } SimBarrier;
 
 typedef struct SimShadow SimShadow;       /* race.h */
+typedef struct SimApart SimApart;
 typedef struct SimWrites SimWrites;       /* writes.h: log of global writes */
 typedef struct SimOrderBlock SimOrderBlock;           /* order.h */
 
@@ -259,6 +260,7 @@ struct SimBlock {
     unsigned char *smem;
     uint32_t smem_base, smem_bytes;
     SimShadow *shadow;        /* one per 4 bytes of smem */
+    SimApart *apart;          /* of words whose bytes differ; NULL: there were none */
     uint32_t *read_clock;     /* see race.h */
     SimBarrier *barrier;      /* barriers_per_block of them */
     SimWrites *writes;        /* NULL: not logged */

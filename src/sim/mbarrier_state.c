@@ -10,13 +10,13 @@ AsyncMbar *async_mbar_find(SimBlock *b, uint32_t offset) {
 
 AsyncMbar *async_mbar_valid(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset) {
     AsyncMbar *m = async_mbar_find(b, offset);
-    const SimShadow *s = &b->shadow[offset / 4];
+    uint32_t where;
     if (!m || !m->valid) {
         sim_fault(w, SIM_MBARRIER, i, lane,
                   "no mbarrier has been initialised at shared address 0x%x", b->smem_base + offset);
         return NULL;
     }
-    if (s[0].write_time > m->init_time || s[1].write_time > m->init_time) {
+    if (sim_shadow_written(b, offset, 8, m->init_time, &where)) {
         sim_fault(w, SIM_MBARRIER, i, lane, "the mbarrier at 0x%x has been overwritten as data",
                   b->smem_base + offset);
         return NULL;

@@ -18,11 +18,13 @@ typedef struct {
     uint32_t version;         /* counts releases */
 } SyncPlace;
 
-/* Who wrote a word last.  */
+/* Who wrote bytes of a word last.  A word whose bytes have several writers has a list of them, no
+ * byte in two.  */
 typedef struct SimOwner {
     uint32_t block;           /* + 1; 0: nobody in this launch */
     uint32_t segment : 28, bytes : 4;
-    const SimInst *inst;
+    uint32_t inst;            /* index in the kernel's code */
+    uint32_t more;            /* number of the next one in SimBlockOrder.more, 0: none */
 } Owner;
 
 struct SimOrderBlock {
@@ -39,6 +41,8 @@ struct SimBlockOrder {
     SyncPlace *place;
     uint32_t n_place, cap_place;
     size_t entries;           /* of all clocks */
+    Owner *more;              /* from number 1 on */
+    size_t n_more, cap_more;
     SimFault *race;
     size_t n_race, cap_race;
 };
@@ -56,6 +60,7 @@ SimBlockOrder *sim_order_new(Arena *a, SimGpu *g) {
     SimBlockOrder *o = ARENA_NEW(a, SimBlockOrder);
     o->arena = a;
     o->gpu = g;
+    o->n_more = 1;
     sim_order_forget(g);                     /* of a launch that ran out of memory */
     return o;
 }
@@ -177,27 +182,54 @@ static void keep_race(SimBlock *b, const SimInst *i, int thread, uint64_t at, co
                            "line %d, and nothing orders the two", what, at,
                            (unsigned)(other % run->grid[0]),
                            (unsigned)(other / run->grid[0] % run->grid[1]),
-                           (unsigned)(other / run->grid[0] / run->grid[1]), w->inst->ptx->line);
+                           (unsigned)(other / run->grid[0] / run->grid[1]), run->kernel->code[w->inst].ptx->line);
+}
+
+static Owner *next_owner(const SimBlockOrder *o, const Owner *w) {
+    return w->more ? &o->more[w->more] : NULL;
+}
+
+/* Gives the bytes of `now` to it, and takes them from the others.  */
+static void own(SimBlockOrder *o, Owner *first, Owner now) {
+    Owner *place = NULL;
+    for (Owner *w = first; w; w = next_owner(o, w)) {
+        w->bytes &= ~now.bytes & 15u;
+        if (w->block == now.block && w->segment == now.segment && w->inst == now.inst) {
+            now.bytes |= w->bytes;
+            w->bytes = 0;
+        }
+        if (!w->bytes && !place) place = w;
+    }
+    if (!place) {
+        o->more = arena_grow(o->arena, o->more, &o->cap_more, o->n_more + 1, sizeof *o->more);
+        place = &o->more[o->n_more];
+        place->more = first->more;
+        first->more = (uint32_t)o->n_more++;
+    }
+    now.more = place->more;
+    *place = now;
 }
 
 static void access(SimBlock *b, const SimInst *i, int thread, uint64_t at, uint64_t bytes,
                    bool write) {
     SimBlockOrder *o = b->cluster->run->order;
     if (o->entries > MOST_ENTRIES) return;
-    Owner *w = owners(o, at, bytes);
+    Owner *first = owners(o, at, bytes);
     SimOrderBlock *s = state_of(b);
     uint64_t end = at + bytes;
-    for (uint64_t word = at & ~(uint64_t)3; w && word < end; word += 4, w++) {
+    Owner me = {.block = number(b), .segment = s->segment & 0xfffffff,
+                .inst = (uint32_t)(i - b->cluster->run->kernel->code)};
+    for (uint64_t word = at & ~(uint64_t)3; first && word < end; word += 4, first++) {
         unsigned mask = 15;
         if (word < at) mask &= 15u << (at - word);
         if (word + 4 > end) mask &= 15u >> (word + 4 - end);
-        bool other = w->block != 0 && w->block != number(b) && (w->bytes & mask);
-        if (other && !s->told && known(&s->clock, w->block) < w->segment) {
+        me.bytes = mask & 15u;
+        for (const Owner *w = first; w && !s->told; w = next_owner(o, w)) {
+            bool other = w->block != 0 && w->block != me.block && (w->bytes & me.bytes);
+            if (!other || known(&s->clock, w->block) >= w->segment) continue;
             keep_race(b, i, thread, word < at ? at : word, w, write ? "writes" : "reads");
         }
-        if (!write) continue;
-        bool same = w->block == number(b) && w->segment == (s->segment & 0xfffffff);
-        *w = (Owner){number(b), s->segment & 0xfffffff, (same ? w->bytes | mask : mask) & 15, i};
+        if (write) own(o, first, me);
     }
 }
 

@@ -53,14 +53,6 @@ static bool race(SimWarp *w, const SimInst *i, int lane, const SimBlock *owner, 
 
 /* ---- order ---- */
 
-/* The bytes of word number `word` that an access to offset .. offset + bytes - 1 touches.  */
-static inline unsigned byte_mask(uint32_t word, uint32_t offset, uint32_t bytes) {
-    uint32_t from = word * 4 > offset ? 0 : offset - word * 4;
-    uint32_t to = offset + bytes - word * 4;
-    if (to > 4) to = 4;
-    return ((1u << to) - 1) & ~((1u << from) - 1);
-}
-
 /* What the checks of one access need, looked up once.  */
 typedef struct {
     const SimWarp *w;
@@ -82,75 +74,86 @@ static inline bool before(const Access *a, uint16_t thread, uint32_t time) {
     return time <= a->clock[thread == SIM_ASYNC_THREAD ? a->copies : thread / LANES];
 }
 
-/* Whether the last write of some of these bytes is not ordered before this access; *by: whose.  */
-static inline bool write_races(const Access *a, const SimShadow *s, unsigned mask, uint16_t *by) {
-    mask &= s->written;
-    *by = s->writer;
-    if (!mask) return false;
-    int warp = a->me / LANES;
-    if (s->writer / LANES != warp) return !before(a, s->writer, s->write_time);
-    if (s->write_time <= a->clock[warp]) return false;
-    for (int b = 0; b < 4; b++) {
-        *by = (uint16_t)(warp * LANES + s->lane[b]);
-        if ((mask >> b & 1) && *by != a->me) return true;
+/* Bytes that are one to the checks: a word, or one byte of a word whose bytes are apart.  */
+typedef struct {
+    SimTouch *touch;
+    uint32_t *times;          /* its row of read times, NULL: none are kept */
+    uint32_t offset;
+} Part;
+
+/* The parts that hold the bytes of `mask`; returns how many.  */
+static inline int parts_of(SimBlock *owner, uint32_t word, unsigned mask, Part out[4]) {
+    SimShadow *s = &owner->shadow[word];
+    size_t row = (size_t)owner->n_warp;
+    if (mask == 15 && !s->apart) {
+        uint32_t *times = owner->read_clock ? owner->read_clock + word * row : NULL;
+        out[0] = (Part){&s->whole, times, word * 4};
+        return 1;
     }
-    return false;
+    SimTouch *touch = sim_shadow_apart(owner, word);
+    uint32_t *times = owner->read_clock ? owner->apart->read_clock + 4 * s->apart * row : NULL;
+    int n = 0;
+    for (uint32_t b = 0; b < 4; b++) {
+        if (!(mask >> b & 1)) continue;
+        out[n++] = (Part){touch + b, times ? times + b * row : NULL, word * 4 + b};
+    }
+    return n;
 }
 
-static inline void note_lane(SimShadow *s, unsigned mask, int lane) {
-    for (int b = 0; b < 4; b++)
-        if (mask >> b & 1) s->lane[b] = (uint8_t)lane;
+/* Whether the last write is not ordered before this access.  */
+static inline bool write_races(const Access *a, const SimTouch *t) {
+    return !before(a, t->writer, t->write_time);
 }
 
 /* Readers of several warps: exact times per warp where barriers of a part of the block occur; with
  * barriers of the whole block only, every other warp's entry is the time at which the last one was
  * complete.  */
-static bool reads_before(const Access *a, uint32_t word, const SimShadow *s) {
+static bool reads_before(const Access *a, const Part *p) {
     const SimBlock *owner = a->owner;
     int first = owner->rank * owner->n_warp;
-    if (!owner->read_clock) {
+    if (!p->times) {
         int other = a->w->clock_id == first ? first + 1 : first;
-        return s->read_time <= a->clock[other];
+        return p->touch->read_time <= a->clock[other];
     }
-    const uint32_t *times = owner->read_clock + (size_t)word * (size_t)owner->n_warp;
     for (int k = 0; k < owner->n_warp; k++) {
-        if (first + k != a->w->clock_id && times[k] > a->clock[first + k]) return false;
+        if (first + k != a->w->clock_id && p->times[k] > a->clock[first + k]) return false;
     }
     return true;
 }
 
-static inline bool reader_before(const Access *a, uint32_t word, const SimShadow *s) {
-    switch (s->read_kind) {
-    case READ_LANE: return before(a, s->reader, s->read_time);
-    case READ_WARP: return s->read_time <= a->clock[s->reader / LANES];
-    case READ_MANY: return reads_before(a, word, s);
+static inline bool reader_before(const Access *a, const Part *p) {
+    const SimTouch *t = p->touch;
+    switch (t->read_kind) {
+    case READ_LANE: return before(a, t->reader, t->read_time);
+    case READ_WARP: return t->read_time <= a->clock[t->reader / LANES];
+    case READ_MANY: return reads_before(a, p);
     default: return true;
     }
 }
 
 /* Adds a reader, or several lanes of its warp.  Earlier readers are forgotten once they are ordered
  * before this read.  */
-static inline void note_read(const Access *a, uint32_t word, SimShadow *s, bool several) {
+static inline void note_read(const Access *a, const Part *p, bool several) {
+    SimTouch *t = p->touch;
     SimReadKind kind = several ? READ_WARP : READ_LANE;
-    if (!reader_before(a, word, s)) {
-        bool mine = s->read_kind != READ_MANY && s->reader / LANES == a->me / LANES;
+    if (!reader_before(a, p)) {
+        bool mine = t->read_kind != READ_MANY && t->reader / LANES == a->me / LANES;
         kind = mine ? READ_WARP : READ_MANY;
     }
-    s->read_kind = (uint8_t)(kind & 3);
-    s->reader = a->me;
-    s->read_time = a->now;
-    if (a->owner->read_clock && a->w->block == a->owner) {
-        size_t row = (size_t)word * (size_t)a->owner->n_warp;
-        a->owner->read_clock[row + (size_t)a->w->id] = a->now;
-    }
+    t->read_kind = (uint8_t)(kind & 3);
+    t->reader = a->me;
+    t->read_time = a->now;
+    if (p->times && a->w->block == a->owner) p->times[a->w->id] = a->now;
 }
 
 /* ---- checks ---- */
 
 static bool unready(SimWarp *w, const SimInst *i, int lane, const SimBlock *owner, uint32_t word,
                     const SimShadow *s, unsigned mask) {
-    uint32_t at = owner->smem_base + word * 4;
-    if (s->flying & mask) {
+    bool flying = s->flying & mask;
+    uint32_t byte = sim_first_byte(flying ? s->flying & mask : ~s->init & mask);
+    uint32_t at = owner->smem_base + word * 4 + byte;
+    if (flying) {
         sim_fault(w, SIM_NOT_ARRIVED, i, lane, "the copy to shared address 0x%x is still under way",
                   at);
     } else {
@@ -166,17 +169,23 @@ static inline bool read_words(SimWarp *w, const SimInst *i, int lane, SimBlock *
     uint32_t unused = i->ptx->unused;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
         SimShadow *s = &owner->shadow[word];
-        unsigned mask = bytes >= 4 ? 15 : byte_mask(word, offset, bytes);
+        unsigned mask = bytes >= 4 ? 15 : sim_byte_mask(word, offset, bytes);
         if (unused && bytes >= 4) mask &= ~(unused >> (word * 4 - offset));
         if (mask == 0) continue;
         if ((s->flying & mask) || (s->init & mask) != mask) {
             return unready(w, i, lane, owner, word, s, mask);
         }
         if (!races) continue;
-        uint16_t by;
-        if (write_races(&a, s, mask, &by) && !(strong && s->atomic))
-            return race(w, i, lane, owner, word * 4, "read", "write", by, s->line);
-        if (!strong) note_read(&a, word, s, several);
+        Part part[4];
+        int n = parts_of(owner, word, mask, part);
+        for (int k = 0; k < n; k++) {
+            const SimTouch *t = part[k].touch;
+            if (write_races(&a, t) && !(strong && t->atomic)) {
+                return race(w, i, lane, owner, part[k].offset, "read", "write", t->writer,
+                            t->line);
+            }
+            if (!strong) note_read(&a, &part[k], several);
+        }
     }
     return true;
 }
@@ -210,38 +219,35 @@ bool sim_shadow_read_strong(SimWarp *w, const SimInst *i, int lane, SimBlock *ow
     return read_words(w, i, lane, owner, offset, bytes, true, false);
 }
 
-static inline void note_write(const Access *a, const SimInst *i, SimShadow *s, unsigned mask) {
-    bool same = s->write_time == a->now && s->writer / LANES == a->me / LANES;
-    s->written = (uint8_t)((same ? s->written | mask : mask) & 15);
-    note_lane(s, mask, a->me % LANES);
-    s->writer = a->me;
-    s->write_time = a->now;
-    s->line = (uint16_t)(i->ptx->line & 0xffff);
-    s->init = (uint8_t)((s->init | mask) & 15);
-}
-
 /* value: the bytes about to be written, NULL if unknown.  Writing what is there already is no race
  * between writers.  */
-static bool write_words(SimWarp *w, const SimInst *i, int lane, SimBlock *owner,
-                               uint32_t offset, uint32_t bytes, bool atomic,
-                               const unsigned char *value) {
+static bool write_words(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
+                        uint32_t bytes, bool atomic, const unsigned char *value) {
     Access a = access_of(w, owner, lane);
     bool races = !w->block->cluster->run->options->no_races;
     bool same = value && memcmp(owner->smem + offset, value, bytes) == 0;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
         SimShadow *s = &owner->shadow[word];
-        unsigned mask = byte_mask(word, offset, bytes);
+        unsigned mask = sim_byte_mask(word, offset, bytes);
         if (s->flying & mask) return unready(w, i, lane, owner, word, s, mask);
-        if (races) {
-            uint16_t by;
-            if (write_races(&a, s, mask, &by) && !same && !(atomic && s->atomic))
-                return race(w, i, lane, owner, word * 4, "write", "write", by, s->line);
-            if (!reader_before(&a, word, s)) {
-                return race(w, i, lane, owner, word * 4, "write", "read", s->reader, 0);
+        Part part[4];
+        int n = parts_of(owner, word, mask, part);
+        for (int k = 0; k < n; k++) {
+            SimTouch *t = part[k].touch;
+            if (races && write_races(&a, t) && !same && !(atomic && t->atomic)) {
+                return race(w, i, lane, owner, part[k].offset, "write", "write", t->writer,
+                            t->line);
             }
+            if (races && !reader_before(&a, &part[k])) {
+                return race(w, i, lane, owner, part[k].offset, "write", "read", t->reader, 0);
+            }
+            t->writer = a.me;
+            t->write_time = a.now;
+            t->line = (uint16_t)(i->ptx->line & 0xffff);
+            t->atomic = atomic;
         }
-        note_write(&a, i, s, mask);
-        s->atomic = atomic;
+        s->init |= mask & 15;
+        if (mask == 15 && s->apart) sim_shadow_together(owner, word);
     }
     return true;
 }
@@ -267,13 +273,17 @@ bool sim_shadow_read_async(SimWarp *w, const SimInst *i, int lane, SimBlock *own
                            uint32_t bytes) {
     const SimCluster *c = w->block->cluster;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
-        const SimShadow *s = &owner->shadow[word];
-        bool generic = s->writer != SIM_ASYNC_THREAD;
-        if (!generic || s->write_time <= c->proxy_clock[s->writer / LANES]) continue;
-        sim_fault(w, SIM_PROXY_FENCE, i, lane, "shared address 0x%x was written by %s without "
-                  "fence.proxy.async afterwards", owner->smem_base + word * 4,
-                  thread_name(c, s->writer));
-        return false;
+        Part part[4];
+        int n = parts_of(owner, word, sim_byte_mask(word, offset, bytes), part);
+        for (int k = 0; k < n; k++) {
+            const SimTouch *t = part[k].touch;
+            bool generic = t->writer != SIM_ASYNC_THREAD;
+            if (!generic || t->write_time <= c->proxy_clock[t->writer / LANES]) continue;
+            sim_fault(w, SIM_PROXY_FENCE, i, lane, "shared address 0x%x was written by %s without "
+                      "fence.proxy.async afterwards", owner->smem_base + part[k].offset,
+                      thread_name(c, t->writer));
+            return false;
+        }
     }
     return read_words(w, i, lane, owner, offset, bytes, false, false);
 }
@@ -282,30 +292,32 @@ bool sim_shadow_fly(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uin
                     uint32_t bytes) {
     if (!write_words(w, i, lane, owner, offset, bytes, false, NULL)) return false;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
-        SimShadow *s = &owner->shadow[word];
-        s->flying = (uint8_t)((s->flying | byte_mask(word, offset, bytes)) & 15);
+        owner->shadow[word].flying |= sim_byte_mask(word, offset, bytes) & 15;
     }
     return true;
 }
 
 void sim_shadow_land(SimCluster *c, SimBlock *owner, uint32_t offset, uint32_t bytes,
-                     uint16_t thread) {
+                     uint16_t thread, bool atomic) {
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
         SimShadow *s = &owner->shadow[word];
-        unsigned mask = byte_mask(word, offset, bytes);
-        s->flying = (uint8_t)(s->flying & ~mask & 15);
-        s->init = (uint8_t)((s->init | mask) & 15);
-        s->written = (uint8_t)(mask & 15);
-        s->writer = thread;
-        note_lane(s, mask, thread % LANES);
-        s->write_time = c->time;
-        s->atomic = false;
+        unsigned mask = sim_byte_mask(word, offset, bytes);
+        s->flying &= ~mask & 15;
+        s->init |= mask & 15;
+        Part part[4];
+        int n = parts_of(owner, word, mask, part);
+        for (int k = 0; k < n; k++) {
+            SimTouch *t = part[k].touch;
+            t->writer = thread;
+            t->write_time = c->time;
+            t->atomic = atomic;
+        }
+        if (mask == 15 && s->apart) sim_shadow_together(owner, word);
     }
 }
 
 void sim_shadow_init(SimBlock *owner, uint32_t offset, uint32_t bytes) {
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
-        SimShadow *s = &owner->shadow[word];
-        s->init = (uint8_t)((s->init | byte_mask(word, offset, bytes)) & 15);
+        owner->shadow[word].init |= sim_byte_mask(word, offset, bytes) & 15;
     }
 }

@@ -1,4 +1,4 @@
-/* Shadow state of shared memory: what each word is, who touched it last and when.
+/* Shadow state of shared memory: what each byte is, who touched it last and when.
  *
  * Order is kept by vector clocks over warps, in units of the cluster's time, which advances with
  * every access to shared memory and every synchronisation.  clock[u] of warp w is the time up to
@@ -13,18 +13,45 @@
 
 enum { SIM_ASYNC_THREAD = 0xfffe };
 typedef enum { READ_NONE, READ_LANE, READ_WARP, READ_MANY } SimReadKind;
-/* State of 4 bytes.  Byte masks have bit 0 for the lowest byte.  Threads are clock_id * 32 +
- * lane.  */
-struct SimShadow {
-    uint32_t write_time, read_time;       /* of the last ones */
+/* Who wrote and who read some bytes last, and when.  Threads are clock_id * 32 + lane.  */
+typedef struct {
+    uint32_t write_time, read_time;
     uint16_t writer;          /* a thread or SIM_ASYNC_THREAD; 0 at time 0 before the first write */
     uint16_t reader;          /* one of the readers since the last ordered access */
-    uint8_t init : 4, written : 4;        /* bytes ever written; bytes of the last write */
-    uint8_t flying : 4, read_kind : 2, atomic : 1;   /* flying: an asynchronous copy is under way */
     uint16_t line;            /* of the last write: low bits of its PTX line */
-    uint8_t lane[4];          /* per byte of the last write, of the writer's warp: one instruction
-                               * may write a word by several lanes */
+    uint8_t read_kind : 2, atomic : 1;
+} SimTouch;
+/* State of 4 bytes.  Byte masks have bit 0 for the lowest byte.  Most words are only ever touched
+ * as a whole; one of which an access touched a part has a SimTouch for each byte, until a write of
+ * the whole makes them equal again.  */
+struct SimShadow {
+    SimTouch whole;           /* of all four bytes, unless they are apart */
+    uint32_t init : 4, flying : 4;        /* bytes ever written; an asynchronous copy is under way */
+    uint32_t apart : 24;      /* 0, or the number of their four in SimApart */
 };
+/* The words of a block whose bytes are apart.  */
+struct SimApart {
+    SimTouch *touch;          /* four for each number; those of 0 are not used */
+    uint32_t *read_clock;     /* a row for each touch, as SimBlock.read_clock has for each word */
+    size_t n, cap_touch, cap_clock;
+    uint32_t free;            /* a number that is not used now, 0: none; write_time has the next */
+};
+
+/* The four touches of a word's bytes, which are apart from now on.  */
+SimTouch *sim_shadow_apart(SimBlock *owner, uint32_t word);
+/* Puts bytes together again that were touched alike last.  */
+void sim_shadow_together(SimBlock *owner, uint32_t word);
+/* Whether some byte was written after `since`, or is in flight; *at: the offset of the first.  */
+bool sim_shadow_written(const SimBlock *owner, uint32_t offset, uint32_t bytes, uint32_t since,
+                        uint32_t *at);
+/* The bytes of word number `word` that an access to offset .. offset + bytes - 1 touches.  */
+static inline unsigned sim_byte_mask(uint32_t word, uint32_t offset, uint32_t bytes) {
+    uint32_t from = word * 4 > offset ? 0 : offset - word * 4;
+    uint32_t to = offset + bytes - word * 4;
+    if (to > 4) to = 4;
+    return ((1u << to) - 1) & ~((1u << from) - 1);
+}
+static inline uint32_t sim_first_byte(unsigned mask) { return (uint32_t)sim_first_lane(mask); }
 
 uint32_t *sim_clock_new(SimCluster *c);                          /* zeroed, on c->arena */
 void sim_release(SimWarp *w, uint32_t *clock);                   /* clock := max(clock, w's) */
@@ -65,9 +92,10 @@ bool sim_shadow_read_async(SimWarp *w, const SimInst *i, int lane, SimBlock *own
 bool sim_shadow_fly(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                     uint32_t bytes);
 /* It landed.  thread: SIM_ASYNC_THREAD when an mbarrier tells of it, or the thread whose wait
- * completed it (cp.async), to whom alone it is visible until it synchronises with others.  */
+ * completed it (cp.async), to whom alone it is visible until it synchronises with others. atomic:
+ * it was a reduction.  */
 void sim_shadow_land(SimCluster *c, SimBlock *owner, uint32_t offset, uint32_t bytes,
-                     uint16_t thread);
+                     uint16_t thread, bool atomic);
 /* Makes bytes initialised without an access (mbarrier objects, which are not data).  */
 void sim_shadow_init(SimBlock *owner, uint32_t offset, uint32_t bytes);
 static inline uint16_t sim_thread(const SimWarp *w, int lane) {

@@ -186,13 +186,12 @@ void async_wgmma_step(SimWarp *w) {
 static bool operands_kept(SimWarp *w, const AsyncProduct *p, const uint32_t *at, int n) {
     const SimBlock *b = w->block;
     for (int k = 0; k < n; k++) {
-        for (uint32_t word = at[k] / 4; word < at[k] / 4 + 4; word++) {
-            if (b->shadow[word].write_time <= p->issued && !b->shadow[word].flying) continue;
-            sim_fault(w, SIM_WGMMA_OPERAND, p->inst, 0,
-                      "shared memory at 0x%x, an operand of this wgmma, is overwritten before its "
-                      "wait", b->smem_base + 4 * word);
-            return false;
-        }
+        uint32_t where;
+        if (!sim_shadow_written(b, at[k], 16, p->issued, &where)) continue;
+        sim_fault(w, SIM_WGMMA_OPERAND, p->inst, 0,
+                  "shared memory at 0x%x, an operand of this wgmma, is overwritten before its wait",
+                  b->smem_base + where);
+        return false;
     }
     return true;
 }

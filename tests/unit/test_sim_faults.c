@@ -154,6 +154,25 @@ static void shared_memory(void **state) {
          "add.u32 %r2, %t, %r8; st.shared.u8 [%r2], %r0; st.shared.u8 [%r2], %t; "
          "ld.shared.u8 %r1, [%r2];",
          0, 0, NULL},
+        /* Halves of words, by two warps that read their own or each other's.  */
+        {SIM_RACE_SHARED,
+         "and.b32 %r2, %t, 31; shr.u32 %r3, %t, 5; mad.lo.u32 %r2, %r2, 2, %r3;\n"
+         "mad.lo.u32 %r2, %r2, 2, %r8; st.shared.u16 [%r2], %h0; bar.warp.sync -1;\n"
+         "xor.b32 %r2, %r2, 4; ld.shared.u16 %r1, [%r2]; and.b32 %r2, %r2, -4;\n"
+         "st.shared.u16 [%r2], %t;",
+         "and.b32 %r2, %t, 31; shr.u32 %r3, %t, 5; mad.lo.u32 %r2, %r2, 2, %r3;\n"
+         "mad.lo.u32 %r2, %r2, 2, %r8; st.shared.u16 [%r2], %h0; bar.warp.sync -1;\n"
+         "xor.b32 %r2, %r2, 4; ld.shared.u16 %r1, [%r2];",
+         64, 0, NULL},
+        /* An atomic on a half beside a plain store to the other.  */
+        {SIM_RACE_SHARED,
+         "setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u32 [%r8], %r0; bar.sync 0; mov.u16 %h0, 5;\n"
+         "setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u16 [%r8+2], %h0; setp.lt.u32 %p0, %t, 32;\n"
+         "@!%p0 atom.shared.cas.b16 %h1, [%r8+2], %h0, %h0;",
+         "setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u32 [%r8], %r0; bar.sync 0; mov.u16 %h0, 5;\n"
+         "setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u16 [%r8+2], %h0; setp.lt.u32 %p0, %t, 32;\n"
+         "@!%p0 atom.shared.cas.b16 %h1, [%r8], %h0, %h0;",
+         64, 0, NULL},
         /* Two lanes store different values with one instruction. */
         {SIM_RACE_SHARED, "st.shared.u32 [%r8], %t;", "st.shared.u32 [%r8], %r0;", 0, 0, "write"},
         /* Read, then overwritten by others without a barrier between. */
