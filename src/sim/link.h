@@ -19,9 +19,6 @@ typedef struct {
 } SimCfg;
 SimCfg *sim_cfg(Arena *a, const PtxFunc *f);
 
-/* The operand pattern of PTX_OPS.  */
-const char *sim_op_pattern(PtxOp op);
-
 /* Gives every register a slot from *file_bytes up; registers that are never live together share
  * one. Returns the largest number of live 32-bit values.  */
 int sim_assign_slots(Arena *a, const PtxFunc *f, const SimCfg *cfg, Slot *slot,

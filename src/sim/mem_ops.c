@@ -7,7 +7,7 @@
 #include "sim/race.h"
 #include <string.h>
 
-/* SimInst.flags of an access.  */
+/* SimInst.flags of an access; SimInst.arg: the bytes of it that must be there.  */
 enum { ACCESS_STORE = 1, ACCESS_SIGNED = 2, ACCESS_STRONG = 4, ACCESS_WIDE = 8 };
 
 typedef struct {
@@ -28,13 +28,21 @@ static void addresses(const SimWarp *w, const SimOpnd *o, uint64_t at[LANES]) {
 
 /* ---- global ---- */
 
-/* True if every active lane lies inside x, aligned.  */
+/* True if every active lane lies inside x with the bytes it needs, aligned.  */
 static bool all_inside(const SimAlloc *x, uint32_t active, const uint64_t at[LANES],
-                       uint32_t bytes) {
-    if (!x || !x->host || bytes > x->bytes) return false;
-    uint64_t room = x->bytes - bytes, bad = 0;
+                       uint32_t needed, uint32_t bytes) {
+    if (!x || !x->host || needed > x->bytes) return false;
+    uint64_t room = x->bytes - needed, bad = 0;
     SIM_EACH(l, active) bad |= (uint64_t)(at[l] - x->base > room) | (at[l] & (bytes - 1));
     return bad == 0;
+}
+
+/* The bytes that a plain load needs, run by run.  */
+static void order_read(SimWarp *w, const SimInst *i, int lane, uint64_t at, uint32_t bytes) {
+    for (uint32_t k = 0, end; k < bytes; k = end + 1) {
+        for (end = k; end < bytes && !(i->ptx->unused >> end & 1); end++) continue;
+        if (end > k) sim_order_read(w->block, i, w->id * LANES + lane, at + k, end - k);
+    }
 }
 
 /* Blocks that communicate: see order.h.  */
@@ -44,7 +52,7 @@ static void order_lanes(SimWarp *w, const SimInst *i, uint32_t active, const Lan
     SIM_EACH(l, active) {
         if (l > 0 && (active >> (l - 1) & 1) && p->at[l] == p->at[l - 1]) continue;
         if (i->flags & ACCESS_STRONG) sim_order_sync(w->block, p->at[l], !store, store);
-        else if (!store) sim_order_read(w->block, i, w->id * LANES + l, p->at[l], bytes);
+        else if (!store) order_read(w, i, l, p->at[l], bytes);
     }
 }
 
@@ -53,17 +61,17 @@ static bool global_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
     SimBlock *b = w->block;
     bool ordered = b->cluster->run->order != NULL;
     bool store = i->flags & ACCESS_STORE && !(ordered && i->flags & ACCESS_STRONG);
-    if (!all_inside(b->hot, active, p->at, bytes)) {
-        b->hot = sim_find(b->cluster->run->gpu, p->at[sim_first_lane(active)], bytes);
+    if (!all_inside(b->hot, active, p->at, i->arg, bytes)) {
+        b->hot = sim_find(b->cluster->run->gpu, p->at[sim_first_lane(active)], i->arg);
     }
-    if (all_inside(b->hot, active, p->at, bytes)) {
+    if (all_inside(b->hot, active, p->at, i->arg, bytes)) {
         SIM_EACH(l, active) {
             p->host[l] = b->hot->host + (p->at[l] - b->hot->base);
             if (store) sim_global_wrote(b, i, w->id * LANES + l, p->at[l], bytes);
         }
     } else {
         SIM_EACH(l, active) {
-            p->host[l] = sim_global(w, i, l, p->at[l], bytes, bytes, store);
+            p->host[l] = sim_global(w, i, l, p->at[l], i->arg, bytes, store);
             if (!p->host[l]) return false;
         }
     }
@@ -95,10 +103,10 @@ static void gather_value(const SimWarp *w, const SimInst *i, const SimOpnd *v, i
 
 /* Every active lane inside the own block's memory, aligned, of whole words: the usual load.  */
 static bool own_words(const SimWarp *w, uint32_t active, const uint32_t at[LANES],
-                      uint32_t bytes, uint32_t offset[LANES]) {
+                      uint32_t needed, uint32_t bytes, uint32_t offset[LANES]) {
     const SimBlock *b = w->block;
-    if (bytes < 4 || bytes > b->smem_bytes) return false;
-    uint32_t room = b->smem_bytes - bytes, bad = 0;
+    if (bytes < 4 || needed > b->smem_bytes) return false;
+    uint32_t room = b->smem_bytes - needed, bad = 0;
     SIM_EACH(l, active) {
         offset[l] = at[l] - b->smem_base;
         bad |= (uint32_t)(offset[l] > room) | (at[l] & (bytes - 1));
@@ -125,12 +133,13 @@ static bool shared_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
                          const SimOpnd *value) {
     uint32_t bytes = (uint32_t)i->bytes * i->count, at[LANES], offsets[LANES];
     SIM_LANES(l) at[l] = (uint32_t)p->at[l];
-    if (!(i->flags & (ACCESS_STORE | ACCESS_STRONG)) && own_words(w, active, at, bytes, offsets)) {
+    if (!(i->flags & (ACCESS_STORE | ACCESS_STRONG)) &&
+        own_words(w, active, at, i->arg, bytes, offsets)) {
         return load_own(w, i, active, p, at, offsets);
     }
     SIM_EACH(l, active) {
         uint32_t offset;
-        SimBlock *owner = sim_shared(w, i, l, at[l], bytes, bytes, &offset);
+        SimBlock *owner = sim_shared(w, i, l, at[l], i->arg, bytes, &offset);
         if (!owner) return false;
         if (owner != w->block) sim_async_remote(w, i, owner);
         p->host[l] = owner->smem + offset;
@@ -149,9 +158,9 @@ static bool private_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *
     uint32_t bytes = (uint32_t)i->bytes * i->count;
     SIM_EACH(l, active) {
         uint64_t at = p->at[l] & 0xffffffffu;
-        p->host[l] = space == SPACE_LOCAL ? sim_local(w, i, l, at, bytes, bytes)
+        p->host[l] = space == SPACE_LOCAL ? sim_local(w, i, l, at, i->arg, bytes)
                                           : (unsigned char *)(uintptr_t)sim_param(w, i, l, at,
-                                                                                 bytes, bytes);
+                                                                                 i->arg, bytes);
         if (!p->host[l]) return false;
     }
     if (space == SPACE_LOCAL) {
@@ -281,9 +290,8 @@ static void exec_st(SimWarp *w, const SimInst *i, uint32_t active) {
 /* A parameter at a fixed address: the same value for all lanes.  */
 static void exec_ld_param(SimWarp *w, const SimInst *i, uint32_t active) {
     uint64_t at = sim_address(w, &i->opnd[1], 0);
-    uint32_t bytes = (uint32_t)i->bytes * i->count;
     unsigned char *host[LANES];
-    host[0] = (unsigned char *)(uintptr_t)sim_param(w, i, sim_first_lane(active), at, bytes,
+    host[0] = (unsigned char *)(uintptr_t)sim_param(w, i, sim_first_lane(active), at, i->arg,
                                                     i->bytes);
     if (!host[0]) return;
     for (int l = 1; l < LANES; l++) host[l] = host[0];
@@ -302,6 +310,14 @@ static int vector_length(SimPick *k) {
 static bool frame_variable(const PtxOpnd *address) {
     const PtxSymbol *s = address->elem[0].symbol;
     return s && s->space == SPACE_LOCAL;
+}
+
+/* How far a load must be able to read: up to the last byte that something depends on.  All memory
+ * is followed by poison that is as long as the longest load.  */
+static uint32_t needed(const PtxInst *p, uint32_t bytes) {
+    uint32_t n = bytes;
+    while (n > 0 && p->unused >> (n - 1) & 1) n--;
+    return n ? n : bytes;
 }
 
 SimExec *sim_pick_memory(SimPick *k) {
@@ -327,6 +343,7 @@ SimExec *sim_pick_memory(SimPick *k) {
         return sim_pick_fail(k, "needs an address of 32 or 64 bits");
     }
     i->bytes = (uint8_t)(bits / 8);
+    i->arg = (uint16_t)needed(k->p, (uint32_t)i->bytes * i->count);
     bool wide = bits == 64 || v->bits == 64;
     bool strong = order.order != MOD_COUNT && order.order != MOD_WEAK;
     i->flags = (uint8_t)((store ? ACCESS_STORE : 0) | (ptx_signed(t) ? ACCESS_SIGNED : 0) |

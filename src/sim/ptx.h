@@ -418,6 +418,7 @@ int sim_type_bits(PtxType t);
 const char *sim_type_name(PtxType t);
 const char *sim_mod_name(PtxMod m);
 const char *sim_op_name(PtxOp op);
+const char *sim_op_pattern(PtxOp op);         /* the operands, as in PTX_OPS */
 static inline bool ptx_is_int(PtxType t) { return t >= PTX_B8 && t <= PTX_S64; }
 static inline bool ptx_signed(PtxType t) {
     return t == PTX_S8 || t == PTX_S16 || t == PTX_S32 || t == PTX_S64 || t == PTX_S4;

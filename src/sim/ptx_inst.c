@@ -102,7 +102,7 @@ static bool list(PtxParser *p, PtxOp op, PtxOpnd *o, char close, int depth) {
     return !p->lex.failed;
 }
 
-static bool plus_offset(PtxParser *p, int64_t *offset) {
+bool sim_ptx_plus(PtxParser *p, int64_t *offset) {
     while (lex_is(&p->lex, '+') || lex_is(&p->lex, '-')) {
         bool minus = lex_is(&p->lex, '-');
         sim_lex_next(&p->lex);
@@ -161,8 +161,9 @@ static bool name_operand(PtxParser *p, PtxOp op, PtxOpnd *o) {
         return sim_lex_error(x, "no register, variable or label '%.*s'", (int)n, s);
     }
     sim_lex_next(x);
+    if (o->kind == OPND_SYMBOL && !sim_ptx_index(p, o->symbol, &o->offset)) return false;
     bool based = o->kind == OPND_REG || o->kind == OPND_SYMBOL;
-    return !based || plus_offset(p, &o->offset);
+    return !based || sim_ptx_plus(p, &o->offset);
 }
 
 static bool pair(PtxParser *p, PtxOp op, PtxOpnd *o, int depth) {
@@ -188,6 +189,20 @@ static bool number_operand(PtxParser *p, PtxOpnd *o) {
     *x = before;
     o->kind = OPND_INT;
     return sim_ptx_int(p, &o->offset);
+}
+
+/* An element of an array may be named without brackets around it: ld.global.u32 %r1, table[3].  */
+static void bare_address(PtxParser *p, PtxOp op, int number, PtxOpnd *o) {
+    const char *pattern = sim_op_pattern(op);
+    for (int k = 0; *pattern; pattern++) {
+        if (*pattern == '/') continue;
+        if (k++ == number) break;
+    }
+    if (o->kind != OPND_SYMBOL || *pattern != 'm') return;
+    PtxOpnd *base = ARENA_NEW(p->arena, PtxOpnd);
+    *base = *o;
+    *o = (PtxOpnd){.kind = OPND_ADDRESS, .n = 1, .elem = base, .offset = base->offset};
+    base->offset = 0;
 }
 
 static bool operand(PtxParser *p, PtxOp op, PtxOpnd *o, int depth) {
@@ -230,7 +245,9 @@ bool sim_ptx_inst(PtxParser *p, int guard, bool guard_not) {
     while (!lex_is(x, ';')) {
         if (i.n_opnd == PTX_MAX_OPERANDS) return sim_lex_error(x, "too many operands");
         use_at[i.n_opnd] = x->at;
-        if (!operand(p, i.op, &opnd[i.n_opnd++], 0)) return false;
+        if (!operand(p, i.op, &opnd[i.n_opnd], 0)) return false;
+        bare_address(p, i.op, i.n_opnd, &opnd[i.n_opnd]);
+        i.n_opnd++;
         if (!lex_is(x, ';') && !sim_ptx_expect(p, ',')) return false;
         if (x->kind == TOK_END) return sim_lex_error(x, "an instruction without an end");
     }

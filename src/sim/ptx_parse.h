@@ -73,6 +73,9 @@ bool sim_ptx_variables(PtxParser *p, PtxSpace space, bool external);
 /* One declarator with alignment and type, without initialiser; for parameters.  */
 PtxSymbol *sim_ptx_parameter(PtxParser *p);
 PtxSymbol *sim_ptx_symbol(const PtxParser *p, const char *name, size_t n);
+/* [N] after the name of a variable, if it is there: adds N elements in bytes.  */
+bool sim_ptx_index(PtxParser *p, const PtxSymbol *v, int64_t *offset);
+bool sim_ptx_plus(PtxParser *p, int64_t *offset);               /* +N -N, any number of them */
 int64_t sim_ptx_place(int64_t *used, int64_t bytes, int64_t align);
 PtxFunc *sim_ptx_func(const PtxParser *p, const char *name, size_t n);
 

@@ -21,12 +21,18 @@ static const char *const ops[] = {
     PTX_OPS(X)
 #undef X
 };
+static const char *const patterns[] = {
+#define X(id, text, pipe, family, operands) operands,
+    PTX_OPS(X)
+#undef X
+};
 _Static_assert(PTX_TYPE_COUNT + MOD_COUNT + OP_COUNT < PTX_WORDS / 4, "the table is full");
 
 int sim_type_bits(PtxType t) { return types[t].bits; }
 const char *sim_type_name(PtxType t) { return types[t].text; }
 const char *sim_mod_name(PtxMod m) { return mods[m]; }
 const char *sim_op_name(PtxOp op) { return ops[op]; }
+const char *sim_op_pattern(PtxOp op) { return patterns[op]; }
 
 static size_t first_place(const char *s, size_t n, PtxWordKind kind) {
     return hash64(s, n, (uint64_t)kind) % PTX_WORDS;

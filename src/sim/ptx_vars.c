@@ -136,6 +136,16 @@ static uint64_t real_bits(PtxType t, double v) {
     return bits;
 }
 
+bool sim_ptx_index(PtxParser *p, const PtxSymbol *v, int64_t *offset) {
+    int64_t n, element = sim_type_bits(v->type) / 8;
+    if (!lex_is(&p->lex, '[')) return true;
+    sim_lex_next(&p->lex);
+    if (!sim_ptx_int(p, &n) || !sim_ptx_expect(p, ']')) return false;
+    if (n < -max_bytes || n > max_bytes) return sim_lex_error(&p->lex, "an index out of range");
+    *offset += n * element;
+    return true;
+}
+
 static bool init_symbol(PtxParser *p, Init *in, int bytes) {
     PtxLex *x = &p->lex;
     bool generic = sim_lex_word_is(x, TOK_WORD, "generic");
@@ -150,13 +160,9 @@ static bool init_symbol(PtxParser *p, Init *in, int bytes) {
     if (bytes != 8) return sim_lex_error(x, "an address needs a 64-bit variable");
     PtxReloc r = {.at = (int64_t)in->bytes.len, .symbol = s, .generic = generic};
     sim_lex_next(x);
+    if (!sim_ptx_index(p, s, &r.add)) return false;
     if (generic && !sim_ptx_expect(p, ')')) return false;
-    if ((lex_is(x, '+') || lex_is(x, '-'))) {
-        bool minus = lex_is(x, '-');
-        sim_lex_next(x);
-        if (!sim_ptx_int(p, &r.add)) return false;
-        if (minus) r.add = -r.add;
-    }
+    if (!sim_ptx_plus(p, &r.add)) return false;
     in->reloc = arena_grow(p->arena, in->reloc, &in->cap, in->n + 1, sizeof *in->reloc);
     in->reloc[in->n++] = r;
     add_element(in, 0, bytes);

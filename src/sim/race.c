@@ -170,7 +170,7 @@ static inline bool read_words(SimWarp *w, const SimInst *i, int lane, SimBlock *
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
         SimShadow *s = &owner->shadow[word];
         unsigned mask = bytes >= 4 ? 15 : sim_byte_mask(word, offset, bytes);
-        if (unused && bytes >= 4) mask &= ~(unused >> (word * 4 - offset));
+        if (unused) mask &= ~(bytes >= 4 ? unused >> (word * 4 - offset) : unused << offset % 4);
         if (mask == 0) continue;
         if ((s->flying & mask) || (s->init & mask) != mask) {
             return unready(w, i, lane, owner, word, s, mask);

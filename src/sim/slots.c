@@ -5,13 +5,6 @@
  * thread is right for all.  */
 #include "sim/link.h"
 
-static const char *const patterns[] = {
-#define X(id, text, pipe, family, operands) operands,
-    PTX_OPS(X)
-#undef X
-};
-const char *sim_op_pattern(PtxOp op) { return patterns[op]; }
-
 /* What an operand does to its registers.  */
 typedef enum { ROLE_READ, ROLE_WRITE, ROLE_BOTH } Role;
 

@@ -25,8 +25,8 @@ void sim_warps_begin(SimBlock *b) {
         w->clock = ARENA_ARRAY(a, uint32_t, c->n_entry);
         if (k->local_bytes > 0) {
             size_t local = (size_t)k->local_bytes * LANES;
-            w->local = arena_alloc(a, local);
-            memset(w->local, SIM_POISON, local);
+            w->local = arena_alloc(a, local + 64);     /* a load may overrun what it needs */
+            memset(w->local, SIM_POISON, local + 64);
         }
     }
     b->n_live = b->n_warp;

@@ -99,6 +99,39 @@ static void bounds(void **state) {
     CHECK(canaries);
 }
 
+/* A load of 16 bytes of which 12 are there, and that is told to need 12 of them or 13.  */
+static void needed_bytes(void **state) {
+    (void)state;
+    static const char *const loads[] = {
+        "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%a0+32]; st.global.u32 [%a0], %r3;",
+        "ld.global.v2.u64 {%l1, %l2}, [%a0+32]; st.global.u64 [%a0], %l1;",
+        "mov.b32 %r1, 1; st.shared.v2.b32 [smem+16], {%r1, %r1}; st.shared.b32 [smem+24], %r1;\n"
+        "bar.warp.sync -1; %s ld.shared.v4.b32 {%r1, %r2, %r3, %r4}, [smem+16];",
+        "mov.u64 %l1, smem; cvta.shared.u64 %l1, %l1; mov.b32 %r1, 1; st.v2.b32 [%l1+16], {%r1, "
+        "%r1};\n"
+        "st.b32 [%l1+24], %r1; bar.warp.sync -1; %s ld.v4.b32 {%r1, %r2, %r3, %r4}, [%l1+16];",
+        ".local .align 16 .b8 x[44]; %s ld.local.v4.b32 {%r1, %r2, %r3, %r4}, [x+32];",
+    };
+    for (size_t k = 0; k < sizeof loads / sizeof *loads; k++) {
+        for (int wrong = 0; wrong < 2; wrong++) {
+            PtxRun r;
+            run_open(&r);
+            r.launch.block[0] = 1;
+            r.launch.dynamic_smem = 28;
+            run_memory(&r, NULL, 44);
+            const char *mask = wrong ? ".pragma \"used_bytes_mask 0x1f0f\";"
+                                     : ".pragma \"used_bytes_mask 0xf0f\";";
+            const char *at = strstr(loads[k], "%s");
+            size_t head = at ? (size_t)(at - loads[k]) : 0;
+            const char *body = arena_printf(r.arena, "%.*s%s%s", (int)head, loads[k], mask,
+                                            at ? at + 2 : loads[k]);
+            if (wrong) run_faulty(&r, run_kernel(r.arena, 1, body), SIM_OUT_OF_BOUNDS);
+            else run_clean(&r, run_kernel(r.arena, 1, body));
+            run_close(&r);
+        }
+    }
+}
+
 static void freed_memory(void **state) {
     (void)state;
     PtxRun r;
@@ -343,7 +376,8 @@ static void places(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds),        cmocka_unit_test(freed_memory),
+        cmocka_unit_test(bounds),        cmocka_unit_test(needed_bytes),
+        cmocka_unit_test(freed_memory),
         cmocka_unit_test(shared_memory), cmocka_unit_test(global_races),
         cmocka_unit_test(global_order),  cmocka_unit_test(progress),
         cmocka_unit_test(launches),
