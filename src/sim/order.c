@@ -182,7 +182,8 @@ static void keep_race(SimBlock *b, const SimInst *i, int thread, uint64_t at, co
                            "line %d, and nothing orders the two", what, at,
                            (unsigned)(other % run->grid[0]),
                            (unsigned)(other / run->grid[0] % run->grid[1]),
-                           (unsigned)(other / run->grid[0] / run->grid[1]), run->kernel->code[w->inst].ptx->line);
+                           (unsigned)(other / run->grid[0] / run->grid[1]),
+                           run->kernel->code[w->inst].ptx->line);
 }
 
 static Owner *next_owner(const SimBlockOrder *o, const Owner *w) {

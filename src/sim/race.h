@@ -26,7 +26,7 @@ typedef struct {
  * the whole makes them equal again.  */
 struct SimShadow {
     SimTouch whole;           /* of all four bytes, unless they are apart */
-    uint32_t init : 4, flying : 4;        /* bytes ever written; an asynchronous copy is under way */
+    uint32_t init : 4, flying : 4;        /* bytes ever written; under way by a copy */
     uint32_t apart : 24;      /* 0, or the number of their four in SimApart */
 };
 /* The words of a block whose bytes are apart.  */

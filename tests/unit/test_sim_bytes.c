@@ -125,8 +125,8 @@ static void of_a_block_with_partial_barriers(void **state) {
     shared("bar.sync 1, 64;", 2);
 }
 
-/* Actors are blocks.  With an atomic the blocks may communicate, and run one after another: reads of
- * what an earlier one wrote count, too.  */
+/* Actors are blocks.  With an atomic the blocks may communicate, and run one after another: reads
+ * of what an earlier one wrote count, too.  */
 static void global(bool communicate, uint64_t seed) {
     Rng rng = {seed};
     int n = effort_long() ? 20000 : 500, found = 0;

@@ -162,7 +162,8 @@ static const char variables[] =
     PTX_HEAD ".const .align 4 .u32 table[5] = {10, 20, 30, 40};\n.global .align 4 .u32 deep[3] = "
              "{7, 11, 13};\n"
              ".global .align 8 .u64 where = generic(deep)+4;\n.global .align 4 .s32 neg = -2;\n"
-             ".const .align 4 .f32 pi = 0f40490fdb;\n.global .u64 list[3] = {deep, deep[0], deep[0] + 4};\n"
+             ".const .align 4 .f32 pi = 0f40490fdb;\n.global .u64 list[3] = {deep, deep[0], "
+             "deep[0] + 4};\n"
              ".global .align 1 .b8 name[4] = {97, 98, 99, 0};\n";
 
 static void check_values(const char *head, const Value *c, int n) {
@@ -224,7 +225,7 @@ static void values(void **state) {
         {"ld.global.u64 %l2, [list+8]; ld.global.u32 %l4, [%l2+4];", eleven},
         {"ld.global.s32 %l4, [neg];", minus_two},
         {"ld.global.u64 %l2, [list+16]; ld.global.u32 %l4, [%l2];", eleven},
-        /* Elements of arrays, in elements; ptxas 12.9 makes the same code of table[2] and table+8. */
+        /* Elements of arrays, in elements: ptxas makes the same code of table[2] and table+8.  */
         {"mov.u64 %l2, deep[1]; ld.global.u32 %l4, [%l2];", eleven},
         {"cvta.global.u64 %l2, deep[0]; ld.u32 %l4, [%l2+4];", eleven},
         {"ld.global.u32 %l4, deep[1];", eleven},
