@@ -288,9 +288,10 @@ typedef struct {
     const char *text;         /* the line to print; on failure also the worst element or fault */
     const char *counters;     /* counted beside predicted, or "" */
     const char *counters_json;            /* the same as an object, with every block, or "" */
+    const char *data;         /* the data sets: "integer, real and extreme" */
 } RollerCheckReport;
-/* Runs the kernel on integer and on real data and compares with the reference evaluator; a device's
- * part is done by a fork.  ROLLER_CHECK if it is wrong.  Texts live until the next call.  */
+/* Runs the kernel on integer, real and extreme data and compares with the reference evaluator; a
+ * device's part is done by a fork.  ROLLER_CHECK if it is wrong.  Texts live until the next call.  */
 ROLLER_API RollerStatus roller_check(RollerCtx *ctx, const RollerKernel *k,
                                      const RollerCheckOptions *o, RollerCheckReport *report);
 /* Fills the memory of input i as a check on integer data would.  */

@@ -46,10 +46,10 @@ run 0 'json' --json --emit=cu,json --check mm.te && {
     try 'the report is JSON' python3 -m json.tool out
     has out '"schema": "roller-report"' 'with its schema'
     has out '"ok": true' 'and its verdict'
-    has out '"compared": 6144' 'and the outputs compared'
+    has out '"compared": 9216' 'and the outputs compared'
 }
 run 0 'check' --check --dry-run mm.te &&
-    has out 'check: ok (integer and real data, 6144 of 6144 outputs, simulator)' 'the check counts'
+    has out 'check: ok (integer, real and extreme data, 9216 of 9216 outputs, simulator)' 'the check counts'
 run 0 'counters' --counters --dry-run mm.te && {
     has out 'shared load wavefronts' 'counters are shown'
     has out 'model *least block *mean *most block$' 'with those of a block'

@@ -151,7 +151,7 @@ static json_t *check(Gen *g, const Result *r) {
     json_t *o = need(g, json_object());
     set(g, o, "ok", json_boolean(c->ok));
     set(g, o, "where", text(c->where));
-    set(g, o, "data", text(c->exact ? "integer and real" : "real"));
+    set(g, o, "data", text(c->data));
     set(g, o, "size_sets", json_integer(c->size_sets));
     set(g, o, "compared", json_integer(c->compared));
     set(g, o, "outputs", json_integer(c->outputs));

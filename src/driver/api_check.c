@@ -126,6 +126,7 @@ RollerStatus roller_check(RollerCtx *ctx, const RollerKernel *k, const RollerChe
                              .data_sets = r->data_sets,
                              .exact = r->exact,
                              .where = r->where ? r->where : "",
+                             .data = check_data(r),
                              .text = r->text ? r->text : "",
                              .counters = r->counters ? r->counters : "",
                              .counters_json = r->counters_json ? r->counters_json : ""};

@@ -30,6 +30,17 @@ typedef struct {
     int failed_tensor;        /* of `normal` or `te`; -1: none */
 } Check;
 
+/* In the order in which they are tried.  */
+static const struct {
+    const char *name;
+    bool exact;               /* compared bit for bit where the reference has no bound, if it has
+                               * none anywhere on integers, or wherever it has none */
+} data_set[TE_FILLS] = {
+    [TE_FILL_INTEGERS] = {"integer", false},
+    [TE_FILL_REALS] = {"real", false},
+    [TE_FILL_EXTREMES] = {"extreme", true},
+};
+
 static const RProg *prog_of(const Check *c, int g) {
     return &c->plan->rplan.prog[c->program[g] - c->run.split->first];
 }
@@ -87,8 +98,7 @@ static void compare_text(Check *c, const Te *te, int tensor, const CompareResult
         buf_real(&b, r->want.bound);
     }
     buf_printf(&b, " (%s data; %lld of %lld compared elements are wrong)",
-               c->fill == TE_FILL_INTEGERS ? "integer" : "real", (long long)r->wrong,
-               (long long)r->compared);
+               data_set[c->fill].name, (long long)r->wrong, (long long)r->compared);
     c->out->text = buf_str(&b);
 }
 
@@ -283,12 +293,12 @@ static double program_work(const Check *c) {
 /* One data set at one set of sizes.  */
 static Status check_data(Check *c, TeFill fill) {
     c->fill = fill;
-    c->ref.exact = fill == TE_FILL_INTEGERS && te_exact(c->te);
+    c->ref.exact = fill == TE_FILL_EXTREMES || (fill == TE_FILL_INTEGERS && te_exact(c->te));
     const TeData *in;
     Status s = start_run(c, &in);
     if (s) return s;
     c->ref = (Reference){.te = c->te, .data = in, .exact = c->ref.exact, .stop = c->o->stop};
-    c->out->exact |= c->ref.exact;
+    c->out->exact |= fill == TE_FILL_INTEGERS && c->ref.exact;
     if (program_work(c) <= whole_work) {
         s = check_whole(c);
     } else {
@@ -332,10 +342,10 @@ static Status check_sizes(Check *c) {
     Status s = te_specialize(c->a, c->d, c->set->te, c->size, &c->te);
     if (!s) s = te_specialize(c->a, c->d, c->set->normal, c->size, &c->normal);
     if (!s) size_problems(c);
-    for (int k = 0; k < 2 && !s; k++) {
+    for (int k = 0; k < TE_FILLS && !s; k++) {
         ArenaMark m = arena_mark(c->a);
         const char *before = c->out->text;
-        s = check_data(c, k ? TE_FILL_REALS : TE_FILL_INTEGERS);
+        s = check_data(c, (TeFill)k);
         if (!c->out->table && c->o->counters) {
             CounterTable *table = ARENA_NEW(c->d->arena, CounterTable);
             check_counters(c->d->arena, c->set, c->plan, &c->run, table);
@@ -349,11 +359,19 @@ static Status check_sizes(Check *c) {
     return s;
 }
 
+const char *check_data(const CheckResult *r) {
+    static const char *const sets[] = {"", "integer", "integer and real",
+                                       "integer, real and extreme"};
+    static const char *const inexact[] = {"", "real", "real", "real and extreme"};
+    int n = r->data_sets + !r->ok;         /* the last one failed */
+    if (n > TE_FILLS) n = TE_FILLS;
+    return r->exact ? sets[n] : inexact[n];
+}
+
 static void summary(Check *c) {
     CheckResult *r = c->out;
     Buf b = buf_new(c->d->arena);
-    buf_printf(&b, "check: %s (%s data, ", r->ok ? "ok" : "FAILED",
-               !r->exact ? "real" : r->data_sets > 1 || r->ok ? "integer and real" : "integer");
+    buf_printf(&b, "check: %s (%s data, ", r->ok ? "ok" : "FAILED", check_data(r));
     if (r->size_sets > 1) buf_printf(&b, "%d size sets, ", r->size_sets);
     buf_printf(&b, "%lld of %lld outputs", (long long)r->compared, (long long)r->outputs);
     if (r->undecided) buf_printf(&b, ", %lld undecided", (long long)r->undecided);

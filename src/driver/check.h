@@ -1,8 +1,12 @@
 /* Check: is a compiled kernel right?
  *
  * Runs it on a device, or its PTX in the simulator with every asynchronous operation as late as its
- * waits allow, on two data sets: small integers (compared bit for bit where every intermediate is
- * exact) and normal reals (compared under the reference's error bound).  Of small problems all is
+ * waits allow, on three data sets: small integers (compared bit for bit where every intermediate is
+ * exact), normal reals (compared under the reference's error bound) and extremes: large magnitudes,
+ * zeros of both signs, equal values, infinities and NaN, compared wherever the reference defines the
+ * result.  Each shows what the others hide: a wrong index or term is seen at once among integers, a
+ * lost rounding or rescaling among reals; among extremes a mask that multiplies by 0 what it should
+ * not read, a maximum that is missing, the wrong one of equals.  Of small problems all is
  * compared; of big ones each kernel group is judged by itself on sampled blocks, its temporaries
  * filled like inputs.  */
 #ifndef ROLLER_DRIVER_CHECK_H
@@ -58,6 +62,9 @@ typedef struct {
     const CounterTable *table;            /* what they are made of; NULL: nothing was counted */
 } CheckResult;
 
+/* The data sets that were tried, in words: "integer, real and extreme"; integers are named where
+ * they were compared bit for bit.  */
+const char *check_data(const CheckResult *r);
 /* te is the op as parsed, possibly with run-time sizes.  ST_CHECK if the kernel is wrong (the
  * result is filled); other errors if it could not be judged.  */
 Status check_kernel(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,

@@ -47,11 +47,19 @@ TeVerdict te_judge(TeDtype t, const void *p, const TeValue *want, bool exact);
 TeValue te_load(TeDtype t, const void *p);
 void te_store(TeDtype t, const TeValue *v, void *p);
 
-typedef enum { TE_FILL_INTEGERS, TE_FILL_REALS } TeFill;
-/* Deterministic inputs by seed.  INTEGERS: small values such that every intermediate of a sum of
- * products stays exact for the op's reduction lengths; index tensors get legal and some illegal
- * values where the op guards them.  REALS: normal deviates rounded to the type.  */
+/* The data sets of a check.
+ * INTEGERS: small values such that every intermediate of a sum of products stays exact for the op's
+ * reduction lengths; index tensors get legal and some illegal values where the op guards them.
+ * REALS: normal deviates rounded to the type.
+ * EXTREMES: half zeros of both signs, else a few large magnitudes; stretches of infinities and NaN,
+ * as many as leave some outputs without; integers and indices up to the ends of their types.  */
+typedef enum { TE_FILL_INTEGERS, TE_FILL_REALS, TE_FILL_EXTREMES, TE_FILLS } TeFill;
 void te_fill(const Te *te, int tensor, TeFill kind, uint64_t seed, TeData out);
+/* The same by pages: bytes from..from+bytes-1, from a page's begin to one's end or the tensor's.  */
+enum { TE_PAGE = 512 };
+typedef struct TeSource TeSource;
+TeSource *te_source(Arena *a, const Te *te, int tensor, TeFill kind, uint64_t seed);
+void te_source_make(const TeSource *s, size_t from, size_t bytes, void *to);
 /* Are all intermediates of the op exact on the data of TE_FILL_INTEGERS, so that results can be
  * compared bit for bit?  Not with division (but by powers of two), transcendental functions and
  * long products: such values are right within bounds.  */

@@ -33,10 +33,17 @@ static bool is_whole(double v) {
     return fabs(v) < 0x1p51 && (v + 0x3p51) - 0x3p51 == v;
 }
 
+/* What a term adds to the magnitudes: infinities and NaN decide a sum alone unless what else there
+ * is leaves the accumulator's range.  */
+static double magnitude(double v) {
+    double m = fabs(v);
+    return m <= DBL_MAX ? m : 0;
+}
+
 static void sum_one(Acc *a, const Lanes *x, int to, int from) {
     double v = x->v[from], b = x->exact ? 0 : x->b[from];
     a->v[to] += v;
-    a->mag[to] += fabs(v) + b;
+    a->mag[to] += magnitude(v) + b;
     a->b[to] += b;
     a->whole[to] = a->whole[to] && b == 0 && is_whole(v);
     a->fine[to] = a->fine[to] && b == 0 && is_whole(v * 4096);
@@ -56,7 +63,7 @@ static void sum_fold(Acc *a, const Lanes *x, int n) {
         for (int k = 0; k < 4; k++) {
             double t = x->v[j + k];
             v[k] += t;
-            mag[k] += fabs(t);
+            mag[k] += magnitude(t);
             whole &= (t + 0x3p51) - 0x3p51 == t;
         }
     }
@@ -76,7 +83,7 @@ static void sum_across(Acc *a, const Lanes *x, int n) {
     for (int j = 0; j < n; j++) {
         double t = x->v[j];
         a->v[j] += t;
-        a->mag[j] += fabs(t);
+        a->mag[j] += magnitude(t);
         a->whole[j] &= (t + 0x3p51) - 0x3p51 == t;
     }
     for (int j = 0; j < n; j++) {
@@ -105,7 +112,7 @@ static void finish_sum(const Acc *a, const Node *x, Lanes *out, int n) {
         out->v[j] = a->v[j];
         out->b[j] = exact ? 0 : a->b[j] + x->acc_unit * a->mag[j] + x->acc_tiny * (double)x->count;
         out->f[j] = a->f[j] | (a->v[j] == 0 ? LANE_ANY_ZERO : 0);
-        if (isfinite(a->v[j]) && !(a->mag[j] <= x->acc_limit))
+        if (!(a->mag[j] <= x->acc_limit))
             out->f[j] |= LANE_UNDECIDED;
     }
 }
@@ -134,7 +141,8 @@ static void finish_prod(const Acc *a, const Node *x, Lanes *out, int n) {
         out->v[j] = v;
         out->b[j] = exact || !isfinite(v) ? 0 : b + u * (fabs(v) + b);
         out->f[j] = a->f[j];
-        if (isfinite(v) && (!(a->hi[j] <= x->acc_limit) || a->lo[j] < (f64 ? DBL_MIN : FLT_MIN)))
+        bool small = a->lo[j] < (f64 ? DBL_MIN : FLT_MIN);
+        if ((isfinite(v) && !(a->hi[j] <= x->acc_limit)) || (!isnan(v) && small))
             out->f[j] |= LANE_UNDECIDED;
     }
 }

@@ -62,7 +62,7 @@ static bool fits_tf32(double v) {
 static void lose_bits(Lanes *x, double loss, int n) {
     lanes_show_bounds(x, n);
     for (int j = 0; j < n; j++) {
-        if (x->b[j] != 0 || !fits_tf32(x->v[j]))
+        if (isfinite(x->v[j]) && (x->b[j] != 0 || !fits_tf32(x->v[j])))
             x->b[j] += loss * (fabs(x->v[j]) + x->b[j]);
     }
 }
@@ -87,8 +87,10 @@ static void mul_real(const Node *node, Lanes *x, Lanes *y, int n) {
         bool ok = whole && ba == 0 && bc == 0 && is_exact_product(t, a, c, p);
         x->v[j] = p;
         x->b[j] = ok ? 0 : b + u * (fabs(p) + b) + tiny;
-        /* 0 times inf is NaN, nearly 0 times inf is not.  */
-        if (!isfinite(p) && ((ba > 0 && fabs(a) <= ba) || (bc > 0 && fabs(c) <= bc)))
+        /* 0 times inf is NaN, nearly 0 times inf is not; what is left of inf beside its first
+         * tf32 part may be NaN.  */
+        bool split = node->product_loss > 0 && (isinf(a) || isinf(c));
+        if (split || (!isfinite(p) && ((ba > 0 && fabs(a) <= ba) || (bc > 0 && fabs(c) <= bc))))
             lanes_flag(x, n, j, LANE_UNDECIDED);
     }
 }

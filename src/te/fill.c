@@ -1,289 +1,16 @@
+/* Inputs of a check: what the elements of each data set are.
+ *
+ * A page's elements follow from the seed, the tensor and the page's number alone, so that pages can
+ * be made in any order, and none that nobody reads.  */
+#include "te/fill.h"
 #include "te/access.h"
-#include "te/eval.h"
-#include "te/tree.h"
 #include "base/hash.h"
 #include <math.h>
 #include <string.h>
 
-/* Integer data: uniform in -most..most, but 0 with probability 1 - density.  From rich to poor.  */
-typedef struct {
-    int most, one_in;         /* density 1 / one_in */
-    bool no_zero;             /* for products of many */
-} Recipe;
-
-static const Recipe recipes[] = {
-    {8, 1, false}, {4, 1, false}, {3, 1, false}, {2, 1, false}, {1, 1, false},
-    {1, 2, false}, {1, 4, false}, {1, 8, false}, {1, 16, false}};
-enum { RECIPES = sizeof recipes / sizeof recipes[0] };
-
-/* te_eval finds sums of multiples of 2^-SUM_BITS exact; what matrix units keep of sums of f8
- * products and of TF32 factors.  */
-enum { SUM_BITS = 12, F8_SUM_BITS = 13, TF32_BITS = 11 };
-
-/* What is known of a value without looking at data.  */
-typedef struct {
-    double worst;             /* largest magnitude */
-    double typical;           /* root mean square */
-    int bits;                 /* fraction bits */
-    bool exact;               /* no rounding so far */
-} Reach;
-
-typedef struct {
-    const Te *te;
-    Reach tensor[TE_MAX_ARGS + 2 * TE_MAX_STMTS];
-    bool sums_fit;            /* every real sum stays exact in its accumulator */
-    bool multiplies;          /* there is a product over a range */
-} Survey;
-
-static int exact_bits(TeDtype t) {
-    switch (t) {
-    case TE_F64: return 53;
-    case TE_F32: return 24;
-    case TE_F16: return 11;
-    case TE_BF16: return 8;
-    case TE_F8E4M3: return 4;
-    case TE_F8E5M2: return 3;
-    default: return 63;
-    }
-}
-
-static Reach reach_of(Survey *v, const TeStmt *s, const TeExpr *e);
-
-static int fraction_bits(double x) {
-    int bits = 0;
-    while (bits < 64 && x != floor(x)) {
-        x *= 2;
-        bits++;
-    }
-    return bits;
-}
-
-static bool is_power_of_two(double x) {
-    int e;
-    return x > 0 && frexp(x, &e) == 0.5;
-}
-
-static Reach literal(double x) {
-    if (isinf(x))
-        return (Reach){.exact = true};
-    return (Reach){fabs(x), fabs(x), fraction_bits(x), true};
-}
-
-static Reach larger(Reach x, Reach y) {
-    return (Reach){fmax(x.worst, y.worst), fmax(x.typical, y.typical),
-                    x.bits > y.bits ? x.bits : y.bits, x.exact && y.exact};
-}
-
-static Reach divide(Survey *v, const TeStmt *s, const TeExpr *e, Reach x) {
-    const TeExpr *by = e->args[1];
-    double d = by->kind == TE_REAL ? by->v.r
-               : by->kind == TE_INT ? (double)by->v.i
-               : by->kind == TE_SIZE ? (double)v->te->size[by->v.ref].extent.value : 0;
-    Reach y = reach_of(v, s, by);
-    if (te_dtype_class(e->type) == TE_CLASS_INT)
-        return e->kind == TE_MOD ? y : x;
-    if (d == 0)
-        return (Reach){.worst = x.worst, .typical = x.typical};
-    x.exact = x.exact && is_power_of_two(fabs(d));
-    x.bits += d > 1 ? ilogb(d) : 0;
-    x.worst /= fabs(d);
-    x.typical /= fabs(d);
-    return x;
-}
-
-static Reach call(Survey *v, const TeStmt *s, const TeExpr *e) {
-    Reach x = reach_of(v, s, e->args[0]);
-    switch (e->v.fn) {
-    case TE_FN_ABS:
-        return x;
-    case TE_FN_FLOOR:
-    case TE_FN_CEIL:
-    case TE_FN_ROUND:
-        x.bits = 0;
-        return x;
-    case TE_FN_MAX:
-    case TE_FN_MIN:
-        for (int i = 1; i < e->n_args; i++)
-            x = larger(x, reach_of(v, s, e->args[i]));
-        return x;
-    default:
-        for (int i = 1; i < e->n_args; i++)
-            reach_of(v, s, e->args[i]);
-        return (Reach){.worst = 1, .typical = 1};
-    }
-}
-
-static double terms_of(const TeStmt *s, const TeExpr *e) {
-    double n = 1;
-    for (int i = 0; i < e->n_index; i++)
-        n *= (double)(s->index[e->index[i]].hi.value - s->index[e->index[i]].lo.value);
-    return n;
-}
-
-static bool is_f8_product(const TeExpr *e) {
-    TeDtype x = e->kind == TE_MUL ? e->args[0]->store : TE_F32;
-    TeDtype y = e->kind == TE_MUL ? e->args[1]->store : TE_F32;
-    return (x == TE_F8E4M3 || x == TE_F8E5M2) && (y == TE_F8E4M3 || y == TE_F8E5M2);
-}
-
-static Reach reduce(Survey *v, const TeStmt *s, const TeExpr *e) {
-    Reach x = reach_of(v, s, e->args[0]);
-    double n = terms_of(s, e);
-    bool real = te_dtype_class(e->args[0]->type) == TE_CLASS_REAL;
-    int bits = exact_bits(s->accum == TE_DTYPE_COUNT ? e->type : s->accum);
-    if (s->accum == TE_DTYPE_COUNT && is_f8_product(e->args[0]))
-        bits = F8_SUM_BITS;
-    double limit = ldexp(1, bits - (x.bits > 0 ? SUM_BITS : 0));
-    switch (e->red) {
-    case TE_RED_SUM:
-        x.worst *= n;
-        x.typical *= sqrt(n);
-        break;
-    case TE_RED_PROD:
-        x.worst = pow(x.worst, n);
-        x.typical = pow(x.typical, n);
-        limit = ldexp(1, bits);
-        v->multiplies = true;
-        break;
-    case TE_RED_ARGMAX:
-    case TE_RED_ARGMIN:
-        return (Reach){n, n / 2, 0, x.exact};
-    default:
-        return x;
-    }
-    bool fits = x.worst <= limit && x.bits <= (e->red == TE_RED_SUM ? SUM_BITS : 0);
-    if (real && !fits) {
-        x.exact = false;
-        v->sums_fit = false;
-    }
-    return x;
-}
-
-static Reach operation(Survey *v, const TeStmt *s, const TeExpr *e) {
-    Reach x = reach_of(v, s, e->args[0]);
-    if (e->kind == TE_DIV || e->kind == TE_MOD)
-        return divide(v, s, e, x);
-    Reach y = reach_of(v, s, e->args[1]), z = larger(x, y);
-    if (e->kind == TE_MUL) {
-        z.worst = x.worst * y.worst;
-        z.typical = x.typical * y.typical;
-        z.bits = x.bits + y.bits;
-        double factor = fmax(ldexp(x.worst, x.bits), ldexp(y.worst, y.bits));
-        z.exact = z.exact && (!(s->tf32 || s->fp32x3) || factor <= ldexp(1, TF32_BITS));
-    } else {
-        z.worst = x.worst + y.worst;
-        z.typical = hypot(x.typical, y.typical);
-    }
-    if (te_dtype_class(e->type) == TE_CLASS_REAL)
-        z.exact = z.exact && ldexp(z.worst, z.bits) <= ldexp(1, exact_bits(e->type));
-    return z;
-}
-
-static Reach read_reach(Survey *v, const TeStmt *s, const TeExpr *e) {
-    Reach x = v->tensor[e->v.ref];
-    for (int i = 0; i < e->n_args; i++)
-        x.exact &= reach_of(v, s, e->args[i]).exact;
-    return e->other ? larger(x, reach_of(v, s, e->other)) : x;
-}
-
-static Reach cast(Survey *v, const TeStmt *s, const TeExpr *e) {
-    Reach x = reach_of(v, s, e->args[0]);
-    if (te_dtype_class(e->store) == TE_CLASS_BOOL)
-        return (Reach){1, 1, 0, x.exact};
-    if (te_dtype_class(e->store) == TE_CLASS_INT)
-        x.bits = 0;
-    return x;
-}
-
-static Reach reach_of(Survey *v, const TeStmt *s, const TeExpr *e) {
-    switch (e->kind) {
-    case TE_INT:
-    case TE_BOOLEAN:
-        return literal((double)e->v.i);
-    case TE_REAL:
-        return literal(e->type == TE_F32 ? (double)(float)e->v.r : e->v.r);
-    case TE_SIZE:
-        return literal((double)v->te->size[e->v.ref].extent.value);
-    case TE_INDEX:
-        return literal((double)s->index[e->v.ref].hi.value);
-    case TE_SCALAR:
-    case TE_READ:
-        return read_reach(v, s, e);
-    case TE_NEG:
-    case TE_NOT:
-        return reach_of(v, s, e->args[0]);
-    case TE_ADD:
-    case TE_SUB:
-    case TE_MUL:
-    case TE_DIV:
-    case TE_MOD:
-        return operation(v, s, e);
-    case TE_SELECT: {
-        Reach c = reach_of(v, s, e->args[0]);
-        Reach x = larger(reach_of(v, s, e->args[1]), reach_of(v, s, e->args[2]));
-        x.exact &= c.exact;
-        return x;
-    }
-    case TE_CALL:
-        return call(v, s, e);
-    case TE_CAST:
-        return cast(v, s, e);
-    case TE_REDUCE:
-        return reduce(v, s, e);
-    default: {
-        bool x = reach_of(v, s, e->args[0]).exact, y = reach_of(v, s, e->args[1]).exact;
-        return (Reach){1, 1, 0, x && y};
-    }
-    }
-}
-
-/* The whole op on inputs of one recipe: are all intermediates exact?  *snug: are the outputs, too,
- * where they are stored?  */
-static bool survey(Survey *v, const Te *te, const Recipe *r, bool *snug) {
-    v->te = te;
-    v->sums_fit = true;
-    v->multiplies = false;
-    bool exact = true;
-    *snug = true;
-    for (int t = 0; t < te->n_in; t++) {
-        double m = r->most, square = m * (m + 1) / 3 / r->one_in;
-        v->tensor[t] = (Reach){m, sqrt(square), 0, true};
-    }
-    for (int i = 0; i < te->n_stmt; i++) {
-        const TeStmt *s = &te->stmt[i];
-        const TeTensor *t = &te->tensor[s->tensor];
-        Reach x = reach_of(v, s, s->rhs);
-        exact = exact && x.exact;
-        if (t->role == TE_OUTPUT && te_dtype_class(t->dtype) == TE_CLASS_REAL)
-            *snug = *snug && 3 * x.typical <= ldexp(1, exact_bits(t->dtype));
-        v->tensor[s->tensor] = x;
-    }
-    return exact;
-}
-
-/* Exactness counts most, then that of sums, then the outputs'; the richest of equals.  */
-static Recipe choose(const Te *te) {
-    Survey v;
-    int chosen = RECIPES - 1, best = 0;
-    for (int i = 0; i < RECIPES; i++) {
-        bool snug, exact = survey(&v, te, &recipes[i], &snug);
-        int score = (exact ? 4 : 0) + (v.sums_fit ? 2 : 0) + (snug ? 1 : 0);
-        if (score > best) {
-            best = score;
-            chosen = i;
-        }
-    }
-    Recipe r = recipes[chosen];
-    r.no_zero = v.multiplies;
-    return r;
-}
-
-bool te_exact(const Te *te) {
-    Survey v;
-    bool snug;
-    Recipe r = choose(te);
-    return survey(&v, te, &r, &snug);
-}
+/* Of the extreme data: a line's stretches of up to so many elements are ordinary or have something
+ * special in them, no more than one of so many.  */
+enum { STRETCH = 256, RAREST = 4 };
 
 /* ---- Index tensors ---- */
 
@@ -308,58 +35,195 @@ static int64_t extent_selected(const Te *te, int t) {
     return least;
 }
 
+/* ---- How much of a tensor one output reads ---- */
+
+/* Along each dimension of a tensor: how many places one element of an output depends on.  */
+typedef struct {
+    double along[TE_MAX_RANK];
+} Span;
+
+/* Adds what the reads below e of statement s span; each index in `bound` takes all its values, one
+ * of the left side as many as the statement's tensor spans.  */
+static void add_spans(const Te *te, const TeStmt *s, const TeExpr *e, uint32_t bound, Span *span) {
+    if (e->kind == TE_REDUCE)
+        for (int i = 0; i < e->n_index; i++) bound |= 1u << e->index[i];
+    for (int d = 0; d < e->n_args; d++) {
+        add_spans(te, s, e->args[d], bound, span);
+        if (e->kind != TE_READ) continue;
+        uint32_t used = access_uses(e->args[d]);
+        double n = 1;
+        for (int i = 0; i < s->n_index; i++) {
+            if (!(used >> i & 1)) continue;
+            n *= bound >> i & 1 ? (double)te_index_extent(&s->index[i])
+                 : i < s->n_left ? span[s->tensor].along[i] : 1;
+        }
+        double *along = &span[e->v.ref].along[d];
+        *along = fmax(*along, fmin(n, (double)te->tensor[e->v.ref].shape[d].value));
+    }
+    if (e->other) add_spans(te, s, e->other, bound, span);
+}
+
+/* Stretches of a tensor's lines that one element of an output depends on.  */
+static double stretches_read(const Te *te, int tensor) {
+    Span span[TE_MAX_ARGS + 2 * TE_MAX_STMTS];
+    for (int t = 0; t < te->n_tensor; t++)
+        for (int d = 0; d < TE_MAX_RANK; d++) span[t].along[d] = 1;
+    for (int i = te->n_stmt - 1; i >= 0; i--)
+        add_spans(te, &te->stmt[i], te->stmt[i].rhs, 0, span);
+    double n = 1;
+    int last = te->tensor[tensor].rank - 1;
+    for (int d = 0; d <= last; d++) {
+        double along = span[tensor].along[d];
+        n *= d < last ? along : fmax(1, along / STRETCH);
+    }
+    return n;
+}
+
+/* ---- Places ---- */
+
+/* The dimensions of extent 2 and more by falling stride.  */
+typedef struct {
+    int n;
+    int64_t shape[TE_MAX_RANK], stride[TE_MAX_RANK];
+    bool apart;               /* no two elements share a place */
+    int64_t end;              /* places from element 0 to behind the last element */
+} Places;
+
+static Places places_of(const TeTensor *t) {
+    Places p = {.apart = true, .end = 1};
+    for (int d = 0; d < t->rank; d++) {
+        int64_t shape = t->shape[d].value, stride = t->stride[d].value;
+        if (shape == 0) return (Places){.apart = true};
+        p.end += (shape - 1) * stride;
+        if (shape == 1) continue;
+        int k = p.n++;
+        for (; k > 0 && p.stride[k - 1] < stride; k--) {
+            p.shape[k] = p.shape[k - 1];
+            p.stride[k] = p.stride[k - 1];
+        }
+        p.shape[k] = shape;
+        p.stride[k] = stride;
+    }
+    for (int64_t k = p.n - 1, inner = 0; k >= 0; k--) {
+        p.apart = p.apart && p.stride[k] > inner;
+        inner += (p.shape[k] - 1) * p.stride[k];
+    }
+    return p;
+}
+
+/* A line is the elements along the dimension with the least stride.  Where elements share places
+ * every place is an element, and all of them are one line.  */
+typedef struct {
+    int64_t line, at;
+    int64_t run;              /* elements in the places from here on; 0: a gap */
+} Place;
+
+static Place place_of(const Places *p, int64_t place) {
+    if (p->n == 0 || !p->apart) return (Place){0, place, p->end - place};
+    Place x = {0};
+    int last = p->n - 1;
+    for (int k = 0; k <= last; k++) {
+        int64_t i = place / p->stride[k];
+        if (i >= p->shape[k]) i = p->shape[k] - 1;
+        place -= i * p->stride[k];
+        if (k < last) x.line = x.line * p->shape[k] + i;
+        else x.at = i;
+    }
+    x.run = place ? 0 : p->stride[last] == 1 ? p->shape[last] - x.at : 1;
+    return x;
+}
+
 /* ---- Filling ---- */
 
-typedef struct {
+struct TeSource {
     TeDtype type;
-    Recipe recipe;
-    bool reals, scalar;
+    TeFill kind;
+    TeRecipe recipe;
+    bool real, scalar;
     int64_t extent;           /* of an index tensor; else 0 */
-    Rng rng;
-} Source;
+    double special;           /* share of special stretches */
+    uint64_t key;
+    Places places;
+};
 
-static int64_t small_integer(Source *s) {
-    uint32_t most = (uint32_t)s->recipe.most;
-    if (s->recipe.no_zero) {
-        int64_t v = 1 + (int64_t)rng_below(&s->rng, most);
-        return rng_below(&s->rng, 2) ? v : -v;
+typedef struct {
+    const TeSource *s;
+    Rng rng;
+} Draw;
+
+static uint32_t below(Draw *d, int64_t n) { return rng_below(&d->rng, (uint32_t)n); }
+
+static int64_t small_integer(Draw *d) {
+    const TeRecipe *r = &d->s->recipe;
+    if (r->no_zero) {
+        int64_t v = 1 + (int64_t)below(d, r->most);
+        return below(d, 2) ? v : -v;
     }
-    if (s->recipe.one_in > 1 && rng_below(&s->rng, (uint32_t)s->recipe.one_in) != 0)
+    if (r->one_in > 1 && below(d, r->one_in) != 0)
         return 0;
     /* At density 1 zero is one of the values; at lower ones it is not drawn twice.  */
-    if (s->recipe.one_in > 1)
-        return rng_below(&s->rng, 2) ? 1 : -1;
-    return (int64_t)rng_below(&s->rng, 2 * most + 1) - most;
+    if (r->one_in > 1)
+        return below(d, 2) ? 1 : -1;
+    return (int64_t)below(d, 2 * r->most + 1) - r->most;
 }
 
-/* One in 16 just outside: -1, the extent, or farther.  */
-static int64_t index_value(Source *s) {
-    int64_t n = s->extent, cap = te_dtype_bytes(s->type) == 1 ? 127 : INT32_MAX;
-    if (rng_below(&s->rng, 16) == 0) {
-        uint32_t kind = rng_below(&s->rng, 3);
-        int64_t far = kind == 0 ? -1 : kind == 1 ? n : n + 7;
-        return far > cap ? -1 : far;
+static int64_t lowest(TeDtype t) {
+    return t == TE_U8 ? 0 : t == TE_I64 ? INT64_MIN : -((int64_t)1 << (8 * te_dtype_bytes(t) - 1));
+}
+
+static int64_t highest(TeDtype t) {
+    return t == TE_U8 ? UINT8_MAX : -(lowest(t) + 1);
+}
+
+/* Some just outside: -1, the extent, or farther; of extreme data more, and as far as can be.  */
+static int64_t index_value(Draw *d) {
+    const TeSource *s = d->s;
+    bool extreme = s->kind == TE_FILL_EXTREMES;
+    int64_t n = s->extent, cap = s->type == TE_I64 && !extreme ? INT32_MAX : highest(s->type);
+    if (below(d, extreme ? 4 : 16) == 0) {
+        const int64_t far[] = {-1, n, n + 7, lowest(s->type), highest(s->type)};
+        int64_t v = far[below(d, extreme ? 5 : 3)];
+        return v > cap ? -1 : v;
     }
-    n = n > cap ? cap : n;
-    return (int64_t)(rng_next(&s->rng) % (uint64_t)n);
+    n = n - 1 > cap ? cap : n;
+    return (int64_t)(rng_next(&d->rng) % (uint64_t)n);
 }
 
-static TeValue next_value(Source *s) {
+/* Zeros of both signs, and few magnitudes, so that many are equal, of which exp(x) overflows.  */
+static double large_real(Draw *d) {
+    double step = d->s->type == TE_F64 ? 256 : 32;
+    double v = below(d, 2) ? 0 : step * (1 + below(d, 6));
+    return below(d, 2) ? -v : v;
+}
+
+static int64_t large_integer(Draw *d) {
+    TeDtype t = d->s->type;
+    switch (below(d, 4)) {
+    case 0: return (int64_t)rng_next(&d->rng);
+    case 1: return below(d, 2) ? lowest(t) : highest(t);
+    default: return 0;
+    }
+}
+
+static TeValue next_value(Draw *d) {
+    const TeSource *s = d->s;
     TeValue v = {0};
-    bool real = te_dtype_class(s->type) == TE_CLASS_REAL;
     if (s->type == TE_BOOL) {
-        v.i = rng_below(&s->rng, 2);
+        v.i = below(d, 2);
     } else if (s->extent > 0) {
-        v.i = index_value(s);
-    } else if (s->scalar && (!real || !s->reals)) {
-        v.i = 1 + rng_below(&s->rng, 2);
+        v.i = index_value(d);
+    } else if (s->scalar && (!s->real || s->kind == TE_FILL_INTEGERS)) {
+        v.i = 1 + below(d, 2);
         v.v = (double)v.i;
     } else if (s->scalar) {
-        v.v = 0.25 + fabs(rng_normal(&s->rng)) / 2;
-    } else if (real && s->reals) {
-        v.v = rng_normal(&s->rng);
+        v.v = 0.25 + fabs(rng_normal(&d->rng)) / 2;
+    } else if (s->kind == TE_FILL_EXTREMES) {
+        if (s->real) v.v = large_real(d);
+        else v.i = large_integer(d);
+    } else if (s->real && s->kind == TE_FILL_REALS) {
+        v.v = rng_normal(&d->rng);
     } else {
-        v.i = small_integer(s);
+        v.i = small_integer(d);
         if (s->type == TE_U8 && v.i < 0)
             v.i = -v.i;
         v.v = (double)v.i;
@@ -367,21 +231,85 @@ static TeValue next_value(Source *s) {
     return v;
 }
 
-void te_fill(const Te *te, int tensor, TeFill kind, uint64_t seed, TeData out) {
+/* What is special in a stretch: the same value from `first` up to `end`.  */
+typedef struct {
+    int64_t first, end;
+    TeValue value;
+} Special;
+
+static Special special_of(const TeSource *s, int64_t line, int64_t stretch) {
+    const int64_t key[] = {line, stretch};
+    Draw d = {s, {hash64(key, sizeof key, s->key)}};
+    Special x = {0};
+    if ((double)below(&d, 1 << 30) * 0x1p-30 >= s->special) return x;
+    int64_t place = below(&d, STRETCH);
+    switch (below(&d, 6)) {
+    case 0: x.end = 1; break;
+    case 1: x.end = place; break;
+    case 2: x = (Special){.first = place, .end = STRETCH}; break;
+    case 3: x.end = STRETCH; break;
+    default: x = (Special){.first = place, .end = place + 1}; break;
+    }
+    uint32_t kind = below(&d, 4);
+    x.value.v = kind == 0 ? (double)NAN : kind == 1 ? (double)INFINITY : -(double)INFINITY;
+    x.value.i = kind == 1 ? highest(s->type) : lowest(s->type);
+    return x;
+}
+
+static void fill_run(Draw *d, Place x, int64_t n, char *to) {
+    const TeSource *s = d->s;
+    size_t size = (size_t)te_dtype_bytes(s->type);
+    bool ordinary = s->kind != TE_FILL_EXTREMES || s->scalar || s->extent || s->type == TE_BOOL;
+    Special special = {0};
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = (x.at + i) % STRETCH;
+        if (!ordinary && (i == 0 || at == 0))
+            special = special_of(s, x.line, (x.at + i) / STRETCH);
+        TeValue v = next_value(d);
+        if (at >= special.first && at < special.end) v = special.value;
+        te_store(s->type, &v, to + (size_t)i * size);
+    }
+}
+
+void te_source_make(const TeSource *s, size_t from, size_t bytes, void *to) {
+    size_t size = (size_t)te_dtype_bytes(s->type);
+    memset(to, 0xff, bytes);               /* gaps between elements: NaN, to be seen if read */
+    for (size_t page = from; page < from + bytes; page += TE_PAGE) {
+        const uint64_t key[] = {page / TE_PAGE};
+        Draw d = {s, {hash64(key, sizeof key, s->key)}};
+        int64_t first = (int64_t)(page / size), end = first + (int64_t)(TE_PAGE / size);
+        int64_t last = (int64_t)((from + bytes) / size);
+        if (last > s->places.end) last = s->places.end;
+        if (end > last) end = last;
+        for (int64_t at = first; at < end;) {
+            Place x = place_of(&s->places, at);
+            int64_t n = x.run < end - at ? x.run : end - at;
+            if (n) fill_run(&d, x, n, (char *)to + ((size_t)at * size - from));
+            at += n ? n : 1;
+        }
+    }
+}
+
+static TeSource source_of(const Te *te, int tensor, TeFill kind, uint64_t seed) {
     const TeTensor *t = &te->tensor[tensor];
-    size_t size = (size_t)te_dtype_bytes(t->dtype);
-    int64_t count = te_tensor_count(t), at[TE_MAX_RANK] = {0};
     uint64_t key[2] = {seed, (uint64_t)tensor};
-    Source s = {.type = t->dtype, .reals = kind == TE_FILL_REALS, .scalar = t->role == TE_VALUE};
-    s.recipe = choose(te);
-    s.rng.state = hash64(key, sizeof key, seed);
+    TeSource s = {.type = t->dtype, .kind = kind, .scalar = t->role == TE_VALUE,
+                  .real = te_dtype_class(t->dtype) == TE_CLASS_REAL, .recipe = te_recipe(te),
+                  .key = hash64(key, sizeof key, seed), .places = places_of(t)};
     if (te_dtype_class(t->dtype) == TE_CLASS_INT)
         s.extent = extent_selected(te, tensor);
-    memset(out.data, 0xff, out.bytes);     /* gaps between elements: NaN, to be seen if read */
-    for (int64_t i = 0; i < count; i++) {
-        TeValue v = next_value(&s);
-        te_store(t->dtype, &v, (char *)out.data + (size_t)te_tensor_offset(t, at) * size);
-        for (int d = t->rank - 1; d >= 0 && ++at[d] == t->shape[d].value; d--)
-            at[d] = 0;
-    }
+    if (kind == TE_FILL_EXTREMES)
+        s.special = 1 / fmax(RAREST, stretches_read(te, tensor));
+    return s;
+}
+
+TeSource *te_source(Arena *a, const Te *te, int tensor, TeFill kind, uint64_t seed) {
+    TeSource *s = ARENA_NEW(a, TeSource);
+    *s = source_of(te, tensor, kind, seed);
+    return s;
+}
+
+void te_fill(const Te *te, int tensor, TeFill kind, uint64_t seed, TeData out) {
+    TeSource s = source_of(te, tensor, kind, seed);
+    te_source_make(&s, 0, out.bytes, out.data);
 }

@@ -101,6 +101,14 @@ void lanes_convert(Lanes *x, TeDtype from, TeDtype to, int n) {
         int_to_real(x, to, n);
 }
 
+/* A value within its bound of where the type ends may be infinite or not.  */
+static void round_lane(Lanes *x, int n, int j, TeDtype to) {
+    double v = x->v[j], lo = eval_round(to, v - x->b[j]), hi = eval_round(to, v + x->b[j]);
+    lanes_hull(x, j, eval_round(to, v), lo, hi);
+    if (isinf(x->v[j]) && lo != hi)
+        lanes_flag(x, n, j, LANE_UNDECIDED);
+}
+
 static void real_to_real(Lanes *x, TeDtype from, TeDtype to, int n) {
     if (to == TE_F64 || (to == TE_F32 && from == TE_F32))
         return;
@@ -109,7 +117,7 @@ static void real_to_real(Lanes *x, TeDtype from, TeDtype to, int n) {
         if (b == 0 || !isfinite(v))
             x->v[j] = eval_round(to, v);
         else
-            lanes_hull(x, j, eval_round(to, v), eval_round(to, v - b), eval_round(to, v + b));
+            round_lane(x, n, j, to);
     }
     if (!x->exact)
         lanes_settle(x, te_dtype_compute(to), n);

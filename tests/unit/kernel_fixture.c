@@ -205,6 +205,12 @@ const char *kernel_run(KernelCase *c, TeFill fill, uint64_t seed, bool exact) {
     return wrong ? wrong : compare(c, &m, exact);
 }
 
+const char *kernel_prove(KernelCase *c, uint64_t seed) {
+    const char *wrong = te_exact(c->te) ? kernel_run(c, TE_FILL_INTEGERS, seed, true) : NULL;
+    if (!wrong) wrong = kernel_run(c, TE_FILL_REALS, seed, false);
+    return wrong ? wrong : kernel_run(c, TE_FILL_EXTREMES, seed, true);
+}
+
 const char *kernel_report(KernelCase *c, const char *name, const char *what) {
     Buf b = buf_new(c->arena);
     buf_printf(&b, "%s: %s\n", name, what);

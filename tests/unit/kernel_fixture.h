@@ -35,6 +35,9 @@ const char *kernel_compile(KernelCase *c, Nvrtc *n, bool cubin);
 /* Runs the compiled program on the simulator on data of this kind; NULL if there is no fault and
  * every output is right.  Exact: bit for bit.  */
 const char *kernel_run(KernelCase *c, TeFill fill, uint64_t seed, bool exact);
+/* The same on every data set: integers only where the op is exact on them, and extremes bit for bit
+ * where the reference has no bound.  */
+const char *kernel_prove(KernelCase *c, uint64_t seed);
 /* What went wrong, with the plan and where it came from.  */
 const char *kernel_report(KernelCase *c, const char *name, const char *what);
 #endif

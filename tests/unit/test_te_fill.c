@@ -18,7 +18,7 @@ static void the_seed_decides_the_data(void **state) {
     Arena *a = arena_create(NULL);
     Te *te = fixture_te(a, "op f(A: f32[64], B: f32[64], s: f32) -> Y: f32[64] {"
                            " Y[i] = A[i] * B[i] + s; }");
-    for (int kind = TE_FILL_INTEGERS; kind <= TE_FILL_REALS; kind++) {
+    for (int kind = TE_FILL_INTEGERS; kind < TE_FILLS; kind++) {
         TeData *x = fixture_inputs(a, te, (TeFill)kind, 7);
         TeData *y = fixture_inputs(a, te, (TeFill)kind, 7);
         TeData *z = fixture_inputs(a, te, (TeFill)kind, 8);
@@ -65,6 +65,89 @@ static void reals_are_normal_deviates(void **state) {
         square += v * v;
     }
     assert_true(fabs(sum / 10000) < 0.05 && fabs(square / 10000 - 1) < 0.05);
+    arena_destroy(a);
+}
+
+static void extremes_have_what_the_other_data_lack(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Te *te = fixture_te(a, "op f(A: f16[100,100], I: i8[4096]) -> (Y: f16[100,100], J: i8[4096]) {"
+                           " Y[i,j] = A[i,j]; J[k] = I[k]; }");
+    TeData *in = fixture_inputs(a, te, TE_FILL_EXTREMES, 1);
+    int zeros[2] = {0}, infinite[2] = {0}, nans = 0, large = 0, most = 0, clean = 0, ends[2] = {0};
+    for (int k = 0; k < 10000; k++) {
+        double v = te_load(TE_F16, (char *)in[0].data + 2 * k).v;
+        zeros[signbit(v) != 0] += v == 0;
+        infinite[v < 0] += isinf(v) != 0;
+        nans += isnan(v) != 0;
+        large += isfinite(v) && fabs(v) >= 40;
+        most += v == 192;
+        clean = isfinite(v) ? clean + 1 : 0;
+    }
+    assert_true(zeros[0] > 1500 && zeros[1] > 1500 && large > 2000 && most > 200);
+    assert_true(infinite[0] > 0 && infinite[1] > 0 && nans > 0);
+    assert_true(infinite[0] + infinite[1] + nans < 2500);
+    for (int k = 0; k < 4096; k++) {
+        ends[0] += ((int8_t *)in[1].data)[k] == INT8_MIN;
+        ends[1] += ((int8_t *)in[1].data)[k] == INT8_MAX;
+    }
+    assert_true(ends[0] > 100 && ends[1] > 100);
+    arena_destroy(a);
+}
+
+/* Of a product some outputs stay finite, whichever operand lies which way.  */
+static void extremes_leave_finite_outputs(void **state) {
+    (void)state;
+    static const char *const ops[] = {
+        "op f(A: f32[64,500], B: f32[500,64]) -> C: f32[64,64] { C[m,n] += A[m,k] * B[k,n]; }",
+        "op f(A: f32[500,64], B: f32[64,500]) -> C: f32[64,64] { C[m,n] += A[k,m] * B[n,k]; }",
+        "op f(X: f32[4,16,12,12], K: f32[8,16,3,3]) -> Y: f32[4,8,12,12] {"
+        " Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[f,c,r,s]; }",
+        "op f(X: f32[64,700]) -> Y: f32[64] { t[n,c] = X[n,c] * 2; Y[n] = sum[c](t[n,c]); }",
+    };
+    Arena *a = arena_create(NULL);
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        int64_t finite = 0, count = 0;
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+            Te *te = fixture_te(a, ops[i]);
+            TeData *in = fixture_inputs(a, te, TE_FILL_EXTREMES, seed);
+            TeValue *v = fixture_values(a, te, in, te->n_in);
+            count += te_tensor_count(&te->tensor[te->n_in]);
+            for (int64_t k = 0; k < te_tensor_count(&te->tensor[te->n_in]); k++)
+                finite += isfinite(v[k].v) && !v[k].undecided;
+        }
+        if (finite < count / 8 || finite == count)
+            fail_msg("%lld of %lld are finite: %s", (long long)finite, (long long)count, ops[i]);
+    }
+    arena_destroy(a);
+}
+
+/* Whatever order the pages are made in, and where elements lie apart or share places.  */
+static void pages_do_not_depend_on_each_other(void **state) {
+    (void)state;
+    static const struct {
+        const char *type, *read;
+    } cases[] = {
+        {"f16[3,7,100]", "A[0,0,0]"}, {"f32[40,33] strides(40,1)", "A[0,0]"},
+        {"f64[7,90] strides(1,7)", "A[0,0]"}, {"i8[50,60] strides(0,3)", "A[0,0]"},
+        {"bf16[11,9,8] strides(1,11,200)", "A[0,0,0]"}, {"f32[30,30] strides(2,1)", "A[0,0]"},
+    };
+    Arena *a = arena_create(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Te *te = fixture_te(a, arena_printf(a, "op f(A: %s) -> Y: f32[1] { Y[i] = %s; }",
+                                            cases[i].type, cases[i].read));
+        for (int kind = 0; kind < TE_FILLS; kind++) {
+            TeData whole = *fixture_inputs(a, te, (TeFill)kind, 3);
+            TeSource *s = te_source(a, te, 0, (TeFill)kind, 3);
+            for (size_t from = (whole.bytes - 1) / TE_PAGE * TE_PAGE;; from -= TE_PAGE) {
+                char page[TE_PAGE];
+                size_t n = whole.bytes - from < TE_PAGE ? whole.bytes - from : TE_PAGE;
+                te_source_make(s, from, n, page);
+                assert_memory_equal(page, (char *)whole.data + from, n);
+                if (from == 0) break;
+            }
+        }
+    }
     arena_destroy(a);
 }
 
@@ -226,6 +309,9 @@ int main(void) {
         cmocka_unit_test(the_seed_decides_the_data),
         cmocka_unit_test(integers_are_small_and_of_both_signs),
         cmocka_unit_test(reals_are_normal_deviates),
+        cmocka_unit_test(extremes_have_what_the_other_data_lack),
+        cmocka_unit_test(extremes_leave_finite_outputs),
+        cmocka_unit_test(pages_do_not_depend_on_each_other),
         cmocka_unit_test(gaps_between_elements_are_poison),
         cmocka_unit_test(index_tensors_are_mostly_legal),
         cmocka_unit_test(exact_ops_have_exact_values),

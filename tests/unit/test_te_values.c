@@ -216,6 +216,54 @@ static void activations_at_one(void **state) {
     arena_destroy(arena);
 }
 
+/* Four elements reduced; is the result decided, and what is it?  */
+static void infinities_in_reductions(void **state) {
+    (void)state;
+    static const struct {
+        const char *expr;
+        float in[4];
+        double want;          /* if decided */
+        bool open;
+    } cases[] = {
+        {"sum[k](A[i,k])", {INFINITY, 1, -2, 3}, INFINITY, false},
+        {"sum[k](A[i,k])", {INFINITY, 1, -INFINITY, 3}, NAN, false},
+        {"sum[k](A[i,k])", {1, NAN, -INFINITY, 3}, NAN, false},
+        {"sum[k](A[i,k])", {3e38f, 3e38f, -INFINITY, 0}, 0, true},
+        {"sum[k](A[i,k])", {3e38f, 3e38f, -3e38f, 0}, 0, true},
+        {"sum[k](A[i,k] * A[i,k])", {INFINITY, 1, -2, 3}, INFINITY, false},
+        {"sum[k](A[i,k] * A[i,k]) @tf32", {INFINITY, 1, -2, 3}, INFINITY, false},
+        {"sum[k](A[i,k] * A[i,k]) @fp32x3", {INFINITY, 1, -2, 3}, 0, true},
+        {"sum[k](A[i,k] * A[i,k]) @fp32x3", {NAN, 1, -2, 3}, NAN, false},
+        {"sum[k](A[i,k]) @accum(f16)", {INFINITY, 4e4f, 4e4f, 3}, 0, true},
+        {"sum[k](A[i,k]) @accum(f16)", {INFINITY, 4e3f, 4e3f, 3}, INFINITY, false},
+        {"prod[k](A[i,k])", {INFINITY, 2, -3, 1}, -INFINITY, false},
+        {"prod[k](A[i,k])", {INFINITY, 1e-30f, 1e-30f, 1}, 0, true},
+        {"prod[k](A[i,k])", {INFINITY, 0, 2, 1}, NAN, false},
+        {"max[k](A[i,k])", {-INFINITY, -INFINITY, -INFINITY, -INFINITY}, -INFINITY, false},
+        {"max[k](A[i,k])", {-INFINITY, 2, INFINITY, -3}, INFINITY, false},
+        {"max[k](A[i,k])", {-INFINITY, 2, NAN, -3}, NAN, false},
+        {"sum[k](exp(A[i,k]))", {-INFINITY, 0, 0, -INFINITY}, 2, false},
+        {"f16(sum[k](A[i,k] * 0.1))", {655200, 0, 0, 0}, 0, true},
+        {"f16(sum[k](A[i,k] * 0.1))", {656000, 0, 0, 0}, INFINITY, false},
+    };
+    Arena *a = arena_create(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *at = strchr(cases[i].expr, '@');
+        int len = (int)(at ? at - cases[i].expr : (long)strlen(cases[i].expr));
+        const void *in[] = {cases[i].in};
+        TeValue v = *fixture_run(a, arena_printf(a, "op f(A: f32[1,4]) -> Y: f32[1] {"
+                                                 " Y[i] = %.*s %s; }", len, cases[i].expr,
+                                                 at ? at : ""), in);
+        bool same = isnan(cases[i].want) ? isnan(v.v)
+                                         : fabs(v.v - cases[i].want) <= v.bound ||
+                                               v.v == cases[i].want;
+        if (v.undecided != cases[i].open || (!cases[i].open && !same))
+            fail_msg("case %zu, %s: %g with bound %g, undecided %d", i, cases[i].expr, v.v, v.bound,
+                     v.undecided);
+    }
+    arena_destroy(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arithmetic_of_reals),
@@ -226,6 +274,7 @@ int main(void) {
         cmocka_unit_test(extremes),
         cmocka_unit_test(intrinsics_by_definition),
         cmocka_unit_test(activations_at_one),
+        cmocka_unit_test(infinities_in_reductions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
