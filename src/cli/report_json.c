@@ -156,6 +156,8 @@ static json_t *check(Gen *g, const Result *r) {
     set(g, o, "compared", json_integer(c->compared));
     set(g, o, "outputs", json_integer(c->outputs));
     set(g, o, "undecided", json_integer(c->undecided));
+    set(g, o, "filled", json_integer(c->filled));
+    set(g, o, "left_out", json_integer(c->left_out));
     set(g, o, "text", text(r->check_text));
     if (r->counters_json && *r->counters_json)
         set(g, o, "counters", json_loads(r->counters_json, 0, NULL));

@@ -127,6 +127,10 @@ RollerStatus roller_check(RollerCtx *ctx, const RollerKernel *k, const RollerChe
                              .exact = r->exact,
                              .where = r->where ? r->where : "",
                              .data = check_data(r),
+                             .filled = r->filled,
+                             .runs = r->runs,
+                             .left_out = r->left_out,
+                             .needed_s = r->needed_s,
                              .text = r->text ? r->text : "",
                              .counters = r->counters ? r->counters : "",
                              .counters_json = r->counters_json ? r->counters_json : ""};

@@ -3,10 +3,11 @@
  * Runs it on a device, or its PTX in the simulator with every asynchronous operation as late as its
  * waits allow, on three data sets: small integers (compared bit for bit where every intermediate is
  * exact), normal reals (compared under the reference's error bound) and extremes: large magnitudes,
- * zeros of both signs, equal values, infinities and NaN, compared wherever the reference defines the
- * result.  Each shows what the others hide: a wrong index or term is seen at once among integers, a
- * lost rounding or rescaling among reals; among extremes a mask that multiplies by 0 what it should
- * not read, a maximum that is missing, the wrong one of equals.  Of small problems all is
+ * zeros of both signs, equal values, infinities and NaN, compared wherever the reference defines
+ * the result.  Each shows what the others hide: a wrong index or term is seen at once among
+ * integers, a lost rounding or rescaling among reals; among extremes a mask that multiplies by 0
+ * what it should not read, a maximum that is missing, the wrong one of equals.  Of small problems
+ * all is
  * compared; of big ones each kernel group is judged by itself on sampled blocks, its temporaries
  * filled like inputs.  */
 #ifndef ROLLER_DRIVER_CHECK_H
@@ -16,7 +17,7 @@
 
 typedef struct {
     uint64_t seed;            /* 0: 1 */
-    double budget_s;          /* scales the sample; 0: 60 */
+    double budget_s;          /* scales what is run and evaluated; 0: 60 */
     int threads;
     bool counters;
     const volatile bool *stop;  /* polled; may be NULL */
@@ -54,6 +55,9 @@ typedef struct {
     bool fault;               /* it did not even run to its end */
     bool exact;               /* integer data was compared bit for bit */
     int64_t compared, outputs, undecided;
+    int64_t filled;           /* elements of inputs and temporaries that were made */
+    int runs, left_out;       /* of sampled kernels on a data set; those beyond the budget */
+    double needed_s;          /* the budget that has room for all */
     int size_sets, data_sets;
     const char *where;        /* "simulator", "NVIDIA H200" */
     const char *text;         /* one line; on failure also the worst element or fault */

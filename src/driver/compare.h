@@ -7,7 +7,8 @@
 typedef struct {
     const Te *te;
     const TeData *data;       /* inputs */
-    const TeData *temp;       /* per tensor of te; data NULL: computed.  NULL: none is given */
+    const Lazy *const *lazy;  /* per tensor of te: inputs that are made when they are read, and
+                               * temporaries that are given.  NULL: none is */
     bool exact;
     const volatile bool *stop;  /* polled; may be NULL */
 } Reference;

@@ -1,14 +1,22 @@
 #include "driver/run_device.h"
 #include <string.h>
 
+static void copy_page(void *user, size_t from, size_t bytes, unsigned char *to) {
+    memcpy(to, lazy_at(user, from, bytes), bytes);
+}
+
 static Status put_inputs(Run *r, Diag *d) {
+    const Lazy *const *lazy = r->place.inputs;
     for (int i = 0; i < r->te->n_in + r->te->n_out; i++) {
         const TeTensor *t = &r->te->tensor[i];
         if (t->role == TE_VALUE) continue;
         size_t bytes = te_tensor_bytes(t);
-        Status s = sim_malloc(r->gpu, d, bytes ? bytes : 1, &r->at[i]);
-        if (!s && t->role == TE_INPUT && bytes)
-            s = sim_write(r->gpu, d, r->at[i], r->data[i].data, bytes);
+        bool input = t->role == TE_INPUT && bytes;
+        Status s;
+        if (input && lazy)
+            s = sim_malloc_made(r->gpu, d, bytes, copy_page, (void *)(uintptr_t)lazy[i], &r->at[i]);
+        else s = sim_malloc(r->gpu, d, bytes ? bytes : 1, &r->at[i]);
+        if (!s && input && !lazy) s = sim_write(r->gpu, d, r->at[i], r->data[i].data, bytes);
         if (s) return s;
     }
     size_t workspace = (size_t)r->build->program.workspace_bytes;
@@ -34,7 +42,7 @@ static Status fits_memory(Diag *d, const Te *te, const KernelProgram *p) {
 
 static Status create_simulated(Run *r, Arena *a, Diag *d) {
     const char *ptx = r->build->nvrtc.ptx;
-    Status s = fits_memory(d, r->te, &r->build->program);
+    Status s = r->place.inputs ? ST_OK : fits_memory(d, r->te, &r->build->program);
     if (!s) s = sim_gpu_create(a, d, r->place.dev, &r->gpu);
     if (!s) s = sim_parse(a, d, "kernel.ptx", ptx, strlen(ptx), &r->module);
     return s ? s : put_inputs(r, d);
@@ -159,6 +167,46 @@ uint64_t run_address(const Run *r, int tensor) {
     return r->workspace + (uint64_t)r->split->temp_offset[tensor];
 }
 
+/* Temporaries in a workspace.  */
+typedef struct {
+    const Run *run;
+    const Lazy *const *temp;
+} Given;
+
+/* A page of poison, and what it has of the temporaries.  */
+static void given_page(void *user, size_t from, size_t bytes, unsigned char *to) {
+    const Given *g = user;
+    const Te *te = g->run->normal;
+    memset(to, 0xff, bytes);
+    for (int t = te->n_in + te->n_out; t < te->n_tensor; t++) {
+        if (!g->temp[t]) continue;
+        size_t at = (size_t)g->run->split->temp_offset[t], end = at + g->temp[t]->bytes;
+        size_t first = at > from ? at : from, last = end < from + bytes ? end : from + bytes;
+        if (first < last)
+            memcpy(to + (first - from), lazy_at(g->temp[t], first - at, last - first),
+                   last - first);
+    }
+}
+
+static Status write_temporaries(Run *r, Diag *d, const Lazy *const *temp) {
+    Status s = ST_OK;
+    for (int t = r->te->n_in + r->te->n_out; t < r->normal->n_tensor && !s; t++)
+        if (temp[t] && temp[t]->bytes)
+            s = run_write(r, d, run_address(r, t), lazy_at(temp[t], 0, temp[t]->bytes),
+                          temp[t]->bytes);
+    return s;
+}
+
+Status run_temporaries(Run *r, Arena *a, Diag *d, const Lazy *const *temp) {
+    size_t workspace = (size_t)r->build->program.workspace_bytes;
+    if (workspace == 0) return ST_OK;
+    if (r->place.context) return write_temporaries(r, d, temp);
+    Given *g = ARENA_NEW(a, Given);
+    *g = (Given){r, temp};
+    sim_free(r->gpu, r->workspace);
+    return sim_malloc_made(r->gpu, d, workspace, given_page, g, &r->workspace);
+}
+
 Status run_write(Run *r, Diag *d, uint64_t to, const void *from, size_t bytes) {
     if (!r->place.context) return sim_write(r->gpu, d, to, from, bytes);
     run_waits(r, true);
@@ -176,6 +224,17 @@ const void *run_read(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes) {
         return s ? NULL : copy;
     }
     const void *view = sim_host(r->gpu, from, bytes);
+    if (!view)
+        diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "simulated memory lost %zu bytes", bytes);
+    return view;
+}
+
+const void *run_elements(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes,
+                         const size_t *offset, int64_t n, size_t size) {
+    if (r->place.context) return run_read(r, a, d, from, bytes);
+    const void *view = sim_host(r->gpu, from, 1);
+    for (int64_t i = 0; i < n && view; i++)
+        if (!sim_host(r->gpu, from + offset[i], size)) view = NULL;
     if (!view)
         diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "simulated memory lost %zu bytes", bytes);
     return view;

@@ -17,6 +17,7 @@ typedef struct {
     CudaContext *context;     /* a real one, entered; NULL: the simulator */
     void (*waits)(void *user, bool waiting);   /* told around calls of the driver; may be NULL */
     void *user;
+    const Lazy *const *inputs;            /* per input: made when it is read; NULL: all are there */
 } RunPlace;
 
 /* What the blocks of one launch did.  */
@@ -61,11 +62,17 @@ Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64
 int run_kernels(const Run *r);
 /* The same as a launch on a device, for timing: asynchronous.  */
 Status run_submit(Run *r, Diag *d, int i, CudaStream stream);
+/* A workspace as before the first launch, but that it holds these temporaries: per tensor of the
+ * normalized op, or NULL.  */
+Status run_temporaries(Run *r, Arena *a, Diag *d, const Lazy *const *temp);
 /* Device address of a tensor of the normalized op: an argument or a temporary in the workspace.  */
 uint64_t run_address(const Run *r, int tensor);
 Status run_write(Run *r, Diag *d, uint64_t to, const void *from, size_t bytes);
 /* The bytes at an address, as they are now; NULL with an error in d if they cannot be read.  */
 const void *run_read(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes);
+/* The same where only n elements of `size` bytes at these offsets are looked at.  */
+const void *run_elements(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes,
+                         const size_t *offset, int64_t n, size_t size);
 
 /* The image of a build for a device: the cubin, or where only the PTX fits, that.  ST_ARCH if
  * neither does.  */

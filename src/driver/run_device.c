@@ -44,6 +44,8 @@ static Status put_tensors(Run *r, Arena *a, Diag *d) {
         if (t->role == TE_VALUE) continue;
         size_t bytes = te_tensor_bytes(t);
         Status s = guarded(r, a, d, bytes, &r->at[i]);
+        const Lazy *lazy = t->role == TE_INPUT && r->place.inputs ? r->place.inputs[i] : NULL;
+        if (lazy && bytes) lazy_at(lazy, 0, bytes);
         if (!s && t->role == TE_INPUT)
             s = cuda_write(r->place.context, d, r->at[i], r->data[i].data, bytes);
         if (s) return s;

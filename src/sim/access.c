@@ -16,7 +16,7 @@ static void outside(SimWarp *w, const SimInst *i, int lane, uint64_t at, uint32_
     if (!x) {
         sim_fault(w, SIM_OUT_OF_BOUNDS, i, lane, "%s of %u bytes at 0x%" PRIx64
                   ", which is no device memory", what, bytes, at);
-    } else if (!x->host) {
+    } else if (!x->memory.data) {
         sim_fault(w, SIM_OUT_OF_BOUNDS, i, lane, "%s of %u bytes at 0x%" PRIx64
                   ", in memory that was freed", what, bytes, at);
     } else {
@@ -37,7 +37,7 @@ unsigned char *sim_global(SimWarp *w, const SimInst *i, int lane, uint64_t at, u
                           uint32_t align, bool store) {
     if (misaligned(w, i, lane, at, align)) return NULL;
     const SimAlloc *x = w->block->hot;
-    if (!x || !x->host || at - x->base >= x->bytes || bytes > x->bytes - (at - x->base)) {
+    if (!x || !x->memory.data || at - x->base >= x->bytes || bytes > x->bytes - (at - x->base)) {
         x = sim_find(w->block->cluster->run->gpu, at, bytes);
         if (!x) {
             outside(w, i, lane, at, bytes, store ? "store" : "load");
@@ -46,7 +46,7 @@ unsigned char *sim_global(SimWarp *w, const SimInst *i, int lane, uint64_t at, u
         w->block->hot = x;
     }
     if (store) sim_global_wrote(w->block, i, w->id * LANES + lane, at, bytes);
-    return x->host + (at - x->base);
+    return lazy_at(&x->memory, at - x->base, bytes);
 }
 
 SimBlock *sim_shared(SimWarp *w, const SimInst *i, int lane, uint32_t at, uint32_t bytes,

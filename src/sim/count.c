@@ -16,7 +16,7 @@ static bool mark(uint64_t *map, uint64_t sector) {
 static void touch(SimBlock *b, uint64_t sector, bool store) {
     uint64_t at = sector * SIM_SECTOR;
     const SimAlloc *x = b->hot;
-    if (!x || !x->host || at - x->base >= x->bytes) {
+    if (!x || !x->memory.data || at - x->base >= x->bytes) {
         x = sim_find(b->cluster->run->gpu, at, 1);
     }
     if (!x) return;

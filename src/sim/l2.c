@@ -95,7 +95,7 @@ static void settle(SimGpu *g, SimAlloc *x, SimFootprint *f) {
 void sim_l2_settle(SimGpu *g, SimFootprint *out) {
     *out = (SimFootprint){0};
     for (size_t k = 0; k < g->n_alloc; k++) {
-        if (g->alloc[k].host) settle(g, &g->alloc[k], out);
+        if (g->alloc[k].memory.data) settle(g, &g->alloc[k], out);
     }
 }
 

@@ -31,7 +31,7 @@ static void addresses(const SimWarp *w, const SimOpnd *o, uint64_t at[LANES]) {
 /* True if every active lane lies inside x with the bytes it needs, aligned.  */
 static bool all_inside(const SimAlloc *x, uint32_t active, const uint64_t at[LANES],
                        uint32_t needed, uint32_t bytes) {
-    if (!x || !x->host || needed > x->bytes) return false;
+    if (!x || !x->memory.data || needed > x->bytes) return false;
     uint64_t room = x->bytes - needed, bad = 0;
     SIM_EACH(l, active) bad |= (uint64_t)(at[l] - x->base > room) | (at[l] & (bytes - 1));
     return bad == 0;
@@ -66,7 +66,7 @@ static bool global_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
     }
     if (all_inside(b->hot, active, p->at, i->arg, bytes)) {
         SIM_EACH(l, active) {
-            p->host[l] = b->hot->host + (p->at[l] - b->hot->base);
+            p->host[l] = lazy_at(&b->hot->memory, p->at[l] - b->hot->base, i->arg);
             if (store) sim_global_wrote(b, i, w->id * LANES + l, p->at[l], bytes);
         }
     } else {

@@ -6,7 +6,7 @@
 static void release_all(void *p) {
     SimGpu *g = p;
     for (size_t k = 0; k < g->n_alloc; k++) {
-        free(g->alloc[k].host);
+        lazy_close(&g->alloc[k].memory);
         free(g->alloc[k].loaded);
         free(g->alloc[k].stored);
         free(g->alloc[k].touched);
@@ -62,28 +62,33 @@ static bool room(SimGpu *g) {
     return true;
 }
 
-static SimAlloc *add_alloc(SimGpu *g, size_t bytes) {
+static void poison(void *user, size_t from, size_t bytes, unsigned char *to) {
+    (void)user;
+    (void)from;
+    memset(to, SIM_POISON, bytes);
+}
+
+static SimAlloc *add_alloc(SimGpu *g, size_t bytes, LazyMake *make, void *user) {
     SimAlloc x = {.base = g->next, .bytes = bytes};
-    if (bytes > SIZE_MAX / 2 || !room(g)) return NULL;
-    x.host = malloc(bytes + 64);
+    if (!room(g) || !lazy_open(&x.memory, bytes, make, user)) return NULL;
     x.loaded = calloc(sector_words(bytes), sizeof *x.loaded);
     x.stored = calloc(sector_words(bytes), sizeof *x.stored);
     x.touched = calloc((size_t)(bytes / g->line + 1), sizeof *x.touched);
-    if (!x.host || !x.loaded || !x.stored || !x.touched) {
-        free(x.host);
+    if (!x.loaded || !x.stored || !x.touched) {
+        lazy_close(&x.memory);
         free(x.loaded);
         free(x.stored);
         free(x.touched);
         return NULL;
     }
-    memset(x.host, SIM_POISON, bytes + 64);
     g->next = (g->next + bytes + 2 * SIM_RED_ZONE) / SIM_RED_ZONE * SIM_RED_ZONE;
     g->alloc[g->n_alloc] = x;
     return &g->alloc[g->n_alloc++];
 }
 
-Status sim_malloc(SimGpu *g, Diag *d, size_t bytes, uint64_t *out) {
-    const SimAlloc *x = add_alloc(g, bytes);
+Status sim_malloc_made(SimGpu *g, Diag *d, size_t bytes, LazyMake *make, void *user,
+                       uint64_t *out) {
+    const SimAlloc *x = add_alloc(g, bytes, make, user);
     if (!x) {
         return diag_error(d, ST_NOMEM, "sim", DIAG_NOWHERE, "no memory for %zu bytes of the "
                           "simulated device", bytes);
@@ -92,8 +97,12 @@ Status sim_malloc(SimGpu *g, Diag *d, size_t bytes, uint64_t *out) {
     return ST_OK;
 }
 
+Status sim_malloc(SimGpu *g, Diag *d, size_t bytes, uint64_t *out) {
+    return sim_malloc_made(g, d, bytes, poison, NULL, out);
+}
+
 uint64_t sim_reserve(SimGpu *g, size_t bytes) {
-    const SimAlloc *x = add_alloc(g, bytes);
+    const SimAlloc *x = add_alloc(g, bytes, poison, NULL);
     if (!x) arena_fail(g->arena);
     return x->base;
 }
@@ -115,7 +124,7 @@ const SimAlloc *sim_nearest(const SimGpu *g, uint64_t at) {
 }
 
 static bool holds(const SimAlloc *x, uint64_t at, uint64_t bytes) {
-    return x && x->host && at - x->base < x->bytes && bytes <= x->bytes - (at - x->base);
+    return x && x->memory.data && at - x->base < x->bytes && bytes <= x->bytes - (at - x->base);
 }
 
 const SimAlloc *sim_find(const SimGpu *g, uint64_t at, uint64_t bytes) {
@@ -127,19 +136,19 @@ void sim_free(SimGpu *g, uint64_t at) {
     ptrdiff_t k = search(g, at);
     if (k < 0 || g->alloc[k].base != at) return;
     SimAlloc *x = &g->alloc[k];
-    free(x->host);
+    lazy_close(&x->memory);
     free(x->loaded);
     free(x->stored);
     free(x->touched);
     free(x->owner);
-    x->host = NULL;
     x->owner = NULL;
     x->loaded = x->stored = x->touched = NULL;
 }
 
 void *sim_host(SimGpu *g, uint64_t at, size_t bytes) {
     const SimAlloc *x = sim_find(g, at, bytes);
-    return x ? x->host + (at - x->base) : NULL;
+    if (!x) return NULL;
+    return bytes ? lazy_at(&x->memory, at - x->base, bytes) : x->memory.data + (at - x->base);
 }
 
 unsigned char *sim_global_raw(SimGpu *g, uint64_t at, uint64_t bytes) {
@@ -170,7 +179,7 @@ Status sim_read(SimGpu *g, Diag *d, uint64_t at, void *to, size_t bytes) {
 void sim_clear_sectors(SimGpu *g) {
     for (size_t k = 0; k < g->n_alloc; k++) {
         SimAlloc *x = &g->alloc[k];
-        if (!x->host) continue;
+        if (!x->memory.data) continue;
         memset(x->loaded, 0, sector_words(x->bytes) * sizeof *x->loaded);
         memset(x->stored, 0, sector_words(x->bytes) * sizeof *x->stored);
     }

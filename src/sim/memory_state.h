@@ -1,13 +1,14 @@
 /* Allocations of a simulated device; private to memory.c, count.c and launch.c.  */
 #ifndef ROLLER_SIM_MEMORY_STATE_H
 #define ROLLER_SIM_MEMORY_STATE_H
+#include "base/lazy.h"
 #include "sim/memory.h"
 
 /* Addresses are given upwards and never reused, with a gap after every allocation: what is freed or
  * overrun is told for sure.  */
 typedef struct SimAlloc {
     uint64_t base, bytes;
-    unsigned char *host;      /* NULL once freed */
+    Lazy memory;              /* its data: NULL once freed */
     uint64_t *loaded, *stored;            /* one bit per sector; touched by several host threads */
     uint64_t *touched;        /* l2.c: per line of L2, when it was touched last */
     struct SimOwner *owner;   /* order.c: one per word, while a launch needs them; else NULL */

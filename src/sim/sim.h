@@ -7,6 +7,7 @@
  * Deterministic: same PTX, data, options give the same report, whatever the number of threads.  */
 #ifndef ROLLER_SIM_SIM_H
 #define ROLLER_SIM_SIM_H
+#include "base/lazy.h"
 #include "hal/device.h"
 
 typedef struct SimModule SimModule;
@@ -51,6 +52,10 @@ Status sim_gpu_create(Arena *a, Diag *d, const Device *dev, SimGpu **out);
  * first allocation.  */
 void sim_gpu_addresses(SimGpu *g, int number);
 Status sim_malloc(SimGpu *g, Diag *d, size_t bytes, uint64_t *out);
+/* The same, but each page holds what `make` gives when it is touched first: by a kernel, a copy or
+ * sim_host, on any thread.  */
+Status sim_malloc_made(SimGpu *g, Diag *d, size_t bytes, LazyMake *make, void *user,
+                       uint64_t *out);
 void sim_free(SimGpu *g, uint64_t at);
 Status sim_write(SimGpu *g, Diag *d, uint64_t at, const void *from, size_t bytes);
 Status sim_read(SimGpu *g, Diag *d, uint64_t at, void *to, size_t bytes);
@@ -62,7 +67,8 @@ bool sim_variable(SimGpu *g, const SimModule *m, const char *name, uint64_t *at,
 void sim_unload(SimGpu *g, const SimModule *m);
 /* Something else than a kernel reads or writes these bytes: they go through L2.  */
 void sim_l2_pass(SimGpu *g, uint64_t at, size_t bytes);
-/* Host view of an allocation, for checks without copies; NULL if `at` is not inside one.  */
+/* Host view of bytes of an allocation, for checks without copies; NULL if they are not inside one.
+ * What lies around them may not have been made yet.  */
 void *sim_host(SimGpu *g, uint64_t at, size_t bytes);
 
 /*     id             text */

@@ -30,8 +30,15 @@ static double bf16_value(uint16_t h) {
     }                                               \
     break
 
-void eval_gather(const TeEval *ev, TeDtype t, const void *data, const int64_t *offset,
-                 const bool *inside, int n, Lanes *out) {
+static void need(const Lazy *m, TeDtype t, const int64_t *at, int n) {
+    size_t size = (size_t)te_dtype_bytes(t);
+    for (int j = 0; j < n; j++) lazy_at(m, (size_t)at[j] * size, size);
+}
+
+void eval_gather(const TeEval *ev, int tensor, const int64_t *offset, const bool *inside, int n,
+                 Lanes *out) {
+    const void *data = ev->data[tensor];
+    TeDtype t = ev->te->tensor[tensor].dtype;
     int64_t at[STRIP];
     int first = 0;
     while (first < n && !inside[first])
@@ -45,6 +52,8 @@ void eval_gather(const TeEval *ev, TeDtype t, const void *data, const int64_t *o
     /* Lanes outside read where one inside does, so that the loops need no test.  */
     for (int j = 0; j < n; j++)
         at[j] = inside[j] ? offset[j] : offset[first];
+    if (ev->lazy[tensor])
+        need(ev->lazy[tensor], t, at, n);
     switch (t) {
     case TE_F64: GATHER(double, v, raw);
     case TE_F32: GATHER(float, v, (double)raw);
@@ -176,6 +185,7 @@ Status te_eval_create(Arena *a, Diag *d, const Te *te, const TeData *data, TeEva
     TeEval *ev = ARENA_NEW(a, TeEval);
     *ev = (TeEval){.arena = a, .te = te};
     ev->data = ARENA_ARRAY(a, const void *, te->n_tensor);
+    ev->lazy = ARENA_ARRAY(a, const Lazy *, te->n_tensor);
     ev->maker = ARENA_ARRAY(a, int, te->n_tensor);
     ev->prog = ARENA_ARRAY(a, Prog, te->n_stmt);
     for (int i = 0; i < 256; i++) {
@@ -198,8 +208,9 @@ Status te_eval_create(Arena *a, Diag *d, const Te *te, const TeData *data, TeEva
     return ST_OK;
 }
 
-void te_eval_bind(TeEval *ev, int tensor, TeData values) {
-    ev->data[tensor] = values.data;
+void te_eval_bind(TeEval *ev, int tensor, const Lazy *values) {
+    ev->data[tensor] = values->data;
+    ev->lazy[tensor] = values;
 }
 
 void te_eval_stop(TeEval *ev, const volatile bool *stop) {

@@ -4,6 +4,7 @@
  * section 4, "Right means").  Works on any Te with static sizes (te_specialize first).  */
 #ifndef ROLLER_TE_EVAL_H
 #define ROLLER_TE_EVAL_H
+#include "base/lazy.h"
 #include "te/te.h"
 
 /* A tensor in host memory: storage type, strides in elements as declared, element 0 first.  */
@@ -28,9 +29,10 @@ typedef struct {
 typedef struct TeEval TeEval;
 /* data: one entry per te->tensor[0..n_in-1]; a scalar's points to one element of its type.  */
 Status te_eval_create(Arena *a, Diag *d, const Te *te, const TeData *data, TeEval **out);
-/* Takes a temporary's values from memory (its storage type, dense) instead of computing them, so
- * that one kernel of a program can be judged by itself.  Before the first evaluation.  */
-void te_eval_bind(TeEval *e, int tensor, TeData values);
+/* Takes the elements of an input, or a temporary's instead of computing them (its storage type,
+ * dense, so that one kernel of a program can be judged by itself), from where they are made when
+ * they are read.  Before the first evaluation.  */
+void te_eval_bind(TeEval *e, int tensor, const Lazy *values);
 /* The values of `count` elements of an output or temporary along its last dimension from `at` on.
  * Temporaries are computed on demand and remembered.  ST_CANCELLED when asked to stop.  */
 Status te_eval_row(TeEval *e, int tensor, const int64_t *at, int64_t count, TeValue *out);
@@ -48,15 +50,15 @@ TeValue te_load(TeDtype t, const void *p);
 void te_store(TeDtype t, const TeValue *v, void *p);
 
 /* The data sets of a check.
- * INTEGERS: small values such that every intermediate of a sum of products stays exact for the op's
- * reduction lengths; index tensors get legal and some illegal values where the op guards them.
+ * INTEGERS: small values such that every intermediate of a sum of products stays exact for the
+ * op's reduction lengths; index tensors get legal and some illegal values where the op guards them.
  * REALS: normal deviates rounded to the type.
  * EXTREMES: half zeros of both signs, else a few large magnitudes; stretches of infinities and NaN,
  * as many as leave some outputs without; integers and indices up to the ends of their types.  */
 typedef enum { TE_FILL_INTEGERS, TE_FILL_REALS, TE_FILL_EXTREMES, TE_FILLS } TeFill;
 void te_fill(const Te *te, int tensor, TeFill kind, uint64_t seed, TeData out);
-/* The same by pages: bytes from..from+bytes-1, from a page's begin to one's end or the tensor's.  */
-enum { TE_PAGE = 512 };
+/* The same by pages: bytes of whole pages from `from` on, the last one cut at the tensor's end.  */
+enum { TE_PAGE = LAZY_PAGE };
 typedef struct TeSource TeSource;
 TeSource *te_source(Arena *a, const Te *te, int tensor, TeFill kind, uint64_t seed);
 void te_source_make(const TeSource *s, size_t from, size_t bytes, void *to);

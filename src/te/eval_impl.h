@@ -83,6 +83,7 @@ struct TeEval {
     Arena *arena;
     const Te *te;
     const void **data;        /* per tensor: in memory, or NULL: computed by prog[maker] */
+    const Lazy **lazy;        /* per tensor: where data is made when it is read; or NULL */
     int *maker;               /* per tensor: statement or -1 */
     Prog *prog;               /* per statement */
     double e4m3[256], e5m2[256];
@@ -118,8 +119,8 @@ int eval_slots(const Node *x);
 /* eval.c: the values of a computed tensor at dense positions pos[j] where inside[j].  */
 void eval_fetch(TeEval *ev, int tensor, const int64_t *pos, const bool *inside, int n, Lanes *out);
 /* Elements of a tensor in memory.  */
-void eval_gather(const TeEval *ev, TeDtype t, const void *data, const int64_t *offset,
-                 const bool *inside, int n, Lanes *out);
+void eval_gather(const TeEval *ev, int tensor, const int64_t *offset, const bool *inside, int n,
+                 Lanes *out);
 
 /* eval_node.c: x over n lanes into p->slot[k]; slots above k are scratch.  */
 void eval_node(Prog *p, const Node *x, int k, int n);

@@ -90,7 +90,7 @@ static void eval_read(Prog *p, const Node *x, int k, int n) {
         any_outside |= !inside[j];
     }
     if (ev->data[x->e->v.ref])
-        eval_gather(ev, t->dtype, ev->data[x->e->v.ref], offset, inside, n, out);
+        eval_gather(ev, x->e->v.ref, offset, inside, n, out);
     else
         eval_fetch(ev, x->e->v.ref, offset, inside, n, out);
     lanes_convert(out, te_dtype_compute(t->dtype), x->type, n);

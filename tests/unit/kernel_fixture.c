@@ -182,7 +182,8 @@ static const char *compare(KernelCase *c, const Memory *m, bool exact) {
     for (int t = te->n_in; t < te->n_in + te->n_out; t++) {
         const TeTensor *x = &te->tensor[t];
         int64_t count = te_tensor_count(x), last = x->rank ? x->shape[x->rank - 1].value : 1;
-        const char *got = sim_host(m->gpu, m->at[t], 1);
+        size_t bytes = te_tensor_bytes(x);
+        const char *got = sim_host(m->gpu, m->at[t], bytes);
         TeValue *want = ARENA_ARRAY(c->arena, TeValue, last + 1);
         for (int64_t row = 0; count > 0 && row < count / last; row++) {
             int64_t at[TE_MAX_RANK] = {0}, rest = row;

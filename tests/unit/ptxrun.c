@@ -54,6 +54,7 @@ uint64_t run_memory(PtxRun *r, const void *init, size_t bytes) {
     uint64_t at;
     assert_true(r->n_arg < RUN_MAX_ARGS);
     assert_int_equal(sim_malloc(r->gpu, &r->diag, bytes, &at), ST_OK);
+    assert_non_null(sim_host(r->gpu, at, bytes));          /* all of it, for run_host */
     if (init) assert_int_equal(sim_write(r->gpu, &r->diag, at, init, bytes), ST_OK);
     return r->arg[r->n_arg++] = at;
 }

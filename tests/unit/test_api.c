@@ -263,8 +263,57 @@ static void a_compiled_kernel_has_everything(void **state) {
     RollerCheckReport r = {.struct_size = sizeof r};
     assert_int_equal(roller_check(ctx, k, NULL, &r), ROLLER_OK);
     assert_true(r.ok && r.exact);
-    assert_int_equal(r.compared, 2 * 64 * 48);
+    assert_int_equal(r.compared, 3 * 64 * 48);
     assert_int_equal(r.outputs, r.compared);
+    assert_string_equal(r.data, "integer, real and extreme");
+    /* All elements, counted by whole pages.  */
+    assert_int_equal(r.filled, 3 * (64 * 32 + 32 * 48));
+    assert_int_equal(r.left_out, 0);
+    roller_kernel_destroy(k);
+    roller_ctx_destroy(ctx);
+}
+
+/* What a check of something huge makes and compares follows its budget.  */
+static void a_budget_bounds_what_is_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t compared, filled;         /* at most, of all data sets */
+    } cases[] = {
+        {"op f(X: f16[67108864]) -> Y: f16[67108864] { Y[i] = max(X[i], 0); }", 200000, 400000},
+        {"op f(X: f32[2147483648]) -> Y: f32[2147483648] { Y[i] = X[i] + 1; }", 200000, 400000},
+        {"op f(X: f16[32768,65536]) -> Y: f16[65536,32768] { Y[j,i] = X[i,j]; }", 200000, 1500000},
+        {"op f(A: f16[1048576,2048], B: f16[2048]) -> Y: f16[1048576,2048] {"
+         " m[i] = max[j](A[i,j]); Y[i,j] = A[i,j] - m[i] + B[j]; }", 200000, 2000000},
+    };
+    RollerCheckOptions o = {.struct_size = sizeof o, .budget_s = 2};
+    RollerCtx *ctx = context();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        RollerKernel *k = compile(ctx, cases[i].text, "h200");
+        RollerCheckReport r = {.struct_size = sizeof r};
+        assert_int_equal(roller_check(ctx, k, &o, &r), ROLLER_OK);
+        assert_true(r.ok && r.left_out == 0 && r.compared >= 3 && r.filled > 0);
+        if (r.compared > cases[i].compared || r.filled > cases[i].filled)
+            fail_msg("%lld compared, %lld made: %s", (long long)r.compared, (long long)r.filled,
+                     cases[i].text);
+        roller_kernel_destroy(k);
+    }
+    roller_ctx_destroy(ctx);
+}
+
+/* A sum over everything needs everything: what does not fit is left out, and said to be.  */
+static void a_budget_leaves_out_what_needs_too_much(void **state) {
+    (void)state;
+    RollerCtx *ctx = context();
+    RollerKernel *k = compile(ctx, "op f(X: f16[67108864]) -> Y: f32 { Y[] = sum[i](X[i]); }",
+                              "h200");
+    RollerCheckOptions o = {.struct_size = sizeof o, .budget_s = 0.1};
+    RollerCheckReport r = {.struct_size = sizeof r};
+    assert_int_equal(roller_check(ctx, k, &o, &r), ROLLER_CHECK);
+    assert_true(!r.ok && r.compared == 0 && r.filled == 0 && r.left_out == r.runs && r.runs == 3);
+    assert_true(r.needed_s > o.budget_s);
+    assert_non_null(strstr(r.text, "check: not done ("));
+    assert_non_null(strstr(r.text, "--check-budget"));
     roller_kernel_destroy(k);
     roller_ctx_destroy(ctx);
 }
@@ -427,7 +476,7 @@ static void given_sizes(void **state) {
     RollerCheckReport r = {.struct_size = sizeof r};
     assert_int_equal(roller_check(ctx, k, &o, &r), ROLLER_OK);
     assert_int_equal(r.size_sets, 1);
-    assert_int_equal(r.outputs, 2 * 24 * 256);
+    assert_int_equal(r.outputs, 3 * 24 * 256);
     o.at = &bad;
     assert_int_equal(roller_check(ctx, k, &o, &r), ROLLER_SIZE);
     roller_kernel_destroy(k);
@@ -447,6 +496,8 @@ int main(void) {
         cmocka_unit_test(plan_text_reads_back),
         cmocka_unit_test(fast_compile_is_a_choice),
         cmocka_unit_test(a_compiled_kernel_has_everything),
+        cmocka_unit_test(a_budget_bounds_what_is_read),
+        cmocka_unit_test(a_budget_leaves_out_what_needs_too_much),
         cmocka_unit_test(simulates_the_callers_data),
         cmocka_unit_test(given_sizes),
         cmocka_unit_test(contexts_are_independent),

@@ -185,6 +185,10 @@ static void strides_place_elements(void **state) {
     arena_destroy(arena);
 }
 
+static void give(void *user, size_t from, size_t bytes, unsigned char *to) {
+    memcpy(to, (const unsigned char *)user + from, bytes);
+}
+
 static void a_bound_temporary_is_not_computed(void **state) {
     (void)state;
     static const float r[3] = {1, 2, 3};
@@ -198,12 +202,15 @@ static void a_bound_temporary_is_not_computed(void **state) {
     int64_t at[1] = {0};
     TeValue y[3];
     assert_int_equal(te_eval_create(arena, &diag, te, &in, &ev), ST_OK);
-    te_eval_bind(ev, 2, (TeData){(void *)(uintptr_t)given, sizeof given});
+    Lazy values;
+    assert_true(lazy_open(&values, sizeof given, give, (void *)(uintptr_t)given));
+    te_eval_bind(ev, 2, &values);
     assert_int_equal(te_eval_row(ev, 1, at, 3, y), ST_OK);
     for (int i = 0; i < 3; i++) assert_true(y[i].v == given[i] + 1 && y[i].bound == 0);
     /* The temporary itself can be asked for, and is computed then.  */
     assert_int_equal(te_eval_row(ev, 2, at, 3, y), ST_OK);
     assert_true(fabs(y[2].v - exp(3)) < 1e-12);
+    lazy_close(&values);
     arena_destroy(arena);
 }
 

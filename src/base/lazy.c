@@ -1,0 +1,51 @@
+#include "base/lazy.h"
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { MISSING, MAKING };                  /* and LAZY_THERE */
+
+static size_t pages_of(size_t bytes) { return bytes / LAZY_PAGE + 1; }
+
+/* Large blocks of malloc and calloc take no memory before they are touched.  */
+bool lazy_open(Lazy *m, size_t bytes, LazyMake *make, void *user) {
+    *m = (Lazy){.bytes = bytes, .make = make, .user = user};
+    if (bytes > SIZE_MAX / 2) return false;
+    m->data = malloc(bytes + 64);
+    m->state = calloc(pages_of(bytes), sizeof *m->state);
+    if (m->data && m->state) return true;
+    lazy_close(m);
+    return false;
+}
+
+void lazy_close(Lazy *m) {
+    free(m->data);
+    free(m->state);
+    m->data = NULL;
+    m->state = NULL;
+}
+
+static void need_page(const Lazy *m, size_t page) {
+    unsigned char seen = MISSING;
+    if (atomic_load_explicit(&m->state[page], memory_order_acquire) == LAZY_THERE) return;
+    if (!atomic_compare_exchange_strong(&m->state[page], &seen, MAKING)) {
+        while (atomic_load_explicit(&m->state[page], memory_order_acquire) != LAZY_THERE)
+            sched_yield();
+        return;
+    }
+    size_t from = page * LAZY_PAGE, left = m->bytes - from;
+    m->make(m->user, from, left < LAZY_PAGE ? left : LAZY_PAGE, m->data + from);
+    atomic_store_explicit(&m->state[page], LAZY_THERE, memory_order_release);
+}
+
+void lazy_need(const Lazy *m, size_t from, size_t bytes) {
+    for (size_t page = from / LAZY_PAGE; page <= (from + bytes - 1) / LAZY_PAGE; page++)
+        need_page(m, page);
+}
+
+size_t lazy_made(const Lazy *m) {
+    size_t n = 0;
+    for (size_t i = 0; m->state && i < pages_of(m->bytes); i++)
+        n += atomic_load_explicit(&m->state[i], memory_order_relaxed) == LAZY_THERE;
+    return n;
+}

@@ -1,0 +1,202 @@
+#include "driver/check_impl.h"
+#include "driver/sample.h"
+#include "rprogram/derived.h"
+#include <math.h>
+#include <string.h>
+
+/* Multiply-adds (or body evaluations) of the sample at the default budget, of all data sets.  */
+static const double sample_work = 2.8e8;
+enum { MAX_SAMPLED_BLOCKS = 24, SAMPLED_POINTS = 2048, FEWEST_POINTS = 64 };
+
+/* How many times its share of the work the least sample of a group may take: an element that is
+ * made, loaded and added up costs more than a multiply-add, and one of a matrix unit least.  */
+static double most_shares(const Device *dev, const RProg *r) {
+    return r->skeleton != SK_CONTRACT ? 8 : rprog_matrix(dev, r) ? 256 : 64;
+}
+
+static const RProg *prog_of(const Check *c, int g) {
+    return &c->plan->rplan.prog[c->program[g] - c->run.split->first];
+}
+
+/* The temporaries that earlier groups would have made.  */
+static Status give_temporaries(Check *c, int g) {
+    const Te *te = c->normal;
+    const KernelGroup *group = &c->set->group[g];
+    for (int t = te->n_in; t < te->n_tensor; t++) c->data[t] = NULL;
+    for (int t = te->n_in + te->n_out; t < te->n_tensor; t++) {
+        if (c->run.split->temp_offset[t] < 0) continue;
+        bool read = access_reads_tensor(te->stmt[group->root].rhs, t);
+        bool made = te->stmt[group->root].tensor == t;
+        for (int i = 0; i < group->n_fused; i++) {
+            read |= access_reads_tensor(te->stmt[group->fused[i]].rhs, t);
+            made |= te->stmt[group->fused[i]].tensor == t;
+        }
+        if (!read || made) continue;
+        c->data[t] = check_fill(c, te, t);
+    }
+    return run_temporaries(&c->run, c->a, c->d, c->data);
+}
+
+static Status launch_sampled(Check *c, int g, const int64_t *x, int n, const BlockPoint *at,
+                             int n_at) {
+    const Problem *p = &c->problem[g];
+    const RProg *r = prog_of(c, g);
+    bool first = true;
+    int number = 0;           /* of the kernel in its program */
+    for (int i = 0; i < c->build->program.n_kernel; i++) {
+        const KernelLaunch *k = &c->build->program.kernel[i];
+        if (k->group != c->program[g]) continue;
+        int64_t *blocks;
+        int64_t count, across = cg_blocks(c->normal, &c->build->program, k, c->size);
+        if (r->stats == STATS_PARTS) {
+            bool values = rprog_stats_combines(p, r, number++);
+            count = sample_strips(c->a, p, r, x, n, values ? k->span : 0, &blocks);
+        } else if (r->tail > 0) {
+            count = sample_tail(c->a, p, r, x, n, k->span, &blocks);
+        } else if (first || r->skeleton == SK_ROW) {
+            count = (int64_t)n * k->grid[1];
+            blocks = ARENA_ARRAY(c->a, int64_t, count + 1);
+            for (int64_t s = 0; s < count; s++)
+                blocks[s] = x[s % n] + across * (s / n);
+        } else {
+            count = sample_adding(c->a, p, r, at, n_at, k->span, &blocks);
+        }
+        first = false;
+        if (count == 0) continue;         /* no sampled tile needs adding */
+        Status s = run_launch(&c->run, c->a, c->d, i, blocks, count);
+        if (s || c->run.fault) return s;
+    }
+    return ST_OK;
+}
+
+/* Position of tensor element that statement `s` writes at the root's indices.  */
+static void place(const TeStmt *s, const uint8_t *perm, const int64_t *index, int64_t *at) {
+    for (int j = 0; j < s->n_left; j++) at[j] = index[perm ? perm[j] : j];
+}
+
+static Status compare_statement(Check *c, int g, int fused, const BlockPoint *at, int n) {
+    const KernelGroup *group = &c->set->group[g];
+    const Te *te = c->normal;
+    const TeStmt *s = &te->stmt[fused < 0 ? group->root : group->fused[fused]];
+    bool in_memory = te->tensor[s->tensor].role == TE_OUTPUT ||
+                     c->run.split->temp_offset[s->tensor] >= 0;
+    size_t bytes = te_tensor_bytes(&te->tensor[s->tensor]);
+    if (!in_memory || !bytes) return ST_OK;
+    CompareRow *row = ARENA_ARRAY(c->a, CompareRow, n);
+    int rows = 0;
+    for (int i = 0; i < n; i++) {
+        int64_t index[TE_MAX_INDICES] = {0};
+        if (!sample_indices(&c->problem[g], prog_of(c, g), &at[i], index))
+            continue;
+        place(s, fused < 0 ? NULL : group->perm[fused], index, row[rows].at);
+        /* Points of a row have one value of what is computed per row.  */
+        size_t key = (size_t)s->n_left * sizeof *index;
+        if (rows > 0 && memcmp(row[rows].at, row[rows - 1].at, key) == 0) continue;
+        row[rows++].count = 1;
+    }
+    CompareResult r = {0};
+    size_t *offset = ARENA_ARRAY(c->a, size_t, rows + 1);
+    size_t size = (size_t)te_dtype_bytes(te->tensor[s->tensor].dtype);
+    for (int i = 0; i < rows; i++)
+        offset[i] = (size_t)te_tensor_offset(&te->tensor[s->tensor], row[i].at) * size;
+    const void *stored = run_elements(&c->run, c->a, c->d, run_address(&c->run, s->tensor), bytes,
+                                      offset, rows, size);
+    if (!stored) return diag_first_error(c->d)->status;
+    Status st = compare_rows(c->a, c->d, &c->ref, s->tensor, stored, row, rows, c->o->threads, &r);
+    if (!st) check_tally(c, te, s->tensor, &r);
+    return st;
+}
+
+/* Work of one block, in body evaluations.  */
+static double block_work(const Problem *p, const RProg *r, int64_t span) {
+    double k = (double)p->extent[AX_K];
+    if (r->skeleton == SK_STREAM) return (double)span * k;
+    if (r->skeleton == SK_ROW) return (double)r->block.extent[AX_M] * (double)p->extent[AX_N];
+    if (r->skeleton == SK_COLUMN)
+        return (double)r->block.extent[AX_M] * (double)p->column.red.extent;
+    if (r->skeleton == SK_PERMUTE) return (double)rprog_permute_points(p, r);
+    if (r->skeleton == SK_WINDOW)
+        return (double)rprog_window_body(p, r) * (double)p->window.rest * r->threads *
+               (p->window.map || r->thread.extent[AX_M] > 1 ? 1
+                                                            : (double)p->window.source[0].extent_r);
+    double blocks = 1;        /* where rows lie in several, those of a row in all kernels */
+    if (r->stats == STATS_PARTS)
+        blocks = (double)rprog_tiles(p, r, AX_N) * rprog_stats_facts(p, r)->group->n_pass;
+    return blocks * r->block.extent[AX_M] * r->block.extent[AX_N] * k;
+}
+
+static bool ragged(const Problem *p, const RProg *r) {
+    if (r->skeleton != SK_CONTRACT) return false;
+    for (int i = AX_B; i <= AX_N; i++)
+        if (p->extent[i] % r->block.extent[i]) return true;
+    return false;
+}
+
+/* Points of these blocks that the reference evaluates, up to `most` in each.  */
+static int points_of(Check *c, int g, int64_t span, const int64_t *x, int n, int most,
+                     BlockPoint **out) {
+    Rng rng = {check_seed(c) + (uint64_t)g};
+    size_t cap = 0;
+    int count = 0;
+    *out = NULL;
+    for (int i = 0; i < n; i++) {
+        BlockRange range;
+        BlockPoint *more;
+        sample_range(&c->problem[g], prog_of(c, g), span, x[i], &range);
+        int m = sample_points(c->a, &range, most, &rng, &more);
+        *out = arena_grow(c->a, *out, &cap, (size_t)(count + m + 1), sizeof **out);
+        memcpy(*out + count, more, (size_t)m * sizeof *more);
+        count += m;
+    }
+    return count;
+}
+
+/* How many blocks are run, and how many points of each compared; false if even the fewest take more
+ * than the budget has.  */
+static bool sample_size(Check *c, int g, int64_t span, int *blocks, int *points) {
+    const Problem *p = &c->problem[g];
+    const RProg *r = prog_of(c, g);
+    BlockRange range;
+    double budget = c->o->budget_s > 0 ? c->o->budget_s / 60 : 1, outputs = 1;
+    double parts = (double)c->set->n_group * c->n_sizes * TE_FILLS;
+    double share = sample_work * budget / parts, work = block_work(p, r, span) + 1;
+    int least = ragged(p, r) ? 2 : 1;     /* an edge and an inner block */
+    /* The first data set may take what the later ones would, which are then left out.  */
+    double most = most_shares(c->set->dev, r) * (c->fill == 0 ? TE_FILLS : 1);
+    c->out->runs++;
+    if (least * work > most * share) {
+        double needed = 60 * least * work * parts / (most_shares(c->set->dev, r) * sample_work);
+        c->out->needed_s = fmax(c->out->needed_s, needed);
+        c->out->left_out++;
+        return false;
+    }
+    *blocks = (int)fmin(fmax(share / work, least), MAX_SAMPLED_BLOCKS);
+    sample_range(p, r, span, 0, &range);
+    for (int i = AX_B; i <= AX_N; i++) outputs *= (double)(range.hi[i] - range.lo[i]);
+    double fit = share / *blocks / fmax(1, work / fmax(1, outputs));
+    *points = (int)fmin(fmax(fit, FEWEST_POINTS), SAMPLED_POINTS);
+    return true;
+}
+
+Status check_group(Check *c, int g) {
+    const Problem *p = &c->problem[g];
+    const RProg *r = prog_of(c, g);
+    int64_t span = 0, *x;
+    const KernelProgram *program = &c->build->program;
+    for (int i = program->n_kernel - 1; i >= 0; i--)
+        if (program->kernel[i].group == c->program[g]) span = program->kernel[i].span;
+    int want, points;
+    if (!sample_size(c, g, span, &want, &points)) return ST_OK;
+    Status s = give_temporaries(c, g);
+    if (s) return s;
+    c->ref.te = c->normal;
+    int n = sample_blocks(c->a, p, r, span, want, check_seed(c) + (uint64_t)c->fill, &x);
+    BlockPoint *at;
+    int n_at = points_of(c, g, span, x, n, points, &at);
+    s = launch_sampled(c, g, x, n, at, n_at);
+    if (s || c->run.fault) return s;
+    for (int i = -1; i < p->group->n_fused && !s; i++)
+        s = compare_statement(c, g, i, at, n_at);
+    check_count_filled(c, c->normal, c->te->n_in + c->te->n_out, c->normal->n_tensor);
+    return s;
+}

@@ -1,0 +1,39 @@
+/* Inside check_kernel.  */
+#ifndef ROLLER_DRIVER_CHECK_IMPL_H
+#define ROLLER_DRIVER_CHECK_IMPL_H
+#include "driver/check.h"
+#include "driver/compare.h"
+
+typedef struct {
+    Arena *a;
+    Diag *d;
+    const PlanSet *set;       /* the split that is taken at these sizes, as are: */
+    const WholePlan *plan;
+    const Build *build;
+    const CheckOptions *o;
+    CheckResult *out;
+    const Te *te;             /* static */
+    const Te *normal;
+    Problem *problem;         /* per group, at these sizes */
+    int *program;             /* per group: the program that is taken at these sizes */
+    const int64_t *size;
+    int n_sizes;              /* sets of sizes in all */
+    TeFill fill;
+    const Lazy **data;        /* per tensor: inputs, and temporaries that a kernel is given */
+    Reference ref;
+    Run run;
+    CompareResult sum;
+    int failed_tensor;        /* of `normal` or `te`; -1: none */
+} Check;
+
+static inline uint64_t check_seed(const Check *c) { return c->o->seed ? c->o->seed : 1; }
+void check_tally(Check *c, const Te *te, int tensor, const CompareResult *r);
+
+/* check_fill.c: data that is made where something reads it.  */
+const Lazy *check_fill(Check *c, const Te *te, int tensor);
+/* Adds to the result how many elements of tensors first..end-1 were made.  */
+void check_count_filled(Check *c, const Te *te, int first, int end);
+
+/* check_group.c: one kernel group by itself, on sampled blocks, as far as the budget allows.  */
+Status check_group(Check *c, int g);
+#endif
