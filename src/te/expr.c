@@ -160,6 +160,14 @@ static TeExpr *read(Op *op, const Ast *a) {
     return type_node(op, e) ? e : NULL;
 }
 
+/* A reduction over no index: its one value, or that one's position.  */
+static TeExpr *of_one(Op *op, const TeExpr *reduce) {
+    if (!te_positional(reduce)) return reduce->args[0];
+    TeExpr *e = new_expr(op, TE_INT, reduce->pos, 0);
+    e->store = TE_I32;
+    return e;
+}
+
 /* redop[k,...](body): binds the indices, unless they mean something else already.  */
 static TeExpr *reduction(Op *op, const Ast *a) {
     TeExpr *e = new_expr(op, TE_REDUCE, a->pos, 1);
@@ -184,7 +192,8 @@ static TeExpr *reduction(Op *op, const Ast *a) {
         n->sym->bound--;
         n->sym->was_bound = true;
     }
-    return ok && e->args[0] && type_node(op, e) ? e : NULL;
+    if (!ok || !e->args[0] || !type_node(op, e)) return NULL;
+    return a->names ? e : of_one(op, e);
 }
 
 static TeExpr *operation(Op *op, const Ast *a) {

@@ -122,12 +122,13 @@ static Ast *number(Parser *p) {
     return a;
 }
 
-/* redop "[" ID {"," ID} "]" "(" expr ")", after redop */
+/* redop "[" [ ID {"," ID} ] "]" "(" expr ")", after redop */
 static Ast *reduction(Parser *p, TeRedop red, uint32_t pos) {
     Ast *a = node(p, TE_REDUCE, pos);
     a->red = (uint8_t)red;
     advance(p);
-    a->names = parse_names(p, "an index", TE_MAX_INDICES, "indices");
+    if (p->tok.kind != TOK_RBRACKET)
+        a->names = parse_names(p, "an index", TE_MAX_INDICES, "indices");
     expect(p, TOK_RBRACKET);
     expect(p, TOK_LPAREN);
     a->args = parse_expr(p);

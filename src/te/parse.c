@@ -64,7 +64,7 @@ static void dtype(Parser *p, AstArg *arg, bool *bad) {
     }
 }
 
-/* arg = ID ":" dtype [ "[" expr {"," expr} "]" [ "strides" "(" expr {"," expr} ")" ] ] */
+/* arg = ID ":" dtype [ "[" [ expr {"," expr} ] "]" [ "strides" "(" expr {"," expr} ")" ] ] */
 static AstArg *arg(Parser *p, bool *bad) {
     NameList *name = parse_name(p, "a name");
     AstArg *a = ARENA_NEW(p->f->arena, AstArg);
@@ -74,7 +74,7 @@ static AstArg *arg(Parser *p, bool *bad) {
     dtype(p, a, bad);
     if (!accept(p, TOK_LBRACKET)) return a;
     a->shaped = true;
-    a->shape = parse_exprs(p, TE_MAX_RANK, "dimensions");
+    if (p->tok.kind != TOK_RBRACKET) a->shape = parse_exprs(p, TE_MAX_RANK, "dimensions");
     expect(p, TOK_RBRACKET);
     if (word(p, "strides")) {
         advance(p);

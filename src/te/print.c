@@ -207,7 +207,7 @@ static void argument(const Printer *p, int i) {
     const TeTensor *t = &p->te->tensor[i];
     tensor_name(p, i);
     buf_printf(p->out, ": %s", te_dtype_name(t->dtype));
-    if (t->rank) extents(p, t->shape, t->rank, '[', ']');
+    if (t->rank || t->role == TE_INPUT) extents(p, t->shape, t->rank, '[', ']');
     if (!t->strided) return;
     buf_puts(p->out, " strides");
     extents(p, t->stride, t->rank, '(', ')');

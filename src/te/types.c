@@ -231,6 +231,7 @@ static bool type_reduce(Op *op, TeExpr *e) {
         e->type = e->store = TE_I32;
         return settle_alone(op, body);
     }
+    additive = additive && e->n_index > 0;
     bool accum = additive && op->cur->accum != TE_DTYPE_COUNT;
     op->sums = op->sums || additive;
     if (accum && !settle(op, body, te_dtype_compute(op->cur->accum))) return false;

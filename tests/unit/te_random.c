@@ -298,7 +298,7 @@ static void argument(Gen *g, int i) {
     const Tensor *t = &g->tensor[i];
     gen_name(g, 'T', i, "");
     buf_printf(&g->out, ":%s", gen_dtype(g, t->cls, t->dtype));
-    if (!t->rank) return;
+    if (!t->rank && t->role != INPUT) return;
     put(g, "[");
     for (int d = 0; d < t->rank; d++) {
         if (d) put(g, ",");

@@ -166,7 +166,7 @@ int gen_new_input(Gen *g, Class cls, uint32_t type, unsigned must) {
         t.role = SCALAR;
         t.dtype %= 2;
     } else if (t.rank == 0) {
-        t.rank = 1;
+        t.rank = chance(g, 2) ? 0 : 1;
     }
     if (t.rank == 2 && chance(g, 10)) t.strides = 1 + below(g, 3);
     if (!gen_fixed(g, t.dim[0]) || !gen_fixed(g, t.dim[1])) t.strides = 0;
@@ -255,6 +255,12 @@ static void reduction(Gen *g, Class cls, int depth) {
     static const char *const bools[] = {"any", "all"};
     uint32_t op = cls == BOOLEAN ? below(g, 2) : below(g, cls == INT ? 6 : g->limits.exact ? 3 : 4);
     bool position = cls == INT && op > 3;
+    if (chance(g, 16)) {                  /* of one value */
+        buf_printf(&g->out, "%s[](", cls == BOOLEAN ? bools[op] : redop[op]);
+        gen_expr(g, cls, depth - 1);
+        put(g, ")");
+        return;
+    }
     int k = gen_reduction_axis(g, position), l = -1;
     if (k >= 0 && chance(g, 4)) l = gen_reduction_axis(g, position);
     if (k < 0) {
