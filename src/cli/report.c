@@ -96,20 +96,26 @@ static const char *sizes(Gen *g, const Result *r) {
     return b.len ? buf_str(&b) : varies(r) ? " at the largest sizes" : "";
 }
 
+static void terms(Gen *g, const RollerEstimate *e) {
+    const char *comma = "";
+    buf_printf(&g->report, ", limited by %s (", e->limiter);
+    for (int i = 0; i < e->n_terms; i++) {
+        if (e->term_us[i] < 0.05) continue;
+        buf_printf(&g->report, "%s%s ", comma, e->term[i]);
+        time_text(e->term_us[i], &g->report);
+        comma = ", ";
+    }
+    buf_putc(&g->report, ')');
+}
+
 static void prediction(Gen *g, const Result *r, const RollerPlan *plan) {
     RollerEstimate e = {.struct_size = sizeof e};
     gen_estimate(g, plan, &e);
     buf_puts(&g->report, "  predicted  ");
     time_text(e.us, &g->report);
-    buf_printf(&g->report, "%s, limited by %s (", sizes(g, r), e.limiter);
-    const char *comma = "";
-    for (int i = 0; i < e.n_terms; i++) {
-        if (e.term_us[i] < 0.05) continue;
-        buf_printf(&g->report, "%s%s ", comma, e.term[i]);
-        time_text(e.term_us[i], &g->report);
-        comma = ", ";
-    }
-    buf_puts(&g->report, ")\n");
+    buf_puts(&g->report, sizes(g, r));
+    if (e.us > 0) terms(g, &e);
+    buf_putc(&g->report, '\n');
     if (e.workspace_bytes)
         buf_printf(&g->report, "  workspace  %lld bytes\n", (long long)e.workspace_bytes);
 }

@@ -150,20 +150,10 @@ const char *cg_int(const Cg *c, TeDtype type, int64_t v) {
 }
 
 const char *cg_identity(const Cg *c, TeRedop red, TeDtype type) {
-    bool least = red == TE_RED_MAX;
-    int64_t lo, hi;
-    switch (red) {
-    case TE_RED_PROD: return cg_int(c, type, 1);
-    case TE_RED_ALL: return "true";
-    case TE_RED_ANY: return "false";
-    case TE_RED_MAX:
-    case TE_RED_MIN:
-        if (te_dtype_class(type) == TE_CLASS_REAL)
-            return cg_real(c, type, least ? -(double)INFINITY : (double)INFINITY);
-        if (!cg_range_of_storage(type, &lo, &hi)) return least ? "false" : "true";
-        return cg_int(c, type, least ? lo : hi);
-    default: return cg_int(c, type, 0);
-    }
+    int64_t i;
+    double r;
+    te_identity(red, type, &i, &r);
+    return te_dtype_class(type) == TE_CLASS_REAL ? cg_real(c, type, r) : cg_int(c, type, i);
 }
 
 const char *cg_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, const char *value) {

@@ -12,7 +12,7 @@ typedef struct {
 } CheckCall;
 
 Status kernel_need_ptx(Diag *d, const RollerKernel *k) {
-    if (k->build.compiled || k->build.program.n_kernel == 0) return ST_OK;
+    if (k->build.compiled) return ST_OK;
     Status s = diag_error(d, ST_NVRTC, NULL, DIAG_NOWHERE,
                           "the kernel was not compiled, so there is no PTX to run");
     diag_hint(d, "NVRTC must be able to target %s", k->build.arch);

@@ -61,6 +61,7 @@ Status plan_texts(Arena *a, Diag *d, RollerPlan *plan) {
     }
     Status s = cg_print_lowered(a, d, r, dev, &lowered);
     plan->text = buf_str(&text);
+    if (r->n == 0) buf_puts(&summary, "no kernel: there is no element to compute");
     plan->summary = buf_str(&summary);
     plan->tiles = buf_str(&tiles);
     plan->lowered = buf_str(&lowered);

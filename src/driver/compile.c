@@ -229,7 +229,7 @@ Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev
     CgOptions emit = {.align = align, .only = o->only};
     Status s = cg_emit(a, d, &plan->rplan, dev, &emit, &out->program);
     out->emit_ms = (clock_now_s() - start) * 1e3;
-    if (s || out->program.n_kernel == 0) return s;
+    if (s) return s;
     Nvrtc *compiler;
     s = nvrtc_open(a, d, o->nvrtc, out->arch, &compiler);
     if (s) return s;

@@ -11,6 +11,7 @@ typedef struct {
 } UnitCount;
 
 static UnitCount unit_count(const PlanSet *set, const WholePlan *plan) {
+    if (set->n_group == 0) return (UnitCount){SIM_PIPE_FFMA, CUPTI_COUNTER_COUNT, 1.0 / LANES};
     const RProg *r = &plan->rplan.prog[set->dominant];
     const ComputeUnit *u = &set->dev->unit[r->unit];
     if (u->scope != SCOPE_THREAD) return (UnitCount){SIM_PIPE_TENSOR, CUPTI_TENSOR, 1};

@@ -18,6 +18,17 @@ static int64_t *size_set(Arena *a, const Te *te, int which) {
     return value;
 }
 
+/* The ragged ones, but size number `which` of those that can be 0 is; NULL: there are no more.  */
+static int64_t *one_empty(Arena *a, const Te *te, int which) {
+    for (int i = 0; i < te->n_size; i++) {
+        if (!rplan_varies(te, i) || te->size[i].extent.min > 0 || which-- > 0) continue;
+        int64_t *value = size_set(a, te, 0);
+        value[i] = 0;
+        return value;
+    }
+    return NULL;
+}
+
 /* Around the sizes up to which something is taken: those, one below and one above.  */
 static int64_t *sizes_near(Arena *a, const Te *te, const int64_t *upto, int which) {
     int64_t *value = ARENA_ARRAY(a, int64_t, te->n_size + 1);
@@ -50,5 +61,8 @@ int64_t *sample_sizes(Arena *a, const Te *te, const KernelProgram *p, int which)
     if (which < ALWAYS) return size_set(a, te, which);
     which -= ALWAYS;
     const int64_t *upto = limit(p, which / NEAR);
-    return upto ? sizes_near(a, te, upto, which % NEAR) : NULL;
+    if (upto) return sizes_near(a, te, upto, which % NEAR);
+    int limits = 0;
+    while (limit(p, limits)) limits++;
+    return one_empty(a, te, which - NEAR * limits);
 }

@@ -7,9 +7,11 @@ static const double accepted_loss = 0.05, weight_beyond = 4;
 
 static int64_t step_of(const TeExtent *e) { return e->multiple > 1 ? e->multiple : 1; }
 
-/* Ascending: the smallest size, powers of `ratio` and the largest one, multiples all.  */
+/* Ascending: the smallest size that is not 0, powers of `ratio` and the largest one, multiples
+ * all.  */
 static int levels_of(const TeExtent *e, int64_t ratio, int64_t *level) {
-    int64_t q = step_of(e), lo = (e->min + q - 1) / q * q, hi = e->value / q * q, next = lo;
+    int64_t q = step_of(e), lo = (e->min + q - 1) / q * q, hi = e->value / q * q;
+    int64_t next = lo > 0 ? lo : q;
     int n = 0;
     while (next < hi && n < LEVELS_MAX - 1) {
         level[n++] = next;

@@ -188,7 +188,7 @@ typedef struct KernelGroup {
  * them; maps over another root's spatial domain that read it at their own point follow it as its
  * epilogue; maps, and reductions over strided indices, over one domain that read the same elements
  * share a group; other statements stand alone.  In split `joined` a row group over the rows of a
- * contraction becomes its `stats`.  */
+ * contraction becomes its `stats`.  What has no iteration at any size is in no group.  */
 int access_groups(Arena *a, const Te *te, KernelGroup **out);
 /* Must tensor t (a temporary) exist in memory: is it read outside the group that makes it?  */
 bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t);

@@ -132,6 +132,15 @@ static bool could_be_tiled(const Te *te, const RowGroup *r) {
            c.axis[AX_M].extent * c.axis[AX_N].extent > 1;
 }
 
+/* Is there a size at which some element is written?  */
+static bool has_iterations(const TeStmt *s) {
+    for (int i = 0; i < s->n_left; i++) {
+        if (te_index_extent(&s->index[i]) == 0)
+            return false;
+    }
+    return true;
+}
+
 int access_groups(Arena *a, const Te *te, KernelGroup **out) {
     Groups g;
     groups_find(te, &g);
@@ -160,8 +169,13 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out) {
             k->fused[k->n_fused++] = i;
         }
     }
+    int kept = 0;
+    for (int k = 0; k < g.n; k++) {
+        if (has_iterations(&te->stmt[group[k].root]))
+            group[kept++] = group[k];
+    }
     *out = group;
-    return g.n;
+    return kept;
 }
 
 bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t) {

@@ -318,6 +318,7 @@ Status normalize_split(Norm *n, const Te *in, int stmt) {
     TeStmt s = in->stmt[stmt];
     s.rhs = te_expr_copy(n->a, s.rhs);
     bool changed = start_at_zero(n, &s);
+    changed |= normalize_empty(n, &s);
     changed |= simplify(n, &s.rhs);
     changed |= normalize_fold(n, &s.rhs);
     changed |= normalize_stage(n, &s, s.rhs);

@@ -17,6 +17,10 @@ bool normalize_inside(const Te *te, const TeStmt *s, const TeExpr *read);
 /* Appends statement `stmt` of `in` with ranges from 0 and its inner reductions as statements of
  * their own before it.  */
 Status normalize_split(Norm *n, const Te *in, int stmt);
+/* A reduction over a range that is empty at all sizes becomes its identity, a read of a tensor that
+ * has no element what it is outside, and the right side of a statement without iterations 0.  Did
+ * anything change?  */
+bool normalize_empty(Norm *n, TeStmt *s);
 /* Where the op is split so: makes reductions below e, which is the right side of s, a reduction of
  * one over the indices that lie contiguously.  Did anything change?  */
 bool normalize_stage(Norm *n, const TeStmt *s, TeExpr *e);

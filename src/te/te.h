@@ -250,6 +250,9 @@ const Te *te_sized(Arena *a, const Te *te, const int64_t *value);
 static inline bool te_positional(const TeExpr *reduce) {
     return reduce->red == TE_RED_ARGMAX || reduce->red == TE_RED_ARGMIN;
 }
+/* What a reduction of the compute type gives over nothing: in *i of integers and bools, else in
+ * *r.  */
+void te_identity(TeRedop red, TeDtype type, int64_t *i, double *r);
 /* How many values an index takes at the largest sizes.  */
 static inline int64_t te_index_extent(const TeIndex *x) {
     int64_t n = x->hi.value - x->lo.value;
