@@ -97,6 +97,13 @@ static void shape(Tool *t) {
     t->launch.params_bytes = t->args.params_bytes;
 }
 
+/* NVRTC names the text by its own path.  */
+static void name_source(const Tool *t, SimFault *f, int n) {
+    for (int k = 0; t->source && k < n; k++) {
+        if (f[k].cu_file) f[k].cu_file = t->o.input;
+    }
+}
+
 static Status simulate(Tool *t) {
     const SimParam *param;
     const char **names = NULL;
@@ -111,14 +118,13 @@ static Status simulate(Tool *t) {
     if (s != ST_OK) return s;
     shape(t);
     SimOptions options = {.seed = t->o.seed, .benign = t->o.benign, .no_races = t->o.no_races,
+                          .strict = t->o.strict,
                           .threads = t->o.threads, .max_instructions = t->o.limit,
                           .per_block = t->o.counters, .timed = true};
     s = sim_launch(t->gpu, t->a, &t->diag, t->module, t->kernel, &t->launch, &options, &t->report);
     t->ran = s == ST_OK;
-    for (int k = 0; t->source && k < t->report.n_fault; k++) {
-        SimFault *f = &t->report.fault[k];
-        if (f->cu_file) f->cu_file = t->o.input;     /* NVRTC names the text by its own path */
-    }
+    name_source(t, t->report.fault, t->report.n_fault);
+    name_source(t, t->report.warning, t->report.n_warning);
     return s;
 }
 
@@ -175,6 +181,11 @@ static void report(Tool *t) {
                    (unsigned long long)(r->faults - (uint64_t)r->n_fault));
     }
     if (t->o.quiet) return;
+    for (int k = 0; k < r->n_warning; k++) {
+        buf_puts(&t->out, "warning: ");
+        sim_fault_text(&r->warning[k], &t->out);
+        buf_putc(&t->out, '\n');
+    }
     buf_printf(&t->out, "%s: %s, %lld blocks, %llu warp instructions, sim_time %.2f us on %s\n",
                t->kernel, r->faults ? "FAULT" : "ok", (long long)r->blocks_run,
                (unsigned long long)r->total.instructions, r->time_us, t->dev->name);
@@ -223,6 +234,11 @@ static void report_json(Tool *t, int code) {
     json_object_set_new(o, "fault_count", json_integer((json_int_t)r->faults));
     for (int k = 0; k < r->n_fault; k++) json_array_append_new(list, fault_json(t, &r->fault[k]));
     json_object_set_new(o, "faults", list);
+    json_t *warnings = json_array();
+    for (int k = 0; k < r->n_warning; k++) {
+        json_array_append_new(warnings, fault_json(t, &r->warning[k]));
+    }
+    json_object_set_new(o, "warnings", warnings);
     json_object_set_new(o, "counters", counters_json(&r->total, true));
     json_t *blocks = t->o.counters ? json_array() : NULL;
     for (int64_t k = 0; blocks && k < r->blocks_run; k++) {

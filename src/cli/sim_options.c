@@ -64,6 +64,7 @@ static Status take(void *user, int id, const char *value) {
     case SIM_OPT_THREADS: return small(r, value, 16, &o->threads);
     case SIM_OPT_COLOR: return option_when(r->t, value, &o->color);
     case SIM_OPT_BENIGN: o->benign = true; break;
+    case SIM_OPT_STRICT: o->strict = true; break;
     case SIM_OPT_NO_RACES: o->no_races = true; break;
     case SIM_OPT_COUNTERS: o->counters = true; break;
     case SIM_OPT_PTX: o->ptx = true; break;

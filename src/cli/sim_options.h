@@ -17,6 +17,7 @@
     X(ARCH, "arch", 0, "sm_90a", "compile a .cu for this target (the profile's own)")              \
     X(SEED, "seed", 0, "N", "seed of adversarial timing and warp order (1)")                       \
     X(BENIGN, "benign", 0, NULL, "asynchronous operations complete at once")                       \
+    X(STRICT, "strict", 0, NULL, "what devices are known to forgive is a fault, not a warning")    \
     X(NO_RACES, "no-races", 0, NULL, "skip race detection")                                        \
     X(THREADS, "threads", 0, "N", "host threads (one per core)")                                   \
     X(LIMIT, "limit", 0, "N", "warp instructions of a block before it counts as runaway (2^32)")   \
@@ -42,7 +43,7 @@ typedef struct {
     int n_in, n_alloc, n_out;
     uint64_t seed, limit;
     int threads;
-    bool benign, no_races, counters, ptx, json, quiet, help, version;
+    bool benign, strict, no_races, counters, ptx, json, quiet, help, version;
     When color;
 } SimToolOptions;
 

@@ -30,7 +30,7 @@ static Status start_run(Check *c) {
     }
     place.inputs = c->data;
     Status s = run_create_at(c->a, c->d, &place, c->te, c->normal, c->build, in, c->size, &c->run);
-    c->run.options = (SimOptions){.seed = check_seed(c), .threads = c->o->threads,
+    c->run.options = (SimOptions){.seed = check_seed(c), .threads = c->o->threads, .strict = true,
                                   .per_block = c->o->counters && !c->out->table,
                                   .stop = c->o->stop};
     c->ref = (Reference){.te = c->te, .data = in, .lazy = c->data, .exact = c->ref.exact,

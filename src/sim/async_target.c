@@ -6,12 +6,12 @@ static bool check_mbar(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint
     AsyncMbar *m = async_mbar(w, i, lane, b, offset);
     if (!m) return false;
     if (m->fenced) return true;
-    sim_fault(
+    m->fenced = true;
+    return sim_warn(
         w, SIM_PROXY_FENCE, i, lane,
         "no fence.mbarrier_init or fence.proxy.async between the initialisation of the mbarrier "
         "at 0x%x and its use by an asynchronous copy",
         b->smem_base + offset);
-    return false;
 }
 
 bool async_target(SimWarp *w, const SimInst *i, int lane, const SimOpnd *to, const SimOpnd *mbar,

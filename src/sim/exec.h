@@ -370,6 +370,11 @@ struct SimRun {
 void sim_fault(SimWarp *w, SimFaultKind kind, const SimInst *i, int lane, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* The same for what is wrong and known to work: a warning, and true; a fault, and false, if the
+ * options are strict.  */
+bool sim_warn(SimWarp *w, SimFaultKind kind, const SimInst *i, int lane, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+
 /* Fills in all of a fault but its text, for a thread of a block (linear number).  */
 void sim_fault_place(SimFault *f, SimFaultKind kind, const SimBlock *b, const SimInst *i,
                      int thread);

@@ -187,6 +187,16 @@ static void add_overlap(void *user, const SimWrites *earlier, const SimWrite *fi
     add_fault(f, &x);
 }
 
+static void add_warning(Arena *a, const SimFault *x, SimReport *out) {
+    for (int k = 0; k < out->n_warning; k++) {
+        if (out->warning[k].ptx_line == x->ptx_line) return;
+    }
+    if (out->n_warning == SIM_MAX_FAULTS) return;
+    SimFault *to = &out->warning[out->n_warning++];
+    *to = *x;
+    to->text = arena_strdup(a, x->text);
+}
+
 static void collect(Arena *a, const SimRun *r, const SimUnit *unit, int64_t n, SimReport *out) {
     Faults f = {.arena = a, .run = r};
     int64_t blocks = 0, at = 0;
@@ -194,7 +204,11 @@ static void collect(Arena *a, const SimRun *r, const SimUnit *unit, int64_t n, S
         out->blocks_run += unit[k].n_block;
         f.faults += unit[k].faults;
         blocks += unit[k].n_block;
-        for (int e = 0; e < unit[k].n_fault; e++) add_fault(&f, &unit[k].fault[e]);
+        for (int e = 0; e < unit[k].n_fault; e++) {
+            const SimFault *x = &unit[k].fault[e];
+            if (x->warning) add_warning(a, x, out);
+            else add_fault(&f, x);
+        }
     }
     if (r->order) {
         const SimFault *race;

@@ -104,6 +104,7 @@ typedef struct {
     const char *cu_file;                  /* from .loc, NULL without line info */
     int cu_line;
     const char *text;                     /* one sentence: addresses, sizes, the other party */
+    bool warning;                         /* devices are known to forgive it: the block went on */
 } SimFault;
 
 /* Instructions are counted per warp (one warp instruction counts 1).  */
@@ -160,6 +161,8 @@ typedef struct {
     SimFault fault[SIM_MAX_FAULTS];       /* in order of block, then time */
     int n_fault;
     uint64_t faults;                      /* all of them */
+    SimFault warning[SIM_MAX_FAULTS];     /* one for an instruction; none if strict */
+    int n_warning;
     SimCounters total;
     int64_t blocks_run;
     const SimBlockCounters *block;        /* blocks_run of them, ascending; NULL: not asked for */
@@ -178,6 +181,7 @@ typedef struct {
     bool benign;                          /* asynchronous operations complete at once */
     bool no_races;                        /* skip race detection (faster) */
     bool no_counters;
+    bool strict;                          /* what would be a warning is a fault */
     bool per_block;                       /* counters of every block, too */
     bool timed;                           /* works out time_us; counts, too */
     int threads;                          /* host threads, 0: one per core */

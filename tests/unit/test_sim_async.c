@@ -400,9 +400,6 @@ static void bulk_loads(void **state) {
     clean(&(Kernel){.body = ONE VISIBLE_INIT BULK_LOAD(512) SPIN(0) OUT_ALL, .benign = true},
           same_512);
     faulty(&(Kernel){.body = ONE VISIBLE_INIT BULK_LOAD(512) OUT_ALL}, SIM_NOT_ARRIVED);
-    faulty(&(Kernel){.body = ONE "@%p5 mbarrier.init.shared.b64 [%r0], 1;\n" BAR BULK_LOAD(512)
-                         SPIN(0) OUT_ALL},
-           SIM_PROXY_FENCE);
     faulty(&(Kernel){.body = ONE VISIBLE_INIT BULK_LOAD(24) SPIN(0)}, SIM_MISALIGNED);
     faulty(&(Kernel){.body = ONE VISIBLE_INIT BULK_LOAD(4112) SPIN(0)}, SIM_OUT_OF_BOUNDS);
     faulty(&(Kernel){.body = ONE VISIBLE_INIT BULK_LOAD(512)}, SIM_NOT_ARRIVED);
@@ -414,6 +411,29 @@ static void bulk_loads(void **state) {
             "@%p5 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r0+64], "
             "[%a0], 512, [%r0];\n" SPIN(0) OUT_ALL},
         SIM_DEADLOCK);
+}
+
+/* Devices are known to see an mbarrier that was initialised without a fence.  */
+static void unfenced_mbarriers(void **state) {
+    (void)state;
+    static const char body[] = ONE "@%p5 mbarrier.init.shared.b64 [%r0], 1;\n" BAR BULK_LOAD(512)
+        SPIN(0) OUT_ALL;
+    static const char fenced[] = ONE VISIBLE_INIT BULK_LOAD(512) SPIN(0) OUT_ALL;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        for (int n = 0; n < 3; n++) {
+            PtxRun r;
+            start(&r, &(Kernel){0}, seed);
+            r.options.strict = n != 0;
+            if (n == 1) run_faulty(&r, text(&r, body), SIM_PROXY_FENCE);
+            else run_clean(&r, text(&r, n == 0 ? body : fenced));
+            assert_int_equal(r.report.n_warning, n == 0);
+            if (n == 0) {
+                assert_int_equal(r.report.warning[0].kind, SIM_PROXY_FENCE);
+                same_512(run_host(&r, 1));
+            }
+            run_close(&r);
+        }
+    }
 }
 
 #define FILL "ld.global.v2.b64 {%l2,%l3}, [%l0];\nst.shared.v2.b64 [%r2], {%l2,%l3};\n"
@@ -548,6 +568,7 @@ int main(void) {
         cmocka_unit_test(transactions_hold_a_phase),
         cmocka_unit_test(copies_tell_an_mbarrier),
         cmocka_unit_test(bulk_loads),
+        cmocka_unit_test(unfenced_mbarriers),
         cmocka_unit_test(bulk_stores),
         cmocka_unit_test(bulk_reductions),
         cmocka_unit_test(instructions_that_do_not_exist),
