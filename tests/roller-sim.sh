@@ -63,6 +63,58 @@ printf '.version 9.0\n.target sm_90\n.entry k() {\nfoo.b32 x;\n}\n' >bad.ptx
 run 4 "an unknown instruction" bad.ptx
 has err '^bad.ptx:4:1: error: unknown instruction foo.b32' "names it with its line"
 
+cat >calls.ptx <<'END'
+.version 8.0
+.target sm_80
+.address_size 64
+.extern .func (.param .b32 o) vprintf(.param .b64 f, .param .b64 a);
+.func (.param .b32 o) twice(.param .b32 i) {
+.reg .b32 %r;
+ld.param.b32 %r, [i];
+add.u32 %r, %r, %r;
+st.param.b32 [o], %r;
+ret;
+}
+.global .u64 table[1] = {twice};
+.global .align 1 .b8 text[4] = {37, 100, 10, 0};
+.visible .entry calls(.param .u64 y) {
+.local .align 8 .b8 v[8];
+.reg .b32 %r;
+.reg .b64 %l<4>;
+ld.global.u64 %l0, [table];
+{
+.param .b32 i;
+.param .b32 o;
+st.param.b32 [i], 21;
+p: .callprototype (.param .b32 _) _ (.param .b32 _);
+call (o), %l0, (i), p;
+ld.param.b32 %r, [o];
+}
+st.local.b32 [v], %r;
+mov.u64 %l1, text;
+mov.u64 %l2, v;
+cvta.local.u64 %l2, %l2;
+{
+.param .b64 f;
+.param .b64 a;
+.param .b32 o;
+st.param.b64 [f], %l1;
+st.param.b64 [a], %l2;
+call (o), vprintf, (f, a);
+}
+ret;
+}
+.visible .entry fine(.param .u64 y) { ret; }
+.visible .entry odd(.param .u64 y) { frob; ret; }
+END
+run 0 "a kernel that calls by address and prints" calls.ptx --entry calls --in y=0
+has out '^42$' "prints to standard output"
+run 0 "the same in JSON" calls.ptx --entry calls --in y=0 --json
+has out '"printed": "42.n"' "JSON has what was printed"
+run 0 "a kernel beside an unknown instruction" calls.ptx --entry fine --in y=0
+run 4 "a kernel that reaches it" calls.ptx --entry odd --in y=0
+has err '^calls.ptx:42:38: error: unknown instruction frob' "names it with its line"
+
 # The example of the manual, where NVRTC is there.
 awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/docs/simulator.md" >smooth.cu
 sed -n 's/^\$ roller-sim //p' "$root/docs/simulator.md" | head -n 1 >command

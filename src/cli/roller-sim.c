@@ -25,6 +25,7 @@ typedef struct {
     SimLaunch launch;
     SimReport report;
     bool ran;
+    Buf printed;              /* by the kernel */
     Buf out;                  /* standard output */
 } Tool;
 
@@ -104,6 +105,8 @@ static void name_source(const Tool *t, SimFault *f, int n) {
     }
 }
 
+static void print_text(void *user, const char *text, size_t n) { buf_add(user, text, n); }
+
 static Status simulate(Tool *t) {
     const SimParam *param;
     const char **names = NULL;
@@ -120,7 +123,8 @@ static Status simulate(Tool *t) {
     SimOptions options = {.seed = t->o.seed, .benign = t->o.benign, .no_races = t->o.no_races,
                           .strict = t->o.strict,
                           .threads = t->o.threads, .max_instructions = t->o.limit,
-                          .per_block = t->o.counters, .timed = true};
+                          .per_block = t->o.counters, .timed = true,
+                          .print = print_text, .print_user = &t->printed};
     s = sim_launch(t->gpu, t->a, &t->diag, t->module, t->kernel, &t->launch, &options, &t->report);
     t->ran = s == ST_OK;
     name_source(t, t->report.fault, t->report.n_fault);
@@ -172,6 +176,7 @@ static void counters(Tool *t) {
 
 static void report(Tool *t) {
     const SimReport *r = &t->report;
+    buf_add(&t->out, buf_str(&t->printed), t->printed.len);
     for (int k = 0; k < r->n_fault; k++) {
         sim_fault_text(&r->fault[k], &t->out);
         buf_putc(&t->out, '\n');
@@ -218,6 +223,15 @@ static json_t *counters_json(const SimCounters *c, bool launch) {
     return o;
 }
 
+/* What the kernel printed, as JSON can hold it: '?' for bytes that are no ASCII.  */
+static const char *text_of_bytes(Tool *t) {
+    char *text = arena_strndup(t->a, buf_str(&t->printed), t->printed.len);
+    for (size_t k = 0; k < t->printed.len; k++) {
+        if (!text[k] || (unsigned char)text[k] > 0x7e) text[k] = '?';
+    }
+    return text;
+}
+
 static void report_json(Tool *t, int code) {
     const SimReport *r = &t->report;
     json_t *o = json_object(), *list = json_array();
@@ -239,6 +253,7 @@ static void report_json(Tool *t, int code) {
         json_array_append_new(warnings, fault_json(t, &r->warning[k]));
     }
     json_object_set_new(o, "warnings", warnings);
+    json_object_set_new(o, "printed", json_string(text_of_bytes(t)));
     json_object_set_new(o, "counters", counters_json(&r->total, true));
     json_t *blocks = t->o.counters ? json_array() : NULL;
     for (int64_t k = 0; blocks && k < r->blocks_run; k++) {
@@ -293,6 +308,7 @@ static void run(void *user) {
     Tool *t = m->tool;
     t->diag = diag_new(t->a);
     t->out = buf_new(t->a);
+    t->printed = buf_new(t->a);
     Status s = simtool_options(t->a, &t->diag, m->argc, m->argv, &t->o);
     if (s != ST_OK) {
         m->code = status_exit(s);

@@ -76,7 +76,7 @@ SimBlock *sim_shared(SimWarp *w, const SimInst *i, int lane, uint32_t at, uint32
 
 unsigned char *sim_local(SimWarp *w, const SimInst *i, int lane, uint64_t at, uint32_t bytes,
                          uint32_t align) {
-    uint64_t size = (uint64_t)w->block->cluster->run->kernel->local_bytes;
+    uint64_t size = (uint64_t)w->local_bytes;
     if (misaligned(w, i, lane, at, align)) return NULL;
     if (at > size || bytes > size - at) {
         sim_fault(w, SIM_OUT_OF_BOUNDS, i, lane, "local address 0x%" PRIx64 ", %u bytes; a thread "

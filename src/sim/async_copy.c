@@ -130,7 +130,7 @@ static SimExec *pick_copy(SimPick *k) {
     x->source_size = x->ignore = -1;
     if (p->n_opnd > 3 + hint) {
         bool predicate = p->opnd[3].kind == OPND_REG &&
-                         k->kernel->func->reg[p->opnd[3].reg].type == PTX_PRED;
+                         k->func->reg[p->opnd[3].reg].type == PTX_PRED;
         *(predicate ? &x->ignore : &x->source_size) = 3;
     }
     k->i->extra = x;

@@ -16,7 +16,7 @@ static bool elements_fit(const SimPick *k, const PtxOpnd *o, int bits, bool writ
             continue;
         }
         if (x->kind != OPND_REG) return false;
-        int have = sim_type_bits(k->kernel->func->reg[x->reg].type);
+        int have = sim_type_bits(k->func->reg[x->reg].type);
         if (have == 1 || (bits == 32 ? have > 32 : have != bits)) return false;
     }
     return true;

@@ -15,6 +15,7 @@ static void begin_block(SimCluster *c, int rank) {
     for (int d = 0; d < 3; d++) b->ctaid[d] = c->ctaid[d] * k[d] + at[d];
     b->linear = (int64_t)b->ctaid[0] +
                 (int64_t)r->grid[0] * (b->ctaid[1] + (int64_t)r->grid[1] * b->ctaid[2]);
+    b->printed = buf_new(c->arena);
     b->threads = (int)(r->ntid[0] * r->ntid[1] * r->ntid[2]);
     b->n_warp = (b->threads + LANES - 1) / LANES;
     b->warp = ARENA_ARRAY(c->arena, SimWarp, b->n_warp);
@@ -104,4 +105,10 @@ void sim_cluster_end(SimUnit *u, SimCluster *c, SimCounters *total, SimSlices *w
         keep_faults(u, b, results);
     }
     u->n_block = c->n_block;
+    Buf printed = buf_new(results);
+    for (int n = 0; n < c->n_block && o->print; n++) {
+        buf_add(&printed, buf_str(&c->block[n].printed), c->block[n].printed.len);
+    }
+    u->printed = buf_str(&printed);
+    u->n_printed = printed.len;
 }

@@ -118,7 +118,7 @@ typedef struct {
     Arena *arena;
     SimInst *i;
     const PtxInst *p;
-    const SimKernel *kernel;
+    const PtxFunc *func;      /* that has the instruction */
     PtxMods left;             /* modifiers not taken so far */
     int next_type;            /* types taken so far */
     const char *why;          /* set by sim_pick_fail */
@@ -182,7 +182,10 @@ struct SimWarp {
     SimSplit split[LANES];
     SimJoin *join;
     uint32_t *clock;          /* vector clock, see race.h */
-    unsigned char *local;     /* local memory: 32 frames of kernel->local_bytes */
+    unsigned char *local;     /* local memory: local_bytes for each lane */
+    int64_t local_bytes;      /* kernel->local_bytes, and a stack of kernels that have one */
+    uint32_t *stack;          /* where each lane's stack ends */
+    Slot returned[LANES];     /* the link register of the function that each lane left last */
     uint32_t carry;           /* condition code of add.cc and its like, a bit per lane */
     int round;                /* counts the warp's turns of the scheduler */
     int waiting;              /* joins at which some lanes wait for others */
@@ -273,6 +276,7 @@ struct SimBlock {
     int n_fault;
     uint64_t faults;
     bool stop;                /* a fault: no further instruction */
+    Buf printed;              /* by printf */
     void *async;              /* per-block state (mbarriers, pending copies) */
     struct SimBlockTime *timing;          /* timing.h; NULL unless the launch is timed */
 };
@@ -332,6 +336,7 @@ struct SimKernel {
     const struct SimConst *konst;         /* link.h; constant k is at slot SLOT_CONST | 256 * k */
     size_t n_konst;
     int64_t local_bytes;      /* per thread */
+    bool stack;               /* functions may call themselves: their frames follow in a stack */
     uint32_t static_smem, dynamic_align;
     int registers;            /* estimate for timing: most live 32-bit values */
     bool partial_sync;        /* see SimCluster */
@@ -362,6 +367,7 @@ struct SimRun {
 #define SIM_SHARED_WINDOW 0x0000600000000000ull
 #define SIM_LOCAL_WINDOW 0x0000610000000000ull
 #define SIM_PARAM_WINDOW 0x0000620000000000ull
+#define SIM_CODE_WINDOW 0x0000630000000000ull             /* addresses of functions */
 #define SIM_GLOBAL_BASE 0x0000700000000000ull
 #define SIM_RANK_SHIFT 24
 

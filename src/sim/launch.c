@@ -263,6 +263,25 @@ static void describe(SimRun *r, SimGpu *g, const SimModule *m, int kernel, const
     }
 }
 
+/* The kernel reached what the simulator does not know: that is no fault of the kernel.  */
+static Status refused(Diag *d, const SimRun *r, const SimReport *out) {
+    const SimFault *f = out->fault;
+    while (f < out->fault + out->n_fault && f->kind != SIM_NOT_SIMULATED) f++;
+    if (f == out->fault + out->n_fault) return ST_OK;
+    const SimKernel *k = r->kernel;
+    for (uint32_t n = 0; n < k->n_code; n++) {
+        const PtxInst *p = k->code[n].ptx;
+        if (k->code[n].exec != sim_exec_refused || p->line != f->ptx_line) continue;
+        size_t at = 0;
+        for (int line = 1; line < p->line && at < r->ptx->len; at++) {
+            line += r->ptx->text[at] == '\n';
+        }
+        DiagPlace place = {r->ptx->file, r->ptx->text, r->ptx->len, at + (size_t)(p->column - 1)};
+        return diag_error(d, ST_SIMULATOR, "ptx", place, "%s", f->text);
+    }
+    return ST_SIMULATOR;
+}
+
 Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *kernel,
                   const SimLaunch *launch, const SimOptions *o, SimReport *out) {
     *out = (SimReport){0};
@@ -304,9 +323,16 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *
     Status st = sim_run_units(a, d, unit, n, r, &out->total, work);
     if (r->order) sim_order_forget(g);
     if (st != ST_OK) return st;
+    for (int64_t e = 0; e < n && options->print; e++) {
+        if (unit[e].n_printed) {
+            options->print(options->print_user, unit[e].printed, unit[e].n_printed);
+        }
+    }
     out->total.unique_load_sectors = sim_sum_sectors(g, false);
     out->total.unique_store_sectors = sim_sum_sectors(g, true);
     collect(a, r, unit, n, out);
+    st = refused(d, r, out);
+    if (st != ST_OK) return st;
     if (options->per_block) out->block = per_block(a, unit, n, out->blocks_run);
     if (!work) return ST_OK;
     SimFootprint f;

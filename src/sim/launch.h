@@ -11,6 +11,8 @@ typedef struct {
     int n_fault, n_block;
     uint64_t faults;
     SimWrites **writes;       /* per block; NULL without race detection */
+    const char *printed;      /* by its blocks, in their order */
+    size_t n_printed;
     SimBlockCounters *count;  /* per block; NULL: not asked for */
 } SimUnit;
 

@@ -67,7 +67,7 @@ SimExec *sim_pick_launch(SimPick *k) {
         const SimOpnd *pair = &k->i->opnd[0];
         if (pair->kind != OPND_PAIR || pair->n != 2) return sim_pick_fail(k, "needs d|p");
         const PtxOpnd *d = &k->p->opnd[0].elem[0], *p = &k->p->opnd[0].elem[1];
-        const PtxReg *reg = k->kernel->func->reg;
+        const PtxReg *reg = k->func->reg;
         bool fits = (d->kind == OPND_NONE || sim_type_bits(reg[d->reg].type) == 32) &&
                     p->kind == OPND_REG && reg[p->reg].type == PTX_PRED && sim_want_bits(k, 1, 32);
         return fits ? exec_elect : sim_pick_fail(k, "has a wrong operand");

@@ -32,17 +32,39 @@ typedef struct SimConst {
     int64_t add;
 } SimConst;
 
-/* A call: bytes of the caller's frame or registers go into the callee's parameters.  */
+/* Bytes of one frame that go into another, at offsets from the bases of the two.  */
 typedef struct {
-    int64_t from, to;         /* offsets in local memory */
-    int64_t bytes;
-    Slot slot;                /* not SLOT_NONE: the value is in a register or a constant */
+    int64_t from, to, bytes;
 } SimCopy;
+/* A register of a function that may call itself, kept in its frame meanwhile.  */
 typedef struct {
-    SimCopy *in, *out;        /* before the call, after the return */
-    int n_in, n_out;
+    Slot slot;
+    uint8_t bits;
+} SimSaved;
+/* Frames: those of functions that cannot call themselves have fixed places, and no base register.
+ * The others lie in the stack of each thread: variables, then the caller's values of `saved`.  */
+typedef struct {
+    Slot base;                /* register: where the frame starts; SLOT_NONE: at a fixed place */
+    uint32_t bytes, variables;            /* of a frame in the stack; of its variables alone */
+    const SimSaved *saved;
+    int n_saved;
+} SimFrame;
+/* A function that a call may reach.  */
+typedef struct {
+    uint64_t address;
+    uint32_t start;           /* index in the code */
+    SimCopy *in, *out;        /* arguments before the call, results after the return */
     Slot link;                /* register of the callee that holds the return address */
+    const SimFrame *frame;
+} SimCallee;
+typedef struct {
+    SimCallee *callee;
+    int n_callee, n_in, n_out;
+    Slot base;                /* of the caller's frame */
 } SimCall;
+static inline uint64_t sim_code_address(const PtxFunc *f) {
+    return SIM_CODE_WINDOW + 16 * ((uint64_t)f->number + 1);
+}
 
 typedef struct {
     Arena *arena;
@@ -53,7 +75,7 @@ typedef struct {
     size_t n_konst, cap_konst;
     uint32_t *konst_table;    /* open hash table of indices + 1 */
     size_t cap_table;
-    bool failed;
+    const char *why;          /* the instruction being linked is refused; else NULL */
 } SimLinker;
 
 /* A function of the kernel.  */
@@ -61,11 +83,12 @@ typedef struct {
     const PtxFunc *f;
     SimCfg *cfg;
     Slot *slot;               /* of its registers */
-    int64_t frame;            /* offset of its frame in local memory */
+    int64_t at;               /* offset of its frame in local memory; 0 in the stack */
+    SimFrame frame;
     Slot link;                /* where its return address is kept */
     uint32_t *start;          /* code index of every instruction, and of the end */
     bool *joins;              /* whether an instruction is a reconvergence point */
-    bool open;                /* being visited: a call to it is recursion */
+    bool recursive;           /* may call itself, or be called by what it calls */
 } SimUnitCode;
 
 typedef struct {
@@ -89,13 +112,22 @@ void sim_link_operand(SimLink *k, const SimUnitCode *u, const PtxOpnd *o, SimOpn
 /* An operand that cannot be, or a list that does not fit the opcode's pattern, is reported.  */
 bool sim_check_operand(SimLinker *l, const SimUnitCode *u, const PtxInst *i, const PtxOpnd *o);
 bool sim_check_pattern(SimLinker *l, const PtxInst *i);
-/* Reports at an instruction; returns false.  */
+/* Says why an instruction is refused, which is told when it is reached; returns false.  */
 bool sim_link_error(SimLinker *l, const PtxInst *i, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Functions and calls: all units that a kernel needs, and which of them are recursive.  */
+void sim_link_units(SimLink *k, const PtxFunc *f);
+/* The frame of a recursive unit, once its registers have their places.  */
+void sim_link_stack(SimLink *k, SimUnitCode *u);
+bool sim_link_call(SimLink *k, const SimUnitCode *u, SimInst *i, const PtxInst *p);
 Status sim_link(Arena *a, Diag *d, const PtxModule *m, const PtxFunc *f, SimKernel **out);
 
 /* Instructions the linker adds; not counted.  */
-SimExec sim_exec_join, sim_exec_read_sreg, sim_exec_return_values;
+SimExec sim_exec_join, sim_exec_read_sreg, sim_exec_frame_address;
+/* Calls: an instruction, what follows it, and the return.  */
+SimExec sim_exec_call, sim_exec_call_indirect, sim_exec_return_values, sim_exec_ret;
+/* Stands for an instruction that is refused; extra is why.  */
+SimExec sim_exec_refused;
 
 int sim_find_kernel(const SimModule *m, const char *kernel);      /* -1: none */
 

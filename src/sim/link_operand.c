@@ -66,7 +66,7 @@ static int64_t place_shared(SimLink *k, const PtxSymbol *s) {
 /* The address of a variable; in local memory it is known here.  */
 static Slot symbol_const(SimLink *k, const SimUnitCode *u, const PtxSymbol *s, int64_t add) {
     if (s->space == SPACE_SHARED) add += place_shared(k, s);
-    if (s->space == SPACE_LOCAL) return int_const(&k->l, u->frame + s->offset + add);
+    if (s->space == SPACE_LOCAL) return int_const(&k->l, u->at + s->offset + add);
     if (s->space == SPACE_PARAM) return int_const(&k->l, s->offset + add);
     return constant(&k->l, (SimConst){.symbol = s, .add = add});
 }
@@ -82,6 +82,7 @@ static Slot element(SimLink *k, const SimUnitCode *u, const PtxOpnd *o, uint8_t 
     case OPND_INT: return int_const(&k->l, o->offset);
     case OPND_REAL: return real_const(&k->l, o->real);
     case OPND_SYMBOL: return symbol_const(k, u, o->symbol, o->offset);
+    case OPND_FUNC: return int_const(&k->l, (int64_t)sim_code_address(o->func));
     default: return SLOT_NONE;
     }
 }
@@ -90,7 +91,14 @@ static void address_operand(SimLink *k, const SimUnitCode *u, const PtxOpnd *o, 
     int n = 1;
     for (int e = 1; e < o->n; e++) n += o->elem[e].n > 0 ? o->elem[e].n : 1;
     Slot *slot = ARENA_ARRAY(k->l.arena, Slot, n);
-    slot[0] = element(k, u, &o->elem[0], &out->bits);
+    const PtxSymbol *s = o->elem[0].symbol;
+    if (s && s->space == SPACE_LOCAL && u->recursive) {
+        slot[0] = u->frame.base;
+        out->bits = 32;
+        out->offset += s->offset;
+    } else {
+        slot[0] = element(k, u, &o->elem[0], &out->bits);
+    }
     out->wide = out->bits == 0 || out->bits == 64;
     int at = 1;
     uint8_t bits;

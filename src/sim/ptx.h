@@ -123,6 +123,7 @@ static inline bool ptx_has(const PtxMods *m, PtxMod mod) {
     X(BRKPT, "brkpt", CONTROL, control, "")                                                        \
     X(NANOSLEEP, "nanosleep", CONTROL, control, "s")                                               \
     X(PMEVENT, "pmevent", CONTROL, control, "s")                                                   \
+    X(UNKNOWN, "?", CONTROL, control, "*")                                                         \
     /* moves and integers */                                                                       \
     X(MOV, "mov", ALU, move, "ds")                                                                 \
     X(SELP, "selp", ALU, move, "dsss")                                                             \
@@ -302,8 +303,9 @@ typedef struct PtxSymbol PtxSymbol;
 typedef struct {
     int64_t at;               /* byte offset in the variable */
     const PtxSymbol *symbol;  /* an address as initialiser */
+    const struct PtxFunc *func;           /* that of a function instead */
     int64_t add;
-    bool generic;
+    int first, bytes;         /* which bytes of the address are stored */
 } PtxReloc;
 struct PtxSymbol {
     const char *name;
@@ -331,6 +333,7 @@ typedef enum {
     OPND_ADDRESS,             /* [base + offset]: elem[0] is REG, SYMBOL or INT; [base, {c0, c1}]
                                * has elem[1] VECTOR */
     OPND_LABEL, OPND_FUNC, OPND_TABLE,
+    OPND_PROTOTYPE,           /* of an indirect call: func is one of the function's prototypes */
     OPND_LIST                 /* (a, b) of a call */
 } PtxOpndKind;
 typedef struct PtxFunc PtxFunc;
@@ -362,6 +365,7 @@ typedef struct {
     int cu_file, cu_line;     /* index into files of the module, -1: none */
     uint32_t unused;          /* of what a load reads: bytes that nothing depends on */
     const char *text;         /* opcode with modifiers, as written */
+    const char *why;          /* OP_UNKNOWN: what is not known of it */
     PtxOpnd *opnd;
     int n_opnd;
 } PtxInst;
@@ -379,9 +383,15 @@ typedef struct {
     const char **label;
 } PtxTable;
 
+/* A function; or a prototype, which has parameters and results, and may list what can be called. */
 struct PtxFunc {
     const char *name;
+    int number;               /* in the module, from 0 */
     bool kernel, defined;
+    bool taken;               /* its address is used otherwise than to call it by name */
+    PtxFunc *prototype;       /* those of the body, linked by next */
+    PtxFunc **callee;         /* of a prototype by .calltargets; NULL: any function of that shape */
+    size_t n_callee;
     PtxSymbol **param, **result;
     int n_param, n_result;
     int64_t param_bytes, frame_bytes;  /* frame: .local and .param of the body */

@@ -121,9 +121,10 @@ static bool labelled(PtxParser *p, const char *name) {
         sim_lex_next(x);
         return branch_table(p, name);
     }
-    if (sim_lex_word_is(x, TOK_DOT, "callprototype") ||
-        sim_lex_word_is(x, TOK_DOT, "calltargets")) {
-        return sim_lex_error(x, "indirect calls are not simulated");
+    bool targets = sim_lex_word_is(x, TOK_DOT, "calltargets");
+    if (targets || sim_lex_word_is(x, TOK_DOT, "callprototype")) {
+        sim_lex_next(x);
+        return sim_ptx_prototype(p, name, targets);
     }
     add_label(p, name);
     return true;

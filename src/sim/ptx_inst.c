@@ -63,7 +63,7 @@ static bool modifier(PtxParser *p, PtxInst *i, const char *s, size_t n) {
         i->order[i->n_order++] = (PtxMod)id;
         i->mods.w[id / 64] |= (uint64_t)1 << (id % 64);
     } else if (!shape(i, s, n)) {
-        return sim_lex_error(x, "unknown modifier .%.*s in %s", (int)n, s, i->text);
+        i->why = arena_printf(p->arena, "unknown modifier .%.*s in %s", (int)n, s, i->text);
     }
     return true;
 }
@@ -73,12 +73,13 @@ static bool decode_opcode(PtxParser *p, PtxInst *i) {
     const char *s = x->word;
     size_t n = x->n, at = opcode(p, s, n, &i->op);
     i->text = arena_strndup(p->arena, s, n);
-    if (at == 0) return sim_lex_error(x, "unknown instruction %s", i->text);
-    while (at < n) {
+    if (at == 0) i->why = arena_printf(p->arena, "unknown instruction %s", i->text);
+    while (at < n && !i->why) {
         size_t start = ++at;                  /* after the dot */
         while (at < n && s[at] != '.') at++;
         if (!modifier(p, i, s + start, at - start)) return false;
     }
+    if (i->why) i->op = OP_UNKNOWN;
     return true;
 }
 
@@ -132,6 +133,12 @@ static void add_use(PtxParser *p, PtxOpnd *o, size_t at) {
     p->use[p->n_use++] = (PtxUse){o, NULL, o->name, p->scope, at};
 }
 
+static PtxFunc *prototype(const PtxFunc *f, const char *name, size_t n) {
+    PtxFunc *x = f->prototype;
+    while (x && (strlen(x->name) != n || memcmp(x->name, name, n) != 0)) x = x->next;
+    return x;
+}
+
 /* A name: register, special register, variable, function; else a label or table of the function. */
 static bool name_operand(PtxParser *p, PtxOp op, PtxOpnd *o) {
     PtxLex *x = &p->lex;
@@ -152,8 +159,11 @@ static bool name_operand(PtxParser *p, PtxOp op, PtxOpnd *o) {
     } else if ((symbol = sim_ptx_symbol(p, s, n)) != NULL) {
         o->kind = OPND_SYMBOL;
         o->symbol = symbol;
-    } else if (op == OP_CALL && (o->func = sim_ptx_func(p, s, n)) != NULL) {
+    } else if ((o->func = sim_ptx_func(p, s, n)) != NULL) {
         o->kind = OPND_FUNC;
+        o->func->taken |= op != OP_CALL;
+    } else if (op == OP_CALL && (o->func = prototype(p->f, s, n)) != NULL) {
+        o->kind = OPND_PROTOTYPE;
     } else if (op == OP_BRA || op == OP_BRX) {
         o->kind = op == OP_BRA ? OPND_LABEL : OPND_TABLE;
         o->name = arena_strndup(p->arena, s, n);
@@ -231,6 +241,30 @@ static bool operand(PtxParser *p, PtxOp op, PtxOpnd *o, int depth) {
     return !lex_is(x, '|') || pair(p, op, o, depth);
 }
 
+static bool operands(PtxParser *p, PtxInst *i) {
+    PtxLex *x = &p->lex;
+    PtxOpnd opnd[PTX_MAX_OPERANDS] = {0};
+    size_t use_at[PTX_MAX_OPERANDS];
+    sim_lex_next(x);
+    while (!lex_is(x, ';')) {
+        if (i->n_opnd == PTX_MAX_OPERANDS) return sim_lex_error(x, "too many operands");
+        use_at[i->n_opnd] = x->at;
+        if (!operand(p, i->op, &opnd[i->n_opnd], 0)) return false;
+        bare_address(p, i->op, i->n_opnd, &opnd[i->n_opnd]);
+        i->n_opnd++;
+        if (!lex_is(x, ';') && !sim_ptx_expect(p, ',')) return false;
+        if (x->kind == TOK_END) return sim_lex_error(x, "an instruction without an end");
+    }
+    sim_lex_next(x);
+    i->opnd = ARENA_ARRAY(p->arena, PtxOpnd, i->n_opnd + 1);
+    memcpy(i->opnd, opnd, (size_t)i->n_opnd * sizeof opnd[0]);
+    for (int k = 0; k < i->n_opnd; k++) {
+        PtxOpndKind kind = i->opnd[k].kind;
+        if (kind == OPND_LABEL || kind == OPND_TABLE) add_use(p, &i->opnd[k], use_at[k]);
+    }
+    return !x->failed;
+}
+
 bool sim_ptx_inst(PtxParser *p, int guard, bool guard_not) {
     PtxLex *x = &p->lex;
     PtxInst i = {.guard = guard, .guard_not = guard_not, .line = x->line,
@@ -239,25 +273,7 @@ bool sim_ptx_inst(PtxParser *p, int guard, bool guard_not) {
     if (!decode_opcode(p, &i)) return false;
     if (i.op == OP_LD) i.unused = p->unused;
     p->unused = 0;
-    PtxOpnd opnd[PTX_MAX_OPERANDS] = {0};
-    size_t use_at[PTX_MAX_OPERANDS];
-    sim_lex_next(x);
-    while (!lex_is(x, ';')) {
-        if (i.n_opnd == PTX_MAX_OPERANDS) return sim_lex_error(x, "too many operands");
-        use_at[i.n_opnd] = x->at;
-        if (!operand(p, i.op, &opnd[i.n_opnd], 0)) return false;
-        bare_address(p, i.op, i.n_opnd, &opnd[i.n_opnd]);
-        i.n_opnd++;
-        if (!lex_is(x, ';') && !sim_ptx_expect(p, ',')) return false;
-        if (x->kind == TOK_END) return sim_lex_error(x, "an instruction without an end");
-    }
-    sim_lex_next(x);
-    i.opnd = ARENA_ARRAY(p->arena, PtxOpnd, i.n_opnd + 1);
-    memcpy(i.opnd, opnd, (size_t)i.n_opnd * sizeof opnd[0]);
-    for (int k = 0; k < i.n_opnd; k++) {
-        PtxOpndKind kind = i.opnd[k].kind;
-        if (kind == OPND_LABEL || kind == OPND_TABLE) add_use(p, &i.opnd[k], use_at[k]);
-    }
+    if (i.op == OP_UNKNOWN ? !sim_ptx_skip_statement(p) : !operands(p, &i)) return false;
     PtxFunc *f = p->f;
     f->inst = arena_grow(p->arena, f->inst, &f->cap_inst, f->n_inst + 1, sizeof *f->inst);
     f->inst[f->n_inst++] = i;

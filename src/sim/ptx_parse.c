@@ -168,7 +168,7 @@ static PtxFunc *new_func(PtxParser *p, const char *name) {
     f = ARENA_NEW(p->arena, PtxFunc);
     f->name = name;
     PtxFunc **end = &p->m->func;
-    while (*end) end = &(*end)->next;
+    for (; *end; end = &(*end)->next) f->number++;
     *end = f;
     return f;
 }
@@ -186,6 +186,35 @@ static void place_parameters(PtxFunc *f) {
         v->offset = sim_ptx_place(used, v->bytes, v->align);
         v->space = SPACE_LOCAL;
     }
+}
+
+static bool call_targets(PtxParser *p, PtxFunc *f) {
+    size_t cap = 0;
+    do {
+        const char *name = sim_ptx_name(p);
+        if (!name) return false;
+        PtxFunc *callee = sim_ptx_func(p, name, strlen(name));
+        if (!callee) return sim_lex_error(&p->lex, "no function '%s'", name);
+        callee->taken = true;
+        f->callee = arena_grow(p->arena, f->callee, &cap, f->n_callee + 1, sizeof *f->callee);
+        f->callee[f->n_callee++] = callee;
+    } while (sim_ptx_accept(p, ','));
+    return sim_ptx_expect(p, ';');
+}
+
+/* NAME: .calltargets f, g;   NAME: .callprototype (results) _ (parameters) attributes;  */
+bool sim_ptx_prototype(PtxParser *p, const char *name, bool targets) {
+    PtxLex *x = &p->lex;
+    PtxFunc *f = ARENA_NEW(p->arena, PtxFunc);
+    f->name = name;
+    f->next = p->f->prototype;
+    p->f->prototype = f;
+    if (targets) return call_targets(p, f);
+    if (lex_is(x, '(') && !parameters(p, &f->result, &f->n_result)) return false;
+    if (!sim_ptx_name(p)) return false;
+    if (lex_is(x, '(') && !parameters(p, &f->param, &f->n_param)) return false;
+    while (x->kind == TOK_DOT) sim_lex_next(x);          /* .noreturn and its like */
+    return sim_ptx_skip_statement(p);
 }
 
 static bool function(PtxParser *p, bool kernel) {

@@ -79,6 +79,8 @@ bool sim_ptx_plus(PtxParser *p, int64_t *offset);               /* +N -N, any nu
 int64_t sim_ptx_place(int64_t *used, int64_t bytes, int64_t align);
 PtxFunc *sim_ptx_func(const PtxParser *p, const char *name, size_t n);
 
+/* .callprototype or .calltargets, the current token being what follows; `name` is the label.  */
+bool sim_ptx_prototype(PtxParser *p, const char *name, bool targets);
 bool sim_ptx_body(PtxParser *p);                                /* after '{' */
 bool sim_ptx_loc(PtxParser *p);                                 /* after .loc */
 bool sim_ptx_skip_statement(PtxParser *p);                      /* up to and including ';' */

@@ -146,7 +146,9 @@ bool sim_ptx_index(PtxParser *p, const PtxSymbol *v, int64_t *offset) {
     return true;
 }
 
-static bool init_symbol(PtxParser *p, Init *in, int bytes) {
+/* NAME, NAME[N], generic(NAME), each with +N; a function.  `first` is the first byte of the address
+ * that is stored; a mask such as 0xFF00(NAME) names one, else as many as the variable takes.  */
+static bool init_symbol(PtxParser *p, Init *in, int first, int bytes) {
     PtxLex *x = &p->lex;
     bool generic = sim_lex_word_is(x, TOK_WORD, "generic");
     if (generic) {
@@ -154,19 +156,32 @@ static bool init_symbol(PtxParser *p, Init *in, int bytes) {
         if (!sim_ptx_expect(p, '(')) return false;
     }
     const PtxSymbol *s = x->kind == TOK_WORD ? sim_ptx_symbol(p, x->word, x->n) : NULL;
-    if (!s || (s->space != SPACE_GLOBAL && s->space != SPACE_CONST)) {
+    PtxFunc *f = x->kind == TOK_WORD && !s ? sim_ptx_func(p, x->word, x->n) : NULL;
+    if (!f && (!s || (s->space != SPACE_GLOBAL && s->space != SPACE_CONST))) {
         return sim_lex_error(x, "expected a variable of the module in an initialiser");
     }
-    if (bytes != 8) return sim_lex_error(x, "an address needs a 64-bit variable");
-    PtxReloc r = {.at = (int64_t)in->bytes.len, .symbol = s, .generic = generic};
+    PtxReloc r = {.at = (int64_t)in->bytes.len, .symbol = s, .func = f, .first = first,
+                  .bytes = bytes};
+    if (f) f->taken = true;
     sim_lex_next(x);
-    if (!sim_ptx_index(p, s, &r.add)) return false;
+    if (s && !sim_ptx_index(p, s, &r.add)) return false;
     if (generic && !sim_ptx_expect(p, ')')) return false;
     if (!sim_ptx_plus(p, &r.add)) return false;
     in->reloc = arena_grow(p->arena, in->reloc, &in->cap, in->n + 1, sizeof *in->reloc);
     in->reloc[in->n++] = r;
     add_element(in, 0, bytes);
     return true;
+}
+
+/* 0xFF00(NAME): one byte of an address, as compilers lay out structures without alignment.  */
+static bool init_masked(PtxParser *p, Init *in, uint64_t mask, int bytes) {
+    int first = 0;
+    while (first < 7 && mask != (uint64_t)0xff << (8 * first)) first++;
+    if (bytes != 1 || mask != (uint64_t)0xff << (8 * first)) {
+        return sim_lex_error(&p->lex, "expected a mask of one byte for a variable of bytes");
+    }
+    sim_lex_next(&p->lex);
+    return init_symbol(p, in, first, 1) && sim_ptx_expect(p, ')');
 }
 
 static bool init_value(PtxParser *p, const PtxSymbol *v, Init *in, int depth) {
@@ -182,7 +197,10 @@ static bool init_value(PtxParser *p, const PtxSymbol *v, Init *in, int depth) {
         sim_lex_next(x);
         return !x->failed;
     }
-    if (x->kind == TOK_WORD) return init_symbol(p, in, bytes);
+    if (x->kind == TOK_WORD) {
+        if (bytes != 8) return sim_lex_error(x, "an address needs a 64-bit variable");
+        return init_symbol(p, in, 0, 8);
+    }
     if (x->kind == TOK_STRING) {
         buf_add(&in->bytes, x->word, x->n);
         buf_putc(&in->bytes, '\0');
@@ -198,6 +216,7 @@ static bool init_value(PtxParser *p, const PtxSymbol *v, Init *in, int depth) {
     }
     int64_t value;
     if (!sim_ptx_int(p, &value)) return false;
+    if (lex_is(x, '(')) return init_masked(p, in, (uint64_t)value, bytes);
     add_element(in, (uint64_t)(minus ? -value : value), bytes);
     return true;
 }

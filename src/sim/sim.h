@@ -13,8 +13,9 @@
 typedef struct SimModule SimModule;
 typedef struct SimGpu SimGpu;
 
-/* Parses PTX text (ISA up to 9.0, sm_70 to sm_120).  Anything unknown is ST_SIMULATOR, naming the
- * instruction or directive with its line.  `file` appears in messages.  */
+/* Parses PTX text (ISA up to 9, sm_70 to sm_121).  What is no PTX, and unknown directives, are
+ * ST_SIMULATOR, naming the line; unknown instructions are, from sim_launch, when a thread reaches
+ * them.  `file` appears in messages.  */
 Status sim_parse(Arena *a, Diag *d, const char *file, const char *ptx, size_t len,
                  SimModule **out);
 int sim_kernel_count(const SimModule *m);
@@ -87,6 +88,8 @@ void *sim_host(SimGpu *g, uint64_t at, size_t bytes);
     X(LIMIT,          "the launch exceeds a limit of the device")                                  \
     X(MBARRIER,       "mbarrier used against its rules")                                           \
     X(BAD_JUMP,       "jump, call or return that the code cannot make")                            \
+    X(NOT_SIMULATED,  "what the simulator does not know")                                          \
+    X(ASSERT,         "assertion failed")                                                          \
     X(TRAP,           "trap")                                                                      \
     X(RUNAWAY,        "more instructions than the limit")
 typedef enum {
@@ -189,6 +192,9 @@ typedef struct {
     int64_t n_blocks;                     /* with clusters, whole clusters are run */
     uint64_t max_instructions;            /* warp instructions per block; 0: 2^32 */
     const volatile bool *stop;            /* polled; may be NULL */
+    /* What the kernel prints, after its launch, in order of the blocks; may be NULL.  */
+    void (*print)(void *user, const char *text, size_t n);
+    void *print_user;
 } SimOptions;
 
 /* Runs one kernel.  Faults of the kernel are in the report and do not make the call fail; after a

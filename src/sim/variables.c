@@ -14,9 +14,12 @@ static void initialise(SimGpu *g, const PtxModule *m, const SimLoaded *x) {
         if (s->init) memcpy(at, s->init, (size_t)s->init_bytes);
         for (int k = 0; k < s->n_reloc; k++) {
             const PtxReloc *r = &s->reloc[k];
-            uint64_t to = r->symbol->space == SPACE_CONST ? x->const_base : x->global_base;
-            to += (uint64_t)(r->symbol->offset + r->add);
-            memcpy(at + r->at, &to, sizeof to);
+            uint64_t to = r->func                            ? sim_code_address(r->func)
+                          : r->symbol->space == SPACE_CONST ? x->const_base
+                                                            : x->global_base;
+            to += (uint64_t)((r->symbol ? r->symbol->offset : 0) + r->add);
+            to >>= 8 * r->first;
+            memcpy(at + r->at, &to, (size_t)r->bytes);
         }
     }
 }

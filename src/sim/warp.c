@@ -23,11 +23,7 @@ void sim_warps_begin(SimBlock *b) {
         w->split[0] = (SimSplit){.state = SPLIT_READY, .mask = w->live, .join = -1};
         w->join = ARENA_ARRAY(a, SimJoin, SIM_MAX_JOINS);
         w->clock = ARENA_ARRAY(a, uint32_t, c->n_entry);
-        if (k->local_bytes > 0) {
-            size_t local = (size_t)k->local_bytes * LANES;
-            w->local = arena_alloc(a, local + 64);     /* a load may overrun what it needs */
-            memset(w->local, SIM_POISON, local + 64);
-        }
+        sim_stack_begin(w, k);
     }
     b->n_live = b->n_warp;
 }

@@ -7,6 +7,8 @@ enum { SIM_TURN = 256 };      /* most instructions of one split before others ru
 
 /* Sets up the block's warps: registers, lanes, the first split.  */
 void sim_warps_begin(SimBlock *b);
+/* The local memory of a warp: its frames of fixed place, and its stack.  */
+void sim_stack_begin(SimWarp *w, const SimKernel *k);
 /* Runs split s of the warp for one turn.  */
 void sim_turn(SimWarp *w, int s);
 /* The running split goes two ways: `taken` lanes to `target`, the others on; they meet at

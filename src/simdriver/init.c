@@ -10,6 +10,7 @@
  *   ROLLER_SIM_MAX_INSTRUCTIONS  warp instructions of a block before a kernel counts as runaway  */
 #include "simdriver/state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +83,13 @@ static CUresult add_gpus(Driver *d, const char *names) {
     return CUDA_SUCCESS;
 }
 
+/* What a kernel prints: to standard output, as CUDA does.  */
+static void print_text(void *user, const char *text, size_t n) {
+    (void)user;
+    fwrite(text, 1, n, stdout);
+    fflush(stdout);
+}
+
 CUresult driver_init(Driver *d) {
     if (d->initialised) return CUDA_SUCCESS;
     if (!driver_watch_forks(d)) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -92,6 +100,7 @@ CUresult driver_init(Driver *d) {
         .threads = (int)number_of("ROLLER_SIM_THREADS", 0),
         .no_races = number_of("ROLLER_SIM_RACES", 1) == 0,
         .max_instructions = number_of("ROLLER_SIM_MAX_INSTRUCTIONS", 0),
+        .print = print_text,
     };
     const char *names = getenv("ROLLER_SIM_PROFILE");
     if (!names || !*names) names = "h200";

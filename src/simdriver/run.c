@@ -32,6 +32,7 @@ static CUresult result_of_fault(SimFaultKind kind) {
     case SIM_OUT_OF_BOUNDS: return CUDA_ERROR_ILLEGAL_ADDRESS;
     case SIM_MISALIGNED: return CUDA_ERROR_MISALIGNED_ADDRESS;
     case SIM_DESCRIPTOR: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    case SIM_ASSERT: return CUDA_ERROR_ASSERT;
     case SIM_BAD_JUMP: return CUDA_ERROR_INVALID_PC;
     case SIM_LIMIT: return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     case SIM_RUNAWAY:

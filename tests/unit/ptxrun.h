@@ -29,8 +29,8 @@ uint64_t run_memory(PtxRun *r, const void *init, size_t bytes);
 void run_number(PtxRun *r, uint64_t value);
 /* Host view of argument k.  */
 void *run_host(PtxRun *r, int k);
-/* Parses the text and launches its first kernel; the report is in r->report.  False if the text is
- * refused (the message is in r->diag).  */
+/* Parses the text and launches its first kernel; the report is in r->report.  False if the text, or
+ * an instruction that was reached, is refused (the message is in r->diag).  */
 bool run_text(PtxRun *r, const char *ptx);
 /* The same; any fault fails the test with its text.  */
 void run_clean(PtxRun *r, const char *ptx);

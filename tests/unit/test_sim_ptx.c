@@ -58,7 +58,7 @@ static const Refusal refusals[] = {
     {ENTRY("tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f0}, [t, {%f0, %f1}];"), 10,
      "unknown instruction tex"},
     {ENTRY("call (%r0), nobody, (%r1);"), 10, "no register, variable or label 'nobody'"},
-    {".func f()\n{\ncall f;\nret;\n}\n.entry k()\n{\ncall f;\nret;\n}\n", 6, "recursive"},
+    {".func f()\n{\nfrob;\nret;\n}\n.entry k()\n{\ncall f;\nret;\n}\n", 6, "unknown instruction"},
     {".func f();\n.entry k()\n{\ncall f;\nret;\n}\n", 7, "no body"},
     {".global .u32 x[2] = {1, 2, 3};\n", 4, "more values"},
     {".shared .align 3 .b8 x[4];\n", 4, "power of two"},
@@ -75,6 +75,9 @@ static void unknown_text_is_refused(void **state) {
         run_open(&r);
         const char *text = arena_printf(r.arena, PTX_HEAD "%s", refusals[k].text);
         Status s = sim_parse(r.arena, &r.diag, "x.ptx", text, strlen(text), &m);
+        SimLaunch launch = {.grid = {1, 1, 1}, .block = {1, 1, 1}, .params = text,
+                            .params_bytes = 8};
+        if (s == ST_OK) s = sim_launch(r.gpu, r.arena, &r.diag, m, "k", &launch, NULL, &r.report);
         if (s != ST_SIMULATOR) fail_msg("accepted: %s", refusals[k].text);
         const DiagMessage *e = diag_first_error(&r.diag);
         if (!strstr(e->message, refusals[k].message) || e->line != refusals[k].line) {
