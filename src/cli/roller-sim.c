@@ -21,6 +21,7 @@ typedef struct {
     SimModule *module;
     const char *kernel;
     SimGpu *gpu;
+    const SimParam *param;
     SimToolArgs args;
     SimLaunch launch;
     SimReport report;
@@ -108,16 +109,15 @@ static void name_source(const Tool *t, SimFault *f, int n) {
 static void print_text(void *user, const char *text, size_t n) { buf_add(user, text, n); }
 
 static Status simulate(Tool *t) {
-    const SimParam *param;
     const char **names = NULL;
     Status s = sim_parse(t->a, &t->diag, t->source ? "(ptx)" : t->o.input, t->ptx, strlen(t->ptx),
                          &t->module);
     if (s == ST_OK) s = choose_kernel(t);
     if (s == ST_OK) s = sim_gpu_create(t->a, &t->diag, t->dev, &t->gpu);
     if (s != ST_OK) return s;
-    int n = sim_kernel_params(t->module, t->kernel, &param), n_names = 0;
+    int n = sim_kernel_params(t->module, t->kernel, &t->param), n_names = 0;
     if (t->source) n_names = simtool_param_names(t->a, t->source, t->kernel, &names);
-    s = simtool_args(t->a, &t->diag, &t->o, t->gpu, param, n, names, n_names, &t->args);
+    s = simtool_args(t->a, &t->diag, &t->o, t->gpu, t->param, n, names, n_names, &t->args);
     if (s != ST_OK) return s;
     shape(t);
     SimOptions options = {.seed = t->o.seed, .benign = t->o.benign, .no_races = t->o.no_races,
@@ -277,7 +277,7 @@ static int act(Tool *t) {
     }
     if (s == ST_OK) s = simulate(t);
     if (s == ST_OK && t->report.faults == 0) {
-        s = simtool_outputs(t->a, &t->diag, &t->o, t->gpu, &t->args);
+        s = simtool_outputs(t->a, &t->diag, &t->o, t->gpu, t->param, &t->args);
     }
     if (s != ST_OK) return status_exit(s);
     return t->report.faults ? status_exit(ST_CHECK) : 0;

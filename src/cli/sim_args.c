@@ -236,12 +236,11 @@ Status simtool_args(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g, const
 }
 
 Status simtool_outputs(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g,
-                       const SimToolArgs *args) {
+                       const SimParam *param, SimToolArgs *args) {
+    Binder b = {.a = a, .d = d, .g = g, .param = param, .args = args};
     for (int k = 0; k < o->n_out; k++) {
-        const SimToolArg *x = NULL;
-        for (int p = 0; p < args->n; p++) {
-            if (strcmp(args->arg[p].name, o->out[k].name) == 0) x = &args->arg[p];
-        }
+        int p = find(&b, o->out[k].name);
+        const SimToolArg *x = p < 0 ? NULL : &args->arg[p];
         if (!x || !x->array) {
             return diag_error(d, ST_USAGE, NULL, DIAG_NOWHERE, "'%s' is no array of this run",
                               o->out[k].name);

@@ -28,5 +28,5 @@ Status simtool_args(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g, const
                     int n, const char *const *names, int n_names, SimToolArgs *out);
 /* Writes what --out asks for.  */
 Status simtool_outputs(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g,
-                       const SimToolArgs *args);
+                       const SimParam *param, SimToolArgs *args);
 #endif

@@ -119,6 +119,7 @@ typedef struct {
     SimInst *i;
     const PtxInst *p;
     const PtxFunc *func;      /* that has the instruction */
+    bool old_strides;         /* before PTX ISA 8.5: strides of tensor maps in units of 16 bytes */
     PtxMods left;             /* modifiers not taken so far */
     int next_type;            /* types taken so far */
     const char *why;          /* set by sim_pick_fail */
@@ -147,7 +148,8 @@ SimExec *sim_pick_fail(SimPick *k, const char *fmt, ...) __attribute__((format(p
 SimPickFn sim_pick_control, sim_pick_move, sim_pick_compare, sim_pick_arith, sim_pick_integer,
     sim_pick_real, sim_pick_cvt, sim_pick_memory, sim_pick_hint, sim_pick_address, sim_pick_atom,
     sim_pick_fence, sim_pick_warp, sim_pick_barrier;
-SimPickFn sim_pick_cpasync, sim_pick_mbarrier, sim_pick_bulk, sim_pick_tensor, sim_pick_proxy,
+SimPickFn sim_pick_cpasync, sim_pick_mbarrier, sim_pick_bulk, sim_pick_tensor, sim_pick_tensormap,
+    sim_pick_proxy,
     sim_pick_cluster, sim_pick_launch, sim_pick_matrix, sim_pick_mma, sim_pick_wgmma;
 
 /* ---- Warps ---- */

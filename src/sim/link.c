@@ -29,7 +29,8 @@ bool sim_link_error(SimLinker *l, const PtxInst *i, const char *fmt, ...) {
 /* ---- instructions ---- */
 
 static bool choose(SimLink *k, const SimUnitCode *u, SimInst *i, const PtxInst *p) {
-    SimPick pick = {.arena = k->l.arena, .i = i, .p = p, .func = u->f, .left = p->mods};
+    SimPick pick = {.arena = k->l.arena, .i = i, .p = p, .func = u->f, .left = p->mods,
+                    .old_strides = k->l.m->version_major * 10 + k->l.m->version_minor < 85};
     i->pipe = (uint8_t)pipes[p->op];
     i->aligned = p->op == OP_BAR || ptx_has(&p->mods, MOD_ALIGNED);
     i->exec = picks[p->op](&pick);

@@ -84,7 +84,12 @@ typedef enum {
     X(TILE_SCATTER4, "tile::scatter4") X(IM2COL, "im2col") X(IM2COL_NO_OFFS, "im2col_no_offs")     \
     X(IM2COL_W, "im2col::w") X(IM2COL_W_128, "im2col::w::128") X(CTA_GROUP_1, "cta_group::1")      \
     X(CTA_GROUP_2, "cta_group::2") X(IGNORE_OOB, "ignore_oob") X(CP_MASK, "cp_mask")               \
-    X(TENSORMAP, "tensormap")                                                                      \
+    X(TENSORMAP, "tensormap") X(B1024, "b1024") X(GLOBAL_ADDRESS, "global_address")                \
+    X(RANK, "rank") X(BOX_DIM, "box_dim") X(GLOBAL_DIM, "global_dim")                              \
+    X(GLOBAL_STRIDE, "global_stride") X(ELEMENT_STRIDE, "element_stride")                          \
+    X(ELEMTYPE, "elemtype") X(INTERLEAVE_LAYOUT, "interleave_layout")                              \
+    X(SWIZZLE_MODE, "swizzle_mode") X(SWIZZLE_ATOMICITY, "swizzle_atomicity")                      \
+    X(FILL_MODE, "fill_mode")                                                                      \
     /* matrices */                                                                                 \
     X(X1, "x1") X(X2, "x2") X(X4, "x4") X(TRANS, "trans") X(ROW, "row") X(COL, "col")              \
     X(XNOR, "xnor") X(SP, "sp") X(SP_ORDERED, "sp::ordered_metadata")                     \
@@ -228,6 +233,8 @@ static inline bool ptx_has(const PtxMods *m, PtxMod mod) {
     X(TMA, "cp.async.bulk.tensor", LSU, tensor, "*")                                               \
     X(TMA_REDUCE, "cp.reduce.async.bulk.tensor", LSU, tensor, "*")                                 \
     X(TMA_PREFETCH, "cp.async.bulk.prefetch.tensor", LSU, tensor, "*")                             \
+    X(TM_REPLACE, "tensormap.replace", LSU, tensormap, "ms/s")                                     \
+    X(TM_COPY, "tensormap.cp_fenceproxy", LSU, tensormap, "mms")                                   \
     X(FENCE_PROXY, "fence.proxy", LSU, proxy, "/ms")                                               \
     X(FENCE_MBAR, "fence.mbarrier_init", LSU, proxy, "")                                           \
     /* clusters and launch control */                                                              \

@@ -43,7 +43,6 @@ static bool version(PtxParser *p) {
         p->m->version_major = p->m->version_major * 10 + (*s - '0');
     }
     if (*s++ == '.' && *s >= '0' && *s <= '9') p->m->version_minor = *s - '0';
-    if (p->m->version_major > 9) return sim_lex_error(x, "PTX beyond version 9 is not known");
     sim_lex_next(x);
     return !x->failed;
 }

@@ -74,7 +74,7 @@ static const char *check_corners(const SimTensorMap *map) {
     return NULL;
 }
 
-static const char *check_map(const SimTensorMap *map) {
+const char *sim_tensormap_check(const SimTensorMap *map) {
     const char *why = check_tensor(map);
     if (why) return why;
     if (map->im2col) {
@@ -106,9 +106,7 @@ static uint64_t get(const uint8_t **p, int bytes) {
 enum { SEAL_AT = SIM_TM_BYTES - 8 };
 static const uint64_t seal = 0x7438c1d05aa9be26u;
 
-const char *sim_tensormap_encode(const SimTensorMap *map, uint8_t out[SIM_TM_BYTES]) {
-    const char *why = check_map(map);
-    if (why) return why;
+void sim_tensormap_pack(const SimTensorMap *map, uint8_t out[SIM_TM_BYTES]) {
     memset(out, 0, SIM_TM_BYTES);
     uint8_t *p = out;
     put(&p, map->address, 8);
@@ -122,20 +120,23 @@ const char *sim_tensormap_encode(const SimTensorMap *map, uint8_t out[SIM_TM_BYT
     put(&p, map->channels, 2);
     put(&p, map->pixels, 2);
     for (int i = 0; i < SIM_TM_RANK; i++) {
-        bool used = i < map->rank;
-        put(&p, used ? map->dim[i] : 0, 5);
-        put(&p, used && i + 1 < map->rank ? map->stride[i] : 0, 5);
-        put(&p, used && !map->im2col ? map->box[i] : 0, 2);
-        put(&p, used ? map->element_stride[i] : 0, 1);
+        put(&p, map->dim[i], 5);
+        put(&p, i + 1 < SIM_TM_RANK ? map->stride[i] : 0, 5);
+        put(&p, map->box[i], 2);
+        put(&p, map->element_stride[i], 1);
     }
     for (int i = 0; i < 3; i++) {
-        bool used = map->im2col && i < map->rank - 2;
-        put(&p, used ? (uint16_t)map->lower[i] : 0, 2);
-        put(&p, used ? (uint16_t)map->upper[i] : 0, 2);
+        put(&p, (uint16_t)map->lower[i], 2);
+        put(&p, (uint16_t)map->upper[i], 2);
     }
     p = out + SEAL_AT;
     put(&p, hash64(out, SEAL_AT, seal), 8);
-    return NULL;
+}
+
+const char *sim_tensormap_encode(const SimTensorMap *map, uint8_t out[SIM_TM_BYTES]) {
+    const char *why = sim_tensormap_check(map);
+    if (!why) sim_tensormap_pack(map, out);
+    return why;
 }
 
 bool sim_tensormap_decode(const uint8_t in[SIM_TM_BYTES], SimTensorMap *out) {

@@ -27,7 +27,9 @@ static bool read_map(SimWarp *w, const SimInst *i, int lane, SimTensorMap *map) 
     if (!bytes) {
         why = "is misaligned or outside every allocation";
     } else if (!sim_tensormap_decode(bytes, map)) {
-        why = "was not made by the driver";
+        why = "was not made by the driver or by tensormap.replace";
+    } else if (sim_tensormap_check(map)) {
+        why = arena_printf(w->block->cluster->arena, "is not valid: %s", sim_tensormap_check(map));
     } else if (map->rank != x->rank) {
         why = "has another rank";
     } else if (map->im2col != x->im2col) {

@@ -506,6 +506,82 @@ static void maps_suit_the_instruction(void **state) {
          SIM_FAULT_COUNT);
 }
 
+/* The steps by which a kernel makes a map out of zeros in shared memory, at 128, as compilers do; it
+ * goes to p2 + 8192 and takes the place of p0.  */
+static const char *made_by_kernel(Arena *a, const SimTensorMap *m, int elemtype, bool old) {
+    Buf b = buf_new(a);
+#define REPLACE "@%%p5 tensormap.replace.tile.%s.shared::cta.b1024.b%d [%%r7], "
+    buf_puts(&b, "add.u32 %r7, %r0, 128; mad.lo.u32 %r8, %t, 4, %r7; mov.b32 %r9, 0;\n"
+                 "st.shared.b32 [%r8], %r9; bar.warp.sync -1;\n");
+    buf_printf(&b, "mov.b64 %%l9, %llu; " REPLACE "%%l9;\n", (unsigned long long)m->address,
+               "global_address", 64);
+    buf_printf(&b, "mov.b32 %%r9, %d; " REPLACE "%%r9;\n", m->rank - 1, "rank", 32);
+    for (int i = 0; i < m->rank; i++) {
+        buf_printf(&b, "mov.b32 %%r9, %u; " REPLACE "%d, %%r9;\n", m->box[i], "box_dim", 32, i);
+        buf_printf(&b, "mov.b32 %%r9, %u; " REPLACE "%d, %%r9;\n", (unsigned)m->dim[i],
+                   "global_dim", 32, i);
+        buf_printf(&b, REPLACE "%d, 1;\n", "element_stride", 32, i);
+        if (i + 1 == m->rank) continue;
+        buf_printf(&b, "mov.b64 %%l9, %llu; " REPLACE "%d, %%l9;\n",
+                   (unsigned long long)m->stride[i] >> (old ? 4 : 0), "global_stride", 64, i);
+    }
+    buf_printf(&b, REPLACE "%d;\n" REPLACE "0x0;\n" REPLACE "%d;\n" REPLACE "%d;\n", "elemtype", 32,
+               elemtype, "interleave_layout", 32, "swizzle_mode", 32, m->swizzle, "fill_mode", 32,
+               m->fill);
+    buf_puts(&b, "bar.warp.sync -1; add.u64 %a0, %a2, 8192;\n"
+                 "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync"
+                 ".aligned [%a0], [%r7], 128;\n"
+                 "fence.proxy.tensormap::generic.acquire.gpu [%a0], 128;\nbar.sync 0;\n");
+    return buf_str(&b);
+}
+
+/* A load by such a map brings what one by the driver's map does.  */
+static void maps_made_by_kernels(void **state) {
+    (void)state;
+    static const struct {
+        SimTmType type;
+        int elemtype;         /* number in the table of the ISA */
+        int swizzle, fill;
+    } cases[] = {{SIM_TM_F16, 6, 3, 0}, {SIM_TM_BF16, 10, 2, 1}, {SIM_TM_U8, 0, 1, 0},
+                 {SIM_TM_F32, 7, 0, 1}, {SIM_TM_TF32, 11, 3, 0}, {SIM_TM_S32, 3, 3, 0}};
+    make_tensor();
+    for (size_t k = 0; k < 2 * (sizeof cases / sizeof *cases); k++) {
+        unsigned char tile[2][TILE] = {{0}};
+        bool old = k % 2;
+        for (int made = 0; made < 2; made++) {
+            SimTensorMap m = dense(cases[k / 2].type, 3, (uint32_t[]){32, 20, 6},
+                                   (uint32_t[]){16, 8, 2}, cases[k / 2].swizzle);
+            m.fill = cases[k / 2].fill;
+            PtxRun r;
+            start(&r, &m, &(Where){.coord = {16, 14, 1}}, tile[made], 0);
+            const char *body = load_body(r.arena, 3, false);
+            if (made) {
+                body = arena_printf(r.arena, "%s%s",
+                                    made_by_kernel(r.arena, &m, cases[k / 2].elemtype, old), body);
+            }
+            char *ptx = arena_strdup(r.arena, text(&r, 3, body));
+            if (old) memcpy(strstr(ptx, ".version 9.0"), ".version 8.3", 12);
+            run_clean(&r, ptx);
+            memcpy(tile[made], run_host(&r, 2), tile_size(&m));
+            run_close(&r);
+        }
+        assert_memory_equal(tile[0], tile[1], 4096);
+    }
+    static const char change[] =
+        "mov.b32 %r9, 3; @%p5 tensormap.replace.tile.rank.b1024.b32 [%a0], %r9;\nbar.sync 0;\n"
+        EXPECT LOAD SPIN;
+    rule(plain(), 2, change, SIM_DESCRIPTOR);
+    rule(plain(), 2, "st.global.b32 [%a0], 5;\n"
+                     "@%p5 tensormap.replace.tile.elemtype.global.b1024.b32 [%a0], 6;\n",
+         SIM_DESCRIPTOR);
+    rule(plain(), 2, "mov.b32 %r9, 300;\n"
+                     "@%p5 tensormap.replace.tile.box_dim.global.b1024.b32 [%a0], 0, %r9;\n",
+         SIM_DESCRIPTOR);
+    /* A field changed: another place.  */
+    rule(plain(), 2, "add.u64 %l9, %a2, 4096; @%p5 tensormap.replace.tile.global_address.global"
+                     ".b1024.b64 [%a0], %l9;\n" EXPECT LOAD SPIN DUMP, SIM_FAULT_COUNT);
+}
+
 /* A map that reaches past its allocation.  */
 static void tensors_lie_in_allocations(void **state) {
     (void)state;
@@ -576,6 +652,7 @@ int main(void) {
         cmocka_unit_test(loads_are_waited_for),
         cmocka_unit_test(stores_are_fenced_and_waited_for),
         cmocka_unit_test(maps_suit_the_instruction),
+        cmocka_unit_test(maps_made_by_kernels),
         cmocka_unit_test(tensors_lie_in_allocations),
         cmocka_unit_test(maps_come_as_parameters),
         cmocka_unit_test(counts_what_tensor_copies_move),
