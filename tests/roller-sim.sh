@@ -115,6 +115,48 @@ run 0 "a kernel beside an unknown instruction" calls.ptx --entry fine --in y=0
 run 4 "a kernel that reaches it" calls.ptx --entry odd --in y=0
 has err '^calls.ptx:42:38: error: unknown instruction frob' "names it with its line"
 
+cat >map.ptx <<'END'
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry map(.param .align 64 .b8 a[128], .param .u64 y) {
+.shared .align 128 .b8 tile[128];
+.shared .align 8 .b64 bar;
+.reg .b64 %l<4>;
+.reg .b32 %r<8>;
+.reg .pred %p;
+mov.b64 %l0, a;
+cvta.param.u64 %l0, %l0;
+ld.param.u64 %l1, [y];
+mbarrier.init.shared.b64 [bar], 1;
+mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;
+cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [tile], [%l0, {0, 2}], [bar];
+W: mbarrier.try_wait.parity.shared.b64 %p, [bar], 0;
+@!%p bra W;
+ld.shared.v4.b32 {%r0, %r1, %r2, %r3}, [tile+16];
+st.global.v4.b32 [%l1], {%r0, %r1, %r2, %r3};
+ret;
+}
+END
+{
+    printf '\223NUMPY\001\000\166\000%-117s\n' \
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (8, 4), }"
+    printf '%b' "$(printf '\\%03o\\000\\000\\000' $(seq 1 32))"
+} >grid.npy
+run 2 "a tensor map without a box" map.ptx --in a=grid.npy --alloc 'y=i32[4]'
+has err "^roller-sim: hint: --tensormap a=box=" "says how to write it"
+run 2 "a tensor map with a wrong box" map.ptx --in a=grid.npy --alloc 'y=i32[4]' --tensormap a=box=8
+has err 'as many dimensions as the array' "says what is wrong"
+run 5 "a missing fence with --strict" map.ptx --in 0=grid.npy --alloc '1=i32[4]' --strict \
+    --tensormap 0=box=8x4
+run 0 "a tensor map" map.ptx --in 0=grid.npy --alloc '1=i32[4]' --out 1=tile.npy --tensormap 0=box=8x4
+has out '^warning: .*no fence.mbarrier_init' "a missing fence is a warning"
+tail -c 16 tile.npy >got
+printf '\015\000\000\000\016\000\000\000\017\000\000\000\020\000\000\000' >want     # 13 .. 16
+if cmp -s got want; then ok "the tile is right"; else bad "the tile is right"; fi
+sed 's/version 8.0/version 12.3/' add.ptx >newer.ptx
+run 0 "a newer PTX than is known" newer.ptx --block 4 --in x=x.npy --in s=0.5 --alloc 'y=f32[4]'
+
 # The example of the manual, where NVRTC is there.
 awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/docs/simulator.md" >smooth.cu
 sed -n 's/^\$ roller-sim //p' "$root/docs/simulator.md" | head -n 1 >command

@@ -128,15 +128,33 @@ static void put(Binder *b, int k, const void *value, size_t bytes) {
     memcpy(b->args->params + b->param[k].offset, value, bytes);
 }
 
-static Status put_array(Binder *b, int k, const Npy *npy, bool poison) {
+enum { MAP_BYTES = 128 };
+
+static Status put_array(Binder *b, int k, const Npy *npy, const char *type, bool poison) {
     SimToolArg *x = &b->args->arg[k];
-    if (b->param[k].bytes != 8) return usage(b, "'%s' is not a pointer", x->name);
+    if (b->param[k].bytes != 8 && b->param[k].bytes != MAP_BYTES) {
+        return usage(b, "'%s' is neither a pointer nor a tensor map", x->name);
+    }
     Status s = sim_malloc(b->g, b->d, npy->bytes, &x->at);
     if (s == ST_OK && !poison) s = sim_write(b->g, b->d, x->at, npy->data, npy->bytes);
     if (s != ST_OK) return s;
     x->array = true;
+    x->type = type;
     x->npy = *npy;
-    put(b, k, &x->at, 8);
+    if (b->param[k].bytes == 8) put(b, k, &x->at, 8);
+    return ST_OK;
+}
+
+static Status put_map(Binder *b, const Binding *map) {
+    unsigned char bytes[MAP_BYTES];
+    int k = find(b, map->name);
+    if (k < 0 || !b->args->arg[k].array || b->param[k].bytes != MAP_BYTES) {
+        return usage(b, "--tensormap: '%s' is no parameter of 128 bytes with an array", map->name);
+    }
+    Status s = simtool_map(b->d, map->value, &b->args->arg[k], bytes);
+    if (s != ST_OK) return s;
+    put(b, k, bytes, sizeof bytes);
+    b->args->arg[k].mapped = true;
     return ST_OK;
 }
 
@@ -173,7 +191,10 @@ static Status give(Binder *b, const Binding *in) {
     if (s != ST_OK) return s;
     if (!is_file(in->value)) return put_number(b, k, in->value);
     s = npy_read(b->a, b->d, in->value, largest, &npy);
-    return s == ST_OK ? put_array(b, k, &npy, false) : s;
+    if (s != ST_OK) return s;
+    char kind = npy.descr[strlen(npy.descr) - 2];        /* as in <f4, |b1 */
+    const char *type = kind == 'b' ? "bool" : arena_printf(b->a, "%c%d", kind, 8 * npy.itemsize);
+    return put_array(b, k, &npy, type, false);
 }
 
 /* TYPE[N,M,..]  */
@@ -205,7 +226,9 @@ static Status allocate(Binder *b, const Binding *alloc) {
     Npy npy;
     Status s = place(b, alloc->name, &k);
     if (s == ST_OK) s = shape(b, alloc->value, &npy);
-    return s == ST_OK ? put_array(b, k, &npy, true) : s;
+    if (s != ST_OK) return s;
+    const char *type = arena_strndup(b->a, alloc->value, strcspn(alloc->value, "["));
+    return put_array(b, k, &npy, type, true);
 }
 
 Status simtool_args(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g, const SimParam *param,
@@ -226,7 +249,16 @@ Status simtool_args(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g, const
         Status s = allocate(&b, &o->alloc[k]);
         if (s != ST_OK) return s;
     }
+    for (int k = 0; k < o->n_map; k++) {
+        Status s = put_map(&b, &o->map[k]);
+        if (s != ST_OK) return s;
+    }
     for (int k = 0; k < n; k++) {
+        if (out->arg[k].array && param[k].bytes == MAP_BYTES && !out->arg[k].mapped) {
+            Status s = usage(&b, "'%s' is no pointer: a tensor map needs a box", out->arg[k].name);
+            diag_hint(d, "--tensormap %s=box=64x64,swizzle=128", out->arg[k].name);
+            return s;
+        }
         if (out->arg[k].given) continue;
         Status s = usage(&b, "parameter '%s' is not given", out->arg[k].name);
         diag_hint(d, "--in %s=..., or --alloc %s=f32[...]", out->arg[k].name, out->arg[k].name);

@@ -7,7 +7,8 @@
 
 typedef struct {
     const char *name;         /* in the source, or the PTX */
-    bool given, array;
+    bool given, array, mapped;            /* mapped: a tensor map over the array is passed */
+    const char *type;         /* of the elements: f16, bf16, ... */
     Npy npy;                  /* of an array */
     uint64_t at;              /* its device address */
 } SimToolArg;
@@ -26,6 +27,8 @@ int simtool_param_names(Arena *a, const char *source, const char *kernel, const 
  * name, by their PTX name, or by number from 0; every one must be given.  */
 Status simtool_args(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g, const SimParam *param,
                     int n, const char *const *names, int n_names, SimToolArgs *out);
+/* The tensor map that `text`, the value of --tensormap, describes over an array.  */
+Status simtool_map(Diag *d, const char *text, const SimToolArg *x, unsigned char out[128]);
 /* Writes what --out asks for.  */
 Status simtool_outputs(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g,
                        const SimParam *param, SimToolArgs *args);

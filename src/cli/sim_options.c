@@ -56,6 +56,8 @@ static Status take(void *user, int id, const char *value) {
         return option_binding(r->t, value, "write NAME=FILE.npy or NAME=NUMBER", &o->in, &o->n_in);
     case SIM_OPT_ALLOC:
         return option_binding(r->t, value, "write NAME=TYPE[N,M,..]", &o->alloc, &o->n_alloc);
+    case SIM_OPT_MAP:
+        return option_binding(r->t, value, "write NAME=box=NxM,swizzle=128", &o->map, &o->n_map);
     case SIM_OPT_OUT: return option_binding(r->t, value, "write NAME=FILE.npy", &o->out, &o->n_out);
     case SIM_OPT_PROFILE: o->profile = value; break;
     case SIM_OPT_ARCH: o->arch = value; break;

@@ -12,6 +12,7 @@
     X(SMEM, "smem", 0, "BYTES", "dynamic shared memory (0)")                                       \
     X(IN, "in", 0, "NAME=FILE.npy|N", "an array or a number for a parameter; repeatable")          \
     X(ALLOC, "alloc", 0, "NAME=TYPE[N,M,..]", "an uninitialized array, as f32[64,64]; repeatable") \
+    X(MAP, "tensormap", 0, "NAME=box=NxM,..", "pass a CUtensorMap of the array")              \
     X(OUT, "out", 0, "NAME=FILE.npy", "write an array after the run; repeatable")                  \
     X(PROFILE, "profile", 0, "NAME|FILE", "the simulated GPU ($ROLLER_PROFILE, else h200)")        \
     X(ARCH, "arch", 0, "sm_90a", "compile a .cu for this target (the profile's own)")              \
@@ -39,8 +40,8 @@ typedef struct {
     const char *input, *entry, *profile, *arch;
     uint32_t grid[3], block[3], cluster[3];
     uint32_t smem;
-    Binding *in, *alloc, *out;
-    int n_in, n_alloc, n_out;
+    Binding *in, *alloc, *map, *out;
+    int n_in, n_alloc, n_map, n_out;
     uint64_t seed, limit;
     int threads;
     bool benign, strict, no_races, counters, ptx, json, quiet, help, version;

@@ -40,8 +40,8 @@ typedef struct {
 
 /* Why the driver refuses the map, or NULL and *out is filled.  */
 const char *sim_tensormap_encode(const SimTensorMap *map, uint8_t out[SIM_TM_BYTES]);
-/* The same in two steps, for maps that kernels change field by field: what is wrong with the map, or
- * NULL; and the encoding of a map that may be wrong.  */
+/* The same in two steps, for maps that kernels change field by field: what is wrong with the map,
+ * or NULL; and the encoding of a map that may be wrong.  */
 const char *sim_tensormap_check(const SimTensorMap *map);
 void sim_tensormap_pack(const SimTensorMap *map, uint8_t out[SIM_TM_BYTES]);
 bool sim_tensormap_decode(const uint8_t in[SIM_TM_BYTES], SimTensorMap *out);

@@ -1,7 +1,7 @@
 /* tensormap.replace and tensormap.cp_fenceproxy: tensor maps that kernels make.
  *
- * A map under construction is 128 bytes of zeros, or a map with a field changed; it is judged when a
- * copy uses it.  */
+ * A map under construction is 128 bytes of zeros, or a map with a field changed; it is judged when
+ * a copy uses it.  */
 #include "sim/async.h"
 #include "sim/tensormap.h"
 #include <string.h>

@@ -506,8 +506,8 @@ static void maps_suit_the_instruction(void **state) {
          SIM_FAULT_COUNT);
 }
 
-/* The steps by which a kernel makes a map out of zeros in shared memory, at 128, as compilers do; it
- * goes to p2 + 8192 and takes the place of p0.  */
+/* The steps by which a kernel makes a map out of zeros in shared memory, at 128, as compilers do.
+ * It goes to p2 + 8192 and takes the place of p0.  */
 static const char *made_by_kernel(Arena *a, const SimTensorMap *m, int elemtype, bool old) {
     Buf b = buf_new(a);
 #define REPLACE "@%%p5 tensormap.replace.tile.%s.shared::cta.b1024.b%d [%%r7], "
@@ -525,9 +525,9 @@ static const char *made_by_kernel(Arena *a, const SimTensorMap *m, int elemtype,
         buf_printf(&b, "mov.b64 %%l9, %llu; " REPLACE "%d, %%l9;\n",
                    (unsigned long long)m->stride[i] >> (old ? 4 : 0), "global_stride", 64, i);
     }
-    buf_printf(&b, REPLACE "%d;\n" REPLACE "0x0;\n" REPLACE "%d;\n" REPLACE "%d;\n", "elemtype", 32,
-               elemtype, "interleave_layout", 32, "swizzle_mode", 32, m->swizzle, "fill_mode", 32,
-               m->fill);
+    buf_printf(&b, REPLACE "%d;\n" REPLACE "0x0;\n" REPLACE "%d;\n" REPLACE "%d;\n", "elemtype",
+               32, elemtype, "interleave_layout", 32, "swizzle_mode", 32, m->swizzle, "fill_mode",
+               32, m->fill);
     buf_puts(&b, "bar.warp.sync -1; add.u64 %a0, %a2, 8192;\n"
                  "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync"
                  ".aligned [%a0], [%r7], 128;\n"
