@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,10 +102,24 @@ static bool write_all(int fd, const char *data, size_t len) {
 }
 
 /* Writes and closes; 0 or an errno.  */
-static int write_and_close(int fd, const void *data, size_t len) {
+static int write_and_close(int fd, const void *data, size_t len, bool sync) {
     int error = write_all(fd, data, len) ? 0 : errno;
+    /* Some file systems have none.  */
+    if (!error && sync && fsync(fd) && errno != EINVAL && errno != ENOSYS) error = errno;
     if (close(fd) && !error) error = errno;
     return error;
+}
+
+/* The name itself is on the disk when its folder is.  Not every file system can say so of a folder,
+ * and the file is there already, so a failure is none.  */
+static void sync_folder(Arena *a, const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *folder = !slash ? "." : slash == path ? "/"
+                         : arena_strndup(a, path, (size_t)(slash - path));
+    int fd = open(folder, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    fsync(fd);
+    close(fd);
 }
 
 /* A new file beside `path`, its name in `temp`; -1 with errno set.  */
@@ -117,23 +132,34 @@ static int create_beside(const char *path, char *temp, size_t size) {
     return -1;
 }
 
+/* 0 or an errno.  A signal that ends the process has to wait, so that none leaves the temporary
+ * file.  */
+static int replace(const char *path, char *temp, size_t size, const void *data, size_t len) {
+    sigset_t all, was;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &was);
+    int fd = create_beside(path, temp, size);
+    int error = fd < 0 ? errno : write_and_close(fd, data, len, true);
+    if (!error && rename(temp, path)) error = errno;
+    if (error && fd >= 0) unlink(temp);
+    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    return error;
+}
+
 Status file_write(Diag *d, const char *path, const void *data, size_t len) {
     struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
         /* A terminal, pipe or device keeps its place; there is nothing to replace.  */
         int fd = open(path, O_WRONLY | O_CLOEXEC);
-        int error = fd < 0 ? errno : write_and_close(fd, data, len);
+        int error = fd < 0 ? errno : write_and_close(fd, data, len, false);
         return error ? failed(d, "write", path, error) : ST_OK;
     }
     size_t size = strlen(path) + 48;
     char *temp = arena_alloc(d->arena, size);
-    int fd = create_beside(path, temp, size);
-    if (fd < 0) return failed(d, "write", path, errno);
-    int error = write_and_close(fd, data, len);
-    if (!error && rename(temp, path)) error = errno;
-    if (!error) return ST_OK;
-    unlink(temp);
-    return failed(d, "write", path, error);
+    int error = replace(path, temp, size, data, len);
+    if (error) return failed(d, "write", path, error);
+    sync_folder(d->arena, path);
+    return ST_OK;
 }
 
 bool file_exists(const char *path) {

@@ -6,7 +6,7 @@
 /* Reads a regular file (or standard input for "-") of at most max_len bytes; text gets a NUL at
  * text[*len].  */
 Status file_read(Arena *a, Diag *d, const char *path, size_t max_len, char **text, size_t *len);
-/* Writes through a temporary file in the same folder and a rename.  */
+/* Writes through a temporary file in the same folder and a rename; both are on the disk then.  */
 Status file_write(Diag *d, const char *path, const void *data, size_t len);
 bool file_exists(const char *path);
 #endif

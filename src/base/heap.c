@@ -16,8 +16,10 @@ void heap_expect_much(void) {
     enum { PIECES = 2 };
     const size_t piece = (size_t)30 << 20, large = (size_t)2 << 20;
     void *room[PIECES];
-    /* What is large comes from the one heap too, and stays in it.  */
-    if (!mallopt(M_MMAP_THRESHOLD, 32 << 20) || !mallopt(M_TRIM_THRESHOLD, 256 << 20)) return;
+    /* What is large, and what other threads ask for, comes from the one heap too, and stays in
+     * it.  */
+    if (!mallopt(M_ARENA_MAX, 1) || !mallopt(M_MMAP_THRESHOLD, 32 << 20) ||
+        !mallopt(M_TRIM_THRESHOLD, 256 << 20)) return;
     for (int i = 0; i < PIECES; i++) {
         room[i] = malloc(piece);
         uintptr_t from = ((uintptr_t)room[i] + large - 1) / large * large;

@@ -88,10 +88,6 @@ int gen_run_arrays(Gen *g, Result *r);
 /* measured.c: --measure.  */
 int gen_measure(Gen *g, Result *r);
 void gen_report_measured(Gen *g, const Result *r);
-/* Becomes true when a signal asks to end; from the first call on SIGINT and SIGTERM no longer end
- * the process.  gen_signal: which one; 0: none.  */
-const bool *gen_stop(void);
-int gen_signal(void);
 
 /* report.c and report_json.c.  */
 void gen_report(Gen *g, const Result *r);

@@ -1,28 +1,7 @@
 /* --measure: the plans timed on a device, and what a signal leaves of that.  */
 #include "cli/gen.h"
-#include <signal.h>
+#include "cli/process.h"
 #include <string.h>
-
-static volatile sig_atomic_t caught;
-static bool stop;
-
-static void on_signal(int number) {
-    caught = number;
-    stop = true;
-}
-
-const bool *gen_stop(void) {
-    static const int number[] = {SIGINT, SIGTERM};
-    const struct sigaction action = {.sa_handler = on_signal};
-    for (int i = 0; i < 2; i++) {
-        struct sigaction was;
-        bool ignored = !sigaction(number[i], NULL, &was) && was.sa_handler == SIG_IGN;
-        if (!ignored) sigaction(number[i], &action, NULL);
-    }
-    return &stop;
-}
-
-int gen_signal(void) { return caught; }
 
 int gen_measure(Gen *g, Result *r) {
     RollerTrialOptions o = {.struct_size = sizeof o,
@@ -31,7 +10,7 @@ int gen_measure(Gen *g, Result *r) {
                             .watchdog_s = g->o.watchdog,
                             .seed = g->o.seed,
                             .budget_s = g->o.budget,
-                            .stop = gen_stop(),
+                            .stop = process_stop(),
                             .at = g->o.at.item,
                             .n_at = g->o.at.n};
     size_t n = roller_plans_count(r->plans);

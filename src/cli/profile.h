@@ -4,7 +4,6 @@
 #include "cli/profile_options.h"
 #include "driver/measure.h"
 #include "roller.h"
-#include <signal.h>
 
 typedef struct {
     Arena *a;
@@ -14,7 +13,6 @@ typedef struct {
     Buf messages;             /* standard error */
     RollerCtx *ctx;
     bool color;
-    const volatile sig_atomic_t *signal;  /* that ended the measurement; NULL or 0: none */
 } ProfileTool;
 
 /* Tells what is in t->diag; the exit code.  */

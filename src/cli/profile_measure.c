@@ -2,35 +2,15 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "cli/process.h"
 #include "cli/profile.h"
 #include "profiler/profiler.h"
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-/* ---- signals ---- */
-static volatile sig_atomic_t caught;
-static bool stop;
-
-static void on_signal(int number) {
-    caught = number;
-    stop = true;
-}
-
-static void catch_signals(ProfileTool *t) {
-    t->signal = &caught;
-    static const int number[] = {SIGINT, SIGTERM, SIGHUP};
-    const struct sigaction action = {.sa_handler = on_signal};
-    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
-        struct sigaction was;
-        bool ignored = !sigaction(number[i], NULL, &was) && was.sa_handler == SIG_IGN;
-        if (!ignored) sigaction(number[i], &action, NULL);
-    }
-}
 
 /* ---- progress ---- */
 typedef struct {
@@ -186,7 +166,7 @@ static RollerStatus measure(ProfileTool *t, const ProfileLeg *leg, RollerProfile
                               .quick = t->o.quick,
                               .only = leg->only,
                               .seed = t->o.seed,
-                              .stop = &stop,
+                              .stop = process_stop(),
                               .progress = progress,
                               .user = &p,
                               .limit_s = leg->limit_s,
@@ -218,10 +198,10 @@ static int run(ProfileTool *t, const MeasurePlace *place, ProfileText *out) {
     Progress p = progress_for(t);
     ProfileLeg leg = {.measure = measure, .device = place->info.index,
                       .limit_s = limit_s(t, place)};
-    catch_signals(t);
-    int code = profile_measure_apart(t, &leg, &stop, out);
+    const volatile bool *stop = process_stop();
+    int code = profile_measure_apart(t, &leg, stop, out);
     if (!code && t->o.calibrate)
-        code = profile_calibrate(t, progress_of_kernels, &p, &stop, out);
+        code = profile_calibrate(t, progress_of_kernels, &p, stop, out);
     if (p.shown && p.terminal) fputs("\r\033[K", stderr);
     return code;
 }

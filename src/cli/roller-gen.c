@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/heap.h"
 #include "cli/gen.h"
+#include "cli/process.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,21 +246,17 @@ static int act(Gen *g) {
     return generate(g);
 }
 
-static int put(FILE *f, Buf *b) {
-    return b->len && fwrite(b->text, 1, b->len, f) != b->len ? status_exit(ST_IO) : 0;
-}
-
 /* Standard output carries one thing: the artefact, the JSON object or the report.  */
 static int print(Gen *g, int code) {
     bool to_stdout = g->o.output && strcmp(g->o.output, "-") == 0;
     if (g->o.json) {
         g->report.len = 0;
-        gen_report_json(g, code);
+        gen_report_json(g, process_code(code));
     }
-    put(stderr, &g->messages);
-    int wrote = to_stdout ? put(stdout, &g->artefact) : 0;
-    if (g->o.verbosity >= 0 && !wrote) wrote = put(to_stdout ? stderr : stdout, &g->report);
-    if (fflush(stdout) != 0) wrote = status_exit(ST_IO);
+    process_put("roller-gen", stderr, &g->messages);
+    int wrote = to_stdout ? process_put("roller-gen", stdout, &g->artefact) : 0;
+    if (g->o.verbosity >= 0 && !wrote)
+        wrote = process_put("roller-gen", to_stdout ? stderr : stdout, &g->report);
     return code ? code : wrote;
 }
 
@@ -285,19 +282,16 @@ static void run(void *user) {
                               .line_info = g->o.line_info,
                               .program = "roller-gen",
                               .color = option_color(g->o.color)};
-        m->code = roller_ctx_create(&o, &g->ctx) ? status_exit(ST_NOMEM) : act(g);
+        m->code = roller_ctx_create(&o, &g->ctx) ? process_nomem("roller-gen") : act(g);
     }
     m->code = print(g, m->code);
-    if (gen_signal()) m->code = 128 + gen_signal();
 }
 
 int main(int argc, char **argv) {
     Gen g = {.a = arena_create(NULL)};
     Main m = {.g = &g, .argc = argc, .argv = argv};
-    if (!g.a || !arena_try(g.a, run, &m)) {
-        fputs("roller-gen: error: out of memory\n", stderr);
-        m.code = status_exit(ST_NOMEM);
-    }
+    process_begin();
+    if (!g.a || !arena_try(g.a, run, &m)) m.code = process_nomem("roller-gen");
     gen_end_early(&g);
     for (int i = 0; i < g.n_result; i++) {
         roller_kernel_destroy(g.result[i].kernel);
@@ -307,5 +301,6 @@ int main(int argc, char **argv) {
     }
     roller_ctx_destroy(g.ctx);
     arena_destroy(g.a);
+    process_end();
     return m.code;
 }

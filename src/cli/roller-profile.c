@@ -1,6 +1,7 @@
 /* roller-profile: what a GPU can do, measured once.  */
 #include "base/file.h"
 #include "base/json.h"
+#include "cli/process.h"
 #include "cli/profile.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,18 +10,12 @@
 
 enum { MAX_PROFILE = 4 << 20 };
 
-/* Of a tool that a signal ended, that.  */
-static int exit_of(const ProfileTool *t, int code) {
-    int number = t->signal ? (int)*t->signal : 0;
-    return number ? 128 + number : code;
-}
-
 /* With --json the failure is the one thing on standard output.  */
 static void json_failure(ProfileTool *t, Status s, const char *message, const char *hint) {
     t->report.len = 0;
     buf_printf(&t->report, "{\"schema\": \"roller-profile-report\", \"schema_version\": 1, "
                            "\"ok\": false, \"exit\": %d, \"error\": {\"status\": \"%s\", "
-                           "\"message\": ", exit_of(t, status_exit(s)), status_name(s));
+                           "\"message\": ", process_code(status_exit(s)), status_name(s));
     json_write_string(message, &t->report);
     buf_puts(&t->report, ", \"hint\": ");
     if (hint) json_write_string(hint, &t->report);
@@ -103,10 +98,6 @@ static int act(ProfileTool *t) {
     return profile_measure(t);
 }
 
-static int put(FILE *f, const Buf *b) {
-    return b->len && fwrite(b->text, 1, b->len, f) != b->len ? status_exit(ST_IO) : 0;
-}
-
 typedef struct {
     ProfileTool *t;
     int argc;
@@ -126,24 +117,21 @@ static void run(void *user) {
         t->color = option_color(t->o.color);
         RollerCtxOptions o = {.struct_size = sizeof o, .program = "roller-profile",
                               .color = t->color};
-        m->code = roller_ctx_create(&o, &t->ctx) ? status_exit(ST_NOMEM) : act(t);
+        m->code = roller_ctx_create(&o, &t->ctx) ? process_nomem("roller-profile") : act(t);
     }
-    put(stderr, &t->messages);
+    process_put("roller-profile", stderr, &t->messages);
     bool silent = t->o.verbosity < 0 && t->o.act == PROFILE_MEASURE && !t->o.output;
-    int wrote = silent ? 0 : put(stdout, &t->report);
-    if (fflush(stdout) != 0) wrote = status_exit(ST_IO);
+    int wrote = silent ? 0 : process_put("roller-profile", stdout, &t->report);
     if (!m->code) m->code = wrote;
-    m->code = exit_of(t, m->code);
 }
 
 int main(int argc, char **argv) {
     ProfileTool t = {.a = arena_create(NULL)};
     Main m = {.t = &t, .argc = argc, .argv = argv};
-    if (!t.a || !arena_try(t.a, run, &m)) {
-        fputs("roller-profile: error: out of memory\n", stderr);
-        m.code = status_exit(ST_NOMEM);
-    }
+    process_begin();
+    if (!t.a || !arena_try(t.a, run, &m)) m.code = process_nomem("roller-profile");
     roller_ctx_destroy(t.ctx);
     arena_destroy(t.a);
+    process_end();
     return m.code;
 }

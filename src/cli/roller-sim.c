@@ -1,6 +1,7 @@
 /* roller-sim: runs any kernel in the simulator.  Read, compile, bind the arguments, run, report. */
 #include "base/file.h"
 #include "base/json.h"
+#include "cli/process.h"
 #include "cli/sim_args.h"
 #include "hal/nvrtc.h"
 #include "roller.h"
@@ -288,12 +289,11 @@ static int print(Tool *t, int code) {
     for (int k = 0; k < t->diag.count; k++) {
         diag_render(&t->diag.messages[k], "roller-sim", option_color(t->o.color), &messages);
     }
-    fputs(buf_str(&messages), stderr);
+    process_put("roller-sim", stderr, &messages);
     if (t->o.json) report_json(t, code);
     else if (t->ran) report(t);
-    size_t wrote = fwrite(buf_str(&t->out), 1, t->out.len, stdout);
-    bool failed = wrote != t->out.len || fflush(stdout) != 0;
-    return code == 0 && failed ? status_exit(ST_IO) : code;
+    int wrote = process_put("roller-sim", stdout, &t->out);
+    return code ? code : wrote;
 }
 
 typedef struct {
@@ -325,10 +325,8 @@ static void run(void *user) {
 int main(int argc, char **argv) {
     Tool tool = {.a = arena_create(NULL)};
     Main m = {.tool = &tool, .argc = argc, .argv = argv};
-    if (!tool.a || !arena_try(tool.a, run, &m)) {
-        fputs("roller-sim: error: out of memory\n", stderr);
-        m.code = status_exit(ST_NOMEM);
-    }
+    process_begin();
+    if (!tool.a || !arena_try(tool.a, run, &m)) m.code = process_nomem("roller-sim");
     arena_destroy(tool.a);
     return m.code;
 }

@@ -13,7 +13,7 @@ typedef struct {
 } BuildCall;
 
 Status kernel_build(const RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *plans, int rank,
-                    bool best, const char *arch, RollerKernel **out) {
+                    bool best, const char *arch, const volatile bool *stop, RollerKernel **out) {
     const PlanSet *set = &plans->set;
     RollerKernel *k = ARENA_NEW(a, RollerKernel);
     *out = NULL;
@@ -23,7 +23,8 @@ Status kernel_build(const RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *
     BuildOptions o = {.nvrtc = &ctx->nvrtc,
                       .arch = arch ? arena_strdup(a, arch) : plans->arch,
                       .line_info = ctx->line_info,
-                      .fast_compile = set->options.fast_compile};
+                      .fast_compile = set->options.fast_compile,
+                      .stop = stop};
     WholePlan *whole = &k->plan.whole;
     Status s = best ? compile_best(a, d, set, rank, &o, whole, &k->build)
                     : compile_build(a, d, whole, set->dev, set->options.align, &o, &k->build);
@@ -39,7 +40,8 @@ Status kernel_build(const RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *
 
 static Status build(RollerCtx *ctx, void *user) {
     BuildCall *c = user;
-    return kernel_build(ctx, c->arena, &ctx->diag, c->plans, c->rank, c->best, c->arch, &c->out);
+    return kernel_build(ctx, c->arena, &ctx->diag, c->plans, c->rank, c->best, c->arch, NULL,
+                        &c->out);
 }
 
 static RollerStatus run_build(RollerCtx *ctx, BuildCall *c, RollerKernel **out) {

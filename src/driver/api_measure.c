@@ -37,7 +37,7 @@ static void build_inner(void *p) {
     Job *j = b->job;
     j->diag = diag_new(j->scratch);
     j->status = kernel_build(b->f->ctx, j->arena, &j->diag, b->f->plans, b->rank, false, NULL,
-                             &j->kernel);
+                             b->f->o->stop, &j->kernel);
 }
 
 static void build_outer(void *p) {

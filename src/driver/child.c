@@ -8,6 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
 /* What goes through the pipe: announcements of one byte, then 'R', a Reply and its texts.  */
 enum { WAITING = 'W', WORKING = 'H', REPLY = 'R', POLL_MS = 50 };
 typedef struct {
@@ -68,7 +72,14 @@ static void outer(void *p) {
 /* Keys that end the parent must not end the child first: the parent decides.  What else ends the
  * child ends it alone: handlers of the caller know nothing of this process.  What the child holds
  * goes with its process: giving it back to a driver could hang once more.  */
-static void be_child(int fd, ChildBody body, void *user) {
+static void be_child(pid_t parent, int fd, ChildBody body, void *user) {
+#ifdef __linux__
+    /* A parent that was killed watches no longer.  */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) return;
+#else
+    (void)parent;
+#endif
     static const int ends[] = {SIGTERM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     struct sigaction ignore = {.sa_handler = SIG_IGN}, normal = {.sa_handler = SIG_DFL};
     sigaction(SIGINT, &ignore, NULL);
@@ -188,10 +199,11 @@ Status child_run(Arena *a, Diag *d, ChildBody body, void *user, const ChildLimit
     arena_defer(a, finish, w);
     if (pipe(end))
         return diag_error(d, ST_IO, NULL, DIAG_NOWHERE, "no pipe: %s", strerror(errno));
+    const pid_t parent = getpid();
     w->pid = fork();
     if (w->pid == 0) {
         close(end[0]);
-        be_child(end[1], body, user);
+        be_child(parent, end[1], body, user);
         _exit(0); /* lint: the child's end must not run what the parent registered */
     }
     close(end[1]);

@@ -236,7 +236,7 @@ Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev
     nvrtc_version(compiler, &out->nvrtc_major, &out->nvrtc_minor);
     out->level = o->fast_compile ? 2 : 3;
     NvrtcRequest request = {.ptx = true, .cubin = true, .line_info = o->line_info,
-                            .level = out->level};
+                            .level = out->level, .stop = o->stop};
     s = nvrtc_compile(compiler, a, d, out->program.source, out->arch, &request, &out->nvrtc);
     out->compile_ms = out->nvrtc.ms;
     out->compiled = s == ST_OK;

@@ -59,6 +59,7 @@ typedef struct {
     bool line_info;
     bool fast_compile;        /* level 2 of ptxas, not 3: sooner, for longer loops */
     const bool *only;         /* per program of all splits: is it wanted?  NULL: all are */
+    const volatile bool *stop;  /* polled; may be NULL */
 } BuildOptions;
 
 typedef struct {

@@ -66,9 +66,13 @@ static void keep_messages(void *p) {
         diag_render(m, ctx->program, ctx->color, m->kind == DIAG_ERROR ? &errors : &warnings);
     }
     ctx->warnings = buf_str(&warnings);
+    /* What fails without words, as lack of memory does, has those of its status.  */
     const DiagMessage *m = diag_first_error(&ctx->diag);
-    ctx->error = (RollerError){.status = (RollerStatus)c->status, .tag = "",
-                               .message = status_text(c->status), .rendered = ""};
+    const DiagMessage bare = {.status = c->status, .message = status_text(c->status)};
+    if (c->status && (!m || (c->status == ST_NOMEM && m->status != ST_NOMEM))) {
+        m = &bare;
+        diag_render(m, ctx->program, ctx->color, &errors);
+    }
     if (!m) return;
     ctx->error = (RollerError){.status = (RollerStatus)c->status,
                                .tag = m->tag ? m->tag : "",
@@ -82,7 +86,7 @@ static void keep_messages(void *p) {
 
 RollerStatus call_nomem(RollerCtx *ctx) {
     ctx->error = (RollerError){.status = ROLLER_NOMEM, .tag = "",
-                               .message = status_text(ST_NOMEM), .rendered = ""};
+                               .message = status_text(ST_NOMEM), .rendered = ctx->no_memory};
     ctx->warnings = "";
     ctx->status = ST_NOMEM;
     return ROLLER_NOMEM;
@@ -93,7 +97,10 @@ RollerStatus call_run(RollerCtx *ctx, Arena *owned, CallBody body, void *user) {
     ctx->diag = diag_new(ctx->call);
     ctx->warnings = "";
     Call c = {.ctx = ctx, .owned = owned, .body = body, .user = user, .status = ST_INTERNAL};
-    if (!arena_try(ctx->call, run_owned, &c)) c.status = ST_NOMEM;
+    if (!arena_try(ctx->call, run_owned, &c)) {
+        c.status = ST_NOMEM;
+        ctx->diag = diag_new(ctx->call);              /* what was said is gone with the call */
+    }
     if (!arena_try(ctx->call, keep_messages, &c)) return call_nomem(ctx);
     ctx->status = c.status;
     return (RollerStatus)c.status;
@@ -122,6 +129,8 @@ static void ctx_setup(void *p) {
     ctx->color = s->o->color != 0;
     ctx->ignore_environment = !trusted;
     ctx->program = s->o->program ? copy(ctx->fixed, s->o->program) : "roller";
+    ctx->no_memory = arena_printf(ctx->fixed, "%s: error: %s\n", ctx->program,
+                                  status_text(ST_NOMEM));
 }
 
 RollerStatus roller_ctx_create(const RollerCtxOptions *options, RollerCtx **out) {

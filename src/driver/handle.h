@@ -32,6 +32,7 @@ struct RollerCtx {
     int threads;
     bool color, ignore_environment;
     const char *program;
+    const char *no_memory;    /* the message of a call that has no memory for one */
     MeasurePlace place;       /* what the driver said of the device below */
     char place_device[64];    /* number or UUID; "": it was not asked */
 };
@@ -107,9 +108,9 @@ void handle_release(Handle *h);
 
 /* Builds the plan of a rank, or with `best` the first from there on that does not spill, as a
  * kernel on `a` that does not hold its plans yet.  With ST_NVRTC and ST_COMPILE *out has the
- * source.  */
+ * source.  ST_CANCELLED soon after *stop is true (NULL: never).  */
 Status kernel_build(const RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *plans, int rank,
-                    bool best, const char *arch, RollerKernel **out);
+                    bool best, const char *arch, const volatile bool *stop, RollerKernel **out);
 
 /* ST_NVRTC if it was not compiled, so that there is nothing to run.  */
 Status kernel_need_ptx(Diag *d, const RollerKernel *k);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { NVRTC_OUT_OF_MEMORY = 1, NVRTC_COMPILATION = 6, MAX_OPTIONS = 10 };
+enum { NVRTC_OUT_OF_MEMORY = 1, NVRTC_COMPILATION = 6 };
 
 typedef struct {
     const Nvrtc *nvrtc;
@@ -33,7 +33,7 @@ static bool is_splittable(const char *source) {
 
 /* A compilation for a real architecture gives PTX and cubin at once; PTX alone spares ptxas.  */
 static int options(const Nvrtc *n, Arena *a, const char *source, const char *arch,
-                   const NvrtcRequest *request, const char *out[MAX_OPTIONS]) {
+                   const NvrtcRequest *request, const char *out[NVRTC_MAX_OPTIONS]) {
     int k = 0;
     out[k++] = arena_printf(a, "--gpu-architecture=%s%s", request->cubin ? "sm_" : "compute_",
                             arch + 3);
@@ -106,7 +106,7 @@ Status nvrtc_compile(Nvrtc *n, Arena *a, Diag *d, const char *source, const char
     if (!nvrtc_targets(n, arch))
         return diag_error(d, ST_NVRTC, "nvrtc", DIAG_NOWHERE, "%s; %s is %d.%d",
                           nvrtc_needs(a, arch), n->file, n->major, n->minor);
-    const char *option[MAX_OPTIONS];
+    const char *option[NVRTC_MAX_OPTIONS];
     int n_option = options(n, a, source, arch, request, option);
     Running *run = ARENA_NEW(a, Running);
     run->nvrtc = n;
@@ -115,7 +115,11 @@ Status nvrtc_compile(Nvrtc *n, Arena *a, Diag *d, const char *source, const char
     int result = n->CreateProgram(&run->program, source, "kernel.cu", 0, NULL, NULL);
     if (result)
         return failed(n, d, result);
-    result = n->CompileProgram(run->program, n_option, option);
+    result = nvrtc_compile_apart(n, a, run->program, n_option, option, request->stop);
+    if (result == NVRTC_STOPPED) {
+        run->program = NULL;
+        return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE, "stopped while NVRTC compiles");
+    }
     out->ms = (clock_now_s() - start) * 1e3;
     char *log = "";
     size_t log_len;

@@ -227,6 +227,7 @@ static Nvrtc *load(Arena *a, const char *file, const char **why) {
         *why = arena_printf(a, "%s does not tell its version", file);
         return NULL;
     }
+    nvrtc_keep_signals(library);
     load_builtins(a, n);
     list_archs(n, a);
     return n;

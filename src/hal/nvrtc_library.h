@@ -36,6 +36,16 @@ bool nvrtc_targets(const Nvrtc *n, const char *arch);
 /* "sm_70 needs NVRTC 12.9 or older".  */
 const char *nvrtc_needs(Arena *a, const char *arch);
 
+/* Keeps a loaded NVRTC from replacing the process's signal handlers.  */
+void nvrtc_keep_signals(void *library);
+
+enum { NVRTC_MAX_OPTIONS = 10, NVRTC_STOPPED = -1 };
+/* nvrtcCompileProgram with p's source, on a thread of its own in which all signals are blocked: the
+ * caller's may take them meanwhile.  Returns its result, or, soon after *stop is true (NULL:
+ * never), NVRTC_STOPPED: then the thread goes on alone, and destroys p when it is done.  */
+int nvrtc_compile_apart(const Nvrtc *n, Arena *a, NvrtcProgram *p, int n_option,
+                        const char *const *option, const volatile bool *stop);
+
 /* What ptxas wrote about each kernel; returns how many.  */
 int nvrtc_log_resources(Arena *a, const char *log, KernelResources **out);
 /* The first line of a warning that makes the code unsound, or NULL.  */

@@ -1,0 +1,26 @@
+/* What the tools share as processes: their streams, signals and last words.  */
+#ifndef ROLLER_CLI_PROCESS_H
+#define ROLLER_CLI_PROCESS_H
+#include "base/buf.h"
+#include <stdio.h>
+
+/* First of all: a standard stream that the caller has closed does not become a file that is opened
+ * later.  */
+void process_begin(void);
+/* Writes a text to standard output or error.  0, or the exit code for it when it cannot be
+ * written, with a message on standard error.  */
+int process_put(const char *tool, FILE *f, const Buf *text);
+/* Says that there is no memory; the exit code for it.  */
+int process_nomem(const char *tool);
+
+/* Becomes true when a signal asks to end; from the first call on SIGINT, SIGTERM and SIGHUP no
+ * longer end the process, unless they were ignored before.  */
+const volatile bool *process_stop(void);
+/* Which signal it was; 0: none.  */
+int process_signal(void);
+/* `code`, or that of the signal.  */
+int process_code(int code);
+/* At the end of main: ends the process by the signal that has asked for it, as if it had not been
+ * caught.  What else may still run, such as a compilation that was given up, ends with it.  */
+void process_end(void);
+#endif

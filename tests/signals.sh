@@ -1,0 +1,27 @@
+#!/bin/sh
+# Signals at any moment of roller-gen: it ends in a moment, by the signal, and leaves nothing half
+# done.  LONG: 200 of them, also while it measures.
+. tests/tap
+cd "$dir" || exit 1
+cat >mm.te <<'END'
+op mm(A: f32[64,32], B: f32[32,48]) -> C: f32[64,48] { C[m,n] += A[m,k] * B[k,n]; }
+END
+ROLLER_SIM_PROFILE=a100
+export ROLLER_SIM_PROFILE
+
+# sent NAME N SEED OPTION...: N signals at moments drawn from the time that the whole run takes.
+sent() {
+    name=$1
+    shift
+    if python3 "$root/tests/signals.py" "$BUILD/roller-gen" "$@" >out 2>err; then
+        sed 's/^/# /' out
+        ok "$name"
+    else bad "$name"; fi
+}
+
+sent 'signals while it plans, compiles and writes' "$([ -z "${LONG-}" ] && echo 24 || echo 200)" 1 \
+    --emit cu,ptx,cubin,json
+ROLLER_LIBCUDA=$BUILD/simdriver/libcuda.so.1
+[ -z "${LONG-}" ] || [ ! -e "$ROLLER_LIBCUDA" ] ||
+    sent 'signals while it measures' 100 2 --emit cu,json --profile a100 --measure --top 2
+exit 0
