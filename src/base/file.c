@@ -37,7 +37,8 @@ static Status failed(Diag *d, const char *verb, const char *path, int error) {
 }
 
 static Status too_long(Diag *d, const char *path, size_t max_len) {
-    return diag_error(d, ST_IO, NULL, DIAG_NOWHERE, "'%s' has more than %zu bytes", path, max_len);
+    return diag_error(d, ST_SIZE, "limit", DIAG_NOWHERE,
+                      "'%s' has more than %zu bytes, and no more are read", path, max_len);
 }
 
 /* Everything from fd on, at most max_len bytes; `size` is what the file system says.  */

@@ -4,7 +4,7 @@
 #include "base/diag.h"
 
 /* Reads a regular file (or standard input for "-") of at most max_len bytes; text gets a NUL at
- * text[*len].  */
+ * text[*len].  ST_SIZE if it has more.  */
 Status file_read(Arena *a, Diag *d, const char *path, size_t max_len, char **text, size_t *len);
 /* Writes through a temporary file in the same folder and a rename; both are on the disk then.  */
 Status file_write(Diag *d, const char *path, const void *data, size_t len);

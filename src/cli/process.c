@@ -6,8 +6,46 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- streams ---- */
-void process_begin(void) {
+/* ---- the beginning ---- */
+static const char *program;
+
+static void say(const char *text) {
+    ssize_t n = write(STDERR_FILENO, text, strlen(text));
+    (void)n;
+}
+
+static const struct {
+    int number;
+    const char *name;
+} crash[] = {{SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"},
+             {SIGSEGV, "SIGSEGV"}};
+enum { N_CRASH = sizeof crash / sizeof *crash };
+
+/* Last words where there would be none.  The signal is raised again, and then does what it does
+ * without a handler.  */
+static void on_crash(int number) {
+    say(program);
+    say(": error: ended by ");
+    for (int i = 0; i < N_CRASH; i++)
+        if (crash[i].number == number) say(crash[i].name);
+    say("\n");
+    say(program);
+    say(": hint: NVRTC ends so where it finds no memory; otherwise this is our fault\n");
+    raise(number);
+}
+
+static void catch_crashes(void) {
+    const struct sigaction action = {.sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND};
+    for (int i = 0; i < N_CRASH; i++) {
+        struct sigaction was;
+        if (!sigaction(crash[i].number, NULL, &was) && was.sa_handler == SIG_DFL)
+            sigaction(crash[i].number, &action, NULL);
+    }
+}
+
+void process_begin(const char *tool) {
+    program = tool;
+    catch_crashes();
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
         /* Open, but not for what it is used for, so that using it fails as before.  */
@@ -15,18 +53,19 @@ void process_begin(void) {
     }
 }
 
-int process_put(const char *tool, FILE *f, const Buf *text) {
+/* ---- streams ---- */
+int process_put(FILE *f, const Buf *text) {
     errno = 0;
     bool whole = !text->len || fwrite(text->text, 1, text->len, f) == text->len;
     if (fflush(f) == 0 && whole) return 0;
     const char *why = strerror(errno);
     clearerr(f);
-    if (f == stdout) fprintf(stderr, "%s: error: cannot write standard output: %s\n", tool, why);
+    if (f == stdout) fprintf(stderr, "%s: error: cannot write standard output: %s\n", program, why);
     return status_exit(ST_IO);
 }
 
-int process_nomem(const char *tool) {
-    fprintf(stderr, "%s: error: out of memory\n", tool);
+int process_nomem(void) {
+    fprintf(stderr, "%s: error: out of memory\n", program);
     return status_exit(ST_NOMEM);
 }
 

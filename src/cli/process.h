@@ -4,14 +4,14 @@
 #include "base/buf.h"
 #include <stdio.h>
 
-/* First of all: a standard stream that the caller has closed does not become a file that is opened
- * later.  */
-void process_begin(void);
+/* First of all, with the name for messages: a standard stream that the caller has closed does not
+ * become a file that is opened later, and a crash says so.  */
+void process_begin(const char *tool);
 /* Writes a text to standard output or error.  0, or the exit code for it when it cannot be
  * written, with a message on standard error.  */
-int process_put(const char *tool, FILE *f, const Buf *text);
+int process_put(FILE *f, const Buf *text);
 /* Says that there is no memory; the exit code for it.  */
-int process_nomem(const char *tool);
+int process_nomem(void);
 
 /* Becomes true when a signal asks to end; from the first call on SIGINT, SIGTERM and SIGHUP no
  * longer end the process, unless they were ignored before.  */

@@ -253,10 +253,10 @@ static int print(Gen *g, int code) {
         g->report.len = 0;
         gen_report_json(g, process_code(code));
     }
-    process_put("roller-gen", stderr, &g->messages);
-    int wrote = to_stdout ? process_put("roller-gen", stdout, &g->artefact) : 0;
+    process_put(stderr, &g->messages);
+    int wrote = to_stdout ? process_put(stdout, &g->artefact) : 0;
     if (g->o.verbosity >= 0 && !wrote)
-        wrote = process_put("roller-gen", to_stdout ? stderr : stdout, &g->report);
+        wrote = process_put(to_stdout ? stderr : stdout, &g->report);
     return code ? code : wrote;
 }
 
@@ -282,7 +282,7 @@ static void run(void *user) {
                               .line_info = g->o.line_info,
                               .program = "roller-gen",
                               .color = option_color(g->o.color)};
-        m->code = roller_ctx_create(&o, &g->ctx) ? process_nomem("roller-gen") : act(g);
+        m->code = roller_ctx_create(&o, &g->ctx) ? process_nomem() : act(g);
     }
     m->code = print(g, m->code);
 }
@@ -290,8 +290,8 @@ static void run(void *user) {
 int main(int argc, char **argv) {
     Gen g = {.a = arena_create(NULL)};
     Main m = {.g = &g, .argc = argc, .argv = argv};
-    process_begin();
-    if (!g.a || !arena_try(g.a, run, &m)) m.code = process_nomem("roller-gen");
+    process_begin("roller-gen");
+    if (!g.a || !arena_try(g.a, run, &m)) m.code = process_nomem();
     gen_end_early(&g);
     for (int i = 0; i < g.n_result; i++) {
         roller_kernel_destroy(g.result[i].kernel);

@@ -117,19 +117,19 @@ static void run(void *user) {
         t->color = option_color(t->o.color);
         RollerCtxOptions o = {.struct_size = sizeof o, .program = "roller-profile",
                               .color = t->color};
-        m->code = roller_ctx_create(&o, &t->ctx) ? process_nomem("roller-profile") : act(t);
+        m->code = roller_ctx_create(&o, &t->ctx) ? process_nomem() : act(t);
     }
-    process_put("roller-profile", stderr, &t->messages);
+    process_put(stderr, &t->messages);
     bool silent = t->o.verbosity < 0 && t->o.act == PROFILE_MEASURE && !t->o.output;
-    int wrote = silent ? 0 : process_put("roller-profile", stdout, &t->report);
+    int wrote = silent ? 0 : process_put(stdout, &t->report);
     if (!m->code) m->code = wrote;
 }
 
 int main(int argc, char **argv) {
     ProfileTool t = {.a = arena_create(NULL)};
     Main m = {.t = &t, .argc = argc, .argv = argv};
-    process_begin();
-    if (!t.a || !arena_try(t.a, run, &m)) m.code = process_nomem("roller-profile");
+    process_begin("roller-profile");
+    if (!t.a || !arena_try(t.a, run, &m)) m.code = process_nomem();
     roller_ctx_destroy(t.ctx);
     arena_destroy(t.a);
     process_end();

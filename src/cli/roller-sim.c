@@ -289,10 +289,10 @@ static int print(Tool *t, int code) {
     for (int k = 0; k < t->diag.count; k++) {
         diag_render(&t->diag.messages[k], "roller-sim", option_color(t->o.color), &messages);
     }
-    process_put("roller-sim", stderr, &messages);
+    process_put(stderr, &messages);
     if (t->o.json) report_json(t, code);
     else if (t->ran) report(t);
-    int wrote = process_put("roller-sim", stdout, &t->out);
+    int wrote = process_put(stdout, &t->out);
     return code ? code : wrote;
 }
 
@@ -325,8 +325,8 @@ static void run(void *user) {
 int main(int argc, char **argv) {
     Tool tool = {.a = arena_create(NULL)};
     Main m = {.tool = &tool, .argc = argc, .argv = argv};
-    process_begin();
-    if (!tool.a || !arena_try(tool.a, run, &m)) m.code = process_nomem("roller-sim");
+    process_begin("roller-sim");
+    if (!tool.a || !arena_try(tool.a, run, &m)) m.code = process_nomem();
     arena_destroy(tool.a);
     return m.code;
 }

@@ -1,6 +1,8 @@
 #include "driver/artefact.h"
 #include "base/json.h"
 
+#include <string.h>
+
 /* jansson reports exhaustion by NULL; here it unwinds like any other allocation.  */
 static json_t *need(Arena *a, json_t *v) {
     if (!v) arena_fail(a);
@@ -96,6 +98,19 @@ static json_t *upto(Arena *a, const Te *te, const int64_t *value) {
     return o;
 }
 
+bool artefact_waits(const Build *b, const char *symbol) {
+    static const char wait[] = "griddepcontrol.wait", entry[] = ".entry ";
+    if (!b->compiled) return strstr(b->program.source, wait) != NULL;
+    size_t len = strlen(symbol);
+    for (const char *at = strstr(b->nvrtc.ptx, entry); at; at = strstr(at, entry)) {
+        at += sizeof entry - 1;
+        if (strncmp(at, symbol, len) != 0 || strcspn(at, "( \n") != len) continue;
+        const char *found = strstr(at, wait), *next = strstr(at, entry);
+        return found && (!next || found < next);
+    }
+    return false;
+}
+
 static json_t *kernels(Arena *a, const Te *te, const Build *b) {
     json_t *list = need(a, json_array());
     for (int i = 0; i < b->program.n_kernel; i++) {
@@ -114,7 +129,7 @@ static json_t *kernels(Arena *a, const Te *te, const Build *b) {
         set(a, o, "spill_bytes",
             r ? json_integer(r->spill_stores + r->spill_loads) : json_null());
         set(a, o, "tensor_maps", json_array());
-        set(a, o, "waits_for_previous", json_boolean(i > 0));
+        set(a, o, "waits_for_previous", json_boolean(artefact_waits(b, l->symbol)));
         set(a, o, "split", json_integer(choice->split));
         set(a, o, "group", json_integer(choice->part));
         set(a, o, "program", json_integer(l->group));

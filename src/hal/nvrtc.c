@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { NVRTC_OUT_OF_MEMORY = 1, NVRTC_COMPILATION = 6 };
+enum { NVRTC_OUT_OF_MEMORY = 1, NVRTC_COMPILATION = 6, NVRTC_BUILTINS = 7 };
 
 typedef struct {
     const Nvrtc *nvrtc;
@@ -17,9 +17,13 @@ static void destroy(void *p) {
 }
 
 static Status failed(const Nvrtc *n, Diag *d, int result) {
-    return diag_error(d, result == NVRTC_OUT_OF_MEMORY ? ST_NOMEM : ST_NVRTC, "nvrtc",
-                      DIAG_NOWHERE, "NVRTC %d.%d failed: %s", n->major, n->minor,
-                      n->GetErrorString(result));
+    Status s = result == NVRTC_OUT_OF_MEMORY ? ST_NOMEM : ST_NVRTC;
+    diag_error(d, s, "nvrtc", DIAG_NOWHERE, "NVRTC %d.%d failed: %s", n->major, n->minor,
+               n->GetErrorString(result));
+    if (result == NVRTC_BUILTINS)
+        diag_hint(d, "libnvrtc-builtins.so.%d.%d has to be beside it, and memory to load it (ulimit "
+                     "-v)", n->major, n->minor);
+    return s;
 }
 
 /* Several kernels are compiled side by side on all cores; how many there are changes no byte.  What

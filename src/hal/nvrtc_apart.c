@@ -68,13 +68,16 @@ static void *work(void *arg) {
     return NULL;
 }
 
-/* Begins the thread with all signals blocked, which its own threads inherit.  Where there can be no
- * thread the caller compiles, and takes signals when it is done.  */
+/* Begins the thread with all signals blocked, which its own threads inherit; but not those that a
+ * thread raises itself.  Where there can be no thread the caller compiles, and takes signals when
+ * it is done.  */
 static bool begin(Apart *x) {
     pthread_attr_t attr;
     pthread_t thread;
     sigset_t all, was;
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
     sigfillset(&all);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&all, own[i]);
     pthread_sigmask(SIG_BLOCK, &all, &was);
     bool begun = false;
     if (!pthread_attr_init(&attr)) {

@@ -4,6 +4,8 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,6 +83,8 @@ static size_t entries(Arena *a, const char *folder, const char *prefix, const ch
     size_t n = 0, cap = 0;
     const char **names = NULL;
     DIR *dir = opendir(folder);
+    if (!dir && errno == ENOMEM)
+        arena_fail(a);
     struct dirent *e;
     while (dir && n < MAX_FOUND && (e = readdir(dir))) {
         if (strncmp(e->d_name, prefix, strlen(prefix)))
@@ -174,14 +178,15 @@ static const char *resolve(Nvrtc *n) {
     return NULL;
 }
 
-/* "sm_90", "sm_90a", ...: NVRTC lists numbers; the suffixes follow from its version.  */
-static void list_archs(Nvrtc *n, Arena *a) {
+/* "sm_90", "sm_90a", ...: NVRTC lists numbers; the suffixes follow from its version.  False if it
+ * does not.  */
+static bool list_archs(Nvrtc *n, Arena *a) {
     int count = 0;
-    if (n->GetNumSupportedArchs(&count) || count < 0 || count > 1000)
-        count = 0;
+    if (n->GetNumSupportedArchs(&count) || count < 1 || count > 1000)
+        return false;
     int *number = ARENA_ARRAY(a, int, count);
-    if (count && n->GetSupportedArchs(number))
-        count = 0;
+    if (n->GetSupportedArchs(number))
+        return false;
     const char **archs = ARENA_ARRAY(a, const char *, 3 * count + 1);
     int k = 0;
     for (int i = 0; i < count; i++) {
@@ -192,6 +197,24 @@ static void list_archs(Nvrtc *n, Arena *a) {
             archs[k++] = arena_printf(a, "sm_%df", number[i]);
     }
     n->archs = archs;
+    return true;
+}
+
+/* Does a reason of the loader's end in what the system says of an error?  */
+static bool is_because(const char *why, int error) {
+    return strstr(why, strerror(error)) != NULL;
+}
+
+/* NULL with a reason; lack of memory, which the loader often does not name, is none.  */
+static void *open_library(Arena *a, const char *file, const char **why) {
+    errno = 0;
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL | STAY);
+    bool nomem = errno == ENOMEM;
+    const char *said = library ? "" : dlerror();
+    if (!library && (nomem || (said && is_because(said, ENOMEM))))
+        arena_fail(a);
+    *why = library ? NULL : arena_strdup(a, said ? said : "it cannot be loaded");
+    return library;
 }
 
 /* NVRTC opens its builtins by name alone, so those of its own folder must be loaded before; if it
@@ -199,21 +222,18 @@ static void list_archs(Nvrtc *n, Arena *a) {
 static void load_builtins(Arena *a, const Nvrtc *n) {
     const char *slash = strrchr(n->file, '/');
     int folder = slash ? (int)(slash - n->file) + 1 : 0;
-    void *builtins = dlopen(arena_printf(a, "%.*slibnvrtc-builtins.so.%d.%d", folder, n->file,
-                                         n->major, n->minor),
-                            RTLD_NOW | RTLD_LOCAL | STAY);
+    const char *why;
+    void *builtins = open_library(a, arena_printf(a, "%.*slibnvrtc-builtins.so.%d.%d", folder,
+                                                  n->file, n->major, n->minor), &why);
     if (builtins)
         arena_defer(a, unload, builtins);
 }
 
 /* Loads one file; NULL with a reason if it is not there or of no use.  */
 static Nvrtc *load(Arena *a, const char *file, const char **why) {
-    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL | STAY);
-    if (!library) {
-        const char *said = dlerror();
-        *why = arena_strdup(a, said ? said : "it cannot be loaded");
+    void *library = open_library(a, file, why);
+    if (!library)
         return NULL;
-    }
     Nvrtc *n = ARENA_NEW(a, Nvrtc);
     n->library = library;
     arena_defer(a, unload, library);
@@ -228,8 +248,11 @@ static Nvrtc *load(Arena *a, const char *file, const char **why) {
         return NULL;
     }
     nvrtc_keep_signals(library);
+    if (!list_archs(n, a)) {
+        *why = arena_printf(a, "%s does not tell its architectures", file);
+        return NULL;
+    }
     load_builtins(a, n);
-    list_archs(n, a);
     return n;
 }
 
@@ -258,6 +281,7 @@ Status nvrtc_open(Arena *a, Diag *d, const NvrtcOptions *o, const char *arch, Nv
     search(&s, alone);
     Buf seen = buf_new(a);
     const char *last = NULL;
+    char broken[400] = "";    /* why the first that is there cannot be loaded */
     for (int i = 0; i < s.n; i++) {
         ArenaMark mark = arena_mark(a);
         const char *why;
@@ -267,11 +291,19 @@ Status nvrtc_open(Arena *a, Diag *d, const NvrtcOptions *o, const char *arch, Nv
             return ST_OK;
         }
         int major = n ? n->major : 0, minor = n ? n->minor : 0;
+        if (!n && !*broken && !is_because(why, ENOENT))
+            snprintf(broken, sizeof broken, "%s", why);
         arena_reset(a, mark);
         if (major && (!last || s.found[i].major != atoi(last))) {
             last = arena_printf(a, "%d.%d", major, minor);
             buf_printf(&seen, "%s%s (%s)", seen.len ? ", " : "", last, s.found[i].file);
         }
+    }
+    if (!seen.len && *broken) {
+        diag_error(d, ST_NVRTC, "nvrtc", DIAG_NOWHERE, "NVRTC cannot be loaded: %s", broken);
+        diag_hint(d, "more memory may be needed (ulimit -v); ROLLER_NVRTC names another "
+                     "libnvrtc.so.N by its full path");
+        return ST_NVRTC;
     }
     if (!seen.len) {
         diag_error(d, ST_NVRTC, "nvrtc", DIAG_NOWHERE, "NVRTC was not found");

@@ -157,10 +157,18 @@ static void control_bytes_do_not_reach_the_terminal(void **state) {
     at.file = "bad\033name";
     diag_error(&d, ST_TE, NULL, at, "odd \007 byte\n");
     diag_hint(&d, "\033]0;title");
-    assert_string_equal(render(&d, 0, false), "bad?name:1:10: error: odd ? byte?\n"
-                                              "   a?[2Jb?c!\n"
-                                              "           ^\n"
-                                              "bad?name:1:10: hint: ?]0;title\n");
+    assert_string_equal(render(&d, 0, false), "bad\\x1bname:1:10: error: odd \\x07 byte\\x0a\n"
+                                              "   a\\x1b[2Jb\\x0dc!\n"
+                                              "                 ^\n"
+                                              "bad\\x1bname:1:10: hint: \\x1b]0;title\n");
+    /* C1, directions, an empty mark, bytes that are no UTF-8, half a sequence at the end.  */
+    diag_error(&d, ST_TE, NULL,
+               place("\xc2\x9b" "2J\xe2\x80\xae\xe2\x81\xa6\xef\xbb\xbf\xff\x80\xc3\xa4!\xe2\x80", "!"),
+               "\x9b\xc2\x85");
+    assert_string_equal(render(&d, 1, false),
+                        "x.te:1:18: error: \\x9b\\u0085\n"
+                        "  \\u009b2J\\u202e\\u2066\\ufeff\\xff\\x80\xc3\xa4!\\xe2\\x80\n"
+                        "                                     ^\n");
 }
 
 static void colour_adds_only_escapes(void **state) {
