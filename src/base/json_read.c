@@ -180,7 +180,10 @@ static Status read_word(Reader *r, json_t **out) {
         Status status = read_number(r, s, n, real, out);
         if (status) return status;
     }
-    if (!*out) return refuse(r, n || peek(r) == 0 ? "invalid token" : "value expected");
+    if (!*out && n)
+        return diag_error(r->d, r->status, "json", r->at, "invalid token '%.*s'",
+                          n < 40 ? (int)n : 40, s);
+    if (!*out) return refuse(r, "value expected");
     r->at.pos += n;
     return ST_OK;
 }

@@ -5,8 +5,8 @@
 
 /* The "roller-kernel" object of one target, as indented JSON.  */
 void artefact_json(const RollerKernel *k, Buf *out);
-/* Does a kernel wait for those before it (griddepcontrol.wait), so that it may be launched before they
- * have ended?  Of one that was not compiled: does any kernel of the source.  */
+/* Does a kernel wait for those before it (griddepcontrol.wait), so that it may be launched before
+ * they have ended?  Of one that was not compiled: does any kernel of the source.  */
 bool artefact_waits(const Build *b, const char *symbol);
 /* The resources of a compiled kernel, NULL if it was not compiled.  */
 const KernelResources *build_resources(const Build *b, const char *symbol);

@@ -21,8 +21,8 @@ static Status failed(const Nvrtc *n, Diag *d, int result) {
     diag_error(d, s, "nvrtc", DIAG_NOWHERE, "NVRTC %d.%d failed: %s", n->major, n->minor,
                n->GetErrorString(result));
     if (result == NVRTC_BUILTINS)
-        diag_hint(d, "libnvrtc-builtins.so.%d.%d has to be beside it, and memory to load it (ulimit "
-                     "-v)", n->major, n->minor);
+        diag_hint(d, "libnvrtc-builtins.so.%d.%d has to be beside it, with memory to load it",
+                  n->major, n->minor);
     return s;
 }
 

@@ -163,7 +163,8 @@ static void control_bytes_do_not_reach_the_terminal(void **state) {
                                               "bad\\x1bname:1:10: hint: \\x1b]0;title\n");
     /* C1, directions, an empty mark, bytes that are no UTF-8, half a sequence at the end.  */
     diag_error(&d, ST_TE, NULL,
-               place("\xc2\x9b" "2J\xe2\x80\xae\xe2\x81\xa6\xef\xbb\xbf\xff\x80\xc3\xa4!\xe2\x80", "!"),
+               place("\xc2\x9b" "2J\xe2\x80\xae\xe2\x81\xa6\xef\xbb\xbf\xff\x80\xc3\xa4!\xe2\x80",
+                     "!"),
                "\x9b\xc2\x85");
     assert_string_equal(render(&d, 1, false),
                         "x.te:1:18: error: \\x9b\\u0085\n"
