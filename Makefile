@@ -10,6 +10,7 @@
 #   make replay BASE=REV compare plans and sources of all cases with those of another commit
 #   make bench           construction figures over benchmarks/workloads; ARGS=...
 #   make gpu-kit         what benchmarks/gpu/run needs on a machine without a compiler
+#   make foreign         other projects' tests on the simulated driver; SUITE=... TINYGRAD=DIR
 #   make lint wc         rules of the house; sizes of the modules
 #   make nvrtc12         NVRTC 12.9 beside the newest one, for sm_70
 #   make install         PREFIX= DESTDIR= LIBDIR=
@@ -50,8 +51,8 @@ products := $(modules:%=$(BUILD)/lib%.a) $(if $(MODULES),,$(BUILD)/libroller.a \
 simdriver := $(if $(filter sim,$(modules)),$(BUILD)/simdriver/libcuda.so.1)
 products += $(simdriver)
 
-.PHONY: all run test test-long unit asan fuzz fuzzers golden replay bench gpu-kit lint wc setup \
-        nvrtc12 install clean
+.PHONY: all run test test-long unit asan fuzz fuzzers golden replay bench gpu-kit foreign lint wc \
+        setup nvrtc12 install clean
 .DELETE_ON_ERROR:
 
 all: $(products)
@@ -193,6 +194,16 @@ replay: all
 	@BUILD=$(BUILD) tools/replay $(BASE)
 bench: $(filter-out %/expressions,$(benchmarks))
 	@for b in $^; do $$b $(ARGS) || exit 1; done
+
+# Other projects' tests on the simulated driver (docs/foreign.md).  SUITE, MATCH, EVERY, JOBS and
+# LIMIT choose; TINYGRAD names a checkout.
+$(BUILD)/foreign/libnvJitLink.so.13: tests/foreign/nvjitlink.c
+	@mkdir -p $(@D)
+	$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libnvJitLink.so.13 -o $@ $< -ldl
+foreign: $(simdriver) $(BUILD)/foreign/libnvJitLink.so.13
+	@tests/foreign/setup $(BUILD)/foreign
+	@MATCH='$(MATCH)' EVERY='$(EVERY)' JOBS='$(JOBS)' LIMIT='$(LIMIT)' TINYGRAD='$(TINYGRAD)' \
+	    $(BUILD)/foreign/venv/bin/python tests/foreign/run.py $(BUILD) $(SUITE)
 
 # What runs on a machine that has neither jansson nor a compiler: tools with jansson inside,
 # libraries that find theirs beside them; and what is needed to build all of it there.
