@@ -1,12 +1,9 @@
 """Runs PTX on NumPy arrays through cuda.bindings: what the tests of compilers share."""
 import ctypes
-import os
 import unittest
 
 import numpy as np
 from cuda.bindings import driver
-
-PROFILES = {80: "a100", 90: "h200"}
 
 
 def call(function, *args):
@@ -51,10 +48,18 @@ class DeviceTest(unittest.TestCase):
     sm = 80
 
     def setUp(self):
-        os.environ["ROLLER_SIM_PROFILE"] = PROFILES[self.sm]
         call(driver.cuInit, 0)
-        self.context = call(driver.cuDevicePrimaryCtxRetain, call(driver.cuDeviceGet, 0))
-        call(driver.cuCtxSetCurrent, self.context)
+        devices = [call(driver.cuDeviceGet, k) for k in range(call(driver.cuDeviceGetCount))]
+        self.device = [d for d in devices if self.capability(d) == self.sm][0]
+        call(driver.cuCtxSetCurrent, call(driver.cuDevicePrimaryCtxRetain, self.device))
+
+    @staticmethod
+    def capability(device):
+        kinds = driver.CUdevice_attribute
+        major, minor = (call(driver.cuDeviceGetAttribute, kind, device) for kind in (
+            kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+            kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR))
+        return 10 * major + minor
 
     def launch(self, ptx, name, grid, block, shared, *args, cluster=1):
         """Launches a kernel and brings the arrays among its arguments back.

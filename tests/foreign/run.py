@@ -63,7 +63,7 @@ def environment(build, suite):
         "PYTHONPATH": HERE,
         "ROLLER_NVJITLINK": os.path.join(toolkit, "lib", "libnvJitLink.so.13"),
         "ROLLER_PROFILE_PATH": os.path.join(ROOT, "profiles"),
-        "ROLLER_SIM_PROFILE": "a100",
+        "ROLLER_SIM_PROFILE": "a100,h200",
         "CUDA_PATH": toolkit, "CUDA_HOME": toolkit,
         "NVRTC_PATH": os.path.join(toolkit, "lib", "libnvrtc.so.13"),
         "XDG_CACHE_HOME": os.path.join(build, "foreign", "cache"),
