@@ -1,14 +1,17 @@
 /* Which split runs next, and what it means when none can.  */
 #include "sim/warp.h"
 
-enum { POLL_ROUNDS = 16 };    /* what a round in which a block polled takes of the budget */
+enum {
+    POLL_ROUNDS = 16,         /* what a round in which a block polled takes of the budget */
+    PATIENCE = 16             /* rounds that lanes wait at a join while others run */
+};
 
 /* Runs every split of the warp that can run, once.  */
 static bool run_warp(SimWarp *w) {
     SimCluster *c = w->block->cluster;
     bool ran = false;
     int first = w->round++ % LANES;
-    if (w->waiting > 0) sim_release_joins(w);
+    if (w->waiting > 0) sim_release_joins(w, PATIENCE);
     for (int n = 0; n < LANES; n++) {
         int s = (first + n) % LANES;
         const SimSplit *x = &w->split[s];
@@ -39,6 +42,16 @@ static bool finished(const SimCluster *c) {
         if (c->block[b].n_live > 0) return false;
     }
     return true;
+}
+
+/* Nothing runs: whoever waits at a join goes on, since the others may wait for them.  */
+static bool release_all(SimCluster *c) {
+    bool any = false;
+    for (int n = 0; n < c->n_block * c->block[0].n_warp; n++) {
+        SimWarp *w = warp_of(c, n);
+        if (w->live && w->waiting > 0 && sim_release_joins(w, 0)) any = true;
+    }
+    return any;
 }
 
 /* A waiting split to tell of: barriers before everything else.  */
@@ -118,7 +131,7 @@ bool sim_cluster_run(SimCluster *c, uint64_t budget) {
         if (finished(c)) return true;
         if (stop && *stop) return true;
         check_limit(c);
-        if (!ran && !sim_async_force(c)) report_deadlock(c);
+        if (!ran && !sim_async_force(c) && !release_all(c)) report_deadlock(c);
         if (stopped(c)) return true;
     }
     return false;

@@ -105,17 +105,18 @@ void sim_exec_join(SimWarp *w, const SimInst *i, uint32_t active) {
     complete(w, at);
 }
 
-enum { PATIENCE = 16 };       /* rounds */
-
-void sim_release_joins(SimWarp *w) {
+bool sim_release_joins(SimWarp *w, int rounds) {
+    bool any = false;
     for (int j = 0; j < SIM_MAX_JOINS; j++) {
         SimJoin *x = &w->join[j];
-        if (!x->used || !x->arrived || w->round - x->since < PATIENCE) continue;
+        if (!x->used || !x->arrived || w->round - x->since < rounds) continue;
+        any = true;
         add_split(w, x->arrived, x->pc + 1, x->outer);
         x->expected &= ~x->arrived;
         x->arrived = 0;
         w->waiting--;
     }
+    return any;
 }
 
 void sim_diverge(SimWarp *w, uint32_t taken, uint32_t target, uint32_t join) {

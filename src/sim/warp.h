@@ -25,8 +25,9 @@ void sim_park(SimWarp *w, int barrier);
 /* Splits that wait at a barrier of the block become ready.  */
 void sim_wake_barrier(SimBlock *b, int barrier);
 
-/* Lanes that have waited long at a join go on without the others, who may be waiting for them.  */
-void sim_release_joins(SimWarp *w);
+/* Lanes that have waited at a join for so many rounds go on without the others, who may be waiting
+ * for them.  Whether there are any.  */
+bool sim_release_joins(SimWarp *w, int rounds);
 
 /* Runs a cluster until all its threads have ended, it stopped, or `budget` turns are over.  True
  * when it is finished.  */

@@ -192,6 +192,7 @@ LANE(table, lane % 4 == 1 ? 200 : lane % 4 == 2 ? 300 : 100)
 LANE(early, lane < 8 ? 1 : 2)
 LANE(lock_step, 32)
 LANE(handshake, lane == 0 ? 31 : (u32)lane)
+LANE(first_two, lane < 2 ? 7 : lane)
 
 static void divergence(void **state) {
     (void)state;
@@ -225,6 +226,9 @@ static void lanes_wait_for_each_other(void **state) {
          "E;\n"
          "GIVE: atom.shared.add.u32 %r3, [%r6], 1; E:",
          handshake},
+        /* Two lanes wait for the rest of the warp, which ends and does not wait for them.  */
+        {"mov.u32 %r0, %t; setp.gt.u32 %p0, %t, 1; @%p0 bra E; bar.warp.sync -1;\n"
+         "mov.u32 %r0, 7; E:", first_two},
     };
     CHECK(cases, 32);
 }
