@@ -1,4 +1,5 @@
-/* Calls: arguments, frames, registers of functions that call themselves, and the way back.  */
+/* Calls: arguments, frames, registers of functions that call themselves, and the way back; memory
+ * that a function takes from its stack.  */
 #include "sim/link.h"
 #include "sim/warp.h"
 #include <string.h>
@@ -40,8 +41,8 @@ static bool room(SimWarp *w, const SimInst *i, uint32_t lanes, uint32_t bytes) {
     int64_t wider = w->local_bytes;
     while (wider < need) wider *= 2;
     if (wider > STACK_MOST) {
-        sim_fault(w, SIM_BAD_JUMP, i, deepest, "the calls are nested so deeply that the thread's "
-                  "stack is longer than %d bytes", STACK_MOST);
+        sim_fault(w, SIM_BAD_JUMP, i, deepest, "the thread's stack becomes longer than %d bytes",
+                  STACK_MOST);
         return false;
     }
     fill(w, wider);
@@ -193,4 +194,55 @@ void sim_exec_frame_address(SimWarp *w, const SimInst *i, uint32_t active) {
         if (i->flags) sim_u64(w, i->d)[l] = base[l] + (uint64_t)i->offset;
         else sim_u32(w, i->d)[l] = base[l] + (uint32_t)i->offset;
     }
+}
+
+/* ---- alloca ---- */
+
+static void exec_alloca(SimWarp *w, const SimInst *i, uint32_t active) {
+    bool wide = i->opnd[0].bits == 64;
+    uint32_t align = i->arg;
+    SIM_EACH(l, active) {
+        uint64_t bytes = wide ? sim_u64(w, i->a)[l] : sim_u32(w, i->a)[l];
+        uint32_t at = (w->stack[l] + align - 1) / align * align;
+        if (bytes > STACK_MOST) bytes = STACK_MOST + 1;
+        uint32_t end = (at + (uint32_t)bytes + 15) / 16 * 16;
+        if (!room(w, i, 1u << l, end - w->stack[l])) return;
+        w->stack[l] = end;
+        if (wide) sim_u64(w, i->d)[l] = at;
+        else sim_u32(w, i->d)[l] = at;
+    }
+}
+
+static void exec_stacksave(SimWarp *w, const SimInst *i, uint32_t active) {
+    SIM_EACH(l, active) {
+        if (i->opnd[0].bits == 64) sim_u64(w, i->d)[l] = w->stack[l];
+        else sim_u32(w, i->d)[l] = w->stack[l];
+    }
+}
+
+static void exec_stackrestore(SimWarp *w, const SimInst *i, uint32_t active) {
+    SIM_EACH(l, active) {
+        uint64_t to = i->opnd[0].bits == 64 ? sim_u64(w, i->d)[l] : sim_u32(w, i->d)[l];
+        if (to > w->stack[l] || to % 16) {
+            sim_fault(w, SIM_BAD_JUMP, i, l, "restores the stack to 0x%llx, where it never was",
+                      (unsigned long long)to);
+            return;
+        }
+        w->stack[l] = (uint32_t)to;
+    }
+}
+
+SimExec *sim_pick_stack(SimPick *k) {
+    PtxType t = sim_take_type(k);
+    if (t != PTX_U32 && t != PTX_U64) return sim_pick_fail(k, "needs .u32 or .u64");
+    int bits = sim_type_bits(t);
+    if (!sim_want_bits(k, 0, bits)) return NULL;
+    if (k->p->op != OP_ALLOCA) return k->p->op == OP_STACKSAVE ? exec_stacksave : exec_stackrestore;
+    const PtxOpnd *align = k->p->n_opnd > 2 ? &k->p->opnd[2] : NULL;
+    int64_t a = align ? align->offset : 8;
+    if ((align && align->kind != OPND_INT) || a < 1 || a > 1024 || (a & (a - 1))) {
+        return sim_pick_fail(k, "needs an alignment of a power of two up to 1024");
+    }
+    k->i->arg = (uint16_t)a;
+    return sim_want_bits(k, 1, bits) ? exec_alloca : NULL;
 }

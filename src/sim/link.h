@@ -88,7 +88,8 @@ typedef struct {
     Slot link;                /* where its return address is kept */
     uint32_t *start;          /* code index of every instruction, and of the end */
     bool *joins;              /* whether an instruction is a reconvergence point */
-    bool recursive;           /* may call itself, or be called by what it calls */
+    bool recursive;           /* may call itself, or be called by what it calls; or its stack
+                               * grows while it runs */
 } SimUnitCode;
 
 typedef struct {

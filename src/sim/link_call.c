@@ -80,6 +80,10 @@ void sim_link_units(SimLink *k, const PtxFunc *kernel) {
         for (size_t e = 0; e < f->n_inst; e++) {
             const PtxFunc *to = NULL;
             while ((to = next_callee(k->l.m, &f->inst[e], to))) add_unit(k, to);
+            PtxOp op = f->inst[e].op;
+            if (op != OP_ALLOCA && op != OP_STACKSAVE && op != OP_STACKRESTORE) continue;
+            k->l.kernel->stack = true;       /* what it takes goes back with its frame */
+            k->unit[n].recursive = n > 0;
         }
     }
     for (size_t n = 1; n < k->n_unit; n++) reach(k, &k->unit[n]);

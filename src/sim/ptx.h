@@ -163,6 +163,18 @@ static inline bool ptx_has(const PtxMods *m, PtxMod mod) {
     X(BMSK, "bmsk", ALU, integer, "dss")                                                           \
     X(DP4A, "dp4a", IMAD, integer, "dsss")                                                         \
     X(DP2A, "dp2a", IMAD, integer, "dsss")                                                         \
+    X(VADD4, "vadd4", ALU, video, "dsss")                                                          \
+    X(VSUB4, "vsub4", ALU, video, "dsss")                                                          \
+    X(VAVRG4, "vavrg4", ALU, video, "dsss")                                                        \
+    X(VABSDIFF4, "vabsdiff4", ALU, video, "dsss")                                                  \
+    X(VMIN4, "vmin4", ALU, video, "dsss")                                                          \
+    X(VMAX4, "vmax4", ALU, video, "dsss")                                                          \
+    X(VADD2, "vadd2", ALU, video, "dsss")                                                          \
+    X(VSUB2, "vsub2", ALU, video, "dsss")                                                          \
+    X(VAVRG2, "vavrg2", ALU, video, "dsss")                                                        \
+    X(VABSDIFF2, "vabsdiff2", ALU, video, "dsss")                                                  \
+    X(VMIN2, "vmin2", ALU, video, "dsss")                                                          \
+    X(VMAX2, "vmax2", ALU, video, "dsss")                                                          \
     X(AND, "and", ALU, integer, "dss")                                                             \
     X(OR, "or", ALU, integer, "dss")                                                               \
     X(XOR, "xor", ALU, integer, "dss")                                                             \
@@ -195,6 +207,9 @@ static inline bool ptx_has(const PtxMods *m, PtxMod mod) {
     X(APPLYPRIORITY, "applypriority", LSU, hint, "ms")                                             \
     X(DISCARD, "discard", LSU, hint, "ms")                                                         \
     X(CREATEPOLICY, "createpolicy", ALU, hint, "*")                                                \
+    X(ALLOCA, "alloca", ALU, stack, "ds/s")                                                        \
+    X(STACKSAVE, "stacksave", ALU, stack, "d")                                                     \
+    X(STACKRESTORE, "stackrestore", ALU, stack, "s")                                               \
     X(CVTA, "cvta", ALU, address, "ds")                                                            \
     X(ISSPACEP, "isspacep", ALU, address, "ds")                                                    \
     X(ATOM, "atom", LSU, atom, "dms/ss")                                                           \
@@ -290,6 +305,8 @@ typedef enum {
     X(AGGR_SMEM, "%aggr_smem_size", U32) X(RESERVED_SMEM_BEGIN, "%reserved_smem_offset_begin", U32)\
     X(RESERVED_SMEM_END, "%reserved_smem_offset_end", U32)                                         \
     X(RESERVED_SMEM_CAP, "%reserved_smem_offset_cap", U32)                                         \
+    X(RESERVED_SMEM_0, "%reserved_smem_offset_0", U32)                                             \
+    X(RESERVED_SMEM_1, "%reserved_smem_offset_1", U32)                                             \
     X(CURRENT_GRAPH_EXEC, "%current_graph_exec", U64)
 typedef enum {
 #define X(id, text, type) SREG_##id,

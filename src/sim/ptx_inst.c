@@ -167,6 +167,9 @@ static bool name_operand(PtxParser *p, PtxOp op, PtxOpnd *o) {
     } else if (op == OP_BRA || op == OP_BRX) {
         o->kind = op == OP_BRA ? OPND_LABEL : OPND_TABLE;
         o->name = arena_strndup(p->arena, s, n);
+    } else if (s[0] == '%') {                /* a special register of a newer ISA */
+        p->unknown = arena_printf(p->arena, "no register, variable or label '%.*s'", (int)n, s);
+        o->kind = OPND_NONE;
     } else {
         return sim_lex_error(x, "no register, variable or label '%.*s'", (int)n, s);
     }
@@ -273,7 +276,13 @@ bool sim_ptx_inst(PtxParser *p, int guard, bool guard_not) {
     if (!decode_opcode(p, &i)) return false;
     if (i.op == OP_LD) i.unused = p->unused;
     p->unused = 0;
+    p->unknown = NULL;
     if (i.op == OP_UNKNOWN ? !sim_ptx_skip_statement(p) : !operands(p, &i)) return false;
+    if (p->unknown) {
+        i.op = OP_UNKNOWN;
+        i.why = p->unknown;
+        i.n_opnd = 0;
+    }
     PtxFunc *f = p->f;
     f->inst = arena_grow(p->arena, f->inst, &f->cap_inst, f->n_inst + 1, sizeof *f->inst);
     f->inst[f->n_inst++] = i;

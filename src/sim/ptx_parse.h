@@ -55,6 +55,7 @@ typedef struct {
     PtxUse *use;
     size_t n_use, cap_use;
     int cu_file, cu_line;     /* of the last .loc */
+    const char *unknown;      /* an operand of the instruction that nobody knows; else NULL */
     uint32_t unused;          /* bytes that the next load does not need, by a pragma before it */
     PtxWord *words;
 } PtxParser;

@@ -122,9 +122,43 @@ static void wrong_calls(void **state) {
     }
 }
 
-/* ---- what is not known ---- */
+/* ---- alloca ---- */
 
 static u32 same(u32 t) { return t; }
+
+static u32 sum_of_squares(u32 t) {
+    u32 v = 0;
+    for (u32 k = 0; k < t; k++) v += k * k;
+    return v;
+}
+
+/* i values on the stack, then their sum; the function gives its memory back when it returns: 512 KB
+ * would not do for all of the calls.  */
+#define SQUARES                                                                                    \
+    UNARY("f", "cvt.u64.u32 %l1, %r1;\nshl.b64 %l1, %l1, 2;\nadd.u64 %l1, %l1, 4096;\n"            \
+               "alloca.u64 %l2, %l1, 16;\nmov.u64 %l3, %l2;\nmov.b32 %r3, 0;\nA:\n"                \
+               "setp.ge.u32 %p1, %r3, %r1;\n@%p1 bra B;\nmul.lo.u32 %r4, %r3, %r3;\n"             \
+               "st.local.b32 [%l3], %r4;\nadd.u64 %l3, %l3, 4;\nadd.u32 %r3, %r3, 1;\nbra A;\n"   \
+               "B:\nmov.b32 %r2, 0;\nC:\nsetp.eq.u64 %p1, %l3, %l2;\n@%p1 bra D;\n"              \
+               "sub.u64 %l3, %l3, 4;\nld.local.b32 %r4, [%l3];\nadd.u32 %r2, %r2, %r4;\nbra C;\n" \
+               "D:\n")
+
+static void memory_of_the_stack(void **state) {
+    (void)state;
+    values(PTX_HEAD SQUARES KERNEL "mov.b32 %r9, 0;\nAGAIN:\nmov.b32 %r1, %t;\n" PASS
+           "call (o), f, (i);\n" TAKE "add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p0, %r9, 200;\n"
+           "@%p0 bra AGAIN;\n" END, sum_of_squares);
+    values(PTX_HEAD KERNEL "mov.b32 %r9, 0;\nAGAIN:\nstacksave.u64 %l1;\nalloca.u64 %l2, 8000;\n"
+           "st.local.b32 [%l2+7996], %t;\nld.local.b32 %r2, [%l2+7996];\nstackrestore.u64 %l1;\n"
+           "add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p0, %r9, 200;\n@%p0 bra AGAIN;\n" END, same);
+    PtxRun r;
+    run_open(&r);
+    run_memory(&r, NULL, 128);
+    run_faulty(&r, PTX_HEAD KERNEL "AGAIN:\nalloca.u64 %l2, 8000;\nbra AGAIN;\n}\n", SIM_BAD_JUMP);
+    run_close(&r);
+}
+
+/* ---- what is not known ---- */
 
 #define UNKNOWN                                                                                    \
     ".extern .func (.param .b32 o) elsewhere(.param .b32 i);\n"                                    \
@@ -139,6 +173,7 @@ static void unreached(void **state) {
         "@!%p0 bra OVER;\n" PASS "call (o), elsewhere, (i);\n" TAKE "OVER:\n",
         "@%p0 tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f0}, [t, {%f0, %f1}];\n",
         "@%p0 add.sat.u32 %r1, %tid.x, %laneid;\n",
+        "@%p0 mov.u32 %r1, %a_register_to_come;\n",
     };
     for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
         Arena *a = arena_create(NULL);
@@ -253,6 +288,7 @@ static void assert_of_kernels(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_address),        cmocka_unit_test(recursive),
+        cmocka_unit_test(memory_of_the_stack),
         cmocka_unit_test(wrong_calls),       cmocka_unit_test(unreached),
         cmocka_unit_test(printf_of_kernels), cmocka_unit_test(assert_of_kernels),
     };

@@ -2,10 +2,12 @@
 /* Integer instructions against plain C.  */
 #include "conform.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -324,6 +326,36 @@ static u64 half_sum(u64 a, u64 b, u64 c, bool sa, bool sb, int high) {
     }
     return c;
 }
+/* Four bytes or two halves at a time; how: + - average (rounded up), distance, < >.  */
+static u64 lanes_of(u64 a, u64 b, u64 c, char how, int width, bool is_signed, bool sat, bool sum) {
+    u64 out = 0, mask = ((u64)1 << width) - 1;
+    s64 high = is_signed ? (s64)(mask >> 1) : (s64)mask, low = is_signed ? -high - 1 : 0;
+    for (int at = 0; at < 32; at += width) {
+        s64 x = (s64)(a >> at & mask), y = (s64)(b >> at & mask), v;
+        if (is_signed && x > high) x -= (s64)mask + 1;
+        if (is_signed && y > high) y -= (s64)mask + 1;
+        v = how == '+'   ? x + y
+            : how == '-' ? x - y
+            : how == 'd' ? llabs(x - y)
+            : how == 'm' ? (s64)floor(((double)(x + y) + (x + y >= 0)) / 2)
+            : how == '<' ? (x < y ? x : y)
+                         : (x > y ? x : y);
+        if (sat && v > high) v = high;
+        if (sat && v < low) v = low;
+        c += (u64)v;
+        out |= ((u64)v & mask) << at;
+    }
+    return sum ? c : out;
+}
+WANT(vabsdiff4_sum, lanes_of(a, b, c, 'd', 8, false, false, true))
+WANT(vabsdiff4_u, lanes_of(a, b, c, 'd', 8, false, false, false))
+WANT(vadd4_s_sat, lanes_of(a, b, c, '+', 8, true, true, false))
+WANT(vsub4_u, lanes_of(a, b, c, '-', 8, false, false, false))
+WANT(vavrg4_s, lanes_of(a, b, c, 'm', 8, true, false, false))
+WANT(vmin4_s, lanes_of(a, b, c, '<', 8, true, false, false))
+WANT(vmax2_u, lanes_of(a, b, c, '>', 16, false, false, false))
+WANT(vadd2_u_sat, lanes_of(a, b, c, '+', 16, false, true, false))
+WANT(vsub2_s_sum, lanes_of(a, b, c, '-', 16, true, false, true))
 WANT(dp4a_uu, byte_sum(a, b, c, false, false))
 WANT(dp4a_us, byte_sum(a, b, c, false, true))
 WANT(dp4a_su, byte_sum(a, b, c, true, false))
@@ -463,6 +495,15 @@ static void bits(void **state) {
         {"bfe.s64 d, a, b, c;", "llss", bfe_s64},
         {"bfi.b32 d, a, b, c, 11;", "rrrs", bfi_32},
         {"bfi.b64 d, a, b, c, 40;", "llls", bfi_64},
+        {"vabsdiff4.u32.u32.u32.add d, a, b, c;", "rrrr", vabsdiff4_sum},
+        {"vabsdiff4.u32.u32.u32 d, a, b, c;", "rrrr", vabsdiff4_u},
+        {"vadd4.s32.s32.s32.sat d, a, b, c;", "rrrr", vadd4_s_sat},
+        {"vsub4.u32.u32.u32 d, a, b, c;", "rrrr", vsub4_u},
+        {"vavrg4.s32.s32.s32 d, a, b, c;", "rrrr", vavrg4_s},
+        {"vmin4.s32.s32.s32 d, a, b, c;", "rrrr", vmin4_s},
+        {"vmax2.u32.u32.u32 d, a, b, c;", "rrrr", vmax2_u},
+        {"vadd2.u32.u32.u32.sat d, a, b, c;", "rrrr", vadd2_u_sat},
+        {"vsub2.s32.s32.s32.add d, a, b, c;", "rrrr", vsub2_s_sum},
         {"dp4a.u32.u32 d, a, b, c;", "rrrr", dp4a_uu},
         {"dp4a.u32.s32 d, a, b, c;", "rrrr", dp4a_us},
         {"dp4a.s32.u32 d, a, b, c;", "rrrr", dp4a_su},
