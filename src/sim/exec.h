@@ -145,7 +145,7 @@ bool sim_want_bits(SimPick *k, int operand, int bits);
 SimExec *sim_pick_fail(SimPick *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The families of PTX_OPS.  */
-SimPickFn sim_pick_video, sim_pick_stack;
+SimPickFn sim_pick_video, sim_pick_stack, sim_pick_wmma;
 SimPickFn sim_pick_control, sim_pick_move, sim_pick_compare, sim_pick_arith, sim_pick_integer,
     sim_pick_real, sim_pick_cvt, sim_pick_memory, sim_pick_hint, sim_pick_address, sim_pick_atom,
     sim_pick_fence, sim_pick_warp, sim_pick_barrier;

@@ -268,6 +268,11 @@ static inline bool ptx_has(const PtxMods *m, PtxMod mod) {
     X(STMATRIX, "stmatrix", LSU, matrix, "ms")                                                     \
     X(MOVMATRIX, "movmatrix", SHFL, matrix, "ds")                                                  \
     X(MMA, "mma", TENSOR, mma, "dsss/ssssss")                                                      \
+    X(WMMA_LOAD_A, "wmma.load.a", LSU, wmma, "dm/s")                                               \
+    X(WMMA_LOAD_B, "wmma.load.b", LSU, wmma, "dm/s")                                               \
+    X(WMMA_LOAD_C, "wmma.load.c", LSU, wmma, "dm/s")                                               \
+    X(WMMA_STORE, "wmma.store.d", LSU, wmma, "ms/s")                                               \
+    X(WMMA_MMA, "wmma.mma", TENSOR, wmma, "dsss")                                                  \
     X(WGMMA, "wgmma.mma_async", TENSOR, wgmma, "rsss/ssss")                                        \
     X(WGMMA_FENCE, "wgmma.fence", CONTROL, wgmma, "")                                              \
     X(WGMMA_COMMIT, "wgmma.commit_group", CONTROL, wgmma, "")                                      \
