@@ -2,15 +2,6 @@
 
 /* Reads of neighbouring elements, made as vectors before the elements are evaluated.  */
 
-/* Is every subscript inside without any condition?  */
-static bool always_inside(const Kernel *k, const TeStmt *s, const Access *x) {
-    const TeTensor *t = &k->cg->te->tensor[x->tensor];
-    for (int d = 0; d < t->rank; d++) {
-        if (access_leaves(s, x->read->args[d], &x->sub[d], &t->shape[d])) return false;
-    }
-    return true;
-}
-
 static void load_vector(Kernel *k, int stmt, const Access *x, int width) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
@@ -63,7 +54,7 @@ static bool whole_pieces(const Kernel *k, int stmt, const Access *x, int width) 
         return false;
     for (int d = 0; d < t->rank; d++) {
         int64_t step = x->sub[d].coef[j];
-        if (step == 0 || !access_leaves(s, x->read->args[d], &x->sub[d], &t->shape[d])) continue;
+        if (step == 0 || !x->guard[d]) continue;
         if (step != 1 || te_extent_unit(&t->shape[d]) % width != 0 ||
             !is_multiple(s, &x->sub[d], j, width))
             return false;
@@ -74,13 +65,12 @@ static bool whole_pieces(const Kernel *k, int stmt, const Access *x, int width) 
 /* Is piece p inside?  */
 static const char *piece_test(Kernel *k, int stmt, const Access *x, int width) {
     Cg *cg = k->cg;
-    const TeStmt *s = &cg->te->stmt[stmt];
     const TeTensor *t = &cg->te->tensor[x->tensor];
     CgPoint first = elements_point(k, stmt, true);
     const char *test = NULL;
     int j = along(k, stmt);
     for (int d = 0; d < t->rank; d++) {
-        if (!access_leaves(s, x->read->args[d], &x->sub[d], &t->shape[d])) continue;
+        if (!x->guard[d]) continue;
         const char *sub = cg_expr(&first, x->read->args[d], TE_I64);
         if (x->sub[d].coef[j]) sub = cg_text(cg, "%s + p * %d", sub, width);
         const char *one = cg_text(cg, "%s >= 0 && %s < %s", sub, sub,
@@ -129,7 +119,7 @@ void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e) {
         access_read(k->cg->te, s, reads.at[i], &x);
         if (have || !x.affine) continue;
         int width = elements_width(k, stmt, &x);
-        if (width > 1 && always_inside(k, s, &x)) {
+        if (width > 1 && !access_guarded(k->cg->te, &x)) {
             load_vector(k, stmt, &x, width);
             continue;
         }

@@ -55,7 +55,7 @@ static bool same_payload(const TeExpr *x, const TeExpr *y) {
     case TE_SIZE:
     case TE_INDEX:
     case TE_SCALAR: return x->v.ref == y->v.ref;
-    case TE_READ: return x->v.ref == y->v.ref && x->checked == y->checked && !x->other == !y->other;
+    case TE_READ: return x->v.ref == y->v.ref && x->inside == y->inside && !x->other == !y->other;
     case TE_CALL: return x->v.fn == y->v.fn;
     default: return true;
     }
@@ -175,20 +175,31 @@ static int walk(Survey *s, const TeExpr *root) {
     return seen(s, root);
 }
 
+/* Is e all that a statement evaluates, so that a read stands below its conditions?  */
+static bool is_whole(const CgPoint *at, const TeExpr *e) {
+    const TeExpr *rhs = at->stmt ? at->stmt->rhs : NULL;
+    return rhs && (e == rhs || (rhs->kind == TE_REDUCE && e == rhs->args[0]));
+}
+
+bool survey_tests(const Survey *s, const TeExpr *read) {
+    if (read->inside == TE_INSIDE_GIVEN) return s->force || !s->whole;
+    return s->force || !te_always_inside(read);
+}
+
 /* Subscripts that are tested appear twice in the text.  */
-static bool tests_subscripts(const TeExpr *e) {
-    return e->kind == TE_READ && (e->other || e->checked);
+static bool tests_subscripts(const Survey *s, const TeExpr *e) {
+    return e->kind == TE_READ && survey_tests(s, e);
 }
 
 void survey(Survey *s, const CgPoint *at, const TeExpr *e, int *root) {
-    *s = (Survey){.at = at, .cg = at->cg};
+    *s = (Survey){.at = at, .cg = at->cg, .whole = is_whole(at, e)};
     grow_tables(s);
     *root = walk(s, e);
     for (int i = 0; i < s->n_value; i++) {
         Value *v = &s->value[i];
         value_range(s, v);
         for (int k = 0; k < v->n_child; k++)
-            s->value[v->child[k]].uses += tests_subscripts(v->e) && k < v->e->n_args ? 2 : 1;
+            s->value[v->child[k]].uses += tests_subscripts(s, v->e) && k < v->e->n_args ? 2 : 1;
     }
 }
 

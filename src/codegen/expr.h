@@ -28,8 +28,11 @@ typedef struct {
     size_t slots, filled;
     int *bucket;              /* values by structure: another, of slots entries */
     bool force;               /* printing what a condition may have kept from being evaluated */
+    bool whole;               /* the conditions of the statement are all there */
 } Survey;
 
+/* Is the place of a read tested where it is printed?  */
+bool survey_tests(const Survey *s, const TeExpr *read);
 void survey(Survey *s, const CgPoint *at, const TeExpr *e, int *root);
 /* Fills lo, hi, wraps, narrow from the children's.  */
 void value_range(const Survey *s, Value *v);

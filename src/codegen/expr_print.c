@@ -161,7 +161,7 @@ static const char *element(Survey *s, const Value *v) {
 static const char *read(Survey *s, const Value *v) {
     const TeExpr *e = v->e;
     const char *tests = NULL;
-    bool tested = e->other || e->checked || s->force;
+    bool tested = survey_tests(s, e);
     for (int k = 0; k < e->n_args && tested; k++) tests = test_subscript(s, v, k, tests);
     TeDtype stored = te_dtype_compute(s->cg->te->tensor[e->v.ref].dtype);
     const char *x = cg_convert(s->cg, e->type, stored, element(s, v));

@@ -43,14 +43,18 @@ static const char *joined(const Cg *cg, const char *x, const char *y) {
     return x && y ? cg_text(cg, "%s && %s", x, y) : x ? x : y;
 }
 
+/* Whether there is a chunk i is asked first: tables have no entry for others.  */
 static void load_copies(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    const char *source = address_source(k, s);
-    const char *test = joined(cg, address_live(k, s), address_test(k, s));
-    if (test) cg_line(cg, "%c_reg[i] = {};", s->id);
+    const char *live = address_live(k, s);
+    if (live) cg_line(cg, "%c_reg[i] = {};", s->id);
+    if (live) cg_open(cg, "if (%s)", live);
+    const char *source = address_source(k, s), *test = address_test(k, s);
+    if (test && !live) cg_line(cg, "%c_reg[i] = {};", s->id);
     if (in_words(s)) source = cg_text(cg, "reinterpret_cast<const unsigned *>(%s)", source);
     cg_line(cg, "%s%s%s%c_reg[i] = rl_load<%d>(%s);", test ? "if (" : "", test ? test : "",
             test ? ") " : "", s->id, register_count(s), source);
+    if (live) cg_close(cg);
 }
 
 /* The operand's expression at (mn, kk) of the tile that begins at `k_first`, assigned to `to`.  */

@@ -32,7 +32,7 @@ static int subscript_width(const TeExpr *e, int index, int vec) {
 static int read_width(const Te *te, const TeExpr *read, int index, int vec, int align) {
     const TeTensor *t = &te->tensor[read->v.ref];
     int width = 1, run = -1, bound = align < ACCESS_BYTES ? align : ACCESS_BYTES;
-    if (read->other || read->checked) return 0;
+    if (!te_always_inside(read)) return 0;
     for (int d = 0; d < t->rank; d++) {
         int w = subscript_width(read->args[d], index, vec);
         if (w == 0 || (w > 1 && (run >= 0 || t->stride[d].value != 1))) return 0;

@@ -87,7 +87,7 @@ static bool is_regular(const Te *te, const RowGroup *g, int i, const TeExpr *rea
     const TeStmt *frame = frame_of(te, g);
     int made = row_group_maker(te, g, read->v.ref);
     if (made >= 0 && g->role[made] != ROW_MAP) return false;
-    if (read->checked || g->role[i] == ROW_SCALAR) return false;
+    if (g->role[i] == ROW_SCALAR) return false;
     read_in_frame(te, g, i, read, x);
     return x->affine && !access_guarded(te, x) && rtile_row_step(frame, x) != 0 &&
            (made >= 0 || moves(frame, &x->offset, frame->n_left, frame->n_index));

@@ -132,7 +132,7 @@ static bool is_along(const Problem *p, const Access *a, int d) {
 }
 
 static Outside outside_of(const TeExpr *read) {
-    return read->other ? OUTSIDE_ELSE : read->checked ? OUTSIDE_ZERO : OUTSIDE_NEVER;
+    return read->other ? OUTSIDE_ELSE : te_always_inside(read) ? OUTSIDE_NEVER : OUTSIDE_ZERO;
 }
 
 /* Is the read one of the draft's, the sliding dimensions aside?  */

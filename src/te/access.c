@@ -194,7 +194,7 @@ bool access_leaves(const TeStmt *s, const TeExpr *sub, const Affine *f, const Te
 
 void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out) {
     const TeTensor *t = &te->tensor[read->v.ref];
-    bool tested = read->other || read->checked;
+    bool tested = !te_always_inside(read);
     *out = (Access){.read = read, .tensor = read->v.ref, .affine = true};
     for (int d = 0; d < t->rank; d++) {
         out->uses |= access_uses(read->args[d]);

@@ -110,7 +110,8 @@ static bool provable(Polys *ps, const Poly *p, const Facts *f, int depth) {
     return false;
 }
 
-typedef enum { INSIDE, BELOW, ABOVE } Side;
+/* GIVEN: inside where the conditions hold.  */
+typedef enum { INSIDE, GIVEN, BELOW, ABOVE } Side;
 
 static Side side(Op *op, const TeExpr *sub, const TeExtent *dim, const Facts *f) {
     Polys *ps = &op->f->polys;
@@ -129,7 +130,8 @@ static Side side_at_all(Op *op, const TeExpr *sub, const TeExtent *dim, const Co
     if (s == INSIDE || !conds) return s;
     for (const Cond *c = conds; c; c = c->outer) add_facts(op, &facts, c->e, c->truth);
     narrow(&op->f->polys, &facts);
-    return side(op, sub, dim, &facts);
+    s = side(op, sub, dim, &facts);
+    return s == INSIDE ? GIVEN : s;
 }
 
 static bool runs(const TeStmt *s, const TeExpr *sub) {
@@ -186,19 +188,23 @@ static Side read_side(Op *op, const TeExpr *e, int d, const Cond *conds, Interva
 static void read_check(Op *op, TeExpr *e, const Cond *conds) {
     Front *f = op->f;
     const char *name = op->te->tensor[e->v.ref].name;
-    for (int d = 0; d < e->n_args && !e->checked; d++) {
+    for (int d = 0; d < e->n_args && e->inside != TE_INSIDE_TESTED; d++) {
         Interval at;
         if (!runs(op->cur, e->args[d])) continue;
         Side s = read_side(op, e, d, conds, &at);
         if (s == INSIDE) continue;
+        if (s == GIVEN) {
+            e->inside = TE_INSIDE_GIVEN;
+            continue;
+        }
         if (conds && f->diag->count == DIAG_MAX) {
-            e->checked = true;
+            e->inside = TE_INSIDE_TESTED;
             continue;
         }
         const char *text = outside_text(op, e, d, s, at);
         if (conds) {
             diag_warning(f->diag, "bounds", place(f, e->pos), "%s; outside it gives 0", text);
-            e->checked = true;
+            e->inside = TE_INSIDE_TESTED;
         } else {
             complain(f, "bounds", e->pos, "%s", text);
             hint(f, "write (%s[...] else 0) if padding is meant", name);

@@ -49,7 +49,7 @@ static bool lies_in_columns(const Columns *c, const TeStmt *s, const TeExpr *rea
     Access x;
     bool contiguous = false;
     access_read(c->te, s, read, &x);
-    if (!x.affine || read->checked)
+    if (!x.affine)
         return false;
     for (int d = 0; d < t->rank; d++) {
         int moving = 0;

@@ -18,7 +18,7 @@ static bool spread_reads(const Te *te, int k, const TeExpr *e, int tensor, int d
     const TeStmt *s = &te->stmt[k];
     if (e->kind == TE_READ && e->v.ref == tensor) {
         const TeExpr *sub = e->args[dim];
-        if (e->other || e->checked || sub->kind != TE_INDEX ||
+        if (!te_always_inside(e) || sub->kind != TE_INDEX ||
             !te_extent_same(&s->index[sub->v.ref].hi, &te->tensor[tensor].shape[dim]) ||
             !spread_index(te, k, sub->v.ref, c))
             return false;

@@ -112,7 +112,7 @@ static bool is_boolean(const TeExpr *e, bool v) {
 
 /* Does the condition around e keep some read inside its tensor?  */
 static bool needs_condition(const TeExpr *e) {
-    if (e->kind == TE_READ && e->checked)
+    if (e->kind == TE_READ && e->inside != TE_INSIDE_ALWAYS)
         return true;
     for (int i = 0; i < e->n_args; i++) {
         if (needs_condition(e->args[i]))

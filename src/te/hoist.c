@@ -133,15 +133,15 @@ static void renumber(TeExpr *e, const uint8_t *to) {
 }
 
 /* Reads that a condition around the reduction kept inside get a condition of their own.  */
-static void guard_reads(Norm *n, const TeStmt *s, TeExpr *e) {
-    if (e->kind == TE_READ && !e->other && (e->checked || !normalize_inside(n->te, s, e))) {
+static void guard_reads(Norm *n, TeExpr *e) {
+    if (e->kind == TE_READ && !e->other && !te_always_inside(e)) {
         e->other = te_expr_zero(n->a, e->type, e->pos);
-        e->checked = false;
+        e->inside = TE_INSIDE_ALWAYS;
     }
     for (int i = 0; i < e->n_args; i++)
-        guard_reads(n, s, e->args[i]);
+        guard_reads(n, e->args[i]);
     if (e->other)
-        guard_reads(n, s, e->other);
+        guard_reads(n, e->other);
 }
 
 static TeExtent extent_product(Norm *n, const TeExtent *x, const TeExtent *y, uint32_t pos) {
@@ -247,7 +247,7 @@ static Status hoist(Norm *n, const Te *in, const TeStmt *s, int origin, TeExpr *
     if (n->te->n_stmt >= TE_MAX_STMTS - 1)
         return too_many(n, in, reduce->pos, "more than 256 statements after splitting reductions");
     if (branch)
-        guard_reads(n, s, reduce);
+        guard_reads(n, reduce);
 
     n->te->tensor[tensor] = (TeTensor){.role = TE_TEMP, .dtype = reduce->type, .rank = rank,
                                         .pos = reduce->pos};

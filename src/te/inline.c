@@ -62,7 +62,7 @@ static bool uses_approximable(const TeExpr *e) {
  * no more permissive arithmetic around it than where t was computed.  */
 static bool replaceable(const Norm *n, const TeStmt *made, const TeStmt *s, const TeExpr *e) {
     if (e->kind == TE_READ && e->v.ref == made->tensor) {
-        if (e->other || e->checked || !normalize_inside(n->te, s, e))
+        if (!te_always_inside(e) || !normalize_inside(n->te, s, e))
             return false;
         for (int d = 0; d < e->n_args; d++) {
             if (reads_of(e->args[d], made->tensor) > 0)

@@ -274,11 +274,12 @@ static void bound_body(Norm *n, TeStmt *s, const Range *r) {
 static void guard_reads(Norm *n, const TeStmt *s, TeExpr *e, uint32_t indices) {
     for (int i = 0; i < e->n_args; i++) guard_reads(n, s, e->args[i], indices);
     if (e->other) guard_reads(n, s, e->other, indices);
-    if (e->kind != TE_READ || e->other || !(access_uses(e) & indices) ||
-        (!e->checked && normalize_inside(n->te, s, e)))
+    bool moved = access_uses(e) & indices;
+    if (e->kind != TE_READ || e->other ||
+        (te_always_inside(e) && (!moved || normalize_inside(n->te, s, e))))
         return;
     e->other = te_expr_zero(n->a, e->type, e->pos);
-    e->checked = false;
+    e->inside = TE_INSIDE_ALWAYS;
 }
 
 static void shorten_sum(Norm *n, int k, const Phase *x, const Cut *c) {

@@ -86,7 +86,7 @@ static int last_needed(const Rows *r, int k) {
 static bool bind_read(const Te *te, const TeStmt *s, const TeExpr *read, const uint8_t *to,
                       uint8_t *axis) {
     const TeTensor *t = &te->tensor[read->v.ref];
-    if (read->other || read->checked)
+    if (!te_always_inside(read))
         return false;
     for (int d = 0; d < t->rank; d++) {
         const TeExpr *sub = read->args[d];

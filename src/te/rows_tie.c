@@ -26,7 +26,7 @@ static bool same_leaf(const Pair *p, const TeExpr *x, const TeExpr *y) {
 /* Do two expressions of statements that run over the same rows have the same value everywhere?  */
 static bool same(const Pair *p, const TeExpr *x, const TeExpr *y) {
     if (x->kind != y->kind || x->type != y->type || x->n_args != y->n_args ||
-        x->checked != y->checked || !x->other != !y->other || !same_leaf(p, x, y))
+        x->inside != y->inside || !x->other != !y->other || !same_leaf(p, x, y))
         return false;
     if (x->other && !same(p, x->other, y->other))
         return false;

@@ -10,7 +10,7 @@ static bool is_long(const TeStmt *s, int index) { return s->index[index].hi.valu
 /* Does the read take one element for each point that e's indices have, none outside?  */
 static bool takes_each_once(const Te *te, const TeStmt *s, const TeExpr *e, const Access *x) {
     uint32_t needed = access_uses(e);
-    if (!x->affine || x->read->checked)
+    if (!x->affine)
         return false;
     for (int i = 0; i < e->n_index; i++) needed |= 1u << e->index[i];
     for (int i = 0; i < s->n_index; i++) {

@@ -38,7 +38,7 @@ static bool bind(Join *j, int i, const TeExpr *read) {
     const TeStmt *s = &j->te->stmt[j->row->stmt[i]];
     const TeTensor *t = &j->te->tensor[read->v.ref];
     const uint8_t *made = j->g->perm[j->g->maker[read->v.ref]];
-    if (read->other || read->checked || t->rank != root_of(j)->n_left)
+    if (!te_always_inside(read) || t->rank != root_of(j)->n_left)
         return false;
     for (int d = 0; d < t->rank; d++) {
         const TeExpr *sub = read->args[d];

@@ -100,6 +100,13 @@ typedef enum {
     TE_REDUCE                             /* red, index[0..n_index-1]; args[0]: body */
 } TeKind;
 
+/* Where a read is inside its tensor, as te_parse proved it.  */
+typedef enum {
+    TE_INSIDE_ALWAYS,         /* at every point of its statement */
+    TE_INSIDE_GIVEN,          /* where the conditions around it hold */
+    TE_INSIDE_TESTED          /* that is tested when it runs: outside gives 0 */
+} TeInside;
+
 typedef struct TeExpr TeExpr;
 struct TeExpr {
     TeKind kind;
@@ -107,7 +114,7 @@ struct TeExpr {
     TeDtype store;            /* CAST: the target.  Else the storage type whose values it keeps */
     uint32_t pos;             /* byte offset in the file, for messages */
     bool whole;               /* REAL: written without a point, printed so */
-    bool checked;             /* READ without else that is not provably inside: outside gives 0 */
+    TeInside inside;          /* READ without else: where it is in its tensor */
     uint8_t red;              /* REDUCE: TeRedop */
     uint8_t n_index;          /* REDUCE */
     uint8_t index[TE_MAX_INDICES];        /* REDUCE: indices of the statement, as written */
@@ -246,6 +253,11 @@ int64_t te_extent_eval(const Te *te, const TeExtent *e, const int64_t *value);
  * grows with all its sizes (else the largest of all); what else there is stays.  So `value` is the
  * largest of all sizes up to these.  */
 const Te *te_sized(Arena *a, const Te *te, const int64_t *value);
+/* Is a READ inside at every point of its statement, whatever the conditions around it say?  Only
+ * then it may be made apart from them.  */
+static inline bool te_always_inside(const TeExpr *read) {
+    return !read->other && read->inside == TE_INSIDE_ALWAYS;
+}
 /* Does the reduction give a position: argmax, argmin?  */
 static inline bool te_positional(const TeExpr *reduce) {
     return reduce->red == TE_RED_ARGMAX || reduce->red == TE_RED_ARGMIN;

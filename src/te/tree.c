@@ -24,7 +24,7 @@ static bool same_value(const TeExpr *x, const TeExpr *y) {
     case TE_INDEX:
     case TE_SCALAR:
     case TE_READ:
-        return x->v.ref == y->v.ref && x->checked == y->checked;
+        return x->v.ref == y->v.ref && x->inside == y->inside;
     case TE_CALL:
         return x->v.fn == y->v.fn;
     case TE_CAST:

@@ -14,7 +14,7 @@ static const char *expr(const TeExpr *x, const TeExpr *y) {
     SAME("type", x->type, y->type);
     SAME("store", x->store, y->store);
     SAME("whole", x->whole, y->whole);
-    SAME("checked", x->checked, y->checked);
+    SAME("inside", x->inside, y->inside);
     SAME("n_args", x->n_args, y->n_args);
     SAME("red", x->red, y->red);
     SAME("n_index", x->n_index, y->n_index);
