@@ -116,7 +116,7 @@ static const char *read(Checker *c, const TeExpr *e) {
     if (t->role == TE_VALUE) return "a scalar is read with subscripts";
     if (!c->assigned[e->v.ref]) return "a tensor is read before it is assigned";
     if (e->n_args != t->rank) return "a read has a wrong number of subscripts";
-    if (e->inside && e->other) return "a guarded read has a condition as well";
+    if (e->inside != TE_INSIDE_ALWAYS && e->other) return "a guarded read has a condition as well";
     for (int i = 0; i < e->n_args; i++) {
         if (!is_int(e->args[i]->type)) return "a subscript is no integer";
     }

@@ -26,7 +26,8 @@ static bool contraction(Gen *g, const Tensor *t) {
     unsigned must = 1U << (g->n_scope - 1) | (l >= 0 ? 1U << (g->n_scope - 2) : 0);
     uint32_t type = below(g, DTYPES), type_b = chance(g, 3) ? below(g, DTYPES) : type;
     size_t from = g->out.len;
-    gen_read(g, gen_new_input(g, t->cls, type, must), chance(g, 3), 0);
+    if (!chance(g, 6) || g->n_input + 3 > MAX_INPUTS || !gen_joined(g, t->cls, type))
+        gen_read(g, gen_new_input(g, t->cls, type, must), chance(g, 3), 0);
     const char *x = gen_cut(g, from);
     gen_read(g, gen_new_input(g, t->cls, type_b, must), chance(g, 5), 0);
     const char *y = gen_cut(g, from);
@@ -159,7 +160,8 @@ static bool follower(Gen *g, const Tensor *t, size_t *body) {
     bool mean = chance(g, 2);
     uint32_t type = below(g, DTYPES);
     size_t from = g->out.len;
-    gen_read(g, gen_new_input(g, REAL, type, (1U << g->n_scope) - 1), false, 0);
+    if (!chance(g, 4) || !gen_joined(g, REAL, type))
+        gen_read(g, gen_new_input(g, REAL, type, (1U << g->n_scope) - 1), chance(g, 4), 0);
     const char *e = gen_cut(g, from);
     Tensor lead = {.role = TEMPORARY, .cls = REAL, .dtype = type == 1, .rank = t->rank};
     memcpy(lead.dim, t->dim, sizeof lead.dim);

@@ -107,12 +107,15 @@ static void inside(Gen *g, int size) {
     gen_index_value(g, inner);
 }
 
-/* One dimension's subscript, in as many parts as the dimension has.  */
-static const char *subscript(Gen *g, const Tensor *t, int d, bool guarded) {
+/* One dimension's place; `guarded` ones may be anywhere.  */
+static const char *place(Gen *g, const Tensor *t, int d, bool guarded) {
     size_t from = g->out.len;
-    uint32_t how = guarded ? below(g, 4) : 0;
+    uint32_t how = guarded ? below(g, 5) : 0;
     if (how == 3) {
         gen_expr(g, INT, 1);
+    } else if (how == 4 && g->n_scope) {
+        gen_index_value(g, g->scope[below(g, (uint32_t)g->n_scope)]);
+        if (chance(g, 2)) put(g, "-"), gen_name(g, 'S', (int)below(g, SIZES), "");
     } else {
         inside(g, t->dim[d]);
         if (how == 1) buf_printf(&g->out, "-%d", (int)below(g, 3));
@@ -122,9 +125,42 @@ static const char *subscript(Gen *g, const Tensor *t, int d, bool guarded) {
             buf_printf(&g->out, "-%d", (int)below(g, 3));
         }
     }
-    const char *s = gen_cut(g, from);
-    if (t->role < TEMPORARY || !gen_split(g, t->dim[d])) return s;
-    return arena_printf(g->out.arena, "(%s)/%d,(%s)%%%d", s, g->style.split, s, g->style.split);
+    return gen_cut(g, from);
+}
+
+/* The element at these places, each in as many subscripts as its dimension has parts.  */
+static void element(Gen *g, int tensor, const char *const *at) {
+    const Tensor *t = &g->tensor[tensor];
+    gen_name(g, 'T', tensor, "");
+    put(g, "[");
+    for (int i = 0; i < t->rank; i++) {
+        int d = gen_order(g, t, i);
+        if (i) put(g, ",");
+        if (t->role < TEMPORARY || !gen_split(g, t->dim[d])) put(g, at[d]);
+        else buf_printf(&g->out, "(%s)/%d,(%s)%%%d", at[d], g->style.split, at[d], g->style.split);
+    }
+    put(g, "]");
+}
+
+/* A read under conditions, most of which keep it inside; where they do not, it is 0.  */
+static void conditional(Gen *g, int tensor, const char *const *at, int depth) {
+    const Tensor *t = &g->tensor[tensor];
+    bool both = !chance(g, 4), turned = chance(g, 3);
+    put(g, turned ? "(!(" : "((");
+    for (int d = 0; d < t->rank; d++) {
+        if (d) put(g, "&&");
+        if (both) buf_printf(&g->out, "0<=(%s)&&", at[d]);
+        buf_printf(&g->out, "(%s)<", at[d]);
+        gen_name(g, 'S', t->dim[d], "");
+    }
+    put(g, ")?");
+    size_t from = g->out.len;
+    gen_expr(g, t->cls, depth > 1 ? 1 : 0);
+    const char *other = gen_cut(g, from);
+    if (turned) buf_printf(&g->out, "%s:", other);
+    element(g, tensor, at);
+    if (!turned) buf_printf(&g->out, ":%s", other);
+    put(g, ")");
 }
 
 void gen_read(Gen *g, int tensor, bool guarded, int depth) {
@@ -135,20 +171,52 @@ void gen_read(Gen *g, int tensor, bool guarded, int depth) {
         return;
     }
     guarded = guarded && t->rank;
-    const char *sub[MAX_RANK];
-    for (int d = 0; d < t->rank; d++) sub[d] = subscript(g, t, d, guarded);
-    if (guarded) put(g, "(");
-    gen_name(g, 'T', tensor, "");
-    put(g, "[");
-    for (int d = 0; d < t->rank; d++) {
-        if (d) put(g, ",");
-        put(g, sub[gen_order(g, t, d)]);
+    const char *at[MAX_RANK];
+    for (int d = 0; d < t->rank; d++) at[d] = place(g, t, d, guarded);
+    if (guarded && chance(g, 2)) {
+        conditional(g, tensor, at, depth);
+        return;
     }
-    put(g, "]");
+    if (guarded) put(g, "(");
+    element(g, tensor, at);
     if (!guarded) return;
     put(g, " else ");
     gen_expr(g, t->cls, depth > 1 ? 1 : 0);
     put(g, ")");
+}
+
+bool gen_joined(Gen *g, Class cls, uint32_t type) {
+    int n = g->n_scope < MAX_RANK ? g->n_scope : MAX_RANK;
+    if (n == 0 || cls == BOOLEAN || g->n_input + 2 > MAX_INPUTS) return false;
+    int shift = (int)below(g, (uint32_t)n), along = (int)below(g, (uint32_t)n);
+    int size = (int)below(g, SIZES);
+    Tensor x = {.role = INPUT, .cls = cls, .dtype = type, .rank = n};
+    const char *at[MAX_RANK];
+    int64_t others = 1;
+    size_t from = g->out.len;
+    for (int d = 0; d < n; d++) {
+        int axis = g->scope[g->n_scope - n + (d + shift) % n];
+        x.dim[d] = g->axis[axis].size;
+        others *= d == along ? 1 : g->high[x.dim[d]];
+        gen_index_value(g, axis);
+        at[d] = gen_cut(g, from);
+    }
+    Tensor y = x;
+    x.dim[along] = size;
+    if (others * g->high[size] > ELEMENTS || others * g->high[y.dim[along]] > ELEMENTS) return false;
+    g->wide |= type == 1;
+    g->n_input += 2;
+    g->tensor[g->n_tensor++] = x;
+    g->tensor[g->n_tensor++] = y;
+    gen_name(g, 'S', size, "");
+    const char *length = gen_cut(g, from);
+    buf_printf(&g->out, "(%s<%s?", at[along], length);
+    element(g, g->n_tensor - 2, at);
+    put(g, ":");
+    at[along] = arena_printf(g->out.arena, "%s-%s", at[along], length);
+    element(g, g->n_tensor - 1, at);
+    put(g, ")");
+    return true;
 }
 
 int gen_new_input(Gen *g, Class cls, uint32_t type, unsigned must) {
@@ -181,6 +249,7 @@ static bool some_read(Gen *g, Class cls, int depth) {
         if (g->tensor[i].cls == cls) fit[n++] = i;
     bool add = g->n_input < MAX_INPUTS;
     if (!n && !add) return false;
+    if (add && chance(g, 10) && gen_joined(g, cls, below(g, DTYPES))) return true;
     uint32_t pick = below(g, (uint32_t)(n + add));
     int t = pick < (uint32_t)n ? fit[pick] : gen_new_input(g, cls, below(g, DTYPES), 0);
     gen_read(g, t, chance(g, 4), depth);

@@ -76,6 +76,9 @@ void gen_leave_axis(Gen *g, int k);
  * chance.  */
 int gen_new_input(Gen *g, Class cls, uint32_t type, unsigned must);
 void gen_read(Gen *g, int tensor, bool guarded, int depth);
+/* Two new inputs over axes in scope, one behind the other along one of them.  False if there is no
+ * room.  */
+bool gen_joined(Gen *g, Class cls, uint32_t type);
 void gen_expr(Gen *g, Class cls, int depth);
 /* Tensor number `tensor`, which is assigned, at the point of its left indices.  */
 void gen_own_point(Gen *g, const Tensor *t, int tensor);

@@ -131,7 +131,7 @@ static int64_t datum(int64_t p) {
 
 static void enumerate(const Te *te, const char *text) {
     const TeExpr *rhs = te->stmt[0].rhs, *read = find_read(rhs);
-    const TeExpr *cond = rhs->kind == TE_SELECT ? rhs->args[0] : NULL;
+    const TeExpr *cond = rhs->args[0];
     for (int64_t m = te->size[0].extent.min; m <= te->size[0].extent.value; m++) {
         for (int64_t n = te->size[1].extent.min; n <= te->size[1].extent.value; n += 2) {
             int64_t size[TE_MAX_SIZES] = {m, n, 3};
@@ -140,7 +140,7 @@ static void enumerate(const Te *te, const char *text) {
                 int64_t index[TE_MAX_INDICES] = {p / 9 / (n + 2), p / 9 % (n + 2)};
                 int64_t data[8] = {0, 0, datum(p)};
                 World w = {size, index, data};
-                if (cond && !value(cond, &w)) continue;
+                if (read->inside == TE_INSIDE_GIVEN && !value(cond, &w)) continue;
                 int64_t at = value(read->args[0], &w);
                 if (at < 0 || at >= extent)
                     fail_msg("M %d N %d i %d j %d: reads %ld of %ld\n%s", (int)m, (int)n,
@@ -160,7 +160,7 @@ static int prove(uint64_t seed, bool guarded, int count) {
         Te *te;
         program(&r, &b, guarded);
         if (te_parse(arena, &d, "x.te", b.text, b.len, NULL, NULL, 0, &te) == ST_OK &&
-            !find_read(te->stmt[0].rhs)->checked) {
+            find_read(te->stmt[0].rhs)->inside != TE_INSIDE_TESTED) {
             enumerate(te, b.text);
             proved++;
         }

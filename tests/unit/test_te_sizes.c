@@ -252,7 +252,7 @@ static void test_check_sees(void **state) {
     BREAKS(te->stmt[1].rhs->args[0]->type = TE_I32);
     BREAKS(te->stmt[1].rhs->args[1]->args[1]->type = TE_I32);
     BREAKS(te->stmt[1].rhs->args[1]->args[1]->kind = TE_INT);
-    BREAKS(te->stmt[1].rhs->args[2]->checked = true);
+    BREAKS(te->stmt[1].rhs->args[2]->inside = TE_INSIDE_TESTED);
     BREAKS(te->stmt[1].rhs->args[2]->other->type = TE_BOOL);
     BREAKS(te->stmt[1].rhs->args[2]->other = te->stmt[1].rhs->args[0]);
     BREAKS(te->stmt[1].rhs->args[2]->args[0]->type = TE_F32);
