@@ -21,7 +21,7 @@ const char *address_stride(const Kernel *k, const Access *x, int d, const FusedA
                            int digit) {
     const AxisDigit *g = &axis->digit[digit];
     int index = axis->index[g->first + g->n - 1];
-    int64_t stride = contract_stride(value_of(x, d), axis, digit);
+    int64_t stride = rprog_stride(value_of(x, d), axis, digit);
     if (stride == 0) return NULL;
     return d == OFFSET ? size_stride(k->cg, x, index) : cg_int(k->cg, TE_I64, stride);
 }
@@ -131,7 +131,7 @@ static const char *steps_of(const Kernel *k, const Side *s, int d, const FusedAx
                             int steps) {
     const Access *x = &s->o->access;
     const AxisDigit *g = &axis->digit[digit];
-    int64_t stride = contract_stride(value_of(x, d), axis, digit);
+    int64_t stride = rprog_stride(value_of(x, d), axis, digit);
     if (stride == 0 || steps == 0) return NULL;
     if (d == OFFSET && (x->varies >> axis->index[g->first + g->n - 1] & 1))
         return cg_text(k->cg, "(%s * %d)", address_stride(k, x, d, axis, digit), steps);

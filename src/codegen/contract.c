@@ -1,33 +1,10 @@
 #include "codegen/blocks.h"
 #include "te/arith.h"
 
-enum { WARP = 32 };
+#include <assert.h>
+#include <string.h>
+
 enum { MAX_STAGED = 16 }; /* elements of an expression that are kept in registers */
-
-int64_t contract_stride(const Affine *f, const FusedAxis *axis, int digit) {
-    const AxisDigit *d = &axis->digit[digit];
-    return f->coef[axis->index[d->first + d->n - 1]];
-}
-
-/* Can an offset, also one of a padded row that is never accessed, leave 32 bits?  */
-static bool needs_wide(const Contract *c, const Side *s) {
-    const Access *x = &s->o->access;
-    const TeTensor *t = &c->te->tensor[x->tensor];
-    double reach = 1;
-    for (int d = 0; d < t->rank; d++)
-        reach += (double)(t->shape[d].value - 1) * (double)t->stride[d].value;
-    for (int k = AX_M; k <= AX_K; k++) {
-        const FusedAxis *axis = &c->p->con.axis[k];
-        double most = 0;
-        for (int i = 0; i < axis->n_digit; i++) {
-            double stride = (double)contract_stride(&x->offset, axis, i);
-            stride = stride < 0 ? -stride : stride;
-            most = stride > most ? stride : most;
-        }
-        reach += most * c->r->block.extent[k];
-    }
-    return reach > INT32_MAX;
-}
 
 static void chunk_facts(const Contract *c, Side *s) {
     int bk = c->r->block.extent[AX_K], threads = c->r->threads;
@@ -42,106 +19,27 @@ static void chunk_facts(const Contract *c, Side *s) {
     s->step_k = along_k ? 0 : rows;
 }
 
-/* Do the digit's extent or the strides of it and of the one before depend on run-time sizes?  */
-static bool digit_varies(const Contract *c, const Access *x, const FusedAxis *axis, int digit,
-                         const AxisDigit *before) {
-    const AxisDigit *d = &axis->digit[digit];
-    int inner = axis->index[d->first + d->n - 1];
-    int outer = axis->index[before->first + before->n - 1];
-    return access_varies(c->root, axis, d->first, d->n) ||
-           ((x->varies >> inner | x->varies >> outer) & 1);
-}
-
-/* The axis with digits merged that this access need not tell apart: neighbours in memory, in no
- * guarded subscript.  */
-static FusedAxis merged(const Contract *c, const Side *s, const FusedAxis *axis) {
-    const Access *x = &s->o->access;
-    FusedAxis out = *axis;
-    out.n_digit = 0;
-    for (int i = 0; i < axis->n_digit; i++) {
-        AxisDigit *last = out.n_digit > 0 ? &out.digit[out.n_digit - 1] : NULL;
-        int64_t stride = contract_stride(&x->offset, axis, i);
-        bool one = last && contract_stride(&x->offset, &out, out.n_digit - 1) ==
-                               stride * axis->digit[i].extent;
-        if (one && stride && digit_varies(c, x, axis, i, last)) one = false;
-        for (int d = 0; d < c->te->tensor[x->tensor].rank && one; d++) {
-            one = !x->guard[d] || (contract_stride(&x->sub[d], axis, i) == 0 &&
-                                   contract_stride(&x->sub[d], &out, out.n_digit - 1) == 0);
-        }
-        if (!one) {
-            out.digit[out.n_digit++] = axis->digit[i];
-            continue;
-        }
-        last->n += axis->digit[i].n;
-        last->extent *= axis->digit[i].extent;
-    }
-    return out;
-}
-
 static void address_facts(const Contract *c, Side *s) {
-    s->own_axis = merged(c, s, &c->p->con.axis[s->own]);
-    s->k_axis = merged(c, s, &c->p->con.axis[AX_K]);
-    const FusedAxis *k = &s->k_axis, *own = &s->own_axis;
-    const AxisDigit *d = k->n_digit > 0 ? &k->digit[k->n_digit - 1] : NULL;
-    int64_t inner = d ? access_unit(c->root, k, d->first, d->n) : 1;
-    s->k_mode = k->n_digit <= 1                         ? K_PLAIN
-                : inner % c->r->block.extent[AX_K] == 0 ? K_UNIFORM
-                                                        : K_DECODED;
-    s->wide = needs_wide(c, s);
-    s->pointer = s->k_mode == K_PLAIN && s->period == 1 && own->n_digit <= 1 &&
-                 !access_guarded(c->te, &s->o->access);
+    RAddress x;
+    rprog_address(c->p, c->r, s->side, &x);
+    s->own_axis = x.own_axis;
+    s->k_axis = x.k_axis;
+    s->k_mode = x.k_mode;
+    s->wide = x.wide;
+    s->pointer = x.pointer;
+    s->table = s->l->table;
+    memcpy(s->guard_bit, x.guard_bit, sizeof s->guard_bit);
 }
 
-/* ---- tables ---- */
-
-/* How many values the k digits of a guarded subscript take together.  */
-static int guard_values(const TeStmt *root, const Side *s, int d) {
-    int64_t n = 1;
-    for (int i = 0; i < s->k_axis.n_digit && n <= TABLE_BITS; i++) {
-        const AxisDigit *g = &s->k_axis.digit[i];
-        if (contract_stride(&s->o->access.sub[d], &s->k_axis, i) == 0) continue;
-        if (access_varies(root, &s->k_axis, g->first, g->n)) return TABLE_BITS + 1;
-        n *= g->extent;
-    }
-    return n <= TABLE_BITS ? (int)n : TABLE_BITS + 1;
-}
-
-/* Decoding pays where it would be done for several chunks in every step.  */
-static bool wants_table(const Contract *c, const Side *s) {
-    enum { FEW = 3 };
-    if (!s->present || !s->copies || s->pointer || s->wide || s->l->region) return false;
-    bool rows = s->step_mn != 0 && s->own_axis.n_digit > 1;
-    return s->per_thread >= FEW &&
-           (s->k_mode == K_DECODED || (rows && access_guarded(c->te, &s->o->access)));
-}
-
-static bool assign_bits(const Contract *c, Side *s) {
-    int bits = 0;
-    for (int d = 0; d < c->te->tensor[s->o->access.tensor].rank; d++) {
-        s->guard_bit[d] = bits;
-        if (s->o->access.guard[d]) bits += guard_values(c->root, s, d);
-        if (bits > TABLE_BITS) return false;
-    }
-    return true;
-}
-
-/* Tables behind the stages, where they cost no block of an SM.  */
-static void table_facts(Contract *c, const Device *dev, Side *s) {
-    enum { ENTRY = 8, IN_REGISTERS = 2 };
-    if (!wants_table(c, s) || !assign_bits(c, s)) return;
-    bool along_k = s->l->along == AX_K;
-    s->k_entries = c->r->block.extent[AX_K] / (along_k ? s->l->vec : 1);
-    s->row_entries = s->extent / (along_k ? 1 : s->l->vec);
+/* Tables lie behind everything else.  */
+static void table_facts(Contract *c, Side *s) {
+    if (!s->table) return;
+    RTable t = rprog_table(c->r, s->side);
+    s->k_entries = t.k_entries;
+    s->row_entries = t.row_entries;
     s->k_table = c->smem;
-    int end = s->k_table + 2 * s->k_entries * ENTRY;
-    bool few = s->period <= IN_REGISTERS && (s->step_mn == 0 || s->per_thread == s->period);
-    s->row_table = few ? -1 : end;
-    if (!few) end += s->row_entries * ENTRY;
-    if (end > dev->limits.smem_per_block_optin.value ||
-        hal_blocks_per_sm(dev, c->r->threads, c->r->registers, end) < c->r->blocks_per_sm)
-        return;
-    s->table = true;
-    c->smem = (end + 15) / 16 * 16;
+    s->row_table = t.row_entries ? s->k_table + 2 * t.k_entries * RTABLE_ENTRY : -1;
+    c->smem = (int)rprog_table_end(c->r, s->side, c->smem);
 }
 
 static void matrix_facts(Contract *c, const Device *dev) {
@@ -267,14 +165,12 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
     }
     spread_facts(c);
     c->ahead_steps = c->staged ? 1 : r->stages - 1;
-    int sums = (c->warps[AX_K] - 1) * r->block.extent[AX_M] * r->block.extent[AX_N] * p->acc_bytes;
-    if (c->matrix.piece > 0) sums = r->threads / WARP * rprog_piece_turns(r) * c->matrix.piece;
     c->smem = c->stage * r->stages;
     for (int side = 0; side < 2; side++) {
         if (c->side[side].l && c->side[side].l->region) region_facts(c, dev, &c->side[side]);
     }
-    if (c->smem < sums) c->smem = sums;
-    if (r->stats) c->smem = r->smem;
-    for (int side = 0; side < 2; side++) table_facts(c, dev, &c->side[side]);
+    c->smem = (int)rprog_tables_at(p, dev, r);
+    for (int side = 0; side < 2; side++) table_facts(c, &c->side[side]);
     c->tables = c->side[0].table || c->side[1].table;
+    assert(c->smem == r->smem);
 }

@@ -13,6 +13,12 @@ static const TeExpr *resolve(const Survey *s, const TeExpr *e) {
     return e;
 }
 
+const char *survey_read(const Survey *s, const TeExpr *e, const char *element) {
+    TeDtype stored = te_dtype_compute(s->cg->te->tensor[e->v.ref].dtype);
+    if (e->type == TE_I64 && stored == TE_I32) return cg_text(s->cg, "(long long)%s", element);
+    return cg_convert(s->cg, e->type, stored, element);
+}
+
 static const char *given_text(const Survey *s, const TeExpr *e) {
     const char *text = NULL;
     for (int i = 0; i < s->at->n_given && !text; i++) {
@@ -20,9 +26,7 @@ static const char *given_text(const Survey *s, const TeExpr *e) {
     }
     if (e->kind != TE_READ) return text;
     if (!text && s->at->made) text = s->at->made[e->v.ref];
-    /* With an else value a read may be wider than its tensor.  */
-    TeDtype stored = te_dtype_compute(s->cg->te->tensor[e->v.ref].dtype);
-    return text ? cg_convert(s->cg, e->type, stored, text) : NULL;
+    return text ? survey_read(s, e, text) : NULL;
 }
 
 /* ---- the table of nodes ---- */

@@ -31,6 +31,9 @@ typedef struct {
     bool whole;               /* the conditions of the statement are all there */
 } Survey;
 
+/* The element of a read in the read's type: with an else value that may be wider than its tensor's.
+ */
+const char *survey_read(const Survey *s, const TeExpr *read, const char *element);
 /* Is the place of a read tested where it is printed?  */
 bool survey_tests(const Survey *s, const TeExpr *read);
 void survey(Survey *s, const CgPoint *at, const TeExpr *e, int *root);

@@ -163,8 +163,7 @@ static const char *read(Survey *s, const Value *v) {
     const char *tests = NULL;
     bool tested = survey_tests(s, e);
     for (int k = 0; k < e->n_args && tested; k++) tests = test_subscript(s, v, k, tests);
-    TeDtype stored = te_dtype_compute(s->cg->te->tensor[e->v.ref].dtype);
-    const char *x = cg_convert(s->cg, e->type, stored, element(s, v));
+    const char *x = survey_read(s, e, element(s, v));
     if (!tests) return x;
     const char *other = e->other ? child_text(s, v, e->n_args) : cg_int(s->cg, e->type, 0);
     return cg_text(s->cg, "(%s ? %s : %s)", tests, x, other);

@@ -88,7 +88,7 @@ static void lower_contract(Arena *a, Lowered *l, const Contract *c) {
     lay_out_blocks(l, blocks);
     l->launch.grid[1] = r->split;
     l->launch.block[0] = r->threads;
-    l->launch.dynamic_smem = c->smem;
+    l->launch.dynamic_smem = r->smem;
     if (is_empty(l->p)) return;
     if (r->tail > 0) add(l, PHASE_SEGMENTS);
     add(l, PHASE_PLACE);

@@ -88,13 +88,6 @@ void lower_print(const Device *dev, const Lowered *l, Buf *out);
 
 /* -- contract: what its blocks agree on -- */
 
-/* How the position along k of a load's chunks becomes an address.  */
-typedef enum {
-    K_PLAIN,                  /* one digit: a pointer that advances */
-    K_UNIFORM,                /* outer digits are the same in the whole tile: decoded once */
-    K_DECODED                 /* decoded for each chunk */
-} KMode;
-
 /* A read of an operand's expression that is made for a whole chunk.  */
 typedef struct {
     const TeExpr *read;
@@ -186,7 +179,4 @@ typedef struct {
 
 void contract_facts(const Te *te, const Device *dev, const Problem *p, const RProg *r,
                     Contract *out);
-enum { TABLE_BITS = 30 };     /* guard values in a table entry, beside two bits for the ends */
-/* What one step of a digit adds to an affine value.  */
-int64_t contract_stride(const Affine *f, const FusedAxis *axis, int digit);
 #endif

@@ -36,7 +36,7 @@ static void mark_outside(Kernel *k, const Side *s, int d, const char *const *dig
     const char *index = NULL;
     int loops = 0;
     for (int i = 0; i < s->k_axis.n_digit; i++) {
-        int64_t stride = contract_stride(f, &s->k_axis, i), n = s->k_axis.digit[i].extent;
+        int64_t stride = rprog_stride(f, &s->k_axis, i), n = s->k_axis.digit[i].extent;
         if (stride == 0) continue;
         const char *q = cg_text(cg, "q%d", loops++);
         cg_line(cg, "#pragma unroll");
@@ -113,7 +113,7 @@ static const char *k_bits(Kernel *k, const Side *s, const char *const *digit) {
         if (!x->guard[d]) continue;
         const char *index = NULL;
         for (int i = 0; i < s->k_axis.n_digit; i++) {
-            if (contract_stride(&x->sub[d], &s->k_axis, i) == 0) continue;
+            if (rprog_stride(&x->sub[d], &s->k_axis, i) == 0) continue;
             int64_t n = s->k_axis.digit[i].extent;
             index = index ? cg_text(cg, "(%s * %d + %s)", index, (int)n, digit[i]) : digit[i];
         }

@@ -156,6 +156,9 @@ static const char *check_load(const Case *c, int side) {
     if (bytes > PIECE_MAX || l->mover != rprog_mover(c->dev, l->kind, bytes) || l->mover < 0) {
         return "the device has no such mover for this load";
     }
+    if (l->table && !rprog_may_table(c->p, c->r, side)) {
+        return "tables are for copies that decode several positions in every step";
+    }
     if (rprog_packed(c->dev, c->r) && (l->layout.inner != AX_K || !by_k || l->vec < 4)) {
         return "a packed unit needs both operands along k";
     }

@@ -193,7 +193,8 @@ HeldBytes rprog_held(const Problem *p, const Device *dev, const RProg *r) {
     return h;
 }
 
-static int64_t shared_bytes(const Problem *p, const RProg *r, const HeldBytes *h) {
+/* Of all but tables.  */
+static int64_t bytes_before_tables(const Problem *p, const RProg *r, const HeldBytes *h) {
     int64_t slices = count_along(&r->block, &r->warp, AX_K);
     int64_t tile = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
     if (slices > WARP || tile > INT32_MAX) return INT32_MAX;
@@ -202,6 +203,17 @@ static int64_t shared_bytes(const Problem *p, const RProg *r, const HeldBytes *h
         sums = (int64_t)r->threads / WARP * rprog_piece_turns(r) * rprog_piece_bytes(p, r);
     int64_t held = h->stage * r->stages + h->regions, all = held > sums ? held : sums;
     return r->stats && slices > 0 ? rprog_stats_smem(p, r, all) : all;
+}
+
+int64_t rprog_tables_at(const Problem *p, const Device *dev, const RProg *r) {
+    HeldBytes held = rprog_held(p, dev, r);
+    return bytes_before_tables(p, r, &held);
+}
+
+static int64_t shared_bytes(const Problem *p, const RProg *r, const HeldBytes *h) {
+    int64_t all = bytes_before_tables(p, r, h);
+    for (int side = 0; side < 2; side++) all = rprog_table_end(r, side, all);
+    return all;
 }
 
 /* The compiler gives registers in steps of 8, and an odd rest up to the limit.  */

@@ -120,6 +120,38 @@ bool rprog_stores_always(const Problem *p, const Device *dev, const RProg *r);
  * step.  */
 int64_t rprog_load_chunks(const RProg *r, int side);
 int64_t rprog_load_period(const RProg *r, int side);
+
+/* How the position along k of a load's chunks becomes an address.  */
+typedef enum {
+    K_PLAIN,                  /* one digit: a pointer that advances */
+    K_UNIFORM,                /* outer digits are the same in the whole tile: decoded once */
+    K_DECODED                 /* decoded for each chunk */
+} KMode;
+/* The addresses of a load of elements as they lie in memory.  */
+typedef struct {
+    FusedAxis own_axis, k_axis;           /* with the digits that this operand tells apart */
+    bool wide;                /* its offsets need 64 bits */
+    bool pointer;             /* all chunks lie at constant distances from one pointer */
+    KMode k_mode;
+    int guard_bit[TE_MAX_RANK], bits;     /* in tables: of guarded subscripts, the first; of all */
+} RAddress;
+void rprog_address(const Problem *p, const RProg *r, int side, RAddress *out);
+/* What one step of a digit adds to an affine value.  */
+int64_t rprog_stride(const Affine *f, const FusedAxis *axis, int digit);
+/* Tables of positions (RLoad.table) lie in shared memory behind all else, those of a before those
+ * of b: two for the k of a step, used in turn, then one for the rows.  Entries of each: one for a
+ * chunk; no rows: these are kept in registers.  */
+enum { RTABLE_ENTRY = 8 };    /* bytes */
+enum { RTABLE_BITS = 30 };    /* guard values in an entry, beside two bits for the ends */
+typedef struct {
+    int k_entries, row_entries;
+} RTable;
+RTable rprog_table(const RProg *r, int side);
+int64_t rprog_tables_at(const Problem *p, const Device *dev, const RProg *r);
+/* Where what follows begins, if the operand's tables, if it has some, begin at byte `at`.  */
+int64_t rprog_table_end(const RProg *r, int side, int64_t at);
+/* Is it a load that tables are made for?  */
+bool rprog_may_table(const Problem *p, const RProg *r, int side);
 int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
 

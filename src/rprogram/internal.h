@@ -115,6 +115,8 @@ typedef struct {
 } HeldBytes;
 HeldBytes rprog_held(const Problem *p, const Device *dev, const RProg *r);
 void rprog_derive_smem(const Problem *p, const Device *dev, const HeldBytes *h, RProg *r);
+/* Gives the loads of a derived program the tables that cost no block of an SM.  */
+void rprog_choose_tables(const Problem *p, const Device *dev, const HeldBytes *h, RProg *r);
 /* Do a derived candidate's threads, shared memory, registers and workspace keep to what the device
  * has and the caller allows (workspace_limit below 0: any)?  Counts it as rejected if not.  */
 bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t workspace_limit,

@@ -69,6 +69,7 @@ static void print_load(Buf *out, const RLoad *l, const Device *dev) {
     buf_printf(out, " along %s inner %s", rprog_axis_name[l->along],
                rprog_axis_name[l->layout.inner]);
     print_layout(out, &l->layout);
+    if (l->table) buf_puts(out, " table");
 }
 
 static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,

@@ -63,15 +63,19 @@ static Status read_axis(Reader *r, int side, uint8_t *out) {
     return s;
 }
 
-/* [pad N] [swizzle BITS SHIFT BASE]  */
-static Status read_layout(Reader *r, RLayout *l) {
-    static const char *const options[] = {"pad", "swizzle"};
+/* [pad N] [swizzle BITS SHIFT BASE] [table]  */
+static Status read_layout(Reader *r, RLayout *l, bool *table) {
+    static const char *const options[] = {"pad", "swizzle", "table"};
     int which;
     int64_t v[3];
     Status s;
     for (size_t before = r->at.pos; reader_word(&r->at).len > 0; before = r->at.pos) {
         r->at.pos = before;
-        if ((s = reader_name(r, options, 2, &which))) return s;
+        if ((s = reader_name(r, options, table ? 3 : 2, &which))) return s;
+        if (which == 2) {
+            *table = true;
+            continue;
+        }
         if (which == 0) {
             if ((s = reader_int(r, 0, 4096, &v[0]))) return s;
             l->pad = (int16_t)v[0];
@@ -92,10 +96,11 @@ static Status read_source(Reader *r, RLoad *l) {
     int64_t v = 0;
     Status s = reader_int(r, 1, PIECE_MAX, &v);
     l->vec = (uint8_t)v;
-    return s ? s : read_layout(r, &l->layout);
+    return s ? s : read_layout(r, &l->layout, NULL);
 }
 
-/* KIND MOVER vec N region, or KIND MOVER vec N [bytes] along AXIS inner AXIS, then the layout  */
+/* KIND MOVER vec N region, or KIND MOVER vec N [bytes] along AXIS inner AXIS, then the layout
+ * and [table]  */
 static Status read_load(Reader *r, int side, RLoad *l) {
     static const char *const kinds[] = {"staged", "async"}, *const vec[] = {"vec"};
     static const char *const forms[] = {"along", "region", "bytes"}, *const inner[] = {"inner"};
@@ -117,7 +122,7 @@ static Status read_load(Reader *r, int side, RLoad *l) {
     }
     if ((s = read_axis(r, side, &l->along)) || (s = reader_name(r, inner, 1, &which))) return s;
     if ((s = read_axis(r, side, &l->layout.inner))) return s;
-    return read_layout(r, &l->layout);
+    return read_layout(r, &l->layout, &l->table);
 }
 
 static Status read_raster(Reader *r, RProg *x) {

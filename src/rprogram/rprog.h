@@ -47,6 +47,10 @@
  *   Fragments gather from it: of matrix units as those that are read register by register, `pair`
  *   neighbouring k at once, else element by element.  One operand at most, copied unchanged;
  *   along and inner are its own axis; split == 1, no tail; the sum of a product.
+ * - Tables: a load with `table` decodes its positions once: those of the tile's rows (registers if
+ *   they are few) and, while the step before is loaded, those of each k of a step (rprog_table).
+ *   For copies of elements as they lie in memory whose places would have to be decoded for several
+ *   chunks in every step (rprog_may_table).
  * - Unit dp4a: four k are one 32-bit word; block.k, warp.k, thread.k stay in elements, both
  *   operands have inner == AX_K and along == AX_K.
  * - Shared memory: stage s begins at s * (bytes of a + bytes of b), a first, then b, each
@@ -242,6 +246,7 @@ typedef struct {
     uint8_t along;            /* AX_K or the operand's own axis: direction of the accesses */
     bool region;              /* `contract`: all that the block reads, before the first step */
     bool bytes;               /* matrix units of 16-bit elements: bytes until fragments are read */
+    bool table;               /* `contract`: positions are decoded into tables in shared memory */
     RLayout layout;
 } RLoad;
 

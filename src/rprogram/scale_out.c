@@ -44,7 +44,9 @@ static void keep(Builder *b, const RProg *r) {
         b->full = true;
         return;
     }
-    set->prog[set->n++] = *r;
+    RProg *kept = &set->prog[set->n++];
+    *kept = *r;
+    if (r->tail == 0) rprog_choose_tables(b->p, b->dev, &b->held, kept);
 }
 
 /* Busy share of the SMs when `blocks` run in waves.  */

@@ -65,6 +65,32 @@ const Operator operators[] = {
     {"dilation", "op f(X: $T[17,23]) -> Y: $T[17,23] {"
      " Y[p,q] = any[r,s](X[p+r-1,q+s-1] else false) where r in 0:3, s in 0:3; }", T_BOOL,
      LOOPS | IN_WINDOW | IN_COLUMN},
+    /* under conditions */
+    {"sum of a part", "op f(A: $T[9,12]) -> Y: $S[17] { Y[i] = sum[r](i < 9 ? A[i,r] : 0); }",
+     NUMBERS, LOOPS},
+    {"joined, summed", "op f(A: $T[5,24], B: $T[5,41]) -> Y: $S[5] {"
+     " Y[n] = sum[i](i < 24 ? A[n,i] : B[n,i-24]) where i in 65; }", NUMBERS, LOOPS},
+    {"joined rows, summed", "op f(A: $T[2,6,4,4], B: $T[2,10,4,4]) -> Y: $S[2,16] {"
+     " c[n,i,h,w] = i < 6 ? A[n,i,h,w] : B[n,i-6,h,w]; Y[n,i] = sum[h,w](c[n,i,h,w]); }", NUMBERS,
+     LOOPS},
+    {"joined columns, summed", "op f(A: $T[19,24], B: $T[19,40]) -> Y: $S[64] {"
+     " Y[i] = sum[r](i < 24 ? A[r,i] : B[r,i-24]); }", NUMBERS, LOOPS},
+    {"joined, product", "op f(A: $T[18,24], B: $T[18,40], W: $T[64,24]) -> Y: $S[18,24] {"
+     " Y[n,j] = sum[k]((k < 24 ? A[n,k] : B[n,k-24]) * W[k,j]); }", NUMBERS, TILES},
+    {"joined rows, product", "op f(A: $T[16,32], B: $T[21,32], W: $T[32,24]) -> Y: $S[37,24] {"
+     " Y[i,j] = sum[k]((i < 16 ? A[i,k] : B[i-16,k]) * W[k,j]); }", NUMBERS, TILES},
+    {"part of a product", "op f(A: $T[18,24], W: $T[40,24]) -> Y: $S[18,24] {"
+     " Y[n,j] = sum[k](k < 24 ? A[n,k] * W[k,j] : 0) where k in 40; }", NUMBERS, LOOPS},
+    {"joined, softmax", "op f(A: f32[6,32], B: f32[6,64]) -> Y: f32[6,96] {"
+     " c[n,i] = i < 32 ? A[n,i] : B[n,i-32]; m[n] = max[i](c[n,i]); z[n] = sum[i](exp(c[n,i]-m[n]));"
+     " Y[n,i] = exp(c[n,i]-m[n])/z[n]; }", T_F32, IN_ROW},
+    {"joined, pooled", "op f(A: $T[3,9,9], B: $T[4,9,9]) -> Y: $T[7,9,9] {"
+     " Y[c,h,w] = max[r,s](h + r < 9 && w + s < 9 ? c < 3 ? A[c,h+r,w+s] : B[c-3,h+r,w+s] : 0)"
+     " where r in 2, s in 2; }", NUMBERS, LOOPS},
+    {"joined, turned", "op f(A: $T[24,20], B: $T[40,20]) -> Y: $T[20,64] {"
+     " Y[i,j] = j < 24 ? A[j,i] : B[j-24,i]; }", ALL, IN_STREAM | IN_PERMUTE},
+    {"joined twice", "op f(A: $T[64], B: $T[64]) -> Y: $T[128] {"
+     " Y[i] = i < 64 ? (A[i]+A[i])*(A[i]+A[i]) : B[i-64]; }", REALS, IN_STREAM},
     /* rows */
     {"softmax", "ROWS=7;COLS=121", REALS, IN_ROW},
     {"softmax short", "ROWS=66;COLS=8", REALS, IN_ROW},

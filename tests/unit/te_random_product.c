@@ -13,7 +13,7 @@ static const char *factor(Gen *g, Class cls, uint32_t type, unsigned without) {
     for (int i = 0; i < n; i++)
         if (!(without >> scope[i] & 1)) g->scope[g->n_scope++] = scope[i];
     size_t from = g->out.len;
-    gen_read(g, gen_new_input(g, cls, type, (1U << g->n_scope) - 1), chance(g, 6), 0);
+    gen_read(g, gen_new_input(g, cls, type, (1U << g->n_scope) - 1), false, 0);
     memcpy(g->scope, scope, sizeof scope);
     g->n_scope = n;
     return gen_cut(g, from);

@@ -1,0 +1,154 @@
+/* How the chunks of a load find their places in memory, and tables that keep them.  */
+#include "rprogram/internal.h"
+#include "te/arith.h"
+
+int64_t rprog_stride(const Affine *f, const FusedAxis *axis, int digit) {
+    const AxisDigit *d = &axis->digit[digit];
+    return f->coef[axis->index[d->first + d->n - 1]];
+}
+
+static const Operand *operand(const Problem *p, int side) {
+    return side ? &p->con.b : &p->con.a;
+}
+
+static const TeStmt *root_of(const Problem *p) { return &p->te->stmt[p->con.stmt]; }
+
+/* Can an offset, also one of a padded row that is never accessed, leave 32 bits?  */
+static bool needs_wide(const Problem *p, const RProg *r, const Access *x) {
+    const TeTensor *t = &p->te->tensor[x->tensor];
+    double reach = 1;
+    for (int d = 0; d < t->rank; d++)
+        reach += (double)(t->shape[d].value - 1) * (double)t->stride[d].value;
+    for (int k = AX_M; k <= AX_K; k++) {
+        const FusedAxis *axis = &p->con.axis[k];
+        double most = 0;
+        for (int i = 0; i < axis->n_digit; i++) {
+            double stride = (double)rprog_stride(&x->offset, axis, i);
+            stride = stride < 0 ? -stride : stride;
+            most = stride > most ? stride : most;
+        }
+        reach += most * r->block.extent[k];
+    }
+    return reach > INT32_MAX;
+}
+
+/* Do the digit's extent or the strides of it and of the one before depend on run-time sizes?  */
+static bool digit_varies(const Problem *p, const Access *x, const FusedAxis *axis, int digit,
+                         const AxisDigit *before) {
+    const AxisDigit *d = &axis->digit[digit];
+    int inner = axis->index[d->first + d->n - 1];
+    int outer = axis->index[before->first + before->n - 1];
+    return access_varies(root_of(p), axis, d->first, d->n) ||
+           ((x->varies >> inner | x->varies >> outer) & 1);
+}
+
+/* The axis with digits merged that this access need not tell apart: neighbours in memory, in no
+ * guarded subscript.  */
+static void merge(const Problem *p, const Access *x, const FusedAxis *axis, FusedAxis *out) {
+    *out = *axis;
+    out->n_digit = 0;
+    for (int i = 0; i < axis->n_digit; i++) {
+        AxisDigit *last = out->n_digit > 0 ? &out->digit[out->n_digit - 1] : NULL;
+        int64_t stride = rprog_stride(&x->offset, axis, i);
+        bool one = last && rprog_stride(&x->offset, out, out->n_digit - 1) ==
+                               stride * axis->digit[i].extent;
+        if (one && stride && digit_varies(p, x, axis, i, last)) one = false;
+        for (int d = 0; d < p->te->tensor[x->tensor].rank && one; d++) {
+            one = !x->guard[d] || (rprog_stride(&x->sub[d], axis, i) == 0 &&
+                                   rprog_stride(&x->sub[d], out, out->n_digit - 1) == 0);
+        }
+        if (!one) {
+            out->digit[out->n_digit++] = axis->digit[i];
+            continue;
+        }
+        last->n += axis->digit[i].n;
+        last->extent *= axis->digit[i].extent;
+    }
+}
+
+/* How many values the k digits of a guarded subscript take together.  */
+static int guard_values(const Problem *p, const Access *x, const FusedAxis *axis, int d) {
+    int64_t n = 1;
+    for (int i = 0; i < axis->n_digit && n <= RTABLE_BITS; i++) {
+        const AxisDigit *g = &axis->digit[i];
+        if (rprog_stride(&x->sub[d], axis, i) == 0) continue;
+        if (access_varies(root_of(p), axis, g->first, g->n)) return RTABLE_BITS + 1;
+        n *= g->extent;
+    }
+    return n <= RTABLE_BITS ? (int)n : RTABLE_BITS + 1;
+}
+
+static void assign_bits(const Problem *p, const Access *x, RAddress *out) {
+    for (int d = 0; d < p->te->tensor[x->tensor].rank && out->bits <= RTABLE_BITS; d++) {
+        out->guard_bit[d] = out->bits;
+        if (x->guard[d]) out->bits += guard_values(p, x, &out->k_axis, d);
+    }
+}
+
+void rprog_address(const Problem *p, const RProg *r, int side, RAddress *out) {
+    const Access *x = &operand(p, side)->access;
+    *out = (RAddress){.wide = needs_wide(p, r, x)};
+    merge(p, x, &p->con.axis[own_axis(side)], &out->own_axis);
+    merge(p, x, &p->con.axis[AX_K], &out->k_axis);
+    const FusedAxis *k = &out->k_axis;
+    const AxisDigit *d = k->n_digit > 0 ? &k->digit[k->n_digit - 1] : NULL;
+    int64_t inner = d ? access_unit(root_of(p), k, d->first, d->n) : 1;
+    out->k_mode = k->n_digit <= 1                      ? K_PLAIN
+                  : inner % r->block.extent[AX_K] == 0 ? K_UNIFORM
+                                                       : K_DECODED;
+    out->pointer = out->k_mode == K_PLAIN && rprog_load_period(r, side) == 1 &&
+                   out->own_axis.n_digit <= 1 && !access_guarded(p->te, x);
+    assign_bits(p, x, out);
+}
+
+/* ---- tables ---- */
+
+/* Do chunks behind the first period lie in other rows of the tile than those of it?  */
+static bool moves_rows(const RProg *r, int side) {
+    return r->load[side].along == AX_K && rprog_load_period(r, side) < rprog_load_chunks(r, side);
+}
+
+/* Decoding pays where it would be done for several chunks in every step.  */
+bool rprog_may_table(const Problem *p, const RProg *r, int side) {
+    enum { FEW = 3 };
+    const ROperand *op = &p->op[side];
+    RAddress x;
+    if (!op->present || !op->affine || r->load[side].region || !p->te ||
+        rprog_load_chunks(r, side) < FEW || (p->con.axis[AX_K].n_digit <= 1 && !op->guarded))
+        return false;
+    rprog_address(p, r, side, &x);
+    bool rows = moves_rows(r, side) && x.own_axis.n_digit > 1;
+    bool tested = access_guarded(p->te, &operand(p, side)->access);
+    return (x.k_mode == K_DECODED || (rows && tested)) && !x.pointer && !x.wide &&
+           x.bits <= RTABLE_BITS;
+}
+
+RTable rprog_table(const RProg *r, int side) {
+    enum { IN_REGISTERS = 2 };
+    const RLoad *l = &r->load[side];
+    bool along_k = l->along == AX_K;
+    int64_t period = rprog_load_period(r, side);
+    bool few = period <= IN_REGISTERS && !moves_rows(r, side);
+    RTable t = {.k_entries = r->block.extent[AX_K] / (along_k ? l->vec : 1)};
+    if (!few) t.row_entries = r->block.extent[own_axis(side)] / (along_k ? 1 : l->vec);
+    return t;
+}
+
+int64_t rprog_table_end(const RProg *r, int side, int64_t at) {
+    if (!r->load[side].table) return at;
+    RTable t = rprog_table(r, side);
+    int64_t bytes = (2 * (int64_t)t.k_entries + t.row_entries) * RTABLE_ENTRY;
+    return ceil_div(at + bytes, PIECE_MAX) * PIECE_MAX;
+}
+
+void rprog_choose_tables(const Problem *p, const Device *dev, const HeldBytes *h, RProg *r) {
+    for (int side = 0; side < 2; side++) {
+        int blocks = r->blocks_per_sm;
+        if (!rprog_may_table(p, r, side)) continue;
+        r->load[side].table = true;
+        rprog_derive_smem(p, dev, h, r);
+        if (r->blocks_per_sm == blocks) continue;
+        r->load[side].table = false;
+        rprog_derive_smem(p, dev, h, r);
+    }
+}
