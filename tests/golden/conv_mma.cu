@@ -8,7 +8,7 @@
 //   vec 1 2
 //   unroll 64
 //   stages 3
-//   a async cp.async.16 vec 8 along k inner k swizzle 3 0 0
+//   a async cp.async.16 vec 8 along k inner k swizzle 3 0 0 table
 //   b async cp.async.16 vec 8 along k inner k swizzle 3 0 0
 //   store 2
 //   raster row
@@ -21,8 +21,8 @@
 //   t2  f16[1,9,9,72]  output
 //   w  workspace of 46848 bytes
 // launches
-//   rk_7db3494c532de037_0  grid 4,2  block 128  dynamic shared memory 49792
-//   rk_7db3494c532de037_1  grid 12,1  block 128  dynamic shared memory 0
+//   rk_ffa5d32933425274_0  grid 4,2  block 128  dynamic shared memory 49792
+//   rk_ffa5d32933425274_1  grid 12,1  block 128  dynamic shared memory 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -123,7 +123,7 @@ __device__ __forceinline__ void rl_store_global(float *p, const float *x) {
 }
 
 extern "C" __global__ void __launch_bounds__(128, 1)
-rk_7db3494c532de037_0(const unsigned short *__restrict__ t0,
+rk_ffa5d32933425274_0(const unsigned short *__restrict__ t0,
     const unsigned short *__restrict__ t1,
     unsigned short *__restrict__ t2,
     unsigned char *__restrict__ w) {
@@ -370,7 +370,7 @@ rk_7db3494c532de037_0(const unsigned short *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-rk_7db3494c532de037_1(const unsigned short *__restrict__ t0,
+rk_ffa5d32933425274_1(const unsigned short *__restrict__ t0,
     const unsigned short *__restrict__ t1,
     unsigned short *__restrict__ t2,
     unsigned char *__restrict__ w) {

@@ -9,7 +9,7 @@
 //   unroll 8
 //   stages 3
 //   a async cp.async.4 vec 1 along k inner m pad 4
-//   b async cp.async.4 vec 1 along n inner n
+//   b async cp.async.4 vec 1 along n inner n table
 //   store 4
 //   raster column
 //   split 3
@@ -21,8 +21,8 @@
 //   t2  f32[1,32,14,14]  output
 //   w  workspace of 75264 bytes
 // launches
-//   rk_0bce3279f27ce134_0  grid 7,3  block 128  dynamic shared memory 13312
-//   rk_0bce3279f27ce134_1  grid 13,1  block 128  dynamic shared memory 0
+//   rk_fd48f76c7cb5c9b5_0  grid 7,3  block 128  dynamic shared memory 13312
+//   rk_fd48f76c7cb5c9b5_1  grid 13,1  block 128  dynamic shared memory 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -121,7 +121,7 @@ __device__ __forceinline__ void rl_store_shared(float *p, int at, const float *x
 }
 
 extern "C" __global__ void __launch_bounds__(128, 1)
-rk_0bce3279f27ce134_0(const float *__restrict__ t0,
+rk_fd48f76c7cb5c9b5_0(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2,
     unsigned char *__restrict__ w) {
@@ -420,7 +420,7 @@ rk_0bce3279f27ce134_0(const float *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-rk_0bce3279f27ce134_1(const float *__restrict__ t0,
+rk_fd48f76c7cb5c9b5_1(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2,
     unsigned char *__restrict__ w) {

@@ -81,16 +81,17 @@ const Operator operators[] = {
      " Y[i,j] = sum[k]((i < 16 ? A[i,k] : B[i-16,k]) * W[k,j]); }", NUMBERS, TILES},
     {"part of a product", "op f(A: $T[18,24], W: $T[40,24]) -> Y: $S[18,24] {"
      " Y[n,j] = sum[k](k < 24 ? A[n,k] * W[k,j] : 0) where k in 40; }", NUMBERS, LOOPS},
-    {"joined, softmax", "op f(A: f32[6,32], B: f32[6,64]) -> Y: f32[6,96] {"
+    {"joined, softmax", "op f(A: $T[6,32], B: $T[6,64]) -> Y: $T[6,96] {"
      " c[n,i] = i < 32 ? A[n,i] : B[n,i-32]; m[n] = max[i](c[n,i]); z[n] = sum[i](exp(c[n,i]-m[n]));"
-     " Y[n,i] = exp(c[n,i]-m[n])/z[n]; }", T_F32, IN_ROW},
+     " Y[n,i] = exp(c[n,i]-m[n])/z[n]; }", REALS, IN_ROW},
     {"joined, pooled", "op f(A: $T[3,9,9], B: $T[4,9,9]) -> Y: $T[7,9,9] {"
      " Y[c,h,w] = max[r,s](h + r < 9 && w + s < 9 ? c < 3 ? A[c,h+r,w+s] : B[c-3,h+r,w+s] : 0)"
      " where r in 2, s in 2; }", NUMBERS, LOOPS},
     {"joined, turned", "op f(A: $T[24,20], B: $T[40,20]) -> Y: $T[20,64] {"
      " Y[i,j] = j < 24 ? A[j,i] : B[j-24,i]; }", ALL, IN_STREAM | IN_PERMUTE},
     {"joined twice", "op f(A: $T[64], B: $T[64]) -> Y: $T[128] {"
-     " Y[i] = i < 64 ? (A[i]+A[i])*(A[i]+A[i]) : B[i-64]; }", REALS, IN_STREAM},
+     " Y[i] = i < 64 ? (A[i]+A[i])*(A[i]+A[i]) : B[i-64]; }",
+     REALS | T_I64 | T_I32, IN_STREAM},
     /* rows */
     {"softmax", "ROWS=7;COLS=121", REALS, IN_ROW},
     {"softmax short", "ROWS=66;COLS=8", REALS, IN_ROW},

@@ -77,7 +77,7 @@ static const struct {
      "kernel 0\n skeleton contract\n unit ffma\n block 1 32 32 16\n warp 1 16 32 8\n"
      " thread 1 4 4 1\n vec 4 4\n unroll 8\n stages 3\n"
      " a async cp.async.4 vec 1 along k inner m pad 4\n"
-     " b async cp.async.4 vec 1 along n inner n\n store 4\n raster column\n split 3\n"
+     " b async cp.async.4 vec 1 along n inner n table\n store 4\n raster column\n split 3\n"
      " blocks_per_sm 2\n"},
     {"qlinear", "h200",
      "param M = 256, N = 256, K = 512; op f(A: i8[M,K], B: i8[N,K], s: f32[N]) -> Y: f16[M,N] {"
@@ -108,7 +108,7 @@ static const struct {
      " Y: f16[N,H,W,F] { Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[f,r,s,c]; }",
      "kernel 0\n skeleton contract\n unit mma.m16n8k16.f16.f32\n block 1 64 64 64\n"
      " warp 1 32 32 64\n thread 1 16 8 16\n vec 1 2\n unroll 64\n stages 3\n"
-     " a async cp.async.16 vec 8 along k inner k swizzle 3 0 0\n"
+     " a async cp.async.16 vec 8 along k inner k swizzle 3 0 0 table\n"
      " b async cp.async.16 vec 8 along k inner k swizzle 3 0 0\n store 2\n raster row\n split 2\n"
      " blocks_per_sm 2\n"},
     {"matmul_tail", "a100",
