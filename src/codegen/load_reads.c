@@ -62,22 +62,36 @@ static CgPoint first_point(Kernel *k, const Side *s, const char *first) {
     return at;
 }
 
+/* Read j of the chunk whose first point is `at`, if it is inside there.  */
+static void load_read(Kernel *k, const Side *s, const CgPoint *at, int j) {
+    Cg *cg = k->cg;
+    const ChunkRead *r = &s->read[j];
+    const TeTensor *t = &cg->te->tensor[r->read->v.ref];
+    const char *sub[TE_MAX_RANK], *inside = NULL;
+    Access x;
+    access_read(cg->te, at->stmt, r->read, &x);
+    for (int d = 0; d < t->rank; d++) {
+        sub[d] = cg_expr(at, r->read->args[d], TE_I64);
+        if (!x.guard[d]) continue;
+        inside = both(cg, inside, cg_text(cg, "%s >= 0 && %s < %s", sub[d], sub[d],
+                                          cg_extent(cg, &t->shape[d])));
+    }
+    const char *from = cg_text(cg, "t%d + (%s)", r->read->v.ref,
+                               cg_offset(cg, r->read->v.ref, sub));
+    if (in_words(r)) from = cg_text(cg, "reinterpret_cast<const unsigned *>(%s)", from);
+    cg_line(cg, "%s%s%s%c_r%d[i] = rl_load<%d>(%s);", inside ? "if (" : "", inside ? inside : "",
+            inside ? ") " : "", s->id, j, registers(r), from);
+}
+
 void load_reads(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const char *test = test_chunk(k, s, "k_next");
-    for (int j = 0; test && j < s->n_read; j++) cg_line(cg, "%c_r%d[i] = {};", s->id, j);
+    for (int j = 0; j < s->n_read; j++) {
+        if (test || !te_always_inside(s->read[j].read)) cg_line(cg, "%c_r%d[i] = {};", s->id, j);
+    }
     if (test) cg_open(cg, "if (%s)", test);
     CgPoint at = first_point(k, s, "k_next");
-    for (int j = 0; j < s->n_read; j++) {
-        const ChunkRead *r = &s->read[j];
-        const TeTensor *t = &cg->te->tensor[r->read->v.ref];
-        const char *sub[TE_MAX_RANK];
-        for (int d = 0; d < t->rank; d++) sub[d] = cg_expr(&at, r->read->args[d], TE_I64);
-        const char *from = cg_text(cg, "t%d + (%s)", r->read->v.ref,
-                                   cg_offset(cg, r->read->v.ref, sub));
-        if (in_words(r)) from = cg_text(cg, "reinterpret_cast<const unsigned *>(%s)", from);
-        cg_line(cg, "%c_r%d[i] = rl_load<%d>(%s);", s->id, j, registers(r), from);
-    }
+    for (int j = 0; j < s->n_read; j++) load_read(k, s, &at, j);
     if (test) cg_close(cg);
 }
 

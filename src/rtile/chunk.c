@@ -28,13 +28,18 @@ static int subscript_width(const TeExpr *e, int index, int vec) {
     }
 }
 
-/* Elements that one access fetches for `vec` points from a multiple of vec on; 0: it cannot.  */
-static int read_width(const Te *te, const TeExpr *read, int index, int vec, int align) {
+/* Elements that one access fetches for `vec` points from a multiple of vec on; 0: it cannot.  Where
+ * a condition keeps it inside, all of them are, or none.  */
+static int read_width(const Te *te, const TeStmt *s, const TeExpr *read, int index, int vec,
+                      int align) {
+    Access x;
     const TeTensor *t = &te->tensor[read->v.ref];
     int width = 1, run = -1, bound = align < ACCESS_BYTES ? align : ACCESS_BYTES;
-    if (!te_always_inside(read)) return 0;
+    if (read->other) return 0;
+    access_read(te, s, read, &x);
     for (int d = 0; d < t->rank; d++) {
         int w = subscript_width(read->args[d], index, vec);
+        if (w > 1 && x.guard[d] && t->shape[d].value % w) return 0;
         if (w == 0 || (w > 1 && (run >= 0 || t->stride[d].value != 1))) return 0;
         if (w == 1) continue;
         width = w;
@@ -62,7 +67,7 @@ int rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, const Fuse
     if (te->runtime || all.n > RTILE_CHUNK_READS || index < 0) return 0;
     if (s->index[index].hi.value % vec) return 0;
     for (int i = 0; i < all.n; i++) {
-        int w = read_width(te, all.at[i], index, vec, align);
+        int w = read_width(te, s, all.at[i], index, vec, align);
         bool again = false;
         for (int j = 0; j < kept; j++) again |= access_same(read[j], all.at[i]);
         if (w == 0) return 0;

@@ -54,7 +54,7 @@ static bool lies_in_columns(const Columns *c, const TeStmt *s, const TeExpr *rea
     for (int d = 0; d < t->rank; d++) {
         int moving = 0;
         for (int i = 0; i < s->n_index; i++) moving += x.sub[d].coef[i] != 0;
-        if (moving > 1 || x.guard[d])
+        if (moving > 1 || (x.guard[d] && read->inside != TE_INSIDE_GIVEN))
             return false;
     }
     for (int i = 0; i < s->n_index; i++) {

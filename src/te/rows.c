@@ -42,8 +42,8 @@ static bool lies_in_rows(const TeStmt *s, const Access *x) {
     return run > 1;
 }
 
-/* A reduction over contiguous columns: some read touches every point of the domain once, so no tile
- * would reuse it.  */
+/* A reduction over contiguous columns: some read touches every point of the domain once, or those
+ * that a condition lets it, so no tile would reuse it.  */
 static bool is_row_like(const Te *te, const TeStmt *s) {
     if (s->rhs->kind != TE_REDUCE)
         return false;
@@ -51,7 +51,8 @@ static bool is_row_like(const Te *te, const TeStmt *s) {
     for (int i = 0; i < reads.n; i++) {
         Access x;
         access_read(te, s, reads.at[i], &x);
-        if (lies_in_rows(s, &x) && !access_guarded(te, &x))
+        bool given = reads.at[i]->inside == TE_INSIDE_GIVEN;
+        if (lies_in_rows(s, &x) && (given || !access_guarded(te, &x)))
             return true;
     }
     return false;

@@ -20,7 +20,7 @@ static bool takes_each_once(const Te *te, const TeStmt *s, const TeExpr *e, cons
     for (int d = 0; d < te->tensor[x->tensor].rank; d++) {
         int moving = 0;
         for (int i = 0; i < s->n_index; i++) moving += x->sub[d].coef[i] != 0;
-        if (moving > 1 || x->guard[d])
+        if (moving > 1 || (x->guard[d] && x->read->inside != TE_INSIDE_GIVEN))
             return false;
     }
     return true;

@@ -82,7 +82,8 @@ const Operator operators[] = {
     {"part of a product", "op f(A: $T[18,24], W: $T[40,24]) -> Y: $S[18,24] {"
      " Y[n,j] = sum[k](k < 24 ? A[n,k] * W[k,j] : 0) where k in 40; }", NUMBERS, LOOPS},
     {"joined, softmax", "op f(A: $T[6,32], B: $T[6,64]) -> Y: $T[6,96] {"
-     " c[n,i] = i < 32 ? A[n,i] : B[n,i-32]; m[n] = max[i](c[n,i]); z[n] = sum[i](exp(c[n,i]-m[n]));"
+     " c[n,i] = i < 32 ? A[n,i] : B[n,i-32]; m[n] = max[i](c[n,i]);"
+     " z[n] = sum[i](exp(c[n,i]-m[n]));"
      " Y[n,i] = exp(c[n,i]-m[n])/z[n]; }", REALS, IN_ROW},
     {"joined, pooled", "op f(A: $T[3,9,9], B: $T[4,9,9]) -> Y: $T[7,9,9] {"
      " Y[c,h,w] = max[r,s](h + r < 9 && w + s < 9 ? c < 3 ? A[c,h+r,w+s] : B[c-3,h+r,w+s] : 0)"

@@ -203,7 +203,8 @@ bool gen_joined(Gen *g, Class cls, uint32_t type) {
     }
     Tensor y = x;
     x.dim[along] = size;
-    if (others * g->high[size] > ELEMENTS || others * g->high[y.dim[along]] > ELEMENTS) return false;
+    if (others * g->high[size] > ELEMENTS || others * g->high[y.dim[along]] > ELEMENTS)
+        return false;
     g->wide |= type == 1;
     g->n_input += 2;
     g->tensor[g->n_tensor++] = x;
