@@ -325,7 +325,7 @@ static void reduction(Gen *g, Class cls, int depth) {
     static const char *const bools[] = {"any", "all"};
     uint32_t op = cls == BOOLEAN ? below(g, 2) : below(g, cls == INT ? 6 : g->limits.exact ? 3 : 4);
     bool position = cls == INT && op > 3;
-    if (chance(g, 16)) {                  /* of one value */
+    if (!position && chance(g, 16)) {     /* of one value */
         buf_printf(&g->out, "%s[](", cls == BOOLEAN ? bools[op] : redop[op]);
         gen_expr(g, cls, depth - 1);
         put(g, ")");
