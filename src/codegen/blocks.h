@@ -150,6 +150,17 @@ void fragment_first(Kernel *k);
 /* Does the product take the unit's multiply-add (else the body is evaluated as it stands)?  */
 bool fragment_multiplies(const Kernel *k);
 
+/* fragment_place.c: places in fragments, as text.  What the lane adds along a side, times `scale`;
+ * what the x-th slot along it adds; the slot that is the row-th and col-th along the sides.  */
+const char *fragment_lane_place(const Cg *cg, const Fragment *f, FragDim dim, int scale);
+const char *fragment_slot_place(const Cg *cg, const Fragment *f, FragDim dim, const char *x);
+const char *fragment_slot_number(const Cg *cg, const Fragment *f, const char *row,
+                                 const char *col);
+/* What slot `x` adds along a side, times `scale`, x being a multiple of `multiple`, the extent of
+ * the fastest digits; NULL: nothing.  */
+const char *fragment_place_of(const Cg *cg, const Fragment *f, FragDim dim, const char *x,
+                              int multiple, int scale);
+
 /* fragment_mma.c: fragments of matrix units, as register arrays a_frag[buffer], b_frag[buffer].  */
 void fragment_mma_declare(Kernel *k);
 /* Both operands' fragments of the slice at `kk`, a number or a text, into `buffer`.  */

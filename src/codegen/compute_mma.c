@@ -6,9 +6,9 @@ static const char *accumulator_type(const Kernel *k) {
     return k->c.matrix.unit->acc == TE_F16 ? "unsigned" : cg_type(k->c.matrix.unit->acc);
 }
 
-/* Registers of an instruction's accumulators; those of f16 hold two each.  */
+/* Registers of an instruction's accumulators.  */
 static int accumulator_registers(const Matrix *x) {
-    return x->unit->acc == TE_F16 ? x->accumulators / 2 : x->accumulators;
+    return x->accumulators / x->results.per_register;
 }
 
 /* Accumulators that are no values yet have a name of their own.  */

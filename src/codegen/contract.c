@@ -48,6 +48,7 @@ static void matrix_facts(Contract *c, const Device *dev) {
     if (!x->used) return;
     x->unit = &dev->unit[c->r->unit];
     x->accumulators = rprog_unit_accumulators(dev, c->r);
+    x->results = rprog_results(dev, c->r);
     x->products = rprog_products(c->p, dev, c->r);
     x->promotes = rprog_promotes(c->p, dev, c->r);
     for (int k = AX_M; k <= AX_K; k++)
@@ -57,9 +58,9 @@ static void matrix_facts(Contract *c, const Device *dev) {
 
 static void fragment_facts(const Contract *c, const Device *dev, Side *s) {
     if (c->matrix.used) {
-        s->rows = rprog_unit_side(c->r, s->side) == 0;
         s->ldmatrix = rprog_ldmatrix(c->p, dev, c->r, s->side);
         s->registers = rprog_unit_registers(dev, c->r, s->side);
+        s->fragment = rprog_fragment(dev, c->r, s->side);
         s->ahead = rprog_fetched_ahead(dev, c->r, s->side);
         s->bytes = s->l->bytes;
         s->fours = rprog_reads_fours(c->r, s->side);

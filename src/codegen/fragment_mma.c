@@ -7,7 +7,9 @@
  * bytes.  Addresses are what the lane adds, known before the loop, and what the tile adds, known
  * when the text is compiled.  */
 
-enum { MATRIX_ROWS = 8, CHUNK = 16 };
+/* Rows and bytes of each of a matrix that ldmatrix loads; k of a row that are read at once beside
+ * an operand of bytes.  */
+enum { MATRIX_ROWS = 8, CHUNK = 16, FOUR = 4 };
 
 /* Bytes in which a swizzle flips bits, rows after which it repeats.  */
 static int swizzle_bytes(const RLayout *l) { return CHUNK << (l->base + l->bits); }
@@ -27,7 +29,7 @@ static int tile_chunks(const Kernel *k, const Side *s) {
     return k->c.r->thread.extent[AX_K] * s->elem / CHUNK;
 }
 
-static int tile_blocks(const Side *s) { return s->thread / MATRIX_ROWS; }
+static int tile_blocks(const Side *s) { return fragment_slots(&s->fragment, FRAG_ROW); }
 
 /* ---- addresses ---- */
 
@@ -48,7 +50,7 @@ static bool parts_apart(const Kernel *k, const Side *s) {
 
 /* Rows of the shared tile from one instruction or slice to the next.  */
 static int row_step(const Kernel *k, const Side *s) {
-    if (!s->ldmatrix) return s->inner_k ? MATRIX_ROWS : 4;
+    if (!s->ldmatrix) return fragment_lanes(&s->fragment, s->inner_k ? FRAG_ROW : FRAG_COL);
     return s->inner_k ? MATRIX_ROWS : k->c.r->thread.extent[AX_K];
 }
 
@@ -72,8 +74,10 @@ static void lane_parts(const Kernel *k, const Side *s, const char **own, const c
     *own = s->side ? "col" : "row";
     *kk = k->c.warps[AX_K] > 1 ? "k_warp + " : "";
     if (!s->ldmatrix) {
-        *own = cg_text(cg, "%s + lane / 4u", *own);
-        *kk = cg_text(cg, "%slane %% 4u%s", *kk, s->fours ? " * 4" : "");
+        const Fragment *f = &s->fragment;
+        int times = s->fours ? FOUR / fragment_run(f, FRAG_COL) : 1;
+        *own = cg_text(cg, "%s + %s", *own, fragment_lane_place(cg, f, FRAG_ROW, 1));
+        *kk = cg_text(cg, "%s%s", *kk, fragment_lane_place(cg, f, FRAG_COL, times));
         return;
     }
     int chunks = tile_chunks(k, s), blocks = tile_blocks(s), per_chunk = CHUNK / s->elem;
@@ -183,14 +187,16 @@ static void fetch_matrices(Kernel *k, const Side *s, const char *kk, const char 
 /* Register f of a tile: blocks of eight rows, then of four k.  */
 static void fetch_elements(Kernel *k, const Side *s, const char *kk, const char *buffer) {
     Cg *cg = k->cg;
-    int blocks = tile_blocks(s);
+    int blocks = tile_blocks(s), rows = fragment_lanes(&s->fragment, FRAG_ROW);
     const char *type = s->elem > 4 ? "double" : "unsigned";
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int f = 0; f < %d; f++)", fragment_words(k, s));
-    const char *own = cg_text(cg, "(f / %d * %d + f %% %d * 8)", s->registers, s->thread, blocks);
+    const char *own = cg_text(cg, "(f / %d * %d + f %% %d * %d)", s->registers, s->thread, blocks,
+                              rows);
     const char *at_k = kk;
     if (s->registers > blocks)
-        at_k = cg_text(cg, "(%s + f %% %d / %d * 4)", kk, s->registers, blocks);
+        at_k = cg_text(cg, "(%s + f %% %d / %d * %d)", kk, s->registers, blocks,
+                       fragment_lanes(&s->fragment, FRAG_COL));
     const char *row = s->inner_k ? own : at_k, *inner = s->inner_k ? at_k : own;
     inner = cg_text(cg, "(%s * %d)", inner, s->elem);
     cg_line(cg, "%c_frag[%s][f] = *reinterpret_cast<const %s *>(smem%s + %c_TILE + %s);", s->id,
@@ -246,7 +252,6 @@ void fragment_mma_fetch(Kernel *k, const char *kk, const char *buffer) {
     }
 }
 
-/* The last slice of the turn before the first step: zeros, which the products may have.  */
 void fragment_mma_first(Kernel *k) {
     const Contract *c = &k->c;
     bool certain = !c->may_be_empty && c->steps > 0;

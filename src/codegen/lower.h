@@ -133,9 +133,9 @@ typedef struct {
     int region_at, region_table, region_zeros;            /* bytes; bytes; elements */
     bool region_straight;     /* rows of a warp lie at constant distances; else ... */
     int region_group;         /* ... so many blocks of eight of matrix units */
-    bool rows;                /* matrix units: its own axis is the unit's rows */
     bool ldmatrix;
-    int registers;            /* of an instruction's operand, per lane */
+    int registers;            /* of an instruction's operand, per lane, ... */
+    Fragment fragment;        /* ... and where its elements lie, columns along k */
     bool bytes;               /* fetched as bytes, converted right before the products, ... */
     bool fours;               /* ... or beside such: four k of a row at once */
 } Side;
@@ -144,7 +144,8 @@ typedef struct {
 typedef struct {
     bool used;
     const ComputeUnit *unit;
-    int accumulators;         /* of an instruction, per lane */
+    int accumulators;         /* of an instruction, per lane, ... */
+    Fragment results;         /* ... and where they lie, rows along M */
     int products;
     bool promotes;
     int tiles[AX_CLASSES];    /* instructions of a warp; along k: slices of a step */

@@ -154,9 +154,9 @@ static void thread_place(Kernel *k) {
     cg_line(cg, "const int tid = threadIdx.x, lane = tid %% 32u;");
     cg_line(cg, "const unsigned warp = tid / 32u;");
     if (k->c.matrix.used) {
-        bool swapped = k->c.r->swapped;
-        cg_line(cg, "const int lane_m = %s, lane_n = %s;", swapped ? "lane % 4u * 2" : "lane / 4u",
-                swapped ? "lane / 4u" : "lane % 4u * 2");
+        const Fragment *f = &k->c.matrix.results;
+        cg_line(cg, "const int lane_m = %s, lane_n = %s;", fragment_lane_place(cg, f, FRAG_ROW, 1),
+                fragment_lane_place(cg, f, FRAG_COL, 1));
         cg_line(cg, "const int row = (int)(%s) * WM;", warp_at(k, AX_M));
         cg_line(cg, "const int col = (int)(%s) * WN;", warp_at(k, AX_N));
     } else {

@@ -4,7 +4,7 @@
  * Places are in bytes.  <a or b>_row[]: of rows of the warp's tile, for the lane; the table: of
  * k.  */
 
-enum { EIGHT = 8, FOUR = 4, ENTRY = 4, AT_ONCE = 8 };
+enum { ENTRY = 4, AT_ONCE = 8 };
 
 static char upper(const Side *s) { return (char)(s->id - 32); }
 
@@ -14,7 +14,7 @@ void region_facts(Contract *c, const Device *dev, Side *s) {
     s->region_table = s->region_at + rprog_region_table(c->p, dev, c->r, s->side, x);
     s->region_zeros = rprog_region_zeros(c->p, c->r, x);
     s->region_straight = rprog_region_straight(c->r, s->side, x);
-    s->region_group = rprog_region_group(c->r, s->side, x);
+    s->region_group = c->matrix.used ? rprog_region_group(dev, c->r, s->side, x) : 1;
     c->smem += rprog_region_bytes(c->p, dev, c->r, s->side);
 }
 
@@ -135,10 +135,13 @@ static void fill_table(Kernel *k, const Side *s) {
     cg_close(cg);
 }
 
-/* Rows of which a lane keeps the place: the first of each group of blocks of eight, or of all that
- * a thread has.  */
+/* Rows of a block: those along which lanes lie.  */
+static int block_rows(const Side *s) { return fragment_lanes(&s->fragment, FRAG_ROW); }
+
+/* Rows of which a lane keeps the place: the first of each group of blocks, or of all that a thread
+ * has.  */
 static int row_count(const Kernel *k, const Side *s) {
-    if (k->c.matrix.used) return k->c.r->warp.extent[s->own] / EIGHT / s->region_group;
+    if (k->c.matrix.used) return k->c.r->warp.extent[s->own] / block_rows(s) / s->region_group;
     return s->region_straight ? 1 : s->thread;
 }
 
@@ -147,7 +150,9 @@ static const char *row_at(const Kernel *k, const Side *s) {
     const Cg *cg = k->cg;
     const char *pos = s->side ? "col" : "row", axis = s->side ? 'N' : 'M';
     if (k->c.matrix.used)
-        return cg_text(cg, "%s + (int)(lane / 4u) + i * %d", pos, s->region_group * EIGHT);
+        return cg_text(cg, "%s + (int)(%s) + i * %d", pos,
+                       fragment_lane_place(cg, &s->fragment, FRAG_ROW, 1),
+                       s->region_group * block_rows(s));
     if (s->vec == 1) return cg_text(cg, "%s + i * L%c", pos, axis);
     return cg_text(cg, "%s + i / V%c * (L%c * V%c) + i %% V%c", pos, axis, axis, axis, axis);
 }
@@ -217,21 +222,22 @@ static const char *joined(const Kernel *k, const Side *s, const char *row, int p
 
 void region_fetch_mma(Kernel *k, const Side *s, const char *kk, const char *buffer) {
     Cg *cg = k->cg;
-    int rows = s->thread / EIGHT, parts = s->registers / rows;
-    int per = s->elem < 4 ? 4 / s->elem : 1, entries = per > s->region.pair ? per : 1;
-    int blocks = k->c.r->warp.extent[s->own] / EIGHT;
+    const Fragment *x = &s->fragment;
+    int rows = fragment_slots(x, FRAG_ROW), per = x->per_register;
+    int parts = fragment_slots(x, FRAG_COL) / per, entries = per > s->region.pair ? per : 1;
+    int blocks = k->c.r->warp.extent[s->own] / block_rows(s);
     const char *own = k->c.warps[AX_K] > 1 ? "k_warp + " : "";
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int g = 0; g < %d; g++)", parts);
     cg_line(cg, "const rl_vec<int, %d> from = rl_load<%d>(reinterpret_cast<const int *>(smem + "
-            "%c_places) + %s%s + g * %d + lane %% 4u%s);", entries, entries, s->id, own, kk,
-            FOUR * per, per > 1 ? cg_text(cg, " * %d", per) : "");
+            "%c_places) + %s%s + g * %d + %s);", entries, entries, s->id, own, kk,
+            fragment_lanes(x, FRAG_COL) * per, fragment_lane_place(cg, x, FRAG_COL, 1));
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int f = 0; f < %d; f++)", blocks);
     const char *row = cg_text(cg, "%c_row[f / %d]", s->id, s->region_group);
     if (s->region_group > 1)
         row = cg_text(cg, "%s + f %% %d * %d", row, s->region_group,
-                      EIGHT * s->region.step_in * s->elem);
+                      block_rows(s) * s->region.step_in * s->elem);
     cg_line(cg, "%c_frag[%s][f / %d * %d + g * %d + f %% %d] = %s;", s->id, buffer, rows,
             s->registers, rows, rows, joined(k, s, row, per));
     cg_close(cg);

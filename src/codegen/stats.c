@@ -128,20 +128,20 @@ void stats_rows(Kernel *k) {
 
 /* ---- folds ---- */
 
-/* Rows of a thread that neighbour each other in an instruction's tile.  */
-static int halves(const Kernel *k) {
-    return k->c.r->swapped ? 2 : k->c.matrix.accumulators / 2;
-}
+/* Rows of a thread in an instruction's tile.  */
+static int tile_rows(const Kernel *k) { return fragment_slots(&k->c.matrix.results, FRAG_ROW); }
 
 static const char *thread_row(const Kernel *k) {
-    return k->c.matrix.used ? cg_text(k->cg, "i * %d + f", halves(k)) : "i";
+    return k->c.matrix.used ? cg_text(k->cg, "i * %d + f", tile_rows(k)) : "i";
 }
 
 /* The row of the block that row x of the thread is.  */
 static const char *block_row(const Kernel *k) {
     if (!k->c.matrix.used) return "row + x / VM * (LM * VM) + x % VM";
-    return cg_text(k->cg, "row + lane_m + x / %d * TM + x %% %d%s", halves(k), halves(k),
-                   k->c.r->swapped ? "" : " * 8");
+    int rows = tile_rows(k);
+    return cg_text(k->cg, "row + lane_m + x / %d * TM + %s", rows,
+                   fragment_slot_place(k->cg, &k->c.matrix.results, FRAG_ROW,
+                                       cg_text(k->cg, "x %% %d", rows)));
 }
 
 /* Is statement i evaluated in this turn of a walk?  */

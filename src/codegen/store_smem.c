@@ -22,13 +22,13 @@ static void open_loop(Kernel *k, const char *name, int n, int step, bool unroll)
 
 static void place_direct(Kernel *k) {
     const Cg *cg = k->cg;
-    bool swapped = k->c.r->swapped;
-    int halves = swapped ? k->c.matrix.accumulators / 2 : 2;
-    int vec = k->at.walk ? k->at.walk : k->l->vec, columns = halves / vec;
+    const Fragment *f = &k->c.matrix.results;
+    int vec = k->at.walk ? k->at.walk : k->l->vec, columns = fragment_slots(f, FRAG_COL) / vec;
     const char *times = vec > 1 ? cg_text(cg, " * %d", vec) : "";
     const char *by = vec > 1 ? cg_text(cg, " / %d", vec) : "";
-    const char *column = swapped ? "j * TN + g * 8" : "j * TN + g";
-    store_position(k, AX_M, "m0 + row + lane_m", swapped ? "i * TM + f" : "i * TM + f * 8");
+    const char *column = cg_text(cg, "j * TN + %s", fragment_slot_place(cg, f, FRAG_COL, "g"));
+    store_position(k, AX_M, "m0 + row + lane_m",
+                   cg_text(cg, "i * TM + %s", fragment_slot_place(cg, f, FRAG_ROW, "f")));
     store_position(k, AX_N, "n0 + col + lane_n", column);
     store_turns(k, &(Turns){.loop = cg_text(cg, "int s = 0; s < IN * %d; s++", columns),
                             .count = cg_text(cg, "IN * %d", columns),
@@ -39,19 +39,18 @@ static void place_direct(Kernel *k) {
                             .rest = k->at.step[0]});
 }
 
-/* Row f and column g of the lane in an instruction's tile: two neighbours along one side, eights
- * along the other.  */
+/* Row f and column g of the lane in an instruction's tile.  */
 static void open_direct(Kernel *k) {
     Cg *cg = k->cg;
-    bool swapped = k->c.r->swapped;
-    int halves = k->c.matrix.accumulators / 2, vec = k->at.walk ? k->at.walk : k->l->vec;
+    const Fragment *f = &k->c.matrix.results;
+    int vec = k->at.walk ? k->at.walk : k->l->vec;
     open_loop(k, "i", k->c.matrix.tiles[AX_M], 1, true);
-    open_loop(k, "f", swapped ? 2 : halves, 1, true);
+    open_loop(k, "f", fragment_slots(f, FRAG_ROW), 1, true);
     cg_line(cg, "const %s m = %s;", place_along(k, AX_M), store_at(k, AX_M));
     open_inside(k, AX_M);
     stats_rows(k);
     open_loop(k, "j", k->c.matrix.tiles[AX_N], 1, true);
-    open_loop(k, "g", swapped ? halves : 2, vec, true);
+    open_loop(k, "g", fragment_slots(f, FRAG_COL), vec, true);
     cg_line(cg, "const %s n = %s;", place_along(k, AX_N), store_at(k, AX_N));
     open_inside(k, AX_N);
 }
@@ -72,21 +71,20 @@ static bool takes_turns(const Kernel *k) { return rprog_piece_turns(k->c.r) > 1;
 /* Row `of` of a warp's instruction tiles.  */
 static void write_row(Kernel *k, const char *of) {
     Cg *cg = k->cg;
+    const Fragment *f = &k->c.matrix.results;
     int row = rprog_piece_row(k->c.r), n = k->c.matrix.accumulators;
+    int run = fragment_run(f, FRAG_COL);
     const char *turn = takes_turns(k) ? "turn + " : "";
     const char *step = half_of(k) ? "TN / 2" : "TN";
+    const char *down = fragment_place_of(cg, f, FRAG_ROW, "f", run, row);
+    const char *along = fragment_place_of(cg, f, FRAG_COL, "f", run, 1);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < IN; j++)");
     cg_line(cg, "#pragma unroll");
-    if (k->c.r->swapped) {
-        cg_line(cg, "for (int f = 0; f < %d; f++)", n);
-        cg_line(cg, "    rl_store_shared<1>(to, %sf %% 2 * %d + j * TN + f / 2 * 8, "
-                "&acc[%s][j][f]);", turn, row, of);
-    } else {
-        cg_line(cg, "for (int f = 0; f < %d; f += 2)", n);
-        cg_line(cg, "    rl_store_shared<2>(to, %sf * %d + j * %s, acc[%s][j] + f);", turn,
-                4 * row, step, of);
-    }
+    cg_line(cg, "for (int f = 0; f < %d; %s)", n, run > 1 ? cg_text(cg, "f += %d", run) : "f++");
+    cg_line(cg, "    rl_store_shared<%d>(to, %s%s + j * %s%s%s, %s);", run, turn, down, step,
+            along ? " + " : "", along ? along : "",
+            cg_text(cg, run > 1 ? "acc[%s][j] + f" : "&acc[%s][j][f]", of));
     cg_close(cg);
 }
 
@@ -287,6 +285,8 @@ const char *mma_element(const Kernel *k, const char *v) {
         int width = piece_width(k);
         return cg_text(k->cg, "value[%s / %d].v[%s %% %d]", v, width, v, width);
     }
-    if (k->c.r->swapped) return "acc[i][j][g * 2 + f]";
-    return cg_text(k->cg, "acc[i][j][f * 2 + g + %s]", v);
+    const Fragment *f = &k->c.matrix.results;
+    const char *slot = fragment_slot_number(k->cg, f, "f", "g");
+    if (fragment_run(f, FRAG_COL) == 1) return cg_text(k->cg, "acc[i][j][%s]", slot);
+    return cg_text(k->cg, "acc[i][j][%s + %s]", slot, v);
 }

@@ -272,7 +272,7 @@ static void count_piece(const Model *m, const RProg *r, CountMemo *memo, StepCou
         out->piece_loads = e->loads;
         return;
     }
-    x.stores = rprog_piece_wavefronts(m->p, r, &x.loads);
+    x.stores = rprog_piece_wavefronts(m->p, m->dev, r, &x.loads);
     out->piece_stores = x.stores;
     out->piece_loads = x.loads;
     if (memo && memo->n_piece < PIECES) memo->piece[memo->n_piece++] = x;

@@ -114,12 +114,15 @@ static int64_t fragment_words(const Problem *p, const Device *dev, const RProg *
 
 /* Registers of a gather: places of rows and of the k at hand.  */
 static int64_t region_words(const Problem *p, const Device *dev, const RProg *r, int side) {
-    enum { EIGHT = 8, AT_HAND = 8 };
+    enum { AT_HAND = 8 };
     RRegion x;
     int axis = own_axis(side);
     if (!rprog_region(p, r, side, &x)) return 0;
-    if (rprog_matrix(dev, r))
-        return AT_HAND + r->warp.extent[axis] / EIGHT / rprog_region_group(r, side, &x);
+    if (rprog_matrix(dev, r)) {
+        Fragment f = rprog_fragment(dev, r, side);
+        return AT_HAND + r->warp.extent[axis] / fragment_lanes(&f, FRAG_ROW) /
+                             rprog_region_group(dev, r, side, &x);
+    }
     return AT_HAND + (rprog_region_straight(r, side, &x) ? 1 : r->thread.extent[axis]);
 }
 

@@ -56,6 +56,10 @@ bool rprog_ldmatrix(const Problem *p, const Device *dev, const RProg *r, int sid
  * lane read four neighbouring k of operand `side` at once, because the other one has bytes?  */
 bool rprog_widens(TeDtype from, TeDtype to);
 bool rprog_reads_fours(const RProg *r, int side);
+/* How the unit deals operand `side`, rows along its own axis and columns along k, and the results,
+ * rows along M and columns along N.  */
+Fragment rprog_fragment(const Device *dev, const RProg *r, int side);
+Fragment rprog_results(const Device *dev, const RProg *r);
 /* Registers of an instruction's operand (of 32 bits, f64: 64) and of its accumulators per lane.  */
 int rprog_unit_registers(const Device *dev, const RProg *r, int side);
 int rprog_unit_accumulators(const Device *dev, const RProg *r);
@@ -72,7 +76,8 @@ static inline int rprog_piece_turns(const RProg *r) {
 }
 /* Wavefronts of writing one full piece: lanes write pairs of columns, swapped tiles element by
  * element.  *loads: of reading it back, in parts of at most 16 bytes.  */
-int64_t rprog_piece_wavefronts(const Problem *p, const RProg *r, int64_t *loads);
+int64_t rprog_piece_wavefronts(const Problem *p, const Device *dev, const RProg *r,
+                               int64_t *loads);
 /* Bytes of one stage of an operand's tile with padding, a multiple of 16; 0 if it is absent.  */
 int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
 
@@ -87,7 +92,7 @@ int32_t rprog_region_bytes(const Problem *p, const Device *dev, const RProg *r, 
 /* Do the rows of a warp lie at constant distances in the region: none goes beyond the innermost
  * digit?  Of matrix units, how many blocks of eight do so.  */
 bool rprog_region_straight(const RProg *r, int side, const RRegion *x);
-int rprog_region_group(const RProg *r, int side, const RRegion *x);
+int rprog_region_group(const Device *dev, const RProg *r, int side, const RRegion *x);
 /* Instructions beside reads that a warp needs for its fragments of a step: adding places, joining
  * narrow elements.  */
 int64_t rprog_region_extra(const Problem *p, const Device *dev, const RProg *r, int side);

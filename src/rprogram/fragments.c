@@ -47,9 +47,12 @@ int matrix_wavefronts(const Problem *p, const Device *dev, const RProg *r, int s
     int elem = rprog_elem(p, dev, r, side);
     int row = r->block.extent[k_inner ? AX_K : own_axis(side)];
     int32_t addr[WARP] = {0};
-    int step = rprog_reads_fours(r, side) ? FOUR : 1;
+    Fragment f = rprog_fragment(dev, r, side);
+    int step = rprog_reads_fours(r, side) ? FOUR / fragment_run(&f, FRAG_COL) : 1;
     for (int lane = 0; lane < WARP; lane++) {
-        int own = lane / 4, k = lane % 4 * step;
+        int at[FRAG_DIMS];
+        fragment_at(&f, lane, 0, at);
+        int own = at[FRAG_ROW], k = at[FRAG_COL] * step;
         addr[lane] = whole ? rtile_at(y, row, elem, lane % MATRIX, 0)
                            : rtile_at(y, row, elem, k_inner ? own : k, k_inner ? k : own);
     }
@@ -112,25 +115,31 @@ int64_t matrix_load_registers(const Problem *p, const Device *dev, const RProg *
     return words;
 }
 
-int64_t rprog_piece_wavefronts(const Problem *p, const RProg *r, int64_t *loads) {
+/* Where the first slot of each lane lies in its piece.  */
+static void piece_places(const Problem *p, const RProg *r, const Fragment *f, int32_t addr[WARP]) {
+    int row = rprog_piece_row(r), bytes = p->acc_bytes, half = rprog_piece_half(p, r);
+    int chunk = CHUNK / bytes, at[FRAG_DIMS];
+    for (int lane = 0; lane < WARP; lane++) {
+        fragment_at(f, lane, 0, at);
+        int column = at[FRAG_COL];
+        if (half) column = column / chunk * half + column % chunk;
+        addr[lane] = (at[FRAG_ROW] * row + column) * bytes;
+    }
+}
+
+int64_t rprog_piece_wavefronts(const Problem *p, const Device *dev, const RProg *r,
+                               int64_t *loads) {
     int row = rprog_piece_row(r), bytes = p->acc_bytes, line = r->warp.extent[AX_N] / r->store_vec;
     int chunks = line * r->thread.extent[AX_M], width = r->store_vec * bytes;
     int pieces = width > CHUNK ? width / CHUNK : 1;
     int32_t addr[WARP] = {0};
     int half = rprog_piece_half(p, r), next = half ? half * bytes : CHUNK;
-    int64_t stores = 0;
+    Fragment f = rprog_results(dev, r);
+    int tiles = r->warp.extent[AX_N] / r->thread.extent[AX_N], run = fragment_run(&f, FRAG_COL);
+    piece_places(p, r, &f, addr);
+    int64_t stores = (int64_t)tiles * (fragment_slots(&f, FRAG_DIMS) / run) *
+                     rtile_wavefronts(addr, UINT32_MAX, run * bytes);
     *loads = 0;
-    /* One tile: a pair of columns, or two rows of one column when swapped.  */
-    for (int lane = 0; lane < WARP; lane++) {
-        int u = lane / 4, v = lane % 4 * 2;
-        if (half) v = v / (CHUNK / bytes) * half + v % (CHUNK / bytes);
-        addr[lane] = (r->swapped ? v * row + u : u * row + v) * bytes;
-    }
-    int tiles = r->warp.extent[AX_N] / r->thread.extent[AX_N];
-    int u_rows = r->thread.extent[r->swapped ? AX_N : AX_M] / MATRIX;
-    int each = r->swapped ? 2 * rtile_wavefronts(addr, UINT32_MAX, bytes)
-                          : rtile_wavefronts(addr, UINT32_MAX, 2 * bytes);
-    stores = (int64_t)tiles * u_rows * each;
     for (int first = 0; first < chunks; first += WARP) {
         int n = chunks - first < WARP ? chunks - first : WARP;
         uint32_t active = n < WARP ? (1u << n) - 1 : UINT32_MAX;

@@ -89,16 +89,23 @@ int matrix_converted(const RProg *r) {
     return words;
 }
 
+Fragment rprog_fragment(const Device *dev, const RProg *r, int side) {
+    return fragment_of(&dev->unit[r->unit], rprog_unit_side(r, side) ? FRAG_B : FRAG_A);
+}
+
+Fragment rprog_results(const Device *dev, const RProg *r) {
+    Fragment f = fragment_of(&dev->unit[r->unit], FRAG_RESULT);
+    return r->swapped ? fragment_turned(f) : f;
+}
+
 int rprog_unit_registers(const Device *dev, const RProg *r, int side) {
-    const ComputeUnit *u = &dev->unit[r->unit];
-    int bytes = te_dtype_bytes(unit_type(dev, r, side));
-    int elements = (rprog_unit_side(r, side) ? u->n.from : u->m.from) * u->k.from;
-    return elements * bytes / (WARP * (bytes > 4 ? 8 : 4));
+    Fragment f = rprog_fragment(dev, r, side);
+    return fragment_slots(&f, FRAG_DIMS) / f.per_register;
 }
 
 int rprog_unit_accumulators(const Device *dev, const RProg *r) {
-    const ComputeUnit *u = &dev->unit[r->unit];
-    return u->m.from * u->n.from / WARP;
+    Fragment f = rprog_results(dev, r);
+    return fragment_slots(&f, FRAG_DIMS);
 }
 
 /* Pairs of columns in half-warps, or single elements of swapped tiles, meet no bank twice.  */

@@ -93,8 +93,9 @@ void build_matrix(Builder *b, const RProg *start) {
         RProg r = *start;
         r.swapped = swapped;
         r.thread = matrix_tile(u, swapped);
-        r.vec_m = swapped ? 2 : 1;
-        r.vec_n = swapped ? 1 : 2;
+        Fragment f = rprog_results(b->dev, &r);
+        r.vec_m = (uint8_t)fragment_run(&f, FRAG_ROW);
+        r.vec_n = (uint8_t)fragment_run(&f, FRAG_COL);
         r.store_vec = (uint8_t)(r.vec_n < b->p->out_vec ? r.vec_n : b->p->out_vec);
         build_tiles(b, &r);
     }

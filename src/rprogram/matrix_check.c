@@ -52,7 +52,8 @@ const char *matrix_check(const Problem *p, const Device *dev, const RProg *r) {
     }
     if (body > BODY_MAX) return "the unrolled body is too long";
     if (r->unroll != r->warp.extent[AX_K]) return "unroll is not warp.k";
-    if (r->vec_m != (r->swapped ? 2 : 1) || r->vec_n != (r->swapped ? 1 : 2)) {
+    Fragment f = rprog_results(dev, r);
+    if (r->vec_m != fragment_run(&f, FRAG_ROW) || r->vec_n != fragment_run(&f, FRAG_COL)) {
         return "vec is not what a lane of the unit holds";
     }
     if (r->via != VIA_DIRECT && r->via != VIA_SHARED) return "unknown way to store";

@@ -1,7 +1,7 @@
 /* Operands whose region lies in shared memory as a whole, by the mapping in rprog.h.  */
 #include "rprogram/matrix.h"
 
-enum { EIGHT = 8, FOUR = 4, ENTRY = 4 };  /* rows and k of lanes in a matrix unit; bytes */
+enum { ENTRY = 4 };           /* bytes */
 
 bool rprog_region(const Problem *p, const RProg *r, int side, RRegion *out) {
     const RLoad *l = &r->load[side];
@@ -36,27 +36,29 @@ bool rprog_region_straight(const RProg *r, int side, const RRegion *x) {
     return !x->whole || x->count_in % r->warp.extent[own_axis(side)] == 0;
 }
 
-int rprog_region_group(const RProg *r, int side, const RRegion *x) {
+int rprog_region_group(const Device *dev, const RProg *r, int side, const RRegion *x) {
     int warp = r->warp.extent[own_axis(side)];
-    if (rprog_region_straight(r, side, x)) return warp / EIGHT;
+    Fragment f = rprog_fragment(dev, r, side);
+    int rows = fragment_lanes(&f, FRAG_ROW);
+    if (rprog_region_straight(r, side, x)) return warp / rows;
     int n = (int)gcd64(x->count_in, warp);
-    return n % EIGHT ? 1 : n / EIGHT;
+    return n % rows ? 1 : n / rows;
 }
 
 /* ---- reads of one warp ---- */
 
-/* How a matrix unit's fragments of a slice are made: `blocks` of eight rows by `parts` along k,
- * each a register of `per` elements, for which there are `reads`.  */
+/* How a matrix unit's fragments of a slice are made: `blocks` of as many rows as lanes lie along by
+ * `parts` along k, each a register of `per` elements, for which there are `reads`.  */
 typedef struct {
+    Fragment f;
     int blocks, parts, per, reads;
 } Gather;
 
-static Gather gather_of(const Problem *p, const Device *dev, const RProg *r, int side,
-                        const RRegion *x) {
-    int elem = rprog_elem(p, dev, r, side), rows = r->thread.extent[own_axis(side)] / EIGHT;
-    Gather g = {.blocks = r->warp.extent[own_axis(side)] / EIGHT,
-                .parts = rprog_unit_registers(dev, r, side) / rows,
-                .per = elem < 4 ? 4 / elem : 1};
+static Gather gather_of(const Device *dev, const RProg *r, int side, const RRegion *x) {
+    Gather g = {.f = rprog_fragment(dev, r, side)};
+    g.per = g.f.per_register;
+    g.blocks = r->warp.extent[own_axis(side)] / fragment_lanes(&g.f, FRAG_ROW);
+    g.parts = fragment_slots(&g.f, FRAG_COL) / g.per;
     g.reads = g.per / x->pair;
     return g;
 }
@@ -67,7 +69,7 @@ int region_reads(const Problem *p, const Device *dev, const RProg *r, int side) 
     RRegion x;
     if (!rprog_region(p, r, side, &x)) return 0;
     if (!rprog_matrix(dev, r)) return r->warp.extent[AX_K] * (r->thread.extent[own_axis(side)] + 1);
-    Gather g = gather_of(p, dev, r, side, &x);
+    Gather g = gather_of(dev, r, side, &x);
     return slices_of(r) * g.parts * (g.blocks * g.reads + 1);
 }
 
@@ -79,8 +81,8 @@ int64_t rprog_region_extra(const Problem *p, const Device *dev, const RProg *r, 
         return r->warp.extent[AX_K] *
                (int64_t)(straight ? 1 : r->thread.extent[own_axis(side)]);
     }
-    Gather g = gather_of(p, dev, r, side, &x);
-    int bases = g.blocks / rprog_region_group(r, side, &x);
+    Gather g = gather_of(dev, r, side, &x);
+    int bases = g.blocks / rprog_region_group(dev, r, side, &x);
     return (int64_t)slices_of(r) * g.parts * (bases * g.reads + g.blocks * (g.reads - 1));
 }
 
@@ -89,17 +91,21 @@ static int32_t place_of(const Problem *p, const RRegion *x, int elem, int64_t k)
     return (k < p->extent[AX_K] ? rtile_region_k(p, x, k) : x->lines * x->row) * elem;
 }
 
-/* Wavefronts of a matrix unit's reads of one block of eight rows and one part along k, from k on.
- * The first eight rows stand for all.  */
+/* Columns of one part along k.  */
+static int part_of(const Gather *g) { return fragment_lanes(&g->f, FRAG_COL) * g->per; }
+
+/* Wavefronts of a matrix unit's reads of one block of rows and one part along k, from k on.  The
+ * first block stands for all.  */
 static int64_t block_wavefronts(const Problem *p, const RRegion *x, const Gather *g, int elem,
                                 int64_t k) {
-    int32_t addr[WARP], row[EIGHT];
+    int32_t addr[WARP], place[WARP];
     int64_t n = 0;
-    for (int i = 0; i < EIGHT; i++) row[i] = rtile_region_row(x, i) * elem;
+    for (int i = 0; i < part_of(g); i++) place[i] = place_of(p, x, elem, k + i);
     for (int i = 0; i < g->reads; i++) {
-        for (int lane = 0; lane < FOUR; lane++) {
-            int32_t place = place_of(p, x, elem, k + lane * g->per + i * x->pair);
-            for (int j = 0; j < EIGHT; j++) addr[j * FOUR + lane] = row[j] + place;
+        for (int lane = 0; lane < WARP; lane++) {
+            int at[FRAG_DIMS];
+            fragment_at(&g->f, lane, i * x->pair, at);
+            addr[lane] = rtile_region_row(x, at[FRAG_ROW]) * elem + place[at[FRAG_COL]];
         }
         n += rtile_wavefronts(addr, UINT32_MAX, x->pair * elem);
     }
@@ -110,7 +116,11 @@ static int64_t block_wavefronts(const Problem *p, const RRegion *x, const Gather
 static int64_t entry_wavefronts(const Gather *g) {
     int32_t addr[WARP];
     int width = g->reads > 1 ? g->per * ENTRY : ENTRY;
-    for (int lane = 0; lane < WARP; lane++) addr[lane] = lane % FOUR * g->per * ENTRY;
+    for (int lane = 0; lane < WARP; lane++) {
+        int at[FRAG_DIMS];
+        fragment_at(&g->f, lane, 0, at);
+        addr[lane] = at[FRAG_COL] * ENTRY;
+    }
     return rtile_wavefronts(addr, UINT32_MAX, width);
 }
 
@@ -137,8 +147,8 @@ int64_t rprog_region_block(const Problem *p, const Device *dev, const RProg *r, 
     RRegion x;
     if (!rprog_matrix(dev, r) || !rprog_region(p, r, side, &x)) return 0;
     int elem = rprog_elem(p, dev, r, side);
-    Gather g = gather_of(p, dev, r, side, &x);
-    int64_t total = 0, all = rprog_region_entries(p, r), part = FOUR * g.per;
+    Gather g = gather_of(dev, r, side, &x);
+    int64_t total = 0, all = rprog_region_entries(p, r), part = part_of(&g);
     for (int64_t k = 0; k < all; k += part) total += block_wavefronts(p, &x, &g, elem, k);
     return total;
 }
@@ -151,8 +161,8 @@ int64_t rprog_region_traffic(const Problem *p, const Device *dev, const RProg *r
         int elem = rprog_elem(p, dev, r, side);
         return r->warp.extent[AX_K] * row_wavefronts(r, side, &x, elem);
     }
-    Gather g = gather_of(p, dev, r, side, &x);
-    int64_t all = rprog_region_entries(p, r), parts = ceil_div(all, FOUR * g.per);
+    Gather g = gather_of(dev, r, side, &x);
+    int64_t all = rprog_region_entries(p, r), parts = ceil_div(all, part_of(&g));
     int64_t total = parts * entry_wavefronts(&g) + g.blocks * block;
     return all > 0 ? ceil_div(total * r->warp.extent[AX_K], all) : 0;
 }

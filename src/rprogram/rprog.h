@@ -75,9 +75,8 @@
  *   warp is a multiple of thread along every axis, block one of warp.  unroll == warp.k: a
  *   step is straight code of warp.k / thread.k slices.  Instruction tile (i, j) of a warp has
  *   rows i * thread.m and columns j * thread.n on.
- * - Accumulators have the unit's acc.  Lane l holds of each tile U rows l / 4 and, where u ==
- *   16, l / 4 + 8, V columns 2 * (l % 4) + {0, 1}; register c of a tile is V column c % 2, U
- *   row half c / 2.  So vec_m, vec_n are 1, 2; swapped 2, 1.  Behind the k-loop they are
+ * - Accumulators have the unit's acc.  What a lane holds of a tile is rprog_results; vec_m and
+ *   vec_n are its neighbours along M and N (1, 2; swapped 2, 1).  Behind the k-loop they are
  *   converted to Contraction.acc: sums of slices, workspace and epilogue are made in that
  *   type.  Accumulator (i, j, c) is e = ((i * (warp.n / thread.n)) + j) * registers of a tile
  *   + c.
@@ -99,9 +98,8 @@
  *   (16-bit types only): .trans; rows are 8 k, the chunk is 8 elements of the own axis, "row
  *   block" and "chunk" of the matrix order keep their meaning (8 of the own axis, 8 k).  Lane
  *   i gives the address of row i % 8 of matrix i / 8 of the group.
- * - Fragments, else (f64; f32 with inner == own axis): each register is read by itself:
- *   register q of U is row l / 4 + 8 * (q % (u / 8)), k = l % 4 + 4 * (q / (u / 8)); of V row
- *   l / 4, k = l % 4 + 4 * q.
+ * - Fragments, else (f64; f32 with inner == own axis): each register is read by itself, from where
+ *   rprog_fragment has it.
  * - Fragments of slice s + 1 are read before the products of slice s where rprog_fetched_ahead
  *   (an even number of slices in a step, so that buffers have constant indices): the first
  *   ones of the next step behind its wait and barrier, before the products of the last slice.
@@ -204,6 +202,7 @@
  * the same way.  */
 #ifndef ROLLER_RPROGRAM_RPROG_H
 #define ROLLER_RPROGRAM_RPROG_H
+#include "rtile/fragment.h"
 #include "rtile/rtile.h"
 
 #define RPROG_SKELETONS(X)                                                                         \

@@ -110,7 +110,10 @@ bool rprog_stats_combines(const Problem *p, const RProg *r, int number) {
 
 int rprog_stats_lanes(const Device *dev, const RProg *r) {
     int lanes = 0;
-    if (rprog_matrix(dev, r)) return r->swapped ? 4 | 8 | 16 : 1 | 2;
+    if (rprog_matrix(dev, r)) {
+        Fragment f = rprog_results(dev, r);
+        return fragment_lane_bits(&f, FRAG_COL);
+    }
     int lm_count = count_along(&r->warp, &r->thread, AX_M);
     int ln_count = count_along(&r->warp, &r->thread, AX_N);
     for (int bit = 0; bit < 5; bit++) {
@@ -123,8 +126,8 @@ int rprog_stats_lanes(const Device *dev, const RProg *r) {
 
 int rprog_stats_rows(const Device *dev, const RProg *r) {
     if (!rprog_matrix(dev, r)) return r->thread.extent[AX_M];
-    int each = r->swapped ? 2 : rprog_unit_accumulators(dev, r) / 2;
-    return count_along(&r->warp, &r->thread, AX_M) * each;
+    Fragment f = rprog_results(dev, r);
+    return count_along(&r->warp, &r->thread, AX_M) * fragment_slots(&f, FRAG_ROW);
 }
 
 /* One where rows keep a device busy: neighbours then read neighbouring parts.  */

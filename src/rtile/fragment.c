@@ -1,0 +1,72 @@
+#include "rtile/fragment.h"
+
+/* mma.sync from m8n8 to m16n8: blocks of 8 rows in which four lanes share a row, each with
+ * neighbouring columns; a lane's registers take the blocks below each other, then those beside them
+ * (PTX ISA, "Matrix Fragments for mma.m16n8k16" and the sections for other shapes).  */
+static Fragment blocks_of_eight(int rows, int cols, int neighbours, int per_register) {
+    enum { LANE_ROWS = 8, LANE_COLS = 4 };
+    int width = LANE_COLS * neighbours;
+    Fragment f = {.lane = {{FRAG_COL, LANE_COLS, neighbours}, {FRAG_ROW, LANE_ROWS, 1}},
+                  .slot = {{FRAG_COL, neighbours, 1}, {FRAG_ROW, rows / LANE_ROWS, LANE_ROWS}},
+                  .per_register = per_register};
+    if (cols > width) f.slot[2] = (FragDigit){FRAG_COL, cols / width, width};
+    return f;
+}
+
+Fragment fragment_of(const ComputeUnit *u, FragRole role) {
+    enum { REGISTER = 4, RESULTS = 2 };
+    TeDtype type = role == FRAG_A ? u->a : role == FRAG_B ? u->b : u->acc;
+    int rows = role == FRAG_B ? u->n.from : u->m.from;
+    int cols = role == FRAG_RESULT ? u->n.from : u->k.from, bytes = te_dtype_bytes(type);
+    int per = bytes < REGISTER ? REGISTER / bytes : 1;
+    return blocks_of_eight(rows, cols, role == FRAG_RESULT ? RESULTS : per, per);
+}
+
+static void turn(FragDigit digit[FRAG_DIGITS]) {
+    for (int i = 0; i < FRAG_DIGITS; i++)
+        digit[i].dim = digit[i].dim == FRAG_ROW ? FRAG_COL : FRAG_ROW;
+}
+
+Fragment fragment_turned(Fragment f) {
+    turn(f.lane);
+    turn(f.slot);
+    return f;
+}
+
+static int count(const FragDigit digit[FRAG_DIGITS], FragDim dim) {
+    int n = 1;
+    for (int i = 0; i < FRAG_DIGITS && digit[i].extent; i++)
+        n *= dim == FRAG_DIMS || digit[i].dim == dim ? digit[i].extent : 1;
+    return n;
+}
+
+int fragment_slots(const Fragment *f, FragDim dim) { return count(f->slot, dim); }
+
+int fragment_lanes(const Fragment *f, FragDim dim) { return count(f->lane, dim); }
+
+int fragment_run(const Fragment *f, FragDim dim) {
+    const FragDigit *first = &f->slot[0];
+    return first->dim == dim && first->step == 1 ? first->extent : 1;
+}
+
+int fragment_lane_bits(const Fragment *f, FragDim dim) {
+    int bits = 0, below = 1;
+    for (int i = 0; i < FRAG_DIGITS && f->lane[i].extent; i++) {
+        if (f->lane[i].dim == dim) bits |= (f->lane[i].extent - 1) * below;
+        below *= f->lane[i].extent;
+    }
+    return bits;
+}
+
+static void add(const FragDigit digit[FRAG_DIGITS], int number, int at[FRAG_DIMS]) {
+    for (int i = 0; i < FRAG_DIGITS && digit[i].extent; i++) {
+        at[digit[i].dim] += number % digit[i].extent * digit[i].step;
+        number /= digit[i].extent;
+    }
+}
+
+void fragment_at(const Fragment *f, int lane, int slot, int at[FRAG_DIMS]) {
+    at[FRAG_ROW] = at[FRAG_COL] = 0;
+    add(f->lane, lane, at);
+    add(f->slot, slot, at);
+}

@@ -1,0 +1,96 @@
+/* Fragments of matrix units: every element of a tile is held once, where the PTX ISA has it
+ * ("Matrix Fragments for mma.m16n8k16" and the sections of the other shapes, whose formulas stand
+ * here).  */
+#include "arena_fixture.h"
+#include "plan_fixture.h"
+#include "rtile/fragment.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { WARP = 32, MAX = 512 };
+
+/* Row and column of a0, a1, ... (b0, ...; c0, ...) as the ISA writes them.  */
+static void of_isa(const ComputeUnit *u, FragRole role, int lane, int i, int at[FRAG_DIMS]) {
+    int group = lane >> 2, in_group = lane & 3, bytes = te_dtype_bytes(u->a);
+    int each = bytes >= 4 ? 1 : 4 / bytes;             /* neighbouring k in a register */
+    int part = i / each;                               /* the register */
+    if (role == FRAG_RESULT) {
+        at[FRAG_ROW] = i < 2 ? group : group + 8;
+        at[FRAG_COL] = in_group * 2 + (i & 1);
+    } else if (role == FRAG_A && u->m.from == 16) {
+        at[FRAG_ROW] = part % 2 ? group + 8 : group;
+        at[FRAG_COL] = in_group * each + i % each + (part >= 2 ? 4 * each : 0);
+    } else {
+        at[FRAG_ROW] = group;
+        at[FRAG_COL] = in_group * each + i % each + part * 4 * each;
+    }
+}
+
+static void one_role(const ComputeUnit *u, FragRole role) {
+    Fragment f = fragment_of(u, role), turned = fragment_turned(f);
+    int rows = role == FRAG_B ? u->n.from : u->m.from;
+    int cols = role == FRAG_RESULT ? u->n.from : u->k.from;
+    int slots = fragment_slots(&f, FRAG_DIMS);
+    uint8_t held[MAX] = {0};
+    assert_int_equal(slots * WARP, rows * cols);
+    assert_int_equal(fragment_lanes(&f, FRAG_DIMS), WARP);
+    assert_int_equal(fragment_slots(&f, FRAG_ROW) * fragment_lanes(&f, FRAG_ROW), rows);
+    assert_int_equal(slots % f.per_register, 0);
+    for (int lane = 0; lane < WARP; lane++) {
+        for (int slot = 0; slot < slots; slot++) {
+            int at[FRAG_DIMS], wanted[FRAG_DIMS], other[FRAG_DIMS];
+            fragment_at(&f, lane, slot, at);
+            of_isa(u, role, lane, slot, wanted);
+            assert_int_equal(at[FRAG_ROW], wanted[FRAG_ROW]);
+            assert_int_equal(at[FRAG_COL], wanted[FRAG_COL]);
+            assert_int_equal(held[at[FRAG_ROW] * cols + at[FRAG_COL]]++, 0);
+            fragment_at(&turned, lane, slot, other);
+            assert_true(other[FRAG_ROW] == at[FRAG_COL] && other[FRAG_COL] == at[FRAG_ROW]);
+        }
+    }
+}
+
+static void all_units(void **state) {
+    static const char *const name[] = {"h200", "a100", "t4", "rtx4090"};
+    (void)state;
+    Arena *a = arena_create(NULL);
+    int n = 0;
+    for (size_t d = 0; d < sizeof name / sizeof *name; d++) {
+        const Device *dev = fixture_device(a, name[d]);
+        for (int i = 0; i < dev->n_unit; i++) {
+            const ComputeUnit *u = &dev->unit[i];
+            if (u->scope != SCOPE_WARP || u->b == HAL_NO_DTYPE) continue;
+            for (FragRole role = FRAG_A; role <= FRAG_RESULT; role++) one_role(u, role);
+            n++;
+        }
+    }
+    assert_true(n > 10);
+    arena_destroy(a);
+}
+
+/* Bits of lanes that move along a side, and what a lane holds side by side.  */
+static void sides(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    const Device *dev = fixture_device(a, "a100");
+    for (int i = 0; i < dev->n_unit; i++) {
+        if (strcmp(dev->unit[i].name, "mma.m16n8k16.f16.f32") != 0) continue;
+        Fragment f = fragment_of(&dev->unit[i], FRAG_RESULT), t = fragment_turned(f);
+        assert_int_equal(fragment_lane_bits(&f, FRAG_COL), 1 | 2);
+        assert_int_equal(fragment_lane_bits(&t, FRAG_COL), 4 | 8 | 16);
+        assert_true(fragment_run(&f, FRAG_COL) == 2 && fragment_run(&f, FRAG_ROW) == 1);
+        assert_true(fragment_run(&t, FRAG_COL) == 1 && fragment_run(&t, FRAG_ROW) == 2);
+    }
+    arena_destroy(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_units), cmocka_unit_test(sides)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
