@@ -202,6 +202,68 @@ mkdir closed && chmod 555 closed
 [ "$(id -u)" -eq 0 ] || run 3 'closed folder' -o closed/x.cu mm.te
 run 3 'no such folder' -o none/x.cu mm.te && has err 'none' 'names the folder'
 
+# ---- values: understood, or refused by the option's name ----
+# refused PATTERN OPTION...: by usage, and by these words.
+refused() {
+    words=$1
+    shift
+    run 2 "$*" "$@" mm.te && has err "$words" "$* is refused"
+}
+refused '^roller-gen: error: --top does not take .0.$' --top 0
+refused 'a whole number of seconds (or 5m, 2h, 1d) from 1' --measure --time-limit 5w
+refused 'a whole number of bytes' --workspace-limit=1T
+refused '^roller-gen: error: --color does not take .red.$' --color=red
+refused '^roller-gen: error: --emit does not take .exe.$' --emit cu,exe
+refused '^roller-gen: error: --in does not take .A.$' --in A
+refused 'did you mean --dry-run' --dryrun
+refused 'did you mean --dry-run' -dry-run
+refused 'did you mean --dry-run' --dry_run=1
+refused 'lists the options' -x
+refused 'write M=1000, or M=1024' -D M=1k
+refused 'did you mean sm_90a' --arch 90
+run 3 'a profile that is nearly there' --profile h20 mm.te && has err 'did you mean h200' 'is suggested'
+run 0 'values with units' --dry-run --profile H200 --workspace-limit 1G --check-budget 1m mm.te &&
+    has out 'mm: contract for h200' 'a GPU in capitals is the same'
+for arch in 80 sm80 compute_80 8.0; do
+    run 0 "--arch $arch" --dry-run --arch $arch mm.te && has out '(sm_80,' "$arch is sm_80"
+done
+run 0 'progress' --dry-run --progress=always --check mm.te &&
+    has err '^mm for sm_90a: checking$' 'is on standard error'
+run 0 'no progress' --dry-run --progress=never mm.te && is 'and none' ! -s err
+
+# ---- where artefacts go ----
+run 0 'the ending of -o' --emit cubin,ptx -o a.cubin mm.te && {
+    is 'names the main artefact' "$(head -c 4 a.cubin | tail -c 3)" = ELF
+    try 'and its stem the other' grep -q '^.version' a.sm_90a.ptx
+}
+run 0 'an ending alone' -q -o b.ptx mm.te && try 'is what is emitted' grep -q '^.version' b.ptx
+refused 'names an artefact that --emit does not list' --emit cu -o c.cubin
+# A library that ends the process: nothing is compiled before the file is refused.
+for file in none/x.cu . closed/ mm.te/x.cu; do
+    ROLLER_NVRTC=/nowhere
+    export ROLLER_NVRTC
+    run 3 "-o $file" -o $file mm.te && has err "^roller-gen: error: cannot write '" "$file is refused" &&
+        has err 'hint' 'with a hint' && is 'before anything else' "$(grep -c NVRTC err)" = 0
+    unset ROLLER_NVRTC
+done
+run 3 'an output nowhere' --dry-run --out C=none/c.npy mm.te && has err none/c.npy 'is named'
+for options in '-o -' '--dump te --dry-run' '--json --dry-run' '--help' '--list-profiles'; do
+    "$gen" $options mm.te >/dev/full 2>err </dev/null
+    is "$options to a full device" $? -eq 3
+    has err 'cannot write standard output: No space left' 'says why'
+done
+"$gen" --dry-run mm.te >&- 2>err </dev/null
+is 'a closed standard output' $? -eq 3
+has err 'cannot write standard output' 'says why'
+"$gen" -o shut.cu mm.te >&- 2>/dev/null </dev/null
+is 'is no file that is written' "$(grep -c predicted shut.cu)" = 0
+is 'kernels that wait for none' "$(grep -c '"waits_for_previous": true' k.json)" = 0
+
+# ---- bytes that are not to be seen ----
+printf 'op f(A: f32[4]) -> C: f32[4] { C[i] = A[i] \302\233\342\200\256\377 ; }\n' >odd.te
+run 1 'bytes that a terminal acts on' odd.te && has err 'u009b' 'are shown by number' &&
+    is 'alone' "$(LC_ALL=C tr -d '\n -~' <err | wc -c)" -eq 0
+
 # ---- devices: none, then the simulated driver ----
 run 3 'no driver' --measure mm.te && {
     has err 'there is no CUDA driver: /nowhere/libcuda.so.1' 'says what is missing'
@@ -332,6 +394,8 @@ hostile 'noise'
 hostile 'a long sum with one brace too many'
 head -c 2000000 /dev/zero | tr '\0' ' ' >hostile.te
 hostile 'two megabytes of nothing'
+head -c 17000000 /dev/zero | tr '\0' ' ' >hostile.te
+hostile 'seventeen megabytes of nothing' && has err 'has more than 16777216 bytes' 'names the limit'
 head -c 900 "$root/profiles/h200.json" >cut.json
 run 1 'truncated profile' --profile ./cut.json mm.te && has err 'cut.json' 'names the profile'
 sed 's/"value": [0-9.e+]*/"value": NaN/' "$root/profiles/h200.json" >nan.json

@@ -24,7 +24,8 @@ static Status failed(Diag *d, const char *verb, const char *path, int error) {
     if (strerror_r(error, text, sizeof text)) snprintf(text, sizeof text, "error %d", error);
     diag_error(d, ST_IO, NULL, DIAG_NOWHERE, "cannot %s '%s': %s", verb, path, text);
     switch (error) {
-    case ENOENT: diag_hint(d, "check the name; the folder must exist"); break;
+    case ENOENT:
+    case ENOTDIR: diag_hint(d, "check the name; the folder must exist"); break;
     case EACCES:
     case EPERM:
     case EROFS: diag_hint(d, "choose a place where this user may %s", verb); break;
@@ -111,13 +112,15 @@ static int write_and_close(int fd, const void *data, size_t len, bool sync) {
     return error;
 }
 
+static const char *folder_of(Arena *a, const char *path) {
+    const char *slash = strrchr(path, '/');
+    return !slash ? "." : slash == path ? "/" : arena_strndup(a, path, (size_t)(slash - path));
+}
+
 /* The name itself is on the disk when its folder is.  Not every file system can say so of a folder,
  * and the file is there already, so a failure is none.  */
 static void sync_folder(Arena *a, const char *path) {
-    const char *slash = strrchr(path, '/');
-    const char *folder = !slash ? "." : slash == path ? "/"
-                         : arena_strndup(a, path, (size_t)(slash - path));
-    int fd = open(folder, O_RDONLY | O_CLOEXEC);
+    int fd = open(folder_of(a, path), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return;
     fsync(fd);
     close(fd);
@@ -161,6 +164,22 @@ Status file_write(Diag *d, const char *path, const void *data, size_t len) {
     if (error) return failed(d, "write", path, error);
     sync_folder(d->arena, path);
     return ST_OK;
+}
+
+Status file_writable(Diag *d, const char *path) {
+    struct stat st;
+    const char *folder = folder_of(d->arena, path);
+    size_t len = strlen(path);
+    if (stat(path, &st) == 0) {
+        if (S_ISDIR(st.st_mode)) return failed(d, "write", path, EISDIR);
+        if (!S_ISREG(st.st_mode))
+            return access(path, W_OK) ? failed(d, "write", path, errno) : ST_OK;
+    } else if (!len || path[len - 1] == '/') {
+        return failed(d, "write", path, len ? EISDIR : ENOENT);
+    }
+    if (stat(folder, &st)) return failed(d, "write", path, errno);
+    if (!S_ISDIR(st.st_mode)) return failed(d, "write", path, ENOTDIR);
+    return access(folder, W_OK | X_OK) ? failed(d, "write", path, errno) : ST_OK;
 }
 
 bool file_exists(const char *path) {

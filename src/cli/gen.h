@@ -5,6 +5,7 @@
 #ifndef ROLLER_CLI_GEN_H
 #define ROLLER_CLI_GEN_H
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "roller.h"
 #include <pthread.h>
 
@@ -59,6 +60,7 @@ typedef struct {
     int warnings;
     double start_ms;
     GenEarly early;
+    Progress progress;
 } Gen;
 
 double gen_now_ms(void);
@@ -74,6 +76,8 @@ void gen_load_early(Gen *g);
 void gen_end_early(Gen *g);
 
 /* outputs.c: artefact names and files.  */
+/* Finds what cannot be written before there is anything to write.  */
+int gen_check_outputs(Gen *g);
 int gen_write(Gen *g, Result *r);
 /* STEM.json of all targets of one op.  */
 int gen_write_json(Gen *g, Result *first, int n);

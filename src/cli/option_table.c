@@ -1,4 +1,5 @@
 #include "cli/option_table.h"
+#include "base/nearest.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,22 +11,60 @@ Status option_refuse(const OptionTable *t, const char *hint, const char *fmt, co
 }
 
 /* ---- values ---- */
-Status option_number(const OptionTable *t, const char *text, uint64_t lo, uint64_t hi,
-                     uint64_t *out) {
-    uint64_t v = 0;
-    const char *p = text;
-    for (; *p >= '0' && *p <= '9'; p++) {
-        uint64_t digit = (uint64_t)(*p - '0');
-        if (digit > hi || v > (hi - digit) / 10) break;
+/* A value that the option being read does not take.  */
+static Status refuse_value(const OptionTable *t, const char *hint, const char *text) {
+    Status s = diag_error(t->d, ST_USAGE, NULL, DIAG_NOWHERE, "%s does not take '%s'", t->option,
+                          text);
+    diag_hint(t->d, "%s", hint);
+    return s;
+}
+
+typedef struct {
+    const char *name;
+    uint64_t factor;
+} Unit;
+
+/* A number and one of n units; `kinds` names these for people.  */
+static Status number(const OptionTable *t, const char *text, uint64_t lo, uint64_t hi,
+                     const Unit *unit, size_t n, const char *kinds, uint64_t *out) {
+    uint64_t v = 0, factor = 0;
+    size_t digits = strspn(text, "0123456789");
+    bool fits = digits > 0;
+    for (size_t i = 0; i < digits && fits; i++) {
+        uint64_t digit = (uint64_t)(text[i] - '0');
+        fits = digit <= hi && v <= (hi - digit) / 10;
         v = v * 10 + digit;
     }
-    if (p == text || *p || v < lo || v > hi) {
-        const char *hint = arena_printf(t->a, "a whole number from %llu to %llu is accepted",
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(text + digits, unit[i].name)) factor = unit[i].factor;
+    if (!fits || !factor || v > hi / factor || v * factor < lo) {
+        const char *hint = arena_printf(t->a, "it takes a whole number%s from %llu to %llu", kinds,
                                         (unsigned long long)lo, (unsigned long long)hi);
-        return option_refuse(t, hint, "'%s' is not accepted here", text);
+        return refuse_value(t, hint, text);
     }
-    *out = v;
+    *out = v * factor;
     return ST_OK;
+}
+
+Status option_number(const OptionTable *t, const char *text, uint64_t lo, uint64_t hi,
+                     uint64_t *out) {
+    static const Unit unit[] = {{"", 1}};
+    return number(t, text, lo, hi, unit, 1, "", out);
+}
+
+Status option_seconds(const OptionTable *t, const char *text, uint64_t lo, uint64_t hi,
+                      uint64_t *out) {
+    static const Unit unit[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+    return number(t, text, lo, hi, unit, sizeof unit / sizeof *unit,
+                  " of seconds (or 5m, 2h, 1d)", out);
+}
+
+Status option_bytes(const OptionTable *t, const char *text, uint64_t lo, uint64_t hi,
+                    uint64_t *out) {
+    static const Unit unit[] = {{"", 1}, {"K", 1 << 10}, {"KiB", 1 << 10}, {"M", 1 << 20},
+                                {"MiB", 1 << 20}, {"G", 1 << 30}, {"GiB", 1 << 30}};
+    return number(t, text, lo, hi, unit, sizeof unit / sizeof *unit,
+                  " of bytes (or 64K, 16M, 1G, of 1024)", out);
 }
 
 Status option_when(const OptionTable *t, const char *text, When *out) {
@@ -35,7 +74,7 @@ Status option_when(const OptionTable *t, const char *text, When *out) {
         *out = (When)i;
         return ST_OK;
     }
-    return option_refuse(t, "WHEN is auto, always or never", "'%s' is not accepted here", text);
+    return refuse_value(t, "it takes auto, always or never", text);
 }
 
 bool option_color(When when) {
@@ -47,7 +86,7 @@ bool option_color(When when) {
 Status option_binding(const OptionTable *t, const char *text, const char *hint, Binding **list,
                       int *n) {
     const char *eq = strchr(text, '=');
-    if (!eq || eq == text || !eq[1]) return option_refuse(t, hint, "'%s' names no value", text);
+    if (!eq || eq == text || !eq[1]) return refuse_value(t, hint, text);
     Binding *grown = ARENA_ARRAY(t->a, Binding, *n + 1);
     if (*n) memcpy(grown, *list, (size_t)*n * sizeof *grown);
     grown[(*n)++] = (Binding){arena_strndup(t->a, text, (size_t)(eq - text)), eq + 1};
@@ -78,28 +117,23 @@ static int find(const OptionTable *t, const char *text, const char **value) {
     return -1;
 }
 
-/* Positions in which a and b differ, for "did you mean".  */
-static size_t unlike(const char *a, const char *b) {
-    size_t n = 0;
-    for (; *a && *b; a++, b++) n += *a != *b;
-    return n + strlen(a) + strlen(b);
-}
-
 static Status unknown(const OptionTable *t, const char *text) {
-    const char *best = NULL;
-    size_t least = 3;
+    size_t dashes = strspn(text, "-");
+    const char *name = arena_strndup(t->a, text + dashes, strcspn(text + dashes, "="));
+    Nearest near = {.name = name};
     for (int i = 0; i < t->n; i++) {
-        size_t far = unlike(text + strspn(text, "-"), t->row[i].name);
-        if (far >= least) continue;
-        least = far;
-        best = t->row[i].name;
+        /* One dash too few or too many is no other name.  */
+        if (strlen(name) > 1 && !strcmp(name, t->row[i].name)) near.best = t->row[i].name;
+        if (near.best != t->row[i].name) nearest_offer(&near, t->row[i].name);
     }
-    const char *hint = best ? arena_printf(t->a, "did you mean --%s?", best)
-                            : arena_printf(t->a, "%s --help lists the options", t->tool);
+    bool single = near.best && near.best[0] >= 'A' && near.best[0] <= 'Z';
+    const char *hint = near.best
+                           ? arena_printf(t->a, "did you mean -%s%s?", single ? "" : "-", near.best)
+                           : arena_printf(t->a, "%s --help lists the options", t->tool);
     return option_refuse(t, hint, "unknown option '%s'", text);
 }
 
-Status option_scan(const OptionTable *t, int argc, char **argv) {
+Status option_scan(OptionTable *t, int argc, char **argv) {
     bool words = false;
     Status s = ST_OK;
     for (int at = 1; at < argc && !s; at++) {
@@ -113,6 +147,9 @@ Status option_scan(const OptionTable *t, int argc, char **argv) {
             if (i < 0) return unknown(t, text);
             const char *arg = t->row[i].arg;
             if (!arg && value) return option_refuse(t, NULL, "option '%s' takes no value", text);
+            const char *eq = text[1] == '-' ? strchr(text, '=') : NULL;
+            t->option = eq ? arena_strndup(t->a, text, (size_t)(eq - text)) : text;
+            if (text[1] != '-' && value) t->option = arena_strndup(t->a, text, 2);
             if (arg && !value && at + 1 < argc) value = argv[++at];
             if (arg && !value)
                 return option_refuse(t, arena_printf(t->a, "write %s %s", text, arg),

@@ -56,9 +56,24 @@ static Status bits(Reader *r, const char *list, const char *const *name, int n, 
         Buf hint = buf_new(r->a);
         buf_printf(&hint, "%s takes", what);
         for (k = 0; k < n; k++) buf_printf(&hint, " %s", name[k]);
-        return option_refuse(r->t, buf_str(&hint), "'%s' is not in the list", w.item[i]);
+        const char *fmt = arena_printf(r->a, "%s does not take '%%s'", what);
+        return option_refuse(r->t, buf_str(&hint), fmt, w.item[i]);
     }
     return ST_OK;
+}
+
+/* "sm_90a" also as 90a, sm90a, compute_90a or 9.0.  */
+static const char *arch_name(Arena *a, const char *text) {
+    static const char *const prefix[] = {"sm_", "sm", "compute_"};
+    const char *p = text;
+    for (int i = 0; i < 3 && p == text; i++)
+        if (!strncmp(text, prefix[i], strlen(prefix[i]))) p += strlen(prefix[i]);
+    size_t n = strspn(p, "0123456789"), dot = p[n] == '.';
+    size_t minor = dot ? strspn(p + n + 1, "0123456789") : 0;
+    const char *rest = p + n + dot + minor;
+    bool known = n && (minor || !dot) && (!*rest || !rest[1]);
+    if (!known) return text;
+    return arena_printf(a, "sm_%.*s%.*s%s", (int)n, p, (int)minor, p + n + dot, rest);
 }
 
 static const char array_hint[] = "write NAME=FILE.npy, or NAME=NUMBER for a scalar";
@@ -80,10 +95,15 @@ static Status take(void *user, int id, const char *value) {
     case GEN_DEFINE: add_word(r->a, &o->defines, value, strlen(value)); break;
     case GEN_OP: o->op = value; break;
     case GEN_PROFILE: add_list(r->a, &o->profiles, value); break;
-    case GEN_ARCH: add_list(r->a, &o->archs, value); break;
+    case GEN_ARCH:
+        add_list(r->a, &o->archs, value);
+        for (int i = 0; i < o->archs.n; i++)
+            o->archs.item[i] = arch_name(r->a, o->archs.item[i]);
+        break;
     case GEN_OUTPUT: o->output = value; break;
     case GEN_EMIT:
         o->emit = 0;
+        o->emit_given = true;
         return bits(r, value, emit_name, EMIT_COUNT, "--emit", &o->emit);
     case GEN_TOP:
         s = option_number(r->t, value, 1, 1000, &n);
@@ -99,7 +119,7 @@ static Status take(void *user, int id, const char *value) {
         break;
     case GEN_FAST_COMPILE: o->fast_compile = true; break;
     case GEN_WORKSPACE:
-        s = option_number(r->t, value, 0, INT64_MAX / 16, &n);
+        s = option_bytes(r->t, value, 0, INT64_MAX / 16, &n);
         o->workspace_limit = (int64_t)n;
         break;
     case GEN_CHECK: o->check = true; break;
@@ -109,16 +129,16 @@ static Status take(void *user, int id, const char *value) {
     case GEN_DEVICE: o->device = value; break;
     case GEN_MEASURE: o->measure = true; break;
     case GEN_TIME_LIMIT:
-        s = option_number(r->t, value, 1, 864000, &n);
+        s = option_seconds(r->t, value, 1, 864000, &n);
         o->time_limit = (double)n;
         break;
     case GEN_WATCHDOG:
-        s = option_number(r->t, value, 1, 86400, &n);
+        s = option_seconds(r->t, value, 1, 86400, &n);
         o->watchdog = (double)n;
         break;
     case GEN_SEED: return option_number(r->t, value, 1, INT64_MAX / 16, &o->seed);
     case GEN_BUDGET:
-        s = option_number(r->t, value, 1, 86400, &n);
+        s = option_seconds(r->t, value, 1, 86400, &n);
         o->budget = (double)n;
         break;
     case GEN_COUNTERS: o->check = o->counters = true; break;
@@ -135,10 +155,7 @@ static Status take(void *user, int id, const char *value) {
     case GEN_VERBOSE: o->verbosity = 1; break;
     case GEN_QUIET: o->verbosity = -1; break;
     case GEN_COLOR: return option_when(r->t, value, &o->color);
-    case GEN_PROGRESS: {
-        When unused;
-        return option_when(r->t, value, &unused);
-    }
+    case GEN_PROGRESS: return option_when(r->t, value, &o->progress);
     case GEN_WERROR: o->werror = true; break;
     case GEN_HELP: return act(r, ACT_HELP);
     case GEN_VERSION: return act(r, ACT_VERSION);
@@ -151,6 +168,18 @@ static Status word(void *user, const char *text) {
     Reader *r = user;
     if (r->o->input) return option_refuse(r->t, "one file at a time", "a second input '%s'", text);
     r->o->input = text;
+    return ST_OK;
+}
+
+/* What -o's ending names is what is written there.  */
+static Status ending(Reader *r) {
+    GenOptions *o = r->o;
+    int kind = gen_kind_named(o->output);
+    if (kind == EMIT_COUNT || o->emit & 1u << kind) return ST_OK;
+    if (o->emit_given)
+        return option_refuse(r->t, "add it to --emit, or name another file",
+                             "'%s' names an artefact that --emit does not list", o->output);
+    o->emit = 1u << kind;
     return ST_OK;
 }
 
@@ -175,11 +204,19 @@ static Status consistent(Reader *r) {
         return option_refuse(r->t, NULL, "--time-limit is for --measure%s", "");
     if (o->plan && o->archs.n + o->profiles.n > 1)
         return option_refuse(r->t, NULL, "--plan '%s' is for one target", o->plan);
-    return ST_OK;
+    return ending(r);
+}
+
+int gen_kind_named(const char *path) {
+    const char *dot = path ? strrchr(path, '.') : NULL;
+    int i = 0;
+    while (i < EMIT_COUNT && !(dot && strcmp(dot + 1, emit_name[i]) == 0)) i++;
+    return i;
 }
 
 static OptionTable table_of(Arena *a, Diag *d, Reader *r) {
-    return (OptionTable){a, d, "roller-gen", rows, GEN_OPTION_COUNT, take, word, r};
+    return (OptionTable){.a = a, .d = d, .tool = "roller-gen", .row = rows, .n = GEN_OPTION_COUNT,
+                         .take = take, .word = word, .user = r};
 }
 
 Status gen_options(Arena *a, Diag *d, int argc, char **argv, GenOptions *out) {

@@ -103,10 +103,13 @@ typedef struct {
     int n_in, n_out;
     uint64_t seed;
     double budget, time_limit, watchdog;
-    When color;
+    When color, progress;
+    bool emit_given;
 } GenOptions;
 
 /* Reads a command line.  ST_USAGE with a hint for what is unknown or contradictory.  */
 Status gen_options(Arena *a, Diag *d, int argc, char **argv, GenOptions *out);
 void gen_help(Buf *out);
+/* The kind of artefact that the ending of a name tells; EMIT_COUNT: none.  */
+int gen_kind_named(const char *path);
 #endif

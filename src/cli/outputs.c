@@ -14,9 +14,12 @@ _Static_assert(sizeof artefact / sizeof *artefact == EMIT_COUNT, "one artefact p
 
 static bool on_stdout(const Gen *g) { return g->o.output && strcmp(g->o.output, "-") == 0; }
 
-/* The artefact that -o names: the source if it is written, else the first kind of the list.  */
+/* The artefact that -o names: by its ending, else the source if it is written, else the first kind
+ * of the list.  */
 static GenEmit main_kind(const Gen *g) {
-    int i = 0;
+    int i = gen_kind_named(g->o.output);
+    if (i < EMIT_COUNT && g->o.emit & 1u << i) return (GenEmit)i;
+    i = 0;
     while (i < EMIT_COUNT - 1 && !(g->o.emit & 1u << i)) i++;
     return (GenEmit)i;
 }
@@ -41,6 +44,19 @@ static const char *path_of(Gen *g, const Result *r, GenEmit kind) {
                                : arena_printf(g->a, "%s.cu", r->stem);
     if (kind == EMIT_JSON) return arena_printf(g->a, "%s.json", r->stem);
     return arena_printf(g->a, "%s.%s.%s", r->stem, r->arch, extension[kind]);
+}
+
+int gen_check_outputs(Gen *g) {
+    Status s = ST_OK;
+    bool all_ops = g->o.op && strcmp(g->o.op, "all") == 0;
+    bool named = g->o.output && !on_stdout(g) && !all_ops && g->n_target == 1;
+    if (!g->o.dry_run) {
+        bool alone = on_stdout(g) && !(g->o.emit & (g->o.emit - 1)) && !g->o.make_rule_too;
+        const char *beside = arena_printf(g->a, "%s.cu", gen_stem(g, NULL));
+        if (!alone) s = file_writable(&g->diag, named ? g->o.output : beside);
+    }
+    for (int i = 0; i < g->o.n_out && !s; i++) s = file_writable(&g->diag, g->o.out[i].value);
+    return s ? gen_fail_here(g) : 0;
 }
 
 static int write_file(Gen *g, Result *r, GenEmit kind, const void *data, size_t len) {

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "cli/process.h"
 #include "cli/profile.h"
+#include "cli/progress.h"
 #include "profiler/profiler.h"
 #include <errno.h>
 #include <stdio.h>
@@ -13,23 +14,13 @@
 #include <unistd.h>
 
 /* ---- progress ---- */
-typedef struct {
-    bool shown, terminal;
-} Progress;
-
 static int progress(void *user, const char *what, int done, int total, double eta_s) {
-    const Progress *p = user;
-    if (p->shown)
-        fprintf(stderr, "%s[%2d/%2d] %s, %.0f s left%s", p->terminal ? "\r\033[K" : "", done + 1,
-                total, what, eta_s, p->terminal ? "" : "\n");
-    fflush(stderr);
+    progress_say(user, "[%2d/%2d] %s, %.0f s left", done + 1, total, what, eta_s);
     return 0;
 }
 
 static Progress progress_for(const ProfileTool *t) {
-    bool terminal = isatty(STDERR_FILENO);
-    bool wanted = t->o.progress == WHEN_ALWAYS || (t->o.progress == WHEN_AUTO && terminal);
-    return (Progress){wanted && t->o.verbosity >= 0, terminal};
+    return progress_new(t->o.progress, t->o.verbosity);
 }
 
 /* ---- files ---- */
@@ -178,11 +169,7 @@ static RollerStatus measure(ProfileTool *t, const ProfileLeg *leg, RollerProfile
 }
 
 static int progress_of_kernels(void *user, const char *kernel, int done, int total) {
-    const Progress *p = user;
-    if (p->shown)
-        fprintf(stderr, "%s[%2d/%2d] calibration: %s%s", p->terminal ? "\r\033[K" : "", done + 1,
-                total, kernel, p->terminal ? "" : "\n");
-    fflush(stderr);
+    progress_say(user, "[%2d/%2d] calibration: %s", done + 1, total, kernel);
     return 0;
 }
 
@@ -202,7 +189,7 @@ static int run(ProfileTool *t, const MeasurePlace *place, ProfileText *out) {
     int code = profile_measure_apart(t, &leg, stop, out);
     if (!code && t->o.calibrate)
         code = profile_calibrate(t, progress_of_kernels, &p, stop, out);
-    if (p.shown && p.terminal) fputs("\r\033[K", stderr);
+    progress_end(&p);
     return code;
 }
 

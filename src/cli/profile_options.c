@@ -34,7 +34,7 @@ static Status take(void *user, int id, const char *value) {
     case PROFILE_OPT_FULL: r->full = true; break;
     case PROFILE_OPT_ONLY: o->only = value; break;
     case PROFILE_OPT_SEED: return option_number(r->t, value, 1, UINT64_MAX / 20, &o->seed);
-    case PROFILE_OPT_LIMIT: return option_number(r->t, value, 1, 86400, &o->limit_s);
+    case PROFILE_OPT_LIMIT: return option_seconds(r->t, value, 1, 86400, &o->limit_s);
     case PROFILE_OPT_CALIBRATE: o->calibrate = true; break;
     case PROFILE_OPT_SET_DEFAULT: o->set_default = true; break;
     case PROFILE_OPT_DRY_RUN: o->dry_run = true; break;
@@ -80,7 +80,8 @@ static Status consistent(Reader *r) {
 }
 
 static OptionTable table_of(Arena *a, Diag *d, Reader *r) {
-    return (OptionTable){a, d, "roller-profile", rows, PROFILE_OPT_COUNT, take, word, r};
+    return (OptionTable){.a = a, .d = d, .tool = "roller-profile", .row = rows,
+                         .n = PROFILE_OPT_COUNT, .take = take, .word = word, .user = r};
 }
 
 Status profile_options(Arena *a, Diag *d, int argc, char **argv, ProfileOptions *out) {

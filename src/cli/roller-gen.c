@@ -138,16 +138,23 @@ static bool front_only(const GenOptions *o) {
            !o->n_in && !o->n_out && !o->measure;
 }
 
+/* Runs a step of the flow, which is named while it runs.  */
+static int step(Gen *g, Result *r, const char *name, int (*run)(Gen *g, Result *r)) {
+    progress_say(&g->progress, "%s for %s: %s", r->stem, r->arch, name);
+    return run(g, r);
+}
+
 static int generate_one(Gen *g, Result *r) {
     if (front_only(&g->o)) {
         gen_report(g, r);
         return 0;
     }
-    int code = plan(g, r);
+    int code = step(g, r, "planning", plan);
     if (!code) {
-        code = build(g, r);
-        if (r->kernel && !code && g->o.check) code = check(g, r);
-        if (r->kernel && !code && (g->o.n_in || g->o.n_out)) code = gen_run_arrays(g, r);
+        code = step(g, r, g->o.measure ? "compiling and measuring" : "compiling", build);
+        if (r->kernel && !code && g->o.check) code = step(g, r, "checking", check);
+        if (r->kernel && !code && (g->o.n_in || g->o.n_out))
+            code = step(g, r, "running", gen_run_arrays);
         bool keep_source = !code || code == status_exit(ST_NVRTC);
         if (r->kernel && keep_source && !g->o.dry_run) {
             int wrote = gen_write(g, r);
@@ -202,6 +209,7 @@ static int generate_op(Gen *g, const char *name) {
 
 static int generate(Gen *g) {
     const GenOptions *o = &g->o;
+    g->progress = progress_new(o->progress, o->verbosity);
     if (!front_only(o)) {
         heap_expect_much();
         gen_load_early(g);
@@ -221,7 +229,7 @@ static int generate(Gen *g) {
     g->n_target = o->archs.n > o->profiles.n ? o->archs.n : o->profiles.n;
     if (g->n_target == 0) g->n_target = 1;
     g->result = ARENA_ARRAY(g->a, Result, n_op * g->n_target);
-    int code = 0;
+    int code = front_only(o) ? 0 : gen_check_outputs(g);
     for (int i = 0; i < n_op && !code; i++) code = generate_op(g, name[i]);
     return code;
 }
@@ -253,6 +261,7 @@ static int print(Gen *g, int code) {
         g->report.len = 0;
         gen_report_json(g, process_code(code));
     }
+    progress_end(&g->progress);
     process_put(stderr, &g->messages);
     int wrote = to_stdout ? process_put(stdout, &g->artefact) : 0;
     if (g->o.verbosity >= 0 && !wrote)

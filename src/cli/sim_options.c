@@ -86,7 +86,8 @@ static Status word(void *user, const char *text) {
 }
 
 static OptionTable table_of(Arena *a, Diag *d, Reader *r) {
-    return (OptionTable){a, d, "roller-sim", rows, SIM_OPT_COUNT, take, word, r};
+    return (OptionTable){.a = a, .d = d, .tool = "roller-sim", .row = rows, .n = SIM_OPT_COUNT,
+                         .take = take, .word = word, .user = r};
 }
 
 Status simtool_options(Arena *a, Diag *d, int argc, char **argv, SimToolOptions *out) {

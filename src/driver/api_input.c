@@ -1,4 +1,5 @@
 /* roller.h: device profiles and expressions.  */
+#include "base/nearest.h"
 #include "driver/handle.h"
 #include <stdlib.h>
 #include <string.h>
@@ -35,15 +36,22 @@ static Status load_for_arch(RollerCtx *ctx, void *user) {
     LoadCall *c = user;
     const char *const *names;
     int n = hal_profile_list(ctx->call, ctx->profile_path, &names);
+    Nearest near = {.name = c->name};
     for (int i = 0; i < n; i++) {
         Device *dev;
         Diag quiet = diag_new(ctx->call);
         Status s = hal_profile_find(ctx->call, &quiet, names[i], ctx->profile_path, NULL, &dev);
         if (!s && strcmp(dev->arch, c->name) == 0) return open_profile(ctx, c, names[i]);
+        bool same_number = !s && strncmp(dev->arch, c->name, strlen(c->name)) == 0;
+        if (same_number) near = (Nearest){c->name, dev->arch, 0};
+        else if (!s) nearest_offer(&near, dev->arch);
     }
     Status s = diag_error(&ctx->diag, ST_USAGE, NULL, DIAG_NOWHERE, "no profile is for %s",
                           c->name);
-    diag_hint(&ctx->diag, "--list-profiles shows what is there; name one with --profile");
+    if (near.best)
+        diag_hint(&ctx->diag, "did you mean %s?  --list-profiles shows what is there", near.best);
+    else
+        diag_hint(&ctx->diag, "--list-profiles shows what is there; name one with --profile");
     return s;
 }
 

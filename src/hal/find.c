@@ -1,8 +1,10 @@
 #include "base/file.h"
+#include "base/nearest.h"
 #include "hal/device.h"
 #include "hal/located.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +60,8 @@ int hal_profile_list(Arena *a, const char *path, const char *const **out) {
     while ((folder = next_folder(a, &path))) {
         size_t first = n;
         DIR *dir = opendir(folder);
+        if (!dir && errno == ENOMEM)
+            arena_fail(a);
         struct dirent *entry;
         while (dir && n < MAX_NAMES && (entry = readdir(dir))) {
             size_t len = strlen(entry->d_name);
@@ -105,9 +109,14 @@ static Status not_found(Arena *a, Diag *d, const char *name, const char *path) {
     const char *const *names;
     int n = hal_profile_list(a, path, &names);
     Buf b = buf_new(a);
-    for (int i = 0; i < n; i++)
+    Nearest near = {.name = name};
+    for (int i = 0; i < n; i++) {
         buf_printf(&b, "%s%s", b.len ? ", " : "", names[i]);
-    if (b.len)
+        nearest_offer(&near, names[i]);
+    }
+    if (near.best)
+        diag_hint(d, "did you mean %s?  There are %s", near.best, buf_str(&b));
+    else if (b.len)
         diag_hint(d, "there are %s", buf_str(&b));
     else
         diag_hint(d, "there is none at all; ROLLER_PROFILE_PATH names folders to search");
@@ -118,8 +127,13 @@ static const char *locate(Arena *a, const char *name, const char *path) {
     size_t len = strlen(name);
     if (strchr(name, '/') || (len > SUFFIX && !strcmp(name + len - SUFFIX, suffix)))
         return name;
-    if (!is_name(name))
+    char *plain = arena_strdup(a, name);                 /* a GPU is often written "H200" */
+    for (char *c = plain; *c; c++)
+        if (*c >= 'A' && *c <= 'Z')
+            *c = (char)(*c - 'A' + 'a');
+    if (!is_name(plain))
         return NULL;
+    name = plain;
     const char *folder;
     while ((folder = next_folder(a, &path))) {
         const char *file = arena_printf(a, "%s/%s%s", folder, name, suffix);

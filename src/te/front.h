@@ -6,6 +6,7 @@
  * module.  */
 #ifndef ROLLER_TE_FRONT_H
 #define ROLLER_TE_FRONT_H
+#include "base/nearest.h"
 #include "te/poly.h"
 #include "te/te.h"
 
@@ -40,13 +41,6 @@ typedef struct {
 
 void symbols_init(Symbols *s, Arena *a);                   /* with the reserved words */
 Symbol *symbol(Symbols *s, const char *name, size_t len);
-
-/* Of the names offered, the one most like `name`; NULL if none is near.  */
-typedef struct {
-    const char *name, *best;
-    int distance;
-} Nearest;
-void nearest_offer(Nearest *n, const char *candidate);
 
 /* -- tokens ------------------------------------------------------------------------------------ */
 /* Marks, longest first.  */
