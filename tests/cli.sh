@@ -170,7 +170,7 @@ run 1 'array of a size that is not promised' --dry-run -D M=60..256%60 --in A=a.
     has err 'relies on the % 60' 'says what to do'
 run 0 'check at a size' --dry-run --check --device sim $sizes --at M=12 --at K=16 mm.te &&
     has out 'predicted .* at M=12, K=16' 'predicts for it' &&
-    has out 'check: ok (.* of 1152 outputs' 'checks there alone'
+    has out 'check: ok (.* of 1728 outputs' 'checks there alone'
 run 1 'array of another shape' --dry-run --in B=wrong.npy mm.te && has err "needs an array" 'says which shape'
 run 2 'array for nobody' --dry-run --in Z=a.npy mm.te && has err "'Z' is no input" 'says so'
 
@@ -238,7 +238,7 @@ run 0 'the ending of -o' --emit cubin,ptx -o a.cubin mm.te && {
 }
 run 0 'an ending alone' -q -o b.ptx mm.te && try 'is what is emitted' grep -q '^.version' b.ptx
 refused 'names an artefact that --emit does not list' --emit cu -o c.cubin
-# A library that ends the process: nothing is compiled before the file is refused.
+# Where there is no compiler either, the file is refused first.
 for file in none/x.cu . closed/ mm.te/x.cu; do
     ROLLER_NVRTC=/nowhere
     export ROLLER_NVRTC

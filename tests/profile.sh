@@ -22,6 +22,12 @@ has out '"name": "tiny (simulated)", "arch": "sm_75"' "JSON has them too"
 run 0 "a dry run" --dry-run --quick
 has out '^granularity ' "names the measurements"
 is "and writes nothing" ! -e profiles
+run 2 "an unknown measurement" --dry-run --only clocks
+has err "there is no measurement 'clocks'" "is named"
+run 3 "a profile in no folder" --only clock -o nowhere/p.json
+has err "cannot write 'nowhere/p.json'" "is refused before anything is measured"
+run 3 "a comparison with nothing" --only clock --compare ./nothing.json
+has err "nothing.json" "names what is missing"
 
 fast='clock,launch,latency,smem'
 run 0 "a measurement" --only $fast --set-default

@@ -36,6 +36,15 @@ st.global.f32 [%l4], %f2;
 ret;
 }
 END
+
+# ---- what is no kernel ----
+: >empty.ptx
+run 2 'an empty file' empty.ptx && has err 'empty.ptx has no kernel' 'is told'
+run 2 'a size that is no number' --grid 4,x add.ptx && has err "^roller-sim: error: --grid does not take 'x'" 'names the option'
+run 3 'a folder' . && has err 'this is a folder' 'is told'
+"$BUILD/roller-sim" --help >/dev/full 2>err </dev/null
+is 'help to a full device' $? -eq 3
+has err 'cannot write standard output: No space left' 'says why'
 run 0 "a kernel in PTX runs" add.ptx --block 4 --in x=x.npy --in s=0.5 --alloc 'y=f32[4]' \
     --out y=y.npy --counters
 has out '^add: ok, 1 blocks, 11 warp instructions' "the report says what was run"

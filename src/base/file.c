@@ -19,13 +19,16 @@ static void handle_close(void *p) {
     h->fd = -1;
 }
 
+/* `verb` is "read" or "write".  */
 static Status failed(Diag *d, const char *verb, const char *path, int error) {
     char text[128];
     if (strerror_r(error, text, sizeof text)) snprintf(text, sizeof text, "error %d", error);
     diag_error(d, ST_IO, NULL, DIAG_NOWHERE, "cannot %s '%s': %s", verb, path, text);
     switch (error) {
     case ENOENT:
-    case ENOTDIR: diag_hint(d, "check the name; the folder must exist"); break;
+    case ENOTDIR:
+        diag_hint(d, *verb == 'r' ? "check the name" : "check the name; the folder must exist");
+        break;
     case EACCES:
     case EPERM:
     case EROFS: diag_hint(d, "choose a place where this user may %s", verb); break;

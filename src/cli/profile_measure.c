@@ -47,12 +47,7 @@ static int can_write(ProfileTool *t, const char *path) {
                    strerror(errno));
         return profile_fail_here(t);
     }
-    if (access(folder, W_OK)) {
-        diag_error(&t->diag, ST_IO, NULL, DIAG_NOWHERE, "cannot write into %s: %s", folder,
-                   strerror(errno));
-        return profile_fail_here(t);
-    }
-    return 0;
+    return file_writable(&t->diag, path) ? profile_fail_here(t) : 0;
 }
 
 static int write_profile(ProfileTool *t, const Device *dev, ProfileText p, const char *path) {
@@ -210,14 +205,18 @@ static int compare_with(ProfileTool *t, const Device *now) {
 int profile_measure(ProfileTool *t) {
     enum { INCOMPLETE = 5 };
     bool comparing = t->o.act == PROFILE_COMPARE;
-    if (t->o.dry_run) return dry_run(t);
+    Device *old;
+    const char *path = t->o.output, *file;
+    int code = profiler_known(&t->diag, t->o.only) ? profile_fail_here(t) : 0;
+    if (t->o.dry_run) return code ? code : dry_run(t);
+    if (!code && path) code = can_write(t, path);
+    if (!code && comparing) code = profile_load(t, t->o.file, &file, &old);
     MeasurePlace place;
-    int code = profile_probe(t, &place);
+    if (!code) code = profile_probe(t, &place);
     if (code) return code;
-    const char *path = t->o.output;
     if (!path && !comparing)
         path = arena_printf(t->a, "profiles/%s.json", profiler_name(t->a, place.info.name));
-    if (path) code = can_write(t, path);
+    if (path && !t->o.output) code = can_write(t, path);
     if (code) return code;
     ProfileText p = {0};
     Device *dev = NULL;

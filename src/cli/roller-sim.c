@@ -80,7 +80,9 @@ static Status choose_kernel(Tool *t) {
         if (t->o.entry ? strcmp(t->o.entry, name) == 0 : n == 1) t->kernel = name;
     }
     if (t->kernel) return ST_OK;
-    const char *hint = n ? buf_str(&names) : NULL;
+    if (n == 0) return wrong(t, ST_USAGE, "a kernel is a __global__ function, or .entry in PTX",
+                             "%s has no kernel", t->o.input);
+    const char *hint = buf_str(&names);
     if (!t->o.entry)
         return wrong(t, ST_USAGE, hint, "%s: --entry must say which kernel", t->o.input);
     return wrong(t, ST_USAGE, hint, "no kernel '%s' (extern \"C\" keeps names)", t->o.entry);

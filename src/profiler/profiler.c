@@ -45,6 +45,11 @@ static Status choose(Diag *d, const char *only, bool chosen[ROWS]) {
     return ST_OK;
 }
 
+Status profiler_known(Diag *d, const char *only) {
+    bool chosen[ROWS];
+    return choose(d, only, chosen);
+}
+
 /* ---- what the driver tells ---- */
 /* Everything that goes by the driver's attributes; what it does not tell stays.  */
 static void take_limits(const CudaDeviceInfo *info, Device *dev) {

@@ -72,4 +72,6 @@ Status profiler_base(Arena *a, Diag *d, const CudaDeviceInfo *info, const char *
 const char *profiler_name(Arena *a, const char *gpu);
 /* Is it the same model, simulated or not?  */
 bool profiler_same_gpu(Arena *a, const char *one, const char *other);
+/* ST_USAGE if a comma-separated list names a measurement that there is not; NULL: all.  */
+Status profiler_known(Diag *d, const char *only);
 #endif
