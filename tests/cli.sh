@@ -344,6 +344,22 @@ if [ -e "$BUILD/simdriver/libcuda.so.1" ]; then
     got=$?
     if [ $got -eq 143 ] && [ ! -e mm.cu ]; then ok 'a signal ends a measurement'
     else echo "# exit $got"; bad 'a signal ends a measurement'; fi
+    # What hangs on a device does not outlive the process that watches it.
+    "$gen" --measure --top 2 --profile a100 --watchdog 60 mm.te >out 2>err </dev/null &
+    pid=$! child= turns=0
+    sleep 2
+    while [ -z "$child" ] && kill -0 $pid 2>/dev/null; do
+        child=$(cat /proc/$pid/task/$pid/children 2>/dev/null)
+    done
+    kill -KILL $pid
+    wait $pid 2>/dev/null
+    child=${child%% *}
+    state() { sed 's/.*) \(.\).*/\1/' "/proc/$child/stat" 2>/dev/null; }
+    while [ $turns -lt 300 ] && [ "$(state)" ] && [ "$(state)" != Z ]; do
+        sleep 0.1
+        turns=$((turns + 1))
+    done
+    is 'a child ends with a process that is killed' -n "$child" -a $turns -lt 300
     unset ROLLER_SIM_FAULTS
     # The third child measures the second plan: then the first one has its time.
     "$gen" --measure --top 12 $a100 mm.te >out 2>err </dev/null &
