@@ -53,8 +53,9 @@ void te_store(TeDtype t, const TeValue *v, void *p);
  * INTEGERS: small values such that every intermediate of a sum of products stays exact for the
  * op's reduction lengths; index tensors get legal and some illegal values where the op guards them.
  * REALS: normal deviates rounded to the type.
- * EXTREMES: half zeros of both signs, else a few large magnitudes; stretches of infinities and NaN,
- * as many as leave some outputs without; integers and indices up to the ends of their types.  */
+ * EXTREMES: half zeros of both signs, else a few large magnitudes; peaks far above them, and lines
+ * all below or above zero; stretches of infinities and NaN, as many as leave some outputs without;
+ * integers and indices up to the ends of their types.  */
 typedef enum { TE_FILL_INTEGERS, TE_FILL_REALS, TE_FILL_EXTREMES, TE_FILLS } TeFill;
 void te_fill(const Te *te, int tensor, TeFill kind, uint64_t seed, TeData out);
 /* The same by pages: bytes of whole pages from `from` on, the last one cut at the tensor's end.  */

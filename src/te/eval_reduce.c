@@ -85,14 +85,16 @@ static void few_long(Prog *p, const Node *x, int k, int n) {
 }
 
 /* A sum of squared deviations may be made by parts: the mean of each is rounded, and each adds the
- * square of a distance of means, weighted.  With e the error of a mean the weighted squares of n
- * terms, Q together, are off by 2 e sqrt(n Q) + n e^2 at most (Cauchy).  */
+ * square of a distance of means, weighted.  The error of a mean is a share u of its part's mean
+ * magnitude; the squares of these, weighted, are n e^2 at most with e = u (|mean| + sqrt(Q / n)),
+ * so the weighted squares of n terms, Q together, are off by 2 e sqrt(n Q) + n e^2 at most
+ * (Cauchy).  */
 static void allow_parts(Prog *p, const Node *x, int k, int n) {
     Lanes *out = &p->slot[k], *mean = &p->slot[k + 1];
     eval_node(p, x->mean, k + 1, n);
     for (int j = 0; j < n; j++) {
         double q = fabs(out->v[j]), count = (double)x->count, b = out->exact ? 0 : out->b[j];
-        double e = x->acc_unit * (fabs(mean->v[j]) + sqrt(q));
+        double e = x->acc_unit * (fabs(mean->v[j]) + sqrt(q / count));
         out->b[j] = b + x->acc_unit * q + 2 * e * sqrt(count * q) + count * e * e;
         if (!isfinite(out->b[j]))
             out->b[j] = b;

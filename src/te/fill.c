@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* Of the extreme data: a line's stretches of up to so many elements are ordinary or have something
- * special in them, no more than one of so many.  */
-enum { STRETCH = 256, RAREST = 4 };
+ * special in them, no more than one of so many; one of so many has a peak.  */
+enum { STRETCH = 256, RAREST = 4, PEAKS = 2 };
 
 /* ---- Index tensors ---- */
 
@@ -87,6 +87,7 @@ typedef struct {
     int64_t shape[TE_MAX_RANK], stride[TE_MAX_RANK];
     bool apart;               /* no two elements share a place */
     int64_t end;              /* places from element 0 to behind the last element */
+    int64_t line;             /* elements of a line */
 } Places;
 
 static Places places_of(const TeTensor *t) {
@@ -108,6 +109,7 @@ static Places places_of(const TeTensor *t) {
         p.apart = p.apart && p.stride[k] > inner;
         inner += (p.shape[k] - 1) * p.stride[k];
     }
+    p.line = p.n == 0 || !p.apart ? p.end : p.shape[p.n - 1];
     return p;
 }
 
@@ -189,10 +191,12 @@ static int64_t index_value(Draw *d) {
     return (int64_t)(rng_next(&d->rng) % (uint64_t)n);
 }
 
+/* Of the extremes.  */
+static double step_of(const TeSource *s) { return s->type == TE_F64 ? 256 : 32; }
+
 /* Zeros of both signs, and few magnitudes, so that many are equal, of which exp(x) overflows.  */
 static double large_real(Draw *d) {
-    double step = d->s->type == TE_F64 ? 256 : 32;
-    double v = below(d, 2) ? 0 : step * (1 + below(d, 6));
+    double v = below(d, 2) ? 0 : step_of(d->s) * (1 + below(d, 6));
     return below(d, 2) ? -v : v;
 }
 
@@ -231,24 +235,38 @@ static TeValue next_value(Draw *d) {
     return v;
 }
 
-/* What is special in a stretch: the same value from `first` up to `end`.  */
+/* Some lines lie far below zero or above it: where nothing is read, 0 is no more the maximum than
+ * -1e30 is.  */
+static double shift_of(const TeSource *s, int64_t line) {
+    const int64_t key[] = {line};
+    Rng rng = {hash64(key, sizeof key, s->key)};
+    uint32_t kind = rng_below(&rng, 8);
+    return kind == 0 ? -20 * step_of(s) : kind == 1 ? 20 * step_of(s) : 0;
+}
+
+/* What is special in a stretch: the same value from `first` up to `end`, and at `peak` one that
+ * exceeds all others by so much that their exponentials vanish beside its own.  */
 typedef struct {
-    int64_t first, end;
-    TeValue value;
+    int64_t first, end, peak;
+    double shift;             /* of the line */
+    TeValue value, top;
 } Special;
 
 static Special special_of(const TeSource *s, int64_t line, int64_t stretch) {
     const int64_t key[] = {line, stretch};
     Draw d = {s, {hash64(key, sizeof key, s->key)}};
-    Special x = {0};
+    int64_t left = s->places.line - stretch * STRETCH, length = left < STRETCH ? left : STRETCH;
+    int64_t place = below(&d, length), peak = below(&d, length);
+    Special x = {.peak = below(&d, PEAKS) ? -1 : peak, .shift = shift_of(s, line)};
+    x.top.v = (below(&d, 2) ? -32 : 32) * step_of(s);
+    x.top.i = x.top.v < 0 ? lowest(s->type) : highest(s->type);
     if ((double)below(&d, 1 << 30) * 0x1p-30 >= s->special) return x;
-    int64_t place = below(&d, STRETCH);
     switch (below(&d, 6)) {
     case 0: x.end = 1; break;
     case 1: x.end = place; break;
-    case 2: x = (Special){.first = place, .end = STRETCH}; break;
+    case 2: x.first = place, x.end = STRETCH; break;
     case 3: x.end = STRETCH; break;
-    default: x = (Special){.first = place, .end = place + 1}; break;
+    default: x.first = place, x.end = place + 1; break;
     }
     uint32_t kind = below(&d, 4);
     x.value.v = kind == 0 ? (double)NAN : kind == 1 ? (double)INFINITY : -(double)INFINITY;
@@ -266,6 +284,8 @@ static void fill_run(Draw *d, Place x, int64_t n, char *to) {
         if (!ordinary && (i == 0 || at == 0))
             special = special_of(s, x.line, (x.at + i) / STRETCH);
         TeValue v = next_value(d);
+        if (special.shift != 0) v.v += special.shift;
+        if (!ordinary && at == special.peak) v = special.top;
         if (at >= special.first && at < special.end) v = special.value;
         te_store(s->type, &v, to + (size_t)i * size);
     }

@@ -143,6 +143,7 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed) {
                        .params = space,
                        .params_bytes = bytes};
         SimOptions o = {.seed = seed, .threads = 1, .max_instructions = MOST_INSTRUCTIONS};
+        if (c->most) o.max_instructions = c->most;
         SimReport report;
         if (sim_launch(m->gpu, c->arena, &c->diag, m->module, k->symbol, &l, &o, &report))
             return said(c, "simulator");
@@ -175,24 +176,39 @@ static const char *compare_row(KernelCase *c, int t, const int64_t *at, const Te
     return NULL;
 }
 
+static void load_values(const TeTensor *t, const char *from, TeValue *to) {
+    int64_t count = te_tensor_count(t), at[TE_MAX_RANK];
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rest = i;
+        for (int d = t->rank - 1; d >= 0; d--) {
+            at[d] = rest % t->shape[d].value;
+            rest /= t->shape[d].value;
+        }
+        to[i] = te_load(t->dtype, from + te_tensor_offset(t, at) * te_dtype_bytes(t->dtype));
+    }
+}
+
 static const char *compare(KernelCase *c, const Memory *m, bool exact) {
     const Te *te = c->te;
-    TeEval *e;
-    if (te_eval_create(c->arena, &c->diag, te, m->in, &e)) return said(c, "evaluate");
+    TeEval *e = NULL;
+    if (!c->want && te_eval_create(c->arena, &c->diag, te, m->in, &e))
+        return said(c, "evaluate");
     for (int t = te->n_in; t < te->n_in + te->n_out; t++) {
         const TeTensor *x = &te->tensor[t];
         int64_t count = te_tensor_count(x), last = x->rank ? x->shape[x->rank - 1].value : 1;
         size_t bytes = te_tensor_bytes(x);
         const char *got = sim_host(m->gpu, m->at[t], bytes);
         TeValue *want = ARENA_ARRAY(c->arena, TeValue, last + 1);
+        if (c->got) load_values(x, got, c->got[t - te->n_in]);
         for (int64_t row = 0; count > 0 && row < count / last; row++) {
             int64_t at[TE_MAX_RANK] = {0}, rest = row;
             for (int d = x->rank - 2; d >= 0; d--) {
                 at[d] = rest % x->shape[d].value;
                 rest /= x->shape[d].value;
             }
-            if (te_eval_row(e, t, at, last, want)) return said(c, "evaluate");
-            const char *wrong = compare_row(c, t, at, want, last, got, exact);
+            if (e && te_eval_row(e, t, at, last, want)) return said(c, "evaluate");
+            const TeValue *values = e ? want : c->want[t - te->n_in] + row * last;
+            const char *wrong = compare_row(c, t, at, values, last, got, exact);
             if (wrong) return wrong;
         }
     }

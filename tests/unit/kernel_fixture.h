@@ -18,6 +18,9 @@ typedef struct {
     KernelProgram program;
     NvrtcOutput code;
     const TeData *in;         /* data of the inputs; NULL: filled by kernel_run */
+    const TeValue *const *want;           /* per output: its values; NULL: evaluated */
+    TeValue *const *got;      /* per output: receives its values; NULL: nobody asks */
+    uint64_t most;            /* warp instructions of a block; 0: more than any here needs */
     const int64_t *size;      /* values of run-time sizes; te is then the op at these sizes */
     SimCounters counted;      /* of the last run, all launches */
 } KernelCase;

@@ -74,7 +74,7 @@ static void extremes_have_what_the_other_data_lack(void **state) {
     Te *te = fixture_te(a, "op f(A: f16[100,100], I: i8[4096]) -> (Y: f16[100,100], J: i8[4096]) {"
                            " Y[i,j] = A[i,j]; J[k] = I[k]; }");
     TeData *in = fixture_inputs(a, te, TE_FILL_EXTREMES, 1);
-    int zeros[2] = {0}, infinite[2] = {0}, nans = 0, large = 0, most = 0, clean = 0, ends[2] = {0};
+    int zeros[2] = {0}, infinite[2] = {0}, nans = 0, large = 0, most = 0, ends[2] = {0};
     for (int k = 0; k < 10000; k++) {
         double v = te_load(TE_F16, (char *)in[0].data + 2 * k).v;
         zeros[signbit(v) != 0] += v == 0;
@@ -82,9 +82,8 @@ static void extremes_have_what_the_other_data_lack(void **state) {
         nans += isnan(v) != 0;
         large += isfinite(v) && fabs(v) >= 40;
         most += v == 192;
-        clean = isfinite(v) ? clean + 1 : 0;
     }
-    assert_true(zeros[0] > 1500 && zeros[1] > 1500 && large > 2000 && most > 200);
+    assert_true(zeros[0] > 1000 && zeros[1] > 1000 && large > 2000 && most > 200);
     assert_true(infinite[0] > 0 && infinite[1] > 0 && nans > 0);
     assert_true(infinite[0] + infinite[1] + nans < 2500);
     for (int k = 0; k < 4096; k++) {
