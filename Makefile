@@ -203,10 +203,7 @@ bench: $(filter-out %/expressions,$(benchmarks))
 
 # Other projects' tests on the simulated driver (docs/foreign.md).  SUITE, MATCH, EVERY, JOBS and
 # LIMIT choose; TINYGRAD names a checkout.
-$(BUILD)/foreign/libnvJitLink.so.13: tests/foreign/nvjitlink.c
-	@mkdir -p $(@D)
-	$(CC) $(flags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libnvJitLink.so.13 -o $@ $< -ldl
-foreign: $(simdriver) $(BUILD)/foreign/libnvJitLink.so.13
+foreign: $(simdriver)
 	@tests/foreign/setup $(BUILD)/foreign
 	@MATCH='$(MATCH)' EVERY='$(EVERY)' JOBS='$(JOBS)' LIMIT='$(LIMIT)' TINYGRAD='$(TINYGRAD)' \
 	    $(BUILD)/foreign/venv/bin/python tests/foreign/run.py $(BUILD) $(SUITE)

@@ -3,8 +3,7 @@
     forked.py [--jobs N] [--limit SECONDS] [--load MODULE]... [--match PATTERN] [--every K] MODULE...
 
 Modules of --load are imported once and must not touch the driver, whose state does not survive a
-fork; those with tests are imported by every process anew.  A MODULE that ends in .py is a program
-and one test: it passes with status 0 and is skipped with 77.  Prints a line of JSON for each test as
+fork; those with tests are imported by every process anew.  Prints a line of JSON for each test as
 it ends: `test`, `result` (passed, failed, skipped), `seconds`, and in `said` what it printed and
 why it failed.
 """
@@ -15,7 +14,6 @@ import fnmatch
 import importlib
 import json
 import os
-import runpy
 import signal
 import sys
 import tempfile
@@ -37,8 +35,6 @@ def flat(suite):
 
 def names(module):
     """The tests of a module; one that cannot be imported is a test that fails."""
-    if module.endswith(".py"):
-        return [module]
     try:
         loaded = unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(module))
     except BaseException:
@@ -58,26 +54,9 @@ def say_driver_message():
         print("simulated driver:", text.value.decode(errors="replace").strip())
 
 
-def program(path):
-    """Runs a program in this process; its status."""
-    sys.argv = [path]
-    sys.path.insert(0, os.path.dirname(path))
-    try:
-        runpy.run_path(path, run_name="__main__")
-        return PASSED
-    except SystemExit as end:
-        if isinstance(end.code, str):
-            print(end.code)
-        return {None: PASSED, 0: PASSED, 77: SKIPPED}.get(end.code, FAILED)
-    finally:
-        say_driver_message()
-
-
 def run(name):
     """Runs one test in this process; its status."""
     faulthandler.enable()
-    if name.endswith(".py"):
-        return program(name)
     test = unittest.defaultTestLoader.loadTestsFromName(name)
     result = unittest.TestResult()
     test.run(result)
