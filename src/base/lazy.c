@@ -18,8 +18,14 @@ bool lazy_open(Lazy *m, size_t bytes, LazyMake *make, void *user) {
     return false;
 }
 
+bool lazy_over(Lazy *m, void *data, size_t bytes) {
+    *m = (Lazy){.data = data, .bytes = bytes, .state = malloc(pages_of(bytes))};
+    for (size_t i = 0; m->state && i < pages_of(bytes); i++) atomic_init(&m->state[i], LAZY_THERE);
+    return m->state != NULL;
+}
+
 void lazy_close(Lazy *m) {
-    free(m->data);
+    if (m->make) free(m->data);
     free(m->state);
     m->data = NULL;
     m->state = NULL;

@@ -16,12 +16,14 @@ typedef struct {
     unsigned char *data;      /* pages that were not asked for are not there yet */
     size_t bytes;
     atomic_uchar *state;      /* per page */
-    LazyMake *make;
+    LazyMake *make;           /* NULL: data is the caller's */
     void *user;
 } Lazy;
 
 /* False if there is no memory.  */
 bool lazy_open(Lazy *m, size_t bytes, LazyMake *make, void *user);
+/* The same over memory of the caller's, which is there and stays the caller's.  */
+bool lazy_over(Lazy *m, void *data, size_t bytes);
 void lazy_close(Lazy *m);
 /* Makes what is missing of a range; see lazy_at.  */
 void lazy_need(const Lazy *m, size_t from, size_t bytes);

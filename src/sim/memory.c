@@ -62,6 +62,37 @@ static bool room(SimGpu *g) {
     return true;
 }
 
+/* Index of the last allocation that starts at or before `at`, -1 if there is none.  */
+static ptrdiff_t search(const SimGpu *g, uint64_t at) {
+    size_t low = 0, high = g->n_alloc;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (g->alloc[mid].base <= at) low = mid + 1;
+        else high = mid;
+    }
+    return (ptrdiff_t)low - 1;
+}
+
+/* What is noted of an allocation; false without memory.  */
+static bool notes(const SimGpu *g, SimAlloc *x) {
+    x->loaded = calloc(sector_words(x->bytes), sizeof *x->loaded);
+    x->stored = calloc(sector_words(x->bytes), sizeof *x->stored);
+    x->touched = calloc((size_t)(x->bytes / g->line + 1), sizeof *x->touched);
+    if (x->loaded && x->stored && x->touched) return true;
+    free(x->loaded);
+    free(x->stored);
+    free(x->touched);
+    return false;
+}
+
+/* Keeps the list ascending; there is room.  */
+static SimAlloc *insert(SimGpu *g, const SimAlloc *x) {
+    size_t k = (size_t)(search(g, x->base) + 1);
+    memmove(&g->alloc[k + 1], &g->alloc[k], (g->n_alloc++ - k) * sizeof *x);
+    g->alloc[k] = *x;
+    return &g->alloc[k];
+}
+
 static void poison(void *user, size_t from, size_t bytes, unsigned char *to) {
     (void)user;
     (void)from;
@@ -71,28 +102,34 @@ static void poison(void *user, size_t from, size_t bytes, unsigned char *to) {
 static SimAlloc *add_alloc(SimGpu *g, size_t bytes, LazyMake *make, void *user) {
     SimAlloc x = {.base = g->next, .bytes = bytes};
     if (!room(g) || !lazy_open(&x.memory, bytes, make, user)) return NULL;
-    x.loaded = calloc(sector_words(bytes), sizeof *x.loaded);
-    x.stored = calloc(sector_words(bytes), sizeof *x.stored);
-    x.touched = calloc((size_t)(bytes / g->line + 1), sizeof *x.touched);
-    if (!x.loaded || !x.stored || !x.touched) {
+    if (!notes(g, &x)) {
         lazy_close(&x.memory);
-        free(x.loaded);
-        free(x.stored);
-        free(x.touched);
         return NULL;
     }
     g->next = (g->next + bytes + 2 * SIM_RED_ZONE) / SIM_RED_ZONE * SIM_RED_ZONE;
-    g->alloc[g->n_alloc] = x;
-    return &g->alloc[g->n_alloc++];
+    return insert(g, &x);
+}
+
+static Status no_memory(Diag *d, size_t bytes) {
+    return diag_error(d, ST_NOMEM, "sim", DIAG_NOWHERE,
+                      "no memory for %zu bytes of the simulated device", bytes);
+}
+
+Status sim_map(SimGpu *g, Diag *d, void *host, size_t bytes) {
+    SimAlloc x = {.base = (uint64_t)(uintptr_t)host, .bytes = bytes, .mapped = true};
+    if (!room(g) || !lazy_over(&x.memory, host, bytes)) return no_memory(d, bytes);
+    if (!notes(g, &x)) {
+        lazy_close(&x.memory);
+        return no_memory(d, bytes);
+    }
+    insert(g, &x);
+    return ST_OK;
 }
 
 Status sim_malloc_made(SimGpu *g, Diag *d, size_t bytes, LazyMake *make, void *user,
                        uint64_t *out) {
     const SimAlloc *x = add_alloc(g, bytes, make, user);
-    if (!x) {
-        return diag_error(d, ST_NOMEM, "sim", DIAG_NOWHERE, "no memory for %zu bytes of the "
-                          "simulated device", bytes);
-    }
+    if (!x) return no_memory(d, bytes);
     *out = x->base;
     return ST_OK;
 }
@@ -105,17 +142,6 @@ uint64_t sim_reserve(SimGpu *g, size_t bytes) {
     const SimAlloc *x = add_alloc(g, bytes, poison, NULL);
     if (!x) arena_fail(g->arena);
     return x->base;
-}
-
-/* Index of the last allocation that starts at or before `at`, -1 if there is none.  */
-static ptrdiff_t search(const SimGpu *g, uint64_t at) {
-    size_t low = 0, high = g->n_alloc;
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        if (g->alloc[mid].base <= at) low = mid + 1;
-        else high = mid;
-    }
-    return (ptrdiff_t)low - 1;
 }
 
 const SimAlloc *sim_nearest(const SimGpu *g, uint64_t at) {
@@ -143,6 +169,9 @@ void sim_free(SimGpu *g, uint64_t at) {
     free(x->owner);
     x->owner = NULL;
     x->loaded = x->stored = x->touched = NULL;
+    if (!x->mapped) return;
+    g->n_alloc--;
+    memmove(x, x + 1, (g->n_alloc - (size_t)k) * sizeof *x);
 }
 
 void *sim_host(SimGpu *g, uint64_t at, size_t bytes) {

@@ -5,10 +5,12 @@
 #include "sim/memory.h"
 
 /* Addresses are given upwards and never reused, with a gap after every allocation: what is freed or
- * overrun is told for sure.  */
+ * overrun is told for sure.  Mapped memory lies where the caller has it, and is forgotten when it
+ * is freed.  */
 typedef struct SimAlloc {
     uint64_t base, bytes;
     Lazy memory;              /* its data: NULL once freed */
+    bool mapped;              /* the memory is the caller's */
     uint64_t *loaded, *stored;            /* one bit per sector; touched by several host threads */
     uint64_t *touched;        /* l2.c: per line of L2, when it was touched last */
     struct SimOwner *owner;   /* order.c: one per word, while a launch needs them; else NULL */

@@ -57,6 +57,8 @@ Status sim_malloc(SimGpu *g, Diag *d, size_t bytes, uint64_t *out);
  * sim_host, on any thread.  */
 Status sim_malloc_made(SimGpu *g, Diag *d, size_t bytes, LazyMake *make, void *user,
                        uint64_t *out);
+/* The caller's memory becomes device memory, at its own address, until it is freed.  */
+Status sim_map(SimGpu *g, Diag *d, void *host, size_t bytes);
 void sim_free(SimGpu *g, uint64_t at);
 Status sim_write(SimGpu *g, Diag *d, uint64_t at, const void *from, size_t bytes);
 Status sim_read(SimGpu *g, Diag *d, uint64_t at, void *to, size_t bytes);

@@ -24,7 +24,7 @@
     X(MULTIPROCESSOR_COUNT,                   16, d->limits.sm_count.value)                        \
     X(KERNEL_EXEC_TIMEOUT,                    17, 0)                                               \
     X(INTEGRATED,                             18, 0)                                               \
-    X(CAN_MAP_HOST_MEMORY,                    19, 0)                                               \
+    X(CAN_MAP_HOST_MEMORY,                    19, 1)                                               \
     X(COMPUTE_MODE,                           20, 0)                                               \
     X(SURFACE_ALIGNMENT,                      30, 512)                                             \
     X(CONCURRENT_KERNELS,                     31, 1)                                               \
@@ -46,7 +46,7 @@
     X(LOCAL_L1_CACHE_SUPPORTED,               80, 1)                                               \
     X(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,   81, d->limits.smem_per_sm.value)                     \
     X(MAX_REGISTERS_PER_MULTIPROCESSOR,       82, d->limits.registers_per_sm.value)                \
-    X(MANAGED_MEMORY,                         83, 0)                                               \
+    X(MANAGED_MEMORY,                         83, 1)                                               \
     X(MULTI_GPU_BOARD,                        84, 0)                                               \
     X(MULTI_GPU_BOARD_GROUP_ID,               85, g->ordinal)                                      \
     X(PAGEABLE_MEMORY_ACCESS,                 88, 0)                                               \
@@ -55,13 +55,13 @@
     X(COOPERATIVE_LAUNCH,                     95, 1)                                               \
     X(COOPERATIVE_MULTI_DEVICE_LAUNCH,        96, 0)                                               \
     X(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,      97, d->limits.smem_per_block_optin.value)            \
-    X(HOST_REGISTER_SUPPORTED,                99, 0)                                               \
+    X(HOST_REGISTER_SUPPORTED,                99, 1)                                               \
     X(VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,   102, 0)                                               \
     X(MAX_BLOCKS_PER_MULTIPROCESSOR,         106, d->limits.blocks_per_sm.value)                   \
     X(MAX_PERSISTING_L2_CACHE_SIZE,          108, 0)                                               \
     X(MAX_ACCESS_POLICY_WINDOW_SIZE,         109, 0)                                               \
     X(RESERVED_SHARED_MEMORY_PER_BLOCK,      111, d->limits.smem_reserved.value)                   \
-    X(MEMORY_POOLS_SUPPORTED,                115, 0)                                               \
+    X(MEMORY_POOLS_SUPPORTED,                115, 1)                                               \
     X(CLUSTER_LAUNCH,                        120, d->limits.cluster_max.value > 1)                 \
     X(TENSOR_MAP_ACCESS_SUPPORTED,           127, d->cc_major >= 9)                                \
     X(UNIFIED_FUNCTION_POINTERS,             129, 0)                                               \

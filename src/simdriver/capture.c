@@ -54,31 +54,19 @@ static CUresult broken(Capture *k, CUresult why) {
     return why;
 }
 
-static bool grow(GraphBody *g) {
-    if (g->n < g->cap) return true;
-    size_t cap = g->cap ? 2 * g->cap : 16;
-    Node *node = host_grow(g->node, cap * sizeof *node);
-    if (!node) return false;
-    g->node = node;
-    g->cap = cap;
-    return true;
-}
-
 CUresult capture_add(Driver *d, Stream *s, Work *w) {
     Capture *k = s->capture;
     GraphBody *g = k->graph;
     (void)d;
     CUresult r = CUDA_SUCCESS;
     if (k->invalid) r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    else if (w->kind == WORK_GRAPH) r = broken(k, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    else if (!grow(g)) r = broken(k, CUDA_ERROR_OUT_OF_MEMORY);
+    else if (!graph_add(g, w, &s->front)) r = broken(k, CUDA_ERROR_OUT_OF_MEMORY);
     if (r != CUDA_SUCCESS) {
         work_release(w);
         return r;
     }
-    size_t me = g->n++;
-    g->node[me] = (Node){.work = w, .needs = s->front};
-    s->front = (IndexSet){0};
+    size_t me = g->n - 1;
+    index_clear(&s->front);
     if (!index_add(&s->front, &(IndexSet){.v = &me, .n = 1})) {
         return broken(k, CUDA_ERROR_OUT_OF_MEMORY);
     }
@@ -106,6 +94,9 @@ CUresult capture_mark(Stream *s, Event *e) {
     return index_add(&e->front, &s->front) ? CUDA_SUCCESS : broken(k, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+/* What the calling thread permits itself while others capture.  */
+static _Thread_local int thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
 CUresult capture_forbids(Driver *d, const Context *ctx, bool unsafe) {
     CUresult r = CUDA_SUCCESS;
     size_t at = 0;
@@ -114,7 +105,9 @@ CUresult capture_forbids(Driver *d, const Context *ctx, bool unsafe) {
         if (!k) continue;
         bool mine = pthread_equal(k->thread, pthread_self());
         bool permitted = k->mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
-                         (k->mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL && !mine);
+                         thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
+                         ((k->mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL ||
+                           thread_mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) && !mine);
         if (unsafe && permitted) continue;
         r = broken(k, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     }
@@ -193,16 +186,66 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
     return driver_leave(&c, r);
 }
 
+static int status_of(const Stream *s) {
+    if (!s->capture) return CU_STREAM_CAPTURE_STATUS_NONE;
+    return s->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                               : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
 CUresult cuStreamIsCapturing(CUstream stream, int *status) {
     Call c;
     if (!driver_enter(&c, FN_cuStreamIsCapturing)) return c.result;
     const Stream *s = stream_get(&c, stream);
     if (!s) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
     if (!status) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    if (s->capture) {
-        *status = s->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
-                                      : CU_STREAM_CAPTURE_STATUS_ACTIVE;
-    }
+    *status = status_of(s);
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+typedef struct {
+    int *status;
+    uint64_t *id;
+    CUgraph *graph;
+    const CUgraphNode **needs;
+    size_t *n;
+} Info;
+
+/* The graph of a capture has no handle before the capture ends, nor do its nodes.  */
+static CUresult capture_info(Call *c, CUstream stream, const Info *out) {
+    const Stream *s = stream_get(c, stream);
+    if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    if (!out->status) return CUDA_ERROR_INVALID_VALUE;
+    *out->status = status_of(s);
+    if (out->id) *out->id = s->capture ? s->capture->origin->o.handle : 0;
+    if (out->graph) *out->graph = NULL;
+    if (out->needs) *out->needs = NULL;
+    if (out->n) *out->n = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, int *status, uint64_t *id, CUgraph *graph,
+                                   const CUgraphNode **needs, size_t *n) {
+    Call c;
+    if (!driver_enter(&c, FN_cuStreamGetCaptureInfo_v2)) return c.result;
+    return driver_leave(&c, capture_info(&c, stream, &(Info){status, id, graph, needs, n}));
+}
+
+CUresult cuStreamGetCaptureInfo_v3(CUstream stream, int *status, uint64_t *id, CUgraph *graph,
+                                   const CUgraphNode **needs, const void **edges, size_t *n) {
+    Call c;
+    if (!driver_enter(&c, FN_cuStreamGetCaptureInfo_v3)) return c.result;
+    if (edges) *edges = NULL;
+    return driver_leave(&c, capture_info(&c, stream, &(Info){status, id, graph, needs, n}));
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(int *mode) {
+    Call c;
+    if (!driver_enter(&c, FN_cuThreadExchangeStreamCaptureMode)) return c.result;
+    bool known = mode && *mode >= CU_STREAM_CAPTURE_MODE_GLOBAL &&
+                 *mode <= CU_STREAM_CAPTURE_MODE_RELAXED;
+    if (!known) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    int was = thread_mode;
+    thread_mode = *mode;
+    *mode = was;
     return driver_leave(&c, CUDA_SUCCESS);
 }

@@ -38,7 +38,7 @@ static void drop_context(Driver *d, Context *ctx) {
     }
     for (Memory *m = ctx->memory, *next; m; m = next) {
         next = m->next;
-        memory_release(ctx, m);
+        memory_release(d, ctx, m);
     }
     if (ctx->gpu->primary == ctx) ctx->gpu->primary = NULL;
     handle_free(d, &ctx->o);
@@ -46,10 +46,24 @@ static void drop_context(Driver *d, Context *ctx) {
     driver_wake(d);
 }
 
-static CUresult new_context(Driver *d, Gpu *gpu, Context **out) {
+/* Bits 0 to 7: scheduling, blocking synchronisation, mapped host memory, local memory, core dumps,
+ * synchronous copies.  */
+static bool flags_known(unsigned flags) { return (flags & ~0xffu) == 0; }
+
+/* What a real driver starts with; none of it bounds anything here.  */
+static void set_limits(Context *ctx) {
+    ctx->limit[CU_LIMIT_STACK_SIZE] = 1024;
+    ctx->limit[CU_LIMIT_PRINTF_FIFO_SIZE] = (size_t)1 << 20;
+    ctx->limit[CU_LIMIT_MALLOC_HEAP_SIZE] = (size_t)8 << 20;
+    ctx->limit[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
+}
+
+static CUresult new_context(Driver *d, Gpu *gpu, unsigned flags, Context **out) {
     Context *ctx = host_alloc(sizeof *ctx);
     if (!ctx) return CUDA_ERROR_OUT_OF_MEMORY;
     ctx->gpu = gpu;
+    ctx->flags = flags;
+    set_limits(ctx);
     if (!handle_new(d, &ctx->o, KIND_CONTEXT, NULL)) {
         free(ctx);
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -82,7 +96,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev) {
     Gpu *g = gpu_get(c.driver, dev);
     if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_DEVICE);
     if (!ctx) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
-    CUresult r = g->primary ? CUDA_SUCCESS : new_context(c.driver, g, &g->primary);
+    CUresult r = CUDA_SUCCESS;
+    if (!g->primary) r = new_context(c.driver, g, g->primary_flags, &g->primary);
     if (r == CUDA_SUCCESS) {
         g->retained++;
         *ctx = HANDLE(CUcontext, g->primary);
@@ -96,7 +111,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
     Gpu *g = gpu_get(c.driver, dev);
     if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_DEVICE);
     if (g->retained == 0) return driver_leave(&c, CUDA_ERROR_INVALID_CONTEXT);
-    if (--g->retained == 0) drop_context(c.driver, g->primary);
+    if (--g->retained == 0 && g->primary) drop_context(c.driver, g->primary);
     return driver_leave(&c, CUDA_SUCCESS);
 }
 
@@ -106,19 +121,41 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *active) 
     const Gpu *g = gpu_get(c.driver, dev);
     if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_DEVICE);
     if (!flags || !active) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
-    *flags = 0;
+    *flags = g->primary_flags;
     *active = g->primary != NULL;
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+/* Without a primary context the flags are those of the next one.  */
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned flags) {
+    Call c;
+    if (!driver_enter(&c, FN_cuDevicePrimaryCtxSetFlags_v2)) return c.result;
+    Gpu *g = gpu_get(c.driver, dev);
+    if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_DEVICE);
+    if (!flags_known(flags)) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    g->primary_flags = flags;
+    if (g->primary) g->primary->flags = flags;
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+/* All that the context holds goes; who retained it still has to release it.  */
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
+    Call c;
+    if (!driver_enter(&c, FN_cuDevicePrimaryCtxReset_v2)) return c.result;
+    Gpu *g = gpu_get(c.driver, dev);
+    if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_DEVICE);
+    if (g->primary) drop_context(c.driver, g->primary);
     return driver_leave(&c, CUDA_SUCCESS);
 }
 
 /* ---- other contexts ---- */
 
-static CUresult create(Call *c, CUcontext *ctx, CUdevice dev) {
+static CUresult create(Call *c, CUcontext *ctx, unsigned flags, CUdevice dev) {
     Gpu *g = gpu_get(c->driver, dev);
     Context *made;
     if (!g) return CUDA_ERROR_INVALID_DEVICE;
-    if (!ctx) return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = new_context(c->driver, g, &made);
+    if (!ctx || !flags_known(flags)) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = new_context(c->driver, g, flags, &made);
     if (r != CUDA_SUCCESS) return r;
     *ctx = HANDLE(CUcontext, made);
     r = push(*ctx);
@@ -126,13 +163,10 @@ static CUresult create(Call *c, CUcontext *ctx, CUdevice dev) {
     return r;
 }
 
-/* Bits 0 to 4: scheduling, blocking synchronisation, mapped host memory, local memory.  */
-static bool flags_known(unsigned flags) { return (flags & ~0x1fu) == 0; }
-
 CUresult cuCtxCreate_v2(CUcontext *ctx, unsigned flags, CUdevice dev) {
     Call c;
     if (!driver_enter(&c, FN_cuCtxCreate_v2)) return c.result;
-    return driver_leave(&c, flags_known(flags) ? create(&c, ctx, dev) : CUDA_ERROR_INVALID_VALUE);
+    return driver_leave(&c, create(&c, ctx, flags, dev));
 }
 
 /* Parameters ask for execution affinity or a graphics client; there is neither.  */
@@ -140,7 +174,14 @@ CUresult cuCtxCreate_v4(CUcontext *ctx, void *params, unsigned flags, CUdevice d
     Call c;
     if (!driver_enter(&c, FN_cuCtxCreate_v4)) return c.result;
     if (params) return driver_leave(&c, CUDA_ERROR_NOT_SUPPORTED);
-    return driver_leave(&c, flags_known(flags) ? create(&c, ctx, dev) : CUDA_ERROR_INVALID_VALUE);
+    return driver_leave(&c, create(&c, ctx, flags, dev));
+}
+
+CUresult cuCtxCreate_v3(CUcontext *ctx, void *params, int n, unsigned flags, CUdevice dev) {
+    Call c;
+    if (!driver_enter(&c, FN_cuCtxCreate_v3)) return c.result;
+    if (params && n) return driver_leave(&c, CUDA_ERROR_NOT_SUPPORTED);
+    return driver_leave(&c, create(&c, ctx, flags, dev));
 }
 
 CUresult cuCtxDestroy_v2(CUcontext ctx) {

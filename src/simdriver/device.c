@@ -99,11 +99,64 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice dev) {
     return driver_leave(&c, known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
+enum { BUS_ID = 32 };
+static void bus_id(CUdevice dev, char text[BUS_ID]) {
+    snprintf(text, BUS_ID, "0000:%02x:00.0", (unsigned)dev + 1);
+}
+
 CUresult cuDeviceGetPCIBusId(char *id, int len, CUdevice dev) {
     Call c;
     if (!driver_enter(&c, FN_cuDeviceGetPCIBusId)) return c.result;
     if (!gpu_get(c.driver, dev)) return driver_leave(&c, CUDA_ERROR_INVALID_DEVICE);
-    char text[32];
-    snprintf(text, sizeof text, "0000:%02x:00.0", (unsigned)dev + 1);
+    char text[BUS_ID];
+    bus_id(dev, text);
     return driver_leave(&c, put_text(text, id, len));
+}
+
+CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *id) {
+    Call c;
+    if (!driver_enter(&c, FN_cuDeviceGetByPCIBusId)) return c.result;
+    if (!dev || !id) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    for (int k = 0; k < c.driver->n_gpu; k++) {
+        char own[BUS_ID];
+        bus_id(k, own);
+        /* The domain may be left out, as may the function.  */
+        if (strncmp(own, id, strlen(own) - 2) && strncmp(own + 5, id, strlen(own) - 7)) continue;
+        *dev = k;
+        return driver_leave(&c, CUDA_SUCCESS);
+    }
+    return driver_leave(&c, CUDA_ERROR_INVALID_DEVICE);
+}
+
+CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev) {
+    Call c;
+    if (!driver_enter(&c, FN_cuDeviceComputeCapability)) return c.result;
+    const Gpu *g = gpu_get(c.driver, dev);
+    if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_DEVICE);
+    if (!major || !minor) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    *major = g->dev->cc_major;
+    *minor = g->dev->cc_minor;
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+/* No device sees another's memory.  */
+static CUresult of_two(Call *c, int *value, CUdevice one, CUdevice other) {
+    if (!gpu_get(c->driver, one) || !gpu_get(c->driver, other)) return CUDA_ERROR_INVALID_DEVICE;
+    if (!value) return CUDA_ERROR_INVALID_VALUE;
+    *value = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer) {
+    Call c;
+    if (!driver_enter(&c, FN_cuDeviceCanAccessPeer)) return c.result;
+    return driver_leave(&c, of_two(&c, can, dev, peer));
+}
+
+CUresult cuDeviceGetP2PAttribute(int *value, int attribute, CUdevice from, CUdevice to) {
+    Call c;
+    (void)attribute;
+    if (!driver_enter(&c, FN_cuDeviceGetP2PAttribute)) return c.result;
+    if (from == to) return driver_leave(&c, CUDA_ERROR_INVALID_DEVICE);
+    return driver_leave(&c, of_two(&c, value, from, to));
 }

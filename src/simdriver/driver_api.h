@@ -1,13 +1,15 @@
 /* The CUDA Driver API as the simulated driver offers it: own prototypes, no CUDA header.
  *
- * SIMDRIVER_FUNCTIONS is the list of all functions.  A row is the name without a version, as
- * cuGetProcAddress takes it; the exported symbol; the driver version that brought it; what a call
- * needs; and the parameters.  Types have the layout of the vendor's header, enumerations are plain
- * ints.  docs/simulated-driver.md says how calls behave and where they differ from a real
- * driver.  */
+ * SIMDRIVER_FUNCTIONS lists the functions that are simulated, SIMDRIVER_PER_THREAD their forms for
+ * the stream of a thread, SIMDRIVER_UNSUPPORTED all others.  Types have the layout of the vendor's
+ * header, enumerations are plain ints.  docs/simulated-driver.md says how calls behave and where
+ * they differ from a real driver.  */
 #ifndef ROLLER_SIMDRIVER_DRIVER_API_H
 #define ROLLER_SIMDRIVER_DRIVER_API_H
+#include "simdriver/driver_functions.h"
+#include "simdriver/driver_per_thread.h"
 #include "simdriver/driver_results.h"
+#include "simdriver/driver_unsupported.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +30,12 @@ typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphExec_st *CUgraphExec;
+typedef struct CUgraphNode_st *CUgraphNode;
+typedef struct CUmemPoolHandle_st *CUmemoryPool;
+typedef struct CUlinkState_st *CUlinkState;
+typedef void (*CUhostFn)(void *user);
+typedef void (*CUstreamCallback)(CUstream stream, CUresult status, void *user);
+typedef size_t (*CUoccupancyB2DSize)(int threads);
 
 #define CU_STREAM_LEGACY ((CUstream)(uintptr_t)1)
 #define CU_STREAM_PER_THREAD ((CUstream)(uintptr_t)2)
@@ -101,184 +109,121 @@ typedef struct {
     uint64_t opaque[16];      /* aligned to 64 bytes by the caller */
 } CUtensorMap;
 
-/* What a call needs before it can do anything: nothing, cuInit, a current context that has not
- * failed.
- *    name                  symbol                   since  needs    parameters */
-#define SIMDRIVER_FUNCTIONS(X)                                                                     \
-    X(cuInit,               cuInit,                  2000,  NOTHING, (unsigned flags))             \
-    X(cuDriverGetVersion,   cuDriverGetVersion,      2020,  NOTHING, (int *version))               \
-    X(cuGetProcAddress,     cuGetProcAddress,        11030, NOTHING,                               \
-      (const char *symbol, void **at, int version, uint64_t flags))                                \
-    X(cuGetProcAddress,     cuGetProcAddress_v2,     12000, NOTHING,                               \
-      (const char *symbol, void **at, int version, uint64_t flags, int *status))                   \
-    X(cuGetErrorName,       cuGetErrorName,          6000,  NOTHING,                               \
-      (CUresult error, const char **name))                                                         \
-    X(cuGetErrorString,     cuGetErrorString,        6000,  NOTHING,                               \
-      (CUresult error, const char **text))                                                         \
-    SIMDRIVER_DEVICE_FUNCTIONS(X) SIMDRIVER_CONTEXT_FUNCTIONS(X) SIMDRIVER_MEMORY_FUNCTIONS(X)     \
-    SIMDRIVER_STREAM_FUNCTIONS(X) SIMDRIVER_CODE_FUNCTIONS(X) SIMDRIVER_LAUNCH_FUNCTIONS(X)
+/* What graphs and copies of boxes are described by.  */
+enum {
+    CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2, CU_MEMORYTYPE_ARRAY = 3,
+    CU_MEMORYTYPE_UNIFIED = 4,
+    CU_GRAPH_NODE_TYPE_KERNEL = 0, CU_GRAPH_NODE_TYPE_MEMCPY = 1, CU_GRAPH_NODE_TYPE_MEMSET = 2,
+    CU_GRAPH_NODE_TYPE_HOST = 3, CU_GRAPH_NODE_TYPE_GRAPH = 4, CU_GRAPH_NODE_TYPE_EMPTY = 5,
+    CU_GRAPH_EXEC_UPDATE_SUCCESS = 0, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED = 2,
+    CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED = 3
+};
+typedef struct {
+    size_t srcXInBytes, srcY;
+    int srcMemoryType;
+    const void *srcHost;
+    CUdeviceptr srcDevice;
+    void *srcArray;
+    size_t srcPitch, dstXInBytes, dstY;
+    int dstMemoryType;
+    void *dstHost;
+    CUdeviceptr dstDevice;
+    void *dstArray;
+    size_t dstPitch, WidthInBytes, Height;
+} CUDA_MEMCPY2D;
+typedef struct {
+    size_t srcXInBytes, srcY, srcZ, srcLOD;
+    int srcMemoryType;
+    const void *srcHost;
+    CUdeviceptr srcDevice;
+    void *srcArray, *reserved0;
+    size_t srcPitch, srcHeight, dstXInBytes, dstY, dstZ, dstLOD;
+    int dstMemoryType;
+    void *dstHost;
+    CUdeviceptr dstDevice;
+    void *dstArray, *reserved1;
+    size_t dstPitch, dstHeight, WidthInBytes, Height, Depth;
+} CUDA_MEMCPY3D;
+/* The older form ends before `kern`.  */
+typedef struct {
+    CUfunction func;
+    unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+    void **kernelParams, **extra;
+    CUkernel kern;
+    CUcontext ctx;
+} CUDA_KERNEL_NODE_PARAMS;
+typedef struct {
+    CUdeviceptr dst;
+    size_t pitch;
+    unsigned value, elementSize;
+    size_t width, height;
+} CUDA_MEMSET_NODE_PARAMS;
+typedef struct {
+    CUhostFn fn;
+    void *userData;
+} CUDA_HOST_NODE_PARAMS;
+typedef struct {
+    uint64_t flags;
+    CUstream hUploadStream;
+    CUgraphNode hErrNode_out;
+    int result_out;
+} CUDA_GRAPH_INSTANTIATE_PARAMS;
+typedef struct {
+    int result;
+    CUgraphNode errorNode, errorFromNode;
+} CUgraphExecUpdateResultInfo;
 
-#define SIMDRIVER_DEVICE_FUNCTIONS(X)                                                              \
-    X(cuDeviceGetCount,     cuDeviceGetCount,        2000,  INIT,    (int *count))                 \
-    X(cuDeviceGet,          cuDeviceGet,             2000,  INIT,    (CUdevice *dev, int ordinal)) \
-    X(cuDeviceGetName,      cuDeviceGetName,         2000,  INIT,                                  \
-      (char *name, int len, CUdevice dev))                                                         \
-    X(cuDeviceGetUuid,      cuDeviceGetUuid,         9020,  INIT,    (CUuuid *uuid, CUdevice dev)) \
-    X(cuDeviceGetUuid,      cuDeviceGetUuid_v2,      11040, INIT,    (CUuuid *uuid, CUdevice dev)) \
-    X(cuDeviceTotalMem,     cuDeviceTotalMem_v2,     3020,  INIT,                                  \
-      (size_t *bytes, CUdevice dev))                                                               \
-    X(cuDeviceGetAttribute, cuDeviceGetAttribute,    2000,  INIT,                                  \
-      (int *value, int attribute, CUdevice dev))                                                   \
-    X(cuDeviceGetPCIBusId,  cuDeviceGetPCIBusId,     4010,  INIT,                                  \
-      (char *id, int len, CUdevice dev))                                                           \
-    X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000, INIT,                              \
-      (CUcontext *ctx, CUdevice dev))                                                              \
-    X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, 11000, INIT, (CUdevice dev))        \
-    X(cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, 7000, INIT,                          \
-      (CUdevice dev, unsigned *flags, int *active))
+/* Pools and limits.  */
+enum {
+    CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES = 1, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,
+    CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH = 6,
+    CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7, CU_MEMPOOL_ATTR_USED_MEM_HIGH = 8,
+    CU_MEMPOOL_ATTR_COUNT = 9,
+    CU_MEM_LOCATION_TYPE_DEVICE = 1, CU_MEM_ALLOCATION_TYPE_PINNED = 1
+};
+typedef struct {
+    int allocType, handleTypes;
+    int locationType, locationId;
+    void *win32SecurityAttributes;
+    size_t maxSize;
+    unsigned short usage;
+    unsigned char reserved[54];
+} CUmemPoolProps;
+enum {
+    CU_LIMIT_STACK_SIZE = 0, CU_LIMIT_PRINTF_FIFO_SIZE = 1, CU_LIMIT_MALLOC_HEAP_SIZE = 2,
+    CU_LIMIT_MAX_L2_FETCH_GRANULARITY = 5, CU_LIMIT_PERSISTING_L2_CACHE_SIZE = 6,
+    CU_LIMIT_COUNT = 10
+};
 
-#define SIMDRIVER_CONTEXT_FUNCTIONS(X)                                                             \
-    X(cuCtxCreate,          cuCtxCreate_v2,          3020,  INIT,                                  \
-      (CUcontext *ctx, unsigned flags, CUdevice dev))                                              \
-    X(cuCtxCreate,          cuCtxCreate_v4,          12050, INIT,                                  \
-      (CUcontext *ctx, void *params, unsigned flags, CUdevice dev))                                \
-    X(cuCtxDestroy,         cuCtxDestroy_v2,         4000,  INIT,    (CUcontext ctx))              \
-    X(cuCtxGetCurrent,      cuCtxGetCurrent,         4000,  INIT,    (CUcontext *ctx))             \
-    X(cuCtxSetCurrent,      cuCtxSetCurrent,         4000,  INIT,    (CUcontext ctx))              \
-    X(cuCtxPushCurrent,     cuCtxPushCurrent_v2,     4000,  INIT,    (CUcontext ctx))              \
-    X(cuCtxPopCurrent,      cuCtxPopCurrent_v2,      4000,  INIT,    (CUcontext *ctx))             \
-    X(cuCtxGetDevice,       cuCtxGetDevice,          2000,  INIT,    (CUdevice *dev))              \
-    X(cuCtxGetDevice,       cuCtxGetDevice_v2,       13000, INIT,                                  \
-      (CUdevice *dev, CUcontext ctx))                                                              \
-    X(cuCtxSynchronize,     cuCtxSynchronize,        2000,  CONTEXT, (void))                       \
-    X(cuCtxSynchronize,     cuCtxSynchronize_v2,     13000, INIT,    (CUcontext ctx))
+/* What may be asked of an address.  */
+enum {
+    CU_POINTER_ATTRIBUTE_CONTEXT = 1, CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+    CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3, CU_POINTER_ATTRIBUTE_HOST_POINTER = 4,
+    CU_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6, CU_POINTER_ATTRIBUTE_BUFFER_ID = 7,
+    CU_POINTER_ATTRIBUTE_IS_MANAGED = 8, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+    CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE = 10,
+    CU_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11,
+    CU_POINTER_ATTRIBUTE_RANGE_SIZE = 12, CU_POINTER_ATTRIBUTE_MAPPED = 13,
+    CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES = 14,
+    CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE = 15, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS = 16,
+    CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE = 17
+};
 
-#define SIMDRIVER_MEMORY_FUNCTIONS(X)                                                              \
-    X(cuMemAlloc,           cuMemAlloc_v2,           3020,  CONTEXT,                               \
-      (CUdeviceptr *at, size_t bytes))                                                             \
-    X(cuMemFree,            cuMemFree_v2,            3020,  CONTEXT, (CUdeviceptr at))             \
-    X(cuMemAllocHost,       cuMemAllocHost_v2,       3020,  CONTEXT, (void **at, size_t bytes))    \
-    X(cuMemFreeHost,        cuMemFreeHost,           2000,  CONTEXT, (void *at))                   \
-    X(cuMemGetInfo,         cuMemGetInfo_v2,         3020,  CONTEXT,                               \
-      (size_t *available, size_t *total))                                                          \
-    X(cuMemcpyHtoD,         cuMemcpyHtoD_v2,         3020,  CONTEXT,                               \
-      (CUdeviceptr to, const void *from, size_t bytes))                                            \
-    X(cuMemcpyDtoH,         cuMemcpyDtoH_v2,         3020,  CONTEXT,                               \
-      (void *to, CUdeviceptr from, size_t bytes))                                                  \
-    X(cuMemcpyDtoD,         cuMemcpyDtoD_v2,         3020,  CONTEXT,                               \
-      (CUdeviceptr to, CUdeviceptr from, size_t bytes))                                            \
-    X(cuMemcpyHtoDAsync,    cuMemcpyHtoDAsync_v2,    3020,  CONTEXT,                               \
-      (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))                           \
-    X(cuMemcpyDtoHAsync,    cuMemcpyDtoHAsync_v2,    3020,  CONTEXT,                               \
-      (void *to, CUdeviceptr from, size_t bytes, CUstream stream))                                 \
-    X(cuMemcpyDtoDAsync,    cuMemcpyDtoDAsync_v2,    3020,  CONTEXT,                               \
-      (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                           \
-    X(cuMemsetD8,           cuMemsetD8_v2,           3020,  CONTEXT,                               \
-      (CUdeviceptr to, unsigned char value, size_t n))                                             \
-    X(cuMemsetD16,          cuMemsetD16_v2,          3020,  CONTEXT,                               \
-      (CUdeviceptr to, unsigned short value, size_t n))                                            \
-    X(cuMemsetD32,          cuMemsetD32_v2,          3020,  CONTEXT,                               \
-      (CUdeviceptr to, unsigned value, size_t n))                                                  \
-    X(cuMemsetD8Async,      cuMemsetD8Async,         3020,  CONTEXT,                               \
-      (CUdeviceptr to, unsigned char value, size_t n, CUstream stream))                            \
-    X(cuMemsetD16Async,     cuMemsetD16Async,        3020,  CONTEXT,                               \
-      (CUdeviceptr to, unsigned short value, size_t n, CUstream stream))                           \
-    X(cuMemsetD32Async,     cuMemsetD32Async,        3020,  CONTEXT,                               \
-      (CUdeviceptr to, unsigned value, size_t n, CUstream stream))
-
-#define SIMDRIVER_STREAM_FUNCTIONS(X)                                                              \
-    X(cuStreamCreate,       cuStreamCreate,          2000,  CONTEXT,                               \
-      (CUstream *stream, unsigned flags))                                                          \
-    X(cuStreamCreateWithPriority, cuStreamCreateWithPriority, 5050, CONTEXT,                       \
-      (CUstream *stream, unsigned flags, int priority))                                            \
-    X(cuStreamDestroy,      cuStreamDestroy_v2,      4000,  CONTEXT, (CUstream stream))            \
-    X(cuStreamSynchronize,  cuStreamSynchronize,     2000,  CONTEXT, (CUstream stream))            \
-    X(cuStreamQuery,        cuStreamQuery,           2000,  CONTEXT, (CUstream stream))            \
-    X(cuStreamWaitEvent,    cuStreamWaitEvent,       3020,  CONTEXT,                               \
-      (CUstream stream, CUevent event, unsigned flags))                                            \
-    X(cuStreamBeginCapture, cuStreamBeginCapture_v2, 10010, CONTEXT, (CUstream stream, int mode))  \
-    X(cuStreamEndCapture,   cuStreamEndCapture,      10000, CONTEXT,                               \
-      (CUstream stream, CUgraph *graph))                                                           \
-    X(cuStreamIsCapturing,  cuStreamIsCapturing,     10000, CONTEXT,                               \
-      (CUstream stream, int *status))                                                              \
-    X(cuEventCreate,        cuEventCreate,           2000,  CONTEXT,                               \
-      (CUevent *event, unsigned flags))                                                            \
-    X(cuEventDestroy,       cuEventDestroy_v2,       4000,  CONTEXT, (CUevent event))              \
-    X(cuEventRecord,        cuEventRecord,           2000,  CONTEXT,                               \
-      (CUevent event, CUstream stream))                                                            \
-    X(cuEventQuery,         cuEventQuery,            2000,  CONTEXT, (CUevent event))              \
-    X(cuEventSynchronize,   cuEventSynchronize,      2000,  CONTEXT, (CUevent event))              \
-    X(cuEventElapsedTime,   cuEventElapsedTime,      2000,  CONTEXT,                               \
-      (float *ms, CUevent start, CUevent end))                                                     \
-    X(cuEventElapsedTime,   cuEventElapsedTime_v2,   12080, CONTEXT,                               \
-      (float *ms, CUevent start, CUevent end))                                                     \
-    X(cuGraphInstantiate,   cuGraphInstantiate_v2,   11000, CONTEXT,                               \
-      (CUgraphExec *exec, CUgraph graph, void *node, char *log, size_t len))                       \
-    X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040, CONTEXT,                    \
-      (CUgraphExec *exec, CUgraph graph, uint64_t flags))                                          \
-    X(cuGraphLaunch,        cuGraphLaunch,           10000, CONTEXT,                               \
-      (CUgraphExec exec, CUstream stream))                                                         \
-    X(cuGraphDestroy,       cuGraphDestroy,          10000, INIT,    (CUgraph graph))              \
-    X(cuGraphExecDestroy,   cuGraphExecDestroy,      10000, INIT,    (CUgraphExec exec))
-
-#define SIMDRIVER_CODE_FUNCTIONS(X)                                                                \
-    X(cuModuleLoadData,     cuModuleLoadData,        2000,  CONTEXT,                               \
-      (CUmodule *module, const void *image))                                                       \
-    X(cuModuleLoadDataEx,   cuModuleLoadDataEx,      2010,  CONTEXT,                               \
-      (CUmodule *module, const void *image, unsigned n, int *options, void **values))              \
-    X(cuModuleUnload,       cuModuleUnload,          2000,  CONTEXT, (CUmodule module))            \
-    X(cuModuleGetFunction,  cuModuleGetFunction,     2000,  CONTEXT,                               \
-      (CUfunction *function, CUmodule module, const char *name))                                   \
-    X(cuModuleGetGlobal,    cuModuleGetGlobal_v2,    3020,  CONTEXT,                               \
-      (CUdeviceptr *at, size_t *bytes, CUmodule module, const char *name))                         \
-    X(cuLibraryLoadData,    cuLibraryLoadData,       12000, INIT,                                  \
-      (CUlibrary *library, const void *code, int *options, void **values, unsigned n,              \
-       int *library_options, void **library_values, unsigned n_library))                           \
-    X(cuLibraryUnload,      cuLibraryUnload,         12000, INIT,    (CUlibrary library))          \
-    X(cuLibraryGetKernel,   cuLibraryGetKernel,      12000, INIT,                                  \
-      (CUkernel *kernel, CUlibrary library, const char *name))                                     \
-    X(cuLibraryGetModule,   cuLibraryGetModule,      12000, CONTEXT,                               \
-      (CUmodule *module, CUlibrary library))                                                       \
-    X(cuKernelGetFunction,  cuKernelGetFunction,     12000, CONTEXT,                               \
-      (CUfunction *function, CUkernel kernel))                                                     \
-    X(cuKernelGetAttribute, cuKernelGetAttribute,    12000, INIT,                                  \
-      (int *value, int attribute, CUkernel kernel, CUdevice dev))                                  \
-    X(cuKernelSetAttribute, cuKernelSetAttribute,    12000, INIT,                                  \
-      (int attribute, int value, CUkernel kernel, CUdevice dev))                                   \
-    X(cuFuncGetAttribute,   cuFuncGetAttribute,      2020,  CONTEXT,                               \
-      (int *value, int attribute, CUfunction function))                                            \
-    X(cuFuncSetAttribute,   cuFuncSetAttribute,      9000,  CONTEXT,                               \
-      (CUfunction function, int attribute, int value))                                             \
-    X(cuFuncLoad,           cuFuncLoad,              12040, CONTEXT,                               \
-      (CUfunction function))                                                                       \
-    X(cuFuncSetCacheConfig, cuFuncSetCacheConfig,    3000,  CONTEXT,                               \
-      (CUfunction function, int config))
-
-#define SIMDRIVER_LAUNCH_FUNCTIONS(X)                                                              \
-    X(cuLaunchKernel,       cuLaunchKernel,          4000,  CONTEXT,                               \
-      (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,       \
-       unsigned bz, unsigned smem, CUstream stream, void **params, void **extra))                  \
-    X(cuLaunchKernelEx,     cuLaunchKernelEx,        11060, CONTEXT,                               \
-      (const CUlaunchConfig *config, CUfunction function, void **params, void **extra))            \
-    X(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,    \
-      6050, CONTEXT, (int *blocks, CUfunction function, int threads, size_t smem))                 \
-    X(cuOccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters, 11070, CONTEXT,                  \
-      (int *clusters, CUfunction function, const CUlaunchConfig *config))                          \
-    X(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled, 12000, INIT,                                 \
-      (CUtensorMap *map, int type, uint32_t rank, void *address, const uint64_t *dim,              \
-       const uint64_t *stride, const uint32_t *box, const uint32_t *element_stride,                \
-       int interleave, int swizzle, int promotion, int fill))                                      \
-    X(cuTensorMapEncodeIm2col, cuTensorMapEncodeIm2col, 12000, INIT,                               \
-      (CUtensorMap *map, int type, uint32_t rank, void *address, const uint64_t *dim,              \
-       const uint64_t *stride, const int *lower, const int *upper, uint32_t channels,              \
-       uint32_t pixels, const uint32_t *element_stride, int interleave, int swizzle,               \
-       int promotion, int fill))
-
-/* Where cuGetProcAddress gives, from a version on, a function of another name.  */
-#define SIMDRIVER_ALIASES(X) X(cuGraphInstantiate, cuGraphInstantiateWithFlags, 12000)
+/* What a link takes.  */
+enum {
+    CU_JIT_INPUT_CUBIN = 0, CU_JIT_INPUT_PTX = 1, CU_JIT_INPUT_FATBINARY = 2,
+    CU_JIT_INPUT_OBJECT = 3, CU_JIT_INPUT_LIBRARY = 4, CU_JIT_INPUT_NVVM = 5
+};
 
 #define X(name, symbol, since, needs, parameters) SIMDRIVER_API CUresult symbol parameters;
 SIMDRIVER_FUNCTIONS(X)
+#undef X
+#define X(name, symbol, since, needs, parameters, base, arguments)                                 \
+    SIMDRIVER_API CUresult symbol parameters;
+SIMDRIVER_PER_THREAD(X)
+#undef X
+#define X(name, symbol, since) SIMDRIVER_API CUresult symbol(void);
+SIMDRIVER_UNSUPPORTED(X)
 #undef X
 
 /* Control by tests, beside the environment.  `rules` has the grammar of ROLLER_SIM_FAULTS; it

@@ -46,6 +46,10 @@
       "operation not supported on global/shared address space")                                    \
     X(CUDA_ERROR_INVALID_PC,                    718, "invalid program counter")                    \
     X(CUDA_ERROR_LAUNCH_FAILED,                 719, "unspecified launch failure")                 \
+    X(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, 712,                                              \
+      "part or all of the requested memory range is already mapped")                               \
+    X(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,    713,                                               \
+      "pointer does not correspond to a registered memory region")                                 \
     X(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,  720, "too many blocks in cooperative launch")      \
     X(CUDA_ERROR_NOT_PERMITTED,                 800, "operation not permitted")                    \
     X(CUDA_ERROR_NOT_SUPPORTED,                 801, "operation not supported")                    \

@@ -22,6 +22,12 @@ static AnyFunction *const addresses[FN_COUNT] = {
 #define X(name, symbol, since, needs, parameters) (AnyFunction *)symbol,
     SIMDRIVER_FUNCTIONS(X)
 #undef X
+#define X(name, symbol, since, needs, parameters, base, arguments) (AnyFunction *)symbol,
+    SIMDRIVER_PER_THREAD(X)
+#undef X
+#define X(name, symbol, since) (AnyFunction *)symbol,
+    SIMDRIVER_UNSUPPORTED(X)
+#undef X
 };
 
 typedef struct {
@@ -41,21 +47,37 @@ static void consider(const Driver *d, Search *s, FunctionId f, int since) {
     }
 }
 
-/* The newest function of that name that is not newer than `version`.  */
-static CUresult find(const Driver *d, const char *name, int version, void **at, int *status) {
-    Search s = {.version = version, .best = FN_COUNT};
+static bool for_thread(const FunctionRow *row) {
+    size_t len = strlen(row->symbol);
+    return len > 5 && (!strcmp(row->symbol + len - 5, "_ptsz") ||
+                       !strcmp(row->symbol + len - 5, "_ptds"));
+}
+
+static void search(const Driver *d, const char *name, bool per_thread, Search *s) {
     for (int f = 0; f < FN_COUNT; f++) {
         const FunctionRow *row = &simdriver_functions[f];
-        if (!strcmp(row->name, name)) consider(d, &s, (FunctionId)f, row->since);
+        if (!strcmp(row->name, name) && for_thread(row) == per_thread) {
+            consider(d, s, (FunctionId)f, row->since);
+        }
     }
 #define X(alias, symbol, since)                                                                    \
-    if (!strcmp(#alias, name)) consider(d, &s, FN_##symbol, since);
+    if (!per_thread && !strcmp(#alias, name)) consider(d, s, FN_##symbol, since);
     SIMDRIVER_ALIASES(X)
 #undef X
+}
+
+/* The newest function of that name that is not newer than `version`; with `per_thread` the form for
+ * the thread's own stream, where there is one.  */
+static CUresult find(Driver *d, const char *name, int version, bool per_thread, void **at,
+                     int *status) {
+    Search s = {.version = version, .best = FN_COUNT};
+    if (per_thread) search(d, name, true, &s);
+    if (s.best == FN_COUNT) search(d, name, false, &s);
     *at = NULL;
     if (s.best == FN_COUNT) {
         *status = s.newer ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                           : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+        driver_say(d, "there is no %s of version %d", name, version);
         return CUDA_ERROR_NOT_FOUND;
     }
     memcpy(at, &addresses[s.best], sizeof *at);
@@ -63,12 +85,12 @@ static CUresult find(const Driver *d, const char *name, int version, void **at, 
     return CUDA_SUCCESS;
 }
 
-static CUresult get_address(const Driver *d, const char *name, void **at, int version,
+static CUresult get_address(Driver *d, const char *name, void **at, int version,
                             uint64_t flags, int *status) {
     if (!name || !at || version < 0) return CUDA_ERROR_INVALID_VALUE;
-    if (flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) return CUDA_ERROR_NOT_SUPPORTED;
-    if (flags > CU_GET_PROC_ADDRESS_LEGACY_STREAM) return CUDA_ERROR_INVALID_VALUE;
-    return find(d, name, version, at, status);
+    if (flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) return CUDA_ERROR_INVALID_VALUE;
+    bool per_thread = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    return find(d, name, version, per_thread, at, status);
 }
 
 CUresult cuGetProcAddress(const char *symbol, void **at, int version, uint64_t flags) {
@@ -122,4 +144,25 @@ CUresult cuGetErrorString(CUresult error, const char **text) {
         r = CUDA_SUCCESS;
     }
     return driver_leave(&c, r);
+}
+
+/* Tables of functions that no document describes.  */
+CUresult cuGetExportTable(const void **table, const CUuuid *id) {
+    Call c;
+    if (!driver_enter(&c, FN_cuGetExportTable)) return c.result;
+    if (table) *table = NULL;
+    return driver_leave(&c, table && id ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_VALUE);
+}
+
+/* There is no profiler to start.  */
+CUresult cuProfilerStart(void) {
+    Call c;
+    if (!driver_enter(&c, FN_cuProfilerStart)) return c.result;
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+CUresult cuProfilerStop(void) {
+    Call c;
+    if (!driver_enter(&c, FN_cuProfilerStop)) return c.result;
+    return driver_leave(&c, CUDA_SUCCESS);
 }

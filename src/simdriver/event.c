@@ -58,6 +58,18 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
     return driver_leave(&c, fit ? record(c.driver, e, s) : CUDA_ERROR_INVALID_HANDLE);
 }
 
+/* Flags: 1 asks for an event outside of a capture, which is not offered.  */
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
+    Call c;
+    if (!driver_enter(&c, FN_cuEventRecordWithFlags)) return c.result;
+    Event *e = GET(&c, Event, event, KIND_EVENT);
+    Stream *s = stream_get(&c, stream);
+    bool fit = e && s && e->o.ctx == c.ctx;
+    if (!fit) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
+    if (flags && s->capture) return driver_leave(&c, CUDA_ERROR_NOT_SUPPORTED);
+    return driver_leave(&c, flags > 1 ? CUDA_ERROR_INVALID_VALUE : record(c.driver, e, s));
+}
+
 /* A wait for an event that was never recorded is none.  */
 static CUresult wait_event(Driver *d, Stream *s, Event *e) {
     if (e->capture) return capture_join(s, e);

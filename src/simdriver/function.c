@@ -37,7 +37,7 @@ int function_blocks_per_sm(const Function *f, const Device *dev, int threads, in
     return hal_blocks_per_sm(dev, threads, f->registers, (int64_t)f->info.static_smem + dynamic);
 }
 
-static int most_threads(const Function *f, const Device *dev) {
+int function_most_threads(const Function *f, const Device *dev) {
     int most = (int)dev->limits.threads_per_block.value;
     if (f->info.max_threads > 0 && f->info.max_threads < most) most = f->info.max_threads;
     int warp = (int)dev->limits.warp_size.value, fit = most;
@@ -49,7 +49,7 @@ static CUresult get_attribute(const Function *f, const Device *dev, int attribut
     const SimKernelInfo *i = &f->info;
     if (!value) return CUDA_ERROR_INVALID_VALUE;
     switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = most_threads(f, dev); break;
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = function_most_threads(f, dev); break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)i->static_smem; break;
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = (int)i->const_bytes; break;
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)i->local_bytes; break;
@@ -179,4 +179,76 @@ CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kernel, CUdevic
         r = set_attribute(&f, gpu_get(c.driver, dev)->dev, f.settings, attribute, value);
     }
     return driver_leave(&c, r);
+}
+
+CUresult cuKernelSetCacheConfig(CUkernel kernel, int config, CUdevice dev) {
+    Call c;
+    Function f;
+    if (!driver_enter(&c, FN_cuKernelSetCacheConfig)) return c.result;
+    CUresult r = describe_kernel(&c, kernel, dev, &f);
+    if (r == CUDA_SUCCESS && (config < 0 || config >= CACHE_CONFIGS)) r = CUDA_ERROR_INVALID_VALUE;
+    return driver_leave(&c, r);
+}
+
+/* ---- names and parameters ---- */
+
+CUresult cuFuncGetName(const char **name, CUfunction function) {
+    Call c;
+    Function *f;
+    if (!driver_enter(&c, FN_cuFuncGetName)) return c.result;
+    CUresult r = function_get(&c, function, &f);
+    if (r == CUDA_SUCCESS && !name) r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS) *name = f->name;
+    return driver_leave(&c, r);
+}
+
+CUresult cuFuncGetModule(CUmodule *module, CUfunction function) {
+    Call c;
+    Function *f;
+    if (!driver_enter(&c, FN_cuFuncGetModule)) return c.result;
+    CUresult r = function_get(&c, function, &f);
+    if (r == CUDA_SUCCESS && !module) r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS) *module = HANDLE(CUmodule, f->module);
+    return driver_leave(&c, r);
+}
+
+CUresult cuFuncIsLoaded(int *state, CUfunction function) {
+    Call c;
+    Function *f;
+    enum { LOADED = 1 };
+    if (!driver_enter(&c, FN_cuFuncIsLoaded)) return c.result;
+    CUresult r = function_get(&c, function, &f);
+    if (r == CUDA_SUCCESS && !state) r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS) *state = LOADED;
+    return driver_leave(&c, r);
+}
+
+/* Banks have one width.  */
+CUresult cuFuncSetSharedMemConfig(CUfunction function, int config) {
+    Call c;
+    Function *f;
+    enum { CONFIGS = 3 };
+    if (!driver_enter(&c, FN_cuFuncSetSharedMemConfig)) return c.result;
+    CUresult r = function_get(&c, function, &f);
+    if (r == CUDA_SUCCESS && (config < 0 || config >= CONFIGS)) r = CUDA_ERROR_INVALID_VALUE;
+    return driver_leave(&c, r);
+}
+
+CUresult code_param(const Image *image, const char *kernel, size_t index, size_t *offset,
+                    size_t *size) {
+    const SimParam *p;
+    int n = sim_kernel_params(image->code, kernel, &p);
+    if (!offset || index >= (size_t)n) return CUDA_ERROR_INVALID_VALUE;
+    *offset = (size_t)p[index].offset;
+    if (size) *size = (size_t)p[index].bytes;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size) {
+    Call c;
+    Function *f;
+    if (!driver_enter(&c, FN_cuFuncGetParamInfo)) return c.result;
+    CUresult r = function_get(&c, function, &f);
+    if (r != CUDA_SUCCESS) return driver_leave(&c, r);
+    return driver_leave(&c, code_param(f->module->image, f->name, index, offset, size));
 }

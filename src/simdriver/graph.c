@@ -1,7 +1,8 @@
-/* Graphs, as captures make them, and their executable form: the same nodes, shared.  */
-#include "simdriver/work.h"
+/* Graphs, as captures or calls make them, and their executable form.  */
+#include "simdriver/graph.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void graph_release(GraphBody *g) {
     if (!g || --g->refs > 0) return;
@@ -10,8 +11,101 @@ void graph_release(GraphBody *g) {
         index_clear(&g->node[k].needs);
     }
     free(g->node);
+    free(g->order);
     free(g);
 }
+
+GraphBody *graph_body_new(void) {
+    GraphBody *g = host_alloc(sizeof *g);
+    if (g) g->refs = 1;
+    return g;
+}
+
+static bool grow(GraphBody *g) {
+    if (g->n < g->cap) return true;
+    size_t cap = g->cap ? 2 * g->cap : 16;
+    Node *node = host_grow(g->node, cap * sizeof *node);
+    if (!node) return false;
+    g->node = node;
+    g->cap = cap;
+    return true;
+}
+
+bool graph_add(GraphBody *g, Work *w, const IndexSet *needs) {
+    Node node = {.work = w};
+    if (!grow(g) || !index_add(&node.needs, needs)) {
+        index_clear(&node.needs);
+        return false;
+    }
+    g->node[g->n++] = node;
+    graph_unsort(g);
+    return true;
+}
+
+GraphBody *graph_own(GraphObject *o) {
+    GraphBody *g = o->body;
+    if (g->refs == 1) return g;
+    GraphBody *own = graph_body_new();
+    if (!own) return NULL;
+    for (size_t k = 0; k < g->n; k++) {
+        if (!graph_add(own, g->node[k].work, &g->node[k].needs)) {
+            graph_release(own);
+            return NULL;
+        }
+        g->node[k].work->refs++;
+    }
+    if (g->order && graph_sort(own) != CUDA_SUCCESS) {
+        graph_release(own);
+        return NULL;
+    }
+    graph_release(g);
+    o->body = own;
+    return own;
+}
+
+/* ---- order ---- */
+
+static bool all_placed(const Node *node, const bool *placed) {
+    for (size_t k = 0; k < node->needs.n; k++) {
+        if (!placed[node->needs.v[k]]) return false;
+    }
+    return true;
+}
+
+/* Passes over the nodes; one is enough where each comes after what it needs, as usual.  */
+static size_t place(const GraphBody *g, bool *placed, size_t *order) {
+    size_t n = 0, before;
+    do {
+        before = n;
+        for (size_t k = 0; k < g->n; k++) {
+            if (placed[k] || !all_placed(&g->node[k], placed)) continue;
+            placed[k] = true;
+            order[n++] = k;
+        }
+    } while (n < g->n && n > before);
+    return n;
+}
+
+void graph_unsort(GraphBody *g) {
+    free(g->order);
+    g->order = NULL;
+}
+
+CUresult graph_sort(GraphBody *g) {
+    if (g->order) return CUDA_SUCCESS;
+    bool *placed = host_alloc((g->n + 1) * sizeof *placed);
+    size_t *order = host_alloc((g->n + 1) * sizeof *order);
+    CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
+    if (placed && order) {
+        r = place(g, placed, order) == g->n ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
+    free(placed);
+    if (r == CUDA_SUCCESS) g->order = order;
+    else free(order);
+    return r;
+}
+
+/* ---- objects ---- */
 
 static GraphObject *wrap(Driver *d, GraphBody *body, Kind kind) {
     GraphObject *o = host_alloc(sizeof *o);
@@ -25,18 +119,98 @@ static GraphObject *wrap(Driver *d, GraphBody *body, Kind kind) {
     return o;
 }
 
+void graph_free(Driver *d, GraphObject *g) {
+    for (size_t k = 0; k < g->room; k++) {
+        if (g->node[k]) object_free(d, &g->node[k]->o);
+    }
+    free(g->node);
+    graph_release(g->body);
+    object_free(d, &g->o);
+}
+
+static bool make_room(GraphObject *g) {
+    if (g->room >= g->body->n) return true;
+    NodeObject **node = host_grow(g->node, g->body->cap * sizeof *node);
+    if (!node) return false;
+    memset(node + g->room, 0, (g->body->cap - g->room) * sizeof *node);
+    g->node = node;
+    g->room = g->body->cap;
+    return true;
+}
+
+NodeObject *graph_node(Driver *d, GraphObject *g, size_t index) {
+    if (!make_room(g)) return NULL;
+    if (g->node[index]) return g->node[index];
+    NodeObject *n = host_alloc(sizeof *n);
+    if (!n) return NULL;
+    n->graph = g;
+    n->index = index;
+    if (!handle_new(d, &n->o, KIND_NODE, NULL)) {
+        free(n);
+        return NULL;
+    }
+    return g->node[index] = n;
+}
+
 CUresult graph_new(Driver *d, GraphBody *body, CUgraph *out) {
-    GraphObject *g = wrap(d, body, KIND_GRAPH);
+    const GraphObject *g = wrap(d, body, KIND_GRAPH);
     if (!g) return CUDA_ERROR_OUT_OF_MEMORY;
     *out = HANDLE(CUgraph, g);
     return CUDA_SUCCESS;
 }
 
-static CUresult instantiate(Call *c, CUgraphExec *exec, CUgraph graph) {
+CUresult cuGraphCreate(CUgraph *graph, unsigned flags) {
+    Call c;
+    if (!driver_enter(&c, FN_cuGraphCreate)) return c.result;
+    if (!graph || flags) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    GraphBody *body = graph_body_new();
+    if (!body) return driver_leave(&c, CUDA_ERROR_OUT_OF_MEMORY);
+    CUresult r = graph_new(c.driver, body, graph);
+    graph_release(body);
+    return driver_leave(&c, r);
+}
+
+CUresult cuGraphClone(CUgraph *clone, CUgraph graph) {
+    Call c;
+    if (!driver_enter(&c, FN_cuGraphClone)) return c.result;
+    const GraphObject *g = GET(&c, GraphObject, graph, KIND_GRAPH);
+    if (!clone) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
+    return driver_leave(&c, graph_new(c.driver, g->body, clone));
+}
+
+CUresult cuGraphDestroy(CUgraph graph) {
+    Call c;
+    if (!driver_enter(&c, FN_cuGraphDestroy)) return c.result;
+    GraphObject *g = GET(&c, GraphObject, graph, KIND_GRAPH);
+    if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
+    graph_free(c.driver, g);
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec exec) {
+    Call c;
+    if (!driver_enter(&c, FN_cuGraphExecDestroy)) return c.result;
+    GraphObject *g = GET(&c, GraphObject, exec, KIND_GRAPH_EXEC);
+    if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
+    graph_free(c.driver, g);
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+/* ---- execution ---- */
+
+/* Flags: 1 free on launch, 2 upload, 8 node priorities have nothing to do here; launches from the
+ * device (4) are not offered.  */
+enum { KNOWN_FLAGS = 15, DEVICE_LAUNCH = 4 };
+
+static CUresult instantiate(Call *c, CUgraphExec *exec, CUgraph graph, uint64_t flags) {
     const GraphObject *g = GET(c, GraphObject, graph, KIND_GRAPH);
-    if (!exec) return CUDA_ERROR_INVALID_VALUE;
+    if (!exec || (flags & ~(uint64_t)KNOWN_FLAGS)) return CUDA_ERROR_INVALID_VALUE;
     if (!g) return CUDA_ERROR_INVALID_HANDLE;
-    GraphObject *made = wrap(c->driver, g->body, KIND_GRAPH_EXEC);
+    if (flags & DEVICE_LAUNCH) return CUDA_ERROR_NOT_SUPPORTED;
+    CUresult r = graph_sort(g->body);
+    if (r != CUDA_SUCCESS) return r;
+    const GraphObject *made = wrap(c->driver, g->body, KIND_GRAPH_EXEC);
     if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
     *exec = HANDLE(CUgraphExec, made);
     return CUDA_SUCCESS;
@@ -48,17 +222,33 @@ CUresult cuGraphInstantiate_v2(CUgraphExec *exec, CUgraph graph, void *node, cha
     if (!driver_enter(&c, FN_cuGraphInstantiate_v2)) return c.result;
     if (node) *(void **)node = NULL;
     if (log && len) *log = 0;
-    return driver_leave(&c, instantiate(&c, exec, graph));
+    return driver_leave(&c, instantiate(&c, exec, graph, 0));
 }
 
-/* Flags: 1 free on launch, 2 upload, 8 node priorities have nothing to do here; launches from the
- * device (4) are not offered.  */
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, uint64_t flags) {
     Call c;
     if (!driver_enter(&c, FN_cuGraphInstantiateWithFlags)) return c.result;
-    if (flags & ~(uint64_t)15) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
-    if (flags & 4) return driver_leave(&c, CUDA_ERROR_NOT_SUPPORTED);
-    return driver_leave(&c, instantiate(&c, exec, graph));
+    return driver_leave(&c, instantiate(&c, exec, graph, flags));
+}
+
+CUresult cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS *params) {
+    Call c;
+    enum { FAILED = 1 };
+    if (!driver_enter(&c, FN_cuGraphInstantiateWithParams)) return c.result;
+    if (!params) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    CUresult r = instantiate(&c, exec, graph, params->flags);
+    params->hErrNode_out = NULL;
+    params->result_out = r == CUDA_SUCCESS ? 0 : FAILED;
+    return driver_leave(&c, r);
+}
+
+/* There is nothing to upload to.  */
+CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
+    Call c;
+    if (!driver_enter(&c, FN_cuGraphUpload)) return c.result;
+    bool known = GET(&c, GraphObject, exec, KIND_GRAPH_EXEC) && stream_get(&c, stream);
+    return driver_leave(&c, known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE);
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
@@ -74,20 +264,52 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
     return driver_leave(&c, work_submit(c.driver, s, w));
 }
 
-CUresult cuGraphDestroy(CUgraph graph) {
-    Call c;
-    if (!driver_enter(&c, FN_cuGraphDestroy)) return c.result;
-    GraphObject *g = GET(&c, GraphObject, graph, KIND_GRAPH);
-    if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
-    object_free(c.driver, &g->o);
-    return driver_leave(&c, CUDA_SUCCESS);
+/* ---- updates ---- */
+
+static bool same_needs(const IndexSet *a, const IndexSet *b) {
+    return a->n == b->n && (a->n == 0 || !memcmp(a->v, b->v, a->n * sizeof *a->v));
 }
 
-CUresult cuGraphExecDestroy(CUgraphExec exec) {
+/* What an executable form becomes must differ in nothing but parameters.  */
+static int compare(const GraphBody *old, const GraphBody *now) {
+    if (old->n != now->n) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    for (size_t k = 0; k < old->n; k++) {
+        if (old->node[k].work->kind != now->node[k].work->kind) {
+            return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+        }
+        if (!same_needs(&old->node[k].needs, &now->node[k].needs)) {
+            return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+        }
+    }
+    return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
+static CUresult update(Call *c, CUgraphExec exec, CUgraph graph, int *result) {
+    GraphObject *e = GET(c, GraphObject, exec, KIND_GRAPH_EXEC);
+    const GraphObject *g = GET(c, GraphObject, graph, KIND_GRAPH);
+    if (!e || !g) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult r = graph_sort(g->body);
+    if (r != CUDA_SUCCESS) return r;
+    *result = compare(e->body, g->body);
+    if (*result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    g->body->refs++;
+    graph_release(e->body);
+    e->body = g->body;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *node, int *result) {
     Call c;
-    if (!driver_enter(&c, FN_cuGraphExecDestroy)) return c.result;
-    GraphObject *g = GET(&c, GraphObject, exec, KIND_GRAPH_EXEC);
-    if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
-    object_free(c.driver, &g->o);
-    return driver_leave(&c, CUDA_SUCCESS);
+    int own;
+    if (!driver_enter(&c, FN_cuGraphExecUpdate)) return c.result;
+    if (node) *node = NULL;
+    return driver_leave(&c, update(&c, exec, graph, result ? result : &own));
+}
+
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info) {
+    Call c;
+    if (!driver_enter(&c, FN_cuGraphExecUpdate_v2)) return c.result;
+    if (!info) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    *info = (CUgraphExecUpdateResultInfo){0};
+    return driver_leave(&c, update(&c, exec, graph, &info->result));
 }

@@ -26,31 +26,24 @@ CUresult image_register(Driver *d, const void *cubin, size_t len, const char *pt
     return CUDA_SUCCESS;
 }
 
-typedef struct {
-    Driver *driver;
-    const void *bytes;
-    Image *image;
-    CUresult result;
-} Opening;
-
 /* The PTX of a cubin: what was registered, or the file SHA256.ptx in $ROLLER_SIM_PTX_DIR.  */
-static const char *ptx_of_cubin(Opening *o, Diag *diag) {
+static const char *ptx_of_cubin(Driver *d, Arena *a, const void *cubin, size_t len) {
     char sha256[65];
-    sha256_text(o->image->cubin, o->image->cubin_len, sha256);
-    for (const PtxEntry *e = o->driver->registry; e; e = e->next) {
+    sha256_text(cubin, len, sha256);
+    for (const PtxEntry *e = d->registry; e; e = e->next) {
         if (!strcmp(e->sha256, sha256)) return e->ptx;
     }
     const char *folder = getenv("ROLLER_SIM_PTX_DIR");
-    char *text;
-    size_t len;
     if (folder && *folder) {
-        const char *path = arena_printf(o->image->arena, "%s/%s.ptx", folder, sha256);
-        if (file_exists(path) &&
-            file_read(o->image->arena, diag, path, most_ptx, &text, &len) == ST_OK) {
+        const char *path = arena_printf(a, "%s/%s.ptx", folder, sha256);
+        Diag quiet = diag_new(a);
+        char *text;
+        size_t size;
+        if (file_exists(path) && file_read(a, &quiet, path, most_ptx, &text, &size) == ST_OK) {
             return text;
         }
     }
-    driver_say(o->driver, "no PTX for the cubin with SHA-256 %s", sha256);
+    driver_say(d, "no PTX for the cubin with SHA-256 %s", sha256);
     return NULL;
 }
 
@@ -78,46 +71,87 @@ static int newest_ptx(int version) {
     return 90 + minor;
 }
 
-static CUresult parse(Opening *o, Diag *diag, const char *ptx) {
-    Image *image = o->image;
-    Status st = sim_parse(image->arena, diag, "module.ptx", ptx, strlen(ptx), &image->code);
-    if (st != ST_OK) {
-        driver_say_error(o->driver, diag);
-        return st == ST_NOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX;
-    }
-    /* What is simulated is decided by what a module contains; a driver that is made older refuses
-     * by number, as a real one does.  */
-    int version = driver_version(o->driver);
-    SimTarget target = sim_module_target(image->code);
-    if (!o->driver->faults.version || target.version <= newest_ptx(version)) return CUDA_SUCCESS;
-    driver_say(o->driver, "PTX ISA %d.%d is newer than driver %d.%d", target.version / 10,
+/* A newer PTX than the driver's is refused where the rules say how old the driver is; else what
+ * matters is what the simulator understands.  */
+static CUresult check_version(Driver *d, SimTarget target) {
+    int version = d->faults.version;
+    if (!version || target.version <= newest_ptx(version)) return CUDA_SUCCESS;
+    driver_say(d, "PTX ISA %d.%d is newer than driver %d.%d", target.version / 10,
                target.version % 10, version / 1000, version % 1000 / 10);
     return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
 }
+
+const char *image_text(Driver *d, Arena *a, const void *bytes, CUresult *why) {
+    static const uint8_t fatbin[] = {0x50, 0xed, 0x55, 0xba}, wrapper[] = {0xb1, 0x43, 0x62, 0x46};
+    size_t size = elf_size(bytes);
+    *why = CUDA_ERROR_NO_BINARY_FOR_GPU;
+    if (size) return ptx_of_cubin(d, a, bytes, size);
+    if (is_ptx(bytes)) return bytes;
+    if (!memcmp(bytes, fatbin, 4) || !memcmp(bytes, wrapper, 4)) {
+        driver_say(d, "a fat binary; the simulated driver runs PTX");
+    } else {
+        driver_say(d, "the image is neither PTX nor a cubin");
+        *why = CUDA_ERROR_INVALID_IMAGE;
+    }
+    return NULL;
+}
+
+typedef struct {
+    Driver *driver;
+    const void *bytes;
+    Image *image;
+    CUresult result;
+} Opening;
 
 static void open_body(void *user) {
     Opening *o = user;
     Image *image = o->image;
     Diag diag = diag_new(image->arena);
-    static const uint8_t fatbin[] = {0x50, 0xed, 0x55, 0xba}, wrapper[] = {0xb1, 0x43, 0x62, 0x46};
-    const char *ptx = NULL;
     size_t size = elf_size(o->bytes);
-    o->result = CUDA_ERROR_NO_BINARY_FOR_GPU;
     if (size) {
         void *copy = arena_alloc(image->arena, size);
         memcpy(copy, o->bytes, size);
         image->cubin = copy;
         image->cubin_len = size;
-        ptx = ptx_of_cubin(o, &diag);
-    } else if (!memcmp(o->bytes, fatbin, 4) || !memcmp(o->bytes, wrapper, 4)) {
-        driver_say(o->driver, "a fat binary; the simulated driver runs PTX");
-    } else if (is_ptx(o->bytes)) {
-        ptx = o->bytes;
-    } else {
-        driver_say(o->driver, "the image is neither PTX nor a cubin");
-        o->result = CUDA_ERROR_INVALID_IMAGE;
     }
-    if (ptx) o->result = parse(o, &diag, ptx);
+    const char *ptx = image_text(o->driver, image->arena, o->bytes, &o->result);
+    if (!ptx) return;
+    Status st = sim_parse(image->arena, &diag, "module.ptx", ptx, strlen(ptx), &image->code);
+    if (st == ST_OK) {
+        o->result = check_version(o->driver, sim_module_target(image->code));
+        return;
+    }
+    driver_say_error(o->driver, &diag);
+    o->result = st == ST_NOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX;
+}
+
+typedef struct {
+    const char *path;
+    Arena *arena;
+    char *text;
+    size_t len;
+    Status status;
+} Reading;
+
+static void read_body(void *user) {
+    Reading *r = user;
+    Diag quiet = diag_new(r->arena);
+    r->status = file_read(r->arena, &quiet, r->path, most_ptx, &r->text, &r->len);
+}
+
+CUresult code_read(Driver *d, const char *file, char **bytes, size_t *len) {
+    if (!file) return CUDA_ERROR_INVALID_VALUE;
+    Reading r = {.path = file, .arena = arena_create(&host_source), .status = ST_NOMEM};
+    if (!r.arena) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!arena_try(r.arena, read_body, &r)) r.status = ST_NOMEM;
+    *bytes = r.status == ST_OK ? host_alloc(r.len + 4) : NULL;
+    if (*bytes) memcpy(*bytes, r.text, r.len);
+    if (*bytes && len) *len = r.len;
+    arena_destroy(r.arena);
+    if (*bytes) return CUDA_SUCCESS;
+    if (r.status == ST_OK || r.status == ST_NOMEM) return CUDA_ERROR_OUT_OF_MEMORY;
+    driver_say(d, "%s cannot be read", file);
+    return CUDA_ERROR_FILE_NOT_FOUND;
 }
 
 /* Images begin with at least 4 bytes: comparisons stop at the first NUL.  */

@@ -7,5 +7,7 @@
 size_t elf_size(const void *bytes);
 /* Registers of a kernel; -1 if the image does not say.  */
 int elf_registers(const void *bytes, size_t len, const char *kernel);
+/* The PTX of an image: `bytes` itself, or on the arena; NULL with the reason in *why.  */
+const char *image_text(Driver *d, Arena *a, const void *bytes, CUresult *why);
 CUresult image_register(Driver *d, const void *cubin, size_t len, const char *ptx);
 #endif

@@ -142,14 +142,12 @@ static CUresult take_params(const Function *f, void **params, void **extra, SimL
 
 /* ---- calls ---- */
 
-static CUresult launch(Call *c, const CUlaunchConfig *config, CUfunction function, void **params,
-                       void **extra) {
+CUresult work_of_launch(Call *c, const CUlaunchConfig *config, CUfunction function, void **params,
+                        void **extra, Work **out) {
     Function *f;
     Shape shape;
     CUresult r = function_get(c, function, &f);
     if (r != CUDA_SUCCESS) return r;
-    Stream *s = stream_get(c, config->hStream);
-    if (!s) return CUDA_ERROR_INVALID_HANDLE;
     r = read_config(config, &shape);
     if (r == CUDA_SUCCESS) r = check_shape(f, c->ctx->gpu->dev, &shape);
     if (r != CUDA_SUCCESS) return r;
@@ -166,9 +164,20 @@ static CUresult launch(Call *c, const CUlaunchConfig *config, CUfunction functio
     w->launch.image = f->module->image;
     w->launch.image->refs++;
     r = take_params(f, params, extra, l);
-    if (r == CUDA_SUCCESS) return work_submit(c->driver, s, w);
-    work_release(w);
+    *out = w;
+    if (r != CUDA_SUCCESS) work_release(w);
     return r;
+}
+
+static CUresult launch(Call *c, const CUlaunchConfig *config, CUfunction function, void **params,
+                       void **extra) {
+    Work *w;
+    CUresult r = work_of_launch(c, config, function, params, extra, &w);
+    if (r != CUDA_SUCCESS) return r;
+    Stream *s = stream_get(c, config->hStream);
+    if (s) return work_submit(c->driver, s, w);
+    work_release(w);
+    return CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
@@ -180,26 +189,22 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned 
     return driver_leave(&c, launch(&c, &config, function, params, extra));
 }
 
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz,
+                                   unsigned bx, unsigned by, unsigned bz, unsigned smem,
+                                   CUstream stream, void **params) {
+    Call c;
+    if (!driver_enter(&c, FN_cuLaunchCooperativeKernel)) return c.result;
+    CUlaunchAttribute together = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.number = 1};
+    CUlaunchConfig config = {gx, gy, gz, bx, by, bz, smem, stream, &together, 1};
+    return driver_leave(&c, launch(&c, &config, function, params, NULL));
+}
+
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params,
                           void **extra) {
     Call c;
     if (!driver_enter(&c, FN_cuLaunchKernelEx)) return c.result;
     if (!config) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
     return driver_leave(&c, launch(&c, config, function, params, extra));
-}
-
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads,
-                                                     size_t smem) {
-    Call c;
-    Function *f;
-    if (!driver_enter(&c, FN_cuOccupancyMaxActiveBlocksPerMultiprocessor)) return c.result;
-    if (!blocks || threads <= 0) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
-    CUresult r = function_get(&c, function, &f);
-    if (r == CUDA_SUCCESS) {
-        int64_t dynamic = smem < ((size_t)1 << 40) ? (int64_t)smem : (int64_t)1 << 40;
-        *blocks = function_blocks_per_sm(f, c.ctx->gpu->dev, threads, dynamic);
-    }
-    return driver_leave(&c, r);
 }
 
 /* Clusters that fit with one block per SM, times the blocks of an SM.  */

@@ -1,4 +1,4 @@
-/* Modules and their functions; libraries and their kernels.  */
+/* Modules and their functions.  */
 #include "simdriver/work.h"
 
 #include <stdlib.h>
@@ -13,9 +13,7 @@ static void put_log(char *buffer, void **size, const char *text) {
     *size = (void *)(uintptr_t)(len + 1);
 }
 
-/* Fills the log buffers among the options; other options change nothing here.  */
-static CUresult give_logs(const Driver *d, CUresult r, unsigned n, const int *options,
-                          void **values) {
+CUresult code_logs(const Driver *d, CUresult r, unsigned n, const int *options, void **values) {
     char *buffer[2] = {0};
     void **size[2] = {0};
     for (unsigned k = 0; k < n; k++) {
@@ -34,9 +32,7 @@ static CUresult give_logs(const Driver *d, CUresult r, unsigned n, const int *op
 
 /* ---- modules ---- */
 
-/* Takes over the reference to the image, also when it fails.  */
-static CUresult module_new(Driver *d, Context *ctx, Image *image, const Library *library,
-                           Module **out) {
+CUresult module_new(Driver *d, Context *ctx, Image *image, const Library *library, Module **out) {
     CUresult r = image_fits(image, ctx->gpu->dev);
     Module *m = r == CUDA_SUCCESS ? host_alloc(sizeof *m) : NULL;
     if (m && handle_new(d, &m->o, KIND_MODULE, ctx)) {
@@ -50,7 +46,7 @@ static CUresult module_new(Driver *d, Context *ctx, Image *image, const Library 
     return r == CUDA_SUCCESS ? CUDA_ERROR_OUT_OF_MEMORY : r;
 }
 
-static CUresult load(Call *c, CUmodule *module, const void *bytes) {
+CUresult module_load(Call *c, CUmodule *module, const void *bytes) {
     Image *image;
     Module *m;
     if (!module) return CUDA_ERROR_INVALID_VALUE;
@@ -64,7 +60,7 @@ static CUresult load(Call *c, CUmodule *module, const void *bytes) {
 CUresult cuModuleLoadData(CUmodule *module, const void *image) {
     Call c;
     if (!driver_enter(&c, FN_cuModuleLoadData)) return c.result;
-    return driver_leave(&c, load(&c, module, image));
+    return driver_leave(&c, module_load(&c, module, image));
 }
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, int *options,
@@ -72,12 +68,11 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, int
     Call c;
     if (!driver_enter(&c, FN_cuModuleLoadDataEx)) return c.result;
     if (n && (!options || !values)) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
-    CUresult r = load(&c, module, image);
-    return driver_leave(&c, give_logs(c.driver, r, n, options, values));
+    CUresult r = module_load(&c, module, image);
+    return driver_leave(&c, code_logs(c.driver, r, n, options, values));
 }
 
-/* Functions of the module go with it, once their launches have run.  */
-static CUresult unload(Driver *d, Module *m) {
+CUresult module_unload(Driver *d, Module *m) {
     CUresult r = context_finish(d, m->o.ctx);
     if (r == CUDA_ERROR_CONTEXT_IS_DESTROYED) return r;
     size_t at = 0;
@@ -93,12 +88,11 @@ CUresult cuModuleUnload(CUmodule module) {
     if (!driver_enter(&c, FN_cuModuleUnload)) return c.result;
     Module *m = GET(&c, Module, module, KIND_MODULE);
     bool owned = m && !m->library;
-    return driver_leave(&c, owned ? unload(c.driver, m) : CUDA_ERROR_INVALID_HANDLE);
+    return driver_leave(&c, owned ? module_unload(c.driver, m) : CUDA_ERROR_INVALID_HANDLE);
 }
 
-/* The function of that name: always the same one.  `settings` NULL: its own.  */
-static CUresult module_function(Driver *d, Module *m, const char *name, Settings *settings,
-                                Function **out) {
+CUresult module_function(Driver *d, Module *m, const char *name, Settings *settings,
+                         Function **out) {
     Context *ctx = m->o.ctx;
     size_t at = 0;
     while ((*out = NEXT(d, Function, &at, KIND_FUNCTION, ctx))) {
@@ -143,152 +137,73 @@ static void find_variable(void *user) {
     v->found = sim_variable(v->gpu->sim, v->module->image->code, v->name, &v->at, &v->bytes);
 }
 
+CUresult module_variable(const Module *m, CUdeviceptr *at, size_t *bytes, const char *name) {
+    Variable v = {.gpu = m->o.ctx->gpu, .module = m, .name = name};
+    if (!name) return CUDA_ERROR_INVALID_VALUE;
+    if (!arena_try(v.gpu->arena, find_variable, &v)) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!v.found) return CUDA_ERROR_NOT_FOUND;
+    if (at) *at = v.at;
+    if (bytes) *bytes = (size_t)v.bytes;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *bytes, CUmodule module, const char *name) {
     Call c;
     if (!driver_enter(&c, FN_cuModuleGetGlobal_v2)) return c.result;
     const Module *m = GET(&c, Module, module, KIND_MODULE);
     if (!m) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
-    if (!name) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
-    Variable v = {.gpu = m->o.ctx->gpu, .module = m, .name = name};
-    if (!arena_try(v.gpu->arena, find_variable, &v)) {
-        return driver_leave(&c, CUDA_ERROR_OUT_OF_MEMORY);
-    }
-    if (!v.found) return driver_leave(&c, CUDA_ERROR_NOT_FOUND);
-    if (at) *at = v.at;
-    if (bytes) *bytes = (size_t)v.bytes;
-    return driver_leave(&c, CUDA_SUCCESS);
+    return driver_leave(&c, module_variable(m, at, bytes, name));
 }
 
-/* ---- libraries ---- */
-
-static CUresult open_library(Driver *d, CUlibrary *library, const void *code) {
-    Image *image;
-    CUresult r = image_open(d, code, &image);
-    if (r != CUDA_SUCCESS) return r;
-    Library *l = host_alloc(sizeof *l);
-    if (!l || !handle_new(d, &l->o, KIND_LIBRARY, NULL)) {
-        free(l);
-        image_release(image);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    l->image = image;
-    *library = HANDLE(CUlibrary, l);
-    return CUDA_SUCCESS;
-}
-
-/* Library options (how a host's copy of the image is kept) change nothing here.  */
-CUresult cuLibraryLoadData(CUlibrary *library, const void *code, int *options, void **values,
-                           unsigned n, int *library_options, void **library_values,
-                           unsigned n_library) {
+CUresult cuModuleLoad(CUmodule *module, const char *file) {
     Call c;
-    if (!driver_enter(&c, FN_cuLibraryLoadData)) return c.result;
-    if (!library || (n && (!options || !values)) || (n_library && !library_options)) {
-        return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
-    }
-    (void)library_values;
-    CUresult r = open_library(c.driver, library, code);
-    return driver_leave(&c, give_logs(c.driver, r, n, options, values));
-}
-
-CUresult cuLibraryUnload(CUlibrary library) {
-    Call c;
-    if (!driver_enter(&c, FN_cuLibraryUnload)) return c.result;
-    Library *l = GET(&c, Library, library, KIND_LIBRARY);
-    if (!l) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
-    Driver *d = c.driver;
-    size_t at = 0;
-    for (Context *ctx; (ctx = NEXT(d, Context, &at, KIND_CONTEXT, NULL));) {
-        size_t from = 0;
-        for (Module *m; (m = NEXT(d, Module, &from, KIND_MODULE, ctx));) {
-            if (m->library == l) unload(d, m);
-        }
-    }
-    at = 0;
-    for (Kernel *k; (k = NEXT(d, Kernel, &at, KIND_KERNEL, NULL));) {
-        if (k->library == l) object_free(d, &k->o);
-    }
-    object_free(d, &l->o);
-    return driver_leave(&c, CUDA_SUCCESS);
-}
-
-static CUresult get_kernel(Call *c, CUkernel *kernel, Library *l, const char *name) {
-    size_t at = 0;
-    for (Kernel *k; (k = NEXT(c->driver, Kernel, &at, KIND_KERNEL, NULL));) {
-        *kernel = HANDLE(CUkernel, k);
-        if (k->library == l && !strcmp(k->name, name)) return CUDA_SUCCESS;
-    }
-    for (int n = 0; n < sim_kernel_count(l->image->code); n++) {
-        const char *own = sim_kernel_name(l->image->code, n);
-        if (strcmp(own, name)) continue;
-        Kernel *k = host_alloc(sizeof *k);
-        if (!k || !handle_new(c->driver, &k->o, KIND_KERNEL, NULL)) {
-            free(k);
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        }
-        k->library = l;
-        k->name = own;
-        for (int dev = 0; dev < MAX_GPUS; dev++) k->settings[dev].carveout = NO_PREFERENCE;
-        *kernel = HANDLE(CUkernel, k);
-        return CUDA_SUCCESS;
-    }
-    *kernel = NULL;
-    return CUDA_ERROR_NOT_FOUND;
-}
-
-CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name) {
-    Call c;
-    if (!driver_enter(&c, FN_cuLibraryGetKernel)) return c.result;
-    Library *l = GET(&c, Library, library, KIND_LIBRARY);
-    if (!l) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
-    if (!kernel || !name) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
-    return driver_leave(&c, get_kernel(&c, kernel, l, name));
-}
-
-/* The library's form in the current context, made when it is first asked for.  */
-static CUresult library_module(Call *c, const Library *l, Module **out) {
-    size_t at = 0;
-    while ((*out = NEXT(c->driver, Module, &at, KIND_MODULE, c->ctx))) {
-        if ((*out)->library == l) return CUDA_SUCCESS;
-    }
-    l->image->refs++;
-    return module_new(c->driver, c->ctx, l->image, l, out);
-}
-
-CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library) {
-    Call c;
-    Module *m;
-    if (!driver_enter(&c, FN_cuLibraryGetModule)) return c.result;
-    const Library *l = GET(&c, Library, library, KIND_LIBRARY);
-    if (!l) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
-    if (!module) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
-    CUresult r = library_module(&c, l, &m);
-    if (r == CUDA_SUCCESS) *module = HANDLE(CUmodule, m);
+    char *bytes;
+    if (!driver_enter(&c, FN_cuModuleLoad)) return c.result;
+    CUresult r = code_read(c.driver, file, &bytes, NULL);
+    if (r != CUDA_SUCCESS) return driver_leave(&c, r);
+    r = module_load(&c, module, bytes);
+    free(bytes);
     return driver_leave(&c, r);
 }
 
-static CUresult kernel_function(Call *c, Kernel *k, Function **out) {
-    Module *m;
-    CUresult r = library_module(c, k->library, &m);
-    if (r != CUDA_SUCCESS) return r;
-    return module_function(c->driver, m, k->name, &k->settings[c->ctx->gpu->ordinal], out);
-}
-
-CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel) {
+CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image) {
     Call c;
-    Function *f;
-    if (!driver_enter(&c, FN_cuKernelGetFunction)) return c.result;
-    Kernel *k = GET(&c, Kernel, kernel, KIND_KERNEL);
-    if (!k) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
-    if (!function) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
-    CUresult r = kernel_function(&c, k, &f);
-    if (r == CUDA_SUCCESS) *function = HANDLE(CUfunction, f);
-    return driver_leave(&c, r);
+    if (!driver_enter(&c, FN_cuModuleLoadFatBinary)) return c.result;
+    return driver_leave(&c, module_load(&c, module, image));
 }
 
-CUresult function_get(Call *c, const void *handle, Function **out) {
-    Kernel *k = GET(c, Kernel, handle, KIND_KERNEL);
-    if (k) return kernel_function(c, k, out);
-    *out = GET(c, Function, handle, KIND_FUNCTION);
-    if (!*out) return CUDA_ERROR_INVALID_HANDLE;
-    return (*out)->o.ctx == c->ctx ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+/* Nothing is loaded lazily here.  */
+CUresult cuModuleGetLoadingMode(int *mode) {
+    Call c;
+    enum { EAGER = 1 };
+    if (!driver_enter(&c, FN_cuModuleGetLoadingMode)) return c.result;
+    if (!mode) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    *mode = EAGER;
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+CUresult cuModuleGetFunctionCount(unsigned *n, CUmodule module) {
+    Call c;
+    if (!driver_enter(&c, FN_cuModuleGetFunctionCount)) return c.result;
+    const Module *m = GET(&c, Module, module, KIND_MODULE);
+    if (!m) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
+    if (!n) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    *n = (unsigned)sim_kernel_count(m->image->code);
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module) {
+    Call c;
+    if (!driver_enter(&c, FN_cuModuleEnumerateFunctions)) return c.result;
+    Module *m = GET(&c, Module, module, KIND_MODULE);
+    if (!m) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
+    if (!functions || !n) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    CUresult r = CUDA_SUCCESS;
+    for (unsigned k = 0; r == CUDA_SUCCESS && k < n; k++) {
+        Function *f;
+        if (k >= (unsigned)sim_kernel_count(m->image->code)) break;
+        r = module_function(c.driver, m, sim_kernel_name(m->image->code, (int)k), NULL, &f);
+        if (r == CUDA_SUCCESS) functions[k] = HANDLE(CUfunction, f);
+    }
+    return driver_leave(&c, r);
 }

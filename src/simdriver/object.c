@@ -14,8 +14,6 @@ void object_free(Driver *d, Object *o) {
         event_forget((Event *)(void *)o);
         work_release(((Event *)(void *)o)->mark);
         break;
-    case KIND_GRAPH:
-    case KIND_GRAPH_EXEC: graph_release(((GraphObject *)(void *)o)->body); break;
     case KIND_MODULE: image_release(((Module *)(void *)o)->image); break;
     case KIND_LIBRARY: image_release(((Library *)(void *)o)->image); break;
     default: break;

@@ -114,16 +114,17 @@ static double rate(const Figure *f, const Figure *otherwise) {
 }
 
 /* The host's link is not in a profile: a copy from the host takes as long as writing device
- * memory, one to the host as long as reading it.  */
+ * memory, one to the host as long as reading it, one within the host as one from it.  */
 static void copy_takes(Gpu *gpu, Work *w, Ps begin, Chain chain) {
     const MemoryLevel *dram = &gpu->dev->memory[LEVEL_DRAM];
-    double bytes = (double)w->bytes, seconds;
+    double bytes = (double)box_bytes(&w->box), seconds;
+    bool to = w->box.to.at != 0, from = w->box.from.at != 0;
     Engine e = ENGINE_COMPUTE;
     if (w->kind == WORK_FILL) {
         seconds = bytes / rate(&dram->write, &dram->read);
-    } else if (w->to && w->from) {
+    } else if (to && from) {
         seconds = 2 * bytes / rate(&dram->copy, &dram->read);
-    } else if (w->to) {
+    } else if (to || !from) {
         seconds = bytes / rate(&dram->write, &dram->read);
         e = ENGINE_IN;
     } else {
@@ -133,69 +134,105 @@ static void copy_takes(Gpu *gpu, Work *w, Ps begin, Chain chain) {
     w->end = occupy(gpu, e, begin, seconds, chain);
 }
 
-/* Device memory may have been freed since the call.  */
-static bool move_bytes(Driver *d, Work *w) {
-    Gpu *in = NULL, *out = NULL;
-    void *to = w->to ? memory_at(d, w->to, w->bytes, &out) : w->host;
-    const void *from = w->from ? memory_at(d, w->from, w->bytes, &in) : w->host;
-    if (!to || !from) return false;
-    if (w->to && w->from) {
-        memmove(to, from, w->bytes);
-        return true;
-    }
-    Gpu *gpu = w->to ? out : in;
-    Diag diag = diag_new(gpu->arena);
-    return (w->to ? sim_write(gpu->sim, &diag, w->to, from, w->bytes)
-                  : sim_read(gpu->sim, &diag, w->from, to, w->bytes)) == ST_OK;
+/* A row of one end, where it lies now: device memory may have been freed since the call.  What a
+ * copy or a fill touches there is in L2 afterwards.  */
+static unsigned char *row_of(Driver *d, const Box *b, const End *e, size_t y, size_t z) {
+    size_t offset = z * e->slice + y * e->pitch;
+    if (!e->at) return e->host + offset;
+    Gpu *gpu = NULL;
+    unsigned char *row = memory_at(d, e->at + offset, b->width, &gpu);
+    if (row) sim_l2_pass(gpu->sim, e->at + offset, b->width);
+    return row;
 }
 
-static bool fill_bytes(Driver *d, const Work *w) {
-    unsigned char *to = memory_at(d, w->to, w->bytes, NULL);
+static void fill_row(unsigned char *to, const Work *w) {
+    if (w->element == 1) memset(to, w->pattern[0], w->box.width);
+    else for (size_t k = 0; k < w->box.width; k++) to[k] = w->pattern[k % (size_t)w->element];
+}
+
+static bool move_row(Driver *d, const Work *w, size_t y, size_t z) {
+    const Box *b = &w->box;
+    const unsigned char *from = NULL;
+    if (w->kind == WORK_COPY && !(from = row_of(d, b, &b->from, y, z))) return false;
+    unsigned char *to = row_of(d, b, &b->to, y, z);
     if (!to) return false;
-    if (w->width == 1) memset(to, w->pattern[0], w->bytes);
-    else for (size_t k = 0; k < w->bytes; k++) to[k] = w->pattern[k % (size_t)w->width];
+    if (from) memmove(to, from, b->width);
+    else fill_row(to, w);
     return true;
 }
 
-/* What a copy or a fill touches is in L2 afterwards.  */
-static void pass_l2(Driver *d, const Work *w) {
-    CUdeviceptr ends[] = {w->from, w->to};
-    for (int k = 0; k < 2; k++) {
-        Gpu *gpu = NULL;
-        if (ends[k] && memory_at(d, ends[k], w->bytes, &gpu)) {
-            sim_l2_pass(gpu->sim, ends[k], w->bytes);
-        }
+static void transfer(Driver *d, Context *ctx, Work *w, Ps begin, Chain chain) {
+    bool moved = true;
+    for (size_t z = 0; moved && z < w->box.depth; z++) {
+        for (size_t y = 0; moved && y < w->box.height; y++) moved = move_row(d, w, y, z);
     }
+    if (!moved) ctx->failed = CUDA_ERROR_ILLEGAL_ADDRESS;
+    copy_takes(ctx->gpu, w, begin, chain);
 }
 
-static void transfer(Driver *d, Context *ctx, Work *w, Ps begin, Chain chain) {
-    bool moved = w->kind == WORK_FILL ? fill_bytes(d, w) : move_bytes(d, w);
-    if (!moved) ctx->failed = CUDA_ERROR_ILLEGAL_ADDRESS;
-    pass_l2(d, w);
-    copy_takes(ctx->gpu, w, begin, chain);
+/* ---- the host's part ---- */
+
+/* The lock is given back meanwhile: a function of the host may wait for another thread that is
+ * inside a call.  The context may be gone afterwards.  */
+static void run_host(Driver *d, const Context *ctx, Work *w, Ps begin) {
+    CUresult failed = ctx->failed;
+    CUstream stream = w->stream ? HANDLE(CUstream, w->stream) : NULL;
+    w->end = begin;
+    pthread_mutex_unlock(&d->lock);
+    if (w->fn) w->fn(w->user);
+    else w->callback(stream, failed, w->user);
+    pthread_mutex_lock(&d->lock);
+    driver_wake(d);
+}
+
+static void release_memory(Driver *d, Work *w, Ps begin) {
+    Context *ctx;
+    w->end = begin;
+    Memory *m = memory_find(d, w->box.to.at, &ctx);
+    if (!m || !m->freed) return;
+    memory_forget(ctx, m);
+    memory_release(d, ctx, m);
 }
 
 /* ---- graphs ---- */
 
-/* Nodes run in the order of their capture, each no sooner than what it needs.  */
+/* A context by its handle: a function of the host may have ended it.  */
+static Context *still_there(Driver *d, uintptr_t handle) {
+    return (Context *)(void *)handle_get(d, (const void *)handle, KIND_CONTEXT);
+}
+
+/* Nodes run in the order of the graph, each no sooner than what it needs.  */
 static bool run_graph(Driver *d, Context *ctx, Work *w, Ps begin) {
-    const GraphBody *g = w->graph;
+    uintptr_t handle = ctx->o.handle;
+    GraphBody *g = w->graph;
+    bool whole = true;
+    g->refs++;
     if (w->node == 0) w->end = begin;
-    for (; w->node < g->n && ctx->failed == CUDA_SUCCESS; w->node++) {
-        const Node *node = &g->node[w->node];
+    for (; w->node < g->n && ctx && ctx->failed == CUDA_SUCCESS; w->node++) {
+        const Node *node = &g->node[g->order[w->node]];
         Ps ready = begin;
         for (size_t n = 0; n < node->needs.n; n++) {
             ready = later(ready, g->node[node->needs.v[n]].work->end);
         }
-        if (!work_execute(d, ctx, node->work, ready, w->node > 0 ? IN_GRAPH : ALONE)) return false;
+        whole = work_execute(d, ctx, node->work, ready, w->node > 0 ? IN_GRAPH : ALONE);
+        if (!whole) break;
         w->end = later(w->end, node->work->end);
+        ctx = still_there(d, handle);
     }
-    return true;
+    if (whole) w->node = 0;
+    graph_release(g);
+    return whole;
 }
 
 bool work_execute(Driver *d, Context *ctx, Work *w, Ps begin, Chain chain) {
-    if (w->kind == WORK_GRAPH) return run_graph(d, ctx, w, begin);
-    if (w->kind == WORK_KERNEL) return run_kernel(d, ctx, w, begin, chain);
-    transfer(d, ctx, w, begin, chain);
+    switch (w->kind) {
+    case WORK_GRAPH: return run_graph(d, ctx, w, begin);
+    case WORK_KERNEL: return run_kernel(d, ctx, w, begin, chain);
+    case WORK_HOST: run_host(d, ctx, w, begin); break;
+    case WORK_FREE: release_memory(d, w, begin); break;
+    case WORK_COPY:
+    case WORK_FILL: transfer(d, ctx, w, begin, chain); break;
+    default: w->end = begin; break;
+    }
     return true;
 }

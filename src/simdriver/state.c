@@ -122,8 +122,15 @@ static CUresult first_rules(Driver *d) {
     return CUDA_ERROR_INVALID_VALUE;
 }
 
+static _Thread_local FunctionId via = FN_COUNT;
+
+void driver_via(FunctionId f) { via = f; }
+
 bool driver_enter(Call *c, FunctionId f) {
-    *c = (Call){.driver = &the_driver, .row = &simdriver_functions[f]};
+    bool per_thread = via != FN_COUNT;
+    if (per_thread) f = via;
+    via = FN_COUNT;
+    *c = (Call){.driver = &the_driver, .row = &simdriver_functions[f], .per_thread = per_thread};
     pthread_mutex_lock(&the_driver.lock);
     c->result = first_rules(&the_driver);
     if (c->result == CUDA_SUCCESS) c->result = admit(c, c->row);

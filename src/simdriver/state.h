@@ -14,6 +14,12 @@ typedef enum {
 #define X(name, symbol, since, needs, parameters) FN_##symbol,
     SIMDRIVER_FUNCTIONS(X)
 #undef X
+#define X(name, symbol, since, needs, parameters, base, arguments) FN_##symbol,
+    SIMDRIVER_PER_THREAD(X)
+#undef X
+#define X(name, symbol, since) FN_##symbol,
+    SIMDRIVER_UNSUPPORTED(X)
+#undef X
         FN_COUNT
 } FunctionId;
 typedef enum { NEEDS_NOTHING, NEEDS_INIT, NEEDS_CONTEXT } Needs;
@@ -34,7 +40,7 @@ typedef int64_t Ps;
 /* ---- Handles ---- */
 typedef enum {
     KIND_NONE, KIND_CONTEXT = 3, KIND_STREAM, KIND_EVENT, KIND_GRAPH, KIND_GRAPH_EXEC, KIND_MODULE,
-    KIND_FUNCTION, KIND_LIBRARY, KIND_KERNEL
+    KIND_FUNCTION, KIND_LIBRARY, KIND_KERNEL, KIND_NODE, KIND_POOL, KIND_LINK
 } Kind;
 typedef struct Context Context;
 /* Begins every object that has a handle.  */
@@ -84,7 +90,9 @@ typedef struct {
     Ps issue;                 /* the host's clock: when the next launch can be issued */
     Ps busy[ENGINE_COUNT];    /* until when */
     Context *primary;
+    unsigned primary_flags;
     int retained;
+    struct Pool *own_pool, *pool;         /* the default one and the current one; NULL: not yet */
 } Gpu;
 
 typedef struct PtxEntry {
@@ -118,11 +126,14 @@ typedef struct {
     Driver *driver;
     Context *ctx;             /* current; NULL where the call does not need one */
     const FunctionRow *row;
+    bool per_thread;          /* stream 0 is the thread's own */
     CUresult result;
 } Call;
 /* Takes the lock, counts the call, applies injected faults, checks what the call needs.  False: the
  * lock is not held and c->result is what to return.  */
 bool driver_enter(Call *c, FunctionId f);
+/* The next call of this thread is the work of another function: one of SIMDRIVER_PER_THREAD.  */
+void driver_via(FunctionId f);
 /* Gives the lock back; returns r.  */
 CUresult driver_leave(Call *c, CUresult r);
 /* Waits, without the lock, until driver_wake: the rules were replaced, or a context has gone.  */

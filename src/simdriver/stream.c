@@ -13,6 +13,7 @@ Stream *stream_new(Driver *d, Context *ctx, bool blocking) {
 }
 
 Stream *stream_get(Call *c, CUstream handle) {
+    if (!handle && c->per_thread) return c->ctx->per_thread;
     if (!handle || handle == CU_STREAM_LEGACY) return c->ctx->legacy;
     if (handle == CU_STREAM_PER_THREAD) return c->ctx->per_thread;
     Stream *s = GET(c, Stream, handle, KIND_STREAM);
@@ -91,4 +92,85 @@ CUresult cuStreamQuery(CUstream stream) {
     work_advance(c.driver, last);
     if (c.ctx->failed != CUDA_SUCCESS) return driver_leave(&c, c.ctx->failed);
     return driver_leave(&c, last->done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+}
+
+/* ---- facts ---- */
+
+CUresult cuStreamGetPriority(CUstream stream, int *priority) {
+    Call c;
+    if (!driver_enter(&c, FN_cuStreamGetPriority)) return c.result;
+    if (!stream_get(&c, stream)) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
+    if (!priority) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    *priority = 0;
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+CUresult cuStreamGetFlags(CUstream stream, unsigned *flags) {
+    Call c;
+    if (!driver_enter(&c, FN_cuStreamGetFlags)) return c.result;
+    const Stream *s = stream_get(&c, stream);
+    if (!s) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
+    if (!flags) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    *flags = s->blocking ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING;
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+CUresult cuStreamGetId(CUstream stream, unsigned long long *id) {
+    Call c;
+    if (!driver_enter(&c, FN_cuStreamGetId)) return c.result;
+    const Stream *s = stream_get(&c, stream);
+    if (!s) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
+    if (!id) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    *id = s->o.handle;
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *ctx) {
+    Call c;
+    if (!driver_enter(&c, FN_cuStreamGetCtx)) return c.result;
+    if (!stream_get(&c, stream)) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
+    if (!ctx) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    *ctx = HANDLE(CUcontext, c.ctx);
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+CUresult cuStreamGetDevice(CUstream stream, CUdevice *dev) {
+    Call c;
+    if (!driver_enter(&c, FN_cuStreamGetDevice)) return c.result;
+    if (!stream_get(&c, stream)) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
+    if (!dev) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    *dev = c.ctx->gpu->ordinal;
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+/* ---- functions of the host ---- */
+
+static CUresult call_host(Call *c, CUstream stream, Work from) {
+    Stream *s = stream_get(c, stream);
+    if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    if (!from.fn && !from.callback) return CUDA_ERROR_INVALID_VALUE;
+    Work *w = work_new(WORK_HOST);
+    if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
+    w->fn = from.fn;
+    w->callback = from.callback;
+    w->user = from.user;
+    return work_submit(c->driver, s, w);
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *user) {
+    Call c;
+    if (!driver_enter(&c, FN_cuLaunchHostFunc)) return c.result;
+    return driver_leave(&c, call_host(&c, stream, (Work){.fn = fn, .user = user}));
+}
+
+/* A callback cannot be captured.  */
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *user,
+                             unsigned flags) {
+    Call c;
+    if (!driver_enter(&c, FN_cuStreamAddCallback)) return c.result;
+    Stream *s = stream_get(&c, stream);
+    if (flags) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    CUresult r = s ? outside_capture(c.driver, s) : CUDA_ERROR_INVALID_HANDLE;
+    if (r != CUDA_SUCCESS) return driver_leave(&c, r);
+    return driver_leave(&c, call_host(&c, stream, (Work){.callback = callback, .user = user}));
 }

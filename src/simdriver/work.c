@@ -14,9 +14,8 @@ Work *work_new(WorkKind kind) {
 
 /* What is no longer needed once the work is done; so chains of waits do not stay alive.  */
 static void drop_payload(Work *w) {
-    if (w->staged) free(w->host);
+    if (w->staged) free(w->box.from.host);
     w->staged = false;
-    w->host = NULL;
     free((void *)(uintptr_t)w->launch.launch.params);
     w->launch.launch.params = NULL;
     image_release(w->launch.image);
@@ -35,8 +34,14 @@ void work_release(Work *w) {
 }
 
 /* A launch costs the host time; what it starts cannot begin before.  */
+static bool is_order(const Work *w) { return w->kind == WORK_WAIT || w->kind == WORK_MARK; }
+
+static bool on_device(const Work *w) {
+    return !is_order(w) && w->kind != WORK_HOST && w->kind != WORK_FREE;
+}
+
 static void issue(Gpu *gpu, Work *w) {
-    if (w->kind != WORK_WAIT && w->kind != WORK_MARK) {
+    if (on_device(w)) {
         gpu->issue += (Ps)(gpu->dev->overheads.launch_stream.value * 1000 + 0.5);
     }
     w->issued = gpu->issue;
@@ -111,24 +116,38 @@ static void pop_head(Stream *s) {
     work_release(w);
 }
 
+/* The host's functions run in a context that has failed, too: a callback is told.  */
+static bool is_run(const Work *w, CUresult failed) {
+    if (is_order(w)) return false;
+    return failed == CUDA_SUCCESS || (w->kind == WORK_HOST && w->callback);
+}
+
 /* Runs the head of a stream, which waits for nothing.  */
 static bool run_head(Driver *d, Stream *s) {
     Work *w = s->head;
     Context *ctx = s->o.ctx;
-    if (s->hung && s->hung_under == d->rules) return false;
+    uintptr_t handle = s->o.handle;
+    if (s->running || (s->hung && s->hung_under == d->rules)) return false;
     s->hung = false;
     Ps begin = later(s->end, w->issued);
     if (w->kind == WORK_WAIT) begin = later(s->end, w->wait->end);
-    bool runs = w->kind != WORK_WAIT && w->kind != WORK_MARK && ctx->failed == CUDA_SUCCESS;
+    bool runs = is_run(w, ctx->failed), ended = true;
     Chain chain = s->busy && begin == s->end ? BEHIND : ALONE;
     if (!runs) w->end = begin;
-    if (runs && !work_execute(d, ctx, w, begin, chain)) {
-        s->hung = true;
-        s->hung_under = d->rules;
-        return false;
-    }
+    w->refs++;
+    s->running = true;
+    if (runs) ended = work_execute(d, ctx, w, begin, chain);
+    bool busy = on_device(w);
+    work_release(w);
+    /* Another thread may have destroyed it while the host's function ran.  */
+    s = (Stream *)(void *)handle_get(d, (const void *)handle, KIND_STREAM);
+    if (!s) return true;
+    s->running = false;
+    s->hung = !ended;
+    s->hung_under = d->rules;
+    if (!ended) return false;
     s->end = w->end;
-    s->busy = runs;
+    s->busy = runs && busy;
     pop_head(s);
     return true;
 }

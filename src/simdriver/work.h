@@ -69,14 +69,54 @@ typedef struct {
 /* The function of a handle: a function of the current context, or what a library's kernel is
  * there.  */
 CUresult function_get(Call *c, const void *handle, Function **out);
+/* The function of that name in a module: always the same one.  `settings` NULL: its own.  */
+CUresult module_function(Driver *d, Module *m, const char *name, Settings *settings,
+                         Function **out);
+CUresult module_load(Call *c, CUmodule *module, const void *image);
+/* Takes over the reference to the image, also when it fails.  */
+CUresult module_new(Driver *d, Context *ctx, Image *image, const Library *library, Module **out);
+/* Functions of the module go with it, once their launches have run.  */
+CUresult module_unload(Driver *d, Module *m);
+/* Where a variable of a module lies.  */
+CUresult module_variable(const Module *m, CUdeviceptr *at, size_t *bytes, const char *name);
+/* Fills the log buffers among the options of a call that ends in r; returns r.  */
+CUresult code_logs(const Driver *d, CUresult r, unsigned n, const int *options, void **values);
+/* The bytes of a file and a NUL, which the caller frees.  `len` may be NULL.  */
+CUresult code_read(Driver *d, const char *file, char **bytes, size_t *len);
+/* Place and size of a parameter among the others.  */
+CUresult code_param(const Image *image, const char *kernel, size_t index, size_t *offset,
+                    size_t *size);
+CUresult library_open(Driver *d, CUlibrary *library, const void *code);
+CUresult library_kernel(Call *c, CUkernel *kernel, Library *l, const char *name);
+/* The library's form in the current context, made when it is first asked for.  */
+CUresult library_module(Call *c, const Library *l, Module **out);
 /* Describes a kernel of an image on a device; false if there is none of that name.  */
 bool function_describe(const Image *image, const char *name, const Device *dev, Function *out);
 /* Bytes of dynamic shared memory that a launch may ask for.  */
 int64_t function_most_dynamic(const Function *f, const Device *dev);
+int function_most_threads(const Function *f, const Device *dev);      /* of a block */
 int function_blocks_per_sm(const Function *f, const Device *dev, int threads, int64_t dynamic);
 
 /* ---- Work ---- */
-typedef enum { WORK_KERNEL, WORK_COPY, WORK_FILL, WORK_WAIT, WORK_MARK, WORK_GRAPH } WorkKind;
+typedef enum {
+    WORK_KERNEL, WORK_COPY, WORK_FILL, WORK_HOST, WORK_FREE, WORK_WAIT, WORK_MARK, WORK_GRAPH
+} WorkKind;
+
+/* One end of a copy: device memory, or the host's where `at` is 0.  Rows are `pitch` bytes apart,
+ * planes `slice`.  */
+typedef struct {
+    CUdeviceptr at;
+    unsigned char *host;
+    size_t pitch, slice;
+} End;
+typedef struct {
+    End to, from;
+    size_t width, height, depth;          /* bytes of a row, rows of a plane, planes */
+} Box;
+size_t box_bytes(const Box *b);
+/* Bytes from the first to the last that the box touches at an end; 0 if it is none: rows that
+ * overlap, sizes beyond all memory.  */
+size_t box_span(const Box *b, const End *e);
 
 typedef struct {
     Image *image;
@@ -93,17 +133,24 @@ struct Work {
     Stream *stream;           /* that it is queued in */
     Ps issued, end;
     Launch launch;            /* WORK_KERNEL; its params are owned */
-    CUdeviceptr to, from;     /* WORK_COPY; 0: the host side */
-    void *host;               /* that side */
-    bool staged;              /* host is a copy that belongs to the work */
-    size_t bytes;
-    uint8_t pattern[4];       /* WORK_FILL: of `width` bytes, over `bytes` */
-    int width;
+    Box box;                  /* WORK_COPY; WORK_FILL and WORK_FREE: where to */
+    bool staged;              /* box.from.host is a copy that belongs to the work */
+    uint8_t pattern[4];       /* WORK_FILL: of `element` bytes */
+    int element;
+    CUhostFn fn;              /* WORK_HOST: this or that */
+    CUstreamCallback callback;
+    void *user;
     Work *wait;               /* WORK_WAIT */
     GraphBody *graph;         /* WORK_GRAPH */
     size_t node;              /* that runs next: a graph that hung goes on where it was */
 };
 Work *work_new(WorkKind kind);                        /* one reference; NULL without memory */
+/* Pieces of work from what a call says; nothing is queued.  */
+CUresult work_of_launch(Call *c, const CUlaunchConfig *config, CUfunction function, void **params,
+                        void **extra, Work **out);
+CUresult work_of_copy(Call *c, const Box *b, Work **out);
+CUresult work_of_box(Call *c, const CUDA_MEMCPY3D *copy, Work **out);
+CUresult work_of_fill(Call *c, const Box *b, const void *value, int element, Work **out);
 void work_release(Work *w);
 /* Appends to the stream, or to the graph that it captures; takes over the caller's reference, also
  * when it fails.  Orders the work against the legacy stream.  */
@@ -127,6 +174,7 @@ struct Stream {
     Work *last;               /* newest work, queued or done; NULL: none yet */
     Ps end;                   /* of the work that ran last */
     bool busy;                /* until then, and that was no mark */
+    bool running;             /* a thread runs the head, without the lock while on the host */
     bool hung;                /* the head was found to hang under these rules: */
     uint64_t hung_under;
     Capture *capture;
@@ -150,12 +198,26 @@ struct Event {
 };
 
 /* ---- Contexts ---- */
+typedef enum { MEMORY_DEVICE, MEMORY_PINNED, MEMORY_REGISTERED, MEMORY_MANAGED } MemoryKind;
 typedef struct Memory {
-    CUdeviceptr at;
-    void *host;               /* page-locked host memory; then `at` is 0 */
+    MemoryKind kind;
+    CUdeviceptr at;           /* memory of the host has the same address everywhere */
+    void *host;               /* NULL: in device memory */
     size_t bytes;
+    unsigned flags;           /* as it was asked for */
+    bool freed;               /* once the stream gets there */
+    struct Pool *pool;        /* NULL: of none */
     struct Memory *next;
 } Memory;
+
+/* A pool gives what is allocated in the order of a stream, and counts it.  */
+typedef struct Pool {
+    Object o;
+    Gpu *gpu;
+    uint64_t attribute[CU_MEMPOOL_ATTR_COUNT];
+} Pool;
+/* Counts an allocation that came or went.  */
+void pool_count(Pool *p, uint64_t bytes, bool came);
 
 struct Context {
     Object o;
@@ -163,11 +225,20 @@ struct Context {
     CUresult failed;          /* every later call returns it */
     Stream *legacy, *per_thread;
     Memory *memory;
+    unsigned flags;
+    size_t limit[CU_LIMIT_COUNT];
+    int cache_config;
 };
 /* Frees an object and its handle; a stream's queued work is dropped.  */
 void object_free(Driver *d, Object *o);
 /* Gives the memory back, not the struct's place in the context's list.  */
-void memory_release(Context *ctx, Memory *m);
+void memory_release(Driver *d, Context *ctx, Memory *m);
+/* Device memory for the context.  */
+CUresult memory_allocate(Driver *d, Context *ctx, size_t bytes, Memory **out);
+/* The allocation, of any context, that an address lies in; NULL if there is none.  */
+Memory *memory_find(Driver *d, CUdeviceptr at, Context **ctx);
+/* Takes an allocation out of the context's list.  */
+void memory_forget(Context *ctx, const Memory *m);
 /* The bytes of any device; NULL if they are not in one allocation.  *gpu (may be NULL) gets the
  * device.  */
 void *memory_at(Driver *d, CUdeviceptr at, size_t bytes, Gpu **gpu);
@@ -187,14 +258,12 @@ struct GraphBody {
     int refs;
     Node *node;
     size_t n, cap;
+    size_t *order;            /* in which they run; NULL: not sorted yet */
 };
 void graph_release(GraphBody *g);
-/* A graph or its executable form.  */
-typedef struct {
-    Object o;
-    GraphBody *body;
-} GraphObject;
 CUresult graph_new(Driver *d, GraphBody *body, CUgraph *out);
+/* Adds a node and takes over the work; false without memory, and then it does not.  */
+bool graph_add(GraphBody *g, Work *w, const IndexSet *needs);
 
 struct Capture {
     GraphBody *graph;

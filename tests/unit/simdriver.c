@@ -17,6 +17,10 @@ SimDriver cu;
 static Arena *arena;
 static CUcontext context;
 
+static void *loaded;
+
+void *simdriver_symbol(const char *name) { return dlsym(loaded, name); }
+
 static bool find(void *library, const char *symbol, void *to) {
     void *at = dlsym(library, symbol);
     memcpy(to, &at, sizeof at);
@@ -35,6 +39,7 @@ bool simdriver_load(void) {
         print_error("%s\n", dlerror());
         return false;
     }
+    loaded = library;
     bool all = find(library, "roller_sim_driver_control", &cu.control) &&
                find(library, "roller_sim_driver_message", &cu.message) &&
                find(library, "roller_sim_driver_ptx", &cu.ptx);

@@ -26,6 +26,8 @@ int simdriver_teardown(void **state);
 /* Test setup: no rules, and a fresh primary context of device 0.  */
 int simdriver_fresh(void **state);
 CUcontext simdriver_context(void);
+/* What the library exports under a name; NULL: nothing.  */
+void *simdriver_symbol(const char *name);
 
 /* PTX and cubin of CUDA C++; they live as long as the group.  */
 NvrtcOutput simdriver_compile(const char *source, const char *arch);

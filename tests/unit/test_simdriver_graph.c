@@ -157,17 +157,28 @@ static void captures_are_spoiled(void **state) {
     assert_int_equal(value(), 2);
 }
 
-static void graphs_do_not_nest(void **state) {
+/* A graph launched in a capture is a node of the other one, each time that runs.  */
+static void graphs_nest(void **state) {
     (void)state;
     CUstream s = stream(CU_STREAM_NON_BLOCKING);
     CUgraph graph;
     OK(cu.cuStreamBeginCapture_v2(s, 0));
+    step(s, 3, 1);
+    step(s, 2, 0);
     OK(cu.cuStreamEndCapture(s, &graph));
-    CUgraphExec exec = captured(graph);
+    CUgraphExec inner = captured(graph);
     OK(cu.cuStreamBeginCapture_v2(s, 0));
-    FAILS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cu.cuGraphLaunch(exec, s));
-    FAILS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cu.cuStreamEndCapture(s, &graph));
-    OK(cu.cuGraphExecDestroy(exec));
+    step(s, 5, 0);
+    OK(cu.cuGraphLaunch(inner, s));
+    step(s, 1, 7);
+    OK(cu.cuStreamEndCapture(s, &graph));
+    CUgraphExec outer = captured(graph);
+    OK(cu.cuGraphExecDestroy(inner));
+    int want = 1;
+    for (int k = 0; k < 2; k++, want = (want * 5 * 3 + 1) * 2 + 7) OK(cu.cuGraphLaunch(outer, s));
+    OK(cu.cuStreamSynchronize(s));
+    assert_int_equal(value(), want);
+    OK(cu.cuGraphExecDestroy(outer));
 }
 
 /* A capture ends with its stream, or with its context.  */
@@ -198,7 +209,7 @@ int main(void) {
 #define T(name) cmocka_unit_test_setup(name, steps_fresh)
     const struct CMUnitTest tests[] = {
         T(capture_and_launch), T(fork_and_join), T(graph_launches_are_cheaper), T(graph_hangs),
-        T(captures_are_spoiled), T(graphs_do_not_nest), T(captures_end_early),
+        T(captures_are_spoiled), T(graphs_nest), T(captures_end_early),
     };
     return cmocka_run_group_tests(tests, simdriver_setup, simdriver_teardown);
 }
