@@ -101,11 +101,13 @@ $(BUILD)/libroller.so.0: $(modules:%=$(BUILD)/lib%.a) packaging/roller.map
 	    -Wl,--whole-archive $(filter %.a,$^) -Wl,--no-whole-archive $(ldlibs)
 
 # The simulated driver: a library of its own, by the name of the real one.
+$(BUILD)/simdriver/libcuda.so.1: packaging/simdriver-run
 $(BUILD)/simdriver/libcuda.so.1: $(call objects,simdriver) $(patsubst %,$(BUILD)/lib%.a,sim hal te base)
 	@mkdir -p $(@D)
 	$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,libcuda.so.1 -Wl,-z,defs -Wl,--exclude-libs,ALL \
-	    -o $@ $^ $(ldlibs)
+	    -o $@ $(filter %.o %.a,$^) $(ldlibs)
 	@ln -sf libcuda.so.1 $(@D)/libcuda.so
+	@cp packaging/simdriver-run $(@D)/run
 	@ln -sfn $(CURDIR)/profiles $(@D)/profiles
 
 # What the tools share is an archive, so that each takes only what it uses.

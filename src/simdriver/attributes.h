@@ -1,10 +1,12 @@
 /* Attributes of a device and where the value comes from: an expression over `d`, its Device, and
  * `g`, its Gpu.  Facts that a profile does not hold and no roller part asks for are what every
- * device of the last ten years says, or 0.
+ * device of the last ten years says, or 0; so is every other attribute up to the last one, which
+ * are sizes and kinds of what there is none of.
  *    name                                     number value */
 #ifndef ROLLER_SIMDRIVER_ATTRIBUTES_H
 #define ROLLER_SIMDRIVER_ATTRIBUTES_H
 
+enum { SIMDRIVER_LAST_ATTRIBUTE = 147 };
 #define SIMDRIVER_ATTRIBUTES(X)                                                                    \
     X(MAX_THREADS_PER_BLOCK,                   1, d->limits.threads_per_block.value)               \
     X(MAX_BLOCK_DIM_X,                         2, d->limits.threads_per_block.value)               \

@@ -4,7 +4,7 @@
  * their way.  New work needs the front of its stream and becomes it; a wait for an event adds the
  * event's front.  A capture ends well if everything leads to the front of the stream that began
  * it.  */
-#include "simdriver/work.h"
+#include "simdriver/graph.h"
 
 #include <stdlib.h>
 
@@ -45,7 +45,8 @@ void capture_drop(Driver *d, Capture *k) {
     for (Event *e; (e = NEXT(d, Event, &at, KIND_EVENT, ctx));) {
         if (e->capture == k) event_forget(e);
     }
-    graph_release(k->graph);
+    if (k->graph) graph_free(d, k->graph);
+    free(k->front);
     free(k);
 }
 
@@ -56,11 +57,11 @@ static CUresult broken(Capture *k, CUresult why) {
 
 CUresult capture_add(Driver *d, Stream *s, Work *w) {
     Capture *k = s->capture;
-    GraphBody *g = k->graph;
+    GraphBody *g = graph_own(k->graph);
     (void)d;
     CUresult r = CUDA_SUCCESS;
     if (k->invalid) r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    else if (!graph_add(g, w, &s->front)) r = broken(k, CUDA_ERROR_OUT_OF_MEMORY);
+    else if (!g || !graph_add(g, w, &s->front)) r = broken(k, CUDA_ERROR_OUT_OF_MEMORY);
     if (r != CUDA_SUCCESS) {
         work_release(w);
         return r;
@@ -123,13 +124,11 @@ static CUresult begin(Call *c, Stream *s, int mode) {
     if (s == c->ctx->legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (s->capture) return broken(s->capture, CUDA_ERROR_ILLEGAL_STATE);
     Capture *k = host_alloc(sizeof *k);
-    GraphBody *g = host_alloc(sizeof *g);
-    if (!k || !g) {
+    GraphObject *g = k ? graph_new(c->driver) : NULL;
+    if (!g) {
         free(k);
-        free(g);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    g->refs = 1;
     *k = (Capture){.graph = g, .origin = s, .mode = mode, .thread = pthread_self()};
     s->capture = k;
     return CUDA_SUCCESS;
@@ -144,7 +143,7 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
 
 /* Nodes come after what they need, so one pass backwards finds all that lead to the front.  */
 static CUresult all_joined(Driver *d, const Capture *k, bool *reached) {
-    const GraphBody *g = k->graph;
+    const GraphBody *g = k->graph->body;
     for (size_t n = 0; n < k->origin->front.n; n++) reached[k->origin->front.v[n]] = true;
     for (size_t n = g->n; n-- > 0;) {
         const IndexSet *needs = &g->node[n].needs;
@@ -161,11 +160,14 @@ static CUresult all_joined(Driver *d, const Capture *k, bool *reached) {
 
 static CUresult end(Driver *d, Capture *k, CUgraph *graph) {
     if (k->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    bool *reached = host_alloc((k->graph->n + 1) * sizeof *reached);
+    bool *reached = host_alloc((k->graph->body->n + 1) * sizeof *reached);
     if (!reached) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult r = all_joined(d, k, reached);
     free(reached);
-    return r == CUDA_SUCCESS ? graph_new(d, k->graph, graph) : r;
+    if (r != CUDA_SUCCESS) return r;
+    *graph = HANDLE(CUgraph, k->graph);
+    k->graph = NULL;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
@@ -210,17 +212,32 @@ typedef struct {
     size_t *n;
 } Info;
 
-/* The graph of a capture has no handle before the capture ends, nor do its nodes.  */
+/* The nodes that the next one will need, as handles.  */
+static CUresult tell_front(Driver *d, Capture *k, const IndexSet *front, const Info *out) {
+    CUgraphNode *node = host_grow(k->front, (front->n + 1) * sizeof *node);
+    if (!node) return CUDA_ERROR_OUT_OF_MEMORY;
+    k->front = node;
+    for (size_t n = 0; n < front->n; n++) {
+        const NodeObject *o = graph_node(d, k->graph, front->v[n]);
+        if (!o) return CUDA_ERROR_OUT_OF_MEMORY;
+        node[n] = HANDLE(CUgraphNode, o);
+    }
+    if (out->needs) *out->needs = node;
+    if (out->n) *out->n = front->n;
+    return CUDA_SUCCESS;
+}
+
 static CUresult capture_info(Call *c, CUstream stream, const Info *out) {
     const Stream *s = stream_get(c, stream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
     if (!out->status) return CUDA_ERROR_INVALID_VALUE;
     *out->status = status_of(s);
     if (out->id) *out->id = s->capture ? s->capture->origin->o.handle : 0;
-    if (out->graph) *out->graph = NULL;
+    if (out->graph) *out->graph = s->capture ? HANDLE(CUgraph, s->capture->graph) : NULL;
     if (out->needs) *out->needs = NULL;
     if (out->n) *out->n = 0;
-    return CUDA_SUCCESS;
+    if (!s->capture || s->capture->invalid) return CUDA_SUCCESS;
+    return tell_front(c->driver, s->capture, &s->front, out);
 }
 
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, int *status, uint64_t *id, CUgraph *graph,

@@ -84,7 +84,9 @@ static bool attribute_value(const Gpu *g, int attribute, int *out) {
         break;
         SIMDRIVER_ATTRIBUTES(X)
 #undef X
-    default: return false;
+    default:
+        v = 0;
+        if (attribute < 1 || attribute > SIMDRIVER_LAST_ATTRIBUTE) return false;
     }
     *out = v > 2147483647.0 ? 2147483647 : (int)v;
     return true;
@@ -96,6 +98,7 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice dev) {
     const Gpu *g = gpu_get(c.driver, dev);
     if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_DEVICE);
     bool known = value && attribute_value(g, attribute, value);
+    if (!known) driver_say(c.driver, "no attribute %d of a device", attribute);
     return driver_leave(&c, known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 

@@ -138,10 +138,8 @@
     X(cuGraphNodeGetEnabled, cuGraphNodeGetEnabled, 11060)                                         \
     X(cuGraphNodeSetEnabled, cuGraphNodeSetEnabled, 11060)                                         \
     X(cuGraphNodeSetParams, cuGraphNodeSetParams, 12020)                                           \
-    X(cuGraphReleaseUserObject, cuGraphReleaseUserObject, 11030)                                   \
     X(cuGraphRemoveDependencies, cuGraphRemoveDependencies, 10000)                                 \
     X(cuGraphRemoveDependencies, cuGraphRemoveDependencies_v2, 12030)                              \
-    X(cuGraphRetainUserObject, cuGraphRetainUserObject, 11030)                                     \
     X(cuGraphicsEGLRegisterImage, cuGraphicsEGLRegisterImage, 7000)                                \
     X(cuGraphicsGLRegisterBuffer, cuGraphicsGLRegisterBuffer, 3000)                                \
     X(cuGraphicsGLRegisterImage, cuGraphicsGLRegisterImage, 3000)                                  \
@@ -347,9 +345,7 @@
     X(cuTexRefSetMipmapLevelBias, cuTexRefSetMipmapLevelBias, 5000)                                \
     X(cuTexRefSetMipmapLevelClamp, cuTexRefSetMipmapLevelClamp, 5000)                              \
     X(cuTexRefSetMipmappedArray, cuTexRefSetMipmappedArray, 5000)                                  \
-    X(cuUserObjectCreate, cuUserObjectCreate, 11030)                                               \
-    X(cuUserObjectRelease, cuUserObjectRelease, 11030)                                             \
-    X(cuUserObjectRetain, cuUserObjectRetain, 11030) X(cuVDPAUCtxCreate, cuVDPAUCtxCreate, 3010)   \
+    X(cuVDPAUCtxCreate, cuVDPAUCtxCreate, 3010)                                                    \
     X(cuVDPAUGetDevice, cuVDPAUGetDevice, 3010)                                                    \
     X(cuWaitExternalSemaphoresAsync, cuWaitExternalSemaphoresAsync, 10000)                         \
     X(cuWaitExternalSemaphoresAsync, cuWaitExternalSemaphoresAsync_ptsz, 10000)

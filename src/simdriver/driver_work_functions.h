@@ -45,6 +45,14 @@
       (CUevent event, CUstream stream, unsigned flags))
 
 #define SIMDRIVER_GRAPH_FUNCTIONS(X)                                                               \
+    X(cuUserObjectCreate, cuUserObjectCreate, 11030, INIT,                                         \
+      (CUuserObject *object, void *pointer, CUhostFn destroy, unsigned refs, unsigned flags))      \
+    X(cuUserObjectRetain, cuUserObjectRetain, 11030, INIT, (CUuserObject object, unsigned n))      \
+    X(cuUserObjectRelease, cuUserObjectRelease, 11030, INIT, (CUuserObject object, unsigned n))    \
+    X(cuGraphRetainUserObject, cuGraphRetainUserObject, 11030, INIT,                               \
+      (CUgraph graph, CUuserObject object, unsigned n, unsigned flags))                            \
+    X(cuGraphReleaseUserObject, cuGraphReleaseUserObject, 11030, INIT,                             \
+      (CUgraph graph, CUuserObject object, unsigned n))                                            \
     X(cuGraphInstantiate, cuGraphInstantiate_v2, 11000, CONTEXT,                                   \
       (CUgraphExec *exec, CUgraph graph, void *node, char *log, size_t len))                       \
     X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040, CONTEXT,                    \

@@ -10,12 +10,16 @@ void graph_release(GraphBody *g) {
         work_release(g->node[k].work);
         index_clear(&g->node[k].needs);
     }
+    for (size_t k = 0; k < g->n_retained; k++) {
+        user_release(g->retained[k].user, g->retained[k].n);
+    }
+    free(g->retained);
     free(g->node);
     free(g->order);
     free(g);
 }
 
-GraphBody *graph_body_new(void) {
+static GraphBody *body_new(void) {
     GraphBody *g = host_alloc(sizeof *g);
     if (g) g->refs = 1;
     return g;
@@ -45,7 +49,7 @@ bool graph_add(GraphBody *g, Work *w, const IndexSet *needs) {
 GraphBody *graph_own(GraphObject *o) {
     GraphBody *g = o->body;
     if (g->refs == 1) return g;
-    GraphBody *own = graph_body_new();
+    GraphBody *own = body_new();
     if (!own) return NULL;
     for (size_t k = 0; k < g->n; k++) {
         if (!graph_add(own, g->node[k].work, &g->node[k].needs)) {
@@ -53,6 +57,14 @@ GraphBody *graph_own(GraphObject *o) {
             return NULL;
         }
         g->node[k].work->refs++;
+    }
+    for (size_t k = 0; k < g->n_retained; k++) {
+        const Retained *r = &g->retained[k];
+        if (!graph_retain(own, r->user, r->n)) {
+            graph_release(own);
+            return NULL;
+        }
+        r->user->refs += r->n;
     }
     if (g->order && graph_sort(own) != CUDA_SUCCESS) {
         graph_release(own);
@@ -152,22 +164,21 @@ NodeObject *graph_node(Driver *d, GraphObject *g, size_t index) {
     return g->node[index] = n;
 }
 
-CUresult graph_new(Driver *d, GraphBody *body, CUgraph *out) {
-    const GraphObject *g = wrap(d, body, KIND_GRAPH);
-    if (!g) return CUDA_ERROR_OUT_OF_MEMORY;
-    *out = HANDLE(CUgraph, g);
-    return CUDA_SUCCESS;
+GraphObject *graph_new(Driver *d) {
+    GraphBody *body = body_new();
+    GraphObject *g = body ? wrap(d, body, KIND_GRAPH) : NULL;
+    graph_release(body);
+    return g;
 }
 
 CUresult cuGraphCreate(CUgraph *graph, unsigned flags) {
     Call c;
     if (!driver_enter(&c, FN_cuGraphCreate)) return c.result;
     if (!graph || flags) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
-    GraphBody *body = graph_body_new();
-    if (!body) return driver_leave(&c, CUDA_ERROR_OUT_OF_MEMORY);
-    CUresult r = graph_new(c.driver, body, graph);
-    graph_release(body);
-    return driver_leave(&c, r);
+    const GraphObject *g = graph_new(c.driver);
+    if (!g) return driver_leave(&c, CUDA_ERROR_OUT_OF_MEMORY);
+    *graph = HANDLE(CUgraph, g);
+    return driver_leave(&c, CUDA_SUCCESS);
 }
 
 CUresult cuGraphClone(CUgraph *clone, CUgraph graph) {
@@ -176,7 +187,10 @@ CUresult cuGraphClone(CUgraph *clone, CUgraph graph) {
     const GraphObject *g = GET(&c, GraphObject, graph, KIND_GRAPH);
     if (!clone) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
     if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
-    return driver_leave(&c, graph_new(c.driver, g->body, clone));
+    const GraphObject *made = wrap(c.driver, g->body, KIND_GRAPH);
+    if (!made) return driver_leave(&c, CUDA_ERROR_OUT_OF_MEMORY);
+    *clone = HANDLE(CUgraph, made);
+    return driver_leave(&c, CUDA_SUCCESS);
 }
 
 CUresult cuGraphDestroy(CUgraph graph) {

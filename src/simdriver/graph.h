@@ -8,7 +8,7 @@
 
 typedef struct NodeObject NodeObject;
 /* A graph or its executable form.  */
-typedef struct {
+typedef struct GraphObject {
     Object o;
     GraphBody *body;
     NodeObject **node;        /* handles of nodes, as far as they were asked for; `room` of them */
@@ -20,13 +20,16 @@ struct NodeObject {
     size_t index;
 };
 
-GraphBody *graph_body_new(void);                           /* NULL without memory */
+/* A new graph without nodes; NULL without memory.  */
+GraphObject *graph_new(Driver *d);
 /* The object's body for itself alone; NULL without memory.  */
 GraphBody *graph_own(GraphObject *g);
 /* Finds an order in which every node comes after what it needs: CUDA_ERROR_INVALID_VALUE if there
  * is none.  */
 CUresult graph_sort(GraphBody *g);
 void graph_unsort(GraphBody *g);
+/* Notes references that the graph has from now on; false without memory.  */
+bool graph_retain(GraphBody *g, UserObject *u, uint64_t n);
 /* The handle of a node; NULL without memory.  */
 NodeObject *graph_node(Driver *d, GraphObject *g, size_t index);
 /* Ends an object and the handles of its nodes.  */

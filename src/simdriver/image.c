@@ -26,13 +26,19 @@ CUresult image_register(Driver *d, const void *cubin, size_t len, const char *pt
     return CUDA_SUCCESS;
 }
 
-/* The PTX of a cubin: what was registered, or the file SHA256.ptx in $ROLLER_SIM_PTX_DIR.  */
-static const char *ptx_of_cubin(Driver *d, Arena *a, const void *cubin, size_t len) {
-    char sha256[65];
+static const char *registered(const Driver *d, const void *cubin, size_t len, char sha256[65]) {
     sha256_text(cubin, len, sha256);
     for (const PtxEntry *e = d->registry; e; e = e->next) {
         if (!strcmp(e->sha256, sha256)) return e->ptx;
     }
+    return NULL;
+}
+
+/* The PTX of a cubin: what was registered, or the file SHA256.ptx in $ROLLER_SIM_PTX_DIR.  */
+static const char *ptx_of_cubin(Driver *d, Arena *a, const void *cubin, size_t len) {
+    char sha256[65];
+    const char *known = registered(d, cubin, len, sha256);
+    if (known) return known;
     const char *folder = getenv("ROLLER_SIM_PTX_DIR");
     if (folder && *folder) {
         const char *path = arena_printf(a, "%s/%s.ptx", folder, sha256);
@@ -94,6 +100,16 @@ const char *image_text(Driver *d, Arena *a, const void *bytes, CUresult *why) {
         *why = CUDA_ERROR_INVALID_IMAGE;
     }
     return NULL;
+}
+
+const char *image_known(const void *bytes) {
+    char sha256[65];
+    size_t size = elf_size(bytes);
+    if (!size) return is_ptx(bytes) ? bytes : NULL;
+    Driver *d = driver_take();
+    const char *text = registered(d, bytes, size, sha256);
+    driver_give(d);
+    return text;
 }
 
 typedef struct {

@@ -9,5 +9,7 @@ size_t elf_size(const void *bytes);
 int elf_registers(const void *bytes, size_t len, const char *kernel);
 /* The PTX of an image: `bytes` itself, or on the arena; NULL with the reason in *why.  */
 const char *image_text(Driver *d, Arena *a, const void *bytes, CUresult *why);
+/* The same outside of a call, of PTX and of cubins that were registered.  */
+const char *image_known(const void *bytes);
 CUresult image_register(Driver *d, const void *cubin, size_t len, const char *ptx);
 #endif

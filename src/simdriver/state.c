@@ -142,9 +142,19 @@ bool driver_enter(Call *c, FunctionId f) {
 
 CUresult driver_leave(Call *c, CUresult r) {
     driver_log(c->driver, c->row, r);
+    struct UserObject *doomed = c->driver->doomed;
+    c->driver->doomed = NULL;
     pthread_mutex_unlock(&c->driver->lock);
+    if (doomed) users_end(doomed);
     return r;
 }
+
+Driver *driver_take(void) {
+    pthread_mutex_lock(&the_driver.lock);
+    return &the_driver;
+}
+
+void driver_give(Driver *d) { pthread_mutex_unlock(&d->lock); }
 
 CUresult roller_sim_driver_control(const char *rules) {
     Driver *d = &the_driver;
@@ -172,9 +182,9 @@ size_t roller_sim_driver_message(char *text, size_t len) {
 
 CUresult roller_sim_driver_ptx(const void *cubin, size_t len, const char *ptx) {
     if (!cubin || !ptx) return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&the_driver.lock);
-    CUresult r = image_register(&the_driver, cubin, len, ptx);
-    pthread_mutex_unlock(&the_driver.lock);
+    Driver *d = driver_take();
+    CUresult r = image_register(d, cubin, len, ptx);
+    driver_give(d);
     return r;
 }
 

@@ -40,7 +40,8 @@ typedef int64_t Ps;
 /* ---- Handles ---- */
 typedef enum {
     KIND_NONE, KIND_CONTEXT = 3, KIND_STREAM, KIND_EVENT, KIND_GRAPH, KIND_GRAPH_EXEC, KIND_MODULE,
-    KIND_FUNCTION, KIND_LIBRARY, KIND_KERNEL, KIND_NODE, KIND_POOL, KIND_LINK
+    KIND_FUNCTION, KIND_LIBRARY, KIND_KERNEL, KIND_NODE, KIND_POOL, KIND_LINK,
+    KIND_USER
 } Kind;
 typedef struct Context Context;
 /* Begins every object that has a handle.  */
@@ -115,6 +116,7 @@ typedef struct {
     HandleTable handles;
     Faults faults;
     PtxEntry *registry;
+    struct UserObject *doomed;            /* that nothing refers to since this call */
     char message[1024];
     bool said;                /* the message is of this call */
     uint64_t memory_limit;    /* of each device, on the host */
@@ -134,7 +136,10 @@ typedef struct {
 bool driver_enter(Call *c, FunctionId f);
 /* The next call of this thread is the work of another function: one of SIMDRIVER_PER_THREAD.  */
 void driver_via(FunctionId f);
-/* Gives the lock back; returns r.  */
+/* Takes the lock for what is no call of the API; driver_give gives it back.  */
+Driver *driver_take(void);
+void driver_give(Driver *d);
+/* Gives the lock back; returns r.  Then ends what the call has left without a reference.  */
 CUresult driver_leave(Call *c, CUresult r);
 /* Waits, without the lock, until driver_wake: the rules were replaced, or a context has gone.  */
 void driver_hang(Driver *d);
@@ -142,6 +147,7 @@ void driver_wake(Driver *d);
 /* What takes longer than it should: sleeps, with the lock.  */
 void driver_delay(uint32_t ms);
 void driver_say(Driver *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void users_end(struct UserObject *u);
 /* Keeps the first error as the driver's message.  */
 void driver_say_error(Driver *d, const Diag *diag);
 /* The end of a call: ROLLER_SIM_LOG hears of what failed.  */

@@ -254,19 +254,35 @@ typedef struct {
     Work *work;
     IndexSet needs;
 } Node;
+/* What a graph keeps of its caller's.  */
+typedef struct UserObject {
+    Object o;
+    Driver *driver;
+    void *pointer;
+    CUhostFn destroy;
+    uint64_t refs;
+    struct UserObject *next;
+} UserObject;
+void user_release(UserObject *u, uint64_t n);
+typedef struct {
+    UserObject *user;
+    uint64_t n;
+} Retained;
 struct GraphBody {
     int refs;
+    Retained *retained;
+    size_t n_retained;
     Node *node;
     size_t n, cap;
     size_t *order;            /* in which they run; NULL: not sorted yet */
 };
 void graph_release(GraphBody *g);
-CUresult graph_new(Driver *d, GraphBody *body, CUgraph *out);
 /* Adds a node and takes over the work; false without memory, and then it does not.  */
 bool graph_add(GraphBody *g, Work *w, const IndexSet *needs);
 
 struct Capture {
-    GraphBody *graph;
+    struct GraphObject *graph;            /* has a handle before the capture ends */
+    CUgraphNode *front;       /* told by the last question */
     Stream *origin;
     int mode;
     pthread_t thread;

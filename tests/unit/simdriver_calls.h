@@ -7,6 +7,9 @@
 
 /* Every function with arguments that are all 0, or as near to that as nothing can be done with.  */
 #define ZERO_CALLS_OF_CLIENTS(X)                                                                   \
+    X(cuUserObjectCreate, (0, 0, 0, 0, 0)) X(cuUserObjectRetain, (0, 0))                           \
+    X(cuUserObjectRelease, (0, 0)) X(cuGraphRetainUserObject, (0, 0, 0, 0))                        \
+    X(cuGraphReleaseUserObject, (0, 0, 0))                                                         \
     X(cuDeviceComputeCapability, (0, 0, 0)) X(cuDeviceGetByPCIBusId, (0, 0))                       \
     X(cuDeviceCanAccessPeer, (0, 0, 0)) X(cuDeviceGetP2PAttribute, (0, 0, 0, 0))                   \
     X(cuDevicePrimaryCtxSetFlags_v2, (99, 0)) X(cuDevicePrimaryCtxReset_v2, (99))                  \

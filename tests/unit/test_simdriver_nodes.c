@@ -192,6 +192,61 @@ static void host_functions(void **state) {
     assert_int_equal(h.status, CUDA_ERROR_LAUNCH_FAILED);
 }
 
+/* What a graph holds on to ends with the last of its forms.  */
+static void user_objects(void **state) {
+    (void)state;
+    CUuserObject object;
+    CUgraph graph;
+    CUgraphExec exec;
+    int ended = 0;
+    OK(cu.cuUserObjectCreate(&object, &ended, count, 1, 1));
+    OK(cu.cuUserObjectRetain(object, 2));
+    OK(cu.cuUserObjectRelease(object, 1));
+    OK(cu.cuGraphCreate(&graph, 0));
+    OK(cu.cuGraphRetainUserObject(graph, object, 1, 0));
+    OK(cu.cuUserObjectRelease(object, 2));
+    OK(cu.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    add_step(graph, affine_of(), NULL, 0, 2, 0);      /* the two forms part */
+    OK(cu.cuGraphDestroy(graph));
+    assert_int_equal(ended, 0);
+    OK(cu.cuGraphExecDestroy(exec));
+    assert_int_equal(ended, 1);
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuUserObjectRelease(object, 1));
+    OK(cu.cuUserObjectCreate(&object, &ended, count, 2, 1));
+    OK(cu.cuGraphCreate(&graph, 0));
+    OK(cu.cuGraphRetainUserObject(graph, object, 2, 1));
+    OK(cu.cuGraphReleaseUserObject(graph, object, 1));
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuGraphReleaseUserObject(graph, object, 2));
+    assert_int_equal(ended, 1);
+    OK(cu.cuGraphReleaseUserObject(graph, object, 1));
+    assert_int_equal(ended, 2);
+    OK(cu.cuGraphDestroy(graph));
+}
+
+/* The graph of a capture has a handle while it grows.  */
+static void captures_tell(void **state) {
+    (void)state;
+    CUstream s = stream(CU_STREAM_NON_BLOCKING);
+    CUgraph graph, told_of;
+    const CUgraphNode *needs;
+    size_t n;
+    int status;
+    uint64_t id;
+    OK(cu.cuStreamGetCaptureInfo_v2(s, &status, &id, &told_of, &needs, &n));
+    assert_int_equal(status, CU_STREAM_CAPTURE_STATUS_NONE);
+    OK(cu.cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+    step(s, 2, 0);
+    step(s, 3, 0);
+    OK(cu.cuStreamGetCaptureInfo_v3(s, &status, &id, &told_of, &needs, NULL, &n));
+    assert_true(status == CU_STREAM_CAPTURE_STATUS_ACTIVE && id && n == 1);
+    CUgraphNode last = needs[0];
+    add_step(told_of, affine_of(), &last, 1, 1, 4);
+    OK(cu.cuStreamEndCapture(s, &graph));
+    assert_ptr_equal(graph, told_of);
+    run(graph);
+    assert_int_equal(value(), 10);
+}
+
 /* ---- links ---- */
 
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -254,9 +309,6 @@ static void links(void **state) {
     cu.message(text, sizeof text);
     assert_non_null(strstr(text, "twice is defined in"));
     OK(cu.cuLinkDestroy(link_state));
-    OK(link(alone, 1, &image, &link_state));
-    assert_true(cu.cuModuleLoadData(&m, image) != CUDA_SUCCESS);
-    OK(cu.cuLinkDestroy(link_state));
     OK(cu.cuLinkCreate_v2(0, NULL, NULL, &link_state));
     FAILS(CUDA_ERROR_INVALID_PTX, cu.cuLinkComplete(link_state, &image, NULL));
     FAILS(CUDA_ERROR_INVALID_IMAGE, cu.cuLinkAddData_v2(link_state, CU_JIT_INPUT_PTX, "nothing", 7,
@@ -264,12 +316,18 @@ static void links(void **state) {
     FAILS(CUDA_ERROR_NOT_SUPPORTED, cu.cuLinkAddData_v2(link_state, CU_JIT_INPUT_OBJECT, caller, 8,
                                                         NULL, 0, NULL, NULL));
     OK(cu.cuLinkDestroy(link_state));
+    /* What nothing defines is a fault where it is called.  */
+    OK(link(alone, 1, &image, &link_state));
+    OK(cu.cuModuleLoadData(&m, image));
+    OK(cu.cuLaunchKernel(simdriver_function(m, "k"), 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    assert_true(cu.cuCtxSynchronize() != CUDA_SUCCESS);
 }
 
 int main(void) {
 #define T(name) cmocka_unit_test_setup(name, steps_fresh)
     const struct CMUnitTest tests[] = {
-        T(node_by_node), T(other_parameters), T(dependencies), T(host_functions), T(links),
+        T(node_by_node), T(other_parameters), T(dependencies), T(host_functions), T(user_objects),
+        T(captures_tell), T(links),
     };
     return cmocka_run_group_tests(tests, simdriver_setup, simdriver_teardown);
 }
