@@ -74,3 +74,18 @@ int elf_registers(const void *bytes, size_t len, const char *kernel) {
     }
     return -1;
 }
+
+/* Section .nv_debug_ptx_txt is the text, with NULs in the place of line ends, and empty lines where
+ * it had comments.  */
+const char *elf_ptx(Arena *a, const void *bytes, size_t len) {
+    const uint8_t *e = bytes, *s = find_section(e, len, ".nv_debug_ptx_txt", "");
+    size_t size = s ? (size_t)little(s + 32, 8) : 0;
+    if (!size) return NULL;
+    char *text = arena_alloc(a, size + 1);
+    memcpy(text, e + little(s + 24, 8), size);
+    for (size_t k = 0; k < size; k++) {
+        if (!text[k]) text[k] = '\n';
+    }
+    text[size] = 0;
+    return text;
+}

@@ -34,7 +34,8 @@ static const char *registered(const Driver *d, const void *cubin, size_t len, ch
     return NULL;
 }
 
-/* The PTX of a cubin: what was registered, or the file SHA256.ptx in $ROLLER_SIM_PTX_DIR.  */
+/* The PTX of a cubin: what was registered, or the file SHA256.ptx in $ROLLER_SIM_PTX_DIR, or what
+ * it carries itself.  */
 static const char *ptx_of_cubin(Driver *d, Arena *a, const void *cubin, size_t len) {
     char sha256[65];
     const char *known = registered(d, cubin, len, sha256);
@@ -49,8 +50,9 @@ static const char *ptx_of_cubin(Driver *d, Arena *a, const void *cubin, size_t l
             return text;
         }
     }
-    driver_say(d, "no PTX for the cubin with SHA-256 %s", sha256);
-    return NULL;
+    const char *carried = elf_ptx(a, cubin, len);
+    if (!carried) driver_say(d, "no PTX for the cubin with SHA-256 %s", sha256);
+    return carried;
 }
 
 /* PTX begins with .version, after comments and blanks.  */

@@ -5,6 +5,9 @@
 
 /* Bytes of an ELF64 image, from its own headers; 0 if `bytes` does not begin one.  */
 size_t elf_size(const void *bytes);
+/* The PTX that an image compiled for a debugger carries (nvcc -lineinfo or -G), on the arena; NULL
+ * if it carries none.  */
+const char *elf_ptx(Arena *a, const void *bytes, size_t len);
 /* Registers of a kernel; -1 if the image does not say.  */
 int elf_registers(const void *bytes, size_t len, const char *kernel);
 /* The PTX of an image: `bytes` itself, or on the arena; NULL with the reason in *why.  */

@@ -94,16 +94,20 @@ static const DiagMessage *first(const Diag *d) {
     return m ? m : &none;
 }
 
-NvrtcOutput simdriver_compile(const char *source, const char *arch) {
+NvrtcOutput simdriver_compile_as(const char *source, const char *arch,
+                                 const NvrtcRequest *request) {
     Diag d = diag_new(arena);
     Nvrtc *nvrtc;
     NvrtcOutput out = {0};
-    NvrtcRequest both = {.ptx = true, .cubin = true};
     if (nvrtc_open(arena, &d, NULL, arch, &nvrtc) != ST_OK ||
-        nvrtc_compile(nvrtc, arena, &d, source, arch, &both, &out) != ST_OK) {
+        nvrtc_compile(nvrtc, arena, &d, source, arch, request, &out) != ST_OK) {
         fail_msg("%s", first(&d)->message);
     }
     return out;
+}
+
+NvrtcOutput simdriver_compile(const char *source, const char *arch) {
+    return simdriver_compile_as(source, arch, &(NvrtcRequest){.ptx = true, .cubin = true});
 }
 
 CUmodule simdriver_module(const char *source, const char *arch) {

@@ -31,6 +31,8 @@ void *simdriver_symbol(const char *name);
 
 /* PTX and cubin of CUDA C++; they live as long as the group.  */
 NvrtcOutput simdriver_compile(const char *source, const char *arch);
+NvrtcOutput simdriver_compile_as(const char *source, const char *arch,
+                                 const NvrtcRequest *request);
 CUmodule simdriver_module(const char *source, const char *arch);
 CUfunction simdriver_function(CUmodule m, const char *name);
 const Device *simdriver_profile(const char *name);

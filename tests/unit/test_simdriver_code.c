@@ -133,6 +133,23 @@ static void cubins(void **state) {
     arena_destroy(a);
 }
 
+/* Compiled with line information it carries its PTX.  */
+static void cubins_with_lines(void **state) {
+    (void)state;
+    static const char text[] = "extern \"C\" __global__ void add(int *p, int plus) {\n"
+                               "    // a comment\n    p[threadIdx.x] += plus;\n}\n";
+    NvrtcRequest lines = {.cubin = true, .line_info = true};
+    CUmodule m;
+    CUdeviceptr at = simdriver_alloc(4);
+    int plus = 5, v;
+    void *params[] = {&at, &plus};
+    OK(cu.cuMemsetD32_v2(at, 2, 1));
+    OK(cu.cuModuleLoadData(&m, simdriver_compile_as(text, "sm_90", &lines).cubin));
+    OK(cu.cuLaunchKernel(simdriver_function(m, "add"), 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    OK(cu.cuMemcpyDtoH_v2(&v, at, 4));
+    assert_int_equal(v, 7);
+}
+
 static void images_are_refused(void **state) {
     (void)state;
     CUmodule m;
@@ -154,7 +171,8 @@ static void images_are_refused(void **state) {
 int main(void) {
 #define T(name) cmocka_unit_test_setup(name, fresh)
     const struct CMUnitTest tests[] = {
-        T(globals), T(libraries), T(cubins), T(images_are_refused),
+        T(globals), T(libraries), T(cubins), T(cubins_with_lines),
+        T(images_are_refused),
     };
     return cmocka_run_group_tests(tests, simdriver_setup, simdriver_teardown);
 }
