@@ -129,6 +129,7 @@ static CUresult begin(Call *c, Stream *s, int mode) {
         free(k);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
+    g->captured = true;
     *k = (Capture){.graph = g, .origin = s, .mode = mode, .thread = pthread_self()};
     s->capture = k;
     return CUDA_SUCCESS;
@@ -166,6 +167,7 @@ static CUresult end(Driver *d, Capture *k, CUgraph *graph) {
     free(reached);
     if (r != CUDA_SUCCESS) return r;
     *graph = HANDLE(CUgraph, k->graph);
+    k->graph->captured = false;
     k->graph = NULL;
     return CUDA_SUCCESS;
 }

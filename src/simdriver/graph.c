@@ -198,6 +198,7 @@ CUresult cuGraphDestroy(CUgraph graph) {
     if (!driver_enter(&c, FN_cuGraphDestroy)) return c.result;
     GraphObject *g = GET(&c, GraphObject, graph, KIND_GRAPH);
     if (!g) return driver_leave(&c, CUDA_ERROR_INVALID_HANDLE);
+    if (g->captured) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
     graph_free(c.driver, g);
     return driver_leave(&c, CUDA_SUCCESS);
 }

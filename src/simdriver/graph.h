@@ -11,6 +11,7 @@ typedef struct NodeObject NodeObject;
 typedef struct GraphObject {
     Object o;
     GraphBody *body;
+    bool captured;            /* a capture adds to it: it cannot be destroyed */
     NodeObject **node;        /* handles of nodes, as far as they were asked for; `room` of them */
     size_t room;
 } GraphObject;

@@ -241,6 +241,7 @@ static void captures_tell(void **state) {
     assert_true(status == CU_STREAM_CAPTURE_STATUS_ACTIVE && id && n == 1);
     CUgraphNode last = needs[0];
     add_step(told_of, affine_of(), &last, 1, 1, 4);
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuGraphDestroy(told_of));
     OK(cu.cuStreamEndCapture(s, &graph));
     assert_ptr_equal(graph, told_of);
     run(graph);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -23,7 +24,10 @@ typedef struct {
     CUdeviceptr p;
     void *host;
     CUgraph graph;
-    CUgraphExec exec;
+    CUgraphExec exec, changed;
+    CUgraph nodes;
+    CUlinkState link;
+    CUuserObject user;
 } Parts;
 
 static CUresult make(Parts *x) {
@@ -60,12 +64,48 @@ static CUresult capture(Parts *x) {
     return r ? r : ended;
 }
 
+static void nothing(void *user) { (void)user; }
+
+/* A graph of nodes, of which one gets other parameters, that holds on to something.  */
+static CUresult make_nodes(Parts *x) {
+    int by = 1, plus = 0;
+    void *params[] = {&x->p, &by, &plus};
+    CUDA_KERNEL_NODE_PARAMS p = {x->f, 1, 1, 1, N, 1, 1, 0, params, NULL, NULL, NULL};
+    CUDA_HOST_NODE_PARAMS host = {nothing, NULL};
+    CUgraphNode kernel, last;
+    size_t n = 1;
+    CUresult r = cu.cuGraphCreate(&x->nodes, 0);
+    if (!r) r = cu.cuUserObjectCreate(&x->user, NULL, nothing, 1, 1);
+    if (!r) r = cu.cuGraphRetainUserObject(x->nodes, x->user, 1, 0);
+    if (!r) r = cu.cuGraphAddKernelNode_v2(&kernel, x->nodes, NULL, 0, &p);
+    if (!r) r = cu.cuGraphAddHostNode(&last, x->nodes, &kernel, 1, &host);
+    if (!r) r = cu.cuGraphInstantiateWithFlags(&x->changed, x->nodes, 0);
+    if (!r) r = cu.cuGraphExecKernelNodeSetParams_v2(x->changed, kernel, &p);
+    if (!r) r = cu.cuGraphGetNodes(x->nodes, &last, &n);
+    return r ? r : cu.cuGraphLaunch(x->changed, x->other);
+}
+
+/* Memory in the order of a stream, memory of the host, a link.  */
+static CUresult make_memory(Parts *x) {
+    CUdeviceptr at;
+    void *host, *image;
+    CUresult r = cu.cuMemAllocAsync(&at, 64, x->other);
+    if (!r) r = cu.cuMemFreeAsync(at, x->other);
+    if (!r) r = cu.cuMemHostAlloc(&host, 64, 2);
+    if (!r) r = cu.cuLinkCreate_v2(0, NULL, NULL, &x->link);
+    if (!r) r = cu.cuLinkAddData_v2(x->link, CU_JIT_INPUT_PTX, (void *)(uintptr_t)ptx,
+                                    strlen(ptx) + 1, NULL, 0, NULL, NULL);
+    return r ? r : cu.cuLinkComplete(x->link, &image, NULL);
+}
+
 static CUresult use(Parts *x, int *got) {
     int pageable = 1;
     CUresult r = cu.cuMemsetD32_v2(x->p, 0, N);
     if (!r) r = cu.cuMemcpyHtoDAsync_v2(x->p + 4, &pageable, 4, x->other);
     if (!r) r = cu.cuStreamSynchronize(x->other);
     if (!r) r = capture(x);
+    if (!r) r = make_nodes(x);
+    if (!r) r = make_memory(x);
     if (!r) r = cu.cuGraphInstantiateWithFlags(&x->exec, x->graph, 0);
     if (!r) r = cu.cuGraphLaunch(x->exec, x->other);
     CUfunction empty_kernel = (CUfunction)(void *)x->kernel;
@@ -75,6 +115,10 @@ static CUresult use(Parts *x, int *got) {
 }
 
 static void drop(Parts *x) {
+    if (x->link) OK(cu.cuLinkDestroy(x->link));
+    if (x->changed) OK(cu.cuGraphExecDestroy(x->changed));
+    if (x->nodes) OK(cu.cuGraphDestroy(x->nodes));
+    if (x->user) OK(cu.cuUserObjectRelease(x->user, 1));
     if (x->exec) OK(cu.cuGraphExecDestroy(x->exec));
     if (x->graph) OK(cu.cuGraphDestroy(x->graph));
     if (x->ctx) OK(cu.cuCtxDestroy_v2(x->ctx));
