@@ -71,4 +71,4 @@ try 'and a script that runs programs on it' "$simdriver/run" sh -c 'test -n "$LD
 try 'and is not where a loader finds it' test ! -e "$lib/libcuda.so.1" -a ! -e "$lib/libcuda.so"
 try 'it finds the profiles beside it' env -C "$dir" HOME="$dir" XDG_DATA_HOME= ROLLER_PROFILE_PATH= \
     ROLLER_LIBCUDA="$simdriver/libcuda.so.1" ROLLER_SIM_PROFILE=t4 \
-    "$dir/root/usr/local/bin/roller-profile" --list
+    "$dir/moved/bin/roller-profile" --list
