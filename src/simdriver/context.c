@@ -184,13 +184,37 @@ CUresult cuCtxCreate_v3(CUcontext *ctx, void *params, int n, unsigned flags, CUd
     return driver_leave(&c, create(&c, ctx, flags, dev));
 }
 
+static CUresult destroy(Call *c, CUcontext ctx) {
+    Context *own = GET(c, Context, ctx, KIND_CONTEXT);
+    if (!own || own->gpu->primary == own) return CUDA_ERROR_INVALID_CONTEXT;
+    drop_context(c->driver, own);
+    if (context_current() == ctx) pop(NULL);
+    return CUDA_SUCCESS;
+}
+
 CUresult cuCtxDestroy_v2(CUcontext ctx) {
     Call c;
     if (!driver_enter(&c, FN_cuCtxDestroy_v2)) return c.result;
+    return driver_leave(&c, destroy(&c, ctx));
+}
+
+CUresult cuCtxAttach(CUcontext *ctx, unsigned flags) {
+    Call c;
+    if (!driver_enter(&c, FN_cuCtxAttach)) return c.result;
+    if (!ctx || flags) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
+    c.ctx->attached++;
+    *ctx = HANDLE(CUcontext, c.ctx);
+    return driver_leave(&c, CUDA_SUCCESS);
+}
+
+/* The last one to detach ends the context.  */
+CUresult cuCtxDetach(CUcontext ctx) {
+    Call c;
+    if (!driver_enter(&c, FN_cuCtxDetach)) return c.result;
     Context *own = GET(&c, Context, ctx, KIND_CONTEXT);
-    if (!own || own->gpu->primary == own) return driver_leave(&c, CUDA_ERROR_INVALID_CONTEXT);
-    drop_context(c.driver, own);
-    if (context_current() == ctx) pop(NULL);
+    if (!own || context_current() != ctx) return driver_leave(&c, CUDA_ERROR_INVALID_CONTEXT);
+    if (own->attached == 0) return driver_leave(&c, destroy(&c, ctx));
+    own->attached--;
     return driver_leave(&c, CUDA_SUCCESS);
 }
 

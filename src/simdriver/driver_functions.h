@@ -56,6 +56,8 @@
     X(cuDeviceSetMemPool, cuDeviceSetMemPool, 11020, INIT, (CUdevice dev, CUmemoryPool pool))
 
 #define SIMDRIVER_CONTEXT_FUNCTIONS(X)                                                             \
+    X(cuCtxAttach, cuCtxAttach, 2000, CONTEXT, (CUcontext *ctx, unsigned flags))                   \
+    X(cuCtxDetach, cuCtxDetach, 2000, INIT, (CUcontext ctx))                                       \
     X(cuCtxCreate, cuCtxCreate_v2, 3020, INIT, (CUcontext *ctx, unsigned flags, CUdevice dev))     \
     X(cuCtxCreate, cuCtxCreate_v4, 12050, INIT,                                                    \
       (CUcontext *ctx, void *params, unsigned flags, CUdevice dev))                                \

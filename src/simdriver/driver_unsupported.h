@@ -25,8 +25,8 @@
     X(cuCoredumpGetAttributeGlobal, cuCoredumpGetAttributeGlobal, 12010)                           \
     X(cuCoredumpSetAttribute, cuCoredumpSetAttribute, 12010)                                       \
     X(cuCoredumpSetAttributeGlobal, cuCoredumpSetAttributeGlobal, 12010)                           \
-    X(cuCtxAttach, cuCtxAttach, 2000) X(cuCtxCreate, cuCtxCreate, 2000)                            \
-    X(cuCtxDestroy, cuCtxDestroy, 2000) X(cuCtxDetach, cuCtxDetach, 2000)                          \
+    X(cuCtxCreate, cuCtxCreate, 2000)                                                              \
+    X(cuCtxDestroy, cuCtxDestroy, 2000)                                                            \
     X(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, 4000)                                        \
     X(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, 4000)                                          \
     X(cuCtxFromGreenCtx, cuCtxFromGreenCtx, 12040)                                                 \
@@ -73,8 +73,7 @@
     X(cuExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuffer, 10000)                     \
     X(cuExternalMemoryGetMappedMipmappedArray, cuExternalMemoryGetMappedMipmappedArray, 10000)     \
     X(cuFlushGPUDirectRDMAWrites, cuFlushGPUDirectRDMAWrites, 11030)                               \
-    X(cuFuncSetBlockShape, cuFuncSetBlockShape, 2000)                                              \
-    X(cuFuncSetSharedSize, cuFuncSetSharedSize, 2000) X(cuGLCtxCreate, cuGLCtxCreate, 2000)        \
+    X(cuGLCtxCreate, cuGLCtxCreate, 2000)                                                          \
     X(cuGLGetDevices, cuGLGetDevices, 4010) X(cuGLInit, cuGLInit, 2000)                            \
     X(cuGLMapBufferObject, cuGLMapBufferObject, 2000)                                              \
     X(cuGLMapBufferObjectAsync, cuGLMapBufferObjectAsync, 2030)                                    \

@@ -128,6 +128,10 @@
     X(cuGraphUpload, cuGraphUpload, 11010, CONTEXT, (CUgraphExec exec, CUstream stream))
 
 #define SIMDRIVER_CODE_FUNCTIONS(X)                                                                \
+    X(cuFuncSetBlockShape, cuFuncSetBlockShape, 2000, CONTEXT,                                     \
+      (CUfunction function, int x, int y, int z))                                                  \
+    X(cuFuncSetSharedSize, cuFuncSetSharedSize, 2000, CONTEXT,                                     \
+      (CUfunction function, unsigned bytes))                                                       \
     X(cuModuleLoadData, cuModuleLoadData, 2000, CONTEXT, (CUmodule *module, const void *image))    \
     X(cuModuleLoadDataEx, cuModuleLoadDataEx, 2010, CONTEXT,                                       \
       (CUmodule *module, const void *image, unsigned n, int *options, void **values))              \

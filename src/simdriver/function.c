@@ -252,3 +252,22 @@ CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, s
     if (r != CUDA_SUCCESS) return driver_leave(&c, r);
     return driver_leave(&c, code_param(f->module->image, f->name, index, offset, size));
 }
+
+/* ---- what cuLaunch would take, and nothing else: launches say all of it themselves ---- */
+
+CUresult cuFuncSetBlockShape(CUfunction function, int x, int y, int z) {
+    Call c;
+    Function *f;
+    if (!driver_enter(&c, FN_cuFuncSetBlockShape)) return c.result;
+    CUresult r = function_get(&c, function, &f);
+    if (r == CUDA_SUCCESS && (x < 1 || y < 1 || z < 1)) r = CUDA_ERROR_INVALID_VALUE;
+    return driver_leave(&c, r);
+}
+
+CUresult cuFuncSetSharedSize(CUfunction function, unsigned bytes) {
+    Call c;
+    Function *f;
+    (void)bytes;
+    if (!driver_enter(&c, FN_cuFuncSetSharedSize)) return c.result;
+    return driver_leave(&c, function_get(&c, function, &f));
+}

@@ -226,6 +226,7 @@ struct Context {
     Stream *legacy, *per_thread;
     Memory *memory;
     unsigned flags;
+    uint64_t attached;        /* times, beside its creation */
     size_t limit[CU_LIMIT_COUNT];
     int cache_config;
 };

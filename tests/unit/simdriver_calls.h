@@ -7,6 +7,8 @@
 
 /* Every function with arguments that are all 0, or as near to that as nothing can be done with.  */
 #define ZERO_CALLS_OF_CLIENTS(X)                                                                   \
+    X(cuCtxAttach, (0, 0)) X(cuCtxDetach, (0)) X(cuFuncSetBlockShape, (0, 0, 0, 0))                \
+    X(cuFuncSetSharedSize, (0, 0))                                                                 \
     X(cuUserObjectCreate, (0, 0, 0, 0, 0)) X(cuUserObjectRetain, (0, 0))                           \
     X(cuUserObjectRelease, (0, 0)) X(cuGraphRetainUserObject, (0, 0, 0, 0))                        \
     X(cuGraphReleaseUserObject, (0, 0, 0))                                                         \

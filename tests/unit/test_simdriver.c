@@ -179,7 +179,12 @@ static void contexts(void **state) {
     FAILS(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxDestroy_v2(other));
     FAILS(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxDestroy_v2(simdriver_context()));
     OK(cu.cuCtxPopCurrent_v2(NULL));
-    OK(cu.cuCtxDestroy_v2(own));
+    OK(cu.cuCtxAttach(&now, 0));
+    assert_ptr_equal(now, own);
+    OK(cu.cuCtxDetach(own));
+    OK(cu.cuCtxSynchronize());
+    OK(cu.cuCtxDetach(own));
+    FAILS(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxDestroy_v2(own));
     OK(cu.cuDevicePrimaryCtxGetState(0, &flags, &active));
     assert_int_equal(active, 1);
     OK(cu.cuDevicePrimaryCtxGetState(1, &flags, &active));
