@@ -4,11 +4,13 @@
 #define ROLLER_DRIVER_SIZE_POINTS_H
 #include "rprogram/plan.h"
 
-/* First the sizes that programs are planned for, ascending along each, the largest at the end; then
- * one below each that no tile divides.  */
+/* First the sizes that programs are planned for and taken up to, none before one that is nowhere
+ * larger, the largest at the end; then one below each that no tile divides; then, of several sizes,
+ * any between that are spread evenly over their orders of magnitude.  Programs are planned for the
+ * last `n_tried` of these, too, to be taken up to others.  */
 typedef struct {
     int64_t **value;          /* per point, per size of the op */
-    int n_planned, n;         /* 0: there would be too many */
+    int n_planned, n_tried, n;
 } SizePoints;
 void size_points_find(Arena *a, const Te *te, SizePoints *out);
 /* Sizes that hardly differ from the smallest ones for any tile.  */
@@ -18,6 +20,7 @@ bool size_points_tiny(const Te *te, const int64_t *value);
  * comes after it; the last one is for all sizes.  */
 typedef struct {
     const double *us;         /* per point; < 0: it is not taken there */
+    int what;                 /* that is taken: other options may take the same up to other sizes */
     bool chosen;
 } SizeOption;
 typedef struct {
@@ -25,8 +28,10 @@ typedef struct {
     int n;
     const double *best;       /* us per point, of the best there is */
     const bool *counts;       /* per point; NULL: all do */
+    int *taken;               /* room for one per point */
     int n_point;
-    double least_gain;        /* of the mean loss, for one more; beyond 5 % losses count 4 times */
+    double least_gain;        /* of the mean loss, for one more that nothing else takes; beyond 5 %
+                               * losses count 4 times */
 } SizeChoice;
 /* Chooses the last option and as many more, `most` in all, as bring every point within 5 % of the
  * best, as long as each gains enough; returns how many.  */

@@ -14,14 +14,29 @@ static bool is_planned_apart(const Te *te, const KernelGroup *g) {
     return varies;
 }
 
+/* Is the point below one that a program is right up to?  */
+static bool is_below(const SizedSet *s, const SizePoints *at, const SizedProgram *x, int point) {
+    for (int u = 0; u < at->n_planned; u++) {
+        if (x->right[u] && rplan_allows(s->set->normal, at->value[u], at->value[point]))
+            return true;
+    }
+    return x->right[point];
+}
+
+/* A program is right up to the sizes it was planned at, and to others where a check says so.  */
 static void price(Arena *a, const SizedSet *s, int g, const SizePoints *at, SizedProgram *x) {
     const PlanSet *set = s->set;
+    const Problem *p = s->group[g].problem;
+    const RProg *prog = &x->plans.ranked->prog;
     x->us = ARENA_ARRAY(a, double, at->n);
+    x->right = ARENA_ARRAY(a, bool, at->n);
+    for (int i = 0; i < at->n; i++)
+        x->right[i] = rplan_allows(set->normal, x->plans.upto, at->value[i]) ||
+                      !rprog_check(&p[i], set->dev, prog);
     for (int i = 0; i < at->n; i++) {
         Estimate e;
-        x->us[i] = -1;
-        if (!rplan_allows(set->normal, x->plans.upto, at->value[i])) continue;
-        mp_estimate(&s->group[g].problem[i], &x->plans.ranked->prog, set->dev, &e);
+        if (!is_below(s, at, x, i)) continue;
+        mp_estimate(&p[i], prog, set->dev, &e);
         x->us[i] = e.us;
     }
 }
@@ -53,8 +68,8 @@ static void add_up(const SizedSet *s, const SizePoints *at) {
             const SizedGroup *x = &s->group[g];
             double best = x->program[x->n - 1].us[i];
             for (int k = 0; k < x->n; k++) {
-                double us = x->program[k].us[i];
-                if (us >= 0 && us < best) best = us;
+                const SizedProgram *p = &x->program[k];
+                if (p->right[i] && p->us[i] < best) best = p->us[i];
             }
             s->us[i] += best;
         }
@@ -68,7 +83,7 @@ void size_sets_open(Arena *a, PlanSet *set, const SizePoints *at, SizedSet *out)
         const GroupPlans *all = &set->plans[g];
         x->apart = is_planned_apart(set->normal, &set->group[g]);
         x->problem = ARENA_ARRAY(a, Problem, at->n);
-        x->program = ARENA_ARRAY(a, SizedProgram, at->n_planned + 1);
+        x->program = ARENA_ARRAY(a, SizedProgram, at->n + 1);
         for (int i = 0; i < at->n; i++)
             rtile_resize(a, &all->problem, te_sized(a, set->normal, at->value[i]),
                          set->options.align, &x->problem[i]);
@@ -90,6 +105,7 @@ void size_sets_fill(Arena *a, const SizePoints *at, SizedSet *x) {
         for (int i = 1; i + 1 < at->n_planned; i++) {
             if (!size_points_tiny(x->set->normal, at->value[i])) plan_at(a, x, g, at, i);
         }
+        for (int i = at->n - at->n_tried; i < at->n; i++) plan_at(a, x, g, at, i);
         group->program[group->n++] = last;
     }
     add_up(x, at);
@@ -125,8 +141,9 @@ typedef struct {
     const SizedSet *set;
     const SizePoints *at;
     int group;
-    SizeChoice c;             /* of the programs below */
+    SizeChoice c;             /* of the programs below, each up to the sizes of a point */
     const SizedProgram *const *program;
+    const int *upto;
     const bool *counts;
 } Choice;
 
@@ -145,7 +162,7 @@ static void explain(const Choice *x, int n, double mean_of_one, double worst_of_
         const GroupPlans *p = &x->program[k]->plans;
         if (!x->c.option[k].chosen) continue;
         buf_puts(b, "  ");
-        if (k + 1 < x->c.n) size_sets_print(te, p->upto, "<= ", b);
+        if (k + 1 < x->c.n) size_sets_print(te, x->at->value[x->upto[k]], "<= ", b);
         else buf_puts(b, "else");
         buf_puts(b, ": ");
         mp_summary(&p->problem, s->set->dev, &p->ranked->prog, b);
@@ -163,35 +180,85 @@ static void explain(const Choice *x, int n, double mean_of_one, double worst_of_
 
 /* ---- the choice ---- */
 
-/* The programs of a group that may be taken up to a point's sizes, the one planned at it last.  */
+/* What a program takes where it is taken up to a point's sizes.  */
+static const double *within(Arena *a, const Choice *x, const SizedProgram *p, int upto) {
+    const Te *te = x->set->set->normal;
+    double *us = ARENA_ARRAY(a, double, x->at->n);
+    for (int i = 0; i < x->at->n; i++)
+        us[i] = rplan_allows(te, x->at->value[upto], x->at->value[i]) ? p->us[i] : -1;
+    return us;
+}
+
+/* The first program of the group that is the same one.  */
+static int same_as(const SizedGroup *g, const SizedProgram *p) {
+    const RProg *prog = &p->plans.ranked->prog;
+    int k = 0;
+    while (memcmp(&g->program[k].plans.ranked->prog, prog, sizeof *prog) != 0) k++;
+    return k;
+}
+
+/* The programs of a group, each up to every point that it is right for within the sizes of `point`,
+ * and the one planned at that last.  */
 static void options_of(Arena *a, const SizedGroup *g, int point, Choice *x) {
     const Te *te = x->set->set->normal;
-    const SizedProgram **program = ARENA_ARRAY(a, const SizedProgram *, g->n);
-    SizeOption *option = ARENA_ARRAY(a, SizeOption, g->n);
-    int last = g->apart ? planned_at(g, point) : g->n - 1, n = 0;
-    for (int k = 0; k <= last; k++) {
-        const SizedProgram *p = &g->program[k];
-        if (k < last && !rplan_allows(te, x->at->value[point], p->plans.upto)) continue;
-        option[n] = (SizeOption){.us = p->us};
-        program[n++] = p;
+    int room = g->apart ? g->n * point + 1 : 1, n = 0;
+    const SizedProgram **program = ARENA_ARRAY(a, const SizedProgram *, room);
+    SizeOption *option = ARENA_ARRAY(a, SizeOption, room);
+    int *upto = ARENA_ARRAY(a, int, room);
+    for (int u = 0; u < point && g->apart; u++) {
+        if (!rplan_allows(te, x->at->value[point], x->at->value[u])) continue;
+        for (int k = 0; k < g->n; k++) {
+            const SizedProgram *p = &g->program[k];
+            if (!p->right[u]) continue;
+            option[n] = (SizeOption){.us = within(a, x, p, u), .what = same_as(g, p)};
+            upto[n] = u;
+            program[n++] = p;
+        }
     }
+    const SizedProgram *last = &g->program[g->apart ? planned_at(g, point) : g->n - 1];
+    option[n] = (SizeOption){.us = last->us, .what = same_as(g, last)};
+    upto[n] = point;
+    program[n++] = last;
     double *best = ARENA_ARRAY(a, double, x->at->n);
     for (int i = 0; i < x->at->n; i++) {
-        best[i] = program[n - 1]->us[i];
-        for (int k = 0; k < n; k++) {
-            if (program[k]->us[i] >= 0 && program[k]->us[i] < best[i]) best[i] = program[k]->us[i];
+        best[i] = last->us[i];
+        for (int k = 0; k < g->n; k++) {
+            const SizedProgram *p = &g->program[k];
+            if (p->right[i] && p->us[i] < best[i]) best[i] = p->us[i];
         }
     }
     x->program = program;
+    x->upto = upto;
     x->c = (SizeChoice){.option = option, .n = n, .best = best, .counts = x->counts,
-                        .n_point = x->at->n, .least_gain = least_gain};
+                        .taken = ARENA_ARRAY(a, int, x->at->n), .n_point = x->at->n,
+                        .least_gain = least_gain};
+}
+
+/* A program to be taken up to a point's sizes, and of those that may take its place the ones that
+ * are right there.  */
+static GroupPlans taken_up_to(Arena *a, const Choice *x, const SizedProgram *program, int upto) {
+    const PlanSet *set = x->set->set;
+    GroupPlans p = program->plans;
+    const Ranked *all = p.ranked;
+    int n = p.n;
+    p.upto = x->at->value[upto];
+    p.problem = x->set->group[x->group].problem[upto];
+    p.ranked = ARENA_ARRAY(a, Ranked, n);
+    p.n = 0;
+    for (int i = 0; i < n; i++) {
+        bool right = rplan_allows(set->normal, program->plans.upto, p.upto) ||
+                     !rprog_check(&p.problem, set->dev, &all[i].prog);
+        if (right) p.ranked[p.n++] = all[i];
+    }
+    return p;
 }
 
 static void add_programs(Arena *a, const Choice *x, int n, PlanSet *out) {
     GroupPlans *all = ARENA_ARRAY(a, GroupPlans, out->n_program + n);
     memcpy(all, out->plans, (size_t)out->n_program * sizeof *all);
     for (int k = 0; k + 1 < x->c.n; k++) {
-        if (x->c.option[k].chosen) all[out->n_program++] = x->program[k]->plans;
+        if (x->c.option[k].chosen)
+            all[out->n_program++] = taken_up_to(a, x, x->program[k], x->upto[k]);
     }
     out->plans = all;
 }

@@ -1,8 +1,8 @@
 /* Several programs for an op with run-time sizes.
  *
  * The program planned at the largest sizes is right at all of them.  Where it loses at some, by
- * prediction, the group gets more programs, each planned at smaller sizes and taken up to those:
- * as few as keep every size that was tried within 5 % of the best program known for it.  */
+ * prediction, the group gets more programs, each taken up to smaller sizes that it is right for: as
+ * few as keep every size that was tried within 5 % of the best program known for it.  */
 #ifndef ROLLER_DRIVER_SIZE_SETS_H
 #define ROLLER_DRIVER_SIZE_SETS_H
 #include "driver/compile.h"
@@ -11,7 +11,8 @@
 typedef struct {
     GroupPlans plans;
     int point;                /* that it was planned at */
-    double *us;               /* per point; < 0: it is not taken there */
+    bool *right;              /* per point: up to its sizes */
+    double *us;               /* per point where it is right, or that is below such a one */
 } SizedProgram;
 
 /* What is known of a group: programs in order of the points they were planned at, the last one at

@@ -1,7 +1,7 @@
 #include "driver/size_splits.h"
 #include "driver/size_sets.h"
 
-enum { NEAR = 50, SPLITS_MAX = RPLAN_SET / 2 };
+enum { NEAR = 50, SPLITS_MAX = RPLAN_SET / 3 };
 static const double least_gain = 0.02;
 
 typedef struct {
@@ -63,17 +63,20 @@ static void make_options(Splits *x, int whole) {
             }
             x->of[x->n_option] = s;
             x->point[x->n_option] = i;
-            x->option[x->n_option++].us = us;
+            x->option[x->n_option] = (SizeOption){.us = us, .what = x->n_option};
+            x->n_option++;
         }
     }
     x->of[x->n_option] = whole;
     x->point[x->n_option] = x->at.n_planned - 1;
-    x->option[x->n_option++].us = x->split[whole].us;
+    x->option[x->n_option] = (SizeOption){.us = x->split[whole].us, .what = x->n_option};
+    x->n_option++;
 }
 
 static SizeChoice choice_of(const Splits *x) {
     return (SizeChoice){.option = x->option, .n = x->n_option, .best = x->best,
-                        .n_point = x->at.n, .least_gain = least_gain};
+                        .taken = ARENA_ARRAY(x->arena, int, x->at.n), .n_point = x->at.n,
+                        .least_gain = least_gain};
 }
 
 static void find_best(Splits *x) {

@@ -3,7 +3,7 @@
 #define ROLLER_RPROGRAM_PLAN_H
 #include "rprogram/rprog.h"
 
-enum { RPLAN_SET = 8 };       /* programs at most that compute one thing, of all splits */
+enum { RPLAN_SET = 12 };      /* programs at most that compute one thing, of all splits */
 
 /* A plan: one RProg per kernel group of an op, right at all sizes.  With run-time sizes there may
  * be more programs of a group behind those of all groups, each with the sizes up to which it is

@@ -3,7 +3,10 @@
 #include "driver/check.h"
 #include "driver/compile.h"
 #include "driver/sample.h"
+#include "base/hash.h"
+#include "effort.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -187,6 +190,80 @@ static void test_losses_are_small(void **state) {
             mp_estimate(&p, &set.plans[i].ranked->prog, dev, &other);
             assert_true(mine.us <= 1.05 * other.us + 1e-9);
         }
+    }
+}
+
+/* ---- sizes that nobody planned for ---- */
+
+static int64_t *random_sizes(Rng *rng) {
+    int64_t *v = ARENA_ARRAY(arena, int64_t, set.te->n_size + 1);
+    for (int i = 0; i < set.te->n_size; i++) {
+        const TeExtent *e = &set.te->size[i].extent;
+        double lo = log((double)e->min + 1), hi = log((double)e->value + 2);
+        double x = lo + (hi - lo) * rng_below(rng, 1 << 20) / (1 << 20);
+        v[i] = (int64_t)exp(x) - 1;
+        v[i] = v[i] < e->min ? e->min : v[i] > e->value ? e->value : v[i];
+    }
+    return v;
+}
+
+typedef struct {
+    double mean, worst;
+} Loss;
+
+static void add_loss(Loss *x, double us, double best, int tries) {
+    double loss = us > best ? us / best - 1 : 0;
+    x->mean += loss / tries;
+    if (loss > x->worst) x->worst = loss;
+}
+
+/* Of the only kernel, by prediction: what is taken, and the program for all sizes alone, against
+ * the best that is planned for just the sizes at hand.  */
+static void losses(int tries, Loss *mine, Loss *one) {
+    RPlanOptions o = {.align = 16, .workspace_limit = -1};
+    Rng rng = {7};
+    *mine = *one = (Loss){0};
+    assert_int_equal(set.n_group, 1);
+    assert_null(set.other);
+    for (int i = 0; i < tries; i++) {
+        const int64_t *size = random_sizes(&rng);
+        RProgSet all;
+        Ranked *best;
+        Problem p;
+        Estimate e;
+        int n, taken = 1;
+        rtile_resize(arena, &set.plans[0].problem, te_sized(arena, set.normal, size), 16, &p);
+        must(rprog_candidates(arena, &diag, &p, dev, &o, &all));
+        must(mp_rank(arena, &diag, &p, dev, &all, 1, &best, &n));
+        while (taken < set.n_program && !rplan_allows(set.normal, set.plans[taken].upto, size))
+            taken++;
+        mp_estimate(&p, &set.plans[taken % set.n_program].ranked->prog, dev, &e);
+        add_loss(mine, e.us, best->estimate.us, tries);
+        mp_estimate(&p, &set.plans[0].ranked->prog, dev, &e);
+        add_loss(one, e.us, best->estimate.us, tries);
+    }
+}
+
+/* Sizes that nobody planned for, with as many sizes as there may be: against a plan for just these,
+ * which fits its tiles to them, what is taken loses far less than one program for all.  */
+static void test_sizes_between(void **state) {
+    (void)state;
+    static const char body[] =
+        "op f(X: f16[A,B,C,D,E], Y: f16[F,E]) -> Z: f16[A,B,C,D,F]"
+        " { Z[a,b,c,d,f] += X[a,b,c,d,e] * Y[f,e]; }";
+    static const char *const sizes[] = {
+        "param A = 8, B = 8, C = 8, D = 1..64, E = 1..512, F = 1..512; ",
+        "param A = 1..64, B = 1..64, C = 1..64, D = 1..64, E = 1..512, F = 1..512; ",
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        Loss mine, one;
+        plan(arena_printf(arena, "%s%s", sizes[i], body));
+        losses(effort_long() ? 100 : 12, &mine, &one);
+        print_message("# %d programs lose %.0f %%, at most %.0f %%; one %.0f %%, %.0f %%\n",
+                      set.n_program, mine.mean * 100, mine.worst * 100, one.mean * 100,
+                      one.worst * 100);
+        assert_true(set.n_program > 4 && set.n_program <= RPLAN_SET);
+        assert_true(mine.mean < 0.6 * one.mean && mine.worst <= one.worst);
     }
 }
 
@@ -477,6 +554,7 @@ static void test_wrong_texts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_few_as_needed), cmocka_unit_test(test_losses_are_small),
+        cmocka_unit_test(test_sizes_between),
         cmocka_unit_test(test_one_program_where_it_is_near),
         cmocka_unit_test(test_equal_kernels_are_emitted_once),
         cmocka_unit_test(test_some_are_emitted),
