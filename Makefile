@@ -5,6 +5,7 @@
 #   make test            set up this machine, build, run every test (test-long: the slow ones too)
 #   make unit            unit tests only;  TEST=test_base_* picks some
 #   make asan            unit tests under AddressSanitizer and UBSan, in $(BUILD)-asan
+#   make tsan            what has threads under ThreadSanitizer, in $(BUILD)-tsan
 #   make fuzz            libFuzzer targets, FUZZ_SECONDS each, in $(BUILD)-fuzz (needs clang)
 #   make golden          compare plans and sources of tests/cases (UPDATE=1 rewrites them)
 #   make replay BASE=REV compare plans and sources of all cases with those of another commit
@@ -57,8 +58,8 @@ products := $(modules:%=$(BUILD)/lib%.a) $(if $(MODULES),,$(BUILD)/libroller.a \
 simdriver := $(if $(filter sim,$(modules)),$(BUILD)/simdriver/libcuda.so.1)
 products += $(simdriver)
 
-.PHONY: all run test test-long unit asan fuzz fuzzers golden replay bench gpu-kit foreign lint wc \
-        setup nvrtc12 install clean
+.PHONY: all run test test-long unit asan tsan fuzz fuzzers golden replay bench gpu-kit foreign lint \
+        wc setup nvrtc12 install clean
 .DELETE_ON_ERROR:
 
 all: $(products)
@@ -180,6 +181,11 @@ asan: setup
 	@+$(submake) BUILD=$(BUILD)-asan unit CFLAGS="-O1 -g -fno-omit-frame-pointer \
 	    -fsanitize=address,undefined -fno-sanitize-recover=all"
 
+threaded := test_threads test_base_pool test_workers test_simdriver_thread
+tsan: setup
+	@+TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.supp" $(submake) BUILD=$(BUILD)-tsan unit \
+	    TEST="$(threaded)" CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=thread"
+
 fuzz_links := $(call links,tests/fuzz)
 fuzz_targets := $(basename $(subst :,.,$(fuzz_links)))
 define fuzz_rule
@@ -262,6 +268,6 @@ run: setup
 install: all
 	packaging/install "$(BUILD)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" "$(VERSION)"
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

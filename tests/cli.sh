@@ -40,7 +40,7 @@ run 0 'source on standard output' -o - mm.te && {
     try 'and nothing else' sh -c '! grep -q predicted out'
     has err 'predicted' 'the report goes to standard error'
 }
-timeout 60 "$gen" --dry-run --dump=te - <mm.te >out 2>err && cp out again.te &&
+"$gen" --dry-run --dump=te - <mm.te >out 2>err && cp out again.te &&
     "$gen" --dry-run --dump=te again.te >out2 2>err && try 'a dump reads back' cmp out out2
 run 0 'json' --json --emit=cu,json --check mm.te && {
     try 'the report is JSON' python3 -m json.tool out
@@ -385,7 +385,7 @@ fi
 hostile() {
     rm -f hostile.cu
     start=$(date +%s%N)
-    (ulimit -v 524288; timeout 20 "$gen" hostile.te >out 2>err </dev/null)
+    (ulimit -v 524288; "$gen" hostile.te >out 2>err </dev/null)
     status=$?
     ms=$((($(date +%s%N) - start) / 1000000))
     if [ $status -eq 1 ] && [ -s err ] && [ ! -e hostile.cu ] && [ "$(wc -c <err)" -lt 20000 ]; then

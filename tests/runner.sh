@@ -4,12 +4,34 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 number=0
 
+# The runner sleeps between its looks at a program.  Here a look comes when the case is ready for it,
+# however slow the machine: as soon as $NAP, a command given the program's pid, succeeds.
+mkdir "$dir/bin"
+sleep=$(command -v sleep)
+cat >"$dir/bin/sleep" <<END
+#!/bin/sh
+[ -n "\${NAP-}" ] || exec $sleep "\$@"
+until "$dir/\$NAP" "\$(cat "$dir"/test-log/*.pid)" 2>/dev/null; do $sleep 0.02; done
+END
+# when NAME: such a command is on standard input.
+when() { { echo '#!/bin/sh'; cat; } >"$dir/$1"; chmod +x "$dir/$1"; }
+when hangs <<'END'
+tr '\0' ' ' <"/proc/$(cat "/proc/$1/task/$1/children" | tr -d ' ')/cmdline" | grep '^tail -f'
+END
+when a_second <<'END'
+[ "$(tests/stacks --time "$1")" -ge 100 ]
+END
+when looked_for <<END
+rm "$dir/look"
+END
+chmod +x "$dir/bin/sleep"
+
 # expect NAME CLOSING-LINE: what the runner says of the program on standard input.
 expect() {
     number=$((number + 1))
     { echo '#!/bin/sh'; cat; } >"$dir/$number"
     chmod +x "$dir/$number"
-    BUILD=$dir TEST_SECONDS=2 tests/run "$dir/$number" >"$dir/out"
+    PATH=$dir/bin:$PATH BUILD=$dir tests/run "$dir/$number" >"$dir/out"
     last=$(tail -n 1 "$dir/out")
     if [ "$last" = "$2" ]; then
         echo "ok - $1"
@@ -37,18 +59,29 @@ END
 expect 'results that are missing' '1 passed, 1 failed' <<'END'
 echo 1..2; echo 'ok 1 - a'
 END
+export NAP TEST_SECONDS
+NAP=hangs TEST_SECONDS=300
 expect 'a hang' '1 passed, 1 failed' <<'END'
-echo 'ok - a'; exec sleep 60
+echo 'ok - a'; exec tail -f /dev/null
 END
 told 'a hang is told' 'over its time'
-told 'what hangs is told' '[0-9] sleep 60 : state S, 0 s of the processor'
+told 'what hangs is told' '[0-9] tail -f /dev/null : state S, 0 s of the processor'
+NAP=a_second TEST_SECONDS=1
 expect 'an endless loop' '0 passed, 1 failed' <<'END'
 while :; do :; done
 END
 told 'its time is told' 'state R, [1-9][0-9]* s of the processor'
-expect 'slowness' '1 passed, 0 failed' <<'END'
-for i in 1 2 3 4 5 6 7; do sleep 0.5; awk 'BEGIN { while (i < 500000) i++ }'; done; echo 'ok - a'
+NAP=looked_for TEST_SECONDS=300
+expect 'slowness' '1 passed, 0 failed' <<END
+for i in 1 2 3 4 5 6 7; do
+    now=\$(tests/stacks --time \$\$)
+    until [ "\$(tests/stacks --time \$\$)" -gt "\$now" ]; do :; done
+    echo >"$dir/look"
+    while [ -e "$dir/look" ]; do $sleep 0.02; done
+done
+echo 'ok - a'
 END
+NAP='' TEST_SECONDS=''
 expect 'bytes that are no text' '1 passed, 0 failed' <<'END'
 printf '\377\000\n'; echo 'ok - a'
 END
@@ -61,3 +94,15 @@ if BUILD=$dir tests/run -j 2 "$dir/good" "$dir/bad" "$dir/good" >"$dir/out"; the
 else
     echo 'ok - the runner fails when a test does'
 fi
+
+# Times of the processor, longest first, and the closing line last.
+printf '#!/bin/sh\nuntil [ "$(tests/stacks --time $$)" -gt 30 ]; do :; done; echo ok - a\n' >"$dir/long"
+printf '#!/bin/sh\nuntil [ "$(tests/stacks --time $$)" -gt 10 ]; do :; done; echo ok - a\n' >"$dir/short"
+chmod +x "$dir/long" "$dir/short"
+SEED=77 BUILD=$dir tests/run "$dir/short" "$dir/long" >"$dir/out"
+order=$(sed -n 's/^ *[0-9.]* s  \([a-z]*\), .*/\1/p' "$dir/out" | tr '\n' ' ')
+if [ "$order" = 'long short ' ]; then echo 'ok - the longest is told first'
+else cat "$dir/out"; echo 'not ok - the longest is told first'; fi
+told 'the sum is told with the budget and the seed' 'in all, .* (budget [0-9]* s), SEED=77$'
+if [ "$(tail -n 1 "$dir/out")" = '2 passed, 0 failed' ]; then echo 'ok - the closing line is last'
+else cat "$dir/out"; echo 'not ok - the closing line is last'; fi

@@ -96,7 +96,9 @@ typedef struct {
     int fd;
     pid_t pid;
     const ChildLimits *limits;
-    double begin, wait_since;             /* wait_since 0: the child does not wait */
+    double begin, seen, ran;              /* by the clock; of the processor, of the child */
+    double waited;                        /* so far, of a wait */
+    bool waiting;
     Buf text;                             /* from 'R' on */
     bool replying, ended;
     bool gone;                            /* the process has ended, by `status` */
@@ -105,11 +107,10 @@ typedef struct {
 
 static void take(Watch *w, const char *bytes, size_t n) {
     for (size_t i = 0; i < n && !w->replying; i++) {
-        if (bytes[i] == WAITING) w->wait_since = clock_now_s();
-        if (bytes[i] == WORKING) w->wait_since = 0;
+        w->waiting = bytes[i] == WAITING;
+        w->waited = 0;
         if (bytes[i] != REPLY) continue;
         w->replying = true;
-        w->wait_since = 0;
         buf_add(&w->text, bytes + i + 1, n - i - 1);
         return;
     }
@@ -123,12 +124,30 @@ static void reap(Watch *w, bool wait) {
     w->gone = w->gone || pid;
 }
 
+static double ran_s(pid_t pid) {
+    clockid_t own;
+    struct timespec t;
+    if (clock_getcpuclockid(pid, &own) || clock_gettime(own, &t)) return 0;
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* A child that a busy machine keeps from running does not hang.  So a span counts as long as the
+ * child ran in it, and whole if it all but slept, as it does when a device hangs.  */
+static void count_wait(Watch *w) {
+    static const double asleep = 0.05;
+    double now = clock_now_s(), ran = ran_s(w->pid), span = now - w->seen, share = ran - w->ran;
+    if (w->waiting) w->waited += share > asleep * span && share < span ? share : span;
+    w->seen = now;
+    w->ran = ran;
+}
+
 /* The end of the pipe alone would not do: whatever was forked meanwhile holds it open as well.  */
 static void listen(Watch *w) {
     struct pollfd p = {.fd = w->fd, .events = POLLIN};
     char bytes[4096];
     reap(w, false);
     int ready = poll(&p, 1, w->gone ? 0 : POLL_MS);
+    count_wait(w);
     if (ready == 0) w->ended = w->gone;
     if (ready <= 0) return;
     ssize_t n = read(w->fd, bytes, sizeof bytes);
@@ -138,11 +157,10 @@ static void listen(Watch *w) {
 
 /* How the watch must end now; CHILD_DONE: it goes on.  */
 static ChildEnd verdict(const Watch *w) {
-    double now = clock_now_s();
     const ChildLimits *l = w->limits;
     if (l->stop && *l->stop) return CHILD_STOPPED;
-    if (w->wait_since > 0 && now - w->wait_since > l->watchdog_s) return CHILD_HUNG;
-    return l->limit_s > 0 && now - w->begin > l->limit_s ? CHILD_STOPPED : CHILD_DONE;
+    if (w->waiting && w->waited > l->watchdog_s) return CHILD_HUNG;
+    return l->limit_s > 0 && w->seen - w->begin > l->limit_s ? CHILD_STOPPED : CHILD_DONE;
 }
 
 /* Ends the child, however it does.  */
@@ -210,6 +228,7 @@ Status child_run(Arena *a, Diag *d, ChildBody body, void *user, const ChildLimit
     w->fd = end[0];
     if (w->pid < 0)
         return diag_error(d, ST_IO, NULL, DIAG_NOWHERE, "no process: %s", strerror(errno));
+    w->seen = w->begin;
     watch(w, out);
     open_reply(a, w, out);
     finish(w);

@@ -26,7 +26,7 @@ typedef struct {
 } ChildResult;
 
 typedef struct {
-    double watchdog_s;        /* the longest time between the two */
+    double watchdog_s;        /* the longest time between the two, less what others' work took */
     double limit_s;           /* of the whole child; 0: none */
     const volatile bool *stop;  /* polled; may be NULL */
 } ChildLimits;
