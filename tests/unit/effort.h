@@ -1,7 +1,10 @@
-/* How much a test does: a sample, or, where LONG says so, everything.  */
+/* How much a test does: a share that SEED draws, or, where LONG says so, everything.  tests/run sets
+ * SEED to the commit, so that every commit draws another share; a test that draws one says the SEED
+ * that does it again.  */
 #ifndef TESTS_EFFORT_H
 #define TESTS_EFFORT_H
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 /* A variable that is set to nothing is not set.  */
@@ -9,9 +12,17 @@ static inline bool effort_long(void) {
     const char *s = getenv("LONG");
     return s && *s;
 }
-/* Of what a test draws: DRAW in hexadecimal, which make sets to the commit; 1 without it.  */
-static inline unsigned long long effort_seed(void) {
-    const char *s = getenv("DRAW");
-    return s && *s ? strtoull(s, NULL, 16) : 1;
+
+/* Of what a test draws: SEED; else DRAW in hexadecimal, which make sets to the commit.  */
+static inline uint64_t effort_seed(void) {
+    const char *seed = getenv("SEED"), *draw = getenv("DRAW");
+    if (seed && *seed) return strtoull(seed, NULL, 10);
+    return draw && *draw ? strtoull(draw, NULL, 16) : 1;
+}
+
+/* Is part i in the share of one in n?  */
+static inline bool effort_drawn(int i, int n) {
+    return effort_long() || (uint64_t)(i % n) == effort_seed() % (uint64_t)n;
+}
 }
 #endif

@@ -122,7 +122,7 @@ static void latency_was_cut(const Device *got) {
     is_whole(got);
 }
 
-static double far_off(void) { return 0.3 + 3 * usual_s; }
+static double far_off(void) { return 0.3 + 6 * usual_s; }
 
 static void row_is_cut(void **state) {
     (void)state;

@@ -3,6 +3,7 @@
  * they find again what the simulator was told (closed_loop.h), within 5 %.  Every unit and every
  * mover that a GPU has, in a full measurement.  */
 #include "closed_loop.h"
+#include "effort.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,6 +39,8 @@ static int teardown(void **state) {
 
 static void constants(void **state) {
     int i = *(int *)*state;
+    if (!effort_drawn(i, LOOP_GPUS)) skip();
+    print_message("# SEED=%d build/tests/test_profiler_units\n", i);
     CudaDeviceInfo info;
     CudaContext *x;
     Nvrtc *n;
@@ -53,6 +56,7 @@ static void constants(void **state) {
 
 static void nothing_is_left_out(void **state) {
     (void)state;
+    if (!effort_long()) skip();
     assert_int_equal(loop_left_out(LOOP_UNIT_ROWS), 0);
 }
 
