@@ -1,6 +1,6 @@
-/* How much a test does: a share that SEED draws, or, where LONG says so, everything.  tests/run sets
- * SEED to the commit, so that every commit draws another share; a test that draws one says the SEED
- * that does it again.  */
+/* How much a test does: a share that SEED draws, or, where LONG says so, everything.  tests/run
+ * sets SEED to the commit, so that every commit draws another share; a test that draws one says
+ * the SEED that does it again.  */
 #ifndef TESTS_EFFORT_H
 #define TESTS_EFFORT_H
 #include <stdbool.h>

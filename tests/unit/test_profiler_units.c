@@ -1,7 +1,7 @@
 /* links: profiler */
 /* The rows of units, movers, barriers, atomics and clusters in a closed loop: on each simulated GPU
  * they find again what the simulator was told (closed_loop.h), within 5 %.  Every unit and every
- * mover that a GPU has, in a full measurement.  */
+ * mover that a GPU has, in a full measurement; of one GPU, or, where LONG says so, of all.  */
 #include "closed_loop.h"
 #include "effort.h"
 
