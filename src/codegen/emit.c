@@ -339,8 +339,8 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
     print_head(&cg, buf_str(&plan_text), l, out->n_kernel, out);
     head = cg.out;
     buf_putc(&head, '\n');
-    const char *missing =
-        prelude_print(a, buf_str(&body), dev->cc_major * 10 + dev->cc_minor, &prelude);
+    int cc = dev->cc_major * 10 + dev->cc_minor;
+    const char *missing = prelude_print(a, buf_str(&body), cc, &out->least_cc, &prelude);
     if (missing)
         return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "the device has no '%s'", missing);
     buf_puts(&head, buf_str(&prelude));

@@ -56,6 +56,7 @@ typedef struct {
 typedef struct {
     const char *source;       /* NUL-terminated CUDA C++ */
     size_t source_len;
+    int least_cc;             /* the first compute capability that has every instruction of it */
     KernelLaunch *kernel;     /* launch order */
     int n_kernel;
     KernelChoice *choice;     /* per program of the plan and its other splits */

@@ -390,15 +390,16 @@ static const char *mark(const char *text, int cc, bool *used) {
     return NULL;
 }
 
-const char *prelude_print(Arena *a, const char *body, int cc, Buf *out) {
+const char *prelude_print(Arena *a, const char *body, int cc, int *least, Buf *out) {
     bool *used = ARENA_ARRAY(a, bool, rows());
     const char *missing = mark(body, cc, used);
     if (missing) return arena_strndup(a, missing, strcspn(missing, "( <\n"));
+    *least = 0;
     for (int i = 0; i < rows(); i++) {
-        if (used[i]) {
-            buf_puts(out, row(i)->text);
-            buf_putc(out, '\n');
-        }
+        if (!used[i]) continue;
+        if (*least < row(i)->cc) *least = row(i)->cc;
+        buf_puts(out, row(i)->text);
+        buf_putc(out, '\n');
     }
     return NULL;
 }

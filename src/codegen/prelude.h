@@ -21,8 +21,9 @@ extern const PreludeRow prelude_stores[];  /* prelude_store.c: stores */
 extern const int prelude_stores_rows;
 
 /* Definitions of every rl_ name in `body` and what they need themselves, in order of the table.
- * Returns the first name that is not in the table, NULL if all are.  */
-const char *prelude_print(Arena *a, const char *body, int cc, Buf *out);
+ * Returns the first name that is not in the table, NULL if all are.  *least: the first compute
+ * capability that has all that is printed.  */
+const char *prelude_print(Arena *a, const char *body, int cc, int *least, Buf *out);
 /* Length of the prelude definition that `text` begins with, 0 if none.  */
 size_t prelude_match(const char *text, size_t len);
 bool prelude_has(const char *name, size_t len);

@@ -15,14 +15,11 @@ enum { ALIGN = 16 };
 
 void targets_open(Arena *a, Targets *out) {
     static const char *const names[TARGETS] = {"h200", "a100", "rtx4090", "tiny", "v100"};
-    Diag d = diag_new(a);
     for (int i = 0; i < TARGETS; i++) {
         out->name[i] = names[i];
         out->dev[i] = fixture_device(a, names[i]);
-        if (i >= COMPILED_TARGETS) continue;
-        if (nvrtc_open(a, &d, NULL, out->dev[i]->arch, &out->nvrtc[i]))
-            fail_msg("%s", d.messages[0].message);
     }
+    families_open(a, &out->families);
 }
 
 static const char *said(const Trip *t, const char *stage) {
@@ -32,7 +29,7 @@ static const char *said(const Trip *t, const char *stage) {
 
 const char *trip_plan(Trip *t) {
     CompileOptions o = {.top = TRIP_RANKS, .align = ALIGN, .workspace_limit = -1};
-    if (te_parse(t->arena, &t->diag, "random.te", t->text, strlen(t->text), NULL, NULL, 0, &t->te))
+    if (te_parse(t->arena, &t->diag, "trip.te", t->text, strlen(t->text), t->op, NULL, 0, &t->te))
         return said(t, "parse");
     const Device *dev = t->targets->dev[t->target];
     return compile_plan(t->arena, &t->diag, t->te, dev, &o, &t->set) ? said(t, "plan") : NULL;
@@ -151,25 +148,36 @@ const char *trip_choose_sized(Trip *t, uint64_t seed) {
     return read_back(t, p);
 }
 
-const char *trip_build(Trip *t) {
+const char *trip_emit(Trip *t) {
     Build *b = &t->build;
-    *b = (Build){.arch = t->set.dev->arch};
+    *b = (Build){.arch = t->set.dev->arch};   /* of nothing, where there is no kernel */
     CgOptions cg = {.align = ALIGN};
     if (cg_emit(t->arena, &t->diag, &t->whole.rplan, t->set.dev, &cg, &b->program))
         return said(t, "emit");
     if (t->reached) trip_reach(t->reached, &t->whole.rplan);
-    if (t->target >= COMPILED_TARGETS || b->program.n_kernel == 0) return NULL;
+    return NULL;
+}
+
+const char *trip_compile(Trip *t, const Family *f) {
+    Build *b = &t->build;
     NvrtcRequest want = {.ptx = true};
-    if (nvrtc_compile(t->targets->nvrtc[t->target], t->arena, &t->diag, b->program.source, b->arch,
-                      &want, &b->nvrtc))
+    b->arch = f->arch;
+    if (nvrtc_compile(f->nvrtc, t->arena, &t->diag, b->program.source, f->arch, &want, &b->nvrtc))
         return said(t, "compile");
     b->compiled = true;
     return NULL;
 }
 
+const char *trip_build(Trip *t) {
+    const char *wrong = trip_emit(t);
+    if (wrong || t->build.program.n_kernel == 0) return wrong;
+    int least = t->build.program.least_cc;
+    return trip_compile(t, families_draw(&t->targets->families, least, t->seed));
+}
+
 const char *trip_check(Trip *t) {
     if (!t->build.compiled) return NULL;
-    CheckOptions o = {.seed = t->seed, .threads = 1};
+    CheckOptions o = {.seed = t->seed, .threads = 1, .budget_s = t->budget_s};
     CheckResult r;
     Status s = check_kernel(t->arena, &t->diag, &t->set, &t->whole, &t->build, &o, &r);
     return s ? said(t, "check") : NULL;
@@ -207,7 +215,8 @@ const char *trip_outputs(Trip *t, TeData *in, const void **out) {
 }
 
 void trip_describe(const Trip *t, const char *wrong, Buf *out) {
-    buf_printf(out, "%s: %s\n", t->targets->name[t->target], wrong);
+    buf_printf(out, "%s for %s: %s\n", t->targets->name[t->target],
+               t->build.arch ? t->build.arch : "no architecture", wrong);
     if (t->te) te_print(t->te, out);
     else buf_puts(out, t->text);
     if (t->chosen) rprog_print(&t->whole.rplan, t->set.dev, out);

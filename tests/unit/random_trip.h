@@ -1,18 +1,19 @@
 /* The way of one program through the pipeline: parsed, planned for one of several devices, emitted,
- * compiled to PTX and run in the simulator.  Each step returns NULL or what went wrong, as
- * `stage: message`.  */
+ * compiled to PTX for any architecture that has its instructions, and run in the simulator.  Each
+ * step returns NULL or what went wrong, as `stage: message`.  */
 #ifndef TESTS_RANDOM_TRIP_H
 #define TESTS_RANDOM_TRIP_H
 #include "driver/check.h"
+#include "families.h"
 
 #include <stdatomic.h>
 
-enum { TARGETS = 5, COMPILED_TARGETS = 4, TRIP_RANKS = 20 };
+enum { TARGETS = 5, TRIP_RANKS = 20 };
 
 typedef struct {
-    const char *name[TARGETS];            /* the last is only planned for */
+    const char *name[TARGETS];
     Device *dev[TARGETS];
-    Nvrtc *nvrtc[TARGETS];
+    Families families;
 } Targets;
 
 /* Kinds of loads of a product's operands.  */
@@ -57,7 +58,8 @@ typedef struct {
     Reached *reached;         /* NULL: nobody counts */
     uint64_t seed;
     int target;
-    const char *text;
+    const char *text, *op;    /* op: its name, NULL where there is but one */
+    double budget_s;          /* of a check; 0: what is usual */
     Te *te;
     PlanSet set;
     WholePlan whole;
@@ -75,8 +77,11 @@ const char *trip_choose_any(Trip *t, uint64_t seed);
 /* For run-time sizes: any candidates, more of them for some sizes, perhaps another split for some,
  * all through the text form.  */
 const char *trip_choose_sized(Trip *t, uint64_t seed);
-/* The source, and its PTX where the target has a compiler.  */
+/* The source, and its PTX, for one of the architectures that it can run on, by seed.  */
 const char *trip_build(Trip *t);
+/* The same in two steps: the source; its PTX for one architecture.  */
+const char *trip_emit(Trip *t);
+const char *trip_compile(Trip *t, const Family *f);
 /* Compares the simulator's outputs with the reference, if it was compiled.  */
 const char *trip_check(Trip *t);
 /* The same at as many sizes as these, by seed.  */

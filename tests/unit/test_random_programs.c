@@ -3,7 +3,7 @@
  * compute the same do.
  *
  *   SEED=n COUNT=1 build/tests/test_random_programs      one program again
- *   LONG=1 build/tests/test_random_programs              20,000 of them instead of 200
+ *   LONG=1 build/tests/test_random_programs              20,000 of them instead of 120
  */
 #include "effort.h"
 #include "random_trip.h"
@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-enum { PROGRAMS = 200, PROGRAMS_LONG = 20000, PER_PAIR = 5, PER_SIZED = 10, SHOWN = 5 };
+enum { PROGRAMS = 120, PROGRAMS_LONG = 20000, PER_PAIR = 5, PER_SIZED = 10, SHOWN = 5 };
 enum { SHRINK_TRIES = 200, SIZES = 4, SIZES_LONG = 12 };
 #define AGAIN "SEED=%llu COUNT=1 build/tests/test_random_programs"
 
@@ -56,7 +56,7 @@ static const char *to_reference(Trip *t, Choices *c) {
 /* ---- run-time sizes: programs and splits for some of them, at their limits and any others ---- */
 
 static const char *to_sizes(Trip *t, Choices *c) {
-    t->target = (int)(t->seed % COMPILED_TARGETS);
+    t->target = (int)(t->seed % TARGETS);
     t->text = random_program(t->arena, c, &(RandomStyle){0}, (RandomLimits){.sized = true});
     const char *wrong = trip_plan(t);
     if (wrong || !t->te->runtime) return wrong;
@@ -133,7 +133,7 @@ static const char *to_variant(Trip *t, Choices *c) {
     Trip *base = ARENA_NEW(t->arena, Trip);
     *base = *t;
     base->diag = diag_new(t->arena);
-    base->target = t->target = (int)(t->seed / VARIANTS % COMPILED_TARGETS);
+    base->target = t->target = (int)(t->seed / VARIANTS % TARGETS);
     base->text = t->text = random_program(t->arena, c, &(RandomStyle){0}, limits);
     const void *from[TE_MAX_ARGS], *to[TE_MAX_ARGS];
     const char *wrong = trip_plan(base);
@@ -148,7 +148,7 @@ static const char *to_variant(Trip *t, Choices *c) {
     *again = *c;
     choices_replay(again);
     t->text = random_program(t->arena, again, &v->style, limits);
-    if (v->other_target) t->target = (t->target + 1) % COMPILED_TARGETS;
+    if (v->other_target) t->target = (t->target + 1) % TARGETS;
     wrong = trip_plan(t);
     int ranks = t->set.n_rank > 1 ? t->set.n_rank - 1 : 1;
     int rank = v->other_rank ? t->set.n_rank - 1 - (int)(t->seed / VARIANTS) % ranks : 0;

@@ -1,0 +1,23 @@
+/* Every architecture that a source can be compiled for here: those of the newest NVRTC and, where
+ * `make nvrtc12` has fetched it, of 12.9.  A mistake may show on one of them only.  */
+#ifndef TESTS_FAMILIES_H
+#define TESTS_FAMILIES_H
+#include "hal/nvrtc.h"
+
+enum { FAMILIES_MAX = 64 };
+typedef struct {
+    const char *arch;         /* "sm_103f" */
+    int cc;                   /* 103 */
+    Nvrtc *nvrtc;
+} Family;
+typedef struct {
+    Family family[FAMILIES_MAX];
+    int n;
+} Families;
+
+void families_open(Arena *a, Families *out);   /* fails the test if there is no compiler */
+/* Those that run code which needs `least_cc`; returns how many.  */
+int families_from(const Families *all, int least_cc, const Family *out[FAMILIES_MAX]);
+/* One of these, by seed.  */
+const Family *families_draw(const Families *all, int least_cc, uint64_t seed);
+#endif
