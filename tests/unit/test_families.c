@@ -2,7 +2,7 @@
  * is compiled for each architecture that has its instructions, and simulated there.  A compiler
  * may hide a mistake of the source for one architecture and show it for another.
  *
- * SEED draws an op in ten, the device of each and an architecture; LONG=1 runs all ops for all
+ * SEED draws an op in forty, the device of each and an architecture; LONG=1 runs all ops for all
  * architectures.  */
 #include "effort.h"
 #include "random_trip.h"
@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-enum { OPS_MAX = 1024, ONE_IN = 10 };
+enum { OPS_MAX = 1024, ONE_IN = 40 };
 static const double budget_s = 5;          /* of a check: what is large is sampled */
 
 static struct {
