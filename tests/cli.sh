@@ -130,6 +130,9 @@ run 0 'several targets' --profile h200,a100 --emit=cu,json -o t.cu mm.te && {
     try 'one description' test "$(python3 -c 'import json;print(len(json.load(open("t.json"))["targets"]))')" = 2
 }
 run 0 'arch picks its profile' --dry-run --arch sm_80 mm.te && has out 'a100' 'sm_80 means a100'
+run 2 'code of a newer arch than the profile' --dry-run --profile a100 --arch sm_86 mm.te &&
+    has err 'take a profile of sm_86, as --arch does alone' 'says what to do'
+run 0 'alone' --dry-run --arch sm_86 mm.te && has out 'for a10 (sm_86' 'sm_86 means a10'
 run 0 'every op' --op all two.te &&
     try 'files are named by op' test -s two.first.cu -a -s two.second.cu
 run 0 'quiet' -q -o q.cu mm.te && try 'says nothing' test ! -s out -a ! -s err

@@ -54,10 +54,13 @@ Status hal_device_for_arch(Arena *a, Diag *d, const Device *dev, const char *arc
     }
     /* Suffix a: code for this one architecture; f: for its family from there on.  */
     bool runs = suffix == 'a' ? sm == own : sm <= own && (suffix != 'f' || sm / 10 == own / 10);
-    if (!runs)
-        return diag_error(d, ST_USAGE, "arch", DIAG_NOWHERE,
-                          "code for %s does not run on %s, which is %s", arch, dev->name,
-                          dev->arch);
+    if (!runs) {
+        diag_error(d, ST_USAGE, "arch", DIAG_NOWHERE, "code for %s does not run on %s, which is %s",
+                   arch, dev->name, dev->arch);
+        diag_hint(d, "plans count on the limits of %s; take a profile of %s, as --arch does alone",
+                  dev->name, arch);
+        return ST_USAGE;
+    }
     Device *target = ARENA_NEW(a, Device);
     *target = *dev;
     target->arch = arena_strdup(a, arch);

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-static const char *const shipped[] = {"v100", "t4",   "a100",    "rtx4090", "h100",
-                                     "h200", "b200", "rtx5090", "tiny"};
+static const char *const shipped[] = {"v100", "t4", "a100", "a10", "rtx4090", "l4", "h100",
+                                     "h200", "b200", "rtx5090", "gb10", "tiny"};
 enum { SHIPPED = sizeof shipped / sizeof *shipped };
 
 static char *load(const char *path, size_t *len) {
@@ -160,6 +160,13 @@ static void test_published_peaks(void **state) {
         {"a100", "mma.m16n8k8.tf32.f32", 156, false},
         {"a100", "mma.m16n8k32.i8.i32", 624, false},
         {"a100", "mma.m8n8k4.f64.f64", 19.5, false},
+        {"a10", "ffma", 31.2, false},
+        {"a10", "mma.m16n8k16.bf16.f32", 125, false},
+        {"a10", "mma.m16n8k8.tf32.f32", 62.5, false},
+        {"a10", "mma.m16n8k32.i8.i32", 250, false},
+        {"l4", "ffma", 30.3, false},
+        {"l4", "mma.m16n8k16.bf16.f32", 121, false},
+        {"l4", "mma.m16n8k32.f8e4m3.f32", 242.5, false},
         {"rtx4090", "ffma", 82.6, false},
         {"rtx4090", "hfma2", 82.6, false},
         {"rtx4090", "dfma", 1.29, false},
@@ -182,6 +189,7 @@ static void test_published_peaks(void **state) {
         {"rtx5090", "mma.m16n8k16.f16.f32", 209.5, false},
         {"rtx5090", "mma.m16n8k32.f8e4m3.f32", 419, false},
         {"rtx5090", "mma.m16n8k32.i8.i32", 838, false},
+        {"gb10", "ffma", 31, false},
     };
     for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++) {
         const Device *dev = device(peaks[i].device);
@@ -208,6 +216,8 @@ static void test_published_limits(void **state) {
         {"rtx4090", 128, 1536, 24, 100, 99, 1, 1.008}, {"h100", 132, 2048, 32, 228, 227, 8, 3.352},
         {"h200", 132, 2048, 32, 228, 227, 8, 4.8},  {"b200", 148, 2048, 32, 228, 227, 8, 7.7},
         {"t4", 40, 1024, 16, 64, 64, 1, 0.32},      {"rtx5090", 170, 1536, 24, 100, 99, 1, 1.792},
+        {"a10", 72, 1536, 16, 100, 99, 1, 0.6},     {"l4", 58, 1536, 24, 100, 99, 1, 0.3},
+        {"gb10", 48, 1536, 24, 100, 99, 1, 0.273},
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         const Device *dev = device(limits[i].device);
