@@ -18,12 +18,13 @@ static bool known(const Families *all, const char *arch) {
     return false;
 }
 
-/* What that NVRTC has beyond those before it.  */
+/* What that NVRTC has beyond those before it.  Suffixes a and f add instructions that no source
+ * uses.  */
 static void add(Families *all, Nvrtc *nvrtc) {
     for (const char *const *arch = nvrtc_archs(nvrtc); *arch; arch++) {
         int cc;
         char suffix;
-        if (known(all, *arch) || !hal_arch(*arch, &cc, &suffix) || cc < 70) continue;
+        if (known(all, *arch) || !hal_arch(*arch, &cc, &suffix) || suffix || cc < 70) continue;
         assert_in_range(all->n, 0, FAMILIES_MAX - 1);
         all->family[all->n++] = (Family){*arch, cc, nvrtc};
     }

@@ -6,7 +6,7 @@
 
 enum { FAMILIES_MAX = 64 };
 typedef struct {
-    const char *arch;         /* "sm_103f" */
+    const char *arch;         /* "sm_103" */
     int cc;                   /* 103 */
     Nvrtc *nvrtc;
 } Family;
