@@ -14,7 +14,7 @@ static inline bool effort_long(void) {
 }
 
 /* Of what a test draws: SEED; else DRAW in hexadecimal, which make sets to the commit.  */
-static inline uint64_t effort_seed(void) {
+static inline unsigned long long effort_seed(void) {
     const char *seed = getenv("SEED"), *draw = getenv("DRAW");
     if (seed && *seed) return strtoull(seed, NULL, 10);
     return draw && *draw ? strtoull(draw, NULL, 16) : 1;
@@ -22,7 +22,7 @@ static inline uint64_t effort_seed(void) {
 
 /* Is part i in the share of one in n?  */
 static inline bool effort_drawn(int i, int n) {
-    return effort_long() || (uint64_t)(i % n) == effort_seed() % (uint64_t)n;
+    return effort_long() || (unsigned long long)(i % n) == effort_seed() % (unsigned)n;
 }
 }
 #endif

@@ -93,7 +93,7 @@ static void every_case(void **state) {
         if (all.wrong[i])
             fprintf(stderr, "%s, op %s:\n%s\nagain: %sSEED=%llu build/tests/test_families\n",
                     all.file[i], all.op[i], all.wrong[i], effort_long() ? "LONG=1 " : "",
-                    (unsigned long long)effort_seed());
+                    effort_seed());
         failed += all.wrong[i] != NULL;
         checked += all.checked[i];
         free(all.wrong[i]);
