@@ -24,5 +24,4 @@ static inline unsigned long long effort_seed(void) {
 static inline bool effort_drawn(int i, int n) {
     return effort_long() || (unsigned long long)(i % n) == effort_seed() % (unsigned)n;
 }
-}
 #endif
