@@ -9,8 +9,9 @@
 #include <string.h>
 
 /* Of the extreme data: a line's stretches of up to so many elements are ordinary or have something
- * special in them, no more than one of so many; one of so many has a peak.  */
-enum { STRETCH = 256, RAREST = 4, PEAKS = 2 };
+ * special in them, no more than one of so many.  EDGE: how near to an end of its line a peak
+ * is.  */
+enum { STRETCH = 256, RAREST = 4, EDGE = 16 };
 
 /* ---- Index tensors ---- */
 
@@ -235,31 +236,41 @@ static TeValue next_value(Draw *d) {
     return v;
 }
 
-/* Some lines lie far below zero or above it: where nothing is read, 0 is no more the maximum than
- * -1e30 is.  */
-static double shift_of(const TeSource *s, int64_t line) {
-    const int64_t key[] = {line};
-    Rng rng = {hash64(key, sizeof key, s->key)};
-    uint32_t kind = rng_below(&rng, 8);
-    return kind == 0 ? -20 * step_of(s) : kind == 1 ? 20 * step_of(s) : 0;
+/* Of a line: some lie far below zero or above it, so that where nothing is read 0 is no more the
+ * maximum than -1e30 is.  Each has one peak that exceeds all else by so much that the exponentials
+ * of the rest vanish beside its own; often near an end, where vectors and masks end, too.  */
+typedef struct {
+    double shift;
+    int64_t peak;
+    TeValue top;
+} Line;
+
+static Line line_of(const TeSource *s, int64_t line) {
+    const int64_t key[] = {line}, n = s->places.line;
+    Draw d = {s, {hash64(key, sizeof key, s->key)}};
+    uint32_t kind = below(&d, 8), place = below(&d, 3);
+    double step = step_of(s);
+    Line x = {.shift = kind == 0 ? -20 * step : kind == 1 ? 20 * step : 0};
+    int64_t near = below(&d, n < EDGE ? n : EDGE);
+    x.peak = place == 0 ? near : place == 1 ? n - 1 - near
+                               : (int64_t)(rng_next(&d.rng) % (uint64_t)n);
+    x.top.v = (below(&d, 2) ? -32 : 32) * step;
+    x.top.i = x.top.v < 0 ? lowest(s->type) : highest(s->type);
+    return x;
 }
 
-/* What is special in a stretch: the same value from `first` up to `end`, and at `peak` one that
- * exceeds all others by so much that their exponentials vanish beside its own.  */
+/* What is special in a stretch: the same value from `first` up to `end`.  */
 typedef struct {
-    int64_t first, end, peak;
-    double shift;             /* of the line */
-    TeValue value, top;
+    int64_t first, end;
+    TeValue value;
 } Special;
 
 static Special special_of(const TeSource *s, int64_t line, int64_t stretch) {
     const int64_t key[] = {line, stretch};
     Draw d = {s, {hash64(key, sizeof key, s->key)}};
     int64_t left = s->places.line - stretch * STRETCH, length = left < STRETCH ? left : STRETCH;
-    int64_t place = below(&d, length), peak = below(&d, length);
-    Special x = {.peak = below(&d, PEAKS) ? -1 : peak, .shift = shift_of(s, line)};
-    x.top.v = (below(&d, 2) ? -32 : 32) * step_of(s);
-    x.top.i = x.top.v < 0 ? lowest(s->type) : highest(s->type);
+    int64_t place = below(&d, length);
+    Special x = {0};
     if ((double)below(&d, 1 << 30) * 0x1p-30 >= s->special) return x;
     switch (below(&d, 6)) {
     case 0: x.end = 1; break;
@@ -279,13 +290,15 @@ static void fill_run(Draw *d, Place x, int64_t n, char *to) {
     size_t size = (size_t)te_dtype_bytes(s->type);
     bool ordinary = s->kind != TE_FILL_EXTREMES || s->scalar || s->extent || s->type == TE_BOOL;
     Special special = {0};
+    Line line = {.peak = -1};
+    if (!ordinary) line = line_of(s, x.line);
     for (int64_t i = 0; i < n; i++) {
         int64_t at = (x.at + i) % STRETCH;
         if (!ordinary && (i == 0 || at == 0))
             special = special_of(s, x.line, (x.at + i) / STRETCH);
         TeValue v = next_value(d);
-        if (special.shift != 0) v.v += special.shift;
-        if (!ordinary && at == special.peak) v = special.top;
+        if (line.shift != 0) v.v += line.shift;
+        if (x.at + i == line.peak) v = line.top;
         if (at >= special.first && at < special.end) v = special.value;
         te_store(s->type, &v, to + (size_t)i * size);
     }
