@@ -87,7 +87,7 @@ def run(build, suite):
         command += ["--load", module]
     rows = []
     with open(log + ".err", "w", encoding="utf-8") as errors, \
-         open(log + ".jsonl", "w", encoding="utf-8") as out, \
+         open(log + ".jsonl", "w", 1, encoding="utf-8") as out, \
          subprocess.Popen(command + list(suite.modules), env=environment(build, suite),
                           stdout=subprocess.PIPE, stderr=errors, text=True) as process:
         for line in process.stdout:
