@@ -10,6 +10,8 @@
 #   make golden          compare plans and sources of tests/cases (UPDATE=1 rewrites them)
 #   make replay BASE=REV compare plans and sources of all cases with those of another commit
 #   make bench           construction figures over benchmarks/workloads; ARGS=...
+#   make measured        the model against published kernel times; ALL=1 all of them, not a sample,
+#                        DATA=DIR other files, JSON=FILE every figure
 #   make gpu-kit         what benchmarks/gpu/run needs on a machine without a compiler
 #   make foreign         other projects' tests on the simulated driver; SUITE=... TINYGRAD=DIR
 #   make lint wc         rules of the house; sizes of the modules
@@ -58,8 +60,8 @@ products := $(modules:%=$(BUILD)/lib%.a) $(if $(MODULES),,$(BUILD)/libroller.a \
 simdriver := $(if $(filter sim,$(modules)),$(BUILD)/simdriver/libcuda.so.1)
 products += $(simdriver)
 
-.PHONY: all run test test-long unit asan tsan fuzz fuzzers golden replay bench gpu-kit foreign lint \
-        wc setup nvrtc12 install clean
+.PHONY: all run test test-long unit asan tsan fuzz fuzzers golden replay bench measured gpu-kit \
+        foreign lint wc setup nvrtc12 install clean
 .DELETE_ON_ERROR:
 
 all: $(products)
@@ -121,9 +123,11 @@ $(tools:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/obj/cli/%.o $(BUILD)/libcli.a $(call
 
 # -- benchmarks: a program for each of bench_*.c, construct.c, expressions.c; the rest is shared --
 benchmarks := $(if $(MODULES),,$(patsubst benchmarks/%.c,$(BUILD)/benchmarks/%,$(wildcard \
-                benchmarks/construct.c benchmarks/expressions.c benchmarks/bench_*.c)))
+                benchmarks/construct.c benchmarks/expressions.c benchmarks/measured.c \
+                benchmarks/bench_*.c)))
 bench_shared := $(if $(MODULES),,$(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out \
-                  benchmarks/construct.c benchmarks/expressions.c benchmarks/bench_%.c,$(sort \
+                  benchmarks/construct.c benchmarks/expressions.c benchmarks/measured.c \
+                  benchmarks/bench_%.c,$(sort \
                   $(wildcard benchmarks/*.c)))))
 $(BUILD)/obj/benchmarks/%.o: benchmarks/%.c
 	@mkdir -p $(@D)
@@ -206,8 +210,15 @@ golden: all
 	@BUILD=$(BUILD) UPDATE=$(UPDATE) tests/golden.sh
 replay: all
 	@BUILD=$(BUILD) tools/replay $(BASE)
-bench: $(filter-out %/expressions,$(benchmarks))
+bench: $(filter-out %/expressions %/measured,$(benchmarks))
 	@for b in $^; do $$b $(ARGS) || exit 1; done
+
+DATA         ?= benchmarks/measured/data
+measured: $(BUILD)/benchmarks/measured
+	@$< $(if $(ALL),,--sample 2000 --seed $$(printf %d 0x$$(git rev-parse --short=8 HEAD))) \
+	    $(sort $(wildcard $(DATA)/*.csv)) >$(BUILD)/measured.jsonl
+	@benchmarks/measured/report $(if $(JSON),--json $(JSON)) --svg $(BUILD)/measured.svg \
+	    $(BUILD)/measured.jsonl
 
 # Other projects' tests on the simulated driver (docs/foreign.md).  SUITE, MATCH, EVERY, JOBS and
 # LIMIT choose; TINYGRAD names a checkout.
