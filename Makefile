@@ -31,12 +31,6 @@ FUZZ_SECONDS ?= 60
 JOBS         ?= $(shell nproc 2>/dev/null || echo 1)
 VERSION      := $(shell sed -n 's/^.define ROLLER_VERSION "\(.*\)"/\1/p' include/roller.h)
 
-# What tests draw at random differs with the commit.
-ifndef DRAW
-DRAW := $(shell git rev-parse --short=8 HEAD 2>/dev/null)
-endif
-export DRAW
-
 # A module includes only itself and modules to its left.
 all_modules := base te hal rtile rprogram microperf codegen sim profiler driver
 upto = $(if $2,$(firstword $2) $(if $(filter $1,$(firstword $2)),,$(call \

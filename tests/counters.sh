@@ -38,9 +38,9 @@ grep 'shared load wavefronts' out | awk '{ print $5, $6 }' >with
     grep 'shared load wavefronts' | awk '{ print $5, $4 }' >without
 try 'as without a device' cmp with without
 
-# rows TABLE FILE: the functions of `#define COUNTER_API(X)` or `#define CUPTI_API(X)`.
-rows() { sed -n "/define $1(X)/,/^\$/s/^    X(\(cupti[A-Za-z]*\),.*/\1/p" "$root/src/hal/$2"; }
-for call in $(rows COUNTER_API cupti_counters.c); do
+# rows TABLE: the functions of `#define CUPTI_COUNTER_API(X)` or `#define CUPTI_API(X)`.
+rows() { sed -n "/define $1(X)/,/^\$/s/^    X(\(cupti[A-Za-z]*\),.*/\1/p" "$root/src/hal/cupti_api.h"; }
+for call in $(rows CUPTI_COUNTER_API); do
     export FAKE_CUPTI=$call=9
     case $call in *Disable | *einitialize | *DeInitialize)
         count 0 "$call fails" && has out '^DRAM bytes  *3000' "$call fails at the end: no harm"
@@ -85,7 +85,7 @@ watch() {
     else bad "$1"; fi
 }
 watch 'kernels in order' '^2 kernels, 100 to 101, 200 to 202$'
-for call in $(rows CUPTI_API cupti.c); do
+for call in $(rows CUPTI_API); do
     export FAKE_CUPTI=$call=9
     case $call in
     cuptiActivityDisable) watch "$call fails: no harm" '^2 kernels, 100 to 101, 200 to 202$' ;;

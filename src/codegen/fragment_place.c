@@ -49,7 +49,7 @@ const char *fragment_place_of(const Cg *cg, const Fragment *f, FragDim dim, cons
         bool last = i + 1 == FRAG_DIGITS || f->slot[i + 1].extent == 0;
         int step = d->step * scale, under = below;
         below *= d->extent;
-        if (d->dim != dim || below <= multiple) continue;
+        if (d->dim != dim || under < multiple) continue;
         if (last && under == multiple && step % under == 0) {
             sum = plus(cg, sum, cg_text(cg, "%s * %d", x, step / under));
             continue;

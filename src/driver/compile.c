@@ -4,8 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Candidates kept beyond those asked for, to replace plans that spill.  */
-enum { SPARE_CANDIDATES = 24 };
+/* Candidates kept beyond those asked for: to be told of, and to replace plans that spill, twice at
+ * most, since each replacement costs what compiling takes.  */
+enum { SPARE_CANDIDATES = 24, REPLACED_MOST = 2 };
 
 /* The groups of an op, split in this way, and what planning needs to know of each.  */
 static Status open_set(Arena *a, Diag *d, const Te *te, TeSplit split, const Device *dev,
@@ -256,15 +257,16 @@ static bool spills(const Build *b, int program) {
     return false;
 }
 
-/* Moves every program that spills to its next candidate and marks it; says how many there are, and
- * whether some have none left.  */
-static int move_on(const PlanSet *set, WholePlan *plan, const Build *b, bool *moved, bool *stuck) {
+/* Moves every program that spills to its next candidate, if any `may`, and marks it; says how many
+ * there are, and whether some have none left.  */
+static int move_on(const PlanSet *set, WholePlan *plan, const Build *b, bool may, bool *moved,
+                   bool *stuck) {
     int n = 0;
     memset(moved, 0, (size_t)b->program.n_choice * sizeof *moved);
     for (int first = 0; set; first += set->n_program, set = set->other, plan = plan->other) {
         for (int g = 0; g < set->n_program; g++) {
             if (!spills(b, first + g)) continue;
-            bool last = plan->choice[g] + 1 >= set->plans[g].n;
+            bool last = !may || plan->choice[g] + 1 >= set->plans[g].n;
             if (!last) take(set, plan, g, plan->choice[g] + 1);
             moved[first + g] = !last;
             n += !last;
@@ -288,7 +290,8 @@ Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const Build
         out->compile_ms = compile_ms += out->compile_ms;
         if (s) return s;
         if (!moved) moved = ARENA_ARRAY(a, bool, out->program.n_choice);
-        bool any = move_on(set, plan, out, moved, &stuck) > 0, whole = !now.only;
+        bool may = dropped < REPLACED_MOST, whole = !now.only;
+        bool any = move_on(set, plan, out, may, moved, &stuck) > 0;
         dropped += any;
         now.only = any && out->program.n_choice > 1 ? moved : o->only;
         if (any || !whole) continue;

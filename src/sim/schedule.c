@@ -44,12 +44,24 @@ static bool finished(const SimCluster *c) {
     return true;
 }
 
-/* Nothing runs: whoever waits at a join goes on, since the others may wait for them.  */
+/* Do some lanes of the warp wait where all of them have to come together?  */
+static bool waits_for_all(const SimWarp *w) {
+    const SimInst *code = w->block->cluster->run->kernel->code;
+    for (int s = 0; s < LANES; s++) {
+        const SimSplit *x = &w->split[s];
+        if (x->state == SPLIT_WARP_SYNC && code[x->pc].aligned) return true;
+    }
+    return false;
+}
+
+/* Nothing runs: whoever waits at a join goes on, since the others may wait for them; but not past
+ * an instruction that the whole warp has to execute.  */
 static bool release_all(SimCluster *c) {
     bool any = false;
     for (int n = 0; n < c->n_block * c->block[0].n_warp; n++) {
         SimWarp *w = warp_of(c, n);
-        if (w->live && w->waiting > 0 && sim_release_joins(w, 0)) any = true;
+        if (!w->live || w->waiting == 0 || waits_for_all(w)) continue;
+        if (sim_release_joins(w, 0)) any = true;
     }
     return any;
 }

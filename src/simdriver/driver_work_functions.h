@@ -64,7 +64,7 @@
     X(cuGraphClone, cuGraphClone, 10000, INIT, (CUgraph *clone, CUgraph graph))                    \
     X(cuGraphAddKernelNode, cuGraphAddKernelNode, 10000, CONTEXT,                                  \
       (CUgraphNode *node, CUgraph graph, const CUgraphNode *needs, size_t n,                       \
-       const CUDA_KERNEL_NODE_PARAMS *params))                                                     \
+       const CUDA_KERNEL_NODE_PARAMS_v1 *params))                                                  \
     X(cuGraphAddKernelNode, cuGraphAddKernelNode_v2, 12000, CONTEXT,                               \
       (CUgraphNode *node, CUgraph graph, const CUgraphNode *needs, size_t n,                       \
        const CUDA_KERNEL_NODE_PARAMS *params))                                                     \
@@ -100,7 +100,7 @@
       (CUgraphNode node, CUgraphNode *needs, void *edges, size_t *n))                              \
     X(cuGraphNodeGetType, cuGraphNodeGetType, 10000, INIT, (CUgraphNode node, int *type))          \
     X(cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams, 10000, CONTEXT,                      \
-      (CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params))                                   \
+      (CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params))                                \
     X(cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams_v2, 12000, CONTEXT,                   \
       (CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params))                                   \
     X(cuGraphMemcpyNodeSetParams, cuGraphMemcpyNodeSetParams, 10000, CONTEXT,                      \
@@ -110,7 +110,7 @@
     X(cuGraphHostNodeSetParams, cuGraphHostNodeSetParams, 10000, INIT,                             \
       (CUgraphNode node, const CUDA_HOST_NODE_PARAMS *params))                                     \
     X(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams, 10010, CONTEXT,              \
-      (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params))                 \
+      (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params))              \
     X(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2, 12000, CONTEXT,           \
       (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params))                 \
     X(cuGraphExecMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams, 10020, CONTEXT,              \

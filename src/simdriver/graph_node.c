@@ -35,12 +35,20 @@ static CUresult add(Call *c, CUgraphNode *out, CUgraph graph, const CUgraphNode 
     return CUDA_SUCCESS;
 }
 
-static CUresult kernel_work(Call *c, const CUDA_KERNEL_NODE_PARAMS *p, bool newer, Work **out) {
+static CUresult kernel_work(Call *c, const CUDA_KERNEL_NODE_PARAMS *p, Work **out) {
     if (!p) return CUDA_ERROR_INVALID_VALUE;
     CUlaunchConfig k = {p->gridDimX, p->gridDimY, p->gridDimZ, p->blockDimX, p->blockDimY,
                         p->blockDimZ, p->sharedMemBytes, NULL, NULL, 0};
-    CUfunction f = p->func ? p->func : newer ? (CUfunction)(void *)p->kern : NULL;
+    CUfunction f = p->func ? p->func : (CUfunction)(void *)p->kern;
     return work_of_launch(c, &k, f, p->kernelParams, p->extra, out);
+}
+
+static CUresult kernel_work_v1(Call *c, const CUDA_KERNEL_NODE_PARAMS_v1 *p, Work **out) {
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    CUDA_KERNEL_NODE_PARAMS whole = {p->func, p->gridDimX, p->gridDimY, p->gridDimZ, p->blockDimX,
+                                     p->blockDimY, p->blockDimZ, p->sharedMemBytes,
+                                     p->kernelParams, p->extra, NULL, NULL};
+    return kernel_work(c, &whole, out);
 }
 
 static CUresult fill_work(Call *c, const CUDA_MEMSET_NODE_PARAMS *p, Work **out) {
@@ -62,11 +70,11 @@ static CUresult host_work(const CUDA_HOST_NODE_PARAMS *p, Work **out) {
 }
 
 CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *needs, size_t n,
-                              const CUDA_KERNEL_NODE_PARAMS *params) {
+                              const CUDA_KERNEL_NODE_PARAMS_v1 *params) {
     Call c;
     Work *w;
     if (!driver_enter(&c, FN_cuGraphAddKernelNode)) return c.result;
-    CUresult r = kernel_work(&c, params, false, &w);
+    CUresult r = kernel_work_v1(&c, params, &w);
     return driver_leave(&c, r == CUDA_SUCCESS ? add(&c, node, graph, needs, n, w) : r);
 }
 
@@ -75,7 +83,7 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraph
     Call c;
     Work *w;
     if (!driver_enter(&c, FN_cuGraphAddKernelNode_v2)) return c.result;
-    CUresult r = kernel_work(&c, params, true, &w);
+    CUresult r = kernel_work(&c, params, &w);
     return driver_leave(&c, r == CUDA_SUCCESS ? add(&c, node, graph, needs, n, w) : r);
 }
 
@@ -201,11 +209,11 @@ static CUresult set_exec(Call *c, CUgraphExec exec, CUgraphNode node, CUresult m
     return CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params) {
+CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params) {
     Call c;
     Work *w = NULL;
     if (!driver_enter(&c, FN_cuGraphKernelNodeSetParams)) return c.result;
-    CUresult r = kernel_work(&c, params, false, &w);
+    CUresult r = kernel_work_v1(&c, params, &w);
     return driver_leave(&c, set_node(&c, node, r, w));
 }
 
@@ -213,7 +221,7 @@ CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_
     Call c;
     Work *w = NULL;
     if (!driver_enter(&c, FN_cuGraphKernelNodeSetParams_v2)) return c.result;
-    CUresult r = kernel_work(&c, params, true, &w);
+    CUresult r = kernel_work(&c, params, &w);
     return driver_leave(&c, set_node(&c, node, r, w));
 }
 
@@ -242,11 +250,11 @@ CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS 
 }
 
 CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_KERNEL_NODE_PARAMS *params) {
+                                        const CUDA_KERNEL_NODE_PARAMS_v1 *params) {
     Call c;
     Work *w = NULL;
     if (!driver_enter(&c, FN_cuGraphExecKernelNodeSetParams)) return c.result;
-    CUresult r = kernel_work(&c, params, false, &w);
+    CUresult r = kernel_work_v1(&c, params, &w);
     return driver_leave(&c, set_exec(&c, exec, node, r, w));
 }
 
@@ -255,7 +263,7 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
     Call c;
     Work *w = NULL;
     if (!driver_enter(&c, FN_cuGraphExecKernelNodeSetParams_v2)) return c.result;
-    CUresult r = kernel_work(&c, params, true, &w);
+    CUresult r = kernel_work(&c, params, &w);
     return driver_leave(&c, set_exec(&c, exec, node, r, w));
 }
 

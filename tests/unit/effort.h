@@ -13,11 +13,9 @@ static inline bool effort_long(void) {
     return s && *s;
 }
 
-/* Of what a test draws: SEED; else DRAW in hexadecimal, which make sets to the commit.  */
 static inline unsigned long long effort_seed(void) {
-    const char *seed = getenv("SEED"), *draw = getenv("DRAW");
-    if (seed && *seed) return strtoull(seed, NULL, 10);
-    return draw && *draw ? strtoull(draw, NULL, 16) : 1;
+    const char *seed = getenv("SEED");
+    return seed && *seed ? strtoull(seed, NULL, 10) : 1;
 }
 
 /* Is part i in the share of one in n?  */

@@ -292,8 +292,6 @@ static const struct {
      " s[n,k/32]); }", 0},
     {"strided", "op f(A: f16[40,64] strides(72,1), B: f16[48,64] strides(80,1)) -> C: f16[40,48]"
      " strides(56,1) { C[m,n] += A[m,k] * B[n,k]; }", 0},
-    {"no k", "op f(A: f16[40,0], B: f16[48,0]) -> C: f16[40,48] { C[m,n] += A[m,k] * B[n,k]; }",
-     0},
     {"own product", "op f(A: f16[40,64]) -> C: f32[40,40] { C[m,n] += A[m,k] * A[n,k]; }", 0},
     {"f64 sums", "op f(A: f64[20,30], B: f64[30,24], R: f64[20,24]) -> C: f64[20,24] {"
      " t[m,n] += A[m,k] * B[k,n]; C[m,n] = t[m,n] + R[m,n]; }", 9},

@@ -308,10 +308,13 @@ static void bases(void **state) {
     info = (CudaDeviceInfo){.name = "NVIDIA H200 (simulated)", .arch = "sm_90a", .cc_major = 9};
     must(profiler_base(arena, &diag, &info, "profiles", &dev));
     assert_string_equal(dev->name, "h200");
-    info = (CudaDeviceInfo){.name = "NVIDIA A10", .arch = "sm_86", .cc_major = 8, .cc_minor = 6};
+    info = (CudaDeviceInfo){.name = "NVIDIA A40", .arch = "sm_86", .cc_major = 8, .cc_minor = 6};
     must(profiler_base(arena, &diag, &info, "profiles", &dev));
-    assert_string_equal(dev->name, "a100");
-    assert_string_equal(dev->arch, "sm_86");
+    assert_string_equal(dev->name, "a10");
+    info = (CudaDeviceInfo){.name = "NVIDIA Orin", .arch = "sm_87", .cc_major = 8, .cc_minor = 7};
+    must(profiler_base(arena, &diag, &info, "profiles", &dev));
+    assert_string_equal(dev->name, "a10");
+    assert_string_equal(dev->arch, "sm_87");
     info = (CudaDeviceInfo){.name = "NVIDIA GeForce GTX 1630", .arch = "sm_75", .cc_major = 7,
                             .cc_minor = 5};
     info.attribute[CUDA_ATTR_SM_COUNT] = 8;

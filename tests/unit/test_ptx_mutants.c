@@ -1,7 +1,7 @@
 /* Planted bugs in PTX: of kernels of every skeleton and mover, one barrier, commit, wait, guard,
  * mask, maximum, bit of an index, stage, stride or offset changed.
  *
- *   DRAW=7 build/tests/test_ptx_mutants             draws others
+ *   SEED=7 build/tests/test_ptx_mutants             draws others
  *   LONG=1 build/tests/test_ptx_mutants             at least 2,000 of them, of all kernels
  *
  * Every mutant must be reported: as a fault, or as a wrong result on one of the data sets of a
@@ -315,7 +315,7 @@ static void mutants_of_ptx_are_reported(void **state) {
         sum[end]++;
         if (end == SURVIVED || end == LOST || (list && end >= WRONG_LATER)) tell(&mutant[i]);
     }
-    print_message("%d mutants, DRAW=%llx\n", n, effort_seed());
+    print_message("%d mutants, SEED=%llu\n", n, effort_seed());
     for (int k = 0; k < KINDS && list; k++)
         for (int e = 0; e < ENDS; e++)
             if (ends[k][e]) print_message("  %s: %d %s\n", kind_name[k], ends[k][e], end_name[e]);

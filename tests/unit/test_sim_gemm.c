@@ -165,6 +165,7 @@ static const char *compile(Arena *a, const Gemm *g, const char *source) {
 static void start(PtxRun *r, const Gemm *g, int m, int n, int k, uint64_t seed) {
     run_open(r);
     r->options.seed = seed;
+    r->options.strict = true;
     r->launch.block[0] = g->threads;
     r->launch.dynamic_smem = g->smem;
     g->arguments(r, g->cluster, m, n, k);
