@@ -76,6 +76,21 @@ $(BUILD)/prefix: .FORCE
 	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' >$@
 .FORCE:
 
+# The lines of a launcher's part that is the same for all kernels, as an array.
+lines = sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/    "&\\n",/' $1
+launchers := src/driver/launcher/launch.c src/driver/launcher/launch.py
+$(BUILD)/launcher_lines.c: $(launchers) Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "driver/launcher.h"'; \
+	   echo 'const char *const launcher_c_lines[] = {'; \
+	   $(call lines,$(word 1,$(launchers))); echo '    NULL};'; \
+	   echo 'const char *const launcher_python_lines[] = {'; \
+	   $(call lines,$(word 2,$(launchers))); echo '    NULL};'; } >$@
+$(BUILD)/obj/driver/launcher_lines.o: $(BUILD)/launcher_lines.c
+	@mkdir -p $(@D)
+	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+$(BUILD)/libdriver.a: $(BUILD)/obj/driver/launcher_lines.o
+
 # The folder is a prerequisite so that a deleted source leaves the archive.
 define module_rule
 $(BUILD)/lib$1.a: $(call objects,$1) $(wildcard src/$1)

@@ -48,6 +48,8 @@ typedef struct RollerPlans RollerPlans;
 typedef struct RollerPlan RollerPlan;
 typedef struct RollerKernel RollerKernel;
 typedef struct RollerExec RollerExec;
+#ifndef ROLLER_TENSOR         /* launchers that roller makes declare it, too */
+#define ROLLER_TENSOR
 /* A tensor in memory, field for field DLPack's DLTensor.  Strides in elements; NULL: dense.
  * device.type 1 is the CPU.  dtype.code: 0 int, 1 unsigned, 2 real, 4 bf16, 6 bool, 10 f8e4m3,
  * 12 f8e5m2.  */
@@ -59,6 +61,7 @@ typedef struct {
     int64_t *shape, *strides;
     uint64_t byte_offset;
 } RollerTensor;
+#endif
 typedef struct {
     RollerStatus status;
     const char *tag;          /* "syntax", "bounds", ... or "" */
@@ -245,10 +248,15 @@ ROLLER_API RollerStatus roller_build_best(RollerCtx *ctx, const RollerPlans *pla
 ROLLER_API RollerStatus roller_compile(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                                        const RollerPlanOptions *o, RollerKernel **out);
 typedef enum {
-    ROLLER_CU, ROLLER_PTX, ROLLER_CUBIN, ROLLER_JSON, ROLLER_PLAN_USED, ROLLER_LOG
+    ROLLER_CU, ROLLER_PTX, ROLLER_CUBIN, ROLLER_JSON, ROLLER_PLAN_USED, ROLLER_LOG,
+    ROLLER_C_HEADER, ROLLER_C_SOURCE, ROLLER_PYTHON       /* launchers: see below */
 } RollerArtefact;
 ROLLER_API RollerStatus roller_kernel_get(const RollerKernel *k, RollerArtefact what,
                                           const void **data, size_t *size);
+/* ROLLER_JSON or a launcher (docs/artefacts.md) of kernels of one op for several targets, as text
+ * that lives until the context's next call.  Launchers need compiled kernels.  */
+ROLLER_API RollerStatus roller_artefact(RollerCtx *ctx, const RollerKernel *const *k, int n,
+                                        RollerArtefact what, const void **data, size_t *size);
 typedef struct {
     size_t struct_size;
     const char *symbol;

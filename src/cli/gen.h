@@ -79,8 +79,10 @@ void gen_end_early(Gen *g);
 /* Finds what cannot be written before there is anything to write.  */
 int gen_check_outputs(Gen *g);
 int gen_write(Gen *g, Result *r);
-/* STEM.json of all targets of one op.  */
-int gen_write_json(Gen *g, Result *first, int n);
+/* What holds all targets of one op: description and launchers.  */
+int gen_write_whole(Gen *g, Result *first, int n);
+/* shared.c: a launcher in C as a shared library; ST_IO where no compiler makes it.  */
+Status gen_shared(Gen *g, const void *source, size_t len, const void **data, size_t *size);
 /* A report of what only we can mend, beside the output.  */
 void gen_write_failure(Gen *g, const Result *r, RollerStatus s);
 /* STEM from -o or from the input's name.  */

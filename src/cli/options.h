@@ -13,13 +13,14 @@
     X(ARCH, "arch", 0, "sm_90a[,...]", "compile targets (the profile's own)")                      \
     X(OUTPUT, "output", 'o', "FILE",                                                               \
       "main artefact, - for standard output; its stem names all others (STEM.cu)")                 \
-    X(EMIT, "emit", 0, "LIST", "artefacts: cu ptx cubin json (cu)")                                \
+    X(EMIT, "emit", 0, "LIST", "artefacts: cu ptx cubin json h c py so (cu)")                      \
     X(TOP, "top", 0, "K", "rank and print K plans (1; 10 with --measure)")                         \
     X(MEASURE, "measure", 0, NULL,                                                                 \
       "time the top K on a device and take the fastest right one")                                 \
     X(TIME_LIMIT, "time-limit", 0, "S", "end the measurement with the best so far (none)")         \
     X(WATCHDOG, "watchdog", 0, "S", "longest wait for a kernel on a device (20)")                  \
     X(PLAN, "plan", 0, "FILE", "use this plan text instead of planning")                           \
+    X(ABI, "abi", 0, "any|plain", "plain: parameters are pointers and scalars only (any)")        \
     X(ALIGN, "align", 0, "N", "promised alignment of every tensor, bytes (16)")                    \
     X(FAST_COMPILE, "fast-compile", 0, NULL,                                                       \
       "level 2 of ptxas, not 3: compiled sooner, loops may be slower")                             \
@@ -72,7 +73,9 @@ typedef enum {
         DUMP_COUNT
 } GenDump;
 
-#define GEN_EMITS(X) X(CU, "cu") X(PTX, "ptx") X(CUBIN, "cubin") X(JSON, "json")
+/* Those before JSON are of one target, the others of all.  */
+#define GEN_EMITS(X) X(CU, "cu") X(PTX, "ptx") X(CUBIN, "cubin") X(JSON, "json") X(H, "h")         \
+    X(C, "c") X(PY, "py") X(SO, "so")
 typedef enum {
 #define X(id, name) EMIT_##id,
     GEN_EMITS(X)

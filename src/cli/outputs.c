@@ -1,10 +1,11 @@
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/json.h"
 #include "cli/gen.h"
 #include <string.h>
 
-static const RollerArtefact artefact[] = {ROLLER_CU, ROLLER_PTX, ROLLER_CUBIN, ROLLER_JSON};
+static const RollerArtefact artefact[] = {ROLLER_CU,   ROLLER_PTX,      ROLLER_CUBIN,
+                                          ROLLER_JSON, ROLLER_C_HEADER, ROLLER_C_SOURCE,
+                                          ROLLER_PYTHON, ROLLER_C_SOURCE};
 static const char *const extension[] = {
 #define X(id, name) name,
     GEN_EMITS(X)
@@ -42,7 +43,7 @@ static const char *path_of(Gen *g, const Result *r, GenEmit kind) {
     if (kind == EMIT_CU)
         return g->n_target > 1 ? arena_printf(g->a, "%s.%s.cu", r->stem, r->arch)
                                : arena_printf(g->a, "%s.cu", r->stem);
-    if (kind == EMIT_JSON) return arena_printf(g->a, "%s.json", r->stem);
+    if (kind >= EMIT_JSON) return arena_printf(g->a, "%s.%s", r->stem, extension[kind]);
     return arena_printf(g->a, "%s.%s.%s", r->stem, r->arch, extension[kind]);
 }
 
@@ -80,8 +81,8 @@ static int write_depends(Gen *g, const Result *r) {
 }
 
 int gen_write(Gen *g, Result *r) {
-    for (int i = 0; i < EMIT_COUNT; i++) {
-        if (!(g->o.emit & 1u << i) || i == EMIT_JSON) continue;
+    for (int i = 0; i < EMIT_JSON; i++) {
+        if (!(g->o.emit & 1u << i)) continue;
         const void *data;
         size_t len;
         if (roller_kernel_get(r->kernel, artefact[i], &data, &len)) continue;
@@ -91,24 +92,25 @@ int gen_write(Gen *g, Result *r) {
     return g->o.make_rule_too ? write_depends(g, r) : 0;
 }
 
-int gen_write_json(Gen *g, Result *first, int n) {
-    json_t *whole = NULL;
+static int write_whole(Gen *g, Result *first, const RollerKernel *const *k, int n, GenEmit kind) {
+    const void *data;
+    size_t len;
+    RollerStatus s = roller_artefact(g->ctx, k, n, artefact[kind], &data, &len);
+    if (s) return gen_fail(g, s);
+    if (kind == EMIT_SO && gen_shared(g, data, len, &data, &len)) return gen_fail_here(g);
+    return write_file(g, first, kind, data, len);
+}
+
+int gen_write_whole(Gen *g, Result *first, int n) {
+    const RollerKernel **k = ARENA_ARRAY(g->a, const RollerKernel *, n);
     for (int i = 0; i < n; i++) {
-        const void *text;
-        size_t len;
-        if (!first[i].kernel || roller_kernel_get(first[i].kernel, ROLLER_JSON, &text, &len))
-            return 0;
-        if (n == 1) return write_file(g, first, EMIT_JSON, text, len);
-        json_t *one;
-        if (json_read(g->a, &g->diag, ST_INTERNAL, "kernel.json", text, len, len, &one))
-            return gen_fail_here(g);
-        if (i == 0) whole = one;
-        else json_array_extend(json_object_get(whole, "targets"), json_object_get(one, "targets"));
+        if (!first[i].kernel) return 0;
+        k[i] = first[i].kernel;
     }
-    Buf b = buf_new(g->a);
-    json_write(whole, 2, &b);
-    buf_putc(&b, '\n');
-    return write_file(g, first, EMIT_JSON, b.text, b.len);
+    int code = 0;
+    for (int i = EMIT_JSON; i < EMIT_COUNT && !code; i++)
+        if (g->o.emit & 1u << i) code = write_whole(g, first, k, n, (GenEmit)i);
+    return code;
 }
 
 void gen_write_failure(Gen *g, const Result *r, RollerStatus s) {

@@ -202,8 +202,8 @@ static int generate_op(Gen *g, const char *name) {
         r->stem = gen_stem(g, g->o.op && strcmp(g->o.op, "all") == 0 ? name : NULL);
         code = generate_one(g, r);
     }
-    if (!code && !g->o.dry_run && (g->o.emit & 1u << EMIT_JSON))
-        code = gen_write_json(g, &g->result[first], g->n_result - first);
+    if (!code && !g->o.dry_run)
+        code = gen_write_whole(g, &g->result[first], g->n_result - first);
     return code;
 }
 

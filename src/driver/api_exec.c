@@ -1,5 +1,6 @@
 /* roller.h: kernels on a device.  */
 #include "driver/arguments.h"
+#include "driver/artefact.h"
 #include "driver/handle.h"
 #include "driver/run.h"
 
@@ -102,11 +103,8 @@ void roller_exec_destroy(RollerExec *e) {
 /* ---- launching ---- */
 static Arguments arguments_of(const RollerExec *e, const RollerTensor *in, int nin,
                               const RollerTensor *out, int nout) {
-    enum { DEFAULT_ALIGN = 16 };
-    const PlanSet *set = &e->kernel->plans->set;
-    int align = set->options.align > 0 ? set->options.align : DEFAULT_ALIGN;
-    return (Arguments){.te = set->te, .in = in, .out = out, .n_in = nin, .n_out = nout,
-                       .device = e->device, .align = align};
+    return (Arguments){.te = e->kernel->plans->set.te, .in = in, .out = out, .n_in = nin,
+                       .n_out = nout, .device = e->device, .align = kernel_align(e->kernel)};
 }
 
 static int64_t workspace_of(const RollerExec *e, const ArgumentReport *fit) {

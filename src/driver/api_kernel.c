@@ -32,7 +32,7 @@ Status kernel_build(const RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *
     Status described = k->build.spilled ? plan_texts(a, d, &k->plan) : ST_OK;
     if (described) return described;
     Buf json = buf_new(a);
-    artefact_json(k, &json);
+    artefact_json((const RollerKernel *const[]){k}, 1, &json);
     k->json = buf_str(&json);
     *out = k;
     return s;

@@ -129,7 +129,7 @@ static void describe(void *p) {
     k->measured = own;
     k->measured_on = arena_strdup(k->h.arena, x->on);
     Buf json = buf_new(k->h.arena);
-    artefact_json(k, &json);
+    artefact_json((const RollerKernel *const[]){k}, 1, &json);
     k->json = buf_str(&json);
 }
 

@@ -5,8 +5,7 @@
 
 enum { DLPACK_CPU = 1, DLPACK_CUDA = 2, DLPACK_MANAGED = 13 };
 
-/* DLPack's code for a dtype.  */
-static uint8_t dlpack_code(TeDtype t) {
+uint8_t arguments_code(TeDtype t) {
     switch (t) {
     case TE_BF16: return 4;
     case TE_BOOL: return 6;
@@ -43,13 +42,13 @@ static Status place(Check *c, const TeTensor *t, const RollerTensor *given) {
 }
 
 static Status dtype(Check *c, const TeTensor *t, const RollerTensor *given) {
-    if (given->dtype.code == dlpack_code(t->dtype) &&
+    if (given->dtype.code == arguments_code(t->dtype) &&
         given->dtype.bits == 8 * te_dtype_bytes(t->dtype) && given->dtype.lanes <= 1)
         return ST_OK;
     snprintf(c->out->why, sizeof c->out->why,
              "argument '%s' has dtype code %d of %d bits and %d lanes; '%s' is code %d of %d",
              t->name, given->dtype.code, given->dtype.bits, given->dtype.lanes,
-             te_dtype_name(t->dtype), dlpack_code(t->dtype), 8 * te_dtype_bytes(t->dtype));
+             te_dtype_name(t->dtype), arguments_code(t->dtype), 8 * te_dtype_bytes(t->dtype));
     return ST_DTYPE;
 }
 

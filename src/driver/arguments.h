@@ -25,6 +25,8 @@ typedef struct {
 } ArgumentReport;
 
 Status arguments_check(const Arguments *x, ArgumentReport *out);
+/* DLPack's code for a dtype.  */
+uint8_t arguments_code(TeDtype t);
 /* Address of element 0.  */
 void *arguments_data(const RollerTensor *t);
 /* The same tensor by its position in the op.  */

@@ -71,6 +71,38 @@ static json_t *sizes(Arena *a, const Te *te) {
     return o;
 }
 
+/* Sizes made of run-time sizes, in an order in which each needs only those before it.  */
+static json_t *lets(Arena *a, const Te *te) {
+    json_t *o = need(a, json_object());
+    for (int i = 0; i < te->n_size; i++) {
+        const TeSize *s = &te->size[i];
+        if (s->kind == TE_SIZE_LET && s->extent.expr)
+            set(a, o, s->name, extent(a, te, &s->extent));
+    }
+    return o;
+}
+
+/* What all kernels take, in this order.  */
+static json_t *params(Arena *a, const Te *te, const KernelProgram *p) {
+    static const char *const kind[] = {[PARAM_INPUT] = "input", [PARAM_SIZE] = "size",
+                                       [PARAM_SCALAR] = "scalar", [PARAM_OUTPUT] = "output",
+                                       [PARAM_WORKSPACE] = "workspace"};
+    json_t *list = need(a, json_array());
+    for (int i = 0; i < p->n_param; i++) {
+        const KernelParam *x = &p->param[i];
+        json_t *o = need(a, json_object());
+        push(a, list, o);
+        set(a, o, "kind", text(kind[x->kind]));
+        set(a, o, "name", text(x->kind == PARAM_WORKSPACE ? NULL
+                               : x->kind == PARAM_SIZE    ? te->size[x->ref].name
+                                                          : te->tensor[x->ref].name));
+        set(a, o, "type", text(x->kind == PARAM_SIZE     ? "i32"
+                               : x->kind == PARAM_SCALAR ? te_dtype_name(te->tensor[x->ref].dtype)
+                                                         : "pointer"));
+    }
+    return list;
+}
+
 static json_t *triple(Arena *a, int64_t x, int64_t y, int64_t z) {
     json_t *list = need(a, json_array());
     push(a, list, json_integer(x));
@@ -244,6 +276,7 @@ static json_t *target(Arena *a, const RollerKernel *k) {
     set(a, o, "predicted", predicted(a, k));
     set(a, o, "measured", measured(a, k));
     set(a, o, "numerics", numerics(a, k->plans->op->te));
+    set(a, o, "params", params(a, k->plans->op->te, &k->build.program));
     set(a, o, "workspace_bytes", json_integer(k->build.program.workspace_bytes));
     set(a, o, "workspace", workspace(a, k->plans->op->te, &k->build.program));
     set(a, o, "splits", splits(a, k->plans->op->te, &k->build.program));
@@ -251,26 +284,33 @@ static json_t *target(Arena *a, const RollerKernel *k) {
     return o;
 }
 
-void artefact_json(const RollerKernel *k, Buf *out) {
+int kernel_align(const RollerKernel *k) {
+    enum { DEFAULT_ALIGN = 16 };
+    int align = k->plans->set.options.align;
+    return align > 0 ? align : DEFAULT_ALIGN;
+}
+
+void artefact_json(const RollerKernel *const *k, int n, Buf *out) {
     Arena *a = out->arena;
-    const Te *te = k->plans->op->te;
-    int align = k->plans->set.options.align ? k->plans->set.options.align : 16;
+    const RollerOp *op = k[0]->plans->op;
+    const Te *te = op->te;
     json_t *o = need(a, json_object());
     arena_defer(a, drop_tree, o);
     set(a, o, "schema", text("roller-kernel"));
     set(a, o, "schema_version", json_integer(1));
     set(a, o, "version", text(ROLLER_VERSION));
     set(a, o, "op", text(te->name));
-    set(a, o, "te", text(k->plans->op->text));
-    set(a, o, "args", args(a, te, align));
+    set(a, o, "te", text(op->text));
+    set(a, o, "args", args(a, te, kernel_align(k[0])));
     set(a, o, "sizes", sizes(a, te));
-    const Build *b = &k->build;
+    set(a, o, "lets", lets(a, te));
+    const Build *b = &k[0]->build;
     set(a, o, "nvrtc",
         b->compiled ? json_string(arena_printf(a, "%d.%d", b->nvrtc_major, b->nvrtc_minor))
                     : json_null());
     json_t *targets = need(a, json_array());
     set(a, o, "targets", targets);
-    push(a, targets, target(a, k));
+    for (int i = 0; i < n; i++) push(a, targets, target(a, k[i]));
     json_write(o, 2, out);
     buf_putc(out, '\n');
 }

@@ -3,8 +3,10 @@
 #define ROLLER_DRIVER_ARTEFACT_H
 #include "driver/handle.h"
 
-/* The "roller-kernel" object of one target, as indented JSON.  */
-void artefact_json(const RollerKernel *k, Buf *out);
+/* The "roller-kernel" object of an op for n targets, as indented JSON.  */
+void artefact_json(const RollerKernel *const *k, int n, Buf *out);
+/* The promised alignment of its tensors, bytes.  */
+int kernel_align(const RollerKernel *k);
 /* Does a kernel wait for those before it (griddepcontrol.wait), so that it may be launched before
  * they have ended?  Of one that was not compiled: does any kernel of the source.  */
 bool artefact_waits(const Build *b, const char *symbol);

@@ -1,0 +1,409 @@
+#include "driver/launcher.h"
+#include "driver/artefact.h"
+#include "driver/arguments.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void put_lines(Buf *out, const char *const *line) {
+    while (*line) buf_puts(out, *line++);
+}
+
+/* ---- declarations ---- */
+static const char header_types[] =
+    "#include <stddef.h>\n"
+    "#include <stdint.h>\n\n"
+    "/* A tensor, field for field DLPack's DLTensor.  Strides in elements; NULL: dense.  */\n"
+    "#ifndef ROLLER_TENSOR\n"
+    "#define ROLLER_TENSOR\n"
+    "typedef struct {\n"
+    "    void *data;\n"
+    "    struct { int32_t type, id; } device;      /* 1 CPU (scalars), 2 CUDA, 13 managed */\n"
+    "    int32_t ndim;\n"
+    "    struct { uint8_t code, bits; uint16_t lanes; } dtype;\n"
+    "    int64_t *shape, *strides;\n"
+    "    uint64_t byte_offset;\n"
+    "} RollerTensor;\n"
+    "#endif\n"
+    "/* Statuses; the numbers are those of roller.h.  */\n"
+    "#ifndef ROLLER_LAUNCH_STATUS\n"
+    "#define ROLLER_LAUNCH_STATUS\n"
+    "enum {\n";
+
+/* Columns: name here, status of roller.h.  */
+#define LAUNCH_STATUSES(X) X(OK) X(DEVICE) X(DRIVER) X(CUDA) X(NOMEM) X(ARCH) X(ARGS) X(DTYPE)     \
+    X(RANK) X(SIZE) X(STRIDE) X(ALIGN) X(NULLPTR) X(WORKSPACE)
+static const struct {
+    const char *name;
+    int status;
+} statuses[] = {
+#define X(name) {#name, ROLLER_##name},
+    LAUNCH_STATUSES(X)
+#undef X
+};
+
+static const char header_calls[] =
+    "/* Loads the program for the device of the current context, whole; ROLLER_LAUNCH_ARCH if\n"
+    " * there is no code for it.  Nothing here allocates device memory, waits for the device,\n"
+    " * prints or changes the current context; a loaded program serves several threads.  */\n"
+    "int roller_%s_load(roller_%s_kernel **out);\n"
+    "/* Bytes of workspace that a launch with these shapes needs; data is not looked at.  */\n"
+    "int roller_%s_workspace(const roller_%s_kernel *k, const RollerTensor *in, int n_in,\n"
+    "    const RollerTensor *out, int n_out, size_t *bytes);\n"
+    "/* Queues the program in `stream` (a CUstream), also in capture.  The context of the load is\n"
+    " * current; the workspace is aligned to 256 bytes.  */\n"
+    "int roller_%s_launch(const roller_%s_kernel *k, const RollerTensor *in, int n_in,\n"
+    "    const RollerTensor *out, int n_out, void *workspace, size_t workspace_bytes,\n"
+    "    void *stream);\n"
+    "/* In the context of the load; nothing of it may run any more.  NULL does nothing.  */\n"
+    "void roller_%s_unload(roller_%s_kernel *k);\n"
+    "const char *roller_%s_status_text(int status);\n";
+
+/* Arguments as a comment: in their order, with what is expected of each.  */
+static void describe_args(const Te *te, Buf *out) {
+    for (int i = 0; i < te->n_in + te->n_out; i++) {
+        const TeTensor *t = &te->tensor[i];
+        buf_printf(out, " *   %s %s: %s[", i < te->n_in ? "in " : "out", t->name,
+                   te_dtype_name(t->dtype));
+        for (int d = 0; d < t->rank; d++) {
+            if (d) buf_putc(out, ',');
+            if (t->shape[d].expr) te_print_expr(te, NULL, t->shape[d].expr, out);
+            else buf_printf(out, "%" PRId64, t->shape[d].value);
+        }
+        buf_printf(out, "]%s\n", t->role == TE_VALUE ? ", a scalar in host memory" : "");
+    }
+}
+
+static void declarations(const Te *te, Buf *out) {
+    const char *op = te->name;
+    buf_printf(out, "#ifndef ROLLER_KERNEL_%s\n#define ROLLER_KERNEL_%s\n%s", op, op,
+               header_types);
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+        buf_printf(out, "    ROLLER_LAUNCH_%s = %d%s\n", statuses[i].name, statuses[i].status,
+                   i + 1 < sizeof statuses / sizeof *statuses ? "," : "");
+    buf_puts(out, "};\n#endif\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+    buf_printf(out, "/* Arguments of %s:\n", op);
+    describe_args(te, out);
+    buf_printf(out, " */\ntypedef struct roller_%s_kernel roller_%s_kernel;\n", op, op);
+    buf_printf(out, header_calls, op, op, op, op, op, op, op, op, op);
+    buf_puts(out, "#ifdef __cplusplus\n}\n#endif\n#endif\n");
+}
+
+void launcher_header(const Te *te, Buf *out) {
+    buf_printf(out, "/* Launches %s without roller: made by roller %s, with its .c or .so.  */\n",
+               te->name, ROLLER_VERSION);
+    declarations(te, out);
+}
+
+/* ---- size expressions in C ---- */
+/* Those that tables name by number: equal ones have one.  */
+typedef struct {
+    const Te *te;
+    Buf *out;
+    const char **text;
+    int n, cap;
+} Source;
+
+/* All operations are calls, so that quotients round down and everything has 64 bits.  */
+static void print_expr(const TeExpr *e, Buf *b) {
+    static const char *const name[] = {[TE_NEG] = "minus", [TE_ADD] = "plus", [TE_SUB] = "less",
+                                       [TE_MUL] = "times", [TE_DIV] = "quotient",
+                                       [TE_MOD] = "rest"};
+    if (e->kind == TE_INT) {
+        buf_printf(b, "%" PRId64, e->v.i);
+    } else if (e->kind == TE_SIZE) {
+        buf_printf(b, "s[%d]", e->v.ref);
+    } else {
+        const char *fn = e->kind == TE_CALL ? e->v.fn == TE_FN_MIN ? "smaller" : "larger"
+                                            : name[e->kind];
+        for (int i = 0; i < e->n_args; i++) {
+            if (i + 1 < e->n_args || e->n_args == 1) buf_printf(b, "%s(", fn);
+            print_expr(e->args[i], b);
+            buf_puts(b, e->n_args == 1 ? ")" : i + 1 < e->n_args ? ", " : "");
+        }
+        for (int i = 1; i < e->n_args; i++) buf_putc(b, ')');
+    }
+}
+
+static int expression(Source *s, const TeExtent *e) {
+    Buf b = buf_new(s->out->arena);
+    if (e->expr) print_expr(e->expr, &b);
+    else buf_printf(&b, "%" PRId64, e->value);
+    for (int i = 0; i < s->n; i++)
+        if (strcmp(s->text[i], b.text) == 0) return i;
+    if (s->n == s->cap) {
+        int cap = s->cap ? 2 * s->cap : 64;
+        const char **grown = ARENA_ARRAY(s->out->arena, const char *, cap);
+        if (s->n) memcpy(grown, s->text, (size_t)s->n * sizeof *grown);
+        s->text = grown;
+        s->cap = cap;
+    }
+    s->text[s->n] = b.text;
+    return s->n++;
+}
+
+static const char functions[] =
+    "static int64_t minus(int64_t x) { return -x; }\n"
+    "static int64_t plus(int64_t x, int64_t y) { return x + y; }\n"
+    "static int64_t less(int64_t x, int64_t y) { return x - y; }\n"
+    "static int64_t times(int64_t x, int64_t y) { return x * y; }\n"
+    "static int64_t rest(int64_t x, int64_t y) {\n"
+    "    int64_t r = x % y;\n"
+    "    return r && (r < 0) != (y < 0) ? r + y : r;\n"
+    "}\n"
+    "static int64_t quotient(int64_t x, int64_t y) { return (x - rest(x, y)) / y; }\n"
+    "static int64_t smaller(int64_t x, int64_t y) { return x < y ? x : y; }\n"
+    "static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }\n\n";
+
+static void put_expressions(Source *s) {
+    const Te *te = s->te;
+    buf_puts(s->out, "/* ---- sizes: expressions by number, and sizes made of others ---- */\n");
+    buf_puts(s->out, functions);
+    buf_puts(s->out, "static int64_t extent(int expression, const int64_t *s) {\n"
+                     "    (void)minus, (void)plus, (void)less, (void)times, (void)quotient;\n"
+                     "    (void)smaller, (void)larger, (void)s;\n"
+                     "    switch (expression) {\n");
+    for (int i = 0; i < s->n; i++) buf_printf(s->out, "    case %d: return %s;\n", i, s->text[i]);
+    buf_puts(s->out, "    default: return 0;\n    }\n}\n\n"
+                     "static void derive(int64_t *s) {\n    (void)s;\n");
+    for (int i = 0; i < te->n_size; i++) {
+        const TeSize *x = &te->size[i];
+        if (x->kind != TE_SIZE_LET || !x->extent.expr) continue;
+        Buf b = buf_new(s->out->arena);
+        print_expr(x->extent.expr, &b);
+        buf_printf(s->out, "    s[%d] = %s;\n", i, b.text);
+    }
+    buf_puts(s->out, "}\n\n");
+}
+
+/* ---- tables ---- */
+static const char types[] =
+    "/* ---- what the kernels are launched with ---- */\n"
+    "/* The number of an expression, and of the run-time size that it is alone (-1: of none).  */\n"
+    "typedef struct { int expression, size; } Extent;\n"
+    "typedef struct {\n"
+    "    int scalar, code, bits, rank;\n"
+    "    Extent shape[8], stride[8];\n"
+    "} Argument;\n"
+    "typedef struct { int varies; int64_t least, most, multiple; } Size;\n"
+    "/* The place of a tensor or scalar among the arguments, or of a size.  */\n"
+    "typedef enum { P_TENSOR, P_SIZE, P_SCALAR, P_WORKSPACE } ParamKind;\n"
+    "typedef struct { ParamKind kind; int ref; } Param;\n"
+    "/* `limit`: the row of `most` that sizes may not exceed; -1: all may.  */\n"
+    "typedef struct {\n"
+    "    const char *symbol;\n"
+    "    int blocks;              /* expression of the grid's first extent */\n"
+    "    unsigned grid[2], block[3];\n"
+    "    int smem, static_smem, split, group, program, limit;\n"
+    "} Kernel;\n"
+    "typedef struct { int number, limit; } Split;\n"
+    "typedef struct { int split; int64_t offset; int bytes; } Part;\n"
+    "typedef struct {\n"
+    "    int sm, specific;        /* specific: for this compute capability alone */\n"
+    "    const unsigned char *cubin, *ptx;\n"
+    "    const Param *param;\n"
+    "    const Kernel *kernel;\n"
+    "    const Split *split;      /* in the order in which they are tried */\n"
+    "    const Part *part;        /* of the workspace */\n"
+    "    int n_param, n_kernel, n_split, n_part;\n"
+    "} Target;\n";
+
+static void put_extents(Source *s, const TeExtent *e, int rank, Buf *row) {
+    buf_puts(row, ", {");
+    for (int d = 0; d < rank; d++) {
+        const TeExpr *x = e[d].expr;
+        bool alone = x && x->kind == TE_SIZE && s->te->size[x->v.ref].kind == TE_SIZE_RUNTIME;
+        buf_printf(row, "%s{%d, %d}", d ? ", " : "", expression(s, &e[d]),
+                   alone ? x->v.ref : -1);
+    }
+    buf_puts(row, rank ? "}" : "{0, -1}}");
+}
+
+static void put_arguments(Source *s, Buf *out) {
+    const Te *te = s->te;
+    buf_puts(out, "static const Argument argument[] = {\n");
+    for (int i = 0; i < te->n_in + te->n_out; i++) {
+        const TeTensor *t = &te->tensor[i];
+        buf_printf(out, "    {%d, %d, %d, %d", t->role == TE_VALUE, arguments_code(t->dtype),
+                   8 * te_dtype_bytes(t->dtype), t->rank);
+        put_extents(s, t->shape, t->rank, out);
+        put_extents(s, t->stride, t->rank, out);
+        buf_printf(out, "},    /* %s */\n", t->name);
+    }
+    buf_puts(out, "};\nstatic const Size size[] = {\n");
+    for (int i = 0; i < te->n_size; i++) {
+        const TeSize *x = &te->size[i];
+        buf_printf(out, "    {%d, %" PRId64 ", %" PRId64 ", %" PRId64 "},    /* %s */\n",
+                   rplan_varies(te, i), rplan_varies(te, i) ? x->lo : x->extent.value,
+                   rplan_varies(te, i) ? x->hi : x->extent.value,
+                   rplan_varies(te, i) ? x->extent.multiple : 1, x->name);
+    }
+    buf_puts(out, "    {0, 0, 0, 1}\n};\n");
+}
+
+/* Rows of `most`; a limit is the number of its row.  */
+typedef struct {
+    Buf rows;
+    int n;
+} Limits;
+
+static int limit(const Te *te, Limits *l, const int64_t *upto) {
+    if (!upto) return -1;
+    buf_puts(&l->rows, "    {");
+    for (int i = 0; i < te->n_size; i++) {
+        if (i) buf_puts(&l->rows, ", ");
+        if (rplan_varies(te, i)) buf_printf(&l->rows, "%" PRId64, upto[i]);
+        else buf_puts(&l->rows, "INT64_MAX");
+    }
+    buf_puts(&l->rows, "},\n");
+    return l->n++;
+}
+
+static void put_bytes(const char *name, int target, const void *data, size_t len, Buf *out) {
+    const unsigned char *byte = data;
+    buf_printf(out, "static const _Alignas(64) unsigned char %s_%d[] = {", name, target);
+    for (size_t i = 0; i < len; i++)
+        buf_printf(out, "%s%d,", i % 24 == 0 ? "\n" : "", byte[i]);
+    buf_puts(out, "\n0};\n");
+}
+
+static void put_kernels(Source *s, const Build *b, int target, Limits *l, Buf *out) {
+    const KernelProgram *p = &b->program;
+    buf_printf(out, "static const Kernel kernel_%d[] = {\n", target);
+    for (int i = 0; i < p->n_kernel; i++) {
+        const KernelLaunch *k = &p->kernel[i];
+        const KernelChoice *c = &p->choice[k->group];
+        const KernelResources *r = build_resources(b, k->symbol);
+        int blocks = expression(s, &(TeExtent){.value = k->grid[0], .expr = k->blocks});
+        buf_printf(out, "    {\"%s\", %d, {%" PRId64 ", %" PRId64 "}, {%d, %d, %d}, %" PRId64
+                        ", %" PRId64 ", %d, %d, %d, %d},\n",
+                   k->symbol, blocks, k->grid[1], k->grid[2], k->block[0], k->block[1],
+                   k->block[2], k->dynamic_smem, r ? r->static_smem : 0, c->split, c->part,
+                   k->group, limit(s->te, l, c->upto));
+    }
+    buf_puts(out, "    {0, 0, {0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0}\n};\n");
+}
+
+static void put_splits(Source *s, const KernelProgram *p, int target, Limits *l, Buf *out) {
+    int parts = 0;
+    buf_printf(out, "static const Split split_%d[] = {", target);
+    for (int i = 1; i <= p->n_split; i++)
+        buf_printf(out, "{%d, %d}%s", i % p->n_split,
+                   limit(s->te, l, p->split[i % p->n_split].within), i < p->n_split ? ", " : "");
+    buf_printf(out, "};\nstatic const Part part_%d[] = {", target);
+    for (int n = 0; n < p->n_split; n++) {
+        const Workspace *w = &p->split[n].workspace;
+        for (int i = 0; i < w->n; i++, parts++)
+            buf_printf(out, "{%d, %" PRId64 ", %d}, ", n, w->part[i].at,
+                       expression(s, &p->split[n].part_bytes[i]));
+    }
+    buf_printf(out, "{0, 0, 0}};\nenum { N_PART_%d = %d };\n", target, parts);
+}
+
+static void put_params(const KernelProgram *p, int target, Buf *out) {
+    static const char *const kind[] = {[PARAM_INPUT] = "TENSOR", [PARAM_OUTPUT] = "TENSOR",
+                                       [PARAM_SIZE] = "SIZE", [PARAM_SCALAR] = "SCALAR",
+                                       [PARAM_WORKSPACE] = "WORKSPACE"};
+    buf_printf(out, "static const Param param_%d[] = {", target);
+    for (int i = 0; i < p->n_param; i++)
+        buf_printf(out, "%s{P_%s, %d}", i ? ", " : "", kind[p->param[i].kind], p->param[i].ref);
+    buf_puts(out, "};\n");
+}
+
+static void put_target(const Build *b, int i, Buf *out) {
+    int sm = 0;
+    char suffix = 0;
+    hal_arch(b->arch, &sm, &suffix);
+    buf_printf(out, "    {%d, %d, cubin_%d, ptx_%d, param_%d, kernel_%d, split_%d, part_%d, "
+                    "%d, %d, %d, N_PART_%d},    /* %s */\n",
+               sm, suffix != 0, i, i, i, i, i, i, b->program.n_param, b->program.n_kernel,
+               b->program.n_split, i, b->arch);
+}
+
+static void put_counts(const RollerKernel *const *k, int n, Buf *out) {
+    const Te *te = k[0]->plans->op->te;
+    int kernels = 1, params = 1;
+    for (int i = 0; i < n; i++) {
+        const KernelProgram *p = &k[i]->build.program;
+        if (p->n_kernel > kernels) kernels = p->n_kernel;
+        if (p->n_param > params) params = p->n_param;
+    }
+    buf_printf(out, "enum {\n    N_IN = %d, N_OUT = %d, N_ARG = N_IN + N_OUT, N_SIZE = %d,\n"
+                    "    N_TARGET = %d, MOST_KERNELS = %d, MOST_PARAMS = %d, MOST_SIZES = %d,\n"
+                    "    ALIGN = %d, WORKSPACE_ALIGN = 256\n};\n",
+               te->n_in, te->n_out, te->n_size, n, kernels, params, te->n_size + 1,
+               kernel_align(k[0]));
+}
+
+void launcher_c(const RollerKernel *const *k, int n, Buf *out) {
+    const Te *te = k[0]->plans->op->te;
+    Arena *a = out->arena;
+    Buf tables = buf_new(a);
+    Limits limits = {.rows = buf_new(a)};
+    Source s = {.te = te, .out = out};
+    put_arguments(&s, &tables);
+    for (int i = 0; i < n; i++) {
+        const Build *b = &k[i]->build;
+        put_params(&b->program, i, &tables);
+        put_kernels(&s, b, i, &limits, &tables);
+        put_splits(&s, &b->program, i, &limits, &tables);
+        put_bytes("cubin", i, b->nvrtc.cubin, b->nvrtc.cubin_len, &tables);
+        put_bytes("ptx", i, b->nvrtc.ptx, strlen(b->nvrtc.ptx), &tables);
+    }
+    buf_puts(&tables, "static const Target target[] = {\n");
+    for (int i = 0; i < n; i++) put_target(&k[i]->build, i, &tables);
+    buf_printf(out, "/* Launches %s without roller: made by roller %s.  C11; needs libdl alone.  */"
+                    "\n", te->name, ROLLER_VERSION);
+    declarations(te, out);
+    buf_printf(out, "\n#include <dlfcn.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
+                    "#define NAME(x) roller_%s_##x\n", te->name);
+    put_counts(k, n, out);
+    put_expressions(&s);
+    buf_puts(out, types);
+    buf_printf(out, "static const int64_t most[][MOST_SIZES] = {\n%s    {0}\n};\n",
+               buf_str(&limits.rows));
+    buf_add(out, tables.text, tables.len);
+    buf_puts(out, "};\n\n");
+    put_lines(out, launcher_c_lines);
+}
+
+/* ---- Python ---- */
+static void put_base64(const void *data, size_t len, Buf *out) {
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                "0123456789+/";
+    const unsigned char *byte = data;
+    for (size_t i = 0; i < len; i += 3) {
+        size_t have = len - i < 3 ? len - i : 3;
+        uint32_t v = (uint32_t)byte[i] << 16;
+        if (have > 1) v |= (uint32_t)byte[i + 1] << 8;
+        if (have > 2) v |= byte[i + 2];
+        if (i % 72 == 0) buf_putc(out, '\n');
+        for (unsigned d = 0; d < 4; d++)
+            buf_putc(out, d <= have ? digit[v >> (18 - 6 * d) & 63] : '=');
+    }
+}
+
+static void put_images(const char *name, const RollerKernel *const *k, int n, bool cubin,
+                       Buf *out) {
+    buf_printf(out, "%s = [", name);
+    for (int i = 0; i < n; i++) {
+        const NvrtcOutput *o = &k[i]->build.nvrtc;
+        buf_puts(out, i ? ", \"\"\"" : "\"\"\"");
+        put_base64(cubin ? o->cubin : o->ptx, cubin ? o->cubin_len : strlen(o->ptx), out);
+        buf_puts(out, "\"\"\"");
+    }
+    buf_puts(out, "]\n");
+}
+
+void launcher_python(const RollerKernel *const *k, int n, Buf *out) {
+    buf_printf(out, "\"\"\"Launches %s without roller: made by roller %s.  Needs the CUDA driver "
+                    "alone.\n\nArguments:\n", k[0]->plans->op->te->name, ROLLER_VERSION);
+    describe_args(k[0]->plans->op->te, out);
+    buf_puts(out, "\"\"\"\nimport base64\nimport ctypes\nimport json\n\n"
+                  "DESCRIPTION = json.loads(r'''");
+    artefact_json(k, n, out);
+    buf_puts(out, "''')\n");
+    put_images("_CUBINS", k, n, true, out);
+    put_images("_PTX", k, n, false, out);
+    put_lines(out, launcher_python_lines);
+}

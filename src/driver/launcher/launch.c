@@ -1,0 +1,363 @@
+/* ---- the CUDA driver: found by its name, never linked ---- */
+typedef struct {
+    void *library;
+    int (*ctx_current)(void **);
+    int (*ctx_device)(int *);
+    int (*attribute)(int *, int, int);
+    int (*load)(void **, const void *);
+    int (*unload)(void *);
+    int (*function)(void **, void *, const char *);
+    int (*set)(void *, int, int);
+    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                  void *, void **, void **);
+} Driver;
+
+struct NAME(kernel) {
+    Driver cuda;
+    const Target *target;
+    void *context, *module;
+    int device;
+    void *function[MOST_KERNELS];
+};
+
+static int find(void *library, const char *name, void *to) {
+    void *symbol = dlsym(library, name);
+    memcpy(to, &symbol, sizeof symbol);
+    return symbol ? ROLLER_LAUNCH_OK : ROLLER_LAUNCH_DRIVER;
+}
+
+static int open_driver(Driver *c) {
+    int s = ROLLER_LAUNCH_OK;
+    c->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!c->library) return ROLLER_LAUNCH_DRIVER;
+    if (!s) s = find(c->library, "cuCtxGetCurrent", &c->ctx_current);
+    if (!s) s = find(c->library, "cuCtxGetDevice", &c->ctx_device);
+    if (!s) s = find(c->library, "cuDeviceGetAttribute", &c->attribute);
+    if (!s) s = find(c->library, "cuModuleLoadData", &c->load);
+    if (!s) s = find(c->library, "cuModuleUnload", &c->unload);
+    if (!s) s = find(c->library, "cuModuleGetFunction", &c->function);
+    if (!s) s = find(c->library, "cuFuncSetAttribute", &c->set);
+    if (!s) s = find(c->library, "cuLaunchKernel", &c->launch);
+    return s;
+}
+
+/* ---- loading ---- */
+/* How well a target's code fits a device: 2 its cubin, 1 its PTX, 0 not at all.  */
+static int fit(const Target *t, int major, int minor) {
+    int own = major * 10 + minor;
+    if (t->specific ? t->sm == own : t->sm / 10 == major && t->sm <= own) return 2;
+    return !t->specific && t->sm <= own;
+}
+
+static const Target *choose(int major, int minor) {
+    const Target *best = NULL;
+    int i, best_fit = 0;
+    for (i = 0; i < N_TARGET; i++) {
+        int f = fit(&target[i], major, minor);
+        if (f > best_fit || (best && f == best_fit && f && target[i].sm > best->sm)) {
+            best = &target[i];
+            best_fit = f;
+        }
+    }
+    return best;
+}
+
+/* A cubin that is not for this device, or for no device at all, leaves the PTX to the driver.  */
+static int load_module(NAME(kernel) *k, int cubin) {
+    enum { NO_BINARY_FOR_GPU = 209 };
+    int code = NO_BINARY_FOR_GPU;
+    if (cubin) code = k->cuda.load(&k->module, k->target->cubin);
+    if (code == NO_BINARY_FOR_GPU) code = k->cuda.load(&k->module, k->target->ptx);
+    if (code) k->module = NULL;
+    return code == NO_BINARY_FOR_GPU ? ROLLER_LAUNCH_ARCH : code ? ROLLER_LAUNCH_CUDA : 0;
+}
+
+static int load_functions(NAME(kernel) *k) {
+    enum { MAX_DYNAMIC_SHARED = 8, ALWAYS = 48 * 1024 };
+    int i;
+    for (i = 0; i < k->target->n_kernel; i++) {
+        const Kernel *x = &k->target->kernel[i];
+        if (k->cuda.function(&k->function[i], k->module, x->symbol)) return ROLLER_LAUNCH_CUDA;
+        if (x->smem + x->static_smem > ALWAYS &&
+            k->cuda.set(k->function[i], MAX_DYNAMIC_SHARED, x->smem))
+            return ROLLER_LAUNCH_CUDA;
+    }
+    return ROLLER_LAUNCH_OK;
+}
+
+static int load_here(NAME(kernel) *k) {
+    enum { CC_MAJOR = 75, CC_MINOR = 76 };
+    int major = 0, minor = 0, s = open_driver(&k->cuda);
+    if (s) return s;
+    if (k->cuda.ctx_current(&k->context) || !k->context || k->cuda.ctx_device(&k->device))
+        return ROLLER_LAUNCH_DEVICE;
+    if (k->cuda.attribute(&major, CC_MAJOR, k->device) ||
+        k->cuda.attribute(&minor, CC_MINOR, k->device))
+        return ROLLER_LAUNCH_CUDA;
+    k->target = choose(major, minor);
+    if (!k->target) return ROLLER_LAUNCH_ARCH;
+    if (k->target->n_kernel == 0) return ROLLER_LAUNCH_OK;
+    s = load_module(k, fit(k->target, major, minor) == 2);
+    return s ? s : load_functions(k);
+}
+
+int NAME(load)(NAME(kernel) **out) {
+    int s;
+    NAME(kernel) *k = (NAME(kernel) *)calloc(1, sizeof *k);
+    *out = NULL;
+    if (!k) return ROLLER_LAUNCH_NOMEM;
+    s = load_here(k);
+    if (s) NAME(unload)(k);
+    else *out = k;
+    return s;
+}
+
+void NAME(unload)(NAME(kernel) *k) {
+    if (!k) return;
+    if (k->module) (void)k->cuda.unload(k->module);
+    if (k->cuda.library) dlclose(k->cuda.library);
+    free(k);
+}
+
+/* ---- arguments ---- */
+enum { CPU = 1, CUDA = 2, MANAGED = 13, ANYWHERE = -1 };
+
+typedef struct {
+    const RollerTensor *in, *out;
+    int device;
+    int64_t size[MOST_SIZES];
+    int empty;
+} Call;
+
+static const RollerTensor *given(const Call *c, int i) {
+    return i < N_IN ? &c->in[i] : &c->out[i - N_IN];
+}
+
+static char *address(const RollerTensor *t) {
+    return (char *)t->data + (t->data ? t->byte_offset : 0);
+}
+
+static int has_elements(const RollerTensor *t) {
+    int i;
+    for (i = 0; i < t->ndim; i++)
+        if (t->shape[i] == 0) return 0;
+    return 1;
+}
+
+static int check_kinds(const Call *c) {
+    int i;
+    for (i = 0; i < N_ARG; i++) {
+        const RollerTensor *t = given(c, i);
+        int type = t->device.type;
+        int fits = type == MANAGED || (type == CUDA && t->device.id == c->device);
+        if (argument[i].scalar) fits = type == CPU;
+        if (!fits && c->device != ANYWHERE) return ROLLER_LAUNCH_ARGS;
+    }
+    for (i = 0; i < N_ARG; i++) {
+        const RollerTensor *t = given(c, i);
+        if (t->dtype.code != argument[i].code || t->dtype.bits != argument[i].bits ||
+            t->dtype.lanes > 1)
+            return ROLLER_LAUNCH_DTYPE;
+    }
+    for (i = 0; i < N_ARG; i++) {
+        const RollerTensor *t = given(c, i);
+        if (t->ndim != argument[i].rank || (t->ndim && !t->shape)) return ROLLER_LAUNCH_RANK;
+    }
+    return ROLLER_LAUNCH_OK;
+}
+
+/* A run-time size is what stands where the declaration has it alone: in shapes, then in strides. */
+static void read_sizes(Call *c) {
+    int i, d, strides, known[MOST_SIZES] = {0};
+    for (strides = 0; strides < 2; strides++) {
+        for (i = 0; i < N_ARG; i++) {
+            const RollerTensor *t = given(c, i);
+            for (d = 0; d < t->ndim; d++) {
+                Extent e = strides ? argument[i].stride[d] : argument[i].shape[d];
+                if (e.size < 0 || known[e.size]) continue;
+                if (strides && (!t->strides || t->shape[d] <= 1)) continue;
+                c->size[e.size] = strides ? t->strides[d] : t->shape[d];
+                known[e.size] = 1;
+            }
+        }
+    }
+}
+
+static int check_sizes(Call *c) {
+    int i, d;
+    for (i = 0; i < N_SIZE; i++) c->size[i] = size[i].most;
+    read_sizes(c);
+    for (i = 0; i < N_SIZE; i++) {
+        int64_t v = c->size[i];
+        if (size[i].varies && (v < size[i].least || v > size[i].most || v % size[i].multiple))
+            return ROLLER_LAUNCH_SIZE;
+    }
+    derive(c->size);
+    for (i = 0; i < N_ARG; i++)
+        for (d = 0; d < argument[i].rank; d++)
+            if (given(c, i)->shape[d] != extent(argument[i].shape[d].expression, c->size))
+                return ROLLER_LAUNCH_SIZE;
+    return ROLLER_LAUNCH_OK;
+}
+
+static int check_strides(const Call *c) {
+    int i, d;
+    for (i = 0; i < N_ARG; i++) {
+        const RollerTensor *t = given(c, i);
+        int64_t dense = 1;
+        for (d = t->ndim - 1; d >= 0; d--) {
+            int64_t has = t->strides ? t->strides[d] : dense;
+            dense *= t->shape[d];
+            if (t->shape[d] > 1 && has != extent(argument[i].stride[d].expression, c->size))
+                return ROLLER_LAUNCH_STRIDE;
+        }
+    }
+    return ROLLER_LAUNCH_OK;
+}
+
+static int check_pointers(const Call *c) {
+    int i;
+    for (i = 0; i < N_ARG; i++)
+        if (has_elements(given(c, i)) && !argument[i].scalar &&
+            (uintptr_t)address(given(c, i)) % ALIGN)
+            return ROLLER_LAUNCH_ALIGN;
+    for (i = 0; i < N_ARG; i++)
+        if (has_elements(given(c, i)) && !given(c, i)->data) return ROLLER_LAUNCH_NULLPTR;
+    return ROLLER_LAUNCH_OK;
+}
+
+static int check(Call *c, int n_in, int n_out) {
+    int i, s;
+    if (n_in != N_IN || n_out != N_OUT) return ROLLER_LAUNCH_ARGS;
+    s = check_kinds(c);
+    if (!s) s = check_sizes(c);
+    if (!s) s = check_strides(c);
+    if (!s && c->device != ANYWHERE) s = check_pointers(c);
+    c->empty = 1;
+    for (i = 0; i < N_OUT && !s; i++) c->empty = c->empty && !has_elements(&c->out[i]);
+    return s;
+}
+
+/* ---- what a launch takes at its sizes ---- */
+static int allows(int limit, const int64_t *s) {
+    int i;
+    for (i = 0; limit >= 0 && i < N_SIZE; i++)
+        if (s[i] > most[limit][i]) return 0;
+    return 1;
+}
+
+static int split_of(const Target *t, const int64_t *s) {
+    int i;
+    for (i = 0; i < t->n_split - 1; i++)
+        if (allows(t->split[i].limit, s)) break;
+    return t->split[i].number;
+}
+
+/* The program of a kernel's group that is taken: the first one that allows the sizes.  */
+static int program_of(const Target *t, const Kernel *x, const int64_t *s) {
+    int i;
+    for (i = 0; i < t->n_kernel; i++) {
+        const Kernel *y = &t->kernel[i];
+        if (y->split == x->split && y->group == x->group && allows(y->limit, s)) return y->program;
+    }
+    return x->program;
+}
+
+static int64_t workspace_of(const Target *t, const int64_t *s) {
+    int64_t need = 0;
+    int i, split = split_of(t, s);
+    for (i = 0; i < t->n_part; i++) {
+        int64_t bytes = extent(t->part[i].bytes, s);
+        if (t->part[i].split == split && bytes > 0 && t->part[i].offset + bytes > need)
+            need = t->part[i].offset + bytes;
+    }
+    return need;
+}
+
+int NAME(workspace)(const NAME(kernel) *k, const RollerTensor *in, int n_in,
+                    const RollerTensor *out, int n_out, size_t *bytes) {
+    Call c;
+    int s;
+    c.in = in;
+    c.out = out;
+    c.device = ANYWHERE;
+    *bytes = 0;
+    s = check(&c, n_in, n_out);
+    if (!s && !c.empty) *bytes = (size_t)workspace_of(k->target, c.size);
+    return s;
+}
+
+/* ---- launching ---- */
+typedef union {
+    void *pointer;
+    int size;
+} Value;
+
+static void fill(const Target *t, const Call *c, void *workspace, Value *value, void **param) {
+    int i;
+    for (i = 0; i < t->n_param; i++) {
+        Param p = t->param[i];
+        param[i] = &value[i];
+        if (p.kind == P_TENSOR) value[i].pointer = address(given(c, p.ref));
+        else if (p.kind == P_SCALAR) param[i] = address(given(c, p.ref));
+        else if (p.kind == P_SIZE) value[i].size = (int)c->size[p.ref];
+        else value[i].pointer = workspace;
+    }
+}
+
+static int launch_all(const NAME(kernel) *k, const Call *c, void **param, void *stream) {
+    const Target *t = k->target;
+    int i, split = split_of(t, c->size);
+    for (i = 0; i < t->n_kernel; i++) {
+        const Kernel *x = &t->kernel[i];
+        int64_t blocks;
+        if (x->split != split || program_of(t, x, c->size) != x->program) continue;
+        blocks = extent(x->blocks, c->size);
+        if (blocks == 0) continue;
+        if (k->cuda.launch(k->function[i], (unsigned)blocks, x->grid[0], x->grid[1], x->block[0],
+                           x->block[1], x->block[2], (unsigned)x->smem, stream, param, NULL))
+            return ROLLER_LAUNCH_CUDA;
+    }
+    return ROLLER_LAUNCH_OK;
+}
+
+int NAME(launch)(const NAME(kernel) *k, const RollerTensor *in, int n_in, const RollerTensor *out,
+                 int n_out, void *workspace, size_t workspace_bytes, void *stream) {
+    Call c;
+    Value value[MOST_PARAMS];
+    void *param[MOST_PARAMS], *context = NULL;
+    int64_t need;
+    int s;
+    if (k->cuda.ctx_current(&context) || context != k->context) return ROLLER_LAUNCH_ARCH;
+    c.in = in;
+    c.out = out;
+    c.device = k->device;
+    s = check(&c, n_in, n_out);
+    if (s || c.empty) return s;
+    need = workspace_of(k->target, c.size);
+    if (need > 0 && (!workspace || workspace_bytes < (size_t)need ||
+                     (uintptr_t)workspace % WORKSPACE_ALIGN))
+        return ROLLER_LAUNCH_WORKSPACE;
+    fill(k->target, &c, workspace, value, param);
+    return launch_all(k, &c, param, stream);
+}
+
+const char *NAME(status_text)(int status) {
+    switch (status) {
+    case ROLLER_LAUNCH_OK: return "ok";
+    case ROLLER_LAUNCH_DEVICE: return "no context is current";
+    case ROLLER_LAUNCH_DRIVER: return "no CUDA driver, or one without a function that is needed";
+    case ROLLER_LAUNCH_CUDA: return "the CUDA driver refused a call";
+    case ROLLER_LAUNCH_NOMEM: return "no memory";
+    case ROLLER_LAUNCH_ARCH: return "no code for this device, or another context is current";
+    case ROLLER_LAUNCH_ARGS: return "the number of arguments, or where one lies, is wrong";
+    case ROLLER_LAUNCH_DTYPE: return "the element type of an argument is wrong";
+    case ROLLER_LAUNCH_RANK: return "the rank of an argument is wrong";
+    case ROLLER_LAUNCH_SIZE: return "sizes disagree, or are out of what the kernel was made for";
+    case ROLLER_LAUNCH_STRIDE: return "the strides of an argument are wrong";
+    case ROLLER_LAUNCH_ALIGN: return "an argument is not aligned as promised";
+    case ROLLER_LAUNCH_NULLPTR: return "an argument has no data";
+    case ROLLER_LAUNCH_WORKSPACE: return "the workspace is too small or not aligned to 256 bytes";
+    default: return "an unknown status";
+    }
+}

@@ -1,0 +1,82 @@
+#!/bin/sh
+# Kernels launched without roller: from STEM.json and code, by STEM.py, by STEM.c as a host compiles
+# it and as STEM.so, on the simulated driver.
+. tests/tap
+cd "$dir" || exit 1
+gen=$BUILD/roller-gen tests=$root/tests/artefacts
+export PYTHONDONTWRITEBYTECODE=1
+python3 "$tests/cases.py"
+for te in *.te; do
+    stem=${te%.te}
+    ends 0 "$stem: all artefacts" "$gen" -q --profile h200 --emit cu,ptx,cubin,json,h,c,py,so "$te" \
+        -o "$stem.cu"
+done
+try 'STEM.json is as its schema says' \
+    python3 "$tests/validate.py" "$root/schemas/kernel.schema.json" ./*.json
+sed 's/"role": "input"/"role": "inputs"/' mm.json >wrong.txt
+ends 1 'the schema refuses another role' \
+    python3 "$tests/validate.py" "$root/schemas/kernel.schema.json" wrong.txt &&
+    has out 'role: is none of' 'the schema refuses another role'
+sed 's/"params"/"parameters"/' mm.json >wrong.txt
+ends 1 'the schema needs the parameters' \
+    python3 "$tests/validate.py" "$root/schemas/kernel.schema.json" wrong.txt &&
+    has out 'has not all of' 'the schema needs the parameters'
+
+# launches NAME [VARIABLE=VALUE...] CASE...: TAP of every launch.
+launches() {
+    env ROLLER_SIM_PROFILE=h200,a100 LD_LIBRARY_PATH="$BUILD/simdriver" "$@" >out 2>err ||
+        bad 'launches end well'
+    grep -aE '^(ok|not ok|#)' out
+}
+launches python3 "$tests/compare.py"
+# As a driver does that takes cubins: it finds their PTX by their hash.
+mkdir hashes
+for stem in mm splitk; do
+    sum=$(python3 -c 'import hashlib, sys; print(hashlib.sha256(open(sys.argv[1], "rb").read())
+.hexdigest())' "$stem.sm_90a.cubin")
+    cp "$stem.sm_90a.ptx" "hashes/$sum.ptx"
+done
+launches CODE=cubin ROLLER_SIM_PTX_DIR="$dir/hashes" python3 "$tests/compare.py" mm splitk
+
+# The text in C.
+strict='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
+for cc in gcc clang; do
+    command -v $cc >/dev/null || { echo "ok - STEM.c with $cc # SKIP no $cc"; continue; }
+    # shellcheck disable=SC2086
+    for stem in mm scaled turned nothing; do
+        try "$stem.c with $cc" $cc -std=c11 $strict -fsyntax-only $stem.c
+    done
+    # shellcheck disable=SC2086
+    try "two programs in one host with $cc" $cc -std=c11 $strict -I. "$tests/main.c" mm.c scaled.c \
+        -o host -ldl
+    ends 0 "the host says that there is no driver ($cc)" ./host && ok "the host runs ($cc)"
+done
+if command -v c++ >/dev/null; then
+    # shellcheck disable=SC2086
+    try 'STEM.h in C++' c++ $strict -I. -x c++ -fsyntax-only "$tests/main.c"
+    printf '#include "roller.h"\n#include "mm.h"\n' >both.c
+    # shellcheck disable=SC2086
+    try 'STEM.h beside roller.h' cc -std=c11 $strict -I. -I"$root/include" -fsyntax-only both.c
+else
+    echo 'ok - STEM.h in C++ # SKIP no c++'
+fi
+is 'STEM.so exports its functions alone' \
+    "$(nm -D --defined-only mm.so | awk '{ print $3 }' | grep -v '^roller_mm_' | tr '\n' ' ')" = ''
+try 'STEM.c holds nothing of the place' sh -c "! grep -F '$dir' mm.c mm.py mm.so mm.json"
+
+# Several targets, and what cannot be.
+ends 0 'two targets' "$gen" -q --profile a100,h200 --emit json,c,h,py -o two.json mm.te &&
+    is 'both are in the launcher' "$(grep -c '_target_\|/\* sm_' two.c)" -eq 2
+mkdir again
+ends 0 'again' "$gen" -q --profile h200 --emit c,so,py,h,json -o again/mm.json mm.te &&
+    for f in mm.c mm.so mm.py mm.h mm.json; do try "$f has the same bytes" cmp $f again/$f; done
+ends 0 'the ending of -o' "$gen" -q --profile h200 -o alone.so mm.te &&
+    try 'a library by its name' test -s alone.so -a ! -e alone.cu
+ends 3 'no C compiler' env CC=/nowhere/cc "$gen" -q --profile h200 --emit so -o none.so mm.te && {
+    has err "needs a C compiler, and '/nowhere/cc' is none" 'the message names the compiler'
+    has err 'hint: .*--emit c' 'and what does without'
+    try 'nothing half done' test ! -e none.so
+}
+ends 0 '--abi plain' "$gen" -q --profile h200 --abi plain --emit json -o plain.json mm.te &&
+    try 'is true of all kernels' cmp plain.json mm.json
+ends 2 '--abi of another kind' "$gen" -q --abi c mm.te && has err 'pointers and scalars' 'names both'

@@ -1,0 +1,97 @@
+"""Expressions with what they compute, in plain Python; `python3 cases.py` writes the .te files.
+
+A case: text; arguments at hand for each set of run-time sizes; the function that is computed.
+Numbers are small integers, so that sums are exact, but for softmax.
+"""
+import math
+
+
+def numbers(n, step, most):
+    return [i * step % most - most // 2 for i in range(n)]
+
+
+def matmul(a, b, m, n, k, scale=1):
+    return [scale * sum(a[i * k + x] * b[x * n + j] for x in range(k))
+            for i in range(m) for j in range(n)]
+
+
+def mm(s, scale=1):
+    m, n, k = s["M"], s["N"], s["K"]
+    a, b = numbers(m * k, 7, 11), numbers(k * n, 5, 9)
+    return [("A", (m, k), "f32", a), ("B", (k, n), "f32", b)], [("C", (m, n), "f32",
+                                                              matmul(a, b, m, n, k, scale))]
+
+
+def softmax(s):
+    x = [v / 4 for v in numbers(4 * 64, 13, 31)]
+    out = []
+    for r in range(4):
+        row = [math.exp(v) for v in x[64 * r:64 * r + 64]]
+        out += [v / sum(row) for v in row]
+    return [("X", (4, 64), "f32", x)], [("Y", (4, 64), "f32", out)]
+
+
+def scaled(s):
+    ins, outs = mm(dict(s, N=16, K=8), 3)
+    return ins + [("s", None, "f32", 3)], outs
+
+
+def half(s):
+    m, h = s["M"], (s["M"] + 1) // 2
+    a = numbers(m, 3, 17)
+    return [("A", (m,), "f32", a)], [("B", (h,), "f32", [2 * a[2 * i] for i in range(h)])]
+
+
+def turned(s):
+    n = s["N"]
+    x = numbers(n * n, 3, 17)
+    y = [2 * v for v in x]
+    z = [x[i * n + j] + y[j * n + i] for i in range(n) for j in range(n)]
+    return [("X", (n, n), "f32", x)], [("Y", (n, n), "f32", y), ("Z", (n, n), "f32", z)]
+
+
+def total(s):
+    x = numbers(100, 7, 13)
+    return [("X", (100,), "f32", x)], [("S", (), "f32", [sum(x)])]
+
+
+def scalars(s):
+    x = numbers(40, 7, 13)
+    given = [("a", None, "f32", 2), ("b", None, "f64", 3), ("c", None, "i32", 5),
+             ("d", None, "i64", -7)]
+    return [("X", (40,), "f64", x)] + given, [("Y", (40,), "f64",
+                                               [2 * v + 3 * v + 5 - 7 for v in x])]
+
+
+def nothing(s):
+    return [("X", (0, 8), "f32", [])], [("Y", (0, 8), "f32", [])]
+
+
+CASES = {
+    "mm": ("param M = 64, N = 48, K = 32;\n"
+           "op mm(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] { C[m,n] += A[m,k] * B[k,n]; }\n",
+           mm, [{"M": 64, "N": 48, "K": 32}]),
+    "splitk": ("param M = 16, N = 16, K = 2048;\n"
+               "op splitk(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] "
+               "{ C[m,n] += A[m,k] * B[k,n]; }\n", mm, [{"M": 16, "N": 16, "K": 2048}]),
+    "softmax": ("op softmax(X: f32[4,64]) -> Y: f32[4,64] {\n  hi[i] max= X[i,j];\n"
+                "  e[i,j] = exp(X[i,j] - hi[i]);\n  z[i] += e[i,j];\n"
+                "  Y[i,j] = e[i,j] / z[i];\n}\n", softmax, [{}]),
+    "scaled": ("param M = 1..40;\nop scaled(A: f32[M,8], B: f32[8,16], s: f32) -> C: f32[M,16] "
+               "{ C[m,n] += A[m,k] * B[k,n] * s; }\n", scaled, [{"M": 1}, {"M": 23}, {"M": 40}]),
+    "halves": ("param M = 0..300;\nlet H = (M + 1) / 2;\n"
+             "op halves(A: f32[M]) -> B: f32[H] { B[i] = 2.0 * A[2*i]; }\n",
+             half, [{"M": 0}, {"M": 1}, {"M": 255}, {"M": 300}]),
+    "turned": ("param N = 16..4096 % 16;\nop turned(X: f32[N,N]) -> (Y: f32[N,N], Z: f32[N,N]) {\n"
+               "  Y[i,j] = 2.0 * X[i,j];\n  Z[i,j] = X[i,j] + Y[j,i];\n}\n",
+               turned, [{"N": 16}, {"N": 80}, {"N": 272}]),
+    "total": ("op total(X: f32[100]) -> S: f32[] { S[] += X[i]; }\n", total, [{}]),
+    "scalars": ("op scalars(X: f64[40], a: f32, b: f64, c: i32, d: i64) -> Y: f64[40] "
+                "{ Y[i] = X[i] * a + X[i] * b + c + d; }\n", scalars, [{}]),
+    "nothing": ("param M = 0;\nop nothing(X: f32[M,8]) -> Y: f32[M,8] { Y[i,j] = X[i,j]; }\n",
+                nothing, [{"M": 0}]),
+}
+
+if __name__ == "__main__":
+    for name, (text, _, _) in CASES.items():
+        open(name + ".te", "w").write(text)

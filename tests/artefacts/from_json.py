@@ -1,0 +1,56 @@
+"""Launches from STEM.json and a file of code: what a host that knows roller by its documents writes."""
+import ctypes
+import json
+import re
+
+from driver import P, call
+
+
+def value(e, sizes):
+    if isinstance(e, int):
+        return e
+    names = dict(sizes, min=min, max=max)
+    return eval(re.sub("/", "//", e), {}, names)
+
+
+def within(upto, sizes):
+    return upto is None or all(sizes[n] <= most for n, most in upto.items())
+
+
+def launch(path, code, args, given, workspace, stream):
+    """args: addresses and numbers by name; given: run-time sizes.  Gives the bytes of workspace."""
+    whole = json.load(open(path))
+    target = whole["targets"][0]
+    sizes = {n: given[n] if isinstance(s, dict) else s for n, s in whole["sizes"].items()}
+    for n, e in whole["lets"].items():
+        sizes[n] = value(e, sizes)
+    if all(0 in [value(e, sizes) for e in a["shape"]]
+           for a in whole["args"] if a["role"] == "output"):
+        return 0
+    module = P()
+    image = ctypes.create_string_buffer(open(code, "rb").read())
+    call("cuModuleLoadData", ctypes.byref(module), image)
+    c_type = {"pointer": P, "i32": ctypes.c_int32, "i64": ctypes.c_int64, "f32": ctypes.c_float,
+              "f64": ctypes.c_double}
+    cells = []
+    for p in target["params"]:
+        has = {"size": sizes.get(p["name"]), "workspace": workspace}.get(p["kind"],
+                                                                         args.get(p["name"]))
+        cells.append(c_type[p["type"]](has))
+    params = (P * len(cells))(*[ctypes.addressof(c) for c in cells])
+    split = [s["split"] for s in target["splits"] if within(s["upto"], sizes)][0]
+    mine = [k for k in target["kernels"] if k["split"] == split]
+    program = {}
+    for k in mine:
+        if within(k["upto"], sizes) and k["group"] not in program:
+            program[k["group"]] = k["program"]
+    for k in mine:
+        grid = [value(e, sizes) for e in k["grid"]]
+        if program[k["group"]] != k["program"] or grid[0] == 0:
+            continue
+        f = P()
+        call("cuModuleGetFunction", ctypes.byref(f), module, k["symbol"].encode())
+        call("cuFuncSetAttribute", f, 8, k["dynamic_smem"])
+        call("cuLaunchKernel", f, *grid, *k["block"], k["dynamic_smem"], P(stream), params, None)
+    return max([p["offset"] + value(p["bytes"], sizes) for p in target["workspace"]
+                if p["split"] == split], default=0)
