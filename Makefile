@@ -176,7 +176,7 @@ $(foreach t,$(filter test_%,$(units)),$(eval $(call test_rule,$(firstword \
     $(subst :, ,$t)),$(lastword $(subst :, ,$t)))))
 
 $(addprefix $(BUILD)/tests/,$(filter test_simdriver% test_profiler% \
-    test_hal_cuda test_measure test_exec,\
+    test_hal_cuda test_measure test_exec test_kernel_read,\
     $(tests))): | $(simdriver)
 
 TEST ?= test_*

@@ -253,6 +253,21 @@ typedef enum {
 } RollerArtefact;
 ROLLER_API RollerStatus roller_kernel_get(const RollerKernel *k, RollerArtefact what,
                                           const void **data, size_t *size);
+/* A kernel from its files, without NVRTC.  The profile that it was planned for must be on the
+ * search path.  Description and plan are checked against each other; the code is not: who can write
+ * it can run code (docs/artefacts.md).  */
+typedef struct {
+    size_t struct_size;
+    const char *json;         /* STEM.json */
+    size_t json_len;
+    const char *arch;         /* which of its targets; NULL: the only one */
+    const void *cubin;
+    size_t cubin_len;
+    const char *ptx;          /* the text that the cubin was made from */
+    size_t ptx_len;
+} RollerKernelFiles;
+ROLLER_API RollerStatus roller_kernel_read(RollerCtx *ctx, const RollerKernelFiles *files,
+                                           RollerKernel **out);
 /* ROLLER_JSON or a launcher (docs/artefacts.md) of kernels of one op for several targets, as text
  * that lives until the context's next call.  Launchers need compiled kernels.  */
 ROLLER_API RollerStatus roller_artefact(RollerCtx *ctx, const RollerKernel *const *k, int n,
