@@ -67,6 +67,10 @@ def runs(name, case, sizes):
                   sizes=sizes)
     judge(made, "STEM.py with addresses")
 
+    made = fresh()
+    packed = [x.pack() if isinstance(x, Memory) else x for x in [*inputs.values(), *made.values()]]
+    python.launch(*packed, workspace=room, stream=queue)
+    judge(made, "STEM.py by DLPack")
     made, so = fresh(), Library(f"./{name}.so", name)
     t_in = [tensor(x) if isinstance(x, Memory) else scalar(x, d)
             for (_, _, d, _), x in zip(ins, inputs.values())]
@@ -123,8 +127,26 @@ def refusals():
     refused("size", "a size out of range", put(shape=shape(41, 8)),
             (like(a, shape=(41, 8)), b, 3, like(c, shape=(41, 16))))
     refused("stride", "strides", put(strides=shape(9, 1)), (like(a, strides=(36, 4)), b, 3, c))
-    refused("align", "an alignment", put(byte_offset=4), (like(a, data=(a.address + 4, False)), b, 3,
-                                                          c))
+    refused("align", "an alignment", put(byte_offset=4),
+            (like(a, data=(a.address + 4, False)), b, 3, c))
+    def python_refuses(status, what, *args, **named):
+        try:
+            scaled.launch(*args, **named)
+            say(False, f"STEM.py refuses {what}")
+        except scaled.LaunchError as e:
+            say(e.status == status, f"STEM.py refuses {what}", e)
+
+    python_refuses("dtype", "bits of DLPack", a.pack(bits=16), b, 3, c)
+    python_refuses("dtype", "a code of DLPack", a.pack(code=0), b, 3, c)
+    python_refuses("dtype", "lanes of DLPack", a.pack(lanes=4), b, 3, c)
+    python_refuses("args", "host memory by DLPack", a.pack(type=1), b, 3, c)
+    python_refuses("args", "another device by DLPack", a.pack(id=1), b, 3, c)
+    python_refuses("align", "an offset of DLPack", a.pack(byte_offset=4), b, 3, c)
+    python_refuses("args", "what is no array", "a", b, 3, c)
+    python_refuses("size", "addresses without sizes", a.address, b.address, 3, c.address)
+    asked = a.pack()
+    scaled.launch(asked, b, 3, c)
+    say(asked.asked == -1, "STEM.py lets nobody wait for a stream", asked.asked)
     refused("nullptr", "no data", put(data=None), (like(a, data=(0, False)), b, 3, c))
     so.unload()
 

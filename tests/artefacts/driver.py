@@ -52,7 +52,36 @@ class Memory:
         call("cuMemcpyDtoH_v2", host, ctypes.c_uint64(self.address), ctypes.c_size_t(self.bytes))
         return list(host)
 
+    def pack(self, **changes):
+        """The same array for those who ask by DLPack; `changes` are fields of its DLTensor."""
+        return Packed(self, changes)
+
     @property
     def __cuda_array_interface__(self):
         return {"shape": self.shape, "typestr": "<" + {"f": "f", "i": "i"}[self.dtype[0]] +
                 str(int(self.dtype[1:]) // 8), "data": (self.address, False), "version": 3}
+
+
+class _Managed(ctypes.Structure):
+    """DLManagedTensor of DLPack."""
+    _fields_ = [("data", P), ("type", ctypes.c_int32), ("id", ctypes.c_int32),
+                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64),
+                ("context", P), ("deleter", P)]
+
+
+class Packed:
+    def __init__(self, memory, changes):
+        self.shape = (ctypes.c_int64 * len(memory.shape))(*memory.shape)
+        fields = dict(data=memory.address, type=2, id=0, ndim=len(memory.shape),
+                      code={"i": 0, "f": 2}[memory.dtype[0]], bits=int(memory.dtype[1:]), lanes=1,
+                      shape=self.shape)
+        fields.update(changes)
+        self.managed, self.asked = _Managed(**fields), None
+
+    def __dlpack__(self, stream=None):
+        self.asked = stream
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [P, ctypes.c_char_p, P]
+        return new(ctypes.addressof(self.managed), b"dltensor", None)

@@ -1,4 +1,4 @@
-"""Launches from STEM.json and a file of code: what a host that knows roller by its documents writes."""
+"""Launches from STEM.json and code: what a host writes that knows roller by its documents."""
 import ctypes
 import json
 import re

@@ -132,7 +132,11 @@ def _read_sizes(tensors, named):
                     continue
                 if what == "shape" or t.shape[d] > 1:
                     sizes[e] = has[d]
+    bare = any(t.shape is None for _, t in tensors)
     for name, r in runtime.items():
+        if bare and name not in sizes and name not in (named or {}):
+            raise LaunchError("size", f"{name} is not known: of addresses, sizes={{'{name}': ...}} "
+                                      "tells it")
         v = sizes[name] = (named or {}).get(name, sizes.get(name, r["max"]))
         if not r["min"] <= v <= r["max"] or v % r["multiple"]:
             raise LaunchError("size", f"{name} = {v} is not in {r['min']}..{r['max']} "
