@@ -42,7 +42,7 @@ is 'a table for every name that is not in quotes' "$(grep -h 'dlsym(' src/hal/*.
 try 'the table of the driver is gone through' grep -q 'CUDA_API(X)' tests/unit/test_hal_cuda.c
 try 'the table of NVRTC is gone through' grep -q 'define NVRTC_API' tests/nvrtc.sh
 try 'the table of CUPTI is gone through' grep -q 'define CUPTI_API' tests/counters.sh
-try 'the table of counters is gone through' grep -q 'define COUNTER_API' tests/counters.sh
+try 'the table of counters is gone through' grep -q CUPTI_COUNTER_API tests/counters.sh
 for call in $(grep -ho 'dlsym([a-z>-]*, "[A-Za-z0-9_]*"' src/hal/*.c | cut -d '"' -f 2); do
     case $call in
     nvml* | roller_sim_driver_*) ;;
