@@ -31,6 +31,9 @@ FUZZ_SECONDS ?= 60
 JOBS         ?= $(shell nproc 2>/dev/null || echo 1)
 VERSION      := $(shell sed -n 's/^.define ROLLER_VERSION "\(.*\)"/\1/p' include/roller.h)
 
+# What is tested and timed here is compiled here.
+export ROLLER_CACHE_DIR =
+
 # A module includes only itself and modules to its left.
 all_modules := base te hal rtile rprogram microperf codegen sim profiler driver
 upto = $(if $2,$(firstword $2) $(if $(filter $1,$(firstword $2)),,$(call \
@@ -66,6 +69,13 @@ $(BUILD)/obj/%.o: src/%.c
 	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) $(optimise) -c -o $@ $<
 $(BUILD)/obj/hal/find.o: CPPFLAGS += -DROLLER_DATADIR='"$(PREFIX)/share/roller"'
 $(BUILD)/obj/hal/find.o: $(BUILD)/prefix
+# A kernel in the cache is one of these very sources.
+sources_id := $(BUILD)/sources
+$(BUILD)/obj/driver/cache_key.o: CPPFLAGS += -DROLLER_SOURCES='"$(shell cat $(sources_id))"'
+$(BUILD)/obj/driver/cache_key.o: $(sources_id)
+$(sources_id): $(sort $(wildcard src/*/*.[ch])) include/roller.h
+	@mkdir -p $(@D)
+	@cat $^ | sha256sum | cut -c1-16 >$@
 # The simulator reads registers as any type, rounds where it says so, and has no errno and no traps.
 $(BUILD)/obj/sim/%.o: optimise = $(subst -O2,-O3,$(filter -O2,$(CFLAGS))) -fno-strict-aliasing \
                                  -ffp-contract=off -fno-math-errno -fno-trapping-math

@@ -83,6 +83,9 @@ typedef struct {
     void *(*alloc)(size_t size, void *user);              /* NULL: malloc and free */
     void (*free)(void *p, void *user);
     void *alloc_user;
+    int cache;                /* keep kernels in the cache, and take them from there */
+    const char *cache_dir;    /* its folder; NULL: the standard one (docs/cache.md) */
+    const char *cache_key_file;           /* entries bear a tag by this secret; NULL: none */
 } RollerCtxOptions;
 ROLLER_API RollerStatus roller_ctx_create(const RollerCtxOptions *o, RollerCtx **out);
 ROLLER_API void roller_ctx_destroy(RollerCtx *ctx);
@@ -247,6 +250,9 @@ ROLLER_API RollerStatus roller_build_best(RollerCtx *ctx, const RollerPlans *pla
 /* plan, build, and check if asked.  */
 ROLLER_API RollerStatus roller_compile(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                                        const RollerPlanOptions *o, RollerKernel **out);
+/* The kernel that roller_compile would make, as the cache has it; OK and NULL: it does not.  */
+ROLLER_API RollerStatus roller_cached(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
+                                      const RollerPlanOptions *o, RollerKernel **out);
 typedef enum {
     ROLLER_CU, ROLLER_PTX, ROLLER_CUBIN, ROLLER_JSON, ROLLER_PLAN_USED, ROLLER_LOG,
     ROLLER_C_HEADER, ROLLER_C_SOURCE, ROLLER_PYTHON       /* launchers: see below */
@@ -290,6 +296,25 @@ ROLLER_API size_t roller_kernel_rank(const RollerKernel *k);      /* which plan 
 ROLLER_API const RollerPlan *roller_kernel_plan(const RollerKernel *k);
 ROLLER_API void roller_kernel_times(const RollerKernel *k, double *emit_ms, double *compile_ms);
 ROLLER_API void roller_kernel_destroy(RollerKernel *k);
+
+/* ---- cache ---- */
+typedef struct {
+    size_t struct_size;
+    const char *folder;       /* NULL: there is none */
+    int hit;                  /* the last call took its kernel from it */
+    const char *notes;        /* of the last call: what was not read or written, and why */
+} RollerCacheReport;
+ROLLER_API void roller_cache_report(const RollerCtx *ctx, RollerCacheReport *out);
+typedef struct {
+    size_t struct_size;
+    const char *op, *arch, *sizes;        /* as they were when it was made */
+    int64_t used, bytes;      /* when last, seconds since 1970 */
+} RollerCacheEntry;
+/* Each kernel in the cache, the one that was used last first, until `entry` returns nonzero.  */
+ROLLER_API RollerStatus roller_cache_list(RollerCtx *ctx, int (*entry)(void *user,
+                                          const RollerCacheEntry *e), void *user);
+/* Removes roller's own files from the cache.  */
+ROLLER_API RollerStatus roller_cache_clear(RollerCtx *ctx, int64_t *files, int64_t *bytes);
 
 /* ---- proof ---- */
 typedef struct {

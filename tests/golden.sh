@@ -8,6 +8,7 @@
 #   tests/golden.sh [FILE...]        (make golden [UPDATE=1]; all of tests/cases and tests/errors)
 : "${BUILD:=build}"
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
+export ROLLER_CACHE_DIR=
 
 # The file as it should be.
 again() {

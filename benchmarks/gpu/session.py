@@ -43,7 +43,8 @@ class Session:
         self.kit = os.path.abspath(o.kit)
         self.gen = os.path.join(self.kit, "bin", "roller-gen")
         self.profiler = os.path.join(self.kit, "bin", "roller-profile")
-        self.env = dict(os.environ, ROLLER_PROFILE_PATH=os.path.join(TREE, "profiles"))
+        self.env = dict(os.environ, ROLLER_PROFILE_PATH=os.path.join(TREE, "profiles"),
+                        ROLLER_CACHE_DIR="")
         self.env.pop("ROLLER_PROFILE", None)
         self.worker, self.failed, self.alive = None, 0, set()
         self.folder_of_scratch, self.journal = None, None

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct {
@@ -130,25 +132,36 @@ static void sync_folder(Arena *a, const char *path) {
 }
 
 /* A new file beside `path`, its name in `temp`; -1 with errno set.  */
-static int create_beside(const char *path, char *temp, size_t size) {
+static int create_beside(int folder, const char *path, unsigned mode, char *temp, size_t size) {
     for (int i = 0; i < 1000; i++) {
         snprintf(temp, size, "%s.%ld-%d.tmp", path, (long)getpid(), i);
-        int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int fd = openat(folder, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (fd >= 0 || errno != EEXIST) return fd;
     }
     return -1;
 }
 
+/* Takes a signal that waits for this thread, which blocks it, so that it is never delivered.  */
+static void drop_signal(int number) {
+    const struct timespec now = {0};
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    sigtimedwait(&one, NULL, &now);
+}
+
 /* 0 or an errno.  A signal that ends the process has to wait, so that none leaves the temporary
  * file.  */
-static int replace(const char *path, char *temp, size_t size, const void *data, size_t len) {
+static int replace(int folder, const char *path, unsigned mode, char *temp, size_t size,
+                   const void *data, size_t len) {
     sigset_t all, was;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &was);
-    int fd = create_beside(path, temp, size);
+    int fd = create_beside(folder, path, mode, temp, size);
     int error = fd < 0 ? errno : write_and_close(fd, data, len, true);
-    if (!error && rename(temp, path)) error = errno;
-    if (error && fd >= 0) unlink(temp);
+    if (!error && renameat(folder, temp, folder, path)) error = errno;
+    if (error && fd >= 0) unlinkat(folder, temp, 0);
+    if (error == EFBIG) drop_signal(SIGXFSZ);
     pthread_sigmask(SIG_SETMASK, &was, NULL);
     return error;
 }
@@ -163,10 +176,18 @@ Status file_write(Diag *d, const char *path, const void *data, size_t len) {
     }
     size_t size = strlen(path) + 48;
     char *temp = arena_alloc(d->arena, size);
-    int error = replace(path, temp, size, data, len);
+    int error = replace(AT_FDCWD, path, 0666, temp, size, data, len);
     if (error) return failed(d, "write", path, error);
     sync_folder(d->arena, path);
     return ST_OK;
+}
+
+int file_write_at(int folder, const char *name, unsigned mode, const void *data, size_t len) {
+    char temp[NAME_MAX + 1];
+    if (strlen(name) + 48 > sizeof temp) return ENAMETOOLONG;
+    int error = replace(folder, name, mode, temp, sizeof temp, data, len);
+    if (!error) fsync(folder);          /* as in sync_folder */
+    return error;
 }
 
 Status file_writable(Diag *d, const char *path) {

@@ -8,6 +8,9 @@
 Status file_read(Arena *a, Diag *d, const char *path, size_t max_len, char **text, size_t *len);
 /* Writes through a temporary file in the same folder and a rename; both are on the disk then.  */
 Status file_write(Diag *d, const char *path, const void *data, size_t len);
+/* The same for `name` in an open folder, with the permissions `mode` less the process's mask; 0 or
+ * an errno.  A file beyond the limit of the process is EFBIG and raises no signal.  */
+int file_write_at(int folder, const char *name, unsigned mode, const void *data, size_t len);
 /* Could file_write write there, as far as can be seen?  ST_IO in its words if not.  */
 Status file_writable(Diag *d, const char *path);
 bool file_exists(const char *path);

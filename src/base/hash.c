@@ -19,6 +19,15 @@ void sha256_init(Sha256 *s) {
                         0x1f83d9ab, 0x5be0cd19}};
 }
 
+/* One step; what is held in eight variables moves on by one when the next is called.  */
+static void step(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f,
+                 uint32_t g, uint32_t *h, uint32_t word) {
+    uint32_t choice = (e & f) ^ (~e & g), majority = (a & b) ^ (a & c) ^ (b & c);
+    uint32_t t = *h + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) + choice + word;
+    *d += t;
+    *h = t + (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) + majority;
+}
+
 static void compress(Sha256 *s, const uint8_t *p) {
     uint32_t w[64], v[8];
     for (int i = 0; i < 16; i++, p += 4)
@@ -29,15 +38,15 @@ static void compress(Sha256 *s, const uint8_t *p) {
                (rotr(y, 17) ^ rotr(y, 19) ^ y >> 10);
     }
     memcpy(v, s->h, sizeof v);
-    for (int i = 0; i < 64; i++) {
-        uint32_t a = v[0], e = v[4];
-        uint32_t choice = (e & v[5]) ^ (~e & v[6]);
-        uint32_t majority = (a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]);
-        uint32_t t1 = v[7] + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) + choice + k[i] + w[i];
-        uint32_t t2 = (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) + majority;
-        memmove(v + 1, v, 7 * sizeof *v);
-        v[4] += t1;
-        v[0] = t1 + t2;
+    for (int i = 0; i < 64; i += 8) {
+        step(v[0], v[1], v[2], &v[3], v[4], v[5], v[6], &v[7], k[i] + w[i]);
+        step(v[7], v[0], v[1], &v[2], v[3], v[4], v[5], &v[6], k[i + 1] + w[i + 1]);
+        step(v[6], v[7], v[0], &v[1], v[2], v[3], v[4], &v[5], k[i + 2] + w[i + 2]);
+        step(v[5], v[6], v[7], &v[0], v[1], v[2], v[3], &v[4], k[i + 3] + w[i + 3]);
+        step(v[4], v[5], v[6], &v[7], v[0], v[1], v[2], &v[3], k[i + 4] + w[i + 4]);
+        step(v[3], v[4], v[5], &v[6], v[7], v[0], v[1], &v[2], k[i + 5] + w[i + 5]);
+        step(v[2], v[3], v[4], &v[5], v[6], v[7], v[0], &v[1], k[i + 6] + w[i + 6]);
+        step(v[1], v[2], v[3], &v[4], v[5], v[6], v[7], &v[0], k[i + 7] + w[i + 7]);
     }
     for (int i = 0; i < 8; i++) s->h[i] += v[i];
 }
@@ -58,14 +67,20 @@ void sha256_add(Sha256 *s, const void *data, size_t len) {
     if (len) memcpy(s->block, p, len);
 }
 
-void sha256_hex(Sha256 *s, char out[65]) {
+void sha256_digest(Sha256 *s, uint8_t out[32]) {
     uint64_t bits = s->bytes * 8;
     uint8_t tail[72] = {0x80};
     size_t pad = (s->bytes % 64 < 56 ? 56 : 120) - s->bytes % 64;
     for (int i = 0; i < 8; i++) tail[pad + (size_t)i] = (uint8_t)(bits >> (56 - 8 * i));
     sha256_add(s, tail, pad + 8);
+    for (int i = 0; i < 32; i++) out[i] = (uint8_t)(s->h[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+void sha256_hex(Sha256 *s, char out[65]) {
+    uint8_t digest[32];
+    sha256_digest(s, digest);
     for (int i = 0; i < 64; i++)
-        out[i] = "0123456789abcdef"[s->h[i / 8] >> (28 - 4 * (i % 8)) & 15];
+        out[i] = "0123456789abcdef"[digest[i / 2] >> (i % 2 ? 0 : 4) & 15];
     out[64] = 0;
 }
 
@@ -74,6 +89,28 @@ void sha256_text(const void *data, size_t len, char out[65]) {
     sha256_init(&s);
     sha256_add(&s, data, len);
     sha256_hex(&s, out);
+}
+
+void hmac_sha256(const void *key, size_t key_len, const void *data, size_t len, uint8_t out[32]) {
+    uint8_t block[64] = {0}, inner[32];
+    Sha256 s;
+    if (key_len > sizeof block) {
+        sha256_init(&s);
+        sha256_add(&s, key, key_len);
+        sha256_digest(&s, block);
+    } else if (key_len) {
+        memcpy(block, key, key_len);
+    }
+    for (size_t i = 0; i < sizeof block; i++) block[i] ^= 0x36;
+    sha256_init(&s);
+    sha256_add(&s, block, sizeof block);
+    sha256_add(&s, data, len);
+    sha256_digest(&s, inner);
+    for (size_t i = 0; i < sizeof block; i++) block[i] ^= 0x36 ^ 0x5c;
+    sha256_init(&s);
+    sha256_add(&s, block, sizeof block);
+    sha256_add(&s, inner, sizeof inner);
+    sha256_digest(&s, out);
 }
 
 /* The output function of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number

@@ -12,8 +12,12 @@ typedef struct {
 
 void sha256_init(Sha256 *s);
 void sha256_add(Sha256 *s, const void *data, size_t len);
+void sha256_digest(Sha256 *s, uint8_t out[32]);            /* finishes */
 void sha256_hex(Sha256 *s, char out[65]);                  /* finishes; lower case with a NUL */
 void sha256_text(const void *data, size_t len, char out[65]);
+
+/* HMAC (RFC 2104) with SHA-256.  */
+void hmac_sha256(const void *key, size_t key_len, const void *data, size_t len, uint8_t out[32]);
 
 uint64_t hash64(const void *data, size_t len, uint64_t seed);
 

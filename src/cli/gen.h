@@ -32,6 +32,7 @@ typedef struct {
     size_t taken;             /* rank of the plan that the kernel was built from */
     RollerCheckReport check;
     const char *check_text, *counters, *counters_json;
+    bool hit;                 /* the kernel came from the cache */
     double parse_ms, plan_ms, emit_ms, compile_ms, check_ms, measure_ms;
 } Result;
 
@@ -64,6 +65,7 @@ typedef struct {
 } Gen;
 
 double gen_now_ms(void);
+RollerPlanOptions gen_plan_options(const Gen *g, const Result *r);
 /* Keeps the library's or the command line's error; returns its exit code.  */
 int gen_fail(Gen *g, RollerStatus s);
 int gen_fail_here(Gen *g);
@@ -87,6 +89,14 @@ Status gen_shared(Gen *g, const void *source, size_t len, const void **data, siz
 void gen_write_failure(Gen *g, const Result *r, RollerStatus s);
 /* STEM from -o or from the input's name.  */
 const char *gen_stem(Gen *g, const char *op);
+
+/* cached.c: the kernel cache.  */
+/* Takes the kernel from the cache, if it is there and no plan was given.  */
+void gen_take_cached(Gen *g, Result *r);
+/* Keeps what the last call says of the cache.  */
+void gen_cache_told(Gen *g, Result *r);
+int gen_list_cache(Gen *g);
+int gen_clear_cache(Gen *g);
 
 /* arrays.c: --in and --out.  */
 int gen_run_arrays(Gen *g, Result *r);

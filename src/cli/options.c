@@ -81,7 +81,7 @@ static const char array_hint[] = "write NAME=FILE.npy, or NAME=NUMBER for a scal
 static Status act(Reader *r, GenAct what) {
     if (r->o->act != ACT_GENERATE && r->o->act != what)
         return option_refuse(r->t, NULL,
-                             "only one of -h -V -M and the --list options can be given%s", "");
+                             "only one of -h -V -M, lists and --cache-clear can be given%s", "");
     r->o->act = what;
     return ST_OK;
 }
@@ -155,6 +155,11 @@ static Status take(void *user, int id, const char *value) {
     case GEN_LIST_ARCH: return act(r, ACT_LIST_ARCH);
     case GEN_LIST_PROFILES: return act(r, ACT_LIST_PROFILES);
     case GEN_LIST_OPS: return act(r, ACT_LIST_OPS);
+    case GEN_CACHE_DIR: o->cache_dir = value; break;
+    case GEN_CACHE_KEY_FILE: o->cache_key_file = value; break;
+    case GEN_NO_CACHE: o->no_cache = true; break;
+    case GEN_CACHE_LIST: return act(r, ACT_CACHE_LIST);
+    case GEN_CACHE_CLEAR: return act(r, ACT_CACHE_CLEAR);
     case GEN_LINE_INFO: o->line_info = true; break;
     case GEN_VERBOSE: o->verbosity = 1; break;
     case GEN_QUIET: o->verbosity = -1; break;
@@ -193,6 +198,12 @@ static Status consistent(Reader *r) {
     if (needs_file && !o->input)
         return option_refuse(r->t, "usage: roller-gen [options] FILE.te (- reads standard input)",
                              "no input file%s", "");
+    if (o->no_cache && (o->cache_dir || o->cache_key_file || o->act == ACT_CACHE_LIST ||
+                        o->act == ACT_CACHE_CLEAR))
+        return option_refuse(r->t, NULL, "--no-cache and what is for the cache contradict each "
+                                         "other%s", "");
+    if (o->cache_dir && !*o->cache_dir)
+        return option_refuse(r->t, "--no-cache uses none", "--cache-dir is empty%s", "");
     if (o->json && o->output && strcmp(o->output, "-") == 0)
         return option_refuse(r->t, "standard output carries one thing: give -o a file",
                              "--json and '-o %s' contradict each other", o->output);

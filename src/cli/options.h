@@ -48,6 +48,12 @@
     X(LIST_ARCH, "list-arch", 0, NULL, "what NVRTC can target")                                    \
     X(LIST_PROFILES, "list-profiles", 0, NULL, "profiles found, with origin and date")             \
     X(LIST_OPS, "list-ops", 0, NULL, "ops of the file with shapes")                                \
+    X(CACHE_DIR, "cache-dir", 0, "DIR", "folder of the kernel cache ($ROLLER_CACHE_DIR)")          \
+    X(CACHE_KEY_FILE, "cache-key-file", 0, "FILE",                                                 \
+      "a secret of those who share the cache; entries without its tag are not used")               \
+    X(NO_CACHE, "no-cache", 0, NULL, "neither take kernels from the cache nor keep them there")    \
+    X(CACHE_LIST, "cache-list", 0, NULL, "kernels in the cache, the one used last first")          \
+    X(CACHE_CLEAR, "cache-clear", 0, NULL, "remove all kernels from the cache")                    \
     X(LINE_INFO, "line-info", 'g', NULL, "line information in PTX and cubin")                      \
     X(VERBOSE, "verbose", 'v', NULL, "say more")                                                   \
     X(QUIET, "quiet", 'q', NULL, "say nothing but errors")                                         \
@@ -84,7 +90,7 @@ typedef enum {
 } GenEmit;
 
 typedef enum { ACT_GENERATE, ACT_HELP, ACT_VERSION, ACT_LIST_ARCH, ACT_LIST_PROFILES, ACT_LIST_OPS,
-               ACT_MAKE_RULE } GenAct;
+               ACT_MAKE_RULE, ACT_CACHE_LIST, ACT_CACHE_CLEAR } GenAct;
 
 typedef struct {
     const char **item;
@@ -95,12 +101,12 @@ typedef struct {
     GenAct act;
     const char *input;
     Words defines, profiles, archs, at;
-    const char *op, *output, *plan, *device;
+    const char *op, *output, *plan, *device, *cache_dir, *cache_key_file;
     uint32_t emit, dump;      /* bits of GenEmit, GenDump */
     int top, align;
     int64_t workspace_limit;  /* 0: none is imposed */
     bool measure, check, counters, explain, json, dry_run, make_rule_too, line_info, werror;
-    bool fast_compile;
+    bool fast_compile, no_cache;
     int verbosity;            /* -1 quiet, 1 verbose */
     Binding *in, *out;
     int n_in, n_out;

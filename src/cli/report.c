@@ -156,15 +156,23 @@ static void kernels(Gen *g, const Result *r) {
     }
 }
 
+static void candidates(Gen *g, const RollerPlanStats *s) {
+    buf_printf(&g->report, "  candidates %lld enumerated, %lld legal", (long long)s->enumerated,
+               (long long)s->legal);
+    for (int i = 0; i < s->n_rejects; i++)
+        if (s->rejected[i])
+            buf_printf(&g->report, ", %lld %s", (long long)s->rejected[i], s->reject[i]);
+    buf_putc(&g->report, '\n');
+}
+
 static void verbose(Gen *g, const Result *r) {
     RollerPlanStats s = {.struct_size = sizeof s};
-    roller_plans_stats(r->plans, &s);
-    buf_printf(&g->report, "  candidates %lld enumerated, %lld legal", (long long)s.enumerated,
-               (long long)s.legal);
-    for (int i = 0; i < s.n_rejects; i++)
-        if (s.rejected[i])
-            buf_printf(&g->report, ", %lld %s", (long long)s.rejected[i], s.reject[i]);
-    buf_printf(&g->report, "\n  time       parse %.1f, plan %.1f, emit %.1f, nvrtc %.1f, "
+    if (r->hit) buf_puts(&g->report, "  cache      the kernel was there\n");
+    if (r->plans) {
+        roller_plans_stats(r->plans, &s);
+        candidates(g, &s);
+    }
+    buf_printf(&g->report, "  time       parse %.1f, plan %.1f, emit %.1f, nvrtc %.1f, "
                            "check %.1f, measure %.1f ms\n", r->parse_ms, r->plan_ms, r->emit_ms,
                r->compile_ms, r->check_ms, r->measure_ms);
     if (r->kernel && !r->trial && roller_kernel_rank(r->kernel))

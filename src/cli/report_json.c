@@ -64,6 +64,12 @@ static void sizes(Gen *g, json_t *o, const Result *r) {
     }
 }
 
+static const char *cache(const Gen *g, const Result *r) {
+    RollerCacheReport c = {.struct_size = sizeof c};
+    roller_cache_report(g->ctx, &c);
+    return r->hit ? "hit" : c.folder && !g->o.measure ? "miss" : "off";
+}
+
 static void candidates(Gen *g, json_t *o, const Result *r) {
     RollerPlanStats s = {.struct_size = sizeof s};
     if (r->plans) roller_plans_stats(r->plans, &s);
@@ -173,7 +179,7 @@ static void result(Gen *g, json_t *results, const Result *r) {
     set(g, o, "op", text(words));
     sizes(g, o, r);
     set(g, o, "arch", text(r->arch));
-    set(g, o, "cache", text("off"));
+    set(g, o, "cache", text(cache(g, r)));
     json_t *profile = object(g, o, "profile");
     set(g, profile, "name", text(roller_profile_name(r->profile)));
     set(g, profile, "sha256", text(roller_profile_sha256(r->profile)));

@@ -54,7 +54,7 @@ void gen_warnings(Gen *g) {
 }
 
 /* ---- one op for one target ---- */
-static RollerPlanOptions plan_options(const Gen *g, const Result *r) {
+RollerPlanOptions gen_plan_options(const Gen *g, const Result *r) {
     return (RollerPlanOptions){.struct_size = sizeof(RollerPlanOptions),
                                .top = g->o.top,
                                .align = g->o.align,
@@ -64,7 +64,7 @@ static RollerPlanOptions plan_options(const Gen *g, const Result *r) {
 }
 
 static int plan(Gen *g, Result *r) {
-    RollerPlanOptions o = plan_options(g, r);
+    RollerPlanOptions o = gen_plan_options(g, r);
     double start = gen_now_ms();
     RollerStatus s;
     if (g->o.plan) {
@@ -77,15 +77,18 @@ static int plan(Gen *g, Result *r) {
     }
     r->plan_ms = gen_now_ms() - start;
     gen_warnings(g);
-    if (!s && g->o.at.n > 0) {
-        RollerEstimate e = {.struct_size = sizeof e};
-        s = roller_plan_estimate_at(g->ctx, roller_plans_get(r->plans, 0), g->o.at.item, g->o.at.n,
-                                    &e);
-        if (s) return gen_fail(g, s);
-    }
     if (!s) return 0;
     gen_write_failure(g, r, s);
     return gen_fail(g, s);
+}
+
+/* Are the sizes of --at ones that the op takes?  */
+static int check_at(Gen *g, const Result *r) {
+    RollerEstimate e = {.struct_size = sizeof e};
+    const RollerPlan *p = r->kernel ? roller_kernel_plan(r->kernel) : roller_plans_get(r->plans, 0);
+    RollerStatus s = ROLLER_OK;
+    if (g->o.at.n > 0) s = roller_plan_estimate_at(g->ctx, p, g->o.at.item, g->o.at.n, &e);
+    return s ? gen_fail(g, s) : 0;
 }
 
 static int build(Gen *g, Result *r) {
@@ -96,6 +99,7 @@ static int build(Gen *g, Result *r) {
     RollerStatus s = roller_build_best(g->ctx, r->plans, NULL, &r->kernel);
     gen_end_early(g);
     gen_warnings(g);
+    gen_cache_told(g, r);
     int code = 0;
     if (s) {
         gen_write_failure(g, r, s);
@@ -144,14 +148,25 @@ static int step(Gen *g, Result *r, const char *name, int (*run)(Gen *g, Result *
     return run(g, r);
 }
 
+/* Takes the kernel from the cache, else begins to make it.  Plans also where somebody wants to see
+ * them.  */
+static int prepare(Gen *g, Result *r) {
+    gen_take_cached(g, r);
+    bool plans = !r->kernel || g->o.explain || g->o.json || g->o.top > 1;
+    if (!r->kernel && !g->early.running) gen_load_early(g);
+    int code = plans ? step(g, r, "planning", plan) : 0;
+    return code ? code : check_at(g, r);
+}
+
 static int generate_one(Gen *g, Result *r) {
     if (front_only(&g->o)) {
         gen_report(g, r);
         return 0;
     }
-    int code = step(g, r, "planning", plan);
+    int code = prepare(g, r);
     if (!code) {
-        code = step(g, r, g->o.measure ? "compiling and measuring" : "compiling", build);
+        if (!r->kernel)
+            code = step(g, r, g->o.measure ? "compiling and measuring" : "compiling", build);
         if (r->kernel && !code && g->o.check) code = step(g, r, "checking", check);
         if (r->kernel && !code && (g->o.n_in || g->o.n_out))
             code = step(g, r, "running", gen_run_arrays);
@@ -210,10 +225,7 @@ static int generate_op(Gen *g, const char *name) {
 static int generate(Gen *g) {
     const GenOptions *o = &g->o;
     g->progress = progress_new(o->progress, o->verbosity);
-    if (!front_only(o)) {
-        heap_expect_much();
-        gen_load_early(g);
-    }
+    if (!front_only(o)) heap_expect_much();
     const char *const *name = &o->op;
     int n_op = 1;
     if (o->op && strcmp(o->op, "all") == 0) {
@@ -240,6 +252,8 @@ static int act(Gen *g) {
     case ACT_VERSION: buf_printf(&g->report, "roller-gen %s\n", ROLLER_VERSION); return 0;
     case ACT_LIST_ARCH: return gen_list_archs(g);
     case ACT_LIST_PROFILES: return gen_list_profiles(g);
+    case ACT_CACHE_LIST: return gen_list_cache(g);
+    case ACT_CACHE_CLEAR: return gen_clear_cache(g);
     default: break;
     }
     char *text;
@@ -290,7 +304,10 @@ static void run(void *user) {
         RollerCtxOptions o = {.struct_size = sizeof o,
                               .line_info = g->o.line_info,
                               .program = "roller-gen",
-                              .color = option_color(g->o.color)};
+                              .color = option_color(g->o.color),
+                              .cache = !g->o.no_cache,
+                              .cache_dir = g->o.cache_dir,
+                              .cache_key_file = g->o.cache_key_file};
         m->code = roller_ctx_create(&o, &g->ctx) ? process_nomem() : act(g);
     }
     m->code = print(g, m->code);

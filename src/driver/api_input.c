@@ -1,6 +1,6 @@
 /* roller.h: device profiles and expressions.  */
 #include "base/nearest.h"
-#include "driver/handle.h"
+#include "driver/cache.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +20,7 @@ static Status open_profile(RollerCtx *ctx, LoadCall *c, const char *name) {
     hal_profile_write(p->dev, &text);
     p->text = buf_str(&text);
     p->len = text.len;
+    cache_profile(ctx->call, p->dev, p->planning);
     c->out = p;
     return ST_OK;
 }

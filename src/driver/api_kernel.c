@@ -1,16 +1,24 @@
 /* roller.h: generated and compiled kernels.  */
 #include "driver/artefact.h"
-#include "driver/handle.h"
+#include "driver/cache.h"
 #include <string.h>
 
 typedef struct {
     const RollerPlans *plans;
     int rank;                 /* of the plan to build; with `best` the first to try */
     bool best;                /* replace plans that spill */
+    bool missed;              /* it is not in the cache */
     const char *arch;
     Arena *arena;
     RollerKernel *out;
 } BuildCall;
+
+/* A kernel that is looked for before there are plans.  */
+typedef struct {
+    CacheWanted wanted;
+    Arena *arena;
+    RollerKernel *out;
+} TakeCall;
 
 Status kernel_build(const RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *plans, int rank,
                     bool best, const char *arch, const volatile bool *stop, RollerKernel **out) {
@@ -38,10 +46,30 @@ Status kernel_build(const RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *
     return s;
 }
 
+/* Takes it from the cache, else makes and keeps it.  */
 static Status build(RollerCtx *ctx, void *user) {
     BuildCall *c = user;
-    return kernel_build(ctx, c->arena, &ctx->diag, c->plans, c->rank, c->best, c->arch, NULL,
-                        &c->out);
+    RollerPlans *p = (RollerPlans *)c->plans;
+    bool given = !c->best || p->read;
+    CacheWanted w = {.op = p->op, .profile = p->profile, .o = &p->options, .arch = c->arch,
+                     .plan = given ? p->plan[c->rank].text : NULL};
+    if (!c->missed) c->out = cache_take(ctx, c->arena, &w, p, c->rank);
+    if (c->out) return ST_OK;
+    Status s = kernel_build(ctx, c->arena, &ctx->diag, p, c->rank, c->best, c->arch, NULL,
+                            &c->out);
+    if (!s) cache_keep(ctx, &w, c->out);
+    return s;
+}
+
+/* What a kernel holds: its plans, or, where these lie on its own arena, what they would hold.  */
+static void hold(RollerKernel *k) {
+    const RollerPlans *p = k->plans;
+    if (p->h.arena != k->h.arena) {
+        handle_hold(&k->h, 0, &k->plans->h);
+        return;
+    }
+    handle_hold(&k->h, 0, &p->op->h);
+    handle_hold(&k->h, 1, &p->profile->h);
 }
 
 static RollerStatus run_build(RollerCtx *ctx, BuildCall *c, RollerKernel **out) {
@@ -54,7 +82,7 @@ static RollerStatus run_build(RollerCtx *ctx, BuildCall *c, RollerKernel **out) 
         return s;
     }
     *out = c->out;
-    handle_hold(&c->out->h, 0, &c->out->plans->h);
+    hold(c->out);
     return s;
 }
 
@@ -70,17 +98,49 @@ RollerStatus roller_build_best(RollerCtx *ctx, const RollerPlans *plans, const c
     return run_build(ctx, &c, out);
 }
 
+static Status take(RollerCtx *ctx, void *user) {
+    TakeCall *c = user;
+    c->out = cache_take(ctx, c->arena, &c->wanted, NULL, 0);
+    return ST_OK;
+}
+
+RollerStatus roller_cached(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
+                           const RollerPlanOptions *options, RollerKernel **out) {
+    *out = NULL;
+    RollerPlanOptions o;
+    api_options(&o, sizeof o, options);
+    TakeCall c = {.wanted = {.op = op, .profile = p, .o = &o}, .arena = call_arena(ctx)};
+    if (!c.arena) return call_nomem(ctx);
+    RollerStatus s = call_run(ctx, c.arena, take, &c);
+    if (s || !c.out) {
+        arena_destroy(c.arena);
+        return s;
+    }
+    *out = c.out;
+    hold(c.out);
+    return ROLLER_OK;
+}
+
+/* What is not in the cache.  */
+static RollerStatus plan_and_build(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
+                                   const RollerPlanOptions *o, RollerKernel **out) {
+    RollerPlans *plans;
+    RollerStatus s = roller_plan(ctx, op, p, o, &plans);
+    if (s) return s;
+    BuildCall c = {.plans = plans, .best = true, .missed = true};
+    s = run_build(ctx, &c, out);
+    roller_plans_destroy(plans);
+    return s;
+}
+
 RollerStatus roller_compile(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                             const RollerPlanOptions *options, RollerKernel **out) {
     *out = NULL;
     RollerPlanOptions o;
     api_options(&o, sizeof o, options);
     o.struct_size = sizeof o;
-    RollerPlans *plans;
-    RollerStatus s = roller_plan(ctx, op, p, &o, &plans);
-    if (s) return s;
-    s = roller_build_best(ctx, plans, NULL, out);
-    roller_plans_destroy(plans);
+    RollerStatus s = roller_cached(ctx, op, p, &o, out);
+    if (!s && !*out) s = plan_and_build(ctx, op, p, &o, out);
     if (s || !o.check) return s;
     RollerCheckReport report = {.struct_size = sizeof report};
     s = roller_check(ctx, *out, NULL, &report);

@@ -68,15 +68,16 @@ Status plan_texts(Arena *a, Diag *d, RollerPlan *plan) {
     return s;
 }
 
-static Status plan(RollerCtx *ctx, void *user) {
-    PlanCall *c = user;
+static Status plan(PlanCall *c, Diag *d) {
     Arena *a = c->arena;
-    Diag *d = &ctx->diag;
     RollerPlans *p = ARENA_NEW(a, RollerPlans);
     handle_init(&p->h, a);
     c->out = p;
     p->op = (RollerOp *)c->op;
     p->profile = (RollerProfile *)c->profile;
+    p->options = c->o;
+    p->options.arch = c->o.arch ? arena_strdup(a, c->o.arch) : NULL;
+    p->read = c->text != NULL;
     CompileOptions o = {.top = c->o.top,
                         .align = c->o.align,
                         .workspace_limit = c->o.workspace_limit > 0 ? c->o.workspace_limit : -1,
@@ -97,16 +98,37 @@ static Status plan(RollerCtx *ctx, void *user) {
     p->plan_ms = (clock_now_s() - begin) * 1e3;
     p->plan = ARENA_ARRAY(a, RollerPlan, p->set.n_rank);
     for (int r = 0; r < p->set.n_rank && !s; r++) s = describe(d, p, r);
-    Buf why = buf_new(a);
+    return s;
+}
+
+static void explain(RollerPlans *p) {
+    Buf why = buf_new(p->h.arena);
+    int top = p->set.options.top;
     if (p->set.split) buf_puts(&why, p->set.split);
     for (int g = 0; g < p->set.n_group; g++) {
         const GroupPlans *group = &p->set.plans[g];
-        int shown = (o.top > 1 ? o.top : 1) + RUNNERS_UP;
-        mp_explain(&group->problem, dev, &group->set, group->ranked,
+        int shown = (top > 1 ? top : 1) + RUNNERS_UP;
+        mp_explain(&group->problem, p->set.dev, &group->set, group->ranked,
                    group->n < shown ? group->n : shown, &why);
     }
     if (p->set.sizes) buf_puts(&why, p->set.sizes);
     p->explain = buf_str(&why);
+}
+
+static Status plan_and_explain(RollerCtx *ctx, void *user) {
+    PlanCall *c = user;
+    Status s = plan(c, &ctx->diag);
+    if (!s) explain(c->out);
+    return s;
+}
+
+Status plans_from_text(Arena *a, Diag *d, const RollerOp *op, const RollerProfile *p,
+                       const RollerPlanOptions *o, const char *file, const char *text, size_t len,
+                       RollerPlans **out) {
+    PlanCall c = {.op = op, .profile = p, .o = *o, .file = file, .text = text, .len = len,
+                  .arena = a};
+    Status s = plan(&c, d);
+    *out = c.out;
     return s;
 }
 
@@ -114,7 +136,7 @@ static RollerStatus run_plan(RollerCtx *ctx, PlanCall *c, RollerPlans **out) {
     *out = NULL;
     c->arena = call_arena(ctx);
     if (!c->arena) return call_nomem(ctx);
-    RollerStatus s = call_run(ctx, c->arena, plan, c);
+    RollerStatus s = call_run(ctx, c->arena, plan_and_explain, c);
     if (s) {
         arena_destroy(c->arena);
         return s;

@@ -201,6 +201,9 @@ static void keep_read(Arena *a, const Device *dev, const RPlan *p, PlanSet *out)
         mp_estimate(&group->problem, &p->prog[g], dev, &group->ranked->estimate);
     }
     out->n_rank = 1;
+    for (int g = 0; g < out->n_group; g++)
+        if (out->plans[g].ranked->estimate.us > out->plans[out->dominant].ranked->estimate.us)
+            out->dominant = g;
 }
 
 Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
@@ -223,18 +226,29 @@ Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
     return ST_OK;
 }
 
+static Status emit(Arena *a, Diag *d, const WholePlan *plan, const Device *dev,
+                   const CgOptions *o, Build *out) {
+    double start = clock_now_s();
+    Status s = cg_emit(a, d, &plan->rplan, dev, o, &out->program);
+    out->emit_ms = (clock_now_s() - start) * 1e3;
+    return s;
+}
+
+Status compile_emit(Arena *a, Diag *d, const WholePlan *plan, const Device *dev, int align,
+                    Build *out) {
+    return emit(a, d, plan, dev, &(CgOptions){.align = align}, out);
+}
+
 Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev, int align,
                      const BuildOptions *o, Build *out) {
     *out = (Build){.arch = o->arch ? o->arch : dev->arch};
-    double start = clock_now_s();
-    CgOptions emit = {.align = align, .only = o->only};
-    Status s = cg_emit(a, d, &plan->rplan, dev, &emit, &out->program);
-    out->emit_ms = (clock_now_s() - start) * 1e3;
+    Status s = emit(a, d, plan, dev, &(CgOptions){.align = align, .only = o->only}, out);
     if (s) return s;
     Nvrtc *compiler;
     s = nvrtc_open(a, d, o->nvrtc, out->arch, &compiler);
     if (s) return s;
     nvrtc_version(compiler, &out->nvrtc_major, &out->nvrtc_minor);
+    nvrtc_files(compiler, out->nvrtc_files);
     out->level = o->fast_compile ? 2 : 3;
     NvrtcRequest request = {.ptx = true, .cubin = true, .line_info = o->line_info,
                             .level = out->level, .stop = o->stop};
@@ -257,10 +271,15 @@ static bool spills(const Build *b, int program) {
     return false;
 }
 
-/* Moves every program that spills to its next candidate, if any `may`, and marks it; says how many
- * there are, and whether some have none left.  */
-static int move_on(const PlanSet *set, WholePlan *plan, const Build *b, bool may, bool *moved,
-                   bool *stuck) {
+void compile_warn_spills(Diag *d, const Build *b) {
+    bool any = false;
+    for (int p = 0; p < b->program.n_choice && !any; p++) any = spills(b, p);
+    if (any) diag_warning(d, NULL, DIAG_NOWHERE, "every plan that was tried spills");
+}
+
+/* Moves every program that spills to its next candidate, if any `may` and there is one, and marks
+ * it; says how many there are.  */
+static int move_on(const PlanSet *set, WholePlan *plan, const Build *b, bool may, bool *moved) {
     int n = 0;
     memset(moved, 0, (size_t)b->program.n_choice * sizeof *moved);
     for (int first = 0; set; first += set->n_program, set = set->other, plan = plan->other) {
@@ -270,7 +289,6 @@ static int move_on(const PlanSet *set, WholePlan *plan, const Build *b, bool may
             if (!last) take(set, plan, g, plan->choice[g] + 1);
             moved[first + g] = !last;
             n += !last;
-            *stuck |= last;
         }
     }
     return n;
@@ -280,7 +298,7 @@ static int move_on(const PlanSet *set, WholePlan *plan, const Build *b, bool may
 Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const BuildOptions *o,
                     WholePlan *plan, Build *out) {
     double emit_ms = 0, compile_ms = 0;
-    bool stuck = false, *moved = NULL;
+    bool *moved = NULL;
     BuildOptions now = *o;
     compile_choose(a, set, rank, plan);
     for (int dropped = 0;;) {
@@ -291,11 +309,11 @@ Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const Build
         if (s) return s;
         if (!moved) moved = ARENA_ARRAY(a, bool, out->program.n_choice);
         bool may = dropped < REPLACED_MOST, whole = !now.only;
-        bool any = move_on(set, plan, out, may, moved, &stuck) > 0;
+        bool any = move_on(set, plan, out, may, moved) > 0;
         dropped += any;
         now.only = any && out->program.n_choice > 1 ? moved : o->only;
         if (any || !whole) continue;
-        if (stuck) diag_warning(d, NULL, DIAG_NOWHERE, "every plan that was tried spills");
+        compile_warn_spills(d, out);
         return ST_OK;
     }
 }

@@ -5,7 +5,7 @@
 #ifndef ROLLER_DRIVER_COMPILE_H
 #define ROLLER_DRIVER_COMPILE_H
 #include "codegen/kernel.h"
-#include "hal/nvrtc.h"
+#include "hal/nvrtc_identity.h"
 #include "microperf/microperf.h"
 
 typedef struct {
@@ -69,6 +69,7 @@ typedef struct {
     int level;                /* of ptxas, 2 or 3 */
     NvrtcOutput nvrtc;
     int nvrtc_major, nvrtc_minor;
+    char nvrtc_files[NVRTC_FILES];        /* "": they cannot be told */
     double emit_ms, compile_ms;
     int spilled;              /* plans that were compiled and dropped because they spill */
 } Build;
@@ -82,12 +83,17 @@ void compile_choose(Arena *a, const PlanSet *set, int rank, WholePlan *out);
 Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
                          const CompileOptions *o, const char *file, const char *text, size_t len,
                          PlanSet *out);
+/* The source of a plan and what describes its launches, into a build whose arch is set.  */
+Status compile_emit(Arena *a, Diag *d, const WholePlan *plan, const Device *dev, int align,
+                    Build *out);
 /* emit -> NVRTC.  ST_NVRTC leaves the source in *out.  */
 Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev, int align,
                      const BuildOptions *o, Build *out);
 /* choose -> build, moving groups whose kernels spill to their next candidate.  */
 Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const BuildOptions *o,
                     WholePlan *plan, Build *out);
+/* Warns of a best kernel that spills all the same.  */
+void compile_warn_spills(Diag *d, const Build *b);
 /* Predicted time of the whole plan and its terms.  */
 void compile_estimate(const WholePlan *p, Estimate *out);
 /* The same at values of all sizes, of the split and the programs that are taken there.  */

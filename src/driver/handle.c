@@ -1,4 +1,4 @@
-#include "driver/handle.h"
+#include "driver/cache.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +96,8 @@ RollerStatus call_run(RollerCtx *ctx, Arena *owned, CallBody body, void *user) {
     arena_reset(ctx->call, (ArenaMark){0});
     ctx->diag = diag_new(ctx->call);
     ctx->warnings = "";
+    ctx->cache.notes = buf_new(ctx->call);
+    ctx->cache.hit = false;
     Call c = {.ctx = ctx, .owned = owned, .body = body, .user = user, .status = ST_INTERNAL};
     if (!arena_try(ctx->call, run_owned, &c)) {
         c.status = ST_NOMEM;
@@ -124,6 +126,10 @@ static void ctx_setup(void *p) {
                                            : hal_profile_path(ctx->fixed, !trusted);
     ctx->nvrtc = (NvrtcOptions){.path = copy(ctx->fixed, s->o->nvrtc),
                                 .ignore_environment = !trusted};
+    if (s->o->cache) {
+        ctx->cache.path = cache_place(ctx->fixed, copy(ctx->fixed, s->o->cache_dir), !trusted);
+        ctx->cache.key_file = copy(ctx->fixed, s->o->cache_key_file);
+    }
     ctx->line_info = s->o->line_info != 0;
     ctx->threads = s->o->threads;
     ctx->color = s->o->color != 0;

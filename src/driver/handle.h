@@ -9,7 +9,7 @@
 #include "roller.h"
 #include <stdatomic.h>
 
-enum { HANDLE_PARENTS = 3 };
+enum { HANDLE_PARENTS = 3, CTX_ARCHS = 4 };
 typedef struct Handle Handle;
 struct Handle {
     atomic_int refs;
@@ -35,10 +35,22 @@ struct RollerCtx {
     const char *no_memory;    /* the message of a call that has no memory for one */
     MeasurePlace place;       /* what the driver said of the device below */
     char place_device[64];    /* number or UUID; "": it was not asked */
+    struct {
+        const char *path, *key_file;      /* NULL: no cache; none */
+        bool warned;          /* that the folder is not used */
+        bool hit;             /* of the last call: the kernel was there ... */
+        Buf notes;            /* ... and what was wrong, a line each */
+        struct {
+            char arch[16];
+            NvrtcIdentity id;
+        } known[CTX_ARCHS];
+        int n_known;
+    } cache;
 };
 
 struct RollerProfile {
     Handle h;
+    char planning[65];        /* hash of what planning reads */
     const char *file;
     Device *dev;
     const char *text;
@@ -68,6 +80,8 @@ struct RollerPlans {
     RollerPlan *plan;
     const char *explain;
     double plan_ms;
+    RollerPlanOptions options;            /* arch: that of `arch`, or NULL as it was given */
+    bool read;                /* from a text, not planned */
 };
 
 struct RollerKernel {
@@ -118,6 +132,11 @@ Status kernel_need_ptx(Diag *d, const RollerKernel *k);
  * takes device 0 only where there is one that fits.  */
 Status kernel_place(RollerCtx *ctx, Arena *scratch, const RollerKernel *k, const char *device,
                     MeasureOptions *m, MeasurePlace *place, bool *found);
+
+/* The plans of a text, on an arena that also holds what uses them: they hold no handles.  */
+Status plans_from_text(Arena *a, Diag *d, const RollerOp *op, const RollerProfile *p,
+                       const RollerPlanOptions *o, const char *file, const char *text, size_t len,
+                       RollerPlans **out);
 
 /* Fills the texts of a plan whose programs are chosen.  */
 Status plan_texts(Arena *a, Diag *d, RollerPlan *plan);

@@ -156,6 +156,16 @@ static void search(Search *s, bool ignore_environment) {
     }
 }
 
+int nvrtc_candidates(Arena *a, bool ignore_environment, const char *const **out) {
+    Search s = {.arena = a};
+    search(&s, ignore_environment);
+    const char **file = ARENA_ARRAY(a, const char *, s.n);
+    for (int i = 0; i < s.n; i++)
+        file[i] = s.found[i].file;
+    *out = file;
+    return s.n;
+}
+
 static void unload(void *library) {
     dlclose(library);
 }
@@ -219,14 +229,14 @@ static void *open_library(Arena *a, const char *file, const char **why) {
 
 /* NVRTC opens its builtins by name alone, so those of its own folder must be loaded before; if it
  * was found by name it only finds them loaded.  */
-static void load_builtins(Arena *a, const Nvrtc *n) {
+static void load_builtins(Arena *a, Nvrtc *n) {
     const char *slash = strrchr(n->file, '/');
     int folder = slash ? (int)(slash - n->file) + 1 : 0;
     const char *why;
-    void *builtins = open_library(a, arena_printf(a, "%.*slibnvrtc-builtins.so.%d.%d", folder,
-                                                  n->file, n->major, n->minor), &why);
-    if (builtins)
-        arena_defer(a, unload, builtins);
+    n->builtins = open_library(a, arena_printf(a, "%.*slibnvrtc-builtins.so.%d.%d", folder,
+                                               n->file, n->major, n->minor), &why);
+    if (n->builtins)
+        arena_defer(a, unload, n->builtins);
 }
 
 /* Loads one file; NULL with a reason if it is not there or of no use.  */
@@ -271,14 +281,22 @@ static Status open_given(Arena *a, Diag *d, const char *path, const char *arch, 
     return ST_OK;
 }
 
+bool nvrtc_alone(const NvrtcOptions *o) {
+    return o && o->ignore_environment;
+}
+
+const char *nvrtc_given(const NvrtcOptions *o) {
+    const char *path = o && o->path ? o->path : nvrtc_alone(o) ? NULL : getenv("ROLLER_NVRTC");
+    return path && *path ? path : NULL;
+}
+
 Status nvrtc_open(Arena *a, Diag *d, const NvrtcOptions *o, const char *arch, Nvrtc **out) {
-    bool alone = o && o->ignore_environment;
-    const char *path = o && o->path ? o->path : alone ? NULL : getenv("ROLLER_NVRTC");
+    const char *path = nvrtc_given(o);
     *out = NULL;
-    if (path && *path)
+    if (path)
         return open_given(a, d, path, arch, out);
     Search s = {.arena = a};
-    search(&s, alone);
+    search(&s, nvrtc_alone(o));
     Buf seen = buf_new(a);
     const char *last = NULL;
     char broken[400] = "";    /* why the first that is there cannot be loaded */

@@ -23,7 +23,7 @@ typedef struct NvrtcProgram NvrtcProgram;
     X(GetProgramLog, int, (NvrtcProgram *p, char *log))
 
 struct Nvrtc {
-    void *library;
+    void *library, *builtins; /* NULL: none were found beside it */
     const char *file;
     int major, minor;
     const char *const *archs;
@@ -35,6 +35,13 @@ struct Nvrtc {
 bool nvrtc_targets(const Nvrtc *n, const char *arch);
 /* "sm_70 needs NVRTC 12.9 or older".  */
 const char *nvrtc_needs(Arena *a, const char *arch);
+
+/* Where NVRTC may be, in the order of the search: full paths, and names that the loader searches
+ * for.  Returns how many.  */
+int nvrtc_candidates(Arena *a, bool ignore_environment, const char *const **out);
+/* The path that an option or the environment gives; NULL: it is searched for.  */
+const char *nvrtc_given(const NvrtcOptions *o);
+bool nvrtc_alone(const NvrtcOptions *o);                   /* without the environment */
 
 /* Keeps a loaded NVRTC from replacing the process's signal handlers.  */
 void nvrtc_keep_signals(void *library);

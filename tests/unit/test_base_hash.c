@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -119,10 +120,37 @@ static void rng_normal_has_its_moments(void **state) {
     assert_in_range(within, 134000, 139000);   /* 68.3 % */
 }
 
+/* Test cases 1, 2 and 6 of RFC 4231.  */
+static void hmac_of_the_standard(void **state) {
+    (void)state;
+    uint8_t short_key[20], long_key[131], out[32];
+    memset(short_key, 0x0b, sizeof short_key);
+    memset(long_key, 0xaa, sizeof long_key);
+    const struct {
+        const void *key;
+        size_t len;
+        const char *data, *hex;
+    } row[] = {
+        {short_key, sizeof short_key, "Hi There",
+         "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"},
+        {"Jefe", 4, "what do ya want for nothing?",
+         "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"},
+        {long_key, sizeof long_key, "Test Using Larger Than Block-Size Key - Hash Key First",
+         "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        hmac_sha256(row[i].key, row[i].len, row[i].data, strlen(row[i].data), out);
+        char hex[65] = "";
+        for (int k = 0; k < 32; k++) snprintf(hex + 2 * k, 3, "%02x", out[k]);
+        assert_string_equal(hex, row[i].hex);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sha256_of_the_standard),
         cmocka_unit_test(sha256_in_pieces_of_every_size),
+        cmocka_unit_test(hmac_of_the_standard),
         cmocka_unit_test(hash64_tells_neighbours_apart),
         cmocka_unit_test(rng_is_splitmix64),
         cmocka_unit_test(rng_below_is_uniform),
