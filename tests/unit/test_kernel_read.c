@@ -152,11 +152,81 @@ static void needs_all(void **state) {
     assert_null(k);
 }
 
+static void artefacts_of_kernels(void **state) {
+    (void)state;
+    RollerProfile *profile;
+    RollerOp *op;
+    RollerKernel *other;
+    const void *data;
+    size_t size;
+    static const char te[] = "op one(A: f32[8]) -> B: f32[8] { B[i] = A[i]; }";
+    assert_int_equal(roller_profile_load(ctx, "a100", &profile), ROLLER_OK);
+    assert_int_equal(roller_parse(ctx, te, strlen(te), NULL, NULL, &op), ROLLER_OK);
+    assert_int_equal(roller_compile(ctx, op, profile, NULL, &other), ROLLER_OK);
+    const RollerKernel *both[] = {kernel, other};
+    assert_int_equal(roller_artefact(ctx, both, 2, ROLLER_C_SOURCE, &data, &size), ROLLER_USAGE);
+    assert_null(data);
+    assert_int_equal(roller_artefact(ctx, both, 0, ROLLER_JSON, &data, &size), ROLLER_USAGE);
+    assert_int_equal(roller_artefact(ctx, both, 1, ROLLER_CU, &data, &size), ROLLER_USAGE);
+    assert_int_equal(roller_kernel_get(kernel, ROLLER_C_SOURCE, &data, &size), ROLLER_USAGE);
+    assert_int_equal(roller_artefact(ctx, both, 1, ROLLER_JSON, &data, &size), ROLLER_OK);
+    assert_int_equal(size, files.json_len);
+    assert_memory_equal(data, files.json, size);
+    roller_kernel_destroy(other);
+    roller_op_destroy(op);
+    roller_profile_destroy(profile);
+}
+
+static int left;              /* allocations that succeed */
+static int alive;
+
+static void *scarce(size_t size, void *user) {
+    (void)user;
+    void *p = left-- > 0 ? malloc(size) : NULL;
+    alive += p != NULL;
+    return p;
+}
+
+static void give(void *p, void *user) {
+    (void)user;
+    alive -= p != NULL;
+    free(p);
+}
+
+/* Whatever allocation fails, the call says so and nothing is lost.  */
+static void survives_no_memory(void **state) {
+    (void)state;
+    RollerCtxOptions o = {.struct_size = sizeof o, .alloc = scarce, .free = give};
+    int failed = 0;
+    for (bool done = false; !done; failed++) {
+        RollerCtx *poor;
+        RollerKernel *k;
+        const void *data;
+        size_t size;
+        left = 1000;
+        assert_int_equal(roller_ctx_create(&o, &poor), ROLLER_OK);
+        left = failed;
+        RollerStatus s = roller_kernel_read(poor, &files, &k);
+        if (!s) {
+            const RollerKernel *one[] = {k};
+            s = roller_artefact(poor, one, 1, ROLLER_PYTHON, &data, &size);
+        }
+        done = s == ROLLER_OK;
+        if (!done) assert_int_equal(s, ROLLER_NOMEM);
+        roller_kernel_destroy(k);
+        roller_ctx_destroy(poor);
+        assert_int_equal(alive, 0);
+    }
+    assert_true(failed > 5);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_the_same),
         cmocka_unit_test(refuses_others),
         cmocka_unit_test(needs_all),
+        cmocka_unit_test(artefacts_of_kernels),
+        cmocka_unit_test(survives_no_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
