@@ -75,6 +75,33 @@ run 0 'plan dump' --dry-run --dump=plan mm.te && cp out mm.plan &&
     try 'the plan is the same' cmp out mm.plan
 run 0 'fast compilation' --json --fast-compile --dry-run --plan mm.plan mm.te &&
     has out '"level": 2' 'is told of the kernel'
+cat >tail.te <<'END'
+param R = 1..64, S = 1..8;
+op f(A: f32[R,S]) -> Y: f32[R] { Y[r] = sum[k](A[r,k]) where k in 1:S; }
+END
+cat >tail.plan <<'END'
+roller-plan 1
+kernel 0
+  skeleton row
+  unit ffma
+  block 1 64 8 1
+  thread 1 1 2 1
+  store 1
+  split 1
+  keep registers
+  blocks_per_sm 6
+kernel 1 of 0 upto s0 64 s1 2
+  skeleton row
+  unit ffma
+  block 1 64 1 1
+  thread 1 1 1 1
+  store 1
+  split 1
+  keep registers
+  blocks_per_sm 32
+END
+run 0 'rows without columns at run time' --profile a100 --plan tail.plan --check --device sim --at R=64 \
+    --at S=1 --dry-run tail.te && has out 'check: ok' 'read nothing'
 cat >turned.te <<'END'
 op turned(X: f32[8192,8192]) -> Y: f32[8192,8192] { Y[i,j] = X[j,i] + 1; }
 END

@@ -20,8 +20,10 @@ bool row_ragged(const Kernel *k) {
     return k->l->p->multiple[AX_M] % k->l->r->block.extent[AX_M] != 0;
 }
 
+/* A row that may have no columns at run time is cut unless a loop counts its steps.  */
 bool row_cut(const Kernel *k) {
-    return k->l->p->multiple[AX_N] % k->l->r->block.extent[AX_N] != 0;
+    if (k->l->p->multiple[AX_N] % k->l->r->block.extent[AX_N] != 0) return true;
+    return !row_loops(k) && row_columns(k).min == 0;
 }
 
 TeExtent row_columns(const Kernel *k) {

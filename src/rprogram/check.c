@@ -279,14 +279,22 @@ const char *rprog_view_check(const Problem *p, const Device *dev, const RProg *r
     return rprog_window_check(p, dev, r);
 }
 
+static bool is_viewed(const Problem *p, const RProg *r) {
+    return !p->row && (r->skeleton == SK_COLUMN || r->skeleton == SK_WINDOW ||
+                       r->skeleton == SK_PERMUTE);
+}
+
+const char *rprog_check_skeleton(const Problem *p, const RProg *r) {
+    Skeleton own = p->row ? SK_ROW : p->contraction ? SK_CONTRACT : SK_STREAM;
+    if (is_viewed(p, r) || r->skeleton == own) return NULL;
+    return "the skeleton does not fit the statement";
+}
+
 const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
     Case c = {p, dev, r};
-    const char *why;
-    bool viewed = !p->row && (r->skeleton == SK_COLUMN || r->skeleton == SK_WINDOW ||
-                              r->skeleton == SK_PERMUTE);
-    if (!viewed && r->skeleton != (p->row ? SK_ROW : p->contraction ? SK_CONTRACT : SK_STREAM)) {
-        return "the skeleton does not fit the statement";
-    }
+    bool viewed = is_viewed(p, r);
+    const char *why = rprog_check_skeleton(p, r);
+    if (why) return why;
     if (r->unit < 0 || r->unit >= dev->n_unit) return "no such unit";
     if (r->skeleton != SK_CONTRACT && (r->tail || r->units)) return "only `contract` has a tail";
     if ((why = check_extents(&c)) || (why = check_unit(&c))) return why;

@@ -67,6 +67,9 @@ extern const char *const rprog_skeleton_name[SK_COUNT];
 extern const char *const rprog_split_name[TE_SPLIT_COUNT];
 extern const char *const rprog_raster_name[3];
 extern const char *const rprog_axis_name[AX_CLASSES];
+/* May the problem have a program of this skeleton at all?  NULL: yes.  What else is asked of a
+ * program supposes so.  */
+const char *rprog_check_skeleton(const Problem *p, const RProg *r);
 /* What every stream program has in the fields it does not use.  */
 RProg rprog_stream_base(void);
 

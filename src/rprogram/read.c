@@ -16,10 +16,13 @@ static Status finish_kernel(Reader *r) {
         return reader_fail(r, r->kernel_pos, wanted ? "the kernel has no line '%.*s'"
                                                     : "line '%.*s' does not apply here", w);
     }
-    int16_t promised = x->blocks_per_sm;
-    rprog_derive(p, r->dev, x);
-    x->blocks_per_sm = promised;
-    const char *why = rprog_check(p, r->dev, x);
+    const char *why = rprog_check_skeleton(p, x);
+    if (!why) {
+        int16_t promised = x->blocks_per_sm;
+        rprog_derive(p, r->dev, x);
+        x->blocks_per_sm = promised;
+        why = rprog_check(p, r->dev, x);
+    }
     if (why) {
         Status s = reader_fail(r, r->kernel_pos,
                                "not a legal program for this operator and device%.*s", (Word){0});

@@ -1,16 +1,24 @@
 /* links: hal */
 #include "families.h"
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "hal/device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <spawn.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+extern char **environ;
 
 static bool known(const Families *all, const char *arch) {
     for (int i = 0; i < all->n; i++)
@@ -51,4 +59,45 @@ const Family *families_draw(const Families *all, int least_cc, uint64_t seed) {
     Rng rng = {seed};
     int n = families_from(all, least_cc, some);
     return some[rng_below(&rng, (uint32_t)n)];
+}
+
+/* ---- sources that NVRTC does not survive ---- */
+
+static const char asked[] = "--families-compile";
+
+void families_child(int argc, char **argv) {
+    if (argc != 3 || strcmp(argv[1], asked) != 0) return;
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Buf source = buf_new(a);
+    Nvrtc *nvrtc;
+    NvrtcOutput out;
+    NvrtcRequest want = {.ptx = true};
+    for (int c = getchar(); c != EOF; c = getchar()) buf_putc(&source, (char)c);
+    bool failed = nvrtc_open(a, &d, NULL, argv[2], &nvrtc) ||
+                  nvrtc_compile(nvrtc, a, &d, buf_str(&source), argv[2], &want, &out);
+    arena_destroy(a);
+    exit(failed);
+}
+
+/* From sm_100 on, where it has been seen.  */
+static bool may_crash(const Family *f) { return f->cc >= 100; }
+
+bool families_survives(const Family *f, const char *source) {
+    char *const argv[] = {"self", (char *)asked, (char *)f->arch, NULL};
+    posix_spawn_file_actions_t files;
+    pid_t child;
+    int status = 0;
+    if (!may_crash(f)) return true;
+    FILE *in = tmpfile();
+    assert_non_null(in);
+    assert_true(fputs(source, in) >= 0 && fflush(in) == 0 && fseek(in, 0, SEEK_SET) == 0);
+    assert_int_equal(posix_spawn_file_actions_init(&files), 0);
+    assert_int_equal(posix_spawn_file_actions_adddup2(&files, fileno(in), STDIN_FILENO), 0);
+    assert_int_equal(posix_spawn(&child, "/proc/self/exe", &files, NULL, argv, environ), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    posix_spawn_file_actions_destroy(&files);
+    fclose(in);
+    if (WIFSIGNALED(status)) fprintf(stderr, "# NVRTC crashes on a source for %s\n", f->arch);
+    return !WIFSIGNALED(status);
 }

@@ -20,4 +20,10 @@ void families_open(Arena *a, Families *out);   /* fails the test if there is no 
 int families_from(const Families *all, int least_cc, const Family *out[FAMILIES_MAX]);
 /* One of these, by seed.  */
 const Family *families_draw(const Families *all, int least_cc, uint64_t seed);
+
+/* NVRTC 13.0 crashes on some sources, for architectures from sm_100 on (one in thousands of random
+ * programs; nvcc does, too).  Is this source one that it survives?  Asked in a process of its own,
+ * this program again: main must begin with families_child, which ends such a process.  */
+bool families_survives(const Family *f, const char *source);
+void families_child(int argc, char **argv);
 #endif

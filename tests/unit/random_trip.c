@@ -171,8 +171,11 @@ const char *trip_compile(Trip *t, const Family *f) {
 const char *trip_build(Trip *t) {
     const char *wrong = trip_emit(t);
     if (wrong || t->build.program.n_kernel == 0) return wrong;
-    int least = t->build.program.least_cc;
-    return trip_compile(t, families_draw(&t->targets->families, least, t->seed));
+    const Family *f;
+    uint64_t seed = t->seed;
+    do f = families_draw(&t->targets->families, t->build.program.least_cc, seed++);
+    while (!families_survives(f, t->build.program.source));
+    return trip_compile(t, f);
 }
 
 const char *trip_check(Trip *t) {

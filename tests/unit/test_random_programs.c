@@ -282,7 +282,8 @@ static void test_pairs(void **state) {
     if (count >= 100) assert_true((uint64_t)b->n_compared > count / 4);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    families_child(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_reference, open_bench, close_bench),
         cmocka_unit_test_setup_teardown(test_sizes, open_bench, close_bench),

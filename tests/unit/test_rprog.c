@@ -300,6 +300,9 @@ static const Wrong wrong[] = {
     {START "raster grouped\n", "a number is missing", NULL, 5, 15},
     {START "raster snake\n", "unknown word 'snake'", "one of: row, column, grouped", 5, 8},
     {START "block 1 8 8 8\n", "the kernel has no line 'warp'", NULL, 2, 1},
+    {HEAD "skeleton row\nunit ffma\nblock 1 8 8 1\nthread 1 1 1 1\nstore 1\nsplit 1\n"
+          "keep registers\nblocks_per_sm 1\n",
+     "not a legal program", "the skeleton does not fit the statement", 2, 1},
 };
 
 static void malformed_texts(Arena *a) {
