@@ -277,7 +277,8 @@ lint:
 	@tools/lint
 	@for cc in gcc clang; do \
 	    if command -v $$cc >/dev/null; then echo "$$cc -fsyntax-only"; \
-	        $$cc $(filter-out -MMD -MP,$(flags)) -Itests/unit -Ibenchmarks -fsyntax-only -Werror \
+	        $$cc $(filter-out -MMD -MP,$(flags)) -DROLLER_SOURCES='""' -Itests/unit -Ibenchmarks \
+	            -fsyntax-only -Werror \
 	            $(wildcard src/*/*.c tests/unit/*.c benchmarks/*.c) || exit 1; fi; done
 wc:
 	@tools/wc

@@ -41,7 +41,7 @@ static int set_up(void **state) {
     (void)state;
     arena = arena_create(NULL);
     diag = diag_new(arena);
-    return nvrtc_open(arena, &diag, NULL, "sm_90a", &nvrtc);
+    return nvrtc_open(arena, &diag, NULL, "sm_90a", &nvrtc) != ST_OK;
 }
 
 static int tear_down(void **state) {
