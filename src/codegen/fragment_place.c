@@ -20,13 +20,25 @@ const char *fragment_lane_place(const Cg *cg, const Fragment *f, FragDim dim, in
     return sum ? sum : "0";
 }
 
-/* One digit along the side, as for all units so far; another one would add its share here.  */
-const char *fragment_slot_place(const Cg *cg, const Fragment *f, FragDim dim, const char *x) {
-    for (int i = 0; i < FRAG_DIGITS && f->slot[i].extent; i++) {
-        if (f->slot[i].dim != dim) continue;
-        return f->slot[i].step > 1 ? cg_text(cg, "%s * %d", x, f->slot[i].step) : x;
+/* Is digit i of a slot's number the last one along its side?  */
+static bool is_last(const Fragment *f, int i) {
+    for (int k = i + 1; k < FRAG_DIGITS && f->slot[k].extent; k++) {
+        if (f->slot[k].dim == f->slot[i].dim) return false;
     }
-    return "0";
+    return true;
+}
+
+const char *fragment_slot_place(const Cg *cg, const Fragment *f, FragDim dim, const char *x) {
+    const char *sum = NULL;
+    for (int i = 0, below = 1; i < FRAG_DIGITS && f->slot[i].extent; i++) {
+        const FragDigit *d = &f->slot[i];
+        if (d->dim != dim) continue;
+        const char *at = below > 1 ? cg_text(cg, "%s / %d", x, below) : x;
+        if (!is_last(f, i)) at = cg_text(cg, "%s %% %d", at, d->extent);
+        sum = plus(cg, sum, d->step > 1 ? cg_text(cg, "%s * %d", at, d->step) : at);
+        below *= d->extent;
+    }
+    return sum ? sum : "0";
 }
 
 const char *fragment_slot_number(const Cg *cg, const Fragment *f, const char *row,
