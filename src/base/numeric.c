@@ -23,20 +23,6 @@ static uint64_t bits_of(double v) {
     return b;
 }
 
-static double from_bits(uint64_t b) {
-    double v;
-    memcpy(&v, &b, sizeof v);
-    return v;
-}
-
-/* Magnitude of the encoding `code`, which has no sign bit and is finite.  */
-static inline double decode(uint32_t code, Format f) {
-    uint32_t field = code >> f.mant, fraction = code & ((1u << f.mant) - 1);
-    if (field == 0) return fraction * from_bits((uint64_t)(f.emin - f.mant + 1023) << 52);
-    return from_bits((uint64_t)((int)field - 1 + f.emin + 1023) << 52 |
-                     (uint64_t)fraction << (52 - f.mant));
-}
-
 /* Encoding of |v|, which is finite, rounded once; above f.max where it overflows.  The exponent
  * field counts up when the fraction carries, so subnormal, normal and overflow need no cases.  */
 static inline uint64_t encode_finite(double v, Format f, Round r) {
@@ -70,30 +56,6 @@ static inline uint32_t encode(double v, Format f, int width, Round r, bool sat) 
     if (code <= f.max) return sign | (uint32_t)code;
     bool inward = r == ROUND_TO_ZERO || r == (negative ? ROUND_UP : ROUND_DOWN);
     return sign | (sat || (inward && !isinf(v)) ? f.max : f.max + 1);
-}
-
-double num_f16_decode(uint16_t bits) {
-    uint32_t code = bits & 0x7fff;
-    double v = code <= f16.max ? decode(code, f16) : code == f16.max + 1 ? INFINITY : NAN;
-    return bits >> 15 ? -v : v;
-}
-
-double num_bf16_decode(uint16_t bits) {
-    uint32_t code = bits & 0x7fff;
-    double v = code <= bf16.max ? decode(code, bf16) : code == bf16.max + 1 ? INFINITY : NAN;
-    return bits >> 15 ? -v : v;
-}
-
-double num_e4m3_decode(uint8_t bits) {
-    uint32_t code = bits & 0x7f;
-    double v = code <= e4m3.max ? decode(code, e4m3) : NAN;
-    return bits >> 7 ? -v : v;
-}
-
-double num_e5m2_decode(uint8_t bits) {
-    uint32_t code = bits & 0x7f;
-    double v = code <= e5m2.max ? decode(code, e5m2) : code == e5m2.max + 1 ? INFINITY : NAN;
-    return bits >> 7 ? -v : v;
 }
 
 uint16_t num_f16_encode(double v, Round r, bool sat) {

@@ -7,13 +7,39 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef enum { ROUND_NEAREST_EVEN, ROUND_TO_ZERO, ROUND_DOWN, ROUND_UP, ROUND_NEAREST_AWAY } Round;
 
-double num_f16_decode(uint16_t bits);
-double num_bf16_decode(uint16_t bits);
-double num_e4m3_decode(uint8_t bits);
-double num_e5m2_decode(uint8_t bits);
+static inline double num_bf16_decode(uint16_t bits) {
+    uint32_t word = (uint32_t)bits << 16;
+    float f;
+    memcpy(&f, &word, sizeof f);
+    return (double)f;
+}
+
+/* Free of branches, so that loops over it vectorize: a multiplication moves the exponent, which
+ * also normalises subnormals; infinities and NaNs get theirs back.  */
+static inline double num_f16_decode(uint16_t bits) {
+    uint32_t word = (uint32_t)(bits & 0x7fff) << 13;
+    float f;
+    memcpy(&f, &word, sizeof f);
+    f *= 0x1p112f;
+    uint32_t finite;
+    memcpy(&finite, &f, sizeof finite);
+    word = finite | (word >= 0x0f800000 ? 0x7f800000 | word : 0) | (uint32_t)(bits & 0x8000) << 16;
+    memcpy(&f, &word, sizeof f);
+    return (double)f;
+}
+
+/* The exponents of e5m2 are those of f16; those of e4m3 are 8 less, and it has no infinity.  */
+static inline double num_e5m2_decode(uint8_t bits) { return num_f16_decode((uint16_t)(bits << 8)); }
+
+static inline double num_e4m3_decode(uint8_t bits) {
+    uint16_t nan = (bits & 0x7f) == 0x7f ? 0x7c00 : 0;
+    return num_f16_decode((uint16_t)((bits & 0x80) << 8 | (bits & 0x7f) << 7 | nan)) * 256;
+}
+
 /* From f64 (exact for every f32 and every i32), one rounding.  */
 uint16_t num_f16_encode(double v, Round r, bool sat);
 uint16_t num_bf16_encode(double v, Round r, bool sat);

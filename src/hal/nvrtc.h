@@ -56,15 +56,4 @@ typedef struct {
  * no signals, and the process keeps its handlers.  */
 Status nvrtc_compile(Nvrtc *n, Arena *a, Diag *d, const char *source, const char *arch,
                      const NvrtcRequest *request, NvrtcOutput *out);
-
-/* Histogram of machine instructions by opcode (low 12 bits of each 16-byte word) of one kernel in a
- * cubin for sm_70 or later; count[4096].  False if the kernel is not there or the image is not
- * understood.  */
-bool nvrtc_opcodes(const void *cubin, size_t len, const char *kernel, uint32_t count[4096]);
-/* The same of the innermost loop that has an instruction `op`, as its backward branch shows it; cc:
- * compute capability, 75 or later.  False also if there is no such loop.  */
-bool nvrtc_loop_opcodes(const void *cubin, size_t len, const char *kernel, int cc, uint32_t op,
-                        uint32_t count[4096]);
-/* The same between the first and the last time that the SM's clock is read.  */
-bool nvrtc_clocked_opcodes(const void *cubin, size_t len, const char *kernel, uint32_t count[4096]);
 #endif

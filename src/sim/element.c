@@ -12,28 +12,12 @@ static float float_of(uint32_t bits) {
     return f;
 }
 
-/* Branch-free so that loops over it vectorize: the exponent is moved by a multiplication, which
- * also normalises subnormals; infinities and NaNs get their exponent back.  */
-static inline double f16_double(uint32_t h) {
-    uint32_t magnitude = (h & 0x7fff) << 13;
-    float f = float_of(magnitude) * 0x1p112f;
-    uint32_t bits;
-    memcpy(&bits, &f, 4);
-    bits |= magnitude >= 0x0f800000u ? 0x7f800000u | (magnitude & 0x7fffff) : 0;
-    return (double)float_of(bits | (h & 0x8000) << 16);
-}
-
-static inline double e4m3_double(uint32_t x) {
-    double v = f16_double((x & 0x80) << 8 | (x & 0x7f) << 7) * 256;
-    return (x & 0x7f) == 0x7f ? (double)NAN : v;
-}
-
 SIM_HOT
 static void decode_16(PtxType e, const uint8_t *p, size_t n, double *out) {
     for (size_t i = 0; i < n; i++) {
         uint16_t h;
         memcpy(&h, p + 2 * i, 2);
-        out[i] = e == PTX_F16 ? f16_double(h) : (double)float_of((uint32_t)h << 16);
+        out[i] = e == PTX_F16 ? num_f16_decode(h) : num_bf16_decode(h);
     }
 }
 
@@ -52,8 +36,8 @@ static void decode_8(PtxType e, const uint8_t *p, size_t n, double *out) {
     for (size_t i = 0; i < n; i++) {
         out[i] = e == PTX_S8     ? (double)(int8_t)p[i]
                  : e == PTX_U8   ? (double)p[i]
-                 : e == PTX_E4M3 ? e4m3_double(p[i])
-                                      : f16_double((uint32_t)p[i] << 8);
+                 : e == PTX_E4M3 ? num_e4m3_decode(p[i])
+                                      : num_e5m2_decode(p[i]);
     }
 }
 

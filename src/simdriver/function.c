@@ -9,7 +9,7 @@ static int registers_of(const Image *image, const char *name, const SimKernelInf
                         const Device *dev) {
     int most = (int)dev->limits.registers_per_thread.value, n = info->registers;
     if (image->cubin) {
-        int told = elf_registers(image->cubin, image->cubin_len, name);
+        int told = cubin_registers(image->cubin, image->cubin_len, name);
         if (told > 0) return told;
     }
     if (n < LEAST_REGISTERS) n = LEAST_REGISTERS;

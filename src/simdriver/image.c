@@ -1,6 +1,7 @@
 #include "simdriver/image.h"
 #include "simdriver/work.h"
 
+#include "base/elf.h"
 #include "base/file.h"
 #include "base/hash.h"
 
@@ -50,7 +51,7 @@ static const char *ptx_of_cubin(Driver *d, Arena *a, const void *cubin, size_t l
             return text;
         }
     }
-    const char *carried = elf_ptx(a, cubin, len);
+    const char *carried = cubin_ptx(a, cubin, len);
     if (!carried) driver_say(d, "no PTX for the cubin with SHA-256 %s", sha256);
     return carried;
 }

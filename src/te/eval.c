@@ -4,25 +4,6 @@
 
 /* ---- Tensors in memory ---- */
 
-static double f16_value(uint16_t h) {
-    if ((h & 0x7c00) == 0x7c00)
-        return num_f16_decode(h);
-    union {
-        uint64_t u;
-        double d;
-    } x = {.u = (uint64_t)(h & 0x7fff) << 42};
-    double v = x.d * 0x1p1008;             /* moves the exponent's bias; right for subnormals too */
-    return h & 0x8000 ? -v : v;
-}
-
-static double bf16_value(uint16_t h) {
-    union {
-        uint32_t u;
-        float f;
-    } x = {.u = (uint32_t)h << 16};
-    return (double)x.f;
-}
-
 #define GATHER(T, field, expr)                      \
     for (int j = 0; j < n; j++) {                   \
         T raw = ((const T *)data)[at[j]];           \
@@ -57,10 +38,10 @@ void eval_gather(const TeEval *ev, int tensor, const int64_t *offset, const bool
     switch (t) {
     case TE_F64: GATHER(double, v, raw);
     case TE_F32: GATHER(float, v, (double)raw);
-    case TE_F16: GATHER(uint16_t, v, f16_value(raw));
-    case TE_BF16: GATHER(uint16_t, v, bf16_value(raw));
-    case TE_F8E4M3: GATHER(uint8_t, v, ev->e4m3[raw]);
-    case TE_F8E5M2: GATHER(uint8_t, v, ev->e5m2[raw]);
+    case TE_F16: GATHER(uint16_t, v, num_f16_decode(raw));
+    case TE_BF16: GATHER(uint16_t, v, num_bf16_decode(raw));
+    case TE_F8E4M3: GATHER(uint8_t, v, num_e4m3_decode(raw));
+    case TE_F8E5M2: GATHER(uint8_t, v, num_e5m2_decode(raw));
     case TE_I64: GATHER(int64_t, i, raw);
     case TE_I32: GATHER(int32_t, i, raw);
     case TE_I16: GATHER(int16_t, i, raw);
@@ -188,10 +169,6 @@ Status te_eval_create(Arena *a, Diag *d, const Te *te, const TeData *data, TeEva
     ev->lazy = ARENA_ARRAY(a, const Lazy *, te->n_tensor);
     ev->maker = ARENA_ARRAY(a, int, te->n_tensor);
     ev->prog = ARENA_ARRAY(a, Prog, te->n_stmt);
-    for (int i = 0; i < 256; i++) {
-        ev->e4m3[i] = num_e4m3_decode((uint8_t)i);
-        ev->e5m2[i] = num_e5m2_decode((uint8_t)i);
-    }
     for (int t = 0; t < te->n_tensor; t++) {
         ev->maker[t] = -1;
         ev->data[t] = t < te->n_in ? data[t].data : NULL;

@@ -86,7 +86,6 @@ struct TeEval {
     const Lazy **lazy;        /* per tensor: where data is made when it is read; or NULL */
     int *maker;               /* per tensor: statement or -1 */
     Prog *prog;               /* per statement */
-    double e4m3[256], e5m2[256];
     const volatile bool *stop;
 };
 

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "hal/nvrtc.h"
+#include "sass.h"
 #include "workers.h"
 
 #include "oom.h"
@@ -118,14 +119,14 @@ static void test_version_and_archs(void **state) {
 
 static void check_opcodes(const NvrtcOutput *o) {
     uint32_t count[4096];
-    assert_true(nvrtc_opcodes(o->cubin, o->cubin_len, "chain", count));
+    assert_true(sass_opcodes(o->cubin, o->cubin_len, "chain", count));
     assert_true(count[OP_FFMA_REGISTERS] + count[OP_FFMA_CONSTANT] + count[OP_FFMA_UNIFORM] >= 64);
     assert_int_equal(count[OP_BAR], 0);
     assert_true(count[OP_EXIT] >= 1);
-    assert_true(nvrtc_opcodes(o->cubin, o->cubin_len, "swap", count));
+    assert_true(sass_opcodes(o->cubin, o->cubin_len, "swap", count));
     assert_int_equal(count[OP_BAR], 1);
-    assert_false(nvrtc_opcodes(o->cubin, o->cubin_len, "swa", count));
-    assert_false(nvrtc_opcodes(o->cubin, o->cubin_len, "swaps", count));
+    assert_false(sass_opcodes(o->cubin, o->cubin_len, "swa", count));
+    assert_false(sass_opcodes(o->cubin, o->cubin_len, "swaps", count));
 }
 
 /* Every listed arch compiles in one go to PTX and cubin, with resources and opcodes.  */
@@ -191,7 +192,7 @@ static void test_spills(void **state) {
     assert_true(k->registers <= 32);
     assert_true(k->spill_stores > 0 && k->spill_loads > 0 && k->stack > 0);
     uint32_t count[4096];
-    assert_true(nvrtc_opcodes(o.cubin, o.cubin_len, "many", count));
+    assert_true(sass_opcodes(o.cubin, o.cubin_len, "many", count));
     assert_true(count[OP_LDL] > 0 && count[OP_STL] > 0);
 }
 
@@ -215,8 +216,8 @@ static void test_levels(void **state) {
         assert_false(same_size && !memcmp(at[level].cubin, own.cubin, own.cubin_len));
     }
     uint32_t least[4096], all[4096];
-    assert_true(nvrtc_opcodes(at[1].cubin, at[1].cubin_len, "many", least));
-    assert_true(nvrtc_opcodes(at[3].cubin, at[3].cubin_len, "many", all));
+    assert_true(sass_opcodes(at[1].cubin, at[1].cubin_len, "many", least));
+    assert_true(sass_opcodes(at[3].cubin, at[3].cubin_len, "many", all));
     assert_memory_not_equal(least, all, sizeof all);
     NvrtcRequest request = {.ptx = true, .level = 2};       /* nothing for ptxas to do */
     assert_string_equal(compile(many_values, "sm_80", request).ptx, own.ptx);
@@ -396,7 +397,7 @@ static void test_hostile_cubins(void **state) {
         uint8_t *part = malloc(n + 1);
         assert_non_null(part);
         memcpy(part, o.cubin, n);
-        nvrtc_opcodes(part, n, "chain", count);
+        sass_opcodes(part, n, "chain", count);
         free(part);
     }
     uint8_t *copy = malloc(o.cubin_len);
@@ -410,11 +411,11 @@ static void test_hostile_cubins(void **state) {
                                            : o.cubin_len - 1 - rng_below(&rng, zone);
             copy[at] = (uint8_t)rng_next(&rng);
         }
-        nvrtc_opcodes(copy, o.cubin_len, "chain", count);
+        sass_opcodes(copy, o.cubin_len, "chain", count);
     }
     free(copy);
-    assert_false(nvrtc_opcodes("", 0, "chain", count));
-    assert_true(nvrtc_opcodes(o.cubin, o.cubin_len, "chain", count));
+    assert_false(sass_opcodes("", 0, "chain", count));
+    assert_true(sass_opcodes(o.cubin, o.cubin_len, "chain", count));
 }
 
 int main(void) {

@@ -4,6 +4,7 @@
 #include "kernel_fixture.h"
 #include "microperf/microperf.h"
 #include "plan_fixture.h"
+#include "sass.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -110,7 +111,7 @@ static bool count_step(KernelCase *c, const char **wrong) {
     const char *kernel = c->program.kernel[0].symbol;
     bool found = false;
     for (int i = 0; i < 2 && !found; i++)
-        found = nvrtc_loop_opcodes(c->code.cubin, c->code.cubin_len, kernel, cc, i ? IMMA : HMMA,
+        found = sass_loop_opcodes(c->code.cubin, c->code.cubin_len, kernel, cc, i ? IMMA : HMMA,
                                    code);
     *wrong = NULL;
     if (rprog_tiles(p, r, AX_K) == 1) return false;
@@ -166,11 +167,11 @@ static const char *judge(KernelCase *c, int *loops) {
     for (int i = 0; i < c->code.n_kernel; i++) {
         const KernelResources *x = &c->code.kernel[i];
         if (x->spill_loads || x->spill_stores || x->stack) return "spills";
-        if (!nvrtc_opcodes(c->code.cubin, c->code.cubin_len, x->kernel, code)) return "no code";
+        if (!sass_opcodes(c->code.cubin, c->code.cubin_len, x->kernel, code)) return "no code";
         if (code[LDL] || code[STL]) return "local memory";
         if (code[F2I]) return "a division";
     }
-    if (!nvrtc_opcodes(c->code.cubin, c->code.cubin_len, c->program.kernel[0].symbol, code))
+    if (!sass_opcodes(c->code.cubin, c->code.cubin_len, c->program.kernel[0].symbol, code))
         return "no code";
     const char *wrong = count(c, code), *in_step;
     *loops += count_step(c, &in_step);

@@ -8,6 +8,7 @@
  * one architecture; LONG=1 takes all of four.  */
 #include "effort.h"
 #include "profiler/harness.h"
+#include "sass.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -138,10 +139,10 @@ static int found(size_t i, const NvrtcOutput *code, const char *symbol, int cc, 
     bool whole = rule[i].where == WHOLE || cc < 75;
     for (int k = 0; k < KINDS && rule[i].opcode[k] && !n; k++) {
         uint32_t op = (uint32_t)rule[i].opcode[k];
-        bool there = whole ? nvrtc_opcodes(code->cubin, code->cubin_len, symbol, count)
+        bool there = whole ? sass_opcodes(code->cubin, code->cubin_len, symbol, count)
                      : rule[i].where == CLOCK
-                         ? nvrtc_clocked_opcodes(code->cubin, code->cubin_len, symbol, count)
-                         : nvrtc_loop_opcodes(code->cubin, code->cubin_len, symbol, cc, op, count);
+                         ? sass_clocked_opcodes(code->cubin, code->cubin_len, symbol, count)
+                         : sass_loop_opcodes(code->cubin, code->cubin_len, symbol, cc, op, count);
         for (int m = 0; m < KINDS && there && count[op]; m++)
             if (rule[i].opcode[m]) n += (int)count[rule[i].opcode[m]];
     }
