@@ -67,8 +67,8 @@ all: $(products)
 $(BUILD)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) $(optimise) -c -o $@ $<
-$(BUILD)/obj/hal/find.o: CPPFLAGS += -DROLLER_DATADIR='"$(PREFIX)/share/roller"'
-$(BUILD)/obj/hal/find.o: $(BUILD)/prefix
+$(BUILD)/obj/hal/installed.o: CPPFLAGS += -DROLLER_DATADIR='"$(PREFIX)/share/roller"'
+$(BUILD)/obj/hal/installed.o: $(BUILD)/prefix
 # A kernel in the cache is one of these very sources.
 sources_id := $(BUILD)/sources
 $(BUILD)/obj/driver/cache_key.o: CPPFLAGS += -DROLLER_SOURCES='"$(shell cat $(sources_id))"'

@@ -30,16 +30,19 @@ run 3 "a comparison with nothing" --only clock --compare ./nothing.json
 has err "nothing.json" "names what is missing"
 
 fast='clock,launch,latency,smem'
+XDG_DATA_HOME=$dir/data own=$dir/data/roller/profiles
 run 0 "a measurement" --only $fast --set-default
-has out '^profiles/tinysimulated.json: tiny (simulated) (sm_75), [0-9]* figures simulated' "says what it wrote"
-has profiles/tinysimulated.json '"launch_stream": {"value": 2000, .*"simulated"' "and wrote it"
-has profiles/default '^tinysimulated$' "the default is set"
-is "no other file" "$(ls profiles | tr '\n' ' ')" = 'default tinysimulated.json '
+has out "^$own/tinysimulated.json: tiny (simulated) (sm_75), [0-9]* figures simulated" \
+    "says what it wrote"
+has "$own/tinysimulated.json" '"launch_stream": {"value": 2000, .*"simulated"' "and wrote it"
+has "$own/default" '^tinysimulated$' "the default is set"
+is "no other file" "$(ls "$own" | tr '\n' ' ')" = 'default tinysimulated.json '
+is "nothing in the current folder" ! -e profiles
 is "nothing on standard error" ! -s err
 run 0 "every measurement, where blocks end at 128 threads and 4 KB" --quick -o all.json
 has all.json '"atomic_same": {.*"source": "simulated"' "writes what it measured"
 run 2 "an existing file is not replaced" --only clock
-has err 'tinysimulated.json exists' "says so"
+has err "$own/tinysimulated.json exists" "says so"
 run 0 "unless forced" --only clock -f
 run 0 "standard output" --only clock -o -
 has out '^{"schema": "roller-profile"' "gets the profile alone"
@@ -51,7 +54,7 @@ has err '^\[ 1/ 1\] SM clock' "on standard error"
 begin=$(date +%s%N)
 run 0 "two measurements agree" --only $fast -o again.json
 usual_ms=$((($(date +%s%N) - begin) / 1000000))
-run 0 "a comparison of them" --compare profiles/tinysimulated.json again.json
+run 0 "a comparison of them" --compare tinysimulated again.json
 has out ' 0 of them significantly' "finds no significant difference"
 sed 's/"launch_stream": {"value": 2000/"launch_stream": {"value": 2100/' again.json >changed.json
 run 0 "a changed figure" --compare again.json changed.json
@@ -69,7 +72,52 @@ run 0 "a sheet" --show again.json
 has out 'launch_stream  *2000 ns  simulated' "has the figures"
 has again.svg '^</svg>$' "and a roofline beside it"
 has again.svg 'ffma meets dram at' "with ridge points"
-run 0 "a profile by name" --show tiny --dry-run
+run 0 "a profile by name" --show tiny
+has tiny.svg '^</svg>$' "has its roofline in the current folder"
+
+# The default holds in every folder, also where another profile of that name comes first.
+gen() {
+    status=$1 what=$2
+    shift 2
+    ends "$status" "$what" env -u ROLLER_PROFILE_PATH "$@" "$BUILD/roller-gen" --dry-run \
+        "$root/examples/matmul.te" && ok "$what"
+}
+mkdir -p there/profiles && cd there
+cp "$root/profiles/tiny.json" profiles/tinysimulated.json
+gen 0 "roller-gen plans for the default in another folder"
+has out ' for tinysimulated (sm_75, simulated profile)' "which is the one that was measured"
+gen 0 "unless a variable says otherwise" ROLLER_PROFILE="$root/profiles/t4.json"
+has out ' for t4 ' "for this once"
+ROLLER_PROFILE=t4 run 0 "a default that is not the default here" --only clock --set-default -f
+has err "^note: the default is t4 here" "is noted"
+ends 0 "a profile that another one hides" env -u ROLLER_PROFILE_PATH "$BUILD/roller-profile" \
+    --only clock -f
+has err '^note: --profile tinysimulated means ./profiles/tinysimulated.json in this' "is noted"
+cd ..
+
+# The user's folder: an absolute path, made when it is missing, or a clear refusal.
+HOME=$dir/home XDG_DATA_HOME=relative run 0 "a relative XDG_DATA_HOME" --only clock --set-default
+is "is ignored" -s home/.local/share/roller/profiles/tinysimulated.json -a ! -e relative
+is "the folders made are the user's alone" "$(stat -c %a home home/.local/share/roller)" = "700
+700"
+HOME='' XDG_DATA_HOME='' run 3 "no home" --only clock
+has err 'neither XDG_DATA_HOME nor HOME is an absolute path' "says what is missing"
+has err 'hint: set one of them, or name a file with -o' "and what to do"
+HOME='' XDG_DATA_HOME='' run 0 "and with -o" --only clock -o homeless.json
+HOME='' XDG_DATA_HOME=$dir/a:b run 3 "a folder that the search would part" --only clock
+: >file
+XDG_DATA_HOME=$dir/file run 3 "a folder that cannot be made" --only clock
+has err "cannot make the folder '$dir/file/roller" "is named before anything is measured"
+XDG_DATA_HOME=/proc/1 run 3 "a file system that takes no folder" --only clock
+has err "cannot make the folder '/proc/1/roller/profiles'" "is refused in the same way"
+if [ "$(id -u)" != 0 ]; then
+    mkdir -p locked/roller/profiles && chmod 500 locked/roller/profiles
+    XDG_DATA_HOME=$dir/locked run 3 "a folder that may not be written to" --only clock
+fi
+run 2 "a default apart from the user's profiles" --set-default -o x.json
+has err 'leave -o out; ROLLER_PROFILE=FILE' "says what does it"
+run 2 "a default without a measurement" --set-default --list
+XDG_DATA_HOME=/nowhere
 
 run 2 "an unknown option" --frob
 run 2 "contradictory options" --quick --full

@@ -21,7 +21,7 @@ static void handle_close(void *p) {
     h->fd = -1;
 }
 
-/* `verb` is "read" or "write".  */
+/* `verb` is "read", "write" or "make the folder".  */
 static Status failed(Diag *d, const char *verb, const char *path, int error) {
     char text[128];
     if (strerror_r(error, text, sizeof text)) snprintf(text, sizeof text, "error %d", error);
@@ -29,11 +29,13 @@ static Status failed(Diag *d, const char *verb, const char *path, int error) {
     switch (error) {
     case ENOENT:
     case ENOTDIR:
-        diag_hint(d, *verb == 'r' ? "check the name" : "check the name; the folder must exist");
+        diag_hint(d, *verb == 'w' ? "check the name; the folder must exist" : "check the name");
         break;
     case EACCES:
     case EPERM:
-    case EROFS: diag_hint(d, "choose a place where this user may %s", verb); break;
+    case EROFS:
+        diag_hint(d, "choose a place where this user may %s", *verb == 'r' ? verb : "write");
+        break;
     case ENOSPC:
     case EDQUOT: diag_hint(d, "free some space or choose another place"); break;
     case EISDIR: diag_hint(d, "this is a folder; name a file in it"); break;
@@ -209,4 +211,22 @@ Status file_writable(Diag *d, const char *path) {
 bool file_exists(const char *path) {
     struct stat st;
     return stat(path, &st) == 0;
+}
+
+Status file_make_folders(Diag *d, const char *path) {
+    char *part = arena_strdup(d->arena, path);
+    int error = 0;
+    for (char *at = part + 1; *part;) {
+        at += strcspn(at, "/");
+        char was = *at;
+        *at = 0;
+        struct stat st;
+        error = mkdir(part, S_IRWXU) && errno != EEXIST ? errno : 0;
+        /* Of a folder that may not be made for some other reason it is enough that it is there.  */
+        if (error && stat(part, &st) == 0 && S_ISDIR(st.st_mode)) error = 0;
+        *at = was;
+        if (error || !was) break;
+        at++;
+    }
+    return error ? failed(d, "make the folder", path, error) : ST_OK;
 }

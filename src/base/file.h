@@ -13,5 +13,7 @@ Status file_write(Diag *d, const char *path, const void *data, size_t len);
 int file_write_at(int folder, const char *name, unsigned mode, const void *data, size_t len);
 /* Could file_write write there, as far as can be seen?  ST_IO in its words if not.  */
 Status file_writable(Diag *d, const char *path);
+/* Makes a folder and those above it that are missing, for the user alone; ST_IO.  */
+Status file_make_folders(Diag *d, const char *path);
 bool file_exists(const char *path);
 #endif

@@ -9,7 +9,7 @@
       "set a static size, or make it a run-time size; repeatable")                                 \
     X(OP, "op", 0, "NAME|all", "which op of the file; needed when it has several")                 \
     X(PROFILE, "profile", 0, "NAME|FILE[,...]",                                                    \
-      "target GPUs ($ROLLER_PROFILE, else h200)")                                                  \
+      "target GPUs ($ROLLER_PROFILE, else the default set, else h200)")                            \
     X(ARCH, "arch", 0, "sm_90a[,...]", "compile targets (the profile's own)")                      \
     X(OUTPUT, "output", 'o', "FILE",                                                               \
       "main artefact, - for standard output; its stem names all others (STEM.cu)")                 \

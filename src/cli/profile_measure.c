@@ -6,10 +6,8 @@
 #include "cli/profile.h"
 #include "cli/progress.h"
 #include "profiler/profiler.h"
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,16 +35,24 @@ static const char *folder_of(Arena *a, const char *path) {
     return slash == path ? "/" : arena_strndup(a, path, (size_t)(slash - path));
 }
 
+/* Where a profile goes that -o does not place: every folder finds it there.  */
+static int own_path(ProfileTool *t, const char *name, const char **path) {
+    const char *folder = hal_profile_home(t->a);
+    if (folder) {
+        *path = arena_printf(t->a, "%s/%s.json", folder, name);
+        return file_make_folders(&t->diag, folder) ? profile_fail_here(t) : 0;
+    }
+    diag_error(&t->diag, ST_IO, NULL, DIAG_NOWHERE,
+               "there is no folder for profiles: neither XDG_DATA_HOME nor HOME is an absolute "
+               "path without a colon");
+    diag_hint(&t->diag, "set one of them, or name a file with -o");
+    return profile_fail_here(t);
+}
+
 /* Before minutes of work, not after them.  */
 static int can_write(ProfileTool *t, const char *path) {
-    const char *folder = folder_of(t->a, path);
     if (!strcmp(path, "-")) return 0;
     if (file_exists(path) && !t->o.force) return refuse(t, path);
-    if (!t->o.output && mkdir(folder, 0777) && errno != EEXIST) {
-        diag_error(&t->diag, ST_IO, NULL, DIAG_NOWHERE, "cannot make the folder %s: %s", folder,
-                   strerror(errno));
-        return profile_fail_here(t);
-    }
     return file_writable(&t->diag, path) ? profile_fail_here(t) : 0;
 }
 
@@ -85,6 +91,21 @@ static Counts count(Arena *a, const Device *dev) {
     return c;
 }
 
+/* Names of the user's own profiles that here mean others.  */
+static void report_search(ProfileTool *t, const Device *dev, const char *path) {
+    if (t->o.output) return;
+    const char *file, *search = hal_profile_path(t->a, false);
+    const char *chosen = hal_profile_chosen(t->a, search, false);
+    Diag quiet = diag_new(t->a);
+    Device *found;
+    hal_profile_find(t->a, &quiet, dev->name, search, &file, &found);
+    if (file && strcmp(file, path))
+        buf_printf(&t->messages, "note: --profile %s means %s in this folder\n", dev->name, file);
+    if (t->o.set_default && strcmp(chosen, path))
+        buf_printf(&t->messages, "note: the default is %s here ($ROLLER_PROFILE, or a file "
+                                 "'default' that comes first)\n", chosen);
+}
+
 static void report(ProfileTool *t, const Device *dev, const char *path, double seconds) {
     Counts c = count(t->a, dev);
     Buf *out = strcmp(path, "-") ? &t->report : &t->messages;
@@ -108,6 +129,7 @@ static void report(ProfileTool *t, const Device *dev, const char *path, double s
         return;
     }
     if (t->o.verbosity < 0) return;
+    report_search(t, dev, path);
     buf_printf(out, "%s: %s (%s), %d figures %s in %.1f s, %s profile\n",
                strcmp(path, "-") ? path : dev->name, dev->gpu, dev->arch, c.measured,
                dev->simulated ? "simulated" : "measured", seconds,
@@ -133,6 +155,7 @@ static int dry_run(ProfileTool *t) {
         PROFILER_BENCHES(X)
 #undef X
     };
+    const char *folder = hal_profile_home(t->a);
     double total = 0;
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         double seconds = t->o.quick ? row[i].quick : row[i].full;
@@ -141,7 +164,9 @@ static int dry_run(ProfileTool *t) {
         total += seconds;
     }
     buf_printf(&t->report, "%-12s %5.1f s  on a large GPU, to %s\n", "all", total,
-               t->o.output ? t->o.output : "profiles/NAME.json");
+               t->o.output ? t->o.output
+                           : folder    ? arena_printf(t->a, "%s/NAME.json", folder)
+                                       : "what -o names");
     return 0;
 }
 
@@ -214,9 +239,8 @@ int profile_measure(ProfileTool *t) {
     MeasurePlace place;
     if (!code) code = profile_probe(t, &place);
     if (code) return code;
-    if (!path && !comparing)
-        path = arena_printf(t->a, "profiles/%s.json", profiler_name(t->a, place.info.name));
-    if (path && !t->o.output) code = can_write(t, path);
+    if (!path && !comparing) code = own_path(t, profiler_name(t->a, place.info.name), &path);
+    if (!code && path && !t->o.output) code = can_write(t, path);
     if (code) return code;
     ProfileText p = {0};
     Device *dev = NULL;

@@ -73,9 +73,12 @@ static Status consistent(Reader *r) {
     if (o->other && o->act != PROFILE_COMPARE)
         return option_refuse(r->t, "a profile is named by --show, --validate or --compare",
                              "'%s' is not expected", o->other);
-    if (o->set_default && o->output && !strcmp(o->output, "-"))
-        return option_refuse(r->t, "give -o a file",
+    if (o->set_default && o->output)
+        return option_refuse(r->t, "a default is known in every folder: leave -o out; "
+                                   "ROLLER_PROFILE=FILE chooses a file for a while",
                              "--set-default and '-o %s' contradict each other", o->output);
+    if (o->set_default && o->act != PROFILE_MEASURE)
+        return option_refuse(r->t, NULL, "--set-default is for a measurement%s", "");
     return ST_OK;
 }
 

@@ -7,7 +7,7 @@
 #define PROFILE_OPTIONS(X)                                                                         \
     X(DEVICE, "device", 'd', "N|UUID", "the device to measure (0)")                                \
     X(OUTPUT, "output", 'o', "FILE",                                                               \
-      "where to write, - for standard output (profiles/NAME.json)")                                \
+      "where to write, - for standard output ($XDG_DATA_HOME/roller/profiles/NAME.json)")          \
     X(FORCE, "force", 'f', NULL, "replace an existing file")                                       \
     X(QUICK, "quick", 0, NULL, "about 10 s: few points of each curve")                             \
     X(FULL, "full", 0, NULL, "up to 90 s: all curves (this is the default)")                       \
@@ -18,14 +18,14 @@
     X(CALIBRATE, "calibrate", 0, NULL,                                                             \
       "also time a few kernels and fit the model's efficiency factors to them")                    \
     X(SET_DEFAULT, "set-default", 0, NULL,                                                         \
-      "make it what roller-gen plans for: its name goes into the file default beside it")          \
+      "make it what roller-gen plans for, in every folder")                                        \
     X(DRY_RUN, "dry-run", 'n', NULL, "say what would be measured and how long it takes")           \
     X(LIST, "list", 'l', NULL, "devices seen, with architecture and the profile that fits")        \
     X(COMPARE, "compare", 0, "OLD.json",                                                           \
       "measure, or read the profile named besides, and tell the differences")                      \
-    X(VALIDATE, "validate", 0, "FILE", "report all faults of a profile at once")                   \
-    X(SHOW, "show", 0, "FILE",                                                                     \
-      "a readable sheet; writes a roofline beside the file, as SVG")                               \
+    X(VALIDATE, "validate", 0, "NAME|FILE", "report all faults of a profile at once")              \
+    X(SHOW, "show", 0, "NAME|FILE",                                                                \
+      "a readable sheet; writes a roofline as SVG, beside a file or here for a name")              \
     X(JSON, "json", 0, NULL, "one JSON object on standard output instead of text")                 \
     X(VERBOSE, "verbose", 'v', NULL, "say more")                                                   \
     X(QUIET, "quiet", 'q', NULL, "say nothing but errors")                                         \

@@ -59,8 +59,10 @@ static int validate(ProfileTool *t) {
     return 0;
 }
 
-/* FILE.json -> FILE.svg */
+/* FILE.json -> FILE.svg; of a profile that was named, in the current folder: where that lies is
+ * often no place to write to.  */
 static const char *beside(ProfileTool *t, const char *file) {
+    if (!file_exists(t->o.file) && strrchr(file, '/')) file = strrchr(file, '/') + 1;
     size_t len = strlen(file);
     if (len > 5 && !strcmp(file + len - 5, ".json")) len -= 5;
     return arena_printf(t->a, "%.*s.svg", (int)len, file);

@@ -58,9 +58,9 @@ static Status read_input(Tool *t) {
     char *text;
     size_t len;
     bool set_uid = getuid() != geteuid() || getgid() != getegid();
-    const char *name = t->o.profile ? t->o.profile : set_uid ? NULL : getenv("ROLLER_PROFILE");
-    Status s = hal_profile_find(t->a, &t->diag, name ? name : "h200",
-                                hal_profile_path(t->a, set_uid), NULL, &t->dev);
+    const char *path = hal_profile_path(t->a, set_uid);
+    const char *name = t->o.profile ? t->o.profile : hal_profile_chosen(t->a, path, set_uid);
+    Status s = hal_profile_find(t->a, &t->diag, name, path, NULL, &t->dev);
     if (s == ST_OK) s = file_read(t->a, &t->diag, t->o.input, MAX_SOURCE, &text, &len);
     if (s != ST_OK) return s;
     if (ends_with(t->o.input, ".ptx")) {

@@ -14,7 +14,7 @@
     X(ALLOC, "alloc", 0, "NAME=TYPE[N,M,..]", "an uninitialized array, as f32[64,64]; repeatable") \
     X(MAP, "tensormap", 0, "NAME=box=NxM,..", "pass a CUtensorMap of the array")              \
     X(OUT, "out", 0, "NAME=FILE.npy", "write an array after the run; repeatable")                  \
-    X(PROFILE, "profile", 0, "NAME|FILE", "the simulated GPU ($ROLLER_PROFILE, else h200)")        \
+    X(PROFILE, "profile", 0, "NAME|FILE", "the simulated GPU (as of roller-gen)")                  \
     X(ARCH, "arch", 0, "sm_90a", "compile a .cu for this target (the profile's own)")              \
     X(SEED, "seed", 0, "N", "seed of adversarial timing and warp order (1)")                       \
     X(BENIGN, "benign", 0, NULL, "asynchronous operations complete at once")                       \

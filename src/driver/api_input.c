@@ -1,7 +1,6 @@
 /* roller.h: device profiles and expressions.  */
 #include "base/nearest.h"
 #include "driver/cache.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- profiles ---- */
@@ -28,9 +27,8 @@ static Status open_profile(RollerCtx *ctx, LoadCall *c, const char *name) {
 static Status load_profile(RollerCtx *ctx, void *user) {
     LoadCall *c = user;
     const char *name = c->name;
-    if (!name && !ctx->ignore_environment) name = getenv("ROLLER_PROFILE");
-    if (!name) name = hal_profile_default(c->arena, ctx->profile_path);
-    return open_profile(ctx, c, name ? name : "h200");
+    if (!name) name = hal_profile_chosen(c->arena, ctx->profile_path, ctx->ignore_environment);
+    return open_profile(ctx, c, name);
 }
 
 static Status load_for_arch(RollerCtx *ctx, void *user) {

@@ -28,19 +28,6 @@ void cache_note(Cache *c, const char *fmt, ...) {
     buf_putc(c->notes, '\n');
 }
 
-/* Makes a folder and those above it, for the user alone.  */
-static void make_folders(Arena *a, const char *path) {
-    char *part = arena_strdup(a, path);
-    for (char *at = part + 1;; at++) {
-        if (*at && *at != '/') continue;
-        char was = *at;
-        *at = 0;
-        mkdir(part, S_IRWXU);
-        if (!was) return;
-        *at = was;
-    }
-}
-
 static void close_folder(void *p) {
     close(*(int *)p);
 }
@@ -83,7 +70,8 @@ Cache *cache_open(RollerCtx *ctx, bool make) {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) {
         if (!make) return NULL;
-        make_folders(a, path);
+        Diag quiet = diag_new(a);
+        file_make_folders(&quiet, path);              /* what that cannot do, the next line tells */
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
     if (fd < 0)

@@ -143,10 +143,16 @@ void hal_profile_write(const Device *dev, Buf *out);
  * error that lists the names that are there.  *file (may be NULL) gets the path used.  */
 Status hal_profile_find(Arena *a, Diag *d, const char *name, const char *path, const char **file,
                         Device **out);
-/* The folders searched, colon-separated: $ROLLER_PROFILE_PATH, ./profiles,
- * $XDG_DATA_HOME/roller/profiles (else under $HOME/.local/share), PREFIX/share/roller/profiles.
- * Set-uid callers ignore the environment.  */
+/* The folders searched, colon-separated: $ROLLER_PROFILE_PATH, ./profiles, hal_profile_home, the
+ * profiles of this installation.  Set-uid callers ignore the environment.  */
 const char *hal_profile_path(Arena *a, bool ignore_environment);
+/* The user's own profiles: $XDG_DATA_HOME/roller/profiles, else under $HOME/.local/share.  NULL if
+ * neither variable is an absolute path, or the folder's name has a colon.  */
+const char *hal_profile_home(Arena *a);
+/* installed.c: PREFIX/share/roller as it was built, and as seen from where this code lies now, NULL
+ * if that is the same or not told.  */
+extern const char *const hal_datadir;
+const char *hal_moved_datadir(Arena *a);
 /* Reference of every field, as Markdown (docs/profile.md).  */
 void hal_fields_doc(Buf *out);
 
@@ -191,6 +197,9 @@ Status hal_device_for_arch(Arena *a, Diag *d, const Device *dev, const char *arc
 /* Names of the profiles along `path`, each once, in order of the path and then of the alphabet;
  * returns how many.  */
 int hal_profile_list(Arena *a, const char *path, const char *const **names);
-/* The name in the first file `default` along `path`; NULL if there is none.  */
+/* What the first file `default` along `path` names: the file beside it if there is one, else the
+ * name; NULL if there is no such file.  */
 const char *hal_profile_default(Arena *a, const char *path);
+/* What is planned for when nobody says: $ROLLER_PROFILE, the default, "h200".  */
+const char *hal_profile_chosen(Arena *a, const char *path, bool ignore_environment);
 #endif

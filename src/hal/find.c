@@ -8,26 +8,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef ROLLER_DATADIR
-#define ROLLER_DATADIR "/usr/local/share/roller"
-#endif
-
 static const char suffix[] = ".json";
 enum { SUFFIX = sizeof suffix - 1, MAX_NAMES = 1024, MAX_DEFAULT = 128 };
 
+const char *hal_profile_home(Arena *a) {
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME"), *own = NULL;
+    if (data && *data == '/')
+        own = arena_printf(a, "%s/roller/profiles", data);
+    else if (home && *home == '/')
+        own = arena_printf(a, "%s/.local/share/roller/profiles", home);
+    return own && !strchr(own, ':') ? own : NULL;
+}
+
 const char *hal_profile_path(Arena *a, bool ignore_environment) {
     const char *own = ignore_environment ? NULL : getenv("ROLLER_PROFILE_PATH");
-    const char *data = ignore_environment ? NULL : getenv("XDG_DATA_HOME");
-    const char *home = ignore_environment ? NULL : getenv("HOME");
+    const char *home = ignore_environment ? NULL : hal_profile_home(a);
+    const char *moved = hal_moved_datadir(a);
     Buf b = buf_new(a);
     if (own && *own)
         buf_printf(&b, "%s:", own);
     buf_puts(&b, "./profiles");
-    if (data && *data == '/')
-        buf_printf(&b, ":%s/roller/profiles", data);
-    else if (home && *home == '/')
-        buf_printf(&b, ":%s/.local/share/roller/profiles", home);
-    buf_puts(&b, ":" ROLLER_DATADIR "/profiles");
+    if (home)
+        buf_printf(&b, ":%s", home);
+    if (moved)
+        buf_printf(&b, ":%s/profiles", moved);
+    buf_printf(&b, ":%s/profiles", hal_datadir);
     return buf_str(&b);
 }
 
@@ -97,10 +102,20 @@ const char *hal_profile_default(Arena *a, const char *path) {
         if (!file_exists(file) || file_read(a, &ignored, file, MAX_DEFAULT, &text, &len) != ST_OK)
             continue;
         text[strcspn(text, " \t\r\n")] = 0;
-        if (is_name(text))
-            return text;
+        if (!is_name(text))
+            continue;
+        /* Who chose a profile meant the one beside, not one of that name in an earlier folder.  */
+        const char *beside = arena_printf(a, "%s/%s%s", folder, text, suffix);
+        return file_exists(beside) ? beside : text;
     }
     return NULL;
+}
+
+const char *hal_profile_chosen(Arena *a, const char *path, bool ignore_environment) {
+    const char *name = ignore_environment ? NULL : getenv("ROLLER_PROFILE");
+    if (!name)
+        name = hal_profile_default(a, path);
+    return name ? name : "h200";
 }
 
 static Status not_found(Arena *a, Diag *d, const char *name, const char *path) {

@@ -260,7 +260,9 @@ static void test_find(void **state) {
     assert_int_equal(hal_profile_list(arena, path, &names), 2);
     assert_string_equal(names[0], "zeta");
     assert_string_equal(names[1], "beta");
-    assert_string_equal(hal_profile_default(arena, path), "zeta");
+    assert_string_equal(hal_profile_default(arena, path), files[2]);      /* the one beside */
+    write_text(files[3], "gamma\n");
+    assert_string_equal(hal_profile_default(arena, path), "gamma");       /* there is none */
     assert_null(hal_profile_default(arena, one));
     assert_int_equal(diag.errors, 0);
     assert_int_equal(hal_profile_find(arena, &diag, "gamma", path, &file, &dev), ST_IO);
@@ -290,6 +292,12 @@ static void test_path(void **state) {
     unsetenv("ROLLER_PROFILE_PATH");
     path = hal_profile_path(arena, false);
     assert_memory_equal(path, "./profiles:/home/u/.local/share/roller/profiles:/", 49);
+    assert_string_equal(hal_profile_home(arena), "/home/u/.local/share/roller/profiles");
+    setenv("HOME", "u", 1);
+    assert_null(hal_profile_home(arena));
+    setenv("HOME", "/home/a:b", 1);
+    assert_null(hal_profile_home(arena));
+    assert_null(strstr(hal_profile_path(arena, false), "a:b"));
 }
 
 int main(void) {
