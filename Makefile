@@ -69,6 +69,10 @@ $(BUILD)/obj/%.o: src/%.c
 	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) $(optimise) -c -o $@ $<
 $(BUILD)/obj/hal/installed.o: CPPFLAGS += -DROLLER_DATADIR='"$(PREFIX)/share/roller"'
 $(BUILD)/obj/hal/installed.o: $(BUILD)/prefix
+# Manual pages bear the date of the version.
+$(BUILD)/obj/cli/sheet_man.o: CPPFLAGS += -DROLLER_VERSION_DATE='"$(shell sed -n \
+    '1s/.*(\(.*\)).*/\1/p' ChangeLog)"'
+$(BUILD)/obj/cli/sheet_man.o: ChangeLog
 # A kernel in the cache is one of these very sources.
 sources_id := $(BUILD)/sources
 $(BUILD)/obj/driver/cache_key.o: CPPFLAGS += -DROLLER_SOURCES='"$(shell cat $(sources_id))"'
@@ -296,7 +300,16 @@ run: setup
 	    examples/matmul.te --check -o $(BUILD)/out/matmul.cu --emit=cu$(,)ptx$(,)cubin$(,)json)
 , := ,
 
-install: all
+# Made by the tools from their option tables.
+manuals := $(foreach t,$(tools),$(addprefix $(BUILD)/manual/$t.,man bash zsh))
+define manual_rule
+$(BUILD)/manual/$1.%: $(BUILD)/$1
+	@mkdir -p $$(@D)
+	$$< --generate $$* >$$@
+endef
+$(foreach t,$(tools),$(eval $(call manual_rule,$t)))
+
+install: all $(manuals)
 	packaging/install "$(BUILD)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" "$(VERSION)"
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz

@@ -38,6 +38,30 @@ try 'pkg-config knows the version' pkg-config --exact-version="$("$dir/static")"
 is 'no file names the place it was installed to' -z \
     "$(grep -rl "$dir\|/usr/local" "$lib/pkgconfig" "$lib/cmake")"
 is 'the licence is installed' -s "$dir/moved/share/doc/roller/LICENSE"
+for file in man/man1/roller-gen.1 bash-completion/completions/roller-sim \
+    zsh/site-functions/_roller-profile; do
+    is "$file is installed" -s "$dir/moved/share/$file"
+done
+mkdir "$dir/empty"
+try 'the tools find their profiles' env -C "$dir/empty" -u ROLLER_PROFILE_PATH \
+    "$dir/moved/bin/roller-gen" --list-profiles
+has "$dir/log" "^h200 .*$dir/moved/share/roller/profiles/h200.json" 'which moved with them'
+cat >"$dir/find.c" <<'END'
+#include <roller.h>
+int main(void) {
+    RollerCtx *ctx;
+    RollerProfile *gpu = 0;
+    RollerStatus s = roller_ctx_create(0, &ctx);
+    if (!s) s = roller_profile_load(ctx, "h200", &gpu);
+    roller_profile_destroy(gpu);
+    roller_ctx_destroy(ctx);
+    return (int)s;
+}
+END
+try 'a program that loads a profile' ${CC:-cc} $(flags --cflags) -o "$dir/find" "$dir/find.c" \
+    $(flags --libs)
+try 'finds it through the library' env -C "$dir/empty" -u ROLLER_PROFILE_PATH \
+    LD_LIBRARY_PATH="$lib" "$dir/find"
 
 # cmakes REQUEST: a project that asks find_package for that version.
 cmakes() {

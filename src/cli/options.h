@@ -1,7 +1,7 @@
-/* Options of roller-gen: one table for parsing, --help and the shell completion.  */
+/* Options of roller-gen: one table for parsing and for all that sheet.h prints.  */
 #ifndef ROLLER_CLI_OPTIONS_H
 #define ROLLER_CLI_OPTIONS_H
-#include "cli/option_table.h"
+#include "cli/sheet.h"
 
 /* Columns: id, long name, letter, argument, meaning.  */
 #define GEN_OPTIONS(X)                                                                             \
@@ -60,6 +60,8 @@
     X(COLOR, "color", 0, "WHEN", "auto, always or never")                                          \
     X(PROGRESS, "progress", 0, "WHEN", "auto, always or never")                                    \
     X(WERROR, "Werror", 0, NULL, "warnings are errors")                                            \
+    X(GENERATE, "generate", 0, "man|bash|zsh",                                                     \
+      "print the manual page, or completion for a shell")                                          \
     X(HELP, "help", 'h', NULL, "this text")                                                        \
     X(VERSION, "version", 'V', NULL, "version")
 typedef enum {
@@ -89,7 +91,7 @@ typedef enum {
         EMIT_COUNT
 } GenEmit;
 
-typedef enum { ACT_GENERATE, ACT_HELP, ACT_VERSION, ACT_LIST_ARCH, ACT_LIST_PROFILES, ACT_LIST_OPS,
+typedef enum { ACT_GENERATE, ACT_SHEET, ACT_VERSION, ACT_LIST_ARCH, ACT_LIST_PROFILES, ACT_LIST_OPS,
                ACT_MAKE_RULE, ACT_CACHE_LIST, ACT_CACHE_CLEAR } GenAct;
 
 typedef struct {
@@ -114,11 +116,12 @@ typedef struct {
     double budget, time_limit, watchdog;
     When color, progress;
     bool emit_given;
+    SheetForm form;           /* of ACT_SHEET */
 } GenOptions;
 
 /* Reads a command line.  ST_USAGE with a hint for what is unknown or contradictory.  */
 Status gen_options(Arena *a, Diag *d, int argc, char **argv, GenOptions *out);
-void gen_help(Buf *out);
+extern const Sheet gen_sheet;
 /* The kind of artefact that the ending of a name tells; EMIT_COUNT: none.  */
 int gen_kind_named(const char *path);
 #endif

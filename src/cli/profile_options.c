@@ -1,4 +1,5 @@
 #include "cli/profile_options.h"
+#include "profiler/profiler.h"
 #include <string.h>
 
 static const OptionRow rows[] = {
@@ -47,7 +48,10 @@ static Status take(void *user, int id, const char *value) {
     case PROFILE_OPT_QUIET: o->verbosity = -1; break;
     case PROFILE_OPT_COLOR: return option_when(r->t, value, &o->color);
     case PROFILE_OPT_PROGRESS: return option_when(r->t, value, &o->progress);
-    case PROFILE_OPT_HELP: return act(r, PROFILE_HELP, NULL);
+    case PROFILE_OPT_HELP: o->form = SHEET_HELP; return act(r, PROFILE_SHEET, NULL);
+    case PROFILE_OPT_GENERATE:
+        if (sheet_form(r->t, value, &o->form)) return ST_USAGE;
+        return act(r, PROFILE_SHEET, NULL);
     case PROFILE_OPT_VERSION: return act(r, PROFILE_VERSION, NULL);
     case PROFILE_OPT_COUNT: break;
     }
@@ -93,17 +97,63 @@ Status profile_options(Arena *a, Diag *d, int argc, char **argv, ProfileOptions 
     OptionTable t = table_of(a, d, &r);
     r.t = &t;
     Status s = option_scan(&t, argc, argv);
-    if (s || out->act == PROFILE_HELP || out->act == PROFILE_VERSION) return s;
+    if (s || out->act == PROFILE_SHEET || out->act == PROFILE_VERSION) return s;
     return consistent(&r);
 }
 
-void profile_help(Buf *out) {
-    OptionTable t = table_of(out->arena, NULL, NULL);
-    buf_puts(out, "usage: roller-profile [options]\n"
-                  "       roller-profile --compare OLD.json [NEW.json]\n"
-                  "Measures a GPU by micro-benchmarks and writes its profile, which roller-gen "
-                  "plans with.\n\n");
-    option_help(&t, 24, out);
-    buf_puts(out, "\nExit: 0 done, 1 a profile is wrong, 2 usage, 3 environment, 4 our fault, "
-                  "5 written,\nbut some figures could not be measured, 128+n ended by signal n.\n");
-}
+/* ---- what the reader is told ---- */
+static const char *const bench_name[] = {
+#define X(name, quick, full, text) #name,
+    PROFILER_BENCHES(X)
+#undef X
+};
+static const char *const usage[] = {"[options]", "--compare OLD.json [NEW.json]", NULL};
+static const char *const text[] = {
+    "Measures a GPU by micro-benchmarks and writes its profile, which roller-gen plans with.",
+    "The profile goes to NAME.json among the user's own, NAME being the GPU's name in lower case "
+    "without the words of its brand. Needed are the driver and NVRTC, no counters and no "
+    "privileges. Other programs that use the GPU meanwhile show up as noise.",
+    NULL};
+static const char found[] = "roller-gen --list-profiles 2>/dev/null | sed \"s/ .*//\"";
+static const SheetWords words[] = {
+    {PROFILE_OPT_ONLY, bench_name, sizeof bench_name / sizeof *bench_name, NULL},
+    {PROFILE_OPT_SHOW, NULL, 0, found},
+    {PROFILE_OPT_VALIDATE, NULL, 0, found}};
+static const SheetLine exits[] = {{"0", "done"},
+                                  {"1", "a profile is wrong"},
+                                  {"2", "usage"},
+                                  {"3", "environment"},
+                                  {"4", "our fault"},
+                                  {"5", "written, but some figures could not be measured"},
+                                  {"128+n", "ended by signal n"},
+                                  {NULL, NULL}};
+static const SheetLine environment[] = {
+    {"ROLLER_PROFILE_PATH", "folders that are searched for profiles before all others"},
+    {"ROLLER_NVRTC", "absolute path of the NVRTC to compile with"},
+    {"ROLLER_LIBCUDA", "absolute path of the CUDA driver"},
+    {"CUDA_PATH", "a CUDA toolkit, whose NVRTC is used"},
+    {"NO_COLOR, TERM", "a NO_COLOR that is not empty, or a TERM of dumb, keeps messages plain"},
+    {NULL, NULL}};
+static const SheetLine files[] = {
+    {"$XDG_DATA_HOME/roller/profiles/NAME.json",
+     "what is written (else ~/.local/share/roller/profiles/NAME.json)"},
+    {"$XDG_DATA_HOME/roller/profiles/default", "the name that --set-default sets"},
+    {NULL, NULL}};
+static const SheetLine examples[] = {
+    {"roller-profile --set-default", "Measure the first GPU, and plan for it from now on:"},
+    {"roller-profile --compare old.json", "What has changed since:"},
+    {NULL, NULL}};
+const Sheet profile_tool_sheet = {.tool = "roller-profile",
+                                  .purpose = "measure what a GPU can do",
+                                  .usage = usage,
+                                  .text = text,
+                                  .operand = "json",
+                                  .row = rows,
+                                  .n = PROFILE_OPT_COUNT,
+                                  .width = 24,
+                                  .words = words,
+                                  .n_words = sizeof words / sizeof *words,
+                                  .exits = exits,
+                                  .environment = environment,
+                                  .files = files,
+                                  .examples = examples};

@@ -1,7 +1,7 @@
-/* Options of roller-profile: one table for parsing and --help.  */
+/* Options of roller-profile: one table for parsing and for all that sheet.h prints.  */
 #ifndef ROLLER_CLI_PROFILE_OPTIONS_H
 #define ROLLER_CLI_PROFILE_OPTIONS_H
-#include "cli/option_table.h"
+#include "cli/sheet.h"
 
 /* Columns: id, long name, letter, argument, meaning.  */
 #define PROFILE_OPTIONS(X)                                                                         \
@@ -31,6 +31,8 @@
     X(QUIET, "quiet", 'q', NULL, "say nothing but errors")                                         \
     X(COLOR, "color", 0, "WHEN", "auto, always or never")                                          \
     X(PROGRESS, "progress", 0, "WHEN", "auto, always or never")                                    \
+    X(GENERATE, "generate", 0, "man|bash|zsh",                                                     \
+      "print the manual page, or completion for a shell")                                          \
     X(HELP, "help", 'h', NULL, "this text")                                                        \
     X(VERSION, "version", 'V', NULL, "version")
 typedef enum {
@@ -41,7 +43,7 @@ typedef enum {
 } ProfileOptionId;
 
 typedef enum {
-    PROFILE_MEASURE, PROFILE_LIST, PROFILE_COMPARE, PROFILE_VALIDATE, PROFILE_SHOW, PROFILE_HELP,
+    PROFILE_MEASURE, PROFILE_LIST, PROFILE_COMPARE, PROFILE_VALIDATE, PROFILE_SHOW, PROFILE_SHEET,
     PROFILE_VERSION
 } ProfileAct;
 
@@ -54,9 +56,10 @@ typedef struct {
     uint64_t seed, limit_s;   /* limit_s 0: by the mode */
     int verbosity;            /* -1 quiet, 1 verbose */
     When color, progress;
+    SheetForm form;           /* of PROFILE_SHEET */
 } ProfileOptions;
 
 /* Reads a command line.  ST_USAGE with a hint for what is unknown or contradictory.  */
 Status profile_options(Arena *a, Diag *d, int argc, char **argv, ProfileOptions *out);
-void profile_help(Buf *out);
+extern const Sheet profile_tool_sheet;
 #endif

@@ -248,7 +248,7 @@ static int generate(Gen *g) {
 
 static int act(Gen *g) {
     switch (g->o.act) {
-    case ACT_HELP: gen_help(&g->report); return 0;
+    case ACT_SHEET: sheet_print(&gen_sheet, g->o.form, &g->report); return 0;
     case ACT_VERSION: buf_printf(&g->report, "roller-gen %s\n", ROLLER_VERSION); return 0;
     case ACT_LIST_ARCH: return gen_list_archs(g);
     case ACT_LIST_PROFILES: return gen_list_profiles(g);

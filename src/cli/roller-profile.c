@@ -89,7 +89,7 @@ static int show(ProfileTool *t) {
 
 static int act(ProfileTool *t) {
     switch (t->o.act) {
-    case PROFILE_HELP: profile_help(&t->report); return 0;
+    case PROFILE_SHEET: sheet_print(&profile_tool_sheet, t->o.form, &t->report); return 0;
     case PROFILE_VERSION: buf_printf(&t->report, "roller-profile %s\n", ROLLER_VERSION); return 0;
     case PROFILE_VALIDATE: return validate(t);
     case PROFILE_SHOW: return show(t);

@@ -314,8 +314,8 @@ static void run(void *user) {
     Status s = simtool_options(t->a, &t->diag, m->argc, m->argv, &t->o);
     if (s != ST_OK) {
         m->code = status_exit(s);
-    } else if (t->o.help) {
-        simtool_help(&t->out);
+    } else if (t->o.form) {
+        sheet_print(&sim_sheet, t->o.form, &t->out);
     } else if (t->o.version) {
         buf_puts(&t->out, "roller-sim " ROLLER_VERSION "\n");
     } else {

@@ -72,7 +72,8 @@ static Status take(void *user, int id, const char *value) {
     case SIM_OPT_PTX: o->ptx = true; break;
     case SIM_OPT_JSON: o->json = true; break;
     case SIM_OPT_QUIET: o->quiet = true; break;
-    case SIM_OPT_HELP: o->help = true; break;
+    case SIM_OPT_HELP: o->form = SHEET_HELP; break;
+    case SIM_OPT_GENERATE: return sheet_form(r->t, value, &o->form);
     default: o->version = true; break;
     }
     return s;
@@ -96,15 +97,50 @@ Status simtool_options(Arena *a, Diag *d, int argc, char **argv, SimToolOptions 
     OptionTable t = table_of(a, d, &r);
     r.t = &t;
     Status s = option_scan(&t, argc, argv);
-    if (s || out->input || out->help || out->version) return s;
+    if (s || out->input || out->form || out->version) return s;
     return option_refuse(&t, "roller-sim KERNEL.cu --entry K --grid X --block X --in ...",
                          "no kernel is given%s", "");
 }
 
-void simtool_help(Buf *out) {
-    OptionTable t = table_of(out->arena, NULL, NULL);
-    buf_puts(out, "usage: roller-sim [options] KERNEL.cu | KERNEL.ptx\n\n"
-                  "Runs a kernel on the CPU, checks every access and counts.  Exit code 5 when the "
-                  "kernel has a fault.\n\n");
-    option_help(&t, 29, out);
-}
+/* ---- what the reader is told ---- */
+static const char *const usage[] = {"[options] KERNEL.cu | KERNEL.ptx", NULL};
+static const char *const text[] = {
+    "Runs a kernel on the CPU, checks every access and counts.",
+    "Races, missing waits, accesses out of bounds and reads of what was never written are faults "
+    "that name PTX line, block and thread. Asynchronous copies land as late as the kernel's waits "
+    "allow.",
+    NULL};
+static const SheetWords words[] = {
+    {SIM_OPT_PROFILE, NULL, 0, "roller-gen --list-profiles 2>/dev/null | sed \"s/ .*//\""},
+    {SIM_OPT_ARCH, NULL, 0, "roller-gen --list-arch 2>/dev/null | sed \"s/.*targets//\""}};
+static const SheetLine exits[] = {{"0", "done"},
+                                  {"1", "the input is wrong"},
+                                  {"2", "usage"},
+                                  {"3", "environment"},
+                                  {"4", "our fault"},
+                                  {"5", "the kernel has a fault"},
+                                  {NULL, NULL}};
+static const SheetLine environment[] = {
+    {"ROLLER_PROFILE", "the simulated GPU when --profile is not given"},
+    {"ROLLER_PROFILE_PATH", "folders that are searched for profiles before all others"},
+    {"ROLLER_NVRTC", "absolute path of the NVRTC to compile with"},
+    {"CUDA_PATH", "a CUDA toolkit, whose NVRTC is used"},
+    {"NO_COLOR, TERM", "a NO_COLOR that is not empty, or a TERM of dumb, keeps messages plain"},
+    {NULL, NULL}};
+static const SheetLine examples[] = {
+    {"roller-sim add.cu --grid 4 --block 256 --in x=x.npy --in n=1024 --alloc y=f32[1024] --out "
+     "y=y.npy", "Run a kernel on an array and keep what it writes:"},
+    {NULL, NULL}};
+const Sheet sim_sheet = {.tool = "roller-sim",
+                         .purpose = "run a CUDA kernel without a GPU and tell its faults",
+                         .usage = usage,
+                         .text = text,
+                         .operand = "cu ptx",
+                         .row = rows,
+                         .n = SIM_OPT_COUNT,
+                         .width = 29,
+                         .words = words,
+                         .n_words = sizeof words / sizeof *words,
+                         .exits = exits,
+                         .environment = environment,
+                         .examples = examples};

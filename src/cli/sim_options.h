@@ -1,7 +1,7 @@
-/* Options of roller-sim: one table for parsing and --help.  */
+/* Options of roller-sim: one table for parsing and for all that sheet.h prints.  */
 #ifndef ROLLER_CLI_SIM_OPTIONS_H
 #define ROLLER_CLI_SIM_OPTIONS_H
-#include "cli/option_table.h"
+#include "cli/sheet.h"
 
 /* Columns: id, long name, letter, argument, meaning.  */
 #define SIM_TOOL_OPTIONS(X)                                                                        \
@@ -27,6 +27,8 @@
     X(JSON, "json", 0, NULL, "one JSON object on standard output instead of text")                 \
     X(QUIET, "quiet", 'q', NULL, "say nothing but faults and errors")                              \
     X(COLOR, "color", 0, "WHEN", "auto, always or never")                                          \
+    X(GENERATE, "generate", 0, "man|bash|zsh",                                                     \
+      "print the manual page, or completion for a shell")                                          \
     X(HELP, "help", 'h', NULL, "this text")                                                        \
     X(VERSION, "version", 'V', NULL, "version")
 typedef enum {
@@ -44,11 +46,12 @@ typedef struct {
     int n_in, n_alloc, n_map, n_out;
     uint64_t seed, limit;
     int threads;
-    bool benign, strict, no_races, counters, ptx, json, quiet, help, version;
+    bool benign, strict, no_races, counters, ptx, json, quiet, version;
     When color;
+    SheetForm form;           /* SHEET_NONE: run the kernel */
 } SimToolOptions;
 
 /* Reads a command line.  ST_USAGE with a hint for what is unknown or wrong.  */
 Status simtool_options(Arena *a, Diag *d, int argc, char **argv, SimToolOptions *out);
-void simtool_help(Buf *out);
+extern const Sheet sim_sheet;
 #endif

@@ -1,0 +1,105 @@
+#include "cli/sheet.h"
+#include <string.h>
+
+Status sheet_form(const OptionTable *t, const char *text, SheetForm *out) {
+    static const char *const name[] = {
+#define X(id, name) name,
+        SHEET_FORMS(X)
+#undef X
+    };
+    for (int i = SHEET_MAN; i < SHEET_FORM_COUNT; i++) {
+        if (strcmp(text, name[i]) != 0) continue;
+        *out = (SheetForm)i;
+        return ST_OK;
+    }
+    return option_refuse(t, "it takes man, bash or zsh", "--generate does not take '%s'", text);
+}
+
+const char *sheet_flag(Arena *a, const OptionRow *row) {
+    bool single = row->name[0] >= 'A' && row->name[0] <= 'Z';
+    return arena_printf(a, "%s%s", single ? "-" : "--", row->name);
+}
+
+const char *sheet_identifier(Arena *a, const Sheet *s) {
+    char *name = arena_strdup(a, s->tool);
+    for (char *p = name; *p; p++)
+        if (*p == '-') *p = '_';
+    return name;
+}
+
+/* Does the text have this word, between characters that are no letters?  */
+static bool mentions(const char *text, const char *word) {
+    size_t len = strlen(word);
+    for (const char *p = text; (p = strstr(p, word)); p++) {
+        bool begins = p == text || p[-1] < 'A' || p[-1] > 'Z';
+        if (begins && (p[len] < 'A' || p[len] > 'Z')) return true;
+    }
+    return false;
+}
+
+SheetArgument sheet_argument(Arena *a, const Sheet *s, int row) {
+    const char *arg = s->row[row].arg;
+    SheetArgument r = {.literal = ""};
+    if (!arg) return r;
+    r.list = strstr(arg, "[,...]") || mentions(arg, "LIST");
+    r.files = mentions(arg, "FILE") || mentions(arg, "OLD.json");
+    r.folders = mentions(arg, "DIR");
+    for (int i = 0; i < s->n_words; i++)
+        if (s->words[i].row == row) r.words = &s->words[i];
+    if (mentions(arg, "WHEN")) {
+        r.literal = "auto always never";
+        return r;
+    }
+    Buf words = buf_new(a);
+    for (const char *p = arg; !r.words && *p;) {
+        size_t n = strcspn(p, "|");
+        if (strspn(p, "abcdefghijklmnopqrstuvwxyz") == n)
+            buf_printf(&words, "%s%.*s", words.len ? " " : "", (int)n, p);
+        p += n + (p[n] == '|');
+    }
+    r.literal = buf_str(&words);
+    return r;
+}
+
+/* Words of a paragraph up to column `most`.  */
+static void fill(const char *text, size_t most, size_t *column, Buf *out) {
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        if (*column && *column + 1 + n > most) {
+            buf_putc(out, '\n');
+            *column = 0;
+        }
+        buf_printf(out, "%s%.*s", *column ? " " : "", (int)n, text);
+        *column += n + (*column > 0);
+        text += n;
+        text += strspn(text, " ");
+    }
+}
+
+static void help(const Sheet *s, Buf *out) {
+    enum { COLUMNS = 98 };
+    for (int i = 0; s->usage[i]; i++)
+        buf_printf(out, "%s%s %s\n", i ? "       " : "usage: ", s->tool, s->usage[i]);
+    size_t column = 0;
+    fill(s->text[0], COLUMNS, &column, out);
+    buf_puts(out, "\n\n");
+    OptionTable t = {.row = s->row, .n = s->n};
+    option_help(&t, s->width, out);
+    buf_puts(out, "\nExit:");
+    column = strlen("Exit:");
+    for (const SheetLine *l = s->exits; l->left; l++)
+        fill(arena_printf(out->arena, "%s %s%s", l->left, l->text, l[1].left ? "," : "."), COLUMNS,
+             &column, out);
+    buf_putc(out, '\n');
+}
+
+void sheet_print(const Sheet *s, SheetForm form, Buf *out) {
+    switch (form) {
+    case SHEET_HELP: help(s, out); break;
+    case SHEET_MAN: sheet_man(s, out); break;
+    case SHEET_BASH: sheet_bash(s, out); break;
+    case SHEET_ZSH: sheet_zsh(s, out); break;
+    case SHEET_NONE:
+    case SHEET_FORM_COUNT: break;
+    }
+}
