@@ -86,6 +86,7 @@ typedef struct {
     int cache;                /* keep kernels in the cache, and take them from there */
     const char *cache_dir;    /* its folder; NULL: the standard one (docs/cache.md) */
     const char *cache_key_file;           /* entries bear a tag by this secret; NULL: none */
+    const char *nvrtc_folders;            /* searched for NVRTC, too; colon-separated */
 } RollerCtxOptions;
 ROLLER_API RollerStatus roller_ctx_create(const RollerCtxOptions *o, RollerCtx **out);
 ROLLER_API void roller_ctx_destroy(RollerCtx *ctx);
@@ -361,7 +362,11 @@ typedef struct {
 ROLLER_API RollerStatus roller_run(RollerCtx *ctx, const RollerKernel *k, const RollerTensor *in,
                                    int nin, const RollerTensor *out, int nout,
                                    const RollerRunOptions *o, const char **where);
-/* The same, always in the simulator.  */
+/* Fills rank, dtype and shape of each output from the inputs; out[i].shape has room for 8.  Where
+ * the inputs lie does not matter.  Its errors: roller_error(NULL).  */
+ROLLER_API RollerStatus roller_infer(const RollerKernel *k, const RollerTensor *in, int nin,
+                                     RollerTensor *out, int nout);
+/* The same as a run, always in the simulator.  */
 ROLLER_API RollerStatus roller_simulate(RollerCtx *ctx, const RollerKernel *k,
                                         const RollerTensor *in, int nin,
                                         const RollerTensor *out, int nout);

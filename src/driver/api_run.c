@@ -88,6 +88,15 @@ RollerStatus roller_run(RollerCtx *ctx, const RollerKernel *k, const RollerTenso
     return s;
 }
 
+RollerStatus roller_infer(const RollerKernel *k, const RollerTensor *in, int nin, RollerTensor *out,
+                          int nout) {
+    Arguments x = {.te = k->plans->op->te, .in = in, .n_in = nin, .n_out = nout,
+                   .shapes_only = true};
+    ArgumentReport fit;
+    Status s = arguments_infer(&x, out, &fit);
+    return thread_keep(s, s ? fit.why : NULL, s && *fit.hint ? fit.hint : NULL);
+}
+
 RollerStatus roller_simulate(RollerCtx *ctx, const RollerKernel *k, const RollerTensor *in, int nin,
                              const RollerTensor *out, int nout) {
     return roller_run(ctx, k, in, nin, out, nout, NULL, NULL);

@@ -23,9 +23,17 @@ const RollerTensor *arguments_at(const Arguments *x, int tensor) {
     return tensor < x->te->n_in ? &x->in[tensor] : &x->out[tensor - x->te->n_in];
 }
 
+/* Where the value of a size was found.  */
+typedef struct {
+    int tensor, dimension;
+    bool known;
+} Source;
+
 typedef struct {
     const Arguments *x;
     ArgumentReport *out;
+    int n;                    /* tensors that are there: inputs, or outputs as well */
+    Source source[TE_MAX_SIZES];
 } Check;
 
 static Status place(Check *c, const TeTensor *t, const RollerTensor *given) {
@@ -41,10 +49,19 @@ static Status place(Check *c, const TeTensor *t, const RollerTensor *given) {
     return ST_ARGS;
 }
 
+static bool is_dtype(const RollerTensor *given, TeDtype t) {
+    return given->dtype.code == arguments_code(t) && given->dtype.bits == 8 * te_dtype_bytes(t) &&
+           given->dtype.lanes <= 1;
+}
+
 static Status dtype(Check *c, const TeTensor *t, const RollerTensor *given) {
-    if (given->dtype.code == arguments_code(t->dtype) &&
-        given->dtype.bits == 8 * te_dtype_bytes(t->dtype) && given->dtype.lanes <= 1)
-        return ST_OK;
+    if (is_dtype(given, t->dtype)) return ST_OK;
+    for (int k = 0; k < TE_DTYPE_COUNT; k++) {
+        if (!is_dtype(given, (TeDtype)k)) continue;
+        snprintf(c->out->why, sizeof c->out->why, "argument '%s' is %s, not %s", t->name,
+                 te_dtype_name((TeDtype)k), te_dtype_name(t->dtype));
+        return ST_DTYPE;
+    }
     snprintf(c->out->why, sizeof c->out->why,
              "argument '%s' has dtype code %d of %d bits and %d lanes; '%s' is code %d of %d",
              t->name, given->dtype.code, given->dtype.bits, given->dtype.lanes,
@@ -112,18 +129,12 @@ typedef Status (*Rule)(Check *c, const TeTensor *t, const RollerTensor *given);
 static Status every(Check *c, Rule rule) {
     const Te *te = c->x->te;
     Status s = ST_OK;
-    for (int i = 0; i < te->n_in + te->n_out && !s; i++)
+    for (int i = 0; i < c->n && !s; i++)
         s = rule(c, &te->tensor[i], arguments_at(c->x, i));
     return s;
 }
 
 /* ---- sizes ---- */
-/* Where the value of a size was found.  */
-typedef struct {
-    int tensor, dimension;
-    bool known;
-} Source;
-
 /* A run-time size is what stands where the declaration has it alone.  */
 static void read_size(const Te *te, const TeExtent *e, int64_t given, Source from, int64_t *size,
                       Source *source) {
@@ -159,16 +170,16 @@ static Status promise(Check *c, int size, Source from) {
 
 static Status sizes(Check *c) {
     const Te *te = c->x->te;
-    Source source[TE_MAX_SIZES] = {{0}};
+    Source *source = c->source;
     for (int i = 0; i < te->n_size; i++) c->out->size[i] = te->size[i].extent.value;
-    for (int t = 0; t < te->n_in + te->n_out; t++) {
+    for (int t = 0; t < c->n; t++) {
         const RollerTensor *given = arguments_at(c->x, t);
         const TeTensor *own = &te->tensor[t];
         for (int i = 0; i < own->rank; i++)
             read_size(te, &own->shape[i], given->shape[i], (Source){t, i, true}, c->out->size,
                       source);
     }
-    for (int t = 0; t < te->n_in + te->n_out; t++) {
+    for (int t = 0; t < c->n; t++) {
         const RollerTensor *given = arguments_at(c->x, t);
         const TeTensor *own = &te->tensor[t];
         for (int i = 0; given->strides && i < own->rank; i++)
@@ -183,17 +194,22 @@ static Status sizes(Check *c) {
     return s ? s : every(c, shape);
 }
 
-Status arguments_check(const Arguments *x, ArgumentReport *out) {
-    const Te *te = x->te;
-    Check c = {x, out};
+static Status begin(Check *c) {
+    const Te *te = c->x->te;
+    ArgumentReport *out = c->out;
     out->empty = true;
     out->why[0] = out->hint[0] = 0;
-    if (x->n_in != te->n_in || x->n_out != te->n_out) {
-        snprintf(out->why, sizeof out->why, "%d inputs and %d outputs, not %d and %d", te->n_in,
-                 te->n_out, x->n_in, x->n_out);
-        return ST_ARGS;
-    }
-    Status s = every(&c, place);
+    if (c->x->n_in == te->n_in && c->x->n_out == te->n_out) return ST_OK;
+    snprintf(out->why, sizeof out->why, "%d inputs and %d outputs, not %d and %d", te->n_in,
+             te->n_out, c->x->n_in, c->x->n_out);
+    return ST_ARGS;
+}
+
+Status arguments_check(const Arguments *x, ArgumentReport *out) {
+    const Te *te = x->te;
+    Check c = {.x = x, .out = out, .n = te->n_in + te->n_out};
+    Status s = begin(&c);
+    if (!s) s = every(&c, place);
     if (!s) s = every(&c, dtype);
     if (!s) s = every(&c, rank);
     if (!s) s = sizes(&c);
@@ -201,5 +217,40 @@ Status arguments_check(const Arguments *x, ArgumentReport *out) {
     if (!s && !x->shapes_only) s = every(&c, alignment);
     if (!s && !x->shapes_only) s = every(&c, pointer);
     for (int i = 0; i < te->n_out && !s; i++) out->empty &= !has_elements(&x->out[i]);
+    return s;
+}
+
+/* ---- what the inputs tell of the outputs ---- */
+/* A size that no input has, so that some output must.  */
+static Status every_size_told(Check *c) {
+    const Te *te = c->x->te;
+    for (int i = 0; i < te->n_size; i++) {
+        if (te->size[i].kind != TE_SIZE_RUNTIME || !te->size[i].used || c->source[i].known)
+            continue;
+        snprintf(c->out->why, sizeof c->out->why, "no input tells the size '%.64s'",
+                 te->size[i].name);
+        snprintf(c->out->hint, sizeof c->out->hint, "give the outputs: their shapes tell it");
+        return ST_SIZE;
+    }
+    return ST_OK;
+}
+
+Status arguments_infer(const Arguments *x, RollerTensor *out, ArgumentReport *report) {
+    const Te *te = x->te;
+    Check c = {.x = x, .out = report, .n = te->n_in};
+    Status s = begin(&c);
+    if (!s) s = every(&c, dtype);
+    if (!s) s = every(&c, rank);
+    if (!s) s = sizes(&c);
+    if (!s) s = every_size_told(&c);
+    for (int i = 0; i < te->n_out && !s; i++) {
+        const TeTensor *t = &te->tensor[te->n_in + i];
+        out[i].ndim = t->rank;
+        out[i].dtype.code = arguments_code(t->dtype);
+        out[i].dtype.bits = (uint8_t)(8 * te_dtype_bytes(t->dtype));
+        out[i].dtype.lanes = 1;
+        for (int d = 0; d < t->rank; d++)
+            out[i].shape[d] = te_extent_eval(te, &t->shape[d], report->size);
+    }
     return s;
 }

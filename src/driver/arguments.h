@@ -25,6 +25,9 @@ typedef struct {
 } ArgumentReport;
 
 Status arguments_check(const Arguments *x, ArgumentReport *out);
+/* Rank, dtype and shape of each output, as the inputs tell them; out[i].shape has room for
+ * TE_MAX_RANK.  ST_SIZE if they do not.  Where the inputs are is not looked at.  */
+Status arguments_infer(const Arguments *x, RollerTensor *out, ArgumentReport *report);
 /* DLPack's code for a dtype.  */
 uint8_t arguments_code(TeDtype t);
 /* Address of element 0.  */

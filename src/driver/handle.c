@@ -125,6 +125,7 @@ static void ctx_setup(void *p) {
     ctx->profile_path = s->o->profile_path ? copy(ctx->fixed, s->o->profile_path)
                                            : hal_profile_path(ctx->fixed, !trusted);
     ctx->nvrtc = (NvrtcOptions){.path = copy(ctx->fixed, s->o->nvrtc),
+                                .folders = copy(ctx->fixed, s->o->nvrtc_folders),
                                 .ignore_environment = !trusted};
     if (s->o->cache) {
         ctx->cache.path = cache_place(ctx->fixed, copy(ctx->fixed, s->o->cache_dir), !trusted);

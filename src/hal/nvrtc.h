@@ -1,8 +1,8 @@
 /* NVRTC behind dlopen: CUDA C++ text to PTX and cubin, with the resources the code needs.
  *
  * Own prototypes, no CUDA header.  The library is the absolute path in `path` or $ROLLER_NVRTC;
- * without these the newest that targets the arch among: versioned sonames, the toolkit of
- * $CUDA_PATH or in its default folder, and nvrtc* folders beside the executable or its parent
+ * without these the newest that targets the arch among: versioned sonames, `folders`, the toolkit
+ * of $CUDA_PATH or in its default folder, and nvrtc* folders beside the executable or its parent
  * folder.  Needs no GPU and no driver.  */
 #ifndef ROLLER_HAL_NVRTC_H
 #define ROLLER_HAL_NVRTC_H
@@ -13,6 +13,7 @@ typedef struct Nvrtc Nvrtc;
 
 typedef struct {
     const char *path;         /* absolute path of the library; NULL: search */
+    const char *folders;      /* colon-separated, that the search looks into, too; may be NULL */
     bool ignore_environment;  /* set-uid callers */
 } NvrtcOptions;
 

@@ -63,7 +63,7 @@ const char *nvrtc_surroundings(Arena *a, const NvrtcOptions *o, const char *arch
         return buf_str(&text);
     }
     const char *paths = getenv("LD_LIBRARY_PATH"), *const *file;
-    int n = nvrtc_candidates(a, nvrtc_alone(o), &file);
+    int n = nvrtc_candidates(a, o, &file);
     if (paths)
         buf_printf(&text, "LD_LIBRARY_PATH %s\n", paths);
     add_file(a, "/etc/ld.so.cache", &text);

@@ -135,12 +135,22 @@ static void add_own(Search *s) {
     }
 }
 
+static void add_folders(Search *s, const char *folders) {
+    for (size_t n; folders && *folders; folders += n + (folders[n] != 0)) {
+        n = strcspn(folders, ":");
+        if (*folders == '/')
+            add_folder(s, arena_strndup(s->arena, folders, n));
+    }
+}
+
 /* All places where NVRTC may be, newest first, equal versions in order of the search.  */
-static void search(Search *s, bool ignore_environment) {
+static void search(Search *s, const NvrtcOptions *o) {
     for (int major = NEWEST; major > OLDEST; major--)
         add(s, arena_printf(s->arena, "%s%d", soname, major), major);
     add(s, "libnvrtc.so.11.2", OLDEST);
-    const char *toolkit = ignore_environment ? NULL : getenv("CUDA_PATH");
+    if (o)
+        add_folders(s, o->folders);
+    const char *toolkit = nvrtc_alone(o) ? NULL : getenv("CUDA_PATH");
     if (toolkit && *toolkit == '/') {
         add_folder(s, arena_printf(s->arena, "%s/lib64", toolkit));
         add_folder(s, arena_printf(s->arena, "%s/lib", toolkit));
@@ -156,9 +166,9 @@ static void search(Search *s, bool ignore_environment) {
     }
 }
 
-int nvrtc_candidates(Arena *a, bool ignore_environment, const char *const **out) {
+int nvrtc_candidates(Arena *a, const NvrtcOptions *o, const char *const **out) {
     Search s = {.arena = a};
-    search(&s, ignore_environment);
+    search(&s, o);
     const char **file = ARENA_ARRAY(a, const char *, s.n);
     for (int i = 0; i < s.n; i++)
         file[i] = s.found[i].file;
@@ -296,7 +306,7 @@ Status nvrtc_open(Arena *a, Diag *d, const NvrtcOptions *o, const char *arch, Nv
     if (path)
         return open_given(a, d, path, arch, out);
     Search s = {.arena = a};
-    search(&s, nvrtc_alone(o));
+    search(&s, o);
     Buf seen = buf_new(a);
     const char *last = NULL;
     char broken[400] = "";    /* why the first that is there cannot be loaded */

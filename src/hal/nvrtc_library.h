@@ -38,7 +38,7 @@ const char *nvrtc_needs(Arena *a, const char *arch);
 
 /* Where NVRTC may be, in the order of the search: full paths, and names that the loader searches
  * for.  Returns how many.  */
-int nvrtc_candidates(Arena *a, bool ignore_environment, const char *const **out);
+int nvrtc_candidates(Arena *a, const NvrtcOptions *o, const char *const **out);
 /* The path that an option or the environment gives; NULL: it is searched for.  */
 const char *nvrtc_given(const NvrtcOptions *o);
 bool nvrtc_alone(const NvrtcOptions *o);                   /* without the environment */

@@ -204,7 +204,7 @@ static void refusals(void **state) {
     a->out.ndim = 1;
     refuses(a, ROLLER_RANK, "'C' has rank 1, not 2");
     a->out.dtype.bits = 16;
-    refuses(a, ROLLER_DTYPE, "'C' has dtype code 2 of 16 bits");
+    refuses(a, ROLLER_DTYPE, "'C' is f16, not f32");
     a->nout = 0;
     refuses(a, ROLLER_ARGS, "3 inputs and 1 outputs, not 3 and 0");
     a = good(MOST + 1);
@@ -325,11 +325,37 @@ static void takes_sizes(void **state) {
     roller_kernel_destroy(k);
 }
 
+/* What a host makes where it was given no output.  */
+static void infers(void **state) {
+    (void)state;
+    Args *a = good(7);
+    int64_t room[8] = {0};
+    RollerTensor out = {.shape = room};
+    assert_int_equal(roller_infer(kernel, a->in, 3, &out, 1), ROLLER_OK);
+    assert_int_equal(out.ndim, 2);
+    assert_int_equal(out.dtype.code, 2);
+    assert_int_equal(out.dtype.bits, 32);
+    assert_int_equal(room[0], 7);
+    assert_int_equal(room[1], N);
+    a->in[0].device.type = 1;
+    assert_int_equal(roller_infer(kernel, a->in, 3, &out, 1), ROLLER_OK);
+    a->shape[0][0] = MOST + 1;
+    assert_int_equal(roller_infer(kernel, a->in, 3, &out, 1), ROLLER_SIZE);
+    assert_int_equal(roller_infer(kernel, a->in, 2, &out, 1), ROLLER_ARGS);
+    RollerKernel *fill = compile_text("a100", "param M = 1..9; op f(v: f32) -> Y: f32[M] "
+                                              "{ Y[i] = v; }");
+    assert_int_equal(roller_infer(fill, &a->in[2], 1, &out, 1), ROLLER_SIZE);
+    assert_string_equal(roller_error(NULL)->message, "no input tells the size 'M'");
+    assert_non_null(strstr(roller_error(NULL)->hint, "outputs"));
+    roller_kernel_destroy(fill);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(computes),      cmocka_unit_test(captured),
         cmocka_unit_test(refusals),      cmocka_unit_test(driver_errors),
         cmocka_unit_test(wrong_device),  cmocka_unit_test(takes_sizes),
+        cmocka_unit_test(infers),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
