@@ -163,9 +163,12 @@ Status hal_profile_find(Arena *a, Diag *d, const char *name, const char *path, c
     const char *at = locate(a, name, path);
     *out = NULL;
     if (file)
-        *file = at;
+        *file = NULL;
     if (!at)
         return not_found(a, d, name, path);
+    at = arena_strdup(a, at);             /* the caller's name may go before the profile */
+    if (file)
+        *file = at;
     char *text;
     size_t len;
     Status s = file_read(a, d, at, LOCATED_MAX_BYTES, &text, &len);

@@ -108,6 +108,18 @@ static void first_error_is_kept_until_the_next_call(void **state) {
     roller_ctx_destroy(ctx);
 }
 
+static void a_profile_keeps_its_name(void **state) {
+    (void)state;
+    RollerCtx *ctx = context();
+    RollerProfile *p;
+    char name[] = "profiles/h200.json";
+    assert_int_equal(roller_profile_load(ctx, name, &p), ROLLER_OK);
+    memset(name, 'x', sizeof name - 1);
+    assert_string_equal(roller_profile_file(p), "profiles/h200.json");
+    roller_profile_destroy(p);
+    roller_ctx_destroy(ctx);
+}
+
 static void unknown_names_are_listed(void **state) {
     (void)state;
     RollerCtx *ctx = context();
@@ -509,6 +521,7 @@ int main(void) {
         cmocka_unit_test(null_is_destroyed),
         cmocka_unit_test(first_error_is_kept_until_the_next_call),
         cmocka_unit_test(unknown_names_are_listed),
+        cmocka_unit_test(a_profile_keeps_its_name),
         cmocka_unit_test(arguments_and_sizes_are_described),
         cmocka_unit_test(short_structs_are_respected),
         cmocka_unit_test(plan_text_reads_back),
