@@ -14,6 +14,7 @@
 #                        DATA=DIR other files, JSON=FILE every figure
 #   make gpu-kit         what benchmarks/gpu/run needs on a machine without a compiler
 #   make foreign         other projects' tests on the simulated driver; SUITE=... TINYGRAD=DIR
+#   make python          the Python package over this build, in $(BUILD)/python
 #   make lint wc         rules of the house; sizes of the modules
 #   make nvrtc12         NVRTC 12.9 beside the newest one, for sm_70
 #   make install         PREFIX= DESTDIR= LIBDIR=
@@ -58,7 +59,7 @@ simdriver := $(if $(filter sim,$(modules)),$(BUILD)/simdriver/libcuda.so.1)
 products += $(simdriver)
 
 .PHONY: all run test test-long unit asan tsan fuzz fuzzers golden replay bench measured gpu-kit \
-        foreign lint wc setup nvrtc12 install clean
+        foreign python lint wc setup nvrtc12 install clean
 .DELETE_ON_ERROR:
 
 all: $(products)
@@ -201,7 +202,7 @@ unit: $(chosen:%=$(BUILD)/tests/%)
 submake = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 everything = $(tests:%=$(BUILD)/tests/%) $(sort $(wildcard tests/*.sh))
 test test-long: setup
-	@+$(submake) all $(tests:%=$(BUILD)/tests/%) $(filter %/expressions,$(benchmarks))
+	@+$(submake) all python $(tests:%=$(BUILD)/tests/%) $(filter %/expressions,$(benchmarks))
 	@BUILD=$(BUILD) $(if $(filter test-long,$@),LONG=1) tests/run -j $(JOBS) $(everything)
 
 asan: setup
@@ -286,6 +287,27 @@ lint:
 	            $(wildcard src/*/*.c tests/unit/*.c benchmarks/*.c) || exit 1; fi; done
 wc:
 	@tools/wc
+
+# -- Python --------------------------------------------------------------------------------------
+# The package over this build's library, laid out as where it is installed; the layout of structs
+# comes from the header.
+package := $(BUILD)/python/roller
+package_files := $(patsubst python/roller/%,$(package)/%,$(wildcard python/roller/*.py* \
+                   python/roller/py.typed)) $(package)/_abi.py $(package)/lib/libroller.so.0 \
+                 $(package)/share/roller/profiles
+$(package)/_abi.py: python/abi.py include/roller.h $(wildcard include/roller/*.h)
+	@mkdir -p $(@D)
+	python3 python/abi.py include/roller.h >$@
+$(package)/lib/libroller.so.0: $(BUILD)/libroller.so.0
+	@mkdir -p $(@D)
+	@cp $< $@
+$(package)/share/roller/profiles:
+	@mkdir -p $(@D)
+	@ln -sfn $(CURDIR)/profiles $@
+$(package)/%: python/roller/%
+	@mkdir -p $(@D)
+	@cp $< $@
+python: all $(package_files)
 
 # -- this machine --------------------------------------------------------------------------------
 setup:

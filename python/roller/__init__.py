@@ -1,0 +1,29 @@
+"""roller: CUDA kernels for tensor expressions, by construction.
+
+    import numpy as np, roller
+    k = roller.compile("op scale(X: f32[1024], s: f32) -> Y: f32[1024] { Y[i] = s * X[i]; }",
+                       profile="h200")
+    y = k(np.ones(1024, "f4"), 2.0)            # runs in the simulator: no GPU is needed
+    print(k, k.explain(), k.check().text)
+
+Arrays in host memory run in the simulator, arrays on a CUDA device on that device.
+"""
+from ._abi import VERSION as __version__
+from ._compiler import Compiler
+from ._errors import (ArgumentError, CancelledError, CheckError, DeviceError, Error,
+                      ExpressionError, FileError, InternalError, NvrtcError, OutOfMemoryError,
+                      PlanError, ProfileError, UsageError)
+from ._kernel import Argument, Bound, Check, Estimate, Kernel, Launch
+
+_default = Compiler()
+compile = _default.compile
+read = _default.read
+profiles = _default.profiles
+archs = _default.archs
+
+__all__ = [
+    "Argument", "ArgumentError", "Bound", "CancelledError", "Check", "CheckError", "Compiler",
+    "DeviceError", "Error", "Estimate", "ExpressionError", "FileError", "InternalError", "Kernel",
+    "Launch", "NvrtcError", "OutOfMemoryError", "PlanError", "ProfileError", "UsageError",
+    "archs", "compile", "profiles", "read",
+]

@@ -1,0 +1,403 @@
+"""Kernels: what they are, what they are made of, and calls of them."""
+import ctypes
+import json
+import os
+import threading
+from collections import namedtuple
+from ctypes import byref, c_size_t, c_void_p
+
+from . import _abi, _tensors
+from ._abi import RollerTensor
+from ._errors import ArgumentError, text
+from ._library import Handle, lib, read_text, strings, struct, thread_error
+
+Argument = namedtuple("Argument", "name role dtype shape strides align")
+Estimate = namedtuple("Estimate", "us limiter terms floor_us workspace_bytes")
+Launch = namedtuple("Launch", "symbol grid block cluster dynamic_smem static_smem registers "
+                              "spill_bytes")
+Check = namedtuple("Check", "ok text compared outputs undecided size_sets data_sets where counters")
+_ARTEFACTS = {"h": _abi.ROLLER_C_HEADER, "c": _abi.ROLLER_C_SOURCE, "py": _abi.ROLLER_PYTHON,
+              "cu": _abi.ROLLER_CU, "ptx": _abi.ROLLER_PTX, "cubin": _abi.ROLLER_CUBIN,
+              "json": _abi.ROLLER_JSON, "plan": _abi.ROLLER_PLAN_USED, "log": _abi.ROLLER_LOG}
+_LAUNCHERS = ("h", "c", "py")
+
+
+def defines(sizes):
+    """{"M": 64, "N": "1..64%8"} as the tools take it."""
+    return strings([f"{name}={value}" for name, value in (sizes or {}).items()])
+
+
+def estimate_of(e):
+    terms = {text(e.term[i]): e.term_us[i] for i in range(e.n_terms)}
+    return Estimate(e.us, text(e.limiter), terms, e.floor_us, e.workspace_bytes)
+
+
+# ---- as a person reads it ----
+def _time(us):
+    return f"{us:.1f} us" if us < 1e3 else f"{us / 1e3:.3f} ms"
+
+
+def _size(s):
+    if not isinstance(s, dict):
+        return str(s)
+    return f"{s['min']}..{s['max']}" + (f" % {s['multiple']}" if s["multiple"] > 1 else "")
+
+
+def _launch(l):
+    spilled = f", {l.spill_bytes} spilled" if l.spill_bytes else ""
+    return (f"{l.symbol} grid {'x'.join(map(str, l.grid))} block {'x'.join(map(str, l.block))}, "
+            f"{l.registers} registers, {l.static_smem + l.dynamic_smem} bytes shared{spilled}")
+
+
+class _Signature:
+    """What a call needs of the description."""
+
+    def __init__(self, description):
+        args = [Argument(a["name"], a["role"], a["dtype"], tuple(a["shape"]), tuple(a["strides"]),
+                         a["align"])
+                for a in description["args"]]
+        self.args = args
+        self.ins = [a for a in args if a.role != "output"]
+        self.outs = [a for a in args if a.role == "output"]
+        self.In, self.Out = RollerTensor * len(self.ins), RollerTensor * len(self.outs)
+
+
+class _Call:
+    """The arguments of one call as the library takes them."""
+
+    __slots__ = ("ins", "outs", "kept", "first", "out", "device_type", "device")
+
+    def __init__(self, kernel, args, out):
+        s = kernel._signature
+        if len(args) != len(s.ins):
+            names = ", ".join(a.name for a in s.ins)
+            raise ArgumentError(f"{kernel.name} takes {len(s.ins)} inputs ({names}), not "
+                                f"{len(args)}", status="ARGS",
+                                hint="outputs are given with out=")
+        self.ins, self.outs, self.first = s.In(), s.Out(), None
+        self.kept = kept = []
+        for i, a in enumerate(s.ins):
+            if a.role == "scalar":
+                kept.append(_tensors.describe_scalar(self.ins, i, args[i], a.dtype))
+            else:
+                kept.append(_tensors.describe(self.ins, i, args[i], a.dtype, False))
+                if self.first is None:
+                    self.first = args[i]
+        self.out = self._make(kernel, s) if out is None else self._given(s, out)
+        for i, a in enumerate(s.outs):
+            kept.append(_tensors.describe(self.outs, i, self.out[i], a.dtype, True))
+        self.device_type, self.device = self.outs[0].device.type, self.outs[0].device.id
+
+    def _given(self, s, out):
+        out = tuple(out) if isinstance(out, (tuple, list)) else (out,)
+        if len(out) != len(s.outs):
+            raise ArgumentError(f"there are {len(s.outs)} outputs, and {len(out)} were given",
+                                status="ARGS")
+        if self.first is None:
+            self.first = out[0]
+        return out
+
+    def _make(self, kernel, s):
+        if self.first is None:
+            raise ArgumentError("there is no input that tells what kind of array to make",
+                                status="ARGS", hint="give the outputs with out=")
+        rooms = [(ctypes.c_int64 * 8)() for _ in s.outs]
+        for tensor, room in zip(self.outs, rooms):
+            tensor.shape = ctypes.addressof(room)
+        status = lib.roller_infer(kernel._handle.at, self.ins, len(s.ins), self.outs, len(s.outs))
+        if status:
+            raise thread_error(status)
+        return tuple(_tensors.empty_like(self.first, tuple(room[:tensor.ndim]), a.dtype)
+                     for tensor, room, a in zip(self.outs, rooms, s.outs))
+
+    def result(self):
+        return self.out[0] if len(self.out) == 1 else self.out
+
+
+class Bound:
+    """A kernel with its arguments: calling it does nothing but launch.  See Kernel.bind."""
+
+    __slots__ = ("_kernel", "_call", "_args", "_stream", "_exec", "_kept")
+
+    def __init__(self, kernel, call, stream, workspace):
+        self._kernel, self._call = kernel, call
+        if call.device_type == _tensors.CPU:
+            self._exec = None
+            return
+        self._exec = kernel._loaded(call.device)
+        at, size, self._kept = kernel._workspace(self._exec, call, stream, workspace)
+        self._stream = (_tensors.current_stream(call.first) if stream is None
+                        else _tensors.stream_address(stream))
+        self._args = (self._exec.at, call.ins, len(call.ins), call.outs, len(call.outs), at, size)
+
+    def __call__(self, stream=None):
+        """Launches, in another stream than the bound one if that is given; gives the outputs."""
+        if self._exec is None:
+            self._kernel._simulate(self._call, None)
+        else:
+            status = lib.roller_launch(*self._args, self._stream if stream is None
+                                       else _tensors.stream_address(stream))
+            if status:
+                raise thread_error(status)
+        return self._call.result()
+
+
+class Kernel:
+    """A compiled kernel; made by compile, einsum_kernel and read.
+
+    Call it with its inputs and scalars as declared: k(a, b, out=c).  See help(Kernel.__call__).
+    """
+
+    def __init__(self, contexts, handle, op=None, profile=None, options=None):
+        self._contexts, self._handle = contexts, handle
+        self._op, self._profile, self._options = op, profile, options
+        self._lock, self._loads, self._found = threading.Lock(), {}, {}
+
+    # ---- what it is ----
+    def _once(self, key, make):
+        """Made when it is first asked for; made twice by two threads, it is the same."""
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = make()
+        return found
+
+    @property
+    def _description(self):
+        return self._once("description", lambda: json.loads(self.json))
+
+    @property
+    def _signature(self):
+        found = self._found.get("signature")
+        return found or self._once("signature", lambda: _Signature(self._description))
+
+    @property
+    def _target(self):
+        return self._description["targets"][0]
+
+    name = property(lambda self: self._description["op"], doc="The op's name.")
+    te = property(lambda self: self._description["te"], doc="The expression, in canonical form.")
+    args = property(lambda self: tuple(self._signature.args),
+                    doc="Inputs and scalars as declared, then outputs.")
+    sizes = property(lambda self: self._description["sizes"],
+                     doc="Value of every size; of one known at run time min, max and multiple.")
+    arch = property(lambda self: self._target["arch"], doc="What it was compiled for.")
+    profile = property(lambda self: self._target["profile"]["name"],
+                       doc="The device profile it was planned for.")
+    workspace_bytes = property(lambda self: lib.roller_kernel_workspace(self._handle.at),
+                               doc="Bytes that are enough for a launch of any size.")
+
+    @property
+    def launches(self):
+        """The kernels of the program, in order; grids of the largest sizes."""
+        out = []
+        for i in range(lib.roller_kernel_launches(self._handle.at)):
+            l = struct(_abi.RollerLaunchInfo)
+            lib.roller_kernel_launch_info(self._handle.at, i, byref(l))
+            out.append(Launch(text(l.symbol), tuple(l.grid), tuple(l.block), tuple(l.cluster),
+                              l.dynamic_smem, l.static_smem, l.registers, l.spill_bytes))
+        return tuple(out)
+
+    # ---- what it is made of ----
+    def _text(self, kind):
+        b = read_text(lib.roller_kernel_get, self._handle.at, _ARTEFACTS[kind])
+        return None if b is None else b.decode()
+
+    cu = property(lambda self: self._text("cu"), doc="CUDA C++, without any #include.")
+    ptx = property(lambda self: self._text("ptx"))
+    json = property(lambda self: self._text("json"),
+                    doc="Everything that a launch without roller needs.")
+    plan = property(lambda self: self._text("plan"), doc="The plan's text; compile takes it again.")
+    log = property(lambda self: self._text("log"), doc="What NVRTC and ptxas said.")
+
+    @property
+    def cubin(self):
+        """Machine code, as bytes."""
+        return read_text(lib.roller_kernel_get, self._handle.at, _abi.ROLLER_CUBIN)
+
+    def artefact(self, kind):
+        """A file that roller-gen --emit would write, as str (a cubin as bytes).
+
+        `kind` is one of cu ptx cubin json h c py plan log.
+        """
+        if kind not in _ARTEFACTS:
+            raise ValueError(f"{kind!r} is none of {' '.join(_ARTEFACTS)}")
+        if kind == "cubin":
+            return self.cubin
+        if kind not in _LAUNCHERS:
+            return self._text(kind)
+        context = self._contexts.get()
+        kernels = (c_void_p * 1)(self._handle.at)
+        data, size = c_void_p(), c_size_t()
+        context.call(lib.roller_artefact, kernels, 1, _ARTEFACTS[kind], byref(data), byref(size))
+        return ctypes.string_at(data.value, size.value).decode()
+
+    def save(self, folder, stem=None):
+        """Writes STEM.cu, STEM.ARCH.ptx, STEM.ARCH.cubin and STEM.json, as roller-gen would."""
+        stem = os.path.join(os.fspath(folder), stem or self.name)
+        for end, data in (("cu", self.cu), (f"{self.arch}.ptx", self.ptx),
+                          (f"{self.arch}.cubin", self.cubin), ("json", self.json)):
+            temporary = f"{stem}.{end}.tmp{os.getpid()}"
+            with open(temporary, "wb") as f:
+                f.write(data if isinstance(data, bytes) else data.encode())
+            os.replace(temporary, f"{stem}.{end}")
+
+    # ---- what is predicted, why, and is it right ----
+    def _plan_text(self, what):
+        plan = lib.roller_kernel_plan(self._handle.at)
+        return (read_text(lib.roller_plan_text, plan, what) or b"").decode()
+
+    @property
+    def predicted(self):
+        """The model's estimate at the largest sizes; times in microseconds."""
+        e = struct(_abi.RollerEstimate)
+        lib.roller_plan_estimate(lib.roller_kernel_plan(self._handle.at), byref(e))
+        return estimate_of(e)
+
+    def predicted_at(self, **sizes):
+        """The same at values of run-time sizes: k.predicted_at(M=64)."""
+        e, (at, n) = struct(_abi.RollerEstimate), defines(sizes)
+        self._contexts.get().call(lib.roller_plan_estimate_at,
+                                  lib.roller_kernel_plan(self._handle.at), at, n, byref(e))
+        return estimate_of(e)
+
+    def explain(self):
+        """Why this plan: rules, terms, what limits it, runners-up, what was rejected."""
+        context = self._contexts.get()
+        op, profile = self._op, self._profile
+        if op is None:
+            te = self.te.encode()
+            op = context.make(lib.roller_parse, lib.roller_op_destroy, te, len(te), b"<kernel>",
+                              None)
+            profile = context.make(lib.roller_profile_load, lib.roller_profile_destroy,
+                                   self.profile.encode())
+        options = self._options or struct(_abi.RollerPlanOptions)
+        plans = context.make(lib.roller_plan, lib.roller_plans_destroy, op.at, profile.at,
+                             byref(options))
+        return (read_text(lib.roller_plans_explain, plans.at) or b"").decode()
+
+    def check(self, *, device=None, seed=None, budget=None, counters=False, sizes=None):
+        """Runs it on integer, real and extreme data and compares with a plain evaluation of the
+        expression: in the simulator, which also finds races and reads out of bounds, or on
+        `device` ("0", a UUID, "auto").  CheckError if it is wrong, with the report as `report`.
+        """
+        report = struct(_abi.RollerCheckReport)
+        at, n = defines(sizes)
+        options = struct(_abi.RollerCheckOptions, seed=seed or 0, budget_s=budget or 0,
+                         counters=bool(counters), n_at=n, at=ctypes.cast(at, c_void_p),
+                         device=None if device is None else str(device).encode())
+        context = self._contexts.get()
+        status = lib.roller_check(context.at, self._handle.at, byref(options), byref(report))
+        done = Check(bool(report.ok), text(report.text), report.compared, report.outputs,
+                     report.undecided, report.size_sets, report.data_sets, text(report.where),
+                     text(report.counters) or None)
+        if status:
+            error = context.error(status)
+            error.report = done
+            raise error
+        return done
+
+    # ---- calls ----
+    def load(self, device=0):
+        """Loads it on a device, which a first call there does else; opens the driver."""
+        self._loaded(device)
+
+    def _loaded(self, device):
+        found = self._loads.get(device)
+        if found is None:
+            with self._lock:
+                found = self._loads.get(device)
+                if found is None:
+                    out = c_void_p()
+                    status = lib.roller_load(self._handle.at, device, byref(out))
+                    if status:
+                        raise thread_error(status)
+                    found = self._loads[device] = Handle(out.value, lib.roller_exec_destroy)
+        return found
+
+    def _workspace(self, loaded, call, stream, given):
+        """Address, bytes and owner of what a launch needs besides its arguments."""
+        if given is not None:
+            return _tensors.workspace_of(given)
+        if not self.workspace_bytes:
+            return None, 0, None
+        size = c_size_t()
+        status = lib.roller_workspace(loaded.at, call.ins, len(call.ins), call.outs,
+                                      len(call.outs), byref(size))
+        if status:
+            raise thread_error(status)
+        if not size.value:
+            return None, 0, None
+        if stream is not None:
+            raise ArgumentError(f"{size.value} bytes of workspace are needed, and only the "
+                                "arrays' library knows when its own stream is done with them",
+                                status="WORKSPACE",
+                                hint="with stream= give workspace=, an array of as many bytes")
+        return _tensors.workspace_of(_tensors.empty_like(call.first, (size.value,), "u8"))
+
+    def _simulate(self, call, device):
+        options = struct(_abi.RollerRunOptions,
+                         device=None if device is None else str(device).encode())
+        self._contexts.get().call(lib.roller_run, self._handle.at, call.ins, len(call.ins),
+                                  call.outs, len(call.outs), byref(options), None)
+
+    def __call__(self, *args, out=None, stream=None, workspace=None, device=None):
+        """Runs it: inputs and scalars as declared, outputs in `out`; gives the outputs.
+
+        Arrays in host memory (NumPy, or any with DLPack) run in the simulator, or, with `device`
+        ("0", a UUID, "auto"), are copied to that device and back.  Arrays on a CUDA device are
+        launched there: asynchronously, in `stream` (an address, or an object that has one), else
+        the current stream of PyTorch and CuPy, else the legacy one.  Outputs that are not given
+        are made where the library of the first array is NumPy, PyTorch or CuPy, and so is the
+        workspace; `workspace` lends one.
+        """
+        call = _Call(self, args, out)
+        if call.device_type == _tensors.CPU:
+            self._simulate(call, device)
+        else:
+            if device is not None:
+                raise ArgumentError("device= is for arrays in host memory", status="ARGS")
+            Bound(self, call, stream, workspace)()
+        return call.result()
+
+    def bind(self, *args, out=None, stream=None, workspace=None):
+        """The kernel with these arguments, to be launched many times: b = k.bind(a, c, out=d); b().
+
+        The arrays are kept; their memory must stay where it is.
+        """
+        return Bound(self, _Call(self, args, out), stream, workspace)
+
+    # ---- how it looks ----
+    def _heading(self):
+        declared = {"input": "{}: {}[{}]", "scalar": "{}: {}", "output": "{}: {}[{}]"}
+        text_of = [declared[a.role].format(a.name, a.dtype, ",".join(map(str, a.shape)))
+                   for a in self.args]
+        n = len(self._signature.ins)
+        outs = ", ".join(text_of[n:])
+        return (f"{self.name}({', '.join(text_of[:n])}) -> "
+                f"{outs if len(text_of) == n + 1 else f'({outs})'}")
+
+    def _facts(self):
+        """(label, text) of each line of the sheet."""
+        p = self._profile
+        origin = "" if p is None else f", {text(lib.roller_profile_origin(p.at))} profile"
+        yield "for", f"{self.profile} ({self.arch}{origin})"
+        yield "plan", self._plan_text(_abi.ROLLER_PLAN_SUMMARY)
+        e = self.predicted
+        terms = ", ".join(f"{k} {_time(us)}" for k, us in e.terms.items() if us >= 0.05)
+        varies = any(isinstance(s, dict) for s in self.sizes.values())
+        at = " at the largest sizes" if varies else ""
+        yield "predicted", (f"{_time(e.us)}{at}, limited by {e.limiter} ({terms})\n"
+                            f"no kernel takes less than {_time(e.floor_us)}")
+        if varies:
+            yield "sizes", ", ".join(f"{name} = {_size(s)}" for name, s in self.sizes.items())
+        if self.workspace_bytes:
+            yield "workspace", f"{self.workspace_bytes} bytes"
+        yield "kernels", "\n".join(map(_launch, self.launches))
+
+    def __repr__(self):
+        lines = [self._heading()]
+        for label, said in self._facts():
+            for line in said.splitlines():
+                lines.append(f"  {label:10} {line}")
+                label = ""
+        return "\n".join(lines)

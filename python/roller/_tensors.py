@@ -1,0 +1,178 @@
+"""Arrays of any library as RollerTensor, which is DLPack's DLTensor field for field.
+
+A NumPy array is read by its own interface, which also tells of read-only arrays, and of types that
+DLPack has no word for in older versions of NumPy; every other array by DLPack, or, where it has
+none, by __cuda_array_interface__.  What an address depends on is kept by the caller.
+"""
+import ctypes
+import sys
+from ctypes import addressof, c_char_p, c_int64, c_size_t, c_void_p, memmove, py_object, sizeof
+
+import numpy as np
+
+from ._abi import RollerTensor
+from ._errors import ArgumentError
+
+CPU, CUDA, MANAGED = 1, 2, 13
+SIZE = sizeof(RollerTensor)
+
+# Name, DLPack code and bits, NumPy's letter and width; raw: what else may hold its bits.
+#  dtype     code bits numpy  raw
+_TYPES = [
+    ("f64",    2,  64, "f8",  None),
+    ("f32",    2,  32, "f4",  None),
+    ("f16",    2,  16, "f2",  None),
+    ("bf16",   4,  16, None,  "u2"),
+    ("i64",    0,  64, "i8",  None),
+    ("i32",    0,  32, "i4",  None),
+    ("i16",    0,  16, "i2",  None),
+    ("i8",     0,  8,  "i1",  None),
+    ("u8",     1,  8,  "u1",  None),
+    ("bool",   6,  8,  "b1",  None),
+    ("f8e4m3", 10, 8,  None,  "u1"),
+    ("f8e5m2", 12, 8,  None,  "u1"),
+]
+CODES = {name: (code, bits) for name, code, bits, _, _ in _TYPES}
+NAME_OF_CODE = {(code, bits): name for name, code, bits, _, _ in _TYPES}
+_OF_NUMPY = {letter: name for name, _, _, letter, _ in _TYPES if letter}
+_RAW = {name: raw for name, _, _, _, raw in _TYPES if raw}
+# What packages of more types for NumPy (ml_dtypes) call them.
+_OTHER_NAMES = {"bfloat16": "bf16", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2"}
+_TORCH = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i64": "int64",
+          "i32": "int32", "i16": "int16", "i8": "int8", "u8": "uint8", "bool": "bool",
+          "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
+_SCALARS = {"f32": ctypes.c_float, "f64": ctypes.c_double, "i32": ctypes.c_int32,
+            "i64": ctypes.c_int64}
+
+_get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_get_pointer.restype, _get_pointer.argtypes = c_void_p, [py_object, c_char_p]
+
+
+def dtype_of(x):
+    """roller's name of an array's type; None if it has none."""
+    d = getattr(x, "dtype", None)
+    name = str(d).rpartition(".")[2]                   # "torch.float32", "float32", "bfloat16"
+    for ours, theirs in _TORCH.items():
+        if name == theirs:
+            return ours
+    return None
+
+
+def _numpy_dtype(d):
+    return _OTHER_NAMES.get(d.name) or (_OF_NUMPY.get(d.str[1:]) if d.isnative else None)
+
+
+def _fill(slot, address, device, dtype, shape, strides):
+    """Fills a tensor; returns what must live as long as it is used."""
+    n = len(shape)
+    cells = (c_int64 * (2 * n))(*shape, *(strides or ())) if n else None
+    slot.data, slot.byte_offset, slot.ndim = address, 0, n
+    slot.device.type, slot.device.id = device
+    slot.dtype.code, slot.dtype.bits = CODES[dtype]
+    slot.dtype.lanes = 1
+    slot.shape = addressof(cells) if n else None
+    slot.strides = addressof(cells) + 8 * n if n and strides is not None else None
+    return cells
+
+
+def _strides(x, strides, width):
+    """In elements."""
+    if any(s % width for s in strides):
+        raise ArgumentError(f"an array has strides {tuple(strides)} in bytes, which are not whole "
+                            f"elements of {width}", status="STRIDE",
+                            hint="copy it: numpy.ascontiguousarray(x)")
+    return [s // width for s in strides]
+
+
+def _from_numpy(slot, x, want, output):
+    dtype = _numpy_dtype(x.dtype)
+    if dtype != want and _RAW.get(want) == x.dtype.str[1:]:
+        dtype = want
+    if dtype is None:
+        raise ArgumentError(f"roller has no type for NumPy's {x.dtype}", status="DTYPE")
+    if output and not x.flags.writeable:
+        raise ArgumentError("an output is read-only", status="ARGS")
+    return x, _fill(slot, x.ctypes.data, (CPU, 0), dtype, x.shape,
+                    _strides(x, x.strides, x.itemsize))
+
+
+def _from_interface(slot, x, want):
+    i = x.__cuda_array_interface__
+    kind, width = i["typestr"][1:], int(i["typestr"][2:])
+    dtype = want if kind == _RAW.get(want) or kind == f"V{CODES[want][1] // 8}" and want in _RAW \
+        else _OF_NUMPY.get(kind)
+    if dtype is None or i["typestr"][0] == ">":
+        raise ArgumentError(f"roller has no type for {i['typestr']}", status="DTYPE")
+    strides = i.get("strides")
+    address = i["data"][0] or None
+    device = getattr(getattr(x, "device", None), "id", 0)
+    return x, _fill(slot, address, (CUDA, device), dtype, i["shape"],
+                    None if strides is None else _strides(x, strides, width))
+
+
+def describe(array, i, x, want, output):
+    """Makes array[i] the tensor of x, an argument of type `want`; returns what it depends on."""
+    if type(x) is np.ndarray or isinstance(x, np.ndarray):
+        return _from_numpy(array[i], x, want, output)
+    try:
+        device = x.__dlpack_device__()[0]
+        # The stream that a launch is given orders the work, not the exporter (-1).
+        capsule = x.__dlpack__() if device == CPU else x.__dlpack__(stream=-1)
+    except AttributeError:
+        if hasattr(x, "__cuda_array_interface__"):
+            return _from_interface(array[i], x, want)
+        raise TypeError(f"{type(x).__module__}.{type(x).__qualname__} is no array: it has neither "
+                        "__dlpack__ nor __cuda_array_interface__") from None
+    memmove(addressof(array) + SIZE * i, _get_pointer(capsule, b"dltensor"), SIZE)
+    return capsule, x
+
+
+def describe_scalar(array, i, x, dtype):
+    cell = _SCALARS[dtype](x)
+    return cell, _fill(array[i], addressof(cell), (CPU, 0), dtype, (), None)
+
+
+def empty_like(x, shape, dtype):
+    """A new array of another shape, of x's library and where x is."""
+    library = type(x).__module__.partition(".")[0]
+    if isinstance(x, np.ndarray):
+        letter = next(t[3] or t[4] for t in _TYPES if t[0] == dtype)
+        if x.dtype.name in _OTHER_NAMES and _OTHER_NAMES[x.dtype.name] == dtype:
+            return np.empty(shape, x.dtype)
+        return np.empty(shape, letter)
+    if library == "torch":
+        torch = sys.modules["torch"]
+        return torch.empty(shape, dtype=getattr(torch, _TORCH[dtype]), device=x.device)
+    if library == "cupy":
+        with x.device:
+            return sys.modules["cupy"].empty(shape, next(t[3] or t[4] for t in _TYPES
+                                                         if t[0] == dtype))
+    raise TypeError(f"roller cannot make arrays of {library}: give the outputs with out=")
+
+
+def current_stream(x):
+    """The stream that x's library works in: its address, and whether it is known."""
+    library = type(x).__module__.partition(".")[0]
+    if library == "torch":
+        return sys.modules["torch"].cuda.current_stream(x.device).cuda_stream
+    if library == "cupy":
+        return sys.modules["cupy"].cuda.get_current_stream().ptr
+    return 0
+
+
+def stream_address(s):
+    """A number, or an object of a library that has one."""
+    for name in ("cuda_stream", "ptr", "handle"):
+        s = getattr(s, name, s)
+    return int(s)
+
+
+def workspace_of(w):
+    """Address and bytes of an array that is lent as workspace; keep what is returned last."""
+    slot = (RollerTensor * 1)()
+    kept = describe(slot, 0, w, "u8", True)
+    t = slot[0]
+    count = 1
+    for d in range(t.ndim):
+        count *= c_int64.from_address(t.shape + 8 * d).value
+    return (t.data or 0) + t.byte_offset, count * t.dtype.bits // 8, kept

@@ -1,0 +1,67 @@
+"""CUDA arrays, on whatever driver is there: the simulated one in the tests."""
+import unittest
+
+import numpy as np
+
+import cuda
+import roller
+
+ROWS = "param M = 0..40; op rows(A: f32[M,8], s: f32) -> Y: f32[M,8] { Y[m,k] = s * A[m,k]; }"
+SPLIT = "op mm(A: f32[16,2048], B: f32[2048,16]) -> C: f32[16,16] { C[m,n] += A[m,k] * B[k,n]; }"
+
+
+class Device(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cuda.begin()
+        cls.rows = roller.compile(ROWS, profile="h200")
+
+    def test_launch(self):
+        host = np.arange(56, dtype="f4").reshape(7, 8)
+        a, y = cuda.Array(host), cuda.Array(np.zeros((7, 8), "f4"))
+        self.assertIs(self.rows(a, 3, out=y), y)
+        np.testing.assert_array_equal(y.numpy(), 3 * host)
+        self.assertEqual(a.asked, [-1])                  # the exporter was not to wait
+        z = cuda.Array(np.zeros((7, 8), "f4"))
+        self.rows(cuda.Interface(a), 5, out=cuda.Interface(z), stream=cuda.stream())
+        np.testing.assert_array_equal(z.numpy(), 5 * host)
+        self.rows.load(0)
+
+    def test_bound(self):
+        host = np.ones((4, 8), "f4")
+        a, y = cuda.Array(host), cuda.Array(np.zeros((4, 8), "f4"))
+        bound = self.rows.bind(a, 2, out=y)
+        self.assertIs(bound(), y)
+        np.testing.assert_array_equal(y.numpy(), 2 * host)
+        cuda.call("cuMemsetD8_v2", cuda.ctypes.c_uint64(a.at), 0, cuda.ctypes.c_size_t(128))
+        bound(cuda.stream())
+        np.testing.assert_array_equal(y.numpy(), 0 * host)
+
+    def test_nothing_to_do(self):
+        a, y = (cuda.Array(np.zeros((0, 8), "f4")) for _ in range(2))
+        self.rows(a, 1, out=y)
+
+    def test_refusals(self):
+        a, y = (cuda.Array(np.zeros((4, 8), "f4")) for _ in range(2))
+        with self.assertRaisesRegex(roller.ArgumentError, "'A' is on device 0 of type 1"):
+            self.rows(np.zeros((4, 8), "f4"), 1, out=y)
+        with self.assertRaisesRegex(TypeError, "out="):
+            self.rows(a, 1)
+        with self.assertRaisesRegex(roller.ArgumentError, "host memory"):
+            self.rows(a, 1, out=y, device="0")
+
+    def test_workspace(self):
+        k = roller.compile(SPLIT, profile="h200")
+        self.assertGreater(k.workspace_bytes, 0)
+        a, b, c = (cuda.Array(np.ones(s, "f4")) for s in ((16, 2048), (2048, 16), (16, 16)))
+        with self.assertRaisesRegex(TypeError, "cannot make arrays"):
+            k(a, b, out=c)
+        with self.assertRaises(roller.ArgumentError) as caught:
+            k(a, b, out=c, stream=0)
+        self.assertEqual(caught.exception.status, "WORKSPACE")
+        room = cuda.Array(np.zeros(k.workspace_bytes, "u1"))
+        k(a, b, out=c, workspace=room)
+        np.testing.assert_array_equal(c.numpy(), np.full((16, 16), 2048))
+        with self.assertRaises(roller.ArgumentError) as caught:
+            k(a, b, out=c, workspace=cuda.Array(np.zeros(1, "u1")))
+        self.assertEqual(caught.exception.status, "WORKSPACE")
