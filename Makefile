@@ -18,6 +18,7 @@
 #   make lint wc         rules of the house; sizes of the modules
 #   make nvrtc12         NVRTC 12.9 beside the newest one, for sm_70
 #   make install         PREFIX= DESTDIR= LIBDIR=
+#   make static          $(BUILD)/static/roller-gen: one file, profiles inside, needs libc alone
 #
 # BUILD=DIR builds elsewhere.  MODULES=NAME builds and tests only that module and those to its left
 # (base te hal ...), so that work on one goes on while another is broken.  A unit test whose first
@@ -59,7 +60,8 @@ simdriver := $(if $(filter sim,$(modules)),$(BUILD)/simdriver/libcuda.so.1)
 products += $(simdriver)
 
 .PHONY: all run test test-long unit asan tsan fuzz fuzzers golden replay bench measured gpu-kit \
-        foreign python lint wc setup nvrtc12 install clean
+        foreign python lint wc setup nvrtc12 install static \
+        clean
 .DELETE_ON_ERROR:
 
 all: $(products)
@@ -144,6 +146,28 @@ $(BUILD)/libcli.a: $(cli_shared)
 	$(AR) rcsD $@ $^
 $(tools:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/obj/cli/%.o $(BUILD)/libcli.a $(call libs_upto,driver)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ldlibs)
+
+# One file that needs nothing but libc (docs/packages.md says why that), with the profiles inside.
+jansson := $(shell $(CC) -print-file-name=libjansson.a)
+profiles := $(wildcard profiles/*.json)
+$(BUILD)/builtin.c: $(profiles) Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "hal/device.h"'; \
+	   id() { echo profile_$$(basename $$1 .json | tr - _); }; \
+	   for f in $(sort $(profiles)); do \
+	       echo "static const char $$(id $$f)[] = {"; od -An -v -tu1 $$f | sed 's/[0-9]\{1,\}/&,/g'; \
+	       echo '0};'; done; \
+	   echo 'const HalBuiltin hal_builtin[] = {'; \
+	   for f in $(sort $(profiles)); do \
+	       echo "{\"$$(basename $$f .json)\", $$(id $$f)},"; done; \
+	   echo '{NULL, NULL}};'; } >$@
+$(BUILD)/obj/builtin.o: $(BUILD)/builtin.c
+	@mkdir -p $(@D)
+	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+$(BUILD)/static/%: $(BUILD)/obj/cli/%.o $(BUILD)/obj/builtin.o $(BUILD)/libcli.a $(call libs_upto,driver)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -s -static-libgcc -o $@ $^ $(jansson) -lm -lpthread -ldl
+static: $(BUILD)/static/roller-gen
 
 # -- benchmarks: a program for each of bench_*.c, construct.c, expressions.c; the rest is shared --
 benchmarks := $(if $(MODULES),,$(patsubst benchmarks/%.c,$(BUILD)/benchmarks/%,$(wildcard \
@@ -256,7 +280,6 @@ foreign: $(simdriver)
 kit := $(BUILD)/gpu-kit
 kit_files := $(tools:%=$(kit)/bin/%) $(kit)/lib/libroller.so.0 $(kit)/lib/simdriver/libcuda.so.1 \
              $(kit)/rows.jsonl $(kit)/lib/libjansson.so.4
-jansson := $(shell $(CC) -print-file-name=libjansson.a)
 kit_link = @mkdir -p $(@D); $(CC) $(CFLAGS) $(LDFLAGS) -s
 $(kit)/bin/%: $(BUILD)/obj/cli/%.o $(BUILD)/libcli.a $(call libs_upto,driver)
 	$(kit_link) -o $@ $^ $(jansson) -lm -lpthread -ldl

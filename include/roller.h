@@ -118,6 +118,7 @@ ROLLER_API const char *roller_profile_sha256(const RollerProfile *p);
 ROLLER_API const char *roller_profile_origin(const RollerProfile *p);     /* "measured" ... */
 /* Does it have factors that were fitted to timed kernels?  */
 ROLLER_API int roller_profile_calibrated(const RollerProfile *p);
+/* NULL: it is part of the program.  */
 ROLLER_API const char *roller_profile_file(const RollerProfile *p);
 ROLLER_API const char *roller_profile_gpu(const RollerProfile *p);        /* "NVIDIA H200" */
 ROLLER_API const char *roller_profile_date(const RollerProfile *p);

@@ -29,7 +29,7 @@ int gen_list_profiles(Gen *g) {
         buf_printf(&g->report, "%-10s %-8s %-10s %-10s %-28s %s\n", names[i],
                    roller_profile_arch(p), roller_profile_origin(p),
                    *roller_profile_date(p) ? roller_profile_date(p) : "-", roller_profile_gpu(p),
-                   roller_profile_file(p));
+                   roller_profile_file(p) ? roller_profile_file(p) : "(in this program)");
         roller_profile_destroy(p);
     }
     return code;
@@ -99,8 +99,10 @@ const char *gen_make_rule(Gen *g) {
     for (int i = 0; i < g->o.profiles.n; i++) {
         RollerProfile *p;
         if (roller_profile_load(g->ctx, g->o.profiles.item[i], &p)) continue;
-        buf_putc(&b, ' ');
-        make_name(roller_profile_file(p), &b);
+        if (roller_profile_file(p)) {
+            buf_putc(&b, ' ');
+            make_name(roller_profile_file(p), &b);
+        }
         roller_profile_destroy(p);
     }
     buf_putc(&b, '\n');

@@ -17,7 +17,7 @@ typedef struct {
 
 /* Tells what is in t->diag; the exit code.  */
 int profile_fail_here(ProfileTool *t);
-/* Reads a profile by name or file; faults go to the messages.  */
+/* Reads a profile by name or file; faults go to the messages.  *file is what to call it.  */
 int profile_load(ProfileTool *t, const char *name, const char **file, Device **out);
 
 typedef struct {

@@ -35,8 +35,11 @@ int profile_load(ProfileTool *t, const char *name, const char **file, Device **o
     const char *path = hal_profile_path(t->a, false);
     bool is_file = file_exists(name);
     *file = name;
-    if (!is_file)
-        return hal_profile_find(t->a, &t->diag, name, path, file, out) ? profile_fail_here(t) : 0;
+    if (!is_file) {
+        if (hal_profile_find(t->a, &t->diag, name, path, file, out)) return profile_fail_here(t);
+        if (!*file) *file = arena_printf(t->a, "%s.json", name);
+        return 0;
+    }
     char *text;
     size_t len;
     Status s = file_read(t->a, &t->diag, name, MAX_PROFILE, &text, &len);

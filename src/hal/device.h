@@ -139,8 +139,14 @@ Status hal_profile_read(Arena *a, Diag *d, const char *file, const char *text, s
                         Device **out);
 /* The canonical JSON; read(write(x)) == x.  */
 void hal_profile_write(const Device *dev, Buf *out);
+/* Profiles inside the program, which are found after all others; the last has no name.  */
+typedef struct {
+    const char *name, *text;
+} HalBuiltin;
+extern const HalBuiltin hal_builtin[];
 /* Finds NAME or FILE along `path` (colon-separated folders) and reads it.  A name not found is an
- * error that lists the names that are there.  *file (may be NULL) gets the path used.  */
+ * error that lists the names that are there.  *file (may be NULL) gets the path used, NULL for a
+ * profile inside the program.  */
 Status hal_profile_find(Arena *a, Diag *d, const char *name, const char *path, const char **file,
                         Device **out);
 /* The folders searched, colon-separated: $ROLLER_PROFILE_PATH, ./profiles, hal_profile_home, the

@@ -84,6 +84,12 @@ int hal_profile_list(Arena *a, const char *path, const char *const **out) {
         if (n > first)
             qsort(names + first, n - first, sizeof *names, by_name);
     }
+    for (const HalBuiltin *b = hal_builtin; b->name; b++) {
+        if (listed(names, n, b->name))
+            continue;
+        names = arena_grow(a, names, &cap, n + 1, sizeof *names);
+        names[n++] = b->name;
+    }
     *out = names;
     return (int)n;
 }
@@ -138,19 +144,23 @@ static Status not_found(Arena *a, Diag *d, const char *name, const char *path) {
     return s;
 }
 
-static const char *locate(Arena *a, const char *name, const char *path) {
+static bool names_file(const char *name) {
     size_t len = strlen(name);
-    if (strchr(name, '/') || (len > SUFFIX && !strcmp(name + len - SUFFIX, suffix)))
-        return name;
-    char *plain = arena_strdup(a, name);                 /* a GPU is often written "H200" */
+    return strchr(name, '/') || (len > SUFFIX && !strcmp(name + len - SUFFIX, suffix));
+}
+
+/* A GPU is often written "H200".  */
+static const char *plain_name(Arena *a, const char *name) {
+    char *plain = arena_strdup(a, name);
     for (char *c = plain; *c; c++)
         if (*c >= 'A' && *c <= 'Z')
             *c = (char)(*c - 'A' + 'a');
-    if (!is_name(plain))
-        return NULL;
-    name = plain;
+    return plain;
+}
+
+static const char *locate(Arena *a, const char *name, const char *path) {
     const char *folder;
-    while ((folder = next_folder(a, &path))) {
+    while (is_name(name) && (folder = next_folder(a, &path))) {
         const char *file = arena_printf(a, "%s/%s%s", folder, name, suffix);
         if (file_exists(file))
             return file;
@@ -158,12 +168,24 @@ static const char *locate(Arena *a, const char *name, const char *path) {
     return NULL;
 }
 
+static const char *builtin_text(const char *name) {
+    const HalBuiltin *b = hal_builtin;
+    while (b->name && strcmp(b->name, name))
+        b++;
+    return b->text;
+}
+
 Status hal_profile_find(Arena *a, Diag *d, const char *name, const char *path, const char **file,
                         Device **out) {
-    const char *at = locate(a, name, path);
+    const char *plain = plain_name(a, name);
+    const char *at = names_file(name) ? name : locate(a, plain, path);
+    const char *builtin = at ? NULL : builtin_text(plain);
     *out = NULL;
     if (file)
         *file = NULL;
+    if (builtin)
+        return hal_profile_read(a, d, arena_printf(a, "%s%s", plain, suffix), builtin,
+                                strlen(builtin), out);
     if (!at)
         return not_found(a, d, name, path);
     at = arena_strdup(a, at);             /* the caller's name may go before the profile */
