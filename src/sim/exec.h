@@ -389,6 +389,9 @@ void sim_fault_place(SimFault *f, SimFaultKind kind, const SimBlock *b, const Si
                      int thread);
 
 /* ---- Counting ---- */
+/* Pipes whose instructions access memory or synchronise: the time of race.h advances with them.  */
+enum { SIM_PIPES_TIMED = 1 << SIM_PIPE_LSU | 1 << SIM_PIPE_TENSOR | 1 << SIM_PIPE_CONTROL };
+
 /* Instructions, pipes and flops are counted by the interpreter.  sim_count_shared counts one
  * request to shared memory with the rule of docs/simulator.md; address[l] is the byte address in
  * shared memory. ldmatrix calls it once per 8 rows with bytes 16 and 8 active lanes.  */

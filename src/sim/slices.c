@@ -11,8 +11,7 @@ void sim_slices_new(Arena *a, int n_work, SimSlices *out) {
 
 static uint64_t *slice(const SimSlices *s, int k) { return s->sum + (size_t)k * (size_t)s->n_work; }
 
-/* Makes slices twice as long.  */
-static void fold(SimSlices *s) {
+void sim_slices_fold(SimSlices *s) {
     size_t bytes = (size_t)s->n_work * sizeof *s->sum;
     for (int k = 0; k < SIM_SLICES; k++) {
         for (int n = 0; n < s->n_work && k % 2; n++) slice(s, k / 2)[n] += slice(s, k)[n];
@@ -23,15 +22,8 @@ static void fold(SimSlices *s) {
     s->shift++;
 }
 
-void sim_slices_add(SimSlices *s, uint32_t at, int work, uint64_t n) {
-    while (at >> s->shift >= SIM_SLICES) fold(s);
-    int k = (int)(at >> s->shift);
-    slice(s, k)[work] += n;
-    if (k >= s->used) s->used = k + 1;
-}
-
 void sim_slices_merge(SimSlices *to, const SimSlices *from) {
-    while (to->shift < from->shift) fold(to);
+    while (to->shift < from->shift) sim_slices_fold(to);
     for (int k = 0; k < from->used; k++) {
         int at = k >> (to->shift - from->shift);
         for (int n = 0; n < to->n_work; n++) slice(to, at)[n] += slice(from, k)[n];

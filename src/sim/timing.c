@@ -12,6 +12,9 @@ void sim_timing_begin(SimBlock *b) {
         SimTimer *w = b->warp[n].timer = ARENA_NEW(c->arena, SimTimer);
         w->ready = ARENA_ARRAY(c->arena, uint32_t, c->run->kernel->file_bytes / 128 + 4);
         w->free = ARENA_ARRAY(c->arena, uint32_t, sim_work_bytes(t, 0));
+        w->timing = t;
+        w->block = b->timing;
+        w->now = sim_now(&b->warp[n]);
     }
 }
 
@@ -19,26 +22,19 @@ void sim_timing_end(SimBlock *b) {
     const SimTiming *t = b->cluster->run->timing;
     if (!t) return;
     uint32_t path = 0;
+    uint64_t *sum = sim_slices_at(&b->timing->work, 0);
     for (int n = 0; n < b->n_warp; n++) {
-        const SimWarp *w = &b->warp[n];
-        if (*sim_now(w) > path) path = *sim_now(w);
-        sim_slices_add(&b->timing->work, 0, sim_work_sum(t, SUM_IN_FLIGHT),
-                       w->timer->most_in_flight);
+        const SimTimer *w = b->warp[n].timer;
+        if (*w->now > path) path = *w->now;
+        sum[sim_work_sum(t, SUM_IN_FLIGHT)] += w->most_in_flight;
     }
-    sim_slices_add(&b->timing->work, 0, sim_work_sum(t, SUM_PATH), path);
+    sum[sim_work_sum(t, SUM_PATH)] += path;
 }
 
-/* Adds to a sum in the slice in which the running instruction begins.  */
-static void add(SimWarp *w, int work, uint64_t n) {
-    if (n) sim_slices_add(&w->block->timing->work, w->timer->start, work, n);
-}
+/* The sums of the slice in which the running instruction begins.  */
+static uint64_t *sums(const SimTimer *t) { return sim_slices_at(&t->block->work, t->start); }
 
 static uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
-
-static const SimCost *cost_of(const SimWarp *w, const SimInst *i) {
-    const SimRun *r = w->block->cluster->run;
-    return &r->timing->cost[i - r->kernel->code];
-}
 
 /* ---- bytes under way ---- */
 
@@ -62,20 +58,19 @@ static void take_off(SimTimer *t, uint32_t ready, uint64_t bytes) {
     if (t->in_flight > t->most_in_flight) t->most_in_flight = t->in_flight;
 }
 
-static uint32_t reach(const SimWarp *w) {
-    const SimTiming *t = w->block->cluster->run->timing;
-    return w->block->timing->missed ? t->dram : t->l2;
+static uint32_t reach(const SimTimer *t) {
+    return t->block->missed ? t->timing->dram : t->timing->l2;
 }
 
 uint32_t sim_timer_copy(SimWarp *w, const SimInst *i, uint64_t bytes, bool from_global) {
     const SimRun *r = w->block->cluster->run;
     SimTimer *t = w->timer;
     if (!t) return 0;
-    const SimCost *x = cost_of(w, i);
+    const SimCost *x = &t->timing->cost[i - r->kernel->code];
     double rate = x->mover >= 0 ? r->dev->mover[x->mover].rate.value : 0;
     uint32_t moving = rate > 0 ? (uint32_t)((double)bytes * SIM_TICKS / rate) : 0;
-    uint32_t ready = t->start + (from_global ? reach(w) : r->timing->dsmem) + moving;
-    if (x->mover >= 0) add(w, sim_work_bytes(r->timing, x->mover), bytes);
+    uint32_t ready = t->start + (from_global ? reach(t) : t->timing->dsmem) + moving;
+    if (x->mover >= 0) sums(t)[sim_work_bytes(t->timing, x->mover)] += bytes;
     if (from_global) take_off(t, ready, bytes);
     return ready;
 }
@@ -90,65 +85,66 @@ static uint64_t global_sectors(const SimBlock *b) {
     return b->count.global_load_sectors + b->count.global_store_sectors;
 }
 
-void sim_timer_issue(SimWarp *w, const SimInst *i) {
-    const SimCost *x = cost_of(w, i);
+void sim_timer_issue(SimWarp *w, const SimCost *x) {
     SimTimer *t = w->timer;
-    SimBlock *b = w->block;
-    uint32_t *now = sim_now(w), start = *now;
-    t->before = *now;
+    uint32_t start = *t->now;
+    t->before = start;
     if (x->kind == COST_FREE) return;
     for (int n = 0; n < x->n_read; n++) start = later(start, t->ready[x->read[n]]);
     if (x->work >= 0 && x->kind != COST_WGMMA) start = later(start, t->free[x->work]);
-    t->start = start;
+    t->start = *t->now = start;
+    if (!x->accesses) return;
+    const SimBlock *b = w->block;
     t->passes = shared_passes(b);
     t->conflicts = b->count.bank_conflicts;
     t->sectors = global_sectors(b);
-    b->timing->missed = b->timing->same = false;
-    *now = start;
-    if (x->kind == COST_ARRIVE || x->kind == COST_MEET) *now += x->latency;
+    t->block->missed = t->block->same = false;
+    if (x->kind == COST_ARRIVE || x->kind == COST_MEET) *t->now += x->latency;
 }
 
 /* Ticks until what an access to memory loads is there.  */
 static uint32_t memory_latency(const SimWarp *w, const SimCost *x, const SimInst *i) {
-    const SimTiming *t = w->block->cluster->run->timing;
+    const SimTiming *t = w->timer->timing;
     uint64_t passes = shared_passes(w->block) - w->timer->passes;
-    if (x->kind == COST_GLOBAL && passes == 0) return reach(w);
+    if (x->kind == COST_GLOBAL && passes == 0) return reach(w->timer);
     uint32_t wait = i->space == SPACE_SHARED_CLUSTER ? t->dsmem : t->smem;
     return wait + (passes > 1 ? (uint32_t)(passes - 1) * t->wavefront : 0);
 }
 
 static void count_access(SimWarp *w, const SimCost *x, const SimInst *i, uint32_t active,
                          uint32_t ready) {
-    const SimTiming *t = w->block->cluster->run->timing;
-    uint64_t sectors = global_sectors(w->block) - w->timer->sectors;
+    SimTimer *t = w->timer;
+    uint64_t sectors = global_sectors(w->block) - t->sectors;
     if (x->mover >= 0) {
         uint64_t lanes = (uint64_t)sim_popcount(active) * i->bytes * i->count;
         bool matrix = i->ptx->op == OP_LDMATRIX || i->ptx->op == OP_STMATRIX;
         if (matrix) lanes = 128 * (uint64_t)(x->n_write > x->n_read ? x->n_write : x->n_read - 1);
-        add(w, sim_work_bytes(t, x->mover), lanes);
+        sums(t)[sim_work_bytes(t->timing, x->mover)] += lanes;
     }
-    if (sectors && x->n_write) take_off(w->timer, ready, sectors * 32);
+    if (sectors && x->n_write) take_off(t, ready, sectors * 32);
 }
 
 static void count_work(SimWarp *w, const SimCost *x) {
+    const SimTimer *t = w->timer;
+    uint64_t *sum = sums(t), *total = &sum[sim_work_sum(t->timing, 0)];
+    total[SUM_ISSUED]++;
+    if (x->work >= 0 && x->kind != COST_WGMMA) sum[x->work] += x->ops;
+    if (!x->accesses) return;
     const SimBlock *b = w->block;
-    const SimTiming *t = b->cluster->run->timing;
-    add(w, sim_work_sum(t, SUM_ISSUED), 1);
-    add(w, sim_work_sum(t, SUM_PASSES), shared_passes(b) - w->timer->passes);
-    add(w, sim_work_sum(t, SUM_CONFLICTS), b->count.bank_conflicts - w->timer->conflicts);
-    add(w, sim_work_sum(t, SUM_SECTORS), global_sectors(b) - w->timer->sectors);
-    if (x->work >= 0 && x->kind != COST_WGMMA) add(w, x->work, x->ops);
-    if (x->mover >= 0) add(w, sim_work_moves(t, x->mover), 1);
+    total[SUM_PASSES] += shared_passes(b) - t->passes;
+    total[SUM_CONFLICTS] += b->count.bank_conflicts - t->conflicts;
+    total[SUM_SECTORS] += global_sectors(b) - t->sectors;
+    if (x->mover >= 0) sum[sim_work_moves(t->timing, x->mover)]++;
 }
 
 /* An atomic keeps the warp, and the SM's unit for atomics, busy.  */
-static uint32_t atomic(SimWarp *w, const SimCost *x) {
-    const SimTiming *t = w->block->cluster->run->timing;
-    uint32_t busy = w->block->timing->same ? t->atomic_same : t->atomic_distinct;
-    add(w, sim_work_sum(t, SUM_ATOMIC), busy);
-    uint32_t far = shared_passes(w->block) > w->timer->passes ? t->smem : reach(w);
-    uint32_t ready = w->timer->start + later(far, busy);
-    for (int n = 0; n < x->n_write; n++) w->timer->ready[x->write[n]] = ready;
+static uint32_t atomic(const SimWarp *w, const SimCost *x) {
+    SimTimer *t = w->timer;
+    uint32_t busy = t->block->same ? t->timing->atomic_same : t->timing->atomic_distinct;
+    sums(t)[sim_work_sum(t->timing, SUM_ATOMIC)] += busy;
+    uint32_t far = shared_passes(w->block) > t->passes ? t->timing->smem : reach(t);
+    uint32_t ready = t->start + later(far, busy);
+    for (int n = 0; n < x->n_write; n++) t->ready[x->write[n]] = ready;
     return later(busy, x->issue);
 }
 
@@ -157,7 +153,7 @@ static void wgmma(SimWarp *w, const SimCost *x, const SimInst *i) {
     SimTimer *t = w->timer;
     if (x->kind == COST_WGMMA) {
         uint32_t begin = later(t->start, t->free[x->work]);
-        sim_slices_add(&w->block->timing->work, begin, x->work, x->ops);
+        sim_slices_at(&t->block->work, begin)[x->work] += x->ops;
         t->free[x->work] = begin + x->own;
         t->wgmma_end = later(t->wgmma_end, begin + x->latency);
     } else if (x->kind == COST_WGMMA_COMMIT) {
@@ -166,7 +162,7 @@ static void wgmma(SimWarp *w, const SimCost *x, const SimInst *i) {
         uint32_t pending = *sim_u32(w, i->opnd[0].slot[0]);
         if (pending >= t->wgmma_groups || pending >= SIM_WGMMA_GROUPS) return;
         uint32_t group = t->wgmma_groups - 1 - pending;
-        *sim_now(w) = later(*sim_now(w), t->wgmma_group[group % SIM_WGMMA_GROUPS]);
+        *t->now = later(*t->now, t->wgmma_group[group % SIM_WGMMA_GROUPS]);
     }
 }
 
@@ -175,7 +171,7 @@ static void sleep(SimWarp *w, const SimInst *i) {
     const SimRun *r = w->block->cluster->run;
     uint32_t asked = *sim_u32(w, i->opnd[0].slot[0]);
     double ns = asked < LONGEST ? asked : LONGEST;
-    *sim_now(w) += (uint32_t)(ns * 1e-9 * hal_clock_hz(r->dev) * SIM_TICKS);
+    *w->timer->now += (uint32_t)(ns * 1e-9 * hal_clock_hz(r->dev) * SIM_TICKS);
 }
 
 static void results(SimTimer *t, const SimCost *x, uint32_t ready) {
@@ -189,10 +185,9 @@ static void rename(SimTimer *t, const SimCost *x) {
     results(t, x, ready);
 }
 
-void sim_timer_done(SimWarp *w, const SimInst *i, uint32_t active, bool parked) {
-    const SimCost *x = cost_of(w, i);
+void sim_timer_done(SimWarp *w, const SimInst *i, const SimCost *x, uint32_t active, bool parked) {
     SimTimer *t = w->timer;
-    uint32_t *now = sim_now(w), issue = x->issue;
+    uint32_t *now = t->now, issue = x->issue;
     if (x->kind == COST_FREE) {
         rename(t, x);
         return;

@@ -34,6 +34,7 @@ typedef struct {
     uint32_t own, latency, issue;         /* ticks: the warp's share of the pipe is busy; see kind;
                                * until the warp's next instruction */
     int mover;                /* of the profile, -1: none */
+    bool accesses;            /* memory, or synchronises: the block's counters may move with it */
     const Slot *read, *write;
     int n_read, n_write;
 } SimCost;
@@ -60,7 +61,14 @@ typedef struct {
     int used;                 /* how many may hold something */
 } SimSlices;
 void sim_slices_new(Arena *a, int n_work, SimSlices *out);
-void sim_slices_add(SimSlices *s, uint32_t at, int work, uint64_t n);
+void sim_slices_fold(SimSlices *s);                   /* makes slices twice as long */
+/* The sums of the slice of a time.  */
+static inline uint64_t *sim_slices_at(SimSlices *s, uint32_t at) {
+    while (at >> s->shift >= SIM_SLICES) sim_slices_fold(s);
+    int k = (int)(at >> s->shift);
+    if (k >= s->used) s->used = k + 1;
+    return s->sum + (size_t)k * (size_t)s->n_work;
+}
 void sim_slices_merge(SimSlices *to, const SimSlices *from);
 
 typedef struct SimTiming {
@@ -102,6 +110,9 @@ typedef struct SimBlockTime {
 enum { SIM_FLIGHTS = 32, SIM_WGMMA_GROUPS = 8 };
 /* Per warp (SimWarp.timer).  */
 typedef struct SimTimer {
+    const SimTiming *timing;
+    SimBlockTime *block;
+    uint32_t *now;            /* sim_now */
     uint32_t *ready;          /* per 128 bytes of the register file */
     uint32_t *free;           /* per pipe: when the warp's share takes the next instruction */
     struct {
@@ -128,10 +139,10 @@ static inline uint32_t *sim_now(const SimWarp *w) {
     return &w->clock[w->block->cluster->n_clock];
 }
 
-/* Around each executed instruction; `done` puts the time back where the instruction was parked to
- * be executed again.  */
-void sim_timer_issue(SimWarp *w, const SimInst *i);
-void sim_timer_done(SimWarp *w, const SimInst *i, uint32_t active, bool parked);
+/* Around each executed instruction, whose cost is `x`; `done` puts the time back where the
+ * instruction was parked to be executed again.  */
+void sim_timer_issue(SimWarp *w, const SimCost *x);
+void sim_timer_done(SimWarp *w, const SimInst *i, const SimCost *x, uint32_t active, bool parked);
 /* When an asynchronous copy of `bytes` bytes that the running instruction issues is there.  */
 uint32_t sim_timer_copy(SimWarp *w, const SimInst *i, uint64_t bytes, bool from_global);
 /* What is there at `ready` is told to a vector clock, or to the waiting warp.  */

@@ -297,6 +297,7 @@ static SimCost cost_of(const Costs *c, const SimInst *i, double threads) {
     if (renamed(i)) return x;
     double each = c->parts / figure(&c->dev->limits.issue_per_clk, c->parts);
     x.kind = COST_PLAIN;
+    x.accesses = SIM_PIPES_TIMED >> i->pipe & 1;
     x.issue = ticks(each > 1 ? each : 1);
     if (i->pipe == SIM_PIPE_CONTROL) control(c, &x, i, threads);
     else if (i->pipe == SIM_PIPE_LSU) memory(c, &x, i);

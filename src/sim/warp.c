@@ -223,11 +223,6 @@ uint32_t sim_gather(SimWarp *w, uint32_t active, uint32_t members) {
 
 /* ---- running ---- */
 
-/* Pipes whose instructions access memory or synchronise: the time of race.h advances with them.  */
-enum {
-    TIMED = 1 << SIM_PIPE_LSU | 1 << SIM_PIPE_TENSOR | 1 << SIM_PIPE_CONTROL
-};
-
 /* Whether the instruction waits to be executed again.  */
 static bool parked(const SimWarp *w, int s) {
     return w->split[s].state == SPLIT_RETRY || w->split[s].state == SPLIT_WARP_SYNC;
@@ -244,14 +239,14 @@ void sim_turn(SimWarp *w, int s) {
     w->mask = split->mask;
     w->yield = false;
     uint64_t flops = 0;
-    bool timed = w->timer != NULL;
+    const SimCost *cost = w->timer ? w->timer->timing->cost : NULL;
     int left = SIM_TURN;
     do {
         const SimInst *i = &code[w->pc++];
         uint32_t active = w->mask;
         b->pipe[i->pipe]++;
-        c->time += TIMED >> i->pipe & 1;
-        if (timed) sim_timer_issue(w, i);
+        c->time += SIM_PIPES_TIMED >> i->pipe & 1;
+        if (cost) sim_timer_issue(w, &cost[i - code]);
         if (i->guard != SLOT_NONE) {
             active &= *sim_u32(w, i->guard) ^ i->guard_flip;
         }
@@ -263,7 +258,7 @@ void sim_turn(SimWarp *w, int s) {
             if (w->watch) w->watch(w, i, active);
             i->exec(w, i, active);
         }
-        if (timed) sim_timer_done(w, i, active, parked(w, s));
+        if (cost) sim_timer_done(w, i, &cost[i - code], active, parked(w, s));
     } while (!w->yield && --left);
     b->count.flops += flops;
     b->executed += (uint64_t)(SIM_TURN - left + w->yield);
