@@ -11,6 +11,7 @@ import argparse
 import ctypes
 import faulthandler
 import fnmatch
+import gc
 import importlib
 import json
 import os
@@ -150,6 +151,7 @@ def main():
     waiting = waiting[::args.every]
     for module in args.load:
         importlib.import_module(module)
+    gc.freeze()                              # collecting would copy every page that is shared
     running = []
     while waiting or running:
         while waiting and len(running) < args.jobs:

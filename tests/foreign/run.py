@@ -36,7 +36,7 @@ def tinygrad(name, renderer):
         found = [folder for folder in ("test.backend", "test")
                  if os.path.exists(os.path.join(checkout, *folder.split("."), test + ".py"))]
         modules += [f"{folder}.{test}" for folder in found[:1] if checkout]
-    return Suite(name, modules, ("torch", "tinygrad"),
+    return Suite(name, modules, ("torch", "warm_tinygrad"),
                  {"DEV": renderer, "PYTHONPATH": os.path.abspath(checkout)})
 
 
