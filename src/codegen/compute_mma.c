@@ -43,13 +43,23 @@ static const char *operand_name(const ComputeUnit *u) {
     return u->a == TE_F8E4M3 ? "e4m3" : u->a == TE_F8E5M2 ? "e5m2" : te_dtype_name(u->a);
 }
 
+/* How the unit's operand that side i is lies in memory, where the instruction has a form for each
+ * order.  */
+static const char *order_of(const Kernel *k, int i) {
+    return fragment_run(&k->c.side[i].fragment, FRAG_ROW) > 1 ? "across" : "along";
+}
+
 /* The product of a pair of instruction tiles.  */
 static void multiply_pair(Kernel *k, const char *a, const char *b) {
     const ComputeUnit *u = k->c.matrix.unit;
     const char *to = k->c.matrix.promotes ? "part" : accumulator_name(k);
     bool swapped = k->c.r->swapped;
-    cg_line(k->cg, "rl_mma_m%dn%dk%d_%s_%s(%s[r][j], %s, %s);", u->m.from, u->n.from, u->k.from,
-            operand_name(u), te_dtype_name(u->acc), to, swapped ? b : a, swapped ? a : b);
+    FragShape s = fragment_shape(u);
+    const char *orders = "";
+    if (fragment_has_orders(u))
+        orders = cg_text(k->cg, "_%s_%s", order_of(k, swapped), order_of(k, !swapped));
+    cg_line(k->cg, "rl_mma_m%dn%dk%d_%s_%s%s(%s[r][j], %s, %s);", s.m, s.n, s.k, operand_name(u),
+            te_dtype_name(u->acc), orders, to, swapped ? b : a, swapped ? a : b);
 }
 
 /* Products of two sets of fragments, a and b are texts of their arrays.  Behind each of their rows

@@ -143,6 +143,8 @@ static const char *address_of(const Kernel *k, const Side *s, const char *row, c
                        span, span, down);
     case KEPT:
         if (strcmp(inner, "0") == 0) return cg_text(cg, "%c_at[0] + %s", s->id, down);
+        if (k->c.r->thread.extent[s->inner_k ? AX_K : s->own] * s->elem % CHUNK != 0)
+            down = cg_text(cg, "%s %% %d + %s", inner, CHUNK, down);
         return cg_text(cg, "%c_at[%s / %d %% %d] + %s / %d * %d + %s", s->id, inner, CHUNK,
                        span / CHUNK, inner, span, span, down);
     default: break;
@@ -184,23 +186,35 @@ static void fetch_matrices(Kernel *k, const Side *s, const char *kk, const char 
     if (n % 2) load_matrices(k, s, 1, cg_text(cg, "%d", n - 1), kk, buffer);
 }
 
-/* Register f of a tile: blocks of eight rows, then of four k.  */
+/* Access f of a tile, of neighbours in one or more registers: blocks of rows, then of k.  */
 static void fetch_elements(Kernel *k, const Side *s, const char *kk, const char *buffer) {
     Cg *cg = k->cg;
-    int blocks = tile_blocks(s), rows = fragment_lanes(&s->fragment, FRAG_ROW);
-    const char *type = s->elem > 4 ? "double" : "unsigned";
+    const Fragment *x = &s->fragment;
+    int run = fragment_run(x, s->inner_k ? FRAG_COL : FRAG_ROW), words = run / x->per_register;
+    int of_tile = s->registers / words, rows = fragment_lanes(x, FRAG_ROW);
+    int blocks = tile_blocks(s) / (s->inner_k ? 1 : run);
+    const char *type = s->elem > 4 ? "double" : "unsigned", *at_k = kk;
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int f = 0; f < %d; f++)", fragment_words(k, s));
-    const char *own = cg_text(cg, "(f / %d * %d + f %% %d * %d)", s->registers, s->thread, blocks,
-                              rows);
-    const char *at_k = kk;
-    if (s->registers > blocks)
-        at_k = cg_text(cg, "(%s + f %% %d / %d * %d)", kk, s->registers, blocks,
-                       fragment_lanes(&s->fragment, FRAG_COL));
+    cg_open(cg, "for (int f = 0; f < %d; f++)", fragment_words(k, s) / words);
+    const char *own = of_tile == 1 ? cg_text(cg, "(f * %d)", s->thread)
+                       : cg_text(cg, "(f / %d * %d + f %% %d * %d)", of_tile, s->thread, blocks,
+                                 rows);
+    if (of_tile > blocks)
+        at_k = cg_text(cg, "(%s + f %% %d / %d * %d)", kk, of_tile, blocks,
+                       fragment_lanes(x, FRAG_COL));
     const char *row = s->inner_k ? own : at_k, *inner = s->inner_k ? at_k : own;
     inner = cg_text(cg, "(%s * %d)", inner, s->elem);
-    cg_line(cg, "%c_frag[%s][f] = *reinterpret_cast<const %s *>(smem%s + %c_TILE + %s);", s->id,
-            buffer, type, load_stage(k, "take"), s->id - 32, address_of(k, s, row, inner));
+    const char *from = cg_text(cg, "smem%s + %c_TILE + %s", load_stage(k, "take"), s->id - 32,
+                               address_of(k, s, row, inner));
+    if (words == 1) {
+        cg_line(cg, "%c_frag[%s][f] = *reinterpret_cast<const %s *>(%s);", s->id, buffer, type,
+                from);
+    } else {
+        cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(reinterpret_cast<const %s *>(%s));", type,
+                words, words, type, from);
+        for (int w = 0; w < words; w++)
+            cg_line(cg, "%c_frag[%s][f * %d + %d] = x.v[%d];", s->id, buffer, words, w, w);
+    }
     cg_close(cg);
 }
 

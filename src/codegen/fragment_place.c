@@ -14,7 +14,7 @@ const char *fragment_lane_place(const Cg *cg, const Fragment *f, FragDim dim, in
         const char *at = below > 1 ? cg_text(cg, "lane / %du", below) : "lane";
         if (!last) at = cg_text(cg, "%s %% %du", at, d->extent);
         if (d->step * scale > 1) at = cg_text(cg, "%s * %d", at, d->step * scale);
-        if (d->dim == dim) sum = plus(cg, sum, at);
+        if (d->dim == dim && d->step) sum = plus(cg, sum, at);
         below *= d->extent;
     }
     return sum ? sum : "0";
@@ -44,11 +44,16 @@ const char *fragment_slot_place(const Cg *cg, const Fragment *f, FragDim dim, co
 const char *fragment_slot_number(const Cg *cg, const Fragment *f, const char *row,
                                  const char *col) {
     const char *sum = NULL;
+    int under[FRAG_DIMS] = {1, 1};            /* of the same side */
     for (int i = 0, below = 1; i < FRAG_DIGITS && f->slot[i].extent; i++) {
-        const char *x = f->slot[i].dim == FRAG_ROW ? row : col;
+        const FragDigit *d = &f->slot[i];
+        const char *x = d->dim == FRAG_ROW ? row : col;
+        if (under[d->dim] > 1) x = cg_text(cg, "%s / %d", x, under[d->dim]);
+        if (!is_last(f, i)) x = cg_text(cg, "%s %% %d", x, d->extent);
         if (below > 1) x = cg_text(cg, "%s * %d", x, below);
         sum = sum ? cg_text(cg, "%s + %s", x, sum) : x;
-        below *= f->slot[i].extent;
+        below *= d->extent;
+        under[d->dim] *= d->extent;
     }
     return sum;
 }
@@ -61,7 +66,7 @@ const char *fragment_place_of(const Cg *cg, const Fragment *f, FragDim dim, cons
         bool last = i + 1 == FRAG_DIGITS || f->slot[i + 1].extent == 0;
         int step = d->step * scale, under = below;
         below *= d->extent;
-        if (d->dim != dim || under < multiple) continue;
+        if (d->dim != dim || below <= multiple) continue;
         if (last && under == multiple && step % under == 0) {
             sum = plus(cg, sum, cg_text(cg, "%s * %d", x, step / under));
             continue;

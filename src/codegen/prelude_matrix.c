@@ -31,6 +31,7 @@
     }
 #define D2(c) "\"+" c "\"(d[0]), \"+" c "\"(d[1])"
 #define D4(c) D2(c) ", \"+" c "\"(d[2]), \"+" c "\"(d[3])"
+#define D8(c) D4(c) ", \"+" c "\"(d[4]), \"+" c "\"(d[5]), \"+" c "\"(d[6]), \"+" c "\"(d[7])"
 #define A1(c) "\"" c "\"(a[0])"
 #define A2 A1("r") ", \"r\"(a[1])"
 #define A4 A2 ", \"r\"(a[2]), \"r\"(a[3])"
@@ -41,6 +42,17 @@
 #define N242 "{%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1}"
 #define N221 "{%0, %1}, {%2, %3}, {%4}, {%0, %1}"
 #define N211 "{%0, %1}, {%2}, {%3}, {%0, %1}"
+#define N422 "{%0, %1, %2, %3}, {%4, %5}, {%6, %7}, {%0, %1, %2, %3}"
+#define N822                                                                                       \
+    "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9}, {%10, %11}, {%0, %1, %2, %3, %4, %5, %6, %7}"
+
+/* m8n8k4 of f16, four products at once, for operands whose k lie side by side (along), or rows of
+ * a or columns of b (across).  */
+#define GROUPS(orders, a, b)                                                                       \
+    MMA("rl_mma_m16n16k4_f16_f32_" orders, 70, "m8n8k4." a "." b ".f32.f16.f16.f32", "float",      \
+        "unsigned", N822, D8("f"), A2, B2),                                                        \
+        MMA("rl_mma_m16n16k4_f16_f16_" orders, 70, "m8n8k4." a "." b ".f16.f16.f16.f16",           \
+            "unsigned", "unsigned", N422, D4("r"), A2, B2)
 
 /* Operands of 32 bytes of k, of 16 bytes of k, for one type of the accumulators.  */
 #define WIDE(name, cc, op, type_d, c)                                                              \
@@ -77,6 +89,11 @@ const PreludeRow prelude_matrix[] = {
         D2("r"), A1("r"), B1("r")),
     MMA("rl_mma_m8n8k4_f64_f64", 80, "m8n8k4.row.col.f64.f64.f64.f64", "double", "double", N211,
         D2("d"), A1("d"), B1("d")),
+
+    GROUPS("along_along", "row", "col"),
+    GROUPS("along_across", "row", "row"),
+    GROUPS("across_along", "col", "col"),
+    GROUPS("across_across", "col", "row"),
 
     /* A number that the front end does not know.  */
     {"rl_hidden", 0,

@@ -73,16 +73,17 @@ static void write_row(Kernel *k, const char *of) {
     Cg *cg = k->cg;
     const Fragment *f = &k->c.matrix.results;
     int row = rprog_piece_row(k->c.r), n = k->c.matrix.accumulators;
-    int run = fragment_run(f, FRAG_COL);
+    int run = rprog_piece_run(k->c.p, f);
     const char *turn = takes_turns(k) ? "turn + " : "";
     const char *step = half_of(k) ? "TN / 2" : "TN";
     const char *down = fragment_place_of(cg, f, FRAG_ROW, "f", run, row);
+    if (down) turn = cg_text(cg, "%s%s + ", turn, down);
     const char *along = fragment_place_of(cg, f, FRAG_COL, "f", run, 1);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < IN; j++)");
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int f = 0; f < %d; %s)", n, run > 1 ? cg_text(cg, "f += %d", run) : "f++");
-    cg_line(cg, "    rl_store_shared<%d>(to, %s%s + j * %s%s%s, %s);", run, turn, down, step,
+    cg_line(cg, "    rl_store_shared<%d>(to, %sj * %s%s%s, %s);", run, turn, step,
             along ? " + " : "", along ? along : "",
             cg_text(cg, run > 1 ? "acc[%s][j] + f" : "&acc[%s][j][f]", of));
     cg_close(cg);

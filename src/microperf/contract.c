@@ -56,7 +56,7 @@ static double compute_clocks(const Model *m, const RProg *r, const Step *s, doub
     double rate = (hal_has(&u->sustained) ? u->sustained : u->rate).value;
     if (m->dev->n_factor) rate *= hal_factor(m->dev, u->name);
     bool matrix = rprog_matrix(m->dev, r);
-    double flops = 2.0 * u->k.from * (matrix ? u->m.from * u->n.from : WARP);
+    double flops = matrix ? mp_product_flops(r) : 2.0 * u->k.from * WARP;
     double per_clk = rate / (flops * m->schedulers);
     double warps = whole(resident * s->warps / m->schedulers);
     double issue = s->group_issue * m->schedulers / m->issue;

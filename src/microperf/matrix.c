@@ -5,6 +5,11 @@ double mp_lane_sums(const RProg *r) {
     return (double)r->warp.extent[AX_M] * r->warp.extent[AX_N] / WARP;
 }
 
+double mp_product_flops(const RProg *r) {
+    const int32_t *t = r->thread.extent;
+    return 2.0 * t[AX_M] * t[AX_N] * t[AX_K];
+}
+
 double mp_matrix_products(const Model *m, const RProg *r) {
     double tiles = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M] * r->warp.extent[AX_N] /
                    r->thread.extent[AX_N];
@@ -78,8 +83,7 @@ static void tell_balance(const Model *m, const RProg *r, const StepCounts *c, Bu
     double rate = (hal_has(&u->sustained) ? u->sustained : u->rate).value;
     double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
     double warps = r->threads / WARP;
-    double unit = warps * slices * mp_matrix_products(m, r) * 2.0 * u->m.from * u->n.from *
-                  u->k.from / rate;
+    double unit = warps * slices * mp_matrix_products(m, r) * mp_product_flops(r) / rate;
     double reads = warps * (double)(c->fragment_wavefronts[0] + c->fragment_wavefronts[1]);
     double stores = (double)(c->store_wavefronts[0] + c->store_wavefronts[1]);
     buf_puts(out, "  a block's step keeps the unit busy for ");

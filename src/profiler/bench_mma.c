@@ -3,6 +3,7 @@
  *
  * Accumulator c of a warp takes fragments a[c % 2] and b[c / 2], as the tiles of a warp do.  */
 #include "profiler/unit.h"
+#include "rtile/fragment.h"
 
 #include <string.h>
 
@@ -24,25 +25,26 @@ static const char *type_name(TeDtype t) {
     }
 }
 
-/* Registers of one lane: 32 bits each, or 64 for f64.  m8n8k4 of f16 is four products, one for
- * each eight lanes.  */
+/* Registers of one lane: 32 bits each, or 64 for f64.  */
 typedef struct {
     int d, a, b;
     const char *d_type, *d_constraint, *type, *constraint;
 } Registers;
 
-static int registers(int elements, int bytes, int parts) {
-    return elements * parts * bytes / (32 * (bytes == 8 ? 8 : 4));
+static int registers(const ComputeUnit *u, FragRole role) {
+    Fragment f = fragment_of(u, role, FRAG_COL);
+    return fragment_slots(&f, FRAG_DIMS) / f.per_register;
 }
 
-static int parts(const ComputeUnit *u) {
-    return u->m.to == 8 && u->k.to == 4 && u->a == TE_F16 ? 4 : 1;
+/* Products of the shape that the instruction is called by.  */
+static int products(const ComputeUnit *u) {
+    FragShape s = fragment_shape(u);
+    return s.m * s.n / (u->m.to * u->n.to);
 }
 
 static Registers registers_of(const ComputeUnit *u) {
-    int in = te_dtype_bytes(u->a), sum = te_dtype_bytes(u->acc), n = parts(u);
-    Registers r = {registers(u->m.to * u->n.to, sum, n), registers(u->m.to * u->k.to, in, n),
-                   registers(u->n.to * u->k.to, in, n), "unsigned", "r", "unsigned", "r"};
+    Registers r = {registers(u, FRAG_RESULT), registers(u, FRAG_A), registers(u, FRAG_B),
+                   "unsigned", "r", "unsigned", "r"};
     if (u->acc == TE_F32) { r.d_type = "float"; r.d_constraint = "f"; }
     if (u->acc == TE_F64) { r.d_type = "double"; r.d_constraint = "d"; }
     if (u->a == TE_F64) { r.type = "double"; r.constraint = "d"; }
@@ -140,7 +142,7 @@ static UnitKernel kernel(Bench *b, const ComputeUnit *u) {
     return (UnitKernel){.rate_source = text, .latency_source = text, .rate_macros = rate,
                         .latency_macros = latency, .rate_steps = steps,
                         .latency_steps = alone, .warps = 1, .most_warps = 16,
-                        .copies = parts(u)};
+                        .copies = products(u)};
 }
 
 Status bench_mma(Bench *b, Device *dev) {

@@ -65,6 +65,8 @@ int rprog_unit_registers(const Device *dev, const RProg *r, int side);
 int rprog_unit_accumulators(const Device *dev, const RProg *r);
 /* VIA_SHARED: elements from row to row of a warp's piece; its bytes, a multiple of 16.  */
 int rprog_piece_row(const RProg *r);
+/* Columns that a lane writes to its piece at once.  */
+int rprog_piece_run(const Problem *p, const Fragment *results);
 int32_t rprog_piece_bytes(const Problem *p, const RProg *r);
 /* Where vectors of a row are two accesses of a piece, elements from their first halves, which lie
  * together, to their second ones; 0: a row lies in order.  */

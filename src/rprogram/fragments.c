@@ -15,9 +15,24 @@ static int matrices(const Problem *p, const Device *dev, const RProg *r, int sid
     return r->warp.extent[own_axis(side)] / MATRIX * (bytes / CHUNK);
 }
 
-/* Single registers that a slice's fragments fill.  */
+static int tiles(const RProg *r, int side) {
+    return count_along(&r->warp, &r->thread, own_axis(side));
+}
+
+/* Registers that a slice's fragments fill.  */
 static int registers(const Device *dev, const RProg *r, int side) {
-    return count_along(&r->warp, &r->thread, own_axis(side)) * rprog_unit_registers(dev, r, side);
+    return tiles(r, side) * rprog_unit_registers(dev, r, side);
+}
+
+int matrix_access(const Device *dev, const RProg *r, int side) {
+    Fragment f = rprog_fragment(dev, r, side);
+    return fragment_run(&f, r->load[side].layout.inner == AX_K ? FRAG_COL : FRAG_ROW);
+}
+
+/* Accesses by which a lane reads a slice's fragments for itself.  */
+static int accesses(const Device *dev, const RProg *r, int side) {
+    Fragment f = rprog_fragment(dev, r, side);
+    return tiles(r, side) * fragment_slots(&f, FRAG_DIMS) / matrix_access(dev, r, side);
 }
 
 /* Blocks of eight rows, of each of which a lane reads four k.  */
@@ -25,20 +40,21 @@ static int fours(const RProg *r, int side) { return r->warp.extent[own_axis(side
 
 int matrix_reads(const Problem *p, const Device *dev, const RProg *r, int side) {
     if (rprog_reads_fours(r, side)) return slices_of(r) * fours(r, side);
-    if (!rprog_ldmatrix(p, dev, r, side)) return slices_of(r) * registers(dev, r, side);
+    if (!rprog_ldmatrix(p, dev, r, side)) return slices_of(r) * accesses(dev, r, side);
     int n = matrices(p, dev, r, side);
     return slices_of(r) * (n / 4 + (n % 4 == 3 ? 2 : n % 4 > 0));
 }
 
 int64_t matrix_passes(const Problem *p, const Device *dev, const RProg *r, int side) {
     if (rprog_reads_fours(r, side)) return (int64_t)slices_of(r) * fours(r, side);
-    if (!rprog_ldmatrix(p, dev, r, side)) return (int64_t)slices_of(r) * registers(dev, r, side);
+    if (!rprog_ldmatrix(p, dev, r, side)) return (int64_t)slices_of(r) * accesses(dev, r, side);
     return (int64_t)slices_of(r) * matrices(p, dev, r, side);
 }
 
 int matrix_read_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
     if (rprog_reads_fours(r, side)) return FOUR * rprog_elem(p, dev, r, side);
-    return rprog_ldmatrix(p, dev, r, side) ? CHUNK : rprog_elem(p, dev, r, side);
+    if (rprog_ldmatrix(p, dev, r, side)) return CHUNK;
+    return matrix_access(dev, r, side) * rprog_elem(p, dev, r, side);
 }
 
 int matrix_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side) {
@@ -115,6 +131,11 @@ int64_t matrix_load_registers(const Problem *p, const Device *dev, const RProg *
     return words;
 }
 
+int rprog_piece_run(const Problem *p, const Fragment *f) {
+    int run = fragment_run(f, FRAG_COL), most = CHUNK / p->acc_bytes;
+    return run < most ? run : most;
+}
+
 /* Where the first slot of each lane lies in its piece.  */
 static void piece_places(const Problem *p, const RProg *r, const Fragment *f, int32_t addr[WARP]) {
     int row = rprog_piece_row(r), bytes = p->acc_bytes, half = rprog_piece_half(p, r);
@@ -135,7 +156,7 @@ int64_t rprog_piece_wavefronts(const Problem *p, const Device *dev, const RProg 
     int32_t addr[WARP] = {0};
     int half = rprog_piece_half(p, r), next = half ? half * bytes : CHUNK;
     Fragment f = rprog_results(dev, r);
-    int tiles = r->warp.extent[AX_N] / r->thread.extent[AX_N], run = fragment_run(&f, FRAG_COL);
+    int tiles = r->warp.extent[AX_N] / r->thread.extent[AX_N], run = rprog_piece_run(p, &f);
     piece_places(p, r, &f, addr);
     int64_t stores = (int64_t)tiles * (fragment_slots(&f, FRAG_DIMS) / run) *
                      rtile_wavefronts(addr, UINT32_MAX, run * bytes);

@@ -90,11 +90,13 @@ int matrix_converted(const RProg *r) {
 }
 
 Fragment rprog_fragment(const Device *dev, const RProg *r, int side) {
-    return fragment_of(&dev->unit[r->unit], rprog_unit_side(r, side) ? FRAG_B : FRAG_A);
+    const RLoad *l = &r->load[side];
+    FragDim inner = l->region || l->layout.inner == AX_K ? FRAG_COL : FRAG_ROW;
+    return fragment_of(&dev->unit[r->unit], rprog_unit_side(r, side) ? FRAG_B : FRAG_A, inner);
 }
 
 Fragment rprog_results(const Device *dev, const RProg *r) {
-    Fragment f = fragment_of(&dev->unit[r->unit], FRAG_RESULT);
+    Fragment f = fragment_of(&dev->unit[r->unit], FRAG_RESULT, FRAG_COL);
     return r->swapped ? fragment_turned(f) : f;
 }
 
@@ -120,6 +122,7 @@ int rprog_piece_row(const RProg *r) {
 int rprog_piece_half(const Problem *p, const RProg *r) {
     enum { ACCESS = 16, QUARTER = 8 };
     if (r->swapped || p->acc_bytes != 4 || r->store_vec * p->acc_bytes != 2 * ACCESS) return 0;
+    if (r->thread.extent[AX_N] != QUARTER) return 0;
     int chunk = ACCESS / p->acc_bytes, vectors = r->warp.extent[AX_N] / r->store_vec;
     if (vectors < QUARTER && vectors % 2) return 0;
     return (vectors % 2 ? vectors : vectors + 1) * chunk;
@@ -146,8 +149,7 @@ static bool takes(const Problem *p, const ComputeUnit *u, const ROperand *op) {
 }
 
 bool matrix_usable(const ComputeUnit *u) {
-    bool volta = u->m.from == 8 && u->a == TE_F16;        /* its operands lie otherwise */
-    return u->scope == SCOPE_WARP && u->b != HAL_NO_DTYPE && u->a == u->b && !volta;
+    return u->scope == SCOPE_WARP && u->b != HAL_NO_DTYPE && u->a == u->b;
 }
 
 bool matrix_fits(const Problem *p, const ComputeUnit *u) {

@@ -30,6 +30,8 @@ int matrix_wavefronts(const Problem *p, const Device *dev, const RProg *r, int s
 /* The same of an operand that is gathered from its region, of any unit: reads of one warp in a
  * k-step.  */
 int region_reads(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Neighbours that a lane reads at once where it reads for itself.  */
+int matrix_access(const Device *dev, const RProg *r, int side);
 /* Bytes that a lane (a row of a matrix) reads at once.  */
 int matrix_read_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Registers but for those of the loads; what the loads of a side need beyond those of other units,

@@ -83,7 +83,8 @@ static void build_tiles(Builder *b, const RProg *start) {
 static bool worth_swapping(const Builder *b, const ComputeUnit *u) {
     enum { FEW = 64 };
     int64_t m = b->p->extent[AX_M];
-    return m <= FEW && rtile_waste(m, u->n.from) < rtile_waste(m, u->m.from);
+    FragShape s = fragment_shape(u);
+    return m <= FEW && rtile_waste(m, s.n) < rtile_waste(m, s.m);
 }
 
 void build_matrix(Builder *b, const RProg *start) {

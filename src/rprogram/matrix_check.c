@@ -6,9 +6,10 @@ enum { BODY_MAX = 2048 }; /* instructions of the unit in a step */
 RTile matrix_tile(const ComputeUnit *u, bool swapped) {
     RTile t;
     for (int axis = 0; axis < RT_AXES; axis++) t.extent[axis] = 1;
-    t.extent[AX_M] = (swapped ? u->n : u->m).from;
-    t.extent[AX_N] = (swapped ? u->m : u->n).from;
-    t.extent[AX_K] = u->k.from;
+    FragShape s = fragment_shape(u);
+    t.extent[AX_M] = swapped ? s.n : s.m;
+    t.extent[AX_N] = swapped ? s.m : s.n;
+    t.extent[AX_K] = s.k;
     return t;
 }
 
@@ -36,7 +37,9 @@ static const char *check_fragments(const Problem *p, const Device *dev, const RP
         if (r->load[side].region || rprog_ldmatrix(p, dev, r, side)) continue;
         if (rprog_reads_fours(r, side)) continue;
         if (elem == 1) return "fragments of bytes are read along k";
-        if (elem < 4) return "the device cannot read these fragments";
+        if (matrix_access(dev, r, side) * elem < 4) {
+            return "the device cannot read these fragments";
+        }
     }
     return NULL;
 }

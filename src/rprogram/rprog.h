@@ -98,8 +98,8 @@
  *   (16-bit types only): .trans; rows are 8 k, the chunk is 8 elements of the own axis, "row
  *   block" and "chunk" of the matrix order keep their meaning (8 of the own axis, 8 k).  Lane
  *   i gives the address of row i % 8 of matrix i / 8 of the group.
- * - Fragments, else (f64; f32 with inner == own axis): each register is read by itself, from where
- *   rprog_fragment has it.
+ * - Fragments, else (f64; f32 with inner == own axis; sm_70): a lane reads what it holds, as many
+ *   neighbours at once as lie side by side, from where rprog_fragment has it.
  * - Fragments of slice s + 1 are read before the products of slice s where rprog_fetched_ahead
  *   (an even number of slices in a step, so that buffers have constant indices): the first
  *   ones of the next step behind its wait and barrier, before the products of the last slice.

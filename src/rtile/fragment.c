@@ -13,8 +13,50 @@ static Fragment blocks_of_eight(int rows, int cols, int neighbours, int per_regi
     return f;
 }
 
-Fragment fragment_of(const ComputeUnit *u, FragRole role) {
+/* m8n8k4 of f16: lanes 4 q .. 4 q + 3 and 16 + those are group q, which takes rows q % 2 of operand
+ * a and rows q / 2 of b.  A lane has four neighbours, along k or, in the forms for operands that
+ * lie across, along the rows (PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point
+ * type").  */
+static Fragment operand_of_groups(FragRole role, FragDim inner) {
+    enum { QUAD = 4, ROWS = 8 };
+    FragDim across = inner == FRAG_COL ? FRAG_ROW : FRAG_COL;
+    int low = role == FRAG_A ? ROWS : 0, high = role == FRAG_B ? ROWS : 0;
+    return (Fragment){.lane = {{across, QUAD, 1},
+                               {FRAG_ROW, 2, low},
+                               {FRAG_ROW, 2, high},
+                               {FRAG_ROW, 2, QUAD}},
+                      .slot = {{inner, QUAD, 1}},
+                      .per_register = 2};
+}
+
+static Fragment results_of_groups(TeDtype type) {
+    if (type == TE_F16)
+        return (Fragment){
+            .lane = {{FRAG_ROW, 4, 1}, {FRAG_ROW, 2, 8}, {FRAG_COL, 2, 8}, {FRAG_ROW, 2, 4}},
+            .slot = {{FRAG_COL, 8, 1}},
+            .per_register = 2};
+    return (Fragment){.lane = {{FRAG_ROW, 2, 1},
+                               {FRAG_COL, 2, 2},
+                               {FRAG_ROW, 2, 8},
+                               {FRAG_COL, 2, 8},
+                               {FRAG_ROW, 2, 4}},
+                      .slot = {{FRAG_COL, 2, 1}, {FRAG_ROW, 2, 2}, {FRAG_COL, 2, 4}},
+                      .per_register = 1};
+}
+
+bool fragment_has_orders(const ComputeUnit *u) {
+    return u->a == TE_F16 && u->m.from == 8 && u->n.from == 8 && u->k.from == 4;
+}
+
+FragShape fragment_shape(const ComputeUnit *u) {
+    int groups = fragment_has_orders(u) ? 2 : 1;      /* along a side */
+    return (FragShape){groups * u->m.from, groups * u->n.from, u->k.from};
+}
+
+Fragment fragment_of(const ComputeUnit *u, FragRole role, FragDim inner) {
     enum { REGISTER = 4, RESULTS = 2 };
+    if (fragment_has_orders(u))
+        return role == FRAG_RESULT ? results_of_groups(u->acc) : operand_of_groups(role, inner);
     TeDtype type = role == FRAG_A ? u->a : role == FRAG_B ? u->b : u->acc;
     int rows = role == FRAG_B ? u->n.from : u->m.from;
     int cols = role == FRAG_RESULT ? u->n.from : u->k.from, bytes = te_dtype_bytes(type);
@@ -36,7 +78,7 @@ Fragment fragment_turned(Fragment f) {
 static int count(const FragDigit digit[FRAG_DIGITS], FragDim dim) {
     int n = 1;
     for (int i = 0; i < FRAG_DIGITS && digit[i].extent; i++)
-        n *= dim == FRAG_DIMS || digit[i].dim == dim ? digit[i].extent : 1;
+        n *= digit[i].step && (dim == FRAG_DIMS || digit[i].dim == dim) ? digit[i].extent : 1;
     return n;
 }
 
@@ -52,7 +94,7 @@ int fragment_run(const Fragment *f, FragDim dim) {
 int fragment_lane_bits(const Fragment *f, FragDim dim) {
     int bits = 0, below = 1;
     for (int i = 0; i < FRAG_DIGITS && f->lane[i].extent; i++) {
-        if (f->lane[i].dim == dim) bits |= (f->lane[i].extent - 1) * below;
+        if (f->lane[i].dim == dim && f->lane[i].step) bits |= (f->lane[i].extent - 1) * below;
         below *= f->lane[i].extent;
     }
     return bits;

@@ -3,7 +3,8 @@
  *
  * A lane holds some elements of a tile, its slots, numbered in the order of its registers.  Numbers
  * of lanes and of slots have digits, and each digit moves along one side of the tile, so that an
- * element's place is the sum of what all digits of its lane and its slot add.  */
+ * element's place is the sum of what all digits of its lane and its slot add.  Lanes that differ in
+ * a digit of step 0 hold the same elements.  */
 #ifndef ROLLER_RTILE_FRAGMENT_H
 #define ROLLER_RTILE_FRAGMENT_H
 #include "hal/device.h"
@@ -12,7 +13,7 @@
 typedef enum { FRAG_ROW, FRAG_COL, FRAG_DIMS } FragDim;
 typedef enum { FRAG_A, FRAG_B, FRAG_RESULT } FragRole;
 
-enum { FRAG_DIGITS = 3 };
+enum { FRAG_DIGITS = 5 };
 typedef struct {
     FragDim dim;
     int extent, step;         /* extent 0: there is no such digit, and none behind it */
@@ -22,12 +23,22 @@ typedef struct {
     int per_register;         /* slots in a register (of 32 bits, f64: of 64) */
 } Fragment;
 
-/* The fragment of an operand or of the results of a unit of warps; `unit` has a fixed shape.  */
-Fragment fragment_of(const ComputeUnit *unit, FragRole role);
+/* What a warp multiplies with one instruction of a unit of warps, which has a fixed shape.  It is
+ * the unit's m, n, k but for m8n8k4 of f16: each group of eight lanes has a product of its own, and
+ * as two rows and two columns of groups they make 16 x 16 results.  */
+typedef struct {
+    int m, n, k;
+} FragShape;
+FragShape fragment_shape(const ComputeUnit *unit);
+/* Has the instruction a form for either order of an operand in memory?  */
+bool fragment_has_orders(const ComputeUnit *unit);
+/* The fragment of an operand, whose elements lie side by side in memory along `inner`, or of the
+ * results.  */
+Fragment fragment_of(const ComputeUnit *unit, FragRole role, FragDim inner);
 /* The same with rows and columns exchanged.  */
 Fragment fragment_turned(Fragment f);
 
-/* Slots, and lanes, along a side or (FRAG_DIMS) in all.  */
+/* Slots, and lanes with other elements, along a side or (FRAG_DIMS) in all.  */
 int fragment_slots(const Fragment *f, FragDim dim);
 int fragment_lanes(const Fragment *f, FragDim dim);
 /* Slots side by side along a side, beginning with the first: 1, or the fastest digit's extent.  */

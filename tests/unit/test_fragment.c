@@ -1,4 +1,4 @@
-/* Fragments of matrix units: every element of a tile is held once, where the PTX ISA has it
+/* Fragments of matrix units: every element of a tile is held, and once, where the PTX ISA has it
  * ("Matrix Fragments for mma.m16n8k16" and the sections of the other shapes, whose formulas stand
  * here).  */
 #include "arena_fixture.h"
@@ -32,8 +32,69 @@ static void of_isa(const ComputeUnit *u, FragRole role, int lane, int i, int at[
     }
 }
 
+/* m8n8k4 of f16: the same of the eight lanes of a product, whose operands lie row by column or (k
+ * apart) column by row.  */
+static void of_isa_group(const ComputeUnit *u, FragRole role, FragDim inner, int lane, int i,
+                         int at[FRAG_DIMS]) {
+    int upper = lane < 16 ? 0 : 4, group = lane / 4 % 4;
+    if (role != FRAG_RESULT) {
+        at[FRAG_ROW] = (inner == FRAG_COL ? lane % 4 : i % 4) + upper;
+        at[FRAG_COL] = inner == FRAG_COL ? i : lane % 4;
+    } else if (u->acc == TE_F16) {
+        at[FRAG_ROW] = lane % 4 + upper;
+        at[FRAG_COL] = i;
+    } else {
+        at[FRAG_ROW] = (lane & 1) + (i & 2) + upper;
+        at[FRAG_COL] = (i & 4) + (lane & 2) + (i & 1);
+    }
+    /* Where roller puts the product of each group.  */
+    at[FRAG_ROW] += role == FRAG_B ? group / 2 * 8 : group % 2 * 8;
+    at[FRAG_COL] += role == FRAG_RESULT ? group / 2 * 8 : 0;
+}
+
+static void one_group_role(const ComputeUnit *u, FragRole role, FragDim inner) {
+    Fragment f = fragment_of(u, role, inner);
+    int cols = role == FRAG_RESULT ? 16 : 4, slots = fragment_slots(&f, FRAG_DIMS);
+    int times = role == FRAG_RESULT ? 1 : 2;           /* two groups take the same operand */
+    uint8_t held[MAX] = {0};
+    assert_int_equal(slots * WARP, 16 * cols * times);
+    assert_int_equal(fragment_lanes(&f, FRAG_DIMS) * times, WARP);
+    assert_int_equal(fragment_slots(&f, FRAG_ROW) * fragment_lanes(&f, FRAG_ROW), 16);
+    for (int lane = 0; lane < WARP; lane++) {
+        for (int slot = 0; slot < slots; slot++) {
+            int at[FRAG_DIMS], wanted[FRAG_DIMS];
+            fragment_at(&f, lane, slot, at);
+            of_isa_group(u, role, inner, lane, slot, wanted);
+            assert_int_equal(at[FRAG_ROW], wanted[FRAG_ROW]);
+            assert_int_equal(at[FRAG_COL], wanted[FRAG_COL]);
+            held[at[FRAG_ROW] * cols + at[FRAG_COL]]++;
+        }
+    }
+    for (int i = 0; i < 16 * cols; i++) assert_int_equal(held[i], times);
+}
+
+static void groups_of_lanes(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    const Device *dev = fixture_device(a, "v100");
+    int n = 0;
+    for (int i = 0; i < dev->n_unit; i++) {
+        const ComputeUnit *u = &dev->unit[i];
+        if (!fragment_has_orders(u)) continue;
+        FragShape s = fragment_shape(u);
+        assert_true(s.m == 16 && s.n == 16 && s.k == 4);
+        for (FragRole role = FRAG_A; role <= FRAG_RESULT; role++) {
+            one_group_role(u, role, FRAG_COL);
+            if (role != FRAG_RESULT) one_group_role(u, role, FRAG_ROW);
+        }
+        n++;
+    }
+    assert_int_equal(n, 2);
+    arena_destroy(a);
+}
+
 static void one_role(const ComputeUnit *u, FragRole role) {
-    Fragment f = fragment_of(u, role), turned = fragment_turned(f);
+    Fragment f = fragment_of(u, role, FRAG_COL), turned = fragment_turned(f);
     int rows = role == FRAG_B ? u->n.from : u->m.from;
     int cols = role == FRAG_RESULT ? u->n.from : u->k.from;
     int slots = fragment_slots(&f, FRAG_DIMS);
@@ -81,7 +142,7 @@ static void sides(void **state) {
     const Device *dev = fixture_device(a, "a100");
     for (int i = 0; i < dev->n_unit; i++) {
         if (strcmp(dev->unit[i].name, "mma.m16n8k16.f16.f32") != 0) continue;
-        Fragment f = fragment_of(&dev->unit[i], FRAG_RESULT), t = fragment_turned(f);
+        Fragment f = fragment_of(&dev->unit[i], FRAG_RESULT, FRAG_COL), t = fragment_turned(f);
         assert_int_equal(fragment_lane_bits(&f, FRAG_COL), 1 | 2);
         assert_int_equal(fragment_lane_bits(&t, FRAG_COL), 4 | 8 | 16);
         assert_true(fragment_run(&f, FRAG_COL) == 2 && fragment_run(&f, FRAG_ROW) == 1);
@@ -91,6 +152,7 @@ static void sides(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_units), cmocka_unit_test(sides)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_units), cmocka_unit_test(sides),
+                                       cmocka_unit_test(groups_of_lanes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -184,6 +184,7 @@ static void test_published_peaks(void **state) {
         {"h200", "wgmma.i8.i32", 1978.9, true},
         {"b200", "ffma", 75, false},
         {"b200", "dfma", 37, false},
+        {"b200", "mma.m8n8k4.f64.f64", 37, false},
         {"rtx5090", "ffma", 104.8, false},
         {"rtx5090", "dfma", 1.64, false},
         {"rtx5090", "mma.m16n8k16.f16.f32", 209.5, false},

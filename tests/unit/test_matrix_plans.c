@@ -100,7 +100,7 @@ static void units(Arena *a) {
          "mma.m16n8k16.f16.f32 "},
         {"h200", MATMUL("f16", "f16", "f32", "C[m,n] max= A[m,k]*B[k,n]"), ""},
         {"h200", MATMUL("f16", "f16", "f32", "C[m,n] += A[m,k]*B[k,n]+1"), ""},
-        {"v100", MATMUL("f16", "f16", "f16", "C[m,n] += A[m,k]*B[k,n]"), ""},
+        {"v100", MATMUL("f16", "f16", "f16", "C[m,n] += A[m,k]*B[k,n]"), "mma.m8n8k4.f16.f32 "},
         {"tiny", MATMUL("f16", "f16", "f16", "C[m,n] += A[m,k]*B[k,n]"), ""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -71,8 +71,11 @@ static const struct {
     {"mma.m16n8k16.bf16.f32", "a100", "bf16", "u8", "", "f32", true},
     {"mma.m16n8k16.bf16.f32", "rtx4090", "bf16", "f8e4m3", "", "f32", true},
     {"mma.m16n8k16.bf16.f32", "a100", "f8e5m2", "bf16", "", "f32", true},
+    {"mma.m8n8k4.f16.f32", "volta", "f16", "f16", "", "f32", false},
+    {"mma.m8n8k4.f16.f16", "volta", "f16", "f16", "@accum(f16)", "f16", false},
+    {"mma.m8n8k4.f16.f32", "volta", "f8e5m2", "f16", "", "f32", false},
 };
-enum { UNITS = sizeof unit / sizeof *unit };
+enum { UNITS = sizeof unit / sizeof *unit, VOLTA = UNITS - 3 };
 
 /* Aligned, ragged in every axis with whole vectors, and odd.  */
 static const struct {
@@ -123,6 +126,15 @@ static Device *turing(Arena *a) {
         if (strncmp(dev->mover[i].name, "cp.async", 8) != 0) dev->mover[n++] = dev->mover[i];
     }
     dev->n_mover = n;
+    return dev;
+}
+
+/* Four products in an instruction, no ldmatrix, no cp.async.  NVRTC may have given up sm_70; the
+ * instruction is the same on sm_75.  */
+static Device *volta(Arena *a) {
+    Device *dev = fixture_device(a, "v100");
+    dev->arch = "sm_75";
+    dev->cc_minor = 5;
     return dev;
 }
 
@@ -208,16 +220,17 @@ static const char *build(Arena *a, KernelCase *c, const ComputeUnit *x, const Fa
                  .stages = (uint8_t)f->stages, .split = f->split, .raster = RASTER_ROW};
     for (int i = 0; i < RT_AXES; i++)
         r->thread.extent[i] = r->warp.extent[i] = r->block.extent[i] = 1;
-    const int size[3] = {(f->swapped ? x->n : x->m).from, (f->swapped ? x->m : x->n).from,
-                         x->k.from};
+    const FragShape s = fragment_shape(x);
+    const int size[3] = {f->swapped ? s.n : s.m, f->swapped ? s.m : s.n, s.k};
     for (int i = 0; i < 3; i++) {
         r->thread.extent[AX_M + i] = size[i];
         r->warp.extent[AX_M + i] = size[i] * f->tiles[i];
         r->block.extent[AX_M + i] = size[i] * f->tiles[i] * f->warps[i];
     }
     r->unroll = (int16_t)r->warp.extent[AX_K];
-    r->vec_m = f->swapped ? 2 : 1;
-    r->vec_n = f->swapped ? 1 : 2;
+    const Fragment results = rprog_results(c->dev, r);
+    r->vec_m = (uint8_t)fragment_run(&results, FRAG_ROW);
+    r->vec_n = (uint8_t)fragment_run(&results, FRAG_COL);
     if (bytes) choose_bytes(c, r);
     for (int side = 0; side < 2; side++) choose_load(a, c, r, side);
     for (int side = 0; side < 2; side++) {
@@ -293,6 +306,10 @@ static const struct {
     {"strided", "op f(A: f16[40,64] strides(72,1), B: f16[48,64] strides(80,1)) -> C: f16[40,48]"
      " strides(56,1) { C[m,n] += A[m,k] * B[n,k]; }", 0},
     {"own product", "op f(A: f16[40,64]) -> C: f32[40,40] { C[m,n] += A[m,k] * A[n,k]; }", 0},
+    {"conv nhwc, four products", "op f(X: f16[2,9,9,32], W: f16[48,3,3,32]) -> Y: f16[2,9,9,48] {"
+     " Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * W[f,r,s,c]; }", VOLTA},
+    {"conv nchw, four products", "op f(X: f16[2,16,8,8], W: f16[24,16,3,3]) -> Y: f16[2,24,8,8] {"
+     " Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * W[f,c,r,s]; }", VOLTA},
     {"f64 sums", "op f(A: f64[20,30], B: f64[30,24], R: f64[20,24]) -> C: f64[20,24] {"
      " t[m,n] += A[m,k] * B[k,n]; C[m,n] = t[m,n] + R[m,n]; }", 9},
 };
@@ -362,8 +379,9 @@ static void test_kernels(void **state) {
     Run run = {.a = a, .only = getenv("MMA_CASE")};
     bool all = effort_long() || run.only;
     for (int u = 0; u < UNITS; u++) {
-        bool shipped = strcmp(unit[u].profile, "turing") != 0;
-        run.dev[u] = shipped ? fixture_device(a, unit[u].profile) : turing(a);
+        const char *name = unit[u].profile;
+        run.dev[u] = !strcmp(name, "turing") ? turing(a)
+                     : !strcmp(name, "volta") ? volta(a) : fixture_device(a, name);
         assert_int_equal(nvrtc_open(a, &d, NULL, run.dev[u]->arch, &run.nvrtc[u]), ST_OK);
     }
     int at = 0;

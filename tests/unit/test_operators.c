@@ -26,7 +26,8 @@
 static const struct {
     const char *profile, *arch;           /* NULL: the profile's */
 } devices[] = {{"h200", NULL}, {"a100", NULL}, {"rtx4090", NULL}, {"rtx5090", NULL},
-               {"t4", NULL},   {"v100", "sm_75"}};        /* the newest NVRTC has no sm_70 */
+               {"t4", NULL},   {"v100", "sm_75"},         /* the newest NVRTC has no sm_70 */
+               {"tiny", NULL}};                           /* it has no matrix units */
 enum { DEVICES = sizeof devices / sizeof *devices };
 
 /* An operator with elements of one type.  */
