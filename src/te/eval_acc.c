@@ -124,8 +124,20 @@ static void mul_term(Acc *a, const Lanes *x, int to, int from) {
     a->hi[to] *= fmax(m, 1);
     a->lo[to] *= v == 0 ? 1 : fmin(m, 1);
     a->whole[to] = a->whole[to] && b == 0 && is_whole(v);
+    a->fine[to] = a->fine[to] && !(v == 0 && b == 0);
+    a->some[to] = a->some[to] || isnan(v);
+    a->mag[to] = fmax(a->mag[to], fabs(v));
     if (!x->plain)
         a->f[to] |= x->f[from] & LANE_UNDECIDED;
+}
+
+/* Is the product the same in every order?  A NaN is if a factor is one, or if one is infinite and
+ * one is zero; no part of any other product may leave the range of numbers.  */
+static bool any_order(const Acc *a, int j, double most, double least) {
+    bool infinite = isinf(a->mag[j]);
+    if (a->some[j] || (infinite && !a->fine[j]))
+        return true;
+    return !(a->lo[j] < least) && (infinite || a->hi[j] <= most);
 }
 
 static void finish_prod(const Acc *a, const Node *x, Lanes *out, int n) {
@@ -141,8 +153,7 @@ static void finish_prod(const Acc *a, const Node *x, Lanes *out, int n) {
         out->v[j] = v;
         out->b[j] = exact || !isfinite(v) ? 0 : b + u * (fabs(v) + b);
         out->f[j] = a->f[j];
-        bool small = a->lo[j] < (f64 ? DBL_MIN : FLT_MIN);
-        if ((isfinite(v) && !(a->hi[j] <= x->acc_limit)) || (!isnan(v) && small))
+        if (!any_order(a, j, x->acc_limit, f64 ? DBL_MIN : FLT_MIN))
             out->f[j] |= LANE_UNDECIDED;
     }
 }

@@ -91,7 +91,8 @@ struct TeEval {
 
 /* What has been seen so far of each of up to STRIP reductions.
  * sum: v the sum, mag the sum of magnitudes with their bounds, b the sum of bounds.
- * prod: v, b likewise of the product; hi, lo the product of the factors above and below 1.
+ * prod: v, b likewise of the product; hi, lo the product of the factors above and below 1; mag the
+ *   largest magnitude of a factor; some: a factor is NaN; fine: none is certainly zero.
  * max, min: v with lo..hi, the values it may have.
  * argmax, argmin: v (i) at pos with b; rival the most another real candidate may be.  */
 typedef struct {

@@ -94,6 +94,32 @@ static void nan_wins(void **state) {
     arena_destroy(arena);
 }
 
+/* A product is decided where every order of its factors gives it: found by trying them all.  */
+static void products_of_any_order(void **state) {
+    (void)state;
+    static const double pool[] = {0, 1, -3, 1e-200, 1e200, INFINITY, NAN};
+    enum { POOL = sizeof pool / sizeof *pool, ALL = POOL * POOL * POOL };
+    static const int order[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1},
+                                    {2, 1, 0}};
+    Arena *arena = arena_create(NULL);
+    int decided = 0;
+    for (int n = 0; n < ALL; n++) {
+        const double r[3] = {pool[n % POOL], pool[n / POOL % POOL], pool[n / POOL / POOL]};
+        const void *in[] = {r};
+        TeValue got = *fixture_run(arena, "op f(r: f64[3]) -> Y: f64 { Y[] = prod[i](r[i]); }", in);
+        if (got.undecided) continue;
+        decided++;
+        for (int i = 0; i < 6; i++) {
+            double v = r[order[i][0]] * r[order[i][1]] * r[order[i][2]];
+            bool right = isnan(v) ? isnan(got.v)
+                                  : v == got.v || fabs(v - got.v) <= got.bound + 1e-15 * fabs(v);
+            if (!right) fail_msg("%g %g %g: %g or %g", r[0], r[1], r[2], v, got.v);
+        }
+    }
+    assert_true(decided > ALL / 2);
+    arena_destroy(arena);
+}
+
 static void integer_sums_wrap(void **state) {
     (void)state;
     static const int32_t k[3] = {INT32_MAX, 1, 1};
@@ -239,6 +265,7 @@ int main(void) {
         cmocka_unit_test(reductions_of_everything),
         cmocka_unit_test(reductions_of_nothing),
         cmocka_unit_test(nan_wins),
+        cmocka_unit_test(products_of_any_order),
         cmocka_unit_test(integer_sums_wrap),
         cmocka_unit_test(guards_and_checks),
         cmocka_unit_test(statements_read_what_was_stored),
