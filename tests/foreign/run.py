@@ -29,7 +29,10 @@ PATHS = ("LD_LIBRARY_PATH", "PYTHONPATH", "LD_PRELOAD")
 
 
 def tinygrad(name, renderer):
-    """Tests of a checkout, wherever its version keeps them; no modules without a checkout."""
+    """Tests of a checkout, wherever its version keeps them; no modules without a checkout.
+
+    Its own processes that compile, made anew for each test, would take longer than the tests.
+    """
     checkout = os.environ.get("TINYGRAD", "")
     modules = []
     for test in ("test_uops", "test_ops"):
@@ -37,7 +40,7 @@ def tinygrad(name, renderer):
                  if os.path.exists(os.path.join(checkout, *folder.split("."), test + ".py"))]
         modules += [f"{folder}.{test}" for folder in found[:1] if checkout]
     return Suite(name, modules, ("torch", "warm_tinygrad"),
-                 {"DEV": renderer, "PYTHONPATH": os.path.abspath(checkout)})
+                 {"DEV": renderer, "PARALLEL": "0", "PYTHONPATH": os.path.abspath(checkout)})
 
 
 SUITES = (
