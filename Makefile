@@ -80,7 +80,7 @@ $(BUILD)/obj/cli/sheet_man.o: ChangeLog
 sources_id := $(BUILD)/sources
 $(BUILD)/obj/driver/cache_key.o: CPPFLAGS += -DROLLER_SOURCES='"$(shell cat $(sources_id))"'
 $(BUILD)/obj/driver/cache_key.o: $(sources_id)
-$(sources_id): $(sort $(wildcard src/*/*.[ch])) include/roller.h
+$(sources_id): $(sort $(wildcard src/*/*.[ch])) include/roller.h $(sort $(wildcard include/roller/*.h))
 	@mkdir -p $(@D)
 	@cat $^ | sha256sum | cut -c1-16 >$@
 # The simulator reads registers as any type, rounds where it says so, and has no errno and no traps.

@@ -23,17 +23,28 @@ int main(void) {
     return s != 0 || roller_version() != ROLLER_VERSION_HEX;
 }
 END
-cp "$dir/use.c" "$dir/use.cc"
 try 'a C program, shared' ${CC:-cc} -std=c11 -Wall -Werror $(flags --cflags) \
     -o "$dir/shared" "$dir/use.c" $(flags --libs)
 try 'it runs' env LD_LIBRARY_PATH="$lib" "$dir/shared"
 try 'a C program, static' ${CC:-cc} -std=c11 $(flags --cflags) -o "$dir/static" "$dir/use.c" \
     $(flags --static --libs | sed "s|-lroller|$lib/libroller.a|")
 try 'it runs without the shared library' "$dir/static"
-if command -v "${CXX:-c++}" >/dev/null; then
-    try 'the header is C++' ${CXX:-c++} -Wall -Werror $(flags --cflags) -fsyntax-only \
-        "$dir/use.cc"
-fi
+strict='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fsyntax-only'
+for header in roller $(cd include && ls roller/*.h); do
+    header=${header%.h}
+    # Alone, twice, and in any order with the whole.
+    printf '#include <%s.h>\n#include <%s.h>\n#include <roller.h>\n' "$header" "$header" \
+        >"$dir/header.c"
+    echo 'static RollerStop stop; int use(void); int use(void) { return stop ? ROLLER_CANCELLED : 0; }' \
+        >>"$dir/header.c"
+    cp "$dir/header.c" "$dir/header.cc"
+    try "$header.h is C11" ${CC:-cc} -std=c11 $strict $(flags --cflags) "$dir/header.c"
+    if command -v "${CXX:-c++}" >/dev/null; then
+        for std in c++11 c++20; do
+            try "$header.h is $std" ${CXX:-c++} -std=$std $strict $(flags --cflags) "$dir/header.cc"
+        done
+    fi
+done
 try 'pkg-config knows the version' pkg-config --exact-version="$("$dir/static")" roller
 is 'no file names the place it was installed to' -z \
     "$(grep -rl "$dir\|/usr/local" "$lib/pkgconfig" "$lib/cmake")"

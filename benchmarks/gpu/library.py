@@ -76,7 +76,7 @@ class Tensor(Structure):
 
 
 class Error(Structure):
-    _fields_ = [("status", c_int), ("tag", c_char_p), ("file", c_char_p), ("line", c_int),
+    _fields_ = [("struct_size", c_size_t), ("status", c_int), ("tag", c_char_p), ("file", c_char_p), ("line", c_int),
                 ("column", c_int), ("message", c_char_p), ("hint", c_char_p),
                 ("rendered", c_char_p)]
 

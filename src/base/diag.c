@@ -67,3 +67,8 @@ void diag_hint(Diag *d, const char *fmt, ...) {
     d->messages[d->newest].hint = arena_vprintf(d->arena, fmt, ap);
     va_end(ap);
 }
+
+void diag_code(Diag *d, DiagLibrary of, int number, const char *name) {
+    if (d->count == 0 || d->newest < 0) return;
+    d->messages[d->newest].code = (DiagCode){of, number, arena_strdup(d->arena, name)};
+}

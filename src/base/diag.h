@@ -11,6 +11,14 @@
 enum { DIAG_MAX = 20 };
 typedef enum { DIAG_ERROR, DIAG_WARNING } DiagKind;
 
+/* The code of a call that failed in a library that is not ours; number 0: none.  */
+typedef enum { DIAG_CUDA, DIAG_NVRTC } DiagLibrary;
+typedef struct {
+    DiagLibrary of;
+    int number;
+    const char *name;         /* "CUDA_ERROR_INVALID_VALUE" */
+} DiagCode;
+
 typedef struct {
     DiagKind kind;
     Status status;
@@ -20,6 +28,7 @@ typedef struct {
     const char *source_line;  /* the line of text at the place, or NULL */
     const char *message;
     const char *hint;         /* NULL if none */
+    DiagCode code;            /* what a foreign library returned */
 } DiagMessage;
 
 typedef struct {
@@ -44,6 +53,8 @@ void diag_warning(Diag *d, const char *tag, DiagPlace at, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* Attaches a hint to the message added last, if that was kept.  */
 void diag_hint(Diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same with a code.  */
+void diag_code(Diag *d, DiagLibrary of, int number, const char *name);
 const DiagMessage *diag_first_error(const Diag *d);        /* NULL if none */
 /* FILE:LINE:COL: error: TEXT [tag], source line, caret, hint.  `program` names the tool where a
  * message has no place.  Long source lines are cut around the caret; what a terminal would act on

@@ -10,14 +10,17 @@ int gen_measure(Gen *g, Result *r) {
                             .watchdog_s = g->o.watchdog,
                             .seed = g->o.seed,
                             .budget_s = g->o.budget,
-                            .stop = process_stop(),
                             .at = g->o.at.item,
                             .n_at = g->o.at.n};
+    RollerWatch watch = {.struct_size = sizeof watch, .stop = process_stop()};
     size_t n = roller_plans_count(r->plans);
     double start = gen_now_ms();
     r->trial = ARENA_ARRAY(g->a, RollerTrial, n + 1);
+    r->trial->struct_size = sizeof *r->trial;
     const char *where;
+    roller_ctx_watch(g->ctx, &watch);
     RollerStatus s = roller_fastest(g->ctx, r->plans, &o, r->trial, &where, &r->kernel);
+    roller_ctx_watch(g->ctx, NULL);
     r->measure_ms = gen_now_ms() - start;
     r->where = arena_strdup(g->a, where);
     for (size_t i = 0; i < n; i++)

@@ -71,14 +71,14 @@ int process_nomem(void) {
 
 /* ---- signals ---- */
 static volatile sig_atomic_t caught;
-static volatile bool stop;
+static atomic_bool stop;
 
 static void on_signal(int number) {
     caught = number;
-    stop = true;
+    atomic_store(&stop, true);
 }
 
-const volatile bool *process_stop(void) {
+const atomic_bool *process_stop(void) {
     static const int number[] = {SIGINT, SIGTERM, SIGHUP};
     const struct sigaction action = {.sa_handler = on_signal};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) {

@@ -2,6 +2,7 @@
 #ifndef ROLLER_CLI_PROCESS_H
 #define ROLLER_CLI_PROCESS_H
 #include "base/buf.h"
+#include <stdatomic.h>
 #include <stdio.h>
 
 /* First of all, with the name for messages: a standard stream that the caller has closed does not
@@ -15,7 +16,7 @@ int process_nomem(void);
 
 /* Becomes true when a signal asks to end; from the first call on SIGINT, SIGTERM and SIGHUP no
  * longer end the process, unless they were ignored before.  */
-const volatile bool *process_stop(void);
+const atomic_bool *process_stop(void);
 /* Which signal it was; 0: none.  */
 int process_signal(void);
 /* `code`, or that of the signal.  */

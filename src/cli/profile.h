@@ -3,6 +3,7 @@
 #define ROLLER_CLI_PROFILE_H
 #include "cli/profile_options.h"
 #include "driver/measure.h"
+#include "driver/profile_here.h"
 #include "roller.h"
 
 typedef struct {
@@ -30,22 +31,18 @@ struct ProfileLeg {
     RollerStatus (*measure)(ProfileTool *t, const ProfileLeg *leg, RollerProfile **out);
     int device;
     double limit_s;           /* 0: none */
-    const char *only, *base;  /* these and what follows as in RollerMeasureOptions */
-    int skip;
-    void (*so_far)(void *user, const char *measurement, int attempts, const char *json, size_t len);
-    void *so_far_user;
+    const char *only;         /* as in RollerMeasureOptions */
+    ProfileResume resume;
 };
 
 /* The device asked for, and its profile, by processes of their own: this one stays without driver.
  * Both return the exit code.  What could not be measured is named in the profile.  */
 int profile_probe(ProfileTool *t, MeasurePlace *place);
-int profile_measure_apart(ProfileTool *t, ProfileLeg *leg, const volatile bool *stop,
-                          ProfileText *out);
+int profile_measure_apart(ProfileTool *t, ProfileLeg *leg, Watch *watch, ProfileText *out);
 /* Is `row` one of a list as --only has it?  NULL: all are.  */
 bool profile_chosen(const char *only, const char *row);
 /* Gives a measured profile its factors (driver/calibrate.h).  */
-int profile_calibrate(ProfileTool *t, int (*progress)(void *user, const char *kernel, int done,
-                      int total), void *user, const volatile bool *stop, ProfileText *text);
+int profile_calibrate(ProfileTool *t, Watch *watch, ProfileText *text);
 
 int profile_measure(ProfileTool *t);
 int profile_list(ProfileTool *t);

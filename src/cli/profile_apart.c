@@ -90,8 +90,8 @@ static Status in_child(Child *c, void *user, Arena *a, Diag *d, Buf *answer) {
     ProfileLeg leg = *j->leg;
     (void)a;
     j->child = c;
-    leg.so_far = keep;
-    leg.so_far_user = j;
+    leg.resume.so_far = keep;
+    leg.resume.user = j;
     RollerStatus s = leg.measure(j->t, &leg, &p);
     if (s) {
         const RollerError *e = roller_error(j->t->ctx);
@@ -163,43 +163,41 @@ static Status after(ProfileTool *t, const ChildResult *r, FILE *file, bool over,
     return stuck ? note(t, out, m.row, m.row, reason(t, r)) : ST_OK;
 }
 
-static Status run(ProfileTool *t, ProfileLeg *leg, FILE *file, const volatile bool *stop,
-                  ProfileText *out) {
+static Status run(ProfileTool *t, ProfileLeg *leg, FILE *file, Watch *watch, ProfileText *out) {
     enum { PATIENCE = 5 };                /* an attempt may take that part of the time */
     double begun = clock_now_s(), limit = leg->limit_s, own = 0.8 * limit;
     Status s = ST_OK;
     Mark at = {0};
     while (!s && (at.row == 0 || from(t, at.row))) {
         double left = limit > 0 ? limit - (clock_now_s() - begun) : 0;
-        ChildLimits limits = {.watchdog_s = limit / PATIENCE, .limit_s = left, .stop = stop};
+        ChildLimits limits = {.watchdog_s = limit / PATIENCE, .limit_s = left, .watch = watch};
         Job j = {.t = t, .leg = leg, .file = file};
         ChildResult r;
         clear(file);
         leg->only = at.row ? from(t, at.row) : t->o.only;
-        leg->skip = at.attempts;
+        leg->resume.skip = at.attempts;
         leg->limit_s = left - (limit - own);
         s = child_run(t->a, &t->diag, in_child, &j, &limits, &r);
         if (s) break;
-        if ((stop && *stop) || (r.end == CHILD_DONE && r.status == ST_CANCELLED))
+        if (watch_ended(watch) || (r.end == CHILD_DONE && r.status == ST_CANCELLED))
             return fail(t, &r, true);
         if (r.end == CHILD_DONE && !r.status) {
             *out = (ProfileText){r.answer, r.len};
             break;
         }
         s = after(t, &r, file, limit > 0 && clock_now_s() - begun >= own, out, &at);
-        leg->base = out->text;
+        leg->resume.base = out->text;
     }
     return s;
 }
 
-int profile_measure_apart(ProfileTool *t, ProfileLeg *leg, const volatile bool *stop,
-                          ProfileText *out) {
+int profile_measure_apart(ProfileTool *t, ProfileLeg *leg, Watch *watch, ProfileText *out) {
     FILE *file = tmpfile();
     if (!file) {
         diag_error(&t->diag, ST_IO, NULL, DIAG_NOWHERE, "no temporary file");
         return profile_fail_here(t);
     }
-    Status s = run(t, leg, file, stop, out);
+    Status s = run(t, leg, file, watch, out);
     fclose(file);
     return s ? profile_fail_here(t) : 0;
 }

@@ -36,12 +36,10 @@ static void describe(ProfileTool *t, const Calibration *c) {
     }
 }
 
-int profile_calibrate(ProfileTool *t, int (*progress)(void *user, const char *kernel, int done,
-                      int total), void *user, const volatile bool *stop, ProfileText *text) {
+int profile_calibrate(ProfileTool *t, Watch *watch, ProfileText *text) {
     Device *dev;
     Calibration c;
-    CalibrateOptions o = {.measure = {.device = t->o.device, .seed = t->o.seed, .stop = stop},
-                          .progress = progress, .user = user};
+    CalibrateOptions o = {.measure = {.device = t->o.device, .seed = t->o.seed, .watch = watch}};
     Status s = hal_profile_read(t->a, &t->diag, "measured profile", text->text, text->len, &dev);
     if (!s) s = calibrate(t->a, &t->diag, dev, &o, &c);
     if (s) return profile_fail_here(t);

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /* ---- progress ---- */
-static int progress(void *user, const char *what, int done, int total, double eta_s) {
-    progress_say(user, "[%2d/%2d] %s, %.0f s left", done + 1, total, what, eta_s);
+static int progress(void *user, const RollerProgress *p) {
+    progress_say(user, "[%2d/%2d] %s, %.0f s left", p->done + 1, p->total, p->what, p->left_s);
     return 0;
 }
 
@@ -177,20 +177,18 @@ static RollerStatus measure(ProfileTool *t, const ProfileLeg *leg, RollerProfile
                               .quick = t->o.quick,
                               .only = leg->only,
                               .seed = t->o.seed,
-                              .stop = process_stop(),
-                              .progress = progress,
-                              .user = &p,
-                              .limit_s = leg->limit_s,
-                              .base = leg->base,
-                              .skip = leg->skip,
-                              .so_far = leg->so_far,
-                              .so_far_user = leg->so_far_user};
-    return roller_profile_measure(t->ctx, leg->device, &o, out);
+                              .limit_s = leg->limit_s};
+    RollerWatch watch = {.struct_size = sizeof watch, .stop = process_stop(),
+                         .progress = progress, .user = &p};
+    roller_ctx_watch(t->ctx, &watch);
+    RollerStatus s = profile_measure_here(t->ctx, leg->device, &o, &leg->resume, out);
+    roller_ctx_watch(t->ctx, NULL);
+    return s;
 }
 
-static int progress_of_kernels(void *user, const char *kernel, int done, int total) {
-    progress_say(user, "[%2d/%2d] calibration: %s", done + 1, total, kernel);
-    return 0;
+static bool progress_of_kernels(void *user, const WatchStep *step) {
+    progress_say(user, "[%2d/%2d] calibration: %s", step->done + 1, step->total, step->what);
+    return false;
 }
 
 /* Times of a simulated device say nothing of how long it may take.  */
@@ -205,10 +203,12 @@ static int run(ProfileTool *t, const MeasurePlace *place, ProfileText *out) {
     Progress p = progress_for(t);
     ProfileLeg leg = {.measure = measure, .device = place->info.index,
                       .limit_s = limit_s(t, place)};
-    const volatile bool *stop = process_stop();
-    int code = profile_measure_apart(t, &leg, stop, out);
-    if (!code && t->o.calibrate)
-        code = profile_calibrate(t, progress_of_kernels, &p, stop, out);
+    Watch watch;
+    watch_init(&watch, &(WatchCalls){.stop = process_stop(), .progress = progress_of_kernels,
+                                     .user = &p});
+    int code = profile_measure_apart(t, &leg, &watch, out);
+    if (!code && t->o.calibrate) code = profile_calibrate(t, &watch, out);
+    watch_destroy(&watch);
     progress_end(&p);
     return code;
 }

@@ -56,7 +56,7 @@ static void device_counters(RollerCtx *ctx, CheckCall *c, const MeasureOptions *
     Diag own = diag_new(ctx->call);
     CheckResult simulated;
     CheckOptions o = {.seed = c->o->seed, .budget_s = c->o->budget_s, .threads = ctx->threads,
-                      .counters = true, .stop = c->o->stop, .at = m->at};
+                      .counters = true, .watch = &ctx->watch, .at = m->at};
     ArenaMark mark = arena_mark(c->scratch);
     if (check_kernel(c->scratch, &own, set, whole, &c->k->build, &o, &simulated) ||
         !simulated.table) {
@@ -85,7 +85,7 @@ static Status check(RollerCtx *ctx, void *user) {
     MeasurePlace place;
     MeasureOptions m = {.cuda = {.ignore_environment = ctx->ignore_environment},
                         .seed = c->o->seed, .budget_s = c->o->budget_s, .threads = ctx->threads,
-                        .stop = c->o->stop};
+                        .watch = &ctx->watch};
     Status s = kernel_need_ptx(&ctx->diag, c->k);
     if (!s)
         s = size_values(ctx->call, &ctx->diag, c->k->plans->op->te, c->o->at, c->o->n_at, &c->at);
@@ -104,7 +104,7 @@ static Status check(RollerCtx *ctx, void *user) {
                       .budget_s = c->o->budget_s,
                       .threads = ctx->threads,
                       .counters = c->o->counters != 0,
-                      .stop = c->o->stop,
+                      .watch = &ctx->watch,
                       .at = c->at};
     return check_kernel(c->scratch, &ctx->diag, set, whole, &c->k->build, &o, &c->result);
 }
@@ -117,6 +117,7 @@ RollerStatus roller_check(RollerCtx *ctx, const RollerKernel *k, const RollerChe
     if (!c.scratch) return call_nomem(ctx);
     RollerStatus s = call_run(ctx, c.scratch, check, &c);
     arena_destroy(c.scratch);
+    if (c.result.ok) watch_log(&ctx->watch, WATCH_NOTE, c.result.text);
     const CheckResult *r = &c.result;
     RollerCheckReport out = {.ok = r->ok,
                              .compared = r->compared,

@@ -72,12 +72,12 @@ static void load_inner(void *p) {
     c->diag = diag_new(c->scratch);
     c->status = load(c);
     const DiagMessage *m = diag_first_error(&c->diag);
-    thread_keep(c->status, m ? m->message : NULL, m ? m->hint : NULL);
+    thread_keep(c->status, m ? m->message : NULL, m ? m->hint : NULL, m ? &m->code : NULL);
 }
 
 static void load_outer(void *p) {
     LoadCall *c = p;
-    if (!arena_try(c->arena, load_inner, c)) thread_keep(c->status = ST_NOMEM, NULL, NULL);
+    if (!arena_try(c->arena, load_inner, c)) thread_keep(c->status = ST_NOMEM, NULL, NULL, NULL);
 }
 
 RollerStatus roller_load(const RollerKernel *k, int device, RollerExec **out) {
@@ -85,7 +85,7 @@ RollerStatus roller_load(const RollerKernel *k, int device, RollerExec **out) {
     LoadCall c = {.kernel = k, .device = device, .arena = arena_create(NULL),
                   .scratch = arena_create(NULL), .status = ST_NOMEM};
     if (!c.arena || !c.scratch || !arena_try(c.scratch, load_outer, &c))
-        thread_keep(c.status = ST_NOMEM, NULL, NULL);
+        thread_keep(c.status = ST_NOMEM, NULL, NULL, NULL);
     arena_destroy(c.scratch);
     if (c.status) {
         arena_destroy(c.arena);
@@ -118,9 +118,9 @@ RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int n
     ArgumentReport fit;
     *bytes = 0;
     Status s = arguments_check(&x, &fit);
-    if (s) return thread_keep(s, fit.why, *fit.hint ? fit.hint : NULL);
+    if (s) return thread_keep(s, fit.why, *fit.hint ? fit.hint : NULL, NULL);
     if (!fit.empty) *bytes = (size_t)workspace_of(e, &fit);
-    return thread_keep(ST_OK, NULL, NULL);
+    return thread_keep(ST_OK, NULL, NULL, NULL);
 }
 
 typedef union {
@@ -158,14 +158,15 @@ RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
                            const RollerTensor *out, int nout, void *ws, size_t ws_bytes,
                            void *stream) {
     if (!cuda_here(e->context))
-        return thread_keep(ST_ARCH, "the current context is not one of the kernel's device", NULL);
+        return thread_keep(ST_ARCH, "the current context is not one of the kernel's device", NULL,
+                           NULL);
     Arguments x = arguments_of(e, in, nin, out, nout);
     ArgumentReport fit;
     Status s = arguments_check(&x, &fit);
     if (!s && !fit.empty)
         s = check_workspace(workspace_of(e, &fit), ws, ws_bytes, fit.why, sizeof fit.why);
-    if (s) return thread_keep(s, fit.why, *fit.hint ? fit.hint : NULL);
-    if (fit.empty) return thread_keep(ST_OK, NULL, NULL);
+    if (s) return thread_keep(s, fit.why, *fit.hint ? fit.hint : NULL, NULL);
+    if (fit.empty) return thread_keep(ST_OK, NULL, NULL, NULL);
     Value value[MAX_PARAMS];
     void *param[MAX_PARAMS];
     fill_params(e, &x, &fit, ws, value, param);
@@ -175,9 +176,10 @@ RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
         if (l.grid[0] == 0) continue;
         int code = cuda_launch_code(&e->launch[i], &l, param, stream);
         if (!code) continue;
+        const DiagCode failed = {DIAG_CUDA, code, cuda_code_name(e->cuda, code)};
         snprintf(fit.why, sizeof fit.why, "the launch of %s failed: %s (%d)", p->kernel[i].symbol,
-                 cuda_code_name(e->cuda, code), code);
-        return thread_keep(ST_CUDA, fit.why, NULL);
+                 failed.name, code);
+        return thread_keep(ST_CUDA, fit.why, NULL, &failed);
     }
-    return thread_keep(ST_OK, NULL, NULL);
+    return thread_keep(ST_OK, NULL, NULL, NULL);
 }

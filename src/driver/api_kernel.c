@@ -20,8 +20,8 @@ typedef struct {
     RollerKernel *out;
 } TakeCall;
 
-Status kernel_build(const RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *plans, int rank,
-                    bool best, const char *arch, const volatile bool *stop, RollerKernel **out) {
+Status kernel_build(RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *plans, int rank,
+                    bool best, const char *arch, RollerKernel **out) {
     const PlanSet *set = &plans->set;
     RollerKernel *k = ARENA_NEW(a, RollerKernel);
     *out = NULL;
@@ -32,7 +32,7 @@ Status kernel_build(const RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *
                       .arch = arch ? arena_strdup(a, arch) : plans->arch,
                       .line_info = ctx->line_info,
                       .fast_compile = set->options.fast_compile,
-                      .stop = stop};
+                      .watch = &ctx->watch};
     WholePlan *whole = &k->plan.whole;
     Status s = best ? compile_best(a, d, set, rank, &o, whole, &k->build)
                     : compile_build(a, d, whole, set->dev, set->options.align, &o, &k->build);
@@ -55,8 +55,7 @@ static Status build(RollerCtx *ctx, void *user) {
                      .plan = given ? p->plan[c->rank].text : NULL};
     if (!c->missed) c->out = cache_take(ctx, c->arena, &w, p, c->rank);
     if (c->out) return ST_OK;
-    Status s = kernel_build(ctx, c->arena, &ctx->diag, p, c->rank, c->best, c->arch, NULL,
-                            &c->out);
+    Status s = kernel_build(ctx, c->arena, &ctx->diag, p, c->rank, c->best, c->arch, &c->out);
     if (!s) cache_keep(ctx, &w, c->out);
     return s;
 }

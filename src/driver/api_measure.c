@@ -19,6 +19,7 @@ typedef struct {
     const RollerPlans *plans;
     const RollerTrialOptions *o;
     RollerTrial *trial;
+    size_t trial_size;
     Job *job;
     int n;
     const char *where;
@@ -37,7 +38,7 @@ static void build_inner(void *p) {
     Job *j = b->job;
     j->diag = diag_new(j->scratch);
     j->status = kernel_build(b->f->ctx, j->arena, &j->diag, b->f->plans, b->rank, false, NULL,
-                             b->f->o->stop, &j->kernel);
+                             &j->kernel);
 }
 
 static void build_outer(void *p) {
@@ -50,7 +51,7 @@ static bool build_one(void *user, int64_t i, int worker) {
     Job *j = &f->job[i];
     Building b = {f, j, (int)i};
     (void)worker;
-    if (f->o->stop && *f->o->stop) {
+    if (watch_ended(&f->ctx->watch)) {
         j->status = ST_CANCELLED;
         return true;
     }
@@ -101,16 +102,23 @@ static const char *why_not(const Job *j) {
     return m ? m->message : status_text(j->status);
 }
 
+/* The caller's report of a plan: as large as its first says.  */
+static RollerTrial *trial_at(const Fastest *f, int i) {
+    return (RollerTrial *)(void *)((char *)f->trial + (size_t)i * f->trial_size);
+}
+
 static void report(const Fastest *f, const Trial *t) {
     for (int i = 0; i < f->n; i++) {
         const Timing *m = &t[i].timing;
-        f->trial[i] = (RollerTrial){.rejected = trial_name(t[i].end), .reason = t[i].reason};
-        if (t[i].end != TRIAL_RIGHT) continue;
-        f->trial[i].cold_us = m->cold_us;
-        f->trial[i].warm_us = m->warm_us;
-        f->trial[i].spread = m->spread;
-        f->trial[i].clock_mhz = m->clock_mhz;
-        f->trial[i].samples = m->samples;
+        RollerTrial own = {.rejected = trial_name(t[i].end), .reason = t[i].reason};
+        if (t[i].end == TRIAL_RIGHT) {
+            own.cold_us = m->cold_us;
+            own.warm_us = m->warm_us;
+            own.spread = m->spread;
+            own.clock_mhz = m->clock_mhz;
+            own.samples = m->samples;
+        }
+        api_report(trial_at(f, i), &own, sizeof own);
     }
 }
 
@@ -154,7 +162,7 @@ static Status fastest(RollerCtx *ctx, void *user) {
     Arena *a = ctx->call;
     MeasureOptions o = {.device = f->o->device, .limit_s = f->o->limit_s,
                         .watchdog_s = f->o->watchdog_s, .seed = f->o->seed,
-                        .budget_s = f->o->budget_s, .threads = ctx->threads, .stop = f->o->stop,
+                        .budget_s = f->o->budget_s, .threads = ctx->threads, .watch = &ctx->watch,
                         .cuda = {.ignore_environment = ctx->ignore_environment}};
     MeasurePlace place;
     int64_t *at;
@@ -178,8 +186,14 @@ RollerStatus roller_fastest(RollerCtx *ctx, const RollerPlans *plans,
     RollerTrialOptions o;
     api_options(&o, sizeof o, options);
     *out = NULL;
-    memset(trial, 0, roller_plans_count(plans) * sizeof *trial);
-    Fastest f = {.ctx = ctx, .plans = plans, .o = &o, .trial = trial, .where = "", .best = -1};
+    Fastest f = {.ctx = ctx, .plans = plans, .o = &o, .trial = trial,
+                 .trial_size = trial->struct_size, .where = "", .best = -1};
+    for (size_t i = 0; i < roller_plans_count(plans); i++) {
+        RollerTrial none = {.struct_size = 0};
+        RollerTrial *at = trial_at(&f, (int)i);
+        at->struct_size = f.trial_size;
+        api_report(at, &none, sizeof none);
+    }
     RollerStatus s = call_run(ctx, NULL, fastest, &f);
     if (where) *where = f.where;
     if (!s && f.best >= 0) {

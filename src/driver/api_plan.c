@@ -68,7 +68,7 @@ Status plan_texts(Arena *a, Diag *d, RollerPlan *plan) {
     return s;
 }
 
-static Status plan(PlanCall *c, Diag *d) {
+static Status plan(PlanCall *c, Watch *watch, Diag *d) {
     Arena *a = c->arena;
     RollerPlans *p = ARENA_NEW(a, RollerPlans);
     handle_init(&p->h, a);
@@ -81,7 +81,8 @@ static Status plan(PlanCall *c, Diag *d) {
     CompileOptions o = {.top = c->o.top,
                         .align = c->o.align,
                         .workspace_limit = c->o.workspace_limit > 0 ? c->o.workspace_limit : -1,
-                        .fast_compile = c->o.fast_compile != 0};
+                        .fast_compile = c->o.fast_compile != 0,
+                        .watch = watch};
     double begin = clock_now_s();
     const Device *dev = c->profile->dev;
     if (c->o.arch) {
@@ -117,7 +118,7 @@ static void explain(RollerPlans *p) {
 
 static Status plan_and_explain(RollerCtx *ctx, void *user) {
     PlanCall *c = user;
-    Status s = plan(c, &ctx->diag);
+    Status s = plan(c, &ctx->watch, &ctx->diag);
     if (!s) explain(c->out);
     return s;
 }
@@ -127,7 +128,7 @@ Status plans_from_text(Arena *a, Diag *d, const RollerOp *op, const RollerProfil
                        RollerPlans **out) {
     PlanCall c = {.op = op, .profile = p, .o = *o, .file = file, .text = text, .len = len,
                   .arena = a};
-    Status s = plan(&c, d);
+    Status s = plan(&c, NULL, d);
     *out = c.out;
     return s;
 }

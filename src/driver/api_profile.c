@@ -1,5 +1,6 @@
 /* roller.h: a device profile, measured.  */
 #include "driver/handle.h"
+#include "driver/profile_here.h"
 #include "profiler/profiler.h"
 
 #include <string.h>
@@ -8,6 +9,7 @@
 typedef struct {
     int device;
     RollerMeasureOptions o;
+    ProfileResume resume;
     Arena *arena;
     RollerProfile *out;
 } MeasureCall;
@@ -19,26 +21,22 @@ static const char *today(Arena *a) {
     return arena_printf(a, "%04d-%02d-%02d", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday);
 }
 
-static int tell(void *user, const ProfilerProgress *p) {
-    const MeasureCall *c = user;
-    return c->o.progress ? c->o.progress(c->o.user, p->text, p->done, p->total, p->eta_s) : 0;
-}
-
 static void so_far(void *user, const char *row, int attempts, const Device *dev) {
     const MeasureCall *c = user;
     ArenaMark here = arena_mark(c->arena);
     Buf text = buf_new(c->arena);
     hal_profile_write(dev, &text);
-    c->o.so_far(c->o.so_far_user, row, attempts, buf_str(&text), text.len);
+    c->resume.so_far(c->resume.user, row, attempts, buf_str(&text), text.len);
     arena_reset(c->arena, here);
 }
 
 static Status base_of(RollerCtx *ctx, const MeasureCall *c, const CudaDeviceInfo *info,
                       const Device **out) {
-    if (!c->o.base)
+    if (!c->resume.base)
         return profiler_base(ctx->call, &ctx->diag, info, ctx->profile_path, out);
     Device *dev;
-    Status s = hal_profile_read(ctx->call, &ctx->diag, "base", c->o.base, strlen(c->o.base), &dev);
+    Status s = hal_profile_read(ctx->call, &ctx->diag, "base", c->resume.base,
+                                strlen(c->resume.base), &dev);
     if (!s) *out = dev;
     return s;
 }
@@ -57,12 +55,11 @@ static Status measure(RollerCtx *ctx, MeasureCall *c, const Device **out) {
                          .only = c->o.only,
                          .date = c->o.date ? c->o.date : today(a),
                          .tool = ROLLER_VERSION,
-                         .progress = tell,
-                         .user = c,
-                         .stop = c->o.stop,
+                         .watch = &ctx->watch,
                          .limit_s = c->o.limit_s,
-                         .skip = c->o.skip,
-                         .so_far = c->o.so_far ? so_far : NULL};
+                         .skip = c->resume.skip,
+                         .so_far = c->resume.so_far ? so_far : NULL,
+                         .user = c};
     CudaOptions driver = {.ignore_environment = ctx->ignore_environment};
     Status s = cuda_open(a, d, &driver, &cuda);
     if (!s) s = cuda_device_find(cuda, a, d, arena_printf(a, "%d", c->device), &info);
@@ -94,7 +91,12 @@ static Status measure_profile(RollerCtx *ctx, void *user) {
 
 RollerStatus roller_profile_measure(RollerCtx *ctx, int device, const RollerMeasureOptions *o,
                                     RollerProfile **out) {
-    MeasureCall c = {.device = device, .arena = call_arena(ctx)};
+    return profile_measure_here(ctx, device, o, &(ProfileResume){0}, out);
+}
+
+RollerStatus profile_measure_here(RollerCtx *ctx, int device, const RollerMeasureOptions *o,
+                                  const ProfileResume *resume, RollerProfile **out) {
+    MeasureCall c = {.device = device, .resume = *resume, .arena = call_arena(ctx)};
     *out = NULL;
     api_options(&c.o, sizeof c.o, o);
     if (!c.arena) return call_nomem(ctx);

@@ -25,7 +25,7 @@ static Status run_simulated(RollerCtx *ctx, const RunCall *c, const DeviceRun *x
     Run run;
     Status s = run_create(a, d, x->dev, x->te, x->normal, x->build, x->in, x->size, &run);
     if (s) return s;
-    run.options = (SimOptions){.seed = 1, .threads = ctx->threads, .stop = c->o->stop};
+    run.options = (SimOptions){.seed = 1, .threads = ctx->threads, .watch = &ctx->watch};
     for (int i = 0; i < x->build->program.n_kernel; i++) {
         s = run_launch(&run, a, d, i, NULL, 0);
         if (s) return s;
@@ -64,7 +64,7 @@ static Status run_call(RollerCtx *ctx, void *user) {
         x.out[i] = (TeData){arguments_data(&c->out[i]),
                             te_tensor_bytes(&x.te->tensor[te->n_in + i])};
     MeasureOptions m = {.cuda = {.ignore_environment = ctx->ignore_environment},
-                        .watchdog_s = c->o->watchdog_s, .stop = c->o->stop};
+                        .watchdog_s = c->o->watchdog_s, .watch = &ctx->watch};
     MeasurePlace place;
     bool on_device;
     s = kernel_place(ctx, a, k, c->o->device, &m, &place, &on_device);
@@ -94,7 +94,7 @@ RollerStatus roller_infer(const RollerKernel *k, const RollerTensor *in, int nin
                    .shapes_only = true};
     ArgumentReport fit;
     Status s = arguments_infer(&x, out, &fit);
-    return thread_keep(s, s ? fit.why : NULL, s && *fit.hint ? fit.hint : NULL);
+    return thread_keep(s, s ? fit.why : NULL, s && *fit.hint ? fit.hint : NULL, NULL);
 }
 
 RollerStatus roller_simulate(RollerCtx *ctx, const RollerKernel *k, const RollerTensor *in, int nin,

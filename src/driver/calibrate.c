@@ -190,7 +190,8 @@ Status calibrate(Arena *a, Diag *d, const Device *dev, const CalibrateOptions *o
     if (s) return s;
     for (int i = 0; i < N_KERNEL; i++) {
         if (!wanted(o->only, kernels[i].name)) continue;
-        if (o->progress && o->progress(o->user, kernels[i].name, i, N_KERNEL))
+        watch_step(o->measure.watch, "calibrate", i, N_KERNEL, kernels[i].name);
+        if (watch_ended(o->measure.watch))
             return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE, "the calibration was cancelled");
         Diag own = diag_new(a);
         Timed *t = &c->timed[c->n];

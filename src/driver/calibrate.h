@@ -9,12 +9,9 @@
 #include "driver/measure.h"
 
 typedef struct {
-    MeasureOptions measure;
+    MeasureOptions measure;               /* its watch is told of each kernel */
     const NvrtcOptions *nvrtc;            /* NULL: defaults */
     const char *only;         /* comma-separated names of kernels; NULL: all */
-    /* Before each kernel; nonzero ends the calibration.  May be NULL.  */
-    int (*progress)(void *user, const char *kernel, int done, int total);
-    void *user;
 } CalibrateOptions;
 
 /* A kernel that was timed, or why it was not.  */

@@ -32,9 +32,9 @@ static Status start_run(Check *c) {
     Status s = run_create_at(c->a, c->d, &place, c->te, c->normal, c->build, in, c->size, &c->run);
     c->run.options = (SimOptions){.seed = check_seed(c), .threads = c->o->threads, .strict = true,
                                   .per_block = c->o->counters && !c->out->table,
-                                  .stop = c->o->stop};
+                                  .watch = c->o->watch};
     c->ref = (Reference){.te = c->te, .data = in, .lazy = c->data, .exact = c->ref.exact,
-                         .stop = c->o->stop};
+                         .watch = c->o->watch};
     return s;
 }
 
@@ -152,6 +152,8 @@ static Status check_sizes(Check *c) {
     if (!s) s = te_specialize(c->a, c->d, c->set->normal, c->size, &c->normal);
     if (!s) size_problems(c);
     for (int k = 0; k < TE_FILLS && !s; k++) {
+        watch_step(c->o->watch, "check", c->out->size_sets * TE_FILLS + k, c->n_sizes * TE_FILLS,
+                   data_set[k].name);
         ArenaMark m = arena_mark(c->a);
         const char *before = c->out->text;
         int64_t compared = c->sum.compared;

@@ -20,7 +20,7 @@ typedef struct {
     double budget_s;          /* scales what is run and evaluated; 0: 60 */
     int threads;
     bool counters;
-    const volatile bool *stop;  /* polled; may be NULL */
+    Watch *watch;             /* NULL: nobody's */
     const RunPlace *place;    /* NULL: the simulator */
     const int64_t *at;        /* value per size: at these alone; NULL: at all of sample_sizes */
 } CheckOptions;

@@ -16,7 +16,9 @@
 enum { WAITING = 'W', WORKING = 'H', REPLY = 'R', POLL_MS = 50 };
 typedef struct {
     Status status;
-    size_t message, hint, answer;         /* bytes of each text; 0: none */
+    DiagLibrary of;
+    int code;
+    size_t message, hint, name, answer;   /* bytes of each text; 0: none */
 } Reply;
 
 struct Child {
@@ -55,12 +57,17 @@ static void work(void *p) {
     Reply r = {.status = t->body(&t->child, t->user, t->arena, &d, &answer)};
     const DiagMessage *m = diag_first_error(&d);
     const char *message = m ? m->message : "", *hint = m && m->hint ? m->hint : "";
+    const char *name = m && m->code.number ? m->code.name : "";
     r.message = strlen(message);
     r.hint = strlen(hint);
+    r.name = strlen(name);
+    if (m) r.of = m->code.of;
+    if (m) r.code = m->code.number;
     r.answer = answer.len;
     char kind = REPLY;
     if (put(t->child.out, &kind, 1) && put(t->child.out, &r, sizeof r) &&
-        put(t->child.out, message, r.message) && put(t->child.out, hint, r.hint))
+        put(t->child.out, message, r.message) && put(t->child.out, hint, r.hint) &&
+        put(t->child.out, name, r.name))
         put(t->child.out, answer.text, answer.len);
 }
 
@@ -103,9 +110,9 @@ typedef struct {
     bool replying, ended;
     bool gone;                            /* the process has ended, by `status` */
     int status;
-} Watch;
+} Watching;
 
-static void take(Watch *w, const char *bytes, size_t n) {
+static void take(Watching *w, const char *bytes, size_t n) {
     for (size_t i = 0; i < n && !w->replying; i++) {
         w->waiting = bytes[i] == WAITING;
         w->waited = 0;
@@ -117,7 +124,7 @@ static void take(Watch *w, const char *bytes, size_t n) {
     if (w->replying) buf_add(&w->text, bytes, n);
 }
 
-static void reap(Watch *w, bool wait) {
+static void reap(Watching *w, bool wait) {
     pid_t pid = 0;
     while (!w->gone && (pid = waitpid(w->pid, &w->status, wait ? 0 : WNOHANG)) < 0)
         if (errno != EINTR) break;
@@ -133,7 +140,7 @@ static double ran_s(pid_t pid) {
 
 /* A child that a busy machine keeps from running does not hang.  So a span counts as long as the
  * child ran in it, and whole if it all but slept, as it does when a device hangs.  */
-static void count_wait(Watch *w) {
+static void count_wait(Watching *w) {
     static const double asleep = 0.05;
     double now = clock_now_s(), ran = ran_s(w->pid), span = now - w->seen, share = ran - w->ran;
     if (w->waiting) w->waited += share > asleep * span && share < span ? share : span;
@@ -142,7 +149,7 @@ static void count_wait(Watch *w) {
 }
 
 /* The end of the pipe alone would not do: whatever was forked meanwhile holds it open as well.  */
-static void listen(Watch *w) {
+static void listen(Watching *w) {
     struct pollfd p = {.fd = w->fd, .events = POLLIN};
     char bytes[4096];
     reap(w, false);
@@ -156,28 +163,28 @@ static void listen(Watch *w) {
 }
 
 /* How the watch must end now; CHILD_DONE: it goes on.  */
-static ChildEnd verdict(const Watch *w) {
+static ChildEnd verdict(const Watching *w) {
     const ChildLimits *l = w->limits;
-    if (l->stop && *l->stop) return CHILD_STOPPED;
+    if (watch_ended(l->watch)) return CHILD_STOPPED;
     if (w->waiting && w->waited > l->watchdog_s) return CHILD_HUNG;
     return l->limit_s > 0 && w->seen - w->begin > l->limit_s ? CHILD_STOPPED : CHILD_DONE;
 }
 
 /* Ends the child, however it does.  */
-static void end_child(Watch *w) {
+static void end_child(Watching *w) {
     if (!w->gone) kill(w->pid, SIGKILL);
     reap(w, true);
 }
 
 /* Nothing of the child survives the call, even one that runs out of memory.  */
 static void finish(void *p) {
-    Watch *w = p;
+    Watching *w = p;
     if (w->fd >= 0) close(w->fd);
     w->fd = -1;
     if (w->pid > 0) end_child(w);
 }
 
-static void watch(Watch *w, ChildResult *out) {
+static void wait_for(Watching *w, ChildResult *out) {
     ChildEnd end = CHILD_DONE;
     while (!w->ended && end == CHILD_DONE) {
         listen(w);
@@ -192,19 +199,21 @@ static void watch(Watch *w, ChildResult *out) {
     }
 }
 
-static void open_reply(Arena *a, const Watch *w, ChildResult *out) {
+static void open_reply(Arena *a, const Watching *w, ChildResult *out) {
     Reply r;
     if (out->end != CHILD_DONE) return;
     out->end = CHILD_DIED;
     if (w->text.len < sizeof r) return;
     memcpy(&r, w->text.text, sizeof r);
     const char *at = w->text.text + sizeof r;
-    if (w->text.len - sizeof r != r.message + r.hint + r.answer) return;
+    if (w->text.len - sizeof r != r.message + r.hint + r.name + r.answer) return;
     out->end = CHILD_DONE;
     out->status = r.status;
     out->message = r.message ? arena_strndup(a, at, r.message) : NULL;
     out->hint = r.hint ? arena_strndup(a, at + r.message, r.hint) : NULL;
-    out->answer = arena_strndup(a, at + r.message + r.hint, r.answer);
+    at += r.message + r.hint;
+    out->code = (DiagCode){r.of, r.code, arena_strndup(a, at, r.name)};
+    out->answer = arena_strndup(a, at + r.name, r.answer);
     out->len = r.answer;
 }
 
@@ -212,8 +221,8 @@ Status child_run(Arena *a, Diag *d, ChildBody body, void *user, const ChildLimit
                  ChildResult *out) {
     int end[2];
     *out = (ChildResult){.end = CHILD_DIED};
-    Watch *w = ARENA_NEW(a, Watch);
-    *w = (Watch){.fd = -1, .limits = limits, .begin = clock_now_s(), .text = buf_new(a)};
+    Watching *w = ARENA_NEW(a, Watching);
+    *w = (Watching){.fd = -1, .limits = limits, .begin = clock_now_s(), .text = buf_new(a)};
     arena_defer(a, finish, w);
     if (pipe(end))
         return diag_error(d, ST_IO, NULL, DIAG_NOWHERE, "no pipe: %s", strerror(errno));
@@ -229,7 +238,7 @@ Status child_run(Arena *a, Diag *d, ChildBody body, void *user, const ChildLimit
     if (w->pid < 0)
         return diag_error(d, ST_IO, NULL, DIAG_NOWHERE, "no process: %s", strerror(errno));
     w->seen = w->begin;
-    watch(w, out);
+    wait_for(w, out);
     open_reply(a, w, out);
     finish(w);
     return ST_OK;

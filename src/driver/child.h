@@ -6,7 +6,7 @@
  * that is timed: work of the host takes as long as it takes.  */
 #ifndef ROLLER_DRIVER_CHILD_H
 #define ROLLER_DRIVER_CHILD_H
-#include "base/diag.h"
+#include "base/watch.h"
 
 typedef struct Child Child;               /* the child's side */
 /* The child's work; what it adds to *answer is what the parent gets.  d and *answer lie on an arena
@@ -21,6 +21,7 @@ typedef struct {
     int signal;               /* CHILD_DIED */
     Status status;            /* CHILD_DONE: what the body returned ... */
     const char *message, *hint;           /* ... and its first error, or NULL */
+    DiagCode code;
     const char *answer;
     size_t len;
 } ChildResult;
@@ -28,7 +29,7 @@ typedef struct {
 typedef struct {
     double watchdog_s;        /* the longest time between the two, less what others' work took */
     double limit_s;           /* of the whole child; 0: none */
-    const volatile bool *stop;  /* polled; may be NULL */
+    Watch *watch;             /* NULL: nobody's */
 } ChildLimits;
 
 /* Runs body in a child and waits for it.  ST_IO if there can be no child.  */

@@ -93,7 +93,7 @@ static void open_eval(void *user) {
     const Reference *ref = s->job->ref;
     w->diag = diag_new(w->arena);
     w->status = te_eval_create(w->arena, &w->diag, ref->te, ref->data, &w->eval);
-    if (!w->status) te_eval_stop(w->eval, ref->stop);
+    if (!w->status) te_eval_watch(w->eval, ref->watch);
     for (int t = 0; !w->status && ref->lazy && t < ref->te->n_tensor; t++)
         if (ref->lazy[t]) te_eval_bind(w->eval, t, ref->lazy[t]);
     s->ok = w->status == ST_OK;

@@ -10,7 +10,7 @@ typedef struct {
     const Lazy *const *lazy;  /* per tensor of te: inputs that are made when they are read, and
                                * temporaries that are given.  NULL: none is */
     bool exact;
-    const volatile bool *stop;  /* polled; may be NULL */
+    Watch *watch;             /* NULL: nobody's */
 } Reference;
 
 /* A run of elements along a tensor's last dimension.  */

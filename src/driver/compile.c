@@ -54,12 +54,14 @@ static Status plan_set(Arena *a, Diag *d, const Device *dev, const CompileOption
         *us += mp_least_us(&out->plans[g].problem, dev);
     for (int g = 0; g < out->n_group; g++) {
         GroupPlans *p = &out->plans[g];
+        Status s = watch_check(o->watch, d);
+        if (s) return s;
         if (*us > limit_us) {
             *us = INFINITY;
             return ST_OK;
         }
         if (limit_us < INFINITY) *us -= mp_least_us(&p->problem, dev);
-        Status s = plan_group(a, d, dev, o, p);
+        s = plan_group(a, d, dev, o, p);
         if (s) return s;
         *us += p->ranked[0].estimate.us;
         if (p->ranked[0].estimate.us > most) {
@@ -88,15 +90,16 @@ static bool same_kernels(Arena *a, const PlanSet *x, const PlanSet *y) {
     return strcmp(buf_str(&text[0]), buf_str(&text[1])) == 0;
 }
 
-static const char *tell_split(Arena *a, const PlanSet *set, double us, double usual) {
-    static const char *const name[] = {
+static const char *const split_name[] = {
 #define X(id, text) text,
-        TE_SPLITS(X)
+    TE_SPLITS(X)
 #undef X
-    };
+};
+
+static const char *tell_split(Arena *a, const PlanSet *set, double us, double usual) {
     return arena_printf(a, "split: %s, %d kernel%s in %.2f us; the usual one takes %.2f us\n\n",
-                        name[set->normal->split], set->n_group, set->n_group == 1 ? "" : "s", us,
-                        usual);
+                        split_name[set->normal->split], set->n_group,
+                        set->n_group == 1 ? "" : "s", us, usual);
 }
 
 /* The op in every split that gives other kernels, planned: the usual one first, then the others as
@@ -111,6 +114,7 @@ static int plan_splits(Arena *a, Diag *d, const Te *te, const Device *dev, const
     *best = 0;
     for (int i = 0; i < TE_SPLIT_COUNT; i++) {
         Diag other = diag_new(a);         /* another split may fail for itself */
+        watch_step(o->watch, "plan", i, TE_SPLIT_COUNT, split_name[i]);
         Status s = open_set(a, i ? &other : d, te, (TeSplit)i, dev, o, &set[n]);
         bool known = false;
         double us = 0;
@@ -118,6 +122,7 @@ static int plan_splits(Arena *a, Diag *d, const Te *te, const Device *dev, const
         if (!s && !known)
             s = plan_set(a, i ? &other : d, dev, o, te->runtime ? INFINITY : to_beat, &set[n], &us);
         if (s && i == 0) *failed = s;
+        if (!*failed && i > 0) *failed = watch_check(o->watch, d);
         if (*failed) return 0;
         if (s || known) continue;
         if (n == 0) usual = us;
@@ -131,6 +136,11 @@ static int plan_splits(Arena *a, Diag *d, const Te *te, const Device *dev, const
     return n;
 }
 
+/* A set outlives the call that it was made in.  */
+static void forget_watch(PlanSet *set) {
+    for (; set; set = set->other) set->options.watch = NULL;
+}
+
 Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
                     PlanSet *out) {
     PlanSet set[TE_SPLIT_COUNT];
@@ -138,7 +148,8 @@ Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const Co
     int best, n = plan_splits(a, d, te, dev, o, set, &best, &s);
     if (s) return s;
     *out = set[best];
-    if (te->runtime) s = size_splits_plan(a, set, n, out);
+    if (te->runtime) s = size_splits_plan(a, d, set, n, out);
+    forget_watch(out);
     return s;
 }
 
@@ -223,6 +234,7 @@ Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
     if (s) return s;
     const RPlan *read = &p.rplan;
     for (set = out; set; set = set->other, read = read->other) keep_read(a, dev, read, set);
+    forget_watch(out);
     return ST_OK;
 }
 
@@ -250,8 +262,10 @@ Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev
     nvrtc_version(compiler, &out->nvrtc_major, &out->nvrtc_minor);
     nvrtc_files(compiler, out->nvrtc_files);
     out->level = o->fast_compile ? 2 : 3;
+    watch_note(o->watch, "compiling %s for %s with NVRTC %d.%d", plan->rplan.te->name, out->arch,
+               out->nvrtc_major, out->nvrtc_minor);
     NvrtcRequest request = {.ptx = true, .cubin = true, .line_info = o->line_info,
-                            .level = out->level, .stop = o->stop};
+                            .level = out->level, .watch = o->watch};
     s = nvrtc_compile(compiler, a, d, out->program.source, out->arch, &request, &out->nvrtc);
     out->compile_ms = out->nvrtc.ms;
     out->compiled = s == ST_OK;
@@ -302,6 +316,8 @@ Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const Build
     BuildOptions now = *o;
     compile_choose(a, set, rank, plan);
     for (int dropped = 0;;) {
+        if (dropped) watch_note(o->watch, "a kernel spills registers: trying the next candidate");
+        watch_step(o->watch, "build", dropped, REPLACED_MOST + 1, "NVRTC");
         Status s = compile_build(a, d, plan, set->dev, set->options.align, &now, out);
         out->spilled = dropped;
         out->emit_ms = emit_ms += out->emit_ms;

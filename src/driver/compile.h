@@ -4,6 +4,7 @@
  * gives values.  Nothing here prints, keeps state or knows a command line.  */
 #ifndef ROLLER_DRIVER_COMPILE_H
 #define ROLLER_DRIVER_COMPILE_H
+#include "base/watch.h"
 #include "codegen/kernel.h"
 #include "hal/nvrtc_identity.h"
 #include "microperf/microperf.h"
@@ -13,6 +14,7 @@ typedef struct {
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
     int64_t workspace_limit;  /* bytes; < 0: none */
     bool fast_compile;        /* of every plan, see BuildOptions */
+    Watch *watch;             /* of planning; NULL: nobody's */
 } CompileOptions;
 
 /* The candidates of one kernel group, best first.  */
@@ -59,7 +61,7 @@ typedef struct {
     bool line_info;
     bool fast_compile;        /* level 2 of ptxas, not 3: sooner, for longer loops */
     const bool *only;         /* per program of all splits: is it wanted?  NULL: all are */
-    const volatile bool *stop;  /* polled; may be NULL */
+    Watch *watch;             /* NULL: nobody's */
 } BuildOptions;
 
 typedef struct {

@@ -66,6 +66,10 @@ static void keep_messages(void *p) {
         diag_render(m, ctx->program, ctx->color, m->kind == DIAG_ERROR ? &errors : &warnings);
     }
     ctx->warnings = buf_str(&warnings);
+    for (int i = 0; i < ctx->diag.count; i++) {
+        const DiagMessage *m = &ctx->diag.messages[i];
+        watch_log(&ctx->watch, m->kind == DIAG_ERROR ? WATCH_ERROR : WATCH_WARNING, m->message);
+    }
     /* What fails without words, as lack of memory does, has those of its status.  */
     const DiagMessage *m = diag_first_error(&ctx->diag);
     const DiagMessage bare = {.status = c->status, .message = status_text(c->status)};
@@ -74,19 +78,24 @@ static void keep_messages(void *p) {
         diag_render(m, ctx->program, ctx->color, &errors);
     }
     if (!m) return;
-    ctx->error = (RollerError){.status = (RollerStatus)c->status,
+    ctx->error = (RollerError){.struct_size = sizeof ctx->error,
+                               .status = (RollerStatus)c->status,
                                .tag = m->tag ? m->tag : "",
                                .file = m->file,
                                .line = m->line,
                                .column = m->column,
                                .message = m->message,
                                .hint = m->hint,
-                               .rendered = buf_str(&errors)};
+                               .rendered = buf_str(&errors),
+                               .cuda = m->code.of == DIAG_CUDA ? m->code.number : 0,
+                               .nvrtc = m->code.of == DIAG_NVRTC ? m->code.number : 0,
+                               .code_name = m->code.name ? m->code.name : ""};
 }
 
 RollerStatus call_nomem(RollerCtx *ctx) {
-    ctx->error = (RollerError){.status = ROLLER_NOMEM, .tag = "",
-                               .message = status_text(ST_NOMEM), .rendered = ctx->no_memory};
+    ctx->error = (RollerError){.struct_size = sizeof ctx->error, .status = ROLLER_NOMEM, .tag = "",
+                               .message = status_text(ST_NOMEM), .rendered = ctx->no_memory,
+                               .code_name = ""};
     ctx->warnings = "";
     ctx->status = ST_NOMEM;
     return ROLLER_NOMEM;
@@ -98,6 +107,7 @@ RollerStatus call_run(RollerCtx *ctx, Arena *owned, CallBody body, void *user) {
     ctx->warnings = "";
     ctx->cache.notes = buf_new(ctx->call);
     ctx->cache.hit = false;
+    watch_again(&ctx->watch);
     Call c = {.ctx = ctx, .owned = owned, .body = body, .user = user, .status = ST_INTERNAL};
     if (!arena_try(ctx->call, run_owned, &c)) {
         c.status = ST_NOMEM;
@@ -140,6 +150,37 @@ static void ctx_setup(void *p) {
                                   status_text(ST_NOMEM));
 }
 
+/* ---- who watches ---- */
+static bool watch_cancel(void *user) {
+    const RollerWatch *w = user;
+    return w->cancel(w->user) != 0;
+}
+
+static bool watch_progress(void *user, const WatchStep *step) {
+    const RollerWatch *w = user;
+    RollerProgress p = {.struct_size = sizeof p, .stage = step->stage, .what = step->what,
+                        .done = step->done, .total = step->total, .left_s = step->left_s};
+    return w->progress(w->user, &p) != 0;
+}
+
+static void watch_said(void *user, WatchKind kind, const char *text) {
+    static const RollerSay say[] = {[WATCH_ERROR] = ROLLER_SAY_ERROR,
+                                    [WATCH_WARNING] = ROLLER_SAY_WARNING,
+                                    [WATCH_NOTE] = ROLLER_SAY_NOTE};
+    const RollerWatch *w = user;
+    w->log(w->user, say[kind], text);
+}
+
+void roller_ctx_watch(RollerCtx *ctx, const RollerWatch *watch) {
+    RollerWatch *w = &ctx->watcher;
+    api_options(w, sizeof *w, watch);
+    ctx->watch.calls = (WatchCalls){.stop = w->stop,
+                                    .cancel = w->cancel ? watch_cancel : NULL,
+                                    .progress = w->progress ? watch_progress : NULL,
+                                    .log = w->log ? watch_said : NULL,
+                                    .user = w};
+}
+
 RollerStatus roller_ctx_create(const RollerCtxOptions *options, RollerCtx **out) {
     *out = NULL;
     RollerCtxOptions o;
@@ -150,6 +191,8 @@ RollerStatus roller_ctx_create(const RollerCtxOptions *options, RollerCtx **out)
     if (!ctx) return ROLLER_NOMEM;
     *ctx = (RollerCtx){.own_source = used != NULL, .warnings = "", .diag = {0}};
     if (used) ctx->source = source;
+    watch_init(&ctx->watch, &(WatchCalls){0});
+    roller_ctx_watch(ctx, o.watch);
     ctx->fixed = arena_create(used);
     ctx->call = ctx->fixed ? arena_create(used) : NULL;
     if (!ctx->call || !arena_try(ctx->fixed, ctx_setup, &(CtxSetup){ctx, &o})) {
@@ -164,6 +207,7 @@ void roller_ctx_destroy(RollerCtx *ctx) {
     if (!ctx) return;
     arena_destroy(ctx->call);
     arena_destroy(ctx->fixed);
+    watch_destroy(&ctx->watch);
     if (ctx->own_source) ctx->source.free(ctx, ctx->source.user);
     else free(ctx);
 }

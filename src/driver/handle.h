@@ -22,6 +22,8 @@ struct RollerCtx {
     bool own_source;          /* source was given by the caller */
     Arena *fixed;             /* options; as long as the context */
     Arena *call;              /* of the last call */
+    RollerWatch watcher;      /* the caller's own ... */
+    Watch watch;              /* ... and as the work sees them */
     Diag diag;
     Status status;
     RollerError error;
@@ -111,8 +113,9 @@ RollerStatus call_run(RollerCtx *ctx, Arena *owned, CallBody body, void *user);
 
 /* Records that a call could not even begin for lack of memory.  */
 RollerStatus call_nomem(RollerCtx *ctx);
-/* Keeps the outcome of a call without a context for its thread; takes no memory.  Returns s.  */
-RollerStatus thread_keep(Status s, const char *message, const char *hint);
+/* Keeps the outcome of a call without a context for its thread; takes no memory.  All but the
+ * status may be NULL.  Returns s.  */
+RollerStatus thread_keep(Status s, const char *message, const char *hint, const DiagCode *code);
 const RollerError *thread_error(void);                     /* NULL: the last call did not fail */
 /* A new arena from the context's source; NULL when there is no memory.  */
 Arena *call_arena(RollerCtx *ctx);
@@ -122,9 +125,9 @@ void handle_release(Handle *h);
 
 /* Builds the plan of a rank, or with `best` the first from there on that does not spill, as a
  * kernel on `a` that does not hold its plans yet.  With ST_NVRTC and ST_COMPILE *out has the
- * source.  ST_CANCELLED soon after *stop is true (NULL: never).  */
-Status kernel_build(const RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *plans, int rank,
-                    bool best, const char *arch, const volatile bool *stop, RollerKernel **out);
+ * source.  */
+Status kernel_build(RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *plans, int rank,
+                    bool best, const char *arch, RollerKernel **out);
 
 /* ST_NVRTC if it was not compiled, so that there is nothing to run.  */
 Status kernel_need_ptx(Diag *d, const RollerKernel *k);

@@ -18,13 +18,14 @@ const char *trial_name(TrialEnd e) {
 
 static ChildLimits limits_of(const MeasureOptions *o, double left_s) {
     return (ChildLimits){.watchdog_s = o->watchdog_s > 0 ? o->watchdog_s : default_watchdog_s,
-                         .limit_s = left_s, .stop = o->stop};
+                         .limit_s = left_s, .watch = o->watch};
 }
 
 static Status pass_on(Diag *d, const ChildResult *r) {
     diag_error(d, r->status, "cuda", DIAG_NOWHERE, "%s",
                r->message ? r->message : status_text(r->status));
     if (r->hint) diag_hint(d, "%s", r->hint);
+    if (r->code.number) diag_code(d, r->code.of, r->code.number, r->code.name);
     return r->status;
 }
 
@@ -135,7 +136,7 @@ static void judge(Arena *a, const ChildResult *r, const ChildLimits *limits, Tri
         out->reason = arena_printf(a, "it did not end within %.0f s", limits->watchdog_s);
         return;
     case CHILD_STOPPED:
-        out->end = limits->stop && *limits->stop ? TRIAL_STOPPED : TRIAL_TIME;
+        out->end = watch_ended(limits->watch) ? TRIAL_STOPPED : TRIAL_TIME;
         out->reason = out->end == TRIAL_TIME ? "the time was over" : "stopped";
         return;
     case CHILD_DIED:
@@ -165,7 +166,7 @@ static bool any_without_spills(const Candidate *c, int n) {
 }
 
 static Status none_right(Diag *d, const Trial *trial, int n, const MeasureOptions *o) {
-    if (o->stop && *o->stop)
+    if (watch_ended(o->watch))
         return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE,
                           "stopped before a plan was measured");
     for (int i = 0; i < n; i++)
@@ -194,12 +195,13 @@ Status measure_candidates(Arena *a, Diag *d, const PlanSet *set, const Candidate
     for (int i = 0; i < n; i++) {
         double left = o->limit_s > 0 ? o->limit_s - (clock_now_s() - begun) : 0;
         if (!admit(a, c, i, sound, print, &trial[i])) continue;
-        bool stopped = o->stop && *o->stop;
+        bool stopped = watch_ended(o->watch);
         if (stopped || (o->limit_s > 0 && left <= 0)) {
             trial[i].end = stopped ? TRIAL_STOPPED : TRIAL_TIME;
             trial[i].reason = stopped ? "stopped" : "the time was over";
             continue;
         }
+        watch_step(o->watch, "measure", i, n, arena_printf(a, "plan %d", i + 1));
         TrialTask task = {.set = set, .plan = c[i].plan, .build = c[i].build, .o = o,
                           .timed = true,
                           .best_us = *best < 0 ? 0 : trial[*best].timing.cold_us};

@@ -53,7 +53,7 @@ typedef struct {
     uint64_t seed;
     double budget_s;          /* of the proof, as CheckOptions */
     int threads;
-    const volatile bool *stop;  /* polled; may be NULL */
+    Watch *watch;             /* NULL: nobody's */
     const int64_t *at;        /* value per size: to time at, and for a check alone to be at; NULL */
 } MeasureOptions;
 

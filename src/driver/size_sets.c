@@ -41,13 +41,14 @@ static void price(Arena *a, const SizedSet *s, int g, const SizePoints *at, Size
     }
 }
 
-/* Plans group g at a point; no program there is no error.  */
+/* Plans group g at a point; no program there is no error, and there is none once it was ended.  */
 static void plan_at(Arena *a, const SizedSet *s, int g, const SizePoints *at, int i) {
     const PlanSet *set = s->set;
     const CompileOptions *o = &set->options;
     SizedGroup *group = &s->group[g];
     SizedProgram *x = &group->program[group->n];
     Diag quiet = diag_new(a);
+    if (watch_ended(o->watch)) return;
     *x = (SizedProgram){.plans = {.part = g, .upto = at->value[i], .problem = group->problem[i]},
                         .point = i};
     RPlanOptions options = {.align = o->align, .workspace_limit = o->workspace_limit,

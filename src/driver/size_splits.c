@@ -175,7 +175,7 @@ static int choose_splits(Splits *x, int whole) {
     return size_choose(&c, SPLITS_MAX);
 }
 
-Status size_splits_plan(Arena *a, PlanSet *set, int n, PlanSet *out) {
+Status size_splits_plan(Arena *a, Diag *d, PlanSet *set, int n, PlanSet *out) {
     Splits x = {.arena = a};
     Buf why = buf_new(a);
     int whole = 0;
@@ -187,7 +187,9 @@ Status size_splits_plan(Arena *a, PlanSet *set, int n, PlanSet *out) {
         size_sets_open(a, &set[x.n], &x.at, &x.split[x.n]);
     }
     drop_losers(&x, &whole);
-    for (int s = 0; s < x.n; s++) size_sets_fill(a, &x.at, &x.split[s]);
+    for (int i = 0; i < x.n; i++) size_sets_fill(a, &x.at, &x.split[i]);
+    Status s = watch_check(out->options.watch, d);
+    if (s) return s;
     find_best(&x);
     int n_split = choose_splits(&x, whole);
     if (x.n > 1) explain(&x, n_split, &why);

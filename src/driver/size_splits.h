@@ -11,5 +11,5 @@
 /* set: the op in n splits, each planned at the largest sizes; *out is the one of them that is
  * predicted to be the fastest there, and gets its programs, its other splits, and in ->sizes how
  * they were chosen.  */
-Status size_splits_plan(Arena *a, PlanSet *set, int n, PlanSet *out);
+Status size_splits_plan(Arena *a, Diag *d, PlanSet *set, int n, PlanSet *out);
 #endif

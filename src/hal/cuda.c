@@ -61,6 +61,7 @@ Status cuda_check(const Cuda *c, Diag *d, int code, const char *call) {
     diag_error(d, status, "cuda", DIAG_NOWHERE, "%s failed: %s (%d, %s)%s%s", call,
                cuda_code_name(c, code), code, text, *said ? ": " : "", said);
     if (hint) diag_hint(d, "%s", hint);
+    diag_code(d, DIAG_CUDA, code, cuda_code_name(c, code));
     return status;
 }
 

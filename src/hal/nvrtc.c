@@ -23,6 +23,7 @@ static Status failed(const Nvrtc *n, Diag *d, int result) {
     if (result == NVRTC_BUILTINS)
         diag_hint(d, "libnvrtc-builtins.so.%d.%d has to be beside it, with memory to load it",
                   n->major, n->minor);
+    diag_code(d, DIAG_NVRTC, result, n->GetErrorString(result));
     return s;
 }
 
@@ -91,10 +92,13 @@ static int results(Nvrtc *n, Arena *a, NvrtcProgram *p, const NvrtcRequest *requ
 }
 
 static Status judge(Nvrtc *n, Arena *a, Diag *d, const char *arch, int result, const char *log) {
-    if (result == NVRTC_COMPILATION)
-        return diag_error(d, ST_COMPILE, "nvrtc", DIAG_NOWHERE,
-                          "NVRTC %d.%d refused the source for %s: %s", n->major, n->minor, arch,
-                          nvrtc_log_errors(a, log));
+    if (result == NVRTC_COMPILATION) {
+        diag_error(d, ST_COMPILE, "nvrtc", DIAG_NOWHERE,
+                   "NVRTC %d.%d refused the source for %s: %s", n->major, n->minor, arch,
+                   nvrtc_log_errors(a, log));
+        diag_code(d, DIAG_NVRTC, result, n->GetErrorString(result));
+        return ST_COMPILE;
+    }
     if (result)
         return failed(n, d, result);
     const char *unsound = nvrtc_log_unsound(a, log);
@@ -119,7 +123,7 @@ Status nvrtc_compile(Nvrtc *n, Arena *a, Diag *d, const char *source, const char
     int result = n->CreateProgram(&run->program, source, "kernel.cu", 0, NULL, NULL);
     if (result)
         return failed(n, d, result);
-    result = nvrtc_compile_apart(n, a, run->program, n_option, option, request->stop);
+    result = nvrtc_compile_apart(n, a, run->program, n_option, option, request->watch);
     if (result == NVRTC_STOPPED) {
         run->program = NULL;
         return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE, "stopped while NVRTC compiles");

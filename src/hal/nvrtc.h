@@ -6,7 +6,7 @@
  * folder.  Needs no GPU and no driver.  */
 #ifndef ROLLER_HAL_NVRTC_H
 #define ROLLER_HAL_NVRTC_H
-#include "base/diag.h"
+#include "base/watch.h"
 #include <stdint.h>
 
 typedef struct Nvrtc Nvrtc;
@@ -48,13 +48,13 @@ typedef struct {
     bool line_info;
     int max_registers;        /* 0: none; kernels with launch bounds ignore it */
     int level;                /* of ptxas' optimizer, 1..3; 0: 3 */
-    const volatile bool *stop;  /* polled; may be NULL */
+    Watch *watch;             /* NULL: nobody's */
 } NvrtcRequest;
 
 /* Compiles one source.  Thread-safe for one Nvrtc and different arenas.  A refusal is ST_COMPILE
  * with the first lines of the log; warnings that make code unsound (serialised wgmma, ignored
- * setmaxnreg) are errors as well; ST_CANCELLED if `stop` ended it.  NVRTC runs on threads that take
- * no signals, and the process keeps its handlers.  */
+ * setmaxnreg) are errors as well; ST_CANCELLED if the watch ended it.  NVRTC runs on threads that
+ * take no signals, and the process keeps its handlers.  */
 Status nvrtc_compile(Nvrtc *n, Arena *a, Diag *d, const char *source, const char *arch,
                      const NvrtcRequest *request, NvrtcOutput *out);
 #endif

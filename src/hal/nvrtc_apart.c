@@ -103,13 +103,13 @@ static void wait_a_little(Apart *x) {
 }
 
 int nvrtc_compile_apart(const Nvrtc *n, Arena *a, NvrtcProgram *p, int n_option,
-                        const char *const *option, const volatile bool *stop) {
+                        const char *const *option, Watch *watch) {
     Apart *x = apart_new(n, p, n_option, option);
     if (!x) arena_fail(a);
     if (begin(x)) {
         pthread_mutex_lock(&x->lock);
-        while (!x->done && !(stop && *stop)) {
-            if (stop) wait_a_little(x);
+        while (!x->done && !watch_ended(watch)) {
+            if (watch) wait_a_little(x);
             else pthread_cond_wait(&x->ended, &x->lock);
         }
         x->left = !x->done;

@@ -48,10 +48,10 @@ void nvrtc_keep_signals(void *library);
 
 enum { NVRTC_MAX_OPTIONS = 10, NVRTC_STOPPED = -1 };
 /* nvrtcCompileProgram with p's source, on a thread of its own in which all signals are blocked: the
- * caller's may take them meanwhile.  Returns its result, or, soon after *stop is true (NULL:
- * never), NVRTC_STOPPED: then the thread goes on alone, and destroys p when it is done.  */
+ * caller's may take them meanwhile.  Returns its result, or, soon after the watch has ended it,
+ * NVRTC_STOPPED: then the thread goes on alone, and destroys p when it is done.  */
 int nvrtc_compile_apart(const Nvrtc *n, Arena *a, NvrtcProgram *p, int n_option,
-                        const char *const *option, const volatile bool *stop);
+                        const char *const *option, Watch *watch);
 
 /* What ptxas wrote about each kernel; returns how many.  */
 int nvrtc_log_resources(Arena *a, const char *log, KernelResources **out);

@@ -38,7 +38,7 @@ Status bench_open(Bench *b) {
 }
 
 Status bench_stopped(const Bench *b) {
-    if (b->o->stop && *b->o->stop)
+    if (watch_ended(b->o->watch))
         return diag_error(b->d, ST_CANCELLED, NULL, DIAG_NOWHERE, "the measurement was cancelled");
     if (b->deadline_s > 0 && clock_now_s() > b->deadline_s)
         return diag_error(b->d, ST_CUDA, NULL, DIAG_NOWHERE, "the time for it was over");

@@ -33,7 +33,7 @@ static void compile_inner(void *p) {
 static bool compile(void *user, int64_t i, int worker) {
     (void)worker;
     Job *j = (Job *)user + i;
-    if (j->b->o->stop && *j->b->o->stop) return false;
+    if (watch_ended(j->b->o->watch)) return false;
     if (!arena_try(j->arena, compile_inner, j)) {
         j->status = ST_NOMEM;
         j->diag.count = 0;

@@ -168,10 +168,11 @@ static Status run_row(Bench *b, int i) {
     return s;
 }
 
-static Status tell(Bench *b, const ProfilerProgress *p) {
-    if (b->o->progress && b->o->progress(b->o->user, p))
+static Status tell(Bench *b, int row, const WatchStep *step) {
+    watch_tell(b->o->watch, step);
+    if (watch_ended(b->o->watch))
         return diag_error(b->d, ST_CANCELLED, NULL, DIAG_NOWHERE, "the measurement was cancelled");
-    if (b->o->so_far) b->o->so_far(b->o->user, p->bench, 0, b->dev);
+    if (b->o->so_far) b->o->so_far(b->o->user, rows[row].name, 0, b->dev);
     return ST_OK;
 }
 
@@ -186,8 +187,7 @@ static Status run_rows(Bench *b, const bool chosen[ROWS]) {
     for (int i = 0; i < ROWS; i++) {
         if (!chosen[i]) continue;
         double pace = foreseen > 0 ? (clock_now_s() - begun) / foreseen : 1;
-        ProfilerProgress p = {rows[i].name, rows[i].text, done, total, left * pace};
-        Status s = tell(b, &p);
+        Status s = tell(b, i, &(WatchStep){"profile", rows[i].text, done, total, left * pace});
         b->row_name = rows[i].name;
         b->attempts = 0;
         b->skip = done ? 0 : b->o->skip;

@@ -31,21 +31,11 @@
     X(clusters,    0.2,   2,   "resident clusters, distributed shared memory")
 
 typedef struct {
-    const char *bench;        /* row of PROFILER_BENCHES */
-    const char *text;
-    int done, total;          /* rows */
-    double eta_s;             /* until the end, from the times of the table and the rows done */
-} ProfilerProgress;
-
-typedef struct {
     bool quick;               /* fewer samples, curves keep only their ends and knee */
     uint64_t seed;            /* of the data that is read */
     const char *only;         /* comma-separated rows of PROFILER_BENCHES; NULL: all */
     const char *date, *tool;  /* what `made` says: YYYY-MM-DD, version of roller */
-    /* Called before each row; nonzero ends the run with ST_CANCELLED.  May be NULL.  */
-    int (*progress)(void *user, const ProfilerProgress *p);
-    void *user;
-    const volatile bool *stop;  /* polled between launches: ends the run so, too; may be NULL */
+    Watch *watch;             /* asked between launches, told of each row; NULL: nobody's */
     double limit_s;           /* of the run; what is left then is not measured; 0: none */
     double row_s;             /* the same of each row; 0: three times what the table says and 6 s,
                                * which means nothing on a simulated device: none */
@@ -55,6 +45,7 @@ typedef struct {
      * go on there if this one ends or hangs.  With it a kernel that costs the context ends the run
      * with ST_DEVICE; without, all that would follow is noted as missed.  */
     void (*so_far)(void *user, const char *row, int attempts, const Device *dev);
+    void *user;
 } ProfilerOptions;
 
 /* Measures the device of `x` (current on this thread).  `base` is not changed.  A figure that

@@ -50,13 +50,13 @@ static bool run_step(Step *s) {
 typedef struct {
     SimUnit *unit;
     Worker *worker;
-    const volatile bool *stop;
+    Watch *watch;
 } Crew;
 
 static bool run_one(void *user, int64_t n, int worker) {
     const Crew *k = user;
     Worker *w = &k->worker[worker];
-    if (k->stop && *k->stop) return false;
+    if (watch_ended(k->watch)) return false;
     ArenaMark mark = arena_mark(w->scratch);
     Step s = {.unit = &k->unit[n], .worker = w, .scratch = w->scratch, .budget = UINT64_MAX};
     bool good = run_step(&s);
@@ -96,7 +96,7 @@ static bool run_serial(Arena *a, const Crew *k, int64_t n_unit) {
     arena_defer(a, drop_live, live);
     bool good = true;
     for (int64_t next = 0; good && (next < n_unit || live->n > 0);) {
-        if (k->stop && *k->stop) break;
+        if (watch_ended(k->watch)) break;
         if (next < n_unit && live->n < MOST_RESIDENT) {
             Step s = {.unit = &k->unit[next++],
                       .worker = k->worker,
@@ -126,7 +126,7 @@ Status sim_run_units(Arena *a, Diag *d, SimUnit *unit, int64_t n, const SimRun *
     bool serial = run->kernel->serial;
     int threads = serial ? 1 : pool_threads(o->threads);
     if (threads > n) threads = n > 0 ? (int)n : 1;
-    Crew crew = {unit, ARENA_ARRAY(a, Worker, threads), o->stop};
+    Crew crew = {unit, ARENA_ARRAY(a, Worker, threads), o->watch};
     for (int t = 0; t < threads; t++) {
         crew.worker[t].scratch = worker_arena(a);
         crew.worker[t].results = worker_arena(a);
@@ -139,7 +139,7 @@ Status sim_run_units(Arena *a, Diag *d, SimUnit *unit, int64_t n, const SimRun *
         sim_count_add(total, &crew.worker[t].total);
         if (work) sim_slices_merge(work, crew.worker[t].work);
     }
-    if (o->stop && *o->stop) {
+    if (watch_ended(o->watch)) {
         return diag_error(d, ST_CANCELLED, "sim", DIAG_NOWHERE, "the simulation was stopped");
     }
     if (good) return ST_OK;

@@ -127,7 +127,6 @@ static void check_limit(SimCluster *c) {
 
 bool sim_cluster_run(SimCluster *c, uint64_t budget) {
     int warps = c->n_block * c->block[0].n_warp;
-    const volatile bool *stop = c->run->options->stop;
     uint64_t polls = c->polls;
     while (budget > 0) {
         bool polled = c->polls != polls, ran = false;
@@ -141,7 +140,7 @@ bool sim_cluster_run(SimCluster *c, uint64_t budget) {
             if (w->block->stop) return true;
         }
         if (finished(c)) return true;
-        if (stop && *stop) return true;
+        if (watch_ended(c->run->options->watch)) return true;
         check_limit(c);
         if (!ran && !sim_async_force(c) && !release_all(c)) report_deadlock(c);
         if (stopped(c)) return true;

@@ -8,6 +8,7 @@
 #ifndef ROLLER_SIM_SIM_H
 #define ROLLER_SIM_SIM_H
 #include "base/lazy.h"
+#include "base/watch.h"
 #include "hal/device.h"
 
 typedef struct SimModule SimModule;
@@ -193,7 +194,7 @@ typedef struct {
     const int64_t *blocks;                /* linear ids of the blocks to run; NULL: all */
     int64_t n_blocks;                     /* with clusters, whole clusters are run */
     uint64_t max_instructions;            /* warp instructions per block; 0: 2^32 */
-    const volatile bool *stop;            /* polled; may be NULL */
+    Watch *watch;                         /* NULL: nobody's */
     /* What the kernel prints, after its launch, in order of the blocks; may be NULL.  */
     void (*print)(void *user, const char *text, size_t n);
     void *print_user;

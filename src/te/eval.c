@@ -190,8 +190,8 @@ void te_eval_bind(TeEval *ev, int tensor, const Lazy *values) {
     ev->lazy[tensor] = values;
 }
 
-void te_eval_stop(TeEval *ev, const volatile bool *stop) {
-    ev->stop = stop;
+void te_eval_watch(TeEval *ev, Watch *watch) {
+    ev->watch = watch;
 }
 
 static TeValue value_at(const Lanes *x, int j) {

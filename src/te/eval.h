@@ -5,6 +5,7 @@
 #ifndef ROLLER_TE_EVAL_H
 #define ROLLER_TE_EVAL_H
 #include "base/lazy.h"
+#include "base/watch.h"
 #include "te/te.h"
 
 /* A tensor in host memory: storage type, strides in elements as declared, element 0 first.  */
@@ -36,8 +37,8 @@ void te_eval_bind(TeEval *e, int tensor, const Lazy *values);
 /* The values of `count` elements of an output or temporary along its last dimension from `at` on.
  * Temporaries are computed on demand and remembered.  ST_CANCELLED when asked to stop.  */
 Status te_eval_row(TeEval *e, int tensor, const int64_t *at, int64_t count, TeValue *out);
-/* Polls *stop from now on.  */
-void te_eval_stop(TeEval *e, const volatile bool *stop);
+/* Who may end it from now on.  */
+void te_eval_watch(TeEval *e, Watch *watch);
 
 typedef enum { TE_RIGHT, TE_WRONG, TE_UNDECIDED } TeVerdict;
 /* Is the stored element at `p` (type t) right?  exact: compare bit for bit where the bound is 0,

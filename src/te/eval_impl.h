@@ -86,7 +86,7 @@ struct TeEval {
     const Lazy **lazy;        /* per tensor: where data is made when it is read; or NULL */
     int *maker;               /* per tensor: statement or -1 */
     Prog *prog;               /* per statement */
-    const volatile bool *stop;
+    Watch *watch;
 };
 
 /* What has been seen so far of each of up to STRIP reductions.
@@ -126,7 +126,7 @@ void eval_gather(const TeEval *ev, int tensor, const int64_t *offset, const bool
 void eval_node(Prog *p, const Node *x, int k, int n);
 void eval_reduce(Prog *p, const Node *x, int k, int n);
 static inline bool eval_stopped(const TeEval *ev) {
-    return ev->stop && *ev->stop;
+    return watch_ended(ev->watch);
 }
 
 /* lanes.c: flags, bounds, conversions.  */

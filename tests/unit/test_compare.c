@@ -58,12 +58,14 @@ static void every_element_counts(void **state) {
 
 static void it_stops_when_asked(void **state) {
     Case *c = *state;
-    bool stop = true;
+    atomic_bool stop = true;
+    Watch watch;
     CompareResult r;
-    c->ref.stop = &stop;
+    watch_init(&watch, &(WatchCalls){.stop = &stop});
+    c->ref.watch = &watch;
     assert_int_equal(run(c, &r), ST_CANCELLED);
     assert_true(r.compared < N * N);
-    stop = false;
+    atomic_store(&stop, false);
     assert_int_equal(run(c, &r), ST_OK);
     assert_int_equal(r.compared, N * N);
 }

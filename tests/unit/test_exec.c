@@ -228,6 +228,8 @@ static void driver_errors(void **state) {
     assert_int_equal(control("cuLaunchKernel@1=999"), 0);
     assert_int_equal(launch(good(M), NULL), ROLLER_CUDA);
     assert_non_null(strstr(roller_error(NULL)->message, "CUDA_ERROR_UNKNOWN (999)"));
+    assert_int_equal(roller_error(NULL)->cuda, 999);
+    assert_string_equal(roller_error(NULL)->code_name, "CUDA_ERROR_UNKNOWN");
     assert_int_equal(control(NULL), 0);
     RollerExec *e = exec;
     assert_int_equal(roller_load(kernel, 9, &e), ROLLER_DEVICE);
@@ -237,6 +239,8 @@ static void driver_errors(void **state) {
     assert_int_equal(control("cuLibraryLoadData=2"), 0);
     assert_int_equal(roller_load(kernel, 0, &e), ROLLER_CUDA);
     assert_non_null(strstr(roller_error(NULL)->rendered, "hint: free memory"));
+    assert_int_equal(roller_error(NULL)->cuda, 2);
+    assert_string_equal(roller_error(NULL)->code_name, "CUDA_ERROR_OUT_OF_MEMORY");
     assert_int_equal(control(NULL), 0);
     assert_int_equal(roller_load(kernel, 0, &e), ROLLER_OK);
     roller_exec_destroy(e);

@@ -241,6 +241,8 @@ static void test_refused_source(void **state) {
         assert_int_equal(diag.errors, 1);
         assert_non_null(strstr(diag.messages[0].message, "refused the source for sm_80"));
         assert_non_null(strstr(diag.messages[0].message, cases[i].said));
+        assert_true(diag.messages[0].code.of == DIAG_NVRTC && diag.messages[0].code.number == 6);
+        assert_string_equal(diag.messages[0].code.name, "NVRTC_ERROR_COMPILATION");
         assert_int_equal(o.n_kernel, 0);
         assert_null(o.cubin);
     }

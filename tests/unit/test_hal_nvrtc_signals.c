@@ -126,14 +126,16 @@ static void the_host_keeps_its_handlers(void **state) {
 static void a_compilation_can_be_given_up(void **state) {
     (void)state;
     NvrtcOutput o;
-    bool stop = true;
+    atomic_bool stop = true;
+    Watch watch;
     NvrtcRequest request = both;
-    request.stop = &stop;
+    watch_init(&watch, &(WatchCalls){.stop = &stop});
+    request.watch = &watch;
     assert_int_equal(nvrtc_compile(nvrtc, arena, &diag, little, "sm_90a", &request, &o),
                      ST_CANCELLED);
     assert_non_null(strstr(diag_first_error(&diag)->message, "stopped"));
     /* What goes on alone is in nobody's way, and has ended before what takes longer.  */
-    stop = false;
+    atomic_store(&stop, false);
     assert_int_equal(nvrtc_compile(nvrtc, arena, &diag, source, "sm_90a", &request, &o), ST_OK);
     assert_int_equal(o.n_kernel, 2);
 }

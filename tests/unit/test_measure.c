@@ -211,12 +211,14 @@ static void times_are_simulated_times(void **state) {
 
 static void limits(void **state) {
     (void)state;
-    bool stop = true;
+    atomic_bool stop = true;
+    Watch watch;
     MeasureOptions o = options();
     Candidate c = {&plan[0], &build[0], NULL};
     Trial t;
     int best;
-    o.stop = &stop;
+    watch_init(&watch, &(WatchCalls){.stop = &stop});
+    o.watch = &watch;
     assert_int_equal(measure_candidates(arena, &diag, &set, &c, 1, &o, &t, &best), ST_CANCELLED);
     assert_true(t.end == TRIAL_STOPPED && best == -1);
     fresh(NULL);

@@ -72,18 +72,17 @@ static int fresh(void **state) {
 typedef struct {
     const char *rows;
     bool quick;
-    int (*progress)(void *user, const ProfilerProgress *p);
-    void *user;
-    const bool *stop;
+    WatchCalls watch;
     double limit_s;
 } How;
 
 static Status measure(int i, const How *how, Device **out) {
     CudaDeviceInfo info;
     CudaContext *x;
+    Watch watch;
+    watch_init(&watch, &how->watch);
     ProfilerOptions o = {.quick = how->quick, .seed = 7, .only = how->rows, .date = "2026-01-01",
-                         .tool = "test", .progress = how->progress, .user = how->user,
-                         .stop = how->stop, .limit_s = how->limit_s};
+                         .tool = "test", .watch = &watch, .limit_s = how->limit_s};
     Arena *own = arena_create(NULL);      /* the context goes, so that a fault in it does */
     *out = NULL;
     Status s = cuda_device_info(cuda, &diag, i, &info);
@@ -156,9 +155,9 @@ static void unstated_clock(void **state) {
 }
 
 /* ---- what can go wrong ---- */
-static int end_at_second(void *user, const ProfilerProgress *p) {
+static bool end_at_second(void *user, const WatchStep *p) {
     int *calls = user;
-    assert_true(p->done == *calls && p->total == 3 && p->eta_s >= 0);
+    assert_true(p->done == *calls && p->total == 3 && p->left_s >= 0);
     return ++*calls == 2;
 }
 
@@ -166,12 +165,13 @@ static void cancelled(void **state) {
     (void)state;
     Device *got;
     int calls = 0;
-    bool stop = true;
-    How how = {.rows = "clock,launch,latency", .progress = end_at_second, .user = &calls};
+    atomic_bool stop = true;
+    How how = {.rows = "clock,launch,latency",
+               .watch = {.progress = end_at_second, .user = &calls}};
     assert_int_equal(measure(0, &how, &got), ST_CANCELLED);
     assert_null(got);
     assert_int_equal(calls, 2);
-    how = (How){.rows = "launch", .stop = &stop};
+    how = (How){.rows = "launch", .watch = {.stop = &stop}};
     diag = diag_new(arena);
     assert_int_equal(measure(0, &how, &got), ST_CANCELLED);
     assert_null(got);

@@ -33,21 +33,23 @@ static void must(Status s) {
 
 /* ---- a device that is slow in one row ---- */
 typedef struct {
-    const char *row;          /* NULL: none */
+    const char *row;          /* what its text says; NULL: none */
     double by_s;
 } Slow;
 
-static int slow_down(void *user, const ProfilerProgress *p) {
+static bool slow_down(void *user, const WatchStep *p) {
     const Slow *s = user;
-    if (!s->row || strcmp(p->bench, s->row)) return control("");
+    if (!s->row || !strstr(p->what, s->row)) return control("");
     return control(arena_printf(arena, "kernel=%dms", (int)(s->by_s * 1e3)));
 }
 
 static double measure(Slow slow, double row_s, double limit_s, Device **out) {
     CudaContext *x;
+    Watch watch;
+    watch_init(&watch, &(WatchCalls){.progress = slow_down, .user = &slow});
     ProfilerOptions o = {.quick = true, .seed = 7, .only = "clock,launch,latency,smem",
-                         .date = "2026-01-01", .tool = "test", .progress = slow_down,
-                         .user = &slow, .row_s = row_s, .limit_s = limit_s};
+                         .date = "2026-01-01", .tool = "test", .watch = &watch,
+                         .row_s = row_s, .limit_s = limit_s};
     Arena *own = arena_create(NULL);
     must(cuda_context(cuda, own, &diag, 0, &x));
     must(cuda_enter(x, own, &diag));
@@ -127,7 +129,7 @@ static double far_off(void) { return 0.3 + 6 * usual_s; }
 static void row_is_cut(void **state) {
     (void)state;
     Device *got;
-    measure((Slow){"latency", far_off() + 0.1}, far_off(), 0, &got);
+    measure((Slow){"load-to-use", far_off() + 0.1}, far_off(), 0, &got);
     latency_was_cut(got);
     assert_int_equal(got->n_missed, 3);
     assert_true(measured(&got->memory[LEVEL_SMEM].per_sm_max));
@@ -138,7 +140,7 @@ static void row_is_cut(void **state) {
 static void run_is_cut(void **state) {
     (void)state;
     Device *got;
-    measure((Slow){"latency", far_off() + 0.1}, 100 * far_off(), far_off(), &got);
+    measure((Slow){"load-to-use", far_off() + 0.1}, 100 * far_off(), far_off(), &got);
     latency_was_cut(got);
     assert_int_equal(got->n_missed, 4);
     assert_string_equal(why(got, "smem"), "the time for it was over");

@@ -250,11 +250,13 @@ static void a_stopped_evaluation_says_so(void **state) {
     TeEval *ev;
     TeValue y;
     int64_t at[1] = {0};
-    bool stop = true;
+    atomic_bool stop = true;
+    Watch watch;
+    watch_init(&watch, &(WatchCalls){.stop = &stop});
     assert_int_equal(te_eval_create(arena, &diag, te, &in, &ev), ST_OK);
-    te_eval_stop(ev, &stop);
+    te_eval_watch(ev, &watch);
     assert_int_equal(te_eval_row(ev, 1, at, 1, &y), ST_CANCELLED);
-    stop = false;
+    atomic_store(&stop, false);
     assert_int_equal(te_eval_row(ev, 1, at, 1, &y), ST_OK);
     assert_true(y.v == 6);
     arena_destroy(arena);

@@ -1,0 +1,48 @@
+/* On a device: the fastest of several plans, and kernels loaded and launched in this process.  */
+#ifndef ROLLER_DEVICE_H
+#define ROLLER_DEVICE_H
+#include "roller/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* ---- the fastest of several plans ---- */
+typedef struct {
+    size_t struct_size;
+    const char *device;       /* number or UUID; NULL: device 0 */
+    double limit_s, watchdog_s;           /* of all (none); of a wait for a kernel (20) */
+    uint64_t seed;            /* of the data; 0: 1 */
+    double budget_s;          /* as for a check */
+    const char *const *at;    /* run-time sizes to time at, "M=64"; the largest of others */
+    int n_at;
+} RollerTrialOptions;
+typedef struct {
+    size_t struct_size;
+    double cold_us, warm_us, spread, clock_mhz;
+    int samples;              /* 0: not timed */
+    const char *rejected, *reason;        /* "wrong", "fault", "hang" ..., NULL; one sentence */
+} RollerTrial;
+/* Builds every plan, proves and times each in a process of its own, and gives the fastest right
+ * one.  trial: one per plan, each as large as the first's struct_size says; texts live until the
+ * context's next call.  ROLLER_CHECK if none is right.  */
+ROLLER_API RollerStatus roller_fastest(RollerCtx *ctx, const RollerPlans *plans,
+                                       const RollerTrialOptions *o, RollerTrial *trial,
+                                       const char **where, RollerKernel **out);
+
+/* ---- loading and launching ---- */
+/* Loads all of a kernel, so that launches only launch.  Their errors: roller_error(NULL).  */
+ROLLER_API RollerStatus roller_load(const RollerKernel *k, int device, RollerExec **out);
+/* What a launch with these shapes needs; roller_kernel_workspace is enough for all.  */
+ROLLER_API RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int nin,
+                                         const RollerTensor *out, int nout, size_t *bytes);
+/* in, out on the device but for scalars.  Asynchronous in `stream` (a CUstream), also in capture;
+ * takes no lock and no memory.  A context of the device is current; ws is aligned to 256 bytes.  */
+ROLLER_API RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
+                                      const RollerTensor *out, int nout, void *ws, size_t ws_bytes,
+                                      void *stream);
+ROLLER_API void roller_exec_destroy(RollerExec *e);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

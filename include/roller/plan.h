@@ -1,0 +1,182 @@
+/* From an expression (docs/te.md) to ranked plans, and from a plan to a compiled kernel with its
+ * artefacts.  No GPU and no driver.  */
+#ifndef ROLLER_PLAN_H
+#define ROLLER_PLAN_H
+#include "roller/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* ---- expression ---- */
+typedef struct {
+    size_t struct_size;
+    const char *op;           /* NULL: the only op of the text */
+    const char *const *defines;           /* "M=64", "M=1..4096%8" */
+    int n_defines;
+} RollerParseOptions;
+ROLLER_API RollerStatus roller_parse(RollerCtx *ctx, const char *te, size_t len, const char *file,
+                                     const RollerParseOptions *o, RollerOp **out);
+/* Names of the ops of a text, after a full check.  */
+ROLLER_API RollerStatus roller_parse_names(RollerCtx *ctx, const char *te, size_t len,
+                                           const char *file, const RollerParseOptions *o,
+                                           const char *const **names, int *n);
+typedef enum { ROLLER_OP_NAME, ROLLER_OP_TE, ROLLER_OP_ACCESS } RollerOpText;
+ROLLER_API RollerStatus roller_op_text(const RollerOp *op, RollerOpText what, const char **text,
+                                       size_t *len);
+typedef enum { ROLLER_INPUT, ROLLER_SCALAR, ROLLER_OUTPUT } RollerRole;
+typedef struct {
+    size_t struct_size;
+    const char *name, *dtype;
+    RollerRole role;
+    int rank;
+    int64_t shape[8], strides[8];         /* the largest, where sizes are known only at run time */
+} RollerArg;
+ROLLER_API int roller_op_args(const RollerOp *op);        /* inputs and scalars, then outputs */
+ROLLER_API RollerStatus roller_op_arg(const RollerOp *op, int i, RollerArg *out);
+typedef struct {
+    size_t struct_size;
+    const char *name;
+    int64_t value, min, multiple;         /* value: the largest; min == value when static */
+    int runtime;
+} RollerSize;
+ROLLER_API int roller_op_sizes(const RollerOp *op);       /* the params that the op uses */
+ROLLER_API RollerStatus roller_op_size(const RollerOp *op, int i, RollerSize *out);
+ROLLER_API void roller_op_destroy(RollerOp *op);
+
+/* ---- planning ---- */
+typedef struct {
+    size_t struct_size;
+    int top;                  /* plans to keep (1) */
+    int align;                /* promised alignment of every tensor, bytes (16) */
+    int64_t workspace_limit;  /* bytes; 0: none is imposed */
+    const char *arch;         /* compile target; NULL: the profile's */
+    int check;                /* roller_compile: prove the kernel as well */
+    int fast_compile;         /* level 2 of ptxas, not 3: compiled sooner, loops may be slower */
+} RollerPlanOptions;
+ROLLER_API RollerStatus roller_plan(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
+                                    const RollerPlanOptions *o, RollerPlans **out);
+ROLLER_API size_t roller_plans_count(const RollerPlans *p);
+ROLLER_API const RollerPlan *roller_plans_get(const RollerPlans *p, size_t rank);
+/* Why this plan: rules, terms, limiter, runners-up, reject counts.  */
+ROLLER_API RollerStatus roller_plans_explain(const RollerPlans *p, const char **text, size_t *len);
+enum { ROLLER_MAX_REJECTS = 16, ROLLER_MAX_TERMS = 16 };
+typedef struct {
+    size_t struct_size;
+    int64_t enumerated, legal;
+    int n_rejects;
+    const char *reject[ROLLER_MAX_REJECTS];
+    int64_t rejected[ROLLER_MAX_REJECTS];
+    double plan_ms;
+} RollerPlanStats;
+ROLLER_API RollerStatus roller_plans_stats(const RollerPlans *p, RollerPlanStats *out);
+ROLLER_API void roller_plans_destroy(RollerPlans *p);
+/* Reads and checks plan text instead of planning.  */
+ROLLER_API RollerStatus roller_plan_read(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
+                                         const char *text, size_t len, const char *file,
+                                         const RollerPlanOptions *o, RollerPlans **out);
+typedef enum {
+    ROLLER_PLAN, ROLLER_PLAN_SUMMARY, ROLLER_PLAN_TILES, ROLLER_PLAN_LOWERED
+} RollerPlanText;
+ROLLER_API RollerStatus roller_plan_text(const RollerPlan *p, RollerPlanText what,
+                                         const char **text, size_t *len);
+typedef struct {
+    size_t struct_size;
+    double us;                /* predicted */
+    const char *limiter, *skeleton;       /* of the kernel that takes longest */
+    int n_terms;
+    const char *term[ROLLER_MAX_TERMS];
+    double term_us[ROLLER_MAX_TERMS];
+    int64_t workspace_bytes;
+    /* What no plan beats: the largest of the bytes of inputs and outputs at the rate of DRAM, the
+     * arithmetic on the fastest unit that may do it, and a launch.  */
+    double floor_us;
+    double floor_dram_us, floor_compute_us, floor_launch_us;
+} RollerEstimate;
+ROLLER_API RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate *out);
+/* The same at values of run-time sizes, "M=64"; those not given are the largest.  */
+ROLLER_API RollerStatus roller_plan_estimate_at(RollerCtx *ctx, const RollerPlan *p,
+                                                const char *const *at, int n_at,
+                                                RollerEstimate *out);
+
+/* ---- kernels ---- */
+/* Generates and compiles one plan (NVRTC, no GPU); arch NULL: the profile's.  When NVRTC cannot
+ * target the arch (ROLLER_NVRTC) or refuses the source (ROLLER_COMPILE), *out still holds the
+ * source.  */
+ROLLER_API RollerStatus roller_build(RollerCtx *ctx, const RollerPlan *plan, const char *arch,
+                                     RollerKernel **out);
+/* Builds the first plan; one that spills registers is replaced by the next.  */
+ROLLER_API RollerStatus roller_build_best(RollerCtx *ctx, const RollerPlans *plans,
+                                          const char *arch, RollerKernel **out);
+/* plan, build, and check if asked.  */
+ROLLER_API RollerStatus roller_compile(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
+                                       const RollerPlanOptions *o, RollerKernel **out);
+/* The kernel that roller_compile would make, as the cache has it; OK and NULL: it does not.  */
+ROLLER_API RollerStatus roller_cached(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
+                                      const RollerPlanOptions *o, RollerKernel **out);
+typedef enum {
+    ROLLER_CU, ROLLER_PTX, ROLLER_CUBIN, ROLLER_JSON, ROLLER_PLAN_USED, ROLLER_LOG,
+    ROLLER_C_HEADER, ROLLER_C_SOURCE, ROLLER_PYTHON       /* launchers: see below */
+} RollerArtefact;
+ROLLER_API RollerStatus roller_kernel_get(const RollerKernel *k, RollerArtefact what,
+                                          const void **data, size_t *size);
+/* A kernel from its files, without NVRTC.  The profile that it was planned for must be on the
+ * search path.  Description and plan are checked against each other; the code is not: who can write
+ * it can run code (docs/artefacts.md).  */
+typedef struct {
+    size_t struct_size;
+    const char *json;         /* STEM.json */
+    size_t json_len;
+    const char *arch;         /* which of its targets; NULL: the only one */
+    const void *cubin;
+    size_t cubin_len;
+    const char *ptx;          /* the text that the cubin was made from */
+    size_t ptx_len;
+} RollerKernelFiles;
+ROLLER_API RollerStatus roller_kernel_read(RollerCtx *ctx, const RollerKernelFiles *files,
+                                           RollerKernel **out);
+/* ROLLER_JSON or a launcher (docs/artefacts.md) of kernels of one op for several targets, as text
+ * that lives until the context's next call.  Launchers need compiled kernels.  */
+ROLLER_API RollerStatus roller_artefact(RollerCtx *ctx, const RollerKernel *const *k, int n,
+                                        RollerArtefact what, const void **data, size_t *size);
+typedef struct {
+    size_t struct_size;
+    const char *symbol;
+    int64_t grid[3];
+    int block[3], cluster[3];
+    int64_t dynamic_smem, static_smem, spill_bytes, stack_bytes;
+    int registers;
+    int compiled;             /* 0: only the source exists; the last five are then 0 */
+    int level;                /* of ptxas, at which it was compiled, 2 or 3; 0: it was not */
+} RollerLaunchInfo;
+ROLLER_API int roller_kernel_launches(const RollerKernel *k);
+ROLLER_API RollerStatus roller_kernel_launch_info(const RollerKernel *k, int i,
+                                                  RollerLaunchInfo *out);
+ROLLER_API int64_t roller_kernel_workspace(const RollerKernel *k);
+ROLLER_API size_t roller_kernel_rank(const RollerKernel *k);      /* which plan it came from */
+ROLLER_API const RollerPlan *roller_kernel_plan(const RollerKernel *k);
+ROLLER_API void roller_kernel_times(const RollerKernel *k, double *emit_ms, double *compile_ms);
+ROLLER_API void roller_kernel_destroy(RollerKernel *k);
+
+/* ---- cache ---- */
+typedef struct {
+    size_t struct_size;
+    const char *folder;       /* NULL: there is none */
+    int hit;                  /* the last call took its kernel from it */
+    const char *notes;        /* of the last call: what was not read or written, and why */
+} RollerCacheReport;
+ROLLER_API void roller_cache_report(const RollerCtx *ctx, RollerCacheReport *out);
+typedef struct {
+    size_t struct_size;
+    const char *op, *arch, *sizes;        /* as they were when it was made */
+    int64_t used, bytes;      /* when last, seconds since 1970 */
+} RollerCacheEntry;
+/* Each kernel in the cache, the one that was used last first, until `entry` returns nonzero.  */
+ROLLER_API RollerStatus roller_cache_list(RollerCtx *ctx, int (*entry)(void *user,
+                                          const RollerCacheEntry *e), void *user);
+/* Removes roller's own files from the cache.  */
+ROLLER_API RollerStatus roller_cache_clear(RollerCtx *ctx, int64_t *files, int64_t *bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,53 @@
+/* Device profiles: the facts of a GPU that plans are made from (docs/profile.md).  */
+#ifndef ROLLER_PROFILE_H
+#define ROLLER_PROFILE_H
+#include "roller/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* A name along the search path, or a file.  NULL: $ROLLER_PROFILE, else the name in a file
+ * `default` along the path, else "h200".  */
+ROLLER_API RollerStatus roller_profile_load(RollerCtx *ctx, const char *name_or_file,
+                                            RollerProfile **out);
+/* The first profile along the search path whose arch is `arch` ("sm_80").  */
+ROLLER_API RollerStatus roller_profile_for_arch(RollerCtx *ctx, const char *arch,
+                                                RollerProfile **out);
+/* Names of the profiles found; they live until the context's next call.  */
+ROLLER_API RollerStatus roller_profile_names(RollerCtx *ctx, const char *const **names, int *n);
+/* Architectures that the newest NVRTC can target, NULL-terminated; live as the names do.  */
+ROLLER_API RollerStatus roller_archs(RollerCtx *ctx, const char *const **archs,
+                                     const char **nvrtc_version);
+ROLLER_API RollerStatus roller_profile_text(const RollerProfile *p, const char **json, size_t *len);
+ROLLER_API const char *roller_profile_name(const RollerProfile *p);
+ROLLER_API const char *roller_profile_arch(const RollerProfile *p);
+ROLLER_API const char *roller_profile_sha256(const RollerProfile *p);
+ROLLER_API const char *roller_profile_origin(const RollerProfile *p);     /* "measured" ... */
+/* Does it have factors that were fitted to timed kernels?  */
+ROLLER_API int roller_profile_calibrated(const RollerProfile *p);
+/* NULL: it is part of the program.  */
+ROLLER_API const char *roller_profile_file(const RollerProfile *p);
+ROLLER_API const char *roller_profile_gpu(const RollerProfile *p);        /* "NVIDIA H200" */
+ROLLER_API const char *roller_profile_date(const RollerProfile *p);
+ROLLER_API void roller_profile_destroy(RollerProfile *p);
+
+/* ---- measuring ---- */
+typedef struct {
+    size_t struct_size;
+    int quick;                /* about 10 s, with fewer points, instead of up to 90 */
+    const char *only;         /* comma-separated measurements (docs/roller-profile.md); NULL: all */
+    const char *date;         /* YYYY-MM-DD; NULL: today */
+    uint64_t seed;            /* of the data that is read; 0: 1 */
+    double limit_s;           /* what has not begun by then is not measured; 0: no limit */
+} RollerMeasureOptions;
+/* Measures a device by micro-benchmarks, starting from the nearest profile along the search path.
+ * What cannot be measured stays as there, and is named under "not_measured" in the profile; the
+ * call fails only if nothing could be.  ROLLER_CANCELLED if it was ended.  */
+ROLLER_API RollerStatus roller_profile_measure(RollerCtx *ctx, int device,
+                                               const RollerMeasureOptions *o,
+                                               RollerProfile **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
