@@ -75,6 +75,20 @@ run 0 'plan dump' --dry-run --dump=plan mm.te && cp out mm.plan &&
     try 'the plan is the same' cmp out mm.plan
 run 0 'fast compilation' --json --fast-compile --dry-run --plan mm.plan mm.te &&
     has out '"level": 2' 'is told of the kernel'
+run 0 'einsum' --einsum 'mk:f16,kn:f16->mn:f32' -D m=64 -D n=64 -D k=64 --dry-run --dump=te && {
+    has out 'op einsum(in0: f16\[m,k\], in1: f16\[k,n\]) -> out: f32\[m,n\]' 'as an op'
+    has out 'out\[_m,_n\] += in0\[_m,_k\] \* in1\[_k,_n\];' 'with its product'
+}
+run 0 'einsum with sizes known at run time' --einsum 'mk, k' -D m=1..9 -D k=8 --check &&
+    has out 'check: ok' 'is proved' && try 'and written' test -s einsum.cu
+run 0 'ops of an einsum' --einsum 'ij->ji' -D i=2 -D j=3 --list-ops && has out 'einsum(' 'are listed'
+run 1 'einsum with a mistake' --einsum 'mk,kn->mx' -D m=4 && {
+    has err "^<einsum>:1:8: error: no operand has the 'x' of the result" 'has a place'
+    has err '^  mk,kn->mx$' 'and its line'
+}
+run 1 'einsum without sizes' --einsum 'i,i' && has err 'hint: give one: -D i=N' 'says how to give one'
+run 2 'einsum and a file' --einsum 'i,i' mm.te && has err 'contradict each other' 'contradict'
+run 2 'einsum and -M' --einsum 'i,i' -M && has err 'einsum' 'contradict'
 cat >tail.te <<'END'
 param R = 1..64, S = 1..8;
 op f(A: f32[R,S]) -> Y: f32[R] { Y[r] = sum[k](A[r,k]) where k in 1:S; }

@@ -20,6 +20,11 @@ ROLLER_API RollerStatus roller_parse(RollerCtx *ctx, const char *te, size_t len,
 ROLLER_API RollerStatus roller_parse_names(RollerCtx *ctx, const char *te, size_t len,
                                            const char *file, const RollerParseOptions *o,
                                            const char *const **names, int *n);
+/* The text of an op for einsum notation, "bmk,bkn->bmn" or "mk:f16,kn:f16->mn:f32": every letter is
+ * a size of its name, to be given by defines (docs/te.md).  types: of its n operands, "f16", where
+ * it does not say them; n 0: f32.  The text lives until the context's next call.  */
+ROLLER_API RollerStatus roller_einsum(RollerCtx *ctx, const char *spec, const char *const *types,
+                                      int n, const char **te, size_t *len);
 typedef enum { ROLLER_OP_NAME, ROLLER_OP_TE, ROLLER_OP_ACCESS } RollerOpText;
 ROLLER_API RollerStatus roller_op_text(const RollerOp *op, RollerOpText what, const char **text,
                                        size_t *len);

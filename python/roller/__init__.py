@@ -17,6 +17,9 @@ from ._kernel import Argument, Bound, Check, Estimate, Kernel, Launch
 
 _default = Compiler()
 compile = _default.compile
+einsum = _default.einsum
+einsum_kernel = _default.einsum_kernel
+einsum_te = _default.einsum_te
 read = _default.read
 profiles = _default.profiles
 archs = _default.archs
@@ -25,5 +28,5 @@ __all__ = [
     "Argument", "ArgumentError", "Bound", "CancelledError", "Check", "CheckError", "Compiler",
     "DeviceError", "Error", "Estimate", "ExpressionError", "FileError", "InternalError", "Kernel",
     "Launch", "NvrtcError", "OutOfMemoryError", "PlanError", "ProfileError", "UsageError",
-    "archs", "compile", "profiles", "read",
+    "archs", "compile", "einsum", "einsum_kernel", "einsum_te", "profiles", "read",
 ]

@@ -1,11 +1,14 @@
 """From expressions to kernels."""
 import os
-from ctypes import byref, c_char_p, c_int, c_void_p, cast
+import re
+from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, cast, string_at
+from functools import lru_cache
 
 from . import _abi
-from ._errors import text
+from ._errors import ArgumentError, text
 from ._kernel import Kernel, defines
-from ._library import Contexts, lib, struct
+from ._library import Contexts, lib, strings, struct
+from ._tensors import dtype_of
 
 
 class Compiler:
@@ -26,6 +29,7 @@ class Compiler:
         self._contexts = Contexts(dict(
             cache=cache, cache_dir=cache_dir, cache_key_file=cache_key_file,
             profile_path=profile_path, nvrtc=nvrtc, threads=threads, line_info=line_info))
+        self._einsum = lru_cache(256)(self._einsum_for)
 
     def compile(self, te, *, op=None, sizes=None, profile=None, arch=None, plan=None, align=None,
                 workspace_limit=None, check=False, fast_compile=False, file=None):
@@ -81,6 +85,54 @@ class Compiler:
                                   None if name is None else os.fsencode(name))
         context.profiles[place] = handle, _state(lib.roller_profile_file(handle.at))
         return handle
+
+    # ---- einsum ----
+    def einsum_te(self, spec, types=None):
+        """The text of an op for einsum notation; its sizes are the letters.
+
+        types    of the operands ("f16", ...), where the notation does not say them (f32)
+        """
+        context = self._contexts.get()
+        given, n = strings(types or ())
+        te, size = c_void_p(), c_size_t()
+        context.call(lib.roller_einsum, spec.encode(), given, n, byref(te), byref(size))
+        return string_at(te.value, size.value).decode()
+
+    def einsum_kernel(self, spec, sizes, *, types=None, **options):
+        """A kernel for einsum notation: einsum_kernel("mk,kn->mn", {"m": "1..64", "k": 8, "n": 8}).
+
+        Options are those of compile.
+        """
+        return self.compile(self.einsum_te(spec, types), sizes=sizes, file="einsum.te", **options)
+
+    def einsum(self, spec, *arrays, out=None, profile=None, stream=None, workspace=None):
+        """The sum of products that `spec` says, as numpy.einsum: einsum("bmk,bkn->bmn", a, b).
+
+        spec = operand {"," operand} [ "->" operand ]; operand = { LETTER } [ ":" type ].
+        The kernel for these shapes and types is compiled once.  Arrays are as for a kernel's call.
+        """
+        types = tuple(dtype_of(x) for x in arrays)
+        if None in types:
+            x = arrays[types.index(None)]
+            raise TypeError(f"{type(x).__module__}.{type(x).__qualname__} is no array of a type "
+                            "that roller has")
+        shapes = tuple(tuple(x.shape) for x in arrays)
+        return self._einsum(spec, types, shapes, profile)(*arrays, out=out, stream=stream,
+                                                          workspace=workspace)
+
+    def _einsum_for(self, spec, types, shapes, profile):
+        te, sizes = self.einsum_te(spec, types), {}
+        operands = re.findall(r"\bin\d+: \w+\[([\w,]*)\]", te.partition(" -> ")[0])
+        for i, (letters, shape) in enumerate(zip(operands, shapes)):
+            letters = letters.split(",") if letters else []
+            if len(letters) != len(shape):
+                raise ArgumentError(f"operand {i} of '{spec}' has {len(letters)} dimensions, and "
+                                    f"the array {len(shape)}", status="RANK")
+            for letter, extent in zip(letters, shape):
+                if sizes.setdefault(letter, extent) != extent:
+                    raise ArgumentError(f"'{letter}' of '{spec}' is {sizes[letter]}, and {extent} "
+                                        f"in operand {i}", status="SIZE")
+        return self.compile(te, sizes=sizes, profile=profile, file="einsum.te")
 
     def read(self, json, cubin, ptx, *, arch=None):
         """A kernel from its files, without NVRTC: STEM.json as text, cubin as bytes, PTX as text.

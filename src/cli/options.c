@@ -155,6 +155,7 @@ static Status take(void *user, int id, const char *value) {
     case GEN_LIST_ARCH: return act(r, ACT_LIST_ARCH);
     case GEN_LIST_PROFILES: return act(r, ACT_LIST_PROFILES);
     case GEN_LIST_OPS: return act(r, ACT_LIST_OPS);
+    case GEN_EINSUM: o->einsum = value; break;
     case GEN_CACHE_DIR: o->cache_dir = value; break;
     case GEN_CACHE_KEY_FILE: o->cache_key_file = value; break;
     case GEN_NO_CACHE: o->no_cache = true; break;
@@ -198,7 +199,12 @@ static Status ending(Reader *r) {
 static Status consistent(Reader *r) {
     const GenOptions *o = r->o;
     bool needs_file = o->act == ACT_GENERATE || o->act == ACT_LIST_OPS || o->act == ACT_MAKE_RULE;
-    if (needs_file && !o->input)
+    if (o->einsum && o->input)
+        return option_refuse(r->t, "the notation stands for the file",
+                             "--einsum and the file '%s' contradict each other", o->input);
+    if (o->einsum && o->act == ACT_MAKE_RULE)
+        return option_refuse(r->t, NULL, "-M is for files, and --einsum '%s' is none", o->einsum);
+    if (needs_file && !o->input && !o->einsum)
         return option_refuse(r->t, "usage: roller-gen [options] FILE.te (- reads standard input)",
                              "no input file%s", "");
     if (o->no_cache && (o->cache_dir || o->cache_key_file || o->act == ACT_CACHE_LIST ||

@@ -8,6 +8,8 @@
     X(DEFINE, "define", 'D', "NAME=N|NAME=LO..HI[%Q]",                                             \
       "set a static size, or make it a run-time size; repeatable")                                 \
     X(OP, "op", 0, "NAME|all", "which op of the file; needed when it has several")                 \
+    X(EINSUM, "einsum", 0, "SPEC",                                                                 \
+      "instead of a file: bmk,bkn->bmn, or mk:f16,kn:f16->mn:f32; -D gives the letters")           \
     X(PROFILE, "profile", 0, "NAME|FILE[,...]",                                                    \
       "target GPUs ($ROLLER_PROFILE, else the default set, else h200)")                            \
     X(ARCH, "arch", 0, "sm_90a[,...]", "compile targets (the profile's own)")                      \
@@ -101,7 +103,7 @@ typedef struct {
 
 typedef struct {
     GenAct act;
-    const char *input;
+    const char *input, *einsum;           /* one of them */
     Words defines, profiles, archs, at;
     const char *op, *output, *plan, *device, *cache_dir, *cache_key_file;
     uint32_t emit, dump;      /* bits of GenEmit, GenDump */

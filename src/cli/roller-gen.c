@@ -246,6 +246,22 @@ static int generate(Gen *g) {
     return code;
 }
 
+/* The file's text, or the op that the einsum notation stands for, named as a file would be.  */
+static int read_input(Gen *g) {
+    char *text;
+    if (g->o.einsum) {
+        const char *te;
+        RollerStatus s = roller_einsum(g->ctx, g->o.einsum, NULL, 0, &te, &g->len);
+        if (s) return gen_fail(g, s);
+        g->text = arena_strndup(g->a, te, g->len);
+        g->o.input = "einsum.te";
+        return 0;
+    }
+    if (file_read(g->a, &g->diag, g->o.input, MAX_INPUT, &text, &g->len)) return gen_fail_here(g);
+    g->text = text;
+    return 0;
+}
+
 static int act(Gen *g) {
     switch (g->o.act) {
     case ACT_SHEET: sheet_print(&gen_sheet, g->o.form, &g->report); return 0;
@@ -256,10 +272,8 @@ static int act(Gen *g) {
     case ACT_CACHE_CLEAR: return gen_clear_cache(g);
     default: break;
     }
-    char *text;
-    if (file_read(g->a, &g->diag, g->o.input, MAX_INPUT, &text, &g->len))
-        return gen_fail_here(g);
-    g->text = text;
+    int code = read_input(g);
+    if (code) return code;
     if (g->o.act == ACT_LIST_OPS) return gen_list_ops(g);
     if (g->o.act == ACT_MAKE_RULE) {
         buf_puts(&g->report, gen_make_rule(g));

@@ -1,6 +1,7 @@
 /* roller.h: device profiles and expressions.  */
 #include "base/nearest.h"
 #include "driver/cache.h"
+#include "te/einsum.h"
 #include <string.h>
 
 /* ---- profiles ---- */
@@ -218,6 +219,33 @@ RollerStatus roller_parse_names(RollerCtx *ctx, const char *te, size_t len, cons
     ParseCall c = {.text = te, .len = len, .file = file ? file : "<text>", .names = names, .n = n};
     api_options(&c.o, sizeof c.o, o);
     return call_run(ctx, NULL, parse_names, &c);
+}
+
+typedef struct {
+    const char *spec;
+    const char *const *types;
+    int n;
+    const char *out;
+    size_t len;
+} EinsumCall;
+
+static Status einsum(RollerCtx *ctx, void *user) {
+    EinsumCall *c = user;
+    Buf out = buf_new(ctx->call);
+    Status s = te_einsum(ctx->call, &ctx->diag, arena_strdup(ctx->call, c->spec), c->types, c->n,
+                         &out);
+    c->len = out.len;
+    c->out = buf_str(&out);
+    return s;
+}
+
+RollerStatus roller_einsum(RollerCtx *ctx, const char *spec, const char *const *types, int n,
+                           const char **te, size_t *len) {
+    EinsumCall c = {.spec = spec, .types = types, .n = n};
+    RollerStatus s = call_run(ctx, NULL, einsum, &c);
+    *te = s ? NULL : c.out;
+    *len = s ? 0 : c.len;
+    return s;
 }
 
 RollerStatus roller_op_text(const RollerOp *op, RollerOpText what, const char **text,

@@ -186,6 +186,38 @@ class Package(unittest.TestCase):
         self.assertIn("predicted ", repr(self.mm))
         self.assertIn("at the largest sizes", repr(self.rows))
 
+    def test_einsum(self):
+        """NumPy is the oracle."""
+        extent = {"b": 2, "i": 3, "j": 4, "k": 5, "m": 3, "n": 6, "A": 2, "B": 3}
+        for spec in ("bmk,bkn->bmn", "mk,nk", "ii->i", "ii", "ij->ji", "ij,j,jk->ik", ",i->i",
+                     "i,j", "ij,ij", "bAi,Bi -> BA", "ij,jk,kn->in", "bij,ij,b->b"):
+            operands = spec.partition("->")[0].replace(" ", "").split(",")
+            arrays = [rng.integers(-4, 5, [extent[c] for c in o]).astype("f4") for o in operands]
+            got = roller.einsum(spec, *arrays, profile="h200")
+            np.testing.assert_array_equal(got, np.einsum(spec, *arrays), spec)
+        a, b = rng.integers(-9, 9, (4, 8)).astype("i1"), rng.integers(-9, 9, (8, 4)).astype("i1")
+        c = roller.einsum("mk,kn", a, b)
+        np.testing.assert_array_equal(c, a.astype("i4") @ b)
+        self.assertEqual(c.dtype, np.int32)
+        h, d = a.astype("f2"), np.empty((4, 4), "f4")
+        self.assertIs(roller.einsum("mk,kn->mn:f32", h, b.astype("f2"), out=d), d)
+        np.testing.assert_array_equal(d, c)
+        k = roller.einsum_kernel("mk:f16,nk:f16->mn", {"m": "1..9", "n": 4, "k": 8})
+        np.testing.assert_array_equal(k(h, h).astype("f4"), h.astype("f4") @ h.T.astype("f4"))
+
+    def test_einsum_refusals(self):
+        a = np.zeros((4, 8), "f4")
+        e = self.refuses(roller.ExpressionError, "TE", roller.einsum, "m...,kn", a, a)
+        self.assertEqual((e.file, e.line, e.column), ("<einsum>", 1, 2))
+        self.assertIn("m...,kn\n   ^", str(e))
+        self.assertIn("'n' of 'mn,kn' is 8, and 4 in operand 1", str(self.refuses(
+            roller.ArgumentError, "SIZE", roller.einsum, "mn,kn", a, np.zeros((8, 4), "f4"))))
+        self.refuses(roller.ArgumentError, "RANK", roller.einsum, "mn,k", a, a)
+        self.refuses(roller.ExpressionError, "TE", roller.einsum, "mn,nk", a)
+        self.refuses(roller.ExpressionError, "TE", roller.einsum, "mn,mn", a, a.astype("f2"))
+        with self.assertRaisesRegex(TypeError, "builtins.int is no array"):
+            roller.einsum("m,", a[0], 3)
+
     def test_check(self):
         report = self.mm.check(counters=True)
         self.assertTrue(report.ok)
