@@ -89,6 +89,7 @@ typedef struct {
 } RollerWatch;
 
 /* ---- contexts ---- */
+enum { ROLLER_DRIVER_HERE = -1 };
 typedef struct {
     size_t struct_size;
     const char *profile_path; /* folders of profiles, colon-separated; NULL: standard */
@@ -105,6 +106,8 @@ typedef struct {
     const char *cache_dir;    /* its folder; NULL: the standard one (docs/cache.md) */
     const char *cache_key_file;           /* entries bear a tag by this secret; NULL: none */
     const char *nvrtc_folders;            /* searched for NVRTC, too; colon-separated */
+    int driver;               /* CUDA version of the driver that kernels are compiled for (12040 for
+                               * 12.4), or that of this machine; 0: any (docs/nvrtc.md) */
     const RollerWatch *watch; /* copied; NULL: nobody watches */
 } RollerCtxOptions;
 ROLLER_API RollerStatus roller_ctx_create(const RollerCtxOptions *o, RollerCtx **out);

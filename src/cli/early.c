@@ -6,7 +6,7 @@ static void open_nvrtc(void *user) {
     GenEarly *e = user;
     Diag nobody = diag_new(e->arena);     /* what is wrong is told when NVRTC is needed */
     Nvrtc *n;
-    nvrtc_open(e->arena, &nobody, NULL, NULL, &n);
+    nvrtc_open(e->arena, &nobody, &(NvrtcOptions){.driver = e->driver}, NULL, &n);
 }
 
 /* The library stays in the process when its handle is closed.  */
@@ -20,6 +20,7 @@ static void *load(void *user) {
 
 void gen_load_early(Gen *g) {
     GenEarly *e = &g->early;
+    e->driver = g->driver;
     e->running = pthread_create(&e->thread, NULL, load, e) == 0;
 }
 

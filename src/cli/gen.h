@@ -41,6 +41,7 @@ typedef struct {
     pthread_t thread;
     bool running;
     Arena *arena;             /* the thread's own */
+    int driver;               /* as of Gen */
 } GenEarly;
 
 typedef struct {
@@ -60,6 +61,7 @@ typedef struct {
     bool failed;
     int warnings;
     double start_ms;
+    int driver;               /* that kernels may have to be loaded by; 0: any */
     GenEarly early;
     Progress progress;
 } Gen;

@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "cli/gen.h"
 #include "cli/process.h"
+#include "hal/cuda.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,6 +298,12 @@ static int print(Gen *g, int code) {
     return code ? code : wrote;
 }
 
+/* May a kernel have to run on a device?  Then its driver has to load the code.  */
+static bool runs_on_device(const GenOptions *o) {
+    bool runs = o->measure || o->check || o->n_in || o->n_out;
+    return runs && !(o->device && strcmp(o->device, "sim") == 0);
+}
+
 typedef struct {
     Gen *g;
     int argc;
@@ -315,7 +322,9 @@ static void run(void *user) {
     if (gen_options(g->a, &g->diag, m->argc, m->argv, &g->o)) {
         m->code = gen_fail_here(g);
     } else {
+        g->driver = runs_on_device(&g->o) ? cuda_version_here(NULL) : 0;
         RollerCtxOptions o = {.struct_size = sizeof o,
+                              .driver = g->driver,
                               .line_info = g->o.line_info,
                               .program = "roller-gen",
                               .color = option_color(g->o.color),

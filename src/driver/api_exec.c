@@ -29,13 +29,47 @@ static CudaLaunch launch_of(const Te *te, const KernelProgram *p, const KernelLa
     return l;
 }
 
+/* Tells why code was refused, and why there is no other.  */
+static Status again_error(Diag *d, Status s, const DiagMessage *why, const DiagMessage *other) {
+    diag_error(d, s, why->tag, DIAG_NOWHERE, "%s%s%s", why->message, other ? "; " : "",
+               other ? other->message : "");
+    const char *hint = other && other->hint ? other->hint : why->hint;
+    if (hint) diag_hint(d, "%s", hint);
+    if (why->code.name) diag_code(d, why->code.of, why->code.number, why->code.name);
+    return s;
+}
+
+/* The code of a build, in the driver.  What it refuses, mostly code of an NVRTC that is newer than
+ * the driver, is compiled again, by the newest NVRTC whose code should load, and then by the next
+ * older one.  */
+static Status load_code(LoadCall *c, RollerExec *e, CudaModule **module) {
+    Build again = c->kernel->build;
+    for (;;) {
+        Diag refused = diag_new(c->scratch), none = refused;
+        CudaImage image;
+        *module = NULL;
+        Status s = device_image(&c->diag, &again, cuda_context_device(e->context), &image);
+        if (s) return s;
+        s = cuda_load(e->context, c->arena, &refused, &image, module);
+        if (!s) return ST_OK;
+        const DiagMessage *why = diag_first_error(&refused);
+        NvrtcOptions older = again.compiler;
+        older.driver = cuda_driver_version(e->cuda);
+        older.jit = !image.cubin;
+        older.below = again.nvrtc_major * 100 + again.nvrtc_minor;
+        if (!cuda_refused(*module)) return again_error(&c->diag, s, why, NULL);
+        Build next;
+        if (compile_again(c->scratch, &none, &again, &older, &next))
+            return again_error(&c->diag, s, why, diag_first_error(&none));
+        again = next;
+    }
+}
+
 static Status load_kernels(LoadCall *c, RollerExec *e) {
     Diag *d = &c->diag;
     const Build *b = &c->kernel->build;
-    CudaImage image;
-    Status s = device_image(d, b, cuda_context_device(e->context), &image);
     CudaModule *module;
-    if (!s) s = cuda_load(e->context, c->arena, d, &image, &module);
+    Status s = load_code(c, e, &module);
     for (int i = 0; i < b->program.n_kernel && !s; i++) {
         s = cuda_kernel(module, d, b->program.kernel[i].symbol, &e->launch[i]);
         if (!s) s = cuda_kernel_smem(&e->launch[i], d, b->program.kernel[i].dynamic_smem);

@@ -20,22 +20,27 @@ typedef struct {
     RollerKernel *out;
 } TakeCall;
 
-Status kernel_build(RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *plans, int rank,
-                    bool best, const char *arch, RollerKernel **out) {
+void kernel_compiler(const RollerCtx *ctx, Arena *a, Build *b) {
+    b->compiler = compile_keep(a, &ctx->nvrtc);
+    b->line_info = ctx->line_info;
+}
+
+Status kernel_build(Arena *a, Diag *d, const RollerPlans *plans, int rank, const KernelOptions *by,
+                    RollerKernel **out) {
     const PlanSet *set = &plans->set;
     RollerKernel *k = ARENA_NEW(a, RollerKernel);
     *out = NULL;
     handle_init(&k->h, a);
     k->plans = (RollerPlans *)plans;
     k->plan = plans->plan[rank];
-    BuildOptions o = {.nvrtc = &ctx->nvrtc,
-                      .arch = arch ? arena_strdup(a, arch) : plans->arch,
-                      .line_info = ctx->line_info,
+    BuildOptions o = {.nvrtc = by->nvrtc,
+                      .arch = by->arch ? arena_strdup(a, by->arch) : plans->arch,
+                      .line_info = by->line_info,
                       .fast_compile = set->options.fast_compile,
-                      .watch = &ctx->watch};
+                      .watch = by->watch};
     WholePlan *whole = &k->plan.whole;
-    Status s = best ? compile_best(a, d, set, rank, &o, whole, &k->build)
-                    : compile_build(a, d, whole, set->dev, set->options.align, &o, &k->build);
+    Status s = by->best ? compile_best(a, d, set, rank, &o, whole, &k->build)
+                        : compile_build(a, d, whole, set->dev, set->options.align, &o, &k->build);
     if (s && s != ST_NVRTC && s != ST_COMPILE) return s;
     Status described = k->build.spilled ? plan_texts(a, d, &k->plan) : ST_OK;
     if (described) return described;
@@ -55,7 +60,9 @@ static Status build(RollerCtx *ctx, void *user) {
                      .plan = given ? p->plan[c->rank].text : NULL};
     if (!c->missed) c->out = cache_take(ctx, c->arena, &w, p, c->rank);
     if (c->out) return ST_OK;
-    Status s = kernel_build(ctx, c->arena, &ctx->diag, p, c->rank, c->best, c->arch, &c->out);
+    KernelOptions o = {.nvrtc = &ctx->nvrtc, .arch = c->arch, .best = c->best,
+                       .line_info = ctx->line_info, .watch = &ctx->watch};
+    Status s = kernel_build(c->arena, &ctx->diag, p, c->rank, &o, &c->out);
     if (!s) cache_keep(ctx, &w, c->out);
     return s;
 }

@@ -22,6 +22,7 @@ typedef struct {
     size_t trial_size;
     Job *job;
     int n;
+    NvrtcOptions nvrtc;       /* for the device's driver */
     const char *where;
     int best;
 } Fastest;
@@ -37,8 +38,9 @@ static void build_inner(void *p) {
     const Building *b = p;
     Job *j = b->job;
     j->diag = diag_new(j->scratch);
-    j->status = kernel_build(b->f->ctx, j->arena, &j->diag, b->f->plans, b->rank, false, NULL,
-                             &j->kernel);
+    KernelOptions o = {.nvrtc = &b->f->nvrtc, .line_info = b->f->ctx->line_info,
+                       .watch = &b->f->ctx->watch};
+    j->status = kernel_build(j->arena, &j->diag, b->f->plans, b->rank, &o, &j->kernel);
 }
 
 static void build_outer(void *p) {
@@ -176,6 +178,9 @@ static Status fastest(RollerCtx *ctx, void *user) {
     s = device_image(&ctx->diag, &target, &place.info, &image);
     if (s) return s;
     measure_compare(&ctx->diag, f->plans->set.dev, &place);
+    f->nvrtc = ctx->nvrtc;
+    f->nvrtc.driver = place.driver_version;
+    f->nvrtc.jit = !image.cubin;
     s = build_all(f, a);
     return s ? s : measure(f, a, &o);
 }

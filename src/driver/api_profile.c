@@ -64,7 +64,9 @@ static Status measure(RollerCtx *ctx, MeasureCall *c, const Device **out) {
     Status s = cuda_open(a, d, &driver, &cuda);
     if (!s) s = cuda_device_find(cuda, a, d, arena_printf(a, "%d", c->device), &info);
     if (!s) s = base_of(ctx, c, &info, &base);
-    if (!s) s = nvrtc_open(a, d, &ctx->nvrtc, info.arch, &n);
+    NvrtcOptions compiler = ctx->nvrtc;
+    if (!s) compiler.driver = cuda_driver_version(cuda);
+    if (!s) s = nvrtc_open(a, d, &compiler, info.arch, &n);
     if (!s) s = cuda_context(cuda, a, d, info.index, &x);
     if (!s) s = cuda_enter(x, a, d);
     if (!s) s = profiler_run(a, d, x, n, base, &o, &dev);

@@ -158,6 +158,7 @@ static Status make(RollerCtx *ctx, void *user) {
     k->plan = c->plans->plan[0];
     Build *b = &k->build;
     *b = (Build){.arch = c->plans->arch, .compiled = true};
+    kernel_compiler(ctx, a, b);
     const char *nvrtc = text_of(c->whole, "nvrtc"), *dot = nvrtc ? strchr(nvrtc, '.') : NULL;
     b->nvrtc_major = nvrtc ? (int)strtol(nvrtc, NULL, 10) : 0;
     b->nvrtc_minor = dot ? (int)strtol(dot + 1, NULL, 10) : 0;

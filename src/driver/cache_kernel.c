@@ -74,12 +74,14 @@ static const void *copy(Arena *a, const CacheSection *s) {
 }
 
 /* The rest of a kernel whose plan is chosen; false: the entry is not of this plan.  */
-static bool build(Arena *a, RollerKernel *k, const CacheWanted *w, const CacheSection *s) {
+static bool build(const RollerCtx *ctx, Arena *a, RollerKernel *k, const CacheWanted *w,
+                  const CacheSection *s) {
     Build *b = &k->build;
     Diag quiet = diag_new(a);
     const PlanSet *set = &k->plans->set;
     int rank;
     *b = (Build){.arch = w->arch ? arena_strdup(a, w->arch) : k->plans->arch, .compiled = true};
+    kernel_compiler(ctx, a, b);
     if (!read_resources(a, s[RESOURCES].data, b, &rank) ||
         compile_emit(a, &quiet, &k->plan.whole, set->dev, set->options.align, b) ||
         b->program.source_len != s[SOURCE].len ||
@@ -110,7 +112,7 @@ static RollerKernel *take(RollerCtx *ctx, Arena *a, const CacheWanted *w, Roller
     }
     k->plans = plans;
     k->plan = plans->plan[rank];
-    if (!build(a, k, w, s)) return NULL;
+    if (!build(ctx, a, k, w, s)) return NULL;
     if (!w->plan) compile_warn_spills(&ctx->diag, &k->build);
     return k;
 }

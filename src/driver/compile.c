@@ -251,25 +251,45 @@ Status compile_emit(Arena *a, Diag *d, const WholePlan *plan, const Device *dev,
     return emit(a, d, plan, dev, &(CgOptions){.align = align}, out);
 }
 
+NvrtcOptions compile_keep(Arena *a, const NvrtcOptions *o) {
+    NvrtcOptions kept = o ? *o : (NvrtcOptions){0};
+    if (kept.path) kept.path = arena_strdup(a, kept.path);
+    if (kept.folders) kept.folders = arena_strdup(a, kept.folders);
+    return kept;
+}
+
+/* The source of a build by the NVRTC that it names.  */
+static Status compile_source(Arena *a, Diag *d, const char *op, Watch *watch, Build *b) {
+    Nvrtc *compiler;
+    Status s = nvrtc_open(a, d, &b->compiler, b->arch, &compiler);
+    if (s) return s;
+    nvrtc_version(compiler, &b->nvrtc_major, &b->nvrtc_minor);
+    nvrtc_files(compiler, b->nvrtc_files);
+    watch_note(watch, "compiling %s for %s with NVRTC %d.%d", op, b->arch, b->nvrtc_major,
+               b->nvrtc_minor);
+    NvrtcRequest request = {.ptx = true, .cubin = true, .line_info = b->line_info,
+                            .level = b->level, .watch = watch};
+    s = nvrtc_compile(compiler, a, d, b->program.source, b->arch, &request, &b->nvrtc);
+    b->compile_ms = b->nvrtc.ms;
+    b->compiled = s == ST_OK;
+    return s;
+}
+
 Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev, int align,
                      const BuildOptions *o, Build *out) {
     *out = (Build){.arch = o->arch ? o->arch : dev->arch};
     Status s = emit(a, d, plan, dev, &(CgOptions){.align = align, .only = o->only}, out);
     if (s) return s;
-    Nvrtc *compiler;
-    s = nvrtc_open(a, d, o->nvrtc, out->arch, &compiler);
-    if (s) return s;
-    nvrtc_version(compiler, &out->nvrtc_major, &out->nvrtc_minor);
-    nvrtc_files(compiler, out->nvrtc_files);
+    out->compiler = compile_keep(a, o->nvrtc);
+    out->line_info = o->line_info;
     out->level = o->fast_compile ? 2 : 3;
-    watch_note(o->watch, "compiling %s for %s with NVRTC %d.%d", plan->rplan.te->name, out->arch,
-               out->nvrtc_major, out->nvrtc_minor);
-    NvrtcRequest request = {.ptx = true, .cubin = true, .line_info = o->line_info,
-                            .level = out->level, .watch = o->watch};
-    s = nvrtc_compile(compiler, a, d, out->program.source, out->arch, &request, &out->nvrtc);
-    out->compile_ms = out->nvrtc.ms;
-    out->compiled = s == ST_OK;
-    return s;
+    return compile_source(a, d, plan->rplan.te->name, o->watch, out);
+}
+
+Status compile_again(Arena *a, Diag *d, const Build *b, const NvrtcOptions *nvrtc, Build *out) {
+    *out = *b;
+    out->compiler = *nvrtc;
+    return compile_source(a, d, "it", NULL, out);
 }
 
 static bool spills(const Build *b, int program) {

@@ -72,6 +72,8 @@ typedef struct {
     NvrtcOutput nvrtc;
     int nvrtc_major, nvrtc_minor;
     char nvrtc_files[NVRTC_FILES];        /* "": they cannot be told */
+    NvrtcOptions compiler;    /* how the source is compiled, and can be once more; on its arena */
+    bool line_info;
     double emit_ms, compile_ms;
     int spilled;              /* plans that were compiled and dropped because they spill */
 } Build;
@@ -91,6 +93,9 @@ Status compile_emit(Arena *a, Diag *d, const WholePlan *plan, const Device *dev,
 /* emit -> NVRTC.  ST_NVRTC leaves the source in *out.  */
 Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev, int align,
                      const BuildOptions *o, Build *out);
+NvrtcOptions compile_keep(Arena *a, const NvrtcOptions *o);       /* a copy on `a` */
+/* The program of a build compiled once more, by another NVRTC.  */
+Status compile_again(Arena *a, Diag *d, const Build *b, const NvrtcOptions *nvrtc, Build *out);
 /* choose -> build, moving groups whose kernels spill to their next candidate.  */
 Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const BuildOptions *o,
                     WholePlan *plan, Build *out);

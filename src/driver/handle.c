@@ -137,6 +137,9 @@ static void ctx_setup(void *p) {
     ctx->nvrtc = (NvrtcOptions){.path = copy(ctx->fixed, s->o->nvrtc),
                                 .folders = copy(ctx->fixed, s->o->nvrtc_folders),
                                 .ignore_environment = !trusted};
+    CudaOptions here = {.ignore_environment = !trusted};
+    ctx->nvrtc.driver = s->o->driver == ROLLER_DRIVER_HERE ? cuda_version_here(&here)
+                                                           : s->o->driver;
     if (s->o->cache) {
         ctx->cache.path = cache_place(ctx->fixed, copy(ctx->fixed, s->o->cache_dir), !trusted);
         ctx->cache.key_file = copy(ctx->fixed, s->o->cache_key_file);

@@ -126,8 +126,16 @@ void handle_release(Handle *h);
 /* Builds the plan of a rank, or with `best` the first from there on that does not spill, as a
  * kernel on `a` that does not hold its plans yet.  With ST_NVRTC and ST_COMPILE *out has the
  * source.  */
-Status kernel_build(RollerCtx *ctx, Arena *a, Diag *d, const RollerPlans *plans, int rank,
-                    bool best, const char *arch, RollerKernel **out);
+typedef struct {
+    const NvrtcOptions *nvrtc;
+    const char *arch;         /* NULL: that of the plans */
+    bool best, line_info;
+    Watch *watch;
+} KernelOptions;
+Status kernel_build(Arena *a, Diag *d, const RollerPlans *plans, int rank, const KernelOptions *o,
+                    RollerKernel **out);
+/* How ctx compiles, for a kernel that was not compiled now; on `a`.  */
+void kernel_compiler(const RollerCtx *ctx, Arena *a, Build *b);
 
 /* ST_NVRTC if it was not compiled, so that there is nothing to run.  */
 Status kernel_need_ptx(Diag *d, const RollerKernel *k);

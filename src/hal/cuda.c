@@ -27,10 +27,10 @@ static const struct {
                     "nvidia-smi"},
     {100, ST_DEVICE, "nvidia-smi lists the devices; CUDA_VISIBLE_DEVICES may hide them"},
     {101, ST_DEVICE, "nvidia-smi lists the devices"},
-    {200, ST_CUDA, "the image is damaged, or from a newer toolkit than the driver knows"},
+    {200, ST_DRIVER, "an NVRTC newer than the driver made the image, or it is damaged"},
     {209, ST_ARCH, "the image was compiled for another architecture: see --arch"},
     {214, ST_CUDA, "the memory of the device is damaged: see nvidia-smi -q -d ECC"},
-    {222, ST_DRIVER, "update the driver, or compile with an NVRTC no newer than it"},
+    {222, ST_DRIVER, "update the driver, or compile with an NVRTC that is no newer"},
     {700, ST_CUDA, "the kernel reads or writes outside of what was allocated"},
     {701, ST_CUDA, "the kernel needs more registers or shared memory than the device has"},
     {702, ST_CUDA, "the kernel ran longer than the system permits"},
@@ -89,6 +89,8 @@ Status cuda_need(const Cuda *c, Diag *d, bool there, const char *name, const cha
 }
 
 /* ---- opening ---- */
+static const char own_name[] = "libcuda.so.1";
+
 typedef int GetAddress(const char *name, void **at, int version, uint64_t flags);
 typedef int GetAddress2(const char *name, void **at, int version, uint64_t flags, int *status);
 
@@ -164,14 +166,29 @@ static Status start(Cuda *c, Diag *d) {
     return s ? s : CUDA_CALL(c, d, cuDeviceGetCount, &c->n_device);
 }
 
-Status cuda_open(Arena *a, Diag *d, const CudaOptions *o, Cuda **out) {
-    *out = NULL;
+static const char *library_of(const CudaOptions *o) {
     bool alone = (o && o->ignore_environment) || getuid() != geteuid() || getgid() != getegid();
     const char *given = o && o->path ? o->path : alone ? NULL : getenv("ROLLER_LIBCUDA");
-    const char *file = given && *given ? given : "libcuda.so.1";
-    if (given && *given && *given != '/')
+    return given && *given ? given : own_name;
+}
+
+int cuda_version_here(const CudaOptions *o) {
+    const char *file = library_of(o);
+    if (file != own_name && *file != '/') return 0;
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL | STAY);
+    int (*ask)(int *) = NULL, version = 0;
+    if (library) *(void **)&ask = dlsym(library, "cuDriverGetVersion");
+    if (!ask || ask(&version)) version = 0;
+    if (library) dlclose(library);
+    return version;
+}
+
+Status cuda_open(Arena *a, Diag *d, const CudaOptions *o, Cuda **out) {
+    *out = NULL;
+    const char *file = library_of(o);
+    if (file != own_name && *file != '/')
         return diag_error(d, ST_DRIVER, "cuda", DIAG_NOWHERE,
-                          "the path of the CUDA driver must be absolute, not \"%.200s\"", given);
+                          "the path of the CUDA driver must be absolute, not \"%.200s\"", file);
     Cuda *c = ARENA_NEW(a, Cuda);
     c->file = arena_strdup(a, file);
     c->library = dlopen(file, RTLD_NOW | RTLD_LOCAL | STAY);

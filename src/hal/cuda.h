@@ -29,6 +29,9 @@ typedef struct {
 } CudaOptions;
 
 Status cuda_open(Arena *a, Diag *d, const CudaOptions *o, Cuda **out);
+/* The driver's version (12040 for 12.4), of a library that is loaded and not initialised; 0: there
+ * is none, or it does not tell.  */
+int cuda_version_here(const CudaOptions *o);
 int cuda_driver_version(const Cuda *c);                    /* 12040 for 12.4 */
 /* Is it the simulated driver (docs/simulated-driver.md), whose times are the model's?  */
 bool cuda_simulated(const Cuda *c);
@@ -142,6 +145,8 @@ typedef struct {
 
 /* Loads at once, so that no launch has to.  The image's bytes must live as long as the module.  */
 Status cuda_load(CudaContext *x, Arena *a, Diag *d, const CudaImage *image, CudaModule **out);
+/* Did that fail because the driver does not take such code: too new, or for another GPU?  */
+bool cuda_refused(const CudaModule *m);
 Status cuda_kernel(CudaModule *m, Diag *d, const char *symbol, CudaKernel *out);
 /* Loads it into the current context too, if that is another one of the same device.  */
 Status cuda_kernel_preload(const CudaKernel *k, Diag *d);

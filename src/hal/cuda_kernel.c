@@ -7,6 +7,7 @@
 struct CudaModule {
     CudaContext *context;
     CudaOwned *owned;         /* a library where the driver has them, else a module */
+    int code;                 /* that loading ended with */
 };
 
 static bool has_libraries(const Cuda *c) {
@@ -38,7 +39,7 @@ Status cuda_load(CudaContext *x, Arena *a, Diag *d, const CudaImage *image, Cuda
     if (s) return s;
     char log[JIT_LOG] = "";
     void *handle = NULL;
-    int code = load(x, library, image->cubin ? image->cubin : image->ptx, log, &handle);
+    int code = m->code = load(x, library, image->cubin ? image->cubin : image->ptx, log, &handle);
     if (!code) {
         m->owned->handle = handle;
         return ST_OK;
@@ -48,6 +49,12 @@ Status cuda_load(CudaContext *x, Arena *a, Diag *d, const CudaImage *image, Cuda
     const char *call = library ? "cuLibraryLoadData" : "cuModuleLoadDataEx";
     if (*log && !c->sim_ptx) call = arena_printf(a, "%s (%s)", call, log);
     return cuda_check(c, d, code, call);
+}
+
+bool cuda_refused(const CudaModule *m) {
+    enum { INVALID_IMAGE = 200, NO_BINARY_FOR_GPU = 209, UNSUPPORTED_PTX_VERSION = 222 };
+    return m->code == INVALID_IMAGE || m->code == NO_BINARY_FOR_GPU ||
+           m->code == UNSUPPORTED_PTX_VERSION;
 }
 
 static Status attribute(const Cuda *c, Diag *d, void *function, int id, int *out) {

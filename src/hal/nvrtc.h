@@ -1,9 +1,10 @@
 /* NVRTC behind dlopen: CUDA C++ text to PTX and cubin, with the resources the code needs.
  *
  * Own prototypes, no CUDA header.  The library is the absolute path in `path` or $ROLLER_NVRTC;
- * without these the newest that targets the arch among: versioned sonames, `folders`, the toolkit
- * of $CUDA_PATH or in its default folder, and nvrtc* folders beside the executable or its parent
- * folder.  Needs no GPU and no driver.  */
+ * without these the newest that targets the arch, and whose code the driver loads where one is
+ * given, among: versioned sonames, `folders`, the toolkit of $CUDA_PATH or in its default folder,
+ * NVIDIA's wheels in the folders of Python, and nvrtc* folders beside the executable or its parent
+ * folder.  Needs no GPU and no driver (docs/nvrtc.md).  */
 #ifndef ROLLER_HAL_NVRTC_H
 #define ROLLER_HAL_NVRTC_H
 #include "base/watch.h"
@@ -15,6 +16,10 @@ typedef struct {
     const char *path;         /* absolute path of the library; NULL: search */
     const char *folders;      /* colon-separated, that the search looks into, too; may be NULL */
     bool ignore_environment;  /* set-uid callers */
+    int driver;               /* the CUDA version of the driver that has to load the code (12040:
+                               * 12.4); 0: any */
+    bool jit;                 /* it loads PTX: the code is for an older architecture than its own */
+    int below;                /* only versions below this one (1209: 12.9); 0: all */
 } NvrtcOptions;
 
 /* Opens the newest NVRTC that can target `arch` ("sm_90a"); NULL arch: the newest of all.  ST_NVRTC

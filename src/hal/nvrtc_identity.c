@@ -56,27 +56,29 @@ static bool is_loaded(const char *name) {
 const char *nvrtc_surroundings(Arena *a, const NvrtcOptions *o, const char *arch) {
     Buf text = buf_new(a);
     const char *given = nvrtc_given(o);
-    buf_printf(&text, "arch %s\n", arch);
+    buf_printf(&text, "arch %s, driver %d%s, below %d\n", arch, o ? o->driver : 0,
+               o && o->jit ? " by PTX" : "", o ? o->below : 0);
     if (given) {
         buf_printf(&text, "given %s\n", given);
         add_file(a, given, &text);
         return buf_str(&text);
     }
-    const char *paths = getenv("LD_LIBRARY_PATH"), *const *file;
-    int n = nvrtc_candidates(a, o, &file);
+    const char *paths = getenv("LD_LIBRARY_PATH");
+    const NvrtcCandidate *c;
+    int n = nvrtc_candidates(a, o, &c);
     if (paths)
         buf_printf(&text, "LD_LIBRARY_PATH %s\n", paths);
     add_file(a, "/etc/ld.so.cache", &text);
     for (int i = 0; i < n; i++) {
-        bool name = !strchr(file[i], '/');
-        if (name && is_loaded(file[i]))
+        bool name = !strchr(c[i].file, '/');
+        if (name && is_loaded(c[i].file))
             return NULL;
         if (!name)
-            add_file(a, file[i], &text);
+            add_file(a, c[i].file, &text);
         else
-            add_folders(a, paths ? paths : "", file[i], &text);
+            add_folders(a, paths ? paths : "", c[i].file, &text);
         if (name)
-            add_folders(a, "/lib:/usr/lib:/lib64:/usr/lib64:/usr/local/lib", file[i], &text);
+            add_folders(a, "/lib:/usr/lib:/lib64:/usr/lib64:/usr/local/lib", c[i].file, &text);
     }
     return buf_str(&text);
 }

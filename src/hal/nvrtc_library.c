@@ -1,17 +1,10 @@
 #include "hal/nvrtc_library.h"
 
-#include "hal/device.h"
-
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static const char soname[] = "libnvrtc.so.";
-enum { NEWEST = 19, OLDEST = 11, MAX_FOUND = 64 };
 
 /* NVRTC loses some memory of its own whenever it is unloaded, so it stays in the process.  */
 #ifdef RTLD_NODELETE
@@ -20,160 +13,11 @@ enum { STAY = RTLD_NODELETE };
 enum { STAY = 0 };
 #endif
 
-typedef struct {
-    const char *file;
-    int major;
-} Candidate;
-
-typedef struct {
-    Arena *arena;
-    Candidate found[MAX_FOUND];
-    int n;
-} Search;
-
-/* NVRTC versions, as major * 100 + minor, that know an architecture; last 0: still known.  */
-static const struct {
-    int sm, first, last;
-} known[] = {
-    {50, 1100, 1209}, {52, 1100, 1209}, {53, 1100, 1209}, {60, 1100, 1209}, {61, 1100, 1209},
-    {62, 1100, 1209}, {70, 1100, 1209}, {72, 1100, 1209}, {75, 1100, 0},    {80, 1100, 0},
-    {86, 1101, 0},    {87, 1104, 0},    {88, 1300, 0},    {89, 1108, 0},    {90, 1108, 0},
-    {100, 1208, 0},   {101, 1208, 1209}, {103, 1209, 0},  {110, 1300, 0},   {120, 1208, 0},
-    {121, 1209, 0},
-};
-
-const char *nvrtc_needs(Arena *a, const char *arch) {
-    int sm;
-    char suffix;
-    if (!hal_arch(arch, &sm, &suffix))
-        return arena_printf(a, "\"%.32s\" is no architecture", arch);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (known[i].sm != sm)
-            continue;
-        int first = known[i].first, last = known[i].last;
-        if (suffix == 'a' && first < 1200)
-            first = 1200;
-        if (suffix == 'f' && first < 1209)
-            first = 1209;
-        if (last)
-            return arena_printf(a, "%s needs NVRTC %d.%d or older", arch, last / 100, last % 100);
-        return arena_printf(a, "%s needs NVRTC %d.%d or newer", arch, first / 100, first % 100);
-    }
-    return arena_printf(a, "no known version of NVRTC targets %s", arch);
-}
-
 bool nvrtc_targets(const Nvrtc *n, const char *arch) {
     for (const char *const *at = n->archs; *at; at++)
         if (!strcmp(*at, arch))
             return true;
     return false;
-}
-
-static void add(Search *s, const char *file, int major) {
-    if (s->n < MAX_FOUND)
-        s->found[s->n++] = (Candidate){file, major};
-}
-
-static int ascending(const void *x, const void *y) {
-    return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
-
-/* Names in a folder that begin with `prefix`, ascending; returns how many.  */
-static size_t entries(Arena *a, const char *folder, const char *prefix, const char ***out) {
-    size_t n = 0, cap = 0;
-    const char **names = NULL;
-    DIR *dir = opendir(folder);
-    if (!dir && errno == ENOMEM)
-        arena_fail(a);
-    struct dirent *e;
-    while (dir && n < MAX_FOUND && (e = readdir(dir))) {
-        if (strncmp(e->d_name, prefix, strlen(prefix)))
-            continue;
-        names = arena_grow(a, names, &cap, n + 1, sizeof *names);
-        names[n++] = arena_strdup(a, e->d_name);
-    }
-    if (dir)
-        closedir(dir);
-    if (n)
-        qsort(names, n, sizeof *names, ascending);
-    *out = names;
-    return n;
-}
-
-/* libnvrtc.so.13, libnvrtc.so.11.2; longer names are what these link to.  */
-static void add_folder(Search *s, const char *folder) {
-    const char **names;
-    size_t n = entries(s->arena, folder, soname, &names);
-    for (size_t i = 0; i < n; i++) {
-        int major = atoi(names[i] + sizeof soname - 1);
-        bool short_name = !strchr(names[i] + sizeof soname - 1, '.') || major == OLDEST;
-        if (major >= OLDEST && short_name)
-            add(s, arena_printf(s->arena, "%s/%s", folder, names[i]), major);
-    }
-}
-
-static void add_below(Search *s, const char *folder, const char *prefix, const char *tail) {
-    const char **names;
-    size_t n = entries(s->arena, folder, prefix, &names);
-    for (size_t i = 0; i < n; i++)
-        add_folder(s, arena_printf(s->arena, "%s/%s%s", folder, names[i], tail));
-}
-
-/* The folder of the running program and the one above it.  */
-static void add_own(Search *s) {
-    char path[4096];
-    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (len <= 0)
-        return;
-    path[len] = 0;
-    for (int i = 0; i < 2; i++) {
-        char *slash = strrchr(path, '/');
-        if (!slash || slash == path)
-            return;
-        *slash = 0;
-        add_below(s, arena_strdup(s->arena, path), "nvrtc", "");
-    }
-}
-
-static void add_folders(Search *s, const char *folders) {
-    for (size_t n; folders && *folders; folders += n + (folders[n] != 0)) {
-        n = strcspn(folders, ":");
-        if (*folders == '/')
-            add_folder(s, arena_strndup(s->arena, folders, n));
-    }
-}
-
-/* All places where NVRTC may be, newest first, equal versions in order of the search.  */
-static void search(Search *s, const NvrtcOptions *o) {
-    for (int major = NEWEST; major > OLDEST; major--)
-        add(s, arena_printf(s->arena, "%s%d", soname, major), major);
-    add(s, "libnvrtc.so.11.2", OLDEST);
-    if (o)
-        add_folders(s, o->folders);
-    const char *toolkit = nvrtc_alone(o) ? NULL : getenv("CUDA_PATH");
-    if (toolkit && *toolkit == '/') {
-        add_folder(s, arena_printf(s->arena, "%s/lib64", toolkit));
-        add_folder(s, arena_printf(s->arena, "%s/lib", toolkit));
-    }
-    add_below(s, "/usr/local", "cuda", "/lib64");
-    add_own(s);
-    for (int i = 1; i < s->n; i++) {
-        Candidate c = s->found[i];
-        int k = i;
-        for (; k > 0 && s->found[k - 1].major < c.major; k--)
-            s->found[k] = s->found[k - 1];
-        s->found[k] = c;
-    }
-}
-
-int nvrtc_candidates(Arena *a, const NvrtcOptions *o, const char *const **out) {
-    Search s = {.arena = a};
-    search(&s, o);
-    const char **file = ARENA_ARRAY(a, const char *, s.n);
-    for (int i = 0; i < s.n; i++)
-        file[i] = s.found[i].file;
-    *out = file;
-    return s.n;
 }
 
 static void unload(void *library) {
@@ -276,7 +120,8 @@ static Nvrtc *load(Arena *a, const char *file, const char **why) {
     return n;
 }
 
-static Status open_given(Arena *a, Diag *d, const char *path, const char *arch, Nvrtc **out) {
+static Status open_given(Arena *a, Diag *d, const NvrtcOptions *o, const char *path,
+                         const char *arch, Nvrtc **out) {
     if (*path != '/')
         return diag_error(d, ST_NVRTC, "nvrtc", DIAG_NOWHERE,
                           "the path of NVRTC must be absolute, not \"%.200s\"", path);
@@ -287,6 +132,13 @@ static Status open_given(Arena *a, Diag *d, const char *path, const char *arch, 
     if (arch && !nvrtc_targets(n, arch))
         return diag_error(d, ST_NVRTC, "nvrtc", DIAG_NOWHERE, "%s; %s is %d.%d",
                           nvrtc_needs(a, arch), path, n->major, n->minor);
+    if (!nvrtc_loads(o, n->major, n->minor)) {
+        diag_error(d, ST_NVRTC, "nvrtc", DIAG_NOWHERE,
+                   "%s is NVRTC %d.%d, whose code does not load into %s", path, n->major, n->minor,
+                   nvrtc_driver_name(a, o));
+        nvrtc_advise(d, o, arch);
+        return ST_NVRTC;
+    }
     *out = n;
     return ST_OK;
 }
@@ -300,49 +152,81 @@ const char *nvrtc_given(const NvrtcOptions *o) {
     return path && *path ? path : NULL;
 }
 
-Status nvrtc_open(Arena *a, Diag *d, const NvrtcOptions *o, const char *arch, Nvrtc **out) {
-    const char *path = nvrtc_given(o);
-    *out = NULL;
-    if (path)
-        return open_given(a, d, path, arch, out);
-    Search s = {.arena = a};
-    search(&s, o);
-    Buf seen = buf_new(a);
-    const char *last = NULL;
-    char broken[400] = "";    /* why the first that is there cannot be loaded */
-    for (int i = 0; i < s.n; i++) {
-        ArenaMark mark = arena_mark(a);
-        const char *why;
-        Nvrtc *n = load(a, s.found[i].file, &why);
-        if (n && (!arch || nvrtc_targets(n, arch))) {
-            *out = n;
-            return ST_OK;
-        }
-        int major = n ? n->major : 0, minor = n ? n->minor : 0;
-        if (!n && !*broken && !is_because(why, ENOENT))
-            snprintf(broken, sizeof broken, "%s", why);
-        arena_reset(a, mark);
-        if (major && (!last || s.found[i].major != atoi(last))) {
-            last = arena_printf(a, "%d.%d", major, minor);
-            buf_printf(&seen, "%s%s (%s)", seen.len ? ", " : "", last, s.found[i].file);
-        }
+/* What a search saw and did not take.  */
+typedef struct {
+    Arena *arena;
+    const NvrtcOptions *o;
+    const char *arch;
+    Buf seen;                 /* "13.0 (FILE), 11.8 (FILE)" */
+    int last;                 /* the version named last */
+    char broken[400];         /* why the first that is there cannot be used */
+} Missed;
+
+static void saw(Missed *m, int major, int minor, const char *file) {
+    int version = major * 100 + minor;
+    if (version == m->last)
+        return;
+    m->last = version;
+    buf_printf(&m->seen, "%s%d.%d (%s)", m->seen.len ? ", " : "", major, minor, file);
+}
+
+/* Loads a candidate if it may do; NULL: the next one has its turn.  */
+static Nvrtc *try(Arena *a, const NvrtcCandidate *c, Missed *m) {
+    if (c->minor >= 0 && !nvrtc_loads(m->o, c->major, c->minor)) {
+        saw(m, c->major, c->minor, c->file);
+        return NULL;
     }
-    if (!seen.len && *broken) {
-        diag_error(d, ST_NVRTC, "nvrtc", DIAG_NOWHERE, "NVRTC cannot be loaded: %s", broken);
+    ArenaMark mark = arena_mark(a);
+    const char *why;
+    Nvrtc *n = load(a, c->file, &why);
+    if (n && nvrtc_loads(m->o, n->major, n->minor) && (!m->arch || nvrtc_targets(n, m->arch))) {
+        if (n->builtins)
+            return n;
+        why = arena_printf(a, "%s has no libnvrtc-builtins.so.%d.%d beside it", c->file, n->major,
+                           n->minor);
+    }
+    if (why && !*m->broken && !is_because(why, ENOENT))
+        snprintf(m->broken, sizeof m->broken, "%s", why);
+    int major = n && !why ? n->major : 0, minor = n ? n->minor : 0;
+    arena_reset(a, mark);
+    if (major)
+        saw(m, major, minor, c->file);
+    return NULL;
+}
+
+static Status none(Diag *d, Missed *m) {
+    const NvrtcOptions *o = m->o;
+    if (!m->seen.len && *m->broken) {
+        diag_error(d, ST_NVRTC, "nvrtc", DIAG_NOWHERE, "NVRTC cannot be loaded: %s", m->broken);
         diag_hint(d, "more memory may be needed (ulimit -v); ROLLER_NVRTC names another "
                      "libnvrtc.so.N by its full path");
         return ST_NVRTC;
     }
-    if (!seen.len) {
+    if (!m->seen.len)
         diag_error(d, ST_NVRTC, "nvrtc", DIAG_NOWHERE, "NVRTC was not found");
-        diag_hint(d, "install the CUDA toolkit, or set ROLLER_NVRTC to the full path of "
-                     "libnvrtc.so.N");
-        return ST_NVRTC;
-    }
-    diag_error(d, ST_NVRTC, "nvrtc", DIAG_NOWHERE, "%s; found %s", nvrtc_needs(a, arch),
-               buf_str(&seen));
-    diag_hint(d, "set ROLLER_NVRTC to the full path of a version that fits");
+    else if (o && o->driver)
+        diag_error(d, ST_NVRTC, "nvrtc", DIAG_NOWHERE,
+                   "no NVRTC makes code%s%s that loads into %s; found %s",
+                   m->arch ? " for " : "",
+                   m->arch ? m->arch : "", nvrtc_driver_name(m->arena, o), buf_str(&m->seen));
+    else
+        diag_error(d, ST_NVRTC, "nvrtc", DIAG_NOWHERE, "%s; found %s",
+                   nvrtc_needs(m->arena, m->arch), buf_str(&m->seen));
+    nvrtc_advise(d, o, m->arch);
     return ST_NVRTC;
+}
+
+Status nvrtc_open(Arena *a, Diag *d, const NvrtcOptions *o, const char *arch, Nvrtc **out) {
+    const char *path = nvrtc_given(o);
+    *out = NULL;
+    if (path)
+        return open_given(a, d, o, path, arch, out);
+    const NvrtcCandidate *c;
+    int n = nvrtc_candidates(a, o, &c);
+    Missed m = {.arena = a, .o = o, .arch = arch, .seen = buf_new(a)};
+    for (int i = 0; i < n && !*out; i++)
+        *out = try(a, &c[i], &m);
+    return *out ? ST_OK : none(d, &m);
 }
 
 void nvrtc_version(const Nvrtc *n, int *major, int *minor) {

@@ -36,9 +36,18 @@ bool nvrtc_targets(const Nvrtc *n, const char *arch);
 /* "sm_70 needs NVRTC 12.9 or older".  */
 const char *nvrtc_needs(Arena *a, const char *arch);
 
-/* Where NVRTC may be, in the order of the search: full paths, and names that the loader searches
- * for.  Returns how many.  */
-int nvrtc_candidates(Arena *a, const NvrtcOptions *o, const char *const **out);
+typedef struct {
+    const char *file;         /* full path, or a name that the loader searches for */
+    int major, minor;         /* minor -1: not known before it is loaded */
+} NvrtcCandidate;
+/* Where NVRTC may be, in the order in which they are tried: newest first.  Returns how many.  */
+int nvrtc_candidates(Arena *a, const NvrtcOptions *o, const NvrtcCandidate **out);
+/* Does the driver of the options load what this version makes, and is it below what was tried?  */
+bool nvrtc_loads(const NvrtcOptions *o, int major, int minor);
+/* "the driver, which is for CUDA 12.4".  */
+const char *nvrtc_driver_name(Arena *a, const NvrtcOptions *o);
+/* Hints at a version that fits, and at the packages that have it.  */
+void nvrtc_advise(Diag *d, const NvrtcOptions *o, const char *arch);
 /* The path that an option or the environment gives; NULL: it is searched for.  */
 const char *nvrtc_given(const NvrtcOptions *o);
 bool nvrtc_alone(const NvrtcOptions *o);                   /* without the environment */

@@ -4,6 +4,14 @@
 
 #include <string.h>
 
+/* Up to CUDA 12 the ABI's version (in e_ident) is 7 and e_version the toolkit's, times 10; then 8,
+ * and 1.  */
+int cubin_toolkit(const void *cubin) {
+    enum { ABI_VERSION = 8, VERSION = 20 };
+    const uint8_t *e = cubin;
+    return e[ABI_VERSION] >= 8 ? 13 : (int)elf_number(e + VERSION, 4) / 10;
+}
+
 /* Section .nv.info is a list of records: a form, an attribute, then two bytes of value or, in form
  * 4, of the size of what follows.  Attribute 0x2f gives the registers of a function by its symbol,
  * which the section of its code names (low 24 bits of sh_info).  */

@@ -80,11 +80,18 @@ static int newest_ptx(int version) {
     return 90 + minor;
 }
 
-/* A newer PTX than the driver's is refused where the rules say how old the driver is; else what
- * matters is what the simulator understands.  */
-static CUresult check_version(Driver *d, SimTarget target) {
+/* Code of a newer toolkit than the driver's is refused where the rules say how old the driver is;
+ * else what matters is what the simulator understands.  PTX has to be no newer than the driver, a
+ * cubin of no newer major version.  */
+static CUresult check_version(Driver *d, const Image *image, SimTarget target) {
     int version = d->faults.version;
-    if (!version || target.version <= newest_ptx(version)) return CUDA_SUCCESS;
+    int major = version && image->cubin ? cubin_toolkit(image->cubin) : 0;
+    if (major > version / 1000) {
+        driver_say(d, "a cubin of CUDA %d is newer than driver %d.%d", major, version / 1000,
+                   version % 1000 / 10);
+        return CUDA_ERROR_INVALID_IMAGE;
+    }
+    if (!version || image->cubin || target.version <= newest_ptx(version)) return CUDA_SUCCESS;
     driver_say(d, "PTX ISA %d.%d is newer than driver %d.%d", target.version / 10,
                target.version % 10, version / 1000, version % 1000 / 10);
     return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
@@ -137,7 +144,7 @@ static void open_body(void *user) {
     if (!ptx) return;
     Status st = sim_parse(image->arena, &diag, "module.ptx", ptx, strlen(ptx), &image->code);
     if (st == ST_OK) {
-        o->result = check_version(o->driver, sim_module_target(image->code));
+        o->result = check_version(o->driver, image, sim_module_target(image->code));
         return;
     }
     driver_say_error(o->driver, &diag);

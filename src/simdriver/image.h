@@ -6,6 +6,8 @@
 /* The PTX that a cubin compiled for a debugger carries (nvcc -lineinfo or -G), on the arena; NULL
  * if it carries none.  */
 const char *cubin_ptx(Arena *a, const void *cubin, size_t len);
+/* Major version of the toolkit that made it; 13 and newer are told as 13.  */
+int cubin_toolkit(const void *cubin);
 /* Registers of a kernel; -1 if the cubin does not say.  */
 int cubin_registers(const void *cubin, size_t len, const char *kernel);
 /* The PTX of an image: `bytes` itself, or on the arena; NULL with the reason in *why.  */

@@ -1,5 +1,7 @@
 /* An NVRTC for tests: the one in $REAL_NVRTC, but FAKE_NVRTC="FUNCTION=CODE" makes a function fail.
- * Built by tests/nvrtc.sh; -DWITHOUT_VERSION leaves a function out.  */
+ * Built by tests/nvrtc*.sh; -DWITHOUT_VERSION leaves a function out, -DMAJOR=12 -DMINOR=4
+ * -DISA="8.4" makes it another version, which marks what it makes as the real one does: in PTX the
+ * ISA, in cubins of version 12 and older the ABI's version 7 and the toolkit's.  */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -28,8 +30,48 @@ static int fails(const char *name) {
         return next ? next arguments : 11;                                                         \
     }
 
+#ifdef MAJOR
+EXPORT int nvrtcVersion(int *major, int *minor) {
+    *major = MAJOR;
+    *minor = MINOR;
+    return 0;
+}
+
+EXPORT int nvrtcGetPTX(void *p, char *text) {
+    int (*next)(void *, char *);
+    *(void **)&next = real("nvrtcGetPTX");
+    int result = next ? next(p, text) : 11;
+    char *at = result ? NULL : strstr(text, ".version ");
+    if (at) memcpy(at + 9, ISA, 3);
+    return result;
+}
+
+EXPORT int nvrtcGetCUBIN(void *p, char *data) {
+    int (*next)(void *, char *);
+    *(void **)&next = real("nvrtcGetCUBIN");
+    int result = next ? next(p, data) : 11;
+    if (!result && MAJOR < 13) {
+        data[8] = 7;
+        data[20] = (char)(MAJOR * 10 + MINOR);
+    }
+    return result;
+}
+/* The real one keeps no results in the driver's cache, though only version 13 would.  */
+EXPORT int nvrtcCompileProgram(void *p, int n, const char *const *options) {
+    int (*next)(void *, int, const char *const *);
+    const char *own[32] = {"--no-cache"};
+    *(void **)&next = real("nvrtcCompileProgram");
+    if (!next || n > 31) return 11;
+    memcpy(own + 1, options, (size_t)n * sizeof *own);
+    return MAJOR < 13 ? next(p, n + 1, own) : next(p, n, options);
+}
+#else
+FORWARD(nvrtcCompileProgram, (void *p, int n, const char *const *options), (p, n, options))
+FORWARD(nvrtcGetPTX, (void *p, char *text), (p, text))
+FORWARD(nvrtcGetCUBIN, (void *p, char *data), (p, data))
 #ifndef WITHOUT_VERSION
 FORWARD(nvrtcVersion, (int *major, int *minor), (major, minor))
+#endif
 #endif
 FORWARD(nvrtcGetNumSupportedArchs, (int *n), (n))
 FORWARD(nvrtcGetSupportedArchs, (int *archs), (archs))
@@ -37,11 +79,8 @@ FORWARD(nvrtcCreateProgram, (void **p, const char *source, const char *name, int
                              const char *const *headers, const char *const *names),
         (p, source, name, n, headers, names))
 FORWARD(nvrtcDestroyProgram, (void **p), (p))
-FORWARD(nvrtcCompileProgram, (void *p, int n, const char *const *options), (p, n, options))
 FORWARD(nvrtcGetPTXSize, (void *p, size_t *size), (p, size))
-FORWARD(nvrtcGetPTX, (void *p, char *text), (p, text))
 FORWARD(nvrtcGetCUBINSize, (void *p, size_t *size), (p, size))
-FORWARD(nvrtcGetCUBIN, (void *p, char *data), (p, data))
 FORWARD(nvrtcGetProgramLogSize, (void *p, size_t *size), (p, size))
 FORWARD(nvrtcGetProgramLog, (void *p, char *log), (p, log))
 

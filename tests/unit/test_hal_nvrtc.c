@@ -1,7 +1,7 @@
 /* links: hal */
 #include "base/file.h"
 #include "base/hash.h"
-#include "hal/nvrtc.h"
+#include "hal/nvrtc_library.h"
 #include "sass.h"
 #include "workers.h"
 
@@ -349,6 +349,63 @@ static void test_where_it_is_looked_for(void **state) {
     }
 }
 
+/* NVIDIA, "CUDA Compatibility": cubins within a major version and from older ones, PTX from
+ * versions that are no newer.  */
+static void test_what_drivers_load(void **state) {
+    (void)state;
+    static const int version[] = {1104, 1108, 1200, 1204, 1209, 1300, 1305};
+    static const struct {
+        int driver;
+        const char *cubin, *ptx;          /* of which of the versions */
+    } row[] = {
+        {11040, "yynnnnn", "ynnnnnn"}, {11080, "yynnnnn", "yynnnnn"}, {12000, "yyyyynn", "yyynnnn"},
+        {12020, "yyyyynn", "yyynnnn"}, {12040, "yyyyynn", "yyyynnn"}, {12080, "yyyyynn", "yyyynnn"},
+        {12090, "yyyyynn", "yyyyynn"}, {13000, "yyyyyyy", "yyyyyyn"}, {13050, "yyyyyyy", "yyyyyyy"},
+        {0, "yyyyyyy", "yyyyyyy"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        for (size_t k = 0; k < sizeof version / sizeof *version; k++) {
+            NvrtcOptions o = {.driver = row[i].driver};
+            int major = version[k] / 100, minor = version[k] % 100;
+            assert_int_equal(nvrtc_loads(&o, major, minor), row[i].cubin[k] == 'y');
+            o.jit = true;
+            assert_int_equal(nvrtc_loads(&o, major, minor), row[i].ptx[k] == 'y');
+            o.below = version[k];
+            assert_false(nvrtc_loads(&o, major, minor));
+        }
+    }
+}
+
+static void test_what_is_advised(void **state) {
+    (void)state;
+    static const struct {
+        int driver;
+        bool jit;
+        const char *arch, *said;
+    } row[] = {
+        {12040, false, "sm_90a", "nvidia-cuda-nvrtc-cu12==12.9.*"},
+        {12040, true, "sm_80", "nvidia-cuda-nvrtc-cu12==12.4.*"},
+        {11040, false, "sm_80", "nvidia-cuda-nvrtc-cu11==11.8.*"},
+        {11040, true, "sm_80", "nvidia-cuda-nvrtc-cu11==11.4.*"},
+        {13000, false, "sm_90", "nvidia-cuda-nvrtc==13.0.*"},
+        {13020, true, "sm_90", "nvidia-cuda-nvrtc==13.2.*"},
+        {13000, false, "sm_70", "nvidia-cuda-nvrtc-cu12==12.9.*"},
+        {0, false, "sm_70", "nvidia-cuda-nvrtc-cu12==12.9.*"},
+        {12020, false, "sm_110", "update the driver to one for CUDA 13.0 or newer"},
+        {12040, true, "sm_100", "update the driver to one for CUDA 12.8 or newer"},
+        {12040, false, "sm_999", "ROLLER_NVRTC"},
+        {0, false, NULL, "nvidia-cuda-nvrtc==13.0.*"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        NvrtcOptions o = {.driver = row[i].driver, .jit = row[i].jit};
+        diag = diag_new(arena);
+        diag_error(&diag, ST_NVRTC, NULL, DIAG_NOWHERE, "none");
+        nvrtc_advise(&diag, &o, row[i].arch);
+        if (!strstr(diag_first_error(&diag)->hint, row[i].said))
+            fail_msg("%d %s: %s", row[i].driver, row[i].arch, diag_first_error(&diag)->hint);
+    }
+}
+
 enum { JOBS = 8 };
 typedef struct {
     const char *want;
@@ -432,6 +489,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_unsound_code, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_arch_it_does_not_target, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_where_it_is_looked_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_drivers_load, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_advised, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_out_of_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hostile_cubins, set_up, tear_down),
