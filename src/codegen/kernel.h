@@ -43,7 +43,7 @@ typedef struct {
 /* The op split into kernels in one way: programs first..first+n-1, the first n_group of them for
  * all sizes that the split is taken for.  */
 typedef struct {
-    TeSplit kind;
+    const char *decisions;    /* that it was made with, in words */
     const int64_t *within;    /* sizes up to which it is taken; NULL: all */
     int first, n, n_group;
     int64_t *temp_offset;     /* per tensor of its normalized op: where a temporary lies in the

@@ -50,8 +50,8 @@ void cg_lay_out(Arena *a, const RPlan *plan, KernelProgram *out) {
     out->split = ARENA_ARRAY(a, KernelSplit, out->n_split);
     KernelSplit *s = out->split;
     for (int at = 0; plan; at += plan->n, plan = plan->other, s++) {
-        *s = (KernelSplit){.kind = plan->te->split, .within = plan->within, .first = at,
-                           .n = plan->n, .n_group = rplan_groups(plan)};
+        *s = (KernelSplit){.decisions = te_decisions_text(a, plan->te), .within = plan->within,
+                           .first = at, .n = plan->n, .n_group = rplan_groups(plan)};
         lay_out_workspace(a, plan, s);
         if (s->workspace.bytes > out->workspace_bytes) out->workspace_bytes = s->workspace.bytes;
         for (int i = 0; i < plan->n; i++)

@@ -105,7 +105,7 @@ static Status plan(PlanCall *c, Watch *watch, Diag *d) {
 static void explain(RollerPlans *p) {
     Buf why = buf_new(p->h.arena);
     int top = p->set.options.top;
-    if (p->set.split) buf_puts(&why, p->set.split);
+    if (p->set.decisions) buf_puts(&why, p->set.decisions);
     for (int g = 0; g < p->set.n_group; g++) {
         const GroupPlans *group = &p->set.plans[g];
         int shown = (top > 1 ? top : 1) + RUNNERS_UP;

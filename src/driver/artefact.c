@@ -172,18 +172,13 @@ static json_t *kernels(Arena *a, const Te *te, const Build *b) {
 
 /* Ways to split the op into kernels: a launch takes the first one whose sizes allow it.  */
 static json_t *splits(Arena *a, const Te *te, const KernelProgram *p) {
-    static const char *const name[] = {
-#define X(id, text) text,
-        TE_SPLITS(X)
-#undef X
-    };
     json_t *list = need(a, json_array());
     for (int i = 1; i <= p->n_split; i++) {
         const KernelSplit *x = &p->split[i % p->n_split];
         json_t *o = need(a, json_object());
         push(a, list, o);
         set(a, o, "split", json_integer(i % p->n_split));
-        set(a, o, "name", text(name[x->kind]));
+        set(a, o, "name", text(x->decisions));
         set(a, o, "upto", upto(a, te, x->within));
     }
     return list;

@@ -1,140 +1,11 @@
 #include "driver/compile.h"
 #include "base/clock.h"
+#include "driver/fusion.h"
 #include "driver/size_splits.h"
-#include <math.h>
 #include <string.h>
 
-/* Candidates kept beyond those asked for: to be told of, and to replace plans that spill, twice at
- * most, since each replacement costs what compiling takes.  */
-enum { SPARE_CANDIDATES = 24, REPLACED_MOST = 2 };
-
-/* The groups of an op, split in this way, and what planning needs to know of each.  */
-static Status open_set(Arena *a, Diag *d, const Te *te, TeSplit split, const Device *dev,
-                       const CompileOptions *o, PlanSet *set) {
-    *set = (PlanSet){.te = te, .dev = dev, .options = *o};
-    Te *normal, whole = *te;
-    whole.split = split;
-    Status s = te_normalize(a, d, &whole, &normal);
-    if (s) return s;
-    set->normal = normal;
-    set->n_group = access_groups(a, normal, &set->group);
-    set->plans = ARENA_ARRAY(a, GroupPlans, set->n_group);
-    set->n_program = set->n_group;
-    for (int g = 0; g < set->n_group; g++) {
-        set->plans[g].part = g;
-        s = rtile_problem(a, d, normal, &set->group[g], o->align, &set->plans[g].problem);
-        if (s) return s;
-    }
-    return ST_OK;
-}
-
-static Status plan_group(Arena *a, Diag *d, const Device *dev, const CompileOptions *o,
-                         GroupPlans *out) {
-    RPlanOptions options = {.align = o->align, .workspace_limit = o->workspace_limit};
-    Problem given = out->problem;
-    Diag other = diag_new(a);
-    bool streams = given.contraction && !given.stats;
-    Status s = rprog_candidates(a, streams ? &other : d, &given, dev, &options, &out->set);
-    if (s == ST_NO_PLAN && streams) {           /* no tiles fit: element by element */
-        rtile_as_stream(a, &given, o->align, &out->problem);
-        s = rprog_candidates(a, d, &out->problem, dev, &options, &out->set);
-    }
-    if (s) return s;
-    int keep = (o->top > 1 ? o->top : 1) + SPARE_CANDIDATES;
-    return mp_rank(a, d, &out->problem, dev, &out->set, keep, &out->ranked, &out->n);
-}
-
-/* Plans the groups of a set.  *us: how long they take by prediction; INFINITY, and planning ends,
- * as soon as that is sure to be longer than `limit_us`.  */
-static Status plan_set(Arena *a, Diag *d, const Device *dev, const CompileOptions *o,
-                       double limit_us, PlanSet *out, double *us) {
-    double most = -1;
-    *us = 0;
-    for (int g = 0; g < out->n_group && limit_us < INFINITY; g++)
-        *us += mp_least_us(&out->plans[g].problem, dev);
-    for (int g = 0; g < out->n_group; g++) {
-        GroupPlans *p = &out->plans[g];
-        Status s = watch_check(o->watch, d);
-        if (s) return s;
-        if (*us > limit_us) {
-            *us = INFINITY;
-            return ST_OK;
-        }
-        if (limit_us < INFINITY) *us -= mp_least_us(&p->problem, dev);
-        s = plan_group(a, d, dev, o, p);
-        if (s) return s;
-        *us += p->ranked[0].estimate.us;
-        if (p->ranked[0].estimate.us > most) {
-            most = p->ranked[0].estimate.us;
-            out->dominant = g;
-        }
-    }
-    int top = o->top > 1 ? o->top : 1;
-    int have = out->n_group ? out->plans[out->dominant].n : 1;
-    out->n_rank = have < top ? have : top;
-    return ST_OK;
-}
-
-/* Are the kernels of two sets the same?  */
-static bool same_kernels(Arena *a, const PlanSet *x, const PlanSet *y) {
-    Buf text[2] = {buf_new(a), buf_new(a)};
-    const PlanSet *set[] = {x, y};
-    for (int i = 0; i < 2; i++) {
-        te_print_positional(set[i]->normal, &text[i]);
-        for (int g = 0; g < set[i]->n_group; g++) {
-            const KernelGroup *k = &set[i]->group[g];
-            buf_printf(&text[i], "\n%d%s:", k->root, k->row ? " rows" : "");
-            for (int j = 0; j < k->n_fused; j++) buf_printf(&text[i], " %d", k->fused[j]);
-        }
-    }
-    return strcmp(buf_str(&text[0]), buf_str(&text[1])) == 0;
-}
-
-static const char *const split_name[] = {
-#define X(id, text) text,
-    TE_SPLITS(X)
-#undef X
-};
-
-static const char *tell_split(Arena *a, const PlanSet *set, double us, double usual) {
-    return arena_printf(a, "split: %s, %d kernel%s in %.2f us; the usual one takes %.2f us\n\n",
-                        split_name[set->normal->split], set->n_group,
-                        set->n_group == 1 ? "" : "s", us, usual);
-}
-
-/* The op in every split that gives other kernels, planned: the usual one first, then the others as
- * far as they could be faster than the best one before them by more than a 50th.  With run-time
- * sizes all of them.  Returns how many there are, and which is the best.  */
-static int plan_splits(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
-                       PlanSet *set, int *best, Status *failed) {
-    enum { NEAR = 50 };
-    int n = 0;
-    double to_beat = INFINITY, usual = 0;
-    *failed = ST_OK;
-    *best = 0;
-    for (int i = 0; i < TE_SPLIT_COUNT; i++) {
-        Diag other = diag_new(a);         /* another split may fail for itself */
-        watch_step(o->watch, "plan", i, TE_SPLIT_COUNT, split_name[i]);
-        Status s = open_set(a, i ? &other : d, te, (TeSplit)i, dev, o, &set[n]);
-        bool known = false;
-        double us = 0;
-        for (int k = 0; !s && k < n && !known; k++) known = same_kernels(a, &set[n], &set[k]);
-        if (!s && !known)
-            s = plan_set(a, i ? &other : d, dev, o, te->runtime ? INFINITY : to_beat, &set[n], &us);
-        if (s && i == 0) *failed = s;
-        if (!*failed && i > 0) *failed = watch_check(o->watch, d);
-        if (*failed) return 0;
-        if (s || known) continue;
-        if (n == 0) usual = us;
-        if (us < to_beat) {
-            to_beat = us * (1 - 1.0 / NEAR);
-            *best = n;
-            if (n > 0 && !te->runtime) set[n].split = tell_split(a, &set[n], us, usual);
-        }
-        n++;
-    }
-    return n;
-}
+/* Plans that spill are replaced twice at most: each replacement costs what compiling takes.  */
+enum { REPLACED_MOST = 2 };
 
 /* A set outlives the call that it was made in.  */
 static void forget_watch(PlanSet *set) {
@@ -143,12 +14,15 @@ static void forget_watch(PlanSet *set) {
 
 Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
                     PlanSet *out) {
-    PlanSet set[TE_SPLIT_COUNT];
-    Status s;
-    int best, n = plan_splits(a, d, te, dev, o, set, &best, &s);
+    PlanSet *set;
+    int n, best;
+    Status s = te->runtime ? fusion_splits(a, d, te, dev, o, &set, &n, &best)
+                           : fusion_plan(a, d, te, dev, o, out);
     if (s) return s;
-    *out = set[best];
-    if (te->runtime) s = size_splits_plan(a, d, set, n, out);
+    if (te->runtime) {
+        *out = set[best];
+        s = size_splits_plan(a, d, set, n, out);
+    }
     forget_watch(out);
     return s;
 }
@@ -220,12 +94,12 @@ static void keep_read(Arena *a, const Device *dev, const RPlan *p, PlanSet *out)
 Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
                          const CompileOptions *o, const char *file, const char *text, size_t len,
                          PlanSet *out) {
-    TeSplit split[RPLAN_SET];
-    int n = rprog_read_splits(text, len, split, te->runtime ? RPLAN_SET : 1);
+    TeDecisions *decisions = ARENA_ARRAY(a, TeDecisions, RPLAN_SET);
+    int n = rprog_read_decisions(text, len, decisions, te->runtime ? RPLAN_SET : 1);
     PlanSet *set = out;
     for (int i = 0; i < n; i++) {
         if (i > 0) set = set->other = ARENA_NEW(a, PlanSet);
-        Status s = open_set(a, d, te, split[i], dev, o, set);
+        Status s = fusion_open(a, d, te, &decisions[i], dev, o, set);
         if (s) return s;
     }
     WholePlan p;

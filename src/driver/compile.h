@@ -39,7 +39,7 @@ typedef struct PlanSet {
     int n_group;
     int n_program;            /* of plans */
     const char *sizes;        /* how those were chosen; NULL: sizes are static */
-    const char *split;        /* why not the usual split; NULL: it is, or sizes are not static */
+    const char *decisions;    /* what they gain; NULL: none is taken, or sizes are not static */
     int dominant;             /* the group that costs most */
     int n_rank;               /* whole plans that were asked for and exist */
     CompileOptions options;

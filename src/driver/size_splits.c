@@ -32,7 +32,7 @@ static void find_winners(const Splits *x, bool *wins) {
 /* Drops the splits that never win; `keep` is the number of one that stays, and becomes its new
  * number.  */
 static void drop_losers(Splits *x, int *keep) {
-    bool wins[TE_SPLIT_COUNT] = {false};
+    bool *wins = ARENA_ARRAY(x->arena, bool, x->n);
     int n = 0, kept = 0;
     find_winners(x, wins);
     for (int s = 0; s < x->n; s++) {
@@ -92,12 +92,7 @@ static void find_best(Splits *x) {
 /* ---- words ---- */
 
 static const char *split_name(const Splits *x, int s) {
-    static const char *const name[] = {
-#define X(id, text) text,
-        TE_SPLITS(X)
-#undef X
-    };
-    return name[x->split[s].set->normal->split];
+    return te_decisions_text(x->arena, x->split[s].set->normal);
 }
 
 static void print_taken(const Splits *x, int option, Buf *b) {

@@ -64,7 +64,6 @@ typedef enum {
 bool rprog_has_key(const Problem *p, Skeleton skeleton, PlanKey key);
 extern const char *const rprog_key_name[KEY_COUNT];
 extern const char *const rprog_skeleton_name[SK_COUNT];
-extern const char *const rprog_split_name[TE_SPLIT_COUNT];
 extern const char *const rprog_raster_name[3];
 extern const char *const rprog_axis_name[AX_CLASSES];
 /* May the problem have a program of this skeleton at all?  NULL: yes.  What else is asked of a

@@ -68,12 +68,13 @@ void rprog_place_parts(Arena *a, Workspace *w);
 /* The text form; rprog_read(rprog_print(x)) == x.  Lines `key value` (`unit NAME [swapped]`,
  * `store N [shared]`), a header `roller-plan 1`, one `kernel` section per group, then those for
  * some sizes, `kernel 2 of 0 upto s0 64`: s0 is the first size that the file declares.  Each other
- * split follows, headed `upto s0 64 split NAME`, its kernels counted from 0.  */
+ * split follows, headed `upto s0 64`, its kernels counted from 0.  What is decided stands before
+ * the kernels, `statement 3 joined`, by TeStmt.site; earlier texts name one of a few splits of the
+ * whole op, `split joined`: what is decided at all statements that allow it.  */
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out);
-/* The splits that a plan text is for, `most` at most: that of its line `split NAME` before the
- * kernels, else the usual one, then those for some sizes.  Returns how many there are; a wrong name
- * counts as usual, and is reported when it is read.  */
-int rprog_read_splits(const char *text, size_t len, TeSplit *out, int most);
+/* The decisions of the splits that a plan text is for, `most` at most: the plan's own, then those
+ * for some sizes.  Returns how many there are; what is wrong is reported when it is read.  */
+int rprog_read_decisions(const char *text, size_t len, TeDecisions *out, int most);
 /* Reads plan text for the same op and device, checks it (ST_PLAN_TEXT with line and column).
  * `plan` holds te, group, problem, n and align for the groups; the rest is filled.  */
 Status rprog_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,

@@ -21,11 +21,6 @@ const char *const rprog_stats_name[STATS_COUNT] = {
     RPROG_STATS(X)
 #undef X
 };
-const char *const rprog_split_name[TE_SPLIT_COUNT] = {
-#define X(id, name) name,
-    TE_SPLITS(X)
-#undef X
-};
 const char *const rprog_raster_name[3] = {"row", "column", "grouped"};
 const char *const rprog_axis_name[AX_CLASSES] = {"b", "m", "n", "k"};
 
@@ -141,14 +136,26 @@ static void print_kernels(const RPlan *plan, const Device *dev, Buf *out) {
     }
 }
 
+static void print_decisions(const Te *te, Buf *out) {
+    const TeDecisions *x = te ? te->decisions : NULL;
+    for (int i = 0; x && i < x->n; i++) {
+        if (!te_taken(x, i)) continue;
+        buf_printf(out, "statement %d", i);
+        for (int d = 0; d < TE_DECISION_COUNT; d++) {
+            if (te_taken(x, i) >> d & 1) buf_printf(out, " %s", te_decision_name[d]);
+        }
+        buf_putc(out, '\n');
+    }
+}
+
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out) {
     buf_puts(out, "roller-plan 1\n");
-    if (plan->te && plan->te->split)
-        buf_printf(out, "split %s\n", rprog_split_name[plan->te->split]);
-    print_kernels(plan, dev, out);
-    for (const RPlan *x = plan->other; x; x = x->other) {
-        print_upto(out, x->te, x->within);
-        buf_printf(out, " split %s\n", rprog_split_name[x->te->split]);
+    for (const RPlan *x = plan; x; x = x->other) {
+        if (x != plan) {
+            print_upto(out, x->te, x->within);
+            buf_putc(out, '\n');
+        }
+        print_decisions(x->te, out);
         print_kernels(x, dev, out);
     }
 }

@@ -134,28 +134,21 @@ static void begin_split(Reader *r, RPlan *plan) {
     plan->n_group = plan->n;
 }
 
-/* `split NAME`: how the op was split into the groups that the plan is read for.  */
-static Status read_split(Reader *r, Word head) {
-    int which;
-    Status s = reader_name(r, rprog_split_name, TE_SPLIT_COUNT, &which);
-    if (!s && r->plan->te && which != (int)r->plan->te->split)
-        s = reader_fail(r, head.pos, "the kernels are split in another way than '%.*s' says", head);
-    return s;
-}
-
-/* `upto sN V ... split NAME`: the op split in another way for some sizes.  */
+/* `upto sN V ...`: the op split in another way for some sizes.  */
 static Status read_other(Reader *r, Word head) {
-    static const char *const split[] = {"split"};
-    int which;
     int64_t *value;
     Status s = finish_split(r, head.pos);
     if (!s && !r->plan->other) s = reader_fail(r, head.pos, "'%.*s' where no size varies", head);
     if (s) return s;
     begin_split(r, r->plan->other);
     RPlan *p = r->plan;
-    if (!(s = read_upto(r, p->te, &value)) && !(s = reader_name(r, split, 1, &which)))
-        s = read_split(r, head);
-    if (s) return s;
+    if ((s = read_upto(r, p->te, &value))) return s;
+    DiagPlace at = r->at;
+    Word w = reader_word(&at);
+    if (reader_is(w, "split")) {
+        r->at = at;
+        if ((s = reader_split(r, w))) return s;
+    }
     p->within = value;
     const Te *sized = te_sized(r->arena, p->te, value);
     for (int i = 0; i < p->n; i++) {
@@ -168,7 +161,8 @@ static Status read_other(Reader *r, Word head) {
 static Status read_line(Reader *r, Word w) {
     if (reader_is(w, "kernel")) return begin_kernel(r, w);
     if (reader_is(w, "upto") && r->kernel >= 0) return read_other(r, w);
-    if (r->kernel < 0 && reader_is(w, "split")) return read_split(r, w);
+    if (r->kernel < 0 && reader_is(w, "split")) return reader_split(r, w);
+    if (r->kernel < 0 && reader_is(w, "statement")) return reader_statement(r);
     if (r->kernel < 0) return reader_fail(r, w.pos, "expected 'kernel 0', got '%.*s'", w);
     return read_key(r, w);
 }

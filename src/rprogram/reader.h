@@ -28,6 +28,9 @@ bool reader_is(Word w, const char *s);
 Status reader_int(Reader *r, int64_t lo, int64_t hi, int64_t *out);
 /* One of n names; its position goes to *out.  */
 Status reader_name(Reader *r, const char *const *names, int n, int *out);
+/* What stands behind `split` and `statement`.  The decisions are those the plan's op has.  */
+Status reader_split(Reader *r, Word head);
+Status reader_statement(Reader *r);
 /* What stands behind a key of the section at hand.  */
 Status reader_value(Reader *r, PlanKey key, RProg *x);
 #endif

@@ -187,11 +187,14 @@ typedef struct KernelGroup {
  * what they read form row groups with each other and with the maps before, between and behind
  * them; maps over another root's spatial domain that read it at their own point follow it as its
  * epilogue; maps, and reductions over strided indices, over one domain that read the same elements
- * share a group; other statements stand alone.  In split `joined` a row group over the rows of a
- * contraction becomes its `stats`.  What has no iteration at any size is in no group.  */
+ * share a group; other statements stand alone.  Where it is decided so, a row group over the rows
+ * of a contraction becomes its `stats`.  What has no iteration at any size is in no group.  */
 int access_groups(Arena *a, const Te *te, KernelGroup **out);
 /* Must tensor t (a temporary) exist in memory: is it read outside the group that makes it?  */
 bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t);
 
 void access_print(const Te *te, const KernelGroup *groups, int n, Buf *out);   /* --dump=access */
+/* All there is to know of group k: groups of an op that have the same text, by whatever decisions,
+ * have the same kernels.  */
+const char *access_group_text(Arena *a, const Te *te, const KernelGroup *groups, int n, int k);
 #endif

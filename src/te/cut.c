@@ -305,11 +305,9 @@ void cut_apply(Norm *n, const Cut *c) {
 bool cut_copy(Norm *n, int stmt) {
     Te *te = n->te;
     if (te->n_stmt >= TE_MAX_STMTS) return false;
-    size_t behind = (size_t)(te->n_stmt++ - stmt);
-    memmove(&te->stmt[stmt + 1], &te->stmt[stmt], behind * sizeof te->stmt[0]);
-    memmove(&n->origin[stmt + 1], &n->origin[stmt], behind * sizeof n->origin[0]);
-    memmove(&n->changed[stmt + 1], &n->changed[stmt], behind * sizeof n->changed[0]);
+    normalize_insert(n, stmt, n->origin[stmt], &(TeStmt){0});
     TeStmt *s = &te->stmt[stmt], *copy = &te->stmt[stmt + 1];
+    *s = *copy;
     TeTensor *to = &te->tensor[te->n_tensor];
     *to = te->tensor[s->tensor];
     to->name = normalize_name(n, to->name, "phases");
@@ -327,6 +325,6 @@ bool cut_copy(Norm *n, int stmt) {
     copy->tf32 = copy->fp32x3 = copy->fast = false;
     s->tensor = te->n_tensor++;
     s->temp_type = to->dtype == type ? TE_DTYPE_COUNT : to->dtype;
-    n->changed[stmt] = n->changed[stmt + 1] = true;
+    n->changed[stmt + 1] = true;
     return true;
 }

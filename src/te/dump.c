@@ -147,3 +147,43 @@ void access_print(const Te *te, const KernelGroup *groups, int n, Buf *out) {
         }
     }
 }
+
+static void print_extents(const TeExtent *e, int n, Buf *out) {
+    for (int i = 0; i < n; i++)
+        buf_printf(out, " %" PRId64 " %" PRId64 " %" PRId64, e[i].value, e[i].min, e[i].multiple);
+}
+
+static void print_tensor(const Te *te, const KernelGroup *groups, int n, int tensor, Buf *out) {
+    const TeTensor *t = &te->tensor[tensor];
+    bool temp = t->role == TE_TEMP;
+    buf_printf(out, "%s %s %d", t->name, te_dtype_name(t->dtype),
+               temp && !access_materialized(te, groups, n, tensor));
+    print_extents(t->shape, t->rank, out);
+    print_extents(t->stride, t->rank, out);
+    buf_putc(out, '\n');
+}
+
+static void print_stmt(const Te *te, const KernelGroup *groups, int n, int stmt, Buf *out) {
+    const TeStmt *s = &te->stmt[stmt];
+    te_print_stmt(te, s, out);
+    for (int i = 0; i < s->n_index; i++) print_extents(&s->index[i].hi, 1, out);
+    buf_putc(out, '\n');
+    print_tensor(te, groups, n, s->tensor, out);
+    ReadList reads = access_reads(s->rhs);
+    for (int i = 0; i < reads.n; i++) {
+        buf_printf(out, "%d ", reads.at[i]->inside);
+        print_tensor(te, groups, n, reads.at[i]->v.ref, out);
+    }
+}
+
+const char *access_group_text(Arena *a, const Te *te, const KernelGroup *groups, int n, int k) {
+    const KernelGroup *g = &groups[k];
+    Buf out = buf_new(a);
+    buf_puts(&out, g->row ? "row\n" : g->stats ? "stats\n" : "\n");
+    print_stmt(te, groups, n, g->root, &out);
+    for (int i = 0; i < g->n_fused; i++) {
+        for (int j = 0; j < TE_MAX_RANK; j++) buf_printf(&out, "%d ", g->perm[i][j]);
+        print_stmt(te, groups, n, g->fused[i], &out);
+    }
+    return buf_str(&out);
+}

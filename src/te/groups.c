@@ -45,12 +45,11 @@ static bool joins(const Te *te, const Groups *g, const TeStmt *s, int k, const R
         if (maker >= 0 && g->home[maker] == k && !groups_own_point(te, g, s, reads->at[i], perm))
             return false;
     }
+    bool turned = false;
     for (int j = 0; j < s->n_left; j++) {
-        bool turned = perm[j] != j && te->stmt[g->root[k]].rhs->kind != TE_REDUCE;
-        if (turned && (te->split == TE_SPLIT_STRAIGHT || te->split == TE_SPLIT_APART))
-            return false;
+        turned |= perm[j] != j && te->stmt[g->root[k]].rhs->kind != TE_REDUCE;
     }
-    return is_permutation(perm, s->n_left);
+    return is_permutation(perm, s->n_left) && !(turned && te_takes(te, s, TE_APART));
 }
 
 static void new_group(Groups *g, int stmt) {
@@ -145,14 +144,13 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out) {
     Groups g;
     groups_find(te, &g);
     const RowGroup **row = rows_find(a, te, &g);
-    for (int k = 0; k < g.n && te->split == TE_SPLIT_TILED; k++) {
-        if (row[k] && could_be_tiled(te, row[k]))
+    for (int k = 0; k < g.n; k++) {
+        if (row[k] && could_be_tiled(te, row[k]) &&
+            te_takes(te, &te->stmt[row[k]->frame], TE_TILED))
             row[k] = NULL;
     }
-    if (te->split != TE_SPLIT_APART) {
-        columns_join(a, te, &g, row);
-        siblings_join(te, &g, row);
-    }
+    columns_join(a, te, &g, row);
+    siblings_join(te, &g, row);
     const RowGroup **stats = stats_join(a, te, &g, row);
     KernelGroup *group = ARENA_ARRAY(a, KernelGroup, g.n);
     for (int k = 0; k < g.n; k++) {

@@ -175,20 +175,13 @@ static TeExpr *read_of(Norm *n, int tensor, const TeExpr *reduce, const uint8_t 
     return r;
 }
 
-static void append(Norm *n, const TeStmt *s, int origin, bool changed) {
-    n->te->stmt[n->te->n_stmt] = *s;
-    n->origin[n->te->n_stmt] = origin;
-    n->changed[n->te->n_stmt] = changed;
-    n->te->n_stmt++;
-}
-
 /* The statement T[free] = reduce without its right side; `to` renumbers s's indices for it.  */
 static TeStmt statement_of(Norm *n, const TeStmt *s, int tensor, const TeExpr *reduce,
                            const uint8_t *free, int rank, uint8_t *to) {
     TeTensor *t = &n->te->tensor[tensor];
     bool sum = reduce->red == TE_RED_SUM;
     TeStmt h = {.tensor = tensor, .n_left = rank, .n_index = rank, .accum = TE_DTYPE_COUNT,
-                 .temp_type = TE_DTYPE_COUNT, .fast = s->fast, .pos = reduce->pos};
+                 .temp_type = TE_DTYPE_COUNT, .fast = s->fast, .pos = reduce->pos, .site = s->site};
     for (int d = 0; d < rank; d++) {
         h.index[d] = s->index[free[d]];
         h.index[d].reduction = false;
@@ -207,14 +200,14 @@ static TeStmt statement_of(Norm *n, const TeStmt *s, int tensor, const TeExpr *r
     return h;
 }
 
-static Status too_many(Norm *n, const Te *in, uint32_t pos, const char *what) {
-    DiagPlace at = {.file = in->file, .text = in->text, .len = in->text_len, .pos = pos};
+static Status too_many(Norm *n, uint32_t pos, const char *what) {
+    DiagPlace at = {.file = n->te->file, .text = n->te->text, .len = n->te->text_len, .pos = pos};
     return diag_error(n->d, ST_TE, "limit", at, "%s", what);
 }
 
-/* A temporary that has the value of h already; -1 if there is none.  */
-static int same_temporary(const Te *te, const TeStmt *h) {
-    for (int k = 0; k < te->n_stmt; k++) {
+/* A temporary that has the value of h before statement `end`; -1 if there is none.  */
+static int same_temporary(const Te *te, const TeStmt *h, int end) {
+    for (int k = 0; k < end; k++) {
         const TeStmt *s = &te->stmt[k];
         bool same = te->tensor[s->tensor].role == TE_TEMP && s->temp_type == TE_DTYPE_COUNT &&
                     s->n_left == h->n_left && s->n_index == h->n_index && s->accum == h->accum &&
@@ -228,9 +221,8 @@ static int same_temporary(const Te *te, const TeStmt *h) {
     return -1;
 }
 
-/* A statement for a new temporary computes the reduction; a read of it takes its place.  */
-static Status hoist(Norm *n, const Te *in, const TeStmt *s, int origin, TeExpr **slot,
-                    bool branch) {
+Status normalize_hoist(Norm *n, const Te *in, const TeStmt *s, int k, int origin, TeExpr **slot,
+                       bool branch) {
     TeExpr *reduce = *slot;
     uint8_t order[TE_MAX_INDICES], to[TE_MAX_INDICES] = {0};
     uint32_t free = access_uses(reduce);
@@ -242,24 +234,24 @@ static Status hoist(Norm *n, const Te *in, const TeStmt *s, int origin, TeExpr *
             order[rank++] = (uint8_t)i;
     }
     if (rank > TE_MAX_RANK)
-        return too_many(n, in, reduce->pos,
+        return too_many(n, reduce->pos,
                         "a reduction inside an expression depends on more than 8 indices");
     if (n->te->n_stmt >= TE_MAX_STMTS - 1)
-        return too_many(n, in, reduce->pos, "more than 256 statements after splitting reductions");
+        return too_many(n, reduce->pos, "more than 256 statements after splitting reductions");
     if (branch)
         guard_reads(n, reduce);
 
     n->te->tensor[tensor] = (TeTensor){.role = TE_TEMP, .dtype = reduce->type, .rank = rank,
                                         .pos = reduce->pos};
     n->te->tensor[tensor].name =
-        fresh_name(n, in, in->tensor[s->tensor].name, redop_name((TeRedop)reduce->red));
+        fresh_name(n, in, n->te->tensor[s->tensor].name, redop_name((TeRedop)reduce->red));
     TeStmt h = statement_of(n, s, tensor, reduce, order, rank, to);
     renumber(reduce, to);
     h.rhs = reduce;
-    int known = same_temporary(n->te, &h);
+    int known = same_temporary(n->te, &h, k);
     if (known < 0) {
         n->te->n_tensor++;
-        append(n, &h, origin, true);
+        normalize_insert(n, k, origin, &h);
     }
     *slot = read_of(n, known < 0 ? tensor : known, reduce, order, rank);
     return ST_OK;
@@ -283,11 +275,10 @@ static Status hoist_below(Norm *n, const Te *in, const TeStmt *s, int origin, Te
     }
     if (e->kind != TE_REDUCE || root)
         return ST_OK;
-    return hoist(n, in, s, origin, slot, branch);
+    return normalize_hoist(n, in, s, n->te->n_stmt, origin, slot, branch);
 }
 
-/* After hoisting: only the left indices and those of a reduction at the root are left.  */
-static void drop_unused_indices(TeStmt *s) {
+void normalize_indices(TeStmt *s) {
     uint8_t to[TE_MAX_INDICES] = {0};
     TeIndex kept[TE_MAX_INDICES];
     int n = s->n_left;
@@ -321,18 +312,18 @@ Status normalize_split(Norm *n, const Te *in, int stmt) {
     changed |= normalize_empty(n, &s);
     changed |= simplify(n, &s.rhs);
     changed |= normalize_fold(n, &s.rhs);
-    changed |= normalize_stage(n, &s, s.rhs);
     changed |= has_inner_reduction(s.rhs, true);
     Status st = hoist_below(n, in, &s, stmt, &s.rhs, false, true);
     if (st != ST_OK)
         return st;
     if (n->te->n_stmt >= TE_MAX_STMTS)
-        return too_many(n, in, s.pos, "more than 256 statements after splitting reductions");
-    drop_unused_indices(&s);
+        return too_many(n, s.pos, "more than 256 statements after splitting reductions");
+    normalize_indices(&s);
     if (s.rhs->kind != TE_REDUCE) {
         s.accum = TE_DTYPE_COUNT;
         s.tf32 = s.fp32x3 = false;
     }
-    append(n, &s, stmt, changed);
+    normalize_insert(n, n->te->n_stmt, stmt, &s);
+    n->changed[n->te->n_stmt - 1] = changed;
     return ST_OK;
 }

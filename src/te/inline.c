@@ -84,8 +84,8 @@ static bool rules_agree(const TeStmt *made, const TeStmt *s) {
     return te_expr_depth(made->rhs) + te_expr_depth(s->rhs) <= DEPTH;
 }
 
-/* The policy.  A temporary that stays in registers behind a reduction is free; one that is only
- * stored to be read again as often as it was written costs more than computing it twice.  */
+/* A temporary that stays in registers behind a reduction is free.  Where it would be stored, it is
+ * decided: usually computed again where that is as often as it would be read.  */
 static bool worth_it(const Norm *n, const Groups *g, int made) {
     const Te *te = n->te;
     const TeStmt *m = &te->stmt[made];
@@ -101,9 +101,10 @@ static bool worth_it(const Norm *n, const Groups *g, int made) {
     }
     if (!outside)
         return places == 1;
-    if (te->split == TE_SPLIT_REPEATED || trivial)
+    if (trivial || places > 4 * PLACES)
         return places <= 4 * PLACES;
-    return te->split != TE_SPLIT_APART && !repeats && places <= PLACES;
+    bool usual = !repeats && places <= PLACES;
+    return te_takes(te, m, usual ? TE_STORED : TE_REPEATED) != usual;
 }
 
 static bool can_inline(const Norm *n, const Groups *g, int made) {

@@ -142,6 +142,29 @@ void normalize_list_reads(Norm *n) {
         te_expr_list_reads(n->a, n->te->stmt[i].rhs);
 }
 
+void normalize_insert(Norm *n, int k, int origin, const TeStmt *s) {
+    size_t behind = (size_t)(n->te->n_stmt - k);
+    memmove(&n->te->stmt[k + 1], &n->te->stmt[k], behind * sizeof *s);
+    memmove(&n->origin[k + 1], &n->origin[k], behind * sizeof n->origin[0]);
+    memmove(&n->changed[k + 1], &n->changed[k], behind * sizeof n->changed[0]);
+    n->te->stmt[k] = *s;
+    n->origin[k] = origin;
+    n->changed[k] = true;
+    n->te->n_stmt++;
+}
+
+/* Every statement is a site of decisions, and those that are made from it later.  */
+static void number_sites(Te *te) {
+    TeDecisions *x = te->decisions;
+    for (int k = 0; k < te->n_stmt; k++) {
+        te->stmt[k].site = k;
+        if (!x) continue;
+        x->name[k] = te->tensor[te->stmt[k].tensor].name;
+        x->possible[k] = 0;
+    }
+    if (x) x->n = te->n_stmt;
+}
+
 Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
     Te *te = ARENA_NEW(a, Te);
     *te = *in;
@@ -156,6 +179,8 @@ Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
         if (st != ST_OK)
             return st;
     }
+    number_sites(te);
+    normalize_stage(n);
     normalize_share(n);
     normalize_inline(n);
     for (int i = 0; i < te->n_stmt; i++)

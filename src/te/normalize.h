@@ -21,13 +21,22 @@ Status normalize_split(Norm *n, const Te *in, int stmt);
  * has no element what it is outside, and the right side of a statement without iterations 0.  Did
  * anything change?  */
 bool normalize_empty(Norm *n, TeStmt *s);
-/* Where the op is split so: makes reductions below e, which is the right side of s, a reduction of
- * one over the indices that lie contiguously.  Did anything change?  */
-bool normalize_stage(Norm *n, const TeStmt *s, TeExpr *e);
-/* Where the op is split so: copies operands of large products that allow only narrow accesses into
+/* Puts a statement before statement k (n_stmt: behind all), of the same origin and site.  */
+void normalize_insert(Norm *n, int k, int origin, const TeStmt *s);
+/* A new statement before statement k computes the reduction *slot of s, a read of it takes its
+ * place.  `in` has the names of the statements still to come, or is NULL; `branch`: some condition
+ * decides whether *slot is evaluated.  */
+Status normalize_hoist(Norm *n, const Te *in, const TeStmt *s, int k, int origin, TeExpr **slot,
+                       bool branch);
+/* Only the left indices of s and those of a reduction at its root are used: drops the others.  */
+void normalize_indices(TeStmt *s);
+/* Where it is decided so: reductions become reductions of ones over the indices that lie
+ * contiguously.  */
+void normalize_stage(Norm *n);
+/* Where it is decided so: copies operands of large products that allow only narrow accesses into
  * layouts that allow wide ones, and lets the products read the copies.  */
 void normalize_relaid(Norm *n);
-/* Where the op is split so: sums most of whose terms have a 0 as a factor, by a condition of
+/* Where it is decided so: sums most of whose terms have a 0 as a factor, by a condition of
  * divisibility, become sums over the other terms.  */
 void normalize_phase(Norm *n);
 /* Does a size, tensor or index of the op have the name?  */
@@ -45,6 +54,6 @@ bool normalize_fold(Norm *n, TeExpr **rhs);
 void normalize_share(Norm *n);
 /* Lists the reads of every statement, which rewriting has changed.  */
 void normalize_list_reads(Norm *n);
-/* Substitutes element-wise temporaries that are cheaper to repeat than to store.  */
+/* Substitutes element-wise temporaries that are computed again rather than stored.  */
 void normalize_inline(Norm *n);
 #endif

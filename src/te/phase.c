@@ -306,13 +306,12 @@ static bool is_sum(const TeStmt *s) {
 void normalize_phase(Norm *n) {
     Te *te = n->te;
     bool any = false;
-    if (te->split != TE_SPLIT_PHASED && te->split != TE_SPLIT_RELAID) return;
     Cut *c = ARENA_NEW(n->a, Cut);
     for (int k = 0; k < te->n_stmt; k++) {
         Phase x;
         bool own = false;
         while (is_sum(&te->stmt[k]) && find_phase(te, &te->stmt[k], te->stmt[k].rhs->args[0], &x) &&
-               cut_result(n, k, &x, &own, c)) {
+               te_takes(te, &te->stmt[k], TE_PHASED) && cut_result(n, k, &x, &own, c)) {
             shorten_sum(n, k, &x, c);
             any = true;
         }

@@ -305,6 +305,11 @@ void te_print(const Te *te, Buf *out) { print(te, out, false); }
 
 void te_print_positional(const Te *te, Buf *out) { print(te, out, true); }
 
+void te_print_stmt(const Te *te, const TeStmt *s, Buf *out) {
+    Printer p = {.te = te, .stmt = s, .out = out};
+    statement(&p);
+}
+
 void te_print_expr(const Te *te, const TeStmt *s, const TeExpr *e, Buf *out) {
     Printer p = {.te = te, .stmt = s, .out = out, .tight = !s};
     expr(&p, e);

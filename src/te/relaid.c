@@ -264,7 +264,7 @@ static TeStmt copy_statement(Norm *n, const Product *p, int side, const Copy *c)
     *t = (TeTensor){.name = normalize_name(n, x->name, "laid"), .role = TE_TEMP, .dtype = x->dtype,
                     .rank = x->rank, .pos = pos};
     TeStmt h = {.tensor = c->tensor, .n_left = x->rank, .n_index = x->rank,
-                .accum = TE_DTYPE_COUNT, .pos = pos,
+                .accum = TE_DTYPE_COUNT, .pos = pos, .site = p->s->site,
                 .temp_type = x->dtype == type ? TE_DTYPE_COUNT : x->dtype};
     h.rhs = te_expr_node(n->a, TE_READ, type, x->rank, pos);
     h.rhs->store = x->dtype;
@@ -287,16 +287,6 @@ static TeStmt copy_statement(Norm *n, const Product *p, int side, const Copy *c)
     return h;
 }
 
-static void insert(Norm *n, int k, const TeStmt *s) {
-    size_t behind = (size_t)(n->te->n_stmt - k);
-    memmove(&n->te->stmt[k + 1], &n->te->stmt[k], behind * sizeof *s);
-    memmove(&n->origin[k + 1], &n->origin[k], behind * sizeof n->origin[0]);
-    memmove(&n->changed[k + 1], &n->changed[k], behind * sizeof n->changed[0]);
-    n->te->stmt[k] = *s;
-    n->changed[k] = true;
-    n->te->n_stmt++;
-}
-
 /* The copy of an operand; a new one is made before statement *k.  */
 static const Copy *copy_of(Relaid *r, const Product *p, int side, int *k) {
     const Operand *o = side_of(p, side);
@@ -309,7 +299,8 @@ static const Copy *copy_of(Relaid *r, const Product *p, int side, int *k) {
     c.tensor = r->n->te->n_tensor;
     TeStmt h = copy_statement(r->n, p, side, &c);
     r->n->te->n_tensor++;
-    insert(r->n, (*k)++, &h);
+    normalize_insert(r->n, *k, r->n->origin[*k], &h);
+    ++*k;
     r->copy[r->n_copy] = c;
     return &r->copy[r->n_copy++];
 }
@@ -355,14 +346,13 @@ static bool can_help(const Product *p) {
 }
 
 void normalize_relaid(Norm *n) {
-    if (n->te->split != TE_SPLIT_RELAID) return;
     Relaid *r = ARENA_NEW(n->a, Relaid);
     *r = (Relaid){.n = n};
     normalize_list_reads(n);
     for (int k = 0; k < n->te->n_stmt; k++) {
         Product p;
         if (n->te->n_stmt + 2 <= TE_MAX_STMTS && open_product(&p, n->te, k) && find_channel(&p) &&
-            can_help(&p)) {
+            can_help(&p) && te_takes(n->te, p.s, TE_PACKED)) {
             lay_out(r, &p, &k);
             normalize_list_reads(n);
         }

@@ -97,7 +97,7 @@ void siblings_join(const Te *te, Groups *g, const RowGroup **row) {
         while (to < k && !(is_plain_map(&s, to) && same_domain(root_of(&s, to), root_of(&s, k)) &&
                            worth_it(&s, to, k)))
             to++;
-        if (to >= k)
+        if (to >= k || te_takes(te, root_of(&s, k), TE_APART))
             continue;
         groups_merge(te, g, row, k--, to);
     }

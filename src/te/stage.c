@@ -65,9 +65,13 @@ static void nest(Norm *n, TeExpr *e, uint32_t inner) {
     }
 }
 
-static bool stage(Norm *n, const TeStmt *s, TeExpr *e) {
+/* What statement k reduces over first; 0: it is not worth two steps.  */
+static uint32_t find_inner(Norm *n, int k) {
+    const TeStmt *s = &n->te->stmt[k];
+    const TeExpr *e = s->rhs;
     uint32_t across = 0;
-    te_expr_list_reads(n->a, e);
+    if (e->kind != TE_REDUCE || te_positional(e)) return 0;
+    te_expr_list_reads(n->a, s->rhs);
     ReadList reads = access_reads(e->args[0]);
     for (int i = 0; i < e->n_index; i++)
         across |= is_long(s, e->index[i]) ? 1u << e->index[i] : 0;
@@ -75,20 +79,22 @@ static bool stage(Norm *n, const TeStmt *s, TeExpr *e) {
         Access x;
         access_read(n->te, s, reads.at[i], &x);
         uint32_t inner = takes_each_once(n->te, s, e, &x) ? contiguous(s, e, &x) : 0;
-        if (!inner || inner == across)
-            continue;
-        nest(n, e, inner);
-        return true;
+        if (inner && inner != across) return inner;
     }
-    return false;
+    return 0;
 }
 
-bool normalize_stage(Norm *n, const TeStmt *s, TeExpr *e) {
-    bool any = false;
-    if (n->te->split != TE_SPLIT_STAGED)
-        return false;
-    if (e->kind == TE_REDUCE)
-        return e->red != TE_RED_ARGMAX && e->red != TE_RED_ARGMIN && stage(n, s, e);
-    for (int i = 0; i < e->n_args; i++) any |= normalize_stage(n, s, e->args[i]);
-    return e->other ? normalize_stage(n, s, e->other) || any : any;
+void normalize_stage(Norm *n) {
+    for (int k = 0; k < n->te->n_stmt && n->te->n_stmt < TE_MAX_STMTS - 1; k++) {
+        uint32_t inner = find_inner(n, k);
+        TeStmt s = n->te->stmt[k];
+        int all = n->te->n_stmt;
+        if (!inner || !te_takes(n->te, &s, TE_STAGED)) continue;
+        nest(n, s.rhs, inner);
+        if (normalize_hoist(n, NULL, &s, k, n->origin[k], &s.rhs->args[0], false)) return;
+        normalize_indices(&s);
+        k += n->te->n_stmt > all;
+        n->te->stmt[k] = s;
+        n->changed[k] = true;
+    }
 }

@@ -155,15 +155,13 @@ static bool has_several_sums(const Te *te, const Groups *g, int k) {
 
 const RowGroup **stats_join(Arena *a, const Te *te, Groups *g, const RowGroup **row) {
     const RowGroup **stats = ARENA_ARRAY(a, const RowGroup *, g->n);
-    if (te->split != TE_SPLIT_JOINED)
-        return stats;
     Groups *joined = ARENA_NEW(a, Groups);
     for (int k = 1; k < g->n; k++) {
         int to = row[k] ? last_needed(te, g, k) : -1;
         Join j = {.te = te, .g = g, .row = row[k], .k = k, .to = to};
         if (to < 0 || to >= k || row[to] || stats[to] || has_several_sums(te, g, to) ||
             statements(te, g, k) + statements(te, g, to) > ROW_MAX_STMTS || !can_meet(&j) ||
-            !bind_all(&j) || !is_along_n(&j, joined))
+            !bind_all(&j) || !is_along_n(&j, joined) || !te_takes(te, frame_of(&j), TE_JOINED))
             continue;
         stats[to] = with_epilogue(a, &j);
         memcpy(g->perm, joined->perm, sizeof g->perm);

@@ -151,24 +151,36 @@ typedef struct {
     bool used;                /* by the op at hand */
 } TeSize;
 
-/* How statements part into kernels: what te_normalize substitutes and access_groups joins.
- *    id        name        what is other than usual */
-#define TE_SPLITS(X)                                                                               \
-    X(USUAL,    "usual")      /* what is nearly always best */                                     \
-    X(STRAIGHT, "straight")   /* no statement runs with a kernel's indices in another order */     \
-    X(APART,    "apart")      /* nor beside others; producers that others read are stored */       \
-    X(REPEATED, "repeated")   /* producers are computed again wherever they are read */            \
-    X(STAGED, "staged")       /* reductions over contiguous and strided indices, in two steps */   \
-    X(TILED, "tiled")         /* matrix-vector products and sums of very short rows are no rows */ \
-    X(JOINED, "joined")       /* rows of a product are reduced in its kernel */                    \
-    X(PHASED, "phased")       /* sums of which each s-th term counts are summed phase by phase */  \
-    X(RELAID, "relaid")       /* and operands read by narrow accesses are copied in another order */
+/* Decisions on how statements part into kernels, each made at one statement; none is the usual.
+ * te says which are possible, the predicted time which of them are taken.
+ *    id        name          what becomes of the statement */
+#define TE_DECISIONS(X)                                                                            \
+    X(APART,    "apart")      /* a kernel of its own, beside or behind one that could take it */   \
+    X(STORED,   "stored")     /* is read from memory by those that would compute it again */       \
+    X(REPEATED, "repeated")   /* is computed again by those that would read it from memory */      \
+    X(STAGED,   "staged")     /* reduced over contiguous indices first, then strided ones */       \
+    X(TILED,    "tiled")      /* a product, or sums of very short rows, not by rows */             \
+    X(JOINED,   "joined")     /* rows of a product, reduced in its kernel */                       \
+    X(PHASED,   "phased")     /* a sum of which each s-th term counts, phase by phase */           \
+    X(PACKED,   "packed")     /* a product of copies of what only narrow accesses can read */
 typedef enum {
-#define X(id, name) TE_SPLIT_##id,
-    TE_SPLITS(X)
+#define X(id, name) TE_##id,
+    TE_DECISIONS(X)
 #undef X
-        TE_SPLIT_COUNT
-} TeSplit;
+        TE_DECISION_COUNT
+} TeDecision;
+extern const char *const te_decision_name[TE_DECISION_COUNT];
+
+/* Bit d: decision d, per statement as TeStmt.site counts them.  */
+typedef struct {
+    int n;                                /* sites; this and what is below: set by te_normalize */
+    const char *name[TE_MAX_STMTS];       /* of the tensor that the statement assigns */
+    uint8_t possible[TE_MAX_STMTS];       /* and access_groups: would make a difference */
+    uint8_t taken[TE_MAX_STMTS];          /* given; counts where it is possible */
+} TeDecisions;
+static inline unsigned te_taken(const TeDecisions *x, int site) {
+    return x->taken[site] & x->possible[site];
+}
 
 typedef enum { TE_INPUT, TE_VALUE, TE_OUTPUT, TE_TEMP } TeRole;   /* VALUE: a scalar input */
 typedef struct {
@@ -199,6 +211,8 @@ typedef struct {
     TeExpr *rhs;
     TeDtype accum;            /* @accum, else TE_DTYPE_COUNT */
     TeDtype temp_type;        /* @type, else TE_DTYPE_COUNT */
+    int site;                 /* normalized: the statement it was made from, when each reduction had
+                               * become a statement of its own */
     bool tf32, fp32x3, fast;
     uint32_t pos;
 } TeStmt;
@@ -215,7 +229,7 @@ typedef struct {
     int n_stmt;
     int n_node;
     bool runtime;             /* some size used by the op is known only at run time */
-    TeSplit split;            /* set it before te_normalize; 0 after te_parse */
+    TeDecisions *decisions;   /* set it before te_normalize; NULL: none is taken */
 } Te;
 
 /* `-D`: a value, or a range that makes the size a run-time one.  */
@@ -242,6 +256,12 @@ void te_print(const Te *te, Buf *out);
 void te_print_expr(const Te *te, const TeStmt *s, const TeExpr *e, Buf *out);
 /* The canonical text with names by order of declaration: the expression's identity for hashes.  */
 void te_print_positional(const Te *te, Buf *out);
+void te_print_stmt(const Te *te, const TeStmt *s, Buf *out);
+/* The decisions taken in a normalized op, `t repeated, S joined`; "usual" if there are none.  */
+const char *te_decisions_text(Arena *a, const Te *te);
+/* Is the decision taken at the statement's site?  Asked only where it would make a difference:
+ * which is noted.  */
+bool te_takes(const Te *te, const TeStmt *s, TeDecision d);
 
 /* A run-time op with its sizes set: value[i] for size i (static ones are ignored); checks range and
  * multiple.  A static op is returned as it is.  */

@@ -1,5 +1,5 @@
 // roller-plan 1
-// split joined
+// statement 1 joined
 // kernel 0
 //   skeleton contract
 //   unit ffma
@@ -23,9 +23,9 @@
 //   t2  f32[40,60]  output
 //   w  workspace of 512 bytes
 // launches
-//   rk_f76529738d139e61_0  grid 4,1  block 64  dynamic shared memory 4224
-//   rk_f76529738d139e61_1  grid 1,1  block 128  dynamic shared memory 0
-//   rk_f76529738d139e61_2  grid 4,1  block 64  dynamic shared memory 4224
+//   rk_3aa84591893808d7_0  grid 4,1  block 64  dynamic shared memory 4224
+//   rk_3aa84591893808d7_1  grid 1,1  block 128  dynamic shared memory 0
+//   rk_3aa84591893808d7_2  grid 4,1  block 64  dynamic shared memory 4224
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -64,7 +64,7 @@ template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, cons
 }
 
 extern "C" __global__ void __launch_bounds__(64, 1)
-rk_f76529738d139e61_0(const float *__restrict__ t0,
+rk_3aa84591893808d7_0(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2,
     unsigned char *__restrict__ w) {
@@ -250,7 +250,7 @@ rk_f76529738d139e61_0(const float *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-rk_f76529738d139e61_1(const float *__restrict__ t0,
+rk_3aa84591893808d7_1(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2,
     unsigned char *__restrict__ w) {
@@ -278,7 +278,7 @@ rk_f76529738d139e61_1(const float *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(64, 1)
-rk_f76529738d139e61_2(const float *__restrict__ t0,
+rk_3aa84591893808d7_2(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2,
     unsigned char *__restrict__ w) {

@@ -1,5 +1,5 @@
 // roller-plan 1
-// split joined
+// statement 2 joined
 // kernel 0
 //   skeleton contract
 //   unit mma.m16n8k16.f16.f32
@@ -24,7 +24,7 @@
 //   t3  f32[40,56]  output
 //   t4  f32[40]  output
 // launches
-//   rk_55cdfd11479a6d2c_0  grid 2,1  block 64  dynamic shared memory 12544
+//   rk_bca9058358e3c2b9_0  grid 2,1  block 64  dynamic shared memory 12544
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -111,7 +111,7 @@ __device__ __forceinline__ void rl_store_shared(float *p, int at, const float *x
 }
 
 extern "C" __global__ void __launch_bounds__(64, 1)
-rk_55cdfd11479a6d2c_0(const unsigned short *__restrict__ t0,
+rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
     const unsigned short *__restrict__ t1,
     const float *__restrict__ t2,
     float *__restrict__ t3,

@@ -15,12 +15,12 @@ static const char *said(const KernelCase *c, const char *what) {
                         m && m->hint ? "; " : "", m && m->hint ? m->hint : "");
 }
 
-const char *kernel_open_split(KernelCase *c, Arena *a, const Device *dev, const char *text,
-                              const char *op, TeSplit split) {
+const char *kernel_open_decided(KernelCase *c, Arena *a, const Device *dev, const char *text,
+                              const char *op, unsigned taken) {
     *c = (KernelCase){.arena = a, .diag = diag_new(a), .dev = dev};
     if (te_parse(a, &c->diag, "case.te", text, strlen(text), op, NULL, 0, &c->te))
         return said(c, "parse");
-    c->te->split = split;
+    c->te->decisions = decide(a, taken);
     if (te_normalize(a, &c->diag, c->te, &c->normal)) return said(c, "normalize");
     RPlan *p = &c->plan;
     p->te = c->normal;
@@ -40,7 +40,7 @@ const char *kernel_open_split(KernelCase *c, Arena *a, const Device *dev, const 
 
 const char *kernel_open(KernelCase *c, Arena *a, const Device *dev, const char *text,
                         const char *op) {
-    return kernel_open_split(c, a, dev, text, op, TE_SPLIT_USUAL);
+    return kernel_open_decided(c, a, dev, text, op, USUAL);
 }
 
 const char *kernel_pick(KernelCase *c, uint64_t seed) {

@@ -3,6 +3,7 @@
 #ifndef TESTS_KERNEL_FIXTURE_H
 #define TESTS_KERNEL_FIXTURE_H
 #include "codegen/kernel.h"
+#include "decide.h"
 #include "hal/nvrtc.h"
 #include "rprogram/derived.h"
 #include "sim/sim.h"
@@ -28,9 +29,9 @@ typedef struct {
 /* Parses `op` (NULL: the only one) of a text, finds its candidates.  NULL, or what went wrong.  */
 const char *kernel_open(KernelCase *c, Arena *a, const Device *dev, const char *text,
                         const char *op);
-/* The same of an op whose statements part into kernels in this way.  */
-const char *kernel_open_split(KernelCase *c, Arena *a, const Device *dev, const char *text,
-                              const char *op, TeSplit split);
+/* The same with these decisions taken wherever they are possible.  */
+const char *kernel_open_decided(KernelCase *c, Arena *a, const Device *dev, const char *text,
+                              const char *op, unsigned taken);
 /* Takes the program the model ranks first (seed 0), or a random candidate, in every group.  */
 const char *kernel_pick(KernelCase *c, uint64_t seed);
 const char *kernel_emit(KernelCase *c);

@@ -57,18 +57,18 @@ void normal_check_values(Arena *a, const Te *te, const Te *normal) {
     same_values(a, te, normal, TE_FILL_REALS, 2);
 }
 
-const Te *normal_check(Arena *a, const char *text, TeSplit split) {
+const Te *normal_check(Arena *a, const char *text, unsigned taken) {
     Te *te = fixture_te(a, text);
-    te->split = split;
+    te->decisions = decide(a, taken);
     const Te *normal = fixture_normal(a, te);
     normal_check_form(a, normal, text);
     if (!te->runtime) normal_check_values(a, te, normal);
     return normal;
 }
 
-void normal_check_text(TeSplit split, const char *head, const char *body, const char *want) {
+void normal_check_text(unsigned taken, const char *head, const char *body, const char *want) {
     Arena *a = arena_create(NULL);
-    const Te *normal = normal_check(a, arena_printf(a, "op f(%s { %s }", head, body), split);
+    const Te *normal = normal_check(a, arena_printf(a, "op f(%s { %s }", head, body), taken);
     Buf b = buf_new(a);
     te_print(normal, &b);
     const char *got = strstr(buf_str(&b), "{\n");

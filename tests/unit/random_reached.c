@@ -6,11 +6,6 @@ static const char *const skeletons[SK_COUNT] = {
     RPROG_SKELETONS(X)
 };
 #undef X
-static const char *const splits[TE_SPLIT_COUNT] = {
-#define X(id, name) name,
-    TE_SPLITS(X)
-};
-#undef X
 static const char *const loads[TRIP_LOAD_COUNT] = {
 #define X(id, name) name,
     TRIP_LOADS(X)
@@ -42,7 +37,7 @@ enum { ROWS = 6 };
 
 static void rows_of(const Reached *x, Row out[ROWS]) {
     out[0] = (Row){"skeletons", skeletons, x->skeleton, SK_COUNT};
-    out[1] = (Row){"splits", splits, x->split, TE_SPLIT_COUNT};
+    out[1] = (Row){"decisions", te_decision_name, x->decision, TE_DECISION_COUNT};
     out[2] = (Row){"loads", loads, x->load, TRIP_LOAD_COUNT};
     out[3] = (Row){"rows of products", rows, x->stats, STATS_COUNT};
     out[4] = (Row){"run-time sizes", sized, x->sized, TRIP_SIZED_COUNT};
@@ -87,7 +82,7 @@ static void reach_plan(Reached *x, const RPlan *p) {
             load[l->region ? TRIP_REGION : l->kind == LOAD_ASYNC ? TRIP_ASYNC : TRIP_STAGED] = true;
         }
     }
-    x->split[p->te->split]++;
+    for (int d = 0; d < TE_DECISION_COUNT; d++) x->decision[d] += decided(p->te) >> d & 1;
     for (int i = 0; i < SK_COUNT; i++) x->skeleton[i] += skeleton[i];
     for (int i = 0; i < TRIP_LOAD_COUNT; i++) x->load[i] += load[i];
     for (int i = 0; i < TRIP_END_COUNT; i++) x->end[i] += end[i];

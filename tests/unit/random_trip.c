@@ -68,16 +68,21 @@ static bool any_program(Trip *t, const RPlan *p, int g, const int64_t *size, Rng
     return true;
 }
 
-/* Half of the time rows of products join them.  */
-static TeSplit some_split(Rng *rng) {
-    return rng_below(rng, 2) ? TE_SPLIT_JOINED : (TeSplit)rng_below(rng, TE_SPLIT_COUNT);
+/* Any decisions; half of the time all rows of products join them.  */
+static TeDecisions *some_decisions(Trip *t, Rng *rng) {
+    TeDecisions *x = decide(t->arena, rng_below(rng, 2) ? JOINED : USUAL);
+    unsigned everywhere = 1u << rng_below(rng, TE_DECISION_COUNT), some = rng_below(rng, 256);
+    for (int i = 0; i < TE_MAX_STMTS; i++)
+        x->taken[i] |= (uint8_t)(everywhere | (rng_below(rng, 256) & some));
+    return x;
 }
 
-/* The op split in a way, any programs: for sizes up to `within`, and some for fewer.  */
-static RPlan *any_split(Trip *t, TeSplit split, const int64_t *within, bool whole, Rng *rng) {
+/* The op by some decisions, any programs: for sizes up to `within`, and some for fewer.  */
+static RPlan *any_split(Trip *t, TeDecisions *decisions, const int64_t *within, bool whole,
+                        Rng *rng) {
     RPlan *p = ARENA_NEW(t->arena, RPlan);
     Te *normal, source = *t->te;
-    source.split = split;
+    source.decisions = decisions;
     *p = (RPlan){.align = ALIGN, .within = whole ? NULL : within};
     if (te_normalize(t->arena, &t->diag, &source, &normal)) return NULL;
     p->te = normal;
@@ -112,7 +117,7 @@ static const char *read_back(Trip *t, const RPlan *p) {
 static const char *choose_other_split(Trip *t, Rng *rng, bool *chosen) {
     int64_t *sizes = ARENA_ARRAY(t->arena, int64_t, t->te->n_size + 1);
     for (int i = 0; i < t->te->n_size; i++) sizes[i] = t->te->size[i].extent.value;
-    RPlan *p = any_split(t, some_split(rng), sizes, true, rng);
+    RPlan *p = any_split(t, some_decisions(t, rng), sizes, true, rng);
     *chosen = p != NULL;
     return p ? read_back(t, p) : NULL;
 }
@@ -140,11 +145,11 @@ const char *trip_choose_sized(Trip *t, uint64_t seed) {
     int64_t *most = ARENA_ARRAY(t->arena, int64_t, t->te->n_size + 1);
     for (int i = 0; i < t->te->n_size; i++) most[i] = t->te->size[i].extent.value;
     trip_choose(t, 0);
-    RPlan *p = any_split(t, TE_SPLIT_USUAL, most, true, &rng);
+    RPlan *p = any_split(t, decide(t->arena, USUAL), most, true, &rng);
     if (!p) return NULL;
-    TeSplit split = some_split(&rng);
+    TeDecisions *decisions = some_decisions(t, &rng);
     const int64_t *within = any_sizes(t, &rng);
-    p->other = rng_below(&rng, 2) ? any_split(t, split, within, false, &rng) : NULL;
+    p->other = rng_below(&rng, 2) ? any_split(t, decisions, within, false, &rng) : NULL;
     return read_back(t, p);
 }
 

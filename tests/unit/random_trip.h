@@ -3,6 +3,7 @@
  * step returns NULL or what went wrong, as `stage: message`.  */
 #ifndef TESTS_RANDOM_TRIP_H
 #define TESTS_RANDOM_TRIP_H
+#include "decide.h"
 #include "driver/check.h"
 #include "families.h"
 
@@ -46,7 +47,7 @@ typedef enum {
 
 /* How many plans that were built have each of these.  */
 typedef struct {
-    atomic_int skeleton[SK_COUNT], split[TE_SPLIT_COUNT], stats[STATS_COUNT];
+    atomic_int skeleton[SK_COUNT], decision[TE_DECISION_COUNT], stats[STATS_COUNT];
     atomic_int load[TRIP_LOAD_COUNT], end[TRIP_END_COUNT];
     atomic_int sized[TRIP_SIZED_COUNT];   /* of those with run-time sizes */
 } Reached;

@@ -178,18 +178,18 @@ static void same_as_file(Arena *a, const char *path, const char *text) {
     fail_msg("%s differs from line %zu on; UPDATE=1 rewrites it", path, line);
 }
 
-static TeSplit split_of(const char *plan) {
-    TeSplit split;
-    rprog_read_splits(plan, strlen(plan), &split, 1);
-    return split;
+static unsigned taken_of(const char *plan) {
+    TeDecisions read;
+    rprog_read_decisions(plan, strlen(plan), &read, 1);
+    return read.taken[0];
 }
 
 static void golden_sources(Arena *a) {
     Diag d = diag_new(a);
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
         KernelCase c;
-        good(&c, kernel_open_split(&c, a, device(a, golden[i].profile), golden[i].text, NULL,
-                                   split_of(golden[i].plan)));
+        good(&c, kernel_open_decided(&c, a, device(a, golden[i].profile), golden[i].text, NULL,
+                                   taken_of(golden[i].plan)));
         const char *plan = arena_printf(a, "roller-plan 1\n%s", golden[i].plan);
         if (rprog_read(a, &d, golden[i].name, plan, strlen(plan), c.dev, &c.plan))
             fail_msg("%s:%d: %s; %s", golden[i].name, d.messages[0].line, d.messages[0].message,
@@ -210,8 +210,8 @@ static void golden_kernels(Arena *a) {
         KernelCase c;
         Device *dev = device(a, golden[i].profile);
         Nvrtc *n;
-        good(&c, kernel_open_split(&c, a, dev, golden[i].text, NULL,
-                                   split_of(golden[i].plan)));
+        good(&c, kernel_open_decided(&c, a, dev, golden[i].text, NULL,
+                                   taken_of(golden[i].plan)));
         if (strcmp(dev->arch, "sm_70") == 0) dev->arch = "sm_75";
         const char *plan = arena_printf(a, "roller-plan 1\n%s", golden[i].plan);
         assert_int_equal(rprog_read(a, &d, "", plan, strlen(plan), dev, &c.plan), ST_OK);

@@ -32,10 +32,10 @@ static void good(KernelCase *c, const char *what, const char *wrong) {
 }
 
 /* The program that is ranked first, and its code, which is run if `runs`.  */
-static void makes(const Bench *b, const char *text, TeSplit split, bool runs) {
+static void makes(const Bench *b, const char *text, unsigned taken, bool runs) {
     KernelCase c;
     ArenaMark mark = arena_mark(b->arena);
-    good(&c, text, kernel_open_split(&c, b->arena, b->dev, text, NULL, split));
+    good(&c, text, kernel_open_decided(&c, b->arena, b->dev, text, NULL, taken));
     good(&c, text, kernel_pick(&c, 0));
     good(&c, text, kernel_emit(&c));
     if (runs) {
@@ -69,25 +69,25 @@ static void test_many_reads(void **state) {
     (void)state;
     static const struct {
         const char *text, *form;
-        TeSplit split;
+        unsigned taken;
     } cases[] = {
-        {"op f(X: f32[4,308]) -> Y: f32[4,8] { Y[n,c] = %; }", "X[n,c+#]", TE_SPLIT_USUAL},
-        {"op f(X: f32[308,8]) -> Y: f32[8,8] { Y[n,c] = %; }", "X[c+#,n]", TE_SPLIT_APART},
+        {"op f(X: f32[4,308]) -> Y: f32[4,8] { Y[n,c] = %; }", "X[n,c+#]", USUAL},
+        {"op f(X: f32[308,8]) -> Y: f32[8,8] { Y[n,c] = %; }", "X[c+#,n]", APART},
         {"op f(X: f32[4,308]) -> (Y: f32[4,8], M: f32[4]) { Y[n,c] = %; M[n] = max[c](Y[n,c]); }",
-         "X[n,c+#]", TE_SPLIT_REPEATED},
+         "X[n,c+#]", REPEATED},
         {"op f(X: f32[308,8]) -> M: f32[8] { M[n] = sum[c](%) where c in 8; }", "X[c+#,n]",
-         TE_SPLIT_STAGED},
+         STAGED},
         {"op f(X: f32[8,308], B: f32[8,8]) -> Y: f32[8,8] { Y[n,m] += % * B[c,m]; }", "X[n,c+#]",
-         TE_SPLIT_TILED},
+         TILED},
         {"op f(A: f32[8,8], B: f32[8,8], X: f32[8,308]) -> Y: f32[8,8] { t[n,c] += A[n,k] * B[k,c];"
          " u[n,c] = t[n,c] + %; m[n] = max[c](u[n,c]); Y[n,c] = u[n,c] - m[n]; }", "X[n,c+#]",
-         TE_SPLIT_JOINED},
+         JOINED},
     };
     Bench b = bench("a100");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ArenaMark mark = arena_mark(b.arena);
         const char *text = with_sum(b.arena, cases[i].text, cases[i].form);
-        makes(&b, text, cases[i].split, i == 0 || effort_long());
+        makes(&b, text, cases[i].taken, i == 0 || effort_long());
         arena_reset(b.arena, mark);
     }
     arena_destroy(b.arena);

@@ -135,18 +135,18 @@ static const Device *device_of(const Task *t) {
     return dev;
 }
 
-/* Looks for what is still missing on one device, with statements parted into kernels in one way
- * after the other.  */
+/* Looks for what is still missing on one device, with one decision after the other.  */
 static void visit(void *user) {
     Task *t = user;
     Cell *cell = t->cell;
     const Device *dev = device_of(t);
     const char *text = operator_te(t->arena, cell->o, cell->type);
-    for (TeSplit split = 0; split < TE_SPLIT_COUNT && (cell->want & ~cell->seen); split++) {
+    for (int d = -1; d < TE_DECISION_COUNT && (cell->want & ~cell->seen); d++) {
         KernelCase c;
-        const char *wrong = dev ? kernel_open_split(&c, t->arena, dev, text, NULL, split)
+        unsigned taken = d < 0 ? USUAL : 1u << d;
+        const char *wrong = dev ? kernel_open_decided(&c, t->arena, dev, text, NULL, taken)
                                 : "no profile";
-        if (wrong && split == TE_SPLIT_USUAL)
+        if (wrong && d < 0)
             complain(cell, devices[t->device].profile, wrong);
         unsigned forms = wrong ? 0 : forms_of(&c) & ~cell->seen;
         cell->seen |= forms;

@@ -116,8 +116,8 @@ static void work(void *user) {
     Device *dev = fixture_device(a, j->conv->device);
     const char *text = text_of(a, j->conv);
     workers_case("%s", text);
-    TeSplit split = j->conv->relaid ? TE_SPLIT_RELAID : TE_SPLIT_PHASED;
-    const char *wrong = kernel_open_split(&c, a, dev, text, NULL, split);
+    unsigned taken = j->conv->relaid ? RELAID : PHASED;
+    const char *wrong = kernel_open_decided(&c, a, dev, text, NULL, taken);
     if (!wrong && nvrtc_open(a, &c.diag, NULL, dev->arch, &n)) wrong = "no NVRTC";
     for (int i = 0; i < j->plans && !wrong; i++) {
         wrong = prove(&c, n, (uint64_t)i);

@@ -80,7 +80,7 @@ static void kernels_are_right(void **state) {
     for (int i = 0; i < OPS; i++) {
         ArenaMark outer = arena_mark(a);
         KernelCase c = {0};
-        const char *wrong = kernel_open_split(&c, a, dev, op[i].text, NULL, TE_SPLIT_RELAID);
+        const char *wrong = kernel_open_decided(&c, a, dev, op[i].text, NULL, RELAID);
         if (!wrong && c.plan.n != op[i].kernels)
             wrong = arena_printf(a, "%d kernel groups", c.plan.n);
         if (wrong) print_error("%s: %s\n", op[i].name, wrong);
@@ -150,7 +150,7 @@ static void random_products_are_right(void **state) {
         Rng rng = {(uint64_t)i + 1};
         KernelCase c = {0};
         const char *text = rng_below(&rng, 2) ? random_matmul(a, &rng) : random_conv(a, &rng);
-        const char *wrong = kernel_open_split(&c, a, dev, text, NULL, TE_SPLIT_RELAID);
+        const char *wrong = kernel_open_decided(&c, a, dev, text, NULL, RELAID);
         copied += !wrong && c.normal->n_stmt > 1;
         if (!wrong) wrong = prove(&c, nvrtc, true, (uint64_t)i + 1);
         failed += wrong != NULL;
@@ -163,10 +163,10 @@ static void random_products_are_right(void **state) {
 }
 
 /* The narrowest of the widest accesses that operands of products allow, in bytes.  */
-static int narrowest(Arena *a, const Device *dev, const char *text, TeSplit split) {
+static int narrowest(Arena *a, const Device *dev, const char *text, unsigned taken) {
     KernelCase c = {0};
     int least = 16;
-    assert_null(kernel_open_split(&c, a, dev, text, NULL, split));
+    assert_null(kernel_open_decided(&c, a, dev, text, NULL, taken));
     for (int g = 0; g < c.plan.n; g++) {
         const Problem *p = &c.plan.problem[g];
         for (int side = 0; side < 2 && p->contraction; side++) {
@@ -184,8 +184,8 @@ static void accesses_get_wide(void **state) {
     Arena *a = arena_create(NULL);
     const Device *dev = fixture_device(a, "h200");
     for (int i = 0; i < OPS; i++) {
-        int before = narrowest(a, dev, op[i].text, TE_SPLIT_USUAL);
-        int after = narrowest(a, dev, op[i].text, TE_SPLIT_RELAID);
+        int before = narrowest(a, dev, op[i].text, USUAL);
+        int after = narrowest(a, dev, op[i].text, RELAID);
         if (before >= 4 || after < 16) fail_msg("%s: %d, %d bytes", op[i].name, before, after);
     }
     arena_destroy(a);
@@ -236,15 +236,15 @@ static void the_model_decides(void **state) {
                                " -> Y: f16[%d,%d,14,14] {"
                                " Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * W[f,c,r,s]; }";
     PlanSet large = planned(a, arena_printf(a, conv, 128, 256, 128, 256), "h200");
-    assert_int_equal(large.normal->split, TE_SPLIT_RELAID);
+    assert_int_equal(decided(large.normal), PACKED);
     assert_int_equal(large.n_group, 3);
-    assert_non_null(strstr(large.split, "split: relaid, 3 kernels in "));
+    assert_non_null(strstr(large.decisions, "decisions: Y packed\n  3 kernels in "));
     assert_int_equal(large.plans[0].ranked[0].prog.skeleton, SK_PERMUTE);
     assert_int_equal(large.plans[2].ranked[0].prog.load[0].mover,
                      large.plans[2].ranked[0].prog.load[1].mover);
     PlanSet small = planned(a, arena_printf(a, conv, 1, 16, 1, 16), "h200");
-    assert_int_equal(small.normal->split, TE_SPLIT_USUAL);
-    assert_null(small.split);
+    assert_int_equal(decided(small.normal), USUAL);
+    assert_null(small.decisions);
     arena_destroy(a);
 }
 

@@ -1,5 +1,6 @@
 /* Every softmax, norm and reduction over rows of the workload sets: planned as rows for three
  * devices, compiled without spills.  LONG compiles all of them for all devices.  */
+#include "decide.h"
 #include "driver/compile.h"
 #include "effort.h"
 #include "plan_fixture.h"
@@ -43,7 +44,7 @@ static void plan(Arena *a, const Workload *w, const Device *dev, bool compiles) 
     if (compile_plan(a, &d, te, dev, &o, &set)) failed(w, dev, &d, "plan");
     assert_int_equal(set.n_group, 1);
     const GroupPlans *p = &set.plans[0];
-    if (set.normal->split == TE_SPLIT_TILED) return;      /* a few columns, or shared by all rows */
+    if (decided(set.normal) == TILED) return;      /* a few columns, or shared by all rows */
     assert_non_null(p->problem.row);
     for (int i = 0; i < p->n; i++) {
         const char *why = rprog_check(&p->problem, dev, &p->ranked[i].prog);

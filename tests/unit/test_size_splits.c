@@ -3,6 +3,7 @@
 #include "driver/check.h"
 #include "driver/compile.h"
 #include "driver/handle.h"
+#include "decide.h"
 #include "plan_fixture.h"
 
 #include <jansson.h>
@@ -136,25 +137,25 @@ static void one_split_where_no_other_gains(void **state) {
                         " M[n] = max[k](X[n,k]); E[n,k] = exp(X[n,k] - M[n]);"
                         " S[n] = sum[k](E[n,k]); Y[n,k] = E[n,k] / S[n]; }");
     assert_null(c.set.other);
-    assert_int_equal(c.set.normal->split, TE_SPLIT_USUAL);
+    assert_int_equal(decided(c.set.normal), USUAL);
     arena_destroy(c.a);
     plan(&c, "1..64", channels);
     assert_null(c.set.other);
-    assert_int_equal(c.set.normal->split, TE_SPLIT_STAGED);
+    assert_int_equal(decided(c.set.normal), STAGED);
     arena_destroy(c.a);
     plan(&c, "32..256 % 32", scores);
     assert_null(c.set.other);
-    assert_int_equal(c.set.normal->split, TE_SPLIT_JOINED);
+    assert_int_equal(decided(c.set.normal), JOINED);
     arena_destroy(c.a);
 }
 
 /* ---- plans that are given ---- */
 
-/* The kernels of the op split in a way, planned at a size.  */
-static const char *kernels_of(Case *c, TeSplit split, int64_t n) {
+/* The op by these decisions, its kernels planned at a size.  */
+static const char *kernels_of(Case *c, unsigned taken, int64_t n) {
     Te *normal, whole = *c->te;
     RPlan p = {.align = 16};
-    whole.split = split;
+    whole.decisions = decide(c->a, taken);
     must(c, te_normalize(c->a, &c->d, &whole, &normal));
     p.te = normal;
     p.n = access_groups(c->a, normal, &p.group);
@@ -175,14 +176,14 @@ static const char *kernels_of(Case *c, TeSplit split, int64_t n) {
     }
     Buf text = buf_new(c->a);
     rprog_print(&p, c->dev, &text);
-    return strstr(buf_str(&text), "kernel 0");
+    return strchr(buf_str(&text), '\n') + 1;
 }
 
 /* The usual split, another one up to `within`.  */
-static const char *two_splits(Case *c, const char *name, TeSplit split, int64_t within) {
-    return arena_printf(c->a, "roller-plan 1\n%supto s0 %lld split %s\n%s",
-                        kernels_of(c, TE_SPLIT_USUAL, c->te->size[0].extent.value),
-                        (long long)within, name, kernels_of(c, split, within));
+static const char *two_splits(Case *c, unsigned taken, int64_t within) {
+    return arena_printf(c->a, "roller-plan 1\n%supto s0 %lld\n%s",
+                        kernels_of(c, USUAL, c->te->size[0].extent.value), (long long)within,
+                        kernels_of(c, taken, within));
 }
 
 static Status read_text(Case *c, const char *text) {
@@ -191,10 +192,9 @@ static Status read_text(Case *c, const char *text) {
                              &c->set);
 }
 
-static void given(Case *c, const char *sizes, const char *op, const char *name, TeSplit split,
-                  int64_t within) {
+static void given(Case *c, const char *sizes, const char *op, unsigned taken, int64_t within) {
     open_case(c, sizes, op);
-    const char *text = two_splits(c, name, split, within);
+    const char *text = two_splits(c, taken, within);
     must(c, read_text(c, text));
     compile_choose(c->a, &c->set, 0, &c->whole);
     Buf again = buf_new(c->a);
@@ -206,18 +206,18 @@ static void given(Case *c, const char *sizes, const char *op, const char *name, 
 /* Each split is right for the sizes that take it, and next to where the other one begins.  */
 static void every_split_is_right(void **state) {
     static const struct {
-        const char *op, *name;
-        TeSplit split;
+        const char *op;
+        unsigned taken;
         int64_t within;
-    } table[] = {{turned, "straight", TE_SPLIT_STRAIGHT, 37},
-                 {repeated, "repeated", TE_SPLIT_REPEATED, 30},
-                 {scores, "joined", TE_SPLIT_JOINED, 45}};
+    } table[] = {{turned, APART, 37},
+                 {repeated, REPEATED, 30},
+                 {scores, JOINED, 45}};
     (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         Case c;
         CheckOptions o = {.threads = 1};
         CheckResult r;
-        given(&c, "1..67", table[i].op, table[i].name, table[i].split, table[i].within);
+        given(&c, "1..67", table[i].op, table[i].taken, table[i].within);
         must(&c, check_kernel(c.a, &c.d, &c.set, &c.whole, &c.build, &o, &r));
         assert_int_equal(r.size_sets, 6);
         assert_int_equal(r.compared, r.outputs);
@@ -229,7 +229,7 @@ static void every_split_is_right(void **state) {
 static void one_split_runs(void **state) {
     Case c;
     (void)state;
-    given(&c, "0..67", turned, "straight", TE_SPLIT_STRAIGHT, 37);
+    given(&c, "0..67", turned, APART, 37);
     const KernelProgram *p = &c.build.program;
     assert_int_equal(p->n_split, 2);
     for (int64_t n = 0; n <= 67; n++) {
@@ -248,7 +248,7 @@ static void one_split_runs(void **state) {
 static void workspaces_differ(void **state) {
     Case c;
     (void)state;
-    given(&c, "1..67", repeated, "repeated", TE_SPLIT_REPEATED, 30);
+    given(&c, "1..67", repeated, REPEATED, 30);
     const KernelProgram *p = &c.build.program;
     assert_int_equal(p->split[1].workspace.n, 0);
     assert_int_equal(p->workspace_bytes, 512);
@@ -261,10 +261,14 @@ static void wrong_texts_are_errors(void **state) {
     static const struct {
         const char *line, *message;
     } wrong[] = {
-        {"upto s0 37 split sideways", "unknown word 'sideways'"},
-        {"upto s0 37 split", "a word is missing"},
-        {"upto s0 37", "a word is missing"},
+        {"upto s0 37 split sideways", "unknown split 'sideways'"},
+        {"upto s0 37 split", "unknown split ''"},
+        {"upto s0 37 sideways", "unexpected 'sideways'"},
         {"upto split straight", "unknown word 'split'"},
+        {"upto s0 37\nstatement 1 sideways", "unknown word 'sideways'"},
+        {"upto s0 37\nstatement 1", "a word is missing"},
+        {"upto s0 37\nstatement 2 apart", "out of range"},
+        {"upto s0 37\nstatement 1 joined", "cannot be 'joined'"},
         {"upto s0 99 split straight", "out of range"},
         {"upto s0 37 split straight", "ends too early"},
         {"upto s0 37 split usual\nupto s0 40 split usual", "expected 'kernel 0'"},
@@ -272,19 +276,19 @@ static void wrong_texts_are_errors(void **state) {
     Case c;
     (void)state;
     open_case(&c, "1..67", turned);
-    const char *usual = kernels_of(&c, TE_SPLIT_USUAL, 67);
+    const char *usual = kernels_of(&c, USUAL, 67);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const char *text = arena_printf(c.a, "roller-plan 1\n%s%s\n", usual, wrong[i].line);
         assert_int_equal(read_text(&c, text), ST_PLAN_TEXT);
         const char *said = diag_first_error(&c.d)->message;
         if (!strstr(said, wrong[i].message)) fail_msg("%s: %s", wrong[i].line, said);
     }
-    const char *good = two_splits(&c, "straight", TE_SPLIT_STRAIGHT, 37);
+    const char *good = two_splits(&c, APART, 37);
     assert_int_equal(read_text(&c, good), ST_OK);
     arena_destroy(c.a);
     open_case(&c, "67", turned);
     assert_int_equal(read_text(&c, arena_printf(c.a, "roller-plan 1\n%supto split usual\n",
-                                                kernels_of(&c, TE_SPLIT_USUAL, 67))),
+                                                kernels_of(&c, USUAL, 67))),
                      ST_PLAN_TEXT);
     arena_destroy(c.a);
 }

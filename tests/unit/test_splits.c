@@ -1,5 +1,6 @@
-/* How statements part into kernels: the split is chosen by predicted time, and a plan text says
- * which one it is for.  */
+/* How statements part into kernels: what is decided has the least predicted time, and a plan text
+ * says what that is.  */
+#include "decide.h"
 #include "driver/compile.h"
 #include "plan_fixture.h"
 
@@ -52,10 +53,10 @@ static void large_transposes_part(void **state) {
     Case c;
     PlanSet again;
     plan(&c, turned, 2048);
-    assert_int_equal(c.set.normal->split, TE_SPLIT_STRAIGHT);
+    assert_int_equal(decided(c.set.normal), APART);
     assert_int_equal(c.set.n_group, 2);
     assert_int_equal(c.plan.rplan.prog[1].skeleton, SK_PERMUTE);
-    assert_non_null(strstr(buf_str(&c.text), "\nsplit straight\n"));
+    assert_non_null(strstr(buf_str(&c.text), "\nstatement 1 apart\nkernel 0\n"));
     assert_int_equal(read_back(&c, buf_str(&c.text), &again), ST_OK);
     WholePlan other;
     Buf text = buf_new(c.a);
@@ -69,9 +70,9 @@ static void small_ones_stay_together(void **state) {
     (void)state;
     Case c;
     plan(&c, turned, 32);
-    assert_int_equal(c.set.normal->split, TE_SPLIT_USUAL);
+    assert_int_equal(decided(c.set.normal), USUAL);
     assert_int_equal(c.set.n_group, 1);
-    assert_null(strstr(buf_str(&c.text), "split"));
+    assert_null(strstr(buf_str(&c.text), "statement"));
     arena_destroy(c.a);
 }
 
@@ -84,8 +85,8 @@ static void producers_are_stored_or_repeated(void **state) {
     for (int64_t n = 64; n <= 65536; n *= 1024) {
         Case c;
         plan(&c, op, n);
-        assert_int_equal(c.set.n_group, c.set.normal->split == TE_SPLIT_REPEATED ? 1 : 2);
-        if (n == 64) assert_int_equal(c.set.normal->split, TE_SPLIT_REPEATED);
+        assert_int_equal(c.set.n_group, decided(c.set.normal) == REPEATED ? 1 : 2);
+        if (n == 64) assert_int_equal(decided(c.set.normal), REPEATED);
         arena_destroy(c.a);
     }
 }
@@ -100,7 +101,7 @@ static void short_rows_need_no_rows(void **state) {
         Case c;
         PlanSet again;
         plan(&c, op, n);
-        bool tiled = c.set.normal->split == TE_SPLIT_TILED;
+        bool tiled = decided(c.set.normal) == TILED;
         assert_int_equal(tiled, n == 3);
         assert_int_equal(c.plan.rplan.prog[0].skeleton, tiled ? SK_STREAM : SK_ROW);
         assert_int_equal(read_back(&c, buf_str(&c.text), &again), ST_OK);
@@ -118,7 +119,7 @@ static void strided_rows_go_in_steps(void **state) {
              " S[c] = sum[n,h,w](X[n,c,h,w]);"
              " Q[c] = sum[n,h,w](f32(X[n,c,h,w]) * X[n,c,h,w]); }", 32);
     const RPlan *p = &c.plan.rplan;
-    assert_int_equal(c.set.normal->split, TE_SPLIT_STAGED);
+    assert_int_equal(decided(c.set.normal), STAGED);
     assert_int_equal(c.set.n_group, 2);
     assert_int_equal(p->prog[0].skeleton, SK_ROW);
     assert_int_equal(p->problem[0].extent[AX_M], 32 * 64);
@@ -157,7 +158,7 @@ static void transposed_convolutions_go_by_phases(void **state) {
              " t[n,p,q,f] += ((p + 1 - r) % 2 == 0 && (q + 1 - s) % 2 == 0"
              " ? (X[n,(p+1-r)/2,(q+1-s)/2,c] else 0) : 0) * K[r,s,c,f];"
              " Y[n,p,q,f] = max(t[n,p,q,f] + b[f], 0); }", 32);
-    assert_int_equal(c.set.normal->split, TE_SPLIT_PHASED);
+    assert_int_equal(decided(c.set.normal), PHASED);
     assert_int_equal(c.set.n_group, 1);
     const RProg *r = &c.plan.rplan.prog[0];
     assert_int_equal(r->skeleton, SK_CONTRACT);
@@ -165,8 +166,94 @@ static void transposed_convolutions_go_by_phases(void **state) {
     assert_non_null(strstr(buf_str(&c.text), "\n  a async cp.async.16 "));
     assert_non_null(strstr(buf_str(&c.text), "\n  b async cp.async.16 "));
     assert_int_equal(read_back(&c, buf_str(&c.text), &again), ST_OK);
-    assert_int_equal(again.normal->split, TE_SPLIT_PHASED);
+    assert_int_equal(decided(again.normal), PHASED);
     arena_destroy(c.a);
+}
+
+/* Parts of ops, each of which is the fastest by decisions of its own.  */
+static const struct {
+    const char *in, *out, *body;
+    unsigned decided;
+} part[] = {
+    {"A: f16[2048,2047], W: f16[2048,2047]", "C: f16[2048,2048]", "C[a,c] += A[a,k] * W[c,k];",
+     PACKED},
+    {"Q: bf16[32,2048,128], T: bf16[32,2048,128]", "S: bf16[32,2048,2048]",
+     "t[b,i,j] = sum[d](Q[b,i,d] * T[b,j,d]); m[b,i] = max[j](t[b,i,j]);"
+     " z[b,i] = sum[j](exp(t[b,i,j] - m[b,i])); S[b,i,j] = exp(t[b,i,j] - m[b,i]) / z[b,i];",
+     JOINED},
+    {"X: f16[4,32,32,64], K: f16[4,4,64,64]", "Y: f16[4,64,64,64]",
+     "Y[n,p,q,f] += ((p + 1 - r) % 2 == 0 && (q + 1 - s) % 2 == 0"
+     " ? (X[n,(p+1-r)/2,(q+1-s)/2,c] else 0) : 0) * K[r,s,c,f];", PHASED},
+    {"I: f16[32,64,56,56]", "(U: f32[64], V: f32[64])",
+     "U[c] = sum[n,h,w](I[n,c,h,w]); V[c] = sum[n,h,w](f32(I[n,c,h,w]) * I[n,c,h,w]);", STAGED},
+    {"L: f16[64,256,14,14], G: f16[256,256,3,3]", "O: f16[64,256,14,14]",
+     "O[n,f,p,q] += (L[n,c,p+r-1,q+s-1] else 0) * G[f,c,r,s];", PACKED},
+    {"R: f32[2048,2048]", "(E: f32[2048,2048], Z: f32[2048,2048])",
+     "E[i,j] = exp(R[i,j]); Z[i,j] = R[i,j] + E[j,i];", APART},
+    {"D: f32[64], H: f32[64,4096]", "F: f32[64,4096]",
+     "u[i] = exp(D[i]) / (1.0 + D[i]); F[i,j] = H[i,j] * u[i];", REPEATED},
+    {"B: f16[16384,4096], x: f16[4096]", "y: f16[16384]", "y[o] += B[o,k] * x[k];", USUAL},
+};
+enum { PARTS = sizeof part / sizeof *part };
+
+/* What is decided for the parts that `which` has bits of, in one op, and its predicted time.  */
+static double planned_parts(unsigned which, unsigned *taken) {
+    Case c;
+    Arena *a = arena_create(NULL);
+    Buf text[3] = {buf_new(a), buf_new(a), buf_new(a)};
+    for (int i = 0; i < PARTS; i++) {
+        if (!(which >> i & 1)) continue;
+        const char *comma = which & ((1u << i) - 1) ? ", " : "", *out = part[i].out;
+        size_t n = strlen(out);
+        bool several = *out == '(';
+        buf_printf(&text[0], "%s%s", comma, part[i].in);
+        buf_printf(&text[1], "%s%.*s", comma, (int)(several ? n - 2 : n), out + several);
+        buf_printf(&text[2], " %s", part[i].body);
+    }
+    plan(&c, arena_printf(a, "op f(%s) -> (%s) {%s }", buf_str(&text[0]), buf_str(&text[1]),
+                          buf_str(&text[2])), 1);
+    double us = 0;
+    for (int g = 0; g < c.set.n_group; g++) us += c.set.plans[g].ranked->estimate.us;
+    *taken = decided(c.set.normal);
+    arena_destroy(c.a);
+    arena_destroy(a);
+    return us;
+}
+
+/* Parts of an op that have nothing in common are decided as if each were an op of its own.  */
+static void parts_add_up(void **state) {
+    (void)state;
+    double us[PARTS];
+    unsigned taken;
+    for (int i = 0; i < PARTS; i++) {
+        us[i] = planned_parts(1u << i, &taken);
+        assert_int_equal(taken, part[i].decided);
+    }
+    for (int i = 0; i < PARTS; i++) {
+        int next = (i + 1) % PARTS;
+        double both = planned_parts(1u << i | 1u << next, &taken);
+        if (both > (us[i] + us[next]) * 1.0001)
+            fail_msg("%s %s: %.2f us, apart %.2f and %.2f us", part[i].body, part[next].body, both,
+                     us[i], us[next]);
+        assert_int_equal(taken & (part[i].decided | part[next].decided),
+                         part[i].decided | part[next].decided);
+    }
+}
+
+/* Earlier texts name one split of a few for the whole op.  */
+static void texts_of_splits_are_read(void **state) {
+    (void)state;
+    static const char *const split[] = {"usual", "apart", "repeated", "staged", "joined"};
+    for (size_t i = 0; i < sizeof split / sizeof *split; i++) {
+        Case c;
+        PlanSet set;
+        plan(&c, turned, 2048);
+        const char *kernels = strstr(buf_str(&c.text), "kernel 0");
+        Status s = read_back(&c, arena_printf(c.a, "roller-plan 1\nsplit %s\n%s", split[i],
+                                              kernels), &set);
+        assert_int_equal(s, i == 1 ? ST_OK : ST_PLAN_TEXT);
+        arena_destroy(c.a);
+    }
 }
 
 int main(void) {
@@ -178,6 +265,8 @@ int main(void) {
         cmocka_unit_test(short_rows_need_no_rows),
         cmocka_unit_test(wrong_splits_are_errors),
         cmocka_unit_test(transposed_convolutions_go_by_phases),
+        cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(texts_of_splits_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void test_kernels(void **state) {
     for (int i = 0; i < OPS; i++) {
         ArenaMark outer = arena_mark(a);
         KernelCase c = {0};
-        const char *wrong = kernel_open_split(&c, a, dev, op[i].text, NULL, TE_SPLIT_JOINED);
+        const char *wrong = kernel_open_decided(&c, a, dev, op[i].text, NULL, JOINED);
         if (!wrong && (c.plan.n != 1 || !c.plan.group[0].stats)) wrong = "not one kernel group";
         if (wrong) print_error("%s: %s\n", op[i].name, wrong);
         failed += wrong != NULL;
@@ -166,7 +166,7 @@ static void test_values(void **state) {
             KernelCase c;
             const char *type = stats_kinds[kind].matrix ? "f16" : "f32";
             const char *text = arena_printf(a, value_op[i].text, type, type);
-            const char *wrong = kernel_open_split(&c, a, dev, text, NULL, TE_SPLIT_JOINED);
+            const char *wrong = kernel_open_decided(&c, a, dev, text, NULL, JOINED);
             bool found = !wrong && stats_pick(&c, stats_kinds[kind], (uint64_t)kind + 3);
             if (!wrong && !found) wrong = "no program of this kind";
             if (!wrong) wrong = kernel_emit(&c);
@@ -232,7 +232,7 @@ static void test_random(void **state) {
         Rng rng = {(uint64_t)i + 1};
         KernelCase c;
         const char *text = random_op(a, &rng);
-        const char *wrong = kernel_open_split(&c, a, dev, text, NULL, TE_SPLIT_JOINED);
+        const char *wrong = kernel_open_decided(&c, a, dev, text, NULL, JOINED);
         if (!wrong) wrong = kernel_pick(&c, (uint64_t)i + 1);
         for (int g = 0; g < c.plan.n && !wrong; g++) {
             joined += c.plan.group[g].stats != NULL;

@@ -63,7 +63,7 @@ static void test_shapes(void **state) {
     int wrong = 0;
     for (size_t i = 0; i < sizeof join / sizeof *join; i++) {
         KernelCase c;
-        const char *why = kernel_open_split(&c, a, dev, join[i].text, NULL, TE_SPLIT_JOINED);
+        const char *why = kernel_open_decided(&c, a, dev, join[i].text, NULL, JOINED);
         bool joined = !why && c.plan.n > 0 && c.plan.group[0].stats;
         bool right = !why && c.plan.n == join[i].groups && joined == join[i].joined;
         if (!right)
@@ -128,7 +128,7 @@ static void test_counters(void **state) {
         for (int s = 0; s < STATS_KINDS; s++) {
             KernelCase c;
             Estimate e;
-            assert_null(kernel_open_split(&c, a, dev, text[i], NULL, TE_SPLIT_JOINED));
+            assert_null(kernel_open_decided(&c, a, dev, text[i], NULL, JOINED));
             if (stats_kinds[s].stats != STATS_WHOLE || !pick_whole(&c, stats_kinds[s])) continue;
             assert_null(kernel_emit(&c));
             assert_null(kernel_compile(&c, nvrtc, false));
@@ -154,7 +154,7 @@ static void test_text(void **state) {
     Arena *a = arena_create(NULL);
     KernelCase c;
     const Device *dev = fixture_device(a, "a100");
-    assert_null(kernel_open_split(&c, a, dev, softmax_f16, NULL, TE_SPLIT_JOINED));
+    assert_null(kernel_open_decided(&c, a, dev, softmax_f16, NULL, JOINED));
     for (int kind = 4; kind < 6; kind++) {
         assert_true(stats_pick(&c, stats_kinds[kind], 3));
         Buf text = buf_new(a), again = buf_new(a);
@@ -174,8 +174,8 @@ static void test_rules(void **state) {
     Arena *a = arena_create(NULL);
     KernelCase c, plain;
     const Device *dev = fixture_device(a, "a100");
-    assert_null(kernel_open_split(&c, a, dev, softmax_f16, NULL, TE_SPLIT_JOINED));
-    assert_null(kernel_open_split(&plain, a, dev, softmax_f16, NULL, TE_SPLIT_USUAL));
+    assert_null(kernel_open_decided(&c, a, dev, softmax_f16, NULL, JOINED));
+    assert_null(kernel_open_decided(&plain, a, dev, softmax_f16, NULL, USUAL));
     for (uint64_t seed = 1; seed < 100 && c.plan.prog[0].warp.extent[AX_K] != 32; seed++)
         assert_true(stats_pick(&c, stats_kinds[5], seed));
     const Problem *p = &c.plan.problem[0];
@@ -218,7 +218,7 @@ static void test_workspace(void **state) {
     KernelCase c;
     RProgSet some, none;
     const Device *dev = fixture_device(a, "a100");
-    assert_null(kernel_open_split(&c, a, dev, softmax_f16, NULL, TE_SPLIT_JOINED));
+    assert_null(kernel_open_decided(&c, a, dev, softmax_f16, NULL, JOINED));
     const Problem *p = &c.plan.problem[0];
     RPlanOptions little = {.align = 16, .workspace_limit = 2 * 40 * (3 * 2 + 2) * 4};
     RPlanOptions nothing = {.align = 16};
@@ -240,7 +240,7 @@ static void test_strips(void **state) {
     Arena *a = arena_create(NULL);
     KernelCase c;
     const Device *dev = fixture_device(a, "a100");
-    assert_null(kernel_open_split(&c, a, dev, softmax_f16, NULL, TE_SPLIT_JOINED));
+    assert_null(kernel_open_decided(&c, a, dev, softmax_f16, NULL, JOINED));
     const Problem *p = &c.plan.problem[0];
     for (int raster = RASTER_ROW; raster <= RASTER_GROUPED; raster++) {
         for (uint64_t seed = 1; seed < 20; seed++) {
@@ -309,7 +309,7 @@ static void test_choice(void **state) {
                                   0, &te), ST_OK);
         assert_int_equal(compile_plan(a, &d, te, dev, &o, &set), ST_OK);
         compile_choose(a, &set, 0, &plan);
-        assert_int_equal(set.normal->split == TE_SPLIT_JOINED, shape[i].joined);
+        assert_int_equal(decided(set.normal) == JOINED, shape[i].joined);
         if (!shape[i].joined) continue;
         const RProg *r = &plan.rplan.prog[0];
         assert_int_equal(r->stats, shape[i].parts ? STATS_PARTS : STATS_WHOLE);

@@ -124,7 +124,7 @@ static void test_kernels(void **state) {
     for (int i = 0; i < OPS; i++) {
         ArenaMark outer = arena_mark(a);
         KernelCase c = {0};
-        const char *wrong = kernel_open_split(&c, a, dev, op[i].text, NULL, TE_SPLIT_JOINED);
+        const char *wrong = kernel_open_decided(&c, a, dev, op[i].text, NULL, JOINED);
         if (!wrong && (c.plan.n != 1 || !c.plan.group[0].stats)) wrong = "not one kernel group";
         if (wrong) print_error("%s: %s\n", op[i].name, wrong);
         failed += wrong != NULL;

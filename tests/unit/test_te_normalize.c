@@ -11,27 +11,27 @@
 #include <cmocka.h>
 
 static void check_becomes(const char *head, const char *body, const char *want) {
-    normal_check_text(TE_SPLIT_USUAL, head, body, want);
+    normal_check_text(USUAL, head, body, want);
 }
 
-/* Where the op is split so: rows first, then what strides across them.  */
+/* Where it is decided so: rows first, then what strides across them.  */
 static void strided_reductions_go_in_steps(void **state) {
     (void)state;
-    normal_check_text(TE_SPLIT_STAGED, "X: f32[3,4,2,5]) -> Y: f32[4]",
+    normal_check_text(STAGED, "X: f32[3,4,2,5]) -> Y: f32[4]",
                       "Y[c] = sum[n,h,w](X[n,c,h,w]) / 5.0;",
-                      "  Y_sum[c,n] = sum[h,w](X[n,c,h,w]);\n  Y_sum2[c] = sum[n](Y_sum[c,n]);\n"
-                      "  Y[c] = Y_sum2[c] / 5.0;\n");
-    normal_check_text(TE_SPLIT_STAGED, "X: i8[3,4,5], w: i8[3]) -> Y: i32[4]",
+                      "  Y_sum_sum[c,n] = sum[h,w](X[n,c,h,w]);\n"
+                      "  Y_sum[c] = sum[n](Y_sum_sum[c,n]);\n  Y[c] = Y_sum[c] / 5.0;\n");
+    normal_check_text(STAGED, "X: i8[3,4,5], w: i8[3]) -> Y: i32[4]",
                       "Y[c] = min[d,n](X[n,c,d] * w[n]);",
                       "  Y_min[c,n] = min[d](X[n,c,d] * w[n]);\n  Y[c] = min[n](Y_min[c,n]);\n");
     /* Nothing strides, nothing is contiguous, or the position counts; windows overlap.  */
-    normal_check_text(TE_SPLIT_STAGED, "X: f32[4,5]) -> Y: f32", "Y[] = sum[i,j](X[i,j]);",
+    normal_check_text(STAGED, "X: f32[4,5]) -> Y: f32", "Y[] = sum[i,j](X[i,j]);",
                       "  Y[] = sum[i,j](X[i,j]);\n");
-    normal_check_text(TE_SPLIT_STAGED, "X: f32[3,4,5]) -> Y: f32[5]", "Y[k] = sum[i,j](X[i,j,k]);",
+    normal_check_text(STAGED, "X: f32[3,4,5]) -> Y: f32[5]", "Y[k] = sum[i,j](X[i,j,k]);",
                       "  Y[k] = sum[i,j](X[i,j,k]);\n");
-    normal_check_text(TE_SPLIT_STAGED, "X: f32[3,4,5]) -> Y: i32[4]",
+    normal_check_text(STAGED, "X: f32[3,4,5]) -> Y: i32[4]",
                       "Y[j] = argmax[i,k](X[i,j,k]);", "  Y[j] = argmax[i,k](X[i,j,k]);\n");
-    normal_check_text(TE_SPLIT_STAGED, "X: f32[3,4,6]) -> Y: f32[4,4]",
+    normal_check_text(STAGED, "X: f32[3,4,6]) -> Y: f32[4,4]",
                       "Y[c,q] = sum[n,s](X[n,c,q+s]) where s in 3;",
                       "  Y[c,q] = sum[n,s](X[n,c,q+s]) where s in 0:3;\n");
 }
@@ -381,7 +381,8 @@ static void random_ops_keep_their_values(void **state) {
     for (uint64_t seed = 0; seed < 400; seed++) {
         Arena *a = arena_create(NULL);
         const char *type = seed % 2 ? "i32" : "f32";
-        normal_check(a, make_op(a, seed, type), (TeSplit)(seed % TE_SPLIT_COUNT));
+        unsigned some = seed / 2 % 256, one = 1u << seed / 2 % TE_DECISION_COUNT;
+        normal_check(a, make_op(a, seed, type), seed % 2 ? one : some);
         arena_destroy(a);
     }
 }

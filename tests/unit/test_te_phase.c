@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 static void becomes(const char *head, const char *body, const char *want) {
-    normal_check_text(TE_SPLIT_PHASED, head, body, want);
+    normal_check_text(PHASED, head, body, want);
 }
 
 static void results_are_cut_in_place(void **state) {
@@ -96,7 +96,7 @@ static void every_stride_and_filter_keeps_its_values(void **state) {
         int s = 2 + i % 4, filter = 1 + i / 4 % 5, shift = i / 20 % 4, step = 1 + i / 80;
         Arena *a = arena_create(NULL);
         const Te *normal = normal_check(a, op_of(a, 5 + i % 6, s, filter, shift, step),
-                                        TE_SPLIT_PHASED);
+                                        PHASED);
         const TeStmt *sum = &normal->stmt[0];
         int64_t left = sum->index[sum->n_index - 1].hi.value;
         bool apart = gcd64(step, s) == 1 && filter > 1;
@@ -123,7 +123,7 @@ static void sizes_may_be_known_at_run_time(void **state) {
         const char *text = arena_printf(
             a, "param H = 1..9; op f(X: f32[3,H], K: f32[3,4]) -> Y: f32[%s] { Y[p] = sum[c,r]("
             "((p + 1 - r) %% 2 == 0 ? (X[c,(p+1-r)/2] else 0) : 0) * K[c,r]); }", out[i]);
-        const Te *te = fixture_te(a, text), *normal = normal_check(a, text, TE_SPLIT_PHASED);
+        const Te *te = fixture_te(a, text), *normal = normal_check(a, text, PHASED);
         te_print(normal, &b);
         assert_non_null(strstr(buf_str(&b), want[i]));
         for (int64_t h = 1; h <= 9; h++) {
@@ -144,7 +144,7 @@ static void infinities_stay_where_they_are(void **state) {
     TeData in[2] = {{.data = x, .bytes = sizeof x}, {.data = k, .bytes = sizeof k}};
     Te *te = fixture_te(a, "op f(X: f32[5], K: f32[3]) -> Y: f32[10] { Y[p] +="
                            " ((p + 1 - r) % 2 == 0 ? (X[(p+1-r)/2] else 0) : 0) * K[r]; }");
-    te->split = TE_SPLIT_PHASED;
+    te->decisions = decide(a, PHASED);
     const TeValue *given = fixture_values(a, te, in, 2);
     const TeValue *made = fixture_values(a, fixture_normal(a, te), in, 2);
     /* Even results have the one term of K[1], odd ones those of K[0] and K[2].  */
@@ -174,10 +174,10 @@ static void other_sums_stay(void **state) {
         Arena *a = arena_create(NULL);
         const char *text =
             arena_printf(a, "op f(X: f32[5], K: f32[4]) -> Y: f32[10] { %s }", body[i]);
-        const Te *normal = normal_check(a, text, TE_SPLIT_PHASED);
+        const Te *normal = normal_check(a, text, PHASED);
         Buf phased = buf_new(a), usual = buf_new(a);
         te_print(normal, &phased);
-        te_print(normal_check(a, text, TE_SPLIT_USUAL), &usual);
+        te_print(normal_check(a, text, USUAL), &usual);
         assert_string_equal(buf_str(&phased), buf_str(&usual));
         arena_destroy(a);
     }

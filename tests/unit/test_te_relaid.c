@@ -11,15 +11,15 @@
 #include <cmocka.h>
 
 static void check(const char *head, const char *body, const char *want) {
-    normal_check_text(TE_SPLIT_RELAID, head, body, want);
+    normal_check_text(RELAID, head, body, want);
 }
 
 /* Nothing is copied: the form is that of the usual split.  */
 static void check_stays(const char *text) {
     Arena *a = arena_create(NULL);
     Buf usual = buf_new(a), relaid = buf_new(a);
-    te_print(normal_check(a, text, TE_SPLIT_USUAL), &usual);
-    te_print(normal_check(a, text, TE_SPLIT_RELAID), &relaid);
+    te_print(normal_check(a, text, USUAL), &usual);
+    te_print(normal_check(a, text, RELAID), &relaid);
     assert_string_equal(buf_str(&relaid), buf_str(&usual));
     arena_destroy(a);
 }
@@ -170,7 +170,7 @@ static void statements_may_run_out(void **state) {
         buf_puts(&b, " Z[] = t0[]");
         for (int i = 1; i < n - 2; i++) buf_printf(&b, " + t%d[]", i);
         buf_puts(&b, "; Y[m,n] += X[m,k] * W[n,k]; }");
-        const Te *te = normal_check(a, buf_str(&b), TE_SPLIT_RELAID);
+        const Te *te = normal_check(a, buf_str(&b), RELAID);
         assert_int_equal(te->n_stmt, n + 2 <= TE_MAX_STMTS ? n + 2 : n);
         arena_destroy(a);
     }
@@ -199,7 +199,7 @@ static void run_time_sizes(void **state) {
     for (size_t i = 0; i < sizeof op / sizeof *op; i++) {
         Arena *a = arena_create(NULL);
         Buf b = buf_new(a);
-        te_print(normal_check(a, op[i].text, TE_SPLIT_RELAID), &b);
+        te_print(normal_check(a, op[i].text, RELAID), &b);
         if (op[i].copy ? !strstr(buf_str(&b), op[i].copy) : strstr(buf_str(&b), "_laid") != NULL)
             fail_msg("%s", buf_str(&b));
         arena_destroy(a);

@@ -135,8 +135,8 @@ static const char *pick(KernelCase *c, const Victim *v) {
 
 const char *victim_emit(KernelCase *c, Arena *a, const Victim *v) {
     const Device *dev = fixture_device(a, v->device);
-    TeSplit split = v->stats ? TE_SPLIT_JOINED : TE_SPLIT_USUAL;
-    const char *wrong = kernel_open_split(c, a, dev, v->text, NULL, split);
+    unsigned taken = v->stats ? JOINED : USUAL;
+    const char *wrong = kernel_open_decided(c, a, dev, v->text, NULL, taken);
     if (!wrong) wrong = pick(c, v);
     return wrong ? wrong : kernel_emit(c);
 }

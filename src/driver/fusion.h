@@ -1,0 +1,22 @@
+/* How the statements of an op part into kernels.
+ *
+ * te knows decisions that can be made at statements (TE_DECISIONS).  What is planned is the usual
+ * op first; then it is tried what each decision that is possible there would change, as long as
+ * some of them makes the kernels that it changes faster by more than a 50th.  Kernels are planned
+ * once, by whatever decisions they come about, and their times add up: so what is decided in one
+ * part of an op depends on nothing that has no kernel in common with it.  */
+#ifndef ROLLER_DRIVER_FUSION_H
+#define ROLLER_DRIVER_FUSION_H
+#include "driver/compile.h"
+
+/* The groups of an op with these decisions, and what planning needs to know of each.  */
+Status fusion_open(Arena *a, Diag *d, const Te *te, const TeDecisions *decisions,
+                   const Device *dev, const CompileOptions *o, PlanSet *out);
+/* The op with the decisions that are predicted to be the fastest, planned.  */
+Status fusion_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
+                   PlanSet *out);
+/* Of an op with run-time sizes: the usual one, each decision taken wherever it is possible, and
+ * what is the fastest at the largest sizes, planned there.  (*out)[*best] is the fastest.  */
+Status fusion_splits(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
+                     PlanSet **out, int *n, int *best);
+#endif

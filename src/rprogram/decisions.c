@@ -1,0 +1,107 @@
+/* The lines of a plan text that say what is decided.  They are read twice: before the op is
+ * normalized so, and with the rest, when it is known what can be decided.  */
+#include "rprogram/reader.h"
+#include <string.h>
+
+/* What the name of a whole split stood for, in earlier texts.  */
+static bool split_decisions(Word name, uint8_t *taken) {
+    enum { APART = 1 << TE_APART, STORED = 1 << TE_STORED, REPEATED = 1 << TE_REPEATED,
+           STAGED = 1 << TE_STAGED, TILED = 1 << TE_TILED, JOINED = 1 << TE_JOINED,
+           PHASED = 1 << TE_PHASED, PACKED = 1 << TE_PACKED };
+    static const struct {
+        const char *name;
+        uint8_t taken;
+    } split[] = {{"usual", 0}, {"straight", APART}, {"apart", APART | STORED},
+                 {"repeated", REPEATED}, {"staged", STAGED}, {"tiled", TILED},
+                 {"joined", JOINED}, {"phased", PHASED}, {"relaid", PHASED | PACKED}};
+    for (size_t i = 0; i < sizeof split / sizeof *split; i++) {
+        if (!reader_is(name, split[i].name)) continue;
+        *taken = split[i].taken;
+        return true;
+    }
+    return false;
+}
+
+/* The site of a line `statement SITE NAME...`; TE_MAX_STMTS: it is none.  */
+static int site_of(Word w) {
+    int site = w.len > 0 ? 0 : TE_MAX_STMTS;
+    for (size_t i = 0; i < w.len && site < TE_MAX_STMTS; i++) {
+        bool digit = w.text[i] >= '0' && w.text[i] <= '9';
+        site = digit ? site * 10 + (w.text[i] - '0') : TE_MAX_STMTS;
+    }
+    return site < TE_MAX_STMTS ? site : TE_MAX_STMTS;
+}
+
+static void read_statement(DiagPlace *at, TeDecisions *out) {
+    int site = site_of(reader_word(at));
+    for (Word w = reader_word(at); w.len > 0 && site < TE_MAX_STMTS; w = reader_word(at)) {
+        for (int d = 0; d < TE_DECISION_COUNT; d++)
+            if (reader_is(w, te_decision_name[d])) out->taken[site] |= (uint8_t)(1u << d);
+    }
+}
+
+static void read_split(DiagPlace *at, TeDecisions *out) {
+    uint8_t taken = 0;
+    split_decisions(reader_word(at), &taken);
+    memset(out->taken, taken, sizeof out->taken);
+}
+
+int rprog_read_decisions(const char *text, size_t len, TeDecisions *out, int most) {
+    DiagPlace at = {NULL, text, len, 0};
+    TeDecisions unused, *now = out;
+    int n = 1;
+    bool kernels = false;
+    memset(out->taken, 0, sizeof out->taken);
+    while (at.pos < len) {
+        Word w = reader_word(&at);
+        if (kernels && reader_is(w, "upto")) {
+            now = n < most ? &out[n++] : &unused;
+            memset(now->taken, 0, sizeof now->taken);
+            kernels = false;
+            while (w.len > 0 && !reader_is(w, "split")) w = reader_word(&at);
+        }
+        kernels |= reader_is(w, "kernel");
+        if (!kernels && reader_is(w, "split")) read_split(&at, now);
+        if (!kernels && reader_is(w, "statement")) read_statement(&at, now);
+        const char *end = memchr(text + at.pos, '\n', len - at.pos);
+        at.pos = end ? (size_t)(end - text) + 1 : len;
+    }
+    return n;
+}
+
+static const TeDecisions *decisions_of(const Reader *r) {
+    return r->plan->te ? r->plan->te->decisions : NULL;
+}
+
+Status reader_split(Reader *r, Word head) {
+    const TeDecisions *x = decisions_of(r);
+    uint8_t taken;
+    Word name = reader_word(&r->at);
+    if (!split_decisions(name, &taken))
+        return reader_fail(r, name.pos, "unknown split '%.*s'", name);
+    for (int i = 0; x && i < x->n; i++) {
+        if ((taken & x->possible[i]) != te_taken(x, i))
+            return reader_fail(r, head.pos, "another line contradicts this '%.*s'", head);
+    }
+    return ST_OK;
+}
+
+Status reader_statement(Reader *r) {
+    const TeDecisions *x = decisions_of(r);
+    int64_t site;
+    int which;
+    Status s = reader_int(r, 0, x && x->n ? x->n - 1 : 0, &site);
+    for (bool more = true; more && !s;) {
+        DiagPlace at = r->at;
+        Word w = reader_word(&at);
+        s = reader_name(r, te_decision_name, TE_DECISION_COUNT, &which);
+        if (!s && x && !(x->possible[site] >> which & 1)) {
+            s = reader_fail(r, w.pos, "this statement cannot be '%.*s'", w);
+            diag_hint(r->diag, "it makes %s; they count from 0, each reduction as one",
+                      x->name[site]);
+        }
+        at = r->at;
+        more = reader_word(&at).len > 0;
+    }
+    return s;
+}
