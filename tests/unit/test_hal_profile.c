@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-static const char *const shipped[] = {"v100", "t4", "a100", "a10", "rtx4090", "l4", "h100",
-                                     "h200", "b200", "rtx5090", "gb10", "tiny"};
+static const char *const shipped[] = {"v100", "t4", "rtx2080ti", "a100", "a10", "rtx4090", "l4",
+                                     "h100", "h200", "b200", "rtx5090", "gb10", "tiny"};
 enum { SHIPPED = sizeof shipped / sizeof *shipped };
 
 static char *load(const char *path, size_t *len) {
@@ -152,6 +152,9 @@ static void test_published_peaks(void **state) {
         {"t4", "ffma", 8.1, false},
         {"t4", "mma.m16n8k8.f16.f32", 65, false},
         {"t4", "mma.m8n8k16.i8.i32", 130, false},
+        {"rtx2080ti", "ffma", 13.4, false},
+        {"rtx2080ti", "mma.m16n8k8.f16.f32", 53.8, false},
+        {"rtx2080ti", "mma.m8n8k16.i8.i32", 215.2, false},
         {"a100", "ffma", 19.5, false},
         {"a100", "dfma", 9.7, false},
         {"a100", "hfma2", 78, false},
