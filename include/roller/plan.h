@@ -96,6 +96,7 @@ typedef struct {
      * arithmetic on the fastest unit that may do it, and a launch.  */
     double floor_us;
     double floor_dram_us, floor_compute_us, floor_launch_us;
+    double flops, bytes;      /* arithmetic, 2 per multiply-add; of all inputs and outputs */
 } RollerEstimate;
 ROLLER_API RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate *out);
 /* The same at values of run-time sizes, "M=64"; those not given are the largest.  */
@@ -180,6 +181,11 @@ ROLLER_API RollerStatus roller_cache_list(RollerCtx *ctx, int (*entry)(void *use
                                           const RollerCacheEntry *e), void *user);
 /* Removes roller's own files from the cache.  */
 ROLLER_API RollerStatus roller_cache_clear(RollerCtx *ctx, int64_t *files, int64_t *bytes);
+/* The roofline of a device as SVG, with a point for each of n kernels that were planned for it (n
+ * may be 0): what it is predicted to reach.  Lives until the context's next call.  */
+ROLLER_API RollerStatus roller_roofline(RollerCtx *ctx, const RollerProfile *p,
+                                        const RollerKernel *const *k, int n, const char **svg,
+                                        size_t *len);
 
 #ifdef __cplusplus
 }

@@ -9,10 +9,11 @@ from ctypes import byref, c_size_t, c_void_p
 from . import _abi, _tensors
 from ._abi import RollerTensor
 from ._errors import ArgumentError, text
+from ._html import sheet
 from ._library import Handle, lib, read_text, strings, struct, thread_error
 
 Argument = namedtuple("Argument", "name role dtype shape strides align")
-Estimate = namedtuple("Estimate", "us limiter terms floor_us workspace_bytes")
+Estimate = namedtuple("Estimate", "us limiter terms floor_us workspace_bytes flops bytes")
 Launch = namedtuple("Launch", "symbol grid block cluster dynamic_smem static_smem registers "
                               "spill_bytes")
 Check = namedtuple("Check", "ok text compared outputs undecided size_sets data_sets where counters")
@@ -29,7 +30,7 @@ def defines(sizes):
 
 def estimate_of(e):
     terms = {text(e.term[i]): e.term_us[i] for i in range(e.n_terms)}
-    return Estimate(e.us, text(e.limiter), terms, e.floor_us, e.workspace_bytes)
+    return Estimate(e.us, text(e.limiter), terms, e.floor_us, e.workspace_bytes, e.flops, e.bytes)
 
 
 # ---- as a person reads it ----
@@ -260,16 +261,29 @@ class Kernel:
                                   lib.roller_kernel_plan(self._handle.at), at, n, byref(e))
         return estimate_of(e)
 
+    def _sources(self, context):
+        """Op and profile; one that was read from files finds them again."""
+        if self._op is None:
+            te = self.te.encode()
+            self._profile = context.make(lib.roller_profile_load, lib.roller_profile_destroy,
+                                         self.profile.encode())
+            self._op = context.make(lib.roller_parse, lib.roller_op_destroy, te, len(te),
+                                    b"<kernel>", None)
+        return self._op, self._profile
+
+    def roofline(self):
+        """The device's roofline as SVG, with the kernel where it is predicted to be."""
+        context = self._contexts.get()
+        kernels = (c_void_p * 1)(self._handle.at)
+        svg, size = c_void_p(), c_size_t()
+        context.call(lib.roller_roofline, self._sources(context)[1].at, kernels, 1, byref(svg),
+                     byref(size))
+        return ctypes.string_at(svg.value, size.value).decode()
+
     def explain(self):
         """Why this plan: rules, terms, what limits it, runners-up, what was rejected."""
         context = self._contexts.get()
-        op, profile = self._op, self._profile
-        if op is None:
-            te = self.te.encode()
-            op = context.make(lib.roller_parse, lib.roller_op_destroy, te, len(te), b"<kernel>",
-                              None)
-            profile = context.make(lib.roller_profile_load, lib.roller_profile_destroy,
-                                   self.profile.encode())
+        op, profile = self._sources(context)
         options = self._options or struct(_abi.RollerPlanOptions)
         plans = context.make(lib.roller_plan, lib.roller_plans_destroy, op.at, profile.at,
                              byref(options))
@@ -401,3 +415,6 @@ class Kernel:
                 lines.append(f"  {label:10} {line}")
                 label = ""
         return "\n".join(lines)
+
+    def _repr_html_(self):
+        return sheet(self)

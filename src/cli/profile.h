@@ -50,16 +50,6 @@ int profile_compare(ProfileTool *t);
 
 /* A readable sheet: every figure with its unit, where it comes from, and ridge points.  */
 void profile_sheet(const Device *dev, Buf *out);
-/* Roofline as SVG: levels, units, and the ridge points of each with each.  */
-void profile_roofline(const Device *dev, Buf *out);
-/* FLOP/s of a unit on the whole device at the sustained clock; 0 for one that does not multiply and
- * add.  */
-double profile_unit_flops(const Device *dev, const ComputeUnit *u);
-/* B/s of a level; 0 if the profile does not tell.  */
-double profile_level_rate(const Device *dev, LevelId level);
-/* A number with an SI prefix: "3.89 T".  */
-const char *profile_si(Arena *a, double v);
-
 /* Table of the figures and curve points that differ; `json`: as a JSON array instead.  */
 void profile_differences(const Device *old, const Device *now, bool json, Buf *out);
 #endif

@@ -1,5 +1,6 @@
 /* --show: a profile as a readable sheet.  */
 #include "cli/profile.h"
+#include "hal/roofline.h"
 #include <math.h>
 #include <string.h>
 
@@ -14,32 +15,6 @@ static const char *const levels[] = {
 #undef X
 };
 
-const char *profile_si(Arena *a, double v) {
-    static const struct {
-        double at;
-        const char *prefix;
-    } step[] = {{1e15, " P"}, {1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}, {0, " "}};
-    int i = 0;
-    while (v < step[i].at) i++;
-    Buf text = buf_new(a);
-    double scaled = step[i].at > 0 ? v / step[i].at : v;
-    int digits = scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2;
-    buf_printf(&text, "%.*f%s", digits, scaled, step[i].prefix);
-    return buf_str(&text);
-}
-
-double profile_unit_flops(const Device *dev, const ComputeUnit *u) {
-    if (u->b == HAL_NO_DTYPE) return 0;
-    return u->rate.value * dev->limits.sm_count.value * hal_clock_hz(dev);
-}
-
-double profile_level_rate(const Device *dev, LevelId level) {
-    const MemoryLevel *m = &dev->memory[level];
-    if (!m->present) return 0;
-    if (m->read.value > 0) return m->read.value;
-    return m->per_sm_max.value * dev->limits.sm_count.value * hal_clock_hz(dev);
-}
-
 /* Plain counts whole, rates with a prefix.  */
 static const char *value_text(Arena *a, const Figure *f) {
     const char *unit = f->unit ? f->unit : "";
@@ -47,7 +22,7 @@ static const char *value_text(Arena *a, const Figure *f) {
                  !strcmp(unit, "ns");
     if (!strcmp(unit, "1")) return arena_printf(a, "%.0f", f->value);
     if (plain) return arena_printf(a, "%.5g %s", f->value, unit);
-    return arena_printf(a, "%s%s", profile_si(a, f->value), unit);
+    return arena_printf(a, "%s%s", hal_si(a, f->value), unit);
 }
 
 static const char *origin_text(Arena *a, const Figure *f) {
@@ -69,7 +44,7 @@ static void curve(Buf *out, const char *group, const Curve *c) {
                origins[c->origin]);
     for (int i = 0; i < c->n; i++)
         buf_printf(out, "%s%s: %s", i % 6 ? "   " : "\n      ",
-                   profile_si(out->arena, c->px[i]), profile_si(out->arena, c->py[i]));
+                   hal_si(out->arena, c->px[i]), hal_si(out->arena, c->py[i]));
     buf_putc(out, '\n');
 }
 
@@ -98,7 +73,7 @@ static void memory(const Device *dev, Buf *out) {
 
 /* Where a unit that gets each of its bytes from a level stops waiting for it.  */
 static const char *ridge(const Device *dev, const ComputeUnit *u, LevelId level, Arena *a) {
-    double flops = profile_unit_flops(dev, u), rate = profile_level_rate(dev, level);
+    double flops = hal_unit_flops(dev, u), rate = hal_level_rate(dev, level);
     return flops > 0 && rate > 0 ? arena_printf(a, "%.4g", flops / rate) : "-";
 }
 
@@ -108,9 +83,9 @@ static void units(const Device *dev, Buf *out) {
                   "with dram, l2, smem\n");
     for (int i = 0; i < dev->n_unit; i++) {
         const ComputeUnit *u = &dev->unit[i];
-        double flops = profile_unit_flops(dev, u);
+        double flops = hal_unit_flops(dev, u);
         buf_printf(out, "  %-26s %8.6g %8s%-6s %6s  %6s %6s %6s  %s\n", u->name, u->rate.value,
-                   flops > 0 ? profile_si(a, flops) : "", flops > 0 ? "FLOP/s" : "",
+                   flops > 0 ? hal_si(a, flops) : "", flops > 0 ? "FLOP/s" : "",
                    u->latency.value > 0 ? arena_printf(a, "%.3g clk", u->latency.value) : "",
                    ridge(dev, u, LEVEL_DRAM, a), ridge(dev, u, LEVEL_L2, a),
                    ridge(dev, u, LEVEL_SMEM, a), origin_text(a, &u->rate));

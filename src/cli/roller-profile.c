@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "cli/process.h"
 #include "cli/profile.h"
+#include "hal/roofline.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,7 @@ static int show(ProfileTool *t) {
     if (t->o.dry_run) return 0;
     Buf svg = buf_new(t->a);
     const char *path = t->o.output ? t->o.output : beside(t, file);
-    profile_roofline(dev, &svg);
+    hal_roofline(dev, NULL, 0, &svg);
     if (file_write(&t->diag, path, svg.text, svg.len)) return profile_fail_here(t);
     buf_printf(&t->report, "\nroofline: %s\n", path);
     return 0;

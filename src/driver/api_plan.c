@@ -239,6 +239,8 @@ static void report_estimate(const RollerPlan *p, const Estimate *e, RollerEstima
     r.floor_dram_us = least.dram_us;
     r.floor_compute_us = least.compute_us;
     r.floor_launch_us = least.launch_us;
+    r.flops = least.flops;
+    r.bytes = least.reads + least.writes;
     api_report(out, &r, sizeof r);
 }
 

@@ -38,6 +38,7 @@ void mp_floor(const Te *te, const Problem *problem, int n, const Device *dev, Fl
     for (int i = 0; i < n; i++) {
         Model m = mp_model(&problem[i], dev);
         out->compute_us += compute_us(&problem[i], &m);
+        out->flops += problem[i].flops;
         out->dram_us = (out->reads / m.dram_read + out->writes / m.dram_write) * 1e6;
         out->launch_us = m.floor_us;
     }

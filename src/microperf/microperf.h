@@ -53,6 +53,7 @@ typedef struct {
     double us;                /* the largest of the three */
     double dram_us, compute_us, launch_us;
     double reads, writes;     /* bytes of inputs and outputs */
+    double flops;             /* of all kernels, 2 per multiply-add */
 } Floor;
 
 /* `problem`: of the op's n kernel groups.  */

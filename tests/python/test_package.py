@@ -186,6 +186,20 @@ class Package(unittest.TestCase):
         self.assertIn("predicted ", repr(self.mm))
         self.assertIn("at the largest sizes", repr(self.rows))
 
+    def test_notebook(self):
+        import xml.etree.ElementTree as tree
+        page = tree.fromstring(self.mm._repr_html_().replace("&nbsp;", " "))
+        svg = page.find(".//{http://www.w3.org/2000/svg}svg")
+        said = "".join(svg.itertext())
+        self.assertIn("mm: ", said)
+        self.assertIn("NVIDIA H200, datasheet profile", said)
+        e = self.mm.predicted
+        self.assertEqual((e.flops, e.bytes), (2 * 16 * 8 * 12, 4 * (16 * 12 + 12 * 8 + 16 * 8)))
+        self.assertIn(f"{e.flops / e.bytes:.4g} FLOP per byte", said)
+        whole = "".join(page.itertext())
+        self.assertIn("mm(A: f32[16,12], B: f32[12,8]) -> C: f32[16,8]", whole)
+        self.assertIn(self.mm.cu, whole)
+
     def test_einsum(self):
         """NumPy is the oracle."""
         extent = {"b": 2, "i": 3, "j": 4, "k": 5, "m": 3, "n": 6, "A": 2, "B": 3}
