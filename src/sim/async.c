@@ -190,8 +190,7 @@ static void land_arrive(SimCluster *c, AsyncOp *op) {
         }
     }
     AsyncMbar *m = async_mbar_valid(op->warp, op->inst, op->lane, op->mbar_block, op->mbar);
-    uint32_t arrivals = 0;
-    SIM_EACH(l, op->mask) arrivals++;
+    uint32_t arrivals = (uint32_t)sim_popcount(op->mask);
     if (m) {
         sim_release_async(c, m->collect);
         sim_timer_tell(c, op->ready, m->collect);

@@ -51,9 +51,17 @@ static inline int sim_popcount(uint32_t v) {
 #endif
 }
 /* The lowest lane of a mask that is not empty.  */
-static inline int sim_first_lane(uint32_t mask) { return sim_popcount((mask & (0u - mask)) - 1); }
-/* For the lanes of a mask, one by one.  */
-#define SIM_EACH(l, mask) for (int l = 0; l < LANES; l++) if (((mask) >> l) & 1)
+static inline int sim_first_lane(uint32_t mask) {
+#if defined(__GNUC__)
+    return mask ? __builtin_ctz(mask) : LANES;
+#else
+    return sim_popcount((mask & (0u - mask)) - 1);
+#endif
+}
+/* For the lanes of a mask, one by one, so that few lanes take little time; `break` ends it.  */
+#define SIM_EACH(l, mask)                                                                          \
+    for (uint32_t l##_rest = (mask), l##_on = 1; l##_on && l##_rest; l##_rest &= l##_rest - 1)     \
+        for (int l = (l##_on = 0, sim_first_lane(l##_rest)); !l##_on; l##_on = 1)
 
 typedef struct SimWarp SimWarp;
 typedef struct SimBlock SimBlock;

@@ -128,12 +128,7 @@ static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
         if (!(i->flags & WAIT_RELAXED)) sim_acquire(w, of[l]->done);
     }
     sim_set_pred(w, i->d, active, done);
-    if (done != active) {
-        SIM_EACH(l, active & ~done) {
-            async_poll_failed(w, i, l);
-            break;
-        }
-    }
+    if (done != active) async_poll_failed(w, i, sim_first_lane(active & ~done));
 }
 
 static void exec_pending(SimWarp *w, const SimInst *i, uint32_t active) {

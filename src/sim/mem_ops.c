@@ -61,10 +61,12 @@ static bool global_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
     SimBlock *b = w->block;
     bool ordered = b->cluster->run->order != NULL;
     bool store = i->flags & ACCESS_STORE && !(ordered && i->flags & ACCESS_STRONG);
-    if (!all_inside(b->hot, active, p->at, i->arg, bytes)) {
+    bool inside = all_inside(b->hot, active, p->at, i->arg, bytes);
+    if (!inside) {
         b->hot = sim_find(b->cluster->run->gpu, p->at[sim_first_lane(active)], i->arg);
+        inside = all_inside(b->hot, active, p->at, i->arg, bytes);
     }
-    if (all_inside(b->hot, active, p->at, i->arg, bytes)) {
+    if (inside) {
         SIM_EACH(l, active) {
             p->host[l] = lazy_at(&b->hot->memory, p->at[l] - b->hot->base, i->arg);
             if (store) sim_global_wrote(b, i, w->id * LANES + l, p->at[l], bytes);
@@ -107,10 +109,8 @@ static bool own_words(const SimWarp *w, uint32_t active, const uint32_t at[LANES
     const SimBlock *b = w->block;
     if (bytes < 4 || needed > b->smem_bytes) return false;
     uint32_t room = b->smem_bytes - needed, bad = 0;
-    SIM_EACH(l, active) {
-        offset[l] = at[l] - b->smem_base;
-        bad |= (uint32_t)(offset[l] > room) | (at[l] & (bytes - 1));
-    }
+    SIM_LANES(l) offset[l] = at[l] - b->smem_base;
+    SIM_EACH(l, active) bad |= (uint32_t)(offset[l] > room) | (at[l] & (bytes - 1));
     return bad == 0;
 }
 
