@@ -268,11 +268,11 @@ measured: $(BUILD)/benchmarks/measured
 	@benchmarks/measured/report $(if $(JSON),--json $(JSON)) --svg $(BUILD)/measured.svg \
 	    $(BUILD)/measured.jsonl
 
-# Other projects' tests on the simulated driver (docs/foreign.md).  SUITE, MATCH, EVERY, JOBS and
-# LIMIT choose; TINYGRAD names a checkout.
+# Other projects' tests on the simulated driver (docs/foreign.md).  SUITE, MATCH, FROM, EVERY, JOBS
+# and LIMIT choose; TINYGRAD names a checkout.
 foreign: $(simdriver)
 	@tests/foreign/setup $(BUILD)/foreign
-	@MATCH='$(MATCH)' EVERY='$(EVERY)' JOBS='$(JOBS)' LIMIT='$(LIMIT)' TINYGRAD='$(TINYGRAD)' \
+	@MATCH='$(MATCH)' FROM='$(FROM)' EVERY='$(EVERY)' JOBS='$(JOBS)' LIMIT='$(LIMIT)' TINYGRAD='$(TINYGRAD)' \
 	    $(BUILD)/foreign/venv/bin/python tests/foreign/run.py $(BUILD) $(SUITE)
 
 # What runs on a machine that has neither jansson nor a compiler: tools with jansson inside,

@@ -1,6 +1,7 @@
 """Runs unittest tests, a process for each, since a fault of a kernel ends its whole context.
 
-    forked.py [--jobs N] [--limit SECONDS] [--load MODULE]... [--match PATTERN] [--every K] MODULE...
+    forked.py [--jobs N] [--limit SECONDS] [--load MODULE]... [--match PATTERN]
+              [--from N] [--every K] MODULE...
 
 Modules of --load are imported once and must not touch the driver, whose state does not survive a
 fork; those with tests are imported by every process anew.  Prints a line of JSON for each test as
@@ -144,11 +145,12 @@ def main():
     say.add_argument("--limit", type=float, default=300)
     say.add_argument("--load", action="append", default=[])
     say.add_argument("--match", default="*")
+    say.add_argument("--from", type=int, default=0, dest="first")
     say.add_argument("--every", type=int, default=1)
     say.add_argument("modules", nargs="+")
     args = say.parse_args()
     waiting = [n for n in listed(args.modules) if fnmatch.fnmatchcase(n, args.match)]
-    waiting = waiting[::args.every]
+    waiting = waiting[args.first::args.every]
     for module in args.load:
         importlib.import_module(module)
     gc.freeze()                              # collecting would copy every page that is shared

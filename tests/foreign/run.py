@@ -3,7 +3,7 @@
     run.py BUILD [SUITE]...
 
 SUITE is a name or a pattern of SUITES.  From the environment: TINYGRAD, a checkout of tinygrad;
-MATCH, a pattern of tests; EVERY=K, only each K-th test; JOBS (1); LIMIT, seconds for each test.
+MATCH, a pattern of tests; FROM=N EVERY=K, only each K-th test from the N-th on; JOBS (1); LIMIT, seconds for each test.
 The rows of each suite go to BUILD/foreign/log, the table also to BUILD/foreign/table.md.
 
 A test may fail only as known.toml says; an entry whose test passes, or fails in another way, is
@@ -60,7 +60,8 @@ def environment(build, suite):
     packages = glob.glob(os.path.join(build, "foreign", "venv", "lib", "python3*",
                                       "site-packages"))[0]
     toolkit = os.path.join(packages, "nvidia", "cu13")
-    env = {name: value for name, value in os.environ.items() if not name.startswith("ROLLER_")}
+    env = {name: value for name, value in os.environ.items()
+           if not name.startswith("ROLLER_") and name != "CC"}       # make's is not tinygrad's
     env.update({
         "LD_LIBRARY_PATH": os.path.join(build, "simdriver"),
         "LD_PRELOAD": os.path.join(build, "simdriver", "libcuda.so.1"),
@@ -83,7 +84,7 @@ def run(build, suite):
     log = os.path.join(build, "foreign", "log", suite.name)
     command = [sys.executable, os.path.join(HERE, "forked.py"),
                "--match", os.environ.get("MATCH") or "*",
-               "--every", os.environ.get("EVERY") or "1",
+               "--from", os.environ.get("FROM") or "0", "--every", os.environ.get("EVERY") or "1",
                "--jobs", os.environ.get("JOBS") or "1",
                "--limit", os.environ.get("LIMIT") or "600"]
     for module in suite.load:
@@ -146,7 +147,7 @@ def judge(suite, rows, known):
                     stale.append(f"{row['test']} fails, but does not say {entry.says!r}")
                 else:
                     stale.append(f"{row['test']} is {row['result']}, but known to fail")
-            if not matching and not os.environ.get("MATCH") and not os.environ.get("EVERY"):
+            if not matching and not any(os.environ.get(c) for c in ("MATCH", "FROM", "EVERY")):
                 stale.append(f"{pattern}: no such test")
     return stale
 
