@@ -57,6 +57,8 @@ typedef struct {
     const char *arch;         /* compile target; NULL: the profile's */
     int check;                /* roller_compile: prove the kernel as well */
     int fast_compile;         /* level 2 of ptxas, not 3: compiled sooner, loops may be slower */
+    int static_smem;          /* kernels declare their shared memory, at most 48 KB: launches give
+                               * none */
 } RollerPlanOptions;
 ROLLER_API RollerStatus roller_plan(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                                     const RollerPlanOptions *o, RollerPlans **out);

@@ -122,6 +122,7 @@ static Status take(void *user, int id, const char *value) {
         o->align = (int)n;
         break;
     case GEN_FAST_COMPILE: o->fast_compile = true; break;
+    case GEN_STATIC_SMEM: o->static_smem = true; break;
     case GEN_WORKSPACE:
         s = option_bytes(r->t, value, 0, INT64_MAX / 16, &n);
         o->workspace_limit = (int64_t)n;

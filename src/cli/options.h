@@ -26,6 +26,8 @@
     X(ALIGN, "align", 0, "N", "promised alignment of every tensor, bytes (16)")                    \
     X(FAST_COMPILE, "fast-compile", 0, NULL,                                                       \
       "level 2 of ptxas, not 3: compiled sooner, loops may be slower")                             \
+    X(STATIC_SMEM, "static-smem", 0, NULL,                                                         \
+      "declare shared memory, 48 KB at most: launches give none")                                  \
     X(WORKSPACE, "workspace-limit", 0, "BYTES", "reject plans that need more (none)")              \
     X(CHECK, "check", 0, NULL,                                                                     \
       "prove the kernel: run it and compare with the reference")                                   \
@@ -110,7 +112,7 @@ typedef struct {
     int top, align;
     int64_t workspace_limit;  /* 0: none is imposed */
     bool measure, check, counters, explain, json, dry_run, make_rule_too, line_info, werror;
-    bool fast_compile, no_cache;
+    bool fast_compile, static_smem, no_cache;
     int verbosity;            /* -1 quiet, 1 verbose */
     Binding *in, *out;
     int n_in, n_out;

@@ -148,7 +148,7 @@ static void kernels(Gen *g, const Result *r) {
                    (long long)l.grid[0]);
         if (l.grid[1] > 1) buf_printf(&g->report, " x %lld", (long long)l.grid[1]);
         buf_printf(&g->report, ", %d threads, %lld B shared", l.block[0],
-                   (long long)l.dynamic_smem);
+                   (long long)(l.dynamic_smem + l.static_smem));
         if (l.compiled)
             buf_printf(&g->report, ", %d registers, %lld B spilled", l.registers,
                        (long long)l.spill_bytes);

@@ -61,6 +61,7 @@ RollerPlanOptions gen_plan_options(const Gen *g, const Result *r) {
                                .align = g->o.align,
                                .workspace_limit = g->o.workspace_limit,
                                .fast_compile = g->o.fast_compile,
+                               .static_smem = g->o.static_smem,
                                .arch = r->arch};
 }
 

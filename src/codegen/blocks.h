@@ -69,6 +69,8 @@ static inline const char *both(const Cg *cg, const char *x, const char *y) {
 /* place.c */
 /* Tiles along an axis of a `contract` program.  */
 TeExtent contract_tiles(Arena *a, const Problem *p, const RProg *r, int axis);
+/* Declares the kernel's shared memory, `smem`.  */
+void kernel_smem(Kernel *k, int align);
 void place_constants(Kernel *k);
 void place_thread(Kernel *k);
 void place_tile(Kernel *k, const char *number);          /* m0, n0, b of that tile */

@@ -15,6 +15,7 @@ typedef struct {
     const Te *te;
     const Device *dev;
     int align;                /* bytes, promised for every tensor */
+    bool static_smem;         /* shared memory is declared, not given by the launch */
     const int64_t *temp_at;   /* per tensor: bytes into the workspace, -1: not there */
     int64_t sums_at;          /* the kernel's partial results in the workspace, bytes */
     Buf out;

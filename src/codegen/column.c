@@ -138,7 +138,7 @@ void column_reduce(Kernel *k) {
     const RProg *r = k->l->r;
     int columns = r->block.extent[AX_M], vec = r->thread.extent[AX_M], groups = column_groups(k);
     cg_line(cg, "// reduce: the row groups");
-    cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
+    kernel_smem(k, 128);
     int copies = rprog_column_copies(r);
     column_pointers(k, "smem", (int64_t)copies * columns);
     if (copies < groups - 1) {

@@ -210,6 +210,13 @@ static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
     cg->te = all;
 }
 
+void kernel_smem(Kernel *k, int align) {
+    if (k->cg->static_smem)
+        cg_line(k->cg, "__shared__ __align__(%d) unsigned char smem[%lld];", align,
+                (long long)k->l->launch.dynamic_smem);
+    else cg_line(k->cg, "extern __shared__ __align__(%d) unsigned char smem[];", align);
+}
+
 /* ---- the program ---- */
 
 /* Are the texts of two kernels the same but for their names?  */
@@ -233,6 +240,7 @@ static void print_kernels(Cg *cg, Lowered *l, const bool *only, KernelProgram *o
         if (only && !only[l[i].group]) continue;
         snprintf(symbol, CG_SYMBOL, "rk_%s_%d", out->hash, n);
         print_kernel(cg, &l[i], out);
+        if (cg->static_smem) l[i].launch.dynamic_smem = 0;
         text[i] = cg->out;
         int k = 0;
         while (k < i && !same_kernel(&text[i], symbol, &text[k], l[k].launch.symbol)) k++;
@@ -275,6 +283,7 @@ static void name_program(Cg *cg, const char *plan_text, KernelProgram *out) {
     sha256_init(&sha);
     sha256_add(&sha, buf_str(&te), te.len);
     sha256_add(&sha, plan_text, strlen(plan_text));
+    if (cg->static_smem) sha256_add(&sha, "static", strlen("static"));
     sha256_hex(&sha, hex);
     memcpy(out->hash, hex, 16);
     out->hash[16] = '\0';
@@ -326,6 +335,7 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
              .te = plan->te,
              .dev = dev,
              .align = o && o->align ? o->align : 16,
+             .static_smem = o && o->static_smem,
              .out = buf_new(a)};
     Buf plan_text = buf_new(a), head, prelude = buf_new(a);
     rprog_print(plan, dev, &plan_text);

@@ -72,6 +72,7 @@ typedef struct {
 typedef struct {
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
     const bool *only;         /* per program: is its text wanted?  NULL: all are */
+    bool static_smem;         /* kernels declare their shared memory: launches give none */
 } CgOptions;
 
 /* The split that is taken at these values of all sizes: the first one for some sizes that they do

@@ -50,7 +50,7 @@ void permute_place(Kernel *k) {
     const RProg *r = k->l->r;
     int n = view_of(k)->out.n_digit;
     cg_line(cg, "// place: the box");
-    cg_line(cg, "extern __shared__ __align__(16) unsigned char smem[];");
+    kernel_smem(k, 16);
     cg_line(cg, "const unsigned tid = threadIdx.x;");
     for (int a = n - 1; a >= 0; a--) {
         TeExtent boxes = boxes_of(arena, p, r, a, a + 1), below = boxes_of(arena, p, r, a + 1, n);

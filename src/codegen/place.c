@@ -66,7 +66,7 @@ void place_constants(Kernel *k) {
         cg_line(cg, "const int steps = rl_hidden(%lld);", (long long)c->steps);
     else if (!c->sliced)
         cg_line(cg, "constexpr int steps = %lld;", (long long)c->steps);
-    cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
+    kernel_smem(k, 128);
     cg_blank(cg);
 }
 

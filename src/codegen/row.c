@@ -123,7 +123,7 @@ void row_constants(Kernel *k) {
     cg_line(cg, "constexpr int BN = %d, TN = %d, VN = %d;  // columns of a step, a thread, at once",
             (int)r->block.extent[AX_N], (int)r->thread.extent[AX_N], r->store_vec);
     if (r->keep == KEEP_SHARED || r->keep == KEEP_FLAT)
-        cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
+        kernel_smem(k, 128);
 }
 
 void row_place(Kernel *k) {

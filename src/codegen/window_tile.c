@@ -92,7 +92,7 @@ void window_tile_place(Kernel *k) {
     place_decode(cg, kernel_root(k), &outer,
                  t.planes > 1 ? "at" : "first", is_wide(k, &t), k->at.index, k->at.wide);
     const char *element = cg_type(w->read->type);
-    cg_line(cg, "extern __shared__ __align__(128) unsigned char smem[];");
+    kernel_smem(k, 128);
     cg_line(cg, "%s *const part = reinterpret_cast<%s *>(smem);", element, element);
     cg_line(cg, "const int take = ((int)(tid / %du) * %lld + (row - m0) * %lld) * %lld + "
             "(col - n0) * %lld;", patches, (long long)t.rows, (long long)w->step_m,

@@ -37,6 +37,7 @@ Status kernel_build(Arena *a, Diag *d, const RollerPlans *plans, int rank, const
                       .arch = by->arch ? arena_strdup(a, by->arch) : plans->arch,
                       .line_info = by->line_info,
                       .fast_compile = set->options.fast_compile,
+                      .static_smem = set->options.static_smem,
                       .watch = by->watch};
     WholePlan *whole = &k->plan.whole;
     Status s = by->best ? compile_best(a, d, set, rank, &o, whole, &k->build)

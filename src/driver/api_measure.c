@@ -177,7 +177,7 @@ static Status fastest(RollerCtx *ctx, void *user) {
     Build target = {.arch = f->plans->arch, .nvrtc = {.cubin = ""}};
     s = device_image(&ctx->diag, &target, &place.info, &image);
     if (s) return s;
-    measure_compare(&ctx->diag, f->plans->set.dev, &place);
+    measure_compare(&ctx->diag, f->plans->profile->dev, &place);
     f->nvrtc = ctx->nvrtc;
     f->nvrtc.driver = place.driver_version;
     f->nvrtc.jit = !image.cubin;

@@ -68,6 +68,14 @@ Status plan_texts(Arena *a, Diag *d, RollerPlan *plan) {
     return s;
 }
 
+/* The device as kernels see it that declare their shared memory.  */
+static const Device *with_static_smem(Arena *a, const Device *dev) {
+    Device *own = ARENA_NEW(a, Device);
+    *own = *dev;
+    own->limits.smem_per_block_optin.value = dev->limits.smem_per_block.value;
+    return own;
+}
+
 static Status plan(PlanCall *c, Watch *watch, Diag *d) {
     Arena *a = c->arena;
     RollerPlans *p = ARENA_NEW(a, RollerPlans);
@@ -82,6 +90,7 @@ static Status plan(PlanCall *c, Watch *watch, Diag *d) {
                         .align = c->o.align,
                         .workspace_limit = c->o.workspace_limit > 0 ? c->o.workspace_limit : -1,
                         .fast_compile = c->o.fast_compile != 0,
+                        .static_smem = c->o.static_smem != 0,
                         .watch = watch};
     double begin = clock_now_s();
     const Device *dev = c->profile->dev;
@@ -91,10 +100,14 @@ static Status plan(PlanCall *c, Watch *watch, Diag *d) {
         if (bad) return bad;
         dev = reduced;
     }
+    if (o.static_smem) dev = with_static_smem(a, dev);
     p->arch = dev->arch;
     Status s = c->text ? compile_read_plan(a, d, c->op->te, dev, &o, c->file, c->text, c->len,
                                            &p->set)
                        : compile_plan(a, d, c->op->te, dev, &o, &p->set);
+    if (s == ST_PLAN_TEXT && o.static_smem)
+        diag_hint(d, "kernels declare %.0f bytes of shared memory at most; launches may give more",
+                  dev->limits.smem_per_block_optin.value);
     if (s) return s;
     p->plan_ms = (clock_now_s() - begin) * 1e3;
     p->plan = ARENA_ARRAY(a, RollerPlan, p->set.n_rank);

@@ -18,6 +18,7 @@ typedef struct {
     json_t *whole, *target;   /* on an arena that lives through the call */
     const char *te, *plan, *profile, *sha256, *arch;
     int align;
+    bool static_smem;
     RollerPlans *plans;
     RollerKernel *out;
 } ReadCall;
@@ -76,6 +77,7 @@ static Status read_texts(RollerCtx *ctx, void *user) {
     c->profile = text_of(profile, "name");
     c->sha256 = text_of(profile, "sha256");
     c->align = align_of(c->whole);
+    c->static_smem = json_is_true(json_object_get(c->target, "static_smem"));
     if (!c->te || !c->plan || !c->arch || !c->profile || !c->sha256 || !c->align)
         return refuse(d, "lacks what a kernel is made of");
     return ST_OK;
@@ -92,7 +94,8 @@ static Status other_profile(RollerCtx *ctx, void *user) {
 static RollerStatus read_plan(RollerCtx *ctx, ReadCall *c) {
     RollerProfile *profile = NULL;
     RollerOp *op = NULL;
-    RollerPlanOptions o = {.struct_size = sizeof o, .align = c->align, .arch = c->arch};
+    RollerPlanOptions o = {.struct_size = sizeof o, .align = c->align, .arch = c->arch,
+                           .static_smem = c->static_smem};
     RollerStatus s = roller_profile_load(ctx, c->profile, &profile);
     if (!s && strcmp(roller_profile_sha256(profile), c->sha256) != 0)
         s = call_run(ctx, NULL, other_profile, c);
@@ -162,8 +165,8 @@ static Status make(RollerCtx *ctx, void *user) {
     const char *nvrtc = text_of(c->whole, "nvrtc"), *dot = nvrtc ? strchr(nvrtc, '.') : NULL;
     b->nvrtc_major = nvrtc ? (int)strtol(nvrtc, NULL, 10) : 0;
     b->nvrtc_minor = dot ? (int)strtol(dot + 1, NULL, 10) : 0;
-    CgOptions o = {.align = c->align};
-    Status s = cg_emit(a, d, &k->plan.whole.rplan, c->plans->set.dev, &o, &b->program);
+    const PlanSet *set = &c->plans->set;
+    Status s = compile_emit(a, d, &k->plan.whole, set->dev, &set->options, b);
     if (s) return s;
     read_resources(a, c->target, b);
     b->nvrtc.cubin = copy(a, c->files.cubin, c->files.cubin_len);

@@ -271,6 +271,7 @@ static json_t *target(Arena *a, const RollerKernel *k) {
     set(a, o, "predicted", predicted(a, k));
     set(a, o, "measured", measured(a, k));
     set(a, o, "numerics", numerics(a, k->plans->op->te));
+    set(a, o, "static_smem", json_boolean(k->plans->set.options.static_smem));
     set(a, o, "params", params(a, k->plans->op->te, &k->build.program));
     set(a, o, "workspace_bytes", json_integer(k->build.program.workspace_bytes));
     set(a, o, "workspace", workspace(a, k->plans->op->te, &k->build.program));

@@ -83,7 +83,7 @@ static bool build(const RollerCtx *ctx, Arena *a, RollerKernel *k, const CacheWa
     *b = (Build){.arch = w->arch ? arena_strdup(a, w->arch) : k->plans->arch, .compiled = true};
     kernel_compiler(ctx, a, b);
     if (!read_resources(a, s[RESOURCES].data, b, &rank) ||
-        compile_emit(a, &quiet, &k->plan.whole, set->dev, set->options.align, b) ||
+        compile_emit(a, &quiet, &k->plan.whole, set->dev, &set->options, b) ||
         b->program.source_len != s[SOURCE].len ||
         memcmp(b->program.source, s[SOURCE].data, s[SOURCE].len) != 0)
         return false;

@@ -120,9 +120,10 @@ static Status emit(Arena *a, Diag *d, const WholePlan *plan, const Device *dev,
     return s;
 }
 
-Status compile_emit(Arena *a, Diag *d, const WholePlan *plan, const Device *dev, int align,
-                    Build *out) {
-    return emit(a, d, plan, dev, &(CgOptions){.align = align}, out);
+Status compile_emit(Arena *a, Diag *d, const WholePlan *plan, const Device *dev,
+                    const CompileOptions *o, Build *out) {
+    CgOptions how = {.align = o->align, .static_smem = o->static_smem};
+    return emit(a, d, plan, dev, &how, out);
 }
 
 NvrtcOptions compile_keep(Arena *a, const NvrtcOptions *o) {
@@ -152,7 +153,8 @@ static Status compile_source(Arena *a, Diag *d, const char *op, Watch *watch, Bu
 Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev, int align,
                      const BuildOptions *o, Build *out) {
     *out = (Build){.arch = o->arch ? o->arch : dev->arch};
-    Status s = emit(a, d, plan, dev, &(CgOptions){.align = align, .only = o->only}, out);
+    CgOptions how = {.align = align, .only = o->only, .static_smem = o->static_smem};
+    Status s = emit(a, d, plan, dev, &how, out);
     if (s) return s;
     out->compiler = compile_keep(a, o->nvrtc);
     out->line_info = o->line_info;

@@ -13,7 +13,7 @@ typedef struct {
     int top;                  /* plans to rank; 0: 1 */
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
     int64_t workspace_limit;  /* bytes; < 0: none */
-    bool fast_compile;        /* of every plan, see BuildOptions */
+    bool fast_compile, static_smem;       /* of every plan, see BuildOptions */
     Watch *watch;             /* of planning; NULL: nobody's */
 } CompileOptions;
 
@@ -60,6 +60,7 @@ typedef struct {
     const char *arch;         /* compile target; NULL: the device's */
     bool line_info;
     bool fast_compile;        /* level 2 of ptxas, not 3: sooner, for longer loops */
+    bool static_smem;         /* as CgOptions */
     const bool *only;         /* per program of all splits: is it wanted?  NULL: all are */
     Watch *watch;             /* NULL: nobody's */
 } BuildOptions;
@@ -88,8 +89,8 @@ Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
                          const CompileOptions *o, const char *file, const char *text, size_t len,
                          PlanSet *out);
 /* The source of a plan and what describes its launches, into a build whose arch is set.  */
-Status compile_emit(Arena *a, Diag *d, const WholePlan *plan, const Device *dev, int align,
-                    Build *out);
+Status compile_emit(Arena *a, Diag *d, const WholePlan *plan, const Device *dev,
+                    const CompileOptions *o, Build *out);
 /* emit -> NVRTC.  ST_NVRTC leaves the source in *out.  */
 Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev, int align,
                      const BuildOptions *o, Build *out);

@@ -277,10 +277,15 @@ void rprog_derive_smem(const Problem *p, const Device *dev, const HeldBytes *h, 
     set_smem(dev, r, shared_bytes(p, r, h));
 }
 
+int64_t rprog_block_smem(const Problem *p, const RProg *r) {
+    return r->smem + (r->skeleton == SK_ROW ? rprog_row_gathered(p, r) : 0);
+}
+
 bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t workspace_limit,
                 RProgSet *set) {
     if (r->threads > dev->limits.threads_per_block.value) set->rejected[REJECT_THREADS]++;
-    else if (r->smem > dev->limits.smem_per_block_optin.value) set->rejected[REJECT_SMEM]++;
+    else if (rprog_block_smem(p, r) > dev->limits.smem_per_block_optin.value)
+        set->rejected[REJECT_SMEM]++;
     else if (r->blocks_per_sm < 1) set->rejected[REJECT_REGISTERS]++;
     else if (workspace_limit >= 0 && rprog_workspace(p, r) > workspace_limit)
         set->rejected[REJECT_WORKSPACE]++;

@@ -142,6 +142,10 @@ void rprog_row_candidates(Arena *a, const Problem *p, const Device *dev, const R
 const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_row_registers(const Problem *p, const RProg *r);
 int64_t rprog_row_smem(const Problem *p, const RProg *r);
+/* What the warps of a block hand each other, in shared memory of its own.  */
+int64_t rprog_row_gathered(const Problem *p, const RProg *r);
+/* All shared memory of a block.  */
+int64_t rprog_block_smem(const Problem *p, const RProg *r);
 int64_t rprog_row_workspace(const Problem *p, const RProg *r);
 extern const char *const rprog_keep_name[KEEP_COUNT];
 /* The same for `column`, `window` and `permute`; their candidates are added to the set's.  */

@@ -51,13 +51,17 @@ int64_t rprog_row_bytes(const Problem *p, const RProg *r, int source) {
     return ceil_div(columns * s->bytes, PIECE_MAX) * PIECE_MAX * r->block.extent[AX_M];
 }
 
-static int64_t partial_bytes(const Problem *p, const RProg *r, int i) {
+/* Of a value that statement i reduces, with its place; 0: it reduces nothing.  */
+static int64_t value_bytes(const Problem *p, int i) {
     const RowGroup *g = p->row->group;
     const TeExpr *e = p->te->stmt[g->stmt[i]].rhs;
     if (g->role[i] != ROW_REDUCE) return 0;
     bool position = e->red == TE_RED_ARGMAX || e->red == TE_RED_ARGMIN;
-    int64_t bytes = position ? te_dtype_bytes(e->args[0]->type) + 4 : te_dtype_bytes(e->type);
-    return ceil_div(p->row->rows * r->split * bytes, PIECE_MAX) * PIECE_MAX;
+    return position ? te_dtype_bytes(e->args[0]->type) + 4 : te_dtype_bytes(e->type);
+}
+
+static int64_t partial_bytes(const Problem *p, const RProg *r, int i) {
+    return ceil_div(p->row->rows * r->split * value_bytes(p, i), PIECE_MAX) * PIECE_MAX;
 }
 
 int64_t rprog_row_partial(const Problem *p, const RProg *r, int i) {
@@ -75,6 +79,12 @@ int64_t rprog_row_smem(const Problem *p, const RProg *r) {
     for (int k = 0; k < p->row->n_source; k++)
         bytes += rprog_row_bytes(p, r, k);
     return bytes < INT32_MAX ? bytes : INT32_MAX;
+}
+
+int64_t rprog_row_gathered(const Problem *p, const RProg *r) {
+    int64_t bytes = 0;
+    for (int i = 0; i < p->row->group->n; i++) bytes += value_bytes(p, i);
+    return bytes * ceil_div(r->threads, WARP);
 }
 
 /* Words per column that a thread holds: what is kept as values, what waits for its pass as it

@@ -135,6 +135,60 @@ static void refuses_others(void **state) {
     }
 }
 
+/* Kernels that declare their shared memory: no launch gives any, they compute the same, and are
+ * read as they are; a plan that needs more is refused.  */
+static void static_memory(void **state) {
+    (void)state;
+    static const char te[] = "op p(A: f16[512,512], B: f16[512,512]) -> C: f32[512,512] "
+                             "{ C[m,n] += f32(A[m,k]) * f32(B[k,n]); }";
+    RollerProfile *profile;
+    RollerOp *op;
+    RollerPlans *plans;
+    RollerKernel *k, *again;
+    RollerPlanOptions o = {.struct_size = sizeof o, .static_smem = 1};
+    assert_int_equal(roller_profile_load(ctx, "a100", &profile), ROLLER_OK);
+    assert_int_equal(roller_parse(ctx, te, strlen(te), "p.te", NULL, &op), ROLLER_OK);
+    assert_int_equal(roller_compile(ctx, op, profile, &o, &k), ROLLER_OK);
+    for (int i = 0; i < roller_kernel_launches(k); i++) {
+        RollerLaunchInfo l = {.struct_size = sizeof l};
+        assert_int_equal(roller_kernel_launch_info(k, i, &l), ROLLER_OK);
+        assert_int_equal(l.dynamic_smem, 0);
+        assert_in_range(l.static_smem, i ? 0 : 1, 49152);
+    }
+    RollerCheckReport report = {.struct_size = sizeof report};
+    assert_int_equal(roller_check(ctx, k, NULL, &report), ROLLER_OK);
+    RollerKernelFiles f = {.struct_size = sizeof f};
+    const void *json, *ptx;
+    roller_kernel_get(k, ROLLER_JSON, &json, &f.json_len);
+    roller_kernel_get(k, ROLLER_PTX, &ptx, &f.ptx_len);
+    roller_kernel_get(k, ROLLER_CUBIN, &f.cubin, &f.cubin_len);
+    f.json = json;
+    f.ptx = ptx;
+    assert_non_null(strstr(f.json, "\"static_smem\": true"));
+    assert_int_equal(roller_kernel_read(reader, &f, &again), ROLLER_OK);
+    roller_kernel_destroy(again);
+    o.static_smem = 0;
+    o.top = 100;
+    bool refused = false;
+    assert_int_equal(roller_plan(ctx, op, profile, &o, &plans), ROLLER_OK);
+    o.static_smem = 1;
+    for (size_t i = 0; i < roller_plans_count(plans) && !refused; i++) {
+        const char *plan;
+        size_t len;
+        RollerPlans *read;
+        roller_plan_text(roller_plans_get(plans, i), ROLLER_PLAN, &plan, &len);
+        RollerStatus s = roller_plan_read(ctx, op, profile, plan, len, "plan", &o, &read);
+        refused = s == ROLLER_PLAN_TEXT;
+        if (refused) assert_non_null(strstr(roller_error(ctx)->hint, "49152 bytes"));
+        else roller_plans_destroy(read);
+    }
+    assert_true(refused);
+    roller_plans_destroy(plans);
+    roller_kernel_destroy(k);
+    roller_op_destroy(op);
+    roller_profile_destroy(profile);
+}
+
 static void needs_all(void **state) {
     (void)state;
     RollerKernel *k;
@@ -224,7 +278,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_the_same),
         cmocka_unit_test(refuses_others),
-        cmocka_unit_test(needs_all),
+        cmocka_unit_test(static_memory), cmocka_unit_test(needs_all),
         cmocka_unit_test(artefacts_of_kernels),
         cmocka_unit_test(survives_no_memory),
     };

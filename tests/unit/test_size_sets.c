@@ -157,7 +157,7 @@ static void test_some_are_emitted(void **state) {
     plan(products);
     bool *only = ARENA_ARRAY(arena, bool, set.n_program);
     only[1] = true;
-    must(cg_emit(arena, &diag, &whole.rplan, dev, &(CgOptions){16, only}, &build.program));
+    must(cg_emit(arena, &diag, &whole.rplan, dev, &(CgOptions){16, only, 0}, &build.program));
     for (int i = 0; i < build.program.n_kernel; i++) {
         const KernelLaunch *k = &build.program.kernel[i];
         const char *call = arena_printf(arena, "%s(", k->symbol);
