@@ -186,7 +186,7 @@ typedef struct KernelGroup {
 /* Splits a normalized op into groups in launch order: reductions whose rows lie contiguously in
  * what they read form row groups with each other and with the maps before, between and behind
  * them; maps over another root's spatial domain that read it at their own point follow it as its
- * epilogue; maps, and reductions over strided indices, over one domain that read the same elements
+ * epilogue; maps over one domain, and reductions over strided indices that read the same elements,
  * share a group; other statements stand alone.  Where it is decided so, a row group over the rows
  * of a contraction becomes its `stats`.  What has no iteration at any size is in no group.  */
 int access_groups(Arena *a, const Te *te, KernelGroup **out);

@@ -112,23 +112,13 @@ void groups_merge(const Te *te, Groups *g, const RowGroup **row, int k, int to) 
     g->n--;
 }
 
-/* One reduction with maps of its results, which could be a contraction: a product whose one operand
- * all rows share, or few columns.  */
-static bool could_be_tiled(const Te *te, const RowGroup *r) {
-    enum { FEW_COLUMNS = 16 };
-    const TeStmt *s = &te->stmt[r->frame];
-    Contraction c = {0};
-    const char *why;
-    double columns = 1;
+/* One reduction with maps of its results: could it be a contraction?  */
+static bool could_be_tiled(const RowGroup *r) {
     for (int i = 0; i < r->n; i++) {
         if (r->stmt[i] != r->frame && r->role[i] != ROW_SCALAR)
             return false;
     }
-    for (int i = s->n_left; i < s->n_index; i++) columns *= (double)s->index[i].hi.value;
-    if (columns <= FEW_COLUMNS)
-        return true;
-    return access_contraction(te, r->frame, &c, &why) && c.product && c.b.expr &&
-           c.axis[AX_M].extent * c.axis[AX_N].extent > 1;
+    return true;
 }
 
 /* Is there a size at which some element is written?  */
@@ -145,7 +135,7 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out) {
     groups_find(te, &g);
     const RowGroup **row = rows_find(a, te, &g);
     for (int k = 0; k < g.n; k++) {
-        if (row[k] && could_be_tiled(te, row[k]) &&
+        if (row[k] && could_be_tiled(row[k]) &&
             te_takes(te, &te->stmt[row[k]->frame], TE_TILED))
             row[k] = NULL;
     }

@@ -4,7 +4,7 @@
 
 /* Limits of repetition: of the size of a substituted body, of the number of places it goes to, and
  * of the tree it makes (a fraction of what te_check allows).  */
-enum { BODY_NODES = 64, PLACES = 4, DEPTH = TE_MAX_DEPTH - 8, NODES = TE_MAX_NODES / 4 };
+enum { BODY_NODES = 64, PLACES = 16, DEPTH = TE_MAX_DEPTH - 8, NODES = TE_MAX_NODES / 4 };
 
 static double iterations(const TeStmt *s) {
     double n = 1;
@@ -22,30 +22,6 @@ static int reads_of(const TeExpr *e, int t) {
 
 static bool is_any_read(const TeExpr *e) {
     return e->kind == TE_READ && !e->other;
-}
-
-/* Few operations that cost no more than the load they replace.  */
-static bool is_trivial(const TeExpr *e, int *budget, int *loads) {
-    switch (e->kind) {
-    case TE_DIV:
-    case TE_MOD:
-    case TE_SELECT:
-        return false;
-    case TE_CALL:
-        if (e->v.fn != TE_FN_ABS && e->v.fn != TE_FN_MAX && e->v.fn != TE_FN_MIN)
-            return false;
-        break;
-    case TE_READ:
-        return ++*loads <= 1;
-    default:
-        break;
-    }
-    *budget -= e->n_args > 0;
-    for (int i = 0; i < e->n_args && *budget >= 0; i++) {
-        if (!is_trivial(e->args[i], budget, loads))
-            return false;
-    }
-    return *budget >= 0;
 }
 
 static bool uses_approximable(const TeExpr *e) {
@@ -85,25 +61,22 @@ static bool rules_agree(const TeStmt *made, const TeStmt *s) {
 }
 
 /* A temporary that stays in registers behind a reduction is free.  Where it would be stored, it is
- * decided: usually computed again where that is as often as it would be read.  */
-static bool worth_it(const Norm *n, const Groups *g, int made) {
+ * decided: usually it is computed again where that is as often as it was.  */
+static bool is_repeated(const Norm *n, const Groups *g, int made) {
     const Te *te = n->te;
     const TeStmt *m = &te->stmt[made];
     if (g->root[g->home[made]] != made && te->stmt[g->root[g->home[made]]].rhs->kind == TE_REDUCE)
         return false;
-    int budget = 3, loads = 0, places = 0;
-    bool trivial = is_trivial(m->rhs, &budget, &loads), outside = false, repeats = false;
+    int places = 0;
+    bool outside = false, usual = true;
     for (int i = made + 1; i < te->n_stmt; i++) {
         int reads = reads_of(te->stmt[i].rhs, m->tensor);
         places += reads;
         outside = outside || (reads > 0 && g->home[i] != g->home[made]);
-        repeats = repeats || (reads > 0 && iterations(&te->stmt[i]) > iterations(m));
+        usual = usual && (reads == 0 || iterations(&te->stmt[i]) <= iterations(m));
     }
-    if (!outside)
+    if (!outside || places > PLACES)
         return places == 1;
-    if (trivial || places > 4 * PLACES)
-        return places <= 4 * PLACES;
-    bool usual = !repeats && places <= PLACES;
     return te_takes(te, m, usual ? TE_STORED : TE_REPEATED) != usual;
 }
 
@@ -120,7 +93,7 @@ static bool can_inline(const Norm *n, const Groups *g, int made) {
         if (reads > 0 && (!rules_agree(m, s) || !replaceable(n, m, s, s->rhs)))
             return false;
     }
-    return total <= NODES && worth_it(n, g, made);
+    return total <= NODES && is_repeated(n, g, made);
 }
 
 /* The body with the subscripts of a read in place of the left indices.  */

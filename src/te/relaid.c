@@ -7,7 +7,7 @@
 #include "te/tree.h"
 #include <string.h>
 
-enum { WIDE = 16, NARROW = 4 /* bytes of an access */, LEAST_USES = 4 };
+enum { WIDE = 16 /* bytes of an access */ };
 
 typedef struct {
     int64_t padded;                        /* extent of the last dimension */
@@ -19,7 +19,6 @@ typedef struct {
     const Te *te;
     const TeStmt *s;
     Contraction c;
-    double work;                           /* products */
     int channel;                           /* index of s */
     int64_t extent;                        /* of the channel, with what is added */
 } Product;
@@ -36,13 +35,8 @@ static const TeTensor *tensor_of(const Product *p, int side) {
     return &p->te->tensor[side_of(p, side)->access.tensor];
 }
 
-/* Elements of an access of so many bytes.  */
-static int64_t vector_of(const TeTensor *t, int bytes) {
-    int each = te_dtype_bytes(t->dtype);
-    return each < bytes ? bytes / each : 1;
-}
-
-static int64_t vector(const TeTensor *t) { return vector_of(t, WIDE); }
+/* Elements of a wide access.  */
+static int64_t vector(const TeTensor *t) { return WIDE / te_dtype_bytes(t->dtype); }
 
 static bool moves(const TeStmt *s, int i) { return te_index_extent(&s->index[i]) > 1; }
 
@@ -95,28 +89,17 @@ static bool inside_as_one(const Product *p, int side, int d, const Run *run, int
             te_extent_unit(&tensor_of(p, side)->shape[d]) % vec == 0);
 }
 
-/* Can every `vec` neighbours along the axis be read by one access?  */
-static bool reads_by(const Product *p, int side, AxisClass class, int64_t vec) {
+/* Is the operand read widely along its own axis?  */
+static bool along_own(const Product *p, int side) {
     const Access *x = &side_of(p, side)->access;
-    Run run = run_along(p, side, &p->c.axis[class]);
-    if (vec == 1) return true;
+    Run run = run_along(p, side, &p->c.axis[side ? AX_N : AX_M]);
+    int64_t vec = vector(tensor_of(p, side));
     bool fits = run.length > 1 && run.unit % vec == 0 && x->c_unit % vec == 0;
     for (int i = 0; i < p->s->n_index && fits; i++)
         fits = !moves(p->s, i) || (run.indices >> i & 1) || x->unit[i] % vec == 0;
     for (int d = 0; d < tensor_of(p, side)->rank && fits; d++)
         fits = inside_as_one(p, side, d, &run, vec);
     return fits;
-}
-
-static AxisClass own_axis(int side) { return side ? AX_N : AX_M; }
-
-static bool along_own(const Product *p, int side) {
-    return reads_by(p, side, own_axis(side), vector(tensor_of(p, side)));
-}
-
-static bool is_narrow(const Product *p, int side) {
-    int64_t vec = vector_of(tensor_of(p, side), NARROW);
-    return !reads_by(p, side, own_axis(side), vec) && !reads_by(p, side, AX_K, vec);
 }
 
 /* The one dimension that moves with the index, by one and untested; -1: none, or several.  */
@@ -193,17 +176,10 @@ static bool find_channel(Product *p) {
     return p->channel >= 0;
 }
 
-static double elements(const TeTensor *t) {
-    double n = 1;
-    for (int d = 0; d < t->rank; d++) n *= (double)t->shape[d].value;
-    return n;
-}
-
 /* Is the statement a product of elements?  */
 static bool open_product(Product *p, const Te *te, int stmt) {
     const char *why;
-    *p = (Product){.te = te, .s = &te->stmt[stmt], .work = 1};
-    for (int i = 0; i < p->s->n_index; i++) p->work *= (double)te_index_extent(&p->s->index[i]);
+    *p = (Product){.te = te, .s = &te->stmt[stmt]};
     return access_contraction(te, stmt, &p->c, &why) && p->c.product && p->c.a.read &&
            p->c.b.expr && p->c.b.read;
 }
@@ -216,11 +192,6 @@ static bool is_longer(const Product *p) {
  * channel gets longer: what is beyond it is tested to be.  */
 static bool is_copied(const Product *p, int side) {
     return !along_own(p, side) && (is_longer(p) || !along_channel(p, side, p->channel));
-}
-
-static bool worth_copying(const Product *p, int side) {
-    const TeTensor *t = tensor_of(p, side);
-    return t->dtype != TE_F8E5M2 && p->work >= LEAST_USES * elements(t);
 }
 
 /* ---- rewriting ---- */
@@ -336,13 +307,15 @@ static void lay_out(Relaid *r, const Product *p, int *k) {
     n->changed[*k] = true;
 }
 
+/* Some operand would be copied, and without change: a store of f8e5m2 saturates its infinities.  */
 static bool can_help(const Product *p) {
-    bool narrow = false;
+    bool any = false;
     for (int side = 0; side < 2; side++) {
-        narrow |= is_copied(p, side) && is_narrow(p, side);
-        if (is_copied(p, side) && !worth_copying(p, side)) return false;
+        if (!is_copied(p, side)) continue;
+        if (tensor_of(p, side)->dtype == TE_F8E5M2) return false;
+        any = true;
     }
-    return narrow;
+    return any;
 }
 
 void normalize_relaid(Norm *n) {

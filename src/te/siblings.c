@@ -1,9 +1,9 @@
-/* Maps beside each other: what is computed over the same domain and reads the same elements shares
- * a kernel, so that they are read once and the kernel is launched once.  */
+/* Maps beside each other: what is computed over the same domain shares a kernel, so that elements
+ * that several read are read once and the kernel is launched once.  */
 #include "te/groups.h"
 #include "te/tree.h"
 
-enum { OUTPUTS_MAX = 4, READS_TOGETHER = 24, SMALL_DOMAIN = 1 << 16 };
+enum { OUTPUTS_MAX = 4, READS_TOGETHER = 24 };
 
 typedef struct {
     const Te *te;
@@ -53,39 +53,11 @@ static void count(const Siblings *s, int a, int b, int *reads, int *outputs) {
     }
 }
 
-static bool moves_with_all(const TeStmt *s, const Access *x) {
-    for (int i = 0; i < s->n_left; i++) {
-        if (s->index[i].hi.value != 1 && !(x->uses >> i & 1))
-            return false;
-    }
-    return true;
-}
-
-/* Do the roots read an element at each point that both need?  */
-static bool share_elements(const Siblings *s, int a, int b) {
-    ReadList x = access_reads(root_of(s, a)->rhs);
-    ReadList y = access_reads(root_of(s, b)->rhs);
-    for (int i = 0; i < x.n; i++) {
-        Access read;
-        access_read(s->te, root_of(s, a), x.at[i], &read);
-        if (!moves_with_all(root_of(s, a), &read))
-            continue;
-        for (int j = 0; j < y.n; j++) {
-            if (access_same(x.at[i], y.at[j]))
-                return true;
-        }
-    }
-    return false;
-}
-
-static bool worth_it(const Siblings *s, int a, int b) {
+/* Does a thread have registers for both?  */
+static bool fit_together(const Siblings *s, int a, int b) {
     int reads, outputs;
-    double points = 1;
     count(s, a, b, &reads, &outputs);
-    for (int i = 0; i < root_of(s, a)->n_left; i++)
-        points *= (double)root_of(s, a)->index[i].hi.value;
-    return reads <= READS_TOGETHER && outputs <= OUTPUTS_MAX &&
-           (points <= SMALL_DOMAIN || share_elements(s, a, b));
+    return reads <= READS_TOGETHER && outputs <= OUTPUTS_MAX;
 }
 
 void siblings_join(const Te *te, Groups *g, const RowGroup **row) {
@@ -95,7 +67,7 @@ void siblings_join(const Te *te, Groups *g, const RowGroup **row) {
             continue;
         int to = last_needed(&s, k) + 1;
         while (to < k && !(is_plain_map(&s, to) && same_domain(root_of(&s, to), root_of(&s, k)) &&
-                           worth_it(&s, to, k)))
+                           fit_together(&s, to, k)))
             to++;
         if (to >= k || te_takes(te, root_of(&s, k), TE_APART))
             continue;

@@ -187,16 +187,19 @@ static void cheap_producers_are_substituted(void **state) {
                   " Y[i,j] = e[i,j] / z[i];",
                   "  m[i] = max[j](X[i,j]);\n  z[i] = sum[j](exp(X[i,j] - m[i]));\n"
                   "  Y[i,j] = exp(X[i,j] - m[i]) / z[i];\n");
-    /* Repeated for every column: only if trivial.  */
-    check_becomes("A: f32[4,6], B: f32[6,5]) -> Y: f32[4,5]",
-                  "t[i,k] = exp(A[i,k]); Y[i,j] += t[i,k] * B[k,j];",
-                  "  t[i,k] = exp(A[i,k]);\n  Y[i,j] += t[i,k] * B[k,j];\n");
+    /* Repeated for every column only where it is decided so.  */
     check_becomes("A: f32[4,6], B: f32[6,5]) -> Y: f32[4,5]",
                   "t[i,k] = A[i,k] * 2; Y[i,j] += t[i,k] * B[k,j];",
-                  "  Y[i,j] = sum[k](A[i,k] * 2 * B[k,j]);\n");
+                  "  t[i,k] = A[i,k] * 2;\n  Y[i,j] += t[i,k] * B[k,j];\n");
+    normal_check_text(REPEATED, "A: f32[4,6], B: f32[6,5]) -> Y: f32[4,5]",
+                      "t[i,k] = exp(A[i,k]); Y[i,j] += t[i,k] * B[k,j];",
+                      "  Y[i,j] = sum[k](exp(A[i,k]) * B[k,j]);\n");
+    normal_check_text(STORED, "A: f32[4]) -> (Y: f32[4], Z: f32[4])",
+                      "t[i] = A[i] * 2; Y[i] = t[i] + 1; Z[i] = t[3-i];",
+                      "  t[i] = A[i] * 2;\n  Y[i] = t[i] + 1;\n  Z[i] = t[3-i];\n");
     /* Subscripts move into the body.  */
-    check_becomes("A: f32[9]) -> Y: f32[4,3]", "t[i] = A[i] + i; Y[i,j] = t[i+2*j];",
-                  "  Y[i,j] = A[i+2*j] + (i + 2 * j);\n");
+    normal_check_text(REPEATED, "A: f32[9]) -> Y: f32[4,3]", "t[i] = A[i] + i; Y[i,j] = t[i+2*j];",
+                      "  Y[i,j] = A[i+2*j] + (i + 2 * j);\n");
     /* What an epilogue computes anyway is not repeated.  */
     check_becomes("A: f32[4,6], B: f32[6,5]) -> Y: f32[4,5]",
                   "t[i,j] += A[i,k] * B[k,j]; u[i,j] = t[i,j] + 1; Y[i,j] = u[i,j] * u[i,j];",

@@ -114,13 +114,12 @@ static void results_are_copied_too(void **state) {
 
 static void others_stay(void **state) {
     (void)state;
-    /* Accesses of 4 bytes and more: along rows, along the channel, along merged dimensions.  */
+    /* Accesses of 16 bytes: along rows, along the channel, along merged dimensions.  */
     check_stays("op f(A: f16[8,16], B: f16[16,8]) -> Y: f16[8,8] { Y[m,n] += A[m,k] * B[k,n]; }");
-    check_stays("op f(A: f16[9,14], B: f16[9,14]) -> Y: f16[9,9] { Y[m,n] += A[m,k] * B[n,k]; }");
-    check_stays("op f(X: f16[2,5,6,14], W: f16[9,3,3,14]) -> Y: f16[2,5,6,9] {"
+    check_stays("op f(A: f16[9,16], B: f16[9,16]) -> Y: f16[9,9] { Y[m,n] += A[m,k] * B[n,k]; }");
+    check_stays("op f(X: f16[2,5,6,16], W: f16[9,3,3,16]) -> Y: f16[2,5,6,9] {"
                 " Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * W[f,r,s,c]; }");
-    check_stays("op f(A: f32[9,7], B: f32[9,7]) -> Y: f32[9,9] { Y[m,n] += A[m,k] * B[n,k]; }");
-    check_stays("op f(X: f16[2,8,3,2], W: f16[8,8,1,1]) -> Y: f16[2,8,3,2] {"
+    check_stays("op f(X: f16[2,8,2,4], W: f16[8,8,1,1]) -> Y: f16[2,8,2,4] {"
                 " Y[n,f,p,q] += X[n,c,p+r,q+s] * W[f,c,r,s]; }");
     /* No channel: windows alone, an index that moves both dimensions of an operand, none that both
      * operands have for themselves.  */
@@ -141,9 +140,6 @@ static void others_stay(void **state) {
     check_stays("op f(X: f16[9,7], W: f16[9,7]) -> Y: f16[9,9] { Y[m,n] max= X[m,k] * W[n,k]; }");
     check_stays("op f(X: f8e5m2[9,15], W: f8e5m2[9,15]) -> Y: f32[9,9] {"
                 " Y[m,n] += X[m,k] * W[n,k]; }");
-    /* Each element is used a few times only, or never.  */
-    check_stays("op f(X: f16[99,7], v: f16[7]) -> Y: f32[99] { Y[m] += X[m,k] * v[k]; }");
-    check_stays("op f(X: f16[0,7], W: f16[9,7]) -> Y: f32[0,9] { Y[m,n] += X[m,k] * W[n,k]; }");
 }
 
 static void strides_and_ranks(void **state) {
