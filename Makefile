@@ -18,6 +18,7 @@
 #   make lint wc         rules of the house; sizes of the modules
 #   make nvrtc12         NVRTC 12.9 beside the newest one, for sm_70
 #   make install         PREFIX= DESTDIR= LIBDIR=
+#   make deb             Debian packages of all this, into $(BUILD)/deb
 #   make static          $(BUILD)/static/roller-gen: one file, profiles inside, needs libc alone
 #
 # BUILD=DIR builds elsewhere.  MODULES=NAME builds and tests only that module and those to its left
@@ -61,7 +62,7 @@ products += $(simdriver)
 
 .PHONY: all run test test-long unit asan tsan fuzz fuzzers golden replay bench measured gpu-kit \
         foreign python lint wc setup nvrtc12 install static \
-        clean
+        manuals deb clean
 .DELETE_ON_ERROR:
 
 all: $(products)
@@ -354,8 +355,13 @@ $(BUILD)/manual/$1.%: $(BUILD)/$1
 endef
 $(foreach t,$(tools),$(eval $(call manual_rule,$t)))
 
+manuals: $(manuals)
+
 install: all $(manuals)
 	packaging/install "$(BUILD)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" "$(VERSION)"
+deb:
+	@tools/setup --deb
+	@packaging/deb "$(BUILD)"
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
 

@@ -1,0 +1,35 @@
+#!/bin/sh
+# What the documents say: the program of the library's guide is whole and right, links lead
+# somewhere, files that are named exist, and what is said of all kernels is so.
+. tests/tap
+
+program=$BUILD/tests/library_program             # NVRTC is searched beside a program
+mkdir -p "$BUILD/tests"
+sed -n '/^```c program/,/^```$/p' docs/library.md | sed '1d;$d' >"$dir/program.c"
+try "the guide's program" ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Iinclude -o "$program" \
+    "$dir/program.c" "$BUILD/libroller.a" -ljansson -lm -lpthread -ldl
+cd "$dir" || exit 1
+ends 0 'it runs' "$program" && {
+    has out '^check: ok (integer, real and extreme data' 'it checks its kernel'
+    has out '^0.5 1 1.5$' 'and computes'
+}
+cd "$root" || exit 1
+
+# Links and named files, of every document.
+documents=$(ls ./*.md docs/*.md benchmarks/*.md benchmarks/*/*.md 2>/dev/null)
+for document in $documents; do
+    folder=$(dirname "$document")
+    for link in $(sed '/^```/,/^```/d; s/`[^`]*`//g' "$document" | grep -o '](\([^)# ]*\)[^) ]*)' |
+            sed 's/](//; s/[#)].*//' | grep -v ':'); do
+        [ -e "$folder/$link" ] || bad "$document: no $link"
+    done
+    for file in $(sed '/^```/,/^```/d' "$document" |
+            grep -oE '`(src|tests|tools|benchmarks|docs|packaging|schemas|examples)/[a-z0-9_./-]*[a-z0-9]`' | tr -d '`'); do
+        [ -e "$file" ] || bad "$document: no file $file"
+    done
+done
+ok 'links and file names in documents'
+
+try 'no kernel adds by atomic operations' sh -c '! grep -nE "atomic[A-Z]|[^a-z]atom\.|[^a-z]red\.(global|async|shared)" tests/golden/*.cu'
+try 'ChangeLog begins with this version' grep -q "^roller $(sed -n \
+    's/^.define ROLLER_VERSION "\(.*\)"/\1/p' include/roller.h) (20[0-9-]*)$" ChangeLog
