@@ -18,6 +18,7 @@
 #   make lint wc         rules of the house; sizes of the modules
 #   make nvrtc12         NVRTC 12.9 beside the newest one, for sm_70
 #   make install         PREFIX= DESTDIR= LIBDIR=
+#   make gallery         $(BUILD)/gallery.html: expressions with plan, kernel and roofline
 #   make deb             Debian packages of all this, into $(BUILD)/deb
 #   make static          $(BUILD)/static/roller-gen: one file, profiles inside, needs libc alone
 #
@@ -62,7 +63,7 @@ products += $(simdriver)
 
 .PHONY: all run test test-long unit asan tsan fuzz fuzzers golden replay bench measured gpu-kit \
         foreign python lint wc setup nvrtc12 install static \
-        manuals deb clean
+        manuals deb gallery clean
 .DELETE_ON_ERROR:
 
 all: $(products)
@@ -359,6 +360,8 @@ manuals: $(manuals)
 
 install: all $(manuals)
 	packaging/install "$(BUILD)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" "$(VERSION)"
+gallery: all
+	@tools/gallery $(BUILD) $(BUILD)/gallery.html
 deb:
 	@tools/setup --deb
 	@packaging/deb "$(BUILD)"

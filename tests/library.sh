@@ -104,6 +104,6 @@ try 'the simulated driver has both names of the real one' cmp "$simdriver/libcud
     "$simdriver/libcuda.so.1"
 try 'and a script that runs programs on it' "$simdriver/run" sh -c 'test -n "$LD_PRELOAD"'
 try 'and is not where a loader finds it' test ! -e "$lib/libcuda.so.1" -a ! -e "$lib/libcuda.so"
-try 'it finds the profiles beside it' env -C "$dir" HOME="$dir" XDG_DATA_HOME= ROLLER_PROFILE_PATH= \
+try 'it finds the profiles' env -C "$dir" HOME="$dir" XDG_DATA_HOME= ROLLER_PROFILE_PATH= \
     ROLLER_LIBCUDA="$simdriver/libcuda.so.1" ROLLER_SIM_PROFILE=t4 \
     "$dir/moved/bin/roller-profile" --list

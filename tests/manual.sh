@@ -55,7 +55,7 @@ completes 'cu cubin c' roller-gen --emit c
 completes 'cu,ptx cu,py' roller-gen --emit = cu,p
 completes 'any plain' roller-gen --abi ''
 completes 'auto always' roller-gen --color = a
-completes 'a100,rtx4090 a100,rtx5090' roller-gen --profile a100,rtx
+completes 'a100,rtx4090' roller-gen --profile a100,rtx4
 completes 'sm_90 sm_90a' roller-gen --arch sm_90
 completes 'all matmul' roller-gen examples/matmul.te --op ''
 completes 'examples/matmul.te examples/matmul_gelu.te' roller-gen --check examples/mat

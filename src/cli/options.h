@@ -22,7 +22,7 @@
     X(TIME_LIMIT, "time-limit", 0, "S", "end the measurement with the best so far (none)")         \
     X(WATCHDOG, "watchdog", 0, "S", "longest wait for a kernel on a device (20)")                  \
     X(PLAN, "plan", 0, "FILE", "use this plan text instead of planning")                           \
-    X(ABI, "abi", 0, "any|plain", "plain: parameters are pointers and scalars only (any)")        \
+    X(ABI, "abi", 0, "any|plain", "plain: parameters are pointers and scalars only (any)")         \
     X(ALIGN, "align", 0, "N", "promised alignment of every tensor, bytes (16)")                    \
     X(FAST_COMPILE, "fast-compile", 0, NULL,                                                       \
       "level 2 of ptxas, not 3: compiled sooner, loops may be slower")                             \
@@ -40,11 +40,11 @@
     X(SEED, "seed", 0, "N", "seed of the check's data (1)")                                        \
     X(BUDGET, "check-budget", 0, "S", "seconds that scale a sampled check (60)")                   \
     X(COUNTERS, "counters", 0, NULL,                                                               \
-      "print counters of device and simulator beside the model's terms")                          \
+      "print counters of device and simulator beside the model's terms")                           \
     X(EXPLAIN, "explain", 0, NULL,                                                                 \
       "why this plan: rules, terms, limiter, runners-up, rejects")                                 \
     X(DUMP, "dump", 0, "LIST",                                                                     \
-      "of: te access tiles plan lowered source ptx resources")                                     \
+      "of: te access tiles plan lowered source ptx resources roofline")                            \
     X(JSON, "json", 0, NULL, "one JSON object on standard output instead of text")                 \
     X(DRY_RUN, "dry-run", 0, NULL, "plan and report, write nothing")                               \
     X(MAKE_RULE, "M", 0, NULL, "print a make rule and stop")                                       \
@@ -77,7 +77,8 @@ typedef enum {
 
 /* What can be dumped, in the order it is printed.  */
 #define GEN_DUMPS(X) X(TE, "te") X(ACCESS, "access") X(TILES, "tiles") X(PLAN, "plan") \
-    X(LOWERED, "lowered") X(SOURCE, "source") X(PTX, "ptx") X(RESOURCES, "resources")
+    X(LOWERED, "lowered") X(SOURCE, "source") X(PTX, "ptx") X(RESOURCES, "resources") \
+    X(ROOFLINE, "roofline")
 typedef enum {
 #define X(id, name) DUMP_##id,
     GEN_DUMPS(X)

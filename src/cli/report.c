@@ -54,6 +54,11 @@ const char *gen_dump_text(Gen *g, const Result *r, GenDump what) {
     case DUMP_RESOURCES:
         if (r->kernel) text = resources(g, r->kernel);
         break;
+    case DUMP_ROOFLINE:
+        if (r->kernel && !roller_roofline(g->ctx, r->profile, (const RollerKernel *[]){r->kernel},
+                                          1, &text, &len))
+            text = arena_strdup(g->a, text);
+        break;
     case DUMP_COUNT: break;
     }
     return data ? data : text;

@@ -132,6 +132,7 @@ static void plan(Gen *g, json_t *plans, const Result *r, const RollerPlan *p, si
     set(g, o, "skeleton", text(e.skeleton));
     set(g, o, "limiter", text(e.limiter));
     set(g, o, "predicted_us", ms(e.us));
+    set(g, o, "floor_us", ms(e.floor_us));
     json_t *terms = object(g, o, "terms_us");
     for (int i = 0; i < e.n_terms; i++) set(g, terms, e.term[i], ms(e.term_us[i]));
     set(g, o, "resources", resources(g, k));

@@ -19,7 +19,8 @@ static Status roofline(RollerCtx *ctx, void *user) {
         work[i] = (HalWork){.name = c->kernel[i]->plans->op->te->name,
                             .flops = e.flops,
                             .bytes = e.bytes,
-                            .us = e.us};
+                            .us = e.us,
+                            .least_us = e.floor_us};
     }
     Buf out = buf_new(ctx->call);
     hal_roofline(c->profile->dev, work, c->n, &out);

@@ -30,7 +30,8 @@ double hal_level_rate(const Device *dev, LevelId level) {
     return m->per_sm_max.value * dev->limits.sm_count.value * hal_clock_hz(dev);
 }
 
-enum { WIDTH = 960, HEIGHT = 600, LEFT = 90, TOP = 50, RIGHT = 250, BOTTOM = 60, MOST_ROOFS = 20 };
+enum { WIDTH = 790, HEIGHT = 500, LEFT = 70, TOP = 60, RIGHT = 230, BOTTOM = 55, MOST_ROOFS = 20,
+       LETTER = 7 };
 
 typedef struct {
     const Device *dev;
@@ -131,22 +132,23 @@ static void grid(const Plot *p) {
         stroke(p, LEFT, y, right, y, "class=\"grid\"");
         text(p, LEFT - 8, y + 4, "end", hal_si(a, pow(10, d)));
     }
-    text(p, 0.5 * (LEFT + right), HEIGHT - 16, "middle", "FLOP per byte of the level");
-    text(p, LEFT - 8, TOP - 14, "end", "FLOP/s");
+    text(p, 0.5 * (LEFT + right), HEIGHT - 14, "middle", "FLOP per byte of the level");
+    text(p, LEFT - 8, TOP - 16, "end", "FLOP/s");
 }
 
-static void level(const Plot *p, LevelId id, const char *name) {
+/* Labels lie along their lines, each further up than the one before, since lines may be near each
+ * other: `up` pixels.  */
+static void level(const Plot *p, LevelId id, const char *name, double up) {
     double rate = hal_level_rate(p->dev, id), best = 0;
     if (rate <= 0) return;
     for (int i = 0; i < p->n_roof; i++)
         best = fmax(best, hal_unit_flops(p->dev, p->roof[i]));
     double from = fmax(pow(10, p->x0), pow(10, p->y0) / rate), to = best / rate;
     stroke(p, at_x(p, from), at_y(p, from * rate), at_x(p, to), at_y(p, best), "class=\"level\"");
-    /* Along the line, so that it meets no other's.  */
     Arena *a = p->out->arena;
     double x = at_x(p, from), y = at_y(p, from * rate);
     double slope = atan2(at_y(p, best) - y, at_x(p, to) - x) * 57.29577951308232;
-    words(p, 24, -6,
+    words(p, up, -5,
           arena_printf(a, "transform=\"translate(%.1f %.1f) rotate(%.2f)\"", x, y, slope),
           arena_printf(a, "%s %sB/s", name, hal_si(a, rate)));
     for (int i = 0; i < p->n_roof; i++) {
@@ -159,7 +161,7 @@ static void level(const Plot *p, LevelId id, const char *name) {
 
 /* Labels that would lie on one another move apart.  */
 static void roofs(const Plot *p) {
-    enum { SPACING = 14 };
+    enum { SPACING = 15 };
     double last = -SPACING, fastest = hal_level_rate(p->dev, LEVEL_DRAM);
     for (int k = LEVEL_L2; k <= LEVEL_SMEM; k++)
         fastest = fmax(fastest, hal_level_rate(p->dev, (LevelId)k));
@@ -174,38 +176,57 @@ static void roofs(const Plot *p) {
     }
 }
 
-/* What each work is expected to reach.  */
+/* What each work is expected to reach, and above what it cannot get.  */
 static void works(const Plot *p) {
     Arena *a = p->out->arena;
     for (int i = 0; i < p->n_work; i++) {
         const HalWork *w = &p->work[i];
         if (!has_place(w)) continue;
         double intensity = w->flops / w->bytes, x = at_x(p, intensity), y = at_y(p, rate_of(w));
-        stroke(p, x, y, x, HEIGHT - BOTTOM, "class=\"work\"");
-        buf_printf(p->out, "<circle class=\"work\" cx=\"%.1f\" cy=\"%.1f\" r=\"6\"/>\n", x,
-                   y);
-        bool right = x > 0.5 * (LEFT + WIDTH - RIGHT);
-        words(p, right ? x - 10 : x + 10, y + 18,
-              right ? "class=\"work\" text-anchor=\"end\"" : "class=\"work\"",
-              arena_printf(a, "%s: %sFLOP/s, %.4g FLOP per byte of inputs and outputs", w->name,
-                           hal_si(a, rate_of(w)), intensity));
+        if (w->least_us > 0) {
+            double most = at_y(p, w->flops / w->least_us * 1e6);
+            stroke(p, x, y, x, most, "class=\"work\"");
+            stroke(p, x - 6, most, x + 6, most, "class=\"work\"");
+        }
+        buf_printf(p->out, "<circle class=\"work\" cx=\"%.1f\" cy=\"%.1f\" r=\"6\"><title>%.4g "
+                           "FLOP per byte of inputs and outputs</title></circle>\n", x, y,
+                   intensity);
+        const char *label = arena_printf(a, "%s: %sFLOP/s predicted", w->name,
+                                         hal_si(a, rate_of(w)));
+        bool fits = x + LETTER * (double)strlen(label) < WIDTH - RIGHT;
+        text(p, fits ? x + 8 : WIDTH - RIGHT, y + 20, fits ? "start" : "end", label);
     }
+}
+
+/* Text has a seam of the paper's colour, so that lines below it do not cross it out.  */
+static const char *const light[] = {
+    "text{fill:#222;stroke:#fff;stroke-width:3;paint-order:stroke}", ".paper{fill:#fff}",
+    ".grid{stroke:#ddd}", ".level{stroke:#1660a8;stroke-width:2}",
+    ".unit{stroke:#b04a16;stroke-width:2}", "circle{fill:#222}", "circle.work{fill:#0a7d33}",
+    "line.work{stroke:#0a7d33;stroke-width:2;stroke-dasharray:3 3}"};
+static const char *const dark[] = {
+    "text{fill:#ddd;stroke:#16181c}", ".paper{fill:#16181c}", ".grid{stroke:#33363c}",
+    ".level{stroke:#6db1f2}", ".unit{stroke:#f0965e}", "circle{fill:#ddd}",
+    "circle.work{fill:#4fd07a}", "line.work{stroke:#4fd07a}"};
+
+/* The style of a picture inside a page is the page's.  */
+static void style(Buf *out) {
+    buf_puts(out, "<style>\n");
+    for (size_t i = 0; i < sizeof light / sizeof *light; i++)
+        buf_printf(out, ".roofline %s\n", light[i]);
+    buf_puts(out, "@media(prefers-color-scheme:dark){\n");
+    for (size_t i = 0; i < sizeof dark / sizeof *dark; i++)
+        buf_printf(out, ".roofline %s\n", dark[i]);
+    buf_puts(out, "}\n</style>\n");
 }
 
 void hal_roofline(const Device *dev, const HalWork *work, int n, Buf *out) {
     Plot p = {.dev = dev, .out = out, .work = work, .n_work = n};
-    /* The style of a picture inside a page is the page's.  */
-    buf_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
-                    "class=\"roofline\" font-family=\"sans-serif\" font-size=\"12\">\n<style>\n",
+    buf_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" "
+                    "class=\"roofline\" font-family=\"sans-serif\" font-size=\"13\">\n",
                WIDTH, HEIGHT);
-    static const char *const style[] = {
-        ".grid{stroke:#ddd}", ".level{stroke:#1660a8;stroke-width:2}",
-        ".unit{stroke:#b04a16;stroke-width:2}", "circle{fill:#222}", "circle.work{fill:#117733}",
-        "line.work{stroke:#117733;stroke-dasharray:4 3}",
-        "text.work{fill:#117733;stroke:#fff;stroke-width:4;paint-order:stroke;font-weight:bold}"};
-    for (size_t i = 0; i < sizeof style / sizeof *style; i++)
-        buf_printf(out, ".roofline %s\n", style[i]);
-    buf_puts(out, "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
+    style(out);
+    buf_puts(out, "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
     text(&p, LEFT, 20, "start",
          arena_printf(out->arena, "%s, %s profile of %s", dev->gpu,
                       hal_profile_origin(dev), dev->date));
@@ -213,9 +234,9 @@ void hal_roofline(const Device *dev, const HalWork *work, int n, Buf *out) {
     if (p.n_roof) {
         choose_axes(&p);
         grid(&p);
-        level(&p, LEVEL_DRAM, "dram");
-        level(&p, LEVEL_L2, "l2");
-        level(&p, LEVEL_SMEM, "smem");
+        level(&p, LEVEL_DRAM, "dram", 150);
+        level(&p, LEVEL_L2, "l2", 80);
+        level(&p, LEVEL_SMEM, "smem", 10);
         roofs(&p);
         works(&p);
     }
