@@ -10,6 +10,7 @@
 #   make golden          compare plans and sources of tests/cases (UPDATE=1 rewrites them)
 #   make replay BASE=REV compare plans and sources of all cases with those of another commit
 #   make bench           construction figures over benchmarks/workloads; ARGS=...
+#   make sizes           programs for run-time sizes against static plans; ARGS=...
 #   make measured        the model against published kernel times; ALL=1 all of them, not a sample,
 #                        DATA=DIR other files, JSON=FILE every figure
 #   make gpu-kit         what benchmarks/gpu/run needs on a machine without a compiler
@@ -61,7 +62,7 @@ products := $(modules:%=$(BUILD)/lib%.a) $(if $(MODULES),,$(BUILD)/libroller.a \
 simdriver := $(if $(filter sim,$(modules)),$(BUILD)/simdriver/libcuda.so.1)
 products += $(simdriver)
 
-.PHONY: all run test test-long unit asan tsan fuzz fuzzers golden replay bench measured gpu-kit \
+.PHONY: all run test test-long unit asan tsan fuzz fuzzers golden replay bench measured sizes gpu-kit \
         foreign python lint wc setup nvrtc12 install static \
         manuals deb gallery clean
 .DELETE_ON_ERROR:
@@ -174,10 +175,10 @@ static: $(BUILD)/static/roller-gen
 # -- benchmarks: a program for each of bench_*.c, construct.c, expressions.c; the rest is shared --
 benchmarks := $(if $(MODULES),,$(patsubst benchmarks/%.c,$(BUILD)/benchmarks/%,$(wildcard \
                 benchmarks/construct.c benchmarks/expressions.c benchmarks/measured.c \
-                benchmarks/bench_*.c)))
+                benchmarks/sizes.c benchmarks/bench_*.c)))
 bench_shared := $(if $(MODULES),,$(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out \
                   benchmarks/construct.c benchmarks/expressions.c benchmarks/measured.c \
-                  benchmarks/bench_%.c,$(sort \
+                  benchmarks/sizes.c benchmarks/bench_%.c,$(sort \
                   $(wildcard benchmarks/*.c)))))
 $(BUILD)/obj/benchmarks/%.o: benchmarks/%.c
 	@mkdir -p $(@D)
@@ -260,7 +261,9 @@ golden: all
 	@BUILD=$(BUILD) UPDATE=$(UPDATE) tests/golden.sh
 replay: all
 	@BUILD=$(BUILD) tools/replay $(BASE)
-bench: $(filter-out %/expressions %/measured,$(benchmarks))
+sizes: $(BUILD)/benchmarks/sizes
+	@$< $(ARGS)
+bench: $(filter-out %/expressions %/measured %/sizes,$(benchmarks))
 	@for b in $^; do $$b $(ARGS) || exit 1; done
 
 DATA         ?= benchmarks/measured/data

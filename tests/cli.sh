@@ -95,6 +95,8 @@ op f(A: f32[R,S]) -> Y: f32[R] { Y[r] = sum[k](A[r,k]) where k in 1:S; }
 END
 cat >tail.plan <<'END'
 roller-plan 1
+upto s0 64 s1 2 take 1
+else take 0
 kernel 0
   skeleton row
   unit ffma
@@ -104,7 +106,7 @@ kernel 0
   split 1
   keep registers
   blocks_per_sm 6
-kernel 1 of 0 upto s0 64 s1 2
+kernel 1 of 0
   skeleton row
   unit ffma
   block 1 64 1 1

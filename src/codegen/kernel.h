@@ -32,19 +32,15 @@ typedef struct {
     int bytes;                /* 8 for pointers */
 } KernelParam;
 
-/* A program of the plan: its group, and the sizes up to which it is taken (per size of the op;
- * NULL: all).  */
+/* A program of the plan.  */
 typedef struct {
-    int split, part;          /* the group's number in its split */
-    const int64_t *upto;
+    int split, part;          /* its group, by number in its split */
     TeExtent slices;          /* bytes of partial results in the workspace */
 } KernelChoice;
 
-/* The op split into kernels in one way: programs first..first+n-1, the first n_group of them for
- * all sizes that the split is taken for.  */
+/* The op split into kernels in one way: programs first..first+n-1, one of each group first.  */
 typedef struct {
     const char *decisions;    /* that it was made with, in words */
-    const int64_t *within;    /* sizes up to which it is taken; NULL: all */
     int first, n, n_group;
     int64_t *temp_offset;     /* per tensor of its normalized op: where a temporary lies in the
                                * workspace (dense, its dtype), bytes; -1: not in memory */
@@ -62,6 +58,7 @@ typedef struct {
     KernelChoice *choice;     /* per program of the plan and its other splits */
     int n_choice;
     KernelSplit *split;       /* the plan's own, then those for some sizes */
+    const RSelector *select;  /* what is taken at which sizes; NULL: the first of each group */
     int n_split;
     KernelParam *param;
     int n_param;
@@ -75,14 +72,17 @@ typedef struct {
     bool static_smem;         /* kernels declare their shared memory: launches give none */
 } CgOptions;
 
-/* The split that is taken at these values of all sizes: the first one for some sizes that they do
- * not exceed, else the plan's own.  */
-int cg_split(const Te *te, const KernelProgram *p, const int64_t *size);
-/* The program that computes a group of that split: the first one for some sizes that they do not
- * exceed, else the one for all.  */
-int cg_choose(const Te *te, const KernelProgram *p, int group, const int64_t *size);
-/* Blocks along x at these sizes; 0: the kernel is not launched.  */
-int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k,
+/* What a launch takes at some sizes.  */
+typedef struct {
+    int split;
+    const int *program;       /* per group of it: numbers of `choice`, less its `first`; NULL: the
+                               * groups' own */
+} KernelTaken;
+KernelTaken cg_taken(const KernelProgram *p, const int64_t *size);
+/* The program of a group of the split taken.  */
+int cg_program(const KernelProgram *p, KernelTaken t, int group);
+/* Blocks along x where this is taken; 0: the kernel is not launched.  */
+int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k, KernelTaken t,
                   const int64_t *size);
 /* Bytes of the workspace that launches at these sizes touch at most.  */
 int64_t cg_workspace(const Te *te, const KernelProgram *p, const int64_t *size);

@@ -3,11 +3,18 @@
 #include "codegen/blocks.h"
 #include "codegen/sizes.h"
 
-/* Bytes of a program's partial results: parts of rows are as many as there are rows, slices at most
- * as large as at the largest sizes.  */
-static TeExtent partial_bytes(Arena *a, const Problem *p, const RProg *r) {
+/* Bytes of a program's partial results: parts of rows are as many as there are rows, slices as many
+ * as there are points of the domain.  */
+static TeExtent partial_bytes(Arena *a, const RPlan *plan, int i) {
+    const Problem *p = &plan->problem[i];
+    const RProg *r = &plan->prog[i];
+    int64_t bytes = rplan_partial_bytes(plan, i);
+    TeExtent points = rplan_domain(a, plan->te, &plan->group[i]);
     if (r->stats == STATS_PARTS) return stats_bytes(a, p, r);
-    return size_number(rprog_workspace(p, r));
+    if (bytes == 0 || !points.expr) return size_number(bytes);
+    int64_t most = rplan_domain(a, p->te, &plan->group[i]).value;
+    int64_t each = (rprog_workspace(p, r) + most - 1) / most;     /* nothing lies there of none */
+    return size_min(a, size_times(a, points, size_number(each)), size_number(bytes));
 }
 
 /* Of a group: the most of any of its programs, in the room that there is.  */
@@ -15,7 +22,7 @@ static TeExtent most_bytes(Arena *a, const RPlan *plan, const WorkspacePart *x) 
     TeExtent most = size_number(0), room = size_number(x->bytes);
     for (int i = 0; i < plan->n; i++) {
         if (rplan_part(plan, i) != x->first) continue;
-        most = size_max(a, most, partial_bytes(a, &plan->problem[i], &plan->prog[i]));
+        most = size_max(a, most, partial_bytes(a, plan, i));
     }
     return most.expr ? size_min(a, most, room) : room;
 }
@@ -42,6 +49,7 @@ static void lay_out_workspace(Arena *a, const RPlan *plan, KernelSplit *out) {
 
 /* The plan and its other splits: their programs, and where each keeps what.  */
 void cg_lay_out(Arena *a, const RPlan *plan, KernelProgram *out) {
+    out->select = plan->select;
     for (const RPlan *x = plan; x; x = x->other) {
         out->n_choice += x->n;
         out->n_split++;
@@ -50,48 +58,41 @@ void cg_lay_out(Arena *a, const RPlan *plan, KernelProgram *out) {
     out->split = ARENA_ARRAY(a, KernelSplit, out->n_split);
     KernelSplit *s = out->split;
     for (int at = 0; plan; at += plan->n, plan = plan->other, s++) {
-        *s = (KernelSplit){.decisions = te_decisions_text(a, plan->te), .within = plan->within,
-                           .first = at, .n = plan->n, .n_group = rplan_groups(plan)};
+        *s = (KernelSplit){.decisions = te_decisions_text(a, plan->te), .first = at, .n = plan->n,
+                           .n_group = rplan_groups(plan)};
         lay_out_workspace(a, plan, s);
         if (s->workspace.bytes > out->workspace_bytes) out->workspace_bytes = s->workspace.bytes;
         for (int i = 0; i < plan->n; i++)
-            out->choice[at + i] =
-                (KernelChoice){(int)(s - out->split), rplan_part(plan, i), rplan_upto(plan, i),
-                               partial_bytes(a, &plan->problem[i], &plan->prog[i])};
+            out->choice[at + i] = (KernelChoice){(int)(s - out->split), rplan_part(plan, i),
+                                                 partial_bytes(a, plan, i)};
     }
 }
 
-int cg_split(const Te *te, const KernelProgram *p, const int64_t *size) {
-    for (int i = 1; i < p->n_split; i++) {
-        if (rplan_allows(te, p->split[i].within, size)) return i;
-    }
-    return 0;
+KernelTaken cg_taken(const KernelProgram *p, const int64_t *size) {
+    if (!p->select) return (KernelTaken){0, NULL};
+    const RChoice *c = rplan_choose(p->select, size);
+    return (KernelTaken){c->split, c->program};
 }
 
-int cg_choose(const Te *te, const KernelProgram *p, int group, const int64_t *size) {
-    const KernelSplit *x = &p->split[cg_split(te, p, size)];
-    for (int i = x->first + x->n_group; i < x->first + x->n; i++) {
-        if (p->choice[i].part == group && rplan_allows(te, p->choice[i].upto, size)) return i;
-    }
-    return x->first + group;
+int cg_program(const KernelProgram *p, KernelTaken t, int group) {
+    return p->split[t.split].first + (t.program ? t.program[group] : group);
 }
 
-int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k,
+int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k, KernelTaken t,
                   const int64_t *size) {
     const KernelChoice *x = &p->choice[k->group];
-    if (p->n_choice > p->split->n_group &&
-        (cg_split(te, p, size) != x->split || cg_choose(te, p, x->part, size) != k->group))
-        return 0;
+    if (x->split != t.split || cg_program(p, t, x->part) != k->group) return 0;
     if (!k->blocks) return k->grid[0];
     return te_extent_eval(te, &(TeExtent){.value = k->grid[0], .expr = k->blocks}, size);
 }
 
 int64_t cg_workspace(const Te *te, const KernelProgram *p, const int64_t *size) {
-    const KernelSplit *split = &p->split[cg_split(te, p, size)];
+    KernelTaken t = cg_taken(p, size);
+    const KernelSplit *split = &p->split[t.split];
     int64_t need = 0;
     for (int i = 0; i < split->workspace.n; i++) {
         const WorkspacePart *x = &split->workspace.part[i];
-        const TeExtent *part = x->tensor < 0 ? &p->choice[cg_choose(te, p, x->first, size)].slices
+        const TeExtent *part = x->tensor < 0 ? &p->choice[cg_program(p, t, x->first)].slices
                                              : &split->part_bytes[i];
         int64_t bytes = te_extent_eval(te, part, size);
         if (bytes > 0 && x->at + bytes > need) need = x->at + bytes;

@@ -20,10 +20,10 @@ typedef struct {
 } LoadCall;
 
 static CudaLaunch launch_of(const Te *te, const KernelProgram *p, const KernelLaunch *k,
-                            const int64_t *size) {
+                            KernelTaken taken, const int64_t *size) {
     CudaLaunch l = {.dynamic_smem = k->dynamic_smem};
     memcpy(l.grid, k->grid, sizeof l.grid);
-    l.grid[0] = cg_blocks(te, p, k, size);
+    l.grid[0] = cg_blocks(te, p, k, taken, size);
     memcpy(l.block, k->block, sizeof l.block);
     memcpy(l.cluster, k->cluster, sizeof l.cluster);
     return l;
@@ -205,8 +205,9 @@ RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
     void *param[MAX_PARAMS];
     fill_params(e, &x, &fit, ws, value, param);
     const KernelProgram *p = &e->kernel->build.program;
+    KernelTaken taken = cg_taken(p, fit.size);
     for (int i = 0; i < p->n_kernel; i++) {
-        CudaLaunch l = launch_of(x.te, p, &p->kernel[i], fit.size);
+        CudaLaunch l = launch_of(x.te, p, &p->kernel[i], taken, fit.size);
         if (l.grid[0] == 0) continue;
         int code = cuda_launch_code(&e->launch[i], &l, param, stream);
         if (!code) continue;

@@ -27,22 +27,16 @@ static Status describe(Diag *d, RollerPlans *p, int rank) {
     return plan_texts(a, d, plan);
 }
 
-/* The sizes up to which something is taken, in the user's names.  */
-static void print_upto(const Te *te, const int64_t *upto, const char *comma, Buf *out) {
-    for (int s = 0; s < te->n_size && upto; s++) {
-        if (!rplan_varies(te, s)) continue;
-        buf_printf(out, "%s %s <= %lld", comma, te->size[s].name, (long long)upto[s]);
-        comma = ",";
-    }
-}
-
 /* The programs of a split, a line each.  */
-static void print_programs(const RPlan *r, const Device *dev, Buf *summary, Buf *tiles) {
+static void print_programs(const RPlan *plan, const RPlan *r, const Device *dev, Buf *summary,
+                           Buf *tiles) {
+    const RSelector *s = plan->select;
+    const RChoice *rest = s ? &s->choice[s->n - 1] : NULL;
     for (int g = 0; g < r->n; g++) {
+        bool others = rest && (rest->split || r != plan || rest->program[rplan_part(r, g)] != g);
         if (summary->len > 0) buf_putc(summary, '\n');
         mp_summary(&r->problem[g], dev, &r->prog[g], summary);
-        print_upto(r->te, rplan_upto(r, g), ", for", summary);
-        print_upto(r->te, r->within, ", in the split for", summary);
+        if (others) buf_puts(summary, ", for some sizes");
         rtile_print(&r->problem[g], tiles);
     }
 }
@@ -55,7 +49,7 @@ Status plan_texts(Arena *a, Diag *d, RollerPlan *plan) {
     plan->workspace_bytes = 0;
     for (const RPlan *x = r; x; x = x->other) {
         Workspace workspace;
-        print_programs(x, dev, &summary, &tiles);
+        print_programs(r, x, dev, &summary, &tiles);
         rprog_plan_workspace(a, x, &workspace);
         if (workspace.bytes > plan->workspace_bytes) plan->workspace_bytes = workspace.bytes;
     }

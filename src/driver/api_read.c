@@ -68,6 +68,12 @@ static Status read_texts(RollerCtx *ctx, void *user) {
     const char *schema = text_of(c->whole, "schema");
     if (!schema || strcmp(schema, "roller-kernel") != 0)
         return refuse(d, "is no \"roller-kernel\"");
+    if (json_integer_value(json_object_get(c->whole, "schema_version")) != 2) {
+        Status old = diag_error(d, ST_PLAN_TEXT, NULL, DIAG_NOWHERE,
+                                "the description is of another version than this one reads");
+        diag_hint(d, "make it again: this one reads \"schema_version\": 2");
+        return old;
+    }
     c->target = find_target(c->whole, c->files.arch);
     if (!c->target) return refuse(d, "has no such target, or several and none was named");
     const json_t *profile = json_object_get(c->target, "profile");
@@ -140,7 +146,7 @@ static void *copy(Arena *a, const void *data, size_t len) {
 static bool same(const json_t *whole, const json_t *target, const json_t *made) {
     static const char *const of_op[] = {"op", "args", "sizes", "lets"};
     static const char *const of_target[] = {"params", "workspace_bytes", "workspace", "splits",
-                                            "kernels"};
+                                            "measures", "choices", "kernels"};
     const json_t *own = json_array_get(json_object_get(made, "targets"), 0);
     bool equal = true;
     for (size_t i = 0; i < sizeof of_op / sizeof *of_op; i++)

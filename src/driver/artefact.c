@@ -120,16 +120,6 @@ static json_t *grid(Arena *a, const Te *te, const KernelLaunch *l) {
     return list;
 }
 
-/* The sizes up to which a program is taken.  */
-static json_t *upto(Arena *a, const Te *te, const int64_t *value) {
-    if (!value) return json_null();
-    json_t *o = need(a, json_object());
-    for (int i = 0; i < te->n_size; i++) {
-        if (rplan_varies(te, i)) set(a, o, te->size[i].name, json_integer(value[i]));
-    }
-    return o;
-}
-
 bool artefact_waits(const Build *b, const char *symbol) {
     static const char wait[] = "griddepcontrol.wait", entry[] = ".entry ";
     if (!b->compiled) return strstr(b->program.source, wait) != NULL;
@@ -165,21 +155,39 @@ static json_t *kernels(Arena *a, const Te *te, const Build *b) {
         set(a, o, "split", json_integer(choice->split));
         set(a, o, "group", json_integer(choice->part));
         set(a, o, "program", json_integer(l->group));
-        set(a, o, "upto", upto(a, te, choice->upto));
     }
     return list;
 }
 
-/* Ways to split the op into kernels: a launch takes the first one whose sizes allow it.  */
-static json_t *splits(Arena *a, const Te *te, const KernelProgram *p) {
+/* Ways to split the op into kernels.  */
+static json_t *splits(Arena *a, const KernelProgram *p) {
     json_t *list = need(a, json_array());
-    for (int i = 1; i <= p->n_split; i++) {
-        const KernelSplit *x = &p->split[i % p->n_split];
+    for (int i = 0; i < p->n_split; i++) {
         json_t *o = need(a, json_object());
         push(a, list, o);
-        set(a, o, "split", json_integer(i % p->n_split));
-        set(a, o, "name", text(x->decisions));
-        set(a, o, "upto", upto(a, te, x->within));
+        set(a, o, "split", json_integer(i));
+        set(a, o, "name", text(p->split[i].decisions));
+    }
+    return list;
+}
+
+/* The programs that a launch takes: those of the first entry whose bounds its sizes keep.  */
+static json_t *choices(Arena *a, const KernelProgram *p) {
+    const RSelector *s = p->select;
+    json_t *list = need(a, json_array());
+    for (int k = 0; k < (s ? s->n : 1); k++) {
+        const RChoice *c = s ? &s->choice[k] : NULL;
+        const KernelSplit *split = &p->split[c ? c->split : 0];
+        json_t *o = need(a, json_object()), *upto = need(a, json_array());
+        json_t *programs = need(a, json_array());
+        push(a, list, o);
+        set(a, o, "upto", upto);
+        set(a, o, "split", json_integer(c ? c->split : 0));
+        set(a, o, "programs", programs);
+        for (int m = 0; s && m < s->n_measure; m++)
+            push(a, upto, c->most[m] < INT64_MAX ? json_integer(c->most[m]) : json_null());
+        for (int g = 0; g < split->n_group; g++)
+            push(a, programs, json_integer(split->first + (c ? c->program[g] : g)));
     }
     return list;
 }
@@ -275,7 +283,12 @@ static json_t *target(Arena *a, const RollerKernel *k) {
     set(a, o, "params", params(a, k->plans->op->te, &k->build.program));
     set(a, o, "workspace_bytes", json_integer(k->build.program.workspace_bytes));
     set(a, o, "workspace", workspace(a, k->plans->op->te, &k->build.program));
-    set(a, o, "splits", splits(a, k->plans->op->te, &k->build.program));
+    const KernelProgram *p = &k->build.program;
+    set(a, o, "splits", splits(a, p));
+    set(a, o, "measures",
+        extents(a, k->plans->op->te, p->select ? p->select->measure : NULL,
+                p->select ? p->select->n_measure : 0));
+    set(a, o, "choices", choices(a, p));
     set(a, o, "kernels", kernels(a, k->plans->op->te, &k->build));
     return o;
 }
@@ -293,7 +306,7 @@ void artefact_json(const RollerKernel *const *k, int n, Buf *out) {
     json_t *o = need(a, json_object());
     arena_defer(a, drop_tree, o);
     set(a, o, "schema", text("roller-kernel"));
-    set(a, o, "schema_version", json_integer(1));
+    set(a, o, "schema_version", json_integer(2));
     set(a, o, "version", text(ROLLER_VERSION));
     set(a, o, "op", text(te->name));
     set(a, o, "te", text(op->text));

@@ -125,7 +125,7 @@ static Status check_set(Check *c, TeFill fill) {
 
 /* The split that is taken at these sizes.  */
 static void size_split(Check *c, const PlanSet *set, const WholePlan *plan) {
-    for (int n = cg_split(set->te, &c->build->program, c->size); n > 0; n--) {
+    for (int n = cg_taken(&c->build->program, c->size).split; n > 0; n--) {
         set = set->other;
         plan = plan->other;
     }
@@ -135,6 +135,7 @@ static void size_split(Check *c, const PlanSet *set, const WholePlan *plan) {
 
 /* The groups' problems.  */
 static void size_problems(Check *c) {
+    KernelTaken taken = cg_taken(&c->build->program, c->size);
     const Te *sized = te_sized(c->a, c->set->normal, c->size);
     c->problem = ARENA_ARRAY(c->a, Problem, c->set->n_group);
     c->program = ARENA_ARRAY(c->a, int, c->set->n_group);
@@ -143,7 +144,7 @@ static void size_problems(Check *c) {
         if (c->set->te->runtime)
             rtile_resize(c->a, p, sized, c->set->options.align, &c->problem[g]);
         else c->problem[g] = *p;
-        c->program[g] = cg_choose(c->normal, &c->build->program, g, c->size);
+        c->program[g] = cg_program(&c->build->program, taken, g);
     }
 }
 
@@ -205,11 +206,10 @@ Status check_kernel(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan
     if (o->place && o->place->context) out->where = cuda_context_device(o->place->context)->name;
     Check c = {.a = a, .d = d, .build = build, .o = o, .out = out,
                .failed_tensor = -1};
-    while (o->at ? c.n_sizes < 1 : sample_sizes(a, set->te, &build->program, c.n_sizes) != NULL)
-        c.n_sizes++;
-    for (int i = 0; !out->text; i++) {
-        c.size = !o->at ? sample_sizes(a, set->te, &build->program, i) : i == 0 ? o->at : NULL;
-        if (!c.size) break;
+    int64_t **sizes = o->at ? NULL : sample_sizes(a, set->te, &build->program, &c.n_sizes);
+    if (o->at) c.n_sizes = 1;
+    for (int i = 0; i < c.n_sizes && !out->text; i++) {
+        c.size = o->at ? o->at : sizes[i];
         size_split(&c, set, plan);
         Status s = check_sizes(&c);
         if (s) return s;

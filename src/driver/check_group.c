@@ -47,7 +47,8 @@ static Status launch_sampled(Check *c, int g, const int64_t *x, int n, const Blo
         const KernelLaunch *k = &c->build->program.kernel[i];
         if (k->group != c->program[g]) continue;
         int64_t *blocks;
-        int64_t count, across = cg_blocks(c->normal, &c->build->program, k, c->size);
+        int64_t count;
+        int64_t across = cg_blocks(c->normal, &c->build->program, k, c->run.taken, c->size);
         if (r->stats == STATS_PARTS) {
             bool values = rprog_stats_combines(p, r, number++);
             count = sample_strips(c->a, p, r, x, n, values ? k->span : 0, &blocks);

@@ -30,7 +30,7 @@ Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const Co
 static void whole_plan(Arena *a, const PlanSet *set, WholePlan *out) {
     int n = set->n_group, all = set->n_program;
     *out = (WholePlan){.rplan = {.te = set->normal, .group = set->group, .n = n, .n_group = n,
-                                 .align = set->options.align, .within = set->within},
+                                 .align = set->options.align, .select = set->select},
                        .estimate = ARENA_ARRAY(a, Estimate, all),
                        .choice = ARENA_ARRAY(a, int, all)};
     RPlan *p = &out->rplan;
@@ -40,7 +40,6 @@ static void whole_plan(Arena *a, const PlanSet *set, WholePlan *out) {
     if (all > n) rplan_extend(a, p, all - n);
     for (int i = n; i < all; i++) {
         p->part[i] = set->plans[i].part;
-        p->upto[i] = set->plans[i].upto;
         p->group[i] = set->group[p->part[i]];
         p->problem[i] = set->plans[i].problem;
     }
@@ -51,6 +50,11 @@ static void whole_plan(Arena *a, const PlanSet *set, WholePlan *out) {
     p->other = &out->other->rplan;
 }
 
+static void whole(Arena *a, const PlanSet *set, WholePlan *out) {
+    whole_plan(a, set, out);
+    if (set->select) rplan_bound(a, &out->rplan);
+}
+
 static void take(const PlanSet *set, WholePlan *p, int group, int choice) {
     const Ranked *r = &set->plans[group].ranked[choice];
     p->choice[group] = choice;
@@ -59,7 +63,7 @@ static void take(const PlanSet *set, WholePlan *p, int group, int choice) {
 }
 
 void compile_choose(Arena *a, const PlanSet *set, int rank, WholePlan *out) {
-    whole_plan(a, set, out);
+    whole(a, set, out);
     for (int i = 0; i < set->n_program; i++) take(set, out, i, i == set->dominant ? rank : 0);
     for (WholePlan *x = out->other; x; x = x->other) {
         set = set->other;
@@ -73,12 +77,11 @@ static void keep_read(Arena *a, const Device *dev, const RPlan *p, PlanSet *out)
     if (out->n_group) memcpy(plans, out->plans, (size_t)out->n_group * sizeof *plans);
     out->plans = plans;
     out->n_program = p->n;
-    out->within = p->within;
+    out->select = p->select;
     for (int g = 0; g < out->n_program; g++) {
         GroupPlans *group = &out->plans[g];
         group->problem = p->problem[g];
         group->part = rplan_part(p, g);
-        group->upto = rplan_upto(p, g);
         group->ranked = ARENA_NEW(a, Ranked);
         group->n = 1;
         group->set.enumerated = group->set.n = 1;
@@ -103,7 +106,7 @@ Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
         if (s) return s;
     }
     WholePlan p;
-    whole_plan(a, out, &p);
+    whole(a, out, &p);
     Status s = rprog_read(a, d, file, text, len, dev, &p.rplan);
     if (s) return s;
     const RPlan *read = &p.rplan;
@@ -247,26 +250,14 @@ void compile_estimate(const WholePlan *p, Estimate *out) {
     for (int g = 0; g < rplan_groups(&p->rplan); g++) add_estimate(&p->estimate[g], &most, out);
 }
 
-/* The program of group g that is taken at these sizes.  */
-static int taken_at(const PlanSet *set, int g, const int64_t *size) {
-    for (int i = set->n_group; i < set->n_program; i++) {
-        const GroupPlans *p = &set->plans[i];
-        if (p->part == g && rplan_allows(set->normal, p->upto, size)) return i;
-    }
-    return g;
-}
-
 void compile_estimate_at(Arena *a, const PlanSet *set, const WholePlan *p, const int64_t *size,
                          Estimate *out) {
     *out = (Estimate){0};
     double most = -1;
-    const PlanSet *other = set->other;
-    const WholePlan *plan = p->other;
-    for (; other && !rplan_allows(set->normal, other->within, size); other = other->other)
-        plan = plan->other;
-    if (other) {
-        set = other;
-        p = plan;
+    const RChoice *taken = set->select ? rplan_choose(set->select, size) : NULL;
+    for (int i = taken ? taken->split : 0; i > 0; i--) {
+        set = set->other;
+        p = p->other;
     }
     const Te *sized = te_sized(a, set->normal, size);
     for (int g = 0; g < set->n_group; g++) {
@@ -274,7 +265,7 @@ void compile_estimate_at(Arena *a, const PlanSet *set, const WholePlan *p, const
         Estimate e;
         if (set->normal->runtime)
             rtile_resize(a, &set->plans[g].problem, sized, set->options.align, &at);
-        mp_estimate(&at, &p->rplan.prog[taken_at(set, g, size)], set->dev, &e);
+        mp_estimate(&at, &p->rplan.prog[taken ? taken->program[g] : g], set->dev, &e);
         add_estimate(&e, &most, out);
     }
 }

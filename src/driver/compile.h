@@ -24,7 +24,6 @@ typedef struct {
     Ranked *ranked;
     int n;                    /* >= 1 */
     int part;                 /* the group */
-    const int64_t *upto;      /* sizes of the op up to which it is taken; NULL: all */
 } GroupPlans;
 
 /* Every kernel group of an op with its ranked candidates.  Rank r of the whole takes candidate r
@@ -35,7 +34,7 @@ typedef struct PlanSet {
     const Te *normal;
     const Device *dev;
     KernelGroup *group;
-    GroupPlans *plans;        /* per group, then those of groups with more for some sizes */
+    GroupPlans *plans;        /* per group, then those of groups with more */
     int n_group;
     int n_program;            /* of plans */
     const char *sizes;        /* how those were chosen; NULL: sizes are static */
@@ -43,7 +42,7 @@ typedef struct PlanSet {
     int dominant;             /* the group that costs most */
     int n_rank;               /* whole plans that were asked for and exist */
     CompileOptions options;
-    const int64_t *within;    /* sizes up to which this split is taken; NULL: all */
+    const RSelector *select;  /* which are taken at which sizes; NULL: the groups' own */
     struct PlanSet *other;    /* the next one of the list of other splits */
 } PlanSet;
 

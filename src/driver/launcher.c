@@ -189,23 +189,26 @@ static const char types[] =
     "/* The place of a tensor or scalar among the arguments, or of a size.  */\n"
     "typedef enum { P_TENSOR, P_SIZE, P_SCALAR, P_WORKSPACE } ParamKind;\n"
     "typedef struct { ParamKind kind; int ref; } Param;\n"
-    "/* `limit`: the row of `most` that sizes may not exceed; -1: all may.  */\n"
     "typedef struct {\n"
     "    const char *symbol;\n"
     "    int blocks;              /* expression of the grid's first extent */\n"
     "    unsigned grid[2], block[3];\n"
-    "    int smem, static_smem, split, group, program, limit;\n"
+    "    int smem, static_smem, split, group, program;\n"
     "} Kernel;\n"
-    "typedef struct { int number, limit; } Split;\n"
+    "/* Where its programs begin in the target's list: one per group of the split.  */\n"
+    "typedef struct { int split, first; } Choice;\n"
     "typedef struct { int split; int64_t offset; int bytes; } Part;\n"
     "typedef struct {\n"
     "    int sm, specific;        /* specific: for this compute capability alone */\n"
     "    const unsigned char *cubin, *ptx;\n"
     "    const Param *param;\n"
     "    const Kernel *kernel;\n"
-    "    const Split *split;      /* in the order in which they are tried */\n"
+    "    const int *measure;      /* expressions that the choice depends on */\n"
+    "    const int64_t *most;     /* of each choice, of each measure */\n"
+    "    const int *program;\n"
+    "    const Choice *choice;    /* in the order in which they are tried */\n"
     "    const Part *part;        /* of the workspace */\n"
-    "    int n_param, n_kernel, n_split, n_part;\n"
+    "    int n_param, n_kernel, n_measure, n_choice, n_part;\n"
     "} Target;\n";
 
 static void put_extents(Source *s, const TeExtent *e, int rank, Buf *row) {
@@ -241,24 +244,6 @@ static void put_arguments(Source *s, Buf *out) {
     buf_puts(out, "    {0, 0, 0, 1}\n};\n");
 }
 
-/* Rows of `most`; a limit is the number of its row.  */
-typedef struct {
-    Buf rows;
-    int n;
-} Limits;
-
-static int limit(const Te *te, Limits *l, const int64_t *upto) {
-    if (!upto) return -1;
-    buf_puts(&l->rows, "    {");
-    for (int i = 0; i < te->n_size; i++) {
-        if (i) buf_puts(&l->rows, ", ");
-        if (rplan_varies(te, i)) buf_printf(&l->rows, "%" PRId64, upto[i]);
-        else buf_puts(&l->rows, "INT64_MAX");
-    }
-    buf_puts(&l->rows, "},\n");
-    return l->n++;
-}
-
 static void put_bytes(const char *name, int target, const void *data, size_t len, Buf *out) {
     const unsigned char *byte = data;
     buf_printf(out, "static const _Alignas(64) unsigned char %s_%d[] = {", name, target);
@@ -267,7 +252,7 @@ static void put_bytes(const char *name, int target, const void *data, size_t len
     buf_puts(out, "\n0};\n");
 }
 
-static void put_kernels(Source *s, const Build *b, int target, Limits *l, Buf *out) {
+static void put_kernels(Source *s, const Build *b, int target, Buf *out) {
     const KernelProgram *p = &b->program;
     buf_printf(out, "static const Kernel kernel_%d[] = {\n", target);
     for (int i = 0; i < p->n_kernel; i++) {
@@ -276,21 +261,17 @@ static void put_kernels(Source *s, const Build *b, int target, Limits *l, Buf *o
         const KernelResources *r = build_resources(b, k->symbol);
         int blocks = expression(s, &(TeExtent){.value = k->grid[0], .expr = k->blocks});
         buf_printf(out, "    {\"%s\", %d, {%" PRId64 ", %" PRId64 "}, {%d, %d, %d}, %" PRId64
-                        ", %" PRId64 ", %d, %d, %d, %d},\n",
+                        ", %" PRId64 ", %d, %d, %d},\n",
                    k->symbol, blocks, k->grid[1], k->grid[2], k->block[0], k->block[1],
                    k->block[2], k->dynamic_smem, r ? r->static_smem : 0, c->split, c->part,
-                   k->group, limit(s->te, l, c->upto));
+                   k->group);
     }
-    buf_puts(out, "    {0, 0, {0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0}\n};\n");
+    buf_puts(out, "    {0, 0, {0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0}\n};\n");
 }
 
-static void put_splits(Source *s, const KernelProgram *p, int target, Limits *l, Buf *out) {
+static void put_parts(Source *s, const KernelProgram *p, int target, Buf *out) {
     int parts = 0;
-    buf_printf(out, "static const Split split_%d[] = {", target);
-    for (int i = 1; i <= p->n_split; i++)
-        buf_printf(out, "{%d, %d}%s", i % p->n_split,
-                   limit(s->te, l, p->split[i % p->n_split].within), i < p->n_split ? ", " : "");
-    buf_printf(out, "};\nstatic const Part part_%d[] = {", target);
+    buf_printf(out, "static const Part part_%d[] = {", target);
     for (int n = 0; n < p->n_split; n++) {
         const Workspace *w = &p->split[n].workspace;
         for (int i = 0; i < w->n; i++, parts++)
@@ -298,6 +279,33 @@ static void put_splits(Source *s, const KernelProgram *p, int target, Limits *l,
                        expression(s, &p->split[n].part_bytes[i]));
     }
     buf_printf(out, "{0, 0, 0}};\nenum { N_PART_%d = %d };\n", target, parts);
+}
+
+/* The choices: a row of bounds, and a row of programs, for each.  */
+static void put_choices(Source *s, const KernelProgram *p, int target, Buf *out) {
+    const RSelector *x = p->select;
+    int choices = x ? x->n : 1, at = 0;
+    Buf rows = buf_new(out->arena), programs = buf_new(out->arena), list = buf_new(out->arena);
+    buf_printf(out, "static const int measure_%d[] = {", target);
+    for (int m = 0; x && m < x->n_measure; m++)
+        buf_printf(out, "%d, ", expression(s, &x->measure[m]));
+    for (int k = 0; k < choices; k++) {
+        const KernelSplit *split = &p->split[x ? x->choice[k].split : 0];
+        buf_printf(&list, "    {%d, %d},\n", x ? x->choice[k].split : 0, at);
+        buf_puts(&rows, "    ");
+        for (int m = 0; x && m < x->n_measure; m++) {
+            int64_t most = x->choice[k].most[m];
+            if (most == INT64_MAX) buf_puts(&rows, "INT64_MAX, ");
+            else buf_printf(&rows, "%" PRId64 ", ", most);
+        }
+        buf_puts(&rows, "\n");
+        for (int g = 0; g < split->n_group; g++, at++)
+            buf_printf(&programs, "%d, ", split->first + (x ? x->choice[k].program[g] : g));
+    }
+    buf_printf(out, "0};\nstatic const int64_t most_%d[] = {\n%s    0\n};\n", target,
+               buf_str(&rows));
+    buf_printf(out, "static const int program_%d[] = {%s0};\n", target, buf_str(&programs));
+    buf_printf(out, "static const Choice choice_%d[] = {\n%s};\n", target, buf_str(&list));
 }
 
 static void put_params(const KernelProgram *p, int target, Buf *out) {
@@ -314,39 +322,42 @@ static void put_target(const Build *b, int i, Buf *out) {
     int sm = 0;
     char suffix = 0;
     hal_arch(b->arch, &sm, &suffix);
-    buf_printf(out, "    {%d, %d, cubin_%d, ptx_%d, param_%d, kernel_%d, split_%d, part_%d, "
-                    "%d, %d, %d, N_PART_%d},    /* %s */\n",
-               sm, suffix != 0, i, i, i, i, i, i, b->program.n_param, b->program.n_kernel,
-               b->program.n_split, i, b->arch);
+    const RSelector *x = b->program.select;
+    buf_printf(out, "    {%d, %d, cubin_%d, ptx_%d, param_%d, kernel_%d, measure_%d, "
+                    "most_%d, program_%d, choice_%d, part_%d, %d, %d, %d, %d, N_PART_%d},    "
+                    "/* %s */\n",
+               sm, suffix != 0, i, i, i, i, i, i, i, i, i, b->program.n_param,
+               b->program.n_kernel, x ? x->n_measure : 0, x ? x->n : 1, i, b->arch);
 }
 
 static void put_counts(const RollerKernel *const *k, int n, Buf *out) {
     const Te *te = k[0]->plans->op->te;
-    int kernels = 1, params = 1;
+    int kernels = 1, params = 1, measures = 1;
     for (int i = 0; i < n; i++) {
         const KernelProgram *p = &k[i]->build.program;
         if (p->n_kernel > kernels) kernels = p->n_kernel;
         if (p->n_param > params) params = p->n_param;
+        if (p->select && p->select->n_measure > measures) measures = p->select->n_measure;
     }
     buf_printf(out, "enum {\n    N_IN = %d, N_OUT = %d, N_ARG = N_IN + N_OUT, N_SIZE = %d,\n"
                     "    N_TARGET = %d, MOST_KERNELS = %d, MOST_PARAMS = %d, MOST_SIZES = %d,\n"
-                    "    ALIGN = %d, WORKSPACE_ALIGN = 256\n};\n",
+                    "    MOST_MEASURES = %d, ALIGN = %d, WORKSPACE_ALIGN = 256\n};\n",
                te->n_in, te->n_out, te->n_size, n, kernels, params, te->n_size + 1,
-               kernel_align(k[0]));
+               measures, kernel_align(k[0]));
 }
 
 void launcher_c(const RollerKernel *const *k, int n, Buf *out) {
     const Te *te = k[0]->plans->op->te;
     Arena *a = out->arena;
     Buf tables = buf_new(a);
-    Limits limits = {.rows = buf_new(a)};
     Source s = {.te = te, .out = out};
     put_arguments(&s, &tables);
     for (int i = 0; i < n; i++) {
         const Build *b = &k[i]->build;
         put_params(&b->program, i, &tables);
-        put_kernels(&s, b, i, &limits, &tables);
-        put_splits(&s, &b->program, i, &limits, &tables);
+        put_kernels(&s, b, i, &tables);
+        put_parts(&s, &b->program, i, &tables);
+        put_choices(&s, &b->program, i, &tables);
         put_bytes("cubin", i, b->nvrtc.cubin, b->nvrtc.cubin_len, &tables);
         put_bytes("ptx", i, b->nvrtc.ptx, strlen(b->nvrtc.ptx), &tables);
     }
@@ -360,8 +371,6 @@ void launcher_c(const RollerKernel *const *k, int n, Buf *out) {
     put_counts(k, n, out);
     put_expressions(&s);
     buf_puts(out, types);
-    buf_printf(out, "static const int64_t most[][MOST_SIZES] = {\n%s    {0}\n};\n",
-               buf_str(&limits.rows));
     buf_add(out, tables.text, tables.len);
     buf_puts(out, "};\n\n");
     put_lines(out, launcher_c_lines);

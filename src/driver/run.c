@@ -53,7 +53,8 @@ Status run_create_at(Arena *a, Diag *d, const RunPlace *place, const Te *te, con
     *out = (Run){.te = te, .normal = normal, .build = build, .place = *place, .data = data,
                  .size = size};
     out->at = ARENA_ARRAY(a, uint64_t, te->n_in + te->n_out);
-    out->split = &build->program.split[cg_split(normal, &build->program, size)];
+    out->taken = cg_taken(&build->program, size);
+    out->split = &build->program.split[out->taken.split];
     return place->context ? device_create(out, a, d) : create_simulated(out, a, d);
 }
 
@@ -130,13 +131,16 @@ static void keep_blocks(Run *r, Arena *a, int program, const SimReport *report) 
 int run_kernels(const Run *r) {
     const KernelProgram *p = &r->build->program;
     int n = 0;
-    for (int i = 0; i < p->n_kernel; i++) n += cg_blocks(r->normal, p, &p->kernel[i], r->size) > 0;
+    for (int i = 0; i < p->n_kernel; i++) {
+        int64_t blocks = cg_blocks(r->normal, p, &p->kernel[i], r->taken, r->size);
+        n += blocks > 0;
+    }
     return n;
 }
 
 Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64_t n_blocks) {
     const KernelLaunch *k = &r->build->program.kernel[i];
-    int64_t count = cg_blocks(r->normal, &r->build->program, k, r->size);
+    int64_t count = cg_blocks(r->normal, &r->build->program, k, r->taken, r->size);
     if (count == 0) return ST_OK;
     if (r->place.context) return device_launch(r, a, d, i);
     SimLaunch launch = {.dynamic_smem = (uint32_t)k->dynamic_smem};

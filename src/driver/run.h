@@ -40,7 +40,8 @@ typedef struct {
     uint64_t *at;             /* device address per argument tensor */
     uint64_t workspace;
     const int64_t *size;      /* value per size, for run-time sizes */
-    const KernelSplit *split; /* the one that is taken at them; `normal` is its op */
+    KernelTaken taken;        /* at these sizes */
+    const KernelSplit *split; /* of it; `normal` is its op */
     SimOptions options;
     SimReport report;         /* of all launches so far: faults of the first launch that had some */
     SimCounters main;         /* of the first kernel of each group alone, which the model counts */

@@ -113,7 +113,7 @@ Status run_submit(Run *r, Diag *d, int i, CudaStream stream) {
     void *param[MAX_PARAMS];
     CudaLaunch l = {.dynamic_smem = k->dynamic_smem};
     memcpy(l.grid, k->grid, sizeof l.grid);
-    l.grid[0] = cg_blocks(r->normal, p, k, r->size);
+    l.grid[0] = cg_blocks(r->normal, p, k, r->taken, r->size);
     if (l.grid[0] == 0) return ST_OK;
     for (int n = 0; n < p->n_param; n++) {
         param[n] = &value[n];

@@ -46,8 +46,8 @@ int sample_strips(Arena *a, const Problem *p, const RProg *r, const int64_t *x, 
 void sample_view_extents(const Problem *p, const RProg *r, int64_t extent[AX_CLASSES]);
 void sample_view_range(const Problem *p, const RProg *r, int64_t x, BlockRange *out);
 bool sample_view_indices(const Problem *p, const RProg *r, const BlockPoint *at, int64_t *index);
-/* Set number `which` of the sizes at which an op is proved, a value per size: one between, the
- * smallest, the largest; then for every split and program of some sizes the largest it takes, one
- * below and one above.  NULL: there are no more.  Static ops have one.  */
-int64_t *sample_sizes(Arena *a, const Te *te, const KernelProgram *p, int which);
+/* The sizes at which an op is proved, *n of them, a value per size: one between, the smallest, the
+ * largest; then for every program some that take it, and one less of each.
+ * Static ops have one.  */
+int64_t **sample_sizes(Arena *a, const Te *te, const KernelProgram *p, int *n);
 #endif

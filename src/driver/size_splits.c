@@ -1,194 +1,255 @@
 #include "driver/size_splits.h"
-#include "driver/size_sets.h"
+#include "driver/size_select.h"
 
-enum { NEAR = 50, SPLITS_MAX = RPLAN_SET / 3 };
-static const double least_gain = 0.02;
+#include <math.h>
 
-typedef struct {
-    Arena *arena;
-    SizePoints at;
-    SizedSet *split;          /* those that compete */
-    int n;
-    double *best;             /* per point */
-    SizeOption *option;       /* splits for some sizes, then those for all */
-    int *of, *point;          /* per option: its split, the sizes up to which it is taken */
-    int n_option;
-} Splits;
+enum { NEAR = 50, FIRST_PLANNED = 5, FIRST_PRICED = 96 };
 
-/* ---- which compete ---- */
+/* ---- which splits compete ---- */
 
 /* Marks the splits that are the fastest at some point; an earlier one is, where another gains
  * little.  */
-static void find_winners(const Splits *x, bool *wins) {
-    for (int i = 0; i < x->at.n; i++) {
+static void find_winners(const SizedSet *split, int n, int points, bool *wins) {
+    for (int i = 0; i < points; i++) {
         int best = 0;
-        for (int s = 1; s < x->n; s++) {
-            if (x->split[s].us[i] < x->split[best].us[i] * (1 - 1.0 / NEAR)) best = s;
-        }
+        for (int s = 1; s < n; s++)
+            if (split[s].us[i] < split[best].us[i] * (1 - 1.0 / NEAR)) best = s;
         wins[best] = true;
     }
 }
 
-/* Drops the splits that never win; `keep` is the number of one that stays, and becomes its new
- * number.  */
-static void drop_losers(Splits *x, int *keep) {
-    bool *wins = ARENA_ARRAY(x->arena, bool, x->n);
-    int n = 0, kept = 0;
-    find_winners(x, wins);
-    for (int s = 0; s < x->n; s++) {
-        if (s == *keep) kept = n;
-        if (wins[s] || s == *keep) x->split[n++] = x->split[s];
-    }
-    *keep = kept;
-    x->n = n;
+/* Drops the splits that never win, but for the one that stays, number `keep`, which becomes the
+ * first; returns how many there are.  */
+static int drop_losers(Arena *a, SizedSet *split, int n, int points, int keep) {
+    bool *wins = ARENA_ARRAY(a, bool, n);
+    SizedSet *all = ARENA_ARRAY(a, SizedSet, n);
+    int left = 1;
+    find_winners(split, n, points, wins);
+    for (int s = 0; s < n; s++) all[s] = split[s];
+    split[0] = all[keep];
+    for (int s = 0; s < n; s++)
+        if (wins[s] && s != keep) split[left++] = all[s];
+    return left;
 }
 
-/* ---- the choice ---- */
-
-/* Options for some sizes in order of the points; `whole` for all sizes is the last one.  */
-static void make_options(Splits *x, int whole) {
-    int most = x->n * x->at.n_planned + 1;
-    x->option = ARENA_ARRAY(x->arena, SizeOption, most);
-    x->of = ARENA_ARRAY(x->arena, int, most);
-    x->point = ARENA_ARRAY(x->arena, int, most);
-    x->n_option = 0;
-    for (int i = 0; i + 1 < x->at.n_planned; i++) {
-        for (int s = 0; s < x->n; s++) {
-            const Te *te = x->split[s].set->normal;
-            if (!size_sets_has(&x->split[s], &x->at, i)) continue;
-            double *us = ARENA_ARRAY(x->arena, double, x->at.n);
-            for (int k = 0; k < x->at.n; k++) {
-                bool allowed = rplan_allows(te, x->at.value[i], x->at.value[k]);
-                us[k] = allowed ? x->split[s].us[k] : -1;
-            }
-            x->of[x->n_option] = s;
-            x->point[x->n_option] = i;
-            x->option[x->n_option] = (SizeOption){.us = us, .what = x->n_option};
-            x->n_option++;
-        }
+/* The splits as plans, for what depends on them all.  */
+static RPlan *as_plans(Arena *a, const SizedSet *split, int n) {
+    RPlan *first = NULL, **end = &first;
+    for (int s = 0; s < n; s++, end = &(*end)->other) {
+        const PlanSet *set = split[s].set;
+        *end = ARENA_NEW(a, RPlan);
+        **end = (RPlan){.te = set->normal, .group = set->group, .n = set->n_group,
+                        .n_group = set->n_group, .align = set->options.align,
+                        .problem = ARENA_ARRAY(a, Problem, set->n_group)};
+        for (int g = 0; g < set->n_group; g++) (*end)->problem[g] = set->plans[g].problem;
     }
-    x->of[x->n_option] = whole;
-    x->point[x->n_option] = x->at.n_planned - 1;
-    x->option[x->n_option] = (SizeOption){.us = x->split[whole].us, .what = x->n_option};
-    x->n_option++;
-}
-
-static SizeChoice choice_of(const Splits *x) {
-    return (SizeChoice){.option = x->option, .n = x->n_option, .best = x->best,
-                        .taken = ARENA_ARRAY(x->arena, int, x->at.n), .n_point = x->at.n,
-                        .least_gain = least_gain};
-}
-
-static void find_best(Splits *x) {
-    x->best = ARENA_ARRAY(x->arena, double, x->at.n);
-    for (int i = 0; i < x->at.n; i++) {
-        x->best[i] = x->split[0].us[i];
-        for (int s = 1; s < x->n; s++) {
-            if (x->split[s].us[i] < x->best[i]) x->best[i] = x->split[s].us[i];
-        }
-    }
+    return first;
 }
 
 /* ---- words ---- */
 
-static const char *split_name(const Splits *x, int s) {
-    return te_decisions_text(x->arena, x->split[s].set->normal);
+static const char *split_name(Arena *a, const PlanSet *set) {
+    return te_decisions_text(a, set->normal);
 }
 
-static void print_taken(const Splits *x, int option, Buf *b) {
-    int s = x->of[option], n = x->split[s].set->n_group;
-    if (option + 1 < x->n_option)
-        size_sets_print(x->split[s].set->normal, x->at.value[x->point[option]], "<= ", b);
-    else buf_puts(b, "else");
-    buf_printf(b, ": %s, %d kernel%s\n", split_name(x, s), n, n == 1 ? "" : "s");
+static double taken_us(const SizePick *x, const RSelector *s, int point) {
+    const RChoice *c = rplan_choose(s, x->at->value[point]);
+    double us = 0;
+    for (int g = 0; g < x->split[c->split].set->n_group; g++) {
+        int program = x->picked[size_slot(x, c->split, g)][c->program[g]];
+        us += x->split[c->split].group[g].program[program].us[point];
+    }
+    return us;
 }
 
-static void explain(const Splits *x, int n, Buf *b) {
-    SizeChoice c = choice_of(x);
-    double worst;
-    size_loss(&c, &worst);
-    buf_printf(b, "sizes: split into kernels in %d way%s; tried at %d sizes, each takes at most\n"
-               "  %.1f %% more than the best split found for it by prediction\n", n,
-               n == 1 ? "" : "s", x->at.n, worst * 100);
-    for (int k = 0; k < x->n_option; k++) {
-        if (!x->option[k].chosen) continue;
-        buf_puts(b, "  ");
-        print_taken(x, k, b);
+/* What is lost with what is taken, and with the programs for all sizes alone.  */
+static void explain_losses(const SizePick *x, const RSelector *s, Buf *b) {
+    double worst = 0, mean = 0, one_worst = 0, one_mean = 0;
+    int n = x->at->n;
+    for (int i = 0; i < n; i++) {
+        double us = taken_us(x, s, i), one = 0;
+        for (int g = 0; g < x->split->set->n_group; g++) one += x->split->group[g].program->us[i];
+        double loss = us / x->best[i] - 1, of_one = one / x->best[i] - 1;
+        mean += loss / n;
+        one_mean += of_one / n;
+        if (loss > worst) worst = loss;
+        if (of_one > one_worst) one_worst = of_one;
     }
-    for (int i = 0; i < x->at.n_planned; i++) {
-        buf_puts(b, "    ");
-        size_sets_print(x->split[0].set->normal, x->at.value[i], "", b);
-        buf_puts(b, ": predicted");
-        for (int s = 0; s < x->n; s++)
-            buf_printf(b, "%s %s %.2f us", s ? "," : "", split_name(x, s), x->split[s].us[i]);
-        buf_putc(b, '\n');
+    buf_printf(b, "sizes: tried at %d, each takes at most %.1f %% more than the best found for it "
+                  "by\n  prediction, %.1f %% on average; one program for all would take up to %.1f "
+                  "%% more,\n  %.1f %% on average\n",
+               n, worst * 100, mean * 100, one_worst * 100, one_mean * 100);
+}
+
+static void explain_choice(const PlanSet *set, const RSelector *s, const RChoice *c, Buf *b) {
+    const char *comma = "  ";
+    for (int m = 0; m < s->n_measure; m++) {
+        if (c->most[m] == INT64_MAX) continue;
+        buf_puts(b, comma);
+        te_print_expr(s->te, NULL, s->measure[m].expr, b);
+        buf_printf(b, " <= %lld", (long long)c->most[m]);
+        comma = ", ";
     }
+    buf_puts(b, c == s->choice + s->n - 1 ? "  else:" : ":");
+    for (int k = 0; k < c->split; k++) set = set->other;
+    if (c->split) buf_printf(b, " split %s,", split_name(b->arena, set));
+    for (int g = 0; g < set->n_group; g++)
+        buf_printf(b, "%s %d", g ? "," : set->n_group > 1 ? " kernels" : " kernel", c->program[g]);
+    buf_putc(b, '\n');
+}
+
+static void explain(const PlanSet *set, const RSelector *s, Buf *b) {
+    for (const PlanSet *x = set; x; x = x->other) {
+        bool several = set->other != NULL;
+        if (several)
+            buf_printf(b, "  split %s, %d kernel%s:\n", split_name(b->arena, x), x->n_group,
+                       x->n_group == 1 ? "" : "s");
+        for (int i = 0; i < x->n_program; i++) {
+            const GroupPlans *p = &x->plans[i];
+            if (i < x->n_group) buf_printf(b, "  %d: ", i);
+            else buf_printf(b, "  %d, in place of %d: ", i, p->part);
+            mp_summary(&p->problem, x->dev, &p->ranked->prog, b);
+            buf_putc(b, '\n');
+        }
+    }
+    for (int k = 0; k < s->n; k++) explain_choice(set, s, &s->choice[k], b);
 }
 
 /* ---- all of it ---- */
 
-/* Programs for the splits that were chosen, those for the smallest sizes first.  */
-static void choose_programs(Splits *x, int n_split, PlanSet *out, Buf *why) {
-    Arena *a = x->arena;
-    SizeChoice c = choice_of(x);
-    bool *counts = ARENA_ARRAY(a, bool, x->at.n);
-    PlanSet all, *other = NULL, **end = &other;
-    int left = RPLAN_SET;
-    for (int k = 0, behind = n_split - 1; k < x->n_option; k++) {
-        if (!x->option[k].chosen) continue;
-        bool whole = k + 1 == x->n_option;
-        PlanSet *set = whole ? &all : ARENA_NEW(a, PlanSet);
-        for (int i = 0; i < x->at.n; i++) counts[i] = size_taken(&c, i) == k;
-        if (n_split > 1) print_taken(x, k, why);
-        left -= size_sets_choose(a, &x->split[x->of[k]], &x->at, x->point[k], counts,
-                                 left - behind--, set, why);
-        if (whole) continue;
-        *end = set;
-        end = &set->other;
-    }
-    *out = all;
-    out->other = other;
+/* Programs, and splits, that some choice takes get new numbers: those of each group first.  */
+
+static bool is_taken(const RSelector *s, int split, int group, int program) {
+    bool taken = false;
+    for (int k = 0; k < s->n; k++)
+        taken |= s->choice[k].split == split && s->choice[k].program[group] == program;
+    return taken;
 }
 
-/* The arrangement with the least loss: another split for all sizes than `whole` must gain.  */
-static int choose_splits(Splits *x, int whole) {
-    double worst, least = 0;
-    int best = whole;
-    for (int s = -1; s < x->n; s++) {
-        int now = s < 0 ? whole : s;
-        make_options(x, now);
-        SizeChoice c = choice_of(x);
-        size_choose(&c, SPLITS_MAX);
-        double loss = size_loss(&c, &worst) + (s < 0 ? 0 : least_gain);
-        if (s < 0 || loss < least) {
-            least = loss;
-            best = now;
+static bool is_split_taken(const RSelector *s, int split) {
+    bool taken = split == 0;
+    for (int k = 0; k < s->n; k++) taken |= s->choice[k].split == split;
+    return taken;
+}
+
+static GroupPlans plans_of(Arena *a, const SizePick *x, int split, int group, int pick) {
+    const PlanSet *set = x->split[split].set;
+    const SizedProgram *p =
+        &x->split[split].group[group].program[x->picked[size_slot(x, split, group)][pick]];
+    GroupPlans out = {.problem = set->plans[group].problem, .set = *p->set, .part = group,
+                      .ranked = ARENA_ARRAY(a, Ranked, p->n)};
+    if (p->upto)
+        rtile_resize(a, &set->plans[group].problem, te_sized(a, set->normal, p->upto),
+                     set->options.align, &out.problem);
+    for (int i = 0; i < p->n; i++) {
+        bool right = i == 0 || !rprog_check(&out.problem, set->dev, &p->ranked[i].prog);
+        if (right) out.ranked[out.n++] = p->ranked[i];
+    }
+    return out;
+}
+
+/* The set of a split with the programs that are taken of it, and the choices with their numbers
+ * there.  */
+static PlanSet *make_set(Arena *a, const SizePick *x, RSelector *s, int split, int number) {
+    const PlanSet *from = x->split[split].set;
+    PlanSet *set = ARENA_NEW(a, PlanSet);
+    int most = from->n_group * (1 + RPLAN_SET);
+    *set = *from;
+    set->plans = ARENA_ARRAY(a, GroupPlans, most);
+    set->n_program = from->n_group;
+    for (int g = 0; g < from->n_group; g++) {
+        bool first = true;
+        for (int k = 0; k < x->n_picked[size_slot(x, split, g)]; k++) {
+            bool own = split == 0 && k == 0;          /* right at all sizes: always there */
+            if (!own && !is_taken(s, split, g, k)) continue;
+            int to = first ? g : set->n_program++;
+            first = false;
+            set->plans[to] = plans_of(a, x, split, g, k);
+            for (int c = 0; c < s->n; c++) {
+                RChoice *choice = &s->choice[c];
+                if (choice->split == split && choice->program[g] == k)
+                    choice->program[g] = -1 - to;
+            }
         }
     }
-    make_options(x, best);
-    SizeChoice c = choice_of(x);
-    return size_choose(&c, SPLITS_MAX);
+    for (int c = 0; c < s->n; c++) {
+        RChoice *choice = &s->choice[c];
+        if (choice->split != split) continue;
+        for (int g = 0; g < from->n_group; g++) choice->program[g] = -1 - choice->program[g];
+        choice->split = -1 - number;
+    }
+    return set;
+}
+
+static void make_sets(Arena *a, const SizePick *x, RSelector *s, PlanSet *out) {
+    PlanSet **end = &out->other;
+    int number = 0;
+    for (int split = 0; split < x->n_split; split++) {
+        if (!is_split_taken(s, split)) continue;
+        PlanSet *set = make_set(a, x, s, split, number);
+        if (number++ == 0) {
+            const char *why = out->sizes;
+            *out = *set;
+            out->sizes = why;
+            out->other = NULL;
+            continue;
+        }
+        *end = set;
+        end = &set->other;
+        set->other = NULL;
+    }
+    for (int c = 0; c < s->n; c++) s->choice[c].split = -1 - s->choice[c].split;
+}
+
+/* One choice of the groups' own programs needs no selector.  */
+static bool is_trivial(const PlanSet *set, const RSelector *s) {
+    bool own = s->n == 1 && s->choice->split == 0;
+    for (int g = 0; g < set->n_group && own; g++) own = s->choice->program[g] == g;
+    return own;
 }
 
 Status size_splits_plan(Arena *a, Diag *d, PlanSet *set, int n, PlanSet *out) {
-    Splits x = {.arena = a};
+    SizedSet *split = ARENA_ARRAY(a, SizedSet, n);
+    SizePoints at;
+    RSelector *s = ARENA_NEW(a, RSelector);
     Buf why = buf_new(a);
-    int whole = 0;
-    if (out->n_group > 0) size_points_find(a, out->normal, &x.at);
-    if (x.at.n_planned < 2) return ST_OK;
-    x.split = ARENA_ARRAY(a, SizedSet, n);
-    for (; x.n < n; x.n++) {
-        if (set[x.n].normal == out->normal) whole = x.n;
-        size_sets_open(a, &set[x.n], &x.at, &x.split[x.n]);
+    int keep = 0, groups = 0;
+    if (out->n_group == 0) return ST_OK;
+    for (int k = 0; k < n; k++) {
+        split[k].set = &set[k];
+        if (set[k].normal == out->normal) keep = k;
     }
-    drop_losers(&x, &whole);
-    for (int i = 0; i < x.n; i++) size_sets_fill(a, &x.at, &x.split[i]);
-    Status s = watch_check(out->options.watch, d);
-    if (s) return s;
-    find_best(&x);
-    int n_split = choose_splits(&x, whole);
-    if (x.n > 1) explain(&x, n_split, &why);
-    choose_programs(&x, n_split, out, &why);
+    rplan_measures(a, as_plans(a, split, n), s);
+    size_points_find(a, out->normal, s, &at);
+    int first = at.n_planned < FIRST_PLANNED ? at.n_planned : FIRST_PLANNED;
+    int few = at.n < FIRST_PRICED ? at.n : FIRST_PRICED;
+    for (int k = 0; k < n; k++) size_price(a, &set[k], &at, 0, first, few, &split[k]);
+    n = drop_losers(a, split, n, few, keep);
+    SizePick x = {.a = a, .split = split, .n_split = n, .at = &at,
+                  .best = ARENA_ARRAY(a, double, at.n), .open = ARENA_ARRAY(a, bool, n)};
+    for (int i = 0; i < at.n; i++) x.best[i] = INFINITY;
+    for (int k = 0; k < n; k++) {
+        Status status = watch_check(out->options.watch, d);
+        if (status) return status;
+        size_price(a, split[k].set, &at, first, at.n_planned, at.n, &split[k]);
+        if (split[k].set->n_group > groups) groups = split[k].set->n_group;
+        for (int i = 0; i < at.n; i++)
+            if (split[k].us[i] < x.best[i]) x.best[i] = split[k].us[i];
+    }
+    x.groups = groups;
+    x.n_picked = ARENA_ARRAY(a, int, n * groups);
+    x.picked = ARENA_ARRAY(a, int *, n * groups);
+    for (int k = 0; k < n * groups; k++) x.picked[k] = ARENA_ARRAY(a, int, RPLAN_SET + 1);
+    size_pick(&x);
+    rplan_measures(a, as_plans(a, split, n), s);
+    size_select(&x, s);
+    explain_losses(&x, s, &why);
+    make_sets(a, &x, s, out);
+    rplan_keep_bounded(a, s);
+    if (!is_trivial(out, s)) {
+        out->select = s;
+        explain(out, s, &why);
+    }
     out->sizes = buf_str(&why);
     return ST_OK;
 }

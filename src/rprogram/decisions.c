@@ -54,11 +54,10 @@ int rprog_read_decisions(const char *text, size_t len, TeDecisions *out, int mos
     memset(out->taken, 0, sizeof out->taken);
     while (at.pos < len) {
         Word w = reader_word(&at);
-        if (kernels && reader_is(w, "upto")) {
+        if (kernels && reader_is(w, "other")) {
             now = n < most ? &out[n++] : &unused;
             memset(now->taken, 0, sizeof now->taken);
             kernels = false;
-            while (w.len > 0 && !reader_is(w, "split")) w = reader_word(&at);
         }
         kernels |= reader_is(w, "kernel");
         if (!kernels && reader_is(w, "split")) read_split(&at, now);

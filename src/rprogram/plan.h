@@ -3,14 +3,29 @@
 #define ROLLER_RPROGRAM_PLAN_H
 #include "rprogram/rprog.h"
 
-enum { RPLAN_SET = 12 };      /* programs at most that compute one thing, of all splits */
+/* Programs at most that compute one thing, of all splits; choices, and what they bound.  */
+enum { RPLAN_SET = 12, RPLAN_CHOICES = 256, RPLAN_MEASURES = 64 };
 
-/* A plan: one RProg per kernel group of an op, right at all sizes.  With run-time sizes there may
- * be more programs of a group behind those of all groups, each with the sizes up to which it is
- * taken.  A launch takes the first one of a group that its sizes allow, else the one for all
- * sizes.
- * For some sizes the op may also be split into other kernels: these are plans of their own, a list.
- * A launch takes the first one of the list that its sizes allow, whole, else the plan itself.  */
+/* What launches take where sizes are known at run time.  A choice is a split and a program of each
+ * of its groups; a launch takes the first one whose bounds its sizes keep.  The bounds are of
+ * measures: what the time of a kernel depends on, such as the extents of its fused axes, as
+ * expressions of the sizes.  The last choice has no bounds.  */
+typedef struct {
+    int64_t *most;            /* per measure; INT64_MAX: any */
+    int split;                /* 0: the plan itself, else the number in its list of others */
+    int *program;             /* per group of the split */
+} RChoice;
+typedef struct {
+    const Te *te;             /* whose sizes they are */
+    TeExtent *measure;        /* first those of kernels, then the sizes that are none of them */
+    int n_measure, n_axis;    /* n_axis: of kernels */
+    RChoice *choice;
+    int n;
+} RSelector;
+
+/* A plan: one RProg per kernel group of an op.  With run-time sizes there may be more programs of a
+ * group behind those of all groups, and the op may also be split into other kernels for some sizes:
+ * these are plans of their own, a list.  The selector says which are taken at which sizes.  */
 typedef struct RPlan {
     const Te *te;             /* normalized */
     KernelGroup *group;       /* per program, as are: */
@@ -19,18 +34,15 @@ typedef struct RPlan {
     int n;
     int n_group;              /* kernel groups; 0: n */
     int *part;                /* the program's group; NULL: its number */
-    const int64_t **upto;     /* per size of the op; NULL, for one program or all: every size */
+    int64_t *outs;            /* rplan_domain of the group at most where it is taken; NULL, for one
+                               * program or all, < 0: no bound but the sizes */
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
-    const int64_t *within;    /* sizes up to which the plan is taken; NULL: all */
+    const RSelector *select;  /* NULL: the plan's programs, one per group, at all sizes */
     struct RPlan *other;      /* the next one of the list of other splits */
 } RPlan;
 
 static inline int rplan_groups(const RPlan *p) { return p->n_group ? p->n_group : p->n; }
 static inline int rplan_part(const RPlan *p, int i) { return p->part ? p->part[i] : i; }
-/* Program `i` of a group takes its sizes only up to these; NULL: all.  */
-static inline const int64_t *rplan_upto(const RPlan *p, int i) {
-    return p->upto ? p->upto[i] : NULL;
-}
 /* Is the size an argument of the op's kernels?  */
 static inline bool rplan_varies(const Te *te, int size) {
     return te->size[size].kind == TE_SIZE_RUNTIME && te->size[size].used;
@@ -43,6 +55,27 @@ static inline bool rplan_allows(const Te *te, const int64_t *upto, const int64_t
 }
 /* Room for `more` programs behind those there are.  */
 void rplan_extend(Arena *a, RPlan *p, int more);
+/* Points of a group's domain, as far as they depend on run-time sizes.  Results of a split
+ * reduction, of whatever skeleton, are as many times their number.  */
+TeExtent rplan_domain(Arena *a, const Te *te, const KernelGroup *g);
+/* The measures of a plan and its other splits, each once: extents of the fused axes of its groups,
+ * their domains, the sizes themselves.  */
+void rplan_measures(Arena *a, const RPlan *plan, RSelector *out);
+/* Keeps those measures that some choice bounds, in order of their texts.  */
+void rplan_keep_bounded(Arena *a, RSelector *s);
+/* The number of a measure; -1: it is none, or the same at all sizes.  */
+int rplan_measure(const RSelector *s, const TeExtent *e);
+/* `s0*s1`: as plan texts have it.  */
+void rplan_print_measure(const TeExtent *e, Buf *out);
+/* What is taken at these sizes.  */
+const RChoice *rplan_choose(const RSelector *s, const int64_t *size);
+/* The largest sizes for which a program of a split is taken: per size of the op; false, and none:
+ * it is taken for no sizes.  */
+bool rplan_upto(const RSelector *s, int split, int group, int program, int64_t *upto);
+/* Sets the problems of all programs and ->outs to the sizes for which they are taken.  */
+void rplan_bound(Arena *a, RPlan *plan);
+/* Bytes of a program's partial results, at most.  */
+int64_t rplan_partial_bytes(const RPlan *p, int i);
 
 /* The workspace of a plan: temporaries that live in memory from the group that makes them to the
  * last one that reads them, and partial results, which live in their group.  What does not live at
@@ -65,11 +98,13 @@ int64_t rprog_partial_at(const Workspace *w, int group);
 /* Places parts of given lifetimes and sizes; sets at, bytes, bound.  */
 void rprog_place_parts(Arena *a, Workspace *w);
 
-/* The text form; rprog_read(rprog_print(x)) == x.  Lines `key value` (`unit NAME [swapped]`,
- * `store N [shared]`), a header `roller-plan 1`, one `kernel` section per group, then those for
- * some sizes, `kernel 2 of 0 upto s0 64`: s0 is the first size that the file declares.  Each other
- * split follows, headed `upto s0 64`, its kernels counted from 0.  What is decided stands before
- * the kernels, `statement 3 joined`, by TeStmt.site; earlier texts name one of a few splits of the
+/* The text form; rprog_read(rprog_print(x)) == x.  Lines `key value` (`unit NAME [swapped]`, `store
+ * N [shared]`), a header `roller-plan 1`, one `kernel` section per group, then those of groups with
+ * more, `kernel 2 of 0`.  Each other split follows behind a line `other`, its kernels counted from
+ * 0.  First stand the choices, if there are several: `upto s0*s1 64 s2 8 take 2 1`, `upto s2 64
+ * take split 1 0 0`, `else take 0 1`: s0 is the first size that the file declares, the numbers
+ * behind `take` are those of kernels, one per group.  What is decided stands before the kernels of
+ * each split, `statement 3 joined`, by TeStmt.site; earlier texts name one of a few splits of the
  * whole op, `split joined`: what is decided at all statements that allow it.  */
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out);
 /* The decisions of the splits that a plan text is for, `most` at most: the plan's own, then those

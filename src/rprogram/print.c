@@ -111,21 +111,11 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
     }
 }
 
-static void print_upto(Buf *out, const Te *te, const int64_t *upto) {
-    buf_puts(out, "upto");
-    for (int s = 0; s < te->n_size; s++) {
-        if (rplan_varies(te, s)) buf_printf(out, " s%d %lld", s, (long long)upto[s]);
-    }
-}
-
 static void print_kernels(const RPlan *plan, const Device *dev, Buf *out) {
     for (int i = 0; i < plan->n; i++) {
         const RProg *r = &plan->prog[i];
         buf_printf(out, "kernel %d", i);
-        if (i >= rplan_groups(plan)) {
-            buf_printf(out, " of %d ", rplan_part(plan, i));
-            print_upto(out, plan->te, rplan_upto(plan, i));
-        }
+        if (i >= rplan_groups(plan)) buf_printf(out, " of %d", rplan_part(plan, i));
         buf_putc(out, '\n');
         for (PlanKey key = 0; key < KEY_COUNT; key++) {
             if (!rprog_has_key(&plan->problem[i], r->skeleton, key)) continue;
@@ -148,13 +138,29 @@ static void print_decisions(const Te *te, Buf *out) {
     }
 }
 
+static void print_choice(const RPlan *plan, const RSelector *s, const RChoice *c, Buf *out) {
+    const RPlan *split = plan;
+    bool last = c == s->choice + s->n - 1;
+    buf_puts(out, last ? "else" : "upto");
+    for (int m = 0; m < s->n_measure && !last; m++) {
+        if (c->most[m] == INT64_MAX) continue;
+        buf_putc(out, ' ');
+        rplan_print_measure(&s->measure[m], out);
+        buf_printf(out, " %lld", (long long)c->most[m]);
+    }
+    buf_puts(out, " take");
+    if (c->split) buf_printf(out, " split %d", c->split);
+    for (int k = 0; k < c->split; k++) split = split->other;
+    for (int g = 0; g < rplan_groups(split); g++) buf_printf(out, " %d", c->program[g]);
+    buf_putc(out, '\n');
+}
+
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out) {
     buf_puts(out, "roller-plan 1\n");
+    for (int k = 0; plan->select && k < plan->select->n; k++)
+        print_choice(plan, plan->select, &plan->select->choice[k], out);
     for (const RPlan *x = plan; x; x = x->other) {
-        if (x != plan) {
-            print_upto(out, x->te, x->within);
-            buf_putc(out, '\n');
-        }
+        if (x != plan) buf_puts(out, "other\n");
         print_decisions(x->te, out);
         print_kernels(x, dev, out);
     }

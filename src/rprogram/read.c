@@ -32,60 +32,43 @@ static Status finish_kernel(Reader *r) {
     return ST_OK;
 }
 
-/* `sN V ...`, each run-time size once and in order.  */
-static Status read_upto(Reader *r, const Te *te, int64_t **out) {
-    int which;
-    int64_t *value = *out = ARENA_ARRAY(r->arena, int64_t, te->n_size + 1);
-    Status s = ST_OK;
-    for (int i = 0; i < te->n_size && !s; i++) {
-        value[i] = te->size[i].extent.value;
-        if (!rplan_varies(te, i)) continue;
-        const char *const name[] = {arena_printf(r->arena, "s%d", i)};
-        s = reader_name(r, name, 1, &which);
-        if (!s) s = reader_int(r, te->size[i].extent.min, te->size[i].extent.value, &value[i]);
-    }
-    return s;
-}
-
-/* `of GROUP upto ...`  */
-static Status read_sizes(Reader *r, int number) {
-    static const char *const of[] = {"of"}, *const upto[] = {"upto"};
+/* `of GROUP`: one more program of it.  */
+static Status read_group(Reader *r, int number) {
+    static const char *const of[] = {"of"};
     RPlan *p = r->plan;
-    const Te *te = p->te;
     int which;
-    int64_t group, *value;
+    int64_t group;
     Status s = reader_name(r, of, 1, &which);
     if (!s) s = reader_int(r, 0, p->n_group - 1, &group);
-    if (!s) s = reader_name(r, upto, 1, &which);
-    if (!s) s = read_upto(r, te, &value);
     if (s) return s;
     rplan_extend(r->arena, p, 1);
     p->part[number] = (int)group;
-    p->upto[number] = value;
     p->group[number] = p->group[group];
     p->n = number + 1;
-    rtile_resize(r->arena, &p->problem[group], te_sized(r->arena, te, value), p->align,
-                 &p->problem[number]);
     return ST_OK;
 }
 
 static Status begin_kernel(Reader *r, Word head) {
-    Status s = finish_kernel(r);
+    Status s = r->kernel < 0 && r->split == 0 ? reader_choices_end(r, head.pos) : finish_kernel(r);
     int64_t number;
     if (s) return s;
     size_t pos = r->at.pos;
     if ((s = reader_int(r, 0, INT32_MAX, &number))) return s;
     if (number != r->kernel + 1)
         return reader_fail(r, pos + 1, "kernels are not in order%.*s", (Word){0});
-    bool some = r->plan->te && r->plan->te->runtime && number >= r->plan->n_group &&
+    bool some = r->first->select && number >= r->plan->n_group &&
                 number < RPLAN_SET * r->plan->n_group;
-    if (some) s = read_sizes(r, (int)number);
+    if (some) s = read_group(r, (int)number);
     if (s) return s;
     if (number >= r->plan->n) {
         s = reader_fail(r, pos + 1, "more kernels than the operator has%.*s", (Word){0});
-        diag_hint(r->diag, "it has %d", r->plan->n);
+        if (r->plan->te && r->plan->te->runtime && !r->first->select)
+            diag_hint(r->diag, "no lines 'upto ... take' before the kernels choose from more: in "
+                               "an earlier version each kernel had its own; plan the op again");
+        else diag_hint(r->diag, "it has %d", r->plan->n);
         return s;
     }
+    if ((s = reader_program(r, (int)number, pos + 1))) return s;
     r->kernel = (int)number;
     r->kernel_pos = head.pos;
     r->seen = 0;
@@ -121,6 +104,7 @@ static Status read_key(Reader *r, Word w) {
 /* The kernels of the split at hand are all there.  */
 static Status finish_split(Reader *r, size_t pos) {
     Status s = finish_kernel(r);
+    if (!s) s = reader_taken(r, pos);
     if (s || r->kernel + 1 >= r->plan->n) return s;
     s = reader_fail(r, pos, "the plan ends too early%.*s", (Word){0});
     diag_hint(r->diag, "the operator needs %d kernels, the plan has %d", r->plan->n, r->kernel + 1);
@@ -134,33 +118,27 @@ static void begin_split(Reader *r, RPlan *plan) {
     plan->n_group = plan->n;
 }
 
-/* `upto sN V ...`: the op split in another way for some sizes.  */
+/* `other`: the op split in another way for some sizes.  */
 static Status read_other(Reader *r, Word head) {
-    int64_t *value;
     Status s = finish_split(r, head.pos);
     if (!s && !r->plan->other) s = reader_fail(r, head.pos, "'%.*s' where no size varies", head);
     if (s) return s;
     begin_split(r, r->plan->other);
-    RPlan *p = r->plan;
-    if ((s = read_upto(r, p->te, &value))) return s;
-    DiagPlace at = r->at;
-    Word w = reader_word(&at);
-    if (reader_is(w, "split")) {
-        r->at = at;
-        if ((s = reader_split(r, w))) return s;
-    }
-    p->within = value;
-    const Te *sized = te_sized(r->arena, p->te, value);
-    for (int i = 0; i < p->n; i++) {
-        Problem all = p->problem[i];
-        rtile_resize(r->arena, &all, sized, p->align, &p->problem[i]);
-    }
+    r->split++;
     return ST_OK;
 }
 
 static Status read_line(Reader *r, Word w) {
+    bool upto = reader_is(w, "upto"), first = r->kernel < 0 && r->split == 0;
     if (reader_is(w, "kernel")) return begin_kernel(r, w);
-    if (reader_is(w, "upto") && r->kernel >= 0) return read_other(r, w);
+    if (reader_is(w, "other") && r->kernel >= 0) return read_other(r, w);
+    if (upto || reader_is(w, "else")) {
+        if (first) return reader_taken_upto(r, !upto);
+        Status s = reader_fail(r, w.pos, "'%.*s' behind a kernel", w);
+        diag_hint(r->diag, "a plan of an earlier version chose by each size for itself: plan the "
+                           "op again");
+        return s;
+    }
     if (r->kernel < 0 && reader_is(w, "split")) return reader_split(r, w);
     if (r->kernel < 0 && reader_is(w, "statement")) return reader_statement(r);
     if (r->kernel < 0) return reader_fail(r, w.pos, "expected 'kernel 0', got '%.*s'", w);
@@ -196,10 +174,15 @@ static Status read_lines(Reader *r) {
 
 Status rprog_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,
                   const Device *dev, RPlan *plan) {
-    Reader r = {.arena = a, .diag = d, .at = {file, text, len, 0}, .dev = dev};
+    RSelector *select = ARENA_NEW(a, RSelector);
+    Reader r = {.arena = a, .diag = d, .at = {file, text, len, 0}, .dev = dev, .first = plan,
+                .select = select};
+    if (plan->te) rplan_measures(a, plan, select);
+    select->choice = ARENA_ARRAY(a, RChoice, RPLAN_CHOICES);
     begin_split(&r, plan);
     Status s = read_lines(&r);
     if (!s && r.plan->other)
         s = reader_fail(&r, len, "the plan ends too early%.*s", (Word){0});
+    if (!s && plan->select) rplan_bound(a, plan);
     return s;
 }

@@ -14,7 +14,9 @@ typedef struct {
     Diag *diag;
     DiagPlace at;             /* the whole text; pos is where reading goes on */
     const Device *dev;
-    RPlan *plan;
+    RPlan *first, *plan;      /* of the list of splits; the one being read */
+    int split;                /* its number */
+    RSelector *select;
     int kernel;               /* the section being read; -1 before the first */
     size_t kernel_pos;
     uint32_t seen;            /* bit i: key i of the section was read */
@@ -31,6 +33,13 @@ Status reader_name(Reader *r, const char *const *names, int n, int *out);
 /* What stands behind `split` and `statement`.  The decisions are those the plan's op has.  */
 Status reader_split(Reader *r, Word head);
 Status reader_statement(Reader *r);
+/* Behind `upto`, or (last) `else`: a choice.  Behind the last one, and for each kernel before it is
+ * read: its problem at the sizes for which it is taken.  At the end of a split: are all kernels
+ * there that are taken?  */
+Status reader_taken_upto(Reader *r, bool last);
+Status reader_choices_end(Reader *r, size_t pos);
+Status reader_program(Reader *r, int number, size_t pos);
+Status reader_taken(Reader *r, size_t pos);
 /* What stands behind a key of the section at hand.  */
 Status reader_value(Reader *r, PlanKey key, RProg *x);
 #endif

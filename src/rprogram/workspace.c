@@ -120,7 +120,7 @@ static bool touches(const RPlan *plan, int group, int tensor, bool makes) {
 static int64_t partial_bytes(const RPlan *plan, int group) {
     int64_t most = 0;
     for (int i = 0; i < plan->n; i++) {
-        int64_t bytes = rprog_workspace(&plan->problem[i], &plan->prog[i]);
+        int64_t bytes = rplan_partial_bytes(plan, i);
         if (rplan_part(plan, i) == group && bytes > most) most = bytes;
     }
     return round_up(most);

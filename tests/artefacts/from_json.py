@@ -13,10 +13,6 @@ def value(e, sizes):
     return eval(re.sub("/", "//", e), {}, names)
 
 
-def within(upto, sizes):
-    return upto is None or all(sizes[n] <= most for n, most in upto.items())
-
-
 def launch(path, code, args, given, workspace, stream):
     """args: addresses and numbers by name; given: run-time sizes.  Gives the bytes of workspace."""
     whole = json.load(open(path))
@@ -38,19 +34,16 @@ def launch(path, code, args, given, workspace, stream):
                                                                          args.get(p["name"]))
         cells.append(c_type[p["type"]](has))
     params = (P * len(cells))(*[ctypes.addressof(c) for c in cells])
-    split = [s["split"] for s in target["splits"] if within(s["upto"], sizes)][0]
-    mine = [k for k in target["kernels"] if k["split"] == split]
-    program = {}
-    for k in mine:
-        if within(k["upto"], sizes) and k["group"] not in program:
-            program[k["group"]] = k["program"]
-    for k in mine:
+    measures = [value(e, sizes) for e in target["measures"]]
+    taken = [c for c in target["choices"]
+             if all(most is None or m <= most for m, most in zip(measures, c["upto"]))][0]
+    for k in target["kernels"]:
         grid = [value(e, sizes) for e in k["grid"]]
-        if program[k["group"]] != k["program"] or grid[0] == 0:
+        if k["program"] not in taken["programs"] or grid[0] == 0:
             continue
         f = P()
         call("cuModuleGetFunction", ctypes.byref(f), module, k["symbol"].encode())
         call("cuFuncSetAttribute", f, 8, k["dynamic_smem"])
         call("cuLaunchKernel", f, *grid, *k["block"], k["dynamic_smem"], P(stream), params, None)
     return max([p["offset"] + value(p["bytes"], sizes) for p in target["workspace"]
-                if p["split"] == split], default=0)
+                if p["split"] == taken["split"]], default=0)

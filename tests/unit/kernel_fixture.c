@@ -129,7 +129,7 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed) {
     for (int i = 0; i < c->program.n_kernel; i++) {
         const KernelLaunch *k = &c->program.kernel[i];
         const SimParam *slot;
-        int64_t blocks = cg_blocks(c->te, &c->program, k, c->size);
+        int64_t blocks = cg_blocks(c->te, &c->program, k, (KernelTaken){0, NULL}, c->size);
         if (blocks == 0) continue;
         int n = sim_kernel_params(m->module, k->symbol, &slot);
         if (n != c->program.n_param) return "the kernel has other parameters than its description";

@@ -77,31 +77,72 @@ static TeDecisions *some_decisions(Trip *t, Rng *rng) {
     return x;
 }
 
-/* The op by some decisions, any programs: for sizes up to `within`, and some for fewer.  */
-static RPlan *any_split(Trip *t, TeDecisions *decisions, const int64_t *within, bool whole,
-                        Rng *rng) {
+/* The op by some decisions, any programs, and sizes up to which each is taken.  */
+typedef struct {
+    RPlan *plan;              /* NULL: it cannot be */
+    const int64_t **upto;
+} Given;
+
+static Given any_split(Trip *t, TeDecisions *decisions, const int64_t *within, Rng *rng) {
     RPlan *p = ARENA_NEW(t->arena, RPlan);
+    Given none = {0}, x = {.plan = p};
     Te *normal, source = *t->te;
     source.decisions = decisions;
-    *p = (RPlan){.align = ALIGN, .within = whole ? NULL : within};
-    if (te_normalize(t->arena, &t->diag, &source, &normal)) return NULL;
+    *p = (RPlan){.align = ALIGN};
+    if (te_normalize(t->arena, &t->diag, &source, &normal)) return none;
     p->te = normal;
     p->n = p->n_group = access_groups(t->arena, normal, &p->group);
     p->problem = ARENA_ARRAY(t->arena, Problem, p->n);
     p->prog = ARENA_ARRAY(t->arena, RProg, p->n);
+    x.upto = ARENA_ARRAY(t->arena, const int64_t *, 2 * p->n + 1);
     for (int g = 0; g < p->n; g++) {
-        if (!any_program(t, p, g, within, rng, g)) return NULL;
+        if (!any_program(t, p, g, within, rng, g)) return none;
+        x.upto[g] = within;
     }
     for (int g = 0; g < p->n_group && t->te->runtime; g++) {
-        const int64_t *upto = any_sizes(t, rng);
+        int64_t *upto = any_sizes(t, rng);
         if (rng_below(rng, 3) == 0) continue;
+        for (int s = 0; s < t->te->n_size; s++)
+            upto[s] = upto[s] < within[s] ? upto[s] : within[s];
         rplan_extend(t->arena, p, 1);
         p->part[p->n] = g;
-        p->upto[p->n] = upto;
         p->group[p->n] = p->group[g];
+        x.upto[p->n] = upto;
         if (any_program(t, p, g, upto, rng, p->n)) p->n++;
     }
-    return p;
+    return x;
+}
+
+/* One program more of a group (-1: of none), where the sizes are none larger than its.  */
+static void add_choice(Trip *t, RSelector *s, const Given *x, int split, int program) {
+    const RPlan *p = x->plan;
+    RChoice *c = &s->choice[s->n++];
+    *c = (RChoice){ARENA_ARRAY(t->arena, int64_t, s->n_measure + 1), split,
+                   ARENA_ARRAY(t->arena, int, p->n_group + 1)};
+    for (int g = 0; g < p->n_group; g++)
+        c->program[g] = program >= p->n_group && p->part[program] == g ? program : g;
+    for (int m = 0; m < s->n_measure; m++) {
+        const TeExpr *e = s->measure[m].expr;
+        bool bounds = e->kind == TE_SIZE && p->n_group > 0;
+        int64_t upto = bounds ? x->upto[program][e->v.ref] : 0;
+        bounds = bounds && upto < p->te->size[e->v.ref].extent.value;
+        c->most[m] = bounds ? upto : INT64_MAX;
+    }
+}
+
+/* What is taken up to fewer sizes first, of the other split before the plan's own.  */
+static void any_selector(Trip *t, const Given *own, const Given *other) {
+    RSelector *s = ARENA_NEW(t->arena, RSelector);
+    if (!t->te->runtime || own->plan->n_group == 0) return;
+    rplan_measures(t->arena, own->plan, s);
+    s->choice = ARENA_ARRAY(t->arena, RChoice, RPLAN_CHOICES);
+    for (int i = 0; other->plan && i < other->plan->n; i++)
+        if (i >= other->plan->n_group) add_choice(t, s, other, 1, i);
+    if (other->plan) add_choice(t, s, other, 1, 0);
+    for (int i = own->plan->n_group; i < own->plan->n; i++) add_choice(t, s, own, 0, i);
+    add_choice(t, s, own, 0, 0);
+    rplan_keep_bounded(t->arena, s);
+    own->plan->select = s;
 }
 
 /* A plan through its text form.  */
@@ -117,9 +158,11 @@ static const char *read_back(Trip *t, const RPlan *p) {
 static const char *choose_other_split(Trip *t, Rng *rng, bool *chosen) {
     int64_t *sizes = ARENA_ARRAY(t->arena, int64_t, t->te->n_size + 1);
     for (int i = 0; i < t->te->n_size; i++) sizes[i] = t->te->size[i].extent.value;
-    RPlan *p = any_split(t, some_decisions(t, rng), sizes, true, rng);
-    *chosen = p != NULL;
-    return p ? read_back(t, p) : NULL;
+    Given x = any_split(t, some_decisions(t, rng), sizes, rng), none = {0};
+    *chosen = x.plan != NULL;
+    if (!x.plan) return NULL;
+    any_selector(t, &x, &none);
+    return read_back(t, x.plan);
 }
 
 const char *trip_choose_any(Trip *t, uint64_t seed) {
@@ -145,12 +188,14 @@ const char *trip_choose_sized(Trip *t, uint64_t seed) {
     int64_t *most = ARENA_ARRAY(t->arena, int64_t, t->te->n_size + 1);
     for (int i = 0; i < t->te->n_size; i++) most[i] = t->te->size[i].extent.value;
     trip_choose(t, 0);
-    RPlan *p = any_split(t, decide(t->arena, USUAL), most, true, &rng);
-    if (!p) return NULL;
+    Given x = any_split(t, decide(t->arena, USUAL), most, &rng), other = {0};
+    if (!x.plan) return NULL;
     TeDecisions *decisions = some_decisions(t, &rng);
     const int64_t *within = any_sizes(t, &rng);
-    p->other = rng_below(&rng, 2) ? any_split(t, decisions, within, false, &rng) : NULL;
-    return read_back(t, p);
+    if (rng_below(&rng, 2)) other = any_split(t, decisions, within, &rng);
+    x.plan->other = other.plan;
+    any_selector(t, &x, &other);
+    return read_back(t, x.plan);
 }
 
 const char *trip_emit(Trip *t) {

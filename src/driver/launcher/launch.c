@@ -239,33 +239,22 @@ static int check(Call *c, int n_in, int n_out) {
 }
 
 /* ---- what a launch takes at its sizes ---- */
-static int allows(int limit, const int64_t *s) {
-    int i;
-    for (i = 0; limit >= 0 && i < N_SIZE; i++)
-        if (s[i] > most[limit][i]) return 0;
-    return 1;
-}
-
-static int split_of(const Target *t, const int64_t *s) {
-    int i;
-    for (i = 0; i < t->n_split - 1; i++)
-        if (allows(t->split[i].limit, s)) break;
-    return t->split[i].number;
-}
-
-/* The program of a kernel's group that is taken: the first one that allows the sizes.  */
-static int program_of(const Target *t, const Kernel *x, const int64_t *s) {
-    int i;
-    for (i = 0; i < t->n_kernel; i++) {
-        const Kernel *y = &t->kernel[i];
-        if (y->split == x->split && y->group == x->group && allows(y->limit, s)) return y->program;
+/* The first choice whose bounds the sizes keep: no measure is more; the last one has no bounds.  */
+static const Choice *choice_of(const Target *t, const int64_t *s) {
+    int64_t is[MOST_MEASURES];
+    int i, m;
+    for (m = 0; m < t->n_measure; m++) is[m] = extent(t->measure[m], s);
+    for (i = 0; i < t->n_choice - 1; i++) {
+        const int64_t *most = &t->most[i * t->n_measure];
+        for (m = 0; m < t->n_measure && is[m] <= most[m]; m++) continue;
+        if (m == t->n_measure) break;
     }
-    return x->program;
+    return &t->choice[i];
 }
 
 static int64_t workspace_of(const Target *t, const int64_t *s) {
     int64_t need = 0;
-    int i, split = split_of(t, s);
+    int i, split = choice_of(t, s)->split;
     for (i = 0; i < t->n_part; i++) {
         int64_t bytes = extent(t->part[i].bytes, s);
         if (t->part[i].split == split && bytes > 0 && t->part[i].offset + bytes > need)
@@ -307,11 +296,12 @@ static void fill(const Target *t, const Call *c, void *workspace, Value *value, 
 
 static int launch_all(const NAME(kernel) *k, const Call *c, void **param, void *stream) {
     const Target *t = k->target;
-    int i, split = split_of(t, c->size);
+    const Choice *taken = choice_of(t, c->size);
+    int i;
     for (i = 0; i < t->n_kernel; i++) {
         const Kernel *x = &t->kernel[i];
         int64_t blocks;
-        if (x->split != split || program_of(t, x, c->size) != x->program) continue;
+        if (x->split != taken->split || t->program[taken->first + x->group] != x->program) continue;
         blocks = extent(x->blocks, c->size);
         if (blocks == 0) continue;
         if (k->cuda.launch(k->function[i], (unsigned)blocks, x->grid[0], x->grid[1], x->block[0],

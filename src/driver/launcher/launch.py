@@ -183,10 +183,6 @@ def _check(tensors, sizes):
             raise LaunchError("nullptr", f"argument '{a['name']}' has no data")
 
 
-def _allows(upto, sizes):
-    return upto is None or all(sizes[n] <= v for n, v in upto.items())
-
-
 def _stream(s):
     for name in "cuda_stream", "ptr", "handle":
         s = getattr(s, name, s)
@@ -253,8 +249,10 @@ class Kernel:
         scalars = {a["name"]: _SCALARS[a["dtype"]](x) for a, x in pairs if a["role"] == "scalar"}
         return listed, tensors, scalars, _read_sizes(listed, sizes)
 
-    def _split(self, sizes):
-        return next(s["split"] for s in self.target["splits"] if _allows(s["upto"], sizes))
+    def _choice(self, sizes):
+        is_ = [_value(m, sizes) for m in self.target["measures"]]
+        return next(c for c in self.target["choices"]
+                    if all(most is None or v <= most for v, most in zip(is_, c["upto"])))
 
     def workspace(self, *args, sizes=None):
         """Bytes that a launch with these arguments needs."""
@@ -264,7 +262,7 @@ class Kernel:
         return self._workspace(values)
 
     def _workspace(self, sizes):
-        split, need = self._split(sizes), 0
+        split, need = self._choice(sizes)["split"], 0
         for p in self.target["workspace"]:
             n = _value(p["bytes"], sizes)
             if p["split"] == split and n > 0:
@@ -308,14 +306,12 @@ class Kernel:
                 at = workspace if p["kind"] == "workspace" else tensors[p["name"]].address
                 cells.append(ctypes.c_void_p(at))
         params = (ctypes.c_void_p * len(cells))(*(ctypes.addressof(c) for c in cells))
-        split, taken = self._split(sizes), {}
+        programs = self._choice(sizes)["programs"]
         for k, function in zip(self.target["kernels"], self.functions):
-            if k["split"] != split:
+            if k["program"] not in programs:
                 continue
-            if _allows(k["upto"], sizes):
-                taken.setdefault(k["group"], k["program"])
             blocks = _value(k["grid"][0], sizes)
-            if taken.get(k["group"]) == k["program"] and blocks:
+            if blocks:
                 _must("cuLaunchKernel", function, blocks, *k["grid"][1:], *k["block"],
                       k["dynamic_smem"], ctypes.c_void_p(stream), params, None)
 

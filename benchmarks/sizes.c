@@ -1,0 +1,226 @@
+/* sizes: what programs for run-time sizes lose to a plan that is made for the sizes of a launch.
+ *
+ *     sizes [--profile h200,a100,...] [--samples N] [-v] [FILE.te ...]
+ *
+ * Every op is planned once with its run-time sizes (`plan s`: CPU time), and at each sample of them
+ * with static ones, which is the plan to compare with.  Samples are as dense in every order of
+ * magnitude, and some of their sizes are an end of the range, a power of two, or one beside it.  A
+ * static plan knows more than what a launch may choose from, for example that rows are aligned; so
+ * the best program that is right for the promises of the op and planned for just these sizes, in
+ * the splits that the op has, is told, too.
+ *
+ * Prints one Markdown table per profile.  All times are predicted.  */
+#include "base/file.h"
+#include "base/hash.h"
+#include "driver/compile.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MAX_FILES = 64, MAX_PROFILES = 8, SAMPLES = 64 };
+
+typedef struct {
+    Arena *a;
+    const char *file[MAX_FILES], *profile[MAX_PROFILES];
+    int n_file, n_profile, samples;
+    bool verbose;
+} Bench;
+
+static _Noreturn void stop(const Diag *d, const char *what) {
+    const DiagMessage *m = diag_first_error(d);
+    fprintf(stderr, "sizes: %s: %s\n", what, m ? m->message : "failed");
+    exit(1);
+}
+
+/* ---- samples ---- */
+
+/* One value of a size: any, an end, a power of two, or one beside it.  */
+static int64_t draw(Rng *rng, const TeExtent *e) {
+    int64_t q = e->multiple > 1 ? e->multiple : 1, lo = (e->min + q - 1) / q * q;
+    int64_t hi = e->value / q * q;
+    lo = lo > 0 ? lo : q;
+    double at = log((double)lo) + log((double)(hi + q) / (double)lo) * rng_below(rng, 1 << 20) /
+                                      (1 << 20);
+    int64_t v = (int64_t)exp(at);
+    uint32_t kind = rng_below(rng, 8);
+    if (kind == 0) v = lo;
+    if (kind == 1) v = hi;
+    if (kind >= 2 && kind < 6) {
+        int64_t power = 1;
+        while (2 * power <= v) power *= 2;
+        v = kind == 4 ? power - q : kind == 5 ? power + q : power;
+    }
+    v = v / q * q;
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+static int64_t *sample(Arena *a, const Te *te, Rng *rng) {
+    int64_t *v = ARENA_ARRAY(a, int64_t, te->n_size + 1);
+    for (int s = 0; s < te->n_size; s++)
+        v[s] = rplan_varies(te, s) ? draw(rng, &te->size[s].extent) : te->size[s].extent.value;
+    return v;
+}
+
+/* ---- one op on one device ---- */
+
+typedef struct {
+    double mean, p99, worst;
+} Loss;
+
+static int ascending(const void *x, const void *y) {
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+static Loss loss_of(double *loss, int n) {
+    Loss l = {0};
+    qsort(loss, (size_t)n, sizeof *loss, ascending);
+    for (int i = 0; i < n; i++) l.mean += loss[i] / n;
+    l.worst = loss[n - 1];
+    l.p99 = loss[(99 * n - 1) / 100];
+    return l;
+}
+
+/* Of the op with these sizes and no others.  */
+static double static_us(const Bench *b, const Te *te, const char *file, const char *text,
+                        const Device *dev, const int64_t *size) {
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    TeDefine *define = ARENA_ARRAY(a, TeDefine, te->n_size + 1);
+    int n = 0;
+    (void)b;
+    for (int s = 0; s < te->n_size; s++)
+        if (rplan_varies(te, s))
+            define[n++] = (TeDefine){te->size[s].name, size[s], size[s], 1};
+    Te *fixed;
+    PlanSet set;
+    WholePlan whole;
+    Estimate e;
+    CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
+    if (te_parse(a, &d, file, text, strlen(text), NULL, define, n, &fixed) ||
+        compile_plan(a, &d, fixed, dev, &o, &set))
+        stop(&d, file);
+    compile_choose(a, &set, 0, &whole);
+    compile_estimate(&whole, &e);
+    arena_destroy(a);
+    return e.us;
+}
+
+/* Of the best programs planned for these sizes, in the best of the splits that the plan has.  */
+static double fitted_us(const PlanSet *set, const int64_t *size) {
+    Arena *a = arena_create(NULL);
+    double best = INFINITY;
+    for (; set; set = set->other) {
+        double us = 0;
+        const Te *sized = te_sized(a, set->normal, size);
+        for (int g = 0; g < set->n_group; g++) {
+            Diag d = diag_new(a);
+            RPlanOptions o = {.align = 16, .workspace_limit = -1};
+            RProgSet all;
+            Ranked *ranked;
+            Problem p;
+            int n;
+            rtile_resize(a, &set->plans[g].problem, sized, 16, &p);
+            if (rprog_candidates(a, &d, &p, set->dev, &o, &all) ||
+                mp_rank(a, &d, &p, set->dev, &all, 1, &ranked, &n))
+                us = INFINITY;
+            else us += ranked->estimate.us;
+        }
+        if (us < best) best = us;
+    }
+    arena_destroy(a);
+    return best;
+}
+
+static int programs(const PlanSet *set) {
+    int n = 0;
+    for (; set; set = set->other) n += set->n_program;
+    return n;
+}
+
+static void run_op(const Bench *b, const char *file, const Device *dev) {
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    size_t len;
+    char *text;
+    Te *te;
+    PlanSet set;
+    WholePlan whole;
+    CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
+    if (file_read(a, &d, file, 1 << 20, &text, &len) ||
+        te_parse(a, &d, file, text, len, NULL, NULL, 0, &te))
+        stop(&d, file);
+    clock_t start = clock();
+    if (compile_plan(a, &d, te, dev, &o, &set)) stop(&d, file);
+    double plan_s = (double)(clock() - start) / CLOCKS_PER_SEC;
+    compile_choose(a, &set, 0, &whole);
+    Rng rng = {1};
+    double *loss[3];
+    for (int k = 0; k < 3; k++) loss[k] = ARENA_ARRAY(a, double, b->samples);
+    for (int i = 0; i < b->samples; i++) {
+        const int64_t *size = sample(a, set.normal, &rng);
+        Estimate e;
+        Arena *scratch = arena_create(NULL);
+        compile_estimate_at(scratch, &set, &whole, size, &e);
+        double fixed = static_us(b, te, file, text, dev, size), fitted = fitted_us(&set, size);
+        loss[0][i] = e.us / fixed - 1;
+        loss[1][i] = e.us / (fitted < e.us ? fitted : e.us) - 1;
+        loss[2][i] = fitted / fixed - 1;
+        arena_destroy(scratch);
+        if (!b->verbose) continue;
+        for (int s = 0; s < te->n_size; s++)
+            if (rplan_varies(te, s)) printf("%s=%lld ", te->size[s].name, (long long)size[s]);
+        printf(": %.2f us, fitted %.2f, static %.2f\n", e.us, fitted, fixed);
+    }
+    printf("| %s | %d | %.1f ", te->name, programs(&set), plan_s);
+    for (int k = 0; k < 3; k++) {
+        Loss l = loss_of(loss[k], b->samples);
+        printf("| %.1f | %.0f | %.0f ", l.mean * 100, l.p99 * 100, l.worst * 100);
+    }
+    printf("|\n");
+    fflush(stdout);
+    arena_destroy(a);
+}
+
+/* ---- the command line ---- */
+
+static int names(char *list, const char **out, int most) {
+    int n = 0;
+    for (char *w = strtok(list, ","); w && n < most; w = strtok(NULL, ",")) out[n++] = w;
+    return n;
+}
+
+static const char *const files[] = {
+    "gemm_m", "softmax", "three", "layernorm", "mlp", "heads", "conv", "bmm", "attention",
+    "elementwise", "norm_nchw", "conv5", "six",
+};
+
+int main(int argc, char **argv) {
+    Bench b = {.a = arena_create(NULL), .profile = {"h200", "a100", "t4"}, .n_profile = 3,
+               .samples = SAMPLES};
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--profile") == 0 && i + 1 < argc)
+            b.n_profile = names(argv[++i], b.profile, MAX_PROFILES);
+        else if (strcmp(argv[i], "--samples") == 0 && i + 1 < argc) b.samples = atoi(argv[++i]);
+        else if (strcmp(argv[i], "-v") == 0) b.verbose = true;
+        else if (b.n_file < MAX_FILES) b.file[b.n_file++] = argv[i];
+    }
+    if (!b.n_file)
+        for (; b.n_file < (int)(sizeof files / sizeof *files); b.n_file++)
+            b.file[b.n_file] = arena_printf(b.a, "benchmarks/sizes/%s.te", files[b.n_file]);
+    if (b.samples < 1) b.samples = 1;
+    for (int p = 0; p < b.n_profile; p++) {
+        Diag d = diag_new(b.a);
+        Device *dev;
+        if (hal_profile_find(b.a, &d, b.profile[p], "profiles", NULL, &dev))
+            stop(&d, b.profile[p]);
+        printf("## %s\n\n%d sizes of each; loss in %%: mean, P99, worst\n\n"
+               "| op | programs | plan s | to static | | | to fitted | | | fitted to static | | |\n"
+               "|---|---|---|---|---|---|---|---|---|---|---|---|\n", b.profile[p], b.samples);
+        for (int f = 0; f < b.n_file; f++) run_op(&b, b.file[f], dev);
+    }
+    arena_destroy(b.a);
+    return fflush(stdout) ? 3 : 0;
+}

@@ -1,0 +1,250 @@
+#include "driver/size_pick.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SPLITS_MOST = 4, ROUNDS = 3 };
+static const double accepted_loss = 0.05, high_loss = 0.25;
+static const double least_gain = 0.005, least_gain_split = 0.02;
+
+double size_weight(double loss) {
+    double w = loss;
+    if (loss > accepted_loss) w += 3 * (loss - accepted_loss);
+    if (loss > high_loss) w += 12 * (loss - high_loss);
+    return w;
+}
+
+/* us of the best that is picked for a group, at a point.  */
+static double group_us(const SizePick *x, int split, int group, int point) {
+    int slot = size_slot(x, split, group);
+    double us = INFINITY;
+    for (int k = 0; k < x->n_picked[slot]; k++) {
+        double is = x->split[split].group[group].program[x->picked[slot][k]].us[point];
+        if (is < us) us = is;
+    }
+    return us;
+}
+
+static double split_us(const SizePick *x, int split, int point) {
+    double us = 0;
+    for (int g = 0; g < x->split[split].set->n_group; g++) us += group_us(x, split, g, point);
+    return us;
+}
+
+double size_loss(const SizePick *x, int point) {
+    double us = INFINITY;
+    for (int s = 0; s < x->n_split; s++) {
+        double is = x->open[s] ? split_us(x, s, point) : INFINITY;
+        if (is < us) us = is;
+    }
+    return us / x->best[point] - 1;
+}
+
+/* ---- splits ---- */
+
+/* With all their programs, the splits that are open lose so much.  */
+static double open_loss(const SizePick *x) {
+    double sum = 0;
+    for (int i = 0; i < x->at->n; i++) {
+        double us = INFINITY;
+        for (int s = 0; s < x->n_split; s++)
+            if (x->open[s] && x->split[s].us[i] < us) us = x->split[s].us[i];
+        sum += size_weight(us / x->best[i] - 1);
+    }
+    return sum / x->at->n;
+}
+
+static void open_splits(SizePick *x) {
+    x->open[0] = true;
+    double now = open_loss(x);
+    for (int n = 1; n < SPLITS_MOST; n++) {
+        int best = -1;
+        double least = now - least_gain_split;
+        for (int s = 1; s < x->n_split; s++) {
+            if (x->open[s]) continue;
+            x->open[s] = true;
+            double loss = open_loss(x);
+            x->open[s] = false;
+            if (loss >= least) continue;
+            least = loss;
+            best = s;
+        }
+        if (best < 0) return;
+        x->open[best] = true;
+        now = least;
+    }
+}
+
+/* Is the split the fastest of the open ones there, with all programs?  */
+static bool wins(const SizePick *x, int split, int point) {
+    bool first = true;
+    for (int s = 0; s < x->n_split; s++)
+        first &= !x->open[s] || x->split[s].us[point] >=
+                                    x->split[split].us[point];
+    return first;
+}
+
+/* The program that alone serves a group best where its split wins.  */
+static int best_alone(const SizePick *x, int split, int group) {
+    const SizedGroup *g = &x->split[split].group[group];
+    int best = 0;
+    double least = INFINITY;
+    for (int k = 0; k < g->n; k++) {
+        double sum = 0;
+        for (int i = 0; i < x->at->n; i++) {
+            if (!wins(x, split, i)) continue;
+            double loss = (g->program[k].us[i] - g->best[i]) / x->best[i];
+            sum += isfinite(loss) ? size_weight(loss) : 1e3;
+        }
+        if (sum >= least) continue;
+        least = sum;
+        best = k;
+    }
+    return best;
+}
+
+/* ---- programs ---- */
+
+/* The programs of an open split that compute one thing.  */
+static int most_of_split(const SizePick *x, int split) {
+    int most = 0;
+    for (int g = 0; g < x->split[split].set->n_group; g++) {
+        int n = x->n_picked[size_slot(x, split, g)];
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+static int most_in_all(const SizePick *x) {
+    int sum = 0;
+    for (int s = 0; s < x->n_split; s++) sum += x->open[s] ? most_of_split(x, s) : 0;
+    return sum;
+}
+
+/* What a program of one group would change: us per point. */
+typedef struct {
+    double *others;           /* of the split's other groups */
+    double *rest;             /* of the best other split */
+    double *without;          /* of the group's best other program */
+} Around;
+
+/* `left_out`: a pick of the group that does not count; -1: none.  */
+static void look_around(const SizePick *x, int split, int group, int left_out, Around *out) {
+    int slot = size_slot(x, split, group);
+    for (int i = 0; i < x->at->n; i++) {
+        double rest = INFINITY, others = 0, without = INFINITY;
+        for (int s = 0; s < x->n_split; s++) {
+            double us = x->open[s] && s != split ? split_us(x, s, i) : INFINITY;
+            if (us < rest) rest = us;
+        }
+        for (int g = 0; g < x->split[split].set->n_group; g++)
+            others += g == group ? 0 : group_us(x, split, g, i);
+        for (int k = 0; k < x->n_picked[slot]; k++) {
+            double us = x->split[split].group[group].program[x->picked[slot][k]].us[i];
+            if (k != left_out && us < without) without = us;
+        }
+        out->others[i] = others;
+        out->rest[i] = rest;
+        out->without[i] = without;
+    }
+}
+
+/* The mean weighed loss with this program (NULL: none) beside the others of the group.  */
+static double loss_with(const SizePick *x, const Around *r, const double *us) {
+    double sum = 0;
+    for (int i = 0; i < x->at->n; i++) {
+        double own = us && us[i] < r->without[i] ? us[i] : r->without[i];
+        double all = r->others[i] + own < r->rest[i] ? r->others[i] + own : r->rest[i];
+        sum += size_weight(all / x->best[i] - 1);
+    }
+    return sum / x->at->n;
+}
+
+/* The program of the group with which least is lost, if that is less than *least.  */
+static int best_beside(const SizePick *x, const Around *r, const SizedGroup *g, double *least) {
+    int best = -1;
+    for (int k = 0; k < g->n; k++) {
+        double loss = loss_with(x, r, g->program[k].us);
+        if (loss >= *least) continue;
+        *least = loss;
+        best = k;
+    }
+    return best;
+}
+
+static bool may_add(const SizePick *x, int s, int g) {
+    int n = x->n_picked[size_slot(x, s, g)];
+    return n < most_of_split(x, s) || most_in_all(x) < RPLAN_SET;
+}
+
+/* Adds the program that gains most; false: none gains enough.  */
+static bool add_best(SizePick *x, Around *r) {
+    double least = INFINITY;
+    int slot = -1, program = 0;
+    for (int s = 0; s < x->n_split; s++) {
+        for (int g = 0; x->open[s] && g < x->split[s].set->n_group; g++) {
+            if (!may_add(x, s, g)) continue;
+            look_around(x, s, g, -1, r);
+            if (least == INFINITY) least = loss_with(x, r, NULL) - least_gain;
+            int k = best_beside(x, r, &x->split[s].group[g], &least);
+            if (k < 0) continue;
+            slot = size_slot(x, s, g);
+            program = k;
+        }
+    }
+    if (slot < 0) return false;
+    x->picked[slot][x->n_picked[slot]++] = program;
+    return true;
+}
+
+/* Puts the best program in the place of each that is picked, or none, if hardly anything is lost
+ * without; the first of the first split stays, since it is right at all sizes.  */
+static bool exchange(SizePick *x, Around *r) {
+    bool any = false;
+    for (int slot = 0; slot < x->n_split * x->groups; slot++) {
+        int s = slot / x->groups, g = slot % x->groups;
+        if (!x->open[s] || g >= x->split[s].set->n_group) continue;
+        for (int k = x->n_picked[slot] - 1; k >= (s == 0); k--) {
+            const SizedGroup *group = &x->split[s].group[g];
+            look_around(x, s, g, k, r);
+            double now = loss_with(x, r, group->program[x->picked[slot][k]].us);
+            double least = now - least_gain / 4;
+            if (x->n_picked[slot] > 1 && loss_with(x, r, NULL) < now + least_gain) {
+                x->picked[slot][k] = x->picked[slot][--x->n_picked[slot]];
+                any = true;
+                continue;
+            }
+            int best = best_beside(x, r, group, &least);
+            if (best < 0) continue;
+            x->picked[slot][k] = best;
+            any = true;
+        }
+    }
+    return any;
+}
+
+static double worst_loss(const SizePick *x) {
+    double worst = 0;
+    for (int i = 0; i < x->at->n; i++) worst = fmax(worst, size_loss(x, i));
+    return worst;
+}
+
+/* Adds programs while they gain enough and any size loses more than what is accepted.  */
+static void add_more(SizePick *x, Around *r) {
+    while (worst_loss(x) > accepted_loss && add_best(x, r)) continue;
+}
+
+void size_pick(SizePick *x) {
+    int n = x->at->n;
+    Around r = {ARENA_ARRAY(x->a, double, n), ARENA_ARRAY(x->a, double, n),
+                ARENA_ARRAY(x->a, double, n)};
+    open_splits(x);
+    for (int s = 0; s < x->n_split; s++) {
+        for (int g = 0; x->open[s] && g < x->split[s].set->n_group; g++) {
+            int slot = size_slot(x, s, g);
+            x->picked[slot][x->n_picked[slot]++] = s ? best_alone(x, s, g) : 0;
+        }
+    }
+    add_more(x, &r);
+    for (int round = 0; round < ROUNDS && exchange(x, &r); round++) add_more(x, &r);
+}

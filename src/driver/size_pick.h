@@ -1,0 +1,30 @@
+/* Which programs of those known an op gets.
+ *
+ * What a program is worth is counted in losses: how much more than the best plan known for its
+ * sizes each point takes.  Up to 5 % a loss counts as it is, beyond that 4 times, beyond 25 % 16
+ * times.  */
+#ifndef ROLLER_DRIVER_SIZE_PICK_H
+#define ROLLER_DRIVER_SIZE_PICK_H
+#include "driver/size_price.h"
+
+typedef struct {
+    Arena *a;
+    const SizedSet *split;    /* those that compete; the first one is taken where no other is */
+    int n_split;
+    const SizePoints *at;
+    double *best;             /* per point: us of the best split known */
+    bool *open;               /* per split: it is taken for some sizes */
+    int **picked;             /* per split, per group: programs, the first of the first split right
+                               * at all sizes, */
+    int *n_picked;            /* and how many: [split * groups + group] */
+    int groups;               /* most of any split */
+} SizePick;
+
+double size_weight(double loss);
+void size_pick(SizePick *x);
+static inline int size_slot(const SizePick *x, int split, int group) {
+    return split * x->groups + group;
+}
+/* How much more than the best a point takes at best with what is picked, as a share.  */
+double size_loss(const SizePick *x, int point);
+#endif

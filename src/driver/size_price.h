@@ -1,0 +1,37 @@
+/* Programs for run-time sizes, and what each takes at which sizes.  */
+#ifndef ROLLER_DRIVER_SIZE_PRICE_H
+#define ROLLER_DRIVER_SIZE_PRICE_H
+#include "driver/compile.h"
+#include "driver/size_points.h"
+
+typedef struct {
+    Ranked *ranked;           /* it, and those that may take its place */
+    int n;
+    const RProgSet *set;
+    const int64_t *upto;      /* sizes up to which it is right, as are the others; NULL: all */
+    int64_t bytes;            /* of its workspace at the sizes it was planned for */
+    int64_t outs;             /* points of the domain up to which its workspace is small enough */
+    double *us;               /* per point; INFINITY: it is not to be taken there */
+} SizedProgram;
+
+typedef struct {
+    Problem *problem;         /* per point */
+    int64_t *outs;            /* per point: of its domain */
+    SizedProgram *program;    /* the first is right at all sizes */
+    int n;
+    bool apart;               /* it depends on the sizes, so others than the first may help */
+    double *best;             /* per point: us of the best */
+} SizedGroup;
+
+/* A split of the op whose groups are planned at the largest sizes, and what it takes elsewhere.  */
+typedef struct {
+    PlanSet *set;
+    SizedGroup *group;
+    double *us;               /* per point: of the best programs known, of all groups */
+} SizedSet;
+
+/* Programs for the points first..end-1 beside those there are (none: `first` is 0), and all of them
+ * priced at the first n points.  */
+void size_price(Arena *a, PlanSet *set, const SizePoints *at, int first, int end, int n,
+                SizedSet *out);
+#endif

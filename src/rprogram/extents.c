@@ -1,0 +1,83 @@
+/* Arithmetic of extents that may be known at run time only.  */
+#include "rprogram/extents.h"
+#include "te/tree.h"
+
+static TeExpr *as_expr(Arena *a, const TeExtent *e) {
+    return e->expr ? te_expr_copy(a, e->expr) : te_expr_int(a, e->value, TE_I64, 0);
+}
+
+static const TeExpr *binary(Arena *a, TeKind kind, const TeExtent *x, const TeExtent *y) {
+    if (!x->expr && !y->expr) return NULL;
+    TeExpr *e = te_expr_node(a, kind, TE_I64, 2, 0);
+    e->args[0] = as_expr(a, x);
+    e->args[1] = as_expr(a, y);
+    return e;
+}
+
+TeExtent size_number(int64_t v) { return (TeExtent){.value = v, .min = v, .multiple = 1}; }
+
+TeExtent size_times(Arena *a, TeExtent x, TeExtent y) {
+    if (!x.expr && x.value == 1) return y;
+    if (!y.expr && y.value == 1) return x;
+    return (TeExtent){.value = x.value * y.value, .min = x.min * y.min,
+                      .multiple = te_extent_unit(&x) * te_extent_unit(&y),
+                      .expr = binary(a, TE_MUL, &x, &y)};
+}
+
+TeExtent size_plus(Arena *a, TeExtent x, TeExtent y) {
+    if (!x.expr && x.value == 0) return y;
+    if (!y.expr && y.value == 0) return x;
+    return (TeExtent){.value = x.value + y.value, .min = x.min + y.min, .multiple = 1,
+                      .expr = binary(a, TE_ADD, &x, &y)};
+}
+
+static const TeExpr *call(Arena *a, TeFn fn, const TeExtent *x, const TeExtent *y) {
+    TeExpr *e = te_expr_node(a, TE_CALL, TE_I64, 2, 0);
+    e->v.fn = fn;
+    e->args[0] = as_expr(a, x);
+    e->args[1] = as_expr(a, y);
+    return e;
+}
+
+TeExtent size_max(Arena *a, TeExtent x, TeExtent y) {
+    if (x.value <= y.min) return y;
+    if (y.value <= x.min) return x;
+    return (TeExtent){.value = x.value > y.value ? x.value : y.value,
+                      .min = x.min > y.min ? x.min : y.min,
+                      .multiple = 1, .expr = call(a, TE_FN_MAX, &x, &y)};
+}
+
+TeExtent size_min(Arena *a, TeExtent x, TeExtent y) {
+    if (x.value <= y.min) return x;
+    if (y.value <= x.min) return y;
+    return (TeExtent){.value = x.value < y.value ? x.value : y.value,
+                      .min = x.min < y.min ? x.min : y.min,
+                      .multiple = 1, .expr = call(a, TE_FN_MIN, &x, &y)};
+}
+
+TeExtent size_parts(Arena *a, TeExtent x, int64_t n) {
+    TeExtent by = size_number(n), up = size_number(te_extent_unit(&x) % n ? n - 1 : 0);
+    if (n == 1) return x;
+    TeExtent sum = size_plus(a, x, up);
+    return (TeExtent){.value = (x.value + n - 1) / n, .min = (x.min + n - 1) / n, .multiple = 1,
+                      .expr = binary(a, TE_DIV, &sum, &by)};
+}
+
+TeExtent size_product(Arena *a, const TeStmt *s, const FusedAxis *axis, int first, int n) {
+    TeExtent all = size_number(1);
+    for (int i = first; i < first + n; i++) {
+        const TeExtent *e = &s->index[axis->index[i]].hi;
+        if (e->expr || e->value != 1) all = size_times(a, all, *e);
+    }
+    return all;
+}
+
+TeExtent size_axis(Arena *a, const TeStmt *s, const FusedAxis *axis) {
+    return size_product(a, s, axis, 0, axis->n);
+}
+
+TeExtent size_indices(Arena *a, const TeStmt *s, int first, int end) {
+    TeExtent all = size_number(1);
+    for (int i = first; i < end; i++) all = size_times(a, all, s->index[i].hi);
+    return all;
+}
