@@ -29,6 +29,7 @@ launches() {
     grep -aE '^(ok|not ok|#)' out
 }
 launches python3 "$tests/compare.py"
+env LD_LIBRARY_PATH="$BUILD/simdriver" python3 "$tests/torch_op.py" 2>err || bad 'PyTorch ends well'
 # As a driver does that takes cubins: it finds their PTX by their hash.
 mkdir hashes
 for stem in mm splitk; do

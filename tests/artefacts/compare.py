@@ -5,9 +5,10 @@ Prints TAP.  The driver is libcuda.so.1 on the library path.
 import importlib.util
 import os
 import sys
+import threading
 
 import driver
-from cases import CASES
+from cases import CASES, matmul, numbers
 from driver import Memory
 from from_json import launch as launch_json
 from from_library import Library, scalar, tensor
@@ -151,6 +152,55 @@ def refusals():
     so.unload()
 
 
+def again():
+    """What STEM.py keeps of a launch serves those like it, and no others."""
+    scaled = module("scaled")
+    b = Memory((8, 16), values=numbers(8 * 16, 3, 7))
+    kernel, context = scaled.load(), driver.current()
+
+    def right(m, scale, how, **named):
+        a, c = Memory((m, 8), values=numbers(m * 8, 5, 9)), Memory((m, 16))
+        given = [how(x) for x in (a, b)]
+        kernel(*given, scale, how(c), **named)
+        want = matmul(numbers(m * 8, 5, 9), numbers(8 * 16, 3, 7), m, 16, 8, scale)
+        return close(c.read(), want)
+
+    say(all(right(m, s, lambda x: x) for m in (4, 5, 4, 40) for s in (1, 3, -2)), "arrays again")
+    say(all(right(m, 2, lambda x: x.pack()) for m in (4, 5, 4)), "DLPack again")
+    say(all(right(m, s, lambda x: x.address, sizes={"M": m}, stream=queue)
+            for m in (4, 5, 4) for s in (1, 3)), "addresses again, in another stream")
+    a, c = Memory((4, 8)), Memory((4, 16))
+
+    def refused(status, what, *args, **named):
+        try:
+            kernel(*args, **named)
+            say(False, f"again STEM.py refuses {what}")
+        except scaled.LaunchError as e:
+            say(e.status == status, f"again STEM.py refuses {what}", e)
+
+    known = {"sizes": {"M": 4}}
+    kernel(a.address, b.address, 3, c.address, **known)
+    refused("align", "an alignment", a.address + 4, b.address, 3, c.address, **known)
+    refused("nullptr", "no data", a.address, 0, 3, c.address, **known)
+    refused("size", "other sizes", a.address, b.address, 3, c.address, sizes={"M": 41})
+    refused("size", "no sizes", a.address, b.address, 3, c.address)
+    refused("size", "another shape", a, b, 3, Memory((5, 16)))
+    refused("dtype", "another dtype", a, b, 3, Memory((4, 16), "i32"))
+    refused("args", "too few", a, b, 3)
+    good = []
+
+    def work(k):
+        driver.enter(context)
+        good.extend(right(1 + (k + i) % 7, k, lambda x: x) for i in range(12))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(1, 5)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    say(len(good) == 48 and all(good), "STEM.py in several threads", good)
+
+
 def elsewhere():
     """A program loaded in one context, and another one current; code for another device."""
     mm = module("mm")
@@ -193,6 +243,7 @@ def main():
     if len(chosen) == len(CASES):
         say(workspaces["splitk"] > 0, "a case with a workspace")
         refusals()
+        again()
         elsewhere()
 
 

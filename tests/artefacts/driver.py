@@ -19,6 +19,16 @@ def begin(device=0):
     return context
 
 
+def current():
+    context = P()
+    call("cuCtxGetCurrent", ctypes.byref(context))
+    return context
+
+
+def enter(context):
+    call("cuCtxSetCurrent", context)
+
+
 def stream():
     s = P()
     call("cuStreamCreate", ctypes.byref(s), 1)

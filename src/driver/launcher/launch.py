@@ -32,12 +32,24 @@ def _must(name, *args):
         raise LaunchError("cuda", f"{name} gave {code}")
 
 
-def _current():
-    context, device = ctypes.c_void_p(), ctypes.c_int()
-    code = _cuda("cuCtxGetCurrent", ctypes.byref(context))
-    if code or not context.value or _cuda("cuCtxGetDevice", ctypes.byref(device)):
+class _Here(threading.local):
+    """Where this thread's current context is told, and its address."""
+
+    def __init__(self):
+        context = ctypes.c_void_p()
+        self.pair = context, ctypes.byref(context)
+
+
+_here = _Here()
+
+
+def _context():
+    context, at = _here.pair
+    if _driver is None:
+        _cuda("cuDriverGetVersion", ctypes.byref(ctypes.c_int()))
+    if _driver.cuCtxGetCurrent(at) or not context.value:
         raise LaunchError("device", "no context is current")
-    return context.value, device.value
+    return context.value
 
 
 # ---- arguments ----
@@ -66,12 +78,14 @@ class _DLTensor(ctypes.Structure):
                 ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 
 
+_pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi))
+
+
 def _dlpack(a, x):
     # stream -1: the exporter does not wait, the caller's stream orders the work.
     capsule = x.__dlpack__(stream=-1)
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    t = _DLTensor.from_address(pointer(capsule, b"dltensor"))
+    t = _DLTensor.from_address(_pointer_of(capsule, b"dltensor"))
     name = _CODES.get(t.code, "?")
     if name in ("i", "u", "f", "bf"):
         name += str(t.bits)
@@ -79,8 +93,8 @@ def _dlpack(a, x):
         raise LaunchError("dtype", f"argument '{a['name']}' is {name}, not {a['dtype']}")
     if t.device_type not in (_CUDA, _MANAGED):
         raise LaunchError("args", f"argument '{a['name']}' is not on a CUDA device")
-    strides = tuple(t.strides[i] for i in range(t.ndim)) if t.strides else None
-    return _Tensor((t.data or 0) + t.byte_offset, tuple(t.shape[i] for i in range(t.ndim)), strides,
+    strides = tuple(t.strides[:t.ndim]) if t.strides else None
+    return _Tensor((t.data or 0) + t.byte_offset, tuple(t.shape[:t.ndim]), strides,
                    t.device_id if t.device_type == _CUDA else None, capsule)
 
 
@@ -93,10 +107,13 @@ def _interface(a, i, owner):
     return _Tensor(i["data"][0] or 0, tuple(i["shape"]), strides, None, owner)
 
 
+_PACKED = "bf16", "f8e4m3", "f8e5m2"               # what __cuda_array_interface__ has no name for
+
+
 def _tensor(a, x):
     if isinstance(x, int):
         return _Tensor(x)
-    if a["dtype"] not in ("bf16", "f8e4m3", "f8e5m2") or not hasattr(x, "__dlpack__"):
+    if a["dtype"] not in _PACKED or not hasattr(x, "__dlpack__"):
         i = getattr(x, "__cuda_array_interface__", None)
         if i is not None:
             return _interface(a, i, x)
@@ -189,12 +206,101 @@ def _stream(s):
     return int(s or 0)
 
 
+class _Plan:
+    """All of a launch that kinds, shapes and strides of its arguments decide."""
+
+    __slots__ = ("need", "launches", "pointers", "scalars", "sizes", "workspace", "pool")
+
+
+class _Config(ctypes.Structure):
+    _fields_ = [("numbers", ctypes.c_uint * 7), ("stream", ctypes.c_void_p),
+                ("attributes", ctypes.c_void_p), ("n_attributes", ctypes.c_uint)]
+
+
+def _at(address):
+    """A pointer that ctypes passes on as it is."""
+    return ctypes.byref(ctypes.c_char.from_address(address))
+
+
+class _Cells:
+    """What one launch at a time passes to the driver: parameters, 8 bytes each, and the stream."""
+
+    __slots__ = ("word", "params", "scalars", "configs", "stream", "calls")
+
+    def __init__(self, plan, n):
+        self.word, self.stream = (ctypes.c_uint64 * n)(), 0
+        base = ctypes.addressof(self.word)
+        self.params = (ctypes.c_void_p * n)(*(base + 8 * i for i in range(n)))
+        self.scalars = [(kind.from_buffer(self.word, 8 * i), j) for i, j, kind in plan.scalars]
+        for i, value in plan.sizes:
+            ctypes.c_int32.from_buffer(self.word, 8 * i).value = value
+        self.configs = [_Config((ctypes.c_uint * 7)(*numbers)) for _, numbers in plan.launches]
+        params = ctypes.byref(self.params)
+        self.calls = [(ctypes.byref(config), _at(function), params, None)
+                      for config, (function, _) in zip(self.configs, plan.launches)]
+
+
+def _launch_old(config, function, params, extra):
+    """cuLaunchKernelEx of a driver that has it not, before CUDA 11.8."""
+    c = config._obj
+    return _driver.cuLaunchKernel(function, *map(ctypes.c_uint, c.numbers),
+                                  ctypes.c_void_p(c.stream), params, extra)
+
+
+# Of the most shapes, addresses do not count.
+_MOST_PLANS = 1024
+_LOW_BITS = max(a["align"] for a in DESCRIPTION["args"]) - 1
+
+
+# ---- what decides a launch, quickly: of an argument, and its address ----
+def _look_torch(x):
+    return (x.dtype, x.shape, x.stride(), x.device, x.requires_grad), x.data_ptr()
+
+
+def _is_torch(kind):
+    return any(c.__module__ == "torch" and c.__name__ == "Tensor" for c in kind.__mro__)
+
+
+def _look(a, x):
+    """The function that says so of all arguments of this type."""
+
+    def slowly(x):
+        t = _tensor(a, x)
+        return (t.shape, t.strides, t.device), t.address
+
+    def by_interface(x):
+        i = getattr(x, "__cuda_array_interface__", None)
+        if i is None:
+            return slowly(x)
+        strides = i.get("strides")
+        return (i["typestr"], tuple(i["shape"]), strides and tuple(strides)), i["data"][0] or 0
+
+    if _is_torch(type(x)):
+        return _look_torch
+    packs = a["dtype"] in _PACKED and hasattr(x, "__dlpack__")
+    return slowly if packs or not hasattr(x, "__cuda_array_interface__") else by_interface
+
+
+def _room(x):
+    """Address and bytes of an array that serves as workspace."""
+    if _is_torch(type(x)):
+        return x.data_ptr(), x.numel() * x.element_size()
+    i = x.__cuda_array_interface__
+    return i["data"][0], _count(i["shape"]) * int(i["typestr"][2:])
+
+
 class Kernel:
     """The program loaded in the context that is current."""
 
     def __init__(self):
-        self.context, self.device = _current()
-        cc = []
+        self.context, device = _context(), ctypes.c_int()
+        _must("cuCtxGetDevice", ctypes.byref(device))
+        self.device, cc = device.value, []
+        self._plans, self._looks = {}, {}
+        try:
+            self._call = _driver.cuLaunchKernelEx
+        except AttributeError:
+            self._call = _launch_old
         for attribute in _CC_MAJOR, _CC_MINOR:
             value = ctypes.c_int()
             _must("cuDeviceGetAttribute", ctypes.byref(value), attribute, self.device)
@@ -274,46 +380,114 @@ class Kernel:
         return all(_count(_value(e, sizes) for e in a["shape"]) == 0
                    for a, _ in listed if a["role"] == "output")
 
-    def __call__(self, *args, stream=0, workspace=0, workspace_bytes=None, sizes=None):
-        """Queues the program in `stream`: inputs and scalars as declared, then outputs.
-
-        Arguments are arrays on the device (DLPack or __cuda_array_interface__) or addresses
-        (integers); run-time sizes are read from arrays, else given by name in `sizes`.
-        """
-        if _current()[0] != self.context:
-            raise LaunchError("arch", "another context is current than when this was loaded")
-        listed, tensors, scalars, values = self._prepare(args, sizes)
+    def _plan(self, args, sizes):
+        """Checks all arguments."""
+        listed, _, _, values = self._prepare(args, sizes)
         _check(listed, values)
+        plan = _Plan()
+        plan.need = 0
+        plan.launches, plan.pointers, plan.scalars, plan.sizes, plan.pool = [], [], [], [], []
+        plan.workspace = None
         if self._empty(listed, values):
-            return
-        need = self._workspace(values)
-        if not isinstance(workspace, int):
-            i = workspace.__cuda_array_interface__
-            workspace, workspace_bytes = i["data"][0], _count(i["shape"]) * int(i["typestr"][2:])
-        short = workspace_bytes is not None and workspace_bytes < need
-        if need and (not workspace or short or workspace % _WORKSPACE_ALIGN):
-            raise LaunchError("workspace", f"{need} bytes aligned to {_WORKSPACE_ALIGN} are needed")
-        self._launch(tensors, scalars, values, workspace, _stream(stream))
-
-    def _launch(self, tensors, scalars, sizes, workspace, stream):
-        cells = []
-        for p in self.target["params"]:
-            if p["kind"] == "scalar":
-                cells.append(scalars[p["name"]])
+            return plan
+        plan.need = self._workspace(values)
+        place = {a["name"]: i for i, a in enumerate(DESCRIPTION["args"])}
+        for i, p in enumerate(self.target["params"]):
+            if p["kind"] == "workspace":
+                plan.workspace = i
             elif p["kind"] == "size":
-                cells.append(ctypes.c_int32(sizes[p["name"]]))
+                plan.sizes.append((i, values[p["name"]]))
+            elif p["kind"] == "scalar":
+                plan.scalars.append((i, place[p["name"]], _SCALARS[p["type"]]))
             else:
-                at = workspace if p["kind"] == "workspace" else tensors[p["name"]].address
-                cells.append(ctypes.c_void_p(at))
-        params = (ctypes.c_void_p * len(cells))(*(ctypes.addressof(c) for c in cells))
+                plan.pointers.append((i, place[p["name"]]))
+        self._choose(plan, values)
+        return plan
+
+    def _choose(self, plan, sizes):
         programs = self._choice(sizes)["programs"]
         for k, function in zip(self.target["kernels"], self.functions):
             if k["program"] not in programs:
                 continue
             blocks = _value(k["grid"][0], sizes)
             if blocks:
-                _must("cuLaunchKernel", function, blocks, *k["grid"][1:], *k["block"],
-                      k["dynamic_smem"], ctypes.c_void_p(stream), params, None)
+                numbers = [blocks, *k["grid"][1:], *k["block"], k["dynamic_smem"]]
+                plan.launches.append((function.value, numbers))
+
+    def __call__(self, *args, stream=0, workspace=0, workspace_bytes=None, sizes=None):
+        """Queues the program in `stream`: inputs and scalars as declared, then outputs.
+
+        Arguments are arrays on the device (DLPack or __cuda_array_interface__) or addresses
+        (integers); run-time sizes are read from arrays, else given by name in `sizes`.
+        """
+        if _context() != self.context:
+            raise LaunchError("arch", "another context is current than when this was loaded")
+        self._queue(args, stream, workspace, workspace_bytes, sizes)
+
+    def _queue(self, args, stream, workspace, workspace_bytes, sizes):
+        kinds = tuple(map(type, args))
+        looks = self._looks.get(kinds)
+        if looks is None:
+            looks = self._looks_of(args, kinds)
+        key, values = [kinds], list(args)
+        for i, look in looks:
+            kind, values[i] = look(args[i])
+            key.append(kind)
+        if sizes:
+            key.extend(sizes.items())
+        key = tuple(key)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plan(args, sizes)
+            if len(self._plans) >= _MOST_PLANS:
+                self._plans.clear()
+            self._plans[key] = plan
+        if not plan.launches:
+            return
+        if plan.need:
+            if not isinstance(workspace, int):
+                workspace, workspace_bytes = _room(workspace)
+            short = workspace_bytes is not None and workspace_bytes < plan.need
+            if not workspace or short or workspace % _WORKSPACE_ALIGN:
+                raise LaunchError("workspace", f"{plan.need} bytes aligned to {_WORKSPACE_ALIGN} "
+                                               "are needed")
+        if type(stream) is not int:
+            stream = _stream(stream)
+        self._launch(plan, args, values, workspace, stream, sizes)
+
+    def _looks_of(self, args, kinds):
+        """Which arguments have to be looked at, and how."""
+        if len(args) != len(DESCRIPTION["args"]):
+            raise LaunchError("args", f"{len(args)} arguments, not {len(DESCRIPTION['args'])}")
+        looks = [(i, _look(a, x)) for i, (a, x) in enumerate(zip(DESCRIPTION["args"], args))
+                 if a["role"] != "scalar" and not isinstance(x, int)]
+        self._looks[kinds] = looks
+        return looks
+
+    def _launch(self, plan, args, values, workspace, stream, sizes):
+        try:
+            cells = plan.pool.pop()                # what another thread launches with is not there
+        except IndexError:
+            cells = _Cells(plan, len(self.target["params"]))
+        word, low = cells.word, 0
+        for i, j in plan.pointers:
+            word[i] = at = values[j]
+            low |= at or 1
+        if low & _LOW_BITS:
+            self._plan(args, sizes)                # an argument without elements may lie anywhere
+        for cell, j in cells.scalars:
+            cell.value = values[j]
+        if plan.workspace is not None:
+            word[plan.workspace] = workspace
+        if cells.stream != stream:
+            cells.stream = stream
+            for config in cells.configs:
+                config.stream = stream
+        for call in cells.calls:
+            code = self._call(*call)
+            if code:
+                raise LaunchError("cuda", f"the launch gave {code}")
+        plan.pool.append(cells)
 
     def unload(self):
         """Gives the code back; nothing of it may run any more."""
@@ -327,7 +501,7 @@ _loaded = {}
 
 def load():
     """The kernel for the context that is current; loaded once per context."""
-    context, _ = _current()
+    context = _context()
     if context not in _loaded:
         _loaded[context] = Kernel()
     return _loaded[context]
@@ -337,5 +511,64 @@ def workspace(*args, **named):
     return load().workspace(*args, **named)
 
 
-def launch(*args, **named):
-    load()(*args, **named)
+def launch(*args, stream=0, workspace=0, workspace_bytes=None, sizes=None):
+    context = _context()
+    kernel = _loaded.get(context)
+    if kernel is None:
+        kernel = _loaded[context] = Kernel()
+    kernel._queue(args, stream, workspace, workspace_bytes, sizes)
+
+
+# ---- PyTorch ----
+_TORCH = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
+          "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8", "u8": "uint8",
+          "bool": "bool", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
+
+
+def _outputs(torch, given):
+    """Outputs for these inputs, which may be symbols; and the sizes."""
+    inputs = [(a, x) for a, x in zip(DESCRIPTION["args"], given) if a["role"] == "input"]
+    device = inputs[0][1].device if inputs else torch.device("cuda")
+    sizes = _read_sizes([(a, _Tensor(0, tuple(x.shape), tuple(x.stride()))) for a, x in inputs],
+                        None)
+    return [torch.empty_strided([_value(e, sizes) for e in a["shape"]],
+                                [_value(e, sizes) for e in a["strides"]],
+                                dtype=getattr(torch, _TORCH[a["dtype"]]), device=device)
+            for a in DESCRIPTION["args"] if a["role"] == "output"]
+
+
+def torch_op(namespace="roller", copy=False):
+    """Registers torch.ops.NAMESPACE.OP, for eager code and torch.compile, and returns it.
+
+    It takes inputs and scalars as declared, and gives new outputs, computed on the current stream
+    of the inputs' device.  With `copy` inputs that are not contiguous are copied; without, they are
+    refused where their strides are not the declared ones.
+    """
+    import torch
+    kinds = {"f32": "float", "f64": "float", "i32": "int", "i64": "int"}
+    args = [a for a in DESCRIPTION["args"] if a["role"] != "output"]
+    n_out = len(DESCRIPTION["args"]) - len(args)
+    takes = ", ".join(("Tensor " if a["role"] == "input" else kinds[a["dtype"]] + " ") + a["name"]
+                      for a in args)
+    gives = "Tensor" if n_out == 1 else "(" + ", ".join(["Tensor"] * n_out) + ")"
+    name = namespace + "::" + DESCRIPTION["op"]
+
+    def fake(*given):
+        out = _outputs(torch, given)
+        return out[0] if n_out == 1 else tuple(out)
+
+    @torch.library.custom_op(name, mutates_args=(), schema=f"({takes}) -> {gives}")
+    def run(*given):
+        if copy:
+            given = [x.contiguous() if isinstance(x, torch.Tensor) else x for x in given]
+        out = _outputs(torch, given)
+        with torch.cuda.device(out[0].device):
+            need, room = workspace(*given, *out), 0
+            if need:
+                room = torch.empty(need, dtype=torch.uint8, device=out[0].device)
+            launch(*given, *out, workspace=room,
+                   stream=torch.cuda.current_stream(out[0].device).cuda_stream)
+        return out[0] if n_out == 1 else tuple(out)
+
+    run.register_fake(fake)
+    return run
