@@ -14,38 +14,6 @@ typedef struct {
     int samples;
 } Evidence;
 
-void reader_fault(Reader *r, const Node *n, const char *tag, const char *fmt, ...) {
-    if (r->diag->count >= DIAG_MAX) {
-        diag_error(r->diag, ST_PROFILE, tag, DIAG_NOWHERE, "more faults");
-        return;
-    }
-    va_list ap;
-    va_start(ap, fmt);
-    const char *what = arena_vprintf(r->arena, fmt, ap);
-    va_end(ap);
-    const char *path = located_path(r->arena, n);
-    diag_error(r->diag, ST_PROFILE, tag, (DiagPlace){r->file, r->text, r->len, n->pos}, "%s%s%s",
-               path, *path ? ": " : "", what);
-}
-
-bool reader_object(Reader *r, const Node *n) {
-    if (!json_is_object(n->json))
-        reader_fault(r, n, "type", "an object is expected");
-    return json_is_object(n->json);
-}
-
-bool reader_array(Reader *r, const Node *n, int max) {
-    if (!json_is_array(n->json)) {
-        reader_fault(r, n, "type", "a list is expected");
-        return false;
-    }
-    if (n->n_child > max) {
-        reader_fault(r, n, "bounds", "%d elements, at most %d are allowed", n->n_child, max);
-        return false;
-    }
-    return true;
-}
-
 const char *reader_text(Reader *r, const Node *n, size_t min, size_t max) {
     if (!json_is_string(n->json)) {
         reader_fault(r, n, "type", "a text is expected");

@@ -323,7 +323,6 @@ void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estim
     const Problem *p = m->p;
     Ending e = {.reads = (double)p->epilogue_bytes,
                 .writes = sum_bytes(p, r) + m->out_bytes * direct_share(m, r),
-                .sectors = p->stats ? 0 : mp_store_sectors(m, r, memo), .ops = p->epilogue_ops};
-    if (p->stats) mp_estimate_stats(m, r, memo, out);
-    else mp_estimate_product(m, r, memo, &e, out);
+                .sectors = mp_store_sectors(m, r, memo), .ops = p->epilogue_ops};
+    mp_estimate_product(m, r, memo, &e, out);
 }

@@ -81,16 +81,6 @@ void mp_finish(Estimate *e) {
     }
 }
 
-void mp_estimate(const Problem *p, const RProg *r, const Device *dev, Estimate *out) {
-    Model m = mp_model(p, dev);
-    if (r->skeleton == SK_STREAM) mp_estimate_stream(&m, r, out);
-    else if (r->skeleton == SK_ROW) mp_estimate_row(&m, r, out);
-    else if (r->skeleton == SK_COLUMN) mp_estimate_column(&m, r, out);
-    else if (r->skeleton == SK_WINDOW) mp_estimate_window(&m, r, out);
-    else if (r->skeleton == SK_PERMUTE) mp_estimate_permute(&m, r, NULL, out);
-    else mp_estimate_contract(&m, r, NULL, out);
-}
-
 void mp_fixed(Buf *out, double v, int decimals) {
     int64_t scale = 1;
     for (int i = 0; i < decimals; i++) scale *= 10;

@@ -61,6 +61,8 @@ double mp_store_sectors(const Model *m, const RProg *r, CountMemo *memo);
 /* Bytes read from DRAM behind L2 in the order of the grid.  */
 double mp_dram_reads(const Model *m, const RProg *r);
 
+/* By the program's skeleton; memo: counts that programs share, or NULL.  */
+void mp_estimate_program(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);
 void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);
 void mp_estimate_column(const Model *m, const RProg *r, Estimate *out);
 void mp_estimate_window(const Model *m, const RProg *r, Estimate *out);

@@ -114,15 +114,6 @@ static int insert(Ranked *best, int n, int k, const Ranked *x) {
     return n;
 }
 
-static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
-    if (r->skeleton == SK_STREAM) mp_estimate_stream(m, r, out);
-    else if (r->skeleton == SK_ROW) mp_estimate_row(m, r, out);
-    else if (r->skeleton == SK_COLUMN) mp_estimate_column(m, r, out);
-    else if (r->skeleton == SK_WINDOW) mp_estimate_window(m, r, out);
-    else if (r->skeleton == SK_PERMUTE) mp_estimate_permute(m, r, memo, out);
-    else mp_estimate_contract(m, r, memo, out);
-}
-
 Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RProgSet *set, int k,
                Ranked **out, int *n) {
     if (k < 1) k = 1;
@@ -135,7 +126,7 @@ Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RPr
     CountMemo *memo = mp_count_memo(a);
     for (int i = 0; i < set->n; i++) {
         Ranked x = {.prog = set->prog[i]};
-        estimate(&m, &x.prog, memo, &x.estimate);
+        mp_estimate_program(&m, &x.prog, memo, &x.estimate);
         if (*n == k && x.estimate.us > (*out)[k - 1].estimate.us + 1e-3) continue;
         *n = insert(*out, *n, k, &x);
     }

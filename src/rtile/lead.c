@@ -36,6 +36,22 @@ static bool begin_alike(const Te *te, const TeStmt *frame, const Access *x, cons
     return true;
 }
 
+/* In row-major order; 0 also if the columns do not move it.  */
+int64_t rtile_row_step(const TeStmt *frame, const Access *x) {
+    int64_t step = 0, next = 0;
+    bool known = true;                    /* next is the same at all sizes */
+    for (int i = frame->n_index - 1; i >= frame->n_left; i--) {
+        int64_t n = te_index_extent(&frame->index[i]), coef = x->offset.coef[i];
+        if (n <= 1) continue;
+        if ((x->varies >> i & 1) || (next && (coef != next || !known))) return 0;
+        if (!next) step = coef;
+        if (step == 0) return 0;
+        next = (next ? next : step) * n;
+        known = !frame->index[i].hi.expr;
+    }
+    return step ? step : 1;
+}
+
 int rtile_lead_vector(const Te *te, const TeStmt *frame, const Access *lead, const Access *x,
                       int align) {
     const TeTensor *t = &te->tensor[x->tensor];

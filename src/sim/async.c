@@ -252,6 +252,30 @@ void sim_async_tick(SimCluster *c) {
     }
 }
 
+bool async_cluster_settle(SimCluster *c) {
+    AsyncCluster *q = async_of(c);
+    if (q->arrived == 0) return false;
+    for (int b = 0; b < c->n_block; b++) {
+        for (int w = 0; w < c->block[b].n_warp; w++) {
+            const SimWarp *warp = &c->block[b].warp[w];
+            if (warp->live & ~async_warp(warp)->cluster_arrived) return false;
+        }
+    }
+    for (int b = 0; b < c->n_block; b++) {
+        for (int w = 0; w < c->block[b].n_warp; w++) {
+            async_warp(&c->block[b].warp[w])->cluster_arrived = 0;
+        }
+    }
+    for (int k = 0; k < c->n_entry; k++) {
+        if (q->collect[k] > q->done[k]) q->done[k] = q->collect[k];
+        q->collect[k] = 0;
+    }
+    q->arrived = 0;
+    q->generation++;
+    sim_event(c);
+    return true;
+}
+
 bool sim_async_force(SimCluster *c) {
     AsyncOp *op = pick_random(c, true);
     if (!op) return async_cluster_settle(c);
@@ -302,10 +326,6 @@ static void check_unwaited(SimBlock *b) {
             }
         }
     }
-}
-
-void sim_async_remote(SimWarp *w, const SimInst *i, SimBlock *owner) {
-    async_block(owner)->remote[w->clock_id] = (AsyncRemote){w->block->cluster->time, i};
 }
 
 /* A block that ends without knowing of an access from another one may have ended before it.  */

@@ -126,6 +126,11 @@ typedef struct {
 static inline AsyncCluster *async_of(const SimCluster *c) { return c->async; }
 static inline AsyncWarp *async_warp(const SimWarp *w) { return w->async; }
 static inline AsyncBlock *async_block(const SimBlock *b) { return b->async; }
+/* A thread touches the shared memory of another block itself: that block must learn of it before it
+ * ends (sim_async_end checks).  */
+static inline void async_remote(const SimWarp *w, const SimInst *i, const SimBlock *owner) {
+    async_block(owner)->remote[w->clock_id] = (AsyncRemote){w->block->cluster->time, i};
+}
 
 static inline bool async_counts(const SimWarp *w) {
     return !w->block->cluster->run->options->no_counters;

@@ -4,6 +4,7 @@
  * threads only where nothing else than these instructions could tell (see link.c), so no host
  * atomics are needed.  */
 #include "sim/alu.h"
+#include "sim/async.h"
 #include "sim/half.h"
 #include "sim/memory_state.h"
 #include "sim/order.h"
@@ -127,7 +128,7 @@ static unsigned char *place(SimWarp *w, const SimInst *i, int lane, uint64_t at,
     }
     SimBlock *b = sim_shared(w, i, lane, (uint32_t)at, bytes, bytes, &offset);
     if (!b || !sim_shadow_atomic(w, i, lane, b, offset, bytes)) return NULL;
-    if (b != w->block) sim_async_remote(w, i, b);
+    if (b != w->block) async_remote(w, i, b);
     return b->smem + offset;
 }
 

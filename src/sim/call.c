@@ -4,51 +4,6 @@
 #include "sim/warp.h"
 #include <string.h>
 
-enum { STACK_FIRST = 1024, STACK_MOST = 512 << 10 };
-
-static void fill(SimWarp *w, int64_t bytes) {
-    size_t all = (size_t)bytes * LANES + 64;             /* a load may overrun what it needs */
-    const unsigned char *old = w->local;
-    int64_t had = w->local_bytes;
-    w->local = arena_alloc(w->block->cluster->arena, all);
-    w->local_bytes = bytes;
-    memset(w->local, SIM_POISON, all);
-    for (int l = 0; l < LANES && old; l++) {
-        memcpy(w->local + l * bytes, old + l * had, (size_t)had);
-    }
-}
-
-void sim_stack_begin(SimWarp *w, const SimKernel *k) {
-    if (!k->stack) {
-        if (k->local_bytes > 0) fill(w, k->local_bytes);
-        return;
-    }
-    uint32_t first = (uint32_t)(k->local_bytes + 15) / 16 * 16;
-    fill(w, first + STACK_FIRST);
-    w->stack = ARENA_ARRAY(w->block->cluster->arena, uint32_t, LANES);
-    for (int l = 0; l < LANES; l++) w->stack[l] = first;
-}
-
-static bool room(SimWarp *w, const SimInst *i, uint32_t lanes, uint32_t bytes) {
-    int64_t need = 0;
-    int deepest = 0;
-    SIM_EACH(l, lanes) {
-        if (w->stack[l] + (int64_t)bytes <= need) continue;
-        need = w->stack[l] + (int64_t)bytes;
-        deepest = l;
-    }
-    if (need <= w->local_bytes) return true;
-    int64_t wider = w->local_bytes;
-    while (wider < need) wider *= 2;
-    if (wider > STACK_MOST) {
-        sim_fault(w, SIM_BAD_JUMP, i, deepest, "the thread's stack becomes longer than %d bytes",
-                  STACK_MOST);
-        return false;
-    }
-    fill(w, wider);
-    return true;
-}
-
 static const uint32_t *base_of(const SimWarp *w, Slot base) {
     static const uint32_t fixed[LANES];
     return base == SLOT_NONE ? fixed : sim_u32(w, base);
@@ -96,7 +51,7 @@ static void enter(SimWarp *w, const SimInst *i, const SimCallee *to, uint32_t la
     const SimCall *c = i->extra;
     const SimFrame *f = to->frame;
     bool stack = f->base != SLOT_NONE;
-    if (stack && !room(w, i, lanes, f->bytes)) return;
+    if (stack && !sim_stack_room(w, i, lanes, f->bytes)) return;
     sim_enter(w, back + 1);
     copy(w, to->in, c->n_in, lanes, base_of(w, c->base), stack ? w->stack : base_of(w, SLOT_NONE));
     SIM_EACH(l, lanes) {
@@ -204,9 +159,9 @@ static void exec_alloca(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) {
         uint64_t bytes = wide ? sim_u64(w, i->a)[l] : sim_u32(w, i->a)[l];
         uint32_t at = (w->stack[l] + align - 1) / align * align;
-        if (bytes > STACK_MOST) bytes = STACK_MOST + 1;
+        if (bytes > SIM_STACK_MOST) bytes = SIM_STACK_MOST + 1;
         uint32_t end = (at + (uint32_t)bytes + 15) / 16 * 16;
-        if (!room(w, i, 1u << l, end - w->stack[l])) return;
+        if (!sim_stack_room(w, i, 1u << l, end - w->stack[l])) return;
         w->stack[l] = end;
         if (wide) sim_u64(w, i->d)[l] = at;
         else sim_u32(w, i->d)[l] = at;

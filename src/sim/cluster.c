@@ -6,30 +6,6 @@
 
 /* ---- barrier.cluster
  * -----------------------------------------------------------------------------  */
-bool async_cluster_settle(SimCluster *c) {
-    AsyncCluster *q = async_of(c);
-    if (q->arrived == 0) return false;
-    for (int b = 0; b < c->n_block; b++) {
-        for (int w = 0; w < c->block[b].n_warp; w++) {
-            const SimWarp *warp = &c->block[b].warp[w];
-            if (warp->live & ~async_warp(warp)->cluster_arrived) return false;
-        }
-    }
-    for (int b = 0; b < c->n_block; b++) {
-        for (int w = 0; w < c->block[b].n_warp; w++) {
-            async_warp(&c->block[b].warp[w])->cluster_arrived = 0;
-        }
-    }
-    for (int k = 0; k < c->n_entry; k++) {
-        if (q->collect[k] > q->done[k]) q->done[k] = q->collect[k];
-        q->collect[k] = 0;
-    }
-    q->arrived = 0;
-    q->generation++;
-    sim_event(c);
-    return true;
-}
-
 enum { BARRIER_RELAXED = 1, BARRIER_ALIGNED = 2 };
 
 static bool aligned(SimWarp *w, const SimInst *i, uint32_t active) {

@@ -331,9 +331,6 @@ void sim_async_tick(SimCluster *c);
 bool sim_async_force(SimCluster *c);
 /* All threads of the cluster have exited (or a fault stopped it): lands what is pending.  */
 void sim_async_end(SimCluster *c);
-/* A thread touches the shared memory of another block itself: that block must learn of it before it
- * ends (sim_async_end checks).  */
-void sim_async_remote(SimWarp *w, const SimInst *i, SimBlock *owner);
 /* One sentence for a deadlock report on what waits ("mbarrier at 0x400: phase 1, 3 of 4 arrivals
  * pending"); may be empty.  */
 void sim_async_describe(SimBlock *b, Buf *out);

@@ -17,15 +17,6 @@ static const SimPipe pipes[] = {
 #undef X
 };
 
-bool sim_link_error(SimLinker *l, const PtxInst *i, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    const char *message = arena_vprintf(l->arena, fmt, ap);
-    va_end(ap);
-    if (!l->why) l->why = arena_printf(l->arena, "%s %s", i->text, message);
-    return false;
-}
-
 /* ---- instructions ---- */
 
 static bool choose(SimLink *k, const SimUnitCode *u, SimInst *i, const PtxInst *p) {

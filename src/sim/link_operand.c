@@ -4,6 +4,17 @@
 #include "sim/ptx_parse.h"
 #include <string.h>
 
+/* ---- refusals ---- */
+
+bool sim_link_error(SimLinker *l, const PtxInst *i, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    const char *message = arena_vprintf(l->arena, fmt, ap);
+    va_end(ap);
+    if (!l->why) l->why = arena_printf(l->arena, "%s %s", i->text, message);
+    return false;
+}
+
 /* ---- constants ---- */
 
 static void rehash(SimLinker *l) {

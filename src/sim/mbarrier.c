@@ -10,7 +10,7 @@ static AsyncMbar *find(SimWarp *w, const SimInst *i, const SimOpnd *o, int lane,
     uint32_t offset;
     *b = sim_shared(w, i, lane, async_shared_at(w, o, lane), 8, 8, &offset);
     if (!*b) return NULL;
-    if (*b != w->block) sim_async_remote(w, i, *b);
+    if (*b != w->block) async_remote(w, i, *b);
     return async_mbar(w, i, lane, *b, offset);
 }
 

@@ -5,32 +5,6 @@
 
 enum { MAX_REGISTERS = 1 << 20, MAX_SCOPES = 64 };
 
-/* True if `name` is one of the registers of `d`; *index is its place in the range.  */
-static bool matches(const PtxRegDecl *d, const char *name, size_t n, int *index) {
-    *index = 0;
-    if (n < d->len || memcmp(d->name, name, d->len) != 0) return false;
-    if (d->count < 0) return n == d->len;
-    if (n == d->len || n > d->len + 7) return false;
-    if (name[d->len] == '0' && n > d->len + 1) return false;
-    for (size_t k = d->len; k < n; k++) {
-        if (name[k] < '0' || name[k] > '9') return false;
-        *index = *index * 10 + (name[k] - '0');
-    }
-    return *index < d->count;
-}
-
-bool sim_ptx_reg(const PtxParser *p, const char *name, size_t n, int *reg) {
-    for (const PtxScope *s = p->scope; s; s = s->outer) {
-        for (const PtxRegDecl *d = s->reg; d; d = d->next) {
-            int index;
-            if (!matches(d, name, n, &index)) continue;
-            *reg = d->first + index;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool registers(PtxParser *p) {
     PtxLex *x = &p->lex;
     PtxType type = x->kind == TOK_DOT ? sim_ptx_type(p, x->word, x->n) : PTX_NONE;

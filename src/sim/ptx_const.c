@@ -89,3 +89,14 @@ static bool expression(PtxParser *p, int level, int depth, int64_t *out) {
 }
 
 bool sim_ptx_int(PtxParser *p, int64_t *out) { return expression(p, 0, 0, out); }
+
+bool sim_ptx_plus(PtxParser *p, int64_t *offset) {
+    while (lex_is(&p->lex, '+') || lex_is(&p->lex, '-')) {
+        bool minus = lex_is(&p->lex, '-');
+        sim_lex_next(&p->lex);
+        int64_t v;
+        if (!sim_ptx_int(p, &v)) return false;
+        *offset = (int64_t)((uint64_t)*offset + (minus ? 0 - (uint64_t)v : (uint64_t)v));
+    }
+    return true;
+}

@@ -103,17 +103,6 @@ static bool list(PtxParser *p, PtxOp op, PtxOpnd *o, char close, int depth) {
     return !p->lex.failed;
 }
 
-bool sim_ptx_plus(PtxParser *p, int64_t *offset) {
-    while (lex_is(&p->lex, '+') || lex_is(&p->lex, '-')) {
-        bool minus = lex_is(&p->lex, '-');
-        sim_lex_next(&p->lex);
-        int64_t v;
-        if (!sim_ptx_int(p, &v)) return false;
-        *offset = (int64_t)((uint64_t)*offset + (minus ? 0 - (uint64_t)v : (uint64_t)v));
-    }
-    return true;
-}
-
 /* [base], [base+offset], [map, {c0, c1}]: elements as said in ptx.h, labels not allowed.  */
 static bool address(PtxParser *p, PtxOp op, PtxOpnd *o, int depth) {
     if (!list(p, op, o, ']', depth)) return false;

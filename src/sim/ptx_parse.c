@@ -2,39 +2,6 @@
 #include "sim/ptx_parse.h"
 #include <string.h>
 
-bool sim_ptx_accept(PtxParser *p, char punct) {
-    if (!lex_is(&p->lex, punct)) return false;
-    sim_lex_next(&p->lex);
-    return !p->lex.failed;
-}
-
-bool sim_ptx_expect(PtxParser *p, char punct) {
-    if (sim_ptx_accept(p, punct)) return true;
-    return sim_lex_error(&p->lex, "expected '%c'", punct);
-}
-
-const char *sim_ptx_name(PtxParser *p) {
-    if (p->lex.kind != TOK_WORD) {
-        sim_lex_error(&p->lex, "expected a name");
-        return NULL;
-    }
-    const char *s = arena_strndup(p->arena, p->lex.word, p->lex.n);
-    sim_lex_next(&p->lex);
-    return s;
-}
-
-bool sim_ptx_skip_statement(PtxParser *p) {
-    while (p->lex.kind != TOK_END && !lex_is(&p->lex, ';')) sim_lex_next(&p->lex);
-    return sim_ptx_expect(p, ';');
-}
-
-PtxFunc *sim_ptx_func(const PtxParser *p, const char *name, size_t n) {
-    for (PtxFunc *f = p->m->func; f; f = f->next) {
-        if (strlen(f->name) == n && memcmp(f->name, name, n) == 0) return f;
-    }
-    return NULL;
-}
-
 static bool version(PtxParser *p) {
     PtxLex *x = &p->lex;              /* 9.0 reads as a real: take its two numbers from the text */
     const char *s = x->text + x->at;
@@ -87,24 +54,6 @@ static bool section(PtxParser *p) {
     while (x->kind != TOK_END && !lex_is(x, '{')) sim_lex_next(x);
     while (x->kind != TOK_END && !lex_is(x, '}')) sim_lex_next(x);
     return sim_ptx_expect(p, '}');
-}
-
-static bool parameters(PtxParser *p, PtxSymbol ***list, int *n) {
-    size_t cap = 0;
-    sim_lex_next(&p->lex);            /* '(' */
-    while (!lex_is(&p->lex, ')')) {
-        if (!sim_lex_word_is(&p->lex, TOK_DOT, "param")) {
-            return sim_lex_error(&p->lex, "parameters must be in the .param space");
-        }
-        sim_lex_next(&p->lex);
-        PtxSymbol *v = sim_ptx_parameter(p);
-        if (!v) return false;
-        *list = arena_grow(p->arena, *list, &cap, (size_t)*n + 1, sizeof **list);
-        (*list)[(*n)++] = v;
-        if (!lex_is(&p->lex, ')') && !sim_ptx_expect(p, ',')) return false;
-    }
-    sim_lex_next(&p->lex);
-    return !p->lex.failed;
 }
 
 /* Up to three numbers of .maxntid and its like.  */
@@ -187,43 +136,14 @@ static void place_parameters(PtxFunc *f) {
     }
 }
 
-static bool call_targets(PtxParser *p, PtxFunc *f) {
-    size_t cap = 0;
-    do {
-        const char *name = sim_ptx_name(p);
-        if (!name) return false;
-        PtxFunc *callee = sim_ptx_func(p, name, strlen(name));
-        if (!callee) return sim_lex_error(&p->lex, "no function '%s'", name);
-        callee->taken = true;
-        f->callee = arena_grow(p->arena, f->callee, &cap, f->n_callee + 1, sizeof *f->callee);
-        f->callee[f->n_callee++] = callee;
-    } while (sim_ptx_accept(p, ','));
-    return sim_ptx_expect(p, ';');
-}
-
-/* NAME: .calltargets f, g;   NAME: .callprototype (results) _ (parameters) attributes;  */
-bool sim_ptx_prototype(PtxParser *p, const char *name, bool targets) {
-    PtxLex *x = &p->lex;
-    PtxFunc *f = ARENA_NEW(p->arena, PtxFunc);
-    f->name = name;
-    f->next = p->f->prototype;
-    p->f->prototype = f;
-    if (targets) return call_targets(p, f);
-    if (lex_is(x, '(') && !parameters(p, &f->result, &f->n_result)) return false;
-    if (!sim_ptx_name(p)) return false;
-    if (lex_is(x, '(') && !parameters(p, &f->param, &f->n_param)) return false;
-    while (x->kind == TOK_DOT) sim_lex_next(x);          /* .noreturn and its like */
-    return sim_ptx_skip_statement(p);
-}
-
 static bool function(PtxParser *p, bool kernel) {
     PtxLex *x = &p->lex;
     PtxSymbol **result = NULL, **param = NULL;
     int n_result = 0, n_param = 0, line = x->line;
-    if (!kernel && lex_is(x, '(') && !parameters(p, &result, &n_result)) return false;
+    if (!kernel && lex_is(x, '(') && !sim_ptx_parameters(p, &result, &n_result)) return false;
     const char *name = sim_ptx_name(p);
     if (!name) return false;
-    if (lex_is(x, '(') && !parameters(p, &param, &n_param)) return false;
+    if (lex_is(x, '(') && !sim_ptx_parameters(p, &param, &n_param)) return false;
     PtxFunc *f = new_func(p, name);
     if (f->defined) return sim_lex_error(x, "%s is defined twice", name);
     f->kernel = kernel;

@@ -80,6 +80,8 @@ bool sim_ptx_plus(PtxParser *p, int64_t *offset);               /* +N -N, any nu
 int64_t sim_ptx_place(int64_t *used, int64_t bytes, int64_t align);
 PtxFunc *sim_ptx_func(const PtxParser *p, const char *name, size_t n);
 
+/* (.param ..., ...), the current token being the bracket.  */
+bool sim_ptx_parameters(PtxParser *p, PtxSymbol ***list, int *n);
 /* .callprototype or .calltargets, the current token being what follows; `name` is the label.  */
 bool sim_ptx_prototype(PtxParser *p, const char *name, bool targets);
 bool sim_ptx_body(PtxParser *p);                                /* after '{' */

@@ -12,15 +12,6 @@ int64_t sim_ptx_place(int64_t *used, int64_t bytes, int64_t align) {
     return at;
 }
 
-PtxSymbol *sim_ptx_symbol(const PtxParser *p, const char *name, size_t n) {
-    for (const PtxScope *s = p->scope; s; s = s->outer) {
-        for (PtxSymbol *v = s->symbol; v; v = v->next) {
-            if (strlen(v->name) == n && memcmp(v->name, name, n) == 0) return v;
-        }
-    }
-    return NULL;
-}
-
 static bool alignment(PtxParser *p, PtxSymbol *v) {
     PtxLex *x = &p->lex;
     sim_lex_next(x);

@@ -7,8 +7,11 @@ enum { SIM_TURN = 256 };      /* most instructions of one split before others ru
 
 /* Sets up the block's warps: registers, lanes, the first split.  */
 void sim_warps_begin(SimBlock *b);
+enum { SIM_STACK_MOST = 512 << 10 };  /* bytes of a thread */
 /* The local memory of a warp: its frames of fixed place, and its stack.  */
 void sim_stack_begin(SimWarp *w, const SimKernel *k);
+/* Is there room for so many more bytes in the stacks of `lanes`?  Else a fault.  */
+bool sim_stack_room(SimWarp *w, const SimInst *i, uint32_t lanes, uint32_t bytes);
 /* Runs split s of the warp for one turn.  */
 void sim_turn(SimWarp *w, int s);
 /* The running split goes two ways: `taken` lanes to `target`, the others on; they meet at
