@@ -6,6 +6,7 @@
 #ifndef ROLLER_CODEGEN_BLOCKS_H
 #define ROLLER_CODEGEN_BLOCKS_H
 #include "codegen/lower.h"
+#include "codegen/reduce.h"
 
 enum { MAX_VECTORS = WINDOW_TAPS + 32 };
 
@@ -182,7 +183,8 @@ void mma_partial(Kernel *k);  /* sums of one step, which join the others at its 
 /* Behind the k-loop: accumulators as values acc[i][j][...] of Contraction.acc.  */
 void mma_finish(Kernel *k);
 
-/* reduce_slices.c, reduce_split.c */
+/* reduce_slices.c, reduce_split.c.  Adds n neighbours of an array to what is `acc` at v.  */
+void contract_add(Kernel *k, const char *acc, int n, const char *array, const char *at);
 void reduce_slices(Kernel *k);
 void reduce_split_store(Kernel *k);
 void reduce_split_elements(Kernel *k);
@@ -293,6 +295,7 @@ const char *row_element(const Kernel *k, int n);
 /* row_walk.c */
 void row_walk(Kernel *k, int pass);
 /* row_reduce.c: values per row.  */
+Partials row_partials(const Kernel *k, int pass);
 void row_clear(Kernel *k, int pass);
 void row_fold(Kernel *k, int i, const CgPoint *p);        /* reduction i at one element */
 bool row_makes(const Kernel *k, int tensor, int pass);
@@ -302,21 +305,12 @@ void row_finish(Kernel *k, int pass);
 void row_leave(Kernel *k, int pass);      /* values of a slice to the workspace */
 void row_combine(Kernel *k, int pass, bool stores);
 /* row_tie.c: reductions that follow another one of their pass (RowTie).  */
-void row_tie_clear(Kernel *k, int pass);
 /* In a step: before its elements, at each vector of them, between the leaders' turn and that of the
  * tied ones (false: there are none), behind it.  */
 void row_tie_begin(Kernel *k, int pass);
 void row_tie_count(Kernel *k, int pass);
 bool row_tie_follow(Kernel *k, int pass);
 void row_tie_end(Kernel *k, int pass);
-/* Around the leaders' meeting of threads.  */
-void row_tie_keep(Kernel *k, int pass);
-void row_tie_correct(Kernel *k, int pass);
-/* Value `value` of slice s as a part of the whole row's.  */
-const char *row_tie_slice(Kernel *k, int i, const char *value);
-void row_tie_settle(Kernel *k, int pass);                 /* behind the last meeting of a row */
-/* The factor from terms of a tied sum made with maximum `from` to those made with `to`.  */
-const char *row_tie_factor(const Cg *cg, const TeExpr *sum, const char *from, const char *to);
 
 /* column.c */
 void column_place(Kernel *k);

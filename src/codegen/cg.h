@@ -33,7 +33,7 @@ void cg_blank(Cg *c);
 /* The lines of `text` as comments; bytes that no comment may hold become '?'.  */
 void cg_comment(Cg *c, const char *text);
 
-/* -- values.c: types, conversions, reductions -- */
+/* -- values.c: types, conversions -- */
 const char *cg_storage(TeDtype t);        /* type of an element in memory */
 const char *cg_type(TeDtype compute);     /* type of a value */
 /* An element in memory as a value of its compute type.  */
@@ -56,10 +56,12 @@ const char *cg_convert(const Cg *c, TeDtype to, TeDtype from, const char *value)
 const char *cg_cast(const Cg *c, TeDtype storage, TeDtype from, const char *value);
 const char *cg_real(const Cg *c, TeDtype type, double v);
 const char *cg_int(const Cg *c, TeDtype type, int64_t v);
-const char *cg_identity(const Cg *c, TeRedop red, TeDtype type);
-/* `red` of two values of one type; not for argmax and argmin.  */
-const char *cg_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, const char *value);
 bool cg_range_of_storage(TeDtype t, int64_t *lo, int64_t *hi);      /* false: not an integer */
+
+/* -- monoid.c: plain reductions, not argmax and argmin -- */
+const char *cg_identity(const Cg *c, TeRedop red, TeDtype type);
+/* `red` of two values of one type.  */
+const char *cg_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, const char *value);
 
 /* -- select.c: the programs of a plan and its other splits, and their workspaces -- */
 void cg_lay_out(Arena *a, const RPlan *plan, KernelProgram *out);

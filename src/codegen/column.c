@@ -9,8 +9,8 @@ static bool is_wide(const Kernel *k) {
 }
 
 static void workspace_pointers(Kernel *k) {
-    column_pointers(k, cg_text(k->cg, "w + %lldll", (long long)k->cg->sums_at),
-                    k->l->r->split * column_view(k)->out.extent);
+    column_arrays(k, "left", cg_text(k->cg, "w + %lldll", (long long)k->cg->sums_at),
+                  k->l->r->split * column_view(k)->out.extent);
 }
 
 /* ---- the phases ---- */
@@ -120,13 +120,12 @@ static void halve_groups(Kernel *k) {
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int u = %d; u > 0; u /= 2)", column_groups(k) / 2);
     cg_open(cg, "if (row >= u && row < 2 * u)");
-    column_store(k, vec, cg_text(cg, "(row - u) * %d + col", columns));
+    column_put(k, vec, "part", cg_text(cg, "(row - u) * %d + col", columns));
     cg_close(cg);
     cg_line(cg, "__syncthreads();");
     cg_open(cg, "if (row < u)");
-    column_tie_more(k, "(max(rows - first, 0) + u - 1 - row) / (2 * u)");
-    column_add(k, vec, cg_text(cg, "row * %d + col", columns));
-    column_tie_met(k);
+    column_add(k, vec, "(max(rows - first, 0) + u - 1 - row) / (2 * u)", "part",
+               cg_text(cg, "row * %d + col", columns));
     cg_close(cg);
     cg_line(cg, "__syncthreads();");
     cg_close(cg);
@@ -140,35 +139,43 @@ void column_reduce(Kernel *k) {
     cg_line(cg, "// reduce: the row groups");
     kernel_smem(k, 128);
     int copies = rprog_column_copies(r);
-    column_pointers(k, "smem", (int64_t)copies * columns);
+    column_arrays(k, "part", "smem", (int64_t)copies * columns);
     if (copies < groups - 1) {
         halve_groups(k);
         return;
     }
     cg_open(cg, "if (row > 0)");
-    column_store(k, vec, cg_text(cg, "(row - 1) * %d + col", columns));
+    column_put(k, vec, "part", cg_text(cg, "(row - 1) * %d + col", columns));
     cg_close(cg);
     cg_line(cg, "__syncthreads();");
     cg_line(cg, "if (row > 0) return;");
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int u = 0; u < %d; u++)", groups - 1);
-    column_tie_more(k, cg_text(cg, "(max(rows - first, 0) + %d - u) / %d", groups - 2, groups));
-    column_add(k, vec, cg_text(cg, "u * %d + col", columns));
-    column_tie_met(k);
+    column_add(k, vec, cg_text(cg, "(max(rows - first, 0) + %d - u) / %d", groups - 2, groups),
+               "part", cg_text(cg, "u * %d + col", columns));
     cg_close(cg);
 }
 
 const char *column_result(const Kernel *k, int stmt) {
-    int i = 0;
-    while (column_view(k)->sum[i] != stmt) i++;
-    return column_tie_result(k, i, k->at.vec > 1 ? "v" : "0");
+    Partials p = column_partials(k, k->at.vec > 1 ? "v" : "0");
+    const Partial *x = monoid_of(&p, k->cg->te->stmt[stmt].rhs);
+    return x->where ? x->where : x->value;
 }
 
-static void result_names(Kernel *k) {
-    const char *lane = k->at.vec > 1 ? "v" : "0";
-    bool positional = column_view(k)->positional;
-    k->at.root = cg_text(k->cg, positional ? "where[%s]" : "acc[%s]", lane);
-    k->at.root_type = positional ? TE_I32 : kernel_root(k)->rhs->type;
+/* Results are whole.  */
+static void finish(Kernel *k) {
+    Cg *cg = k->cg;
+    const TeStmt *root = kernel_root(k);
+    Partials p = column_partials(k, "v");
+    TeExtent rows = size_axis(cg->arena, root, &column_view(k)->red);
+    if (monoid_scales(&p)) {
+        cg_line(cg, "#pragma unroll");
+        cg_open(cg, "for (int v = 0; v < %d; v++)", k->at.vec);
+        monoid_settle(cg, &p, rows.expr ? cg_text(cg, "%s > 0", size_text(cg, rows)) : NULL);
+        cg_close(cg);
+    }
+    k->at.root = column_result(k, k->l->p->group->root);
+    k->at.root_type = te_positional(root->rhs) ? TE_I32 : root->rhs->type;
 }
 
 void column_partial(Kernel *k) {
@@ -176,7 +183,7 @@ void column_partial(Kernel *k) {
     cg_line(cg, "// partial: results of this slice to the workspace");
     cg_open(cg, "if (at < TOTAL)");
     workspace_pointers(k);
-    column_store(k, k->at.vec, "(long long)blockIdx.y * TOTAL + at");
+    column_put(k, k->at.vec, "left", "(long long)blockIdx.y * TOTAL + at");
     cg_close(cg);
 }
 
@@ -184,7 +191,7 @@ void column_elements(Kernel *k) {
     cg_line(k->cg, "// elements: %d columns of the thread", k->at.vec);
     cg_open(k->cg, "if (at < TOTAL)");
     k->at.open = 1;
-    result_names(k);
+    finish(k);
 }
 
 /* ---- the adding kernel ---- */
@@ -210,17 +217,12 @@ void column_sums_elements(Kernel *k) {
 /* The lanes of a warp have added every 32nd slice each; the first one goes on.  */
 static void meet_lanes(Kernel *k) {
     Cg *cg = k->cg;
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int f = %d; f > 0; f /= 2)", rprog_column_lanes(k->l->p, k->l->r) / 2);
-    column_tie_more(k, "__shfl_xor_sync(0xffffffffu, seen, f)");
+    Partials p = column_partials(k, "v");
+    TeExtent rows = size_axis(cg->arena, kernel_root(k), &column_view(k)->red);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int v = 0; v < %d; v++)", k->at.vec);
-    for (int i = 0; i < column_view(k)->n_sum; i++)
-        cg_line(cg, "const %s %s = __shfl_xor_sync(0xffffffffu, %s[v], f);",
-                cg_type(column_type(k, i)), column_other(k, i, ""), column_held(k, i));
-    column_fold_partial(k, "v", "");
-    cg_close(cg);
-    column_tie_met(k);
+    reduce_threads(cg, &p, rprog_column_lanes(k->l->p, k->l->r), k->l->launch.block[0],
+                   size_text(cg, rows));
     cg_close(cg);
     cg_open(cg, "if (threadIdx.x %% 32 == 0)");
     k->at.open++;
@@ -230,8 +232,9 @@ static void meet_lanes(Kernel *k) {
 static const char *rows_of_slice(Kernel *k) {
     Cg *cg = k->cg;
     TeExtent all = size_axis(cg->arena, kernel_root(k), &column_view(k)->red);
+    Partials p = column_partials(k, "v");
     const char *slice = size_text(cg, slice_of(k)), *end = size_text(cg, all);
-    if (all.expr && column_counts(k)) {
+    if (all.expr && monoid_counts(&p)) {
         cg_line(cg, "const int K = %s, slice = %s;", end, slice);
         end = "K";
         slice = "slice";
@@ -251,10 +254,8 @@ void column_sums_gather(Kernel *k) {
         cg_open(cg, "for (int s = threadIdx.x %% %d; s < %d; s += %d)", lanes,
                 (int)k->l->r->split, lanes);
     else cg_open(cg, "for (int s = 0; s < %d; s++)", (int)k->l->r->split);
-    column_tie_more(k, rows);
-    column_add(k, k->at.vec, cg_text(cg, "(long long)s * TOTAL + %s", from));
-    column_tie_met(k);
+    column_add(k, k->at.vec, rows, "left", cg_text(cg, "(long long)s * TOTAL + %s", from));
     cg_close(cg);
     if (lanes > 1) meet_lanes(k);
-    result_names(k);
+    finish(k);
 }

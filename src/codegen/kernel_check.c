@@ -9,8 +9,8 @@
 
 static const char words[] =
     /* the language */
-    " bool break char const constexpr do double else extern false float for if int long return"
-    " short signed true unsigned void while reinterpret_cast"
+    " bool break char const constexpr continue do double else extern false float for if int long"
+    " return short signed true unsigned void while reinterpret_cast"
     /* CUDA */
     " __align__ __global__ __launch_bounds__ __restrict__ __shared__ __syncthreads __syncwarp"
     " __int_as_float __longlong_as_double __shfl_xor_sync blockIdx threadIdx min max"
@@ -25,9 +25,10 @@ static const char words[] =
     /* their variables */
     " smem shared tile tile_m tile_n tiles_m tiles_n top in_group rows b m n m0 n0 tid lane lane_m"
     " lane_n m_at n_at m_by n_by warp row all_steps slice"
-    " col copies k_warp k_next k_now first steps step put take turn next kb kk acc i j f g p r s u"
-    " v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums best where value rest"
-    " total wx wy skip head body live line piece in seen more fresh d number end id ";
+    " col copies k_warp k_next k_now first steps step put take turn next kb kk acc e i j f g p r s"
+    " u v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums where value rest"
+    " left part_at left_at base own now total wx wy skip head body live line piece in seen more"
+    " fresh d number end id ";
 
 /* Names with a number: t0 tensors, s sizes, i indices, e and v values, o x and y vectors, q digits
  * and outputs of rows, p h r other pointers of rows, g p d places along the axes of boxes; those of
@@ -37,7 +38,8 @@ static const char stems[] = "tsievoxyphqrgd";
 static const char operand[] =
     " mn k to src off koff at kat in reg frag low wide b e r row places ";
 
-static const char numbered[] = " acc where part place spot past own now base inside f value left ";
+static const char numbered[] =
+    " acc where part part_at left left_at past own now base inside f value ";
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

@@ -230,8 +230,9 @@ static const PreludeRow table[] = {
         "    return x < y || x != x ? x : y;\n"
         "}\n"},
 
-    /* The first NaN wins, then the best value, then the lowest position.  */
-#define ARG(name, better)                                                                          \
+    /* The first NaN wins, then the best value, then the lowest position; where == INT_MAX: there is
+     * none yet.  _next: x is behind all others.  */
+#define ARG(name, better, worse)                                                                   \
     {                                                                                              \
         name, 0,                                                                                   \
             "template <typename T> " FN "void " name "(T &best, int &where, T x, int at) {\n"      \
@@ -241,9 +242,18 @@ static const PreludeRow table[] = {
             "        where = at;\n"                                                                \
             "    }\n"                                                                              \
             "}\n"                                                                                  \
+    },                                                                                             \
+    {                                                                                              \
+        name "_next", 0,                                                                           \
+            "template <typename T> " FN "void " name "_next(T &best, int &where, T x, int at) {\n" \
+            "    if (where == 2147483647 || (best == best && !(x " worse "= best))) {\n"           \
+            "        best = x;\n"                                                                  \
+            "        where = at;\n"                                                                \
+            "    }\n"                                                                              \
+            "}\n"                                                                                  \
     }
-    ARG("rl_argmax", ">"),
-    ARG("rl_argmin", "<"),
+    ARG("rl_argmax", ">", "<"),
+    ARG("rl_argmin", "<", ">"),
 #undef ARG
 
     /* Approximations for @fast.  */

@@ -22,18 +22,20 @@ static int width_of(const Kernel *k) {
     return width;
 }
 
+void contract_add(Kernel *k, const char *acc, int n, const char *array, const char *at) {
+    Partials p = {.n = 0};
+    const TeStmt *root = &k->cg->te->stmt[k->l->p->con.stmt];
+    monoid_add(k->cg, &p, root->rhs, "", "", NULL)->value = acc;
+    reduce_add(k->cg, &p, n, array, at);
+}
+
 /* Adds what another slice has left.  */
 static void add_slice(Kernel *k, const char *rows, const char *cols, const char *at) {
     Cg *cg = k->cg;
-    const Contraction *con = &k->c.p->con;
     int width = width_of(k), n = k->c.matrix.accumulators;
     const char *acc = n ? cg_text(cg, "acc[i][j / %d][j %% %d + v]", n, n) : "acc[i][j + v]";
     open_all(k, rows, cols, width);
-    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(copies + %s);", cg_type(con->acc), width,
-            width, at);
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int v = 0; v < %d; v++)", width);
-    cg_line(cg, "    %s = %s;", acc, cg_fold(cg, con->red, con->acc, acc, "x.v[v]"));
+    contract_add(k, acc, width, "copies", at);
     close_all(k);
 }
 

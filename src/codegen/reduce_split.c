@@ -77,11 +77,7 @@ void reduce_split_gather(Kernel *k) {
     cg_line(cg, "rl_vec<%s, %d> sum = rl_load<%d>(sums + %s);", cg_type(con->acc), vec, vec, from);
     cg_line(cg, "#pragma unroll 4");
     cg_open(cg, "for (int s = 1; s < %d; s++)", (int)k->l->r->split);
-    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(sums + ((long long)s * TOTAL + %s));",
-            cg_type(con->acc), vec, vec, from);
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int v = 0; v < %d; v++) sum.v[v] = %s;", vec,
-            cg_fold(cg, con->red, con->acc, "sum.v[v]", "x.v[v]"));
+    contract_add(k, "sum.v[v]", vec, "sums", cg_text(cg, "((long long)s * TOTAL + %s)", from));
     cg_close(cg);
     k->at.root = vec > 1 ? "sum.v[v]" : "sum.v[0]";
     k->at.root_type = con->acc;

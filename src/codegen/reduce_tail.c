@@ -101,10 +101,7 @@ void reduce_tail_gather(Kernel *k) {
     cg_line(cg, "#pragma unroll 4");
     cg_open(cg, "for (int s = first; s < total; s++)");
     cg_line(cg, "from += %d;", tile_size(k));
-    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(from);", type, vec, vec);
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int v = 0; v < %d; v++) sum.v[v] = %s;", vec,
-            cg_fold(cg, con->red, con->acc, "sum.v[v]", "x.v[v]"));
+    contract_add(k, "sum.v[v]", vec, "from", "0");
     cg_close(cg);
     k->at.root = vec > 1 ? "sum.v[v]" : "sum.v[0]";
     k->at.root_type = con->acc;

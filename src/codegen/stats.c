@@ -23,7 +23,10 @@ static const char *value_type(const Kernel *k, int i) {
     return cg_type(te_dtype_compute(k->cg->te->tensor[tensor_of(k, i)].dtype));
 }
 
-static const char *part_type(const Kernel *k, int i) { return cg_type(statement(k, i)->rhs->type); }
+/* The reductions of a pass, held as STEM TENSOR.  */
+static Partials partials(const Kernel *k, int pass, const char *stem, const char *lane) {
+    return monoid_rows(k->cg, facts(k)->group, pass, stem, lane);
+}
 
 bool stats_meets(const Kernel *k, int i, int pass, bool tied) {
     const RowGroup *g = facts(k)->group;
@@ -78,7 +81,8 @@ void stats_place(Kernel *k) {
         int t = tensor_of(k, i);
         if (g->role[i] == ROW_MAP) continue;
         if (g->role[i] == ROW_REDUCE && (!in_parts(k) || g->pass[i] == k->l->pass)) {
-            place_smem(k, part_type(k, i), "part", t, rprog_stats_part(k->l->p, r, i));
+            place_smem(k, cg_type(statement(k, i)->rhs->type), "part", t,
+                       rprog_stats_part(k->l->p, r, i));
             if (in_parts(k)) stats_place_left(k, "left", i, true);
         }
         if (!in_parts(k)) {
@@ -172,6 +176,7 @@ static void define_map(Kernel *k, int t, TeDtype type, const char *value) {
 static void fold_elements(Kernel *k, int pass, bool tied) {
     Cg *cg = k->cg;
     const RowGroup *g = facts(k)->group;
+    Partials all = partials(k, pass, "f", thread_row(k));
     for (int i = 0; i < g->n; i++) {
         const TeExpr *e = statement(k, i)->rhs;
         if (turns(k, i, pass, tied) && !stats_is_held(k, g->stmt[i]))
@@ -192,9 +197,7 @@ static void fold_elements(Kernel *k, int pass, bool tied) {
             if (i == facts(k)->held) cg_line(cg, "%s = e%d;", k->at.root, tensor_of(k, i));
             continue;
         }
-        const char *f = cg_text(cg, "f%d[%s]", tensor_of(k, i), thread_row(k));
-        const char *value = cg_expr(&p, e->args[0], e->type);
-        cg_line(cg, "%s = %s;", f, cg_fold(cg, (TeRedop)e->red, e->type, f, value));
+        monoid_fold(cg, monoid_of(&all, e), cg_expr(&p, e->args[0], e->type), NULL, false);
     }
     elements_close_lanes(k);
 }
@@ -234,17 +237,12 @@ static bool holds(const Kernel *k, int pass) {
 
 void stats_walk(Kernel *k, int pass, bool tied) {
     Cg *cg = k->cg;
-    const RowGroup *g = facts(k)->group;
+    Partials p = partials(k, pass, "f", "x");
     int rows = rprog_stats_rows(cg->dev, k->l->r), vec = k->l->r->vec_n;
     while (k->l->p->multiple[AX_N] % vec) vec /= 2;
     cg_line(cg, "// pass %d over the rows%s", pass, tied ? ", tied reductions" : "");
-    for (int i = 0; i < g->n; i++) {
-        if (!stats_meets(k, i, pass, tied)) continue;
-        const TeExpr *e = statement(k, i)->rhs;
-        cg_line(cg, "%s f%d[%d];", part_type(k, i), tensor_of(k, i), rows);
-        cg_line(cg, "#pragma unroll");
-        cg_line(cg, "for (int x = 0; x < %d; x++) f%d[x] = %s;", rows, tensor_of(k, i),
-                cg_identity(cg, (TeRedop)e->red, e->type));
+    for (int i = 0; i < p.n; i++) {
+        if ((p.at[i].tie != TIE_NONE) == tied) monoid_declare(cg, &p.at[i], rows);
     }
     cg_scope(cg);
     k->at.walk = vec;
@@ -261,48 +259,36 @@ void stats_walk(Kernel *k, int pass, bool tied) {
 
 /* ---- meetings ---- */
 
-static void shuffle(Kernel *k, int i, int rows) {
+/* The lanes of a row, then one of them leaves what the warp has made.  */
+static void meet_lanes(Kernel *k, int pass, bool tied) {
     Cg *cg = k->cg;
-    const TeExpr *e = statement(k, i)->rhs;
-    int lanes = rprog_stats_lanes(cg->dev, k->l->r);
-    const char *f = cg_text(cg, "f%d[x]", tensor_of(k, i));
-    if (lanes == 0) return;
+    Partials p = partials(k, pass, "f", "x");
+    if (rprog_stats_lanes(cg->dev, k->l->r) == 0) return;
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int x = 0; x < %d; x++)", rows);
-    for (int bit = 1; bit < 32; bit *= 2) {
-        if (!(lanes & bit)) continue;
-        const char *other = cg_text(cg, "__shfl_xor_sync(0xffffffffu, %s, %d)", f, bit);
-        cg_line(cg, "%s = %s;", f, cg_fold(cg, (TeRedop)e->red, e->type, f, other));
-    }
+    cg_open(cg, "for (int x = 0; x < %d; x++)", rprog_stats_rows(cg->dev, k->l->r));
+    reduce_lanes(cg, &p, tied, rprog_stats_lanes(cg->dev, k->l->r));
     cg_close(cg);
 }
 
 static void leave_warps(Kernel *k, int pass, bool tied) {
     Cg *cg = k->cg;
-    const RowGroup *g = facts(k)->group;
-    int rows = rprog_stats_rows(cg->dev, k->l->r), lanes = rprog_stats_lanes(cg->dev, k->l->r);
-    cg_open(cg, "if ((lane & %d) == 0)", lanes);
+    Partials p = partials(k, pass, "f", "x");
+    cg_open(cg, "if ((lane & %d) == 0)", rprog_stats_lanes(cg->dev, k->l->r));
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int x = 0; x < %d; x++)", rows);
-    for (int i = 0; i < g->n; i++) {
-        if (stats_meets(k, i, pass, tied))
-            cg_line(cg, "part%d[col / WN * BM + %s] = f%d[x];", tensor_of(k, i), block_row(k),
-                    tensor_of(k, i));
-    }
+    cg_open(cg, "for (int x = 0; x < %d; x++)", rprog_stats_rows(cg->dev, k->l->r));
+    reduce_put(cg, &p, tied, "", "part", cg_text(cg, "col / WN * BM + %s", block_row(k)));
     cg_close(cg);
     cg_close(cg);
 }
 
-static void gather_warps(Kernel *k, int i) {
+static void gather_warps(Kernel *k, const Partial *x) {
     Cg *cg = k->cg;
-    const TeExpr *e = statement(k, i)->rhs;
-    int t = tensor_of(k, i);
-    const char *acc = cg_text(cg, "acc%d", t);
-    cg_line(cg, "%s %s = part%d[at];", part_type(k, i), acc, t);
+    cg_line(cg, "%s %s = part%s[at];", cg_type(x->e->type), x->value, x->name);
     if (k->c.warps[AX_N] == 1) return;
     cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int s = 1; s < %d; s++) %s = %s;", k->c.warps[AX_N], acc,
-            cg_fold(cg, (TeRedop)e->red, e->type, acc, cg_text(cg, "part%d[s * BM + at]", t)));
+    cg_open(cg, "for (int s = 1; s < %d; s++)", k->c.warps[AX_N]);
+    monoid_fold(cg, x, cg_text(cg, "part%s[s * BM + at]", x->name), NULL, false);
+    cg_close(cg);
 }
 
 /* Defines what a row is known by after pass `pass`: reductions, and what follows from them.  The
@@ -351,12 +337,9 @@ static bool is_followed(const Kernel *k, int pass) {
 
 void stats_finish(Kernel *k, int pass, bool tied) {
     Cg *cg = k->cg;
-    const RowGroup *g = facts(k)->group;
     const Problem *p = k->l->p;
     const char *type = place_type(place_wide(p->extent[AX_M], k->l->r->block.extent[AX_M]));
-    for (int i = 0; i < g->n; i++) {
-        if (stats_meets(k, i, pass, tied)) shuffle(k, i, rprog_stats_rows(cg->dev, k->l->r));
-    }
+    meet_lanes(k, pass, tied);
     if (!k->at.met) {
         cg_line(cg, "__syncthreads();  // stages become parts of rows");
         clear_rests(k);
@@ -368,8 +351,9 @@ void stats_finish(Kernel *k, int pass, bool tied) {
     cg_open(cg, "for (int at = tid; at < BM; at += THREADS)");
     cg_line(cg, "const %s m = m0 + at;", type);
     if (p->multiple[AX_M] % k->l->r->block.extent[AX_M]) cg_line(cg, "if (m >= M) break;");
-    for (int i = 0; i < g->n; i++) {
-        if (stats_meets(k, i, pass, tied)) gather_warps(k, i);
+    Partials acc = partials(k, pass, "acc", NULL);
+    for (int i = 0; i < acc.n; i++) {
+        if ((acc.at[i].tie != TIE_NONE) == tied) gather_warps(k, &acc.at[i]);
     }
     if (in_parts(k)) stats_leave(k, pass, tied, row_number(k));
     else finish_rows(k, pass);

@@ -156,16 +156,11 @@ static int access_distance(const Kernel *k) {
 /* Adds what the other pieces have to value[p].  */
 static void add_pieces(Kernel *k, const char *from, int width) {
     Cg *cg = k->cg;
-    const Contraction *con = &k->c.p->con;
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int w = 1; w < %d; w++)", sharing(k));
-    cg_line(cg, "const rl_vec<%s, %d> part = rl_load<%d>(%s + w * %d + p * %d);",
-            cg_type(con->acc), width, width, from, piece_distance(k) / k->c.p->acc_bytes,
-            access_distance(k));
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int f = 0; f < %d; f++)", width);
-    cg_line(cg, "    value[p].v[f] = %s;",
-            cg_fold(cg, con->red, con->acc, "value[p].v[f]", "part.v[f]"));
+    contract_add(k, "value[p].v[v]", width, from,
+                 cg_text(cg, "w * %d + p * %d", piece_distance(k) / k->c.p->acc_bytes,
+                         access_distance(k)));
     cg_close(cg);
 }
 

@@ -53,81 +53,32 @@ void stream_elements(Kernel *k, bool rest) {
 
 /* ---- reductions ---- */
 
-static void declare_result(Kernel *k, const TeExpr *e) {
-    Cg *cg = k->cg;
-    int vec = k->at.vec;
-    const char *type = cg_type(e->args[0]->type);
-    if (te_positional(e)) {
-        cg_line(cg, "%s best[%d];", type, vec);
-        cg_line(cg, "int where[%d];", vec);
-        return;
-    }
-    cg_line(cg, "%s acc[%d];", cg_type(e->type), vec);
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int v = 0; v < %d; v++) acc[v] = %s;", vec,
-            cg_identity(cg, (TeRedop)e->red, e->type));
-}
-
-/* The row-major position in the listed ranges.  */
-static const char *position(const Kernel *k, const TeExpr *e) {
-    const char *sum = NULL;
-    for (int i = 0; i < e->n_index; i++) {
-        const char *x = k->at.index[e->index[i]];
-        const TeExtent *n = &kernel_root(k)->index[e->index[i]].hi;
-        sum = sum ? cg_text(k->cg, "(%s * %s + %s)", sum, cg_extent(k->cg, n), x) : x;
-    }
-    return sum;
-}
-
-/* The first NaN wins, then the lowest position among the best.  */
-static void fold_position(Kernel *k, const TeExpr *e, const char *value, const char *lane) {
-    Cg *cg = k->cg;
-    bool real = te_dtype_class(e->args[0]->type) == TE_CLASS_REAL, max = e->red == TE_RED_ARGMAX;
-    const char *best = cg_text(cg, "best[%s]", lane), *better;
-    cg_line(cg, "const %s value = %s;", cg_type(e->args[0]->type), value);
-    if (real)
-        better = cg_text(cg, "(%s == %s && !(value %s %s))", best, best, max ? "<=" : ">=", best);
-    else better = cg_text(cg, "value %s %s", max ? ">" : "<", best);
-    cg_open(cg, "if (%s == 0 || %s)", position(k, e), better);
-    cg_line(cg, "%s = value;", best);
-    cg_line(cg, "where[%s] = %s;", lane, position(k, e));
-    cg_close(cg);
-}
-
-static void fold_value(Kernel *k, int stmt, const TeExpr *e) {
-    Cg *cg = k->cg;
-    const char *lane = k->at.vec > 1 ? "v" : "0";
-    CgPoint p = elements_point(k, stmt, false);
-    if (te_positional(e)) {
-        fold_position(k, e, cg_expr(&p, e->args[0], e->args[0]->type), lane);
-        return;
-    }
-    const char *value = cg_expr(&p, e->args[0], e->type), *acc = cg_text(cg, "acc[%s]", lane);
-    cg_line(cg, "%s = %s;", acc, cg_fold(cg, (TeRedop)e->red, e->type, acc, value));
-}
-
 void stream_fold(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
     int stmt = k->l->p->group->root;
     const TeExpr *e = kernel_root(k)->rhs;
+    const char *lane = at->vec > 1 ? "v" : "0";
+    Partials all = {.n = 0};
+    const Partial *x = monoid_add(cg, &all, e, "acc", "", lane);
     cg_line(cg, "// fold: the reduction");
-    declare_result(k, e);
+    monoid_declare(cg, x, at->vec);
     for (int i = 0; i < e->n_index; i++) {
-        int x = e->index[i];
-        const TeExtent *n = &kernel_root(k)->index[x].hi;
-        at->wide[x] = n->value > INT32_MAX;
-        at->index[x] = cg_text(cg, "i%d", x);
-        const char *type = place_type(at->wide[x]);
-        cg_open(cg, "for (%s i%d = 0; i%d < %s; i%d++)", type, x, x, cg_extent(cg, n), x);
+        int j = e->index[i];
+        const TeExtent *n = &kernel_root(k)->index[j].hi;
+        at->wide[j] = n->value > INT32_MAX;
+        at->index[j] = cg_text(cg, "i%d", j);
+        const char *type = place_type(at->wide[j]);
+        cg_open(cg, "for (%s i%d = 0; i%d < %s; i%d++)", type, j, j, cg_extent(cg, n), j);
     }
     elements_load_vectors(k, stmt, e->args[0]);
     elements_open_lanes(k);
-    fold_value(k, stmt, e);
+    CgPoint p = elements_point(k, stmt, false);
+    const char *value = cg_expr(&p, e->args[0], monoid_type(e));
+    monoid_fold(cg, x, value, x->where ? monoid_position(&p) : NULL, true);
     elements_close_lanes(k);
     at->n_vector = 0;
     for (int i = 0; i < e->n_index; i++) cg_close(cg);
-    const char *lane = at->vec > 1 ? "v" : "0";
-    at->root = cg_text(cg, te_positional(e) ? "where[%s]" : "acc[%s]", lane);
-    at->root_type = te_positional(e) ? TE_I32 : e->type;
+    at->root = x->where ? x->where : x->value;
+    at->root_type = x->where ? TE_I32 : e->type;
 }

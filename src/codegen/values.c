@@ -148,32 +148,3 @@ const char *cg_int(const Cg *c, TeDtype type, int64_t v) {
     return v < 0 ? cg_text(c, "(%lld%s)", (long long)v, suffix)
                  : cg_text(c, "%lld%s", (long long)v, suffix);
 }
-
-const char *cg_identity(const Cg *c, TeRedop red, TeDtype type) {
-    int64_t i;
-    double r;
-    te_identity(red, type, &i, &r);
-    return te_dtype_class(type) == TE_CLASS_REAL ? cg_real(c, type, r) : cg_int(c, type, i);
-}
-
-const char *cg_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, const char *value) {
-    const char *name = te_dtype_name(type);
-    bool real = te_dtype_class(type) == TE_CLASS_REAL;
-    switch (red) {
-    case TE_RED_SUM:
-        return real ? cg_text(c, "%s + %s", acc, value)
-                    : cg_text(c, "rl_add_%s(%s, %s)", name, acc, value);
-    case TE_RED_PROD:
-        return real ? cg_text(c, "%s * %s", acc, value)
-                    : cg_text(c, "rl_mul_%s(%s, %s)", name, acc, value);
-    case TE_RED_ANY: return cg_text(c, "(bool)(%s | %s)", acc, value);
-    case TE_RED_ALL: return cg_text(c, "(bool)(%s & %s)", acc, value);
-    default: {
-        const char *fn = red == TE_RED_MAX ? "max" : "min";
-        if (real) return cg_text(c, "rl_%s_%s(%s, %s)", fn, name, acc, value);
-        /* Indices and sizes that fit are printed as int.  */
-        const char *form = type == TE_I64 ? "%s(%s, (long long)(%s))" : "%s(%s, %s)";
-        return cg_text(c, form, fn, acc, value);
-    }
-    }
-}

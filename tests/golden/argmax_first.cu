@@ -24,6 +24,13 @@
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
+template <typename T> __device__ __forceinline__ void rl_argmax_next(T &best, int &where, T x, int at) {
+    if (where == 2147483647 || (best == best && !(x <= best))) {
+        best = x;
+        where = at;
+    }
+}
+
 template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
     rl_vec<T, N> y;
     #pragma unroll
@@ -43,14 +50,14 @@ rk_82c5c9b1331aaaee_0(const float *__restrict__ t0,
         const int at = (int)blockIdx.x * 32 + (u * 32 + (int)threadIdx.x) * 1;
         const int i0 = at;
         // fold: the reduction
-        float best[1];
+        float acc[1];
+        #pragma unroll
+        for (int x = 0; x < 1; x++) acc[x] = (-__int_as_float(0x7f800000));
         int where[1];
+        #pragma unroll
+        for (int x = 0; x < 1; x++) where[x] = 2147483647;
         for (int i1 = 0; i1 < 64; i1++) {
-            const float value = t0[i1 * 96 + i0];
-            if (i1 == 0 || (best[0] == best[0] && !(value <= best[0]))) {
-                best[0] = value;
-                where[0] = i1;
-            }
+            rl_argmax_next(acc[0], where[0], t0[i1 * 96 + i0], (int)i1);
         }
         int o2[1];
         o2[0] = where[0];

@@ -394,7 +394,9 @@ rk_ffa5d32933425274_1(const unsigned short *__restrict__ t0,
         for (int s = 1; s < 2; s++) {
             const rl_vec<float, 4> x = rl_load<4>(sums + ((long long)s * TOTAL + take));
             #pragma unroll
-            for (int v = 0; v < 4; v++) sum.v[v] = sum.v[v] + x.v[v];
+            for (int v = 0; v < 4; v++) {
+                sum.v[v] = sum.v[v] + x.v[v];
+            }
         }
         float o2[4];
         #pragma unroll

@@ -394,8 +394,9 @@ rk_fd48f76c7cb5c9b5_0(const float *__restrict__ t0,
         for (int j = 0; j < TN; j += 4) {
             const rl_vec<float, 4> x = rl_load<4>(copies + (i * TN + j) * SLICE);
             #pragma unroll
-            for (int v = 0; v < 4; v++)
+            for (int v = 0; v < 4; v++) {
                 acc[i][j + v] = acc[i][j + v] + x.v[v];
+            }
         }
     }
 
@@ -444,7 +445,9 @@ rk_fd48f76c7cb5c9b5_1(const float *__restrict__ t0,
         for (int s = 1; s < 3; s++) {
             const rl_vec<float, 4> x = rl_load<4>(sums + ((long long)s * TOTAL + take));
             #pragma unroll
-            for (int v = 0; v < 4; v++) sum.v[v] = sum.v[v] + x.v[v];
+            for (int v = 0; v < 4; v++) {
+                sum.v[v] = sum.v[v] + x.v[v];
+            }
         }
         float o2[4];
         #pragma unroll

@@ -114,7 +114,7 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
     __shared__ float part7[4];
     if (tid % 32 == 0) part7[tid / 32] = acc7;
     __syncthreads();
-    acc7 = part7[tid / LN * 4 + tid % 4];
+    acc7 = part7[tid / 128 * 4 + tid % 4];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         acc7 = acc7 + __shfl_xor_sync(0xffffffffu, acc7, f);
@@ -147,7 +147,7 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
     __shared__ float part8[4];
     if (tid % 32 == 0) part8[tid / 32] = acc8;
     __syncthreads();
-    acc8 = part8[tid / LN * 4 + tid % 4];
+    acc8 = part8[tid / 128 * 4 + tid % 4];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         acc8 = acc8 + __shfl_xor_sync(0xffffffffu, acc8, f);

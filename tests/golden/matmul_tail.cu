@@ -436,9 +436,11 @@ rk_e7c01b7eba31f2b2_1(const unsigned short *__restrict__ t0,
         #pragma unroll 4
         for (int s = first; s < total; s++) {
             from += 2048;
-            const rl_vec<float, 4> x = rl_load<4>(from);
+            const rl_vec<float, 4> x = rl_load<4>(from + 0);
             #pragma unroll
-            for (int v = 0; v < 4; v++) sum.v[v] = sum.v[v] + x.v[v];
+            for (int v = 0; v < 4; v++) {
+                sum.v[v] = sum.v[v] + x.v[v];
+            }
         }
         rl_vec<float, 4> x0[1];
         #pragma unroll

@@ -226,8 +226,11 @@ rk_3aa84591893808d7_0(const float *__restrict__ t0,
     }
     #pragma unroll
     for (int x = 0; x < 4; x++) {
-        f4[x] = f4[x] + __shfl_xor_sync(0xffffffffu, f4[x], 1);
-        f4[x] = f4[x] + __shfl_xor_sync(0xffffffffu, f4[x], 4);
+        #pragma unroll
+        for (int f = 4; f > 0; f /= 2) {
+            if (!(f & 5)) continue;
+            f4[x] = f4[x] + __shfl_xor_sync(0xffffffffu, f4[x], f);
+        }
     }
     __syncthreads();  // stages become parts of rows
     if ((lane & 5) == 0) {
@@ -243,7 +246,9 @@ rk_3aa84591893808d7_0(const float *__restrict__ t0,
         if (m >= M) break;
         float acc4 = part4[at];
         #pragma unroll
-        for (int s = 1; s < 2; s++) acc4 = acc4 + part4[s * BM + at];
+        for (int s = 1; s < 2; s++) {
+            acc4 = acc4 + part4[s * BM + at];
+        }
         left4[tile_n * 40ll + m] = acc4;
     }
 
@@ -262,11 +267,10 @@ rk_3aa84591893808d7_1(const float *__restrict__ t0,
     const int i0 = m;
     float *const left4 = reinterpret_cast<float *>(w + 0ll);
     float *const value4 = reinterpret_cast<float *>(w + 320ll);
-    const float *const p4 = left4 + row;
     float acc4 = 0.0f;
     #pragma unroll 4
     for (int s = lane; s < 2; s += 2) {
-        acc4 = acc4 + p4[s * 40ll];
+        acc4 = acc4 + left4[s * 40ll + row];
     }
     #pragma unroll
     for (int f = 1; f > 0; f /= 2) {

@@ -300,8 +300,10 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
     }
     #pragma unroll
     for (int x = 0; x < 4; x++) {
-        f7[x] = rl_max_f32(f7[x], __shfl_xor_sync(0xffffffffu, f7[x], 1));
-        f7[x] = rl_max_f32(f7[x], __shfl_xor_sync(0xffffffffu, f7[x], 2));
+        #pragma unroll
+        for (int f = 2; f > 0; f /= 2) {
+            f7[x] = rl_max_f32(f7[x], __shfl_xor_sync(0xffffffffu, f7[x], f));
+        }
     }
     __syncthreads();  // stages become parts of rows
     if ((lane & 3) == 0) {
@@ -317,7 +319,9 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
         if (m >= M) break;
         float acc7 = part7[at];
         #pragma unroll
-        for (int s = 1; s < 2; s++) acc7 = rl_max_f32(acc7, part7[s * BM + at]);
+        for (int s = 1; s < 2; s++) {
+            acc7 = rl_max_f32(acc7, part7[s * BM + at]);
+        }
         const int i0 = m;
         const float e7 = acc7;
         value7[at] = e7;
@@ -361,8 +365,10 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
     }
     #pragma unroll
     for (int x = 0; x < 4; x++) {
-        f4[x] = f4[x] + __shfl_xor_sync(0xffffffffu, f4[x], 1);
-        f4[x] = f4[x] + __shfl_xor_sync(0xffffffffu, f4[x], 2);
+        #pragma unroll
+        for (int f = 2; f > 0; f /= 2) {
+            f4[x] = f4[x] + __shfl_xor_sync(0xffffffffu, f4[x], f);
+        }
     }
     if ((lane & 3) == 0) {
         #pragma unroll
@@ -377,7 +383,9 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
         if (m >= M) break;
         float acc4 = part4[at];
         #pragma unroll
-        for (int s = 1; s < 2; s++) acc4 = acc4 + part4[s * BM + at];
+        for (int s = 1; s < 2; s++) {
+            acc4 = acc4 + part4[s * BM + at];
+        }
         const int i0 = m;
         const float e4 = acc4;
         value4[at] = e4;

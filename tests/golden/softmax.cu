@@ -108,19 +108,19 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
         rl_argmax(acc2, where2, __shfl_xor_sync(0xffffffffu, acc2, f), at);
     }
     __shared__ float part3[4];
-    if (tid % 32 == 0) part3[tid / 32] = acc3;
     __shared__ float part2[4];
-    __shared__ int place2[4];
+    __shared__ int part_at2[4];
+    if (tid % 32 == 0) part3[tid / 32] = acc3;
     if (tid % 32 == 0) part2[tid / 32] = acc2;
-    if (tid % 32 == 0) place2[tid / 32] = where2;
+    if (tid % 32 == 0) part_at2[tid / 32] = where2;
     __syncthreads();
-    acc3 = part3[tid / LN * 2 + tid % 2];
+    acc3 = part3[tid / 64 * 2 + tid % 2];
+    acc2 = part2[tid / 64 * 2 + tid % 2];
+    where2 = part_at2[tid / 64 * 2 + tid % 2];
     #pragma unroll
     for (int f = 1; f > 0; f /= 2) {
         acc3 = rl_max_f32(acc3, __shfl_xor_sync(0xffffffffu, acc3, f));
     }
-    acc2 = part2[tid / LN * 2 + tid % 2];
-    where2 = place2[tid / LN * 2 + tid % 2];
     #pragma unroll
     for (int f = 1; f > 0; f /= 2) {
         const int at = __shfl_xor_sync(0xffffffffu, where2, f);
@@ -152,7 +152,7 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     __shared__ float part4[4];
     if (tid % 32 == 0) part4[tid / 32] = acc4;
     __syncthreads();
-    acc4 = part4[tid / LN * 2 + tid % 2];
+    acc4 = part4[tid / 64 * 2 + tid % 2];
     #pragma unroll
     for (int f = 1; f > 0; f /= 2) {
         acc4 = acc4 + __shfl_xor_sync(0xffffffffu, acc4, f);

@@ -112,12 +112,14 @@ rk_afbea1deb2beab90_0(const unsigned short *__restrict__ t0,
     __shared__ float part2[4];
     if (tid % 32 == 0) part2[tid / 32] = acc2;
     __syncthreads();
-    acc2 = part2[tid / LN * 4 + tid % 4];
+    acc2 = part2[tid / 128 * 4 + tid % 4];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         acc2 = rl_max_f32(acc2, __shfl_xor_sync(0xffffffffu, acc2, f));
     }
-    acc3 *= (own2 == acc2 ? 1.0f : expf(own2 - acc2));
+    {
+        acc3 = acc3 * (own2 == acc2 ? 1.0f : expf(own2 - acc2));
+    }
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
         acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
@@ -125,15 +127,15 @@ rk_afbea1deb2beab90_0(const unsigned short *__restrict__ t0,
     __shared__ float part3[4];
     if (tid % 32 == 0) part3[tid / 32] = acc3;
     __syncthreads();
-    acc3 = part3[tid / LN * 4 + tid % 4];
+    acc3 = part3[tid / 128 * 4 + tid % 4];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
     }
-    float *const r2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
-    if (lane == 0) r2[blockIdx.y] = acc2;
-    float *const r3 = reinterpret_cast<float *>(w + 160ll) + m * 20ll;
-    if (lane == 0) r3[blockIdx.y] = acc3;
+    float *const left2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
+    if (lane == 0) left2[blockIdx.y] = acc2;
+    float *const left3 = reinterpret_cast<float *>(w + 160ll) + m * 20ll;
+    if (lane == 0) left3[blockIdx.y] = acc3;
 }
 
 extern "C" __global__ void __launch_bounds__(128, 1)
@@ -153,11 +155,11 @@ rk_afbea1deb2beab90_1(const unsigned short *__restrict__ t0,
     const int first = (int)blockIdx.y * 3, steps = min(first + 3, (int)49);
 
     // combine: the slices of pass 0
-    float *const r2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
+    float *const left2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
     float acc2 = (-__int_as_float(0x7f800000));
     #pragma unroll 4
-    for (int s = lane; s < 20; s += LN) {
-        acc2 = rl_max_f32(acc2, r2[s]);
+    for (int s = lane; s < 20; s += 128) {
+        acc2 = rl_max_f32(acc2, left2[s]);
     }
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
@@ -166,16 +168,16 @@ rk_afbea1deb2beab90_1(const unsigned short *__restrict__ t0,
     __shared__ float part2[4];
     if (tid % 32 == 0) part2[tid / 32] = acc2;
     __syncthreads();
-    acc2 = part2[tid / LN * 4 + tid % 4];
+    acc2 = part2[tid / 128 * 4 + tid % 4];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         acc2 = rl_max_f32(acc2, __shfl_xor_sync(0xffffffffu, acc2, f));
     }
-    float *const r3 = reinterpret_cast<float *>(w + 160ll) + m * 20ll;
+    float *const left3 = reinterpret_cast<float *>(w + 160ll) + m * 20ll;
     float acc3 = 0.0f;
     #pragma unroll 4
-    for (int s = lane; s < 20; s += LN) {
-        acc3 = acc3 + r3[s] * (r2[s] == acc2 ? 1.0f : expf(r2[s] - acc2));
+    for (int s = lane; s < 20; s += 128) {
+        acc3 = acc3 + left3[s] * (left2[s] == acc2 ? 1.0f : expf(left2[s] - acc2));
     }
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
@@ -184,7 +186,7 @@ rk_afbea1deb2beab90_1(const unsigned short *__restrict__ t0,
     __shared__ float part3[4];
     if (tid % 32 == 0) part3[tid / 32] = acc3;
     __syncthreads();
-    acc3 = part3[tid / LN * 4 + tid % 4];
+    acc3 = part3[tid / 128 * 4 + tid % 4];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);

@@ -71,13 +71,13 @@ rk_31cfface3f219a53_0(const float *__restrict__ t0,
     __shared__ float part2[8];
     if (tid % 32 == 0) part2[tid / 32] = acc2;
     __syncthreads();
-    acc2 = part2[tid / LN * 8 + tid % 8];
+    acc2 = part2[tid / 256 * 8 + tid % 8];
     #pragma unroll
     for (int f = 4; f > 0; f /= 2) {
         acc2 = acc2 + __shfl_xor_sync(0xffffffffu, acc2, f);
     }
-    float *const r2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
-    if (lane == 0) r2[blockIdx.y] = acc2;
+    float *const left2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
+    if (lane == 0) left2[blockIdx.y] = acc2;
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)
@@ -96,11 +96,11 @@ rk_31cfface3f219a53_1(const float *__restrict__ t0,
     const int first = (int)blockIdx.y * 2, steps = min(first + 2, (int)25);
 
     // combine: the slices of pass 0
-    float *const r2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
+    float *const left2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
     float acc2 = 0.0f;
     #pragma unroll 4
-    for (int s = lane; s < 20; s += LN) {
-        acc2 = acc2 + r2[s];
+    for (int s = lane; s < 20; s += 256) {
+        acc2 = acc2 + left2[s];
     }
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
@@ -109,7 +109,7 @@ rk_31cfface3f219a53_1(const float *__restrict__ t0,
     __shared__ float part2[8];
     if (tid % 32 == 0) part2[tid / 32] = acc2;
     __syncthreads();
-    acc2 = part2[tid / LN * 8 + tid % 8];
+    acc2 = part2[tid / 256 * 8 + tid % 8];
     #pragma unroll
     for (int f = 4; f > 0; f /= 2) {
         acc2 = acc2 + __shfl_xor_sync(0xffffffffu, acc2, f);

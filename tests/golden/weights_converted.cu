@@ -322,10 +322,11 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
                             value[p] = rl_load<4>(from + s * 512 + p * 4);
                             #pragma unroll
                             for (int w = 1; w < 2; w++) {
-                                const rl_vec<float, 4> part = rl_load<4>(from + s * 512 + w * 128 + p * 4);
+                                const rl_vec<float, 4> x = rl_load<4>(from + s * 512 + w * 128 + p * 4);
                                 #pragma unroll
-                                for (int f = 0; f < 4; f++)
-                                    value[p].v[f] = value[p].v[f] + part.v[f];
+                                for (int v = 0; v < 4; v++) {
+                                    value[p].v[v] = value[p].v[v] + x.v[v];
+                                }
                             }
                         }
                         const int i0 = m;

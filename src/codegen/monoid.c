@@ -1,0 +1,238 @@
+#include "codegen/monoid.h"
+#include <math.h>
+
+Partial *monoid_add(const Cg *cg, Partials *p, const TeExpr *e, const char *stem, const char *name,
+                    const char *lane) {
+    Partial *x = &p->at[p->n++];
+    const char *element = lane ? cg_text(cg, "[%s]", lane) : "";
+    *x = (Partial){.e = e, .name = name, .array = cg_text(cg, "%s%s", stem, name)};
+    x->value = cg_text(cg, "%s%s", x->array, element);
+    if (te_positional(e)) x->where = cg_text(cg, "where%s%s", name, element);
+    return x;
+}
+
+Partials monoid_rows(const Cg *cg, const RowGroup *g, int pass, const char *stem,
+                     const char *lane) {
+    Partials p = {.n = 0};
+    int number[ROW_MAX_STMTS];
+    for (int i = 0; i < g->n; i++) {
+        const TeStmt *s = &cg->te->stmt[g->stmt[i]];
+        if (g->role[i] != ROW_REDUCE || g->pass[i] != pass) continue;
+        number[i] = p.n;
+        Partial *x = monoid_add(cg, &p, s->rhs, stem, cg_text(cg, "%d", s->tensor), lane);
+        if (g->tie[i] == TIE_NONE) continue;
+        x->tie = g->tie[i];
+        x->leader = number[g->leader[i]];
+        x->center = g->center[i];
+    }
+    return p;
+}
+
+const Partial *monoid_of(const Partials *p, const TeExpr *e) {
+    int i = 0;
+    while (p->at[i].e != e) i++;
+    return &p->at[i];
+}
+
+static bool follows(const Partials *p, int tied, int leader) {
+    return p->at[tied].tie && p->at[tied].leader == leader;
+}
+
+bool monoid_leads(const Partials *p, int i) {
+    for (int t = 0; t < p->n; t++) {
+        if (follows(p, t, i)) return true;
+    }
+    return false;
+}
+
+static bool has(const Partials *p, RowTie tie) {
+    for (int t = 0; t < p->n; t++) {
+        if (p->at[t].tie == tie) return true;
+    }
+    return false;
+}
+
+bool monoid_scales(const Partials *p) { return has(p, TIE_SCALE); }
+bool monoid_counts(const Partials *p) { return has(p, TIE_SHIFT); }
+
+/* ---- plain operators and pairs ---- */
+
+TeDtype monoid_type(const TeExpr *e) { return te_positional(e) ? e->args[0]->type : e->type; }
+
+const char *cg_identity(const Cg *c, TeRedop red, TeDtype type) {
+    int64_t i;
+    double r;
+    te_identity(red, type, &i, &r);
+    return te_dtype_class(type) == TE_CLASS_REAL ? cg_real(c, type, r) : cg_int(c, type, i);
+}
+
+const char *cg_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, const char *value) {
+    const char *name = te_dtype_name(type);
+    bool real = te_dtype_class(type) == TE_CLASS_REAL;
+    switch (red) {
+    case TE_RED_SUM:
+        return real ? cg_text(c, "%s + %s", acc, value)
+                    : cg_text(c, "rl_add_%s(%s, %s)", name, acc, value);
+    case TE_RED_PROD:
+        return real ? cg_text(c, "%s * %s", acc, value)
+                    : cg_text(c, "rl_mul_%s(%s, %s)", name, acc, value);
+    case TE_RED_ANY: return cg_text(c, "(bool)(%s | %s)", acc, value);
+    case TE_RED_ALL: return cg_text(c, "(bool)(%s & %s)", acc, value);
+    default: {
+        const char *fn = red == TE_RED_MAX ? "max" : "min";
+        if (real) return cg_text(c, "rl_%s_%s(%s, %s)", fn, name, acc, value);
+        /* Indices and sizes that fit are printed as int.  */
+        const char *form = type == TE_I64 ? "%s(%s, (long long)(%s))" : "%s(%s, %s)";
+        return cg_text(c, form, fn, acc, value);
+    }
+    }
+}
+
+/* Of a pair the value that every other one beats, at the last position.  */
+static const char *identity(const Cg *cg, const TeExpr *e) {
+    TeRedop red = (TeRedop)e->red;
+    red = red == TE_RED_ARGMAX ? TE_RED_MAX : red == TE_RED_ARGMIN ? TE_RED_MIN : red;
+    return cg_identity(cg, red, monoid_type(e));
+}
+
+static void declare(Cg *cg, const char *type, const char *array, int n, const char *identity) {
+    if (n == 0) {
+        cg_line(cg, "%s %s = %s;", type, array, identity);
+        return;
+    }
+    cg_line(cg, "%s %s[%d];", type, array, n);
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int x = 0; x < %d; x++) %s[x] = %s;", n, array, identity);
+}
+
+void monoid_declare(Cg *cg, const Partial *p, int n) {
+    declare(cg, cg_type(monoid_type(p->e)), p->array, n, identity(cg, p->e));
+    if (p->where) declare(cg, "int", cg_text(cg, "where%s", p->name), n, "2147483647");
+}
+
+void monoid_fold(Cg *cg, const Partial *p, const char *value, const char *where, bool next) {
+    TeDtype type = monoid_type(p->e);
+    if (!p->where) {
+        cg_line(cg, "%s = %s;", p->value,
+                cg_fold(cg, (TeRedop)p->e->red, type, p->value, value));
+        return;
+    }
+    /* The text of a wide integer may be an int.  */
+    if (type == TE_I64) value = cg_text(cg, "(long long)%s", value);
+    cg_line(cg, "rl_%s%s(%s, %s, %s, %s);", p->e->red == TE_RED_ARGMAX ? "argmax" : "argmin",
+            next ? "_next" : "", p->value, p->where, value, where);
+}
+
+const char *monoid_position(const CgPoint *p) {
+    const TeExpr *e = p->stmt->rhs;
+    const char *sum = NULL;
+    for (int i = 0; i < e->n_index; i++) {
+        const char *x = p->index[e->index[i]];
+        const TeExtent *n = &p->stmt->index[e->index[i]].hi;
+        sum = sum ? cg_text(p->cg, "(%s * %s + %s)", sum, cg_extent(p->cg, n), x) : x;
+    }
+    return cg_text(p->cg, "(int)%s", sum);
+}
+
+/* ---- what follows ---- */
+
+/* The factor from terms made with maximum `from` to those made with `to`.  */
+static const char *factor(const Cg *cg, const TeExpr *e, const char *from, const char *to) {
+    bool two = e->args[0]->v.fn == TE_FN_EXP2, wide = e->type == TE_F64;
+    const char *call = wide ? (two ? "exp2" : "exp") : two ? "exp2f" : "expf";
+    return cg_text(cg, "(%s == %s ? %s : %s(%s - %s))", from, to, cg_real(cg, e->type, 1), call,
+                   from, to);
+}
+
+static const char *mean(const Cg *cg, const TeExpr *e, const char *sum, const char *count) {
+    return cg_text(cg, "%s / (%s)%s", sum, cg_type(e->type), count);
+}
+
+/* In steps of columns `count` is the same for neighbours, and one division does for all.  */
+static const char *step_mean(const Cg *cg, const Partial *tied, const char *sum, const char *count,
+                             int deep) {
+    TeDtype type = tied->e->type;
+    if (deep == 0) return mean(cg, tied->e, sum, count);
+    return cg_text(cg, "%s * (%s / (%s)%s)", sum, cg_real(cg, type, 1), cg_type(type), count);
+}
+
+/* No maximum yet: every term is nothing.  */
+static const char *finite(const Cg *cg, const TeExpr *e, const char *now) {
+    return cg_text(cg, "%s == %s ? 0 : %s", now, cg_identity(cg, TE_RED_MAX, e->type), now);
+}
+
+const char *monoid_center(const Cg *cg, const Partial *tied, const char *now, const char *count) {
+    return tied->tie == TIE_SCALE ? finite(cg, tied->e, now) : mean(cg, tied->e, now, count);
+}
+
+/* Adds what `own`, the mean of the elements seen, and that of `count` others differ by.  */
+static void join(Cg *cg, const Partial *tied, const char *own, const char *other,
+                 const char *count) {
+    const char *type = cg_type(tied->e->type);
+    cg_line(cg, "const %s d = %s - %s;", type, own, other);
+    cg_line(cg, "%s += d * d * ((%s)seen * ((%s)%s / (%s)(seen + %s)));", tied->value, type, type,
+            count, type, count);
+}
+
+void monoid_follow(Cg *cg, const Partial *tied, const char *past, const char *now, int deep) {
+    const char *count = deep ? cg_text(cg, "%d", deep) : "max(fresh, 1)";
+    const char *base = cg_text(cg, "base%s", tied->name);
+    if (tied->tie == TIE_SCALE)
+        cg_line(cg, "%s *= %s;", tied->value, factor(cg, tied->e, past, now));
+    cg_line(cg, "const %s %s = %s;", cg_type(tied->e->type), base,
+            tied->tie == TIE_SCALE ? finite(cg, tied->e, now)
+                                   : step_mean(cg, tied, now, count, deep));
+    if (tied->tie == TIE_SCALE) return;
+    cg_open(cg, deep ? "if (seen > 0)" : "if (fresh > 0 && seen > 0)");
+    join(cg, tied, step_mean(cg, tied, past, "seen", deep), base, deep ? count : "fresh");
+    cg_close(cg);
+}
+
+const char *monoid_fit(Cg *cg, const Partial *tied, const char *value, const char *from,
+                       const char *count, const char *now, const char *total) {
+    const TeExpr *e = tied->e;
+    if (tied->tie == TIE_SCALE) return cg_text(cg, "%s * %s", value, factor(cg, e, from, now));
+    cg_line(cg, "const %s n = (%s)%s;", cg_type(e->type), cg_type(e->type), count);
+    cg_line(cg, "const %s d = n > 0 ? %s / n - %s : 0;", cg_type(e->type), from,
+            mean(cg, e, now, total));
+    return cg_text(cg, "(%s + d * d * n)", value);
+}
+
+void monoid_merge(Cg *cg, const Partials *p, int i, const char *element) {
+    const Partial *own = &p->at[i];
+    const char *x = cg_text(cg, "x%s%s", own->name, element);
+    const char *now = cg_text(cg, "now%s", own->name);
+    if (!monoid_leads(p, i)) {
+        monoid_fold(cg, own, x, cg_text(cg, "y%s%s", own->name, element), false);
+        return;
+    }
+    cg_line(cg, "const %s %s = %s;", cg_type(own->e->type), now,
+            cg_fold(cg, (TeRedop)own->e->red, own->e->type, own->value, x));
+    for (int t = 0; t < p->n; t++) {
+        const Partial *tied = &p->at[t];
+        const char *other = cg_text(cg, "x%s%s", tied->name, element);
+        if (!follows(p, t, i)) continue;
+        if (tied->tie == TIE_SCALE) {
+            cg_line(cg, "%s = %s * %s + %s * %s;", tied->value, tied->value,
+                    factor(cg, tied->e, own->value, now), other, factor(cg, tied->e, x, now));
+            continue;
+        }
+        cg_open(cg, "if (seen > 0 && more > 0)");
+        join(cg, tied, mean(cg, tied->e, own->value, "seen"), mean(cg, tied->e, x, "more"),
+             "more");
+        cg_close(cg);
+        cg_line(cg, "%s += %s;", tied->value, other);
+    }
+    cg_line(cg, "%s = %s;", own->value, now);
+}
+
+void monoid_settle(Cg *cg, const Partials *p, const char *live) {
+    for (int t = 0; t < p->n; t++) {
+        const Partial *tied = &p->at[t];
+        if (tied->tie != TIE_SCALE) continue;
+        /* All are -inf: each term is exp(-inf + inf).  */
+        cg_line(cg, "if (%s%s%s == %s) %s = %s;", live ? live : "", live ? " && " : "",
+                p->at[tied->leader].value, identity(cg, p->at[tied->leader].e), tied->value,
+                cg_real(cg, tied->e->type, (double)NAN));
+    }
+}

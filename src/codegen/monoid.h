@@ -1,0 +1,73 @@
+/* Reductions as monoids: identity, folding in an element, merging two partial results.  What these
+ * are is said here and by the prelude's pairs alone; reduce.h says where partial results meet.
+ *
+ * Three kinds: plain operators; argmax and argmin, which hold a value and its position; sums that
+ * follow another reduction, their leader (RowTie), and mean something only beside its value.
+ *
+ * A sum of exp(E - x) that follows the maximum x of E (TIE_SCALE) is scaled as x grows.  A sum of
+ * (E - x)^2 that follows the sum of E, x being the mean (TIE_SHIFT), is added by the identity of
+ * T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise algorithm for computing
+ * sample variances (1979): for m and n elements with means a and b, Q = Q_a + Q_b +
+ * (a - b)^2 m n / (m + n).  For that the elements behind what is held are counted, as `seen`.
+ *
+ * Names in the text, each with Partial.name behind it: acc the value that is held, where its
+ * position, x and y another value and position, past what a leader was before a step, now what it
+ * becomes, base the center that the terms of a step are made with.  */
+#ifndef ROLLER_CODEGEN_MONOID_H
+#define ROLLER_CODEGEN_MONOID_H
+#include "codegen/cg.h"
+
+/* What one thread holds of a reduction.  */
+typedef struct {
+    const TeExpr *e;          /* the reduction */
+    const char *name;         /* ends the names that belong to it: "3" */
+    const char *array;        /* the variable that holds the value, "acc3", */
+    const char *value;        /* and the value in it, "acc3[v]" */
+    const char *where;        /* position, of argmax and argmin; NULL */
+    RowTie tie;
+    int leader, center;       /* tied: which of the list, and the tensor of x */
+} Partial;
+
+/* Reductions of one pass.  */
+typedef struct {
+    Partial at[ROW_MAX_STMTS];
+    int n;
+} Partials;
+
+/* Adds a reduction that is held as STEM NAME, an array of which `lane` is at hand (NULL: none).  */
+Partial *monoid_add(const Cg *cg, Partials *p, const TeExpr *e, const char *stem, const char *name,
+                    const char *lane);
+/* Those of pass `pass` of a row group, named by their tensors.  */
+Partials monoid_rows(const Cg *cg, const RowGroup *g, int pass, const char *stem,
+                     const char *lane);
+const Partial *monoid_of(const Partials *p, const TeExpr *e);
+bool monoid_leads(const Partials *p, int i);
+/* Is there a TIE_SCALE; a TIE_SHIFT, so that elements are counted?  */
+bool monoid_scales(const Partials *p);
+bool monoid_counts(const Partials *p);
+
+/* -- plain operators and pairs -- */
+TeDtype monoid_type(const TeExpr *e);     /* of the value */
+/* Declares what is held as the identity; an array has n elements.  */
+void monoid_declare(Cg *cg, const Partial *p, int n);
+/* Folds in an element or another value, of position `where`.  `next`: it is behind all others.  */
+void monoid_fold(Cg *cg, const Partial *p, const char *value, const char *where, bool next);
+/* The position of an element: row-major in the reduction's ranges.  */
+const char *monoid_position(const CgPoint *p);
+
+/* -- what follows -- */
+/* A step of `deep` elements (0: the variable `fresh`, maybe none) moves the leader from `past` to
+ * `now`.  What is held follows, and base is defined.  */
+void monoid_follow(Cg *cg, const Partial *tied, const char *past, const char *now, int deep);
+/* The center of `count` elements whose leader is `now`.  */
+const char *monoid_center(const Cg *cg, const Partial *tied, const char *now, const char *count);
+/* `value` of `count` elements whose leader is `from`, as a part of the whole that has `total` and
+ * the leader `now`.  */
+const char *monoid_fit(Cg *cg, const Partial *tied, const char *value, const char *from,
+                       const char *count, const char *now, const char *total);
+/* Merges x (and y) of reduction i and of those that follow it, of `more` elements, with what is
+ * held; `element` ends their names.  */
+void monoid_merge(Cg *cg, const Partials *p, int i, const char *element);
+/* Behind the last merge.  `live`: a test that there are elements; NULL: there are.  */
+void monoid_settle(Cg *cg, const Partials *p, const char *live);
+#endif
