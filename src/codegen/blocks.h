@@ -186,6 +186,15 @@ void mma_finish(Kernel *k);
 /* reduce_slices.c, reduce_split.c.  Adds n neighbours of an array to what is `acc` at v.  */
 void contract_add(Kernel *k, const char *acc, int n, const char *array, const char *at);
 void reduce_slices(Kernel *k);
+/* Partial sums of blocks: `sums`, the kernel's in the workspace from `offset` (a text) on.  */
+void sums_pointer(Kernel *k, const char *offset);
+/* The thread's outputs go there, in rows of `stride` (store_sums).  */
+void sums_store(Kernel *k, const char *row, const char *column, const char *stride);
+void sums_elements(Kernel *k);            /* indices at b, m, n */
+/* Adds to what an array has at `first` what it has at `next` in a loop, in which each time the
+ * statement `advance` (NULL: none) comes before.  */
+void sums_gather(Kernel *k, const char *array, const char *first, const char *loop,
+                 const char *advance, const char *next);
 void reduce_split_store(Kernel *k);
 void reduce_split_elements(Kernel *k);
 void reduce_split_gather(Kernel *k);
@@ -196,6 +205,7 @@ void reduce_tail_elements(Kernel *k);
 void reduce_tail_gather(Kernel *k);
 
 /* elements.c: what is done for `vec` neighbouring elements.  */
+void elements_order(Kernel *k, int vec);  /* `vec` neighbours along N */
 void elements_contract(Kernel *k);        /* loops over the thread's vectors */
 /* Where a thread's outputs begin; loops over their rows and columns: m, n inside the tensor.  */
 void elements_place_outputs(Kernel *k);
@@ -214,6 +224,8 @@ bool elements_given(const Kernel *k, int stmt, const TeExpr *read);
 int elements_width(const Kernel *k, int stmt, const Access *x);
 /* The root's index with which left index j of statement `stmt` runs.  */
 int elements_root_index(const Kernel *k, int stmt, int j);
+/* Defines tensor t's value at the element, of `type`, for later statements.  */
+void elements_define(Kernel *k, int t, TeDtype type, const char *value);
 /* Does the kernel itself make tensor t?  */
 bool elements_makes(const Kernel *k, int tensor);
 /* Is tensor t in memory after the kernel?  */
@@ -252,7 +264,6 @@ void stats_finish(Kernel *k, int pass, bool tied);
 bool stats_meets(const Kernel *k, int i, int pass, bool tied);
 bool stats_known(const Kernel *k, int i); /* is statement i's value of a row? */
 bool stats_any_tied(const Problem *p, const RProg *r, int pass);
-void stats_values(Kernel *k, int pass, const char *at, const char *live);
 /* Is a statement of the group evaluated, is its tensor stored where outputs are (also where there
  * are no rows)?  */
 bool stats_emits(const Kernel *k, int stmt);
@@ -299,8 +310,12 @@ Partials row_partials(const Kernel *k, int pass);
 void row_clear(Kernel *k, int pass);
 void row_fold(Kernel *k, int i, const CgPoint *p);        /* reduction i at one element */
 bool row_makes(const Kernel *k, int tensor, int pass);
-/* What is known before pass `pass`: reductions of the pass before, and what follows from them.  */
-void row_values(Kernel *k, int pass, bool stores);
+/* Defines what rows are known by behind pass `pass` (-1: before all): its reductions, held as acc,
+ * and what follows from them.  Threads where `live` (NULL: all) keep it as value[at] (NULL: not),
+ * and store what is in memory.  */
+void row_values(Kernel *k, const RowGroup *g, int pass, const char *live, const char *at,
+                bool stores);
+void row_known(Kernel *k, int pass, bool stores);
 void row_finish(Kernel *k, int pass);
 void row_leave(Kernel *k, int pass);      /* values of a slice to the workspace */
 void row_combine(Kernel *k, int pass, bool stores);

@@ -158,8 +158,7 @@ void column_reduce(Kernel *k) {
 
 const char *column_result(const Kernel *k, int stmt) {
     Partials p = column_partials(k, k->at.vec > 1 ? "v" : "0");
-    const Partial *x = monoid_of(&p, k->cg->te->stmt[stmt].rhs);
-    return x->where ? x->where : x->value;
+    return monoid_result(monoid_of(&p, k->cg->te->stmt[stmt].rhs));
 }
 
 /* Results are whole.  */
@@ -175,7 +174,7 @@ static void finish(Kernel *k) {
         cg_close(cg);
     }
     k->at.root = column_result(k, k->l->p->group->root);
-    k->at.root_type = te_positional(root->rhs) ? TE_I32 : root->rhs->type;
+    k->at.root_type = root->rhs->type;
 }
 
 void column_partial(Kernel *k) {

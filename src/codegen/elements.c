@@ -61,6 +61,13 @@ bool elements_in_memory(const Kernel *k, int tensor) {
     return k->cg->te->tensor[tensor].role == TE_OUTPUT || k->cg->temp_at[tensor] >= 0;
 }
 
+void elements_define(Kernel *k, int t, TeDtype type, const char *value) {
+    TeDtype dtype = k->cg->te->tensor[t].dtype;
+    k->at.made[t] = cg_text(k->cg, "e%d", t);
+    cg_line(k->cg, "const %s e%d = %s;", cg_type(te_dtype_compute(dtype)), t,
+            cg_cast(k->cg, dtype, type, value));
+}
+
 /* ---- widths ---- */
 
 /* Are a thread's elements one run of accesses of this width, at all sizes?  */
@@ -156,15 +163,20 @@ void elements_open_outputs(Kernel *k) {
     }
 }
 
+void elements_order(Kernel *k, int vec) {
+    const FusedAxis *n = &k->l->p->con.axis[AX_N];
+    k->at.vec = vec;
+    k->at.n_order = k->at.n_vector = 0;
+    for (int i = n->n - 1; i >= 0; i--) {
+        if (extent_of(k, n->index[i]) != 1) k->at.order[k->at.n_order++] = n->index[i];
+    }
+}
+
 void elements_contract(Kernel *k) {
     const Contraction *con = &k->l->p->con;
     const FusedAxis *n = &con->axis[AX_N];
     Elements *at = &k->at;
-    at->vec = at->walk ? at->walk : k->l->vec;
-    at->n_order = at->n_vector = 0;
-    for (int i = n->n - 1; i >= 0; i--) {
-        if (extent_of(k, n->index[i]) != 1) at->order[at->n_order++] = n->index[i];
-    }
+    elements_order(k, at->walk ? at->walk : k->l->vec);
     const char *v = at->vec > 1 ? "v" : "0";
     if (k->c.matrix.used) at->root = mma_element(k, v);
     else at->root = at->vec > 1 ? "acc[i][j + v]" : "acc[i][j]";

@@ -110,6 +110,8 @@ void monoid_declare(Cg *cg, const Partial *p, int n) {
     if (p->where) declare(cg, "int", cg_text(cg, "where%s", p->name), n, "2147483647");
 }
 
+const char *monoid_result(const Partial *p) { return p->where ? p->where : p->value; }
+
 void monoid_fold(Cg *cg, const Partial *p, const char *value, const char *where, bool next) {
     TeDtype type = monoid_type(p->e);
     if (!p->where) {

@@ -50,6 +50,7 @@ bool monoid_counts(const Partials *p);
 TeDtype monoid_type(const TeExpr *e);     /* of the value */
 /* Declares what is held as the identity; an array has n elements.  */
 void monoid_declare(Cg *cg, const Partial *p, int n);
+const char *monoid_result(const Partial *p);              /* of the reduction, as its type */
 /* Folds in an element or another value, of position `where`.  `next`: it is behind all others.  */
 void monoid_fold(Cg *cg, const Partial *p, const char *value, const char *where, bool next);
 /* The position of an element: row-major in the reduction's ranges.  */

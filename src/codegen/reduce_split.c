@@ -1,30 +1,58 @@
 #include "codegen/sizes.h"
 #include "codegen/blocks.h"
 
-/* Split reductions: each slice of the grid stores its sums, a second kernel adds them in order of
- * the slice.  The sums lie in the workspace as [split][B][M][N].  */
+/* Sums of a product that several blocks have a part of: each stores its own in the workspace, a
+ * second kernel adds them in a fixed order.  Of split reductions they lie as [split][B][M][N].  */
 
-static void sums_pointer(Kernel *k) {
+void sums_pointer(Kernel *k, const char *offset) {
     const char *type = cg_type(k->l->p->con.acc);
-    cg_line(k->cg, "%s *const sums = reinterpret_cast<%s *>(w + %lldll);", type, type,
-            (long long)k->cg->sums_at);
+    cg_line(k->cg, "%s *const sums = reinterpret_cast<%s *>(w + %lldll)%s;", type, type,
+            (long long)k->cg->sums_at, offset);
+}
+
+void sums_store(Kernel *k, const char *row, const char *column, const char *stride) {
+    elements_place_outputs(k);
+    const char *to = store_sums(k, row, column, stride);
+    elements_open_outputs(k);
+    const char *first = k->c.matrix.used ? mma_element(k, "0") : "acc[i][j]";
+    cg_line(k->cg, "rl_store_global<%d>(%s, &%s);", k->l->vec, to, first);
+    elements_end(k);
+}
+
+/* The elements at b, m, n.  */
+void sums_elements(Kernel *k) {
+    static const char *const name[] = {[AX_B] = "b", [AX_M] = "m", [AX_N] = "n"};
+    const Contraction *con = &k->l->p->con;
+    for (int x = AX_B; x <= AX_N; x++)
+        place_decode(k->cg, &k->cg->te->stmt[con->stmt], &con->axis[x], name[x],
+                     place_wide(con->axis[x].extent, 0), k->at.index, k->at.wide);
+}
+
+void sums_gather(Kernel *k, const char *array, const char *first, const char *loop,
+                 const char *advance, const char *next) {
+    Cg *cg = k->cg;
+    int vec = k->at.vec;
+    TeDtype type = k->l->p->con.acc;
+    cg_line(cg, "rl_vec<%s, %d> sum = rl_load<%d>(%s + %s);", cg_type(type), vec, vec, array,
+            first);
+    cg_line(cg, "#pragma unroll 4");
+    cg_open(cg, "for (%s)", loop);
+    if (advance) cg_line(cg, "%s", advance);
+    contract_add(k, "sum.v[v]", vec, array, next);
+    cg_close(cg);
+    k->at.root = vec > 1 ? "sum.v[v]" : "sum.v[0]";
+    k->at.root_type = type;
 }
 
 void reduce_split_store(Kernel *k) {
     Cg *cg = k->cg;
-    const Problem *p = k->l->p;
-    cg_line(cg, "// partial: sums of this slice to the workspace");
-    sums_pointer(k);
     const char *slice = "(long long)blockIdx.y";
-    TeExtent batch = size_axis(cg->arena, k->c.root, &p->con.axis[AX_B]);
-    if (p->extent[AX_B] > 1)
+    TeExtent batch = size_axis(cg->arena, k->c.root, &k->l->p->con.axis[AX_B]);
+    cg_line(cg, "// partial: sums of this slice to the workspace");
+    sums_pointer(k, "");
+    if (k->l->p->extent[AX_B] > 1)
         slice = cg_text(cg, "(%s * %s + b)", slice, size_text(cg, batch));
-    elements_place_outputs(k);
-    const char *to = store_sums(k, cg_text(cg, "%s * M + ", slice), "", "N");
-    elements_open_outputs(k);
-    const char *first = k->c.matrix.used ? mma_element(k, "0") : "acc[i][j]";
-    cg_line(cg, "rl_store_global<%d>(%s, &%s);", k->l->vec, to, first);
-    elements_end(k);
+    sums_store(k, cg_text(cg, "%s * M + ", slice), "", "N");
 }
 
 void reduce_split_elements(Kernel *k) {
@@ -37,17 +65,13 @@ void reduce_split_elements(Kernel *k) {
     TeExtent size_n = size_axis(cg->arena, root, &con->axis[AX_N]);
     TeExtent mn = size_times(cg->arena, size_m, size_n), total = size_times(
         cg->arena, size_axis(cg->arena, root, &con->axis[AX_B]), mn);
-    const FusedAxis *n = &con->axis[AX_N];
     bool wide = place_wide(total.value, k->l->launch.span);
     const char *type = place_type(wide), *by_n = size_divisor(cg, size_n, wide);
-    at->vec = k->l->vec;
-    for (int i = n->n - 1; i >= 0; i--) {
-        if (root->index[n->index[i]].hi.value != 1) at->order[at->n_order++] = n->index[i];
-    }
+    elements_order(k, k->l->vec);
     cg_line(cg, "// elements: %d at a time, the domain is [B][M][N]", at->vec);
     cg_line(cg, "%s %s TOTAL = %s;", total.expr ? "const" : "constexpr", type,
             size_text(cg, total));
-    sums_pointer(k);
+    sums_pointer(k, "");
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int u = threadIdx.x; u < %lld; u += %d)",
             (long long)(k->l->launch.span / at->vec), k->l->launch.block[0]);
@@ -60,25 +84,12 @@ void reduce_split_elements(Kernel *k) {
     cg_line(cg, "const %s m = at / %s %% %s;", place_type(place_wide(p->extent[AX_M], 0)), by_n,
             size_divisor(cg, size_m, wide));
     cg_line(cg, "const %s n = at %% %s;", place_type(place_wide(p->extent[AX_N], 0)), by_n);
-    for (int x = AX_B; x <= AX_N; x++)
-        place_decode(cg, root, &con->axis[x],
-                     x == AX_B   ? "b"
-                     : x == AX_M ? "m"
-                                 : "n",
-                     place_wide(con->axis[x].extent, 0), at->index, at->wide);
+    sums_elements(k);
 }
 
 void reduce_split_gather(Kernel *k) {
-    Cg *cg = k->cg;
-    const Contraction *con = &k->l->p->con;
-    int vec = k->at.vec;
-    cg_line(cg, "// gather: the slices in order");
+    cg_line(k->cg, "// gather: the slices in order");
     const char *from = place_taken(k, "long long");
-    cg_line(cg, "rl_vec<%s, %d> sum = rl_load<%d>(sums + %s);", cg_type(con->acc), vec, vec, from);
-    cg_line(cg, "#pragma unroll 4");
-    cg_open(cg, "for (int s = 1; s < %d; s++)", (int)k->l->r->split);
-    contract_add(k, "sum.v[v]", vec, "sums", cg_text(cg, "((long long)s * TOTAL + %s)", from));
-    cg_close(cg);
-    k->at.root = vec > 1 ? "sum.v[v]" : "sum.v[0]";
-    k->at.root_type = con->acc;
+    sums_gather(k, "sums", from, cg_text(k->cg, "int s = 1; s < %d; s++", (int)k->l->r->split),
+                NULL, cg_text(k->cg, "((long long)s * TOTAL + %s)", from));
 }

@@ -13,12 +13,6 @@ static int tile_size(const Kernel *k) {
     return t->extent[AX_M] * t->extent[AX_N];
 }
 
-static void sums_pointer(Kernel *k, const char *offset) {
-    const char *type = cg_type(k->l->p->con.acc);
-    cg_line(k->cg, "%s *const sums = reinterpret_cast<%s *>(w + %lldll)%s;", type, type,
-            (long long)k->cg->sums_at, offset);
-}
-
 void reduce_tail_segments(Kernel *k) {
     Cg *cg = k->cg;
     const RProg *r = k->l->r;
@@ -45,12 +39,7 @@ void reduce_tail_store(Kernel *k) {
     cg_line(cg, "// partial: sums of this segment to the workspace");
     sums_pointer(k, cg_text(cg, " + (u + (long long)number - %lld) * %d", full_tiles(k),
                             tile_size(k)));
-    elements_place_outputs(k);
-    const char *to = store_sums(k, "-m0 + ", "-n0 + ", "BN");
-    elements_open_outputs(k);
-    const char *first = k->c.matrix.used ? mma_element(k, "0") : "acc[i][j]";
-    cg_line(cg, "rl_store_global<%d>(%s, &%s);", k->l->vec, to, first);
-    elements_end(k);
+    sums_store(k, "-m0 + ", "-n0 + ", "BN");
     cg_close(cg);
 }
 
@@ -58,16 +47,10 @@ void reduce_tail_elements(Kernel *k) {
     Cg *cg = k->cg;
     const Problem *p = k->l->p;
     const RProg *r = k->l->r;
-    const Contraction *con = &p->con;
     Elements *at = &k->at;
-    const TeStmt *root = &cg->te->stmt[con->stmt];
-    const FusedAxis *n = &con->axis[AX_N];
     long long steps = rprog_tiles(p, r, AX_K), each = rprog_unit_steps(p, r);
     long long pieces = rprog_tail_pieces(r, k->l->launch.span);
-    at->vec = k->l->vec;
-    for (int i = n->n - 1; i >= 0; i--) {
-        if (root->index[n->index[i]].hi.value != 1) at->order[at->n_order++] = n->index[i];
-    }
+    elements_order(k, k->l->vec);
     cg_line(cg, "// elements: %d at a time, of tiles that several blocks have steps of", at->vec);
     cg_line(cg, "constexpr int BM = %d, BN = %d;", (int)r->block.extent[AX_M],
             (int)r->block.extent[AX_N]);
@@ -84,25 +67,14 @@ void reduce_tail_elements(Kernel *k) {
     cg_open(cg, "if (first < total && at < %d && m < %lld && n < %lld)", tile_size(k),
             (long long)p->extent[AX_M], (long long)p->extent[AX_N]);
     at->open = 1;
-    place_decode(cg, root, &con->axis[AX_B], "b", false, at->index, at->wide);
-    place_decode(cg, root, &con->axis[AX_M], "m", place_wide(con->axis[AX_M].extent, 0), at->index,
-                 at->wide);
-    place_decode(cg, root, n, "n", place_wide(n->extent, 0), at->index, at->wide);
+    sums_elements(k);
 }
 
 void reduce_tail_gather(Kernel *k) {
     Cg *cg = k->cg;
-    const Contraction *con = &k->l->p->con;
-    int vec = k->at.vec;
-    const char *type = cg_type(con->acc);
     cg_line(cg, "// gather: the units in order");
-    cg_line(cg, "const %s *from = sums + (y + first) * %dll + at;", type, tile_size(k));
-    cg_line(cg, "rl_vec<%s, %d> sum = rl_load<%d>(from);", type, vec, vec);
-    cg_line(cg, "#pragma unroll 4");
-    cg_open(cg, "for (int s = first; s < total; s++)");
-    cg_line(cg, "from += %d;", tile_size(k));
-    contract_add(k, "sum.v[v]", vec, "from", "0");
-    cg_close(cg);
-    k->at.root = vec > 1 ? "sum.v[v]" : "sum.v[0]";
-    k->at.root_type = con->acc;
+    cg_line(cg, "const %s *from = sums + (y + first) * %dll + at;", cg_type(k->l->p->con.acc),
+            tile_size(k));
+    sums_gather(k, "from", "0", "int s = first; s < total; s++",
+                cg_text(cg, "from += %d;", tile_size(k)), "0");
 }

@@ -154,7 +154,7 @@ void row_place(Kernel *k) {
         cg_line(cg, "%s %s first = 0, steps = %s;", all.expr ? "const" : "constexpr",
                 place_type(row_wide(k)), size_text(cg, all));
     }
-    row_values(k, 0, k->l->r->split == 1 || k->l->phase[1].kind == PHASE_WALK);
+    row_known(k, -1, k->l->r->split == 1 || k->l->phase[1].kind == PHASE_WALK);
     cg_blank(cg);
 }
 

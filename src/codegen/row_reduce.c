@@ -56,33 +56,35 @@ static void meet_threads(Kernel *k, const Partials *p) {
 
 /* ---- statements over rows ---- */
 
-static void define(Kernel *k, int i, TeDtype type, const char *value, bool stores) {
+void row_values(Kernel *k, const RowGroup *g, int pass, const char *live, const char *at,
+                bool stores) {
     Cg *cg = k->cg;
-    int t = statement(k, i)->tensor;
-    TeDtype dtype = cg->te->tensor[t].dtype, compute = te_dtype_compute(dtype);
-    const char *name = cg_text(cg, "e%d", t);
-    cg_line(cg, "const %s %s = %s;", cg_type(compute), name, cg_cast(cg, dtype, type, value));
-    k->at.made[t] = name;
-    if (!stores || !elements_in_memory(k, t)) return;
-    CgPoint p = row_point(k, i);
-    cg_line(cg, "if (lane == 0%s%s) t%d[%s] = %s;", row_ragged(k) ? " && m < M" : "",
-            k->l->launch.grid[1] > 1 ? " && blockIdx.y == 0" : "", t,
-            cg_offset(cg, t, p.index), cg_encode(cg, dtype, compute, name));
+    Partials held = monoid_rows(cg, g, pass, "acc", NULL);
+    const char *only = live ? cg_text(cg, "if (%s) ", live) : "";
+    for (int i = 0; i < g->n; i++) {
+        const TeStmt *s = &cg->te->stmt[g->stmt[i]];
+        int t = s->tensor;
+        bool reduced = g->role[i] == ROW_REDUCE && g->pass[i] == pass;
+        if (!reduced && !(g->role[i] == ROW_SCALAR && g->pass[i] == pass + 1)) continue;
+        CgPoint p = k->l->kind == KERNEL_ROW ? row_point(k, i)
+                                             : elements_point(k, g->stmt[i], true);
+        elements_define(k, t, s->rhs->type,
+                        reduced ? monoid_result(monoid_of(&held, s->rhs))
+                                : cg_expr(&p, s->rhs, s->rhs->type));
+        if (at) cg_line(cg, "%svalue%d[%s] = e%d;", only, t, at, t);
+        if (!stores || !elements_in_memory(k, t)) continue;
+        TeDtype dtype = cg->te->tensor[t].dtype;
+        cg_line(cg, "%st%d[%s] = %s;", only, t, cg_offset(cg, t, p.index),
+                cg_encode(cg, dtype, te_dtype_compute(dtype), cg_text(cg, "e%d", t)));
+    }
 }
 
-void row_values(Kernel *k, int pass, bool stores) {
-    const RowGroup *g = facts(k)->group;
-    for (int i = 0; i < g->n; i++) {
-        const TeStmt *s = statement(k, i);
-        if (pass > 0 && reduces_in(k, i, pass - 1)) {
-            const char *name = te_positional(s->rhs) ? "where" : "acc";
-            TeDtype type = te_positional(s->rhs) ? TE_I32 : s->rhs->type;
-            define(k, i, type, cg_text(k->cg, "%s%d", name, s->tensor), stores);
-        } else if (g->role[i] == ROW_SCALAR && g->pass[i] == pass) {
-            CgPoint p = row_point(k, i);
-            define(k, i, s->rhs->type, cg_expr(&p, s->rhs, s->rhs->type), stores);
-        }
-    }
+/* The same of the rows of a `row` kernel.  */
+void row_known(Kernel *k, int pass, bool stores) {
+    row_values(k, facts(k)->group, pass,
+               cg_text(k->cg, "lane == 0%s%s", row_ragged(k) ? " && m < M" : "",
+                       k->l->launch.grid[1] > 1 ? " && blockIdx.y == 0" : ""),
+               NULL, stores);
 }
 
 /* The test that rows have columns, where some may have none.  */
@@ -95,7 +97,7 @@ void row_finish(Kernel *k, int pass) {
     if (p.n > 0) cg_line(k->cg, "// values of the rows");
     meet_threads(k, &p);
     settle(k, &p);
-    row_values(k, pass + 1, true);
+    row_known(k, pass, true);
     cg_blank(k->cg);
 }
 
@@ -158,6 +160,6 @@ void row_combine(Kernel *k, int pass, bool stores) {
         reduce_parts(cg, &p, tied, &parts);
     }
     settle(k, &p);
-    row_values(k, pass + 1, stores);
+    row_known(k, pass, stores);
     cg_blank(cg);
 }

@@ -90,8 +90,7 @@ static void map(Kernel *k, int i, int pass, bool stored) {
     const char *value = cg_expr(&p, p.stmt->rhs, p.stmt->rhs->type);
     const char *name = cg_text(cg, "e%d", t);
     if (!stored) {
-        cg_line(cg, "const %s %s = %s;", cg_type(compute), name,
-                cg_cast(cg, dtype, p.stmt->rhs->type, value));
+        elements_define(k, t, p.stmt->rhs->type, value);
     } else {
         const char *out = cg_text(cg, "o%d[%s]", t, k->l->r->store_vec > 1 ? "v" : "0");
         cg_line(cg, "%s = %s;", out,

@@ -164,15 +164,6 @@ static void forget_maps(Kernel *k) {
     }
 }
 
-static void define_map(Kernel *k, int t, TeDtype type, const char *value) {
-    Cg *cg = k->cg;
-    TeDtype dtype = cg->te->tensor[t].dtype;
-    const char *name = cg_text(cg, "e%d", t);
-    cg_line(cg, "const %s %s = %s;", cg_type(te_dtype_compute(dtype)), name,
-            cg_cast(cg, dtype, type, value));
-    k->at.made[t] = name;
-}
-
 static void fold_elements(Kernel *k, int pass, bool tied) {
     Cg *cg = k->cg;
     const RowGroup *g = facts(k)->group;
@@ -183,7 +174,7 @@ static void fold_elements(Kernel *k, int pass, bool tied) {
             elements_load_vectors(k, g->stmt[i], g->role[i] == ROW_MAP ? e : e->args[0]);
     }
     elements_open_lanes(k);
-    if (!k->at.held) define_map(k, k->c.root->tensor, k->at.root_type, k->at.root);
+    if (!k->at.held) elements_define(k, k->c.root->tensor, k->at.root_type, k->at.root);
     for (int i = 0; i < g->n; i++) {
         const TeExpr *e = statement(k, i)->rhs;
         if (!turns(k, i, pass, tied)) continue;
@@ -193,7 +184,7 @@ static void fold_elements(Kernel *k, int pass, bool tied) {
         }
         CgPoint p = elements_point(k, g->stmt[i], false);
         if (g->role[i] == ROW_MAP) {
-            define_map(k, tensor_of(k, i), e->type, cg_expr(&p, e, e->type));
+            elements_define(k, tensor_of(k, i), e->type, cg_expr(&p, e, e->type));
             if (i == facts(k)->held) cg_line(cg, "%s = e%d;", k->at.root, tensor_of(k, i));
             continue;
         }
@@ -291,28 +282,6 @@ static void gather_warps(Kernel *k, const Partial *x) {
     cg_close(cg);
 }
 
-/* Defines what a row is known by after pass `pass`: reductions, and what follows from them.  The
- * thread stores it as value[at], and to memory where `live` (NULL: always).  */
-void stats_values(Kernel *k, int pass, const char *at, const char *live) {
-    Cg *cg = k->cg;
-    const RowGroup *g = facts(k)->group;
-    const char *only = live ? cg_text(cg, "if (%s) ", live) : "";
-    for (int i = 0; i < g->n; i++) {
-        const TeStmt *s = statement(k, i);
-        int t = s->tensor;
-        bool reduced = g->role[i] == ROW_REDUCE && g->pass[i] == pass;
-        if (!reduced && !(g->role[i] == ROW_SCALAR && g->pass[i] == pass + 1)) continue;
-        TeDtype dtype = cg->te->tensor[t].dtype, compute = te_dtype_compute(dtype);
-        CgPoint p = elements_point(k, g->stmt[i], true);
-        const char *value = reduced ? cg_text(cg, "acc%d", t) : cg_expr(&p, s->rhs, s->rhs->type);
-        define_map(k, t, s->rhs->type, value);
-        cg_line(cg, "%svalue%d[%s] = e%d;", only, t, at, t);
-        if (!elements_in_memory(k, t)) continue;
-        cg_line(cg, "%st%d[%s] = %s;", only, t, cg_offset(cg, t, p.index),
-                cg_encode(cg, dtype, compute, cg_text(cg, "e%d", t)));
-    }
-}
-
 /* Values of the rows of a block that has all of their columns.  */
 static void finish_rows(Kernel *k, int pass) {
     Cg *cg = k->cg;
@@ -327,7 +296,7 @@ static void finish_rows(Kernel *k, int pass) {
     place_decode(cg, k->c.root, &con->axis[AX_B], "b", false, at->index, at->wide);
     place_decode(cg, k->c.root, &con->axis[AX_M], "m", place_wide(con->axis[AX_M].extent, 0),
                  at->index, at->wide);
-    stats_values(k, pass, "at", NULL);
+    row_values(k, g, pass, NULL, "at", true);
 }
 
 /* Of whole rows: does something come behind this pass?  */

@@ -145,5 +145,5 @@ void stats_combine(Kernel *k, int pass) {
     cg_line(cg, "const int at = rl_hidden((int)row);");
     TeExtent rows = rows_of(k);
     const char *end = rows.expr ? "ROWS" : cg_text(cg, "%lld", (long long)rows.value);
-    stats_values(k, pass, "at", cg_text(cg, "lane == 0 && id < %s", end));
+    row_values(k, g, pass, cg_text(cg, "lane == 0 && id < %s", end), "at", true);
 }

@@ -79,6 +79,6 @@ void stream_fold(Kernel *k) {
     elements_close_lanes(k);
     at->n_vector = 0;
     for (int i = 0; i < e->n_index; i++) cg_close(cg);
-    at->root = x->where ? x->where : x->value;
-    at->root_type = x->where ? TE_I32 : e->type;
+    at->root = monoid_result(x);
+    at->root_type = e->type;
 }

@@ -432,7 +432,7 @@ rk_e7c01b7eba31f2b2_1(const unsigned short *__restrict__ t0,
         const int i1 = n;
         // gather: the units in order
         const float *from = sums + (y + first) * 2048ll + at;
-        rl_vec<float, 4> sum = rl_load<4>(from);
+        rl_vec<float, 4> sum = rl_load<4>(from + 0);
         #pragma unroll 4
         for (int s = first; s < total; s++) {
             from += 2048;
