@@ -8,6 +8,16 @@ unset MAKEFLAGS MAKELEVEL
 # Where a distribution has its libraries: lib/x86_64-linux-gnu, or lib.
 lib=lib/$(${CC:-cc} -print-multiarch 2>/dev/null)
 try 'make install' make -s install BUILD="$BUILD" DESTDIR="$dir/staged" LIBDIR="/usr/local/${lib%/}"
+# Every file goes into one Debian package, on a system that has folders as Debian has them.
+listed() { cd "$dir/staged/usr/local" && find . -type f -o -type l | sed 's|^\.|usr|'; }
+for file in $([ "$lib" = lib/ ] || listed); do
+    claims=0
+    for pattern in $(cat packaging/debian/*.install packaging/debian/not-installed |
+            awk '{ print $1 }'); do
+        case $file in $pattern | $pattern/*) claims=$((claims + 1)) ;; esac
+    done
+    [ $claims -eq 1 ] || bad "$claims packages have $file"
+done
 mv "$dir/staged/usr/local" "$dir/moved"
 lib=$dir/moved/${lib%/}
 export PKG_CONFIG_PATH="$lib/pkgconfig"
