@@ -46,6 +46,7 @@ typedef struct {
     const Te *te;
     const Device *dev;
     const CompileOptions *o;
+    const int64_t *size;      /* to plan at; NULL: the largest */
     Kernel *known;
     Parting best;
     double usual_us;
@@ -71,22 +72,25 @@ static Status plan_kernel(Search *x, Diag *d, Kernel *k) {
     return s;
 }
 
-static Kernel *kernel_of(Search *x, const PlanSet *set, int g) {
+static Kernel *kernel_of(Search *x, const PlanSet *set, const Te *sized, int g) {
     const char *text = access_group_text(x->a, set->normal, set->group, set->n_group, g);
     Kernel *k = x->known;
     while (k && strcmp(k->text, text) != 0) k = k->next;
     if (k) return k;
     k = ARENA_NEW(x->a, Kernel);
-    *k = (Kernel){.text = text, .us = -1, .plans = set->plans[g], .next = x->known,
-                  .least_us = mp_least_us(&set->plans[g].problem, x->dev)};
+    *k = (Kernel){.text = text, .us = -1, .plans = set->plans[g], .next = x->known};
+    if (x->size)
+        rtile_resize(x->a, &set->plans[g].problem, sized, x->o->align, &k->plans.problem);
+    k->least_us = mp_least_us(&k->plans.problem, x->dev);
     return x->known = k;
 }
 
 static Status open_parting(Search *x, Diag *d, const TeDecisions *decisions, Parting *out) {
     Status s = fusion_open(x->a, d, x->te, decisions, x->dev, x->o, &out->set);
     if (s) return s;
+    const Te *sized = x->size ? te_sized(x->a, out->set.normal, x->size) : NULL;
     out->kernel = ARENA_ARRAY(x->a, Kernel *, out->set.n_group);
-    for (int g = 0; g < out->set.n_group; g++) out->kernel[g] = kernel_of(x, &out->set, g);
+    for (int g = 0; g < out->set.n_group; g++) out->kernel[g] = kernel_of(x, &out->set, sized, g);
     return ST_OK;
 }
 
@@ -246,35 +250,67 @@ static bool same_kernels(const Parting *p, const Parting *q) {
     return same;
 }
 
+/* Where what is decided may differ: at the largest sizes (size -1, part 1), the smallest, between
+ * them in orders of magnitude, and with one size alone the smallest.  */
+static int64_t *sizes_at(Arena *a, const Te *te, int size, double part) {
+    int64_t *value = ARENA_ARRAY(a, int64_t, te->n_size + 1);
+    for (int i = 0; i < te->n_size; i++) {
+        const TeExtent *e = &te->size[i].extent;
+        double lo = e->min > 1 ? (double)e->min : 1, hi = (double)e->value;
+        value[i] = e->value;
+        if (!rplan_varies(te, i) || (size >= 0 && i != size) || part == 1) continue;
+        int64_t steps = (int64_t)(lo * pow(hi / lo, part) / (double)e->multiple);
+        value[i] = steps * e->multiple > e->min ? steps * e->multiple : e->min;
+    }
+    return value;
+}
+
+/* The decisions that are the fastest at these sizes; false: there is no plan.  */
+static bool decide_at(const Search *like, const int64_t *size, TeDecisions *out) {
+    Search x = {.a = like->a, .te = like->te, .dev = like->dev, .o = like->o, .size = size};
+    Diag quiet = diag_new(x.a);
+    if (search(&x, &quiet)) return false;
+    *out = *decisions_of(&x.best);
+    return true;
+}
+
+/* Opens and prices what is decided; *known: has one of the n before the same kernels?  */
+static Status plan_split(Search *x, Diag *d, const TeDecisions *decisions, Parting *p, int n,
+                         bool *known) {
+    double us;
+    Status s = open_parting(x, d, decisions, &p[n]);
+    *known = false;
+    for (int k = 0; k < n && !*known && !s; k++) *known = same_kernels(&p[k], &p[n]);
+    return s || *known ? s : price(x, d, &p[n], NULL, INFINITY, &us);
+}
+
 Status fusion_splits(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
                      PlanSet **out, int *n, int *best) {
-    static const uint8_t everywhere[] = {0, 1 << TE_APART, 1 << TE_STORED, 1 << TE_REPEATED,
-                                         1 << TE_STAGED, 1 << TE_TILED, 1 << TE_JOINED,
-                                         1 << TE_PHASED, 1 << TE_PHASED | 1 << TE_PACKED};
-    enum { MOST = sizeof everywhere + 1 };
     Search x = {.a = a, .te = te, .dev = dev, .o = o};
-    Parting *p = ARENA_ARRAY(a, Parting, MOST);
-    *n = *best = 0;
+    int found = 2, most = 4;
+    for (int i = 0; i < te->n_size; i++) most += rplan_varies(te, i);
+    TeDecisions *all = ARENA_ARRAY(a, TeDecisions, most);
+    Parting *p = ARENA_ARRAY(a, Parting, most);
     Status s = search(&x, d);
     if (s) return s;
-    *out = ARENA_ARRAY(a, PlanSet, MOST);
-    for (int i = 0; i < MOST; i++) {
+    all[1] = *decisions_of(&x.best);
+    if (x.tried > 0) {
+        found += decide_at(&x, sizes_at(a, te, -1, 0), &all[found]);
+        found += decide_at(&x, sizes_at(a, te, -1, 0.5), &all[found]);
+        for (int i = 0; i < te->n_size && most > 5; i++)
+            if (rplan_varies(te, i)) found += decide_at(&x, sizes_at(a, te, i, 0), &all[found]);
+    }
+    *out = ARENA_ARRAY(a, PlanSet, found);
+    *n = *best = 0;
+    for (int i = 0; i < found; i++) {
         Diag quiet = diag_new(a);
-        TeDecisions all = {0};
-        double us;
-        bool known = false;
-        if (i < MOST - 1) memset(all.taken, everywhere[i], sizeof all.taken);
-        else all = *decisions_of(&x.best);
-        if (open_parting(&x, &quiet, &all, &p[*n])) continue;
-        for (int k = 0; k < *n && !known; k++) known = same_kernels(&p[k], &p[*n]);
-        if (known || price(&x, &quiet, &p[*n], NULL, INFINITY, &us)) {
-            if ((s = watch_check(o->watch, d))) return s;
-            continue;
-        }
-        if (us < total(&p[*best]) * (1 - 1.0 / NEAR)) *best = *n;
+        bool known;
+        if ((s = watch_check(o->watch, d))) return s;
+        if (plan_split(&x, &quiet, &all[i], p, *n, &known) || known) continue;
+        if (total(&p[*n]) < total(&p[*best]) * (1 - 1.0 / NEAR)) *best = *n;
         fill_plans(&x, &p[*n]);
         (*out)[*n] = p[*n].set;
         ++*n;
     }
-    return ST_OK;
+    return watch_check(o->watch, d);
 }

@@ -15,8 +15,8 @@ Status fusion_open(Arena *a, Diag *d, const Te *te, const TeDecisions *decisions
 /* The op with the decisions that are predicted to be the fastest, planned.  */
 Status fusion_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
                    PlanSet *out);
-/* Of an op with run-time sizes: the usual one, each decision taken wherever it is possible, and
- * what is the fastest at the largest sizes, planned there.  (*out)[*best] is the fastest.  */
+/* Of an op with run-time sizes: the usual one, and those that are the fastest at some sizes, all
+ * planned at the largest.  (*out)[*best] is the fastest there.  */
 Status fusion_splits(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
                      PlanSet **out, int *n, int *best);
 #endif

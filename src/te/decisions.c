@@ -21,7 +21,7 @@ const char *te_decisions_text(Arena *a, const Te *te) {
         for (int d = 0; d < TE_DECISION_COUNT; d++) {
             if (!(te_taken(x, i) >> d & 1)) continue;
             buf_printf(&out, "%s%s %s", comma, x->name[i], te_decision_name[d]);
-            comma = ", ";
+            comma = " + ";
         }
     }
     return *comma ? buf_str(&out) : "usual";

@@ -257,7 +257,7 @@ void te_print_expr(const Te *te, const TeStmt *s, const TeExpr *e, Buf *out);
 /* The canonical text with names by order of declaration: the expression's identity for hashes.  */
 void te_print_positional(const Te *te, Buf *out);
 void te_print_stmt(const Te *te, const TeStmt *s, Buf *out);
-/* The decisions taken in a normalized op, `t repeated, S joined`; "usual" if there are none.  */
+/* The decisions taken in a normalized op, `t repeated + S joined`; "usual" if there are none.  */
 const char *te_decisions_text(Arena *a, const Te *te);
 /* Is the decision taken at the statement's site?  Asked only where it would make a difference:
  * which is noted.  */

@@ -112,6 +112,24 @@ static void sizes_choose_the_split(void **state) {
     near_plans_of_each_size("32..1024 % 32", scores, 64, 1024, true);
 }
 
+/* What is decided at different statements competes together, and not for the whole op at once.  */
+static void sizes_choose_decisions(void **state) {
+    Case c;
+    (void)state;
+    plan(&c, "1..8192",
+         "op f(A: f16[N,2047], W: f16[8192,2047], Q: bf16[32,1024,128],"
+         " K: bf16[32,1024,128]) -> (C: f16[N,8192], S: bf16[32,1024,1024]) {"
+         " C[a,c] += A[a,k] * W[c,k]; t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]);"
+         " m[b,i] = max[j](t[b,i,j]); z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));"
+         " S[b,i,j] = exp(t[b,i,j] - m[b,i]) / z[b,i]; }");
+    assert_int_equal(decided(c.set.normal), PACKED | JOINED);
+    assert_non_null(c.set.other);
+    assert_int_equal(decided(c.set.other->normal), JOINED);
+    assert_null(c.set.other->other);
+    assert_non_null(strstr(c.set.sizes, "split C packed + m joined, "));
+    arena_destroy(c.a);
+}
+
 static void one_split_where_no_other_gains(void **state) {
     Case c;
     (void)state;
@@ -373,6 +391,7 @@ static void described_as_launched(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_choose_the_split),
+        cmocka_unit_test(sizes_choose_decisions),
         cmocka_unit_test(one_split_where_no_other_gains),
         cmocka_unit_test(every_split_is_right),
         cmocka_unit_test(one_split_runs),
