@@ -57,8 +57,9 @@ ldlibs = $(JANSSON_LIBS) -lm -lpthread -ldl
 
 tools := $(if $(MODULES),,$(patsubst src/cli/%.c,%,$(wildcard $(addprefix \
            src/cli/,roller-gen.c roller-profile.c roller-sim.c))))
+worker := $(if $(MODULES),,$(BUILD)/roller-worker)
 products := $(modules:%=$(BUILD)/lib%.a) $(if $(MODULES),,$(BUILD)/libroller.a \
-            $(BUILD)/libroller.so.0 $(tools:%=$(BUILD)/%))
+            $(BUILD)/libroller.so.0 $(tools:%=$(BUILD)/%)) $(worker)
 simdriver := $(if $(filter sim,$(modules)),$(BUILD)/simdriver/libcuda.so.1)
 products += $(simdriver)
 
@@ -73,7 +74,8 @@ all: $(products)
 $(BUILD)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) $(optimise) -c -o $@ $<
-$(BUILD)/obj/hal/installed.o: CPPFLAGS += -DROLLER_DATADIR='"$(PREFIX)/share/roller"'
+$(BUILD)/obj/hal/installed.o: CPPFLAGS += -DROLLER_DATADIR='"$(PREFIX)/share/roller"' \
+    -DROLLER_LIBEXECDIR='"$(PREFIX)/libexec"'
 $(BUILD)/obj/hal/installed.o: $(BUILD)/prefix
 # Manual pages bear the date of the version.
 $(BUILD)/obj/cli/sheet_man.o: CPPFLAGS += -DROLLER_VERSION_DATE='"$(shell sed -n \
@@ -81,8 +83,8 @@ $(BUILD)/obj/cli/sheet_man.o: CPPFLAGS += -DROLLER_VERSION_DATE='"$(shell sed -n
 $(BUILD)/obj/cli/sheet_man.o: ChangeLog
 # A kernel in the cache is one of these very sources.
 sources_id := $(BUILD)/sources
-$(BUILD)/obj/driver/cache_key.o: CPPFLAGS += -DROLLER_SOURCES='"$(shell cat $(sources_id))"'
-$(BUILD)/obj/driver/cache_key.o: $(sources_id)
+$(BUILD)/obj/driver/build_id.o: CPPFLAGS += -DROLLER_SOURCES='"$(shell cat $(sources_id))"'
+$(BUILD)/obj/driver/build_id.o: $(sources_id)
 $(sources_id): $(sort $(wildcard src/*/*.[ch])) include/roller.h $(sort $(wildcard include/roller/*.h))
 	@mkdir -p $(@D)
 	@cat $^ | sha256sum | cut -c1-16 >$@
@@ -147,7 +149,7 @@ cli_shared := $(filter-out $(BUILD)/obj/cli/roller-%.o,$(call objects,cli))
 $(BUILD)/libcli.a: $(cli_shared)
 	@rm -f $@
 	$(AR) rcsD $@ $^
-$(tools:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/obj/cli/%.o $(BUILD)/libcli.a $(call libs_upto,driver)
+$(tools:%=$(BUILD)/%) $(worker): $(BUILD)/%: $(BUILD)/obj/cli/%.o $(BUILD)/libcli.a $(call libs_upto,driver)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ldlibs)
 
 # One file that needs nothing but libc (docs/packages.md says why that), with the profiles inside.
@@ -218,8 +220,8 @@ $(foreach t,$(filter test_%,$(units)),$(eval $(call test_rule,$(firstword \
     $(subst :, ,$t)),$(lastword $(subst :, ,$t)))))
 
 $(addprefix $(BUILD)/tests/,$(filter test_simdriver% test_profiler% \
-    test_hal_cuda test_measure test_exec test_kernel_read,\
-    $(tests))): | $(simdriver)
+    test_hal_cuda test_measure test_calibrate test_exec test_kernel_read test_worker test_beside,\
+    $(tests))): | $(simdriver) $(worker)
 
 TEST ?= test_*
 chosen := $(filter $(subst *,%,$(TEST)),$(tests))
@@ -283,11 +285,14 @@ foreign: $(simdriver)
 # What runs on a machine that has neither jansson nor a compiler: tools with jansson inside,
 # libraries that find theirs beside them; and what is needed to build all of it there.
 kit := $(BUILD)/gpu-kit
-kit_files := $(tools:%=$(kit)/bin/%) $(kit)/lib/libroller.so.0 $(kit)/lib/simdriver/libcuda.so.1 \
+kit_files := $(tools:%=$(kit)/bin/%) $(kit)/libexec/roller-worker $(kit)/lib/libroller.so.0 $(kit)/lib/simdriver/libcuda.so.1 \
              $(kit)/rows.jsonl $(kit)/lib/libjansson.so.4
 kit_link = @mkdir -p $(@D); $(CC) $(CFLAGS) $(LDFLAGS) -s
 $(kit)/bin/%: $(BUILD)/obj/cli/%.o $(BUILD)/libcli.a $(call libs_upto,driver)
 	$(kit_link) -o $@ $^ $(jansson) -lm -lpthread -ldl
+$(kit)/libexec/%: $(kit)/bin/%
+	@mkdir -p $(@D)
+	@cp $< $@
 $(kit)/lib/libroller.so.0: $(modules:%=$(BUILD)/lib%.a) packaging/roller.map
 	$(kit_link) -shared -Wl,-soname,libroller.so.0 -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' \
 	    -Wl,--version-script=packaging/roller.map -o $@ \
@@ -322,11 +327,15 @@ wc:
 package := $(BUILD)/python/roller
 package_files := $(patsubst python/roller/%,$(package)/%,$(wildcard python/roller/*.py* \
                    python/roller/py.typed)) $(package)/_abi.py $(package)/lib/libroller.so.0 \
+                 $(package)/libexec/roller-worker \
                  $(package)/share/roller/profiles
 $(package)/_abi.py: python/abi.py include/roller.h $(wildcard include/roller/*.h)
 	@mkdir -p $(@D)
 	python3 python/abi.py include/roller.h >$@
 $(package)/lib/libroller.so.0: $(BUILD)/libroller.so.0
+	@mkdir -p $(@D)
+	@cp $< $@
+$(package)/libexec/%: $(BUILD)/%
 	@mkdir -p $(@D)
 	@cp $< $@
 $(package)/share/roller/profiles:

@@ -1,6 +1,7 @@
 /* Proof: does a kernel compute what its expression says?  And a kernel run on the caller's data.
  *
- * In the simulator, or on a device: then a process of its own does it.  */
+ * In the simulator, or on a device: then a worker does it, which is a process of its own
+ * (docs/worker.md).  */
 #ifndef ROLLER_CHECK_H
 #define ROLLER_CHECK_H
 #include "roller/context.h"

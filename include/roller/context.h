@@ -109,6 +109,7 @@ typedef struct {
     int driver;               /* CUDA version of the driver that kernels are compiled for (12040 for
                                * 12.4), or that of this machine; 0: any (docs/nvrtc.md) */
     const RollerWatch *watch; /* copied; NULL: nobody watches */
+    const char *worker;       /* absolute path of roller-worker; NULL: search (docs/worker.md) */
 } RollerCtxOptions;
 ROLLER_API RollerStatus roller_ctx_create(const RollerCtxOptions *o, RollerCtx **out);
 ROLLER_API void roller_ctx_destroy(RollerCtx *ctx);
@@ -121,6 +122,9 @@ ROLLER_API const char *roller_warnings(const RollerCtx *ctx);
 ROLLER_API const char *roller_status_name(RollerStatus s);
 ROLLER_API int roller_status_exit(RollerStatus s);        /* exit code of the command line tools */
 ROLLER_API uint32_t roller_version(void);
+/* The first line of main() in a program that shall be its own `worker`: where the arguments are a
+ * worker's, does that work and ends the process; else does nothing.  */
+ROLLER_API void roller_worker(int argc, char *const *argv);
 
 #ifdef __cplusplus
 }

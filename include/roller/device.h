@@ -22,9 +22,9 @@ typedef struct {
     int samples;              /* 0: not timed */
     const char *rejected, *reason;        /* "wrong", "fault", "hang" ..., NULL; one sentence */
 } RollerTrial;
-/* Builds every plan, proves and times each in a process of its own, and gives the fastest right
- * one.  trial: one per plan, each as large as the first's struct_size says; texts live until the
- * context's next call.  ROLLER_CHECK if none is right.  */
+/* Builds every plan, proves and times each in a worker (docs/worker.md), and gives the fastest
+ * right one.  trial: one per plan, each as large as the first's struct_size says; texts live until
+ * the context's next call.  ROLLER_CHECK if none is right.  */
 ROLLER_API RollerStatus roller_fastest(RollerCtx *ctx, const RollerPlans *plans,
                                        const RollerTrialOptions *o, RollerTrial *trial,
                                        const char **where, RollerKernel **out);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,6 +52,13 @@ void process_begin(const char *tool) {
         /* Open, but not for what it is used for, so that using it fails as before.  */
         open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     }
+}
+
+const char *process_worker(Arena *a) {
+    char path[4096];
+    const char *other = getenv("ROLLER_WORKER");
+    ssize_t len = other && *other ? -1 : readlink("/proc/self/exe", path, sizeof path);
+    return len > 0 && len < (ssize_t)sizeof path ? arena_strndup(a, path, (size_t)len) : NULL;
 }
 
 /* ---- streams ---- */

@@ -8,6 +8,9 @@
 /* First of all, with the name for messages: a standard stream that the caller has closed does not
  * become a file that is opened later, and a crash says so.  */
 void process_begin(const char *tool);
+/* The path of this program, which is its own worker, as arena memory; NULL: that cannot be told, or
+ * $ROLLER_WORKER names another one.  */
+const char *process_worker(Arena *a);
 /* Writes a text to standard output or error.  0, or the exit code for it when it cannot be
  * written, with a message on standard error.  */
 int process_put(FILE *f, const Buf *text);

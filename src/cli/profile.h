@@ -3,7 +3,6 @@
 #define ROLLER_CLI_PROFILE_H
 #include "cli/profile_options.h"
 #include "driver/measure.h"
-#include "driver/profile_here.h"
 #include "roller.h"
 
 typedef struct {
@@ -25,22 +24,6 @@ typedef struct {
     const char *text;
     size_t len;
 } ProfileText;
-/* What one process measures.  */
-typedef struct ProfileLeg ProfileLeg;
-struct ProfileLeg {
-    RollerStatus (*measure)(ProfileTool *t, const ProfileLeg *leg, RollerProfile **out);
-    int device;
-    double limit_s;           /* 0: none */
-    const char *only;         /* as in RollerMeasureOptions */
-    ProfileResume resume;
-};
-
-/* The device asked for, and its profile, by processes of their own: this one stays without driver.
- * Both return the exit code.  What could not be measured is named in the profile.  */
-int profile_probe(ProfileTool *t, MeasurePlace *place);
-int profile_measure_apart(ProfileTool *t, ProfileLeg *leg, Watch *watch, ProfileText *out);
-/* Is `row` one of a list as --only has it?  NULL: all are.  */
-bool profile_chosen(const char *only, const char *row);
 /* Gives a measured profile its factors (driver/calibrate.h).  */
 int profile_calibrate(ProfileTool *t, Watch *watch, ProfileText *text);
 

@@ -1,4 +1,5 @@
 /* --calibrate: a measured profile gets its efficiency factors.  */
+#include "cli/process.h"
 #include "cli/profile.h"
 #include "driver/calibrate.h"
 
@@ -39,7 +40,8 @@ static void describe(ProfileTool *t, const Calibration *c) {
 int profile_calibrate(ProfileTool *t, Watch *watch, ProfileText *text) {
     Device *dev;
     Calibration c;
-    CalibrateOptions o = {.measure = {.device = t->o.device, .seed = t->o.seed, .watch = watch}};
+    CalibrateOptions o = {.measure = {.device = t->o.device, .seed = t->o.seed, .watch = watch,
+                                      .worker = process_worker(t->a)}};
     Status s = hal_profile_read(t->a, &t->diag, "measured profile", text->text, text->len, &dev);
     if (!s) s = calibrate(t->a, &t->diag, dev, &o, &c);
     if (s) return profile_fail_here(t);

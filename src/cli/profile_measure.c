@@ -159,7 +159,7 @@ static int dry_run(ProfileTool *t) {
     double total = 0;
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         double seconds = t->o.quick ? row[i].quick : row[i].full;
-        if (!profile_chosen(t->o.only, row[i].name)) continue;
+        if (!profiler_chosen(t->o.only, row[i].name)) continue;
         buf_printf(&t->report, "%-12s %5.1f s  %s\n", row[i].name, seconds, row[i].text);
         total += seconds;
     }
@@ -171,24 +171,18 @@ static int dry_run(ProfileTool *t) {
 }
 
 /* ---- measuring ---- */
-static RollerStatus measure(ProfileTool *t, const ProfileLeg *leg, RollerProfile **out) {
-    Progress p = progress_for(t);
-    RollerMeasureOptions o = {.struct_size = sizeof o,
-                              .quick = t->o.quick,
-                              .only = leg->only,
-                              .seed = t->o.seed,
-                              .limit_s = leg->limit_s};
-    RollerWatch watch = {.struct_size = sizeof watch, .stop = process_stop(),
-                         .progress = progress, .user = &p};
-    roller_ctx_watch(t->ctx, &watch);
-    RollerStatus s = profile_measure_here(t->ctx, leg->device, &o, &leg->resume, out);
-    roller_ctx_watch(t->ctx, NULL);
-    return s;
+/* The device asked for.  */
+static int probe(ProfileTool *t, MeasurePlace *place) {
+    MeasureOptions o = {.device = t->o.device, .worker = process_worker(t->a)};
+    return measure_probe(t->a, &t->diag, &o, place) ? profile_fail_here(t) : 0;
 }
 
-static bool progress_of_kernels(void *user, const WatchStep *step) {
-    progress_say(user, "[%2d/%2d] calibration: %s", step->done + 1, step->total, step->what);
-    return false;
+/* What a call of the library said.  */
+static int fail(ProfileTool *t, RollerStatus s) {
+    const RollerError *e = roller_error(t->ctx);
+    diag_error(&t->diag, (Status)s, *e->tag ? e->tag : NULL, DIAG_NOWHERE, "%s", e->message);
+    if (e->hint) diag_hint(&t->diag, "%s", e->hint);
+    return profile_fail_here(t);
 }
 
 /* Times of a simulated device say nothing of how long it may take.  */
@@ -198,17 +192,44 @@ static double limit_s(const ProfileTool *t, const MeasurePlace *place) {
     return place->simulated ? 0 : t->o.quick ? QUICK : FULL;
 }
 
+static int measure(ProfileTool *t, const MeasurePlace *place, Progress *p, ProfileText *out) {
+    RollerMeasureOptions o = {.struct_size = sizeof o,
+                              .quick = t->o.quick,
+                              .only = t->o.only,
+                              .seed = t->o.seed,
+                              .limit_s = limit_s(t, place)};
+    RollerWatch watch = {.struct_size = sizeof watch, .stop = process_stop(),
+                         .progress = progress, .user = p};
+    RollerProfile *made;
+    roller_ctx_watch(t->ctx, &watch);
+    RollerStatus s = roller_profile_measure(t->ctx, place->info.index, &o, &made);
+    roller_ctx_watch(t->ctx, NULL);
+    if (s) return fail(t, s);
+    roller_profile_text(made, &out->text, &out->len);
+    out->text = arena_strndup(t->a, out->text, out->len);
+    roller_profile_destroy(made);
+    return 0;
+}
+
+static bool progress_of_kernels(void *user, const WatchStep *step) {
+    progress_say(user, "[%2d/%2d] calibration: %s", step->done + 1, step->total, step->what);
+    return false;
+}
+
+static int calibrate(ProfileTool *t, Progress *p, ProfileText *text) {
+    Watch watch;
+    watch_init(&watch, &(WatchCalls){.stop = process_stop(), .progress = progress_of_kernels,
+                                     .user = p});
+    int code = profile_calibrate(t, &watch, text);
+    watch_destroy(&watch);
+    return code;
+}
+
 /* The text of the profile lives on t->a.  */
 static int run(ProfileTool *t, const MeasurePlace *place, ProfileText *out) {
     Progress p = progress_for(t);
-    ProfileLeg leg = {.measure = measure, .device = place->info.index,
-                      .limit_s = limit_s(t, place)};
-    Watch watch;
-    watch_init(&watch, &(WatchCalls){.stop = process_stop(), .progress = progress_of_kernels,
-                                     .user = &p});
-    int code = profile_measure_apart(t, &leg, &watch, out);
-    if (!code && t->o.calibrate) code = profile_calibrate(t, &watch, out);
-    watch_destroy(&watch);
+    int code = measure(t, place, &p, out);
+    if (!code && t->o.calibrate) code = calibrate(t, &p, out);
     progress_end(&p);
     return code;
 }
@@ -237,7 +258,7 @@ int profile_measure(ProfileTool *t) {
     if (!code && path) code = can_write(t, path);
     if (!code && comparing) code = profile_load(t, t->o.file, &file, &old);
     MeasurePlace place;
-    if (!code) code = profile_probe(t, &place);
+    if (!code) code = probe(t, &place);
     if (code) return code;
     if (!path && !comparing) code = own_path(t, profiler_name(t->a, place.info.name), &path);
     if (!code && path && !t->o.output) code = can_write(t, path);

@@ -328,6 +328,7 @@ static void run(void *user) {
                               .driver = g->driver,
                               .line_info = g->o.line_info,
                               .program = "roller-gen",
+                              .worker = process_worker(g->a),
                               .color = option_color(g->o.color),
                               .cache = !g->o.no_cache,
                               .cache_dir = g->o.cache_dir,
@@ -338,6 +339,7 @@ static void run(void *user) {
 }
 
 int main(int argc, char **argv) {
+    roller_worker(argc, argv);
     Gen g = {.a = arena_create(NULL)};
     Main m = {.g = &g, .argc = argc, .argv = argv};
     process_begin("roller-gen");

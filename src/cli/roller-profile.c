@@ -122,7 +122,7 @@ static void run(void *user) {
     } else {
         t->color = option_color(t->o.color);
         RollerCtxOptions o = {.struct_size = sizeof o, .program = "roller-profile",
-                              .color = t->color};
+                              .color = t->color, .worker = process_worker(t->a)};
         m->code = roller_ctx_create(&o, &t->ctx) ? process_nomem() : act(t);
     }
     process_put(stderr, &t->messages);
@@ -132,6 +132,7 @@ static void run(void *user) {
 }
 
 int main(int argc, char **argv) {
+    roller_worker(argc, argv);
     ProfileTool t = {.a = arena_create(NULL)};
     Main m = {.t = &t, .argc = argc, .argv = argv};
     process_begin("roller-profile");

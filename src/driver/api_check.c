@@ -83,9 +83,9 @@ static Status check(RollerCtx *ctx, void *user) {
     CheckCall *c = user;
     bool on_device = false;
     MeasurePlace place;
-    MeasureOptions m = {.cuda = {.ignore_environment = ctx->ignore_environment},
-                        .seed = c->o->seed, .budget_s = c->o->budget_s, .threads = ctx->threads,
-                        .watch = &ctx->watch};
+    MeasureOptions m = ctx_measure(ctx);
+    m.seed = c->o->seed;
+    m.budget_s = c->o->budget_s;
     Status s = kernel_need_ptx(&ctx->diag, c->k);
     if (!s)
         s = size_values(ctx->call, &ctx->diag, c->k->plans->op->te, c->o->at, c->o->n_at, &c->at);

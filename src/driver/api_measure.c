@@ -162,10 +162,12 @@ static Status measure(Fastest *f, Arena *a, const MeasureOptions *o) {
 static Status fastest(RollerCtx *ctx, void *user) {
     Fastest *f = user;
     Arena *a = ctx->call;
-    MeasureOptions o = {.device = f->o->device, .limit_s = f->o->limit_s,
-                        .watchdog_s = f->o->watchdog_s, .seed = f->o->seed,
-                        .budget_s = f->o->budget_s, .threads = ctx->threads, .watch = &ctx->watch,
-                        .cuda = {.ignore_environment = ctx->ignore_environment}};
+    MeasureOptions o = ctx_measure(ctx);
+    o.device = f->o->device;
+    o.limit_s = f->o->limit_s;
+    o.watchdog_s = f->o->watchdog_s;
+    o.seed = f->o->seed;
+    o.budget_s = f->o->budget_s;
     MeasurePlace place;
     int64_t *at;
     Status s = size_values(a, &ctx->diag, f->plans->op->te, f->o->at, f->o->n_at, &at);

@@ -19,11 +19,13 @@ typedef struct {
     const char *where;
 } RunCall;
 
-static Status run_simulated(RollerCtx *ctx, const RunCall *c, const DeviceRun *x) {
+static Status run_simulated(RollerCtx *ctx, const RunCall *c, const DeviceRun *x, const Te *te) {
     Arena *a = c->scratch;
     Diag *d = &ctx->diag;
+    const Te *normal;
     Run run;
-    Status s = run_create(a, d, x->dev, x->te, x->normal, x->build, x->in, x->size, &run);
+    Status s = te_specialize(a, d, x->set->normal, x->size, &normal);
+    if (!s) s = run_create(a, d, x->set->dev, te, normal, x->build, x->in, x->size, &run);
     if (s) return s;
     run.options = (SimOptions){.seed = 1, .threads = ctx->threads, .watch = &ctx->watch};
     for (int i = 0; i < x->build->program.n_kernel; i++) {
@@ -31,9 +33,9 @@ static Status run_simulated(RollerCtx *ctx, const RunCall *c, const DeviceRun *x
         if (s) return s;
         if (run.fault) return diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE, "%s", run.fault);
     }
-    for (int i = 0; i < x->te->n_out && !s; i++)
+    for (int i = 0; i < te->n_out && !s; i++)
         if (x->out[i].bytes)
-            s = sim_read(run.gpu, d, run.at[x->te->n_in + i], x->out[i].data, x->out[i].bytes);
+            s = sim_read(run.gpu, d, run.at[te->n_in + i], x->out[i].data, x->out[i].bytes);
     return s;
 }
 
@@ -52,25 +54,26 @@ static Status run_call(RollerCtx *ctx, void *user) {
     if (s) diag_error(d, s, NULL, DIAG_NOWHERE, "%s", fit.why);
     if (s && *fit.hint) diag_hint(d, "%s", fit.hint);
     if (s) return s;
-    DeviceRun x = {.dev = k->plans->set.dev, .build = &k->build, .size = fit.size,
+    DeviceRun x = {.set = &k->plans->set, .plan = &k->plan.whole, .build = &k->build,
+                   .size = fit.size,
                    .in = ARENA_ARRAY(a, TeData, te->n_in + 1),
                    .out = ARENA_ARRAY(a, TeData, te->n_out + 1)};
-    s = te_specialize(a, d, te, fit.size, &x.te);
-    if (!s) s = te_specialize(a, d, k->plans->set.normal, fit.size, &x.normal);
+    const Te *fixed;
+    s = te_specialize(a, d, te, fit.size, &fixed);
     if (s) return s;
     for (int i = 0; i < te->n_in; i++)
-        x.in[i] = (TeData){arguments_data(&c->in[i]), te_tensor_bytes(&x.te->tensor[i])};
+        x.in[i] = (TeData){arguments_data(&c->in[i]), te_tensor_bytes(&fixed->tensor[i])};
     for (int i = 0; i < te->n_out; i++)
         x.out[i] = (TeData){arguments_data(&c->out[i]),
-                            te_tensor_bytes(&x.te->tensor[te->n_in + i])};
-    MeasureOptions m = {.cuda = {.ignore_environment = ctx->ignore_environment},
-                        .watchdog_s = c->o->watchdog_s, .watch = &ctx->watch};
+                            te_tensor_bytes(&fixed->tensor[te->n_in + i])};
+    MeasureOptions m = ctx_measure(ctx);
+    m.watchdog_s = c->o->watchdog_s;
     MeasurePlace place;
     bool on_device;
     s = kernel_place(ctx, a, k, c->o->device, &m, &place, &on_device);
     if (s) return s;
     c->where = on_device ? arena_strdup(ctx->call, place.info.name) : "simulator";
-    return on_device ? measure_run(a, d, &x, &m) : run_simulated(ctx, c, &x);
+    return on_device ? measure_run(a, d, &x, &m) : run_simulated(ctx, c, &x, fixed);
 }
 
 RollerStatus roller_run(RollerCtx *ctx, const RollerKernel *k, const RollerTensor *in, int nin,

@@ -26,9 +26,8 @@ const char *cache_key(RollerCtx *ctx, Cache *c, const CacheWanted *w, NvrtcIdent
     const char *target = w->o->arch ? w->o->arch : dev->arch, *arch = w->arch ? w->arch : target;
     if (!cache_nvrtc(ctx, c, arch, nvrtc)) return NULL;
     Buf key = buf_new(a);
-    buf_printf(&key, "roller kernel " ROLLER_VERSION " of sources " ROLLER_SOURCES "\n"
-                     "nvrtc %s\nprofile %s\nplanned for %s\narch %s\n",
-               nvrtc->version, w->profile->planning, target, arch);
+    buf_printf(&key, "roller kernel %s\nnvrtc %s\nprofile %s\nplanned for %s\narch %s\n",
+               build_id(), nvrtc->version, w->profile->planning, target, arch);
     buf_printf(&key, "align %d\nworkspace limit %lld\nline info %d\nfast compile %d\n"
                      "static shared memory %d\n",
                w->o->align > 0 ? w->o->align : 16,

@@ -101,6 +101,8 @@ Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const Build
                     WholePlan *plan, Build *out);
 /* Warns of a best kernel that spills all the same.  */
 void compile_warn_spills(Diag *d, const Build *b);
+/* Version and sources of this build.  */
+const char *build_id(void);
 /* Predicted time of the whole plan and its terms.  */
 void compile_estimate(const WholePlan *p, Estimate *out);
 /* The same at values of all sizes, of the split and the programs that are taken there.  */

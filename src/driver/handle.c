@@ -148,9 +148,15 @@ static void ctx_setup(void *p) {
     ctx->threads = s->o->threads;
     ctx->color = s->o->color != 0;
     ctx->ignore_environment = !trusted;
+    ctx->worker = copy(ctx->fixed, s->o->worker);
     ctx->program = s->o->program ? copy(ctx->fixed, s->o->program) : "roller";
     ctx->no_memory = arena_printf(ctx->fixed, "%s: error: %s\n", ctx->program,
                                   status_text(ST_NOMEM));
+}
+
+MeasureOptions ctx_measure(RollerCtx *ctx) {
+    return (MeasureOptions){.cuda = {.ignore_environment = ctx->ignore_environment},
+                            .worker = ctx->worker, .threads = ctx->threads, .watch = &ctx->watch};
 }
 
 /* ---- who watches ---- */

@@ -33,6 +33,7 @@ struct RollerCtx {
     bool line_info;
     int threads;
     bool color, ignore_environment;
+    const char *worker;       /* its program; NULL: search */
     const char *program;
     const char *no_memory;    /* the message of a call that has no memory for one */
     MeasurePlace place;       /* what the driver said of the device below */
@@ -139,6 +140,8 @@ void kernel_compiler(const RollerCtx *ctx, Arena *a, Build *b);
 
 /* ST_NVRTC if it was not compiled, so that there is nothing to run.  */
 Status kernel_need_ptx(Diag *d, const RollerKernel *k);
+/* How this context measures, but for what its call asks.  */
+MeasureOptions ctx_measure(RollerCtx *ctx);
 /* Is it to run on a device (*found, m->device, *place) or in the simulator (NULL, "sim")?  "auto"
  * takes device 0 only where there is one that fits.  */
 Status kernel_place(RollerCtx *ctx, Arena *scratch, const RollerKernel *k, const char *device,

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "driver/trial.h"
+#include "driver/worker_kernel.h"
 
 #include <string.h>
 
@@ -16,12 +17,18 @@ const char *trial_name(TrialEnd e) {
     return name[e];
 }
 
-static ChildLimits limits_of(const MeasureOptions *o, double left_s) {
-    return (ChildLimits){.watchdog_s = o->watchdog_s > 0 ? o->watchdog_s : default_watchdog_s,
-                         .limit_s = left_s, .watch = o->watch};
+static WorkerLimits limits_of(const MeasureOptions *o, double left_s) {
+    return (WorkerLimits){.watchdog_s = o->watchdog_s > 0 ? o->watchdog_s : default_watchdog_s,
+                          .limit_s = left_s, .watch = o->watch};
 }
 
-static Status pass_on(Diag *d, const ChildResult *r) {
+static Status run(Arena *a, Diag *d, const MeasureOptions *o, const WorkerRequest *request,
+                  const WorkerLimits *limits, WorkerResult *r) {
+    WorkerOptions program = {o->worker, o->cuda.ignore_environment};
+    return worker_run(a, d, &program, request, limits, r);
+}
+
+static Status pass_on(Diag *d, const WorkerResult *r) {
     diag_error(d, r->status, "cuda", DIAG_NOWHERE, "%s",
                r->message ? r->message : status_text(r->status));
     if (r->hint) diag_hint(d, "%s", r->hint);
@@ -31,20 +38,22 @@ static Status pass_on(Diag *d, const ChildResult *r) {
 
 /* ---- the device ---- */
 Status measure_probe(Arena *a, Diag *d, const MeasureOptions *o, MeasurePlace *out) {
-    ChildResult r;
-    ChildLimits limits = limits_of(o, 0);
-    Status s = child_run(a, d, trial_probe, (void *)(uintptr_t)o, &limits, &r);
+    WorkerResult r;
+    WorkerLimits limits = limits_of(o, 0);
+    WorkerRequest request = worker_request(a, WORKER_PROBE);
+    worker_put_options(&request.head, o, NULL);
+    Status s = run(a, d, o, &request, &limits, &r);
     if (s) return s;
-    if (r.end == CHILD_STOPPED) return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE, "stopped");
-    if (r.end == CHILD_HUNG)
+    if (r.end == WORKER_STOPPED) return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE, "stopped");
+    if (r.end == WORKER_HUNG)
         return diag_error(d, ST_DRIVER, "cuda", DIAG_NOWHERE,
                           "the CUDA driver did not answer within %.0f s", limits.watchdog_s);
-    if (r.end == CHILD_DIED || (r.status == ST_OK && r.len != sizeof *out))
+    if (r.end == WORKER_DIED)
         return diag_error(d, ST_DRIVER, "cuda", DIAG_NOWHERE,
                           "the CUDA driver ended the process that opened it (signal %d)", r.signal);
-    if (r.status) return pass_on(d, &r);
-    memcpy(out, r.answer, sizeof *out);
-    return ST_OK;
+    if (r.end == WORKER_DONE && r.status) return pass_on(d, &r);
+    if (r.end == WORKER_DONE && worker_get_place(r.answer, r.len, out)) return ST_OK;
+    return diag_error(d, ST_IO, "worker", DIAG_NOWHERE, "the worker's answer does not read");
 }
 
 void measure_compare(Diag *d, const Device *dev, const MeasurePlace *place) {
@@ -128,34 +137,36 @@ static const char *after_line(const char *text) {
     return line ? line + 1 : text;
 }
 
-static void judge(Arena *a, const ChildResult *r, const ChildLimits *limits, Trial *out) {
-    TrialAnswer answer;
+static void judge(Arena *a, const WorkerResult *r, const WorkerLimits *limits, Trial *out) {
+    CheckResult check;
     switch (r->end) {
-    case CHILD_HUNG:
+    case WORKER_HUNG:
         out->end = TRIAL_HANG;
         out->reason = arena_printf(a, "it did not end within %.0f s", limits->watchdog_s);
         return;
-    case CHILD_STOPPED:
+    case WORKER_STOPPED:
         out->end = watch_ended(limits->watch) ? TRIAL_STOPPED : TRIAL_TIME;
         out->reason = out->end == TRIAL_TIME ? "the time was over" : "stopped";
         return;
-    case CHILD_DIED:
+    case WORKER_DIED:
         out->end = TRIAL_FAULT;
         out->reason = arena_printf(a, "its process ended with signal %d", r->signal);
         return;
-    case CHILD_DONE: break;
+    case WORKER_REFUSED:
+        out->end = TRIAL_FAULT;
+        out->reason = "its worker's answer does not read";
+        return;
+    case WORKER_DONE: break;
     }
     if (r->status) {
         out->end = TRIAL_FAULT;
         out->reason = r->message ? r->message : status_text(r->status);
-    } else if (!trial_read(r->answer, r->len, &answer)) {
+    } else if (!worker_get_trial(r->answer, r->len, &check, &out->timing)) {
         out->end = TRIAL_FAULT;
-        out->reason = "its process gave no answer";
-    } else if (!answer.check.ok) {
-        out->end = answer.check.fault ? TRIAL_FAULT : TRIAL_WRONG;
-        out->reason = after_line(answer.check.text);
-    } else {
-        out->timing = answer.timing;
+        out->reason = "its worker's answer does not read";
+    } else if (!check.ok) {
+        out->end = check.fault ? TRIAL_FAULT : TRIAL_WRONG;
+        out->reason = after_line(check.text);
     }
 }
 
@@ -181,9 +192,10 @@ static Status none_right(Diag *d, const Trial *trial, int n, const MeasureOption
 
 /* An error of the environment (no memory, no permission ...) is nobody's fault among the
  * candidates.  */
-static bool environment(const ChildResult *r) {
-    return r->end == CHILD_DONE && (r->status == ST_DRIVER || r->status == ST_DEVICE ||
-                                    r->status == ST_ARCH || r->status == ST_NOMEM);
+static bool environment(const WorkerResult *r) {
+    return r->end == WORKER_DONE &&
+           (r->status == ST_DRIVER || r->status == ST_DEVICE || r->status == ST_ARCH ||
+            r->status == ST_NOMEM || r->status == ST_IO || r->status == ST_INTERNAL);
 }
 
 Status measure_candidates(Arena *a, Diag *d, const PlanSet *set, const Candidate *c, int n,
@@ -202,12 +214,12 @@ Status measure_candidates(Arena *a, Diag *d, const PlanSet *set, const Candidate
             continue;
         }
         watch_step(o->watch, "measure", i, n, arena_printf(a, "plan %d", i + 1));
-        TrialTask task = {.set = set, .plan = c[i].plan, .build = c[i].build, .o = o,
-                          .timed = true,
-                          .best_us = *best < 0 ? 0 : trial[*best].timing.cold_us};
-        ChildLimits limits = limits_of(o, left);
-        ChildResult r;
-        Status s = child_run(a, d, trial_run, &task, &limits, &r);
+        WorkerRequest request = worker_request(a, WORKER_TRIAL);
+        WorkerLimits limits = limits_of(o, left);
+        WorkerResult r;
+        trial_request(&request, &c[i], set, o, true,
+                      *best < 0 ? 0 : trial[*best].timing.cold_us);
+        Status s = run(a, d, o, &request, &limits, &r);
         if (s) return s;
         if (environment(&r)) return pass_on(d, &r);
         judge(a, &r, &limits, &trial[i]);
@@ -220,17 +232,19 @@ Status measure_candidates(Arena *a, Diag *d, const PlanSet *set, const Candidate
 /* ---- a check alone ---- */
 Status measure_check(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
                      const Build *build, const MeasureOptions *o, CheckResult *out) {
-    TrialTask task = {.set = set, .plan = plan, .build = build, .o = o};
-    ChildLimits limits = limits_of(o, 0);
-    ChildResult r;
+    WorkerRequest request = worker_request(a, WORKER_TRIAL);
+    WorkerLimits limits = limits_of(o, 0);
+    WorkerResult r;
     Trial t = {.reason = ""};
-    TrialAnswer answer;
+    CheckResult told;
+    Timing none;
     *out = (CheckResult){.where = "device", .counters = "", .counters_json = ""};
-    Status s = child_run(a, d, trial_run, &task, &limits, &r);
+    trial_request(&request, &(Candidate){plan, build, NULL}, set, o, false, 0);
+    Status s = run(a, d, o, &request, &limits, &r);
     if (s) return s;
     if (environment(&r)) return pass_on(d, &r);
-    if (r.end == CHILD_DONE && r.status == ST_OK && trial_read(r.answer, r.len, &answer)) {
-        *out = answer.check;
+    if (r.end == WORKER_DONE && !r.status && worker_get_trial(r.answer, r.len, &told, &none)) {
+        *out = told;
         if (out->ok) return ST_OK;
         return diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE, "%s", out->text);
     }
@@ -246,26 +260,34 @@ Status measure_check(Arena *a, Diag *d, const PlanSet *set, const WholePlan *pla
 /* ---- a run on the caller's data ---- */
 static size_t bytes_out(const DeviceRun *r) {
     size_t n = 0;
-    for (int i = 0; i < r->te->n_out; i++) n += r->out[i].bytes;
+    for (int i = 0; i < r->set->te->n_out; i++) n += r->out[i].bytes;
     return n;
 }
 
-Status measure_run(Arena *a, Diag *d, const DeviceRun *run, const MeasureOptions *o) {
-    TrialOutputs task = {.run = run, .o = o};
-    ChildLimits limits = limits_of(o, 0);
-    ChildResult r;
+static void take_outputs(const DeviceRun *x, const char *at) {
+    for (int i = 0; i < x->set->te->n_out; i++) {
+        if (x->out[i].bytes) memcpy(x->out[i].data, at, x->out[i].bytes);
+        at += x->out[i].bytes;
+    }
+}
+
+Status measure_run(Arena *a, Diag *d, const DeviceRun *x, const MeasureOptions *o) {
+    WorkerRequest request = worker_request(a, WORKER_OUTPUTS);
+    WorkerLimits limits = limits_of(o, 0);
+    WorkerResult r;
     Trial t = {.reason = ""};
-    Status s = child_run(a, d, trial_outputs, &task, &limits, &r);
+    limits.answer_most = bytes_out(x) + 1;
+    trial_outputs_request(a, &request, x, o);
+    Status s = run(a, d, o, &request, &limits, &r);
     if (s) return s;
-    if (r.end == CHILD_DONE && r.status == ST_OK && r.len == bytes_out(run)) {
-        const char *at = r.answer;
-        for (int i = 0; i < run->te->n_out; i++) {
-            memcpy(run->out[i].data, at, run->out[i].bytes);
-            at += run->out[i].bytes;
-        }
+    if (r.end == WORKER_DONE && r.status == ST_OK) {
+        if (r.len != bytes_out(x))
+            return diag_error(d, ST_IO, "worker", DIAG_NOWHERE,
+                              "the worker's answer does not read");
+        take_outputs(x, r.answer);
         return ST_OK;
     }
-    if (r.end == CHILD_DONE && r.status != ST_CHECK) return pass_on(d, &r);
+    if (r.end == WORKER_DONE && r.status != ST_CHECK) return pass_on(d, &r);
     judge(a, &r, &limits, &t);
     if (t.end == TRIAL_STOPPED)
         return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE, "stopped");
@@ -276,18 +298,17 @@ Status measure_run(Arena *a, Diag *d, const DeviceRun *run, const MeasureOptions
 Status measure_counters(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
                         const Build *build, const MeasureOptions *o,
                         double value[CUPTI_COUNTER_COUNT]) {
-    TrialTask task = {.set = set, .plan = plan, .build = build, .o = o};
-    ChildLimits limits = limits_of(o, 0);
-    ChildResult r;
+    WorkerRequest request = worker_request(a, WORKER_COUNTERS);
+    WorkerLimits limits = limits_of(o, 0);
+    WorkerResult r;
     Trial t = {.reason = ""};
-    size_t bytes = CUPTI_COUNTER_COUNT * sizeof *value;
-    Status s = child_run(a, d, trial_counters, &task, &limits, &r);
+    trial_counters_request(&request, &(Candidate){plan, build, NULL}, set, o);
+    Status s = run(a, d, o, &request, &limits, &r);
     if (s) return s;
-    if (r.end == CHILD_DONE && r.status == ST_OK && r.len == bytes) {
-        memcpy(value, r.answer, bytes);
-        return ST_OK;
-    }
-    if (r.end == CHILD_DONE && r.status) return pass_on(d, &r);
+    if (r.end == WORKER_DONE && r.status) return pass_on(d, &r);
+    WireReader in = wire_reader(r.answer, r.end == WORKER_DONE ? r.len : 0);
+    for (int i = 0; i < CUPTI_COUNTER_COUNT; i++) value[i] = wire_read_real(&in);
+    if (r.end == WORKER_DONE && wire_read_all(&in)) return ST_OK;
     judge(a, &r, &limits, &t);
     return diag_error(d, ST_CUDA, "counters", DIAG_NOWHERE, "counting: %s", t.reason);
 }

@@ -1,8 +1,8 @@
 /* Measure: which of several candidates is the fastest right one on a device.
  *
- * Each candidate runs in a child process of its own (driver/child.h): it is proved right, then
- * timed.  One that faults, hangs or computes something wrong ends its child and nothing else.  The
- * calling process never opens the driver.  */
+ * Each candidate runs in a worker of its own (driver/worker.h): it is proved right, then timed.
+ * One that faults, hangs or computes something wrong ends its worker and nothing else.  The calling
+ * process never opens the driver, and may have it open.  */
 #ifndef ROLLER_DRIVER_MEASURE_H
 #define ROLLER_DRIVER_MEASURE_H
 #include "driver/check.h"
@@ -39,7 +39,7 @@ typedef struct {
     Timing timing;            /* TRIAL_RIGHT */
 } Trial;
 
-/* Where kernels run: told by a child, since the caller does not open the driver.  */
+/* Where kernels run, as a worker has told.  */
 typedef struct {
     CudaDeviceInfo info;
     int driver_version;
@@ -49,6 +49,7 @@ typedef struct {
 typedef struct {
     const char *device;       /* number or UUID; NULL: 0 */
     CudaOptions cuda;
+    const char *worker;       /* path of the worker's program; NULL: search */
     double limit_s, watchdog_s;           /* 0: none; 0: 20 */
     uint64_t seed;
     double budget_s;          /* of the proof, as CheckOptions */
@@ -64,22 +65,22 @@ void measure_compare(Diag *d, const Device *dev, const MeasurePlace *place);
 /* trial: one per candidate; *best: the fastest right one, -1 if there is none.  */
 Status measure_candidates(Arena *a, Diag *d, const PlanSet *set, const Candidate *c, int n,
                           const MeasureOptions *o, Trial *trial, int *best);
-/* The device's counters of one run, in a child: a value per CuptiCounter.  An error says why there
+/* The device's counters of one run: a value per CuptiCounter.  An error says why there
  * are none.  */
 Status measure_counters(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
                         const Build *build, const MeasureOptions *o,
                         double value[CUPTI_COUNTER_COUNT]);
 /* A kernel with the data of one run of it, all in the caller's memory.  */
 typedef struct {
-    const Device *dev;
-    const Te *te, *normal;    /* static */
+    const PlanSet *set;
+    const WholePlan *plan;
     const Build *build;
-    const int64_t *size;
+    const int64_t *size;      /* value per size */
     TeData *in, *out;         /* per input, scalars included; per output */
 } DeviceRun;
-/* Runs it on a device, in a child, and fills `out`.  ST_CHECK if it faults or hangs.  */
+/* Runs it on a device and fills `out`.  ST_CHECK if it faults or hangs.  */
 Status measure_run(Arena *a, Diag *d, const DeviceRun *r, const MeasureOptions *o);
-/* A check on a device, in a child: as check_kernel.  */
+/* A check on a device: as check_kernel.  */
 Status measure_check(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
                      const Build *build, const MeasureOptions *o, CheckResult *out);
 #endif

@@ -1,4 +1,6 @@
+/* The jobs of a worker that have a kernel: proving, timing, counting, running it.  */
 #include "driver/trial.h"
+#include "driver/worker_kernel.h"
 
 #include <string.h>
 
@@ -9,19 +11,30 @@ typedef struct {
     Cupti *cupti;
 } Opened;
 
+/* A kernel, where it runs, and how.  */
+typedef struct {
+    SentKernel kernel;
+    MeasureOptions o;
+    Opened opened;
+    RunPlace place;
+} Trying;
+
 static Status find_device(Arena *a, Diag *d, const MeasureOptions *o, Opened *out) {
     Status s = cuda_open(a, d, &o->cuda, &out->cuda);
     return s ? s : cuda_device_find(out->cuda, a, d, o->device ? o->device : "0", &out->info);
 }
 
-Status trial_probe(Child *c, void *user, Arena *a, Diag *d, Buf *answer) {
+Status worker_probe(Worker *w, WireReader *in, Arena *a, Diag *d, Buf *answer) {
     Opened x = {0};
-    child_waits(c, true);
-    Status s = find_device(a, d, user, &x);
-    child_waits(c, false);
+    MeasureOptions o;
+    worker_get_options(in, a, NULL, &o);
+    if (!wire_read_all(in)) return worker_misread(d);
+    worker_waits(w, true);
+    Status s = find_device(a, d, &o, &x);
+    worker_waits(w, false);
     if (s) return s;
     MeasurePlace place = {x.info, cuda_driver_version(x.cuda), cuda_simulated(x.cuda)};
-    buf_add(answer, (const char *)&place, sizeof place);
+    worker_put_place(answer, &place);
     return ST_OK;
 }
 
@@ -32,59 +45,87 @@ static void open_cupti(Arena *a, const MeasureOptions *o, Opened *x) {
         x->cupti = NULL;
 }
 
-static Status open_device(Child *c, const MeasureOptions *o, bool timed, Arena *a, Diag *d,
+static Status open_device(Worker *w, const MeasureOptions *o, bool timed, Arena *a, Diag *d,
                           Opened *x) {
-    child_waits(c, true);
+    worker_waits(w, true);
     Status s = find_device(a, d, o, x);
     if (!s && timed) open_cupti(a, o, x);
     if (!s) s = cuda_context(x->cuda, a, d, x->info.index, &x->context);
     if (!s) s = cuda_enter(x->context, a, d);
-    child_waits(c, false);
+    worker_waits(w, false);
     return s;
 }
 
-static Status check(const TrialTask *t, const RunPlace *place, Arena *a, Diag *d,
-                    CheckResult *out) {
-    CheckOptions o = {.seed = t->o->seed, .budget_s = t->o->budget_s, .threads = t->o->threads,
-                      .place = place, .at = t->timed ? NULL : t->o->at};
+/* Reads kernel and options.  */
+static Status read_trying(WireReader *in, Arena *a, Diag *d, Trying *t) {
+    Status s = worker_get_kernel(in, a, d, &t->kernel);
+    if (s) return s;
+    worker_get_options(in, a, t->kernel.set.te, &t->o);
+    return in->bad ? worker_misread(d) : ST_OK;
+}
+
+static Status begin(Worker *w, bool timed, Arena *a, Diag *d, Trying *t) {
+    t->opened = (Opened){0};
+    Status s = open_device(w, &t->o, timed, a, d, &t->opened);
+    t->place = (RunPlace){.dev = t->kernel.set.dev, .context = t->opened.context,
+                          .waits = worker_waits, .user = w};
+    return s;
+}
+
+static Status check(const Trying *t, bool timed, Arena *a, Diag *d, CheckResult *out) {
+    CheckOptions o = {.seed = t->o.seed, .budget_s = t->o.budget_s, .threads = t->o.threads,
+                      .place = &t->place, .at = timed ? NULL : t->o.at};
     ArenaMark m = arena_mark(a);
     Diag own = diag_new(d->arena);
-    Status s = check_kernel(a, &own, t->set, t->plan, t->build, &o, out);
+    const SentKernel *k = &t->kernel;
+    Status s = check_kernel(a, &own, &k->set, &k->plan, &k->build, &o, out);
     if (s == ST_CHECK) s = ST_OK;         /* the result says it */
     else if (s) *d = own;
     if (!s && out->ok) arena_reset(a, m);
     return s;
 }
 
-/* ---- timing: normal reals at the sizes asked for, or the largest ---- */
-static Status create(const TrialTask *t, const RunPlace *place, Arena *a, Diag *d, Run *run) {
-    const Te *te = t->set->te, *fixed, *normal;
+/* ---- a run ---- */
+/* Of the op at these sizes, on this data per input.  */
+static Status create(const Trying *t, const int64_t *size, TeData *in, const Te *fixed, Arena *a,
+                     Diag *d, Run *run) {
+    const SentKernel *k = &t->kernel;
+    const Te *normal;
+    Status s = te_specialize(a, d, k->set.normal, size, &normal);
+    return s ? s : run_create_at(a, d, &t->place, fixed, normal, &k->build, in, size, run);
+}
+
+/* For timing: normal reals at the sizes asked for, or the largest.  */
+static Status create_filled(const Trying *t, Arena *a, Diag *d, Run *run) {
+    const Te *te = t->kernel.set.te, *fixed;
     int64_t *size = ARENA_ARRAY(a, int64_t, te->n_size + 1);
-    for (int i = 0; i < te->n_size; i++) {
-        size[i] = t->o->at ? t->o->at[i] : te->size[i].extent.value;
-    }
+    for (int i = 0; i < te->n_size; i++)
+        size[i] = t->o.at ? t->o.at[i] : te->size[i].extent.value;
     Status s = te_specialize(a, d, te, size, &fixed);
-    if (!s) s = te_specialize(a, d, t->set->normal, size, &normal);
     if (s) return s;
     TeData *in = ARENA_ARRAY(a, TeData, fixed->n_in + 1);
     for (int i = 0; i < fixed->n_in; i++) {
         size_t bytes = te_tensor_bytes(&fixed->tensor[i]);
         in[i] = (TeData){arena_alloc(a, bytes + 16), bytes};
-        te_fill(fixed, i, TE_FILL_REALS, t->o->seed ? t->o->seed : 1, in[i]);
+        te_fill(fixed, i, TE_FILL_REALS, t->o.seed ? t->o.seed : 1, in[i]);
     }
-    return run_create_at(a, d, place, fixed, normal, t->build, in, size, run);
+    return create(t, size, in, fixed, a, d, run);
 }
 
-static Status time_it(const TrialTask *t, const RunPlace *place, Cupti *cupti, Arena *a, Diag *d,
-                      Timing *out) {
+static Status launch_all(Run *run, Arena *a, Diag *d, Status faulted) {
+    Status s = ST_OK;
+    for (int i = 0; i < run->build->program.n_kernel && !s && !run->fault; i++)
+        s = run_launch(run, a, d, i, NULL, 0);
+    return !s && run->fault ? diag_error(d, faulted, NULL, DIAG_NOWHERE, "%s", run->fault) : s;
+}
+
+static Status time_it(const Trying *t, double best_us, Arena *a, Diag *d, Timing *out) {
     Run run;
-    Status s = create(t, place, a, d, &run);
-    for (int i = 0; i < t->build->program.n_kernel && !s && !run.fault; i++)
-        s = run_launch(&run, a, d, i, NULL, 0);
+    Status s = create_filled(t, a, d, &run);
+    if (!s) s = launch_all(&run, a, d, ST_CUDA);
     if (s) return s;
-    if (run.fault) return diag_error(d, ST_CUDA, NULL, DIAG_NOWHERE, "%s", run.fault);
-    TimingOptions o = {.cupti = cupti, .best_us = t->best_us};
-    if (!cupti) return timing_measure(&run, a, d, &o, out);
+    TimingOptions o = {.cupti = t->opened.cupti, .best_us = best_us};
+    if (!o.cupti) return timing_measure(&run, a, d, &o, out);
     Diag quiet = diag_new(a);
     s = timing_measure(&run, a, &quiet, &o, out);
     const DiagMessage *m = diag_first_error(&quiet);
@@ -96,28 +137,31 @@ static Status time_it(const TrialTask *t, const RunPlace *place, Cupti *cupti, A
     return timing_measure(&run, a, d, &o, out);
 }
 
-static void put_text(Buf *b, const char *text) {
-    buf_add(b, text ? text : "", text ? strlen(text) : 0);
-    buf_putc(b, 0);
+/* ---- the jobs ---- */
+void trial_request(WorkerRequest *r, const Candidate *c, const PlanSet *set,
+                   const MeasureOptions *o, bool timed, double best_us) {
+    worker_put_kernel(&r->head, set, c->plan, c->build);
+    worker_put_options(&r->head, o, set->te);
+    wire_int(&r->head, timed);
+    wire_real(&r->head, best_us);
 }
 
-Status trial_run(Child *c, void *user, Arena *a, Diag *d, Buf *answer) {
-    const TrialTask *t = user;
-    TrialAnswer out = {0};
-    Opened x = {0};
-    Status s = open_device(c, t->o, t->timed, a, d, &x);
+Status worker_trial(Worker *w, WireReader *in, Arena *a, Diag *d, Buf *answer) {
+    Trying t;
+    CheckResult result = {0};
+    Timing timing = {0};
+    Status s = read_trying(in, a, d, &t);
     if (s) return s;
-    RunPlace place = {.dev = t->set->dev, .context = x.context, .waits = child_waits, .user = c};
-    s = check(t, &place, a, d, &out.check);
-    if (!s && out.check.ok && t->timed) s = time_it(t, &place, x.cupti, a, d, &out.timing);
-    if (s) return s;
-    buf_add(answer, (const char *)&out, sizeof out);
-    put_text(answer, out.check.where);
-    put_text(answer, out.check.text);
-    return ST_OK;
+    bool timed = wire_read_bool(in);
+    double best_us = wire_read_real(in);
+    if (!wire_read_all(in)) return worker_misread(d);
+    s = begin(w, timed, a, d, &t);
+    if (!s) s = check(&t, timed, a, d, &result);
+    if (!s && result.ok && timed) s = time_it(&t, best_us, a, d, &timing);
+    if (!s) worker_put_trial(answer, &result, &timing);
+    return s;
 }
 
-/* ---- counters, of the run that is timed ---- */
 static Status counted_work(void *user, Diag *d) {
     Run *r = user;
     Status s = ST_OK;
@@ -125,56 +169,89 @@ static Status counted_work(void *user, Diag *d) {
     return s ? s : cuda_synchronize(r->place.context, d);
 }
 
-Status trial_counters(Child *c, void *user, Arena *a, Diag *d, Buf *answer) {
-    const TrialTask *t = user;
-    Opened x = {0};
+void trial_counters_request(WorkerRequest *r, const Candidate *c, const PlanSet *set,
+                            const MeasureOptions *o) {
+    worker_put_kernel(&r->head, set, c->plan, c->build);
+    worker_put_options(&r->head, o, set->te);
+}
+
+/* Of the run that is timed.  */
+Status worker_counters(Worker *w, WireReader *in, Arena *a, Diag *d, Buf *answer) {
+    Trying t;
     double value[CUPTI_COUNTER_COUNT] = {0};
     Run run;
-    Status s = open_device(c, t->o, false, a, d, &x);
+    Status s = read_trying(in, a, d, &t);
+    if (!s && !wire_read_all(in)) s = worker_misread(d);
+    if (!s) s = begin(w, false, a, d, &t);
+    if (!s) s = create_filled(&t, a, d, &run);
+    if (!s) s = launch_all(&run, a, d, ST_CUDA);
     if (s) return s;
-    RunPlace place = {.dev = t->set->dev, .context = x.context, .waits = child_waits, .user = c};
-    s = create(t, &place, a, d, &run);
-    for (int i = 0; i < t->build->program.n_kernel && !s && !run.fault; i++)
-        s = run_launch(&run, a, d, i, NULL, 0);
-    if (s) return s;
-    if (run.fault) return diag_error(d, ST_CUDA, NULL, DIAG_NOWHERE, "%s", run.fault);
-    child_waits(c, true);
-    s = cupti_count(x.context, a, d, t->o->cuda.ignore_environment, counted_work, &run, value);
-    child_waits(c, false);
-    buf_add(answer, (const char *)value, sizeof value);
+    worker_waits(w, true);
+    s = cupti_count(t.opened.context, a, d, t.o.cuda.ignore_environment, counted_work, &run, value);
+    worker_waits(w, false);
+    for (int i = 0; i < CUPTI_COUNTER_COUNT; i++) wire_real(answer, value[i]);
     return s;
 }
 
-Status trial_outputs(Child *c, void *user, Arena *a, Diag *d, Buf *answer) {
-    const TrialOutputs *t = user;
-    const DeviceRun *x = t->run;
-    Opened opened = {0};
-    Run run;
-    Status s = open_device(c, t->o, false, a, d, &opened);
-    if (s) return s;
-    RunPlace place = {.dev = x->dev, .context = opened.context, .waits = child_waits, .user = c};
-    s = run_create_at(a, d, &place, x->te, x->normal, x->build, x->in, x->size, &run);
-    for (int i = 0; i < x->build->program.n_kernel && !s && !run.fault; i++)
-        s = run_launch(&run, a, d, i, NULL, 0);
-    if (!s && run.fault) return diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE, "%s", run.fault);
-    for (int i = 0; i < x->te->n_out && !s; i++) {
-        if (!x->out[i].bytes) continue;
-        const void *data = run_read(&run, a, d, run.at[x->te->n_in + i], x->out[i].bytes);
-        if (!data) return diag_first_error(d)->status;
-        buf_add(answer, data, x->out[i].bytes);
+/* ---- the caller's data ---- */
+void trial_outputs_request(Arena *a, WorkerRequest *r, const DeviceRun *x,
+                           const MeasureOptions *o) {
+    const Te *te = x->set->te;
+    WorkerSpan *span = ARENA_ARRAY(a, WorkerSpan, te->n_in + 1);
+    worker_put_kernel(&r->head, x->set, x->plan, x->build);
+    worker_put_options(&r->head, o, te);
+    for (int i = 0; i < te->n_size; i++) wire_int(&r->head, x->size[i]);
+    for (int i = 0; i < te->n_in; i++) {
+        wire_int(&r->head, (int64_t)x->in[i].bytes);
+        span[i] = (WorkerSpan){x->in[i].data, x->in[i].bytes};
     }
-    return s;
+    r->span = span;
+    r->n_span = te->n_in;
 }
 
-bool trial_read(const char *answer, size_t len, TrialAnswer *out) {
-    if (len < sizeof *out + 2 || answer[len - 1]) return false;
-    memcpy(out, answer, sizeof *out);
-    const char *at = answer + sizeof *out;
-    out->check.where = at;
-    at += strlen(at) + 1;
-    if (at >= answer + len) return false;
-    out->check.text = at;
-    out->check.counters = out->check.counters_json = "";
-    out->check.table = NULL;
-    return true;
+/* The inputs lie behind the rest, one after the other.  */
+static Status read_inputs(WireReader *in, const Te *fixed, Arena *a, Diag *d, TeData *out) {
+    for (int i = 0; i < fixed->n_in; i++) {
+        out[i].bytes = te_tensor_bytes(&fixed->tensor[i]);
+        if (wire_read_int(in) != (int64_t)out[i].bytes) return worker_misread(d);
+    }
+    for (int i = 0; i < fixed->n_in; i++) {
+        size_t bytes = out[i].bytes;
+        if (in->bad || bytes > in->left) return worker_misread(d);
+        out[i].data = arena_alloc(a, bytes + 16);
+        if (bytes) memcpy(out[i].data, in->at, bytes);
+        in->at += bytes;
+        in->left -= bytes;
+    }
+    return wire_read_all(in) ? ST_OK : worker_misread(d);
+}
+
+static Status give_outputs(Run *run, Arena *a, Diag *d, Buf *answer) {
+    const Te *te = run->te;
+    for (int i = te->n_in; i < te->n_in + te->n_out; i++) {
+        size_t bytes = te_tensor_bytes(&te->tensor[i]);
+        if (!bytes) continue;
+        const void *data = run_read(run, a, d, run->at[i], bytes);
+        if (!data) return diag_first_error(d)->status;
+        buf_add(answer, data, bytes);
+    }
+    return ST_OK;
+}
+
+Status worker_outputs(Worker *w, WireReader *in, Arena *a, Diag *d, Buf *answer) {
+    Trying t;
+    Run run;
+    const Te *fixed;
+    Status s = read_trying(in, a, d, &t);
+    if (s) return s;
+    const Te *te = t.kernel.set.te;
+    int64_t *size = ARENA_ARRAY(a, int64_t, te->n_size + 1);
+    for (int i = 0; i < te->n_size; i++) size[i] = wire_read_within(in, 0, INT32_MAX);
+    TeData *data = ARENA_ARRAY(a, TeData, te->n_in + 1);
+    s = in->bad ? worker_misread(d) : te_specialize(a, d, te, size, &fixed);
+    if (!s) s = read_inputs(in, fixed, a, d, data);
+    if (!s) s = begin(w, false, a, d, &t);
+    if (!s) s = create(&t, size, data, fixed, a, d, &run);
+    if (!s) s = launch_all(&run, a, d, ST_CHECK);
+    return s ? s : give_outputs(&run, a, d, answer);
 }

@@ -1,36 +1,17 @@
-/* Trial: what the child of one candidate does.  */
+/* Trial: what a worker does with a kernel.  Its jobs are worker_trial, worker_counters and
+ * worker_outputs (driver/worker.h); here is what asks for them.  */
 #ifndef ROLLER_DRIVER_TRIAL_H
 #define ROLLER_DRIVER_TRIAL_H
-#include "driver/child.h"
 #include "driver/measure.h"
+#include "driver/worker.h"
 
-typedef struct {
-    const PlanSet *set;
-    const WholePlan *plan;
-    const Build *build;
-    const MeasureOptions *o;
-    bool timed;               /* else only proved */
-    double best_us;
-} TrialTask;
-
-typedef struct {
-    const DeviceRun *run;
-    const MeasureOptions *o;
-} TrialOutputs;
-
-/* What comes back: this, then the texts of the check, each with its NUL.  */
-typedef struct {
-    CheckResult check;        /* its texts are not valid here */
-    Timing timing;
-} TrialAnswer;
-
-/* All are ChildBody; the answer of the first is a MeasurePlace, of the second the bytes of all
- * outputs.  */
-Status trial_probe(Child *c, void *user, Arena *a, Diag *d, Buf *answer);
-Status trial_outputs(Child *c, void *user, Arena *a, Diag *d, Buf *answer);
-/* Of a TrialTask; the answer is a value per CuptiCounter.  */
-Status trial_counters(Child *c, void *user, Arena *a, Diag *d, Buf *answer);
-Status trial_run(Child *c, void *user, Arena *a, Diag *d, Buf *answer);
-/* Reads an answer; texts point into it.  False if it is none.  */
-bool trial_read(const char *answer, size_t len, TrialAnswer *out);
+/* Proves it, and with `timed` times it, unless it is far slower than `best_us`.  The answer is
+ * worker_get_trial's.  */
+void trial_request(WorkerRequest *r, const Candidate *c, const PlanSet *set,
+                   const MeasureOptions *o, bool timed, double best_us);
+/* The answer is a real per CuptiCounter.  */
+void trial_counters_request(WorkerRequest *r, const Candidate *c, const PlanSet *set,
+                            const MeasureOptions *o);
+/* The answer is the bytes of all outputs.  */
+void trial_outputs_request(Arena *a, WorkerRequest *r, const DeviceRun *x, const MeasureOptions *o);
 #endif

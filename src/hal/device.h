@@ -155,7 +155,10 @@ const char *hal_profile_path(Arena *a, bool ignore_environment);
 /* The user's own profiles: $XDG_DATA_HOME/roller/profiles, else under $HOME/.local/share.  NULL if
  * neither variable is an absolute path, or the folder's name has a colon.  */
 const char *hal_profile_home(Arena *a);
-/* installed.c: PREFIX/share/roller as it was built, and as seen from where this code lies now, NULL
+/* installed.c: a program that is installed with roller: beside this code, else in the libexec
+ * folder of the same installation; NULL: it is not there.  */
+const char *hal_installed_program(Arena *a, const char *name);
+/* The same: PREFIX/share/roller as it was built, and as seen from where this code lies now, NULL
  * if that is the same or not told.  */
 extern const char *const hal_datadir;
 const char *hal_moved_datadir(Arena *a);

@@ -1,5 +1,5 @@
-/* Where roller's own data lies: an installation may be moved as a whole, so that the folder it was
- * built for is only the last guess.  */
+/* Where roller's own data and programs lie: an installation may be moved as a whole, so that the
+ * folder it was built for is only the last guess.  */
 #define _GNU_SOURCE           /* dladdr */
 #include "hal/device.h"
 
@@ -7,9 +7,14 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef ROLLER_DATADIR
 #define ROLLER_DATADIR "/usr/local/share/roller"
+#endif
+
+#ifndef ROLLER_LIBEXECDIR
+#define ROLLER_LIBEXECDIR "/usr/local/libexec"
 #endif
 
 const char *const hal_datadir = ROLLER_DATADIR;
@@ -28,6 +33,23 @@ static bool holds_code(const char *folder) {
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)
         if (!strcmp(folder, name[i])) return true;
     return false;
+}
+
+/* The program, if it is there.  */
+static const char *executable(const char *file) { return access(file, X_OK) ? NULL : file; }
+
+const char *hal_installed_program(Arena *a, const char *name) {
+    char path[PATH_MAX];
+    const char *found = NULL;
+    if (own_file(path)) {
+        *strrchr(path, '/') = 0;
+        found = executable(arena_printf(a, "%s/%s", path, name));
+        for (char *last; !found && (last = strrchr(path, '/')); *last = 0)
+            if (holds_code(last + 1))
+                found = executable(arena_printf(a, "%.*s/libexec/%s", (int)(last - path), path,
+                                                name));
+    }
+    return found ? found : executable(arena_printf(a, ROLLER_LIBEXECDIR "/%s", name));
 }
 
 const char *hal_moved_datadir(Arena *a) {

@@ -45,6 +45,14 @@ static Status choose(Diag *d, const char *only, bool chosen[ROWS]) {
     return ST_OK;
 }
 
+bool profiler_chosen(const char *only, const char *row) {
+    size_t len = strlen(row);
+    if (!only) return true;
+    for (const char *p = only; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (!strncmp(p, row, len) && (!p[len] || p[len] == ',')) return true;
+    return false;
+}
+
 Status profiler_known(Diag *d, const char *only) {
     bool chosen[ROWS];
     return choose(d, only, chosen);

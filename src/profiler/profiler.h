@@ -63,6 +63,8 @@ Status profiler_base(Arena *a, Diag *d, const CudaDeviceInfo *info, const char *
 const char *profiler_name(Arena *a, const char *gpu);
 /* Is it the same model, simulated or not?  */
 bool profiler_same_gpu(Arena *a, const char *one, const char *other);
+/* Is the row one of a comma-separated list?  NULL: all are.  */
+bool profiler_chosen(const char *only, const char *row);
 /* ST_USAGE if a comma-separated list names a measurement that there is not; NULL: all.  */
 Status profiler_known(Diag *d, const char *only);
 #endif

@@ -2,6 +2,7 @@
  * described by that factor.  */
 #include "base/file.h"
 #include "driver/calibrate.h"
+#include "simulated.h"
 #include "effort.h"
 
 #include <math.h>
@@ -59,7 +60,7 @@ static int setup(void **state) {
     arena = arena_create(NULL);
     diag = diag_new(arena);
     root = *build == '/' ? build : arena_printf(arena, "%s/%s", here, build);
-    setenv("ROLLER_LIBCUDA", arena_printf(arena, "%s/simdriver/libcuda.so.1", root), 1);
+    simulated_setup("profiles/a100.json");
     setenv("ROLLER_SIM_RACES", "0", 1);
     must(hal_profile_find(arena, &diag, "a100", "profiles", NULL, &dev));
     double share = SMS / dev->limits.sm_count.value;

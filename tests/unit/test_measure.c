@@ -1,8 +1,8 @@
 /* Measuring over the simulated driver: the fastest right candidate wins; one that faults, hangs or
  * computes something wrong costs only itself.  */
 #include "base/stats.h"
-#include "driver/child.h"
 #include "driver/measure.h"
+#include "simulated.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -41,15 +41,7 @@ static void must(Status s) {
 
 static int setup(void **state) {
     (void)state;
-    char here[2048], path[4096];
-    const char *folder = getenv("BUILD");
-    if (!getcwd(here, sizeof here)) return -1;
-    if (!folder) folder = "build";
-    snprintf(path, sizeof path, "%s%s%s/simdriver/libcuda.so.1", *folder == '/' ? "" : here,
-             *folder == '/' ? "" : "/", folder);
-    setenv("ROLLER_LIBCUDA", path, 1);
-    setenv("ROLLER_SIM_PROFILE", "profiles/a100.json", 1);
-    setenv("ROLLER_SIM_THREADS", "1", 1);
+    simulated_setup("profiles/a100.json");
     arena = arena_create(NULL);
     diag = diag_new(arena);
     Te *te;
@@ -117,7 +109,7 @@ static MeasureOptions options(void) {
     return (MeasureOptions){.watchdog_s = 60, .threads = 1};
 }
 
-/* Time of a candidate on the simulator itself, without driver or child.  */
+/* Time of a candidate on the simulator itself, without driver or worker.  */
 static double simulated_us(int i) {
     const Te *te = set.te;
     TeData in[2];
@@ -285,75 +277,6 @@ static void places(void **state) {
     assert_non_null(strstr(said(), "did not answer"));
 }
 
-/* ---- children ---- */
-static Status answers(Child *c, void *user, Arena *a, Diag *d, Buf *out) {
-    (void)c, (void)a;
-    buf_printf(out, "got %s", (const char *)user);
-    return diag_error(d, ST_SIZE, NULL, DIAG_NOWHERE, "said so");
-}
-static Status dies(Child *c, void *user, Arena *a, Diag *d, Buf *out) {
-    (void)c, (void)user, (void)a, (void)d, (void)out;
-    raise(SIGSEGV);
-    return ST_OK;
-}
-static Status hangs(Child *c, void *user, Arena *a, Diag *d, Buf *out) {
-    (void)user, (void)a, (void)d, (void)out;
-    child_waits(c, true);
-    while (pause()) continue;
-    return ST_OK;
-}
-static Status no_memory(Child *c, void *user, Arena *a, Diag *d, Buf *out) {
-    (void)c, (void)user, (void)d, (void)out;
-    arena_fail(a);
-}
-/* Work of the host may take longer than the watchdog waits for a device.  */
-static Status works_long(Child *c, void *user, Arena *a, Diag *d, Buf *out) {
-    (void)user, (void)a, (void)d;
-    struct timespec pause_ = {0, 400000000};
-    child_waits(c, true);
-    child_waits(c, false);
-    nanosleep(&pause_, NULL);
-    buf_puts(out, "done");
-    return ST_OK;
-}
-/* Leaves a process behind that holds the pipe; it ends when the test does with its own.  */
-static Status forks(Child *c, void *user, Arena *a, Diag *d, Buf *out) {
-    char byte;
-    const int *held = user;
-    (void)c, (void)a, (void)d;
-    buf_puts(out, "done");
-    if (fork()) return ST_OK;
-    close(held[1]);
-    _exit((int)read(held[0], &byte, 1));
-}
-
-static void children(void **state) {
-    (void)state;
-    ChildLimits l = {.watchdog_s = 0.2};
-    ChildResult r;
-    must(child_run(arena, &diag, answers, "this", &l, &r));
-    assert_true(r.end == CHILD_DONE && r.status == ST_SIZE && r.len == 8);
-    assert_string_equal(r.answer, "got this");
-    assert_string_equal(r.message, "said so");
-    must(child_run(arena, &diag, dies, NULL, &l, &r));
-    assert_true(r.end == CHILD_DIED && r.signal == SIGSEGV);
-    must(child_run(arena, &diag, hangs, NULL, &l, &r));
-    assert_int_equal(r.end, CHILD_HUNG);
-    must(child_run(arena, &diag, no_memory, NULL, &l, &r));
-    assert_true(r.end == CHILD_DONE && r.status == ST_NOMEM);
-    must(child_run(arena, &diag, works_long, NULL, &l, &r));
-    assert_true(r.end == CHILD_DONE && r.status == ST_OK);
-    assert_string_equal(r.answer, "done");
-    int held[2];
-    assert_int_equal(pipe(held), 0);
-    l.limit_s = 60;
-    must(child_run(arena, &diag, forks, held, &l, &r));
-    assert_true(r.end == CHILD_DONE && r.status == ST_OK);
-    assert_string_equal(r.answer, "done");
-    close(held[0]);
-    close(held[1]);
-}
-
 static void statistics(void **state) {
     (void)state;
     double five[] = {5, 1, 4, 2, 3}, two[] = {1, 3}, one[] = {7};
@@ -368,7 +291,6 @@ static void statistics(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statistics),
-        cmocka_unit_test_setup(children, fresh),
         cmocka_unit_test_setup(places, fresh),
         cmocka_unit_test_setup(the_fastest_right_one_wins, fresh),
         cmocka_unit_test_setup(times_are_simulated_times, fresh),
