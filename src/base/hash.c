@@ -12,7 +12,7 @@ static const uint32_t k[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-static uint32_t rotr(uint32_t x, int n) { return x >> n | x << (32 - n); }
+static inline uint32_t rotr(uint32_t x, int n) { return x >> n | x << (32 - n); }
 
 void sha256_init(Sha256 *s) {
     *s = (Sha256){.h = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,
@@ -20,8 +20,9 @@ void sha256_init(Sha256 *s) {
 }
 
 /* One step; what is held in eight variables moves on by one when the next is called.  */
-static void step(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f,
-                 uint32_t g, uint32_t *h, uint32_t word) {
+static inline __attribute__((always_inline)) void step(uint32_t a, uint32_t b, uint32_t c,
+                                                       uint32_t *d, uint32_t e, uint32_t f,
+                                                       uint32_t g, uint32_t *h, uint32_t word) {
     uint32_t choice = (e & f) ^ (~e & g), majority = (a & b) ^ (a & c) ^ (b & c);
     uint32_t t = *h + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) + choice + word;
     *d += t;

@@ -96,7 +96,8 @@ static bool is_allowed_name(const char *s, size_t len) {
            is_symbol(s, len);
 }
 
-/* Fixed pieces with bytes that are refused elsewhere.  Returns how long the piece at s is.  */
+/* Fixed pieces with bytes that are refused elsewhere; they begin with '#' or 'e'.  Returns how long
+ * the piece at s is.  */
 static size_t fixed_piece(const char *s, size_t left) {
     static const char *const piece[] = {"#pragma unroll\n", "#pragma unroll 1\n",
                                         "#pragma unroll 4\n", "#pragma unroll 8\n",
@@ -105,7 +106,7 @@ static size_t fixed_piece(const char *s, size_t left) {
         size_t n = strlen(piece[i]);
         if (n <= left && memcmp(piece[i], s, n) == 0) return n;
     }
-    return prelude_match(s, left);
+    return 0;
 }
 
 /* A comment up to the end of its line: plain bytes only.  */
@@ -126,16 +127,34 @@ static size_t number(const char *s, size_t left) {
     return n;
 }
 
+/* Names of the text that are known to be allowed: most come often.  */
+enum { SEEN = 256 };
+typedef struct {
+    const char *name;
+    size_t len;
+} Seen;
+
+static bool is_seen(Seen seen[SEEN], const char *s, size_t len) {
+    unsigned at = (unsigned)len;
+    for (size_t i = 0; i < len; i++) at = at * 31 + (unsigned char)s[i];
+    Seen *one = &seen[at % SEEN];
+    if (one->len == len && memcmp(one->name, s, len) == 0) return true;
+    if (!is_allowed_name(s, len)) return false;
+    *one = (Seen){s, len};
+    return true;
+}
+
 /* Length of the token at s; 0 if it is not allowed.  */
-static size_t token(const char *s, size_t left) {
-    size_t n = fixed_piece(s, left);
+static size_t token(Seen seen[SEEN], const char *s, size_t left, bool line) {
+    size_t n = *s == '#' || *s == 'e' ? fixed_piece(s, left) : 0;
+    if (n == 0 && line) n = prelude_match(s, left);
     if (n > 0) return n;
     if (left > 1 && s[0] == '/' && s[1] == '/') return comment(s, left);
     if (left > 1 && s[0] == '/' && s[1] == '*') return 0;
     if (is_digit(*s)) return number(s, left);
     if (is_name(*s)) {
         while (n < left && is_name(s[n])) n++;
-        return is_allowed_name(s, n) ? n : 0;
+        return is_seen(seen, s, n) ? n : 0;
     }
     /* digraphs and trigraphs are other spellings of what is refused */
     if (left > 1 && is_listed(" %: <: <% :> %> ?? ", s, 2)) return 0;
@@ -143,8 +162,10 @@ static size_t token(const char *s, size_t left) {
 }
 
 const char *kernel_check(const char *source, size_t len) {
+    Seen seen[SEEN] = {{0}};
     for (size_t at = 0; at < len;) {
-        size_t n = token(source + at, len - at);
+        bool line = at == 0 || source[at - 1] == '\n';
+        size_t n = token(seen, source + at, len - at, line);
         if (n == 0) return source + at;
         at += n;
     }

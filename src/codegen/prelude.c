@@ -416,7 +416,7 @@ const char *prelude_print(Arena *a, const char *body, int cc, int *least, Buf *o
 
 size_t prelude_match(const char *text, size_t len) {
     for (int i = 0; i < rows() && len > 0; i++) {
-        if (row(i)->text[0] != text[0]) continue;         /* nearly all of a kernel's text */
+        if (row(i)->text[0] != text[0]) continue;
         size_t n = strlen(row(i)->text);
         if (n <= len && memcmp(row(i)->text, text, n) == 0) return n;
     }
