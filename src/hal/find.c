@@ -119,7 +119,7 @@ const char *hal_profile_default(Arena *a, const char *path) {
 
 const char *hal_profile_chosen(Arena *a, const char *path, bool ignore_environment) {
     const char *name = ignore_environment ? NULL : getenv("ROLLER_PROFILE");
-    if (!name)
+    if (!name || !*name)
         name = hal_profile_default(a, path);
     return name ? name : "h200";
 }

@@ -263,6 +263,13 @@ static void test_find(void **state) {
     assert_string_equal(hal_profile_default(arena, path), files[2]);      /* the one beside */
     write_text(files[3], "gamma\n");
     assert_string_equal(hal_profile_default(arena, path), "gamma");       /* there is none */
+    setenv("ROLLER_PROFILE", "beta", 1);
+    assert_string_equal(hal_profile_chosen(arena, path, false), "beta");
+    assert_string_equal(hal_profile_chosen(arena, path, true), "gamma");
+    setenv("ROLLER_PROFILE", "", 1);
+    assert_string_equal(hal_profile_chosen(arena, path, false), "gamma");
+    assert_string_equal(hal_profile_chosen(arena, one, false), "h200");
+    unsetenv("ROLLER_PROFILE");
     assert_null(hal_profile_default(arena, one));
     assert_int_equal(diag.errors, 0);
     assert_int_equal(hal_profile_find(arena, &diag, "gamma", path, &file, &dev), ST_IO);
