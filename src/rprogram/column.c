@@ -16,10 +16,7 @@ int rprog_column_threads(const RProg *r, int axis) {
 
 int rprog_column_lanes(const Problem *p, const RProg *r) {
     enum { MANY_SLICES = 32, FEW_OUTPUTS = 16384 };
-    bool pairs = p->column.positional;
-    for (int i = 0; i < p->column.n_sum; i++)
-        pairs |= p->te->stmt[p->column.sum[i]].rhs->type == TE_BOOL;
-    return !pairs && r->split >= MANY_SLICES && p->column.out.extent <= FEW_OUTPUTS ? WARP : 1;
+    return r->split >= MANY_SLICES && p->column.out.extent <= FEW_OUTPUTS ? WARP : 1;
 }
 
 int64_t rprog_column_slice(const Problem *p, const RProg *r) {
