@@ -6,11 +6,13 @@ import threading
 from collections import namedtuple
 from ctypes import byref, c_size_t, c_void_p
 
-from . import _abi, _tensors
+from . import _abi
 from ._abi import RollerTensor
 from ._errors import ArgumentError, text
 from ._html import sheet
 from ._library import Handle, lib, read_text, strings, struct, thread_error
+from ._tensors import (CPU, current_stream, describe, describe_scalar, device_of, empty_like,
+                       stream_address, workspace_of)
 
 Argument = namedtuple("Argument", "name role dtype shape strides align")
 Estimate = namedtuple("Estimate", "us limiter terms floor_us workspace_bytes flops bytes")
@@ -60,34 +62,41 @@ class _Signature:
         self.args = args
         self.ins = [a for a in args if a.role != "output"]
         self.outs = [a for a in args if a.role == "output"]
-        self.In, self.Out = RollerTensor * len(self.ins), RollerTensor * len(self.outs)
+        self.how = [(a.role == "scalar", a.dtype) for a in self.ins]
 
 
 class _Call:
     """The arguments of one call as the library takes them."""
 
-    __slots__ = ("ins", "outs", "kept", "first", "out", "device_type", "device")
+    __slots__ = ("kernel", "ins", "outs", "kept", "first", "out", "device_type", "device")
 
     def __init__(self, kernel, args, out):
-        s = kernel._signature
+        s, self.kernel = kernel._signature, kernel
         if len(args) != len(s.ins):
             names = ", ".join(a.name for a in s.ins)
             raise ArgumentError(f"{kernel.name} takes {len(s.ins)} inputs ({names}), not "
                                 f"{len(args)}", status="ARGS",
                                 hint="outputs are given with out=")
-        self.ins, self.outs, self.first = s.In(), s.Out(), None
-        self.kept = kept = []
-        for i, a in enumerate(s.ins):
-            if a.role == "scalar":
-                kept.append(_tensors.describe_scalar(self.ins, i, args[i], a.dtype))
+        tensors, self.first = [], None
+        self.kept = kept = [args]
+        for (scalar, dtype), x in zip(s.how, args):
+            if scalar:
+                tensor, keep = describe_scalar(x, dtype)
             else:
-                kept.append(_tensors.describe(self.ins, i, args[i], a.dtype, False))
+                tensor, keep = describe(x, dtype, False)
                 if self.first is None:
-                    self.first = args[i]
-        self.out = self._make(kernel, s) if out is None else self._given(s, out)
-        for i, a in enumerate(s.outs):
-            kept.append(_tensors.describe(self.outs, i, self.out[i], a.dtype, True))
-        self.device_type, self.device = self.outs[0].device.type, self.outs[0].device.id
+                    self.first = x
+            tensors.append(tensor)
+            kept.append(keep)
+        self.ins = b"".join(tensors)
+        self.out = self._make(s) if out is None else self._given(s, out)
+        tensors = []
+        for a, x in zip(s.outs, self.out):
+            tensor, keep = describe(x, a.dtype, True)
+            tensors.append(tensor)
+            kept.append(keep)
+        self.outs = b"".join(tensors)
+        self.device_type, self.device = device_of(self.outs)
 
     def _given(self, s, out):
         out = tuple(out) if isinstance(out, (tuple, list)) else (out,)
@@ -98,18 +107,53 @@ class _Call:
             self.first = out[0]
         return out
 
-    def _make(self, kernel, s):
+    def _make(self, s):
         if self.first is None:
             raise ArgumentError("there is no input that tells what kind of array to make",
                                 status="ARGS", hint="give the outputs with out=")
-        rooms = [(ctypes.c_int64 * 8)() for _ in s.outs]
-        for tensor, room in zip(self.outs, rooms):
+        n = len(s.outs)
+        outs, rooms = (RollerTensor * n)(), [(ctypes.c_int64 * 8)() for _ in s.outs]
+        for tensor, room in zip(outs, rooms):
             tensor.shape = ctypes.addressof(room)
-        status = lib.roller_infer(kernel._handle.at, self.ins, len(s.ins), self.outs, len(s.outs))
+        status = lib.roller_infer(self.kernel._handle.at, self.ins, len(s.ins), outs, n)
         if status:
             raise thread_error(status)
-        return tuple(_tensors.empty_like(self.first, tuple(room[:tensor.ndim]), a.dtype)
-                     for tensor, room, a in zip(self.outs, rooms, s.outs))
+        return tuple(empty_like(self.first, tuple(room[:tensor.ndim]), a.dtype)
+                     for tensor, room, a in zip(outs, rooms, s.outs))
+
+    def simulate(self, device):
+        k, s = self.kernel, self.kernel._signature
+        options = struct(_abi.RollerRunOptions,
+                         device=None if device is None else str(device).encode())
+        k._contexts.get().call(lib.roller_run, k._handle.at, self.ins, len(s.ins), self.outs,
+                               len(s.outs), byref(options), None)
+
+    def prepare(self, stream, workspace):
+        """What roller_launch takes, the stream last; and what must live until it is done."""
+        k, s = self.kernel, self.kernel._signature
+        loaded = (k._loads.get(self.device) or k._loaded(self.device)).at
+        arrays = loaded, self.ins, len(s.ins), self.outs, len(s.outs)
+        at, size, kept = None, 0, None
+        if workspace is not None:
+            at, size, kept = workspace_of(workspace)
+        elif k._workspace_bytes:
+            at, size, kept = self._workspace(arrays, stream)
+        return (*arrays, at, size,
+                current_stream(self.first) if stream is None else stream_address(stream)), kept
+
+    def _workspace(self, arrays, stream):
+        size = c_size_t()
+        status = lib.roller_workspace(*arrays, byref(size))
+        if status:
+            raise thread_error(status)
+        if not size.value:
+            return None, 0, None
+        if stream is not None:
+            raise ArgumentError(f"{size.value} bytes of workspace are needed, and only the "
+                                "arrays' library knows when its own stream is done with them",
+                                status="WORKSPACE",
+                                hint="with stream= give workspace=, an array of as many bytes")
+        return workspace_of(empty_like(self.first, (size.value,), "u8"))
 
     def result(self):
         return self.out[0] if len(self.out) == 1 else self.out
@@ -118,29 +162,23 @@ class _Call:
 class Bound:
     """A kernel with its arguments: calling it does nothing but launch.  See Kernel.bind."""
 
-    __slots__ = ("_kernel", "_call", "_args", "_stream", "_exec", "_kept")
+    __slots__ = ("_call", "_args", "_kept", "_result")
 
-    def __init__(self, kernel, call, stream, workspace):
-        self._kernel, self._call = kernel, call
-        if call.device_type == _tensors.CPU:
-            self._exec = None
-            return
-        self._exec = kernel._loaded(call.device)
-        at, size, self._kept = kernel._workspace(self._exec, call, stream, workspace)
-        self._stream = (_tensors.current_stream(call.first) if stream is None
-                        else _tensors.stream_address(stream))
-        self._args = (self._exec.at, call.ins, len(call.ins), call.outs, len(call.outs), at, size)
+    def __init__(self, call, stream, workspace):
+        self._call, self._result = call, call.result()
+        on_host = call.device_type == CPU
+        self._args, self._kept = (None, None) if on_host else call.prepare(stream, workspace)
 
     def __call__(self, stream=None):
         """Launches, in another stream than the bound one if that is given; gives the outputs."""
-        if self._exec is None:
-            self._kernel._simulate(self._call, None)
-        else:
-            status = lib.roller_launch(*self._args, self._stream if stream is None
-                                       else _tensors.stream_address(stream))
-            if status:
-                raise thread_error(status)
-        return self._call.result()
+        if self._args is None:
+            self._call.simulate(None)
+            return self._result
+        args = self._args if stream is None else (*self._args[:-1], stream_address(stream))
+        status = lib.roller_launch(*args)
+        if status:
+            raise thread_error(status)
+        return self._result
 
 
 class Kernel:
@@ -153,6 +191,7 @@ class Kernel:
         self._contexts, self._handle = contexts, handle
         self._op, self._profile, self._options = op, profile, options
         self._lock, self._loads, self._found = threading.Lock(), {}, {}
+        self._workspace_bytes = lib.roller_kernel_workspace(handle.at)
 
     # ---- what it is ----
     def _once(self, key, make):
@@ -184,7 +223,8 @@ class Kernel:
     arch = property(lambda self: self._target["arch"], doc="What it was compiled for.")
     profile = property(lambda self: self._target["profile"]["name"],
                        doc="The device profile it was planned for.")
-    workspace_bytes = property(lambda self: lib.roller_kernel_workspace(self._handle.at),
+
+    workspace_bytes = property(lambda self: self._workspace_bytes,
                                doc="Bytes that are enough for a launch of any size.")
 
     @property
@@ -328,32 +368,6 @@ class Kernel:
                     found = self._loads[device] = Handle(out.value, lib.roller_exec_destroy)
         return found
 
-    def _workspace(self, loaded, call, stream, given):
-        """Address, bytes and owner of what a launch needs besides its arguments."""
-        if given is not None:
-            return _tensors.workspace_of(given)
-        if not self.workspace_bytes:
-            return None, 0, None
-        size = c_size_t()
-        status = lib.roller_workspace(loaded.at, call.ins, len(call.ins), call.outs,
-                                      len(call.outs), byref(size))
-        if status:
-            raise thread_error(status)
-        if not size.value:
-            return None, 0, None
-        if stream is not None:
-            raise ArgumentError(f"{size.value} bytes of workspace are needed, and only the "
-                                "arrays' library knows when its own stream is done with them",
-                                status="WORKSPACE",
-                                hint="with stream= give workspace=, an array of as many bytes")
-        return _tensors.workspace_of(_tensors.empty_like(call.first, (size.value,), "u8"))
-
-    def _simulate(self, call, device):
-        options = struct(_abi.RollerRunOptions,
-                         device=None if device is None else str(device).encode())
-        self._contexts.get().call(lib.roller_run, self._handle.at, call.ins, len(call.ins),
-                                  call.outs, len(call.outs), byref(options), None)
-
     def __call__(self, *args, out=None, stream=None, workspace=None, device=None):
         """Runs it: inputs and scalars as declared, outputs in `out`; gives the outputs.
 
@@ -365,12 +379,15 @@ class Kernel:
         workspace; `workspace` lends one.
         """
         call = _Call(self, args, out)
-        if call.device_type == _tensors.CPU:
-            self._simulate(call, device)
-        else:
-            if device is not None:
-                raise ArgumentError("device= is for arrays in host memory", status="ARGS")
-            Bound(self, call, stream, workspace)()
+        if call.device_type == CPU:
+            call.simulate(device)
+            return call.result()
+        if device is not None:
+            raise ArgumentError("device= is for arrays in host memory", status="ARGS")
+        prepared, _kept = call.prepare(stream, workspace)
+        status = lib.roller_launch(*prepared)
+        if status:
+            raise thread_error(status)
         return call.result()
 
     def bind(self, *args, out=None, stream=None, workspace=None):
@@ -378,7 +395,7 @@ class Kernel:
 
         The arrays are kept; their memory must stay where it is.
         """
-        return Bound(self, _Call(self, args, out), stream, workspace)
+        return Bound(_Call(self, args, out), stream, workspace)
 
     # ---- how it looks ----
     def _heading(self):

@@ -1,20 +1,25 @@
 """Arrays of any library as RollerTensor, which is DLPack's DLTensor field for field.
 
-A NumPy array is read by its own interface, which also tells of read-only arrays, and of types that
-DLPack has no word for in older versions of NumPy; every other array by DLPack, or, where it has
-none, by __cuda_array_interface__.  What an address depends on is kept by the caller.
+A tensor is the bytes of that struct, so that a call's are joined and handed over.  A NumPy array is
+read by its own interface, which also tells of read-only arrays, and of types that DLPack has no word
+for in older versions of NumPy; every other array by DLPack, or, where it has none, by
+__cuda_array_interface__.  What an address depends on is kept by the caller.
 """
 import ctypes
+import struct
 import sys
-from ctypes import addressof, c_char_p, c_int64, c_size_t, c_void_p, memmove, py_object, sizeof
+from ctypes import addressof, c_char_p, c_int64, c_ssize_t, c_void_p, py_object
 
 import numpy as np
 
-from ._abi import RollerTensor
 from ._errors import ArgumentError
 
-CPU, CUDA, MANAGED = 1, 2, 13
-SIZE = sizeof(RollerTensor)
+CPU, CUDA = 1, 2
+# RollerTensor: data, device, ndim, dtype, shape, strides, byte_offset.
+_tensor = struct.Struct("@QiiiBBHQQQ")
+_pack, _unpack = _tensor.pack, _tensor.unpack
+SIZE = _tensor.size
+device_of = struct.Struct("@8xii").unpack_from
 
 # Name, DLPack code and bits, NumPy's letter and width; raw: what else may hold its bits.
 #  dtype     code bits numpy  raw
@@ -46,6 +51,8 @@ _SCALARS = {"f32": ctypes.c_float, "f64": ctypes.c_double, "i32": ctypes.c_int32
 
 _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _get_pointer.restype, _get_pointer.argtypes = c_void_p, [py_object, c_char_p]
+_bytes_at = ctypes.pythonapi.PyBytes_FromStringAndSize
+_bytes_at.restype, _bytes_at.argtypes = py_object, [c_void_p, c_ssize_t]
 
 
 def dtype_of(x):
@@ -62,17 +69,13 @@ def _numpy_dtype(d):
     return _OTHER_NAMES.get(d.name) or (_OF_NUMPY.get(d.str[1:]) if d.isnative else None)
 
 
-def _fill(slot, address, device, dtype, shape, strides):
-    """Fills a tensor; returns what must live as long as it is used."""
+def _made(address, device, dtype, shape, strides):
+    """The tensor, and what must live as long as it is used."""
     n = len(shape)
-    cells = (c_int64 * (2 * n))(*shape, *(strides or ())) if n else None
-    slot.data, slot.byte_offset, slot.ndim = address, 0, n
-    slot.device.type, slot.device.id = device
-    slot.dtype.code, slot.dtype.bits = CODES[dtype]
-    slot.dtype.lanes = 1
-    slot.shape = addressof(cells) if n else None
-    slot.strides = addressof(cells) + 8 * n if n and strides is not None else None
-    return cells
+    cells = (c_int64 * (2 * n))(*shape, *(strides or ()))
+    at = addressof(cells) if n else 0
+    return _pack(address, *device, n, *CODES[dtype], 1, at,
+                 at + 8 * n if n and strides is not None else 0, 0), cells
 
 
 def _strides(x, strides, width):
@@ -84,7 +87,7 @@ def _strides(x, strides, width):
     return [s // width for s in strides]
 
 
-def _from_numpy(slot, x, want, output):
+def _from_numpy(x, want, output):
     dtype = _numpy_dtype(x.dtype)
     if dtype != want and _RAW.get(want) == x.dtype.str[1:]:
         dtype = want
@@ -92,44 +95,41 @@ def _from_numpy(slot, x, want, output):
         raise ArgumentError(f"roller has no type for NumPy's {x.dtype}", status="DTYPE")
     if output and not x.flags.writeable:
         raise ArgumentError("an output is read-only", status="ARGS")
-    return x, _fill(slot, x.ctypes.data, (CPU, 0), dtype, x.shape,
-                    _strides(x, x.strides, x.itemsize))
+    return _made(x.ctypes.data, (CPU, 0), dtype, x.shape, _strides(x, x.strides, x.itemsize))
 
 
-def _from_interface(slot, x, want):
+def _from_interface(x, want):
     i = x.__cuda_array_interface__
     kind, width = i["typestr"][1:], int(i["typestr"][2:])
-    dtype = want if kind == _RAW.get(want) or kind == f"V{CODES[want][1] // 8}" and want in _RAW \
-        else _OF_NUMPY.get(kind)
+    raw = want in _RAW and kind in (_RAW[want], f"V{CODES[want][1] // 8}")
+    dtype = want if raw else _OF_NUMPY.get(kind)
     if dtype is None or i["typestr"][0] == ">":
         raise ArgumentError(f"roller has no type for {i['typestr']}", status="DTYPE")
     strides = i.get("strides")
-    address = i["data"][0] or None
     device = getattr(getattr(x, "device", None), "id", 0)
-    return x, _fill(slot, address, (CUDA, device), dtype, i["shape"],
-                    None if strides is None else _strides(x, strides, width))
+    return _made(i["data"][0] or 0, (CUDA, device), dtype, i["shape"],
+                 None if strides is None else _strides(x, strides, width))
 
 
-def describe(array, i, x, want, output):
-    """Makes array[i] the tensor of x, an argument of type `want`; returns what it depends on."""
-    if type(x) is np.ndarray or isinstance(x, np.ndarray):
-        return _from_numpy(array[i], x, want, output)
+def describe(x, want, output):
+    """x, an argument of type `want`, as a tensor; and what that depends on besides x."""
+    if isinstance(x, np.ndarray):
+        return _from_numpy(x, want, output)
     try:
-        device = x.__dlpack_device__()[0]
         # The stream that a launch is given orders the work, not the exporter (-1).
-        capsule = x.__dlpack__() if device == CPU else x.__dlpack__(stream=-1)
+        on_host = x.__dlpack_device__()[0] == CPU
+        capsule = x.__dlpack__() if on_host else x.__dlpack__(stream=-1)
     except AttributeError:
         if hasattr(x, "__cuda_array_interface__"):
-            return _from_interface(array[i], x, want)
+            return _from_interface(x, want)
         raise TypeError(f"{type(x).__module__}.{type(x).__qualname__} is no array: it has neither "
                         "__dlpack__ nor __cuda_array_interface__") from None
-    memmove(addressof(array) + SIZE * i, _get_pointer(capsule, b"dltensor"), SIZE)
-    return capsule, x
+    return _bytes_at(_get_pointer(capsule, b"dltensor"), SIZE), capsule
 
 
-def describe_scalar(array, i, x, dtype):
+def describe_scalar(x, dtype):
     cell = _SCALARS[dtype](x)
-    return cell, _fill(array[i], addressof(cell), (CPU, 0), dtype, (), None)
+    return _pack(addressof(cell), CPU, 0, 0, *CODES[dtype], 1, 0, 0, 0), cell
 
 
 def empty_like(x, shape, dtype):
@@ -151,8 +151,10 @@ def empty_like(x, shape, dtype):
 
 
 def current_stream(x):
-    """The stream that x's library works in: its address, and whether it is known."""
-    library = type(x).__module__.partition(".")[0]
+    """The address of the stream that x's library works in; 0 where it has none."""
+    library = _library.get(type(x))
+    if library is None:
+        library = _library[type(x)] = type(x).__module__.partition(".")[0]
     if library == "torch":
         return sys.modules["torch"].cuda.current_stream(x.device).cuda_stream
     if library == "cupy":
@@ -160,8 +162,13 @@ def current_stream(x):
     return 0
 
 
+_library = {}
+
+
 def stream_address(s):
     """A number, or an object of a library that has one."""
+    if type(s) is int:
+        return s
     for name in ("cuda_stream", "ptr", "handle"):
         s = getattr(s, name, s)
     return int(s)
@@ -169,10 +176,9 @@ def stream_address(s):
 
 def workspace_of(w):
     """Address and bytes of an array that is lent as workspace; keep what is returned last."""
-    slot = (RollerTensor * 1)()
-    kept = describe(slot, 0, w, "u8", True)
-    t = slot[0]
+    tensor, kept = describe(w, "u8", True)
+    data, _, _, n, _, bits, _, shape, _, offset = _unpack(tensor)
     count = 1
-    for d in range(t.ndim):
-        count *= c_int64.from_address(t.shape + 8 * d).value
-    return (t.data or 0) + t.byte_offset, count * t.dtype.bits // 8, kept
+    for d in range(n):
+        count *= c_int64.from_address(shape + 8 * d).value
+    return data + offset, count * bits // 8, (w, kept)
