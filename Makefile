@@ -16,6 +16,8 @@
 #   make gpu-kit         what benchmarks/gpu/run needs on a machine without a compiler
 #   make foreign         other projects' tests on the simulated driver; SUITE=... TINYGRAD=DIR
 #   make python          the Python package over this build, in $(BUILD)/python
+#   make wheel           Python wheels for x86_64 and aarch64, into $(BUILD)/wheel
+#   make wheel-test      install the wheel into an empty virtual environment and test it there
 #   make lint wc         rules of the house; sizes of the modules
 #   make nvrtc12         NVRTC 12.9 beside the newest one, for sm_70
 #   make install         PREFIX= DESTDIR= LIBDIR=
@@ -64,7 +66,7 @@ simdriver := $(if $(filter sim,$(modules)),$(BUILD)/simdriver/libcuda.so.1)
 products += $(simdriver)
 
 .PHONY: all run test test-long unit asan tsan fuzz fuzzers golden replay bench measured sizes gpu-kit \
-        foreign python lint wc setup nvrtc12 install static \
+        foreign package python wheel wheel-test lint wc setup nvrtc12 install static \
         manuals deb gallery clean
 .DELETE_ON_ERROR:
 
@@ -73,17 +75,17 @@ all: $(products)
 # -- compilation ---------------------------------------------------------------------------------
 $(BUILD)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
-	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) $(optimise) -c -o $@ $<
-$(BUILD)/obj/hal/installed.o: CPPFLAGS += -DROLLER_DATADIR='"$(PREFIX)/share/roller"' \
+	$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) $(optimise) -c -o $@ $<
+$(BUILD)/obj/hal/installed.o: defines += -DROLLER_DATADIR='"$(PREFIX)/share/roller"' \
     -DROLLER_LIBEXECDIR='"$(PREFIX)/libexec"'
 $(BUILD)/obj/hal/installed.o: $(BUILD)/prefix
 # Manual pages bear the date of the version.
-$(BUILD)/obj/cli/sheet_man.o: CPPFLAGS += -DROLLER_VERSION_DATE='"$(shell sed -n \
+$(BUILD)/obj/cli/sheet_man.o: defines += -DROLLER_VERSION_DATE='"$(shell sed -n \
     '1s/.*(\(.*\)).*/\1/p' ChangeLog)"'
 $(BUILD)/obj/cli/sheet_man.o: ChangeLog
 # A kernel in the cache is one of these very sources.
 sources_id := $(BUILD)/sources
-$(BUILD)/obj/driver/build_id.o: CPPFLAGS += -DROLLER_SOURCES='"$(shell cat $(sources_id))"'
+$(BUILD)/obj/driver/build_id.o: defines += -DROLLER_SOURCES='"$(shell cat $(sources_id))"'
 $(BUILD)/obj/driver/build_id.o: $(sources_id)
 $(sources_id): $(sort $(wildcard src/*/*.[ch])) include/roller.h $(sort $(wildcard include/roller/*.h))
 	@mkdir -p $(@D)
@@ -153,7 +155,7 @@ $(tools:%=$(BUILD)/%) $(worker): $(BUILD)/%: $(BUILD)/obj/cli/%.o $(BUILD)/libcl
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ldlibs)
 
 # One file that needs nothing but libc (docs/packages.md says why that), with the profiles inside.
-jansson := $(shell $(CC) -print-file-name=libjansson.a)
+jansson = $(shell $(CC) -print-file-name=libjansson.a 2>/dev/null)
 profiles := $(wildcard profiles/*.json)
 $(BUILD)/builtin.c: $(profiles) Makefile
 	@mkdir -p $(@D)
@@ -344,7 +346,12 @@ $(package)/share/roller/profiles:
 $(package)/%: python/roller/%
 	@mkdir -p $(@D)
 	@cp $< $@
-python: all $(package_files)
+package: $(package_files)
+python: all package
+wheel:
+	@+python/wheels $(BUILD)
+wheel-test: all
+	@python/test-wheels $(BUILD)
 
 # -- this machine --------------------------------------------------------------------------------
 setup:

@@ -20,5 +20,8 @@ if [ $# -eq 0 ]; then
         = "$(cat packaging/libroller.symbols)"
 fi
 "$python" tests/python/run.py test_package
+sed -n '/^```python/,/^```/p' README.md | sed '/^```/d' >"$dir/readme.py"
+is 'python: README.md has its lines' "$(grep -c . "$dir/readme.py")" -ge 5
+try 'python: they run' "$python" "$dir/readme.py"
 env -u ROLLER_LIBCUDA ROLLER_SIM_PROFILE=h200 LD_LIBRARY_PATH="$BUILD/simdriver" \
     "$python" tests/python/run.py test_device
