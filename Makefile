@@ -25,11 +25,15 @@
 #   make deb             Debian packages of all this, into $(BUILD)/deb
 #   make static          $(BUILD)/static/roller-gen: one file, profiles inside, needs libc alone
 #
+# SIM=0 builds without the simulator and the simulated driver, in build-nosim: nothing is proved
+# there but on a device, and its tests are those that run no kernel.
+#
 # BUILD=DIR builds elsewhere.  MODULES=NAME builds and tests only that module and those to its left
 # (base te hal ...), so that work on one goes on while another is broken.  A unit test whose first
 # line is `/* links: NAME */` sees only the libraries up to NAME.
 
-BUILD        ?= build
+SIM          ?= 1
+BUILD        ?= $(if $(filter 0,$(SIM)),build-nosim,build)
 PREFIX       ?= /usr/local
 LIBDIR       ?= $(PREFIX)/lib
 CFLAGS       ?= -O2 -g
@@ -51,18 +55,23 @@ ifneq ($(filter-out $(all_modules),$(MODULES)),)
   $(error MODULES is one of $(all_modules))
 endif
 modules := $(if $(MODULES),$(call upto,$(MODULES),$(all_modules)),$(all_modules))
-objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(sort $(wildcard src/$1/*.c)))
+# Without the simulator one source stands for all of it.
+absent := src/sim/absent.c
+left_out := $(if $(filter 0,$(SIM)),$(filter-out $(absent),$(wildcard src/sim/*.c)),$(absent))
+objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out $(left_out),$(sort \
+            $(wildcard src/$1/*.c))))
 
 flags := -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wconversion \
          -fPIC -fvisibility=hidden -Isrc -Iinclude -MMD -MP
 ldlibs = $(JANSSON_LIBS) -lm -lpthread -ldl
 
 tools := $(if $(MODULES),,$(patsubst src/cli/%.c,%,$(wildcard $(addprefix \
-           src/cli/,roller-gen.c roller-profile.c roller-sim.c))))
+           src/cli/,roller-gen.c roller-profile.c $(if $(filter 0,$(SIM)),,roller-sim.c)))))
 worker := $(if $(MODULES),,$(BUILD)/roller-worker)
 products := $(modules:%=$(BUILD)/lib%.a) $(if $(MODULES),,$(BUILD)/libroller.a \
             $(BUILD)/libroller.so.0 $(tools:%=$(BUILD)/%)) $(worker)
-simdriver := $(if $(filter sim,$(modules)),$(BUILD)/simdriver/libcuda.so.1)
+simdriver := $(if $(filter 0,$(SIM)),,$(if $(filter sim,$(modules)),\
+               $(BUILD)/simdriver/libcuda.so.1))
 products += $(simdriver)
 
 .PHONY: all run test test-long unit asan tsan fuzz fuzzers golden replay bench measured sizes gpu-kit \
@@ -203,6 +212,9 @@ links = $(filter $(addprefix %:,$(modules)),$(shell awk '\
                n = FILENAME; sub(/.*\//, "", n); sub(/\.c$$/, "", n); print n ":" m }' \
     $(wildcard $1/*.c) /dev/null))
 units := $(call links,tests/unit)
+# Without the simulator there is nothing to run what is generated.
+units := $(if $(filter 0,$(SIM)),$(filter $(addprefix %:,$(call upto,codegen,$(modules))),$(units)),\
+           $(units))
 tests := $(basename $(subst :,.,$(filter test_%,$(units))))
 helpers := $(basename $(subst :,.,$(filter-out test_%,$(units))))
 
@@ -222,7 +234,7 @@ $(foreach t,$(filter test_%,$(units)),$(eval $(call test_rule,$(firstword \
     $(subst :, ,$t)),$(lastword $(subst :, ,$t)))))
 
 $(addprefix $(BUILD)/tests/,$(filter test_simdriver% test_profiler% \
-    test_hal_cuda test_measure test_calibrate test_exec test_kernel_read test_worker test_beside,\
+    test_hal_cuda test_measure test_calibrate test_exec test_kernel_read test_worker test_beside test_threads,\
     $(tests))): | $(simdriver) $(worker)
 
 TEST ?= test_*
@@ -231,7 +243,8 @@ unit: $(chosen:%=$(BUILD)/tests/%)
 	@BUILD=$(BUILD) tests/run -j $(JOBS) $(chosen:%=$(BUILD)/tests/%)
 
 submake = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
-everything = $(tests:%=$(BUILD)/tests/%) $(sort $(wildcard tests/*.sh))
+everything = $(tests:%=$(BUILD)/tests/%) $(if $(filter 0,$(SIM)),tests/nosim.sh,$(sort \
+               $(wildcard tests/*.sh)))
 test test-long: setup
 	@+$(submake) all python $(tests:%=$(BUILD)/tests/%) $(filter %/expressions,$(benchmarks))
 	@BUILD=$(BUILD) $(if $(filter test-long,$@),LONG=1) tests/run -j $(JOBS) $(everything)
@@ -385,6 +398,6 @@ deb:
 	@tools/setup --deb
 	@packaging/deb "$(BUILD)"
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
+	rm -rf $(BUILD) build-nosim $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

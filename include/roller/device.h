@@ -32,6 +32,9 @@ ROLLER_API RollerStatus roller_fastest(RollerCtx *ctx, const RollerPlans *plans,
 /* ---- loading and launching ---- */
 /* Loads all of a kernel, so that launches only launch.  Their errors: roller_error(NULL).  */
 ROLLER_API RollerStatus roller_load(const RollerKernel *k, int device, RollerExec **out);
+/* The same of n kernels, all or none; the driver and a context of the device are opened once.  */
+ROLLER_API RollerStatus roller_load_many(const RollerKernel *const *k, size_t n, int device,
+                                         RollerExec **out);
 /* What a launch with these shapes needs; roller_kernel_workspace is enough for all.  */
 ROLLER_API RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int nin,
                                          const RollerTensor *out, int nout, size_t *bytes);

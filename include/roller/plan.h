@@ -46,6 +46,11 @@ typedef struct {
 } RollerSize;
 ROLLER_API int roller_op_sizes(const RollerOp *op);       /* the params that the op uses */
 ROLLER_API RollerStatus roller_op_size(const RollerOp *op, int i, RollerSize *out);
+/* The op for tensors that lie like these: their strides are declared, so a kernel of it takes them.
+ * *align (may be NULL) is what their addresses allow, 16 at most, for RollerPlanOptions.  */
+ROLLER_API RollerStatus roller_op_for(RollerCtx *ctx, const RollerOp *op, const RollerTensor *in,
+                                      int nin, const RollerTensor *out, int nout, RollerOp **made,
+                                      int *align);
 ROLLER_API void roller_op_destroy(RollerOp *op);
 
 /* ---- planning ---- */

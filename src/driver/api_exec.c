@@ -10,14 +10,18 @@
 enum { WORKSPACE_ALIGN = 256, MAX_PARAMS = TE_MAX_ARGS + TE_MAX_SIZES + 1 };
 
 /* ---- loading ---- */
-typedef struct {
+/* What is made by one call without a context: a place, or an Exec.  */
+typedef struct LoadCall LoadCall;
+struct LoadCall {
+    Status (*make)(LoadCall *c);
     const RollerKernel *kernel;
     int device;
-    Arena *arena, *scratch;   /* of the Exec; of the call */
+    ExecPlace *place;
+    Arena *arena, *scratch;   /* of what is made; of the call */
     Diag diag;
-    RollerExec *out;
+    Handle *out;
     Status status;
-} LoadCall;
+};
 
 static CudaLaunch launch_of(const Te *te, const KernelProgram *p, const KernelLaunch *k,
                             KernelTaken taken, const int64_t *size) {
@@ -77,57 +81,97 @@ static Status load_kernels(LoadCall *c, RollerExec *e) {
     return s;
 }
 
+/* The driver, and a context of the device, for all Execs of a call.  */
+static Status open_place(LoadCall *c) {
+    ExecPlace *p = ARENA_NEW(c->arena, ExecPlace);
+    handle_init(&p->h, c->arena);
+    p->device = c->device;
+    Status s = cuda_open(c->arena, &c->diag, NULL, &p->cuda);
+    if (!s) s = cuda_context(p->cuda, c->arena, &c->diag, c->device, &p->context);
+    c->out = &p->h;
+    return s;
+}
+
 static Status load(LoadCall *c) {
     Diag *d = &c->diag;
     const Build *b = &c->kernel->build;
-    if (!b->compiled && b->program.n_kernel)
-        return diag_error(d, ST_NVRTC, NULL, DIAG_NOWHERE,
-                          "the kernel was not compiled, so there is nothing to load");
     RollerExec *e = ARENA_NEW(c->arena, RollerExec);
     handle_init(&e->h, c->arena);
     e->kernel = c->kernel;
-    e->device = c->device;
+    e->device = c->place->device;
+    e->cuda = c->place->cuda;
+    e->context = c->place->context;
     e->launch = ARENA_ARRAY(c->arena, CudaKernel, b->program.n_kernel);
-    Status s = cuda_open(c->arena, d, NULL, &e->cuda);
-    if (!s) s = cuda_context(e->cuda, c->arena, d, c->device, &e->context);
-    if (s) return s;
     ArenaMark outside = arena_mark(c->scratch);
-    s = cuda_enter(e->context, c->scratch, d);
+    Status s = cuda_enter(e->context, c->scratch, d);
     if (!s && b->program.n_kernel) s = load_kernels(c, e);
     if (s) return s;
     arena_reset(c->scratch, outside);
     for (int i = 0; i < b->program.n_kernel && !s; i++) s = cuda_kernel_preload(&e->launch[i], d);
-    c->out = e;
+    c->out = &e->h;
     return s;
 }
 
-static void load_inner(void *p) {
+static void make_inner(void *p) {
     LoadCall *c = p;
     c->diag = diag_new(c->scratch);
-    c->status = load(c);
+    c->status = c->make(c);
     const DiagMessage *m = diag_first_error(&c->diag);
     thread_keep(c->status, m ? m->message : NULL, m ? m->hint : NULL, m ? &m->code : NULL);
 }
 
-static void load_outer(void *p) {
+static void make_outer(void *p) {
     LoadCall *c = p;
-    if (!arena_try(c->arena, load_inner, c)) thread_keep(c->status = ST_NOMEM, NULL, NULL, NULL);
+    if (!arena_try(c->arena, make_inner, c)) thread_keep(c->status = ST_NOMEM, NULL, NULL, NULL);
+}
+
+/* NULL: it failed, by c->status.  */
+static Handle *make(LoadCall *c) {
+    c->arena = arena_create(NULL);
+    c->scratch = arena_create(NULL);
+    c->status = ST_NOMEM;
+    if (!c->arena || !c->scratch || !arena_try(c->scratch, make_outer, c))
+        thread_keep(c->status = ST_NOMEM, NULL, NULL, NULL);
+    arena_destroy(c->scratch);
+    if (!c->status) return c->out;
+    arena_destroy(c->arena);
+    return NULL;
+}
+
+static Status load_into(ExecPlace *place, const RollerKernel *k, RollerExec **out) {
+    LoadCall c = {.make = load, .kernel = k, .place = place};
+    Handle *h = make(&c);
+    if (!h) return c.status;
+    handle_hold(h, 0, &((RollerKernel *)(uintptr_t)k)->h);
+    handle_hold(h, 1, &place->h);
+    *out = (RollerExec *)(void *)h;
+    return ST_OK;
+}
+
+RollerStatus roller_load_many(const RollerKernel *const *k, size_t n, int device,
+                              RollerExec **out) {
+    for (size_t i = 0; i < n; i++) out[i] = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!k[i]->build.compiled && k[i]->build.program.n_kernel)
+            return thread_keep(ST_NVRTC,
+                               "the kernel was not compiled, so there is nothing to load", NULL,
+                               NULL);
+    if (n == 0) return thread_keep(ST_OK, NULL, NULL, NULL);
+    LoadCall c = {.make = open_place, .device = device};
+    ExecPlace *place = (ExecPlace *)(void *)make(&c);
+    if (!place) return (RollerStatus)c.status;
+    Status s = ST_OK;
+    for (size_t i = 0; i < n && !s; i++) s = load_into(place, k[i], &out[i]);
+    for (size_t i = 0; i < n && s; i++) {
+        roller_exec_destroy(out[i]);
+        out[i] = NULL;
+    }
+    handle_release(&place->h);
+    return (RollerStatus)s;
 }
 
 RollerStatus roller_load(const RollerKernel *k, int device, RollerExec **out) {
-    *out = NULL;
-    LoadCall c = {.kernel = k, .device = device, .arena = arena_create(NULL),
-                  .scratch = arena_create(NULL), .status = ST_NOMEM};
-    if (!c.arena || !c.scratch || !arena_try(c.scratch, load_outer, &c))
-        thread_keep(c.status = ST_NOMEM, NULL, NULL, NULL);
-    arena_destroy(c.scratch);
-    if (c.status) {
-        arena_destroy(c.arena);
-        return (RollerStatus)c.status;
-    }
-    handle_hold(&c.out->h, 0, &((RollerKernel *)k)->h);
-    *out = c.out;
-    return ROLLER_OK;
+    return roller_load_many(&k, 1, device, out);
 }
 
 void roller_exec_destroy(RollerExec *e) {

@@ -39,6 +39,7 @@ typedef struct {
 static Status place(Check *c, const TeTensor *t, const RollerTensor *given) {
     bool on_host = t->role == TE_VALUE || c->x->device == ARGUMENTS_ON_HOST;
     int type = given->device.type;
+    if (c->x->device == ARGUMENTS_ANYWHERE) return ST_OK;
     if (on_host ? type == DLPACK_CPU
                 : type == DLPACK_MANAGED ||
                       (type == DLPACK_CUDA && given->device.id == c->x->device))
@@ -98,6 +99,8 @@ static Status strides(Check *c, const TeTensor *t, const RollerTensor *given) {
         snprintf(c->out->why, sizeof c->out->why,
                  "dimension %d of argument '%s' has stride %" PRId64 ", not %" PRId64, i, t->name,
                  has, want);
+        snprintf(c->out->hint, sizeof c->out->hint,
+                 "roller_op_for makes the op for these strides: compile that; or copy the tensor");
         return ST_STRIDE;
     }
     return ST_OK;
@@ -115,6 +118,9 @@ static Status alignment(Check *c, const TeTensor *t, const RollerTensor *given) 
         return ST_OK;
     snprintf(c->out->why, sizeof c->out->why, "argument '%s' is not aligned to %d bytes", t->name,
              c->x->align);
+    snprintf(c->out->hint, sizeof c->out->hint,
+             "compile a kernel with the alignment that roller_op_for tells: `align` of "
+             "RollerPlanOptions, --align of roller-gen");
     return ST_ALIGN;
 }
 
@@ -213,7 +219,7 @@ Status arguments_check(const Arguments *x, ArgumentReport *out) {
     if (!s) s = every(&c, dtype);
     if (!s) s = every(&c, rank);
     if (!s) s = sizes(&c);
-    if (!s) s = every(&c, strides);
+    if (!s && !x->any_strides) s = every(&c, strides);
     if (!s && !x->shapes_only) s = every(&c, alignment);
     if (!s && !x->shapes_only) s = every(&c, pointer);
     for (int i = 0; i < te->n_out && !s; i++) out->empty &= !has_elements(&x->out[i]);

@@ -7,15 +7,16 @@
 #include "roller.h"
 #include "te/te.h"
 
-enum { ARGUMENTS_ON_HOST = -1 };
+enum { ARGUMENTS_ON_HOST = -1, ARGUMENTS_ANYWHERE = -2 };
 
 typedef struct {
     const Te *te;             /* as parsed */
     const RollerTensor *in, *out;         /* one per declared input, scalars included; outputs */
     int n_in, n_out;
-    int device;               /* that holds the tensors, or ARGUMENTS_ON_HOST */
+    int device;               /* that holds the tensors, or one of the above */
     int align;                /* promised alignment, bytes; 0: none */
     bool shapes_only;         /* there is no data yet */
+    bool any_strides;
 } Arguments;
 
 typedef struct {

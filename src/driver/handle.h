@@ -97,9 +97,17 @@ struct RollerKernel {
     const char *json;
 };
 
+/* Where Execs that were loaded together lie.  */
+typedef struct {
+    Handle h;
+    int device;
+    Cuda *cuda;
+    CudaContext *context;
+} ExecPlace;
+
 /* A kernel loaded on a device.  */
 struct RollerExec {
-    Handle h;
+    Handle h;                 /* holds the kernel and the place */
     const RollerKernel *kernel;
     int device;
     Cuda *cuda;

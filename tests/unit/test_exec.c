@@ -263,6 +263,74 @@ static void wrong_device(void **state) {
     assert_int_equal(launch(good(M), NULL), ROLLER_OK);
 }
 
+/* ---- loading together, and tensors that lie otherwise ---- */
+/* One driver and one context for all, which live as long as the last of them; all or none.  */
+static void many(void **state) {
+    (void)state;
+    const RollerKernel *const three[] = {kernel, kernel, kernel}, *const bad[] = {kernel, foreign};
+    RollerExec *e[3], *was = exec;
+    assert_int_equal(control("cuDevicePrimaryCtxRetain@2=2"), 0);
+    assert_int_equal(roller_load_many(three, 3, 0, e), ROLLER_OK);
+    assert_int_equal(control(NULL), 0);
+    roller_exec_destroy(e[0]);
+    roller_exec_destroy(e[1]);
+    exec = e[2];
+    fill();
+    assert_int_equal(launch(good(M), NULL), ROLLER_OK);
+    expect(M);
+    exec = was;
+    roller_exec_destroy(e[2]);
+    assert_int_equal(roller_load_many(bad, 2, 0, e), ROLLER_ARCH);
+    assert_true(!e[0] && !e[1]);
+    assert_int_equal(roller_load_many(three, 0, 9, e), ROLLER_OK);
+    assert_int_equal(roller_load_many(three, 3, 9, e), ROLLER_DEVICE);
+}
+
+/* What is refused for its strides or alignment gets a kernel by the call that the error names.  */
+static void a_kernel_of_their_own(void **state) {
+    (void)state;
+    enum { LD = K + 3 };
+    float wide[M * LD];
+    RollerOp *op = NULL;
+    RollerProfile *profile = NULL;
+    RollerKernel *own = NULL;
+    RollerExec *was = exec, *e = NULL;
+    RollerPlanOptions o = {.struct_size = sizeof o};
+    Args *a = good(M);
+    fill();
+    for (int m = 0; m < M; m++)
+        for (int k = 0; k < LD; k++) wide[m * LD + k] = k < K ? left[m * K + k] : -1e9f;
+    assert_int_equal(cuda_write(device, &diag, at[0] + 4, wide, sizeof wide), ST_OK);
+    a->in[0].data = (void *)(uintptr_t)(at[0] + 4);
+    refuses(a, ROLLER_ALIGN, "'A' is not aligned to 16");
+    assert_non_null(strstr(roller_error(NULL)->hint, "roller_op_for"));
+    a->stride[0] = LD;
+    a->stride[1] = 1;
+    a->in[0].strides = a->stride;
+    refuses(a, ROLLER_STRIDE, "dimension 0 of argument 'A' has stride 11, not 8");
+    assert_non_null(strstr(roller_error(NULL)->hint, "roller_op_for"));
+    assert_int_equal(roller_parse(ctx, text, strlen(text), "mm.te", NULL, &op), ROLLER_OK);
+    RollerOp *theirs;
+    assert_int_equal(roller_op_for(ctx, op, a->in, 3, &a->out, 1, &theirs, &o.align), ROLLER_OK);
+    assert_int_equal(o.align, 4);
+    assert_int_equal(roller_profile_load(ctx, "a100", &profile), ROLLER_OK);
+    assert_int_equal(roller_compile(ctx, theirs, profile, &o, &own), ROLLER_OK);
+    assert_int_equal(roller_load(own, 0, &e), ROLLER_OK);
+    exec = e;
+    assert_int_equal(launch(a, NULL), ROLLER_OK);
+    expect(M);
+    exec = was;
+    a->stride[0] = -1;                    /* no op has such */
+    RollerOp *none;
+    assert_int_equal(roller_op_for(ctx, op, a->in, 3, &a->out, 1, &none, NULL), ROLLER_TE);
+    assert_null(none);
+    roller_exec_destroy(e);
+    roller_kernel_destroy(own);
+    roller_op_destroy(theirs);
+    roller_op_destroy(op);
+    roller_profile_destroy(profile);
+}
+
 /* ---- several programs: a launch takes the one for its sizes ---- */
 
 enum { LONGEST = 600, WIDTH = 48, DEPTH = 64 };
@@ -359,6 +427,7 @@ int main(void) {
         cmocka_unit_test(computes),      cmocka_unit_test(captured),
         cmocka_unit_test(refusals),      cmocka_unit_test(driver_errors),
         cmocka_unit_test(wrong_device),  cmocka_unit_test(takes_sizes),
+        cmocka_unit_test(many),          cmocka_unit_test(a_kernel_of_their_own),
         cmocka_unit_test(infers),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

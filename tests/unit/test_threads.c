@@ -1,6 +1,9 @@
 /* libroller from eight threads at once, as a server calls it: a context for each, profiles, ops,
- * plans and kernels shared.  `make tsan` runs it under ThreadSanitizer.  */
+ * plans and kernels shared; each plans, builds, checks in the simulator and on a device, loads and
+ * launches.  `make tsan` runs it under ThreadSanitizer.  */
+#include "hal/cuda.h"
 #include "roller.h"
+#include "simulated.h"
 #include "workers.h"
 
 #include <setjmp.h>
@@ -62,6 +65,68 @@ static void same_artefact(const RollerKernel *a, const RollerKernel *b, RollerAr
     assert_memory_equal(x, y, n);
 }
 
+/* ---- on the device that all threads share ---- */
+enum { M = 24, N = 16, K = 20 };
+
+static RollerTensor tensor(CudaAddress at, int64_t *shape) {
+    RollerTensor t = {.data = (void *)(uintptr_t)at, .ndim = 2, .shape = shape};
+    t.device.type = 2;
+    t.dtype.code = 2;
+    t.dtype.bits = 32;
+    t.dtype.lanes = 1;
+    return t;
+}
+
+static void good(Status s) { assert_int_equal(s, ST_OK); }
+
+/* Small integers, different in each thread, so that the product is exact and its own.  */
+static void launch(const RollerExec *e, int seed) {
+    float a[M * K], b[K * N], c[M * N];
+    int64_t shape[3][2] = {{M, K}, {K, N}, {M, N}};
+    Arena *arena = arena_create(NULL);
+    Diag d = diag_new(arena);
+    Cuda *cuda;
+    CudaContext *x;
+    CudaAddress at[3];
+    for (int i = 0; i < M * K; i++) a[i] = (float)((i + seed) % 7 - 3);
+    for (int i = 0; i < K * N; i++) b[i] = (float)((i * seed) % 5 - 2);
+    good(cuda_open(arena, &d, NULL, &cuda));
+    good(cuda_context(cuda, arena, &d, 0, &x));
+    good(cuda_enter(x, arena, &d));
+    good(cuda_alloc(x, arena, &d, sizeof a, &at[0]));
+    good(cuda_alloc(x, arena, &d, sizeof b, &at[1]));
+    good(cuda_alloc(x, arena, &d, sizeof c, &at[2]));
+    good(cuda_write(x, &d, at[0], a, sizeof a));
+    good(cuda_write(x, &d, at[1], b, sizeof b));
+    RollerTensor in[2] = {tensor(at[0], shape[0]), tensor(at[1], shape[1])};
+    RollerTensor out = tensor(at[2], shape[2]);
+    assert_int_equal(roller_launch(e, in, 2, &out, 1, NULL, 0, NULL), ROLLER_OK);
+    good(cuda_synchronize(x, &d));
+    good(cuda_read(x, &d, c, at[2], sizeof c));
+    for (int m = 0; m < M; m++) {
+        for (int n = 0; n < N; n++) {
+            float want = 0;
+            for (int k = 0; k < K; k++) want += a[m * K + k] * b[k * N + n];
+            assert_true(c[m * N + n] == want);
+        }
+    }
+    arena_destroy(arena);
+}
+
+static void on_device(RollerCtx *ctx, const RollerKernel *own, const RollerKernel *shared, int n) {
+    const RollerKernel *const both[] = {own, shared};
+    RollerCheckReport report = {.struct_size = sizeof report};
+    RollerCheckOptions o = {.struct_size = sizeof o, .device = "0"};
+    RollerExec *e[2];
+    must(NULL, roller_load_many(both, 2, 0, e));
+    launch(e[0], n + 1);
+    launch(e[1], n + 2);
+    if (n % 4 == 0) must(ctx, roller_check(ctx, own, &o, &report));
+    roller_exec_destroy(e[0]);
+    launch(e[1], n + 3);
+    roller_exec_destroy(e[1]);
+}
+
 /* Everything of its own, then everything from what is shared: the same comes out.  */
 static bool serve(void *user, int64_t n, int worker) {
     (void)worker;
@@ -91,6 +156,7 @@ static bool serve(void *user, int64_t n, int worker) {
     RollerCheckOptions o = {.struct_size = sizeof o, .seed = (uint64_t)n + 1};
     must(ctx, roller_check(ctx, n & 1 ? shared->kernel[i] : own.kernel[i], &o, &report));
     assert_true(report.ok);
+    if (i == 0) on_device(ctx, own.kernel[0], shared->kernel[0], (int)n);
     destroy(&own, i);
     roller_ctx_destroy(ctx);
     return true;
@@ -130,6 +196,7 @@ static void test_dropped(void **state) {
 }
 
 int main(void) {
+    simulated_setup("profiles/a100.json");
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_shared),
                                        cmocka_unit_test(test_dropped)};
     return cmocka_run_group_tests(tests, NULL, NULL);
