@@ -26,6 +26,7 @@ int gen_measure(Gen *g, Result *r) {
     for (size_t i = 0; i < n; i++)
         if (r->trial[i].reason) r->trial[i].reason = arena_strdup(g->a, r->trial[i].reason);
     gen_warnings(g);
+    gen_cache_told(g, r);
     if (r->kernel) {
         r->taken = roller_kernel_rank(r->kernel);
         roller_kernel_times(r->kernel, &r->emit_ms, &r->compile_ms);

@@ -1,6 +1,7 @@
 /* roller.h: the fastest of several plans, measured.  */
 #include "base/pool.h"
 #include "driver/artefact.h"
+#include "driver/cache.h"
 #include "driver/handle.h"
 #include "driver/size_values.h"
 #include "driver/measure.h"
@@ -12,6 +13,7 @@ typedef struct {
     Diag diag;
     RollerKernel *kernel;     /* NULL: not built */
     Status status;
+    bool cached;              /* it was in the cache */
 } Job;
 
 typedef struct {
@@ -22,7 +24,9 @@ typedef struct {
     size_t trial_size;
     Job *job;
     int n;
-    NvrtcOptions nvrtc;       /* for the device's driver */
+    const MeasureOptions *how;
+    MeasurePlace place;
+    bool all_known;           /* nothing was compiled or timed */
     const char *where;
     int best;
 } Fastest;
@@ -38,7 +42,7 @@ static void build_inner(void *p) {
     const Building *b = p;
     Job *j = b->job;
     j->diag = diag_new(j->scratch);
-    KernelOptions o = {.nvrtc = &b->f->nvrtc, .line_info = b->f->ctx->line_info,
+    KernelOptions o = {.nvrtc = &b->f->ctx->nvrtc, .line_info = b->f->ctx->line_info,
                        .watch = &b->f->ctx->watch};
     j->status = kernel_build(j->arena, &j->diag, b->f->plans, b->rank, &o, &j->kernel);
 }
@@ -53,11 +57,12 @@ static bool build_one(void *user, int64_t i, int worker) {
     Job *j = &f->job[i];
     Building b = {f, j, (int)i};
     (void)worker;
+    if (j->kernel) return true;
     if (watch_ended(&f->ctx->watch)) {
         j->status = ST_CANCELLED;
         return true;
     }
-    j->arena = call_arena(f->ctx);
+    if (!j->arena) j->arena = call_arena(f->ctx);
     j->scratch = call_arena(f->ctx);
     j->status = ST_NOMEM;
     if (!j->arena || !j->scratch || !arena_try(j->scratch, build_outer, &b)) j->kernel = NULL;
@@ -78,13 +83,60 @@ static void drop_jobs(void *p) {
     }
 }
 
+/* ---- what other runs have left ---- */
+static CacheWanted wanted(const Fastest *f, int i) {
+    const RollerPlans *p = f->plans;
+    return (CacheWanted){.op = p->op, .profile = p->profile, .o = &p->options,
+                         .plan = p->plan[i].text};
+}
+
+static void take_inner(void *p) {
+    const Building *b = p;
+    CacheWanted w = wanted(b->f, b->rank);
+    b->job->kernel = cache_take(b->f->ctx, b->job->arena, &w, (RollerPlans *)b->f->plans, b->rank);
+    b->job->cached = b->job->kernel != NULL;
+}
+
+static void take_built(const Fastest *f) {
+    for (int i = 0; i < f->n; i++) {
+        Job *j = &f->job[i];
+        Building b = {f, j, i};
+        j->arena = call_arena(f->ctx);
+        if (j->arena && !arena_try(j->arena, take_inner, &b)) j->kernel = NULL;
+    }
+}
+
+static void keep_built(const Fastest *f) {
+    for (int i = 0; i < f->n; i++) {
+        const Job *j = &f->job[i];
+        CacheWanted w = wanted(f, i);
+        if (j->kernel && !j->status && !j->cached) cache_keep(f->ctx, &w, j->kernel);
+    }
+}
+
+static bool timing_known(void *user, int i, Timing *out) {
+    Fastest *f = user;
+    Cache *c = cache_open(f->ctx, true);
+    bool known = c && cache_timing(c, f->job[i].kernel, f->how, &f->place, out);
+    f->all_known &= known;
+    return known;
+}
+
+static void keep_timing(void *user, int i, const Timing *t) {
+    Fastest *f = user;
+    Cache *c = cache_open(f->ctx, true);
+    if (c) cache_keep_timing(c, f->job[i].kernel, f->how, &f->place, t);
+}
+
 static Status build_all(Fastest *f, Arena *a) {
     f->n = (int)roller_plans_count(f->plans);
     f->job = ARENA_ARRAY(a, Job, f->n + 1);
     Jobs *all = ARENA_NEW(a, Jobs);
     *all = (Jobs){f->job, f->n};
     arena_defer(a, drop_jobs, all);
+    take_built(f);
     pool_for(f->ctx->threads, f->n, build_one, f);
+    keep_built(f);
     Status first = ST_OK;
     for (int i = 0; i < f->n; i++) {
         Job *j = &f->job[i];
@@ -180,11 +232,21 @@ static Status fastest(RollerCtx *ctx, void *user) {
     s = device_image(&ctx->diag, &target, &place.info, &image);
     if (s) return s;
     measure_compare(&ctx->diag, f->plans->profile->dev, &place);
-    f->nvrtc = ctx->nvrtc;
-    f->nvrtc.driver = place.driver_version;
-    f->nvrtc.jit = !image.cubin;
+    ctx->nvrtc.driver = place.driver_version;
+    ctx->nvrtc.jit = !image.cubin;
+    f->place = place;
+    f->how = &o;
+    f->all_known = true;
     s = build_all(f, a);
-    return s ? s : measure(f, a, &o);
+    ctx->cache.hit = false;
+    if (s) return s;
+    for (int i = 0; i < f->n; i++) f->all_known &= f->job[i].cached;
+    o.known = timing_known;
+    o.keep = keep_timing;
+    o.user = f;
+    s = measure(f, a, &o);
+    ctx->cache.hit = !s && f->all_known;
+    return s;
 }
 
 RollerStatus roller_fastest(RollerCtx *ctx, const RollerPlans *plans,
@@ -201,7 +263,9 @@ RollerStatus roller_fastest(RollerCtx *ctx, const RollerPlans *plans,
         at->struct_size = f.trial_size;
         api_report(at, &none, sizeof none);
     }
+    NvrtcOptions own = ctx->nvrtc;
     RollerStatus s = call_run(ctx, NULL, fastest, &f);
+    ctx->nvrtc = own;
     if (where) *where = f.where;
     if (!s && f.best >= 0) {
         Job *j = &f.job[f.best];

@@ -9,7 +9,8 @@
  *
  * cache_folder.c finds and opens the folder, cache_entry.c is the format of a file, cache_bound.c
  * lists, bounds and clears, cache_key.c writes keys, cache_nvrtc.c knows NVRTC without loading it,
- * cache_kernel.c puts a kernel into an entry and takes it out.  */
+ * cache_kernel.c puts a kernel into an entry and takes it out, cache_timing.c does so with what was
+ * measured of one.  */
 #ifndef ROLLER_DRIVER_CACHE_H
 #define ROLLER_DRIVER_CACHE_H
 #include "driver/handle.h"
@@ -92,4 +93,11 @@ RollerKernel *cache_take(RollerCtx *ctx, Arena *a, const CacheWanted *w, RollerP
                          int rank);
 /* Keeps a kernel that was made.  */
 void cache_keep(RollerCtx *ctx, const CacheWanted *w, const RollerKernel *k);
+
+/* ---- cache_timing.c ---- */
+/* What was measured of a kernel on a device, at o's sizes and with its data; false: nothing.  */
+bool cache_timing(Cache *c, const RollerKernel *k, const MeasureOptions *o,
+                  const MeasurePlace *place, Timing *out);
+void cache_keep_timing(Cache *c, const RollerKernel *k, const MeasureOptions *o,
+                       const MeasurePlace *place, const Timing *t);
 #endif

@@ -8,6 +8,8 @@ static bool remember(RollerCtx *ctx, const char *arch, const NvrtcIdentity *id) 
     int n = ctx->cache.n_known;
     if (n < CTX_ARCHS && strlen(arch) < sizeof ctx->cache.known[n].arch) {
         memcpy(ctx->cache.known[n].arch, arch, strlen(arch) + 1);
+        ctx->cache.known[n].driver = ctx->nvrtc.driver;
+        ctx->cache.known[n].jit = ctx->nvrtc.jit;
         ctx->cache.known[n].id = *id;
         ctx->cache.n_known++;
     }
@@ -24,7 +26,10 @@ static bool take_text(const CacheSection *s, char *out, size_t size) {
 bool cache_nvrtc(RollerCtx *ctx, Cache *c, const char *arch, NvrtcIdentity *out) {
     for (int i = 0; i < ctx->cache.n_known; i++) {
         *out = ctx->cache.known[i].id;
-        if (!strcmp(ctx->cache.known[i].arch, arch) && nvrtc_same_files(out)) return true;
+        bool same = !strcmp(ctx->cache.known[i].arch, arch) &&
+                    ctx->cache.known[i].driver == ctx->nvrtc.driver &&
+                    ctx->cache.known[i].jit == ctx->nvrtc.jit;
+        if (same && nvrtc_same_files(out)) return true;
     }
     const char *around = nvrtc_surroundings(c->arena, &ctx->nvrtc, arch);
     const char *key = around ? arena_printf(c->arena, "roller nvrtc 1\n%s", around) : NULL;

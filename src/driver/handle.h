@@ -45,6 +45,8 @@ struct RollerCtx {
         Buf notes;            /* ... and what was wrong, a line each */
         struct {
             char arch[16];
+            int driver;
+            bool jit;
             NvrtcIdentity id;
         } known[CTX_ARCHS];
         int n_known;

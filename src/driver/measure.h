@@ -56,6 +56,11 @@ typedef struct {
     int threads;
     Watch *watch;             /* NULL: nobody's */
     const int64_t *at;        /* value per size: to time at, and for a check alone to be at; NULL */
+    /* Of candidate i: was it measured before?  And what was measured now.  NULL: nobody keeps
+     * it.  */
+    bool (*known)(void *user, int i, Timing *out);
+    void (*keep)(void *user, int i, const Timing *t);
+    void *user;
 } MeasureOptions;
 
 /* Asks the driver for the device; an error is the driver's own.  */

@@ -492,6 +492,7 @@ static void every_option_is_in_the_key(void **state) {
         {.struct_size = sizeof *option, .fast_compile = 1},
         {.struct_size = sizeof *option, .top = 3},
         {.struct_size = sizeof *option, .arch = "sm_80"},
+        {.struct_size = sizeof *option, .static_smem = 1},
     };
     fresh();
     RollerCtx *ctx = context_with(NULL);
@@ -577,6 +578,61 @@ static void the_list_names_kernels(void **state) {
     roller_ctx_destroy(ctx);
 }
 
+/* A timing is of one kernel's code, on one device, by one driver, at its sizes, with its data.  */
+static void timings_have_entries_of_their_own(void **state) {
+    (void)state;
+    fresh();
+    RollerCtx *ctx = context_with(NULL);
+    Made m = make(ctx, scale, "a100", NULL);
+    RollerPlanOptions fast = {.struct_size = sizeof fast, .fast_compile = 1};
+    Made other = make(ctx, scale, "a100", &fast);
+    other.kernel->build.nvrtc.cubin_len--;
+    Cache *c = opened(ctx);
+    int64_t at[16] = {5};
+    const Timing t = {.cold_us = 2.5, .warm_us = 1.0 / 3, .spread = 0, .samples = 31,
+                      .clock_mhz = 1980, .by_events = true};
+    const MeasurePlace place = {.info = {.name = "NVIDIA A100", .uuid = "GPU-1"},
+                                .driver_version = 13000};
+    const MeasureOptions o = {.seed = 0}, seeded = {.seed = 2}, sized = {.at = at};
+    MeasurePlace second = place, newer = place, simulated = place;
+    second.info.uuid[4] = '2';
+    newer.driver_version = 13010;
+    simulated.simulated = true;
+    const struct {
+        const RollerKernel *kernel;
+        const MeasureOptions *o;
+        const MeasurePlace *place;
+    } asked[] = {
+        {m.kernel, &o, &place},      {m.kernel, &seeded, &place}, {m.kernel, &sized, &place},
+        {m.kernel, &o, &second},     {m.kernel, &o, &newer},      {m.kernel, &o, &simulated},
+        {other.kernel, &o, &place},
+    };
+    Timing got;
+    enum { ASKED = sizeof asked / sizeof *asked };
+    for (int kept = -1; kept < ASKED; kept++) {
+        if (kept >= 0) {
+            Timing own = t;
+            own.samples += kept;
+            cache_keep_timing(c, asked[kept].kernel, asked[kept].o, asked[kept].place, &own);
+        }
+        for (int i = 0; i < ASKED; i++) {
+            bool known = cache_timing(c, asked[i].kernel, asked[i].o, asked[i].place, &got);
+            assert_int_equal(known, i <= kept);
+            if (!known) continue;
+            assert_int_equal(got.samples, t.samples + i);
+            assert_true(got.cold_us == t.cold_us && got.warm_us == t.warm_us &&
+                        got.spread == t.spread && got.clock_mhz == t.clock_mhz && got.by_events);
+        }
+    }
+    int n = 0;
+    assert_int_equal(roller_cache_list(ctx, count, &n), ROLLER_OK);
+    assert_int_equal(n, 2);
+    other.kernel->build.nvrtc.cubin_len++;
+    drop(&m);
+    drop(&other);
+    roller_ctx_destroy(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
@@ -593,6 +649,7 @@ int main(void) {
         cmocka_unit_test(every_option_is_in_the_key),
         cmocka_unit_test(given_plans_have_entries_of_their_own),
         cmocka_unit_test(the_list_names_kernels),
+        cmocka_unit_test(timings_have_entries_of_their_own),
     };
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }

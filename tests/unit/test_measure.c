@@ -225,6 +225,39 @@ static void limits(void **state) {
     assert_non_null(strstr(said(), "wrong"));
 }
 
+typedef struct {
+    int asked, kept;
+} Kept;
+
+static bool second_is_known(void *user, int i, Timing *out) {
+    Kept *k = user;
+    k->asked++;
+    *out = (Timing){.cold_us = 1e-3, .warm_us = 1e-3, .samples = 9};
+    return i == 1;
+}
+
+static void keep(void *user, int i, const Timing *t) {
+    Kept *k = user;
+    k->kept += i == 0 && t->samples > 0 ? 1 : 100;
+}
+
+/* A candidate whose time is known is not run; what is measured is handed out.  */
+static void what_is_known_is_not_measured(void **state) {
+    (void)state;
+    const Candidate c[] = {{&plan[0], &build[0], NULL}, {&plan[1], altered("ret;   "), NULL}};
+    Kept kept = {0, 0};
+    MeasureOptions o = options();
+    o.known = second_is_known;
+    o.keep = keep;
+    o.user = &kept;
+    Trial t[2];
+    int best;
+    must(measure_candidates(arena, &diag, &set, c, 2, &o, t, &best));
+    assert_true(best == 1 && t[1].end == TRIAL_RIGHT && t[1].timing.samples == 9);
+    assert_int_equal(t[0].end, TRIAL_RIGHT);
+    assert_true(kept.asked == 2 && kept.kept == 1);
+}
+
 /* A driver that fails is no candidate's fault; calls that fail are.  */
 static void drivers_that_fail(void **state) {
     (void)state;
@@ -295,6 +328,7 @@ int main(void) {
         cmocka_unit_test_setup(the_fastest_right_one_wins, fresh),
         cmocka_unit_test_setup(times_are_simulated_times, fresh),
         cmocka_unit_test_setup(limits, fresh),
+        cmocka_unit_test_setup(what_is_known_is_not_measured, fresh),
         cmocka_unit_test_setup(drivers_that_fail, fresh),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
