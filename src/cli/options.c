@@ -288,6 +288,7 @@ static const SheetLine environment[] = {
     {"ROLLER_CACHE_DIR", "the folder of the kernel cache; empty: none is used"},
     {"ROLLER_NVRTC", "absolute path of the NVRTC to compile with"},
     {"ROLLER_LIBCUDA", "absolute path of the CUDA driver"},
+    {"ROLLER_WORKER", "absolute path of the worker that uses devices (the tool itself)"},
     {"CUDA_PATH", "a CUDA toolkit, whose NVRTC is used"},
     {"CC", "the C compiler of --emit so (cc)"},
     {"NO_COLOR, TERM", "a NO_COLOR that is not empty, or a TERM of dumb, keeps messages plain"},

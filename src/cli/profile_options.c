@@ -131,6 +131,7 @@ static const SheetLine environment[] = {
     {"ROLLER_PROFILE_PATH", "folders that are searched for profiles before all others"},
     {"ROLLER_NVRTC", "absolute path of the NVRTC to compile with"},
     {"ROLLER_LIBCUDA", "absolute path of the CUDA driver"},
+    {"ROLLER_WORKER", "absolute path of the worker that uses devices (the tool itself)"},
     {"CUDA_PATH", "a CUDA toolkit, whose NVRTC is used"},
     {"NO_COLOR, TERM", "a NO_COLOR that is not empty, or a TERM of dumb, keeps messages plain"},
     {NULL, NULL}};
