@@ -9,7 +9,7 @@
  * the best program that is right for the promises of the op and planned for just these sizes, in
  * the splits that the op has, is told, too.
  *
- * Prints one Markdown table per profile.  All times are predicted.  */
+ * Prints one Markdown table per profile; -v: every sample, too.  All times are predicted.  */
 #include "base/file.h"
 #include "base/hash.h"
 #include "driver/compile.h"
@@ -156,6 +156,7 @@ static void run_op(const Bench *b, const char *file, const Device *dev) {
     if (compile_plan(a, &d, te, dev, &o, &set)) stop(&d, file);
     double plan_s = (double)(clock() - start) / CLOCKS_PER_SEC;
     compile_choose(a, &set, 0, &whole);
+    if (b->verbose) printf("%s", set.sizes);
     Rng rng = {1};
     double *loss[3];
     for (int k = 0; k < 3; k++) loss[k] = ARENA_ARRAY(a, double, b->samples);

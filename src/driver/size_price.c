@@ -163,16 +163,37 @@ static void size_group(const Pricing *x, int first, int end, int n) {
     }
 }
 
-void size_price(Arena *a, PlanSet *set, const SizePoints *at, int first, int end, int n,
-                SizedSet *out) {
-    if (first == 0)
-        *out = (SizedSet){set, ARENA_ARRAY(a, SizedGroup, set->n_group),
-                          ARENA_ARRAY(a, double, at->n)};
-    for (int i = 0; i < n; i++) out->us[i] = 0;
-    for (int g = 0; g < set->n_group; g++) {
-        Pricing x = {a, set, at, &out->group[g], g};
-        if (first == 0) open_group(&x, n);
-        size_group(&x, first, end, n);
-        for (int i = 0; i < n; i++) out->us[i] += x.group->best[i];
+/* The same group of a split before this one; NULL: there is none.  */
+static const SizedGroup *known_group(const SizedSet *split, int s, const char *text) {
+    for (int k = 0; k < s; k++) {
+        for (int g = 0; g < split[k].set->n_group; g++)
+            if (strcmp(split[k].group[g].text, text) == 0) return &split[k].group[g];
+    }
+    return NULL;
+}
+
+void size_price(Arena *a, const SizePoints *at, int first, int end, int n, SizedSet *split,
+                int n_split) {
+    for (int s = 0; s < n_split; s++) {
+        SizedSet *out = &split[s];
+        const PlanSet *set = out->set;
+        if (first == 0)
+            *out = (SizedSet){out->set, ARENA_ARRAY(a, SizedGroup, set->n_group),
+                              ARENA_ARRAY(a, double, at->n)};
+        for (int i = 0; i < n; i++) out->us[i] = 0;
+        for (int g = 0; g < set->n_group; g++) {
+            Pricing x = {a, set, at, &out->group[g], g};
+            const char *text = out->group[g].text;
+            if (!text) text = access_group_text(a, set->normal, set->group, set->n_group, g);
+            const SizedGroup *known = known_group(split, s, text);
+            if (known) {
+                out->group[g] = *known;
+            } else {
+                if (first == 0) open_group(&x, n);
+                size_group(&x, first, end, n);
+                x.group->text = text;
+            }
+            for (int i = 0; i < n; i++) out->us[i] += x.group->best[i];
+        }
     }
 }

@@ -19,6 +19,7 @@ typedef struct {
     int64_t *outs;            /* per point: of its domain */
     SizedProgram *program;    /* the first is right at all sizes */
     int n;
+    const char *text;         /* all there is to know of it */
     bool apart;               /* it depends on the sizes, so others than the first may help */
     double *best;             /* per point: us of the best */
 } SizedGroup;
@@ -31,7 +32,8 @@ typedef struct {
 } SizedSet;
 
 /* Programs for the points first..end-1 beside those there are (none: `first` is 0), and all of them
- * priced at the first n points.  */
-void size_price(Arena *a, PlanSet *set, const SizePoints *at, int first, int end, int n,
-                SizedSet *out);
+ * priced at the first n points, for all splits: groups that are the same in several are planned
+ * once.  ->set of each is given.  */
+void size_price(Arena *a, const SizePoints *at, int first, int end, int n, SizedSet *split,
+                int n_split);
 #endif

@@ -223,15 +223,15 @@ Status size_splits_plan(Arena *a, Diag *d, PlanSet *set, int n, PlanSet *out) {
     size_points_find(a, out->normal, s, &at);
     int first = at.n_planned < FIRST_PLANNED ? at.n_planned : FIRST_PLANNED;
     int few = at.n < FIRST_PRICED ? at.n : FIRST_PRICED;
-    for (int k = 0; k < n; k++) size_price(a, &set[k], &at, 0, first, few, &split[k]);
+    size_price(a, &at, 0, first, few, split, n);
     n = drop_losers(a, split, n, few, keep);
+    Status status = watch_check(out->options.watch, d);
+    if (status) return status;
+    size_price(a, &at, first, at.n_planned, at.n, split, n);
     SizePick x = {.a = a, .split = split, .n_split = n, .at = &at,
                   .best = ARENA_ARRAY(a, double, at.n), .open = ARENA_ARRAY(a, bool, n)};
     for (int i = 0; i < at.n; i++) x.best[i] = INFINITY;
     for (int k = 0; k < n; k++) {
-        Status status = watch_check(out->options.watch, d);
-        if (status) return status;
-        size_price(a, split[k].set, &at, first, at.n_planned, at.n, &split[k]);
         if (split[k].set->n_group > groups) groups = split[k].set->n_group;
         for (int i = 0; i < at.n; i++)
             if (split[k].us[i] < x.best[i]) x.best[i] = split[k].us[i];

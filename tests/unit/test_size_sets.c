@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -252,6 +253,31 @@ static void test_sizes_between(void **state) {
         assert_true(mine.mean < table[i].mean && mine.worst < table[i].worst);
         assert_true(mine.mean < 0.6 * one.mean && mine.worst <= one.worst);
     }
+}
+
+static int points_tried(const char *text) {
+    int n = 0;
+    plan(text);
+    assert_int_equal(sscanf(set.sizes, "sizes: tried at %d,", &n), 1);
+    return n;
+}
+
+/* Sizes that are factors of the same axes are one dimension, and a launch chooses by their product;
+ * one that is a factor of another axis, too, is a dimension of its own.  */
+static void test_sizes_that_move_together(void **state) {
+    (void)state;
+    int one = points_tried("param M = 1..4096; op f(A: f16[M,256], B: f16[256,256]) ->"
+                           " C: f16[M,256] { C[m,n] += A[m,k] * B[k,n]; }");
+    int three = points_tried("param L = 1..16, M = 1..16, N = 1..16;"
+                             " op f(A: f16[L,M,N,256], B: f16[256,256]) -> C: f16[L,M,N,256]"
+                             " { C[l,m,n,o] += A[l,m,n,k] * B[k,o]; }");
+    assert_int_equal(one, three);
+    assert_non_null(strstr(set.sizes, "  L*M*N <= "));
+    int two = points_tried("param L = 1..16, M = 1..16, N = 1..16;"
+                           " op f(A: f16[L,M,N,256], B: f16[L,256,256]) -> C: f16[L,M,N,256]"
+                           " { C[l,m,n,o] += A[l,m,n,k] * B[l,k,o]; }");
+    assert_true(two > three);
+    assert_non_null(strstr(set.sizes, "M*N <= "));
 }
 
 static Status read_back(const char *text, PlanSet *out) {
@@ -535,6 +561,7 @@ static void test_wrong_texts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_few_as_needed), cmocka_unit_test(test_sizes_between),
+        cmocka_unit_test(test_sizes_that_move_together),
         cmocka_unit_test(test_one_program_where_it_is_near),
         cmocka_unit_test(test_equal_kernels_are_emitted_once),
         cmocka_unit_test(test_some_are_emitted),
