@@ -39,6 +39,51 @@ try 'it runs' env LD_LIBRARY_PATH="$lib" "$dir/shared"
 try 'a C program, static' ${CC:-cc} -std=c11 $(flags --cflags) -o "$dir/static" "$dir/use.c" \
     $(flags --static --libs | sed "s|-lroller|$lib/libroller.a|")
 try 'it runs without the shared library' "$dir/static"
+# On a device, by the worker of this installation, which the library finds wherever it is moved.
+cat >"$dir/device.c" <<'END'
+#include <roller.h>
+#include <stdio.h>
+#include <string.h>
+static const char op[] = "op add(A: f32[64], B: f32[64]) -> C: f32[64] { C[i] = A[i] + B[i]; }";
+int main(int argc, char **argv) {
+    RollerCtx *ctx = NULL;
+    RollerProfile *gpu = NULL;
+    RollerOp *add = NULL;
+    RollerKernel *k = NULL;
+    RollerCheckReport r = {.struct_size = sizeof r};
+    RollerCheckOptions check = {.struct_size = sizeof check, .device = "0"};
+    RollerCtxOptions o = {.struct_size = sizeof o, .worker = argc > 1 ? argv[1] : NULL};
+    RollerStatus s = roller_ctx_create(&o, &ctx);
+    roller_worker(argc, argv);
+    if (!s) s = roller_profile_load(ctx, "t4", &gpu);
+    if (!s) s = roller_parse(ctx, op, strlen(op), "add.te", NULL, &add);
+    if (!s) s = roller_compile(ctx, add, gpu, NULL, &k);
+    if (!s) s = roller_check(ctx, k, &check, &r);
+    puts(s ? roller_error(ctx)->message : r.text);
+    roller_kernel_destroy(k);
+    roller_op_destroy(add);
+    roller_profile_destroy(gpu);
+    roller_ctx_destroy(ctx);
+    return s != ROLLER_OK;
+}
+END
+simulated="ROLLER_LIBCUDA=$lib/roller/simdriver/libcuda.so.1 ROLLER_SIM_PROFILE=t4"
+try 'a program that uses a device, shared' ${CC:-cc} -std=c11 -Wall -Werror $(flags --cflags) \
+    -o "$dir/device" "$dir/device.c" $(flags --libs)
+try 'the worker of the moved installation checks for it' env -u ROLLER_WORKER \
+    LD_LIBRARY_PATH="$lib" $simulated "$dir/device"
+try 'pkg-config knows the worker' test -x "$(flags --variable=worker)"
+try 'the same, static' ${CC:-cc} -std=c11 $(flags --cflags) -o "$dir/own" "$dir/device.c" \
+    $(flags --static --libs | sed "s|-lroller|$lib/libroller.a|")
+mv "$dir/moved/libexec" "$dir/gone"
+try 'it is its own worker' env -u ROLLER_WORKER $simulated \
+    ROLLER_PROFILE_PATH="$dir/moved/share/roller/profiles" "$dir/own" "$dir/own"
+fails_without() {
+    ! env -u ROLLER_WORKER LD_LIBRARY_PATH="$lib" $simulated "$dir/device" >"$dir/said" &&
+        grep -q 'roller-worker was not found' "$dir/said"
+}
+try 'without a worker there is an error' fails_without
+mv "$dir/gone" "$dir/moved/libexec"
 strict='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fsyntax-only'
 for header in roller $(cd include && ls roller/*.h); do
     header=${header%.h}
