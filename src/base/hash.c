@@ -1,8 +1,9 @@
 #include "base/hash.h"
+#include "base/sha.h"
 
 #include <string.h>
 
-static const uint32_t k[64] = {
+const uint32_t sha256_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -29,7 +30,8 @@ static inline __attribute__((always_inline)) void step(uint32_t a, uint32_t b, u
     *h = t + (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) + majority;
 }
 
-static void compress(Sha256 *s, const uint8_t *p) {
+static void compress(uint32_t h[8], const uint8_t *p) {
+    const uint32_t *k = sha256_constants;
     uint32_t w[64], v[8];
     for (int i = 0; i < 16; i++, p += 4)
         w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
@@ -38,7 +40,7 @@ static void compress(Sha256 *s, const uint8_t *p) {
         w[i] = w[i - 16] + (rotr(x, 7) ^ rotr(x, 18) ^ x >> 3) + w[i - 7] +
                (rotr(y, 17) ^ rotr(y, 19) ^ y >> 10);
     }
-    memcpy(v, s->h, sizeof v);
+    memcpy(v, h, sizeof v);
     for (int i = 0; i < 64; i += 8) {
         step(v[0], v[1], v[2], &v[3], v[4], v[5], v[6], &v[7], k[i] + w[i]);
         step(v[7], v[0], v[1], &v[2], v[3], v[4], v[5], &v[6], k[i + 1] + w[i + 1]);
@@ -49,7 +51,15 @@ static void compress(Sha256 *s, const uint8_t *p) {
         step(v[2], v[3], v[4], &v[5], v[6], v[7], v[0], &v[1], k[i + 6] + w[i + 6]);
         step(v[1], v[2], v[3], &v[4], v[5], v[6], v[7], &v[0], k[i + 7] + w[i + 7]);
     }
-    for (int i = 0; i < 8; i++) s->h[i] += v[i];
+    for (int i = 0; i < 8; i++) h[i] += v[i];
+}
+
+void sha256_portable(uint32_t h[8], const uint8_t *p, size_t n) {
+    for (; n > 0; n--, p += 64) compress(h, p);
+}
+
+static void take(Sha256 *s, const uint8_t *p, size_t n) {
+    if (n && !sha256_blocks(s->h, p, n)) sha256_portable(s->h, p, n);
 }
 
 void sha256_add(Sha256 *s, const void *data, size_t len) {
@@ -60,12 +70,12 @@ void sha256_add(Sha256 *s, const void *data, size_t len) {
         size_t part = len < 64 - held ? len : 64 - held;
         memcpy(s->block + held, p, part);
         if (held + part < 64) return;
-        compress(s, s->block);
+        take(s, s->block, 1);
         p += part;
         len -= part;
     }
-    for (; len >= 64; p += 64, len -= 64) compress(s, p);
-    if (len) memcpy(s->block, p, len);
+    take(s, p, len / 64);
+    if (len % 64) memcpy(s->block, p + len / 64 * 64, len % 64);
 }
 
 void sha256_digest(Sha256 *s, uint8_t out[32]) {

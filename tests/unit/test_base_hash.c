@@ -1,5 +1,6 @@
 /* links: base */
 #include "base/hash.h"
+#include "base/sha.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -146,9 +147,27 @@ static void hmac_of_the_standard(void **state) {
     }
 }
 
+/* The processor's own instructions give what the portable form gives.  */
+static void both_forms_agree(void **state) {
+    (void)state;
+    enum { BLOCKS = 9 };
+    uint8_t data[64 * BLOCKS];
+    Rng rng = {7};
+    for (int round = 0; round < 200; round++) {
+        uint32_t x[8], y[8], before[8];
+        for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)rng_next(&rng);
+        for (int i = 0; i < 8; i++) before[i] = x[i] = y[i] = (uint32_t)rng_next(&rng);
+        size_t n = rng_below(&rng, BLOCKS + 1);
+        sha256_portable(x, data, n);
+        if (sha256_blocks(y, data, n)) assert_memory_equal(x, y, sizeof x);
+        else assert_memory_equal(y, before, sizeof y);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sha256_of_the_standard),
+        cmocka_unit_test(both_forms_agree),
         cmocka_unit_test(sha256_in_pieces_of_every_size),
         cmocka_unit_test(hmac_of_the_standard),
         cmocka_unit_test(hash64_tells_neighbours_apart),
