@@ -128,7 +128,7 @@ static size_t number(const char *s, size_t left) {
 }
 
 /* Names of the text that are known to be allowed: most come often.  */
-enum { SEEN = 256 };
+enum { SEEN = 1024 };
 typedef struct {
     const char *name;
     size_t len;
@@ -147,7 +147,7 @@ static bool is_seen(Seen seen[SEEN], const char *s, size_t len) {
 /* Length of the token at s; 0 if it is not allowed.  */
 static size_t token(Seen seen[SEEN], const char *s, size_t left, bool line) {
     size_t n = *s == '#' || *s == 'e' ? fixed_piece(s, left) : 0;
-    if (n == 0 && line) n = prelude_match(s, left);
+    if (n == 0 && line && is_name(*s)) n = prelude_match(s, left);
     if (n > 0) return n;
     if (left > 1 && s[0] == '/' && s[1] == '/') return comment(s, left);
     if (left > 1 && s[0] == '/' && s[1] == '*') return 0;
@@ -156,8 +156,10 @@ static size_t token(Seen seen[SEEN], const char *s, size_t left, bool line) {
         while (n < left && is_name(s[n])) n++;
         return is_seen(seen, s, n) ? n : 0;
     }
+    if (*s == ' ' || *s == '\n') return 1;
     /* digraphs and trigraphs are other spellings of what is refused */
-    if (left > 1 && is_listed(" %: <: <% :> %> ?? ", s, 2)) return 0;
+    bool begins = *s == '%' || *s == '<' || *s == ':' || *s == '?';
+    if (begins && left > 1 && is_listed(" %: <: <% :> %> ?? ", s, 2)) return 0;
     return strchr(" \n+-*/%&|^!=<>?:;,.()[]{}", *s) && *s ? 1 : 0;
 }
 
