@@ -70,11 +70,41 @@ class Handle:
             self._destroy(self.at)
 
 
+class _Signals:
+    """Lets Ctrl-C end a call: signal handlers of Python run only when the main thread runs Python.
+
+    The library asks a generator whether to go on.  That is resumed inside its `try`, so that what a
+    handler raises is caught, whenever it is raised, and kept for the call to raise.
+    """
+
+    def __init__(self):
+        self.raised = None
+        asked = self._answers()
+        next(asked)
+        self._cancel = ctypes.CFUNCTYPE(ctypes.c_int, c_void_p)(asked.send)
+        self.watch = struct(_abi.RollerWatch, cancel=ctypes.cast(self._cancel, c_void_p))
+
+    def _answers(self):
+        while True:
+            try:
+                while True:
+                    yield self.raised is not None
+            except GeneratorExit:
+                return
+            except BaseException as e:
+                # Whoever clears its frames would end the generator.
+                self.raised = e.with_traceback(None)
+
+
 class Context:
     """A context of roller.h, for the thread that made it."""
 
     def __init__(self, options):
         at = c_void_p()
+        self._signals = None
+        if threading.current_thread() is threading.main_thread():
+            self._signals = _Signals()
+            options.watch = ctypes.addressof(self._signals.watch)
         status = lib.roller_ctx_create(byref(options), byref(at))
         if status:
             raise error_of(status, None)
@@ -92,6 +122,9 @@ class Context:
             warnings.warn(text(said).rstrip(), stacklevel=4)
 
     def error(self, status):
+        if self._signals and self._signals.raised is not None:
+            raised, self._signals.raised = self._signals.raised, None
+            return raised
         e = lib.roller_error(self.at)
         return error_of(status, _abi.RollerError.from_address(e) if e else None)
 

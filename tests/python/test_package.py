@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import pickle
+import signal
 import sys
 import tempfile
 import threading
@@ -29,6 +30,10 @@ def profile_text(name):
         if file.exists():
             return file.read_text()
     raise FileNotFoundError(name)
+
+
+class Interrupted(Exception):
+    """What a signal handler raises."""
 
 
 class Imported:
@@ -341,6 +346,23 @@ class Package(unittest.TestCase):
         done.set()
         counter.join()
         self.assertGreater(during, 0)
+
+    def test_interrupts(self):
+        """What a signal handler raises ends a call that takes long, and the next one is as usual."""
+        big = roller.compile("param N = 200; op mm(A: f32[N,N], B: f32[N,N]) -> C: f32[N,N] "
+                             "{ C[m,n] += A[m,k] * B[k,n]; }", profile="tiny")
+        a = np.zeros((200, 200), "f4")
+        before = signal.signal(signal.SIGUSR1, lambda *_: (_ for _ in ()).throw(Interrupted()))
+        sent = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1))
+        sent.start()
+        try:
+            with self.assertRaises(Interrupted):
+                for _ in range(10000):
+                    big(a, a, out=a.copy())
+        finally:
+            sent.join()
+            signal.signal(signal.SIGUSR1, before)
+        self.test_product()
 
     def test_nothing_is_kept(self):
         """Arrays and capsules are given back."""
