@@ -58,9 +58,7 @@ const char *cg_real(const Cg *c, TeDtype type, double v);
 const char *cg_int(const Cg *c, TeDtype type, int64_t v);
 bool cg_range_of_storage(TeDtype t, int64_t *lo, int64_t *hi);      /* false: not an integer */
 
-/* -- monoid.c: plain reductions, not argmax and argmin -- */
-const char *cg_identity(const Cg *c, TeRedop red, TeDtype type);
-/* `red` of two values of one type.  */
+/* -- monoid.c: `red` of two values of one type; not for argmax and argmin -- */
 const char *cg_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, const char *value);
 
 /* -- select.c: the programs of a plan and its other splits, and their workspaces -- */

@@ -52,7 +52,7 @@ static void step_of(Kernel *k, const Partials *p, int leader, int deep, const ch
     Cg *cg = k->cg;
     Partial now = p->at[leader];
     const char *past = now.value;
-    bool sums = now.e->red == TE_RED_SUM;
+    bool sums = monoid_restarts(&now);
     now.value = cg_text(cg, "now%s", now.name);
     cg_line(cg, "%s %s = %s;", cg_type(now.e->type), now.value, sums ? "0" : past);
     open_step(k, deep);

@@ -59,9 +59,11 @@ bool monoid_counts(const Partials *p) { return has(p, TIE_SHIFT); }
 
 TeDtype monoid_type(const TeExpr *e) { return te_positional(e) ? e->args[0]->type : e->type; }
 
-const char *cg_identity(const Cg *c, TeRedop red, TeDtype type) {
+/* Of a pair its value, which every other one beats.  */
+static const char *identity(const Cg *c, TeRedop red, TeDtype type) {
     int64_t i;
     double r;
+    red = red == TE_RED_ARGMAX ? TE_RED_MAX : red == TE_RED_ARGMIN ? TE_RED_MIN : red;
     te_identity(red, type, &i, &r);
     return te_dtype_class(type) == TE_CLASS_REAL ? cg_real(c, type, r) : cg_int(c, type, i);
 }
@@ -88,26 +90,31 @@ const char *cg_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, con
     }
 }
 
-/* Of a pair the value that every other one beats, at the last position.  */
-static const char *identity(const Cg *cg, const TeExpr *e) {
-    TeRedop red = (TeRedop)e->red;
-    red = red == TE_RED_ARGMAX ? TE_RED_MAX : red == TE_RED_ARGMIN ? TE_RED_MIN : red;
-    return cg_identity(cg, red, monoid_type(e));
-}
-
-static void declare(Cg *cg, const char *type, const char *array, int n, const char *identity) {
+static void declare(Cg *cg, const char *type, const char *array, int n, const char *first) {
     if (n == 0) {
-        cg_line(cg, "%s %s = %s;", type, array, identity);
+        cg_line(cg, "%s %s = %s;", type, array, first);
         return;
     }
     cg_line(cg, "%s %s[%d];", type, array, n);
     cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int x = 0; x < %d; x++) %s[x] = %s;", n, array, identity);
+    cg_line(cg, "for (int x = 0; x < %d; x++) %s[x] = %s;", n, array, first);
 }
 
 void monoid_declare(Cg *cg, const Partial *p, int n) {
-    declare(cg, cg_type(monoid_type(p->e)), p->array, n, identity(cg, p->e));
+    TeDtype type = monoid_type(p->e);
+    declare(cg, cg_type(type), p->array, n, identity(cg, (TeRedop)p->e->red, type));
     if (p->where) declare(cg, "int", cg_text(cg, "where%s", p->name), n, "2147483647");
+}
+
+void monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, const char *rows,
+                         const char *columns) {
+    cg_line(cg, "%s acc[%s][%s];", cg_type(type), rows, columns);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int i = 0; i < %s; i++)", rows);
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int j = 0; j < %s; j++) acc[i][j] = %s;", columns,
+            identity(cg, red, type));
+    cg_close(cg);
 }
 
 const char *monoid_result(const Partial *p) { return p->where ? p->where : p->value; }
@@ -160,7 +167,7 @@ static const char *step_mean(const Cg *cg, const Partial *tied, const char *sum,
 
 /* No maximum yet: every term is nothing.  */
 static const char *finite(const Cg *cg, const TeExpr *e, const char *now) {
-    return cg_text(cg, "%s == %s ? 0 : %s", now, cg_identity(cg, TE_RED_MAX, e->type), now);
+    return cg_text(cg, "%s == %s ? 0 : %s", now, identity(cg, TE_RED_MAX, e->type), now);
 }
 
 const char *monoid_center(const Cg *cg, const Partial *tied, const char *now, const char *count) {
@@ -175,6 +182,8 @@ static void join(Cg *cg, const Partial *tied, const char *own, const char *other
     cg_line(cg, "%s += d * d * ((%s)seen * ((%s)%s / (%s)(seen + %s)));", tied->value, type, type,
             count, type, count);
 }
+
+bool monoid_restarts(const Partial *leader) { return leader->e->red == TE_RED_SUM; }
 
 void monoid_follow(Cg *cg, const Partial *tied, const char *past, const char *now, int deep) {
     const char *count = deep ? cg_text(cg, "%d", deep) : "max(fresh, 1)";
@@ -234,7 +243,7 @@ void monoid_settle(Cg *cg, const Partials *p, const char *live) {
         if (tied->tie != TIE_SCALE) continue;
         /* All are -inf: each term is exp(-inf + inf).  */
         cg_line(cg, "if (%s%s%s == %s) %s = %s;", live ? live : "", live ? " && " : "",
-                p->at[tied->leader].value, identity(cg, p->at[tied->leader].e), tied->value,
+                p->at[tied->leader].value, identity(cg, TE_RED_MAX, tied->e->type), tied->value,
                 cg_real(cg, tied->e->type, (double)NAN));
     }
 }

@@ -50,6 +50,8 @@ bool monoid_counts(const Partials *p);
 TeDtype monoid_type(const TeExpr *e);     /* of the value */
 /* Declares what is held as the identity; an array has n elements.  */
 void monoid_declare(Cg *cg, const Partial *p, int n);
+/* The same for acc[i][j] of rows and columns.  */
+void monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, const char *rows, const char *columns);
 const char *monoid_result(const Partial *p);              /* of the reduction, as its type */
 /* Folds in an element or another value, of position `where`.  `next`: it is behind all others.  */
 void monoid_fold(Cg *cg, const Partial *p, const char *value, const char *where, bool next);
@@ -57,6 +59,8 @@ void monoid_fold(Cg *cg, const Partial *p, const char *value, const char *where,
 const char *monoid_position(const CgPoint *p);
 
 /* -- what follows -- */
+/* Does a step make its leader anew, to be added behind it, since its mean is needed?  */
+bool monoid_restarts(const Partial *leader);
 /* A step of `deep` elements (0: the variable `fresh`, maybe none) moves the leader from `past` to
  * `now`.  What is held follows, and base is defined.  */
 void monoid_follow(Cg *cg, const Partial *tied, const char *past, const char *now, int deep);

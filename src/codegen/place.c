@@ -253,13 +253,7 @@ void clear_accumulators(Kernel *k) {
     if (k->c.matrix.used) {
         mma_clear(k);
     } else {
-        cg_line(cg, "%s acc[TM][TN];", cg_type(con->acc));
-        cg_line(cg, "#pragma unroll");
-        cg_open(cg, "for (int i = 0; i < TM; i++)");
-        cg_line(cg, "#pragma unroll");
-        cg_line(cg, "for (int j = 0; j < TN; j++) acc[i][j] = %s;",
-                cg_identity(cg, con->red, con->acc));
-        cg_close(cg);
+        monoid_declare_tile(cg, con->red, con->acc, "TM", "TN");
     }
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];

@@ -11,7 +11,7 @@ void row_tie_begin(Kernel *k, int pass) {
         const Partial *lead = &p.at[i];
         if (!monoid_leads(&p, i)) continue;
         cg_line(cg, "const %s past%s = %s;", cg_type(lead->e->type), lead->name, lead->value);
-        if (lead->e->red == TE_RED_SUM) cg_line(cg, "%s = 0;", lead->value);
+        if (monoid_restarts(lead)) cg_line(cg, "%s = 0;", lead->value);
     }
 }
 
@@ -39,7 +39,7 @@ void row_tie_end(Kernel *k, int pass) {
     Partials p = row_partials(k, pass);
     for (int i = 0; i < p.n; i++) {
         if (p.at[i].tie) k->at.made[p.at[i].center] = NULL;
-        if (monoid_leads(&p, i) && p.at[i].e->red == TE_RED_SUM)
+        if (monoid_leads(&p, i) && monoid_restarts(&p.at[i]))
             cg_line(cg, "%s += past%s;", p.at[i].value, p.at[i].name);
     }
     if (monoid_counts(&p)) cg_line(cg, "seen += fresh;");

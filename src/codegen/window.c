@@ -69,16 +69,9 @@ void window_place(Kernel *k) {
 }
 
 void window_clear(Kernel *k) {
-    Cg *cg = k->cg;
     const TeExpr *e = kernel_root(k)->rhs;
-    int outputs = window_strip(k) * window_lanes(k);
-    cg_line(cg, "%s acc[%d][%d];", cg_type(e->type), window_rows(k), outputs);
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = 0; i < %d; i++)", window_rows(k));
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int j = 0; j < %d; j++) acc[i][j] = %s;", outputs,
-            cg_identity(cg, (TeRedop)e->red, e->type));
-    cg_close(cg);
+    monoid_declare_tile(k->cg, (TeRedop)e->red, e->type, cg_text(k->cg, "%d", window_rows(k)),
+                        cg_text(k->cg, "%d", window_strip(k) * window_lanes(k)));
 }
 
 static void declare_row(Kernel *k) {
