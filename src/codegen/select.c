@@ -11,7 +11,7 @@ static TeExtent partial_bytes(Arena *a, const RPlan *plan, int i) {
     int64_t bytes = rplan_partial_bytes(plan, i);
     TeExtent points = rplan_domain(a, plan->te, &plan->group[i]);
     if (r->stats == STATS_PARTS) return stats_bytes(a, p, r);
-    if (bytes == 0 || !points.expr) return size_number(bytes);
+    if (bytes == 0 || !points.expr || rprog_workspace_fixed(p, r)) return size_number(bytes);
     int64_t most = rplan_domain(a, p->te, &plan->group[i]).value;
     int64_t each = (rprog_workspace(p, r) + most - 1) / most;     /* nothing lies there of none */
     return size_min(a, size_times(a, points, size_number(each)), size_number(bytes));

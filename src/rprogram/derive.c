@@ -79,6 +79,16 @@ void rprog_tail_units(const Problem *p, const RProg *r, int64_t t, int64_t *firs
     *last = ((t + 1) * steps - 1) / each;
 }
 
+bool rprog_workspace_fixed(const Problem *p, const RProg *r) {
+    int arrays = 0;
+    if (r->skeleton == SK_COLUMN) return p->column.n_part > 1;
+    for (int i = 0; r->skeleton == SK_ROW && i < p->row->group->n; i++) {
+        const TeExpr *e = p->te->stmt[p->row->group->stmt[i]].rhs;
+        if (p->row->group->role[i] == ROW_REDUCE) arrays += te_positional(e) ? 2 : 1;
+    }
+    return arrays > 1;
+}
+
 int64_t rprog_workspace(const Problem *p, const RProg *r) {
     if (r->tail > 0) return ((int64_t)r->tail + r->units - 1) * rprog_tail_slot(p, r);
     if (r->stats == STATS_PARTS) return rprog_stats_workspace(p, r);

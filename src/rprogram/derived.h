@@ -190,6 +190,8 @@ int64_t rprog_blocks(const Problem *p, const RProg *r);               /* grid x,
  * has fewer for each.  Registers need leave room for no more.  */
 int rprog_resident(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_workspace(const Problem *p, const RProg *r);            /* of partial sums, bytes */
+/* Are they several arrays, which lie as at the sizes that are planned for also at smaller ones?  */
+bool rprog_workspace_fixed(const Problem *p, const RProg *r);
 /* tail > 0: k-steps of a unit; the units that share tile t of the tail, the first and the last.  */
 int64_t rprog_unit_steps(const Problem *p, const RProg *r);
 /* Parts of tiles that units have; bytes of one part's partial sums.  */

@@ -221,6 +221,7 @@ void rplan_bound(Arena *a, RPlan *plan) {
 int64_t rplan_partial_bytes(const RPlan *p, int i) {
     int64_t bytes = rprog_workspace(&p->problem[i], &p->prog[i]), points = 1;
     if (!p->outs || p->outs[i] < 0 || bytes == 0 || p->prog[i].stats) return bytes;
+    if (rprog_workspace_fixed(&p->problem[i], &p->prog[i])) return bytes;
     const TeStmt *s = &p->problem[i].te->stmt[p->group[i].root];
     for (int k = 0; k < s->n_index; k++)
         if (!s->index[k].reduction && s->index[k].hi.expr) points *= s->index[k].hi.value;
