@@ -41,6 +41,12 @@ typedef struct {
     Kernel **kernel;
 } Parting;
 
+/* A decision that was no gain, and the kernels that it would replace (NULL: not tried yet).  */
+typedef struct {
+    const Kernel **gone;
+    int n;
+} Tried;
+
 typedef struct {
     Arena *a;
     const Te *te;
@@ -50,7 +56,8 @@ typedef struct {
     Kernel *known;
     Parting best;
     double usual_us;
-    int tried;
+    Tried *tried;             /* per decision of each site */
+    int planned, steps;       /* kernels; decisions tried */
 } Search;
 
 static Status plan_kernel(Search *x, Diag *d, Kernel *k) {
@@ -69,11 +76,11 @@ static Status plan_kernel(Search *x, Diag *d, Kernel *k) {
     int keep = (x->o->top > 1 ? x->o->top : 1) + SPARE_CANDIDATES;
     s = mp_rank(x->a, d, &out->problem, x->dev, &out->set, keep, &out->ranked, &out->n);
     if (!s) k->us = out->ranked[0].estimate.us;
+    x->planned++;
     return s;
 }
 
-static Kernel *kernel_of(Search *x, const PlanSet *set, const Te *sized, int g) {
-    const char *text = access_group_text(x->a, set->normal, set->group, set->n_group, g);
+static Kernel *kernel_of(Search *x, const PlanSet *set, const Te *sized, int g, const char *text) {
     Kernel *k = x->known;
     while (k && strcmp(k->text, text) != 0) k = k->next;
     if (k) return k;
@@ -89,8 +96,11 @@ static Status open_parting(Search *x, Diag *d, const TeDecisions *decisions, Par
     Status s = fusion_open(x->a, d, x->te, decisions, x->dev, x->o, &out->set);
     if (s) return s;
     const Te *sized = x->size ? te_sized(x->a, out->set.normal, x->size) : NULL;
+    const char **text = ARENA_ARRAY(x->a, const char *, out->set.n_group);
+    access_group_texts(x->a, out->set.normal, out->set.group, out->set.n_group, text);
     out->kernel = ARENA_ARRAY(x->a, Kernel *, out->set.n_group);
-    for (int g = 0; g < out->set.n_group; g++) out->kernel[g] = kernel_of(x, &out->set, sized, g);
+    for (int g = 0; g < out->set.n_group; g++)
+        out->kernel[g] = kernel_of(x, &out->set, sized, g, text[g]);
     return ST_OK;
 }
 
@@ -153,35 +163,62 @@ static double total(const Parting *p) {
 
 static const TeDecisions *decisions_of(const Parting *p) { return p->set.normal->decisions; }
 
-/* Tries the best one with decision d of a site the other way; *out is what that gives.  Is it
- * better?  */
-static bool is_better(Search *x, const TeDecisions *from, int site, int d, Parting *out) {
-    Diag quiet = diag_new(x->a);          /* it may fail for itself */
-    TeDecisions now = *from;
-    double had, us;
-    now.taken[site] ^= (uint8_t)(1u << d);
-    out->set.normal = NULL;
-    if (open_parting(x, &quiet, &now, out)) return false;
-    price(x, &quiet, &x->best, out, INFINITY, &had);
-    double limit = had * (1 - 1.0 / NEAR);
-    return !price(x, &quiet, out, &x->best, limit, &us) && us < limit;
+/* As long as the kernels are there that it would replace, what was no gain will be none.  */
+static bool was_tried(const Search *x, const Tried *t) {
+    bool all = t->gone != NULL;
+    for (int i = 0; i < t->n && all; i++) all = has(&x->best, t->gone[i]);
+    return all;
 }
 
-/* One that is no gain by itself may open others, which are tried with it.  */
-static bool try_decision(Search *x, int site, int d) {
-    Parting now, next;
-    TeDecisions had = *decisions_of(&x->best);
-    bool better = is_better(x, &had, site, d, &now);
-    if (better) x->best = now;
-    if (better || !now.set.normal) return better;
-    const TeDecisions *opened = decisions_of(&now);
-    for (int i = 0; i < opened->n; i++) {
-        int new = opened->possible[i] & ~had.possible[i];
-        for (int e = 0; e < TE_DECISION_COUNT; e++) {
-            if (!(new >> e & 1) || !is_better(x, opened, i, e, &next)) continue;
-            x->best = next;
+/* The kernels of the best one that `now` replaces.  Memory of what gave no new plan is given back
+ * before they are kept.  */
+static void keep_tried(Search *x, const Parting *now, const Search *before, ArenaMark mark,
+                       Tried *out) {
+    const Kernel *gone[TE_MAX_STMTS];
+    int n = 0;
+    for (int g = 0; g < x->best.set.n_group; g++)
+        if (now->kernel && !has(now, x->best.kernel[g])) gone[n++] = x->best.kernel[g];
+    if (x->planned == before->planned) {
+        x->known = before->known;
+        arena_reset(x->a, mark);
+    }
+    *out = (Tried){ARENA_ARRAY(x->a, const Kernel *, n + 1), n};
+    memcpy(out->gone, gone, (size_t)n * sizeof *gone);
+}
+
+/* Tries decision d of a site the other way than in `from`: true if that is the best one now, else
+ * what was possible then is in *seen.  */
+static bool try_flip(Search *x, const TeDecisions *from, int site, int d, TeDecisions *seen,
+                     Tried *tried) {
+    ArenaMark mark = arena_mark(x->a);
+    Diag quiet = diag_new(x->a);          /* it may fail for itself */
+    Search before = *x;
+    Parting now = {.kernel = NULL};
+    TeDecisions flipped = *seen = *from;
+    double had, us;
+    flipped.taken[site] ^= (uint8_t)(1u << d);
+    if (!open_parting(x, &quiet, &flipped, &now)) {
+        *seen = *decisions_of(&now);
+        price(x, &quiet, &x->best, &now, INFINITY, &had);
+        double limit = had * (1 - 1.0 / NEAR);
+        if (!price(x, &quiet, &now, &x->best, limit, &us) && us < limit) {
+            x->best = now;
             return true;
         }
+    }
+    keep_tried(x, &now, &before, mark, tried);
+    return false;
+}
+
+/* One that is no gain by itself may open others at its statement, which are tried with it.  */
+static bool try_decision(Search *x, int site, int d) {
+    TeDecisions had = *decisions_of(&x->best), seen, last;
+    Tried *tried = &x->tried[site * TE_DECISION_COUNT + d], with;
+    if (was_tried(x, tried)) return false;
+    if (try_flip(x, &had, site, d, &seen, tried)) return true;
+    for (int e = 0; e < TE_DECISION_COUNT; e++) {
+        bool opened = seen.possible[site] & ~had.possible[site] & 1u << e;
+        if (opened && try_flip(x, &seen, site, e, &last, &with)) return true;
     }
     return false;
 }
@@ -192,7 +229,7 @@ static void tell_step(Search *x, const TeDecisions *from, int site, int d) {
     for (int i = 0; i < from->n; i++) {
         for (int e = 0; e < TE_DECISION_COUNT; e++) all += from->possible[i] >> e & 1;
     }
-    int done = ++x->tried < all ? x->tried : all - 1;
+    int done = ++x->steps < all ? x->steps : all - 1;
     watch_step(x->o->watch, "plan", done, all,
                arena_printf(x->a, "%s %s", from->name[site], te_decision_name[d]));
 }
@@ -215,6 +252,7 @@ static Status try_all(Search *x, Diag *d, bool *any) {
 
 static Status search(Search *x, Diag *d) {
     TeDecisions none = {0};
+    x->tried = ARENA_ARRAY(x->a, Tried, TE_MAX_STMTS * TE_DECISION_COUNT);
     watch_step(x->o->watch, "plan", 0, 1, "usual");
     Status s = open_parting(x, d, &none, &x->best);
     if (!s) s = price(x, d, &x->best, NULL, INFINITY, &x->usual_us);
@@ -294,7 +332,7 @@ Status fusion_splits(Arena *a, Diag *d, const Te *te, const Device *dev, const C
     Status s = search(&x, d);
     if (s) return s;
     all[1] = *decisions_of(&x.best);
-    if (x.tried > 0) {
+    if (x.steps > 0) {
         found += decide_at(&x, sizes_at(a, te, -1, 0), &all[found]);
         found += decide_at(&x, sizes_at(a, te, -1, 0.5), &all[found]);
         for (int i = 0; i < te->n_size && most > 5; i++)

@@ -180,18 +180,18 @@ void size_price(Arena *a, const SizePoints *at, int first, int end, int n, Sized
         if (first == 0)
             *out = (SizedSet){out->set, ARENA_ARRAY(a, SizedGroup, set->n_group),
                               ARENA_ARRAY(a, double, at->n)};
+        const char **text = ARENA_ARRAY(a, const char *, set->n_group);
+        access_group_texts(a, set->normal, set->group, set->n_group, text);
         for (int i = 0; i < n; i++) out->us[i] = 0;
         for (int g = 0; g < set->n_group; g++) {
             Pricing x = {a, set, at, &out->group[g], g};
-            const char *text = out->group[g].text;
-            if (!text) text = access_group_text(a, set->normal, set->group, set->n_group, g);
-            const SizedGroup *known = known_group(split, s, text);
+            const SizedGroup *known = known_group(split, s, text[g]);
             if (known) {
                 out->group[g] = *known;
             } else {
                 if (first == 0) open_group(&x, n);
                 size_group(&x, first, end, n);
-                x.group->text = text;
+                x.group->text = text[g];
             }
             for (int i = 0; i < n; i++) out->us[i] += x.group->best[i];
         }

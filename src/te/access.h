@@ -194,7 +194,8 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out);
 bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t);
 
 void access_print(const Te *te, const KernelGroup *groups, int n, Buf *out);   /* --dump=access */
-/* All there is to know of group k: groups of an op that have the same text, by whatever decisions,
- * have the same kernels.  */
-const char *access_group_text(Arena *a, const Te *te, const KernelGroup *groups, int n, int k);
+/* All there is to know of each group: groups of an op that have the same text, by whatever
+ * decisions, have the same kernels.  */
+void access_group_texts(Arena *a, const Te *te, const KernelGroup *groups, int n,
+                        const char **text);
 #endif

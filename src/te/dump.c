@@ -153,37 +153,61 @@ static void print_extents(const TeExtent *e, int n, Buf *out) {
         buf_printf(out, " %" PRId64 " %" PRId64 " %" PRId64, e[i].value, e[i].min, e[i].multiple);
 }
 
-static void print_tensor(const Te *te, const KernelGroup *groups, int n, int tensor, Buf *out) {
-    const TeTensor *t = &te->tensor[tensor];
-    bool temp = t->role == TE_TEMP;
-    buf_printf(out, "%s %s %d", t->name, te_dtype_name(t->dtype),
-               temp && !access_materialized(te, groups, n, tensor));
+static void print_tensor(const TeTensor *t, Buf *out) {
+    buf_printf(out, "%s %s", t->name, te_dtype_name(t->dtype));
     print_extents(t->shape, t->rank, out);
     print_extents(t->stride, t->rank, out);
     buf_putc(out, '\n');
 }
 
-static void print_stmt(const Te *te, const KernelGroup *groups, int n, int stmt, Buf *out) {
+static void print_stmt(const Te *te, int stmt, bool stored, Buf *out) {
     const TeStmt *s = &te->stmt[stmt];
     te_print_stmt(te, s, out);
     for (int i = 0; i < s->n_index; i++) print_extents(&s->index[i].hi, 1, out);
-    buf_putc(out, '\n');
-    print_tensor(te, groups, n, s->tensor, out);
+    buf_puts(out, stored ? "\nstored " : "\n");
+    print_tensor(&te->tensor[s->tensor], out);
     ReadList reads = access_reads(s->rhs);
     for (int i = 0; i < reads.n; i++) {
         buf_printf(out, "%d ", reads.at[i]->inside);
-        print_tensor(te, groups, n, reads.at[i]->v.ref, out);
+        print_tensor(&te->tensor[reads.at[i]->v.ref], out);
     }
 }
 
-const char *access_group_text(Arena *a, const Te *te, const KernelGroup *groups, int n, int k) {
-    const KernelGroup *g = &groups[k];
-    Buf out = buf_new(a);
-    buf_puts(&out, g->row ? "row\n" : g->stats ? "stats\n" : "\n");
-    print_stmt(te, groups, n, g->root, &out);
-    for (int i = 0; i < g->n_fused; i++) {
-        for (int j = 0; j < TE_MAX_RANK; j++) buf_printf(&out, "%d ", g->perm[i][j]);
-        print_stmt(te, groups, n, g->fused[i], &out);
+/* Marks the statements whose tensors other groups read.  */
+static void find_stored(const Te *te, const KernelGroup *groups, int n, bool *stored) {
+    int home[TE_MAX_STMTS], maker[TE_MAX_ARGS + 2 * TE_MAX_STMTS];
+    for (int i = 0; i < te->n_stmt; i++) home[i] = -1;
+    for (int t = 0; t < te->n_tensor; t++) maker[t] = -1;
+    for (int k = 0; k < n; k++) {
+        home[groups[k].root] = k;
+        for (int i = 0; i < groups[k].n_fused; i++) home[groups[k].fused[i]] = k;
     }
-    return buf_str(&out);
+    for (int i = 0; i < te->n_stmt; i++) {
+        maker[te->stmt[i].tensor] = i;
+        stored[i] = te->tensor[te->stmt[i].tensor].role != TE_TEMP;
+    }
+    for (int i = 0; i < te->n_stmt; i++) {
+        ReadList reads = access_reads(te->stmt[i].rhs);
+        for (int j = 0; j < reads.n; j++) {
+            int made = maker[reads.at[j]->v.ref];
+            if (made >= 0 && home[made] != home[i]) stored[made] = true;
+        }
+    }
+}
+
+void access_group_texts(Arena *a, const Te *te, const KernelGroup *groups, int n,
+                        const char **text) {
+    bool stored[TE_MAX_STMTS];
+    find_stored(te, groups, n, stored);
+    for (int k = 0; k < n; k++) {
+        const KernelGroup *g = &groups[k];
+        Buf out = buf_new(a);
+        buf_puts(&out, g->row ? "row\n" : g->stats ? "stats\n" : "\n");
+        print_stmt(te, g->root, stored[g->root], &out);
+        for (int i = 0; i < g->n_fused; i++) {
+            for (int j = 0; j < TE_MAX_RANK; j++) buf_printf(&out, "%d ", g->perm[i][j]);
+            print_stmt(te, g->fused[i], stored[g->fused[i]], &out);
+        }
+        text[k] = buf_str(&out);
+    }
 }
