@@ -3,8 +3,6 @@
 #include "rtile/facts.h"
 #include "te/tree.h"
 
-static bool is_one(const TeExtent *e) { return !e->expr && e->value == 1; }
-
 /* Is the subscript index i itself?  */
 static bool is_index(const Affine *f, int i) {
     for (int j = 0; j < TE_MAX_INDICES; j++) {
@@ -19,14 +17,14 @@ static bool by_subscripts(const Te *te, const TeStmt *root, const Access *x) {
     int i = root->n_left - 1;
     if (t->strided) return false;
     for (int d = t->rank - 1; d >= 0; d--) {
-        if (is_one(&t->shape[d])) continue;
-        while (i >= 0 && is_one(&root->index[i].hi)) i--;
+        if (te_extent_is_one(&t->shape[d])) continue;
+        while (i >= 0 && te_extent_is_one(&root->index[i].hi)) i--;
         if (i < 0 || !is_index(&x->sub[d], i) ||
             !te_extent_same(&t->shape[d], &root->index[i].hi))
             return false;
         i--;
     }
-    while (i >= 0 && is_one(&root->index[i].hi)) i--;
+    while (i >= 0 && te_extent_is_one(&root->index[i].hi)) i--;
     return i < 0;
 }
 
@@ -39,7 +37,7 @@ bool rtile_is_flat(const Te *te, const TeStmt *root, const Access *x) {
     }
     for (int i = root->n_left - 1; i >= 0; i--) {
         const TeExtent *n = &root->index[i].hi;
-        if (is_one(n)) continue;
+        if (te_extent_is_one(n)) continue;
         if (!known || (x->varies >> i & 1) || x->offset.coef[i] != run)
             return by_subscripts(te, root, x);
         known = !n->expr;

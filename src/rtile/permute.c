@@ -11,8 +11,7 @@ static int64_t extent_of(const Problem *p, int index) {
 
 /* Is it so at all sizes?  */
 static bool is_one(const Problem *p, int index) {
-    const TeExtent *e = &view_root(p)->index[index].hi;
-    return e->value == 1 && !e->expr;
+    return te_extent_is_one(&view_root(p)->index[index].hi);
 }
 
 /* Do all statements run with the root's indices in its order?  */

@@ -38,7 +38,8 @@ const TeExpr *view_widest(const Te *te, const TeStmt *s, const TeExpr *e,
 
 int view_contiguous(const TeStmt *s, const Access *a) {
     for (int i = s->n_left - 1; i >= 0; i--) {
-        if (a->offset.coef[i] == 1 && !(a->varies >> i & 1) && view_extent(s, i) > 1) return i;
+        if (a->offset.coef[i] == 1 && !(a->varies >> i & 1) && !te_extent_is_one(&s->index[i].hi))
+            return i;
     }
     return -1;
 }

@@ -290,6 +290,8 @@ static inline int64_t te_index_extent(const TeIndex *x) {
     int64_t n = x->hi.value - x->lo.value;
     return n > 0 ? n : 0;
 }
+/* Is it 1 at all sizes?  */
+static inline bool te_extent_is_one(const TeExtent *e) { return !e->expr && e->value == 1; }
 /* A number that divides the extent at all sizes; 0 if it is always 0.  */
 static inline int64_t te_extent_unit(const TeExtent *e) { return e->expr ? e->multiple : e->value; }
 

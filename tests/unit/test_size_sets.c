@@ -558,10 +558,28 @@ static void test_wrong_texts(void **state) {
     }
 }
 
+/* A program that walks along an index may be taken where there is one of it.  */
+static void test_columns_of_one(void **state) {
+    static const char format[] = "%s\n  skeleton column\n  unit ffma\n  block 1 %d 1 %d\n"
+                                 "  thread 1 1 1 8\n  store 1\n  split 1\n  blocks_per_sm 4\n";
+    (void)state;
+    plan("param M = 1..8, K = 2..24, N = 1..31; op f(X: f32[M,K,N]) -> Y: f32[M,N]"
+         " { Y[m,n] += X[m,r,n]; }");
+    Buf text = buf_new(arena);
+    buf_puts(&text, "roller-plan 1\nupto s2 1 take 0\nelse take 1\n");
+    buf_printf(&text, format, "kernel 0", 64, 8);
+    buf_printf(&text, format, "kernel 1 of 0", 32, 16);
+    PlanSet read;
+    must(read_back(buf_str(&text), &read));
+    set = read;
+    compile_choose(arena, &set, 0, &whole);
+    check_whole();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_few_as_needed), cmocka_unit_test(test_sizes_between),
-        cmocka_unit_test(test_sizes_that_move_together),
+        cmocka_unit_test(test_sizes_that_move_together), cmocka_unit_test(test_columns_of_one),
         cmocka_unit_test(test_one_program_where_it_is_near),
         cmocka_unit_test(test_equal_kernels_are_emitted_once),
         cmocka_unit_test(test_some_are_emitted),
