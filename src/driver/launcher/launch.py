@@ -249,7 +249,7 @@ def _launch_old(config, function, params, extra):
 
 # Of the most shapes, addresses do not count.
 _MOST_PLANS = 1024
-_LOW_BITS = max(a["align"] for a in DESCRIPTION["args"]) - 1
+_LOW_BITS = max(a["align"] for a in DESCRIPTION["args"] if a["role"] != "scalar") - 1
 
 
 # ---- what decides a launch, quickly: of an argument, and its address ----
