@@ -37,6 +37,12 @@ class Device(unittest.TestCase):
         bound(cuda.stream())
         np.testing.assert_array_equal(y.numpy(), 0 * host)
 
+    def test_host_arrays_go_there_and_back(self):
+        """By a worker, beside the driver that is open here."""
+        host = np.arange(16, dtype="f4").reshape(2, 8)
+        np.testing.assert_array_equal(self.rows(host, 2, device="0"), 2 * host)
+        self.assertNotEqual(self.rows.check(device="0", sizes={"M": 2}).where, "simulator")
+
     def test_nothing_to_do(self):
         a, y = (cuda.Array(np.zeros((0, 8), "f4")) for _ in range(2))
         self.rows(a, 1, out=y)
