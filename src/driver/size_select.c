@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAVES = 120, FEWEST = 3 };
+enum { LEAVES = 120, FEWEST = 6 };
 static const double never = 1e6;          /* the cost of a program that is not right */
-static const double least_gain = 0.3;     /* of the weighed losses, summed over points */
+static const double least_gain = 0.5;     /* of the weighed losses, summed over points */
 
 typedef struct Part {
     int *point, n;
