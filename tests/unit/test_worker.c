@@ -86,7 +86,7 @@ static int fake(const char *how) {
         put_reply(0, ST_OK, NULL, request + len - 4);
     }
     if (!strcmp(how, "dies")) {
-        raise(SIGSEGV);
+        raise(SIGTERM);
     }
     if (!strcmp(how, "hangs")) {
         put("W", 1);
@@ -212,7 +212,7 @@ static void ends(void **state) {
     assert_string_equal(r.message, "said so");
     assert_null(r.hint);
     r = run_fake("dies", &l);
-    assert_true(r.end == WORKER_DIED && r.signal == SIGSEGV);
+    assert_true(r.end == WORKER_DIED && r.signal == SIGTERM);
     r = run_fake("gone", &l);
     assert_true(r.end == WORKER_DIED && r.signal == 0);
     r = run_fake("closes", &l);
