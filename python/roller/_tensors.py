@@ -162,7 +162,7 @@ def current_stream(x):
     return 0
 
 
-_library = {}
+_library: dict[type, str] = {}
 
 
 def stream_address(s):
