@@ -36,7 +36,7 @@ static int tile_blocks(const Side *s) { return fragment_slots(&s->fragment, FRAG
 /* How the address of row r, byte e of the tile is made from what the lane and what the tile add:
  * LINEAR: x_at + constants; TURNED: (x_at ^ low part of e) + the rest; KEPT: x_at[low part of e] +
  * the rest, one for each chunk in which a swizzle flips bits; ROWS: the swizzle depends on the row
- * that the tile adds.  */
+ * that the tile adds, or parts of chunks carry into each other.  */
 typedef enum { LINEAR, TURNED, KEPT, ROWS } AddressForm;
 
 /* Do low parts of what the warp's place and the tile add along the rows of the shared tile share no
@@ -58,7 +58,9 @@ static AddressForm address_form(const Kernel *k, const Side *s) {
     const RLayout *l = &s->l->layout;
     if (l->bits == 0) return LINEAR;
     if (row_step(k, s) % swizzle_rows(l) != 0) return ROWS;
-    return parts_apart(k, s) ? TURNED : KEPT;
+    if (parts_apart(k, s)) return TURNED;
+    bool chunks = k->c.r->warp.extent[s->inner_k ? AX_K : s->own] * s->elem % CHUNK == 0;
+    return chunks ? KEPT : ROWS;
 }
 
 /* What a swizzle flips in the bytes of row `row`.  */

@@ -36,6 +36,7 @@ static const Family family[] = {
     {"split shared", {1, 2, 2}, {1, 2, 1}, 2, 3, false, VIA_SHARED},
     {"split swapped", {1, 1, 2}, {1, 1, 2}, 2, 2, true, VIA_SHARED},
     {"one stage", {2, 2, 2}, {1, 1, 1}, 1, 1, false, VIA_DIRECT},
+    {"slices of parts of chunks", {1, 1, 7}, {1, 1, 8}, 2, 1, false, VIA_DIRECT},
 };
 enum { FAMILIES = sizeof family / sizeof *family };
 
@@ -310,6 +311,8 @@ static const struct {
      " Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * W[f,r,s,c]; }", VOLTA},
     {"conv nchw, four products", "op f(X: f16[2,16,8,8], W: f16[24,16,3,3]) -> Y: f16[2,24,8,8] {"
      " Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * W[f,c,r,s]; }", VOLTA},
+    {"long rows, four products", "op f(A: f16[20,224], B: f16[24,224]) -> C: f32[20,24] {"
+     " C[m,n] += A[m,k] * B[n,k]; }", VOLTA},
     {"f64 sums", "op f(A: f64[20,30], B: f64[30,24], R: f64[20,24]) -> C: f64[20,24] {"
      " t[m,n] += A[m,k] * B[k,n]; C[m,n] = t[m,n] + R[m,n]; }", 9},
 };
