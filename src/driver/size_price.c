@@ -138,6 +138,8 @@ static void open_group(const Pricing *x, int n) {
     SizedGroup *g = x->group;
     const GroupPlans *all = &x->set->plans[x->g];
     const KernelGroup *group = &x->set->group[x->g];
+    g->set = x->set;
+    g->number = x->g;
     g->apart = depends_on_sizes(x->set->normal, group);
     g->problem = ARENA_ARRAY(x->a, Problem, x->at->n);
     g->outs = ARENA_ARRAY(x->a, int64_t, x->at->n);
@@ -190,6 +192,8 @@ void size_price(Arena *a, const SizePoints *at, int first, int end, int n, Sized
                 out->group[g] = *known;
             } else {
                 if (first == 0) open_group(&x, n);
+                x.set = x.group->set;         /* the split that it was found in may be gone */
+                x.g = x.group->number;
                 size_group(&x, first, end, n);
                 x.group->text = text[g];
             }

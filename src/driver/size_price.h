@@ -15,6 +15,8 @@ typedef struct {
 } SizedProgram;
 
 typedef struct {
+    const PlanSet *set;       /* where it was found first, and its number there: what follows is */
+    int number;               /* said of that set's statements */
     Problem *problem;         /* per point */
     int64_t *outs;            /* per point: of its domain */
     SizedProgram *program;    /* the first is right at all sizes */
