@@ -8,8 +8,12 @@
 #include "base/diag.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
+#ifdef __cplusplus                        /* no C++ code of ours asks; only layouts are compared */
+typedef bool atomic_bool;
+#else
+#include <stdatomic.h>
+#endif
 
 typedef enum { WATCH_ERROR, WATCH_WARNING, WATCH_NOTE } WatchKind;
 typedef struct {

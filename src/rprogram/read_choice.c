@@ -87,9 +87,9 @@ Status reader_choices_end(Reader *r, size_t pos) {
 Status reader_program(Reader *r, int number, size_t pos) {
     RPlan *p = r->plan;
     const RSelector *s = r->first->select;
+    if (!s) return ST_OK;                 /* the programs are for all sizes */
     int64_t *upto = ARENA_ARRAY(r->arena, int64_t, p->te->n_size + 1);
     int g = rplan_part(p, number);
-    if (!s) return ST_OK;
     if (!rplan_upto(s, r->split, g, number, upto)) {
         if (number < p->n_group) return ST_OK;
         return reader_fail(r, pos, "the kernel is taken at no sizes%.*s", (Word){0});

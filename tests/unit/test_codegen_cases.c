@@ -119,7 +119,7 @@ static bool compile_one(void *user, int64_t i, int worker) {
     (void)user;
     (void)worker;
     int file = (int)i / TARGETS, target = (int)i % TARGETS;
-    if (!effort_drawn(file + target, 2)) return true;
+    if (!effort_drawn(file + target, TARGETS)) return true;
     Task t = {.arena = arena_create(NULL), .file = file, .target = target};
     workers_case("%s for %s", all.name[t.file], targets[t.target].profile);
     if (!t.arena) return false;

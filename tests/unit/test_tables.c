@@ -91,7 +91,7 @@ static void test_chunks_that_are_not(void **state) {
         int channels = shape[i / 2][0], window = shape[i / 2][1];
         const Device *dev = fixture_device(a, profile[i % 2]);
         const char *text = arena_printf(
-            a, "op f(X: f16[2,%d,16,16], K: f16[8,%d,%d,%d]) -> Y: f32[2,8,16,16] {"
+            a, "op f(X: u8[2,%d,16,16], K: u8[8,%d,%d,%d]) -> Y: i32[2,8,16,16] {"
             " Y[n,f,p,q] = sum[c,r,t]((X[n,c,p+r-1,q+t-1] else 0) * K[f,c,r,t]); }",
             channels, channels, window, window);
         assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &nvrtc), ST_OK);
