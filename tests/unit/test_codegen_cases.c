@@ -1,5 +1,5 @@
 /* links: sim */
-/* Every op of tests/cases becomes code that compiles for four generations of devices, two of them
+/* Every op of tests/cases becomes code that compiles for four generations of devices, one of them
  * drawn by SEED, or all with LONG; tiled kernels use no local memory.  */
 #include "effort.h"
 #include "kernel_fixture.h"
