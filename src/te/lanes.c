@@ -81,7 +81,7 @@ void lanes_hull(Lanes *x, int j, double v, double lo, double hi) {
 }
 
 void lanes_middle(Lanes *x, int j, double lo, double hi) {
-    lanes_hull(x, j, lo + (hi - lo) / 2, lo, hi);
+    lanes_hull(x, j, lo == hi ? lo : lo + (hi - lo) / 2, lo, hi);   /* -0 stays -0 */
 }
 
 static void int_to_real(Lanes *x, TeDtype to, int n) {
