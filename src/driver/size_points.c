@@ -92,9 +92,8 @@ static int64_t power_below(const TeExtent *e, int64_t v) {
 /* Sizes of a class whose product lies `along` its range: how far of what is left each goes is
  * drawn, the last one takes the rest.  */
 static void set_class(Classes *c, int class, double along, bool power, int64_t *at) {
-    double room = 0, left, lo = 0;
+    double room = 0, left;
     for (int i = c->first[class]; i < c->first[class + 1]; i++) {
-        lo += log((double)least_of(size_of(c, i)));
         room += log((double)most_of(size_of(c, i)) / (double)least_of(size_of(c, i)));
     }
     left = along * room;

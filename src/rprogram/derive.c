@@ -294,7 +294,7 @@ int64_t rprog_block_smem(const Problem *p, const RProg *r) {
 bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t workspace_limit,
                 RProgSet *set) {
     if (r->threads > dev->limits.threads_per_block.value) set->rejected[REJECT_THREADS]++;
-    else if (rprog_block_smem(p, r) > dev->limits.smem_per_block_optin.value)
+    else if ((double)rprog_block_smem(p, r) > dev->limits.smem_per_block_optin.value)
         set->rejected[REJECT_SMEM]++;
     else if (r->blocks_per_sm < 1) set->rejected[REJECT_REGISTERS]++;
     else if (workspace_limit >= 0 && rprog_workspace(p, r) > workspace_limit)
