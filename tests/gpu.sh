@@ -67,7 +67,7 @@ call 0 'all parts, after a kill' --pack "$dir/all.tar.gz" && {
 import json
 d = json.load(open('$dir/r/$set.json'))
 c = d['rows'][0]['contenders']
-assert len(c[0]['samples']) >= 1 and d['rows'][0]['figures']['ratio1'] > 0, c"
+assert len(c[0]['samples']) >= 5 and d['rows'][0]['figures']['ratio1'] > 0, c"
     done
     try 'the archive has it all' sh -c "tar -tzf '$dir/all.tar.gz' | grep -q journal.jsonl"
 }
