@@ -10,13 +10,13 @@ static const char form[] = "write NAME=box=NxM[,swizzle=128][,type=tf32][,dims=N
 /* As in the text of numpy's shapes, dimensions are written outermost first; in a map the innermost
  * is dimension 0.  */
 typedef struct {
-    uint64_t value[SIM_TM_RANK];
+    uint64_t value[TM_RANK];
     int n;
 } Sizes;
 
 static bool sizes(const char *s, size_t len, Sizes *out) {
     const char *end = s + len;
-    for (out->n = 0; s < end && out->n < SIM_TM_RANK; s++) {
+    for (out->n = 0; s < end && out->n < TM_RANK; s++) {
         char *past;
         out->value[out->n++] = strtoull(s, &past, 10);
         if (past == s) return false;
@@ -36,10 +36,10 @@ static const Word swizzles[] = {{"none", 0}, {"0", 0}, {"32", 1}, {"64", 2}, {"1
 static const Word promotions[] = {{"none", 0}, {"64", 1}, {"128", 2}, {"256", 3}, {NULL, 0}};
 static const Word fills[] = {{"zero", 0}, {"nan", 1}, {NULL, 0}};
 static const Word types[] = {
-    {"u8", SIM_TM_U8},     {"i8", SIM_TM_U8},     {"bool", SIM_TM_U8},   {"f8e4m3", SIM_TM_U8},
-    {"f8e5m2", SIM_TM_U8}, {"i16", SIM_TM_U16},   {"u16", SIM_TM_U16},   {"i32", SIM_TM_S32},
-    {"u32", SIM_TM_U32},   {"i64", SIM_TM_S64},   {"u64", SIM_TM_U64},   {"f16", SIM_TM_F16},
-    {"bf16", SIM_TM_BF16}, {"f32", SIM_TM_F32},   {"tf32", SIM_TM_TF32}, {"f64", SIM_TM_F64},
+    {"u8", TM_U8},     {"i8", TM_U8},     {"bool", TM_U8},   {"f8e4m3", TM_U8},
+    {"f8e5m2", TM_U8}, {"i16", TM_U16},   {"u16", TM_U16},   {"i32", TM_S32},
+    {"u32", TM_U32},   {"i64", TM_S64},   {"u64", TM_U64},   {"f16", TM_F16},
+    {"bf16", TM_BF16}, {"f32", TM_F32},   {"tf32", TM_TF32}, {"f64", TM_F64},
     {NULL, 0}};
 
 static bool word(const Word *list, const char *s, size_t len, int *out) {
@@ -84,15 +84,15 @@ static bool read_text(const char *text, Written *w) {
     return true;
 }
 
-static const char *describe(const SimToolArg *x, const Written *w, SimTensorMap *m) {
+static const char *describe(const SimToolArg *x, const Written *w, TensorMap *m) {
     int rank = w->dims.n;
     if (w->box.n != rank) return "the box needs as many dimensions as the array";
     if (w->steps.n && w->steps.n != rank) return "the steps need as many dimensions as the array";
     if (w->strides.n && w->strides.n != rank - 1) {
         return "strides are those of all dimensions but the innermost";
     }
-    *m = (SimTensorMap){.type = (SimTmType)w->type, .rank = rank, .address = x->at,
-                        .swizzle = w->swizzle, .l2_promotion = w->promotion, .fill = w->fill};
+    *m = (TensorMap){.type = (TmType)w->type, .rank = rank, .address = x->at,
+                        .swizzle = w->swizzle, .promotion = w->promotion, .fill = w->fill};
     uint64_t stride = (uint64_t)x->npy.itemsize;
     for (int i = 0; i < rank; i++) {
         int at = rank - 1 - i;
@@ -102,14 +102,14 @@ static const char *describe(const SimToolArg *x, const Written *w, SimTensorMap 
         stride *= m->dim[i];
         if (i + 1 < rank) m->stride[i] = w->strides.n ? w->strides.value[at - 1] : stride;
     }
-    return sim_tensormap_check(m);
+    return tensor_map_wrong(m);
 }
 
 Status simtool_map(Diag *d, const char *text, const SimToolArg *x, unsigned char out[128]) {
     Written w = {.type = -1};
-    SimTensorMap map;
+    TensorMap map;
     w.dims.n = x->npy.rank;
-    if (x->npy.rank > SIM_TM_RANK) w.dims.n = 0;
+    if (x->npy.rank > TM_RANK) w.dims.n = 0;
     for (int k = 0; k < w.dims.n; k++) w.dims.value[k] = (uint64_t)x->npy.shape[k];
     if (x->type) word(types, x->type, strlen(x->type), &w.type);
     if (!read_text(text, &w)) {

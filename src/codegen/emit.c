@@ -153,6 +153,7 @@ static const char *param_text(const Cg *cg, const KernelParam *p) {
     case PARAM_OUTPUT:
         return cg_text(cg, "%s *__restrict__ t%d", cg_storage(cg->te->tensor[p->ref].dtype),
                        p->ref);
+    case PARAM_MAP: return cg_text(cg, "const __grid_constant__ rl_map map%d", p->ref);
     default: return "unsigned char *__restrict__ w";
     }
 }
@@ -164,8 +165,10 @@ static void print_signature(Cg *cg, const Lowered *l, const KernelProgram *out) 
     else cg_line(cg, "extern \"C\" __global__ void __launch_bounds__(%d)", l->launch.block[0]);
     Buf b = buf_new(cg->arena);
     buf_printf(&b, "%s(", l->launch.symbol);
-    for (int i = 0; i < out->n_param; i++)
-        buf_printf(&b, "%s%s", i > 0 ? ",\n    " : "", param_text(cg, &out->param[i]));
+    for (int i = 0; i < cg_params(out, &l->launch); i++) {
+        KernelParam p = cg_param(out, i);
+        buf_printf(&b, "%s%s", i > 0 ? ",\n    " : "", param_text(cg, &p));
+    }
     buf_puts(&b, ")");
     cg_open(cg, "%s", buf_str(&b));
 }
@@ -298,6 +301,18 @@ static const char *shape_text(const Cg *cg, const TeTensor *t) {
     return buf_str(&b);
 }
 
+/* A tensor map, dimension 0 first.  */
+static void print_map(const KernelMap *m, int number, Buf *out) {
+    const TensorMap *x = &m->fixed;
+    buf_printf(out, "    map%d  ", number);
+    if (m->tensor < 0) buf_puts(out, "w");
+    else buf_printf(out, "t%d", m->tensor);
+    if (x->im2col) buf_printf(out, "  %u pixels of %u channels", x->pixels, x->channels);
+    for (int i = 0; i < x->rank && !x->im2col; i++)
+        buf_printf(out, "%s%u", i ? "x" : "  box ", x->box[i]);
+    buf_printf(out, "  swizzle %d\n", x->swizzle ? 16 << x->swizzle : 0);
+}
+
 /* Plan, launches and parameters, for a reader.  */
 static void print_head(Cg *cg, const char *plan_text, const Lowered *l, int n,
                        const KernelProgram *out) {
@@ -322,6 +337,7 @@ static void print_head(Cg *cg, const char *plan_text, const Lowered *l, int n,
         buf_printf(&b, "  %s  grid %s,%lld  block %d  dynamic shared memory %lld\n", x->symbol,
                    cg_extent(cg, &blocks), (long long)x->grid[1], x->block[0],
                    (long long)x->dynamic_smem);
+        for (int m = 0; m < x->n_map; m++) print_map(&x->map[m], m, &b);
     }
     cg_comment(cg, buf_str(&b));
 }

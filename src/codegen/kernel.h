@@ -5,6 +5,7 @@
  * user; its tokens are checked against an allow-list before it is handed out (kernel_check).  */
 #ifndef ROLLER_CODEGEN_KERNEL_H
 #define ROLLER_CODEGEN_KERNEL_H
+#include "hal/tensor_map.h"
 #include "rprogram/plan.h"
 
 enum { CG_SYMBOL = 40 };
@@ -21,16 +22,23 @@ typedef struct {
      * [x * span, (x + 1) * span) of the flattened domain; those that make values of rows as many
      * rows; 0 for kernels that compute tiles.  */
     int64_t span;
+    const KernelMap *map;     /* the tensor maps that it takes, ... */
+    int n_map;                /* ... encoded for every launch at its sizes and addresses */
 } KernelLaunch;
 
 /* All kernels take the same parameters, in this order: inputs, run-time sizes, scalars, outputs,
- * workspace.  */
-typedef enum { PARAM_INPUT, PARAM_SIZE, PARAM_SCALAR, PARAM_OUTPUT, PARAM_WORKSPACE } ParamKind;
+ * workspace.  Behind them each takes its own tensor maps, by value (`map0`, `map1`, ...): a map has
+ * 128 bytes, so programs for many sizes would otherwise soon fill the 4 KB of all parameters.  */
+typedef enum {
+    PARAM_INPUT, PARAM_SIZE, PARAM_SCALAR, PARAM_OUTPUT, PARAM_WORKSPACE, PARAM_MAP
+} ParamKind;
 typedef struct {
     ParamKind kind;
-    int ref;                  /* tensor or size; -1 for the workspace */
+    int ref;                  /* tensor or size; -1 for the workspace; number in KernelLaunch.map */
     int bytes;                /* 8 for pointers */
 } KernelParam;
+/* Bytes of all parameters that any device takes, and so the most maps of a kernel.  */
+enum { CG_PARAM_BYTES = 4096, CG_MOST_MAPS = CG_PARAM_BYTES / TM_BYTES };
 
 /* A program of the plan.  */
 typedef struct {
@@ -60,7 +68,7 @@ typedef struct {
     KernelSplit *split;       /* the plan's own, then those for some sizes */
     const RSelector *select;  /* what is taken at which sizes; NULL: the first of each group */
     int n_split;
-    KernelParam *param;
+    KernelParam *param;       /* those of all kernels */
     int n_param;
     int64_t workspace_bytes;  /* the most of any split: enough for all sizes */
     char hash[17];            /* of expression and plan */
@@ -86,6 +94,16 @@ int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k, K
                   const int64_t *size);
 /* Bytes of the workspace that launches at these sizes touch at most.  */
 int64_t cg_workspace(const Te *te, const KernelProgram *p, const int64_t *size);
+/* Parameter i of a kernel, of cg_params: those of all kernels, then its maps.  */
+static inline int cg_params(const KernelProgram *p, const KernelLaunch *k) {
+    return p->n_param + k->n_map;
+}
+static inline KernelParam cg_param(const KernelProgram *p, int i) {
+    if (i < p->n_param) return p->param[i];
+    return (KernelParam){PARAM_MAP, i - p->n_param, TM_BYTES};
+}
+/* Does a kernel take tensor maps?  */
+bool cg_maps(const KernelProgram *p);
 Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const CgOptions *o,
                KernelProgram *out);
 /* The phases of a plan as text (--dump=lowered).  */

@@ -12,7 +12,8 @@ static const char words[] =
     " bool break char const constexpr continue do double else extern false float for if int long"
     " return short signed true unsigned void while reinterpret_cast"
     /* CUDA */
-    " __align__ __global__ __launch_bounds__ __restrict__ __shared__ __syncthreads __syncwarp"
+    " __align__ __global__ __grid_constant__ __launch_bounds__ __restrict__ __shared__"
+    " __syncthreads __syncwarp"
     " __int_as_float __longlong_as_double __shfl_xor_sync blockIdx threadIdx min max"
     /* mathematics */
     " exp expf exp2 exp2f log logf log2 log2f sqrt sqrtf rsqrt rsqrtf tanh tanhf erf erff sin sinf"
@@ -39,7 +40,7 @@ static const char operand[] =
     " mn k to src off koff at kat in reg frag low wide b e r row places ";
 
 static const char numbered[] =
-    " acc where part part_at left left_at past own now base inside f value ";
+    " acc map where part part_at left left_at past own now base inside f value ";
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

@@ -12,6 +12,9 @@ static const PreludeRow table[] = {
      "    return *reinterpret_cast<const rl_vec<T, N> *>(p);\n"
      "}\n"},
 
+    /* A tensor map as a parameter, as CUtensorMap of cuda.h; its address is what TMA takes.  */
+    {"rl_map", 90, "struct __align__(64) rl_map { unsigned long long v[16]; };\n"},
+
     /* Narrow reals to f32: exact.  */
     {"rl_f16_to_f32", 0,
      FN "float rl_f16_to_f32(unsigned short x) {\n"

@@ -73,7 +73,8 @@ static Status load_kernels(LoadCall *c, RollerExec *e) {
     Diag *d = &c->diag;
     const Build *b = &c->kernel->build;
     CudaModule *module;
-    Status s = load_code(c, e, &module);
+    Status s = cg_maps(&b->program) ? cuda_makes_maps(e->cuda, d) : ST_OK;
+    if (!s) s = load_code(c, e, &module);
     for (int i = 0; i < b->program.n_kernel && !s; i++) {
         s = cuda_kernel(module, d, b->program.kernel[i].symbol, &e->launch[i]);
         if (!s) s = cuda_kernel_smem(&e->launch[i], d, b->program.kernel[i].dynamic_smem);
@@ -206,19 +207,32 @@ typedef union {
     int32_t size;
 } Value;
 
-/* Where the value of each parameter lies: in the caller's scalars, else in `value`.  */
-static void fill_params(const RollerExec *e, const Arguments *x, const ArgumentReport *fit,
-                        void *workspace, Value *value, void **param) {
-    const KernelProgram *p = &e->kernel->build.program;
+/* What all kernels of a launch are given.  */
+typedef struct {
+    const RollerExec *exec;
+    Arguments args;
+    ArgumentReport fit;
+    void *workspace;
+    Value value[MAX_PARAMS];
+    void *param[MAX_PARAMS + CG_MOST_MAPS];
+} LaunchCall;
+
+/* Where the value of each parameter of all kernels lies: in the caller's scalars, else in `value`.
+ */
+static void fill_params(LaunchCall *c) {
+    const KernelProgram *p = &c->exec->kernel->build.program;
     for (int i = 0; i < p->n_param; i++) {
         const KernelParam *k = &p->param[i];
-        param[i] = &value[i];
+        c->param[i] = &c->value[i];
         switch (k->kind) {
         case PARAM_INPUT:
-        case PARAM_OUTPUT: value[i].pointer = arguments_data(arguments_at(x, k->ref)); break;
-        case PARAM_SCALAR: param[i] = arguments_data(arguments_at(x, k->ref)); break;
-        case PARAM_SIZE: value[i].size = (int32_t)fit->size[k->ref]; break;
-        case PARAM_WORKSPACE: value[i].pointer = workspace; break;
+        case PARAM_OUTPUT:
+            c->value[i].pointer = arguments_data(arguments_at(&c->args, k->ref));
+            break;
+        case PARAM_SCALAR: c->param[i] = arguments_data(arguments_at(&c->args, k->ref)); break;
+        case PARAM_SIZE: c->value[i].size = (int32_t)c->fit.size[k->ref]; break;
+        case PARAM_WORKSPACE: c->value[i].pointer = c->workspace; break;
+        case PARAM_MAP: break;            /* of a kernel, not of all */
         }
     }
 }
@@ -232,33 +246,57 @@ static Status check_workspace(int64_t need, const void *ws, size_t bytes, char *
     return ST_WORKSPACE;
 }
 
+/* The driver's code for map i of a kernel.  */
+static int encode_map(const LaunchCall *c, const KernelMap *m, CudaTensorMap *out) {
+    TensorMap map;
+    void *base = m->tensor < 0 ? c->workspace : arguments_data(arguments_at(&c->args, m->tensor));
+    *out = (CudaTensorMap){{0}};
+    if (!kernel_map_at(c->args.te, m, (uint64_t)(uintptr_t)base, c->fit.size, &map)) return 0;
+    return cuda_tensor_map_code(c->exec->cuda, &map, out);
+}
+
+static RollerStatus failed(LaunchCall *c, const KernelLaunch *k, const char *what, int code) {
+    const DiagCode why = {DIAG_CUDA, code, cuda_code_name(c->exec->cuda, code)};
+    snprintf(c->fit.why, sizeof c->fit.why, "%s of %s failed: %s (%d)", what, k->symbol, why.name,
+             code);
+    return thread_keep(ST_CUDA, c->fit.why, NULL, &why);
+}
+
+static RollerStatus launch_all(LaunchCall *c, CudaStream stream) {
+    const KernelProgram *p = &c->exec->kernel->build.program;
+    KernelTaken taken = cg_taken(p, c->fit.size);
+    CudaTensorMap map[CG_MOST_MAPS];
+    for (int i = 0; i < p->n_kernel; i++) {
+        const KernelLaunch *k = &p->kernel[i];
+        CudaLaunch l = launch_of(c->args.te, p, k, taken, c->fit.size);
+        if (l.grid[0] == 0) continue;
+        for (int m = 0; m < k->n_map; m++) {
+            c->param[p->n_param + m] = &map[m];
+            int code = encode_map(c, &k->map[m], &map[m]);
+            if (code) return failed(c, k, "a tensor map", code);
+        }
+        int code = cuda_launch_code(&c->exec->launch[i], &l, c->param, stream);
+        if (code) return failed(c, k, "the launch", code);
+    }
+    return thread_keep(ST_OK, NULL, NULL, NULL);
+}
+
 RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
                            const RollerTensor *out, int nout, void *ws, size_t ws_bytes,
                            void *stream) {
     if (!cuda_here(e->context))
         return thread_keep(ST_ARCH, "the current context is not one of the kernel's device", NULL,
                            NULL);
-    Arguments x = arguments_of(e, in, nin, out, nout);
-    ArgumentReport fit;
-    Status s = arguments_check(&x, &fit);
-    if (!s && !fit.empty)
-        s = check_workspace(workspace_of(e, &fit), ws, ws_bytes, fit.why, sizeof fit.why);
-    if (s) return thread_keep(s, fit.why, *fit.hint ? fit.hint : NULL, NULL);
-    if (fit.empty) return thread_keep(ST_OK, NULL, NULL, NULL);
-    Value value[MAX_PARAMS];
-    void *param[MAX_PARAMS];
-    fill_params(e, &x, &fit, ws, value, param);
-    const KernelProgram *p = &e->kernel->build.program;
-    KernelTaken taken = cg_taken(p, fit.size);
-    for (int i = 0; i < p->n_kernel; i++) {
-        CudaLaunch l = launch_of(x.te, p, &p->kernel[i], taken, fit.size);
-        if (l.grid[0] == 0) continue;
-        int code = cuda_launch_code(&e->launch[i], &l, param, stream);
-        if (!code) continue;
-        const DiagCode failed = {DIAG_CUDA, code, cuda_code_name(e->cuda, code)};
-        snprintf(fit.why, sizeof fit.why, "the launch of %s failed: %s (%d)", p->kernel[i].symbol,
-                 failed.name, code);
-        return thread_keep(ST_CUDA, fit.why, NULL, &failed);
-    }
-    return thread_keep(ST_OK, NULL, NULL, NULL);
+    LaunchCall c;
+    c.exec = e;
+    c.args = arguments_of(e, in, nin, out, nout);
+    c.workspace = ws;
+    ArgumentReport *fit = &c.fit;
+    Status s = arguments_check(&c.args, fit);
+    if (!s && !fit->empty)
+        s = check_workspace(workspace_of(e, fit), ws, ws_bytes, fit->why, sizeof fit->why);
+    if (s) return thread_keep(s, fit->why, *fit->hint ? fit->hint : NULL, NULL);
+    if (fit->empty) return thread_keep(ST_OK, NULL, NULL, NULL);
+    fill_params(&c);
+    return launch_all(&c, stream);
 }

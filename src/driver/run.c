@@ -1,4 +1,5 @@
 #include "driver/run_device.h"
+#include "sim/tensormap.h"
 #include <string.h>
 
 static void copy_page(void *user, size_t from, size_t bytes, unsigned char *to) {
@@ -64,35 +65,58 @@ Status run_create(Arena *a, Diag *d, const Device *dev, const Te *te, const Te *
     return run_create_at(a, d, &place, te, normal, build, data, size, out);
 }
 
-void run_param(const Run *r, const KernelParam *p, unsigned char *to) {
-    switch (p->kind) {
+/* A tensor map, by the driver of a device or by the simulator's own encoder.  */
+static Status encode_map(const Run *r, Diag *d, const KernelMap *m, unsigned char *to) {
+    TensorMap map;
+    memset(to, 0, TM_BYTES);
+    uint64_t base = m->tensor < 0 ? r->workspace : r->at[m->tensor];
+    if (!kernel_map_at(r->normal, m, base, r->size, &map)) return ST_OK;
+    if (r->place.context) {
+        CudaTensorMap made;
+        Status s = cuda_tensor_map(cuda_context_driver(r->place.context), d, &map, &made);
+        if (!s) memcpy(to, made.bytes, TM_BYTES);
+        return s;
+    }
+    const char *why = sim_tensormap_encode(&map, to);
+    return why ? diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE,
+                            "no driver takes the tensor map of %s: %s",
+                            m->tensor < 0 ? "the workspace" : r->te->tensor[m->tensor].name, why)
+               : ST_OK;
+}
+
+Status run_param(const Run *r, Diag *d, const KernelLaunch *k, int i, unsigned char *to) {
+    const KernelParam p = cg_param(&r->build->program, i);
+    switch (p.kind) {
     case PARAM_INPUT:
-    case PARAM_OUTPUT: memcpy(to, &r->at[p->ref], 8); break;
+    case PARAM_OUTPUT: memcpy(to, &r->at[p.ref], 8); break;
     case PARAM_WORKSPACE: memcpy(to, &r->workspace, 8); break;
-    case PARAM_SCALAR: memcpy(to, r->data[p->ref].data, (size_t)p->bytes); break;
+    case PARAM_SCALAR: memcpy(to, r->data[p.ref].data, (size_t)p.bytes); break;
     case PARAM_SIZE: {
-        int32_t value = (int32_t)r->size[p->ref];
+        int32_t value = (int32_t)r->size[p.ref];
         memcpy(to, &value, 4);
         break;
     }
+    case PARAM_MAP: return encode_map(r, d, &k->map[p.ref], to);
     }
+    return ST_OK;
 }
 
-static Status param_space(const Run *r, Arena *a, Diag *d, const char *symbol,
+static Status param_space(const Run *r, Arena *a, Diag *d, const KernelLaunch *k,
                           SimLaunch *launch) {
-    const KernelProgram *p = &r->build->program;
     const SimParam *slot;
-    int n = sim_kernel_params(r->module, symbol, &slot);
-    if (n != p->n_param)
+    int n = sim_kernel_params(r->module, k->symbol, &slot);
+    int described = cg_params(&r->build->program, k);
+    if (n != described)
         return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE,
-                          "kernel %s takes %d parameters in PTX, %d in its description", symbol, n,
-                          p->n_param);
+                          "kernel %s takes %d parameters in PTX, %d in its description", k->symbol,
+                          n, described);
     size_t bytes = n ? (size_t)(slot[n - 1].offset + slot[n - 1].bytes) : 0;
     unsigned char *space = arena_alloc(a, bytes + 8);
-    for (int i = 0; i < n; i++) run_param(r, &p->param[i], space + slot[i].offset);
+    Status s = ST_OK;
+    for (int i = 0; i < n && !s; i++) s = run_param(r, d, k, i, space + slot[i].offset);
     launch->params = space;
     launch->params_bytes = bytes;
-    return ST_OK;
+    return s;
 }
 
 static void add_counters(SimCounters *to, const SimCounters *from) {
@@ -150,7 +174,7 @@ Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64
         launch.cluster[n] = (uint32_t)k->cluster[n];
     }
     launch.grid[0] = (uint32_t)count;
-    Status s = param_space(r, a, d, k->symbol, &launch);
+    Status s = param_space(r, a, d, k, &launch);
     if (s) return s;
     SimOptions o = r->options;
     o.blocks = blocks;

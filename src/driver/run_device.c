@@ -110,15 +110,18 @@ Status run_submit(Run *r, Diag *d, int i, CudaStream stream) {
     const KernelProgram *p = &r->build->program;
     const KernelLaunch *k = &p->kernel[i];
     uint64_t value[MAX_PARAMS];
-    void *param[MAX_PARAMS];
+    CudaTensorMap map[CG_MOST_MAPS];
+    void *param[MAX_PARAMS + CG_MOST_MAPS];
+    Status s = ST_OK;
     CudaLaunch l = {.dynamic_smem = k->dynamic_smem};
     memcpy(l.grid, k->grid, sizeof l.grid);
     l.grid[0] = cg_blocks(r->normal, p, k, r->taken, r->size);
     if (l.grid[0] == 0) return ST_OK;
-    for (int n = 0; n < p->n_param; n++) {
-        param[n] = &value[n];
-        run_param(r, &p->param[n], param[n]);
+    for (int n = 0; n < cg_params(p, k) && !s; n++) {
+        param[n] = n < p->n_param ? (void *)&value[n] : (void *)&map[n - p->n_param];
+        s = run_param(r, d, k, n, param[n]);
     }
+    if (s) return s;
     memcpy(l.block, k->block, sizeof l.block);
     memcpy(l.cluster, k->cluster, sizeof l.cluster);
     return cuda_launch(&r->kernel[i], d, &l, param, stream);

@@ -5,8 +5,8 @@
 
 /* Tells the place's listener, if it has one.  */
 void run_waits(const Run *r, bool waiting);
-/* The value of one parameter, as bytes.  */
-void run_param(const Run *r, const KernelParam *p, unsigned char *to);
+/* The value of parameter i of a kernel, as bytes.  */
+Status run_param(const Run *r, Diag *d, const KernelLaunch *k, int i, unsigned char *to);
 /* Of all tensors and the workspace.  */
 double run_bytes(const Te *te, const KernelProgram *p);
 Status device_create(Run *r, Arena *a, Diag *d);

@@ -13,6 +13,7 @@
 #ifndef ROLLER_HAL_CUDA_H
 #define ROLLER_HAL_CUDA_H
 #include "hal/device.h"
+#include "hal/tensor_map.h"
 
 typedef struct Cuda Cuda;
 typedef struct CudaContext CudaContext;
@@ -172,22 +173,12 @@ Status cuda_blocks_per_sm(const CudaKernel *k, Diag *d, int threads, int64_t sme
 Status cuda_clusters(const CudaKernel *k, Diag *d, const CudaLaunch *l, int *out);
 
 /* ---- tensor maps ---- */
-enum { CUDA_MAP_RANK = 5 };
 typedef struct {
-    _Alignas(64) unsigned char bytes[128];
+    _Alignas(TM_ALIGN) unsigned char bytes[TM_BYTES];
 } CudaTensorMap;
-/* What cuTensorMapEncodeTiled and ...Im2col take, in their numbering.  Dimension 0 is innermost;
- * stride[i] is that of dimension i + 1, in bytes.  */
-typedef struct {
-    int type, rank;
-    CudaAddress address;
-    uint64_t dim[CUDA_MAP_RANK], stride[CUDA_MAP_RANK - 1];
-    uint32_t element_stride[CUDA_MAP_RANK];
-    uint32_t box[CUDA_MAP_RANK];          /* tiled */
-    bool im2col;
-    int lower[3], upper[3];               /* im2col */
-    uint32_t channels, pixels;
-    int interleave, swizzle, promotion, fill;
-} CudaMapShape;
-Status cuda_tensor_map(Cuda *c, Diag *d, const CudaMapShape *shape, CudaTensorMap *out);
+/* ST_DRIVER if the driver makes none.  */
+Status cuda_makes_maps(const Cuda *c, Diag *d);
+Status cuda_tensor_map(const Cuda *c, Diag *d, const TensorMap *m, CudaTensorMap *out);
+/* The same, of a driver that makes them, for callers without a Diag: its code, 0 for success.  */
+int cuda_tensor_map_code(const Cuda *c, const TensorMap *m, CudaTensorMap *out);
 #endif

@@ -187,18 +187,32 @@ Status cuda_clusters(const CudaKernel *k, Diag *d, const CudaLaunch *l, int *out
 }
 
 /* ---- tensor maps ---- */
-Status cuda_tensor_map(Cuda *c, Diag *d, const CudaMapShape *m, CudaTensorMap *out) {
+Status cuda_makes_maps(const Cuda *c, Diag *d) {
+    static const char what[] = "makes tensor maps";
+    Status s = cuda_need(c, d, c->cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled", what);
+    return s ? s
+             : cuda_need(c, d, c->cuTensorMapEncodeIm2col, "cuTensorMapEncodeIm2col", what);
+}
+
+int cuda_tensor_map_code(const Cuda *c, const TensorMap *m, CudaTensorMap *out) {
     void *address = (void *)(uintptr_t)m->address;
-    bool there = m->im2col ? c->cuTensorMapEncodeIm2col != NULL : c->cuTensorMapEncodeTiled != NULL;
-    Status s = cuda_need(c, d, there,
-                         m->im2col ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled",
-                         "makes tensor maps");
-    if (s) return s;
     if (m->im2col)
-        return CUDA_CALL(c, d, cuTensorMapEncodeIm2col, out->bytes, m->type, (uint32_t)m->rank,
-                         address, m->dim, m->stride, m->lower, m->upper, m->channels, m->pixels,
-                         m->element_stride, m->interleave, m->swizzle, m->promotion, m->fill);
-    return CUDA_CALL(c, d, cuTensorMapEncodeTiled, out->bytes, m->type, (uint32_t)m->rank, address,
-                     m->dim, m->stride, m->box, m->element_stride, m->interleave, m->swizzle,
-                     m->promotion, m->fill);
+        return c->cuTensorMapEncodeIm2col(out->bytes, (int)m->type, (uint32_t)m->rank, address,
+                                          m->dim, m->stride, m->lower, m->upper, m->channels,
+                                          m->pixels, m->element_stride, m->interleave, m->swizzle,
+                                          m->promotion, m->fill);
+    return c->cuTensorMapEncodeTiled(out->bytes, (int)m->type, (uint32_t)m->rank, address, m->dim,
+                                     m->stride, m->box, m->element_stride, m->interleave,
+                                     m->swizzle, m->promotion, m->fill);
+}
+
+Status cuda_tensor_map(const Cuda *c, Diag *d, const TensorMap *m, CudaTensorMap *out) {
+    Status s = cuda_makes_maps(c, d);
+    if (s) return s;
+    const char *why = tensor_map_wrong(m);
+    if (why)
+        return diag_error(d, ST_CUDA, "cuda", DIAG_NOWHERE, "no driver takes the tensor map: %s",
+                          why);
+    return cuda_check(c, d, cuda_tensor_map_code(c, m, out),
+                      m->im2col ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled");
 }

@@ -266,10 +266,10 @@ static const struct {
 
 /* f32 tensors over a region: rows of boxes, or images of 32 x 32 pixels of 32 channels, a box of
  * which is 64 pixels at one position of a 3x3 filter.  */
-static CudaMapShape map_of(size_t region, int rows_of_box, bool im2col) {
-    enum { F32 = 7, SWIZZLE_128 = 3, PROMOTE_256 = 3, SIDE = 32 };
+static TensorMap map_of(size_t region, int rows_of_box, bool im2col) {
+    enum { PROMOTE_256 = 3, SIDE = 32 };
     uint64_t boxes = region / BOX, wide = boxes < MOST_BOXES ? boxes : MOST_BOXES;
-    CudaMapShape m = {.type = F32, .element_stride = {1, 1, 1, 1}, .swizzle = SWIZZLE_128,
+    TensorMap m = {.type = TM_F32, .element_stride = {1, 1, 1, 1}, .swizzle = TM_SWIZZLE_128,
                       .promotion = PROMOTE_256};
     if (!im2col) {
         m.rank = 2;
@@ -297,7 +297,7 @@ static CudaMapShape map_of(size_t region, int rows_of_box, bool im2col) {
 static MoverKernel kernel(Bench *b, size_t row) {
     Arena *a = bench_arena(b);
     size_t region = mover_region(b);
-    CudaMapShape *map = ARENA_NEW(a, CudaMapShape);
+    TensorMap *map = ARENA_NEW(a, TensorMap);
     *map = map_of(region, ROWS / rows[row].blocks, rows[row].im2col);
     map->address = rows[row].source == store_source;
     int threads = rows[row].source == store_source ? 128 : 32;

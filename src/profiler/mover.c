@@ -22,7 +22,7 @@ static Status prepare(Run *r, Bench *b, const MoverKernel *k) {
     if (!s) s = bench_buffer(b, k->buffer, &r->out);
     if (!s) s = bench_buffer(b, 2 * sizeof(uint64_t), &r->clocks);
     if (s || !k->map) return s;
-    CudaMapShape shape = *k->map;
+    TensorMap shape = *k->map;
     shape.address = k->map->address ? r->out : r->in;
     return cuda_tensor_map(cuda_context_driver(bench_context(b)), bench_diag(b), &shape, &r->map);
 }

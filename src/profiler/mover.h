@@ -18,7 +18,7 @@ typedef struct {
     int64_t smem;
     size_t buffer;                        /* of `in` and of `out` */
     double bytes;                         /* of one SM in an iteration */
-    const CudaMapShape *map;              /* or NULL; its address 0: `in`, 1: `out` */
+    const TensorMap *map;              /* or NULL; its address 0: `in`, 1: `out` */
 } MoverKernel;
 
 /* Compiles what mover_measure needs, of all of them at once.  */

@@ -11,20 +11,20 @@ static unsigned char *map_at(SimWarp *w, const SimInst *i, int lane, const SimOp
                              PtxSpace space, bool store) {
     uint64_t at = sim_address(w, o, lane);
     if (space == SPACE_GENERIC) space = sim_classify(at);
-    if (space != SPACE_SHARED) return sim_global(w, i, lane, at, SIM_TM_BYTES, 64, store);
+    if (space != SPACE_SHARED) return sim_global(w, i, lane, at, TM_BYTES, 64, store);
     uint32_t offset;
-    SimBlock *b = sim_shared(w, i, lane, (uint32_t)at, SIM_TM_BYTES, 64, &offset);
-    if (!b || !sim_shadow_read(w, i, lane, b, offset, SIM_TM_BYTES)) return NULL;
-    if (store && !sim_shadow_write(w, i, lane, b, offset, SIM_TM_BYTES)) return NULL;
+    SimBlock *b = sim_shared(w, i, lane, (uint32_t)at, TM_BYTES, 64, &offset);
+    if (!b || !sim_shadow_read(w, i, lane, b, offset, TM_BYTES)) return NULL;
+    if (store && !sim_shadow_write(w, i, lane, b, offset, TM_BYTES)) return NULL;
     return b->smem + offset;
 }
 
 /* ---- replace ---- */
 
 /* Element types in the order of the ISA's table (PTX ISA, tensormap.replace).  */
-static const SimTmType element_types[] = {
-    SIM_TM_U8,  SIM_TM_U16,     SIM_TM_U32, SIM_TM_S32,  SIM_TM_U64,  SIM_TM_S64,     SIM_TM_F16,
-    SIM_TM_F32, SIM_TM_F32_FTZ, SIM_TM_F64, SIM_TM_BF16, SIM_TM_TF32, SIM_TM_TF32_FTZ};
+static const TmType element_types[] = {
+    TM_U8,  TM_U16,     TM_U32, TM_S32,  TM_U64,  TM_S64,     TM_F16,
+    TM_F32, TM_F32_FTZ, TM_F64, TM_BF16, TM_TF32, TM_TF32_FTZ};
 enum { N_TYPES = sizeof element_types / sizeof element_types[0] };
 
 typedef struct {
@@ -36,7 +36,7 @@ typedef struct {
 
 static const Field fields[] = {
     {MOD_GLOBAL_ADDRESS, 64, false, UINT64_MAX},
-    {MOD_RANK, 32, false, SIM_TM_RANK - 1},
+    {MOD_RANK, 32, false, TM_RANK - 1},
     {MOD_BOX_DIM, 32, true, 256},
     {MOD_GLOBAL_DIM, 32, true, UINT32_MAX},
     {MOD_GLOBAL_STRIDE, 64, true, ((uint64_t)1 << 40) - 1},
@@ -48,7 +48,7 @@ static const Field fields[] = {
 };
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
 
-static void set(SimTensorMap *m, PtxMod field, uint32_t ordinal, uint64_t v) {
+static void set(TensorMap *m, PtxMod field, uint32_t ordinal, uint64_t v) {
     switch (field) {
     case MOD_GLOBAL_ADDRESS: m->address = v; break;
     case MOD_RANK: m->rank = (int)v + 1; break;
@@ -64,7 +64,7 @@ static void set(SimTensorMap *m, PtxMod field, uint32_t ordinal, uint64_t v) {
 }
 
 static bool zeros(const unsigned char *bytes) {
-    for (int k = 0; k < SIM_TM_BYTES; k++) {
+    for (int k = 0; k < TM_BYTES; k++) {
         if (bytes[k]) return false;
     }
     return true;
@@ -76,10 +76,10 @@ static void exec_replace(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) {
         unsigned char *bytes = map_at(w, i, l, &i->opnd[0], (PtxSpace)i->space, true);
         if (!bytes) return;
-        SimTensorMap map = {0};
+        TensorMap map = {0};
         if (!sim_tensormap_decode(bytes, &map) && !zeros(bytes)) {
             sim_fault(w, SIM_DESCRIPTOR, i, l, "what is changed here is neither a tensor map nor "
-                      "%d bytes of zeros", SIM_TM_BYTES);
+                      "%d bytes of zeros", TM_BYTES);
             return;
         }
         const SimOpnd *value = &i->opnd[f->ordinal ? 2 : 1];
@@ -112,7 +112,7 @@ static SimExec *pick_replace(SimPick *k) {
     i->flags = f->field == MOD_GLOBAL_STRIDE && k->old_strides;
     if (i->n_opnd != (f->ordinal ? 3 : 2)) return sim_pick_fail(k, "has wrong operands");
     const PtxOpnd *o = k->p->opnd;
-    uint64_t dims = f->field == MOD_GLOBAL_STRIDE ? SIM_TM_RANK - 1 : SIM_TM_RANK;
+    uint64_t dims = f->field == MOD_GLOBAL_STRIDE ? TM_RANK - 1 : TM_RANK;
     if (f->ordinal && (o[1].kind != OPND_INT || (uint64_t)o[1].offset >= dims)) {
         return sim_pick_fail(k, "needs the number of a dimension");
     }
@@ -128,7 +128,7 @@ static void exec_copy(SimWarp *w, const SimInst *i, uint32_t active) {
     int l = sim_first_lane(active);
     const unsigned char *from = map_at(w, i, l, &i->opnd[1], SPACE_SHARED, false);
     unsigned char *to = from ? map_at(w, i, l, &i->opnd[0], SPACE_GENERIC, true) : NULL;
-    if (to) memcpy(to, from, SIM_TM_BYTES);
+    if (to) memcpy(to, from, TM_BYTES);
 }
 
 static SimExec *pick_copy(SimPick *k) {
@@ -137,10 +137,10 @@ static SimExec *pick_copy(SimPick *k) {
     bool known = sim_take(k, MOD_GLOBAL) && sim_take(k, MOD_SHARED_CTA) &&
                  sim_take(k, MOD_TENSORMAP_GENERIC) && sim_take(k, MOD_SYNC) &&
                  sim_take(k, MOD_ALIGNED) && order.order == MOD_RELEASE &&
-                 size->kind == OPND_INT && size->offset == SIM_TM_BYTES;
+                 size->kind == OPND_INT && size->offset == TM_BYTES;
     if (known) return exec_copy;
     return sim_pick_fail(k, "needs .global.shared::cta.tensormap::generic.release.SCOPE"
-                            ".sync.aligned and %d bytes", SIM_TM_BYTES);
+                            ".sync.aligned and %d bytes", TM_BYTES);
 }
 
 SimExec *sim_pick_tensormap(SimPick *k) {

@@ -13,13 +13,13 @@ typedef struct {
 static const unsigned char *map_bytes(const SimRun *run, uint64_t at) {
     if (at >= SIM_PARAM_WINDOW && at - SIM_PARAM_WINDOW < run->params_bytes) {
         uint64_t offset = at - SIM_PARAM_WINDOW;
-        return run->params_bytes - offset >= SIM_TM_BYTES ? run->params + offset : NULL;
+        return run->params_bytes - offset >= TM_BYTES ? run->params + offset : NULL;
     }
-    return sim_global_raw(run->gpu, at, SIM_TM_BYTES);
+    return sim_global_raw(run->gpu, at, TM_BYTES);
 }
 
 /* The map of a lane's operand, if it suits the instruction.  False after a fault.  */
-static bool read_map(SimWarp *w, const SimInst *i, int lane, SimTensorMap *map) {
+static bool read_map(SimWarp *w, const SimInst *i, int lane, TensorMap *map) {
     const TensorInst *x = i->extra;
     uint64_t at = sim_address(w, &i->opnd[x->map], lane);
     const unsigned char *bytes = at % 64 ? NULL : map_bytes(w->block->cluster->run, at);
@@ -28,8 +28,8 @@ static bool read_map(SimWarp *w, const SimInst *i, int lane, SimTensorMap *map) 
         why = "is misaligned or outside every allocation";
     } else if (!sim_tensormap_decode(bytes, map)) {
         why = "was not made by the driver or by tensormap.replace";
-    } else if (sim_tensormap_check(map)) {
-        why = arena_printf(w->block->cluster->arena, "is not valid: %s", sim_tensormap_check(map));
+    } else if (tensor_map_wrong(map)) {
+        why = arena_printf(w->block->cluster->arena, "is not valid: %s", tensor_map_wrong(map));
     } else if (map->rank != x->rank) {
         why = "has another rank";
     } else if (map->im2col != x->im2col) {
@@ -45,14 +45,14 @@ static bool read_map(SimWarp *w, const SimInst *i, int lane, SimTensorMap *map) 
 
 /* The rows of the tile at the lane's coordinates, checked against the allocations.  NULL after a
  * fault.  */
-static const SimTmRow *tile_rows(SimWarp *w, const SimInst *i, int lane, const SimTensorMap *map) {
+static const SimTmRow *tile_rows(SimWarp *w, const SimInst *i, int lane, const TensorMap *map) {
     const TensorInst *x = i->extra;
     SimCluster *c = w->block->cluster;
     AsyncCluster *q = async_of(c);
     uint32_t n = sim_tensormap_rows(map);
     q->row = arena_grow(c->arena, q->row, &q->cap_row, n, sizeof *q->row);
-    int32_t coord[SIM_TM_RANK];
-    uint16_t offset[SIM_TM_RANK] = {0};
+    int32_t coord[TM_RANK];
+    uint16_t offset[TM_RANK] = {0};
     for (int d = 0; d < map->rank; d++) {
         coord[d] = (int32_t)sim_u32(w, i->opnd[x->map].slot[d + 1])[lane];
     }
@@ -71,7 +71,7 @@ static const SimTmRow *tile_rows(SimWarp *w, const SimInst *i, int lane, const S
     return q->row;
 }
 
-static AsyncOp *tile_op(SimWarp *w, const SimInst *i, int lane, const SimTensorMap *map,
+static AsyncOp *tile_op(SimWarp *w, const SimInst *i, int lane, const TensorMap *map,
                         const SimTmRow *row, AsyncKind kind, uint32_t offset) {
     uint32_t n = sim_tensormap_rows(map), bytes = sim_tensormap_row_bytes(map);
     AsyncOp *op = async_new(w, i, lane, kind, n);
@@ -82,17 +82,17 @@ static AsyncOp *tile_op(SimWarp *w, const SimInst *i, int lane, const SimTensorM
     }
     op->span = sim_tensormap_span(map);
     sim_tensormap_fill(map, op->fill);
-    op->fill_bytes = sim_tensormap_element(map);
+    op->fill_bytes = tensor_map_element(map);
     return op;
 }
 
 /* Size of the whole tile in shared memory; more than any shared memory where it overflows.  */
-static uint32_t tile_bytes(const SimTensorMap *map) {
+static uint32_t tile_bytes(const TensorMap *map) {
     uint64_t bytes = (uint64_t)sim_tensormap_rows(map) * sim_tensormap_row_bytes(map);
     return bytes > INT32_MAX ? INT32_MAX : (uint32_t)bytes;
 }
 
-static bool load_lane(SimWarp *w, const SimInst *i, int lane, const SimTensorMap *map) {
+static bool load_lane(SimWarp *w, const SimInst *i, int lane, const TensorMap *map) {
     const TensorInst *x = i->extra;
     SimCluster *c = w->block->cluster;
     AsyncTarget t;
@@ -114,23 +114,23 @@ static bool load_lane(SimWarp *w, const SimInst *i, int lane, const SimTensorMap
     return true;
 }
 
-static PtxType reduce_type(const AsyncReduce *r, SimTmType t) {
+static PtxType reduce_type(const AsyncReduce *r, TmType t) {
     bool bitwise = r->op == MOD_AND || r->op == MOD_OR || r->op == MOD_XOR;
     switch (t) {
-    case SIM_TM_U32: return bitwise ? PTX_B32 : PTX_U32;
-    case SIM_TM_S32: return bitwise ? PTX_B32 : PTX_S32;
-    case SIM_TM_U64: return bitwise ? PTX_B64 : PTX_U64;
-    case SIM_TM_S64: return bitwise ? PTX_B64 : r->op == MOD_ADD ? PTX_U64 : PTX_S64;
-    case SIM_TM_F16: return PTX_F16;
-    case SIM_TM_BF16: return PTX_BF16;
-    case SIM_TM_F32:
-    case SIM_TM_F32_FTZ: return PTX_F32;
-    case SIM_TM_F64: return PTX_F64;
+    case TM_U32: return bitwise ? PTX_B32 : PTX_U32;
+    case TM_S32: return bitwise ? PTX_B32 : PTX_S32;
+    case TM_U64: return bitwise ? PTX_B64 : PTX_U64;
+    case TM_S64: return bitwise ? PTX_B64 : r->op == MOD_ADD ? PTX_U64 : PTX_S64;
+    case TM_F16: return PTX_F16;
+    case TM_BF16: return PTX_BF16;
+    case TM_F32:
+    case TM_F32_FTZ: return PTX_F32;
+    case TM_F64: return PTX_F64;
     default: return PTX_NONE;
     }
 }
 
-static bool store_lane(SimWarp *w, const SimInst *i, int lane, const SimTensorMap *map) {
+static bool store_lane(SimWarp *w, const SimInst *i, int lane, const TensorMap *map) {
     const TensorInst *x = i->extra;
     uint32_t offset, bytes = tile_bytes(map);
     SimBlock *b = sim_shared(w, i, lane, async_shared_at(w, &i->opnd[x->shared], lane), bytes,
@@ -158,7 +158,7 @@ static void exec_tensor(SimWarp *w, const SimInst *i, uint32_t active) {
     const TensorInst *x = i->extra;
     w->block->count.async_copies++;
     SIM_EACH(l, active) {
-        SimTensorMap map;
+        TensorMap map;
         if (!read_map(w, i, l, &map)) return;
         if (!(x->store ? store_lane(w, i, l, &map) : load_lane(w, i, l, &map))) return;
     }
@@ -166,14 +166,14 @@ static void exec_tensor(SimWarp *w, const SimInst *i, uint32_t active) {
 
 static void exec_prefetch(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) {
-        SimTensorMap map;
+        TensorMap map;
         if (!read_map(w, i, l, &map)) return;
     }
 }
 
 static bool pick_rank(SimPick *k, TensorInst *x) {
     static const PtxMod dims[] = {MOD_D1, MOD_D2, MOD_D3, MOD_D4, MOD_D5};
-    for (int d = 0; d < SIM_TM_RANK; d++) {
+    for (int d = 0; d < TM_RANK; d++) {
         if (sim_take(k, dims[d])) x->rank = d + 1;
     }
     const SimOpnd *map = &k->i->opnd[x->map];

@@ -16,15 +16,15 @@ typedef struct {
     int interleave, swizzle, promotion, fill;
 } Common;
 
-static bool describe(const Common *k, SimTensorMap *out) {
-    if (k->rank < 1 || k->rank > SIM_TM_RANK || !k->address || !k->dim || !k->element_stride ||
-        (k->rank > 1 && !k->stride) || k->type < 0 || k->type >= SIM_TM_TYPE_COUNT) {
+static bool describe(const Common *k, TensorMap *out) {
+    if (k->rank < 1 || k->rank > TM_RANK || !k->address || !k->dim || !k->element_stride ||
+        (k->rank > 1 && !k->stride) || k->type < 0 || k->type >= TM_TYPE_COUNT) {
         return false;
     }
-    *out = (SimTensorMap){.type = (SimTmType)k->type, .rank = (int)k->rank,
+    *out = (TensorMap){.type = (TmType)k->type, .rank = (int)k->rank,
                           .address = (uint64_t)(uintptr_t)k->address,
                           .interleave = k->interleave, .swizzle = k->swizzle,
-                          .l2_promotion = k->promotion, .fill = k->fill};
+                          .promotion = k->promotion, .fill = k->fill};
     for (uint32_t i = 0; i < k->rank; i++) {
         out->dim[i] = k->dim[i];
         out->element_stride[i] = k->element_stride[i];
@@ -33,8 +33,8 @@ static bool describe(const Common *k, SimTensorMap *out) {
     return true;
 }
 
-static CUresult encode(Driver *d, const SimTensorMap *map, CUtensorMap *out) {
-    uint8_t bytes[SIM_TM_BYTES];
+static CUresult encode(Driver *d, const TensorMap *map, CUtensorMap *out) {
+    uint8_t bytes[TM_BYTES];
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     const char *why = sim_tensormap_encode(map, bytes);
     if (why) {
@@ -50,7 +50,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, int type, uint32_t rank, void 
                                 const uint32_t *element_stride, int interleave, int swizzle,
                                 int promotion, int fill) {
     Call c;
-    SimTensorMap m;
+    TensorMap m;
     if (!driver_enter(&c, FN_cuTensorMapEncodeTiled)) return c.result;
     Common k = {type, rank, address, dim, stride, element_stride, interleave, swizzle, promotion,
                 fill};
@@ -65,7 +65,7 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap *map, int type, uint32_t rank, void
                                  const uint32_t *element_stride, int interleave, int swizzle,
                                  int promotion, int fill) {
     Call c;
-    SimTensorMap m;
+    TensorMap m;
     if (!driver_enter(&c, FN_cuTensorMapEncodeIm2col)) return c.result;
     Common k = {type, rank, address, dim, stride, element_stride, interleave, swizzle, promotion,
                 fill};

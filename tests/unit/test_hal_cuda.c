@@ -107,9 +107,9 @@ static Status everything(Fixture *f) {
     if (s) return s;
     assert_true(us > 0);
     for (uint32_t i = 0; i < 32; i++) assert_int_equal(back[i], 16 * i);
-    CudaMapShape shape = {.type = 7, .rank = 2, .address = at, .dim = {4, 4}, .stride = {16},
+    TensorMap shape = {.type = 7, .rank = 2, .address = at, .dim = {4, 4}, .stride = {16},
                           .element_stride = {1, 1}, .box = {4, 4}};
-    CudaMapShape windows = {.type = 7, .rank = 3, .address = at, .dim = {4, 2, 2},
+    TensorMap windows = {.type = 7, .rank = 3, .address = at, .dim = {4, 2, 2},
                             .stride = {16, 32}, .element_stride = {1, 1, 1}, .im2col = true,
                             .channels = 4, .pixels = 2};
     CudaTensorMap map;

@@ -277,9 +277,9 @@ static void tensor_loads_multicast(void **state) {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         PtxRun r;
         start(&r, 2, seed);
-        SimTensorMap m = {.type = SIM_TM_F32, .rank = 2, .address = r.arg[0], .dim = {32, 32},
+        TensorMap m = {.type = TM_F32, .rank = 2, .address = r.arg[0], .dim = {32, 32},
                           .stride = {128}, .box = {32, 4}, .element_stride = {1, 1}, .swizzle = 3};
-        unsigned char bytes[SIM_TM_BYTES];
+        unsigned char bytes[TM_BYTES];
         assert_null(sim_tensormap_encode(&m, bytes));
         run_memory(&r, bytes, sizeof bytes);
         run_clean(

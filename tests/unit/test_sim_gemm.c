@@ -75,14 +75,14 @@ static double mma_result(const PtxRun *r, int n, int row, int col) {
 
 /* ---- TMA, mbarriers, wgmma ---- */
 typedef struct {
-    unsigned char a[SIM_TM_BYTES], b[SIM_TM_BYTES], c[SIM_TM_BYTES];
+    unsigned char a[TM_BYTES], b[TM_BYTES], c[TM_BYTES];
     int32_t m, n, k;
     uint64_t out;
 } WgmmaParams;
 
 static void encode(unsigned char *out, uint64_t at, int inner, int outer, int box0, int box1,
                    int swizzle) {
-    SimTensorMap map = {.type = SIM_TM_BF16, .rank = 2, .address = at,
+    TensorMap map = {.type = TM_BF16, .rank = 2, .address = at,
                         .dim = {(uint64_t)inner, (uint64_t)outer}, .stride = {(uint64_t)inner * 2},
                         .box = {(uint32_t)box0, (uint32_t)box1}, .element_stride = {1, 1},
                         .swizzle = swizzle};

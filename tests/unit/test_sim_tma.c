@@ -18,9 +18,9 @@ static unsigned char tensor[TENSOR];
 static const int element_bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
 
 /* A dense map over the test's tensor: strides padded to 16 bytes.  */
-static SimTensorMap dense(SimTmType type, int rank, const uint32_t *dim, const uint32_t *box,
+static TensorMap dense(TmType type, int rank, const uint32_t *dim, const uint32_t *box,
                           int swizzle) {
-    SimTensorMap m = {.type = type, .rank = rank, .address = 4096, .swizzle = swizzle};
+    TensorMap m = {.type = type, .rank = rank, .address = 4096, .swizzle = swizzle};
     uint64_t stride = (uint64_t)element_bytes[type];
     for (int i = 0; i < rank; i++) {
         m.dim[i] = dim[i];
@@ -37,7 +37,7 @@ static void maps_round_trip(void **state) {
     (void)state;
     Rng r = {5};
     for (int k = 0; k < 500; k++) {
-        SimTensorMap m = {.im2col = k % 2, .type = (SimTmType)rng_below(&r, SIM_TM_TYPE_COUNT)},
+        TensorMap m = {.im2col = k % 2, .type = (TmType)rng_below(&r, TM_TYPE_COUNT)},
                      back;
         m.rank = m.im2col ? 3 + (int)rng_below(&r, 3) : 1 + (int)rng_below(&r, 5);
         m.address = (1 + rng_next(&r) % ((uint64_t)1 << 50)) * 16;
@@ -54,34 +54,34 @@ static void maps_round_trip(void **state) {
             m.upper[i] = (int)rng_below(&r, 16);
         }
         m.swizzle = element_bytes[m.type] * 16 <= 128 ? 3 : 0;
-        m.l2_promotion = (int)rng_below(&r, 4);
-        unsigned char bytes[SIM_TM_BYTES];
+        m.promotion = (int)rng_below(&r, 4);
+        unsigned char bytes[TM_BYTES];
         assert_null(sim_tensormap_encode(&m, bytes));
         assert_true(sim_tensormap_decode(bytes, &back));
         assert_memory_equal(&m, &back, sizeof m);
-        bytes[rng_below(&r, SIM_TM_BYTES)] ^= 1;
+        bytes[rng_below(&r, TM_BYTES)] ^= 1;
         assert_false(sim_tensormap_decode(bytes, &back));
     }
 }
 
 static void maps_are_validated(void **state) {
     (void)state;
-    unsigned char bytes[SIM_TM_BYTES];
-    const SimTensorMap good = dense(SIM_TM_F16, 2, (uint32_t[]){128, 64}, (uint32_t[]){64, 8}, 3);
-    SimTensorMap good_column = dense(SIM_TM_F16, 4, (uint32_t[]){64, 8, 8, 2}, NULL, 3);
+    unsigned char bytes[TM_BYTES];
+    const TensorMap good = dense(TM_F16, 2, (uint32_t[]){128, 64}, (uint32_t[]){64, 8}, 3);
+    TensorMap good_column = dense(TM_F16, 4, (uint32_t[]){64, 8, 8, 2}, NULL, 3);
     good_column.im2col = true;
     good_column.channels = good_column.pixels = 64;
     assert_null(sim_tensormap_encode(&good, bytes));
     assert_null(sim_tensormap_encode(&good_column, bytes));
 #define BAD(base, change)                                                                          \
     do {                                                                                           \
-        SimTensorMap m = base;                                                                     \
+        TensorMap m = base;                                                                     \
         change;                                                                                    \
         assert_non_null(sim_tensormap_encode(&m, bytes));                                          \
     } while (0)
     BAD(good, m.rank = 0);
     BAD(good, m.rank = 6);
-    BAD(good, m.type = SIM_TM_TYPE_COUNT);
+    BAD(good, m.type = TM_TYPE_COUNT);
     BAD(good, m.address += 8);
     BAD(good, m.address = 0);
     BAD(good, m.dim[1] = 0);
@@ -97,8 +97,8 @@ static void maps_are_validated(void **state) {
     BAD(good, m.element_stride[1] = 0);
     BAD(good, m.element_stride[1] = 9);
     BAD(good, m.interleave = 1);
-    BAD(good, (m.type = SIM_TM_U16, m.fill = 1));
-    BAD(good, m.l2_promotion = 4);
+    BAD(good, (m.type = TM_U16, m.fill = 1));
+    BAD(good, m.promotion = 4);
     BAD(good_column, m.rank = 2);
     BAD(good_column, m.lower[0] = -129);
     BAD(good_column, m.upper[1] = 128);
@@ -156,15 +156,15 @@ typedef struct {
     uint16_t offset[6];
 } Where;
 
-static uint32_t tile_size(const SimTensorMap *m) {
+static uint32_t tile_size(const TensorMap *m) {
     return sim_tensormap_rows(m) * sim_tensormap_row_bytes(m);
 }
 
 /* Encodes the map, with the tensor as its memory, and sets the arguments up. Returns the tensor
  * on the device.  */
-static unsigned char *start(PtxRun *r, SimTensorMap *m, const Where *where, const void *tile,
+static unsigned char *start(PtxRun *r, TensorMap *m, const Where *where, const void *tile,
                             uint64_t seed) {
-    unsigned char bytes[SIM_TM_BYTES];
+    unsigned char bytes[TM_BYTES];
     uint64_t at;
     run_open(r);
     r->options.seed = seed;
@@ -191,14 +191,14 @@ static uint32_t swizzled(uint32_t at, int swizzle) {
     return at ^ ((at >> 7 & mask) << 4);
 }
 
-static void fill_pattern(const SimTensorMap *m, unsigned char *out) {
+static void fill_pattern(const TensorMap *m, unsigned char *out) {
     int bytes = element_bytes[m->type];
     memset(out, m->fill ? 0xff : 0, (size_t)bytes);
     if (m->fill) out[bytes - 1] = 0x7f;
 }
 
 /* The element of the tensor at c[], or the fill.  NULL if out of bounds.  */
-static long element_at(const SimTensorMap *m, const long *c) {
+static long element_at(const TensorMap *m, const long *c) {
     long at = 0;
     for (int i = 0; i < m->rank; i++) {
         if (c[i] < 0 || c[i] >= (long)m->dim[i]) return -1;
@@ -208,7 +208,7 @@ static long element_at(const SimTensorMap *m, const long *c) {
 }
 
 /* Coordinates of element `column` of row `row` of a tile.  */
-static void tile_coordinates(const SimTensorMap *m, const Where *w, uint32_t row, uint32_t column,
+static void tile_coordinates(const TensorMap *m, const Where *w, uint32_t row, uint32_t column,
                              long *c) {
     c[0] = w->coord[0] + (long)column;
     for (int i = 1; i < m->rank; i++) {
@@ -220,7 +220,7 @@ static void tile_coordinates(const SimTensorMap *m, const Where *w, uint32_t row
 
 /* Coordinates of channel `column` of pixel `row`: the row-th place after the start in the order
  * W, H, D, N of the places that the corners allow.  */
-static void pixel_coordinates(const SimTensorMap *m, const Where *w, uint32_t row, uint32_t column,
+static void pixel_coordinates(const TensorMap *m, const Where *w, uint32_t row, uint32_t column,
                               long *c) {
     long places[5], index = 0;
     int last = m->rank - 1;
@@ -241,7 +241,7 @@ static void pixel_coordinates(const SimTensorMap *m, const Where *w, uint32_t ro
     c[last] = index;
 }
 
-static void check_load(SimTensorMap m, const Where *where) {
+static void check_load(TensorMap m, const Where *where) {
     make_tensor();
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         PtxRun r;
@@ -276,10 +276,10 @@ static void loads_tiles_of_every_rank(void **state) {
     static const Where inside = {{4, 2, 1, 1, 1}, {0}}, before = {{-6, -1, -2, -1, -1}, {0}};
     static const Where after = {{30, 7, 6, 4, 1}, {0}}, outside = {{40, 0, 0, 0, 0}, {0}};
     for (int rank = 1; rank <= 5; rank++) {
-        check_load(dense(SIM_TM_F16, rank, dim, box, 0), &inside);
-        check_load(dense(SIM_TM_F16, rank, dim, box, 0), &before);
-        check_load(dense(SIM_TM_F16, rank, dim, box, 0), &after);
-        check_load(dense(SIM_TM_F16, rank, dim, box, 0), &outside);
+        check_load(dense(TM_F16, rank, dim, box, 0), &inside);
+        check_load(dense(TM_F16, rank, dim, box, 0), &before);
+        check_load(dense(TM_F16, rank, dim, box, 0), &after);
+        check_load(dense(TM_F16, rank, dim, box, 0), &outside);
     }
 }
 
@@ -291,12 +291,12 @@ static void loads_tiles_with_every_swizzle(void **state) {
         for (int half = 0; half < 2; half++) {
             uint32_t box[2] = {span / (half ? 4 : 2), 24};
             if (box[0] * 2 < 16) continue;
-            check_load(dense(SIM_TM_F16, 2, (uint32_t[]){90, 40}, box, swizzle), &at);
+            check_load(dense(TM_F16, 2, (uint32_t[]){90, 40}, box, swizzle), &at);
         }
-        check_load(dense(SIM_TM_U8, 2, (uint32_t[]){200, 64}, (uint32_t[]){span, 64}, swizzle),
+        check_load(dense(TM_U8, 2, (uint32_t[]){200, 64}, (uint32_t[]){span, 64}, swizzle),
                    &at);
         check_load(
-            dense(SIM_TM_F32, 3, (uint32_t[]){40, 9, 5}, (uint32_t[]){span / 4, 8, 4}, swizzle),
+            dense(TM_F32, 3, (uint32_t[]){40, 9, 5}, (uint32_t[]){span / 4, 8, 4}, swizzle),
             &at);
     }
 }
@@ -304,13 +304,13 @@ static void loads_tiles_with_every_swizzle(void **state) {
 static void loads_every_type_and_fill(void **state) {
     (void)state;
     static const Where at = {{-2, 6, 0, 0, 0}, {0}};
-    for (int t = 0; t < SIM_TM_TYPE_COUNT; t++) {
+    for (int t = 0; t < TM_TYPE_COUNT; t++) {
         uint32_t width = 32 / (uint32_t)element_bytes[t];
-        SimTensorMap m =
-            dense((SimTmType)t, 2, (uint32_t[]){width + 3, 9}, (uint32_t[]){width, 8}, 0);
+        TensorMap m =
+            dense((TmType)t, 2, (uint32_t[]){width + 3, 9}, (uint32_t[]){width, 8}, 0);
         check_load(m, &at);
         m.fill = 1;
-        unsigned char bytes[SIM_TM_BYTES];
+        unsigned char bytes[TM_BYTES];
         if (!sim_tensormap_encode(&m, bytes)) check_load(m, &at);
     }
 }
@@ -318,14 +318,14 @@ static void loads_every_type_and_fill(void **state) {
 static void loads_with_element_strides(void **state) {
     (void)state;
     static const Where at = {{0, 1, -3, 0, 0}, {0}};
-    SimTensorMap m = dense(SIM_TM_F16, 3, (uint32_t[]){16, 20, 20}, (uint32_t[]){16, 16, 9}, 0);
+    TensorMap m = dense(TM_F16, 3, (uint32_t[]){16, 20, 20}, (uint32_t[]){16, 16, 9}, 0);
     m.element_stride[1] = 2;
     m.element_stride[2] = 4;
     check_load(m, &at);
 }
 
-static SimTensorMap column(int rank, const uint32_t *dim, int swizzle, uint32_t pixels) {
-    SimTensorMap m = dense(SIM_TM_F16, rank, dim, NULL, swizzle);
+static TensorMap column(int rank, const uint32_t *dim, int swizzle, uint32_t pixels) {
+    TensorMap m = dense(TM_F16, rank, dim, NULL, swizzle);
     m.im2col = true;
     m.channels = 8u << swizzle;
     m.pixels = pixels;
@@ -335,7 +335,7 @@ static SimTensorMap column(int rank, const uint32_t *dim, int swizzle, uint32_t 
 static void loads_columns(void **state) {
     (void)state;
     /* 1-D, 3 wide, padding 1.  */
-    SimTensorMap m = column(3, (uint32_t[]){16, 20, 3}, 0, 30);
+    TensorMap m = column(3, (uint32_t[]){16, 20, 3}, 0, 30);
     m.lower[0] = -1;
     m.upper[0] = -1;
     for (uint16_t s = 0; s < 3; s++) check_load(m, &(Where){{0, 3, 0, 0, 0}, {s, 0}});
@@ -359,7 +359,7 @@ static void loads_columns(void **state) {
 }
 
 /* ---- Stores ---- */
-static void check_store(SimTensorMap m, const Where *where) {
+static void check_store(TensorMap m, const Where *where) {
     static unsigned char tile[TILE], expected[TENSOR];
     make_tensor();
     memcpy(expected, tensor, TENSOR);
@@ -392,40 +392,40 @@ static void stores_tiles(void **state) {
     (void)state;
     static const uint32_t dim[] = {40, 9, 7, 5, 2}, box[] = {32, 4, 3, 2, 2};
     for (int rank = 1; rank <= 5; rank++) {
-        check_store(dense(SIM_TM_F16, rank, dim, box, 0), &(Where){{4, 2, 1, 1, 1}, {0}});
-        check_store(dense(SIM_TM_F16, rank, dim, box, 0), &(Where){{-6, -1, -2, -1, -1}, {0}});
-        check_store(dense(SIM_TM_F16, rank, dim, box, 0), &(Where){{20, 6, 5, 4, 1}, {0}});
+        check_store(dense(TM_F16, rank, dim, box, 0), &(Where){{4, 2, 1, 1, 1}, {0}});
+        check_store(dense(TM_F16, rank, dim, box, 0), &(Where){{-6, -1, -2, -1, -1}, {0}});
+        check_store(dense(TM_F16, rank, dim, box, 0), &(Where){{20, 6, 5, 4, 1}, {0}});
     }
     for (int swizzle = 1; swizzle < 4; swizzle++) {
         uint32_t span = 16u << swizzle;
-        check_store(dense(SIM_TM_F32, 2, (uint32_t[]){90, 40}, (uint32_t[]){span / 4, 24}, swizzle),
+        check_store(dense(TM_F32, 2, (uint32_t[]){90, 40}, (uint32_t[]){span / 4, 24}, swizzle),
                     &(Where){{80, 20, 0, 0, 0}, {0}});
     }
-    SimTensorMap m = column(4, (uint32_t[]){72, 9, 7, 3}, 2, 100);
+    TensorMap m = column(4, (uint32_t[]){72, 9, 7, 3}, 2, 100);
     check_store(m, &(Where){{0, 2, 3, 1, 0}, {0, 0}});
 }
 
 static void reduces_tiles(void **state) {
     (void)state;
     static const struct {
-        SimTmType type;
+        TmType type;
         const char *op;
         uint32_t from, to, result;
     } cases[] = {
-        {SIM_TM_U32, "add", 7, 0xfffffffe, 5},
-        {SIM_TM_S32, "min", 7, 0xfffffffe, 0xfffffffe},
-        {SIM_TM_U32, "max", 7, 0xfffffffe, 0xfffffffe},
-        {SIM_TM_U32, "xor", 0xff, 0xf0f, 0xff0},
-        {SIM_TM_U32, "inc", 7, 7, 0},
-        {SIM_TM_F32, "add", 0x3f800000, 0x40000000, 0x40400000},
-        {SIM_TM_F16, "add", 0x3c003c00, 0x40003800, 0x42003e00},
-        {SIM_TM_BF16, "max", 0x3f803f80, 0x40003f00, 0x40003f80},
+        {TM_U32, "add", 7, 0xfffffffe, 5},
+        {TM_S32, "min", 7, 0xfffffffe, 0xfffffffe},
+        {TM_U32, "max", 7, 0xfffffffe, 0xfffffffe},
+        {TM_U32, "xor", 0xff, 0xf0f, 0xff0},
+        {TM_U32, "inc", 7, 7, 0},
+        {TM_F32, "add", 0x3f800000, 0x40000000, 0x40400000},
+        {TM_F16, "add", 0x3c003c00, 0x40003800, 0x42003e00},
+        {TM_BF16, "max", 0x3f803f80, 0x40003f00, 0x40003f80},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         uint32_t words[TILE / 4];
         for (int j = 0; j < TILE / 4; j++) words[j] = cases[k].from;
         uint32_t width = 64 / (uint32_t)element_bytes[cases[k].type];
-        SimTensorMap m = dense(cases[k].type, 2, (uint32_t[]){width, 4}, (uint32_t[]){width, 8}, 0);
+        TensorMap m = dense(cases[k].type, 2, (uint32_t[]){width, 4}, (uint32_t[]){width, 8}, 0);
         PtxRun r;
         uint32_t *got = (uint32_t *)(void *)start(&r, &m, &(Where){{0}, {0}}, words, k);
         for (int j = 0; j < 16 * 5; j++) got[j] = cases[k].to;
@@ -447,11 +447,11 @@ static void reduces_tiles(void **state) {
 }
 
 /* ---- Rules ---- */
-static SimTensorMap plain(void) {
-    return dense(SIM_TM_F16, 2, (uint32_t[]){64, 16}, (uint32_t[]){64, 8}, 3);
+static TensorMap plain(void) {
+    return dense(TM_F16, 2, (uint32_t[]){64, 16}, (uint32_t[]){64, 8}, 3);
 }
 
-static void rule(SimTensorMap m, int rank, const char *body, int kind) {
+static void rule(TensorMap m, int rank, const char *body, int kind) {
     make_tensor();
     for (uint64_t seed = 0; seed < 8; seed++) {
         PtxRun r;
@@ -494,7 +494,7 @@ static void stores_are_fenced_and_waited_for(void **state) {
 
 static void maps_suit_the_instruction(void **state) {
     (void)state;
-    SimTensorMap three = dense(SIM_TM_F16, 3, (uint32_t[]){64, 16, 2}, (uint32_t[]){64, 8, 1}, 3);
+    TensorMap three = dense(TM_F16, 3, (uint32_t[]){64, 16, 2}, (uint32_t[]){64, 8, 1}, 3);
     rule(three, 2, EXPECT LOAD SPIN, SIM_DESCRIPTOR);
     rule(plain(), 2, "add.u64 %a0, %a0, 8;\n" EXPECT LOAD SPIN, SIM_DESCRIPTOR);
     rule(plain(), 2, "st.global.b32 [%a0], 5;\n" EXPECT LOAD SPIN, SIM_DESCRIPTOR);
@@ -508,7 +508,7 @@ static void maps_suit_the_instruction(void **state) {
 
 /* The steps by which a kernel makes a map out of zeros in shared memory, at 128, as compilers do.
  * It goes to p2 + 8192 and takes the place of p0.  */
-static const char *made_by_kernel(Arena *a, const SimTensorMap *m, int elemtype, bool old) {
+static const char *made_by_kernel(Arena *a, const TensorMap *m, int elemtype, bool old) {
     Buf b = buf_new(a);
 #define REPLACE "@%%p5 tensormap.replace.tile.%s.shared::cta.b1024.b%d [%%r7], "
     buf_puts(&b, "add.u32 %r7, %r0, 128; mad.lo.u32 %r8, %t, 4, %r7; mov.b32 %r9, 0;\n"
@@ -539,17 +539,17 @@ static const char *made_by_kernel(Arena *a, const SimTensorMap *m, int elemtype,
 static void maps_made_by_kernels(void **state) {
     (void)state;
     static const struct {
-        SimTmType type;
+        TmType type;
         int elemtype;         /* number in the table of the ISA */
         int swizzle, fill;
-    } cases[] = {{SIM_TM_F16, 6, 3, 0}, {SIM_TM_BF16, 10, 2, 1}, {SIM_TM_U8, 0, 1, 0},
-                 {SIM_TM_F32, 7, 0, 1}, {SIM_TM_TF32, 11, 3, 0}, {SIM_TM_S32, 3, 3, 0}};
+    } cases[] = {{TM_F16, 6, 3, 0}, {TM_BF16, 10, 2, 1}, {TM_U8, 0, 1, 0},
+                 {TM_F32, 7, 0, 1}, {TM_TF32, 11, 3, 0}, {TM_S32, 3, 3, 0}};
     make_tensor();
     for (size_t k = 0; k < 2 * (sizeof cases / sizeof *cases); k++) {
         unsigned char tile[2][TILE] = {{0}};
         bool old = k % 2;
         for (int made = 0; made < 2; made++) {
-            SimTensorMap m = dense(cases[k / 2].type, 3, (uint32_t[]){32, 20, 6},
+            TensorMap m = dense(cases[k / 2].type, 3, (uint32_t[]){32, 20, 6},
                                    (uint32_t[]){16, 8, 2}, cases[k / 2].swizzle);
             m.fill = cases[k / 2].fill;
             PtxRun r;
@@ -585,7 +585,7 @@ static void maps_made_by_kernels(void **state) {
 /* A map that reaches past its allocation.  */
 static void tensors_lie_in_allocations(void **state) {
     (void)state;
-    rule(dense(SIM_TM_F16, 2, (uint32_t[]){64, 1024}, (uint32_t[]){64, 8}, 3), 2,
+    rule(dense(TM_F16, 2, (uint32_t[]){64, 1024}, (uint32_t[]){64, 8}, 3), 2,
          "mov.b32 %r21, 510;\n" EXPECT LOAD SPIN, SIM_OUT_OF_BOUNDS);
 }
 
@@ -593,14 +593,14 @@ static void tensors_lie_in_allocations(void **state) {
 static void maps_come_as_parameters(void **state) {
     (void)state;
     make_tensor();
-    SimTensorMap m = plain();
+    TensorMap m = plain();
     PtxRun r;
     start(&r, &m, &(Where){{0, 3}, {0}}, NULL, 1);
     struct {
-        unsigned char map[SIM_TM_BYTES];
+        unsigned char map[TM_BYTES];
         uint64_t out;
     } params;
-    memcpy(params.map, run_host(&r, 0), SIM_TM_BYTES);
+    memcpy(params.map, run_host(&r, 0), TM_BYTES);
     params.out = r.arg[2];
     const char *ptx = PTX_HEAD
         ".extern .shared .align 1024 .b8 smem[];\n"
@@ -627,7 +627,7 @@ static void maps_come_as_parameters(void **state) {
 static void counts_what_tensor_copies_move(void **state) {
     (void)state;
     make_tensor();
-    SimTensorMap m = dense(SIM_TM_F16, 2, (uint32_t[]){64, 12}, (uint32_t[]){64, 8}, 3);
+    TensorMap m = dense(TM_F16, 2, (uint32_t[]){64, 12}, (uint32_t[]){64, 8}, 3);
     PtxRun r;
     start(&r, &m, &(Where){{0, 8}, {0}}, NULL, 1);
     run_clean(&r, text(&r, 2, EXPECT LOAD SPIN));
