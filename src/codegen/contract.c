@@ -4,19 +4,14 @@
 #include <assert.h>
 #include <string.h>
 
-enum { MAX_STAGED = 16 }; /* elements of an expression that are kept in registers */
-
 static void chunk_facts(const Contract *c, Side *s) {
-    int bk = c->r->block.extent[AX_K], threads = c->r->threads;
-    bool along_k = s->l->along == AX_K;
-    s->line = (along_k ? bk : s->extent) / s->l->vec;
-    s->chunks = s->extent * bk / s->l->vec;
-    s->per_thread = (int)ceil_div(s->chunks, threads);
-    s->period = s->line / (int)gcd64(s->line, threads);
-    if (s->period > s->per_thread) s->period = s->per_thread;
-    int rows = s->period < s->per_thread ? s->period * threads / s->line : 0;
-    s->step_mn = along_k ? rows : 0;
-    s->step_k = along_k ? 0 : rows;
+    RChunks x = rprog_chunks(c->r, s->side);
+    s->line = (int)x.line;
+    s->chunks = (int)x.all;
+    s->per_thread = (int)x.thread;
+    s->period = (int)x.period;
+    s->step_mn = (int)x.step_mn;
+    s->step_k = (int)x.step_k;
 }
 
 static void address_facts(const Contract *c, Side *s) {
@@ -57,18 +52,17 @@ static void matrix_facts(Contract *c, const Device *dev) {
 }
 
 static void fragment_facts(const Contract *c, const Device *dev, Side *s) {
+    s->ahead = rprog_fetched_ahead(dev, c->r, s->side);
     if (c->matrix.used) {
         s->ldmatrix = rprog_ldmatrix(c->p, dev, c->r, s->side);
         s->registers = rprog_unit_registers(dev, c->r, s->side);
         s->fragment = rprog_fragment(dev, c->r, s->side);
-        s->ahead = rprog_fetched_ahead(dev, c->r, s->side);
         s->bytes = s->l->bytes;
         s->fours = rprog_reads_fours(c->r, s->side);
         return;
     }
     s->fragment_k = s->inner_k ? c->r->thread.extent[AX_K] : 1;
     if (c->packed) s->fragment_k /= 4;
-    s->ahead = s->fragment_k == 1 && !c->packed && c->r->unroll % 2 == 0;
 }
 
 /* What the chunks of an expression read.  Their length respects the promised alignment.  */
@@ -113,19 +107,11 @@ static void side_facts(Contract *c, const Device *dev, int side, int at) {
     s->row = (s->inner_k ? c->r->block.extent[AX_K] : s->extent) + s->l->layout.pad;
     s->at = at;
     if (!s->l->region) chunk_facts(c, s);
+    s->spread = rprog_spread(c->p, dev, c->r, side);
     read_facts(c, s);
-    s->direct = !s->copies && !s->n_read && s->per_thread * s->l->vec > MAX_STAGED;
+    s->direct = !s->l->region && rprog_evaluates_direct(c->p, c->r, side);
     if (s->copies) address_facts(c, s);
     fragment_facts(c, dev, s);
-}
-
-/* Copies between the products of matrix units.  */
-static void spread_facts(Contract *c) {
-    for (int side = 0; side < 2 && c->matrix.used; side++) {
-        Side *s = &c->side[side];
-        s->spread = s->present && s->l->kind == LOAD_ASYNC && !s->l->region;
-        c->spread |= s->spread;
-    }
 }
 
 static void step_facts(Contract *c) {
@@ -163,9 +149,9 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
         c->async |= s->l->kind == LOAD_ASYNC;
         c->staged |= s->l->kind == LOAD_STAGED && !s->l->region;
         c->any_ahead |= s->ahead;
+        c->spread |= s->spread;
     }
-    spread_facts(c);
-    c->ahead_steps = c->staged ? 1 : r->stages - 1;
+    c->ahead_steps = rprog_steps_ahead(p, r);
     c->smem = c->stage * r->stages;
     for (int side = 0; side < 2; side++) {
         if (c->side[side].l && c->side[side].l->region) region_facts(c, dev, &c->side[side]);

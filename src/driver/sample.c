@@ -4,31 +4,6 @@
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Tile coordinates of block x in the plan's raster order.  */
-static void tile_of(const Problem *p, const RProg *r, int64_t x, int64_t *b, int64_t *m,
-                    int64_t *n) {
-    int64_t tm = rprog_tiles(p, r, AX_M), tn = rprog_tiles(p, r, AX_N);
-    *b = x / (tm * tn);
-    int64_t t = x % (tm * tn);
-    switch (r->raster) {
-    case RASTER_ROW:
-        *m = t / tn;
-        *n = t % tn;
-        break;
-    case RASTER_COLUMN:
-        *m = t % tm;
-        *n = t / tm;
-        break;
-    case RASTER_GROUPED: {
-        int64_t per_group = (int64_t)r->group * tn, first = t / per_group * r->group;
-        int64_t rows = least(r->group, tm - first), inside = t % per_group;
-        *m = first + inside % rows;
-        *n = inside / rows;
-        break;
-    }
-    }
-}
-
 static bool is_view(const RProg *r) {
     return r->skeleton == SK_COLUMN || r->skeleton == SK_WINDOW || r->skeleton == SK_PERMUTE;
 }
@@ -59,7 +34,7 @@ void sample_range(const Problem *p, const RProg *r, int64_t span, int64_t x, Blo
         return;
     }
     int64_t tile[AX_CLASSES];
-    tile_of(p, r, x, &tile[AX_B], &tile[AX_M], &tile[AX_N]);
+    rprog_tile_at(p, r, x, tile);
     for (int c = AX_B; c <= AX_N; c++) {
         out->lo[c] = tile[c] * r->block.extent[c];
         out->hi[c] = least(out->lo[c] + r->block.extent[c], p->extent[c]);

@@ -72,14 +72,6 @@ static double compute_clocks(const Model *m, const RProg *r, const Step *s, doub
     return s->groups * greater(warps * busy, alone);
 }
 
-/* Steps whose loads are under way while one is computed.  */
-static double steps_ahead(const RProg *r) {
-    bool async = false;
-    for (int side = 0; side < 2; side++)
-        async |= r->load[side].kind == LOAD_ASYNC && !r->load[side].region;
-    return async && r->stages > 1 ? r->stages - 1 : 1;
-}
-
 /* Behind a barrier all warps of a block read the fragments of the first slice at once.  Fetched
  * ahead, they were read before; else the unit waits, but for other resident blocks.  */
 static double exposed_reads(const Model *m, const RProg *r, const Step *s) {
@@ -92,7 +84,7 @@ static double exposed_reads(const Model *m, const RProg *r, const Step *s) {
  * buffer has two barriers, and nobody computes while it is filled.  */
 static double step_tax(const Model *m, const RProg *r, const Step *s) {
     if (r->stages == 1) return 2 * m->step_tax + s->stored / m->smem_rate;
-    return m->step_tax / steps_ahead(r) + exposed_reads(m, r, s);
+    return m->step_tax / rprog_steps_ahead(m->p, r) + exposed_reads(m, r, s);
 }
 
 /* Adds the times of a phase, in clocks, to the steady terms.  */
@@ -101,7 +93,7 @@ static void add_phase(const Model *m, const RProg *r, const Step *s, const Phase
     double n = ph->times * ph->steps, blocks = ph->resident;
     double busiest = whole(blocks * s->warps / m->schedulers) * m->schedulers / s->warps;
     double l2_share = lesser(m->l2_port, m->l2_rate / m->clock / ph->active);
-    double ahead = steps_ahead(r), tax = step_tax(m, r, s);
+    double ahead = rprog_steps_ahead(m->p, r), tax = step_tax(m, r, s);
     double latency = m->l2_latency + miss * (m->dram_latency - m->l2_latency);
     clocks[MP_L2] += n * blocks * s->bytes / l2_share;
     clocks[MP_SMEM] += n * (blocks * s->wavefronts / m->smem_rate + tax);
@@ -255,7 +247,7 @@ static Course course_of(const Model *m, const RProg *r, const StepCounts *c, con
 static double in_flight_us(const Model *m, const RProg *r, const Step *s, double reads,
                            double blocks, double steps) {
     double resident = lesser(r->blocks_per_sm, whole(blocks / m->sms));
-    double in_flight = resident * s->bytes * lesser(steps_ahead(r), steps);
+    double in_flight = resident * s->bytes * lesser(rprog_steps_ahead(m->p, r), steps);
     return m->in_flight ? reads / hal_curve(m->in_flight, in_flight) * 1e6 : 0;
 }
 

@@ -5,25 +5,50 @@
  * holds at full rate.  Each operand is read again as often as its rows leave L2 between uses.  */
 #include "microperf/model.h"
 
-double mp_dram_reads(const Model *m, const RProg *r) {
+/* Bytes that all blocks read, and those of the operands that one wave does, if tile rows are walked
+ * in groups of so many.  */
+typedef struct {
+    double all, wave;
+} Reads;
+
+static Reads reads_by(const Model *m, const RProg *r, double group) {
     const Problem *p = m->p;
     double batch = greater((double)p->extent[AX_B], 1);
     double rows = (double)rprog_tiles(p, r, AX_M), columns = (double)rprog_tiles(p, r, AX_N);
     double resident = greater(m->sms * r->blocks_per_sm / r->split, 1);
-    if (m->total_unique <= m->l2_capacity || resident >= rows * columns) return m->total_unique;
+    if (m->total_unique <= m->l2_capacity || resident >= rows * columns)
+        return (Reads){m->total_unique, m->total_unique};
 
     /* Bytes of one tile row of a and one tile column of b, all of K.  */
     double row = m->unique[0] / batch / rows, column = m->unique[1] / batch / columns;
-    double group = r->raster == RASTER_ROW ? 1 : r->raster == RASTER_COLUMN ? rows : r->group;
     double high = lesser(greater(group, resident / columns), rows);
     double wide = lesser(greater(resident / high, 1), columns);
 
     double sweeps = whole(rows / high);
     double waves = whole(columns / wide);
+    Reads x = {0, high * row + wide * column};
     double a = m->unique[0], b = m->unique[1];
-    bool row_stays = high * row + wide * column <= m->l2_capacity;
     bool all_columns_stay = high * row + columns * column <= m->l2_capacity;
-    if (!row_stays) a *= waves;
+    if (x.wave > m->l2_capacity) a *= waves;
     if (!all_columns_stay) b *= sweeps;
-    return a + b;
+    x.all = a + b;
+    return x;
+}
+
+double mp_dram_reads(const Model *m, const RProg *r) {
+    return reads_by(m, r, (double)rprog_raster_rows(m->p, r)).all;
+}
+
+/* No other term depends on the order, and none gets less where DRAM has more to do.  */
+void mp_choose_raster(const Model *m, RProg *r) {
+    int64_t rows[RASTERS];
+    Reads best = {0, 0};
+    int n = rprog_rasters(m->p, r, rows), taken = 0;
+    for (int i = 0; i < n; i++) {
+        Reads x = reads_by(m, r, (double)rows[i]);
+        if (i > 0 && (x.all != best.all ? x.all > best.all : x.wave >= best.wave)) continue;
+        best = x;
+        taken = i;
+    }
+    rprog_set_raster(m->p, rows[taken], r);
 }

@@ -246,7 +246,7 @@ static void tell_grid(const Story *s) {
                    "k-steps are dealt out to %d blocks, %lld to each", tiles, (int)r->tail,
                    (int)r->units, (long long)rprog_unit_steps(s->p, r));
     }
-    if (r->raster == RASTER_GROUPED) {
+    if (r->group > 0) {
         buf_printf(s->out, "; tiles in groups of %d rows, so that a wave shares panels in L2",
                    r->group);
     }

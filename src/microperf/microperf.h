@@ -66,7 +66,8 @@ typedef struct {
     RProg prog;
     Estimate estimate;
 } Ranked;
-/* The best `k` programs of the set by predicted time; ties are broken by the program's own fields,
+/* The best `k` programs of the set by predicted time, each in the order of tiles that is the best
+ * for it; ties are broken by the program's own fields,
  * so the order is the same everywhere.  Near-duplicates (same tiles, other raster) count as
  * one.  */
 Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RProgSet *set, int k,

@@ -60,6 +60,9 @@ double mp_region_sectors(const Problem *p, const RProg *r, int side, const RRegi
 double mp_store_sectors(const Model *m, const RProg *r, CountMemo *memo);
 /* Bytes read from DRAM behind L2 in the order of the grid.  */
 double mp_dram_reads(const Model *m, const RProg *r);
+/* Gives the program the order of tiles that reads the fewest; of several that whose waves touch the
+ * fewest bytes.  */
+void mp_choose_raster(const Model *m, RProg *r);
 
 /* By the program's skeleton; memo: counts that programs share, or NULL.  */
 void mp_estimate_program(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);

@@ -126,6 +126,7 @@ Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RPr
     CountMemo *memo = mp_count_memo(a);
     for (int i = 0; i < set->n; i++) {
         Ranked x = {.prog = set->prog[i]};
+        mp_choose_raster(&m, &x.prog);
         mp_estimate_program(&m, &x.prog, memo, &x.estimate);
         if (*n == k && x.estimate.us > (*out)[k - 1].estimate.us + 1e-3) continue;
         *n = insert(*out, *n, k, &x);

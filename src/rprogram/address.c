@@ -96,7 +96,7 @@ void rprog_address(const Problem *p, const RProg *r, int side, RAddress *out) {
     out->k_mode = k->n_digit <= 1                      ? K_PLAIN
                   : inner % r->block.extent[AX_K] == 0 ? K_UNIFORM
                                                        : K_DECODED;
-    out->pointer = out->k_mode == K_PLAIN && rprog_load_period(r, side) == 1 &&
+    out->pointer = out->k_mode == K_PLAIN && rprog_chunks(r, side).period == 1 &&
                    out->own_axis.n_digit <= 1 && !access_guarded(p->te, x);
     assign_bits(p, x, out);
 }
@@ -105,7 +105,7 @@ void rprog_address(const Problem *p, const RProg *r, int side, RAddress *out) {
 
 /* Do chunks behind the first period lie in other rows of the tile than those of it?  */
 static bool moves_rows(const RProg *r, int side) {
-    return r->load[side].along == AX_K && rprog_load_period(r, side) < rprog_load_chunks(r, side);
+    return rprog_chunks(r, side).step_mn != 0;
 }
 
 /* Decoding pays where it would be done for several chunks in every step.  */
@@ -114,7 +114,7 @@ bool rprog_may_table(const Problem *p, const RProg *r, int side) {
     const ROperand *op = &p->op[side];
     RAddress x;
     if (!op->present || !op->affine || r->load[side].region || !p->te ||
-        rprog_load_chunks(r, side) < FEW || (p->con.axis[AX_K].n_digit <= 1 && !op->guarded))
+        rprog_chunks(r, side).thread < FEW || (p->con.axis[AX_K].n_digit <= 1 && !op->guarded))
         return false;
     rprog_address(p, r, side, &x);
     bool rows = moves_rows(r, side) && x.own_axis.n_digit > 1;
@@ -127,7 +127,7 @@ RTable rprog_table(const RProg *r, int side) {
     enum { IN_REGISTERS = 2 };
     const RLoad *l = &r->load[side];
     bool along_k = l->along == AX_K;
-    int64_t period = rprog_load_period(r, side);
+    int64_t period = rprog_chunks(r, side).period;
     bool few = period <= IN_REGISTERS && !moves_rows(r, side);
     RTable t = {.k_entries = r->block.extent[AX_K] / (along_k ? l->vec : 1)};
     if (!few) t.row_entries = r->block.extent[own_axis(side)] / (along_k ? 1 : l->vec);

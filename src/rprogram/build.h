@@ -56,7 +56,7 @@ void build_blocks(Builder *b, const RProg *start);
 bool build_fits_axis(const Builder *b, const RProg *r, int axis, int32_t tile);
 /* Scale-up for a unit that multiplies matrices.  */
 void build_matrix(Builder *b, const RProg *start);
-/* Scale-out of one block program: raster, split, limits; keeps what is legal.  */
+/* Scale-out of one block program: split, limits; keeps what is legal.  */
 void build_scale_out(Builder *b, RProg *r);
 /* Stream-K: beside what there is, the same with a tail, a quarter of the limit at most.  */
 void build_tails(Builder *b);

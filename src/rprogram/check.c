@@ -192,12 +192,8 @@ static const char *check_store(const Case *c) {
 
 static const char *check_grid(const Case *c) {
     const RProg *r = c->r;
-    if (r->raster != RASTER_ROW && r->raster != RASTER_COLUMN && r->raster != RASTER_GROUPED) {
-        return "unknown raster";
-    }
-    if (r->raster == RASTER_GROUPED ? r->group < 1 : r->group != 0) {
-        return "the group size does not go with the raster";
-    }
+    const char *why = rprog_raster_check(r);
+    if (why) return why;
     int64_t steps = rprog_tiles(c->p, r, AX_K);
     if (r->split < 1 || (r->split > 1 && r->split > steps) || r->split > GRID_Y_MAX) {
         return "split is not in 1..k-steps";

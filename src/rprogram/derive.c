@@ -136,18 +136,6 @@ static int64_t region_words(const Problem *p, const Device *dev, const RProg *r,
     return AT_HAND + (rprog_region_straight(r, side, &x) ? 1 : r->thread.extent[axis]);
 }
 
-int64_t rprog_load_chunks(const RProg *r, int side) {
-    int64_t elements = (int64_t)r->block.extent[own_axis(side)] * r->block.extent[AX_K];
-    return ceil_div(elements, (int64_t)r->load[side].vec * r->threads);
-}
-
-int64_t rprog_load_period(const RProg *r, int side) {
-    const RLoad *l = &r->load[side];
-    int64_t line = r->block.extent[l->along] / l->vec, chunks = rprog_load_chunks(r, side);
-    int64_t period = line / gcd64(line, r->threads);
-    return period < chunks ? period : chunks;
-}
-
 /* Do tiles lie beyond the end of the operand's own axis?  Each chunk's test is made once then, and
  * what it says kept from step to step: of a few in predicates, of many in registers.  */
 static bool is_ragged(const Problem *p, const RProg *r, int side) {
@@ -162,10 +150,11 @@ static int64_t load_words(const Problem *p, const Device *dev, const RProg *r, i
     const RLoad *l = &r->load[side];
     if (!op->present || l->vec < 1) return 0;
     if (l->region) return region_words(p, dev, r, side);
-    int64_t chunks = rprog_load_chunks(r, side), words = 3;
+    RChunks x = rprog_chunks(r, side);
+    int64_t chunks = x.thread, words = 3;
     if (l->kind == LOAD_STAGED) words += chunks * ((l->vec * op->bytes + 3) / 4);
     if (op->digits_mn > 1 || op->guarded) {
-        int64_t period = rprog_matrix(dev, r) ? 0 : rprog_load_period(r, side);
+        int64_t period = rprog_matrix(dev, r) ? 0 : x.period;
         words += 2 * (chunks < FEW ? chunks : FEW) + (period > FEW ? 3 * (period - FEW) : 0);
     } else if (l->kind == LOAD_ASYNC && chunks > FEW && is_ragged(p, r, side)) {
         words += chunks;

@@ -122,11 +122,21 @@ bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side);
 /* Does the last of many steps of a matrix unit store what waits in registers like any other, to a
  * stage that nobody reads any more, so that the loop over steps needs no branch for it?  */
 bool rprog_stores_always(const Problem *p, const Device *dev, const RProg *r);
-/* Accesses of a thread that load an operand's tile, and how many of them until its places in the
- * tile come again: each of these has its own position, place and table entry, kept from step to
- * step.  */
-int64_t rprog_load_chunks(const RProg *r, int side);
-int64_t rprog_load_period(const RProg *r, int side);
+/* How the accesses (chunks) that load an operand's tile are dealt out: chunk i of a thread lies at
+ * the position of chunk i % period and i / period steps beyond it.  Each of a period has its own
+ * position, place and table entry, kept from step to step.  */
+typedef struct {
+    int64_t line, all;        /* chunks side by side along their direction; of the tile */
+    int64_t thread, period;   /* of a thread; how many until places come again */
+    int64_t step_mn, step_k;  /* what a period adds along the operand's own axis, along k */
+} RChunks;
+RChunks rprog_chunks(const RProg *r, int side);
+/* Steps whose loads are under way while one is computed.  */
+int rprog_steps_ahead(const Problem *p, const RProg *r);
+/* Are the copies of a later step issued between the products, not before them all?  */
+bool rprog_spread(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Are elements evaluated right into shared memory, being too many to wait in registers?  */
+bool rprog_evaluates_direct(const Problem *p, const RProg *r, int side);
 
 /* How the position along k of a load's chunks becomes an address.  */
 typedef enum {
@@ -182,6 +192,14 @@ int rprog_stats_lanes(const Device *dev, const RProg *r);
 int rprog_stats_rows(const Device *dev, const RProg *r);
 /* Threads that make one value of its parts.  */
 int rprog_stats_threads(const Problem *p, const RProg *r);
+
+/* The order of a grid's tiles: tile rows that are walked together, and setting so many; the tile of
+ * block x; the choices that there are (powers of two, of which the last may be all rows).  */
+enum { RASTERS = 15 };
+int64_t rprog_raster_rows(const Problem *p, const RProg *r);
+void rprog_set_raster(const Problem *p, int64_t rows, RProg *r);
+void rprog_tile_at(const Problem *p, const RProg *r, int64_t x, int64_t tile[AX_CLASSES]);
+int rprog_rasters(const Problem *p, const RProg *r, int64_t rows[RASTERS]);
 
 /* Grid and workspace of a program.  */
 int64_t rprog_tiles(const Problem *p, const RProg *r, int axis);      /* ceil(extent / block) */

@@ -75,6 +75,7 @@ RProg rprog_stream_base(void);
 /* Units that can compute the problem: exact types first, packed ones where the operands lie so,
  * else whatever ALU row is nearest.  Returns how many.  */
 int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap);
+const char *rprog_raster_check(const RProg *r);
 /* The mover of the device for `bytes` per lane from global memory; -1 if there is none.  */
 int16_t rprog_mover(const Device *dev, LoadKind kind, int bytes);
 /* Samples of stores and reads of fragments that were counted before: what they depend on, and the

@@ -98,7 +98,7 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
         break;
     case KEY_RASTER:
         buf_puts(out, rprog_raster_name[r->raster]);
-        if (r->raster == RASTER_GROUPED) buf_printf(out, " %d", r->group);
+        if (r->group > 0) buf_printf(out, " %d", r->group);
         break;
     case KEY_SPLIT:
         buf_printf(out, "%d", (int)r->split);

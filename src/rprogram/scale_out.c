@@ -1,40 +1,7 @@
-/* From one block to the grid: order of tiles, slices of K, stages, and the device's limits.  */
+/* From one block to the grid: slices of K, stages, and the device's limits.  The order of tiles is
+ * chosen when programs are ranked.  */
 #include "rprogram/build.h"
 #include "rprogram/matrix.h"
-
-/* Bytes of operand `side` that one row (column) of a tile row reads over all of K, counting what
- * overlapping windows share once.  */
-static double bytes_per_row(const Problem *p, int side) {
-    const ROperand *op = &p->op[side];
-    double rows = (double)p->extent[own_axis(side)], b = (double)p->extent[AX_B];
-    if (!op->present || rows <= 0 || b <= 0) return 0;
-    return (double)op->unique * op->bytes / (rows * b);
-}
-
-/* The group of tile rows whose wave of resident blocks touches the fewest distinct bytes:
- * min over g of g * BM * a + ceil(W / g) * BN * b.  */
-static void choose_raster(const Builder *b, RProg *r) {
-    const Problem *p = b->p;
-    int64_t rows = rprog_tiles(p, r, AX_M), columns = rprog_tiles(p, r, AX_N);
-    double wave = b->sms * r->blocks_per_sm;
-    double row = bytes_per_row(p, 0) * r->block.extent[AX_M];
-    double column = bytes_per_row(p, 1) * r->block.extent[AX_N];
-    double total = row * (double)rows + column * (double)columns;
-    r->raster = RASTER_ROW;
-    r->group = 0;
-    if (rows == 1 || columns == 1) return;
-    if (total <= b->dev->memory[LEVEL_L2].effective_capacity.value) return;
-    double best = 0;
-    for (int64_t g = 1; g < rows * 2 && g <= 64; g *= 2) {
-        double high = g < rows ? (double)g : (double)rows;
-        double wide = wave / high < (double)columns ? wave / high : (double)columns;
-        double bytes = high * row + wide * column;
-        if (g > 1 && bytes >= best) continue;
-        best = bytes;
-        r->raster = g == 1 ? RASTER_ROW : g >= rows ? RASTER_COLUMN : RASTER_GROUPED;
-        r->group = r->raster == RASTER_GROUPED ? (int16_t)g : 0;
-    }
-}
 
 static void keep(Builder *b, const RProg *r) {
     RProgSet *set = b->set;
@@ -221,7 +188,6 @@ void build_scale_out(Builder *b, RProg *r) {
             build_reject(b, why);
             continue;
         }
-        choose_raster(b, r);
         with_stores(b, r);
         if (staged) break;                /* one stage only where two do not fit */
     }

@@ -158,6 +158,34 @@ static void two_runs_agree(Arena *a) {
     }
 }
 
+/* Tiles in the order that rprog.h says, told by loops.  */
+static void orders_of_tiles(Arena *a) {
+    (void)a;
+    enum { B = 2, ROWS = 7, COLUMNS = 5 };
+    for (int64_t group = 1; group <= 9; group++) {
+        Problem p = fixture_matmul(B, 32 * ROWS - 3, 64 * COLUMNS - 1, 64, false, false, TE_F32);
+        RProg r = {.skeleton = SK_CONTRACT, .block = {{1, 32, 64, 8}}};
+        int64_t x = 0, tile[AX_CLASSES];
+        rprog_set_raster(&p, group, &r);
+        assert_int_equal(rprog_raster_rows(&p, &r), group < ROWS ? group : ROWS);
+        for (int b = 0; b < B; b++) {
+            for (int64_t top = 0; top < ROWS; top += group) {
+                for (int n = 0; n < COLUMNS; n++) {
+                    for (int64_t m = top; m < top + group && m < ROWS; m++) {
+                        rprog_tile_at(&p, &r, x++, tile);
+                        assert_int_equal(tile[AX_B], b);
+                        assert_int_equal(tile[AX_M], m);
+                        assert_int_equal(tile[AX_N], n);
+                    }
+                }
+            }
+        }
+        assert_int_equal(x, rprog_blocks(&p, &r));
+    }
+}
+
+static void test_orders_of_tiles(void **state) { run(state, orders_of_tiles); }
+
 static void test_deterministic(void **state) { run(state, two_runs_agree); }
 
 /* A good program for 512^3, and what each broken rule says.  */
@@ -381,6 +409,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_candidates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_deterministic, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_orders_of_tiles, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broken_rules, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rules_of_problems, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_malformed_texts, set_up, tear_down),

@@ -1,0 +1,41 @@
+/* The order of a grid's tiles (rprog.h: raster): groups of tile rows, in each of which the rows are
+ * walked first.  `row` has groups of one row, `column` one group of all.  */
+#include "rprogram/internal.h"
+
+const char *rprog_raster_check(const RProg *r) {
+    if (r->raster != RASTER_ROW && r->raster != RASTER_COLUMN && r->raster != RASTER_GROUPED)
+        return "unknown raster";
+    if (r->raster == RASTER_GROUPED ? r->group < 1 : r->group != 0)
+        return "the group size does not go with the raster";
+    return NULL;
+}
+
+int64_t rprog_raster_rows(const Problem *p, const RProg *r) {
+    return r->raster == RASTER_ROW ? 1
+           : r->raster == RASTER_COLUMN ? rprog_tiles(p, r, AX_M) : r->group;
+}
+
+void rprog_set_raster(const Problem *p, int64_t rows, RProg *r) {
+    r->raster = rows == 1                          ? RASTER_ROW
+                : rows >= rprog_tiles(p, r, AX_M) ? RASTER_COLUMN
+                                                   : RASTER_GROUPED;
+    r->group = r->raster == RASTER_GROUPED ? (int16_t)rows : 0;
+}
+
+void rprog_tile_at(const Problem *p, const RProg *r, int64_t x, int64_t tile[AX_CLASSES]) {
+    int64_t rows = rprog_tiles(p, r, AX_M), columns = rprog_tiles(p, r, AX_N);
+    int64_t group = rprog_raster_rows(p, r), at = x % (rows * columns);
+    int64_t top = at / (group * columns) * group, inside = at % (group * columns);
+    int64_t high = rows - top < group ? rows - top : group;
+    tile[AX_B] = x / (rows * columns);
+    tile[AX_M] = top + inside % high;
+    tile[AX_N] = inside / high;
+}
+
+int rprog_rasters(const Problem *p, const RProg *r, int64_t rows[RASTERS]) {
+    int64_t all = rprog_tiles(p, r, AX_M);
+    int n = 0;
+    if (r->skeleton != SK_CONTRACT || rprog_tiles(p, r, AX_N) == 1) all = 1;
+    for (int64_t g = 1; n == 0 || (n < RASTERS && g < 2 * all); g *= 2) rows[n++] = g;
+    return n;
+}
