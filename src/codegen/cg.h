@@ -91,4 +91,12 @@ const char *cg_tensor(const Cg *c, int tensor);            /* "t3" */
 bool cg_tensor_wide(const Cg *c, int tensor);              /* offsets need 64 bits */
 /* Offset in elements from subscripts given as texts.  */
 const char *cg_offset(const Cg *c, int tensor, const char *const *sub);
+/* Reads that are made only where their subscripts are tested.  For sm_100 and newer, CUDA 13.0's
+ * compiler widens an offset that such a test shows not to be negative as if it had no sign, and
+ * makes addresses of reads beside it from that, also where the test fails.  So what makes an offset
+ * negative is no part of it: constants `by` of the subscripts go to the pointer.  */
+/* Text of subscript d of a read at a point without the constant that it adds to *by.  */
+const char *cg_tested(const CgPoint *p, const TeExpr *read, int d, int64_t *by);
+const char *cg_element(const Cg *c, int tensor, const char *offset, const int64_t *by);
+const char *cg_pointer(const Cg *c, int tensor, const char *offset, const int64_t *by);
 #endif

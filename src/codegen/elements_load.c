@@ -8,9 +8,8 @@ static void load_vector(Kernel *k, int stmt, const Access *x, int width) {
     const TeExpr *read = x->read;
     const TeTensor *t = &cg->te->tensor[read->v.ref];
     CgPoint first = elements_point(k, stmt, true);
-    const char *sub[TE_MAX_RANK];
-    for (int d = 0; d < t->rank; d++) sub[d] = cg_expr(&first, read->args[d], TE_I64);
-    const char *offset = stream_offset(k, stmt, x, sub);
+    int64_t by[TE_MAX_RANK] = {0};
+    const char *offset = stream_read(k, stmt, x, &first, by);
     int n = at->n_vector, parts = at->vec / width;
     cg_line(cg, "rl_vec<%s, %d> x%d[%d];", cg_storage(t->dtype), width, n, parts);
     cg_line(cg, "#pragma unroll");
@@ -86,9 +85,8 @@ static void load_pieces(Kernel *k, int stmt, const Access *x, int width) {
     const TeExpr *read = x->read;
     const TeTensor *t = &cg->te->tensor[x->tensor];
     CgPoint first = elements_point(k, stmt, true);
-    const char *sub[TE_MAX_RANK];
-    for (int d = 0; d < t->rank; d++) sub[d] = cg_expr(&first, read->args[d], TE_I64);
-    const char *offset = stream_offset(k, stmt, x, sub);
+    int64_t by[TE_MAX_RANK] = {0};
+    const char *offset = stream_read(k, stmt, x, &first, by);
     int n = k->at.n_vector, parts = k->at.vec / width;
     cg_line(cg, "rl_vec<%s, %d> x%d[%d] = {};", cg_storage(t->dtype), width, n, parts);
     if (read->other) cg_line(cg, "bool inside%d[%d];", n, parts);
@@ -99,8 +97,8 @@ static void load_pieces(Kernel *k, int stmt, const Access *x, int width) {
         cg_line(cg, "inside%d[p] = %s;", n, inside);
         inside = cg_text(cg, "inside%d[p]", n);
     }
-    cg_line(cg, "if (%s) x%d[p] = rl_load<%d>(t%d + (%s) + p * %d);", inside, n, width, x->tensor,
-            offset, width);
+    cg_line(cg, "if (%s) x%d[p] = rl_load<%d>(%s + p * %d);", inside, n, width,
+            cg_pointer(cg, x->tensor, offset, by), width);
     cg_close(cg);
     const char *value = cg_decode(cg, t->dtype, cg_text(cg, "x%d[v / %d].v[v %% %d]", n, width,
                                                         width));

@@ -234,6 +234,14 @@ const char *cg_expr(const CgPoint *p, const TeExpr *e, TeDtype to) {
     return value_as(&s, root, to);
 }
 
+const char *cg_tested(const CgPoint *p, const TeExpr *read, int d, int64_t *by) {
+    Survey s;
+    int root;
+    survey(&s, p, read->args[d], &root);
+    name_values(&s, root);
+    return survey_subscript(&s, root, by);
+}
+
 const char *cg_extent(const Cg *c, const TeExtent *e) {
     if (!e->expr) return cg_int(c, TE_I64, e->value);
     Cg copy = *c;

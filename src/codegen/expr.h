@@ -36,6 +36,8 @@ typedef struct {
 const char *survey_read(const Survey *s, const TeExpr *read, const char *element);
 /* Is the place of a read tested where it is printed?  */
 bool survey_tests(const Survey *s, const TeExpr *read);
+/* The text of a subscript that is, without the constant that it adds to *by (cg_tested).  */
+const char *survey_subscript(Survey *s, int id, int64_t *by);
 void survey(Survey *s, const CgPoint *at, const TeExpr *e, int *root);
 /* Fills lo, hi, wraps, narrow from the children's.  */
 void value_range(const Survey *s, Value *v);

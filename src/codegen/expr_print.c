@@ -145,16 +145,40 @@ static const char *test_subscript(Survey *s, const Value *v, int k, const char *
     return tests ? cg_text(s->cg, "%s && %s", tests, test) : test;
 }
 
-static const char *element(Survey *s, const Value *v) {
+static bool is_int(const Value *v) { return v->narrow || v->e->type == TE_I32; }
+
+/* The value without the constants that it adds to *by.  */
+static int without_constants(const Survey *s, int id, int64_t *by) {
+    const Value *v = &s->value[id];
+    while (v->n_child == 2 && (v->e->kind == TE_ADD || v->e->kind == TE_SUB) && !v->wraps) {
+        const Value *last = &s->value[v->child[1]];
+        if (last->e->kind != TE_INT) break;
+        *by += v->e->kind == TE_ADD ? last->e->v.i : -last->e->v.i;
+        id = v->child[0];
+        v = &s->value[id];
+    }
+    return id;
+}
+
+const char *survey_subscript(Survey *s, int id, int64_t *by) {
+    if (s->value[id].lo >= 0) return value_text(s, id);
+    id = without_constants(s, id, by);
+    const Value *v = &s->value[id];
+    const char *text = value_text(s, id);
+    return v->lo < 0 && is_int(v) ? cg_text(s->cg, "rl_hidden(%s)", text) : text;
+}
+
+static const char *element(Survey *s, const Value *v, bool tested) {
     int t = v->e->v.ref;
     const char *sub[TE_MAX_RANK];
+    int64_t by[TE_MAX_RANK] = {0};
     for (int k = 0; k < v->e->n_args; k++) {
-        const Value *x = &s->value[v->child[k]];
-        bool is_int = x->narrow || x->e->type == TE_I32;
-        sub[k] = value_text(s, v->child[k]);
-        if (!is_int && !cg_tensor_wide(s->cg, t)) sub[k] = cg_text(s->cg, "(int)%s", sub[k]);
+        bool narrows = !is_int(&s->value[v->child[k]]) && !cg_tensor_wide(s->cg, t);
+        int id = v->child[k];
+        sub[k] = tested ? survey_subscript(s, id, &by[k]) : value_text(s, id);
+        if (narrows) sub[k] = cg_text(s->cg, "(int)%s", sub[k]);
     }
-    const char *at = cg_text(s->cg, "%s[%s]", cg_tensor(s->cg, t), cg_offset(s->cg, t, sub));
+    const char *at = cg_element(s->cg, t, cg_offset(s->cg, t, sub), by);
     return cg_decode(s->cg, s->cg->te->tensor[t].dtype, at);
 }
 
@@ -163,7 +187,7 @@ static const char *read(Survey *s, const Value *v) {
     const char *tests = NULL;
     bool tested = survey_tests(s, e);
     for (int k = 0; k < e->n_args && tested; k++) tests = test_subscript(s, v, k, tests);
-    const char *x = survey_read(s, e, element(s, v));
+    const char *x = survey_read(s, e, element(s, v, tests != NULL));
     if (!tests) return x;
     const char *other = e->other ? child_text(s, v, e->n_args) : cg_int(s->cg, e->type, 0);
     return cg_text(s->cg, "(%s ? %s : %s)", tests, x, other);

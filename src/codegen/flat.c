@@ -106,6 +106,33 @@ const char *stream_offset(const Kernel *k, int stmt, const Access *x, const char
     return cg_offset(k->cg, x->tensor, sub);
 }
 
+/* The access without the constants of subscripts that are tested, which it adds to `by`.  */
+static Access without_constants(const Cg *cg, const Access *x, int64_t *by) {
+    const TeTensor *t = &cg->te->tensor[x->tensor];
+    Access own = *x;
+    for (int d = 0; d < t->rank; d++) {
+        if (!x->guard[d] || (!t->shape[d].expr && t->shape[d].value == 1)) continue;
+        by[d] = x->sub[d].c;
+        own.sub[d].c = 0;
+        if (!t->stride[d].expr) own.offset.c -= by[d] * t->stride[d].value;
+    }
+    return own;
+}
+
+const char *stream_read(const Kernel *k, int stmt, const Access *x, const CgPoint *at,
+                        int64_t *by) {
+    int64_t factor[TE_MAX_INDICES] = {0};
+    const char *sub[TE_MAX_RANK];
+    if (quotients(k, stmt, x, factor) || stream_is_flat(k, stmt, x)) {
+        Access own = without_constants(k->cg, x, by);
+        return stream_offset(k, stmt, &own, NULL);
+    }
+    for (int d = 0; d < k->cg->te->tensor[x->tensor].rank; d++)
+        sub[d] = x->guard[d] ? cg_tested(at, x->read, d, &by[d])
+                             : cg_expr(at, x->read->args[d], TE_I64);
+    return cg_offset(k->cg, x->tensor, sub);
+}
+
 void stream_give(Kernel *k, int stmt, const Access *x) {
     const TeStmt *root = kernel_root(k);
     const Cg *cg = k->cg;

@@ -68,6 +68,7 @@ static void load_read(Kernel *k, const Side *s, const CgPoint *at, int j) {
     const ChunkRead *r = &s->read[j];
     const TeTensor *t = &cg->te->tensor[r->read->v.ref];
     const char *sub[TE_MAX_RANK], *inside = NULL;
+    int64_t by[TE_MAX_RANK] = {0};
     Access x;
     access_read(cg->te, at->stmt, r->read, &x);
     for (int d = 0; d < t->rank; d++) {
@@ -75,9 +76,9 @@ static void load_read(Kernel *k, const Side *s, const CgPoint *at, int j) {
         if (!x.guard[d]) continue;
         inside = both(cg, inside, cg_text(cg, "%s >= 0 && %s < %s", sub[d], sub[d],
                                           cg_extent(cg, &t->shape[d])));
+        sub[d] = cg_tested(at, r->read, d, &by[d]);
     }
-    const char *from = cg_text(cg, "t%d + (%s)", r->read->v.ref,
-                               cg_offset(cg, r->read->v.ref, sub));
+    const char *from = cg_pointer(cg, r->read->v.ref, cg_offset(cg, r->read->v.ref, sub), by);
     if (in_words(r)) from = cg_text(cg, "reinterpret_cast<const unsigned *>(%s)", from);
     cg_line(cg, "%s%s%s%c_r%d[i] = rl_load<%d>(%s);", inside ? "if (" : "", inside ? inside : "",
             inside ? ") " : "", s->id, j, registers(r), from);

@@ -37,27 +37,33 @@ static bool columns_leave(const Kernel *k, int n, const TeExtent *bound) {
     return first < 0 || last * x->step_n + first + loaded > bound->value;
 }
 
-/* Prints where a source's row lies: wy, wx, inside, from; returns the test that each load needs or
- * NULL.  */
-static const char *place_row(Kernel *k, int n) {
+/* Prints where a source's row lies: wy, wx, inside, from, which lacks the constants `by` of what is
+ * tested; returns the test that each load needs or NULL.  */
+static const char *place_row(Kernel *k, int n, int64_t *by) {
     Cg *cg = k->cg;
     const WindowSource *x = window_source(k, n);
     const TeTensor *t = &cg->te->tensor[x->access.tensor];
     CgPoint point = elements_point(k, k->l->p->group->root, true);
     const char *sub[TE_MAX_RANK], *test = NULL;
+    const char *down = window_rows(k) > 1 ? "y" : cg_text(cg, "kk * %lld", (long long)x->dil_m);
+    const char *wy = cg_text(cg, "row * %lld + %s", (long long)x->step_m, down);
+    const char *wx = cg_text(cg, "col * %lld", (long long)x->step_n);
+    int64_t first = x->base_n - window_row_shift(k, n);
     if (x->dim_m >= 0)
-        cg_line(cg, "const int wy = row * %lld + %s + (%lld);", (long long)x->step_m,
-                window_rows(k) > 1 ? "y" : cg_text(cg, "kk * %lld", (long long)x->dil_m),
-                (long long)x->base_m);
-    cg_line(cg, "const int wx = col * %lld + (%lld);", (long long)x->step_n,
-            (long long)(x->base_n - window_row_shift(k, n)));
+        cg_line(cg, "const int wy = %s + (%lld);", wy, (long long)x->base_m);
+    cg_line(cg, "const int wx = %s + (%lld);", wx, (long long)first);
     for (int d = 0; d < t->rank; d++) {
-        sub[d] = d == x->dim_n   ? "wx"
-                 : d == x->dim_m ? "wy"
-                                 : cg_expr(&point, x->read->args[d], TE_I64);
+        bool down_or_along = d == x->dim_n || d == x->dim_m;
+        const char *at = d == x->dim_n   ? "wx"
+                         : d == x->dim_m ? "wy"
+                                         : cg_expr(&point, x->read->args[d], TE_I64);
         if (d == x->dim_m ? rows_leave(k, n, &t->shape[d])
                           : d != x->dim_n && x->access.guard[d])
-            test = both(cg, test, in_bounds(cg, sub[d], t->shape[d]));
+            test = both(cg, test, in_bounds(cg, at, t->shape[d]));
+        if (down_or_along) by[d] = d == x->dim_n ? first : x->base_m;
+        sub[d] = down_or_along         ? cg_text(cg, "(%s)", d == x->dim_n ? wx : wy)
+                 : x->access.guard[d]  ? cg_tested(&point, x->read, d, &by[d])
+                                       : at;
     }
     cg_line(cg, "const %s from = %s;", place_type(cg_tensor_wide(cg, x->access.tensor)),
             cg_offset(cg, x->access.tensor, sub));
@@ -84,7 +90,8 @@ void window_row_load(Kernel *k, int n, const char *to) {
         window_tile_row(k, to);
         return;
     }
-    const char *test = place_row(k, n);
+    int64_t by[TE_MAX_RANK] = {0};
+    const char *test = place_row(k, n, by), *from = cg_pointer(cg, x->access.tensor, "from", by);
     TeExtent along = size_times(cg->arena, size_number(load_width(k, n)),
                                 stride_along(t, x->dim_n));
     const char *step = size_text(cg, along);
@@ -99,15 +106,14 @@ void window_row_load(Kernel *k, int n, const char *to) {
         cg_open(cg, "if (%s)", test);
     }
     if (wide > 1) {
-        cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(t%d + (from + u * %s));",
-                cg_storage(t->dtype), wide, wide, x->access.tensor, step);
+        cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(%s + u * %s);", cg_storage(t->dtype),
+                wide, wide, from, step);
         cg_line(cg, "#pragma unroll");
         cg_line(cg, "for (int p = 0; p < %d; p++) %s[u * %d + p] = %s;", wide, to, wide,
                 cg_decode(cg, t->dtype, "x.v[p]"));
     } else {
         cg_line(cg, "%s[u] = %s;", to,
-                cg_decode(cg, t->dtype,
-                          cg_text(cg, "t%d[from + u * %s]", x->access.tensor, step)));
+                cg_decode(cg, t->dtype, cg_text(cg, "(%s)[u * %s]", from, step)));
     }
     if (test) cg_close(cg);
     cg_close(cg);

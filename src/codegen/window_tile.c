@@ -99,7 +99,7 @@ void window_tile_place(Kernel *k) {
             (long long)t.pitch, (long long)w->step_n);
 }
 
-/* The offset of element wy, wx of plane p: all indices but the sliding ones from the access.  */
+/* The element at wy, wx of plane p: all indices but the sliding ones from the access.  */
 static const char *source(Kernel *k, const WindowTile *t) {
     Cg *cg = k->cg;
     const WindowView *v = window_view(k);
@@ -108,10 +108,15 @@ static const char *source(Kernel *k, const WindowTile *t) {
     const TeTensor *x = &cg->te->tensor[w->access.tensor];
     const char *cast = cg_tensor_wide(cg, w->access.tensor) ? "(long long)" : "";
     uint32_t slides = 1u << w->dim_n;
-    const char *sum = cg_text(cg, "%swx * %s", cast, cg_extent(cg, &x->stride[w->dim_n]));
+    int64_t by[TE_MAX_RANK] = {0};
+    by[w->dim_n] = w->base_n;
+    const char *sum = cg_text(cg, "%s(n0 * %lld + x) * %s", cast, (long long)w->step_n,
+                              cg_extent(cg, &x->stride[w->dim_n]));
     if (w->dim_m >= 0) {
         slides |= 1u << w->dim_m;
-        sum = cg_text(cg, "%s + %swy * %s", sum, cast, cg_extent(cg, &x->stride[w->dim_m]));
+        by[w->dim_m] = w->base_m;
+        sum = cg_text(cg, "%s + %s(m0 * %lld + y) * %s", sum, cast, (long long)w->step_m,
+                      cg_extent(cg, &x->stride[w->dim_m]));
     }
     for (int i = 0; i < s->n_index; i++) {
         int64_t coef = w->access.offset.coef[i];
@@ -124,7 +129,7 @@ static const char *source(Kernel *k, const WindowTile *t) {
     if (t->planes > 1)
         sum = cg_text(cg, "%s + %s(first + p) * %s", sum, cast,
                       cg_int(cg, TE_I64, v->outer_step));
-    return size_offset(cg, &w->access, slides, sum);
+    return cg_element(cg, w->access.tensor, size_offset(cg, &w->access, slides, sum), by);
 }
 
 /* Do a sliding dimension or its outputs have a size known at run time?  */
@@ -182,8 +187,7 @@ void window_tile_fill(Kernel *k) {
     if (w->dim_m >= 0)
         cg_line(cg, "const int wy = m0 * %lld + y + (%lld);", (long long)w->step_m,
                 (long long)w->base_m);
-    const char *test = inside(k, &t), *from = source(k, &t);
-    const char *value = cg_decode(cg, x->dtype, cg_text(cg, "t%d[%s]", w->access.tensor, from));
+    const char *test = inside(k, &t), *value = cg_decode(cg, x->dtype, source(k, &t));
     cg_line(cg, "const int to = (p * %lld + y) * %lld + x;", rows, (long long)t.pitch);
     if (test) {
         CgPoint point = elements_point(k, k->l->p->group->root, true);
