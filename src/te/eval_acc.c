@@ -128,7 +128,9 @@ static void mul_term(Acc *a, const Lanes *x, int to, int from) {
     a->some[to] = a->some[to] || isnan(v);
     a->mag[to] = fmax(a->mag[to], fabs(v));
     if (!x->plain)
-        a->f[to] |= x->f[from] & LANE_UNDECIDED;
+        a->f[to] |= x->f[from] & (LANE_UNDECIDED | (v == 0 ? LANE_ANY_ZERO : 0));
+    if (b > 0 && fabs(v) <= b)            /* either sign, which a zero beside it takes */
+        a->f[to] |= LANE_ANY_ZERO;
 }
 
 /* Is the product the same in every order?  A NaN is if a factor is one, or if one is infinite and

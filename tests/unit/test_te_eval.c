@@ -120,6 +120,22 @@ static void products_of_any_order(void **state) {
     arena_destroy(arena);
 }
 
+/* A zero whose sign is open leaves that of a product open, also beside other zeros.  */
+static void products_of_open_signs(void **state) {
+    (void)state;
+    static const float open[4] = {0, -0.0f, 0, 3}, plain[4] = {0, 2, 0, 3};
+    const void *one[] = {open}, *other[] = {plain};
+    const char *text = "op f(r: f32[2,2]) -> Y: f32 {"
+                       " t[i] = min[j](r[i,j]); Y[] = prod[i](t[i]); }";
+    Arena *arena = arena_create(NULL);
+    TeValue got = *fixture_run(arena, text, one);
+    assert_true(got.v == 0 && got.bound == 0 && got.any_zero);
+    text = "op f(r: f32[4]) -> Y: f32 { Y[] = prod[i](r[i]); }";
+    got = *fixture_run(arena, text, other);
+    assert_true(got.v == 0 && !got.any_zero && !got.undecided);
+    arena_destroy(arena);
+}
+
 static void integer_sums_wrap(void **state) {
     (void)state;
     static const int32_t k[3] = {INT32_MAX, 1, 1};
@@ -268,6 +284,7 @@ int main(void) {
         cmocka_unit_test(reductions_of_nothing),
         cmocka_unit_test(nan_wins),
         cmocka_unit_test(products_of_any_order),
+        cmocka_unit_test(products_of_open_signs),
         cmocka_unit_test(integer_sums_wrap),
         cmocka_unit_test(guards_and_checks),
         cmocka_unit_test(statements_read_what_was_stored),
