@@ -359,7 +359,7 @@ void stream_fold(Kernel *k);
 bool stream_is_flat(const Kernel *k, int stmt, const Access *x);
 /* The offset of an access whose subscripts are `sub`, by fewer divisions where it can.  */
 const char *stream_offset(const Kernel *k, int stmt, const Access *x, const char *const *sub);
-/* The same of a read at a point; constants of subscripts that are tested go to `by` (cg_tested).  */
+/* The same of a read at a point; constants of tested subscripts go to `by` (cg_tested).  */
 const char *stream_read(const Kernel *k, int stmt, const Access *x, const CgPoint *at,
                         int64_t *by);
 /* Gives a read that is not tested, and is made element by element, its text by such an offset.  */
