@@ -1,4 +1,4 @@
-/* The building blocks: each prints the text of one kind of phase.
+/* The building blocks: each prints the text of what one kind of node is about.
  *
  * Names in the text of a `contract` kernel: m0 n0 first row and column of the block's tile, row col
  * those of the thread in it, first steps the slice's k-steps, k_next first k of the next load, put
@@ -44,6 +44,7 @@ typedef struct {
     int known;                /* values of rows are known for passes below this */
     bool ends;                /* of rows: one by one, not the vectors between them */
     bool in_lanes;            /* the loop over v is open */
+    const char *sums;         /* place of an element of partial sums */
     const char *own[2], *step[2];         /* positions along M and N: of the thread, and what its
                                            * loops add (NULL: nothing); NULL: not of `contract` */
     Turns turns;
@@ -76,6 +77,7 @@ void place_constants(Kernel *k);
 void place_thread(Kernel *k);
 void place_tile(Kernel *k, const char *number);          /* m0, n0, b of that tile */
 void clear_accumulators(Kernel *k);
+void place_k_now(Kernel *k);              /* first k of the step */
 /* Defines the indices of a fused axis from `at`, an expression of the position.  `index` gets their
  * texts, `wide` whether they are long long.  */
 void place_decode(Cg *cg, const TeStmt *s, const FusedAxis *axis, const char *at, bool wide_at,
@@ -107,16 +109,16 @@ const char *address_chunk(const Kernel *k, const Side *s);
 /* table.c: entries of the load that begins at k_next.  */
 void table_next(Kernel *k);
 
-/* load.c: the pipeline around the loads.  */
-void load_fill(Kernel *k);
-void load_step(Kernel *k);
-/* Contract.spread: copies behind row `row` (a text) of the products, one of `rows`; and what is to
- * be done behind the last of them.  */
-void load_row(Kernel *k, const char *row, int rows);
-void load_issued(Kernel *k);
-void load_wait(Kernel *k);
-void load_keep(Kernel *k);
-void load_advance(Kernel *k);
+/* load.c: the pipeline around the loads.  A copy node of an operand; those of a compute node behind
+ * row `row` (a text) of the products, one of `rows`; whether there is a step to load; on to the
+ * next one (and the pointers of loads between products, too), to the next stage to put to, and to
+ * take from: `stays` if that is the last one.  */
+void load_copy(Kernel *k, const Node *n);
+void load_row(Kernel *k, const Node *copies, const char *row, int rows);
+void load_more(Kernel *k);
+void load_next(Kernel *k, bool spread);
+void load_put(Kernel *k);
+void load_take(Kernel *k, bool stays);
 /* load_async.c, load_staged.c */
 void load_async(Kernel *k, const Side *s, bool first);
 void load_async_row(Kernel *k, const Side *s, const char *row, int rows);
@@ -172,12 +174,11 @@ void fragment_mma_fetch(Kernel *k, const char *kk, const char *buffer);
  * takes it, in the registers at `to`.  */
 void fragment_mma_widen(Kernel *k, const Side *s, const char *tile, const char *buffer,
                         const char *to);
-void fragment_mma_first(Kernel *k);
 
 /* compute_simt.c, compute_dp4a.c, compute_mma.c: k from..to of a body.  */
-void compute_simt(Kernel *k, const Phase *ph);
-void compute_dp4a(Kernel *k, const Phase *ph);
-void compute_mma(Kernel *k, const Phase *ph);
+void compute_simt(Kernel *k, const Node *n);
+void compute_dp4a(Kernel *k, const Node *n);
+void compute_mma(Kernel *k, const Node *n);
 void mma_clear(Kernel *k);
 void mma_partial(Kernel *k);  /* sums of one step, which join the others at its end */
 /* Behind the k-loop: accumulators as values acc[i][j][...] of Contraction.acc.  */
@@ -185,28 +186,38 @@ void mma_finish(Kernel *k);
 
 /* reduce_slices.c, reduce_split.c.  Adds n neighbours of an array to what is `acc` at v.  */
 void contract_add(Kernel *k, const char *acc, int n, const char *array, const char *at);
+/* Sums of slices of warps: where they lie, those of a later slice, and what the first one makes of
+ * all.  */
+void reduce_slices_place(Kernel *k);
+void reduce_slices_put(Kernel *k);
 void reduce_slices(Kernel *k);
 /* Partial sums of blocks: `sums`, the kernel's in the workspace from `offset` (a text) on.  */
 void sums_pointer(Kernel *k, const char *offset);
-/* The thread's outputs go there, in rows of `stride` (store_sums).  */
-void sums_store(Kernel *k, const char *row, const char *column, const char *stride);
+/* Pointers to the thread's; loops over them, and the store of an element.  */
+void sums_pointers(Kernel *k);
+void sums_open(Kernel *k);
+void sums_store(Kernel *k);
 void sums_elements(Kernel *k);            /* indices at b, m, n */
 /* Adds to what an array has at `first` what it has at `next` in a loop, in which each time the
  * statement `advance` (NULL: none) comes before.  */
 void sums_gather(Kernel *k, const char *array, const char *first, const char *loop,
                  const char *advance, const char *next);
-void reduce_split_store(Kernel *k);
+void reduce_split_sums(Kernel *k);
 void reduce_split_elements(Kernel *k);
 void reduce_split_gather(Kernel *k);
 /* reduce_tail.c: tiles whose k-steps are dealt out.  */
 void reduce_tail_segments(Kernel *k);
-void reduce_tail_store(Kernel *k);
+void reduce_tail_sums(Kernel *k);
 void reduce_tail_elements(Kernel *k);
 void reduce_tail_gather(Kernel *k);
 
 /* elements.c: what is done for `vec` neighbouring elements.  */
 void elements_order(Kernel *k, int vec);  /* `vec` neighbours along N */
-void elements_contract(Kernel *k);        /* loops over the thread's vectors */
+/* The elements of `contract`: what the loops over the thread's vectors need, all of it with these
+ * loops, the indices in them.  */
+void elements_begin(Kernel *k);
+void elements_contract(Kernel *k);
+void elements_indices(Kernel *k);
 /* Where a thread's outputs begin; loops over their rows and columns: m, n inside the tensor.  */
 void elements_place_outputs(Kernel *k);
 void elements_open_outputs(Kernel *k);
@@ -234,7 +245,7 @@ bool elements_in_memory(const Kernel *k, int tensor);
 void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e);
 
 /* store_direct.c: statements at one element, and the stores of a vector of them.  */
-void store_statement(Kernel *k, const Phase *ph);
+void store_statement(Kernel *k, int stmt);
 void store_direct(Kernel *k);
 
 /* store_place.c: positions and places of a thread's outputs.  */
@@ -245,14 +256,19 @@ const char *store_at(const Kernel *k, AxisClass axis);   /* both, in the loops *
 /* Before the loops: pointers to the thread's elements of each tensor that is stored.  */
 void store_pointers(Kernel *k);
 /* The same for partial sums, in rows of `stride`: `row` and `column` begin the sums that say where
- * (m, n) lies.  Returns the place of an element in the loops.  */
-const char *store_sums(Kernel *k, const char *row, const char *column, const char *stride);
+ * (m, n) lies.  Elements.sums is the place of an element in the loops.  */
+void store_sums(Kernel *k, const char *row, const char *column, const char *stride);
 /* Where statement `stmt` writes: a pointer, and the offset in elements.  */
 const char *store_place(const Kernel *k, int stmt, const Access *x, const char **offset);
 
 /* store_smem.c: loops over the outputs of a matrix unit's accumulators.  */
 void mma_place_outputs(Kernel *k);
-void mma_open_outputs(Kernel *k);
+void mma_open_outputs(Kernel *k);         /* as the lanes hold them */
+/* Through shared memory, row by row of instruction tiles: opens the loop over these (how many
+ * scopes are open), puts one down, and opens the loop over the vectors that the thread reads.  */
+int mma_open_rows(Kernel *k, bool sums);
+void mma_write_piece(Kernel *k);
+void mma_open_vectors(Kernel *k, bool sums);
 /* Element v (a text) of the vector that is open.  */
 const char *mma_element(const Kernel *k, const char *v);
 
@@ -279,8 +295,10 @@ void stats_combine(Kernel *k, int pass);
 
 /* row.c: rows of the block and what is kept of them.  */
 void row_constants(Kernel *k);
-void row_place(Kernel *k);
-void row_hold(Kernel *k);
+void row_place(Kernel *k, bool stores);
+/* The mover that brings source n to shared memory; -1: loads and stores.  */
+int row_hold_mover(const Device *dev, const Problem *p, const RProg *r, int n);
+void row_hold(Kernel *k, const Node *n);
 bool row_ragged(const Kernel *k);         /* some block has fewer rows than its threads */
 bool row_cut(const Kernel *k);            /* a row ends within a step, at some size */
 TeExtent row_columns(const Kernel *k);
@@ -350,6 +368,10 @@ TeExtent permute_blocks(Arena *a, const Problem *p, const RProg *r);
 void permute_place(Kernel *k);
 void permute_fill(Kernel *k, int source);
 void permute_elements(Kernel *k);
+
+/* sync.c, nodes.c: the text of a sync, and of the kernel's tree.  */
+void sync_print(Kernel *k, const Node *n);
+void form_emit(Kernel *k);
 
 /* stream.c */
 /* The thread's vectors; those of a map that are none, at the end of the domain: `rest`.  */

@@ -1,13 +1,13 @@
 #include "codegen/blocks.h"
 
 /* Four byte products and a sum per instruction; a fragment holds words of four k.  */
-void compute_dp4a(Kernel *k, const Phase *ph) {
+void compute_dp4a(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     const Side *a = &k->c.side[0], *b = &k->c.side[1];
     const char *body = k->c.bodies > 1 ? "kb" : NULL;
-    cg_line(cg, "// compute: %d k, four at a time", ph->to);
+    cg_line(cg, "// compute: %d k, four at a time", n->to);
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int kk = 0; kk < %d; kk += TK)", ph->to);
+    cg_open(cg, "for (int kk = 0; kk < %d; kk += TK)", n->to);
     fragment_fetch(k, a, body, "kk", "0");
     fragment_fetch(k, b, body, "kk", "0");
     cg_line(cg, "#pragma unroll");

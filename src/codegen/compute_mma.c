@@ -62,9 +62,20 @@ static void multiply_pair(Kernel *k, const char *a, const char *b) {
             te_dtype_name(u->acc), orders, to, swapped ? b : a, swapped ? a : b);
 }
 
-/* Products of two sets of fragments, a and b are texts of their arrays.  Behind each of their rows
- * come copies of a later step: the share of row `first` + r (a text, NULL: none) among `rows`.  */
-static void multiply(Kernel *k, const char *a, const char *b, const char *first, int rows) {
+/* What is issued between the products of a loop: behind row r of them the share of row `first` + r
+ * among `rows`, of each of the copies.  */
+typedef struct {
+    const Node *copies;       /* or NULL */
+    const char *first;
+    int rows;
+} Between;
+
+static void issue_row(Kernel *k, const Between *x) {
+    if (x->copies) load_row(k, x->copies, cg_text(k->cg, "%sr", x->first), x->rows);
+}
+
+/* Products of two sets of fragments, a and b are texts of their arrays.  */
+static void multiply(Kernel *k, const char *a, const char *b, const Between *x) {
     Cg *cg = k->cg;
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int r = 0; r < IM; r++)");
@@ -74,13 +85,13 @@ static void multiply(Kernel *k, const char *a, const char *b, const char *first,
     multiply_pair(k, cg_text(cg, "%s + r * %d", a, k->c.side[0].registers),
                   cg_text(cg, "%s + j * %d", b, k->c.side[1].registers));
     cg->depth--;
-    if (first) load_row(k, cg_text(cg, "%sr", first), rows);
+    issue_row(k, x);
     cg_close(cg);
 }
 
 /* The same where bytes are converted, each tile right before its first product, so that the unit
  * has something to do beside it.  */
-static void multiply_widened(Kernel *k, const char *buffer, const char *first, int rows) {
+static void multiply_widened(Kernel *k, const char *buffer, const Between *x) {
     Cg *cg = k->cg;
     const Side *a = &k->c.side[0], *b = &k->c.side[1];
     const char *of_a = cg_text(cg, "a_frag[%s] + r * %d", buffer, a->registers);
@@ -103,7 +114,7 @@ static void multiply_widened(Kernel *k, const char *buffer, const char *first, i
     }
     multiply_pair(k, of_a, of_b);
     cg_close(cg);
-    if (first) load_row(k, cg_text(cg, "%sr", first), rows);
+    issue_row(k, x);
     cg_close(cg);
 }
 
@@ -119,20 +130,21 @@ static void split(Kernel *k, const char *buffer) {
     }
 }
 
-static void products(Kernel *k, const char *buffer, const char *first, int rows) {
+static void products(Kernel *k, const char *buffer, const Between *x) {
+    static const Between nothing = {0};
     const Cg *cg = k->cg;
     const char *a = cg_text(cg, "a_frag[%s]", buffer), *b = cg_text(cg, "b_frag[%s]", buffer);
     if (k->c.side[0].bytes || k->c.side[1].bytes) {
-        multiply_widened(k, buffer, first, rows);
+        multiply_widened(k, buffer, x);
         return;
     }
     if (k->c.matrix.products > 1) {
         bool swapped = k->c.r->swapped;
         split(k, buffer);
-        multiply(k, swapped ? a : "a_low", swapped ? "b_low" : b, NULL, 0);
-        multiply(k, swapped ? "a_low" : a, swapped ? b : "b_low", NULL, 0);
+        multiply(k, swapped ? a : "a_low", swapped ? "b_low" : b, &nothing);
+        multiply(k, swapped ? "a_low" : a, swapped ? b : "b_low", &nothing);
     }
-    multiply(k, a, b, first, rows);
+    multiply(k, a, b, x);
 }
 
 /* Sums of one step join the others.  */
@@ -142,27 +154,28 @@ static void promote(Kernel *k) {
     cg_close(k->cg);
 }
 
-void compute_mma(Kernel *k, const Phase *ph) {
+void compute_mma(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     const Contract *c = &k->c;
     int unroll = c->r->unroll;
-    if (ph->from > 0) {
+    if (n->from > 0) {
         cg_line(cg, "// compute: the last slice, with fragments of the next stage under way");
         fragment_mma_fetch(k, "0", "0");
-        products(k, "1", NULL, 0);
-    } else if (ph->to > 0) {
-        int slices = (int)(ph->to / c->r->thread.extent[AX_K]);
+        products(k, "1", &(Between){0});
+    } else if (n->to > 0) {
+        int slices = (int)(n->to / c->r->thread.extent[AX_K]);
         cg_line(cg, "// compute: slices of %d k", (int)c->r->thread.extent[AX_K]);
         cg_line(cg, "#pragma unroll");
-        cg_open(cg, "for (int kk = 0; kk < %d; kk += TK)", ph->to);
+        cg_open(cg, "for (int kk = 0; kk < %d; kk += TK)", n->to);
         if (c->any_ahead) fragment_mma_fetch(k, "(kk + TK)", "(kk / TK + 1) % 2");
         else fragment_mma_fetch(k, "kk", "0");
-        const char *first = !c->spread ? NULL : slices > 1 ? "kk / TK * IM + " : "";
-        products(k, c->any_ahead ? "kk / TK % 2" : "0", first,
-                 slices * c->matrix.tiles[AX_M]);
+        products(k, c->any_ahead ? "kk / TK % 2" : "0",
+                 &(Between){.copies = n->child,
+                            .first = slices > 1 ? "kk / TK * IM + " : "",
+                            .rows = slices * c->matrix.tiles[AX_M]});
         cg_close(cg);
     }
-    if (ph->to == unroll && c->matrix.promotes) promote(k);
+    if (n->to == unroll && c->matrix.promotes) promote(k);
 }
 
 void mma_finish(Kernel *k) {

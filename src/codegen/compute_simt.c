@@ -74,18 +74,18 @@ static void one_k(Kernel *k, const char *kk, bool last) {
     if (k->c.masks_k) cg_close(cg);
 }
 
-void compute_simt(Kernel *k, const Phase *ph) {
+void compute_simt(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    bool last = ph->from > 0;
+    bool last = n->from > 0;
     if (last) {
         cg_line(cg, "// compute: the last k, with fragments of the next stage under way");
-        one_k(k, cg_text(cg, "%d", ph->from), true);
+        one_k(k, cg_text(cg, "%d", n->from), true);
         return;
     }
-    if (ph->to == 0) return;
-    cg_line(cg, "// compute: %d k", ph->to);
+    if (n->to == 0) return;
+    cg_line(cg, "// compute: %d k", n->to);
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int kk = 0; kk < %d; kk++)", ph->to);
+    cg_open(cg, "for (int kk = 0; kk < %d; kk++)", n->to);
     one_k(k, "kk", false);
     cg_close(cg);
 }

@@ -172,9 +172,8 @@ void elements_order(Kernel *k, int vec) {
     }
 }
 
-void elements_contract(Kernel *k) {
+void elements_begin(Kernel *k) {
     const Contraction *con = &k->l->p->con;
-    const FusedAxis *n = &con->axis[AX_N];
     Elements *at = &k->at;
     elements_order(k, at->walk ? at->walk : k->l->vec);
     const char *v = at->vec > 1 ? "v" : "0";
@@ -185,12 +184,21 @@ void elements_contract(Kernel *k) {
         cg_line(k->cg, "// elements: %d outputs of the thread at a time%s", at->vec,
                 k->c.matrix.piece ? ", through shared memory" : "");
     place_decode(k->cg, kernel_root(k), &con->axis[AX_B], "b", false, at->index, at->wide);
-    elements_place_outputs(k);
-    if (!at->walk) store_pointers(k);
-    elements_open_outputs(k);
-    place_decode(k->cg, kernel_root(k), &con->axis[AX_M], "m",
-                 place_wide(con->axis[AX_M].extent, 0), at->index, at->wide);
+}
+
+void elements_indices(Kernel *k) {
+    const FusedAxis *m = &k->l->p->con.axis[AX_M], *n = &k->l->p->con.axis[AX_N];
+    Elements *at = &k->at;
+    place_decode(k->cg, kernel_root(k), m, "m", place_wide(m->extent, 0), at->index, at->wide);
     place_decode(k->cg, kernel_root(k), n, "n", place_wide(n->extent, 0), at->index, at->wide);
+}
+
+void elements_contract(Kernel *k) {
+    elements_begin(k);
+    elements_place_outputs(k);
+    if (!k->at.walk) store_pointers(k);
+    elements_open_outputs(k);
+    elements_indices(k);
 }
 
 void elements_end(Kernel *k) {

@@ -5,141 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- phases ---- */
-
-/* Tested at its end: where a test stands at the beginning, too, the front end forgets that short
- * loops are not to be unrolled.  */
-static void print_steps(Kernel *k) {
-    Cg *cg = k->cg;
-    if (k->c.may_be_empty) cg_open(cg, "if (steps > 0)");
-    cg_line(cg, "int step = 0;");
-    cg_line(cg, "#pragma unroll 1");
-    cg_open(cg, "do");
-    if (k->c.matrix.promotes) mma_partial(k);
-    if (k->c.masks_k) {
-        const char *first = k->c.sliced ? "(first + step)" : "step";
-        bool wide = place_wide(k->c.p->extent[AX_K], k->c.r->block.extent[AX_K]);
-        cg_line(cg, "const %s k_now = %s%s * BK;", place_type(wide), wide ? "(long long)" : "",
-                first);
-    }
-}
-
-static void print_again(Kernel *k) {
-    k->cg->depth--;
-    cg_line(k->cg, "} while (++step < steps);");
-    if (k->c.may_be_empty) cg_close(k->cg);
-}
-
-static void print_last(Kernel *k) {
-    cg_line(k->cg, "int next = kb + %d;", k->c.r->unroll);
-    cg_open(k->cg, "if (next == WK)");
-    cg_line(k->cg, "next = 0;");
-}
-
-/* The phases that column and window kernels have of their own.  */
-static bool print_view_phase(Kernel *k, const Phase *ph) {
-    bool column = k->l->kind == KERNEL_COLUMN, window = k->l->kind == KERNEL_WINDOW;
-    if (k->l->kind == KERNEL_COLUMN_SUMS) {
-        if (ph->kind == PHASE_ELEMENTS) column_sums_elements(k);
-        else if (ph->kind == PHASE_GATHER) column_sums_gather(k);
-        else return false;
-        return true;
-    }
-    if (!column && !window) return false;
-    switch (ph->kind) {
-    case PHASE_PLACE: (column ? column_place : window_place)(k); return true;
-    case PHASE_CLEAR: window_clear(k); return true;
-    case PHASE_FOLD: (column ? column_fold : window_fold)(k); return true;
-    case PHASE_REDUCE: column_reduce(k); return true;
-    case PHASE_PARTIAL: column_partial(k); return true;
-    case PHASE_ELEMENTS: (column ? column_elements : window_elements)(k); return true;
-    default: return false;
-    }
-}
-
-static bool print_permute_phase(Kernel *k, const Phase *ph) {
-    if (k->l->kind != KERNEL_PERMUTE) return false;
-    switch (ph->kind) {
-    case PHASE_PLACE: permute_place(k); return true;
-    case PHASE_FILL: permute_fill(k, ph->side); return true;
-    case PHASE_WAIT: cg_line(k->cg, "__syncthreads();"); return true;
-    case PHASE_ELEMENTS: permute_elements(k); return true;
-    default: return false;
-    }
-}
-
-static void print_phase(Kernel *k, const Phase *ph) {
-    if (print_view_phase(k, ph) || print_permute_phase(k, ph)) return;
-    switch (ph->kind) {
-    case PHASE_SEGMENTS: reduce_tail_segments(k); break;
-    case PHASE_PLACE: place_thread(k); break;
-    case PHASE_REGION: region_load(k, &k->c.side[ph->side]); break;
-    case PHASE_ADDRESS: address_thread(k, &k->c.side[ph->side]); break;
-    case PHASE_CLEAR: clear_accumulators(k); break;
-    case PHASE_FILL: load_fill(k); break;
-    case PHASE_FRAGMENT:
-        if (k->c.matrix.used) fragment_mma_first(k);
-        else fragment_first(k);
-        break;
-    case PHASE_STEPS: print_steps(k); break;
-    case PHASE_AGAIN: print_again(k); break;
-    case PHASE_LOAD: load_step(k); break;
-    case PHASE_ISSUED: load_issued(k); break;
-    case PHASE_BODIES:
-        cg_line(k->cg, "#pragma unroll 1");
-        cg_open(k->cg, "for (int kb = 0; kb < WK; kb += %d)", k->c.r->unroll);
-        break;
-    case PHASE_COMPUTE:
-        if (k->c.matrix.used) compute_mma(k, ph);
-        else if (k->c.packed) compute_dp4a(k, ph);
-        else compute_simt(k, ph);
-        break;
-    case PHASE_LAST: print_last(k); break;
-    case PHASE_WAIT:
-        cg_line(k->cg, "// wait: the next stage is complete");
-        load_wait(k);
-        break;
-    case PHASE_KEEP: load_keep(k); break;
-    case PHASE_ADVANCE: load_advance(k); break;
-    case PHASE_END:
-        if (k->at.open > 0) elements_end(k);
-        else cg_close(k->cg);
-        break;
-    case PHASE_REDUCE: reduce_slices(k); break;
-    case PHASE_SUMS: mma_finish(k); break;
-    case PHASE_PARTIAL: (k->l->r->tail > 0 ? reduce_tail_store : reduce_split_store)(k); break;
-    case PHASE_WHOLE: cg_open(k->cg, "if (steps == %lld)", (long long)k->c.steps); break;
-    case PHASE_ELEMENTS:
-        if (k->l->kind == KERNEL_CONTRACT) elements_contract(k);
-        else if (k->l->kind == KERNEL_SUMS)
-            (k->l->r->tail > 0 ? reduce_tail_elements : reduce_split_elements)(k);
-        else stream_elements(k, ph->rest);
-        break;
-    case PHASE_ROWS: (k->l->r->stats ? stats_place : row_place)(k); break;
-    case PHASE_HOLD: row_hold(k); break;
-    case PHASE_WALK:
-        if (k->l->r->stats) stats_walk(k, ph->from, ph->to);
-        else row_walk(k, ph->from);
-        break;
-    case PHASE_FINISH:
-        if (k->l->r->stats) stats_finish(k, ph->from, ph->to);
-        else row_finish(k, ph->from);
-        break;
-    case PHASE_LEAVE: row_leave(k, ph->from); break;
-    case PHASE_COMBINE:
-        if (k->l->r->stats) {
-            stats_combine(k, ph->from);
-            break;
-        }
-        row_combine(k, ph->from, ph->to != 0); break;
-    case PHASE_GATHER: (k->l->r->tail > 0 ? reduce_tail_gather : reduce_split_gather)(k); break;
-    case PHASE_FOLD: stream_fold(k); break;
-    case PHASE_STATEMENT: store_statement(k, ph); break;
-    case PHASE_STORE: store_direct(k); break;
-    case PHASE_COUNT: break;
-    }
-}
-
 /* ---- one kernel ---- */
 
 static const char *param_text(const Cg *cg, const KernelParam *p) {
@@ -202,13 +67,13 @@ static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
     cg_blank(cg);
     print_signature(cg, l, out);
     if (l->kind == KERNEL_CONTRACT) {
-        contract_facts(cg->te, cg->dev, l->p, l->r, &k.c);
+        k.c = *l->contract;
         place_constants(&k);
         if (k.c.async || k.c.matrix.used) cg_line(cg, "const unsigned shared = rl_shared(smem);");
     }
     print_temporaries(cg, l->p->group);
-    if (l->kind == KERNEL_ROW && l->n_phase > 0) row_constants(&k);
-    for (int i = 0; i < l->n_phase; i++) print_phase(&k, &l->phase[i]);
+    if (l->kind == KERNEL_ROW && l->form->root->child) row_constants(&k);
+    form_emit(&k);
     cg_close(cg);
     cg->te = all;
 }
@@ -382,6 +247,6 @@ Status cg_print_lowered(Arena *a, Diag *d, const RPlan *plan, const Device *dev,
     (void)d;
     int n;
     Lowered *l = lower_plan(a, plan, dev, &n);
-    for (int i = 0; i < n; i++) lower_print(dev, &l[i], out);
+    for (int i = 0; i < n; i++) lower_print(&l[i], out);
     return ST_OK;
 }

@@ -172,13 +172,8 @@ void fragment_fetch(Kernel *k, const Side *s, const char *dynamic, const char *f
 }
 
 void fragment_first(Kernel *k) {
-    const Contract *c = &k->c;
-    bool certain = !c->may_be_empty && c->steps > 0;
-    cg_line(k->cg, "// fragment: registers of the first k");
-    if (!certain) cg_open(k->cg, "if (0 < steps)");
     for (int i = 0; i < 2; i++) {
-        if (c->side[i].present && c->side[i].ahead) fragment_fetch(k, &c->side[i], NULL, "0", "0");
+        const Side *s = &k->c.side[i];
+        if (s->present && s->ahead) fragment_fetch(k, s, NULL, "0", "0");
     }
-    if (!certain) cg_close(k->cg);
-    cg_blank(k->cg);
 }

@@ -267,13 +267,3 @@ void fragment_mma_fetch(Kernel *k, const char *kk, const char *buffer) {
         else fetch_elements(k, s, kk, buffer);
     }
 }
-
-void fragment_mma_first(Kernel *k) {
-    const Contract *c = &k->c;
-    bool certain = !c->may_be_empty && c->steps > 0;
-    cg_line(k->cg, "// fragment: registers of the first slice");
-    if (!certain) cg_open(k->cg, "if (0 < steps)");
-    fragment_mma_fetch(k, "0", "0");
-    if (!certain) cg_close(k->cg);
-    cg_blank(k->cg);
-}

@@ -1,62 +1,13 @@
-/* Lowering: an RProg to a short list of phases, each printed by one building block.
+/* Lowering: an RProg to kernels, each a tree of nodes (form.h).
  *
- * lower_plan decides which kernels a plan needs and the order of their phases; contract_facts
+ * lower_plan decides which kernels a plan needs and makes their trees; contract_facts
  * derives from problem and program what all blocks of a `contract` kernel must agree on.  Nothing
  * here prints code.  */
 #ifndef ROLLER_CODEGEN_LOWER_H
 #define ROLLER_CODEGEN_LOWER_H
 #include "codegen/cg.h"
+#include "codegen/form.h"
 #include "rprogram/derived.h"
-
-/*    id         name         what is printed */
-#define CG_PHASES(X)                                                                               \
-    X(SEGMENTS,  "segments")  /* loop over the tiles that the block has k-steps of */              \
-    X(PLACE,     "place")     /* tile of the block, place of the thread in it */                   \
-    X(REGION,    "region")    /* what a block reads of an operand in all steps */                  \
-    X(ADDRESS,   "address")   /* what a thread loads of an operand, and where it puts it */        \
-    X(CLEAR,     "clear")     /* accumulators */                                                   \
-    X(FILL,      "fill")      /* the first stages of the pipeline */                               \
-    X(FRAGMENT,  "fragment")  /* registers of the first k */                                       \
-    X(STEPS,     "steps")     /* loop over the k-steps of the slice */                             \
-    X(AGAIN,     "again")     /* the end of that loop */                                           \
-    X(LOAD,      "load")      /* issues the loads of a later step */                               \
-    X(ISSUED,    "issued")    /* all loads of a later step are */                                  \
-    X(BODIES,    "bodies")    /* loop over the unrolled bodies of a step */                        \
-    X(COMPUTE,   "compute")   /* k from..to of a body */                                           \
-    X(LAST,      "last")      /* what follows is done in the last body only */                     \
-    X(WAIT,      "wait")      /* the next stage is complete and visible */                         \
-    X(KEEP,      "keep")      /* staged registers to shared memory */                              \
-    X(ADVANCE,   "advance")   /* to the next stage */                                              \
-    X(END,       "end")       /* of a loop */                                                      \
-    X(SUMS,      "sums")      /* accumulators of a matrix unit as values */                        \
-    X(REDUCE,    "reduce")    /* slices of warps, through shared memory */                         \
-    X(PARTIAL,   "partial")   /* partial sums to the workspace */                                  \
-    X(WHOLE,     "whole")     /* what follows is done with all k-steps of a tile only */           \
-    X(ROWS,      "rows")      /* rows of the block, where they lie */                              \
-    X(HOLD,      "hold")      /* rows to shared memory */                                          \
-    X(WALK,      "walk")      /* pass `from` over the columns; to: 1: tied */                      \
-    X(FINISH,    "finish")    /* values of the rows after pass `from` */                           \
-    X(LEAVE,     "leave")     /* values of a slice after pass `from` to the workspace */           \
-    X(COMBINE,   "combine")   /* the slices' values of pass `from`; to: 1 to store them */         \
-    X(ELEMENTS,  "elements")  /* loop over the elements of a thread */                             \
-    X(GATHER,    "gather")    /* adds the partial sums of an element */                            \
-    X(FOLD,      "fold")      /* a reduction as a loop */                                          \
-    X(STATEMENT, "statement") /* a statement at one element */                                     \
-    X(STORE,     "store")     /* the outputs of a vector of elements */
-typedef enum {
-#define X(id, name) PHASE_##id,
-    CG_PHASES(X)
-#undef X
-        PHASE_COUNT
-} PhaseKind;
-
-typedef struct {
-    PhaseKind kind;
-    int side;                 /* ADDRESS: operand */
-    int stmt;                 /* STATEMENT, FOLD */
-    int from, to;             /* COMPUTE: k of a body; to: exclusive */
-    bool rest;                /* ELEMENTS of a stream: those behind its whole vectors */
-} Phase;
 
 typedef enum {
     KERNEL_CONTRACT,
@@ -69,22 +20,23 @@ typedef enum {
     KERNEL_STATS,             /* makes values of rows from what blocks leave of them */
     KERNEL_ROW
 } KernelKind;
-enum { MAX_PHASES = 40 + 2 * TE_MAX_STMTS };
 
+typedef struct Contract Contract;
 typedef struct {
     KernelKind kind;
     int group;
     const Problem *p;
     const RProg *r;
+    const Device *dev;
+    const Contract *contract; /* KERNEL_CONTRACT: its facts */
     int vec;                  /* elements of a store */
     int pass;                 /* over rows of a contraction's results, in parts */
     KernelLaunch launch;      /* symbol is set by the printer */
-    Phase phase[MAX_PHASES];
-    int n_phase;
+    Form *form;
 } Lowered;
 
 Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n);
-void lower_print(const Device *dev, const Lowered *l, Buf *out);
+void lower_print(const Lowered *l, Buf *out);
 
 /* -- contract: what its blocks agree on -- */
 
@@ -152,7 +104,7 @@ typedef struct {
     int piece;                /* bytes of a warp's piece for stores through shared memory, or 0 */
 } Matrix;
 
-typedef struct {
+struct Contract {
     const Te *te;
     const Problem *p;
     const RProg *r;
@@ -176,8 +128,18 @@ typedef struct {
     int stage;                /* bytes of a stage */
     int smem;                 /* bytes of shared memory, tables included */
     int ahead_steps;          /* loads run so many steps ahead */
-} Contract;
+};
 
 void contract_facts(const Te *te, const Device *dev, const Problem *p, const RProg *r,
                     Contract *out);
+
+/* -- inside of lowering -- */
+
+/* Is there nothing to compute, so that the kernel that the grid needs does nothing?  */
+bool lower_empty(const Problem *p);
+/* A statement, or all of a group and their stores, at the elements of the loop that is open.  */
+void lower_statement(FormBuilder *b, int stmt);
+void lower_statements(FormBuilder *b, const KernelGroup *g);
+/* lower_contract.c: the tree of a `contract` kernel.  */
+void lower_contract(FormBuilder *b, Lowered *l);
 #endif

@@ -232,6 +232,13 @@ void place_decode(Cg *cg, const TeStmt *s, const FusedAxis *axis, const char *at
     }
 }
 
+void place_k_now(Kernel *k) {
+    Cg *cg = k->cg;
+    const char *first = k->c.sliced ? "(first + step)" : "step";
+    bool wide = place_wide(k->c.p->extent[AX_K], k->c.r->block.extent[AX_K]);
+    cg_line(cg, "const %s k_now = %s%s * BK;", place_type(wide), wide ? "(long long)" : "", first);
+}
+
 /* Bytes between the end of a tile and the next one, which no load writes.  The compiler joins reads
  * of narrow neighbours, and then reads these too.  */
 static void clear_padding(Kernel *k, const Side *s) {

@@ -39,36 +39,50 @@ static void add_slice(Kernel *k, const char *rows, const char *cols, const char 
     close_all(k);
 }
 
+/* ---- slices of warps ---- */
+
+static const char *tile_rows(const Kernel *k) { return k->c.matrix.accumulators ? "IM" : "TM"; }
+
+static const char *tile_columns(const Kernel *k) {
+    int n = k->c.matrix.accumulators;
+    return n ? cg_text(k->cg, "(IN * %d)", n) : "TN";
+}
+
+static const char *place_of(const Kernel *k) {
+    return cg_text(k->cg, "(i * %s + j) * SLICE", tile_columns(k));
+}
+
 /* Warps that worked on other k of every step hand their sums to those of slice 0, which adds them
  * in order of the slice and goes on alone.  (Sums of matrices that pass through shared memory on
  * their way out meet there: store_smem.c.)  */
-void reduce_slices(Kernel *k) {
+void reduce_slices_place(Kernel *k) {
     Cg *cg = k->cg;
-    const Contract *c = &k->c;
-    const char *type = cg_type(c->p->con.acc);
-    int slices = c->warps[AX_K], n = c->matrix.accumulators, width = width_of(k);
-    const char *rows = n ? "IM" : "TM", *cols = n ? cg_text(cg, "(IN * %d)", n) : "TN";
-    const char *acc = n ? cg_text(cg, "acc[i][j / %d] + j %% %d", n, n) : "acc[i] + j";
-    const char *at = cg_text(cg, "(i * %s + j) * SLICE", cols);
-    const char *own = width > 1 ? cg_text(cg, " * %d", width) : "";
-    cg_line(cg, "// reduce: %d slices of warps", slices);
-    cg_line(cg, "constexpr int SLICE = %d;  // threads", c->r->threads / slices);
+    const char *type = cg_type(k->c.p->con.acc);
+    const char *own = width_of(k) > 1 ? cg_text(cg, " * %d", width_of(k)) : "";
+    cg_line(cg, "constexpr int SLICE = %d;  // threads", k->c.r->threads / k->c.warps[AX_K]);
     cg_line(cg, "%s *copies = reinterpret_cast<%s *>(smem) + tid %% SLICE%s;", type, type, own);
-    cg_line(cg, "__syncthreads();");
-    cg_open(cg, "if (k_warp > 0)");
+}
+
+void reduce_slices_put(Kernel *k) {
+    Cg *cg = k->cg;
+    int n = k->c.matrix.accumulators, width = width_of(k);
+    const char *rows = tile_rows(k), *cols = tile_columns(k);
+    const char *acc = n ? cg_text(cg, "acc[i][j / %d] + j %% %d", n, n) : "acc[i] + j";
     cg_line(cg, "copies += (k_warp / WK - 1) * (%s * %s * SLICE);", rows, cols);
     open_all(k, rows, cols, width);
-    cg_line(cg, "rl_store_shared<%d>(copies, %s, %s);", width, at, acc);
+    cg_line(cg, "rl_store_shared<%d>(copies, %s, %s);", width, place_of(k), acc);
     close_all(k);
-    cg_close(cg);
-    cg_line(cg, "__syncthreads();");
-    cg_line(cg, "if (k_warp > 0) return;");
+}
+
+void reduce_slices(Kernel *k) {
+    Cg *cg = k->cg;
+    int slices = k->c.warps[AX_K];
+    const char *rows = tile_rows(k), *cols = tile_columns(k);
     if (slices > 2) {
         cg_line(cg, "#pragma unroll 1");
         cg_open(cg, "for (int s = 0; s < %d; s++, copies += %s * %s * SLICE)", slices - 1, rows,
                 cols);
     }
-    add_slice(k, rows, cols, at);
+    add_slice(k, rows, cols, place_of(k));
     if (slices > 2) cg_close(cg);
-    cg_blank(cg);
 }

@@ -10,13 +10,28 @@ void sums_pointer(Kernel *k, const char *offset) {
             (long long)k->cg->sums_at, offset);
 }
 
-void sums_store(Kernel *k, const char *row, const char *column, const char *stride) {
+/* Pointers to the thread's sums, split or of a tail's segment.  */
+void sums_pointers(Kernel *k) {
+    const char *slice = "(long long)blockIdx.y";
+    if (k->l->r->tail > 0) {
+        store_sums(k, "-m0 + ", "-n0 + ", "BN");
+        return;
+    }
+    TeExtent batch = size_axis(k->cg->arena, k->c.root, &k->l->p->con.axis[AX_B]);
+    if (k->l->p->extent[AX_B] > 1)
+        slice = cg_text(k->cg, "(%s * %s + b)", slice, size_text(k->cg, batch));
+    store_sums(k, cg_text(k->cg, "%s * M + ", slice), "", "N");
+}
+
+void sums_open(Kernel *k) {
     elements_place_outputs(k);
-    const char *to = store_sums(k, row, column, stride);
+    sums_pointers(k);
     elements_open_outputs(k);
+}
+
+void sums_store(Kernel *k) {
     const char *first = k->c.matrix.used ? mma_element(k, "0") : "acc[i][j]";
-    cg_line(k->cg, "rl_store_global<%d>(%s, &%s);", k->l->vec, to, first);
-    elements_end(k);
+    cg_line(k->cg, "rl_store_global<%d>(%s, &%s);", k->l->vec, k->at.sums, first);
 }
 
 /* The elements at b, m, n.  */
@@ -44,15 +59,9 @@ void sums_gather(Kernel *k, const char *array, const char *first, const char *lo
     k->at.root_type = type;
 }
 
-void reduce_split_store(Kernel *k) {
-    Cg *cg = k->cg;
-    const char *slice = "(long long)blockIdx.y";
-    TeExtent batch = size_axis(cg->arena, k->c.root, &k->l->p->con.axis[AX_B]);
-    cg_line(cg, "// partial: sums of this slice to the workspace");
+void reduce_split_sums(Kernel *k) {
+    cg_line(k->cg, "// partial: sums of this slice to the workspace");
     sums_pointer(k, "");
-    if (k->l->p->extent[AX_B] > 1)
-        slice = cg_text(cg, "(%s * %s + b)", slice, size_text(cg, batch));
-    sums_store(k, cg_text(cg, "%s * M + ", slice), "", "N");
 }
 
 void reduce_split_elements(Kernel *k) {

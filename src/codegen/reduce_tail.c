@@ -30,17 +30,12 @@ void reduce_tail_segments(Kernel *k) {
     cg_line(cg, "const unsigned number = at / %lldu;", steps);
     cg_line(cg, "const int first = at %% %lldu;", steps);
     cg_line(cg, "steps = min(%lld - first, end - at);", steps);
-    cg_line(cg, "__syncthreads();");
 }
 
-void reduce_tail_store(Kernel *k) {
-    Cg *cg = k->cg;
-    cg_open(cg, "if (steps < %lld)", (long long)k->c.steps);
-    cg_line(cg, "// partial: sums of this segment to the workspace");
-    sums_pointer(k, cg_text(cg, " + (u + (long long)number - %lld) * %d", full_tiles(k),
+void reduce_tail_sums(Kernel *k) {
+    cg_line(k->cg, "// partial: sums of this segment to the workspace");
+    sums_pointer(k, cg_text(k->cg, " + (u + (long long)number - %lld) * %d", full_tiles(k),
                             tile_size(k)));
-    sums_store(k, "-m0 + ", "-n0 + ", "BN");
-    cg_close(cg);
 }
 
 void reduce_tail_elements(Kernel *k) {

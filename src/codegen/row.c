@@ -126,7 +126,7 @@ void row_constants(Kernel *k) {
         kernel_smem(k, 128);
 }
 
-void row_place(Kernel *k) {
+void row_place(Kernel *k, bool stores) {
     Cg *cg = k->cg;
     const TeStmt *frame = frame_of(k);
     const Problem *p = k->l->p;
@@ -154,20 +154,27 @@ void row_place(Kernel *k) {
         cg_line(cg, "%s %s first = 0, steps = %s;", all.expr ? "const" : "constexpr",
                 place_type(row_wide(k)), size_text(cg, all));
     }
-    row_known(k, -1, k->l->r->split == 1 || k->l->phase[1].kind == PHASE_WALK);
+    row_known(k, -1, stores);
     cg_blank(cg);
 }
 
 /* ---- kept in shared memory ---- */
 
-static bool has_async(const Device *dev, int bytes) {
+/* Elements of a copy of source n.  */
+static int hold_width(const Problem *p, const RProg *r, int n) {
+    const RowSource *s = &rprog_row_facts(p, r)->source[n];
+    return r->keep == KEEP_FLAT ? 16 / s->bytes : rprog_row_width(p, r, s);
+}
+
+int row_hold_mover(const Device *dev, const Problem *p, const RProg *r, int n) {
+    int bytes = hold_width(p, r, n) * rprog_row_facts(p, r)->source[n].bytes;
     for (int i = 0; i < dev->n_mover; i++) {
         const Mover *m = &dev->mover[i];
         if (m->async && m->from == PLACE_GLOBAL && m->to == PLACE_SMEM &&
             m->issue == SCOPE_THREAD && m->granule == bytes)
-            return true;
+            return i;
     }
-    return false;
+    return -1;
 }
 
 static void copy_row(Kernel *k, int n, int width, bool async) {
@@ -234,39 +241,20 @@ static void copy_range(Kernel *k, int n, bool async) {
     cg_close(cg);
 }
 
-static void wait_for_copies(Kernel *k, bool async) {
-    if (async) {
-        cg_line(k->cg, "rl_cp_async_commit();");
-        cg_line(k->cg, "rl_cp_async_wait<0>();");
-    }
-    if (k->l->r->keep == KEEP_FLAT) cg_line(k->cg, "__syncthreads();");
-    cg_blank(k->cg);
-}
-
-void row_hold(Kernel *k) {
+void row_hold(Kernel *k, const Node *x) {
     Cg *cg = k->cg;
     const RowFacts *f = facts(k);
-    int64_t at = 0;
-    bool waits = false, flat = k->l->r->keep == KEEP_FLAT;
-    cg_line(cg, flat ? "// hold: the rows of the block as they lie in memory"
-                     : "// hold: rows in shared memory, each thread its own columns");
-    for (int n = 0; n < f->n_source; n++) {
-        const RowSource *s = &f->source[n];
-        int64_t bytes = rprog_row_bytes(k->l->p, k->l->r, n);
-        if (bytes == 0) continue;
-        const char *type = cg_storage(cg->te->tensor[s->tensor].dtype);
-        cg_line(cg, "%s *const h%d = reinterpret_cast<%s *>(smem + %lld) + tid / LN * %lld%s;",
-                type, n, type, (long long)at,
-                flat ? (long long)f->columns
-                     : (long long)(bytes / k->l->r->block.extent[AX_M] / s->bytes),
-                row_ends(k) ? " + skip" : "");
-        at += bytes;
-        if (s->made) continue;
-        int width = flat ? 16 / s->bytes : rprog_row_width(k->l->p, k->l->r, s);
-        bool async = has_async(cg->dev, width * s->bytes);
-        if (flat) copy_range(k, n, async);
-        else copy_row(k, n, width, async);
-        waits |= async;
-    }
-    wait_for_copies(k, waits);
+    const RowSource *s = &f->source[x->of];
+    const char *type = cg_storage(cg->te->tensor[s->tensor].dtype);
+    int64_t at = 0, bytes = rprog_row_bytes(k->l->p, k->l->r, x->of);
+    bool flat = k->l->r->keep == KEEP_FLAT;
+    for (int n = 0; n < x->of; n++) at += rprog_row_bytes(k->l->p, k->l->r, n);
+    cg_line(cg, "%s *const h%d = reinterpret_cast<%s *>(smem + %lld) + tid / LN * %lld%s;", type,
+            x->of, type, (long long)at,
+            flat ? (long long)f->columns
+                 : (long long)(bytes / k->l->r->block.extent[AX_M] / s->bytes),
+            row_ends(k) ? " + skip" : "");
+    if (s->made) return;
+    if (flat) copy_range(k, x->of, x->mover >= 0);
+    else copy_row(k, x->of, hold_width(k->l->p, k->l->r, x->of), x->mover >= 0);
 }

@@ -61,24 +61,24 @@ static void define_value(Kernel *k, int stmt, TeDtype type, const char *value) {
     k->at.made[t] = name;
 }
 
-void store_statement(Kernel *k, const Phase *ph) {
-    const TeStmt *s = &k->cg->te->stmt[ph->stmt];
+void store_statement(Kernel *k, int stmt) {
+    const TeStmt *s = &k->cg->te->stmt[stmt];
     if (!k->at.in_lanes) begin(k);
-    if (!stats_emits(k, ph->stmt)) return;
-    if (stats_is_held(k, ph->stmt)) {
-        define_value(k, ph->stmt, k->at.root_type, k->at.root);
+    if (!stats_emits(k, stmt)) return;
+    if (stats_is_held(k, stmt)) {
+        define_value(k, stmt, k->at.root_type, k->at.root);
         return;
     }
-    if (ph->stmt == k->l->p->group->root && s->rhs->kind == TE_REDUCE) {
-        define_value(k, ph->stmt, k->at.root_type, k->at.root);
+    if (stmt == k->l->p->group->root && s->rhs->kind == TE_REDUCE) {
+        define_value(k, stmt, k->at.root_type, k->at.root);
         return;
     }
     if (s->rhs->kind == TE_REDUCE) {
-        define_value(k, ph->stmt, s->rhs->type, column_result(k, ph->stmt));
+        define_value(k, stmt, s->rhs->type, column_result(k, stmt));
         return;
     }
-    CgPoint p = elements_point(k, ph->stmt, false);
-    define_value(k, ph->stmt, s->rhs->type, cg_expr(&p, s->rhs, s->rhs->type));
+    CgPoint p = elements_point(k, stmt, false);
+    define_value(k, stmt, s->rhs->type, cg_expr(&p, s->rhs, s->rhs->type));
 }
 
 void store_direct(Kernel *k) {

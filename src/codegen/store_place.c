@@ -224,7 +224,7 @@ const char *store_place(const Kernel *k, int stmt, const Access *x, const char *
 
 /* ---- pointers to partial sums ---- */
 
-const char *store_sums(Kernel *k, const char *row, const char *column, const char *stride) {
+void store_sums(Kernel *k, const char *row, const char *column, const char *stride) {
     Cg *cg = k->cg;
     const Turns *turns = &k->at.turns;
     const char *type = cg_type(k->l->p->con.acc);
@@ -236,12 +236,13 @@ const char *store_sums(Kernel *k, const char *row, const char *column, const cha
     if (!many) {
         cg_line(cg, "%s *const part = %s;", type, from);
         sum = add(cg, sum, true, k->at.step[1], "1");
-        return sum ? cg_text(cg, "part + (%s)", sum) : "part";
+        k->at.sums = sum ? cg_text(cg, "part + (%s)", sum) : "part";
+        return;
     }
     cg_line(cg, "%s *part[%s];", type, turns->count);
     open_turns(k);
     cg_line(cg, "part[%s] = %s;", turns->turn, from);
     cg_close(cg);
-    return sum ? cg_text(cg, "part[%s] + %s", turns->turn, sum)
-               : cg_text(cg, "part[%s]", turns->turn);
+    k->at.sums = sum ? cg_text(cg, "part[%s] + %s", turns->turn, sum)
+                     : cg_text(cg, "part[%s]", turns->turn);
 }

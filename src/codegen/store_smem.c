@@ -40,7 +40,7 @@ static void place_direct(Kernel *k) {
 }
 
 /* Row f and column g of the lane in an instruction's tile.  */
-static void open_direct(Kernel *k) {
+void mma_open_outputs(Kernel *k) {
     Cg *cg = k->cg;
     const Fragment *f = &k->c.matrix.results;
     int vec = k->at.walk ? k->at.walk : k->l->vec;
@@ -92,24 +92,18 @@ static void write_row(Kernel *k, const char *of) {
 /* Row i of the warp's instruction tiles to its piece.  The loop over i is none of copies, so that
  * what is made of the outputs is printed once; accumulators are registers, whose numbers are
  * constants: each row has its own stores, and one branch leads to them.  */
-static void write_piece(Kernel *k) {
+void mma_write_piece(Kernel *k) {
     Cg *cg = k->cg;
-    const char *sync = sharing(k) > 1 ? "__syncthreads();" : "__syncwarp();";
     if (k->c.matrix.tiles[AX_M] == 1) {
         write_row(k, "i");
-    } else {
-        if (takes_turns(k))               /* who writes to a piece has read the one in between */
-            cg_line(cg, "const int turn = i %% 2 * %d;", piece_distance(k) / k->c.p->acc_bytes *
-                                                             sharing(k));
-        else cg_line(cg, "if (i > 0) %s", sync);
-        cg_line(cg, "#pragma unroll");
-        cg_open(cg, "for (int r = 0; r < IM; r++)");
-        cg_open(cg, "if (r == i)");
-        write_row(k, "r");
-        cg_close(cg);
-        cg_close(cg);
+        return;
     }
-    cg_line(cg, "%s", sync);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int r = 0; r < IM; r++)");
+    cg_open(cg, "if (r == i)");
+    write_row(k, "r");
+    cg_close(cg);
+    cg_close(cg);
 }
 
 /* Elements of an access to the piece.  */
@@ -242,11 +236,25 @@ static void place_piece(Kernel *k) {
     }
 }
 
-static void open_shared(Kernel *k) {
-    Cg *cg = k->cg;
-    int count = k->c.r->thread.extent[AX_M] * line_of(k), rows = k->c.matrix.tiles[AX_M];
+int mma_open_rows(Kernel *k, bool sums) {
+    int rows = k->c.matrix.tiles[AX_M];
+    k->at.open = 0;
+    k->at.turns = (Turns){0};
+    mma_place_outputs(k);
+    if (sums) sums_pointers(k);
+    else store_pointers(k);
     open_loop(k, "i", rows, 1, rows == 1);
-    write_piece(k);
+    if (rows > 1 && takes_turns(k))       /* who writes to a piece has read the one in between */
+        cg_line(k->cg, "const int turn = i %% 2 * %d;",
+                piece_distance(k) / k->c.p->acc_bytes * sharing(k));
+    int open = k->at.open;
+    k->at.open = 0;
+    return open;
+}
+
+void mma_open_vectors(Kernel *k, bool sums) {
+    Cg *cg = k->cg;
+    int count = k->c.r->thread.extent[AX_M] * line_of(k);
     open_loop(k, "s", turns_of(k), 1, unrolls_turns(k));
     bool counted = !keeps_columns(k) && !k->at.turns.loop, ragged = count % readers_of(k) != 0;
     if (ragged || counted) cg_line(cg, "%s", turn_number(k));
@@ -260,20 +268,14 @@ static void open_shared(Kernel *k) {
     cg_line(cg, "const %s n = %s;", place_along(k, AX_N), store_at(k, AX_N));
     open_inside(k, AX_N);
     read_piece(k);
+    if (!sums) elements_indices(k);
 }
 
 void mma_place_outputs(Kernel *k) {
-    bool shared = k->c.r->via == VIA_SHARED && !k->at.walk;
-    if (shared) cg_line(k->cg, "__syncthreads();");
     cg_scope(k->cg);
     k->at.open = 1;
-    if (shared) place_piece(k);
+    if (k->c.r->via == VIA_SHARED && !k->at.walk) place_piece(k);
     else place_direct(k);
-}
-
-void mma_open_outputs(Kernel *k) {
-    if (k->c.r->via == VIA_SHARED && !k->at.walk) open_shared(k);
-    else open_direct(k);
 }
 
 const char *mma_element(const Kernel *k, const char *v) {

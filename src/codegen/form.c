@@ -1,0 +1,104 @@
+#include "codegen/form.h"
+
+/* Building the tree of a kernel.  */
+
+Form *form_begin(FormBuilder *b, Arena *a) {
+    Form *f = ARENA_NEW(a, Form);
+    Node *root = ARENA_NEW(a, Node);
+    *root = (Node){.kind = NODE_PART, .name = "kernel", .of = -1, .mover = -1};
+    *f = (Form){.root = root, .stages = 1, .bodies = 1, .turns = 1};
+    *b = (FormBuilder){.arena = a, .open = {root}, .depth = 1};
+    return f;
+}
+
+Node *form_add(FormBuilder *b, NodeKind kind, int what) {
+    Node *n = ARENA_NEW(b->arena, Node), **to = &b->open[b->depth - 1]->child;
+    *n = (Node){.kind = kind, .what = what, .of = -1, .mover = -1};
+    while (*to) to = &(*to)->next;
+    *to = n;
+    return n;
+}
+
+Node *form_open(FormBuilder *b, NodeKind kind, int what) {
+    Node *n = form_add(b, kind, what);
+    b->open[b->depth++] = n;
+    return n;
+}
+
+void form_close(FormBuilder *b) { b->depth--; }
+
+Node *form_part(FormBuilder *b, const char *name) {
+    Node *n = form_open(b, NODE_PART, 0);
+    n->name = name;
+    return n;
+}
+
+Node *form_if(FormBuilder *b, When when, int from) {
+    Node *n = form_open(b, NODE_IF, 0);
+    n->when = when;
+    n->from = from;
+    return n;
+}
+
+Node *form_sync(FormBuilder *b, SyncScope scope, SyncOp op, int count) {
+    Node *n = form_add(b, NODE_SYNC, 0);
+    n->sync = (Sync){.scope = scope, .op = op, .count = count};
+    return n;
+}
+
+Node *form_block_sync(FormBuilder *b) { return form_sync(b, SYNC_BLOCK, SYNC_BOTH, 0); }
+
+Use *form_use(Node *n, Room room, int of, bool writes) {
+    Use *u = &n->use[n->n_use++];
+    *u = (Use){.room = room, .of = of, .share = SHARE_BLOCK, .writes = writes};
+    return u;
+}
+
+Use *form_reads(Node *n, Room room, int of) { return form_use(n, room, of, false); }
+
+Use *form_writes(Node *n, Room room, int of) { return form_use(n, room, of, true); }
+
+const char *form_kind_name(NodeKind kind) {
+    static const char *const name[] = {
+#define X(id, name) name,
+        FORM_KINDS(X)
+#undef X
+    };
+    return name[kind];
+}
+
+const char *form_room_name(Room room) {
+    static const char *const name[] = {
+#define X(id, name, over) name,
+        FORM_ROOMS(X)
+#undef X
+    };
+    return name[room];
+}
+
+bool form_room_over(Room room) {
+    static const bool over_stages[] = {
+#define X(id, name, over) over,
+        FORM_ROOMS(X)
+#undef X
+    };
+    return over_stages[room];
+}
+
+bool form_uniform(When when, bool block) {
+    static const bool uniform[][2] = {
+#define X(id, text, block, warp) {warp, block},
+        FORM_CONDITIONS(X)
+#undef X
+    };
+    return uniform[when][block];
+}
+
+const char *form_when_text(When when) {
+    static const char *const texts[] = {
+#define X(id, text, block, warp) text,
+        FORM_CONDITIONS(X)
+#undef X
+    };
+    return texts[when];
+}

@@ -1,0 +1,260 @@
+/* The form of a kernel: a tree of few kinds of nodes, made by lowering, checked by kernel_check,
+ * and printed, each kind by one printer (nodes.c), which asks the building blocks for the text of
+ * what is special.
+ *
+ * What a node does to what threads share is in its uses: which room, which slot of a ring, which
+ * step's data, who else touches it, and whether it happens at once or only when a later node has
+ * waited.  Loops, conditions and roles are nodes with children; a compute node's children are what
+ * is issued between its products.  */
+#ifndef ROLLER_CODEGEN_FORM_H
+#define ROLLER_CODEGEN_FORM_H
+#include "base/arena.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FORM_KINDS(X)                                                                              \
+    X(PART,    "part")        /* children, in order */                                             \
+    X(LOOP,    "loop")        /* children, again and again */                                      \
+    X(IF,      "if")          /* children, where a condition holds */                              \
+    X(ROLE,    "role")        /* children, by some warps of the block */                           \
+    X(COPY,    "copy")        /* elements from one level to another, by a mover */                 \
+    X(COMPUTE, "compute")     /* products of a unit; children: what is issued between them */      \
+    X(REDUCE,  "reduce")      /* partial results meet */                                           \
+    X(SYNC,    "sync")        /* threads wait for each other, or for what is under way */          \
+    X(STORE,   "store")       /* results to where others read them */                              \
+    X(VALUES,  "values")      /* names, places and values of a thread */
+typedef enum {
+#define X(id, name) NODE_##id,
+    FORM_KINDS(X)
+#undef X
+        NODE_COUNT
+} NodeKind;
+
+/* Which building block a node asks for its text, by its kind: lists of names beside those that
+ * their attributes say all about.  */
+#define FORM_LOOPS(X)                                                                              \
+    X(COUNTED,  "counted")    /* by its variable and bounds */                                     \
+    X(STEPS,    "steps")      /* the k-steps of the block */                                       \
+    X(SEGMENTS, "segments")   /* tiles that the block has k-steps of */                            \
+    X(OUTPUTS,  "outputs")    /* outputs of the thread, in vectors */                              \
+    X(ROWS,     "rows")       /* accumulator rows that pass through shared memory together */      \
+    X(VECTORS,  "vectors")    /* vectors of them that a thread stores */                           \
+    X(WALK,     "walk")       /* columns of rows, in pass `from`; to: 1: tied */                   \
+    X(FOLD,     "fold")       /* elements of a reduction */
+typedef enum {
+#define X(id, name) LOOP_##id,
+    FORM_LOOPS(X)
+#undef X
+        LOOP_COUNT
+} LoopWhat;
+
+#define FORM_VALUES(X)                                                                             \
+    X(PLACE,    "place")      /* tile of the block, place of the thread in it */                   \
+    X(ADDRESS,  "address")    /* what a thread loads of an operand, and where it puts it */        \
+    X(TABLE,    "table")      /* entries of the load of the next step */                           \
+    X(CLEAR,    "clear")      /* accumulators */                                                   \
+    X(PARTIAL,  "partial")    /* accumulators of one step */                                       \
+    X(K_NOW,    "k")          /* first k of the step, where products are masked */                 \
+    X(MORE,     "more")       /* is there a step to load? */                                       \
+    X(NEXT_K,   "next k")     /* loads go on with the next step */                                 \
+    X(PUT,      "put")        /* ... and with the next stage */                                    \
+    X(TAKE,     "take")       /* products go on with the next stage */                             \
+    X(SUMS,     "sums")       /* accumulators of a matrix unit as values */                        \
+    X(SLICES,   "slices")     /* where sums of slices of warps lie */                              \
+    X(OUTPUTS,  "outputs")    /* of the thread; from: 1: partial sums of them */                   \
+    X(ROWS,     "rows")       /* rows of the block, where they lie */                              \
+    X(FINISH,   "finish")     /* values of the rows after pass `from` */                           \
+    X(COMBINE,  "combine")    /* the slices' values of pass `from`; to: 1 to store them */         \
+    X(GATHER,   "gather")     /* adds the partial sums of an element */                            \
+    X(STATEMENT, "statement") /* a statement at one element */
+typedef enum {
+#define X(id, name) VALUES_##id,
+    FORM_VALUES(X)
+#undef X
+        VALUES_COUNT
+} ValuesWhat;
+
+typedef enum {
+    REDUCE_SLICES,            /* warps that had other k, through shared memory */
+    REDUCE_COLUMNS            /* row groups of a block */
+} ReduceWhat;
+
+typedef enum {
+    STORE_OUTPUTS,            /* the outputs of a vector of elements */
+    STORE_SLICES,             /* sums of the slices of warps */
+    STORE_PIECE,              /* a row of the warp's accumulators to its piece */
+    STORE_PARTIAL,            /* partial sums to the workspace */
+    STORE_LEAVE               /* values of a slice after pass `from` to the workspace */
+} StoreWhat;
+
+/* ---- what threads share ---- */
+
+/* Rooms.  Those of shared memory that lie `over` the stages take their place.  Registers of a
+ * thread are rooms too, where one node fills what a later one reads.  */
+#define FORM_ROOMS(X)                                                                              \
+    X(NONE,      "",          false)                                                               \
+    X(STAGE,     "stage",     false)      /* tile of operand `of`, a slot for each stage */        \
+    X(REGION,    "region",    false)      /* what the block reads of it in all steps */            \
+    X(TABLE,     "table",     false)      /* its positions along k, of two loads in turn */        \
+    X(ROW_TABLE, "row table", false)      /* ... and along its own axis */                         \
+    X(COPIES,    "copies",    true)       /* sums of slices of warps */                            \
+    X(PIECES,    "pieces",    true)       /* accumulators on their way out */                      \
+    X(PARTS,     "parts",     true)       /* partial results of the block's warps or threads */    \
+    X(VALUES,    "values",    false)      /* values of the block's rows */                         \
+    X(ROWS,      "rows",      false)      /* rows that are kept */                                 \
+    X(BOX,       "box",       false)      /* a source's box, or its tile with the halo */          \
+    X(STAGED,    "staged",    false)      /* registers: a load on its way to its stage */          \
+    X(FRAGMENTS, "fragments", false)      /* registers: of the next products */
+typedef enum {
+#define X(id, name, over) ROOM_##id,
+    FORM_ROOMS(X)
+#undef X
+        ROOM_COUNT
+} Room;
+
+/* Which slot of a ring: the one only; where loads put, products take; the table's turn; that of an
+ * enclosing loop's turn.  */
+typedef enum { AT_ONLY, AT_PUT, AT_TAKE, AT_TURN, AT_LOOP } RoomAt;
+
+/* Whose the elements are that a thread touches: its own, its warp's, those of all.  */
+typedef enum { SHARE_THREAD, SHARE_WARP, SHARE_BLOCK } Share;
+
+/* Of which step the data is: of any; what the next load brings, what it brought last; what the node
+ * reads beside; the step of the loop; the one that products have come to.  */
+typedef enum { OF_ANY, OF_NEXT, OF_LAST, OF_KEPT, OF_STEP, OF_TAKEN } DataOf;
+
+typedef struct {
+    Room room;
+    int of;                   /* operand, source, tensor */
+    RoomAt at;
+    DataOf data;
+    Share share;
+    bool writes;
+    bool late;                /* happens when a later node has waited for it, not before */
+} Use;
+
+/* ---- attributes ---- */
+
+/* How a node's late uses come to be done: they belong to the thread's next group of copies, of
+ * products, of bulk stores, or count on a barrier in shared memory.  */
+typedef enum { DONE_AT_ONCE, DONE_COPIES, DONE_PRODUCTS, DONE_BULK, DONE_BARRIER } DoneBy;
+enum { FORM_QUEUES = 3 };     /* groups: DONE_COPIES..DONE_BULK */
+
+#define FORM_CONDITIONS(X)    /*  text; uniform in a block, in a warp */                           \
+    X(ALWAYS,  "",                     true,  true)                                                \
+    X(STEPS,   "there are steps",      true,  true)                                                \
+    X(LEFT,    "a step is left",       true,  true)       /* step + from < steps */                \
+    X(LAST,    "the last body",        true,  true)                                                \
+    X(FETCH,   "products follow",      true,  true)                                                \
+    X(LATER,   "not the first turn",   true,  true)       /* of the innermost loop */              \
+    X(WHOLE,   "all steps are here",   true,  true)                                                \
+    X(PARTIAL, "some steps are",       true,  true)                                                \
+    X(UPPER,   "a warp of later k",    false, true)                                                \
+    X(LOWER,   "a warp of the first k", false, true)                                               \
+    X(SOME,    "of some threads",      false, false)
+typedef enum {
+#define X(id, text, block, warp) WHEN_##id,
+    FORM_CONDITIONS(X)
+#undef X
+        WHEN_COUNT
+} When;
+
+typedef enum { SYNC_WARP, SYNC_BLOCK, SYNC_NAMED, SYNC_BARRIER, SYNC_CLUSTER, SYNC_COPIES,
+               SYNC_PRODUCTS, SYNC_BULK, SYNC_PROXY, SYNC_SCOPES } SyncScope;
+/* BOTH: arrive and wait.  Barriers in shared memory (SYNC_BARRIER) are rings: INIT says how many
+ * arrivals complete one, of which barriers they are.  Groups are closed by COMMIT.  */
+typedef enum { SYNC_BOTH, SYNC_ARRIVE, SYNC_WAIT, SYNC_INIT, SYNC_COMMIT } SyncOp;
+/* Who arrives: every thread, one of each warp, one of the role.  */
+typedef enum { BY_THREADS, BY_WARPS, BY_ONE } SyncBy;
+
+typedef struct {
+    SyncScope scope;
+    SyncOp op;
+    int id;                   /* NAMED: the barrier; BARRIER: which ring, see FormRing */
+    int count;                /* groups that may be under way; NAMED: threads; INIT: arrivals */
+    SyncBy by;
+    RoomAt at;                /* BARRIER: of which slot, ... */
+    int lag;                  /* ... so many slots before it (none: nothing) */
+    int64_t bytes;            /* BARRIER, ARRIVE: that copies will bring */
+    bool primed;              /* BARRIER, WAIT: the first turn through the ring is free */
+} Sync;
+
+typedef struct {
+    const char *var, *end;    /* COUNTED: of its text; NULL: the number */
+    int64_t count;            /* turns at most; < 0: not known here */
+    int64_t by;               /* what the variable grows by */
+    int unroll;               /* 0: whole, 1: not */
+    bool empty;               /* may have no turn */
+} Loop;
+
+typedef struct {
+    const char *name;
+    int first, warps;         /* of the block */
+    int registers;            /* a thread's, set at its beginning; 0: as they are */
+} Role;
+
+enum { NODE_USES = 6 };
+typedef struct Node Node;
+struct Node {
+    NodeKind kind;
+    int what;                 /* LoopWhat, ValuesWhat, ReduceWhat, StoreWhat, by the kind */
+    const char *name;         /* PART; IF of WHEN_LEFT: its variable, NULL: before all steps */
+    const char *note;         /* a comment before it; of SYNC: behind it, in its line */
+    bool blank;               /* an empty line behind it */
+    When when;                /* IF, and leaves that stand under a test of their own */
+    bool leaves;              /* IF: threads of the condition end here */
+    int of;                   /* operand, source, statement */
+    int from, to;             /* COMPUTE: k of a body; to: exclusive; see the lists above */
+    bool rest;                /* LOOP_OUTPUTS of a stream: those behind its whole vectors */
+    int mover;                /* COPY: index in Device.mover, -1: plain loads and stores */
+    DoneBy done;
+    int barrier;              /* DONE_BARRIER: the ring; its slot is that of the late use */
+    int64_t bytes;            /* DONE_BARRIER: that arrive there */
+    Loop loop;
+    Role role;
+    Sync sync;
+    Use use[NODE_USES];
+    int n_use;
+    Node *child, *next;
+};
+
+/* The slots of rings, and of barriers.  */
+enum { FORM_BARRIERS = 4 };
+typedef struct {
+    Node *root;               /* a PART */
+    int warps;                /* of the block */
+    int stages;               /* slots of ROOM_STAGE, and of the barriers */
+    int64_t steps;            /* k-steps at most; 0: no such loop */
+    bool may_be_empty;        /* of k-steps */
+    int bodies;               /* of a step */
+    int turns;                /* slots of AT_LOOP */
+} Form;
+
+/* -- form.c: building; what is added goes to the end of the node that is open -- */
+typedef struct {
+    Arena *arena;
+    Node *open[16];
+    int depth;
+} FormBuilder;
+
+Form *form_begin(FormBuilder *b, Arena *a);
+Node *form_add(FormBuilder *b, NodeKind kind, int what);
+Node *form_open(FormBuilder *b, NodeKind kind, int what);
+void form_close(FormBuilder *b);
+/* A part with its name.  */
+Node *form_part(FormBuilder *b, const char *name);
+Node *form_if(FormBuilder *b, When when, int from);       /* opens it */
+Node *form_block_sync(FormBuilder *b);
+Node *form_sync(FormBuilder *b, SyncScope scope, SyncOp op, int count);
+/* Uses of shared memory by all, of the room's only slot.  */
+Use *form_use(Node *n, Room room, int of, bool writes);
+Use *form_reads(Node *n, Room room, int of);
+Use *form_writes(Node *n, Room room, int of);
+
+const char *form_kind_name(NodeKind kind);
+const char *form_room_name(Room room);
+bool form_room_over(Room room);
+/* Is the condition the same for all threads of a block, of a warp?  */
+bool form_uniform(When when, bool block);
+const char *form_when_text(When when);
+#endif

@@ -1,0 +1,438 @@
+#include "codegen/blocks.h"
+
+/* The form of `contract` kernels: a ring of stages that loads run ahead in, products, and what
+ * becomes of the sums.  */
+
+typedef struct {
+    FormBuilder *b;
+    Lowered *l;
+    const Contract *c;
+} Make;
+
+static bool has_tile(const Side *s) { return s->present && !s->l->region; }
+
+/* ---- loads ---- */
+
+static void read_tables(Node *n, const Side *s) {
+    if (!s->table) return;
+    Use *u = form_reads(n, ROOM_TABLE, s->side);
+    u->at = AT_TURN;
+    u->data = OF_NEXT;
+    if (s->row_table >= 0) form_reads(n, ROOM_ROW_TABLE, s->side);
+}
+
+static Use *write_stage(Node *n, const Side *s, DataOf data) {
+    Use *u = form_writes(n, ROOM_STAGE, s->side);
+    u->at = AT_PUT;
+    u->data = data;
+    return u;
+}
+
+static void write_registers(Node *n, Room room, const Side *s, DataOf data) {
+    Use *u = form_writes(n, room, s->side);
+    u->data = data;
+    u->share = SHARE_THREAD;
+}
+
+/* Chunks of the step that is loaded next, to the stage or to registers.  */
+static void add_load(const Make *m, const Side *s, bool first) {
+    if (s->direct && m->c->r->stages == 1) return;        /* made where others are kept */
+    Node *n = form_add(m->b, NODE_COPY, 0);
+    n->of = s->side;
+    n->from = first;
+    n->mover = s->l->mover;
+    read_tables(n, s);
+    if (s->l->kind == LOAD_ASYNC) {
+        n->done = DONE_COPIES;
+        write_stage(n, s, OF_NEXT)->late = true;
+    } else if (s->direct) {
+        write_stage(n, s, OF_NEXT);
+    } else {
+        write_registers(n, ROOM_STAGED, s, OF_NEXT);
+    }
+}
+
+/* What has come to registers, to its stage.  */
+static void add_keeps(const Make *m) {
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &m->c->side[i];
+        bool direct = s->direct, at_once = direct && m->c->r->stages > 1;
+        if (!has_tile(s) || s->l->kind != LOAD_STAGED || at_once) continue;
+        Node *n = form_add(m->b, NODE_COPY, 0);
+        n->of = i;
+        n->to = 1;
+        n->mover = s->l->mover;
+        if (!direct) {
+            Use *u = form_reads(n, ROOM_STAGED, i);
+            u->share = SHARE_THREAD;
+        }
+        write_stage(n, s, direct ? OF_LAST : OF_KEPT);
+    }
+}
+
+/* Does a load pass through registers on its way to the stage?  */
+static bool keeps(const Contract *c) {
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &c->side[i];
+        bool at_once = s->direct && c->r->stages > 1;
+        if (has_tile(s) && s->l->kind == LOAD_STAGED && !at_once) return true;
+    }
+    return false;
+}
+
+static void add_tables(const Make *m) {
+    if (!m->c->tables) return;
+    Node *n = form_add(m->b, NODE_VALUES, VALUES_TABLE);
+    for (int i = 0; i < 2; i++) {
+        if (!m->c->side[i].table) continue;
+        Use *u = form_writes(n, ROOM_TABLE, i);
+        u->at = AT_TURN;
+        u->data = OF_NEXT;
+    }
+}
+
+/* To the step that is loaded next; `spread`: pointers of loads between the products, too.  */
+static void add_next(const Make *m, bool spread) {
+    form_add(m->b, NODE_VALUES, VALUES_NEXT_K)->from = spread;
+    add_tables(m);
+}
+
+static void add_commit(const Make *m) {
+    if (m->c->async) form_sync(m->b, SYNC_COPIES, SYNC_COMMIT, 0);
+}
+
+static void add_wait(const Make *m) {
+    if (m->c->async) form_sync(m->b, SYNC_COPIES, SYNC_WAIT, m->c->ahead_steps - 1);
+    form_block_sync(m->b);
+}
+
+/* Are there all the steps that are loaded before the loop?  */
+static bool is_certain(const Contract *c) {
+    return !c->sliced && !c->varying_k && c->steps >= c->ahead_steps;
+}
+
+static Node *counted(const Make *m, const char *var, int64_t count, int64_t by, int unroll) {
+    Node *n = form_open(m->b, NODE_LOOP, LOOP_COUNTED);
+    n->loop = (Loop){.var = var, .count = count, .by = by, .unroll = unroll};
+    return n;
+}
+
+static void add_fill(const Make *m) {
+    const Contract *c = m->c;
+    bool several = c->ahead_steps > 1, certain = is_certain(c);
+    Node *part = form_part(m->b, "fill");
+    part->note = several ? "fill: the first steps" : "fill: the first step";
+    part->blank = true;
+    add_tables(m);
+    if (c->tables) form_block_sync(m->b);
+    if (several) counted(m, "step", c->ahead_steps, 1, 1);
+    bool tested = !certain || !several;
+    if (tested) form_if(m->b, certain ? WHEN_ALWAYS : WHEN_LEFT, 0)->name = several ? "step" : NULL;
+    for (int i = 0; i < 2; i++) {
+        if (has_tile(&c->side[i])) add_load(m, &c->side[i], true);
+    }
+    add_next(m, false);
+    add_keeps(m);
+    if (tested) form_close(m->b);
+    add_commit(m);
+    form_add(m->b, NODE_VALUES, VALUES_PUT);
+    if (several && c->tables) form_block_sync(m->b);
+    if (several) form_close(m->b);
+    add_wait(m);
+    form_close(m->b);
+}
+
+/* The loads of a later step: all, or those that are not issued between the products.  */
+static void add_loads(const Make *m) {
+    const Contract *c = m->c;
+    Node *part = form_part(m->b, "load");
+    bool all = true;
+    part->note = arena_printf(m->b->arena, "load: step + %d%s", c->ahead_steps,
+                              c->spread ? ", between the products" : "");
+    if (c->spread) form_add(m->b, NODE_VALUES, VALUES_MORE);
+    for (int i = 0; i < 2; i++) all &= !has_tile(&c->side[i]) || c->side[i].spread;
+    if (!c->spread || !all) {
+        form_if(m->b, WHEN_LEFT, c->ahead_steps)->name = c->spread ? "more" : "step";
+        for (int i = 0; i < 2; i++) {
+            if (has_tile(&c->side[i]) && !c->side[i].spread) add_load(m, &c->side[i], false);
+        }
+        if (!c->spread) add_next(m, false);
+        form_close(m->b);
+    }
+    if (!c->spread) add_commit(m);
+    form_close(m->b);
+}
+
+/* ---- products ---- */
+
+/* Where an operand's elements of a step are read.  */
+static void read_operand(Node *n, const Side *s, DataOf data) {
+    if (s->l->region) {
+        form_reads(n, ROOM_REGION, s->side);
+        return;
+    }
+    Use *u = form_reads(n, ROOM_STAGE, s->side);
+    u->at = AT_TAKE;
+    u->data = data;
+}
+
+/* Fragments that are there before the products of their k.  */
+static Node *add_fetch(const Make *m) {
+    Node *n = form_add(m->b, NODE_COPY, 0);
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &m->c->side[i];
+        if (!s->present || !s->ahead) continue;
+        read_operand(n, s, OF_TAKEN);
+        write_registers(n, ROOM_FRAGMENTS, s, OF_TAKEN);
+    }
+    return n;
+}
+
+static void add_first(const Make *m) {
+    const Contract *c = m->c;
+    bool certain = !c->may_be_empty && c->steps > 0;
+    Node *part = form_part(m->b, "fragment");
+    part->note = c->matrix.used ? "fragment: registers of the first slice"
+                                : "fragment: registers of the first k";
+    part->blank = true;
+    if (!certain) form_if(m->b, WHEN_LEFT, 0);
+    add_fetch(m);
+    if (!certain) form_close(m->b);
+    form_close(m->b);
+}
+
+/* Products of k from..to of a body; the last ones of those that are fetched ahead fetch the first
+ * fragments of the next.  */
+static void add_compute(const Make *m, int from, int to) {
+    const Contract *c = m->c;
+    Node *n = form_open(m->b, NODE_COMPUTE, 0);
+    n->from = from;
+    n->to = to;
+    if (from > 0) {
+        Node *fetch = add_fetch(m);
+        if (!c->matrix.used) fetch->when = WHEN_FETCH;
+    }
+    for (int i = 0; i < 2 && from == 0; i++) {
+        const Side *s = &c->side[i];
+        if (!s->present) continue;
+        read_operand(n, s, OF_STEP);
+        if (s->ahead) {
+            Use *u = form_reads(n, ROOM_FRAGMENTS, i);
+            u->data = OF_STEP;
+            u->share = SHARE_THREAD;
+        }
+        if (!s->spread) continue;
+        add_load(m, s, false);
+    }
+    for (Node *x = n->child; x && from == 0; x = x->next) {
+        x->when = WHEN_LEFT;
+        x->to = c->ahead_steps;
+    }
+    form_close(m->b);
+}
+
+/* A stage's end: what was loaded meanwhile is complete, and the next one is read.  */
+static void add_turn(const Make *m) {
+    const Contract *c = m->c;
+    if (c->spread) {
+        add_next(m, true);
+        add_commit(m);
+    }
+    if (c->staged && keeps(c)) {
+        form_part(m->b, "keep")->note = "keep: what was loaded for the next step";
+        if (c->r->stages == 1) form_block_sync(m->b);
+        bool always = rprog_stores_always(c->p, m->l->dev, c->r);
+        if (!always) form_if(m->b, WHEN_LEFT, c->ahead_steps)->name = "step";
+        add_keeps(m);
+        if (!always) form_close(m->b);
+        form_close(m->b);
+    }
+    form_part(m->b, "wait")->note = "wait: the next stage is complete";
+    add_wait(m);
+    form_close(m->b);
+    form_add(m->b, NODE_VALUES, VALUES_PUT);
+    form_add(m->b, NODE_VALUES, VALUES_TAKE)->when =
+        c->matrix.used && c->any_ahead ? WHEN_FETCH : WHEN_ALWAYS;
+}
+
+/* One k-step.  Where fragments are fetched ahead, the fetch for the last k crosses into the next
+ * stage, so that it hides behind the last multiply-adds.  */
+static void add_step(const Make *m) {
+    const Contract *c = m->c;
+    int unroll = c->r->unroll, last = c->matrix.used ? c->r->thread.extent[AX_K] : 1;
+    add_loads(m);
+    if (c->bodies > 1) counted(m, "kb", c->bodies, unroll, 1)->loop.end = "WK";
+    add_compute(m, 0, c->any_ahead ? unroll - last : unroll);
+    if (c->bodies > 1 && c->any_ahead) form_if(m->b, WHEN_LAST, unroll);
+    if (c->bodies > 1 && !c->any_ahead) form_close(m->b);
+    add_turn(m);
+    if (!c->any_ahead) return;
+    if (c->bodies > 1) form_close(m->b);
+    add_compute(m, unroll - last, unroll);
+    if (c->bodies > 1) form_close(m->b);
+}
+
+static void add_steps(const Make *m) {
+    const Contract *c = m->c;
+    if (c->may_be_empty) form_if(m->b, WHEN_STEPS, 0);
+    Node *n = form_open(m->b, NODE_LOOP, LOOP_STEPS);
+    n->loop = (Loop){.var = "step", .count = c->slice, .by = 1, .unroll = 1};
+    if (c->matrix.promotes) form_add(m->b, NODE_VALUES, VALUES_PARTIAL);
+    if (c->masks_k) form_add(m->b, NODE_VALUES, VALUES_K_NOW);
+    add_step(m);
+    form_close(m->b);
+    if (c->may_be_empty) form_close(m->b);
+}
+
+/* ---- what becomes of the sums ---- */
+
+/* Slices of warps meet.  */
+static void add_slices(const Make *m) {
+    Node *part = form_part(m->b, "reduce"), *n;
+    part->note = arena_printf(m->b->arena, "reduce: %d slices of warps", m->c->warps[AX_K]);
+    part->blank = true;
+    form_add(m->b, NODE_VALUES, VALUES_SLICES);
+    form_block_sync(m->b);
+    form_if(m->b, WHEN_UPPER, 0);
+    n = form_add(m->b, NODE_STORE, STORE_SLICES);
+    form_writes(n, ROOM_COPIES, 0);
+    form_close(m->b);
+    form_block_sync(m->b);
+    form_if(m->b, WHEN_UPPER, 0)->leaves = true;
+    form_close(m->b);
+    n = form_add(m->b, NODE_REDUCE, REDUCE_SLICES);
+    form_reads(n, ROOM_COPIES, 0);
+    form_close(m->b);
+}
+
+/* Opens the loops over a thread's outputs, or over those of partial sums.  Matrices may pass
+ * through shared memory on their way, row by row of the warp's instructions.  */
+static void open_outputs(const Make *m, bool sums) {
+    const Contract *c = m->c;
+    bool shared = c->r->via == VIA_SHARED;
+    if (!shared) {
+        if (sums) form_add(m->b, NODE_VALUES, VALUES_OUTPUTS)->from = true;
+        form_open(m->b, NODE_LOOP, LOOP_OUTPUTS)->from = sums;
+        return;
+    }
+    int slots = rprog_piece_turns(c->r) > 1 ? 2 : 1;
+    Share share = c->warps[AX_K] > 1 ? SHARE_BLOCK : SHARE_WARP;
+    SyncScope scope = c->warps[AX_K] > 1 ? SYNC_BLOCK : SYNC_WARP;
+    form_add(m->b, NODE_VALUES, VALUES_OUTPUTS)->from = sums;
+    form_block_sync(m->b);
+    Node *rows = form_open(m->b, NODE_LOOP, LOOP_ROWS), *n;
+    rows->from = sums;
+    rows->loop = (Loop){.count = c->matrix.tiles[AX_M]};
+    if (c->matrix.tiles[AX_M] > 1 && slots == 1)
+        form_sync(m->b, scope, SYNC_BOTH, 0)->when = WHEN_LATER;
+    n = form_add(m->b, NODE_STORE, STORE_PIECE);
+    Use *u = form_writes(n, ROOM_PIECES, 0);
+    u->at = AT_LOOP;
+    u->share = share;
+    form_sync(m->b, scope, SYNC_BOTH, 0);
+    n = form_open(m->b, NODE_LOOP, LOOP_VECTORS);
+    n->from = sums;
+    u = form_reads(n, ROOM_PIECES, 0);
+    u->at = AT_LOOP;
+    u->share = share;
+    m->l->form->turns = slots;
+}
+
+static void close_outputs(const Make *m) {
+    form_close(m->b);
+    if (m->c->r->via == VIA_SHARED) form_close(m->b);
+}
+
+static void add_partial(const Make *m) {
+    if (m->c->r->tail > 0) form_if(m->b, WHEN_PARTIAL, 0);
+    open_outputs(m, true);
+    form_add(m->b, NODE_STORE, STORE_PARTIAL);
+    close_outputs(m);
+    if (m->c->r->tail > 0) form_close(m->b);
+}
+
+/* What is done with rows of the results: whole rows pass by pass, of parts pass `l->pass`.  */
+static void add_stats(const Make *m) {
+    Lowered *l = m->l;
+    const StatFacts *f = rprog_stats_facts(l->p, l->r);
+    bool parts = l->r->stats == STATS_PARTS;
+    form_add(m->b, NODE_VALUES, VALUES_ROWS);
+    for (int pass = 0; pass < f->group->n_pass; pass++) {
+        if (f->reduces[pass] == 0 || (parts && pass != l->pass)) continue;
+        for (int tied = 0; tied <= stats_any_tied(l->p, l->r, pass); tied++) {
+            Node *walk = form_add(m->b, NODE_LOOP, LOOP_WALK);
+            Node *finish = form_add(m->b, NODE_VALUES, VALUES_FINISH);
+            walk->from = finish->from = pass;
+            walk->to = finish->to = tied;
+        }
+    }
+    if (!f->any_stored || (parts && f->emit_bytes[l->pass] == 0)) return;
+    uint64_t mask = parts ? (uint64_t)1 << l->pass : UINT64_MAX;
+    open_outputs(m, false);
+    lower_statement(m->b, l->p->group->root);
+    for (int i = 0; i < f->group->n; i++) {
+        if (f->emits[i] & mask) lower_statement(m->b, f->group->stmt[i]);
+    }
+    form_add(m->b, NODE_STORE, STORE_OUTPUTS);
+    close_outputs(m);
+}
+
+static void add_outputs(const Make *m) {
+    const RProg *r = m->c->r;
+    if (r->split > 1 || r->tail > 0) add_partial(m);
+    if (r->split > 1) return;
+    if (r->tail > 0) form_if(m->b, WHEN_WHOLE, 0);
+    open_outputs(m, false);
+    lower_statements(m->b, m->l->p->group);
+    close_outputs(m);
+    if (r->tail > 0) form_close(m->b);
+}
+
+/* ---- the kernel ---- */
+
+static void add_operands(const Make *m) {
+    for (int side = 0; side < 2; side++) {
+        const Side *s = &m->c->side[side];
+        if (!s->present) continue;
+        if (!s->l->region) {
+            Node *n = form_add(m->b, NODE_VALUES, VALUES_ADDRESS);
+            n->of = side;
+            if (s->table && s->row_table >= 0) form_writes(n, ROOM_ROW_TABLE, side);
+            continue;
+        }
+        Node *n = form_add(m->b, NODE_COPY, 0);
+        n->of = side;
+        n->mover = s->l->mover;
+        Use *u = form_writes(n, ROOM_REGION, side);
+        u->late = s->l->kind == LOAD_ASYNC;
+        n->done = u->late ? DONE_COPIES : DONE_AT_ONCE;
+    }
+}
+
+void lower_contract(FormBuilder *b, Lowered *l) {
+    const Contract *c = l->contract;
+    Make make = {b, l, c}, *m = &make;
+    const RProg *r = l->r;
+    l->form->warps = r->threads / 32;
+    l->form->stages = r->stages;
+    l->form->steps = c->slice;
+    l->form->may_be_empty = c->may_be_empty;
+    l->form->bodies = c->bodies;
+    if (r->tail > 0) {
+        Node *n = form_open(b, NODE_LOOP, LOOP_SEGMENTS);
+        n->loop.count = -1;
+        form_block_sync(b);
+    }
+    form_add(b, NODE_VALUES, VALUES_PLACE);
+    add_operands(m);
+    form_add(b, NODE_VALUES, VALUES_CLEAR);
+    add_fill(m);
+    if (c->any_ahead) add_first(m);
+    add_steps(m);
+    if (c->matrix.used && c->matrix.unit->acc != l->p->con.acc)
+        form_add(b, NODE_VALUES, VALUES_SUMS);
+    if (c->warps[AX_K] > 1 && !c->matrix.piece) add_slices(m);
+    if (r->stats) add_stats(m);
+    else add_outputs(m);
+    if (r->tail > 0) form_close(b);
+}

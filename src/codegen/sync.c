@@ -1,0 +1,70 @@
+#include "codegen/blocks.h"
+
+/* The text of syncs: barriers of warps, blocks, roles, clusters, barriers in shared memory, and
+ * waits for groups of what is under way.  */
+
+/* The slot of a ring of barriers, as text.  */
+static const char *slot(const Kernel *k, const Sync *s) {
+    const Cg *cg = k->cg;
+    const char *at = s->at == AT_TAKE ? "taken" : "done";
+    if (s->lag > 0) at = cg_text(cg, "%s - %d", at, s->lag);
+    return cg_text(cg, "shared + BARRIERS + (%d * STAGES + (%s) %% STAGES) * 8", s->id, at);
+}
+
+/* The parity of the turn that is waited for.  */
+static const char *parity(const Kernel *k, const Sync *s) {
+    const char *at = s->at == AT_TAKE ? "taken" : "done";
+    return cg_text(k->cg, s->primed ? "(%s / STAGES + 1) & 1" : "%s / STAGES & 1", at);
+}
+
+static const char *only(const Kernel *k, const Sync *s) {
+    const char *test = s->by == BY_ONE ? "lane == 0" : s->by == BY_WARPS ? "lane == 0" : NULL;
+    if (s->lag > 0)
+        test = both(k->cg, test, cg_text(k->cg, "%s >= %d", s->at == AT_TAKE ? "taken" : "done",
+                                         s->lag));
+    return test ? cg_text(k->cg, "if (%s) ", test) : "";
+}
+
+static const char *barrier_text(const Kernel *k, const Sync *s) {
+    const Cg *cg = k->cg;
+    switch (s->op) {
+    case SYNC_INIT:
+        return cg_text(cg, "if (tid < STAGES) rl_barrier_init(shared + BARRIERS + (%d * STAGES + "
+                       "tid) * 8, %d);", s->id, s->count);
+    case SYNC_WAIT:
+        return cg_text(cg, "rl_barrier_wait(%s, %s);", slot(k, s), parity(k, s));
+    default:
+        if (s->bytes)
+            return cg_text(cg, "%srl_barrier_expect(%s, %lld);", only(k, s), slot(k, s),
+                           (long long)s->bytes);
+        return cg_text(cg, "%srl_barrier_arrive(%s);", only(k, s), slot(k, s));
+    }
+}
+
+static const char *group_text(const Kernel *k, const Sync *s) {
+    static const char *const name[] = {[SYNC_COPIES] = "rl_cp_async",
+                                       [SYNC_PRODUCTS] = "rl_wgmma",
+                                       [SYNC_BULK] = "rl_bulk"};
+    if (s->op == SYNC_COMMIT) return cg_text(k->cg, "%s_commit();", name[s->scope]);
+    return cg_text(k->cg, "%s_wait<%d>();", name[s->scope], s->count);
+}
+
+static const char *text_of(const Kernel *k, const Sync *s) {
+    const Cg *cg = k->cg;
+    const char *verb = s->op == SYNC_ARRIVE ? "arrive" : s->op == SYNC_WAIT ? "wait" : "sync";
+    switch (s->scope) {
+    case SYNC_WARP: return "__syncwarp();";
+    case SYNC_BLOCK: return "__syncthreads();";
+    case SYNC_NAMED: return cg_text(cg, "rl_bar_%s<%d, %d>();", verb, s->id, s->count);
+    case SYNC_CLUSTER: return cg_text(cg, "rl_cluster_%s();", verb);
+    case SYNC_PROXY: return "rl_fence_proxy();";
+    case SYNC_BARRIER: return barrier_text(k, s);
+    default: return group_text(k, s);
+    }
+}
+
+void sync_print(Kernel *k, const Node *n) {
+    const char *later = n->when == WHEN_LATER ? "if (i > 0) " : "";
+    cg_line(k->cg, "%s%s%s%s", later, text_of(k, &n->sync), n->note ? "  // " : "",
+            n->note ? n->note : "");
+}
