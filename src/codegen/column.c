@@ -70,10 +70,13 @@ void column_place(Kernel *k) {
 /* One row of the thread's columns, at k_now, of a step of `deep`.  */
 static void fold_row(Kernel *k, int deep) {
     Cg *cg = k->cg;
+    const RowGroup *g = column_group(k);
     Elements *at = &k->at;
     place_decode(cg, kernel_root(k), &column_view(k)->red, "k_now", false, at->index, at->wide);
-    for (int i = 0; i < column_view(k)->n_sum; i++)
-        elements_load_vectors(k, column_view(k)->sum[i], column_sum(k, i)->args[0]);
+    for (int i = 0; i < g->n; i++) {
+        const TeExpr *e = cg->te->stmt[g->stmt[i]].rhs;
+        if (g->role[i] == ROW_REDUCE) elements_load_vectors(k, g->stmt[i], e->args[0]);
+    }
     elements_open_lanes(k);
     column_fold_element(k, deep, at->vec > 1 ? "v" : "0");
     elements_close_lanes(k);

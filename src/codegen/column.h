@@ -8,11 +8,10 @@
 #include "codegen/blocks.h"
 
 static inline const ColumnView *column_view(const Kernel *k) { return &k->l->p->column; }
+static inline const RowGroup *column_group(const Kernel *k) { return k->l->p->group->columns; }
 static inline int column_groups(const Kernel *k) { return rprog_column_threads(k->l->r, AX_K); }
 
-/* column_part.c: reductions of the kernel, number 0 is the root, and what the thread holds of them
- * as arrays over its columns.  */
-const TeExpr *column_sum(const Kernel *k, int i);
+/* column_part.c: what the thread holds of the kernel's reductions, as arrays over its columns.  */
 Partials column_partials(const Kernel *k, const char *lane);
 void column_declare(Kernel *k, int vec);
 /* Adds the element at hand, of a step of `deep` rows, to what `lane` holds; positions grow from

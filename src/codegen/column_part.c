@@ -2,21 +2,8 @@
 
 /* Partial results of reductions by columns: what a thread holds, where it lies.  */
 
-const TeExpr *column_sum(const Kernel *k, int i) {
-    return k->cg->te->stmt[column_view(k)->sum[i]].rhs;
-}
-
 Partials column_partials(const Kernel *k, const char *lane) {
-    const ColumnView *v = column_view(k);
-    Partials p = {.n = 0};
-    for (int i = 0; i < v->n_sum; i++) {
-        const char *name = i > 0 ? cg_text(k->cg, "%d", i) : "";
-        Partial *x = monoid_add(k->cg, &p, column_sum(k, i), "acc", name, lane);
-        x->tie = v->tie[i];
-        x->leader = v->leader[i];
-        x->center = v->center[i];
-    }
-    return p;
+    return monoid_pass(k->cg, column_group(k), 0, "acc", lane);
 }
 
 void column_declare(Kernel *k, int vec) {
@@ -30,8 +17,8 @@ void column_fold_element(Kernel *k, int deep, const char *lane) {
     for (int i = 0; i < p.n; i++) {
         const Partial *x = &p.at[i];
         if (x->tie) continue;
-        CgPoint point = elements_point(k, column_view(k)->sum[i], false);
-        const char *value = cg_expr(&point, x->e->args[0], monoid_type(x->e));
+        CgPoint point = elements_point(k, column_group(k)->stmt[x->number], false);
+        const char *value = cg_expr(&point, x->e->args[0], te_reduced_type(x->e));
         if (monoid_leads(&p, i)) column_tie_take(k, x, deep, lane, value);
         else monoid_fold(k->cg, x, value, "k_now", true);
     }
@@ -59,9 +46,9 @@ void column_arrays(Kernel *k, const char *stem, const char *base, int64_t result
     Cg *cg = k->cg;
     Partials p = column_partials(k, "v");
     for (int i = 0; i < p.n; i++) {
-        int64_t at = rprog_column_part(k->l->p, results, i);
+        int64_t at = rprog_partials(cg->te, column_group(k), p.at[i].number, results);
         reduce_arrays(cg, &p.at[i], stem,
-                      i > 0 ? cg_text(cg, "%s + %lldll", base, (long long)at) : base, NULL,
-                      rprog_column_part(k->l->p, results, i + 1) - at);
+                      at > 0 ? cg_text(cg, "%s + %lldll", base, (long long)at) : base, NULL,
+                      rprog_partial_values(p.at[i].e, results));
     }
 }

@@ -39,7 +39,7 @@ static void add_terms(Kernel *k, const Partials *all, int t, int deep, const cha
     const TeExpr *term = tied->e->args[0], *difference = term->args[0];
     CgGiven given = {difference->args[0], taken(k, &all->at[tied->leader], deep, lane)};
     open_step(k, deep);
-    CgPoint p = elements_point(k, column_view(k)->sum[t], false);
+    CgPoint p = elements_point(k, column_group(k)->stmt[tied->number], false);
     p.given = &given;
     p.n_given = 1;
     k->at.made[tied->center] = cg_text(cg, "base%s", tied->name);

@@ -1,17 +1,16 @@
 #include "codegen/monoid.h"
 #include <math.h>
 
-Partial *monoid_add(const Cg *cg, Partials *p, const TeExpr *e, const char *stem, const char *name,
+Partial monoid_held(const Cg *cg, const TeExpr *e, const char *stem, const char *name,
                     const char *lane) {
-    Partial *x = &p->at[p->n++];
     const char *element = lane ? cg_text(cg, "[%s]", lane) : "";
-    *x = (Partial){.e = e, .name = name, .array = cg_text(cg, "%s%s", stem, name)};
-    x->value = cg_text(cg, "%s%s", x->array, element);
-    if (te_positional(e)) x->where = cg_text(cg, "where%s%s", name, element);
+    Partial x = {.e = e, .name = name, .array = cg_text(cg, "%s%s", stem, name)};
+    x.value = cg_text(cg, "%s%s", x.array, element);
+    if (te_positional(e)) x.where = cg_text(cg, "where%s%s", name, element);
     return x;
 }
 
-Partials monoid_rows(const Cg *cg, const RowGroup *g, int pass, const char *stem,
+Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem,
                      const char *lane) {
     Partials p = {.n = 0};
     int number[ROW_MAX_STMTS];
@@ -19,7 +18,9 @@ Partials monoid_rows(const Cg *cg, const RowGroup *g, int pass, const char *stem
         const TeStmt *s = &cg->te->stmt[g->stmt[i]];
         if (g->role[i] != ROW_REDUCE || g->pass[i] != pass) continue;
         number[i] = p.n;
-        Partial *x = monoid_add(cg, &p, s->rhs, stem, cg_text(cg, "%d", s->tensor), lane);
+        Partial *x = &p.at[p.n++];
+        *x = monoid_held(cg, s->rhs, stem, cg_text(cg, "%d", s->tensor), lane);
+        x->number = i;
         if (g->tie[i] == TIE_NONE) continue;
         x->tie = g->tie[i];
         x->leader = number[g->leader[i]];
@@ -56,8 +57,6 @@ bool monoid_scales(const Partials *p) { return has(p, TIE_SCALE); }
 bool monoid_counts(const Partials *p) { return has(p, TIE_SHIFT); }
 
 /* ---- plain operators and pairs ---- */
-
-TeDtype monoid_type(const TeExpr *e) { return te_positional(e) ? e->args[0]->type : e->type; }
 
 /* Of a pair its value, which every other one beats.  */
 static const char *identity(const Cg *c, TeRedop red, TeDtype type) {
@@ -101,7 +100,7 @@ static void declare(Cg *cg, const char *type, const char *array, int n, const ch
 }
 
 void monoid_declare(Cg *cg, const Partial *p, int n) {
-    TeDtype type = monoid_type(p->e);
+    TeDtype type = te_reduced_type(p->e);
     declare(cg, cg_type(type), p->array, n, identity(cg, (TeRedop)p->e->red, type));
     if (p->where) declare(cg, "int", cg_text(cg, "where%s", p->name), n, "2147483647");
 }
@@ -120,7 +119,7 @@ void monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, const char *rows,
 const char *monoid_result(const Partial *p) { return p->where ? p->where : p->value; }
 
 void monoid_fold(Cg *cg, const Partial *p, const char *value, const char *where, bool next) {
-    TeDtype type = monoid_type(p->e);
+    TeDtype type = te_reduced_type(p->e);
     if (!p->where) {
         cg_line(cg, "%s = %s;", p->value,
                 cg_fold(cg, (TeRedop)p->e->red, type, p->value, value));

@@ -19,7 +19,8 @@
 
 /* What one thread holds of a reduction.  */
 typedef struct {
-    const TeExpr *e;          /* the reduction */
+    const TeExpr *e;          /* the reduction, and */
+    int number;               /* its statement in the group */
     const char *name;         /* ends the names that belong to it: "3" */
     const char *array;        /* the variable that holds the value, "acc3", */
     const char *value;        /* and the value in it, "acc3[v]" */
@@ -34,11 +35,11 @@ typedef struct {
     int n;
 } Partials;
 
-/* Adds a reduction that is held as STEM NAME, an array of which `lane` is at hand (NULL: none).  */
-Partial *monoid_add(const Cg *cg, Partials *p, const TeExpr *e, const char *stem, const char *name,
+/* A reduction held as STEM NAME: an array, of which `lane` is at hand, or (NULL) a value.  */
+Partial monoid_held(const Cg *cg, const TeExpr *e, const char *stem, const char *name,
                     const char *lane);
-/* Those of pass `pass` of a row group, named by their tensors.  */
-Partials monoid_rows(const Cg *cg, const RowGroup *g, int pass, const char *stem,
+/* Those of pass `pass` of a group, named by the numbers of their tensors.  */
+Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem,
                      const char *lane);
 const Partial *monoid_of(const Partials *p, const TeExpr *e);
 bool monoid_leads(const Partials *p, int i);
@@ -47,7 +48,6 @@ bool monoid_scales(const Partials *p);
 bool monoid_counts(const Partials *p);
 
 /* -- plain operators and pairs -- */
-TeDtype monoid_type(const TeExpr *e);     /* of the value */
 /* Declares what is held as the identity; an array has n elements.  */
 void monoid_declare(Cg *cg, const Partial *p, int n);
 /* The same for acc[i][j] of rows and columns.  */

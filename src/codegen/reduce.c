@@ -7,7 +7,7 @@ static bool is_turn(const Partial *p, bool tied) { return (p->tie != TIE_NONE) =
 /* ---- threads ---- */
 
 static void shuffle(Cg *cg, const Partial *p) {
-    const char *whole = monoid_type(p->e) == TE_BOOL ? "(int)" : "";
+    const char *whole = te_reduced_type(p->e) == TE_BOOL ? "(int)" : "";
     if (p->where) cg_line(cg, "const int at = __shfl_xor_sync(0xffffffffu, %s, f);", p->where);
     monoid_fold(cg, p, cg_text(cg, "__shfl_xor_sync(0xffffffffu, %s%s, f)", whole, p->value), "at",
                 false);
@@ -32,7 +32,8 @@ static void meet_warps(Cg *cg, const Partials *p, bool tied, int warps, int bloc
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
         if (!is_turn(x, tied)) continue;
-        cg_line(cg, "__shared__ %s part%s[%d];", cg_type(monoid_type(x->e)), x->name, block / WARP);
+        cg_line(cg, "__shared__ %s part%s[%d];", cg_type(te_reduced_type(x->e)), x->name,
+                block / WARP);
         if (x->where) cg_line(cg, "__shared__ int part_at%s[%d];", x->name, block / WARP);
     }
     reduce_put(cg, p, tied, "if (tid % 32 == 0) ", "part", "tid / 32");
@@ -84,7 +85,7 @@ static void array(Cg *cg, const char *type, const char *name, const char *base,
 
 void reduce_arrays(Cg *cg, const Partial *p, const char *stem, const char *base, const char *first,
                    int64_t apart) {
-    array(cg, cg_type(monoid_type(p->e)), cg_text(cg, "%s%s", stem, p->name), base, first);
+    array(cg, cg_type(te_reduced_type(p->e)), cg_text(cg, "%s%s", stem, p->name), base, first);
     if (p->where)
         array(cg, "int", cg_text(cg, "%s_at%s", stem, p->name),
               cg_text(cg, "%s + %lldll", base, (long long)apart), first);
@@ -117,7 +118,7 @@ static void put_array(Cg *cg, const char *array, int bytes, int vec, const char 
 void reduce_put_vector(Cg *cg, const Partials *p, int vec, const char *stem, const char *at) {
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        put_array(cg, x->array, te_dtype_bytes(monoid_type(x->e)), vec,
+        put_array(cg, x->array, te_dtype_bytes(te_reduced_type(x->e)), vec,
                   cg_text(cg, "%s%s", stem, x->name), at);
         if (x->where)
             put_array(cg, cg_text(cg, "where%s", x->name), te_dtype_bytes(TE_I32), vec,
@@ -126,7 +127,7 @@ void reduce_put_vector(Cg *cg, const Partials *p, int vec, const char *stem, con
 }
 
 int reduce_width(const Partials *p, int vec) {
-    for (int i = 0; i < p->n; i++) vec = pieces(vec, te_dtype_bytes(monoid_type(p->at[i].e)));
+    for (int i = 0; i < p->n; i++) vec = pieces(vec, te_dtype_bytes(te_reduced_type(p->at[i].e)));
     return vec;
 }
 
@@ -134,7 +135,7 @@ void reduce_add(Cg *cg, const Partials *p, int n, const char *stem, const char *
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
         cg_line(cg, "const rl_vec<%s, %d> x%s = rl_load<%d>(%s%s + %s);",
-                cg_type(monoid_type(x->e)), n, x->name, n, stem, x->name, at);
+                cg_type(te_reduced_type(x->e)), n, x->name, n, stem, x->name, at);
         if (x->where)
             cg_line(cg, "const rl_vec<int, %d> y%s = rl_load<%d>(%s_at%s + %s);", n, x->name, n,
                     stem, x->name, at);

@@ -23,9 +23,8 @@ static int width_of(const Kernel *k) {
 }
 
 void contract_add(Kernel *k, const char *acc, int n, const char *array, const char *at) {
-    Partials p = {.n = 0};
-    const TeStmt *root = &k->cg->te->stmt[k->l->p->con.stmt];
-    monoid_add(k->cg, &p, root->rhs, "", "", NULL)->value = acc;
+    const TeExpr *e = k->cg->te->stmt[k->l->p->con.stmt].rhs;
+    Partials p = {.at = {{.e = e, .name = "", .value = acc}}, .n = 1};
     reduce_add(k->cg, &p, n, array, at);
 }
 

@@ -16,7 +16,7 @@ static bool reduces_in(const Kernel *k, int i, int pass) {
 }
 
 Partials row_partials(const Kernel *k, int pass) {
-    return monoid_rows(k->cg, facts(k)->group, pass, "acc", NULL);
+    return monoid_pass(k->cg, facts(k)->group, pass, "acc", NULL);
 }
 
 bool row_makes(const Kernel *k, int tensor, int pass) {
@@ -37,7 +37,7 @@ void row_fold(Kernel *k, int i, const CgPoint *p) {
     const TeExpr *e = p->stmt->rhs;
     Partials all = row_partials(k, facts(k)->group->pass[i]);
     const Partial *x = monoid_of(&all, e);
-    const char *value = cg_expr(p, e->args[0], monoid_type(e));
+    const char *value = cg_expr(p, e->args[0], te_reduced_type(e));
     monoid_fold(k->cg, x, value, x->where ? monoid_position(p) : NULL, false);
 }
 
@@ -59,7 +59,7 @@ static void meet_threads(Kernel *k, const Partials *p) {
 void row_values(Kernel *k, const RowGroup *g, int pass, const char *live, const char *at,
                 bool stores) {
     Cg *cg = k->cg;
-    Partials held = monoid_rows(cg, g, pass, "acc", NULL);
+    Partials held = monoid_pass(cg, g, pass, "acc", NULL);
     const char *only = live ? cg_text(cg, "if (%s) ", live) : "";
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = &cg->te->stmt[g->stmt[i]];
@@ -110,11 +110,11 @@ static void slices(Kernel *k, int pass, bool tied, const Partials *p) {
     const char *row = cg_text(cg, "%s * %dll", row_ragged(k) ? "row" : "m", (int)k->l->r->split);
     for (int i = 0; i < g->n; i++) {
         if (!reduces_in(k, i, pass) || (g->tie[i] != TIE_NONE) != tied) continue;
-        long long at = (long long)(cg->sums_at + rprog_row_partial(k->l->p, k->l->r, i));
-        const Partial *x = monoid_of(p, statement(k, i)->rhs);
         int64_t values = (int64_t)facts(k)->rows * k->l->r->split;
+        long long at = (long long)(cg->sums_at + rprog_partials(cg->te, g, i, values));
+        const Partial *x = monoid_of(p, statement(k, i)->rhs);
         reduce_arrays(cg, x, "left", cg_text(cg, "w + %lldll", at), row,
-                      values * te_dtype_bytes(monoid_type(x->e)));
+                      rprog_partial_values(x->e, values));
     }
 }
 

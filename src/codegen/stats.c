@@ -25,7 +25,7 @@ static const char *value_type(const Kernel *k, int i) {
 
 /* The reductions of a pass, held as STEM TENSOR.  */
 static Partials partials(const Kernel *k, int pass, const char *stem, const char *lane) {
-    return monoid_rows(k->cg, facts(k)->group, pass, stem, lane);
+    return monoid_pass(k->cg, facts(k)->group, pass, stem, lane);
 }
 
 bool stats_meets(const Kernel *k, int i, int pass, bool tied) {

@@ -78,7 +78,7 @@ void stats_place_left(Kernel *k, const char *name, int i, bool part) {
 
 void stats_leave(Kernel *k, int pass, bool tied, const char *row) {
     Cg *cg = k->cg;
-    Partials p = monoid_rows(cg, facts(k)->group, pass, "acc", NULL);
+    Partials p = monoid_pass(cg, facts(k)->group, pass, "acc", NULL);
     reduce_put(cg, &p, tied, "", "left", cg_text(cg, "tile_n * %s + %s", rows_text(k), row));
     for (int i = 0; i < p.n && !tied; i++) {
         const Partial *x = &p.at[i];
@@ -121,7 +121,7 @@ void stats_combine(Kernel *k, int pass) {
     const RowGroup *g = facts(k)->group;
     int lanes = rprog_stats_threads(k->l->p, k->l->r);
     cg_line(cg, "// combine: the parts of pass %d, %d threads to a row", pass, lanes);
-    Partials p = monoid_rows(cg, g, pass, "acc", NULL);
+    Partials p = monoid_pass(cg, g, pass, "acc", NULL);
     stats_count(k);
     place_row(k, lanes, monoid_counts(&p));
     for (int i = 0; i < g->n; i++) {

@@ -59,8 +59,7 @@ void stream_fold(Kernel *k) {
     int stmt = k->l->p->group->root;
     const TeExpr *e = kernel_root(k)->rhs;
     const char *lane = at->vec > 1 ? "v" : "0";
-    Partials all = {.n = 0};
-    const Partial *x = monoid_add(cg, &all, e, "acc", "", lane);
+    const Partial held = monoid_held(cg, e, "acc", "", lane), *x = &held;
     cg_line(cg, "// fold: the reduction");
     monoid_declare(cg, x, at->vec);
     for (int i = 0; i < e->n_index; i++) {
@@ -74,7 +73,7 @@ void stream_fold(Kernel *k) {
     elements_load_vectors(k, stmt, e->args[0]);
     elements_open_lanes(k);
     CgPoint p = elements_point(k, stmt, false);
-    const char *value = cg_expr(&p, e->args[0], monoid_type(e));
+    const char *value = cg_expr(&p, e->args[0], te_reduced_type(e));
     monoid_fold(cg, x, value, x->where ? monoid_position(&p) : NULL, true);
     elements_close_lanes(k);
     at->n_vector = 0;

@@ -30,7 +30,11 @@ void mp_estimate_column(const Model *m, const RProg *r, Estimate *out) {
                                                         r->block.extent[AX_K];
     double main = outputs * k * v->bytes, reads = greater(p->n_reads, 1);
     double words = 0, widest = greater(v->sum_bytes / 4, 1);
-    for (int i = 0; i < v->n_sum; i++) words += greater(v->part[i] / 4, 1);
+    for (int i = 0; i < p->group->columns->n; i++) {
+        const TeExpr *e = p->te->stmt[p->group->columns->stmt[i]].rhs;
+        if (p->group->columns->role[i] == ROW_REDUCE)
+            words += greater(te_dtype_bytes(te_reduced_type(e)) / 4, 1);
+    }
     double tap = (1 + p->body_ops + (v->positional ? 4 : 0)) * widest;
     double decode = v->bytes < 4 ? 1 : 0;
 

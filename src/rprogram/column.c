@@ -24,17 +24,9 @@ int64_t rprog_column_slice(const Problem *p, const RProg *r) {
     return ceil_div(steps, r->split) * r->block.extent[AX_K];
 }
 
-int64_t rprog_column_part(const Problem *p, int64_t results, int part) {
-    int64_t at = 0;
-    for (int i = 0; i < part; i++)
-        at += ceil_div(results * p->column.part[i], PIECE_MAX) * PIECE_MAX;
-    return at;
-}
-
 /* Bytes that so many partial results take.  */
 static int64_t partial_bytes(const Problem *p, int64_t results) {
-    int last = p->column.n_part - 1;
-    return rprog_column_part(p, results, last) + results * p->column.part[last];
+    return rprog_partials(p->te, p->group->columns, p->group->columns->n, results);
 }
 
 int64_t rprog_column_workspace(const Problem *p, const RProg *r) {
@@ -56,8 +48,12 @@ int64_t rprog_column_smem(const Problem *p, const RProg *r) {
 int64_t rprog_column_registers(const Problem *p, const RProg *r) {
     enum { FIXED = 26 };
     const ColumnView *v = &p->column;
+    const RowGroup *g = p->group->columns;
     int64_t words = 0;
-    for (int i = 0; i < v->n_part; i++) words += (v->part[i] + 3) / 4;
+    for (int i = 0; i < g->n; i++) {
+        if (g->role[i] == ROW_REDUCE)
+            words += (rprog_partial_bytes(p->te->stmt[g->stmt[i]].rhs) + 3) / 4;
+    }
     /* What a step has read, as it came, or for reductions with followers as values.  */
     int64_t bytes = v->tied && v->sum_bytes > v->bytes ? v->sum_bytes : v->bytes;
     int64_t landing = (bytes * r->thread.extent[AX_M] + 3) / 4 * r->thread.extent[AX_K];

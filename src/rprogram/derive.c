@@ -80,13 +80,8 @@ void rprog_tail_units(const Problem *p, const RProg *r, int64_t t, int64_t *firs
 }
 
 bool rprog_workspace_fixed(const Problem *p, const RProg *r) {
-    int arrays = 0;
-    if (r->skeleton == SK_COLUMN) return p->column.n_part > 1;
-    for (int i = 0; r->skeleton == SK_ROW && i < p->row->group->n; i++) {
-        const TeExpr *e = p->te->stmt[p->row->group->stmt[i]].rhs;
-        if (p->row->group->role[i] == ROW_REDUCE) arrays += te_positional(e) ? 2 : 1;
-    }
-    return arrays > 1;
+    if (r->skeleton == SK_COLUMN) return rprog_partial_arrays(p->te, p->group->columns) > 1;
+    return r->skeleton == SK_ROW && rprog_partial_arrays(p->te, p->row->group) > 1;
 }
 
 int64_t rprog_workspace(const Problem *p, const RProg *r) {

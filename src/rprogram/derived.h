@@ -201,6 +201,15 @@ void rprog_set_raster(const Problem *p, int64_t rows, RProg *r);
 void rprog_tile_at(const Problem *p, const RProg *r, int64_t x, int64_t tile[AX_CLASSES]);
 int rprog_rasters(const Problem *p, const RProg *r, int64_t rows[RASTERS]);
 
+/* Partial results of a group's reductions, where they wait in shared memory or in the workspace: n
+ * of each as an array of values, and for argmax and argmin one of positions behind it, each from a
+ * multiple of 16 bytes on.  Where those of statement i begin (i = g->n: the bytes of all); bytes of
+ * a reduction's array of values; of one result with its position; how many arrays there are.  */
+int64_t rprog_partials(const Te *te, const RowGroup *g, int i, int64_t n);
+int64_t rprog_partial_values(const TeExpr *e, int64_t n);
+int rprog_partial_bytes(const TeExpr *e);
+int rprog_partial_arrays(const Te *te, const RowGroup *g);
+
 /* Grid and workspace of a program.  */
 int64_t rprog_tiles(const Problem *p, const RProg *r, int axis);      /* ceil(extent / block) */
 int64_t rprog_blocks(const Problem *p, const RProg *r);               /* grid x, without split */
@@ -240,23 +249,18 @@ static inline bool rprog_row_ends(const Problem *p, const RProg *r) {
 /* Columns that a thread has of the ends of its row, at most; elements of an access to a source.  */
 int rprog_row_end_columns(const Problem *p, const RProg *r);
 int rprog_row_width(const Problem *p, const RProg *r, const RowSource *s);
-/* Threads of a row; steps of a pass over a slice; kernels; bytes of source k in
- * shared memory; where the slices' values of statement i lie in the workspace, as [row][slice] and
- * for argmax and argmin positions of the same form behind them.  */
+/* Threads of a row; steps of a pass over a slice; kernels; bytes of source k in shared memory.  In
+ * the workspace the slices' values lie as [row][slice].  */
 int rprog_row_threads(const RProg *r);
 int64_t rprog_row_steps(const Problem *p, const RProg *r);
 int rprog_row_kernels(const Problem *p, const RProg *r);
 int64_t rprog_row_bytes(const Problem *p, const RProg *r, int source);
-int64_t rprog_row_partial(const Problem *p, const RProg *r, int i);
 
 /* `column`: threads of a block along an axis; rows of a slice, whole steps.  */
 int rprog_column_threads(const RProg *r, int axis);
 /* Partial results of the whole block in shared memory: all groups but the first, which adds them in
  * order; of more than 8 groups the upper half, which the lower one adds, and so on.  */
 int rprog_column_copies(const RProg *r);
-/* `results` partial results lie as one array for each part (ColumnView.part), each from a multiple
- * of 16 bytes on: this is where that of part number `part` begins.  */
-int64_t rprog_column_part(const Problem *p, int64_t results, int part);
 /* Threads that add the slices of an output together, each every so many of them, then as a tree: a
  * warp where outputs are few and slices many, else one.  */
 int rprog_column_lanes(const Problem *p, const RProg *r);

@@ -51,27 +51,9 @@ int64_t rprog_row_bytes(const Problem *p, const RProg *r, int source) {
     return ceil_div(columns * s->bytes, PIECE_MAX) * PIECE_MAX * r->block.extent[AX_M];
 }
 
-/* Of a value that statement i reduces, with its place; 0: it reduces nothing.  */
-static int64_t value_bytes(const Problem *p, int i) {
-    const RowGroup *g = p->row->group;
-    const TeExpr *e = p->te->stmt[g->stmt[i]].rhs;
-    if (g->role[i] != ROW_REDUCE) return 0;
-    bool position = e->red == TE_RED_ARGMAX || e->red == TE_RED_ARGMIN;
-    return position ? te_dtype_bytes(e->args[0]->type) + 4 : te_dtype_bytes(e->type);
-}
-
-static int64_t partial_bytes(const Problem *p, const RProg *r, int i) {
-    return ceil_div(p->row->rows * r->split * value_bytes(p, i), PIECE_MAX) * PIECE_MAX;
-}
-
-int64_t rprog_row_partial(const Problem *p, const RProg *r, int i) {
-    int64_t at = 0;
-    for (int j = 0; j < i; j++) at += partial_bytes(p, r, j);
-    return at;
-}
-
 int64_t rprog_row_workspace(const Problem *p, const RProg *r) {
-    return rprog_row_partial(p, r, p->row->group->n);
+    const RowGroup *g = p->row->group;
+    return rprog_partials(p->te, g, g->n, p->row->rows * r->split);
 }
 
 int64_t rprog_row_smem(const Problem *p, const RProg *r) {
@@ -82,8 +64,11 @@ int64_t rprog_row_smem(const Problem *p, const RProg *r) {
 }
 
 int64_t rprog_row_gathered(const Problem *p, const RProg *r) {
+    const RowGroup *g = p->row->group;
     int64_t bytes = 0;
-    for (int i = 0; i < p->row->group->n; i++) bytes += value_bytes(p, i);
+    for (int i = 0; i < g->n; i++) {
+        if (g->role[i] == ROW_REDUCE) bytes += rprog_partial_bytes(p->te->stmt[g->stmt[i]].rhs);
+    }
     return bytes * ceil_div(r->threads, WARP);
 }
 

@@ -175,7 +175,7 @@
  *   shared memory (rprog_column_copies).  Slice s of `split` (grid y) covers
  *   rprog_column_slice rows; with split > 1 the partial results go to the workspace
  *   [split][AX_M] and a second kernel adds them in order of s, or rprog_column_lanes threads
- *   together.  All reductions of the group (column.sum) are made in the same pass.
+ *   together.  All reductions of the group (KernelGroup.columns) are made in the same pass.
  *
  * The `window` skeleton (reductions over windows that overlap or abut, and maps that read a tensor
  * at several shifts; Problem.window): a thread computes a patch of thread.m rows (index p) by

@@ -34,35 +34,28 @@ static int64_t rounded(int64_t bytes) {
     return ceil_div(bytes, VALUE_ALIGN) * VALUE_ALIGN;
 }
 
-/* Bytes of the parts (or values) before statement i, n of each.  */
-static int64_t before(const Problem *p, const RProg *r, int i, int64_t n,
-                      int (*bytes)(const Problem *, const RProg *, int)) {
+/* Bytes of the values before statement i in shared memory, one for each of the block's rows.  */
+static int64_t values_before(const Problem *p, const RProg *r, int i) {
     int64_t sum = 0;
-    for (int j = 0; j < i; j++) sum += rounded(n * bytes(p, r, j));
+    for (int j = 0; j < i; j++) sum += rounded(r->block.extent[AX_M] * value_bytes(p, r, j));
     return sum;
 }
 
-static int64_t all_parts(const Problem *p, const RProg *r) {
-    int64_t n = (int64_t)count_along(&r->block, &r->warp, AX_N) * r->block.extent[AX_M];
-    return before(p, r, rprog_stats_facts(p, r)->group->n, n, part_bytes);
+static int64_t all_values(const Problem *p, const RProg *r) {
+    return values_before(p, r, rprog_stats_facts(p, r)->group->n);
 }
 
 int32_t rprog_stats_part(const Problem *p, const RProg *r, int i) {
     int n = count_along(&r->block, &r->warp, AX_N) * r->block.extent[AX_M];
-    return (int32_t)before(p, r, i, n, part_bytes);
-}
-
-static int64_t all_values(const Problem *p, const RProg *r) {
-    return before(p, r, rprog_stats_facts(p, r)->group->n, r->block.extent[AX_M], value_bytes);
+    return (int32_t)rprog_partials(p->te, rprog_stats_facts(p, r)->group, i, n);
 }
 
 int32_t rprog_stats_value(const Problem *p, const RProg *r, int i) {
-    return (int32_t)(r->smem - all_values(p, r) +
-                     before(p, r, i, r->block.extent[AX_M], value_bytes));
+    return (int32_t)(r->smem - all_values(p, r) + values_before(p, r, i));
 }
 
 int64_t rprog_stats_smem(const Problem *p, const RProg *r, int64_t smem) {
-    int64_t parts = all_parts(p, r);
+    int64_t parts = rprog_stats_part(p, r, rprog_stats_facts(p, r)->group->n);
     return rounded(parts > smem ? parts : smem) + all_values(p, r);
 }
 

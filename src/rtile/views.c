@@ -3,42 +3,17 @@
 
 static bool has_columns(const TeStmt *s, const Access *a) { return view_contiguous(s, a) >= 0; }
 
-/* The group's reductions and what each leaves behind.  */
 static void view_sums(Problem *p) {
-    enum { POSITION_BYTES = 4 };
     const KernelGroup *g = p->group;
     ColumnView *v = &p->column;
     const TeExpr *e = p->te->stmt[g->root].rhs;
     v->positional = te_positional(e);
-    v->sum_bytes = te_dtype_bytes(v->positional ? e->args[0]->type : e->type);
-    v->sum[v->n_sum++] = g->root;
-    v->part[v->n_part++] = v->sum_bytes;
-    if (v->positional) v->part[v->n_part++] = POSITION_BYTES;
-    for (int i = 0; i < g->n_fused; i++) {
-        const TeStmt *s = &p->te->stmt[g->fused[i]];
-        if (s->rhs->kind != TE_REDUCE) continue;
-        v->sum[v->n_sum++] = g->fused[i];
-        v->part[v->n_part++] = te_dtype_bytes(s->rhs->type);
-    }
-}
-
-static int sum_number(const ColumnView *v, int stmt) {
-    int i = 0;
-    while (v->sum[i] != stmt) i++;
-    return i;
-}
-
-static void view_ties(Problem *p) {
-    const RowGroup *g = p->group->tied;
-    ColumnView *v = &p->column;
-    for (int i = 0; g && i < g->n; i++) {
-        if (g->tie[i] == TIE_NONE) continue;
-        int n = sum_number(v, g->stmt[i]);
-        v->tie[n] = g->tie[i];
-        v->leader[n] = sum_number(v, g->stmt[g->leader[i]]);
-        v->center[n] = g->center[i];
-        v->tied++;
-    }
+    v->sum_bytes = te_dtype_bytes(te_reduced_type(e));
+    v->n_sum = 1;
+    for (int i = 0; i < g->n_fused; i++)
+        v->n_sum += p->te->stmt[g->fused[i]].rhs->kind == TE_REDUCE;
+    for (int i = 0; g->columns && i < g->columns->n; i++)
+        v->tied += g->columns->tie[i] != TIE_NONE;
 }
 
 static void view_columns(Problem *p, int align) {
@@ -48,7 +23,6 @@ static void view_columns(Problem *p, int align) {
     Access a;
     v->out.extent = v->red.extent = 1;
     view_sums(p);
-    view_ties(p);
     if (!v->positional && view_reuses(p)) return;
     if (!view_widest(p->te, s, e->args[0], has_columns, &a)) return;
     int last = view_contiguous(s, &a);

@@ -24,14 +24,8 @@ typedef struct {
     int64_t out_run;          /* contiguous elements of the outputs along `out` */
     bool positional;          /* argmax, argmin: partial results are pairs */
     int sum_bytes;            /* of a partial result's value */
-    int n_sum;                /* reductions in one pass: statements, the root first */
-    int sum[TE_MAX_SUMS];
-    /* tied: to which of them, and the tensor that its terms read of that one */
-    RowTie tie[TE_MAX_SUMS];
-    int leader[TE_MAX_SUMS], center[TE_MAX_SUMS];
-    int tied;                 /* of them all */
-    int n_part;               /* what a partial result consists of, bytes of each: a value for */
-    int part[TE_MAX_SUMS];    /* every reduction, or value and position */
+    int n_sum;                /* reductions in one pass (KernelGroup.columns), */
+    int tied;                 /* those of them that follow another one */
 } ColumnView;
 
 enum { READ_WIDTHS = 5 };

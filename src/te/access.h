@@ -173,8 +173,8 @@ enum { TE_MAX_SUMS = 4 };
 typedef struct KernelGroup {
     const RowGroup *row;                  /* or NULL */
     const RowGroup *stats;                /* or NULL */
-    /* reductions over strided indices: the same statements where one is tied; else NULL */
-    const RowGroup *tied;
+    /* of other reductions: the same statements with one pass, results being rows; else NULL */
+    const RowGroup *columns;
     int root;                             /* statement */
     int n_fused;
     int fused[TE_MAX_STMTS];              /* maps over the same domain, in order */

@@ -82,14 +82,16 @@ static bool share_columns(const Columns *c, int a, int b) {
 /* The statements of groups a and b as rows: the values of one column are one.  */
 static RowGroup *as_rows(Arena *arena, const Te *te, const Groups *g, int a, int b) {
     RowGroup *x = ARENA_NEW(arena, RowGroup);
-    *x = (RowGroup){.frame = g->root[a]};
-    for (int i = 0; i < te->n_stmt && x->n < ROW_MAX_STMTS; i++) {
+    int others = ROW_MAX_STMTS - TE_MAX_SUMS;
+    *x = (RowGroup){.frame = g->root[a], .n_pass = 1};
+    for (int i = 0; i < te->n_stmt; i++) {
         const TeStmt *s = &te->stmt[i];
         bool reduces = s->rhs->kind == TE_REDUCE;
-        if (g->home[i] != a && g->home[i] != b)
+        if ((g->home[i] != a && g->home[i] != b) || (!reduces && others-- <= 0))
             continue;
         x->stmt[x->n] = i;
         x->role[x->n] = reduces ? ROW_REDUCE : ROW_SCALAR;
+        x->pass[x->n] = !reduces;
         for (int j = 0; j < s->n_index; j++)
             x->axis[x->n][j] = reduces || j >= s->n_left ? (uint8_t)j : g->perm[i][j];
         x->n++;
@@ -97,14 +99,12 @@ static RowGroup *as_rows(Arena *arena, const Te *te, const Groups *g, int a, int
     return x;
 }
 
-const RowGroup *columns_tied(Arena *a, const Te *te, const Groups *g, int k) {
-    int sums = 0;
-    for (int i = 0; i < te->n_stmt; i++)
-        sums += g->home[i] == k && te->stmt[i].rhs->kind == TE_REDUCE;
-    if (sums < 2)
+const RowGroup *columns_group(Arena *a, const Te *te, const Groups *g, int k) {
+    if (te->stmt[g->root[k]].rhs->kind != TE_REDUCE)
         return NULL;
     RowGroup *x = as_rows(a, te, g, k, k);
-    return rows_tie(te, x) ? x : NULL;
+    rows_tie(te, x);
+    return x;
 }
 
 /* What the root of group b may read of group a, which is made in the same pass; -1: nothing.  */

@@ -112,7 +112,7 @@ static void print_rows(const Te *te, const RowGroup *g, Buf *out) {
 
 /* The statement that statement s of the group is tied to; -1: none.  */
 static int leader_of(const KernelGroup *g, int s) {
-    const RowGroup *t = g->tied;
+    const RowGroup *t = g->columns;
     for (int i = 0; t && i < t->n; i++) {
         if (t->stmt[i] == s && t->tie[i])
             return t->stmt[t->leader[i]];

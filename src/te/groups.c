@@ -146,7 +146,7 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out) {
     for (int k = 0; k < g.n; k++) {
         group[k].row = row[k];
         group[k].stats = stats[k];
-        group[k].tied = row[k] || stats[k] ? NULL : columns_tied(a, te, &g, k);
+        group[k].columns = row[k] || stats[k] ? NULL : columns_group(a, te, &g, k);
     }
     for (int i = 0; i < te->n_stmt; i++) {
         KernelGroup *k = &group[g.home[i]];

@@ -37,9 +37,9 @@ void groups_merge(const Te *te, Groups *g, const RowGroup **row, int k, int to);
 /* Joins reductions over the same indices that read the same elements, neighbouring ones for
  * neighbouring results, and do not need each other but for what one is tied to.  */
 void columns_join(Arena *a, const Te *te, Groups *g, const RowGroup **row);
-/* The statements of group k, of several reductions, with those tied that follow another one; NULL
- * if none does.  */
-const RowGroup *columns_tied(Arena *a, const Te *te, const Groups *g, int k);
+/* The statements of group k, one pass that makes its reductions, with those tied that follow
+ * another one; NULL if the root is a map.  */
+const RowGroup *columns_group(Arena *a, const Te *te, const Groups *g, int k);
 /* Joins maps over one domain that read the same elements and do not need each other.  */
 void siblings_join(const Te *te, Groups *g, const RowGroup **row);
 /* Joins row groups with the contraction whose rows they run over.  Returns the `stats` of each

@@ -282,6 +282,10 @@ static inline bool te_always_inside(const TeExpr *read) {
 static inline bool te_positional(const TeExpr *reduce) {
     return reduce->red == TE_RED_ARGMAX || reduce->red == TE_RED_ARGMIN;
 }
+/* The type of the values that it compares or adds.  */
+static inline TeDtype te_reduced_type(const TeExpr *reduce) {
+    return te_positional(reduce) ? reduce->args[0]->type : reduce->type;
+}
 /* What a reduction of the compute type gives over nothing: in *i of integers and bools, else in
  * *r.  */
 void te_identity(TeRedop red, TeDtype type, int64_t *i, double *r);
