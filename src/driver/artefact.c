@@ -82,7 +82,7 @@ static json_t *lets(Arena *a, const Te *te) {
     return o;
 }
 
-/* What all kernels take, in this order.  */
+/* What all kernels take, in this order, before their tensor maps.  */
 static json_t *params(Arena *a, const Te *te, const KernelProgram *p) {
     static const char *const kind[] = {[PARAM_INPUT] = "input", [PARAM_SIZE] = "size",
                                        [PARAM_SCALAR] = "scalar", [PARAM_OUTPUT] = "output",
@@ -133,6 +133,44 @@ bool artefact_waits(const Build *b, const char *symbol) {
     return false;
 }
 
+static json_t *numbers(Arena *a, const uint32_t *v, int n) {
+    json_t *list = need(a, json_array());
+    for (int i = 0; i < n; i++) push(a, list, json_integer(v[i]));
+    return list;
+}
+
+/* The arguments of cuTensorMapEncodeTiled or ...Im2col, enumerations in the driver's numbers.  */
+static json_t *tensor_map(Arena *a, const Te *te, const KernelMap *m) {
+    const TensorMap *x = &m->fixed;
+    json_t *o = need(a, json_object());
+    set(a, o, "kind", text(x->im2col ? "im2col" : "tiled"));
+    set(a, o, "tensor", text(m->tensor < 0 ? NULL : te->tensor[m->tensor].name));
+    set(a, o, "offset", extent(a, te, &m->offset));
+    set(a, o, "type", json_integer(x->type));
+    set(a, o, "dims", extents(a, te, m->dim, x->rank));
+    set(a, o, "strides", extents(a, te, m->stride, x->rank - 1));
+    if (x->im2col) {
+        set(a, o, "lower", extents(a, te, m->lower, x->rank - 2));
+        set(a, o, "upper", extents(a, te, m->upper, x->rank - 2));
+        set(a, o, "channels", json_integer(x->channels));
+        set(a, o, "pixels", json_integer(x->pixels));
+    } else {
+        set(a, o, "box", numbers(a, x->box, x->rank));
+    }
+    set(a, o, "element_strides", numbers(a, x->element_stride, x->rank));
+    set(a, o, "interleave", json_integer(x->interleave));
+    set(a, o, "swizzle", json_integer(x->swizzle));
+    set(a, o, "l2_promotion", json_integer(x->promotion));
+    set(a, o, "fill", json_integer(x->fill));
+    return o;
+}
+
+static json_t *tensor_maps(Arena *a, const Te *te, const KernelLaunch *l) {
+    json_t *list = need(a, json_array());
+    for (int i = 0; i < l->n_map; i++) push(a, list, tensor_map(a, te, &l->map[i]));
+    return list;
+}
+
 static json_t *kernels(Arena *a, const Te *te, const Build *b) {
     json_t *list = need(a, json_array());
     for (int i = 0; i < b->program.n_kernel; i++) {
@@ -150,7 +188,7 @@ static json_t *kernels(Arena *a, const Te *te, const Build *b) {
         set(a, o, "registers", r ? json_integer(r->registers) : json_null());
         set(a, o, "spill_bytes",
             r ? json_integer(r->spill_stores + r->spill_loads) : json_null());
-        set(a, o, "tensor_maps", json_array());
+        set(a, o, "tensor_maps", tensor_maps(a, te, l));
         set(a, o, "waits_for_previous", json_boolean(artefact_waits(b, l->symbol)));
         set(a, o, "split", json_integer(choice->split));
         set(a, o, "group", json_integer(choice->part));

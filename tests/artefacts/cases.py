@@ -67,6 +67,29 @@ def nothing(s):
     return [("X", (0, 8), "f32", [])], [("Y", (0, 8), "f32", [])]
 
 
+def boxes(s):
+    m, k = s["M"], s["K"]
+    x = numbers(m * k, 7, 31)
+    y = [x[(i - 1) * k + j + 3] if i > 0 and j + 3 < k else 0 for i in range(m) for j in range(k)]
+    return [("X", (m, k), "f32", x)], [("Y", (m, k), "f32", y)]
+
+
+def windows(s):
+    n = s["N"]
+    x = numbers(n * 6 * 7 * 16, 7, 31)
+    z = [x[((i * 6 + p + r - 1) * 7 + q + t - 1) * 16 + c]
+         if 0 <= p + r - 1 < 6 and 0 <= q + t - 1 < 7 else 0
+         for i in range(n) for p in range(6) for q in range(7) for r in range(3) for t in range(3)
+         for c in range(16)]
+    return [("I", (n, 6, 7, 16), "f32", x)], [("Z", (n, 6, 7, 3, 3, 16), "f32", z)]
+
+
+def sums(s):
+    x = numbers(s["J"] * 16, 7, 13)
+    return [("A", (s["J"], 16), "f32", x)], [("S", (16,), "f32",
+                                              [sum(x[c::16]) for c in range(16)])]
+
+
 CASES = {
     "mm": ("param M = 64, N = 48, K = 32;\n"
            "op mm(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] { C[m,n] += A[m,k] * B[k,n]; }\n",
@@ -90,6 +113,13 @@ CASES = {
                 "{ Y[i] = X[i] * a + X[i] * b + c + d; }\n", scalars, [{}]),
     "nothing": ("param M = 0;\nop nothing(X: f32[M,8]) -> Y: f32[M,8] { Y[i,j] = X[i,j]; }\n",
                 nothing, [{"M": 0}]),
+}
+
+# Kernels with tensor maps, which a test makes by hand.
+MAPPED = {
+    "boxes": (None, boxes, [{"M": 1, "K": 4}, {"M": 33, "K": 20}, {"M": 70, "K": 96}]),
+    "windows": (None, windows, [{"N": 1}, {"N": 3}]),
+    "sums": (None, sums, [{"J": 0}, {"J": 16}, {"J": 37}]),
 }
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import sys
 import threading
 
 import driver
-from cases import CASES, matmul, numbers
+from cases import CASES, MAPPED, matmul, numbers
 from driver import Memory
 from from_json import launch as launch_json
 from from_library import Library, scalar, tensor
@@ -229,15 +229,15 @@ def main():
     global queue, CODE
     chosen = sys.argv[1:] or list(CASES)
     CODE = ".sm_90a." + os.environ.get("CODE", "ptx")
-    early = Library("./mm.so", "mm")
+    early = Library(f"./{chosen[0]}.so", chosen[0])
     say(early.status == 5, "no context, no program", early.status)
     driver.begin()
     queue = driver.stream()
-    workspaces = {}
+    workspaces, known = {}, {**CASES, **MAPPED}
     for name in chosen:
-        for sizes in CASES[name][2]:
+        for sizes in known[name][2]:
             try:
-                workspaces[name] = runs(name, CASES[name], sizes)
+                workspaces[name] = runs(name, known[name], sizes)
             except Exception as e:
                 say(False, f"{name} {sizes} runs", repr(e))
     if len(chosen) == len(CASES):

@@ -13,6 +13,28 @@ def value(e, sizes):
     return eval(re.sub("/", "//", e), {}, names)
 
 
+def tensor_map(m, sizes, address):
+    """128 bytes at a multiple of 64."""
+    def numbers(kind, values):
+        return (kind * max(len(values), 1))(*[value(e, sizes) for e in values])
+
+    room = ctypes.create_string_buffer(192)
+    at = P(-(-ctypes.addressof(room) // 64) * 64)
+    u32, dims = ctypes.c_uint32, [value(e, sizes) for e in m["dims"]]
+    if 0 in dims:
+        return room, at
+    common = (m["type"], u32(len(dims)), P(address + value(m["offset"], sizes)),
+              numbers(ctypes.c_uint64, dims), numbers(ctypes.c_uint64, m["strides"]))
+    rest = (numbers(u32, m["element_strides"]), m["interleave"], m["swizzle"], m["l2_promotion"],
+            m["fill"])
+    if m["kind"] == "tiled":
+        call("cuTensorMapEncodeTiled", at, *common, numbers(u32, m["box"]), *rest)
+    else:
+        call("cuTensorMapEncodeIm2col", at, *common, numbers(ctypes.c_int, m["lower"]),
+             numbers(ctypes.c_int, m["upper"]), u32(m["channels"]), u32(m["pixels"]), *rest)
+    return room, at
+
+
 def launch(path, code, args, given, workspace, stream):
     """args: addresses and numbers by name; given: run-time sizes.  Gives the bytes of workspace."""
     whole = json.load(open(path))
@@ -33,7 +55,6 @@ def launch(path, code, args, given, workspace, stream):
         has = {"size": sizes.get(p["name"]), "workspace": workspace}.get(p["kind"],
                                                                          args.get(p["name"]))
         cells.append(c_type[p["type"]](has))
-    params = (P * len(cells))(*[ctypes.addressof(c) for c in cells])
     measures = [value(e, sizes) for e in target["measures"]]
     taken = [c for c in target["choices"]
              if all(most is None or m <= most for m, most in zip(measures, c["upto"]))][0]
@@ -41,6 +62,10 @@ def launch(path, code, args, given, workspace, stream):
         grid = [value(e, sizes) for e in k["grid"]]
         if k["program"] not in taken["programs"] or grid[0] == 0:
             continue
+        maps = [tensor_map(m, sizes, args[m["tensor"]] if m["tensor"] else workspace)
+                for m in k["tensor_maps"]]
+        places = [ctypes.addressof(c) for c in cells] + [at.value for _, at in maps]
+        params = (P * len(places))(*places)
         f = P()
         call("cuModuleGetFunction", ctypes.byref(f), module, k["symbol"].encode())
         call("cuFuncSetAttribute", f, 8, k["dynamic_smem"])

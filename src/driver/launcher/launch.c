@@ -10,6 +10,11 @@ typedef struct {
     int (*set)(void *, int, int);
     int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                   void *, void **, void **);
+    /* Of CUDA 12; NULL: this driver makes no tensor maps.  */
+    int (*tiled)(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *,
+                 const uint32_t *, const uint32_t *, int, int, int, int);
+    int (*im2col)(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const int *,
+                  const int *, uint32_t, uint32_t, const uint32_t *, int, int, int, int);
 } Driver;
 
 struct NAME(kernel) {
@@ -38,6 +43,8 @@ static int open_driver(Driver *c) {
     if (!s) s = find(c->library, "cuModuleGetFunction", &c->function);
     if (!s) s = find(c->library, "cuFuncSetAttribute", &c->set);
     if (!s) s = find(c->library, "cuLaunchKernel", &c->launch);
+    (void)find(c->library, "cuTensorMapEncodeTiled", &c->tiled);
+    (void)find(c->library, "cuTensorMapEncodeIm2col", &c->im2col);
     return s;
 }
 
@@ -97,6 +104,7 @@ static int load_here(NAME(kernel) *k) {
     k->target = choose(major, minor);
     if (!k->target) return ROLLER_LAUNCH_ARCH;
     if (k->target->n_kernel == 0) return ROLLER_LAUNCH_OK;
+    if (k->target->n_map && (!k->cuda.tiled || !k->cuda.im2col)) return ROLLER_LAUNCH_DRIVER;
     s = load_module(k, fit(k->target, major, minor) == 2);
     return s ? s : load_functions(k);
 }
@@ -294,9 +302,52 @@ static void fill(const Target *t, const Call *c, void *workspace, Value *value, 
     }
 }
 
-static int launch_all(const NAME(kernel) *k, const Call *c, void **param, void *stream) {
+typedef struct {
+    _Alignas(64) unsigned char bytes[128];
+} TensorMap;
+
+/* The driver's code.  Of no elements there is no map, and the kernel uses none.  */
+static int encode(const Driver *cuda, const Call *c, const Map *m, char *base, TensorMap *out) {
+    uint64_t dim[5] = {0}, stride[5] = {0};
+    int i, lower[3] = {0}, upper[3] = {0};
+    memset(out, 0, sizeof *out);
+    for (i = 0; i < m->rank; i++) {
+        int64_t n = extent(m->dim[i], c->size);
+        if (n <= 0) return 0;
+        dim[i] = (uint64_t)n;
+        if (i + 1 < m->rank) stride[i] = (uint64_t)extent(m->stride[i], c->size);
+    }
+    base += extent(m->offset, c->size);
+    if (!m->im2col)
+        return cuda->tiled(out->bytes, m->type, (uint32_t)m->rank, base, dim, stride, m->box,
+                           m->step, m->interleave, m->swizzle, m->promotion, m->fill);
+    for (i = 0; i < m->rank - 2; i++) {
+        lower[i] = (int)extent(m->lower[i], c->size);
+        upper[i] = (int)extent(m->upper[i], c->size);
+    }
+    return cuda->im2col(out->bytes, m->type, (uint32_t)m->rank, base, dim, stride, lower, upper,
+                        m->channels, m->pixels, m->step, m->interleave, m->swizzle, m->promotion,
+                        m->fill);
+}
+
+/* The maps of a kernel, behind the parameters of all.  */
+static int add_maps(const NAME(kernel) *k, const Call *c, const Kernel *x, void *workspace,
+                    TensorMap *map, void **param) {
+    int i;
+    for (i = 0; i < x->n_map; i++) {
+        const Map *m = &k->target->map[x->map + i];
+        char *base = m->ref < 0 ? (char *)workspace : address(given(c, m->ref));
+        if (encode(&k->cuda, c, m, base, &map[i])) return ROLLER_LAUNCH_CUDA;
+        param[k->target->n_param + i] = map[i].bytes;
+    }
+    return ROLLER_LAUNCH_OK;
+}
+
+static int launch_all(const NAME(kernel) *k, const Call *c, void *workspace, void **param,
+                      void *stream) {
     const Target *t = k->target;
     const Choice *taken = choice_of(t, c->size);
+    TensorMap map[MOST_MAPS];
     int i;
     for (i = 0; i < t->n_kernel; i++) {
         const Kernel *x = &t->kernel[i];
@@ -304,6 +355,7 @@ static int launch_all(const NAME(kernel) *k, const Call *c, void **param, void *
         if (x->split != taken->split || t->program[taken->first + x->group] != x->program) continue;
         blocks = extent(x->blocks, c->size);
         if (blocks == 0) continue;
+        if (add_maps(k, c, x, workspace, map, param)) return ROLLER_LAUNCH_CUDA;
         if (k->cuda.launch(k->function[i], (unsigned)blocks, x->grid[0], x->grid[1], x->block[0],
                            x->block[1], x->block[2], (unsigned)x->smem, stream, param, NULL))
             return ROLLER_LAUNCH_CUDA;
@@ -315,7 +367,7 @@ int NAME(launch)(const NAME(kernel) *k, const RollerTensor *in, int n_in, const 
                  int n_out, void *workspace, size_t workspace_bytes, void *stream) {
     Call c;
     Value value[MOST_PARAMS];
-    void *param[MOST_PARAMS], *context = NULL;
+    void *param[MOST_PARAMS + MOST_MAPS], *context = NULL;
     int64_t need;
     int s;
     if (k->cuda.ctx_current(&context) || context != k->context) return ROLLER_LAUNCH_ARCH;
@@ -329,7 +381,7 @@ int NAME(launch)(const NAME(kernel) *k, const RollerTensor *in, int n_in, const 
                      (uintptr_t)workspace % WORKSPACE_ALIGN))
         return ROLLER_LAUNCH_WORKSPACE;
     fill(k->target, &c, workspace, value, param);
-    return launch_all(k, &c, param, stream);
+    return launch_all(k, &c, workspace, param, stream);
 }
 
 const char *NAME(status_text)(int status) {

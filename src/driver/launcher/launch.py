@@ -209,7 +209,50 @@ def _stream(s):
 class _Plan:
     """All of a launch that kinds, shapes and strides of its arguments decide."""
 
-    __slots__ = ("need", "launches", "pointers", "scalars", "sizes", "workspace", "pool")
+    __slots__ = ("need", "launches", "pointers", "scalars", "sizes", "workspace", "maps", "pool")
+
+
+# ---- tensor maps ----
+_MAP_BYTES, _MAP_ALIGN = 128, 64
+
+
+def _numbers(kind, values):
+    return (kind * max(len(values), 1))(*values)
+
+
+class _Map:
+    """A tensor map of a kernel at some sizes: what its encoding takes besides the address.
+
+    `word` is the place of the address of its tensor among the parameters.
+    """
+
+    __slots__ = ("word", "offset", "encode", "before", "after")
+
+    def __init__(self, m, word, sizes):
+        def values(key):
+            return [_value(e, sizes) for e in m[key]]
+
+        self.word, self.offset, self.encode = word, _value(m["offset"], sizes), None
+        dims = values("dims")
+        if min(dims) <= 0:
+            return                                 # of no elements there is no map
+        im2col = m["kind"] == "im2col"
+        self.encode = _driver.cuTensorMapEncodeIm2col if im2col else _driver.cuTensorMapEncodeTiled
+        self.before = m["type"], ctypes.c_uint32(len(dims))
+        rows = ([_numbers(ctypes.c_int, values("lower")), _numbers(ctypes.c_int, values("upper")),
+                 ctypes.c_uint32(m["channels"]), ctypes.c_uint32(m["pixels"])] if im2col
+                else [_numbers(ctypes.c_uint32, m["box"])])
+        self.after = (_numbers(ctypes.c_uint64, dims),
+                      _numbers(ctypes.c_uint64, values("strides")), *rows,
+                      _numbers(ctypes.c_uint32, m["element_strides"]), m["interleave"],
+                      m["swizzle"], m["l2_promotion"], m["fill"])
+
+    def write(self, address, to):
+        """The map over a tensor at this address, to 128 bytes."""
+        code = self.encode(ctypes.c_void_p(to), *self.before,
+                           ctypes.c_void_p(address + self.offset), *self.after)
+        if code:
+            raise LaunchError("cuda", f"a tensor map gave {code}")
 
 
 class _Config(ctypes.Structure):
@@ -223,9 +266,10 @@ def _at(address):
 
 
 class _Cells:
-    """What one launch at a time passes to the driver: parameters, 8 bytes each, and the stream."""
+    """What one launch at a time passes to the driver: parameters, 8 bytes each, tensor maps, and
+    the stream."""
 
-    __slots__ = ("word", "params", "scalars", "configs", "stream", "calls")
+    __slots__ = ("word", "params", "room", "maps", "scalars", "configs", "stream", "calls")
 
     def __init__(self, plan, n):
         self.word, self.stream = (ctypes.c_uint64 * n)(), 0
@@ -235,9 +279,18 @@ class _Cells:
         for i, value in plan.sizes:
             ctypes.c_int32.from_buffer(self.word, 8 * i).value = value
         self.configs = [_Config((ctypes.c_uint * 7)(*numbers)) for _, numbers in plan.launches]
-        params = ctypes.byref(self.params)
-        self.calls = [(ctypes.byref(config), _at(function), params, None)
-                      for config, (function, _) in zip(self.configs, plan.launches)]
+        self.room = ctypes.create_string_buffer(
+            _MAP_BYTES * sum(map(len, plan.maps)) + _MAP_ALIGN)
+        at = -(-ctypes.addressof(self.room) // _MAP_ALIGN) * _MAP_ALIGN
+        self.calls, self.maps = [], []             # a map, its place, the address that it was made of
+        for config, (function, _), maps in zip(self.configs, plan.launches, plan.maps):
+            params = self.params
+            if maps:
+                places = [at + _MAP_BYTES * i for i in range(len(maps))]
+                params = (ctypes.c_void_p * (n + len(maps)))(*params, *places)
+                self.maps += [[m, p, None] for m, p in zip(maps, places) if m.encode]
+                at += _MAP_BYTES * len(maps)
+            self.calls.append((ctypes.byref(config), _at(function), ctypes.byref(params), None))
 
 
 def _launch_old(config, function, params, extra):
@@ -312,6 +365,10 @@ class Kernel:
             raise LaunchError("arch", f"no code for a device of {cc[0]}.{cc[1]}")
         self.target = DESCRIPTION["targets"][best]
         self.module, self.functions = ctypes.c_void_p(), []
+        if any(k["tensor_maps"] for k in self.target["kernels"]):
+            for name in "cuTensorMapEncodeTiled", "cuTensorMapEncodeIm2col":
+                if not hasattr(_driver, name):
+                    raise LaunchError("driver", f"it has no {name}: CUDA 12 or newer is needed")
         if self.target["kernels"]:
             self._load(best, fit == 2)
 
@@ -387,7 +444,7 @@ class Kernel:
         plan = _Plan()
         plan.need = 0
         plan.launches, plan.pointers, plan.scalars, plan.sizes, plan.pool = [], [], [], [], []
-        plan.workspace = None
+        plan.workspace, plan.maps = None, []
         if self._empty(listed, values):
             return plan
         plan.need = self._workspace(values)
@@ -406,6 +463,7 @@ class Kernel:
 
     def _choose(self, plan, sizes):
         programs = self._choice(sizes)["programs"]
+        place = {p["name"]: i for i, p in enumerate(self.target["params"])}
         for k, function in zip(self.target["kernels"], self.functions):
             if k["program"] not in programs:
                 continue
@@ -413,6 +471,7 @@ class Kernel:
             if blocks:
                 numbers = [blocks, *k["grid"][1:], *k["block"], k["dynamic_smem"]]
                 plan.launches.append((function.value, numbers))
+                plan.maps.append([_Map(m, place[m["tensor"]], sizes) for m in k["tensor_maps"]])
 
     def __call__(self, *args, stream=0, workspace=0, workspace_bytes=None, sizes=None):
         """Queues the program in `stream`: inputs and scalars as declared, then outputs.
@@ -479,6 +538,12 @@ class Kernel:
             cell.value = values[j]
         if plan.workspace is not None:
             word[plan.workspace] = workspace
+        for m in cells.maps:
+            made, to, of = m
+            at = word[made.word]
+            if at != of:
+                made.write(at, to)
+                m[2] = at
         if cells.stream != stream:
             cells.stream = stream
             for config in cells.configs:
