@@ -203,26 +203,25 @@ static void report(Tool *t) {
 static json_t *fault_json(Tool *t, const SimFault *f) {
     Buf text = buf_new(t->a);
     sim_fault_text(f, &text);
-    json_t *o = json_object();
-    json_object_set_new(o, "text", json_string(buf_str(&text)));
-    json_object_set_new(o, "block", json_pack("[iii]", f->block[0], f->block[1], f->block[2]));
-    json_object_set_new(o, "thread", json_pack("[iii]", f->thread[0], f->thread[1], f->thread[2]));
-    json_object_set_new(o, "ptx_line", json_integer(f->ptx_line));
-    json_object_set_new(o, "file", f->cu_file ? json_string(f->cu_file) : json_null());
-    json_object_set_new(o, "line", json_integer(f->cu_line));
+    json_t *o = json_new(t->a, json_object());
+    json_set(t->a, o, "text", json_text(buf_str(&text)));
+    json_set(t->a, o, "block", json_triple(t->a, f->block[0], f->block[1], f->block[2]));
+    json_set(t->a, o, "thread", json_triple(t->a, f->thread[0], f->thread[1], f->thread[2]));
+    json_set(t->a, o, "ptx_line", json_integer(f->ptx_line));
+    json_set(t->a, o, "file", json_text(f->cu_file));
+    json_set(t->a, o, "line", json_integer(f->cu_line));
     return o;
 }
 
 /* Distinct sectors are those of a launch; a block has none.  */
-static json_t *counters_json(const SimCounters *c, bool launch) {
-    json_t *o = json_object();
+static json_t *counters_json(Arena *a, const SimCounters *c, bool launch) {
+    json_t *o = json_new(a, json_object());
 #define X(name, text)                                                                              \
-    if (launch || strncmp(#name, "unique", 6) != 0) {                                              \
-        json_object_set_new(o, #name, json_integer((json_int_t)c->name));                          \
-    }
+    if (launch || strncmp(#name, "unique", 6) != 0)                                                \
+        json_set(a, o, #name, json_integer((json_int_t)c->name));
     SIM_COUNTERS(X)
 #undef X
-    json_object_set_new(o, "flops", json_integer((json_int_t)c->flops));
+    json_set(a, o, "flops", json_integer((json_int_t)c->flops));
     return o;
 }
 
@@ -235,39 +234,37 @@ static const char *text_of_bytes(Tool *t) {
     return text;
 }
 
+static void faults_json(Tool *t, json_t *o, const char *key, const SimFault *f, int n) {
+    json_t *list = json_set(t->a, o, key, json_array());
+    for (int k = 0; k < n; k++) json_push(t->a, list, fault_json(t, &f[k]));
+}
+
 static void report_json(Tool *t, int code) {
     const SimReport *r = &t->report;
-    json_t *o = json_object(), *list = json_array();
     const DiagMessage *e = diag_first_error(&t->diag);
-    json_object_set_new(o, "schema", json_string("roller-sim"));
-    json_object_set_new(o, "schema_version", json_integer(1));
-    json_object_set_new(o, "ok", json_boolean(code == 0));
-    json_object_set_new(o, "exit", json_integer(code));
-    json_object_set_new(o, "error", e ? json_string(e->message) : json_null());
-    json_object_set_new(o, "kernel", t->kernel ? json_string(t->kernel) : json_null());
-    json_object_set_new(o, "profile", t->dev ? json_string(t->dev->name) : json_null());
-    json_object_set_new(o, "blocks", json_integer(r->blocks_run));
-    json_object_set_new(o, "sim_time_us", json_real(r->time_us));
-    json_object_set_new(o, "fault_count", json_integer((json_int_t)r->faults));
-    for (int k = 0; k < r->n_fault; k++) json_array_append_new(list, fault_json(t, &r->fault[k]));
-    json_object_set_new(o, "faults", list);
-    json_t *warnings = json_array();
-    for (int k = 0; k < r->n_warning; k++) {
-        json_array_append_new(warnings, fault_json(t, &r->warning[k]));
-    }
-    json_object_set_new(o, "warnings", warnings);
-    json_object_set_new(o, "printed", json_string(text_of_bytes(t)));
-    json_object_set_new(o, "counters", counters_json(&r->total, true));
-    json_t *blocks = t->o.counters ? json_array() : NULL;
+    Arena *a = t->a;
+    json_t *o = json_tree(a);
+    json_set(a, o, "schema", json_text("roller-sim"));
+    json_set(a, o, "schema_version", json_integer(1));
+    json_set(a, o, "ok", json_boolean(code == 0));
+    json_set(a, o, "exit", json_integer(code));
+    json_set(a, o, "error", json_text(e ? e->message : NULL));
+    json_set(a, o, "kernel", json_text(t->kernel));
+    json_set(a, o, "profile", json_text(t->dev ? t->dev->name : NULL));
+    json_set(a, o, "blocks", json_integer(r->blocks_run));
+    json_set(a, o, "sim_time_us", json_real(r->time_us));
+    json_set(a, o, "fault_count", json_integer((json_int_t)r->faults));
+    faults_json(t, o, "faults", r->fault, r->n_fault);
+    faults_json(t, o, "warnings", r->warning, r->n_warning);
+    json_set(a, o, "printed", json_text(text_of_bytes(t)));
+    json_set(a, o, "counters", counters_json(a, &r->total, true));
+    json_t *blocks = t->o.counters ? json_set(a, o, "counters_per_block", json_array()) : NULL;
     for (int64_t k = 0; blocks && k < r->blocks_run; k++) {
-        json_t *one = counters_json(&r->block[k].count, false);
-        json_object_set_new(one, "block", json_integer(r->block[k].linear));
-        json_array_append_new(blocks, one);
+        json_t *one = json_push(a, blocks, counters_json(a, &r->block[k].count, false));
+        json_set(a, one, "block", json_integer(r->block[k].linear));
     }
-    if (blocks) json_object_set_new(o, "counters_per_block", blocks);
     json_write(o, 2, &t->out);
     buf_putc(&t->out, '\n');
-    json_decref(o);
 }
 
 /* ---- the flow ---- */

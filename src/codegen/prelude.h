@@ -13,12 +13,11 @@ typedef struct {
     int cc;
     const char *text;
 } PreludeRow;
-extern const PreludeRow prelude_matrix[];  /* prelude_matrix.c: those of matrix units */
-extern const int prelude_matrix_rows;
-extern const PreludeRow prelude_pairs[];   /* prelude_pairs.c: those of narrow vectors */
-extern const int prelude_pairs_rows;
-extern const PreludeRow prelude_stores[];  /* prelude_store.c: stores */
-extern const int prelude_stores_rows;
+/* In the order in which they are printed; each is the file of its name.  */
+#define PRELUDE_TABLES(X) X(convert) X(arithmetic) X(async) X(matrix) X(pairs) X(store)
+#define X(name) extern const PreludeRow prelude_##name[]; extern const int prelude_##name##_rows;
+PRELUDE_TABLES(X)
+#undef X
 
 /* Definitions of every rl_ name in `body` and what they need themselves, in order of the table.
  * Returns the first name that is not in the table, NULL if all are.  *least: the first compute

@@ -38,7 +38,7 @@
             "}\n"                                                                                  \
     }
 
-const PreludeRow prelude_stores[] = {
+const PreludeRow prelude_store[] = {
     {"rl_store", 0,
      "template <int N, typename T> " FN "void rl_store(T *p, const T *x) {\n"
      "    rl_vec<T, N> y;\n"
@@ -49,4 +49,4 @@ const PreludeRow prelude_stores[] = {
     STORE("global", "", "p", "\"l\"(p)"),
     STORE("shared", "int at, ", "p + at", "\"r\"(rl_shared(p) + at * (int)sizeof *p)"),
 };
-const int prelude_stores_rows = sizeof prelude_stores / sizeof *prelude_stores;
+const int prelude_store_rows = sizeof prelude_store / sizeof *prelude_store;

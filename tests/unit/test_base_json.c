@@ -58,6 +58,18 @@ static void trees_come_back_as_written(void **state) {
     assert_string_equal(write_json(NULL, 0), "null");
 }
 
+static void trees_are_built(void **state) {
+    (void)state;
+    json_t *o = json_tree(arena);
+    json_t *list = json_set(arena, o, "list", json_array());
+    json_set(arena, json_push(arena, list, json_object()), "none", json_text(NULL));
+    json_push(arena, list, json_text("x"));
+    json_set(arena, o, "three", json_triple(arena, 1, INT64_MIN, INT64_MAX));
+    assert_string_equal(write_json(o, 0),
+                        "{\"list\": [{\"none\": null}, \"x\"], "
+                        "\"three\": [1, -9223372036854775808, 9223372036854775807]}");
+}
+
 static void strings_are_always_utf8(void **state) {
     (void)state;
     static const struct {
@@ -217,6 +229,7 @@ static void every_allocation_of_jansson_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(trees_come_back_as_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(trees_are_built, set_up, tear_down),
         cmocka_unit_test_setup_teardown(strings_are_always_utf8, set_up, tear_down),
         cmocka_unit_test_setup_teardown(faults_name_their_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(limits, set_up, tear_down),
