@@ -2,6 +2,7 @@
 #include "closed_loop.h"
 #include "base/file.h"
 #include "effort.h"
+#include "simulated.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -226,23 +227,20 @@ Device *loop_base(Arena *a, Diag *d, const Device *want) {
 }
 
 void loop_open(Arena *a, Diag *d, Device *const *gpu, int n, Cuda **out) {
-    const char *build = getenv("BUILD");
-    char here[2048];
-    assert_non_null(getcwd(here, sizeof here));
-    if (!build) build = "build";
-    const char *root = *build == '/' ? build : arena_printf(a, "%s/%s", here, build);
+    char root[4096];
+    simulated_path("", root, sizeof root);
     Buf list = buf_new(a);
     const char **file = ARENA_ARRAY(a, const char *, n);
     for (int i = 0; i < n; i++) {
         Buf text = buf_new(a);
-        file[i] = arena_printf(a, "%s/odd-%d-%ld.json", root, i, (long)getpid());
+        file[i] = arena_printf(a, "%sodd-%d-%ld.json", root, i, (long)getpid());
         hal_profile_write(gpu[i], &text);
         must(d, file_write(d, file[i], text.text, text.len));
         buf_printf(&list, "%s%s", i ? "," : "", file[i]);
     }
     setenv("ROLLER_SIM_PROFILE", buf_str(&list), 1);
     setenv("ROLLER_SIM_RACES", effort_long() ? "1" : "0", 1);
-    setenv("ROLLER_LIBCUDA", arena_printf(a, "%s/simdriver/libcuda.so.1", root), 1);
+    simulated_set("ROLLER_LIBCUDA", "simdriver/libcuda.so.1");
     must(d, cuda_open(a, d, NULL, out));
     for (int i = 0; i < n; i++) unlink(file[i]);
 }

@@ -1,5 +1,6 @@
 /* links: sim */
 #include "simdriver.h"
+#include "simulated.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -29,11 +30,8 @@ static bool find(void *library, const char *symbol, void *to) {
 }
 
 bool simdriver_load(void) {
-    const char *build = getenv("BUILD");
-    char here[2048], path[4096];
-    if (!build) build = "build";
-    if (*build == '/' || !getcwd(here, sizeof here)) here[0] = 0;
-    snprintf(path, sizeof path, "%s%s%s/simdriver/libcuda.so.1", here, *here ? "/" : "", build);
+    char path[4096];
+    simulated_path("simdriver/libcuda.so.1", path, sizeof path);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         print_error("%s\n", dlerror());

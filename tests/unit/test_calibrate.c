@@ -22,7 +22,7 @@ enum { SMS = 4 };
 static Arena *arena;
 static Diag diag;
 static Device *dev;
-static const char *root;
+static char root[4096];      /* of $BUILD, with the slash behind it */
 
 static void must(Status s) {
     const DiagMessage *m = diag_first_error(&diag);
@@ -53,13 +53,9 @@ static void scale_level(MemoryLevel *m, double by) {
 /* A GPU with few SMs and what memory rates they leave, so that small kernels fill it.  */
 static int setup(void **state) {
     (void)state;
-    const char *build = getenv("BUILD");
-    char here[2048];
-    if (!getcwd(here, sizeof here)) return -1;
-    if (!build) build = "build";
     arena = arena_create(NULL);
     diag = diag_new(arena);
-    root = *build == '/' ? build : arena_printf(arena, "%s/%s", here, build);
+    simulated_path("", root, sizeof root);
     simulated_setup("profiles/a100.json");
     setenv("ROLLER_SIM_RACES", "0", 1);
     must(hal_profile_find(arena, &diag, "a100", "profiles", NULL, &dev));
@@ -118,7 +114,7 @@ static Calibration calibrated(Slower by, const char *only) {
     for (int i = 0; i < gpu.n_unit; i++)
         if (!strcmp(gpu.unit[i].name, "ffma")) gpu.unit[i].rate.value *= by.ffma;
     scale_level(&gpu.memory[LEVEL_DRAM], by.dram);
-    const char *file = arena_printf(arena, "%s/calibrate-%ld.json", root, (long)getpid());
+    const char *file = arena_printf(arena, "%scalibrate-%ld.json", root, (long)getpid());
     Buf text = buf_new(arena);
     hal_profile_write(&gpu, &text);
     must(file_write(&diag, file, text.text, text.len));

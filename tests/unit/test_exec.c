@@ -2,16 +2,14 @@
 #include "base/arena.h"
 #include "hal/cuda.h"
 #include "roller.h"
+#include "simulated.h"
 
-#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -47,18 +45,10 @@ static RollerKernel *compile(const char *profile_name) { return compile_text(pro
 
 static int setup(void **state) {
     (void)state;
-    char here[2048], path[4096];
-    const char *build = getenv("BUILD");
-    if (!getcwd(here, sizeof here)) return -1;
-    if (!build) build = "build";
-    snprintf(path, sizeof path, "%s%s%s/simdriver/libcuda.so.1", *build == '/' ? "" : here,
-             *build == '/' ? "" : "/", build);
-    setenv("ROLLER_LIBCUDA", path, 1);
-    setenv("ROLLER_SIM_PROFILE", "profiles/a100.json,profiles/a100.json", 1);
+    simulated_setup("profiles/a100.json,profiles/a100.json");
     setenv("ROLLER_PROFILE_PATH", "profiles", 1);
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) return -1;
-    *(void **)&control = dlsym(library, "roller_sim_driver_control");
+    control = simulated_control();
+    if (!control) return -1;
     arena = arena_create(NULL);
     diag = diag_new(arena);
     if (roller_ctx_create(NULL, &ctx)) return -1;

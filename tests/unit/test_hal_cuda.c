@@ -2,6 +2,7 @@
 /* The driver layer over the simulated driver: every call works, and every call fails with its name,
  * the driver's code and the right status.  */
 #include "hal/cuda_api.h"
+#include "simulated.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,14 +20,8 @@ static char library[4096];
 
 static int setup(void **state) {
     (void)state;
-    const char *build = getenv("BUILD");
-    char here[2048];
-    if (!getcwd(here, sizeof here)) return -1;
-    if (!build) build = "build";
-    snprintf(library, sizeof library, "%s%s%s/simdriver/libcuda.so.1", *build == '/' ? "" : here,
-             *build == '/' ? "" : "/", build);
-    setenv("ROLLER_LIBCUDA", library, 1);
-    setenv("ROLLER_SIM_PROFILE", "profiles/h200.json,profiles/tiny.json", 1);
+    simulated_setup("profiles/h200.json,profiles/tiny.json");
+    simulated_path("simdriver/libcuda.so.1", library, sizeof library);
     setenv("ROLLER_SIM_MEMORY", "268435456", 1);
     return 0;
 }

@@ -1,5 +1,6 @@
 /* Kernels from their files: without NVRTC, and only if the description is that of the plan.  */
 #include "roller.h"
+#include "simulated.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -28,14 +28,7 @@ static void *get(RollerArtefact what, size_t *size) {
 
 static int setup(void **state) {
     (void)state;
-    char here[2048], path[4096];
-    const char *build = getenv("BUILD");
-    if (!getcwd(here, sizeof here)) return -1;
-    if (!build) build = "build";
-    snprintf(path, sizeof path, "%s%s%s/simdriver/libcuda.so.1", *build == '/' ? "" : here,
-             *build == '/' ? "" : "/", build);
-    setenv("ROLLER_LIBCUDA", path, 1);
-    setenv("ROLLER_SIM_PROFILE", "profiles/a100.json", 1);
+    simulated_setup("profiles/a100.json");
     setenv("ROLLER_PROFILE_PATH", "profiles", 1);
     RollerCtxOptions none = {.struct_size = sizeof none, .nvrtc = "/nowhere/libnvrtc.so"};
     if (roller_ctx_create(NULL, &ctx) || roller_ctx_create(&none, &reader)) return -1;

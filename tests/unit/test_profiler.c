@@ -6,8 +6,8 @@
 #include "closed_loop.h"
 #include "effort.h"
 #include "profiler/profiler.h"
+#include "simulated.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,10 +48,7 @@ static int setup(void **state) {
     for (int i = 0; i < GPUS; i++) odd[i] = loop_device(arena, &diag, i, false);
     loop_open(arena, &diag, odd, GPUS, &cuda);
     must(nvrtc_open(arena, &diag, &(NvrtcOptions){0}, "sm_90a", &nvrtc));
-    void *library = dlopen(getenv("ROLLER_LIBCUDA"), RTLD_NOW | RTLD_LOCAL);
-    if (!library) return -1;
-    *(void **)&control = dlsym(library, "roller_sim_driver_control");
-    dlclose(library);                     /* the one of cuda_open stays */
+    control = simulated_control();
     return control ? 0 : -1;
 }
 

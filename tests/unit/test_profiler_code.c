@@ -9,6 +9,7 @@
 #include "effort.h"
 #include "profiler/harness.h"
 #include "sass.h"
+#include "simulated.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -397,17 +398,13 @@ static void others(void **state) {
 
 static int setup(void **state) {
     (void)state;
-    const char *build = getenv("BUILD");
     char here[2048];
     if (!getcwd(here, sizeof here)) return -1;
-    if (!build) build = "build";
     slow = effort_long();
     arena = arena_create(NULL);
     diag = diag_new(arena);
-    const char *root = *build == '/' ? build : arena_printf(arena, "%s/%s", here, build);
     setenv("ROLLER_PROFILE_PATH", arena_printf(arena, "%s/profiles", here), 1);
-    setenv("ROLLER_SIM_PROFILE", "h200,a100,rtx4090,t4", 1);
-    setenv("ROLLER_LIBCUDA", arena_printf(arena, "%s/simdriver/libcuda.so.1", root), 1);
+    simulated_setup("h200,a100,rtx4090,t4");
     return cuda_open(arena, &diag, NULL, &cuda) ? -1 : 0;
 }
 

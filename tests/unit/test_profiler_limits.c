@@ -6,8 +6,8 @@
 #include "closed_loop.h"
 #include "base/clock.h"
 #include "profiler/profiler.h"
+#include "simulated.h"
 
-#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,10 +72,7 @@ static int setup(void **state) {
     must(nvrtc_open(arena, &diag, &(NvrtcOptions){0}, "sm_80", &nvrtc));
     must(cuda_device_info(cuda, &diag, 0, &info));
     must(profiler_base(arena, &diag, &info, "profiles", &base));
-    void *library = dlopen(getenv("ROLLER_LIBCUDA"), RTLD_NOW | RTLD_LOCAL);
-    if (!library) return -1;
-    *(void **)&control = dlsym(library, "roller_sim_driver_control");
-    dlclose(library);                     /* the one of cuda_open stays */
+    control = simulated_control();
     if (!control) return -1;
     usual_s = measure((Slow){0}, 0, 0, &all);
     return all->n_missed;

@@ -3,6 +3,7 @@
  * asks NVRTC or nvJitLink for them.  A process binds its symbols once, so this program starts
  * itself again with the library in front.  */
 #include "simdriver_steps.h"
+#include "simulated.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -113,13 +114,10 @@ enum { FIRST = 1 };
 int main(int argc, char **argv) {
 #define T(name) cmocka_unit_test_setup(name, steps_fresh)
     const struct CMUnitTest tests[] = {T(compiled), T(linked)};
-    const char *build = getenv("BUILD");
-    char path[4096];
     (void)argc;
     if (!FIRST) return 0;
     if (!getenv("LD_PRELOAD")) {
-        snprintf(path, sizeof path, "%s/simdriver/libcuda.so.1", build ? build : "build");
-        setenv("LD_PRELOAD", path, 1);
+        simulated_set("LD_PRELOAD", "simdriver/libcuda.so.1");
         execv("/proc/self/exe", argv);
         return 1;
     }

@@ -81,3 +81,40 @@ bool workers_for(int threads, int64_t n, bool (*fn)(void *user, int64_t i, int w
     free(job.stack);
     return good;
 }
+
+typedef struct {
+    const char *(*check)(void *user, Arena *a, int i);
+    void *user;
+    char **wrong;             /* malloc: it outlives the case's arena */
+    Arena *arena;
+    int i;
+} Checking;
+
+static void check_inner(void *user) {
+    Checking *c = user;
+    const char *wrong = c->check(c->user, c->arena, c->i);
+    c->wrong[c->i] = wrong ? strdup(wrong) : NULL;
+}
+
+static bool check_case(void *user, int64_t i, int worker) {
+    Checking c = *(const Checking *)user;
+    (void)worker;
+    c.arena = arena_create(NULL);
+    c.i = (int)i;
+    if (!c.arena || !arena_try(c.arena, check_inner, &c)) c.wrong[i] = strdup("out of memory");
+    arena_destroy(c.arena);
+    return true;
+}
+
+int workers_check(int n, const char *(*check)(void *user, Arena *a, int i), void *user) {
+    Checking c = {.check = check, .user = user, .wrong = calloc((size_t)n, sizeof *c.wrong)};
+    if (!c.wrong || !workers_for(0, n, check_case, &c)) abort();
+    int failed = 0;
+    for (int i = 0; i < n; i++) {
+        if (c.wrong[i]) fprintf(stderr, "%s\n", c.wrong[i]);
+        failed += c.wrong[i] != NULL;
+        free(c.wrong[i]);
+    }
+    free(c.wrong);
+    return failed;
+}
