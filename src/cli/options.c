@@ -239,15 +239,13 @@ int gen_kind_named(const char *path) {
     return i;
 }
 
-static OptionTable table_of(Arena *a, Diag *d, Reader *r) {
-    return (OptionTable){.a = a, .d = d, .tool = "roller-gen", .row = rows, .n = GEN_OPTION_COUNT,
-                         .take = take, .word = word, .user = r};
-}
-
 Status gen_options(Arena *a, Diag *d, int argc, char **argv, GenOptions *out) {
     *out = (GenOptions){.emit = 1u << EMIT_CU, .align = 16, .seed = 1, .budget = 60};
     Reader r = {.a = a, .o = out};
-    OptionTable t = table_of(a, d, &r);
+    OptionTable t = sheet_options(&gen_sheet, a, d);
+    t.take = take;
+    t.word = word;
+    t.user = &r;
     r.t = &t;
     Status s = option_scan(&t, argc, argv);
     if (s || out->act == ACT_SHEET || out->act == ACT_VERSION) return s;
@@ -257,65 +255,57 @@ Status gen_options(Arena *a, Diag *d, int argc, char **argv, GenOptions *out) {
 }
 
 /* ---- what the reader is told ---- */
-static const char *const usage[] = {"[options] FILE.te", NULL};
-static const char *const text[] = {
-    "Plans and writes a CUDA kernel for a tensor expression (- reads standard input); no GPU is "
-    "needed.",
-    "The expression is planned for a device profile: tiles are built level by level so that they "
-    "fit the units in which the device moves data and computes, each program's time is calculated, "
-    "and the best is written as CUDA C++. NVRTC compiles it; --check proves it on a device or in a "
-    "simulator.",
-    "Without options the plan is for the default profile, STEM.cu goes into the current folder, "
-    "and the plan, its predicted time and what limits it are printed.",
-    NULL};
-static const SheetWords words[] = {
-    {GEN_EMIT, emit_name, EMIT_COUNT, NULL},
-    {GEN_DUMP, dump_name, DUMP_COUNT, NULL},
-    {GEN_OP, NULL, 0, "echo all; roller-gen --list-ops \"$input\" 2>/dev/null | sed \"s/(.*//\""},
-    {GEN_PROFILE, NULL, 0, "roller-gen --list-profiles 2>/dev/null | sed \"s/ .*//\""},
-    {GEN_ARCH, NULL, 0, "roller-gen --list-arch 2>/dev/null | sed \"s/.*targets//\""}};
-static const SheetLine exits[] = {{"0", "done"},
-                                  {"1", "the input is wrong"},
-                                  {"2", "usage"},
-                                  {"3", "environment"},
-                                  {"4", "our fault"},
-                                  {"5", "a check failed"},
-                                  {"128+n", "ended by signal n"},
-                                  {NULL, NULL}};
-static const SheetLine environment[] = {
-    {"ROLLER_PROFILE", "the profile to plan for when --profile is not given"},
-    {"ROLLER_PROFILE_PATH", "folders that are searched for profiles before all others"},
-    {"ROLLER_CACHE_DIR", "the folder of the kernel cache; empty: none is used"},
-    {"ROLLER_NVRTC", "absolute path of the NVRTC to compile with"},
-    {"ROLLER_LIBCUDA", "absolute path of the CUDA driver"},
-    {"ROLLER_WORKER", "absolute path of the worker that uses devices (the tool itself)"},
-    {"CUDA_PATH", "a CUDA toolkit, whose NVRTC is used"},
-    {"CC", "the C compiler of --emit so (cc)"},
-    {"NO_COLOR, TERM", "a NO_COLOR that is not empty, or a TERM of dumb, keeps messages plain"},
-    {NULL, NULL}};
-static const SheetLine files[] = {
-    {"./profiles", "profiles of the current folder"},
-    {"$XDG_DATA_HOME/roller/profiles", "the user's own (else ~/.local/share/roller/profiles)"},
-    {"PREFIX/share/roller/profiles", "those that come with roller"},
-    {"$XDG_CACHE_HOME/roller", "the kernel cache (else ~/.cache/roller)"},
-    {NULL, NULL}};
-static const SheetLine examples[] = {
-    {"roller-gen matmul.te", "Plan, write matmul.cu, say what it predicts:"},
-    {"roller-gen --check --dry-run matmul.te", "Prove the compiled kernel, write nothing:"},
-    {"roller-gen --profile a100,rtx4090 --emit=cu,cubin,json -o mm.cu matmul.te",
-     "Kernels for two GPUs, with what a launch needs:"},
-    {NULL, NULL}};
-const Sheet gen_sheet = {.tool = "roller-gen",
-                         .purpose = "make a CUDA kernel of a tensor expression",
-                         .usage = usage,
-                         .text = text,
-                         .operand = "te",
-                         .row = rows,
-                         .n = GEN_OPTION_COUNT,
-                         .width = 34,
-                         .words = words,
-                         .n_words = sizeof words / sizeof *words,
-                         .exits = exits,
-                         .environment = environment,
-                         .files = files,
-                         .examples = examples};
+const Sheet gen_sheet = {
+    .tool = "roller-gen",
+    .purpose = "make a CUDA kernel of a tensor expression",
+    .usage = (const char *const[]){"[options] FILE.te", NULL},
+    .text = (const char *const[]){
+        "Plans and writes a CUDA kernel for a tensor expression (- reads standard input); no GPU "
+        "is needed.",
+        "The expression is planned for a device profile: tiles are built level by level so that "
+        "they fit the units in which the device moves data and computes, each program's time is "
+        "calculated, and the best is written as CUDA C++. NVRTC compiles it; --check proves it on "
+        "a device or in a simulator.",
+        "Without options the plan is for the default profile, STEM.cu goes into the current "
+        "folder, and the plan, its predicted time and what limits it are printed.",
+        NULL},
+    .operand = "te",
+    .row = rows,
+    .n = GEN_OPTION_COUNT,
+    .width = 34,
+    .words = (const SheetWords[]){
+        {GEN_EMIT, emit_name, EMIT_COUNT, NULL},
+        {GEN_DUMP, dump_name, DUMP_COUNT, NULL},
+        {GEN_OP, NULL, 0,
+         "echo all; roller-gen --list-ops \"$input\" 2>/dev/null | sed \"s/(.*//\""},
+        {GEN_PROFILE, NULL, 0, SHEET_PROFILES},
+        {GEN_ARCH, NULL, 0, SHEET_ARCHS},
+        {-1, NULL, 0, NULL}},
+    .exits = (const SheetLine[]){
+        {"0", "done"},
+        {"1", "the input is wrong"},
+        {"2", "usage"},
+        {"3", "environment"},
+        {"4", "our fault"},
+        {"5", "a check failed"},
+        {"128+n", "ended by signal n"},
+        SHEET_END},
+    .environment = (const SheetLine[]){
+        {"ROLLER_PROFILE", "the profile to plan for when --profile is not given"},
+        SHEET_PROFILE_PATH,
+        {"ROLLER_CACHE_DIR", "the folder of the kernel cache; empty: none is used"}, SHEET_NVRTC,
+        SHEET_LIBCUDA, SHEET_WORKER, SHEET_CUDA_PATH, {"CC", "the C compiler of --emit so (cc)"},
+        SHEET_COLORS, SHEET_END},
+    .files = (const SheetLine[]){
+        {"./profiles", "profiles of the current folder"},
+        {"$XDG_DATA_HOME/roller/profiles", "the user's own (else ~/.local/share/roller/profiles)"},
+        {"PREFIX/share/roller/profiles", "those that come with roller"},
+        {"$XDG_CACHE_HOME/roller", "the kernel cache (else ~/.cache/roller)"},
+        SHEET_END},
+    .examples = (const SheetLine[]){
+        {"roller-gen matmul.te", "Plan, write matmul.cu, say what it predicts:"},
+        {"roller-gen --check --dry-run matmul.te", "Prove the compiled kernel, write nothing:"},
+        {"roller-gen --profile a100,rtx4090 --emit=cu,cubin,json -o mm.cu matmul.te",
+         "Kernels for two GPUs, with what a launch needs:"},
+        SHEET_END},
+};

@@ -59,15 +59,9 @@
     X(CACHE_LIST, "cache-list", 0, NULL, "kernels in the cache, the one used last first")          \
     X(CACHE_CLEAR, "cache-clear", 0, NULL, "remove all kernels from the cache")                    \
     X(LINE_INFO, "line-info", 'g', NULL, "line information in PTX and cubin")                      \
-    X(VERBOSE, "verbose", 'v', NULL, "say more")                                                   \
-    X(QUIET, "quiet", 'q', NULL, "say nothing but errors")                                         \
-    X(COLOR, "color", 0, "WHEN", "auto, always or never")                                          \
-    X(PROGRESS, "progress", 0, "WHEN", "auto, always or never")                                    \
+    SHEET_PROGRESS_OPTIONS(X)                                                                      \
     X(WERROR, "Werror", 0, NULL, "warnings are errors")                                            \
-    X(GENERATE, "generate", 0, "man|bash|zsh",                                                     \
-      "print the manual page, or completion for a shell")                                          \
-    X(HELP, "help", 'h', NULL, "this text")                                                        \
-    X(VERSION, "version", 'V', NULL, "version")
+    SHEET_OPTIONS(X)
 typedef enum {
 #define X(id, name, letter, arg, text) GEN_##id,
     GEN_OPTIONS(X)

@@ -44,9 +44,7 @@ static void catch_crashes(void) {
     }
 }
 
-void process_begin(const char *tool) {
-    program = tool;
-    catch_crashes();
+static void open_streams(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
         /* Open, but not for what it is used for, so that using it fails as before.  */
@@ -101,9 +99,36 @@ int process_signal(void) { return caught; }
 
 int process_code(int code) { return caught ? 128 + caught : code; }
 
-void process_end(void) {
+static void end_by_signal(void) {
     if (!caught) return;
     const struct sigaction normal = {.sa_handler = SIG_DFL};
     sigaction(caught, &normal, NULL);
     raise(caught);
+}
+
+/* ---- a tool ---- */
+typedef struct {
+    const ProcessTool *p;
+    Arena *a;
+    int argc;
+    char **argv;
+    void *tool;
+    int code;
+} Main;
+
+static void run(void *user) {
+    Main *m = user;
+    m->code = m->p->run(m->a, m->argc, m->argv, m->tool);
+}
+
+int process_main(const ProcessTool *p, int argc, char **argv, void *tool) {
+    Main m = {.p = p, .a = arena_create(NULL), .argc = argc, .argv = argv, .tool = tool};
+    program = p->name;
+    catch_crashes();
+    open_streams();
+    if (!m.a || !arena_try(m.a, run, &m)) m.code = process_nomem();
+    if (p->done) p->done(tool);
+    arena_destroy(m.a);
+    end_by_signal();
+    return m.code;
 }

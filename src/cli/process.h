@@ -5,9 +5,17 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* First of all, with the name for messages: a standard stream that the caller has closed does not
- * become a file that is opened later, and a crash says so.  */
-void process_begin(const char *tool);
+/* A tool from begin to end.  The name is for messages.  A standard stream that the caller has
+ * closed does not become a file that is opened later, and a crash says so.  `run` returns the exit
+ * code and may end anywhere for lack of memory; `done`, which may be NULL, follows in any case and
+ * before the arena goes.  At last a signal that has asked to end ends the process, as if it had not
+ * been caught; what else may still run, such as a compilation that was given up, ends with it.  */
+typedef struct {
+    const char *name;
+    int (*run)(Arena *a, int argc, char **argv, void *tool);
+    void (*done)(void *tool);
+} ProcessTool;
+int process_main(const ProcessTool *p, int argc, char **argv, void *tool);
 /* The path of this program, which is its own worker, as arena memory; NULL: that cannot be told, or
  * $ROLLER_WORKER names another one.  */
 const char *process_worker(Arena *a);
@@ -24,7 +32,4 @@ const atomic_bool *process_stop(void);
 int process_signal(void);
 /* `code`, or that of the signal.  */
 int process_code(int code);
-/* At the end of main: ends the process by the signal that has asked for it, as if it had not been
- * caught.  What else may still run, such as a compilation that was given up, ends with it.  */
-void process_end(void);
 #endif

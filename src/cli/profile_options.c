@@ -86,15 +86,13 @@ static Status consistent(Reader *r) {
     return ST_OK;
 }
 
-static OptionTable table_of(Arena *a, Diag *d, Reader *r) {
-    return (OptionTable){.a = a, .d = d, .tool = "roller-profile", .row = rows,
-                         .n = PROFILE_OPT_COUNT, .take = take, .word = word, .user = r};
-}
-
 Status profile_options(Arena *a, Diag *d, int argc, char **argv, ProfileOptions *out) {
     *out = (ProfileOptions){.device = "0", .seed = 1};
     Reader r = {.o = out};
-    OptionTable t = table_of(a, d, &r);
+    OptionTable t = sheet_options(&profile_tool_sheet, a, d);
+    t.take = take;
+    t.word = word;
+    t.user = &r;
     r.t = &t;
     Status s = option_scan(&t, argc, argv);
     if (s || out->act == PROFILE_SHEET || out->act == PROFILE_VERSION) return s;
@@ -107,54 +105,44 @@ static const char *const bench_name[] = {
     PROFILER_BENCHES(X)
 #undef X
 };
-static const char *const usage[] = {"[options]", "--compare OLD.json [NEW.json]", NULL};
-static const char *const text[] = {
-    "Measures a GPU by micro-benchmarks and writes its profile, which roller-gen plans with.",
-    "The profile goes to NAME.json among the user's own, NAME being the GPU's name in lower case "
-    "without the words of its brand. Needed are the driver and NVRTC, no counters and no "
-    "privileges. Other programs that use the GPU meanwhile show up as noise.",
-    NULL};
-static const char found[] = "roller-gen --list-profiles 2>/dev/null | sed \"s/ .*//\"";
-static const SheetWords words[] = {
-    {PROFILE_OPT_ONLY, bench_name, sizeof bench_name / sizeof *bench_name, NULL},
-    {PROFILE_OPT_SHOW, NULL, 0, found},
-    {PROFILE_OPT_VALIDATE, NULL, 0, found}};
-static const SheetLine exits[] = {{"0", "done"},
-                                  {"1", "a profile is wrong"},
-                                  {"2", "usage"},
-                                  {"3", "environment"},
-                                  {"4", "our fault"},
-                                  {"5", "written, but some figures could not be measured"},
-                                  {"128+n", "ended by signal n"},
-                                  {NULL, NULL}};
-static const SheetLine environment[] = {
-    {"ROLLER_PROFILE_PATH", "folders that are searched for profiles before all others"},
-    {"ROLLER_NVRTC", "absolute path of the NVRTC to compile with"},
-    {"ROLLER_LIBCUDA", "absolute path of the CUDA driver"},
-    {"ROLLER_WORKER", "absolute path of the worker that uses devices (the tool itself)"},
-    {"CUDA_PATH", "a CUDA toolkit, whose NVRTC is used"},
-    {"NO_COLOR, TERM", "a NO_COLOR that is not empty, or a TERM of dumb, keeps messages plain"},
-    {NULL, NULL}};
-static const SheetLine files[] = {
-    {"$XDG_DATA_HOME/roller/profiles/NAME.json",
-     "what is written (else ~/.local/share/roller/profiles/NAME.json)"},
-    {"$XDG_DATA_HOME/roller/profiles/default", "the name that --set-default sets"},
-    {NULL, NULL}};
-static const SheetLine examples[] = {
-    {"roller-profile --set-default", "Measure the first GPU, and plan for it from now on:"},
-    {"roller-profile --compare old.json", "What has changed since:"},
-    {NULL, NULL}};
-const Sheet profile_tool_sheet = {.tool = "roller-profile",
-                                  .purpose = "measure what a GPU can do",
-                                  .usage = usage,
-                                  .text = text,
-                                  .operand = "json",
-                                  .row = rows,
-                                  .n = PROFILE_OPT_COUNT,
-                                  .width = 24,
-                                  .words = words,
-                                  .n_words = sizeof words / sizeof *words,
-                                  .exits = exits,
-                                  .environment = environment,
-                                  .files = files,
-                                  .examples = examples};
+const Sheet profile_tool_sheet = {
+    .tool = "roller-profile",
+    .purpose = "measure what a GPU can do",
+    .usage = (const char *const[]){"[options]", "--compare OLD.json [NEW.json]", NULL},
+    .text = (const char *const[]){
+        "Measures a GPU by micro-benchmarks and writes its profile, which roller-gen plans with.",
+        "The profile goes to NAME.json among the user's own, NAME being the GPU's name in lower "
+        "case without the words of its brand. Needed are the driver and NVRTC, no counters and no "
+        "privileges. Other programs that use the GPU meanwhile show up as noise.",
+        NULL},
+    .operand = "json",
+    .row = rows,
+    .n = PROFILE_OPT_COUNT,
+    .width = 24,
+    .words = (const SheetWords[]){
+        {PROFILE_OPT_ONLY, bench_name, sizeof bench_name / sizeof *bench_name, NULL},
+        {PROFILE_OPT_SHOW, NULL, 0, SHEET_PROFILES},
+        {PROFILE_OPT_VALIDATE, NULL, 0, SHEET_PROFILES},
+        {-1, NULL, 0, NULL}},
+    .exits = (const SheetLine[]){
+        {"0", "done"},
+        {"1", "a profile is wrong"},
+        {"2", "usage"},
+        {"3", "environment"},
+        {"4", "our fault"},
+        {"5", "written, but some figures could not be measured"},
+        {"128+n", "ended by signal n"},
+        SHEET_END},
+    .environment = (const SheetLine[]){
+        SHEET_PROFILE_PATH, SHEET_NVRTC, SHEET_LIBCUDA, SHEET_WORKER, SHEET_CUDA_PATH,
+        SHEET_COLORS, SHEET_END},
+    .files = (const SheetLine[]){
+        {"$XDG_DATA_HOME/roller/profiles/NAME.json",
+        "what is written (else ~/.local/share/roller/profiles/NAME.json)"},
+        {"$XDG_DATA_HOME/roller/profiles/default", "the name that --set-default sets"},
+        SHEET_END},
+    .examples = (const SheetLine[]){
+        {"roller-profile --set-default", "Measure the first GPU, and plan for it from now on:"},
+        {"roller-profile --compare old.json", "What has changed since:"},
+        SHEET_END},
+};

@@ -27,14 +27,8 @@
     X(SHOW, "show", 0, "NAME|FILE",                                                                \
       "a readable sheet; writes a roofline as SVG, beside a file or here for a name")              \
     X(JSON, "json", 0, NULL, "one JSON object on standard output instead of text")                 \
-    X(VERBOSE, "verbose", 'v', NULL, "say more")                                                   \
-    X(QUIET, "quiet", 'q', NULL, "say nothing but errors")                                         \
-    X(COLOR, "color", 0, "WHEN", "auto, always or never")                                          \
-    X(PROGRESS, "progress", 0, "WHEN", "auto, always or never")                                    \
-    X(GENERATE, "generate", 0, "man|bash|zsh",                                                     \
-      "print the manual page, or completion for a shell")                                          \
-    X(HELP, "help", 'h', NULL, "this text")                                                        \
-    X(VERSION, "version", 'V', NULL, "version")
+    SHEET_PROGRESS_OPTIONS(X)                                                                      \
+    SHEET_OPTIONS(X)
 typedef enum {
 #define X(id, name, letter, arg, text) PROFILE_OPT_##id,
     PROFILE_OPTIONS(X)

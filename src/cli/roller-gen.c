@@ -305,54 +305,47 @@ static bool runs_on_device(const GenOptions *o) {
     return runs && !(o->device && strcmp(o->device, "sim") == 0);
 }
 
-typedef struct {
-    Gen *g;
-    int argc;
-    char **argv;
+static int run(Arena *a, int argc, char **argv, void *tool) {
+    Gen *g = tool;
     int code;
-} Main;
-
-static void run(void *user) {
-    Main *m = user;
-    Gen *g = m->g;
-    g->diag = diag_new(g->a);
-    g->report = buf_new(g->a);
-    g->artefact = buf_new(g->a);
-    g->messages = buf_new(g->a);
+    g->a = a;
+    g->diag = diag_new(a);
+    g->report = buf_new(a);
+    g->artefact = buf_new(a);
+    g->messages = buf_new(a);
     g->start_ms = gen_now_ms();
-    if (gen_options(g->a, &g->diag, m->argc, m->argv, &g->o)) {
-        m->code = gen_fail_here(g);
+    if (gen_options(a, &g->diag, argc, argv, &g->o)) {
+        code = gen_fail_here(g);
     } else {
         g->driver = runs_on_device(&g->o) ? cuda_version_here(NULL) : 0;
         RollerCtxOptions o = {.struct_size = sizeof o,
                               .driver = g->driver,
                               .line_info = g->o.line_info,
                               .program = "roller-gen",
-                              .worker = process_worker(g->a),
+                              .worker = process_worker(a),
                               .color = option_color(g->o.color),
                               .cache = !g->o.no_cache,
                               .cache_dir = g->o.cache_dir,
                               .cache_key_file = g->o.cache_key_file};
-        m->code = roller_ctx_create(&o, &g->ctx) ? process_nomem() : act(g);
+        code = roller_ctx_create(&o, &g->ctx) ? process_nomem() : act(g);
     }
-    m->code = print(g, m->code);
+    return print(g, code);
+}
+
+static void done(void *tool) {
+    Gen *g = tool;
+    gen_end_early(g);
+    for (int i = 0; i < g->n_result; i++) {
+        roller_kernel_destroy(g->result[i].kernel);
+        roller_plans_destroy(g->result[i].plans);
+        roller_op_destroy(g->result[i].op);
+        roller_profile_destroy(g->result[i].profile);
+    }
+    roller_ctx_destroy(g->ctx);
 }
 
 int main(int argc, char **argv) {
     roller_worker(argc, argv);
-    Gen g = {.a = arena_create(NULL)};
-    Main m = {.g = &g, .argc = argc, .argv = argv};
-    process_begin("roller-gen");
-    if (!g.a || !arena_try(g.a, run, &m)) m.code = process_nomem();
-    gen_end_early(&g);
-    for (int i = 0; i < g.n_result; i++) {
-        roller_kernel_destroy(g.result[i].kernel);
-        roller_plans_destroy(g.result[i].plans);
-        roller_op_destroy(g.result[i].op);
-        roller_profile_destroy(g.result[i].profile);
-    }
-    roller_ctx_destroy(g.ctx);
-    arena_destroy(g.a);
-    process_end();
-    return m.code;
+    Gen g = {0};
+    return process_main(&(ProcessTool){"roller-gen", run, done}, argc, argv, &g);
 }

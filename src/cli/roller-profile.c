@@ -104,41 +104,31 @@ static int act(ProfileTool *t) {
     return profile_measure(t);
 }
 
-typedef struct {
-    ProfileTool *t;
-    int argc;
-    char **argv;
+static int run(Arena *a, int argc, char **argv, void *tool) {
+    ProfileTool *t = tool;
     int code;
-} Main;
-
-static void run(void *user) {
-    Main *m = user;
-    ProfileTool *t = m->t;
-    t->diag = diag_new(t->a);
-    t->report = buf_new(t->a);
-    t->messages = buf_new(t->a);
-    if (profile_options(t->a, &t->diag, m->argc, m->argv, &t->o)) {
-        m->code = profile_fail_here(t);
+    t->a = a;
+    t->diag = diag_new(a);
+    t->report = buf_new(a);
+    t->messages = buf_new(a);
+    if (profile_options(a, &t->diag, argc, argv, &t->o)) {
+        code = profile_fail_here(t);
     } else {
         t->color = option_color(t->o.color);
         RollerCtxOptions o = {.struct_size = sizeof o, .program = "roller-profile",
-                              .color = t->color, .worker = process_worker(t->a)};
-        m->code = roller_ctx_create(&o, &t->ctx) ? process_nomem() : act(t);
+                              .color = t->color, .worker = process_worker(a)};
+        code = roller_ctx_create(&o, &t->ctx) ? process_nomem() : act(t);
     }
     process_put(stderr, &t->messages);
     bool silent = t->o.verbosity < 0 && t->o.act == PROFILE_MEASURE && !t->o.output;
     int wrote = silent ? 0 : process_put(stdout, &t->report);
-    if (!m->code) m->code = wrote;
+    return code ? code : wrote;
 }
+
+static void done(void *tool) { roller_ctx_destroy(((ProfileTool *)tool)->ctx); }
 
 int main(int argc, char **argv) {
     roller_worker(argc, argv);
-    ProfileTool t = {.a = arena_create(NULL)};
-    Main m = {.t = &t, .argc = argc, .argv = argv};
-    process_begin("roller-profile");
-    if (!t.a || !arena_try(t.a, run, &m)) m.code = process_nomem();
-    roller_ctx_destroy(t.ctx);
-    arena_destroy(t.a);
-    process_end();
-    return m.code;
+    ProfileTool t = {0};
+    return process_main(&(ProcessTool){"roller-profile", run, done}, argc, argv, &t);
 }

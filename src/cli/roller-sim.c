@@ -295,37 +295,27 @@ static int print(Tool *t, int code) {
     return code ? code : wrote;
 }
 
-typedef struct {
-    Tool *tool;
-    int argc;
-    char **argv;
-    int code;
-} Main;
-
-static void run(void *user) {
-    Main *m = user;
-    Tool *t = m->tool;
-    t->diag = diag_new(t->a);
-    t->out = buf_new(t->a);
-    t->printed = buf_new(t->a);
-    Status s = simtool_options(t->a, &t->diag, m->argc, m->argv, &t->o);
+static int run(Arena *a, int argc, char **argv, void *tool) {
+    Tool *t = tool;
+    int code = 0;
+    t->a = a;
+    t->diag = diag_new(a);
+    t->out = buf_new(a);
+    t->printed = buf_new(a);
+    Status s = simtool_options(a, &t->diag, argc, argv, &t->o);
     if (s != ST_OK) {
-        m->code = status_exit(s);
+        code = status_exit(s);
     } else if (t->o.form) {
         sheet_print(&sim_sheet, t->o.form, &t->out);
     } else if (t->o.version) {
         buf_puts(&t->out, "roller-sim " ROLLER_VERSION "\n");
     } else {
-        m->code = act(t);
+        code = act(t);
     }
-    m->code = print(t, m->code);
+    return print(t, code);
 }
 
 int main(int argc, char **argv) {
-    Tool tool = {.a = arena_create(NULL)};
-    Main m = {.tool = &tool, .argc = argc, .argv = argv};
-    process_begin("roller-sim");
-    if (!tool.a || !arena_try(tool.a, run, &m)) m.code = process_nomem();
-    arena_destroy(tool.a);
-    return m.code;
+    Tool t = {0};
+    return process_main(&(ProcessTool){"roller-sim", run, NULL}, argc, argv, &t);
 }

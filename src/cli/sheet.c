@@ -44,8 +44,8 @@ SheetArgument sheet_argument(Arena *a, const Sheet *s, int row) {
     r.list = strstr(arg, "[,...]") || mentions(arg, "LIST");
     r.files = mentions(arg, "FILE") || mentions(arg, "OLD.json");
     r.folders = mentions(arg, "DIR");
-    for (int i = 0; i < s->n_words; i++)
-        if (s->words[i].row == row) r.words = &s->words[i];
+    for (const SheetWords *w = s->words; w->row >= 0; w++)
+        if (w->row == row) r.words = w;
     if (mentions(arg, "WHEN")) {
         r.literal = "auto always never";
         return r;
@@ -91,6 +91,10 @@ static void help(const Sheet *s, Buf *out) {
         fill(arena_printf(out->arena, "%s %s%s", l->left, l->text, l[1].left ? "," : "."), COLUMNS,
              &column, out);
     buf_putc(out, '\n');
+}
+
+OptionTable sheet_options(const Sheet *s, Arena *a, Diag *d) {
+    return (OptionTable){.a = a, .d = d, .tool = s->tool, .row = s->row, .n = s->n};
 }
 
 void sheet_print(const Sheet *s, SheetForm form, Buf *out) {

@@ -24,6 +24,29 @@ static const char *words_of(Arena *a, const SheetArgument *g) {
     return buf_str(&b);
 }
 
+/* An option as completions need it.  */
+typedef struct {
+    const OptionRow *o;
+    SheetArgument g;
+    const char *flag, *words;
+} Row;
+
+static Row row_of(Arena *a, const Sheet *s, int i) {
+    Row r = {&s->row[i], sheet_argument(a, s, i), sheet_flag(a, &s->row[i]), NULL};
+    r.words = words_of(a, &r.g);
+    return r;
+}
+
+/* The endings of the files that the tool takes.  */
+static void operands(const Sheet *s, const char *before, const char *after, const char *between,
+                     Buf *out) {
+    for (const char *p = s->operand; *p; p += strspn(p, " ")) {
+        int n = (int)strcspn(p, " ");
+        buf_printf(out, "%s%s%.*s%s", p == s->operand ? "" : between, before, n, p, after);
+        p += n;
+    }
+}
+
 /* ---- bash ---- */
 static const char bash_helpers[] =
     "_roller_some() {   # [list] WORDS: those that fit, behind the last comma of a list\n"
@@ -52,17 +75,14 @@ static const char bash_head[] =
     "    done\n"
     "    case ${COMP_WORDS[at]} in\n";
 
-static void bash_row(const Sheet *s, int row, Buf *out) {
-    const OptionRow *o = &s->row[row];
-    Arena *a = out->arena;
-    SheetArgument g = sheet_argument(a, s, row);
-    const char *words = words_of(a, &g);
+static void bash_row(const Row *r, Buf *out) {
     buf_puts(out, "    ");
-    if (o->letter) buf_printf(out, "-%c|", o->letter);
-    buf_printf(out, "%s)", sheet_flag(a, o));
-    if (*words) buf_printf(out, " _roller_some '%s' \"%s\";", g.list ? "list" : "", words);
-    if (g.files) buf_puts(out, " _roller_files -f;");
-    if (g.folders) buf_puts(out, " _roller_files -d;");
+    if (r->o->letter) buf_printf(out, "-%c|", r->o->letter);
+    buf_printf(out, "%s)", r->flag);
+    if (*r->words)
+        buf_printf(out, " _roller_some '%s' \"%s\";", r->g.list ? "list" : "", r->words);
+    if (r->g.files) buf_puts(out, " _roller_files -f;");
+    if (r->g.folders) buf_puts(out, " _roller_files -d;");
     buf_puts(out, " return ;;\n");
 }
 
@@ -70,19 +90,17 @@ void sheet_bash(const Sheet *s, Buf *out) {
     const char *name = sheet_identifier(out->arena, s);
     buf_printf(out, "# Completion of bash, made by %s --generate bash.\n%s_%s() {\n%s", s->tool,
                bash_helpers, name, bash_head);
-    for (int i = 0; i < s->n; i++)
-        if (s->row[i].arg) bash_row(s, i, out);
+    for (int i = 0; i < s->n; i++) {
+        Row r = row_of(out->arena, s, i);
+        if (r.o->arg) bash_row(&r, out);
+    }
     buf_puts(out, "    esac\n    if [[ $cur == -* ]]; then\n        _roller_some '' '");
     for (int i = 0; i < s->n; i++) {
         if (s->row[i].letter) buf_printf(out, "-%c ", s->row[i].letter);
         buf_printf(out, "%s%s", sheet_flag(out->arena, &s->row[i]), i + 1 < s->n ? " " : "");
     }
     buf_puts(out, "'\n        return\n    fi\n");
-    for (const char *p = s->operand; *p; p += strspn(p, " ")) {
-        int n = (int)strcspn(p, " ");
-        buf_printf(out, "    _roller_files -f -X '!*.%.*s'\n", n, p);
-        p += n;
-    }
+    operands(s, "    _roller_files -f -X '!*.", "'\n", "", out);
     buf_printf(out, "    _roller_files -d\n}\ncomplete -F _%s %s\n", name, s->tool);
 }
 
@@ -98,36 +116,32 @@ static const char zsh_head[] =
     "    return found\n"
     "}\n";
 
-static void zsh_row(const Sheet *s, int row, Buf *out) {
-    const OptionRow *o = &s->row[row];
-    Arena *a = out->arena;
-    SheetArgument g = sheet_argument(a, s, row);
-    const char *flag = sheet_flag(a, o), *words = words_of(a, &g);
-    const char *tail = !o->arg ? "" : flag[1] == '-' ? "=" : "+";
-    bool often = strstr(o->text, "repeatable") != NULL;
+static void zsh_row(const Row *r, Buf *out) {
+    const char *tail = !r->o->arg ? "" : r->flag[1] == '-' ? "=" : "+";
+    bool often = strstr(r->o->text, "repeatable") != NULL;
     buf_puts(out, "    ");
-    if (o->letter) {
-        if (!often) buf_printf(out, "'(-%c %s)'", o->letter, flag);
+    if (r->o->letter) {
+        if (!often) buf_printf(out, "'(-%c %s)'", r->o->letter, r->flag);
         else buf_puts(out, "'*'");
-        buf_printf(out, "{-%c%s,%s%s}'", o->letter, o->arg ? "+" : "", flag, tail);
+        buf_printf(out, "{-%c%s,%s%s}'", r->o->letter, r->o->arg ? "+" : "", r->flag, tail);
     } else {
-        buf_printf(out, "'%s%s%s", often ? "*" : "", flag, tail);
+        buf_printf(out, "'%s%s%s", often ? "*" : "", r->flag, tail);
     }
     buf_putc(out, '[');
-    quote(o->text, "[]:\\", out);
+    quote(r->o->text, "[]:\\", out);
     buf_putc(out, ']');
-    if (o->arg) {
+    if (r->o->arg) {
         buf_putc(out, ':');
-        quote(o->arg, ":[]\\", out);
+        quote(r->o->arg, ":[]\\", out);
         buf_putc(out, ':');
-        if (*words) {
-            buf_printf(out, "{_roller_some \"%s\" \"%s\" ", g.list ? "list" : "",
-                       g.files ? "files" : "");
-            quote(words, ":", out);
+        if (*r->words) {
+            buf_printf(out, "{_roller_some \"%s\" \"%s\" ", r->g.list ? "list" : "",
+                       r->g.files ? "files" : "");
+            quote(r->words, ":", out);
             buf_putc(out, '}');
-        } else if (g.files) {
+        } else if (r->g.files) {
             buf_puts(out, "_files");
-        } else if (g.folders) {
+        } else if (r->g.folders) {
             buf_puts(out, "_files -/");
         } else {
             buf_putc(out, ' ');
@@ -140,12 +154,11 @@ void sheet_zsh(const Sheet *s, Buf *out) {
     buf_printf(out, "#compdef %s\n# Completion of zsh, made by %s --generate zsh.\n%s", s->tool,
                s->tool, zsh_head);
     buf_puts(out, "_arguments \\\n");
-    for (int i = 0; i < s->n; i++) zsh_row(s, i, out);
-    buf_puts(out, "    '*:FILE:_files -g \"");
-    for (const char *p = s->operand; *p; p += strspn(p, " ")) {
-        int n = (int)strcspn(p, " ");
-        buf_printf(out, "%s*.%.*s", p == s->operand ? "" : " ", n, p);
-        p += n;
+    for (int i = 0; i < s->n; i++) {
+        Row r = row_of(out->arena, s, i);
+        zsh_row(&r, out);
     }
+    buf_puts(out, "    '*:FILE:_files -g \"");
+    operands(s, "*.", "", " ", out);
     buf_puts(out, "\"'\n");
 }

@@ -86,15 +86,13 @@ static Status word(void *user, const char *text) {
     return ST_OK;
 }
 
-static OptionTable table_of(Arena *a, Diag *d, Reader *r) {
-    return (OptionTable){.a = a, .d = d, .tool = "roller-sim", .row = rows, .n = SIM_OPT_COUNT,
-                         .take = take, .word = word, .user = r};
-}
-
 Status simtool_options(Arena *a, Diag *d, int argc, char **argv, SimToolOptions *out) {
     *out = (SimToolOptions){.grid = {1, 1, 1}, .seed = 1};
     Reader r = {.a = a, .o = out};
-    OptionTable t = table_of(a, d, &r);
+    OptionTable t = sheet_options(&sim_sheet, a, d);
+    t.take = take;
+    t.word = word;
+    t.user = &r;
     r.t = &t;
     Status s = option_scan(&t, argc, argv);
     if (s || out->input || out->form || out->version) return s;
@@ -103,44 +101,37 @@ Status simtool_options(Arena *a, Diag *d, int argc, char **argv, SimToolOptions 
 }
 
 /* ---- what the reader is told ---- */
-static const char *const usage[] = {"[options] KERNEL.cu | KERNEL.ptx", NULL};
-static const char *const text[] = {
-    "Runs a kernel on the CPU, checks every access and counts.",
-    "Races, missing waits, accesses out of bounds and reads of what was never written are faults "
-    "that name PTX line, block and thread. Asynchronous copies land as late as the kernel's waits "
-    "allow.",
-    NULL};
-static const SheetWords words[] = {
-    {SIM_OPT_PROFILE, NULL, 0, "roller-gen --list-profiles 2>/dev/null | sed \"s/ .*//\""},
-    {SIM_OPT_ARCH, NULL, 0, "roller-gen --list-arch 2>/dev/null | sed \"s/.*targets//\""}};
-static const SheetLine exits[] = {{"0", "done"},
-                                  {"1", "the input is wrong"},
-                                  {"2", "usage"},
-                                  {"3", "environment"},
-                                  {"4", "our fault"},
-                                  {"5", "the kernel has a fault"},
-                                  {NULL, NULL}};
-static const SheetLine environment[] = {
-    {"ROLLER_PROFILE", "the simulated GPU when --profile is not given"},
-    {"ROLLER_PROFILE_PATH", "folders that are searched for profiles before all others"},
-    {"ROLLER_NVRTC", "absolute path of the NVRTC to compile with"},
-    {"CUDA_PATH", "a CUDA toolkit, whose NVRTC is used"},
-    {"NO_COLOR, TERM", "a NO_COLOR that is not empty, or a TERM of dumb, keeps messages plain"},
-    {NULL, NULL}};
-static const SheetLine examples[] = {
-    {"roller-sim add.cu --grid 4 --block 256 --in x=x.npy --in n=1024 --alloc y=f32[1024] --out "
-     "y=y.npy", "Run a kernel on an array and keep what it writes:"},
-    {NULL, NULL}};
-const Sheet sim_sheet = {.tool = "roller-sim",
-                         .purpose = "run a CUDA kernel without a GPU and tell its faults",
-                         .usage = usage,
-                         .text = text,
-                         .operand = "cu ptx",
-                         .row = rows,
-                         .n = SIM_OPT_COUNT,
-                         .width = 29,
-                         .words = words,
-                         .n_words = sizeof words / sizeof *words,
-                         .exits = exits,
-                         .environment = environment,
-                         .examples = examples};
+const Sheet sim_sheet = {
+    .tool = "roller-sim",
+    .purpose = "run a CUDA kernel without a GPU and tell its faults",
+    .usage = (const char *const[]){"[options] KERNEL.cu | KERNEL.ptx", NULL},
+    .text = (const char *const[]){
+        "Runs a kernel on the CPU, checks every access and counts.",
+        "Races, missing waits, accesses out of bounds and reads of what was never written are "
+        "faults that name PTX line, block and thread. Asynchronous copies land as late as the "
+        "kernel's waits allow.",
+        NULL},
+    .operand = "cu ptx",
+    .row = rows,
+    .n = SIM_OPT_COUNT,
+    .width = 29,
+    .words = (const SheetWords[]){
+        {SIM_OPT_PROFILE, NULL, 0, SHEET_PROFILES},
+        {SIM_OPT_ARCH, NULL, 0, SHEET_ARCHS},
+        {-1, NULL, 0, NULL}},
+    .exits = (const SheetLine[]){
+        {"0", "done"},
+        {"1", "the input is wrong"},
+        {"2", "usage"},
+        {"3", "environment"},
+        {"4", "our fault"},
+        {"5", "the kernel has a fault"},
+        SHEET_END},
+    .environment = (const SheetLine[]){
+        {"ROLLER_PROFILE", "the simulated GPU when --profile is not given"}, SHEET_PROFILE_PATH,
+        SHEET_NVRTC, SHEET_CUDA_PATH, SHEET_COLORS, SHEET_END},
+    .examples = (const SheetLine[]){
+        {"roller-sim add.cu --grid 4 --block 256 --in x=x.npy --in n=1024 --alloc y=f32[1024] "
+         "--out y=y.npy", "Run a kernel on an array and keep what it writes:"},
+        SHEET_END},
+};

@@ -27,10 +27,7 @@
     X(JSON, "json", 0, NULL, "one JSON object on standard output instead of text")                 \
     X(QUIET, "quiet", 'q', NULL, "say nothing but faults and errors")                              \
     X(COLOR, "color", 0, "WHEN", "auto, always or never")                                          \
-    X(GENERATE, "generate", 0, "man|bash|zsh",                                                     \
-      "print the manual page, or completion for a shell")                                          \
-    X(HELP, "help", 'h', NULL, "this text")                                                        \
-    X(VERSION, "version", 'V', NULL, "version")
+    SHEET_OPTIONS(X)
 typedef enum {
 #define X(id, name, letter, arg, text) SIM_OPT_##id,
     SIM_TOOL_OPTIONS(X)
