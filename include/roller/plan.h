@@ -35,6 +35,8 @@ typedef struct {
     RollerRole role;
     int rank;
     int64_t shape[8], strides[8];         /* the largest, where sizes are known only at run time */
+    int size[8];              /* the run-time size (of roller_op_size) that a dimension is; -1 */
+    uint8_t code, bits;       /* of its type, as in RollerTensor */
 } RollerArg;
 ROLLER_API int roller_op_args(const RollerOp *op);        /* inputs and scalars, then outputs */
 ROLLER_API RollerStatus roller_op_arg(const RollerOp *op, int i, RollerArg *out);
@@ -46,6 +48,9 @@ typedef struct {
 } RollerSize;
 ROLLER_API int roller_op_sizes(const RollerOp *op);       /* the params that the op uses */
 ROLLER_API RollerStatus roller_op_size(const RollerOp *op, int i, RollerSize *out);
+/* An argument where the sizes have these values, one per roller_op_size; none is checked.  */
+ROLLER_API RollerStatus roller_op_arg_at(const RollerOp *op, int i, const int64_t *value,
+                                         RollerArg *out);
 /* The op for tensors that lie like these: their strides are declared, so a kernel of it takes them.
  * *align (may be NULL) is what their addresses allow, 16 at most, for RollerPlanOptions.  */
 ROLLER_API RollerStatus roller_op_for(RollerCtx *ctx, const RollerOp *op, const RollerTensor *in,

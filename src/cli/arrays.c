@@ -1,7 +1,6 @@
 /* --in and --out: run the whole kernel on .npy arrays, on a device or in the simulator.  */
 #include "cli/gen.h"
-#include "driver/handle.h"
-#include "driver/npy.h"
+#include "cli/npy.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,51 +54,53 @@ static void spread(const RollerArg *arg, int bytes, void *strided, void *dense, 
     }
 }
 
-static void describe(Arrays *x, int i, TeDtype t) {
-    static const uint8_t code[] = {2, 2, 2, 4, 10, 12, 0, 0, 0, 0, 1, 6};
+static int element_bytes(const RollerArg *arg) { return arg->bits / 8; }
+
+static const NpyType *file_type(const RollerArg *arg) {
+    return npy_type(arg->dtype, strlen(arg->dtype));
+}
+
+static void describe(Arrays *x, int i) {
     RollerArg *arg = &x->arg[i];
     RollerTensor *tensor = &x->tensor[i];
     *tensor = (RollerTensor){.device = {1, 0}, .ndim = arg->rank, .shape = arg->shape,
                              .strides = arg->strides};
-    tensor->dtype.code = code[t];
-    tensor->dtype.bits = (uint8_t)(8 * te_dtype_bytes(t));
+    tensor->dtype.code = arg->code;
+    tensor->dtype.bits = arg->bits;
     tensor->dtype.lanes = 1;
-    tensor->data = arena_alloc(x->g->a, (size_t)(spanned(arg) * te_dtype_bytes(t)) + 16);
+    tensor->data = arena_alloc(x->g->a, (size_t)(spanned(arg) * element_bytes(arg)) + 16);
 }
 
-static void scalar(TeDtype t, const char *text, void *to) {
-    if (t == TE_F64) {
+static void scalar(const RollerArg *arg, const char *text, void *to) {
+    if (strcmp(arg->dtype, "f64") == 0) {
         double v = strtod(text, NULL);
         memcpy(to, &v, sizeof v);
-    } else if (t == TE_F32) {
+    } else if (strcmp(arg->dtype, "f32") == 0) {
         float v = strtof(text, NULL);
         memcpy(to, &v, sizeof v);
     } else {
         int64_t v = strtoll(text, NULL, 10);
-        memcpy(to, &v, (size_t)te_dtype_bytes(t));
+        memcpy(to, &v, (size_t)element_bytes(arg));
     }
 }
 
 /* Shapes at the run-time sizes that the arrays have; sizes that none of them shows are the
  * largest.  */
 static void take_sizes(Arrays *x) {
-    const Te *te = x->r->op->te;
-    int64_t *size = ARENA_ARRAY(x->g->a, int64_t, te->n_size + 1);
-    for (int i = 0; i < te->n_size; i++) size[i] = te->size[i].extent.value;
+    const RollerOp *op = x->r->op;
+    int n = roller_op_sizes(op);
+    int64_t *value = ARENA_ARRAY(x->g->a, int64_t, n + 1);
+    for (int i = 0; i < n; i++) {
+        RollerSize s = {.struct_size = sizeof s};
+        roller_op_size(op, i, &s);
+        value[i] = s.value;
+    }
     for (int i = 0; i < x->n_in; i++) {
-        const TeTensor *t = &te->tensor[i];
-        for (int k = 0; k < t->rank && x->file[i].rank == t->rank; k++) {
-            const TeExpr *e = t->shape[k].expr;
-            if (e && e->kind == TE_SIZE && te->size[e->v.ref].kind == TE_SIZE_RUNTIME)
-                size[e->v.ref] = x->file[i].shape[k];
-        }
+        const RollerArg *arg = &x->arg[i];
+        for (int k = 0; k < arg->rank && x->file[i].rank == arg->rank; k++)
+            if (arg->size[k] >= 0) value[arg->size[k]] = x->file[i].shape[k];
     }
-    for (int i = 0; i < x->n && te->runtime; i++) {
-        for (int k = 0; k < x->arg[i].rank; k++) {
-            x->arg[i].shape[k] = te_extent_eval(te, &te->tensor[i].shape[k], size);
-            x->arg[i].strides[k] = te_extent_eval(te, &te->tensor[i].stride[k], size);
-        }
-    }
+    for (int i = 0; i < x->n; i++) roller_op_arg_at(op, i, value, &x->arg[i]);
 }
 
 static int read_files(Arrays *x) {
@@ -114,11 +115,11 @@ static int read_files(Arrays *x) {
     return 0;
 }
 
-static int read_array(Arrays *x, int i, TeDtype t, const char *path) {
+static int read_array(Arrays *x, int i, const char *path) {
     Gen *g = x->g;
     RollerArg *arg = &x->arg[i];
     const Npy file = x->file[i];
-    bool fits = file.rank == arg->rank && strcmp(file.descr, npy_descr(t)) == 0;
+    bool fits = file.rank == arg->rank && strcmp(file.descr, file_type(arg)->descr) == 0;
     for (int k = 0; fits && k < arg->rank; k++) fits = file.shape[k] == arg->shape[k];
     if (!fits) {
         Buf want = buf_new(g->a);
@@ -126,36 +127,36 @@ static int read_array(Arrays *x, int i, TeDtype t, const char *path) {
             buf_printf(&want, "%s%lld", k ? "," : "", (long long)arg->shape[k]);
         diag_error(&g->diag, ST_ARGS, "npy", DIAG_NOWHERE,
                    "%s: '%s' needs an array of type %s and shape (%s)", path, arg->name,
-                   npy_descr(t), buf_str(&want));
+                   file_type(arg)->descr, buf_str(&want));
         return gen_fail_here(g);
     }
-    describe(x, i, t);
+    describe(x, i);
     spread(arg, file.itemsize, x->tensor[i].data, file.data, false);
     return 0;
 }
 
-/* Inputs that are not given: small integers by seed, as a check would use, for the largest
+/* An input that is not given: small integers by seed, as a check would use, for the largest
  * sizes.  */
-static void fill(Arrays *x, int i, TeDtype t) {
-    size_t bytes = te_tensor_bytes(&x->r->op->te->tensor[i]);
-    describe(x, i, t);
+static void fill(Arrays *x, int i) {
+    RollerArg largest = {.struct_size = sizeof largest};
+    roller_op_arg(x->r->op, i, &largest);
+    size_t bytes = (size_t)(spanned(&largest) * element_bytes(&largest));
+    describe(x, i);
     x->tensor[i].data = arena_alloc(x->g->a, bytes + 16);
     roller_fill(x->r->op, i, x->g->o.seed, x->tensor[i].data, bytes);
 }
 
 static int read_inputs(Arrays *x) {
     for (int i = 0; i < x->n_in; i++) {
-        TeDtype t;
-        te_dtype_parse(x->arg[i].dtype, strlen(x->arg[i].dtype), &t);
         const char *value = bound_to(x->g->o.in, x->g->o.n_in, x->arg[i].name);
         int code = 0;
         if (!value) {
-            fill(x, i, t);
+            fill(x, i);
         } else if (x->arg[i].role == ROLLER_SCALAR) {
-            describe(x, i, t);
-            scalar(t, value, x->tensor[i].data);
+            describe(x, i);
+            scalar(&x->arg[i], value, x->tensor[i].data);
         } else {
-            code = read_array(x, i, t, value);
+            code = read_array(x, i, value);
         }
         if (code) return code;
     }
@@ -168,10 +169,8 @@ static int write_outputs(Arrays *x) {
         RollerArg *arg = &x->arg[i];
         const char *path = bound_to(g->o.out, g->o.n_out, arg->name);
         if (!path) continue;
-        TeDtype t;
-        te_dtype_parse(arg->dtype, strlen(arg->dtype), &t);
-        int bytes = te_dtype_bytes(t);
-        Npy file = {.descr = npy_descr(t), .rank = arg->rank, .itemsize = bytes};
+        int bytes = element_bytes(arg);
+        Npy file = {.descr = file_type(arg)->descr, .rank = arg->rank, .itemsize = bytes};
         memcpy(file.shape, arg->shape, sizeof file.shape);
         file.bytes = (size_t)(elements(arg->shape, arg->rank) * bytes);
         file.data = arena_alloc(g->a, file.bytes + 1);
@@ -207,11 +206,7 @@ int gen_run_arrays(Gen *g, Result *r) {
     if (!code) code = read_files(&x);
     if (!code) code = read_inputs(&x);
     if (code) return code;
-    for (int i = x.n_in; i < x.n; i++) {
-        TeDtype t;
-        te_dtype_parse(x.arg[i].dtype, strlen(x.arg[i].dtype), &t);
-        describe(&x, i, t);
-    }
+    for (int i = x.n_in; i < x.n; i++) describe(&x, i);
     RollerRunOptions o = {.struct_size = sizeof o,
                           .device = g->o.device ? g->o.device : "auto",
                           .watchdog_s = g->o.watchdog};

@@ -1,20 +1,15 @@
 /* NVRTC, loaded while the op is parsed and planned.  */
 #include "cli/gen.h"
-#include "hal/nvrtc.h"
 
-static void open_nvrtc(void *user) {
-    GenEarly *e = user;
-    Diag nobody = diag_new(e->arena);     /* what is wrong is told when NVRTC is needed */
-    Nvrtc *n;
-    nvrtc_open(e->arena, &nobody, &(NvrtcOptions){.driver = e->driver}, NULL, &n);
-}
-
-/* The library stays in the process when its handle is closed.  */
+/* The library stays in the process when the context goes.  What is wrong is told when NVRTC is
+ * needed.  */
 static void *load(void *user) {
-    GenEarly *e = user;
-    e->arena = arena_create(NULL);
-    if (e->arena) arena_try(e->arena, open_nvrtc, e);
-    arena_destroy(e->arena);
+    const GenEarly *e = user;
+    RollerCtxOptions o = {.struct_size = sizeof o, .driver = e->driver};
+    RollerCtx *ctx;
+    const char *const *archs, *version;
+    if (!roller_ctx_create(&o, &ctx)) roller_archs(ctx, &archs, &version);
+    roller_ctx_destroy(ctx);
     return NULL;
 }
 

@@ -40,7 +40,6 @@ typedef struct {
 typedef struct {
     pthread_t thread;
     bool running;
-    Arena *arena;             /* the thread's own */
     int driver;               /* as of Gen */
 } GenEarly;
 
@@ -61,7 +60,7 @@ typedef struct {
     bool failed;
     int warnings;
     double start_ms;
-    int driver;               /* that kernels may have to be loaded by; 0: any */
+    int driver;               /* of RollerCtxOptions */
     GenEarly early;
     Progress progress;
 } Gen;

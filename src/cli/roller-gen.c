@@ -4,7 +4,6 @@
 #include "base/heap.h"
 #include "cli/gen.h"
 #include "cli/process.h"
-#include "hal/cuda.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -317,7 +316,7 @@ static int run(Arena *a, int argc, char **argv, void *tool) {
     if (gen_options(a, &g->diag, argc, argv, &g->o)) {
         code = gen_fail_here(g);
     } else {
-        g->driver = runs_on_device(&g->o) ? cuda_version_here(NULL) : 0;
+        g->driver = runs_on_device(&g->o) ? ROLLER_DRIVER_HERE : 0;
         RollerCtxOptions o = {.struct_size = sizeof o,
                               .driver = g->driver,
                               .line_info = g->o.line_info,

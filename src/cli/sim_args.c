@@ -200,18 +200,16 @@ static Status give(Binder *b, const Binding *in) {
 /* TYPE[N,M,..]  */
 static Status shape(Binder *b, const char *text, Npy *out) {
     const char *open = strchr(text, '[');
-    TeDtype t;
+    const NpyType *t = open ? npy_type(text, (size_t)(open - text)) : NULL;
     *out = (Npy){0};
-    if (!open || !te_dtype_parse(text, (size_t)(open - text), &t)) {
-        return usage(b, "'%s' is no TYPE[N,M,..]", text);
-    }
-    out->descr = npy_descr(t);
-    out->itemsize = te_dtype_bytes(t);
+    if (!t) return usage(b, "'%s' is no TYPE[N,M,..]", text);
+    out->descr = t->descr;
+    out->itemsize = t->bytes;
     size_t bytes = (size_t)out->itemsize;
     for (const char *p = open + 1; *p != ']';) {
         char *end;
         unsigned long long n = strtoull(p, &end, 10);
-        bool good = end != p && (*end == ',' || *end == ']') && out->rank < TE_MAX_RANK;
+        bool good = end != p && (*end == ',' || *end == ']') && out->rank < NPY_RANK;
         if (!good || n == 0 || n > largest / bytes) return usage(b, "bad shape '%s'", text);
         out->shape[out->rank++] = (int64_t)n;
         bytes *= (size_t)n;

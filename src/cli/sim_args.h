@@ -2,7 +2,7 @@
 #ifndef ROLLER_CLI_SIM_ARGS_H
 #define ROLLER_CLI_SIM_ARGS_H
 #include "cli/sim_options.h"
-#include "driver/npy.h"
+#include "cli/npy.h"
 #include "sim/sim.h"
 
 typedef struct {

@@ -248,59 +248,6 @@ RollerStatus roller_einsum(RollerCtx *ctx, const char *spec, const char *const *
     return s;
 }
 
-RollerStatus roller_op_text(const RollerOp *op, RollerOpText what, const char **text,
-                            size_t *len) {
-    switch (what) {
-    case ROLLER_OP_NAME: *text = op->te->name; break;
-    case ROLLER_OP_TE: *text = op->text; break;
-    case ROLLER_OP_ACCESS: *text = op->access; break;
-    default: return ROLLER_USAGE;
-    }
-    *len = strlen(*text);
-    return ROLLER_OK;
-}
-
-int roller_op_args(const RollerOp *op) { return op->te->n_in + op->te->n_out; }
-
-RollerStatus roller_op_arg(const RollerOp *op, int i, RollerArg *out) {
-    if (i < 0 || i >= roller_op_args(op)) return ROLLER_USAGE;
-    const TeTensor *t = &op->te->tensor[i];
-    RollerArg arg = {.name = t->name, .dtype = te_dtype_name(t->dtype), .rank = t->rank};
-    arg.role = t->role == TE_VALUE    ? ROLLER_SCALAR
-               : t->role == TE_OUTPUT ? ROLLER_OUTPUT
-                                      : ROLLER_INPUT;
-    for (int k = 0; k < t->rank; k++) {
-        arg.shape[k] = t->shape[k].value;
-        arg.strides[k] = t->stride[k].value;
-    }
-    api_report(out, &arg, sizeof arg);
-    return ROLLER_OK;
-}
-
-static const TeSize *used_param(const Te *te, int i) {
-    for (int k = 0; k < te->n_size; k++)
-        if (te->size[k].used && te->size[k].kind != TE_SIZE_LET && i-- == 0) return &te->size[k];
-    return NULL;
-}
-
-int roller_op_sizes(const RollerOp *op) {
-    int n = 0;
-    while (used_param(op->te, n)) n++;
-    return n;
-}
-
-RollerStatus roller_op_size(const RollerOp *op, int i, RollerSize *out) {
-    const TeSize *s = i < 0 ? NULL : used_param(op->te, i);
-    if (!s) return ROLLER_USAGE;
-    RollerSize size = {.name = s->name,
-                       .value = s->extent.value,
-                       .min = s->extent.min,
-                       .multiple = s->extent.multiple,
-                       .runtime = s->kind == TE_SIZE_RUNTIME};
-    api_report(out, &size, sizeof size);
-    return ROLLER_OK;
-}
-
 void roller_op_destroy(RollerOp *op) {
     if (op) handle_release(&op->h);
 }

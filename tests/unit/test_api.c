@@ -145,6 +145,14 @@ static void arguments_and_sizes_are_described(void **state) {
     assert_int_equal(arg.rank, 2);
     assert_int_equal(arg.shape[0], 64);
     assert_int_equal(arg.strides[0], 16);
+    assert_int_equal(arg.size[0], 0);
+    assert_int_equal(arg.size[1], -1);
+    assert_int_equal(arg.code, 2);
+    assert_int_equal(arg.bits, 16);
+    assert_int_equal(roller_op_arg_at(op, 0, (int64_t[]){24, 16}, &arg), ROLLER_OK);
+    assert_int_equal(arg.shape[0], 24);
+    assert_int_equal(arg.shape[1], 16);
+    assert_int_equal(roller_op_arg_at(op, 3, (int64_t[]){24, 16}, &arg), ROLLER_USAGE);
     assert_int_equal(roller_op_arg(op, 1, &arg), ROLLER_OK);
     assert_int_equal(arg.role, ROLLER_SCALAR);
     assert_int_equal(roller_op_arg(op, 2, &arg), ROLLER_OK);

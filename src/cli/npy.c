@@ -1,13 +1,18 @@
-#include "driver/npy.h"
+#include "cli/npy.h"
 #include "base/file.h"
 #include <string.h>
 
-/* NumPy's name for each dtype, in the order of TE_DTYPES.  */
-static const char *const descr_of[] = {"<f8", "<f4", "<f2", "<u2", "|u1", "|u1",
-                                       "<i8", "<i4", "<i2", "|i1", "|u1", "|b1"};
-_Static_assert(sizeof descr_of / sizeof *descr_of == TE_DTYPE_COUNT, "one descr per dtype");
+static const NpyType types[] = {
+    {"f64", "<f8", 8}, {"f32", "<f4", 4},    {"f16", "<f2", 2},    {"bf16", "<u2", 2},
+    {"i64", "<i8", 8}, {"i32", "<i4", 4},    {"i16", "<i2", 2},    {"i8", "|i1", 1},
+    {"u8", "|u1", 1},  {"f8e4m3", "|u1", 1}, {"f8e5m2", "|u1", 1}, {"bool", "|b1", 1}};
+enum { TYPES = sizeof types / sizeof *types };
 
-const char *npy_descr(TeDtype t) { return descr_of[t]; }
+const NpyType *npy_type(const char *dtype, size_t len) {
+    for (int i = 0; i < TYPES; i++)
+        if (strlen(types[i].dtype) == len && !memcmp(types[i].dtype, dtype, len)) return &types[i];
+    return NULL;
+}
 
 typedef struct {
     Diag *d;
@@ -56,7 +61,7 @@ static bool integer(Header *h, int64_t *out) {
 static bool tuple(Header *h, Npy *out) {
     if (!eat(h, "(")) return false;
     while (!eat(h, ")")) {
-        if (out->rank == TE_MAX_RANK || !integer(h, &out->shape[out->rank])) return false;
+        if (out->rank == NPY_RANK || !integer(h, &out->shape[out->rank])) return false;
         out->rank++;
         if (!eat(h, ",") && h->at < h->end && *h->at != ')') return false;
     }
@@ -90,9 +95,9 @@ static Status dictionary(Header *h, Arena *a, Npy *out) {
 }
 
 static Status item_size(Header *h, Npy *out) {
-    for (int t = 0; t < TE_DTYPE_COUNT; t++) {
-        if (strcmp(descr_of[t], out->descr) != 0) continue;
-        out->itemsize = te_dtype_bytes((TeDtype)t);
+    for (int i = 0; i < TYPES; i++) {
+        if (strcmp(types[i].descr, out->descr) != 0) continue;
+        out->itemsize = types[i].bytes;
         return ST_OK;
     }
     Status s = diag_error(h->d, ST_ARGS, "npy", DIAG_NOWHERE, "%s: type '%s' is not accepted",
