@@ -6,3 +6,10 @@ else
     echo "$out"
     echo "not ok - rules of the house"
 fi
+# Files of a module call down.
+if out=$(tools/circles "${BUILD:-build}"); then
+    echo "ok - circles of source files"
+else
+    echo "$out"
+    echo "not ok - circles of source files"
+fi

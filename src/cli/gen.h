@@ -65,8 +65,15 @@ typedef struct {
     Progress progress;
 } Gen;
 
+/* gen.c: what all parts ask.  */
 double gen_now_ms(void);
+const char *gen_keep(Gen *g, const char *s);              /* as arena memory; NULL of NULL */
+bool gen_on_stdout(const Gen *g);         /* does standard output carry an artefact? */
 RollerPlanOptions gen_plan_options(const Gen *g, const Result *r);
+/* Of a plan at the sizes of --at.  */
+void gen_estimate(Gen *g, const RollerPlan *plan, RollerEstimate *out);
+/* STEM from -o or from the input's name.  */
+const char *gen_stem(Gen *g, const char *op);
 /* Keeps the library's or the command line's error; returns its exit code.  */
 int gen_fail(Gen *g, RollerStatus s);
 int gen_fail_here(Gen *g);
@@ -88,8 +95,6 @@ int gen_write_whole(Gen *g, Result *first, int n);
 Status gen_shared(Gen *g, const void *source, size_t len, const void **data, size_t *size);
 /* A report of what only we can mend, beside the output.  */
 void gen_write_failure(Gen *g, const Result *r, RollerStatus s);
-/* STEM from -o or from the input's name.  */
-const char *gen_stem(Gen *g, const char *op);
 
 /* cached.c: the kernel cache.  */
 /* Takes the kernel from the cache, if it is there and no plan was given.  */
@@ -109,14 +114,14 @@ void gen_report_measured(Gen *g, const Result *r);
 /* report.c and report_json.c.  */
 void gen_report(Gen *g, const Result *r);
 const char *gen_dump_name(GenDump what);
-/* Of a plan at the sizes of --at.  */
-void gen_estimate(Gen *g, const RollerPlan *plan, RollerEstimate *out);
 const char *gen_dump_text(Gen *g, const Result *r, GenDump what);
 void gen_report_json(Gen *g, int exit_code);
 
-/* lists.c: --list-*, -M.  */
+/* make_rule.c: -M, -MD.  */
+const char *gen_make_rule(Gen *g);
+
+/* lists.c: --list-*.  */
 int gen_list_archs(Gen *g);
 int gen_list_profiles(Gen *g);
 int gen_list_ops(Gen *g);
-const char *gen_make_rule(Gen *g);
 #endif

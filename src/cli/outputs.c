@@ -13,8 +13,6 @@ static const char *const extension[] = {
 };
 _Static_assert(sizeof artefact / sizeof *artefact == EMIT_COUNT, "one artefact per kind");
 
-static bool on_stdout(const Gen *g) { return g->o.output && strcmp(g->o.output, "-") == 0; }
-
 /* The artefact that -o names: by its ending, else the source if it is written, else the first kind
  * of the list.  */
 static GenEmit main_kind(const Gen *g) {
@@ -25,20 +23,9 @@ static GenEmit main_kind(const Gen *g) {
     return (GenEmit)i;
 }
 
-const char *gen_stem(Gen *g, const char *op) {
-    const char *from = g->o.output && !on_stdout(g) ? g->o.output : g->o.input;
-    const char *slash = strrchr(from, '/');
-    const char *base = slash && from == g->o.input ? slash + 1 : from;
-    const char *name = strrchr(base, '/') ? strrchr(base, '/') + 1 : base;
-    const char *dot = strrchr(name, '.');
-    size_t len = dot && dot != name ? (size_t)(dot - base) : strlen(base);
-    const char *stem = strcmp(base, "-") == 0 ? "kernel" : arena_strndup(g->a, base, len);
-    return op ? arena_printf(g->a, "%s.%s", stem, op) : stem;
-}
-
 static const char *path_of(Gen *g, const Result *r, GenEmit kind) {
     bool all_ops = g->o.op && strcmp(g->o.op, "all") == 0;
-    bool named = g->o.output && !on_stdout(g) && !all_ops && g->n_target == 1;
+    bool named = g->o.output && !gen_on_stdout(g) && !all_ops && g->n_target == 1;
     if (named && kind == main_kind(g)) return g->o.output;
     if (kind == EMIT_CU)
         return g->n_target > 1 ? arena_printf(g->a, "%s.%s.cu", r->stem, r->arch)
@@ -50,9 +37,9 @@ static const char *path_of(Gen *g, const Result *r, GenEmit kind) {
 int gen_check_outputs(Gen *g) {
     Status s = ST_OK;
     bool all_ops = g->o.op && strcmp(g->o.op, "all") == 0;
-    bool named = g->o.output && !on_stdout(g) && !all_ops && g->n_target == 1;
+    bool named = g->o.output && !gen_on_stdout(g) && !all_ops && g->n_target == 1;
     if (!g->o.dry_run) {
-        bool alone = on_stdout(g) && !(g->o.emit & (g->o.emit - 1)) && !g->o.make_rule_too;
+        bool alone = gen_on_stdout(g) && !(g->o.emit & (g->o.emit - 1)) && !g->o.make_rule_too;
         const char *beside = arena_printf(g->a, "%s.cu", gen_stem(g, NULL));
         if (!alone) s = file_writable(&g->diag, named ? g->o.output : beside);
     }
@@ -64,7 +51,7 @@ static int write_file(Gen *g, Result *r, GenEmit kind, const void *data, size_t 
     Written *w = &r->written[r->n_written];
     *w = (Written){.kind = extension[kind], .bytes = len};
     sha256_text(data, len, w->sha256);
-    if (on_stdout(g) && kind == main_kind(g)) {
+    if (gen_on_stdout(g) && kind == main_kind(g)) {
         w->path = "-";
         buf_add(&g->artefact, data, len);
     } else {

@@ -89,11 +89,6 @@ static bool varies(const Result *r) {
     return any;
 }
 
-void gen_estimate(Gen *g, const RollerPlan *plan, RollerEstimate *out) {
-    if (g->o.at.n == 0) roller_plan_estimate(plan, out);
-    else roller_plan_estimate_at(g->ctx, plan, g->o.at.item, g->o.at.n, out);
-}
-
 /* The sizes that a prediction is for.  */
 static const char *sizes(Gen *g, const Result *r) {
     Buf b = buf_new(g->a);

@@ -1,5 +1,4 @@
 /* roller-gen FILE.te: from a tensor expression to a CUDA kernel.  */
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/heap.h"
 #include "cli/gen.h"
@@ -12,58 +11,7 @@
 /* The language's own limit is lower and has its own message.  */
 enum { MAX_INPUT = 16 << 20 };
 
-double gen_now_ms(void) { return clock_now_s() * 1e3; }
-
-static const char *keep(Gen *g, const char *s) { return s ? arena_strdup(g->a, s) : NULL; }
-
-int gen_fail(Gen *g, RollerStatus s) {
-    const RollerError *e = roller_error(g->ctx);
-    if (e) buf_puts(&g->messages, e->rendered);
-    if (!g->failed && e)
-        g->error = (RollerError){.status = e->status,
-                                 .tag = keep(g, e->tag),
-                                 .file = keep(g, e->file),
-                                 .line = e->line,
-                                 .column = e->column,
-                                 .message = keep(g, e->message),
-                                 .hint = keep(g, e->hint)};
-    g->failed = true;
-    return roller_status_exit(s);
-}
-
-int gen_fail_here(Gen *g) {
-    const DiagMessage *m = diag_first_error(&g->diag);
-    for (int i = 0; i < g->diag.count; i++)
-        diag_render(&g->diag.messages[i], "roller-gen", option_color(g->o.color), &g->messages);
-    g->error = (RollerError){.status = (RollerStatus)m->status,
-                             .tag = m->tag ? m->tag : "",
-                             .file = m->file,
-                             .line = m->line,
-                             .column = m->column,
-                             .message = m->message,
-                             .hint = m->hint};
-    g->failed = true;
-    return status_exit(m->status);
-}
-
-void gen_warnings(Gen *g) {
-    const char *w = roller_warnings(g->ctx);
-    if (!*w) return;
-    g->warnings++;
-    if (g->o.verbosity >= 0) buf_puts(&g->messages, w);
-}
-
 /* ---- one op for one target ---- */
-RollerPlanOptions gen_plan_options(const Gen *g, const Result *r) {
-    return (RollerPlanOptions){.struct_size = sizeof(RollerPlanOptions),
-                               .top = g->o.top,
-                               .align = g->o.align,
-                               .workspace_limit = g->o.workspace_limit,
-                               .fast_compile = g->o.fast_compile,
-                               .static_smem = g->o.static_smem,
-                               .arch = r->arch};
-}
-
 static int plan(Gen *g, Result *r) {
     RollerPlanOptions o = gen_plan_options(g, r);
     double start = gen_now_ms();
@@ -123,10 +71,10 @@ static int check(Gen *g, Result *r) {
     RollerStatus s = roller_check(g->ctx, r->kernel, &o, &r->check);
     r->check_ms = gen_now_ms() - start;
     r->checked = s == ROLLER_OK || s == ROLLER_CHECK;
-    r->check_text = keep(g, r->check.text);
-    r->check.where = keep(g, r->check.where);
-    r->counters = keep(g, r->check.counters);
-    r->counters_json = keep(g, r->check.counters_json);
+    r->check_text = gen_keep(g, r->check.text);
+    r->check.where = gen_keep(g, r->check.where);
+    r->counters = gen_keep(g, r->check.counters);
+    r->counters_json = gen_keep(g, r->check.counters_json);
     gen_warnings(g);
     if (!s) return 0;
     if (r->checked)
@@ -236,7 +184,7 @@ static int generate(Gen *g) {
         RollerStatus s = roller_parse_names(g->ctx, g->text, g->len, o->input, &p, &found, &n_op);
         if (s) return gen_fail(g, s);
         const char **kept = ARENA_ARRAY(g->a, const char *, n_op);
-        for (int i = 0; i < n_op; i++) kept[i] = keep(g, found[i]);
+        for (int i = 0; i < n_op; i++) kept[i] = gen_keep(g, found[i]);
         name = kept;
     }
     g->n_target = o->archs.n > o->profiles.n ? o->archs.n : o->profiles.n;
@@ -285,7 +233,7 @@ static int act(Gen *g) {
 
 /* Standard output carries one thing: the artefact, the JSON object or the report.  */
 static int print(Gen *g, int code) {
-    bool to_stdout = g->o.output && strcmp(g->o.output, "-") == 0;
+    bool to_stdout = gen_on_stdout(g);
     if (g->o.json) {
         g->report.len = 0;
         gen_report_json(g, process_code(code));

@@ -20,11 +20,6 @@ typedef struct {
     RollerKernel *out;
 } TakeCall;
 
-void kernel_compiler(const RollerCtx *ctx, Arena *a, Build *b) {
-    b->compiler = compile_keep(a, &ctx->nvrtc);
-    b->line_info = ctx->line_info;
-}
-
 Status kernel_build(Arena *a, Diag *d, const RollerPlans *plans, int rank, const KernelOptions *by,
                     RollerKernel **out) {
     const PlanSet *set = &plans->set;
@@ -183,12 +178,6 @@ RollerStatus roller_kernel_get(const RollerKernel *k, RollerArtefact what, const
 
 int roller_kernel_launches(const RollerKernel *k) { return k->build.program.n_kernel; }
 
-const KernelResources *build_resources(const Build *b, const char *symbol) {
-    for (int i = 0; i < b->nvrtc.n_kernel; i++)
-        if (strcmp(b->nvrtc.kernel[i].kernel, symbol) == 0) return &b->nvrtc.kernel[i];
-    return NULL;
-}
-
 RollerStatus roller_kernel_launch_info(const RollerKernel *k, int i, RollerLaunchInfo *out) {
     if (i < 0 || i >= k->build.program.n_kernel) return ROLLER_USAGE;
     const KernelLaunch *l = &k->build.program.kernel[i];
@@ -217,13 +206,7 @@ int64_t roller_kernel_workspace(const RollerKernel *k) {
 
 const RollerPlan *roller_kernel_plan(const RollerKernel *k) { return &k->plan; }
 
-size_t roller_kernel_rank(const RollerKernel *k) {
-    const WholePlan *w = &k->plan.whole;
-    int rank = 0;
-    for (int g = 0; g < w->rplan.n; g++)
-        if (w->choice[g] > rank) rank = w->choice[g];
-    return (size_t)rank;
-}
+size_t roller_kernel_rank(const RollerKernel *k) { return (size_t)kernel_rank(k); }
 
 void roller_kernel_times(const RollerKernel *k, double *emit_ms, double *compile_ms) {
     *emit_ms = k->build.emit_ms;

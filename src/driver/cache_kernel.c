@@ -31,8 +31,8 @@ static int64_t number(Words *w) {
 
 static void print_resources(const RollerKernel *k, Buf *out) {
     const Build *b = &k->build;
-    buf_printf(out, "%d %d %d %zu %d\n", b->nvrtc_major, b->nvrtc_minor, b->level,
-               roller_kernel_rank(k), b->nvrtc.n_kernel);
+    buf_printf(out, "%d %d %d %d %d\n", b->nvrtc_major, b->nvrtc_minor, b->level,
+               kernel_rank(k), b->nvrtc.n_kernel);
     for (int i = 0; i < b->nvrtc.n_kernel; i++) {
         const KernelResources *r = &b->nvrtc.kernel[i];
         buf_printf(out, "%d %d %lld %lld %lld %lld %s\n", r->registers, r->barriers,

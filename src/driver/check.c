@@ -7,17 +7,6 @@
  * the default a share.  */
 static const double whole_work = 4e7, default_s = 60;
 
-/* In the order in which they are tried.  */
-static const struct {
-    const char *name;
-    bool exact;               /* compared bit for bit where the reference has no bound, if it has
-                               * none anywhere on integers, or wherever it has none */
-} data_set[TE_FILLS] = {
-    [TE_FILL_INTEGERS] = {"integer", false},
-    [TE_FILL_REALS] = {"real", false},
-    [TE_FILL_EXTREMES] = {"extreme", true},
-};
-
 static Status start_run(Check *c) {
     TeData *in = ARENA_ARRAY(c->a, TeData, c->te->n_in + 1);
     int n = c->te->n_tensor > c->normal->n_tensor ? c->te->n_tensor : c->normal->n_tensor;
@@ -36,37 +25,6 @@ static Status start_run(Check *c) {
     c->ref = (Reference){.te = c->te, .data = in, .lazy = c->data, .exact = c->ref.exact,
                          .watch = c->o->watch};
     return s;
-}
-
-static void compare_text(Check *c, const Te *te, int tensor, const CompareResult *r) {
-    if (!r->wrong || c->failed_tensor >= 0) return;
-    c->failed_tensor = tensor;
-    const TeTensor *t = &te->tensor[tensor];
-    Buf b = buf_new(c->a);
-    buf_printf(&b, "%s[", t->name);
-    for (int i = 0; i < t->rank; i++)
-        buf_printf(&b, "%s%lld", i ? "," : "", (long long)r->worst[i]);
-    bool real = te_dtype_class(t->dtype) == TE_CLASS_REAL;
-    buf_puts(&b, "] is ");
-    if (real) buf_real(&b, r->got.v);
-    else buf_printf(&b, "%lld", (long long)r->got.i);
-    buf_puts(&b, ", expected ");
-    if (real) buf_real(&b, r->want.v);
-    else buf_printf(&b, "%lld", (long long)r->want.i);
-    if (real && !c->ref.exact) {
-        buf_puts(&b, " with bound ");
-        buf_real(&b, r->want.bound);
-    }
-    buf_printf(&b, " (%s data; %lld of %lld compared elements are wrong)",
-               data_set[c->fill].name, (long long)r->wrong, (long long)r->compared);
-    c->out->text = buf_str(&b);
-}
-
-void check_tally(Check *c, const Te *te, int tensor, const CompareResult *r) {
-    compare_text(c, te, tensor, r);
-    c->sum.compared += r->compared;
-    c->sum.undecided += r->undecided;
-    c->sum.wrong += r->wrong;
 }
 
 /* ---- small problems: the whole program against the op as written ---- */
@@ -154,7 +112,7 @@ static Status check_sizes(Check *c) {
     if (!s) size_problems(c);
     for (int k = 0; k < TE_FILLS && !s; k++) {
         watch_step(c->o->watch, "check", c->out->size_sets * TE_FILLS + k, c->n_sizes * TE_FILLS,
-                   data_set[k].name);
+                   check_data_set[k].name);
         ArenaMark m = arena_mark(c->a);
         const char *before = c->out->text;
         int64_t compared = c->sum.compared;

@@ -27,6 +27,13 @@ typedef struct {
 } Check;
 
 static inline uint64_t check_seed(const Check *c) { return c->o->seed ? c->o->seed : 1; }
+/* check_tally.c: data sets in the order in which they are tried; adds a comparison to the sum.  */
+typedef struct {
+    const char *name;
+    bool exact;               /* compared bit for bit where the reference has no bound, if it has
+                               * none anywhere on integers, or wherever it has none */
+} CheckData;
+extern const CheckData check_data_set[TE_FILLS];
 void check_tally(Check *c, const Te *te, int tensor, const CompareResult *r);
 
 /* check_fill.c: data that is made where something reads it.  */

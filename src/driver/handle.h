@@ -147,6 +147,8 @@ Status kernel_build(Arena *a, Diag *d, const RollerPlans *plans, int rank, const
                     RollerKernel **out);
 /* How ctx compiles, for a kernel that was not compiled now; on `a`.  */
 void kernel_compiler(const RollerCtx *ctx, Arena *a, Build *b);
+/* Which plan it came from: the last candidate that a group has.  */
+int kernel_rank(const RollerKernel *k);
 
 /* ST_NVRTC if it was not compiled, so that there is nothing to run.  */
 Status kernel_need_ptx(Diag *d, const RollerKernel *k);

@@ -1,5 +1,4 @@
 #include "driver/run_device.h"
-#include "sim/tensormap.h"
 #include <string.h>
 
 static void copy_page(void *user, size_t from, size_t bytes, unsigned char *to) {
@@ -22,13 +21,6 @@ static Status put_inputs(Run *r, Diag *d) {
     }
     size_t workspace = (size_t)r->build->program.workspace_bytes;
     return workspace ? sim_malloc(r->gpu, d, workspace, &r->workspace) : ST_OK;
-}
-
-double run_bytes(const Te *te, const KernelProgram *p) {
-    double bytes = (double)p->workspace_bytes;
-    for (int i = 0; i < te->n_in + te->n_out; i++)
-        bytes += (double)te_tensor_bytes(&te->tensor[i]);
-    return bytes;
 }
 
 static Status fits_memory(Diag *d, const Te *te, const KernelProgram *p) {
@@ -63,42 +55,6 @@ Status run_create(Arena *a, Diag *d, const Device *dev, const Te *te, const Te *
                   const Build *build, TeData *data, const int64_t *size, Run *out) {
     RunPlace place = {.dev = dev};
     return run_create_at(a, d, &place, te, normal, build, data, size, out);
-}
-
-/* A tensor map, by the driver of a device or by the simulator's own encoder.  */
-static Status encode_map(const Run *r, Diag *d, const KernelMap *m, unsigned char *to) {
-    TensorMap map;
-    memset(to, 0, TM_BYTES);
-    uint64_t base = m->tensor < 0 ? r->workspace : r->at[m->tensor];
-    if (!kernel_map_at(r->normal, m, base, r->size, &map)) return ST_OK;
-    if (r->place.context) {
-        CudaTensorMap made;
-        Status s = cuda_tensor_map(cuda_context_driver(r->place.context), d, &map, &made);
-        if (!s) memcpy(to, made.bytes, TM_BYTES);
-        return s;
-    }
-    const char *why = sim_tensormap_encode(&map, to);
-    return why ? diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE,
-                            "no driver takes the tensor map of %s: %s",
-                            m->tensor < 0 ? "the workspace" : r->te->tensor[m->tensor].name, why)
-               : ST_OK;
-}
-
-Status run_param(const Run *r, Diag *d, const KernelLaunch *k, int i, unsigned char *to) {
-    const KernelParam p = cg_param(&r->build->program, i);
-    switch (p.kind) {
-    case PARAM_INPUT:
-    case PARAM_OUTPUT: memcpy(to, &r->at[p.ref], 8); break;
-    case PARAM_WORKSPACE: memcpy(to, &r->workspace, 8); break;
-    case PARAM_SCALAR: memcpy(to, r->data[p.ref].data, (size_t)p.bytes); break;
-    case PARAM_SIZE: {
-        int32_t value = (int32_t)r->size[p.ref];
-        memcpy(to, &value, 4);
-        break;
-    }
-    case PARAM_MAP: return encode_map(r, d, &k->map[p.ref], to);
-    }
-    return ST_OK;
 }
 
 static Status param_space(const Run *r, Arena *a, Diag *d, const KernelLaunch *k,
@@ -244,13 +200,7 @@ Status run_write(Run *r, Diag *d, uint64_t to, const void *from, size_t bytes) {
 }
 
 const void *run_read(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes) {
-    if (r->place.context) {
-        void *copy = arena_alloc(a, bytes + 1);
-        run_waits(r, true);
-        Status s = cuda_read(r->place.context, d, copy, from, bytes);
-        run_waits(r, false);
-        return s ? NULL : copy;
-    }
+    if (r->place.context) return device_read(r, a, d, from, bytes);
     const void *view = sim_host(r->gpu, from, bytes);
     if (!view)
         diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "simulated memory lost %zu bytes", bytes);

@@ -7,10 +7,6 @@
 enum { GUARD_BYTES = 4096, GUARD_BYTE = 0xb5, POISON = 0xff };
 enum { MAX_PARAMS = TE_MAX_ARGS + TE_MAX_SIZES + 1 };
 
-void run_waits(const Run *r, bool waiting) {
-    if (r->place.waits) r->place.waits(r->place.user, waiting);
-}
-
 Status device_image(Diag *d, const Build *b, const CudaDeviceInfo *info, CudaImage *out) {
     int sm = 0, own = info->cc_major * 10 + info->cc_minor;
     char suffix = 0;
@@ -127,12 +123,20 @@ Status run_submit(Run *r, Diag *d, int i, CudaStream stream) {
     return cuda_launch(&r->kernel[i], d, &l, param, stream);
 }
 
+const void *device_read(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes) {
+    void *copy = arena_alloc(a, bytes + 1);
+    run_waits(r, true);
+    Status s = cuda_read(r->place.context, d, copy, from, bytes);
+    run_waits(r, false);
+    return s ? NULL : copy;
+}
+
 /* ---- faults ---- */
 static Status guard_intact(Run *r, Arena *a, Diag *d, const char *name, uint64_t at,
                            size_t bytes) {
     const uint64_t zone[] = {at - GUARD_BYTES, at + bytes};
     for (int side = 0; side < 2 && !r->fault; side++) {
-        const unsigned char *b = run_read(r, a, d, zone[side], GUARD_BYTES);
+        const unsigned char *b = device_read(r, a, d, zone[side], GUARD_BYTES);
         if (!b) return ST_CUDA;
         for (int i = 0; i < GUARD_BYTES && !r->fault; i++) {
             if (b[i] == GUARD_BYTE) continue;

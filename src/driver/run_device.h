@@ -1,4 +1,4 @@
-/* Run on a device: what run.c and run_device.c share.  */
+/* Inside of run.h: what a kernel is handed, and the side of a device.  */
 #ifndef ROLLER_DRIVER_RUN_DEVICE_H
 #define ROLLER_DRIVER_RUN_DEVICE_H
 #include "driver/run.h"
@@ -10,6 +10,7 @@ Status run_param(const Run *r, Diag *d, const KernelLaunch *k, int i, unsigned c
 /* Of all tensors and the workspace.  */
 double run_bytes(const Te *te, const KernelProgram *p);
 Status device_create(Run *r, Arena *a, Diag *d);
+const void *device_read(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes);
 /* Launches, waits, looks at the guard zones.  */
 Status device_launch(Run *r, Arena *a, Diag *d, int i);
 #endif

@@ -2,54 +2,13 @@
  *
  * What a job holds goes with the process: giving it back to a driver could hang once more.  */
 #include "driver/compile.h"
+#include "driver/worker_channel.h"
 #include "driver/worker_spawn.h"
 #include "roller.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
-
-struct Worker {
-    int out;
-};
-
-/* ---- to the host ---- */
-static bool put(int fd, const void *data, size_t len) {
-    for (const char *at = data; len;) {
-        ssize_t n = send(fd, at, len, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        at += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
-static bool put_frame(int fd, char kind, const void *data, size_t len) {
-    const uint64_t length = len;
-    return put(fd, &kind, 1) && put(fd, &length, sizeof length) && put(fd, data, len);
-}
-
-void worker_waits(void *worker, bool waiting) {
-    char kind = waiting ? 'W' : 'H';
-    put(((Worker *)worker)->out, &kind, 1);
-}
-
-void worker_news(Worker *w, const char *data, size_t len) { put_frame(w->out, 'N', data, len); }
-
-/* ---- from the host ---- */
-static bool get(int fd, void *data, size_t len) {
-    for (char *at = data; len;) {
-        ssize_t n = recv(fd, at, len, 0);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        at += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
 
 static void end_now(int code) {
     _exit(code); /* lint: a worker's end: nothing is given back to the driver */
@@ -59,7 +18,7 @@ static void end_now(int code) {
 static void *see_the_end(void *p) {
     const int *fd = p;
     char byte;
-    while (get(*fd, &byte, 1)) continue;
+    while (worker_get(*fd, &byte, 1)) continue;
     end_now(1);
     return NULL;
 }
@@ -70,10 +29,6 @@ typedef struct {
     Arena *arena, *kept;      /* of the job; of what is sent */
     bool done;
 } Task;
-
-Status worker_misread(Diag *d) {
-    return diag_error(d, ST_INTERNAL, "worker", DIAG_NOWHERE, "the request does not read");
-}
 
 static Status do_job(Task *t, WireReader *in, Diag *d, Buf *answer) {
     static const WorkerBody body[] = {
@@ -103,8 +58,9 @@ static void reply(int fd, Arena *a, Status s, const DiagMessage *m, const Buf *a
     wire_int(&b, (int64_t)answer->len);
     /* The answer may be large, and lies there already.  */
     const uint64_t length = b.len + answer->len;
-    if (put(fd, "R", 1) && put(fd, &length, sizeof length) && put(fd, b.text, b.len))
-        put(fd, answer->text, answer->len);
+    if (worker_put(fd, "R", 1) && worker_put(fd, &length, sizeof length) &&
+        worker_put(fd, b.text, b.len))
+        worker_put(fd, answer->text, answer->len);
 }
 
 static void work(void *p) {
@@ -112,10 +68,10 @@ static void work(void *p) {
     uint64_t len;
     Diag d = diag_new(t->kept);
     Buf answer = buf_new(t->kept);
-    if (!get(t->worker.out, &len, sizeof len) || len > SIZE_MAX / 2) return;
+    if (!worker_get(t->worker.out, &len, sizeof len) || len > SIZE_MAX / 2) return;
     char *request = arena_alloc(t->kept, (size_t)len + 1);
     pthread_t thread;
-    if (!get(t->worker.out, request, (size_t)len)) return;
+    if (!worker_get(t->worker.out, request, (size_t)len)) return;
     if (!pthread_create(&thread, NULL, see_the_end, &t->worker.out)) pthread_detach(thread);
     WireReader in = wire_reader(request, (size_t)len);
     Status s = do_job(t, &in, &d, &answer);

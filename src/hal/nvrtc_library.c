@@ -143,10 +143,6 @@ static Status open_given(Arena *a, Diag *d, const NvrtcOptions *o, const char *p
     return ST_OK;
 }
 
-bool nvrtc_alone(const NvrtcOptions *o) {
-    return o && o->ignore_environment;
-}
-
 const char *nvrtc_given(const NvrtcOptions *o) {
     const char *path = o && o->path ? o->path : nvrtc_alone(o) ? NULL : getenv("ROLLER_NVRTC");
     return path && *path ? path : NULL;

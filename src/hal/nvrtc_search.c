@@ -189,6 +189,10 @@ static bool before(const NvrtcCandidate *x, const NvrtcCandidate *y) {
     return x->minor > y->minor;
 }
 
+bool nvrtc_alone(const NvrtcOptions *o) {
+    return o && o->ignore_environment;
+}
+
 int nvrtc_candidates(Arena *a, const NvrtcOptions *o, const NvrtcCandidate **out) {
     Search *s = ARENA_NEW(a, Search);
     s->arena = a;

@@ -7,33 +7,12 @@
  * driver is told which PTX that is.  They are found with dlsym, whoever asks: that is what is
  * replaced here, for these names alone.  Otherwise the definition below is never reached, since a
  * process binds dlsym to its C library first.  */
-#define _GNU_SOURCE           /* dlvsym, RTLD_NEXT */
 #include "simdriver/cubins.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef void *Lookup(void *handle, const char *name);
-
-/* The C library's own, by the versions that its ports gave it.  */
-static Lookup *real_lookup(void) {
-    static const char *const version[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.27"};
-    static Lookup *found;
-    for (size_t k = 0; !found && k < sizeof version / sizeof *version; k++) {
-        void *at = dlvsym(RTLD_NEXT, "dlsym", version[k]);
-        memcpy(&found, &at, sizeof found);
-    }
-    return found;
-}
-
-AnyFunction *cubins_real(void *handle, const char *name) {
-    AnyFunction *f;
-    void *at = real_lookup()(handle, name);
-    memcpy(&f, &at, sizeof f);
-    return f;
-}
 
 static const char *const plain_name[CUBINS_COUNT] = {
 #define X(plain, own) #plain,
@@ -55,7 +34,7 @@ static AnyFunction *ours(void *handle, const char *name) {
 }
 
 SIMDRIVER_API void *dlsym(void *restrict handle, const char *restrict name) {
-    Lookup *real = real_lookup();
+    Lookup *real = cubins_lookup();
     if (strncmp(name, "nvrtc", 5) && strncmp(name, "nvJit", 5) && strncmp(name, "__nvJit", 7)) {
         return real(handle, name);        /* a tail call: RTLD_NEXT means the caller's next */
     }

@@ -29,7 +29,10 @@ typedef enum {
 } CubinsFunction;
 typedef void AnyFunction(void);
 
-/* What the C library finds under a name; NULL: nothing.  */
+/* dlsym of the C library, by the versions that its ports gave it; and what that finds under a name,
+ * NULL: nothing.  */
+typedef void *Lookup(void *handle, const char *name);
+Lookup *cubins_lookup(void);
 AnyFunction *cubins_real(void *handle, const char *name);
 /* What a client gets that asks `handle` for a function under `name`, which has `prefix` before its
  * plain name and `tail` behind it; NULL: the real one.  */

@@ -1,0 +1,11 @@
+/* The worker's end of the socket to the host: bytes to and fro, whole or false.  */
+#ifndef ROLLER_DRIVER_WORKER_CHANNEL_H
+#define ROLLER_DRIVER_WORKER_CHANNEL_H
+#include "driver/worker.h"
+
+struct Worker {
+    int out;
+};
+bool worker_put(int fd, const void *data, size_t len);
+bool worker_get(int fd, void *data, size_t len);
+#endif
