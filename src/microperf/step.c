@@ -1,4 +1,5 @@
-/* What a block does in one k-step of a `contract` program.  docs/model.md, section 2.  */
+/* What a block does in one k-step of a `contract` program: docs/model.md, "Work of one block in
+ * one k-step".  */
 #include "microperf/step.h"
 #include "microperf/matrix.h"
 
