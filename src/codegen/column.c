@@ -8,9 +8,10 @@ static bool is_wide(const Kernel *k) {
     return place_wide(column_view(k)->out.extent, k->l->r->block.extent[AX_M]);
 }
 
-static void workspace_pointers(Kernel *k) {
-    column_arrays(k, "left", cg_text(k->cg, "w + %lldll", (long long)k->cg->sums_at),
-                  k->l->r->split * column_view(k)->out.extent);
+/* Results of slices in the workspace.  */
+static void left_arrays(Kernel *k, const Partials *p) {
+    reduce_arrays(k->cg, p, "left", cg_text(k->cg, "w + %lldll", (long long)k->cg->sums_at),
+                  k->l->r->split * column_view(k)->out.extent, NULL);
 }
 
 /* ---- the phases ---- */
@@ -89,7 +90,8 @@ void column_fold(Kernel *k) {
     int deep = r->thread.extent[AX_K], groups = column_groups(k);
     bool ragged = column_view(k)->unit % r->block.extent[AX_M] != 0;
     cg_line(cg, "// fold: every %d. row, %d in flight", groups, deep);
-    column_declare(k, r->thread.extent[AX_M]);
+    Partials p = column_partials(k, "v");
+    reduce_clear(cg, &p, r->thread.extent[AX_M]);
     if (ragged) cg_open(cg, "if (at < TOTAL)");
     cg_line(cg, "int kk = first + row;");
     if (deep > 1) {
@@ -117,18 +119,19 @@ void column_fold(Kernel *k) {
 }
 
 /* The upper half of the row groups gives its results to the lower half, until one is left.  */
-static void halve_groups(Kernel *k) {
+static void halve_groups(Kernel *k, const Partials *p) {
     Cg *cg = k->cg;
     int columns = k->l->r->block.extent[AX_M], vec = k->l->r->thread.extent[AX_M];
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int u = %d; u > 0; u /= 2)", column_groups(k) / 2);
     cg_open(cg, "if (row >= u && row < 2 * u)");
-    column_put(k, vec, "part", cg_text(cg, "(row - u) * %d + col", columns));
+    reduce_put(cg, p, vec, "", "part", cg_text(cg, "(row - u) * %d + col", columns));
     cg_close(cg);
     cg_line(cg, "__syncthreads();");
     cg_open(cg, "if (row < u)");
-    column_add(k, vec, "(max(rows - first, 0) + u - 1 - row) / (2 * u)", "part",
-               cg_text(cg, "row * %d + col", columns));
+    reduce_part(cg, p, vec, &(ReducePart){
+        "part", "(max(rows - first, 0) + u - 1 - row) / (2 * u)",
+        cg_text(cg, "row * %d + col", columns)});
     cg_close(cg);
     cg_line(cg, "__syncthreads();");
     cg_close(cg);
@@ -142,20 +145,22 @@ void column_reduce(Kernel *k) {
     cg_line(cg, "// reduce: the row groups");
     kernel_smem(k, 128);
     int copies = rprog_column_copies(r);
-    column_arrays(k, "part", "smem", (int64_t)copies * columns);
+    Partials p = column_partials(k, "v");
+    reduce_arrays(cg, &p, "part", "smem", (int64_t)copies * columns, NULL);
     if (copies < groups - 1) {
-        halve_groups(k);
+        halve_groups(k, &p);
         return;
     }
     cg_open(cg, "if (row > 0)");
-    column_put(k, vec, "part", cg_text(cg, "(row - 1) * %d + col", columns));
+    reduce_put(cg, &p, vec, "", "part", cg_text(cg, "(row - 1) * %d + col", columns));
     cg_close(cg);
     cg_line(cg, "__syncthreads();");
     cg_line(cg, "if (row > 0) return;");
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int u = 0; u < %d; u++)", groups - 1);
-    column_add(k, vec, cg_text(cg, "(max(rows - first, 0) + %d - u) / %d", groups - 2, groups),
-               "part", cg_text(cg, "u * %d + col", columns));
+    reduce_part(cg, &p, vec, &(ReducePart){
+        "part", cg_text(cg, "(max(rows - first, 0) + %d - u) / %d", groups - 2, groups),
+        cg_text(cg, "u * %d + col", columns)});
     cg_close(cg);
 }
 
@@ -184,8 +189,9 @@ void column_partial(Kernel *k) {
     Cg *cg = k->cg;
     cg_line(cg, "// partial: results of this slice to the workspace");
     cg_open(cg, "if (at < TOTAL)");
-    workspace_pointers(k);
-    column_put(k, k->at.vec, "left", "(long long)blockIdx.y * TOTAL + at");
+    Partials p = column_partials(k, "v");
+    left_arrays(k, &p);
+    reduce_put(cg, &p, k->at.vec, "", "left", "(long long)blockIdx.y * TOTAL + at");
     cg_close(cg);
 }
 
@@ -202,8 +208,9 @@ void column_sums_elements(Kernel *k) {
     Cg *cg = k->cg;
     const char *type = place_type(is_wide(k));
     cg_line(cg, "// elements: %d at a time", k->l->vec);
+    Partials p = column_partials(k, "v");
     total(k);
-    workspace_pointers(k);
+    left_arrays(k, &p);
     int lanes = rprog_column_lanes(k->l->p, k->l->r);
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int u = threadIdx.x%s; u < %lld; u += %d)",
@@ -249,15 +256,13 @@ void column_sums_gather(Kernel *k) {
     int lanes = rprog_column_lanes(k->l->p, k->l->r);
     cg_line(cg, lanes > 1 ? "// gather: the slices by the lanes of a warp"
                           : "// gather: the slices in order");
-    column_declare(k, k->at.vec);
-    const char *rows = rows_of_slice(k), *from = place_taken(k, place_type(is_wide(k)));
-    cg_line(cg, "#pragma unroll 8");
-    if (lanes > 1)
-        cg_open(cg, "for (int s = threadIdx.x %% %d; s < %d; s += %d)", lanes,
-                (int)k->l->r->split, lanes);
-    else cg_open(cg, "for (int s = 0; s < %d; s++)", (int)k->l->r->split);
-    column_add(k, k->at.vec, rows, "left", cg_text(cg, "(long long)s * TOTAL + %s", from));
-    cg_close(cg);
+    Partials p = column_partials(k, "v");
+    reduce_clear(cg, &p, k->at.vec);
+    ReducePart part = {"left", rows_of_slice(k),
+                       cg_text(cg, "(long long)s * TOTAL + %s",
+                               place_taken(k, place_type(is_wide(k))))};
+    reduce_gather(cg, &p, k->at.vec, &part, cg_text(cg, "%d", (int)k->l->r->split),
+                  lanes > 1 ? cg_text(cg, "threadIdx.x %% %d", lanes) : "0", lanes);
     if (lanes > 1) meet_lanes(k);
     finish(k);
 }

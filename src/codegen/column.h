@@ -13,17 +13,9 @@ static inline int column_groups(const Kernel *k) { return rprog_column_threads(k
 
 /* column_part.c: what the thread holds of the kernel's reductions, as arrays over its columns.  */
 Partials column_partials(const Kernel *k, const char *lane);
-void column_declare(Kernel *k, int vec);
 /* Adds the element at hand, of a step of `deep` rows, to what `lane` holds; positions grow from
  * call to call.  */
 void column_fold_element(Kernel *k, int deep, const char *lane);
-/* The arrays STEM of `results` partial results from `base` on.  */
-void column_arrays(Kernel *k, const char *stem, const char *base, int64_t results);
-/* Moves `vec` partial results to the arrays at element `at`; merges such ones, of `rows` rows, with
- * what is held.  */
-void column_put(Kernel *k, int vec, const char *stem, const char *at);
-void column_add(Kernel *k, int vec, const char *rows, const char *stem, const char *at);
-
 /* column_tie.c: reductions that follow another one of the same pass (RowTie).  A step of `deep`
  * rows is read first, e, e1, ... being what reductions with followers take of it; then these get
  * their terms.  */

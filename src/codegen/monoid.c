@@ -1,18 +1,22 @@
 #include "codegen/monoid.h"
 #include <math.h>
 
+void monoid_at(const Cg *cg, Partial *x, const char *lane) {
+    const char *element = lane ? cg_text(cg, "[%s]", lane) : "";
+    x->value = cg_text(cg, "%s%s", x->array, element);
+    if (te_positional(x->e)) x->where = cg_text(cg, "where%s%s", x->name, element);
+}
+
 Partial monoid_held(const Cg *cg, const TeExpr *e, const char *stem, const char *name,
                     const char *lane) {
-    const char *element = lane ? cg_text(cg, "[%s]", lane) : "";
     Partial x = {.e = e, .name = name, .array = cg_text(cg, "%s%s", stem, name)};
-    x.value = cg_text(cg, "%s%s", x.array, element);
-    if (te_positional(e)) x.where = cg_text(cg, "where%s%s", name, element);
+    monoid_at(cg, &x, lane);
     return x;
 }
 
 Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem,
                      const char *lane) {
-    Partials p = {.n = 0};
+    Partials p = {.group = g, .count = "int"};
     int number[ROW_MAX_STMTS];
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = &cg->te->stmt[g->stmt[i]];
@@ -27,6 +31,15 @@ Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem
         x->center = g->center[i];
     }
     return p;
+}
+
+Partials monoid_turn(const Partials *p, bool tied) {
+    Partials x = {.group = p->group, .count = p->count};
+    for (int i = 0; i < p->n; i++) {
+        if ((p->at[i].tie != TIE_NONE) == tied) x.at[x.n++] = p->at[i];
+    }
+    for (int i = 0; i < x.n; i++) x.at[i].tie = TIE_NONE;
+    return x;
 }
 
 const Partial *monoid_of(const Partials *p, const TeExpr *e) {

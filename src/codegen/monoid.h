@@ -31,6 +31,8 @@ typedef struct {
 
 /* Reductions of one pass.  */
 typedef struct {
+    const RowGroup *group;
+    const char *count;        /* the type in which elements are counted */
     Partial at[ROW_MAX_STMTS];
     int n;
 } Partials;
@@ -41,6 +43,9 @@ Partial monoid_held(const Cg *cg, const TeExpr *e, const char *stem, const char 
 /* Those of pass `pass` of a group, named by the numbers of their tensors.  */
 Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem,
                      const char *lane);
+void monoid_at(const Cg *cg, Partial *x, const char *lane);   /* another one is at hand */
+/* Those that follow, or all others, each on its own: so they are once leaders are known.  */
+Partials monoid_turn(const Partials *p, bool tied);
 const Partial *monoid_of(const Partials *p, const TeExpr *e);
 bool monoid_leads(const Partials *p, int i);
 /* Is there a TIE_SCALE; a TIE_SHIFT, so that elements are counted?  */

@@ -1,8 +1,19 @@
 #include "codegen/reduce.h"
+#include "rprogram/derived.h"
 
-enum { WARP = 32, ACCESS = 16 };
+enum { WARP = 32, ACCESS = 16, IN_FLIGHT = 4, VECTORS_IN_FLIGHT = 8 };
 
-static bool is_turn(const Partial *p, bool tied) { return (p->tie != TIE_NONE) == tied; }
+/* The same with another element of the arrays at hand.  */
+static Partials at_lane(const Cg *cg, const Partials *p, const char *lane) {
+    Partials x = *p;
+    for (int i = 0; i < x.n; i++) monoid_at(cg, &x.at[i], lane);
+    return x;
+}
+
+void reduce_clear(Cg *cg, const Partials *p, int held) {
+    for (int i = 0; i < p->n; i++) monoid_declare(cg, &p->at[i], held);
+    if (monoid_counts(p)) cg_line(cg, "%s seen = 0;", p->count);
+}
 
 /* ---- threads ---- */
 
@@ -13,11 +24,10 @@ static void shuffle(Cg *cg, const Partial *p) {
                 false);
 }
 
-void reduce_lanes(Cg *cg, const Partials *p, bool tied, int mask) {
+void reduce_lanes(Cg *cg, const Partials *p, int mask) {
     int top = 1;
     while (2 * top <= mask) top *= 2;
     for (int i = 0; i < p->n && mask > 0; i++) {
-        if (!is_turn(&p->at[i], tied)) continue;
         cg_line(cg, "#pragma unroll");
         cg_open(cg, "for (int f = %d; f > 0; f /= 2)", top);
         if (mask + 1 != 2 * top) cg_line(cg, "if (!(f & %d)) continue;", mask);
@@ -27,32 +37,29 @@ void reduce_lanes(Cg *cg, const Partials *p, bool tied, int mask) {
 }
 
 /* A value of each warp, through shared memory.  */
-static void meet_warps(Cg *cg, const Partials *p, bool tied, int warps, int block) {
+static void meet_warps(Cg *cg, const Partials *p, int warps, int block) {
     const char *at = cg_text(cg, "tid / %d * %d + tid %% %d", warps * WARP, warps, warps);
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        if (!is_turn(x, tied)) continue;
         cg_line(cg, "__shared__ %s part%s[%d];", cg_type(te_reduced_type(x->e)), x->name,
                 block / WARP);
         if (x->where) cg_line(cg, "__shared__ int part_at%s[%d];", x->name, block / WARP);
     }
-    reduce_put(cg, p, tied, "if (tid % 32 == 0) ", "part", "tid / 32");
+    reduce_put(cg, p, 0, "if (tid % 32 == 0) ", "part", "tid / 32");
     cg_line(cg, "__syncthreads();");
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        if (!is_turn(x, tied)) continue;
         cg_line(cg, "%s = part%s[%s];", x->value, x->name, at);
         if (x->where) cg_line(cg, "%s = part_at%s[%s];", x->where, x->name, at);
     }
-    reduce_lanes(cg, p, tied, warps - 1);
+    reduce_lanes(cg, p, warps - 1);
 }
 
-static void meet(Cg *cg, const Partials *p, bool tied, int threads, int block) {
-    int n = 0;
-    for (int i = 0; i < p->n; i++) n += is_turn(&p->at[i], tied);
-    if (n == 0) return;
-    reduce_lanes(cg, p, tied, (threads < WARP ? threads : WARP) - 1);
-    if (threads > WARP) meet_warps(cg, p, tied, threads / WARP, block);
+static void meet(Cg *cg, const Partials *all, bool tied, int threads, int block) {
+    Partials p = monoid_turn(all, tied);
+    if (p.n == 0) return;
+    reduce_lanes(cg, &p, (threads < WARP ? threads : WARP) - 1);
+    if (threads > WARP) meet_warps(cg, &p, threads / WARP, block);
 }
 
 void reduce_threads(Cg *cg, const Partials *p, int threads, int block, const char *total) {
@@ -83,21 +90,17 @@ static void array(Cg *cg, const char *type, const char *name, const char *base,
             first ? " + " : "", first ? first : "");
 }
 
-void reduce_arrays(Cg *cg, const Partial *p, const char *stem, const char *base, const char *first,
-                   int64_t apart) {
-    array(cg, cg_type(te_reduced_type(p->e)), cg_text(cg, "%s%s", stem, p->name), base, first);
-    if (p->where)
-        array(cg, "int", cg_text(cg, "%s_at%s", stem, p->name),
-              cg_text(cg, "%s + %lldll", base, (long long)apart), first);
-}
-
-void reduce_put(Cg *cg, const Partials *p, bool tied, const char *only, const char *stem,
-                const char *at) {
+void reduce_arrays(Cg *cg, const Partials *p, const char *stem, const char *base, int64_t n,
+                   const char *first) {
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        if (!is_turn(x, tied)) continue;
-        cg_line(cg, "%s%s%s[%s] = %s;", only, stem, x->name, at, x->value);
-        if (x->where) cg_line(cg, "%s%s_at%s[%s] = %s;", only, stem, x->name, at, x->where);
+        int64_t at = rprog_partials(cg->te, p->group, x->number, n);
+        int64_t positions = at + rprog_partial_values(x->e, n);
+        array(cg, cg_type(te_reduced_type(x->e)), cg_text(cg, "%s%s", stem, x->name),
+              at > 0 ? cg_text(cg, "%s + %lldll", base, (long long)at) : base, first);
+        if (x->where)
+            array(cg, "int", cg_text(cg, "%s_at%s", stem, x->name),
+                  cg_text(cg, "%s + %lldll", base, (long long)positions), first);
     }
 }
 
@@ -107,60 +110,83 @@ static int pieces(int vec, int bytes) {
     return vec;
 }
 
-static void put_array(Cg *cg, const char *array, int bytes, int vec, const char *to,
-                      const char *at) {
-    int n = pieces(vec, bytes);
+static void put(Cg *cg, const char *array, const char *value, int bytes, int held,
+                const char *only, const char *to, const char *at) {
+    int n = pieces(held, bytes);
+    if (held == 0) {
+        cg_line(cg, "%s%s[%s] = %s;", only, to, at, value);
+        return;
+    }
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int p = 0; p < %d; p++) rl_store<%d>(%s + (%s) + p * %d, %s + p * %d);",
-            vec / n, n, to, at, n, array, n);
+            held / n, n, to, at, n, array, n);
 }
 
-void reduce_put_vector(Cg *cg, const Partials *p, int vec, const char *stem, const char *at) {
+void reduce_put(Cg *cg, const Partials *p, int held, const char *only, const char *stem,
+                const char *at) {
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        put_array(cg, x->array, te_dtype_bytes(te_reduced_type(x->e)), vec,
-                  cg_text(cg, "%s%s", stem, x->name), at);
+        put(cg, x->array, x->value, te_dtype_bytes(te_reduced_type(x->e)), held, only,
+            cg_text(cg, "%s%s", stem, x->name), at);
         if (x->where)
-            put_array(cg, cg_text(cg, "where%s", x->name), te_dtype_bytes(TE_I32), vec,
-                      cg_text(cg, "%s_at%s", stem, x->name), at);
+            put(cg, cg_text(cg, "where%s", x->name), x->where, te_dtype_bytes(TE_I32), held, only,
+                cg_text(cg, "%s_at%s", stem, x->name), at);
     }
 }
 
-int reduce_width(const Partials *p, int vec) {
-    for (int i = 0; i < p->n; i++) vec = pieces(vec, te_dtype_bytes(te_reduced_type(p->at[i].e)));
-    return vec;
+/* Parts of every reduction at element `at`, as x and y: one of each, or (n > 0) n neighbours.  */
+static void read_part(Cg *cg, const Partials *p, int n, const char *stem, const char *at) {
+    for (int i = 0; i < p->n; i++) {
+        const Partial *x = &p->at[i];
+        const char *type = cg_type(te_reduced_type(x->e)), *name = x->name;
+        if (n > 0) {
+            cg_line(cg, "const rl_vec<%s, %d> x%s = rl_load<%d>(%s%s + %s);", type, n, name, n,
+                    stem, name, at);
+            if (x->where)
+                cg_line(cg, "const rl_vec<int, %d> y%s = rl_load<%d>(%s_at%s + %s);", n, name, n,
+                        stem, name, at);
+            continue;
+        }
+        cg_line(cg, "const %s x%s = %s%s[%s];", type, name, stem, name, at);
+        if (x->where) cg_line(cg, "const int y%s = %s_at%s[%s];", name, stem, name, at);
+    }
+}
+
+static void merge(Cg *cg, const Partials *p, const char *element) {
+    for (int i = 0; i < p->n; i++) {
+        if (!p->at[i].tie) monoid_merge(cg, p, i, element);
+    }
 }
 
 void reduce_add(Cg *cg, const Partials *p, int n, const char *stem, const char *at) {
-    for (int i = 0; i < p->n; i++) {
-        const Partial *x = &p->at[i];
-        cg_line(cg, "const rl_vec<%s, %d> x%s = rl_load<%d>(%s%s + %s);",
-                cg_type(te_reduced_type(x->e)), n, x->name, n, stem, x->name, at);
-        if (x->where)
-            cg_line(cg, "const rl_vec<int, %d> y%s = rl_load<%d>(%s_at%s + %s);", n, x->name, n,
-                    stem, x->name, at);
-    }
+    read_part(cg, p, n, stem, at);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int v = 0; v < %d; v++)", n);
-    for (int i = 0; i < p->n; i++) {
-        if (!p->at[i].tie) monoid_merge(cg, p, i, ".v[v]");
-    }
+    merge(cg, p, ".v[v]");
     cg_close(cg);
 }
 
-void reduce_parts(Cg *cg, const Partials *p, bool tied, const ReduceParts *parts) {
-    for (int i = 0; i < p->n; i++) {
-        const Partial *x = &p->at[i], *lead = &p->at[x->leader];
-        if (!is_turn(x, tied)) continue;
-        monoid_declare(cg, x, 0);
-        cg_line(cg, "#pragma unroll 4");
-        cg_open(cg, "for (int s = lane; s < %s; s += %d)", parts->count, parts->threads);
-        const char *value = cg_text(cg, "left%s[%s]", x->name, parts->at);
-        const char *from = cg_text(cg, "left%s[%s]", lead->name, parts->at);
-        if (tied)
-            value = monoid_fit(cg, x, value, from, parts->elements, lead->value, parts->total);
-        monoid_fold(cg, x, value, cg_text(cg, "left_at%s[%s]", x->name, parts->at), false);
+void reduce_part(Cg *cg, const Partials *p, int held, const ReducePart *part) {
+    int n = held;
+    for (int i = 0; i < p->n; i++) n = pieces(n, te_dtype_bytes(te_reduced_type(p->at[i].e)));
+    if (monoid_counts(p)) cg_line(cg, "const %s more = %s;", p->count, part->elements);
+    if (held == 0) {
+        read_part(cg, p, 0, part->stem, part->at);
+        merge(cg, p, "");
+    } else {
+        Partials x = at_lane(cg, p, cg_text(cg, "p * %d + v", n));
+        cg_line(cg, "#pragma unroll");
+        cg_open(cg, "for (int p = 0; p < %d; p++)", held / n);
+        reduce_add(cg, &x, n, part->stem, cg_text(cg, "(%s) + p * %d", part->at, n));
         cg_close(cg);
     }
-    if (parts->threads > 1) meet(cg, p, tied, parts->threads, parts->block);
+    if (monoid_counts(p)) cg_line(cg, "seen += more;");
+}
+
+void reduce_gather(Cg *cg, const Partials *p, int held, const ReducePart *part, const char *count,
+                   const char *first, int threads) {
+    cg_line(cg, "#pragma unroll %d", held > 0 ? VECTORS_IN_FLIGHT : IN_FLIGHT);
+    cg_open(cg, "for (int s = %s; s < %s; s += %d)", first, count, threads);
+    reduce_part(cg, p, held, part);
+    cg_close(cg);
 }

@@ -10,11 +10,6 @@ static const TeStmt *statement(const Kernel *k, int i) {
     return &k->cg->te->stmt[facts(k)->group->stmt[i]];
 }
 
-static bool reduces_in(const Kernel *k, int i, int pass) {
-    const RowGroup *g = facts(k)->group;
-    return g->role[i] == ROW_REDUCE && g->pass[i] == pass;
-}
-
 Partials row_partials(const Kernel *k, int pass) {
     return monoid_pass(k->cg, facts(k)->group, pass, "acc", NULL);
 }
@@ -29,8 +24,7 @@ bool row_makes(const Kernel *k, int tensor, int pass) {
 
 void row_clear(Kernel *k, int pass) {
     Partials p = row_partials(k, pass);
-    for (int i = 0; i < p.n; i++) monoid_declare(k->cg, &p.at[i], 0);
-    if (monoid_counts(&p)) cg_line(k->cg, "int seen = 0;");
+    reduce_clear(k->cg, &p, 0);
 }
 
 void row_fold(Kernel *k, int i, const CgPoint *p) {
@@ -104,31 +98,21 @@ void row_finish(Kernel *k, int pass) {
 /* ---- slices ---- */
 
 /* Pointers to the slices' values of this row.  */
-static void slices(Kernel *k, int pass, bool tied, const Partials *p) {
-    Cg *cg = k->cg;
-    const RowGroup *g = facts(k)->group;
-    const char *row = cg_text(cg, "%s * %dll", row_ragged(k) ? "row" : "m", (int)k->l->r->split);
-    for (int i = 0; i < g->n; i++) {
-        if (!reduces_in(k, i, pass) || (g->tie[i] != TIE_NONE) != tied) continue;
-        int64_t values = (int64_t)facts(k)->rows * k->l->r->split;
-        long long at = (long long)(cg->sums_at + rprog_partials(cg->te, g, i, values));
-        const Partial *x = monoid_of(p, statement(k, i)->rhs);
-        reduce_arrays(cg, x, "left", cg_text(cg, "w + %lldll", at), row,
-                      rprog_partial_values(x->e, values));
-    }
+static void slices(Kernel *k, const Partials *p) {
+    const char *base = cg_text(k->cg, "w + %lldll", (long long)k->cg->sums_at);
+    reduce_arrays(k->cg, p, "left", base, facts(k)->rows * k->l->r->split,
+                  cg_text(k->cg, "%s * %dll", row_ragged(k) ? "row" : "m", (int)k->l->r->split));
 }
 
 void row_leave(Kernel *k, int pass) {
     Cg *cg = k->cg;
     Partials p = row_partials(k, pass);
-    const char *only = cg_text(cg, "if (lane == 0%s) ", row_ragged(k) ? " && m < M" : "");
     if (p.n == 0) return;
     cg_line(cg, "// values of the slice");
     meet_threads(k, &p);
-    for (int tied = 0; tied < 2; tied++) {
-        slices(k, pass, tied, &p);
-        reduce_put(cg, &p, tied, only, "left", "blockIdx.y");
-    }
+    slices(k, &p);
+    reduce_put(cg, &p, 0, cg_text(cg, "if (lane == 0%s) ", row_ragged(k) ? " && m < M" : ""),
+               "left", "blockIdx.y");
 }
 
 /* Columns of slice s.  */
@@ -149,16 +133,12 @@ void row_combine(Kernel *k, int pass, bool stores) {
     Cg *cg = k->cg;
     Partials p = row_partials(k, pass);
     cg_line(cg, "// combine: the slices of pass %d", pass);
-    ReduceParts parts = {.count = cg_text(cg, "%d", (int)k->l->r->split),
-                         .at = "s",
-                         .elements = count_of_slice(k),
-                         .total = "N",
-                         .threads = rprog_row_threads(k->l->r),
-                         .block = k->l->r->threads};
-    for (int tied = 0; tied < 2; tied++) {
-        slices(k, pass, tied, &p);
-        reduce_parts(cg, &p, tied, &parts);
-    }
+    p.count = place_type(row_wide(k));
+    slices(k, &p);
+    reduce_clear(cg, &p, 0);
+    reduce_gather(cg, &p, 0, &(ReducePart){"left", count_of_slice(k), "s"},
+                  cg_text(cg, "%d", (int)k->l->r->split), "lane", rprog_row_threads(k->l->r));
+    reduce_threads(cg, &p, rprog_row_threads(k->l->r), k->l->r->threads, "N");
     settle(k, &p);
     row_known(k, pass, stores);
     cg_blank(cg);

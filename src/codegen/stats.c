@@ -23,9 +23,11 @@ static const char *value_type(const Kernel *k, int i) {
     return cg_type(te_dtype_compute(k->cg->te->tensor[tensor_of(k, i)].dtype));
 }
 
-/* The reductions of a pass, held as STEM TENSOR.  */
-static Partials partials(const Kernel *k, int pass, const char *stem, const char *lane) {
-    return monoid_pass(k->cg, facts(k)->group, pass, stem, lane);
+/* The reductions of a turn of a pass.  */
+static Partials partials(const Kernel *k, int pass, bool tied, const char *stem,
+                         const char *lane) {
+    Partials all = monoid_pass(k->cg, facts(k)->group, pass, stem, lane);
+    return monoid_turn(&all, tied);
 }
 
 bool stats_meets(const Kernel *k, int i, int pass, bool tied) {
@@ -167,7 +169,7 @@ static void forget_maps(Kernel *k) {
 static void fold_elements(Kernel *k, int pass, bool tied) {
     Cg *cg = k->cg;
     const RowGroup *g = facts(k)->group;
-    Partials all = partials(k, pass, "f", thread_row(k));
+    Partials all = partials(k, pass, tied, "f", thread_row(k));
     for (int i = 0; i < g->n; i++) {
         const TeExpr *e = statement(k, i)->rhs;
         if (turns(k, i, pass, tied) && !stats_is_held(k, g->stmt[i]))
@@ -228,13 +230,11 @@ static bool holds(const Kernel *k, int pass) {
 
 void stats_walk(Kernel *k, int pass, bool tied) {
     Cg *cg = k->cg;
-    Partials p = partials(k, pass, "f", "x");
+    Partials p = partials(k, pass, tied, "f", "x");
     int rows = rprog_stats_rows(cg->dev, k->l->r), vec = k->l->r->vec_n;
     while (k->l->p->multiple[AX_N] % vec) vec /= 2;
     cg_line(cg, "// pass %d over the rows%s", pass, tied ? ", tied reductions" : "");
-    for (int i = 0; i < p.n; i++) {
-        if ((p.at[i].tie != TIE_NONE) == tied) monoid_declare(cg, &p.at[i], rows);
-    }
+    reduce_clear(cg, &p, rows);
     cg_scope(cg);
     k->at.walk = vec;
     k->at.tied = tied;
@@ -253,32 +253,22 @@ void stats_walk(Kernel *k, int pass, bool tied) {
 /* The lanes of a row, then one of them leaves what the warp has made.  */
 static void meet_lanes(Kernel *k, int pass, bool tied) {
     Cg *cg = k->cg;
-    Partials p = partials(k, pass, "f", "x");
+    Partials p = partials(k, pass, tied, "f", "x");
     if (rprog_stats_lanes(cg->dev, k->l->r) == 0) return;
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int x = 0; x < %d; x++)", rprog_stats_rows(cg->dev, k->l->r));
-    reduce_lanes(cg, &p, tied, rprog_stats_lanes(cg->dev, k->l->r));
+    reduce_lanes(cg, &p, rprog_stats_lanes(cg->dev, k->l->r));
     cg_close(cg);
 }
 
 static void leave_warps(Kernel *k, int pass, bool tied) {
     Cg *cg = k->cg;
-    Partials p = partials(k, pass, "f", "x");
+    Partials p = partials(k, pass, tied, "f", "x");
     cg_open(cg, "if ((lane & %d) == 0)", rprog_stats_lanes(cg->dev, k->l->r));
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int x = 0; x < %d; x++)", rprog_stats_rows(cg->dev, k->l->r));
-    reduce_put(cg, &p, tied, "", "part", cg_text(cg, "col / WN * BM + %s", block_row(k)));
+    reduce_put(cg, &p, 0, "", "part", cg_text(cg, "col / WN * BM + %s", block_row(k)));
     cg_close(cg);
-    cg_close(cg);
-}
-
-static void gather_warps(Kernel *k, const Partial *x) {
-    Cg *cg = k->cg;
-    cg_line(cg, "%s %s = part%s[at];", cg_type(x->e->type), x->value, x->name);
-    if (k->c.warps[AX_N] == 1) return;
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int s = 1; s < %d; s++)", k->c.warps[AX_N]);
-    monoid_fold(cg, x, cg_text(cg, "part%s[s * BM + at]", x->name), NULL, false);
     cg_close(cg);
 }
 
@@ -320,10 +310,10 @@ void stats_finish(Kernel *k, int pass, bool tied) {
     cg_open(cg, "for (int at = tid; at < BM; at += THREADS)");
     cg_line(cg, "const %s m = m0 + at;", type);
     if (p->multiple[AX_M] % k->l->r->block.extent[AX_M]) cg_line(cg, "if (m >= M) break;");
-    Partials acc = partials(k, pass, "acc", NULL);
-    for (int i = 0; i < acc.n; i++) {
-        if ((acc.at[i].tie != TIE_NONE) == tied) gather_warps(k, &acc.at[i]);
-    }
+    Partials acc = partials(k, pass, tied, "acc", NULL);
+    reduce_clear(cg, &acc, 0);
+    reduce_gather(cg, &acc, 0, &(ReducePart){"part", NULL, "s * BM + at"},
+                  cg_text(cg, "%d", k->c.warps[AX_N]), "0", 1);
     if (in_parts(k)) stats_leave(k, pass, tied, row_number(k));
     else finish_rows(k, pass);
     cg_close(cg);

@@ -79,7 +79,8 @@ void stats_place_left(Kernel *k, const char *name, int i, bool part) {
 void stats_leave(Kernel *k, int pass, bool tied, const char *row) {
     Cg *cg = k->cg;
     Partials p = monoid_pass(cg, facts(k)->group, pass, "acc", NULL);
-    reduce_put(cg, &p, tied, "", "left", cg_text(cg, "tile_n * %s + %s", rows_text(k), row));
+    Partials turn = monoid_turn(&p, tied);
+    reduce_put(cg, &turn, 0, "", "left", cg_text(cg, "tile_n * %s + %s", rows_text(k), row));
     for (int i = 0; i < p.n && !tied; i++) {
         const Partial *x = &p.at[i];
         bool second = false;
@@ -132,13 +133,11 @@ void stats_combine(Kernel *k, int pass) {
                                                                      tensor_of(k, i));
     }
     int wide = k->l->r->block.extent[AX_N];
-    ReduceParts parts = {.count = size_text(cg, tiles_of(k)),
-                         .at = cg_text(cg, "s * %s + row", rows_text(k)),
-                         .elements = cg_text(cg, "min(%dll, (long long)N - s * %dll)", wide, wide),
-                         .total = "N",
-                         .threads = lanes,
-                         .block = k->l->launch.block[0]};
-    for (int tied = 0; tied < 2; tied++) reduce_parts(cg, &p, tied, &parts);
+    reduce_clear(cg, &p, 0);
+    ReducePart part = {"left", cg_text(cg, "min(%dll, (long long)N - s * %dll)", wide, wide),
+                       cg_text(cg, "s * %s + row", rows_text(k))};
+    reduce_gather(cg, &p, 0, &part, size_text(cg, tiles_of(k)), "lane", lanes);
+    reduce_threads(cg, &p, lanes, k->l->launch.block[0], "N");
     monoid_settle(cg, &p, NULL);
     /* Hidden: a pointer that the loops have moved would stand for the places of the values, and one
      * compiler (NVRTC 13.0) takes it for moved less than it is.  */
