@@ -221,6 +221,18 @@ const char *monoid_fit(Cg *cg, const Partial *tied, const char *value, const cha
     return cg_text(cg, "(%s + d * d * n)", value);
 }
 
+/* Adds `other`, made with the maximum x, to what is made with `own`.  The smaller one moves.  */
+static void scale(Cg *cg, const Partial *tied, const char *own, const char *x, const char *other,
+                  const char *now) {
+    const char *type = cg_type(tied->e->type), *one = cg_real(cg, tied->e->type, 1);
+    cg_scope(cg);
+    cg_line(cg, "const %s d = %s == %s ? %s : %s;", type, own, now, x, own);
+    cg_line(cg, "const %s f = %s;", type, factor(cg, tied->e, "d", now));
+    cg_line(cg, "%s = %s * (%s == %s ? %s : f) + %s * (%s == %s ? %s : f);", tied->value,
+            tied->value, own, now, one, other, x, now, one);
+    cg_close(cg);
+}
+
 void monoid_merge(Cg *cg, const Partials *p, int i, const char *element) {
     const Partial *own = &p->at[i];
     const char *x = cg_text(cg, "x%s%s", own->name, element);
@@ -236,8 +248,7 @@ void monoid_merge(Cg *cg, const Partials *p, int i, const char *element) {
         const char *other = cg_text(cg, "x%s%s", tied->name, element);
         if (!follows(p, t, i)) continue;
         if (tied->tie == TIE_SCALE) {
-            cg_line(cg, "%s = %s * %s + %s * %s;", tied->value, tied->value,
-                    factor(cg, tied->e, own->value, now), other, factor(cg, tied->e, x, now));
+            scale(cg, tied, own->value, x, other, now);
             continue;
         }
         cg_open(cg, "if (seen > 0 && more > 0)");
