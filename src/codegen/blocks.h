@@ -337,15 +337,8 @@ void row_known(Kernel *k, int pass, bool stores);
 void row_finish(Kernel *k, int pass);
 void row_leave(Kernel *k, int pass);      /* values of a slice to the workspace */
 void row_combine(Kernel *k, int pass, bool stores);
-/* row_tie.c: reductions that follow another one of their pass (RowTie).  */
-/* In a step: before its elements, at each vector of them, between the leaders' turn and that of the
- * tied ones (false: there are none), behind it.  */
-void row_tie_begin(Kernel *k, int pass);
-void row_tie_count(Kernel *k, int pass);
-bool row_tie_follow(Kernel *k, int pass);
-void row_tie_end(Kernel *k, int pass);
 
-/* column.c */
+/* column.c, column_fold.c */
 void column_place(Kernel *k);
 void column_fold(Kernel *k);
 void column_reduce(Kernel *k);

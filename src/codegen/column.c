@@ -68,56 +68,6 @@ void column_place(Kernel *k) {
     start_elements(k, vec);
 }
 
-/* One row of the thread's columns, at k_now, of a step of `deep`.  */
-static void fold_row(Kernel *k, int deep) {
-    Cg *cg = k->cg;
-    const RowGroup *g = column_group(k);
-    Elements *at = &k->at;
-    place_decode(cg, kernel_root(k), &column_view(k)->red, "k_now", false, at->index, at->wide);
-    for (int i = 0; i < g->n; i++) {
-        const TeExpr *e = cg->te->stmt[g->stmt[i]].rhs;
-        if (g->role[i] == ROW_REDUCE) elements_load_vectors(k, g->stmt[i], e->args[0]);
-    }
-    elements_open_lanes(k);
-    column_fold_element(k, deep, at->vec > 1 ? "v" : "0");
-    elements_close_lanes(k);
-    at->n_vector = 0;
-}
-
-void column_fold(Kernel *k) {
-    Cg *cg = k->cg;
-    const RProg *r = k->l->r;
-    int deep = r->thread.extent[AX_K], groups = column_groups(k);
-    bool ragged = column_view(k)->unit % r->block.extent[AX_M] != 0;
-    cg_line(cg, "// fold: every %d. row, %d in flight", groups, deep);
-    Partials p = column_partials(k, "v");
-    reduce_clear(cg, &p, r->thread.extent[AX_M]);
-    if (ragged) cg_open(cg, "if (at < TOTAL)");
-    cg_line(cg, "int kk = first + row;");
-    if (deep > 1) {
-        cg_line(cg, "#pragma unroll 1");
-        cg_open(cg, "for (; kk + %d < rows; kk += %d)", (deep - 1) * groups, deep * groups);
-        column_tie_begin(k, deep);
-        cg_line(cg, "#pragma unroll");
-        cg_open(cg, "for (int u = 0; u < %d; u++)", deep);
-        cg_line(cg, "const int k_now = kk + u * %d;", groups);
-        fold_row(k, deep);
-        cg_close(cg);
-        column_tie_step(k, deep);
-        cg_close(cg);
-    }
-    if (deep == 1 || column_view(k)->red_unit % r->block.extent[AX_K] != 0) {
-        cg_line(cg, "#pragma unroll 1");
-        cg_open(cg, "for (; kk < rows; kk += %d)", groups);
-        cg_line(cg, "const int k_now = kk;");
-        column_tie_begin(k, 1);
-        fold_row(k, 1);
-        column_tie_step(k, 1);
-        cg_close(cg);
-    }
-    if (ragged) cg_close(cg);
-}
-
 /* The upper half of the row groups gives its results to the lower half, until one is left.  */
 static void halve_groups(Kernel *k, const Partials *p) {
     Cg *cg = k->cg;
@@ -165,7 +115,7 @@ void column_reduce(Kernel *k) {
 }
 
 const char *column_result(const Kernel *k, int stmt) {
-    Partials p = column_partials(k, k->at.vec > 1 ? "v" : "0");
+    Partials p = column_partials(k, column_lane(k));
     return monoid_result(monoid_of(&p, k->cg->te->stmt[stmt].rhs));
 }
 

@@ -184,7 +184,8 @@ static void compute(Kernel *k, int pass, bool tied) {
     const RowFacts *f = facts(k);
     const RowGroup *g = f->group;
     open_vectors(k);
-    if (!tied) row_tie_count(k, pass);
+    Partials p = row_partials(k, pass);
+    if (!tied && monoid_counts(&p)) cg_line(cg, "fresh += %d;", k->l->r->store_vec);
     for (int n = 0; n < f->n_source; n++) {
         if (!row_is_read(&f->source[n], pass) || row_is_array(k, &f->source[n])) continue;
         row_declare(k, n);
@@ -246,10 +247,12 @@ static void fetch(Kernel *k, int pass) {
 }
 
 static void evaluate(Kernel *k, int pass) {
-    row_tie_begin(k, pass);
+    Partials p = row_partials(k, pass);
+    reduce_step_begin(k->cg, &p, 0);
     compute(k, pass, false);
-    if (row_tie_follow(k, pass)) compute(k, pass, true);
-    row_tie_end(k, pass);
+    if (reduce_step_follow(k->cg, &p, 0, k->at.made)) compute(k, pass, true);
+    reduce_step_end(k->cg, &p, k->at.made);
+    if (monoid_counts(&p)) cg_line(k->cg, "seen += fresh;");
 }
 
 /* Opens the loop over steps, or what stands for it; false: nothing.  */

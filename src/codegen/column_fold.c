@@ -1,0 +1,116 @@
+#include "codegen/column.h"
+
+/* The walk down the columns of a thread, in steps of some rows.  What the leaders of tied
+ * reductions take of a step is kept until those have followed.  */
+
+/* The leader's element of the row at hand in a step of `deep`.  */
+static const char *taken(const Kernel *k, const Partial *lead, int deep, const char *lane) {
+    if (deep == 1) return cg_text(k->cg, "e%s[%s]", lead->name, lane);
+    return cg_text(k->cg, "e%s[u * %d + %s]", lead->name, k->at.vec, lane);
+}
+
+static void open_rows(Kernel *k, int deep) {
+    if (deep == 1) return;
+    cg_line(k->cg, "#pragma unroll");
+    cg_open(k->cg, "for (int u = 0; u < %d; u++)", deep);
+}
+
+static void close_rows(Kernel *k, int deep) {
+    if (deep > 1) cg_close(k->cg);
+}
+
+/* One row of the thread's columns, at k_now; positions grow from call to call.  */
+static void fold_row(Kernel *k, int deep) {
+    Cg *cg = k->cg;
+    Elements *at = &k->at;
+    const char *lane = column_lane(k);
+    Partials p = column_partials(k, lane);
+    place_decode(cg, kernel_root(k), &column_view(k)->red, "k_now", false, at->index, at->wide);
+    for (int i = 0; i < p.n; i++)
+        elements_load_vectors(k, column_group(k)->stmt[p.at[i].number], p.at[i].e->args[0]);
+    elements_open_lanes(k);
+    for (int i = 0; i < p.n; i++) {
+        const Partial *x = &p.at[i];
+        if (x->tie) continue;
+        CgPoint point = elements_point(k, column_group(k)->stmt[x->number], false);
+        const char *value = cg_expr(&point, x->e->args[0], te_reduced_type(x->e));
+        if (monoid_leads(&p, i)) cg_line(cg, "%s = %s;", taken(k, x, deep, lane), value);
+        else monoid_fold(cg, x, value, "k_now", true);
+    }
+    elements_close_lanes(k);
+    at->n_vector = 0;
+}
+
+static void fold_leaders(Kernel *k, const Partials *p, int deep) {
+    open_rows(k, deep);
+    for (int i = 0; i < p->n; i++) {
+        if (monoid_leads(p, i))
+            monoid_fold(k->cg, &p->at[i], taken(k, &p->at[i], deep, column_lane(k)), NULL, false);
+    }
+    close_rows(k, deep);
+}
+
+/* The terms of tied sums: what the leader took of a row stands in them as it was.  */
+static void fold_tied(Kernel *k, const Partials *p, int deep) {
+    open_rows(k, deep);
+    for (int i = 0; i < p->n; i++) {
+        const Partial *tied = &p->at[i];
+        if (!tied->tie) continue;
+        const TeExpr *term = tied->e->args[0], *difference = term->args[0];
+        CgGiven given = {difference->args[0],
+                         taken(k, &p->at[tied->leader], deep, column_lane(k))};
+        CgPoint point = elements_point(k, column_group(k)->stmt[tied->number], false);
+        point.given = &given;
+        point.n_given = 1;
+        monoid_fold(k->cg, tied, cg_expr(&point, term, tied->e->type), NULL, false);
+    }
+    close_rows(k, deep);
+}
+
+static void follow(Kernel *k, int deep) {
+    Partials p = column_partials(k, column_lane(k));
+    if (!column_view(k)->tied) return;
+    elements_open_lanes(k);
+    reduce_step_begin(k->cg, &p, deep);
+    fold_leaders(k, &p, deep);
+    reduce_step_follow(k->cg, &p, deep, k->at.made);
+    fold_tied(k, &p, deep);
+    reduce_step_end(k->cg, &p, k->at.made);
+    elements_close_lanes(k);
+    if (monoid_counts(&p)) cg_line(k->cg, "seen += %d;", deep);
+}
+
+/* Steps of `deep` rows from kk on, while there are so many.  */
+static void fold_steps(Kernel *k, int deep) {
+    Cg *cg = k->cg;
+    int groups = column_groups(k);
+    Partials p = column_partials(k, "v");
+    const char *last = deep > 1 ? cg_text(cg, "kk + %d", (deep - 1) * groups) : "kk";
+    cg_line(cg, "#pragma unroll 1");
+    cg_open(cg, "for (; %s < rows; kk += %d)", last, deep * groups);
+    for (int i = 0; i < p.n; i++) {
+        if (monoid_leads(&p, i))
+            cg_line(cg, "%s e%s[%d];", cg_type(p.at[i].e->type), p.at[i].name, deep * k->at.vec);
+    }
+    open_rows(k, deep);
+    cg_line(cg, "const int k_now = %s;", deep > 1 ? cg_text(cg, "kk + u * %d", groups) : "kk");
+    fold_row(k, deep);
+    close_rows(k, deep);
+    follow(k, deep);
+    cg_close(cg);
+}
+
+void column_fold(Kernel *k) {
+    Cg *cg = k->cg;
+    const RProg *r = k->l->r;
+    int deep = r->thread.extent[AX_K];
+    bool ragged = column_view(k)->unit % r->block.extent[AX_M] != 0;
+    Partials p = column_partials(k, "v");
+    cg_line(cg, "// fold: every %d. row, %d in flight", column_groups(k), deep);
+    reduce_clear(cg, &p, r->thread.extent[AX_M]);
+    if (ragged) cg_open(cg, "if (at < TOTAL)");
+    cg_line(cg, "int kk = first + row;");
+    if (deep > 1) fold_steps(k, deep);
+    if (deep == 1 || column_view(k)->red_unit % r->block.extent[AX_K] != 0) fold_steps(k, 1);
+    if (ragged) cg_close(cg);
+}
