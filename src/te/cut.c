@@ -18,10 +18,9 @@ static bool spread_reads(const Te *te, int k, const TeExpr *e, int tensor, int d
     const TeStmt *s = &te->stmt[k];
     if (e->kind == TE_READ && e->v.ref == tensor) {
         const TeExpr *sub = e->args[dim];
-        if (!te_always_inside(e) || sub->kind != TE_INDEX ||
-            !te_extent_same(&s->index[sub->v.ref].hi, &te->tensor[tensor].shape[dim]) ||
-            !spread_index(te, k, sub->v.ref, c))
-            return false;
+        bool plain = te_always_inside(e) && sub->kind == TE_INDEX &&
+                     te_extent_same(&s->index[sub->v.ref].hi, &te->tensor[tensor].shape[dim]);
+        if (plain ? !spread_index(te, k, sub->v.ref, c) : !c->divides) return false;
     }
     for (int i = 0; i < e->n_args; i++) {
         if (!spread_reads(te, k, e->args[i], tensor, dim, c)) return false;
@@ -41,11 +40,27 @@ static bool spread_tensor(const Te *te, int tensor, int dim, Cut *c) {
     return true;
 }
 
+/* The inputs that index i of statement k subscripts by itself.  */
+static bool spread_inputs(const Te *te, int k, int i, const TeExpr *e, Cut *c) {
+    bool input = e->kind == TE_READ && te->tensor[e->v.ref].role == TE_INPUT;
+    for (int d = 0; d < e->n_args; d++) {
+        const TeExpr *sub = e->args[d];
+        if (input && sub->kind == TE_INDEX && sub->v.ref == i &&
+            te_extent_same(&te->stmt[k].index[i].hi, &te->tensor[e->v.ref].shape[d]) &&
+            !spread_tensor(te, e->v.ref, d, c))
+            return false;
+        if (!spread_inputs(te, k, i, sub, c)) return false;
+    }
+    return !e->other || spread_inputs(te, k, i, e->other, c);
+}
+
 static bool spread_index(const Te *te, int k, int i, Cut *c) {
     const TeStmt *s = &te->stmt[k];
     if (c->index[k] >> i & 1) return true;
     c->index[k] |= 1u << i;
     if (s->n_index + count_bits(c->index[k]) * c->n_digit > TE_MAX_INDICES) return false;
+    if (c->divides && te_extent_unit(&s->index[i].hi) % c->by) return false;
+    if (c->inputs && !spread_inputs(te, k, i, s->rhs, c)) return false;
     if (i < s->n_left) return spread_tensor(te, s->tensor, i, c);
     return s->rhs->kind == TE_REDUCE && !te_positional(s->rhs);
 }
@@ -54,6 +69,14 @@ bool cut_spread(const Te *te, int stmt, int dim, Cut *c) {
     memset(c->dims, 0, sizeof c->dims);
     memset(c->index, 0, sizeof c->index);
     return spread_tensor(te, te->stmt[stmt].tensor, dim, c);
+}
+
+bool cut_index(const Te *te, int stmt, int i, bool inputs, Cut *c) {
+    memset(c->dims, 0, sizeof c->dims);
+    memset(c->index, 0, sizeof c->index);
+    c->divides = true;
+    c->inputs = inputs;
+    return spread_index(te, stmt, i, c);
 }
 
 bool cut_alone(const Te *te, int stmt, int dim, Cut *c) {

@@ -14,6 +14,7 @@ enum { CUT_DIGITS = 2 };
 typedef struct {
     int n_digit;
     int64_t radix[CUT_DIGITS], by, shift;
+    bool divides, inputs;     /* as cut_index was asked */
     uint8_t dims[TE_MAX_ARGS + 2 * TE_MAX_STMTS];         /* bit d: dimension d of the tensor */
     uint32_t index[TE_MAX_STMTS];         /* bit i: index i of the statement */
 } Cut;
@@ -21,6 +22,10 @@ typedef struct {
 /* Marks dimension `dim` of what statement `stmt` assigns, and all that has to be cut with it in the
  * op.  False: some read of it is not by a plain index, or there are too many dimensions.  */
 bool cut_spread(const Te *te, int stmt, int dim, Cut *c);
+/* Marks index `i` of statement `stmt` and what runs with it: what it assigns and who reads that by
+ * an index as long; who reads it otherwise will divide.  `inputs`: those that it reads, too.  False
+ * where some extent is no multiple of `by`, or there are too many dimensions.  */
+bool cut_index(const Te *te, int stmt, int i, bool inputs, Cut *c);
 /* Marks it alone; whoever reads the tensor divides.  The tensor is a temporary, and is read without
  * conditions.  */
 bool cut_alone(const Te *te, int stmt, int dim, Cut *c);

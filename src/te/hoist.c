@@ -121,17 +121,6 @@ static bool simplify(Norm *n, TeExpr **slot) {
     return true;
 }
 
-static void renumber(TeExpr *e, const uint8_t *to) {
-    if (e->kind == TE_INDEX)
-        e->v.ref = to[e->v.ref];
-    for (int i = 0; e->kind == TE_REDUCE && i < e->n_index; i++)
-        e->index[i] = to[e->index[i]];
-    for (int i = 0; i < e->n_args; i++)
-        renumber(e->args[i], to);
-    if (e->other)
-        renumber(e->other, to);
-}
-
 /* Reads that a condition around the reduction kept inside get a condition of their own.  */
 static void guard_reads(Norm *n, TeExpr *e) {
     if (e->kind == TE_READ && !e->other && !te_always_inside(e)) {
@@ -246,7 +235,7 @@ Status normalize_hoist(Norm *n, const Te *in, const TeStmt *s, int k, int origin
     n->te->tensor[tensor].name =
         fresh_name(n, in, n->te->tensor[s->tensor].name, redop_name((TeRedop)reduce->red));
     TeStmt h = statement_of(n, s, tensor, reduce, order, rank, to);
-    renumber(reduce, to);
+    te_expr_renumber(reduce, to);
     h.rhs = reduce;
     int known = same_temporary(n->te, &h, k);
     if (known < 0) {
@@ -290,7 +279,7 @@ void normalize_indices(TeStmt *s) {
         to[s->rhs->index[i]] = (uint8_t)n;
         kept[n++] = s->index[s->rhs->index[i]];
     }
-    renumber(s->rhs, to);
+    te_expr_renumber(s->rhs, to);
     memcpy(s->index, kept, (size_t)n * sizeof kept[0]);
     s->n_index = n;
 }

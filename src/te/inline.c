@@ -34,11 +34,31 @@ static bool uses_approximable(const TeExpr *e) {
     return e->other && uses_approximable(e->other);
 }
 
+/* Is it each element of another tensor in an order of its own: whoever leaves the copy leaves that,
+ * too?  */
+static bool is_permuted_copy(const Te *te, const TeStmt *s) {
+    const TeExpr *e = s->rhs;
+    const TeDtype stored = te->tensor[s->tensor].dtype;
+    uint32_t seen = 0;
+    if (e->kind != TE_READ || !te_always_inside(e) || e->n_args != s->n_left ||
+        (stored != e->type && stored != te->tensor[e->v.ref].dtype))
+        return false;
+    for (int d = 0; d < e->n_args; d++) {
+        const TeExpr *sub = e->args[d];
+        if (sub->kind != TE_INDEX || (seen >> sub->v.ref & 1) ||
+            !te_extent_same(&s->index[sub->v.ref].hi, &te->tensor[e->v.ref].shape[d]))
+            return false;
+        seen |= 1u << sub->v.ref;
+    }
+    return true;
+}
+
 /* Every read of t below e may be replaced: no condition of its own, inside wherever it stands, and
  * no more permissive arithmetic around it than where t was computed.  */
 static bool replaceable(const Norm *n, const TeStmt *made, const TeStmt *s, const TeExpr *e) {
     if (e->kind == TE_READ && e->v.ref == made->tensor) {
-        if (!te_always_inside(e) || !normalize_inside(n->te, s, e))
+        bool inside = te_always_inside(e) && normalize_inside(n->te, s, e);
+        if (!inside && !is_permuted_copy(n->te, made))
             return false;
         for (int d = 0; d < e->n_args; d++) {
             if (reads_of(e->args[d], made->tensor) > 0)
@@ -73,7 +93,8 @@ static bool is_repeated(const Norm *n, const Groups *g, int made) {
         int reads = reads_of(te->stmt[i].rhs, m->tensor);
         places += reads;
         outside = outside || (reads > 0 && g->home[i] != g->home[made]);
-        usual = usual && (reads == 0 || iterations(&te->stmt[i]) <= iterations(m));
+        usual = usual && (reads == 0 || is_any_read(m->rhs) ||
+                          iterations(&te->stmt[i]) <= iterations(m));
     }
     if (!outside || places > PLACES)
         return places == 1;
@@ -121,6 +142,11 @@ static void substitute(Norm *n, const TeStmt *m, TeExpr **slot) {
         return;
     TeDtype stored = n->te->tensor[m->tensor].dtype;
     TeExpr *body = instance(n->a, m->rhs, e->args);
+    if (body->kind == TE_READ && !te_always_inside(e)) {
+        body->other = e->other;
+        body->inside = e->inside;
+        body->type = e->type;
+    }
     if (stored != body->type || !normalize_own_type(body)) {
         TeExpr *cast = te_expr_node(n->a, TE_CAST, te_dtype_compute(stored), 1, e->pos);
         cast->store = stored;
@@ -130,20 +156,28 @@ static void substitute(Norm *n, const TeStmt *m, TeExpr **slot) {
     *slot = body;
 }
 
+static bool inline_statement(Norm *n, int made) {
+    const TeStmt *m = &n->te->stmt[made];
+    bool any = false;
+    for (int i = made + 1; i < n->te->n_stmt; i++) {
+        if (reads_of(n->te->stmt[i].rhs, m->tensor) == 0)
+            continue;
+        substitute(n, m, &n->te->stmt[i].rhs);
+        te_expr_list_reads(n->a, n->te->stmt[i].rhs);
+        n->changed[i] = any = true;
+    }
+    return any;
+}
+
+/* Where one goes, those that it reads may follow.  */
 void normalize_inline(Norm *n) {
     Groups g;
     normalize_list_reads(n);
-    for (int made = 0; made < n->te->n_stmt; made++) {
-        groups_find(n->te, &g);
-        if (!can_inline(n, &g, made))
-            continue;
-        const TeStmt *m = &n->te->stmt[made];
-        for (int i = made + 1; i < n->te->n_stmt; i++) {
-            if (reads_of(n->te->stmt[i].rhs, m->tensor) == 0)
-                continue;
-            substitute(n, m, &n->te->stmt[i].rhs);
-            te_expr_list_reads(n->a, n->te->stmt[i].rhs);
-            n->changed[i] = true;
+    for (bool any = true; any;) {
+        any = false;
+        for (int made = 0; made < n->te->n_stmt; made++) {
+            groups_find(n->te, &g);
+            any |= can_inline(n, &g, made) && inline_statement(n, made);
         }
     }
 }

@@ -179,12 +179,12 @@ Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
         if (st != ST_OK)
             return st;
     }
+    normalize_canon(n);
     number_sites(te);
     normalize_stage(n);
     normalize_share(n);
     normalize_inline(n);
-    for (int i = 0; i < te->n_stmt; i++)
-        n->changed[i] |= normalize_fold(n, &te->stmt[i].rhs);
+    normalize_canon(n);
     normalize_phase(n);
     drop_dead(n);
     normalize_relaid(n);

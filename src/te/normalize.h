@@ -50,6 +50,8 @@ void normalize_dense(Norm *n, TeTensor *t);
 bool normalize_own_type(const TeExpr *e);
 /* Folds constants in the right side of a statement of n->te's sizes.  Did anything change?  */
 bool normalize_fold(Norm *n, TeExpr **rhs);
+/* Gives one form to what can be spelled in several ways.  */
+void normalize_canon(Norm *n);
 /* Statements that compute what an earlier one did read it instead.  */
 void normalize_share(Norm *n);
 /* Lists the reads of every statement, which rewriting has changed.  */

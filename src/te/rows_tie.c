@@ -1,4 +1,5 @@
 #include "te/groups.h"
+#include "te/mean.h"
 #include "te/tree.h"
 #include <string.h>
 
@@ -54,72 +55,11 @@ static bool reduces(const Te *te, const RowGroup *g, int j, int i, const TeExpr 
     return same(&p, e, y->rhs->args[0]);
 }
 
-/* Sizes as a product: a number, and factors known at run time only.  */
-enum { FACTORS_MAX = 16 };
-typedef struct {
-    double number;
-    const TeExpr *factor[FACTORS_MAX];
-    int n;
-} Product;
-
-static bool multiply(const Te *te, const TeStmt *s, const TeExpr *e, Product *p) {
-    Affine f;
-    while (e->kind == TE_CAST) e = e->args[0];
-    if (access_uses(e))
-        return false;
-    if (e->kind == TE_MUL)
-        return multiply(te, s, e->args[0], p) && multiply(te, s, e->args[1], p);
-    if (e->kind == TE_SIZE && te->size[e->v.ref].kind == TE_SIZE_LET &&
-        te->size[e->v.ref].extent.expr)
-        return multiply(te, s, te->size[e->v.ref].extent.expr, p);
-    if (e->kind == TE_REAL) {
-        p->number *= e->v.r;
-    } else if (access_affine(te, s, e, &f)) {
-        p->number *= (double)f.c;
-    } else {
-        if (p->n == FACTORS_MAX)
-            return false;
-        p->factor[p->n++] = e;
-    }
-    return true;
-}
-
-/* The same number and factors, in any order.  */
-static bool same_product(const Product *x, const Product *y) {
-    uint32_t taken = 0;
-    if (x->number != y->number || x->n != y->n)
-        return false;
-    for (int i = 0; i < x->n; i++) {
-        int j = 0;
-        while (j < y->n && ((taken >> j & 1) || !te_expr_same(x->factor[i], y->factor[j]))) j++;
-        if (j == y->n)
-            return false;
-        taken |= 1u << j;
-    }
-    return true;
-}
-
-/* Is it the row's length, as a number or in sizes?  */
-static bool is_count(const Te *te, const RowGroup *g, const TeStmt *s, const TeExpr *e) {
-    const TeStmt *frame = &te->stmt[g->frame];
-    Product count = {.number = 1}, columns = {.number = 1};
-    for (int j = frame->n_left; j < frame->n_index; j++) {
-        const TeExtent *n = &frame->index[j].hi;
-        if (!n->expr)
-            columns.number *= (double)n->value;
-        else if (!multiply(te, frame, n->expr, &columns))
-            return false;
-    }
-    return multiply(te, s, e, &count) && same_product(&count, &columns);
-}
-
 /* The statement whose sum over the row, divided by the row's length, statement i is; -1: none.  */
 static int sum_of_mean(const Te *te, const RowGroup *g, int i) {
-    const TeStmt *s = &te->stmt[g->stmt[i]];
-    if (g->role[i] != ROW_SCALAR || s->rhs->kind != TE_DIV || s->rhs->args[0]->kind != TE_READ)
-        return -1;
-    int sum = row_group_maker(te, g, s->rhs->args[0]->v.ref);
-    return sum >= 0 && is_count(te, g, s, s->rhs->args[1]) ? sum : -1;
+    if (g->role[i] != ROW_SCALAR) return -1;
+    int sum = te_mean_of(te, &te->stmt[g->stmt[i]], &te->stmt[g->frame]);
+    return sum < 0 ? -1 : row_group_maker(te, g, sum);
 }
 
 /* sum of exp(E - x): x is the maximum of E.  */

@@ -52,6 +52,17 @@ bool te_expr_same(const TeExpr *x, const TeExpr *y) {
     return true;
 }
 
+void te_expr_renumber(TeExpr *e, const uint8_t *to) {
+    if (e->kind == TE_INDEX)
+        e->v.ref = to[e->v.ref];
+    for (int i = 0; e->kind == TE_REDUCE && i < e->n_index; i++)
+        e->index[i] = to[e->index[i]];
+    for (int i = 0; i < e->n_args; i++)
+        te_expr_renumber(e->args[i], to);
+    if (e->other)
+        te_expr_renumber(e->other, to);
+}
+
 static int count_reads(const TeExpr *e) {
     int n = (e->kind == TE_READ) + (e->other ? count_reads(e->other) : 0);
     for (int i = 0; i < e->n_args; i++)

@@ -19,6 +19,8 @@ bool te_extent_same(const TeExtent *x, const TeExtent *y);
 /* The type in which both sides of a comparison or an operation meet.  */
 TeDtype te_meet(TeDtype x, TeDtype y);
 
+/* Index i of e becomes index to[i].  */
+void te_expr_renumber(TeExpr *e, const uint8_t *to);
 /* New nodes, at place `pos`.  */
 TeExpr *te_expr_node(Arena *a, TeKind kind, TeDtype type, int n_args, uint32_t pos);
 TeExpr *te_expr_int(Arena *a, int64_t v, TeDtype type, uint32_t pos);

@@ -27,9 +27,12 @@ static const char *said(const Trip *t, const char *stage) {
     return arena_printf(t->arena, "%s: %s", stage, m ? m->message : "no message");
 }
 
-const char *trip_plan(Trip *t) {
+const char *trip_plan(Trip *t) { return trip_plan_sized(t, NULL, 0); }
+
+const char *trip_plan_sized(Trip *t, const TeDefine *define, int n) {
     CompileOptions o = {.top = TRIP_RANKS, .align = ALIGN, .workspace_limit = -1};
-    if (te_parse(t->arena, &t->diag, "trip.te", t->text, strlen(t->text), t->op, NULL, 0, &t->te))
+    if (te_parse(t->arena, &t->diag, "trip.te", t->text, strlen(t->text), t->op, define, n,
+                 &t->te))
         return said(t, "parse");
     const Device *dev = t->targets->dev[t->target];
     return compile_plan(t->arena, &t->diag, t->te, dev, &o, &t->set) ? said(t, "plan") : NULL;

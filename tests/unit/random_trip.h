@@ -71,6 +71,8 @@ typedef struct {
 void targets_open(Arena *a, Targets *out);   /* fails the test if there is no compiler */
 
 const char *trip_plan(Trip *t);
+/* With some sizes other than in the text.  */
+const char *trip_plan_sized(Trip *t, const TeDefine *define, int n);
 /* The model's choice of this rank; or any candidate in every group, perhaps of another split, which
  * goes through the text form.  */
 const char *trip_choose(Trip *t, int rank);

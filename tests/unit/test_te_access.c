@@ -116,7 +116,7 @@ static void groups_are_kernels(void **state) {
          " u[m,n] = t[m,n] + b[n]; Y[m,n] = u[m,n] * tanh(u[m,n]); }", "t+u+Y*"},
         /* Transposed at its own point is still its own point; a shifted one is not.  */
         {"op f(A: f32[M,K], X: f32[K,M]) -> Y: f32[M,M] { t[m,n] += A[m,k] * X[k,n];"
-         " Y[n,m] = t[m,n]; }", "t+Y*"},
+         " Y[n,m] = 2 * t[m,n]; }", "t+Y*"},
         {"op f(A: f32[M,K], X: f32[K,M]) -> Y: f32[M,M] { t[m,n] += A[m,k] * X[k,n];"
          " Y[m,n] = t[m,n] + t[n,m]; }", "t*;Y*"},
         {"op f(A: f32[M,K], X: f32[K,M]) -> Y: f32[M,M] { t[m,n] += A[m,k] * X[k,n];"

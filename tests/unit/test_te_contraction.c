@@ -97,11 +97,11 @@ static const Kind kinds[] = {
      "M=f N=n|q K=c|s", "Z[f,c,s]", "X[n,c,q+s]", true, true},
     {"op f(X: f16[N,C,H,W], Z: f16[F,C,R,S]) -> Y: f16[N,F,P,Q] {"
      " Y[n,f,p,q] += (X[n,c,p*st+r*dil-pad,q*st+s*dil-pad] else 0) * Z[f,c,r,s]; }",
-     "M=f N=n|p|q K=c|r|s", "Z[f,c,r,s]", "X[n,c,p*st+r*dil-pad,q*st+s*dil-pad] else 0", true,
+     "M=f N=n|p|q K=c|r|s", "Z[f,c,r,s]", "X[n,c,2*p+r-1,2*q+s-1] else 0", true,
      true},
     {"op f(X: f16[N,H,W,C], Z: f16[R,S,C,F]) -> Y: f16[N,P,Q,F] {"
      " Y[n,p,q,f] += (X[n,p*st+r*dil-pad,q*st+s*dil-pad,c] else 0) * Z[r,s,c,f]; }",
-     "M=n|p|q N=f K=r|s|c", "X[n,p*st+r*dil-pad,q*st+s*dil-pad,c] else 0", "Z[r,s,c,f]", true,
+     "M=n|p|q N=f K=r|s|c", "X[n,2*p+r-1,2*q+s-1,c] else 0", "Z[r,s,c,f]", true,
      true},
     {"op f(X: f16[N,H,W,C], Z: f16[F,C]) -> Y: f16[N,H,W,F] { Y[n,h,w,f] += X[n,h,w,c] * Z[f,c]; }",
      "M=n,h,w N=f K=c", "X[n,h,w,c]", "Z[f,c]", true, true},
@@ -116,21 +116,21 @@ static const Kind kinds[] = {
     {"op f(X: f16[N,G,C,H,W], Z: f16[G,F,C,R,S]) -> Y: f16[N,G,F,P,Q] {"
      " Y[n,g,f,p,q] += (X[n,g,c,p*st+r*dil-pad,q*st+s*dil-pad] else 0) * Z[g,f,c,r,s]; }",
      "B=g M=f N=n|p|q K=c|r|s", "Z[g,f,c,r,s]",
-     "X[n,g,c,p*st+r*dil-pad,q*st+s*dil-pad] else 0", true, true},
+     "X[n,g,c,2*p+r-1,2*q+s-1] else 0", true, true},
     {"op f(X: f16[N,G*C,H,W], Z: f16[G*F,C,R,S]) -> Y: f16[N,G,F,P,Q] {"
      " Y[n,g,f,p,q] += (X[n,g*C+c,p*st+r*dil-pad,q*st+s*dil-pad] else 0) * Z[g*F+f,c,r,s]"
      " where c in C; }",
-     "B=g M=f N=n|p|q K=c|r|s", "Z[g*F+f,c,r,s]",
-     "X[n,g*C+c,p*st+r*dil-pad,q*st+s*dil-pad] else 0", true, true},
+     "B=g M=f N=n|p|q K=c|r|s", "Z[6*g+f,c,r,s]",
+     "X[n,4*g+c,2*p+r-1,2*q+s-1] else 0", true, true},
     {"op f(X: f16[N,C,H,W], Z: f16[C,R,S]) -> Y: f16[N,C,P,Q] {"
      " Y[n,c,p,q] += (X[n,c,p*st+r*dil-pad,q*st+s*dil-pad] else 0) * Z[c,r,s]; }",
-     "B=c N=n|p|q K=r|s", "Z[c,r,s]", "X[n,c,p*st+r*dil-pad,q*st+s*dil-pad] else 0", true, true},
+     "B=c N=n|p|q K=r|s", "Z[c,r,s]", "X[n,c,2*p+r-1,2*q+s-1] else 0", true, true},
     {"op f(X: f16[N,H,W,C], Z: f16[R,S,C]) -> Y: f16[N,P,Q,C] {"
      " Y[n,p,q,c] += (X[n,p*st+r*dil-pad,q*st+s*dil-pad,c] else 0) * Z[r,s,c]; }",
-     "B=c M=n|p|q K=r|s", "X[n,p*st+r*dil-pad,q*st+s*dil-pad,c] else 0", "Z[r,s,c]", true, true},
+     "B=c M=n|p|q K=r|s", "X[n,2*p+r-1,2*q+s-1,c] else 0", "Z[r,s,c]", true, true},
     {"op f(X: f16[N,H,W,T,T,C], Z: f16[R,S,T,T,C,F]) -> Y: f16[N,P,Q,T,T,F] {"
-     " Y[n,p,q,i,j,f] += (X[n,p*st+r-pad,q*st+s-pad,i,k,c] else 0) * Z[r,s,k,j,c,f]; }",
-     "M=n|p|q|i N=j|f K=r|s|k|c", "X[n,p*st+r-pad,q*st+s-pad,i,k,c] else 0", "Z[r,s,k,j,c,f]", true,
+     " Y[n,p,q,i,j,f] += (X[n,2*p+r-1,2*q+s-1,i,k,c] else 0) * Z[r,s,k,j,c,f]; }",
+     "M=n|p|q|i N=j|f K=r|s|k|c", "X[n,2*p+r-1,2*q+s-1,i,k,c] else 0", "Z[r,s,k,j,c,f]", true,
      true},
     /* Transposed: a condition, or a read of what a stride does not divide.  */
     {"op f(X: f16[N,C,H,W], Z: f16[C,F,R,S]) -> Y: f16[N,F,H*2-1,W*2] { Y[n,f,p,q] +="
@@ -162,7 +162,7 @@ static const Kind kinds[] = {
     /* Extents of 1 come first and join.  */
     {"op f(X: f16[N,C,1,W], Z: f16[F,C,1,1]) -> Y: f16[N,F,1,W] {"
      " Y[n,f,p,q] += X[n,c,p+r,q+s] * Z[f,c,r,s]; }",
-     "M=f N=p,n|q K=r,s,c", "Z[f,c,r,s]", "X[n,c,p+r,q+s]", true, true},
+     "M=f N=n|q K=c", "Z[f,c]", "X[n,c,q]", true, true},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 

@@ -45,7 +45,7 @@ static void channels_come_last(void **state) {
           "Y[n,g,f,p,q] += (X[n,g*8+c,p,q+s-1] else 0) * W[g,f,c,s];",
           "  W_laid[g,f,s,c] = W[g,f,c,s] @type(f16);\n"
           "  X_laid[n,p,q,g] = X[n,g,p,q] @type(f16);\n"
-          "  Y[n,g,f,p,q] = sum[c,s]((X_laid[n,p,q+s-1,g*8+c] else 0) * W_laid[g,f,s,c]);\n");
+          "  Y[n,g,f,p,q] = sum[c,s]((X_laid[n,p,q+s-1,8*g+c] else 0) * W_laid[g,f,s,c]);\n");
 }
 
 static void odd_channels_get_zeros(void **state) {
@@ -148,7 +148,7 @@ static void strides_and_ranks(void **state) {
     check("X: f16[9,8] strides(9,1), W: f16[12,8]) -> Y: f32[9,12]",
           "Y[m,n] += X[m,k] * W[n,k];",
           "  X_laid[m,k] = X[m,k] @type(f16);\n  Y[m,n] = sum[k](X_laid[m,k] * W[n,k]);\n");
-    check("X: f16[2,1,2,1,8,3,1,9], W: f16[8,8]) -> Y: f16[2,1,2,1,3,1,9,8]",
+    check("X: f16[2,3,2,3,8,3,2,9], W: f16[8,8]) -> Y: f16[2,3,2,3,3,2,9,8]",
           "Y[a,b,c,d,e,f,g,n] += X[a,b,c,d,k,e,f,g] * W[n,k];",
           "  X_laid[a,b,c,d,e,f,g,k] = X[a,b,c,d,k,e,f,g] @type(f16);\n"
           "  Y[a,b,c,d,e,f,g,n] = sum[k](X_laid[a,b,c,d,e,f,g,k] * W[n,k]);\n");

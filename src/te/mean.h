@@ -1,0 +1,9 @@
+/* Means: sums over the number of their terms, in the spellings that there are.  */
+#ifndef ROLLER_TE_MEAN_H
+#define ROLLER_TE_MEAN_H
+#include "te/te.h"
+
+/* The tensor that `s` divides by the number of points over which `sum` reduces, or multiplies by
+ * one over it; -1: it does something else.  */
+int te_mean_of(const Te *te, const TeStmt *s, const TeStmt *sum);
+#endif

@@ -1,0 +1,154 @@
+/* Spellings of one computation (tests/forms): every op of a file has about the predicted time of
+ * its first, and what it becomes is right on small sizes, as a line `# small: N=3, C=8` of the file
+ * gives them.
+ *
+ *   LIST=1 build/tests/test_forms      what is predicted of each
+ *   LONG=1 build/tests/test_forms      runs all of them, not a share
+ */
+#include "base/file.h"
+#include "effort.h"
+#include "plan_fixture.h"
+#include "random_trip.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { FORMS_DEFINES = 16, SHARE = 6 };
+static const double near = 1.05;
+
+static const char *const forms[] = {"batch_norm", "grouped_conv", "grouped_query", "instance_norm",
+                                    "pool", "slices", "softmax", "softmax_long", "triplet",
+                                    "views"};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+typedef struct {
+    const char *path, *text;
+    size_t len;
+    Te **op;
+    int n_op;
+    TeDefine small[FORMS_DEFINES];
+    int n_small;
+} Form;
+
+static void said(const Form *f, const char *op, Diag *d, const char *stage) {
+    const DiagMessage *m = diag_first_error(d);
+    fail_msg("%s, %s: %s: %s", f->path, op, stage, m ? m->message : "no message");
+}
+
+static void read_small(Arena *a, Diag *d, Form *f) {
+    const char *line = strstr(f->text, "# small: ");
+    assert_non_null(line);
+    line += strlen("# small: ");
+    for (bool more = true; more;) {
+        size_t n = strcspn(line, ",\n");
+        assert_true(f->n_small < FORMS_DEFINES);
+        if (te_define_parse(a, d, arena_strndup(a, line, n), &f->small[f->n_small++]))
+            said(f, "small", d, "sizes");
+        more = line[n] == ',';
+        line += n + 1 + strspn(line + n + 1, " ");
+    }
+}
+
+static void read_form(Arena *a, const char *name, Form *out) {
+    Diag d = diag_new(a);
+    char *text;
+    *out = (Form){.path = arena_printf(a, "tests/forms/%s.te", name)};
+    if (file_read(a, &d, out->path, 1 << 20, &text, &out->len)) said(out, "", &d, "read");
+    out->text = text;
+    read_small(a, &d, out);
+    if (te_parse_all(a, &d, out->path, text, out->len, NULL, 0, &out->op, &out->n_op))
+        said(out, "", &d, "parse");
+    assert_true(out->n_op > 1);
+}
+
+/* ---- what is predicted ---- */
+
+static double predicted(const Form *f, const Te *te, const Device *dev, int *kernels) {
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    PlanSet set;
+    WholePlan whole;
+    Estimate e;
+    CompileOptions o = {.workspace_limit = -1};
+    if (compile_plan(a, &d, te, dev, &o, &set)) said(f, te->name, &d, "plan");
+    compile_choose(a, &set, 0, &whole);
+    compile_estimate(&whole, &e);
+    *kernels = set.n_group;
+    arena_destroy(a);
+    return e.us;
+}
+
+static void compare_predicted(const Form *f, const Device *dev, const char *device) {
+    double first = 0;
+    for (int i = 0; i < f->n_op; i++) {
+        int kernels;
+        double us = predicted(f, f->op[i], dev, &kernels);
+        if (i == 0) first = us;
+        if (getenv("LIST"))
+            print_message("# %-28s %-16s %s %10.2f us %2d kernels %6.3f\n", f->path,
+                          f->op[i]->name, device, us, kernels, us / first);
+        else if (us > first * near || first > us * near)
+            fail_msg("%s: %s takes %.2f us on %s, %s %.2f", f->path, f->op[i]->name, us, device,
+                     f->op[0]->name, first);
+    }
+}
+
+static void test_predicted(void **state) {
+    static const char *const devices[] = {"h100", "h200"};
+    for (int i = 0; i < FORMS; i++) {
+        Arena *a = arena_create(NULL);
+        Form f;
+        read_form(a, forms[i], &f);
+        for (int k = 0; k < 2; k++) {
+            if (k == 0 || effort_drawn(i, SHARE) || getenv("LIST"))
+                compare_predicted(&f, fixture_device(a, devices[k]), devices[k]);
+        }
+        arena_destroy(a);
+    }
+    (void)state;
+}
+
+/* ---- what it computes ---- */
+
+static void run_small(const Form *f, const char *op, const Targets *targets, int target) {
+    Arena *a = arena_create(NULL);
+    Trip t = {.arena = a, .diag = diag_new(a), .targets = targets, .seed = effort_seed(),
+              .target = target, .op = op, .text = f->text};
+    const char *wrong = trip_plan_sized(&t, f->small, f->n_small);
+    if (!wrong) wrong = trip_choose(&t, 0);
+    if (!wrong) wrong = trip_build(&t);
+    if (!wrong) wrong = trip_check(&t);
+    if (wrong) fail_msg("%s, %s on %s: %s", f->path, op, targets->name[target], wrong);
+    arena_destroy(a);
+}
+
+static void test_right(void **state) {
+    Arena *a = arena_create(NULL);
+    Targets targets;
+    targets_open(a, &targets);
+    for (int i = 0, n = 0; i < FORMS; i++) {
+        Form f;
+        read_form(a, forms[i], &f);
+        for (int k = 0; k < f.n_op; k++) {
+            for (int target = 0; target < TARGETS; target++, n++)
+                if (effort_drawn(n, SHARE * TARGETS))
+                    run_small(&f, f.op[k]->name, &targets, target);
+        }
+    }
+    arena_destroy(a);
+    (void)state;
+}
+
+int main(int argc, char **argv) {
+    families_child(argc, argv);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_predicted),
+                                       cmocka_unit_test(test_right)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
