@@ -4,6 +4,7 @@
 #   make run             set up this machine, build, make and prove the example kernel
 #   make test            set up this machine, build, run every test (test-long: the slow ones too)
 #   make unit            unit tests only;  TEST=test_base_* picks some
+#   make test-forms      spellings of one computation: the same plans, and right (all of them)
 #   make asan            unit tests under AddressSanitizer and UBSan, in $(BUILD)-asan
 #   make tsan            what has threads under ThreadSanitizer, in $(BUILD)-tsan
 #   make fuzz            libFuzzer targets, FUZZ_SECONDS each, in $(BUILD)-fuzz (needs clang)
@@ -74,7 +75,7 @@ simdriver := $(if $(filter 0,$(SIM)),,$(if $(filter sim,$(modules)),\
                $(BUILD)/simdriver/libcuda.so.1))
 products += $(simdriver)
 
-.PHONY: all run test test-long unit asan tsan fuzz fuzzers golden replay bench measured sizes gpu-kit \
+.PHONY: all run test test-long test-forms unit asan tsan fuzz fuzzers golden replay bench measured sizes gpu-kit \
         foreign package python wheel wheel-test lint wc setup nvrtc12 install static \
         manuals deb gallery clean
 .DELETE_ON_ERROR:
@@ -248,6 +249,9 @@ everything = $(tests:%=$(BUILD)/tests/%) $(if $(filter 0,$(SIM)),tests/nosim.sh,
 test test-long: setup
 	@+$(submake) all python $(tests:%=$(BUILD)/tests/%) $(filter %/expressions,$(benchmarks))
 	@BUILD=$(BUILD) $(if $(filter test-long,$@),LONG=1) tests/run -j $(JOBS) $(everything)
+
+test-forms: setup
+	@+LONG=1 $(submake) unit TEST="test_forms test_te_canon"
 
 asan: setup
 	@+$(submake) BUILD=$(BUILD)-asan unit CFLAGS="-O1 -g -fno-omit-frame-pointer \

@@ -1,6 +1,7 @@
 /* Reductions in two steps: over the indices that lie contiguously first, which leaves rows, then
  * over those that stride across them, as for statistics of a channel in NCHW.  */
 #include "te/access.h"
+#include "te/mean.h"
 #include "te/normalize.h"
 #include "te/tree.h"
 #include <string.h>
@@ -84,17 +85,154 @@ static uint32_t find_inner(Norm *n, int k) {
     return 0;
 }
 
+/* ---- statements of which the first step makes one pass ---- */
+
+/* A statement in two steps: as it was, and the read that its second step reduces, in the indices
+ * of the statement as it was.  */
+typedef struct Staged {
+    TeStmt was;
+    const TeExpr *part;
+    uint32_t inner;
+    struct Staged *next;
+} Staged;
+
+static bool same_indices(const TeStmt *x, const TeStmt *y) {
+    bool same = x->n_left == y->n_left && x->n_index == y->n_index;
+    for (int i = 0; i < x->n_index && same; i++)
+        same = te_extent_same(&x->index[i].hi, &y->index[i].hi);
+    return same && x->rhs->n_index == y->rhs->n_index &&
+           memcmp(x->rhs->index, y->rhs->index, x->rhs->n_index) == 0;
+}
+
+static bool share_read(const TeExpr *x, const TeExpr *y) {
+    ReadList a = access_reads(x), b = access_reads(y);
+    for (int i = 0; i < a.n; i++) {
+        for (int j = 0; j < b.n; j++) {
+            if (access_same(a.at[i], b.at[j])) return true;
+        }
+    }
+    return false;
+}
+
+/* One that reduces the same elements over the same indices: decided for it, decided for all.  */
+static const Staged *sibling(const Staged *x, const TeStmt *s, uint32_t inner) {
+    while (x && !(x->inner == inner && same_indices(&x->was, s) && share_read(x->was.rhs, s->rhs)))
+        x = x->next;
+    return x;
+}
+
+/* (E - x) * (E - x), x the mean of E that another statement in two steps made; or NULL.  */
+static const TeExpr *deviation(const Te *te, const Staged *x, const TeStmt *s) {
+    const TeExpr *body = s->rhs->args[0], *e = body->args ? body->args[0] : NULL;
+    if (s->rhs->red != TE_RED_SUM || x->was.rhs->red != TE_RED_SUM || body->kind != TE_MUL ||
+        !te_expr_same(e, body->args[1]) || e->kind != TE_SUB || e->args[1]->kind != TE_READ ||
+        s->rhs->type != body->type || !te_expr_same(e->args[0], x->was.rhs->args[0]))
+        return NULL;
+    const TeExpr *mean = e->args[1];
+    for (int k = 0; k < te->n_stmt; k++) {
+        const TeStmt *m = &te->stmt[k];
+        if (m->tensor != mean->v.ref) continue;
+        bool own = te_mean_of(te, m, &x->was) == x->was.tensor && m->n_left == s->n_left;
+        for (int d = 0; d < mean->n_args && own; d++)
+            own = mean->args[d]->kind == TE_INDEX && mean->args[d]->v.ref == d;
+        return own ? mean : NULL;
+    }
+    return NULL;
+}
+
+/* How many terms a part has; 0: that is known at run time only.  */
+static double count_of(const TeStmt *s, uint32_t inner) {
+    double count = 1;
+    for (int i = 0; i < s->n_index; i++) {
+        if (!(inner >> i & 1)) continue;
+        count *= s->index[i].hi.expr ? 0 : (double)s->index[i].hi.value;
+    }
+    return count;
+}
+
+static TeExpr *binary(Arena *a, TeKind kind, const TeExpr *x, const TeExpr *y) {
+    TeExpr *e = te_expr_node(a, kind, x->type, 2, x->pos);
+    e->args[0] = te_expr_copy(a, x);
+    e->args[1] = te_expr_copy(a, y);
+    return e;
+}
+
+static TeExpr *real(Arena *a, double v, const TeExpr *like) {
+    TeExpr *e = te_expr_node(a, TE_REAL, like->type, 0, like->pos);
+    e->v.r = v;
+    return e;
+}
+
+/* A statement before statement k that makes the means of parts, from their sums; its tensor.  */
+static int mean_of_parts(Norm *n, int k, int sums, double count) {
+    Te *te = n->te;
+    int from = 0, to = te->n_tensor++;
+    while (te->stmt[from].tensor != sums) from++;
+    TeStmt m = te->stmt[from];
+    te->tensor[to] = te->tensor[sums];
+    te->tensor[to].name = normalize_name(n, te->tensor[sums].name, "mean");
+    TeExpr *sum = te_expr_node(n->a, TE_READ, te->tensor[sums].dtype, m.n_left, m.pos);
+    sum->v.ref = sums;
+    for (int d = 0; d < m.n_left; d++) sum->args[d] = te_expr_index(n->a, d, m.pos);
+    m.tensor = to;
+    m.n_index = m.n_left;
+    m.asg = TE_ASSIGN;
+    m.accum = TE_DTYPE_COUNT;
+    m.tf32 = m.fp32x3 = false;
+    m.rhs = binary(n->a, TE_DIV, sum, real(n->a, count, sum));
+    normalize_insert(n, k, n->origin[k], &m);
+    return to;
+}
+
+/* The first step sums squares of deviations from the mean p of a part; the second adds to them what
+ * p's own deviation makes up in a part of `count`.  Returns that; *slot is E's mean m in s.  */
+static TeExpr *from_parts(Norm *n, TeStmt *s, const TeExpr *mean, const TeExpr *part_mean,
+                          double count) {
+    Arena *a = n->a;
+    TeExpr *body = s->rhs->args[0], *apart = binary(a, TE_SUB, part_mean, mean);
+    TeExpr *square = binary(a, TE_MUL, apart, apart);
+    for (int i = 0; i < 2; i++) body->args[i]->args[1] = te_expr_copy(a, part_mean);
+    return binary(a, TE_MUL, real(a, count, square), square);
+}
+
+/* Statement k in two steps.  Where it follows the mean that x made, so do its parts: theirs.  */
+static bool stage(Norm *n, int *k, uint32_t inner, const Staged *x, Staged *out) {
+    TeStmt s = n->te->stmt[*k];
+    const TeExpr *mean = x ? deviation(n->te, x, &s) : NULL;
+    double count = mean ? count_of(&s, inner) : 0;
+    TeExpr *more = NULL;
+    *out = (Staged){.was = s, .inner = inner};
+    out->was.rhs = te_expr_copy(n->a, s.rhs);
+    te_expr_list_reads(n->a, out->was.rhs);
+    if (count > 0) {
+        TeExpr *part_mean = te_expr_copy(n->a, x->part);
+        part_mean->v.ref = mean_of_parts(n, (*k)++, x->part->v.ref, count);
+        more = from_parts(n, &s, mean, part_mean, count);
+    }
+    int all = n->te->n_stmt;
+    nest(n, s.rhs, inner);
+    if (normalize_hoist(n, NULL, &s, *k, n->origin[*k], &s.rhs->args[0], false)) return false;
+    out->part = te_expr_copy(n->a, s.rhs->args[0]);
+    if (more) s.rhs->args[0] = binary(n->a, TE_ADD, s.rhs->args[0], more);
+    normalize_indices(&s);
+    *k += n->te->n_stmt > all;
+    n->te->stmt[*k] = s;
+    n->changed[*k] = true;
+    return true;
+}
+
 void normalize_stage(Norm *n) {
-    for (int k = 0; k < n->te->n_stmt && n->te->n_stmt < TE_MAX_STMTS - 1; k++) {
+    Staged *made = NULL;
+    for (int k = 0; k < n->te->n_stmt && n->te->n_stmt < TE_MAX_STMTS - 2; k++) {
         uint32_t inner = find_inner(n, k);
-        TeStmt s = n->te->stmt[k];
-        int all = n->te->n_stmt;
-        if (!inner || !te_takes(n->te, &s, TE_STAGED)) continue;
-        nest(n, s.rhs, inner);
-        if (normalize_hoist(n, NULL, &s, k, n->origin[k], &s.rhs->args[0], false)) return;
-        normalize_indices(&s);
-        k += n->te->n_stmt > all;
-        n->te->stmt[k] = s;
-        n->changed[k] = true;
+        if (!inner) continue;
+        const Staged *like = sibling(made, &n->te->stmt[k], inner);
+        if (!like && !te_takes(n->te, &n->te->stmt[k], TE_STAGED)) continue;
+        Staged *now = ARENA_NEW(n->a, Staged);
+        while (like && like->next && !deviation(n->te, like, &n->te->stmt[k]))
+            like = sibling(like->next, &n->te->stmt[k], inner);
+        if (!stage(n, &k, inner, like, now)) return;
+        now->next = made;
+        made = now;
     }
 }

@@ -122,9 +122,11 @@ static void run_small(const Form *f, const char *op, const Targets *targets, int
     Trip t = {.arena = a, .diag = diag_new(a), .targets = targets, .seed = effort_seed(),
               .target = target, .op = op, .text = f->text};
     const char *wrong = trip_plan_sized(&t, f->small, f->n_small);
-    if (!wrong) wrong = trip_choose(&t, 0);
-    if (!wrong) wrong = trip_build(&t);
-    if (!wrong) wrong = trip_check(&t);
+    for (int plan = 0; plan < 2 && !wrong; plan++) {
+        wrong = plan ? trip_choose_any(&t, t.seed) : trip_choose(&t, 0);
+        if (!wrong) wrong = trip_build(&t);
+        if (!wrong) wrong = trip_check(&t);
+    }
     if (wrong) fail_msg("%s, %s on %s: %s", f->path, op, targets->name[target], wrong);
     arena_destroy(a);
 }

@@ -36,6 +36,31 @@ static void strided_reductions_go_in_steps(void **state) {
                       "  Y[c,q] = sum[n,s](X[n,c,q+s]) where s in 0:3;\n");
 }
 
+/* What reads the same elements goes with it, squares of deviations by parts.  */
+static void strided_statistics_make_one_pass(void **state) {
+    (void)state;
+    normal_check_text(STAGED, "X: f32[3,4,5]) -> (Y: f32[4], Z: f32[4])",
+                      "m[c] = sum[n,d](X[n,c,d]) / 15.0;"
+                      " Y[c] = sum[n,d]((X[n,c,d] - m[c]) * (X[n,c,d] - m[c])); Z[c] = exp(m[c]);",
+                      "  m_sum_sum[c,n] = sum[d](X[n,c,d]);\n"
+                      "  m_sum[c] = sum[n](m_sum_sum[c,n]);\n"
+                      "  m[c] = m_sum[c] / 15.0;\n"
+                      "  m_sum_sum_mean[c,n] = m_sum_sum[c,n] / 5.0;\n"
+                      "  Y_sum[c,n] = sum[d]((X[n,c,d] - m_sum_sum_mean[c,n]) *"
+                      " (X[n,c,d] - m_sum_sum_mean[c,n]));\n"
+                      "  Y[c] = sum[n](Y_sum[c,n] + 5.0 * ((m_sum_sum_mean[c,n] - m[c]) *"
+                      " (m_sum_sum_mean[c,n] - m[c])));\n  Z[c] = exp(m[c]);\n");
+    /* From what is no mean they are not.  */
+    normal_check_text(STAGED, "X: f32[3,4,5]) -> Y: f32[4]",
+                      "m[c] = sum[n,d](X[n,c,d]) / 14.0;"
+                      " Y[c] = sum[n,d]((X[n,c,d] - m[c]) * (X[n,c,d] - m[c]));",
+                      "  m_sum_sum[c,n] = sum[d](X[n,c,d]);\n"
+                      "  m_sum[c] = sum[n](m_sum_sum[c,n]);\n"
+                      "  m[c] = m_sum[c] / 14.0;\n"
+                      "  Y_sum[c,n] = sum[d]((X[n,c,d] - m[c]) * (X[n,c,d] - m[c]));\n"
+                      "  Y[c] = sum[n](Y_sum[c,n]);\n");
+}
+
 static void inner_reductions_become_temporaries(void **state) {
     (void)state;
     check_becomes("X: f32[4,5]) -> Y: f32[4]", "Y[i] = sum[k](X[i,k]) / 5.0;",
@@ -394,6 +419,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inner_reductions_become_temporaries),
         cmocka_unit_test(strided_reductions_go_in_steps),
+        cmocka_unit_test(strided_statistics_make_one_pass),
         cmocka_unit_test(equal_reductions_are_computed_once),
         cmocka_unit_test(equal_statements_are_computed_once),
         cmocka_unit_test(constants_are_folded),

@@ -78,7 +78,8 @@ static void filters_that_do_not_divide_are_bounded(void **state) {
             " (s * (K[p_phase+2*r] else 0)) : 0) where r in 0:2;\n");
 }
 
-/* One axis (of which a filter of one element has none: the last one is b's then): extents, stride, filter, shift, distance; a neighbour of the result is read, too.  */
+/* One axis (a filter of one element has none: the last one is b's then): extents, stride, filter,
+ * shift, distance; a neighbour of the result is read, too.  */
 static const char *op_of(Arena *a, int out, int s, int filter, int shift, int step) {
     return arena_printf(
         a, "param P = %d, s = %d, R = %d, c = %d, d = %d;"

@@ -1,0 +1,113 @@
+/* links: te */
+/* What the canonical form makes of one op, rule by rule, and that the op's values stay.  */
+#include "normal_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void check_becomes(const char *head, const char *body, const char *want) {
+    normal_check_text(USUAL, head, body, want);
+}
+
+static void axes_of_extent_1_are_left_out(void **state) {
+    (void)state;
+    check_becomes("X: f32[3,1,4]) -> Y: f32[1,3]",
+                  "m[n,o] = max[c](X[n,o,c]) where o in 1; Y[b,n] = exp(m[n,b] - X[n,b,0]);",
+                  "  m[n] = max[c](X[n,c]);\n  Y[n] = exp(m[n] - X[n,0]);\n");
+    check_becomes("X: f32[4,1]) -> Y: f32[4]", "Y[i] = sum[k](X[i,k]) * 2;",
+                  "  Y[i] = X[i] * 2;\n");
+    check_becomes("X: f32[4,1]) -> Y: i32[4]", "Y[i] = argmax[k](X[i,k]);",
+                  "  Y[i] = i32(0);\n");
+    check_becomes("X: f32[4]) -> Y: f32[4]", "Y[i] = sum[k](X[i]) where k in 1 @accum(f64);",
+                  "  Y[i] = f64(X[i]);\n");
+    check_becomes("X: f32[4,1]) -> Y: f32[4,1]", "Y[i,j] = X[i,j] + f32(j);",
+                  "  Y[i] = X[i] + f32(i64(0));\n");
+    /* What a read may leave stays.  */
+    check_becomes("X: f32[4,1]) -> Y: f32[4,3]", "Y[i,j] = X[i,j-1] else 7;",
+                  "  Y[i,j] = X[i,j-1] else 7;\n");
+}
+
+static void divided_indices_become_two(void **state) {
+    (void)state;
+    /* The input that the index runs through is cut with it.  */
+    check_becomes("X: f32[2,5], W: f32[6]) -> Y: f32[6]",
+                  "Y[o] = sum[k](X[o/3,k]) * W[o];",
+                  "  Y_sum[o,o_phase] = sum[k](X[o,k]) where o_phase in 0:3;\n"
+                  "  Y[o,o_phase] = Y_sum[o,o_phase] * W[o,o_phase];\n");
+    check_becomes("X: f32[2,3,5]) -> Y: f32[2,3,5]",
+                  "m[g] = sum[k](X[g/3,g%3,k]) where g in 6; Y[n,c,k] = X[n,c,k] - m[n*3+c];",
+                  "  m[g,g_phase] = sum[k](X[g,g_phase,k]) where g in 0:2;\n"
+                  "  Y[n,c,k] = X[n,c,k] - m[n,c];\n");
+    /* Three digits, the least first.  */
+    check_becomes("X: f32[2,3,4], W: f32[24]) -> Y: f32",
+                  "Y[] += X[k/12,k/4%3,k%4] * W[k];",
+                  "  Y[] = sum[k,k_phase2,k_phase](X[k,k_phase2,k_phase] *"
+                  " W[k,k_phase2,k_phase]);\n");
+    /* An extent that the divisor does not divide, and a position.  */
+    check_becomes("X: f32[3]) -> Y: f32[5]", "Y[i] = X[i/2];", "  Y[i] = X[i/2];\n");
+    check_becomes("X: f32[3,2]) -> Y: i32", "Y[] = argmax[i](X[i/2,i%2]) where i in 6;",
+                  "  Y[] = argmax[i](X[i/2,i%2]) where i in 0:6;\n");
+}
+
+static void copies_are_read_through(void **state) {
+    (void)state;
+    check_becomes("X: f32[4,3], W: f32[5,4]) -> Y: f32[5,3]",
+                  "t[j,i] = X[i,j]; Y[n,j] += W[n,i] * t[j,i];",
+                  "  Y[n,j] = sum[i](W[n,i] * X[i,j]);\n");
+    check_becomes("X: f16[4,3]) -> Y: f32[3,4]",
+                  "t[j,i] = X[i,j]; Y[j,i] = (t[j,i-1] else 2) + (t[j,i+1] else 0);",
+                  "  Y[j,i] = (X[i-1,j] else 2) + (X[i+1,j] else 0);\n");
+    /* Padding is no copy.  */
+    check_becomes("X: f32[4]) -> Y: f32[6]",
+                  "t[i] = X[i-1] else 1 where i in 6; Y[i] = t[i-1] else 2;",
+                  "  t[i] = X[i-1] else 1 where i in 0:6;\n  Y[i] = t[i-1] else 2;\n");
+    check_becomes("X: f32[4,3]) -> Y: f16[3,4]", "t[i,j] = max[k](X[i,j] * k) where k in 2;"
+                  " Y[j,i] = t[i,j];", "  Y[j,i] = max[k](X[i,j] * k) where k in 0:2;\n");
+    /* Somebody else sees what is not rounded.  */
+    check_becomes("X: f32[4]) -> (Y: f16[4], Z: f32[4])", "t[i] = sum[k](X[i] * k) where k in 2;"
+                  " Y[i] = t[i]; Z[i] = t[i];",
+                  "  Z[i] = sum[k](X[i] * k) where k in 0:2;\n  Y[i] = Z[i];\n");
+    /* Slices of what was joined.  */
+    check_becomes("X: f32[3], Z: f32[5]) -> (Y: f32[3], V: f32[5])",
+                  "t[i] = i < 3 ? X[i] : Z[i-3] where i in 8; Y[i] = exp(t[i])"
+                  " where i in 3; V[i] = exp(t[i+3]);", "  Y[i] = exp(X[i]) where i in 0:3;\n  V[i] = exp(Z[i]);\n");
+}
+
+static void spellings_become_one(void **state) {
+    (void)state;
+    static const char *const head = "X: f32[4], Z: f32[4]) -> Y: f32[4]";
+    check_becomes(head, "Y[i] = -(-X[i]);", "  Y[i] = X[i];\n");
+    check_becomes(head, "Y[i] = X[i] + (-Z[i]);", "  Y[i] = X[i] - Z[i];\n");
+    check_becomes(head, "Y[i] = -X[i] - (-Z[i]);", "  Y[i] = Z[i] - X[i];\n");
+    check_becomes(head, "Y[i] = exp(-1 * X[i]);", "  Y[i] = exp(-X[i]);\n");
+    check_becomes(head, "Y[i] = f32(X[i] * Z[i]);", "  Y[i] = X[i] * Z[i];\n");
+    check_becomes(head, "Y[i] = pow(X[i] - Z[i], 2);",
+                  "  Y[i] = (X[i] - Z[i]) * (X[i] - Z[i]);\n");
+    check_becomes(head, "Y[i] = pow(2, X[i]) + pow(Z[i], 1);", "  Y[i] = exp2(X[i]) + Z[i];\n");
+    check_becomes(head, "Y[i] = exp(X[i] + 0) + max(0 + Z[i], 1);",
+                  "  Y[i] = exp(X[i]) + max(Z[i], 1);\n");
+    check_becomes("X: f32[4]) -> Y: f32", "Y[] += 2 * (X[i] + 0.0);",
+                  "  Y[] = sum[i](2 * X[i]);\n");
+    check_becomes(head, "Y[i] = i >= 0 && i < 4 ? X[i] : Z[i];", "  Y[i] = X[i];\n");
+    check_becomes(head, "Y[i] = X[3-i] else 5;", "  Y[i] = X[3-i];\n");
+    /* -0 + 0 is 0; roots are no powers for -0 and -inf; a literal has no type.  */
+    check_becomes(head, "Y[i] = X[i] + 0;", "  Y[i] = X[i] + 0;\n");
+    check_becomes(head, "Y[i] = 1 / (X[i] + 0);", "  Y[i] = 1 / (X[i] + 0);\n");
+    check_becomes(head, "Y[i] = pow(X[i], 0.5);", "  Y[i] = pow(X[i], 0.5);\n");
+    check_becomes("X: f32[4]) -> Y: f64[4]", "Y[i] = f64(X[i]) * f64(3);",
+                  "  Y[i] = f64(X[i]) * f64(3);\n");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(axes_of_extent_1_are_left_out),
+        cmocka_unit_test(divided_indices_become_two),
+        cmocka_unit_test(copies_are_read_through),
+        cmocka_unit_test(spellings_become_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
