@@ -74,7 +74,8 @@ static void copies_are_read_through(void **state) {
     /* Slices of what was joined.  */
     check_becomes("X: f32[3], Z: f32[5]) -> (Y: f32[3], V: f32[5])",
                   "t[i] = i < 3 ? X[i] : Z[i-3] where i in 8; Y[i] = exp(t[i])"
-                  " where i in 3; V[i] = exp(t[i+3]);", "  Y[i] = exp(X[i]) where i in 0:3;\n  V[i] = exp(Z[i]);\n");
+                  " where i in 3; V[i] = exp(t[i+3]);", "  Y[i] = exp(X[i]) where i in 0:3;\n"
+                  "  V[i] = exp(Z[i]);\n");
 }
 
 static void spellings_become_one(void **state) {
