@@ -51,6 +51,13 @@ typedef struct {
     int open;                 /* scopes to close at the end */
 } Elements;
 
+/* What becomes of a statement's values at a vector of elements.  */
+typedef struct {
+    bool stored, needed;      /* in memory, by later statements at the element */
+    int width;                /* elements of an access */
+    bool pairs;               /* the store rounds its elements */
+} Output;
+
 typedef struct {
     Cg *cg;
     const Lowered *l;
@@ -241,12 +248,25 @@ void elements_define(Kernel *k, int t, TeDtype type, const char *value);
 bool elements_makes(const Kernel *k, int tensor);
 /* Is tensor t in memory after the kernel?  */
 bool elements_in_memory(const Kernel *k, int tensor);
+/* Folds the element at hand into a reduction of the group; `where` (NULL: to be computed) is its
+ * position, and `next` whether it is behind all others.  */
+void elements_fold(Kernel *k, const RowGroup *g, const Partial *x, const char *where, bool next);
+/* The statements of the group in `turn` (bits) at the element: maps, whose values go where `out`
+ * says and are forgotten behind, and reductions, held as in `all`.  */
+void elements_statements(Kernel *k, const RowGroup *g, uint64_t turn, const Partials *all,
+                         const Output *out);
 /* elements_load.c: vector loads for those reads of e, of statement `stmt`, that allow it.  */
 void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e);
 
 /* store_direct.c: statements at one element, and the stores of a vector of them.  */
 void store_statement(Kernel *k, int stmt);
 void store_direct(Kernel *k);
+/* Declares the vector o<tensor> of what is stored; defines the value at the element, of `type`;
+ * stores the vector by `put` (NULL: an element) at TO[OFFSET], false: its elements lie apart.  */
+void store_declare(Kernel *k, int stmt, const Output *o);
+void store_define(Kernel *k, int stmt, TeDtype type, const char *value, const Output *o);
+bool store_vector(Kernel *k, int stmt, const Output *o, const char *put, const char *to,
+                  const char *offset);
 
 /* store_place.c: positions and places of a thread's outputs.  */
 /* Says where the thread is along M or N, and what its loops will add to that.  */
@@ -305,8 +325,7 @@ TeExtent row_columns(const Kernel *k);
 bool row_loops(const Kernel *k);          /* over steps */
 bool row_wide(const Kernel *k);           /* columns need 64 bits */
 bool row_ends(const Kernel *k);           /* vectors begin at the first aligned column */
-/* Statement i of the group at the current row and column; its write over the frame's indices.  */
-CgPoint row_point(const Kernel *k, int i);
+/* The write of statement i of the group over the frame's indices.  */
 void row_write(const Kernel *k, int i, Access *x);
 /* row_load.c: sources in a step; does pass `pass` read one, is it fetched before what uses it?  */
 bool row_is_read(const RowSource *s, int pass);
@@ -326,7 +345,6 @@ void row_walk(Kernel *k, int pass);
 /* row_reduce.c: values per row.  */
 Partials row_partials(const Kernel *k, int pass);
 void row_clear(Kernel *k, int pass);
-void row_fold(Kernel *k, int i, const CgPoint *p);        /* reduction i at one element */
 bool row_makes(const Kernel *k, int tensor, int pass);
 /* Defines what rows are known by behind pass `pass` (-1: before all): its reductions, held as acc,
  * and what follows from them.  Threads where `live` (NULL: all) keep it as value[at] (NULL: not),

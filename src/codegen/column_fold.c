@@ -32,10 +32,13 @@ static void fold_row(Kernel *k, int deep) {
     for (int i = 0; i < p.n; i++) {
         const Partial *x = &p.at[i];
         if (x->tie) continue;
+        if (!monoid_leads(&p, i)) {
+            elements_fold(k, column_group(k), x, "k_now", true);
+            continue;
+        }
         CgPoint point = elements_point(k, column_group(k)->stmt[x->number], false);
-        const char *value = cg_expr(&point, x->e->args[0], te_reduced_type(x->e));
-        if (monoid_leads(&p, i)) cg_line(cg, "%s = %s;", taken(k, x, deep, lane), value);
-        else monoid_fold(cg, x, value, "k_now", true);
+        cg_line(cg, "%s = %s;", taken(k, x, deep, lane),
+                cg_expr(&point, x->e->args[0], x->e->type));
     }
     elements_close_lanes(k);
     at->n_vector = 0;

@@ -2,6 +2,9 @@
 
 int elements_root_index(const Kernel *k, int stmt, int j) {
     const KernelGroup *g = k->l->p->group;
+    for (int i = 0; g->row && i < g->row->n; i++) {
+        if (g->row->stmt[i] == stmt) return g->row->axis[i][j];
+    }
     for (int i = 0; i < g->n_fused && stmt != g->root; i++) {
         bool own = j < k->cg->te->stmt[stmt].n_left || g->stats;  /* others are the root's */
         if (g->fused[i] == stmt) return own ? g->perm[i][j] : j;
@@ -23,7 +26,7 @@ static bool same_indices(const Kernel *k, int stmt, int place) {
     const KernelGroup *g = k->l->p->group;
     int other = place ? g->fused[place - 1] : g->root;
     const Te *te = k->cg->te;
-    int n = g->stats ? te->stmt[stmt].n_index : te->stmt[stmt].n_left;
+    int n = g->stats || g->row ? te->stmt[stmt].n_index : te->stmt[stmt].n_left;
     for (int j = 0; j < n && stmt != other; j++) {
         if (elements_root_index(k, stmt, j) != elements_root_index(k, other, j)) return false;
     }
@@ -289,4 +292,30 @@ CgPoint elements_point(const Kernel *k, int stmt, bool first) {
     }
     p.given = given;
     return p;
+}
+
+/* ---- the statements of a pass ---- */
+
+void elements_fold(Kernel *k, const RowGroup *g, const Partial *x, const char *where, bool next) {
+    CgPoint p = elements_point(k, g->stmt[x->number], false);
+    const char *value = cg_expr(&p, x->e->args[0], te_reduced_type(x->e));
+    if (x->where && !where) where = monoid_position(&p);
+    monoid_fold(k->cg, x, value, where, next);
+}
+
+void elements_statements(Kernel *k, const RowGroup *g, uint64_t turn, const Partials *all,
+                         const Output *out) {
+    for (int i = 0; i < g->n; i++) {
+        const TeExpr *e = k->cg->te->stmt[g->stmt[i]].rhs;
+        if (!(turn >> i & 1)) continue;
+        if (g->role[i] == ROW_MAP) {
+            CgPoint p = elements_point(k, g->stmt[i], false);
+            store_define(k, g->stmt[i], e->type, cg_expr(&p, e, e->type), &out[i]);
+        } else {
+            elements_fold(k, g, monoid_of(all, e), NULL, false);
+        }
+    }
+    for (int i = 0; i < g->n; i++) {
+        if (g->role[i] == ROW_MAP) k->at.made[k->cg->te->stmt[g->stmt[i]].tensor] = NULL;
+    }
 }

@@ -41,17 +41,6 @@ bool row_wide(const Kernel *k) {
 
 bool row_ends(const Kernel *k) { return rprog_row_ends(k->l->p, k->l->r); }
 
-CgPoint row_point(const Kernel *k, int i) {
-    const RowGroup *g = facts(k)->group;
-    const TeStmt *s = &k->cg->te->stmt[g->stmt[i]];
-    CgPoint p = {.cg = k->cg, .stmt = s, .made = k->at.made};
-    for (int j = 0; j < s->n_index; j++) {
-        p.index[j] = k->at.index[g->axis[i][j]];
-        p.wide[j] = k->at.wide[g->axis[i][j]];
-    }
-    return p;
-}
-
 /* The part of an offset that the rows make, as text.  */
 static const char *row_offset(const Kernel *k, const Access *x) {
     const TeStmt *frame = frame_of(k);

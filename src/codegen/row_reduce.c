@@ -27,14 +27,6 @@ void row_clear(Kernel *k, int pass) {
     reduce_clear(k->cg, &p, 0);
 }
 
-void row_fold(Kernel *k, int i, const CgPoint *p) {
-    const TeExpr *e = p->stmt->rhs;
-    Partials all = row_partials(k, facts(k)->group->pass[i]);
-    const Partial *x = monoid_of(&all, e);
-    const char *value = cg_expr(p, e->args[0], te_reduced_type(e));
-    monoid_fold(k->cg, x, value, x->where ? monoid_position(p) : NULL, false);
-}
-
 /* Elements that the threads of a row have seen in this block.  */
 static const char *count_of_block(const Kernel *k) {
     if (k->l->r->split == 1) return "N";
@@ -60,8 +52,7 @@ void row_values(Kernel *k, const RowGroup *g, int pass, const char *live, const 
         int t = s->tensor;
         bool reduced = g->role[i] == ROW_REDUCE && g->pass[i] == pass;
         if (!reduced && !(g->role[i] == ROW_SCALAR && g->pass[i] == pass + 1)) continue;
-        CgPoint p = k->l->kind == KERNEL_ROW ? row_point(k, i)
-                                             : elements_point(k, g->stmt[i], true);
+        CgPoint p = elements_point(k, g->stmt[i], true);
         elements_define(k, t, s->rhs->type,
                         reduced ? monoid_result(monoid_of(&held, s->rhs))
                                 : cg_expr(&p, s->rhs, s->rhs->type));

@@ -31,26 +31,28 @@ static void open_vectors(Kernel *k) {
 
 /* ---- statements at an element ---- */
 
-static void given_reads(const Kernel *k, int i, int pass, CgPoint *p) {
+/* Gives statement i the elements of its sources.  */
+static void give_sources(Kernel *k, int i, int pass) {
     const RowFacts *f = facts(k);
-    ReadList reads = access_reads(p->stmt->rhs);
-    int given = 0;
-    CgGiven *list = ARENA_ARRAY(k->cg->arena, CgGiven, reads.n);
-    for (int j = 0; j < reads.n; j++) {
+    int stmt = f->group->stmt[i];
+    ReadList reads = access_reads(k->cg->te->stmt[stmt].rhs);
+    for (int j = 0; j < reads.n && k->at.n_vector < MAX_VECTORS; j++) {
         int from = rtile_row_source(k->cg->te, f, i, reads.at[j]);
-        if (from < 0 || !row_is_read(&f->source[from], pass)) continue;
-        if (k->at.made[reads.at[j]->v.ref]) continue;
-        list[given++] = (CgGiven){reads.at[j], row_element(k, from)};
+        if (from >= 0 && row_is_read(&f->source[from], pass) &&
+            !elements_given(k, stmt, reads.at[j]))
+            elements_give(k, stmt, reads.at[j], row_element(k, from));
     }
-    p->given = list;
-    p->n_given = given;
 }
 
-/* Is the statement stored by this pass: its own, not one that needs it again?  */
-static bool is_stored(const Kernel *k, int i, int pass) {
+/* Tied reductions have a turn of their own, which stores nothing.  */
+static uint64_t turn_of(const Kernel *k, int pass, bool tied) {
     const RowGroup *g = facts(k)->group;
-    return g->role[i] == ROW_MAP && g->pass[i] == pass &&
-           elements_in_memory(k, k->cg->te->stmt[g->stmt[i]].tensor);
+    uint64_t turn = 0;
+    for (int i = 0; i < g->n; i++) {
+        if (runs(k, i, pass) && (g->role[i] == ROW_MAP || (g->tie[i] != TIE_NONE) == tied))
+            turn |= (uint64_t)1 << i;
+    }
+    return turn;
 }
 
 static int width_of_write(const Kernel *k, const Access *x) {
@@ -62,104 +64,61 @@ static int width_of_write(const Kernel *k, const Access *x) {
     return vec < most ? vec : most;
 }
 
-/* Does a later statement of the pass need the value?  */
-static bool is_needed(const Kernel *k, int i, int pass) {
-    bool needed = false;
-    for (int j = i + 1; j < facts(k)->group->n; j++) needed |= runs(k, j, pass);
-    return needed;
-}
-
-/* Does the store round its elements?  What the kernel reads again is rounded before.  */
-static bool in_pairs(const Kernel *k, int i, int pass) {
+/* A pass stores its own statements, not those that need it again.  What the kernel reads back is
+ * rounded before.  */
+static Output output_of(const Kernel *k, int i, int pass) {
     const RowFacts *f = facts(k);
-    int t = k->cg->te->stmt[f->group->stmt[i]].tensor;
+    const RowGroup *g = f->group;
+    int t = k->cg->te->stmt[g->stmt[i]].tensor;
+    Output o = {0};
+    bool read_back = false;
     Access x;
+    if (g->role[i] != ROW_MAP) return o;
     row_write(k, i, &x);
+    o.width = width_of_write(k, &x);
+    o.stored = g->pass[i] == pass && elements_in_memory(k, t);
+    for (int j = i + 1; j < g->n; j++) o.needed |= runs(k, j, pass);
     for (int n = 0; n < f->n_source; n++)
-        if (f->source[n].made && f->source[n].tensor == t) return false;
-    return !is_needed(k, i, pass) &&
-           cg_pairs(k->cg->te->tensor[t].dtype, width_of_write(k, &x));
+        read_back |= f->source[n].made && f->source[n].tensor == t;
+    o.pairs = !o.needed && !read_back && cg_pairs(k->cg->te->tensor[t].dtype, o.width);
+    return o;
 }
 
-static void map(Kernel *k, int i, int pass, bool stored) {
-    Cg *cg = k->cg;
-    CgPoint p = row_point(k, i);
-    given_reads(k, i, pass, &p);
-    int t = p.stmt->tensor;
-    TeDtype dtype = cg->te->tensor[t].dtype, compute = te_dtype_compute(dtype);
-    const char *value = cg_expr(&p, p.stmt->rhs, p.stmt->rhs->type);
-    const char *name = cg_text(cg, "e%d", t);
-    if (!stored) {
-        elements_define(k, t, p.stmt->rhs->type, value);
-    } else {
-        const char *out = cg_text(cg, "o%d[%s]", t, k->l->r->store_vec > 1 ? "v" : "0");
-        cg_line(cg, "%s = %s;", out,
-                cg_wait(cg, dtype, in_pairs(k, i, pass), p.stmt->rhs->type, value));
-        if (is_needed(k, i, pass))
-            cg_line(cg, "const %s %s = %s;", cg_type(compute), name, cg_decode(cg, dtype, out));
-    }
-    k->at.made[t] = name;
-}
-
-/* Tied reductions have a turn of their own, which stores nothing.  */
-static void element_statements(Kernel *k, int pass, bool tied) {
-    const RowGroup *g = facts(k)->group;
-    for (int i = 0; i < g->n; i++) {
-        if (!runs(k, i, pass)) continue;
-        if (g->role[i] == ROW_MAP) {
-            map(k, i, pass, !tied && is_stored(k, i, pass));
-            continue;
-        }
-        if ((g->tie[i] != TIE_NONE) != tied) continue;
-        CgPoint p = row_point(k, i);
-        given_reads(k, i, pass, &p);
-        row_fold(k, i, &p);
-    }
-    for (int i = 0; i < g->n; i++) {
-        if (g->role[i] == ROW_MAP) k->at.made[k->cg->te->stmt[g->stmt[i]].tensor] = NULL;
-    }
-}
-
-/* Indices of the column at element v.  */
-static void decode_columns(Kernel *k) {
+/* Opens the loop over the elements v of a vector.  */
+static void open_lanes(Kernel *k) {
     const TeStmt *frame = &k->cg->te->stmt[facts(k)->group->frame];
     FusedAxis columns = {.extent = k->l->p->extent[AX_N]};
+    bool lanes = k->at.vec > 1;
+    if (lanes) cg_line(k->cg, "#pragma unroll");
+    if (lanes) cg_open(k->cg, "for (int v = 0; v < VN; v++)");
+    else cg_scope(k->cg);
+    for (int i = 0; i < frame->n_left; i++) k->at.lane_index[i] = k->at.index[i];
     for (int i = frame->n_left; i < frame->n_index; i++) columns.index[columns.n++] = (uint8_t)i;
-    place_decode(k->cg, frame, &columns, k->l->r->store_vec > 1 ? "(col + v)" : "col", row_wide(k),
-                 k->at.index, k->at.wide);
+    place_decode(k->cg, frame, &columns, lanes ? "(col + v)" : "col", row_wide(k),
+                 k->at.lane_index, k->at.wide);
 }
 
-static void store(Kernel *k, int i, int pass) {
+static void store(Kernel *k, int i, const Output *o) {
     Cg *cg = k->cg;
-    int t = cg->te->stmt[facts(k)->group->stmt[i]].tensor;
+    int stmt = facts(k)->group->stmt[i], t = cg->te->stmt[stmt].tensor;
     Access x;
     row_write(k, i, &x);
-    int width = width_of_write(k, &x), parts = k->l->r->store_vec / width;
     int64_t step = rtile_row_step(&cg->te->stmt[facts(k)->group->frame], &x);
     if (step == 0) {
-        cg_line(cg, "#pragma unroll");
-        cg_open(cg, "for (int v = 0; v < %d; v++)", k->l->r->store_vec);
-        decode_columns(k);
-        CgPoint p = row_point(k, i);
-        cg_line(cg, "t%d[%s] = o%d[v];", t, cg_offset(cg, t, p.index), t);
+        open_lanes(k);
+        CgPoint p = elements_point(k, stmt, false);
+        cg_line(cg, "t%d[%s] = o%d[%s];", t, cg_offset(cg, t, p.index), t,
+                k->at.vec > 1 ? "v" : "0");
         cg_close(cg);
         return;
     }
-    const char *put = cg_store(cg, cg->te->tensor[t].dtype, in_pairs(k, i, pass), width);
+    const char *put = o->width > 1 ? cg_store(cg, cg->te->tensor[t].dtype, o->pairs, o->width)
+                                   : NULL;
     const char *times = step == 1 ? "" : cg_text(cg, " * %s", cg_int(cg, TE_I64, step));
-    if (parts == 1 && width == 1) {
-        cg_line(cg, "q%d[col%s] = o%d[0];", t, times, t);
-    } else if (parts == 1) {
-        cg_line(cg, "%s(q%d + col, o%d);", put, t, t);
-    } else {
-        cg_line(cg, "#pragma unroll");
-        cg_line(cg, "for (int p = 0; p < %d; p++)", parts);
-        if (width == 1)
-            cg_line(cg, "    q%d[%s(col + p)%s] = o%d[p];", t, row_wide(k) ? "(long long)" : "",
-                    times, t);
-        else
-            cg_line(cg, "    %s(q%d + col + p * %d, o%d + p * %d);", put, t, width, t, width);
-    }
+    if (store_vector(k, stmt, o, put, cg_text(cg, "q%d", t), cg_text(cg, "col%s", times))) return;
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int p = 0; p < %d; p++)", k->at.vec);
+    cg_line(cg, "    q%d[%s(col + p)%s] = o%d[p];", t, row_wide(k) ? "(long long)" : "", times, t);
 }
 
 /* A map that stays becomes a source of later passes.  */
@@ -183,38 +142,33 @@ static void compute(Kernel *k, int pass, bool tied) {
     Cg *cg = k->cg;
     const RowFacts *f = facts(k);
     const RowGroup *g = f->group;
-    open_vectors(k);
     Partials p = row_partials(k, pass);
-    if (!tied && monoid_counts(&p)) cg_line(cg, "fresh += %d;", k->l->r->store_vec);
+    Output out[ROW_MAX_STMTS];
+    open_vectors(k);
+    k->at.vec = k->l->r->store_vec;
+    if (!tied && monoid_counts(&p)) cg_line(cg, "fresh += %d;", k->at.vec);
     for (int n = 0; n < f->n_source; n++) {
         if (!row_is_read(&f->source[n], pass) || row_is_array(k, &f->source[n])) continue;
         row_declare(k, n);
         row_load(k, n);
     }
     for (int i = 0; i < g->n; i++) {
-        int t = cg->te->stmt[g->stmt[i]].tensor;
-        if (!tied && is_stored(k, i, pass))
-            cg_line(cg, "%s o%d[%d];", cg_waiting(cg->te->tensor[t].dtype, in_pairs(k, i, pass)),
-                    t, k->l->r->store_vec);
+        out[i] = tied ? (Output){0} : output_of(k, i, pass);
+        store_declare(k, g->stmt[i], &out[i]);
+        if (runs(k, i, pass)) give_sources(k, i, pass);
     }
-    bool lanes = k->l->r->store_vec > 1;
-    if (lanes) {
-        cg_line(cg, "#pragma unroll");
-        cg_open(cg, "for (int v = 0; v < VN; v++)");
-    } else {
-        cg_scope(cg);
-    }
-    decode_columns(k);
-    element_statements(k, pass, tied);
+    open_lanes(k);
+    elements_statements(k, g, turn_of(k, pass, tied), &p, out);
     cg_close(cg);
-    for (int i = 0; i < g->n && !tied; i++) {
-        if (!is_stored(k, i, pass)) continue;
-        store(k, i, pass);
+    for (int i = 0; i < g->n; i++) {
+        if (!out[i].stored) continue;
+        store(k, i, &out[i]);
         for (int n = 0; n < f->n_source; n++) {
             if (f->source[n].made && f->source[n].tensor == cg->te->stmt[g->stmt[i]].tensor)
                 retain(k, n);
         }
     }
+    k->at.n_vector = 0;
     elements_end(k);
 }
 

@@ -150,48 +150,37 @@ static const char *block_row(const Kernel *k) {
                                        cg_text(k->cg, "x %% %d", rows)));
 }
 
-/* Is statement i evaluated in this turn of a walk?  */
-static bool turns(const Kernel *k, int i, int pass, bool tied) {
+/* The statements that a turn of a walk evaluates, but for a map that is held.  */
+static uint64_t turn_of(const Kernel *k, int pass, bool tied) {
     const RowGroup *g = facts(k)->group;
-    if (k->at.held && (facts(k)->under >> i & 1)) return false;
-    if (g->role[i] == ROW_MAP) return facts(k)->folds[i] >> pass & 1;
-    return stats_meets(k, i, pass, tied);
-}
-
-static void forget_maps(Kernel *k) {
-    const RowGroup *g = facts(k)->group;
-    k->at.made[k->c.root->tensor] = NULL;
+    uint64_t turn = 0;
     for (int i = 0; i < g->n; i++) {
-        if (g->role[i] == ROW_MAP) k->at.made[tensor_of(k, i)] = NULL;
+        bool map = g->role[i] == ROW_MAP;
+        if (k->at.held && (i == facts(k)->held || (facts(k)->under >> i & 1))) continue;
+        if (map ? facts(k)->folds[i] >> pass & 1 : stats_meets(k, i, pass, tied))
+            turn |= (uint64_t)1 << i;
     }
+    return turn;
 }
 
 static void fold_elements(Kernel *k, int pass, bool tied) {
-    Cg *cg = k->cg;
+    static const Output nowhere[ROW_MAX_STMTS];
     const RowGroup *g = facts(k)->group;
     Partials all = partials(k, pass, tied, "f", thread_row(k));
+    uint64_t turn = turn_of(k, pass, tied);
+    int held = facts(k)->held, root = k->c.root->tensor;
     for (int i = 0; i < g->n; i++) {
         const TeExpr *e = statement(k, i)->rhs;
-        if (turns(k, i, pass, tied) && !stats_is_held(k, g->stmt[i]))
+        if (turn >> i & 1)
             elements_load_vectors(k, g->stmt[i], g->role[i] == ROW_MAP ? e : e->args[0]);
     }
     elements_open_lanes(k);
-    if (!k->at.held) elements_define(k, k->c.root->tensor, k->at.root_type, k->at.root);
-    for (int i = 0; i < g->n; i++) {
-        const TeExpr *e = statement(k, i)->rhs;
-        if (!turns(k, i, pass, tied)) continue;
-        if (stats_is_held(k, g->stmt[i])) {
-            k->at.made[tensor_of(k, i)] = k->at.root;
-            continue;
-        }
-        CgPoint p = elements_point(k, g->stmt[i], false);
-        if (g->role[i] == ROW_MAP) {
-            elements_define(k, tensor_of(k, i), e->type, cg_expr(&p, e, e->type));
-            if (i == facts(k)->held) cg_line(cg, "%s = e%d;", k->at.root, tensor_of(k, i));
-            continue;
-        }
-        monoid_fold(cg, monoid_of(&all, e), cg_expr(&p, e->args[0], e->type), NULL, false);
-    }
+    if (k->at.held) k->at.made[tensor_of(k, held)] = k->at.root;
+    else elements_define(k, root, k->at.root_type, k->at.root);
+    elements_statements(k, g, turn, &all, nowhere);
+    if (held >= 0 && (turn >> held & 1))
+        cg_line(k->cg, "%s = e%d;", k->at.root, tensor_of(k, held));
+    k->at.made[root] = NULL;
     elements_close_lanes(k);
 }
 
@@ -245,7 +234,6 @@ void stats_walk(Kernel *k, int pass, bool tied) {
     k->at.tied = false;
     k->at.held |= holds(k, pass);
     cg_close(cg);
-    forget_maps(k);
 }
 
 /* ---- meetings ---- */

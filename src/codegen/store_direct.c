@@ -18,47 +18,58 @@ static int statement_of(const Kernel *k, int i) {
     return i == 0 ? g->root : g->fused[i - 1];
 }
 
-/* Does the store round its elements?  What later statements read is rounded for them before.  */
-static bool in_pairs(const Kernel *k, int stmt) {
+/* What later statements read is rounded for them before.  */
+static Output output_of(const Kernel *k, int stmt) {
     int t = k->cg->te->stmt[stmt].tensor;
     Access x;
     access_write(k->cg->te, &k->cg->te->stmt[stmt], &x);
-    return !is_read_later(k, t) &&
-           cg_pairs(k->cg->te->tensor[t].dtype, elements_width(k, stmt, &x));
+    Output o = {.stored = stats_stores(k, stmt), .needed = is_read_later(k, t),
+                .width = elements_width(k, stmt, &x)};
+    o.pairs = !o.needed && cg_pairs(k->cg->te->tensor[t].dtype, o.width);
+    return o;
+}
+
+void store_declare(Kernel *k, int stmt, const Output *o) {
+    int t = k->cg->te->stmt[stmt].tensor;
+    if (o->stored)
+        cg_line(k->cg, "%s o%d[%d];", cg_waiting(k->cg->te->tensor[t].dtype, o->pairs), t,
+                k->at.vec);
 }
 
 /* Before the first statement: vectors that are read and written.  */
 static void begin(Kernel *k) {
     const Te *te = k->cg->te;
     for (int i = 0; i <= k->l->p->group->n_fused; i++) {
-        int stmt = statement_of(k, i), t = te->stmt[stmt].tensor;
+        int stmt = statement_of(k, i);
         const TeExpr *e = te->stmt[stmt].rhs;
         if (!stats_emits(k, stmt)) continue;
+        Output o = output_of(k, stmt);
         if (e->kind != TE_REDUCE && !stats_is_held(k, stmt)) elements_load_vectors(k, stmt, e);
-        if (stats_stores(k, stmt))
-            cg_line(k->cg, "%s o%d[%d];", cg_waiting(te->tensor[t].dtype, in_pairs(k, stmt)), t,
-                    k->at.vec);
+        store_declare(k, stmt, &o);
     }
     elements_open_lanes(k);
 }
 
-/* The value of a statement's tensor at the element, for stores and for later statements.  */
-static void define_value(Kernel *k, int stmt, TeDtype type, const char *value) {
+void store_define(Kernel *k, int stmt, TeDtype type, const char *value, const Output *o) {
     Cg *cg = k->cg;
     int t = cg->te->stmt[stmt].tensor;
     TeDtype dtype = cg->te->tensor[t].dtype, compute = te_dtype_compute(dtype);
     const char *name = cg_text(cg, "e%d", t), *lane = k->at.vec > 1 ? "v" : "0";
-    bool memory = stats_stores(k, stmt), later = is_read_later(k, t);
     const char *out = cg_text(cg, "o%d[%s]", t, lane);
-    if (memory && (dtype != compute || !later)) {
-        cg_line(cg, "%s = %s;", out, cg_wait(cg, dtype, in_pairs(k, stmt), type, value));
-        if (later)
+    if (o->stored && (dtype != compute || !o->needed)) {
+        cg_line(cg, "%s = %s;", out, cg_wait(cg, dtype, o->pairs, type, value));
+        if (o->needed)
             cg_line(cg, "const %s %s = %s;", cg_type(compute), name, cg_decode(cg, dtype, out));
     } else {
         cg_line(cg, "const %s %s = %s;", cg_type(compute), name, cg_cast(cg, dtype, type, value));
-        if (memory) cg_line(cg, "%s = %s;", out, cg_encode(cg, dtype, compute, name));
+        if (o->stored) cg_line(cg, "%s = %s;", out, cg_encode(cg, dtype, compute, name));
     }
     k->at.made[t] = name;
+}
+
+static void define_value(Kernel *k, int stmt, TeDtype type, const char *value) {
+    Output o = output_of(k, stmt);
+    store_define(k, stmt, type, value, &o);
 }
 
 void store_statement(Kernel *k, int stmt) {
@@ -81,6 +92,23 @@ void store_statement(Kernel *k, int stmt) {
     define_value(k, stmt, s->rhs->type, cg_expr(&p, s->rhs, s->rhs->type));
 }
 
+bool store_vector(Kernel *k, int stmt, const Output *o, const char *put, const char *to,
+                  const char *offset) {
+    Cg *cg = k->cg;
+    int t = cg->te->stmt[stmt].tensor, parts = k->at.vec / o->width;
+    if (parts == 1 && !put) {
+        cg_line(cg, "%s[%s] = o%d[0];", to, offset, t);
+    } else if (parts == 1) {
+        cg_line(cg, "%s(%s + (%s), o%d);", put, to, offset, t);
+    } else if (o->width > 1) {
+        cg_line(cg, "#pragma unroll");
+        cg_line(cg, "for (int p = 0; p < %d; p++)", parts);
+        cg_line(cg, "    %s(%s + (%s) + p * %d, o%d + p * %d);", put, to, offset, o->width, t,
+                o->width);
+    }
+    return parts == 1 || o->width > 1;
+}
+
 void store_direct(Kernel *k) {
     Cg *cg = k->cg;
     elements_close_lanes(k);
@@ -89,26 +117,16 @@ void store_direct(Kernel *k) {
         if (!stats_emits(k, stmt) || !stats_stores(k, stmt)) continue;
         Access x;
         access_write(cg->te, &cg->te->stmt[stmt], &x);
-        int width = elements_width(k, stmt, &x);
+        Output o = output_of(k, stmt);
         const char *offset, *to = store_place(k, stmt, &x, &offset);
-        const char *put = cg_store(cg, cg->te->tensor[t].dtype, in_pairs(k, stmt), width);
+        const char *put = cg_store(cg, cg->te->tensor[t].dtype, o.pairs, o.width);
         bool unrolled = k->l->kind == KERNEL_CONTRACT && !k->l->r->stats;
         /* Under a test of its own each would be a branch, and all sums wait until the last one.  */
         bool tested = unrolled && k->c.matrix.used && k->c.own_ragged[1];
-        bool many = unrolled && !tested && !in_pairs(k, stmt);    /* stores, for a compiler */
-        if (many) put = cg_text(cg, "rl_store_global<%d>", width);
-        if (width == k->at.vec) {
-            if (width == 1 && !many) cg_line(cg, "%s[%s] = o%d[0];", to, offset, t);
-            else cg_line(cg, "%s(%s + (%s), o%d);", put, to, offset, t);
-            continue;
-        }
-        if (width > 1) {
-            cg_line(cg, "#pragma unroll");
-            cg_line(cg, "for (int p = 0; p < %d; p++)", k->at.vec / width);
-            cg_line(cg, "    %s(%s + (%s) + p * %d, o%d + p * %d);", put, to, offset, width, t,
-                    width);
-            continue;
-        }
+        if (unrolled && !tested && !o.pairs)              /* many stores, for a compiler */
+            put = cg_text(cg, "rl_store_global<%d>", o.width);
+        else if (o.width == 1) put = NULL;
+        if (store_vector(k, stmt, &o, put, to, offset)) continue;
         elements_open_lanes(k);
         CgPoint lane = elements_point(k, stmt, false);
         cg_line(cg, "t%d[%s] = o%d[v];", t, cg_offset(cg, t, lane.index), t);
