@@ -1,6 +1,6 @@
-/* Number formats of te.md section 4 and of PTX: pure conversions, every one rounding once.
- * `sat` selects saturation to the largest finite value instead of infinity (f8: te.md always
- * saturates; PTX .satfinite).  Encodings are raw bits in the low end of the result.  A NaN
+/* Number formats of docs/te-reference.md, "Values", and of PTX: conversions, each rounding once.
+ * `sat` selects saturation to the largest finite value instead of infinity (f8: the language
+ * always saturates; PTX .satfinite).  Encodings are raw bits in the low end of the result.  A NaN
  * becomes the canonical one: all bits set but the sign.  */
 #ifndef ROLLER_BASE_NUMERIC_H
 #define ROLLER_BASE_NUMERIC_H

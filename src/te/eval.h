@@ -1,7 +1,7 @@
 /* te_eval: the definition of right.  Slow and obvious; shares nothing with code generation.
  *
- * Reals are computed in f64 and integers exactly, each real with a rigorous error bound (te.md
- * section 4, "Right means").  Works on any Te with static sizes (te_specialize first).  */
+ * Reals are computed in f64 and integers exactly, each real with a rigorous error bound
+ * (docs/te-reference.md, "Values").  Works on any Te with static sizes (te_specialize first).  */
 #ifndef ROLLER_TE_EVAL_H
 #define ROLLER_TE_EVAL_H
 #include "base/lazy.h"
@@ -46,7 +46,7 @@ typedef enum { TE_RIGHT, TE_WRONG, TE_UNDECIDED } TeVerdict;
  * the reference's zero sign is unspecified: max, min, sum).  */
 TeVerdict te_judge(TeDtype t, const void *p, const TeValue *want, bool exact);
 
-/* One element between storage and value.  Stores round and saturate as te.md section 4.  */
+/* One element between storage and value.  Stores round and saturate as docs/te-reference.md, "Values".  */
 TeValue te_load(TeDtype t, const void *p);
 void te_store(TeDtype t, const TeValue *v, void *p);
 

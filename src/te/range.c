@@ -1,4 +1,4 @@
-/* Ranges of indices: the six rules of docs/te.md, "Ranges".  */
+/* Ranges of indices: the six rules of docs/te-reference.md, "Ranges".  */
 #include "te/front.h"
 #include <inttypes.h>
 

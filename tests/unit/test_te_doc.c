@@ -1,6 +1,6 @@
 /* links: te */
-/* The programs in docs/te.md: blocks `te` are accepted, blocks `te-refused` give the messages of
- * the block that follows.  */
+/* The programs in docs/te.md and docs/te-reference.md: blocks `te` are accepted, blocks
+ * `te-refused` give the messages of the block that follows.  */
 #include "base/file.h"
 #include "te_case.h"
 
@@ -41,29 +41,34 @@ static const char *messages(Arena *a, const char *text, Status want) {
     return buf_str(&b);
 }
 
-static void test_guide(void **state) {
-    (void)state;
-    Arena *a = arena_create(NULL);
+static void read_page(Arena *a, const char *page, int *accepted, int *refused) {
     Diag d = diag_new(a);
     char *text;
     size_t len;
-    int accepted = 0, refused = 0;
-    assert_int_equal(file_read(a, &d, "docs/te.md", 1 << 20, &text, &len), ST_OK);
+    assert_int_equal(file_read(a, &d, page, 1 << 20, &text, &len), ST_OK);
     const char *s = text;
     for (Block b; next_block(a, &s, &b);) {
         if (strcmp(b.kind, "te") == 0) {
             assert_string_equal(messages(a, b.text, ST_OK), "");
-            accepted++;
+            ++*accepted;
         } else if (strcmp(b.kind, "te-refused") == 0) {
             Block message;
             assert_true(next_block(a, &s, &message));
             assert_string_equal(message.kind, "message");
             assert_string_equal(messages(a, b.text, ST_TE), message.text);
-            refused++;
+            ++*refused;
         } else {
             assert_string_equal(b.kind, "ebnf");
         }
     }
+}
+
+static void test_guide(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    int accepted = 0, refused = 0;
+    read_page(a, "docs/te.md", &accepted, &refused);
+    read_page(a, "docs/te-reference.md", &accepted, &refused);
     assert_true(accepted >= 15 && refused >= 6);
     arena_destroy(a);
 }
