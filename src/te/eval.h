@@ -46,7 +46,8 @@ typedef enum { TE_RIGHT, TE_WRONG, TE_UNDECIDED } TeVerdict;
  * the reference's zero sign is unspecified: max, min, sum).  */
 TeVerdict te_judge(TeDtype t, const void *p, const TeValue *want, bool exact);
 
-/* One element between storage and value.  Stores round and saturate as docs/te-reference.md, "Values".  */
+/* One element between storage and value.  Stores round and
+ * saturate as docs/te-reference.md says ("Values").  */
 TeValue te_load(TeDtype t, const void *p);
 void te_store(TeDtype t, const TeValue *v, void *p);
 

@@ -251,7 +251,7 @@ Status te_parse_all(Arena *a, Diag *d, const char *file, const char *text, size_
  * te_parse and te_normalize give must always pass.  */
 const char *te_check(const Te *te);
 
-/* The canonical text (docs/te-reference.md, "Canonical form").  te_print_expr prints one expression.  */
+/* The canonical text (docs/te-reference.md, "Canonical form"); that of one expression.  */
 void te_print(const Te *te, Buf *out);
 void te_print_expr(const Te *te, const TeStmt *s, const TeExpr *e, Buf *out);
 /* The canonical text with names by order of declaration: the expression's identity for hashes.  */
