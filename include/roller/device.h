@@ -6,6 +6,19 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+/* ---- which device ---- */
+typedef struct {
+    size_t struct_size;
+    int index, count;         /* count: devices that the driver sees */
+    const char *name, *arch, *uuid;       /* "NVIDIA H200", "sm_90a", "GPU-..." */
+    const char *profile_name; /* what a profile of it is called when it is measured: "h200" */
+    int driver;               /* CUDA version of the driver, 12040 for 12.4 */
+    int simulated;            /* by the simulated driver (docs/simulated-driver.md) */
+} RollerDevice;
+/* A device by number or UUID (NULL: 0), as the driver tells a worker.  Texts live until the
+ * context's next call.  */
+ROLLER_API RollerStatus roller_device(RollerCtx *ctx, const char *device, RollerDevice *out);
+
 /* ---- the fastest of several plans ---- */
 typedef struct {
     size_t struct_size;

@@ -13,6 +13,12 @@ ROLLER_API RollerStatus roller_profile_load(RollerCtx *ctx, const char *name_or_
 /* The first profile along the search path whose arch is `arch` ("sm_80").  */
 ROLLER_API RollerStatus roller_profile_for_arch(RollerCtx *ctx, const char *arch,
                                                 RollerProfile **out);
+/* The first that is of this very GPU ("NVIDIA H200").  ROLLER_PROFILE if none is.  */
+ROLLER_API RollerStatus roller_profile_for_gpu(RollerCtx *ctx, const char *gpu,
+                                               RollerProfile **out);
+/* The folder of the user's own profiles, where every search finds them; until the context's next
+ * call.  NULL: neither XDG_DATA_HOME nor HOME says where that is.  */
+ROLLER_API const char *roller_profile_home(RollerCtx *ctx);
 /* Names of the profiles found; they live until the context's next call.  */
 ROLLER_API RollerStatus roller_profile_names(RollerCtx *ctx, const char *const **names, int *n);
 /* Architectures that the newest NVRTC can target, NULL-terminated; live as the names do.  */
@@ -29,9 +35,37 @@ ROLLER_API int roller_profile_calibrated(const RollerProfile *p);
 ROLLER_API const char *roller_profile_file(const RollerProfile *p);
 ROLLER_API const char *roller_profile_gpu(const RollerProfile *p);        /* "NVIDIA H200" */
 ROLLER_API const char *roller_profile_date(const RollerProfile *p);
+/* What came of measuring.  Texts and lists live until the context's next call.  */
+typedef struct {
+    size_t struct_size;
+    const char *mode;         /* "full", "quick" */
+    int simulated;            /* by a simulated GPU, whose figures are those of its own profile */
+    int measured;             /* figures that were */
+    int noisy;                /* of them: with a spread above 5 % */
+    const char *const *noisy_name;
+    int missed;               /* figures that could not be, and stay as they were */
+    const char *const *missed_name;
+    const char *const *missed_why;
+} RollerProfileReport;
+ROLLER_API RollerStatus roller_profile_report(RollerCtx *ctx, const RollerProfile *p,
+                                              RollerProfileReport *out);
+/* As people read it: every figure with unit and origin; the figures of two that differ, as a table
+ * or as a JSON array.  Texts live until the context's next call.  */
+ROLLER_API RollerStatus roller_profile_sheet(RollerCtx *ctx, const RollerProfile *p,
+                                             const char **text, size_t *len);
+ROLLER_API RollerStatus roller_profile_differences(RollerCtx *ctx, const RollerProfile *old,
+                                                   const RollerProfile *now, int json,
+                                                   const char **text, size_t *len);
 ROLLER_API void roller_profile_destroy(RollerProfile *p);
 
 /* ---- measuring ---- */
+/* Measurement i of those there are, in order of execution; ROLLER_USAGE behind the last.  */
+typedef struct {
+    size_t struct_size;
+    const char *name, *text;
+    double quick_s, full_s;   /* on a large GPU */
+} RollerMeasurement;
+ROLLER_API RollerStatus roller_profile_measurement(int i, RollerMeasurement *out);
 typedef struct {
     size_t struct_size;
     int quick;                /* about 10 s, with fewer points, instead of up to 90 */
@@ -46,6 +80,23 @@ typedef struct {
 ROLLER_API RollerStatus roller_profile_measure(RollerCtx *ctx, int device,
                                                const RollerMeasureOptions *o,
                                                RollerProfile **out);
+typedef struct {
+    size_t struct_size;
+    const char *device;       /* number or UUID; NULL: device 0 */
+    uint64_t seed;            /* of the data; 0: 1 */
+} RollerCalibrateOptions;
+typedef struct {
+    size_t struct_size;
+    int kernels, failed;      /* timed; of others */
+    double before, after;     /* how far predictions are off: mean of |predicted / timed - 1| */
+    const char *text;         /* the lines to print: that, and why kernels were not timed */
+    const char *details;      /* each factor and each kernel, a line each */
+} RollerCalibration;
+/* The profile with factors that are fitted to kernels, timed on the device that it was measured on.
+ * Texts live until the context's next call.  ROLLER_CHECK if too few kernels could be timed.  */
+ROLLER_API RollerStatus roller_profile_calibrate(RollerCtx *ctx, const RollerProfile *p,
+                                                 const RollerCalibrateOptions *o,
+                                                 RollerCalibration *report, RollerProfile **out);
 
 #ifdef __cplusplus
 }

@@ -1,24 +1,19 @@
-/* Measuring a device and writing its profile; --dry-run.  */
+/* Measuring a device and writing its profile; --dry-run; --compare.  */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/process.h"
 #include "cli/profile.h"
 #include "cli/progress.h"
-#include "profiler/profiler.h"
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 /* ---- progress ---- */
 static int progress(void *user, const RollerProgress *p) {
-    progress_say(user, "[%2d/%2d] %s, %.0f s left", p->done + 1, p->total, p->what, p->left_s);
+    if (strcmp(p->stage, "calibrate") == 0)
+        progress_say(user, "[%2d/%2d] calibration: %s", p->done + 1, p->total, p->what);
+    else if (strcmp(p->stage, "profile") == 0)
+        progress_say(user, "[%2d/%2d] %s, %.0f s left", p->done + 1, p->total, p->what, p->left_s);
     return 0;
-}
-
-static Progress progress_for(const ProfileTool *t) {
-    return progress_new(t->o.progress, t->o.verbosity);
 }
 
 /* ---- files ---- */
@@ -37,8 +32,9 @@ static const char *folder_of(Arena *a, const char *path) {
 
 /* Where a profile goes that -o does not place: every folder finds it there.  */
 static int own_path(ProfileTool *t, const char *name, const char **path) {
-    const char *folder = hal_profile_home(t->a);
-    if (folder) {
+    const char *home = roller_profile_home(t->ctx);
+    if (home) {
+        const char *folder = arena_strdup(t->a, home);
         *path = arena_printf(t->a, "%s/%s.json", folder, name);
         return file_make_folders(&t->diag, folder) ? profile_fail_here(t) : 0;
     }
@@ -56,229 +52,246 @@ static int can_write(ProfileTool *t, const char *path) {
     return file_writable(&t->diag, path) ? profile_fail_here(t) : 0;
 }
 
-static int write_profile(ProfileTool *t, const Device *dev, ProfileText p, const char *path) {
+static int write_profile(ProfileTool *t, const RollerProfile *p, const char *path) {
+    const char *json;
+    size_t len;
+    roller_profile_text(p, &json, &len);
     if (!strcmp(path, "-")) {
-        buf_add(&t->report, p.text, p.len);
+        buf_add(&t->report, json, len);
         return 0;
     }
-    if (file_write(&t->diag, path, p.text, p.len)) return profile_fail_here(t);
+    if (file_write(&t->diag, path, json, len)) return profile_fail_here(t);
     if (!t->o.set_default) return 0;
-    const char *name = arena_printf(t->a, "%s\n", dev->name);
+    const char *name = arena_printf(t->a, "%s\n", roller_profile_name(p));
     const char *file = arena_printf(t->a, "%s/default", folder_of(t->a, path));
     return file_write(&t->diag, file, name, strlen(name)) ? profile_fail_here(t) : 0;
 }
 
 /* ---- the report ---- */
-typedef struct {
-    int measured, noisy;
-    Buf names;                /* of the noisy ones */
-} Counts;
-
-static Counts count(Arena *a, const Device *dev) {
-    enum { NAMED = 12 };
-    Counts c = {.names = buf_new(a)};
-    const HalFigure *row;
-    int n = hal_figures(a, dev, false, &row);
-    Origin own = dev->simulated ? ORIGIN_SIMULATED : ORIGIN_MEASURED;
-    for (int i = 0; i < n; i++) {
-        const Figure *f = row[i].figure;
-        c.measured += (f ? f->origin : row[i].curve->origin) == own;
-        if (!f || !f->noisy) continue;
-        if (c.noisy++ < NAMED)
-            buf_printf(&c.names, "%s%s", c.names.len ? ", " : "", row[i].name);
-    }
-    if (c.noisy > NAMED) buf_puts(&c.names, ", ...");
-    return c;
+/* What a search finds under a name (NULL: the default), and its own name; NULL: nothing, or nothing
+ * that is a file.  */
+static const char *found_as(ProfileTool *t, const char *name, const char **own) {
+    RollerProfile *p;
+    *own = NULL;
+    if (roller_profile_load(t->ctx, name, &p)) return NULL;
+    const char *file = roller_profile_file(p);
+    file = file ? arena_strdup(t->a, file) : NULL;
+    *own = arena_strdup(t->a, roller_profile_name(p));
+    roller_profile_destroy(p);
+    return file;
 }
 
 /* Names of the user's own profiles that here mean others.  */
-static void report_search(ProfileTool *t, const Device *dev, const char *path) {
+static void report_search(ProfileTool *t, const RollerProfile *p, const char *path) {
+    const char *name = roller_profile_name(p), *own, *chosen;
     if (t->o.output) return;
-    const char *file, *search = hal_profile_path(t->a, false);
-    const char *chosen = hal_profile_chosen(t->a, search, false);
-    Diag quiet = diag_new(t->a);
-    Device *found;
-    hal_profile_find(t->a, &quiet, dev->name, search, &file, &found);
+    const char *file = found_as(t, name, &own);
     if (file && strcmp(file, path))
-        buf_printf(&t->messages, "note: --profile %s means %s in this folder\n", dev->name, file);
-    if (t->o.set_default && strcmp(chosen, path))
+        buf_printf(&t->messages, "note: --profile %s means %s in this folder\n", name, file);
+    file = found_as(t, NULL, &chosen);
+    if (t->o.set_default && !(file && strcmp(file, path) == 0))
         buf_printf(&t->messages, "note: the default is %s here ($ROLLER_PROFILE, or a file "
-                                 "'default' that comes first)\n", chosen);
+                                 "'default' that comes first)\n", chosen ? chosen : "another");
 }
 
-static void report(ProfileTool *t, const Device *dev, const char *path, double seconds) {
-    Counts c = count(t->a, dev);
-    Buf *out = strcmp(path, "-") ? &t->report : &t->messages;
-    if (t->o.json) {
-        buf_puts(out, "{\"schema\": \"roller-profile-report\", \"schema_version\": 1, \"ok\": true,"
-                      " \"name\": ");
-        json_write_string(dev->name, out);
-        buf_printf(out, ", \"origin\": \"%s\"", hal_profile_origin(dev));
-        buf_puts(out, ", \"path\": ");
-        json_write_string(path, out);
-        buf_printf(out, ", \"sha256\": \"%s\", \"measured\": %d, \"noisy\": %d, "
-                        "\"seconds\": %.1f, \"not_measured\": {", dev->sha256, c.measured,
-                   c.noisy, seconds);
-        for (int i = 0; i < dev->n_missed; i++) {
-            buf_puts(out, i ? ", " : "");
-            json_write_string(dev->missed[i].name, out);
-            buf_puts(out, ": ");
-            json_write_string(dev->missed[i].why, out);
-        }
-        buf_puts(out, "}}\n");
-        return;
+static void report_json(const RollerProfile *p, const RollerProfileReport *r, const char *path,
+                        double seconds, Buf *out) {
+    buf_puts(out, "{\"schema\": \"roller-profile-report\", \"schema_version\": 1, \"ok\": true,"
+                  " \"name\": ");
+    json_write_string(roller_profile_name(p), out);
+    buf_printf(out, ", \"origin\": \"%s\"", roller_profile_origin(p));
+    buf_puts(out, ", \"path\": ");
+    json_write_string(path, out);
+    buf_printf(out, ", \"sha256\": \"%s\", \"measured\": %d, \"noisy\": %d, \"seconds\": %.1f, "
+                    "\"not_measured\": {", roller_profile_sha256(p), r->measured, r->noisy,
+               seconds);
+    for (int i = 0; i < r->missed; i++) {
+        buf_puts(out, i ? ", " : "");
+        json_write_string(r->missed_name[i], out);
+        buf_puts(out, ": ");
+        json_write_string(r->missed_why[i], out);
     }
-    if (t->o.verbosity < 0) return;
-    report_search(t, dev, path);
+    buf_puts(out, "}}\n");
+}
+
+static void report_text(const RollerProfile *p, const RollerProfileReport *r, const char *path,
+                        double seconds, Buf *out) {
+    enum { NAMED = 12 };
     buf_printf(out, "%s: %s (%s), %d figures %s in %.1f s, %s profile\n",
-               strcmp(path, "-") ? path : dev->name, dev->gpu, dev->arch, c.measured,
-               dev->simulated ? "simulated" : "measured", seconds,
-               dev->mode);
-    if (c.noisy)
-        buf_printf(out, "%d of them are noisy (spread above 5 %%): %s\n", c.noisy,
-                   buf_str(&c.names));
-    if (dev->n_missed)
+               strcmp(path, "-") ? path : roller_profile_name(p), roller_profile_gpu(p),
+               roller_profile_arch(p), r->measured, r->simulated ? "simulated" : "measured",
+               seconds, r->mode);
+    if (r->noisy)
+        buf_printf(out, "%d of them are noisy (spread above 5 %%): ", r->noisy);
+    for (int i = 0; i < r->noisy && i < NAMED; i++)
+        buf_printf(out, "%s%s", i ? ", " : "", r->noisy_name[i]);
+    if (r->noisy) buf_puts(out, r->noisy > NAMED ? ", ...\n" : "\n");
+    if (r->missed)
         buf_printf(out, "%d figures not measured; they stay as in the profile it started from:\n",
-                   dev->n_missed);
-    for (int i = 0; i < dev->n_missed; i++)
-        buf_printf(out, "  %s: %s\n", dev->missed[i].name, dev->missed[i].why);
+                   r->missed);
+    for (int i = 0; i < r->missed; i++)
+        buf_printf(out, "  %s: %s\n", r->missed_name[i], r->missed_why[i]);
+}
+
+static void report(ProfileTool *t, const RollerProfile *p, const char *path, double seconds) {
+    RollerProfileReport r = {.struct_size = sizeof r};
+    Buf *out = strcmp(path, "-") ? &t->report : &t->messages;
+    if (!t->o.json && t->o.verbosity >= 0) report_search(t, p, path);
+    if (roller_profile_report(t->ctx, p, &r)) return;
+    if (t->o.json) report_json(p, &r, path, seconds, out);
+    else if (t->o.verbosity >= 0) report_text(p, &r, path, seconds, out);
 }
 
 /* ---- what would be done ---- */
+static bool in_list(const char *list, const char *name) {
+    size_t len = strlen(name);
+    for (const char *s = list; s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
+        if (!strncmp(s, name, len) && (!s[len] || s[len] == ',')) return true;
+    return !list;
+}
+
 static int dry_run(ProfileTool *t) {
-    static const struct {
-        const char *name;
-        double quick, full;
-        const char *text;
-    } row[] = {
-#define X(name, quick, full, text) {#name, quick, full, text},
-        PROFILER_BENCHES(X)
-#undef X
-    };
-    const char *folder = hal_profile_home(t->a);
+    const char *home = roller_profile_home(t->ctx);
     double total = 0;
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        double seconds = t->o.quick ? row[i].quick : row[i].full;
-        if (!profiler_chosen(t->o.only, row[i].name)) continue;
-        buf_printf(&t->report, "%-12s %5.1f s  %s\n", row[i].name, seconds, row[i].text);
+    RollerMeasurement m = {.struct_size = sizeof m};
+    for (int i = 0; !roller_profile_measurement(i, &m); i++) {
+        double seconds = t->o.quick ? m.quick_s : m.full_s;
+        if (!in_list(t->o.only, m.name)) continue;
+        buf_printf(&t->report, "%-12s %5.1f s  %s\n", m.name, seconds, m.text);
         total += seconds;
     }
     buf_printf(&t->report, "%-12s %5.1f s  on a large GPU, to %s\n", "all", total,
                t->o.output ? t->o.output
-                           : folder    ? arena_printf(t->a, "%s/NAME.json", folder)
-                                       : "what -o names");
+                           : home    ? arena_printf(t->a, "%s/NAME.json", home)
+                                     : "what -o names");
     return 0;
 }
 
 /* ---- measuring ---- */
-/* The device asked for.  */
-static int probe(ProfileTool *t, MeasurePlace *place) {
-    MeasureOptions o = {.device = t->o.device, .worker = process_worker(t->a)};
-    return measure_probe(t->a, &t->diag, &o, place) ? profile_fail_here(t) : 0;
-}
-
-/* What a call of the library said.  */
-static int fail(ProfileTool *t, RollerStatus s) {
-    const RollerError *e = roller_error(t->ctx);
-    diag_error(&t->diag, (Status)s, *e->tag ? e->tag : NULL, DIAG_NOWHERE, "%s", e->message);
-    if (e->hint) diag_hint(&t->diag, "%s", e->hint);
-    return profile_fail_here(t);
-}
-
 /* Times of a simulated device say nothing of how long it may take.  */
-static double limit_s(const ProfileTool *t, const MeasurePlace *place) {
+static double limit_s(const ProfileTool *t, const RollerDevice *device) {
     enum { QUICK = 60, FULL = 150 };
     if (t->o.limit_s > 0) return (double)t->o.limit_s;
-    return place->simulated ? 0 : t->o.quick ? QUICK : FULL;
+    return device->simulated ? 0 : t->o.quick ? QUICK : FULL;
 }
 
-static int measure(ProfileTool *t, const MeasurePlace *place, Progress *p, ProfileText *out) {
+/* Puts a profile with its factors in the place of *p.  */
+static RollerStatus calibrate(ProfileTool *t, RollerProfile **p) {
+    RollerCalibrateOptions o = {.struct_size = sizeof o, .device = t->o.device, .seed = t->o.seed};
+    RollerCalibration r = {.struct_size = sizeof r};
+    RollerProfile *better;
+    RollerStatus s = roller_profile_calibrate(t->ctx, *p, &o, &r, &better);
+    if (s) return s;
+    if (t->o.verbosity >= 0 && !t->o.json) buf_puts(&t->messages, r.text);
+    if (t->o.verbosity > 0 && !t->o.json) buf_puts(&t->messages, r.details);
+    roller_profile_destroy(*p);
+    *p = better;
+    return ROLLER_OK;
+}
+
+/* NULL in *p where it fails.  */
+static int run(ProfileTool *t, const RollerDevice *device, RollerProfile **p) {
+    Progress shown = progress_new(t->o.progress, t->o.verbosity);
     RollerMeasureOptions o = {.struct_size = sizeof o,
                               .quick = t->o.quick,
                               .only = t->o.only,
                               .seed = t->o.seed,
-                              .limit_s = limit_s(t, place)};
+                              .limit_s = limit_s(t, device)};
     RollerWatch watch = {.struct_size = sizeof watch, .stop = process_stop(),
-                         .progress = progress, .user = p};
-    RollerProfile *made;
+                         .progress = progress, .user = &shown};
     roller_ctx_watch(t->ctx, &watch);
-    RollerStatus s = roller_profile_measure(t->ctx, place->info.index, &o, &made);
+    RollerStatus s = roller_profile_measure(t->ctx, device->index, &o, p);
+    if (!s && t->o.calibrate) s = calibrate(t, p);
     roller_ctx_watch(t->ctx, NULL);
-    if (s) return fail(t, s);
-    roller_profile_text(made, &out->text, &out->len);
-    out->text = arena_strndup(t->a, out->text, out->len);
-    roller_profile_destroy(made);
+    progress_end(&shown);
+    if (!s) return 0;
+    roller_profile_destroy(*p);
+    *p = NULL;
+    return profile_fail(t, s);
+}
+
+static int compare(ProfileTool *t, const RollerProfile *old, const RollerProfile *now) {
+    const char *text;
+    size_t len;
+    RollerStatus s = roller_profile_differences(t->ctx, old, now, t->o.json, &text, &len);
+    if (s) return profile_fail(t, s);
+    buf_add(&t->report, text, len);
+    if (t->o.json) buf_putc(&t->report, '\n');
     return 0;
 }
 
-static bool progress_of_kernels(void *user, const WatchStep *step) {
-    progress_say(user, "[%2d/%2d] calibration: %s", step->done + 1, step->total, step->what);
-    return false;
+/* A list that names what is no measurement is wrong before anything is asked of a device.  */
+static int check_only(ProfileTool *t) {
+    Buf there = buf_new(t->a);
+    RollerMeasurement m = {.struct_size = sizeof m};
+    for (int i = 0; !roller_profile_measurement(i, &m); i++)
+        buf_printf(&there, "%s%s", there.len ? ", " : "", m.name);
+    for (const char *s = t->o.only; s && *s;) {
+        size_t len = strcspn(s, ",");
+        const char *name = arena_strndup(t->a, s, len);
+        bool known = false;
+        for (int i = 0; !known && !roller_profile_measurement(i, &m); i++)
+            known = strcmp(m.name, name) == 0;
+        if (!known) {
+            diag_error(&t->diag, ST_USAGE, NULL, DIAG_NOWHERE, "there is no measurement '%s'",
+                       name);
+            diag_hint(&t->diag, "there are %s", buf_str(&there));
+            return profile_fail_here(t);
+        }
+        s += len + (s[len] != 0);
+    }
+    return 0;
 }
 
-static int calibrate(ProfileTool *t, Progress *p, ProfileText *text) {
-    Watch watch;
-    watch_init(&watch, &(WatchCalls){.stop = process_stop(), .progress = progress_of_kernels,
-                                     .user = p});
-    int code = profile_calibrate(t, &watch, text);
-    watch_destroy(&watch);
-    return code;
+/* Where it goes, once the device is known and before minutes of work.  */
+static int place(ProfileTool *t, const RollerDevice *device, const char **path) {
+    int code = own_path(t, device->profile_name, path);
+    return code ? code : can_write(t, *path);
 }
 
-/* The text of the profile lives on t->a.  */
-static int run(ProfileTool *t, const MeasurePlace *place, ProfileText *out) {
-    Progress p = progress_for(t);
-    int code = measure(t, place, &p, out);
-    if (!code && t->o.calibrate) code = calibrate(t, &p, out);
-    progress_end(&p);
-    return code;
-}
-
-static int measured_device(ProfileTool *t, ProfileText p, Device **out) {
-    Status s = hal_profile_read(t->a, &t->diag, "measured profile", p.text, p.len, out);
-    return s ? profile_fail_here(t) : 0;
-}
-
-static int compare_with(ProfileTool *t, const Device *now) {
-    Device *old;
-    const char *file;
-    int code = profile_load(t, t->o.file, &file, &old);
-    if (!code) profile_differences(old, now, t->o.json, &t->report);
-    if (t->o.json && !code) buf_putc(&t->report, '\n');
+static int measure_and_tell(ProfileTool *t, const RollerDevice *device, const RollerProfile *old,
+                            const char *path) {
+    enum { INCOMPLETE = 5 };
+    RollerProfile *p;
+    RollerProfileReport r = {.struct_size = sizeof r};
+    double begun = clock_now_s();
+    int code = run(t, device, &p);
+    double seconds = clock_now_s() - begun;
+    if (!code && path) code = write_profile(t, p, path);
+    if (!code && old) code = compare(t, old, p);
+    else if (!code) report(t, p, path, seconds);
+    if (!code && !roller_profile_report(t->ctx, p, &r) && r.missed) code = INCOMPLETE;
+    roller_profile_destroy(p);
     return code;
 }
 
 int profile_measure(ProfileTool *t) {
-    enum { INCOMPLETE = 5 };
     bool comparing = t->o.act == PROFILE_COMPARE;
-    Device *old;
-    const char *path = t->o.output, *file;
-    int code = profiler_known(&t->diag, t->o.only) ? profile_fail_here(t) : 0;
+    RollerProfile *old = NULL;
+    RollerDevice device = {.struct_size = sizeof device};
+    const char *path = t->o.output;
+    int code = check_only(t);
     if (t->o.dry_run) return code ? code : dry_run(t);
     if (!code && path) code = can_write(t, path);
-    if (!code && comparing) code = profile_load(t, t->o.file, &file, &old);
-    MeasurePlace place;
-    if (!code) code = probe(t, &place);
-    if (code) return code;
-    if (!path && !comparing) code = own_path(t, profiler_name(t->a, place.info.name), &path);
-    if (!code && path && !t->o.output) code = can_write(t, path);
-    if (code) return code;
-    ProfileText p = {0};
-    Device *dev = NULL;
-    double begun = clock_now_s();
-    code = run(t, &place, &p);
-    double seconds = clock_now_s() - begun;
-    if (!code) code = measured_device(t, p, &dev);
-    if (!code && path) code = write_profile(t, dev, p, path);
-    if (!code && comparing) code = compare_with(t, dev);
-    else if (!code) report(t, dev, path, seconds);
-    return !code && dev->n_missed ? INCOMPLETE : code;
+    if (!code && comparing) code = profile_load(t, t->o.file, &old);
+    if (!code) {
+        RollerStatus s = roller_device(t->ctx, t->o.device, &device);
+        if (s) code = profile_fail(t, s);
+        else device.profile_name = arena_strdup(t->a, device.profile_name);
+    }
+    if (!code && !path && !comparing) code = place(t, &device, &path);
+    if (!code) code = measure_and_tell(t, &device, old, path);
+    roller_profile_destroy(old);
+    return code;
 }
 
 int profile_compare(ProfileTool *t) {
     if (!t->o.other) return profile_measure(t);
-    Device *now;
-    const char *file;
-    int code = profile_load(t, t->o.other, &file, &now);
-    return code ? code : compare_with(t, now);
+    RollerProfile *old = NULL, *now = NULL;
+    int code = profile_load(t, t->o.other, &now);
+    if (!code) code = profile_load(t, t->o.file, &old);
+    if (!code) code = compare(t, old, now);
+    roller_profile_destroy(old);
+    roller_profile_destroy(now);
+    return code;
 }

@@ -1,55 +1,61 @@
 /* roller-profile: what a GPU can do, measured once.  */
 #include "base/file.h"
-#include "base/json.h"
 #include "cli/process.h"
 #include "cli/profile.h"
-#include "hal/roofline.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static int validate(ProfileTool *t) {
-    const char *file;
-    Device *dev;
-    int code = profile_load(t, t->o.file, &file, &dev);
+    RollerProfile *p;
+    int code = profile_load(t, t->o.file, &p);
     if (code) return code;
     if (t->o.json)
         buf_printf(&t->report, "{\"schema\": \"roller-profile-report\", \"schema_version\": 1, "
                                "\"ok\": true, \"name\": \"%s\", \"sha256\": \"%s\"}\n",
-                   dev->name, dev->sha256);
+                   roller_profile_name(p), roller_profile_sha256(p));
     else
-        buf_printf(&t->report, "%s: ok, %s profile of %s (%s), %s\n", file,
-                   hal_profile_origin(dev), dev->gpu, dev->arch, dev->date);
+        buf_printf(&t->report, "%s: ok, %s profile of %s (%s), %s\n",
+                   roller_profile_file(p) ? roller_profile_file(p) : roller_profile_name(p),
+                   roller_profile_origin(p), roller_profile_gpu(p), roller_profile_arch(p),
+                   roller_profile_date(p));
+    roller_profile_destroy(p);
     return 0;
 }
 
-/* FILE.json -> FILE.svg; of a profile that was named, in the current folder: where that lies is
- * often no place to write to.  */
-static const char *beside(ProfileTool *t, const char *file) {
-    if (!file_exists(t->o.file) && strrchr(file, '/')) file = strrchr(file, '/') + 1;
-    size_t len = strlen(file);
-    if (len > 5 && !strcmp(file + len - 5, ".json")) len -= 5;
-    return arena_printf(t->a, "%.*s.svg", (int)len, file);
+/* FILE.json -> FILE.svg, NAME -> NAME.svg in the current folder: where the profile lies is often no
+ * place to write to.  */
+static const char *beside(ProfileTool *t) {
+    size_t len = strlen(t->o.file);
+    if (len > 5 && !strcmp(t->o.file + len - 5, ".json")) len -= 5;
+    return arena_printf(t->a, "%.*s.svg", (int)len, t->o.file);
+}
+
+static int show_sheet(ProfileTool *t, const RollerProfile *p) {
+    const char *text, *path = t->o.output ? t->o.output : beside(t);
+    size_t len;
+    RollerStatus s = roller_profile_sheet(t->ctx, p, &text, &len);
+    if (s) return profile_fail(t, s);
+    buf_add(&t->report, text, len);
+    if (t->o.dry_run) return 0;
+    s = roller_roofline(t->ctx, p, NULL, 0, &text, &len);
+    if (s) return profile_fail(t, s);
+    if (file_write(&t->diag, path, text, len)) return profile_fail_here(t);
+    buf_printf(&t->report, "\nroofline: %s\n", path);
+    return 0;
 }
 
 static int show(ProfileTool *t) {
-    const char *file;
-    Device *dev;
-    int code = profile_load(t, t->o.file, &file, &dev);
+    RollerProfile *p;
+    const char *json;
+    size_t len;
+    int code = profile_load(t, t->o.file, &p);
     if (code) return code;
-    if (t->o.json) {
-        hal_profile_write(dev, &t->report);
-        return 0;
-    }
-    profile_sheet(dev, &t->report);
-    if (t->o.dry_run) return 0;
-    Buf svg = buf_new(t->a);
-    const char *path = t->o.output ? t->o.output : beside(t, file);
-    hal_roofline(dev, NULL, 0, &svg);
-    if (file_write(&t->diag, path, svg.text, svg.len)) return profile_fail_here(t);
-    buf_printf(&t->report, "\nroofline: %s\n", path);
-    return 0;
+    if (t->o.json && !roller_profile_text(p, &json, &len)) buf_add(&t->report, json, len);
+    else code = show_sheet(t, p);
+    roller_profile_destroy(p);
+    return code;
 }
 
 static int act(ProfileTool *t) {

@@ -1,8 +1,10 @@
-/* roller.h: a device profile, measured.  */
+/* roller.h: a device profile, measured and calibrated.  */
 #include "driver/cache.h"
+#include "driver/calibrate.h"
 #include "driver/profile_apart.h"
 #include "profiler/profiler.h"
 
+#include <math.h>
 #include <time.h>
 
 typedef struct {
@@ -19,6 +21,20 @@ static const char *today(Arena *a) {
     return arena_printf(a, "%04d-%02d-%02d", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday);
 }
 
+/* A profile of what was found.  */
+static Status made(RollerCtx *ctx, Arena *a, const char *json, size_t len, RollerProfile **out) {
+    RollerProfile *p = ARENA_NEW(a, RollerProfile);
+    handle_init(&p->h, a);
+    p->text = arena_strndup(a, json, len);
+    p->len = len;
+    p->file = "measured";
+    Status s = hal_profile_read(a, &ctx->diag, p->file, p->text, p->len, &p->dev);
+    if (s) return s;
+    cache_profile(ctx->call, p->dev, p->planning);
+    *out = p;
+    return ST_OK;
+}
+
 static Status measure_profile(RollerCtx *ctx, void *user) {
     MeasureCall *c = user;
     const char *json;
@@ -27,16 +43,7 @@ static Status measure_profile(RollerCtx *ctx, void *user) {
     Status s = profiler_known(&ctx->diag, c->o.only);
     if (!s) s = profile_measure_apart(ctx, c->device, &c->o, &json, &len);
     if (s) return s;
-    RollerProfile *p = ARENA_NEW(c->arena, RollerProfile);
-    handle_init(&p->h, c->arena);
-    p->text = arena_strndup(c->arena, json, len);
-    p->len = len;
-    p->file = "measured";
-    s = hal_profile_read(c->arena, &ctx->diag, p->file, p->text, p->len, &p->dev);
-    if (s) return s;
-    cache_profile(ctx->call, p->dev, p->planning);
-    c->out = p;
-    return ST_OK;
+    return made(ctx, c->arena, json, len, &c->out);
 }
 
 RollerStatus roller_profile_measure(RollerCtx *ctx, int device, const RollerMeasureOptions *o,
@@ -46,6 +53,92 @@ RollerStatus roller_profile_measure(RollerCtx *ctx, int device, const RollerMeas
     api_options(&c.o, sizeof c.o, o);
     if (!c.arena) return call_nomem(ctx);
     RollerStatus s = call_run(ctx, c.arena, measure_profile, &c);
+    if (s) arena_destroy(c.arena);
+    else *out = c.out;
+    return s;
+}
+
+RollerStatus roller_profile_measurement(int i, RollerMeasurement *out) {
+    static const RollerMeasurement row[] = {
+#define X(name, quick, full, text) {0, #name, text, quick, full},
+        PROFILER_BENCHES(X)
+#undef X
+    };
+    if (i < 0 || (size_t)i >= sizeof row / sizeof *row) return ROLLER_USAGE;
+    RollerMeasurement own = row[i];
+    api_report(out, &own, sizeof own);
+    return ROLLER_OK;
+}
+
+/* ---- calibrating ---- */
+typedef struct {
+    const RollerProfile *p;
+    RollerCalibrateOptions o;
+    RollerCalibration report;
+    Arena *arena;
+    RollerProfile *out;
+} CalibrateCall;
+
+static double off(const Calibration *c, bool after) {
+    double sum = 0;
+    int n = 0;
+    for (int i = 0; i < c->n; i++) {
+        const CalibratedKernel *k = &c->kernel[i];
+        if (k->failed) continue;
+        sum += fabs((after ? k->after_us : k->before_us) / k->us - 1);
+        n++;
+    }
+    return n ? sum / n : 0;
+}
+
+static void describe(Arena *a, const Calibration *c, RollerCalibration *r) {
+    Buf text = buf_new(a), details = buf_new(a);
+    r->before = off(c, false);
+    r->after = off(c, true);
+    buf_printf(&text, "calibrated: %d factors; predictions were off by %.0f %%, are by %.0f %%\n",
+               c->dev->n_factor, 100 * r->before, 100 * r->after);
+    for (int i = 0; i < c->dev->n_factor; i++) {
+        const Factor *f = &c->dev->factor[i];
+        buf_printf(&details, "  %-24s %6.3f  residual %.3f  from %s\n", f->name, f->value,
+                   f->residual, f->kernels);
+    }
+    for (int i = 0; i < c->n; i++) {
+        const CalibratedKernel *k = &c->kernel[i];
+        if (k->failed)
+            buf_printf(&text, "  %-14s not timed: %s\n", k->name, k->failed);
+        else
+            buf_printf(&details, "  %-14s %10.2f us, predicted %.2f, with factors %.2f\n", k->name,
+                       k->us, k->before_us, k->after_us);
+        r->failed += k->failed != NULL;
+        r->kernels += !k->failed;
+    }
+    r->text = buf_str(&text);
+    r->details = buf_str(&details);
+}
+
+static Status calibrate_profile(RollerCtx *ctx, void *user) {
+    CalibrateCall *c = user;
+    Calibration found;
+    CalibrateOptions o = {.measure = ctx_measure(ctx), .nvrtc = &ctx->nvrtc};
+    o.measure.device = c->o.device;
+    o.measure.seed = c->o.seed;
+    Status s = calibrate(ctx->call, &ctx->diag, c->p->dev, &o, &found);
+    if (s) return s;
+    Buf json = buf_new(ctx->call);
+    hal_profile_write(found.dev, &json);
+    describe(ctx->call, &found, &c->report);
+    return made(ctx, c->arena, buf_str(&json), json.len, &c->out);
+}
+
+RollerStatus roller_profile_calibrate(RollerCtx *ctx, const RollerProfile *p,
+                                      const RollerCalibrateOptions *o, RollerCalibration *report,
+                                      RollerProfile **out) {
+    CalibrateCall c = {.p = p, .arena = call_arena(ctx)};
+    *out = NULL;
+    api_options(&c.o, sizeof c.o, o);
+    if (!c.arena) return call_nomem(ctx);
+    RollerStatus s = call_run(ctx, c.arena, calibrate_profile, &c);
+    if (report) api_report(report, &c.report, sizeof c.report);
     if (s) arena_destroy(c.arena);
     else *out = c.out;
     return s;

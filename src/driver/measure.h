@@ -42,6 +42,7 @@ typedef struct {
 /* Where kernels run, as a worker has told.  */
 typedef struct {
     CudaDeviceInfo info;
+    int count;                /* devices that the driver sees */
     int driver_version;
     bool simulated;
 } MeasurePlace;

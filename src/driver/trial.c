@@ -33,7 +33,8 @@ Status worker_probe(Worker *w, WireReader *in, Arena *a, Diag *d, Buf *answer) {
     Status s = find_device(a, d, &o, &x);
     worker_waits(w, false);
     if (s) return s;
-    MeasurePlace place = {x.info, cuda_driver_version(x.cuda), cuda_simulated(x.cuda)};
+    MeasurePlace place = {x.info, cuda_device_count(x.cuda), cuda_driver_version(x.cuda),
+                          cuda_simulated(x.cuda)};
     worker_put_place(answer, &place);
     return ST_OK;
 }

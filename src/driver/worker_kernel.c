@@ -118,6 +118,7 @@ void worker_put_place(Buf *out, const MeasurePlace *place) {
     wire_int(out, i->cc_minor);
     wire_int(out, (int64_t)i->memory_bytes);
     for (int k = 0; k < CUDA_ATTR_COUNT; k++) wire_int(out, i->attribute[k]);
+    wire_int(out, place->count);
     wire_int(out, place->driver_version);
     wire_int(out, place->simulated);
 }
@@ -135,6 +136,7 @@ bool worker_get_place(const char *answer, size_t len, MeasurePlace *out) {
     i->memory_bytes = (uint64_t)wire_read_int(&in);
     for (int k = 0; k < CUDA_ATTR_COUNT; k++)
         i->attribute[k] = (int)wire_read_within(&in, INT_MIN, INT_MAX);
+    out->count = (int)wire_read_within(&in, 0, INT_MAX);
     out->driver_version = (int)wire_read_within(&in, 0, INT_MAX);
     out->simulated = wire_read_bool(&in);
     return wire_read_all(&in);

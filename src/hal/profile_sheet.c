@@ -1,5 +1,5 @@
-/* --show: a profile as a readable sheet.  */
-#include "cli/profile.h"
+/* A profile as a readable sheet.  */
+#include "hal/profile_text.h"
 #include "hal/roofline.h"
 #include <math.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static void movers(const Device *dev, Buf *out) {
     }
 }
 
-void profile_sheet(const Device *dev, Buf *out) {
+void hal_profile_sheet(const Device *dev, Buf *out) {
     head(dev, out);
     buf_puts(out, "\nlimits\n");
 #define X(name, ...) line(out, "", #name, &dev->limits.name);

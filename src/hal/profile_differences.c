@@ -1,10 +1,10 @@
-/* --compare: the figures of two profiles that differ.
+/* The figures of two profiles that differ.
  *
  * A difference is significant when it is larger than three standard errors of the two medians
  * together.  The standard error of a median of n samples from a normal distribution is 1.253 times
  * that of the mean, and the interquartile range 1.349 standard deviations.  */
 #include "base/json.h"
-#include "cli/profile.h"
+#include "hal/profile_text.h"
 #include <math.h>
 #include <string.h>
 
@@ -98,7 +98,7 @@ static const HalFigure *find(const HalFigure *all, int n, const char *name) {
     return NULL;
 }
 
-void profile_differences(const Device *old, const Device *now, bool json, Buf *out) {
+void hal_profile_differences(const Device *old, const Device *now, bool json, Buf *out) {
     Differences d = {.out = out, .json = json};
     const HalFigure *a, *b;
     int n_a = hal_figures(out->arena, old, false, &a);
