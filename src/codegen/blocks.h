@@ -346,11 +346,7 @@ void row_walk(Kernel *k, int pass);
 Partials row_partials(const Kernel *k, int pass);
 void row_clear(Kernel *k, int pass);
 bool row_makes(const Kernel *k, int tensor, int pass);
-/* Defines what rows are known by behind pass `pass` (-1: before all): its reductions, held as acc,
- * and what follows from them.  Threads where `live` (NULL: all) keep it as value[at] (NULL: not),
- * and store what is in memory.  */
-void row_values(Kernel *k, const RowGroup *g, int pass, const char *live, const char *at,
-                bool stores);
+/* What rows are known by behind pass `pass` (-1: before all).  */
 void row_known(Kernel *k, int pass, bool stores);
 void row_finish(Kernel *k, int pass);
 void row_leave(Kernel *k, int pass);      /* values of a slice to the workspace */

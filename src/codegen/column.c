@@ -1,4 +1,5 @@
 #include "codegen/column.h"
+#include "codegen/reduction.h"
 #include "codegen/sizes.h"
 
 /* Reductions by columns: a thread walks down its columns with every `groups`-th row, the row
@@ -6,12 +7,6 @@
 
 static bool is_wide(const Kernel *k) {
     return place_wide(column_view(k)->out.extent, k->l->r->block.extent[AX_M]);
-}
-
-/* Results of slices in the workspace.  */
-static void left_arrays(Kernel *k, const Partials *p) {
-    reduce_arrays(k->cg, p, "left", cg_text(k->cg, "w + %lldll", (long long)k->cg->sums_at),
-                  k->l->r->split * column_view(k)->out.extent, NULL);
 }
 
 /* ---- the phases ---- */
@@ -119,37 +114,56 @@ const char *column_result(const Kernel *k, int stmt) {
     return monoid_result(monoid_of(&p, k->cg->te->stmt[stmt].rhs));
 }
 
-/* Results are whole.  */
-static void finish(Kernel *k) {
-    Cg *cg = k->cg;
-    const TeStmt *root = kernel_root(k);
-    Partials p = column_partials(k, "v");
-    TeExtent rows = size_axis(cg->arena, root, &column_view(k)->red);
-    if (monoid_scales(&p)) {
-        cg_line(cg, "#pragma unroll");
-        cg_open(cg, "for (int v = 0; v < %d; v++)", k->at.vec);
-        monoid_settle(cg, &p, rows.expr ? cg_text(cg, "%s > 0", size_text(cg, rows)) : NULL);
-        cg_close(cg);
-    }
-    k->at.root = column_result(k, k->l->p->group->root);
-    k->at.root_type = root->rhs->type;
+/* Rows of slice s.  */
+static const char *rows_of_slice(const Kernel *k) {
+    TeExtent all = size_axis(k->cg->arena, kernel_root(k), &column_view(k)->red);
+    const char *slice = all.expr ? "slice" : size_text(k->cg, slice_of(k));
+    return cg_text(k->cg, "max(min((s + 1) * %s, %s) - s * %s, 0)", slice,
+                   all.expr ? "K" : size_text(k->cg, all), slice);
+}
+
+ThreadMap column_map(const Kernel *k) {
+    const Cg *cg = k->cg;
+    TeExtent rows = size_axis(cg->arena, kernel_root(k), &column_view(k)->red);
+    int lanes = rprog_column_lanes(k->l->p, k->l->r);
+    return (ThreadMap){.group = column_group(k),
+                       .held = k->at.vec,
+                       .count = "int",
+                       .threads = lanes,
+                       .block = k->l->launch.block[0],
+                       .total = size_text(cg, rows),
+                       .live = rows.expr ? cg_text(cg, "%s > 0", size_text(cg, rows)) : NULL,
+                       .parts = k->l->r->split * column_view(k)->out.extent,
+                       .own = "(long long)blockIdx.y * TOTAL + at",
+                       .only = "",
+                       .n_part = cg_text(cg, "%d", (int)k->l->r->split),
+                       .elements = rows_of_slice(k),
+                       .from = lanes > 1 ? cg_text(cg, "threadIdx.x %% %d", lanes) : "0"};
 }
 
 void column_partial(Kernel *k) {
-    Cg *cg = k->cg;
-    cg_line(cg, "// partial: results of this slice to the workspace");
-    cg_open(cg, "if (at < TOTAL)");
-    Partials p = column_partials(k, "v");
-    left_arrays(k, &p);
-    reduce_put(cg, &p, k->at.vec, "", "left", "(long long)blockIdx.y * TOTAL + at");
-    cg_close(cg);
+    ThreadMap m = column_map(k);
+    Partials p = reduction_partials(k, &m, 0);
+    cg_line(k->cg, "// partial: results of this slice to the workspace");
+    cg_open(k->cg, "if (at < TOTAL)");
+    reduction_leave(k, &m, &p);
+    cg_close(k->cg);
+}
+
+/* The outputs begin with the root's results.  */
+static void take_results(Kernel *k) {
+    k->at.root = column_result(k, k->l->p->group->root);
+    k->at.root_type = kernel_root(k)->rhs->type;
 }
 
 void column_elements(Kernel *k) {
     cg_line(k->cg, "// elements: %d columns of the thread", k->at.vec);
     cg_open(k->cg, "if (at < TOTAL)");
     k->at.open = 1;
-    finish(k);
+    ThreadMap m = column_map(k);
+    Partials p = reduction_partials(k, &m, 0);
+    reduction_settle(k, &m, &p);
+    take_results(k);
 }
 
 /* ---- the adding kernel ---- */
@@ -158,9 +172,10 @@ void column_sums_elements(Kernel *k) {
     Cg *cg = k->cg;
     const char *type = place_type(is_wide(k));
     cg_line(cg, "// elements: %d at a time", k->l->vec);
-    Partials p = column_partials(k, "v");
+    ThreadMap m = column_map(k);
+    Partials p = reduction_partials(k, &m, 0);
     total(k);
-    left_arrays(k, &p);
+    reduction_parts(k, &m, &p);
     int lanes = rprog_column_lanes(k->l->p, k->l->r);
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int u = threadIdx.x%s; u < %lld; u += %d)",
@@ -173,46 +188,21 @@ void column_sums_elements(Kernel *k) {
     start_elements(k, k->l->vec);
 }
 
-/* The lanes of a warp have added every 32nd slice each; the first one goes on.  */
-static void meet_lanes(Kernel *k) {
-    Cg *cg = k->cg;
-    Partials p = column_partials(k, "v");
-    TeExtent rows = size_axis(cg->arena, kernel_root(k), &column_view(k)->red);
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int v = 0; v < %d; v++)", k->at.vec);
-    reduce_threads(cg, &p, rprog_column_lanes(k->l->p, k->l->r), k->l->launch.block[0],
-                   size_text(cg, rows));
-    cg_close(cg);
-    cg_open(cg, "if (threadIdx.x %% 32 == 0)");
-    k->at.open++;
-}
-
-/* How many rows slice s has.  */
-static const char *rows_of_slice(Kernel *k) {
-    Cg *cg = k->cg;
-    TeExtent all = size_axis(cg->arena, kernel_root(k), &column_view(k)->red);
-    Partials p = column_partials(k, "v");
-    const char *slice = size_text(cg, slice_of(k)), *end = size_text(cg, all);
-    if (all.expr && monoid_counts(&p)) {
-        cg_line(cg, "const int K = %s, slice = %s;", end, slice);
-        end = "K";
-        slice = "slice";
-    }
-    return cg_text(cg, "max(min((s + 1) * %s, %s) - s * %s, 0)", slice, end, slice);
-}
-
+/* Of a warp that has added every 32nd slice by each lane, the first one goes on.  */
 void column_sums_gather(Kernel *k) {
     Cg *cg = k->cg;
-    int lanes = rprog_column_lanes(k->l->p, k->l->r);
-    cg_line(cg, lanes > 1 ? "// gather: the slices by the lanes of a warp"
-                          : "// gather: the slices in order");
-    Partials p = column_partials(k, "v");
-    reduce_clear(cg, &p, k->at.vec);
-    ReducePart part = {"left", rows_of_slice(k),
-                       cg_text(cg, "(long long)s * TOTAL + %s",
-                               place_taken(k, place_type(is_wide(k))))};
-    reduce_gather(cg, &p, k->at.vec, &part, cg_text(cg, "%d", (int)k->l->r->split),
-                  lanes > 1 ? cg_text(cg, "threadIdx.x %% %d", lanes) : "0", lanes);
-    if (lanes > 1) meet_lanes(k);
-    finish(k);
+    TeExtent rows = size_axis(cg->arena, kernel_root(k), &column_view(k)->red);
+    ThreadMap m = column_map(k);
+    Partials p = reduction_partials(k, &m, 0);
+    cg_line(cg, m.threads > 1 ? "// gather: the slices by the lanes of a warp"
+                              : "// gather: the slices in order");
+    if (rows.expr && monoid_counts(&p))
+        cg_line(cg, "const int K = %s, slice = %s;", m.total, size_text(cg, slice_of(k)));
+    m.at = cg_text(cg, "(long long)s * TOTAL + %s", place_taken(k, place_type(is_wide(k))));
+    reduction_combine(k, &m, &p);
+    if (m.threads > 1) {
+        cg_open(cg, "if (threadIdx.x %% 32 == 0)");
+        k->at.open++;
+    }
+    take_results(k);
 }

@@ -1,8 +1,7 @@
-#include "codegen/blocks.h"
+#include "codegen/reduction.h"
 #include "codegen/sizes.h"
 
-/* Values per row: folds, where the threads and slices of a row meet, statements that run over rows
- * alone.  */
+/* The thread map of rows, and values per row.  */
 
 static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->l->p, k->l->r); }
 
@@ -35,77 +34,6 @@ static const char *count_of_block(const Kernel *k) {
     return "(min(steps * BN, N) - first * BN)";
 }
 
-/* Every thread of a row gets the value of the whole row.  */
-static void meet_threads(Kernel *k, const Partials *p) {
-    reduce_threads(k->cg, p, rprog_row_threads(k->l->r), k->l->r->threads, count_of_block(k));
-}
-
-/* ---- statements over rows ---- */
-
-void row_values(Kernel *k, const RowGroup *g, int pass, const char *live, const char *at,
-                bool stores) {
-    Cg *cg = k->cg;
-    Partials held = monoid_pass(cg, g, pass, "acc", NULL);
-    const char *only = live ? cg_text(cg, "if (%s) ", live) : "";
-    for (int i = 0; i < g->n; i++) {
-        const TeStmt *s = &cg->te->stmt[g->stmt[i]];
-        int t = s->tensor;
-        bool reduced = g->role[i] == ROW_REDUCE && g->pass[i] == pass;
-        if (!reduced && !(g->role[i] == ROW_SCALAR && g->pass[i] == pass + 1)) continue;
-        CgPoint p = elements_point(k, g->stmt[i], true);
-        elements_define(k, t, s->rhs->type,
-                        reduced ? monoid_result(monoid_of(&held, s->rhs))
-                                : cg_expr(&p, s->rhs, s->rhs->type));
-        if (at) cg_line(cg, "%svalue%d[%s] = e%d;", only, t, at, t);
-        if (!stores || !elements_in_memory(k, t)) continue;
-        TeDtype dtype = cg->te->tensor[t].dtype;
-        cg_line(cg, "%st%d[%s] = %s;", only, t, cg_offset(cg, t, p.index),
-                cg_encode(cg, dtype, te_dtype_compute(dtype), cg_text(cg, "e%d", t)));
-    }
-}
-
-/* The same of the rows of a `row` kernel.  */
-void row_known(Kernel *k, int pass, bool stores) {
-    row_values(k, facts(k)->group, pass,
-               cg_text(k->cg, "lane == 0%s%s", row_ragged(k) ? " && m < M" : "",
-                       k->l->launch.grid[1] > 1 ? " && blockIdx.y == 0" : ""),
-               NULL, stores);
-}
-
-/* The test that rows have columns, where some may have none.  */
-static void settle(Kernel *k, const Partials *p) {
-    if (k->l->p->extent[AX_N] > 0) monoid_settle(k->cg, p, row_columns(k).expr ? "N > 0" : NULL);
-}
-
-void row_finish(Kernel *k, int pass) {
-    Partials p = row_partials(k, pass);
-    if (p.n > 0) cg_line(k->cg, "// values of the rows");
-    meet_threads(k, &p);
-    settle(k, &p);
-    row_known(k, pass, true);
-    cg_blank(k->cg);
-}
-
-/* ---- slices ---- */
-
-/* Pointers to the slices' values of this row.  */
-static void slices(Kernel *k, const Partials *p) {
-    const char *base = cg_text(k->cg, "w + %lldll", (long long)k->cg->sums_at);
-    reduce_arrays(k->cg, p, "left", base, facts(k)->rows * k->l->r->split,
-                  cg_text(k->cg, "%s * %dll", row_ragged(k) ? "row" : "m", (int)k->l->r->split));
-}
-
-void row_leave(Kernel *k, int pass) {
-    Cg *cg = k->cg;
-    Partials p = row_partials(k, pass);
-    if (p.n == 0) return;
-    cg_line(cg, "// values of the slice");
-    meet_threads(k, &p);
-    slices(k, &p);
-    reduce_put(cg, &p, 0, cg_text(cg, "if (lane == 0%s) ", row_ragged(k) ? " && m < M" : ""),
-               "left", "blockIdx.y");
-}
-
 /* Columns of slice s.  */
 static const char *count_of_slice(const Kernel *k) {
     Cg *cg = k->cg;
@@ -120,17 +48,58 @@ static const char *count_of_slice(const Kernel *k) {
                    row_ends(k) ? " + (s == 0 ? N - body : 0)" : "");
 }
 
+ThreadMap row_map(const Kernel *k) {
+    const Cg *cg = k->cg;
+    bool none = k->l->p->extent[AX_N] == 0 || row_columns(k).expr;
+    return (ThreadMap){.group = facts(k)->group,
+                       .count = place_type(row_wide(k)),
+                       .threads = rprog_row_threads(k->l->r),
+                       .block = k->l->r->threads,
+                       .total = "N",
+                       .live = none ? "N > 0" : NULL,
+                       .parts = facts(k)->rows * k->l->r->split,
+                       .first = cg_text(cg, "%s * %dll", row_ragged(k) ? "row" : "m",
+                                        (int)k->l->r->split),
+                       .own = "blockIdx.y",
+                       .only = row_ragged(k) ? "if (lane == 0 && m < M) " : "if (lane == 0) ",
+                       .n_part = cg_text(cg, "%d", (int)k->l->r->split),
+                       .at = "s",
+                       .elements = count_of_slice(k),
+                       .from = "lane"};
+}
+
+void row_known(Kernel *k, int pass, bool stores) {
+    reduction_values(k, facts(k)->group, pass,
+                     cg_text(k->cg, "lane == 0%s%s", row_ragged(k) ? " && m < M" : "",
+                             k->l->launch.grid[1] > 1 ? " && blockIdx.y == 0" : ""),
+                     NULL, stores);
+}
+
+void row_finish(Kernel *k, int pass) {
+    ThreadMap m = row_map(k);
+    Partials p = reduction_partials(k, &m, pass);
+    if (p.n > 0) cg_line(k->cg, "// values of the rows");
+    reduction_meet(k, &m, &p, count_of_block(k));
+    reduction_settle(k, &m, &p);
+    row_known(k, pass, true);
+    cg_blank(k->cg);
+}
+
+void row_leave(Kernel *k, int pass) {
+    ThreadMap m = row_map(k);
+    Partials p = reduction_partials(k, &m, pass);
+    if (p.n == 0) return;
+    cg_line(k->cg, "// values of the slice");
+    reduction_meet(k, &m, &p, count_of_block(k));
+    reduction_leave(k, &m, &p);
+}
+
 void row_combine(Kernel *k, int pass, bool stores) {
-    Cg *cg = k->cg;
-    Partials p = row_partials(k, pass);
-    cg_line(cg, "// combine: the slices of pass %d", pass);
-    p.count = place_type(row_wide(k));
-    slices(k, &p);
-    reduce_clear(cg, &p, 0);
-    reduce_gather(cg, &p, 0, &(ReducePart){"left", count_of_slice(k), "s"},
-                  cg_text(cg, "%d", (int)k->l->r->split), "lane", rprog_row_threads(k->l->r));
-    reduce_threads(cg, &p, rprog_row_threads(k->l->r), k->l->r->threads, "N");
-    settle(k, &p);
+    ThreadMap m = row_map(k);
+    Partials p = reduction_partials(k, &m, pass);
+    cg_line(k->cg, "// combine: the slices of pass %d", pass);
+    reduction_parts(k, &m, &p);
+    reduction_combine(k, &m, &p);
     row_known(k, pass, stores);
-    cg_blank(cg);
+    cg_blank(k->cg);
 }

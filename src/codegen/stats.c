@@ -1,4 +1,4 @@
-#include "codegen/blocks.h"
+#include "codegen/reduction.h"
 
 /* Statements over rows of a contraction's results, made from the accumulators of a block that has
  * whole rows (their values stay in shared memory) or a part of their columns (parts of the values
@@ -274,7 +274,7 @@ static void finish_rows(Kernel *k, int pass) {
     place_decode(cg, k->c.root, &con->axis[AX_B], "b", false, at->index, at->wide);
     place_decode(cg, k->c.root, &con->axis[AX_M], "m", place_wide(con->axis[AX_M].extent, 0),
                  at->index, at->wide);
-    row_values(k, g, pass, NULL, "at", true);
+    reduction_values(k, g, pass, NULL, "at", true);
 }
 
 /* Of whole rows: does something come behind this pass?  */

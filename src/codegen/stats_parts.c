@@ -1,4 +1,4 @@
-#include "codegen/blocks.h"
+#include "codegen/reduction.h"
 #include "codegen/sizes.h"
 
 /* Rows whose columns lie in several blocks: what a block leaves of them, and the kernel that makes
@@ -117,14 +117,27 @@ static void place_row(Kernel *k, int lanes, bool shifts) {
     place_decode(cg, root, &p->con.axis[AX_M], "m", wide, k->at.index, k->at.wide);
 }
 
+ThreadMap stats_map(const Kernel *k) {
+    int wide = k->l->r->block.extent[AX_N];
+    return (ThreadMap){.group = facts(k)->group,
+                       .count = "int",
+                       .threads = rprog_stats_threads(k->l->p, k->l->r),
+                       .block = k->l->launch.block[0],
+                       .total = "N",
+                       .n_part = size_text(k->cg, tiles_of(k)),
+                       .at = cg_text(k->cg, "s * %s + row", rows_text(k)),
+                       .elements = cg_text(k->cg, "min(%dll, (long long)N - s * %dll)", wide, wide),
+                       .from = "lane"};
+}
+
 void stats_combine(Kernel *k, int pass) {
     Cg *cg = k->cg;
     const RowGroup *g = facts(k)->group;
-    int lanes = rprog_stats_threads(k->l->p, k->l->r);
-    cg_line(cg, "// combine: the parts of pass %d, %d threads to a row", pass, lanes);
-    Partials p = monoid_pass(cg, g, pass, "acc", NULL);
+    ThreadMap map = stats_map(k);
+    cg_line(cg, "// combine: the parts of pass %d, %d threads to a row", pass, map.threads);
+    Partials p = reduction_partials(k, &map, pass);
     stats_count(k);
-    place_row(k, lanes, monoid_counts(&p));
+    place_row(k, map.threads, monoid_counts(&p));
     for (int i = 0; i < g->n; i++) {
         if (g->role[i] == ROW_REDUCE && g->pass[i] == pass) stats_place_left(k, "left", i, true);
         if (g->role[i] == ROW_MAP || g->pass[i] > pass + (g->role[i] == ROW_SCALAR)) continue;
@@ -132,17 +145,11 @@ void stats_combine(Kernel *k, int pass) {
         if (stats_known(k, i)) k->at.made[tensor_of(k, i)] = cg_text(cg, "value%d[row]",
                                                                      tensor_of(k, i));
     }
-    int wide = k->l->r->block.extent[AX_N];
-    reduce_clear(cg, &p, 0);
-    ReducePart part = {"left", cg_text(cg, "min(%dll, (long long)N - s * %dll)", wide, wide),
-                       cg_text(cg, "s * %s + row", rows_text(k))};
-    reduce_gather(cg, &p, 0, &part, size_text(cg, tiles_of(k)), "lane", lanes);
-    reduce_threads(cg, &p, lanes, k->l->launch.block[0], "N");
-    monoid_settle(cg, &p, NULL);
+    reduction_combine(k, &map, &p);
     /* Hidden: a pointer that the loops have moved would stand for the places of the values, and one
      * compiler (NVRTC 13.0) takes it for moved less than it is.  */
     cg_line(cg, "const int at = rl_hidden((int)row);");
     TeExtent rows = rows_of(k);
     const char *end = rows.expr ? "ROWS" : cg_text(cg, "%lld", (long long)rows.value);
-    row_values(k, g, pass, cg_text(cg, "lane == 0 && id < %s", end), "at", true);
+    reduction_values(k, g, pass, cg_text(cg, "lane == 0 && id < %s", end), "at", true);
 }

@@ -1,0 +1,72 @@
+#include "codegen/reduction.h"
+
+Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass) {
+    Partials p = monoid_pass(k->cg, m->group, pass, "acc", m->held > 0 ? "v" : NULL);
+    p.count = m->count;
+    return p;
+}
+
+/* Opens the loop over the results that a thread holds.  */
+static void open_held(Kernel *k, const ThreadMap *m) {
+    if (m->held == 0) return;
+    cg_line(k->cg, "#pragma unroll");
+    cg_open(k->cg, "for (int v = 0; v < %d; v++)", m->held);
+}
+
+static void close_held(Kernel *k, const ThreadMap *m) {
+    if (m->held > 0) cg_close(k->cg);
+}
+
+void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, const char *elements) {
+    if (m->threads == 1) return;
+    open_held(k, m);
+    reduce_threads(k->cg, p, m->threads, m->block, elements);
+    close_held(k, m);
+}
+
+void reduction_settle(Kernel *k, const ThreadMap *m, const Partials *p) {
+    if (!monoid_scales(p)) return;
+    open_held(k, m);
+    monoid_settle(k->cg, p, m->live);
+    close_held(k, m);
+}
+
+void reduction_parts(Kernel *k, const ThreadMap *m, const Partials *p) {
+    reduce_arrays(k->cg, p, "left", cg_text(k->cg, "w + %lldll", (long long)k->cg->sums_at),
+                  m->parts, m->first);
+}
+
+void reduction_leave(Kernel *k, const ThreadMap *m, const Partials *p) {
+    reduction_parts(k, m, p);
+    reduce_put(k->cg, p, m->held, m->only, "left", m->own);
+}
+
+void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p) {
+    ReducePart part = {"left", m->elements, m->at};
+    reduce_clear(k->cg, p, m->held);
+    reduce_gather(k->cg, p, m->held, &part, m->n_part, m->from, m->threads);
+    reduction_meet(k, m, p, m->total);
+    reduction_settle(k, m, p);
+}
+
+void reduction_values(Kernel *k, const RowGroup *g, int pass, const char *live, const char *at,
+                      bool stores) {
+    Cg *cg = k->cg;
+    Partials held = monoid_pass(cg, g, pass, "acc", NULL);
+    const char *only = live ? cg_text(cg, "if (%s) ", live) : "";
+    for (int i = 0; i < g->n; i++) {
+        const TeStmt *s = &cg->te->stmt[g->stmt[i]];
+        int t = s->tensor;
+        bool reduced = g->role[i] == ROW_REDUCE && g->pass[i] == pass;
+        if (!reduced && !(g->role[i] == ROW_SCALAR && g->pass[i] == pass + 1)) continue;
+        CgPoint p = elements_point(k, g->stmt[i], true);
+        elements_define(k, t, s->rhs->type,
+                        reduced ? monoid_result(monoid_of(&held, s->rhs))
+                                : cg_expr(&p, s->rhs, s->rhs->type));
+        if (at) cg_line(cg, "%svalue%d[%s] = e%d;", only, t, at, t);
+        if (!stores || !elements_in_memory(k, t)) continue;
+        TeDtype dtype = cg->te->tensor[t].dtype;
+        cg_line(cg, "%st%d[%s] = %s;", only, t, cg_offset(cg, t, p.index),
+                cg_encode(cg, dtype, te_dtype_compute(dtype), cg_text(cg, "e%d", t)));
+    }
+}

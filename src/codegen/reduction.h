@@ -1,0 +1,56 @@
+/* Kernels that reduce: one skeleton, whose parameter is the thread map.
+ *
+ * A pass (RowGroup.pass) is a walk, in which each thread folds the elements that it has of some
+ * results into what it holds (elements_statements, elements_fold).  Then those meet that have
+ * elements of the same results: threads of the block by shuffles and shared memory, blocks through
+ * the workspace, where each leaves a part, and a later kernel combines them.  Results are settled,
+ * and what follows from them is evaluated and stored.
+ *
+ *                       row                 column                rows of a product
+ * results of a thread   one                 neighbours, v         rows of its tile, x
+ * elements of a thread  vectors of steps    rows of steps         columns of its tile
+ * threads of a result   LN neighbours       row groups            lanes along N, then warps
+ * parts                 slices of columns   slices of rows        column tiles
+ * combined by           LN threads          one, or a warp's      one, or some of a warp
+ * tied reductions       follow in a step    follow in a step      have a walk of their own
+ *
+ * What a form of reduction is, monoid.c alone knows; how partial results meet, reduce.c; where
+ * elements lie, the files of each column of this table, which make its ThreadMap.  */
+#ifndef ROLLER_CODEGEN_REDUCTION_H
+#define ROLLER_CODEGEN_REDUCTION_H
+#include "codegen/blocks.h"
+
+typedef struct {
+    const RowGroup *group;
+    int held;                 /* results of a thread, side by side as arrays; 0: one */
+    const char *count;        /* the type that counts elements of a result */
+    int threads, block;       /* neighbours that meet, in a block of so many */
+    const char *total;        /* elements of a result, */
+    const char *live;         /* the test that there are some; NULL: there are */
+    /* Parts: so many in the workspace, those of the thread's results from element `first` (NULL: 0)
+     * on; the block's own, left where `only` says; part s < n_part, its elements; the first that a
+     * thread combines.  */
+    int64_t parts;
+    const char *first, *own, *only;
+    const char *n_part, *at, *elements, *from;
+} ThreadMap;
+ThreadMap row_map(const Kernel *k);
+ThreadMap column_map(const Kernel *k);
+ThreadMap stats_map(const Kernel *k);
+
+/* What a thread holds of pass `pass`.  */
+Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass);
+/* Threads meet that have seen `elements` of a result together.  */
+void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, const char *elements);
+void reduction_settle(Kernel *k, const ThreadMap *m, const Partials *p);
+/* Names the parts of the thread's results, as left; leaves the block's own.  */
+void reduction_parts(Kernel *k, const ThreadMap *m, const Partials *p);
+void reduction_leave(Kernel *k, const ThreadMap *m, const Partials *p);
+/* All parts, as results.  */
+void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p);
+/* Defines what results are known by behind pass `pass` (-1: before all): its reductions, held as
+ * acc, and what follows from them.  Threads where `live` (NULL: all) keep it as value[at] (NULL:
+ * not), and store what is in memory.  */
+void reduction_values(Kernel *k, const RowGroup *g, int pass, const char *live, const char *at,
+                      bool stores);
+#endif
