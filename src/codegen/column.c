@@ -127,7 +127,9 @@ ThreadMap column_map(const Kernel *k) {
     TeExtent rows = size_axis(cg->arena, kernel_root(k), &column_view(k)->red);
     int lanes = rprog_column_lanes(k->l->p, k->l->r);
     return (ThreadMap){.group = column_group(k),
+                       .stem = "acc",
                        .held = k->at.vec,
+                       .lane = "v",
                        .count = "int",
                        .threads = lanes,
                        .block = k->l->launch.block[0],

@@ -24,7 +24,7 @@ static void shuffle(Cg *cg, const Partial *p) {
                 false);
 }
 
-void reduce_lanes(Cg *cg, const Partials *p, int mask) {
+static void meet_lanes(Cg *cg, const Partials *p, int mask) {
     int top = 1;
     while (2 * top <= mask) top *= 2;
     for (int i = 0; i < p->n && mask > 0; i++) {
@@ -52,24 +52,24 @@ static void meet_warps(Cg *cg, const Partials *p, int warps, int block) {
         cg_line(cg, "%s = part%s[%s];", x->value, x->name, at);
         if (x->where) cg_line(cg, "%s = part_at%s[%s];", x->where, x->name, at);
     }
-    reduce_lanes(cg, p, warps - 1);
+    meet_lanes(cg, p, warps - 1);
 }
 
-static void meet(Cg *cg, const Partials *all, bool tied, int threads, int block) {
+static void meet(Cg *cg, const Partials *all, bool tied, int lanes, int warps, int block) {
     Partials p = monoid_turn(all, tied);
     if (p.n == 0) return;
-    reduce_lanes(cg, &p, (threads < WARP ? threads : WARP) - 1);
-    if (threads > WARP) meet_warps(cg, &p, threads / WARP, block);
+    meet_lanes(cg, &p, lanes);
+    if (warps > 1) meet_warps(cg, &p, warps, block);
 }
 
-void reduce_threads(Cg *cg, const Partials *p, int threads, int block, const char *total) {
-    if (threads == 1) return;
+void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block,
+                    const char *total) {
     for (int i = 0; i < p->n; i++) {
         const Partial *lead = &p->at[i];
         if (monoid_leads(p, i))
             cg_line(cg, "const %s own%s = %s;", cg_type(lead->e->type), lead->name, lead->value);
     }
-    meet(cg, p, false, threads, block);
+    meet(cg, p, false, lanes, warps, block);
     for (int i = 0; i < p->n; i++) {
         const Partial *tied = &p->at[i], *lead = &p->at[tied->leader];
         if (!tied->tie) continue;
@@ -79,7 +79,7 @@ void reduce_threads(Cg *cg, const Partials *p, int threads, int block, const cha
                            lead->value, total));
         cg_close(cg);
     }
-    meet(cg, p, true, threads, block);
+    meet(cg, p, true, lanes, warps, block);
 }
 
 /* ---- memory ---- */

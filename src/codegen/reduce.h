@@ -15,11 +15,11 @@
 /* Declares what is held, as identities.  */
 void reduce_clear(Cg *cg, const Partials *p, int held);
 
-/* The lanes whose numbers differ in the bits of `mask`, all of them; nothing follows.  */
-void reduce_lanes(Cg *cg, const Partials *p, int mask);
-/* Each `threads` neighbours of a block of `block` threads (a power of two), all of them.  `total`:
- * elements that they have seen.  */
-void reduce_threads(Cg *cg, const Partials *p, int threads, int block, const char *total);
+/* Threads with elements of the same results, all of them: the lanes whose numbers differ in the
+ * bits of `lanes`, then (warps > 1) so many neighbouring warps of a block of `block` threads.
+ * `total`: elements that they have seen.  */
+void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block,
+                    const char *total);
 
 /* A step of elements that a thread has at hand, `deep` of them, or (0) as many as it counts as
  * `fresh`.  Before it, between the leaders' turn and that of the tied ones (false: there are none),

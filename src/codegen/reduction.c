@@ -1,7 +1,7 @@
 #include "codegen/reduction.h"
 
 Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass) {
-    Partials p = monoid_pass(k->cg, m->group, pass, "acc", m->held > 0 ? "v" : NULL);
+    Partials p = monoid_pass(k->cg, m->group, pass, m->stem, m->lane);
     p.count = m->count;
     return p;
 }
@@ -10,7 +10,7 @@ Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass) {
 static void open_held(Kernel *k, const ThreadMap *m) {
     if (m->held == 0) return;
     cg_line(k->cg, "#pragma unroll");
-    cg_open(k->cg, "for (int v = 0; v < %d; v++)", m->held);
+    cg_open(k->cg, "for (int %s = 0; %s < %d; %s++)", m->lane, m->lane, m->held, m->lane);
 }
 
 static void close_held(Kernel *k, const ThreadMap *m) {
@@ -18,9 +18,11 @@ static void close_held(Kernel *k, const ThreadMap *m) {
 }
 
 void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, const char *elements) {
-    if (m->threads == 1) return;
+    enum { WARP = 32 };
+    int lanes = m->threads > 1 ? (m->threads < WARP ? m->threads : WARP) - 1 : m->lanes;
+    if (lanes == 0) return;
     open_held(k, m);
-    reduce_threads(k->cg, p, m->threads, m->block, elements);
+    reduce_threads(k->cg, p, lanes, m->threads / WARP, m->block, elements);
     close_held(k, m);
 }
 

@@ -22,9 +22,12 @@
 
 typedef struct {
     const RowGroup *group;
-    int held;                 /* results of a thread, side by side as arrays; 0: one */
+    const char *stem;         /* names what a thread holds, */
+    int held;                 /* of so many results, as arrays; 0: of one; */
+    const char *lane;         /* the one at hand */
     const char *count;        /* the type that counts elements of a result */
-    int threads, block;       /* neighbours that meet, in a block of so many */
+    int threads, block;       /* neighbours that meet, in a block of so many; */
+    int lanes;                /* 1 thread: lanes that do, as bits of their numbers */
     const char *total;        /* elements of a result, */
     const char *live;         /* the test that there are some; NULL: there are */
     /* Parts: so many in the workspace, those of the thread's results from element `first` (NULL: 0)
@@ -36,7 +39,7 @@ typedef struct {
 } ThreadMap;
 ThreadMap row_map(const Kernel *k);
 ThreadMap column_map(const Kernel *k);
-ThreadMap stats_map(const Kernel *k);
+ThreadMap stats_map(const Kernel *k);    /* of a product, or of what makes values of its parts */
 
 /* What a thread holds of pass `pass`.  */
 Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass);

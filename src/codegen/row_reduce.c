@@ -52,6 +52,7 @@ ThreadMap row_map(const Kernel *k) {
     const Cg *cg = k->cg;
     bool none = k->l->p->extent[AX_N] == 0 || row_columns(k).expr;
     return (ThreadMap){.group = facts(k)->group,
+                       .stem = "acc",
                        .count = place_type(row_wide(k)),
                        .threads = rprog_row_threads(k->l->r),
                        .block = k->l->r->threads,

@@ -23,10 +23,10 @@ static const char *value_type(const Kernel *k, int i) {
     return cg_type(te_dtype_compute(k->cg->te->tensor[tensor_of(k, i)].dtype));
 }
 
-/* The reductions of a turn of a pass.  */
-static Partials partials(const Kernel *k, int pass, bool tied, const char *stem,
-                         const char *lane) {
-    Partials all = monoid_pass(k->cg, facts(k)->group, pass, stem, lane);
+/* The reductions of a turn of a pass, folded by a thread for its rows.  */
+static Partials partials(const Kernel *k, int pass, bool tied) {
+    ThreadMap m = stats_map(k);
+    Partials all = reduction_partials(k, &m, pass);
     return monoid_turn(&all, tied);
 }
 
@@ -166,8 +166,9 @@ static uint64_t turn_of(const Kernel *k, int pass, bool tied) {
 static void fold_elements(Kernel *k, int pass, bool tied) {
     static const Output nowhere[ROW_MAX_STMTS];
     const RowGroup *g = facts(k)->group;
-    Partials all = partials(k, pass, tied, "f", thread_row(k));
+    Partials all = partials(k, pass, tied);
     uint64_t turn = turn_of(k, pass, tied);
+    for (int i = 0; i < all.n; i++) monoid_at(k->cg, &all.at[i], thread_row(k));
     int held = facts(k)->held, root = k->c.root->tensor;
     for (int i = 0; i < g->n; i++) {
         const TeExpr *e = statement(k, i)->rhs;
@@ -219,7 +220,7 @@ static bool holds(const Kernel *k, int pass) {
 
 void stats_walk(Kernel *k, int pass, bool tied) {
     Cg *cg = k->cg;
-    Partials p = partials(k, pass, tied, "f", "x");
+    Partials p = partials(k, pass, tied);
     int rows = rprog_stats_rows(cg->dev, k->l->r), vec = k->l->r->vec_n;
     while (k->l->p->multiple[AX_N] % vec) vec /= 2;
     cg_line(cg, "// pass %d over the rows%s", pass, tied ? ", tied reductions" : "");
@@ -238,24 +239,13 @@ void stats_walk(Kernel *k, int pass, bool tied) {
 
 /* ---- meetings ---- */
 
-/* The lanes of a row, then one of them leaves what the warp has made.  */
-static void meet_lanes(Kernel *k, int pass, bool tied) {
+/* One lane of a row leaves what the warp has made.  */
+static void leave_warps(Kernel *k, const ThreadMap *m, const Partials *p) {
     Cg *cg = k->cg;
-    Partials p = partials(k, pass, tied, "f", "x");
-    if (rprog_stats_lanes(cg->dev, k->l->r) == 0) return;
+    cg_open(cg, "if ((lane & %d) == 0)", m->lanes);
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int x = 0; x < %d; x++)", rprog_stats_rows(cg->dev, k->l->r));
-    reduce_lanes(cg, &p, rprog_stats_lanes(cg->dev, k->l->r));
-    cg_close(cg);
-}
-
-static void leave_warps(Kernel *k, int pass, bool tied) {
-    Cg *cg = k->cg;
-    Partials p = partials(k, pass, tied, "f", "x");
-    cg_open(cg, "if ((lane & %d) == 0)", rprog_stats_lanes(cg->dev, k->l->r));
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int x = 0; x < %d; x++)", rprog_stats_rows(cg->dev, k->l->r));
-    reduce_put(cg, &p, 0, "", "part", cg_text(cg, "col / WN * BM + %s", block_row(k)));
+    cg_open(cg, "for (int x = 0; x < %d; x++)", m->held);
+    reduce_put(cg, p, 0, "", "part", cg_text(cg, "col / WN * BM + %s", block_row(k)));
     cg_close(cg);
     cg_close(cg);
 }
@@ -286,19 +276,21 @@ void stats_finish(Kernel *k, int pass, bool tied) {
     Cg *cg = k->cg;
     const Problem *p = k->l->p;
     const char *type = place_type(place_wide(p->extent[AX_M], k->l->r->block.extent[AX_M]));
-    meet_lanes(k, pass, tied);
+    ThreadMap map = stats_map(k);
+    Partials mine = partials(k, pass, tied);
+    reduction_meet(k, &map, &mine, NULL);
     if (!k->at.met) {
         cg_line(cg, "__syncthreads();  // stages become parts of rows");
         clear_rests(k);
     }
     k->at.met = true;
-    leave_warps(k, pass, tied);
+    leave_warps(k, &map, &mine);
     cg_line(cg, "__syncthreads();");
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int at = tid; at < BM; at += THREADS)");
     cg_line(cg, "const %s m = m0 + at;", type);
     if (p->multiple[AX_M] % k->l->r->block.extent[AX_M]) cg_line(cg, "if (m >= M) break;");
-    Partials acc = partials(k, pass, tied, "acc", NULL);
+    Partials all = monoid_pass(cg, map.group, pass, "acc", NULL), acc = monoid_turn(&all, tied);
     reduce_clear(cg, &acc, 0);
     reduce_gather(cg, &acc, 0, &(ReducePart){"part", NULL, "s * BM + at"},
                   cg_text(cg, "%d", k->c.warps[AX_N]), "0", 1);

@@ -119,7 +119,16 @@ static void place_row(Kernel *k, int lanes, bool shifts) {
 
 ThreadMap stats_map(const Kernel *k) {
     int wide = k->l->r->block.extent[AX_N];
+    if (k->l->kind == KERNEL_CONTRACT)
+        return (ThreadMap){.group = facts(k)->group,
+                           .stem = "f",
+                           .held = rprog_stats_rows(k->cg->dev, k->l->r),
+                           .lane = "x",
+                           .count = "int",
+                           .threads = 1,
+                           .lanes = rprog_stats_lanes(k->cg->dev, k->l->r)};
     return (ThreadMap){.group = facts(k)->group,
+                       .stem = "acc",
                        .count = "int",
                        .threads = rprog_stats_threads(k->l->p, k->l->r),
                        .block = k->l->launch.block[0],

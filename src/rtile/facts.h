@@ -43,6 +43,10 @@ bool operand_widest(const Problem *p, const TeStmt *s, const TeExpr *e, Access *
 void operand_describe(const Operand *o, int side, int align, Problem *p);
 /* The facts of a row group; does the group store statement i's tensor?  */
 RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const bool *stored);
+/* Which passes evaluate statement i, as bits: a reduction its own, for what it folds, a map that is
+ * stored its own, and every map those that need it, unless it `stays` to be read back.  */
+void rows_evaluated(const Te *te, const RowGroup *g, const bool *stored, const bool *stays,
+                    uint64_t *folds, uint64_t *emits);
 /* Fills what there is about leads, for accesses x to rows that differ from row to row.  */
 void rows_lead(const Te *te, RowFacts *f, const Access *const *x, int n, int align);
 /* The facts of statements over rows of a contraction's results; is the root stored, too?  */

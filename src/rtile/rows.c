@@ -131,18 +131,27 @@ static void find_staying(const Te *te, RowFacts *f, const bool *stored) {
     }
 }
 
-/* Which passes evaluate what: a map again wherever a later pass needs it and it does not stay.  */
-static void find_evaluations(const Te *te, RowFacts *f) {
-    const RowGroup *g = f->group;
+void rows_evaluated(const Te *te, const RowGroup *g, const bool *stored, const bool *stays,
+                    uint64_t *folds, uint64_t *emits) {
     for (int i = g->n - 1; i >= 0; i--) {
+        uint64_t own = (uint64_t)1 << g->pass[i];
         if (g->role[i] == ROW_SCALAR) continue;
-        f->eval[i] |= (uint64_t)1 << g->pass[i];
+        if (g->role[i] == ROW_REDUCE) folds[i] |= own;
+        if (g->role[i] == ROW_MAP && stored[i]) emits[i] |= own;
         ReadList reads = access_reads(te->stmt[g->stmt[i]].rhs);
         for (int j = 0; j < reads.n; j++) {
             int m = row_group_maker(te, g, reads.at[j]->v.ref);
-            if (m >= 0 && g->role[m] == ROW_MAP && !f->stays[m]) f->eval[m] |= f->eval[i];
+            if (m < 0 || g->role[m] != ROW_MAP || stays[m]) continue;
+            folds[m] |= folds[i];
+            emits[m] |= emits[i];
         }
     }
+}
+
+static void find_evaluations(const Te *te, RowFacts *f, const bool *stored) {
+    uint64_t folds[ROW_MAX_STMTS] = {0}, emits[ROW_MAX_STMTS] = {0};
+    rows_evaluated(te, f->group, stored, f->stays, folds, emits);
+    for (int i = 0; i < f->group->n; i++) f->eval[i] = folds[i] | emits[i];
 }
 
 static void find_sources(const Te *te, RowFacts *f, int align) {
@@ -217,7 +226,7 @@ RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const
     for (int i = 0; i < frame->n_index; i++)
         *(i < frame->n_left ? &f->rows : &f->columns) *= te_index_extent(&frame->index[i]);
     find_staying(te, f, stored);
-    find_evaluations(te, f);
+    find_evaluations(te, f, stored);
     find_sources(te, f, align);
     count_work(te, f, stored);
     f->flat = find_flat(te, frame, f, align);

@@ -8,23 +8,6 @@ int rtile_stat(const StatFacts *f, int stmt) {
     return -1;
 }
 
-/* A map is evaluated wherever one that reads it is.  */
-static void find_evaluations(const Te *te, StatFacts *f) {
-    const RowGroup *g = f->group;
-    for (int i = g->n - 1; i >= 0; i--) {
-        uint64_t own = (uint64_t)1 << g->pass[i];
-        if (g->role[i] == ROW_REDUCE) f->folds[i] |= own;
-        if (g->role[i] == ROW_MAP && f->stored[i]) f->emits[i] |= own;
-        ReadList reads = access_reads(te->stmt[g->stmt[i]].rhs);
-        for (int j = 0; j < reads.n; j++) {
-            int m = row_group_maker(te, g, reads.at[j]->v.ref);
-            if (m < 0 || g->role[m] != ROW_MAP) continue;
-            f->folds[m] |= f->folds[i];
-            f->emits[m] |= f->emits[i];
-        }
-    }
-}
-
 /* The maps that map i is made of, as bits; whether it reads the root, or a value of the row.  */
 static uint64_t made_of(const Te *te, const StatFacts *f, int root, int i, bool *reads_root,
                         bool *reads_row) {
@@ -83,7 +66,7 @@ StatFacts *stats_facts(Arena *a, const Te *te, const KernelGroup *kernel, const 
     *f = (StatFacts){.group = g, .any_stored = root_stored};
     for (int i = 0; i < root->n_left; i++) points *= root->index[i].hi.value;
     for (int i = 0; i < g->n; i++) f->stored[i] = stored[i];
-    find_evaluations(te, f);
+    rows_evaluated(te, g, stored, (const bool[ROW_MAX_STMTS]){false}, f->folds, f->emits);
     find_held(te, f, root, root_stored);
     if (root_stored) f->emit_bytes[0] = points * te_dtype_bytes(te->tensor[root->tensor].dtype);
     for (int i = 0; i < g->n; i++) {
