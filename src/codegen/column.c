@@ -125,7 +125,7 @@ static const char *rows_of_slice(const Kernel *k) {
 ThreadMap column_map(const Kernel *k) {
     const Cg *cg = k->cg;
     TeExtent rows = size_axis(cg->arena, kernel_root(k), &column_view(k)->red);
-    int lanes = rprog_column_lanes(k->l->p, k->l->r);
+    int lanes = k->l->r->lanes;
     return (ThreadMap){.group = column_group(k),
                        .stem = "acc",
                        .held = k->at.vec,
@@ -178,7 +178,7 @@ void column_sums_elements(Kernel *k) {
     Partials p = reduction_partials(k, &m, 0);
     total(k);
     reduction_parts(k, &m, &p);
-    int lanes = rprog_column_lanes(k->l->p, k->l->r);
+    int lanes = k->l->r->lanes;
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int u = threadIdx.x%s; u < %lld; u += %d)",
             lanes > 1 ? cg_text(cg, " / %d", lanes) : "",
@@ -203,7 +203,7 @@ void column_sums_gather(Kernel *k) {
     m.at = cg_text(cg, "(long long)s * TOTAL + %s", place_taken(k, place_type(is_wide(k))));
     reduction_combine(k, &m, &p);
     if (m.threads > 1) {
-        cg_open(cg, "if (threadIdx.x %% 32 == 0)");
+        cg_open(cg, "if (threadIdx.x %% %d == 0)", m.threads);
         k->at.open++;
     }
     take_results(k);

@@ -57,20 +57,17 @@ static void lay_out_domain(Arena *a, Lowered *l, TeExtent total, int threads, in
 }
 
 static void lower_sums(FormBuilder *b, Lowered *l) {
-    enum { THREADS = 128 };
     TeExtent total = size_number(1);
     l->kind = KERNEL_SUMS;
-    l->vec = l->p->out_vec;
-    while (l->vec * l->p->acc_bytes > 16) l->vec /= 2;
+    l->vec = rprog_meeting_vec(l->p, l->r);
     if (l->r->tail > 0) {
-        while (l->r->block.extent[AX_N] % l->vec) l->vec /= 2;
-        l->launch.span = THREADS * l->vec;
-        l->launch.block[0] = THREADS;
+        l->launch.span = RPROG_MEETING * l->vec;
+        l->launch.block[0] = RPROG_MEETING;
         l->launch.grid[0] = l->r->tail * rprog_tail_pieces(l->r, l->launch.span);
     }
     for (int axis = AX_B; axis <= AX_N && l->r->tail == 0; axis++)
         total = size_times(b->arena, total, size_axis(b->arena, root_of(l), &l->p->con.axis[axis]));
-    if (l->r->tail == 0) lay_out_domain(b->arena, l, total, THREADS, l->vec);
+    if (l->r->tail == 0) lay_out_domain(b->arena, l, total, RPROG_MEETING, l->vec);
     if (lower_empty(l->p)) return;
     form_open(b, NODE_LOOP, LOOP_OUTPUTS);
     form_add(b, NODE_VALUES, VALUES_GATHER);
@@ -79,13 +76,12 @@ static void lower_sums(FormBuilder *b, Lowered *l) {
 }
 
 static void lower_stats(FormBuilder *b, Lowered *l) {
-    enum { THREADS = 128 };
     const Contraction *con = &l->p->con;
     TeExtent rows = size_times(b->arena, size_axis(b->arena, root_of(l), &con->axis[AX_B]),
                                size_axis(b->arena, root_of(l), &con->axis[AX_M]));
     l->kind = KERNEL_STATS;
-    l->launch.block[0] = THREADS;
-    l->launch.span = THREADS / rprog_stats_threads(l->p, l->r);
+    l->launch.block[0] = RPROG_MEETING;
+    l->launch.span = RPROG_MEETING / l->r->lanes;
     lay_out_blocks(l, size_parts(b->arena, rows, l->launch.span));
     form_add(b, NODE_VALUES, VALUES_COMBINE)->from = l->pass;
 }
@@ -186,13 +182,11 @@ static void lower_column(FormBuilder *b, Lowered *l) {
 }
 
 static void lower_column_sums(FormBuilder *b, Lowered *l) {
-    enum { THREADS = 128 };
     l->kind = KERNEL_COLUMN_SUMS;
-    l->vec = l->r->store_vec;
-    while (l->vec * l->p->column.sum_bytes > 16) l->vec /= 2;
+    l->vec = rprog_meeting_vec(l->p, l->r);
     lay_out_domain(b->arena, l, size_axis(b->arena, root_of(l), &l->p->column.out),
-                   THREADS / rprog_column_lanes(l->p, l->r), l->vec);
-    l->launch.block[0] = THREADS;
+                   RPROG_MEETING / l->r->lanes, l->vec);
+    l->launch.block[0] = RPROG_MEETING;
     form_open(b, NODE_LOOP, LOOP_OUTPUTS);
     form_add(b, NODE_VALUES, VALUES_GATHER);
     lower_statements(b, l->p->group);

@@ -130,7 +130,7 @@ ThreadMap stats_map(const Kernel *k) {
     return (ThreadMap){.group = facts(k)->group,
                        .stem = "acc",
                        .count = "int",
-                       .threads = rprog_stats_threads(k->l->p, k->l->r),
+                       .threads = k->l->r->lanes,
                        .block = k->l->launch.block[0],
                        .total = "N",
                        .n_part = size_text(k->cg, tiles_of(k)),

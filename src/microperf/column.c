@@ -12,12 +12,16 @@ static double sector_factor(double run_bytes, double bytes) {
 }
 
 /* The second kernel: it reads all slices, mostly from L2, and writes the outputs.  */
-static double split_us(const Model *m, const RProg *r) {
+double mp_column_split_us(const Model *m, const RProg *r) {
+    const ColumnView *v = &m->p->column;
     if (r->split <= 1) return 0;
-    double bytes = 2 * (double)rprog_workspace(m->p, r) + m->out_bytes;
-    double lanes = rprog_column_lanes(m->p, r), meeting = lanes > 1 ? 5 * 24 : 0;
-    double chain = m->block_start + whole(r->split / lanes / 8.0) * m->l2_latency + meeting;
-    return m->launch_us + bytes / m->l2_rate * 1e6 + chain * 1e6 / m->clock;
+    double sums = (double)rprog_workspace(m->p, r), results = (double)v->out.extent;
+    double vec = rprog_meeting_vec(m->p, r), bytes = sums / (results * r->split);
+    Meeting x = {.results = results / vec, .parts = r->split, .width = vec * bytes, .arrays = 1,
+                 .under_way = 8, .rate = m->l2_rate};
+    double stored = (sums + m->out_bytes) / m->l2_rate;
+    return m->launch_us + stored * 1e6 + m->block_start * 1e6 / m->clock +
+           mp_meeting_us(m, &x, r->lanes);
 }
 
 void mp_estimate_column(const Model *m, const RProg *r, Estimate *out) {
@@ -67,6 +71,6 @@ void mp_estimate_column(const Model *m, const RProg *r, Estimate *out) {
     w.flying = deep * vec * v->bytes * waits / w.chain;
     mp_view_terms(m, r, &w, out);
     out->padding_waste = blocks * r->block.extent[AX_M] / outputs - 1;
-    out->term[MP_SPLIT] = split_us(m, r);
+    out->term[MP_SPLIT] = mp_column_split_us(m, r);
     mp_finish(out);
 }

@@ -60,6 +60,19 @@ double mp_region_sectors(const Problem *p, const RProg *r, int side, const RRegi
 double mp_store_sectors(const Model *m, const RProg *r, CountMemo *memo);
 /* Bytes read from DRAM behind L2 in the order of the grid.  */
 double mp_dram_reads(const Model *m, const RProg *r);
+/* A kernel that makes results of partial ones in the workspace, `lanes` threads each.  */
+typedef struct {
+    double results, parts;    /* how many, and of how many parts each */
+    double width, arrays;     /* bytes of an access; arrays that are read so */
+    double under_way;         /* accesses of a thread */
+    double rate;              /* of reads, B/s */
+} Meeting;
+double mp_meeting_us(const Model *m, const Meeting *x, double lanes);
+/* What such a kernel of the program takes; gives the program the lanes with which it takes the
+ * least.  */
+double mp_column_split_us(const Model *m, const RProg *r);
+double mp_stats_values_us(const Model *m, const RProg *r);
+void mp_choose_lanes(const Model *m, RProg *r);
 /* Gives the program the order of tiles that reads the fewest; of several that whose waves touch the
  * fewest bytes.  */
 void mp_choose_raster(const Model *m, RProg *r);

@@ -33,6 +33,8 @@ static int compare_loads(const RLoad *a, const RLoad *b) {
     if (!c) c = compare_int(a->layout.bits, b->layout.bits);
     if (!c) c = compare_int(a->layout.shift, b->layout.shift);
     if (!c) c = compare_int(a->layout.base, b->layout.base);
+    if (!c) c = compare_int(a->bytes, b->bytes);
+    if (!c) c = compare_int(a->table, b->table);
     return c;
 }
 
@@ -64,6 +66,8 @@ static int compare_programs(const RProg *a, const RProg *b) {
     if (!c) c = compare_loads(&a->load[1], &b->load[1]);
     if (!c) c = compare_int(a->vec_m, b->vec_m);
     if (!c) c = compare_int(a->vec_n, b->vec_n);
+    if (!c) c = compare_int(a->late, b->late);
+    if (!c) c = compare_int(a->lanes, b->lanes);
     if (!c) c = compare_int(a->raster, b->raster);
     return c ? c : compare_int(a->group, b->group);
 }
@@ -127,6 +131,7 @@ Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RPr
     for (int i = 0; i < set->n; i++) {
         Ranked x = {.prog = set->prog[i]};
         mp_choose_raster(&m, &x.prog);
+        mp_choose_lanes(&m, &x.prog);
         mp_estimate_program(&m, &x.prog, memo, &x.estimate);
         if (*n == k && x.estimate.us > (*out)[k - 1].estimate.us + 1e-3) continue;
         *n = insert(*out, *n, k, &x);

@@ -36,19 +36,25 @@ static Ending rows_ending(const Model *m, const RProg *r, int pass) {
 }
 
 /* The kernel that makes values of rows of the parts of pass `pass`.  */
-static void estimate_values(const Model *m, const RProg *r, int pass, Estimate *out) {
-    enum { THREADS = 128, UNROLLED = 4 };
+static double values_us(const Model *m, const RProg *r, int pass) {
+    enum { UNROLLED = 4, FINISH = 100 };
     const Problem *p = m->p;
-    double n = rprog_stats_facts(p, r)->reduces[pass], lanes = rprog_stats_threads(p, r);
+    double n = rprog_stats_facts(p, r)->reduces[pass];
     double rows = (double)p->extent[AX_B] * (double)p->extent[AX_M];
     double tiles = (double)rprog_tiles(p, r, AX_N), bytes = rows * tiles * n * p->acc_bytes;
-    double rate = bytes <= m->l2_capacity ? m->l2_rate : m->dram_read;
-    double trips = whole(whole(tiles / lanes) / UNROLLED);
-    double waves = whole(rows * lanes / THREADS / (m->sms * 16));
-    *out = (Estimate){0};
-    out->term[MP_SPLIT] = m->floor_us + m->dram_latency / m->clock * 1e6 + bytes / rate * 1e6 +
-                          waves * n * (trips * m->l2_latency + 100) / m->clock * 1e6;
-    mp_finish(out);
+    Meeting x = {.results = rows, .parts = tiles, .width = p->acc_bytes, .arrays = n,
+                 .under_way = UNROLLED,
+                 .rate = bytes <= m->l2_capacity ? m->l2_rate : m->dram_read};
+    return m->floor_us + (m->dram_latency + n * FINISH) / m->clock * 1e6 +
+           mp_meeting_us(m, &x, r->lanes);
+}
+
+double mp_stats_values_us(const Model *m, const RProg *r) {
+    const StatFacts *f = rprog_stats_facts(m->p, r);
+    double us = 0;
+    for (int pass = 0; pass < f->group->n_pass; pass++)
+        us += f->reduces[pass] > 0 ? values_us(m, r, pass) : 0;
+    return us;
 }
 
 static void add_estimate(Estimate *sum, const Estimate *e) {
@@ -145,7 +151,9 @@ void mp_estimate_stats(const Model *m, const RProg *r, CountMemo *memo, Estimate
         if (pass == 0) *out = product;
         else add_estimate(out, &product);
         if (f->reduces[pass] == 0) continue;
-        estimate_values(m, r, pass, &values);
+        values = (Estimate){0};
+        values.term[MP_SPLIT] = values_us(m, r, pass);
+        mp_finish(&values);
         add_estimate(out, &values);
     }
 }

@@ -8,7 +8,7 @@ enum { UNITS = 8, STREAM_MAX = 256, CANDIDATES = 20000 };
 static void build_beside(Builder *b, const RProg *start) {
     enum { FEW = 250 };
     bool strict = b->strict, full = b->full;
-    if (b->limit > b->set->n + FEW) b->limit = b->set->n + FEW;
+    if (b->limit > build_usual(b) + FEW) b->limit = build_usual(b) + FEW;
     b->strict = true;
     build_scale_up(b, start);
     b->strict = strict;
@@ -18,7 +18,7 @@ static void build_beside(Builder *b, const RProg *start) {
 static void build_unit(Builder *b, int16_t unit) {
     RLoad load[2][OPTIONS];
     int n[2];
-    RProg r = {.skeleton = SK_CONTRACT, .unit = unit, .split = 1};
+    RProg r = {.skeleton = SK_CONTRACT, .unit = unit, .split = 1, .lanes = 1};
     for (int axis = 0; axis < RT_AXES; axis++) {
         r.block.extent[axis] = r.warp.extent[axis] = r.thread.extent[axis] = 1;
     }
@@ -32,8 +32,8 @@ static void build_unit(Builder *b, int16_t unit) {
     for (int i = 0; i < n[0]; i++) {
         for (int j = 0; j < n[1]; j++) {
             if (!build_loads_agree(&load[0][i], &load[1][j])) continue;
-            int left = b->max - b->set->n;
-            b->limit = b->set->n + (b->strict ? left / b->families-- : left);
+            int left = b->max - build_usual(b);
+            b->limit = build_usual(b) + (b->strict ? left / b->families-- : left);
             r.load[0] = load[0][i];
             r.load[1] = load[1][j];
             if (rprog_matrix(b->dev, &r)) build_matrix(b, &r);
@@ -60,6 +60,7 @@ static int count_families(const Builder *b, const int16_t *unit, int n) {
 static void build_units(Builder *b, const int16_t *unit, int n) {
     for (int pass = 0; pass < 2; pass++) {
         *b->set = (RProgSet){.prog = b->set->prog, .epsilon = b->epsilon};
+        b->late = 0;
         b->strict = pass == 1;
         b->families = count_families(b, unit, n);
         bool full = false;
@@ -75,9 +76,9 @@ static void build_units(Builder *b, const int16_t *unit, int n) {
 /* Padding allowed: none (matrix units: a little, so that blocks may fill a wave better), then more
  * while there is too little to choose from.  Wasteful tiles are
  * only accepted until there is any choice at all: a small tensor has no tile that fits.  */
-static bool enough(const RProgSet *set, double epsilon) {
+static bool enough(int n, double epsilon) {
     enum { MANY = 2000, SOME = 16 };
-    return set->n >= (epsilon < 0.15 ? MANY : epsilon < 0.35 ? MANY / 4 : SOME);
+    return n >= (epsilon < 0.15 ? MANY : epsilon < 0.35 ? MANY / 4 : SOME);
 }
 
 static void build_contract(Builder *b) {
@@ -99,8 +100,9 @@ static void build_contract(Builder *b) {
             build_units(b, unit, n);
             b->thorough = true;
         }
-        if (enough(b->set, b->epsilon)) break;
+        if (enough(build_usual(b), b->epsilon)) break;
     }
+    build_late(b);
     build_tails(b);
 }
 
@@ -120,7 +122,7 @@ Status rprog_candidates(Arena *a, Diag *d, const Problem *p, const Device *dev,
                      .memo = ARENA_ARRAY(a, LayoutMemo, LAYOUT_MEMO),
                      .samples = ARENA_NEW(a, Samples)};
         b.max = b.options->max_candidates > 0 ? b.options->max_candidates : CANDIDATES;
-        out->prog = ARENA_ROOM(a, RProg, b.max + b.max / TAILS);
+        out->prog = ARENA_ROOM(a, RProg, b.max + 2 * (b.max / BESIDE));
         enum { SLICE = 512 };
         b.parallel = (double)p->extent[AX_B] * (double)p->extent[AX_M] * (double)p->extent[AX_N] *
                      (p->extent[AX_K] > SLICE ? (double)p->extent[AX_K] / SLICE : 1);

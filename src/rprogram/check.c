@@ -294,6 +294,8 @@ const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
     if (r->unit < 0 || r->unit >= dev->n_unit) return "no such unit";
     if (r->skeleton != SK_CONTRACT && (r->tail || r->units)) return "only `contract` has a tail";
     if ((why = check_extents(&c)) || (why = check_unit(&c))) return why;
+    if ((why = rprog_meeting_check(p, r))) return why;
+    if (r->late && !rprog_may_fetch_ahead(dev, r)) return "no fragments could be read sooner";
     if (r->skeleton == SK_STREAM) {
         if ((why = check_stream(&c))) return why;
         return check_derived(&c);

@@ -14,11 +14,6 @@ int rprog_column_threads(const RProg *r, int axis) {
     return count_along(&r->block, &r->thread, axis);
 }
 
-int rprog_column_lanes(const Problem *p, const RProg *r) {
-    enum { MANY_SLICES = 32, FEW_OUTPUTS = 16384 };
-    return r->split >= MANY_SLICES && p->column.out.extent <= FEW_OUTPUTS ? WARP : 1;
-}
-
 int64_t rprog_column_slice(const Problem *p, const RProg *r) {
     int64_t steps = ceil_div(p->column.red.extent, r->block.extent[AX_K]);
     return ceil_div(steps, r->split) * r->block.extent[AX_K];

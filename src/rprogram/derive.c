@@ -104,7 +104,7 @@ static int64_t fragment_words(const Problem *p, const Device *dev, const RProg *
         if (!p->op[side].present) continue;
         int64_t n = r->thread.extent[own_axis(side)];
         k_inner[side] = r->load[side].layout.inner == AX_K;
-        int64_t bytes = n * rprog_elem(p, dev, r, side) * (k_inner[side] ? tk : 2);
+        int64_t bytes = n * rprog_elem(p, dev, r, side) * (k_inner[side] ? tk : r->late ? 1 : 2);
         words[side] = (bytes + 3) / 4;
     }
     if (k_inner[0] && k_inner[1]) {

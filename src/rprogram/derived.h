@@ -114,7 +114,7 @@ int64_t rprog_region_stores(const Problem *p, const Device *dev, const RProg *r,
 int rprog_fragment_reads(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t rprog_fragment_passes(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t rprog_fragment_traffic(const Problem *p, const Device *dev, const RProg *r, int side);
-/* Are the operand's fragments fetched one k ahead?  So it is where a read gives one k and the
+/* Are the operand's fragments fetched one k ahead?  They can be where a read gives one k and the
  * unrolled body has an even number of them; of matrix units, where a step has an even number of
  * slices.  Behind the last step of a tile nothing is fetched; by matrix units its first slice
  * again, for nobody, so that the loop over steps needs no branch.  */
@@ -190,8 +190,17 @@ void rprog_stats_at(const Problem *p, const RProg *r, int i, bool value, int64_t
 /* Lanes that hold columns of a row, as bits of the lane's number; rows of a thread.  */
 int rprog_stats_lanes(const Device *dev, const RProg *r);
 int rprog_stats_rows(const Device *dev, const RProg *r);
-/* Threads that make one value of its parts.  */
-int rprog_stats_threads(const Problem *p, const RProg *r);
+
+/* Are results made of partial ones in the workspace by a kernel in which `lanes` threads share one?
+ * Its blocks' threads; how many threads that may be, and what plan texts meant that do not say.  */
+static inline bool rprog_meets(const RProg *r) {
+    return (r->skeleton == SK_COLUMN && r->split > 1) || r->stats == STATS_PARTS;
+}
+enum { RPROG_MEETING = 128, MEETING_LANES = 6 };
+int rprog_meeting_lanes(const Problem *p, const RProg *r, uint8_t lanes[MEETING_LANES]);
+uint8_t rprog_unsaid_lanes(const Problem *p, const RProg *r);
+/* Elements that a thread of such a kernel, or of the one that adds slices of K, has at once.  */
+int rprog_meeting_vec(const Problem *p, const RProg *r);
 
 /* The order of a grid's tiles: tile rows that are walked together, and setting so many; the tile of
  * block x; the choices that there are (powers of two, of which the last may be all rows).  */
@@ -261,9 +270,6 @@ int rprog_column_threads(const RProg *r, int axis);
 /* Partial results of the whole block in shared memory: all groups but the first, which adds them in
  * order; of more than 8 groups the upper half, which the lower one adds, and so on.  */
 int rprog_column_copies(const RProg *r);
-/* Threads that add the slices of an output together, each every so many of them, then as a tree: a
- * warp where outputs are few and slices many, else one.  */
-int rprog_column_lanes(const Problem *p, const RProg *r);
 int64_t rprog_column_slice(const Problem *p, const RProg *r);
 
 /* `window`: patches; neighbours along window.lane; what a thread loads of an input row of a source:

@@ -72,10 +72,13 @@ const char *rprog_check_skeleton(const Problem *p, const RProg *r);
 /* What every stream program has in the fields it does not use.  */
 RProg rprog_stream_base(void);
 
+/* Could fragments of some operand be fetched ahead?  */
+bool rprog_may_fetch_ahead(const Device *dev, const RProg *r);
 /* Units that can compute the problem: exact types first, packed ones where the operands lie so,
  * else whatever ALU row is nearest.  Returns how many.  */
 int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap);
 const char *rprog_raster_check(const RProg *r);
+const char *rprog_meeting_check(const Problem *p, const RProg *r);
 /* The mover of the device for `bytes` per lane from global memory; -1 if there is none.  */
 int16_t rprog_mover(const Device *dev, LoadKind kind, int bytes);
 /* Samples of stores and reads of fragments that were counted before: what they depend on, and the

@@ -79,7 +79,7 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
     case KEY_WARP: print_tile(out, &r->warp); break;
     case KEY_THREAD: print_tile(out, &r->thread); break;
     case KEY_VEC: buf_printf(out, "%d %d", r->vec_m, r->vec_n); break;
-    case KEY_UNROLL: buf_printf(out, "%d", r->unroll); break;
+    case KEY_UNROLL: buf_printf(out, "%d%s", r->unroll, r->late ? " late" : ""); break;
     case KEY_STAGES: buf_printf(out, "%d", r->stages); break;
     case KEY_LOAD_A: print_load(out, &r->load[0], dev); break;
     case KEY_LOAD_B: print_load(out, &r->load[1], dev); break;
@@ -103,8 +103,12 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
     case KEY_SPLIT:
         buf_printf(out, "%d", (int)r->split);
         if (r->tail > 0) buf_printf(out, " tail %d units %d", (int)r->tail, (int)r->units);
+        if (r->skeleton == SK_COLUMN && rprog_meets(r)) buf_printf(out, " lanes %d", r->lanes);
         break;
-    case KEY_STATS: buf_puts(out, rprog_stats_name[r->stats]); break;
+    case KEY_STATS:
+        buf_puts(out, rprog_stats_name[r->stats]);
+        if (rprog_meets(r)) buf_printf(out, " lanes %d", r->lanes);
+        break;
     case KEY_KEEP: buf_puts(out, rprog_keep_name[r->keep]); break;
     case KEY_BLOCKS: buf_printf(out, "%d", r->blocks_per_sm); break;
     case KEY_COUNT: break;

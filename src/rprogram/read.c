@@ -19,6 +19,7 @@ static Status finish_kernel(Reader *r) {
     const char *why = rprog_check_skeleton(p, x);
     if (!why) {
         int16_t promised = x->blocks_per_sm;
+        if (x->lanes == 0) x->lanes = rprog_unsaid_lanes(p, x);
         rprog_derive(p, r->dev, x);
         x->blocks_per_sm = promised;
         why = rprog_check(p, r->dev, x);

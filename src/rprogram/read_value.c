@@ -12,13 +12,16 @@ static Status read_tile(Reader *r, int n, RTile *t) {
     return ST_OK;
 }
 
+static bool more_words(const Reader *r) {
+    DiagPlace at = r->at;
+    return reader_word(&at).len > 0;
+}
+
 /* Is `word` what is left of the line?  */
 static Status read_last(Reader *r, const char *word, bool *out) {
-    size_t before = r->at.pos;
     int which;
     *out = false;
-    if (reader_word(&r->at).len == 0) return ST_OK;
-    r->at.pos = before;
+    if (!more_words(r)) return ST_OK;
     Status s = reader_name(r, &word, 1, &which);
     *out = !s;
     return s;
@@ -157,24 +160,34 @@ static Status read_keep(Reader *r, RowKeep *out) {
     return s;
 }
 
-static Status read_stats(Reader *r, RowStats *out) {
-    int which = 0;
-    Status s = reader_name(r, rprog_stats_name, STATS_COUNT, &which);
-    *out = (RowStats)which;
+/* [lanes N]  */
+static Status read_lanes(Reader *r, RProg *x) {
+    static const char *const lanes[] = {"lanes"};
+    int which;
+    int64_t v = 0;
+    if (!more_words(r)) return ST_OK;
+    Status s = reader_name(r, lanes, 1, &which);
+    if (!s) s = reader_int(r, 1, 32, &v);
+    x->lanes = (uint8_t)v;
     return s;
 }
 
-/* N [tail TILES units BLOCKS]  */
+static Status read_stats(Reader *r, RProg *x) {
+    int which = 0;
+    Status s = reader_name(r, rprog_stats_name, STATS_COUNT, &which);
+    x->stats = (RowStats)which;
+    return s ? s : read_lanes(r, x);
+}
+
+/* N [tail TILES units BLOCKS] or, of columns, N [lanes N]  */
 static Status read_slices(Reader *r, RProg *x) {
     static const char *const tail[] = {"tail"}, *const units[] = {"units"};
     int which;
     int64_t v = 0, t = 0, u = 0;
     Status s = reader_int(r, 1, GRID_Y_MAX, &v);
-    size_t before = r->at.pos;
-    bool more = !s && reader_word(&r->at).len > 0;
-    r->at.pos = before;
-    if (more && !(s = reader_name(r, tail, 1, &which)) && !(s = reader_int(r, 1, INT32_MAX, &t)) &&
-        !(s = reader_name(r, units, 1, &which)))
+    if (!s && x->skeleton == SK_COLUMN) s = read_lanes(r, x);
+    if (!s && more_words(r) && !(s = reader_name(r, tail, 1, &which)) &&
+        !(s = reader_int(r, 1, INT32_MAX, &t)) && !(s = reader_name(r, units, 1, &which)))
         s = reader_int(r, 1, INT32_MAX, &u);
     x->split = (int32_t)v;
     x->tail = (int32_t)t;
@@ -202,7 +215,7 @@ Status reader_value(Reader *r, PlanKey key, RProg *x) {
     case KEY_UNROLL:
         s = reader_int(r, 1, 4096, &v);
         x->unroll = (int16_t)v;
-        return s;
+        return s ? s : read_last(r, "late", &x->late);
     case KEY_STAGES:
         s = reader_int(r, 1, STAGES_MAX, &v);
         x->stages = (uint8_t)v;
@@ -216,7 +229,7 @@ Status reader_value(Reader *r, PlanKey key, RProg *x) {
     case KEY_READ_B: return read_source(r, &x->load[1]);
     case KEY_STORE: return read_store(r, x);
     case KEY_SPLIT: return read_slices(r, x);
-    case KEY_STATS: return read_stats(r, &x->stats);
+    case KEY_STATS: return read_stats(r, x);
     case KEY_KEEP: return read_keep(r, &x->keep);
     case KEY_BLOCKS:
         s = reader_int(r, 1, 256, &v);

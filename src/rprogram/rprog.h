@@ -100,11 +100,11 @@
  *   i gives the address of row i % 8 of matrix i / 8 of the group.
  * - Fragments, else (f64; f32 with inner == own axis; sm_70): a lane reads what it holds, as many
  *   neighbours at once as lie side by side, from where rprog_fragment has it.
- * - Fragments of slice s + 1 are read before the products of slice s where rprog_fetched_ahead
- *   (an even number of slices in a step, so that buffers have constant indices): the first
+ * - Fragments of slice s + 1 are read before the products of slice s if the slices of a step are
+ *   even in number, so that buffers have constant indices, and the program is not `late`: the first
  *   ones of the next step behind its wait and barrier, before the products of the last slice.
- *   Else each slice reads its fragments first.  There is one barrier per k-step either way
- *   (two with stages == 1).
+ *   Else each slice reads its fragments first (rprog_fetched_ahead).  There is one barrier per
+ *   k-step either way (two with stages == 1).
  * - A load with `bytes` copies elements of one byte unchanged for a unit of 16-bit ones: the shared
  *   tile has the type in memory, along and inner are AX_K, thread.k == 16, and a lane converts a
  *   slice's elements right before its products (types: rprog_widens).  A matrix, 8 rows of 16
@@ -138,8 +138,9 @@
  *   behind what stages and pieces take, and maps read them from there.
  * - `rows parts`: for each pass of Problem.parts a kernel computes the product; a block stores the
  *   values of its columns to the workspace as [column tile][row], and a second kernel makes of them
- *   those of the rows, [row].  What the pass stores comes from the first kernel.  A tied reduction
- *   is made with what its leader is in the block, and corrected when tiles meet.
+ *   those of the rows, [row], `lanes` threads each.  What the pass stores comes from the first
+ *   kernel.  A tied reduction is made with what its leader is in the block, and corrected when
+ *   tiles meet.
  *
  * The `stream` skeleton (maps, and reductions no other skeleton takes, or none with a program that
  * fits): the spatial domain flattened to AX_M; a thread computes thread.m consecutive elements
@@ -174,8 +175,8 @@
  *   rows g, g + groups, ... of its slice, thread.k of them in flight; then the groups meet in
  *   shared memory (rprog_column_copies).  Slice s of `split` (grid y) covers
  *   rprog_column_slice rows; with split > 1 the partial results go to the workspace
- *   [split][AX_M] and a second kernel adds them in order of s, or rprog_column_lanes threads
- *   together.  All reductions of the group (KernelGroup.columns) are made in the same pass.
+ *   [split][AX_M] and a second kernel adds them in order of s, or `lanes` threads together.  All
+ *   reductions of the group (KernelGroup.columns) are made in the same pass.
  *
  * The `window` skeleton (reductions over windows that overlap or abut, and maps that read a tensor
  * at several shifts; Problem.window): a thread computes a patch of thread.m rows (index p) by
@@ -256,6 +257,7 @@ typedef struct {
     uint8_t vec_m, vec_n;     /* consecutive rows, columns per thread */
     uint8_t stages;
     int16_t unroll;           /* k unrolled in the inner loop; divides warp.k */
+    bool late;                /* fragments are read right before their products */
     RLoad load[2];            /* a, b */
     uint8_t store_vec;        /* elements per store along n */
     bool swapped;             /* matrix units: the unit's rows are our N */
@@ -264,6 +266,7 @@ typedef struct {
     int16_t group;            /* of RASTER_GROUPED */
     int32_t split;
     RowStats stats;           /* of `contract` with Problem.stats: what blocks have of rows */
+    uint8_t lanes;            /* rprog_meets: neighbouring threads that make one result of parts */
     int32_t tail, units;      /* of `contract`: tiles whose k-steps are dealt out, to how many */
     RowKeep keep;             /* of `row` */
     int16_t threads;
@@ -302,7 +305,8 @@ typedef struct {
 typedef struct {
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
     int64_t workspace_limit;  /* bytes; < 0: none */
-    int max_candidates;       /* 0: 20000; of `contract`, and a quarter more with a tail */
+    int max_candidates;       /* 0: 20000; of `contract`, and a quarter more with a tail,
+                               * a quarter `late` */
     bool no_matrix;           /* leave matrix units out */
 } RPlanOptions;
 

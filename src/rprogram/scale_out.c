@@ -6,14 +6,16 @@
 static void keep(Builder *b, const RProg *r) {
     RProgSet *set = b->set;
     set->enumerated++;
-    if (set->n >= b->limit) {
+    bool fits = r->late ? b->late < b->max / BESIDE : build_usual(b) < b->limit;
+    if (!fits) {
         set->rejected[REJECT_DOMINATED]++;
-        b->full = true;
+        b->full |= !r->late;
         return;
     }
+    b->late += r->late;
     RProg *kept = &set->prog[set->n++];
     *kept = *r;
-    if (r->tail == 0) rprog_choose_tables(b->p, b->dev, &b->held, kept);
+    if (r->tail == 0 && !r->late) rprog_choose_tables(b->p, b->dev, &b->held, kept);
 }
 
 /* Busy share of the SMs when `blocks` run in waves.  */
@@ -177,6 +179,11 @@ void build_scale_out(Builder *b, RProg *r) {
     uint8_t depth[DEPTHS];
     r->stats = rprog_stats_of(b->p, r);
     rprog_derive(b->p, b->dev, r);
+    bool full = r->registers > b->dev->limits.registers_per_thread.value;
+    if (full && rprog_matrix(b->dev, r) && rprog_may_fetch_ahead(b->dev, r)) {
+        r->late = true;
+        rprog_derive(b->p, b->dev, r);
+    }
     b->held = rprog_held(b->p, b->dev, r);
     int n = choose_depths(b, r, depth);
     bool staged = depth[n - 1] == 1;
@@ -219,9 +226,23 @@ static void with_tail(Builder *b, const RProg *r) {
     else keep(b, &x);
 }
 
+/* Fragments that are not fetched ahead leave registers: worth a try where these make room for
+ * another block.  Programs that have too few otherwise are there already.  */
+void build_late(Builder *b) {
+    int n = b->set->n;
+    for (int i = 0; i < n; i++) {
+        const RProg *r = &b->set->prog[i];
+        RProg x = *r;
+        x.late = true;
+        if (r->late || !rprog_matrix(b->dev, r) || !rprog_may_fetch_ahead(b->dev, r)) continue;
+        rprog_derive(b->p, b->dev, &x);
+        if (x.blocks_per_sm > r->blocks_per_sm) keep(b, &x);
+    }
+}
+
 void build_tails(Builder *b) {
     int n = b->set->n;
     if (!rprog_static(b->p) || b->p->stats) return;
-    b->limit = n + b->max / TAILS;
+    b->limit = build_usual(b) + b->max / BESIDE;
     for (int i = 0; i < n; i++) with_tail(b, &b->set->prog[i]);
 }

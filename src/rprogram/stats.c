@@ -123,15 +123,6 @@ int rprog_stats_rows(const Device *dev, const RProg *r) {
     return count_along(&r->warp, &r->thread, AX_M) * fragment_slots(&f, FRAG_ROW);
 }
 
-/* One where rows keep a device busy: neighbours then read neighbouring parts.  */
-int rprog_stats_threads(const Problem *p, const RProg *r) {
-    enum { ENOUGH = 1 << 15 };
-    int64_t tiles = rprog_tiles(p, r, AX_N), rows = rows_of(p);
-    int n = 1;
-    while (n < WARP && n < tiles && rows * n < ENOUGH) n *= 2;
-    return n;
-}
-
 /* What a thread folds into, and the values of its rows while maps are made.  */
 int64_t rprog_stats_registers(const Problem *p, const Device *dev, const RProg *r) {
     enum { ADDRESSES = 6 };

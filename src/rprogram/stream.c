@@ -6,7 +6,7 @@
 
 RProg rprog_stream_base(void) {
     RProg r = {.skeleton = SK_STREAM, .vec_m = 1, .vec_n = 1, .stages = 1, .unroll = 1,
-               .store_vec = 1, .split = 1};
+               .store_vec = 1, .split = 1, .lanes = 1};
     for (int axis = 0; axis < RT_AXES; axis++) {
         r.block.extent[axis] = r.warp.extent[axis] = r.thread.extent[axis] = 1;
     }

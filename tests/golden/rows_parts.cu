@@ -14,7 +14,7 @@
 //   store 4
 //   raster row
 //   split 1
-//   rows parts
+//   rows parts lanes 2
 //   blocks_per_sm 8
 //
 // parameters
@@ -23,9 +23,9 @@
 //   t2  f32[40,60]  output
 //   w  workspace of 512 bytes
 // launches
-//   rk_3aa84591893808d7_0  grid 4,1  block 64  dynamic shared memory 4224
-//   rk_3aa84591893808d7_1  grid 1,1  block 128  dynamic shared memory 0
-//   rk_3aa84591893808d7_2  grid 4,1  block 64  dynamic shared memory 4224
+//   rk_b77cbaf0865d8ea9_0  grid 4,1  block 64  dynamic shared memory 4224
+//   rk_b77cbaf0865d8ea9_1  grid 1,1  block 128  dynamic shared memory 0
+//   rk_b77cbaf0865d8ea9_2  grid 4,1  block 64  dynamic shared memory 4224
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -64,7 +64,7 @@ template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, cons
 }
 
 extern "C" __global__ void __launch_bounds__(64, 1)
-rk_3aa84591893808d7_0(const float *__restrict__ t0,
+rk_b77cbaf0865d8ea9_0(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2,
     unsigned char *__restrict__ w) {
@@ -244,10 +244,11 @@ rk_3aa84591893808d7_0(const float *__restrict__ t0,
     for (int at = tid; at < BM; at += THREADS) {
         const int m = m0 + at;
         if (m >= M) break;
-        float acc4 = part4[at];
-        #pragma unroll
-        for (int s = 1; s < 2; s++) {
-            acc4 = acc4 + part4[s * BM + at];
+        float acc4 = 0.0f;
+        #pragma unroll 4
+        for (int s = 0; s < 2; s += 1) {
+            const float x4 = part4[s * BM + at];
+            acc4 = acc4 + x4;
         }
         left4[tile_n * 40ll + m] = acc4;
     }
@@ -255,7 +256,7 @@ rk_3aa84591893808d7_0(const float *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-rk_3aa84591893808d7_1(const float *__restrict__ t0,
+rk_b77cbaf0865d8ea9_1(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2,
     unsigned char *__restrict__ w) {
@@ -270,7 +271,8 @@ rk_3aa84591893808d7_1(const float *__restrict__ t0,
     float acc4 = 0.0f;
     #pragma unroll 4
     for (int s = lane; s < 2; s += 2) {
-        acc4 = acc4 + left4[s * 40ll + row];
+        const float x4 = left4[s * 40ll + row];
+        acc4 = acc4 + x4;
     }
     #pragma unroll
     for (int f = 1; f > 0; f /= 2) {
@@ -282,7 +284,7 @@ rk_3aa84591893808d7_1(const float *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(64, 1)
-rk_3aa84591893808d7_2(const float *__restrict__ t0,
+rk_b77cbaf0865d8ea9_2(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2,
     unsigned char *__restrict__ w) {

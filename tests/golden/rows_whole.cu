@@ -317,10 +317,11 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
     for (int at = tid; at < BM; at += THREADS) {
         const int m = m0 + at;
         if (m >= M) break;
-        float acc7 = part7[at];
-        #pragma unroll
-        for (int s = 1; s < 2; s++) {
-            acc7 = rl_max_f32(acc7, part7[s * BM + at]);
+        float acc7 = (-__int_as_float(0x7f800000));
+        #pragma unroll 4
+        for (int s = 0; s < 2; s += 1) {
+            const float x7 = part7[s * BM + at];
+            acc7 = rl_max_f32(acc7, x7);
         }
         const int i0 = m;
         const float e7 = acc7;
@@ -381,10 +382,11 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
     for (int at = tid; at < BM; at += THREADS) {
         const int m = m0 + at;
         if (m >= M) break;
-        float acc4 = part4[at];
-        #pragma unroll
-        for (int s = 1; s < 2; s++) {
-            acc4 = acc4 + part4[s * BM + at];
+        float acc4 = 0.0f;
+        #pragma unroll 4
+        for (int s = 0; s < 2; s += 1) {
+            const float x4 = part4[s * BM + at];
+            acc4 = acc4 + x4;
         }
         const int i0 = m;
         const float e4 = acc4;

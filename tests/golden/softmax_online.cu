@@ -133,8 +133,8 @@ rk_afbea1deb2beab90_0(const unsigned short *__restrict__ t0,
         acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
     }
     float *const left2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
+    float *const left3 = reinterpret_cast<float *>(w + 0ll + 160ll) + m * 20ll;
     if (lane == 0) left2[blockIdx.y] = acc2;
-    float *const left3 = reinterpret_cast<float *>(w + 160ll) + m * 20ll;
     if (lane == 0) left3[blockIdx.y] = acc3;
 }
 
@@ -156,11 +156,22 @@ rk_afbea1deb2beab90_1(const unsigned short *__restrict__ t0,
 
     // combine: the slices of pass 0
     float *const left2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
+    float *const left3 = reinterpret_cast<float *>(w + 0ll + 160ll) + m * 20ll;
     float acc2 = (-__int_as_float(0x7f800000));
+    float acc3 = 0.0f;
     #pragma unroll 4
     for (int s = lane; s < 20; s += 128) {
-        acc2 = rl_max_f32(acc2, left2[s]);
+        const float x2 = left2[s];
+        const float x3 = left3[s];
+        const float now2 = rl_max_f32(acc2, x2);
+        {
+            const float d = acc2 == now2 ? x2 : acc2;
+            const float f = (d == now2 ? 1.0f : expf(d - now2));
+            acc3 = acc3 * (acc2 == now2 ? 1.0f : f) + x3 * (x2 == now2 ? 1.0f : f);
+        }
+        acc2 = now2;
     }
+    const float own2 = acc2;
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
         acc2 = rl_max_f32(acc2, __shfl_xor_sync(0xffffffffu, acc2, f));
@@ -173,11 +184,8 @@ rk_afbea1deb2beab90_1(const unsigned short *__restrict__ t0,
     for (int f = 2; f > 0; f /= 2) {
         acc2 = rl_max_f32(acc2, __shfl_xor_sync(0xffffffffu, acc2, f));
     }
-    float *const left3 = reinterpret_cast<float *>(w + 160ll) + m * 20ll;
-    float acc3 = 0.0f;
-    #pragma unroll 4
-    for (int s = lane; s < 20; s += 128) {
-        acc3 = acc3 + left3[s] * (left2[s] == acc2 ? 1.0f : expf(left2[s] - acc2));
+    {
+        acc3 = acc3 * (own2 == acc2 ? 1.0f : expf(own2 - acc2));
     }
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {

@@ -100,7 +100,8 @@ rk_31cfface3f219a53_1(const float *__restrict__ t0,
     float acc2 = 0.0f;
     #pragma unroll 4
     for (int s = lane; s < 20; s += 256) {
-        acc2 = acc2 + left2[s];
+        const float x2 = left2[s];
+        acc2 = acc2 + x2;
     }
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {

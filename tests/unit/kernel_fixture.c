@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "microperf/microperf.h"
+#include "open_choices.h"
 
 #include <string.h>
 
@@ -50,6 +51,7 @@ const char *kernel_pick(KernelCase *c, uint64_t seed) {
         int n;
         if (seed) {
             c->plan.prog[g] = c->set[g].prog[rng_below(&rng, (uint32_t)c->set[g].n)];
+            draw_choices(&c->plan.problem[g], seed + (uint64_t)g, &c->plan.prog[g]);
             continue;
         }
         if (mp_rank(c->arena, &c->diag, &c->plan.problem[g], c->dev, &c->set[g], 1, &r, &n))

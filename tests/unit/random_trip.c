@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "plan_fixture.h"
+#include "open_choices.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,6 +69,7 @@ static bool any_program(Trip *t, const RPlan *p, int g, const int64_t *size, Rng
     rtile_resize(t->arena, &whole, te_sized(t->arena, p->te, size), ALIGN, &p->problem[to]);
     if (rprog_candidates(t->arena, &quiet, &p->problem[to], t->set.dev, &o, &all)) return false;
     p->prog[to] = all.prog[rng_below(rng, (uint32_t)all.n)];
+    draw_choices(&p->problem[to], rng_next(rng), &p->prog[to]);
     return true;
 }
 
@@ -182,6 +184,7 @@ const char *trip_choose_any(Trip *t, uint64_t seed) {
         if (rprog_candidates(t->arena, &t->diag, &t->set.plans[g].problem, t->set.dev, &o, &all))
             return said(t, "candidates");
         t->whole.rplan.prog[g] = all.prog[rng_below(&rng, (uint32_t)all.n)];
+        draw_choices(&t->set.plans[g].problem, seed + (uint64_t)g, &t->whole.rplan.prog[g]);
     }
     return NULL;
 }

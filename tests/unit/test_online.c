@@ -86,8 +86,8 @@ static bool is_wanted_column(const Problem *p, const RProg *r, int kind) {
     case 0: return r->split == 1 && groups > 1 && copies == groups - 1 && deep > 2 && wide;
     case 1: return r->split == 1 && copies < groups - 1 && deep > 1;
     case 2: return r->split == 1 && groups == 1 && deep == 1;
-    case 3: return r->split > 1 && rprog_column_lanes(p, r) == 1 && groups > 1 && deep > 2;
-    default: return rprog_column_lanes(p, r) > 1 && deep > 1;
+    case 3: return r->split > 1 && groups > 1 && deep > 2;
+    default: return r->split > 31 && deep > 1;
     }
 }
 
@@ -98,6 +98,7 @@ static bool take(KernelCase *c, bool columns, int kind) {
         const RProg *r = &c->set[0].prog[i];
         if (!(columns ? is_wanted_column(p, r, kind) : is_wanted_row(r, kind))) continue;
         c->plan.prog[0] = *r;
+        if (columns && kind == 4) c->plan.prog[0].lanes = 32;
         return true;
     }
     return false;

@@ -159,7 +159,7 @@ static void test_text(void **state) {
         assert_true(stats_pick(&c, stats_kinds[kind], 3));
         Buf text = buf_new(a), again = buf_new(a);
         rprog_print(&c.plan, c.dev, &text);
-        assert_non_null(strstr(buf_str(&text), kind == 4 ? "rows whole\n" : "rows parts\n"));
+        assert_non_null(strstr(buf_str(&text), kind == 4 ? "rows whole\n" : "rows parts lanes "));
         RPlan back = {.te = c.plan.te, .group = c.plan.group, .problem = c.plan.problem, .n = 1};
         back.prog = ARENA_ARRAY(a, RProg, 1);
         assert_int_equal(rprog_read(a, &c.diag, "p", buf_str(&text), text.len, dev, &back), ST_OK);

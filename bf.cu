@@ -1,0 +1,296 @@
+// roller-plan 1
+// kernel 0
+//   skeleton contract
+//   unit mma.m16n8k16.bf16.f32
+//   block 1 128 192 32
+//   warp 1 64 96 32
+//   thread 1 16 8 16
+//   vec 1 2
+//   unroll 32 late
+//   stages 3
+//   a async cp.async.16 vec 8 along k inner k swizzle 2 1 0
+//   b async cp.async.16 vec 8 along k inner k swizzle 2 1 0
+//   store 8 shared
+//   raster row
+//   split 1
+//   blocks_per_sm 2
+//
+// parameters
+//   t0  bf16[128,4096]
+//   t1  bf16[151936,4096]
+//   t2  bf16[128,151936]  output
+// launches
+//   rk_17a745977dce0eaa_0  grid 792,1  block 128  dynamic shared memory 61440
+
+template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
+
+template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(const T *p) {
+    return *reinterpret_cast<const rl_vec<T, N> *>(p);
+}
+
+__device__ __forceinline__ unsigned rl_shared(const void *p) {
+    return (unsigned)__cvta_generic_to_shared(p);
+}
+
+__device__ __forceinline__ void rl_cp_async_16(unsigned to, const void *from, bool inside) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :: "r"(to), "l"(from), "r"(inside ? 16 : 0) : "memory");
+}
+
+__device__ __forceinline__ void rl_cp_async_16_if(bool wanted, unsigned to, const void *from, bool inside) {
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %0, 0;"
+                 " @p cp.async.cg.shared.global [%1], [%2], 16, %3; }"
+                 :: "r"((int)wanted), "r"(to), "l"(from), "r"(inside ? 16 : 0) : "memory");
+}
+
+__device__ __forceinline__ void rl_cp_async_commit() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int N> __device__ __forceinline__ void rl_cp_async_wait() {
+    asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
+}
+
+__device__ __forceinline__ void rl_ldmatrix_x4(unsigned *x, unsigned from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(from) : "memory");
+}
+
+__device__ __forceinline__ void rl_mma_m16n8k16_bf16_f32(float *d, const unsigned *a, const unsigned *b) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
+                 " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+__device__ __forceinline__ int rl_hidden(int x) {
+    int y;
+    asm volatile("mov.s32 %0, %1;" : "=r"(y) : "r"(x));
+    return y;
+}
+
+__device__ __forceinline__ unsigned rl_f32x2_to_bf16(float x, float y) {
+    unsigned z;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(z) : "f"(y), "f"(x));
+    return z;
+}
+
+template <int N> __device__ __forceinline__ void rl_store_bf16(unsigned short *p, const float *x) {
+    rl_vec<unsigned, N / 2> y;
+    #pragma unroll
+    for (int i = 0; i < N / 2; i++)
+        y.v[i] = rl_f32x2_to_bf16(x[2 * i], x[2 * i + 1]);
+    *reinterpret_cast<rl_vec<unsigned, N / 2> *>(p) = y;
+}
+
+template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
+    rl_vec<T, N> y;
+    #pragma unroll
+    for (int i = 0; i < N; i++) y.v[i] = x[i];
+    *reinterpret_cast<rl_vec<T, N> *>(p) = y;
+}
+
+template <int N, typename T>
+__device__ __forceinline__ void rl_store_shared(T *p, int at, const T *x) {
+    if constexpr (sizeof(T) == 2 && N == 1)
+        asm volatile("st.shared.b16 [%0], %1;"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "h"(x[0]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 1)
+        asm volatile("st.shared.b32 [%0], %1;"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "r"(x[0]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 2)
+        asm volatile("st.shared.v2.b32 [%0], {%1, %2};"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "r"(x[0]), "r"(x[1]) : "memory");
+    else if constexpr (sizeof(T) == 4 && N == 4)
+        asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
+    else rl_store<N>(p + at, x);
+}
+template <int N>
+__device__ __forceinline__ void rl_store_shared(float *p, int at, const float *x) {
+    if constexpr (N == 1)
+        asm volatile("st.shared.b32 [%0], %1;"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "f"(x[0]) : "memory");
+    else if constexpr (N == 2)
+        asm volatile("st.shared.v2.b32 [%0], {%1, %2};"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "f"(x[0]), "f"(x[1]) : "memory");
+    else if constexpr (N == 4)
+        asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
+                     :: "r"(rl_shared(p) + at * (int)sizeof *p), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]) : "memory");
+    else rl_store<N>(p + at, x);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 2)
+rk_17a745977dce0eaa_0(const unsigned short *__restrict__ t0,
+    const unsigned short *__restrict__ t1,
+    unsigned short *__restrict__ t2) {
+    constexpr int M = 128;
+    constexpr int N = 151936;
+    constexpr int K = 4096;
+    constexpr int BM = 128, BN = 192, BK = 32;  // tile of a block in one k-step
+    constexpr int WM = 64, WN = 96, WK = 32;  // of a warp
+    constexpr int TM = 16, TN = 8, TK = 16;  // of an instruction
+    constexpr int IM = 4, IN = 12;  // instructions of a warp
+    constexpr int THREADS = 128, STAGES = 3, STAGE = 20480;  // STAGE in bytes
+    constexpr int A_TILE = 0, A_ROW = 32;  // place in a stage, row of its tile
+    constexpr int B_TILE = 8192, B_ROW = 32;  // place in a stage, row of its tile
+    const int steps = rl_hidden(128);
+    extern __shared__ __align__(128) unsigned char smem[];
+
+    const unsigned shared = rl_shared(smem);
+    // place: tiles of the grid with n fastest
+    const unsigned tile = blockIdx.x;
+    const unsigned tile_m = tile / 792u, tile_n = tile % 792u;
+    const int m0 = (int)tile_m * BM;
+    const int n0 = (int)tile_n * BN;
+    const int tid = threadIdx.x, lane = tid % 32u;
+    const unsigned warp = tid / 32u;
+    const int lane_m = lane / 4u, lane_n = lane % 4u * 2;
+    const int row = (int)(warp / 2u % 2u) * WM;
+    const int col = (int)(warp % 2u) * WN;
+    int k_next = 0;
+    int put = 0, take = 0;
+
+    // address: operand a, 4 x 8 elements per thread along k
+    const int a_mn = tid / 4u, a_k = tid % 4u * 8;
+    const int a_to = a_mn * A_ROW + (a_k ^ (a_mn >> 1 & 3) << 3);
+    const unsigned short *a_src = t0 + (long long)(m0 + a_mn) * 4096 + (long long)(k_next + a_k);
+
+    // address: operand b, 6 x 8 elements per thread along k
+    const int b_mn = tid / 4u, b_k = tid % 4u * 8;
+    const int b_to = b_mn * B_ROW + (b_k ^ (b_mn >> 1 & 3) << 3);
+    const unsigned short *b_src = t1 + (long long)(n0 + b_mn) * 4096 + (long long)(k_next + b_k);
+
+    float acc[IM][IN][4];
+    #pragma unroll
+    for (int i = 0; i < IM; i++) {
+        #pragma unroll
+        for (int j = 0; j < IN * 4; j++)
+            acc[i][j / 4][j % 4] = 0;
+    }
+    unsigned a_frag[1][16];
+    const int a_r = row + lane / 8u % 2u * 8 + lane % 8u, a_e = (lane / 16u % 2u * 8) * 2;  // row of the lane, byte in it
+    const int a_at = a_r * 64 + (a_e ^ (a_r >> 1 & 3) << 4);
+    unsigned b_frag[1][24];
+    const int b_r = col + lane / 16u * 8 + lane % 8u, b_e = (lane / 8u % 2u * 8) * 2;  // row of the lane, byte in it
+    const int b_at = b_r * 64 + (b_e ^ (b_r >> 1 & 3) << 4);
+
+    // fill: the first steps
+    #pragma unroll 1
+    for (int step = 0; step < 2; step++) {
+        #pragma unroll
+        for (int i = 0; i < 4; i++) {
+            rl_cp_async_16(shared + put + A_TILE + (a_to + i * 1024) * 2, (a_src + i * 131072), true);
+        }
+        a_src += BK;
+        #pragma unroll
+        for (int i = 0; i < 6; i++) {
+            rl_cp_async_16(shared + put + B_TILE + (b_to + i * 1024) * 2, (b_src + i * 131072), n0 + (b_mn + i * 32) < N);
+        }
+        b_src += BK;
+        k_next += BK;
+        rl_cp_async_commit();
+        put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
+    }
+    rl_cp_async_wait<1>();
+    __syncthreads();
+
+    int step = 0;
+    #pragma unroll 1
+    do {
+        // load: step + 2, between the products
+        const bool more = step + 2 < steps;
+        // compute: slices of 16 k
+        #pragma unroll
+        for (int kk = 0; kk < 32; kk += TK) {
+            #pragma unroll
+            for (int g = 0; g < 16; g += 4)
+                rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ (kk * 2)) + (g / 2 * 8) * 64);
+            #pragma unroll
+            for (int g = 0; g < 24; g += 4)
+                rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ (kk * 2)) + (g / 2 * 8) * 64);
+            #pragma unroll
+            for (int r = 0; r < IM; r++) {
+                #pragma unroll
+                for (int j = 0; j < IN; j++)
+                    rl_mma_m16n8k16_bf16_f32(acc[r][j], a_frag[0] + r * 4, b_frag[0] + j * 2);
+                #pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    if (i * 2 == kk / TK * IM + r) {
+                        rl_cp_async_16_if(more, shared + put + A_TILE + (a_to + i * 1024) * 2, (a_src + i * 131072), true);
+                    }
+                }
+                #pragma unroll
+                for (int i = 0; i < 6; i++) {
+                    if (i * 8 / 6 == kk / TK * IM + r) {
+                        rl_cp_async_16_if(more, shared + put + B_TILE + (b_to + i * 1024) * 2, (b_src + i * 131072), n0 + (b_mn + i * 32) < N);
+                    }
+                }
+            }
+        }
+        a_src += BK;
+        b_src += BK;
+        k_next += BK;
+        rl_cp_async_commit();
+        // wait: the next stage is complete
+        rl_cp_async_wait<1>();
+        __syncthreads();
+        put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
+        take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+    } while (++step < steps);
+    // elements: 8 outputs of the thread at a time, through shared memory
+    __syncthreads();
+    {
+        float *const piece = reinterpret_cast<float *>(smem + warp * 6656);
+        float *const to = piece + (lane_m * 104 + lane_n / 4 * 52 + lane_n % 4);
+        const int m_at = m0 + row;
+        const int n_at = n0 + col;
+        const float *from[6];
+        int m_by[6];
+        int n_by[6];
+        unsigned short *p2[6];
+        #pragma unroll
+        for (int s = 0; s < 6; s++) {
+            const unsigned u = lane + s * 32;
+            const int m = m_at + ((int)(u / 12u));
+            const int n = n_at + ((int)(u % 12u * 8));
+            from[s] = piece + (u / 12u * 104 + u % 12u * 4);
+            m_by[s] = m, n_by[s] = n;
+            p2[s] = t2 + (m * 151936 + n);
+        }
+        #pragma unroll 1
+        for (int i = 0; i < 4; i++) {
+            if (i > 0) __syncwarp();
+            #pragma unroll
+            for (int r = 0; r < IM; r++) {
+                if (r == i) {
+                    #pragma unroll
+                    for (int j = 0; j < IN; j++) {
+                        #pragma unroll
+                        for (int f = 0; f < 4; f += 2)
+                            rl_store_shared<2>(to, f * 416 + j * TN / 2, acc[r][j] + f);
+                    }
+                }
+            }
+            __syncwarp();
+            #pragma unroll
+            for (int s = 0; s < 6; s++) {
+                const int m = m_by[s] + i * TM;
+                const int n = n_by[s];
+                if (n < N) {
+                    rl_vec<float, 4> value[2];
+                    #pragma unroll
+                    for (int p = 0; p < 2; p++) value[p] = rl_load<4>(from[s] + p * 52);
+                    const int i0 = m;
+                    const int i1 = n;
+                    float o2[8];
+                    #pragma unroll
+                    for (int v = 0; v < 8; v++) {
+                        o2[v] = value[v / 4].v[v % 4];
+                    }
+                    rl_store_bf16<8>(p2[s] + ((i * TM) * 151936), o2);
+                }
+            }
+        }
+    }
+}

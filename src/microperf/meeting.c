@@ -1,0 +1,36 @@
+/* Kernels that make results of the partial ones which blocks leave in the workspace.
+ *
+ * Neighbouring threads have neighbouring results, or, if several share one, neighbouring parts of
+ * it, which lie far from each other: more threads wait less often, but touch more lines, and where
+ * few results stand side by side in a block, parts of sectors.  */
+#include "microperf/model.h"
+
+#include <math.h>
+
+double mp_meeting_us(const Model *m, const Meeting *x, double lanes) {
+    enum { LINE = 128, SHUFFLE = 24 };    /* bytes; clocks */
+    double threads = m->dev->limits.threads_per_sm.value * m->sms;
+    double run = RPROG_MEETING / lanes * x->width, accesses = x->parts * x->results * x->arrays;
+    double bytes = accesses * x->width * greater(1, SECTOR / run);
+    double lines = accesses / WARP * lanes * greater(1, WARP / lanes * x->width / LINE);
+    double waves = whole(x->results * lanes / threads), shuffles = 0;
+    double trips = whole(whole(x->parts / lanes) / x->under_way);
+    for (double n = 1; n < lanes; n *= 2) shuffles += SHUFFLE;
+    double chain = waves * x->arrays * (trips * m->l2_latency + shuffles);
+    return (greater(bytes / x->rate, lines / (m->sms * m->clock)) + chain / m->clock) * 1e6;
+}
+
+/* No other term depends on them.  */
+void mp_choose_lanes(const Model *m, RProg *r) {
+    uint8_t lanes[MEETING_LANES], taken = 1;
+    double least = INFINITY;
+    if (!rprog_meets(r)) return;
+    for (int i = 0, n = rprog_meeting_lanes(m->p, r, lanes); i < n; i++) {
+        r->lanes = lanes[i];
+        double us = r->skeleton == SK_COLUMN ? mp_column_split_us(m, r) : mp_stats_values_us(m, r);
+        if (us >= least) continue;
+        least = us;
+        taken = lanes[i];
+    }
+    r->lanes = taken;
+}
