@@ -7,36 +7,6 @@ TeExpr *new_expr(Op *op, TeKind kind, uint32_t pos, int n_args) {
     return te_expr_node(op->f->arena, kind, TE_DTYPE_COUNT, n_args, pos);
 }
 
-static const char *kind_text(NameKind k) {
-    return k == NAME_SIZE ? "a size" : k == NAME_TENSOR ? "a tensor" : "an index";
-}
-
-NameKind name_kind(const Front *f, const Symbol *sym) {
-    if (sym->op == f->op && sym->kind != NAME_FREE) return sym->kind;
-    return sym->size >= 0 ? NAME_SIZE : NAME_FREE;
-}
-
-bool declare(Front *f, Symbol *sym, uint32_t pos, NameKind kind, int ref) {
-    NameKind old = name_kind(f, sym);
-    if (old != NAME_FREE && (old != NAME_INDEX || kind != NAME_INDEX))
-        return complain(f, "name", pos, "'%s' is already %s", sym->name, kind_text(old));
-    if (sym->op != f->op) sym->target = false;
-    sym->op = f->op;
-    sym->kind = kind;
-    sym->ref = ref;
-    return true;
-}
-
-bool hint_nearest(Op *op, const char *name, bool tensors_only) {
-    Nearest near = {.name = name};
-    if (too_many_errors(op->f)) return false;
-    for (int i = 0; i < op->te->n_tensor; i++) nearest_offer(&near, op->te->tensor[i].name);
-    for (int i = 0; i < op->f->n_size && !tensors_only; i++)
-        nearest_offer(&near, op->f->size[i].name);
-    if (near.best) hint(op->f, "did you mean '%s'?", near.best);
-    return near.best;
-}
-
 /* The statement's index `sym`, made at its first occurrence; -1 after an error.  */
 int index_of(Op *op, Symbol *sym, uint32_t pos, bool left) {
     Front *f = op->f;

@@ -167,6 +167,7 @@ typedef struct {
     int op, stmt;             /* numbers of the op and the statement at hand; unique in the file */
 } Front;
 
+/* names.c */
 DiagPlace place(const Front *f, uint32_t pos);
 /* An error of the expression at `pos`.  Returns false.  */
 bool complain(Front *f, const char *tag, uint32_t pos, const char *fmt, ...)
@@ -247,22 +248,25 @@ typedef struct {
 /* sizes.c */
 bool size_param(Front *f, const AstItem *item);
 bool size_let(Front *f, Symbol *sym, uint32_t pos, const Ast *expr, int stmt);
-bool size_find(const Front *f, const Symbol *sym, int *ref);
 /* A size expression: its extent and value.  False after reporting an error.  */
 bool size_extent(Front *f, const Ast *a, TeExtent *out, const Poly **poly);
 bool size_not_negative(Front *f, uint32_t pos, const char *what, TeExtent *e, const Poly *p);
 void extent_clamp(TeExtent *e);                            /* known not to be negative */
 /* The extent of a value that was computed and not written.  False if it can pass 2^63.  */
 bool extent_of(Front *f, const Poly *p, TeExtent *out);
-/* "K = 64", "64", "M"  */
-const char *extent_text(Front *f, const TeExtent *e);
-const char *expr_text(Front *f, const TeStmt *s, const TeExpr *e);
 
 /* op.c */
 bool op_check(Front *f, const AstItem *item, Te **out);
+
+/* names.c */
+/* "K = 64", "64", "M"  */
+const char *extent_text(Front *f, const TeExtent *e);
+const char *expr_text(Front *f, const TeStmt *s, const TeExpr *e);
+bool size_find(const Front *f, const Symbol *sym, int *ref);
 /* Gives `sym` a meaning in the op; reports a clash.  */
 bool declare(Front *f, Symbol *sym, uint32_t pos, NameKind kind, int ref);
 NameKind name_kind(const Front *f, const Symbol *sym);
+const char *kind_text(NameKind k);        /* "a size" */
 bool hint_nearest(Op *op, const char *name, bool tensors_only);
 
 bool args_check(Op *op, const AstItem *item);              /* args.c */

@@ -3,28 +3,6 @@
 #include "te/tree.h"
 #include <string.h>
 
-/* A read of one index over a dimension that is just as long, or an affine one of static range.  */
-bool normalize_inside(const Te *te, const TeStmt *s, const TeExpr *read) {
-    const TeTensor *t = &te->tensor[read->v.ref];
-    for (int d = 0; d < t->rank; d++) {
-        const TeExpr *sub = read->args[d];
-        if (sub->kind == TE_INDEX && te_extent_same(&s->index[sub->v.ref].hi, &t->shape[d]))
-            continue;
-        Affine f;
-        int64_t lo, hi;
-        if (t->shape[d].expr || !access_affine(te, s, sub, &f))
-            return false;
-        for (int i = 0; i < s->n_index; i++) {
-            if (f.coef[i] != 0 && s->index[i].hi.expr)
-                return false;
-        }
-        access_range(s, &f, &lo, &hi);
-        if (lo <= hi && (lo < 0 || hi >= t->shape[d].value))
-            return false;
-    }
-    return true;
-}
-
 static bool has_branch(const TeExpr *e) {
     if (e->kind == TE_SELECT || e->kind == TE_AND || e->kind == TE_OR)
         return true;
@@ -135,22 +113,6 @@ static void place_lets(Norm *n, const Te *in) {
             before++;
         z->stmt = before;
     }
-}
-
-void normalize_list_reads(Norm *n) {
-    for (int i = 0; i < n->te->n_stmt; i++)
-        te_expr_list_reads(n->a, n->te->stmt[i].rhs);
-}
-
-void normalize_insert(Norm *n, int k, int origin, const TeStmt *s) {
-    size_t behind = (size_t)(n->te->n_stmt - k);
-    memmove(&n->te->stmt[k + 1], &n->te->stmt[k], behind * sizeof *s);
-    memmove(&n->origin[k + 1], &n->origin[k], behind * sizeof n->origin[0]);
-    memmove(&n->changed[k + 1], &n->changed[k], behind * sizeof n->changed[0]);
-    n->te->stmt[k] = *s;
-    n->origin[k] = origin;
-    n->changed[k] = true;
-    n->te->n_stmt++;
 }
 
 /* Every statement is a site of decisions, and those that are made from it later.  */

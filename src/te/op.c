@@ -6,42 +6,6 @@
 
 enum { FILE_LIMIT = 1 << 20 };
 
-DiagPlace place(const Front *f, uint32_t pos) {
-    return (DiagPlace){.file = f->file, .text = f->text, .len = f->len, .pos = pos};
-}
-
-bool complain(Front *f, const char *tag, uint32_t pos, const char *fmt, ...) {
-    va_list ap;
-    if (too_many_errors(f)) return false;
-    va_start(ap, fmt);
-    diag_error(f->diag, ST_TE, tag, place(f, pos), "%s", arena_vprintf(f->arena, fmt, ap));
-    va_end(ap);
-    return false;
-}
-
-void hint(Front *f, const char *fmt, ...) {
-    va_list ap;
-    if (f->diag->errors > DIAG_MAX) return;
-    va_start(ap, fmt);
-    diag_hint(f->diag, "%s", arena_vprintf(f->arena, fmt, ap));
-    va_end(ap);
-}
-
-bool too_many_errors(const Front *f) { return f->diag->errors > DIAG_MAX; }
-
-const char *expr_text(Front *f, const TeStmt *s, const TeExpr *e) {
-    Buf b = buf_new(f->arena);
-    te_print_expr(f->te, s, e, &b);
-    return buf_str(&b);
-}
-
-const char *extent_text(Front *f, const TeExtent *e) {
-    if (e->expr) return expr_text(f, NULL, e->written ? e->written : e->expr);
-    if (!e->written || e->written->kind == TE_INT)
-        return arena_printf(f->arena, "%" PRId64, e->value);
-    return arena_printf(f->arena, "%s = %" PRId64, expr_text(f, NULL, e->written), e->value);
-}
-
 static Op op_begin(Front *f, const AstItem *item) {
     Op op = {.f = f};
     Te *te = op.te = f->te = ARENA_NEW(f->arena, Te);

@@ -369,10 +369,3 @@ const RowGroup **rows_find(Arena *a, const Te *te, Groups *g) {
     g->n = kept;
     return out;
 }
-
-int row_group_maker(const Te *te, const RowGroup *g, int tensor) {
-    for (int i = 0; i < g->n; i++) {
-        if (te->stmt[g->stmt[i]].tensor == tensor) return i;
-    }
-    return -1;
-}

@@ -99,6 +99,13 @@ static void tie_shift(const Te *te, RowGroup *g, int i) {
     g->center[i] = center;
 }
 
+int row_group_maker(const Te *te, const RowGroup *g, int tensor) {
+    for (int i = 0; i < g->n; i++) {
+        if (te->stmt[g->stmt[i]].tensor == tensor) return i;
+    }
+    return -1;
+}
+
 bool rows_tie(const Te *te, RowGroup *g) {
     bool any = false;
     for (int i = 0; i < g->n; i++) {

@@ -5,12 +5,6 @@
 
 static const int64_t largest_runtime = INT32_MAX;
 
-bool size_find(const Front *f, const Symbol *sym, int *ref) {
-    *ref = sym->op == f->op && sym->kind != NAME_FREE ? (sym->kind == NAME_SIZE ? sym->ref : -1)
-                                                      : sym->size;
-    return *ref >= 0;
-}
-
 static TeExpr *node(Front *f, TeKind kind, uint32_t pos, int n_args) {
     return te_expr_node(f->arena, kind, TE_I64, n_args, pos);
 }
