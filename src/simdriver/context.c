@@ -1,27 +1,7 @@
-/* Contexts: one primary context per device, others as created; a stack of current ones per
- * thread.  */
+/* Contexts: one primary context per device, others as created.  */
 #include "simdriver/work.h"
 
 #include <stdlib.h>
-
-enum { MOST_PUSHED = 64 };
-static _Thread_local struct {
-    CUcontext ctx[MOST_PUSHED];
-    int n;
-} pushed;
-
-CUcontext context_current(void) { return pushed.n ? pushed.ctx[pushed.n - 1] : NULL; }
-
-static CUresult push(CUcontext ctx) {
-    if (pushed.n == MOST_PUSHED) return CUDA_ERROR_OUT_OF_MEMORY;
-    pushed.ctx[pushed.n++] = ctx;
-    return CUDA_SUCCESS;
-}
-
-static void pop(CUcontext *ctx) {
-    CUcontext top = pushed.ctx[--pushed.n];
-    if (ctx) *ctx = top;
-}
 
 /* Everything that belongs to the context goes with it.  Streams are dropped first: then no work
  * refers to anything.  Who waits for that work looks again.  */
@@ -158,7 +138,7 @@ static CUresult create(Call *c, CUcontext *ctx, unsigned flags, CUdevice dev) {
     CUresult r = new_context(c->driver, g, flags, &made);
     if (r != CUDA_SUCCESS) return r;
     *ctx = HANDLE(CUcontext, made);
-    r = push(*ctx);
+    r = context_push(*ctx);
     if (r != CUDA_SUCCESS) drop_context(c->driver, made);
     return r;
 }
@@ -188,7 +168,7 @@ static CUresult destroy(Call *c, CUcontext ctx) {
     Context *own = GET(c, Context, ctx, KIND_CONTEXT);
     if (!own || own->gpu->primary == own) return CUDA_ERROR_INVALID_CONTEXT;
     drop_context(c->driver, own);
-    if (context_current() == ctx) pop(NULL);
+    if (context_current() == ctx) context_pop(NULL);
     return CUDA_SUCCESS;
 }
 
@@ -234,22 +214,22 @@ CUresult cuCtxSetCurrent(CUcontext ctx) {
     if (ctx && !GET(&c, Context, ctx, KIND_CONTEXT)) {
         return driver_leave(&c, CUDA_ERROR_INVALID_CONTEXT);
     }
-    if (pushed.n) pop(NULL);
-    return driver_leave(&c, ctx ? push(ctx) : CUDA_SUCCESS);
+    if (context_current()) context_pop(NULL);
+    return driver_leave(&c, ctx ? context_push(ctx) : CUDA_SUCCESS);
 }
 
 CUresult cuCtxPushCurrent_v2(CUcontext ctx) {
     Call c;
     if (!driver_enter(&c, FN_cuCtxPushCurrent_v2)) return c.result;
     bool known = GET(&c, Context, ctx, KIND_CONTEXT) != NULL;
-    return driver_leave(&c, known ? push(ctx) : CUDA_ERROR_INVALID_CONTEXT);
+    return driver_leave(&c, known ? context_push(ctx) : CUDA_ERROR_INVALID_CONTEXT);
 }
 
 CUresult cuCtxPopCurrent_v2(CUcontext *ctx) {
     Call c;
     if (!driver_enter(&c, FN_cuCtxPopCurrent_v2)) return c.result;
-    if (!pushed.n) return driver_leave(&c, CUDA_ERROR_INVALID_CONTEXT);
-    pop(ctx);
+    if (!context_current()) return driver_leave(&c, CUDA_ERROR_INVALID_CONTEXT);
+    context_pop(ctx);
     return driver_leave(&c, CUDA_SUCCESS);
 }
 

@@ -136,6 +136,7 @@ typedef struct {
 bool driver_enter(Call *c, FunctionId f);
 /* The next call of this thread is the work of another function: one of SIMDRIVER_PER_THREAD.  */
 void driver_via(FunctionId f);
+extern Driver the_driver;                 /* for what goes in and out of calls alone */
 /* Takes the lock for what is no call of the API; driver_give gives it back.  */
 Driver *driver_take(void);
 void driver_give(Driver *d);
@@ -147,7 +148,6 @@ void driver_wake(Driver *d);
 /* What takes longer than it should: sleeps, with the lock.  */
 void driver_delay(uint32_t ms);
 void driver_say(Driver *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void users_end(struct UserObject *u);
 /* Keeps the first error as the driver's message.  */
 void driver_say_error(Driver *d, const Diag *diag);
 /* The end of a call: ROLLER_SIM_LOG hears of what failed.  */

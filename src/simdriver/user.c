@@ -5,22 +5,6 @@
 
 #include <stdlib.h>
 
-void user_release(UserObject *u, uint64_t n) {
-    u->refs -= n < u->refs ? n : u->refs;
-    if (u->refs) return;
-    handle_free(u->driver, &u->o);
-    u->next = u->driver->doomed;
-    u->driver->doomed = u;
-}
-
-void users_end(UserObject *u) {
-    for (UserObject *next; u; u = next) {
-        next = u->next;
-        u->destroy(u->pointer);
-        free(u);
-    }
-}
-
 static CUresult create(Call *c, CUuserObject *object, void *pointer, CUhostFn destroy,
                        unsigned refs, unsigned flags) {
     enum { NO_DESTRUCTOR_SYNC = 1 };
@@ -67,14 +51,6 @@ CUresult cuUserObjectRelease(CUuserObject object, unsigned n) {
 }
 
 /* ---- graphs ---- */
-
-bool graph_retain(GraphBody *g, UserObject *u, uint64_t n) {
-    Retained *r = host_grow(g->retained, (g->n_retained + 1) * sizeof *r);
-    if (!r) return false;
-    g->retained = r;
-    r[g->n_retained++] = (Retained){u, n};
-    return true;
-}
 
 /* `move`: the caller's references become the graph's.  */
 static CUresult retain(Call *c, CUgraph graph, CUuserObject object, unsigned n, unsigned flags) {

@@ -244,7 +244,9 @@ void memory_forget(Context *ctx, const Memory *m);
  * device.  */
 void *memory_at(Driver *d, CUdeviceptr at, size_t bytes, Gpu **gpu);
 /* The calling thread's current context as a handle; 0: none.  */
-CUcontext context_current(void);
+CUcontext context_current(void);       /* NULL: none */
+CUresult context_push(CUcontext ctx);
+void context_pop(CUcontext *ctx);         /* there is one; ctx: which it was, may be NULL */
 /* As work_finish, for all streams.  */
 CUresult context_finish(Driver *d, Context *ctx);
 /* The allocation that holds these bytes of page-locked host memory; NULL: pageable memory.  */
