@@ -3,11 +3,6 @@
 
 #include <stdlib.h>
 
-void event_forget(Event *e) {
-    e->capture = NULL;
-    index_clear(&e->front);
-}
-
 CUresult cuEventCreate(CUevent *event, unsigned flags) {
     Call c;
     if (!driver_enter(&c, FN_cuEventCreate)) return c.result;

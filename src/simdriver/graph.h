@@ -23,6 +23,8 @@ struct NodeObject {
 
 /* A new graph without nodes; NULL without memory.  */
 GraphObject *graph_new(Driver *d);
+/* An object of a body, which it shares; NULL without memory.  */
+GraphObject *graph_wrap(Driver *d, GraphBody *body, Kind kind);
 /* The object's body for itself alone; NULL without memory.  */
 GraphBody *graph_own(GraphObject *g);
 /* Finds an order in which every node comes after what it needs: CUDA_ERROR_INVALID_VALUE if there

@@ -1,120 +1,13 @@
-/* Device memory and page-locked host memory.  */
+/* Calls for device memory and page-locked host memory.  */
 #include "simdriver/work.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICE_GRANULE = 512 };
-
-void *memory_at(Driver *d, CUdeviceptr at, size_t bytes, Gpu **gpu) {
-    for (int k = 0; k < d->n_gpu; k++) {
-        void *host = sim_host(d->gpu[k].sim, at, bytes);
-        if (!host) continue;
-        if (gpu) *gpu = &d->gpu[k];
-        return host;
-    }
-    return NULL;
-}
-
-static uint64_t rounded(size_t bytes) {
-    return ((uint64_t)bytes + DEVICE_GRANULE - 1) / DEVICE_GRANULE * DEVICE_GRANULE;
-}
-
-/* The profile's memory, less where a rule or the host gives less.  */
-static uint64_t most_bytes(const Driver *d, const Gpu *gpu) {
-    uint64_t most = (uint64_t)gpu->dev->memory[LEVEL_DRAM].capacity.value;
-    if (d->memory_limit < most) most = d->memory_limit;
-    if (d->faults.memory && d->faults.memory < most) most = d->faults.memory;
-    return most;
-}
-
-static uint64_t bytes_left(const Driver *d, const Gpu *gpu) {
-    uint64_t most = most_bytes(d, gpu);
-    return gpu->used < most ? most - gpu->used : 0;
-}
-
-static void remember(Context *ctx, Memory *m) {
-    m->next = ctx->memory;
-    ctx->memory = m;
-}
-
-void memory_forget(Context *ctx, const Memory *m) {
-    Memory **p = &ctx->memory;
-    while (*p != m) p = &(*p)->next;
-    *p = m->next;
-}
-
-Memory *memory_find(Driver *d, CUdeviceptr at, Context **ctx) {
-    size_t slot = 0;
-    while ((*ctx = NEXT(d, Context, &slot, KIND_CONTEXT, NULL))) {
-        for (Memory *m = (*ctx)->memory; m; m = m->next) {
-            if (at >= m->at && at - m->at < m->bytes) return m;
-        }
-    }
-    return NULL;
-}
-
 /* An allocation by its first byte.  */
 static Memory *find_start(Driver *d, CUdeviceptr at, Context **ctx) {
     Memory *m = memory_find(d, at, ctx);
     return m && m->at == at ? m : NULL;
-}
-
-void memory_release(Driver *d, Context *ctx, Memory *m) {
-    if (m->pool) pool_count(m->pool, m->bytes, false);
-    if (m->host) {
-        for (int k = 0; k < d->n_gpu; k++) sim_free(d->gpu[k].sim, m->at);
-        if (m->kind != MEMORY_REGISTERED) free(m->host);
-    } else {
-        sim_free(ctx->gpu->sim, m->at);
-        ctx->gpu->used -= rounded(m->bytes);
-    }
-    free(m);
-}
-
-Memory *context_pinned(const Context *ctx, const void *at, size_t bytes) {
-    uintptr_t begin = (uintptr_t)at;
-    for (Memory *m = ctx->memory; m; m = m->next) {
-        uintptr_t host = (uintptr_t)m->host;
-        if (m->host && begin >= host && begin - host <= m->bytes &&
-            bytes <= m->bytes - (begin - host)) {
-            return m;
-        }
-    }
-    return NULL;
-}
-
-typedef struct {
-    Gpu *gpu;
-    Memory *memory;
-    Status status;
-} Allocating;
-
-static void allocate_body(void *user) {
-    Allocating *a = user;
-    Diag diag = diag_new(a->gpu->arena);
-    uint64_t at = 0;
-    a->status = sim_malloc(a->gpu->sim, &diag, a->memory->bytes, &at);
-    a->memory->at = at;
-}
-
-CUresult memory_allocate(Driver *d, Context *ctx, size_t bytes, Memory **out) {
-    Gpu *gpu = ctx->gpu;
-    if (rounded(bytes) < bytes || rounded(bytes) > bytes_left(d, gpu)) {
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    Memory *m = host_alloc(sizeof *m);
-    if (!m) return CUDA_ERROR_OUT_OF_MEMORY;
-    m->bytes = bytes;
-    Allocating a = {gpu, m, ST_NOMEM};
-    if (!arena_try(gpu->arena, allocate_body, &a) || a.status != ST_OK) {
-        free(m);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    gpu->used += rounded(bytes);
-    remember(ctx, m);
-    *out = m;
-    return CUDA_SUCCESS;
 }
 
 static CUresult allocate(Call *c, CUdeviceptr *at, size_t bytes) {
@@ -136,7 +29,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *at, size_t *pitch, size_t width, size_t
                             unsigned element) {
     Call c;
     if (!driver_enter(&c, FN_cuMemAllocPitch_v2)) return c.result;
-    uint64_t row = rounded(width);
+    uint64_t row = memory_rounded(width);
     bool sound = at && pitch && width && height && row >= width && row <= SIZE_MAX / height &&
                  (element == 4 || element == 8 || element == 16);
     if (!sound) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
@@ -210,7 +103,7 @@ static CUresult take_host(Call *c, MemoryKind kind, void *host, size_t bytes, un
         *m = (Memory){.kind = kind, .host = host ? host : own, .bytes = bytes, .flags = flags};
         m->at = (CUdeviceptr)(uintptr_t)m->host;
         if (map_everywhere(c->driver, m)) {
-            remember(c->ctx, m);
+            memory_remember(c->ctx, m);
             *out = m;
             return CUDA_SUCCESS;
         }
@@ -314,7 +207,7 @@ CUresult cuMemGetInfo_v2(size_t *available, size_t *total) {
     Call c;
     if (!driver_enter(&c, FN_cuMemGetInfo_v2)) return c.result;
     if (!available || !total) return driver_leave(&c, CUDA_ERROR_INVALID_VALUE);
-    *available = (size_t)bytes_left(c.driver, c.ctx->gpu);
+    *available = (size_t)memory_left(c.driver, c.ctx->gpu);
     *total = (size_t)c.ctx->gpu->dev->memory[LEVEL_DRAM].capacity.value;
     return driver_leave(&c, CUDA_SUCCESS);
 }

@@ -7,17 +7,6 @@
 
 #include <stdlib.h>
 
-void pool_count(Pool *p, uint64_t bytes, bool came) {
-    uint64_t *used = &p->attribute[CU_MEMPOOL_ATTR_USED_MEM_CURRENT];
-    uint64_t *high = &p->attribute[CU_MEMPOOL_ATTR_USED_MEM_HIGH];
-    *used = came ? *used + bytes : *used - bytes;
-    if (*used > *high) *high = *used;
-    p->attribute[CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT] = *used;
-    if (*used > p->attribute[CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH]) {
-        p->attribute[CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH] = *used;
-    }
-}
-
 static Pool *pool_new(Driver *d, Gpu *gpu) {
     Pool *p = host_alloc(sizeof *p);
     if (!p) return NULL;

@@ -12,14 +12,6 @@ Stream *stream_new(Driver *d, Context *ctx, bool blocking) {
     return NULL;
 }
 
-Stream *stream_get(Call *c, CUstream handle) {
-    if (!handle && c->per_thread) return c->ctx->per_thread;
-    if (!handle || handle == CU_STREAM_LEGACY) return c->ctx->legacy;
-    if (handle == CU_STREAM_PER_THREAD) return c->ctx->per_thread;
-    Stream *s = GET(c, Stream, handle, KIND_STREAM);
-    return s && s->o.ctx == c->ctx ? s : NULL;
-}
-
 CUresult stream_finish(Driver *d, Stream *s) {
     return s->last ? work_finish(d, s->o.ctx, s->last) : s->o.ctx->failed;
 }

@@ -3,36 +3,6 @@
 
 #include <stdlib.h>
 
-Work *work_new(WorkKind kind) {
-    Work *w = host_alloc(sizeof *w);
-    if (w) {
-        w->kind = kind;
-        w->refs = 1;
-    }
-    return w;
-}
-
-/* What is no longer needed once the work is done; so chains of waits do not stay alive.  */
-static void drop_payload(Work *w) {
-    if (w->staged) free(w->box.from.host);
-    w->staged = false;
-    free((void *)(uintptr_t)w->launch.launch.params);
-    w->launch.launch.params = NULL;
-    image_release(w->launch.image);
-    w->launch.image = NULL;
-    graph_release(w->graph);
-    w->graph = NULL;
-    Work *wait = w->wait;
-    w->wait = NULL;
-    work_release(wait);
-}
-
-void work_release(Work *w) {
-    if (!w || --w->refs > 0) return;
-    drop_payload(w);
-    free(w);
-}
-
 /* A launch costs the host time; what it starts cannot begin before.  */
 static bool is_order(const Work *w) { return w->kind == WORK_WAIT || w->kind == WORK_MARK; }
 
@@ -112,7 +82,7 @@ static void pop_head(Stream *s) {
     if (!s->head) s->tail = NULL;
     w->next = NULL;
     w->done = true;
-    drop_payload(w);
+    work_drop_payload(w);
     work_release(w);
 }
 

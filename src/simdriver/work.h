@@ -152,6 +152,8 @@ CUresult work_of_copy(Call *c, const Box *b, Work **out);
 CUresult work_of_box(Call *c, const CUDA_MEMCPY3D *copy, Work **out);
 CUresult work_of_fill(Call *c, const Box *b, const void *value, int element, Work **out);
 void work_release(Work *w);
+/* What is no longer needed once the work is done; so chains of waits do not stay alive.  */
+void work_drop_payload(Work *w);
 /* Appends to the stream, or to the graph that it captures; takes over the caller's reference, also
  * when it fails.  Orders the work against the legacy stream.  */
 CUresult work_submit(Driver *d, Stream *s, Work *w);
@@ -236,6 +238,9 @@ void object_free(Driver *d, Object *o);
 void memory_release(Driver *d, Context *ctx, Memory *m);
 /* Device memory for the context.  */
 CUresult memory_allocate(Driver *d, Context *ctx, size_t bytes, Memory **out);
+uint64_t memory_rounded(size_t bytes);    /* as devices allocate */
+uint64_t memory_left(const Driver *d, const Gpu *gpu);
+void memory_remember(Context *ctx, Memory *m);
 /* The allocation, of any context, that an address lies in; NULL if there is none.  */
 Memory *memory_find(Driver *d, CUdeviceptr at, Context **ctx);
 /* Takes an allocation out of the context's list.  */
