@@ -79,5 +79,11 @@ ends 3 'no C compiler' env CC=/nowhere/cc "$gen" -q --profile h200 --emit so -o 
     try 'nothing half done' test ! -e none.so
 }
 ends 0 '--abi plain' "$gen" -q --profile h200 --abi plain --emit json -o plain.json mm.te &&
-    try 'is true of all kernels' cmp plain.json mm.json
+    is 'has no tensor maps' "$(grep -c '"tensor_maps": \[\]' plain.json)" -eq "$(grep -c '"tensor_maps"' plain.json)"
+ends 0 '--abi plain is explained' "$gen" --profile h200 --abi plain --explain --dry-run mm.te &&
+    has out 'no tensor maps, as asked for: no plan has the movers tma.tile' 'the movers that it leaves out'
+"$gen" --profile h200 --dry-run --dump=plan mm.te 2>/dev/null |
+    sed 's/cp\.async\.[0-9]*/tma.tile/' >tma.plan
+ends 1 'a plan with another ABI' "$gen" -q --profile h200 --abi plain --dry-run --plan tma.plan mm.te &&
+    has err 'hint: tma.tile needs tensor maps' 'the message names the mover'
 ends 2 '--abi of another kind' "$gen" -q --abi c mm.te && has err 'pointers and scalars' 'names both'

@@ -69,6 +69,7 @@ typedef struct {
     int fast_compile;         /* level 2 of ptxas, not 3: compiled sooner, loops may be slower */
     int static_smem;          /* kernels declare their shared memory, at most 48 KB: launches give
                                * none */
+    int plain_abi;            /* parameters of kernels are pointers and scalars: no tensor maps */
 } RollerPlanOptions;
 ROLLER_API RollerStatus roller_plan(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                                     const RollerPlanOptions *o, RollerPlans **out);
@@ -165,6 +166,7 @@ typedef struct {
     int registers;
     int compiled;             /* 0: only the source exists; the last five are then 0 */
     int level;                /* of ptxas, at which it was compiled, 2 or 3; 0: it was not */
+    int tensor_maps;          /* that it takes, behind its other parameters */
 } RollerLaunchInfo;
 ROLLER_API int roller_kernel_launches(const RollerKernel *k);
 ROLLER_API RollerStatus roller_kernel_launch_info(const RollerKernel *k, int i,

@@ -44,6 +44,7 @@ class Launch(NamedTuple):
     static_smem: int
     registers: int
     spill_bytes: int
+    tensor_maps: int
 
 class Check(NamedTuple):
     ok: bool
@@ -148,7 +149,8 @@ class Compiler:
                 sizes: _Sizes | None = None, profile: _Path | None = None,
                 arch: str | None = None, plan: str | None = None, align: int | None = None,
                 workspace_limit: int | None = None, check: bool = False,
-                fast_compile: bool = False, file: str | None = None) -> Kernel: ...
+                fast_compile: bool = False, static_smem: bool = False, plain_abi: bool = False,
+                file: str | None = None) -> Kernel: ...
     def einsum_te(self, spec: str, types: Sequence[str] | None = None) -> str: ...
     def einsum_kernel(self, spec: str, sizes: _Sizes, *, types: Sequence[str] | None = None,
                       **options: Any) -> Kernel: ...
@@ -162,7 +164,7 @@ def compile(te: str | bytes | os.PathLike[str], *, op: str | None = None,
             sizes: _Sizes | None = None, profile: _Path | None = None, arch: str | None = None,
             plan: str | None = None, align: int | None = None,
             workspace_limit: int | None = None, check: bool = False, fast_compile: bool = False,
-            file: str | None = None) -> Kernel: ...
+            static_smem: bool = False, plain_abi: bool = False, file: str | None = None) -> Kernel: ...
 def einsum_te(spec: str, types: Sequence[str] | None = None) -> str: ...
 def einsum_kernel(spec: str, sizes: _Sizes, *, types: Sequence[str] | None = None,
                   **options: Any) -> Kernel: ...

@@ -32,7 +32,8 @@ class Compiler:
         self._einsum = lru_cache(256)(self._einsum_for)
 
     def compile(self, te, *, op=None, sizes=None, profile=None, arch=None, plan=None, align=None,
-                workspace_limit=None, check=False, fast_compile=False, file=None):
+                workspace_limit=None, check=False, fast_compile=False, static_smem=False,
+                plain_abi=False, file=None):
         """A kernel for an expression: its text, or the path of a .te file as os.PathLike.
 
         op       which op, where there are several
@@ -40,6 +41,7 @@ class Compiler:
         profile  a name or file (the default one); arch alone picks a profile for it
         plan     a plan's text, in the place of planning
         check    prove it before it is given out
+        static_smem, plain_abi   kernels that declare their shared memory, that take no tensor maps
         """
         if isinstance(te, os.PathLike):
             file = file or os.fspath(te)
@@ -56,6 +58,7 @@ class Compiler:
                               os.fsencode(file or "<expression>"), byref(parse))
         options = struct(_abi.RollerPlanOptions, align=align or 0, check=bool(check),
                          workspace_limit=workspace_limit or 0, fast_compile=bool(fast_compile),
+                         static_smem=bool(static_smem), plain_abi=bool(plain_abi),
                          arch=None if arch is None else arch.encode())
         if plan is None:
             made = context.make(lib.roller_compile, lib.roller_kernel_destroy, parsed.at,

@@ -53,6 +53,7 @@ RollerPlanOptions gen_plan_options(const Gen *g, const Result *r) {
                                .workspace_limit = g->o.workspace_limit,
                                .fast_compile = g->o.fast_compile,
                                .static_smem = g->o.static_smem,
+                               .plain_abi = g->o.plain_abi,
                                .arch = r->arch};
 }
 

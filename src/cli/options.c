@@ -110,8 +110,9 @@ static Status take(void *user, int id, const char *value) {
         o->top = (int)n;
         break;
     case GEN_PLAN: o->plan = value; break;
-    case GEN_ABI:             /* kernels have no other parameters so far */
-        if (strcmp(value, "any") == 0 || strcmp(value, "plain") == 0) break;
+    case GEN_ABI:
+        o->plain_abi = strcmp(value, "plain") == 0;
+        if (o->plain_abi || strcmp(value, "any") == 0) break;
         return option_refuse(r->t, "any, or plain: pointers and scalars only",
                              "--abi does not take '%s'", value);
     case GEN_ALIGN:

@@ -107,7 +107,7 @@ typedef struct {
     int top, align;
     int64_t workspace_limit;  /* 0: none is imposed */
     bool measure, check, counters, explain, json, dry_run, make_rule_too, line_info, werror;
-    bool fast_compile, static_smem, no_cache;
+    bool fast_compile, static_smem, plain_abi, no_cache;
     int verbosity;            /* -1 quiet, 1 verbose */
     Binding *in, *out;
     int n_in, n_out;

@@ -70,6 +70,23 @@ static const Device *with_static_smem(Arena *a, const Device *dev) {
     return own;
 }
 
+/* The names of a device's movers that need tensor maps; NULL: it has none.  */
+static const char *movers_with_maps(Arena *a, const Device *dev) {
+    Buf names = buf_new(a);
+    for (int i = 0; i < dev->n_mover; i++)
+        if (hal_moves_by_map(&dev->mover[i]))
+            buf_printf(&names, "%s%s", names.len ? ", " : "", dev->mover[i].name);
+    return names.len ? buf_str(&names) : NULL;
+}
+
+/* Of a plan that names a mover of these.  */
+static void hint_mover(Diag *d, const Device *dev) {
+    for (int i = 0; i < dev->n_mover; i++)
+        if (hal_moves_by_map(&dev->mover[i]) &&
+            strstr(diag_first_error(d)->message, dev->mover[i].name))
+            diag_hint(d, "%s needs tensor maps, which a plain ABI leaves out", dev->mover[i].name);
+}
+
 static Status plan(PlanCall *c, Watch *watch, Diag *d) {
     Arena *a = c->arena;
     RollerPlans *p = ARENA_NEW(a, RollerPlans);
@@ -95,6 +112,10 @@ static Status plan(PlanCall *c, Watch *watch, Diag *d) {
         dev = reduced;
     }
     if (o.static_smem) dev = with_static_smem(a, dev);
+    if (c->o.plain_abi) {
+        p->left_out = movers_with_maps(a, dev);
+        dev = hal_device_plain(a, dev);
+    }
     p->arch = dev->arch;
     Status s = c->text ? compile_read_plan(a, d, c->op->te, dev, &o, c->file, c->text, c->len,
                                            &p->set)
@@ -102,6 +123,7 @@ static Status plan(PlanCall *c, Watch *watch, Diag *d) {
     if (s == ST_PLAN_TEXT && o.static_smem)
         diag_hint(d, "kernels declare %.0f bytes of shared memory at most; launches may give more",
                   dev->limits.smem_per_block_optin.value);
+    if (s == ST_PLAN_TEXT && p->left_out) hint_mover(d, c->profile->dev);
     if (s) return s;
     p->plan_ms = (clock_now_s() - begin) * 1e3;
     p->plan = ARENA_ARRAY(a, RollerPlan, p->set.n_rank);
@@ -112,6 +134,8 @@ static Status plan(PlanCall *c, Watch *watch, Diag *d) {
 static void explain(RollerPlans *p) {
     Buf why = buf_new(p->h.arena);
     int top = p->set.options.top;
+    if (p->left_out)
+        buf_printf(&why, "no tensor maps, as asked for: no plan has the movers %s\n", p->left_out);
     if (p->set.decisions) buf_puts(&why, p->set.decisions);
     for (int g = 0; g < p->set.n_group; g++) {
         const GroupPlans *group = &p->set.plans[g];

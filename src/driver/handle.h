@@ -84,6 +84,7 @@ struct RollerPlans {
     PlanSet set;
     RollerPlan *plan;
     const char *explain;
+    const char *left_out;     /* movers that a plain ABI leaves out; NULL: none */
     double plan_ms;
     RollerPlanOptions options;            /* arch: that of `arch`, or NULL as it was given */
     bool read;                /* from a text, not planned */

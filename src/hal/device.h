@@ -203,6 +203,11 @@ bool hal_arch(const char *arch, int *sm, char *suffix);
  * there ("sm_80" on an sm_90a device has no wgmma and no TMA).  ST_USAGE for an arch whose code
  * does not run on the device.  */
 Status hal_device_for_arch(Arena *a, Diag *d, const Device *dev, const char *arch, Device **out);
+/* Does the mover copy by tensor maps?  */
+static inline bool hal_moves_by_map(const Mover *m) { return m->box_max > 0; }
+/* The device as kernels see it whose parameters are pointers and scalars only: without the movers
+ * that need tensor maps.  */
+const Device *hal_device_plain(Arena *a, const Device *dev);
 /* Names of the profiles along `path`, each once, in order of the path and then of the alphabet;
  * returns how many.  */
 int hal_profile_list(Arena *a, const char *path, const char *const **names);

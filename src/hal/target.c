@@ -73,3 +73,13 @@ Status hal_device_for_arch(Arena *a, Diag *d, const Device *dev, const char *arc
     *out = target;
     return ST_OK;
 }
+
+const Device *hal_device_plain(Arena *a, const Device *dev) {
+    Device *plain = ARENA_NEW(a, Device);
+    *plain = *dev;
+    plain->mover = ARENA_ARRAY(a, Mover, dev->n_mover);
+    plain->n_mover = 0;
+    for (int i = 0; i < dev->n_mover; i++)
+        if (!hal_moves_by_map(&dev->mover[i])) plain->mover[plain->n_mover++] = dev->mover[i];
+    return plain;
+}

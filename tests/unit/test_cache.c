@@ -493,6 +493,7 @@ static void every_option_is_in_the_key(void **state) {
         {.struct_size = sizeof *option, .top = 3},
         {.struct_size = sizeof *option, .arch = "sm_80"},
         {.struct_size = sizeof *option, .static_smem = 1},
+        {.struct_size = sizeof *option, .plain_abi = 1},
     };
     fresh();
     RollerCtx *ctx = context_with(NULL);

@@ -161,6 +161,22 @@ static void test_arch(void **state) {
         assert_false(hal_arch(bad[i], &sm, &suffix));
 }
 
+/* Without what needs tensor maps, and nothing else.  */
+static void test_device_plain(void **state) {
+    (void)state;
+    const Device *h200 = shipped("h200"), *dev = hal_device_plain(arena, h200);
+    int maps = 0;
+    for (int i = 0; i < h200->n_mover; i++) {
+        const Mover *m = &h200->mover[i];
+        bool tma = strncmp(m->name, "tma.", 4) == 0;
+        maps += tma;
+        assert_int_equal(hal_moves_by_map(m), tma);
+        assert_int_equal(hal_mover(dev, m->name) == NULL, tma);
+    }
+    assert_true(maps > 0);
+    assert_int_equal(dev->n_mover, h200->n_mover - maps);
+}
+
 static void test_device_for_arch(void **state) {
     (void)state;
     const Device *h200 = shipped("h200");
@@ -316,6 +332,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_lookups, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_arch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_device_for_arch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_device_plain, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_device_for_wrong_arch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_arch_table_agrees_with_profiles, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_find, set_up, tear_down),
