@@ -81,21 +81,17 @@ const char *rprog_column_check(const Problem *p, const Device *dev, const RProg 
 
 /* ---- candidates ---- */
 
-/* Whole rows, and slices so that the grid fills the device once, twice, ...; a slice keeps a few
- * steps.  */
+/* Whole rows, and slices of a few steps at least.  */
 static void add_slices(Keeper *b, RProg r) {
-    enum { FEW_STEPS = 2, FILLS = 8 };
+    enum { FEW_STEPS = 2, FILLED = 8 };
     int64_t steps = ceil_div(b->p->column.red.extent, r.block.extent[AX_K]) / FEW_STEPS;
-    int64_t sms = (int64_t)b->dev->limits.sm_count.value, last = 1;
+    int32_t split[RPROG_FILLS];
     r.split = 1;
     rprog_keep(b, r);
     int64_t blocks = rprog_blocks(b->p, &r);
-    for (int fill = 1; fill <= FILLS && blocks < FILLS * sms; fill *= 2) {
-        int64_t split = ceil_div(fill * sms, blocks);
-        if (split > steps) split = steps;
-        if (split > GRID_Y_MAX) split = GRID_Y_MAX;
-        if (split <= last) continue;
-        r.split = (int32_t)(last = split);
+    if (blocks >= FILLED * (int64_t)b->dev->limits.sm_count.value) return;
+    for (int i = 0, n = rprog_splits(b->dev, blocks, steps, split); i < n; i++) {
+        r.split = split[i];
         rprog_keep(b, r);
     }
 }

@@ -127,6 +127,10 @@ void rprog_choose_tables(const Problem *p, const Device *dev, const HeldBytes *h
  * has and the caller allows (workspace_limit below 0: any)?  Counts it as rejected if not.  */
 bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t workspace_limit,
                 RProgSet *set);
+/* Slices of a reduction of so many steps with which a grid of `blocks` fills the device once, or
+ * two, four, eight times; returns how many there are.  */
+enum { RPROG_FILLS = 4 };
+int rprog_splits(const Device *dev, int64_t blocks, int64_t steps, int32_t split[RPROG_FILLS]);
 /* Collects the candidates of `column`, `window` or `permute` in `set`, which may hold others.  */
 typedef struct {
     Arena *arena;

@@ -1,4 +1,4 @@
-/* Partial results of reductions: the arrays in which they wait for each other.  */
+/* Partial results of reductions: how many slices leave some, the arrays in which these wait.  */
 #include "rprogram/internal.h"
 
 enum { POSITION_BYTES = 4 };
@@ -28,6 +28,18 @@ int rprog_partial_arrays(const Te *te, const RowGroup *g) {
     int n = 0;
     for (int i = 0; i < g->n; i++) {
         if (g->role[i] == ROW_REDUCE) n += te_positional(te->stmt[g->stmt[i]].rhs) ? 2 : 1;
+    }
+    return n;
+}
+
+int rprog_splits(const Device *dev, int64_t blocks, int64_t steps, int32_t split[RPROG_FILLS]) {
+    int64_t sms = (int64_t)dev->limits.sm_count.value, last = 1;
+    int n = 0;
+    for (int fill = 0; fill < RPROG_FILLS; fill++) {
+        int64_t slices = ceil_div((sms << fill), blocks);
+        if (slices > steps) slices = steps;
+        if (slices > GRID_Y_MAX) slices = GRID_Y_MAX;
+        if (slices > last) split[n++] = (int32_t)(last = slices);
     }
     return n;
 }

@@ -176,20 +176,14 @@ static void set_row(RProg *r, int threads, int vectors) {
     r->block.extent[AX_N] = threads * vectors * r->store_vec;
 }
 
-/* Slices so that the grid fills the device once, twice, ...  */
 static void add_slices(Rows *b, RProg *r) {
     int64_t steps = ceil_div(b->p->extent[AX_N], r->block.extent[AX_N]);
-    int64_t sms = (int64_t)b->dev->limits.sm_count.value, blocks = rprog_tiles(b->p, r, AX_M);
-    if (blocks >= 2 * sms) return;
-    int64_t last = 1;
-    for (int fill = 1; fill <= 8; fill *= 2) {
-        int64_t split = ceil_div(fill * sms, blocks);
-        if (split > steps) split = steps;
-        if (split > GRID_Y_MAX) split = GRID_Y_MAX;
-        if (split <= last) continue;
-        r->split = (int32_t)split;
+    int64_t blocks = rprog_tiles(b->p, r, AX_M);
+    int32_t split[RPROG_FILLS];
+    if (blocks >= 2 * (int64_t)b->dev->limits.sm_count.value) return;
+    for (int i = 0, n = rprog_splits(b->dev, blocks, steps, split); i < n; i++) {
+        r->split = split[i];
         keep(b, r);
-        last = split;
     }
     r->split = 1;
 }
