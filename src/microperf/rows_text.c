@@ -38,19 +38,21 @@ static void explain_grid(const Problem *p, const RProg *r, const Estimate *e, Bu
     buf_puts(out, " at the least\n");
 }
 
-/* What a pass gives: reductions, outputs.  */
+void mp_pass_explain(const Te *te, const RowGroup *g, int pass, Buf *out) {
+    for (int i = 0, n = 0; i < g->n; i++) {
+        if (g->role[i] == ROW_SCALAR || g->pass[i] != pass) continue;
+        buf_printf(out, "%s %s%s", n++ ? " and" : "", te->tensor[te->stmt[g->stmt[i]].tensor].name,
+                   g->tie[i] ? " (follows)" : "");
+    }
+}
+
 static void explain_passes(const Problem *p, const RProg *r, Buf *out) {
     const RowFacts *f = rprog_row_facts(p, r);
     const RowGroup *g = f->group;
     buf_printf(out, "  passes: %d over each row", g->n_pass);
     for (int pass = 0; pass < g->n_pass; pass++) {
         buf_puts(out, pass ? ", then" : ":");
-        for (int i = 0, n = 0; i < g->n; i++) {
-            const TeStmt *s = &p->te->stmt[g->stmt[i]];
-            if (g->role[i] == ROW_SCALAR || g->pass[i] != pass) continue;
-            buf_printf(out, "%s %s%s", n++ ? " and" : "", p->te->tensor[s->tensor].name,
-                       g->tie[i] ? " (follows)" : "");
-        }
+        mp_pass_explain(p->te, g, pass, out);
     }
     buf_putc(out, '\n');
 }

@@ -31,6 +31,8 @@ void mp_view_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *o
 /* The same of `permute`.  */
 void mp_permute_summary(const Problem *p, const RProg *r, Buf *out);
 void mp_permute_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out);
+/* What a pass of a group gives: reductions, outputs.  */
+void mp_pass_explain(const Te *te, const RowGroup *g, int pass, Buf *out);
 /* The section of `row` and of `stream` programs, and a line for all that are bound by memory.  */
 void mp_row_explain(const Problem *p, const Device *dev, const RProg *r, const Estimate *e,
                     Buf *out);

@@ -29,7 +29,6 @@ void mp_view_summary(const Problem *p, const RProg *r, Buf *out) {
 
 static void explain_column(const Problem *p, const RProg *r, Buf *out) {
     const ColumnView *v = &p->column;
-    const RowGroup *g = p->group->columns;
     int along = rprog_column_threads(r, AX_M), groups = rprog_column_threads(r, AX_K);
     buf_printf(out, "  columns: %lld outputs in runs of %lld elements; a thread reads %d bytes at "
                "once, %d threads side by side %d bytes\n", (long long)v->out.extent,
@@ -40,14 +39,11 @@ static void explain_column(const Problem *p, const RProg *r, Buf *out) {
                plural(r->thread.extent[AX_K]));
     if (groups > 1) buf_printf(out, "; groups meet in %d bytes of shared memory", (int)r->smem);
     buf_putc(out, '\n');
-    if (v->n_sum > 1) buf_puts(out, "  one pass:");
-    for (int i = 0, told = 0; i < g->n && v->n_sum > 1; i++) {
-        if (g->role[i] == ROW_REDUCE)
-            buf_printf(out, "%s %s%s", told++ ? " and" : "",
-                       p->te->tensor[p->te->stmt[g->stmt[i]].tensor].name,
-                       g->tie[i] ? " (follows)" : "");
+    if (v->n_sum > 1) {
+        buf_puts(out, "  one pass:");
+        mp_pass_explain(p->te, p->group->columns, 0, out);
+        buf_putc(out, '\n');
     }
-    if (v->n_sum > 1) buf_putc(out, '\n');
     if (r->split > 1) {
         long long blocks = (long long)rprog_blocks(p, r);
         buf_printf(out, "  grid: rows in %d slices, because %lld block%s would leave SMs idle; ",
