@@ -125,6 +125,17 @@ $(BUILD)/obj/driver/launcher_lines.o: $(BUILD)/launcher_lines.c
 	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(BUILD)/libdriver.a: $(BUILD)/obj/driver/launcher_lines.o
 
+# A kernel as text.
+$(BUILD)/flush_ptx.c: src/hal/flush.ptx Makefile
+	@mkdir -p $(@D)
+	@{ echo '/* $< */'; echo 'extern const char cuda_flush_ptx[];'; \
+	   echo 'const char cuda_flush_ptx[] ='; \
+	   sed -e 's/.*/    "&\\n"/' $<; echo '    "";'; } >$@
+$(BUILD)/obj/hal/flush_ptx.o: $(BUILD)/flush_ptx.c
+	@mkdir -p $(@D)
+	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+$(BUILD)/libhal.a: $(BUILD)/obj/hal/flush_ptx.o
+
 # The folder is a prerequisite so that a deleted source leaves the archive.
 define module_rule
 $(BUILD)/lib$1.a: $(call objects,$1) $(wildcard src/$1)

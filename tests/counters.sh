@@ -59,6 +59,11 @@ count 0 'no permission' && {
     has err 'may not read .* (ERR_NVGPUCTRPERM)' 'no permission: says so'
     has err 'hint: run as root' 'no permission: says what helps'
 }
+FAKE_CUPTI=lacks=3
+count 0 'a counter that the GPU does not have' && {
+    has out '^global load sectors  *-  *[0-9]' 'is not told'
+    has out '^shared load wavefronts  *5000  *[0-9]*' 'the others are'
+}
 FAKE_CUPTI=lost
 count 0 'a lost range' && has err 'CUPTI lost 1 ranges' 'a lost range'
 FAKE_CUPTI=endless

@@ -26,6 +26,9 @@ CALLS = {
     "cuMemcpyHtoD_v2": [c_uint64, c_void_p, c_size_t],
     "cuMemcpyDtoH_v2": [c_void_p, c_uint64, c_size_t],
     "cuMemsetD8Async": [c_uint64, c_ubyte, c_size_t, c_void_p],
+    "cuModuleLoadData": [c_void_p, c_char_p],
+    "cuModuleGetFunction": [c_void_p, c_void_p, c_char_p],
+    "cuLaunchKernel": [c_void_p] + [c_uint] * 7 + [c_void_p] * 3,
     "cuStreamCreate": [c_void_p, c_uint],
     "cuStreamSynchronize": [c_void_p],
     "cuEventCreate": [c_void_p, c_uint],
@@ -97,6 +100,15 @@ class Cuda:
 
     def fill(self, at, byte, size, stream=None):
         self.call("cuMemsetD8Async", at, byte, size, stream)
+
+    # ---- kernels ----
+    def kernel(self, ptx, name):
+        module = self._get(c_void_p, "cuModuleLoadData", ptx)
+        return self._get(c_void_p, "cuModuleGetFunction", module, name.encode())
+
+    def launch(self, kernel, blocks, threads, stream, *values):
+        at = (c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
+        self.call("cuLaunchKernel", kernel, blocks, 1, 1, threads, 1, 1, 0, stream, at, None)
 
     # ---- order and time ----
     def stream(self):

@@ -15,7 +15,7 @@ from session import say
 PEERS = ("eager", "cublaslt", "triton")
 QUICK_PEERS = ("eager", "cublaslt")       # those that need no tuning of their own
 COMPILE_ROWS = 60
-PROFILE_SECONDS = 170
+PROFILE_SECONDS, QUICK_SECONDS = 170, 60
 PROFILE_MARGIN = 20                       # the tool ends its measurements so much earlier
 PACKAGES = ("torch", "triton", "jax", "cupy-cuda13x", "nvidia-cublas", "nvidia-cublas-cu12",
             "nvidia-cudnn-cu13", "nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
@@ -93,16 +93,17 @@ def not_measured(path):
         return json.load(f).get("not_measured", {})
 
 
-def measure_profile(s, key, path, more=(), limit=PROFILE_SECONDS, least=100):
+def measure_profile(s, key, path, more=(), limit=PROFILE_SECONDS, least=100, quick=False):
     """One run of roller-profile; true if it gave a valid profile."""
+    quick = quick or s.o.quick
     if ("profile", key) in s.journal:
         return s.journal.of("profile")[key]["end"] == "ok"
-    s.need(20 if s.o.quick else least)
+    s.need(20 if quick else least)
     begun = time.monotonic()
     if not s.o.simulated:
         more = (*more, "--limit", str(limit - PROFILE_MARGIN))
     status, out, err = s.command([s.profiler, "--device", str(s.o.device), "-f", "-o", path,
-                                  "--quick" if s.o.quick else "--full", "--progress=always",
+                                  "--quick" if quick else "--full", "--progress=always",
                                   *more], limit)
     if status in (0, 5):                  # 5: written, and names figures that are not measured
         status, _, wrong = s.command([s.profiler, "--validate", path], 60)
@@ -143,10 +144,21 @@ def compare(s, one, two):
     say(f"profile: {found['agree']} of {found['figures']} figures agree within 3 %")
 
 
+def first_minute(s):
+    """What was never measured before, then a profile to plan from, should there be no more time."""
+    new = {9: "wgmma,tma", 10: "tma", 12: "tma"}.get(s.info["cc_major"])
+    if new:
+        measure_profile(s, f"only {new}", os.path.join(s.folder, "profile-new.json"),
+                        ("--only", new), QUICK_SECONDS, quick=True)
+    measure_profile(s, "quick", os.path.join(s.folder, "profile-quick.json"), (), QUICK_SECONDS,
+                    quick=True)
+
+
 def profile(s):
     if not os.path.exists(s.profiler):
         say("profile: there is no roller-profile in the kit")
         return
+    first_minute(s)
     one, two = (os.path.join(s.folder, f"profile-{i}.json") for i in (1, 2))
     if not measure_profile(s, "first", one):
         measure_pieces(s)

@@ -201,10 +201,11 @@ class Session:
         """The measured one if it was made and is right, else the shipped one of this device."""
         if self.o.profile and self.o.profile != "measured":
             return self.o.profile
-        measured = os.path.join(self.folder, "profile-1.json")
-        if ("profile", "first") in self.journal and os.path.exists(measured) and \
-                self.journal.of("profile")["first"]["end"] == "ok":
-            return measured
+        for key, name in (("first", "profile-1.json"), ("quick", "profile-quick.json")):
+            measured = os.path.join(self.folder, name)
+            if ("profile", key) in self.journal and os.path.exists(measured) and \
+                    self.journal.of("profile")[key]["end"] == "ok":
+                return measured
         return self.shipped()
 
     def shipped(self):

@@ -1,15 +1,21 @@
 """Contenders timed in turns: same data, same clocks, cold L2.
 
-Before each sample a buffer of more than twice the L2 is written.  The device is busy with that while
-the host submits what is timed, so no gap of the host counts; a contender whose submission takes
-longer gets more passes over the buffer.  One sample of each contender after another, round after
+Before each sample a buffer of more than twice the L2 is written and another one read, so that nothing
+that has yet to be written to memory is left in the cache.  The device is busy with that while the
+host submits what is timed, so no gap of the host counts; a contender whose submission takes longer
+gets more passes over the buffers.  One sample of each contender after another, round after
 round, so that a drift of the clocks meets all alike."""
+import ctypes
+import os
 import time
 
 FEWEST, MOST = 5, 31          # rounds
 LEAST_FLUSH = 64 << 20
 STEADY, HOPELESS = 0.005, 5.0
 SLACK, MOST_PASSES = 1.5, 64
+READER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "hal",
+                      "flush.ptx")
+BLOCKS_PER_SM, THREADS, VECTOR = 4, 256, 16          # of the reader
 
 
 def quantile(ordered, q):
@@ -59,14 +65,27 @@ class Clock:
         if cuda.simulated:
             self.bytes = 2 * l2_bytes + (1 << 20)
         self.buffer = cuda.alloc(self.bytes)
+        self.reader = None                # the simulator writes nothing behind
+        if not cuda.simulated:
+            self._open_reader()
         self.begin, self.end = cuda.event(), cuda.event()
         self.value = 0
         self.flush_us = self._flush_us()
+
+    def _open_reader(self):
+        with open(READER, "rb") as f:
+            self.reader = self.cuda.kernel(f.read(), "roller_flush")
+        self.clean = self.cuda.alloc(self.bytes)
+        self.blocks = BLOCKS_PER_SM * self.cuda.info()["sms"]
 
     def flush(self, passes=1):
         for _ in range(passes):
             self.value = self.value % 255 + 1
             self.cuda.fill(self.buffer, self.value, self.bytes, self.stream)
+            if self.reader:
+                self.cuda.launch(self.reader, self.blocks, THREADS, self.stream,
+                                 ctypes.c_uint64(self.clean),
+                                 ctypes.c_uint32(self.bytes // VECTOR))
 
     def _flush_us(self):
         self.flush()

@@ -20,7 +20,7 @@ static Status ask(RollerCtx *ctx, void *user) {
                             .name = arena_strdup(ctx->call, i->name),
                             .arch = arena_strdup(ctx->call, i->arch),
                             .uuid = arena_strdup(ctx->call, i->uuid),
-                            .profile_name = profiler_name(ctx->call, i->name),
+                            .profile_name = profiler_own_name(ctx->call, i, ctx->profile_path),
                             .driver = place.driver_version,
                             .simulated = place.simulated};
     return ST_OK;

@@ -1,6 +1,8 @@
 #include "driver/check.h"
 #include "rprogram/derived.h"
 
+#include <math.h>
+
 enum { SECTOR = 32, LANES = 32 };
 
 /* The compute unit of the plan: the simulator's pipe, and the device's counter of it.  */
@@ -110,8 +112,10 @@ static double share_run(const CounterTable *t) {
     return t->blocks > 0 ? t->blocks_run / t->blocks : 0;
 }
 
+/* NAN: the device has no such counter.  */
 static double of_device(const CounterLine *l, const double *device) {
     double sum = 0;
+    if (!device || l->device[0] == CUPTI_COUNTER_COUNT) return NAN;
     for (int k = 0; k < 2; k++)
         if (l->device[k] != CUPTI_COUNTER_COUNT) sum += device[l->device[k]];
     return sum * l->scale;
@@ -152,7 +156,7 @@ const char *counters_text(const CounterTable *t, Arena *a) {
 }
 
 static void cell(Buf *b, bool there, double value) {
-    if (there) buf_printf(b, " %16.0f", value);
+    if (there && !isnan(value)) buf_printf(b, " %16.0f", value);
     else buf_printf(b, " %16s", "-");
 }
 
@@ -167,7 +171,7 @@ const char *counters_device_text(const CounterTable *t, const double *device, co
     for (int i = 0; i < t->n; i++) {
         const CounterLine *l = &t->line[i];
         buf_printf(&b, "%-26s", l->name);
-        cell(&b, l->device[0] != CUPTI_COUNTER_COUNT, of_device(l, device));
+        cell(&b, true, of_device(l, device));
         cell(&b, l->predicted >= 0, l->predicted);
         cell(&b, l->counted >= 0 && share > 0 && (share >= 1 || !l->whole), l->counted / share);
         block_cells(&b, t, l);
@@ -177,7 +181,7 @@ const char *counters_device_text(const CounterTable *t, const double *device, co
 
 /* ---- as JSON ---- */
 static void member(Buf *b, const char *name, bool there, double value) {
-    if (!there) return;
+    if (!there || isnan(value)) return;
     buf_printf(b, ", \"%s\": ", name);
     buf_real(b, value);
 }
@@ -192,8 +196,7 @@ const char *counters_json(const CounterTable *t, const double *device, Arena *a)
         buf_printf(&b, "%s{\"name\": \"%s\"", i ? ", " : "", l->name);
         member(&b, "counted", l->counted >= 0, l->counted);
         member(&b, "model", l->predicted >= 0, l->predicted);
-        member(&b, "device", device && l->device[0] != CUPTI_COUNTER_COUNT,
-               device ? of_device(l, device) : 0);
+        member(&b, "device", true, of_device(l, device));
         member(&b, "least_block", blocks, l->least);
         member(&b, "mean_block", blocks, l->mean);
         member(&b, "most_block", blocks, l->most);

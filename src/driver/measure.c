@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-static const double default_watchdog_s = 20;
-
 const char *trial_name(TrialEnd e) {
     static const char *const name[] = {
 #define X(id, text, meaning) text,
@@ -18,7 +16,7 @@ const char *trial_name(TrialEnd e) {
 }
 
 static WorkerLimits limits_of(const MeasureOptions *o, double left_s) {
-    return (WorkerLimits){.watchdog_s = o->watchdog_s > 0 ? o->watchdog_s : default_watchdog_s,
+    return (WorkerLimits){.watchdog_s = o->watchdog_s, .opening_s = o->opening_s,
                           .limit_s = left_s, .watch = o->watch};
 }
 
@@ -47,7 +45,7 @@ Status measure_probe(Arena *a, Diag *d, const MeasureOptions *o, MeasurePlace *o
     if (r.end == WORKER_STOPPED) return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE, "stopped");
     if (r.end == WORKER_HUNG)
         return diag_error(d, ST_DRIVER, "cuda", DIAG_NOWHERE,
-                          "the CUDA driver did not answer within %.0f s", limits.watchdog_s);
+                          "the CUDA driver did not answer within %.0f s", r.watchdog_s);
     if (r.end == WORKER_DIED)
         return diag_error(d, ST_DRIVER, "cuda", DIAG_NOWHERE,
                           "the CUDA driver ended the process that opened it (signal %d)", r.signal);
@@ -142,7 +140,7 @@ static void judge(Arena *a, const WorkerResult *r, const WorkerLimits *limits, T
     switch (r->end) {
     case WORKER_HUNG:
         out->end = TRIAL_HANG;
-        out->reason = arena_printf(a, "it did not end within %.0f s", limits->watchdog_s);
+        out->reason = arena_printf(a, "it did not end within %.0f s", r->watchdog_s);
         return;
     case WORKER_STOPPED:
         out->end = watch_ended(limits->watch) ? TRIAL_STOPPED : TRIAL_TIME;

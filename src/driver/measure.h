@@ -51,7 +51,8 @@ typedef struct {
     const char *device;       /* number or UUID; NULL: 0 */
     CudaOptions cuda;
     const char *worker;       /* path of the worker's program; NULL: search */
-    double limit_s, watchdog_s;           /* 0: none; 0: 20 */
+    double limit_s;           /* 0: none */
+    double watchdog_s, opening_s;         /* as WorkerLimits has them */
     uint64_t seed;
     double budget_s;          /* of the proof, as CheckOptions */
     int threads;

@@ -34,6 +34,12 @@ static void so_far(void *user, const char *row, int attempts, const Device *dev)
     if (x->leg->o.limit_s > 0) worker_waits(x->worker, true);
 }
 
+/* What the host's compiler takes is none of the device's time.  */
+static void compiles(void *user, bool compiling) {
+    const Here *x = user;
+    if (x->leg->o.limit_s > 0) worker_waits(x->worker, !compiling);
+}
+
 static Status base_of(Arena *a, Diag *d, const ProfileLeg *leg, const CudaDeviceInfo *info,
                       const Device **out) {
     if (!leg->base) return profiler_base(a, d, info, leg->profile_path, out);
@@ -60,17 +66,23 @@ static Status measure(Here *x, Diag *d, Device **out) {
                          .limit_s = leg->o.limit_s,
                          .skip = leg->skip,
                          .so_far = so_far,
+                         .compiles = compiles,
                          .user = x};
     CudaOptions driver = {.ignore_environment = leg->ignore_environment};
     NvrtcOptions nvrtc = {.path = leg->nvrtc, .folders = leg->nvrtc_folders,
                           .ignore_environment = leg->ignore_environment};
+    worker_waits(x->worker, true);
     Status s = cuda_open(a, d, &driver, &cuda);
     if (!s) s = cuda_device_find(cuda, a, d, arena_printf(a, "%d", leg->device), &info);
-    if (!s) s = base_of(a, d, leg, &info, &base);
-    if (!s) nvrtc.driver = cuda_driver_version(cuda);
-    if (!s) s = nvrtc_open(a, d, &nvrtc, info.arch, &n);
     if (!s) s = cuda_context(cuda, a, d, info.index, &context);
     if (!s) s = cuda_enter(context, a, d);
+    worker_waits(x->worker, false);
+    if (s) return s;
+    worker_opened(x->worker, cuda_simulated(cuda));
+    nvrtc.driver = cuda_driver_version(cuda);
+    o.name = profiler_own_name(a, &info, leg->profile_path);
+    s = base_of(a, d, leg, &info, &base);
+    if (!s) s = nvrtc_open(a, d, &nvrtc, info.arch, &n);
     return s ? s : profiler_run(a, d, context, n, base, &o, out);
 }
 

@@ -54,6 +54,7 @@ static Status open_device(Worker *w, const MeasureOptions *o, bool timed, Arena 
     if (!s) s = cuda_context(x->cuda, a, d, x->info.index, &x->context);
     if (!s) s = cuda_enter(x->context, a, d);
     worker_waits(w, false);
+    if (!s) worker_opened(w, cuda_simulated(x->cuda));
     return s;
 }
 

@@ -26,7 +26,7 @@ typedef struct {
     uint64_t length;
     double begin, seen, ran;              /* by the clock; of the processor, of the worker */
     double waited;                        /* so far, of a wait */
-    bool waiting;
+    char waiting;             /* for what: 'O', 'W', 'S'; 0: it does not */
     Buf in;                   /* bytes that are not taken yet */
     bool replied, garbled, ended;
     bool gone;                            /* the process has ended ... */
@@ -80,8 +80,8 @@ static void take_frames(Watching *w) {
     while (at < w->in.len && !w->replied && !w->garbled) {
         const char *frame = w->in.text + at;
         size_t have = w->in.len - at, size = 1;
-        if (*frame == 'W' || *frame == 'H') {
-            w->waiting = *frame == 'W';
+        if (*frame && strchr("OWSH", *frame)) {
+            w->waiting = *frame == 'H' ? 0 : *frame;
             w->waited = 0;
         } else if (*frame == 'N' || *frame == 'R') {
             size = frame_size(w, frame, have);
@@ -120,12 +120,21 @@ static double ran_s(pid_t pid) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static double patience_s(const Watching *w) {
+    enum { OPENING_S = 60, DEVICE_S = 20 };
+    const WorkerLimits *l = w->limits;
+    if (w->waiting == 'O') return l->opening_s > 0 ? l->opening_s : OPENING_S;
+    return l->watchdog_s > 0 ? l->watchdog_s : DEVICE_S;
+}
+
 /* A worker that a busy machine keeps from running does not hang.  So a span counts as long as the
- * worker ran in it, and whole if it all but slept, as it does when a device hangs.  */
+ * worker ran in it, and whole if it all but slept, as it does when a device hangs.  One that runs
+ * may be simulating.  */
 static void count_wait(Watching *w) {
     static const double asleep = 0.05;
     double now = clock_now_s(), ran = ran_s(w->pid), span = now - w->seen, share = ran - w->ran;
-    if (w->waiting) w->waited += share > asleep * span && share < span ? share : span;
+    bool runs = share > asleep * span, simulates = w->waiting == 'S' && w->limits->watchdog_s <= 0;
+    if (w->waiting && !(runs && simulates)) w->waited += runs && share < span ? share : span;
     w->seen = now;
     w->ran = ran;
 }
@@ -157,19 +166,25 @@ static WorkerEnd verdict(const Watching *w) {
     const WorkerLimits *l = w->limits;
     if (watch_ended(l->watch)) return WORKER_STOPPED;
     if (w->garbled) return WORKER_REFUSED;
-    if (w->waiting && w->waited > l->watchdog_s) return WORKER_HUNG;
+    if (w->waiting && w->waited > patience_s(w)) return WORKER_HUNG;
     return l->limit_s > 0 && w->seen - w->begin > l->limit_s ? WORKER_STOPPED : WORKER_DONE;
 }
 
 /* Nothing of the worker survives the call, even one that runs out of memory: neither what it has
- * started, which is of its group, nor its number.  */
+ * started, which is of its group, nor its number.  A call that a driver does not come back from may
+ * not even be ended by SIGKILL; such a process is waited for no longer than that.  */
 static void finish(void *p) {
+    enum { PAUSES = 500, PAUSE_MS = 10 };
     Watching *w = p;
     if (w->fd >= 0) close(w->fd);
     w->fd = -1;
     if (w->pid <= 0) return;
     kill(-w->pid, SIGKILL);
-    while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR) continue;
+    for (int i = 0; i < PAUSES; i++) {
+        pid_t got = waitpid(w->pid, NULL, WNOHANG);
+        if (got > 0 || (got < 0 && errno != EINTR)) break;
+        poll(NULL, 0, i < PAUSE_MS ? 1 : PAUSE_MS);
+    }
     w->pid = 0;
 }
 
@@ -193,6 +208,7 @@ static void wait_for(Watching *w, WorkerResult *out) {
         listen_and_send(w);
         out->end = verdict(w);
     }
+    if (out->end == WORKER_HUNG) out->watchdog_s = patience_s(w);
     if (w->replied && out->end == WORKER_HUNG) out->end = WORKER_DONE;
     if (out->end != WORKER_DONE || whole_reply(w)) return;
     see_it_end(w);

@@ -12,7 +12,8 @@
  *
  *     request  length, then: text "roller-worker", text of the build, number of the job (below),
  *              and what the job asks for
- *     'W'      the driver is waited for from now on: only this time counts for the watchdog
+ *     'O'      a driver is opened, 'W': a device is waited for, 'S': a simulated one is, each from
+ *              now on: only this time counts for the watchdog
  *     'H'      work of the host from now on
  *     'N'      length, then news of the job
  *     'R'      length, then the reply, and nothing after it: status, message, hint, the code of a
@@ -69,6 +70,7 @@ typedef enum {
 typedef struct {
     WorkerEnd end;
     int signal;               /* WORKER_DIED: the one that ended it; 0: none did */
+    double watchdog_s;        /* WORKER_HUNG: what it waited for */
     Status status;            /* WORKER_DONE: what the job returned ... */
     const char *message, *hint;           /* ... and its first error, or NULL */
     DiagCode code;
@@ -77,7 +79,10 @@ typedef struct {
 } WorkerResult;
 
 typedef struct {
-    double watchdog_s;        /* the longest time from 'W' to 'H', less what others' work took */
+    /* The longest wait to 'H', less what others' work took.  From 'O' that is opening_s (0: 60,
+     * since a driver wakes every GPU of a machine), else watchdog_s (0: 20; from 'S' only time of
+     * rest counts then, since a simulation that works takes as long as it takes).  */
+    double watchdog_s, opening_s;
     double limit_s;           /* of the whole worker; 0: none */
     Watch *watch;             /* NULL: nobody's */
     size_t answer_most;       /* bytes of a longer answer are refused; 0: 64 MiB */
@@ -87,7 +92,7 @@ typedef struct {
 } WorkerLimits;
 
 /* Has a worker do a job and waits for it.  ST_IO if there can be none.  Nothing of it survives the
- * call.  */
+ * call, but a process that a driver keeps from being killed for five seconds, which is left.  */
 Status worker_run(Arena *a, Diag *d, const WorkerOptions *o, const WorkerRequest *request,
                   const WorkerLimits *limits, WorkerResult *out);
 
@@ -99,8 +104,10 @@ typedef Status (*WorkerBody)(Worker *w, WireReader *in, Arena *a, Diag *d, Buf *
 #define X(id, name) Status worker_##name(Worker *w, WireReader *in, Arena *a, Diag *d, Buf *answer);
 WORKER_JOBS(X)
 #undef X
-/* Tells the watchdog that calls of the driver begin or have ended.  */
+/* Tells the watchdog that calls of the driver begin or have ended: those that open it, until
+ * worker_opened has said what was.  */
 void worker_waits(void *worker, bool waiting);
+void worker_opened(Worker *w, bool simulated);
 void worker_news(Worker *w, const char *data, size_t len);
 /* What every job says of a request that does not read.  */
 Status worker_misread(Diag *d);

@@ -22,9 +22,12 @@ static bool put_frame(int fd, char kind, const void *data, size_t len) {
 }
 
 void worker_waits(void *worker, bool waiting) {
-    char kind = waiting ? 'W' : 'H';
-    worker_put(((Worker *)worker)->out, &kind, 1);
+    const Worker *w = worker;
+    char kind = waiting ? w->wait : 'H';
+    worker_put(w->out, &kind, 1);
 }
+
+void worker_opened(Worker *w, bool simulated) { w->wait = simulated ? 'S' : 'W'; }
 
 void worker_news(Worker *w, const char *data, size_t len) { put_frame(w->out, 'N', data, len); }
 

@@ -5,6 +5,7 @@
 
 struct Worker {
     int out;
+    char wait;                /* what a wait is for: 'O', 'W' or 'S' */
 };
 bool worker_put(int fd, const void *data, size_t len);
 bool worker_get(int fd, void *data, size_t len);

@@ -84,7 +84,7 @@ static void outer(void *p) {
 }
 
 _Noreturn void worker_serve(int socket) {
-    Task t = {.worker = {socket}, .arena = arena_create(NULL), .kept = arena_create(NULL)};
+    Task t = {.worker = {socket, 'O'}, .arena = arena_create(NULL), .kept = arena_create(NULL)};
     bool kept = t.arena && t.kept && arena_try(t.kept, outer, &t);
     if (!kept || !t.done) {
         Arena *last = arena_create(NULL);

@@ -105,13 +105,15 @@ Status cuda_read(CudaContext *x, Diag *d, void *to, CudaAddress from, size_t byt
 Status cuda_fill(CudaContext *x, Diag *d, CudaStream s, CudaAddress to, uint8_t byte,
                  size_t bytes);
 
-/* A buffer of twice the L2 cache; writing it drives everything else out.  */
+/* Two buffers of twice the L2 cache: writing one drives everything else out, and reading the other
+ * then leaves nothing that has yet to be written to DRAM at the expense of what comes next.  */
 typedef struct {
-    CudaAddress at;
-    size_t bytes;
+    CudaAddress written, read;
+    size_t bytes;             /* of each */
     uint8_t value;            /* written last */
+    struct CudaKernel *reader;            /* NULL: writing is all */
 } CudaFlush;
-Status cuda_flush_create(CudaContext *x, Arena *a, Diag *d, CudaFlush *out);
+Status cuda_flush_create(CudaContext *x, Arena *a, Diag *d, bool reads, CudaFlush *out);
 Status cuda_flush(CudaContext *x, Diag *d, CudaStream s, CudaFlush *f);
 
 /* ---- streams, events, graphs ---- */
@@ -136,7 +138,7 @@ typedef struct {
     const char *ptx;
 } CudaImage;
 
-typedef struct {
+typedef struct CudaKernel {
     CudaContext *context;
     void *handle;             /* CUfunction, or CUkernel where the driver has libraries */
     bool library;

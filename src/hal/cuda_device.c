@@ -7,9 +7,13 @@
 
 int cuda_device_count(const Cuda *c) { return c->n_device; }
 
-static void put_uuid(const unsigned char b[16], char *out, size_t size) {
+/* A part of a GPU has its profile in its name ("NVIDIA A100-SXM4-40GB MIG 1g.5gb") and a number of
+ * its own, as nvidia-smi lists them.  */
+static void put_uuid(const CudaDeviceInfo *info, const unsigned char b[16], char *out,
+                     size_t size) {
     snprintf(out, size,
-             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
+             "%s-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+             strstr(info->name, " MIG ") ? "MIG" : "GPU", b[0],
              b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
              b[14], b[15]);
 }
@@ -42,7 +46,7 @@ Status cuda_device_info(Cuda *c, Diag *d, int index, CudaDeviceInfo *out) {
     if (s) return s;
     out->name[sizeof out->name - 1] = 0;
     out->memory_bytes = bytes;
-    put_uuid(uuid, out->uuid, sizeof out->uuid);
+    put_uuid(out, uuid, out->uuid, sizeof out->uuid);
     out->cc_major = out->attribute[CUDA_ATTR_CC_MAJOR];
     out->cc_minor = out->attribute[CUDA_ATTR_CC_MINOR];
     snprintf(out->arch, sizeof out->arch, "sm_%d%d%s", out->cc_major, out->cc_minor,
@@ -71,14 +75,13 @@ static int as_number(const char *s) {
 Status cuda_device_find(Cuda *c, Arena *a, Diag *d, const char *which, CudaDeviceInfo *out) {
     int index = as_number(which), found = 0;
     Buf seen = buf_new(a);
+    if (index >= 0 && index < c->n_device) return cuda_device_info(c, d, index, out);
     for (int i = 0; i < c->n_device; i++) {
         CudaDeviceInfo info;
         Status s = cuda_device_info(c, d, i, &info);
         if (s) return s;
         buf_printf(&seen, "%s%d: %s (%s, %s)", i ? "; " : "", i, info.name, info.arch, info.uuid);
-        if (index == i || (index < 0 && is_uuid(&info, which))) {
-            if (!found++) *out = info;
-        }
+        if (index < 0 && is_uuid(&info, which) && !found++) *out = info;
     }
     if (found == 1) return ST_OK;
     diag_error(d, ST_DEVICE, "cuda", DIAG_NOWHERE,

@@ -29,17 +29,6 @@ Status cuda_fill(CudaContext *x, Diag *d, CudaStream s, CudaAddress to, uint8_t 
     return bytes ? CUDA_CALL(x->cuda, d, cuMemsetD8Async, to, byte, bytes, s) : ST_OK;
 }
 
-Status cuda_flush_create(CudaContext *x, Arena *a, Diag *d, CudaFlush *out) {
-    enum { UNKNOWN_L2 = 64 << 20 };
-    int l2 = x->info.attribute[CUDA_ATTR_L2_BYTES];
-    *out = (CudaFlush){.bytes = 2 * (size_t)(l2 > 0 ? l2 : UNKNOWN_L2)};
-    return cuda_alloc(x, a, d, out->bytes, &out->at);
-}
-
-Status cuda_flush(CudaContext *x, Diag *d, CudaStream s, CudaFlush *f) {
-    return cuda_fill(x, d, s, f->at, f->value++, f->bytes);
-}
-
 /* ---- streams and events ---- */
 Status cuda_stream(CudaContext *x, Arena *a, Diag *d, CudaStream *out) {
     CudaOwned *o = cuda_owned(x, a, OWN_STREAM);

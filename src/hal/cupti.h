@@ -49,7 +49,8 @@ typedef enum {
 
 /* Runs the work in the context, which is current, and waits for it.  */
 typedef Status CuptiWork(void *user, Diag *d);
-/* ST_CUDA with tag "counters" if there are none: no CUPTI, one too old, no permission.  */
+/* ST_CUDA with tag "counters" if there are none: no CUPTI, one too old, no permission.  A counter
+ * that this GPU does not have is NAN.  */
 Status cupti_count(CudaContext *x, Arena *a, Diag *d, bool ignore_environment, CuptiWork *work,
                    void *user, double value[CUPTI_COUNTER_COUNT]);
 

@@ -3,6 +3,7 @@
 #include "hal/cupti_api.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stddef.h>
 
 enum { MOST_PASSES = 64 };
@@ -21,6 +22,8 @@ typedef struct {
     size_t data_bytes;
     bool initialized;
     void *host, *ranges;
+    const char *metric[CUPTI_COUNTER_COUNT];              /* those that there are, ... */
+    int which[CUPTI_COUNTER_COUNT], n;    /* ... and their places among all */
 } Counting;
 
 static const char *const metrics[] = {
@@ -76,6 +79,29 @@ static Status resolve(Counting *c, void *library) {
 }
 
 /* ---- which counters, in which passes ---- */
+/* One by one: a GPU or a CUPTI that does not know one of them counts the others.  */
+static Status add_each(Counting *c) {
+    Diag *d = c->d, first = diag_new(c->a);
+    Status s = ST_OK;
+    for (int i = 0; i < CUPTI_COUNTER_COUNT; i++) {
+        Diag own = diag_new(c->a);
+        CuptiAddMetrics add = {.host = c->host, .metric = &metrics[i], .n = 1};
+        c->d = &own;
+        Status one = call_cuptiProfilerHostConfigAddMetrics(c, &add);
+        if (!one) {
+            c->which[c->n] = i;
+            c->metric[c->n++] = metrics[i];
+        } else if (!s) {
+            s = one;
+            first = own;
+        }
+    }
+    c->d = d;
+    if (c->n > 0) return ST_OK;
+    *d = first;
+    return s;
+}
+
 static Status choose(Counting *c) {
     CuptiChipName chip = {.device = (size_t)c->context->info.index};
     CuptiAvailability there = {.context = c->context->handle};
@@ -89,9 +115,8 @@ static Status choose(Counting *c) {
     if (!s) s = call_cuptiProfilerHostInitialize(c, &host);
     if (s) return s;
     c->host = host.host;
-    CuptiAddMetrics add = {.host = c->host, .metric = metrics, .n = CUPTI_COUNTER_COUNT};
     CuptiConfigSize size = {.host = c->host};
-    s = call_cuptiProfilerHostConfigAddMetrics(c, &add);
+    s = add_each(c);
     if (!s) s = call_cuptiProfilerHostGetConfigImageSize(c, &size);
     if (s) return s;
     uint8_t *image = arena_alloc(c->a, size.bytes + 1);
@@ -106,7 +131,7 @@ static Status prepare(Counting *c) {
     Status s = call_cuptiRangeProfilerEnable(c, &enable);
     if (s) return s;
     c->ranges = enable.ranges;
-    CuptiDataSize size = {.ranges = c->ranges, .metric = metrics, .n = CUPTI_COUNTER_COUNT,
+    CuptiDataSize size = {.ranges = c->ranges, .metric = c->metric, .n = (size_t)c->n,
                      .max_ranges = 1, .max_nodes = 1};
     s = call_cuptiRangeProfilerGetCounterDataSize(c, &size);
     if (s) return s;
@@ -140,15 +165,20 @@ static Status passes(Counting *c, CuptiWork *work, void *user) {
     return s;
 }
 
+/* What is not counted is NAN.  */
 static Status read_values(Counting *c, double *value) {
+    double counted[CUPTI_COUNTER_COUNT];
     CuptiDecode decode = {.ranges = c->ranges};
     CuptiEvaluate evaluate = {.host = c->host, .data = c->data, .bytes = c->data_bytes,
-                         .metric = metrics, .n = CUPTI_COUNTER_COUNT, .value = value};
+                         .metric = c->metric, .n = (size_t)c->n, .value = counted};
     Status s = call_cuptiRangeProfilerDecodeData(c, &decode);
     if (!s && decode.dropped)
         s = diag_error(c->d, ST_CUDA, "counters", DIAG_NOWHERE, "CUPTI lost %zu ranges",
                        decode.dropped);
-    return s ? s : call_cuptiProfilerHostEvaluateToGpuValues(c, &evaluate);
+    if (!s) s = call_cuptiProfilerHostEvaluateToGpuValues(c, &evaluate);
+    for (int i = 0; i < CUPTI_COUNTER_COUNT && !s; i++) value[i] = NAN;
+    for (int i = 0; i < c->n && !s; i++) value[c->which[i]] = counted[i];
+    return s;
 }
 
 /* What was opened is closed, whatever happened between; the first failure is the one reported.  */

@@ -128,6 +128,7 @@ bool bench_try(Bench *b, const char *figure) {
             note(b, figure, arena_printf(b->row, "the device was lost with %s", b->lost));
         return false;
     }
+    bench_say(b, figure);
     Attempt *t = ARENA_NEW(b->row, Attempt);
     t->figure = figure;
     t->diag = diag_new(b->row);

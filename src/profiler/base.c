@@ -28,6 +28,15 @@ const char *profiler_name(Arena *a, const char *gpu) {
     return name.len ? buf_str(&name) : "gpu";
 }
 
+const char *profiler_own_name(Arena *a, const CudaDeviceInfo *info, const char *path) {
+    const char *name = profiler_name(a, info->name);
+    Diag ignored = diag_new(a);
+    Device *other;
+    bool taken = !hal_profile_find(a, &ignored, name, path, NULL, &other) &&
+                 (other->cc_major != info->cc_major || other->cc_minor != info->cc_minor);
+    return taken ? arena_printf(a, "%ssm%d%d", name, info->cc_major, info->cc_minor) : name;
+}
+
 bool profiler_same_gpu(Arena *a, const char *one, const char *other) {
     return !strcmp(profiler_name(a, hal_gpu_model(a, one)),
                    profiler_name(a, hal_gpu_model(a, other)));

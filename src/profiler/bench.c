@@ -26,15 +26,33 @@ int64_t bench_l2_bytes(const Bench *b) {
 double bench_hz(const Bench *b) { return b->hz; }
 double bench_light_hz(const Bench *b) { return b->light_hz; }
 
+void bench_clock_is(Bench *b, double hz) {
+    if (hz > 0) b->hz = b->light_hz = hz;
+}
+
 Status bench_open(Bench *b) {
     b->info = cuda_context_device(b->x);
     b->simulated = cuda_simulated(cuda_context_driver(b->x));
     int khz = b->info->attribute[CUDA_ATTR_CLOCK_KHZ];
-    b->hz = b->light_hz = (khz > 0 ? khz : LIKELY_KHZ) * 1e3;
+    bench_clock_is(b, (khz > 0 ? khz : LIKELY_KHZ) * 1e3);
     Status s = cuda_stream(b->x, b->work, b->d, &b->stream);
     if (!s) s = cuda_event(b->x, b->work, b->d, &b->begin);
     if (!s) s = cuda_event(b->x, b->work, b->d, &b->end);
     return s;
+}
+
+void bench_row_begins(Bench *b, const WatchStep *step, double row_s) {
+    b->step = *step;
+    b->row_s = row_s;
+    b->row_begun_s = clock_now_s();
+}
+
+void bench_say(Bench *b, const char *figure) {
+    WatchStep now = b->step;
+    double left = b->row_begun_s + b->row_s - clock_now_s();
+    if (figure) now.what = arena_printf(b->row, "%s: %s", b->step.what, figure);
+    now.left_s += left > 0 ? left : 0;
+    watch_tell(b->o->watch, &now);
 }
 
 Status bench_stopped(const Bench *b) {

@@ -40,7 +40,7 @@ static Status prepare(Bench *b, Spin *s) {
     Status st = bench_kernel(b, source, "spin", NULL, &s->l.kernel);
     if (!st) st = bench_buffer(b, 2 * sizeof(uint64_t), &s->out);
     if (!st) st = bench_buffer(b, sizeof(float), &s->sink);
-    s->l.launch = (CudaLaunch){.grid = {2 * bench_sms(b), 1, 1},
+    s->l.launch = (CudaLaunch){.grid = {b->simulated ? 1 : 2 * bench_sms(b), 1, 1},
                                .block = {bench_threads(b, MOST_THREADS), 1, 1}};
     s->l.param[0] = &s->out;
     s->l.param[1] = &s->sink;
@@ -93,8 +93,12 @@ Status bench_warm_up(Bench *b, Sample *hz) {
     s.l.launch.grid[0] = 1;
     s.n *= 4;                             /* one block of half the warps is that much faster */
     if (!st && !b->simulated) st = settled(b, &s, 0, &light);
-    if (st || !plausible(b, hz->value)) return st;
-    b->hz = b->light_hz = hz->value;
+    if (st) return st;
+    if (!plausible(b, hz->value))
+        return diag_error(b->d, ST_CUDA, NULL, DIAG_NOWHERE,
+                          "clock64 over globaltimer is %.0f MHz, which is no clock of this device",
+                          hz->value * 1e-6);
+    bench_clock_is(b, hz->value);
     if (!b->simulated && plausible(b, light.value)) b->light_hz = light.value;
     return ST_OK;
 }
@@ -103,11 +107,9 @@ static Status sustained(Bench *b, DeviceLimits *l) {
     Sample hz = {0};
     Status st = bench_warm_up(b, &hz);
     if (st) return st;
-    l->clock_sm_sustained = l->clock_sm;
-    if (!plausible(b, hz.value)) return ST_OK;
     bench_figure(b, &l->clock_sm_sustained, &hz, 1e-6);
     if (l->clock_sm_sustained.value > l->clock_sm.value)
-        l->clock_sm_sustained.value = l->clock_sm.value;
+        l->clock_sm = l->clock_sm_sustained;              /* a GPU may boost above what is stated */
     return ST_OK;
 }
 

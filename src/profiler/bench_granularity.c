@@ -61,23 +61,24 @@ static const char source[] =
     "             i += step * UNROLL) { BODY }\n"
     "extern \"C\" __global__ void read(char *p, int bits, int regions, unsigned never) {\n"
     "    unsigned acc = 0;\n"
-    "    REGIONS(unsigned v[UNROLL];\n"
+    "    REGIONS(unsigned v[UNROLL] = {};\n"
     "           _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
-    "               v[u] = get(p + place(i + u * step, bits));\n"
+    "               if (i + u * step < all) v[u] = get(p + place(i + u * step, bits));\n"
     "           _Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++) acc ^= v[u];)\n"
     "    if (acc == never) *(unsigned *)p = acc;\n"
     "}\n"
     "extern \"C\" __global__ void write(char *p, int bits, int regions, unsigned never) {\n"
     "    unsigned x = threadIdx.x * 2654435761u ^ never;\n"
     "    REGIONS(_Pragma(\"unroll\") for (int u = 0; u < UNROLL; u++)\n"
-    "               put(p + place(i + u * step, bits), x);)\n"
+    "               if (i + u * step < all) put(p + place(i + u * step, bits), x);)\n"
     "}\n";
-enum { THREADS = 64, UNROLL = 4, MOST_POINTS = 12, ENOUGH_EXACT = 8 };
+enum { THREADS = 64, UNROLL = 4, MOST_POINTS = 12 };
 
 typedef struct {
     Bench *b;
     CudaAddress p;
     double bytes;             /* of a region */
+    int64_t least;            /* blocks that keep DRAM busy */
 } Scatter;
 
 /* Slots are four runs wide, and a line at least.  */
@@ -93,13 +94,6 @@ static const char *const *macros_of(Bench *b, int run) {
     return macros;
 }
 
-/* So many blocks divide the accesses of a region evenly.  */
-static int64_t power_of_two(int64_t most) {
-    int64_t p = 1;
-    while (2 * p <= most) p *= 2;
-    return p;
-}
-
 static Status rate(const Scatter *m, const char *symbol, int run, Sample *out) {
     Bench *b = m->b;
     int slot = slot_of(run), bits = 4, regions;
@@ -112,8 +106,8 @@ static Status rate(const Scatter *m, const char *symbol, int run, Sample *out) {
     Status s = bench_kernel(b, source, symbol, macros_of(b, run), &l.kernel);
     if (!s) s = bench_resident(b, &l.kernel, THREADS, 0, &blocks);
     if (s) return s;
-    if (bench_simulated(b)) blocks = ENOUGH_EXACT * bench_sms(b);
-    l.launch = (CudaLaunch){.grid = {power_of_two(blocks), 1, 1}, .block = {THREADS, 1, 1}};
+    if (bench_simulated(b) && m->least < blocks) blocks = m->least;
+    l.launch = (CudaLaunch){.grid = {blocks, 1, 1}, .block = {THREADS, 1, 1}};
     s = bench_difference(b, &l, &regions, 1, 2, &us);
     if (!s) *out = sample_over(run * ldexp(1, bits), &us);
     return s;
@@ -152,11 +146,22 @@ static Status curve(const Scatter *m, MemoryLevel *dram, const char *of) {
     return ST_OK;
 }
 
+/* Blocks whose accesses, a sector each, are twice the bytes that DRAM has under way (Little's law).
+ */
+static int64_t busy_blocks(const Bench *b, const MemoryLevel *dram) {
+    enum { SECTOR = 32, AT_LEAST = 8 };
+    double under_way = dram->read.value * dram->latency.value / bench_hz(b);
+    double blocks = ceil(2 * under_way / (THREADS * UNROLL * SECTOR));
+    int64_t least = AT_LEAST * bench_sms(b);
+    return blocks > (double)least ? (int64_t)blocks : least;
+}
+
 Status bench_granularity(Bench *b, Device *dev) {
     enum { TIMES_L2 = 16, ROUNDS = 4, SLOT = 128, REGIONS = 4 };
     MemoryLevel *dram = &dev->memory[LEVEL_DRAM];
-    double rounds = (double)(ROUNDS * ENOUGH_EXACT * bench_sms(b) * THREADS * UNROLL * SLOT);
-    Scatter m = {.b = b, .bytes = TIMES_L2 * (double)bench_l2_bytes(b)};
+    Scatter m = {.b = b, .bytes = TIMES_L2 * (double)bench_l2_bytes(b),
+                 .least = busy_blocks(b, dram)};
+    double rounds = (double)(ROUNDS * m.least * THREADS * UNROLL * SLOT);
     size_t available;
     Status s = cuda_memory_free(bench_context(b), bench_diag(b), &available);
     if (m.bytes < rounds) m.bytes = rounds;

@@ -62,29 +62,35 @@ static const char *const *macros_of(Bench *b, const Mix *x) {
     return macros;
 }
 
-/* Instructions of a mix per clock and SM, with one block of so many threads on each.  */
-static Status per_clk(const Issue *m, const Mix *x, int threads, Sample *out) {
+/* Instructions of a mix per clock and SM, with so many blocks of so many threads on each.  */
+static Status per_clk(const Issue *m, const Mix *x, int threads, int blocks, Sample *out) {
     enum { FEW = 2, MANY = 6 };
     Issue own = *m;
     int n;
     unsigned never = 0x7fedcba9;
-    int64_t sms = bench_simulated(m->b) ? 1 : bench_sms(m->b);
+    int64_t sms = bench_simulated(m->b) && blocks == 1 ? 1 : bench_sms(m->b);
     BenchLaunch l = {.param = {&own.in, &own.out, &n, &never},
-                     .launch = {.grid = {sms, 1, 1}, .block = {threads, 1, 1}}};
+                     .launch = {.grid = {blocks * sms, 1, 1}, .block = {threads, 1, 1}}};
     Sample us;
     Status s = bench_kernel(m->b, source, "issue", macros_of(m->b, x), &l.kernel);
     if (!s) s = bench_slope(m->b, &l, &n, FEW, MANY, &us);
     if (s) return s;
     double clk = bench_hz(m->b) * 1e-6;
-    *out = sample_over(STEPS * x->instructions * (threads / WARP) / clk, &us);
+    *out = sample_over(STEPS * x->instructions * (threads / WARP) * blocks / clk, &us);
     return ST_OK;
+}
+
+/* The same with as many threads as keep every scheduler busy, also where a block has few.  */
+static Status per_full_clk(const Issue *m, const Mix *x, Sample *out) {
+    int threads = bench_threads(m->b, MOST_THREADS);
+    return per_clk(m, x, threads, MOST_THREADS / threads, out);
 }
 
 static Status issued(const Issue *m, Figure *f) {
     Sample best = {0};
     for (int i = 0; i < MIXES; i++) {
         Sample now;
-        Status s = per_clk(m, &mix[i], bench_threads(m->b, MOST_THREADS), &now);
+        Status s = per_full_clk(m, &mix[i], &now);
         if (s) return s;
         if (now.value > best.value) best = now;
     }
@@ -95,8 +101,8 @@ static Status issued(const Issue *m, Figure *f) {
 
 static Status parts(const Issue *m, Figure *f) {
     Sample all, one;
-    Status s = per_clk(m, &counting, bench_threads(m->b, MOST_THREADS), &all);
-    if (!s) s = per_clk(m, &counting, WARP, &one);
+    Status s = per_full_clk(m, &counting, &all);
+    if (!s) s = per_clk(m, &counting, WARP, 1, &one);
     if (s) return s;
     Sample ratio = {.value = all.value / one.value, .spread = all.spread + one.spread,
                     .samples = all.samples < one.samples ? all.samples : one.samples,

@@ -40,13 +40,22 @@ struct Bench {
     Status first_status;
     int succeeded;            /* figures measured by this run */
     double deadline_s;        /* of the row; 0: none */
+    WatchStep step;           /* of the row; left_s: what comes after it takes */
+    double row_begun_s, row_s;            /* by the clock; what it is expected to take */
     const char *lost;         /* the figure whose kernel cost the context; NULL: it is well */
 };
 
 /* Opens what every row needs; the context of `b->x` is current.  */
 Status bench_open(Bench *b);
-/* A load that warms the device up, and its clocks meanwhile; what the row `clock` begins with.  */
+/* Figures per clock go by this one until bench_warm_up finds another; 0: it is not known.  */
+void bench_clock_is(Bench *b, double hz);
+/* A load that warms the device up, and its clocks meanwhile; what the row `clock` begins with.
+ * ST_CUDA if its timers tell no clock.  */
 Status bench_warm_up(Bench *b, Sample *hz);
+/* What is told of a row, and how long it may take.  */
+void bench_row_begins(Bench *b, const WatchStep *step, double row_s);
+/* Tells which row runs, of it which figure (NULL: none yet), and the time left.  */
+void bench_say(Bench *b, const char *figure);
 /* ST_CANCELLED if the caller wants the run to end; ST_CUDA if the row has had its time.  */
 Status bench_stopped(const Bench *b);
 /* Attempts are at figures of `dev`; what it says is missed already stays so until measured.  */

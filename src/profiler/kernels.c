@@ -80,7 +80,9 @@ Status bench_compile(Bench *b, const BenchSource *source, int n) {
         for (int k = 0; k < jobs && !known; k++) known = !strcmp(job[k].text, text);
         if (!known) open_job(b, text, &job[jobs++]);
     }
+    if (b->o->compiles) b->o->compiles(b->o->user, true);
     pool_for(0, jobs, compile, job);
+    if (b->o->compiles) b->o->compiles(b->o->user, false);
     if (!s) s = bench_stopped(b);
     for (int i = 0; i < jobs && !s; i++)
         if (job[i].status != ST_CANCELLED) close_job(b, &job[i]);

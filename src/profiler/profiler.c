@@ -99,7 +99,7 @@ static void describe(Bench *b, Device *dev) {
     int major, minor, driver = cuda_driver_version(cuda_context_driver(b->x));
     nvrtc_version(b->n, &major, &minor);
     dev->gpu = arena_strdup(a, b->info->name);
-    dev->name = profiler_name(a, b->info->name);
+    dev->name = b->o->name ? arena_strdup(a, b->o->name) : profiler_name(a, b->info->name);
     dev->arch = arena_strdup(a, b->info->arch);
     dev->cc_major = b->info->cc_major;
     dev->cc_minor = b->info->cc_minor;
@@ -135,13 +135,17 @@ static double expected_s(const Bench *b, int i) {
     return b->o->quick ? rows[i].quick_s : rows[i].full_s;
 }
 
-/* The rows that are chosen need the clock and a warm device, even without the row `clock`.  */
+/* The rows that are chosen need the clock and a warm device, also where the row `clock` is not
+ * among them.  Where it cannot be told they go by the one that the profile has.  */
 static Status warm_up(Bench *b, const bool chosen[ROWS]) {
     Sample hz;
-    if (b->simulated || chosen[find_row("clock", strlen("clock"))]) return ST_OK;
-    Status s = bench_warm_up(b, &hz);
+    if (chosen[find_row("clock", strlen("clock"))]) return ST_OK;
+    Diag *d = b->d, own = diag_new(b->row);
+    b->d = &own;
+    Status s = bench_missed(b, bench_warm_up(b, &hz), "clock_sm_sustained");
+    b->d = d;
     arena_reset(b->row, (ArenaMark){0});
-    return s;
+    return s ? diag_error(d, s, NULL, DIAG_NOWHERE, "%s", status_text(s)) : ST_OK;
 }
 
 /* What a row may take, when it is cut; 0: any time.  Nobody foresees it on a simulated device.  */
@@ -176,8 +180,8 @@ static Status run_row(Bench *b, int i) {
     return s;
 }
 
-static Status tell(Bench *b, int row, const WatchStep *step) {
-    watch_tell(b->o->watch, step);
+static Status tell(Bench *b, int row) {
+    bench_say(b, NULL);
     if (watch_ended(b->o->watch))
         return diag_error(b->d, ST_CANCELLED, NULL, DIAG_NOWHERE, "the measurement was cancelled");
     if (b->o->so_far) b->o->so_far(b->o->user, rows[row].name, 0, b->dev);
@@ -195,7 +199,10 @@ static Status run_rows(Bench *b, const bool chosen[ROWS]) {
     for (int i = 0; i < ROWS; i++) {
         if (!chosen[i]) continue;
         double pace = foreseen > 0 ? (clock_now_s() - begun) / foreseen : 1;
-        Status s = tell(b, i, &(WatchStep){"profile", rows[i].text, done, total, left * pace});
+        left -= expected_s(b, i);
+        bench_row_begins(b, &(WatchStep){"profile", rows[i].text, done, total, left * pace},
+                         expected_s(b, i) * pace);
+        Status s = tell(b, i);
         b->row_name = rows[i].name;
         b->attempts = 0;
         b->skip = done ? 0 : b->o->skip;
@@ -206,7 +213,6 @@ static Status run_rows(Bench *b, const bool chosen[ROWS]) {
                            b->lost);
         if (s) return s;
         foreseen += expected_s(b, i);
-        left -= expected_s(b, i);
         done++;
     }
     b->deadline_s = 0;
@@ -239,6 +245,7 @@ static void run_inner(void *p) {
     describe(b, dev);
     take_limits(b->info, dev);
     bench_begin(b, dev);
+    bench_clock_is(b, dev->limits.clock_sm_sustained.value * 1e6);
     r->status = warm_up(b, chosen);
     if (!r->status) r->status = run_rows(b, chosen);
     if (!r->status) r->status = left_anything(b);

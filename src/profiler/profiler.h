@@ -34,6 +34,7 @@ typedef struct {
     bool quick;               /* fewer samples, curves keep only their ends and knee */
     uint64_t seed;            /* of the data that is read */
     const char *only;         /* comma-separated rows of PROFILER_BENCHES; NULL: all */
+    const char *name;         /* of the profile; NULL: profiler_name of the GPU */
     const char *date, *tool;  /* what `made` says: YYYY-MM-DD, version of roller */
     Watch *watch;             /* asked between launches, told of each row; NULL: nobody's */
     double limit_s;           /* of the run; what is left then is not measured; 0: none */
@@ -45,6 +46,7 @@ typedef struct {
      * go on there if this one ends or hangs.  With it a kernel that costs the context ends the run
      * with ST_DEVICE; without, all that would follow is noted as missed.  */
     void (*so_far)(void *user, const char *row, int attempts, const Device *dev);
+    void (*compiles)(void *user, bool compiling);         /* told around compiling; may be NULL */
     void *user;
 } ProfilerOptions;
 
@@ -61,6 +63,9 @@ Status profiler_base(Arena *a, Diag *d, const CudaDeviceInfo *info, const char *
                      const Device **out);
 /* "NVIDIA GeForce RTX 4090" -> "rtx4090": lower case, without vendor and brand words.  */
 const char *profiler_name(Arena *a, const char *gpu);
+/* The same, and where `path` has a profile of that name for another architecture (a device that
+ * only calls itself that), with its own: "h200sm75".  */
+const char *profiler_own_name(Arena *a, const CudaDeviceInfo *info, const char *path);
 /* Is it the same model, simulated or not?  */
 bool profiler_same_gpu(Arena *a, const char *one, const char *other);
 /* Is the row one of a comma-separated list?  NULL: all are.  */

@@ -2,7 +2,8 @@
  *
  * Counter i of one run is 1000 (i + 1).  Each flush tells of FAKE_KERNELS kernels (2), the last one
  * first: kernel i runs from 100 (i + 1) ns for i + 1 ns.  FAKE_CUPTI="FUNCTION=CODE,..."
- * makes functions fail, "lost" loses a range, "endless" never has enough passes.  Built by
+ * makes functions fail, "lacks=N" has no counter N, "lost" loses a range, "endless" never has
+ * enough passes.  Built by
  * tests/counters.sh.  */
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +17,7 @@ enum {
 
 static struct {
     int initialized, host, added, enabled, image, configured, started, pushed, stopped, decoded;
-    size_t metrics;
+    size_t metrics, asked, number[64];    /* number: which counter each of the metrics is */
 } state;
 static char host_object, range_object;
 
@@ -99,9 +100,10 @@ EXPORT int cuptiProfilerHostConfigAddMetrics(void *p) {
     struct { size_t size; void *reserved, *host; const char **metric; size_t n; } *x = p;
     ENTER(40)
     AFTER(state.host && x->host == &host_object)
-    for (size_t i = 0; i < x->n; i++)
-        if (!strstr(x->metric[i], "__") || !strstr(x->metric[i], ".sum")) return INVALID;
-    state.metrics = x->n;
+    if (x->n != 1 || !strstr(*x->metric, "__") || !strstr(*x->metric, ".sum")) return INVALID;
+    size_t number = state.asked++;
+    if (getenv("FAKE_CUPTI") && fails("lacks") == (int)number + 1) return INVALID;
+    state.number[state.metrics++] = number;
     return 0;
 }
 
@@ -209,7 +211,7 @@ EXPORT int cuptiProfilerHostEvaluateToGpuValues(void *p) {
     ENTER(72)
     AFTER(state.decoded && x->host == &host_object && x->n == state.metrics)
     if (x->bytes != DATA_BYTES || x->range != 0) return INVALID;
-    for (size_t i = 0; i < x->n; i++) x->value[i] = 1000.0 * (double)(i + 1);
+    for (size_t i = 0; i < x->n; i++) x->value[i] = 1000.0 * (double)(state.number[i] + 1);
     return 0;
 }
 

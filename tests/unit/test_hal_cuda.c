@@ -70,7 +70,7 @@ static Status everything(Fixture *f) {
     if (!s) s = cuda_stream(x, a, d, &stream);
     if (!s) s = cuda_event(x, a, d, &from);
     if (!s) s = cuda_event(x, a, d, &to);
-    if (!s) s = cuda_flush_create(x, a, d, &flush);
+    if (!s) s = cuda_flush_create(x, a, d, true, &flush);
     if (!s) s = cuda_load(x, a, d, &(CudaImage){.ptx = kernel_ptx}, &module);
     if (!s) s = cuda_kernel(module, d, "twice", &k);
     if (!s) s = cuda_kernel_smem(&k, d, 100000);

@@ -3,6 +3,7 @@
  * cut and spoiled requests, and a host that ends.  */
 #include "driver/worker.h"
 #include "driver/worker_spawn.h"
+#include "effort.h"
 #include "simulated.h"
 
 #include <errno.h>
@@ -73,6 +74,8 @@ static void sleep_ms(long ms) {
     while (nanosleep(&t, &t) && errno == EINTR) continue;
 }
 
+enum { PATIENCE_S = 25 };                  /* longer than a device is waited for */
+
 static int fake(const char *how) {
     uint64_t len = 0;
     if (!strcmp(how, "deaf")) wait_for_ever();
@@ -91,6 +94,17 @@ static int fake(const char *how) {
     if (!strcmp(how, "hangs")) {
         put("W", 1);
         wait_for_ever();
+    }
+    if (!strcmp(how, "opens")) {
+        put("O", 1);
+        sleep_ms(400);
+        put("H", 1);
+        put_reply(0, ST_OK, NULL, "done");
+    }
+    if (!strcmp(how, "simulates")) {
+        put("S", 1);
+        while (clock() < (clock_t)PATIENCE_S * CLOCKS_PER_SEC) continue;
+        put_reply(0, ST_OK, NULL, "done");
     }
     if (!strcmp(how, "works")) {
         put("WH", 2);
@@ -218,6 +232,18 @@ static void ends(void **state) {
     r = run_fake("closes", &l);
     assert_true(r.end == WORKER_DIED && r.signal == 0);
     r = run_fake("hangs", &l);
+    assert_int_equal(r.end, WORKER_HUNG);
+    assert_true(r.watchdog_s == l.watchdog_s);
+    r = run_fake("opens", &l);             /* longer, too, but opening has a time of its own */
+    assert_true(r.end == WORKER_DONE && r.status == ST_OK);
+    l.opening_s = 0.1;
+    r = run_fake("opens", &l);
+    assert_true(r.end == WORKER_HUNG && r.watchdog_s == l.opening_s);
+    if (effort_long()) {                   /* what works is no hang, unless that is asked for */
+        r = run_fake("simulates", &(WorkerLimits){0});
+        assert_true(r.end == WORKER_DONE && r.status == ST_OK);
+    }
+    r = run_fake("simulates", &(WorkerLimits){.watchdog_s = 0.2});
     assert_int_equal(r.end, WORKER_HUNG);
     r = run_fake("works", &l);             /* longer than the watchdog waits for a device */
     assert_true(r.end == WORKER_DONE && r.status == ST_OK && r.len == 4);
@@ -418,7 +444,7 @@ static void the_host_ends(void **state) {
     unsetenv("ROLLER_SIM_FAULTS");
     assert_true(send(x.fd, &length, sizeof length, MSG_NOSIGNAL) == sizeof length);
     assert_true(send(x.fd, r.head.text, r.head.len, MSG_NOSIGNAL) == (ssize_t)r.head.len);
-    assert_true(read(x.fd, &byte, 1) == 1 && byte == 'W');
+    assert_true(read(x.fd, &byte, 1) == 1 && byte == 'O');
     close(x.fd);
     assert_int_equal(waitpid(x.pid, &status, 0), x.pid);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
