@@ -110,7 +110,7 @@ static const char types[] =
     "typedef struct {\n"
     "    const char *symbol;\n"
     "    int blocks;              /* expression of the grid's first extent */\n"
-    "    unsigned grid[2], block[3];\n"
+    "    unsigned grid[2], block[3], cluster[3];\n"
     "    int smem, static_smem, split, group, program;\n"
     "    int map, n_map;          /* its tensor maps in the target's list: parameters, too */\n"
     "} Kernel;\n"
@@ -222,14 +222,14 @@ static void put_kernels(Source *s, const Build *b, int target, Buf *out) {
         const KernelChoice *c = &p->choice[k->group];
         const KernelResources *r = build_resources(b, k->symbol);
         int blocks = expression(s, &(TeExtent){.value = k->grid[0], .expr = k->blocks});
-        buf_printf(out, "    {\"%s\", %d, {%" PRId64 ", %" PRId64 "}, {%d, %d, %d}, %" PRId64
-                        ", %" PRId64 ", %d, %d, %d, %d, %d},\n",
+        buf_printf(out, "    {\"%s\", %d, {%" PRId64 ", %" PRId64 "}, {%d, %d, %d}, {%d, %d, %d}, "
+                        "%" PRId64 ", %" PRId64 ", %d, %d, %d, %d, %d},\n",
                    k->symbol, blocks, k->grid[1], k->grid[2], k->block[0], k->block[1],
-                   k->block[2], k->dynamic_smem, r ? r->static_smem : 0, c->split, c->part,
-                   k->group, maps, k->n_map);
+                   k->block[2], k->cluster[0], k->cluster[1], k->cluster[2], k->dynamic_smem,
+                   r ? r->static_smem : 0, c->split, c->part, k->group, maps, k->n_map);
         maps += k->n_map;
     }
-    buf_puts(out, "    {0, 0, {0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 0}\n};\n");
+    buf_puts(out, "    {0, 0, {0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 0}\n};\n");
 }
 
 static void put_parts(Source *s, const KernelProgram *p, int target, Buf *out) {

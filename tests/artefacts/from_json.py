@@ -35,6 +35,15 @@ def tensor_map(m, sizes, address):
     return room, at
 
 
+class Attribute(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_int), ("zero", ctypes.c_int), ("value", ctypes.c_uint * 16)]
+
+
+class Config(ctypes.Structure):
+    _fields_ = [("numbers", ctypes.c_uint * 7), ("stream", P),
+                ("attributes", ctypes.POINTER(Attribute)), ("n_attributes", ctypes.c_uint)]
+
+
 def launch(path, code, args, given, workspace, stream):
     """args: addresses and numbers by name; given: run-time sizes.  Gives the bytes of workspace."""
     whole = json.load(open(path))
@@ -69,6 +78,9 @@ def launch(path, code, args, given, workspace, stream):
         f = P()
         call("cuModuleGetFunction", ctypes.byref(f), module, k["symbol"].encode())
         call("cuFuncSetAttribute", f, 8, k["dynamic_smem"])
-        call("cuLaunchKernel", f, *grid, *k["block"], k["dynamic_smem"], P(stream), params, None)
+        cluster = Attribute(4, 0, (ctypes.c_uint * 16)(*k["cluster"]))
+        config = Config((ctypes.c_uint * 7)(*grid, *k["block"], k["dynamic_smem"]), stream,
+                        ctypes.pointer(cluster), 0 if k["cluster"] == [1, 1, 1] else 1)
+        call("cuLaunchKernelEx", ctypes.byref(config), f, params, None)
     return max([p["offset"] + value(p["bytes"], sizes) for p in target["workspace"]
                 if p["split"] == taken["split"]], default=0)

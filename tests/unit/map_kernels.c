@@ -96,6 +96,9 @@ static const char kernels[] =
     "extern \"C\" __global__ void rk_00000000000000b2_0(const float *t0, const int s0, float *t1,\n"
     "    MAP map0) {\n"
     "    TILE;\n"
+    "    int rank;\n"
+    "    asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(rank));\n"
+    "    const int column = rank * 8 + threadIdx.x % 8;\n"
     "    float sum = 0;\n"
     "    for (int j = 0; j < s0; j += 16) {\n"
     "        if (leads) {\n"
@@ -104,12 +107,12 @@ static const char kernels[] =
     "        }\n"
     "        __syncthreads();\n"
     "        await(at(&full), 0);\n"
-    "        for (int i = 0; i < 16 && threadIdx.x < 16; i++) sum += tile[place(i, threadIdx.x)];\n"
+    "        for (int i = 0; i < 16; i++) sum += tile[place(i, column)];\n"
     "        __syncthreads();\n"
     "        if (leads) asm volatile(\"mbarrier.inval.shared::cta.b64 [%0];\" :: \"r\"(at(&full))\n"
     "                                : \"memory\");\n"
     "    }\n"
-    "    if (threadIdx.x < 16) t1[threadIdx.x] = sum;\n"
+    "    if (threadIdx.x < 8) t1[column] = sum;\n"
     "}\n";
 
 static const char *source(Arena *a) { return arena_printf(a, "%s%s", common, kernels); }
@@ -175,7 +178,8 @@ static void windows(Arena *a, const Te *te, KernelProgram *p) {
 static void sums(Arena *a, const Te *te, KernelProgram *p) {
     KernelMap *map = ARENA_NEW(a, KernelMap);
     *map = rows(a, 0, 0, size_number(16), te->tensor[0].shape[0]);
-    p->kernel[0] = launch_of("rk_00000000000000b2_0", size_number(1), map, 1);
+    p->kernel[0] = launch_of("rk_00000000000000b2_0", size_number(2), map, 1);
+    p->kernel[0].cluster[0] = 2;
 }
 
 /* ---- as kernels ---- */

@@ -1,5 +1,20 @@
 /* ---- the CUDA driver: found by its name, never linked ---- */
 typedef struct {
+    int id, zero;
+    union {
+        unsigned cluster[3];
+        char room[64];
+    } value;
+} Attribute;
+
+typedef struct {
+    unsigned grid[3], block[3], smem;
+    void *stream;
+    Attribute *attribute;
+    unsigned n_attribute;
+} Config;
+
+typedef struct {
     void *library;
     int (*ctx_current)(void **);
     int (*ctx_device)(int *);
@@ -10,7 +25,8 @@ typedef struct {
     int (*set)(void *, int, int);
     int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                   void *, void **, void **);
-    /* Of CUDA 12; NULL: this driver makes no tensor maps.  */
+    /* Of CUDA 12: NULL where the driver is older.  */
+    int (*launch_config)(const Config *, void *, void **, void **);
     int (*tiled)(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *,
                  const uint32_t *, const uint32_t *, int, int, int, int);
     int (*im2col)(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const int *,
@@ -43,6 +59,7 @@ static int open_driver(Driver *c) {
     if (!s) s = find(c->library, "cuModuleGetFunction", &c->function);
     if (!s) s = find(c->library, "cuFuncSetAttribute", &c->set);
     if (!s) s = find(c->library, "cuLaunchKernel", &c->launch);
+    (void)find(c->library, "cuLaunchKernelEx", &c->launch_config);
     (void)find(c->library, "cuTensorMapEncodeTiled", &c->tiled);
     (void)find(c->library, "cuTensorMapEncodeIm2col", &c->im2col);
     return s;
@@ -79,11 +96,16 @@ static int load_module(NAME(kernel) *k, int cubin) {
     return code == NO_BINARY_FOR_GPU ? ROLLER_LAUNCH_ARCH : code ? ROLLER_LAUNCH_CUDA : 0;
 }
 
+static int is_clustered(const Kernel *x) {
+    return x->cluster[0] * x->cluster[1] * x->cluster[2] > 1;
+}
+
 static int load_functions(NAME(kernel) *k) {
     enum { MAX_DYNAMIC_SHARED = 8, ALWAYS = 48 * 1024 };
     int i;
     for (i = 0; i < k->target->n_kernel; i++) {
         const Kernel *x = &k->target->kernel[i];
+        if (is_clustered(x) && !k->cuda.launch_config) return ROLLER_LAUNCH_DRIVER;
         if (k->cuda.function(&k->function[i], k->module, x->symbol)) return ROLLER_LAUNCH_CUDA;
         if (x->smem + x->static_smem > ALWAYS &&
             k->cuda.set(k->function[i], MAX_DYNAMIC_SHARED, x->smem))
@@ -343,6 +365,17 @@ static int add_maps(const NAME(kernel) *k, const Call *c, const Kernel *x, void 
     return ROLLER_LAUNCH_OK;
 }
 
+static int launch_kernel(const NAME(kernel) *k, int i, unsigned blocks, void **param,
+                         void *stream) {
+    const Kernel *x = &k->target->kernel[i];
+    Attribute cluster = {4, 0, {{x->cluster[0], x->cluster[1], x->cluster[2]}}};
+    Config config = {{blocks, x->grid[0], x->grid[1]}, {x->block[0], x->block[1], x->block[2]},
+                     (unsigned)x->smem, stream, &cluster, 1};
+    if (is_clustered(x)) return k->cuda.launch_config(&config, k->function[i], param, NULL);
+    return k->cuda.launch(k->function[i], blocks, x->grid[0], x->grid[1], x->block[0], x->block[1],
+                          x->block[2], (unsigned)x->smem, stream, param, NULL);
+}
+
 static int launch_all(const NAME(kernel) *k, const Call *c, void *workspace, void **param,
                       void *stream) {
     const Target *t = k->target;
@@ -356,9 +389,7 @@ static int launch_all(const NAME(kernel) *k, const Call *c, void *workspace, voi
         blocks = extent(x->blocks, c->size);
         if (blocks == 0) continue;
         if (add_maps(k, c, x, workspace, map, param)) return ROLLER_LAUNCH_CUDA;
-        if (k->cuda.launch(k->function[i], (unsigned)blocks, x->grid[0], x->grid[1], x->block[0],
-                           x->block[1], x->block[2], (unsigned)x->smem, stream, param, NULL))
-            return ROLLER_LAUNCH_CUDA;
+        if (launch_kernel(k, i, (unsigned)blocks, param, stream)) return ROLLER_LAUNCH_CUDA;
     }
     return ROLLER_LAUNCH_OK;
 }

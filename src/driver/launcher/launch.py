@@ -255,9 +255,21 @@ class _Map:
             raise LaunchError("cuda", f"a tensor map gave {code}")
 
 
+class _Attribute(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_int), ("zero", ctypes.c_int), ("value", ctypes.c_uint * 16)]
+
+
 class _Config(ctypes.Structure):
     _fields_ = [("numbers", ctypes.c_uint * 7), ("stream", ctypes.c_void_p),
-                ("attributes", ctypes.c_void_p), ("n_attributes", ctypes.c_uint)]
+                ("attributes", ctypes.POINTER(_Attribute)), ("n_attributes", ctypes.c_uint)]
+
+
+def _config(numbers, cluster):
+    config = _Config((ctypes.c_uint * 7)(*numbers))
+    if _count(cluster) > 1:
+        config.attributes = ctypes.pointer(_Attribute(4, 0, (ctypes.c_uint * 16)(*cluster)))
+        config.n_attributes = 1
+    return config
 
 
 def _at(address):
@@ -278,12 +290,12 @@ class _Cells:
         self.scalars = [(kind.from_buffer(self.word, 8 * i), j) for i, j, kind in plan.scalars]
         for i, value in plan.sizes:
             ctypes.c_int32.from_buffer(self.word, 8 * i).value = value
-        self.configs = [_Config((ctypes.c_uint * 7)(*numbers)) for _, numbers in plan.launches]
+        self.configs = [_config(numbers, cluster) for _, numbers, cluster in plan.launches]
         self.room = ctypes.create_string_buffer(
             _MAP_BYTES * sum(map(len, plan.maps)) + _MAP_ALIGN)
         at = -(-ctypes.addressof(self.room) // _MAP_ALIGN) * _MAP_ALIGN
         self.calls, self.maps = [], []             # a map, its place, the address that it was made of
-        for config, (function, _), maps in zip(self.configs, plan.launches, plan.maps):
+        for config, (function, *_), maps in zip(self.configs, plan.launches, plan.maps):
             params = self.params
             if maps:
                 places = [at + _MAP_BYTES * i for i in range(len(maps))]
@@ -365,12 +377,18 @@ class Kernel:
             raise LaunchError("arch", f"no code for a device of {cc[0]}.{cc[1]}")
         self.target = DESCRIPTION["targets"][best]
         self.module, self.functions = ctypes.c_void_p(), []
-        if any(k["tensor_maps"] for k in self.target["kernels"]):
-            for name in "cuTensorMapEncodeTiled", "cuTensorMapEncodeIm2col":
-                if not hasattr(_driver, name):
-                    raise LaunchError("driver", f"it has no {name}: CUDA 12 or newer is needed")
+        self._needs(any(k["tensor_maps"] for k in self.target["kernels"]),
+                    "cuTensorMapEncodeTiled", "cuTensorMapEncodeIm2col")
+        self._needs(any(_count(k["cluster"]) > 1 for k in self.target["kernels"]),
+                    "cuLaunchKernelEx")
         if self.target["kernels"]:
             self._load(best, fit == 2)
+
+    @staticmethod
+    def _needs(any_kernel, *names):
+        for name in names:
+            if any_kernel and not hasattr(_driver, name):
+                raise LaunchError("driver", f"it has no {name}: CUDA 12 or newer is needed")
 
     @staticmethod
     def _arch(name):
@@ -470,7 +488,7 @@ class Kernel:
             blocks = _value(k["grid"][0], sizes)
             if blocks:
                 numbers = [blocks, *k["grid"][1:], *k["block"], k["dynamic_smem"]]
-                plan.launches.append((function.value, numbers))
+                plan.launches.append((function.value, numbers, k["cluster"]))
                 plan.maps.append([_Map(m, place[m["tensor"]], sizes) for m in k["tensor_maps"]])
 
     def __call__(self, *args, stream=0, workspace=0, workspace_bytes=None, sizes=None):
