@@ -92,7 +92,7 @@ static void explain_choice(const PlanSet *set, const RSelector *s, const RChoice
     }
     buf_puts(b, c == s->choice + s->n - 1 ? "  else:" : ":");
     for (int k = 0; k < c->split; k++) set = set->other;
-    if (c->split) buf_printf(b, " split %s,", split_name(b->arena, set));
+    if (c->split) buf_printf(b, " strategy %s,", split_name(b->arena, set));
     for (int g = 0; g < set->n_group; g++)
         buf_printf(b, "%s %d", g ? "," : set->n_group > 1 ? " kernels" : " kernel", c->program[g]);
     buf_putc(b, '\n');
@@ -102,7 +102,7 @@ static void explain(const PlanSet *set, const RSelector *s, Buf *b) {
     for (const PlanSet *x = set; x; x = x->other) {
         bool several = set->other != NULL;
         if (several)
-            buf_printf(b, "  split %s, %d kernel%s:\n", split_name(b->arena, x), x->n_group,
+            buf_printf(b, "  strategy %s, %d kernel%s:\n", split_name(b->arena, x), x->n_group,
                        x->n_group == 1 ? "" : "s");
         for (int i = 0; i < x->n_program; i++) {
             const GroupPlans *p = &x->plans[i];

@@ -89,7 +89,7 @@ static void near_plans_of_each_size(const char *sizes, const char *op, int64_t f
     }
     assert_in_range(programs, 1, RPLAN_SET);
     assert_int_equal(c.set.other != NULL, several);
-    assert_int_equal(strstr(c.set.sizes, "  split ") != NULL, several);
+    assert_int_equal(strstr(c.set.sizes, "  strategy ") != NULL, several);
     must(&c, cg_emit(c.a, &c.d, &c.whole.rplan, c.dev, NULL, &c.build.program));
     for (int64_t n = first; n <= last; n *= 4) {
         Case one;
@@ -126,7 +126,7 @@ static void sizes_choose_decisions(void **state) {
     assert_non_null(c.set.other);
     assert_int_equal(decided(c.set.other->normal), JOINED);
     assert_null(c.set.other->other);
-    assert_non_null(strstr(c.set.sizes, "split C packed + m joined, "));
+    assert_non_null(strstr(c.set.sizes, "strategy C packed + m joined, "));
     arena_destroy(c.a);
 }
 
