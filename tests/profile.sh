@@ -169,6 +169,7 @@ cd ..
 
 # begun ARG...: a measurement in the background that has begun, and that heeds the keyboard.
 begun() {
+    : >err
     env --default-signal=INT "$BUILD/roller-profile" --progress=always "$@" >out 2>err &
     tool=$!
     until grep -q '^\[ *1/' err || ! kill -0 $tool 2>/dev/null; do sleep 0.05; done

@@ -207,7 +207,7 @@ class FakeCuda:
     simulated = False
 
     def __init__(self):
-        self.now, self.log, self.at, self.events = 0.0, [], {}, 0
+        self.now, self.log, self.at, self.events, self.reads = 0.0, [], {}, 0, 0
 
     def alloc(self, size):
         return 4096
@@ -215,6 +215,17 @@ class FakeCuda:
     def fill(self, at, byte, size, stream):
         self.now += 50.0
         self.log.append("flush")
+
+    def info(self):
+        return {"sms": 4}
+
+    def kernel(self, ptx, name):
+        assert b".entry " + name.encode() in ptx
+        return name
+
+    def launch(self, kernel, blocks, threads, stream, at, n):
+        assert self.log[-1] == "flush" and n.value * 16 >= 2 << 20     # all of another buffer
+        self.reads += 1
 
     def event(self):
         self.events += 1
@@ -242,7 +253,9 @@ def contenders_take_turns_behind_a_flush():
     clock = timing.Clock(cuda, None, 1 << 20)
     a, b = fake(cuda, "a", 10.0), fake(cuda, "b", 12.0)
     cuda.log.clear()
+    cuda.reads = 0
     timing.alternate(clock, [a, b], 1.0)
+    assert cuda.reads == cuda.log.count("flush") > 0
     assert a.samples == [10.0] * 5 and b.samples == [12.0] * 5
     runs = [x for x in cuda.log if x != "flush"]
     assert runs == ["a", "a", "b", "b"] + ["a", "b"] * 5
