@@ -1,7 +1,7 @@
 #include "codegen/reduce.h"
 #include "rprogram/derived.h"
 
-enum { WARP = 32, ACCESS = 16, IN_FLIGHT = 4, VECTORS_IN_FLIGHT = 8 };
+enum { WARP = 32, ACCESS = 16 };
 
 /* The same with another element of the arrays at hand.  */
 static Partials at_lane(const Cg *cg, const Partials *p, const char *lane) {
@@ -185,7 +185,7 @@ void reduce_part(Cg *cg, const Partials *p, int held, const ReducePart *part) {
 
 void reduce_gather(Cg *cg, const Partials *p, int held, const ReducePart *part, const char *count,
                    const char *first, int threads) {
-    cg_line(cg, "#pragma unroll %d", held > 0 ? VECTORS_IN_FLIGHT : IN_FLIGHT);
+    cg_line(cg, "#pragma unroll %d", held > 0 ? RPROG_PART_VECTORS : RPROG_PARTS);
     cg_open(cg, "for (int s = %s; s < %s; s += %d)", first, count, threads);
     reduce_part(cg, p, held, part);
     cg_close(cg);

@@ -18,7 +18,7 @@ double mp_column_split_us(const Model *m, const RProg *r) {
     double sums = (double)rprog_workspace(m->p, r), results = (double)v->out.extent;
     double vec = rprog_meeting_vec(m->p, r), bytes = sums / (results * r->split);
     Meeting x = {.results = results / vec, .parts = r->split, .width = vec * bytes, .arrays = 1,
-                 .under_way = 8, .rate = m->l2_rate};
+                 .under_way = RPROG_PART_VECTORS, .rate = m->l2_rate};
     double stored = (sums + m->out_bytes) / m->l2_rate;
     return m->launch_us + stored * 1e6 + m->block_start * 1e6 / m->clock +
            mp_meeting_us(m, &x, r->lanes);

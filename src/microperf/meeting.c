@@ -7,8 +7,14 @@
 
 #include <math.h>
 
+double mp_barrier(const Model *m, const RProg *r) {
+    enum { UNKNOWN = 40 };
+    const Curve *c = &m->dev->overheads.barrier;
+    return c->n ? hal_curve(c, r->threads) : UNKNOWN;
+}
+
 double mp_meeting_us(const Model *m, const Meeting *x, double lanes) {
-    enum { LINE = 128, SHUFFLE = 24 };    /* bytes; clocks */
+    enum { LINE = 128 };                  /* bytes */
     double threads = m->dev->limits.threads_per_sm.value * m->sms;
     double run = RPROG_MEETING / lanes * x->width, accesses = x->parts * x->results * x->arrays;
     double bytes = accesses * x->width * greater(1, SECTOR / run);

@@ -4,7 +4,7 @@
 #include "microperf/microperf.h"
 #include "rprogram/derived.h"
 
-enum { WARP = 32, SECTOR = 32 };
+enum { WARP = 32, SECTOR = 32, SHUFFLE = 24 };            /* lanes; bytes; clk */
 
 /* What does not depend on the program.  Rates per SM and clock where SMs share nothing.  */
 typedef struct {
@@ -67,6 +67,8 @@ typedef struct {
     double under_way;         /* accesses of a thread */
     double rate;              /* of reads, B/s */
 } Meeting;
+/* Clocks of a barrier of the program's block.  */
+double mp_barrier(const Model *m, const RProg *r);
 double mp_meeting_us(const Model *m, const Meeting *x, double lanes);
 /* What such a kernel of the program takes; gives the program the lanes with which it takes the
  * least.  */

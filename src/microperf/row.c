@@ -136,12 +136,10 @@ static Traffic traffic_of(const Row *x, double *l2) {
 static double combine(const Row *x, int pass) {
     double n = x->f->reduces[pass], lanes = lesser(x->threads, WARP), clocks = 0;
     if (n == 0) return 0;
-    for (double d = 1; d < lanes; d *= 2) clocks += 24 + 2 * n;
+    for (double d = 1; d < lanes; d *= 2) clocks += SHUFFLE + 2 * n;
     if (x->threads > WARP) {
-        const Curve *c = &x->m->dev->overheads.barrier;
-        double barrier = c->n ? hal_curve(c, x->r->threads) : 40;
-        clocks += 2 * x->m->smem_latency + barrier;
-        for (double d = 1; d < x->threads / WARP; d *= 2) clocks += 24 + 2 * n;
+        clocks += 2 * x->m->smem_latency + mp_barrier(x->m, x->r);
+        for (double d = 1; d < x->threads / WARP; d *= 2) clocks += SHUFFLE + 2 * n;
     }
     return clocks;
 }
@@ -199,10 +197,10 @@ static void latency_terms(const Row *x, double reads, double ops, double to_us, 
 /* Every kernel but the first combines the slices' values of all passes before it.  */
 static double combine_slices(const Row *x, double waves, double to_us) {
     const RProg *r = x->r;
-    double clocks = 0, bytes = 0, values = 0, unrolled = 4;
+    double clocks = 0, bytes = 0, values = 0;
     for (int kernel = 1; kernel < (int)x->kernels; kernel++) {
         values += x->f->reduces[kernel - 1];
-        double trips = whole(whole((double)r->split / x->threads) / unrolled);
+        double trips = whole(whole((double)r->split / x->threads) / RPROG_PARTS);
         clocks += whole(waves) * (trips * x->m->l2_latency + combine(x, kernel - 1));
         bytes += x->blocks * (double)r->split * values * x->m->p->acc_bytes;
     }

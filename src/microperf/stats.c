@@ -5,10 +5,9 @@
 static Ending rows_ending(const Model *m, const RProg *r, int pass) {
     const Problem *p = m->p;
     const StatFacts *f = rprog_stats_facts(p, r);
-    const Curve *curve = &m->dev->overheads.barrier;
     double rows = (double)p->extent[AX_B] * (double)p->extent[AX_M], bytes = 0;
     double outputs = rows * (double)p->extent[AX_N], warps = r->threads / WARP, lanes = 1;
-    double barrier = curve->n ? hal_curve(curve, r->threads) : 40;
+    double barrier = mp_barrier(m, r);
     Ending e = {.reads = (double)p->epilogue_bytes, .rows = true};
     for (int bits = rprog_stats_lanes(m->dev, r); bits; bits &= bits - 1) lanes *= 2;
     double steps = 0, evaluated = 0;
@@ -24,7 +23,7 @@ static Ending rows_ending(const Model *m, const RProg *r, int pass) {
         bytes += (double)f->emit_bytes[i];
         if (n == 0) continue;
         e.meeting += warps * n * (rprog_stats_rows(m->dev, r) * (3 * steps + 2) + 24);
-        e.wait += turns * (steps * 24 + 3 * barrier + 4 * m->smem_latency);
+        e.wait += turns * (steps * SHUFFLE + 3 * barrier + 4 * m->smem_latency);
         if (pass >= 0) bytes += rows * (double)rprog_tiles(p, r, AX_N) * n * p->acc_bytes;
     }
     if (walks && evaluated > 1) e.ops -= f->held_ops * (evaluated - 1);
@@ -37,13 +36,13 @@ static Ending rows_ending(const Model *m, const RProg *r, int pass) {
 
 /* The kernel that makes values of rows of the parts of pass `pass`.  */
 static double values_us(const Model *m, const RProg *r, int pass) {
-    enum { UNROLLED = 4, FINISH = 100 };
+    enum { FINISH = 100 };
     const Problem *p = m->p;
     double n = rprog_stats_facts(p, r)->reduces[pass];
     double rows = (double)p->extent[AX_B] * (double)p->extent[AX_M];
     double tiles = (double)rprog_tiles(p, r, AX_N), bytes = rows * tiles * n * p->acc_bytes;
     Meeting x = {.results = rows, .parts = tiles, .width = p->acc_bytes, .arrays = n,
-                 .under_way = UNROLLED,
+                 .under_way = RPROG_PARTS,
                  .rate = bytes <= m->l2_capacity ? m->l2_rate : m->dram_read};
     return m->floor_us + (m->dram_latency + n * FINISH) / m->clock * 1e6 +
            mp_meeting_us(m, &x, r->lanes);

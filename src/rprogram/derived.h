@@ -210,6 +210,8 @@ void rprog_set_raster(const Problem *p, int64_t rows, RProg *r);
 void rprog_tile_at(const Problem *p, const RProg *r, int64_t x, int64_t tile[AX_CLASSES]);
 int rprog_rasters(const Problem *p, const RProg *r, int64_t rows[RASTERS]);
 
+/* Parts that a thread reads at once: of one result, of a vector of them.  */
+enum { RPROG_PARTS = 4, RPROG_PART_VECTORS = 8 };
 /* Partial results of a group's reductions, where they wait in shared memory or in the workspace: n
  * of each as an array of values, and for argmax and argmin one of positions behind it, each from a
  * multiple of 16 bytes on.  Where those of statement i begin (i = g->n: the bytes of all); bytes of
