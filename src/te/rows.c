@@ -197,15 +197,14 @@ static void move(Rows *r, int from, int to) {
     r->size[from] = 0;
 }
 
-/* All of a cluster or nothing joins framed cluster k.  */
-static bool join(Rows *r, int joining, int k) {
+/* Can all of a cluster join framed cluster k?  */
+static bool can_join(Rows *r, int joining, int k) {
     if (!r->framed[k] || r->size[k] + r->size[joining] > ROW_MAX_STMTS)
         return false;
     for (int i = 0; i < r->te->n_stmt; i++) {
         if (r->g->home[i] == joining && !fits(r, k, joining, i))
             return false;
     }
-    move(r, joining, k);
     return true;
 }
 
@@ -309,12 +308,21 @@ static bool share(const Rows *r, int x, int y) {
     return false;
 }
 
-/* A kernel of its own would cost more than what is reduced.  */
+/* Is a kernel of its own likely to cost more than what is reduced?  */
 static bool is_small(const TeStmt *s) {
     enum { SMALL_DOMAIN = 1 << 16 };
     double points = 1;
     for (int i = 0; i < s->n_index; i++) points *= (double)s->index[i].hi.value;
     return points <= SMALL_DOMAIN;
+}
+
+/* Reductions over rows of the same form share a kernel or not: usually where they share data or are
+ * small.  */
+static bool joins_beside(Rows *r, int k, int sibling) {
+    const TeStmt *root = &r->te->stmt[r->g->root[k]];
+    bool usual = is_small(root) || share(r, k, sibling);
+    return can_join(r, k, sibling) &&
+           te_takes(r->te, root, usual ? TE_APART : TE_JOINED) != usual;
 }
 
 static void place(Rows *r, int k) {
@@ -323,14 +331,11 @@ static void place(Rows *r, int k) {
     if (reduces && !is_row_like(r->te, root))
         return;
     int last = last_needed(r, k);
-    if (last >= 0 && last < k && join(r, k, last))
-        return;
-    for (int sibling = last + 1; reduces && sibling < k; sibling++) {
-        if ((is_small(root) || share(r, k, sibling)) && join(r, k, sibling))
-            return;
-    }
-    if (reduces)
-        found(r, k);
+    bool behind = last >= 0 && last < k && can_join(r, k, last);
+    int to = behind ? last : last + 1;
+    while (!behind && reduces && to < k && !joins_beside(r, k, to)) to++;
+    if (behind || (reduces && to < k)) move(r, k, to);
+    else if (reduces) found(r, k);
 }
 
 /* ---- the result ---- */

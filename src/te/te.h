@@ -160,7 +160,7 @@ typedef struct {
     X(REPEATED, "repeated")   /* is computed again by those that would read it from memory */      \
     X(STAGED,   "staged")     /* reduced over contiguous indices first, then strided ones */       \
     X(TILED,    "tiled")      /* a product, or sums of very short rows, not by rows */             \
-    X(JOINED,   "joined")     /* rows of a product, reduced in its kernel */                       \
+    X(JOINED,   "joined")     /* rows of a product, or beside others, reduced in their kernel */   \
     X(PHASED,   "phased")     /* a sum of which each s-th term counts, phase by phase */           \
     X(PACKED,   "packed")     /* a product of copies of what only narrow accesses can read */
 typedef enum {

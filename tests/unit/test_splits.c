@@ -76,6 +76,25 @@ static void small_ones_stay_together(void **state) {
     arena_destroy(c.a);
 }
 
+/* Rows of two tensors: large ones share a kernel where that is faster.  */
+static void rows_join_beside(void **state) {
+    (void)state;
+    static const char sums[] = "op f(X: f32[N,1024], Z: f32[N,1024]) -> (Y: f32[N], V: f32[N])"
+                               " { Y[i] = sum[j](X[i,j]); V[i] = max[j](Z[i,j]); }";
+    for (int64_t n = 8; n <= 4096; n *= 512) {
+        Case c;
+        PlanSet again;
+        plan(&c, sums, n);
+        assert_int_equal(decided(c.set.normal), n > 64 ? JOINED : USUAL);
+        assert_int_equal(c.set.n_group, 1);
+        assert_int_equal(c.set.normal->decisions->possible[1] & (1 << TE_APART | 1 << TE_JOINED),
+                         n > 64 ? 1 << TE_JOINED : 1 << TE_APART);
+        assert_int_equal(read_back(&c, buf_str(&c.text), &again), ST_OK);
+        assert_int_equal(again.n_group, 1);
+        arena_destroy(c.a);
+    }
+}
+
 /* Computing a producer in each of many readers costs more than storing it, or less, as it is large
  * or small beside them; the model decides.  */
 static void producers_are_stored_or_repeated(void **state) {
@@ -187,7 +206,7 @@ static const struct {
     {"I: f16[32,64,56,56]", "(U: f32[64], V: f32[64])",
      "U[c] = sum[n,h,w](I[n,c,h,w]); V[c] = sum[n,h,w](f32(I[n,c,h,w]) * I[n,c,h,w]);", STAGED},
     {"L: f16[64,256,14,14], G: f16[256,256,3,3]", "O: f16[64,256,14,14]",
-     "O[n,f,p,q] += (L[n,c,p+r-1,q+s-1] else 0) * G[f,c,r,s];", PACKED},
+     "O[n,f,p,q] += (L[n,c,p+r-1,q+s-1] else 0) * G[f,c,r,s];", USUAL},
     {"R: f32[2048,2048]", "(E: f32[2048,2048], Z: f32[2048,2048])",
      "E[i,j] = exp(R[i,j]); Z[i,j] = R[i,j] + E[j,i];", APART},
     {"D: f32[64], H: f32[64,4096]", "F: f32[64,4096]",
@@ -262,6 +281,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_transposes_part),
         cmocka_unit_test(small_ones_stay_together),
+        cmocka_unit_test(rows_join_beside),
         cmocka_unit_test(producers_are_stored_or_repeated),
         cmocka_unit_test(strided_rows_go_in_steps),
         cmocka_unit_test(short_rows_need_no_rows),
