@@ -48,6 +48,16 @@ constexpr int attribute[] = {
     X(CUPTI_NOT_PERMITTED, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)                                    \
     X(CUPTI_NOT_PERMITTED_HERE, CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES)
 
+#define MAP_VALUES(X)                                                                              \
+    X(TM_U8, DATA_TYPE_UINT8) X(TM_U16, DATA_TYPE_UINT16) X(TM_U32, DATA_TYPE_UINT32)              \
+    X(TM_S32, DATA_TYPE_INT32) X(TM_U64, DATA_TYPE_UINT64) X(TM_S64, DATA_TYPE_INT64)              \
+    X(TM_F16, DATA_TYPE_FLOAT16) X(TM_F32, DATA_TYPE_FLOAT32) X(TM_F64, DATA_TYPE_FLOAT64)         \
+    X(TM_BF16, DATA_TYPE_BFLOAT16) X(TM_F32_FTZ, DATA_TYPE_FLOAT32_FTZ)                            \
+    X(TM_TF32, DATA_TYPE_TFLOAT32) X(TM_TF32_FTZ, DATA_TYPE_TFLOAT32_FTZ)                          \
+    X(TM_SWIZZLE_NONE, SWIZZLE_NONE) X(TM_SWIZZLE_32, SWIZZLE_32B) X(TM_SWIZZLE_64, SWIZZLE_64B)   \
+    X(TM_SWIZZLE_128, SWIZZLE_128B) X(TM_FILL_ZERO, FLOAT_OOB_FILL_NONE)                           \
+    X(TM_FILL_NAN, FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA)
+
 #define ATTRIBUTES(X)                                                                              \
     X(THREADS_PER_BLOCK, MAX_THREADS_PER_BLOCK) X(GRID_X, MAX_GRID_DIM_X)                          \
     X(SMEM_PER_BLOCK, MAX_SHARED_MEMORY_PER_BLOCK) X(WARP_SIZE, WARP_SIZE)                         \
@@ -152,6 +162,9 @@ void functions() {
 void values() {
 #define X(name, theirs) compare(#name, ours::name, theirs);
     VALUES(X)
+#undef X
+#define X(name, theirs) compare(#name, ours::name, CU_TENSOR_MAP_##theirs);
+    MAP_VALUES(X)
 #undef X
 #define X(name, theirs)                                                                            \
     compare(#name, ours::attribute[ours::CUDA_ATTR_##name], CU_DEVICE_ATTRIBUTE_##theirs);

@@ -175,6 +175,8 @@ class Package(unittest.TestCase):
         self.refuses(roller.ArgumentError, "SIZE", self.rows.predicted_at, Q=1)
         self.assertEqual(len(k.launches), 1)
         self.assertEqual(k.launches[0].spill_bytes, 0)
+        plain = roller.compile(k.te, profile="h200", plain_abi=True)
+        self.assertEqual([l.tensor_maps for l in plain.launches], [0])
         self.assertIn("predicted", k.explain())
         self.assertIn("roller_mm_launch", k.artefact("c"))
         self.assertEqual(k.artefact("ptx"), k.ptx)
