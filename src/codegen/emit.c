@@ -225,6 +225,8 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
     out->param = find_params(a, plan->te, out->workspace_bytes > 0, &out->n_param);
     Lowered *l = lower_plan(a, plan, dev, &out->n_kernel);
     print_kernels(&cg, l, o ? o->only : NULL, out);
+    Status maps = cg_check_maps(d, out, cg.align);
+    if (maps) return maps;
     Buf body = cg.out;
     cg.out = buf_new(a);
     print_head(&cg, buf_str(&plan_text), l, out->n_kernel, out);

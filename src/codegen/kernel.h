@@ -104,6 +104,9 @@ static inline KernelParam cg_param(const KernelProgram *p, int i) {
 }
 /* Does a kernel take tensor maps?  */
 bool cg_maps(const KernelProgram *p);
+/* Does every driver take the maps of all kernels, at all sizes and with tensors aligned to `align`
+ * bytes, and are they no more than parameters may be?  */
+Status cg_check_maps(Diag *d, const KernelProgram *p, int align);
 Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const CgOptions *o,
                KernelProgram *out);
 /* The phases of a plan as text (--dump=lowered).  */

@@ -99,9 +99,3 @@ int64_t cg_workspace(const Te *te, const KernelProgram *p, const int64_t *size) 
     }
     return need;
 }
-
-bool cg_maps(const KernelProgram *p) {
-    bool any = false;
-    for (int i = 0; i < p->n_kernel; i++) any |= p->kernel[i].n_map > 0;
-    return any;
-}

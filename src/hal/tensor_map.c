@@ -92,7 +92,7 @@ static TensorMap map_at_end(const KernelMap *m, int align, bool most) {
     t.address = (uint64_t)(align + te_extent_unit(&m->offset));
     for (int i = 0; i < TM_RANK; i++) {
         int64_t dim = END(m->dim[i]);
-        t.dim[i] = !m->dim[i].expr || dim > 0 ? (uint64_t)dim : 1;   /* with 0 there is no map */
+        t.dim[i] = dim > 0 ? (uint64_t)dim : 1;               /* of 0 there is no map */
         if (i + 1 < TM_RANK) t.stride[i] = (uint64_t)te_extent_unit(&m->stride[i]);
     }
     for (int i = 0; i < 3; i++) {

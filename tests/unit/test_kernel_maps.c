@@ -117,6 +117,29 @@ static void wrong_maps_are_found(void **state) {
     wrong_map(WINDOWS, m, "the tensor map of I: a corner");
 }
 
+/* Before a kernel is compiled: its maps at all sizes, and how many there are.  */
+static void maps_are_checked_when_they_are_made(void **state) {
+    enum { FILL = 31 };
+    (void)state;
+    Diag d = diag_new(arena);
+    for (int k = 0; k < MAP_KERNELS; k++)
+        assert_int_equal(cg_check_maps(&d, &kernel[k]->build.program, 16), ST_OK);
+    assert_int_equal(cg_check_maps(&d, &kernel[BOXES]->build.program, 8), ST_INTERNAL);
+    assert_non_null(strstr(diag_first_error(&d)->message, "its address is not aligned"));
+    KernelLaunch many = kernel[SUMS]->build.program.kernel[0];
+    KernelMap *map = ARENA_ARRAY(arena, KernelMap, FILL + 1);
+    for (int i = 0; i <= FILL; i++) map[i] = many.map[0];
+    many.map = map;
+    many.n_map = FILL;
+    KernelProgram p = kernel[SUMS]->build.program;
+    p.kernel = &many;
+    assert_int_equal(cg_check_maps(&d, &p, 16), ST_OK);
+    many.n_map++;
+    d = diag_new(arena);
+    assert_int_equal(cg_check_maps(&d, &p, 16), ST_INTERNAL);
+    assert_non_null(strstr(diag_first_error(&d)->message, "more than fit"));
+}
+
 /* ---- numbers by plain indexing ---- */
 enum { MOST = 3 * 42 * 9 * 16 };
 static float given[MOST], want[MOST], got[MOST];
@@ -289,6 +312,7 @@ static void artefacts_launch(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(right_in_the_simulator), cmocka_unit_test(right_on_a_device),
+        cmocka_unit_test(maps_are_checked_when_they_are_made),
         cmocka_unit_test(wrong_maps_are_found),   cmocka_unit_test(runs_on_host_memory),
         cmocka_unit_test(launches),               cmocka_unit_test(artefacts_launch),
         cmocka_unit_test(old_drivers_are_refused),

@@ -1,0 +1,29 @@
+/* The tensor maps of a program's kernels.  */
+#include "codegen/kernel.h"
+
+enum { WORKSPACE_ALIGN = 256 };
+
+bool cg_maps(const KernelProgram *p) {
+    bool any = false;
+    for (int i = 0; i < p->n_kernel; i++) any |= p->kernel[i].n_map > 0;
+    return any;
+}
+
+Status cg_check_maps(Diag *d, const KernelProgram *p, int align) {
+    for (int i = 0; i < p->n_kernel; i++) {
+        const KernelLaunch *k = &p->kernel[i];
+        int bytes = 8 * p->n_param + TM_ALIGN + TM_BYTES * k->n_map;
+        if (k->n_map > 0 && bytes > CG_PARAM_BYTES)
+            return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE,
+                              "the %d tensor maps of %s are more than fit its parameters",
+                              k->n_map, k->symbol);
+        for (int m = 0; m < k->n_map; m++) {
+            int at = k->map[m].tensor < 0 ? WORKSPACE_ALIGN : align;
+            const char *why = kernel_map_wrong(&k->map[m], at);
+            if (why)
+                return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE,
+                                  "no driver takes tensor map %d of %s: %s", m, k->symbol, why);
+        }
+    }
+    return ST_OK;
+}
