@@ -5,8 +5,6 @@
  * few results stand side by side in a block, parts of sectors.  */
 #include "microperf/model.h"
 
-#include <math.h>
-
 double mp_barrier(const Model *m, const RProg *r) {
     enum { UNKNOWN = 40 };
     const Curve *c = &m->dev->overheads.barrier;
@@ -24,19 +22,4 @@ double mp_meeting_us(const Model *m, const Meeting *x, double lanes) {
     for (double n = 1; n < lanes; n *= 2) shuffles += SHUFFLE;
     double chain = waves * x->arrays * (trips * m->l2_latency + shuffles);
     return (greater(bytes / x->rate, lines / (m->sms * m->clock)) + chain / m->clock) * 1e6;
-}
-
-/* No other term depends on them.  */
-void mp_choose_lanes(const Model *m, RProg *r) {
-    uint8_t lanes[MEETING_LANES], taken = 1;
-    double least = INFINITY;
-    if (!rprog_meets(r)) return;
-    for (int i = 0, n = rprog_meeting_lanes(m->p, r, lanes); i < n; i++) {
-        r->lanes = lanes[i];
-        double us = r->skeleton == SK_COLUMN ? mp_column_split_us(m, r) : mp_stats_values_us(m, r);
-        if (us >= least) continue;
-        least = us;
-        taken = lanes[i];
-    }
-    r->lanes = taken;
 }

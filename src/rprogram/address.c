@@ -140,15 +140,3 @@ int64_t rprog_table_end(const RProg *r, int side, int64_t at) {
     int64_t bytes = (2 * (int64_t)t.k_entries + t.row_entries) * RTABLE_ENTRY;
     return ceil_div(at + bytes, PIECE_MAX) * PIECE_MAX;
 }
-
-void rprog_choose_tables(const Problem *p, const Device *dev, const HeldBytes *h, RProg *r) {
-    for (int side = 0; side < 2; side++) {
-        int blocks = r->blocks_per_sm;
-        if (!rprog_may_table(p, r, side)) continue;
-        r->load[side].table = true;
-        rprog_derive_smem(p, dev, h, r);
-        if (r->blocks_per_sm == blocks) continue;
-        r->load[side].table = false;
-        rprog_derive_smem(p, dev, h, r);
-    }
-}

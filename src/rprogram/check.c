@@ -269,12 +269,6 @@ static const char *check_stream(const Case *c) {
     return NULL;
 }
 
-const char *rprog_view_check(const Problem *p, const Device *dev, const RProg *r) {
-    if (r->skeleton == SK_COLUMN) return rprog_column_check(p, dev, r);
-    if (r->skeleton == SK_PERMUTE) return rprog_permute_check(p, dev, r);
-    return rprog_window_check(p, dev, r);
-}
-
 static bool is_viewed(const Problem *p, const RProg *r) {
     return !p->row && (r->skeleton == SK_COLUMN || r->skeleton == SK_WINDOW ||
                        r->skeleton == SK_PERMUTE);

@@ -1,35 +1,5 @@
 #include "rprogram/matrix.h"
 
-int rprog_elem(const Problem *p, const Device *dev, const RProg *r, int side) {
-    if (rprog_packed(dev, r)) return p->op[side].bytes;
-    if (rprog_matrix(dev, r)) return te_dtype_bytes(rprog_tile_type(p, dev, r, side));
-    return p->op[side].elem;
-}
-
-bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int side) {
-    const ROperand *op = &p->op[side];
-    if (rprog_matrix(dev, r)) {
-        const Operand *o = side ? &p->con.b : &p->con.a;
-        return op->affine && o->storage == rprog_tile_type(p, dev, r, side);
-    }
-    return op->copyable || (op->affine && rprog_packed(dev, r));
-}
-
-int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
-    if (!p->op[side].present || r->load[side].region) return 0;
-    const RLayout *l = &r->load[side].layout;
-    int64_t mn = r->block.extent[own_axis(side)], k = r->block.extent[AX_K];
-    int64_t rows = l->inner == AX_K ? mn : k, row = l->inner == AX_K ? k : mn;
-    int64_t bytes = rows * (row + l->pad) * rprog_elem(p, dev, r, side);
-    bytes = (bytes + PIECE_MAX - 1) / PIECE_MAX * PIECE_MAX;
-    return bytes < INT32_MAX ? (int32_t)bytes : INT32_MAX;
-}
-
-int64_t rprog_tiles(const Problem *p, const RProg *r, int axis) {
-    int64_t n = ceil_div(p->extent[axis], r->block.extent[axis]);
-    return n > 0 || axis == AX_K ? n : 1;
-}
-
 int64_t rprog_blocks(const Problem *p, const RProg *r) {
     if (r->skeleton == SK_ROW) return rprog_tiles(p, r, AX_M);
     if (r->skeleton == SK_COLUMN) return ceil_div(p->column.out.extent, r->block.extent[AX_M]);

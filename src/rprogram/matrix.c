@@ -1,19 +1,6 @@
 /* Facts about programs whose unit multiplies matrices, by the mapping in rprog.h.  */
 #include "rprogram/matrix.h"
 
-/* Type of the unit's operand that `side` is.  */
-static TeDtype unit_type(const Device *dev, const RProg *r, int side) {
-    const ComputeUnit *u = &dev->unit[r->unit];
-    return rprog_unit_side(r, side) ? u->b : u->a;
-}
-
-TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int side) {
-    const Operand *o = side ? &p->con.b : &p->con.a;
-    if (r->load[side].bytes) return o->storage;
-    if (rprog_matrix(dev, r)) return unit_type(dev, r, side);
-    return rprog_packed(dev, r) ? o->storage : o->compute;
-}
-
 /* Is every value of type `from` one of `to`?  */
 static bool is_subset(TeDtype from, TeDtype to) {
     static const uint16_t real = 1u << TE_F32 | 1u << TE_F64;
@@ -77,7 +64,7 @@ bool rprog_reads_fours(const RProg *r, int side) {
 bool matrix_keeps_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
     const Operand *o = side ? &p->con.b : &p->con.a;
     return p->op[side].affine && dev->unit[r->unit].k.from == BYTES_K &&
-           rprog_widens(o->storage, unit_type(dev, r, side));
+           rprog_widens(o->storage, matrix_unit_type(dev, r, side));
 }
 
 int matrix_converted(const RProg *r) {

@@ -3,6 +3,9 @@
 #define ROLLER_RPROGRAM_MATRIX_H
 #include "rprogram/internal.h"
 
+/* Type of the unit's operand that `side` is.  */
+TeDtype matrix_unit_type(const Device *dev, const RProg *r, int side);
+
 enum { PROMOTED_MAX = 128 };              /* terms that an f8 unit sums by itself */
 enum { BYTES_K = 16 };                    /* k of a unit whose operands may be bytes */
 

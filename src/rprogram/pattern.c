@@ -15,20 +15,6 @@ int rprog_fragment_reads(const Problem *p, const Device *dev, const RProg *r, in
     return own / (side ? r->vec_n : r->vec_m) * k;
 }
 
-static bool may_be_ahead(const Device *dev, const RProg *r, int side) {
-    if (rprog_matrix(dev, r)) return count_along(&r->warp, &r->thread, AX_K) % 2 == 0;
-    bool one_k = r->load[side].layout.inner != AX_K || r->thread.extent[AX_K] == 1;
-    return one_k && !rprog_packed(dev, r) && r->unroll % 2 == 0;
-}
-
-bool rprog_may_fetch_ahead(const Device *dev, const RProg *r) {
-    return r->skeleton == SK_CONTRACT && (may_be_ahead(dev, r, 0) || may_be_ahead(dev, r, 1));
-}
-
-bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side) {
-    return !r->late && may_be_ahead(dev, r, side);
-}
-
 bool rprog_stores_always(const Problem *p, const Device *dev, const RProg *r) {
     enum { MANY = 16 };                   /* steps beside which one more store is little */
     if (!rprog_matrix(dev, r) || r->stages == 1 || rprog_tiles(p, r, AX_K) < MANY * r->split)

@@ -4,15 +4,6 @@
  * resident threads cover the memory latency.  */
 #include "rprogram/internal.h"
 
-RProg rprog_stream_base(void) {
-    RProg r = {.skeleton = SK_STREAM, .vec_m = 1, .vec_n = 1, .stages = 1, .unroll = 1,
-               .store_vec = 1, .split = 1, .lanes = 1};
-    for (int axis = 0; axis < RT_AXES; axis++) {
-        r.block.extent[axis] = r.warp.extent[axis] = r.thread.extent[axis] = 1;
-    }
-    return r;
-}
-
 void rprog_stream_candidates(const Problem *p, const Device *dev, RProgSet *set, RProg *room,
                              int cap) {
     static const int threads[] = {32, 64, 128, 256, 512, 1024};

@@ -1,0 +1,67 @@
+/* What every program says of itself, whatever its skeleton.  */
+#include "rprogram/matrix.h"
+
+int rprog_elem(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (rprog_packed(dev, r)) return p->op[side].bytes;
+    if (rprog_matrix(dev, r)) return te_dtype_bytes(rprog_tile_type(p, dev, r, side));
+    return p->op[side].elem;
+}
+
+bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int side) {
+    const ROperand *op = &p->op[side];
+    if (rprog_matrix(dev, r)) {
+        const Operand *o = side ? &p->con.b : &p->con.a;
+        return op->affine && o->storage == rprog_tile_type(p, dev, r, side);
+    }
+    return op->copyable || (op->affine && rprog_packed(dev, r));
+}
+
+int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
+    if (!p->op[side].present || r->load[side].region) return 0;
+    const RLayout *l = &r->load[side].layout;
+    int64_t mn = r->block.extent[own_axis(side)], k = r->block.extent[AX_K];
+    int64_t rows = l->inner == AX_K ? mn : k, row = l->inner == AX_K ? k : mn;
+    int64_t bytes = rows * (row + l->pad) * rprog_elem(p, dev, r, side);
+    bytes = (bytes + PIECE_MAX - 1) / PIECE_MAX * PIECE_MAX;
+    return bytes < INT32_MAX ? (int32_t)bytes : INT32_MAX;
+}
+
+int64_t rprog_tiles(const Problem *p, const RProg *r, int axis) {
+    int64_t n = ceil_div(p->extent[axis], r->block.extent[axis]);
+    return n > 0 || axis == AX_K ? n : 1;
+}
+
+static bool may_be_ahead(const Device *dev, const RProg *r, int side) {
+    if (rprog_matrix(dev, r)) return count_along(&r->warp, &r->thread, AX_K) % 2 == 0;
+    bool one_k = r->load[side].layout.inner != AX_K || r->thread.extent[AX_K] == 1;
+    return one_k && !rprog_packed(dev, r) && r->unroll % 2 == 0;
+}
+
+bool rprog_may_fetch_ahead(const Device *dev, const RProg *r) {
+    return r->skeleton == SK_CONTRACT && (may_be_ahead(dev, r, 0) || may_be_ahead(dev, r, 1));
+}
+
+bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side) {
+    return !r->late && may_be_ahead(dev, r, side);
+}
+
+TeDtype matrix_unit_type(const Device *dev, const RProg *r, int side) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    return rprog_unit_side(r, side) ? u->b : u->a;
+}
+
+TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int side) {
+    const Operand *o = side ? &p->con.b : &p->con.a;
+    if (r->load[side].bytes) return o->storage;
+    if (rprog_matrix(dev, r)) return matrix_unit_type(dev, r, side);
+    return rprog_packed(dev, r) ? o->storage : o->compute;
+}
+
+RProg rprog_stream_base(void) {
+    RProg r = {.skeleton = SK_STREAM, .vec_m = 1, .vec_n = 1, .stages = 1, .unroll = 1,
+               .store_vec = 1, .split = 1, .lanes = 1};
+    for (int axis = 0; axis < RT_AXES; axis++) {
+        r.block.extent[axis] = r.warp.extent[axis] = r.thread.extent[axis] = 1;
+    }
+    return r;
+}

@@ -1,0 +1,15 @@
+/* Which operands get tables of addresses.  */
+#include "rprogram/internal.h"
+#include "te/arith.h"
+
+void rprog_choose_tables(const Problem *p, const Device *dev, const HeldBytes *h, RProg *r) {
+    for (int side = 0; side < 2; side++) {
+        int blocks = r->blocks_per_sm;
+        if (!rprog_may_table(p, r, side)) continue;
+        r->load[side].table = true;
+        rprog_derive_smem(p, dev, h, r);
+        if (r->blocks_per_sm == blocks) continue;
+        r->load[side].table = false;
+        rprog_derive_smem(p, dev, h, r);
+    }
+}
