@@ -344,7 +344,6 @@ const char *row_element(const Kernel *k, int n);
 void row_walk(Kernel *k, int pass);
 /* row_reduce.c: values per row.  */
 Partials row_partials(const Kernel *k, int pass);
-void row_clear(Kernel *k, int pass);
 bool row_makes(const Kernel *k, int tensor, int pass);
 /* What rows are known by behind pass `pass` (-1: before all).  */
 void row_known(Kernel *k, int pass, bool stores);

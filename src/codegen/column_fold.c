@@ -1,4 +1,5 @@
 #include "codegen/column.h"
+#include "codegen/reduction.h"
 
 /* The walk down the columns of a thread, in steps of some rows.  What the leaders of tied
  * reductions take of a step is kept until those have followed.  */
@@ -44,28 +45,23 @@ static void fold_row(Kernel *k, int deep) {
     at->n_vector = 0;
 }
 
-static void fold_leaders(Kernel *k, const Partials *p, int deep) {
-    open_rows(k, deep);
-    for (int i = 0; i < p->n; i++) {
-        if (monoid_leads(p, i))
-            monoid_fold(k->cg, &p->at[i], taken(k, &p->at[i], deep, column_lane(k)), NULL, false);
-    }
-    close_rows(k, deep);
+/* The term of a tied sum: what the leader took of a row stands in it as it was.  */
+static void fold_term(Kernel *k, const Partials *p, const Partial *tied, int deep) {
+    const TeExpr *term = tied->e->args[0], *difference = term->args[0];
+    CgGiven given = {difference->args[0], taken(k, &p->at[tied->leader], deep, column_lane(k))};
+    CgPoint point = elements_point(k, column_group(k)->stmt[tied->number], false);
+    point.given = &given;
+    point.n_given = 1;
+    monoid_fold(k->cg, tied, cg_expr(&point, term, tied->e->type), NULL, false);
 }
 
-/* The terms of tied sums: what the leader took of a row stands in them as it was.  */
-static void fold_tied(Kernel *k, const Partials *p, int deep) {
+static void fold_turn(Kernel *k, const Partials *p, int deep, bool tied) {
     open_rows(k, deep);
     for (int i = 0; i < p->n; i++) {
-        const Partial *tied = &p->at[i];
-        if (!tied->tie) continue;
-        const TeExpr *term = tied->e->args[0], *difference = term->args[0];
-        CgGiven given = {difference->args[0],
-                         taken(k, &p->at[tied->leader], deep, column_lane(k))};
-        CgPoint point = elements_point(k, column_group(k)->stmt[tied->number], false);
-        point.given = &given;
-        point.n_given = 1;
-        monoid_fold(k->cg, tied, cg_expr(&point, term, tied->e->type), NULL, false);
+        const Partial *x = &p->at[i];
+        if (tied && x->tie) fold_term(k, p, x, deep);
+        if (!tied && monoid_leads(p, i))
+            monoid_fold(k->cg, x, taken(k, x, deep, column_lane(k)), NULL, false);
     }
     close_rows(k, deep);
 }
@@ -74,11 +70,7 @@ static void follow(Kernel *k, int deep) {
     Partials p = column_partials(k, column_lane(k));
     if (!column_view(k)->tied) return;
     elements_open_lanes(k);
-    reduce_step_begin(k->cg, &p, deep);
-    fold_leaders(k, &p, deep);
-    reduce_step_follow(k->cg, &p, deep, k->at.made);
-    fold_tied(k, &p, deep);
-    reduce_step_end(k->cg, &p, k->at.made);
+    reduction_step(k, &p, deep, fold_turn, deep);
     elements_close_lanes(k);
     if (monoid_counts(&p)) cg_line(k->cg, "seen += %d;", deep);
 }

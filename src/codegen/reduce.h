@@ -21,13 +21,6 @@ void reduce_clear(Cg *cg, const Partials *p, int held);
 void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block,
                     const char *total);
 
-/* A step of elements that a thread has at hand, `deep` of them, or (0) as many as it counts as
- * `fresh`.  Before it, between the leaders' turn and that of the tied ones (false: there are none),
- * behind it, where `seen` is still to be told.  */
-void reduce_step_begin(Cg *cg, const Partials *p, int deep);
-bool reduce_step_follow(Cg *cg, const Partials *p, int deep, const char **made);
-void reduce_step_end(Cg *cg, const Partials *p, const char **made);
-
 /* Arrays of n partial results (rprog_partials), STEM NAME and STEM_at NAME, from the pointer `base`
  * on and then element `first` (NULL: 0) of them.  */
 void reduce_arrays(Cg *cg, const Partials *p, const char *stem, const char *base, int64_t n,

@@ -6,6 +6,52 @@ Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass) {
     return p;
 }
 
+/* ---- what follows another reduction of its pass (RowTie) ---- */
+
+/* Leaders as they were are kept as past.  */
+static void begin_step(Cg *cg, const Partials *p) {
+    for (int i = 0; i < p->n; i++) {
+        const Partial *lead = &p->at[i];
+        if (!monoid_leads(p, i)) continue;
+        cg_line(cg, "const %s past%s = %s;", cg_type(lead->e->type), lead->name, lead->value);
+        if (monoid_restarts(lead)) cg_line(cg, "%s = 0;", lead->value);
+    }
+}
+
+/* Does anything follow?  Its terms are made with `base` then.  */
+static bool follow(Kernel *k, const Partials *p, int deep) {
+    bool any = false;
+    for (int i = 0; i < p->n; i++) {
+        const Partial *tied = &p->at[i], *lead = &p->at[tied->leader];
+        if (!tied->tie) continue;
+        monoid_follow(k->cg, tied, cg_text(k->cg, "past%s", lead->name), lead->value, deep);
+        k->at.made[tied->center] = cg_text(k->cg, "base%s", tied->name);
+        any = true;
+    }
+    return any;
+}
+
+static void end_step(Kernel *k, const Partials *p) {
+    for (int i = 0; i < p->n; i++) {
+        const Partial *lead = &p->at[i];
+        if (lead->tie) k->at.made[lead->center] = NULL;
+        if (monoid_leads(p, i) && monoid_restarts(lead))
+            cg_line(k->cg, "%s += past%s;", lead->value, lead->name);
+    }
+}
+
+void reduction_step(Kernel *k, const Partials *p, int deep, ReductionTurn *turn, int of) {
+    bool counts = deep == 0 && monoid_counts(p);
+    if (counts) cg_line(k->cg, "int fresh = 0;");
+    begin_step(k->cg, p);
+    turn(k, p, of, false);
+    if (follow(k, p, deep)) turn(k, p, of, true);
+    end_step(k, p);
+    if (counts) cg_line(k->cg, "seen += fresh;");
+}
+
+/* ---- meetings ---- */
+
 /* Opens the loop over the results that a thread holds.  */
 static void open_held(Kernel *k, const ThreadMap *m) {
     if (m->held == 0) return;

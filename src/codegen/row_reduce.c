@@ -21,11 +21,6 @@ bool row_makes(const Kernel *k, int tensor, int pass) {
     return false;
 }
 
-void row_clear(Kernel *k, int pass) {
-    Partials p = row_partials(k, pass);
-    reduce_clear(k->cg, &p, 0);
-}
-
 /* Elements that the threads of a row have seen in this block.  */
 static const char *count_of_block(const Kernel *k) {
     if (k->l->r->split == 1) return "N";

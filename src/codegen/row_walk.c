@@ -1,4 +1,4 @@
-#include "codegen/blocks.h"
+#include "codegen/reduction.h"
 
 /* One pass over the columns of a row: loads, statements at each element, stores.  */
 
@@ -138,15 +138,14 @@ static void retain(Kernel *k, int n) {
             k->at.ends ? "1" : "VN", row_array(k, n), u, width, width, s->tensor);
 }
 
-static void compute(Kernel *k, int pass, bool tied) {
+static void compute(Kernel *k, const Partials *p, int pass, bool tied) {
     Cg *cg = k->cg;
     const RowFacts *f = facts(k);
     const RowGroup *g = f->group;
-    Partials p = row_partials(k, pass);
     Output out[ROW_MAX_STMTS];
     open_vectors(k);
     k->at.vec = k->l->r->store_vec;
-    if (!tied && monoid_counts(&p)) cg_line(cg, "fresh += %d;", k->at.vec);
+    if (!tied && monoid_counts(p)) cg_line(cg, "fresh += %d;", k->at.vec);
     for (int n = 0; n < f->n_source; n++) {
         if (!row_is_read(&f->source[n], pass) || row_is_array(k, &f->source[n])) continue;
         row_declare(k, n);
@@ -158,7 +157,7 @@ static void compute(Kernel *k, int pass, bool tied) {
         if (runs(k, i, pass)) give_sources(k, i, pass);
     }
     open_lanes(k);
-    elements_statements(k, g, turn_of(k, pass, tied), &p, out);
+    elements_statements(k, g, turn_of(k, pass, tied), p, out);
     cg_close(cg);
     for (int i = 0; i < g->n; i++) {
         if (!out[i].stored) continue;
@@ -202,11 +201,7 @@ static void fetch(Kernel *k, int pass) {
 
 static void evaluate(Kernel *k, int pass) {
     Partials p = row_partials(k, pass);
-    reduce_step_begin(k->cg, &p, 0);
-    compute(k, pass, false);
-    if (reduce_step_follow(k->cg, &p, 0, k->at.made)) compute(k, pass, true);
-    reduce_step_end(k->cg, &p, k->at.made);
-    if (monoid_counts(&p)) cg_line(k->cg, "seen += fresh;");
+    reduction_step(k, &p, 0, compute, pass);
 }
 
 /* Opens the loop over steps, or what stands for it; false: nothing.  */
@@ -277,8 +272,9 @@ static void walk_with_ends(Kernel *k, int pass) {
 }
 
 void row_walk(Kernel *k, int pass) {
+    Partials p = row_partials(k, pass);
     cg_line(k->cg, "// pass %d", pass);
-    row_clear(k, pass);
+    reduce_clear(k->cg, &p, 0);
     if (k->l->p->extent[AX_N] == 0) return;
     declare_kept(k, pass);
     if (row_ends(k)) walk_with_ends(k, pass);

@@ -157,9 +157,10 @@
  *   need is in between: REGISTERS (one step is the whole row), SHARED (each thread's own
  *   elements) or MEMORY (it is read again).  ONLINE: as MEMORY, in the fewer passes of
  *   RowGroup.online: a thread folds what a step has in registers into a tied reduction's leader
- *   first, corrects its own sum, and then adds the terms of the step; threads and slices meet
- *   likewise, the leader first.  FLAT (RowFacts.flat): the block's rows are copied to shared
- *   memory as one range of whole 16 bytes, whatever a row's length, and read from there.
+ *   first, corrects its own sum, and then adds the terms of the step; threads meet
+ *   likewise, the leader first, slices both at once.  FLAT (RowFacts.flat): the block's rows are
+ *   copied to shared memory as one range of whole 16 bytes, whatever a row's length, and read from
+ *   there.
  * - store_vec > RowFacts.vec: a row's vectors begin at its first column that is a multiple of
  *   store_vec in RowFacts.lead.  The columns before that and behind the last whole vector, 2 *
  *   (store_vec - 1) at most, are its ends: thread i has columns i, i + T, ... of them, one by one,
