@@ -48,8 +48,9 @@ def _size(s):
 
 def _launch(l):
     spilled = f", {l.spill_bytes} spilled" if l.spill_bytes else ""
+    maps = f", {l.tensor_maps} tensor map{'s' * (l.tensor_maps > 1)}" if l.tensor_maps else ""
     return (f"{l.symbol} grid {'x'.join(map(str, l.grid))} block {'x'.join(map(str, l.block))}, "
-            f"{l.registers} registers, {l.static_smem + l.dynamic_smem} bytes shared{spilled}")
+            f"{l.registers} registers, {l.static_smem + l.dynamic_smem} bytes shared{spilled}{maps}")
 
 
 class _Signature:

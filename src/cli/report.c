@@ -152,6 +152,9 @@ static void kernels(Gen *g, const Result *r) {
         if (l.compiled)
             buf_printf(&g->report, ", %d registers, %lld B spilled", l.registers,
                        (long long)l.spill_bytes);
+        if (l.tensor_maps)
+            buf_printf(&g->report, ", %d tensor map%s", l.tensor_maps,
+                       l.tensor_maps > 1 ? "s" : "");
         buf_putc(&g->report, '\n');
     }
 }

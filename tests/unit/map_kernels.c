@@ -94,7 +94,7 @@ static const char kernels[] =
     "            t1[((first + i / 16) * 9 + rs) * 16 + i % 16] = tile[place(i / 16, i % 16)];\n"
     "}\n"
     "extern \"C\" __global__ void rk_00000000000000b2_0(const float *t0, const int s0, float *t1,\n"
-    "    MAP map0) {\n"
+    "    MAP map0, MAP map1) {\n"
     "    TILE;\n"
     "    int rank;\n"
     "    asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(rank));\n"
@@ -103,7 +103,10 @@ static const char kernels[] =
     "    for (int j = 0; j < s0; j += 16) {\n"
     "        if (leads) {\n"
     "            begin(at(&full), 1024);\n"
-    "            load(&map0, tile, 0, j, at(&full));\n"
+    "            asm volatile(\"cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::\"\n"
+    "                         \"complete_tx::bytes [%0], [%1, {%2, %3, %2}], [%4];\"\n"
+    "                         :: \"r\"(at(tile)), \"l\"(&map0), \"r\"(0), \"r\"(j),\n"
+    "                         \"r\"(at(&full)) : \"memory\");\n"
     "        }\n"
     "        __syncthreads();\n"
     "        await(at(&full), 0);\n"
@@ -112,7 +115,14 @@ static const char kernels[] =
     "        if (leads) asm volatile(\"mbarrier.inval.shared::cta.b64 [%0];\" :: \"r\"(at(&full))\n"
     "                                : \"memory\");\n"
     "    }\n"
-    "    if (threadIdx.x < 8) t1[column] = sum;\n"
+    "    if (threadIdx.x < 8) tile[threadIdx.x] = sum;\n"
+    "    asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n"
+    "    __syncthreads();\n"
+    "    if (leads)\n"
+    "        asm volatile(\"cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%0, \"\n"
+    "                     \"{%1}], [%2]; cp.async.bulk.commit_group; \"\n"
+    "                     \"cp.async.bulk.wait_group 0;\"\n"
+    "                     :: \"l\"(&map1), \"r\"(column), \"r\"(at(tile)) : \"memory\");\n"
     "}\n";
 
 static const char *source(Arena *a) { return arena_printf(a, "%s%s", common, kernels); }
@@ -176,9 +186,16 @@ static void windows(Arena *a, const Te *te, KernelProgram *p) {
 }
 
 static void sums(Arena *a, const Te *te, KernelProgram *p) {
-    KernelMap *map = ARENA_NEW(a, KernelMap);
-    *map = rows(a, 0, 0, size_number(16), te->tensor[0].shape[0]);
-    p->kernel[0] = launch_of("rk_00000000000000b2_0", size_number(2), map, 1);
+    const TeExtent j = te->tensor[0].shape[0];
+    KernelMap *map = ARENA_ARRAY(a, KernelMap, 2);
+    map[0] = rows(a, 0, 0, size_number(16), j);
+    map[0].fixed.rank = 3;
+    map[0].fixed.box[2] = map[0].fixed.element_stride[2] = 1;
+    map[0].dim[2] = size_number(1);
+    map[0].stride[1] = size_times(a, j, size_number(64));
+    map[1] = (KernelMap){.tensor = 1, .offset = size_number(0), .dim = {size_number(16)},
+                         .fixed = {.type = TM_F32, .rank = 1, .box = {8}, .element_stride = {1}}};
+    p->kernel[0] = launch_of("rk_00000000000000b2_0", size_number(2), map, 2);
     p->kernel[0].cluster[0] = 2;
 }
 

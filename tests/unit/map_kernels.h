@@ -2,8 +2,8 @@
  * everything that launches.
  *
  * boxes: tiles with a swizzle, moved by a shift, out of bounds 0, to the workspace and from there;
- * windows: columns of pixels; sums: an input that may have no elements, in a cluster whose blocks
- * have half of the columns each.  */
+ * windows: columns of pixels; sums: an input by a map of rank 3 that may have no elements, in a
+ * cluster whose blocks store half of the columns each, by one of rank 1.  */
 #ifndef TESTS_MAP_KERNELS_H
 #define TESTS_MAP_KERNELS_H
 #include "driver/artefact.h"
