@@ -7,13 +7,6 @@ void monoid_at(const Cg *cg, Partial *x, const char *lane) {
     if (te_positional(x->e)) x->where = cg_text(cg, "where%s%s", x->name, element);
 }
 
-Partial monoid_held(const Cg *cg, const TeExpr *e, const char *stem, const char *name,
-                    const char *lane) {
-    Partial x = {.e = e, .name = name, .array = cg_text(cg, "%s%s", stem, name)};
-    monoid_at(cg, &x, lane);
-    return x;
-}
-
 Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem,
                      const char *lane) {
     Partials p = {.group = g, .count = "int"};
@@ -23,8 +16,9 @@ Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem
         if (g->role[i] != ROW_REDUCE || g->pass[i] != pass) continue;
         number[i] = p.n;
         Partial *x = &p.at[p.n++];
-        *x = monoid_held(cg, s->rhs, stem, cg_text(cg, "%d", s->tensor), lane);
-        x->number = i;
+        *x = (Partial){.e = s->rhs, .number = i, .name = cg_text(cg, "%d", s->tensor)};
+        x->array = cg_text(cg, "%s%s", stem, x->name);
+        monoid_at(cg, x, lane);
         if (g->tie[i] == TIE_NONE) continue;
         x->tie = g->tie[i];
         x->leader = number[g->leader[i]];

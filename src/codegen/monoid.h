@@ -37,10 +37,8 @@ typedef struct {
     int n;
 } Partials;
 
-/* A reduction held as STEM NAME: an array, of which `lane` is at hand, or (NULL) a value.  */
-Partial monoid_held(const Cg *cg, const TeExpr *e, const char *stem, const char *name,
-                    const char *lane);
-/* Those of pass `pass` of a group, named by the numbers of their tensors.  */
+/* Those of pass `pass` of a group, held as STEM and the numbers of their tensors: arrays, of which
+ * `lane` is at hand, or (NULL) values.  */
 Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem,
                      const char *lane);
 void monoid_at(const Cg *cg, Partial *x, const char *lane);   /* another one is at hand */

@@ -59,9 +59,10 @@ void stream_fold(Kernel *k) {
     int stmt = k->l->p->group->root;
     const TeExpr *e = kernel_root(k)->rhs;
     const char *lane = at->vec > 1 ? "v" : "0";
-    const Partial held = monoid_held(cg, e, "acc", "", lane), *x = &held;
+    const RowGroup *g = k->l->p->group->columns;
+    Partials p = monoid_pass(cg, g, 0, "acc", lane);
     cg_line(cg, "// fold: the reduction");
-    monoid_declare(cg, x, at->vec);
+    reduce_clear(cg, &p, at->vec);
     for (int i = 0; i < e->n_index; i++) {
         int j = e->index[i];
         const TeExtent *n = &kernel_root(k)->index[j].hi;
@@ -72,12 +73,10 @@ void stream_fold(Kernel *k) {
     }
     elements_load_vectors(k, stmt, e->args[0]);
     elements_open_lanes(k);
-    CgPoint p = elements_point(k, stmt, false);
-    const char *value = cg_expr(&p, e->args[0], te_reduced_type(e));
-    monoid_fold(cg, x, value, x->where ? monoid_position(&p) : NULL, true);
+    elements_fold(k, g, &p.at[0], NULL, true);
     elements_close_lanes(k);
     at->n_vector = 0;
     for (int i = 0; i < e->n_index; i++) cg_close(cg);
-    at->root = monoid_result(x);
+    at->root = monoid_result(&p.at[0]);
     at->root_type = e->type;
 }
