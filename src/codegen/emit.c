@@ -58,10 +58,10 @@ static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
     Kernel k = {.cg = cg, .l = l};
     const Te *all = cg->te;
     const KernelChoice *choice = &out->choice[l->group];
-    const KernelSplit *split = &out->split[choice->split];
+    const KernelStrategy *strategy = &out->strategy[choice->strategy];
     cg->te = l->p->te;
-    cg->temp_at = split->temp_offset;
-    cg->sums_at = rprog_partial_at(&split->workspace, choice->part);
+    cg->temp_at = strategy->temp_offset;
+    cg->sums_at = rprog_partial_at(&strategy->workspace, choice->part);
     k.at.made = ARENA_ARRAY(cg->arena, const char *, cg->te->n_tensor);
     cg->names = 0;
     cg_blank(cg);

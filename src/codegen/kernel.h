@@ -42,11 +42,11 @@ enum { CG_PARAM_BYTES = 4096, CG_MOST_MAPS = CG_PARAM_BYTES / TM_BYTES };
 
 /* A program of the plan.  */
 typedef struct {
-    int split, part;          /* its group, by number in its split */
+    int strategy, part;       /* its group, by number in its strategy */
     TeExtent slices;          /* bytes of partial results in the workspace */
 } KernelChoice;
 
-/* The op split into kernels in one way: programs first..first+n-1, one of each group first.  */
+/* The op as kernels of one fusion strategy: programs first..first+n-1, one of each group first.  */
 typedef struct {
     const char *decisions;    /* that it was made with, in words */
     int first, n, n_group;
@@ -55,7 +55,7 @@ typedef struct {
     Workspace workspace;      /* its parts, and when they live */
     TeExtent *part_bytes;     /* of each part at the sizes at hand; of partial results the most of
                                * any program */
-} KernelSplit;
+} KernelStrategy;
 
 typedef struct {
     const char *source;       /* NUL-terminated CUDA C++ */
@@ -63,14 +63,14 @@ typedef struct {
     int least_cc;             /* the first compute capability that has every instruction of it */
     KernelLaunch *kernel;     /* launch order */
     int n_kernel;
-    KernelChoice *choice;     /* per program of the plan and its other splits */
+    KernelChoice *choice;     /* per program of the plan and its other strategies */
     int n_choice;
-    KernelSplit *split;       /* the plan's own, then those for some sizes */
+    KernelStrategy *strategy; /* the plan's own, then those for some sizes */
     const RSelector *select;  /* what is taken at which sizes; NULL: the first of each group */
-    int n_split;
+    int n_strategy;
     KernelParam *param;       /* those of all kernels */
     int n_param;
-    int64_t workspace_bytes;  /* the most of any split: enough for all sizes */
+    int64_t workspace_bytes;  /* the most of any strategy: enough for all sizes */
     char hash[17];            /* of expression and plan */
 } KernelProgram;
 
@@ -82,12 +82,12 @@ typedef struct {
 
 /* What a launch takes at some sizes.  */
 typedef struct {
-    int split;
+    int strategy;
     const int *program;       /* per group of it: numbers of `choice`, less its `first`; NULL: the
                                * groups' own */
 } KernelTaken;
 KernelTaken cg_taken(const KernelProgram *p, const int64_t *size);
-/* The program of a group of the split taken.  */
+/* The program of a group of the strategy taken.  */
 int cg_program(const KernelProgram *p, KernelTaken t, int group);
 /* Blocks along x where this is taken; 0: the kernel is not launched.  */
 int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k, KernelTaken t,

@@ -1,4 +1,4 @@
-/* What a launch takes at given sizes: a split of the plan, a program for each of its groups, and
+/* What a launch takes at given sizes: a strategy of the plan, a program for each of its groups, and
  * the workspace of those.  */
 #include "codegen/blocks.h"
 #include "codegen/sizes.h"
@@ -27,7 +27,7 @@ static TeExtent most_bytes(Arena *a, const RPlan *plan, const WorkspacePart *x) 
     return most.expr ? size_min(a, most, room) : room;
 }
 
-static void lay_out_workspace(Arena *a, const RPlan *plan, KernelSplit *out) {
+static void lay_out_workspace(Arena *a, const RPlan *plan, KernelStrategy *out) {
     const Te *te = plan->te;
     rprog_plan_workspace(a, plan, &out->workspace);
     out->temp_offset = ARENA_ARRAY(a, int64_t, te->n_tensor);
@@ -52,18 +52,18 @@ void cg_lay_out(Arena *a, const RPlan *plan, KernelProgram *out) {
     out->select = plan->select;
     for (const RPlan *x = plan; x; x = x->other) {
         out->n_choice += x->n;
-        out->n_split++;
+        out->n_strategy++;
     }
     out->choice = ARENA_ARRAY(a, KernelChoice, out->n_choice);
-    out->split = ARENA_ARRAY(a, KernelSplit, out->n_split);
-    KernelSplit *s = out->split;
+    out->strategy = ARENA_ARRAY(a, KernelStrategy, out->n_strategy);
+    KernelStrategy *s = out->strategy;
     for (int at = 0; plan; at += plan->n, plan = plan->other, s++) {
-        *s = (KernelSplit){.decisions = te_decisions_text(a, plan->te), .first = at, .n = plan->n,
-                           .n_group = rplan_groups(plan)};
+        *s = (KernelStrategy){.decisions = te_decisions_text(a, plan->te), .first = at,
+                              .n = plan->n, .n_group = rplan_groups(plan)};
         lay_out_workspace(a, plan, s);
         if (s->workspace.bytes > out->workspace_bytes) out->workspace_bytes = s->workspace.bytes;
         for (int i = 0; i < plan->n; i++)
-            out->choice[at + i] = (KernelChoice){(int)(s - out->split), rplan_part(plan, i),
+            out->choice[at + i] = (KernelChoice){(int)(s - out->strategy), rplan_part(plan, i),
                                                  partial_bytes(a, plan, i)};
     }
 }
@@ -71,29 +71,29 @@ void cg_lay_out(Arena *a, const RPlan *plan, KernelProgram *out) {
 KernelTaken cg_taken(const KernelProgram *p, const int64_t *size) {
     if (!p->select) return (KernelTaken){0, NULL};
     const RChoice *c = rplan_choose(p->select, size);
-    return (KernelTaken){c->split, c->program};
+    return (KernelTaken){c->strategy, c->program};
 }
 
 int cg_program(const KernelProgram *p, KernelTaken t, int group) {
-    return p->split[t.split].first + (t.program ? t.program[group] : group);
+    return p->strategy[t.strategy].first + (t.program ? t.program[group] : group);
 }
 
 int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k, KernelTaken t,
                   const int64_t *size) {
     const KernelChoice *x = &p->choice[k->group];
-    if (x->split != t.split || cg_program(p, t, x->part) != k->group) return 0;
+    if (x->strategy != t.strategy || cg_program(p, t, x->part) != k->group) return 0;
     if (!k->blocks) return k->grid[0];
     return te_extent_eval(te, &(TeExtent){.value = k->grid[0], .expr = k->blocks}, size);
 }
 
 int64_t cg_workspace(const Te *te, const KernelProgram *p, const int64_t *size) {
     KernelTaken t = cg_taken(p, size);
-    const KernelSplit *split = &p->split[t.split];
+    const KernelStrategy *strategy = &p->strategy[t.strategy];
     int64_t need = 0;
-    for (int i = 0; i < split->workspace.n; i++) {
-        const WorkspacePart *x = &split->workspace.part[i];
+    for (int i = 0; i < strategy->workspace.n; i++) {
+        const WorkspacePart *x = &strategy->workspace.part[i];
         const TeExtent *part = x->tensor < 0 ? &p->choice[cg_program(p, t, x->first)].slices
-                                             : &split->part_bytes[i];
+                                             : &strategy->part_bytes[i];
         int64_t bytes = te_extent_eval(te, part, size);
         if (bytes > 0 && x->at + bytes > need) need = x->at + bytes;
     }

@@ -27,13 +27,13 @@ static Status describe(Diag *d, RollerPlans *p, int rank) {
     return plan_texts(a, d, plan);
 }
 
-/* The programs of a split, a line each.  */
+/* The programs of a strategy, a line each.  */
 static void print_programs(const RPlan *plan, const RPlan *r, const Device *dev, Buf *summary,
                            Buf *tiles) {
     const RSelector *s = plan->select;
     const RChoice *rest = s ? &s->choice[s->n - 1] : NULL;
     for (int g = 0; g < r->n; g++) {
-        bool others = rest && (rest->split || r != plan || rest->program[rplan_part(r, g)] != g);
+        bool others = rest && (rest->strategy || r != plan || rest->program[rplan_part(r, g)] != g);
         if (summary->len > 0) buf_putc(summary, '\n');
         mp_summary(&r->problem[g], dev, &r->prog[g], summary);
         if (others) buf_puts(summary, ", for some sizes");

@@ -162,20 +162,20 @@ static json_t *kernels(Arena *a, const Te *te, const Build *b) {
                  r ? json_integer(r->spill_stores + r->spill_loads) : json_null());
         json_set(a, o, "tensor_maps", tensor_maps(a, te, l));
         json_set(a, o, "waits_for_previous", json_boolean(artefact_waits(b, l->symbol)));
-        json_set(a, o, "split", json_integer(choice->split));
+        json_set(a, o, "split", json_integer(choice->strategy));
         json_set(a, o, "group", json_integer(choice->part));
         json_set(a, o, "program", json_integer(l->group));
     }
     return list;
 }
 
-/* Ways to split the op into kernels.  */
+/* The fusion strategies.  */
 static json_t *splits(Arena *a, const KernelProgram *p) {
     json_t *list = json_new(a, json_array());
-    for (int i = 0; i < p->n_split; i++) {
+    for (int i = 0; i < p->n_strategy; i++) {
         json_t *o = json_push(a, list, json_object());
         json_set(a, o, "split", json_integer(i));
-        json_set(a, o, "name", json_text(p->split[i].decisions));
+        json_set(a, o, "name", json_text(p->strategy[i].decisions));
     }
     return list;
 }
@@ -186,15 +186,15 @@ static json_t *choices(Arena *a, const KernelProgram *p) {
     json_t *list = json_new(a, json_array());
     for (int k = 0; k < (s ? s->n : 1); k++) {
         const RChoice *c = s ? &s->choice[k] : NULL;
-        const KernelSplit *split = &p->split[c ? c->split : 0];
+        const KernelStrategy *strategy = &p->strategy[c ? c->strategy : 0];
         json_t *o = json_push(a, list, json_object());
         json_t *upto = json_set(a, o, "upto", json_array());
-        json_set(a, o, "split", json_integer(c ? c->split : 0));
+        json_set(a, o, "split", json_integer(c ? c->strategy : 0));
         json_t *programs = json_set(a, o, "programs", json_array());
         for (int m = 0; s && m < s->n_measure; m++)
             json_push(a, upto, c->most[m] < INT64_MAX ? json_integer(c->most[m]) : json_null());
-        for (int g = 0; g < split->n_group; g++)
-            json_push(a, programs, json_integer(split->first + (c ? c->program[g] : g)));
+        for (int g = 0; g < strategy->n_group; g++)
+            json_push(a, programs, json_integer(strategy->first + (c ? c->program[g] : g)));
     }
     return list;
 }
@@ -247,24 +247,24 @@ static json_t *numerics(Arena *a, const Te *te) {
     return o;
 }
 
-/* Parts of the workspace of each split, and between which kernels each keeps its contents.  */
+/* Parts of the workspace of each strategy, and between which kernels each keeps its contents.  */
 static json_t *workspace(Arena *a, const Te *te, const KernelProgram *p) {
     json_t *parts = json_new(a, json_array());
-    for (int n = 0; n < p->n_split; n++) {
-        const KernelSplit *split = &p->split[n];
-        for (int i = 0; i < split->workspace.n; i++) {
-            const WorkspacePart *x = &split->workspace.part[i];
+    for (int n = 0; n < p->n_strategy; n++) {
+        const KernelStrategy *strategy = &p->strategy[n];
+        for (int i = 0; i < strategy->workspace.n; i++) {
+            const WorkspacePart *x = &strategy->workspace.part[i];
             int first = p->n_kernel, last = 0;
             for (int k = 0; k < p->n_kernel; k++) {
                 const KernelChoice *c = &p->choice[p->kernel[k].group];
-                if (c->split != n) continue;
+                if (c->strategy != n) continue;
                 if (c->part >= x->first && k < first) first = k;
                 if (c->part <= x->last) last = k;
             }
             json_t *o = json_push(a, parts, json_object());
             json_set(a, o, "split", json_integer(n));
             json_set(a, o, "offset", json_integer(x->at));
-            json_set(a, o, "bytes", extent(a, te, &split->part_bytes[i]));
+            json_set(a, o, "bytes", extent(a, te, &strategy->part_bytes[i]));
             json_set(a, o, "first_kernel", json_integer(first));
             json_set(a, o, "last_kernel", json_integer(last));
         }

@@ -81,9 +81,9 @@ static Status check_set(Check *c, TeFill fill) {
     return s;
 }
 
-/* The split that is taken at these sizes.  */
+/* The strategy that is taken at these sizes.  */
 static void size_split(Check *c, const PlanSet *set, const WholePlan *plan) {
-    for (int n = cg_taken(&c->build->program, c->size).split; n > 0; n--) {
+    for (int n = cg_taken(&c->build->program, c->size).strategy; n > 0; n--) {
         set = set->other;
         plan = plan->other;
     }

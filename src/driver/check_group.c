@@ -15,7 +15,7 @@ static double most_shares(const Device *dev, const RProg *r) {
 }
 
 static const RProg *prog_of(const Check *c, int g) {
-    return &c->plan->rplan.prog[c->program[g] - c->run.split->first];
+    return &c->plan->rplan.prog[c->program[g] - c->run.strategy->first];
 }
 
 /* The temporaries that earlier groups would have made.  */
@@ -24,7 +24,7 @@ static Status give_temporaries(Check *c, int g) {
     const KernelGroup *group = &c->set->group[g];
     for (int t = te->n_in; t < te->n_tensor; t++) c->data[t] = NULL;
     for (int t = te->n_in + te->n_out; t < te->n_tensor; t++) {
-        if (c->run.split->temp_offset[t] < 0) continue;
+        if (c->run.strategy->temp_offset[t] < 0) continue;
         bool read = access_reads_tensor(te->stmt[group->root].rhs, t);
         bool made = te->stmt[group->root].tensor == t;
         for (int i = 0; i < group->n_fused; i++) {
@@ -80,7 +80,7 @@ static Status compare_statement(Check *c, int g, int fused, const BlockPoint *at
     const Te *te = c->normal;
     const TeStmt *s = &te->stmt[fused < 0 ? group->root : group->fused[fused]];
     bool in_memory = te->tensor[s->tensor].role == TE_OUTPUT ||
-                     c->run.split->temp_offset[s->tensor] >= 0;
+                     c->run.strategy->temp_offset[s->tensor] >= 0;
     size_t bytes = te_tensor_bytes(&te->tensor[s->tensor]);
     if (!in_memory || !bytes) return ST_OK;
     CompareRow *row = ARENA_ARRAY(c->a, CompareRow, n);

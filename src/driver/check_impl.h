@@ -7,7 +7,7 @@
 typedef struct {
     Arena *a;
     Diag *d;
-    const PlanSet *set;       /* the split that is taken at these sizes, as are: */
+    const PlanSet *set;       /* the strategy that is taken at these sizes, as are: */
     const WholePlan *plan;
     const Build *build;
     const CheckOptions *o;

@@ -1,7 +1,7 @@
 #include "driver/compile.h"
 #include "base/clock.h"
 #include "driver/fusion.h"
-#include "driver/size_splits.h"
+#include "driver/size_strategies.h"
 #include <string.h>
 
 /* Plans that spill are replaced twice at most: each replacement costs what compiling takes.  */
@@ -16,12 +16,12 @@ Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const Co
                     PlanSet *out) {
     PlanSet *set;
     int n, best;
-    Status s = te->runtime ? fusion_splits(a, d, te, dev, o, &set, &n, &best)
+    Status s = te->runtime ? fusion_strategies(a, d, te, dev, o, &set, &n, &best)
                            : fusion_plan(a, d, te, dev, o, out);
     if (s) return s;
     if (te->runtime) {
         *out = set[best];
-        s = size_splits_plan(a, d, set, n, out);
+        s = size_strategies_plan(a, d, set, n, out);
     }
     forget_watch(out);
     return s;
@@ -255,7 +255,7 @@ void compile_estimate_at(Arena *a, const PlanSet *set, const WholePlan *p, const
     *out = (Estimate){0};
     double most = -1;
     const RChoice *taken = set->select ? rplan_choose(set->select, size) : NULL;
-    for (int i = taken ? taken->split : 0; i > 0; i--) {
+    for (int i = taken ? taken->strategy : 0; i > 0; i--) {
         set = set->other;
         p = p->other;
     }

@@ -43,10 +43,10 @@ typedef struct PlanSet {
     int n_rank;               /* whole plans that were asked for and exist */
     CompileOptions options;
     const RSelector *select;  /* which are taken at which sizes; NULL: the groups' own */
-    struct PlanSet *other;    /* the next one of the list of other splits */
+    struct PlanSet *other;    /* the next one of the list of other strategies */
 } PlanSet;
 
-/* One whole plan: a candidate for each group, of other splits the best.  */
+/* One whole plan: a candidate for each group, of other strategies the best.  */
 typedef struct WholePlan {
     RPlan rplan;              /* .other: that of `other` */
     Estimate *estimate;       /* per program of the plan */
@@ -60,7 +60,7 @@ typedef struct {
     bool line_info;
     bool fast_compile;        /* level 2 of ptxas, not 3: sooner, for longer loops */
     bool static_smem;         /* as CgOptions */
-    const bool *only;         /* per program of all splits: is it wanted?  NULL: all are */
+    const bool *only;         /* per program of all strategies: is it wanted?  NULL: all are */
     Watch *watch;             /* NULL: nobody's */
 } BuildOptions;
 
@@ -105,7 +105,7 @@ void compile_warn_spills(Diag *d, const Build *b);
 const char *build_id(void);
 /* Predicted time of the whole plan and its terms.  */
 void compile_estimate(const WholePlan *p, Estimate *out);
-/* The same at values of all sizes, of the split and the programs that are taken there.  */
+/* The same at values of all sizes, of the strategy and the programs that are taken there.  */
 void compile_estimate_at(Arena *a, const PlanSet *set, const WholePlan *p, const int64_t *size,
                          Estimate *out);
 #endif

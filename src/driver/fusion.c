@@ -313,7 +313,7 @@ static bool decide_at(const Search *like, const int64_t *size, TeDecisions *out)
 }
 
 /* Opens and prices what is decided; *known: has one of the n before the same kernels?  */
-static Status plan_split(Search *x, Diag *d, const TeDecisions *decisions, Parting *p, int n,
+static Status plan_strategy(Search *x, Diag *d, const TeDecisions *decisions, Parting *p, int n,
                          bool *known) {
     double us;
     Status s = open_parting(x, d, decisions, &p[n]);
@@ -322,8 +322,8 @@ static Status plan_split(Search *x, Diag *d, const TeDecisions *decisions, Parti
     return s || *known ? s : price(x, d, &p[n], NULL, INFINITY, &us);
 }
 
-Status fusion_splits(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
-                     PlanSet **out, int *n, int *best) {
+Status fusion_strategies(Arena *a, Diag *d, const Te *te, const Device *dev,
+                         const CompileOptions *o, PlanSet **out, int *n, int *best) {
     Search x = {.a = a, .te = te, .dev = dev, .o = o};
     int found = 2, most = 4;
     for (int i = 0; i < te->n_size; i++) most += rplan_varies(te, i);
@@ -344,7 +344,7 @@ Status fusion_splits(Arena *a, Diag *d, const Te *te, const Device *dev, const C
         Diag quiet = diag_new(a);
         bool known;
         if ((s = watch_check(o->watch, d))) return s;
-        if (plan_split(&x, &quiet, &all[i], p, *n, &known) || known) continue;
+        if (plan_strategy(&x, &quiet, &all[i], p, *n, &known) || known) continue;
         if (total(&p[*n]) < total(&p[*best]) * (1 - 1.0 / NEAR)) *best = *n;
         fill_plans(&x, &p[*n]);
         (*out)[*n] = p[*n].set;

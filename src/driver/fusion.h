@@ -17,6 +17,6 @@ Status fusion_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const Com
                    PlanSet *out);
 /* Of an op with run-time sizes: the usual one, and those that are the fastest at some sizes, all
  * planned at the largest.  (*out)[*best] is the fastest there.  */
-Status fusion_splits(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
-                     PlanSet **out, int *n, int *best);
+Status fusion_strategies(Arena *a, Diag *d, const Te *te, const Device *dev,
+                         const CompileOptions *o, PlanSet **out, int *n, int *best);
 #endif

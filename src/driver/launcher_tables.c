@@ -226,7 +226,7 @@ static void put_kernels(Source *s, const Build *b, int target, Buf *out) {
                         "%" PRId64 ", %" PRId64 ", %d, %d, %d, %d, %d},\n",
                    k->symbol, blocks, k->grid[1], k->grid[2], k->block[0], k->block[1],
                    k->block[2], k->cluster[0], k->cluster[1], k->cluster[2], k->dynamic_smem,
-                   r ? r->static_smem : 0, c->split, c->part, k->group, maps, k->n_map);
+                   r ? r->static_smem : 0, c->strategy, c->part, k->group, maps, k->n_map);
         maps += k->n_map;
     }
     buf_puts(out, "    {0, 0, {0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 0}\n};\n");
@@ -235,11 +235,11 @@ static void put_kernels(Source *s, const Build *b, int target, Buf *out) {
 static void put_parts(Source *s, const KernelProgram *p, int target, Buf *out) {
     int parts = 0;
     buf_printf(out, "static const Part part_%d[] = {", target);
-    for (int n = 0; n < p->n_split; n++) {
-        const Workspace *w = &p->split[n].workspace;
+    for (int n = 0; n < p->n_strategy; n++) {
+        const Workspace *w = &p->strategy[n].workspace;
         for (int i = 0; i < w->n; i++, parts++)
             buf_printf(out, "{%d, %" PRId64 ", %d}, ", n, w->part[i].at,
-                       expression(s, &p->split[n].part_bytes[i]));
+                       expression(s, &p->strategy[n].part_bytes[i]));
     }
     buf_printf(out, "{0, 0, 0}};\nenum { N_PART_%d = %d };\n", target, parts);
 }
@@ -253,8 +253,8 @@ static void put_choices(Source *s, const KernelProgram *p, int target, Buf *out)
     for (int m = 0; x && m < x->n_measure; m++)
         buf_printf(out, "%d, ", expression(s, &x->measure[m]));
     for (int k = 0; k < choices; k++) {
-        const KernelSplit *split = &p->split[x ? x->choice[k].split : 0];
-        buf_printf(&list, "    {%d, %d},\n", x ? x->choice[k].split : 0, at);
+        const KernelStrategy *strategy = &p->strategy[x ? x->choice[k].strategy : 0];
+        buf_printf(&list, "    {%d, %d},\n", x ? x->choice[k].strategy : 0, at);
         buf_puts(&rows, "    ");
         for (int m = 0; x && m < x->n_measure; m++) {
             int64_t most = x->choice[k].most[m];
@@ -262,8 +262,8 @@ static void put_choices(Source *s, const KernelProgram *p, int target, Buf *out)
             else buf_printf(&rows, "%" PRId64 ", ", most);
         }
         buf_puts(&rows, "\n");
-        for (int g = 0; g < split->n_group; g++, at++)
-            buf_printf(&programs, "%d, ", split->first + (x ? x->choice[k].program[g] : g));
+        for (int g = 0; g < strategy->n_group; g++, at++)
+            buf_printf(&programs, "%d, ", strategy->first + (x ? x->choice[k].program[g] : g));
     }
     buf_printf(out, "0};\nstatic const int64_t most_%d[] = {\n%s    0\n};\n", target,
                buf_str(&rows));

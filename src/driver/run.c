@@ -47,7 +47,7 @@ Status run_create_at(Arena *a, Diag *d, const RunPlace *place, const Te *te, con
                  .size = size};
     out->at = ARENA_ARRAY(a, uint64_t, te->n_in + te->n_out);
     out->taken = cg_taken(&build->program, size);
-    out->split = &build->program.split[out->taken.split];
+    out->strategy = &build->program.strategy[out->taken.strategy];
     return place->context ? device_create(out, a, d) : create_simulated(out, a, d);
 }
 
@@ -148,7 +148,7 @@ Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64
 
 uint64_t run_address(const Run *r, int tensor) {
     if (tensor < r->te->n_in + r->te->n_out) return r->at[tensor];
-    return r->workspace + (uint64_t)r->split->temp_offset[tensor];
+    return r->workspace + (uint64_t)r->strategy->temp_offset[tensor];
 }
 
 /* Temporaries in a workspace.  */
@@ -164,7 +164,7 @@ static void given_page(void *user, size_t from, size_t bytes, unsigned char *to)
     memset(to, 0xff, bytes);
     for (int t = te->n_in + te->n_out; t < te->n_tensor; t++) {
         if (!g->temp[t]) continue;
-        size_t at = (size_t)g->run->split->temp_offset[t], end = at + g->temp[t]->bytes;
+        size_t at = (size_t)g->run->strategy->temp_offset[t], end = at + g->temp[t]->bytes;
         size_t first = at > from ? at : from, last = end < from + bytes ? end : from + bytes;
         if (first < last)
             memcpy(to + (first - from), lazy_at(g->temp[t], first - at, last - first),

@@ -41,7 +41,7 @@ typedef struct {
     uint64_t workspace;
     const int64_t *size;      /* value per size, for run-time sizes */
     KernelTaken taken;        /* at these sizes */
-    const KernelSplit *split; /* of it; `normal` is its op */
+    const KernelStrategy *strategy; /* of it; `normal` is its op */
     SimOptions options;
     SimReport report;         /* of all launches so far: faults of the first launch that had some */
     SimCounters main;         /* of the first kernel of each group alone, which the model counts */

@@ -5,7 +5,7 @@
 
 enum { SPLITS_MOST = 4, ROUNDS = 3 };
 static const double accepted_loss = 0.05, high_loss = 0.25;
-static const double least_gain = 0.005, least_gain_split = 0.02;
+static const double least_gain = 0.005, least_gain_strategy = 0.02;
 
 double size_weight(double loss) {
     double w = loss;
@@ -15,52 +15,53 @@ double size_weight(double loss) {
 }
 
 /* us of the best that is picked for a group, at a point.  */
-static double group_us(const SizePick *x, int split, int group, int point) {
-    int slot = size_slot(x, split, group);
+static double group_us(const SizePick *x, int strategy, int group, int point) {
+    int slot = size_slot(x, strategy, group);
     double us = INFINITY;
     for (int k = 0; k < x->n_picked[slot]; k++) {
-        double is = x->split[split].group[group].program[x->picked[slot][k]].us[point];
+        double is = x->strategy[strategy].group[group].program[x->picked[slot][k]].us[point];
         if (is < us) us = is;
     }
     return us;
 }
 
-static double split_us(const SizePick *x, int split, int point) {
+static double strategy_us(const SizePick *x, int strategy, int point) {
     double us = 0;
-    for (int g = 0; g < x->split[split].set->n_group; g++) us += group_us(x, split, g, point);
+    for (int g = 0; g < x->strategy[strategy].set->n_group; g++)
+        us += group_us(x, strategy, g, point);
     return us;
 }
 
 double size_loss(const SizePick *x, int point) {
     double us = INFINITY;
-    for (int s = 0; s < x->n_split; s++) {
-        double is = x->open[s] ? split_us(x, s, point) : INFINITY;
+    for (int s = 0; s < x->n_strategy; s++) {
+        double is = x->open[s] ? strategy_us(x, s, point) : INFINITY;
         if (is < us) us = is;
     }
     return us / x->best[point] - 1;
 }
 
-/* ---- splits ---- */
+/* ---- strategies ---- */
 
-/* With all their programs, the splits that are open lose so much.  */
+/* With all their programs, the strategies that are open lose so much.  */
 static double open_loss(const SizePick *x) {
     double sum = 0;
     for (int i = 0; i < x->at->n; i++) {
         double us = INFINITY;
-        for (int s = 0; s < x->n_split; s++)
-            if (x->open[s] && x->split[s].us[i] < us) us = x->split[s].us[i];
+        for (int s = 0; s < x->n_strategy; s++)
+            if (x->open[s] && x->strategy[s].us[i] < us) us = x->strategy[s].us[i];
         sum += size_weight(us / x->best[i] - 1);
     }
     return sum / x->at->n;
 }
 
-static void open_splits(SizePick *x) {
+static void open_strategies(SizePick *x) {
     x->open[0] = true;
     double now = open_loss(x);
     for (int n = 1; n < SPLITS_MOST; n++) {
         int best = -1;
-        double least = now - least_gain_split;
-        for (int s = 1; s < x->n_split; s++) {
+        double least = now - least_gain_strategy;
+        for (int s = 1; s < x->n_strategy; s++) {
             if (x->open[s]) continue;
             x->open[s] = true;
             double loss = open_loss(x);
@@ -75,24 +76,24 @@ static void open_splits(SizePick *x) {
     }
 }
 
-/* Is the split the fastest of the open ones there, with all programs?  */
-static bool wins(const SizePick *x, int split, int point) {
+/* Is the strategy the fastest of the open ones there, with all programs?  */
+static bool wins(const SizePick *x, int strategy, int point) {
     bool first = true;
-    for (int s = 0; s < x->n_split; s++)
-        first &= !x->open[s] || x->split[s].us[point] >=
-                                    x->split[split].us[point];
+    for (int s = 0; s < x->n_strategy; s++)
+        first &= !x->open[s] || x->strategy[s].us[point] >=
+                                    x->strategy[strategy].us[point];
     return first;
 }
 
-/* The program that alone serves a group best where its split wins.  */
-static int best_alone(const SizePick *x, int split, int group) {
-    const SizedGroup *g = &x->split[split].group[group];
+/* The program that alone serves a group best where its strategy wins.  */
+static int best_alone(const SizePick *x, int strategy, int group) {
+    const SizedGroup *g = &x->strategy[strategy].group[group];
     int best = 0;
     double least = INFINITY;
     for (int k = 0; k < g->n; k++) {
         double sum = 0;
         for (int i = 0; i < x->at->n; i++) {
-            if (!wins(x, split, i)) continue;
+            if (!wins(x, strategy, i)) continue;
             double loss = (g->program[k].us[i] - g->best[i]) / x->best[i];
             sum += isfinite(loss) ? size_weight(loss) : 1e3;
         }
@@ -105,11 +106,11 @@ static int best_alone(const SizePick *x, int split, int group) {
 
 /* ---- programs ---- */
 
-/* The programs of an open split that compute one thing.  */
-static int most_of_split(const SizePick *x, int split) {
+/* The programs of an open strategy that compute one thing.  */
+static int most_of_strategy(const SizePick *x, int strategy) {
     int most = 0;
-    for (int g = 0; g < x->split[split].set->n_group; g++) {
-        int n = x->n_picked[size_slot(x, split, g)];
+    for (int g = 0; g < x->strategy[strategy].set->n_group; g++) {
+        int n = x->n_picked[size_slot(x, strategy, g)];
         if (n > most) most = n;
     }
     return most;
@@ -117,30 +118,30 @@ static int most_of_split(const SizePick *x, int split) {
 
 static int most_in_all(const SizePick *x) {
     int sum = 0;
-    for (int s = 0; s < x->n_split; s++) sum += x->open[s] ? most_of_split(x, s) : 0;
+    for (int s = 0; s < x->n_strategy; s++) sum += x->open[s] ? most_of_strategy(x, s) : 0;
     return sum;
 }
 
 /* What a program of one group would change: us per point. */
 typedef struct {
-    double *others;           /* of the split's other groups */
-    double *rest;             /* of the best other split */
+    double *others;           /* of the strategy's other groups */
+    double *rest;             /* of the best other strategy */
     double *without;          /* of the group's best other program */
 } Around;
 
 /* `left_out`: a pick of the group that does not count; -1: none.  */
-static void look_around(const SizePick *x, int split, int group, int left_out, Around *out) {
-    int slot = size_slot(x, split, group);
+static void look_around(const SizePick *x, int strategy, int group, int left_out, Around *out) {
+    int slot = size_slot(x, strategy, group);
     for (int i = 0; i < x->at->n; i++) {
         double rest = INFINITY, others = 0, without = INFINITY;
-        for (int s = 0; s < x->n_split; s++) {
-            double us = x->open[s] && s != split ? split_us(x, s, i) : INFINITY;
+        for (int s = 0; s < x->n_strategy; s++) {
+            double us = x->open[s] && s != strategy ? strategy_us(x, s, i) : INFINITY;
             if (us < rest) rest = us;
         }
-        for (int g = 0; g < x->split[split].set->n_group; g++)
-            others += g == group ? 0 : group_us(x, split, g, i);
+        for (int g = 0; g < x->strategy[strategy].set->n_group; g++)
+            others += g == group ? 0 : group_us(x, strategy, g, i);
         for (int k = 0; k < x->n_picked[slot]; k++) {
-            double us = x->split[split].group[group].program[x->picked[slot][k]].us[i];
+            double us = x->strategy[strategy].group[group].program[x->picked[slot][k]].us[i];
             if (k != left_out && us < without) without = us;
         }
         out->others[i] = others;
@@ -174,19 +175,19 @@ static int best_beside(const SizePick *x, const Around *r, const SizedGroup *g, 
 
 static bool may_add(const SizePick *x, int s, int g) {
     int n = x->n_picked[size_slot(x, s, g)];
-    return n < most_of_split(x, s) || most_in_all(x) < RPLAN_SET;
+    return n < most_of_strategy(x, s) || most_in_all(x) < RPLAN_SET;
 }
 
 /* Adds the program that gains most; false: none gains enough.  */
 static bool add_best(SizePick *x, Around *r) {
     double least = INFINITY;
     int slot = -1, program = 0;
-    for (int s = 0; s < x->n_split; s++) {
-        for (int g = 0; x->open[s] && g < x->split[s].set->n_group; g++) {
+    for (int s = 0; s < x->n_strategy; s++) {
+        for (int g = 0; x->open[s] && g < x->strategy[s].set->n_group; g++) {
             if (!may_add(x, s, g)) continue;
             look_around(x, s, g, -1, r);
             if (least == INFINITY) least = loss_with(x, r, NULL) - least_gain;
-            int k = best_beside(x, r, &x->split[s].group[g], &least);
+            int k = best_beside(x, r, &x->strategy[s].group[g], &least);
             if (k < 0) continue;
             slot = size_slot(x, s, g);
             program = k;
@@ -198,14 +199,14 @@ static bool add_best(SizePick *x, Around *r) {
 }
 
 /* Puts the best program in the place of each that is picked, or none, if hardly anything is lost
- * without; the first of the first split stays, since it is right at all sizes.  */
+ * without; the first of the first strategy stays, since it is right at all sizes.  */
 static bool exchange(SizePick *x, Around *r) {
     bool any = false;
-    for (int slot = 0; slot < x->n_split * x->groups; slot++) {
+    for (int slot = 0; slot < x->n_strategy * x->groups; slot++) {
         int s = slot / x->groups, g = slot % x->groups;
-        if (!x->open[s] || g >= x->split[s].set->n_group) continue;
+        if (!x->open[s] || g >= x->strategy[s].set->n_group) continue;
         for (int k = x->n_picked[slot] - 1; k >= (s == 0); k--) {
-            const SizedGroup *group = &x->split[s].group[g];
+            const SizedGroup *group = &x->strategy[s].group[g];
             look_around(x, s, g, k, r);
             double now = loss_with(x, r, group->program[x->picked[slot][k]].us);
             double least = now - least_gain / 4;
@@ -238,9 +239,9 @@ void size_pick(SizePick *x) {
     int n = x->at->n;
     Around r = {ARENA_ARRAY(x->a, double, n), ARENA_ARRAY(x->a, double, n),
                 ARENA_ARRAY(x->a, double, n)};
-    open_splits(x);
-    for (int s = 0; s < x->n_split; s++) {
-        for (int g = 0; x->open[s] && g < x->split[s].set->n_group; g++) {
+    open_strategies(x);
+    for (int s = 0; s < x->n_strategy; s++) {
+        for (int g = 0; x->open[s] && g < x->strategy[s].set->n_group; g++) {
             int slot = size_slot(x, s, g);
             x->picked[slot][x->n_picked[slot]++] = s ? best_alone(x, s, g) : 0;
         }

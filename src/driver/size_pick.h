@@ -9,21 +9,21 @@
 
 typedef struct {
     Arena *a;
-    const SizedSet *split;    /* those that compete; the first one is taken where no other is */
-    int n_split;
+    const SizedSet *strategy; /* those that compete; the first one is taken where no other is */
+    int n_strategy;
     const SizePoints *at;
-    double *best;             /* per point: us of the best split known */
-    bool *open;               /* per split: it is taken for some sizes */
-    int **picked;             /* per split, per group: programs, the first of the first split right
-                               * at all sizes, */
-    int *n_picked;            /* and how many: [split * groups + group] */
-    int groups;               /* most of any split */
+    double *best;             /* per point: us of the best strategy known */
+    bool *open;               /* per strategy: it is taken for some sizes */
+    int **picked;             /* per strategy, per group: programs, the first of the first strategy
+                               * right at all sizes, */
+    int *n_picked;            /* and how many: [strategy * groups + group] */
+    int groups;               /* most of any strategy */
 } SizePick;
 
 double size_weight(double loss);
 void size_pick(SizePick *x);
-static inline int size_slot(const SizePick *x, int split, int group) {
-    return split * x->groups + group;
+static inline int size_slot(const SizePick *x, int strategy, int group) {
+    return strategy * x->groups + group;
 }
 /* How much more than the best a point takes at best with what is picked, as a share.  */
 double size_loss(const SizePick *x, int point);

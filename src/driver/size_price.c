@@ -165,19 +165,19 @@ static void size_group(const Pricing *x, int first, int end, int n) {
     }
 }
 
-/* The same group of a split before this one; NULL: there is none.  */
-static const SizedGroup *known_group(const SizedSet *split, int s, const char *text) {
+/* The same group of a strategy before this one; NULL: there is none.  */
+static const SizedGroup *known_group(const SizedSet *strategy, int s, const char *text) {
     for (int k = 0; k < s; k++) {
-        for (int g = 0; g < split[k].set->n_group; g++)
-            if (strcmp(split[k].group[g].text, text) == 0) return &split[k].group[g];
+        for (int g = 0; g < strategy[k].set->n_group; g++)
+            if (strcmp(strategy[k].group[g].text, text) == 0) return &strategy[k].group[g];
     }
     return NULL;
 }
 
-void size_price(Arena *a, const SizePoints *at, int first, int end, int n, SizedSet *split,
-                int n_split) {
-    for (int s = 0; s < n_split; s++) {
-        SizedSet *out = &split[s];
+void size_price(Arena *a, const SizePoints *at, int first, int end, int n, SizedSet *strategy,
+                int n_strategy) {
+    for (int s = 0; s < n_strategy; s++) {
+        SizedSet *out = &strategy[s];
         const PlanSet *set = out->set;
         if (first == 0)
             *out = (SizedSet){out->set, ARENA_ARRAY(a, SizedGroup, set->n_group),
@@ -187,12 +187,12 @@ void size_price(Arena *a, const SizePoints *at, int first, int end, int n, Sized
         for (int i = 0; i < n; i++) out->us[i] = 0;
         for (int g = 0; g < set->n_group; g++) {
             Pricing x = {a, set, at, &out->group[g], g};
-            const SizedGroup *known = known_group(split, s, text[g]);
+            const SizedGroup *known = known_group(strategy, s, text[g]);
             if (known) {
                 out->group[g] = *known;
             } else {
                 if (first == 0) open_group(&x, n);
-                x.set = x.group->set;         /* the split that it was found in may be gone */
+                x.set = x.group->set;         /* the strategy that it was found in may be gone */
                 x.g = x.group->number;
                 size_group(&x, first, end, n);
                 x.group->text = text[g];

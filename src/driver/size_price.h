@@ -26,7 +26,7 @@ typedef struct {
     double *best;             /* per point: us of the best */
 } SizedGroup;
 
-/* A split of the op whose groups are planned at the largest sizes, and what it takes elsewhere.  */
+/* A fusion strategy whose groups are planned at the largest sizes, and what it takes elsewhere.  */
 typedef struct {
     PlanSet *set;
     SizedGroup *group;
@@ -34,8 +34,8 @@ typedef struct {
 } SizedSet;
 
 /* Programs for the points first..end-1 beside those there are (none: `first` is 0), and all of them
- * priced at the first n points, for all splits: groups that are the same in several are planned
+ * priced at the first n points, for all strategies: groups that are the same in several are planned
  * once.  ->set of each is given.  */
-void size_price(Arena *a, const SizePoints *at, int first, int end, int n, SizedSet *split,
-                int n_split);
+void size_price(Arena *a, const SizePoints *at, int first, int end, int n, SizedSet *strategy,
+                int n_strategy);
 #endif

@@ -11,7 +11,7 @@ static const double least_gain = 0.5;     /* of the weighed losses, summed over 
 typedef struct Part {
     int *point, n;
     int64_t *most;            /* per measure: the bounds on the way here */
-    int split;                /* what is taken */
+    int strategy;             /* what is taken */
     int *program;
     double cost;
     /* The best way to part it: gain 0 if there is none.  */
@@ -31,7 +31,7 @@ typedef struct {
     const RSelector *out;
     Arena *a;
     int64_t **is;             /* per measure, per point */
-    double **offset;          /* per split, per point: what its best programs lose */
+    double **offset;          /* per strategy, per point: what its best programs lose */
     double **cost;            /* per column (a picked program), per point */
     int *column;              /* per slot: its first */
     int n_column;
@@ -44,21 +44,21 @@ typedef struct {
 static void set_costs(Tree *t) {
     const SizePick *x = t->x;
     int n = x->at->n;
-    for (int s = 0; s < x->n_split; s++) {
+    for (int s = 0; s < x->n_strategy; s++) {
         if (!x->open[s]) continue;
         t->offset[s] = ARENA_ARRAY(t->a, double, n);
         double *best = ARENA_ARRAY(t->a, double, n);
-        for (int g = 0; g < x->split[s].set->n_group; g++) {
+        for (int g = 0; g < x->strategy[s].set->n_group; g++) {
             int slot = size_slot(x, s, g);
             t->column[slot] = t->n_column;
             for (int i = 0; i < n; i++) best[i] = INFINITY;
             for (int k = 0; k < x->n_picked[slot]; k++) {
-                const double *us = x->split[s].group[g].program[x->picked[slot][k]].us;
+                const double *us = x->strategy[s].group[g].program[x->picked[slot][k]].us;
                 for (int i = 0; i < n; i++)
                     if (us[i] < best[i]) best[i] = us[i];
             }
             for (int k = 0; k < x->n_picked[slot]; k++) {
-                const double *us = x->split[s].group[g].program[x->picked[slot][k]].us;
+                const double *us = x->strategy[s].group[g].program[x->picked[slot][k]].us;
                 double *cost = t->cost[t->n_column++] = ARENA_ARRAY(t->a, double, n);
                 for (int i = 0; i < n; i++)
                     cost[i] = isfinite(us[i]) ? size_weight((us[i] - best[i]) / x->best[i])
@@ -73,23 +73,23 @@ static void set_costs(Tree *t) {
     }
 }
 
-/* Sums over points: of the splits' offsets, then of the columns.  */
+/* Sums over points: of the strategies' offsets, then of the columns.  */
 static void add_point(const Tree *t, int point, double *sum) {
-    for (int s = 0; s < t->x->n_split; s++)
+    for (int s = 0; s < t->x->n_strategy; s++)
         sum[s] += t->x->open[s] ? t->offset[s][point] : 0;
-    for (int c = 0; c < t->n_column; c++) sum[t->x->n_split + c] += t->cost[c][point];
+    for (int c = 0; c < t->n_column; c++) sum[t->x->n_strategy + c] += t->cost[c][point];
 }
 
-/* The least that one split with one program per group costs; which, if asked.  */
-static double least_cost(const Tree *t, const double *sum, int *split, int *program) {
+/* The least that one strategy with one program per group costs; which, if asked.  */
+static double least_cost(const Tree *t, const double *sum, int *strategy, int *program) {
     const SizePick *x = t->x;
     double least = INFINITY;
-    for (int s = 0; s < x->n_split; s++) {
+    for (int s = 0; s < x->n_strategy; s++) {
         double cost = sum[s];
-        int best[64], groups = x->split[s].set->n_group;
+        int best[64], groups = x->strategy[s].set->n_group;
         if (!x->open[s]) continue;
         for (int g = 0; g < groups; g++) {
-            int slot = size_slot(x, s, g), first = x->n_split + t->column[slot], k = 0;
+            int slot = size_slot(x, s, g), first = x->n_strategy + t->column[slot], k = 0;
             for (int j = 1; j < x->n_picked[slot]; j++)
                 if (sum[first + j] < sum[first + k]) k = j;
             cost += sum[first + k];
@@ -97,8 +97,8 @@ static double least_cost(const Tree *t, const double *sum, int *split, int *prog
         }
         if (cost >= least) continue;
         least = cost;
-        if (!split) continue;
-        *split = s;
+        if (!strategy) continue;
+        *strategy = s;
         memcpy(program, best, (size_t)(groups < 64 ? groups : 64) * sizeof *best);
     }
     return least;
@@ -121,7 +121,7 @@ static int64_t round_bound(int64_t lo, int64_t hi) {
 
 static void try_measure(const Tree *t, Part *p, int m, const double *all, double *low,
                         double *high) {
-    int sums = t->x->n_split + t->n_column;
+    int sums = t->x->n_strategy + t->n_column;
     for (int i = 0; i < p->n; i++) t->order[i] = (Ordered){t->is[m][p->point[i]], p->point[i]};
     qsort(t->order, (size_t)p->n, sizeof *t->order, ascending);
     for (int k = 0; k < sums; k++) low[k] = 0;
@@ -139,14 +139,14 @@ static void try_measure(const Tree *t, Part *p, int m, const double *all, double
 }
 
 static void judge(const Tree *t, Part *p) {
-    int sums = t->x->n_split + t->n_column;
+    int sums = t->x->n_strategy + t->n_column;
     ArenaMark mark;
     p->program = ARENA_ARRAY(t->a, int, 64);
     mark = arena_mark(t->a);
     double *all = ARENA_ARRAY(t->a, double, sums), *low = ARENA_ARRAY(t->a, double, sums);
     double *high = ARENA_ARRAY(t->a, double, sums);
     for (int i = 0; i < p->n; i++) add_point(t, p->point[i], all);
-    p->cost = least_cost(t, all, &p->split, p->program);
+    p->cost = least_cost(t, all, &p->strategy, p->program);
     p->gain = least_gain;
     p->measure = -1;
     for (int pass = 0; pass < 2; pass++) {          /* sizes before expressions of them */
@@ -181,11 +181,11 @@ static Part *most_gain(Part *p) {
 /* Bounds that make all programs of a choice right: the sizes and domains for which each is.  */
 static void bound_choice(const Tree *t, RChoice *c) {
     const SizePick *x = t->x;
-    const SizedSet *s = &x->split[c->split];
+    const SizedSet *s = &x->strategy[c->strategy];
     for (int g = 0; g < s->set->n_group; g++) {
         const SizedGroup *group = &s->group[g];
         const SizedProgram *p =
-            &group->program[x->picked[size_slot(x, c->split, g)][c->program[g]]];
+            &group->program[x->picked[size_slot(x, c->strategy, g)][c->program[g]]];
         TeExtent domain = rplan_domain(t->a, s->set->normal, &s->set->group[g]);
         int m = rplan_measure(t->out, &domain);
         if (p->outs < INT64_MAX && m >= 0 && p->outs < c->most[m]) c->most[m] = p->outs;
@@ -212,14 +212,14 @@ static void list_parts(const Tree *t, const Part *p, RSelector *out) {
         return;
     }
     RChoice *c = &out->choice[out->n++];
-    *c = (RChoice){.most = p->most, .split = p->split, .program = p->program};
+    *c = (RChoice){.most = p->most, .strategy = p->strategy, .program = p->program};
     bound_choice(t, c);
 }
 
 /* Does the next choice take the same, for these sizes and more?  */
 static bool is_within(const Tree *t, const RChoice *c, const RChoice *next) {
-    bool same = c->split == next->split;
-    for (int g = 0; same && g < t->x->split[c->split].set->n_group; g++)
+    bool same = c->strategy == next->strategy;
+    for (int g = 0; same && g < t->x->strategy[c->strategy].set->n_group; g++)
         same = c->program[g] == next->program[g];
     for (int m = 0; same && m < t->out->n_measure; m++) same = c->most[m] <= next->most[m];
     return same;
@@ -234,10 +234,10 @@ static void drop_superfluous(const Tree *t, RSelector *out) {
 }
 
 void size_select(const SizePick *x, RSelector *out) {
-    int slots = x->n_split * x->groups, columns = 0, n = x->at->n;
+    int slots = x->n_strategy * x->groups, columns = 0, n = x->at->n;
     for (int k = 0; k < slots; k++) columns += x->n_picked[k];
     Tree t = {.x = x, .out = out, .a = x->a, .is = ARENA_ARRAY(x->a, int64_t *, out->n_measure),
-              .offset = ARENA_ARRAY(x->a, double *, x->n_split),
+              .offset = ARENA_ARRAY(x->a, double *, x->n_strategy),
               .cost = ARENA_ARRAY(x->a, double *, columns),
               .column = ARENA_ARRAY(x->a, int, slots), .order = ARENA_ARRAY(x->a, Ordered, n)};
     set_costs(&t);

@@ -3,17 +3,17 @@
 #define ROLLER_RPROGRAM_PLAN_H
 #include "rprogram/rprog.h"
 
-/* Programs at most that compute one thing, of all splits; choices, and what they bound.  */
+/* Programs at most that compute one thing, of all strategies; choices, and what they bound.  */
 enum { RPLAN_SET = 12, RPLAN_CHOICES = 256, RPLAN_MEASURES = 64 };
 
-/* What launches take where sizes are known at run time.  A choice is a split and a program of each
- * of its groups; a launch takes the first one whose bounds its sizes keep.  The bounds are of
- * measures: what the time of a kernel depends on, such as the extents of its fused axes, as
- * expressions of the sizes.  The last choice has no bounds.  */
+/* What launches take where sizes are known at run time.  A choice is a fusion strategy and a
+ * program of each of its groups; a launch takes the first one whose bounds its sizes keep.  The
+ * bounds are of measures: what the time of a kernel depends on, such as the extents of its fused
+ * axes, as expressions of the sizes.  The last choice has no bounds.  */
 typedef struct {
     int64_t *most;            /* per measure; INT64_MAX: any */
-    int split;                /* 0: the plan itself, else the number in its list of others */
-    int *program;             /* per group of the split */
+    int strategy;             /* 0: the plan itself, else the number in its list of others */
+    int *program;             /* per group of the strategy */
 } RChoice;
 typedef struct {
     const Te *te;             /* whose sizes they are */
@@ -38,7 +38,7 @@ typedef struct RPlan {
                                * program or all, < 0: no bound but the sizes */
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
     const RSelector *select;  /* NULL: the plan's programs, one per group, at all sizes */
-    struct RPlan *other;      /* the next one of the list of other splits */
+    struct RPlan *other;      /* the next one of the list of other strategies */
 } RPlan;
 
 static inline int rplan_groups(const RPlan *p) { return p->n_group ? p->n_group : p->n; }
@@ -58,8 +58,8 @@ void rplan_extend(Arena *a, RPlan *p, int more);
 /* Points of a group's domain, as far as they depend on run-time sizes.  Results of a split
  * reduction, of whatever skeleton, are as many times their number.  */
 TeExtent rplan_domain(Arena *a, const Te *te, const KernelGroup *g);
-/* The measures of a plan and its other splits, each once: extents of the fused axes of its groups,
- * their domains, the sizes themselves.  */
+/* The measures of a plan and its other strategies, each once: extents of the fused axes of its
+ * groups, their domains, the sizes themselves.  */
 void rplan_measures(Arena *a, const RPlan *plan, RSelector *out);
 /* Keeps those measures that some choice bounds, in order of their texts.  */
 void rplan_keep_bounded(Arena *a, RSelector *s);
@@ -104,11 +104,11 @@ void rprog_place_parts(Arena *a, Workspace *w);
  * 0.  First stand the choices, if there are several: `upto s0*s1 64 s2 8 take 2 1`, `upto s2 64
  * take split 1 0 0`, `else take 0 1`: s0 is the first size that the file declares, the numbers
  * behind `take` are those of kernels, one per group.  What is decided stands before the kernels of
- * each split, `statement 3 joined`, by TeStmt.site; earlier texts name one of a few splits of the
+ * each strategy, `statement 3 joined`, by TeStmt.site; earlier texts name one of a few for the
  * whole op, `split joined`: what is decided at all statements that allow it.  */
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out);
-/* The decisions of the splits that a plan text is for, `most` at most: the plan's own, then those
- * for some sizes.  Returns how many there are; what is wrong is reported when it is read.  */
+/* The decisions of the strategies that a plan text is for, `most` at most: the plan's own, then
+ * those for some sizes.  Returns how many there are; what is wrong is reported when it is read.  */
 int rprog_read_decisions(const char *text, size_t len, TeDecisions *out, int most);
 /* Reads plan text for the same op and device, checks it (ST_PLAN_TEXT with line and column).
  * `plan` holds te, group, problem, n and align for the groups; the rest is filled.  */

@@ -153,8 +153,8 @@ static void print_choice(const RPlan *plan, const RSelector *s, const RChoice *c
         buf_printf(out, " %lld", (long long)c->most[m]);
     }
     buf_puts(out, " take");
-    if (c->split) buf_printf(out, " split %d", c->split);
-    for (int k = 0; k < c->split; k++) split = split->other;
+    if (c->strategy) buf_printf(out, " split %d", c->strategy);
+    for (int k = 0; k < c->strategy; k++) split = split->other;
     for (int g = 0; g < rplan_groups(split); g++) buf_printf(out, " %d", c->program[g]);
     buf_putc(out, '\n');
 }

@@ -29,11 +29,11 @@ static Status read_taken(Reader *r, RChoice *c) {
     Status s = ST_OK;
     if (reader_is(reader_word(&r->at), "split")) {
         if ((s = reader_int(r, 0, RPLAN_SET, &v))) return s;
-        c->split = (int)v;
+        c->strategy = (int)v;
     } else {
         r->at = before;
     }
-    const RPlan *split = split_number(r, c->split);
+    const RPlan *split = split_number(r, c->strategy);
     if (!split) return reader_fail(r, before.pos, "the plan has no such split%.*s", (Word){0});
     int groups = rplan_groups(split);
     c->program = ARENA_ARRAY(r->arena, int, groups + 1);
@@ -104,7 +104,7 @@ Status reader_taken(Reader *r, size_t pos) {
     const RSelector *s = r->first->select;
     for (int k = 0; s && k < s->n; k++) {
         const RChoice *c = &s->choice[k];
-        for (int g = 0; c->split == r->split && g < r->plan->n_group; g++) {
+        for (int g = 0; c->strategy == r->split && g < r->plan->n_group; g++) {
             int n = c->program[g];
             if (n >= r->plan->n || rplan_part(r->plan, n) != g)
                 return reader_fail(r, pos, "a kernel is taken for a group that is not its own%.*s",

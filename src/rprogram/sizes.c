@@ -173,7 +173,7 @@ bool rplan_upto(const RSelector *s, int split, int group, int program, int64_t *
         int64_t most = 0, all = s->te->size[i].extent.value;
         for (int k = 0; k < s->n; k++) {
             const RChoice *c = &s->choice[k];
-            if (c->split != split || c->program[group] != program) continue;
+            if (c->strategy != split || c->program[group] != program) continue;
             int64_t here = all;
             for (int m = 0; m < s->n_measure; m++) {
                 const TeExpr *e = s->measure[m].expr;
@@ -194,7 +194,7 @@ static int64_t most_outs(const RSelector *s, const TeExtent *domain, int split, 
     int m = rplan_measure(s, domain);
     for (int k = 0; k < s->n; k++) {
         const RChoice *c = &s->choice[k];
-        if (c->split != split || c->program[group] != program) continue;
+        if (c->strategy != split || c->program[group] != program) continue;
         if (m < 0 || c->most[m] == INT64_MAX) return -1;
         if (c->most[m] > most) most = c->most[m];
     }

@@ -164,8 +164,8 @@ static void boxes(Arena *a, const Te *te, KernelProgram *p) {
     p->choice[0].slices = size_plus(a, bytes, size_number(AT));
     WorkspacePart *part = ARENA_NEW(a, WorkspacePart);
     *part = (WorkspacePart){.tensor = -1, .bytes = p->choice[0].slices.value};
-    p->split[0].workspace = (Workspace){.part = part, .n = 1, .bytes = part->bytes};
-    p->split[0].part_bytes = &p->choice[0].slices;
+    p->strategy[0].workspace = (Workspace){.part = part, .n = 1, .bytes = part->bytes};
+    p->strategy[0].part_bytes = &p->choice[0].slices;
     p->workspace_bytes = part->bytes;
     p->param[p->n_param++] = (KernelParam){PARAM_WORKSPACE, -1, 8};
 }
@@ -203,13 +203,13 @@ static void sums(Arena *a, const Te *te, KernelProgram *p) {
 static void describe(Arena *a, int which, const Te *te, KernelProgram *p) {
     static void (*const fill[])(Arena *a, const Te *te, KernelProgram *p) = {boxes, windows, sums};
     *p = (KernelProgram){.source = source(a), .least_cc = 90, .n_kernel = 1, .n_choice = 1,
-                         .n_split = 1};
+                         .n_strategy = 1};
     p->source_len = strlen(p->source);
     p->kernel = ARENA_ARRAY(a, KernelLaunch, 2);
     p->choice = ARENA_ARRAY(a, KernelChoice, 1);
-    p->split = ARENA_ARRAY(a, KernelSplit, 1);
+    p->strategy = ARENA_ARRAY(a, KernelStrategy, 1);
     p->param = ARENA_ARRAY(a, KernelParam, 5);
-    *p->split = (KernelSplit){.decisions = "", .n = 1, .n_group = 1};
+    *p->strategy = (KernelStrategy){.decisions = "", .n = 1, .n_group = 1};
     p->param[p->n_param++] = (KernelParam){PARAM_INPUT, 0, 8};
     for (int i = 0; i < te->n_size; i++) p->param[p->n_param++] = (KernelParam){PARAM_SIZE, i, 4};
     p->param[p->n_param++] = (KernelParam){PARAM_OUTPUT, 1, 8};

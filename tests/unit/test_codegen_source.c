@@ -313,7 +313,7 @@ static void abi(Arena *a) {
         assert_int_equal(p->param[i].bytes, want[i].bytes);
     }
     assert_true(p->workspace_bytes >= 40 * 4 && p->workspace_bytes % 256 == 0);
-    assert_true(p->split->temp_offset[8] == 0);
+    assert_true(p->strategy->temp_offset[8] == 0);
     assert_int_equal(strlen(p->hash), 16);
     for (int i = 0; i < p->n_kernel; i++) {
         const KernelLaunch *k = &p->kernel[i];

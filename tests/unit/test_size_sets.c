@@ -314,7 +314,7 @@ static void check_whole(void) {
         for (int k = 0; k < sets; k++) {
             KernelTaken t = cg_taken(&build.program, size[k]);
             const KernelChoice *c = &build.program.choice[i];
-            tried |= t.split == c->split && cg_program(&build.program, t, c->part) == i;
+            tried |= t.strategy == c->strategy && cg_program(&build.program, t, c->part) == i;
         }
         if (!tried && i >= set.n_group) fail_msg("program %d is taken at no sizes", i);
     }

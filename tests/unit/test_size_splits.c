@@ -241,13 +241,13 @@ static void one_split_runs(void **state) {
     (void)state;
     given(&c, "0..67", turned, APART, 37);
     const KernelProgram *p = &c.build.program;
-    assert_int_equal(p->n_split, 2);
+    assert_int_equal(p->n_strategy, 2);
     for (int64_t n = 0; n <= 67; n++) {
         int running[2] = {0, 0};
         for (int i = 0; i < p->n_kernel; i++) {
             bool runs = cg_blocks(c.te, p, &p->kernel[i], cg_taken(p, size_of(&c, n)),
                                   size_of(&c, n)) > 0;
-            running[p->choice[p->kernel[i].group].split] += runs;
+            running[p->choice[p->kernel[i].group].strategy] += runs;
         }
         assert_int_equal(running[0], n > 37 ? 1 : 0);
         assert_int_equal(running[1], n == 0 || n > 37 ? 0 : 2);
@@ -261,7 +261,7 @@ static void workspaces_differ(void **state) {
     (void)state;
     given(&c, "1..67", repeated, REPEATED, 30);
     const KernelProgram *p = &c.build.program;
-    assert_int_equal(p->split[1].workspace.n, 0);
+    assert_int_equal(p->strategy[1].workspace.n, 0);
     assert_int_equal(p->workspace_bytes, 512);
     for (int64_t n = 1; n <= 67; n++)
         assert_int_equal(cg_workspace(c.te, p, size_of(&c, n)), n <= 30 ? 0 : 4 * n);

@@ -1,42 +1,42 @@
-#include "driver/size_splits.h"
+#include "driver/size_strategies.h"
 #include "driver/size_select.h"
 
 #include <math.h>
 
 enum { NEAR = 50, FIRST_PLANNED = 5, FIRST_PRICED = 96 };
 
-/* ---- which splits compete ---- */
+/* ---- which strategies compete ---- */
 
-/* Marks the splits that are the fastest at some point; an earlier one is, where another gains
+/* Marks the strategies that are the fastest at some point; an earlier one is, where another gains
  * little.  */
-static void find_winners(const SizedSet *split, int n, int points, bool *wins) {
+static void find_winners(const SizedSet *strategy, int n, int points, bool *wins) {
     for (int i = 0; i < points; i++) {
         int best = 0;
         for (int s = 1; s < n; s++)
-            if (split[s].us[i] < split[best].us[i] * (1 - 1.0 / NEAR)) best = s;
+            if (strategy[s].us[i] < strategy[best].us[i] * (1 - 1.0 / NEAR)) best = s;
         wins[best] = true;
     }
 }
 
-/* Drops the splits that never win, but for the one that stays, number `keep`, which becomes the
+/* Drops the strategies that never win, but for the one that stays, number `keep`, which becomes the
  * first; returns how many there are.  */
-static int drop_losers(Arena *a, SizedSet *split, int n, int points, int keep) {
+static int drop_losers(Arena *a, SizedSet *strategy, int n, int points, int keep) {
     bool *wins = ARENA_ARRAY(a, bool, n);
     SizedSet *all = ARENA_ARRAY(a, SizedSet, n);
     int left = 1;
-    find_winners(split, n, points, wins);
-    for (int s = 0; s < n; s++) all[s] = split[s];
-    split[0] = all[keep];
+    find_winners(strategy, n, points, wins);
+    for (int s = 0; s < n; s++) all[s] = strategy[s];
+    strategy[0] = all[keep];
     for (int s = 0; s < n; s++)
-        if (wins[s] && s != keep) split[left++] = all[s];
+        if (wins[s] && s != keep) strategy[left++] = all[s];
     return left;
 }
 
-/* The splits as plans, for what depends on them all.  */
-static RPlan *as_plans(Arena *a, const SizedSet *split, int n) {
+/* The strategies as plans, for what depends on them all.  */
+static RPlan *as_plans(Arena *a, const SizedSet *strategy, int n) {
     RPlan *first = NULL, **end = &first;
     for (int s = 0; s < n; s++, end = &(*end)->other) {
-        const PlanSet *set = split[s].set;
+        const PlanSet *set = strategy[s].set;
         *end = ARENA_NEW(a, RPlan);
         **end = (RPlan){.te = set->normal, .group = set->group, .n = set->n_group,
                         .n_group = set->n_group, .align = set->options.align,
@@ -48,16 +48,16 @@ static RPlan *as_plans(Arena *a, const SizedSet *split, int n) {
 
 /* ---- words ---- */
 
-static const char *split_name(Arena *a, const PlanSet *set) {
+static const char *strategy_name(Arena *a, const PlanSet *set) {
     return te_decisions_text(a, set->normal);
 }
 
 static double taken_us(const SizePick *x, const RSelector *s, int point) {
     const RChoice *c = rplan_choose(s, x->at->value[point]);
     double us = 0;
-    for (int g = 0; g < x->split[c->split].set->n_group; g++) {
-        int program = x->picked[size_slot(x, c->split, g)][c->program[g]];
-        us += x->split[c->split].group[g].program[program].us[point];
+    for (int g = 0; g < x->strategy[c->strategy].set->n_group; g++) {
+        int program = x->picked[size_slot(x, c->strategy, g)][c->program[g]];
+        us += x->strategy[c->strategy].group[g].program[program].us[point];
     }
     return us;
 }
@@ -68,7 +68,8 @@ static void explain_losses(const SizePick *x, const RSelector *s, Buf *b) {
     int n = x->at->n;
     for (int i = 0; i < n; i++) {
         double us = taken_us(x, s, i), one = 0;
-        for (int g = 0; g < x->split->set->n_group; g++) one += x->split->group[g].program->us[i];
+        for (int g = 0; g < x->strategy->set->n_group; g++)
+            one += x->strategy->group[g].program->us[i];
         double loss = us / x->best[i] - 1, of_one = one / x->best[i] - 1;
         mean += loss / n;
         one_mean += of_one / n;
@@ -91,8 +92,8 @@ static void explain_choice(const PlanSet *set, const RSelector *s, const RChoice
         comma = ", ";
     }
     buf_puts(b, c == s->choice + s->n - 1 ? "  else:" : ":");
-    for (int k = 0; k < c->split; k++) set = set->other;
-    if (c->split) buf_printf(b, " strategy %s,", split_name(b->arena, set));
+    for (int k = 0; k < c->strategy; k++) set = set->other;
+    if (c->strategy) buf_printf(b, " strategy %s,", strategy_name(b->arena, set));
     for (int g = 0; g < set->n_group; g++)
         buf_printf(b, "%s %d", g ? "," : set->n_group > 1 ? " kernels" : " kernel", c->program[g]);
     buf_putc(b, '\n');
@@ -102,7 +103,7 @@ static void explain(const PlanSet *set, const RSelector *s, Buf *b) {
     for (const PlanSet *x = set; x; x = x->other) {
         bool several = set->other != NULL;
         if (several)
-            buf_printf(b, "  strategy %s, %d kernel%s:\n", split_name(b->arena, x), x->n_group,
+            buf_printf(b, "  strategy %s, %d kernel%s:\n", strategy_name(b->arena, x), x->n_group,
                        x->n_group == 1 ? "" : "s");
         for (int i = 0; i < x->n_program; i++) {
             const GroupPlans *p = &x->plans[i];
@@ -117,25 +118,25 @@ static void explain(const PlanSet *set, const RSelector *s, Buf *b) {
 
 /* ---- all of it ---- */
 
-/* Programs, and splits, that some choice takes get new numbers: those of each group first.  */
+/* Programs, and strategies, that some choice takes get new numbers: those of each group first.  */
 
-static bool is_taken(const RSelector *s, int split, int group, int program) {
+static bool is_taken(const RSelector *s, int strategy, int group, int program) {
     bool taken = false;
     for (int k = 0; k < s->n; k++)
-        taken |= s->choice[k].split == split && s->choice[k].program[group] == program;
+        taken |= s->choice[k].strategy == strategy && s->choice[k].program[group] == program;
     return taken;
 }
 
-static bool is_split_taken(const RSelector *s, int split) {
-    bool taken = split == 0;
-    for (int k = 0; k < s->n; k++) taken |= s->choice[k].split == split;
+static bool is_strategy_taken(const RSelector *s, int strategy) {
+    bool taken = strategy == 0;
+    for (int k = 0; k < s->n; k++) taken |= s->choice[k].strategy == strategy;
     return taken;
 }
 
-static GroupPlans plans_of(Arena *a, const SizePick *x, int split, int group, int pick) {
-    const PlanSet *set = x->split[split].set;
+static GroupPlans plans_of(Arena *a, const SizePick *x, int strategy, int group, int pick) {
+    const PlanSet *set = x->strategy[strategy].set;
     const SizedProgram *p =
-        &x->split[split].group[group].program[x->picked[size_slot(x, split, group)][pick]];
+        &x->strategy[strategy].group[group].program[x->picked[size_slot(x, strategy, group)][pick]];
     GroupPlans out = {.problem = set->plans[group].problem, .set = *p->set, .part = group,
                       .ranked = ARENA_ARRAY(a, Ranked, p->n)};
     if (p->upto)
@@ -148,10 +149,10 @@ static GroupPlans plans_of(Arena *a, const SizePick *x, int split, int group, in
     return out;
 }
 
-/* The set of a split with the programs that are taken of it, and the choices with their numbers
+/* The set of a strategy with the programs that are taken of it, and the choices with their numbers
  * there.  */
-static PlanSet *make_set(Arena *a, const SizePick *x, RSelector *s, int split, int number) {
-    const PlanSet *from = x->split[split].set;
+static PlanSet *make_set(Arena *a, const SizePick *x, RSelector *s, int strategy, int number) {
+    const PlanSet *from = x->strategy[strategy].set;
     PlanSet *set = ARENA_NEW(a, PlanSet);
     int most = from->n_group * (1 + RPLAN_SET);
     *set = *from;
@@ -159,24 +160,24 @@ static PlanSet *make_set(Arena *a, const SizePick *x, RSelector *s, int split, i
     set->n_program = from->n_group;
     for (int g = 0; g < from->n_group; g++) {
         bool first = true;
-        for (int k = 0; k < x->n_picked[size_slot(x, split, g)]; k++) {
-            bool own = split == 0 && k == 0;          /* right at all sizes: always there */
-            if (!own && !is_taken(s, split, g, k)) continue;
+        for (int k = 0; k < x->n_picked[size_slot(x, strategy, g)]; k++) {
+            bool own = strategy == 0 && k == 0;          /* right at all sizes: always there */
+            if (!own && !is_taken(s, strategy, g, k)) continue;
             int to = first ? g : set->n_program++;
             first = false;
-            set->plans[to] = plans_of(a, x, split, g, k);
+            set->plans[to] = plans_of(a, x, strategy, g, k);
             for (int c = 0; c < s->n; c++) {
                 RChoice *choice = &s->choice[c];
-                if (choice->split == split && choice->program[g] == k)
+                if (choice->strategy == strategy && choice->program[g] == k)
                     choice->program[g] = -1 - to;
             }
         }
     }
     for (int c = 0; c < s->n; c++) {
         RChoice *choice = &s->choice[c];
-        if (choice->split != split) continue;
+        if (choice->strategy != strategy) continue;
         for (int g = 0; g < from->n_group; g++) choice->program[g] = -1 - choice->program[g];
-        choice->split = -1 - number;
+        choice->strategy = -1 - number;
     }
     return set;
 }
@@ -184,9 +185,9 @@ static PlanSet *make_set(Arena *a, const SizePick *x, RSelector *s, int split, i
 static void make_sets(Arena *a, const SizePick *x, RSelector *s, PlanSet *out) {
     PlanSet **end = &out->other;
     int number = 0;
-    for (int split = 0; split < x->n_split; split++) {
-        if (!is_split_taken(s, split)) continue;
-        PlanSet *set = make_set(a, x, s, split, number);
+    for (int strategy = 0; strategy < x->n_strategy; strategy++) {
+        if (!is_strategy_taken(s, strategy)) continue;
+        PlanSet *set = make_set(a, x, s, strategy, number);
         if (number++ == 0) {
             const char *why = out->sizes;
             *out = *set;
@@ -198,50 +199,50 @@ static void make_sets(Arena *a, const SizePick *x, RSelector *s, PlanSet *out) {
         end = &set->other;
         set->other = NULL;
     }
-    for (int c = 0; c < s->n; c++) s->choice[c].split = -1 - s->choice[c].split;
+    for (int c = 0; c < s->n; c++) s->choice[c].strategy = -1 - s->choice[c].strategy;
 }
 
 /* One choice of the groups' own programs needs no selector.  */
 static bool is_trivial(const PlanSet *set, const RSelector *s) {
-    bool own = s->n == 1 && s->choice->split == 0;
+    bool own = s->n == 1 && s->choice->strategy == 0;
     for (int g = 0; g < set->n_group && own; g++) own = s->choice->program[g] == g;
     return own;
 }
 
-Status size_splits_plan(Arena *a, Diag *d, PlanSet *set, int n, PlanSet *out) {
-    SizedSet *split = ARENA_ARRAY(a, SizedSet, n);
+Status size_strategies_plan(Arena *a, Diag *d, PlanSet *set, int n, PlanSet *out) {
+    SizedSet *strategy = ARENA_ARRAY(a, SizedSet, n);
     SizePoints at;
     RSelector *s = ARENA_NEW(a, RSelector);
     Buf why = buf_new(a);
     int keep = 0, groups = 0;
     if (out->n_group == 0) return ST_OK;
     for (int k = 0; k < n; k++) {
-        split[k].set = &set[k];
+        strategy[k].set = &set[k];
         if (set[k].normal == out->normal) keep = k;
     }
-    rplan_measures(a, as_plans(a, split, n), s);
+    rplan_measures(a, as_plans(a, strategy, n), s);
     size_points_find(a, out->normal, s, &at);
     int first = at.n_planned < FIRST_PLANNED ? at.n_planned : FIRST_PLANNED;
     int few = at.n < FIRST_PRICED ? at.n : FIRST_PRICED;
-    size_price(a, &at, 0, first, few, split, n);
-    n = drop_losers(a, split, n, few, keep);
+    size_price(a, &at, 0, first, few, strategy, n);
+    n = drop_losers(a, strategy, n, few, keep);
     Status status = watch_check(out->options.watch, d);
     if (status) return status;
-    size_price(a, &at, first, at.n_planned, at.n, split, n);
-    SizePick x = {.a = a, .split = split, .n_split = n, .at = &at,
+    size_price(a, &at, first, at.n_planned, at.n, strategy, n);
+    SizePick x = {.a = a, .strategy = strategy, .n_strategy = n, .at = &at,
                   .best = ARENA_ARRAY(a, double, at.n), .open = ARENA_ARRAY(a, bool, n)};
     for (int i = 0; i < at.n; i++) x.best[i] = INFINITY;
     for (int k = 0; k < n; k++) {
-        if (split[k].set->n_group > groups) groups = split[k].set->n_group;
+        if (strategy[k].set->n_group > groups) groups = strategy[k].set->n_group;
         for (int i = 0; i < at.n; i++)
-            if (split[k].us[i] < x.best[i]) x.best[i] = split[k].us[i];
+            if (strategy[k].us[i] < x.best[i]) x.best[i] = strategy[k].us[i];
     }
     x.groups = groups;
     x.n_picked = ARENA_ARRAY(a, int, n * groups);
     x.picked = ARENA_ARRAY(a, int *, n * groups);
     for (int k = 0; k < n * groups; k++) x.picked[k] = ARENA_ARRAY(a, int, RPLAN_SET + 1);
     size_pick(&x);
-    rplan_measures(a, as_plans(a, split, n), s);
+    rplan_measures(a, as_plans(a, strategy, n), s);
     size_select(&x, s);
     explain_losses(&x, s, &why);
     make_sets(a, &x, s, out);
