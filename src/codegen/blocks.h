@@ -142,6 +142,17 @@ void load_reads_evaluate(Kernel *k, const Side *s, bool pairs);
 /* Offset of a stage, " + put" or " + take"; "" where there is one stage.  */
 const char *load_stage(const Kernel *k, const char *name);
 
+/* ring.c: a ring of stages, which some warps fill by boxes; what they copy, as tensor maps; the
+ * copies of operand `side` in a step.  */
+void ring_facts(const Contract *c, const Device *dev, Side *s);
+void ring_maps(Arena *a, const Contract *c, KernelLaunch *out);
+void ring_fetch(Kernel *k);               /* of the maps */
+void ring_copy(Kernel *k, int side);
+/* lower_ring.c: up to the sums; leaves the role open that has them.  */
+void lower_ring(FormBuilder *b, Lowered *l);
+/* All warps that compute have arrived.  */
+void lower_computing_sync(FormBuilder *b, const Lowered *l);
+
 /* region.c: an operand that is loaded before the first step.  */
 void region_facts(Contract *c, const Device *dev, Side *s);
 void region_constants(Kernel *k, const Side *s);
@@ -186,6 +197,12 @@ void fragment_mma_widen(Kernel *k, const Side *s, const char *tile, const char *
 void compute_simt(Kernel *k, const Node *n);
 void compute_dp4a(Kernel *k, const Node *n);
 void compute_mma(Kernel *k, const Node *n);
+/* compute_wgmma.c: the products of a step, and what they begin with and end in.  */
+void compute_wgmma(Kernel *k);
+void wgmma_settle(Kernel *k);
+/* The array that products are added to, and sums of one step to the others.  */
+const char *mma_accumulators(const Kernel *k);
+void mma_promote(Kernel *k);
 void mma_clear(Kernel *k);
 void mma_partial(Kernel *k);  /* sums of one step, which join the others at its end */
 /* Behind the k-loop: accumulators as values acc[i][j][...] of Contraction.acc.  */

@@ -12,7 +12,7 @@ static int accumulator_registers(const Matrix *x) {
 }
 
 /* Accumulators that are no values yet have a name of their own.  */
-static const char *accumulator_name(const Kernel *k) {
+const char *mma_accumulators(const Kernel *k) {
     return k->c.matrix.unit->acc == k->c.p->con.acc ? "acc" : "sum";
 }
 
@@ -34,7 +34,7 @@ static void declare(Kernel *k, const char *name) {
     cg_close(cg);
 }
 
-void mma_clear(Kernel *k) { declare(k, accumulator_name(k)); }
+void mma_clear(Kernel *k) { declare(k, mma_accumulators(k)); }
 
 void mma_partial(Kernel *k) { declare(k, "part"); }
 
@@ -52,7 +52,7 @@ static const char *order_of(const Kernel *k, int i) {
 /* The product of a pair of instruction tiles.  */
 static void multiply_pair(Kernel *k, const char *a, const char *b) {
     const ComputeUnit *u = k->c.matrix.unit;
-    const char *to = k->c.matrix.promotes ? "part" : accumulator_name(k);
+    const char *to = k->c.matrix.promotes ? "part" : mma_accumulators(k);
     bool swapped = k->c.r->swapped;
     FragShape s = fragment_shape(u);
     const char *orders = "";
@@ -148,7 +148,7 @@ static void products(Kernel *k, const char *buffer, const Between *x) {
 }
 
 /* Sums of one step join the others.  */
-static void promote(Kernel *k) {
+void mma_promote(Kernel *k) {
     int n = accumulator_registers(&k->c.matrix);
     cg_line(k->cg, "    %s += part[i][j / %d][j %% %d];", open_registers(k, "acc", n), n, n);
     cg_close(k->cg);
@@ -175,7 +175,7 @@ void compute_mma(Kernel *k, const Node *n) {
                             .rows = slices * c->matrix.tiles[AX_M]});
         cg_close(cg);
     }
-    if (n->to == unroll && c->matrix.promotes) promote(k);
+    if (n->to == unroll && c->matrix.promotes) mma_promote(k);
 }
 
 void mma_finish(Kernel *k) {

@@ -48,7 +48,7 @@ static void matrix_facts(Contract *c, const Device *dev) {
     x->promotes = rprog_promotes(c->p, dev, c->r);
     for (int k = AX_M; k <= AX_K; k++)
         x->tiles[k] = c->r->warp.extent[k] / c->r->thread.extent[k];
-    if (c->r->via == VIA_SHARED) x->piece = rprog_piece_bytes(c->p, c->r);
+    if (c->r->via == VIA_SHARED) x->piece = rprog_piece_bytes(c->p, dev, c->r);
 }
 
 static void fragment_facts(const Contract *c, const Device *dev, Side *s) {
@@ -106,6 +106,10 @@ static void side_facts(Contract *c, const Device *dev, int side, int at) {
     s->inner_k = s->l->layout.inner == AX_K;
     s->row = (s->inner_k ? c->r->block.extent[AX_K] : s->extent) + s->l->layout.pad;
     s->at = at;
+    if (s->l->kind == LOAD_TILE) {
+        ring_facts(c, dev, s);
+        return;
+    }
     if (!s->l->region) chunk_facts(c, s);
     s->spread = rprog_spread(c->p, dev, c->r, side);
     read_facts(c, s);
@@ -133,6 +137,7 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
                     Contract *c) {
     *c = (Contract){.te = te, .p = p, .r = r, .root = &te->stmt[p->con.stmt]};
     c->packed = rprog_packed(dev, r);
+    c->ring = rprog_warpgroups(dev, r);
     matrix_facts(c, dev);
     for (int k = AX_M; k <= AX_K; k++) {
         c->lanes[k] = r->warp.extent[k] / r->thread.extent[k];
@@ -156,6 +161,7 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
     for (int side = 0; side < 2; side++) {
         if (c->side[side].l && c->side[side].l->region) region_facts(c, dev, &c->side[side]);
     }
+    c->ring_at = (int)rprog_ring_at(p, dev, r);
     c->smem = (int)rprog_tables_at(p, dev, r);
     for (int side = 0; side < 2; side++) table_facts(c, &c->side[side]);
     c->tables = c->side[0].table || c->side[1].table;

@@ -59,6 +59,9 @@ typedef enum {
     X(NEXT_K,   "next k")     /* loads go on with the next step */                                 \
     X(PUT,      "put")        /* ... and with the next stage */                                    \
     X(TAKE,     "take")       /* products go on with the next stage */                             \
+    X(MAPS,     "maps")       /* fetched before they are used */                                   \
+    X(SETTLE,   "settle")     /* accumulators before their first product, behind the last */       \
+    X(PROMOTE,  "promote")    /* sums of one step join the others */                               \
     X(SUMS,     "sums")       /* accumulators of a matrix unit as values */                        \
     X(SLICES,   "slices")     /* where sums of slices of warps lie */                              \
     X(OUTPUTS,  "outputs")    /* of the thread; from: 1: partial sums of them */                   \
@@ -151,6 +154,7 @@ enum { FORM_QUEUES = 3 };     /* groups: DONE_COPIES..DONE_BULK */
     X(PARTIAL, "some steps are",       true,  true)                                                \
     X(UPPER,   "a warp of later k",    false, true)                                                \
     X(LOWER,   "a warp of the first k", false, true)                                               \
+    X(ONE,     "one thread",           false, false)      /* of warp `from` */                     \
     X(SOME,    "of some threads",      false, false)
 typedef enum {
 #define X(id, text, block, warp) WHEN_##id,
@@ -191,6 +195,7 @@ typedef struct {
     const char *name;
     int first, warps;         /* of the block */
     int registers;            /* a thread's, set at its beginning; 0: as they are */
+    bool fewer;               /* than the launch gives */
 } Role;
 
 enum { NODE_USES = 6 };

@@ -88,6 +88,10 @@ typedef struct {
     bool ldmatrix;
     int registers;            /* of an instruction's operand, per lane, ... */
     Fragment fragment;        /* ... and where its elements lie, columns along k */
+    RBox box;                 /* of a ring: what a tensor map describes, ... */
+    int boxes, box_bytes;     /* ... copied by so many boxes to a stage */
+    int leading, stride;      /* byte offsets of its order in descriptors, ... */
+    int down, on;             /* ... to the next instruction tile along its axis, and along k */
     bool bytes;               /* fetched as bytes, converted right before the products, ... */
     bool fours;               /* ... or beside such: four k of a row at once */
 } Side;
@@ -113,6 +117,8 @@ struct Contract {
     bool packed;              /* dp4a */
     Matrix matrix;
     bool async, staged;       /* some load is */
+    bool ring;                /* a unit of warpgroups: some warps fill the stages by boxes */
+    int ring_at;              /* barriers of the stages */
     bool spread;              /* some load is: see Side.spread */
     bool tables;              /* some load has tables */
     bool any_ahead;

@@ -319,7 +319,8 @@ static void open_outputs(const Make *m, bool sums) {
     Share share = c->warps[AX_K] > 1 ? SHARE_BLOCK : SHARE_WARP;
     SyncScope scope = c->warps[AX_K] > 1 ? SYNC_BLOCK : SYNC_WARP;
     form_add(m->b, NODE_VALUES, VALUES_OUTPUTS)->from = sums;
-    form_block_sync(m->b);
+    if (c->ring) lower_computing_sync(m->b, m->l);
+    else form_block_sync(m->b);
     Node *rows = form_open(m->b, NODE_LOOP, LOOP_ROWS), *n;
     rows->from = sums;
     rows->loop = (Loop){.count = c->matrix.tiles[AX_M]};
@@ -409,6 +410,15 @@ static void add_operands(const Make *m) {
     }
 }
 
+/* The first steps, and all of them.  */
+static void add_stages(const Make *m) {
+    add_operands(m);
+    form_add(m->b, NODE_VALUES, VALUES_CLEAR);
+    add_fill(m);
+    if (m->c->any_ahead) add_first(m);
+    add_steps(m);
+}
+
 void lower_contract(FormBuilder *b, Lowered *l) {
     const Contract *c = l->contract;
     Make make = {b, l, c}, *m = &make;
@@ -424,15 +434,12 @@ void lower_contract(FormBuilder *b, Lowered *l) {
         form_block_sync(b);
     }
     form_add(b, NODE_VALUES, VALUES_PLACE);
-    add_operands(m);
-    form_add(b, NODE_VALUES, VALUES_CLEAR);
-    add_fill(m);
-    if (c->any_ahead) add_first(m);
-    add_steps(m);
+    if (c->ring) lower_ring(b, l);
+    else add_stages(m);
     if (c->matrix.used && c->matrix.unit->acc != l->p->con.acc)
         form_add(b, NODE_VALUES, VALUES_SUMS);
     if (c->warps[AX_K] > 1 && !c->matrix.piece) add_slices(m);
     if (r->stats) add_stats(m);
     else add_outputs(m);
-    if (r->tail > 0) form_close(b);
+    if (r->tail > 0 || c->ring) form_close(b);
 }

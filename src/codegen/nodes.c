@@ -102,6 +102,7 @@ static const char *condition(const Kernel *k, const Node *n) {
     case WHEN_PARTIAL: return cg_text(k->cg, "steps < %lld", (long long)k->c.steps);
     case WHEN_UPPER: return "k_warp > 0";
     case WHEN_LATER: return "i > 0";
+    case WHEN_ONE: return cg_text(k->cg, "warp == %du && rl_elect()", n->from);
     default: return NULL;
     }
 }
@@ -127,7 +128,8 @@ static void print_role(Kernel *k, const Node *n) {
     if (r->first == 0) cg_open(cg, "if (warp < %du)", r->warps);
     else if (r->first + r->warps == k->l->form->warps) cg_open(cg, "if (warp >= %du)", r->first);
     else cg_open(cg, "if (warp - %du < %du)", r->first, r->warps);
-    if (r->registers) cg_line(cg, "rl_registers<%d>();", r->registers);
+    if (r->registers)
+        cg_line(cg, "rl_registers_%s<%d>();", r->fewer ? "leave" : "take", r->registers);
     print_nodes(k, n->child);
     cg_close(cg);
 }
@@ -147,6 +149,10 @@ static void print_copy(Kernel *k, const Node *n) {
     case KERNEL_ROW: row_hold(k, n); return;
     default: break;
     }
+    if (k->l->kind == KERNEL_CONTRACT && k->c.ring) {
+        ring_copy(k, n->of);
+        return;
+    }
     switch (room_written(n)) {
     case ROOM_REGION: region_load(k, &k->c.side[n->of]); break;
     case ROOM_FRAGMENTS:
@@ -158,7 +164,8 @@ static void print_copy(Kernel *k, const Node *n) {
 }
 
 static void print_compute(Kernel *k, const Node *n) {
-    if (k->c.matrix.used) compute_mma(k, n);
+    if (k->c.ring) compute_wgmma(k);
+    else if (k->c.matrix.used) compute_mma(k, n);
     else if (k->c.packed) compute_dp4a(k, n);
     else compute_simt(k, n);
 }
@@ -222,6 +229,9 @@ static void print_values(Kernel *k, const Node *n) {
     case VALUES_NEXT_K: load_next(k, n->from); break;
     case VALUES_PUT: load_put(k); break;
     case VALUES_TAKE: load_take(k, n->when == WHEN_FETCH); break;
+    case VALUES_MAPS: ring_fetch(k); break;
+    case VALUES_PROMOTE: mma_promote(k); break;
+    case VALUES_SETTLE: wgmma_settle(k); break;
     case VALUES_SUMS: mma_finish(k); break;
     case VALUES_SLICES: reduce_slices_place(k); break;
     case VALUES_OUTPUTS:

@@ -66,7 +66,9 @@ void place_constants(Kernel *k) {
         cg_line(cg, "const int steps = rl_hidden(%lld);", (long long)c->steps);
     else if (!c->sliced)
         cg_line(cg, "constexpr int steps = %lld;", (long long)c->steps);
-    kernel_smem(k, 128);
+    if (c->ring)
+        cg_line(cg, "constexpr int BARRIERS = %d;  // bytes to those of stages", c->ring_at);
+    kernel_smem(k, c->ring ? 1024 : 128);
     cg_blank(cg);
 }
 
@@ -144,6 +146,7 @@ static const char *lane_bits(Kernel *k, bool to_n) {
 static const char *warp_at(Kernel *k, int axis) {
     const int *w = k->c.warps;
     int below = axis == AX_N ? 1 : axis == AX_M ? w[AX_N] : w[AX_N] * w[AX_M];
+    below *= rprog_team(k->cg->dev, k->c.r);
     const char *x = below > 1 ? cg_text(k->cg, "warp / %du", below) : "warp";
     if (w[axis] == 1) return "0";
     return axis == AX_K ? x : cg_text(k->cg, "%s %% %du", x, w[axis]);
@@ -157,7 +160,10 @@ static void thread_place(Kernel *k) {
         const Fragment *f = &k->c.matrix.results;
         cg_line(cg, "const int lane_m = %s, lane_n = %s;", fragment_lane_place(cg, f, FRAG_ROW, 1),
                 fragment_lane_place(cg, f, FRAG_COL, 1));
-        cg_line(cg, "const int row = (int)(%s) * WM;", warp_at(k, AX_M));
+        const char *share = "";
+        if (k->c.ring)
+            share = cg_text(cg, " + (int)(warp %% 4u) * %d", rprog_piece_rows(cg->dev, k->c.r));
+        cg_line(cg, "const int row = (int)(%s) * WM%s;", warp_at(k, AX_M), share);
         cg_line(cg, "const int col = (int)(%s) * WN;", warp_at(k, AX_N));
     } else {
         cg_line(cg, "const int lane_m = %s, lane_n = %s;", lane_bits(k, false),
@@ -204,7 +210,7 @@ void place_thread(Kernel *k) {
     place_tile(k, k->c.r->tail > 0 ? "number" : "blockIdx.x");
     thread_place(k);
     slice_place(k);
-    if (k->c.r->stages > 1)
+    if (k->c.r->stages > 1 && !k->c.ring)
         cg_line(cg, "int put = 0, take = 0;");
     if (k->c.tables) cg_line(cg, "int turn = 0;");
     cg_blank(cg);
@@ -257,6 +263,10 @@ static void clear_padding(Kernel *k, const Side *s) {
 void clear_accumulators(Kernel *k) {
     Cg *cg = k->cg;
     const Contraction *con = &k->c.p->con;
+    if (k->c.ring) {
+        mma_clear(k);
+        return;
+    }
     if (k->c.matrix.used) {
         mma_clear(k);
     } else {

@@ -14,10 +14,16 @@ typedef struct {
     const char *text;
 } PreludeRow;
 /* In the order in which they are printed; each is the file of its name.  */
-#define PRELUDE_TABLES(X) X(convert) X(arithmetic) X(async) X(matrix) X(pairs) X(store)
+#define PRELUDE_TABLES(X) X(convert) X(arithmetic) X(async) X(matrix) X(hopper) X(pairs) \
+    X(store)
 #define X(name) extern const PreludeRow prelude_##name[]; extern const int prelude_##name##_rows;
 PRELUDE_TABLES(X)
 #undef X
+/* Definitions that are made of what their names say, those of products of warpgroups: the text, at
+ * most PRELUDE_TEXT bytes, and its length; 0: no such name.  */
+#define PRELUDE_PRODUCT "rl_wgmma_m64n"
+enum { PRELUDE_NAME = 40, PRELUDE_TEXT = 6144 };
+size_t prelude_product(const char *name, size_t len, char text[PRELUDE_TEXT]);
 
 /* Definitions of every rl_ name in `body` and what they need themselves, in order of the table.
  * Returns the first name that is not in the table, NULL if all are.  *least: the first compute

@@ -79,6 +79,7 @@ static void write_row(Kernel *k, const char *of) {
     const char *down = fragment_place_of(cg, f, FRAG_ROW, "f", run, row);
     if (down) turn = cg_text(cg, "%s%s + ", turn, down);
     const char *along = fragment_place_of(cg, f, FRAG_COL, "f", run, 1);
+    if (along && half_of(k)) along = cg_text(cg, "(%s) / 2", along);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < IN; j++)");
     cg_line(cg, "#pragma unroll");
@@ -111,6 +112,8 @@ static int piece_width(const Kernel *k) {
     int most = PIECE_MAX / k->c.p->acc_bytes;
     return k->l->vec < most ? k->l->vec : most;
 }
+
+static int piece_rows(const Kernel *k) { return rprog_piece_rows(k->cg->dev, k->c.r); }
 
 /* Vectors of a row of the piece; the threads that share it read one each at once, row by row.  */
 static int line_of(const Kernel *k) { return k->c.r->warp.extent[AX_N] / k->l->vec; }
@@ -181,10 +184,12 @@ static void read_piece(Kernel *k) {
 
 /* Steps in which a piece is read.  */
 static int turns_of(const Kernel *k) {
-    return (k->c.r->thread.extent[AX_M] * line_of(k) + readers_of(k) - 1) / readers_of(k);
+    return (piece_rows(k) * line_of(k) + readers_of(k) - 1) / readers_of(k);
 }
 
+/* Places of all turns need registers, which the sums of a warpgroup leave few of.  */
 static bool unrolls_turns(const Kernel *k) {
+    if (k->c.ring && !keeps_columns(k)) return false;
     return k->c.r->split > 1 || k->c.p->epilogue_ops < LONG_BODY;
 }
 
@@ -254,7 +259,7 @@ int mma_open_rows(Kernel *k, bool sums) {
 
 void mma_open_vectors(Kernel *k, bool sums) {
     Cg *cg = k->cg;
-    int count = k->c.r->thread.extent[AX_M] * line_of(k);
+    int count = piece_rows(k) * line_of(k);
     open_loop(k, "s", turns_of(k), 1, unrolls_turns(k));
     bool counted = !keeps_columns(k) && !k->at.turns.loop, ragged = count % readers_of(k) != 0;
     if (ragged || counted) cg_line(cg, "%s", turn_number(k));

@@ -78,10 +78,10 @@ int nvrtc_log_resources(Arena *a, const char *log, KernelResources **out) {
     return (int)n;
 }
 
-/* C7508: setmaxnreg is ignored.  C7511, C7519: wgmma is serialised because its accumulators are
- * touched while in flight.  ptxas calls them information.  */
+/* C7508: setmaxnreg is ignored.  C7510, C7511, C7519: wgmma is serialised because its
+ * accumulators are touched while in flight.  ptxas calls them information.  */
 const char *nvrtc_log_unsound(Arena *a, const char *log) {
-    static const char *const codes[] = {"(C7508)", "(C7511)", "(C7519)"};
+    static const char *const codes[] = {"(C7508)", "(C7510)", "(C7511)", "(C7519)"};
     for (Line line; next_line(&log, &line);)
         for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
             if (find(line, codes[i]))

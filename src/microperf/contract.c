@@ -56,6 +56,7 @@ static double compute_clocks(const Model *m, const RProg *r, const Step *s, doub
     double rate = (hal_has(&u->sustained) ? u->sustained : u->rate).value;
     if (m->dev->n_factor) rate *= hal_factor(m->dev, u->name);
     bool matrix = rprog_matrix(m->dev, r);
+    if (rprog_warpgroups(m->dev, r)) return resident * mp_ring_clocks(m, r, rate);
     double flops = matrix ? mp_product_flops(r) : 2.0 * u->k.from * WARP;
     double per_clk = rate / (flops * m->schedulers);
     double warps = whole(resident * s->warps / m->schedulers);
@@ -75,14 +76,17 @@ static double compute_clocks(const Model *m, const RProg *r, const Step *s, doub
 /* Behind a barrier all warps of a block read the fragments of the first slice at once.  Fetched
  * ahead, they were read before; else the unit waits, but for other resident blocks.  */
 static double exposed_reads(const Model *m, const RProg *r, const Step *s) {
-    if (!rprog_matrix(m->dev, r) || rprog_fetched_ahead(m->dev, r, 0)) return 0;
-    double reads = (s->wavefronts - s->stored) / s->groups;
-    return (m->smem_latency + reads / m->smem_rate) / r->blocks_per_sm;
+    bool reads = rprog_matrix(m->dev, r) && !rprog_warpgroups(m->dev, r);
+    if (!reads || rprog_fetched_ahead(m->dev, r, 0)) return 0;
+    double first = (s->wavefronts - s->stored) / s->groups;
+    return (m->smem_latency + first / m->smem_rate) / r->blocks_per_sm;
 }
 
 /* Clocks of a step that nothing hides.  A pipeline shares its wait among the steps ahead; a single
  * buffer has two barriers, and nobody computes while it is filled.  */
 static double step_tax(const Model *m, const RProg *r, const Step *s) {
+    /* A ring's barriers are waited for while the products of the step before are under way.  */
+    if (rprog_warpgroups(m->dev, r) && r->stages > 1) return 0;
     if (r->stages == 1) return 2 * m->step_tax + s->stored / m->smem_rate;
     return m->step_tax / rprog_steps_ahead(m->p, r) + exposed_reads(m, r, s);
 }
@@ -106,6 +110,7 @@ static void add_phase(const Model *m, const RProg *r, const Step *s, const Phase
 static double fill_clocks(const Model *m, const RProg *r, const Step *s, const Phase *ph) {
     double share = lesser(m->l2_port, m->l2_rate / m->clock / ph->active);
     double staged = lesser(greater(r->stages - 1, 1), ph->steps);
+    if (rprog_warpgroups(m->dev, r)) staged = 1;          /* each has a barrier of its own */
     double bytes = staged * (s->bytes - s->region / ph->steps) + s->region;
     return m->block_start + ph->parts * (m->dram_latency + ph->resident * bytes / share);
 }
@@ -190,7 +195,7 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     }
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
     double words = (p->acc_bytes + 3) / 4;
-    double sums = (slices - 1) * s->warps / slices * mp_lane_sums(r) * words;
+    double sums = (slices - 1) * s->warps / slices * mp_lane_sums(m, r) * words;
     double turned[2] = {0, 0};            /* wavefronts of stores that go through shared memory */
     double parts = r->split;              /* per tile */
     if (r->tail > 0) parts += (double)(rprog_tail_parts(p, r) - r->tail) / tiles;

@@ -2,7 +2,7 @@
  *
  * Exact where tiles and rows begin on sector boundaries; elsewhere the mean over all
  * alignments.  */
-#include "microperf/model.h"
+#include "microperf/matrix.h"
 
 #include <string.h>
 
@@ -284,6 +284,10 @@ void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts 
     for (int side = 0; side < 2; side++) {
         if (!m->p->op[side].present) continue;
         CountEntry local, *e = &local;
+        if (rprog_warpgroups(m->dev, r)) {
+            mp_ring_counts(m, r, side, out);
+            continue;
+        }
         if (memo) {
             CountKey key = key_of(r, side, rprog_matrix(m->dev, r));
             size_t slot = slot_of(&key);
@@ -316,16 +320,17 @@ void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts 
 
 /* Sectors of a row of the warp's tile that is stored from shared memory: its vectors lie side by
  * side, but a request may end inside the row.  */
-static double shared_row_sectors(const RProg *r, int64_t bytes, int64_t grain) {
+static double shared_row_sectors(const Model *m, const RProg *r, int64_t bytes, int64_t grain) {
     int64_t n = r->warp.extent[AX_N], vec = r->store_vec, line = n / vec;
+    int rows = rprog_piece_rows(m->dev, r);
     if (WARP % line == 0) return mean_sectors(line, vec * bytes, vec * bytes, grain);
     Lines x = {.line = line, .width = vec * bytes, .step = vec * bytes, .line_step = SECTOR,
-               .grain = grain, .chunks = line * r->thread.extent[AX_M]};
+               .grain = grain, .chunks = line * rows};
     double total = 0;
     for (int64_t i = 0; i < x.chunks; i += WARP) {
         total += request_sectors(&x, i, x.chunks - i < WARP ? x.chunks - i : WARP);
     }
-    return total / r->thread.extent[AX_M];
+    return total / rows;
 }
 
 /* Lanes of a warp that store side by side, in a row.  */
@@ -352,7 +357,7 @@ static double sectors_of(const Model *m, const RProg *r, double per, int64_t run
         int64_t grain = common_power(run * bytes, SECTOR);
         int64_t tile = common_power(lanes * step, SECTOR);
         if (tile < grain) grain = tile;
-        row = r->via == VIA_SHARED ? shared_row_sectors(r, bytes, grain)
+        row = r->via == VIA_SHARED ? shared_row_sectors(m, r, bytes, grain)
                                    : mean_sectors(lanes, step, width, grain);
         row *= (double)(held / r->store_vec);
     }

@@ -138,7 +138,7 @@ static void tell_stages(const Story *s) {
                (int)r->block.extent[AX_K], r->stages, (int)r->smem);
     int slices = count_along(&r->block, &r->warp, AX_K);
     if (slices > 1) buf_printf(s->out, ", each step shared by %d warps", slices);
-    bool async = r->load[0].kind == LOAD_ASYNC || r->load[1].kind == LOAD_ASYNC;
+    bool async = r->load[0].kind != LOAD_STAGED || r->load[1].kind != LOAD_STAGED;
     double steps = (double)rprog_tiles(s->p, r, AX_K) * (double)rprog_blocks(s->p, r);
     double ahead = async ? r->stages - 1 : 1;
     if (steps > 0) {
@@ -203,7 +203,8 @@ static void tell_load(const Story *s, int side) {
         tell_region(s, side);
         return;
     }
-    bool matrix = rprog_matrix(s->dev, r) && rprog_ldmatrix(s->p, s->dev, r, side);
+    bool matrix = rprog_matrix(s->dev, r) && !rprog_warpgroups(s->dev, r) &&
+                  rprog_ldmatrix(s->p, s->dev, r, side);
     StepCounts c;
     mp_step_counts(&s->m, r, NULL, &c);
     buf_printf(s->out, "  operand %s: %s, %d element%s along %s", side ? "b" : "a",

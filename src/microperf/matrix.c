@@ -1,8 +1,9 @@
 /* Matrix units: what one group of fragments costs, and their plans in words.  */
 #include "microperf/matrix.h"
 
-double mp_lane_sums(const RProg *r) {
-    return (double)r->warp.extent[AX_M] * r->warp.extent[AX_N] / WARP;
+double mp_lane_sums(const Model *m, const RProg *r) {
+    int lanes = WARP * rprog_team(m->dev, r);
+    return (double)r->warp.extent[AX_M] * r->warp.extent[AX_N] / lanes;
 }
 
 double mp_product_flops(const RProg *r) {
@@ -52,7 +53,7 @@ double mp_matrix_extra(const Model *m, const RProg *r) {
         n += 2.0 * rprog_unit_registers(m->dev, r, side) * r->warp.extent[axis] /
              r->thread.extent[axis];
     }
-    if (rprog_promotes(m->p, m->dev, r)) n += 2 * mp_lane_sums(r) / slices;
+    if (rprog_promotes(m->p, m->dev, r)) n += 2 * mp_lane_sums(m, r) / slices;
     return n;
 }
 
@@ -61,7 +62,7 @@ static void tell_fragments(const Model *m, const RProg *r, const StepCounts *c, 
     double products = mp_matrix_products(m, r) * slices;
     int64_t reads = c->reads[0] + c->reads[1];
     buf_printf(out, "  warp tile %dx%d: %d accumulators per lane; a k-step is ",
-               (int)r->warp.extent[AX_M], (int)r->warp.extent[AX_N], (int)mp_lane_sums(r));
+               (int)r->warp.extent[AX_M], (int)r->warp.extent[AX_N], (int)mp_lane_sums(m, r));
     mp_fixed(out, products, 0);
     buf_printf(out, " %s for %lld reads of fragments", m->dev->unit[r->unit].name,
                (long long)reads);
@@ -119,7 +120,11 @@ static void tell_stores(const Model *m, const RProg *r, Buf *out) {
 void mp_matrix_explain(const Model *m, const RProg *r, Buf *out) {
     StepCounts c;
     mp_step_counts(m, r, NULL, &c);
-    tell_fragments(m, r, &c, out);
-    tell_balance(m, r, &c, out);
+    if (rprog_warpgroups(m->dev, r)) {
+        mp_ring_explain(m, r, out);
+    } else {
+        tell_fragments(m, r, &c, out);
+        tell_balance(m, r, &c, out);
+    }
     tell_stores(m, r, out);
 }

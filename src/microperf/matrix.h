@@ -1,10 +1,10 @@
 /* Matrix units, for the files of microperf.  */
 #ifndef ROLLER_MICROPERF_MATRIX_H
 #define ROLLER_MICROPERF_MATRIX_H
-#include "microperf/model.h"
+#include "microperf/step.h"
 
 /* Accumulators of a lane (of any unit).  */
-double mp_lane_sums(const RProg *r);
+double mp_lane_sums(const Model *m, const RProg *r);
 /* Instructions that convert an element of a byte, four being done at once; 0: they are not.  */
 double mp_widened(const Device *dev, TeDtype from, TeDtype to);
 /* FLOP of one instruction of the unit.  */
@@ -15,6 +15,12 @@ double mp_product_flops(const RProg *r);
 double mp_matrix_products(const Model *m, const RProg *r);
 double mp_matrix_widening(const Model *m, const RProg *r);
 double mp_matrix_extra(const Model *m, const RProg *r);
+/* Units of warpgroups: counts of an operand's copies, a k-step, the clocks for which the unit is
+ * busy with one of a block at a rate in FLOP per clock, and the plan in words.  */
+void mp_ring_counts(const Model *m, const RProg *r, int side, StepCounts *out);
+Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c);
+double mp_ring_clocks(const Model *m, const RProg *r, double rate);
+void mp_ring_explain(const Model *m, const RProg *r, Buf *out);
 /* Why this warp tile.  */
 void mp_matrix_explain(const Model *m, const RProg *r, Buf *out);
 #endif

@@ -58,6 +58,7 @@ static void share_region(const Model *m, const RProg *r, const StepCounts *c, St
 
 Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
     const Problem *p = m->p;
+    if (rprog_warpgroups(m->dev, r)) return mp_ring_step(m, r, c);
     double wk = r->warp.extent[AX_K], tk = r->thread.extent[AX_K];
     Step s = {.warps = r->threads / WARP};
     double reads = (double)(c->reads[0] + c->reads[1]);

@@ -45,10 +45,11 @@ void mp_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
         return;
     }
     bool matrix = rprog_matrix(dev, r);
+    const char *by = !matrix ? "thread" : rprog_warpgroups(dev, r) ? "warpgroup" : "warp";
     const RTile *own = matrix ? &r->warp : &r->thread;
     buf_printf(out, "%dx%dx%d, %dx%d per %s, %d threads, %d stage%s", (int)r->block.extent[AX_M],
                (int)r->block.extent[AX_N], (int)r->block.extent[AX_K], (int)own->extent[AX_M],
-               (int)own->extent[AX_N], matrix ? "warp" : "thread", r->threads, r->stages,
+               (int)own->extent[AX_N], by, r->threads, r->stages,
                r->stages == 1 ? "" : "s");
     print_movers(p, dev, r, out);
     buf_printf(out, ", %s%s", dev->unit[r->unit].name, r->swapped ? " swapped" : "");

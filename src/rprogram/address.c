@@ -66,6 +66,42 @@ static void merge(const Problem *p, const Access *x, const FusedAxis *axis, Fuse
     }
 }
 
+/* Appends the digits of an axis that this access tells apart, innermost first.  */
+static bool add_dims(const Problem *p, const Access *x, AxisClass axis, RBox *out) {
+    FusedAxis f;
+    merge(p, x, &p->con.axis[axis], &f);
+    if (axis != AX_B && f.n_digit > 1) return false;
+    if (axis != AX_B && f.n_digit == 0) {
+        out->dim[out->rank++] = (RBoxDim){axis, -1, 1, 0, 1};
+        return true;
+    }
+    int64_t below = 1;
+    for (int i = f.n_digit - 1; i >= 0; below *= f.digit[i--].extent) {
+        int64_t stride = rprog_stride(&x->offset, &f, i);
+        if (axis == AX_B && stride == 0) continue;
+        if (stride < 1 || out->rank == RBOX_RANK) return false;
+        out->dim[out->rank++] = (RBoxDim){axis, i, f.digit[i].extent, stride, below};
+    }
+    return true;
+}
+
+bool rprog_box(const Problem *p, int side, RBox *out) {
+    enum { PIECE = 16 };
+    const ROperand *op = &p->op[side];
+    const Access *x = &operand(p, side)->access;
+    AxisClass own = side ? AX_N : AX_M;
+    *out = (RBox){0};
+    if (!op->affine || op->guarded || !rprog_static(p)) return false;
+    bool along_k = op->vec_k * op->bytes >= PIECE;
+    if (!along_k && op->vec_mn * op->bytes < PIECE) return false;
+    if ((along_k ? op->stride_k : op->stride_mn) != 1) return false;
+    out->inner = along_k ? AX_K : (int)own;
+    out->k = !along_k;
+    out->own = along_k;
+    return add_dims(p, x, along_k ? AX_K : own, out) && out->dim[0].digit >= 0 &&
+           add_dims(p, x, along_k ? own : AX_K, out) && add_dims(p, x, AX_B, out);
+}
+
 /* How many values the k digits of a guarded subscript take together.  */
 static int guard_values(const Problem *p, const Access *x, const FusedAxis *axis, int d) {
     int64_t n = 1;

@@ -60,6 +60,8 @@ void build_blocks(Builder *b, const RProg *start);
 bool build_fits_axis(const Builder *b, const RProg *r, int axis, int32_t tile);
 /* Scale-up for a unit that multiplies matrices.  */
 void build_matrix(Builder *b, const RProg *start);
+/* Every program of a unit of warpgroups.  */
+void build_warpgroups(Builder *b, const RProg *start);
 /* Scale-out of one block program: split, limits; keeps what is legal.  */
 void build_scale_out(Builder *b, RProg *r);
 /* Beside what there is, the same with fragments that are not fetched ahead, likewise.  */

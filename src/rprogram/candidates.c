@@ -36,7 +36,8 @@ static void build_unit(Builder *b, int16_t unit) {
             b->limit = build_usual(b) + (b->strict ? left / b->families-- : left);
             r.load[0] = load[0][i];
             r.load[1] = load[1][j];
-            if (rprog_matrix(b->dev, &r)) build_matrix(b, &r);
+            if (rprog_warpgroups(b->dev, &r)) build_warpgroups(b, &r);
+            else if (rprog_matrix(b->dev, &r)) build_matrix(b, &r);
             else if (b->matrix) build_beside(b, &r);
             else build_scale_up(b, &r);
         }

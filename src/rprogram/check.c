@@ -44,6 +44,7 @@ static const char *check_warps(const Case *c) {
         if (!along) return "the block tile is not a multiple of the warp tile";
         warps *= along < 64 ? along : 64;
     }
+    warps *= rprog_team(c->dev, r);
     if (warps * WARP > (int64_t)c->dev->limits.threads_per_block.value) {
         return "more threads than a block may have";
     }
@@ -303,11 +304,14 @@ const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
         return check_derived(&c);
     }
     bool matrix = rprog_matrix(dev, r);
-    if ((why = check_warps(&c)) || (why = matrix ? matrix_check(p, dev, r) : check_lanes(&c))) {
+    bool groups = rprog_warpgroups(dev, r);
+    if ((why = check_warps(&c)) || (why = groups   ? warpgroup_check(p, dev, r)
+                                          : matrix ? matrix_check(p, dev, r)
+                                                   : check_lanes(&c))) {
         return why;
     }
     if (r->stages < 1 || r->stages > STAGES_MAX) return "stages are not in 1..8";
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < 2 && !groups; side++) {
         if ((why = check_load(&c, side))) return why;
     }
     if (!matrix && (why = check_thread(&c))) return why;

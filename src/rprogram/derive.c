@@ -101,6 +101,10 @@ static int64_t region_words(const Problem *p, const Device *dev, const RProg *r,
     return AT_HAND + (rprog_region_straight(r, side, &x) ? 1 : r->thread.extent[axis]);
 }
 
+int rprog_computing(const Device *dev, const RProg *r) {
+    return r->threads - (rprog_warpgroups(dev, r) ? WARP * rprog_team(dev, r) : 0);
+}
+
 /* Do tiles lie beyond the end of the operand's own axis?  Each chunk's test is made once then, and
  * what it says kept from step to step: of a few in predicates, of many in registers.  */
 static bool is_ragged(const Problem *p, const RProg *r, int side) {
@@ -140,6 +144,7 @@ static int64_t expected_registers(const Problem *p, const Device *dev, const RPr
     if (r->skeleton == SK_COLUMN) return rprog_column_registers(p, r);
     if (r->skeleton == SK_WINDOW) return rprog_window_registers(p, r);
     if (r->skeleton == SK_PERMUTE) return rprog_permute_registers(p, r);
+    if (rprog_warpgroups(dev, r)) return warpgroup_registers(p, dev, r);
     int64_t loads = load_words(p, dev, r, 0) + load_words(p, dev, r, 1) + (r->tail > 0 ? TAIL : 0);
     if (r->stats) loads += rprog_stats_registers(p, dev, r);
     if (rprog_matrix(dev, r)) {
@@ -152,33 +157,41 @@ static int64_t expected_registers(const Problem *p, const Device *dev, const RPr
 }
 
 HeldBytes rprog_held(const Problem *p, const Device *dev, const RProg *r) {
-    HeldBytes h = {0, 0};
+    HeldBytes h = {.stage = 0};
     for (int side = 0; side < 2; side++) {
         h.stage += rprog_tile_bytes(p, dev, r, side);
         h.regions += rprog_region_bytes(p, dev, r, side);
     }
+    h.piece = rprog_piece_bytes(p, dev, r);
+    h.warps = rprog_computing(dev, r) / WARP;
+    h.barriers = rprog_warpgroups(dev, r) ? 2 * BARRIER : 0;
     return h;
 }
 
-/* Of all but tables.  */
-static int64_t bytes_before_tables(const Problem *p, const RProg *r, const HeldBytes *h) {
+/* Of all but barriers and tables.  */
+static int64_t bytes_of_data(const Problem *p, const RProg *r, const HeldBytes *h) {
     int64_t slices = count_along(&r->block, &r->warp, AX_K);
     int64_t tile = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
     if (slices > WARP || tile > INT32_MAX) return INT32_MAX;
     int64_t sums = (slices - 1) * tile * p->acc_bytes;
     if (r->via == VIA_SHARED)
-        sums = (int64_t)r->threads / WARP * rprog_piece_turns(r) * rprog_piece_bytes(p, r);
+        sums = h->warps * rprog_piece_turns(r) * h->piece;
     int64_t held = h->stage * r->stages + h->regions, all = held > sums ? held : sums;
     return r->stats && slices > 0 ? rprog_stats_smem(p, r, all) : all;
 }
 
+int64_t rprog_ring_at(const Problem *p, const Device *dev, const RProg *r) {
+    HeldBytes held = rprog_held(p, dev, r);
+    return bytes_of_data(p, r, &held);
+}
+
 int64_t rprog_tables_at(const Problem *p, const Device *dev, const RProg *r) {
     HeldBytes held = rprog_held(p, dev, r);
-    return bytes_before_tables(p, r, &held);
+    return bytes_of_data(p, r, &held) + held.barriers * r->stages;
 }
 
 static int64_t shared_bytes(const Problem *p, const RProg *r, const HeldBytes *h) {
-    int64_t all = bytes_before_tables(p, r, h);
+    int64_t all = bytes_of_data(p, r, h) + h->barriers * r->stages;
     for (int side = 0; side < 2; side++) all = rprog_table_end(r, side, all);
     return all;
 }
@@ -221,12 +234,13 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
         threads *= r->block.extent[AX_M];
         smem = rprog_row_smem(p, r);
     } else {
-        threads = WARP;
+        threads = WARP * rprog_team(dev, r);
         for (int axis = AX_M; axis <= AX_K; axis++) {
             int along = count_along(&r->block, &r->warp, axis);
             threads *= along < 1024 ? along : 1024;
             if (threads > INT16_MAX) threads = INT16_MAX;
         }
+        if (rprog_warpgroups(dev, r)) threads += WARP * rprog_team(dev, r);
         r->threads = (int16_t)threads;
         HeldBytes held = rprog_held(p, dev, r);
         smem = shared_bytes(p, r, &held);

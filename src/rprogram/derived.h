@@ -38,11 +38,40 @@ static inline bool rprog_packed(const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
     return u->scope == SCOPE_THREAD && u->k.from == 4;
 }
-/* Is the unit one of a warp that multiplies matrices (mma)?  The rest as in the contract above.  */
+/* Is the unit one that multiplies matrices, of a warp (mma) or of four (wgmma)?  The rest as in the
+ * contract above.  */
+static inline bool rprog_warpgroups(const Device *dev, const RProg *r) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    return u->scope == SCOPE_WARPGROUP && u->b != HAL_NO_DTYPE;
+}
 static inline bool rprog_matrix(const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
-    return u->scope == SCOPE_WARP && u->b != HAL_NO_DTYPE;
+    return (u->scope == SCOPE_WARP && u->b != HAL_NO_DTYPE) || rprog_warpgroups(dev, r);
 }
+/* Warps that share a warp tile; threads that compute, all but those of a warp that only copies.  */
+static inline int rprog_team(const Device *dev, const RProg *r) {
+    return rprog_warpgroups(dev, r) ? 4 : 1;
+}
+int rprog_computing(const Device *dev, const RProg *r);
+/* Registers per thread of the warps that copy and of those that compute, where the launch gives all
+ * the same and that is too few to compute; false: it is enough.  */
+bool rprog_ring_registers(const Problem *p, const Device *dev, const RProg *r, int *copying,
+                          int *computing);
+/* Where barriers of a ring of stages lie; byte offset in shared memory.  */
+int64_t rprog_ring_at(const Problem *p, const Device *dev, const RProg *r);
+/* An operand as TMA sees it, dimension 0 first: the digit of an axis (merged as in RAddress) that
+ * each one is, its extent and stride in elements.  False: it cannot be copied by boxes.  */
+enum { RBOX_RANK = 5 };
+typedef struct {
+    AxisClass axis;
+    int digit;                /* -1: the axis has one point */
+    int64_t extent, stride, below;        /* below: extents of the digits within it */
+} RBoxDim;
+typedef struct {
+    int rank, inner, own, k;  /* own, k: dimensions of these axes; inner: AX_K or the own axis */
+    RBoxDim dim[RBOX_RANK];
+} RBox;
+bool rprog_box(const Problem *p, int side, RBox *out);
 /* Why no matrix unit of the device takes the sums of products, and what would let one, as a clause;
  * NULL: one does, the device has none, or there is nothing to multiply.  */
 const char *rprog_refusal(Arena *a, const Problem *p, const Device *dev);
@@ -67,7 +96,9 @@ int rprog_unit_accumulators(const Device *dev, const RProg *r);
 int rprog_piece_row(const RProg *r);
 /* Columns that a lane writes to its piece at once.  */
 int rprog_piece_run(const Problem *p, const Fragment *results);
-int32_t rprog_piece_bytes(const Problem *p, const RProg *r);
+int32_t rprog_piece_bytes(const Problem *p, const Device *dev, const RProg *r);
+/* Rows of a piece: those of an instruction tile that a warp has.  */
+int rprog_piece_rows(const Device *dev, const RProg *r);
 /* Where vectors of a row are two accesses of a piece, elements from their first halves, which lie
  * together, to their second ones; 0: a row lies in order.  */
 int rprog_piece_half(const Problem *p, const RProg *r);

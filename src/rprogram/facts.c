@@ -32,6 +32,7 @@ int64_t rprog_tiles(const Problem *p, const RProg *r, int axis) {
 }
 
 static bool may_be_ahead(const Device *dev, const RProg *r, int side) {
+    if (rprog_warpgroups(dev, r)) return false;
     if (rprog_matrix(dev, r)) return count_along(&r->warp, &r->thread, AX_K) % 2 == 0;
     bool one_k = r->load[side].layout.inner != AX_K || r->thread.extent[AX_K] == 1;
     return one_k && !rprog_packed(dev, r) && r->unroll % 2 == 0;

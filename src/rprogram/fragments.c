@@ -151,7 +151,7 @@ static void piece_places(const Problem *p, const RProg *r, const Fragment *f, in
 int64_t rprog_piece_wavefronts(const Problem *p, const Device *dev, const RProg *r,
                                int64_t *loads) {
     int row = rprog_piece_row(r), bytes = p->acc_bytes, line = r->warp.extent[AX_N] / r->store_vec;
-    int chunks = line * r->thread.extent[AX_M], width = r->store_vec * bytes;
+    int chunks = line * rprog_piece_rows(dev, r), width = r->store_vec * bytes;
     int pieces = width > CHUNK ? width / CHUNK : 1;
     int32_t addr[WARP] = {0};
     int half = rprog_piece_half(p, r), next = half ? half * bytes : CHUNK;

@@ -10,7 +10,8 @@ enum {
     PIECE_MAX = 16,           /* widest access of one lane, bytes */
     UNROLL_MAX = 1024,        /* multiply-adds in an unrolled body */
     STAGES_MAX = 8,
-    GRID_Y_MAX = 65535
+    GRID_Y_MAX = 65535,
+    BARRIER = 8               /* bytes of an mbarrier */
 };
 
 /* Does no extent of the contraction depend on run-time sizes?  */
@@ -64,6 +65,7 @@ typedef enum {
 bool rprog_has_key(const Problem *p, Skeleton skeleton, PlanKey key);
 extern const char *const rprog_key_name[KEY_COUNT];
 extern const char *const rprog_skeleton_name[SK_COUNT];
+extern const char *const rprog_load_name[3];
 extern const char *const rprog_raster_name[3];
 extern const char *const rprog_axis_name[AX_CLASSES];
 /* May the problem have a program of this skeleton at all?  NULL: yes.  What else is asked of a
@@ -118,6 +120,8 @@ bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, i
  * derived.  */
 typedef struct {
     int64_t stage, regions;
+    int64_t piece, barriers;  /* of a warp that computes; of a stage */
+    int warps;                /* that compute */
 } HeldBytes;
 HeldBytes rprog_held(const Problem *p, const Device *dev, const RProg *r);
 void rprog_derive_smem(const Problem *p, const Device *dev, const HeldBytes *h, RProg *r);

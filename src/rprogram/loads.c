@@ -130,6 +130,7 @@ int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIO
         out[0] = (RLoad){0};
         return 1;
     }
+    if (rprog_warpgroups(b->dev, &r)) return warpgroup_load(b->p, b->dev, &r, side, out);
     if (rprog_matrix(b->dev, &r)) {
         n = matrix_options(b, &r, side, out);
         return n + add_region(b, &r, side, &out[n]);

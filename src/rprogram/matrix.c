@@ -83,7 +83,10 @@ Fragment rprog_fragment(const Device *dev, const RProg *r, int side) {
 }
 
 Fragment rprog_results(const Device *dev, const RProg *r) {
-    Fragment f = fragment_of(&dev->unit[r->unit], FRAG_RESULT, FRAG_COL);
+    const ComputeUnit *u = &dev->unit[r->unit];
+    Fragment f = rprog_warpgroups(dev, r)
+                     ? fragment_of_share(u, r->thread.extent[r->swapped ? AX_M : AX_N])
+                     : fragment_of(u, FRAG_RESULT, FRAG_COL);
     return r->swapped ? fragment_turned(f) : f;
 }
 
@@ -109,14 +112,18 @@ int rprog_piece_row(const RProg *r) {
 int rprog_piece_half(const Problem *p, const RProg *r) {
     enum { ACCESS = 16, QUARTER = 8 };
     if (r->swapped || p->acc_bytes != 4 || r->store_vec * p->acc_bytes != 2 * ACCESS) return 0;
-    if (r->thread.extent[AX_N] != QUARTER) return 0;
+    if (r->thread.extent[AX_N] % QUARTER) return 0;
     int chunk = ACCESS / p->acc_bytes, vectors = r->warp.extent[AX_N] / r->store_vec;
     if (vectors < QUARTER && vectors % 2) return 0;
     return (vectors % 2 ? vectors : vectors + 1) * chunk;
 }
 
-int32_t rprog_piece_bytes(const Problem *p, const RProg *r) {
-    int64_t bytes = (int64_t)r->thread.extent[AX_M] * rprog_piece_row(r) * p->acc_bytes;
+int rprog_piece_rows(const Device *dev, const RProg *r) {
+    return r->thread.extent[AX_M] / rprog_team(dev, r);
+}
+
+int32_t rprog_piece_bytes(const Problem *p, const Device *dev, const RProg *r) {
+    int64_t bytes = (int64_t)rprog_piece_rows(dev, r) * rprog_piece_row(r) * p->acc_bytes;
     return bytes < INT32_MAX ? (int32_t)bytes : INT32_MAX;
 }
 
@@ -136,7 +143,7 @@ static bool takes(const Problem *p, const ComputeUnit *u, const ROperand *op) {
 }
 
 bool matrix_usable(const ComputeUnit *u) {
-    return u->scope == SCOPE_WARP && u->b != HAL_NO_DTYPE && u->a == u->b;
+    return (u->scope == SCOPE_WARP || warpgroup_usable(u)) && u->b != HAL_NO_DTYPE && u->a == u->b;
 }
 
 bool matrix_fits(const Problem *p, const ComputeUnit *u) {
@@ -146,5 +153,5 @@ bool matrix_fits(const Problem *p, const ComputeUnit *u) {
     for (int side = 0; side < 2; side++) {
         if (!p->op[side].present || !takes(p, u, &p->op[side])) return false;
     }
-    return true;
+    return u->scope == SCOPE_WARP || warpgroup_fits(p, u);
 }

@@ -42,6 +42,14 @@ int matrix_read_bytes(const Problem *p, const Device *dev, const RProg *r, int s
 int64_t matrix_registers(const Problem *p, const Device *dev, const RProg *r);
 int64_t matrix_load_registers(const Problem *p, const Device *dev, const RProg *r, int side,
                               int64_t chunks);
+/* warpgroup.c: is the unit one of warpgroups, may it compute the
+ * problem, registers, every program, and the first broken rule.  */
+bool warpgroup_usable(const ComputeUnit *u);
+bool warpgroup_fits(const Problem *p, const ComputeUnit *u);
+int64_t warpgroup_registers(const Problem *p, const Device *dev, const RProg *r);
+/* The copies of an operand; false: there are none.  */
+bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out);
+const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r);
 /* The first broken rule of what is special to matrix units; NULL: none.  */
 const char *matrix_check(const Problem *p, const Device *dev, const RProg *r);
 #endif

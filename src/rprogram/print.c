@@ -21,6 +21,7 @@ const char *const rprog_stats_name[STATS_COUNT] = {
     RPROG_STATS(X)
 #undef X
 };
+const char *const rprog_load_name[3] = {"staged", "async", "tile"};
 const char *const rprog_raster_name[3] = {"row", "column", "grouped"};
 const char *const rprog_axis_name[AX_CLASSES] = {"b", "m", "n", "k"};
 
@@ -54,7 +55,7 @@ static void print_box(Buf *out, const Problem *p, const RTile *t) {
 }
 
 static void print_load(Buf *out, const RLoad *l, const Device *dev) {
-    buf_printf(out, "%s %s vec %d", l->kind == LOAD_ASYNC ? "async" : "staged",
+    buf_printf(out, "%s %s vec %d", rprog_load_name[l->kind],
                dev->mover[l->mover].name, l->vec);
     if (l->region) {
         buf_puts(out, " region");

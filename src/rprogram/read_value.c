@@ -105,13 +105,13 @@ static Status read_source(Reader *r, RLoad *l) {
 /* KIND MOVER vec N region, or KIND MOVER vec N [bytes] along AXIS inner AXIS, then the layout
  * and [table]  */
 static Status read_load(Reader *r, int side, RLoad *l) {
-    static const char *const kinds[] = {"staged", "async"}, *const vec[] = {"vec"};
+    static const char *const vec[] = {"vec"};
     static const char *const forms[] = {"along", "region", "bytes"}, *const inner[] = {"inner"};
     int which;
     int64_t v;
-    Status s = reader_name(r, kinds, 2, &which);
+    Status s = reader_name(r, rprog_load_name, 3, &which);
     if (s) return s;
-    l->kind = which ? LOAD_ASYNC : LOAD_STAGED;
+    l->kind = (LoadKind)which;
     if ((s = read_mover(r, &l->mover)) || (s = reader_name(r, vec, 1, &which))) return s;
     if ((s = reader_int(r, 1, PIECE_MAX, &v))) return s;
     l->vec = (uint8_t)v;

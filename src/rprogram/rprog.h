@@ -129,6 +129,22 @@
  *   Where rprog_piece_half is H > 0, column c of a row of a piece lies at element c / 8 * 4 + c % 4
  *   + (c / 4 % 2) * H.
  *
+ * Units of warpgroups (rprog_warpgroups) in the `contract` skeleton read both operands from shared
+ * memory.  What is said of matrix units holds but for this:
+ * - Four warps share a warp tile.  thread is the unit's tile, whose n is any of its range; warp
+ *   is a multiple of it along M alone.  Warp w of four has rows 16 w .. 16 w + 15 of each
+ *   instruction tile (rprog_results, rprog_piece_rows).  block.k == warp.k.
+ * - LOAD_TILE: a tensor map describes the operand (rprog_box); one copy brings a box of 128 bytes
+ *   of the inner axis by all rows of the tile, zeros where it lies outside, in the 128-byte swizzle
+ *   (16-byte chunk c of row r at c ^ r % 8).  inner == AX_K: block.k elements are 128 bytes.  inner
+ *   == own axis (16-bit types only): boxes lie one behind the other.
+ * - Stages are a ring.  Beside those that compute a block has four more warps, the last, a lane of
+ *   which waits for an empty stage and issues its copies; the others wait for a full one.  The four
+ *   leave registers to the others where these need more (rprog_ring_registers).  A stage is empty
+ *   again when all their products of it are done: those of one step are under way while those of
+ *   the next are issued (stages > 1).  Full barriers of 8 bytes each, then empty ones, lie at
+ *   rprog_ring_at.
+ *
  * Statements over rows of the results (Problem.stats) are computed from the accumulators behind the
  * k-loop; split == 1, tail == 0, warp.k == block.k.
  * - `rows whole`: block.n >= N.  For each pass of Problem.stats a thread folds what it holds of a
@@ -218,7 +234,7 @@ typedef enum {
 } Skeleton;
 
 typedef enum { RASTER_ROW, RASTER_COLUMN, RASTER_GROUPED } Raster;
-typedef enum { LOAD_STAGED, LOAD_ASYNC } LoadKind;
+typedef enum { LOAD_STAGED, LOAD_ASYNC, LOAD_TILE } LoadKind;
 
 #define RPROG_KEEPS(X)                                                                             \
     X(REGISTERS, "registers") X(SHARED, "shared") X(MEMORY, "memory") X(ONLINE, "online")          \

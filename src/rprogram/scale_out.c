@@ -128,11 +128,14 @@ static void with_stores(Builder *b, RProg *r) {
 /* Every number of stages that fits: with the rate of matrix units the choice is a fine one.  */
 static int every_depth(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     int64_t steps = rprog_tiles(b->p, r, AX_K);
-    int n = 0;
+    int n = 0, blocks = 0;
+    bool ring = rprog_warpgroups(b->dev, r);  /* a deeper one is no worse beside as many blocks */
     for (int depth = 2; depth <= STAGES_MAX && (n == 0 || depth <= steps + 1); depth++) {
         r->stages = (uint8_t)depth;
         rprog_derive_smem(b->p, b->dev, &b->held, r);
         if (n > 0 && r->blocks_per_sm < 1) break;
+        if (ring && n > 0 && r->blocks_per_sm == blocks) n--;
+        blocks = r->blocks_per_sm;
         out[n++] = (uint8_t)depth;
     }
     return n;
@@ -146,7 +149,7 @@ static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     bool staged = false, async = false;
     for (int side = 0; side < 2; side++) {
         if (!b->p->op[side].present || r->load[side].region) continue;
-        if (r->load[side].kind == LOAD_ASYNC) async = true;
+        if (r->load[side].kind != LOAD_STAGED) async = true;
         else staged = true;
     }
     out[0] = 2;
@@ -211,6 +214,7 @@ static void with_tail(Builder *b, const RProg *r) {
     int64_t units = all / LEAST_STEPS < sms ? all / LEAST_STEPS : sms;
     bool shared = r->block.extent[AX_K] != r->warp.extent[AX_K];
     shared |= r->load[0].region || r->load[1].region;
+    shared |= rprog_warpgroups(b->dev, r);
     if (r->split > 1 || shared || units <= tail || tiles * FEW < sms) return;
     if (wave_efficiency(b, tiles) >= busy || (double)tiles * (double)steps > INT32_MAX / 2) return;
     RProg x = *r;

@@ -64,6 +64,13 @@ Fragment fragment_of(const ComputeUnit *u, FragRole role, FragDim inner) {
     return blocks_of_eight(rows, cols, role == FRAG_RESULT ? RESULTS : per, per);
 }
 
+/* PTX ISA, "Register Fragments and Shared Memory Matrix Layouts" of wgmma.  */
+Fragment fragment_of_share(const ComputeUnit *u, int n) {
+    enum { ROWS = 16, RESULTS = 2, REGISTER = 4 };
+    int bytes = te_dtype_bytes(u->acc);
+    return blocks_of_eight(ROWS, n, RESULTS, bytes < REGISTER ? REGISTER / bytes : 1);
+}
+
 static void turn(FragDigit digit[FRAG_DIGITS]) {
     for (int i = 0; i < FRAG_DIGITS; i++)
         digit[i].dim = digit[i].dim == FRAG_ROW ? FRAG_COL : FRAG_ROW;

@@ -1,5 +1,6 @@
 /* links: sim */
 #include "kernel_fixture.h"
+#include "sim/tensormap.h"
 
 #include "base/hash.h"
 #include "microperf/microperf.h"
@@ -108,8 +109,21 @@ static Status fill_memory(KernelCase *c, TeFill fill, uint64_t seed, Memory *m) 
     return s;
 }
 
-static void put_params(const KernelCase *c, const Memory *m, const SimParam *slot,
-                       unsigned char *space) {
+static const char *put_map(const KernelCase *c, const Memory *m, const KernelMap *map,
+                           unsigned char *to) {
+    TensorMap x;
+    uint64_t base = map->tensor < 0 ? m->workspace : m->at[map->tensor];
+    memset(to, 0, TM_BYTES);
+    return kernel_map_at(c->normal, map, base, c->size, &x) ? sim_tensormap_encode(&x, to) : NULL;
+}
+
+static const char *put_params(const KernelCase *c, const Memory *m, const KernelLaunch *k,
+                              const SimParam *slot, unsigned char *space) {
+    for (int i = 0; i < k->n_map; i++) {
+        unsigned char *to = space + slot[c->program.n_param + i].offset;
+        const char *wrong = put_map(c, m, &k->map[i], to);
+        if (wrong) return wrong;
+    }
     for (int i = 0; i < c->program.n_param; i++) {
         const KernelParam *p = &c->program.param[i];
         unsigned char *to = space + slot[i].offset;
@@ -118,6 +132,7 @@ static void put_params(const KernelCase *c, const Memory *m, const SimParam *slo
         if (p->kind == PARAM_SCALAR) memcpy(to, m->in[p->ref].data, (size_t)p->bytes);
         if (p->kind == PARAM_SIZE) memcpy(to, &(int32_t){(int32_t)c->size[p->ref]}, 4);
     }
+    return NULL;
 }
 
 static void count(const SimCounters *from, SimCounters *to) {
@@ -134,13 +149,14 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed) {
         int64_t blocks = cg_blocks(c->te, &c->program, k, (KernelTaken){0, NULL}, c->size);
         if (blocks == 0) continue;
         int n = sim_kernel_params(m->module, k->symbol, &slot);
-        if (n != c->program.n_param) return "the kernel has other parameters than its description";
+        if (n != cg_params(&c->program, k)) return "the kernel has other parameters than it says";
         size_t bytes = (size_t)(slot[n - 1].offset + slot[n - 1].bytes);
         unsigned char *space = arena_alloc(c->arena, bytes + 8);
-        put_params(c, m, slot, space);
+        const char *wrong = put_params(c, m, k, slot, space);
+        if (wrong) return wrong;
         SimLaunch l = {.grid = {(uint32_t)blocks, (uint32_t)k->grid[1], 1},
                        .block = {(uint32_t)k->block[0], 1, 1},
-                       .cluster = {1, 1, 1},
+                       .cluster = {(uint32_t)k->cluster[0], 1, 1},
                        .dynamic_smem = (uint32_t)k->dynamic_smem,
                        .params = space,
                        .params_bytes = bytes};

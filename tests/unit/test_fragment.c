@@ -135,6 +135,33 @@ static void all_units(void **state) {
     arena_destroy(a);
 }
 
+/* Sums of a warpgroup (PTX ISA, "Register Fragments" of wgmma.mma_async): d0, d1, ... of a lane of
+ * its first warp lie in rows 0 to 15.  */
+static void shares(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    const Device *dev = fixture_device(a, "h100");
+    int units = 0;
+    for (int i = 0; i < dev->n_unit; i++) {
+        const ComputeUnit *u = &dev->unit[i];
+        if (u->scope != SCOPE_WARPGROUP) continue;
+        units++;
+        for (int n = u->n.from; n <= u->n.to; n += u->n.step) {
+            Fragment f = fragment_of_share(u, n);
+            assert_int_equal(fragment_slots(&f, FRAG_DIMS), n / 2);
+            assert_int_equal(f.per_register, u->acc == TE_F16 ? 2 : 1);
+            for (int x = 0; x < WARP * n / 2; x++) {
+                int lane = x % WARP, slot = x / WARP, at[FRAG_DIMS];
+                fragment_at(&f, lane, slot, at);
+                assert_int_equal(at[FRAG_ROW], lane / 4 + slot / 2 % 2 * 8);
+                assert_int_equal(at[FRAG_COL], slot / 4 * 8 + lane % 4 * 2 + slot % 2);
+            }
+        }
+    }
+    assert_true(units > 8);
+    arena_destroy(a);
+}
+
 /* Bits of lanes that move along a side, and what a lane holds side by side.  */
 static void sides(void **state) {
     (void)state;
@@ -153,6 +180,7 @@ static void sides(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_units), cmocka_unit_test(sides),
+                                       cmocka_unit_test(shares),
                                        cmocka_unit_test(groups_of_lanes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

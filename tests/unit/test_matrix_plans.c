@@ -66,11 +66,25 @@ static void units(Arena *a) {
     static const struct {
         const char *device, *text, *units;
     } rows[] = {
-        {"h200", MATMUL("f16", "f16", "f16", "C[m,n] += A[m,k]*B[k,n]"), "mma.m16n8k16.f16.f32 "},
+        {"h200", MATMUL("f16", "f16", "f16", "C[m,n] += A[m,k]*B[k,n]"),
+         "mma.m16n8k16.f16.f32 wgmma.f16.f32 "},
         {"h200", MATMUL("f16", "f16", "f16", "C[m,n] += A[m,k]*B[k,n] @accum(f16)"),
-         "mma.m16n8k16.f16.f16 mma.m16n8k16.f16.f32 "},
+         "mma.m16n8k16.f16.f16 mma.m16n8k16.f16.f32 wgmma.f16.f16 wgmma.f16.f32 "},
         {"h200", MATMUL("bf16", "bf16", "f32", "C[m,n] += A[m,k]*B[k,n]"),
-         "mma.m16n8k16.bf16.f32 "},
+         "mma.m16n8k16.bf16.f32 wgmma.bf16.f32 "},
+        /* Boxes of memory: nothing that is converted, or lies at odd places.  */
+        {"h200", "op f(A: f16[256,132], B: f16[132,256]) -> C: f16[256,256] {"
+                 " C[m,n] += A[m,k]*B[k,n]; }", "mma.m16n8k16.f16.f32 "},
+        {"h200", "op f(A: f16[9,9,64], B: f16[256,3,64]) -> C: f16[7,9,256] {"
+                 " C[p,q,n] += A[p+r,q,k]*B[n,r,k]; }", "mma.m16n8k16.f16.f32 "},
+        /* Units that read other than 16 bits have no form for what lies along M and N.  */
+        {"h200", "op f(A: i8[256,128], B: i8[256,128]) -> C: i32[256,256] {"
+                 " C[m,n] += A[m,k]*B[n,k]; }",
+         "mma.m16n8k32.i8.i32 wgmma.i8.i32 wgmma.i8.i32.n8 "},
+        {"h200", "op f(A: f32[256,128], B: f32[256,128]) -> C: f32[256,256] {"
+                 " C[m,n] += A[m,k]*B[n,k] @tf32; }", "mma.m16n8k8.tf32.f32 wgmma.tf32.f32 "},
+        {"h200", "op f(A: f8e4m3[256,128], B: f8e4m3[256,128]) -> C: bf16[256,256] {"
+                 " C[m,n] += A[m,k]*B[n,k]; }", "mma.m16n8k32.f8e4m3.f32 wgmma.f8e4m3.f32 "},
         {"h200", MATMUL("f32", "f32", "f32", "C[m,n] += A[m,k]*B[k,n]"), ""},
         {"h200", MATMUL("f32", "f32", "f32", "C[m,n] += A[m,k]*B[k,n] @tf32"),
          "mma.m16n8k8.tf32.f32 "},
@@ -368,8 +382,7 @@ static void large_squares(Arena *a) {
         double roof;          /* share of the unit's rate */
     } rows[] = {
         {"a100", 4096, TE_F16, 32768, 40960, 0.75},  {"a100", 8192, TE_F16, 32768, 40960, 0.85},
-        {"a100", 8192, TE_BF16, 32768, 40960, 0.85}, {"h200", 4096, TE_F16, 32768, 40960, 0.70},
-        {"h200", 8192, TE_BF16, 32768, 40960, 0.75}, {"rtx4090", 4096, TE_BF16, 16384, 40960, 0.85},
+        {"a100", 8192, TE_BF16, 32768, 40960, 0.85}, {"rtx4090", 4096, TE_BF16, 16384, 40960, 0.85},
         {"rtx4090", 8192, TE_F16, 16384, 40960, 0.90},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -404,6 +417,37 @@ static void large_squares(Arena *a) {
 }
 
 static void test_large_squares(void **state) { run(state, large_squares); }
+
+/* The same by warpgroups: the family of 128x256x64 and 256x128x64, which two of them share, with
+ * all the stages that shared memory has room for.  */
+static void large_rings(Arena *a) {
+    static const char *const devices[] = {"h100", "h200"};
+    for (int i = 0; i < 2; i++) {
+        const Device *dev = fixture_device(a, devices[i]);
+        for (int64_t n = 4096; n <= 8192; n *= 2) {
+            ArenaMark mark = arena_mark(a);
+            int s = (int)n;
+            Problem p = problem_of(a, arena_printf(a, "op f(A: bf16[%d,%d], B: bf16[%d,%d]) -> "
+                                                   "C: bf16[%d,%d] { C[m,n] += A[m,k]*B[n,k]; }",
+                                                   s, s, s, s, s, s));
+            Ranked x = best(a, &p, dev);
+            const RProg *r = &x.prog;
+            int64_t area = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
+            bool is_kin = rprog_warpgroups(dev, r) && between((int)area, 32768, 49152) &&
+                          rprog_computing(dev, r) == 256 && r->stages >= 3 &&
+                          r->block.extent[AX_K] == 64 && r->via == VIA_SHARED && r->split == 1;
+            Buf text = buf_new(a);
+            mp_summary(&p, dev, r, &text);
+            if (!is_kin) fail_msg("%s %d: %s", devices[i], (int)n, buf_str(&text));
+            double rate = p.flops / x.estimate.us * 1e6;
+            if (rate < 600e12 || rate > 830e12)
+                fail_msg("%s %d: %d TFLOP/s", devices[i], (int)n, (int)(rate * 1e-12));
+            arena_reset(a, mark);
+        }
+    }
+}
+
+static void test_large_rings(void **state) { run(state, large_rings); }
 
 /* Few rows: the weights are read once at DRAM's rate, by copies far enough ahead; the unit's wide
  * side takes them.  */
@@ -537,6 +581,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_legal_and_readable, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_texts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_large_squares, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_large_rings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_few_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_few_rows_of_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_grows, set_up, tear_down),

@@ -91,7 +91,7 @@ typedef struct {
 } Edge;
 
 static const Edge sample[] = {
-    {"h200", "llm", "deepseek-v3-o-m8192-f8e4m3", 2},     /* partial sums in four slices */
+    {"h200", "llm", "deepseek-v3-o-m8192-f8e4m3", 1},     /* warpgroups, sums of a step beside */
     {"h200", "llm", "gpt-oss-lmhead-m16-f16", 3},         /* many tested copies */
     {"h200", "llm", "gpt-oss-o-m128-bf16", 3},            /* fewer blocks than fit */
     {"rtx4090", "llm", "gpt-oss-o-m2048-f16", 2},         /* segments, rows of 28 vectors */

@@ -1,0 +1,58 @@
+#include "codegen/blocks.h"
+
+/* Products of warpgroups, which read both operands from the stage at hand.  */
+
+/* Descriptor of the warpgroup's part of an operand; `on` and `down` are what it moves by, in units
+ * of 16 bytes.  */
+static void define_tile(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    const char *part = "";
+    int teams = k->c.warps[s->own], extent = k->c.r->warp.extent[s->own];
+    int tiles = extent / s->thread, below = rprog_team(cg->dev, k->c.r);
+    if (s->own == AX_M) below *= k->c.warps[AX_N];
+    if (teams > 1)
+        part = cg_text(cg, " + warp / %du %% %du * %d", below, teams, tiles * s->down);
+    cg_line(cg, "const unsigned long long %c_at =", s->id);
+    cg_line(cg, "    rl_wgmma_tile<%d, %d>(shared + taken %% STAGES * STAGE + %c_TILE%s);",
+            s->leading, s->stride, s->id - 32, part);
+}
+
+static const char *type_name(const ComputeUnit *u) {
+    if (u->tf32) return "tf32";
+    return u->a == TE_F8E4M3 ? "e4m3" : u->a == TE_F8E5M2 ? "e5m2" : te_dtype_name(u->a);
+}
+
+static const char *moved(const Kernel *k, const Side *s, bool down) {
+    const char *at = cg_text(k->cg, "%c_at + kk / TK * %d", s->id, s->on / 16);
+    return down ? cg_text(k->cg, "%s + i * %d", at, s->down / 16) : at;
+}
+
+void compute_wgmma(Kernel *k) {
+    Cg *cg = k->cg;
+    const Side *a = &k->c.side[0], *b = &k->c.side[1];
+    const ComputeUnit *u = k->c.matrix.unit;
+    const char *orders = te_dtype_bytes(u->a) == 2
+                             ? cg_text(cg, "<%d, %d>", !a->inner_k, !b->inner_k) : "";
+    cg_line(cg, "// compute: slices of %d k", (int)k->c.r->thread.extent[AX_K]);
+    define_tile(k, a);
+    define_tile(k, b);
+    cg_line(cg, "rl_wgmma_begin();");
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int kk = 0; kk < WK; kk += TK)");
+    cg_line(cg, "#pragma unroll");
+    cg_line(cg, "for (int i = 0; i < IM; i++)");
+    cg_line(cg, "    rl_wgmma_m64n%dk%d_%s_%s%s(%s[i][0], %s, %s);",
+            (int)k->c.r->thread.extent[AX_N], u->k.from, type_name(u), te_dtype_name(u->acc),
+            orders, k->c.matrix.promotes ? "part" : mma_accumulators(k), moved(k, a, true),
+            moved(k, b, false));
+    cg_close(cg);
+}
+
+/* Zeros that are there before the first product begins, and sums behind the last.  */
+void wgmma_settle(Kernel *k) {
+    bool promotes = k->c.matrix.promotes;
+    cg_line(k->cg, "#pragma unroll");
+    cg_line(k->cg, "for (int i = 0; i < IM; i++) rl_wgmma_settle(%s[i][0]);",
+            promotes ? "part" : mma_accumulators(k));
+    if (!promotes) cg_blank(k->cg);
+}

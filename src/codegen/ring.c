@@ -1,0 +1,82 @@
+#include "codegen/blocks.h"
+
+/* A ring of stages that is filled by boxes: how they lie there, the tensor maps that describe
+ * them, and the copies.  */
+
+enum { SPAN = 128, ATOM = 8 * SPAN };        /* bytes: of a box's row; of 8 rows */
+
+void ring_facts(const Contract *c, const Device *dev, Side *s) {
+    int own = s->extent, k = c->r->block.extent[AX_K], tile = c->r->thread.extent[s->own];
+    int each = SPAN / s->elem, slice = c->r->thread.extent[AX_K];
+    rprog_box(c->p, s->side, &s->box);
+    s->boxes = s->inner_k ? 1 : own / each;
+    s->box_bytes = SPAN * (s->inner_k ? own : k);
+    s->stride = ATOM;
+    s->leading = s->inner_k ? dev->unit[c->r->unit].alignment : s->box_bytes;
+    s->on = s->inner_k ? slice * s->elem : slice * SPAN;
+    s->down = s->inner_k ? tile * SPAN : tile / each * s->box_bytes;
+}
+
+/* ---- tensor maps ---- */
+
+static KernelMap map_of(const Contract *c, const Side *s) {
+    const Access *x = &s->o->access;
+    int elem = s->elem, inner = s->inner_k ? c->r->block.extent[AX_K] : SPAN / elem;
+    KernelMap map = {.tensor = x->tensor,
+                     .offset = {.value = x->offset.c * elem},
+                     .fixed = {.type = tensor_map_type(s->o->storage, false),
+                               .rank = s->box.rank, .swizzle = TM_SWIZZLE_128, .promotion = 2}};
+    for (int i = 0; i < s->box.rank; i++) {
+        const RBoxDim *d = &s->box.dim[i];
+        map.dim[i].value = d->extent;
+        if (i > 0) {                      /* of one point: any */
+            int64_t whole = (s->box.dim[0].extent * elem + 15) / 16 * 16;
+            map.stride[i - 1].value = d->digit < 0 ? whole : d->stride * elem;
+        }
+        int rows = d->axis == AX_B ? 1 : c->r->block.extent[d->axis];
+        map.fixed.box[i] = (uint32_t)(i ? rows : inner);
+        map.fixed.element_stride[i] = 1;
+    }
+    return map;
+}
+
+void ring_maps(Arena *a, const Contract *c, KernelLaunch *out) {
+    KernelMap *map = ARENA_ARRAY(a, KernelMap, 2);
+    for (int side = 0; side < 2; side++) map[side] = map_of(c, &c->side[side]);
+    out->map = map;
+    out->n_map = 2;
+}
+
+void ring_fetch(Kernel *k) {
+    for (int side = 0; side < 2; side++) cg_line(k->cg, "rl_map_fetch(&map%d);", side);
+}
+
+/* ---- copies ---- */
+
+/* Coordinate along dimension i of box number `box`.  */
+static const char *coordinate(const Kernel *k, const Side *s, int i, int box) {
+    const Cg *cg = k->cg;
+    const RBoxDim *d = &s->box.dim[i];
+    if (d->axis == AX_K) return "k_next";
+    if (d->axis != AX_B) {
+        const char *at = s->own == AX_M ? "m0" : "n0";
+        return i == 0 && box > 0 ? cg_text(cg, "%s + %d", at, box * SPAN / s->elem) : at;
+    }
+    const char *b = d->below > 1 ? cg_text(cg, "b / %lld", (long long)d->below) : "b";
+    return cg_text(cg, "%s %% %lld", b, (long long)d->extent);
+}
+
+static void copy_box(Kernel *k, const Side *s, int box) {
+    const Cg *cg = k->cg;
+    const char *at = "";
+    for (int i = 0; i < s->box.rank; i++)
+        at = cg_text(cg, "%s, %s", at, coordinate(k, s, i, box));
+    const char *place = box > 0 ? cg_text(cg, " + %d", box * s->box_bytes) : "";
+    cg_line(k->cg, "rl_tile_%d(shared + done %% STAGES * STAGE + %c_TILE%s, &map%d,", s->box.rank,
+            s->id - 32, place, s->side);
+    cg_line(k->cg, "          shared + BARRIERS + done %% STAGES * 8%s);", at);
+}
+
+void ring_copy(Kernel *k, int side) {
+    for (int box = 0; box < k->c.side[side].boxes; box++) copy_box(k, &k->c.side[side], box);
+}

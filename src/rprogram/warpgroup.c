@@ -1,0 +1,179 @@
+/* Programs of units of warpgroups, by the mapping in rprog.h: which problems they take, and every
+ * program for one.  */
+#include "rprogram/build.h"
+#include "rprogram/matrix.h"
+
+enum { SPAN = 128 };          /* bytes of a box along the inner axis: the widest swizzle */
+
+bool warpgroup_usable(const ComputeUnit *u) { return u->scope == SCOPE_WARPGROUP; }
+
+bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
+    if (p->stats || (u->tf32 && !p->tf32)) return false;
+    for (int side = 0; side < 2; side++) {
+        RBox box;
+        const Operand *o = side ? &p->con.b : &p->con.a;
+        if (o->storage != u->a || !rprog_box(p, side, &box)) return false;
+        if (box.inner == AX_K ? !u->k_major : !u->mn_major) return false;
+    }
+    return true;
+}
+
+/* What a thread needs that computes: beside its sums addresses, phases and places of outputs.  */
+static int64_t needed_registers(const Problem *p, const Device *dev, const RProg *r) {
+    enum { OTHERS = 40 };
+    int64_t tiles = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
+                    count_along(&r->warp, &r->thread, AX_N);
+    int bytes = te_dtype_bytes(dev->unit[r->unit].acc);
+    int64_t sums = tiles * rprog_unit_accumulators(dev, r) * bytes / 4;
+    if (rprog_promotes(p, dev, r)) sums *= 2;
+    if (dev->unit[r->unit].acc != p->con.acc)     /* both are there while they are converted */
+        sums += tiles * rprog_unit_accumulators(dev, r) * p->acc_bytes / 4;
+    return (OTHERS + sums + 7) / 8 * 8;
+}
+
+/* Those that copy need few, and leave the rest to those that compute.  */
+enum { COPYING = 24, TAKEN_MOST = 240 };
+
+int64_t warpgroup_registers(const Problem *p, const Device *dev, const RProg *r) {
+    int64_t teams = rprog_computing(dev, r) / (WARP * rprog_team(dev, r));
+    int64_t need = needed_registers(p, dev, r);
+    int64_t most = (int64_t)dev->limits.registers_per_thread.value;
+    if (need > TAKEN_MOST) return most + 1;
+    return ceil_div(COPYING + teams * need, teams + 1);
+}
+
+bool rprog_ring_registers(const Problem *p, const Device *dev, const RProg *r, int *copying,
+                          int *computing) {
+    int64_t threads = (int64_t)r->threads * rprog_resident(p, dev, r);
+    int64_t each = (int64_t)dev->limits.registers_per_sm.value / threads / 8 * 8;
+    int64_t teams = rprog_computing(dev, r) / (WARP * rprog_team(dev, r));
+    int64_t left = ((teams + 1) * each - COPYING) / teams / 8 * 8;
+    *copying = COPYING;
+    *computing = (int)(left < TAKEN_MOST ? left : TAKEN_MOST);
+    return each < needed_registers(p, dev, r);
+}
+
+static int16_t box_mover(const Device *dev) {
+    for (int i = 0; i < dev->n_mover; i++) {
+        const Mover *m = &dev->mover[i];
+        bool boxes = m->async && m->box_max > 0 && m->from == PLACE_GLOBAL && m->to == PLACE_SMEM;
+        if (boxes && m->fill_zero && (m->swizzles >> 3 & 1)) return (int16_t)i;
+    }
+    return -1;
+}
+
+bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out) {
+    RBox box;
+    int16_t mover = box_mover(dev);
+    if (mover < 0 || !rprog_box(p, side, &box)) return false;
+    int vec = PIECE_MAX / rprog_elem(p, dev, r, side);
+    *out = (RLoad){.kind = LOAD_TILE, .mover = mover, .vec = (uint8_t)vec,
+                   .along = (uint8_t)box.inner,
+                   .layout = {.inner = (uint8_t)box.inner, .bits = 3}};
+    return true;
+}
+
+static const char *check_tile(const Problem *p, const Device *dev, const RProg *r, int side) {
+    RLoad own;
+    const RLoad *l = &r->load[side];
+    if (!warpgroup_load(p, dev, r, side, &own)) return "the operand cannot be copied by boxes";
+    bool same = l->kind == own.kind && l->mover == own.mover && l->vec == own.vec &&
+                l->along == own.along && l->layout.inner == own.layout.inner &&
+                l->layout.bits == 3 && !l->layout.shift && !l->layout.base && !l->layout.pad &&
+                !l->region && !l->bytes && !l->table;
+    if (!same) return "a unit of warpgroups reads boxes as the operand lies in memory";
+    int inner = r->block.extent[own.along], elem = rprog_elem(p, dev, r, side);
+    if (own.along == AX_K ? inner * elem != SPAN : inner * elem % SPAN != 0) {
+        return "boxes are 128 bytes wide";
+    }
+    int rows = r->block.extent[own.along == AX_K ? own_axis(side) : AX_K];
+    if (rows > dev->mover[own.mover].box_max) return "a box has too many rows";
+    return NULL;
+}
+
+const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    const int32_t *t = r->thread.extent;
+    if (r->swapped) return "units of warpgroups are not swapped";
+    if (t[AX_M] != u->m.from || t[AX_K] != u->k.from || t[AX_N] < u->n.from ||
+        t[AX_N] > u->n.to || (t[AX_N] - u->n.from) % u->n.step) {
+        return "thread is not a tile of the unit";
+    }
+    if (r->warp.extent[AX_N] != t[AX_N]) return "a warpgroup has one instruction along n";
+    if (!count_along(&r->warp, &r->thread, AX_M) || !count_along(&r->warp, &r->thread, AX_K)) {
+        return "the warp tile is not a multiple of the unit's";
+    }
+    if (r->block.extent[AX_K] != r->warp.extent[AX_K] || r->unroll != r->warp.extent[AX_K]) {
+        return "a warpgroup computes whole k-steps, unrolled";
+    }
+    if (r->warp.extent[AX_M] * r->load[0].vec % SPAN && r->load[0].along == AX_M) {
+        return "a warp tile begins within a box";
+    }
+    Fragment f = rprog_results(dev, r);
+    if (r->vec_m != fragment_run(&f, FRAG_ROW) || r->vec_n != fragment_run(&f, FRAG_COL)) {
+        return "vec is not what a lane of the unit holds";
+    }
+    if (r->tail > 0) return "units of warpgroups have no tail";
+    for (int side = 0; side < 2; side++) {
+        const char *why = check_tile(p, dev, r, side);
+        if (why) return why;
+    }
+    return NULL;
+}
+
+/* ---- construction ---- */
+
+/* Is there a block with four times the outputs that still gives every SM one?  */
+static bool too_small(const Builder *b, const RProg *r) {
+    enum { LARGER = 4, MOST = 128 * 256 };
+    double area = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
+    return !b->thorough && area * LARGER <= MOST && area * LARGER * b->sms <= b->parallel;
+}
+
+/* Do blocks waste little of an axis, beside what its smallest tile does?  */
+static bool divides(const Builder *b, const RProg *r, int axis, int least) {
+    int64_t n = ceil_div(b->p->extent[axis], least) * least;
+    return rtile_waste(n, r->block.extent[axis]) <= b->epsilon;
+}
+
+static void with_tile(Builder *b, RProg r, int32_t n, int tiles, const int32_t warps[2]) {
+    r.thread.extent[AX_N] = r.warp.extent[AX_N] = n;
+    r.warp.extent[AX_M] = tiles * r.thread.extent[AX_M];
+    r.block.extent[AX_M] = warps[0] * r.warp.extent[AX_M];
+    r.block.extent[AX_N] = warps[1] * n;
+    Fragment f = rprog_results(b->dev, &r);
+    r.vec_m = (uint8_t)fragment_run(&f, FRAG_ROW);
+    r.vec_n = (uint8_t)fragment_run(&f, FRAG_COL);
+    r.store_vec = (uint8_t)(r.vec_n < b->p->out_vec ? r.vec_n : b->p->out_vec);
+    const ComputeUnit *u = &b->dev->unit[r.unit];
+    bool fits = divides(b, &r, AX_M, u->m.from) && divides(b, &r, AX_N, u->n.from);
+    if (!fits || warpgroup_check(b->p, b->dev, &r)) {
+        build_reject(b, REJECT_ALIGNMENT);
+        return;
+    }
+    if (too_small(b, &r)) {
+        build_reject(b, REJECT_DOMINATED);
+        return;
+    }
+    build_scale_out(b, &r);
+}
+
+/* Sizes of the unit along n: every one of few, beyond those every second.  */
+void build_warpgroups(Builder *b, const RProg *start) {
+    enum { FEW = 64 };
+    static const int32_t blocks[][2] = {{1, 1}, {2, 1}, {1, 2}};
+    const ComputeUnit *u = &b->dev->unit[start->unit];
+    RProg r = *start;
+    r.thread.extent[AX_M] = u->m.from;
+    r.thread.extent[AX_K] = u->k.from;
+    int32_t k = SPAN / rprog_elem(b->p, b->dev, &r, 0);
+    r.block.extent[AX_K] = r.warp.extent[AX_K] = k;
+    r.unroll = (int16_t)k;
+    for (int32_t n = u->n.to, step; n >= u->n.from && !b->full; n -= step) {
+        step = n > FEW ? 2 * u->n.step : u->n.step;
+        for (int tiles = 2; tiles >= 1; tiles--) {
+            for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+                with_tile(b, r, n, tiles, blocks[i]);
+        }
+    }
+}

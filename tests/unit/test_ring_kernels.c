@@ -1,0 +1,245 @@
+/* links: sim */
+/* Units of warpgroups on the simulator against te_eval: every type, operand layout, family of
+ * tiles, number of stages and ragged shape, bit for bit, compiled without spills and without
+ * products that the assembler serialises.  LONG=1 takes all of them, RING_CASE=TEXT those whose
+ * name has it.  */
+#include "effort.h"
+#include "kernel_fixture.h"
+#include "plan_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Instructions of a warpgroup along M, columns of each, warpgroups of a block.  */
+typedef struct {
+    const char *name;
+    int tiles, n, warps[2];
+    int stages, split;
+    StoreVia via;
+    Raster raster;
+} Family;
+static const Family family[] = {
+    {"64x8", 1, 8, {1, 1}, 1, 1, VIA_DIRECT, RASTER_ROW},
+    {"64x64", 1, 64, {1, 1}, 2, 1, VIA_SHARED, RASTER_COLUMN},
+    {"64x256", 1, 256, {1, 1}, 3, 1, VIA_SHARED, RASTER_ROW},
+    {"128x72", 2, 72, {1, 1}, 4, 1, VIA_SHARED, RASTER_ROW},
+    {"2 of 64x128", 1, 128, {2, 1}, 2, 1, VIA_DIRECT, RASTER_GROUPED},
+    {"2 of 64x256", 1, 256, {2, 1}, 4, 1, VIA_SHARED, RASTER_ROW},
+    {"2 of 128x192", 2, 192, {2, 1}, 3, 1, VIA_SHARED, RASTER_ROW},
+    {"2 of 128x64 side by side", 2, 64, {1, 2}, 3, 1, VIA_SHARED, RASTER_GROUPED},
+    {"2 of 64x64, one stage", 1, 64, {2, 1}, 1, 1, VIA_SHARED, RASTER_ROW},
+    {"64x128, split", 1, 128, {1, 1}, 2, 2, VIA_SHARED, RASTER_ROW},
+    {"2 of 64x40, split", 1, 40, {2, 1}, 3, 3, VIA_DIRECT, RASTER_ROW},
+};
+enum { FAMILIES = sizeof family / sizeof *family };
+
+static const struct {
+    const char *unit, *type, *note, *out;
+    bool turns;               /* operands may lie along M and N */
+} unit[] = {
+    {"wgmma.f16.f32", "f16", "", "f32", true},
+    {"wgmma.bf16.f32", "bf16", "", "bf16", true},
+    {"wgmma.f16.f16", "f16", "@accum(f16)", "f16", true},
+    {"wgmma.tf32.f32", "f32", "@tf32", "f32", false},
+    {"wgmma.i8.i32", "i8", "", "i32", false},
+    {"wgmma.u8.i32", "u8", "", "i32", false},
+    {"wgmma.f8e4m3.f32", "f8e4m3", "", "f32", false},
+    {"wgmma.f8e5m2.f32", "f8e5m2", "", "f16", false},
+};
+enum { UNITS = sizeof unit / sizeof *unit };
+
+/* Aligned, ragged in every axis, and less than a tile.  */
+static const struct {
+    int m, n, k;
+} shape[] = {{256, 384, 256}, {208, 144, 336}, {48, 32, 48}};
+enum { SHAPES = sizeof shape / sizeof *shape };
+
+static const char *const layout[] = {"A[m,k] * B[n,k]", "A[m,k] * B[k,n]", "A[k,m] * B[n,k]",
+                                     "A[k,m] * B[k,n]"};
+enum { LAYOUTS = 4 };
+
+static const char *op_text(Arena *a, int u, int s, int l) {
+    const char *ta = l < 2 ? "M,K" : "K,M", *tb = l % 2 ? "K,N" : "N,K";
+    return arena_printf(a, "param M = %d, N = %d, K = %d; op f(A: %s[%s], B: %s[%s]) -> C: %s[M,N]"
+                           " { C[m,n] += %s %s; }",
+                        shape[s].m, shape[s].n, shape[s].k, unit[u].type, ta, unit[u].type, tb,
+                        unit[u].out, layout[l], unit[u].note);
+}
+
+/* What the grid above does not have.  */
+static const char *const special[][2] = {
+    {"bias, activation", "op f(A: f16[136,96], B: f16[80,96], b: f16[80]) -> C: f16[136,80] {"
+     " t[m,n] += A[m,k] * B[n,k]; C[m,n] = max(t[m,n] + b[n], 0); }"},
+    {"residual, two outputs", "op f(A: f16[72,64], B: f16[64,72], R: f32[72,72], s: f32[72]) ->"
+     " (C: f32[72,72], D: f16[72,72]) { t[m,n] += A[m,k] * B[k,n]; C[m,n] = t[m,n] + R[m,n];"
+     " D[m,n] = C[m,n] * s[m]; }"},
+    {"turned output", "op f(A: f16[48,64], B: f16[64,64]) -> C: f16[64,48] {"
+     " C[n,m] += A[m,k] * B[n,k]; }"},
+    {"batch", "op f(A: f16[3,72,96], B: f16[3,24,96]) -> C: f32[3,72,24] {"
+     " C[b,m,n] += A[b,m,k] * B[b,n,k]; }"},
+    {"grouped batch", "op f(A: f16[2,3,72,64], B: f16[2,64,40]) -> C: f32[2,3,72,40] {"
+     " C[b,h,m,n] += A[b,h,m,k] * B[b,k,n]; }"},
+    {"two batches", "op f(A: f16[2,72,3,64], B: f16[2,3,64,40]) -> C: f32[2,3,72,40] {"
+     " C[b,h,m,n] += A[b,m,h,k] * B[b,h,k,n]; }"},
+    {"conv nhwc 1x1", "op f(X: f16[2,9,9,32], W: f16[48,32]) -> Y: f16[2,9,9,48] {"
+     " Y[n,p,q,f] += X[n,p,q,c] * W[f,c]; }"},
+    {"strided, part", "op f(A: f16[40,64] strides(72,1), B: f16[48,80]) -> C: f16[40,48]"
+     " strides(56,1) { C[m,n] += A[m,k] * B[n,k+8]; }"},
+    {"own product", "op f(A: f16[72,64]) -> C: f32[72,72] { C[m,n] += A[m,k] * A[n,k]; }"},
+};
+enum { SPECIALS = sizeof special / sizeof *special };
+
+/* ---- plans ---- */
+
+static int16_t named_unit(const Device *dev, const char *name) {
+    for (int i = 0; i < dev->n_unit; i++) {
+        if (strcmp(dev->unit[i].name, name) == 0) return (int16_t)i;
+    }
+    return -1;
+}
+
+static int16_t boxes(const Device *dev) {
+    for (int i = 0; i < dev->n_mover; i++) {
+        if (strcmp(dev->mover[i].name, "tma.tile") == 0) return (int16_t)i;
+    }
+    return -1;
+}
+
+static void choose_load(const KernelCase *c, RProg *r, int side) {
+    const ROperand *op = &c->plan.problem[0].op[side];
+    int own = side ? AX_N : AX_M, inner = op->vec_k * op->bytes >= 16 ? AX_K : own;
+    r->load[side] = (RLoad){.kind = LOAD_TILE, .mover = boxes(c->dev),
+                            .vec = (uint8_t)(16 / op->bytes), .along = (uint8_t)inner,
+                            .layout = {.inner = (uint8_t)inner, .bits = 3}};
+}
+
+/* Columns that this family has, at most `most`, if the unit does; boxes of what lies along N are
+ * 128 bytes wide.  */
+static int columns(const KernelCase *c, const RProg *r, const Family *f, int most) {
+    const SizeRange *n = &c->dev->unit[r->unit].n;
+    int each = r->load[1].along == AX_K ? n->step : 128 / c->plan.problem[0].op[1].bytes;
+    int wanted = f->n < most ? f->n : most;
+    return wanted < each ? each : wanted / each * each;
+}
+
+static const char *planned(KernelCase *c, int16_t which, const Family *f, int most) {
+    const Problem *p = &c->plan.problem[0];
+    const ComputeUnit *u = &c->dev->unit[which];
+    RProg *r = &c->plan.prog[0];
+    *r = (RProg){.skeleton = SK_CONTRACT, .unit = which, .via = f->via, .split = f->split,
+                 .stages = (uint8_t)f->stages, .raster = f->raster,
+                 .group = f->raster == RASTER_GROUPED ? 2 : 0};
+    for (int i = 0; i < RT_AXES; i++)
+        r->thread.extent[i] = r->warp.extent[i] = r->block.extent[i] = 1;
+    for (int side = 0; side < 2; side++) choose_load(c, r, side);
+    int n = columns(c, r, f, most), k = 128 / p->op[0].bytes;
+    const int thread[] = {u->m.from, n, u->k.from}, warp[] = {f->tiles * u->m.from, n, k};
+    for (int i = 0; i < 3; i++) {
+        r->thread.extent[AX_M + i] = thread[i];
+        r->warp.extent[AX_M + i] = warp[i];
+        r->block.extent[AX_M + i] = warp[i] * (i < 2 ? f->warps[i] : 1);
+    }
+    r->unroll = (int16_t)k;
+    const Fragment results = rprog_results(c->dev, r);
+    r->vec_m = (uint8_t)fragment_run(&results, FRAG_ROW);
+    r->vec_n = (uint8_t)fragment_run(&results, FRAG_COL);
+    int64_t steps = rprog_tiles(p, r, AX_K);
+    if (r->split > steps) r->split = (int32_t)steps;
+    for (int vec = 8; vec >= 1; vec /= 2) {
+        r->store_vec = (uint8_t)vec;
+        rprog_derive(p, c->dev, r);
+        if (!rprog_check(p, c->dev, r)) break;
+    }
+    return rprog_check(p, c->dev, r);
+}
+
+/* Sums of a wide unit that are added elsewhere need the registers of both.  */
+static const char *plan(KernelCase *c, int16_t which, const Family *f) {
+    const char *why = planned(c, which, f, 256);
+    for (int most = 128; why && strstr(why, "registers") && most >= 32; most /= 2)
+        why = planned(c, which, f, most);
+    return why;
+}
+
+/* ---- runs ---- */
+
+typedef struct {
+    Arena *a;
+    Nvrtc *nvrtc;
+    Device *dev;
+    const char *only;
+    int kernels, failed;
+} Run;
+
+static const char *compiled(Run *run, KernelCase *c) {
+    const char *wrong = kernel_emit(c);
+    if (!wrong) wrong = kernel_compile(c, run->nvrtc, true);
+    if (wrong) return wrong;
+    for (int i = 0; i < c->code.n_kernel; i++) {
+        if (c->code.kernel[i].spill_loads) return "it spills";
+    }
+    return NULL;
+}
+
+static void one(Run *run, const char *which, const Family *f, const char *name,
+                const char *text) {
+    KernelCase c = {0};
+    if (run->only && !strstr(name, run->only)) return;
+    uint64_t seed = (uint64_t)effort_seed() + (unsigned)run->kernels++;
+    const char *wrong = kernel_open(&c, run->a, run->dev, text, NULL);
+    if (!wrong) wrong = plan(&c, named_unit(run->dev, which), f);
+    if (!wrong) wrong = compiled(run, &c);
+    if (!wrong) wrong = kernel_run(&c, TE_FILL_INTEGERS, seed, true);
+    if (!wrong) return;
+    run->failed++;
+    print_error("%s\n", kernel_report(&c, name, wrong));
+    if (run->only && c.program.source) fputs(c.program.source, stderr);
+}
+
+static void one_matrix(Run *run, int u, int s, int l, int f) {
+    ArenaMark mark = arena_mark(run->a);
+    const char *name = arena_printf(run->a, "%s, %dx%dx%d, %s, %s", unit[u].unit, shape[s].m,
+                                    shape[s].n, shape[s].k, layout[l], family[f].name);
+    one(run, unit[u].unit, &family[f], name, op_text(run->a, u, s, l));
+    arena_reset(run->a, mark);
+}
+
+static void test_kernels(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Run run = {.a = a, .only = getenv("RING_CASE"), .dev = fixture_device(a, "h100")};
+    bool all = effort_long() || run.only;
+    int at = 0;
+    assert_int_equal(nvrtc_open(a, &d, NULL, run.dev->arch, &run.nvrtc), ST_OK);
+    for (int u = 0; u < UNITS; u++)
+        for (int s = 0; s < SHAPES; s++)
+            for (int l = 0; l < (unit[u].turns ? LAYOUTS : 1); l++)
+                for (int f = 0; f < FAMILIES; f++)
+                    if (all || effort_drawn(at++, 37)) one_matrix(&run, u, s, l, f);
+    for (int i = 0; i < SPECIALS; i++) {
+        for (int f = 0; f < FAMILIES; f++) {
+            ArenaMark mark = arena_mark(a);
+            const char *name = arena_printf(a, "%s, %s", special[i][0], family[f].name);
+            if (all || effort_drawn(at++, 37))
+                one(&run, unit[0].unit, &family[f], name, special[i][1]);
+            arena_reset(a, mark);
+        }
+    }
+    print_message("%d kernels\n", run.kernels);
+    assert_int_equal(run.failed, 0);
+    arena_destroy(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kernels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
