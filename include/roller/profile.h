@@ -91,6 +91,8 @@ typedef struct {
     double before, after;     /* how far predictions are off: mean of |predicted / timed - 1| */
     const char *text;         /* the lines to print: that, and why kernels were not timed */
     const char *details;      /* each factor and each kernel, a line each */
+    double left_out_before, left_out_after;   /* the same of kernels left out of the fit: root mean
+                                               * square; equal where no factor is kept */
 } RollerCalibration;
 /* The profile with factors that are fitted to kernels, timed on the device that it was measured on.
  * Texts live until the context's next call.  ROLLER_CHECK if too few kernels could be timed.  */

@@ -95,8 +95,17 @@ static void describe(Arena *a, const Calibration *c, RollerCalibration *r) {
     Buf text = buf_new(a), details = buf_new(a);
     r->before = off(c, false);
     r->after = off(c, true);
-    buf_printf(&text, "calibrated: %d factors; predictions were off by %.0f %%, are by %.0f %%\n",
-               c->dev->n_factor, 100 * r->before, 100 * r->after);
+    r->left_out_before = exp(c->verdict.without) - 1;
+    r->left_out_after = exp(c->verdict.with) - 1;
+    if (c->dev->n_factor)
+        buf_printf(&text, "calibrated: %d factors; predictions were off by %.0f %%, are by "
+                          "%.0f %%; of kernels left out of the fit by %.0f and %.0f %%\n",
+                   c->dev->n_factor, 100 * r->before, 100 * r->after, 100 * r->left_out_before,
+                   100 * r->left_out_after);
+    else
+        buf_printf(&text, "not calibrated: predictions are off by %.0f %%, and no factor that is "
+                          "fitted to some kernels brings those of the others nearer\n",
+                   100 * r->before);
     for (int i = 0; i < c->dev->n_factor; i++) {
         const Factor *f = &c->dev->factor[i];
         buf_printf(&details, "  %-24s %6.3f  residual %.3f  from %s\n", f->name, f->value,
@@ -107,8 +116,9 @@ static void describe(Arena *a, const Calibration *c, RollerCalibration *r) {
         if (k->failed)
             buf_printf(&text, "  %-14s not timed: %s\n", k->name, k->failed);
         else
-            buf_printf(&details, "  %-14s %10.2f us, predicted %.2f, with factors %.2f\n", k->name,
-                       k->us, k->before_us, k->after_us);
+            buf_printf(&details, "  %-14s %10.2f us, predicted %.2f, with factors %.2f%s\n",
+                       k->name, k->us, k->before_us, k->after_us,
+                       k->outlier ? ": an outlier, not fitted to" : "");
         r->failed += k->failed != NULL;
         r->kernels += !k->failed;
     }

@@ -149,16 +149,18 @@ static bool describe(Calibrating *c, const CalibrateFit *f, const double *value,
 
 static void finish(Calibrating *c, const Device *dev, Calibration *out) {
     double value[MOST_FACTORS];
+    bool dropped[N_KERNEL];
     CalibrateFit f = {predict, c, c->us, c->n, c->n_factor};
     c->model.factor = c->factor;
-    calibrate_fit(c->arena, &f, value);
+    out->verdict = calibrate_fit(c->arena, &f, value, dropped);
     out->dev = ARENA_NEW(c->arena, Device);
     *out->dev = *dev;
     out->dev->factor = ARENA_ARRAY(c->arena, Factor, c->n_factor + 1);
     out->dev->n_factor = 0;
     for (int i = 0; i < c->n_factor; i++) {
         Factor one;
-        if (describe(c, &f, value, i, &one)) out->dev->factor[out->dev->n_factor++] = one;
+        if (value[i] == 1 || !describe(c, &f, value, i, &one)) continue;
+        out->dev->factor[out->dev->n_factor++] = one;
     }
     out->dev->calibrated = out->dev->n_factor > 0;
     for (int k = 0, at = 0; k < c->n; at++) {
@@ -167,7 +169,8 @@ static void finish(Calibrating *c, const Device *dev, Calibration *out) {
         *r = (CalibratedKernel){.name = c->timed[k].name, .us = c->us[k],
                                 .samples = c->timed[k].trial.timing.samples,
                                 .before_us = predict(c, k, NULL),
-                                .after_us = predict(c, k, value)};
+                                .after_us = predict(c, k, value),
+                                .outlier = dropped[k]};
         k++;
     }
 }

@@ -2,8 +2,8 @@
  *
  * Plans a few kernels where the model's terms are least certain, has each proved right and timed
  * (driver/measure.h, so the caller must not have opened the driver), and fits the factors that the
- * model multiplies rates by: least squares of log(predicted / measured) over the logarithms of the
- * factors, with a weak pull towards 1 for those that the kernels say little about.  */
+ * model multiplies rates by: least squares of log(predicted / measured) over the logarithms of
+ * those factors that make predictions of kernels better that the fit has not seen.  */
 #ifndef ROLLER_DRIVER_CALIBRATE_H
 #define ROLLER_DRIVER_CALIBRATE_H
 #include "driver/measure.h"
@@ -21,27 +21,35 @@ typedef struct {
     int samples;
     double us;                /* measured, L2 flushed */
     double before_us, after_us;           /* predicted without and with the factors */
+    bool outlier;             /* the factors are not fitted to it */
 } CalibratedKernel;
+
+/* Root mean squares of log(predicted / measured) of samples that were left out of the fit.  */
+typedef struct {
+    double without, with;     /* all factors 1; those that are kept */
+} CalibrateVerdict;
 
 typedef struct {
     Device *dev;              /* the profile with its factors */
     CalibratedKernel *kernel;
     int n;
+    CalibrateVerdict verdict;
 } Calibration;
 
 /* Factors that `dev` has already are forgotten.  ST_CHECK if too few kernels could be timed.  */
 Status calibrate(Arena *a, Diag *d, const Device *dev, const CalibrateOptions *o,
                  Calibration *out);
 
-/* The fit alone: names[i] is what factor i multiplies.  `predict` gives the time of sample k with
- * the factors; `log_factor` gets the result, `used` whether any sample depends on the factor.  */
+/* The fit alone: `predict` gives the time of sample k with the factors.  */
 typedef struct {
     double (*predict)(void *user, int k, const double *factor);
     void *user;
     const double *us;         /* measured, per sample */
     int n_sample, n_factor;
 } CalibrateFit;
-void calibrate_fit(Arena *a, const CalibrateFit *f, double *factor);
+/* Factors that do not lower the error of samples left out of the fit stay 1.  dropped[k]: sample k
+ * is an outlier, and was not fitted.  */
+CalibrateVerdict calibrate_fit(Arena *a, const CalibrateFit *f, double *factor, bool *dropped);
 /* |d log(time) / d log(factor i)| of sample k.  */
 double calibrate_sensitivity(Arena *a, const CalibrateFit *f, const double *factor, int k, int i);
 #endif

@@ -86,19 +86,60 @@ static double machine(void *user, int k, const double *factor) {
     return (a > b ? a : b) + work[k][2];
 }
 
+enum { SAMPLES = 6 };
+static double work[SAMPLES][3] = {{10, 1, 1}, {1, 10, 1}, {6, 5, 2}, {20, 1, 1}, {5, 9, 0.5},
+                                  {2, 15, 1}};
+
 static void factors_of_a_known_machine(void **state) {
     (void)state;
-    static double work[5][3] = {{10, 1, 1}, {1, 10, 1}, {6, 5, 2}, {20, 1, 1}, {5, 9, 0.5}};
     static const double real[3] = {0.6, 1.3, 1};
-    double us[5], found[3];
-    for (int k = 0; k < 5; k++) us[k] = machine(work, k, real);
-    CalibrateFit f = {machine, work, us, 5, 3};
-    calibrate_fit(arena, &f, found);
+    double us[SAMPLES], found[3];
+    bool dropped[SAMPLES];
+    for (int k = 0; k < SAMPLES; k++) us[k] = machine(work, k, real);
+    CalibrateFit f = {machine, work, us, SAMPLES, 3};
+    CalibrateVerdict v = calibrate_fit(arena, &f, found, dropped);
+    assert_true(v.with < 0.1 * v.without);
+    for (int k = 0; k < SAMPLES; k++) assert_false(dropped[k]);
     assert_true(fabs(found[0] / 0.6 - 1) < 0.02);
     assert_true(fabs(found[1] / 1.3 - 1) < 0.02);
     assert_true(found[2] == 1);           /* nothing depends on it */
     assert_true(calibrate_sensitivity(arena, &f, found, 0, 0) > 0.5);
     assert_true(calibrate_sensitivity(arena, &f, found, 0, 2) == 0);
+}
+
+/* Noise that no factor explains leaves the model alone; one sample far off is left out.  */
+static void what_does_not_carry_over(void **state) {
+    (void)state;
+    static const double one[3] = {1, 1, 1}, real[3] = {0.6, 1, 1};
+    static const double noise[SAMPLES] = {1.3, 0.8, 0.9, 0.75, 1.25, 1.1};
+    double us[SAMPLES], found[3];
+    bool dropped[SAMPLES];
+    for (int k = 0; k < SAMPLES; k++) us[k] = machine(work, k, one) * noise[k];
+    CalibrateFit f = {machine, work, us, SAMPLES, 3};
+    CalibrateVerdict v = calibrate_fit(arena, &f, found, dropped);
+    for (int i = 0; i < 3; i++) assert_true(found[i] == 1);
+    assert_true(v.with == v.without);
+    for (int k = 0; k < SAMPLES; k++) us[k] = machine(work, k, real) * (k == 1 ? 3 : 1);
+    calibrate_fit(arena, &f, found, dropped);
+    for (int k = 0; k < SAMPLES; k++) assert_int_equal(dropped[k], k == 1);
+    assert_true(fabs(found[0] / 0.6 - 1) < 0.02 && found[1] == 1);
+}
+
+/* Two rates that every sample is limited by in the same proportion move together.  */
+static double both(void *user, int k, const double *factor) {
+    const double *size = user;
+    return size[k] / factor[0] + size[k] / factor[1];
+}
+
+static void what_cannot_be_told_apart(void **state) {
+    (void)state;
+    static double size[4] = {1, 2, 5, 9};
+    double us[4], found[2];
+    bool dropped[4];
+    for (int k = 0; k < 4; k++) us[k] = 2 * size[k] / 0.7;
+    CalibrateFit f = {both, size, us, 4, 2};
+    calibrate_fit(arena, &f, found, dropped);
+    assert_true(found[0] == found[1] && fabs(found[0] / 0.7 - 1) < 0.02);
 }
 
 /* ---- a simulated GPU ---- */
@@ -147,22 +188,22 @@ static void within(double v, double lo, double hi, const char *what) {
     if (v < lo || v > hi) fail_msg("%s: %g is outside %g .. %g", what, v, lo, hi);
 }
 
-/* Half the rate of multiply-adds and 0.6 of that of DRAM: one kernel that each limits.  */
+/* Half the rate of multiply-adds and 0.6 of that of DRAM: two kernels that each limits.  */
 static void a_slower_gpu(void **state) {
     (void)state;
-    const char *only = "product_f32,add";
-    Calibration same = calibrated((Slower){1, 1}, only);
+    const char *only = "product_f32,deep_f32,transpose,add";
+    Calibration same = calibrated((Slower){1, 1}, "product_f32,add");
     Calibration slow = calibrated((Slower){0.5, 0.6}, only);
-    assert_int_equal(slow.n, 2);
+    assert_int_equal(slow.n, 4);
     within(off(&slow, true), 0, 0.05, "off after calibration");
     within(off(&slow, false), 0.4, 2, "off before it");
     const Factor *ffma = factor_of(&slow, "ffma"), *read = factor_of(&slow, "dram.read");
     assert_true(ffma && read && slow.dev->calibrated);
     within(ffma->value, 0.4, 0.6, "ffma");
     within(read->value, 0.45, 0.72, "dram.read");
-    assert_string_equal(ffma->kernels, "product_f32");
-    assert_string_equal(read->kernels, "add");
-    assert_true(ffma->samples >= 5 && ffma->residual < 0.05);
+    assert_string_equal(ffma->kernels, "product_f32, deep_f32");
+    assert_true(slow.verdict.with < 0.5 * slow.verdict.without);
+    assert_true(ffma->samples >= 5 && ffma->residual < 0.1);
     const Factor *was = factor_of(&same, "ffma");
     within(was ? was->value : 1, 1.2 * ffma->value, 1.1, "ffma of the GPU as described");
     was = factor_of(&same, "dram.read");
@@ -222,6 +263,8 @@ static void every_kernel(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(factors_of_a_known_machine, fresh),
+        cmocka_unit_test_setup(what_does_not_carry_over, fresh),
+        cmocka_unit_test_setup(what_cannot_be_told_apart, fresh),
         cmocka_unit_test_setup(a_slower_gpu, fresh),
         cmocka_unit_test_setup(stored_and_used, fresh),
         cmocka_unit_test_setup(what_cannot_be_timed, fresh),
