@@ -125,13 +125,12 @@ static const char *rows_of_slice(const Kernel *k) {
 ThreadMap column_map(const Kernel *k) {
     const Cg *cg = k->cg;
     TeExtent rows = size_axis(cg->arena, kernel_root(k), &column_view(k)->red);
-    int lanes = k->l->r->lanes;
     return (ThreadMap){.group = column_group(k),
                        .stem = "acc",
                        .held = k->at.vec,
                        .lane = "v",
                        .count = "int",
-                       .threads = lanes,
+                       .threads = k->l->r->lanes,
                        .block = k->l->launch.block[0],
                        .total = size_text(cg, rows),
                        .live = rows.expr ? cg_text(cg, "%s > 0", size_text(cg, rows)) : NULL,
@@ -139,8 +138,7 @@ ThreadMap column_map(const Kernel *k) {
                        .own = "(long long)blockIdx.y * TOTAL + at",
                        .only = "",
                        .n_part = cg_text(cg, "%d", (int)k->l->r->split),
-                       .elements = rows_of_slice(k),
-                       .from = lanes > 1 ? cg_text(cg, "threadIdx.x %% %d", lanes) : "0"};
+                       .elements = rows_of_slice(k)};
 }
 
 void column_partial(Kernel *k) {
@@ -178,11 +176,12 @@ void column_sums_elements(Kernel *k) {
     Partials p = reduction_partials(k, &m, 0);
     total(k);
     reduction_parts(k, &m, &p);
-    int lanes = k->l->r->lanes;
+    int lanes = m.threads;
+    if (lanes > 1) cg_line(cg, "const int lane = threadIdx.x %% %du;", (unsigned)lanes);
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int u = threadIdx.x%s; u < %lld; u += %d)",
             lanes > 1 ? cg_text(cg, " / %d", lanes) : "",
-            (long long)(k->l->launch.span / k->l->vec), k->l->launch.block[0] / lanes);
+            (long long)(k->l->launch.span / k->l->vec), m.block / lanes);
     cg_line(cg, "const %s at = (%s)blockIdx.x * %lld + u * %d;", type, type,
             (long long)k->l->launch.span, k->l->vec);
     cg_line(cg, "if (at >= TOTAL) break;");
@@ -190,7 +189,7 @@ void column_sums_elements(Kernel *k) {
     start_elements(k, k->l->vec);
 }
 
-/* Of a warp that has added every 32nd slice by each lane, the first one goes on.  */
+/* Of lanes that share results the first one goes on.  */
 void column_sums_gather(Kernel *k) {
     Cg *cg = k->cg;
     TeExtent rows = size_axis(cg->arena, kernel_root(k), &column_view(k)->red);
@@ -203,7 +202,7 @@ void column_sums_gather(Kernel *k) {
     m.at = cg_text(cg, "(long long)s * TOTAL + %s", place_taken(k, place_type(is_wide(k))));
     reduction_combine(k, &m, &p);
     if (m.threads > 1) {
-        cg_open(cg, "if (threadIdx.x %% %d == 0)", m.threads);
+        cg_open(cg, "if (lane == 0)");
         k->at.open++;
     }
     take_results(k);

@@ -92,7 +92,8 @@ void reduction_leave(Kernel *k, const ThreadMap *m, const Partials *p) {
 void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p) {
     ReducePart part = {"left", m->elements, m->at};
     reduce_clear(k->cg, p, m->held);
-    reduce_gather(k->cg, p, m->held, &part, m->n_part, m->from, m->threads);
+    reduce_gather(k->cg, p, m->held, &part, m->n_part, m->threads > 1 ? "lane" : "0",
+                  m->threads);
     reduction_meet(k, m, p, m->total);
     reduction_settle(k, m, p);
 }

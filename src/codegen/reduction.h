@@ -31,11 +31,11 @@ typedef struct {
     const char *total;        /* elements of a result, */
     const char *live;         /* the test that there are some; NULL: there are */
     /* Parts: so many in the workspace, those of the thread's results from element `first` (NULL: 0)
-     * on; the block's own, left where `only` says; part s < n_part, its elements; the first that a
-     * thread combines.  */
+     * on; the block's own, left where `only` says; part s < n_part and its elements, of which
+     * thread `lane` combines every so many.  */
     int64_t parts;
     const char *first, *own, *only;
-    const char *n_part, *at, *elements, *from;
+    const char *n_part, *at, *elements;
 } ThreadMap;
 ThreadMap row_map(const Kernel *k);
 ThreadMap column_map(const Kernel *k);

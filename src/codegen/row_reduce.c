@@ -60,8 +60,7 @@ ThreadMap row_map(const Kernel *k) {
                        .only = row_ragged(k) ? "if (lane == 0 && m < M) " : "if (lane == 0) ",
                        .n_part = cg_text(cg, "%d", (int)k->l->r->split),
                        .at = "s",
-                       .elements = count_of_slice(k),
-                       .from = "lane"};
+                       .elements = count_of_slice(k)};
 }
 
 void row_known(Kernel *k, int pass, bool stores) {

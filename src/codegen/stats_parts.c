@@ -135,8 +135,8 @@ ThreadMap stats_map(const Kernel *k) {
                        .total = "N",
                        .n_part = size_text(k->cg, tiles_of(k)),
                        .at = cg_text(k->cg, "s * %s + row", rows_text(k)),
-                       .elements = cg_text(k->cg, "min(%dll, (long long)N - s * %dll)", wide, wide),
-                       .from = "lane"};
+                       .elements = cg_text(k->cg, "min(%dll, (long long)N - s * %dll)", wide,
+                                           wide)};
 }
 
 void stats_combine(Kernel *k, int pass) {
