@@ -3,8 +3,7 @@
  * statement.  */
 #include "base/buf.h"
 #include "effort.h"
-#include "kernel_fixture.h"
-#include "plan_fixture.h"
+#include "kernel_bench.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,34 +12,16 @@
 
 #include <cmocka.h>
 
-typedef struct {
-    Arena *arena;
-    const Device *dev;
-    Nvrtc *nvrtc;
-} Bench;
-
-static Bench bench(const char *profile) {
-    Bench b = {.arena = arena_create(NULL)};
-    Diag d = diag_new(b.arena);
-    b.dev = fixture_device(b.arena, profile);
-    assert_int_equal(nvrtc_open(b.arena, &d, NULL, b.dev->arch, &b.nvrtc), ST_OK);
-    return b;
-}
-
-static void good(KernelCase *c, const char *what, const char *wrong) {
-    if (wrong) fail_msg("%s", kernel_report(c, what, wrong));
-}
-
 /* The program that is ranked first, and its code, which is run if `runs`.  */
-static void makes(const Bench *b, const char *text, unsigned taken, bool runs) {
+static void makes(const KernelBench *b, const char *text, unsigned taken, bool runs) {
     KernelCase c;
     ArenaMark mark = arena_mark(b->arena);
-    good(&c, text, kernel_open_decided(&c, b->arena, b->dev, text, NULL, taken));
-    good(&c, text, kernel_pick(&c, 0));
-    good(&c, text, kernel_emit(&c));
+    kernel_good(&c, text, kernel_open_decided(&c, b->arena, b->dev, text, NULL, taken));
+    kernel_good(&c, text, kernel_pick(&c, 0));
+    kernel_good(&c, text, kernel_emit(&c));
     if (runs) {
-        good(&c, text, kernel_compile(&c, b->nvrtc, false));
-        good(&c, text, kernel_run(&c, TE_FILL_INTEGERS, 1, te_exact(c.te)));
+        kernel_good(&c, text, kernel_compile(&c, b->nvrtc, false));
+        kernel_good(&c, text, kernel_run(&c, TE_FILL_INTEGERS, 1, te_exact(c.te)));
     }
     arena_reset(b->arena, mark);
 }
@@ -83,7 +64,7 @@ static void test_many_reads(void **state) {
          " u[n,c] = t[n,c] + %; m[n] = max[c](u[n,c]); Y[n,c] = u[n,c] - m[n]; }", "X[n,c+#]",
          JOINED},
     };
-    Bench b = bench("a100");
+    KernelBench b = kernel_bench("a100");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ArenaMark mark = arena_mark(b.arena);
         const char *text = with_sum(b.arena, cases[i].text, cases[i].form);

@@ -4,8 +4,7 @@
  * bytes at a time.  */
 #include "base/hash.h"
 #include "effort.h"
-#include "kernel_fixture.h"
-#include "plan_fixture.h"
+#include "kernel_bench.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,24 +13,6 @@
 
 #include <cmocka.h>
 #include <string.h>
-
-typedef struct {
-    Arena *arena;
-    const Device *dev;
-    Nvrtc *nvrtc;
-} Bench;
-
-static Bench bench(const char *profile) {
-    Bench b = {.arena = arena_create(NULL)};
-    Diag d = diag_new(b.arena);
-    b.dev = fixture_device(b.arena, profile);
-    assert_int_equal(nvrtc_open(b.arena, &d, NULL, b.dev->arch, &b.nvrtc), ST_OK);
-    return b;
-}
-
-static void good(KernelCase *c, const char *what, const char *wrong) {
-    if (wrong) fail_msg("%s", kernel_report(c, what, wrong));
-}
 
 /* Of each group the first program that leaves a rest, the widest and largest ones first; how many
  * groups have one.  */
@@ -64,22 +45,22 @@ static bool pick_ends(KernelCase *c, RowKeep keep, bool sliced, uint64_t seed) {
     return n > 0;
 }
 
-static void compile(const Bench *b, KernelCase *c, const char *text) {
+static void compile(const KernelBench *b, KernelCase *c, const char *text) {
     for (int g = 0; g < c->plan.n; g++)
-        good(c, text, rprog_check(&c->plan.problem[g], c->dev, &c->plan.prog[g]));
-    good(c, text, kernel_emit(c));
-    good(c, text, kernel_compile(c, b->nvrtc, false));
+        kernel_good(c, text, rprog_check(&c->plan.problem[g], c->dev, &c->plan.prog[g]));
+    kernel_good(c, text, kernel_emit(c));
+    kernel_good(c, text, kernel_compile(c, b->nvrtc, false));
 }
 
-static void build(const Bench *b, KernelCase *c, const char *text) {
-    good(c, text, kernel_open(c, b->arena, b->dev, text, NULL));
+static void build(const KernelBench *b, KernelCase *c, const char *text) {
+    kernel_good(c, text, kernel_open(c, b->arena, b->dev, text, NULL));
     assert_int_equal(pick_rest(c), c->plan.n);
     compile(b, c, text);
 }
 
 static void run(KernelCase *c, const char *text, uint64_t seed) {
-    if (te_exact(c->te)) good(c, text, kernel_run(c, TE_FILL_INTEGERS, seed, true));
-    good(c, text, kernel_run(c, TE_FILL_REALS, seed, false));
+    if (te_exact(c->te)) kernel_good(c, text, kernel_run(c, TE_FILL_INTEGERS, seed, true));
+    kernel_good(c, text, kernel_run(c, TE_FILL_REALS, seed, false));
 }
 
 /* ---- every type ---- */
@@ -87,7 +68,7 @@ static void run(KernelCase *c, const char *text, uint64_t seed) {
 static void test_map_types(void **state) {
     (void)state;
     static const int columns[] = {7, 333};
-    Bench b = bench("h200");
+    KernelBench b = kernel_bench("h200");
     for (TeDtype t = 0; t < TE_DTYPE_COUNT; t++) {
         const char *name = te_dtype_name(t);
         ArenaMark mark = arena_mark(b.arena);
@@ -128,7 +109,7 @@ static const char *const maps[] = {
 
 static void test_maps(void **state) {
     (void)state;
-    Bench b = bench("a100");
+    KernelBench b = kernel_bench("a100");
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
         ArenaMark mark = arena_mark(b.arena);
         KernelCase c;
@@ -154,7 +135,7 @@ static void run_at(KernelCase *c, const Te *te, const char *text, int64_t rows, 
     run(c, text, (uint64_t)columns);
 }
 
-static void sweep(const Bench *b, KernelCase *c, const char *text, int most) {
+static void sweep(const KernelBench *b, KernelCase *c, const char *text, int most) {
     static const int more[] = {1023, 1024, 1025, 4097, 50257};
     const Te *te = c->te;
     for (int n = 1; n <= 40; n++) {
@@ -178,7 +159,7 @@ static void test_map_sizes(void **state) {
         "param M = 1..8; param N = 1..60000; op f(X: f32[N,M,3]) -> Y: f16[N,M,3] {"
         " Y[n,m,k] = X[n,m,k] * 0.5; }",
     };
-    Bench b = bench("h200");
+    KernelBench b = kernel_bench("h200");
     for (size_t i = 0; i < sizeof op / sizeof *op; i++) {
         KernelCase c;
         build(&b, &c, op[i]);
@@ -196,7 +177,7 @@ static void test_map_requests(void **state) {
         const char *type;
         int64_t n;
     } cases[] = {{"f16", 100003}, {"f32", 33333}, {"i8", 50257}};
-    Bench b = bench("h200");
+    KernelBench b = kernel_bench("h200");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         KernelCase c;
         ArenaMark mark = arena_mark(b.arena);
@@ -260,14 +241,14 @@ static const struct {
 static void test_rows(void **state) {
     (void)state;
     int found[KEEP_COUNT][2] = {{0}};
-    Bench b = bench("h200");
+    KernelBench b = kernel_bench("h200");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (int way = 0; way < 2 * KEEP_COUNT; way++) {
             ArenaMark mark = arena_mark(b.arena);
             KernelCase c;
             RowKeep keep = (RowKeep)(way / 2);
             const char *text = rows[i].text;
-            good(&c, text, kernel_open(&c, b.arena, b.dev, text, NULL));
+            kernel_good(&c, text, kernel_open(&c, b.arena, b.dev, text, NULL));
             if (pick_ends(&c, keep, way % 2, i + 1)) {
                 compile(&b, &c, text);
                 run(&c, text, i);
@@ -305,11 +286,11 @@ static void test_row_sizes(void **state) {
          " u[n] = sum[c](X[n,c]) / N; Y[n] = sum[c]((X[n,c] - u[n]) * (X[n,c] - u[n])); }",
          KEEP_ONLINE, true},
     };
-    Bench b = bench("a100");
+    KernelBench b = kernel_bench("a100");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         KernelCase c;
         const char *text = cases[i].text;
-        good(&c, text, kernel_open(&c, b.arena, b.dev, text, NULL));
+        kernel_good(&c, text, kernel_open(&c, b.arena, b.dev, text, NULL));
         assert_true(pick_ends(&c, cases[i].keep, cases[i].sliced, i));
         compile(&b, &c, text);
         sweep(&b, &c, text, cases[i].keep == KEEP_REGISTERS ? 1100
@@ -328,7 +309,7 @@ static void test_row_requests(void **state) {
         const char *type;
         int columns;
     } cases[] = {{"f16", 1023}, {"f16", 1009}, {"f32", 511}, {"i8", 2041}};
-    Bench b = bench("h200");
+    KernelBench b = kernel_bench("h200");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ArenaMark mark = arena_mark(b.arena);
         KernelCase c;
@@ -337,7 +318,7 @@ static void test_row_requests(void **state) {
         const char *text = arena_printf(
             b.arena, "op f(X: %s[%d,%d]) -> Y: %s[%d,%d] { m[n] = max[c](X[n,c]);"
             " Y[n,c] = %s(X[n,c] - m[n]); }", type, ROWS, n, type, ROWS, n, type);
-        good(&c, text, kernel_open(&c, b.arena, b.dev, text, NULL));
+        kernel_good(&c, text, kernel_open(&c, b.arena, b.dev, text, NULL));
         int bytes = te_dtype_bytes(c.te->tensor[0].dtype), vec = 16 / bytes;
         for (int k = 0; k < c.set[0].n; k++) {
             const RProg *r = &c.set[0].prog[k];
