@@ -28,6 +28,8 @@ static void print_signature(Cg *cg, const Lowered *l, const KernelProgram *out) 
         cg_line(cg, "extern \"C\" __global__ void __launch_bounds__(%d, %d)", l->launch.block[0],
                 rprog_resident(l->p, cg->dev, l->r));
     else cg_line(cg, "extern \"C\" __global__ void __launch_bounds__(%d)", l->launch.block[0]);
+    if (l->launch.cluster[0] > 1)
+        cg_line(cg, "__cluster_dims__(%d, 1, 1)", l->launch.cluster[0]);
     Buf b = buf_new(cg->arena);
     buf_printf(&b, "%s(", l->launch.symbol);
     for (int i = 0; i < cg_params(out, &l->launch); i++) {

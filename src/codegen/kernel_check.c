@@ -12,7 +12,8 @@ static const char words[] =
     " bool break char const constexpr continue do double else extern false float for if int long"
     " return short signed true unsigned void while reinterpret_cast"
     /* CUDA */
-    " __align__ __global__ __grid_constant__ __launch_bounds__ __restrict__ __shared__"
+    " __align__ __cluster_dims__"
+    " __global__ __grid_constant__ __launch_bounds__ __restrict__ __shared__"
     " __syncthreads __syncwarp"
     " __int_as_float __longlong_as_double __shfl_xor_sync blockIdx threadIdx min max"
     /* mathematics */

@@ -442,4 +442,6 @@ void lower_contract(FormBuilder *b, Lowered *l) {
     if (r->stats) add_stats(m);
     else add_outputs(m);
     if (r->tail > 0 || c->ring) form_close(b);
+    /* No block ends while others write to it, or arrive at its barriers.  */
+    if (r->cluster > 1) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);
 }

@@ -90,6 +90,7 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     Sync *s = add_barrier(b, SYNC_ARRIVE, EMPTY, AT_TAKE);
     s->by = BY_WARPS;
     s->lag = under_way;
+    s->blocks = l->r->cluster > 1 ? l->r->cluster : 0;
     if (promotes) {
         form_add(b, NODE_VALUES, VALUES_SETTLE);
         form_add(b, NODE_VALUES, VALUES_PROMOTE);
@@ -107,9 +108,10 @@ void lower_ring(FormBuilder *b, Lowered *l) {
     part->note = "barriers: of each stage, for copies that are done and for reads that are";
     part->blank = true;
     add_barrier(b, SYNC_INIT, FULL, AT_ONLY)->count = 1;
-    add_barrier(b, SYNC_INIT, EMPTY, AT_ONLY)->count = warps;
+    add_barrier(b, SYNC_INIT, EMPTY, AT_ONLY)->count = warps * rprog_cluster(l->r);
     form_sync(b, SYNC_PROXY, SYNC_BOTH, 0);
-    form_block_sync(b);
+    if (l->r->cluster > 1) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);
+    else form_block_sync(b);
     form_close(b);
     open_role(b, "copies", warps, all - warps, moved ? few : 0, true);
     add_copies(b, l);

@@ -8,16 +8,23 @@
 
 #define FN "__device__ __forceinline__ "
 
-/* A box of a tensor to shared memory, at coordinates x; the barrier counts its bytes.  */
-#define TILE(rank, list, inputs)                                                                   \
+/* A box of a tensor to shared memory, at coordinates x; the barrier counts its bytes.  To all
+ * blocks of `mask`: to the same place of each, and its barrier counts them.  */
+#define BOX(rank, to, more, list, op, inputs, last)                                                \
     {                                                                                              \
-        "rl_tile_" rank, 90,                                                                       \
-            FN "void rl_tile_" rank "(unsigned to, const rl_map *map, unsigned bar, " list ") {\n" \
+        "rl_tile_" rank to, 90,                                                                    \
+            FN "void rl_tile_" rank to "(unsigned to, const rl_map *map, unsigned bar, " more list \
+               ") {\n"                                                                             \
                "    asm volatile(\"cp.async.bulk.tensor." rank "d.shared::cluster.global.tile"     \
-               ".mbarrier::complete_tx::bytes\"\n"                                                 \
-               "                 \" [%0], [%1, {" inputs ", \"r\"(bar) : \"memory\");\n"           \
+               ".mbarrier::complete_tx::bytes" op "\"\n"                                           \
+               "                 \" [%0], [%1, {" inputs ", \"r\"(bar)" last " : \"memory\");\n"   \
                "}\n"                                                                               \
     }
+#define TILE(rank, list, numbers, at, mask, inputs)                                                \
+    BOX(rank, "", "", list, "", numbers "}], [" at "];\"\n                 :: " inputs, ""),       \
+        BOX(rank, "_all", "int mask, ", list, ".multicast::cluster",                               \
+            numbers "}], [" at "], " mask ";\"\n                 :: " inputs,                      \
+            ", \"h\"((short)mask)")
 #define X2 "int x0, int x1"
 #define X3 X2 ", int x2"
 #define X4 X3 ", int x3"
@@ -48,6 +55,24 @@ const PreludeRow prelude_hopper[] = {
      FN "void rl_barrier_arrive(unsigned bar) {\n"
         "    asm volatile(\"mbarrier.arrive.shared::cta.b64 _, [%0];\"\n"
         "                 :: \"r\"(bar) : \"memory\");\n"
+        "}\n"},
+    /* The same barrier of block `rank` of the cluster.  */
+    {"rl_barrier_arrive_at", 90,
+     FN "void rl_barrier_arrive_at(unsigned bar, int rank) {\n"
+        "    asm volatile(\"{ .reg .b32 at; mapa.shared::cluster.u32 at, %0, %1;\"\n"
+        "                 \" mbarrier.arrive.release.cluster.shared::cluster.b64 _, [at]; }\"\n"
+        "                 :: \"r\"(bar), \"r\"(rank) : \"memory\");\n"
+        "}\n"},
+    {"rl_cluster_rank", 90,
+     FN "int rl_cluster_rank() {\n"
+        "    int rank;\n"
+        "    asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(rank));\n"
+        "    return rank;\n"
+        "}\n"},
+    {"rl_cluster_sync", 90,
+     FN "void rl_cluster_sync() {\n"
+        "    asm volatile(\"barrier.cluster.arrive.release;\"\n"
+        "                 \" barrier.cluster.wait.acquire;\" ::: \"memory\");\n"
         "}\n"},
     {"rl_barrier_over", 90,
      FN "bool rl_barrier_over(unsigned bar, unsigned phase) {\n"
@@ -88,10 +113,10 @@ const PreludeRow prelude_hopper[] = {
      FN "void rl_map_fetch(const rl_map *map) {\n"
         "    asm volatile(\"prefetch.tensormap [%0];\" :: \"l\"(map) : \"memory\");\n"
         "}\n"},
-    TILE("2", X2, "%2, %3}], [%4];\"\n                 :: " R2),
-    TILE("3", X3, "%2, %3, %4}], [%5];\"\n                 :: " R3),
-    TILE("4", X4, "%2, %3, %4, %5}], [%6];\"\n                 :: " R4),
-    TILE("5", X5, "%2, %3, %4, %5, %6}], [%7];\"\n                 :: " R5),
+    TILE("2", X2, "%2, %3", "%4", "%5", R2),
+    TILE("3", X3, "%2, %3, %4", "%5", "%6", R3),
+    TILE("4", X4, "%2, %3, %4, %5", "%6", "%7", R4),
+    TILE("5", X5, "%2, %3, %4, %5, %6", "%7", "%8", R5),
 
     /* A tile in the 128-byte swizzle at `at`, with the byte offsets that its order takes.  */
     {"rl_wgmma_tile", 90,

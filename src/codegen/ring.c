@@ -9,10 +9,11 @@ void ring_facts(const Contract *c, const Device *dev, Side *s) {
     int own = s->extent, k = c->r->block.extent[AX_K], tile = c->r->thread.extent[s->own];
     int each = SPAN / s->elem, slice = c->r->thread.extent[AX_K];
     rprog_box(c->p, s->side, &s->box);
-    s->boxes = s->inner_k ? 1 : own / each;
-    s->box_bytes = SPAN * (s->inner_k ? own : k);
+    s->parts = s->side == rprog_cluster_side(c->r) ? rprog_cluster(c->r) : 1;
+    s->boxes = s->inner_k ? 1 : own / each / s->parts;
+    s->box_bytes = SPAN * (s->inner_k ? own / s->parts : k);
     s->stride = ATOM;
-    s->leading = s->inner_k ? dev->unit[c->r->unit].alignment : s->box_bytes;
+    s->leading = s->inner_k ? dev->unit[c->r->unit].alignment : SPAN * k;
     s->on = s->inner_k ? slice * s->elem : slice * SPAN;
     s->down = s->inner_k ? tile * SPAN : tile / each * s->box_bytes;
 }
@@ -34,6 +35,7 @@ static KernelMap map_of(const Contract *c, const Side *s) {
             map.stride[i - 1].value = d->digit < 0 ? whole : d->stride * elem;
         }
         int rows = d->axis == AX_B ? 1 : c->r->block.extent[d->axis];
+        if (d->axis == s->own) rows /= s->parts;
         map.fixed.box[i] = (uint32_t)(i ? rows : inner);
         map.fixed.element_stride[i] = 1;
     }
@@ -42,12 +44,14 @@ static KernelMap map_of(const Contract *c, const Side *s) {
 
 void ring_maps(Arena *a, const Contract *c, KernelLaunch *out) {
     KernelMap *map = ARENA_ARRAY(a, KernelMap, 2);
+    out->cluster[0] = rprog_cluster(c->r);
     for (int side = 0; side < 2; side++) map[side] = map_of(c, &c->side[side]);
     out->map = map;
     out->n_map = 2;
 }
 
 void ring_fetch(Kernel *k) {
+    if (rprog_cluster(k->c.r) > 1) cg_line(k->cg, "const int part = rl_cluster_rank();");
     for (int side = 0; side < 2; side++) cg_line(k->cg, "rl_map_fetch(&map%d);", side);
 }
 
@@ -60,6 +64,7 @@ static const char *coordinate(const Kernel *k, const Side *s, int i, int box) {
     if (d->axis == AX_K) return "k_next";
     if (d->axis != AX_B) {
         const char *at = s->own == AX_M ? "m0" : "n0";
+        if (s->parts > 1) at = cg_text(cg, "%s + part * %d", at, s->extent / s->parts);
         return i == 0 && box > 0 ? cg_text(cg, "%s + %d", at, box * SPAN / s->elem) : at;
     }
     const char *b = d->below > 1 ? cg_text(cg, "b / %lld", (long long)d->below) : "b";
@@ -71,9 +76,14 @@ static void copy_box(Kernel *k, const Side *s, int box) {
     const char *at = "";
     for (int i = 0; i < s->box.rank; i++)
         at = cg_text(cg, "%s, %s", at, coordinate(k, s, i, box));
-    const char *place = box > 0 ? cg_text(cg, " + %d", box * s->box_bytes) : "";
-    cg_line(k->cg, "rl_tile_%d(shared + done %% STAGES * STAGE + %c_TILE%s, &map%d,", s->box.rank,
-            s->id - 32, place, s->side);
+    const char *place = box > 0 ? cg_text(cg, " + %d", box * s->box_bytes) : "", *to = "";
+    if (s->parts > 1) {
+        place = cg_text(cg, " + part * %d%s", s->boxes * s->box_bytes, place);
+        to = "_all";
+    }
+    cg_line(k->cg, "rl_tile_%d%s(shared + done %% STAGES * STAGE + %c_TILE%s, &map%d,", s->box.rank,
+            to, s->id - 32, place, s->side);
+    if (s->parts > 1) at = cg_text(cg, ", %d%s", (1 << s->parts) - 1, at);
     cg_line(k->cg, "          shared + BARRIERS + done %% STAGES * 8%s);", at);
 }
 

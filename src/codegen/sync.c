@@ -18,7 +18,8 @@ static const char *parity(const Kernel *k, const Sync *s) {
 }
 
 static const char *only(const Kernel *k, const Sync *s) {
-    const char *test = s->by == BY_ONE ? "lane == 0" : s->by == BY_WARPS ? "lane == 0" : NULL;
+    const char *all = s->blocks > 0 ? cg_text(k->cg, "lane < %d", s->blocks) : NULL;
+    const char *test = all ? all : s->by != BY_THREADS ? "lane == 0" : NULL;
     if (s->lag > 0)
         test = both(k->cg, test, cg_text(k->cg, "%s >= %d", s->at == AT_TAKE ? "taken" : "done",
                                          s->lag));
@@ -37,6 +38,8 @@ static const char *barrier_text(const Kernel *k, const Sync *s) {
         if (s->bytes)
             return cg_text(cg, "%srl_barrier_expect(%s, %lld);", only(k, s), slot(k, s),
                            (long long)s->bytes);
+        if (s->blocks)
+            return cg_text(cg, "%srl_barrier_arrive_at(%s, lane);", only(k, s), slot(k, s));
         return cg_text(cg, "%srl_barrier_arrive(%s);", only(k, s), slot(k, s));
     }
 }

@@ -22,13 +22,13 @@ static double sum_bytes(const Problem *p, const RProg *r) {
 
 static int phases_of(const Model *m, const RProg *r, double blocks, double steps, double parts,
                      double bytes, Phase *out) {
-    double slots = m->sms * r->blocks_per_sm;
+    double sms = lesser(m->sms, rprog_cluster_sms(m->dev, r)), slots = sms * r->blocks_per_sm;
     double full = (double)(int64_t)(blocks / slots), rest = blocks - full * slots;
     int n = 0;
-    if (full > 0) out[n++] = (Phase){full, r->blocks_per_sm, m->sms, steps, parts, bytes};
+    if (full > 0) out[n++] = (Phase){full, r->blocks_per_sm, sms, steps, parts, bytes};
     if (rest > 0) {
-        double active = lesser(rest, m->sms);
-        out[n++] = (Phase){1, whole(rest / m->sms), active, steps, parts, bytes};
+        double active = lesser(rest, sms);
+        out[n++] = (Phase){1, whole(rest / sms), active, steps, parts, bytes};
     }
     return n;
 }
@@ -112,7 +112,8 @@ static double fill_clocks(const Model *m, const RProg *r, const Step *s, const P
     double staged = lesser(greater(r->stages - 1, 1), ph->steps);
     if (rprog_warpgroups(m->dev, r)) staged = 1;          /* each has a barrier of its own */
     double bytes = staged * (s->bytes - s->region / ph->steps) + s->region;
-    return m->block_start + ph->parts * (m->dram_latency + ph->resident * bytes / share);
+    double met = r->cluster > 1 ? 2 * m->dev->overheads.cluster_barrier.value : 0;
+    return m->block_start + met + ph->parts * (m->dram_latency + ph->resident * bytes / share);
 }
 
 /* Instructions that a block issues for its outputs, in clocks.  */
@@ -125,7 +126,9 @@ static double epilogue_clocks(const Model *m, const RProg *r, const StepCounts *
                               const Ending *e, const Phase *ph) {
     const Problem *p = m->p;
     double outputs = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
-    double share = m->dram_write / m->clock / ph->active;
+    /* A ring goes on as soon as L2 has its outputs; their way to DRAM is in the term of that.  */
+    double rate = rprog_warpgroups(m->dev, r) ? m->l2_write : m->dram_write;
+    double share = rate / m->clock / ph->active;
     double port = lesser(m->l2_port, share);
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
     double ops = output_clocks(m, r, e), sums = 0, turned = 0;
@@ -313,7 +316,8 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     out->waves = blocks / (m->sms * r->blocks_per_sm);
     out->wave_efficiency = t.busy > 0 ? work / t.busy : 0;
     out->padding_waste = padding_of(p, r);
-    mp_finish(out);
+    if (rprog_warpgroups(m->dev, r)) mp_finish_apart(out);
+    else mp_finish(out);
 }
 
 void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {

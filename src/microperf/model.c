@@ -24,6 +24,7 @@ Model mp_model(const Problem *p, const Device *dev) {
     m.dram_read = dram->read.value * factor(dev, "dram.read");
     m.dram_write = dram->write.value * factor(dev, "dram.write");
     m.l2_rate = l2->read.value * factor(dev, "l2.read");
+    m.l2_write = hal_has(&l2->write) ? l2->write.value : m.l2_rate / 2;
     m.l2_port = l2->per_sm_max.value;
     m.l2_capacity = l2->effective_capacity.value;
     m.smem_rate = smem->per_sm_max.value * factor(dev, "smem") /
@@ -54,13 +55,16 @@ Model mp_model(const Problem *p, const Device *dev) {
  * steady state adds OVERLAP * u * u of it.  A ranking constant: it lets the program win that
  * asks less of everything else where the limiter is the same.  */
 #define OVERLAP 0.1
+/* Where copies, products and stores are queues of their own, they meet only at the memories, whose
+ * rates count both: what is left decides between equals.  */
+#define OVERLAP_APART 0.01
 
 double mp_disturbed(double x, double y) {
     double most = greater(x, y), least = lesser(x, y);
     return most > 0 ? OVERLAP * least * least / most : 0;
 }
 
-void mp_finish(Estimate *e) {
+static void finish(Estimate *e, double overlap) {
     double all = 0, squares = 0;
     e->limiter = MP_DRAM;
     for (MpTerm t = MP_DRAM; t <= MP_LATENCY; t++) {
@@ -72,7 +76,7 @@ void mp_finish(Estimate *e) {
     for (int i = 0; i < 4; i++) {
         if (pipes[i] != limiter) squares += e->term[pipes[i]] * e->term[pipes[i]];
     }
-    if (squares > 0) e->term[MP_OVERLAP] = OVERLAP * squares / e->term[e->limiter];
+    if (squares > 0) e->term[MP_OVERLAP] = overlap * squares / e->term[e->limiter];
     for (MpTerm t = MP_LATENCY + 1; t < MP_COUNT; t++) all += e->term[t];
     e->us = e->term[e->limiter] + all;
     /* Issue slots that mostly carry the unit's own instructions: the unit is what limits.  */
@@ -80,6 +84,10 @@ void mp_finish(Estimate *e) {
         e->limiter = MP_COMPUTE;
     }
 }
+
+void mp_finish(Estimate *e) { finish(e, OVERLAP); }
+
+void mp_finish_apart(Estimate *e) { finish(e, OVERLAP_APART); }
 
 void mp_fixed(Buf *out, double v, int decimals) {
     int64_t scale = 1;

@@ -13,6 +13,7 @@ typedef struct {
     double clock;             /* Hz, sustained */
     double sms, schedulers, issue;        /* issue: warp instructions per clock and SM */
     double dram_read, dram_write;         /* B/s */
+    double l2_write;          /* B/s */
     double l2_rate, l2_port;  /* B/s of the device; B/clk of one SM */
     double l2_capacity;       /* B, at full rate */
     double smem_rate;         /* wavefronts per clock and SM */
@@ -89,6 +90,8 @@ void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out);
 void mp_estimate_row(const Model *m, const RProg *r, Estimate *out);
 /* Sets OVERLAP, us and limiter from the other terms.  */
 void mp_finish(Estimate *e);
+/* The same where no warp waits for two of the pipes in turn.  */
+void mp_finish_apart(Estimate *e);
 /* What two pipes that are busy for times x and y lose by it.  */
 double mp_disturbed(double x, double y);
 /* v with `decimals` digits behind the point, independent of the locale.  */

@@ -19,7 +19,8 @@ static double warpgroups(const Model *m, const RProg *r) {
 void mp_ring_counts(const Model *m, const RProg *r, int side, StepCounts *out) {
     int64_t bytes = rprog_tile_bytes(m->p, m->dev, r, side);
     int inner = r->block.extent[r->load[side].along], elem = rprog_elem(m->p, m->dev, r, side);
-    out->sectors[side] = (double)bytes / SECTOR;
+    int sharing = side == rprog_cluster_side(r) ? rprog_cluster(r) : 1;
+    out->sectors[side] = (double)bytes / SECTOR / sharing;
     out->store_wavefronts[side] = bytes / LINE;
     out->requests[side] = inner * elem / LINE;
 }
@@ -66,6 +67,9 @@ void mp_ring_explain(const Model *m, const RProg *r, Buf *out) {
     buf_printf(out, "  one warp more copies boxes by tensor maps, %d to a k-step, into a ring of "
                "%d stage%s\n", (int)(c.requests[0] + c.requests[1]), r->stages,
                r->stages > 1 ? "s" : "");
+    if (r->cluster > 1)
+        buf_printf(out, "  clusters of %d blocks: each copies its part of %c to all of them\n",
+                   r->cluster, "ab"[rprog_cluster_side(r)]);
     buf_puts(out, "  a block's step keeps the unit busy for ");
     mp_fixed(out, mp_ring_clocks(m, r, rate), 0);
     buf_puts(out, " clk, shared memory for ");

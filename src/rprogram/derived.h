@@ -53,6 +53,14 @@ static inline int rprog_team(const Device *dev, const RProg *r) {
     return rprog_warpgroups(dev, r) ? 4 : 1;
 }
 int rprog_computing(const Device *dev, const RProg *r);
+/* Blocks of a cluster, 1: there is none; the operand that they share; can they, in this order of
+ * tiles?  SMs that are busy where clusters are as many as fit.  */
+static inline int rprog_cluster(const RProg *r) { return r->cluster > 1 ? r->cluster : 1; }
+int rprog_cluster_side(const RProg *r);
+bool rprog_cluster_fits(const Problem *p, const RProg *r);
+/* Takes an order of tiles in which they can; false: there is none.  */
+bool rprog_cluster_order(const Problem *p, RProg *r);
+double rprog_cluster_sms(const Device *dev, const RProg *r);
 /* Registers per thread of the warps that copy and of those that compute, where the launch gives all
  * the same and that is too few to compute; false: it is enough.  */
 bool rprog_ring_registers(const Problem *p, const Device *dev, const RProg *r, int *copying,

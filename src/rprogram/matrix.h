@@ -49,6 +49,8 @@ bool warpgroup_fits(const Problem *p, const ComputeUnit *u);
 int64_t warpgroup_registers(const Problem *p, const Device *dev, const RProg *r);
 /* The copies of an operand; false: there are none.  */
 bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out);
+/* Can the blocks of a cluster copy equal parts of an operand's shared tile?  */
+bool warpgroup_shares(const RProg *r, int side);
 const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r);
 /* The first broken rule of what is special to matrix units; NULL: none.  */
 const char *matrix_check(const Problem *p, const Device *dev, const RProg *r);

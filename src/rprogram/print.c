@@ -100,6 +100,7 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
     case KEY_RASTER:
         buf_puts(out, rprog_raster_name[r->raster]);
         if (r->group > 0) buf_printf(out, " %d", r->group);
+        if (r->cluster > 1) buf_printf(out, " cluster %d", r->cluster);
         break;
     case KEY_SPLIT:
         buf_printf(out, "%d", (int)r->split);

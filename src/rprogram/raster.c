@@ -1,6 +1,6 @@
 /* The order of a grid's tiles (rprog.h: raster): groups of tile rows, in each of which the rows are
  * walked first.  `row` has groups of one row, `column` one group of all.  */
-#include "rprogram/internal.h"
+#include "rprogram/matrix.h"
 
 const char *rprog_raster_check(const RProg *r) {
     if (r->raster != RASTER_ROW && r->raster != RASTER_COLUMN && r->raster != RASTER_GROUPED)
@@ -32,10 +32,29 @@ void rprog_tile_at(const Problem *p, const RProg *r, int64_t x, int64_t tile[AX_
     tile[AX_N] = inside / high;
 }
 
+int rprog_cluster_side(const RProg *r) { return r->raster != RASTER_ROW; }
+
+bool rprog_cluster_fits(const Problem *p, const RProg *r) {
+    int side = rprog_cluster_side(r), c = rprog_cluster(r);
+    if (r->raster == RASTER_GROUPED && r->group % c) return false;
+    return warpgroup_shares(r, side) && rprog_tiles(p, r, side ? AX_M : AX_N) % c == 0;
+}
+
+bool rprog_cluster_order(const Problem *p, RProg *r) {
+    rprog_set_raster(p, rprog_tiles(p, r, AX_M), r);
+    if (!rprog_cluster_fits(p, r)) rprog_set_raster(p, 1, r);
+    return rprog_cluster_fits(p, r);
+}
+
 int rprog_rasters(const Problem *p, const RProg *r, int64_t rows[RASTERS]) {
     int64_t all = rprog_tiles(p, r, AX_M);
     int n = 0;
     if (r->skeleton != SK_CONTRACT || rprog_tiles(p, r, AX_N) == 1) all = 1;
-    for (int64_t g = 1; n == 0 || (n < RASTERS && g < 2 * all); g *= 2) rows[n++] = g;
+    for (int64_t g = 1; n < RASTERS && g < 2 * all; g *= 2) {
+        RProg x = *r;
+        rprog_set_raster(p, g, &x);
+        if (rprog_cluster(r) == 1 || rprog_cluster_fits(p, &x)) rows[n++] = g;
+    }
+    if (n == 0) rows[n++] = rprog_raster_rows(p, r);
     return n;
 }

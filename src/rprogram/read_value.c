@@ -129,12 +129,19 @@ static Status read_load(Reader *r, int side, RLoad *l) {
 }
 
 static Status read_raster(Reader *r, RProg *x) {
+    static const char *const cluster[] = {"cluster"};
     int which;
     int64_t v = 0;
     Status s = reader_name(r, rprog_raster_name, 3, &which);
     if (!s && which == RASTER_GROUPED) s = reader_int(r, 1, INT16_MAX, &v);
     x->raster = (Raster)which;
     x->group = (int16_t)v;
+    size_t before = r->at.pos;
+    bool more = !s && reader_word(&r->at).len > 0;
+    r->at.pos = before;
+    if (more && !(s = reader_name(r, cluster, 1, &which)) &&
+        !(s = reader_int(r, 2, UINT8_MAX, &v)))
+        x->cluster = (uint8_t)v;
     return s;
 }
 

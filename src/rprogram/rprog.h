@@ -145,6 +145,10 @@
  *   the next are issued (stages > 1).  Full barriers of 8 bytes each, then empty ones, lie at
  *   rprog_ring_at.
  *
+ * - cluster c: c neighbours in the grid's order, which share b (raster `row`: a), since c divides
+ *   the tile rows of a group and of the tensor (the columns).  Each copies the c-th part of the
+ *   shared tile, to all of them; a stage is empty when all warps of all of them are done with it.
+ *
  * Statements over rows of the results (Problem.stats) are computed from the accumulators behind the
  * k-loop; split == 1, tail == 0, warp.k == block.k.
  * - `rows whole`: block.n >= N.  For each pass of Problem.stats a thread folds what it holds of a
@@ -281,6 +285,7 @@ typedef struct {
     StoreVia via;             /* of `contract`; VIA_SHARED: matrix units only */
     Raster raster;
     int16_t group;            /* of RASTER_GROUPED */
+    uint8_t cluster;          /* of units of warpgroups: blocks that share copies; else 0 */
     int32_t split;
     RowStats stats;           /* of `contract` with Problem.stats: what blocks have of rows */
     uint8_t lanes;            /* rprog_meets: neighbouring threads that make one result of parts */

@@ -70,7 +70,7 @@ static void with_splits(Builder *b, RProg *r) {
     const int64_t limit = b->options->workspace_limit;
     int32_t splits[SPLITS];
     bool region = r->load[0].region || r->load[1].region;
-    int n = b->p->stats || region ? 0 : choose_splits(b, r, splits);
+    int n = b->p->stats || region || r->cluster ? 0 : choose_splits(b, r, splits);
     uint8_t store_vec = r->store_vec;
     for (int i = 0; i < n; i++) {
         r->split = splits[i];
@@ -123,6 +123,16 @@ static void with_stores(Builder *b, RProg *r) {
     if (!wider || (double)p->out_bytes * SIDE_BY_SIDE >= outputs * SECTOR) keep(b, r);
     if (wider) keep(b, &shared);
     with_splits(b, wider && r->swapped ? &shared : r);
+}
+
+/* Neighbours that share copies, where there are enough of them to fill the SMs.  */
+static void with_clusters(Builder *b, RProg r) {
+    enum { LARGEST = 4 };
+    for (int c = 2; c <= LARGEST && c <= b->dev->limits.cluster_max.value; c *= 2) {
+        r.cluster = (uint8_t)c;
+        if ((double)rprog_blocks(b->p, &r) < b->sms || !rprog_cluster_order(b->p, &r)) continue;
+        with_stores(b, &r);
+    }
 }
 
 /* Every number of stages that fits: with the rate of matrix units the choice is a fine one.  */
@@ -199,6 +209,7 @@ void build_scale_out(Builder *b, RProg *r) {
             continue;
         }
         with_stores(b, r);
+        if (rprog_warpgroups(b->dev, r)) with_clusters(b, *r);
         if (staged) break;                /* one stage only where two do not fit */
     }
 }

@@ -4,6 +4,7 @@
 #include "rprogram/matrix.h"
 
 enum { SPAN = 128 };          /* bytes of a box along the inner axis: the widest swizzle */
+enum { LINES = 8 };           /* after which the swizzle repeats */
 
 bool warpgroup_usable(const ComputeUnit *u) { return u->scope == SCOPE_WARPGROUP; }
 
@@ -91,6 +92,28 @@ static const char *check_tile(const Problem *p, const Device *dev, const RProg *
     return NULL;
 }
 
+bool warpgroup_shares(const RProg *r, int side) {
+    const RLoad *l = &r->load[side];
+    int own = r->block.extent[own_axis(side)], parts = rprog_cluster(r);
+    int whole = l->along == AX_K ? LINES : SPAN * l->vec / PIECE_MAX;
+    return own % parts == 0 && own / parts % whole == 0;
+}
+
+double rprog_cluster_sms(const Device *dev, const RProg *r) {
+    double sms = dev->limits.sm_count.value;
+    int c = rprog_cluster(r);
+    return c > 1 ? c * hal_curve(&dev->limits.clusters_resident, c) : sms;
+}
+
+static const char *check_cluster(const Problem *p, const Device *dev, const RProg *r) {
+    if (r->cluster == 0) return NULL;
+    if (!power_of_two(r->cluster) || r->cluster < 2 || r->cluster > dev->limits.cluster_max.value) {
+        return "a cluster has 2, 4 .. blocks, as far as the device allows";
+    }
+    if (r->split > 1) return "clusters go with `split 1`";
+    return rprog_cluster_fits(p, r) ? NULL : "blocks of a cluster do not share whole boxes";
+}
+
 const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
     const int32_t *t = r->thread.extent;
@@ -114,6 +137,8 @@ const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r)
         return "vec is not what a lane of the unit holds";
     }
     if (r->tail > 0) return "units of warpgroups have no tail";
+    const char *wrong = check_cluster(p, dev, r);
+    if (wrong) return wrong;
     for (int side = 0; side < 2; side++) {
         const char *why = check_tile(p, dev, r, side);
         if (why) return why;

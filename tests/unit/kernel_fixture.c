@@ -160,7 +160,8 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed) {
                        .dynamic_smem = (uint32_t)k->dynamic_smem,
                        .params = space,
                        .params_bytes = bytes};
-        SimOptions o = {.seed = seed, .threads = 1, .max_instructions = MOST_INSTRUCTIONS};
+        SimOptions o = {.seed = seed, .threads = 1, .strict = true,
+                        .max_instructions = MOST_INSTRUCTIONS};
         if (c->most) o.max_instructions = c->most;
         SimReport report;
         if (sim_launch(m->gpu, c->arena, &c->diag, m->module, k->symbol, &l, &o, &report))

@@ -433,7 +433,7 @@ static void large_rings(Arena *a) {
             Ranked x = best(a, &p, dev);
             const RProg *r = &x.prog;
             int64_t area = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
-            bool is_kin = rprog_warpgroups(dev, r) && between((int)area, 32768, 49152) &&
+            bool is_kin = rprog_warpgroups(dev, r) && between((int)area, 28672, 49152) &&
                           rprog_computing(dev, r) == 256 && r->stages >= 3 &&
                           r->block.extent[AX_K] == 64 && r->via == VIA_SHARED && r->split == 1;
             Buf text = buf_new(a);

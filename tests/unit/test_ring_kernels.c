@@ -23,19 +23,24 @@ typedef struct {
     int stages, split;
     StoreVia via;
     Raster raster;
+    int cluster;              /* where tiles allow it */
 } Family;
 static const Family family[] = {
-    {"64x8", 1, 8, {1, 1}, 1, 1, VIA_DIRECT, RASTER_ROW},
-    {"64x64", 1, 64, {1, 1}, 2, 1, VIA_SHARED, RASTER_COLUMN},
-    {"64x256", 1, 256, {1, 1}, 3, 1, VIA_SHARED, RASTER_ROW},
-    {"128x72", 2, 72, {1, 1}, 4, 1, VIA_SHARED, RASTER_ROW},
-    {"2 of 64x128", 1, 128, {2, 1}, 2, 1, VIA_DIRECT, RASTER_GROUPED},
-    {"2 of 64x256", 1, 256, {2, 1}, 4, 1, VIA_SHARED, RASTER_ROW},
-    {"2 of 128x192", 2, 192, {2, 1}, 3, 1, VIA_SHARED, RASTER_ROW},
-    {"2 of 128x64 side by side", 2, 64, {1, 2}, 3, 1, VIA_SHARED, RASTER_GROUPED},
-    {"2 of 64x64, one stage", 1, 64, {2, 1}, 1, 1, VIA_SHARED, RASTER_ROW},
-    {"64x128, split", 1, 128, {1, 1}, 2, 2, VIA_SHARED, RASTER_ROW},
-    {"2 of 64x40, split", 1, 40, {2, 1}, 3, 3, VIA_DIRECT, RASTER_ROW},
+    {"64x8", 1, 8, {1, 1}, 1, 1, VIA_DIRECT, RASTER_ROW, 0},
+    {"64x64", 1, 64, {1, 1}, 2, 1, VIA_SHARED, RASTER_COLUMN, 0},
+    {"64x256", 1, 256, {1, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 0},
+    {"128x72", 2, 72, {1, 1}, 4, 1, VIA_SHARED, RASTER_ROW, 0},
+    {"2 of 64x128", 1, 128, {2, 1}, 2, 1, VIA_DIRECT, RASTER_GROUPED, 0},
+    {"2 of 64x256", 1, 256, {2, 1}, 4, 1, VIA_SHARED, RASTER_ROW, 0},
+    {"2 of 128x192", 2, 192, {2, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 0},
+    {"2 of 128x64 side by side", 2, 64, {1, 2}, 3, 1, VIA_SHARED, RASTER_GROUPED, 0},
+    {"2 of 64x64, one stage", 1, 64, {2, 1}, 1, 1, VIA_SHARED, RASTER_ROW, 0},
+    {"64x128, split", 1, 128, {1, 1}, 2, 2, VIA_SHARED, RASTER_ROW, 0},
+    {"2 of 64x40, split", 1, 40, {2, 1}, 3, 3, VIA_DIRECT, RASTER_ROW, 0},
+    {"64x64, pairs below each other", 1, 64, {1, 1}, 3, 1, VIA_SHARED, RASTER_GROUPED, 2},
+    {"2 of 64x64, pairs side by side", 1, 64, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 2},
+    {"64x96, fours", 1, 96, {1, 1}, 4, 1, VIA_DIRECT, RASTER_COLUMN, 4},
+    {"128x128, fours, one stage", 2, 128, {1, 1}, 1, 1, VIA_SHARED, RASTER_COLUMN, 4},
 };
 enum { FAMILIES = sizeof family / sizeof *family };
 
@@ -57,7 +62,7 @@ enum { UNITS = sizeof unit / sizeof *unit };
 /* Aligned, ragged in every axis, and less than a tile.  */
 static const struct {
     int m, n, k;
-} shape[] = {{256, 384, 256}, {208, 144, 336}, {48, 32, 48}};
+} shape[] = {{512, 384, 256}, {208, 144, 336}, {48, 32, 48}};
 enum { SHAPES = sizeof shape / sizeof *shape };
 
 static const char *const layout[] = {"A[m,k] * B[n,k]", "A[m,k] * B[k,n]", "A[k,m] * B[n,k]",
@@ -149,6 +154,8 @@ static const char *planned(KernelCase *c, int16_t which, const Family *f, int mo
     const Fragment results = rprog_results(c->dev, r);
     r->vec_m = (uint8_t)fragment_run(&results, FRAG_ROW);
     r->vec_n = (uint8_t)fragment_run(&results, FRAG_COL);
+    r->cluster = (uint8_t)f->cluster;
+    if (r->cluster && !rprog_cluster_fits(p, r)) r->cluster = 0;
     int64_t steps = rprog_tiles(p, r, AX_K);
     if (r->split > steps) r->split = (int32_t)steps;
     for (int vec = 8; vec >= 1; vec /= 2) {
@@ -237,9 +244,77 @@ static void test_kernels(void **state) {
     arena_destroy(a);
 }
 
+/* ---- mutants ---- */
+
+/* A piece of the text of a kernel, and what takes its place.  */
+static const char *const mutant[][2] = {
+    {"rl_barrier_wait(shared + BARRIERS + (0", "rl_barrier_over(shared + BARRIERS + (0"},
+    {"rl_barrier_wait(shared + BARRIERS + (1", "rl_barrier_over(shared + BARRIERS + (1"},
+    {"taken / STAGES & 1", "(taken / STAGES + 1) & 1"},
+    {"(done / STAGES + 1) & 1", "done / STAGES & 1"},
+    {"rl_wgmma_begin();", ""},
+    {"rl_wgmma_wait<1>();", ""},
+    {"        rl_wgmma_wait<0>();", ""},
+    {"taken >= 1", "taken >= 0"},
+    {"rl_fence_proxy();", ""},
+    {"rl_bar_sync<1, 256>();", ""},
+    {"rl_wgmma_tile<16, 1024>(shared", "rl_wgmma_tile<16, 512>(shared"},
+    {", 32768);", ", 32752);"},
+    {", 32768);", ", 32784);"},
+    {"k_next += BK;", ""},
+    {"warp % 4u) * 16", "warp % 4u) * 8"},
+};
+enum { MUTANTS = sizeof mutant / sizeof *mutant };
+
+/* The text with the piece replaced, once; NULL: it is not there.  */
+static char *mutated(Arena *a, const char *text, int i) {
+    const char *at = strstr(text, mutant[i][0]);
+    if (!at) return NULL;
+    return arena_printf(a, "%.*s%s%s", (int)(at - text), text, mutant[i][1],
+                        at + strlen(mutant[i][0]));
+}
+
+/* Does any of some orders of events tell the mutant from what is right?  */
+static bool is_caught(Run *run, int i) {
+    static const Family f = {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0};
+    static const char text[] = "op f(A: bf16[128,512], B: bf16[128,512]) -> C: bf16[128,128] {"
+                               " C[m,n] += A[m,k] * B[n,k]; }";
+    enum { SEEDS = 12 };
+    KernelCase c = {0};
+    assert_null(kernel_open(&c, run->a, run->dev, text, NULL));
+    assert_null(plan(&c, named_unit(run->dev, "wgmma.bf16.f32"), &f));
+    assert_null(kernel_emit(&c));
+    if (i >= 0) {
+        c.program.source = mutated(run->a, c.program.source, i);
+        if (!c.program.source) fail_msg("no '%s' to change", mutant[i][0]);
+        c.program.source_len = strlen(c.program.source);
+    }
+    if (kernel_compile(&c, run->nvrtc, false)) return true;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++)
+        if (kernel_run(&c, TE_FILL_INTEGERS, seed, true)) return true;
+    return false;
+}
+
+static void test_mutants(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Run run = {.a = a, .dev = fixture_device(a, "h100")};
+    assert_int_equal(nvrtc_open(a, &d, NULL, run.dev->arch, &run.nvrtc), ST_OK);
+    assert_false(is_caught(&run, -1));
+    for (int i = 0; i < MUTANTS; i++) {
+        ArenaMark mark = arena_mark(a);
+        if (effort_drawn(i, 5) && !is_caught(&run, i))
+            fail_msg("nobody notices '%s' as '%s'", mutant[i][0], mutant[i][1]);
+        arena_reset(a, mark);
+    }
+    arena_destroy(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_mutants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
