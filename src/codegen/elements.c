@@ -73,45 +73,16 @@ void elements_define(Kernel *k, int t, TeDtype type, const char *value) {
 
 /* ---- widths ---- */
 
-/* Are a thread's elements one run of accesses of this width, at all sizes?  */
-static bool fits_width(const Kernel *k, const Access *x, const uint8_t *to_root, int width) {
-    const Elements *at = &k->at;
-    const TeStmt *root = kernel_root(k);
-    int64_t coef[TE_MAX_INDICES] = {0}, unit[TE_MAX_INDICES] = {0}, run = 1;
-    uint32_t inside = 0, varies = 0;
-    for (int j = 0; j < TE_MAX_INDICES; j++) {
-        if (x->offset.coef[j] == 0 && x->unit[j] == 0) continue;
-        coef[to_root[j]] = x->offset.coef[j];
-        unit[to_root[j]] = x->unit[j];
-        varies |= (x->varies >> j & 1) << to_root[j];
-    }
-    for (int i = 0; i < at->n_order && run % at->vec != 0; i++) {
-        const TeIndex *along = &root->index[at->order[i]];
-        if (coef[at->order[i]] != run || (varies >> at->order[i] & 1)) return false;
-        run *= te_extent_unit(&along->hi);
-        inside |= 1u << at->order[i];
-        if (along->hi.expr) break;
-    }
-    if (run % at->vec != 0 || x->c_unit % width != 0) return false;
-    for (int i = 0; i < root->n_index; i++) {
-        if (!(inside >> i & 1) && extent_of(k, i) != 1 && unit[i] % width != 0) return false;
-    }
-    return true;
-}
-
 int elements_width(const Kernel *k, int stmt, const Access *x) {
-    const TeTensor *t = &k->cg->te->tensor[x->tensor];
     uint8_t to_root[TE_MAX_INDICES] = {0};
-    int bytes = te_dtype_bytes(t->dtype), align = t->role == TE_TEMP ? 256 : k->cg->align;
-    int width = k->at.vec;
-    for (int j = 0; j < k->cg->te->stmt[stmt].n_index; j++)
-        to_root[j] = (uint8_t)elements_root_index(k, stmt, j);
+    int n = k->cg->te->stmt[stmt].n_index;
+    Access own = *x;
     if (!x->affine) return 1;
-    bool flat = stream_is_flat(k, stmt, x);
-    while (width > 1 && (width * bytes > 16 || align % (width * bytes) != 0 ||
-                         (flat ? x->c_unit % width : !fits_width(k, x, to_root, width))))
-        width /= 2;
-    return width;
+    for (int j = 0; j < n; j++) to_root[j] = (uint8_t)elements_root_index(k, stmt, j);
+    rtile_row_access(to_root, n, &own);
+    Neighbours near = {kernel_root(k), k->at.order, k->at.n_order, k->at.vec,
+                       stream_is_flat(k, stmt, x)};
+    return rtile_neighbour_width(k->cg->te, &near, &own, k->cg->align);
 }
 
 /* ---- the elements of a thread of `contract` ---- */

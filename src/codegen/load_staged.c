@@ -191,7 +191,7 @@ static void keep_widened(Kernel *k, const Side *s, const char *widen, int width)
 /* Along the rows of the tile: whole vectors, of at most 16 bytes.  */
 static void keep_straight(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    int vec = s->l->vec, width = vec * s->elem > 16 ? 16 / s->elem : vec;
+    int vec = s->l->vec, width = vec * s->elem > RTILE_ACCESS ? RTILE_ACCESS / s->elem : vec;
     const char *from = cg_text(cg, "%c_reg[i].v", s->id);
     bool unchanged = s->copies && s->tile == s->o->storage;
     bool pairs = !unchanged && cg_pairs(s->tile, width);

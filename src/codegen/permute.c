@@ -74,7 +74,7 @@ void permute_place(Kernel *k) {
 static const char *skewed(const Kernel *k, int source, const char *at) {
     const RLayout *l = &k->l->r->load[source].layout;
     long long row = rprog_permute_row(k->l->p, k->l->r, source);
-    int chunk = 16 / view_of(k)->source[source].bytes;
+    int chunk = RTILE_ACCESS / view_of(k)->source[source].bytes;
     if (l->pad) return cg_text(k->cg, "%s + %s / %lldu * %du", at, at, row, l->pad);
     if (!l->bits) return at;
     const char *line = cg_text(k->cg, "%s / %lldu", at, row);

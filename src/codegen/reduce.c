@@ -1,7 +1,7 @@
 #include "codegen/reduce.h"
 #include "rprogram/derived.h"
 
-enum { WARP = 32, ACCESS = 16 };
+enum { WARP = 32, ACCESS = RTILE_ACCESS };
 
 /* The same with another element of the arrays at hand.  */
 static Partials at_lane(const Cg *cg, const Partials *p, const char *lane) {

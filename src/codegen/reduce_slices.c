@@ -17,7 +17,7 @@ static void close_all(Kernel *k) {
 static int width_of(const Kernel *k) {
     const Contract *c = &k->c;
     int n = c->matrix.used ? c->matrix.accumulators : c->r->thread.extent[AX_N];
-    int width = 16 / c->p->acc_bytes;
+    int width = RTILE_ACCESS / c->p->acc_bytes;
     while (n % width != 0) width /= 2;
     return width;
 }

@@ -152,7 +152,7 @@ void row_place(Kernel *k, bool stores) {
 /* Elements of a copy of source n.  */
 static int hold_width(const Problem *p, const RProg *r, int n) {
     const RowSource *s = &rprog_row_facts(p, r)->source[n];
-    return r->keep == KEEP_FLAT ? 16 / s->bytes : rprog_row_width(p, r, s);
+    return r->keep == KEEP_FLAT ? RTILE_ACCESS / s->bytes : rprog_row_width(p, r, s);
 }
 
 int row_hold_mover(const Device *dev, const Problem *p, const RProg *r, int n) {
@@ -206,7 +206,7 @@ static void copy_row(Kernel *k, int n, int width, bool async) {
 
 /* The rows of the block as one range: whole vectors, and what is left of the last block.  */
 static void copy_range(Kernel *k, int n, bool async) {
-    enum { BYTES = 16 };
+    enum { BYTES = RTILE_ACCESS };
     Cg *cg = k->cg;
     const RowSource *s = &facts(k)->source[n];
     int vec = BYTES / s->bytes, threads = k->l->launch.block[0];

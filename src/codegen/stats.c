@@ -192,7 +192,7 @@ bool stats_is_held(const Kernel *k, int stmt) {
 /* What an array of n elements leaves of its last 16 bytes: the compiler joins reads of neighbours,
  * and then reads that, too.  */
 static void clear_rest(Kernel *k, const char *name, int t, int n, int bytes) {
-    enum { WIDEST = 16 };
+    enum { WIDEST = RTILE_ACCESS };
     int rest = (WIDEST - n * bytes % WIDEST) % WIDEST / bytes;
     if (rest > 0) cg_line(k->cg, "if (tid < %d) %s%d[%d + tid] = 0;", rest, name, t, n);
 }

@@ -3,7 +3,7 @@
 /* Outputs of a matrix unit's accumulators: as the lanes hold them, or passed through shared memory
  * so that a warp stores rows of whole lines.  */
 
-enum { WARP = 32, PIECE_MAX = 16 };
+enum { WARP = 32, PIECE_MAX = RTILE_ACCESS };
 enum { LONG_BODY = 8 };       /* instructions per element that need no unrolling beside */
 
 /* Opens a test that the element lies inside along an axis, where some may not.  */

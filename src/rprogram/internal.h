@@ -7,7 +7,7 @@
 
 enum {
     WARP = 32,
-    PIECE_MAX = 16,           /* widest access of one lane, bytes */
+    PIECE_MAX = RTILE_ACCESS,
     UNROLL_MAX = 1024,        /* multiply-adds in an unrolled body */
     STAGES_MAX = 8,
     GRID_Y_MAX = 65535,

@@ -110,10 +110,10 @@ int rprog_piece_row(const RProg *r) {
  * rate.  An odd distance in chunks also keeps pairs of columns apart.  Of short rows an odd number
  * of vectors, which are no further apart than the rows, gains nothing.  */
 int rprog_piece_half(const Problem *p, const RProg *r) {
-    enum { ACCESS = 16, QUARTER = 8 };
-    if (r->swapped || p->acc_bytes != 4 || r->store_vec * p->acc_bytes != 2 * ACCESS) return 0;
+    enum { QUARTER = 8 };
+    if (r->swapped || p->acc_bytes != 4 || r->store_vec * p->acc_bytes != 2 * PIECE_MAX) return 0;
     if (r->thread.extent[AX_N] % QUARTER) return 0;
-    int chunk = ACCESS / p->acc_bytes, vectors = r->warp.extent[AX_N] / r->store_vec;
+    int chunk = PIECE_MAX / p->acc_bytes, vectors = r->warp.extent[AX_N] / r->store_vec;
     if (vectors < QUARTER && vectors % 2) return 0;
     return (vectors % 2 ? vectors : vectors + 1) * chunk;
 }

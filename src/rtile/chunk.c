@@ -1,8 +1,6 @@
 /* Reads of an expression at neighbouring points: what one access can fetch for all of them.  */
 #include "rtile/facts.h"
 
-enum { ACCESS_BYTES = 16 };
-
 /* What a subscript is at points x0 + v, v = 0 .. vec - 1, where x0 is a multiple of vec: a multiple
  * of `width` for v = 0, plus v * width / vec.  width 1: the same at all of them; 0: neither.  */
 static int subscript_width(const TeExpr *e, int index, int vec) {
@@ -34,7 +32,7 @@ static int read_width(const Te *te, const TeStmt *s, const TeExpr *read, int ind
                       int align) {
     Access x;
     const TeTensor *t = &te->tensor[read->v.ref];
-    int width = 1, run = -1, bound = align < ACCESS_BYTES ? align : ACCESS_BYTES;
+    int width = 1, run = -1;
     if (read->other) return 0;
     access_read(te, s, read, &x);
     for (int d = 0; d < t->rank; d++) {
@@ -48,7 +46,7 @@ static int read_width(const Te *te, const TeStmt *s, const TeExpr *read, int ind
     for (int d = 0; d < t->rank; d++) {
         if (d != run && t->shape[d].value > 1 && t->stride[d].value % width) return 0;
     }
-    return width * te_dtype_bytes(t->dtype) <= bound ? width : 0;
+    return width <= rtile_widest(t, align) ? width : 0;
 }
 
 int rtile_chunk_index(const TeStmt *s, const FusedAxis *axis) {
@@ -82,7 +80,7 @@ int rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, const Fuse
 int chunk_vector(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis, int align) {
     const TeExpr *read[RTILE_CHUNK_READS];
     int width[RTILE_CHUNK_READS];
-    for (int vec = ACCESS_BYTES; vec > 1; vec /= 2) {
+    for (int vec = RTILE_ACCESS; vec > 1; vec /= 2) {
         if (rtile_chunk_reads(te, s, e, axis, vec, align, read, width)) return vec;
     }
     return 1;

@@ -2,12 +2,10 @@
 
 #include <string.h>
 
-enum { VECTOR_BYTES = 16 };
-
 Span span_of_read(const Te *te, const TeStmt *s, const Access *a) {
     const TeTensor *t = &te->tensor[a->tensor];
     Span out = {.stmt = s, .offset = a->offset, .varies = a->varies, .c_unit = a->c_unit,
-                .bytes = te_dtype_bytes(t->dtype)};
+                .bytes = te_dtype_bytes(t->dtype), .tensor = t};
     memcpy(out.unit, a->unit, sizeof out.unit);
     for (int i = 0; i < t->rank; i++) {
         if (!a->guard[i]) continue;
@@ -25,7 +23,7 @@ Span span_of_write(const Te *te, const TeStmt *s) {
 
 Span span_through(const Span *own, const TeStmt *root, const uint8_t *perm) {
     Span out = {.stmt = root, .offset = {.c = own->offset.c}, .c_unit = own->c_unit,
-                .bytes = own->bytes};
+                .bytes = own->bytes, .tensor = own->tensor};
     for (int j = 0; j < own->stmt->n_left; j++) {
         out.offset.coef[perm[j]] = own->offset.coef[j];
         out.unit[perm[j]] = own->unit[j];
@@ -72,16 +70,6 @@ int64_t span_run(const Span *s, const FusedAxis *axis) {
     return run > 0 ? run : 1;
 }
 
-/* Is the value a multiple of v wherever the covered indices are at the start of a vector?  */
-static bool multiple(const TeStmt *s, int64_t c, const int64_t *unit, uint32_t covered, int64_t v) {
-    if (c % v) return false;
-    for (int i = 0; i < s->n_index; i++) {
-        bool fixed = te_index_extent(&s->index[i]) <= 1;
-        if (!fixed && !((covered >> i) & 1) && unit[i] % v) return false;
-    }
-    return true;
-}
-
 /* Is a vector inside the tested dimension as a whole or not at all?  */
 static bool tested_as_one(const Span *s, const FusedAxis *axis, int guard, int64_t v) {
     const Affine *f = &s->guard[guard];
@@ -97,16 +85,16 @@ static bool tested_as_one(const Span *s, const FusedAxis *axis, int guard, int64
     }
     if (f->coef[index] == 0) return true;
     if (f->coef[index] != 1 || s->bound[guard] % v) return false;
-    return multiple(s->stmt, f->c, f->coef, 1u << index, v);
+    return rtile_aligned(s->stmt, f->coef, f->c, 1u << index, v);
 }
 
 int span_vector(const Span *s, const FusedAxis *axis, int align) {
     uint32_t covered;
     int64_t unit, run = run_of(s, axis, &covered, &unit);
-    int most = (align < VECTOR_BYTES ? align : VECTOR_BYTES) / s->bytes, v = 1;
+    int most = rtile_widest(s->tensor, align), v = 1;
     if (axis->n_digit == 0 || run <= 1) return 1;
     for (int wider = 2; wider <= most; wider *= 2) {
-        bool ok = unit % wider == 0 && multiple(s->stmt, s->c_unit, s->unit, covered, wider);
+        bool ok = unit % wider == 0 && rtile_aligned(s->stmt, s->unit, s->c_unit, covered, wider);
         for (int g = 0; g < s->n_guard && ok; g++) ok = tested_as_one(s, axis, g, wider);
         if (!ok) break;
         v = wider;

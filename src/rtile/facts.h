@@ -11,6 +11,7 @@ typedef struct {
     int64_t unit[TE_MAX_INDICES];         /* as in Access */
     uint32_t varies;
     int64_t c_unit;
+    const TeTensor *tensor;
     int bytes;                /* of an element */
     int n_guard;              /* subscripts tested at run time, and their dimensions */
     Affine guard[TE_MAX_RANK];

@@ -3,8 +3,6 @@
 #include "rtile/facts.h"
 #include "te/tree.h"
 
-enum { VECTOR_BYTES = 16, TEMP_ALIGN = 256 };
-
 /* Does index i move both by as much at all sizes?  */
 static bool moves_alike(const Te *te, const Access *x, const Access *y, int i) {
     const TeTensor *t = &te->tensor[x->tensor], *u = &te->tensor[y->tensor];
@@ -54,11 +52,9 @@ int64_t rtile_row_step(const TeStmt *frame, const Access *x) {
 
 int rtile_lead_vector(const Te *te, const TeStmt *frame, const Access *lead, const Access *x,
                       int align) {
-    const TeTensor *t = &te->tensor[x->tensor];
-    int bytes = te_dtype_bytes(t->dtype), most = t->role == TE_TEMP ? TEMP_ALIGN : align, vec = 1;
-    if (most > VECTOR_BYTES) most = VECTOR_BYTES;
+    int most = rtile_widest(&te->tensor[x->tensor], align), vec = 1;
     if (rtile_row_step(frame, x) != 1) return 1;
-    while (2 * vec * bytes <= most && begin_alike(te, frame, lead, x, 2 * vec)) vec *= 2;
+    while (2 * vec <= most && begin_alike(te, frame, lead, x, 2 * vec)) vec *= 2;
     return vec;
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { EXTENT_MAX = 1 << 30, VECTOR_BYTES = 16 };
+enum { EXTENT_MAX = 1 << 30 };
 
 static int64_t extent_of(const Problem *p, int index) {
     return view_root(p)->index[index].hi.value;
@@ -150,11 +150,10 @@ static void add_source(Problem *p, const TeStmt *s, const TeExpr *read, int alig
     if (!one.access.affine || view_makes(p, read->v.ref)) return;
     if (!guard_all(p, s, &one)) return;
     if (!is_turned(p, &one) || rtile_permute_source(p, s, read) >= 0) return;
-    one.vec = (t->role != TE_TEMP && align < VECTOR_BYTES ? align : VECTOR_BYTES) / one.bytes;
+    one.vec = rtile_widest(t, align);
     for (int i = 0; i < view_root(p)->n_left; i++) {
         if (one.access.offset.coef[i] == 1 && is_tested(p, &one, i)) one.vec = 1;
     }
-    if (one.vec < 1) one.vec = 1;
     if (v->n_source < PERMUTE_SOURCES) v->source[v->n_source++] = one;
 }
 

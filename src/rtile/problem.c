@@ -273,6 +273,7 @@ static void describe_multiples(Problem *p) {
 static void describe(Arena *a, int align, Problem *p) {
     const TeStmt *root = &p->te->stmt[p->group->root];
     p->type = root->rhs->type;
+    p->align = align;
     for (int axis = 0; axis < AX_CLASSES; axis++) p->extent[axis] = 1;
     if (p->group->row) {
         describe_rows(a, align, p);

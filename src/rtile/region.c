@@ -2,7 +2,7 @@
 #include "rtile/rtile.h"
 #include "te/arith.h"
 
-enum { VECTOR_BYTES = 16, ELEMENTS_MAX = 1 << 18 };
+enum { ELEMENTS_MAX = 1 << 18 };
 
 /* The operand, seen from the digits of its axes.  */
 typedef struct {
@@ -230,7 +230,7 @@ bool rtile_region(const Problem *p, int side, int32_t tile, int vec, RRegion *ou
         out->extent[d] = (int32_t)n;
     }
     if (!lay_lines(&v, out)) return false;
-    int widest = VECTOR_BYTES / op->bytes;
+    int widest = rtile_widest(v.tensor, p->align);
     while (widest > 1 && !aligned(&v, out, tile, widest)) widest /= 2;
     if (vec == 0) vec = widest;
     if (widest % vec || !lay_out(&v, vec, out)) return false;

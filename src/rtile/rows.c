@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { VECTOR_BYTES = 16, TEMP_ALIGN = 256 };
-
 static const TeStmt *frame_of(const Te *te, const RowGroup *g) { return &te->stmt[g->frame]; }
 
 static void to_frame(const uint8_t *axis, int n_index, Affine *f) {
@@ -35,21 +33,15 @@ static void read_in_frame(const Te *te, const RowGroup *g, int i, const TeExpr *
 }
 
 int rtile_row_vector(const Te *te, const TeStmt *frame, const Access *x, int align) {
-    int bytes = te_dtype_bytes(te->tensor[x->tensor].dtype), v = 1;
-    int most = te->tensor[x->tensor].role == TE_TEMP ? TEMP_ALIGN : align;
+    int most = rtile_widest(&te->tensor[x->tensor], align), v = 1;
+    uint32_t covered = UINT32_MAX << frame->n_left;
     int64_t columns = 1;
     if (rtile_row_step(frame, x) != 1) return 1;
     for (int i = frame->n_left; i < frame->n_index; i++)
         columns *= te_extent_unit(&frame->index[i].hi);
-    if (most > VECTOR_BYTES) most = VECTOR_BYTES;
-    for (int wider = 2; wider * bytes <= most && columns % wider == 0; wider *= 2) {
-        if (x->c_unit % wider) break;
-        bool ok = true;
-        for (int i = 0; i < frame->n_left; i++)
-            ok &= te_index_extent(&frame->index[i]) <= 1 || x->unit[i] % wider == 0;
-        if (!ok) break;
-        v = wider;
-    }
+    while (2 * v <= most && columns % (2 * v) == 0 &&
+           rtile_aligned(frame, x->unit, x->c_unit, covered, 2 * v))
+        v *= 2;
     return v;
 }
 
@@ -196,10 +188,10 @@ static void count_work(const Te *te, RowFacts *f, const bool *stored) {
 static bool is_flat(const Te *te, const TeStmt *frame, const RowFacts *f, const RowSource *s,
                     int align) {
     int64_t next = f->columns;
-    int most = te->tensor[s->tensor].role == TE_TEMP ? TEMP_ALIGN : align;
+    int whole = RTILE_ACCESS / s->bytes;
     const Affine *at = &s->access.offset;
-    if (s->made || s->step != 1 || most < VECTOR_BYTES || s->access.c_varies ||
-        at->c * s->bytes % VECTOR_BYTES)
+    if (s->made || s->step != 1 || rtile_widest(&te->tensor[s->tensor], align) < whole ||
+        s->access.c_varies || at->c % whole)
         return false;
     for (int i = frame->n_left - 1; i >= 0; i--) {
         int64_t n = te_index_extent(&frame->index[i]);

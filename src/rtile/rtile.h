@@ -105,6 +105,7 @@ typedef struct {
 typedef struct {
     const Te *te;             /* normalized */
     const KernelGroup *group;
+    int align;                /* promised of tensors that are given, bytes */
     const StatFacts *stats;   /* of a contraction with statements over its rows; else NULL */
     const StatFacts *parts;   /* the same with tied reductions where there are any */
     const RowFacts *row;      /* of a row group: AX_M rows, AX_N columns; else NULL */
@@ -197,6 +198,26 @@ int rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, const Fuse
 
 /* The statement of the group that a statement number is; -1: none, or the root.  */
 int rtile_stat(const StatFacts *f, int stmt);
+
+/* -- widths of accesses (width.c) -- */
+
+enum { RTILE_ACCESS = 16 };   /* bytes of the widest access of a thread */
+/* Elements of the widest access to a tensor; those that are given are aligned to `align` bytes.  */
+int rtile_widest(const TeTensor *t, int align);
+/* Is an address a multiple of v elements wherever the indices in `covered` are at the beginning of
+ * a vector?  unit, c_unit: as in Access.  */
+bool rtile_aligned(const TeStmt *s, const int64_t *unit, int64_t c_unit, uint32_t covered,
+                   int64_t v);
+/* Neighbouring points: so many, from multiples of that on, along indices of the root, innermost
+ * first; flat: in the order of the whole domain, as which the accesses lie (rtile_is_flat).  */
+typedef struct {
+    const TeStmt *root;
+    const int *order;
+    int n_order, count;
+    bool flat;
+} Neighbours;
+/* Elements of an access, over the root's indices, to neighbours; they need count / that many.  */
+int rtile_neighbour_width(const Te *te, const Neighbours *n, const Access *x, int align);
 
 /* Distance of neighbouring columns under an access over the frame's indices, 0 if it is not
  * constant, and the widest access at multiples of it along the columns that is aligned in

@@ -1,8 +1,6 @@
 /* A reduction seen as a window that slides over a tensor.  */
 #include "rtile/facts.h"
 
-enum { VECTOR_BYTES = 16 };
-
 int window_index(const Te *te, const Access *a, int d, int first, int end) {
     int found = -1;
     for (int i = first; i < end; i++) {
@@ -27,7 +25,7 @@ bool window_constant_else(const TeExpr *read) {
  * are whole in the tensor or not at all.  */
 static int aligned_loads(const Problem *p, const WindowSource *x, int align) {
     const TeTensor *t = &p->te->tensor[x->access.tensor];
-    int most = (align < VECTOR_BYTES ? align : VECTOR_BYTES) / x->bytes, vec = 1;
+    int most = rtile_widest(t, align), vec = 1;
     for (int wider = 2; wider <= most; wider *= 2) {
         bool ok = te_extent_unit(&t->shape[x->dim_n]) % wider == 0;
         for (int d = 0; d < t->rank && ok; d++) {

@@ -320,6 +320,95 @@ static void plans(void *user) {
 
 static void whole_ops_plan(void **state) { assert_true(arena_try(*state, plans, *state)); }
 
+/* The widest accesses to `count` neighbours in the domain's order that are whole and aligned
+ * wherever they begin, told by trying all points.  */
+static int widest_of(const TeStmt *s, const Access *x, int count, int most) {
+    int64_t columns = s->index[1].hi.value, all = s->index[0].hi.value * columns;
+    int best = 1;
+    for (int w = 2; w <= count && w <= most; w *= 2) {
+        bool fits = all % count == 0;
+        for (int64_t n = 0; n < all && fits; n++) {
+            int64_t first = n - n % w;
+            int64_t here = x->offset.c + x->offset.coef[0] * (n / columns) +
+                           x->offset.coef[1] * (n % columns);
+            int64_t begins = x->offset.c + x->offset.coef[0] * (first / columns) +
+                             x->offset.coef[1] * (first % columns);
+            fits = begins % w == 0 && here - begins == n - first;
+        }
+        if (fits) best = w;
+    }
+    return best;
+}
+
+static void neighbours(void **state) {
+    static const char *const text[] = {
+        "op f(X: f16[6,24]) -> Y: f16[6,24] { Y[i,j] = X[i,j]; }",
+        "op f(X: f16[24,6]) -> Y: f16[6,24] { Y[i,j] = X[j,i]; }",
+        "op f(X: f16[8,40]) -> Y: f16[6,24] { Y[i,j] = X[i+1,j+8]; }",
+        "op f(X: f16[6,36]) -> Y: f16[6,24] { Y[i,j] = X[i,j+4]; }",
+        "op f(X: f16[6,25]) -> Y: f16[6,24] { Y[i,j] = X[i,j+1]; }",
+        "op f(X: f16[13,48]) -> Y: f16[6,24] { Y[i,j] = X[2*i+1,2*j]; }",
+        "op f(X: f16[6,3]) -> Y: f16[6,3] { Y[i,j] = X[i,j] + 1; }",
+        "op f(X: f32[12,2]) -> Y: f32[12,2] { Y[i,j] = exp(X[i,j]); }"};
+    static const int order[] = {1, 0};
+    int wide = 0;
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+        Problem p = problem_of(*state, text[i], 0, 0);
+        const TeStmt *s = &p.te->stmt[p.group->root];
+        ReadList reads = access_reads(s->rhs);
+        Access x;
+        access_read(p.te, s, reads.at[0], &x);
+        if (s->n_left < 2) continue;
+        for (int count = 1; count <= 16; count *= 2) {
+            for (int align = 2; align <= 32; align *= 2) {
+                int bytes = te_dtype_bytes(p.te->tensor[x.tensor].dtype);
+                int most = (align < 16 ? align : 16) / bytes;
+                Neighbours n = {s, order, 2, count, false};
+                int w = rtile_neighbour_width(p.te, &n, &x, align);
+                int widest = widest_of(s, &x, count, most);
+                assert_true(w <= widest);
+                if (i == 0) assert_int_equal(w, widest);
+                wide += w > 1;
+            }
+        }
+    }
+    assert_true(wide > 20);
+}
+
+/* No access to a tensor that is given is wider than its alignment is promised to be.  */
+static void promises(void **state) {
+    static const char *const text[] = {
+        "op f(X: f16[8,64,64,3], W: f16[64,7,7,3]) -> Y: f16[8,32,32,64] {"
+        " Y[n,p,q,f] += (X[n,2*p+r-3,2*q+s-3,c] else 0) * W[f,r,s,c]; }",
+        "op f(X: f16[8,16,32,32], W: f16[64,16,3,3]) -> Y: f16[8,64,32,32] {"
+        " Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * W[f,c,r,s]; }",
+        "op f(A: f16[256,512], B: f16[512,128]) -> C: f16[256,128] { C[m,n] += A[m,k] * B[k,n]; }"};
+    Arena *a = *state;
+    Diag d = diag_new(a);
+    Device *dev = fixture_device(a, "h200");
+    int regions = 0;
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+        for (int align = 2; align <= 16; align *= 2) {
+            ArenaMark mark = arena_mark(a);
+            Problem p = problem_of(a, text[i], align, 0);
+            RPlanOptions o = {.align = align, .workspace_limit = -1, .max_candidates = 1000};
+            RProgSet set;
+            assert_int_equal(rprog_candidates(a, &d, &p, dev, &o, &set), ST_OK);
+            for (int k = 0; k < set.n; k++) {
+                const RProg *r = &set.prog[k];
+                if (r->skeleton != SK_CONTRACT) continue;
+                for (int side = 0; side < 2; side++) {
+                    assert_true(r->load[side].vec * p.op[side].bytes <= align);
+                    regions += r->load[side].region;
+                }
+                if (r->split == 1) assert_true(r->store_vec * 2 <= align);
+            }
+            arena_reset(a, mark);
+        }
+    }
+    assert_true(regions > 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(plain_matmul, set_up, tear_down),
@@ -334,6 +423,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(streams, set_up, tear_down),
         cmocka_unit_test_setup_teardown(packed_weights, set_up, tear_down),
         cmocka_unit_test_setup_teardown(whole_ops_plan, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(neighbours, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(promises, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
