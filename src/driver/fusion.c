@@ -1,12 +1,14 @@
 #include "driver/fusion.h"
+#include "base/hash.h"
 #include <math.h>
 #include <string.h>
 
 /* Candidates kept beyond those asked for: to be told of, and to replace plans that spill.  */
 enum { SPARE_CANDIDATES = 24, NEAR = 50 };
 
-Status fusion_open(Arena *a, Diag *d, const Te *te, const TeDecisions *decisions,
-                   const Device *dev, const CompileOptions *o, PlanSet *set) {
+/* The op's kernel groups by these decisions, without their problems.  */
+static Status open_groups(Arena *a, Diag *d, const Te *te, const TeDecisions *decisions,
+                          const Device *dev, const CompileOptions *o, PlanSet *set) {
     *set = (PlanSet){.te = te, .dev = dev, .options = *o};
     Te *normal, whole = *te;
     whole.decisions = ARENA_NEW(a, TeDecisions);
@@ -17,18 +19,25 @@ Status fusion_open(Arena *a, Diag *d, const Te *te, const TeDecisions *decisions
     set->n_group = access_groups(a, normal, &set->group);
     set->plans = ARENA_ARRAY(a, GroupPlans, set->n_group);
     set->n_program = set->n_group;
-    for (int g = 0; g < set->n_group; g++) {
-        set->plans[g].part = g;
-        s = rtile_problem(a, d, normal, &set->group[g], o->align, &set->plans[g].problem);
-        if (s) return s;
-    }
     return ST_OK;
+}
+
+Status fusion_open(Arena *a, Diag *d, const Te *te, const TeDecisions *decisions,
+                   const Device *dev, const CompileOptions *o, PlanSet *set) {
+    Status s = open_groups(a, d, te, decisions, dev, o, set);
+    for (int g = 0; g < set->n_group && !s; g++) {
+        set->plans[g].part = g;
+        s = rtile_problem(a, d, set->normal, &set->group[g], o->align, &set->plans[g].problem);
+    }
+    return s;
 }
 
 /* ---- kernels, each planned once ---- */
 
 typedef struct Kernel {
     const char *text;         /* all that decides about it */
+    uint64_t hash;            /* of the text */
+    int matched;              /* how often, inside of find_own and price; 0 outside */
     double least_us, us;      /* us: predicted, or < 0: not planned */
     bool as_stream;
     GroupPlans plans;
@@ -80,28 +89,36 @@ static Status plan_kernel(Search *x, Diag *d, Kernel *k) {
     return s;
 }
 
-static Kernel *kernel_of(Search *x, const PlanSet *set, const Te *sized, int g, const char *text) {
+static Status kernel_of(Search *x, Diag *d, const PlanSet *set, const Te *sized, int g,
+                        const char *text, Kernel **out) {
+    uint64_t hash = hash64(text, strlen(text), 0);
     Kernel *k = x->known;
-    while (k && strcmp(k->text, text) != 0) k = k->next;
-    if (k) return k;
-    k = ARENA_NEW(x->a, Kernel);
-    *k = (Kernel){.text = text, .us = -1, .plans = set->plans[g], .next = x->known};
-    if (x->size)
-        rtile_resize(x->a, &set->plans[g].problem, sized, x->o->align, &k->plans.problem);
-    k->least_us = mp_least_us(&k->plans.problem, x->dev);
-    return x->known = k;
+    while (k && (k->hash != hash || strcmp(k->text, text) != 0)) k = k->next;
+    *out = k;
+    if (k) return ST_OK;
+    k = *out = ARENA_NEW(x->a, Kernel);
+    *k = (Kernel){.text = text, .hash = hash, .us = -1, .next = x->known};
+    Problem *p = &k->plans.problem, whole;
+    Status s = rtile_problem(x->a, d, set->normal, &set->group[g], x->o->align, &whole);
+    if (s) return s;
+    *p = whole;
+    if (x->size) rtile_resize(x->a, &whole, sized, x->o->align, p);
+    k->least_us = mp_least_us(p, x->dev);
+    x->known = k;
+    return ST_OK;
 }
 
 static Status open_parting(Search *x, Diag *d, const TeDecisions *decisions, Parting *out) {
-    Status s = fusion_open(x->a, d, x->te, decisions, x->dev, x->o, &out->set);
+    Status s = open_groups(x->a, d, x->te, decisions, x->dev, x->o, &out->set);
     if (s) return s;
     const Te *sized = x->size ? te_sized(x->a, out->set.normal, x->size) : NULL;
     const char **text = ARENA_ARRAY(x->a, const char *, out->set.n_group);
     access_group_texts(x->a, out->set.normal, out->set.group, out->set.n_group, text);
     out->kernel = ARENA_ARRAY(x->a, Kernel *, out->set.n_group);
-    for (int g = 0; g < out->set.n_group; g++)
-        out->kernel[g] = kernel_of(x, &out->set, sized, g, text[g]);
-    return ST_OK;
+    for (int g = 0; g < out->set.n_group && !s; g++)
+        s = kernel_of(x, d, &out->set, sized, g, text[g], &out->kernel[g]);
+    if (s) out->kernel = NULL;
+    return s;
 }
 
 static bool has(const Parting *p, const Kernel *k) {
@@ -110,35 +127,52 @@ static bool has(const Parting *p, const Kernel *k) {
     return g < p->set.n_group;
 }
 
+/* Which of p's kernels `other` does not have (NULL: all): where groups are equal, as many as there
+ * are more of.  */
+static void find_own(const Parting *p, const Parting *other, bool *own) {
+    for (int g = 0; other && g < other->set.n_group; g++) other->kernel[g]->matched++;
+    for (int g = 0; g < p->set.n_group; g++) {
+        own[g] = p->kernel[g]->matched == 0;
+        p->kernel[g]->matched -= !own[g];
+    }
+    for (int g = 0; other && g < other->set.n_group; g++) other->kernel[g]->matched = 0;
+}
+
 /* What the kernels take that `other` does not have (NULL: all), planned as long as that is not sure
  * to be more than `limit`: INFINITY then.  */
 static Status price(Search *x, Diag *d, const Parting *p, const Parting *other, double limit,
                     double *us) {
+    bool own[TE_MAX_STMTS];
     *us = 0;
+    find_own(p, other, own);
     for (int g = 0; g < p->set.n_group; g++) {
         const Kernel *k = p->kernel[g];
-        if (!other || !has(other, k)) *us += k->us < 0 ? k->least_us : k->us;
+        p->kernel[g]->matched += own[g];
+        if (own[g]) *us += k->us < 0 ? k->least_us : k->us;
     }
-    for (int g = 0; g < p->set.n_group && *us <= limit; g++) {
+    Status s = ST_OK;
+    for (int g = 0; g < p->set.n_group && *us <= limit && !s; g++) {
         Kernel *k = p->kernel[g];
-        if (k->us >= 0 || (other && has(other, k))) continue;
-        Status s = watch_check(x->o->watch, d);
+        if (k->us >= 0 || !own[g]) continue;
+        s = watch_check(x->o->watch, d);
         if (!s) s = plan_kernel(x, d, k);
-        if (s) return s;
-        *us += k->us - k->least_us;
+        if (!s) *us += (k->us - k->least_us) * k->matched;
     }
+    for (int g = 0; g < p->set.n_group; g++) p->kernel[g]->matched = 0;
     if (*us > limit) *us = INFINITY;
-    return ST_OK;
+    return s;
 }
 
 /* The plans of the kernels, for the groups of the set.  */
-static void fill_plans(Search *x, Parting *p) {
+static Status fill_plans(Search *x, Diag *d, Parting *p) {
     PlanSet *set = &p->set;
     double most = -1;
     for (int g = 0; g < set->n_group; g++) {
         const Kernel *k = p->kernel[g];
         GroupPlans *out = &set->plans[g];
-        Problem own = out->problem;
+        Problem own;
+        Status s = rtile_problem(x->a, d, set->normal, &set->group[g], x->o->align, &own);
+        if (s) return s;
         *out = k->plans;
         out->part = g;
         out->problem = own;
@@ -151,6 +185,7 @@ static void fill_plans(Search *x, Parting *p) {
     int top = x->o->top > 1 ? x->o->top : 1;
     int have = set->n_group ? set->plans[set->dominant].n : 1;
     set->n_rank = have < top ? have : top;
+    return ST_OK;
 }
 
 /* ---- the search ---- */
@@ -175,9 +210,11 @@ static bool was_tried(const Search *x, const Tried *t) {
 static void keep_tried(Search *x, const Parting *now, const Search *before, ArenaMark mark,
                        Tried *out) {
     const Kernel *gone[TE_MAX_STMTS];
+    bool own[TE_MAX_STMTS] = {false};
     int n = 0;
+    if (now->kernel) find_own(&x->best, now, own);
     for (int g = 0; g < x->best.set.n_group; g++)
-        if (now->kernel && !has(now, x->best.kernel[g])) gone[n++] = x->best.kernel[g];
+        if (own[g]) gone[n++] = x->best.kernel[g];
     if (x->planned == before->planned) {
         x->known = before->known;
         arena_reset(x->a, mark);
@@ -274,7 +311,7 @@ Status fusion_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const Com
     Search x = {.a = a, .te = te, .dev = dev, .o = o};
     Status s = search(&x, d);
     if (s) return s;
-    fill_plans(&x, &x.best);
+    if ((s = fill_plans(&x, d, &x.best))) return s;
     *out = x.best.set;
     out->decisions = tell(&x);
     return ST_OK;
@@ -346,7 +383,7 @@ Status fusion_strategies(Arena *a, Diag *d, const Te *te, const Device *dev,
         if ((s = watch_check(o->watch, d))) return s;
         if (plan_strategy(&x, &quiet, &all[i], p, *n, &known) || known) continue;
         if (total(&p[*n]) < total(&p[*best]) * (1 - 1.0 / NEAR)) *best = *n;
-        fill_plans(&x, &p[*n]);
+        if ((s = fill_plans(&x, d, &p[*n]))) return s;
         (*out)[*n] = p[*n].set;
         ++*n;
     }

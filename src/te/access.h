@@ -177,10 +177,10 @@ typedef struct KernelGroup {
     const RowGroup *columns;
     int root;                             /* statement */
     int n_fused;
-    int fused[TE_MAX_STMTS];              /* maps over the same domain, in order */
+    int *fused;               /* maps over the same domain, in order */
     /* statement fused[i]'s left index j (with `stats`: every index) runs with the root's spatial
      * index perm[i][j] */
-    uint8_t perm[TE_MAX_STMTS][TE_MAX_RANK];
+    uint8_t (*perm)[TE_MAX_RANK];
 } KernelGroup;
 
 /* Splits a normalized op into groups in launch order: reductions whose rows lie contiguously in

@@ -99,7 +99,7 @@ static const char *statement(const Te *te, const TeStmt *s, bool *assigned) {
 }
 
 const char *te_check(const Te *te) {
-    bool assigned[TE_MAX_ARGS + TE_MAX_STMTS] = {0};
+    bool assigned[TE_MAX_TENSORS] = {0};
     const char *bad = sizes(te);
     if (bad) return bad;
     if (te->n_in < 0 || te->n_out < 1 || te->n_in + te->n_out > TE_MAX_ARGS)

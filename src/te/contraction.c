@@ -295,7 +295,10 @@ bool access_contraction(const Te *te, int stmt, Contraction *out, const char **w
 bool access_group_contraction(const Te *te, const KernelGroup *group, Contraction *out,
                               const char **why) {
     Groups g = {.n = 2, .root = {group->root, -1}};       /* the group, and everything else */
-    for (int t = 0; t < te->n_tensor; t++) g.maker[t] = -1;
+    for (int t = 0; t < te->n_tensor; t++) {
+        g.maker[t] = -1;
+        g.last[t] = te->n_stmt - 1;
+    }
     for (int i = 0; i < te->n_stmt; i++) {
         g.home[i] = i != group->root;
         g.maker[te->stmt[i].tensor] = i;

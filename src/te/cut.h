@@ -15,7 +15,7 @@ typedef struct {
     int n_digit;
     int64_t radix[CUT_DIGITS], by, shift;
     bool divides, inputs;     /* as cut_index was asked */
-    uint8_t dims[TE_MAX_ARGS + 2 * TE_MAX_STMTS];         /* bit d: dimension d of the tensor */
+    uint8_t dims[TE_MAX_TENSORS];         /* bit d: dimension d of the tensor */
     uint32_t index[TE_MAX_STMTS];         /* bit i: index i of the statement */
 } Cut;
 

@@ -23,7 +23,7 @@ typedef struct {
 
 typedef struct {
     const Te *te;
-    Reach tensor[TE_MAX_ARGS + 2 * TE_MAX_STMTS];
+    Reach tensor[TE_MAX_TENSORS];
     bool sums_fit;            /* every real sum stays exact in its accumulator */
     bool multiplies;          /* there is a product over a range */
 } Survey;

@@ -66,7 +66,7 @@ static void add_spans(const Te *te, const TeStmt *s, const TeExpr *e, uint32_t b
 
 /* Stretches of a tensor's lines that one element of an output depends on.  */
 static double stretches_read(const Te *te, int tensor) {
-    Span span[TE_MAX_ARGS + 2 * TE_MAX_STMTS];
+    Span span[TE_MAX_TENSORS];
     for (int t = 0; t < te->n_tensor; t++)
         for (int d = 0; d < TE_MAX_RANK; d++) span[t].along[d] = 1;
     for (int i = te->n_stmt - 1; i >= 0; i--)

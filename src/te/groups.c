@@ -39,6 +39,13 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out) {
         group[k].stats = stats[k];
         group[k].columns = row[k] || stats[k] ? NULL : columns_group(a, te, &g, k);
     }
+    for (int i = 0; i < te->n_stmt; i++)
+        group[g.home[i]].n_fused += g.root[g.home[i]] != i;
+    for (int k = 0; k < g.n; k++) {
+        group[k].fused = ARENA_ARRAY(a, int, group[k].n_fused);
+        group[k].perm = arena_calloc(a, (size_t)group[k].n_fused, sizeof *group[k].perm);
+        group[k].n_fused = 0;
+    }
     for (int i = 0; i < te->n_stmt; i++) {
         KernelGroup *k = &group[g.home[i]];
         if (g.root[g.home[i]] == i) {
@@ -59,6 +66,7 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out) {
 
 bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t) {
     Groups g = {.n = n};
+    g.last[t] = te->n_stmt - 1;
     for (int k = 0; k < n; k++) {
         g.home[groups[k].root] = k;
         g.maker[te->stmt[groups[k].root].tensor] = groups[k].root;

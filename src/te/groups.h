@@ -4,20 +4,26 @@
 #define ROLLER_TE_GROUPS_H
 #include "te/access.h"
 
-enum { GROUP_MAX_TENSORS = TE_MAX_ARGS + TE_MAX_STMTS };
-
 /* Group k has the root statement root[k]; a map in group home[i] = k runs with the root's spatial
  * index perm[i][j] as its left index j.  */
 typedef struct {
     int n;
     int root[TE_MAX_STMTS];
     int home[TE_MAX_STMTS];                /* statement -> group */
-    int maker[GROUP_MAX_TENSORS];          /* tensor -> statement, -1 for inputs */
+    int maker[TE_MAX_TENSORS];          /* tensor -> statement, -1 for inputs */
+    int last[TE_MAX_TENSORS];              /* no statement behind this one reads the tensor */
+    int placed;                            /* statements that have a group */
+    int before[TE_MAX_STMTS];              /* n when the statement was to be placed */
     uint8_t perm[TE_MAX_STMTS][TE_MAX_RANK];
 } Groups;
 
 /* Works with run-time sizes too.  */
 void groups_find(const Te *te, Groups *out);
+/* The same in parts: of no statement yet; of those before `end`, too; no longer of those from
+ * `first` on.  */
+void groups_open(const Te *te, Groups *out);
+void groups_place(const Te *te, Groups *g, int end);
+void groups_withdraw(Groups *g, int first);
 /* Joins groups into row groups where that is legal.  Changes n, root, home and perm (which then is
  * the frame's index of each left index); returns the row group of each group, NULL for the
  * others.  */

@@ -81,18 +81,40 @@ static void place(const Te *te, Groups *g, int stmt) {
     g->maker[s->tensor] = stmt;
 }
 
-void groups_find(const Te *te, Groups *g) {
-    g->n = 0;
+void groups_open(const Te *te, Groups *g) {
+    g->n = g->placed = 0;
     for (int t = 0; t < te->n_tensor; t++)
-        g->maker[t] = -1;
-    for (int i = 0; i < te->n_stmt; i++)
-        place(te, g, i);
+        g->maker[t] = g->last[t] = -1;
+    for (int i = 0; i < te->n_stmt; i++) {
+        ReadList reads = access_reads(te->stmt[i].rhs);
+        for (int j = 0; j < reads.n; j++)
+            g->last[reads.at[j]->v.ref] = i;
+    }
+}
+
+void groups_place(const Te *te, Groups *g, int end) {
+    for (; g->placed < end; g->placed++) {
+        g->before[g->placed] = g->n;
+        place(te, g, g->placed);
+    }
+}
+
+void groups_withdraw(Groups *g, int first) {
+    if (first >= g->placed)
+        return;
+    g->n = g->before[first];
+    g->placed = first;
+}
+
+void groups_find(const Te *te, Groups *g) {
+    groups_open(te, g);
+    groups_place(te, g, te->n_stmt);
 }
 
 bool groups_materialized(const Te *te, const Groups *g, int t) {
     if (te->tensor[t].role != TE_TEMP)
         return true;
-    for (int i = 0; i < te->n_stmt; i++) {
+    for (int i = g->maker[t] + 1; i <= g->last[t]; i++) {
         if (g->home[i] != g->home[g->maker[t]] && access_reads_tensor(te->stmt[i].rhs, t))
             return true;
     }

@@ -226,7 +226,7 @@ Status normalize_hoist(Norm *n, const Te *in, const TeStmt *s, int k, int origin
         return too_many(n, reduce->pos,
                         "a reduction inside an expression depends on more than 8 indices");
     if (n->te->n_stmt >= TE_MAX_STMTS - 1)
-        return too_many(n, reduce->pos, "more than 256 statements after splitting reductions");
+        return too_many(n, reduce->pos, "more than 2048 statements after splitting reductions");
     if (branch)
         guard_reads(n, reduce);
 
@@ -306,7 +306,7 @@ Status normalize_split(Norm *n, const Te *in, int stmt) {
     if (st != ST_OK)
         return st;
     if (n->te->n_stmt >= TE_MAX_STMTS)
-        return too_many(n, s.pos, "more than 256 statements after splitting reductions");
+        return too_many(n, s.pos, "more than 2048 statements after splitting reductions");
     normalize_indices(&s);
     if (s.rhs->kind != TE_REDUCE) {
         s.accum = TE_DTYPE_COUNT;

@@ -3,8 +3,8 @@
 #include "te/tree.h"
 
 /* Limits of repetition: of the size of a substituted body, of the number of places it goes to, and
- * of the tree it makes (a fraction of what te_check allows).  */
-enum { BODY_NODES = 64, PLACES = 16, DEPTH = TE_MAX_DEPTH - 8, NODES = TE_MAX_NODES / 4 };
+ * of the trees it makes.  */
+enum { BODY_NODES = 64, PLACES = 16, DEPTH = 56, NODES = 1 << 14 };
 
 static double iterations(const TeStmt *s) {
     double n = 1;
@@ -82,14 +82,16 @@ static bool rules_agree(const TeStmt *made, const TeStmt *s) {
 
 /* A temporary that stays in registers behind a reduction is free.  Where it would be stored, it is
  * decided: usually it is computed again where that is as often as it was.  */
-static bool is_repeated(const Norm *n, const Groups *g, int made) {
+static bool is_repeated(const Norm *n, Groups *g, int made) {
     const Te *te = n->te;
     const TeStmt *m = &te->stmt[made];
+    groups_place(te, g, g->last[m->tensor] + 1);
+    groups_place(te, g, made + 1);
     if (g->root[g->home[made]] != made && te->stmt[g->root[g->home[made]]].rhs->kind == TE_REDUCE)
         return false;
     int places = 0;
     bool outside = false, usual = true;
-    for (int i = made + 1; i < te->n_stmt; i++) {
+    for (int i = made + 1; i <= g->last[m->tensor]; i++) {
         int reads = reads_of(te->stmt[i].rhs, m->tensor);
         places += reads;
         outside = outside || (reads > 0 && g->home[i] != g->home[made]);
@@ -101,16 +103,18 @@ static bool is_repeated(const Norm *n, const Groups *g, int made) {
     return te_takes(te, m, usual ? TE_STORED : TE_REPEATED) != usual;
 }
 
-static bool can_inline(const Norm *n, const Groups *g, int made) {
+static bool can_inline(const Norm *n, Groups *g, int made) {
     const Te *te = n->te;
     const TeStmt *m = &te->stmt[made];
-    int nodes = te_expr_nodes(m->rhs), total = 0;
-    if (te->tensor[m->tensor].role != TE_TEMP || m->rhs->kind == TE_REDUCE || nodes > BODY_NODES)
+    if (te->tensor[m->tensor].role != TE_TEMP || m->rhs->kind == TE_REDUCE)
         return false;
-    for (int i = 0; i < te->n_stmt; i++) {
+    int nodes = te_expr_nodes(m->rhs), total = 0;
+    if (nodes > BODY_NODES)
+        return false;
+    for (int i = made + 1; i <= g->last[m->tensor]; i++) {
         const TeStmt *s = &te->stmt[i];
         int reads = reads_of(s->rhs, m->tensor);
-        total += te_expr_nodes(s->rhs) + reads * nodes;
+        if (reads > 0) total += te_expr_nodes(s->rhs) + reads * nodes;
         if (reads > 0 && (!rules_agree(m, s) || !replaceable(n, m, s, s->rhs)))
             return false;
     }
@@ -142,12 +146,12 @@ static void substitute(Norm *n, const TeStmt *m, TeExpr **slot) {
         return;
     TeDtype stored = n->te->tensor[m->tensor].dtype;
     TeExpr *body = instance(n->a, m->rhs, e->args);
+    bool keeps = body->kind == TE_READ && n->te->tensor[body->v.ref].dtype == stored;
     if (body->kind == TE_READ && !te_always_inside(e)) {
         body->other = e->other;
         body->inside = e->inside;
         body->type = e->type;
-    }
-    if (stored != body->type || !normalize_own_type(body)) {
+    } else if (!keeps && (stored != body->type || !normalize_own_type(body))) {
         TeExpr *cast = te_expr_node(n->a, TE_CAST, te_dtype_compute(stored), 1, e->pos);
         cast->store = stored;
         cast->args[0] = body;
@@ -156,16 +160,25 @@ static void substitute(Norm *n, const TeStmt *m, TeExpr **slot) {
     *slot = body;
 }
 
-static bool inline_statement(Norm *n, int made) {
+static bool inline_statement(Norm *n, Groups *g, int made) {
     const TeStmt *m = &n->te->stmt[made];
+    int last = g->last[m->tensor];
     bool any = false;
-    for (int i = made + 1; i < n->te->n_stmt; i++) {
+    for (int i = made + 1; i <= last; i++) {
         if (reads_of(n->te->stmt[i].rhs, m->tensor) == 0)
             continue;
         substitute(n, m, &n->te->stmt[i].rhs);
         te_expr_list_reads(n->a, n->te->stmt[i].rhs);
+        if (!any)
+            groups_withdraw(g, i);
         n->changed[i] = any = true;
     }
+    ReadList reads = access_reads(m->rhs);
+    for (int i = 0; i < reads.n && any; i++) {
+        int *known = &g->last[reads.at[i]->v.ref];
+        *known = *known > last ? *known : last;
+    }
+    g->last[m->tensor] = -1;
     return any;
 }
 
@@ -173,11 +186,10 @@ static bool inline_statement(Norm *n, int made) {
 void normalize_inline(Norm *n) {
     Groups g;
     normalize_list_reads(n);
+    groups_open(n->te, &g);
     for (bool any = true; any;) {
         any = false;
-        for (int made = 0; made < n->te->n_stmt; made++) {
-            groups_find(n->te, &g);
-            any |= can_inline(n, &g, made) && inline_statement(n, made);
-        }
+        for (int made = 0; made < n->te->n_stmt; made++)
+            any |= can_inline(n, &g, made) && inline_statement(n, &g, made);
     }
 }

@@ -71,7 +71,7 @@ static void retarget(TeExpr *e, const int *to) {
 /* Removes them from the last statement up, so that chains of them go at once.  */
 static void drop_dead(Norm *n) {
     Te *te = n->te;
-    int reads[TE_MAX_ARGS + 2 * TE_MAX_STMTS] = {0}, to[TE_MAX_ARGS + 2 * TE_MAX_STMTS];
+    int reads[TE_MAX_TENSORS] = {0}, to[TE_MAX_TENSORS];
     bool dead[TE_MAX_STMTS] = {false};
     for (int k = te->n_stmt - 1; k >= 0; k--) {
         int t = te->stmt[k].tensor;
@@ -130,7 +130,7 @@ static void number_sites(Te *te) {
 Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
     Te *te = ARENA_NEW(a, Te);
     *te = *in;
-    te->tensor = ARENA_ROOM(a, TeTensor, TE_MAX_ARGS + 2 * TE_MAX_STMTS);
+    te->tensor = ARENA_ROOM(a, TeTensor, TE_MAX_TENSORS);
     memcpy(te->tensor, in->tensor, (size_t)in->n_tensor * sizeof *in->tensor);
     te->stmt = ARENA_ROOM(a, TeStmt, TE_MAX_STMTS);
     te->n_stmt = 0;

@@ -1,7 +1,7 @@
 /* Operands that can only be read by accesses so narrow that none of them is asynchronous: a
  * statement of its own copies each into a layout whose last dimension is one that both operands are
  * summed over, a multiple of 16 bytes long, and the product reads the copy.  */
-#include "te/access.h"
+#include "te/groups.h"
 #include "te/arith.h"
 #include "te/normalize.h"
 #include "te/tree.h"
@@ -25,8 +25,9 @@ typedef struct {
 
 typedef struct {
     Norm *n;
-    Copy copy[2 * TE_MAX_STMTS];
+    Copy *copy;
     int n_copy;
+    Groups groups;
 } Relaid;
 
 static const Operand *side_of(const Product *p, int side) { return side ? &p->c.b : &p->c.a; }
@@ -177,11 +178,11 @@ static bool find_channel(Product *p) {
 }
 
 /* Is the statement a product of elements?  */
-static bool open_product(Product *p, const Te *te, int stmt) {
+static bool open_product(Product *p, const Te *te, const Groups *g, int stmt) {
     const char *why;
     *p = (Product){.te = te, .s = &te->stmt[stmt]};
-    return access_contraction(te, stmt, &p->c, &why) && p->c.product && p->c.a.read &&
-           p->c.b.expr && p->c.b.read;
+    return p->s->rhs->kind == TE_REDUCE && groups_contraction(te, g, stmt, &p->c, &why) &&
+           p->c.product && p->c.a.read && p->c.b.expr && p->c.b.read;
 }
 
 static bool is_longer(const Product *p) {
@@ -320,14 +321,16 @@ static bool can_help(const Product *p) {
 
 void normalize_relaid(Norm *n) {
     Relaid *r = ARENA_NEW(n->a, Relaid);
-    *r = (Relaid){.n = n};
+    *r = (Relaid){.n = n, .copy = ARENA_ROOM(n->a, Copy, 2 * TE_MAX_STMTS)};
     normalize_list_reads(n);
+    groups_find(n->te, &r->groups);
     for (int k = 0; k < n->te->n_stmt; k++) {
         Product p;
-        if (n->te->n_stmt + 2 <= TE_MAX_STMTS && open_product(&p, n->te, k) && find_channel(&p) &&
-            can_help(&p) && te_takes(n->te, p.s, TE_PACKED)) {
+        if (n->te->n_stmt + 2 <= TE_MAX_STMTS && open_product(&p, n->te, &r->groups, k) &&
+            find_channel(&p) && can_help(&p) && te_takes(n->te, p.s, TE_PACKED)) {
             lay_out(r, &p, &k);
             normalize_list_reads(n);
+            groups_find(n->te, &r->groups);
         }
     }
 }

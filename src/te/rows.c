@@ -293,7 +293,7 @@ static void found(Rows *r, int k) {
 
 /* Do the two read the same tensor?  */
 static bool share(const Rows *r, int x, int y) {
-    bool by_x[GROUP_MAX_TENSORS] = {false};
+    bool by_x[TE_MAX_TENSORS] = {false};
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < r->te->n_stmt; i++) {
             int k = pass ? y : x;

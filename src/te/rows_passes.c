@@ -16,7 +16,7 @@ static int first_pass(const TeStmt *s, const int *known, int except) {
 }
 
 void rows_passes(const Te *te, RowGroup *x) {
-    int known[GROUP_MAX_TENSORS] = {0};    /* the first pass that can use a tensor */
+    int known[TE_MAX_TENSORS] = {0};    /* the first pass that can use a tensor */
     x->n_pass = 0;
     for (int i = 0; i < x->n; i++) {
         const TeStmt *s = &te->stmt[x->stmt[i]];

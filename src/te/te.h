@@ -12,13 +12,16 @@
 enum {
     TE_MAX_RANK = 8,
     TE_MAX_INDICES = 16,      /* per statement */
-    TE_MAX_ARGS = 64,
-    TE_MAX_STMTS = 256,
+    TE_MAX_ARGS = 1024,
+    TE_MAX_STMTS = 2048,      /* also of the normal form */
+    TE_MAX_TENSORS = TE_MAX_ARGS + 2 * TE_MAX_STMTS,
     TE_MAX_SIZES = 256,
     TE_MAX_OPS = 256,
-    TE_MAX_NODES = 65536,     /* expression nodes per op */
+    TE_MAX_NODES = 1 << 19,   /* expression nodes per op */
     TE_MAX_NAME = 64,
-    TE_MAX_DEPTH = 64,        /* nested parentheses, brackets, unary operators, branches */
+    TE_MAX_DEPTH = 640,       /* nested parentheses, brackets, unary operators, branches */
+    TE_MAX_CHAIN = 8192,      /* levels of the expressions that a value comes from, each statement's
+                               * and 4 more: what evaluating it may recurse into */
     TE_MAX_TREE = 1000        /* levels of an expression tree: a + b + c has three */
 };
 

@@ -112,9 +112,9 @@ static void refusals(void **state) {
     refuses("i:bool", 1, "bools have no products");
     refuses("abcdefghi", 9, "more than 8 dimensions");
     refuses("a,b,c,d,e,f,g,h,i", 18, "more than 8 dimensions");
-    char many[200] = "";
-    for (int i = 0; i < 64; i++) many[i] = ',';
-    refuses(many, 64, "more than 63 operands");
+    char many[TE_MAX_ARGS + 1] = "";
+    for (int i = 0; i < TE_MAX_ARGS; i++) many[i] = ',';
+    refuses(many, TE_MAX_ARGS, "more than 1023 operands");
 }
 
 int main(void) {

@@ -162,9 +162,10 @@ static void statements_may_run_out(void **state) {
         Buf b = buf_new(a);
         buf_puts(&b, "op f(X: f16[9,7], W: f16[9,7]) -> (Y: f32[9,9], Z: f32) {");
         for (int i = 0; i < n - 2; i++)
-            buf_printf(&b, " t%d[] = max[i](X[i,%d] * %d);", i, i % 7, i + 2);
-        buf_puts(&b, " Z[] = t0[]");
-        for (int i = 1; i < n - 2; i++) buf_printf(&b, " + t%d[]", i);
+            buf_printf(&b, " t%d[] = max[i](X[i,%d] * %s%d%s);", i, i % 7, i < 8 ? "" : "t",
+                       i < 8 ? i : i - 8, i < 8 ? "" : "[]");
+        buf_puts(&b, " Z[] = 0");
+        for (int i = n - 10; i < n - 2; i++) buf_printf(&b, " + t%d[]", i);
         buf_puts(&b, "; Y[m,n] += X[m,k] * W[n,k]; }");
         const Te *te = normal_check(a, buf_str(&b), RELAID);
         assert_int_equal(te->n_stmt, n + 2 <= TE_MAX_STMTS ? n + 2 : n);

@@ -1,0 +1,121 @@
+/* The text of a kernel group: all that decides about its kernels, whatever names it has.  */
+#include "te/access.h"
+#include <inttypes.h>
+#include <string.h>
+
+/* Marks the statements whose tensors other groups read.  */
+static void find_stored(const Te *te, const KernelGroup *groups, int n, bool *stored) {
+    int home[TE_MAX_STMTS], maker[TE_MAX_TENSORS];
+    for (int i = 0; i < te->n_stmt; i++) home[i] = -1;
+    for (int t = 0; t < te->n_tensor; t++) maker[t] = -1;
+    for (int k = 0; k < n; k++) {
+        home[groups[k].root] = k;
+        for (int i = 0; i < groups[k].n_fused; i++) home[groups[k].fused[i]] = k;
+    }
+    for (int i = 0; i < te->n_stmt; i++) {
+        maker[te->stmt[i].tensor] = i;
+        stored[i] = te->tensor[te->stmt[i].tensor].role != TE_TEMP;
+    }
+    for (int i = 0; i < te->n_stmt; i++) {
+        ReadList reads = access_reads(te->stmt[i].rhs);
+        for (int j = 0; j < reads.n; j++) {
+            int made = maker[reads.at[j]->v.ref];
+            if (made >= 0 && home[made] != home[i]) stored[made] = true;
+        }
+    }
+}
+
+/* An op whose tensors and indices have numbers for names: those of the tensors by their first
+ * appearance in a group.  */
+typedef struct {
+    Arena *a;
+    Te te;
+    const char *index[TE_MAX_INDICES];
+    int n_named;
+} Nameless;
+
+static void open_nameless(Arena *a, const Te *te, Nameless *x) {
+    *x = (Nameless){.a = a, .te = *te};
+    x->te.tensor = ARENA_ARRAY(a, TeTensor, te->n_tensor);
+    memcpy(x->te.tensor, te->tensor, (size_t)te->n_tensor * sizeof *te->tensor);
+    for (int t = 0; t < te->n_tensor; t++) x->te.tensor[t].name = NULL;
+    for (int i = 0; i < TE_MAX_INDICES; i++) x->index[i] = arena_printf(a, "i%d", i);
+}
+
+static void name_tensor(Nameless *x, int t) {
+    TeTensor *tensor = &x->te.tensor[t];
+    if (tensor->name) return;
+    tensor->name = arena_printf(x->a, "T%d_%s", x->n_named++, te_dtype_name(tensor->dtype));
+}
+
+static void name_scalars(Nameless *x, const TeExpr *e) {
+    if (e->kind == TE_SCALAR) name_tensor(x, e->v.ref);
+    for (int i = 0; i < e->n_args; i++) name_scalars(x, e->args[i]);
+    if (e->other) name_scalars(x, e->other);
+}
+
+static void name_statement(Nameless *x, int stmt, bool names) {
+    const TeStmt *s = &x->te.stmt[stmt];
+    ReadList reads = access_reads(s->rhs);
+    if (names) name_tensor(x, s->tensor);
+    else x->te.tensor[s->tensor].name = NULL;
+    for (int i = 0; i < reads.n; i++) {
+        if (names) name_tensor(x, reads.at[i]->v.ref);
+        else x->te.tensor[reads.at[i]->v.ref].name = NULL;
+    }
+    if (names) name_scalars(x, s->rhs);
+}
+
+static void name_group(Nameless *x, const KernelGroup *g, bool names) {
+    x->n_named = 0;
+    name_statement(x, g->root, names);
+    for (int i = 0; i < g->n_fused; i++) name_statement(x, g->fused[i], names);
+}
+
+static void print_extents(const TeExtent *e, int n, Buf *out) {
+    for (int i = 0; i < n; i++)
+        buf_printf(out, " %" PRId64 " %" PRId64 " %" PRId64, e[i].value, e[i].min, e[i].multiple);
+}
+
+static void print_tensor(const TeTensor *t, Buf *out) {
+    buf_printf(out, "%s %d %s", t->name, t->role, te_dtype_name(t->dtype));
+    print_extents(t->shape, t->rank, out);
+    print_extents(t->stride, t->rank, out);
+    buf_putc(out, '\n');
+}
+
+static void print_stmt(const Nameless *x, int stmt, bool stored, Buf *out) {
+    const Te *te = &x->te;
+    TeStmt s = te->stmt[stmt];
+    for (int i = 0; i < s.n_index; i++) s.index[i].name = x->index[i];
+    te_print_stmt(te, &s, out);
+    for (int i = 0; i < s.n_index; i++) print_extents(&s.index[i].hi, 1, out);
+    buf_puts(out, stored ? "\nstored " : "\n");
+    print_tensor(&te->tensor[s.tensor], out);
+    ReadList reads = access_reads(s.rhs);
+    for (int i = 0; i < reads.n; i++) {
+        buf_printf(out, "%d ", reads.at[i]->inside);
+        print_tensor(&te->tensor[reads.at[i]->v.ref], out);
+    }
+}
+
+void access_group_texts(Arena *a, const Te *te, const KernelGroup *groups, int n,
+                        const char **text) {
+    bool stored[TE_MAX_STMTS];
+    Nameless x;
+    find_stored(te, groups, n, stored);
+    open_nameless(a, te, &x);
+    for (int k = 0; k < n; k++) {
+        const KernelGroup *g = &groups[k];
+        Buf out = buf_new(a);
+        name_group(&x, g, true);
+        buf_puts(&out, g->row ? "row\n" : g->stats ? "stats\n" : "\n");
+        print_stmt(&x, g->root, stored[g->root], &out);
+        for (int i = 0; i < g->n_fused; i++) {
+            for (int j = 0; j < TE_MAX_RANK; j++) buf_printf(&out, "%d ", g->perm[i][j]);
+            print_stmt(&x, g->fused[i], stored[g->fused[i]], &out);
+        }
+        text[k] = buf_str(&out);
+        name_group(&x, g, false);
+    }
+}
