@@ -4,9 +4,13 @@
 #include "driver/compile.h"
 #include "driver/worker_spawn.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -24,7 +28,7 @@ typedef struct {
     size_t sent;              /* bytes of the part that is sent now: the length, head, spans */
     int part;
     uint64_t length;
-    double begin, seen, ran;              /* by the clock; of the processor, of the worker */
+    double begin, seen, ran, queued;      /* by the clock; of the processor, of the worker */
     double waited;                        /* so far, of a wait */
     char waiting;             /* for what: 'O', 'W', 'S'; 0: it does not */
     Buf in;                   /* bytes that are not taken yet */
@@ -127,16 +131,38 @@ static double patience_s(const Watching *w) {
     return l->watchdog_s > 0 ? l->watchdog_s : DEVICE_S;
 }
 
+/* How long its threads were kept from running by others, as far as the system tells: the second
+ * number of schedstat, ns.  */
+static double queued_s(pid_t pid) {
+    char path[64], task[sizeof path + 280];
+    double sum = 0;
+    snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
+    DIR *folder = opendir(path);
+    for (struct dirent *e; folder && (e = readdir(folder));) {
+        char line[96], *second;
+        snprintf(task, sizeof task, "%s/%s/schedstat", path, e->d_name);
+        FILE *f = e->d_name[0] == '.' ? NULL : fopen(task, "re");
+        if (f && fgets(line, sizeof line, f) && (second = strchr(line, ' ')))
+            sum += (double)strtoull(second, NULL, 10) * 1e-9;
+        if (f) fclose(f);
+    }
+    if (folder) closedir(folder);
+    return sum;
+}
+
 /* A worker that a busy machine keeps from running does not hang.  So a span counts as long as the
  * worker ran in it, and whole if it all but slept, as it does when a device hangs.  One that runs
  * may be simulating.  */
 static void count_wait(Watching *w) {
     static const double asleep = 0.05;
-    double now = clock_now_s(), ran = ran_s(w->pid), span = now - w->seen, share = ran - w->ran;
-    bool runs = share > asleep * span, simulates = w->waiting == 'S' && w->limits->watchdog_s <= 0;
+    double now = clock_now_s(), ran = ran_s(w->pid), queued = queued_s(w->pid);
+    double span = now - w->seen, share = ran - w->ran, kept = queued - w->queued;
+    bool runs = share + fmax(kept, 0) > asleep * span;
+    bool simulates = w->waiting == 'S' && w->limits->watchdog_s <= 0;
     if (w->waiting && !(runs && simulates)) w->waited += runs && share < span ? share : span;
     w->seen = now;
     w->ran = ran;
+    w->queued = queued;
 }
 
 /* The end of the socket alone would not do: whatever the worker forked holds it open as well.  */
