@@ -9,6 +9,9 @@
 #include "effort.h"
 #include "plan_fixture.h"
 #include "random_trip.h"
+#include "te_random.h"
+#include "te_rewrite.h"
+#include "workload.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -115,6 +118,72 @@ static void test_predicted(void **state) {
     (void)state;
 }
 
+/* ---- random programs and workload rows, written again ---- */
+
+static const double rewritten_near = 1.02;
+enum { PROGRAMS = 40, PROGRAMS_LONG = 2000, ROWS_SHARE = 60 };
+
+static Te *parsed(Arena *a, const char *what, const char *text) {
+    Diag d = diag_new(a);
+    Te *te;
+    Form f = {.path = what};
+    if (te_parse(a, &d, "f.te", text, strlen(text), NULL, NULL, 0, &te)) {
+        print_message("%s\n", text);
+        said(&f, "", &d, "parse");
+    }
+    return te;
+}
+
+static void compare_rewritten(const char *what, const char *text, const Device *dev,
+                              uint64_t seed) {
+    Arena *a = arena_create(NULL);
+    Form f = {.path = what};
+    Rng rng = {seed};
+    int kernels;
+    double first = predicted(&f, parsed(a, what, text), dev, &kernels);
+    const char *again = te_rewrite(a, parsed(a, what, text), &rng);
+    double us = predicted(&f, parsed(a, what, again), dev, &kernels);
+    if (us > first * rewritten_near || first > us * rewritten_near)
+        fail_msg("%s, seed %llu: %.3f us, rewritten %.3f\n%s\n%s", what,
+                 (unsigned long long)seed, first, us, text, again);
+    arena_destroy(a);
+}
+
+static void test_programs_rewritten(void **state) {
+    Choices *c = malloc(sizeof *c);
+    assert_non_null(c);
+    int n = effort_long() ? PROGRAMS_LONG : PROGRAMS;
+    for (int i = 0; i < n; i++) {
+        Arena *a = arena_create(NULL);
+        uint64_t seed = (uint64_t)effort_seed() + (uint64_t)i;
+        choices_random(c, seed);
+        const char *text = random_program(a, c, &(RandomStyle){0}, (RandomLimits){.fixed = true});
+        compare_rewritten("random program", text, fixture_device(a, "h200"), seed);
+        arena_destroy(a);
+    }
+    free(c);
+    (void)state;
+}
+
+static void test_rows_rewritten(void **state) {
+    static const char *const sets[] = {"rowops", "bolt", "roller119", "llm"};
+    for (int i = 0, n = 0; i < 4; i++) {
+        Arena *a = arena_create(NULL);
+        Diag d = diag_new(a);
+        WorkloadSet set;
+        const Device *dev = fixture_device(a, "h200");
+        const char *path = arena_printf(a, "benchmarks/workloads/%s.csv", sets[i]);
+        assert_int_equal(workload_read(a, &d, path, &set), ST_OK);
+        for (int r = 0; r < set.n; r++, n++) {
+            Buf text = buf_new(a);
+            if (effort_drawn(n, ROWS_SHARE) && workload_te(&set.row[r], NULL, &text))
+                compare_rewritten(set.row[r].id, buf_str(&text), dev, effort_seed());
+        }
+        arena_destroy(a);
+    }
+    (void)state;
+}
+
 /* ---- what it computes ---- */
 
 static void run_small(const Form *f, const char *op, const Targets *targets, int target) {
@@ -151,6 +220,8 @@ static void test_right(void **state) {
 int main(int argc, char **argv) {
     families_child(argc, argv);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_predicted),
+                                       cmocka_unit_test(test_programs_rewritten),
+                                       cmocka_unit_test(test_rows_rewritten),
                                        cmocka_unit_test(test_right)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
