@@ -15,15 +15,6 @@ int rprog_resident(const Problem *p, const Device *dev, const RProg *r) {
     return blocks > sms ? (int)ceil_div(blocks, sms) : 1;
 }
 
-bool rprog_static(const Problem *p) {
-    const TeStmt *root = p->te ? &p->te->stmt[p->con.stmt] : NULL;
-    for (int i = AX_B; i <= AX_K && root; i++) {
-        const FusedAxis *axis = &p->con.axis[i];
-        if (access_varies(root, axis, 0, axis->n)) return false;
-    }
-    return true;
-}
-
 int64_t rprog_unit_steps(const Problem *p, const RProg *r) {
     return ceil_div(r->tail * rprog_tiles(p, r, AX_K), r->units);
 }
@@ -99,10 +90,6 @@ static int64_t region_words(const Problem *p, const Device *dev, const RProg *r,
                              rprog_region_group(dev, r, side, &x);
     }
     return AT_HAND + (rprog_region_straight(r, side, &x) ? 1 : r->thread.extent[axis]);
-}
-
-int rprog_computing(const Device *dev, const RProg *r) {
-    return r->threads - (rprog_warpgroups(dev, r) ? WARP * rprog_team(dev, r) : 0);
 }
 
 /* Do tiles lie beyond the end of the operand's own axis?  Each chunk's test is made once then, and

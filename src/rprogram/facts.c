@@ -66,3 +66,16 @@ RProg rprog_stream_base(void) {
     }
     return r;
 }
+
+bool rprog_static(const Problem *p) {
+    const TeStmt *root = p->te ? &p->te->stmt[p->con.stmt] : NULL;
+    for (int i = AX_B; i <= AX_K && root; i++) {
+        const FusedAxis *axis = &p->con.axis[i];
+        if (access_varies(root, axis, 0, axis->n)) return false;
+    }
+    return true;
+}
+
+int rprog_computing(const Device *dev, const RProg *r) {
+    return r->threads - (rprog_warpgroups(dev, r) ? WARP * rprog_team(dev, r) : 0);
+}

@@ -25,6 +25,9 @@ bool matrix_keeps_bytes(const Problem *p, const Device *dev, const RProg *r, int
 /* Words of four bytes that a lane converts in a step.  */
 int matrix_converted(const RProg *r);
 
+/* Bytes of a box along the inner axis, the widest swizzle; lines after which it repeats.  */
+enum { BOX_SPAN = 128, BOX_LINES = 8 };
+
 /* Fragments of `side` that one warp reads in a k-step: instructions, requests of 32 lanes or
  * matrices of 8 rows, and wavefronts of each of those.  */
 int matrix_reads(const Problem *p, const Device *dev, const RProg *r, int side);

@@ -1,23 +1,6 @@
-/* Programs of units of warpgroups, by the mapping in rprog.h: which problems they take, and every
- * program for one.  */
+/* Programs of units of warpgroups, by the mapping in rprog.h.  */
 #include "rprogram/build.h"
 #include "rprogram/matrix.h"
-
-enum { SPAN = 128 };          /* bytes of a box along the inner axis: the widest swizzle */
-enum { LINES = 8 };           /* after which the swizzle repeats */
-
-bool warpgroup_usable(const ComputeUnit *u) { return u->scope == SCOPE_WARPGROUP; }
-
-bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
-    if (p->stats || (u->tf32 && !p->tf32)) return false;
-    for (int side = 0; side < 2; side++) {
-        RBox box;
-        const Operand *o = side ? &p->con.b : &p->con.a;
-        if (o->storage != u->a || !rprog_box(p, side, &box)) return false;
-        if (box.inner == AX_K ? !u->k_major : !u->mn_major) return false;
-    }
-    return true;
-}
 
 /* What a thread needs that computes: beside its sums addresses, phases and places of outputs.  */
 static int64_t needed_registers(const Problem *p, const Device *dev, const RProg *r) {
@@ -84,19 +67,12 @@ static const char *check_tile(const Problem *p, const Device *dev, const RProg *
                 !l->region && !l->bytes && !l->table;
     if (!same) return "a unit of warpgroups reads boxes as the operand lies in memory";
     int inner = r->block.extent[own.along], elem = rprog_elem(p, dev, r, side);
-    if (own.along == AX_K ? inner * elem != SPAN : inner * elem % SPAN != 0) {
+    if (own.along == AX_K ? inner * elem != BOX_SPAN : inner * elem % BOX_SPAN != 0) {
         return "boxes are 128 bytes wide";
     }
     int rows = r->block.extent[own.along == AX_K ? own_axis(side) : AX_K];
     if (rows > dev->mover[own.mover].box_max) return "a box has too many rows";
     return NULL;
-}
-
-bool warpgroup_shares(const RProg *r, int side) {
-    const RLoad *l = &r->load[side];
-    int own = r->block.extent[own_axis(side)], parts = rprog_cluster(r);
-    int whole = l->along == AX_K ? LINES : SPAN * l->vec / PIECE_MAX;
-    return own % parts == 0 && own / parts % whole == 0;
 }
 
 double rprog_cluster_sms(const Device *dev, const RProg *r) {
@@ -129,7 +105,7 @@ const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r)
     if (r->block.extent[AX_K] != r->warp.extent[AX_K] || r->unroll != r->warp.extent[AX_K]) {
         return "a warpgroup computes whole k-steps, unrolled";
     }
-    if (r->warp.extent[AX_M] * r->load[0].vec % SPAN && r->load[0].along == AX_M) {
+    if (r->warp.extent[AX_M] * r->load[0].vec % BOX_SPAN && r->load[0].along == AX_M) {
         return "a warp tile begins within a box";
     }
     Fragment f = rprog_results(dev, r);
@@ -147,58 +123,3 @@ const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r)
 }
 
 /* ---- construction ---- */
-
-/* Is there a block with four times the outputs that still gives every SM one?  */
-static bool too_small(const Builder *b, const RProg *r) {
-    enum { LARGER = 4, MOST = 128 * 256 };
-    double area = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
-    return !b->thorough && area * LARGER <= MOST && area * LARGER * b->sms <= b->parallel;
-}
-
-/* Do blocks waste little of an axis, beside what its smallest tile does?  */
-static bool divides(const Builder *b, const RProg *r, int axis, int least) {
-    int64_t n = ceil_div(b->p->extent[axis], least) * least;
-    return rtile_waste(n, r->block.extent[axis]) <= b->epsilon;
-}
-
-static void with_tile(Builder *b, RProg r, int32_t n, int tiles, const int32_t warps[2]) {
-    r.thread.extent[AX_N] = r.warp.extent[AX_N] = n;
-    r.warp.extent[AX_M] = tiles * r.thread.extent[AX_M];
-    r.block.extent[AX_M] = warps[0] * r.warp.extent[AX_M];
-    r.block.extent[AX_N] = warps[1] * n;
-    Fragment f = rprog_results(b->dev, &r);
-    r.vec_m = (uint8_t)fragment_run(&f, FRAG_ROW);
-    r.vec_n = (uint8_t)fragment_run(&f, FRAG_COL);
-    r.store_vec = (uint8_t)(r.vec_n < b->p->out_vec ? r.vec_n : b->p->out_vec);
-    const ComputeUnit *u = &b->dev->unit[r.unit];
-    bool fits = divides(b, &r, AX_M, u->m.from) && divides(b, &r, AX_N, u->n.from);
-    if (!fits || warpgroup_check(b->p, b->dev, &r)) {
-        build_reject(b, REJECT_ALIGNMENT);
-        return;
-    }
-    if (too_small(b, &r)) {
-        build_reject(b, REJECT_DOMINATED);
-        return;
-    }
-    build_scale_out(b, &r);
-}
-
-/* Sizes of the unit along n: every one of few, beyond those every second.  */
-void build_warpgroups(Builder *b, const RProg *start) {
-    enum { FEW = 64 };
-    static const int32_t blocks[][2] = {{1, 1}, {2, 1}, {1, 2}};
-    const ComputeUnit *u = &b->dev->unit[start->unit];
-    RProg r = *start;
-    r.thread.extent[AX_M] = u->m.from;
-    r.thread.extent[AX_K] = u->k.from;
-    int32_t k = SPAN / rprog_elem(b->p, b->dev, &r, 0);
-    r.block.extent[AX_K] = r.warp.extent[AX_K] = k;
-    r.unroll = (int16_t)k;
-    for (int32_t n = u->n.to, step; n >= u->n.from && !b->full; n -= step) {
-        step = n > FEW ? 2 * u->n.step : u->n.step;
-        for (int tiles = 2; tiles >= 1; tiles--) {
-            for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-                with_tile(b, r, n, tiles, blocks[i]);
-        }
-    }
-}

@@ -1,0 +1,58 @@
+/* Every program for a unit of warpgroups.  */
+#include "rprogram/build.h"
+#include "rprogram/matrix.h"
+
+/* Is there a block with four times the outputs that still gives every SM one?  */
+static bool too_small(const Builder *b, const RProg *r) {
+    enum { LARGER = 4, MOST = 128 * 256 };
+    double area = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
+    return !b->thorough && area * LARGER <= MOST && area * LARGER * b->sms <= b->parallel;
+}
+
+/* Do blocks waste little of an axis, beside what its smallest tile does?  */
+static bool divides(const Builder *b, const RProg *r, int axis, int least) {
+    int64_t n = ceil_div(b->p->extent[axis], least) * least;
+    return rtile_waste(n, r->block.extent[axis]) <= b->epsilon;
+}
+
+static void with_tile(Builder *b, RProg r, int32_t n, int tiles, const int32_t warps[2]) {
+    r.thread.extent[AX_N] = r.warp.extent[AX_N] = n;
+    r.warp.extent[AX_M] = tiles * r.thread.extent[AX_M];
+    r.block.extent[AX_M] = warps[0] * r.warp.extent[AX_M];
+    r.block.extent[AX_N] = warps[1] * n;
+    Fragment f = rprog_results(b->dev, &r);
+    r.vec_m = (uint8_t)fragment_run(&f, FRAG_ROW);
+    r.vec_n = (uint8_t)fragment_run(&f, FRAG_COL);
+    r.store_vec = (uint8_t)(r.vec_n < b->p->out_vec ? r.vec_n : b->p->out_vec);
+    const ComputeUnit *u = &b->dev->unit[r.unit];
+    bool fits = divides(b, &r, AX_M, u->m.from) && divides(b, &r, AX_N, u->n.from);
+    if (!fits || warpgroup_check(b->p, b->dev, &r)) {
+        build_reject(b, REJECT_ALIGNMENT);
+        return;
+    }
+    if (too_small(b, &r)) {
+        build_reject(b, REJECT_DOMINATED);
+        return;
+    }
+    build_scale_out(b, &r);
+}
+
+/* Sizes of the unit along n: every one of few, beyond those every second.  */
+void build_warpgroups(Builder *b, const RProg *start) {
+    enum { FEW = 64 };
+    static const int32_t blocks[][2] = {{1, 1}, {2, 1}, {1, 2}};
+    const ComputeUnit *u = &b->dev->unit[start->unit];
+    RProg r = *start;
+    r.thread.extent[AX_M] = u->m.from;
+    r.thread.extent[AX_K] = u->k.from;
+    int32_t k = BOX_SPAN / rprog_elem(b->p, b->dev, &r, 0);
+    r.block.extent[AX_K] = r.warp.extent[AX_K] = k;
+    r.unroll = (int16_t)k;
+    for (int32_t n = u->n.to, step; n >= u->n.from && !b->full; n -= step) {
+        step = n > FEW ? 2 * u->n.step : u->n.step;
+        for (int tiles = 2; tiles >= 1; tiles--) {
+            for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+                with_tile(b, r, n, tiles, blocks[i]);
+        }
+    }
+}
