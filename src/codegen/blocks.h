@@ -333,8 +333,6 @@ void stats_combine(Kernel *k, int pass);
 /* row.c: rows of the block and what is kept of them.  */
 void row_constants(Kernel *k);
 void row_place(Kernel *k, bool stores);
-/* The mover that brings source n to shared memory; -1: loads and stores.  */
-int row_hold_mover(const Device *dev, const Problem *p, const RProg *r, int n);
 void row_hold(Kernel *k, const Node *n);
 bool row_ragged(const Kernel *k);         /* some block has fewer rows than its threads */
 bool row_cut(const Kernel *k);            /* a row ends within a step, at some size */

@@ -118,7 +118,7 @@ static void add_hold(FormBuilder *b, const Lowered *l) {
         Node *x = form_add(b, NODE_COPY, 0);
         x->of = n;
         if (f->source[n].made) continue;
-        x->mover = row_hold_mover(l->dev, l->p, l->r, n);
+        x->mover = rprog_row_mover(l->dev, l->p, l->r, n);
         Use *u = form_writes(x, ROOM_ROWS, n);
         u->share = flat ? SHARE_BLOCK : SHARE_THREAD;
         u->late = x->mover >= 0;

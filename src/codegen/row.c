@@ -149,23 +149,6 @@ void row_place(Kernel *k, bool stores) {
 
 /* ---- kept in shared memory ---- */
 
-/* Elements of a copy of source n.  */
-static int hold_width(const Problem *p, const RProg *r, int n) {
-    const RowSource *s = &rprog_row_facts(p, r)->source[n];
-    return r->keep == KEEP_FLAT ? RTILE_ACCESS / s->bytes : rprog_row_width(p, r, s);
-}
-
-int row_hold_mover(const Device *dev, const Problem *p, const RProg *r, int n) {
-    int bytes = hold_width(p, r, n) * rprog_row_facts(p, r)->source[n].bytes;
-    for (int i = 0; i < dev->n_mover; i++) {
-        const Mover *m = &dev->mover[i];
-        if (m->async && m->from == PLACE_GLOBAL && m->to == PLACE_SMEM &&
-            m->issue == SCOPE_THREAD && m->granule == bytes)
-            return i;
-    }
-    return -1;
-}
-
 static void copy_row(Kernel *k, int n, int width, bool async) {
     Cg *cg = k->cg;
     const RowSource *s = &facts(k)->source[n];
@@ -245,5 +228,5 @@ void row_hold(Kernel *k, const Node *x) {
             row_ends(k) ? " + skip" : "");
     if (s->made) return;
     if (flat) copy_range(k, x->of, x->mover >= 0);
-    else copy_row(k, x->of, hold_width(k->l->p, k->l->r, x->of), x->mover >= 0);
+    else copy_row(k, x->of, rprog_row_copy_width(k->l->p, k->l->r, x->of), x->mover >= 0);
 }

@@ -305,6 +305,10 @@ int rprog_row_threads(const RProg *r);
 int64_t rprog_row_steps(const Problem *p, const RProg *r);
 int rprog_row_kernels(const Problem *p, const RProg *r);
 int64_t rprog_row_bytes(const Problem *p, const RProg *r, int source);
+/* Elements of a copy of source k to shared memory, and the mover that makes it: an asynchronous one
+ * where the device has it, which needs no registers; -1: loads and stores.  */
+int rprog_row_copy_width(const Problem *p, const RProg *r, int source);
+int rprog_row_mover(const Device *dev, const Problem *p, const RProg *r, int source);
 
 /* `column`: threads of a block along an axis; rows of a slice, whole steps.  */
 int rprog_column_threads(const RProg *r, int axis);

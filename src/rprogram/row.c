@@ -42,6 +42,16 @@ int rprog_row_kernels(const Problem *p, const RProg *r) {
     return f->group->n_pass + (f->reduces[f->group->n_pass - 1] > 0);
 }
 
+int rprog_row_copy_width(const Problem *p, const RProg *r, int source) {
+    const RowSource *s = &rprog_row_facts(p, r)->source[source];
+    return r->keep == KEEP_FLAT ? PIECE_MAX / s->bytes : rprog_row_width(p, r, s);
+}
+
+int rprog_row_mover(const Device *dev, const Problem *p, const RProg *r, int source) {
+    int bytes = rprog_row_facts(p, r)->source[source].bytes;
+    return rprog_mover(dev, LOAD_ASYNC, rprog_row_copy_width(p, r, source) * bytes);
+}
+
 int64_t rprog_row_bytes(const Problem *p, const RProg *r, int source) {
     const RowSource *s = &p->row->source[source];
     if (!rprog_row_holds(r, s)) return 0;
