@@ -23,6 +23,8 @@ int64_t warpgroup_registers(const Problem *p, const Device *dev, const RProg *r)
     int64_t need = needed_registers(p, dev, r);
     int64_t most = (int64_t)dev->limits.registers_per_thread.value;
     if (need > TAKEN_MOST) return most + 1;
+    /* Registers move where one block has too few: ptxas refuses it where several are promised.  */
+    if (hal_blocks_per_sm(dev, r->threads, (int)need, 0) > 0) return need;
     return ceil_div(COPYING + teams * need, teams + 1);
 }
 

@@ -92,8 +92,8 @@ typedef struct {
 
 static const Edge sample[] = {
     {"h200", "llm", "deepseek-v3-o-m8192-f8e4m3", 1},     /* warpgroups, sums of a step beside */
-    {"h200", "llm", "gpt-oss-lmhead-m16-f16", 3},         /* many tested copies */
-    {"h200", "llm", "gpt-oss-o-m128-bf16", 3},            /* fewer blocks than fit */
+    {"h200", "llm", "gpt-oss-lmhead-m16-f16", 2},         /* two rings to an SM */
+    {"h200", "llm", "gpt-oss-o-m128-bf16", 1},            /* a ring that fills it */
     {"rtx4090", "llm", "gpt-oss-o-m2048-f16", 2},         /* segments, rows of 28 vectors */
     {"a100", "llm", "qwen3-32b-qkv-m8-f8e4m3", 1},        /* many widened chunks */
     {"a100", "bolt", "RN50-13-b256", 3},                  /* 168 of 168 registers */
