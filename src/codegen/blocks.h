@@ -313,7 +313,10 @@ const char *mma_element(const Kernel *k, const char *v);
 void stats_place(Kernel *k);
 void stats_rows(Kernel *k);               /* values of row m, by name; prints them */
 void stats_walk(Kernel *k, int pass, bool tied);
+void stats_lanes(Kernel *k, int pass, bool tied);
+void stats_put(Kernel *k, int pass, bool tied);           /* what warps made of their columns */
 void stats_finish(Kernel *k, int pass, bool tied);
+bool stats_followed(const Problem *p, const RProg *r, int pass, bool tied);
 bool stats_meets(const Kernel *k, int i, int pass, bool tied);
 bool stats_known(const Kernel *k, int i); /* is statement i's value of a row? */
 bool stats_any_tied(const Problem *p, const RProg *r, int pass);
@@ -362,6 +365,7 @@ Partials row_partials(const Kernel *k, int pass);
 bool row_makes(const Kernel *k, int tensor, int pass);
 /* What rows are known by behind pass `pass` (-1: before all).  */
 void row_known(Kernel *k, int pass, bool stores);
+void row_meet(Kernel *k, int pass);       /* the threads of a row */
 void row_finish(Kernel *k, int pass);
 void row_leave(Kernel *k, int pass);      /* values of a slice to the workspace */
 void row_combine(Kernel *k, int pass, bool stores);
@@ -369,7 +373,10 @@ void row_combine(Kernel *k, int pass, bool stores);
 /* column.c, column_fold.c */
 void column_place(Kernel *k);
 void column_fold(Kernel *k);
-void column_reduce(Kernel *k);
+void column_groups_place(Kernel *k);
+void column_groups_halves(Kernel *k);
+void column_groups_put(Kernel *k, bool half);
+void column_groups_add(Kernel *k, bool half);
 void column_partial(Kernel *k);
 void column_elements(Kernel *k);
 /* A reduction beside the root at element v.  */
@@ -381,7 +388,9 @@ void column_sums_gather(Kernel *k);
 TeExtent window_blocks(Arena *a, const Problem *p, const RProg *r);
 void window_place(Kernel *k);
 void window_clear(Kernel *k);
+int window_open_outer(Kernel *k);         /* how many loops */
 void window_fold(Kernel *k);
+void window_tile_fill(Kernel *k);
 void window_elements(Kernel *k);
 
 /* permute.c */

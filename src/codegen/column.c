@@ -63,44 +63,39 @@ void column_place(Kernel *k) {
     start_elements(k, vec);
 }
 
-/* The upper half of the row groups gives its results to the lower half, until one is left.  */
-static void halve_groups(Kernel *k, const Partials *p) {
-    Cg *cg = k->cg;
-    int columns = k->l->r->block.extent[AX_M], vec = k->l->r->thread.extent[AX_M];
-    cg_line(cg, "#pragma unroll 1");
-    cg_open(cg, "for (int u = %d; u > 0; u /= 2)", column_groups(k) / 2);
-    cg_open(cg, "if (row >= u && row < 2 * u)");
-    reduce_put(cg, p, vec, "", "part", cg_text(cg, "(row - u) * %d + col", columns));
-    cg_close(cg);
-    cg_line(cg, "__syncthreads();");
-    cg_open(cg, "if (row < u)");
-    reduce_part(cg, p, vec, &(ReducePart){
-        "part", "(max(rows - first, 0) + u - 1 - row) / (2 * u)",
-        cg_text(cg, "row * %d + col", columns)});
-    cg_close(cg);
-    cg_line(cg, "__syncthreads();");
-    cg_close(cg);
-    cg_line(cg, "if (row > 0) return;");
+/* Row groups meet in shared memory: all give their results to the first one, or, where that has no
+ * room for as many, the upper half of those that are left gives them to the lower one.  */
+void column_groups_place(Kernel *k) {
+    Partials p = column_partials(k, "v");
+    cg_line(k->cg, "// reduce: the row groups");
+    kernel_smem(k, 128);
+    reduce_arrays(k->cg, &p, "part", "smem",
+                  (int64_t)rprog_column_copies(k->l->r) * k->l->r->block.extent[AX_M], NULL);
 }
 
-void column_reduce(Kernel *k) {
-    Cg *cg = k->cg;
-    const RProg *r = k->l->r;
-    int columns = r->block.extent[AX_M], vec = r->thread.extent[AX_M], groups = column_groups(k);
-    cg_line(cg, "// reduce: the row groups");
-    kernel_smem(k, 128);
-    int copies = rprog_column_copies(r);
+void column_groups_halves(Kernel *k) {
+    cg_line(k->cg, "#pragma unroll 1");
+    cg_open(k->cg, "for (int u = %d; u > 0; u /= 2)", column_groups(k) / 2);
+}
+
+void column_groups_put(Kernel *k, bool half) {
     Partials p = column_partials(k, "v");
-    reduce_arrays(cg, &p, "part", "smem", (int64_t)copies * columns, NULL);
-    if (copies < groups - 1) {
-        halve_groups(k, &p);
+    reduce_put(k->cg, &p, k->l->r->thread.extent[AX_M], "", "part",
+               cg_text(k->cg, "(row - %s) * %d + col", half ? "u" : "1",
+                       (int)k->l->r->block.extent[AX_M]));
+}
+
+void column_groups_add(Kernel *k, bool half) {
+    Cg *cg = k->cg;
+    int columns = k->l->r->block.extent[AX_M], vec = k->l->r->thread.extent[AX_M];
+    int groups = column_groups(k);
+    Partials p = column_partials(k, "v");
+    if (half) {
+        reduce_part(cg, &p, vec, &(ReducePart){
+            "part", "(max(rows - first, 0) + u - 1 - row) / (2 * u)",
+            cg_text(cg, "row * %d + col", columns)});
         return;
     }
-    cg_open(cg, "if (row > 0)");
-    reduce_put(cg, &p, vec, "", "part", cg_text(cg, "(row - 1) * %d + col", columns));
-    cg_close(cg);
-    cg_line(cg, "__syncthreads();");
-    cg_line(cg, "if (row > 0) return;");
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int u = 0; u < %d; u++)", groups - 1);
     reduce_part(cg, &p, vec, &(ReducePart){

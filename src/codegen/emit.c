@@ -226,6 +226,11 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
     name_program(&cg, buf_str(&plan_text), out);
     out->param = find_params(a, plan->te, out->workspace_bytes > 0, &out->n_param);
     Lowered *l = lower_plan(a, plan, dev, &out->n_kernel);
+    for (int i = 0; i < out->n_kernel; i++) {
+        const char *wrong = kernel_check(a, l[i].form);
+        if (wrong)
+            return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "kernel %d: %s", i, wrong);
+    }
     print_kernels(&cg, l, o ? o->only : NULL, out);
     Status maps = cg_check_maps(d, out, cg.align);
     if (maps) return maps;
@@ -242,7 +247,7 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
     buf_puts(&head, body.len > 0 ? buf_str(&body) + 1 : "");
     out->source = buf_str(&head);
     out->source_len = head.len;
-    const char *bad = kernel_check(out->source, out->source_len);
+    const char *bad = source_check(out->source, out->source_len);
     if (bad) return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "emitted text has '%.24s'", bad);
     return ST_OK;
 }

@@ -1,4 +1,5 @@
 #include "codegen/form.h"
+#include <string.h>
 
 /* Building the tree of a kernel.  */
 
@@ -33,10 +34,10 @@ Node *form_part(FormBuilder *b, const char *name) {
     return n;
 }
 
-Node *form_if(FormBuilder *b, When when, int from) {
+Node *form_if(FormBuilder *b, When when, int ahead) {
     Node *n = form_open(b, NODE_IF, 0);
     n->when = when;
-    n->from = from;
+    n->ahead = ahead;
     return n;
 }
 
@@ -48,15 +49,36 @@ Node *form_sync(FormBuilder *b, SyncScope scope, SyncOp op, int count) {
 
 Node *form_block_sync(FormBuilder *b) { return form_sync(b, SYNC_BLOCK, SYNC_BOTH, 0); }
 
-Use *form_use(Node *n, Room room, int of, bool writes) {
+Use *form_use(FormBuilder *b, Node *n, Room room, int of, bool writes) {
+    if (n->n_use == n->room_use) {
+        int more = n->n_use ? 2 * n->n_use : 4;
+        Use *use = ARENA_ARRAY(b->arena, Use, more);
+        if (n->n_use > 0) memcpy(use, n->use, (size_t)n->n_use * sizeof *use);
+        n->use = use;
+        n->room_use = more;
+    }
     Use *u = &n->use[n->n_use++];
     *u = (Use){.room = room, .of = of, .share = SHARE_BLOCK, .writes = writes};
     return u;
 }
 
-Use *form_reads(Node *n, Room room, int of) { return form_use(n, room, of, false); }
+Use *form_reads(FormBuilder *b, Node *n, Room room, int of) {
+    return form_use(b, n, room, of, false);
+}
 
-Use *form_writes(Node *n, Room room, int of) { return form_use(n, room, of, true); }
+Use *form_writes(FormBuilder *b, Node *n, Room room, int of) {
+    return form_use(b, n, room, of, true);
+}
+
+void form_meet_warps(FormBuilder *b, int of) {
+    Node *put = form_add(b, NODE_STORE, STORE_WARPS);
+    form_writes(b, put, ROOM_PARTS, of);
+    form_block_sync(b);
+    Node *add = form_add(b, NODE_REDUCE, REDUCE_LANES);
+    form_reads(b, add, ROOM_PARTS, of);
+    put->from = add->from = of / 2;
+    put->to = add->to = of % 2;
+}
 
 const char *form_kind_name(NodeKind kind) {
     static const char *const name[] = {

@@ -40,6 +40,8 @@ typedef enum {
     X(ROWS,     "rows")       /* accumulator rows that pass through shared memory together */      \
     X(VECTORS,  "vectors")    /* vectors of them that a thread stores */                           \
     X(WALK,     "walk")       /* columns of rows, in pass `from`; to: 1: tied */                   \
+    X(OUTER,    "outer")      /* outer indices of a reduction over windows */                      \
+    X(HALVES,   "halves")     /* row groups, half of those that are left in each turn */           \
     X(FOLD,     "fold")       /* elements of a reduction */
 typedef enum {
 #define X(id, name) LOOP_##id,
@@ -64,6 +66,7 @@ typedef enum {
     X(PROMOTE,  "promote")    /* sums of one step join the others */                               \
     X(SUMS,     "sums")       /* accumulators of a matrix unit as values */                        \
     X(SLICES,   "slices")     /* where sums of slices of warps lie */                              \
+    X(GROUPS,   "groups")     /* where results of row groups lie */                                \
     X(OUTPUTS,  "outputs")    /* of the thread; from: 1: partial sums of them */                   \
     X(ROWS,     "rows")       /* rows of the block, where they lie */                              \
     X(FINISH,   "finish")     /* values of the rows after pass `from` */                           \
@@ -78,14 +81,18 @@ typedef enum {
 } ValuesWhat;
 
 typedef enum {
-    REDUCE_SLICES,            /* warps that had other k, through shared memory */
-    REDUCE_COLUMNS            /* row groups of a block */
+    REDUCE_SLICES,            /* warps that had other k */
+    REDUCE_GROUPS,            /* row groups of a block; from: 1: those of the other half */
+    REDUCE_THREADS,           /* threads of a row, in pass `from`; children: of several warps */
+    REDUCE_LANES              /* lanes of a row of a product, in pass `from`; to: 1: tied */
 } ReduceWhat;
 
 typedef enum {
     STORE_OUTPUTS,            /* the outputs of a vector of elements */
     STORE_SLICES,             /* sums of the slices of warps */
     STORE_PIECE,              /* a row of the warp's accumulators to its piece */
+    STORE_GROUPS,             /* results of row groups; from: 1: to the other half */
+    STORE_WARPS,              /* what warps made of rows in pass `from`; to: 1: tied */
     STORE_PARTIAL,            /* partial sums to the workspace */
     STORE_LEAVE               /* values of a slice after pass `from` to the workspace */
 } StoreWhat;
@@ -103,6 +110,7 @@ typedef enum {
     X(COPIES,    "copies",    true)       /* sums of slices of warps */                            \
     X(PIECES,    "pieces",    true)       /* accumulators on their way out */                      \
     X(PARTS,     "parts",     true)       /* partial results of the block's warps or threads */    \
+    X(OUTPUTS,   "outputs",   false)      /* accumulators on their way out, behind the stages */   \
     X(VALUES,    "values",    false)      /* values of the block's rows */                         \
     X(ROWS,      "rows",      false)      /* rows that are kept */                                 \
     X(BOX,       "box",       false)      /* a source's box, or its tile with the halo */          \
@@ -146,7 +154,7 @@ enum { FORM_QUEUES = 3 };     /* groups: DONE_COPIES..DONE_BULK */
 #define FORM_CONDITIONS(X)    /*  text; uniform in a block, in a warp */                           \
     X(ALWAYS,  "",                     true,  true)                                                \
     X(STEPS,   "there are steps",      true,  true)                                                \
-    X(LEFT,    "a step is left",       true,  true)       /* step + from < steps */                \
+    X(LEFT,    "a step is left",       true,  true)       /* step + ahead < steps */               \
     X(LAST,    "the last body",        true,  true)                                                \
     X(FETCH,   "products follow",      true,  true)                                                \
     X(LATER,   "not the first turn",   true,  true)       /* of the innermost loop */              \
@@ -155,7 +163,8 @@ enum { FORM_QUEUES = 3 };     /* groups: DONE_COPIES..DONE_BULK */
     X(UPPER,   "a warp of later k",    false, true)                                                \
     X(LOWER,   "a warp of the first k", false, true)                                               \
     X(ONE,     "one thread",           false, false)      /* of warp `from` */                     \
-    X(SOME,    "of some threads",      false, false)
+    X(SOME,    "of some threads",      false, false)      /* see Node.name */                      \
+    X(OTHERS,  "of the others",        false, false)
 typedef enum {
 #define X(id, text, block, warp) WHEN_##id,
     FORM_CONDITIONS(X)
@@ -185,11 +194,13 @@ typedef struct {
 } Sync;
 
 typedef struct {
-    const char *var, *end;    /* COUNTED: of its text; NULL: the number */
+    /* Of its text; end of COUNTED, NULL: the number.  The k-steps of a role are counted by `done`
+     * where it fills a ring's slots, by `taken` where it uses them: these then say which slot.  */
+    const char *var, *end;
+    enum { TURNS_ANY, TURNS_STEPS, TURNS_BODIES } of;     /* COUNTED: what its turns are */
     int64_t count;            /* turns at most; < 0: not known here */
     int64_t by;               /* what the variable grows by */
     int unroll;               /* 0: whole, 1: not */
-    bool empty;               /* may have no turn */
 } Loop;
 
 typedef struct {
@@ -199,28 +210,30 @@ typedef struct {
     bool fewer;               /* than the launch gives */
 } Role;
 
-enum { NODE_USES = 6 };
 typedef struct Node Node;
 struct Node {
     NodeKind kind;
     int what;                 /* LoopWhat, ValuesWhat, ReduceWhat, StoreWhat, by the kind */
-    const char *name;         /* PART; IF of WHEN_LEFT: its variable, NULL: before all steps */
+    const char *name;         /* PART; IF of WHEN_LEFT: its variable, NULL: before all steps; of
+                               * WHEN_SOME and WHEN_OTHERS: the test */
     const char *note;         /* a comment before it; of SYNC: behind it, in its line */
     bool blank;               /* an empty line behind it */
     When when;                /* IF, and leaves that stand under a test of their own */
     bool leaves;              /* IF: threads of the condition end here */
+    int ahead;                /* WHEN_LEFT: steps */
     int of;                   /* operand, source, statement */
     int from, to;             /* COMPUTE: k of a body; to: exclusive; see the lists above */
     bool rest;                /* LOOP_OUTPUTS of a stream: those behind its whole vectors */
     int mover;                /* COPY: index in Device.mover, -1: plain loads and stores */
+    SyncBy by;                /* threads that do it */
     DoneBy done;
     int barrier;              /* DONE_BARRIER: the ring; its slot is that of the late use */
     int64_t bytes;            /* DONE_BARRIER: that arrive there */
     Loop loop;
     Role role;
     Sync sync;
-    Use use[NODE_USES];
-    int n_use;
+    Use *use;
+    int n_use, room_use;
     Node *child, *next;
 };
 
@@ -230,8 +243,7 @@ typedef struct {
     Node *root;               /* a PART */
     int warps;                /* of the block */
     int stages;               /* slots of ROOM_STAGE, and of the barriers */
-    int64_t steps;            /* k-steps at most; 0: no such loop */
-    bool may_be_empty;        /* of k-steps */
+    int64_t least, steps;     /* k-steps of a tile, from..to; 0: no such loop */
     int bodies;               /* of a step */
     int turns;                /* slots of AT_LOOP */
 } Form;
@@ -249,13 +261,15 @@ Node *form_open(FormBuilder *b, NodeKind kind, int what);
 void form_close(FormBuilder *b);
 /* A part with its name.  */
 Node *form_part(FormBuilder *b, const char *name);
-Node *form_if(FormBuilder *b, When when, int from);       /* opens it */
+Node *form_if(FormBuilder *b, When when, int ahead);      /* opens it */
 Node *form_block_sync(FormBuilder *b);
 Node *form_sync(FormBuilder *b, SyncScope scope, SyncOp op, int count);
+/* Partial results `of` of the block's warps meet: they are stored, synced and read.  */
+void form_meet_warps(FormBuilder *b, int of);
 /* Uses of shared memory by all, of the room's only slot.  */
-Use *form_use(Node *n, Room room, int of, bool writes);
-Use *form_reads(Node *n, Room room, int of);
-Use *form_writes(Node *n, Room room, int of);
+Use *form_use(FormBuilder *b, Node *n, Room room, int of, bool writes);
+Use *form_reads(FormBuilder *b, Node *n, Room room, int of);
+Use *form_writes(FormBuilder *b, Node *n, Room room, int of);
 
 const char *form_kind_name(NodeKind kind);
 const char *form_room_name(Room room);
@@ -263,4 +277,14 @@ bool form_room_over(Room room);
 /* Is the condition the same for all threads of a block, of a warp?  */
 bool form_uniform(When when, bool block);
 const char *form_when_text(When when);
+
+/* kernel_check.c: what is wrong with the kernel, NULL: nothing.  Its form is run: every loop by one
+ * turn and by so many that its rings have gone round, every condition both ways, by two threads of
+ * two warps of each role, which know of each other what syncs told them.  Refused are
+ * - reads of shared memory that no sync has ordered behind what wrote it, or of other steps' data,
+ * - writes to what may still be read or written,
+ * - syncs of threads that do not all come there, or that wait for ever,
+ * - barriers in shared memory that get more or fewer arrivals or bytes than they wait for,
+ * - copies that nothing has waited for when the kernel ends.  */
+const char *kernel_check(Arena *a, const Form *f);
 #endif

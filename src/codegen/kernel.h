@@ -2,7 +2,7 @@
  *
  * cg_emit lowers each RProg to phases (lower.c) and prints them (emit.c); each phase kind is one
  * building block: load_*.c, compute_*.c, store_*.c.  The text has no #include and no name of the
- * user; its tokens are checked against an allow-list before it is handed out (kernel_check).  */
+ * user; its tokens are checked against an allow-list before it is handed out (source_check).  */
 #ifndef ROLLER_CODEGEN_KERNEL_H
 #define ROLLER_CODEGEN_KERNEL_H
 #include "hal/tensor_map.h"
@@ -112,5 +112,5 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
 /* The phases of a plan as text (--dump=lowered).  */
 Status cg_print_lowered(Arena *a, Diag *d, const RPlan *plan, const Device *dev, Buf *out);
 /* The place in `source` of the first token that no emitter may print; NULL if all are allowed.  */
-const char *kernel_check(const char *source, size_t len);
+const char *source_check(const char *source, size_t len);
 #endif

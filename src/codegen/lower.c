@@ -119,7 +119,7 @@ static void add_hold(FormBuilder *b, const Lowered *l) {
         x->of = n;
         if (f->source[n].made) continue;
         x->mover = rprog_row_mover(l->dev, l->p, l->r, n);
-        Use *u = form_writes(x, ROOM_ROWS, n);
+        Use *u = form_writes(b, x, ROOM_ROWS, n);
         u->share = flat ? SHARE_BLOCK : SHARE_THREAD;
         u->late = x->mover >= 0;
         x->done = u->late ? DONE_COPIES : DONE_AT_ONCE;
@@ -131,6 +131,44 @@ static void add_hold(FormBuilder *b, const Lowered *l) {
     }
     if (flat) form_block_sync(b);
     form_close(b);
+}
+
+/* A pass over the columns.  What is kept in shared memory it reads from there, or puts there.  */
+static void add_walk(FormBuilder *b, const Lowered *l, int pass) {
+    const RowFacts *f = rprog_row_facts(l->p, l->r);
+    const RowGroup *g = f->group;
+    Node *n = form_add(b, NODE_LOOP, LOOP_WALK);
+    n->from = pass;
+    for (int i = 0; i < f->n_source; i++) {
+        const RowSource *s = &f->source[i];
+        bool flat = l->r->keep == KEEP_FLAT && !s->made, makes = false;
+        if (!rprog_row_holds(l->r, s)) continue;
+        if (s->passes >> pass & 1)
+            form_reads(b, n, ROOM_ROWS, i)->share = flat ? SHARE_BLOCK : SHARE_THREAD;
+        for (int x = 0; x < g->n && s->made; x++)
+            makes |= l->p->te->stmt[g->stmt[x]].tensor == s->tensor && g->pass[x] == pass;
+        if (makes) form_writes(b, n, ROOM_ROWS, i)->share = SHARE_THREAD;
+    }
+}
+
+/* The threads of a row meet; NULL: the pass reduces nothing.  Several warps do through shared
+ * memory, leaders before those that are tied to them; the block prints these nodes.  */
+static Node *add_threads(FormBuilder *b, const Lowered *l, int pass, NodeKind kind, int what,
+                         const char *note) {
+    const RowGroup *g = rprog_row_facts(l->p, l->r)->group;
+    bool any[2] = {false, false};
+    for (int i = 0; i < g->n; i++) {
+        if (g->role[i] == ROW_REDUCE && g->pass[i] == pass) any[g->tie[i] != TIE_NONE] = true;
+    }
+    if (kind == NODE_REDUCE && !any[0] && !any[1]) return NULL;
+    Node *n = form_open(b, kind, what);
+    n->from = pass;
+    n->note = note;
+    for (int tied = 0; tied < 2 && rprog_row_threads(l->r) > 32; tied++) {
+        if (any[tied]) form_meet_warps(b, 2 * pass + tied);
+    }
+    form_close(b);
+    return n;
 }
 
 /* Kernel number `which` of a row program: all passes, or one over slices.  */
@@ -149,21 +187,59 @@ static void lower_rows(FormBuilder *b, Lowered *l, int which) {
     form_add(b, NODE_VALUES, VALUES_ROWS)->to = r->split == 1 || which == 0;
     if (r->keep == KEEP_SHARED || r->keep == KEEP_FLAT) add_hold(b, l);
     for (int pass = 0; pass < passes && r->split == 1; pass++) {
-        form_add(b, NODE_LOOP, LOOP_WALK)->from = pass;
+        add_walk(b, l, pass);
+        add_threads(b, l, pass, NODE_REDUCE, REDUCE_THREADS, "values of the rows");
         form_add(b, NODE_VALUES, VALUES_FINISH)->from = pass;
     }
     if (r->split == 1) return;
     for (int pass = 0; pass < which; pass++) {
-        Node *n = form_add(b, NODE_VALUES, VALUES_COMBINE);
-        n->from = pass;
+        Node *n = add_threads(b, l, pass, NODE_VALUES, VALUES_COMBINE, NULL);
         n->to = pass + 1 == which;
     }
     if (last) return;
-    form_add(b, NODE_LOOP, LOOP_WALK)->from = which;
+    add_walk(b, l, which);
+    if (!add_threads(b, l, which, NODE_REDUCE, REDUCE_THREADS, "values of the slice")) return;
     form_add(b, NODE_STORE, STORE_LEAVE)->from = which;
 }
 
 /* ---- columns, windows, layouts ---- */
+
+static void store_groups(FormBuilder *b, const char *test, bool half) {
+    form_if(b, WHEN_SOME, 0)->name = test;
+    Node *n = form_add(b, NODE_STORE, STORE_GROUPS);
+    n->from = half;
+    form_writes(b, n, ROOM_PARTS, 0);
+    form_close(b);
+    form_block_sync(b);
+}
+
+static void add_up_groups(FormBuilder *b, bool half) {
+    Node *n = form_add(b, NODE_REDUCE, REDUCE_GROUPS);
+    n->from = half;
+    form_reads(b, n, ROOM_PARTS, 0);
+}
+
+/* The row groups of a block meet.  */
+static void add_groups(FormBuilder *b, const Lowered *l) {
+    bool halves = rprog_column_copies(l->r) < rprog_column_threads(l->r, AX_K) - 1;
+    form_add(b, NODE_VALUES, VALUES_GROUPS);
+    if (halves) {
+        form_open(b, NODE_LOOP, LOOP_HALVES)->loop.count = -1;
+        store_groups(b, "row >= u && row < 2 * u", true);
+        form_if(b, WHEN_OTHERS, 0)->name = "row < u";
+        add_up_groups(b, true);
+        form_close(b);
+        form_block_sync(b);
+        form_close(b);
+    } else {
+        store_groups(b, "row > 0", false);
+    }
+    Node *end = form_if(b, WHEN_SOME, 0);
+    end->name = "row > 0";
+    end->leaves = true;
+    form_close(b);
+    if (!halves) add_up_groups(b, false);
+}
 
 static void lower_column(FormBuilder *b, Lowered *l) {
     const RProg *r = l->r;
@@ -176,7 +252,7 @@ static void lower_column(FormBuilder *b, Lowered *l) {
     l->launch.dynamic_smem = r->smem;
     form_add(b, NODE_VALUES, VALUES_PLACE);
     form_add(b, NODE_LOOP, LOOP_FOLD)->of = l->p->group->root;
-    if (rprog_column_threads(r, AX_K) > 1) form_add(b, NODE_REDUCE, REDUCE_COLUMNS);
+    if (rprog_column_threads(r, AX_K) > 1) add_groups(b, l);
     if (r->split > 1) form_add(b, NODE_STORE, STORE_PARTIAL);
     else add_outputs(b, l);
 }
@@ -193,6 +269,27 @@ static void lower_column_sums(FormBuilder *b, Lowered *l) {
     form_close(b);
 }
 
+/* The inputs of a window, by the outer indices of its reduction.  They may lie in shared memory,
+ * with their halo.  */
+static void add_window(FormBuilder *b, const Lowered *l) {
+    const WindowView *v = &l->p->window;
+    const TeStmt *s = root_of(l);
+    bool shared = l->r->keep == KEEP_SHARED, again = false;
+    for (int i = s->n_left; i < s->n_index && !v->map; i++) again |= i != v->s && i != v->r;
+    form_open(b, NODE_LOOP, LOOP_OUTER)->loop.count = again ? -1 : 1;
+    if (shared) {
+        Node *n = form_add(b, NODE_COPY, 0);
+        n->of = 0;
+        form_writes(b, n, ROOM_BOX, 0);
+        form_block_sync(b);
+    }
+    Node *fold = form_add(b, NODE_LOOP, LOOP_FOLD);
+    fold->of = l->p->group->root;
+    if (shared) form_reads(b, fold, ROOM_BOX, 0);
+    if (shared && again) form_block_sync(b);
+    form_close(b);
+}
+
 static void lower_window(FormBuilder *b, Lowered *l) {
     l->kind = KERNEL_WINDOW;
     l->vec = l->r->store_vec;
@@ -201,7 +298,7 @@ static void lower_window(FormBuilder *b, Lowered *l) {
     l->launch.dynamic_smem = l->r->smem;
     form_add(b, NODE_VALUES, VALUES_PLACE);
     if (!l->p->window.map) form_add(b, NODE_VALUES, VALUES_CLEAR);
-    form_add(b, NODE_LOOP, LOOP_FOLD)->of = l->p->group->root;
+    add_window(b, l);
     add_outputs(b, l);
 }
 
@@ -215,11 +312,11 @@ static void lower_permute(FormBuilder *b, Lowered *l) {
     for (int i = 0; i < l->p->permute.n_source; i++) {
         Node *n = form_add(b, NODE_COPY, 0);
         n->of = i;
-        form_writes(n, ROOM_BOX, i);
+        form_writes(b, n, ROOM_BOX, i);
     }
     form_block_sync(b);
     Node *loop = form_open(b, NODE_LOOP, LOOP_OUTPUTS);
-    for (int i = 0; i < l->p->permute.n_source; i++) form_reads(loop, ROOM_BOX, i);
+    for (int i = 0; i < l->p->permute.n_source; i++) form_reads(b, loop, ROOM_BOX, i);
     lower_statements(b, l->p->group);
     form_close(b);
 }
@@ -321,6 +418,8 @@ Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n) {
         x.plan = plan;
         lower_groups(&x);
     }
+    for (int i = 0; i < x.n; i++)
+        x.l[i].form->warps = (int)ceil_div(x.l[i].launch.block[0], 32);
     *n = x.n;
     return x.l;
 }

@@ -13,23 +13,23 @@ static bool has_tile(const Side *s) { return s->present && !s->l->region; }
 
 /* ---- loads ---- */
 
-static void read_tables(Node *n, const Side *s) {
+static void read_tables(const Make *m, Node *n, const Side *s) {
     if (!s->table) return;
-    Use *u = form_reads(n, ROOM_TABLE, s->side);
+    Use *u = form_reads(m->b, n, ROOM_TABLE, s->side);
     u->at = AT_TURN;
     u->data = OF_NEXT;
-    if (s->row_table >= 0) form_reads(n, ROOM_ROW_TABLE, s->side);
+    if (s->row_table >= 0) form_reads(m->b, n, ROOM_ROW_TABLE, s->side);
 }
 
-static Use *write_stage(Node *n, const Side *s, DataOf data) {
-    Use *u = form_writes(n, ROOM_STAGE, s->side);
+static Use *write_stage(const Make *m, Node *n, const Side *s, DataOf data) {
+    Use *u = form_writes(m->b, n, ROOM_STAGE, s->side);
     u->at = AT_PUT;
     u->data = data;
     return u;
 }
 
-static void write_registers(Node *n, Room room, const Side *s, DataOf data) {
-    Use *u = form_writes(n, room, s->side);
+static void write_registers(const Make *m, Node *n, Room room, const Side *s, DataOf data) {
+    Use *u = form_writes(m->b, n, room, s->side);
     u->data = data;
     u->share = SHARE_THREAD;
 }
@@ -41,14 +41,14 @@ static void add_load(const Make *m, const Side *s, bool first) {
     n->of = s->side;
     n->from = first;
     n->mover = s->l->mover;
-    read_tables(n, s);
+    read_tables(m, n, s);
     if (s->l->kind == LOAD_ASYNC) {
         n->done = DONE_COPIES;
-        write_stage(n, s, OF_NEXT)->late = true;
+        write_stage(m, n, s, OF_NEXT)->late = true;
     } else if (s->direct) {
-        write_stage(n, s, OF_NEXT);
+        write_stage(m, n, s, OF_NEXT);
     } else {
-        write_registers(n, ROOM_STAGED, s, OF_NEXT);
+        write_registers(m, n, ROOM_STAGED, s, OF_NEXT);
     }
 }
 
@@ -63,10 +63,10 @@ static void add_keeps(const Make *m) {
         n->to = 1;
         n->mover = s->l->mover;
         if (!direct) {
-            Use *u = form_reads(n, ROOM_STAGED, i);
+            Use *u = form_reads(m->b, n, ROOM_STAGED, i);
             u->share = SHARE_THREAD;
         }
-        write_stage(n, s, direct ? OF_LAST : OF_KEPT);
+        write_stage(m, n, s, direct ? OF_LAST : OF_KEPT);
     }
 }
 
@@ -85,7 +85,7 @@ static void add_tables(const Make *m) {
     Node *n = form_add(m->b, NODE_VALUES, VALUES_TABLE);
     for (int i = 0; i < 2; i++) {
         if (!m->c->side[i].table) continue;
-        Use *u = form_writes(n, ROOM_TABLE, i);
+        Use *u = form_writes(m->b, n, ROOM_TABLE, i);
         u->at = AT_TURN;
         u->data = OF_NEXT;
     }
@@ -125,7 +125,7 @@ static void add_fill(const Make *m) {
     part->blank = true;
     add_tables(m);
     if (c->tables) form_block_sync(m->b);
-    if (several) counted(m, "step", c->ahead_steps, 1, 1);
+    if (several) counted(m, "step", c->ahead_steps, 1, 1)->loop.of = TURNS_STEPS;
     bool tested = !certain || !several;
     if (tested) form_if(m->b, certain ? WHEN_ALWAYS : WHEN_LEFT, 0)->name = several ? "step" : NULL;
     for (int i = 0; i < 2; i++) {
@@ -166,12 +166,12 @@ static void add_loads(const Make *m) {
 /* ---- products ---- */
 
 /* Where an operand's elements of a step are read.  */
-static void read_operand(Node *n, const Side *s, DataOf data) {
+static void read_operand(const Make *m, Node *n, const Side *s, DataOf data) {
     if (s->l->region) {
-        form_reads(n, ROOM_REGION, s->side);
+        form_reads(m->b, n, ROOM_REGION, s->side);
         return;
     }
-    Use *u = form_reads(n, ROOM_STAGE, s->side);
+    Use *u = form_reads(m->b, n, ROOM_STAGE, s->side);
     u->at = AT_TAKE;
     u->data = data;
 }
@@ -182,8 +182,8 @@ static Node *add_fetch(const Make *m) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &m->c->side[i];
         if (!s->present || !s->ahead) continue;
-        read_operand(n, s, OF_TAKEN);
-        write_registers(n, ROOM_FRAGMENTS, s, OF_TAKEN);
+        read_operand(m, n, s, OF_TAKEN);
+        write_registers(m, n, ROOM_FRAGMENTS, s, OF_TAKEN);
     }
     return n;
 }
@@ -215,9 +215,9 @@ static void add_compute(const Make *m, int from, int to) {
     for (int i = 0; i < 2 && from == 0; i++) {
         const Side *s = &c->side[i];
         if (!s->present) continue;
-        read_operand(n, s, OF_STEP);
+        read_operand(m, n, s, OF_STEP);
         if (s->ahead) {
-            Use *u = form_reads(n, ROOM_FRAGMENTS, i);
+            Use *u = form_reads(m->b, n, ROOM_FRAGMENTS, i);
             u->data = OF_STEP;
             u->share = SHARE_THREAD;
         }
@@ -226,7 +226,7 @@ static void add_compute(const Make *m, int from, int to) {
     }
     for (Node *x = n->child; x && from == 0; x = x->next) {
         x->when = WHEN_LEFT;
-        x->to = c->ahead_steps;
+        x->ahead = c->ahead_steps;
     }
     form_close(m->b);
 }
@@ -261,9 +261,13 @@ static void add_step(const Make *m) {
     const Contract *c = m->c;
     int unroll = c->r->unroll, last = c->matrix.used ? c->r->thread.extent[AX_K] : 1;
     add_loads(m);
-    if (c->bodies > 1) counted(m, "kb", c->bodies, unroll, 1)->loop.end = "WK";
+    if (c->bodies > 1) {
+        Node *n = counted(m, "kb", c->bodies, unroll, 1);
+        n->loop.end = "WK";
+        n->loop.of = TURNS_BODIES;
+    }
     add_compute(m, 0, c->any_ahead ? unroll - last : unroll);
-    if (c->bodies > 1 && c->any_ahead) form_if(m->b, WHEN_LAST, unroll);
+    if (c->bodies > 1 && c->any_ahead) form_if(m->b, WHEN_LAST, 0);
     if (c->bodies > 1 && !c->any_ahead) form_close(m->b);
     add_turn(m);
     if (!c->any_ahead) return;
@@ -295,25 +299,27 @@ static void add_slices(const Make *m) {
     form_block_sync(m->b);
     form_if(m->b, WHEN_UPPER, 0);
     n = form_add(m->b, NODE_STORE, STORE_SLICES);
-    form_writes(n, ROOM_COPIES, 0);
+    form_writes(m->b, n, ROOM_COPIES, 0);
     form_close(m->b);
     form_block_sync(m->b);
     form_if(m->b, WHEN_UPPER, 0)->leaves = true;
     form_close(m->b);
     n = form_add(m->b, NODE_REDUCE, REDUCE_SLICES);
-    form_reads(n, ROOM_COPIES, 0);
+    form_reads(m->b, n, ROOM_COPIES, 0);
     form_close(m->b);
 }
 
 /* Opens the loops over a thread's outputs, or over those of partial sums.  Matrices may pass
  * through shared memory on their way, row by row of the warp's instructions.  */
-static void open_outputs(const Make *m, bool sums) {
+static Node *open_outputs(const Make *m, bool sums) {
     const Contract *c = m->c;
     bool shared = c->r->via == VIA_SHARED;
+    Node *n;
     if (!shared) {
         if (sums) form_add(m->b, NODE_VALUES, VALUES_OUTPUTS)->from = true;
-        form_open(m->b, NODE_LOOP, LOOP_OUTPUTS)->from = sums;
-        return;
+        n = form_open(m->b, NODE_LOOP, LOOP_OUTPUTS);
+        n->from = sums;
+        return n;
     }
     int slots = rprog_piece_turns(c->r) > 1 ? 2 : 1;
     Share share = c->warps[AX_K] > 1 ? SHARE_BLOCK : SHARE_WARP;
@@ -321,22 +327,23 @@ static void open_outputs(const Make *m, bool sums) {
     form_add(m->b, NODE_VALUES, VALUES_OUTPUTS)->from = sums;
     if (c->ring) lower_computing_sync(m->b, m->l);
     else form_block_sync(m->b);
-    Node *rows = form_open(m->b, NODE_LOOP, LOOP_ROWS), *n;
+    Node *rows = form_open(m->b, NODE_LOOP, LOOP_ROWS);
     rows->from = sums;
     rows->loop = (Loop){.count = c->matrix.tiles[AX_M]};
     if (c->matrix.tiles[AX_M] > 1 && slots == 1)
         form_sync(m->b, scope, SYNC_BOTH, 0)->when = WHEN_LATER;
     n = form_add(m->b, NODE_STORE, STORE_PIECE);
-    Use *u = form_writes(n, ROOM_PIECES, 0);
+    Use *u = form_writes(m->b, n, ROOM_PIECES, 0);
     u->at = AT_LOOP;
     u->share = share;
     form_sync(m->b, scope, SYNC_BOTH, 0);
     n = form_open(m->b, NODE_LOOP, LOOP_VECTORS);
     n->from = sums;
-    u = form_reads(n, ROOM_PIECES, 0);
+    u = form_reads(m->b, n, ROOM_PIECES, 0);
     u->at = AT_LOOP;
     u->share = share;
     m->l->form->turns = slots;
+    return n;
 }
 
 static void close_outputs(const Make *m) {
@@ -352,24 +359,60 @@ static void add_partial(const Make *m) {
     if (m->c->r->tail > 0) form_close(m->b);
 }
 
+/* Values of the rows that passes before have made, of parts those that tied reductions are made
+ * with.  */
+static void read_values(const Make *m, Node *n, int pass, bool tied) {
+    const StatFacts *f = rprog_stats_facts(m->l->p, m->l->r);
+    bool parts = m->l->r->stats == STATS_PARTS;
+    for (int i = parts ? pass : 0; i <= pass && i < f->group->n_pass; i++) {
+        for (int x = 0; x <= stats_any_tied(m->l->p, m->l->r, i); x++) {
+            bool earlier = i < pass || x < (int)tied;
+            if (earlier && f->reduces[i] > 0) form_reads(m->b, n, ROOM_VALUES, 2 * i + x);
+        }
+    }
+}
+
+/* A pass over the rows: a walk, then lanes and warps meet, and the values of the rows are made.  */
+static void add_pass(const Make *m, int pass, bool tied, bool first) {
+    const Lowered *l = m->l;
+    bool parts = l->r->stats == STATS_PARTS;
+    int of = 2 * pass + tied;
+    Node *walk = form_add(m->b, NODE_LOOP, LOOP_WALK);
+    Node *lanes = form_add(m->b, NODE_REDUCE, REDUCE_LANES);
+    if (first) form_block_sync(m->b)->note = "stages become parts of rows";
+    Node *put = form_add(m->b, NODE_STORE, STORE_WARPS);
+    form_block_sync(m->b);
+    Node *finish = form_add(m->b, NODE_VALUES, VALUES_FINISH), *last = finish;
+    walk->from = lanes->from = put->from = finish->from = pass;
+    walk->to = lanes->to = put->to = finish->to = tied;
+    read_values(m, walk, pass, tied);
+    form_writes(m->b, put, ROOM_PARTS, of);
+    form_reads(m->b, finish, ROOM_PARTS, of);
+    if (stats_followed(l->p, l->r, pass, tied)) {
+        if (!parts || !tied) form_writes(m->b, finish, ROOM_VALUES, of);
+        last = form_block_sync(m->b);
+    }
+    last->blank = true;
+}
+
 /* What is done with rows of the results: whole rows pass by pass, of parts pass `l->pass`.  */
 static void add_stats(const Make *m) {
     Lowered *l = m->l;
     const StatFacts *f = rprog_stats_facts(l->p, l->r);
     bool parts = l->r->stats == STATS_PARTS;
+    bool first = true;
     form_add(m->b, NODE_VALUES, VALUES_ROWS);
     for (int pass = 0; pass < f->group->n_pass; pass++) {
         if (f->reduces[pass] == 0 || (parts && pass != l->pass)) continue;
         for (int tied = 0; tied <= stats_any_tied(l->p, l->r, pass); tied++) {
-            Node *walk = form_add(m->b, NODE_LOOP, LOOP_WALK);
-            Node *finish = form_add(m->b, NODE_VALUES, VALUES_FINISH);
-            walk->from = finish->from = pass;
-            walk->to = finish->to = tied;
+            add_pass(m, pass, tied, first);
+            first = false;
         }
     }
     if (!f->any_stored || (parts && f->emit_bytes[l->pass] == 0)) return;
     uint64_t mask = parts ? (uint64_t)1 << l->pass : UINT64_MAX;
-    open_outputs(m, false);
+    Node *loop = open_outputs(m, false);
+    if (!parts) read_values(m, loop, f->group->n_pass, false);
     lower_statement(m->b, l->p->group->root);
     for (int i = 0; i < f->group->n; i++) {
         if (f->emits[i] & mask) lower_statement(m->b, f->group->stmt[i]);
@@ -398,13 +441,13 @@ static void add_operands(const Make *m) {
         if (!s->l->region) {
             Node *n = form_add(m->b, NODE_VALUES, VALUES_ADDRESS);
             n->of = side;
-            if (s->table && s->row_table >= 0) form_writes(n, ROOM_ROW_TABLE, side);
+            if (s->table && s->row_table >= 0) form_writes(m->b, n, ROOM_ROW_TABLE, side);
             continue;
         }
         Node *n = form_add(m->b, NODE_COPY, 0);
         n->of = side;
         n->mover = s->l->mover;
-        Use *u = form_writes(n, ROOM_REGION, side);
+        Use *u = form_writes(m->b, n, ROOM_REGION, side);
         u->late = s->l->kind == LOAD_ASYNC;
         n->done = u->late ? DONE_COPIES : DONE_AT_ONCE;
     }
@@ -423,10 +466,9 @@ void lower_contract(FormBuilder *b, Lowered *l) {
     const Contract *c = l->contract;
     Make make = {b, l, c}, *m = &make;
     const RProg *r = l->r;
-    l->form->warps = r->threads / 32;
     l->form->stages = r->stages;
     l->form->steps = c->slice;
-    l->form->may_be_empty = c->may_be_empty;
+    l->form->least = c->may_be_empty ? 0 : c->sliced ? 1 : c->slice;
     l->form->bodies = c->bodies;
     if (r->tail > 0) {
         Node *n = form_open(b, NODE_LOOP, LOOP_SEGMENTS);

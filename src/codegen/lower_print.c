@@ -147,17 +147,31 @@ static void print_sync(const Node *n, Buf *out) {
 }
 
 static void print_store(const Lowered *l, const Node *n, Buf *out) {
-    static const char *const what[] = {"outputs", "sums of a slice", "piece", "partial sums",
-                                       "values of the slice"};
+    static const char *const what[] = {[STORE_OUTPUTS] = "outputs",
+                                       [STORE_SLICES] = "sums of a slice",
+                                       [STORE_PIECE] = "piece",
+                                       [STORE_GROUPS] = "results of row groups",
+                                       [STORE_WARPS] = "results of warps",
+                                       [STORE_PARTIAL] = "partial sums",
+                                       [STORE_LEAVE] = "values of the slice"};
     buf_printf(out, " %s", what[n->what]);
-    if (n->what == STORE_LEAVE) buf_printf(out, ", pass %d", n->from);
+    if (n->what == STORE_LEAVE || n->what == STORE_WARPS) buf_printf(out, ", pass %d", n->from);
+    if (n->what == STORE_WARPS && n->to) buf_puts(out, ", tied");
     if (n->what == STORE_PARTIAL && l->r->split > 1)
         buf_printf(out, ", one of %d slices", (int)l->r->split);
 }
 
 static void print_reduce(const Lowered *l, const Node *n, Buf *out) {
-    if (n->what == REDUCE_SLICES) buf_printf(out, " %d slices", l->contract->warps[AX_K]);
-    else buf_printf(out, " %d row groups", rprog_column_threads(l->r, AX_K));
+    switch ((ReduceWhat)n->what) {
+    case REDUCE_SLICES: buf_printf(out, " %d slices", l->contract->warps[AX_K]); break;
+    case REDUCE_GROUPS: buf_printf(out, " %d row groups", rprog_column_threads(l->r, AX_K)); break;
+    case REDUCE_THREADS:
+        buf_printf(out, " %d threads of a row, pass %d", rprog_row_threads(l->r), n->from);
+        break;
+    case REDUCE_LANES:
+        buf_printf(out, " lanes, pass %d%s", n->from, n->to ? ", tied" : "");
+        break;
+    }
 }
 
 /* ---- the tree ---- */
@@ -169,9 +183,10 @@ static void print_uses(const Lowered *l, const Node *n, Buf *out) {
         const Use *u = &n->use[i];
         bool *any = u->writes ? &writes : &reads;
         buf_printf(out, "%s%s", *any ? ", " : u->writes ? " -> " : " <- ", form_room_name(u->room));
-        if (l->contract && u->room != ROOM_COPIES && u->room != ROOM_PIECES)
+        if (l->contract && (u->room < ROOM_COPIES || u->room > ROOM_ROWS))
             buf_printf(out, " %c", "ab"[u->of]);
-        else if (!l->contract) buf_printf(out, " %d", u->of);
+        else if (!l->contract || u->room == ROOM_PARTS || u->room == ROOM_VALUES)
+            buf_printf(out, " %d", u->of);
         buf_puts(out, at[u->at]);
         if (u->late) buf_puts(out, " later");
         *any = true;
@@ -224,6 +239,7 @@ static void print_node(const Lowered *l, const Node *n, Buf *out) {
     print_uses(l, n, out);
     if (n->when != WHEN_ALWAYS)
         buf_printf(out, n->kind == NODE_IF ? " %s" : " if %s", form_when_text(n->when));
+    if (n->when == WHEN_SOME || n->when == WHEN_OTHERS) buf_printf(out, ", %s", n->name);
     if (n->leaves) buf_puts(out, ": ends");
     buf_putc(out, '\n');
 }

@@ -52,7 +52,7 @@ static void add_copies(FormBuilder *b, const Lowered *l) {
         n->done = DONE_BARRIER;
         n->barrier = FULL;
         n->bytes = rprog_tile_bytes(l->p, l->dev, l->r, side);
-        Use *u = form_writes(n, ROOM_STAGE, side);
+        Use *u = form_writes(b, n, ROOM_STAGE, side);
         u->at = AT_PUT;
         u->data = OF_STEP;
         u->late = true;
@@ -80,7 +80,7 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     n->to = l->r->unroll;
     n->done = DONE_PRODUCTS;
     for (int side = 0; side < 2; side++) {
-        Use *u = form_reads(n, ROOM_STAGE, side);
+        Use *u = form_reads(b, n, ROOM_STAGE, side);
         u->at = AT_TAKE;
         u->data = OF_STEP;
         u->late = true;

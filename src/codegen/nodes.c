@@ -56,6 +56,12 @@ static void print_rows(Kernel *k, const Node *n) {
     for (; open > 0; open--) cg_close(k->cg);
 }
 
+static void print_outer(Kernel *k, const Node *n) {
+    int loops = window_open_outer(k);
+    print_nodes(k, n->child);
+    for (; loops > 0; loops--) cg_close(k->cg);
+}
+
 static void print_fold(Kernel *k) {
     if (k->l->kind == KERNEL_COLUMN) column_fold(k);
     else if (k->l->kind == KERNEL_WINDOW) window_fold(k);
@@ -68,6 +74,12 @@ static void print_loop(Kernel *k, const Node *n) {
     case LOOP_STEPS: print_steps(k, n); return;
     case LOOP_ROWS: print_rows(k, n); return;
     case LOOP_FOLD: print_fold(k); return;
+    case LOOP_OUTER: print_outer(k, n); return;
+    case LOOP_HALVES:
+        column_groups_halves(k);
+        print_nodes(k, n->child);
+        cg_close(k->cg);
+        return;
     case LOOP_WALK:
         if (k->l->r->stats) stats_walk(k, n->from, n->to);
         else row_walk(k, n->from);
@@ -85,11 +97,11 @@ static void print_loop(Kernel *k, const Node *n) {
     elements_end(k);
 }
 
-/* The test that step + from of the block's steps is there.  */
+/* The test that step + ahead of the block's steps is there.  */
 static const char *left(const Kernel *k, const Node *n) {
     const char *at = n->name ? n->name : "0";
     if (strcmp(at, "more") == 0) return at;
-    if (n->from > 0) at = cg_text(k->cg, "%s + %d", at, n->from);
+    if (n->ahead > 0) at = cg_text(k->cg, "%s + %d", at, n->ahead);
     return cg_text(k->cg, "%s < steps", at);
 }
 
@@ -103,6 +115,8 @@ static const char *condition(const Kernel *k, const Node *n) {
     case WHEN_UPPER: return "k_warp > 0";
     case WHEN_LATER: return "i > 0";
     case WHEN_ONE: return cg_text(k->cg, "warp == %du && rl_elect()", n->from);
+    case WHEN_SOME:
+    case WHEN_OTHERS: return n->name;
     default: return NULL;
     }
 }
@@ -114,7 +128,7 @@ static void print_if(Kernel *k, const Node *n) {
         cg_line(cg, "if (%s) return;", test);
         return;
     }
-    if (n->when == WHEN_LAST) cg_line(cg, "int next = kb + %d;", n->from);
+    if (n->when == WHEN_LAST) cg_line(cg, "int next = kb + %d;", (int)k->l->r->unroll);
     if (test) cg_open(cg, "if (%s)", test);
     else cg_scope(cg);
     if (n->when == WHEN_LAST) cg_line(cg, "next = 0;");
@@ -147,6 +161,7 @@ static void print_copy(Kernel *k, const Node *n) {
     switch (k->l->kind) {
     case KERNEL_PERMUTE: permute_fill(k, n->of); return;
     case KERNEL_ROW: row_hold(k, n); return;
+    case KERNEL_WINDOW: window_tile_fill(k); return;
     default: break;
     }
     if (k->l->kind == KERNEL_CONTRACT && k->c.ring) {
@@ -173,7 +188,9 @@ static void print_compute(Kernel *k, const Node *n) {
 static void print_reduce(Kernel *k, const Node *n) {
     switch ((ReduceWhat)n->what) {
     case REDUCE_SLICES: reduce_slices(k); break;
-    case REDUCE_COLUMNS: column_reduce(k); break;
+    case REDUCE_GROUPS: column_groups_add(k, n->from); break;
+    case REDUCE_THREADS: row_meet(k, n->from); break;
+    case REDUCE_LANES: stats_lanes(k, n->from, n->to); break;
     }
 }
 
@@ -182,6 +199,8 @@ static void print_store(Kernel *k, const Node *n) {
     case STORE_OUTPUTS: store_direct(k); break;
     case STORE_SLICES: reduce_slices_put(k); break;
     case STORE_PIECE: mma_write_piece(k); break;
+    case STORE_GROUPS: column_groups_put(k, n->from); break;
+    case STORE_WARPS: stats_put(k, n->from, n->to); break;
     case STORE_PARTIAL:
         if (k->l->kind == KERNEL_COLUMN) column_partial(k);
         else sums_store(k);
@@ -234,6 +253,7 @@ static void print_values(Kernel *k, const Node *n) {
     case VALUES_SETTLE: wgmma_settle(k); break;
     case VALUES_SUMS: mma_finish(k); break;
     case VALUES_SLICES: reduce_slices_place(k); break;
+    case VALUES_GROUPS: column_groups_place(k); break;
     case VALUES_OUTPUTS:
         if (n->from) (k->l->r->tail > 0 ? reduce_tail_sums : reduce_split_sums)(k);
         else elements_begin(k);

@@ -70,11 +70,15 @@ void row_known(Kernel *k, int pass, bool stores) {
                      NULL, stores);
 }
 
+void row_meet(Kernel *k, int pass) {
+    ThreadMap m = row_map(k);
+    Partials p = reduction_partials(k, &m, pass);
+    reduction_meet(k, &m, &p, count_of_block(k));
+}
+
 void row_finish(Kernel *k, int pass) {
     ThreadMap m = row_map(k);
     Partials p = reduction_partials(k, &m, pass);
-    if (p.n > 0) cg_line(k->cg, "// values of the rows");
-    reduction_meet(k, &m, &p, count_of_block(k));
     reduction_settle(k, &m, &p);
     row_known(k, pass, true);
     cg_blank(k->cg);
@@ -83,9 +87,6 @@ void row_finish(Kernel *k, int pass) {
 void row_leave(Kernel *k, int pass) {
     ThreadMap m = row_map(k);
     Partials p = reduction_partials(k, &m, pass);
-    if (p.n == 0) return;
-    cg_line(k->cg, "// values of the slice");
-    reduction_meet(k, &m, &p, count_of_block(k));
     reduction_leave(k, &m, &p);
 }
 

@@ -267,9 +267,24 @@ static void finish_rows(Kernel *k, int pass) {
     reduction_values(k, g, pass, NULL, "at", true);
 }
 
-/* Of whole rows: does something come behind this pass?  */
-static bool is_followed(const Kernel *k, int pass) {
-    return pass + 1 < facts(k)->group->n_pass || facts(k)->any_stored;
+bool stats_followed(const Problem *p, const RProg *r, int pass, bool tied) {
+    const StatFacts *f = rprog_stats_facts(p, r);
+    if (r->stats == STATS_PARTS) return !tied && stats_any_tied(p, r, pass);
+    return pass + 1 < f->group->n_pass || f->any_stored;
+}
+
+void stats_lanes(Kernel *k, int pass, bool tied) {
+    ThreadMap map = stats_map(k);
+    Partials mine = partials(k, pass, tied);
+    reduction_meet(k, &map, &mine, NULL);
+}
+
+void stats_put(Kernel *k, int pass, bool tied) {
+    ThreadMap map = stats_map(k);
+    Partials mine = partials(k, pass, tied);
+    if (!k->at.met) clear_rests(k);
+    k->at.met = true;
+    leave_warps(k, &map, &mine);
 }
 
 void stats_finish(Kernel *k, int pass, bool tied) {
@@ -277,15 +292,6 @@ void stats_finish(Kernel *k, int pass, bool tied) {
     const Problem *p = k->l->p;
     const char *type = place_type(place_wide(p->extent[AX_M], k->l->r->block.extent[AX_M]));
     ThreadMap map = stats_map(k);
-    Partials mine = partials(k, pass, tied);
-    reduction_meet(k, &map, &mine, NULL);
-    if (!k->at.met) {
-        cg_line(cg, "__syncthreads();  // stages become parts of rows");
-        clear_rests(k);
-    }
-    k->at.met = true;
-    leave_warps(k, &map, &mine);
-    cg_line(cg, "__syncthreads();");
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int at = tid; at < BM; at += THREADS)");
     cg_line(cg, "const %s m = m0 + at;", type);
@@ -297,8 +303,5 @@ void stats_finish(Kernel *k, int pass, bool tied) {
     if (in_parts(k)) stats_leave(k, pass, tied, row_number(k));
     else finish_rows(k, pass);
     cg_close(cg);
-    if (in_parts(k) ? !tied && stats_any_tied(p, k->l->r, pass) : is_followed(k, pass))
-        cg_line(cg, "__syncthreads();");
-    cg_blank(cg);
     k->at.known = in_parts(k) ? pass : pass + 1;
 }

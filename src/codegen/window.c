@@ -147,12 +147,16 @@ static void walk_rows(Kernel *k) {
     cg_close(k->cg);
 }
 
-static void fold_reduction(Kernel *k) {
+int window_open_outer(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
     const WindowView *v = window_view(k);
     const TeStmt *s = kernel_root(k);
     int loops = 0;
+    if (v->map) {
+        cg_line(cg, "// fold: inputs of %d sources in registers", v->n_source);
+        return 0;
+    }
     cg_line(cg, "// fold: rows of %d x %d elements in registers",
             window_row_loads(k, 0), k->l->r->vec_n);
     at->index[v->s] = "f";
@@ -166,17 +170,18 @@ static void fold_reduction(Kernel *k) {
                 cg_extent(cg, &s->index[x].hi), x);
         loops++;
     }
-    if (window_shared(k)) {
-        window_tile_fill(k);
-        if (window_tile_tested(k)) cg_open(cg, "if (live)");
-        else cg_scope(cg);
+    return loops;
+}
+
+static void fold_reduction(Kernel *k) {
+    if (!window_shared(k)) {
+        walk_rows(k);
+        return;
     }
+    if (window_tile_tested(k)) cg_open(k->cg, "if (live)");
+    else cg_scope(k->cg);
     walk_rows(k);
-    if (window_shared(k)) {
-        cg_close(cg);
-        if (loops > 0) cg_line(cg, "__syncthreads();");
-    }
-    while (loops-- > 0) cg_close(cg);
+    cg_close(k->cg);
 }
 
 /* ---- maps ---- */
@@ -184,11 +189,7 @@ static void fold_reduction(Kernel *k) {
 /* All that the patch reads of the sources: arrays y0, y1, ....  */
 static void load_sources(Kernel *k) {
     Cg *cg = k->cg;
-    cg_line(cg, "// fold: inputs of %d sources in registers", window_view(k)->n_source);
-    if (window_shared(k)) {
-        window_tile_fill(k);
-        if (window_tile_tested(k)) cg_line(cg, "if (!live) return;");
-    }
+    if (window_shared(k) && window_tile_tested(k)) cg_line(cg, "if (!live) return;");
     for (int n = 0; n < window_view(k)->n_source; n++) {
         cg_line(cg, "%s y%d[%lld][%d];", cg_type(window_source(k, n)->read->type), n,
                 (long long)rprog_window_rows(k->l->p, k->l->r, n),

@@ -37,7 +37,6 @@ void window_row_load(Kernel *k, int n, const char *to);
 /* window_tile.c: inputs in shared memory.  */
 TeExtent window_tile_blocks(Arena *a, const Problem *p, const RProg *r);
 void window_tile_place(Kernel *k);
-void window_tile_fill(Kernel *k);
 /* The array `to` from input row y, or kk of the window.  */
 void window_tile_row(Kernel *k, const char *to);
 bool window_tile_tested(const Kernel *k); /* are some threads without outputs: not `live`? */

@@ -199,7 +199,6 @@ void window_tile_fill(Kernel *k) {
     }
     cg_line(cg, "part[to] = %s;", value);
     cg_close(cg);
-    cg_line(cg, "__syncthreads();");
 }
 
 void window_tile_row(Kernel *k, const char *to) {

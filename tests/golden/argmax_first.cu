@@ -50,17 +50,17 @@ rk_82c5c9b1331aaaee_0(const float *__restrict__ t0,
         const int at = (int)blockIdx.x * 32 + (u * 32 + (int)threadIdx.x) * 1;
         const int i0 = at;
         // fold: the reduction
-        float acc[1];
+        float acc2[1];
         #pragma unroll
-        for (int x = 0; x < 1; x++) acc[x] = (-__int_as_float(0x7f800000));
-        int where[1];
+        for (int x = 0; x < 1; x++) acc2[x] = (-__int_as_float(0x7f800000));
+        int where2[1];
         #pragma unroll
-        for (int x = 0; x < 1; x++) where[x] = 2147483647;
+        for (int x = 0; x < 1; x++) where2[x] = 2147483647;
         for (int i1 = 0; i1 < 64; i1++) {
-            rl_argmax_next(acc[0], where[0], t0[i1 * 96 + i0], (int)i1);
+            rl_argmax_next(acc2[0], where2[0], t0[i1 * 96 + i0], (int)i1);
         }
         int o2[1];
-        o2[0] = where[0];
+        o2[0] = where2[0];
         t2[(int)at] = o2[0];
     }
 }

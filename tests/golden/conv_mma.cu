@@ -16,13 +16,13 @@
 //   blocks_per_sm 2
 //
 // parameters
-//   t0  f16[1,9,9,64]
+//   t0  f16[9,9,64]
 //   t1  f16[72,3,3,64]
-//   t2  f16[1,9,9,72]  output
+//   t2  f16[9,9,72]  output
 //   w  workspace of 46848 bytes
 // launches
-//   rk_ffa5d32933425274_0  grid 4,2  block 128  dynamic shared memory 49792
-//   rk_ffa5d32933425274_1  grid 12,1  block 128  dynamic shared memory 0
+//   rk_a7f8ad9b097760f3_0  grid 4,2  block 128  dynamic shared memory 49792
+//   rk_a7f8ad9b097760f3_1  grid 12,1  block 128  dynamic shared memory 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -123,7 +123,7 @@ __device__ __forceinline__ void rl_store_global(float *p, const float *x) {
 }
 
 extern "C" __global__ void __launch_bounds__(128, 1)
-rk_ffa5d32933425274_0(const unsigned short *__restrict__ t0,
+rk_a7f8ad9b097760f3_0(const unsigned short *__restrict__ t0,
     const unsigned short *__restrict__ t1,
     unsigned short *__restrict__ t2,
     unsigned char *__restrict__ w) {
@@ -370,7 +370,7 @@ rk_ffa5d32933425274_0(const unsigned short *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-rk_ffa5d32933425274_1(const unsigned short *__restrict__ t0,
+rk_a7f8ad9b097760f3_1(const unsigned short *__restrict__ t0,
     const unsigned short *__restrict__ t1,
     unsigned short *__restrict__ t2,
     unsigned char *__restrict__ w) {
@@ -384,9 +384,9 @@ rk_ffa5d32933425274_1(const unsigned short *__restrict__ t0,
         const int b = at / 5832u;
         const int m = at / 72u % 81u;
         const int n = at % 72u;
-        const int i2 = m % 9u;
-        const int i1 = m / 9u;
-        const int i3 = n;
+        const int i1 = m % 9u;
+        const int i0 = m / 9u;
+        const int i2 = n;
         // gather: the slices in order
         const long long take = at + rl_hidden(0);
         rl_vec<float, 4> sum = rl_load<4>(sums + take);
@@ -403,6 +403,6 @@ rk_ffa5d32933425274_1(const unsigned short *__restrict__ t0,
         for (int v = 0; v < 4; v++) {
             o2[v] = sum.v[v];
         }
-        rl_store_f16<4>(t2 + (i1 * 648 + i2 * 72 + i3), o2);
+        rl_store_f16<4>(t2 + (i0 * 648 + i1 * 72 + i2), o2);
     }
 }

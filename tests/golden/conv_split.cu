@@ -16,13 +16,13 @@
 //   blocks_per_sm 2
 //
 // parameters
-//   t0  f32[1,16,14,14]
+//   t0  f32[16,14,14]
 //   t1  f32[32,16,3,3]
-//   t2  f32[1,32,14,14]  output
+//   t2  f32[32,14,14]  output
 //   w  workspace of 75264 bytes
 // launches
-//   rk_fd48f76c7cb5c9b5_0  grid 7,3  block 128  dynamic shared memory 13312
-//   rk_fd48f76c7cb5c9b5_1  grid 13,1  block 128  dynamic shared memory 0
+//   rk_5b4e66e9e9f7421c_0  grid 7,3  block 128  dynamic shared memory 13312
+//   rk_5b4e66e9e9f7421c_1  grid 13,1  block 128  dynamic shared memory 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -121,7 +121,7 @@ __device__ __forceinline__ void rl_store_shared(float *p, int at, const float *x
 }
 
 extern "C" __global__ void __launch_bounds__(128, 1)
-rk_fd48f76c7cb5c9b5_0(const float *__restrict__ t0,
+rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2,
     unsigned char *__restrict__ w) {
@@ -421,7 +421,7 @@ rk_fd48f76c7cb5c9b5_0(const float *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-rk_fd48f76c7cb5c9b5_1(const float *__restrict__ t0,
+rk_5b4e66e9e9f7421c_1(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2,
     unsigned char *__restrict__ w) {
@@ -435,9 +435,9 @@ rk_fd48f76c7cb5c9b5_1(const float *__restrict__ t0,
         const int b = at / 6272u;
         const int m = at / 196u % 32u;
         const int n = at % 196u;
-        const int i1 = m;
-        const int i3 = n % 14u;
-        const int i2 = n / 14u;
+        const int i0 = m;
+        const int i2 = n % 14u;
+        const int i1 = n / 14u;
         // gather: the slices in order
         const long long take = at + rl_hidden(0);
         rl_vec<float, 4> sum = rl_load<4>(sums + take);
@@ -452,10 +452,10 @@ rk_fd48f76c7cb5c9b5_1(const float *__restrict__ t0,
         float o2[4];
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-            const int i3 = (n + v) % 14u;
-            const int i2 = (n + v) / 14u;
+            const int i2 = (n + v) % 14u;
+            const int i1 = (n + v) / 14u;
             o2[v] = sum.v[v];
         }
-        rl_store<4>(t2 + (i1 * 196 + i2 * 14 + i3), o2);
+        rl_store<4>(t2 + (i0 * 196 + i1 * 14 + i2), o2);
     }
 }

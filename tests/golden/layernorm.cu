@@ -175,7 +175,7 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
                 const int i1 = (col + v);
                 o4[v] = ((((rl_bf16_to_f32(x0[0].v[v]) - e5) * rsqrtf((e6 + t3))) * x1[v / 4].v[v % 4]) + x2[v / 4].v[v % 4]);
             }
-            rl_store_bf16<8>(q4 + col, o4);
+            rl_store_bf16<8>(q4 + (col), o4);
         }
     }
 

@@ -287,8 +287,8 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
                                     for (int v = 0; v < 2; v++) {
                                         const float e5 = acc[i][j][f * 2 + g + v];
                                         const float e6 = (e5 + x0[v / 2].v[v % 2]);
-                                        acc[i][j][f * 2 + g + v] = e6;
                                         f7[i * 2 + f] = rl_max_f32(f7[i * 2 + f], e6);
+                                        acc[i][j][f * 2 + g + v] = e6;
                                     }
                                 }
                             }

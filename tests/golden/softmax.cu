@@ -170,7 +170,7 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
                 const int i1 = (col + v);
                 o1[v] = (expf((rl_f16_to_f32(x0[u].v[v]) - e3)) / e4);
             }
-            rl_store_f16<8>(q1 + col, o1);
+            rl_store_f16<8>(q1 + (col), o1);
         }
     }
 

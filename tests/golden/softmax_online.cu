@@ -224,7 +224,7 @@ rk_afbea1deb2beab90_1(const unsigned short *__restrict__ t0,
                     const int i1 = (col + v);
                     o1[v] = (expf((rl_bf16_to_f32(x0[u].v[v]) - e2)) / e3);
                 }
-                rl_store_bf16<8>(q1 + col, o1);
+                rl_store_bf16<8>(q1 + (col), o1);
             }
         }
     }

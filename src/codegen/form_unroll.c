@@ -1,0 +1,205 @@
+#include "codegen/form_run.h"
+#include <string.h>
+
+/* What the threads of a role come to, in order.  */
+
+typedef struct {
+    Arena *arena;
+    const Form *f;
+    const Strand *strand;
+    const Scenario *way;
+    EventList out;
+    unsigned alive;           /* threads that have not left */
+    int64_t steps, step, base;            /* of the tile; of the loop; those before it */
+    int64_t next, put, taken; /* steps loaded, stages filled, stages used */
+    int body, turn, tile;
+} Walk;
+
+static void find_roles(const Node *first, Strand *out, int *n) {
+    for (const Node *x = first; x; x = x->next) {
+        if (x->kind != NODE_ROLE) {
+            find_roles(x->child, out, n);
+            continue;
+        }
+        int i = 0;
+        while (i < *n && out[i].first != x->role.first) i++;
+        if (i == *n && i < RUN_STRANDS - 1)
+            out[(*n)++] = (Strand){x, x->role.first, x->role.warps};
+    }
+}
+
+int run_strands(const Form *f, Strand *out) {
+    int n = 0, warps = 0;
+    find_roles(f->root, out, &n);
+    for (int i = 0; i < n; i++) warps += out[i].warps;
+    if (warps == f->warps && n > 0) return n;
+    out[n] = (Strand){NULL, warps, f->warps - warps};
+    return n + 1;
+}
+
+unsigned run_all(const Strand *s) { return s->warps > 1 ? 0xfu : 0x3u; }
+
+/* ---- conditions ---- */
+
+static unsigned holding(const Walk *w, const Node *n, unsigned mask) {
+    unsigned last = mask & 0xcu;
+    switch (n->when) {
+    case WHEN_STEPS: return w->steps > 0 ? mask : 0;
+    case WHEN_LEFT: return (n->kind == NODE_IF && !n->name ? 0 : w->step) + n->ahead < w->steps
+                               ? mask : 0;
+    case WHEN_LAST: return w->body + 1 == w->f->bodies ? mask : 0;
+    case WHEN_FETCH: return w->body + 1 < w->f->bodies || w->step + 1 < w->steps ? mask : 0;
+    case WHEN_LATER: return w->turn > 0 ? mask : 0;
+    case WHEN_WHOLE: return w->tile % 2 == 0 ? mask : 0;
+    case WHEN_PARTIAL: return w->tile % 2 == 1 ? mask : 0;
+    case WHEN_UPPER: return last;
+    case WHEN_ONE: return mask & 1u;
+    case WHEN_LOWER: return mask & ~last;
+    case WHEN_SOME: return mask & ~1u;
+    case WHEN_OTHERS: return mask & 1u;
+    default: return mask;
+    }
+}
+
+/* Those that do what is done by one thread, or by one of each warp.  */
+static unsigned doing(SyncBy by, unsigned mask) {
+    return by == BY_ONE ? mask & 1u : by == BY_WARPS ? mask & 5u : mask;
+}
+
+/* ---- events ---- */
+
+static int64_t data_of(const Walk *w, DataOf data) {
+    switch (data) {
+    case OF_NEXT: return w->next;
+    case OF_LAST: return w->next - 1;
+    case OF_STEP: return w->base + w->step;
+    case OF_TAKEN: return w->taken;
+    default: return -1;
+    }
+}
+
+static int slot_of(const Walk *w, RoomAt at) {
+    switch (at) {
+    case AT_PUT: return (int)(w->put % w->f->stages);
+    case AT_TAKE: return (int)(w->taken % w->f->stages);
+    case AT_TURN: return (int)(w->next % 2);
+    case AT_LOOP: return w->turn % w->f->turns;
+    default: return 0;
+    }
+}
+
+static Event *new_event(Walk *w) {
+    EventList *e = &w->out;
+    if (e->n == e->room) {
+        int room = e->room ? 2 * e->room : 64;
+        Event *more = ARENA_ARRAY(w->arena, Event, room);
+        if (e->n > 0) memcpy(more, e->at, (size_t)e->n * sizeof *more);
+        e->at = more;
+        e->room = room;
+    }
+    return &e->at[e->n++];
+}
+
+static void add_event(Walk *w, const Node *n, unsigned mask) {
+    const Sync *s = &n->sync;
+    int64_t cursor = s->at == AT_TAKE ? w->taken : w->put;
+    if (mask == 0 || (n->kind != NODE_SYNC && n->n_use == 0)) return;
+    Event *e = new_event(w);
+    *e = (Event){.node = n, .mask = doing(n->by, mask)};
+    e->at = cursor < s->lag ? -1 : (int)((cursor - s->lag) % w->f->stages);
+    e->use = arena_alloc(w->arena, (size_t)n->n_use * sizeof *e->use);
+    for (int i = 0; i < n->n_use; i++) {
+        e->use[i].slot = slot_of(w, n->use[i].at);
+        e->use[i].data = data_of(w, n->use[i].data);
+    }
+}
+
+/* Values move the cursors.  */
+static void move(Walk *w, const Node *n, unsigned mask) {
+    switch ((ValuesWhat)n->what) {
+    case VALUES_PLACE: w->next = w->put = w->taken = 0; break;
+    case VALUES_NEXT_K: w->next++; break;
+    case VALUES_PUT: w->put++; break;
+    case VALUES_TAKE: w->taken += holding(w, n, mask) != 0; break;
+    default: break;
+    }
+}
+
+/* ---- the tree ---- */
+
+static void walk(Walk *w, const Node *first, unsigned mask);
+
+static int64_t turns_of(const Walk *w, const Node *n) {
+    int64_t count = n->loop.count;
+    if (n->what == LOOP_STEPS) return w->steps;
+    if (n->what == LOOP_SEGMENTS) return w->way->tiles;
+    if (n->what == LOOP_COUNTED && n->loop.of != TURNS_ANY) return count;
+    return count > 0 && count < w->way->turns ? count : w->way->turns;
+}
+
+/* A tile of a block that goes through several: the next one has fewer steps.  */
+static void next_tile(Walk *w, int64_t tile) {
+    int64_t steps = w->way->steps;
+    w->tile = (int)tile;
+    w->steps = tile % 2 && steps > 1 ? steps - 1 : steps;
+}
+
+/* A loop whose variable is a cursor.  */
+static void move_ring(Walk *w, const Node *n) {
+    if (n->what != LOOP_STEPS || !n->loop.var) return;
+    if (strcmp(n->loop.var, "taken") == 0) w->taken++;
+    else if (strcmp(n->loop.var, "done") == 0) w->put++;
+}
+
+static void walk_loop(Walk *w, const Node *n, unsigned mask) {
+    Walk before = *w;
+    int64_t turns = turns_of(w, n);
+    bool steps = n->what == LOOP_STEPS || n->loop.of == TURNS_STEPS;
+    bool fills = n->loop.var && strcmp(n->loop.var, "done") == 0;
+    if (n->what == LOOP_STEPS) w->base = fills ? w->put : w->taken;
+    for (int64_t i = 0; i < turns; i++) {
+        if (n->what == LOOP_SEGMENTS) next_tile(w, i);
+        if (steps) w->step = i;
+        w->turn = before.turn;
+        add_event(w, n, mask & w->alive);
+        w->turn = (int)i;
+        if (n->loop.of == TURNS_BODIES) w->body = (int)i;
+        walk(w, n->child, mask);
+        move_ring(w, n);
+    }
+    w->turn = before.turn;
+    w->step = before.step;
+    w->body = before.body;
+}
+
+static void walk(Walk *w, const Node *first, unsigned mask) {
+    for (const Node *n = first; n; n = n->next) {
+        unsigned now = holding(w, n, mask & w->alive);
+        switch (n->kind) {
+        case NODE_PART: walk(w, n->child, mask); break;
+        case NODE_LOOP: walk_loop(w, n, mask); break;
+        case NODE_IF:
+            if (n->leaves) w->alive &= ~now;
+            else if (now) walk(w, n->child, now);
+            break;
+        case NODE_ROLE:
+            if (w->strand->role && n->role.first == w->strand->first) walk(w, n->child, now);
+            break;
+        case NODE_VALUES:
+            add_event(w, n, mask & w->alive);
+            walk(w, n->child, mask);
+            move(w, n, mask & w->alive);
+            break;
+        default:
+            add_event(w, n, now);
+            walk(w, n->child, now);
+        }
+    }
+}
+
+EventList run_unroll(Arena *a, const Form *f, const Strand *s, const Scenario *way) {
+    Walk w = {.arena = a, .f = f, .strand = s, .way = way, .alive = run_all(s),
+              .steps = way->steps};
+    walk(&w, f->root->child, w.alive);
+    return w.out;
+}

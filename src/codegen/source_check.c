@@ -1,0 +1,177 @@
+#include "codegen/kernel.h"
+#include "codegen/prelude.h"
+#include <stdio.h>
+#include <string.h>
+
+/* The allow-list: what emitters print outside the prelude.  Everything else, above all the
+ * preprocessor, strings, backslashes and asm, is refused, so that no text of a user can reach the
+ * compiler as code.  */
+
+static const char words[] =
+    /* the language */
+    " bool break char const constexpr continue do double else extern false float for if int long"
+    " return short signed true unsigned void while reinterpret_cast"
+    /* CUDA */
+    " __align__ __cluster_dims__"
+    " __global__ __grid_constant__ __launch_bounds__ __restrict__ __shared__"
+    " __syncthreads __syncwarp"
+    " __int_as_float __longlong_as_double __shfl_xor_sync blockIdx threadIdx min max"
+    /* mathematics */
+    " exp expf exp2 exp2f log logf log2 log2f sqrt sqrtf rsqrt rsqrtf tanh tanhf erf erff sin sinf"
+    " cos cosf pow powf floor floorf ceil ceilf rint rintf fabs fabsf fma fmaf"
+    /* constants of the building blocks */
+    " B M N K BM BN BK WM WN WK TM TN TK IM IN LM LN VM VN THREADS STAGES STAGE SLICE TOTAL ROWS"
+    " PARTS BARRIERS"
+    " A_TILE A_ROW A_KTABLE A_KENTRIES A_RTABLE A_RENTRIES B_TILE B_ROW B_KTABLE B_KENTRIES"
+    " B_RTABLE B_RENTRIES A_REGION A_PLACES A_LINE B_REGION B_PLACES B_LINE"
+    /* their variables */
+    " smem shared tile tile_m tile_n tiles_m tiles_n top in_group rows b m n m0 n0 tid lane lane_m"
+    " lane_n m_at n_at m_by n_by warp row all_steps slice"
+    " col copies k_warp k_next k_now first steps step put take turn next kb kk acc e i j f g p r s"
+    " u v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums where value rest"
+    " left part_at left_at base own now total wx wy skip head body live line piece in seen more"
+    " fresh d number end id taken done ";
+
+/* Names with a number: t0 tensors, s sizes, i indices, e and v values, o x and y vectors, q digits
+ * and outputs of rows, p h r other pointers of rows, g p d places along the axes of boxes; those of
+ * the two operands; and what a row's threads share
+ * or fold.  */
+static const char stems[] = "tsievoxyphqrgd";
+static const char operand[] =
+    " mn k to src off koff at kat in reg frag low wide b e r row places ";
+
+static const char numbered[] =
+    " acc map where part part_at left left_at past own now base inside f value ";
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static bool is_name(char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool all_digits(const char *s, size_t len) {
+    for (size_t i = 0; i < len; i++) {
+        if (!is_digit(s[i])) return false;
+    }
+    return true;
+}
+
+/* Is it a word of a list, in which each stands between spaces?  */
+static bool is_listed(const char *list, const char *s, size_t len) {
+    for (const char *p = list; *p; p++) {
+        size_t n = 0;
+        if (p[0] != ' ' || p[1] != s[0]) continue;
+        while (n < len && p[1 + n] && p[1 + n] == s[n]) n++;
+        if (n > 0 && n == len && p[1 + n] == ' ') return true;
+    }
+    return false;
+}
+
+/* a_ or b_, a word of operands, and maybe a number.  */
+static bool is_of_operand(const char *s, size_t len) {
+    if (len < 3 || (s[0] != 'a' && s[0] != 'b') || s[1] != '_') return false;
+    while (is_digit(s[len - 1])) len--;
+    return is_listed(operand, s + 2, len - 2);
+}
+
+/* rk_, 16 hexadecimal digits, _, a number.  */
+static bool is_symbol(const char *s, size_t len) {
+    if (len < 21 || memcmp(s, "rk_", 3) != 0 || s[19] != '_') return false;
+    for (size_t i = 3; i < len; i++) {
+        bool hex = is_digit(s[i]) || (i < 19 && s[i] >= 'a' && s[i] <= 'f');
+        if (!hex && i != 19) return false;
+    }
+    return true;
+}
+
+/* A value of a row: a word and the number of its tensor.  */
+static bool is_numbered(const char *s, size_t len) {
+    size_t word = len;
+    while (word > 0 && is_digit(s[word - 1])) word--;
+    return word < len && is_listed(numbered, s, word);
+}
+
+static bool is_allowed_name(const char *s, size_t len) {
+    if (len > 1 && strchr(stems, s[0]) && all_digits(s + 1, len - 1)) return true;
+    if (is_numbered(s, len)) return true;
+    return is_listed(words, s, len) || is_of_operand(s, len) || prelude_has(s, len) ||
+           is_symbol(s, len);
+}
+
+/* Fixed pieces with bytes that are refused elsewhere; they begin with '#' or 'e'.  Returns how long
+ * the piece at s is.  */
+static size_t fixed_piece(const char *s, size_t left) {
+    static const char *const piece[] = {"#pragma unroll\n", "#pragma unroll 1\n",
+                                        "#pragma unroll 4\n", "#pragma unroll 8\n",
+                                        "extern \"C\" __global__"};
+    for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
+        size_t n = strlen(piece[i]);
+        if (n <= left && memcmp(piece[i], s, n) == 0) return n;
+    }
+    return 0;
+}
+
+/* A comment up to the end of its line: plain bytes only.  */
+static size_t comment(const char *s, size_t left) {
+    size_t n = 0;
+    while (n < left && s[n] != '\n') {
+        if (s[n] < ' ' || s[n] > '~' || strchr("#\"'\\", s[n])) return 0;
+        n++;
+    }
+    return n;
+}
+
+static size_t number(const char *s, size_t left) {
+    size_t n = 0;
+    while (n < left &&
+           (is_name(s[n]) || s[n] == '.' || ((s[n] == '+' || s[n] == '-') && (s[n - 1] == 'e'))))
+        n++;
+    return n;
+}
+
+/* Names of the text that are known to be allowed: most come often.  */
+enum { SEEN = 1024 };
+typedef struct {
+    const char *name;
+    size_t len;
+} Seen;
+
+static bool is_seen(Seen seen[SEEN], const char *s, size_t len) {
+    unsigned at = (unsigned)len;
+    for (size_t i = 0; i < len; i++) at = at * 31 + (unsigned char)s[i];
+    Seen *one = &seen[at % SEEN];
+    if (one->len == len && memcmp(one->name, s, len) == 0) return true;
+    if (!is_allowed_name(s, len)) return false;
+    *one = (Seen){s, len};
+    return true;
+}
+
+/* Length of the token at s; 0 if it is not allowed.  */
+static size_t token(Seen seen[SEEN], const char *s, size_t left, bool line) {
+    size_t n = *s == '#' || *s == 'e' ? fixed_piece(s, left) : 0;
+    if (n == 0 && line && is_name(*s)) n = prelude_match(s, left);
+    if (n > 0) return n;
+    if (left > 1 && s[0] == '/' && s[1] == '/') return comment(s, left);
+    if (left > 1 && s[0] == '/' && s[1] == '*') return 0;
+    if (is_digit(*s)) return number(s, left);
+    if (is_name(*s)) {
+        while (n < left && is_name(s[n])) n++;
+        return is_seen(seen, s, n) ? n : 0;
+    }
+    if (*s == ' ' || *s == '\n') return 1;
+    /* digraphs and trigraphs are other spellings of what is refused */
+    bool begins = *s == '%' || *s == '<' || *s == ':' || *s == '?';
+    if (begins && left > 1 && is_listed(" %: <: <% :> %> ?? ", s, 2)) return 0;
+    return strchr(" \n+-*/%&|^!=<>?:;,.()[]{}", *s) && *s ? 1 : 0;
+}
+
+const char *source_check(const char *source, size_t len) {
+    Seen seen[SEEN] = {{0}};
+    for (size_t at = 0; at < len;) {
+        bool line = at == 0 || source[at - 1] == '\n';
+        size_t n = token(seen, source + at, len - at, line);
+        if (n == 0) return source + at;
+        at += n;
+    }
+    return NULL;
+}

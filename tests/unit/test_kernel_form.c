@@ -1,0 +1,296 @@
+/* links: sim */
+/* The check of a kernel's form: every kernel passes, and none without one of its nodes, or with one
+ * at another place.  */
+#include "codegen/lower.h"
+#include "golden_plans.h"
+#include "kernel_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static Lowered *lowered(Arena *a, int i, int *n) {
+    KernelCase c;
+    Device *dev;
+    Diag d = diag_new(a);
+    TeDecisions read;
+    rprog_read_decisions(golden[i].plan, strlen(golden[i].plan), &read, 1);
+    assert_int_equal(hal_profile_find(a, &d, golden[i].profile, "profiles", NULL, &dev), ST_OK);
+    const char *wrong = kernel_open_decided(&c, a, dev, golden[i].text, NULL, read.taken[0]);
+    if (wrong) fail_msg("%s: %s", golden[i].name, wrong);
+    const char *plan = arena_printf(a, "roller-plan 1\n%s", golden[i].plan);
+    RPlan *p = ARENA_NEW(a, RPlan);
+    if (rprog_read(a, &d, golden[i].name, plan, strlen(plan), dev, &c.plan))
+        fail_msg("%s: %s", golden[i].name, d.messages[0].message);
+    *p = c.plan;
+    return lower_plan(a, p, dev, n);
+}
+
+/* ---- mutants ---- */
+
+/* Mutants of kernels that have a barrier more than they need: behind the last reads of stages, when
+ * that of the last step has come behind these already (fragments that are not fetched early, or
+ * only if there is a k to fetch them for); and where values of rows are followed by outputs through
+ * shared memory, which begin with one.  */
+static const struct {
+    const char *name;
+    int mutants;
+} needless[] = {{"conv_split", 1}, {"rows_whole", 2}, {"rows_parts", 2}};
+
+static int expected(const char *name) {
+    for (int i = 0; i < (int)(sizeof needless / sizeof *needless); i++) {
+        if (strcmp(needless[i].name, name) == 0) return needless[i].mutants;
+    }
+    return 0;
+}
+
+typedef struct {
+    Arena *arena;
+    const char *name;
+    const Form *form;
+    int removed, moved, survived;
+} Mutants;
+
+/* Must it be there?  Values that only move a cursor do not touch what threads share.  */
+static bool counts(const Node *n) {
+    bool cursor = n->kind == NODE_VALUES &&
+                  (n->what == VALUES_PUT || n->what == VALUES_TAKE || n->what == VALUES_NEXT_K);
+    bool writes = false;
+    for (int i = 0; i < n->n_use; i++) writes |= n->use[i].writes;
+    return n->kind == NODE_SYNC || writes || cursor;
+}
+
+static void survivor(Mutants *m, const char *what, const Node *n) {
+    m->survived++;
+    print_message("%s: %s %s %d: nobody misses it\n", m->name, what, form_kind_name(n->kind),
+                  n->kind == NODE_SYNC ? (int)n->sync.scope : n->what);
+}
+
+/* May it change places with its neighbour?  Barriers in shared memory get their counts and bytes
+ * to expect in any order; sums are a thread's own, so that no room says when they are complete.  */
+static bool is_free(const Node *n) {
+    const Sync *s = &n->sync, *next = &n->next->sync;
+    bool stored = n->next->kind == NODE_STORE || next->scope == SYNC_NAMED;
+    bool sums = s->scope == SYNC_PRODUCTS && stored;
+    bool expects = n->next->kind == NODE_SYNC && next->bytes > 0;
+    return s->op == SYNC_INIT || s->bytes > 0 || expects || sums;
+}
+
+static void mutate(Mutants *m, Node **at) {
+    for (; *at; at = &(*at)->next) {
+        Node *n = *at, *next = n->next;
+        if (counts(n)) {
+            *at = next;
+            m->removed++;
+            if (!kernel_check(m->arena, m->form)) survivor(m, "without", n);
+            *at = n;
+        }
+        bool acts = next && counts(next) && next->kind != NODE_VALUES;
+        if (n->kind == NODE_SYNC && acts && !is_free(n)) {
+            n->next = next->next;
+            next->next = n;
+            *at = next;
+            m->moved++;
+            if (!kernel_check(m->arena, m->form)) survivor(m, "moved", n);
+            *at = n;
+            next->next = n->next;
+            n->next = next;
+        }
+        mutate(m, &n->child);
+    }
+}
+
+/* So many steps that the rings go round: at the op's own size some nodes have nothing to do.  */
+static void go_round(Form *f) {
+    int64_t steps = 2 * f->stages + 2;
+    if (f->steps == 0) return;
+    if (f->least == f->steps) f->least = steps;
+    f->steps = steps;
+}
+
+static void test_golden(void **state) {
+    (void)state;
+    for (int i = 0; i < GOLDEN; i++) {
+        Arena *a = arena_create(NULL);
+        int n, survived = 0;
+        Lowered *l = lowered(a, i, &n);
+        for (int x = 0; x < n; x++) {
+            go_round(l[x].form);
+            const char *wrong = kernel_check(a, l[x].form);
+            if (wrong) fail_msg("%s: %s", golden[i].name, wrong);
+            Mutants m = {.arena = a, .name = golden[i].name, .form = l[x].form};
+            mutate(&m, &l[x].form->root->child);
+            survived += m.survived;
+        }
+        assert_int_equal(survived, expected(golden[i].name));
+        arena_destroy(a);
+    }
+}
+
+/* ---- roles ---- */
+
+enum { FULL, EMPTY, CONSUMERS = 8, BYTES = 1024 };
+
+static Sync *add_barrier(FormBuilder *b, SyncOp op, int ring, RoomAt at) {
+    Sync *s = &form_sync(b, SYNC_BARRIER, op, 0)->sync;
+    s->id = ring;
+    s->at = at;
+    return s;
+}
+
+static void open_role(FormBuilder *b, int first, int warps, const char *var, int tiles) {
+    form_open(b, NODE_ROLE, 0)->role = (Role){.name = var, .first = first, .warps = warps};
+    if (tiles) form_open(b, NODE_LOOP, LOOP_SEGMENTS)->loop.count = -1;
+    form_open(b, NODE_LOOP, LOOP_STEPS)->loop = (Loop){.var = var, .count = 100, .by = 1};
+}
+
+static void add_producer(FormBuilder *b, int tiles) {
+    open_role(b, CONSUMERS, 1, "done", tiles);
+    form_if(b, WHEN_ONE, 0);
+    add_barrier(b, SYNC_WAIT, EMPTY, AT_PUT)->primed = true;
+    add_barrier(b, SYNC_ARRIVE, FULL, AT_PUT)->bytes = (int64_t)2 * BYTES;
+    for (int side = 0; side < 2; side++) {
+        Node *n = form_add(b, NODE_COPY, 0);
+        n->done = DONE_BARRIER;
+        n->barrier = FULL;
+        n->bytes = BYTES;
+        Use *u = form_writes(b, n, ROOM_STAGE, side);
+        u->at = AT_PUT;
+        u->data = OF_STEP;
+        u->late = true;
+    }
+    form_close(b);
+    form_close(b);
+    if (tiles) form_close(b);
+    form_close(b);
+}
+
+static void add_outputs(FormBuilder *b, int tiles) {
+    if (tiles) form_sync(b, SYNC_NAMED, SYNC_BOTH, CONSUMERS * 32)->sync.id = 1;
+    form_writes(b, form_add(b, NODE_STORE, STORE_PIECE), ROOM_OUTPUTS, 0);
+    form_sync(b, SYNC_NAMED, SYNC_BOTH, CONSUMERS * 32)->sync.id = 1;
+    form_reads(b, form_add(b, NODE_STORE, STORE_OUTPUTS), ROOM_OUTPUTS, 0);
+}
+
+static void add_consumers(FormBuilder *b, int tiles, int under_way) {
+    open_role(b, 0, CONSUMERS, "taken", tiles);
+    add_barrier(b, SYNC_WAIT, FULL, AT_TAKE);
+    Node *n = form_add(b, NODE_COMPUTE, 0);
+    n->done = DONE_PRODUCTS;
+    for (int side = 0; side < 2; side++) {
+        Use *u = form_reads(b, n, ROOM_STAGE, side);
+        u->at = AT_TAKE;
+        u->data = OF_STEP;
+        u->late = true;
+    }
+    form_sync(b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
+    form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, under_way);
+    Sync *s = add_barrier(b, SYNC_ARRIVE, EMPTY, AT_TAKE);
+    s->by = BY_WARPS;
+    s->lag = under_way;
+    form_close(b);
+    if (under_way) form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, 0);
+    add_outputs(b, tiles);
+    if (tiles) form_close(b);
+    form_close(b);
+}
+
+/* A warp that copies and eight that compute, through a ring of stages with barriers; one tile, or
+ * one after the other.  */
+static Form *ring(Arena *a, int stages, int tiles, int under_way) {
+    FormBuilder b;
+    Form *f = form_begin(&b, a);
+    f->warps = CONSUMERS + 1;
+    f->stages = stages;
+    f->least = 1;
+    f->steps = 100;
+    add_barrier(&b, SYNC_INIT, FULL, AT_ONLY)->count = 1;
+    add_barrier(&b, SYNC_INIT, EMPTY, AT_ONLY)->count = CONSUMERS;
+    form_block_sync(&b);
+    add_producer(&b, tiles);
+    add_consumers(&b, tiles, under_way);
+    return f;
+}
+
+static Node *find(Node *first, NodeKind kind, SyncScope scope, SyncOp op) {
+    for (Node *n = first; n; n = n->next) {
+        if (n->kind == kind && (kind != NODE_SYNC || (n->sync.scope == scope && n->sync.op == op)))
+            return n;
+        Node *below = find(n->child, kind, scope, op);
+        if (below) return below;
+    }
+    return NULL;
+}
+
+static void test_roles(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    for (int i = 0; i < 8; i++) {
+        Form *f = ring(a, i % 4 < 2 ? 2 : 4, i / 4, i % 2);
+        const char *wrong = kernel_check(a, f);
+        if (wrong) fail_msg("ring %d: %s", i, wrong);
+        Mutants m = {.arena = a, .name = i / 4 ? "tiles" : "tile", .form = f};
+        mutate(&m, &f->root->child);
+        assert_int_equal(m.survived, 0);
+        assert_in_range(m.removed, 12, 20);
+        assert_in_range(m.moved, 1, 20);
+    }
+    arena_destroy(a);
+}
+
+/* Barriers that get more or fewer arrivals or bytes than they wait for.  */
+static void test_arrivals(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    for (int by = -1; by <= 1; by += 2) {
+        Form *f = ring(a, 3, 1, 1);
+        find(f->root, NODE_SYNC, SYNC_BARRIER, SYNC_INIT)->next->sync.count += by;
+        assert_non_null(kernel_check(a, f));
+        f = ring(a, 3, 1, 1);
+        find(f->root, NODE_COPY, 0, 0)->bytes += by;
+        assert_non_null(kernel_check(a, f));
+        f = ring(a, 3, 1, 1);
+        find(f->root, NODE_SYNC, SYNC_NAMED, SYNC_BOTH)->sync.count += 32 * by;
+        assert_non_null(kernel_check(a, f));
+    }
+    /* A stage is free while its products are still under way.  */
+    Form *f = ring(a, 3, 1, 1);
+    Node *consumers = f->root->child->next->next->next->next;
+    find(consumers, NODE_SYNC, SYNC_BARRIER, SYNC_ARRIVE)->sync.lag = 0;
+    assert_non_null(kernel_check(a, f));
+    arena_destroy(a);
+}
+
+/* A sync of a block where not all of its threads come.  */
+static void test_places(void **state) {
+    (void)state;
+    static const When when[] = {WHEN_UPPER, WHEN_SOME, WHEN_ONE, WHEN_WHOLE};
+    Arena *a = arena_create(NULL);
+    for (int i = 0; i < 4; i++) {
+        FormBuilder b;
+        Form *f = form_begin(&b, a);
+        f->warps = 2;
+        form_if(&b, when[i], 0);
+        form_block_sync(&b);
+        assert_true((kernel_check(a, f) == NULL) == (when[i] == WHEN_WHOLE));
+    }
+    FormBuilder b;
+    Form *f = form_begin(&b, a);
+    f->warps = 2;
+    form_open(&b, NODE_ROLE, 0)->role = (Role){.name = "one", .first = 0, .warps = 1};
+    form_block_sync(&b);
+    assert_non_null(kernel_check(a, f));
+    arena_destroy(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden), cmocka_unit_test(test_roles),
+                                       cmocka_unit_test(test_arrivals),
+                                       cmocka_unit_test(test_places)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
