@@ -11,6 +11,22 @@ typedef struct {
     int64_t by;
 } Divided;
 
+/* Does a read have the index in a sum, undivided?  */
+static bool is_read_whole(const Te *te, const TeStmt *s, const TeExpr *e, int i) {
+    Affine f;
+    for (int k = 0; k < e->n_args; k++) {
+        if (e->kind == TE_READ && access_affine(te, s, e->args[k], &f) && f.coef[i]) return true;
+        if (is_read_whole(te, s, e->args[k], i)) return true;
+    }
+    return e->other && is_read_whole(te, s, e->other, i);
+}
+
+/* A sum runs along what is read whole: weights with a scale, or two numbers, to several k are read
+ * in chunks along k as they lie.  */
+static bool stays_whole(const Te *te, const TeStmt *s, int i) {
+    return i >= s->n_left && is_read_whole(te, s, s->rhs, i);
+}
+
 /* e = (k * i + whole) / (k * by) or the remainder, where k * by divides what is whole.  */
 static void find_quotient(const Te *te, const TeStmt *s, const TeExpr *e, Divided *least) {
     Affine f;
@@ -23,7 +39,7 @@ static void find_quotient(const Te *te, const TeStmt *s, const TeExpr *e, Divide
             whole = own < 0 && f.coef[i] > 0 && d % f.coef[i] == 0;
             own = i;
         }
-        if (whole && own >= 0 && (least->by == 0 || d / f.coef[own] < least->by))
+        if (whole && own >= 0 && !stays_whole(te, s, own) && (least->by == 0 || d / f.coef[own] < least->by))
             *least = (Divided){own, d / f.coef[own]};
     }
     for (int i = 0; i < e->n_args; i++) find_quotient(te, s, e->args[i], least);
