@@ -39,7 +39,8 @@ static void find_quotient(const Te *te, const TeStmt *s, const TeExpr *e, Divide
             whole = own < 0 && f.coef[i] > 0 && d % f.coef[i] == 0;
             own = i;
         }
-        if (whole && own >= 0 && !stays_whole(te, s, own) && (least->by == 0 || d / f.coef[own] < least->by))
+        whole = whole && own >= 0 && !stays_whole(te, s, own);
+        if (whole && (least->by == 0 || d / f.coef[own] < least->by))
             *least = (Divided){own, d / f.coef[own]};
     }
     for (int i = 0; i < e->n_args; i++) find_quotient(te, s, e->args[i], least);
