@@ -64,7 +64,7 @@ static int piece_distance(const Kernel *k) {
     return k->c.warps[AX_M] * k->c.warps[AX_N] * k->c.matrix.piece;
 }
 
-static int half_of(const Kernel *k) { return rprog_piece_half(k->c.p, k->c.r); }
+static int half_of(const Kernel *k) { return rprog_piece_half(k->c.p, k->cg->dev, k->c.r); }
 
 static bool takes_turns(const Kernel *k) { return rprog_piece_turns(k->c.r) > 1; }
 

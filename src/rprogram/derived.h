@@ -109,7 +109,7 @@ int32_t rprog_piece_bytes(const Problem *p, const Device *dev, const RProg *r);
 int rprog_piece_rows(const Device *dev, const RProg *r);
 /* Where vectors of a row are two accesses of a piece, elements from their first halves, which lie
  * together, to their second ones; 0: a row lies in order.  */
-int rprog_piece_half(const Problem *p, const RProg *r);
+int rprog_piece_half(const Problem *p, const Device *dev, const RProg *r);
 /* Pieces that a warp writes in turn: 2 where other warps read them.  */
 static inline int rprog_piece_turns(const RProg *r) {
     bool shared = r->warp.extent[AX_K] < r->block.extent[AX_K];

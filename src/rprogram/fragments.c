@@ -137,8 +137,9 @@ int rprog_piece_run(const Problem *p, const Fragment *f) {
 }
 
 /* Where the first slot of each lane lies in its piece.  */
-static void piece_places(const Problem *p, const RProg *r, const Fragment *f, int32_t addr[WARP]) {
-    int row = rprog_piece_row(r), bytes = p->acc_bytes, half = rprog_piece_half(p, r);
+static void piece_places(const Problem *p, const RProg *r, const Fragment *f, int half,
+                         int32_t addr[WARP]) {
+    int row = rprog_piece_row(r), bytes = p->acc_bytes;
     int chunk = CHUNK / bytes, at[FRAG_DIMS];
     for (int lane = 0; lane < WARP; lane++) {
         fragment_at(f, lane, 0, at);
@@ -154,10 +155,10 @@ int64_t rprog_piece_wavefronts(const Problem *p, const Device *dev, const RProg 
     int chunks = line * rprog_piece_rows(dev, r), width = r->store_vec * bytes;
     int pieces = width > CHUNK ? width / CHUNK : 1;
     int32_t addr[WARP] = {0};
-    int half = rprog_piece_half(p, r), next = half ? half * bytes : CHUNK;
+    int half = rprog_piece_half(p, dev, r), next = half ? half * bytes : CHUNK;
     Fragment f = rprog_results(dev, r);
     int tiles = r->warp.extent[AX_N] / r->thread.extent[AX_N], run = rprog_piece_run(p, &f);
-    piece_places(p, r, &f, addr);
+    piece_places(p, r, &f, half, addr);
     int64_t stores = (int64_t)tiles * (fragment_slots(&f, FRAG_DIMS) / run) *
                      rtile_wavefronts(addr, UINT32_MAX, run * bytes);
     *loads = 0;

@@ -106,14 +106,31 @@ int rprog_piece_row(const RProg *r) {
     return n + (wanted + 16 - n % 16) % 16;
 }
 
+/* Do lanes lie within eight columns, and slots of a lane in chunks of them?  */
+static bool lies_in_eights(const Fragment *f, int chunk) {
+    enum { EIGHT = 8 };
+    int at[FRAG_DIMS], run = fragment_run(f, FRAG_COL);
+    for (int lane = 0; lane < WARP; lane++) {
+        fragment_at(f, lane, 0, at);
+        if (at[FRAG_COL] >= EIGHT) return false;
+    }
+    for (int slot = 0; slot < fragment_slots(f, FRAG_DIMS); slot++) {
+        fragment_at(f, 0, slot, at);
+        if (at[FRAG_COL] % EIGHT >= run || at[FRAG_COL] % EIGHT >= chunk) return false;
+    }
+    return true;
+}
+
 /* Vectors of eight that lie in order would be read from every other chunk of a row, at half the
  * rate.  An odd distance in chunks also keeps pairs of columns apart.  Of short rows an odd number
  * of vectors, which are no further apart than the rows, gains nothing.  */
-int rprog_piece_half(const Problem *p, const RProg *r) {
+int rprog_piece_half(const Problem *p, const Device *dev, const RProg *r) {
     enum { QUARTER = 8 };
     if (r->swapped || p->acc_bytes != 4 || r->store_vec * p->acc_bytes != 2 * PIECE_MAX) return 0;
-    if (r->thread.extent[AX_N] % QUARTER) return 0;
-    int chunk = PIECE_MAX / p->acc_bytes, vectors = r->warp.extent[AX_N] / r->store_vec;
+    int chunk = PIECE_MAX / p->acc_bytes;
+    const Fragment f = rprog_results(dev, r);
+    if (!lies_in_eights(&f, chunk)) return 0;
+    int vectors = r->warp.extent[AX_N] / r->store_vec;
     if (vectors < QUARTER && vectors % 2) return 0;
     return (vectors % 2 ? vectors : vectors + 1) * chunk;
 }

@@ -377,6 +377,22 @@ static void all_special(Run *run, bool all) {
     }
 }
 
+/* Rows that are read as vectors of eight lie in halves where lanes and slots allow it, which those
+ * of four products do not.  */
+static void vectors_of_eight(Run *run) {
+    static const int of[] = {0, VOLTA};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        for (int f = 0; f < FAMILIES; f++) {
+            if (family[f].via != VIA_SHARED || family[f].swapped) continue;
+            ArenaMark mark = arena_mark(run->a);
+            one(run, of[i], f, arena_printf(run->a, "vectors of eight, %s", family[f].name),
+                "op f(A: f16[48,64], B: f16[64,64]) -> C: f16[48,64] {"
+                " C[m,n] += A[m,k] * B[n,k]; }");
+            arena_reset(run->a, mark);
+        }
+    }
+}
+
 static void test_kernels(void **state) {
     (void)state;
     Arena *a = arena_create(NULL);
@@ -400,6 +416,7 @@ static void test_kernels(void **state) {
         }
     }
     all_special(&run, all);
+    vectors_of_eight(&run);
     print_message("%d kernels\n", run.kernels);
     assert_int_equal(run.failed, 0);
     arena_destroy(a);
