@@ -40,7 +40,7 @@ static void close_steps(FormBuilder *b, const Contract *c) {
 
 static void add_copies(FormBuilder *b, const Lowered *l) {
     const Contract *c = l->contract;
-    form_if(b, WHEN_ONE, computing(l));
+    form_if(b, WHEN_ONE, 0)->from = computing(l);
     form_add(b, NODE_VALUES, VALUES_MAPS);
     open_steps(b, c, "done");
     add_barrier(b, SYNC_WAIT, EMPTY, AT_PUT)->primed = true;
