@@ -21,14 +21,29 @@ static bool is_read_whole(const Te *te, const TeStmt *s, const TeExpr *e, int i)
     return e->other && is_read_whole(te, s, e->other, i);
 }
 
-/* A sum runs along what is read whole: weights with a scale, or two numbers, to several k are read
- * in chunks along k as they lie.  */
-static bool stays_whole(const Te *te, const TeStmt *s, int i) {
-    return i >= s->n_left && is_read_whole(te, s, s->rhs, i);
+static bool uses(const TeExpr *e, int i) {
+    if (e->kind == TE_INDEX) return e->v.ref == i;
+    for (int k = 0; k < e->n_args; k++)
+        if (uses(e->args[k], i)) return true;
+    return false;
+}
+
+static bool has_remainder(const TeExpr *e, int i) {
+    if (e->kind == TE_MOD && uses(e->args[0], i)) return true;
+    for (int k = 0; k < e->n_args; k++)
+        if (has_remainder(e->args[k], i)) return true;
+    return false;
+}
+
+/* A sum runs along what another read has whole, and this one's elements serve several in a row:
+ * weights with a scale, or two numbers, to several k are read in chunks along k as they lie.  */
+static bool stays_whole(const Te *te, const TeStmt *s, const TeExpr *read, int i) {
+    return i >= s->n_left && !has_remainder(read, i) && is_read_whole(te, s, s->rhs, i);
 }
 
 /* e = (k * i + whole) / (k * by) or the remainder, where k * by divides what is whole.  */
-static void find_quotient(const Te *te, const TeStmt *s, const TeExpr *e, Divided *least) {
+static void find_quotient(const Te *te, const TeStmt *s, const TeExpr *read, const TeExpr *e,
+                          Divided *least) {
     Affine f;
     int own = -1;
     int64_t d = canon_divisor(te, s, e);
@@ -39,11 +54,11 @@ static void find_quotient(const Te *te, const TeStmt *s, const TeExpr *e, Divide
             whole = own < 0 && f.coef[i] > 0 && d % f.coef[i] == 0;
             own = i;
         }
-        whole = whole && own >= 0 && !stays_whole(te, s, own);
+        whole = whole && own >= 0 && !stays_whole(te, s, read, own);
         if (whole && (least->by == 0 || d / f.coef[own] < least->by))
             *least = (Divided){own, d / f.coef[own]};
     }
-    for (int i = 0; i < e->n_args; i++) find_quotient(te, s, e->args[i], least);
+    for (int i = 0; i < e->n_args; i++) find_quotient(te, s, read, e->args[i], least);
 }
 
 /* Subscripts that are no sums of indices.  */
@@ -107,7 +122,7 @@ static bool try_split(Norm *n, int k, const Divided *x, bool inputs, Cut *c) {
 /* Quotients in the subscripts of e's reads.  */
 static void find_divided(const Te *te, const TeStmt *s, const TeExpr *e, Divided *least) {
     for (int i = 0; i < e->n_args; i++) {
-        if (e->kind == TE_READ) find_quotient(te, s, e->args[i], least);
+        if (e->kind == TE_READ) find_quotient(te, s, e, e->args[i], least);
         else find_divided(te, s, e->args[i], least);
     }
     if (e->other) find_divided(te, s, e->other, least);
