@@ -15,7 +15,7 @@ STEADY, HOPELESS = 0.005, 5.0
 SLACK, MOST_PASSES = 1.5, 64
 READER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "hal",
                       "flush.ptx")
-BLOCKS_PER_SM, THREADS, VECTOR = 4, 256, 16          # of the reader
+BLOCKS_PER_SM, THREADS, VECTOR = 16, 64, 16          # of the reader
 
 
 def quantile(ordered, q):

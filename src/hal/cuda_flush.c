@@ -19,7 +19,7 @@ Status cuda_flush_create(CudaContext *x, Arena *a, Diag *d, bool reads, CudaFlus
 }
 
 Status cuda_flush(CudaContext *x, Diag *d, CudaStream s, CudaFlush *f) {
-    enum { THREADS = 256, BLOCKS_PER_SM = 4, VECTOR = 16 };
+    enum { THREADS = 64, BLOCKS_PER_SM = 16, VECTOR = 16 };
     Status st = cuda_fill(x, d, s, f->written, f->value++, f->bytes);
     if (st || !f->reader) return st;
     uint32_t n = (uint32_t)(f->bytes / VECTOR);

@@ -70,7 +70,7 @@ static Status everything(Fixture *f) {
     if (!s) s = cuda_stream(x, a, d, &stream);
     if (!s) s = cuda_event(x, a, d, &from);
     if (!s) s = cuda_event(x, a, d, &to);
-    if (!s) s = cuda_flush_create(x, a, d, true, &flush);
+    if (!s) s = cuda_flush_create(x, a, d, false, &flush);
     if (!s) s = cuda_load(x, a, d, &(CudaImage){.ptx = kernel_ptx}, &module);
     if (!s) s = cuda_kernel(module, d, "twice", &k);
     if (!s) s = cuda_kernel_smem(&k, d, 100000);
@@ -381,6 +381,35 @@ static Status gives_back(Fixture *f) {
     return ST_OK;
 }
 
+/* A flush that reads as well, on the device with the small cache.  */
+static Status flush_small(Fixture *f) {
+    Arena *a = f->a;
+    Diag *d = &f->d;
+    Cuda *cuda;
+    CudaContext *x;
+    CudaStream stream;
+    CudaFlush flush = {0};
+    unsigned char seen[16] = {0};
+    Status s = cuda_open(a, d, NULL, &cuda);
+    if (!s) s = cuda_context(cuda, a, d, 1, &x);
+    if (!s) s = cuda_enter(x, a, d);
+    if (!s) s = cuda_stream(x, a, d, &stream);
+    if (!s) s = cuda_flush_create(x, a, d, true, &flush);
+    for (int i = 0; i < 2 && !s; i++) s = cuda_flush(x, d, stream, &flush);
+    if (!s) s = cuda_stream_wait(x, d, stream);
+    if (!s) s = cuda_read(x, d, seen, flush.written, sizeof seen);
+    if (s) return s;
+    assert_true(flush.bytes == 2 * 65536 && flush.read != flush.written);
+    assert_true(seen[0] == (unsigned char)(flush.value - 1) && seen[15] == seen[0]);
+    return ST_OK;
+}
+
+static void flushes(void **state) {
+    (void)state;
+    Outcome o = run(NULL, flush_small);
+    if (o.status) fail_msg("%s", o.message);
+}
+
 static void arenas_own(void **state) {
     (void)state;
     Outcome o = run(NULL, gives_back);
@@ -436,6 +465,7 @@ int main(void) {
         cmocka_unit_test(statuses),
         cmocka_unit_test(no_driver_at_all),
         cmocka_unit_test(devices),
+        cmocka_unit_test(flushes),
         cmocka_unit_test(arenas_own),
         cmocka_unit_test(survives_scarce_memory),
     };
