@@ -343,7 +343,8 @@ gpu-kit: $(kit_files)
 
 lint:
 	@tools/lint
-	@if [ -d $(BUILD)/obj ]; then tools/circles $(BUILD); fi
+	@$(MAKE) --no-print-directory -s all
+	@tools/circles $(BUILD)
 	@for cc in gcc clang; do \
 	    if command -v $$cc >/dev/null; then echo "$$cc -fsyntax-only"; \
 	        $$cc $(filter-out -MMD -MP,$(flags)) -DROLLER_SOURCES='""' -Itests/unit -Ibenchmarks \
