@@ -2,6 +2,7 @@
 #include "te/tree.h"
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 static void build_literal(Node *x, const Te *te, const TeExpr *e) {
     if (e->kind == TE_SIZE)
@@ -154,8 +155,30 @@ static void mark_products(Node *x, const TeStmt *s) {
         mark_products(x->args[i], s);
 }
 
+/* A reduction of reductions of its kind is one over all their indices, which kernels take in any
+ * order: what leaves the range of numbers in one of them is seen by it alone.  */
+static const TeExpr *joined(TeEval *ev, const TeExpr *e) {
+    while (!acc_is_arg(e->red)) {
+        const TeExpr *inner = e->args[0];
+        while (inner->kind == TE_CAST && inner->type == inner->args[0]->type &&
+               inner->store == inner->type)
+            inner = inner->args[0];
+        if (inner->kind != TE_REDUCE || inner->red != e->red || inner->type != e->type)
+            break;
+        TeExpr *both = ARENA_NEW(ev->arena, TeExpr);
+        *both = *e;
+        memcpy(both->index + e->n_index, inner->index, inner->n_index);
+        both->n_index = (uint8_t)(e->n_index + inner->n_index);
+        both->args = inner->args;
+        e = both;
+    }
+    return e;
+}
+
 Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
     Node *x = ARENA_NEW(ev->arena, Node);
+    if (e->kind == TE_REDUCE)
+        e = joined(ev, e);
     *x = (Node){.e = e, .kind = e->kind, .type = e->type, .meet = e->type, .n_args = e->n_args};
     x->args = ARENA_ARRAY(ev->arena, Node *, e->n_args);
     x->fast = s->fast;

@@ -136,6 +136,35 @@ static void products_of_open_signs(void **state) {
     arena_destroy(arena);
 }
 
+/* Nested reductions of one kind are one, whose terms meet in any order: four times the large one
+ * first is beyond what f32 holds.  Of another kind, or of less, they are decided.  */
+static void reductions_of_reductions(void **state) {
+    (void)state;
+    static const float r[2] = {0, 1e30f}, s[2] = {1.5e38f, -1.5e38f};
+    const void *in[] = {r, s};
+    static const struct {
+        const char *stmt;
+        bool undecided;
+        double want;
+    } cases[] = {
+        {"prod[i](prod[j](r[j])) where i in 4", true, 0},
+        {"prod[i](f32(prod[j](r[j]))) where i in 4", true, 0},
+        {"prod[j](r[j])", false, 0},
+        {"max[i](prod[j](r[j])) where i in 4", false, 0},
+        {"sum[i](sum[j](s[j])) where i in 4", true, 0},
+        {"max[i](sum[j](s[j])) where i in 4", false, 0},
+    };
+    Arena *arena = arena_create(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = arena_printf(arena, "op f(r: f32[2], s: f32[2]) -> Y: f32 { Y[] = %s; }",
+                                        cases[i].stmt);
+        TeValue got = *fixture_run(arena, text, in);
+        if (got.undecided != cases[i].undecided) fail_msg("%s", cases[i].stmt);
+        if (!got.undecided) assert_true(got.v == cases[i].want);
+    }
+    arena_destroy(arena);
+}
+
 static void integer_sums_wrap(void **state) {
     (void)state;
     static const int32_t k[3] = {INT32_MAX, 1, 1};
@@ -285,6 +314,7 @@ int main(void) {
         cmocka_unit_test(nan_wins),
         cmocka_unit_test(products_of_any_order),
         cmocka_unit_test(products_of_open_signs),
+        cmocka_unit_test(reductions_of_reductions),
         cmocka_unit_test(integer_sums_wrap),
         cmocka_unit_test(guards_and_checks),
         cmocka_unit_test(statements_read_what_was_stored),
