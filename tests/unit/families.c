@@ -65,6 +65,11 @@ const Family *families_draw(const Families *all, int least_cc, uint64_t seed) {
 
 static const char asked[] = "--families-compile";
 
+/* What a file holds from here on.  */
+static void rest_of(FILE *f, Buf *out) {
+    for (int c = getc(f); c != EOF; c = getc(f)) buf_putc(out, (char)c);
+}
+
 void families_child(int argc, char **argv) {
     if (argc != 3 || strcmp(argv[1], asked) != 0) return;
     Arena *a = arena_create(NULL);
@@ -73,9 +78,10 @@ void families_child(int argc, char **argv) {
     Nvrtc *nvrtc;
     NvrtcOutput out;
     NvrtcRequest want = {.ptx = true};
-    for (int c = getchar(); c != EOF; c = getchar()) buf_putc(&source, (char)c);
+    rest_of(stdin, &source);
     bool failed = nvrtc_open(a, &d, NULL, argv[2], &nvrtc) ||
-                  nvrtc_compile(nvrtc, a, &d, buf_str(&source), argv[2], &want, &out);
+                  nvrtc_compile(nvrtc, a, &d, buf_str(&source), argv[2], &want, &out) ||
+                  fputs(out.ptx, stdout) < 0 || fflush(stdout) != 0;
     arena_destroy(a);
     exit(failed);
 }
@@ -83,21 +89,41 @@ void families_child(int argc, char **argv) {
 /* From sm_100 on, where it has been seen.  */
 static bool may_crash(const Family *f) { return f->cc >= 100; }
 
-bool families_survives(const Family *f, const char *source) {
+/* The exit status of a child that reads `in` and writes `out`, as waitpid gives it.  */
+static int child_status(const Family *f, FILE *in, FILE *out) {
     char *const argv[] = {"self", (char *)asked, (char *)f->arch, NULL};
     posix_spawn_file_actions_t files;
     pid_t child;
     int status = 0;
-    if (!may_crash(f)) return true;
-    FILE *in = tmpfile();
-    assert_non_null(in);
-    assert_true(fputs(source, in) >= 0 && fflush(in) == 0 && fseek(in, 0, SEEK_SET) == 0);
     assert_int_equal(posix_spawn_file_actions_init(&files), 0);
     assert_int_equal(posix_spawn_file_actions_adddup2(&files, fileno(in), STDIN_FILENO), 0);
+    assert_int_equal(posix_spawn_file_actions_adddup2(&files, fileno(out), STDOUT_FILENO), 0);
     assert_int_equal(posix_spawn(&child, "/proc/self/exe", &files, NULL, argv, environ), 0);
     assert_int_equal(waitpid(child, &status, 0), child);
     posix_spawn_file_actions_destroy(&files);
-    fclose(in);
-    if (WIFSIGNALED(status)) fprintf(stderr, "# NVRTC crashes on a source for %s\n", f->arch);
-    return !WIFSIGNALED(status);
+    return status;
+}
+
+Status families_compile(const Family *f, Arena *a, Diag *d, const char *source, NvrtcOutput *out,
+                        bool *crashed) {
+    NvrtcRequest want = {.ptx = true};
+    int status = 0;
+    *crashed = false;
+    if (may_crash(f)) {
+        FILE *in = tmpfile(), *made = tmpfile();
+        Buf ptx = buf_new(a);
+        assert_true(in && made);
+        assert_true(fputs(source, in) >= 0 && fflush(in) == 0 && fseek(in, 0, SEEK_SET) == 0);
+        status = child_status(f, in, made);
+        rewind(made);
+        rest_of(made, &ptx);
+        fclose(in);
+        fclose(made);
+        *out = (NvrtcOutput){.ptx = buf_str(&ptx), .ptx_len = ptx.len, .log = ""};
+        if (status == 0) return ST_OK;
+    }
+    *crashed = WIFSIGNALED(status);
+    if (*crashed) fprintf(stderr, "# NVRTC crashes on a source for %s\n", f->arch);
+    /* What it says is the same in this process.  */
+    return *crashed ? ST_OK : nvrtc_compile(f->nvrtc, a, d, source, f->arch, &want, out);
 }

@@ -214,24 +214,26 @@ const char *trip_emit(Trip *t) {
     return NULL;
 }
 
-const char *trip_compile(Trip *t, const Family *f) {
+const char *trip_compile(Trip *t, const Family *f, bool *crashed) {
     Build *b = &t->build;
-    NvrtcRequest want = {.ptx = true};
     b->arch = f->arch;
-    if (nvrtc_compile(f->nvrtc, t->arena, &t->diag, b->program.source, f->arch, &want, &b->nvrtc))
+    b->compiled = false;
+    if (families_compile(f, t->arena, &t->diag, b->program.source, &b->nvrtc, crashed))
         return said(t, "compile");
-    b->compiled = true;
+    b->compiled = !*crashed;
     return NULL;
 }
 
 const char *trip_build(Trip *t) {
     const char *wrong = trip_emit(t);
     if (wrong || t->build.program.n_kernel == 0) return wrong;
-    const Family *f;
     uint64_t seed = t->seed;
-    do f = families_draw(&t->targets->families, t->build.program.least_cc, seed++);
-    while (!families_survives(f, t->build.program.source));
-    return trip_compile(t, f);
+    bool crashed;
+    do {
+        int least = t->build.program.least_cc;
+        wrong = trip_compile(t, families_draw(&t->targets->families, least, seed++), &crashed);
+    } while (crashed);
+    return wrong;
 }
 
 const char *trip_check(Trip *t) {

@@ -82,9 +82,9 @@ const char *trip_choose_any(Trip *t, uint64_t seed);
 const char *trip_choose_sized(Trip *t, uint64_t seed);
 /* The source, and its PTX, for one of the architectures that it can run on, by seed.  */
 const char *trip_build(Trip *t);
-/* The same in two steps: the source; its PTX for one architecture.  */
+/* The same in two steps: the source; its PTX for one architecture, unless NVRTC crashes on it.  */
 const char *trip_emit(Trip *t);
-const char *trip_compile(Trip *t, const Family *f);
+const char *trip_compile(Trip *t, const Family *f, bool *crashed);
 /* Compares the simulator's outputs with the reference, if it was compiled.  */
 const char *trip_check(Trip *t);
 /* The same at as many sizes as these, by seed.  */

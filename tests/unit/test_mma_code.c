@@ -1,6 +1,7 @@
 /* links: sim */
 /* Machine code of the chosen plans for matrix units: no spills, no local memory, and as many
  * products, matrix loads and copies as the plan says, in all and in each k-step.  */
+#include "effort.h"
 #include "kernel_fixture.h"
 #include "microperf/microperf.h"
 #include "plan_fixture.h"
@@ -205,7 +206,7 @@ static void test_code(void **state) {
         assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &nvrtc), ST_OK);
         for (int i = 0; i < PROBLEMS; i++) {
             if (only && !strstr(problem[i].name, only)) continue;
-            if (!has_unit(dev, problem[i].text)) continue;
+            if (!has_unit(dev, problem[i].text) || !effort_drawn(i + v, 2)) continue;
             ArenaMark mark = arena_mark(a);
             KernelCase c;
             const char *wrong = kernel_open(&c, a, dev, problem[i].text, NULL);
