@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MISSING, MAKING };                  /* and LAZY_THERE */
 
@@ -11,8 +12,9 @@ static size_t pages_of(size_t bytes) { return bytes / LAZY_PAGE + 1; }
 bool lazy_open(Lazy *m, size_t bytes, LazyMake *make, void *user) {
     *m = (Lazy){.bytes = bytes, .make = make, .user = user};
     if (bytes > SIZE_MAX / 2) return false;
-    m->data = malloc(bytes + 64);
+    m->data = malloc(bytes + LAZY_BEHIND);
     m->state = calloc(pages_of(bytes), sizeof *m->state);
+    if (m->data) memset(m->data + bytes, 0xff, LAZY_BEHIND);
     if (m->data && m->state) return true;
     lazy_close(m);
     return false;

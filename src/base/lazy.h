@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { LAZY_PAGE = 512 };
+enum { LAZY_PAGE = 512,
+       LAZY_BEHIND = 64 };                    /* bytes of 0xff behind the end, which may be read */
 
 /* Gives bytes from .. from + bytes - 1: one page, the last one cut at the end.  */
 typedef void LazyMake(void *user, size_t from, size_t bytes, unsigned char *to);

@@ -127,6 +127,7 @@ typedef struct {
     SimInst *i;
     const PtxInst *p;
     const PtxFunc *func;      /* that has the instruction */
+    int sm;                   /* of .target: 90 */
     bool old_strides;         /* before PTX ISA 8.5: strides of tensor maps in units of 16 bytes */
     PtxMods left;             /* modifiers not taken so far */
     int next_type;            /* types taken so far */

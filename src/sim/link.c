@@ -21,6 +21,7 @@ static const SimPipe pipes[] = {
 
 static bool choose(SimLink *k, const SimUnitCode *u, SimInst *i, const PtxInst *p) {
     SimPick pick = {.arena = k->l.arena, .i = i, .p = p, .func = u->f, .left = p->mods,
+                    .sm = k->l.m->sm,
                     .old_strides = k->l.m->version_major * 10 + k->l.m->version_minor < 85};
     i->pipe = (uint8_t)pipes[p->op];
     i->aligned = p->op == OP_BAR || ptx_has(&p->mods, MOD_ALIGNED);

@@ -132,6 +132,41 @@ static void needed_bytes(void **state) {
     }
 }
 
+/* Where compilers widen loads of neighbours to 16 bytes, such a load may end outside of what it
+ * begins in, and reads poison there; one that begins outside may not, nor a store, nor a load for
+ * another architecture.  */
+static void widened_loads(void **state) {
+    (void)state;
+    static const struct {
+        const char *sm, *body;
+        bool wrong;
+    } cases[] = {
+        {"sm_100", "ld.global.nc.v4.u32 {%r1, %r2, %r3, %r4}, [%a0+32]; st.global.u32 [%a0], %r4;",
+         false},
+        {"sm_90a", "ld.global.nc.v4.u32 {%r1, %r2, %r3, %r4}, [%a0+32];", true},
+        {"sm_100", "ld.global.nc.v4.u32 {%r1, %r2, %r3, %r4}, [%a0+48];", true},
+        {"sm_100", "mov.u32 %r1, 0; st.global.v4.u32 [%a0+32], {%r1, %r1, %r1, %r1};", true},
+        {"sm_100", "ld.global.u64 %l1, [%a0+40];", true},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        PtxRun r;
+        run_open(&r);
+        r.launch.block[0] = 1;
+        run_memory(&r, NULL, 44);
+        char *text = arena_printf(r.arena, "%s", run_kernel(r.arena, 1, cases[k].body));
+        char *target = strstr(text, "sm_90a");
+        assert_non_null(target);
+        memcpy(target, cases[k].sm, 6);
+        if (cases[k].wrong) {
+            run_faulty(&r, text, SIM_OUT_OF_BOUNDS);
+        } else {
+            run_clean(&r, text);
+            assert_int_equal(*(uint32_t *)run_host(&r, 0), UINT32_MAX);
+        }
+        run_close(&r);
+    }
+}
+
 static void freed_memory(void **state) {
     (void)state;
     PtxRun r;
@@ -377,7 +412,7 @@ static void places(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds),        cmocka_unit_test(needed_bytes),
-        cmocka_unit_test(freed_memory),
+        cmocka_unit_test(widened_loads), cmocka_unit_test(freed_memory),
         cmocka_unit_test(shared_memory), cmocka_unit_test(global_races),
         cmocka_unit_test(global_order),  cmocka_unit_test(progress),
         cmocka_unit_test(launches),
