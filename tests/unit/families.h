@@ -21,10 +21,10 @@ int families_from(const Families *all, int least_cc, const Family *out[FAMILIES_
 /* One of these, by seed.  */
 const Family *families_draw(const Families *all, int least_cc, uint64_t seed);
 
-/* PTX of a source for this family.  NVRTC 13.0 crashes on some sources, for architectures from sm_100
- * on (one in thousands of random programs; nvcc does, too), so it compiles for these in a process of
- * its own, this program again: main must begin with families_child, which ends such a process.
- * *crashed: it did, and there is no PTX.  */
+/* PTX of a source for this family.  NVRTC 13.0 crashes on some sources, for architectures from
+ * sm_100 on (one in thousands of random programs; nvcc does, too), so it compiles for these in a
+ * process of its own, this program again: main must begin with families_child, which ends such a
+ * process.  *crashed: it did, and there is no PTX.  */
 Status families_compile(const Family *f, Arena *a, Diag *d, const char *source, NvrtcOutput *out,
                         bool *crashed);
 void families_child(int argc, char **argv);

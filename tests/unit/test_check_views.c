@@ -229,7 +229,7 @@ enum { CASES = sizeof table / sizeof *table };
 typedef struct {
     const char *profile;
     int optional;             /* 1: some cases may have no program of the skeleton */
-    int plans;                /* the skeleton's best by the model, then random ones; half are drawn */
+    int plans;                /* the skeleton's best by the model, then random ones: half of them */
     uint64_t seed;
     Nvrtc *nvrtc;
     int ran[CASES];
