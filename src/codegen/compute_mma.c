@@ -1,4 +1,5 @@
 #include "codegen/blocks.h"
+#include "codegen/prelude.h"
 
 /* Products of matrix units: slices of TK k, each a product of every pair of fragments.  */
 
@@ -38,11 +39,6 @@ void mma_clear(Kernel *k) { declare(k, mma_accumulators(k)); }
 
 void mma_partial(Kernel *k) { declare(k, "part"); }
 
-static const char *operand_name(const ComputeUnit *u) {
-    if (u->tf32) return "tf32";
-    return u->a == TE_F8E4M3 ? "e4m3" : u->a == TE_F8E5M2 ? "e5m2" : te_dtype_name(u->a);
-}
-
 /* How the unit's operand that side i is lies in memory, where the instruction has a form for each
  * order.  */
 static const char *order_of(const Kernel *k, int i) {
@@ -54,12 +50,11 @@ static void multiply_pair(Kernel *k, const char *a, const char *b) {
     const ComputeUnit *u = k->c.matrix.unit;
     const char *to = k->c.matrix.promotes ? "part" : mma_accumulators(k);
     bool swapped = k->c.r->swapped;
-    FragShape s = fragment_shape(u);
     const char *orders = "";
     if (fragment_has_orders(u))
         orders = cg_text(k->cg, "_%s_%s", order_of(k, swapped), order_of(k, !swapped));
-    cg_line(k->cg, "rl_mma_m%dn%dk%d_%s_%s%s(%s[r][j], %s, %s);", s.m, s.n, s.k, operand_name(u),
-            te_dtype_name(u->acc), orders, to, swapped ? b : a, swapped ? a : b);
+    cg_line(k->cg, "%s(%s[r][j], %s, %s);", prelude_mma_name(k->cg->arena, u, orders), to,
+            swapped ? b : a, swapped ? a : b);
 }
 
 /* What is issued between the products of a loop: behind row r of them the share of row `first` + r

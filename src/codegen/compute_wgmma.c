@@ -1,4 +1,5 @@
 #include "codegen/blocks.h"
+#include "codegen/prelude.h"
 
 /* Products of warpgroups, which read both operands from the stage at hand.  */
 
@@ -15,11 +16,6 @@ static void define_tile(Kernel *k, const Side *s) {
     cg_line(cg, "const unsigned long long %c_at =", s->id);
     cg_line(cg, "    rl_wgmma_tile<%d, %d>(shared + taken %% STAGES * STAGE + %c_TILE%s);",
             s->leading, s->stride, s->id - 32, part);
-}
-
-static const char *type_name(const ComputeUnit *u) {
-    if (u->tf32) return "tf32";
-    return u->a == TE_F8E4M3 ? "e4m3" : u->a == TE_F8E5M2 ? "e5m2" : te_dtype_name(u->a);
 }
 
 static const char *moved(const Kernel *k, const Side *s, bool down) {
@@ -42,7 +38,7 @@ void compute_wgmma(Kernel *k) {
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int i = 0; i < IM; i++)");
     cg_line(cg, "    rl_wgmma_m64n%dk%d_%s_%s%s(%s[i][0], %s, %s);",
-            (int)k->c.r->thread.extent[AX_N], u->k.from, type_name(u), te_dtype_name(u->acc),
+            (int)k->c.r->thread.extent[AX_N], u->k.from, prelude_operand(u), te_dtype_name(u->acc),
             orders, k->c.matrix.promotes ? "part" : mma_accumulators(k), moved(k, a, true),
             moved(k, b, false));
     cg_close(cg);

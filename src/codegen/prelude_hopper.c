@@ -1,10 +1,7 @@
 #include "codegen/prelude.h"
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Rows of the prelude for rings of stages: barriers in shared memory, copies of boxes by tensor
- * maps, and products of warpgroups, which read shared memory by descriptors.  */
+ * maps, and what stands around products of warpgroups.  */
 
 #define FN "__device__ __forceinline__ "
 
@@ -148,78 +145,3 @@ const PreludeRow prelude_hopper[] = {
      "}\n"},
 };
 const int prelude_hopper_rows = sizeof prelude_hopper / sizeof *prelude_hopper;
-
-/* ---- products of warpgroups: d += a * b ---- */
-
-/* Types of operands and sums, by their names and by those of the instruction.  */
-static const struct {
-    int k;
-    const char *type, *acc, *op_type, *op_acc;
-} product[] = {
-    {16, "f16", "f32", "f16", "f32"},   {16, "bf16", "f32", "bf16", "f32"},
-    {16, "f16", "f16", "f16", "f16"},   {8, "tf32", "f32", "tf32", "f32"},
-    {32, "e4m3", "f32", "e4m3", "f32"}, {32, "e5m2", "f32", "e5m2", "f32"},
-    {32, "e4m3", "f16", "e4m3", "f16"}, {32, "e5m2", "f16", "e5m2", "f16"},
-    {32, "i8", "i32", "s8", "s32"},     {32, "u8", "i32", "u8", "s32"},
-};
-enum { TYPES = sizeof product / sizeof *product, MOST_N = 256, N_STEP = 8 };
-
-/* rl_wgmma_m64nNkK_TYPE_ACC: which types, TYPES if it is no such name; *n: columns.  */
-static int read_product(const char *name, size_t len, int *n) {
-    const size_t stem = strlen(PRELUDE_PRODUCT);
-    char own[PRELUDE_NAME];
-    *n = 0;
-    if (len < stem || memcmp(name, PRELUDE_PRODUCT, stem) != 0) return TYPES;
-    for (size_t i = stem; i < len && name[i] >= '0' && name[i] <= '9' && *n <= MOST_N; i++)
-        *n = *n * 10 + (name[i] - '0');
-    if (*n < N_STEP || *n > MOST_N || *n % N_STEP) return TYPES;
-    for (int i = 0; i < TYPES; i++) {
-        int used = snprintf(own, sizeof own, PRELUDE_PRODUCT "%dk%d_%s_%s", *n, product[i].k,
-                            product[i].type, product[i].acc);
-        if ((size_t)used == len && memcmp(own, name, len) == 0) return i;
-    }
-    return TYPES;
-}
-
-typedef struct {
-    char *text;
-    size_t len;
-} Text;
-
-__attribute__((format(printf, 2, 3))) static void put(Text *t, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(t->text + t->len, PRELUDE_TEXT - t->len, format, args);
-    va_end(args);
-    t->len += (size_t)n;
-}
-
-/* Operands of 16 bits lie in either order.  */
-size_t prelude_product(const char *name, size_t len, char text[PRELUDE_TEXT]) {
-    Text t = {text, 0};
-    int n, which = read_product(name, len, &n);
-    if (which == TYPES) return 0;
-    const char *acc = product[which].op_acc, *type = product[which].op_type;
-    bool whole = strcmp(acc, "s32") == 0, half = strcmp(acc, "f16") == 0;
-    bool orders = product[which].k == 16;
-    const char *kind = whole || half ? "r" : "f";
-    int sums = n / (half ? 4 : 2);
-    if (orders) put(&t, "template <int A_TURNED, int B_TURNED>\n");
-    put(&t, FN "void %.*s(%s *d, unsigned long long a, unsigned long long b) {\n", (int)len, name,
-        whole ? "int" : half ? "unsigned" : "float");
-    put(&t, "    asm volatile(\"wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"\n", n,
-        product[which].k, acc, type, type);
-    for (int i = 0; i < sums; i++) {
-        bool first = i % 16 == 0, last = i + 1 == sums;
-        put(&t, "%s%%%d%s", first ? "                 \"" : "", i, last ? "}, \"\n" : ", ");
-        if (i % 16 == 15 && !last) put(&t, "\"\n");
-    }
-    put(&t, "                 \"%%%d, %%%d, 1%s", sums, sums + 1, whole ? "" : ", 1, 1");
-    if (orders) put(&t, ", %%%d, %%%d", sums + 2, sums + 3);
-    for (int i = 0; i < sums; i++)
-        put(&t, "%s\"+%s\"(d[%d])", i == 0 ? ";\"\n                 : "
-                                   : i % 8 ? ", " : ",\n                   ", kind, i);
-    put(&t, "\n                 : \"l\"(a), \"l\"(b)%s);\n}\n",
-        orders ? ", \"n\"(A_TURNED), \"n\"(B_TURNED)" : "");
-    return t.len;
-}

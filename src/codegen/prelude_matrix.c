@@ -1,4 +1,6 @@
 #include "codegen/prelude.h"
+#include "rtile/fragment.h"
+#include <string.h>
 
 /* Rows of the prelude for matrix units.  All are volatile: the whole warp takes part, so that no
  * compiler may move them into a branch.  */
@@ -18,47 +20,67 @@
 #define X2 X1 ", \"=r\"(x[1])"
 #define X4 X2 ", \"=r\"(x[2]), \"=r\"(x[3])"
 
-/* d += a * b; `numbers`: the operands in the text of the instruction.  */
-#define MMA(name, cc, op, type_d, type, numbers, d, a, b)                                          \
-    {                                                                                              \
-        name, cc,                                                                                  \
-            FN "void " name "(" type_d " *d, const " type " *a, const " type " *b) {\n"            \
-               "    asm volatile(\"mma.sync.aligned." op "\"\n"                                    \
-               "                 \" " numbers ";\"\n"                                              \
-               "                 : " d "\n"                                                        \
-               "                 : " a ", " b ");\n"                                               \
-               "}\n"                                                                               \
-    }
-#define D2(c) "\"+" c "\"(d[0]), \"+" c "\"(d[1])"
-#define D4(c) D2(c) ", \"+" c "\"(d[2]), \"+" c "\"(d[3])"
-#define D8(c) D4(c) ", \"+" c "\"(d[4]), \"+" c "\"(d[5]), \"+" c "\"(d[6]), \"+" c "\"(d[7])"
-#define A1(c) "\"" c "\"(a[0])"
-#define A2 A1("r") ", \"r\"(a[1])"
-#define A4 A2 ", \"r\"(a[2]), \"r\"(a[3])"
-#define B1(c) "\"" c "\"(b[0])"
-#define B2 B1("r") ", \"r\"(b[1])"
-#define N442 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3}"
-#define N421 "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3}"
-#define N242 "{%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1}"
-#define N221 "{%0, %1}, {%2, %3}, {%4}, {%0, %1}"
-#define N211 "{%0, %1}, {%2}, {%3}, {%0, %1}"
-#define N422 "{%0, %1, %2, %3}, {%4, %5}, {%6, %7}, {%0, %1, %2, %3}"
-#define N822                                                                                       \
-    "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9}, {%10, %11}, {%0, %1, %2, %3, %4, %5, %6, %7}"
+/* ---- products: d += a * b ---- */
 
-/* m8n8k4 of f16, four products at once, for operands whose k lie side by side (along), or rows of
- * a or columns of b (across).  */
-#define GROUPS(orders, a, b)                                                                       \
-    MMA("rl_mma_m16n16k4_f16_f32_" orders, 70, "m8n8k4." a "." b ".f32.f16.f16.f32", "float",      \
-        "unsigned", N822, D8("f"), A2, B2),                                                        \
-        MMA("rl_mma_m16n16k4_f16_f16_" orders, 70, "m8n8k4." a "." b ".f16.f16.f16.f16",           \
-            "unsigned", "unsigned", N422, D4("r"), A2, B2)
+/* Names have the shape of what a warp multiplies, and behind it how operands lie where the
+ * instruction has a form for each order: k side by side (along), or rows of a and columns of b
+ * (across).  The instruction's order; NULL: no such name.  */
+static const char *read(const char *name, size_t len, ComputeUnit *u) {
+    static const struct {
+        const char *name, *op;
+    } order[] = {{"_along_along", "row.col"}, {"_along_across", "row.row"},
+                 {"_across_along", "col.col"}, {"_across_across", "col.row"}};
+    const char *rest = prelude_read_product(name, len, PRELUDE_MMA, u);
+    size_t left = rest ? (size_t)(name + len - rest) : 0;
+    if (!rest || left == 0) return rest ? order[0].op : NULL;
+    u->m.from = u->m.to = u->m.to / 2;
+    u->n.from = u->n.to = u->n.to / 2;
+    if (!fragment_has_orders(u)) return NULL;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (left == strlen(order[i].name) && memcmp(rest, order[i].name, left) == 0)
+            return order[i].op;
+    return NULL;
+}
 
-/* Operands of 32 bytes of k, of 16 bytes of k, for one type of the accumulators.  */
-#define WIDE(name, cc, op, type_d, c)                                                              \
-    MMA(name, cc, op, type_d, "unsigned", N442, D4(c), A4, B2)
-#define NARROW(name, cc, op, type_d, c)                                                            \
-    MMA(name, cc, op, type_d, "unsigned", N421, D4(c), A2, B1("r"))
+static int registers(const ComputeUnit *u, FragRole role) {
+    Fragment f = fragment_of(u, role, FRAG_COL);
+    return fragment_slots(&f, FRAG_DIMS) / f.per_register;
+}
+
+static void numbers(PreludeText *t, int first, int n, const char *end) {
+    for (int i = 0; i < n; i++) prelude_put(t, "%s%%%d", i ? ", " : "{", first + i);
+    prelude_put(t, "}%s", end);
+}
+
+static void operand(PreludeText *t, const char *kind, char name, int n, const char *end) {
+    for (int i = 0; i < n; i++)
+        prelude_put(t, "%s\"%s\"(%c[%d])", i ? ", " : "", kind, name, i);
+    prelude_put(t, "%s", end);
+}
+
+bool prelude_make_mma(const char *name, size_t len, PreludeText *t) {
+    ComputeUnit u;
+    const char *order = read(name, len, &u);
+    if (!order) return false;
+    int d = registers(&u, FRAG_RESULT), a = registers(&u, FRAG_A), b = registers(&u, FRAG_B);
+    TeDtype held = u.a == TE_F64 ? TE_F64 : TE_U8;
+    const char *type = prelude_register(held), *kind = prelude_constraint(held);
+    t->cc = hal_since(&u);
+    prelude_put(t, FN "void %.*s(%s *d, const %s *a, const %s *b) {\n", (int)len, name,
+                prelude_register(u.acc), type, type);
+    prelude_put(t, "    asm volatile(\"mma.sync.aligned.m%dn%dk%d.%s.%s.%s.%s.%s\"\n"
+                   "                 \" ", u.m.to, u.n.to, u.k.to, order, prelude_op_sums(&u),
+                prelude_op_operand(&u), prelude_op_operand(&u), prelude_op_sums(&u));
+    numbers(t, 0, d, ", ");
+    numbers(t, d, a, ", ");
+    numbers(t, d + a, b, ", ");
+    numbers(t, 0, d, ";\"\n                 : ");
+    operand(t, u.acc == TE_F32 ? "+f" : u.acc == TE_F64 ? "+d" : "+r", 'd', d,
+            "\n                 : ");
+    operand(t, kind, 'a', a, ", ");
+    operand(t, kind, 'b', b, ");\n}\n");
+    return true;
+}
 
 const PreludeRow prelude_matrix[] = {
     LDMATRIX("rl_ldmatrix_x1", "x1", "%0", "%1", X1),
@@ -68,32 +90,7 @@ const PreludeRow prelude_matrix[] = {
     LDMATRIX("rl_ldmatrix_x2_trans", "x2.trans", "%0, %1", "%2", X2),
     LDMATRIX("rl_ldmatrix_x4_trans", "x4.trans", "%0, %1, %2, %3", "%4", X4),
 
-    WIDE("rl_mma_m16n8k16_f16_f32", 80, "m16n8k16.row.col.f32.f16.f16.f32", "float", "f"),
-    WIDE("rl_mma_m16n8k16_bf16_f32", 80, "m16n8k16.row.col.f32.bf16.bf16.f32", "float", "f"),
-    WIDE("rl_mma_m16n8k8_tf32_f32", 80, "m16n8k8.row.col.f32.tf32.tf32.f32", "float", "f"),
-    WIDE("rl_mma_m16n8k32_e4m3_f32", 89, "m16n8k32.row.col.f32.e4m3.e4m3.f32", "float", "f"),
-    WIDE("rl_mma_m16n8k32_e5m2_f32", 89, "m16n8k32.row.col.f32.e5m2.e5m2.f32", "float", "f"),
-    WIDE("rl_mma_m16n8k32_i8_i32", 80, "m16n8k32.row.col.s32.s8.s8.s32", "int", "r"),
-    WIDE("rl_mma_m16n8k32_u8_i32", 80, "m16n8k32.row.col.s32.u8.u8.s32", "int", "r"),
-    NARROW("rl_mma_m16n8k8_f16_f32", 75, "m16n8k8.row.col.f32.f16.f16.f32", "float", "f"),
-    NARROW("rl_mma_m16n8k8_bf16_f32", 80, "m16n8k8.row.col.f32.bf16.bf16.f32", "float", "f"),
-    NARROW("rl_mma_m16n8k16_i8_i32", 80, "m16n8k16.row.col.s32.s8.s8.s32", "int", "r"),
-    NARROW("rl_mma_m16n8k16_u8_i32", 80, "m16n8k16.row.col.s32.u8.u8.s32", "int", "r"),
-    MMA("rl_mma_m16n8k16_f16_f16", 80, "m16n8k16.row.col.f16.f16.f16.f16", "unsigned", "unsigned",
-        N242, D2("r"), A4, B2),
-    MMA("rl_mma_m16n8k8_f16_f16", 75, "m16n8k8.row.col.f16.f16.f16.f16", "unsigned", "unsigned",
-        N221, D2("r"), A2, B1("r")),
-    MMA("rl_mma_m8n8k16_i8_i32", 75, "m8n8k16.row.col.s32.s8.s8.s32", "int", "unsigned", N211,
-        D2("r"), A1("r"), B1("r")),
-    MMA("rl_mma_m8n8k16_u8_i32", 75, "m8n8k16.row.col.s32.u8.u8.s32", "int", "unsigned", N211,
-        D2("r"), A1("r"), B1("r")),
-    MMA("rl_mma_m8n8k4_f64_f64", 80, "m8n8k4.row.col.f64.f64.f64.f64", "double", "double", N211,
-        D2("d"), A1("d"), B1("d")),
-
-    GROUPS("along_along", "row", "col"),
-    GROUPS("along_across", "row", "row"),
-    GROUPS("across_along", "col", "col"),
-    GROUPS("across_across", "col", "row"),
+    {PRELUDE_MMA, 0, NULL},
 
     /* A number that the front end does not know.  */
     {"rl_hidden", 0,

@@ -203,6 +203,8 @@ bool hal_arch(const char *arch, int *sm, char *suffix);
  * there ("sm_80" on an sm_90a device has no wgmma and no TMA).  ST_USAGE for an arch whose code
  * does not run on the device.  */
 Status hal_device_for_arch(Arena *a, Diag *d, const Device *dev, const char *arch, Device **out);
+/* The first compute capability (80) that has a matrix unit, by its shape and types.  */
+int hal_since(const ComputeUnit *u);
 /* Does the mover copy by tensor maps?  */
 static inline bool hal_moves_by_map(const Mover *m) { return m->box_max > 0; }
 /* The device as kernels see it whose parameters are pointers and scalars only: without the movers

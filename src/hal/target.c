@@ -1,15 +1,17 @@
 #include "hal/device.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The first architecture that has a unit or mover, by the beginning of its name; the longest match
  * counts, and what matches nothing is everywhere.  PTX ISA 9.0, "Target ISA Notes".  `exact`: this
  * architecture with its suffix and no other.  */
-static const struct {
+typedef struct {
     const char *prefix;
     int sm;
     bool exact;
-} since[] = {
+} Since;
+static const Since since[] = {
     {"wgmma.", 90, true},         {"mma.m8n8k4.f16.", 70, false}, {"mma.m8n8k4.f64.", 80, false},
     {"mma.", 80, false},          {"mma.m16n8k32.f8", 89, false}, {"bfma2", 80, false},
     {"mma.m16n8k8.f16", 75, false}, {"mma.m8n8k16.", 75, false},
@@ -18,17 +20,29 @@ static const struct {
     {"dsmem", 90, false},         {"ldmatrix", 75, false},
 };
 
-static bool exists(const char *name, int sm, char suffix) {
-    size_t longest = 0;
-    bool there = true;
+/* The row of a name, or NULL.  */
+static const Since *since_of(const char *name) {
+    const Since *best = NULL;
     for (size_t i = 0; i < sizeof since / sizeof *since; i++) {
         size_t len = strlen(since[i].prefix);
-        if (len < longest || strncmp(name, since[i].prefix, len))
-            continue;
-        longest = len;
-        there = since[i].exact ? sm == since[i].sm && suffix == 'a' : sm >= since[i].sm;
+        if (!strncmp(name, since[i].prefix, len) && (!best || len >= strlen(best->prefix)))
+            best = &since[i];
     }
-    return there;
+    return best;
+}
+
+static bool exists(const char *name, int sm, char suffix) {
+    const Since *s = since_of(name);
+    return !s || (s->exact ? sm == s->sm && suffix == 'a' : sm >= s->sm);
+}
+
+int hal_since(const ComputeUnit *u) {
+    enum { NAME = 64 };
+    char name[NAME];
+    snprintf(name, sizeof name, "mma.m%dn%dk%d.%s.%s", u->m.to, u->n.to, u->k.to,
+             u->tf32 ? "tf32" : te_dtype_name(u->a), te_dtype_name(u->acc));
+    const Since *s = since_of(name);
+    return s ? s->sm : 0;
 }
 
 static void keep(Arena *a, Device *dev, const Device *from, int sm, char suffix) {
