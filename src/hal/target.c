@@ -14,6 +14,8 @@ typedef struct {
 static const Since since[] = {
     {"wgmma.", 90, true},         {"mma.m8n8k4.f16.", 70, false}, {"mma.m8n8k4.f64.", 80, false},
     {"mma.", 80, false},          {"mma.m16n8k32.f8", 89, false}, {"bfma2", 80, false},
+    {"mma.m16n8k4.f64", 90, false}, {"mma.m16n8k8.f64", 90, false},
+    {"mma.m16n8k16.f64", 90, false},
     {"mma.m16n8k8.f16", 75, false}, {"mma.m8n8k16.", 75, false},
     {"mufu.tanh", 75, false},     {"redux", 80, false},           {"cp.async.", 80, false},
     {"cp.async.bulk", 90, false}, {"tma.", 90, false},            {"stmatrix", 90, false},

@@ -25,7 +25,7 @@ static void of_isa(const ComputeUnit *u, FragRole role, int lane, int i, int at[
         at[FRAG_COL] = in_group * 2 + (i & 1);
     } else if (role == FRAG_A && u->m.from == 16) {
         at[FRAG_ROW] = part % 2 ? group + 8 : group;
-        at[FRAG_COL] = in_group * each + i % each + (part >= 2 ? 4 * each : 0);
+        at[FRAG_COL] = in_group * each + i % each + part / 2 * 4 * each;
     } else {
         at[FRAG_ROW] = group;
         at[FRAG_COL] = in_group * each + i % each + part * 4 * each;

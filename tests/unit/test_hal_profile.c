@@ -180,7 +180,7 @@ static void test_published_peaks(void **state) {
         {"h100", "dfma", 33.5, false},
         {"h200", "ffma", 66.9, false},
         {"h200", "hfma2", 133.8, false},
-        {"h200", "mma.m8n8k4.f64.f64", 66.9, false},
+        {"h200", "mma.m16n8k4.f64.f64", 66.9, false},
         {"h200", "wgmma.bf16.f32", 989.4, true},
         {"h200", "wgmma.tf32.f32", 494.7, true},
         {"h200", "wgmma.f8e4m3.f32", 1978.9, true},
