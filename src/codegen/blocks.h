@@ -34,6 +34,7 @@ typedef struct {
     const char *root;         /* value of the root's reduction at element v, NULL for a map */
     TeDtype root_type;
     const char **made;        /* per tensor: its value at element v; NULL before its statement */
+    const char **inverse;     /* CgPoint.inverse */
     CgGiven vector[MAX_VECTORS];          /* reads that were done for all of them at once ... */
     int vector_of[MAX_VECTORS];           /* ... by the root (0) or statement fused[n - 1] */
     int n_vector;
@@ -355,9 +356,12 @@ int row_vectors(const Kernel *k);         /* of a thread in a step */
 int row_width(const Kernel *k, const RowSource *s);       /* elements of an access, ... */
 int row_parts(const Kernel *k, const RowSource *s);       /* ... so many of them a vector */
 const char *row_array(const Kernel *k, int n);
+/* The array of value n (RowFacts.value), or that of the ends.  */
+const char *row_value(const Kernel *k, int n);
 void row_declare(Kernel *k, int n);       /* registers of source n, */
 void row_load(Kernel *k, int n);          /* loads into them for vector u, and element v of it */
 const char *row_element(const Kernel *k, int n);
+void row_widen(Kernel *k, int n, int pass);              /* what it is kept as, at its first pass */
 /* row_walk.c */
 void row_walk(Kernel *k, int pass);
 /* row_reduce.c: values per row.  */

@@ -76,9 +76,13 @@ typedef struct {
     const char *index[TE_MAX_INDICES];    /* text of each index: a name or a number */
     bool wide[TE_MAX_INDICES];            /* it is a long long */
     const char *const *made;  /* per tensor: its value here if the group makes it, or NULL */
+    const char *const *inverse;           /* per tensor: its reciprocal, or NULL; NULL: of none */
     const CgGiven *given;
     int n_given;
 } CgPoint;
+/* Is the statement a division that a reciprocal of the divisor, a read, can take the place of
+ * (rl_div_by) where the divisor is between 2^-64 and 2^64?  */
+bool cg_divides_by(const Te *te, const TeStmt *s);
 
 /* The value of e at a point, as type `to`.  Prints definitions of shared subexpressions first, so
  * the text is good in the scope that is open now.  */

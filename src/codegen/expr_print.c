@@ -28,6 +28,18 @@ static const char *child_text(Survey *s, const Value *v, int k) {
 
 /* ---- arithmetic ---- */
 
+/* Quotients below 2^-38 are 0 in the types of stores that are taken: what is lost of a dividend
+ * below 2^-102 does not count.  */
+bool cg_divides_by(const Te *te, const TeStmt *s) {
+    const TeExpr *e = s->rhs;
+    TeDtype to = te->tensor[s->tensor].dtype;
+    if (e->kind != TE_DIV || e->type != TE_F32 || s->fast || e->args[1]->kind != TE_READ)
+        return false;
+    TeRealRange x = te_real_range(te, s, e->args[0]);
+    bool small = to == TE_F16 || to == TE_F8E4M3 || to == TE_F8E5M2;
+    return small && x.lo >= 0 && x.hi <= 0x1p60;
+}
+
 static const char *integer_name(const Value *v) {
     return v->e->type == TE_I64 && !v->narrow ? "i64" : "i32";
 }
@@ -39,6 +51,14 @@ static const char *widened(const Survey *s, const Value *v, const char *first) {
     bool ints = (x->narrow || x->e->type == TE_I32) && (y->narrow || y->e->type == TE_I32);
     return v->e->type == TE_I64 && !v->narrow && ints ? cg_text(s->cg, "(long long)%s", first)
                                                       : first;
+}
+
+/* The reciprocal of the divisor, if the statement's whole is a division and it is given; or NULL.
+ */
+static const char *inverse_of(const Survey *s, const Value *v) {
+    const CgPoint *at = s->at;
+    if (!at->inverse || v->e != at->stmt->rhs || !cg_divides_by(s->cg->te, at->stmt)) return NULL;
+    return at->inverse[v->e->args[1]->v.ref];
 }
 
 static const char *binary(Survey *s, const Value *v) {
@@ -53,6 +73,8 @@ static const char *binary(Survey *s, const Value *v) {
     bool integer = te_dtype_class(v->e->type) == TE_CLASS_INT;
     if (kind == TE_DIV && v->e->type == TE_F32 && s->at->stmt && s->at->stmt->fast)
         return cg_text(s->cg, "rl_fast_div(%s, %s)", x, y);
+    const char *inverse = kind == TE_DIV ? inverse_of(s, v) : NULL;
+    if (inverse) return cg_text(s->cg, "rl_div_by(%s, %s, %s)", x, y, inverse);
     bool divides = kind == TE_DIV || kind == TE_MOD;
     bool floors = divides && (s->value[v->child[0]].lo < 0 || s->value[v->child[1]].lo < 1);
     if (integer && (v->wraps || floors))
@@ -104,6 +126,13 @@ static const struct {
     [TE_FN_MIN] = {"rl_min_f64", "rl_min_f32", "rl_min_f32"},
 };
 
+/* Is it e^x of an f32 that is never positive?  */
+static bool is_exp_low(const Survey *s, const TeExpr *e) {
+    if (e->v.fn != TE_FN_EXP || e->type != TE_F32 || !s->at->stmt || s->at->stmt->fast)
+        return false;
+    return te_real_range(s->cg->te, s->at->stmt, e->args[0]).hi <= 0;
+}
+
 static const char *real_call(Survey *s, const Value *v) {
     TeFn fn = v->e->v.fn;
     bool fast = s->at->stmt && s->at->stmt->fast;
@@ -111,6 +140,7 @@ static const char *real_call(Survey *s, const Value *v) {
                        : fast               ? intrinsic[fn].fast
                                             : intrinsic[fn].f32;
     const char *x = child_text(s, v, 0);
+    if (is_exp_low(s, v->e)) name = "rl_exp_low";
     if (v->n_child == 1) return cg_text(s->cg, "%s(%s)", name, x);
     /* An f32 beside an f64 would leave the choice of a function open.  */
     const char *cast = v->e->type == TE_F64 && fn == TE_FN_POW ? "(double)" : "";

@@ -129,6 +129,27 @@ const PreludeRow prelude_arithmetic[] = {
     ARG("rl_argmin", "<", ">"),
 #undef ARG
 
+    /* e^x where x is at most 88: 2^t for t = x log2(e) rounded, times 1 + r for what the rounding
+     * left, r = x - t ln(2) by two products (ln(2) to 48 bits).  2^t has the error that exp2f has,
+     * less than 2 ulp with what the last rounding adds; r is below 2^-17, so r^2 / 2 is nothing.
+     * Below -104 e^x is 0, and r would be no number at -inf.  */
+    {"rl_exp_low", 0,
+     FN "float rl_exp_low(float x) {\n"
+        "    const float y = rl_max_f32(x, -104.0f), t = y * 1.442695041f;\n"
+        "    float z;\n"
+        "    asm(\"ex2.approx.f32 %0, %1;\" : \"=f\"(z) : \"f\"(t));\n"
+        "    const float r = fmaf(t, -0.6931471825f, y);\n"
+        "    return fmaf(z, fmaf(t, 1.904654300e-9f, r), z);\n"
+        "}\n"},
+
+    /* x / y, correctly rounded, by r, the reciprocal of y as it is rounded; docs/numerics.md says
+     * where.  */
+    {"rl_div_by", 0,
+     FN "float rl_div_by(float x, float y, float r) {\n"
+        "    const float q = x * r;\n"
+        "    return fmaf(fmaf(q, -y, x), r, q);\n"
+        "}\n"},
+
     /* Approximations for @fast.  */
     {"rl_fast_div", 0,
      FN "float rl_fast_div(float x, float y) {\n"

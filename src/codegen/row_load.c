@@ -35,8 +35,22 @@ const char *row_array(const Kernel *k, int n) {
     return cg_text(k->cg, "%c%d", k->at.ends ? 'y' : 'x', n);
 }
 
+const char *row_value(const Kernel *k, int n) {
+    return cg_text(k->cg, "%s%d", k->at.ends ? "end" : "kept", n);
+}
+
 int row_parts(const Kernel *k, const RowSource *s) {
     return k->l->r->store_vec / row_width(k, s);
+}
+
+/* What several passes read of a narrow type waits as f32.  */
+static bool is_widened(const Kernel *k, const RowSource *s) {
+    TeDtype t = k->cg->te->tensor[s->tensor].dtype;
+    return row_in_registers(k, s) && !s->made && te_dtype_compute(t) == TE_F32 && t != TE_F32;
+}
+
+static const char *wide_array(const Kernel *k, int n) {
+    return cg_text(k->cg, "%s%d", k->at.ends ? "narrow" : "wide", n);
 }
 
 void row_declare(Kernel *k, int n) {
@@ -44,6 +58,8 @@ void row_declare(Kernel *k, int n) {
     int parts = row_parts(k, s) * (row_is_array(k, s) ? row_vectors(k) : 1);
     cg_line(k->cg, "rl_vec<%s, %d> %s[%d];", cg_storage(k->cg->te->tensor[s->tensor].dtype),
             row_width(k, s), row_array(k, n), parts);
+    if (is_widened(k, s))
+        cg_line(k->cg, "float %s[%d];", wide_array(k, n), k->l->r->thread.extent[AX_N]);
 }
 
 /* The column that part p of a source's vector begins with, times the source's step.  */
@@ -80,7 +96,8 @@ void row_load(Kernel *k, int n) {
     }
 }
 
-const char *row_element(const Kernel *k, int n) {
+/* Element v of a source as it was loaded.  */
+static const char *stored_element(const Kernel *k, int n) {
     const Cg *cg = k->cg;
     const RowSource *s = &facts(k)->source[n];
     int width = row_width(k, s), parts = row_parts(k, s);
@@ -94,4 +111,24 @@ const char *row_element(const Kernel *k, int n) {
                                 : "v";
     return cg_decode(cg, cg->te->tensor[s->tensor].dtype,
                      cg_text(cg, "%s[%s].v[%s]", row_array(k, n), at, v));
+}
+
+static const char *widened_at(const Kernel *k, int n) {
+    const char *u = row_vectors(k) > 1 ? cg_text(k->cg, "u * %d + ", k->l->r->store_vec) : "";
+    return cg_text(k->cg, "%s[%s%s]", wide_array(k, n), u, k->l->r->store_vec > 1 ? "v" : "0");
+}
+
+void row_widen(Kernel *k, int n, int pass) {
+    const RowSource *s = &facts(k)->source[n];
+    bool first = !(s->passes & (((uint64_t)1 << pass) - 1));
+    if (!is_widened(k, s) || !first || !row_is_read(s, pass)) return;
+    if (k->l->r->store_vec > 1) {
+        cg_line(k->cg, "#pragma unroll");
+        cg_line(k->cg, "for (int v = 0; v < VN; v++)");
+    }
+    cg_line(k->cg, "%s = %s;", widened_at(k, n), stored_element(k, n));
+}
+
+const char *row_element(const Kernel *k, int n) {
+    return is_widened(k, &facts(k)->source[n]) ? widened_at(k, n) : stored_element(k, n);
 }

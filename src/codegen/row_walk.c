@@ -44,6 +44,30 @@ static void give_sources(Kernel *k, int i, int pass) {
     }
 }
 
+/* The place of value n at the element.  */
+static const char *value_at(const Kernel *k, int n) {
+    const char *v = k->at.vec > 1 ? "v" : "0";
+    return row_vectors(k) > 1 ? cg_text(k->cg, "%s[u * %d + %s]", row_value(k, n), k->at.vec, v)
+                              : cg_text(k->cg, "%s[%s]", row_value(k, n), v);
+}
+
+/* Makes the values that begin with this pass, and gives what there is of them.  */
+static void give_values(Kernel *k, int pass) {
+    const RowFacts *f = facts(k);
+    for (int n = 0; n < f->n_value && rprog_row_keeps_values(k->l->r); n++) {
+        const RowValue *v = &f->value[n];
+        const TeExpr *e = v->expr[v->maker];
+        int stmt = f->group->stmt[v->maker];
+        if (pass != v->pass && !(v->later >> pass & 1)) continue;
+        if (k->at.n_vector == MAX_VECTORS) return;
+        if (pass == v->pass) {
+            CgPoint p = elements_point(k, stmt, false);
+            cg_line(k->cg, "%s = %s;", value_at(k, n), cg_expr(&p, e, e->type));
+        }
+        elements_give(k, stmt, e, value_at(k, n));
+    }
+}
+
 /* Tied reductions have a turn of their own, which stores nothing.  */
 static uint64_t turn_of(const Kernel *k, int pass, bool tied) {
     const RowGroup *g = facts(k)->group;
@@ -151,12 +175,14 @@ static void compute(Kernel *k, const Partials *p, int pass, bool tied) {
         row_declare(k, n);
         row_load(k, n);
     }
+    for (int n = 0; n < f->n_source; n++) row_widen(k, n, pass);
     for (int i = 0; i < g->n; i++) {
         out[i] = tied ? (Output){0} : output_of(k, i, pass);
         store_declare(k, g->stmt[i], &out[i]);
         if (runs(k, i, pass)) give_sources(k, i, pass);
     }
     open_lanes(k);
+    give_values(k, pass);
     elements_statements(k, g, turn_of(k, pass, tied), p, out);
     cg_close(cg);
     for (int i = 0; i < g->n; i++) {
@@ -174,6 +200,12 @@ static void compute(Kernel *k, const Partials *p, int pass, bool tied) {
 /* Registers of what is kept from this pass on.  */
 static void declare_kept(Kernel *k, int pass) {
     const RowFacts *f = facts(k);
+    for (int n = 0; n < f->n_value && rprog_row_keeps_values(k->l->r); n++) {
+        const RowValue *v = &f->value[n];
+        if (v->pass == pass)
+            cg_line(k->cg, "%s %s[%d];", cg_type(v->expr[v->maker]->type), row_value(k, n),
+                    k->l->r->thread.extent[AX_N]);
+    }
     for (int n = 0; n < f->n_source; n++) {
         const RowSource *s = &f->source[n];
         if (row_in_registers(k, s) && (s->passes & (((uint64_t)2 << pass) - 1)) != 0 &&
@@ -199,9 +231,54 @@ static void fetch(Kernel *k, int pass) {
     elements_end(k);
 }
 
-static void evaluate(Kernel *k, int pass) {
+static void evaluate_step(Kernel *k, int pass) {
     Partials p = row_partials(k, pass);
     reduction_step(k, &p, 0, compute, pass);
+}
+
+/* The value of a row that statement i divides by in this pass: its tensor, or -1.  */
+static int divisor_of(const Kernel *k, int i, int pass) {
+    const RowGroup *g = facts(k)->group;
+    const TeStmt *s = &k->cg->te->stmt[g->stmt[i]];
+    if (g->role[i] != ROW_MAP || !runs(k, i, pass) || !cg_divides_by(k->cg->te, s)) return -1;
+    int by = s->rhs->args[1]->v.ref, maker = row_group_maker(k->cg->te, g, by);
+    return maker >= 0 && g->role[maker] != ROW_MAP && k->at.made[by] ? by : -1;
+}
+
+/* Reciprocals of what all of a row is divided by; the test that they may be used.  */
+static const char *invert(Kernel *k, int pass, const char **inverse) {
+    Cg *cg = k->cg;
+    const char *test = NULL;
+    for (int i = 0; i < facts(k)->group->n; i++) {
+        int t = divisor_of(k, i, pass);
+        if (t < 0 || inverse[t]) continue;
+        const char *y = k->at.made[t];
+        inverse[t] = cg_text(cg, "inverse%d", t);
+        cg_line(cg, "const float %s = 1.0f / %s;", inverse[t], y);
+        test = both(cg, test, cg_text(cg, "%s >= %s && %s <= %s", y, cg_real(cg, TE_F32, 0x1p-64),
+                                      y, cg_real(cg, TE_F32, 0x1p64)));
+    }
+    return test;
+}
+
+static void evaluate(Kernel *k, int pass) {
+    const char **inverse = ARENA_ARRAY(k->cg->arena, const char *, k->cg->te->n_tensor);
+    bool divides = false;
+    for (int i = 0; i < facts(k)->group->n; i++) divides |= divisor_of(k, i, pass) >= 0;
+    if (!divides) {
+        evaluate_step(k, pass);
+        return;
+    }
+    cg_scope(k->cg);
+    cg_open(k->cg, "if (%s)", invert(k, pass, inverse));
+    k->at.inverse = inverse;
+    evaluate_step(k, pass);
+    k->at.inverse = NULL;
+    cg_close(k->cg);
+    cg_open(k->cg, "else");
+    evaluate_step(k, pass);
+    cg_close(k->cg);
+    cg_close(k->cg);
 }
 
 /* Opens the loop over steps, or what stands for it; false: nothing.  */

@@ -41,7 +41,8 @@ static const char operand[] =
     " mn k to src off koff at kat in reg frag low wide b e r row places ";
 
 static const char numbered[] =
-    " acc map where part part_at left left_at past own now base inside f value ";
+    " acc map where part part_at left left_at past own now base inside f value kept end inverse"
+    " wide narrow ";
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

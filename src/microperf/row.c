@@ -232,9 +232,9 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     Traffic t = traffic_of(&x, &l2);
     double warps_of_elements = x.elements * (1 + out->padding_waste) / WARP, ops = 0;
     for (int pass = 0; pass < f->group->n_pass; pass++) {
-        ops += warps_of_elements * f->ops[pass] * (m->p->acc_bytes > 4 ? 2 : 1);
+        ops += warps_of_elements * rprog_row_ops(m->p, r, pass) * (m->p->acc_bytes > 4 ? 2 : 1);
         ops += x.blocks * r->threads / WARP * combine_ops(&x, pass);
-        ops += (double)f->rows * end_requests(&x) * (f->ops[pass] + END_OPS);
+        ops += (double)f->rows * end_requests(&x) * (rprog_row_ops(m->p, r, pass) + END_OPS);
     }
     double compute = ops, warps = x.blocks * r->threads / WARP;
     ops += warps_of_elements * 3 * t.requests + warps * 40 * x.kernels;

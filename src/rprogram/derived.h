@@ -288,6 +288,12 @@ const RowFacts *rprog_row_facts(const Problem *p, const RProg *r);
 static inline bool rprog_row_rereads(const RProg *r) {
     return r->keep == KEEP_MEMORY || r->keep == KEEP_ONLINE;
 }
+/* Are values that several passes need (RowFacts.value) kept?  */
+static inline bool rprog_row_keeps_values(const RProg *r) {
+    return r->keep == KEEP_REGISTERS && r->split == 1;
+}
+/* Instructions of pass p for one element.  */
+double rprog_row_ops(const Problem *p, const RProg *r, int pass);
 /* Does the block hold the source's rows in shared memory?  */
 static inline bool rprog_row_holds(const RProg *r, const RowSource *s) {
     return r->keep == KEEP_FLAT ? s->by_row : r->keep == KEEP_SHARED && s->kept;

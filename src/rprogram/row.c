@@ -82,19 +82,53 @@ int64_t rprog_row_gathered(const Problem *p, const RProg *r) {
     return bytes * ceil_div(r->threads, WARP);
 }
 
+double rprog_row_ops(const Problem *p, const RProg *r, int pass) {
+    const RowFacts *f = rprog_row_facts(p, r);
+    double ops = f->ops[pass];
+    for (int k = 0; k < f->n_value && rprog_row_keeps_values(r); k++) {
+        if (f->value[k].later >> pass & 1) ops -= f->value[k].ops;
+    }
+    return ops;
+}
+
+/* Does something that is there since pass `first` wait behind pass p for one of `passes`?  */
+static bool waits(int first, uint64_t passes, int p) {
+    return first <= p && passes >> p >> 1 != 0;
+}
+
+/* Words per column that a thread keeps behind pass `pass`.  */
+static double kept_words(const Problem *p, const RProg *r, int pass) {
+    const RowFacts *f = rprog_row_facts(p, r);
+    bool values = rprog_row_keeps_values(r);
+    double words = 0;
+    for (int k = 0; k < f->n_source; k++) {
+        const RowSource *s = &f->source[k];
+        int first = 0;
+        while (!s->made && !(s->passes >> first & 1)) first++;
+        if (s->kept && waits(first, values ? s->bare : s->passes, pass))
+            words += s->bytes > 4 ? 2 : 1;
+    }
+    for (int k = 0; k < f->n_value && values; k++)
+        words += waits(f->value[k].pass, f->value[k].later, pass) ? p->acc_bytes / 4.0 : 0;
+    return words;
+}
+
 /* Words per column that a thread holds: what is kept as values, what waits for its pass as it
  * came.  */
 static double words_per_column(const Problem *p, const RProg *r) {
     const RowFacts *f = rprog_row_facts(p, r);
-    double words = 0;
+    bool keeps = r->keep == KEEP_REGISTERS;
+    double words = 0, most = 0;
     for (int k = 0; k < f->n_source; k++) {
         const RowSource *s = &f->source[k];
-        bool here = r->keep == KEEP_REGISTERS && s->kept;
-        if (here) words += s->bytes > 4 ? 2 : 1;
-        else if (s->by_row && (s->passes & 1) && !rprog_row_holds(r, s))
+        if (!(keeps && s->kept) && s->by_row && (s->passes & 1) && !rprog_row_holds(r, s))
             words += (double)s->bytes / 4;
     }
-    return words;
+    for (int pass = 0; keeps && pass < f->group->n_pass; pass++) {
+        double kept = kept_words(p, r, pass);
+        most = kept > most ? kept : most;
+    }
+    return words + most;
 }
 
 int64_t rprog_row_registers(const Problem *p, const RProg *r) {

@@ -93,6 +93,10 @@ ReadWidths rtile_widths(const Problem *p, const FusedAxis *axis, int align,
                         bool (*skip)(const Problem *, const TeExpr *), double *bytes);
 /* Fills widths and shifts of a map.  */
 void rtile_map_reads(Problem *p, const FusedAxis *domain, int align);
+/* Finds the values of a row group that later passes need again.  Those of `passes` that evaluate
+ * statement i's read where these values are kept.  */
+void rows_values(const Te *te, RowFacts *f);
+uint64_t rows_bare(const RowFacts *f, int i, const TeExpr *read, uint64_t passes);
 /* Arithmetic of an expression, in instructions; `stop` and what is below it is not counted.  */
 double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b);
 /* The same for each element of runs along an index that begin at multiples of `run`: of a selection

@@ -159,7 +159,9 @@ static void find_sources(const Te *te, RowFacts *f, int align) {
             if (m >= 0) passes &= ~((uint64_t)1 << g->pass[m]);
             if (!passes) continue;
             int k = add_source(te, f, s, &x, m >= 0, align);
-            if (k >= 0) f->source[k].passes |= passes;
+            if (k < 0) continue;
+            f->source[k].passes |= passes;
+            f->source[k].bare |= rows_bare(f, i, reads.at[j], passes);
         }
     }
     for (int k = 0; k < f->n_source; k++) {
@@ -219,6 +221,7 @@ RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const
         *(i < frame->n_left ? &f->rows : &f->columns) *= te_index_extent(&frame->index[i]);
     find_staying(te, f, stored);
     find_evaluations(te, f, stored);
+    rows_values(te, f);
     find_sources(te, f, align);
     count_work(te, f, stored);
     f->flat = find_flat(te, frame, f, align);

@@ -61,9 +61,22 @@ typedef struct {
     int lead_vec;             /* the same in vectors that begin with RowFacts.lead */
     int64_t step;             /* elements from column to column */
     uint64_t passes;          /* bit p: pass p reads it */
+    uint64_t bare;            /* the same where values (RowValue) are kept */
     Access access;            /* over the frame's indices */
     double unique;            /* bytes of the whole */
 } RowSource;
+
+enum { ROW_MAX_VALUES = 4 };
+
+/* Part of an expression that is dear to make, and that several passes need of the same elements:
+ * rows that stay in registers may keep it from the first of them on.  */
+typedef struct {
+    const TeExpr *expr[ROW_MAX_STMTS];    /* what it is in statement i of the group, or NULL */
+    int maker;                            /* the statement that evaluates it in any case ... */
+    int pass;                             /* ... in this pass, */
+    uint64_t later;                       /* bit p: pass p needs it again, */
+    double ops;                           /* and is spared so many instructions for an element */
+} RowValue;
 
 typedef struct {
     const RowGroup *group;
@@ -72,6 +85,8 @@ typedef struct {
     bool stays[ROW_MAX_STMTS];            /* later passes read map i back instead */
     int n_source;
     RowSource source[ROW_MAX_SOURCES];
+    int n_value;
+    RowValue value[ROW_MAX_VALUES];
     int vec;                  /* neighbours in the widest access; divides the columns */
     /* Vectors may begin, instead of at a row's first column, at the first one that is a multiple of
      * the vector in this access's tensor: neighbours in the widest access then; 1: none.  */

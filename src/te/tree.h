@@ -19,6 +19,13 @@ bool te_extent_same(const TeExtent *x, const TeExtent *y);
 /* The type in which both sides of a comparison or an operation meet.  */
 TeDtype te_meet(TeDtype x, TeDtype y);
 
+/* Bounds of a real expression of statement s where it is not NaN, as far as its form tells: e^x is
+ * not negative, x - max(x) not positive.  Roundings keep signs, and are not counted in bounds.  */
+typedef struct {
+    double lo, hi;
+} TeRealRange;
+TeRealRange te_real_range(const Te *te, const TeStmt *s, const TeExpr *e);
+
 /* Index i of e becomes index to[i].  */
 void te_expr_renumber(TeExpr *e, const uint8_t *to);
 /* New nodes, at place `pos`.  */

@@ -42,6 +42,19 @@ template <typename T> __device__ __forceinline__ void rl_argmax(T &best, int &wh
     }
 }
 
+__device__ __forceinline__ float rl_exp_low(float x) {
+    const float y = rl_max_f32(x, -104.0f), t = y * 1.442695041f;
+    float z;
+    asm("ex2.approx.f32 %0, %1;" : "=f"(z) : "f"(t));
+    const float r = fmaf(t, -0.6931471825f, y);
+    return fmaf(z, fmaf(t, 1.904654300e-9f, r), z);
+}
+
+__device__ __forceinline__ float rl_div_by(float x, float y, float r) {
+    const float q = x * r;
+    return fmaf(fmaf(q, -y, x), r, q);
+}
+
 __device__ __forceinline__ unsigned rl_f32x2_to_f16(float x, float y) {
     unsigned z;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(z) : "f"(y), "f"(x));
@@ -77,6 +90,7 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     float acc2 = (-__int_as_float(0x7f800000));
     int where2 = 2147483647;
     rl_vec<unsigned short, 8> x0[2];
+    float wide0[16];
     #pragma unroll
     for (int u = 0; u < 2; u++) {
         const int col = (u * LN + lane) * VN;
@@ -89,10 +103,13 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
         const int col = (u * LN + lane) * VN;
         if (m < M && col < N) {
             #pragma unroll
+            for (int v = 0; v < VN; v++)
+            wide0[u * 8 + v] = rl_f16_to_f32(x0[u].v[v]);
+            #pragma unroll
             for (int v = 0; v < VN; v++) {
                 const int i1 = (col + v);
-                acc3 = rl_max_f32(acc3, rl_f16_to_f32(x0[u].v[v]));
-                rl_argmax(acc2, where2, rl_f16_to_f32(x0[u].v[v]), (int)i1);
+                acc3 = rl_max_f32(acc3, wide0[u * 8 + v]);
+                rl_argmax(acc2, where2, wide0[u * 8 + v], (int)i1);
             }
         }
     }
@@ -132,6 +149,7 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
 
     // pass 1
     float acc4 = 0.0f;
+    float kept0[16];
     #pragma unroll
     for (int u = 0; u < 2; u++) {
         const int col = (u * LN + lane) * VN;
@@ -139,7 +157,8 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
             #pragma unroll
             for (int v = 0; v < VN; v++) {
                 const int i1 = (col + v);
-                acc4 = acc4 + expf((rl_f16_to_f32(x0[u].v[v]) - e3));
+                kept0[u * 8 + v] = rl_exp_low((wide0[u * 8 + v] - e3));
+                acc4 = acc4 + kept0[u * 8 + v];
             }
         }
     }
@@ -160,17 +179,37 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     const float e4 = acc4;
 
     // pass 2
-    #pragma unroll
-    for (int u = 0; u < 2; u++) {
-        const int col = (u * LN + lane) * VN;
-        if (m < M && col < N) {
-            float o1[8];
+    {
+        const float inverse4 = 1.0f / e4;
+        if (e4 >= 5.421010862427522e-20f && e4 <= 1.8446744073709552e19f) {
             #pragma unroll
-            for (int v = 0; v < VN; v++) {
-                const int i1 = (col + v);
-                o1[v] = (expf((rl_f16_to_f32(x0[u].v[v]) - e3)) / e4);
+            for (int u = 0; u < 2; u++) {
+                const int col = (u * LN + lane) * VN;
+                if (m < M && col < N) {
+                    float o1[8];
+                    #pragma unroll
+                    for (int v = 0; v < VN; v++) {
+                        const int i1 = (col + v);
+                        o1[v] = rl_div_by(kept0[u * 8 + v], e4, inverse4);
+                    }
+                    rl_store_f16<8>(q1 + (col), o1);
+                }
             }
-            rl_store_f16<8>(q1 + (col), o1);
+        }
+        else {
+            #pragma unroll
+            for (int u = 0; u < 2; u++) {
+                const int col = (u * LN + lane) * VN;
+                if (m < M && col < N) {
+                    float o1[8];
+                    #pragma unroll
+                    for (int v = 0; v < VN; v++) {
+                        const int i1 = (col + v);
+                        o1[v] = (kept0[u * 8 + v] / e4);
+                    }
+                    rl_store_f16<8>(q1 + (col), o1);
+                }
+            }
         }
     }
 

@@ -33,6 +33,14 @@ __device__ __forceinline__ float rl_max_f32(float x, float y) {
     return z;
 }
 
+__device__ __forceinline__ float rl_exp_low(float x) {
+    const float y = rl_max_f32(x, -104.0f), t = y * 1.442695041f;
+    float z;
+    asm("ex2.approx.f32 %0, %1;" : "=f"(z) : "f"(t));
+    const float r = fmaf(t, -0.6931471825f, y);
+    return fmaf(z, fmaf(t, 1.904654300e-9f, r), z);
+}
+
 __device__ __forceinline__ unsigned rl_f32x2_to_bf16(float x, float y) {
     unsigned z;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(z) : "f"(y), "f"(x));
@@ -97,7 +105,7 @@ rk_afbea1deb2beab90_0(const unsigned short *__restrict__ t0,
                 #pragma unroll
                 for (int v = 0; v < VN; v++) {
                     const int i1 = (col + v);
-                    acc3 = acc3 + expf((rl_bf16_to_f32(x0[u].v[v]) - base3));
+                    acc3 = acc3 + rl_exp_low((rl_bf16_to_f32(x0[u].v[v]) - base3));
                 }
             }
         }
@@ -222,7 +230,7 @@ rk_afbea1deb2beab90_1(const unsigned short *__restrict__ t0,
                 #pragma unroll
                 for (int v = 0; v < VN; v++) {
                     const int i1 = (col + v);
-                    o1[v] = (expf((rl_bf16_to_f32(x0[u].v[v]) - e2)) / e3);
+                    o1[v] = (rl_exp_low((rl_bf16_to_f32(x0[u].v[v]) - e2)) / e3);
                 }
                 rl_store_bf16<8>(q1 + (col), o1);
             }
