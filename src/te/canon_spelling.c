@@ -27,16 +27,22 @@ static TeExpr *binary(const Spelling *x, TeKind kind, const TeExpr *like, TeExpr
     return e;
 }
 
+/* Is e a negation whose operand may be used in an expression of this type instead?  That of the
+ * least i32 is itself, but not in i64.  */
+static bool negates(const TeExpr *e, TeDtype type) {
+    return e->kind == TE_NEG && (e->type == type || te_dtype_class(e->type) == TE_CLASS_REAL);
+}
+
 /* a + -b, a - -b, - -a, -1 * a.  */
 static TeExpr *signs(const Spelling *x, TeExpr *e) {
     TeExpr *a = e->n_args > 0 ? e->args[0] : NULL, *b = e->n_args > 1 ? e->args[1] : NULL;
     if (e->kind == TE_NEG && a->kind == TE_NEG && normalize_own_type(a->args[0]))
         return a->args[0];
-    if (e->kind == TE_ADD && b->kind == TE_NEG)
+    if (e->kind == TE_ADD && negates(b, e->type))
         return binary(x, TE_SUB, e, a, b->args[0]);
-    if (e->kind == TE_ADD && a->kind == TE_NEG)
+    if (e->kind == TE_ADD && negates(a, e->type))
         return binary(x, TE_SUB, e, b, a->args[0]);
-    if (e->kind == TE_SUB && b->kind == TE_NEG)
+    if (e->kind == TE_SUB && negates(b, e->type))
         return binary(x, TE_ADD, e, a, b->args[0]);
     if (e->kind != TE_MUL || !(is_number(a, -1) || is_number(b, -1))) return NULL;
     TeExpr *other = is_number(b, -1) ? a : b, *minus;

@@ -95,6 +95,10 @@ static void spellings_become_one(void **state) {
                   "  Y[] = sum[i](2 * X[i]);\n");
     check_becomes(head, "Y[i] = i >= 0 && i < 4 ? X[i] : Z[i];", "  Y[i] = X[i];\n");
     check_becomes(head, "Y[i] = X[3-i] else 5;", "  Y[i] = X[3-i];\n");
+    /* -(-2^31) is -2^31 in i32, and 2^31 in i64.  */
+    check_becomes("J: i32[4]) -> Y: i32[4]", "Y[i] = 7 - -J[i];", "  Y[i] = 7 + J[i];\n");
+    check_becomes("J: i32[4]) -> Y: i64[4]", "Y[i] = i - -J[i];", "  Y[i] = i - -J[i];\n");
+    check_becomes("J: i32[4]) -> Y: i64[4]", "Y[i] = -J[i] + i;", "  Y[i] = -J[i] + i;\n");
     /* -0 + 0 is 0; roots are no powers for -0 and -inf; a literal has no type.  */
     check_becomes(head, "Y[i] = X[i] + 0;", "  Y[i] = X[i] + 0;\n");
     check_becomes(head, "Y[i] = 1 / (X[i] + 0);", "  Y[i] = 1 / (X[i] + 0);\n");
