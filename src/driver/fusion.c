@@ -54,6 +54,7 @@ typedef struct {
 typedef struct {
     const Kernel **gone;
     int n;
+    double lost;              /* at least, us */
 } Tried;
 
 typedef struct {
@@ -66,7 +67,7 @@ typedef struct {
     Parting best;
     double usual_us;
     Tried *tried;             /* per decision of each site */
-    int planned, steps;       /* kernels; decisions tried */
+    int planned, steps, pairs;            /* kernels; decisions and pairs of them tried */
 } Search;
 
 static Status plan_kernel(Search *x, Diag *d, Kernel *k) {
@@ -139,7 +140,7 @@ static void find_own(const Parting *p, const Parting *other, bool *own) {
 }
 
 /* What the kernels take that `other` does not have (NULL: all), planned as long as that is not sure
- * to be more than `limit`: INFINITY then.  */
+ * to be more than `limit`; beyond it *us is what they take at least.  */
 static Status price(Search *x, Diag *d, const Parting *p, const Parting *other, double limit,
                     double *us) {
     bool own[TE_MAX_STMTS];
@@ -159,7 +160,6 @@ static Status price(Search *x, Diag *d, const Parting *p, const Parting *other, 
         if (!s) *us += (k->us - k->least_us) * k->matched;
     }
     for (int g = 0; g < p->set.n_group; g++) p->kernel[g]->matched = 0;
-    if (*us > limit) *us = INFINITY;
     return s;
 }
 
@@ -219,7 +219,7 @@ static void keep_tried(Search *x, const Parting *now, const Search *before, Aren
         x->known = before->known;
         arena_reset(x->a, mark);
     }
-    *out = (Tried){ARENA_ARRAY(x->a, const Kernel *, n + 1), n};
+    *out = (Tried){.gone = ARENA_ARRAY(x->a, const Kernel *, n + 1), .n = n};
     memcpy(out->gone, gone, (size_t)n * sizeof *gone);
 }
 
@@ -232,32 +232,85 @@ static bool try_flip(Search *x, const TeDecisions *from, int site, int d, TeDeci
     Search before = *x;
     Parting now = {.kernel = NULL};
     TeDecisions flipped = *seen = *from;
-    double had, us;
+    double had = 0, us = INFINITY;
     flipped.taken[site] ^= (uint8_t)(1u << d);
     if (!open_parting(x, &quiet, &flipped, &now)) {
         *seen = *decisions_of(&now);
         price(x, &quiet, &x->best, &now, INFINITY, &had);
         double limit = had * (1 - 1.0 / NEAR);
-        if (!price(x, &quiet, &now, &x->best, limit, &us) && us < limit) {
+        if (price(x, &quiet, &now, &x->best, limit, &us)) us = INFINITY;
+        if (us < limit) {
             x->best = now;
             return true;
         }
     }
     keep_tried(x, &now, &before, mark, tried);
+    tried->lost = us - had;
     return false;
 }
 
-/* One that is no gain by itself may open others at its statement, which are tried with it.  */
+/* One that is no gain by itself may open others, which are tried with it.  */
 static bool try_decision(Search *x, int site, int d) {
     TeDecisions had = *decisions_of(&x->best), seen, last;
     Tried *tried = &x->tried[site * TE_DECISION_COUNT + d], with;
     if (was_tried(x, tried)) return false;
     if (try_flip(x, &had, site, d, &seen, tried)) return true;
-    for (int e = 0; e < TE_DECISION_COUNT; e++) {
-        bool opened = seen.possible[site] & ~had.possible[site] & 1u << e;
-        if (opened && try_flip(x, &seen, site, e, &last, &with)) return true;
+    for (int i = 0; i < seen.n; i++) {
+        for (int e = 0; e < TE_DECISION_COUNT; e++) {
+            bool opened = i < had.n && seen.possible[i] & ~had.possible[i] & 1u << e;
+            if (opened && try_flip(x, &seen, i, e, &last, &with)) return true;
+        }
     }
     return false;
+}
+
+/* ---- pairs ---- */
+
+/* Do two decisions replace a kernel that is the same?  What they take adds up if not.  */
+static bool meet(const Tried *a, const Tried *b) {
+    for (int i = 0; i < a->n; i++)
+        for (int k = 0; k < b->n; k++)
+            if (a->gone[i] == b->gone[k]) return true;
+    return false;
+}
+
+static bool try_pair(Search *x, int one, int other) {
+    TeDecisions had = *decisions_of(&x->best), last;
+    Tried with;
+    had.taken[one / TE_DECISION_COUNT] ^= (uint8_t)(1u << one % TE_DECISION_COUNT);
+    return try_flip(x, &had, other / TE_DECISION_COUNT, other % TE_DECISION_COUNT, &last, &with);
+}
+
+/* What can be decided, that which loses the least first.  */
+static int open_decisions(const Search *x, int *open) {
+    const TeDecisions *now = decisions_of(&x->best);
+    int n = 0;
+    for (int i = 0; i < now->n * TE_DECISION_COUNT; i++) {
+        bool possible = now->possible[i / TE_DECISION_COUNT] >> i % TE_DECISION_COUNT & 1;
+        if (!possible || !isfinite(x->tried[i].lost)) continue;
+        int at = n++;
+        for (; at > 0 && x->tried[open[at - 1]].lost > x->tried[i].lost; at--)
+            open[at] = open[at - 1];
+        open[at] = i;
+    }
+    return n;
+}
+
+/* Two decisions of which none is a gain alone, as when each of two operands keeps a product from
+ * its fastest unit.  As many pairs as there were single ones, at most.  */
+static Status try_pairs(Search *x, Diag *d, bool *any) {
+    int open[TE_MAX_STMTS * TE_DECISION_COUNT];
+    int n = open_decisions(x, open);
+    Status s = ST_OK;
+    for (int k = 1; k < n; k++) {
+        for (int i = 0; i < k && !*any && !s && x->pairs < x->steps; i++) {
+            if (!meet(&x->tried[open[i]], &x->tried[open[k]])) continue;
+            x->pairs++;
+            *any = try_pair(x, open[i], open[k]);
+            s = watch_check(x->o->watch, d);
+        }
+    }
+    return s;
 }
 
 /* Tells what is tried now, of what there was to try when it began.  */
@@ -293,7 +346,10 @@ static Status search(Search *x, Diag *d) {
     watch_step(x->o->watch, "plan", 0, 1, "usual");
     Status s = open_parting(x, d, &none, &x->best);
     if (!s) s = price(x, d, &x->best, NULL, INFINITY, &x->usual_us);
-    for (bool any = true; any && !s;) s = try_all(x, d, &any);
+    for (bool any = true; any && !s;) {
+        s = try_all(x, d, &any);
+        if (!any && !s) s = try_pairs(x, d, &any);
+    }
     return s;
 }
 

@@ -2,6 +2,7 @@
  * says what that is.  */
 #include "decide.h"
 #include "driver/compile.h"
+#include "driver/fusion.h"
 #include "plan_fixture.h"
 
 #include <setjmp.h>
@@ -261,6 +262,43 @@ static void parts_add_up(void **state) {
     }
 }
 
+/* Stored as they are computed in, both operands keep a product from its matrix unit: to repeat one
+ * of them alone is no gain.  */
+static void operands_are_decided_together(void **state) {
+    (void)state;
+    Case c;
+    PlanSet again;
+    plan(&c, "op f(X: bf16[N,1024], Y: bf16[N,1024]) -> C: bf16[N,N] {"
+             " A[m,k] = bf16(max(X[m,k], 0)) where m in N, k in 1024;"
+             " B[n,k] = bf16(max(Y[n,k], 0)) where n in N, k in 1024;"
+             " C[m,n] += A[m,k] * B[n,k]; }", 1024);
+    const TeDecisions *x = c.set.normal->decisions;
+    assert_int_equal(c.set.n_group, 1);
+    assert_int_equal(te_taken(x, 0), REPEATED);
+    assert_int_equal(te_taken(x, 1), REPEATED);
+    assert_true(c.dev->unit[c.plan.rplan.prog[0].unit].scope == SCOPE_WARP);
+    double both = c.set.plans[0].ranked[0].estimate.us;
+    for (unsigned one = 0; one < 3; one++) {          /* none, A, B */
+        TeDecisions few = {.taken = {one & 1 ? REPEATED : 0, one & 2 ? REPEATED : 0}};
+        PlanSet set;
+        assert_int_equal(fusion_open(c.a, &c.d, c.te, &few, c.dev, &c.o, &set), ST_OK);
+        double us = 0;
+        for (int g = 0; g < set.n_group; g++) {
+            RProgSet all;
+            Ranked *best;
+            int n;
+            RPlanOptions o = {.align = 16, .workspace_limit = -1};
+            const Problem *p = &set.plans[g].problem;
+            assert_int_equal(rprog_candidates(c.a, &c.d, p, c.dev, &o, &all), ST_OK);
+            assert_int_equal(mp_rank(c.a, &c.d, p, c.dev, &all, 1, &best, &n), ST_OK);
+            us += best[0].estimate.us;
+        }
+        assert_true(us > 1.5 * both);
+    }
+    assert_int_equal(read_back(&c, buf_str(&c.text), &again), ST_OK);
+    arena_destroy(c.a);
+}
+
 /* Earlier texts name one split of a few for the whole op.  */
 static void texts_of_splits_are_read(void **state) {
     (void)state;
@@ -288,6 +326,7 @@ int main(void) {
         cmocka_unit_test(wrong_splits_are_errors),
         cmocka_unit_test(transposed_convolutions_go_by_phases),
         cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(operands_are_decided_together),
         cmocka_unit_test(texts_of_splits_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
