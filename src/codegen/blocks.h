@@ -27,8 +27,7 @@ typedef struct {
     const char *index[TE_MAX_INDICES];    /* of the root statement, at the first of them */
     const char *lane_index[TE_MAX_INDICES];               /* at element v */
     bool wide[TE_MAX_INDICES];            /* (of both) */
-    const FusedAxis *axis;    /* of views: `at` numbers the elements along it */
-    bool axis_wide;
+    bool domain, domain_wide; /* of views: `at` numbers the elements of the domain */
     int order[TE_MAX_INDICES];            /* indices along which they lie, innermost first */
     int n_order;
     const char *root;         /* value of the root's reduction at element v, NULL for a map */
@@ -76,9 +75,24 @@ static inline const char *both(const Cg *cg, const char *x, const char *y) {
     return x ? cg_text(cg, "%s && %s", x, y) : y;
 }
 
+/* digits.c: what a number says of its digits, outermost first, as texts; "0" where there is but one
+ * value.  Of blocks and of threads they are those of the map.  */
+void place_digits(const Cg *cg, const char *number, const TeExtent *count, int n, bool wide,
+                  const char **digit);
+void place_grid(const Kernel *k, const char *number, const char **digit);
+void place_thread_digits(const Kernel *k, const char *number, const char **digit);
+/* Defines the root's indices from `at`, an expression of the position along an axis of the map, in
+ * the flattened domain, or of a box's number in the grid (then by boxes).  `index` gets their
+ * texts, `wide` whether they are long long.  */
+void place_axis(const Kernel *k, int axis, const char *at, bool wide_at, const char **index,
+                bool *wide);
+void place_domain(const Kernel *k, const char *at, bool wide_at, const char **index, bool *wide);
+void place_boxes(const Kernel *k, const char *at, bool wide_at, const char **index, bool *wide);
+/* "int" or "long long": what positions along an axis need, with `slack` beyond its extent.  */
+bool place_wide(int64_t extent, int64_t slack);
+const char *place_type(bool wide);
+
 /* place.c */
-/* Tiles along an axis of a `contract` program.  */
-TeExtent contract_tiles(Arena *a, const Problem *p, const RProg *r, int axis);
 /* Declares the kernel's shared memory, `smem`.  */
 void kernel_smem(Kernel *k, int align);
 void place_constants(Kernel *k);
@@ -86,13 +100,6 @@ void place_thread(Kernel *k);
 void place_tile(Kernel *k, const char *number);          /* m0, n0, b of that tile */
 void clear_accumulators(Kernel *k);
 void place_k_now(Kernel *k);              /* first k of the step */
-/* Defines the indices of a fused axis from `at`, an expression of the position.  `index` gets their
- * texts, `wide` whether they are long long.  */
-void place_decode(Cg *cg, const TeStmt *s, const FusedAxis *axis, const char *at, bool wide_at,
-                  const char **index, bool *wide);
-/* "int" or "long long": what positions along an axis need, with `slack` beyond its extent.  */
-bool place_wide(int64_t extent, int64_t slack);
-const char *place_type(bool wide);
 /* `at` for a loop over parts in the workspace, by a name of its own.  The compiler must not know
  * that they are the same: it would take the pointers that the loop has moved for places that are
  * written behind it, and one (NVRTC 13.0) then forgets a part of the way.  */
@@ -389,7 +396,6 @@ void column_sums_elements(Kernel *k);
 void column_sums_gather(Kernel *k);
 
 /* window.c */
-TeExtent window_blocks(Arena *a, const Problem *p, const RProg *r);
 void window_place(Kernel *k);
 void window_clear(Kernel *k);
 int window_open_outer(Kernel *k);         /* how many loops */
@@ -398,7 +404,6 @@ void window_tile_fill(Kernel *k);
 void window_elements(Kernel *k);
 
 /* permute.c */
-TeExtent permute_blocks(Arena *a, const Problem *p, const RProg *r);
 void permute_place(Kernel *k);
 void permute_fill(Kernel *k, int source);
 void permute_elements(Kernel *k);

@@ -15,38 +15,35 @@ static void start_elements(Kernel *k, int vec) {
     Elements *at = &k->at;
     const FusedAxis *out = &column_view(k)->out;
     at->vec = vec;
-    at->axis = out;
-    at->axis_wide = is_wide(k);
+    at->domain = true;
+    at->domain_wide = is_wide(k);
     at->n_order = 0;
     for (int i = out->n - 1; i >= 0; i--) {
         if (out->digit[i].extent != 1) at->order[at->n_order++] = out->index[i];
     }
-    place_decode(k->cg, kernel_root(k), out, "at", is_wide(k), at->index, at->wide);
+    place_domain(k, "at", is_wide(k), at->index, at->wide);
 }
 
 static void total(Kernel *k) {
-    TeExtent all = size_axis(k->cg->arena, kernel_root(k), &column_view(k)->out);
+    TeExtent all = index_total(k->cg->arena, &k->l->map);
     cg_line(k->cg, "%s %s TOTAL = %s;", all.expr ? "const" : "constexpr", place_type(is_wide(k)),
             size_text(k->cg, all));
 }
 
-/* Rows of a slice.  */
+/* Rows of a column, and of a slice.  */
+static TeExtent rows_of(const Kernel *k) { return index_extent(k->cg->arena, &k->l->map, 1); }
+
 static TeExtent slice_of(const Kernel *k) {
-    Arena *a = k->cg->arena;
-    const RProg *r = k->l->r;
-    TeExtent all = size_axis(a, kernel_root(k), &column_view(k)->red);
-    TeExtent steps = size_parts(a, all, r->block.extent[AX_K]);
-    return size_times(a, size_parts(a, steps, r->split), size_number(r->block.extent[AX_K]));
+    return index_slice(k->cg->arena, &k->l->map, 1, k->l->r->split);
 }
 
 void column_place(Kernel *k) {
     Cg *cg = k->cg;
-    const ColumnView *v = column_view(k);
     const RProg *r = k->l->r;
     const char *type = place_type(is_wide(k));
     int along = rprog_column_threads(r, AX_M), vec = r->thread.extent[AX_M];
     cg_line(cg, "// place: %d x %d columns, %d row groups", along, vec, column_groups(k));
-    TeExtent all = size_axis(cg->arena, kernel_root(k), &v->red);
+    TeExtent all = rows_of(k);
     total(k);
     cg_line(cg, "%s int K = %s;", all.expr ? "const" : "constexpr", size_text(cg, all));
     cg_line(cg, "const unsigned tid = threadIdx.x;");
@@ -111,7 +108,7 @@ const char *column_result(const Kernel *k, int stmt) {
 
 /* Rows of slice s.  */
 static const char *rows_of_slice(const Kernel *k) {
-    TeExtent all = size_axis(k->cg->arena, kernel_root(k), &column_view(k)->red);
+    TeExtent all = rows_of(k);
     const char *slice = all.expr ? "slice" : size_text(k->cg, slice_of(k));
     return cg_text(k->cg, "max(min((s + 1) * %s, %s) - s * %s, 0)", slice,
                    all.expr ? "K" : size_text(k->cg, all), slice);
@@ -119,7 +116,7 @@ static const char *rows_of_slice(const Kernel *k) {
 
 ThreadMap column_map(const Kernel *k) {
     const Cg *cg = k->cg;
-    TeExtent rows = size_axis(cg->arena, kernel_root(k), &column_view(k)->red);
+    TeExtent rows = rows_of(k);
     return (ThreadMap){.group = column_group(k),
                        .stem = "acc",
                        .held = k->at.vec,
@@ -187,7 +184,7 @@ void column_sums_elements(Kernel *k) {
 /* Of lanes that share results the first one goes on.  */
 void column_sums_gather(Kernel *k) {
     Cg *cg = k->cg;
-    TeExtent rows = size_axis(cg->arena, kernel_root(k), &column_view(k)->red);
+    TeExtent rows = rows_of(k);
     ThreadMap m = column_map(k);
     Partials p = reduction_partials(k, &m, 0);
     cg_line(cg, m.threads > 1 ? "// gather: the slices by the lanes of a warp"

@@ -26,7 +26,7 @@ static void fold_row(Kernel *k, int deep) {
     Elements *at = &k->at;
     const char *lane = column_lane(k);
     Partials p = column_partials(k, lane);
-    place_decode(cg, kernel_root(k), &column_view(k)->red, "k_now", false, at->index, at->wide);
+    place_axis(k, 1, "k_now", false, at->index, at->wide);
     for (int i = 0; i < p.n; i++)
         elements_load_vectors(k, column_group(k)->stmt[p.at[i].number], p.at[i].e->args[0]);
     elements_open_lanes(k);
@@ -99,13 +99,13 @@ void column_fold(Kernel *k) {
     Cg *cg = k->cg;
     const RProg *r = k->l->r;
     int deep = r->thread.extent[AX_K];
-    bool ragged = column_view(k)->unit % r->block.extent[AX_M] != 0;
+    bool ragged = index_ragged(&k->l->map, 0);
     Partials p = column_partials(k, "v");
     cg_line(cg, "// fold: every %d. row, %d in flight", column_groups(k), deep);
     reduce_clear(cg, &p, r->thread.extent[AX_M]);
     if (ragged) cg_open(cg, "if (at < TOTAL)");
     cg_line(cg, "int kk = first + row;");
     if (deep > 1) fold_steps(k, deep);
-    if (deep == 1 || column_view(k)->red_unit % r->block.extent[AX_K] != 0) fold_steps(k, 1);
+    if (deep == 1 || index_ragged(&k->l->map, 1)) fold_steps(k, 1);
     if (ragged) cg_close(cg);
 }

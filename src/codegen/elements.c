@@ -157,14 +157,14 @@ void elements_begin(Kernel *k) {
     if (!at->walk)
         cg_line(k->cg, "// elements: %d outputs of the thread at a time%s", at->vec,
                 k->c.matrix.piece ? ", through shared memory" : "");
-    place_decode(k->cg, kernel_root(k), &con->axis[AX_B], "b", false, at->index, at->wide);
+    place_axis(k, AX_B, "b", false, at->index, at->wide);
 }
 
 void elements_indices(Kernel *k) {
     const FusedAxis *m = &k->l->p->con.axis[AX_M], *n = &k->l->p->con.axis[AX_N];
     Elements *at = &k->at;
-    place_decode(k->cg, kernel_root(k), m, "m", place_wide(m->extent, 0), at->index, at->wide);
-    place_decode(k->cg, kernel_root(k), n, "n", place_wide(n->extent, 0), at->index, at->wide);
+    place_axis(k, AX_M, "m", place_wide(m->extent, 0), at->index, at->wide);
+    place_axis(k, AX_N, "n", place_wide(n->extent, 0), at->index, at->wide);
 }
 
 void elements_contract(Kernel *k) {
@@ -208,25 +208,15 @@ static void carry_lane(Kernel *k) {
 static void decode_lane(Kernel *k) {
     Elements *at = &k->at;
     const Problem *p = k->l->p;
-    if (at->axis) {
-        place_decode(k->cg, kernel_root(k), at->axis, "(at + v)", at->axis_wide, at->lane_index,
-                     at->wide);
-        return;
-    }
-    if (k->l->kind != KERNEL_STREAM) {
-        const FusedAxis *n = &p->con.axis[AX_N];
-        place_decode(k->cg, kernel_root(k), n, "(n + v)", place_wide(n->extent, 0), at->lane_index,
-                     at->wide);
-        return;
-    }
-    if (kernel_root(k)->index[at->order[0]].hi.min >= at->vec) {
+    if (at->domain) {
+        place_domain(k, "(at + v)", at->domain_wide, at->lane_index, at->wide);
+    } else if (k->l->kind != KERNEL_STREAM) {
+        place_axis(k, AX_N, "(n + v)", place_wide(p->extent[AX_N], 0), at->lane_index, at->wide);
+    } else if (kernel_root(k)->index[at->order[0]].hi.min >= at->vec) {
         carry_lane(k);
-        return;
+    } else {
+        place_domain(k, "(at + v)", place_wide(p->extent[AX_M], 0), at->lane_index, at->wide);
     }
-    FusedAxis all = {.n = kernel_root(k)->n_left, .extent = p->extent[AX_M]};
-    for (int i = 0; i < all.n; i++) all.index[i] = (uint8_t)i;
-    place_decode(k->cg, kernel_root(k), &all, "(at + v)", place_wide(all.extent, 0), at->lane_index,
-                 at->wide);
 }
 
 void elements_open_lanes(Kernel *k) {

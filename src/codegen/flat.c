@@ -67,7 +67,7 @@ static const char *number_text(const Cg *cg, int64_t v, bool wraps) {
 static const char *offset_text(const Kernel *k, const Access *x, const int64_t *factor) {
     const Cg *cg = k->cg;
     const TeStmt *root = kernel_root(k);
-    TeExtent total = size_indices(cg->arena, root, 0, root->n_left);
+    TeExtent total = index_total(cg->arena, &k->l->map);
     bool wide = place_wide(total.value, k->l->launch.span);
     bool narrow = !cg_tensor_wide(cg, x->tensor);
     bool wraps = narrow && leaves_int(root, total.value, x->offset.c, factor);

@@ -56,9 +56,9 @@ static CgPoint first_point(Kernel *k, const Side *s, const char *first) {
     const char *kk = cg_text(cg, "%s + %s", first, address_k(k, s));
     cg_line(cg, "const %s at_own = %s;", place_type(wide_own), begin(k, s, s->own, own));
     cg_line(cg, "const %s at_k = %s;", place_type(wide_k), begin(k, s, AX_K, kk));
-    place_decode(cg, at.stmt, &con->axis[AX_B], "b", false, at.index, at.wide);
-    place_decode(cg, at.stmt, &con->axis[s->own], "at_own", wide_own, at.index, at.wide);
-    place_decode(cg, at.stmt, &con->axis[AX_K], "at_k", wide_k, at.index, at.wide);
+    place_axis(k, AX_B, "b", false, at.index, at.wide);
+    place_axis(k, (int)s->own, "at_own", wide_own, at.index, at.wide);
+    place_axis(k, AX_K, "at_k", wide_k, at.index, at.wide);
     return at;
 }
 

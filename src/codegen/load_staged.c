@@ -75,9 +75,9 @@ static void evaluate(Kernel *k, const Side *s, const char *mn, const char *kk, c
         cg_line(cg, "%s = 0;", to);
         cg_open(cg, "if (%s)", test);
     }
-    place_decode(cg, at.stmt, &con->axis[AX_B], "b", false, at.index, at.wide);
-    place_decode(cg, at.stmt, &con->axis[s->own], "at_own", wide_own, at.index, at.wide);
-    place_decode(cg, at.stmt, &con->axis[AX_K], "at_k", wide_k, at.index, at.wide);
+    place_axis(k, AX_B, "b", false, at.index, at.wide);
+    place_axis(k, (int)s->own, "at_own", wide_own, at.index, at.wide);
+    place_axis(k, AX_K, "at_k", wide_k, at.index, at.wide);
     const char *value = cg_expr(&at, s->o->expr, s->o->compute);
     cg_line(cg, "%s = %s;", to, s->direct ? cg_encode(cg, s->tile, s->o->compute, value) : value);
     if (test) cg_close(cg);

@@ -30,15 +30,12 @@ static void lay_out_blocks(Lowered *l, TeExtent blocks) {
     l->launch.grid[0] = blocks.value > 1 ? blocks.value : 1;
 }
 
-static const TeStmt *root_of(const Lowered *l) { return &l->p->te->stmt[l->p->group->root]; }
-
-static void lay_out_contract(FormBuilder *b, Lowered *l) {
+/* The grid that the program says.  */
+static void lay_out(FormBuilder *b, Lowered *l, KernelKind kind) {
     const RProg *r = l->r;
-    TeExtent blocks = size_number(1);
-    l->kind = KERNEL_CONTRACT;
+    TeExtent blocks = index_grid(b->arena, &l->map);
+    l->kind = kind;
     l->vec = r->store_vec;
-    for (int axis = AX_B; axis <= AX_N; axis++)
-        blocks = size_times(b->arena, blocks, contract_tiles(b->arena, l->p, r, axis));
     if (r->tail > 0) blocks = size_number(blocks.value - r->tail + r->units);
     lay_out_blocks(l, blocks);
     l->launch.grid[1] = r->split;
@@ -46,8 +43,12 @@ static void lay_out_contract(FormBuilder *b, Lowered *l) {
     l->launch.dynamic_smem = r->smem;
 }
 
-/* Blocks of `span` elements over a domain; where the grid is too small, larger spans.  */
-static void lay_out_domain(Arena *a, Lowered *l, TeExtent total, int threads, int64_t items) {
+static const TeStmt *root_of(const Lowered *l) { return &l->p->te->stmt[l->p->group->root]; }
+
+/* Blocks of `span` elements over the flattened domain; where the grid is too small, larger
+ * spans.  */
+static void lay_out_domain(Arena *a, Lowered *l, int threads, int64_t items) {
+    TeExtent total = index_total(a, &l->map);
     int64_t most = (int64_t)l->dev->limits.grid_max.value, span = threads * items;
     if (most > INT32_MAX) most = INT32_MAX;
     int64_t loops = ceil_div(ceil_div(total.value, span), most);
@@ -57,7 +58,6 @@ static void lay_out_domain(Arena *a, Lowered *l, TeExtent total, int threads, in
 }
 
 static void lower_sums(FormBuilder *b, Lowered *l) {
-    TeExtent total = size_number(1);
     l->kind = KERNEL_SUMS;
     l->vec = rprog_meeting_vec(l->p, l->r);
     if (l->r->tail > 0) {
@@ -65,9 +65,7 @@ static void lower_sums(FormBuilder *b, Lowered *l) {
         l->launch.block[0] = RPROG_MEETING;
         l->launch.grid[0] = l->r->tail * rprog_tail_pieces(l->r, l->launch.span);
     }
-    for (int axis = AX_B; axis <= AX_N && l->r->tail == 0; axis++)
-        total = size_times(b->arena, total, size_axis(b->arena, root_of(l), &l->p->con.axis[axis]));
-    if (l->r->tail == 0) lay_out_domain(b->arena, l, total, RPROG_MEETING, l->vec);
+    if (l->r->tail == 0) lay_out_domain(b->arena, l, RPROG_MEETING, l->vec);
     if (lower_empty(l->p)) return;
     form_open(b, NODE_LOOP, LOOP_OUTPUTS);
     form_add(b, NODE_VALUES, VALUES_GATHER);
@@ -76,9 +74,8 @@ static void lower_sums(FormBuilder *b, Lowered *l) {
 }
 
 static void lower_stats(FormBuilder *b, Lowered *l) {
-    const Contraction *con = &l->p->con;
-    TeExtent rows = size_times(b->arena, size_axis(b->arena, root_of(l), &con->axis[AX_B]),
-                               size_axis(b->arena, root_of(l), &con->axis[AX_M]));
+    TeExtent rows = size_times(b->arena, index_extent(b->arena, &l->map, AX_B),
+                               index_extent(b->arena, &l->map, AX_M));
     l->kind = KERNEL_STATS;
     l->launch.block[0] = RPROG_MEETING;
     l->launch.span = RPROG_MEETING / l->r->lanes;
@@ -89,8 +86,7 @@ static void lower_stats(FormBuilder *b, Lowered *l) {
 static void lower_stream(FormBuilder *b, Lowered *l) {
     l->kind = KERNEL_STREAM;
     l->vec = l->r->store_vec;
-    lay_out_domain(b->arena, l, size_indices(b->arena, root_of(l), 0, root_of(l)->n_left),
-                   l->r->threads, l->r->thread.extent[AX_M]);
+    lay_out_domain(b->arena, l, l->r->threads, l->r->thread.extent[AX_M]);
     if (lower_empty(l->p)) return;
     form_open(b, NODE_LOOP, LOOP_OUTPUTS);
     if (root_of(l)->rhs->kind == TE_REDUCE)
@@ -174,15 +170,10 @@ static Node *add_threads(FormBuilder *b, const Lowered *l, int pass, NodeKind ki
 /* Kernel number `which` of a row program: all passes, or one over slices.  */
 static void lower_rows(FormBuilder *b, Lowered *l, int which) {
     const RProg *r = l->r;
-    TeExtent rows = size_indices(b->arena, root_of(l), 0, root_of(l)->n_left);
     int passes = rprog_row_facts(l->p, r)->group->n_pass;
     bool last = r->split > 1 && which == passes;
-    l->kind = KERNEL_ROW;
-    l->vec = r->store_vec;
-    lay_out_blocks(l, size_parts(b->arena, rows, r->block.extent[AX_M]));
-    l->launch.grid[1] = last ? 1 : r->split;
-    l->launch.block[0] = r->threads;
-    l->launch.dynamic_smem = r->smem;
+    lay_out(b, l, KERNEL_ROW);
+    if (last) l->launch.grid[1] = 1;
     if (lower_empty(l->p)) return;
     form_add(b, NODE_VALUES, VALUES_ROWS)->to = r->split == 1 || which == 0;
     if (r->keep == KEEP_SHARED || r->keep == KEEP_FLAT) add_hold(b, l);
@@ -243,13 +234,7 @@ static void add_groups(FormBuilder *b, const Lowered *l) {
 
 static void lower_column(FormBuilder *b, Lowered *l) {
     const RProg *r = l->r;
-    TeExtent columns = size_axis(b->arena, root_of(l), &l->p->column.out);
-    l->kind = KERNEL_COLUMN;
-    l->vec = r->store_vec;
-    lay_out_blocks(l, size_parts(b->arena, columns, r->block.extent[AX_M]));
-    l->launch.grid[1] = r->split;
-    l->launch.block[0] = r->threads;
-    l->launch.dynamic_smem = r->smem;
+    lay_out(b, l, KERNEL_COLUMN);
     form_add(b, NODE_VALUES, VALUES_PLACE);
     form_add(b, NODE_LOOP, LOOP_FOLD)->of = l->p->group->root;
     if (rprog_column_threads(r, AX_K) > 1) add_groups(b, l);
@@ -260,8 +245,7 @@ static void lower_column(FormBuilder *b, Lowered *l) {
 static void lower_column_sums(FormBuilder *b, Lowered *l) {
     l->kind = KERNEL_COLUMN_SUMS;
     l->vec = rprog_meeting_vec(l->p, l->r);
-    lay_out_domain(b->arena, l, size_axis(b->arena, root_of(l), &l->p->column.out),
-                   RPROG_MEETING / l->r->lanes, l->vec);
+    lay_out_domain(b->arena, l, RPROG_MEETING / l->r->lanes, l->vec);
     l->launch.block[0] = RPROG_MEETING;
     form_open(b, NODE_LOOP, LOOP_OUTPUTS);
     form_add(b, NODE_VALUES, VALUES_GATHER);
@@ -291,11 +275,7 @@ static void add_window(FormBuilder *b, const Lowered *l) {
 }
 
 static void lower_window(FormBuilder *b, Lowered *l) {
-    l->kind = KERNEL_WINDOW;
-    l->vec = l->r->store_vec;
-    lay_out_blocks(l, window_blocks(b->arena, l->p, l->r));
-    l->launch.block[0] = l->r->threads;
-    l->launch.dynamic_smem = l->r->smem;
+    lay_out(b, l, KERNEL_WINDOW);
     form_add(b, NODE_VALUES, VALUES_PLACE);
     if (!l->p->window.map) form_add(b, NODE_VALUES, VALUES_CLEAR);
     add_window(b, l);
@@ -303,11 +283,7 @@ static void lower_window(FormBuilder *b, Lowered *l) {
 }
 
 static void lower_permute(FormBuilder *b, Lowered *l) {
-    l->kind = KERNEL_PERMUTE;
-    l->vec = l->r->store_vec;
-    lay_out_blocks(l, permute_blocks(b->arena, l->p, l->r));
-    l->launch.block[0] = l->r->threads;
-    l->launch.dynamic_smem = l->r->smem;
+    lay_out(b, l, KERNEL_PERMUTE);
     form_add(b, NODE_VALUES, VALUES_PLACE);
     for (int i = 0; i < l->p->permute.n_source; i++) {
         Node *n = form_add(b, NODE_COPY, 0);
@@ -340,6 +316,7 @@ static Lowered *begin(Lowering *x, int g) {
                    .r = &x->plan->prog[g],
                    .dev = x->dev,
                    .form = form_begin(&x->b, x->b.arena)};
+    index_map(l->p, l->r, 0, &l->map);
     l->launch = (KernelLaunch){.group = l->group, .grid = {1, 1, 1}, .block = {1, 1, 1},
                                .cluster = {1, 1, 1}};
     return l;
@@ -351,7 +328,7 @@ static void lower_product(Lowering *x, int g, int pass) {
     Contract *c = ARENA_NEW(x->b.arena, Contract);
     contract_facts(l->p->te, x->dev, l->p, l->r, c);
     l->contract = c;
-    lay_out_contract(&x->b, l);
+    lay_out(&x->b, l, KERNEL_CONTRACT);
     if (!lower_empty(l->p)) lower_contract(&x->b, l);
 }
 

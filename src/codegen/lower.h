@@ -8,6 +8,7 @@
 #include "codegen/cg.h"
 #include "codegen/form.h"
 #include "rprogram/derived.h"
+#include "rprogram/index_map.h"
 
 typedef enum {
     KERNEL_CONTRACT,
@@ -28,6 +29,7 @@ typedef struct {
     const Problem *p;
     const RProg *r;
     const Device *dev;
+    IndexMap map;             /* of the program; all its kernels have it */
     const Contract *contract; /* KERNEL_CONTRACT: its facts */
     int vec;                  /* elements of a store */
     int pass;                 /* over rows of a contraction's results, in parts */

@@ -1,6 +1,7 @@
 #include "codegen/blocks.h"
 #include "codegen/sizes.h"
 #include "te/arith.h"
+#include <string.h>
 
 /* Maps that change the layout: a box of points is read in the order of its sources, put down in
  * shared memory, and computed and written in the order of the outputs.
@@ -10,13 +11,8 @@
 
 static const PermuteView *view_of(const Kernel *k) { return &k->l->p->permute; }
 
-static TeExtent extent_of(Arena *a, const Problem *p, int axis) {
-    const AxisDigit *d = &p->permute.out.digit[axis];
-    return size_product(a, &p->te->stmt[p->group->root], &p->permute.out, d->first, d->n);
-}
-
 static const char *extent_text(const Kernel *k, int axis) {
-    return size_text(k->cg, extent_of(k->cg->arena, k->l->p, axis));
+    return size_text(k->cg, index_extent(k->cg->arena, &k->l->map, axis));
 }
 
 static int tile_of(const Kernel *k, int axis) { return k->l->r->block.extent[axis]; }
@@ -25,41 +21,16 @@ static bool is_whole(const Kernel *k, int axis) {
     return !view_of(k)->varies[axis] && tile_of(k, axis) == view_of(k)->out.digit[axis].extent;
 }
 
-static bool is_ragged(const Kernel *k, int axis) {
-    return view_of(k)->unit[axis] % tile_of(k, axis);
-}
-
-/* Boxes along the axes first..end-1.  */
-static TeExtent boxes_of(Arena *a, const Problem *p, const RProg *r, int first, int end) {
-    TeExtent all = size_number(1);
-    for (int axis = first; axis < end; axis++)
-        all = size_times(a, all, size_parts(a, extent_of(a, p, axis), r->block.extent[axis]));
-    return all;
-}
-
-TeExtent permute_blocks(Arena *a, const Problem *p, const RProg *r) {
-    return boxes_of(a, p, r, 0, p->permute.out.n_digit);
-}
-
-static bool is_single(TeExtent e) { return !e.expr && e.value == 1; }
-
 void permute_place(Kernel *k) {
     Cg *cg = k->cg;
-    Arena *arena = cg->arena;
-    const Problem *p = k->l->p;
-    const RProg *r = k->l->r;
-    int n = view_of(k)->out.n_digit;
+    const char *box[INDEX_DIGITS];
     cg_line(cg, "// place: the box");
     kernel_smem(k, 16);
     cg_line(cg, "const unsigned tid = threadIdx.x;");
-    for (int a = n - 1; a >= 0; a--) {
-        TeExtent boxes = boxes_of(arena, p, r, a, a + 1), below = boxes_of(arena, p, r, a + 1, n);
-        const char *at = "blockIdx.x";
-        if (!is_single(below)) at = cg_text(cg, "%s / %s", at, size_divisor(cg, below, false));
-        if (!is_single(boxes_of(arena, p, r, 0, a)))
-            at = cg_text(cg, "%s %% %s", at, size_divisor(cg, boxes, false));
-        if (is_single(boxes)) cg_line(cg, "constexpr int g%d = 0;", a);
-        else cg_line(cg, "const int g%d = (int)(%s) * %d;", a, at, tile_of(k, a));
+    place_grid(k, "blockIdx.x", box);
+    for (int a = view_of(k)->out.n_digit - 1; a >= 0; a--) {
+        if (strcmp(box[a], "0") == 0) cg_line(cg, "constexpr int g%d = 0;", a);
+        else cg_line(cg, "const int g%d = (int)(%s) * %d;", a, box[a], tile_of(k, a));
     }
     for (int i = 0, from = 0; i < view_of(k)->n_source; i++) {
         const char *type =
@@ -98,16 +69,13 @@ static const char *place_in_part(const Kernel *k, int source, int axis, const ch
 
 /* Defines d along `axes` (innermost first) from n.  */
 static void split_number(Kernel *k, const int *axes, int n_axes, const char *number) {
-    int64_t below = 1, all = 1;
-    for (int i = 0; i < n_axes; i++) all *= tile_of(k, axes[i]);
+    TeExtent count[PERMUTE_AXES] = {{0}};
+    const char *d[PERMUTE_AXES];
+    for (int i = 0; i < n_axes; i++) count[n_axes - 1 - i] = size_number(tile_of(k, axes[i]));
+    place_digits(k->cg, number, count, n_axes, false, d);
     for (int i = 0; i < n_axes; i++) {
-        int tile = tile_of(k, axes[i]);
-        const char *d = number;
-        if (tile == 1) continue;
-        if (below > 1) d = cg_text(k->cg, "%s / %lldu", d, (long long)below);
-        below *= tile;
-        if (below < all) d = cg_text(k->cg, "%s %% %du", d, tile);
-        cg_line(k->cg, "const unsigned d%d = %s;", axes[i], d);
+        if (tile_of(k, axes[i]) > 1)
+            cg_line(k->cg, "const unsigned d%d = %s;", axes[i], d[n_axes - 1 - i]);
     }
 }
 
@@ -129,7 +97,7 @@ static int open_vectors(Kernel *k, const int *axes, int n_axes, int64_t elements
     split_number(k, axes, n_axes, "n");
     for (int i = 0; i < n_axes; i++) {
         int a = axes[i];
-        if (!is_ragged(k, a)) continue;
+        if (!index_ragged(&k->l->map, a)) continue;
         const char *d = tile_of(k, a) == 1 ? "0" : cg_text(cg, "(int)d%d", a);
         const char *inside = cg_text(cg, "g%d + %s < %s", a, d, extent_text(k, a));
         test = test ? cg_text(cg, "%s && %s", test, inside) : inside;
@@ -236,20 +204,16 @@ static void find_indices(Kernel *k) {
     const char *number = NULL;
     bool wide = place_wide(out->extent, 0);
     for (int a = 0; a < out->n_digit; a++) {
-        FusedAxis axis = {.n = out->digit[a].n, .extent = out->digit[a].extent};
-        for (int i = 0; i < axis.n; i++) axis.index[i] = out->index[out->digit[a].first + i];
         if (tile_of(k, a) == 1) cg_line(cg, "const int p%d = g%d;", a, a);
         else cg_line(cg, "const int p%d = g%d + (int)d%d;", a, a, a);
-        place_decode(cg, s, &axis, cg_text(cg, "p%d", a), false, at->index, at->wide);
+        place_axis(k, a, cg_text(cg, "p%d", a), false, at->index, at->wide);
         number = number ? cg_text(cg, "(%s * %s + p%d)", number, extent_text(k, a), a)
                         : cg_text(cg, "%sp%d", wide ? "(long long)" : "", a);
     }
     if (at->vec == 1 || te_extent_unit(&s->index[at->order[0]].hi) % at->vec == 0) return;
     cg_line(cg, "const %s at = %s;", place_type(wide), number);
-    FusedAxis *all = ARENA_NEW(cg->arena, FusedAxis);
-    *all = *out;
-    at->axis = all;
-    at->axis_wide = wide;
+    at->domain = true;
+    at->domain_wide = wide;
 }
 
 /* Reads of a source are what lies in its part.  */

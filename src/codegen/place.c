@@ -1,9 +1,5 @@
 #include "codegen/address.h"
 
-bool place_wide(int64_t extent, int64_t slack) { return extent > INT32_MAX - slack; }
-
-const char *place_type(bool wide) { return wide ? "long long" : "int"; }
-
 const char *place_taken(const Kernel *k, const char *type) {
     cg_line(k->cg, "const %s take = at + rl_hidden(0);", type);
     return "take";
@@ -25,7 +21,7 @@ void place_constants(Kernel *k) {
     const RProg *r = c->r;
     Cg *cg = k->cg;
     for (int axis = AX_M; axis <= AX_K; axis++) {
-        TeExtent e = size_axis(cg->arena, c->root, &p->con.axis[axis]);
+        TeExtent e = index_extent(cg->arena, &k->l->map, axis);
         cg_line(cg, "%s %s %c = %s;", e.expr ? "const" : "constexpr",
                 place_type(p->extent[axis] > INT32_MAX), "BMNK"[axis], size_text(cg, e));
     }
@@ -72,13 +68,6 @@ void place_constants(Kernel *k) {
     cg_blank(cg);
 }
 
-TeExtent contract_tiles(Arena *a, const Problem *p, const RProg *r, int axis) {
-    TeExtent n = size_axis(a, &p->te->stmt[p->group->root], &p->con.axis[axis]);
-    TeExtent tiles = size_parts(a, n, r->block.extent[axis]);
-    if (!tiles.expr && tiles.value == 0 && axis != AX_K) return size_number(1);
-    return tiles;
-}
-
 /* A count of tiles: a number, or a name for what is known at run time.  */
 static const char *count_name(Kernel *k, const char *name, TeExtent n) {
     if (!n.expr) return cg_text(k->cg, "%lldu", (long long)n.value);
@@ -87,11 +76,10 @@ static const char *count_name(Kernel *k, const char *name, TeExtent n) {
 }
 
 void place_tile(Kernel *k, const char *number) {
-    const Problem *p = k->l->p;
-    const RProg *r = k->l->r;
+    const IndexMap *map = &k->l->map;
     Cg *cg = k->cg;
-    TeExtent m = contract_tiles(cg->arena, p, r, AX_M), n = contract_tiles(cg->arena, p, r, AX_N);
-    TeExtent batch = contract_tiles(cg->arena, p, r, AX_B);
+    TeExtent m = index_tiles(cg->arena, map, AX_M), n = index_tiles(cg->arena, map, AX_N);
+    TeExtent batch = index_tiles(cg->arena, map, AX_B);
     const char *tiles_m = count_name(k, "tiles_m", m), *tiles_n = count_name(k, "tiles_n", n);
     bool batched = batch.expr || batch.value > 1;
     if (batched) {
@@ -103,23 +91,19 @@ void place_tile(Kernel *k, const char *number) {
     } else {
         cg_line(cg, "const unsigned tile = %s;", number);
     }
-    switch (r->raster) {
-    case RASTER_ROW:
-        cg_line(cg, "const unsigned tile_m = tile / %s, tile_n = tile %% %s;", tiles_n, tiles_n);
-        break;
-    case RASTER_COLUMN:
-        cg_line(cg, "const unsigned tile_m = tile %% %s, tile_n = tile / %s;", tiles_m, tiles_m);
-        break;
-    default: {
-        const char *in_group = n.expr ? cg_text(cg, "(%du * %s)", r->group, tiles_n)
-                                      : cg_text(cg, "%lldu", (long long)(r->group * n.value));
-        cg_line(cg, "const unsigned top = tile / %s * %du, in_group = tile %% %s;", in_group,
-                r->group, in_group);
-        if (!m.expr && m.value % r->group == 0)
-            cg_line(cg, "constexpr unsigned rows = %du;", r->group);
-        else cg_line(cg, "const unsigned rows = min(%s - top, %du);", tiles_m, r->group);
+    if (map->n_grid > AX_K) {                 /* the last group may have fewer rows */
+        long long group = map->grid[map->n_grid - 1].count;
+        const char *in_group = n.expr ? cg_text(cg, "(%lldu * %s)", group, tiles_n)
+                                      : cg_text(cg, "%lldu", group * (long long)n.value);
+        cg_line(cg, "const unsigned top = tile / %s * %lldu, in_group = tile %% %s;", in_group,
+                group, in_group);
+        if (!m.expr && m.value % group == 0) cg_line(cg, "constexpr unsigned rows = %lldu;", group);
+        else cg_line(cg, "const unsigned rows = min(%s - top, %lldu);", tiles_m, group);
         cg_line(cg, "const unsigned tile_m = top + in_group %% rows, tile_n = in_group / rows;");
-    }
+    } else if (map->grid[map->n_grid - 1].axis == AX_N) {
+        cg_line(cg, "const unsigned tile_m = tile / %s, tile_n = tile %% %s;", tiles_n, tiles_n);
+    } else {
+        cg_line(cg, "const unsigned tile_m = tile %% %s, tile_n = tile / %s;", tiles_m, tiles_m);
     }
     const char *type_m = place_along(k, AX_M), *type_n = place_along(k, AX_N);
     cg_line(cg, "const %s m0 = (%s)tile_m * BM;", type_m, type_m);
@@ -214,28 +198,6 @@ void place_thread(Kernel *k) {
         cg_line(cg, "int put = 0, take = 0;");
     if (k->c.tables) cg_line(cg, "int turn = 0;");
     cg_blank(cg);
-}
-
-void place_decode(Cg *cg, const TeStmt *s, const FusedAxis *axis, const char *at, bool wide_at,
-                  const char **index, bool *wide) {
-    TeExtent below = size_number(1);
-    for (int i = axis->n - 1; i >= 0; i--) {
-        int x = axis->index[i];
-        const TeExtent *e = &s->index[x].hi;
-        wide[x] = e->value > INT32_MAX;
-        if (e->value == 1) {
-            index[x] = "0";
-            continue;
-        }
-        const char *value = at;
-        if (below.expr || below.value > 1)
-            value = cg_text(cg, "%s / %s", value, size_divisor(cg, below, wide_at));
-        below = size_times(cg->arena, below, *e);
-        if (below.value < axis->extent)
-            value = cg_text(cg, "%s %% %s", value, size_divisor(cg, *e, wide_at));
-        index[x] = cg_text(cg, "i%d", x);
-        cg_line(cg, "const %s %s = %s;", place_type(wide[x]), index[x], value);
-    }
 }
 
 void place_k_now(Kernel *k) {

@@ -17,7 +17,7 @@ void sums_pointers(Kernel *k) {
         store_sums(k, "-m0 + ", "-n0 + ", "BN");
         return;
     }
-    TeExtent batch = size_axis(k->cg->arena, k->c.root, &k->l->p->con.axis[AX_B]);
+    TeExtent batch = index_extent(k->cg->arena, &k->l->map, AX_B);
     if (k->l->p->extent[AX_B] > 1)
         slice = cg_text(k->cg, "(%s * %s + b)", slice, size_text(k->cg, batch));
     store_sums(k, cg_text(k->cg, "%s * M + ", slice), "", "N");
@@ -37,10 +37,8 @@ void sums_store(Kernel *k) {
 /* The elements at b, m, n.  */
 void sums_elements(Kernel *k) {
     static const char *const name[] = {[AX_B] = "b", [AX_M] = "m", [AX_N] = "n"};
-    const Contraction *con = &k->l->p->con;
     for (int x = AX_B; x <= AX_N; x++)
-        place_decode(k->cg, &k->cg->te->stmt[con->stmt], &con->axis[x], name[x],
-                     place_wide(con->axis[x].extent, 0), k->at.index, k->at.wide);
+        place_axis(k, x, name[x], place_wide(k->l->p->extent[x], 0), k->at.index, k->at.wide);
 }
 
 void sums_gather(Kernel *k, const char *array, const char *first, const char *loop,
@@ -67,13 +65,11 @@ void reduce_split_sums(Kernel *k) {
 void reduce_split_elements(Kernel *k) {
     Cg *cg = k->cg;
     const Problem *p = k->l->p;
-    const Contraction *con = &p->con;
     Elements *at = &k->at;
-    const TeStmt *root = &cg->te->stmt[con->stmt];
-    TeExtent size_m = size_axis(cg->arena, root, &con->axis[AX_M]);
-    TeExtent size_n = size_axis(cg->arena, root, &con->axis[AX_N]);
-    TeExtent mn = size_times(cg->arena, size_m, size_n), total = size_times(
-        cg->arena, size_axis(cg->arena, root, &con->axis[AX_B]), mn);
+    TeExtent size_m = index_extent(cg->arena, &k->l->map, AX_M);
+    TeExtent size_n = index_extent(cg->arena, &k->l->map, AX_N);
+    TeExtent mn = size_times(cg->arena, size_m, size_n);
+    TeExtent total = size_times(cg->arena, index_extent(cg->arena, &k->l->map, AX_B), mn);
     bool wide = place_wide(total.value, k->l->launch.span);
     const char *type = place_type(wide), *by_n = size_divisor(cg, size_n, wide);
     elements_order(k, k->l->vec);

@@ -17,17 +17,17 @@ static const TeStmt *frame_of(const Kernel *k) {
 }
 
 bool row_ragged(const Kernel *k) {
-    return k->l->p->multiple[AX_M] % k->l->r->block.extent[AX_M] != 0;
+    return index_ragged(&k->l->map, 0);
 }
 
 /* A row that may have no columns at run time is cut unless a loop counts its steps.  */
 bool row_cut(const Kernel *k) {
-    if (k->l->p->multiple[AX_N] % k->l->r->block.extent[AX_N] != 0) return true;
+    if (index_ragged(&k->l->map, 1)) return true;
     return !row_loops(k) && row_columns(k).min == 0;
 }
 
 TeExtent row_columns(const Kernel *k) {
-    return size_indices(k->cg->arena, frame_of(k), frame_of(k)->n_left, frame_of(k)->n_index);
+    return index_extent(k->cg->arena, &k->l->map, 1);
 }
 
 /* The columns of a row or a slice are more than one step.  */
@@ -101,7 +101,7 @@ void row_constants(Kernel *k) {
     Cg *cg = k->cg;
     const Problem *p = k->l->p;
     const RProg *r = k->l->r;
-    TeExtent rows = size_indices(cg->arena, frame_of(k), 0, frame_of(k)->n_left);
+    TeExtent rows = index_extent(cg->arena, &k->l->map, 0);
     TeExtent columns = row_columns(k);
     cg_line(cg, "%s %s M = %s;", rows.expr ? "const" : "constexpr",
             place_type(p->extent[AX_M] > INT32_MAX), size_text(cg, rows));
@@ -119,27 +119,25 @@ void row_place(Kernel *k, bool stores) {
     Cg *cg = k->cg;
     const TeStmt *frame = frame_of(k);
     const Problem *p = k->l->p;
-    FusedAxis rows = {.n = frame->n_left, .extent = p->extent[AX_M]};
     bool wide = place_wide(p->extent[AX_M], k->l->r->block.extent[AX_M]);
     const char *type = place_type(wide);
     cg_line(cg, "// rows");
     cg_line(cg, "const int tid = threadIdx.x, lane = tid %% LN;");
     cg_line(cg, "const %s m = (%s)blockIdx.x * BM + tid / LN;", type, type);
     if (row_ragged(k)) cg_line(cg, "const %s row = min(m, M - 1);", type);
-    for (int i = 0; i < rows.n; i++) rows.index[i] = (uint8_t)i;
-    place_decode(cg, frame, &rows, row_ragged(k) ? "row" : "m", wide, k->at.index, k->at.wide);
+    place_axis(k, 0, row_ragged(k) ? "row" : "m", wide, k->at.index, k->at.wide);
     pointers(k);
     body(k);
     for (int i = frame->n_left; i < frame->n_index; i++) k->at.index[i] = "0";
     if (k->l->r->split > 1) {
         const char *steps = place_type(row_wide(k));
-        TeExtent all = size_parts(cg->arena, row_columns(k), k->l->r->block.extent[AX_N]);
+        TeExtent all = index_tiles(cg->arena, &k->l->map, 1);
         TeExtent slice = size_parts(cg->arena, all, k->l->r->split);
         cg_line(cg, "const %s first = (%s)blockIdx.y * %s, steps = min(first + %s, (%s)%s);",
                 steps, steps, size_text(cg, slice), size_text(cg, slice), steps,
                 size_text(cg, all));
     } else if (row_loops(k)) {
-        TeExtent all = size_parts(cg->arena, row_columns(k), k->l->r->block.extent[AX_N]);
+        TeExtent all = index_tiles(cg->arena, &k->l->map, 1);
         cg_line(cg, "%s %s first = 0, steps = %s;", all.expr ? "const" : "constexpr",
                 place_type(row_wide(k)), size_text(cg, all));
     }

@@ -32,10 +32,7 @@ static const char *count_of_block(const Kernel *k) {
 /* Columns of slice s.  */
 static const char *count_of_slice(const Kernel *k) {
     Cg *cg = k->cg;
-    int64_t step = k->l->r->block.extent[AX_N];
-    TeExtent all = size_parts(cg->arena, row_columns(k), step);
-    TeExtent slice = size_times(cg->arena, size_parts(cg->arena, all, k->l->r->split),
-                                size_number(step));
+    TeExtent slice = index_slice(cg->arena, &k->l->map, 1, k->l->r->split);
     const char *columns = slice.expr ? cg_text(cg, "(long long)%s", size_text(cg, slice))
                                      : cg_text(cg, "%lldll", (long long)slice.value);
     return cg_text(cg, "(max(min((s + 1) * %s, (long long)%s) - s * %s, 0ll)%s)", columns,

@@ -111,15 +111,12 @@ static Output output_of(const Kernel *k, int i, int pass) {
 /* Opens the loop over the elements v of a vector.  */
 static void open_lanes(Kernel *k) {
     const TeStmt *frame = &k->cg->te->stmt[facts(k)->group->frame];
-    FusedAxis columns = {.extent = k->l->p->extent[AX_N]};
     bool lanes = k->at.vec > 1;
     if (lanes) cg_line(k->cg, "#pragma unroll");
     if (lanes) cg_open(k->cg, "for (int v = 0; v < VN; v++)");
     else cg_scope(k->cg);
     for (int i = 0; i < frame->n_left; i++) k->at.lane_index[i] = k->at.index[i];
-    for (int i = frame->n_left; i < frame->n_index; i++) columns.index[columns.n++] = (uint8_t)i;
-    place_decode(k->cg, frame, &columns, lanes ? "(col + v)" : "col", row_wide(k),
-                 k->at.lane_index, k->at.wide);
+    place_axis(k, 1, lanes ? "(col + v)" : "col", row_wide(k), k->at.lane_index, k->at.wide);
 }
 
 static void store(Kernel *k, int i, const Output *o) {

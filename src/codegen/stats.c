@@ -261,8 +261,8 @@ static void finish_rows(Kernel *k, int pass) {
         if (g->role[i] != ROW_MAP)
             at->made[t] = stats_known(k, i) ? cg_text(cg, "value%d[at]", t) : NULL;
     }
-    place_decode(cg, k->c.root, &con->axis[AX_B], "b", false, at->index, at->wide);
-    place_decode(cg, k->c.root, &con->axis[AX_M], "m", place_wide(con->axis[AX_M].extent, 0),
+    place_axis(k, AX_B, "b", false, at->index, at->wide);
+    place_axis(k, AX_M, "m", place_wide(con->axis[AX_M].extent, 0),
                  at->index, at->wide);
     reduction_values(k, g, pass, NULL, "at", true);
 }

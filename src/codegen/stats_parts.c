@@ -13,17 +13,11 @@ static const TeStmt *statement(const Kernel *k, int i) {
 static int tensor_of(const Kernel *k, int i) { return statement(k, i)->tensor; }
 
 /* Rows over all batches.  */
-static TeExtent count_rows(Arena *a, const Problem *p) {
-    const TeStmt *root = &p->te->stmt[p->group->root];
-    return size_times(a, size_axis(a, root, &p->con.axis[AX_B]),
-                      size_axis(a, root, &p->con.axis[AX_M]));
+static TeExtent count_rows(Arena *a, const IndexMap *m) {
+    return size_times(a, index_extent(a, m, AX_B), index_extent(a, m, AX_M));
 }
 
-static TeExtent rows_of(const Kernel *k) { return count_rows(k->cg->arena, k->l->p); }
-
-static TeExtent tiles_of(const Kernel *k) {
-    return contract_tiles(k->cg->arena, k->l->p, k->l->r, AX_N);
-}
+static TeExtent rows_of(const Kernel *k) { return count_rows(k->cg->arena, &k->l->map); }
 
 static const char *rows_text(const Kernel *k) {
     TeExtent rows = rows_of(k);
@@ -38,26 +32,28 @@ static TeExtent room_for(Arena *a, TeExtent n) {
     return size_times(a, size_parts(a, n, STATS_ROOM), size_number(STATS_ROOM));
 }
 
-static TeExtent parts_room(Arena *a, const Problem *p, const RProg *r) {
-    return room_for(a, size_times(a, count_rows(a, p), contract_tiles(a, p, r, AX_N)));
+static TeExtent parts_room(Arena *a, const IndexMap *m) {
+    return room_for(a, size_times(a, count_rows(a, m), index_tiles(a, m, AX_N)));
 }
 
 TeExtent stats_bytes(Arena *a, const Problem *p, const RProg *r) {
     int64_t parts, values;
+    IndexMap m;
+    index_map(p, r, 0, &m);
     rprog_stats_at(p, r, rprog_stats_facts(p, r)->group->n, true, &parts, &values);
-    return size_plus(a, size_times(a, parts_room(a, p, r), size_number(parts)),
-                     size_times(a, room_for(a, count_rows(a, p)), size_number(values)));
+    return size_plus(a, size_times(a, parts_room(a, &m), size_number(parts)),
+                     size_times(a, room_for(a, count_rows(a, &m)), size_number(values)));
 }
 
 void stats_count(Kernel *k) {
-    TeExtent rows = rows_of(k), parts = parts_room(k->cg->arena, k->l->p, k->l->r);
+    TeExtent rows = rows_of(k), parts = parts_room(k->cg->arena, &k->l->map);
     if (rows.expr) cg_line(k->cg, "const long long ROWS = %s;", size_text(k->cg, rows));
     if (parts.expr) cg_line(k->cg, "const long long PARTS = %s;", size_text(k->cg, parts));
 }
 
 void stats_place_left(Kernel *k, const char *name, int i, bool part) {
     Cg *cg = k->cg;
-    TeExtent room = parts_room(cg->arena, k->l->p, k->l->r);
+    TeExtent room = parts_room(cg->arena, &k->l->map);
     TeExtent row_room = room_for(cg->arena, rows_of(k));
     int64_t parts, values, at = cg->sums_at;
     int t = tensor_of(k, i);
@@ -97,10 +93,8 @@ void stats_leave(Kernel *k, int pass, bool tied, const char *row) {
 /* The row of the thread and its neighbours; those beyond the last one take that as theirs.  */
 static void place_row(Kernel *k, int lanes, bool shifts) {
     Cg *cg = k->cg;
-    const Problem *p = k->l->p;
-    const TeStmt *root = kernel_root(k);
-    TeExtent rows = rows_of(k), m = size_axis(cg->arena, root, &p->con.axis[AX_M]);
-    TeExtent n = size_axis(cg->arena, root, &p->con.axis[AX_N]);
+    TeExtent rows = rows_of(k), m = index_extent(cg->arena, &k->l->map, AX_M);
+    TeExtent n = index_extent(cg->arena, &k->l->map, AX_N);
     const char *type = place_type(place_wide(rows.value, k->l->launch.block[0]));
     if (shifts)
         cg_line(cg, "%s long long N = %s;", n.expr ? "const" : "constexpr", size_text(cg, n));
@@ -113,8 +107,8 @@ static void place_row(Kernel *k, int lanes, bool shifts) {
     const char *by = m.expr ? "M" : cg_text(cg, "%lld", (long long)m.value);
     cg_line(cg, "const %s b = row / %s, m = row %% %s;", type, by, by);
     bool wide = place_wide(rows.value, 0);
-    place_decode(cg, root, &p->con.axis[AX_B], "b", wide, k->at.index, k->at.wide);
-    place_decode(cg, root, &p->con.axis[AX_M], "m", wide, k->at.index, k->at.wide);
+    place_axis(k, AX_B, "b", wide, k->at.index, k->at.wide);
+    place_axis(k, AX_M, "m", wide, k->at.index, k->at.wide);
 }
 
 ThreadMap stats_map(const Kernel *k) {
@@ -133,7 +127,7 @@ ThreadMap stats_map(const Kernel *k) {
                        .threads = k->l->r->lanes,
                        .block = k->l->launch.block[0],
                        .total = "N",
-                       .n_part = size_text(k->cg, tiles_of(k)),
+                       .n_part = size_text(k->cg, index_tiles(k->cg->arena, &k->l->map, AX_N)),
                        .at = cg_text(k->cg, "s * %s + row", rows_text(k)),
                        .elements = cg_text(k->cg, "min(%dll, (long long)N - s * %dll)", wide,
                                            wide)};

@@ -34,10 +34,9 @@ static void open_rest(Kernel *k, bool wide, const char *type) {
 }
 
 void stream_elements(Kernel *k, bool rest) {
-    Cg *cg = k->cg;
     Elements *at = &k->at;
     const TeStmt *s = kernel_root(k);
-    TeExtent total = size_indices(cg->arena, s, 0, s->n_left);
+    TeExtent total = index_total(k->cg->arena, &k->l->map);
     bool wide = place_wide(total.value, k->l->launch.span);
     at->vec = rest ? 1 : k->l->vec;
     at->n_order = at->n_vector = 0;
@@ -46,9 +45,7 @@ void stream_elements(Kernel *k, bool rest) {
     }
     if (rest) open_rest(k, wide, place_type(wide));
     else open_vectors(k, total, place_type(wide));
-    FusedAxis all = {.n = s->n_left, .extent = total.value};
-    for (int i = 0; i < all.n; i++) all.index[i] = (uint8_t)i;
-    place_decode(cg, s, &all, "at", wide, at->index, at->wide);
+    place_domain(k, "at", wide, at->index, at->wide);
 }
 
 /* ---- reductions ---- */

@@ -6,38 +6,10 @@
  * map has all its rows when it begins.  What lies outside the tensor, or beyond ragged patches, is
  * the read's else value.  */
 
-/* The indices that number the patches, outermost first, and their statement with extents in
- * patches.  */
-static void patch_axis(Arena *a, const Problem *p, const RProg *r, TeStmt *s, FusedAxis *axis) {
-    const WindowView *v = &p->window;
-    const int last[] = {v->p, v->q, v->lane};
-    const int size[] = {r->thread.extent[AX_M], r->thread.extent[AX_N], v->lane < 0 ? 1 : r->vec_n};
-    *s = p->te->stmt[p->group->root];
-    *axis = (FusedAxis){.extent = rprog_window_patches(p, r)};
-    for (int i = 0; i < s->n_left; i++) {
-        if (i != v->p && i != v->q && i != v->lane) axis->index[axis->n++] = (uint8_t)i;
-    }
-    for (int i = 0; i < 3; i++) {
-        if (last[i] < 0) continue;
-        axis->index[axis->n++] = (uint8_t)last[i];
-        s->index[last[i]].hi = size_parts(a, s->index[last[i]].hi, size[i]);
-    }
-}
-
-TeExtent window_blocks(Arena *a, const Problem *p, const RProg *r) {
-    TeStmt s;
-    FusedAxis axis;
-    if (r->keep == KEEP_SHARED) return window_tile_blocks(a, p, r);
-    patch_axis(a, p, r, &s, &axis);
-    return size_parts(a, size_axis(a, &s, &axis), r->threads);
-}
-
 void window_place(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
     const WindowView *v = window_view(k);
-    TeStmt s;
-    FusedAxis axis;
     at->n_order = 0;
     if (v->along || v->lane >= 0) at->order[at->n_order++] = v->along ? v->q : v->lane;
     if (window_shared(k)) {
@@ -47,9 +19,8 @@ void window_place(Kernel *k) {
         at->index[v->q] = "(col + j)";
         return;
     }
-    patch_axis(cg->arena, k->l->p, k->l->r, &s, &axis);
-    TeExtent patches = size_axis(cg->arena, &s, &axis);
-    bool wide = place_wide(axis.extent, k->l->r->threads);
+    TeExtent patches = index_numbers(cg->arena, &k->l->map);
+    bool wide = place_wide(patches.value, k->l->r->threads);
     const char *type = place_type(wide);
     cg_line(cg, "// place: patches of %d x %d outputs", window_rows(k),
             window_strip(k) * window_lanes(k));
@@ -57,7 +28,7 @@ void window_place(Kernel *k) {
             k->l->r->threads);
     if (te_extent_unit(&patches) % k->l->r->threads)
         cg_line(cg, "if (at >= %s) return;", size_text(cg, patches));
-    place_decode(cg, &s, &axis, "at", wide, at->index, at->wide);
+    place_boxes(k, "at", wide, at->index, at->wide);
     if (v->p >= 0) cg_line(cg, "const int row = (int)%s * %d;", at->index[v->p], window_rows(k));
     cg_line(cg, "const int col = (int)%s * %d;", at->index[v->q], window_strip(k));
     if (window_lanes(k) > 1) {
@@ -237,7 +208,6 @@ void window_elements(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
     const WindowView *v = window_view(k);
-    const RTile *tile = window_shared(k) ? &k->l->r->block : &k->l->r->thread;
     int lanes = window_lanes(k);
     at->vec = k->l->vec;
     cg_line(cg, "// elements: %d outputs of the patch at a time", at->vec);
@@ -246,13 +216,13 @@ void window_elements(Kernel *k) {
     cg_open(cg, "for (int i = 0; i < %d; i++)", window_rows(k));
     at->open = 2;
     const TeStmt *s = kernel_root(k);
-    if (v->unit_p % tile->extent[AX_M]) {
+    if (v->p >= 0 && index_ragged(&k->l->map, window_axis(k, AX_M))) {
         cg_open(cg, "if (row + i < %s)", cg_extent(cg, &s->index[v->p].hi));
         at->open++;
     }
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < %d; j += %d)", window_strip(k), v->along ? at->vec : 1);
-    if (v->unit_q % tile->extent[AX_N]) {
+    if (index_ragged(&k->l->map, window_axis(k, AX_N))) {
         cg_open(cg, "if (col + j < %s)", cg_extent(cg, &s->index[v->q].hi));
         at->open++;
     }

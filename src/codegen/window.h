@@ -16,6 +16,11 @@ static inline int window_strip(const Kernel *k) { return k->l->r->thread.extent[
 static inline int window_lanes(const Kernel *k) { return rprog_window_lanes(k->l->p, k->l->r); }
 static inline bool window_shared(const Kernel *k) { return k->l->r->keep == KEEP_SHARED; }
 
+/* The map's axis of p (AX_M) or q; the first one is that of the other indices.  */
+static inline int window_axis(const Kernel *k, AxisClass axis) {
+    return axis == AX_M || window_view(k)->p < 0 ? 1 : 2;
+}
+
 /* A row of source n: elements of a load, loads, elements before the first that is needed.  */
 static inline int window_row_vec(const Kernel *k, int n) {
     return rprog_window_width(k->l->p, k->l->r, n);
@@ -35,7 +40,6 @@ static inline const char *window_row_number(const Kernel *k) {
 void window_row_load(Kernel *k, int n, const char *to);
 
 /* window_tile.c: inputs in shared memory.  */
-TeExtent window_tile_blocks(Arena *a, const Problem *p, const RProg *r);
 void window_tile_place(Kernel *k);
 /* The array `to` from input row y, or kk of the window.  */
 void window_tile_row(Kernel *k, const char *to);

@@ -7,31 +7,11 @@
 /* What the tile holds: the first source.  */
 static const WindowSource *tiled(const Kernel *k) { return &window_view(k)->source[0]; }
 
-/* Points of the outer indices, and tiles of the grid along an index of the window.  */
-static TeExtent outer_size(Arena *a, const Problem *p) {
-    const TeStmt *s = &p->te->stmt[p->group->root];
-    TeExtent all = size_number(1);
-    for (int i = 0; i < s->n_left; i++) {
-        if (i != p->window.p && i != p->window.q) all = size_times(a, all, s->index[i].hi);
-    }
-    return all;
-}
+static bool is_ragged(const Kernel *k) { return index_ragged(&k->l->map, 0); }
 
-static TeExtent tiles_along(Arena *a, const Problem *p, int index, int extent) {
-    if (index < 0) return size_number(1);
-    return size_parts(a, p->te->stmt[p->group->root].index[index].hi, extent);
-}
-
-TeExtent window_tile_blocks(Arena *a, const Problem *p, const RProg *r) {
-    TeExtent down = tiles_along(a, p, p->window.p, r->block.extent[AX_M]);
-    TeExtent across = tiles_along(a, p, p->window.q, r->block.extent[AX_N]);
-    TeExtent planes = size_parts(a, outer_size(a, p), r->block.extent[AX_K]);
-    return size_times(a, size_times(a, down, across), planes);
-}
-
-static bool is_ragged(const Kernel *k, const WindowTile *t) {
-    TeExtent outer = outer_size(k->cg->arena, k->l->p);
-    return te_extent_unit(&outer) % t->planes != 0;
+/* Points of the outer indices.  */
+static const char *outer_text(const Kernel *k) {
+    return size_text(k->cg, index_extent(k->cg->arena, &k->l->map, 0));
 }
 
 static bool has_idle(const Kernel *k, const WindowTile *t) {
@@ -44,18 +24,7 @@ static bool is_wide(const Kernel *k, const WindowTile *t) {
 
 bool window_tile_tested(const Kernel *k) {
     WindowTile t = rprog_window_tile(k->l->p, k->l->r);
-    return is_ragged(k, &t) || has_idle(k, &t);
-}
-
-/* The outer indices, flattened.  */
-static FusedAxis outer_axis(const Kernel *k) {
-    const WindowView *v = window_view(k);
-    const TeStmt *s = kernel_root(k);
-    FusedAxis axis = {.extent = v->outer};
-    for (int i = 0; i < s->n_left; i++) {
-        if (i != v->p && i != v->q) axis.index[axis.n++] = (uint8_t)i;
-    }
-    return axis;
+    return is_ragged(k) || has_idle(k, &t);
 }
 
 void window_tile_place(Kernel *k) {
@@ -64,33 +33,25 @@ void window_tile_place(Kernel *k) {
     const WindowView *v = window_view(k);
     const WindowSource *w = tiled(k);
     WindowTile t = rprog_window_tile(k->l->p, r);
-    const char *type = place_type(is_wide(k, &t));
-    FusedAxis outer = outer_axis(k);
-    int patches = t.down * t.across;
-    TeExtent down = tiles_along(cg->arena, k->l->p, v->p, r->block.extent[AX_M]);
-    TeExtent across = tiles_along(cg->arena, k->l->p, v->q, r->block.extent[AX_N]);
-    const char *tiles_n = size_divisor(cg, across, false);
+    const char *type = place_type(is_wide(k, &t)), *tile[INDEX_DIGITS], *patch[INDEX_DIGITS];
+    int p = window_axis(k, AX_M), q = window_axis(k, AX_N), patches = t.down * t.across;
     cg_line(cg, "const unsigned tid = threadIdx.x, tile = blockIdx.x;");
-    cg_line(cg, "const int n0 = tile %% %s * %d;", tiles_n, (int)r->block.extent[AX_N]);
-    cg_line(cg, "const int m0 = tile / %s %% %s * %d;", tiles_n, size_divisor(cg, down, false),
-            (int)r->block.extent[AX_M]);
-    cg_line(cg, "const %s first = (%s)(tile / %s) * %d;", type, type,
-            size_divisor(cg, size_times(cg->arena, across, down), false), t.planes);
-    cg_line(cg, "const int col = n0 + (int)(tid %% %du) * %d;", t.across,
-            (int)r->thread.extent[AX_N]);
-    cg_line(cg, "const int row = m0 + (int)(tid / %du %% %du) * %d;", t.across, t.down,
+    place_grid(k, "tile", tile);
+    place_thread_digits(k, "tid", patch);
+    cg_line(cg, "const int n0 = %s * %d;", tile[q], (int)r->block.extent[AX_N]);
+    cg_line(cg, "const int m0 = %s * %d;", v->p < 0 ? "0" : tile[p], (int)r->block.extent[AX_M]);
+    cg_line(cg, "const %s first = (%s)(%s) * %d;", type, type, tile[0], t.planes);
+    cg_line(cg, "const int col = n0 + (int)(%s) * %d;", patch[q], (int)r->thread.extent[AX_N]);
+    cg_line(cg, "const int row = m0 + (int)(%s) * %d;", v->p < 0 ? "0" : patch[p],
             (int)r->thread.extent[AX_M]);
     cg_line(cg, "const %s at = first + (int)(tid / %du);", type, patches);
     if (window_tile_tested(k)) {
         const char *test = NULL;
         if (has_idle(k, &t)) test = cg_text(cg, "tid < %du", patches * t.planes);
-        if (is_ragged(k, &t))
-            test = cg_text(cg, "%s%sat < %s", test ? test : "", test ? " && " : "",
-                           size_text(cg, outer_size(cg->arena, k->l->p)));
+        if (is_ragged(k)) test = both(cg, test, cg_text(cg, "at < %s", outer_text(k)));
         cg_line(cg, "const bool live = %s;", test);
     }
-    place_decode(cg, kernel_root(k), &outer,
-                 t.planes > 1 ? "at" : "first", is_wide(k, &t), k->at.index, k->at.wide);
+    place_axis(k, 0, t.planes > 1 ? "at" : "first", is_wide(k, &t), k->at.index, k->at.wide);
     const char *element = cg_type(w->read->type);
     kernel_smem(k, 128);
     cg_line(cg, "%s *const part = reinterpret_cast<%s *>(smem);", element, element);
@@ -164,9 +125,7 @@ static const char *inside(Kernel *k, const WindowTile *t) {
             test = both(cg, test, cg_text(cg, "(unsigned)(%s) < %s", at,
                                               size_divisor(cg, x->shape[d], false)));
     }
-    if (is_ragged(k, t))
-        test = both(cg, test, cg_text(cg, "first + p < %s",
-                                          size_text(cg, outer_size(cg->arena, k->l->p))));
+    if (is_ragged(k)) test = both(cg, test, cg_text(cg, "first + p < %s", outer_text(k)));
     return test;
 }
 

@@ -37,8 +37,8 @@ static Status give_temporaries(Check *c, int g) {
     return run_temporaries(&c->run, c->a, c->d, c->data);
 }
 
-static Status launch_sampled(Check *c, int g, const int64_t *x, int n, const BlockPoint *at,
-                             int n_at) {
+static Status launch_sampled(Check *c, int g, const IndexMap *m, const int64_t *x, int n,
+                             const BlockPoint *at, int n_at) {
     const Problem *p = &c->problem[g];
     const RProg *r = prog_of(c, g);
     bool first = true;
@@ -51,7 +51,7 @@ static Status launch_sampled(Check *c, int g, const int64_t *x, int n, const Blo
         int64_t across = cg_blocks(c->normal, &c->build->program, k, c->run.taken, c->size);
         if (r->stats == STATS_PARTS) {
             bool values = rprog_stats_combines(p, r, number++);
-            count = sample_strips(c->a, p, r, x, n, values ? k->span : 0, &blocks);
+            count = sample_strips(c->a, m, x, n, values ? k->span : 0, &blocks);
         } else if (r->tail > 0) {
             count = sample_tail(c->a, p, r, x, n, k->span, &blocks);
         } else if (first || r->skeleton == SK_ROW) {
@@ -60,7 +60,7 @@ static Status launch_sampled(Check *c, int g, const int64_t *x, int n, const Blo
             for (int64_t s = 0; s < count; s++)
                 blocks[s] = x[s % n] + across * (s / n);
         } else {
-            count = sample_adding(c->a, p, r, at, n_at, k->span, &blocks);
+            count = sample_adding(c->a, m, at, n_at, k->span, &blocks);
         }
         first = false;
         if (count == 0) continue;         /* no sampled tile needs adding */
@@ -75,7 +75,8 @@ static void place(const TeStmt *s, const uint8_t *perm, const int64_t *index, in
     for (int j = 0; j < s->n_left; j++) at[j] = index[perm ? perm[j] : j];
 }
 
-static Status compare_statement(Check *c, int g, int fused, const BlockPoint *at, int n) {
+static Status compare_statement(Check *c, int g, const IndexMap *m, int fused,
+                                const BlockPoint *at, int n) {
     const KernelGroup *group = &c->set->group[g];
     const Te *te = c->normal;
     const TeStmt *s = &te->stmt[fused < 0 ? group->root : group->fused[fused]];
@@ -87,8 +88,7 @@ static Status compare_statement(Check *c, int g, int fused, const BlockPoint *at
     int rows = 0;
     for (int i = 0; i < n; i++) {
         int64_t index[TE_MAX_INDICES] = {0};
-        if (!sample_indices(&c->problem[g], prog_of(c, g), &at[i], index))
-            continue;
+        index_point(m, at[i].at, index);
         place(s, fused < 0 ? NULL : group->perm[fused], index, row[rows].at);
         /* Points of a row have one value of what is computed per row.  */
         size_t key = (size_t)s->n_left * sizeof *index;
@@ -108,60 +108,55 @@ static Status compare_statement(Check *c, int g, int fused, const BlockPoint *at
     return st;
 }
 
-/* Work of one block, in body evaluations.  */
-static double block_work(const Problem *p, const RProg *r, int64_t span) {
-    double k = (double)p->extent[AX_K];
-    if (r->skeleton == SK_STREAM) return (double)span * k;
-    if (r->skeleton == SK_ROW) return (double)r->block.extent[AX_M] * (double)p->extent[AX_N];
-    if (r->skeleton == SK_COLUMN)
-        return (double)r->block.extent[AX_M] * (double)p->column.red.extent;
-    if (r->skeleton == SK_PERMUTE) return (double)rprog_permute_points(p, r);
-    if (r->skeleton == SK_WINDOW)
-        return (double)rprog_window_body(p, r) * (double)p->window.rest * r->threads *
-               (p->window.map || r->thread.extent[AX_M] > 1 ? 1
-                                                            : (double)p->window.source[0].extent_r);
-    double blocks = 1;        /* where rows lie in several, those of a row in all kernels */
-    if (r->stats == STATS_PARTS)
-        blocks = (double)rprog_tiles(p, r, AX_N) * rprog_stats_facts(p, r)->group->n_pass;
-    return blocks * r->block.extent[AX_M] * r->block.extent[AX_N] * k;
+/* Outputs of a block, and all their work, in body evaluations.  */
+static double block_outputs(const IndexMap *m) {
+    double points = (double)m->each;
+    for (int i = 0; i < m->n_axis; i++)
+        points *= (double)(index_dealt(m, i) ? m->axis[i].tile : m->axis[i].extent);
+    return points;
 }
 
-static bool ragged(const Problem *p, const RProg *r) {
-    if (r->skeleton != SK_CONTRACT) return false;
-    for (int i = AX_B; i <= AX_N; i++)
-        if (p->extent[i] % r->block.extent[i]) return true;
+static double block_work(const Problem *p, const RProg *r, const IndexMap *m) {
+    double each = (double)p->extent[AX_K];
+    if (r->skeleton == SK_WINDOW && p->window.map) each *= p->window.n_tap;
+    /* Where rows lie in several blocks, those of a row in all kernels.  */
+    if (r->stats == STATS_PARTS)
+        each *= (double)rprog_tiles(p, r, AX_N) * rprog_stats_facts(p, r)->group->n_pass;
+    return block_outputs(m) * each;
+}
+
+static bool ragged(const IndexMap *m) {
+    for (int i = 0; i < m->n_axis; i++)
+        if (index_dealt(m, i) && m->axis[i].extent % m->axis[i].tile) return true;
     return false;
 }
 
 /* Points of these blocks that the reference evaluates, up to `most` in each.  */
-static int points_of(Check *c, int g, int64_t span, const int64_t *x, int n, int most,
+static int points_of(Check *c, int g, const IndexMap *m, const int64_t *x, int n, int most,
                      BlockPoint **out) {
     Rng rng = {check_seed(c) + (uint64_t)g};
     size_t cap = 0;
     int count = 0;
     *out = NULL;
     for (int i = 0; i < n; i++) {
-        BlockRange range;
         BlockPoint *more;
-        sample_range(&c->problem[g], prog_of(c, g), span, x[i], &range);
-        int m = sample_points(c->a, &range, most, &rng, &more);
-        *out = arena_grow(c->a, *out, &cap, (size_t)(count + m + 1), sizeof **out);
-        memcpy(*out + count, more, (size_t)m * sizeof *more);
-        count += m;
+        int got = sample_points(c->a, m, x[i], most, &rng, &more);
+        *out = arena_grow(c->a, *out, &cap, (size_t)(count + got + 1), sizeof **out);
+        memcpy(*out + count, more, (size_t)got * sizeof *more);
+        count += got;
     }
     return count;
 }
 
 /* How many blocks are run, and how many points of each compared; false if even the fewest take more
  * than the budget has.  */
-static bool sample_size(Check *c, int g, int64_t span, int *blocks, int *points) {
+static bool sample_size(Check *c, int g, const IndexMap *m, int *blocks, int *points) {
     const Problem *p = &c->problem[g];
     const RProg *r = prog_of(c, g);
-    BlockRange range;
-    double budget = c->o->budget_s > 0 ? c->o->budget_s / 60 : 1, outputs = 1;
+    double budget = c->o->budget_s > 0 ? c->o->budget_s / 60 : 1, outputs = block_outputs(m);
     double parts = (double)c->set->n_group * c->n_sizes * TE_FILLS;
-    double share = sample_work * budget / parts, work = block_work(p, r, span) + 1;
-    int least = ragged(p, r) ? 2 : 1;     /* an edge and an inner block */
+    double share = sample_work * budget / parts, work = block_work(p, r, m) + 1;
+    int least = ragged(m) ? 2 : 1;     /* an edge and an inner block */
     /* The first data set may take what the later ones would, which are then left out.  */
     double most = most_shares(c->set->dev, r) * (c->fill == 0 ? TE_FILLS : 1);
     c->out->runs++;
@@ -172,8 +167,6 @@ static bool sample_size(Check *c, int g, int64_t span, int *blocks, int *points)
         return false;
     }
     *blocks = (int)fmin(fmax(share / work, least), MAX_SAMPLED_BLOCKS);
-    sample_range(p, r, span, 0, &range);
-    for (int i = AX_B; i <= AX_N; i++) outputs *= (double)(range.hi[i] - range.lo[i]);
     double fit = share / *blocks / fmax(1, work / fmax(1, outputs));
     *points = (int)fmin(fmax(fit, FEWEST_POINTS), SAMPLED_POINTS);
     return true;
@@ -187,17 +180,19 @@ Status check_group(Check *c, int g) {
     for (int i = program->n_kernel - 1; i >= 0; i--)
         if (program->kernel[i].group == c->program[g]) span = program->kernel[i].span;
     int want, points;
-    if (!sample_size(c, g, span, &want, &points)) return ST_OK;
+    IndexMap m;
+    index_map(p, r, r->skeleton == SK_STREAM ? span : 0, &m);
+    if (!sample_size(c, g, &m, &want, &points)) return ST_OK;
     Status s = give_temporaries(c, g);
     if (s) return s;
     c->ref.te = c->normal;
-    int n = sample_blocks(c->a, p, r, span, want, check_seed(c) + (uint64_t)c->fill, &x);
+    int n = sample_blocks(c->a, &m, want, check_seed(c) + (uint64_t)c->fill, &x);
     BlockPoint *at;
-    int n_at = points_of(c, g, span, x, n, points, &at);
-    s = launch_sampled(c, g, x, n, at, n_at);
+    int n_at = points_of(c, g, &m, x, n, points, &at);
+    s = launch_sampled(c, g, &m, x, n, at, n_at);
     if (s || c->run.fault) return s;
     for (int i = -1; i < p->group->n_fused && !s; i++)
-        s = compare_statement(c, g, i, at, n_at);
+        s = compare_statement(c, g, &m, i, at, n_at);
     check_count_filled(c, c->normal, c->te->n_in + c->te->n_out, c->normal->n_tensor);
     return s;
 }

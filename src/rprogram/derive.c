@@ -1,11 +1,10 @@
+#include "rprogram/index_map.h"
 #include "rprogram/matrix.h"
 
 int64_t rprog_blocks(const Problem *p, const RProg *r) {
-    if (r->skeleton == SK_ROW) return rprog_tiles(p, r, AX_M);
-    if (r->skeleton == SK_COLUMN) return ceil_div(p->column.out.extent, r->block.extent[AX_M]);
-    if (r->skeleton == SK_WINDOW) return rprog_window_blocks(p, r);
-    if (r->skeleton == SK_PERMUTE) return rprog_permute_blocks(p, r);
-    return rprog_tiles(p, r, AX_B) * rprog_tiles(p, r, AX_M) * rprog_tiles(p, r, AX_N);
+    IndexMap m;
+    index_map(p, r, 0, &m);
+    return index_blocks(&m);
 }
 
 int rprog_resident(const Problem *p, const Device *dev, const RProg *r) {

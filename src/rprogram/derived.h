@@ -241,12 +241,11 @@ uint8_t rprog_unsaid_lanes(const Problem *p, const RProg *r);
 /* Elements that a thread of such a kernel, or of the one that adds slices of K, has at once.  */
 int rprog_meeting_vec(const Problem *p, const RProg *r);
 
-/* The order of a grid's tiles: tile rows that are walked together, and setting so many; the tile of
- * block x; the choices that there are (powers of two, of which the last may be all rows).  */
+/* The order of a grid's tiles: tile rows that are walked together, and setting so many; the
+ * choices that there are (powers of two, of which the last may be all rows).  */
 enum { RASTERS = 15 };
 int64_t rprog_raster_rows(const Problem *p, const RProg *r);
 void rprog_set_raster(const Problem *p, int64_t rows, RProg *r);
-void rprog_tile_at(const Problem *p, const RProg *r, int64_t x, int64_t tile[AX_CLASSES]);
 int rprog_rasters(const Problem *p, const RProg *r, int64_t rows[RASTERS]);
 
 /* Parts that a thread reads at once: of one result, of a vector of them.  */

@@ -174,13 +174,11 @@ void rprog_window_candidates(Arena *a, const Problem *p, const Device *dev, RPro
 const char *rprog_window_check(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_window_smem(const Problem *p, const RProg *r);
 int64_t rprog_window_threads(const RProg *r);
-int64_t rprog_window_blocks(const Problem *p, const RProg *r);
 int64_t rprog_window_registers(const Problem *p, const RProg *r);
 RProg rprog_permute_base(void);
 void rprog_permute_candidates(Arena *a, const Problem *p, const Device *dev, RProgSet *set);
 const char *rprog_permute_check(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_permute_smem(const Problem *p, const RProg *r);
-int64_t rprog_permute_blocks(const Problem *p, const RProg *r);
 int64_t rprog_permute_registers(const Problem *p, const RProg *r);
 /* Wavefronts of a box's parts by layout and width of the accesses (as a power of two): of filling
  * them and of reading them; below 0: not counted yet.  */

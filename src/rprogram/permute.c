@@ -73,12 +73,6 @@ int64_t rprog_permute_smem(const Problem *p, const RProg *r) {
     return bytes;
 }
 
-int64_t rprog_permute_blocks(const Problem *p, const RProg *r) {
-    int64_t n = 1;
-    for (int a = 0; a < axes_of(p); a++) n *= ceil_div(extent_of(p, a), r->block.extent[a]);
-    return n;
-}
-
 /* Axis i of the source's order, innermost first; of the outputs' for source < 0; -1 at the end.  */
 static int inner_axis(const Problem *p, int source, int i) {
     const PermuteView *v = &p->permute;

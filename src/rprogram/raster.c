@@ -22,16 +22,6 @@ void rprog_set_raster(const Problem *p, int64_t rows, RProg *r) {
     r->group = r->raster == RASTER_GROUPED ? (int16_t)rows : 0;
 }
 
-void rprog_tile_at(const Problem *p, const RProg *r, int64_t x, int64_t tile[AX_CLASSES]) {
-    int64_t rows = rprog_tiles(p, r, AX_M), columns = rprog_tiles(p, r, AX_N);
-    int64_t group = rprog_raster_rows(p, r), at = x % (rows * columns);
-    int64_t top = at / (group * columns) * group, inside = at % (group * columns);
-    int64_t high = rows - top < group ? rows - top : group;
-    tile[AX_B] = x / (rows * columns);
-    tile[AX_M] = top + inside % high;
-    tile[AX_N] = inside / high;
-}
-
 int rprog_cluster_side(const RProg *r) { return r->raster != RASTER_ROW; }
 
 bool rprog_cluster_fits(const Problem *p, const RProg *r) {

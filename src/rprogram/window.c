@@ -65,15 +65,6 @@ WindowTile rprog_window_tile(const Problem *p, const RProg *r) {
     return t;
 }
 
-int64_t rprog_window_blocks(const Problem *p, const RProg *r) {
-    if (r->keep == KEEP_SHARED) {
-        WindowTile t = rprog_window_tile(p, r);
-        return t.tiles_m * t.tiles_n * t.tiles_o;
-    }
-    int threads = count_along(&r->block, &r->thread, AX_M);
-    return threads ? ceil_div(rprog_window_patches(p, r), threads) : 0;
-}
-
 int64_t rprog_window_threads(const RProg *r) {
     int64_t patches = count_along(&r->block, &r->thread, AX_M);
     if (r->keep != KEEP_SHARED) return patches;

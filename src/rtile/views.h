@@ -93,7 +93,9 @@ typedef struct {
     bool others_move;         /* another read follows p or q where it is not known to be inside of
                                * the outputs: patches must not be ragged */
     int64_t rest;             /* product of the extents of the other reduction indices */
-    int64_t outer;            /* of the other spatial indices (p, q and lane left out) */
+    uint8_t other[TE_MAX_INDICES];        /* the other spatial indices (not p, q and lane) */
+    int n_other;
+    int64_t outer;            /* ... and the product of their extents */
     ReadWidths others;        /* of a map: reads that are no taps, along q (along) or lane */
     double others_bytes;      /* of what they read that moves with an output, per output */
     int64_t outer_step;       /* elements of the first source from one of these points to the next;

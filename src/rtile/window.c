@@ -93,8 +93,9 @@ static int64_t outer_step(const TeStmt *s, const Te *te, const WindowView *v) {
     for (int d = 0; d < te->tensor[x->access.tensor].rank; d++) {
         if (d != x->dim_n && d != x->dim_m && x->access.guard[d]) return -1;
     }
-    for (int i = s->n_left - 1; i >= 0; i--) {
-        if (i == v->q || i == v->p || i == v->lane || view_extent(s, i) == 1) continue;
+    for (int k = v->n_other - 1; k >= 0; k--) {
+        int i = v->other[k];
+        if (view_extent(s, i) == 1) continue;
         if ((x->access.varies >> i & 1) || (step >= 0 && !known)) return -1;
         known = !s->index[i].hi.expr;
         if (step < 0) step = x->access.offset.coef[i];
@@ -127,10 +128,12 @@ void window_describe(Problem *p, int align) {
     describe_lanes(p, align);
     v->others_move = !v->map && others_move(s, v);
     v->rest = v->outer = 1;
+    v->n_other = 0;
     for (int i = 0; i < s->n_index; i++) {
         if (i >= s->n_left && i != v->s && i != v->r) v->rest *= view_extent(s, i);
-        if (i < s->n_left && i != v->q && i != v->p && i != v->lane)
-            v->outer *= view_extent(s, i);
+        if (i >= s->n_left || i == v->q || i == v->p || i == v->lane) continue;
+        v->other[v->n_other++] = (uint8_t)i;
+        v->outer *= view_extent(s, i);
     }
     v->outer_step = outer_step(s, p->te, v);
     int64_t lanes = v->lane < 0 ? 1 : view_extent(s, v->lane);

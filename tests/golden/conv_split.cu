@@ -142,7 +142,7 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
     const unsigned shared = rl_shared(smem);
     // place: tiles of the grid with m fastest
     const unsigned tile = blockIdx.x;
-    const unsigned tile_m = tile % 1u, tile_n = tile / 1u;
+    const unsigned tile_m = tile / 7u, tile_n = tile % 7u;
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
     const int tid = threadIdx.x, lane = tid % 32u;

@@ -108,9 +108,7 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
     const unsigned shared = rl_shared(smem);
     // place: tiles of the grid with groups of tile rows, m fastest
     const unsigned tile = blockIdx.x;
-    const unsigned top = tile / 64u * 8u, in_group = tile % 64u;
-    constexpr unsigned rows = 8u;
-    const unsigned tile_m = top + in_group % rows, tile_n = in_group / rows;
+    const unsigned tile_m = tile % 8u, tile_n = tile / 8u;
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
     const int tid = threadIdx.x, lane = tid % 32u;

@@ -159,9 +159,7 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
     const unsigned shared = rl_shared(smem);
     // place: tiles of the grid with groups of tile rows, m fastest
     const unsigned tile = blockIdx.x;
-    const unsigned top = tile / 8u * 8u, in_group = tile % 8u;
-    const unsigned rows = min(2u - top, 8u);
-    const unsigned tile_m = top + in_group % rows, tile_n = in_group / rows;
+    const unsigned tile_m = tile % 2u, tile_n = tile / 2u;
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
     const int tid = threadIdx.x, lane = tid % 32u;

@@ -6,6 +6,7 @@
 #include "open_choices.h"
 
 #include "base/hash.h"
+#include "rprogram/index_map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -173,17 +174,20 @@ static void orders_of_tiles(Arena *a) {
     for (int64_t group = 1; group <= 9; group++) {
         Problem p = fixture_matmul(B, 32 * ROWS - 3, 64 * COLUMNS - 1, 64, false, false, TE_F32);
         RProg r = {.skeleton = SK_CONTRACT, .block = {{1, 32, 64, 8}}};
-        int64_t x = 0, tile[AX_CLASSES];
+        int64_t x = 0;
+        IndexMap map;
+        IndexBox box;
         rprog_set_raster(&p, group, &r);
+        index_map(&p, &r, 0, &map);
         assert_int_equal(rprog_raster_rows(&p, &r), group < ROWS ? group : ROWS);
         for (int b = 0; b < B; b++) {
             for (int64_t top = 0; top < ROWS; top += group) {
                 for (int n = 0; n < COLUMNS; n++) {
                     for (int64_t m = top; m < top + group && m < ROWS; m++) {
-                        rprog_tile_at(&p, &r, x++, tile);
-                        assert_int_equal(tile[AX_B], b);
-                        assert_int_equal(tile[AX_M], m);
-                        assert_int_equal(tile[AX_N], n);
+                        index_box(&map, x++, &box);
+                        assert_int_equal(box.lo[AX_B], b);
+                        assert_int_equal(box.lo[AX_M], m * 32);
+                        assert_int_equal(box.lo[AX_N], n * 64);
                     }
                 }
             }

@@ -248,24 +248,26 @@ static void test_strips(void **state) {
             RProg r = c.plan.prog[0];
             r.raster = (Raster)raster;
             r.group = raster == RASTER_GROUPED ? 2 : 0;
+            IndexMap m;
+            index_map(p, &r, 0, &m);
             int64_t total = rprog_blocks(p, &r), x[2] = {(int64_t)seed % total, total - 1}, *id;
-            int n = sample_strips(a, p, &r, x, 2, 0, &id), found = 0;
+            int n = sample_strips(a, &m, x, 2, 0, &id), found = 0;
             for (int64_t i = 0; i < total; i++) {
-                BlockRange block, wanted;
+                IndexBox block, wanted;
                 bool same = false;
-                sample_range(p, &r, 0, i, &block);
+                index_box(&m, i, &block);
                 for (int k = 0; k < 2; k++) {
-                    sample_range(p, &r, 0, x[k], &wanted);
+                    index_box(&m, x[k], &wanted);
                     same |= wanted.lo[AX_M] == block.lo[AX_M] && wanted.lo[AX_B] == block.lo[AX_B];
                 }
                 if (same) assert_true(found < n && id[found] == i);
                 found += same;
             }
             assert_int_equal(found, n);
-            n = sample_strips(a, p, &r, x, 2, 4, &id);
+            n = sample_strips(a, &m, x, 2, 4, &id);
             for (int k = 0; k < 2; k++) {
-                BlockRange wanted;
-                sample_range(p, &r, 0, x[k], &wanted);
+                IndexBox wanted;
+                index_box(&m, x[k], &wanted);
                 int64_t first = wanted.lo[AX_B] * p->extent[AX_M] + wanted.lo[AX_M], at = 0;
                 while (at < n && id[at] != first / 4) at++;
                 assert_true(at < n);

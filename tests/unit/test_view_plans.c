@@ -207,17 +207,17 @@ static void inputs_are_read_once(void **state) {
 static const char *cover(KernelCase *c, const RProg *r) {
     const Problem *p = &c->plan.problem[0];
     const TeTensor *out = &c->te->tensor[c->te->n_in];
-    int64_t total = te_tensor_count(out), blocks = rprog_blocks(p, r);
+    int64_t total = te_tensor_count(out);
     unsigned char *seen = arena_calloc(c->arena, (size_t)total, 1);
     Rng rng = {1};
-    for (int64_t x = 0; x < blocks; x++) {
-        BlockRange range;
+    IndexMap m;
+    index_map(p, r, 0, &m);
+    for (int64_t x = 0; x < index_blocks(&m); x++) {
         BlockPoint *at;
-        sample_range(p, r, 0, x, &range);
-        int n = sample_points(c->arena, &range, 1 << 20, &rng, &at);
+        int n = sample_points(c->arena, &m, x, 1 << 20, &rng, &at);
         for (int i = 0; i < n; i++) {
             int64_t index[TE_MAX_INDICES] = {0}, flat = 0;
-            if (!sample_indices(p, r, &at[i], index)) continue;
+            index_point(&m, at[i].at, index);
             for (int k = 0; k < out->rank; k++) {
                 if (index[k] < 0 || index[k] >= out->shape[k].value) return "an index is outside";
                 flat = flat * out->shape[k].value + index[k];

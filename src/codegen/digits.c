@@ -1,0 +1,78 @@
+#include "codegen/blocks.h"
+#include "codegen/sizes.h"
+
+/* The index map as text: what a position, or the number of a block or of a thread, says of its
+ * digits.  Every division by which a kernel finds its place is printed here.  */
+
+bool place_wide(int64_t extent, int64_t slack) { return extent > INT32_MAX - slack; }
+
+const char *place_type(bool wide) { return wide ? "long long" : "int"; }
+
+void place_digits(const Cg *cg, const char *number, const TeExtent *count, int n, bool wide,
+                  const char **digit) {
+    TeExtent below = size_number(1);
+    int top = 0;
+    while (top < n && count[top].value == 1) top++;
+    for (int i = n - 1; i >= 0; i--) {
+        digit[i] = "0";
+        if (count[i].value == 1) continue;
+        digit[i] = number;
+        if (below.expr || below.value > 1)
+            digit[i] = cg_text(cg, "%s / %s", number, size_divisor(cg, below, wide));
+        if (i > top)
+            digit[i] = cg_text(cg, "%s %% %s", digit[i], size_divisor(cg, count[i], wide));
+        below = size_times(cg->arena, below, count[i]);
+    }
+}
+
+/* Defines the indices of some axes from their joint position, or from the number of a box.  */
+static void decode(const Kernel *k, int first, int n, bool boxes, const char *at, bool wide_at,
+                   const char **index, bool *wide) {
+    const IndexMap *m = &k->l->map;
+    TeExtent count[TE_MAX_INDICES] = {{0}};
+    const char *digit[TE_MAX_INDICES];
+    int x[TE_MAX_INDICES], all = 0;
+    for (int a = first; a < first + n; a++) {
+        const IndexAxis *axis = &m->axis[a];
+        for (int i = 0; i < axis->n; i++, all++) {
+            x[all] = axis->index[i];
+            count[all] = boxes && axis->n == 1 ? index_tiles(k->cg->arena, m, a)
+                                               : m->root->index[x[all]].hi;
+        }
+    }
+    place_digits(k->cg, at, count, all, wide_at, digit);
+    for (int i = all - 1; i >= 0; i--) {
+        bool one = count[i].value == 1;
+        wide[x[i]] = count[i].value > INT32_MAX;
+        index[x[i]] = one ? "0" : cg_text(k->cg, "i%d", x[i]);
+        if (!one)
+            cg_line(k->cg, "const %s %s = %s;", place_type(wide[x[i]]), index[x[i]], digit[i]);
+    }
+}
+
+void place_axis(const Kernel *k, int axis, const char *at, bool wide_at, const char **index,
+                bool *wide) {
+    decode(k, axis, 1, false, at, wide_at, index, wide);
+}
+
+void place_domain(const Kernel *k, const char *at, bool wide_at, const char **index, bool *wide) {
+    decode(k, 0, k->l->map.n_axis, false, at, wide_at, index, wide);
+}
+
+void place_boxes(const Kernel *k, const char *at, bool wide_at, const char **index, bool *wide) {
+    decode(k, 0, k->l->map.n_axis, true, at, wide_at, index, wide);
+}
+
+void place_grid(const Kernel *k, const char *number, const char **digit) {
+    const IndexMap *m = &k->l->map;
+    TeExtent count[INDEX_DIGITS];
+    for (int i = 0; i < m->n_grid; i++) count[i] = index_count(k->cg->arena, m, &m->grid[i]);
+    place_digits(k->cg, number, count, m->n_grid, false, digit);
+}
+
+void place_thread_digits(const Kernel *k, const char *number, const char **digit) {
+    const IndexMap *m = &k->l->map;
+    TeExtent count[INDEX_DIGITS];
+    for (int i = 0; i < m->n_thread; i++) count[i] = index_count(k->cg->arena, m, &m->thread[i]);
+    place_digits(k->cg, number, count, m->n_thread, false, digit);
+}
