@@ -64,6 +64,7 @@ typedef struct {
     Contract c;               /* of KERNEL_CONTRACT and KERNEL_SUMS */
     int group;                /* chunk i is g + j, of so many in a turn of a loop over g; 0: it is
                                * unrolled */
+    bool in_turn;             /* the role's warps take tiles in turn */
     Elements at;
 } Kernel;
 
@@ -98,6 +99,8 @@ void kernel_smem(Kernel *k, int align);
 void place_constants(Kernel *k);
 void place_thread(Kernel *k);
 void place_tile(Kernel *k, const char *number);          /* m0, n0, b of that tile */
+void place_next(Kernel *k);               /* the tile that a block has come to */
+const char *place_tiles(Kernel *k);       /* of the grid */
 void clear_accumulators(Kernel *k);
 void place_k_now(Kernel *k);              /* first k of the step */
 /* `at` for a loop over parts in the workspace, by a name of its own.  The compiler must not know
@@ -156,10 +159,25 @@ void ring_facts(const Contract *c, const Device *dev, Side *s);
 void ring_maps(Arena *a, const Contract *c, KernelLaunch *out);
 void ring_fetch(Kernel *k);               /* of the maps */
 void ring_copy(Kernel *k, int side);
+const char *ring_batch(const Kernel *k, const RBoxDim *d);        /* its coordinate there */
+/* ring_store.c: the loop over a block's tiles, of all or `in_turn`; the map of the outputs; loops
+ * over the boxes of a thread's outputs, over those in a box; where an output waits there, as a
+ * pointer; and the store of a box.  */
+void ring_open_tiles(Kernel *k, bool in_turn);
+void ring_store_map(const Contract *c, KernelMap *map);
+void ring_open_boxes(Kernel *k);
+void ring_open_box(Kernel *k);
+const char *ring_box_place(const Kernel *k, const char *type);
+void ring_put(Kernel *k);
 /* lower_ring.c: up to the sums; leaves the role open that has them.  */
 void lower_ring(FormBuilder *b, Lowered *l);
 /* All warps that compute have arrived.  */
 void lower_computing_sync(FormBuilder *b, const Lowered *l);
+/* Loops over the outputs of a thread in boxes; what stores a box, and ends the loops; the end of
+ * the loop over tiles.  */
+Node *lower_open_boxes(FormBuilder *b, Lowered *l);
+void lower_close_boxes(FormBuilder *b, const Lowered *l);
+void lower_close_tiles(FormBuilder *b, const Lowered *l);
 
 /* region.c: an operand that is loaded before the first step.  */
 void region_facts(Contract *c, const Device *dev, Side *s);

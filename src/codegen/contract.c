@@ -161,6 +161,15 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
         if (c->side[side].l && c->side[side].l->region) region_facts(c, dev, &c->side[side]);
     }
     c->ring_at = (int)rprog_ring_at(p, dev, r);
+    c->stays = rprog_persistent(r);
+    c->outputs_at = (int)rprog_outputs_at(p, dev, r);
+    if (r->via == VIA_BOXES) {
+        rprog_out_box(p, &c->out, &c->out_stmt);
+        c->box_row = rprog_box_row(p, r);
+        c->box_bytes = rprog_box_bytes(p, dev, r);
+        c->box_slots = rprog_box_slots(p, r);
+        c->boxes = rprog_box_count(p, r);
+    }
     c->smem = (int)rprog_tables_at(p, dev, r);
     for (int side = 0; side < 2; side++) table_facts(c, &c->side[side]);
     c->tables = c->side[0].table || c->side[1].table;

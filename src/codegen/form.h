@@ -36,6 +36,7 @@ typedef enum {
     X(COUNTED,  "counted")    /* by its variable and bounds */                                     \
     X(STEPS,    "steps")      /* the k-steps of the block */                                       \
     X(SEGMENTS, "segments")   /* tiles that the block has k-steps of */                            \
+    X(TILES,    "tiles")      /* tiles of a block that stays; slots of rings go on with each */    \
     X(OUTPUTS,  "outputs")    /* outputs of the thread, in vectors */                              \
     X(ROWS,     "rows")       /* accumulator rows that pass through shared memory together */      \
     X(VECTORS,  "vectors")    /* vectors of them that a thread stores */                           \
@@ -52,6 +53,7 @@ typedef enum {
 
 #define FORM_VALUES(X)                                                                             \
     X(PLACE,    "place")      /* tile of the block, place of the thread in it */                   \
+    X(TILE,     "tile")       /* the tile at hand of a block that stays */                         \
     X(ADDRESS,  "address")    /* what a thread loads of an operand, and where it puts it */        \
     X(TABLE,    "table")      /* entries of the load of the next step */                           \
     X(CLEAR,    "clear")      /* accumulators */                                                   \
@@ -160,6 +162,8 @@ enum { FORM_QUEUES = 3 };     /* groups: DONE_COPIES..DONE_BULK */
     X(LATER,   "not the first turn",   true,  true)       /* of the innermost loop */              \
     X(WHOLE,   "all steps are here",   true,  true)                                                \
     X(PARTIAL, "some steps are",       true,  true)                                                \
+    X(AGAIN,   "not the first tile",   false, true)       /* of the block that stays */            \
+    X(FOLLOWED, "a tile follows",      false, true)                                                \
     X(UPPER,   "a warp of later k",    false, true)                                                \
     X(LOWER,   "a warp of the first k", false, true)                                               \
     X(ONE,     "one thread",           false, false)      /* of warp `from` */                     \
@@ -180,9 +184,13 @@ typedef enum { SYNC_BOTH, SYNC_ARRIVE, SYNC_WAIT, SYNC_INIT, SYNC_COMMIT } SyncO
 /* Who arrives: every thread, one of each warp, one of the role.  */
 typedef enum { BY_THREADS, BY_WARPS, BY_ONE } SyncBy;
 
+/* NAMED: with teams each has a barrier, behind `id` by its number.  */
+typedef enum { TEAM_NONE, TEAM_OWN, TEAM_OTHER } SyncTeam;
+
 typedef struct {
     SyncScope scope;
     SyncOp op;
+    SyncTeam team;
     int id;                   /* NAMED: the barrier; BARRIER: which ring, see FormRing */
     int count;                /* groups that may be under way; NAMED: threads; INIT: arrivals */
     SyncBy by;
@@ -197,7 +205,8 @@ typedef struct {
     /* Of its text; end of COUNTED, NULL: the number.  The k-steps of a role are counted by `done`
      * where it fills a ring's slots, by `taken` where it uses them: these then say which slot.  */
     const char *var, *end;
-    enum { TURNS_ANY, TURNS_STEPS, TURNS_BODIES } of;     /* COUNTED: what its turns are */
+    /* What its turns are, or that there are always as many.  */
+    enum { TURNS_ANY, TURNS_STEPS, TURNS_BODIES, TURNS_ALL } of;
     int64_t count;            /* turns at most; < 0: not known here */
     int64_t by;               /* what the variable grows by */
     int unroll;               /* 0: whole, 1: not */
@@ -206,6 +215,7 @@ typedef struct {
 typedef struct {
     const char *name;
     int first, warps;         /* of the block */
+    int teams;                /* > 1: equal parts of these warps, which take tiles in turn */
     int registers;            /* a thread's, set at its beginning; 0: as they are */
     bool fewer;               /* than the launch gives */
 } Role;

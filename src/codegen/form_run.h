@@ -20,12 +20,13 @@ typedef struct {
 typedef struct {
     const Node *role;         /* NULL: all that is in no role */
     int first, warps;
+    int team, teams;          /* which of those that take tiles in turn */
 } Strand;
 
 typedef struct {
     const Node *node;
     unsigned mask;
-    int at;                   /* SYNC_BARRIER: its slot, -1: none */
+    int at, round;            /* SYNC_BARRIER: its slot, -1: none; times through the ring before */
     struct {
         int slot;
         int64_t data;         /* the step that it is of; < 0: any */

@@ -21,10 +21,10 @@ static void find_roles(const Node *first, Strand *out, int *n) {
             find_roles(x->child, out, n);
             continue;
         }
-        int i = 0;
+        int i = 0, teams = x->role.teams > 1 ? x->role.teams : 1, each = x->role.warps / teams;
         while (i < *n && out[i].first != x->role.first) i++;
-        if (i == *n && i < RUN_STRANDS - 1)
-            out[(*n)++] = (Strand){x, x->role.first, x->role.warps};
+        for (int t = 0; t < teams && i == *n && *n < RUN_STRANDS - 1; t++, i++)
+            out[(*n)++] = (Strand){x, x->role.first + t * each, each, t, teams};
     }
 }
 
@@ -33,7 +33,7 @@ int run_strands(const Form *f, Strand *out) {
     find_roles(f->root, out, &n);
     for (int i = 0; i < n; i++) warps += out[i].warps;
     if (warps == f->warps && n > 0) return n;
-    out[n] = (Strand){NULL, warps, f->warps - warps};
+    out[n] = (Strand){NULL, warps, f->warps - warps, 0, 1};
     return n + 1;
 }
 
@@ -52,6 +52,8 @@ static unsigned holding(const Walk *w, const Node *n, unsigned mask) {
     case WHEN_LATER: return w->turn > 0 ? mask : 0;
     case WHEN_WHOLE: return w->tile % 2 == 0 ? mask : 0;
     case WHEN_PARTIAL: return w->tile % 2 == 1 ? mask : 0;
+    case WHEN_AGAIN: return w->tile > 0 ? mask : 0;
+    case WHEN_FOLLOWED: return w->tile + 1 < w->way->tiles ? mask : 0;
     case WHEN_UPPER: return last;
     case WHEN_ONE: return n->from == w->strand->first ? mask & 1u : 0;
     case WHEN_LOWER: return mask & ~last;
@@ -107,6 +109,7 @@ static void add_event(Walk *w, const Node *n, unsigned mask) {
     Event *e = new_event(w);
     *e = (Event){.node = n, .mask = doing(n->by, mask)};
     e->at = cursor < s->lag ? -1 : (int)((cursor - s->lag) % w->f->stages);
+    e->round = (int)((cursor - s->lag) / w->f->stages);
     e->use = arena_alloc(w->arena, (size_t)n->n_use * sizeof *e->use);
     for (int i = 0; i < n->n_use; i++) {
         e->use[i].slot = slot_of(w, n->use[i].at);
@@ -133,7 +136,7 @@ static int64_t turns_of(const Walk *w, const Node *n) {
     int64_t count = n->loop.count;
     if (n->what == LOOP_STEPS) return w->steps;
     if (n->what == LOOP_SEGMENTS) return w->way->tiles;
-    if (n->what == LOOP_COUNTED && n->loop.of != TURNS_ANY) return count;
+    if (n->loop.of != TURNS_ANY) return count;
     return count > 0 && count < w->way->turns ? count : w->way->turns;
 }
 
@@ -149,6 +152,15 @@ static void move_ring(Walk *w, const Node *n) {
     if (n->what != LOOP_STEPS || !n->loop.var) return;
     if (strcmp(n->loop.var, "taken") == 0) w->taken++;
     else if (strcmp(n->loop.var, "done") == 0) w->put++;
+}
+
+/* Stages are counted over all tiles, those that other teams have, too.  */
+static void walk_tiles(Walk *w, const Node *n, unsigned mask) {
+    for (int i = w->strand->team; i < w->way->tiles; i += w->strand->teams) {
+        w->tile = i;
+        w->put = w->taken = i * w->steps;
+        walk(w, n->child, mask);
+    }
 }
 
 static void walk_loop(Walk *w, const Node *n, unsigned mask) {
@@ -172,18 +184,26 @@ static void walk_loop(Walk *w, const Node *n, unsigned mask) {
     w->body = before.body;
 }
 
+static bool has_role(const Walk *w, const Role *r) {
+    const Strand *s = w->strand;
+    return s->role && r->first == s->role->role.first;
+}
+
 static void walk(Walk *w, const Node *first, unsigned mask) {
     for (const Node *n = first; n; n = n->next) {
         unsigned now = holding(w, n, mask & w->alive);
         switch (n->kind) {
         case NODE_PART: walk(w, n->child, mask); break;
-        case NODE_LOOP: walk_loop(w, n, mask); break;
+        case NODE_LOOP:
+            if (n->what == LOOP_TILES) walk_tiles(w, n, mask);
+            else walk_loop(w, n, mask);
+            break;
         case NODE_IF:
             if (n->leaves) w->alive &= ~now;
             else if (now) walk(w, n->child, now);
             break;
         case NODE_ROLE:
-            if (w->strand->role && n->role.first == w->strand->first) walk(w, n->child, now);
+            if (has_role(w, &n->role)) walk(w, n->child, now);
             break;
         case NODE_VALUES:
             add_event(w, n, mask & w->alive);

@@ -47,7 +47,6 @@ typedef struct {
     int clock[CLOCKS];        /* of the phase that goes on */
     int (*past)[CLOCKS];      /* of those that are complete */
     int phases;
-    int waited[RUN_STRANDS];
 } Barrier;
 
 typedef struct {
@@ -90,6 +89,13 @@ static void join(int *to, const int *from) {
     for (int i = 0; i < CLOCKS; i++) {
         if (from[i] > to[i]) to[i] = from[i];
     }
+}
+
+static bool knows(const Agent *a, const int *clock) {
+    for (int i = 0; i < CLOCKS; i++) {
+        if (clock[i] > a->clock[i]) return false;
+    }
+    return true;
 }
 
 /* What a thread does from now on is later than what others have learnt of it.  */
@@ -305,6 +311,22 @@ static int arrivals(const Strand *s, const Sync *x, unsigned mask) {
     return x->blocks > 0 ? all * x->blocks : all;
 }
 
+/* A wait for a phase of a barrier, of which the hardware sees the parity alone: the one two phases
+ * before must be known to be over.  False: it waits.  */
+static bool sync_phase(Run *r, int strand, const Event *e, const Barrier *b) {
+    int phase = e->round - e->node->sync.primed;
+    for (int i = 0; i < RUN_AGENTS && phase > 0; i++) {
+        int agent = strand * RUN_AGENTS + i;
+        bool comes = e->mask >> i & 1;
+        if (comes && (b->phases < phase || !knows(&r->agent[agent], b->past[phase - 1])))
+            wrong(r, e->node, "the phase of barrier %d that is waited for may not have begun",
+                  e->node->sync.id);
+    }
+    if (r->wrong || phase >= b->phases) return phase < 0;
+    if (phase >= 0) meet(r, strand, e->mask, b->past[phase], false, true);
+    return true;
+}
+
 static bool sync_barrier(Run *r, int strand, const Event *e) {
     const Sync *s = &e->node->sync;
     if (s->op == SYNC_INIT) {             /* by the block's first warp */
@@ -335,11 +357,12 @@ static bool sync_barrier(Run *r, int strand, const Event *e) {
         complete(b);
         return true;
     }
-    int *waited = &b->waited[strand], free = s->primed;
-    if (*waited >= b->phases + free) return false;
-    if (*waited >= free) meet(r, strand, e->mask, b->past[*waited - free], false, true);
-    ++*waited;
-    return true;
+    return sync_phase(r, strand, e, b);
+}
+
+static int named_of(const Run *r, int strand, const Sync *s) {
+    int team = r->strand[strand].team;
+    return (s->id + (s->team == TEAM_OWN ? team : s->team == TEAM_OTHER ? !team : 0)) % NAMED;
 }
 
 /* True: the strand goes on.  */
@@ -354,7 +377,7 @@ static bool do_sync(Run *r, int strand, const Event *e) {
         return sync_meeting(r, strand, e, &r->block, r->f->warps * 32);
     case SYNC_NAMED:
         if (!all) wrong(r, e->node, "not all threads of the role come there");
-        return sync_meeting(r, strand, e, &r->named[s->id % NAMED], s->count);
+        return sync_meeting(r, strand, e, &r->named[named_of(r, strand, s)], s->count);
     case SYNC_BARRIER: return sync_barrier(r, strand, e);
     case SYNC_PROXY: return true;
     case SYNC_PRODUCTS:                   /* of a warp, which waits together */

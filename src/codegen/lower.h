@@ -122,6 +122,11 @@ struct Contract {
     bool async, staged;       /* some load is */
     bool ring;                /* a unit of warpgroups: some warps fill the stages by boxes */
     int ring_at;              /* barriers of the stages */
+    bool stays;               /* blocks go on with other tiles */
+    int outputs_at;           /* ... and outputs wait there, by boxes: */
+    int box_row, box_bytes, box_slots, boxes;             /* bytes; of a slot; of a row of tiles */
+    RBox out;
+    int out_stmt;
     bool spread;              /* some load is: see Side.spread */
     bool tables;              /* some load has tables */
     bool any_ahead;

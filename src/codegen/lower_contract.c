@@ -315,6 +315,7 @@ static Node *open_outputs(const Make *m, bool sums) {
     const Contract *c = m->c;
     bool shared = c->r->via == VIA_SHARED;
     Node *n;
+    if (c->r->via == VIA_BOXES) return lower_open_boxes(m->b, m->l);
     if (!shared) {
         if (sums) form_add(m->b, NODE_VALUES, VALUES_OUTPUTS)->from = true;
         n = form_open(m->b, NODE_LOOP, LOOP_OUTPUTS);
@@ -325,7 +326,9 @@ static Node *open_outputs(const Make *m, bool sums) {
     Share share = c->warps[AX_K] > 1 ? SHARE_BLOCK : SHARE_WARP;
     SyncScope scope = c->warps[AX_K] > 1 ? SYNC_BLOCK : SYNC_WARP;
     form_add(m->b, NODE_VALUES, VALUES_OUTPUTS)->from = sums;
-    if (c->ring) lower_computing_sync(m->b, m->l);
+    Room room = c->stays ? ROOM_OUTPUTS : ROOM_PIECES;
+    if (c->stays) form_sync(m->b, SYNC_WARP, SYNC_BOTH, 0);
+    else if (c->ring) lower_computing_sync(m->b, m->l);
     else form_block_sync(m->b);
     Node *rows = form_open(m->b, NODE_LOOP, LOOP_ROWS);
     rows->from = sums;
@@ -333,13 +336,13 @@ static Node *open_outputs(const Make *m, bool sums) {
     if (c->matrix.tiles[AX_M] > 1 && slots == 1)
         form_sync(m->b, scope, SYNC_BOTH, 0)->when = WHEN_LATER;
     n = form_add(m->b, NODE_STORE, STORE_PIECE);
-    Use *u = form_writes(m->b, n, ROOM_PIECES, 0);
+    Use *u = form_writes(m->b, n, room, 0);
     u->at = AT_LOOP;
     u->share = share;
     form_sync(m->b, scope, SYNC_BOTH, 0);
     n = form_open(m->b, NODE_LOOP, LOOP_VECTORS);
     n->from = sums;
-    u = form_reads(m->b, n, ROOM_PIECES, 0);
+    u = form_reads(m->b, n, room, 0);
     u->at = AT_LOOP;
     u->share = share;
     m->l->form->turns = slots;
@@ -348,6 +351,7 @@ static Node *open_outputs(const Make *m, bool sums) {
 
 static void close_outputs(const Make *m) {
     form_close(m->b);
+    if (m->c->r->via == VIA_BOXES) lower_close_boxes(m->b, m->l);
     if (m->c->r->via == VIA_SHARED) form_close(m->b);
 }
 
@@ -483,6 +487,7 @@ void lower_contract(FormBuilder *b, Lowered *l) {
     if (c->warps[AX_K] > 1 && !c->matrix.piece) add_slices(m);
     if (r->stats) add_stats(m);
     else add_outputs(m);
+    if (c->stays) lower_close_tiles(b, l);
     if (r->tail > 0 || c->ring) form_close(b);
     /* No block ends while others write to it, or arrive at its barriers.  */
     if (r->cluster > 1) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);

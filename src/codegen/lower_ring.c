@@ -1,11 +1,13 @@
 #include "codegen/blocks.h"
+#include "te/arith.h"
 
 /* The form of `contract` kernels whose stages some warps of their own fill.  A stage has two
  * barriers in shared memory: FULL, which its copies complete, and EMPTY, at which every warp that
  * computes arrives when its products of the stage are done.  */
 
 enum { FULL, EMPTY };
-enum { COMPUTING = 1 };       /* the named barrier of the warps that do */
+/* Named barriers: of the warps that compute; of those that take tiles in turn, the first one's.  */
+enum { COMPUTING = 1, TURN = 2 };
 
 static int computing(const Lowered *l) { return rprog_computing(l->dev, l->r) / 32; }
 
@@ -20,11 +22,16 @@ void lower_computing_sync(FormBuilder *b, const Lowered *l) {
     form_sync(b, SYNC_NAMED, SYNC_BOTH, computing(l) * 32)->sync.id = COMPUTING;
 }
 
-static void open_role(FormBuilder *b, const char *name, int first, int warps, int registers,
-                      bool fewer) {
-    form_open(b, NODE_ROLE, 0)->role =
-        (Role){.name = name, .first = first, .warps = warps, .registers = registers,
-               .fewer = fewer};
+static void open_role(FormBuilder *b, const Role *role) {
+    form_open(b, NODE_ROLE, 0)->role = *role;
+}
+
+/* Tiles of a block that stays.  */
+static void open_tiles(FormBuilder *b, const Lowered *l) {
+    if (!l->contract->stays) return;
+    form_open(b, NODE_LOOP, LOOP_TILES)->loop =
+        (Loop){.count = ceil_div(rprog_blocks(l->p, l->r), l->launch.grid[0])};
+    form_add(b, NODE_VALUES, VALUES_TILE);
 }
 
 static void open_steps(FormBuilder *b, const Contract *c, const char *var) {
@@ -42,6 +49,7 @@ static void add_copies(FormBuilder *b, const Lowered *l) {
     const Contract *c = l->contract;
     form_if(b, WHEN_ONE, 0)->from = computing(l);
     form_add(b, NODE_VALUES, VALUES_MAPS);
+    open_tiles(b, l);
     open_steps(b, c, "done");
     add_barrier(b, SYNC_WAIT, EMPTY, AT_PUT)->primed = true;
     add_barrier(b, SYNC_ARRIVE, FULL, AT_PUT)->bytes = c->stage;
@@ -59,7 +67,29 @@ static void add_copies(FormBuilder *b, const Lowered *l) {
     }
     form_add(b, NODE_VALUES, VALUES_NEXT_K);
     close_steps(b, c);
+    if (c->stays) form_close(b);
     form_close(b);
+}
+
+/* The stage of the step before the last one, or of the last one, is free.  */
+static Node *add_free(FormBuilder *b, const Lowered *l, int lag) {
+    Node *n = form_sync(b, SYNC_BARRIER, SYNC_ARRIVE, 0);
+    n->sync.id = EMPTY;
+    n->sync.at = AT_TAKE;
+    n->sync.by = BY_WARPS;
+    n->sync.lag = lag;
+    n->sync.blocks = l->r->cluster > 1 ? l->r->cluster : 0;
+    return n;
+}
+
+/* Warpgroups in turn: the products of a tile follow those of the one before, by the other's
+ * threads.  Without that a stage's parity could be that of the turn before.  */
+static void add_turn(FormBuilder *b, const Lowered *l, SyncOp op) {
+    if (rprog_in_turn(l->r) == 1) return;
+    Node *n = form_sync(b, SYNC_NAMED, op, computing(l) * 32);
+    n->sync.id = TURN;
+    n->sync.team = op == SYNC_BOTH ? TEAM_OWN : TEAM_OTHER;
+    n->when = op == SYNC_BOTH ? WHEN_AGAIN : WHEN_FOLLOWED;
 }
 
 /* Products of one step are under way while the next stage is waited for; then the stage of those
@@ -68,8 +98,10 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     const Contract *c = l->contract;
     bool promotes = c->matrix.promotes;
     int under_way = l->r->stages > 1 && !promotes;
+    open_tiles(b, l);
     form_add(b, NODE_VALUES, VALUES_CLEAR);
     if (!promotes) form_add(b, NODE_VALUES, VALUES_SETTLE);
+    add_turn(b, l, SYNC_BOTH);
     open_steps(b, c, "taken");
     if (promotes) {
         form_add(b, NODE_VALUES, VALUES_PARTIAL);
@@ -87,16 +119,17 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     }
     form_sync(b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
     form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, under_way);
-    Sync *s = add_barrier(b, SYNC_ARRIVE, EMPTY, AT_TAKE);
-    s->by = BY_WARPS;
-    s->lag = under_way;
-    s->blocks = l->r->cluster > 1 ? l->r->cluster : 0;
+    Node *freed = add_free(b, l, under_way);
+    if (under_way) freed->when = WHEN_LATER;
     if (promotes) {
         form_add(b, NODE_VALUES, VALUES_SETTLE);
         form_add(b, NODE_VALUES, VALUES_PROMOTE);
     }
-    close_steps(b, c);
+    form_close(b);
+    add_turn(b, l, SYNC_ARRIVE);
     if (under_way) form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, 0);
+    if (under_way && c->stays) add_free(b, l, under_way);
+    if (c->may_be_empty) form_close(b);
     if (!promotes) form_add(b, NODE_VALUES, VALUES_SETTLE);
 }
 
@@ -108,14 +141,63 @@ void lower_ring(FormBuilder *b, Lowered *l) {
     part->note = "barriers: of each stage, for copies that are done and for reads that are";
     part->blank = true;
     add_barrier(b, SYNC_INIT, FULL, AT_ONLY)->count = 1;
-    add_barrier(b, SYNC_INIT, EMPTY, AT_ONLY)->count = warps * rprog_cluster(l->r);
+    add_barrier(b, SYNC_INIT, EMPTY, AT_ONLY)->count =
+        warps / rprog_in_turn(l->r) * rprog_cluster(l->r);
     form_sync(b, SYNC_PROXY, SYNC_BOTH, 0);
     if (l->r->cluster > 1) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);
     else form_block_sync(b);
     form_close(b);
-    open_role(b, "copies", warps, all - warps, moved ? few : 0, true);
+    open_role(b, &(Role){"copies", warps, all - warps, 1, moved ? few : 0, true});
     add_copies(b, l);
     form_close(b);
-    open_role(b, "products", 0, warps, moved ? many : 0, false);
+    open_role(b, &(Role){"products", 0, warps, rprog_in_turn(l->r), moved ? many : 0, false});
     add_products(b, l);
+}
+
+/* ---- outputs that leave by boxes ---- */
+
+static Sync *add_bulk(FormBuilder *b, SyncOp op, int under_way) {
+    Node *n = form_sync(b, SYNC_BULK, op, under_way);
+    n->by = n->sync.by = BY_WARPS;
+    return &n->sync;
+}
+
+/* Box by box of a warp's instructions: its slot is free when the store before the last `slots` has
+ * read it.  */
+Node *lower_open_boxes(FormBuilder *b, Lowered *l) {
+    const Contract *c = l->contract;
+    form_add(b, NODE_VALUES, VALUES_OUTPUTS);
+    form_open(b, NODE_LOOP, LOOP_ROWS)->loop =
+        (Loop){.count = c->matrix.tiles[AX_M] * c->boxes, .of = TURNS_ALL};
+    add_bulk(b, SYNC_WAIT, c->box_slots - 1);
+    form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
+    Node *n = form_open(b, NODE_LOOP, LOOP_VECTORS);      /* all of a box at once */
+    n->loop = (Loop){.count = 1, .of = TURNS_ALL};
+    Use *u = form_writes(b, n, ROOM_OUTPUTS, 0);
+    u->at = AT_LOOP;
+    u->share = SHARE_WARP;
+    l->form->turns = c->box_slots;
+    return n;
+}
+
+void lower_close_boxes(FormBuilder *b, const Lowered *l) {
+    form_sync(b, SYNC_PROXY, SYNC_BOTH, 0);
+    form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
+    Node *n = form_add(b, NODE_COPY, 0);
+    n->of = -1;
+    n->by = BY_WARPS;
+    n->mover = rprog_box_mover(l->dev);
+    n->done = DONE_BULK;
+    Use *u = form_reads(b, n, ROOM_OUTPUTS, 0);
+    u->at = AT_LOOP;
+    u->share = SHARE_WARP;
+    u->late = true;
+    add_bulk(b, SYNC_COMMIT, 0);
+    form_close(b);
+}
+
+/* Shared memory is read to the end before the block leaves it.  */
+void lower_close_tiles(FormBuilder *b, const Lowered *l) {
+    form_close(b);
+    if (l->r->via == VIA_BOXES) add_bulk(b, SYNC_WAIT, 0);
 }

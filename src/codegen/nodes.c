@@ -12,12 +12,13 @@ static void print_nodes(Kernel *k, const Node *first);
  * loops are not to be unrolled.  */
 static void print_steps(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    cg_line(cg, "int %s = 0;", n->loop.var);
+    bool stays = k->l->kind == KERNEL_CONTRACT && k->c.stays;
+    cg_line(cg, "int %s = %s;", n->loop.var, stays ? "from" : "0");
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "do");
     print_nodes(k, n->child);
     cg->depth--;
-    cg_line(cg, "} while (++%s < steps);", n->loop.var);
+    cg_line(cg, "} while (++%s < %ssteps);", n->loop.var, stays ? "from + " : "");
 }
 
 static void print_counted(Kernel *k, const Node *n) {
@@ -84,6 +85,11 @@ static void print_loop(Kernel *k, const Node *n) {
         if (k->l->r->stats) stats_walk(k, n->from, n->to);
         else row_walk(k, n->from);
         return;
+    case LOOP_TILES:
+        ring_open_tiles(k, k->in_turn);
+        print_nodes(k, n->child);
+        cg_close(k->cg);
+        return;
     case LOOP_SEGMENTS:
         reduce_tail_segments(k);
         print_nodes(k, n->child);
@@ -144,6 +150,7 @@ static void print_role(Kernel *k, const Node *n) {
     else cg_open(cg, "if (warp - %du < %du)", r->first, r->warps);
     if (r->registers)
         cg_line(cg, "rl_registers_%s<%d>();", r->fewer ? "leave" : "take", r->registers);
+    k->in_turn = r->teams > 1;
     print_nodes(k, n->child);
     cg_close(cg);
 }
@@ -165,7 +172,8 @@ static void print_copy(Kernel *k, const Node *n) {
     default: break;
     }
     if (k->l->kind == KERNEL_CONTRACT && k->c.ring) {
-        ring_copy(k, n->of);
+        if (n->of < 0) ring_put(k);
+        else ring_copy(k, n->of);
         return;
     }
     switch (room_written(n)) {
@@ -236,6 +244,7 @@ static void print_row_values(Kernel *k, const Node *n) {
 static void print_values(Kernel *k, const Node *n) {
     switch ((ValuesWhat)n->what) {
     case VALUES_PLACE: print_place(k); break;
+    case VALUES_TILE: place_next(k); break;
     case VALUES_ADDRESS: address_thread(k, &k->c.side[n->of]); break;
     case VALUES_TABLE: table_next(k); break;
     case VALUES_CLEAR:

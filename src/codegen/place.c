@@ -64,6 +64,9 @@ void place_constants(Kernel *k) {
         cg_line(cg, "constexpr int steps = %lld;", (long long)c->steps);
     if (c->ring)
         cg_line(cg, "constexpr int BARRIERS = %d;  // bytes to those of stages", c->ring_at);
+    if (c->stays)
+        cg_line(cg, "constexpr unsigned GRID = %lld;  // blocks, each of which goes on by so many "
+                "tiles", (long long)k->l->launch.grid[0]);
     kernel_smem(k, c->ring ? 1024 : 128);
     cg_blank(cg);
 }
@@ -191,13 +194,23 @@ void place_thread(Kernel *k) {
     static const char *const raster[] = {"n fastest", "m fastest",
                                          "groups of tile rows, m fastest"};
     cg_line(cg, "// place: tiles of the grid with %s", raster[k->c.r->raster]);
-    place_tile(k, k->c.r->tail > 0 ? "number" : "blockIdx.x");
+    if (!k->c.stays) place_tile(k, k->c.r->tail > 0 ? "number" : "blockIdx.x");
     thread_place(k);
-    slice_place(k);
+    if (!k->c.stays) slice_place(k);
     if (k->c.r->stages > 1 && !k->c.ring)
         cg_line(cg, "int put = 0, take = 0;");
     if (k->c.tables) cg_line(cg, "int turn = 0;");
     cg_blank(cg);
+}
+
+void place_next(Kernel *k) {
+    place_tile(k, "number");
+    slice_place(k);
+    cg_blank(k->cg);
+}
+
+const char *place_tiles(Kernel *k) {
+    return cg_text(k->cg, "%lldu", (long long)rprog_blocks(k->l->p, k->l->r));
 }
 
 void place_k_now(Kernel *k) {

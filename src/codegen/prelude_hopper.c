@@ -22,6 +22,16 @@
         BOX(rank, "_all", "int mask, ", list, ".multicast::cluster",                               \
             numbers "}], [" at "], " mask ";\"\n                 :: " inputs,                      \
             ", \"h\"((short)mask)")
+#define PUT(rank, list, numbers, inputs)                                                           \
+    {                                                                                              \
+        "rl_box_put_" rank, 90,                                                                    \
+            FN "void rl_box_put_" rank "(const rl_map *map, unsigned to, " list ") {\n"           \
+               "    asm volatile(\"cp.async.bulk.tensor." rank "d.global.shared::cta.tile"         \
+               ".bulk_group\"\n"                                                                 \
+               "                 \" [%1, {" numbers "}], [%0];\"\n"                             \
+               "                 :: " inputs " : \"memory\");\n"                                \
+               "}\n"                                                                              \
+    }
 #define X2 "int x0, int x1"
 #define X3 X2 ", int x2"
 #define X4 X3 ", int x3"
@@ -89,6 +99,14 @@ const PreludeRow prelude_hopper[] = {
      "template <int BAR, int THREADS> " FN "void rl_bar_sync() {\n"
      "    asm volatile(\"bar.sync %0, %1;\" :: \"n\"(BAR), \"n\"(THREADS) : \"memory\");\n"
      "}\n"},
+    {"rl_bar_sync_at", 0,
+     "template <int THREADS> " FN "void rl_bar_sync_at(unsigned bar) {\n"
+     "    asm volatile(\"bar.sync %0, %1;\" :: \"r\"(bar), \"n\"(THREADS) : \"memory\");\n"
+     "}\n"},
+    {"rl_bar_arrive_at", 0,
+     "template <int THREADS> " FN "void rl_bar_arrive_at(unsigned bar) {\n"
+     "    asm volatile(\"bar.arrive %0, %1;\" :: \"r\"(bar), \"n\"(THREADS) : \"memory\");\n"
+     "}\n"},
     /* One lane of the warp.  */
     {"rl_elect", 90,
      FN "bool rl_elect() {\n"
@@ -114,6 +132,20 @@ const PreludeRow prelude_hopper[] = {
     TILE("3", X3, "%2, %3, %4", "%5", "%6", R3),
     TILE("4", X4, "%2, %3, %4, %5", "%6", "%7", R4),
     TILE("5", X5, "%2, %3, %4, %5, %6", "%7", "%8", R5),
+
+    /* A box of shared memory to a tensor, and what waits until shared memory has been read.  */
+    PUT("2", X2, "%2, %3", R2),
+    PUT("3", X3, "%2, %3, %4", R3),
+    PUT("4", X4, "%2, %3, %4, %5", R4),
+    PUT("5", X5, "%2, %3, %4, %5, %6", R5),
+    {"rl_bulk_commit", 90,
+     FN "void rl_bulk_commit() {\n"
+        "    asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\");\n"
+        "}\n"},
+    {"rl_bulk_wait", 90,
+     "template <int N> " FN "void rl_bulk_wait() {\n"
+     "    asm volatile(\"cp.async.bulk.wait_group.read %0;\" :: \"n\"(N) : \"memory\");\n"
+     "}\n"},
 
     /* A tile in the 128-byte swizzle at `at`, with the byte offsets that its order takes.  */
     {"rl_wgmma_tile", 90,

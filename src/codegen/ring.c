@@ -43,19 +43,28 @@ static KernelMap map_of(const Contract *c, const Side *s) {
 }
 
 void ring_maps(Arena *a, const Contract *c, KernelLaunch *out) {
-    KernelMap *map = ARENA_ARRAY(a, KernelMap, 2);
+    bool boxes = c->r->via == VIA_BOXES;
+    KernelMap *map = ARENA_ARRAY(a, KernelMap, 3);
     out->cluster[0] = rprog_cluster(c->r);
     for (int side = 0; side < 2; side++) map[side] = map_of(c, &c->side[side]);
+    if (boxes) ring_store_map(c, &map[2]);
     out->map = map;
-    out->n_map = 2;
+    out->n_map = boxes ? 3 : 2;
 }
 
 void ring_fetch(Kernel *k) {
     if (rprog_cluster(k->c.r) > 1) cg_line(k->cg, "const int part = rl_cluster_rank();");
-    for (int side = 0; side < 2; side++) cg_line(k->cg, "rl_map_fetch(&map%d);", side);
+    for (int i = 0; i < k->l->launch.n_map; i++) cg_line(k->cg, "rl_map_fetch(&map%d);", i);
 }
 
 /* ---- copies ---- */
+
+const char *ring_batch(const Kernel *k, const RBoxDim *d) {
+    const Cg *cg = k->cg;
+    if (d->axis != AX_B) return "0";
+    const char *b = d->below > 1 ? cg_text(cg, "b / %lld", (long long)d->below) : "b";
+    return cg_text(cg, "%s %% %lld", b, (long long)d->extent);
+}
 
 /* Coordinate along dimension i of box number `box`.  */
 static const char *coordinate(const Kernel *k, const Side *s, int i, int box) {
@@ -67,8 +76,7 @@ static const char *coordinate(const Kernel *k, const Side *s, int i, int box) {
         if (s->parts > 1) at = cg_text(cg, "%s + part * %d", at, s->extent / s->parts);
         return i == 0 && box > 0 ? cg_text(cg, "%s + %d", at, box * SPAN / s->elem) : at;
     }
-    const char *b = d->below > 1 ? cg_text(cg, "b / %lld", (long long)d->below) : "b";
-    return cg_text(cg, "%s %% %lld", b, (long long)d->extent);
+    return ring_batch(k, d);
 }
 
 static void copy_box(Kernel *k, const Side *s, int box) {

@@ -21,7 +21,7 @@ static const char words[] =
     " cos cosf pow powf floor floorf ceil ceilf rint rintf fabs fabsf fma fmaf"
     /* constants of the building blocks */
     " B M N K BM BN BK WM WN WK TM TN TK IM IN LM LN VM VN THREADS STAGES STAGE SLICE TOTAL ROWS"
-    " PARTS BARRIERS"
+    " PARTS BARRIERS GRID OUTPUTS BOX BOXES"
     " A_TILE A_ROW A_KTABLE A_KENTRIES A_RTABLE A_RENTRIES B_TILE B_ROW B_KTABLE B_KENTRIES"
     " B_RTABLE B_RENTRIES A_REGION A_PLACES A_LINE B_REGION B_PLACES B_LINE"
     /* their variables */
@@ -30,7 +30,7 @@ static const char words[] =
     " col copies k_warp k_next k_now first steps step put take turn next kb kk acc e i j f g p r s"
     " u v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums where value rest"
     " left part_at left_at base own now total wx wy skip head body live line piece in seen more"
-    " fresh d number end id taken done ";
+    " fresh d number end id taken done team lane_at box box_at c h ";
 
 /* Names with a number: t0 tensors, s sizes, i indices, e and v values, o x and y vectors, q digits
  * and outputs of rows, p h r other pointers of rows, g p d places along the axes of boxes; those of

@@ -118,8 +118,13 @@ void store_direct(Kernel *k) {
         Access x;
         access_write(cg->te, &cg->te->stmt[stmt], &x);
         Output o = output_of(k, stmt);
-        const char *offset, *to = store_place(k, stmt, &x, &offset);
         const char *put = cg_store(cg, cg->te->tensor[t].dtype, o.pairs, o.width);
+        if (k->l->kind == KERNEL_CONTRACT && k->c.r->via == VIA_BOXES) {
+            const char *box = ring_box_place(k, cg_storage(cg->te->tensor[t].dtype));
+            store_vector(k, stmt, &o, put, box, "0");
+            continue;
+        }
+        const char *offset, *to = store_place(k, stmt, &x, &offset);
         bool unrolled = k->l->kind == KERNEL_CONTRACT && !k->l->r->stats;
         /* Under a test of its own each would be a branch, and all sums wait until the last one.  */
         bool tested = unrolled && k->c.matrix.used && k->c.own_ragged[1];

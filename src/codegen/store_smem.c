@@ -205,8 +205,9 @@ static void define_pieces(Kernel *k, const char *type) {
         own = cg_text(cg, "k_warp / WK * %d + ", apart);
     }
     if (half) column = cg_text(cg, "lane_n / %d * %d + lane_n %% %d", chunk, half, chunk);
-    cg_line(cg, "%s *const piece = reinterpret_cast<%s *>(smem + %s * %d);", type, type, warp,
-            k->c.matrix.piece);
+    const char *behind = k->c.stays ? cg_text(cg, "%d + ", k->c.outputs_at) : "";
+    cg_line(cg, "%s *const piece = reinterpret_cast<%s *>(smem + %s%s * %d);", type, type, behind,
+            warp, k->c.matrix.piece);
     cg_line(cg, "%s *const to = piece + (%slane_m * %d + %s);", type, own, row, column);
 }
 
@@ -242,9 +243,14 @@ static void place_piece(Kernel *k) {
 }
 
 int mma_open_rows(Kernel *k, bool sums) {
+    enum { BOX_SCOPES = 3 };
     int rows = k->c.matrix.tiles[AX_M];
     k->at.open = 0;
     k->at.turns = (Turns){0};
+    if (k->c.r->via == VIA_BOXES) {
+        ring_open_boxes(k);
+        return BOX_SCOPES;
+    }
     mma_place_outputs(k);
     if (sums) sums_pointers(k);
     else store_pointers(k);
@@ -259,6 +265,10 @@ int mma_open_rows(Kernel *k, bool sums) {
 
 void mma_open_vectors(Kernel *k, bool sums) {
     Cg *cg = k->cg;
+    if (k->c.r->via == VIA_BOXES) {
+        ring_open_box(k);
+        return;
+    }
     int count = piece_rows(k) * line_of(k);
     open_loop(k, "s", turns_of(k), 1, unrolls_turns(k));
     bool counted = !keeps_columns(k) && !k->at.turns.loop, ragged = count % readers_of(k) != 0;

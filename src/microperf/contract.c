@@ -122,8 +122,14 @@ static double output_clocks(const Model *m, const RProg *r, const Ending *e) {
     return outputs * (e->ops + 4) / (m->issue * WARP) + e->meeting / m->issue;
 }
 
-static double epilogue_clocks(const Model *m, const RProg *r, const StepCounts *c,
-                              const Ending *e, const Phase *ph) {
+/* Clocks behind the last step of the blocks of a phase: for the threads that compute, and until L2
+ * and DRAM have what they store.  */
+typedef struct {
+    double work, sent;
+} EndClocks;
+
+static EndClocks end_clocks(const Model *m, const RProg *r, const StepCounts *c, const Ending *e,
+                            const Phase *ph) {
     const Problem *p = m->p;
     double outputs = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
     /* A ring goes on as soon as L2 has its outputs; their way to DRAM is in the term of that.  */
@@ -132,17 +138,18 @@ static double epilogue_clocks(const Model *m, const RProg *r, const StepCounts *
     double port = lesser(m->l2_port, share);
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
     double ops = output_clocks(m, r, e), sums = 0, turned = 0;
-    if (r->via == VIA_SHARED) {           /* where the sums of slices meet, too */
+    if (r->via != VIA_DIRECT) {           /* where the sums of slices meet, too */
         double pieces = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
-        double all = r->threads / WARP * (double)(c->piece_stores + c->piece_loads);
+        double warps = rprog_computing(m->dev, r) / WARP / rprog_in_turn(r);
+        double all = warps * (double)(c->piece_stores + c->piece_loads);
         double wait = slices > 1 ? m->step_tax + m->smem_latency : 2 * m->smem_latency;
         turned = pieces * (all / m->smem_rate + wait);
     } else if (slices > 1) {
         sums = (slices - 1) * outputs * p->acc_bytes * 2 / (WARP * 4);
         sums += m->step_tax + 2 * m->smem_latency;
     }
-    return ph->resident * (ph->bytes / port + sums + ph->parts * (ops + turned)) + m->l2_latency +
-           e->wait;
+    return (EndClocks){ph->resident * (sums + ph->parts * (ops + turned)) + e->wait,
+                       ph->resident * ph->bytes / port + m->l2_latency};
 }
 
 /* Share of the outputs that the computing kernel stores itself; the second one stores the rest.  */
@@ -202,7 +209,7 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     double turned[2] = {0, 0};            /* wavefronts of stores that go through shared memory */
     double parts = r->split;              /* per tile */
     if (r->tail > 0) parts += (double)(rprog_tail_parts(p, r) - r->tail) / tiles;
-    if (r->via == VIA_SHARED) {
+    if (r->via != VIA_DIRECT) {
         double pieces = s->warps * r->warp.extent[AX_M] / r->thread.extent[AX_M];
         sums = 0;                         /* of slices: they meet there */
         turned[0] = pieces * (double)c->piece_loads * parts;
@@ -233,6 +240,20 @@ typedef struct {
     double busy;              /* k-steps for which SMs are held */
 } Course;
 
+/* Clocks by which a block that stays is longer at a tile than its steps take.  What it stores
+ * leaves while it computes the next one; in pingpong the other warpgroup computes while one ends a
+ * tile.  */
+static double between_tiles(const Model *m, const RProg *r, const Step *s, const Phase *ph,
+                            const EndClocks *end) {
+    Phase once = *ph;
+    double clocks[MP_COUNT] = {0}, tile = 0;
+    once.times = 1;
+    add_phase(m, r, s, &once, 0, clocks);
+    for (MpTerm i = MP_L2; i <= MP_ISSUE; i++) tile = greater(tile, clocks[i]);
+    double work = r->grid == GRID_PINGPONG ? greater(end->work - tile, 0) / 2 : end->work;
+    return greater(work, end->sent - tile) / ph->resident;
+}
+
 static Course course_of(const Model *m, const RProg *r, const StepCounts *c, const Step *s,
                         const Ending *e, const Phase *phase, int n, double miss) {
     Course t = {.fill = 0};
@@ -241,10 +262,17 @@ static Course course_of(const Model *m, const RProg *r, const StepCounts *c, con
         bool last = i == n - 1;
         /* Resident blocks hide each other's ends, except those of the last wave.  */
         double exposed = last ? (ph->times - 1) / ph->resident + 1 : ph->times / ph->resident;
+        EndClocks end = end_clocks(m, r, c, e, ph);
         add_phase(m, r, s, ph, miss, t.term);
-        t.fill += (last && n > 1 ? exposed : exposed + (1 - 1 / ph->resident)) *
-                  fill_clocks(m, r, s, ph);
-        t.epilogue += exposed * epilogue_clocks(m, r, c, e, ph);
+        if (rprog_persistent(r)) {
+            if (i == 0) t.fill = fill_clocks(m, r, s, ph);
+            t.epilogue += (ph->times - last) * between_tiles(m, r, s, ph, &end) +
+                          last * (end.work + end.sent);
+        } else {
+            t.fill += (last && n > 1 ? exposed : exposed + (1 - 1 / ph->resident)) *
+                      fill_clocks(m, r, s, ph);
+            t.epilogue += exposed * (end.work + end.sent);
+        }
         if (e->rows) t.issued += ph->times * ph->resident * output_clocks(m, r, e);
         t.busy += ph->times * ph->resident * ph->steps * m->sms;
     }
@@ -316,8 +344,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     out->waves = blocks / (m->sms * r->blocks_per_sm);
     out->wave_efficiency = t.busy > 0 ? work / t.busy : 0;
     out->padding_waste = padding_of(p, r);
-    if (rprog_warpgroups(m->dev, r)) mp_finish_apart(out);
-    else mp_finish(out);
+    mp_finish_apart(out, rprog_warpgroups(m->dev, r) ? rprog_steps_ahead(p, r) : 1);
 }
 
 void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {

@@ -134,7 +134,7 @@ typedef struct {
 typedef struct {
     int32_t columns;
     int16_t unit;
-    uint8_t vec;
+    uint8_t vec, via;
     bool swapped;
     int64_t stores, loads;
 } PieceEntry;
@@ -261,18 +261,19 @@ static void count_side(const Model *m, const RProg *r, int side, CountMemo *memo
 
 static void count_piece(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
     PieceEntry x = {.columns = r->warp.extent[AX_N], .unit = r->unit, .vec = r->store_vec,
-                    .swapped = r->swapped};
+                    .via = (uint8_t)r->via, .swapped = r->swapped};
     for (int i = 0; memo && i < memo->n_piece; i++) {
         const PieceEntry *e = &memo->piece[i];
         if (e->columns != x.columns || e->unit != x.unit || e->vec != x.vec ||
-            e->swapped != x.swapped) {
+            e->via != x.via || e->swapped != x.swapped) {
             continue;
         }
         out->piece_stores = e->stores;
         out->piece_loads = e->loads;
         return;
     }
-    x.stores = rprog_piece_wavefronts(m->p, m->dev, r, &x.loads);
+    x.stores = r->via == VIA_BOXES ? rprog_box_wavefronts(m->p, m->dev, r, &x.loads)
+                                   : rprog_piece_wavefronts(m->p, m->dev, r, &x.loads);
     out->piece_stores = x.stores;
     out->piece_loads = x.loads;
     if (memo && memo->n_piece < PIECES) memo->piece[memo->n_piece++] = x;
@@ -280,7 +281,7 @@ static void count_piece(const Model *m, const RProg *r, CountMemo *memo, StepCou
 
 void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
     *out = (StepCounts){0};
-    if (r->via == VIA_SHARED) count_piece(m, r, memo, out);
+    if (r->via != VIA_DIRECT) count_piece(m, r, memo, out);
     for (int side = 0; side < 2; side++) {
         if (!m->p->op[side].present) continue;
         CountEntry local, *e = &local;
@@ -339,6 +340,10 @@ static int64_t lanes_along(const Model *m, const RProg *r) {
     return r->warp.extent[AX_N] / r->thread.extent[AX_N];
 }
 
+static double rows_of(const Problem *p) {
+    return (double)p->extent[AX_B] * (double)p->extent[AX_M];
+}
+
 /* Each row of a warp is stored by its lanes along N, vec_n columns each, store_vec at a time, or
  * from shared memory as a whole.  */
 static double sectors_of(const Model *m, const RProg *r, double per, int64_t run) {
@@ -351,6 +356,8 @@ static double sectors_of(const Model *m, const RProg *r, double per, int64_t run
     }
     int64_t step = held * bytes, width = r->store_vec * bytes;
     double row;
+    if (r->via == VIA_BOXES)              /* of whole sectors, each once */
+        return rows_of(p) * (double)p->extent[AX_N] * (double)bytes / SECTOR;
     if (run <= 1 && p->extent[AX_N] > 1) {
         row = (double)(lanes * held);
     } else {
@@ -361,9 +368,8 @@ static double sectors_of(const Model *m, const RProg *r, double per, int64_t run
                                    : mean_sectors(lanes, step, width, grain);
         row *= (double)(held / r->store_vec);
     }
-    double rows = (double)p->extent[AX_B] * (double)p->extent[AX_M];
     double groups = (double)p->extent[AX_N] / (double)(lanes * held);
-    return rows * groups * row;
+    return rows_of(p) * groups * row;
 }
 
 static double stores_of(const Model *m, const RProg *r, CountMemo *memo, double per,

@@ -107,8 +107,9 @@ static void tell_stores(const Model *m, const RProg *r, Buf *out) {
                               : (double)rprog_workspace(p, r);
     double least = (sums + (double)p->out_bytes * share) / SECTOR;
     buf_printf(out, "  stores: %d element%s at once, ", r->store_vec, r->store_vec > 1 ? "s" : "");
-    buf_puts(out, r->via == VIA_SHARED ? "rows collected in shared memory"
-                                       : "as the lanes hold them");
+    buf_puts(out, r->via == VIA_SHARED  ? "rows collected in shared memory"
+                  : r->via == VIA_BOXES ? "collected in boxes that TMA stores"
+                                        : "as the lanes hold them");
     if (least > 0) {
         buf_puts(out, ", ");
         mp_fixed(out, mp_store_sectors(m, r, NULL) / least, 2);

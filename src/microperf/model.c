@@ -55,16 +55,13 @@ Model mp_model(const Problem *p, const Device *dev) {
  * steady state adds OVERLAP * u * u of it.  A ranking constant: it lets the program win that
  * asks less of everything else where the limiter is the same.  */
 #define OVERLAP 0.1
-/* Where copies, products and stores are queues of their own, they meet only at the memories, whose
- * rates count both: what is left decides between equals.  */
-#define OVERLAP_APART 0.01
 
 double mp_disturbed(double x, double y) {
     double most = greater(x, y), least = lesser(x, y);
     return most > 0 ? OVERLAP * least * least / most : 0;
 }
 
-static void finish(Estimate *e, double overlap) {
+void mp_finish_apart(Estimate *e, double ahead) {
     double all = 0, squares = 0;
     e->limiter = MP_DRAM;
     for (MpTerm t = MP_DRAM; t <= MP_LATENCY; t++) {
@@ -76,7 +73,7 @@ static void finish(Estimate *e, double overlap) {
     for (int i = 0; i < 4; i++) {
         if (pipes[i] != limiter) squares += e->term[pipes[i]] * e->term[pipes[i]];
     }
-    if (squares > 0) e->term[MP_OVERLAP] = overlap * squares / e->term[e->limiter];
+    if (squares > 0) e->term[MP_OVERLAP] = OVERLAP / ahead * squares / e->term[e->limiter];
     for (MpTerm t = MP_LATENCY + 1; t < MP_COUNT; t++) all += e->term[t];
     e->us = e->term[e->limiter] + all;
     /* Issue slots that mostly carry the unit's own instructions: the unit is what limits.  */
@@ -85,9 +82,7 @@ static void finish(Estimate *e, double overlap) {
     }
 }
 
-void mp_finish(Estimate *e) { finish(e, OVERLAP); }
-
-void mp_finish_apart(Estimate *e) { finish(e, OVERLAP_APART); }
+void mp_finish(Estimate *e) { mp_finish_apart(e, 1); }
 
 void mp_fixed(Buf *out, double v, int decimals) {
     int64_t scale = 1;

@@ -90,8 +90,9 @@ void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out);
 void mp_estimate_row(const Model *m, const RProg *r, Estimate *out);
 /* Sets OVERLAP, us and limiter from the other terms.  */
 void mp_finish(Estimate *e);
-/* The same where no warp waits for two of the pipes in turn.  */
-void mp_finish_apart(Estimate *e);
+/* The same where a queue of `ahead` steps lies between the pipes, so that a wait of one for another
+ * is felt once in so many.  */
+void mp_finish_apart(Estimate *e, double ahead);
 /* What two pipes that are busy for times x and y lose by it.  */
 double mp_disturbed(double x, double y);
 /* v with `decimals` digits behind the point, independent of the locale.  */

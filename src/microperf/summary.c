@@ -58,6 +58,8 @@ void mp_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
     if (r->split > 1) buf_printf(out, ", k split by %d", (int)r->split);
     if (r->tail > 0)
         buf_printf(out, ", last %d tiles by %d blocks", (int)r->tail, (int)r->units);
+    if (r->grid != GRID_TILES)
+        buf_puts(out, r->grid == GRID_PINGPONG ? ", pingpong" : ", persistent");
     if (r->cluster > 1) buf_printf(out, ", clusters of %d", r->cluster);
     if (r->group > 0) buf_printf(out, ", groups of %d tile rows", r->group);
 }

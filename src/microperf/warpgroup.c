@@ -12,8 +12,9 @@ static double operand_reads(const Model *m, const RProg *r, int side) {
     return tiles * r->thread.extent[side ? AX_N : AX_M] * bytes / LINE;
 }
 
+/* Those that compute a step together.  */
 static double warpgroups(const Model *m, const RProg *r) {
-    return rprog_computing(m->dev, r) / WARP / rprog_team(m->dev, r);
+    return rprog_computing(m->dev, r) / WARP / rprog_team(m->dev, r) / rprog_in_turn(r);
 }
 
 void mp_ring_counts(const Model *m, const RProg *r, int side, StepCounts *out) {
@@ -29,7 +30,7 @@ Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
     /* Instructions of a warp, counted in compiled kernels: to wait for a stage, free one and move
      * on; of a product; of the warp that copies.  */
     enum { STEP_ISSUE = 24, PRODUCT_ISSUE = 4, COPY_ISSUE = 24 };
-    Step s = {.warps = rprog_computing(m->dev, r) / WARP};
+    Step s = {.warps = warpgroups(m, r) * rprog_team(m->dev, r)};
     double tiles = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
     s.groups = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
     s.group_fma = tiles;
@@ -67,6 +68,10 @@ void mp_ring_explain(const Model *m, const RProg *r, Buf *out) {
     buf_printf(out, "  one warp more copies boxes by tensor maps, %d to a k-step, into a ring of "
                "%d stage%s\n", (int)(c.requests[0] + c.requests[1]), r->stages,
                r->stages > 1 ? "s" : "");
+    if (rprog_persistent(r))
+        buf_printf(out, "  %lld blocks stay for all tiles; stages of the next tile fill while "
+                   "outputs of this one are stored%s\n", (long long)rprog_launched(m->p, m->dev, r),
+                   r->grid == GRID_PINGPONG ? ", and the other warpgroup computes it" : "");
     if (r->cluster > 1)
         buf_printf(out, "  clusters of %d blocks: each copies its part of %c to all of them\n",
                    r->cluster, "ab"[rprog_cluster_side(r)]);

@@ -66,8 +66,7 @@ static void merge(const Problem *p, const Access *x, const FusedAxis *axis, Fuse
     }
 }
 
-/* Appends the digits of an axis that this access tells apart, innermost first.  */
-static bool add_dims(const Problem *p, const Access *x, AxisClass axis, RBox *out) {
+bool rprog_box_dims(const Problem *p, const Access *x, AxisClass axis, RBox *out) {
     FusedAxis f;
     merge(p, x, &p->con.axis[axis], &f);
     if (axis != AX_B && f.n_digit > 1) return false;
@@ -98,8 +97,8 @@ bool rprog_box(const Problem *p, int side, RBox *out) {
     out->inner = along_k ? AX_K : (int)own;
     out->k = !along_k;
     out->own = along_k;
-    return add_dims(p, x, along_k ? AX_K : own, out) && out->dim[0].digit >= 0 &&
-           add_dims(p, x, along_k ? own : AX_K, out) && add_dims(p, x, AX_B, out);
+    return rprog_box_dims(p, x, along_k ? AX_K : own, out) && out->dim[0].digit >= 0 &&
+           rprog_box_dims(p, x, along_k ? own : AX_K, out) && rprog_box_dims(p, x, AX_B, out);
 }
 
 /* How many values the k digits of a guarded subscript take together.  */

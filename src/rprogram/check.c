@@ -287,7 +287,10 @@ const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
     const char *why = rprog_check_skeleton(p, r);
     if (why) return why;
     if (r->unit < 0 || r->unit >= dev->n_unit) return "no such unit";
-    if (r->cluster && !rprog_warpgroups(dev, r)) return "only units of warpgroups have clusters";
+    if (!rprog_warpgroups(dev, r)) {
+        if (r->cluster) return "only units of warpgroups have clusters";
+        if (r->grid != GRID_TILES) return "only units of warpgroups stay for several tiles";
+    }
     if (r->skeleton != SK_CONTRACT && (r->tail || r->units)) return "only `contract` has a tail";
     if ((why = check_extents(&c)) || (why = check_unit(&c))) return why;
     if ((why = rprog_meeting_check(p, r))) return why;

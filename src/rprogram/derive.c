@@ -149,6 +149,7 @@ HeldBytes rprog_held(const Problem *p, const Device *dev, const RProg *r) {
         h.regions += rprog_region_bytes(p, dev, r, side);
     }
     h.piece = rprog_piece_bytes(p, dev, r);
+    h.boxes = (int64_t)rprog_box_bytes(p, dev, r) * rprog_box_slots(p, r);
     h.warps = rprog_computing(dev, r) / WARP;
     h.barriers = rprog_warpgroups(dev, r) ? 2 * BARRIER : 0;
     return h;
@@ -162,8 +163,14 @@ static int64_t bytes_of_data(const Problem *p, const RProg *r, const HeldBytes *
     int64_t sums = (slices - 1) * tile * p->acc_bytes;
     if (r->via == VIA_SHARED)
         sums = h->warps * rprog_piece_turns(r) * h->piece;
+    if (r->via == VIA_BOXES) sums = h->warps * h->boxes;
     int64_t held = h->stage * r->stages + h->regions, all = held > sums ? held : sums;
+    if (rprog_persistent(r)) all = held + sums;           /* stages of the next tile fill */
     return r->stats && slices > 0 ? rprog_stats_smem(p, r, all) : all;
+}
+
+int64_t rprog_outputs_at(const Problem *p, const Device *dev, const RProg *r) {
+    return rprog_held(p, dev, r).stage * r->stages;
 }
 
 int64_t rprog_ring_at(const Problem *p, const Device *dev, const RProg *r) {
@@ -226,6 +233,7 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
             threads *= along < 1024 ? along : 1024;
             if (threads > INT16_MAX) threads = INT16_MAX;
         }
+        threads *= rprog_in_turn(r);
         if (rprog_warpgroups(dev, r)) threads += WARP * rprog_team(dev, r);
         r->threads = (int16_t)threads;
         HeldBytes held = rprog_held(p, dev, r);

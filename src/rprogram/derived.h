@@ -61,6 +61,11 @@ bool rprog_cluster_fits(const Problem *p, const RProg *r);
 /* Takes an order of tiles in which they can; false: there is none.  */
 bool rprog_cluster_order(const Problem *p, RProg *r);
 double rprog_cluster_sms(const Device *dev, const RProg *r);
+/* Do blocks stay for several tiles?  Tiles of a block that are computed side by side; blocks that a
+ * launch has along x.  */
+static inline bool rprog_persistent(const RProg *r) { return r->grid != GRID_TILES; }
+static inline int rprog_in_turn(const RProg *r) { return r->grid == GRID_PINGPONG ? 2 : 1; }
+int64_t rprog_launched(const Problem *p, const Device *dev, const RProg *r);
 /* Registers per thread of the warps that copy and of those that compute, where the launch gives all
  * the same and that is too few to compute; false: it is enough.  */
 bool rprog_ring_registers(const Problem *p, const Device *dev, const RProg *r, int *copying,
@@ -80,6 +85,19 @@ typedef struct {
     RBoxDim dim[RBOX_RANK];
 } RBox;
 bool rprog_box(const Problem *p, int side, RBox *out);
+/* The outputs of a product as TMA stores them, and the statement whose they are: the only one that
+ * is stored.  False: they are no boxes.  */
+bool rprog_out_box(const Problem *p, RBox *out, int *stmt);
+/* VIA_BOXES: the mover, -1: none; bytes of a box's row (0: no such box), boxes side by side in a
+ * row of instructions, slots for them, bytes from one slot to the next, and where they begin.  */
+int rprog_box_mover(const Device *dev);
+int rprog_box_row(const Problem *p, const RProg *r);
+int rprog_box_count(const Problem *p, const RProg *r);
+int rprog_box_slots(const Problem *p, const RProg *r);
+int rprog_box_bytes(const Problem *p, const Device *dev, const RProg *r);
+int64_t rprog_box_wavefronts(const Problem *p, const Device *dev, const RProg *r,
+                             int64_t *loads);     /* of a warp's row of instructions */
+int64_t rprog_outputs_at(const Problem *p, const Device *dev, const RProg *r);
 /* Why no matrix unit of the device takes the sums of products, and what would let one, as a clause;
  * NULL: one does, the device has none, or there is nothing to multiply.  */
 const char *rprog_refusal(Arena *a, const Problem *p, const Device *dev);

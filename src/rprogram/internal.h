@@ -67,6 +67,8 @@ extern const char *const rprog_key_name[KEY_COUNT];
 extern const char *const rprog_skeleton_name[SK_COUNT];
 extern const char *const rprog_load_name[3];
 extern const char *const rprog_raster_name[3];
+extern const char *const rprog_via_name[3];
+extern const char *const rprog_grid_name[3];
 extern const char *const rprog_axis_name[AX_CLASSES];
 /* May the problem have a program of this skeleton at all?  NULL: yes.  What else is asked of a
  * program supposes so.  */
@@ -120,11 +122,14 @@ bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, i
  * derived.  */
 typedef struct {
     int64_t stage, regions;
-    int64_t piece, barriers;  /* of a warp that computes; of a stage */
+    int64_t piece, boxes;     /* of a warp that computes, by its way to store */
+    int64_t barriers;         /* of a stage */
     int warps;                /* that compute */
 } HeldBytes;
 HeldBytes rprog_held(const Problem *p, const Device *dev, const RProg *r);
 void rprog_derive_smem(const Problem *p, const Device *dev, const HeldBytes *h, RProg *r);
+/* Appends the digits of an axis that this access tells apart, innermost first.  */
+bool rprog_box_dims(const Problem *p, const Access *x, AxisClass axis, RBox *out);
 /* Gives the loads of a derived program the tables that cost no block of an SM.  */
 void rprog_choose_tables(const Problem *p, const Device *dev, const HeldBytes *h, RProg *r);
 /* Do a derived candidate's threads, shared memory, registers and workspace keep to what the device

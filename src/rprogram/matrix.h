@@ -26,7 +26,7 @@ bool matrix_keeps_bytes(const Problem *p, const Device *dev, const RProg *r, int
 int matrix_converted(const RProg *r);
 
 /* Bytes of a box along the inner axis, the widest swizzle; lines after which it repeats.  */
-enum { BOX_SPAN = 128, BOX_LINES = 8 };
+enum { BOX_SPAN = 128, BOX_LINES = 8, BOX_SWIZZLES = 0xe };         /* of 32, 64, 128 bytes */
 
 /* Fragments of `side` that one warp reads in a k-step: instructions, requests of 32 lanes or
  * matrices of 8 rows, and wavefronts of each of those.  */
@@ -55,6 +55,8 @@ bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int sid
 /* Can the blocks of a cluster copy equal parts of an operand's shared tile?  */
 bool warpgroup_shares(const RProg *r, int side);
 const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r);
+/* grid.c: the first broken rule of the grid, and of stores by boxes; NULL: none.  */
+const char *grid_check(const Problem *p, const Device *dev, const RProg *r);
 /* The first broken rule of what is special to matrix units; NULL: none.  */
 const char *matrix_check(const Problem *p, const Device *dev, const RProg *r);
 #endif

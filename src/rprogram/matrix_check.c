@@ -59,7 +59,10 @@ const char *matrix_check(const Problem *p, const Device *dev, const RProg *r) {
     if (r->vec_m != fragment_run(&f, FRAG_ROW) || r->vec_n != fragment_run(&f, FRAG_COL)) {
         return "vec is not what a lane of the unit holds";
     }
-    if (r->via != VIA_DIRECT && r->via != VIA_SHARED) return "unknown way to store";
+    if (r->via != VIA_DIRECT && r->via != VIA_SHARED &&
+        (r->via != VIA_BOXES || !rprog_warpgroups(dev, r))) {
+        return "unknown way to store";
+    }
     if (rprog_promotes(p, dev, r) && r->warp.extent[AX_K] > PROMOTED_MAX) {
         return "partial sums of more than 128 terms";
     }

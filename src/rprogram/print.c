@@ -23,6 +23,8 @@ const char *const rprog_stats_name[STATS_COUNT] = {
 };
 const char *const rprog_load_name[3] = {"staged", "async", "tile"};
 const char *const rprog_raster_name[3] = {"row", "column", "grouped"};
+const char *const rprog_via_name[3] = {"direct", "shared", "boxes"};
+const char *const rprog_grid_name[3] = {"tiles", "persistent", "pingpong"};
 const char *const rprog_axis_name[AX_CLASSES] = {"b", "m", "n", "k"};
 
 bool rprog_has_key(const Problem *p, Skeleton skeleton, PlanKey key) {
@@ -95,12 +97,13 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
     }
     case KEY_STORE:
         buf_printf(out, "%d", r->store_vec);
-        if (r->via == VIA_SHARED) buf_puts(out, " shared");
+        if (r->via != VIA_DIRECT) buf_printf(out, " %s", rprog_via_name[r->via]);
         break;
     case KEY_RASTER:
         buf_puts(out, rprog_raster_name[r->raster]);
         if (r->group > 0) buf_printf(out, " %d", r->group);
         if (r->cluster > 1) buf_printf(out, " cluster %d", r->cluster);
+        if (r->grid != GRID_TILES) buf_printf(out, " %s", rprog_grid_name[r->grid]);
         break;
     case KEY_SPLIT:
         buf_printf(out, "%d", (int)r->split);

@@ -39,11 +39,11 @@ static Status read_unit(Reader *r, RProg *x) {
 
 static Status read_store(Reader *r, RProg *x) {
     int64_t v = 0;
-    bool shared = false;
+    int via = VIA_DIRECT;
     Status s = reader_int(r, 1, PIECE_MAX, &v);
-    if (!s) s = read_last(r, "shared", &shared);
+    if (!s && more_words(r)) s = reader_name(r, rprog_via_name, 3, &via);
     x->store_vec = (uint8_t)v;
-    x->via = shared ? VIA_SHARED : VIA_DIRECT;
+    x->via = (StoreVia)via;
     return s;
 }
 
@@ -129,19 +129,17 @@ static Status read_load(Reader *r, int side, RLoad *l) {
 }
 
 static Status read_raster(Reader *r, RProg *x) {
-    static const char *const cluster[] = {"cluster"};
+    static const char *const words[] = {"cluster", "persistent", "pingpong"};
     int which;
     int64_t v = 0;
     Status s = reader_name(r, rprog_raster_name, 3, &which);
     if (!s && which == RASTER_GROUPED) s = reader_int(r, 1, INT16_MAX, &v);
     x->raster = (Raster)which;
     x->group = (int16_t)v;
-    size_t before = r->at.pos;
-    bool more = !s && reader_word(&r->at).len > 0;
-    r->at.pos = before;
-    if (more && !(s = reader_name(r, cluster, 1, &which)) &&
-        !(s = reader_int(r, 2, UINT8_MAX, &v)))
-        x->cluster = (uint8_t)v;
+    while (!s && more_words(r) && !(s = reader_name(r, words, 3, &which))) {
+        if (which > 0) x->grid = (Grid)which;
+        else if (!(s = reader_int(r, 2, UINT8_MAX, &v))) x->cluster = (uint8_t)v;
+    }
     return s;
 }
 

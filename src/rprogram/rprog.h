@@ -148,6 +148,17 @@
  * - cluster c: c neighbours in the grid's order, which share b (raster `row`: a), since c divides
  *   the tile rows of a group and of the tensor (the columns).  Each copies the c-th part of the
  *   shared tile, to all of them; a stage is empty when all warps of all of them are done with it.
+ * - grid: GRID_PERSISTENT launches rprog_launched blocks, each of which goes on with the tile so
+ *   many behind its last one until there is none.  Stages and phases of the ring are counted over
+ *   all tiles of the block, so that those of the next tile fill while outputs of this one are
+ *   stored; what these pass through lies behind the stages.  GRID_PINGPONG: the block has two
+ *   warpgroups that compute, each a tile of block.m x block.n of its own, the first one the
+ *   block's even tiles; each begins the products of a tile when the other has begun all of the
+ *   tile before.  split == 1.
+ * - via == VIA_BOXES (not GRID_TILES): each warp collects its rows of an instruction tile in boxes
+ *   of rprog_box_row bytes by rprog_piece_rows rows, which lie in shared memory as the store's
+ *   tensor map swizzles them, and a lane stores them by that map (rprog_out_box), with up to
+ *   rprog_box_slots - 1 under way.  store_vec == vec_n.
  *
  * Statements over rows of the results (Problem.stats) are computed from the accumulators behind the
  * k-loop; split == 1, tail == 0, warp.k == block.k.
@@ -250,7 +261,9 @@ typedef enum {
         KEEP_COUNT
 } RowKeep;
 
-typedef enum { VIA_DIRECT, VIA_SHARED } StoreVia;
+typedef enum { VIA_DIRECT, VIA_SHARED, VIA_BOXES } StoreVia;
+/* A block for each tile; blocks that stay and go on with the next tile, together or in turn.  */
+typedef enum { GRID_TILES, GRID_PERSISTENT, GRID_PINGPONG } Grid;
 
 #define RPROG_STATS(X) X(NONE, "none") X(WHOLE, "whole") X(PARTS, "parts")
 typedef enum {
@@ -282,10 +295,11 @@ typedef struct {
     RLoad load[2];            /* a, b */
     uint8_t store_vec;        /* elements per store along n */
     bool swapped;             /* matrix units: the unit's rows are our N */
-    StoreVia via;             /* of `contract`; VIA_SHARED: matrix units only */
+    StoreVia via;             /* of `contract`; VIA_SHARED: matrix units, VIA_BOXES: `grid` */
     Raster raster;
     int16_t group;            /* of RASTER_GROUPED */
     uint8_t cluster;          /* of units of warpgroups: blocks that share copies; else 0 */
+    Grid grid;                /* of units of warpgroups: others have GRID_TILES */
     int32_t split;
     RowStats stats;           /* of `contract` with Problem.stats: what blocks have of rows */
     uint8_t lanes;            /* rprog_meets: neighbouring threads that make one result of parts */

@@ -188,6 +188,43 @@ static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     return n;
 }
 
+/* A way to store of blocks that stay: by boxes where the outputs are some.  */
+static void choose_store(const Builder *b, RProg *r) {
+    r->via = VIA_BOXES;
+    if (rprog_box_mover(b->dev) < 0 || rprog_box_row(b->p, r) == 0) r->via = VIA_DIRECT;
+    else r->store_vec = r->vec_n;
+}
+
+/* Blocks that stay, where some get several tiles.  */
+static void keep_staying(Builder *b, RProg r) {
+    enum { LARGEST = 4 };
+    for (int c = 1; c <= LARGEST && c <= b->dev->limits.cluster_max.value; c *= 2) {
+        r.cluster = (uint8_t)(c > 1 ? c : 0);
+        if (c > 1 && !rprog_cluster_order(b->p, &r)) continue;
+        if (rprog_blocks(b->p, &r) > rprog_launched(b->p, b->dev, &r)) keep(b, &r);
+    }
+}
+
+static void with_grids(Builder *b, RProg r) {
+    uint8_t depth[DEPTHS];
+    bool alone = r.block.extent[AX_M] == r.warp.extent[AX_M] &&
+                 r.block.extent[AX_N] == r.warp.extent[AX_N];
+    for (int grid = GRID_PERSISTENT; grid <= (alone ? GRID_PINGPONG : GRID_PERSISTENT); grid++) {
+        r.grid = (Grid)grid;
+        choose_store(b, &r);
+        rprog_derive(b->p, b->dev, &r);
+        b->held = rprog_held(b->p, b->dev, &r);
+        int n = choose_depths(b, &r, depth);
+        for (int i = 0; i < n; i++) {
+            r.stages = depth[i];
+            rprog_derive_smem(b->p, b->dev, &b->held, &r);
+            Reject why = broken_limit(b, &r);
+            if (why != REJECT_COUNT) build_reject(b, why);
+            else keep_staying(b, r);
+        }
+    }
+}
+
 void build_scale_out(Builder *b, RProg *r) {
     uint8_t depth[DEPTHS];
     r->stats = rprog_stats_of(b->p, r);
@@ -212,6 +249,7 @@ void build_scale_out(Builder *b, RProg *r) {
         if (rprog_warpgroups(b->dev, r)) with_clusters(b, *r);
         if (staged) break;                /* one stage only where two do not fit */
     }
+    if (rprog_warpgroups(b->dev, r)) with_grids(b, *r);
 }
 
 /* The k-steps of the tiles behind the last whole wave are dealt out so that every SM gets as many.

@@ -116,6 +116,7 @@ const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r)
     }
     if (r->tail > 0) return "units of warpgroups have no tail";
     const char *wrong = check_cluster(p, dev, r);
+    if (!wrong) wrong = grid_check(p, dev, r);
     if (wrong) return wrong;
     for (int side = 0; side < 2; side++) {
         const char *why = check_tile(p, dev, r, side);

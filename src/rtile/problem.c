@@ -13,8 +13,7 @@ static bool in_group(const KernelGroup *g, int stmt) {
     return false;
 }
 
-/* Does the group store the statement's tensor: an output, or a temporary that others read?  */
-static bool is_stored(const Te *te, const KernelGroup *g, int stmt) {
+bool rtile_stored(const Te *te, const KernelGroup *g, int stmt) {
     int tensor = te->stmt[stmt].tensor;
     if (te->tensor[tensor].role == TE_OUTPUT) return true;
     for (int i = 0; i < te->n_stmt; i++) {
@@ -53,7 +52,7 @@ static void describe_outputs(const FusedAxis *along, int align, Problem *p) {
     p->out_vec = p->flat_vec = 0;
     for (int which = -1; which < g->n_fused; which++) {
         int stmt = which < 0 ? g->root : g->fused[which];
-        if (!is_stored(te, g, stmt)) continue;
+        if (!rtile_stored(te, g, stmt)) continue;
         if (te->stmt[stmt].n_left != root->n_left) {      /* a value for each row */
             p->out_bytes += points_of(&te->stmt[stmt]) *
                             te_dtype_bytes(te->tensor[te->stmt[stmt].tensor].dtype);
@@ -221,7 +220,7 @@ static void describe_rows(Arena *a, int align, Problem *p) {
     const RowGroup *g = p->group->row;
     bool stored[ROW_MAX_STMTS];
     double ops = 0;
-    for (int i = 0; i < g->n; i++) stored[i] = is_stored(p->te, p->group, g->stmt[i]);
+    for (int i = 0; i < g->n; i++) stored[i] = rtile_stored(p->te, p->group, g->stmt[i]);
     RowFacts *f = rows_facts(a, p->te, g, align, stored);
     p->row = f;
     if (g->online) p->online = rows_facts(a, p->te, g->online, align, stored);
@@ -249,8 +248,8 @@ static void describe_rows(Arena *a, int align, Problem *p) {
 /* Statements over rows of a contraction's results.  */
 static void describe_stats(Arena *a, Problem *p) {
     const RowGroup *g = p->group->stats;
-    bool stored[ROW_MAX_STMTS], root = is_stored(p->te, p->group, p->group->root);
-    for (int i = 0; i < g->n; i++) stored[i] = is_stored(p->te, p->group, g->stmt[i]);
+    bool stored[ROW_MAX_STMTS], root = rtile_stored(p->te, p->group, p->group->root);
+    for (int i = 0; i < g->n; i++) stored[i] = rtile_stored(p->te, p->group, g->stmt[i]);
     p->stats = p->parts = stats_facts(a, p->te, p->group, g, stored, root);
     if (g->online) p->parts = stats_facts(a, p->te, p->group, g->online, stored, root);
 }

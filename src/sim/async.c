@@ -78,6 +78,8 @@ static bool claim(const AsyncOp *op, const AsyncPiece *p) {
     uint32_t step = async_step(op, p);
     for (uint32_t at = 0; at < p->bytes; at += step) {
         uint32_t offset = async_place(op, p, at);
+        /* What lies outside of the tensor is not stored, whatever it is.  */
+        if (from_shared(op) && (at + step <= p->begin || at >= p->end)) continue;
         if (from_shared(op)) {
             if (!sim_shadow_read_async(op->warp, op->inst, lane, op->block, offset, step)) {
                 return false;

@@ -5,8 +5,10 @@
 
 #include <string.h>
 
-/* A row as wide as the swizzle is permuted within itself.  */
+/* A row as wide as the swizzle is permuted within itself.  Of one that reaches out of the tensor a
+ * store reads a part.  */
 static bool self_contained(const AsyncOp *op, const AsyncPiece *p) {
+    if (op->kind == ASYNC_STORE && (p->begin > 0 || p->end < p->bytes)) return false;
     return op->span == 16 || (p->bytes == (uint32_t)op->span &&
                               (op->block->smem_base + p->offset) % p->bytes == 0);
 }

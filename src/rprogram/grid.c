@@ -1,0 +1,129 @@
+/* Grids whose blocks stay for several tiles, and results that leave them by boxes.  */
+#include "rprogram/internal.h"
+#include "rprogram/matrix.h"
+#include "rtile/fragment.h"
+
+/* Blocks of clusters are launched together.  */
+int64_t rprog_launched(const Problem *p, const Device *dev, const RProg *r) {
+    int64_t tiles = rprog_blocks(p, r), together = rprog_cluster(r);
+    if (!rprog_persistent(r)) return tiles - r->tail + r->units;
+    double sms = dev->limits.sm_count.value, reached = rprog_cluster_sms(dev, r);
+    int64_t slots = (int64_t)(reached < sms ? reached : sms) * r->blocks_per_sm;
+    slots -= slots % together;
+    return slots < together ? together : tiles < slots ? tiles : slots;
+}
+
+/* The statement of the group that is stored, the only one; -1: there are several, or values of
+ * rows.  */
+static int stored_statement(const Problem *p, Access *x) {
+    const KernelGroup *g = p->group;
+    int found = -1;
+    for (int i = -1; i < g->n_fused; i++) {
+        int stmt = i < 0 ? g->root : g->fused[i];
+        const TeStmt *s = &p->te->stmt[stmt];
+        if (!rtile_stored(p->te, g, stmt)) continue;
+        if (found >= 0 || s->n_left != p->te->stmt[g->root].n_left) return -1;
+        found = stmt;
+        access_write(p->te, s, x);
+        if (i >= 0) rtile_row_access(g->perm[i], s->n_left, x);
+    }
+    return found;
+}
+
+bool rprog_out_box(const Problem *p, RBox *out, int *stmt) {
+    Access x;
+    *out = (RBox){0};
+    if (!p->te || p->stats || !rprog_static(p)) return false;
+    *stmt = stored_statement(p, &x);
+    if (*stmt < 0 || !x.affine || access_guarded(p->te, &x)) return false;
+    int bytes = te_dtype_bytes(p->te->tensor[x.tensor].dtype);
+    out->inner = AX_N;
+    out->own = 1;
+    if (!rprog_box_dims(p, &x, AX_N, out) || !rprog_box_dims(p, &x, AX_M, out) ||
+        !rprog_box_dims(p, &x, AX_B, out))
+        return false;
+    bool whole = out->dim[0].digit >= 0 && out->dim[0].stride == 1;
+    for (int i = 1; i < out->rank && whole; i++)
+        whole = out->dim[i].digit < 0 || out->dim[i].stride * bytes % PIECE_MAX == 0;
+    return whole && x.offset.c * bytes % PIECE_MAX == 0;
+}
+
+int rprog_box_mover(const Device *dev) {
+    int best = -1;
+    for (int i = 0; i < dev->n_mover; i++) {
+        const Mover *m = &dev->mover[i];
+        bool boxes = m->async && m->box_max > 0 && m->from == PLACE_SMEM && m->to == PLACE_GLOBAL;
+        if (!boxes || (m->swizzles & BOX_SWIZZLES) != BOX_SWIZZLES) continue;
+        if (best < 0 || m->rate.value > dev->mover[best].rate.value) best = i;
+    }
+    return best;
+}
+
+enum { BOX_LEAST = 32 };      /* bytes of a row: a sector */
+
+/* Bytes of a row of instructions.  */
+static int row_bytes(const Problem *p, const RProg *r) {
+    RBox box;
+    int stmt;
+    if (!rprog_out_box(p, &box, &stmt)) return 0;
+    return r->warp.extent[AX_N] * te_dtype_bytes(p->te->tensor[p->te->stmt[stmt].tensor].dtype);
+}
+
+int rprog_box_row(const Problem *p, const RProg *r) {
+    int all = row_bytes(p, r);
+    for (int row = BOX_SPAN; row >= BOX_LEAST; row /= 2)
+        if (all > 0 && all % row == 0) return row;
+    return 0;
+}
+
+int rprog_box_count(const Problem *p, const RProg *r) {
+    int row = rprog_box_row(p, r);
+    return row > 0 ? row_bytes(p, r) / row : 0;
+}
+
+/* A tile begins with slot 0 again.  */
+int rprog_box_slots(const Problem *p, const RProg *r) {
+    int all = rprog_box_count(p, r) * count_along(&r->warp, &r->thread, AX_M);
+    return all % 2 == 0 ? 2 : 1;
+}
+
+int rprog_box_bytes(const Problem *p, const Device *dev, const RProg *r) {
+    if (!rprog_warpgroups(dev, r)) return 0;
+    return rprog_box_row(p, r) * rprog_piece_rows(dev, r);
+}
+
+/* The first store of a row of instructions stands for all: columns further on, and rows further
+ * down, move all lanes alike.  */
+int64_t rprog_box_wavefronts(const Problem *p, const Device *dev, const RProg *r,
+                             int64_t *loads) {
+    Fragment f = rprog_results(dev, r);
+    int row = rprog_box_row(p, r), elem = row_bytes(p, r) / r->warp.extent[AX_N];
+    int32_t addr[WARP];
+    for (int lane = 0; lane < WARP; lane++) {
+        int at[FRAG_DIMS];
+        fragment_at(&f, lane, 0, at);
+        int place = at[FRAG_ROW] * row + at[FRAG_COL] * elem;
+        addr[lane] = place ^ ((place / BOX_SPAN) % (row / PIECE_MAX)) * PIECE_MAX;
+    }
+    *loads = (int64_t)row_bytes(p, r) * rprog_piece_rows(dev, r) / BOX_SPAN;
+    return (int64_t)fragment_slots(&f, FRAG_DIMS) / r->vec_n *
+           rtile_wavefronts(addr, UINT32_MAX, r->vec_n * elem);
+}
+
+const char *grid_check(const Problem *p, const Device *dev, const RProg *r) {
+    bool boxes = r->via == VIA_BOXES;
+    if (r->grid != GRID_TILES && r->grid != GRID_PERSISTENT && r->grid != GRID_PINGPONG)
+        return "unknown grid";
+    if (!rprog_persistent(r)) return boxes ? "boxes are stored by blocks that stay" : NULL;
+    if (r->split != 1) return "blocks that stay for several tiles go with `split 1`";
+    if (r->grid == GRID_PINGPONG && (r->block.extent[AX_M] != r->warp.extent[AX_M] ||
+                                     r->block.extent[AX_N] != r->warp.extent[AX_N])) {
+        return "in pingpong each warpgroup has a tile of its own";
+    }
+    double tiles = (double)rprog_blocks(p, r), steps = (double)rprog_tiles(p, r, AX_K);
+    if (tiles * steps > INT32_MAX / 2) return "a block has too many k-steps to count";
+    if (!boxes) return NULL;
+    if (rprog_box_mover(dev) < 0) return "no mover of the device stores boxes";
+    if (rprog_box_row(p, r) == 0) return "the outputs are no boxes of memory";
+    return r->store_vec == r->vec_n ? NULL : "boxes are filled as the lanes hold the results";
+}
