@@ -71,6 +71,9 @@ typedef struct {
 static inline const TeStmt *kernel_root(const Kernel *k) {
     return &k->cg->te->stmt[k->l->p->group->root];
 }
+static inline bool kernel_scans(const Kernel *k) {
+    return k->l->kind == KERNEL_SCAN || k->l->kind == KERNEL_SCAN_SUMS;
+}
 /* Both tests, of which the first may be NULL.  */
 static inline const char *both(const Cg *cg, const char *x, const char *y) {
     return x ? cg_text(cg, "%s && %s", x, y) : y;
@@ -412,6 +415,17 @@ void column_elements(Kernel *k);
 const char *column_result(const Kernel *k, int stmt);
 void column_sums_elements(Kernel *k);
 void column_sums_gather(Kernel *k);
+
+/* scan.c, scan_meet.c */
+void scan_place(Kernel *k);
+void scan_clear(Kernel *k);
+void scan_open_steps(Kernel *k);
+void scan_fold(Kernel *k);
+void scan_meet(Kernel *k);
+void scan_elements(Kernel *k);
+void scan_meet_slice(Kernel *k);          /* the threads of a result */
+void scan_leave(Kernel *k);
+void scan_combine(Kernel *k);             /* what the slices before come to */
 
 /* window.c */
 void window_place(Kernel *k);

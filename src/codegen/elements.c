@@ -2,6 +2,8 @@
 
 int elements_root_index(const Kernel *k, int stmt, int j) {
     const KernelGroup *g = k->l->p->group;
+    /* The terms of a scan are made at their own place.  */
+    if (kernel_scans(k) && stmt == g->root && j == k->l->p->scan.of.over) return k->l->p->scan.of.index;
     for (int i = 0; g->row && i < g->row->n; i++) {
         if (g->row->stmt[i] == stmt) return g->row->axis[i][j];
     }
@@ -208,7 +210,9 @@ static void carry_lane(Kernel *k) {
 static void decode_lane(Kernel *k) {
     Elements *at = &k->at;
     const Problem *p = k->l->p;
-    if (at->domain) {
+    if (at->domain && kernel_scans(k)) {        /* beside the walk */
+        place_axis(k, 0, "(at + v)", at->domain_wide, at->lane_index, at->wide);
+    } else if (at->domain) {
         place_domain(k, "(at + v)", at->domain_wide, at->lane_index, at->wide);
     } else if (k->l->kind != KERNEL_STREAM) {
         place_axis(k, AX_N, "(n + v)", place_wide(p->extent[AX_N], 0), at->lane_index, at->wide);

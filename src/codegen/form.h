@@ -42,6 +42,7 @@ typedef enum {
     X(VECTORS,  "vectors")    /* vectors of them that a thread stores */                           \
     X(WALK,     "walk")       /* columns of rows, in pass `from`; to: 1: tied */                   \
     X(OUTER,    "outer")      /* outer indices of a reduction over windows */                      \
+    X(SCAN,     "scan")       /* steps of a walk, what one comes to going on to the next */        \
     X(HALVES,   "halves")     /* row groups, half of those that are left in each turn */           \
     X(FOLD,     "fold")       /* elements of a reduction */
 typedef enum {
@@ -85,6 +86,7 @@ typedef enum {
 typedef enum {
     REDUCE_SLICES,            /* warps that had other k */
     REDUCE_GROUPS,            /* row groups of a block; from: 1: those of the other half */
+    REDUCE_SCAN,              /* elements of a step, each with all before it; children likewise */
     REDUCE_THREADS,           /* threads of a row, in pass `from`; children: of several warps */
     REDUCE_LANES              /* lanes of a row of a product, in pass `from`; to: 1: tied */
 } ReduceWhat;

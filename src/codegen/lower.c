@@ -30,8 +30,7 @@ static void lay_out_blocks(Lowered *l, TeExtent blocks) {
     l->launch.grid[0] = blocks.value > 1 ? blocks.value : 1;
 }
 
-/* The grid that the program says.  */
-static void lay_out(FormBuilder *b, Lowered *l, KernelKind kind) {
+void lower_grid(FormBuilder *b, Lowered *l, KernelKind kind) {
     const RProg *r = l->r;
     TeExtent blocks = index_grid(b->arena, &l->map);
     l->kind = kind;
@@ -173,7 +172,7 @@ static void lower_rows(FormBuilder *b, Lowered *l, int which) {
     const RProg *r = l->r;
     int passes = rprog_row_facts(l->p, r)->group->n_pass;
     bool last = r->split > 1 && which == passes;
-    lay_out(b, l, KERNEL_ROW);
+    lower_grid(b, l, KERNEL_ROW);
     if (last) l->launch.grid[1] = 1;
     if (lower_empty(l->p)) return;
     form_add(b, NODE_VALUES, VALUES_ROWS)->to = r->split == 1 || which == 0;
@@ -235,7 +234,7 @@ static void add_groups(FormBuilder *b, const Lowered *l) {
 
 static void lower_column(FormBuilder *b, Lowered *l) {
     const RProg *r = l->r;
-    lay_out(b, l, KERNEL_COLUMN);
+    lower_grid(b, l, KERNEL_COLUMN);
     form_add(b, NODE_VALUES, VALUES_PLACE);
     form_add(b, NODE_LOOP, LOOP_FOLD)->of = l->p->group->root;
     if (rprog_column_threads(r, AX_K) > 1) add_groups(b, l);
@@ -276,7 +275,7 @@ static void add_window(FormBuilder *b, const Lowered *l) {
 }
 
 static void lower_window(FormBuilder *b, Lowered *l) {
-    lay_out(b, l, KERNEL_WINDOW);
+    lower_grid(b, l, KERNEL_WINDOW);
     form_add(b, NODE_VALUES, VALUES_PLACE);
     if (!l->p->window.map) form_add(b, NODE_VALUES, VALUES_CLEAR);
     add_window(b, l);
@@ -284,7 +283,7 @@ static void lower_window(FormBuilder *b, Lowered *l) {
 }
 
 static void lower_permute(FormBuilder *b, Lowered *l) {
-    lay_out(b, l, KERNEL_PERMUTE);
+    lower_grid(b, l, KERNEL_PERMUTE);
     form_add(b, NODE_VALUES, VALUES_PLACE);
     for (int i = 0; i < l->p->permute.n_source; i++) {
         Node *n = form_add(b, NODE_COPY, 0);
@@ -351,6 +350,10 @@ static void lower_program(Lowering *x, int g) {
     FormBuilder *b = &x->b;
     switch (r->skeleton) {
     case SK_STREAM: lower_stream(b, begin(x, g)); return;
+    case SK_SCAN:
+        if (r->split > 1) lower_scan_sums(b, begin(x, g));
+        lower_scan(b, begin(x, g));
+        return;
     case SK_WINDOW: lower_window(b, begin(x, g)); return;
     case SK_PERMUTE: lower_permute(b, begin(x, g)); return;
     case SK_ROW:

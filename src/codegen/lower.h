@@ -19,7 +19,9 @@ typedef enum {
     KERNEL_WINDOW,
     KERNEL_PERMUTE,
     KERNEL_STATS,             /* makes values of rows from what blocks leave of them */
-    KERNEL_ROW
+    KERNEL_ROW,
+    KERNEL_SCAN,
+    KERNEL_SCAN_SUMS          /* reduces the slices of a split scan */
 } KernelKind;
 
 typedef struct Contract Contract;
@@ -154,6 +156,11 @@ bool lower_empty(const Problem *p);
 /* A statement, or all of a group and their stores, at the elements of the loop that is open.  */
 void lower_statement(FormBuilder *b, int stmt);
 void lower_statements(FormBuilder *b, const KernelGroup *g);
+/* The grid that the program says.  */
+void lower_grid(FormBuilder *b, Lowered *l, KernelKind kind);
+/* lower_scan.c */
+void lower_scan(FormBuilder *b, Lowered *l);
+void lower_scan_sums(FormBuilder *b, Lowered *l);
 /* lower_contract.c: the tree of a `contract` kernel.  */
 void lower_contract(FormBuilder *b, Lowered *l);
 #endif

@@ -4,7 +4,7 @@
 
 static const char *const kernel_name[] = {"contract", "sums",    "stream",         "column",
                                           "column sums", "window", "permute", "values of rows",
-                                          "row"};
+                                          "row", "scan", "slices of a scan"};
 
 /* ---- details ---- */
 
@@ -35,6 +35,12 @@ static void print_place(const Lowered *l, Buf *out) {
     case KERNEL_COLUMN:
         buf_printf(out, " %d x %d columns, %d row groups", rprog_column_threads(r, AX_M),
                    (int)r->thread.extent[AX_M], rprog_column_threads(r, AX_K));
+        break;
+    case KERNEL_SCAN:
+    case KERNEL_SCAN_SUMS:
+        buf_printf(out, " %d results of %d threads, steps of %d elements",
+                   (int)r->block.extent[AX_M], rprog_scan_threads(r, AX_N),
+                   (int)r->block.extent[AX_N]);
         break;
     case KERNEL_WINDOW:
         buf_printf(out, " patches of %d x %d x %d", (int)r->thread.extent[AX_M],
@@ -165,7 +171,9 @@ static void print_reduce(const Lowered *l, const Node *n, Buf *out) {
     switch ((ReduceWhat)n->what) {
     case REDUCE_SLICES: buf_printf(out, " %d slices", l->contract->warps[AX_K]); break;
     case REDUCE_GROUPS: buf_printf(out, " %d row groups", rprog_column_threads(l->r, AX_K)); break;
+    case REDUCE_SCAN: buf_printf(out, " scan"); break;
     case REDUCE_THREADS:
+        if (l->kind == KERNEL_SCAN_SUMS) break;
         buf_printf(out, " %d threads of a row, pass %d", rprog_row_threads(l->r), n->from);
         break;
     case REDUCE_LANES:

@@ -1,10 +1,11 @@
 #include "codegen/monoid.h"
 #include <math.h>
+#include <string.h>
 
 void monoid_at(const Cg *cg, Partial *x, const char *lane) {
     const char *element = lane ? cg_text(cg, "[%s]", lane) : "";
     x->value = cg_text(cg, "%s%s", x->array, element);
-    if (te_positional(x->e)) x->where = cg_text(cg, "where%s%s", x->name, element);
+    if (te_positional(x->e)) x->where = cg_text(cg, "%s%s", x->positions, element);
 }
 
 Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem,
@@ -18,6 +19,8 @@ Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem
         Partial *x = &p.at[p.n++];
         *x = (Partial){.e = s->rhs, .number = i, .name = cg_text(cg, "%d", s->tensor)};
         x->array = cg_text(cg, "%s%s", stem, x->name);
+        x->positions = cg_text(cg, strcmp(stem, "acc") == 0 ? "where%.0s%s" : "%s_at%s", stem,
+                               x->name);
         monoid_at(cg, x, lane);
         if (g->tie[i] == TIE_NONE) continue;
         x->tie = g->tie[i];
@@ -109,7 +112,7 @@ static void declare(Cg *cg, const char *type, const char *array, int n, const ch
 void monoid_declare(Cg *cg, const Partial *p, int n) {
     TeDtype type = te_reduced_type(p->e);
     declare(cg, cg_type(type), p->array, n, identity(cg, (TeRedop)p->e->red, type));
-    if (p->where) declare(cg, "int", cg_text(cg, "where%s", p->name), n, "2147483647");
+    if (p->where) declare(cg, "int", p->positions, n, "2147483647");
 }
 
 void monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, const char *rows,

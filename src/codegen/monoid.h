@@ -11,8 +11,8 @@
  * (a - b)^2 m n / (m + n).  For that the elements behind what is held are counted, as `seen`.
  *
  * Names in the text, each with Partial.name behind it: acc the value that is held, where its
- * position, x and y another value and position, past what a leader was before a step, now what it
- * becomes, base the center that the terms of a step are made with.  */
+ * position (STEM_at with other stems), x and y another value and position, past what a leader was
+ * before a step, now what it becomes, base the center that the terms of a step are made with.  */
 #ifndef ROLLER_CODEGEN_MONOID_H
 #define ROLLER_CODEGEN_MONOID_H
 #include "codegen/cg.h"
@@ -25,6 +25,7 @@ typedef struct {
     const char *array;        /* the variable that holds the value, "acc3", */
     const char *value;        /* and the value in it, "acc3[v]" */
     const char *where;        /* position, of argmax and argmin; NULL */
+    const char *positions;    /* the variable that holds it */
     RowTie tie;
     int leader, center;       /* tied: which of the list, and the tensor of x */
 } Partial;

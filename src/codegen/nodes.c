@@ -47,6 +47,7 @@ static void open_outputs(Kernel *k, const Node *n) {
     case KERNEL_COLUMN_SUMS: column_sums_elements(k); break;
     case KERNEL_WINDOW: window_elements(k); break;
     case KERNEL_PERMUTE: permute_elements(k); break;
+    case KERNEL_SCAN: scan_elements(k); break;
     default: stream_elements(k, n->rest); break;
     }
 }
@@ -66,6 +67,7 @@ static void print_outer(Kernel *k, const Node *n) {
 static void print_fold(Kernel *k) {
     if (k->l->kind == KERNEL_COLUMN) column_fold(k);
     else if (k->l->kind == KERNEL_WINDOW) window_fold(k);
+    else if (kernel_scans(k)) scan_fold(k);
     else stream_fold(k);
 }
 
@@ -87,6 +89,11 @@ static void print_loop(Kernel *k, const Node *n) {
         return;
     case LOOP_TILES:
         ring_open_tiles(k, k->in_turn);
+        print_nodes(k, n->child);
+        cg_close(k->cg);
+        return;
+    case LOOP_SCAN:
+        scan_open_steps(k);
         print_nodes(k, n->child);
         cg_close(k->cg);
         return;
@@ -197,7 +204,11 @@ static void print_reduce(Kernel *k, const Node *n) {
     switch ((ReduceWhat)n->what) {
     case REDUCE_SLICES: reduce_slices(k); break;
     case REDUCE_GROUPS: column_groups_add(k, n->from); break;
-    case REDUCE_THREADS: row_meet(k, n->from); break;
+    case REDUCE_SCAN: scan_meet(k); break;
+    case REDUCE_THREADS:
+        if (kernel_scans(k)) scan_meet_slice(k);
+        else row_meet(k, n->from);
+        break;
     case REDUCE_LANES: stats_lanes(k, n->from, n->to); break;
     }
 }
@@ -213,7 +224,10 @@ static void print_store(Kernel *k, const Node *n) {
         if (k->l->kind == KERNEL_COLUMN) column_partial(k);
         else sums_store(k);
         break;
-    case STORE_LEAVE: row_leave(k, n->from); break;
+    case STORE_LEAVE:
+        if (kernel_scans(k)) scan_leave(k);
+        else row_leave(k, n->from);
+        break;
     }
 }
 
@@ -222,6 +236,8 @@ static void print_place(Kernel *k) {
     case KERNEL_COLUMN: column_place(k); break;
     case KERNEL_WINDOW: window_place(k); break;
     case KERNEL_PERMUTE: permute_place(k); break;
+    case KERNEL_SCAN:
+    case KERNEL_SCAN_SUMS: scan_place(k); break;
     default: place_thread(k); break;
     }
 }
@@ -238,6 +254,7 @@ static void print_row_values(Kernel *k, const Node *n) {
     else if (n->what == VALUES_FINISH && stats) stats_finish(k, n->from, n->to);
     else if (n->what == VALUES_FINISH) row_finish(k, n->from);
     else if (stats) stats_combine(k, n->from);
+    else if (kernel_scans(k)) scan_combine(k);
     else row_combine(k, n->from, n->to);
 }
 
@@ -249,6 +266,7 @@ static void print_values(Kernel *k, const Node *n) {
     case VALUES_TABLE: table_next(k); break;
     case VALUES_CLEAR:
         if (k->l->kind == KERNEL_WINDOW) window_clear(k);
+        else if (kernel_scans(k)) scan_clear(k);
         else clear_accumulators(k);
         break;
     case VALUES_PARTIAL: mma_partial(k); break;

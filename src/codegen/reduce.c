@@ -36,6 +36,32 @@ static void meet_lanes(Cg *cg, const Partials *p, int mask) {
     }
 }
 
+void reduce_lane(Cg *cg, const Partial *to, const Partial *from, OtherLane which, const char *lane,
+                 int lanes, const char *test) {
+    TeDtype type = te_reduced_type(from->e);
+    const char *how = which == LANE_BELOW ? "__shfl_up_sync" : "__shfl_sync";
+    cg_scope(cg);
+    cg_line(cg, "const %s y = %s(0xffffffffu, %s%s, %s, %d);", cg_type(type), how,
+            type == TE_BOOL ? "(int)" : "", from->value, lane, lanes);
+    if (from->where)
+        cg_line(cg, "const int at = %s(0xffffffffu, %s, %s, %d);", how, from->where, lane, lanes);
+    if (test) cg_open(cg, "if (%s)", test);
+    monoid_fold(cg, to, "y", "at", false);
+    if (test) cg_close(cg);
+    cg_close(cg);
+}
+
+void reduce_scan(Cg *cg, const Partial *p, int lanes, int n, const char *number) {
+    if (lanes == 1) return;
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int f = 1; f < %d; f *= 2)", lanes);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int u = 0; u < %d; u++)", n);
+    reduce_lane(cg, p, p, LANE_BELOW, "f", lanes, cg_text(cg, "%s >= f", number));
+    cg_close(cg);
+    cg_close(cg);
+}
+
 /* A value of each warp, through shared memory.  */
 static void meet_warps(Cg *cg, const Partials *p, int warps, int block) {
     const char *at = cg_text(cg, "tid / %d * %d + tid %% %d", warps * WARP, warps, warps);
@@ -129,7 +155,7 @@ void reduce_put(Cg *cg, const Partials *p, int held, const char *only, const cha
         put(cg, x->array, x->value, te_dtype_bytes(te_reduced_type(x->e)), held, only,
             cg_text(cg, "%s%s", stem, x->name), at);
         if (x->where)
-            put(cg, cg_text(cg, "where%s", x->name), x->where, te_dtype_bytes(TE_I32), held, only,
+            put(cg, x->positions, x->where, te_dtype_bytes(TE_I32), held, only,
                 cg_text(cg, "%s_at%s", stem, x->name), at);
     }
 }

@@ -21,6 +21,15 @@ void reduce_clear(Cg *cg, const Partials *p, int held);
 void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block,
                     const char *total);
 
+/* Folds what another lane has of `from` into `to` where `test` holds (NULL: always); lanes are
+ * counted in groups of `lanes`: the one `lane` below, or number `lane`.  */
+typedef enum { LANE_BELOW, LANE_NUMBER } OtherLane;
+void reduce_lane(Cg *cg, const Partial *to, const Partial *from, OtherLane which, const char *lane,
+                 int lanes, const char *test);
+/* Gives each of `lanes` lanes what all up to it have, in their order: n neighbours, held with u;
+ * `number`: the lane's.  */
+void reduce_scan(Cg *cg, const Partial *p, int lanes, int n, const char *number);
+
 /* Arrays of n partial results (rprog_partials), STEM NAME and STEM_at NAME, from the pointer `base`
  * on and then element `first` (NULL: 0) of them.  */
 void reduce_arrays(Cg *cg, const Partials *p, const char *stem, const char *base, int64_t n,

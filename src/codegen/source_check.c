@@ -15,7 +15,8 @@ static const char words[] =
     " __align__ __cluster_dims__"
     " __global__ __grid_constant__ __launch_bounds__ __restrict__ __shared__"
     " __syncthreads __syncwarp"
-    " __int_as_float __longlong_as_double __shfl_xor_sync blockIdx threadIdx min max"
+    " __int_as_float __longlong_as_double __shfl_xor_sync __shfl_up_sync __shfl_sync blockIdx"
+    " threadIdx min max"
     /* mathematics */
     " exp expf exp2 exp2f log logf log2 log2f sqrt sqrtf rsqrt rsqrtf tanh tanhf erf erff sin sinf"
     " cos cosf pow powf floor floorf ceil ceilf rint rintf fabs fabsf fma fmaf"
@@ -30,7 +31,7 @@ static const char words[] =
     " col copies k_warp k_next k_now first steps step put take turn next kb kk acc e i j f g p r s"
     " u v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums where value rest"
     " left part_at left_at base own now total wx wy skip head body live line piece in seen more"
-    " fresh d number end id taken done team lane_at box box_at c h ";
+    " fresh d number end id taken done team lane_at box box_at c h pos last ";
 
 /* Names with a number: t0 tensors, s sizes, i indices, e and v values, o x and y vectors, q digits
  * and outputs of rows, p h r other pointers of rows, g p d places along the axes of boxes; those of
@@ -42,7 +43,8 @@ static const char operand[] =
 
 static const char numbered[] =
     " acc map where part part_at left left_at past own now base inside f value kept end inverse"
-    " wide narrow ";
+    " wide narrow own_at base_at met met_at carry carry_at sum sum_at pre pre_at run run_at all"
+    " all_at ";
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

@@ -54,7 +54,7 @@ static Status launch_sampled(Check *c, int g, const IndexMap *m, const int64_t *
             count = sample_strips(c->a, m, x, n, values ? k->span : 0, &blocks);
         } else if (r->tail > 0) {
             count = sample_tail(c->a, p, r, x, n, k->span, &blocks);
-        } else if (first || r->skeleton == SK_ROW) {
+        } else if (first || r->skeleton == SK_ROW || r->skeleton == SK_SCAN) {
             count = (int64_t)n * k->grid[1];
             blocks = ARENA_ARRAY(c->a, int64_t, count + 1);
             for (int64_t s = 0; s < count; s++)
@@ -118,6 +118,7 @@ static double block_outputs(const IndexMap *m) {
 
 static double block_work(const Problem *p, const RProg *r, const IndexMap *m) {
     double each = (double)p->extent[AX_K];
+    if (r->skeleton == SK_SCAN) each = r->split > 1 ? 2 : 1;
     if (r->skeleton == SK_WINDOW && p->window.map) each *= p->window.n_tap;
     /* Where rows lie in several blocks, those of a row in all kernels.  */
     if (r->stats == STATS_PARTS)
@@ -167,7 +168,9 @@ static bool sample_size(Check *c, int g, const IndexMap *m, int *blocks, int *po
         return false;
     }
     *blocks = (int)fmin(fmax(share / work, least), MAX_SAMPLED_BLOCKS);
-    double fit = share / *blocks / fmax(1, work / fmax(1, outputs));
+    /* The reference makes each result of a scan from all its terms.  */
+    double point = r->skeleton == SK_SCAN ? (double)p->extent[AX_K] : work / fmax(1, outputs);
+    double fit = share / *blocks / fmax(1, point);
     *points = (int)fmin(fmax(fit, FEWEST_POINTS), SAMPLED_POINTS);
     return true;
 }

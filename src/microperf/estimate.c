@@ -6,6 +6,7 @@ void mp_estimate_program(const Model *m, const RProg *r, CountMemo *memo, Estima
     case SK_STREAM: mp_estimate_stream(m, r, out); break;
     case SK_ROW: mp_estimate_row(m, r, out); break;
     case SK_COLUMN: mp_estimate_column(m, r, out); break;
+    case SK_SCAN: mp_estimate_scan(m, r, out); break;
     case SK_WINDOW: mp_estimate_window(m, r, out); break;
     case SK_PERMUTE: mp_estimate_permute(m, r, memo, out); break;
     default:

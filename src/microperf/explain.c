@@ -361,6 +361,11 @@ void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const 
         mp_view_explain(p, &r->prog, &r->estimate, out);
         mp_flight_explain(dev, &r->estimate, out);
     }
+    if (r->prog.skeleton == SK_SCAN) {
+        buf_puts(out, "\nwhy this shape\n");
+        mp_scan_explain(p, &r->prog, &r->estimate, out);
+        mp_flight_explain(dev, &r->estimate, out);
+    }
     if (r->prog.skeleton == SK_ROW) {
         buf_puts(out, "\nwhy this shape\n");
         mp_row_explain(p, dev, &r->prog, &r->estimate, out);

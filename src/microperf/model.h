@@ -84,6 +84,7 @@ void mp_choose_raster(const Model *m, RProg *r);
 void mp_estimate_program(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);
 void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);
 void mp_estimate_column(const Model *m, const RProg *r, Estimate *out);
+void mp_estimate_scan(const Model *m, const RProg *r, Estimate *out);
 void mp_estimate_window(const Model *m, const RProg *r, Estimate *out);
 void mp_estimate_permute(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);
 void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out);

@@ -55,7 +55,8 @@ static int compare_programs(const RProg *a, const RProg *b) {
     if (!c) c = compare_int(a->tail, b->tail);
     if (!c && a->skeleton == SK_STREAM) c = compare_int(b->threads == 256, a->threads == 256);
     if (!c && a->skeleton == SK_ROW) c = compare_rows(a, b);
-    if (!c && a->skeleton == SK_PERMUTE) c = compare_int(b->store_vec, a->store_vec);
+    if (!c && (a->skeleton == SK_PERMUTE || a->skeleton == SK_SCAN))
+        c = compare_int(b->store_vec, a->store_vec);
     if (!c) c = compare_int(a->smem, b->smem);
     if (!c) c = compare_int(a->registers, b->registers);
     if (!c) c = compare_int(a->threads, b->threads);
@@ -90,7 +91,7 @@ static bool alike(const RProg *a, const RProg *b) {
            a->block.extent[AX_K] == b->block.extent[AX_K] && a->split == b->split &&
            (a->tail > 0) == (b->tail > 0) &&
            a->unit == b->unit && a->threads == b->threads && a->keep == b->keep &&
-           (a->skeleton != SK_ROW || a->store_vec == b->store_vec) &&
+           ((a->skeleton != SK_ROW && a->skeleton != SK_SCAN) || a->store_vec == b->store_vec) &&
            a->load[0].region == b->load[0].region && a->load[1].region == b->load[1].region &&
            a->load[0].layout.inner == b->load[0].layout.inner &&
            a->load[1].layout.inner == b->load[1].layout.inner;

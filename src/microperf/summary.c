@@ -32,6 +32,10 @@ void mp_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
                    (int)r->thread.extent[AX_M], r->store_vec);
         return;
     }
+    if (r->skeleton == SK_SCAN) {
+        mp_scan_summary(p, r, out);
+        return;
+    }
     if (r->skeleton == SK_PERMUTE) {
         mp_permute_summary(p, r, out);
         return;

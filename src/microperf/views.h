@@ -1,4 +1,4 @@
-/* What the estimates of `column`, `window` and `permute` share.  Inside microperf.  */
+/* What the estimates of `column`, `scan`, `window` and `permute` share.  Inside microperf.  */
 #ifndef ROLLER_MICROPERF_VIEWS_H
 #define ROLLER_MICROPERF_VIEWS_H
 #include "microperf/model.h"
@@ -28,7 +28,9 @@ void mp_view_summary(const Problem *p, const RProg *r, Buf *out);
 /* Blocks, waves and traffic: the last line of `column`, `window` and `permute`.  */
 void mp_view_grid(const RProg *r, const Estimate *e, Buf *out);
 void mp_view_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out);
-/* The same of `permute`.  */
+/* The same of `scan`, and of `permute`.  */
+void mp_scan_summary(const Problem *p, const RProg *r, Buf *out);
+void mp_scan_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out);
 void mp_permute_summary(const Problem *p, const RProg *r, Buf *out);
 void mp_permute_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out);
 /* What a pass of a group gives: reductions, outputs.  */

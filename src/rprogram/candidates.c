@@ -129,6 +129,7 @@ Status rprog_candidates(Arena *a, Diag *d, const Problem *p, const Device *dev,
                      (p->extent[AX_K] > SLICE ? (double)p->extent[AX_K] / SLICE : 1);
         build_contract(&b);
     }
+    rprog_scan_candidates(a, p, dev, o ? o : &defaults, out);
     rprog_column_candidates(a, p, dev, o ? o : &defaults, out);
     rprog_window_candidates(a, p, dev, out);
     rprog_permute_candidates(a, p, dev, out);

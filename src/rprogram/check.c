@@ -272,7 +272,7 @@ static const char *check_stream(const Case *c) {
 
 static bool is_viewed(const Problem *p, const RProg *r) {
     return !p->row && (r->skeleton == SK_COLUMN || r->skeleton == SK_WINDOW ||
-                       r->skeleton == SK_PERMUTE);
+                       r->skeleton == SK_PERMUTE || r->skeleton == SK_SCAN);
 }
 
 const char *rprog_check_skeleton(const Problem *p, const RProg *r) {

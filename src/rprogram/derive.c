@@ -40,7 +40,8 @@ void rprog_tail_units(const Problem *p, const RProg *r, int64_t t, int64_t *firs
 }
 
 bool rprog_workspace_fixed(const Problem *p, const RProg *r) {
-    if (r->skeleton == SK_COLUMN) return rprog_partial_arrays(p->te, p->group->columns) > 1;
+    if (r->skeleton == SK_COLUMN || r->skeleton == SK_SCAN)
+        return rprog_partial_arrays(p->te, p->group->columns) > 1;
     return r->skeleton == SK_ROW && rprog_partial_arrays(p->te, p->row->group) > 1;
 }
 
@@ -50,6 +51,7 @@ int64_t rprog_workspace(const Problem *p, const RProg *r) {
     if (r->split <= 1) return 0;
     if (r->skeleton == SK_ROW) return rprog_row_workspace(p, r);
     if (r->skeleton == SK_COLUMN) return rprog_column_workspace(p, r);
+    if (r->skeleton == SK_SCAN) return rprog_scan_workspace(p, r);
     return r->split * p->extent[AX_B] * p->extent[AX_M] * p->extent[AX_N] * p->acc_bytes;
 }
 
@@ -128,6 +130,7 @@ static int64_t expected_registers(const Problem *p, const Device *dev, const RPr
     }
     if (r->skeleton == SK_ROW) return rprog_row_registers(p, r);
     if (r->skeleton == SK_COLUMN) return rprog_column_registers(p, r);
+    if (r->skeleton == SK_SCAN) return rprog_scan_registers(p, r);
     if (r->skeleton == SK_WINDOW) return rprog_window_registers(p, r);
     if (r->skeleton == SK_PERMUTE) return rprog_permute_registers(p, r);
     if (rprog_warpgroups(dev, r)) return warpgroup_registers(p, dev, r);
@@ -218,6 +221,10 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
         r->warp = r->thread;
         threads = (int64_t)rprog_column_threads(r, AX_M) * rprog_column_threads(r, AX_K);
         smem = rprog_column_smem(p, r);
+    } else if (r->skeleton == SK_SCAN) {
+        r->warp = r->thread;
+        threads = (int64_t)rprog_scan_threads(r, AX_M) * rprog_scan_threads(r, AX_N);
+        smem = rprog_scan_smem(p, r);
     } else if (r->skeleton == SK_ROW) {
         threads = rprog_row_threads(r);
         int lanes = threads < WARP ? (int)threads : WARP;
@@ -250,6 +257,8 @@ void rprog_derive_smem(const Problem *p, const Device *dev, const HeldBytes *h, 
 }
 
 int64_t rprog_block_smem(const Problem *p, const RProg *r) {
+    /* Slices of a scan meet in as much of their own as its steps.  */
+    if (r->skeleton == SK_SCAN && r->split > 1) return 2 * (int64_t)r->smem;
     return r->smem + (r->skeleton == SK_ROW ? rprog_row_gathered(p, r) : 0);
 }
 

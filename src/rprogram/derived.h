@@ -340,6 +340,15 @@ int rprog_column_threads(const RProg *r, int axis);
 int rprog_column_copies(const RProg *r);
 int64_t rprog_column_slice(const Problem *p, const RProg *r);
 
+/* `scan`: threads of a block along an axis; elements of a step from one piece of a thread to its
+ * next, and threads that meet by shuffles; threads that hand each other results through shared
+ * memory, as warps or groups; steps of a slice; partial results that a slice leaves of each.  */
+int rprog_scan_threads(const RProg *r, int axis);
+int rprog_scan_lanes(const Problem *p, const RProg *r);
+int rprog_scan_meets(const Problem *p, const RProg *r);
+int64_t rprog_scan_steps(const Problem *p, const RProg *r);
+int rprog_scan_parts(const Problem *p, const RProg *r);
+
 /* `window`: patches; neighbours along window.lane; what a thread loads of an input row of a source:
  * elements of a load, loads, elements before the first that is needed; input rows of a patch (the
  * window's where they are a loop); multiply-adds (taps) of the body that is unrolled, and whether

@@ -73,6 +73,17 @@ static void column_map(const Problem *p, const RProg *r, IndexMap *m) {
     deal_thread(m, out, r->thread.extent[AX_M], count_along(&r->block, &r->thread, AX_M));
 }
 
+static void scan_map(const Problem *p, const RProg *r, IndexMap *m) {
+    const ScanView *v = &p->scan;
+    int out = add_dealt(m, v->out.index, v->out.n, v->out.extent, v->out_unit,
+                        r->block.extent[AX_M]);
+    int walk = add_axis(m, &all_indices[v->of.index], 1, v->extent, v->unit,
+                        r->block.extent[AX_N]);
+    if (v->down) deal_thread(m, walk, r->thread.extent[AX_N], count_along(&r->block, &r->thread,
+                                                                          AX_N));
+    deal_thread(m, out, r->thread.extent[AX_M], count_along(&r->block, &r->thread, AX_M));
+}
+
 static void permute_map(const Problem *p, const RProg *r, IndexMap *m) {
     const PermuteView *v = &p->permute;
     for (int a = 0; a < v->out.n_digit; a++) {
@@ -122,6 +133,7 @@ void index_map(const Problem *p, const RProg *r, int64_t span, IndexMap *out) {
     case SK_COLUMN: column_map(p, r, out); return;
     case SK_WINDOW: window_map(p, r, out); return;
     case SK_PERMUTE: permute_map(p, r, out); return;
+    case SK_SCAN: scan_map(p, r, out); return;
     default: contract_map(p, r, out);
     }
 }

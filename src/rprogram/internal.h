@@ -46,14 +46,14 @@ static inline int count_along(const RTile *outer, const RTile *inner, int axis) 
     X(READ_B,   "read2",    IN_PERMUTE)                                                            \
     X(STORE,    "store",    IN_ALL)                                                                \
     X(RASTER,   "raster",   IN_CONTRACT)                                                           \
-    X(SPLIT,    "split",    IN_CONTRACT | IN_ROW | IN_COLUMN)                                      \
+    X(SPLIT,    "split",    IN_CONTRACT | IN_ROW | IN_COLUMN | IN_SCAN)                            \
     X(STATS,    "rows",     IN_CONTRACT)                                                           \
     X(KEEP,     "keep",     IN_ROW | IN_WINDOW)                                                    \
     X(BLOCKS,   "blocks_per_sm", IN_ALL)
 enum { IN_CONTRACT = 1 << SK_CONTRACT, IN_STREAM = 1 << SK_STREAM, IN_ROW = 1 << SK_ROW,
        IN_COLUMN = 1 << SK_COLUMN, IN_WINDOW = 1 << SK_WINDOW,
-       IN_PERMUTE = 1 << SK_PERMUTE,
-       IN_TILED = IN_CONTRACT | IN_STREAM | IN_ROW | IN_COLUMN | IN_WINDOW,
+       IN_PERMUTE = 1 << SK_PERMUTE, IN_SCAN = 1 << SK_SCAN,
+       IN_TILED = IN_CONTRACT | IN_STREAM | IN_ROW | IN_COLUMN | IN_WINDOW | IN_SCAN,
        IN_ALL = IN_TILED | IN_PERMUTE };
 typedef enum {
 #define X(id, key, in) KEY_##id,
@@ -140,7 +140,8 @@ bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t wor
  * two, four, eight times; returns how many there are.  */
 enum { RPROG_FILLS = 4 };
 int rprog_splits(const Device *dev, int64_t blocks, int64_t steps, int32_t split[RPROG_FILLS]);
-/* Collects the candidates of `column`, `window` or `permute` in `set`, which may hold others.  */
+/* Collects the candidates of `column`, `scan`, `window` or `permute` in `set`, which may hold
+ * others.  */
 typedef struct {
     Arena *arena;
     const Problem *p;
@@ -165,7 +166,8 @@ int64_t rprog_row_gathered(const Problem *p, const RProg *r);
 int64_t rprog_block_smem(const Problem *p, const RProg *r);
 int64_t rprog_row_workspace(const Problem *p, const RProg *r);
 extern const char *const rprog_keep_name[KEEP_COUNT];
-/* The same for `column`, `window` and `permute`; their candidates are added to the set's.  */
+/* The same for `column`, `scan`, `window` and `permute`, whose candidates are added to the
+ * set's.  */
 const char *rprog_view_check(const Problem *p, const Device *dev, const RProg *r);
 RProg rprog_column_base(void);
 void rprog_column_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
@@ -180,6 +182,13 @@ const char *rprog_window_check(const Problem *p, const Device *dev, const RProg 
 int64_t rprog_window_smem(const Problem *p, const RProg *r);
 int64_t rprog_window_threads(const RProg *r);
 int64_t rprog_window_registers(const Problem *p, const RProg *r);
+RProg rprog_scan_base(void);
+void rprog_scan_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
+                           RProgSet *set);
+const char *rprog_scan_check(const Problem *p, const Device *dev, const RProg *r);
+int64_t rprog_scan_registers(const Problem *p, const RProg *r);
+int64_t rprog_scan_smem(const Problem *p, const RProg *r);
+int64_t rprog_scan_workspace(const Problem *p, const RProg *r);
 RProg rprog_permute_base(void);
 void rprog_permute_candidates(Arena *a, const Problem *p, const Device *dev, RProgSet *set);
 const char *rprog_permute_check(const Problem *p, const Device *dev, const RProg *r);

@@ -152,6 +152,7 @@ static Status read_skeleton(Reader *r, RProg *x) {
     if (!s && which == SK_STREAM) *x = rprog_stream_base();
     if (!s && which == SK_ROW) *x = rprog_row_base();
     if (!s && which == SK_COLUMN) *x = rprog_column_base();
+    if (!s && which == SK_SCAN) *x = rprog_scan_base();
     if (!s && which == SK_WINDOW) *x = rprog_window_base();
     if (!s && which == SK_PERMUTE) *x = rprog_permute_base();
     if (!s) x->skeleton = (Skeleton)which;

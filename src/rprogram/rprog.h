@@ -232,7 +232,23 @@
  * memory in the order of the outputs (axes that do not move it left out), rows of
  * rprog_permute_row elements with the padding or the swizzle of load[i].layout, source 1 behind
  * source 0.  Then outputs are computed in their order in vectors of store_vec, dealt to threads in
- * the same way.  */
+ * the same way.
+ *
+ * The `scan` skeleton (reductions that run to their own place; Problem.scan): AX_N is the index
+ * that the scan walks along, in the order of the walk, AX_M all other outputs in the order of
+ * scan.out. A block computes block.m of AX_M in steps of block.n along AX_N, all of them, or with
+ * split > 1 those of a slice of ceil(steps / split) (grid y).  In a step a thread has thread.n
+ * elements of each of its thread.m results: the terms, what they come to one after the other in
+ * the thread, across the threads that share a result, and with what the steps before came to.
+ * - Along (not scan.down): thread.m == 1, and T = block.n / thread.n threads, a power of two, share
+ *   a result; thread id = (result) * T + (place).  A warp of them has 32 * thread.n neighbours, as
+ *   pieces of 32 vectors of store_vec: lane l's vector of piece u is number 32 * u + l (T < 32: as
+ *   many lanes).  Lanes meet by shuffles, piece by piece, warps through shared memory.
+ * - Down: thread.m == store_vec neighbouring results; thread id = (group) * (block.m / thread.m) +
+ *   (results).  Group g of the block.n / thread.n has elements g * thread.n .. of a step; groups
+ *   meet in shared memory.
+ * - split > 1: a kernel before it reduces the slices: each leaves its value (down: each group of
+ *   it) in the workspace, and the slices behind it begin with those of all before them.  */
 #ifndef ROLLER_RPROGRAM_RPROG_H
 #define ROLLER_RPROGRAM_RPROG_H
 #include "rtile/fragment.h"
@@ -240,7 +256,7 @@
 
 #define RPROG_SKELETONS(X)                                                                         \
     X(CONTRACT, "contract") X(STREAM, "stream") X(ROW, "row") X(COLUMN, "column")                  \
-    X(WINDOW, "window") X(PERMUTE, "permute")
+    X(WINDOW, "window") X(PERMUTE, "permute") X(SCAN, "scan")
 typedef enum {
 #define X(id, name) SK_##id,
     RPROG_SKELETONS(X)

@@ -70,7 +70,7 @@ static void add_group(Arena *a, const Te *te, const KernelGroup *g, const Proble
                       RSelector *out) {
     const TeStmt *s = &te->stmt[g->root];
     const FusedAxis *digits = &p->permute.out;
-    bool each = !p->contraction && !p->row && (p->window.fits || p->column.fits);
+    bool each = !p->contraction && !p->row && (p->window.fits || p->column.fits || p->scan.fits);
     for (int axis = 0; axis < AX_CLASSES && p->contraction; axis++)
         add_measure(out, varying(a, s, fused(&p->con.axis[axis], 0, p->con.axis[axis].n)));
     for (int d = 0; d < digits->n_digit && p->permute.fits; d++)

@@ -66,6 +66,8 @@ static inline const TeStmt *view_statement(const Problem *p, int which) {
 }
 static inline const TeStmt *view_root(const Problem *p) { return view_statement(p, -1); }
 bool view_makes(const Problem *p, int tensor);
+/* A reduction as a scan.  */
+void rtile_scan(Problem *p, int align);
 /* What views share: the extent of an index; an index as a further digit of an axis; the affine read
  * below e that moves the most bytes and that `wanted` takes, or NULL; the spatial index along which
  * an access is contiguous, or -1.  */

@@ -300,7 +300,9 @@ Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int 
     const char *why = NULL;
     if (align <= 0) align = DEFAULT_ALIGN;
     *out = (Problem){.te = te, .group = g};
-    if (!g->row && rhs->kind == TE_REDUCE && !te_positional(rhs)) {
+    Scan scan;
+    if (!g->row && rhs->kind == TE_REDUCE && !te_positional(rhs) &&
+        !access_scan(&te->stmt[g->root], &scan)) {
         if (g->stats) access_group_contraction(te, g, &out->con, &why);
         else access_contraction(te, g->root, &out->con, &why);
         describe_contraction(align, out);

@@ -18,7 +18,7 @@ void rtile_row_access(const uint8_t *axis, int n_index, Access *x) {
     memset(x->unit, 0, sizeof x->unit);
     x->varies = 0;
     for (int j = 0; j < n_index; j++) {
-        x->unit[axis[j]] = unit[j];
+        x->unit[axis[j]] = gcd64(x->unit[axis[j]], unit[j]);
         x->varies |= (varies >> j & 1) << axis[j];
     }
     to_frame(axis, n_index, &x->offset);

@@ -130,6 +130,7 @@ typedef struct {
     ColumnView column;
     WindowView window;
     PermuteView permute;
+    ScanView scan;
     int64_t extent[AX_CLASSES];           /* fused axes; stream: AX_M domain, AX_K reduction */
     int64_t multiple[AX_CLASSES];         /* divides the extent at all run-time sizes */
     ROperand op[2];           /* a, b */

@@ -57,6 +57,8 @@ void rtile_views(Problem *p, int align) {
         rtile_stencil(p, align);
         return;
     }
+    rtile_scan(p, align);
+    if (p->scan.fits) return;
     view_columns(p, align);
     rtile_window(p, align);
 }

@@ -28,6 +28,19 @@ typedef struct {
     int tied;                 /* those of them that follow another one */
 } ColumnView;
 
+/* A reduction that runs to its own place.  */
+typedef struct {
+    bool fits;
+    Scan of;
+    int64_t extent, unit;     /* of the index that it runs along; divides it at all sizes */
+    FusedAxis out;            /* the other spatial indices, in order, each a digit */
+    int64_t out_unit;
+    bool down;                /* neighbours in the outputs lie along `out`, not along the walk */
+    int vec;                  /* widest store of neighbours, elements */
+    double term_ops;          /* arithmetic of a term */
+    int n_read;               /* reads of a term */
+} ScanView;
+
 enum { READ_WIDTHS = 5 };
 
 /* Reads of a map by the widest access that neighbours allow: of[i] of 1 << i elements.  Reads of

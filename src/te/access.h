@@ -125,6 +125,17 @@ struct KernelGroup;
 bool access_group_contraction(const Te *te, const struct KernelGroup *g, Contraction *out,
                               const char **why);
 
+/* A reduction that runs to its own place, Y[i] = red[r](r <= i ? term : identity).  What Y[i] has
+ * of the term at r does not depend on i: one walk along the index gives all of Y.  */
+typedef struct {
+    int index, over;          /* of the statement: i and r, which take the same values */
+    const TeExpr *term;       /* depends on r, not on i */
+    bool reversed;            /* r >= i: the walk goes down */
+    bool exclusive;           /* r < i, r > i */
+} Scan;
+/* Recognises a statement as te_normalize spells it.  */
+bool access_scan(const TeStmt *s, Scan *out);
+
 enum { ROW_MAX_STMTS = 64 };
 
 /* What a statement of a row group computes: a value per row by reduction over its columns, a value

@@ -16,8 +16,9 @@ static const TeStmt *root_of(const Columns *c, int k) { return &c->te->stmt[c->g
 
 static bool reduces(const Columns *c, int k) {
     const TeExpr *e = root_of(c, k)->rhs;
-    return !c->row[k] && e->kind == TE_REDUCE && e->red != TE_RED_ARGMAX &&
-           e->red != TE_RED_ARGMIN;
+    Scan scan;
+    return !c->row[k] && e->kind == TE_REDUCE && !access_scan(root_of(c, k), &scan) &&
+           e->red != TE_RED_ARGMAX && e->red != TE_RED_ARGMIN;
 }
 
 static int sums_of(const Columns *c, int k) {

@@ -121,18 +121,6 @@ static bool simplify(Norm *n, TeExpr **slot) {
     return true;
 }
 
-/* Reads that a condition around the reduction kept inside get a condition of their own.  */
-static void guard_reads(Norm *n, TeExpr *e) {
-    if (e->kind == TE_READ && !e->other && !te_always_inside(e)) {
-        e->other = te_expr_zero(n->a, e->type, e->pos);
-        e->inside = TE_INSIDE_ALWAYS;
-    }
-    for (int i = 0; i < e->n_args; i++)
-        guard_reads(n, e->args[i]);
-    if (e->other)
-        guard_reads(n, e->other);
-}
-
 static TeExtent extent_product(Norm *n, const TeExtent *x, const TeExtent *y, uint32_t pos) {
     TeExtent e = {.min = x->min * y->min};
     if (!mul_fits(x->value, y->value, &e.value))
@@ -228,7 +216,7 @@ Status normalize_hoist(Norm *n, const Te *in, const TeStmt *s, int k, int origin
     if (n->te->n_stmt >= TE_MAX_STMTS - 1)
         return too_many(n, reduce->pos, "more than 2048 statements after splitting reductions");
     if (branch)
-        guard_reads(n, reduce);
+        normalize_guard_reads(n, reduce);
 
     n->te->tensor[tensor] = (TeTensor){.role = TE_TEMP, .dtype = reduce->type, .rank = rank,
                                         .pos = reduce->pos};

@@ -48,6 +48,8 @@ const char *normalize_name(Norm *n, const char *base, const char *what);
 void normalize_dense(Norm *n, TeTensor *t);
 /* Would the expression keep its type wherever it is written?  Literals take their neighbours'.  */
 bool normalize_own_type(const TeExpr *e);
+/* Reads below e that a condition around it keeps inside get a condition of their own.  */
+void normalize_guard_reads(Norm *n, TeExpr *e);
 /* Folds constants in the right side of a statement of n->te's sizes.  Did anything change?  */
 bool normalize_fold(Norm *n, TeExpr **rhs);
 /* Gives one form to what can be spelled in several ways.  */

@@ -41,3 +41,14 @@ void normalize_insert(Norm *n, int k, int origin, const TeStmt *s) {
     n->changed[k] = true;
     n->te->n_stmt++;
 }
+
+void normalize_guard_reads(Norm *n, TeExpr *e) {
+    if (e->kind == TE_READ && !e->other && !te_always_inside(e)) {
+        e->other = te_expr_zero(n->a, e->type, e->pos);
+        e->inside = TE_INSIDE_ALWAYS;
+    }
+    for (int i = 0; i < e->n_args; i++)
+        normalize_guard_reads(n, e->args[i]);
+    if (e->other)
+        normalize_guard_reads(n, e->other);
+}

@@ -45,7 +45,8 @@ static bool lies_in_rows(const TeStmt *s, const Access *x) {
 /* A reduction over contiguous columns: some read touches every point of the domain once, or those
  * that a condition lets it, so no tile would reuse it.  */
 static bool is_row_like(const Te *te, const TeStmt *s) {
-    if (s->rhs->kind != TE_REDUCE)
+    Scan scan;
+    if (s->rhs->kind != TE_REDUCE || access_scan(s, &scan))
         return false;
     ReadList reads = access_reads(s->rhs);
     for (int i = 0; i < reads.n; i++) {
@@ -157,6 +158,9 @@ static bool is_bound(const TeStmt *s, const TeStmt *frame, int first, int end, i
 
 static bool role_of(const TeStmt *s, const TeStmt *frame, RowRole *role) {
     bool reduces = s->rhs->kind == TE_REDUCE;
+    Scan scan;
+    if (access_scan(s, &scan))
+        return false;
     *role = reduces                          ? ROW_REDUCE
             : s->n_left == frame->n_index    ? ROW_MAP
                                              : ROW_SCALAR;

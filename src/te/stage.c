@@ -71,7 +71,8 @@ static uint32_t find_inner(Norm *n, int k) {
     const TeStmt *s = &n->te->stmt[k];
     const TeExpr *e = s->rhs;
     uint32_t across = 0;
-    if (e->kind != TE_REDUCE || te_positional(e)) return 0;
+    Scan scan;
+    if (e->kind != TE_REDUCE || te_positional(e) || access_scan(s, &scan)) return 0;
     te_expr_list_reads(n->a, s->rhs);
     ReadList reads = access_reads(e->args[0]);
     for (int i = 0; i < e->n_index; i++)

@@ -1,0 +1,182 @@
+#include "codegen/reduction.h"
+#include "codegen/scan.h"
+
+/* What the elements of a step come to: in a thread, across the threads of a result, and with the
+ * steps before.  Partial results are folded in the order of the walk, always the same one.  */
+
+enum { WARP = 32 };
+
+static void open_loop(Kernel *k, const char *var, int from, int to) {
+    cg_line(k->cg, "#pragma unroll");
+    cg_open(k->cg, "for (int %s = %d; %s < %d; %s++)", var, from, var, to, var);
+}
+
+static void fold(Kernel *k, const Partial *to, const Partial *from) {
+    monoid_fold(k->cg, to, from->value, from->where, false);
+}
+
+/* ---- along ---- */
+
+/* Pieces one behind the other: sum their values by lane, pre what comes before a lane's, run all.
+ *  */
+static void meet_pieces(Kernel *k, int lanes) {
+    Cg *cg = k->cg;
+    int vec = k->l->r->store_vec, pieces = scan_pieces(k);
+    Partial sum = scan_partial(k, "sum", "u"), pre = scan_partial(k, "pre", "u");
+    Partial run = scan_partial(k, "run", NULL);
+    Partial end = scan_partial(k, "acc", cg_text(cg, "u * %d + %d", vec, vec - 1));
+    const char *number = cg_text(cg, "tid %% %du", lanes);
+    monoid_declare(cg, &sum, pieces);
+    monoid_declare(cg, &pre, pieces);
+    monoid_declare(cg, &run, 0);
+    if (lanes > 1) cg_line(cg, "const int number = %s;", number);
+    open_loop(k, "u", 0, pieces);
+    scan_copy(k, &sum, &end);
+    cg_close(cg);
+    reduce_scan(cg, &sum, lanes, pieces, "number");
+    open_loop(k, "u", 0, pieces);
+    scan_copy(k, &pre, &run);
+    if (lanes > 1) {
+        reduce_lane(cg, &pre, &sum, LANE_BELOW, "1", lanes, "number > 0");
+        reduce_lane(cg, &run, &sum, LANE_NUMBER, cg_text(cg, "%d", lanes - 1), lanes, NULL);
+    } else {
+        fold(k, &run, &sum);
+    }
+    cg_close(cg);
+}
+
+/* The warps of a result through shared memory: base what comes before a warp's.  */
+static void meet_warps(Kernel *k, const Partial *base, const Partial *carry, int warps) {
+    Cg *cg = k->cg;
+    Partials run = monoid_pass(cg, k->l->p->group->columns, 0, "run", NULL);
+    Partial all = scan_partial(k, "all", NULL);
+    const char *from = cg_text(cg, "tid / %d * %d + number", warps * WARP, warps);
+    cg_line(cg, "// the warps of a result");
+    reduce_put(cg, &run, 0, "if (number == 0) ", "met", "tid / 32");
+    cg_line(cg, "__syncthreads();");
+    monoid_declare(cg, &all, 0);
+    cg_open(cg, "if (number < %d)", warps);
+    cg_line(cg, "%s = met%s[%s];", all.value, all.name, from);
+    if (all.where) cg_line(cg, "%s = met_at%s[%s];", all.where, all.name, from);
+    cg_close(cg);
+    reduce_scan(cg, &all, warps, 1, "number");
+    reduce_lane(cg, base, &all, LANE_NUMBER, "max(lane / 32 - 1, 0)", WARP, "lane >= 32");
+    if (carry)
+        reduce_lane(cg, carry, &all, LANE_NUMBER, cg_text(cg, "%d", warps - 1), WARP, NULL);
+}
+
+/* acc[first + s * step] for s in 0..n-1, and what comes before them all.  */
+static void apply(Kernel *k, const Partial *before, const char *first, int step, int n) {
+    Cg *cg = k->cg;
+    Partial x = scan_partial(k, "acc", cg_text(cg, "%s + s * %d", first, step));
+    Partial last = scan_partial(k, "acc", cg_text(cg, "%s + (s - 1) * %d", first, step));
+    Partial start = scan_partial(k, "acc", first);
+    if (!scan_view(k)->of.exclusive) {
+        open_loop(k, "s", 0, n);
+        fold(k, &x, before);
+        cg_close(cg);
+        return;
+    }
+    if (n > 1) {
+        cg_line(cg, "#pragma unroll");
+        cg_open(cg, "for (int s = %d; s > 0; s--)", n - 1);
+        scan_copy(k, &x, &last);
+        fold(k, &x, before);
+        cg_close(cg);
+    }
+    scan_copy(k, &start, before);
+}
+
+static void meet_along(Kernel *k, const Partial *carry) {
+    Cg *cg = k->cg;
+    int vec = k->l->r->store_vec, lanes = rprog_scan_lanes(k->l->p, k->l->r);
+    int warps = rprog_scan_meets(k->l->p, k->l->r);
+    Partial base = scan_partial(k, "base", NULL), own = scan_partial(k, "own", NULL);
+    Partial run = scan_partial(k, "run", NULL), pre = scan_partial(k, "pre", "u");
+    if (vec > 1) {
+        Partial x = scan_partial(k, "acc", cg_text(cg, "u * %d + s", vec));
+        Partial last = scan_partial(k, "acc", cg_text(cg, "u * %d + s - 1", vec));
+        open_loop(k, "u", 0, scan_pieces(k));
+        open_loop(k, "s", 1, vec);
+        fold(k, &x, &last);
+        cg_close(cg);
+        cg_close(cg);
+    }
+    meet_pieces(k, lanes);
+    monoid_declare(cg, &base, 0);
+    if (carry) scan_copy(k, &base, carry);
+    if (warps > 1) meet_warps(k, &base, carry, warps);
+    else if (carry) fold(k, carry, &run);
+    open_loop(k, "u", 0, scan_pieces(k));
+    monoid_declare(cg, &own, 0);
+    scan_copy(k, &own, &base);
+    fold(k, &own, &pre);
+    apply(k, &own, cg_text(cg, "u * %d", vec), 1, vec);
+    cg_close(cg);
+}
+
+/* ---- down ---- */
+
+/* The groups of a block through shared memory.  */
+static void meet_groups(Kernel *k, int groups, bool carries) {
+    Cg *cg = k->cg;
+    const RowGroup *g = k->l->p->group->columns;
+    int vec = k->l->r->store_vec, wide = k->l->r->block.extent[AX_M];
+    int end = (scan_pieces(k) - 1) * vec;
+    Partials last = monoid_pass(cg, g, 0, "acc", NULL);
+    Partials base = monoid_pass(cg, g, 0, "base", "v"), carry = monoid_pass(cg, g, 0, "carry", "v");
+    ReducePart part = {"met", NULL, cg_text(cg, "g * %d + col", wide)};
+    if (end > 0) {
+        Partial *x = &last.at[0];
+        x->array = cg_text(cg, "%s + %d", x->array, end);
+        if (x->where) x->positions = cg_text(cg, "%s + %d", x->positions, end);
+    }
+    cg_line(cg, "// the groups of the block");
+    reduce_put(cg, &last, vec, "", "met", cg_text(cg, "row * %d + col", wide));
+    cg_line(cg, "__syncthreads();");
+    cg_line(cg, "#pragma unroll 1");
+    cg_open(cg, "for (int g = 0; g < row; g++)");
+    reduce_part(cg, &base, vec, &part);
+    cg_close(cg);
+    if (!carries) return;
+    cg_line(cg, "#pragma unroll 1");
+    cg_open(cg, "for (int g = 0; g < %d; g++)", groups);
+    reduce_part(cg, &carry, vec, &part);
+    cg_close(cg);
+}
+
+static void meet_down(Kernel *k, bool carries) {
+    Cg *cg = k->cg;
+    int vec = k->l->r->store_vec, deep = scan_pieces(k);
+    int groups = rprog_scan_threads(k->l->r, AX_N);
+    Partial base = scan_partial(k, "base", "v"), carry = scan_partial(k, "carry", "v");
+    Partial x = scan_partial(k, "acc", cg_text(cg, "u * %d + v", vec));
+    Partial before = scan_partial(k, "acc", cg_text(cg, "(u - 1) * %d + v", vec));
+    Partial end = scan_partial(k, "acc", cg_text(cg, "%d + v", (deep - 1) * vec));
+    if (deep > 1) {
+        open_loop(k, "u", 1, deep);
+        open_loop(k, "v", 0, vec);
+        fold(k, &x, &before);
+        cg_close(cg);
+        cg_close(cg);
+    }
+    monoid_declare(cg, &base, vec);
+    if (carries) {
+        open_loop(k, "v", 0, vec);
+        scan_copy(k, &base, &carry);
+        if (groups == 1) fold(k, &carry, &end);
+        cg_close(cg);
+    }
+    if (groups > 1) meet_groups(k, groups, carries);
+    open_loop(k, "v", 0, vec);
+    apply(k, &base, "v", vec, deep);
+    cg_close(cg);
+}
+
+void scan_meet(Kernel *k) {
+    bool carries = scan_carries(k->l->p, k->l->r);
+    Partial carry = scan_partial(k, "carry", NULL);
+    if (scan_view(k)->down) meet_down(k, carries);
+    else meet_along(k, carries ? &carry : NULL);
+    cg_blank(k->cg);
+}

@@ -1,0 +1,126 @@
+/* The estimate of the `scan` skeleton, and its words.  */
+#include "microperf/views.h"
+
+/* Warp instructions: of a piece beside its accesses, of a level of shuffles, of a step.  */
+enum { PIECE = 8, LEVEL = 3, STEP = 24 };
+
+static double levels(double n) {
+    double count = 0;
+    for (double x = 1; x < n; x *= 2) count++;
+    return count;
+}
+
+/* What the threads of a result cost in one step: of a warp, and on the block's way.  */
+typedef struct {
+    double ops, wavefronts, clocks;
+} Meets;
+
+static Meets meets_of(const Model *m, const RProg *r, double pieces, double words) {
+    const Problem *p = m->p;
+    double lanes = rprog_scan_lanes(p, r), meets = rprog_scan_meets(p, r);
+    double turn = levels(lanes), warps = levels(meets), vec = r->store_vec;
+    Meets x = {.clocks = 2 * m->smem_latency};
+    if (p->scan.down) {
+        if (meets == 1) return x;
+        x.ops = meets * vec * 3 * words;
+        x.wavefronts = (2 * meets + 1) * vec * words;
+        x.clocks += 2 * mp_barrier(m, r) + m->smem_latency + meets * 2 * vec;
+        return x;
+    }
+    x.ops = pieces * (LEVEL * turn + 6) * words;
+    x.wavefronts = pieces * (turn + 2) * words;
+    x.clocks += (turn + 2) * SHUFFLE + pieces * 8;
+    if (meets == 1) return x;
+    x.ops += (LEVEL * warps + 12) * words;
+    x.wavefronts += (warps + 4) * words;
+    x.clocks += 2 * mp_barrier(m, r) + m->smem_latency + (warps + 2) * SHUFFLE;
+    return x;
+}
+
+/* The kernel that reduces slices: it reads all there is.  */
+static double slices_us(const Model *m, const RProg *r, double reads) {
+    if (r->split <= 1) return 0;
+    double blocks = (double)rprog_blocks(m->p, r) * r->split, parts = r->split / 2.0;
+    double us = reads / m->dram_read * 1e6 * whole(blocks / m->sms) * m->sms / blocks;
+    double each = rprog_scan_threads(r, AX_N);
+    double trips = whole(parts / (m->p->scan.down ? 1 / each : each) / RPROG_PARTS);
+    return m->launch_us + us +
+           (m->block_start + m->dram_latency + trips * m->l2_latency) * 1e6 / m->clock;
+}
+
+void mp_estimate_scan(const Model *m, const RProg *r, Estimate *out) {
+    const Problem *p = m->p;
+    const ScanView *v = &p->scan;
+    double vec = r->store_vec, held = (double)r->thread.extent[AX_M] * r->thread.extent[AX_N];
+    double pieces = held / vec, steps = (double)rprog_scan_steps(p, r);
+    double blocks = (double)rprog_blocks(p, r), elements = (double)v->out.extent *
+                                                            (double)v->extent;
+    double reads = m->total_unique + (double)p->epilogue_bytes, spare = m->l2_capacity / reads;
+    double words = greater((double)te_dtype_bytes(p->type) / 4, 1);
+    double all = blocks * (double)((v->extent + r->block.extent[AX_N] - 1) /
+                                   r->block.extent[AX_N]);
+    double warps = all * r->threads / WARP, bytes = reads / elements;
+    Meets meets = meets_of(m, r, pieces, words);
+
+    ViewWork w = {.blocks = blocks * r->split, .reads = reads, .writes = m->out_bytes};
+    if (r->split > 1) w.reads = spare >= 1 ? 0 : reads * (1 - spare);
+    w.l2 = reads + w.writes;
+    w.compute = warps * held * (v->term_ops + 2 * words);
+    w.ops = warps * (held * (v->term_ops + 2 * words + p->epilogue_ops) + meets.ops +
+                     pieces * (PIECE + 3.0 * v->n_read) + STEP) +
+            w.blocks * r->threads / WARP * 40;
+    double run = v->down ? lesser(rprog_scan_threads(r, AX_M), WARP)
+                         : lesser(rprog_scan_threads(r, AX_N), WARP);
+    double lines = mp_view_lines(vec * bytes, vec * bytes, run);
+    w.wavefronts = warps * (pieces * lines * 2 + meets.wavefronts);
+    if (v->down && r->block.extent[AX_M] < v->out.extent)
+        w.run = (double)r->block.extent[AX_M] * bytes;
+    double waits = steps * m->dram_latency;
+    w.chain = m->block_start + waits + steps * meets.clocks;
+    w.flying = held * bytes * waits / w.chain;
+    mp_view_terms(m, r, &w, out);
+    out->padding_waste = all * r->block.extent[AX_M] * r->block.extent[AX_N] / elements - 1;
+    out->term[MP_SPLIT] = slices_us(m, r, reads);
+    mp_finish(out);
+}
+
+/* ---- words ---- */
+
+static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
+
+void mp_scan_summary(const Problem *p, const RProg *r, Buf *out) {
+    int along = rprog_scan_threads(r, AX_N), across = rprog_scan_threads(r, AX_M);
+    if (p->scan.down)
+        buf_printf(out, "scan, %d threads x %d columns, %d group%s of %d rows", across,
+                   r->store_vec, along, plural(along), (int)r->thread.extent[AX_N]);
+    else
+        buf_printf(out, "scan, %d thread%s per row, %d row%s per block, %d elements per thread, "
+                   "%d at once", along, plural(along), across, plural(across),
+                   (int)r->thread.extent[AX_N], r->store_vec);
+    if (r->split > 1) buf_printf(out, ", split by %d", (int)r->split);
+}
+
+void mp_scan_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out) {
+    const ScanView *v = &p->scan;
+    int meets = rprog_scan_meets(p, r);
+    long long steps = (long long)rprog_scan_steps(p, r);
+    buf_printf(out, "  walk: %lld elements %s, %s%s, of %lld results; each is read once\n",
+               (long long)v->extent, v->down ? "that lie apart" : "side by side",
+               v->of.reversed ? "down" : "up", v->of.exclusive ? ", its own left out" : "",
+               (long long)v->out.extent);
+    buf_printf(out, "  steps: %lld of %d elements; a thread has %d of %d result%s in registers",
+               steps, (int)r->block.extent[AX_N], (int)r->thread.extent[AX_N],
+               (int)r->thread.extent[AX_M], plural(r->thread.extent[AX_M]));
+    if (rprog_scan_lanes(p, r) > 1) buf_printf(out, "; %d lanes meet", rprog_scan_lanes(p, r));
+    if (meets > 1)
+        buf_printf(out, "; %d %s meet in %d bytes of shared memory", meets,
+                   v->down ? "groups" : "warps", (int)r->smem);
+    buf_putc(out, '\n');
+    if (r->split > 1) {
+        long long blocks = (long long)rprog_blocks(p, r);
+        buf_printf(out, "  grid: %d slices, because %lld block%s would leave SMs idle; a kernel "
+                   "before reduces them to %lld bytes\n", (int)r->split, blocks, plural(blocks),
+                   (long long)rprog_workspace(p, r));
+    }
+    mp_view_grid(r, e, out);
+}

@@ -1,0 +1,148 @@
+/* The `scan` skeleton: threads along the walk and beside it, elements of each, slices.  */
+#include "rprogram/internal.h"
+
+enum { THREADS_MAX = 1024, HELD_MAX = 64, GROUPS_MAX = 32 };
+
+RProg rprog_scan_base(void) {
+    RProg r = rprog_stream_base();
+    r.skeleton = SK_SCAN;
+    return r;
+}
+
+int rprog_scan_threads(const RProg *r, int axis) {
+    return count_along(&r->block, &r->thread, axis);
+}
+
+int rprog_scan_lanes(const Problem *p, const RProg *r) {
+    int threads = rprog_scan_threads(r, AX_N);
+    return p->scan.down ? 1 : threads < WARP ? threads : WARP;
+}
+
+int rprog_scan_meets(const Problem *p, const RProg *r) {
+    return rprog_scan_threads(r, AX_N) / rprog_scan_lanes(p, r);
+}
+
+int64_t rprog_scan_steps(const Problem *p, const RProg *r) {
+    return ceil_div(ceil_div(p->scan.extent, r->block.extent[AX_N]), r->split);
+}
+
+int rprog_scan_parts(const Problem *p, const RProg *r) {
+    return p->scan.down ? rprog_scan_threads(r, AX_N) : 1;
+}
+
+static int64_t partial_bytes(const Problem *p, int64_t results) {
+    return rprog_partials(p->te, p->group->columns, p->group->columns->n, results);
+}
+
+int64_t rprog_scan_smem(const Problem *p, const RProg *r) {
+    int64_t meets = rprog_scan_meets(p, r);
+    return meets > 1 ? partial_bytes(p, meets * r->block.extent[AX_M]) : 0;
+}
+
+int64_t rprog_scan_workspace(const Problem *p, const RProg *r) {
+    return partial_bytes(p, r->split * rprog_scan_parts(p, r) * p->scan.out.extent);
+}
+
+int64_t rprog_scan_registers(const Problem *p, const RProg *r) {
+    enum { FIXED = 28 };
+    const TeExpr *e = p->te->stmt[p->group->root].rhs;
+    int64_t words = (rprog_partial_bytes(e) + 3) / 4, vec = r->store_vec;
+    int64_t held = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N];
+    /* Of each piece its sum and what comes before; or of each result.  */
+    int64_t pieces = p->scan.down ? r->thread.extent[AX_M] : held / vec;
+    return FIXED + words * (held + 2 * pieces + 2) + 2 * vec + p->scan.out.n_digit;
+}
+
+const char *rprog_scan_check(const Problem *p, const Device *dev, const RProg *r) {
+    const ScanView *v = &p->scan;
+    int across = rprog_scan_threads(r, AX_M), along = rprog_scan_threads(r, AX_N);
+    int64_t steps = ceil_div(v->extent, r->block.extent[AX_N]);
+    if (!v->fits) return "the statement is no scan";
+    if (r->block.extent[AX_K] != 1 || r->thread.extent[AX_K] != 1)
+        return "a scan program tiles its results and the walk only";
+    if (!power_of_two(across) || !power_of_two(along))
+        return "threads along an axis are not a power of two";
+    if ((int64_t)across * along < WARP || (int64_t)across * along > THREADS_MAX)
+        return "threads are not whole warps or more than 1024";
+    if (!power_of_two(r->store_vec) || v->vec % r->store_vec)
+        return "store_vec does not fit the outputs";
+    if (r->thread.extent[AX_M] != (v->down ? r->store_vec : 1) ||
+        (!v->down && r->thread.extent[AX_N] % r->store_vec))
+        return "a thread's elements are no whole vectors";
+    if (r->thread.extent[AX_M] * r->thread.extent[AX_N] > HELD_MAX ||
+        (v->down && along > GROUPS_MAX))
+        return "the thread tile is too large, or there are more than 32 groups";
+    if (r->split < 1 || (r->split > 1 && r->split > steps) || r->split > GRID_Y_MAX)
+        return "split is not in 1..steps";
+    if ((double)rprog_blocks(p, r) > dev->limits.grid_max.value)
+        return "the grid is larger than the device allows";
+    return NULL;
+}
+
+/* ---- candidates ---- */
+
+static void add_slices(Keeper *b, RProg r) {
+    enum { FEW_STEPS = 2, FILLED = 2 };
+    int64_t steps = ceil_div(b->p->scan.extent, r.block.extent[AX_N]) / FEW_STEPS;
+    int64_t blocks = rprog_blocks(b->p, &r);
+    int32_t split[RPROG_FILLS];
+    r.split = 1;
+    rprog_keep(b, r);
+    if (blocks >= FILLED * (int64_t)b->dev->limits.sm_count.value) return;
+    for (int i = 0, n = rprog_splits(b->dev, blocks, steps, split); i < n; i++) {
+        r.split = split[i];
+        rprog_keep(b, r);
+    }
+}
+
+/* Whole rows where they are short, steps of long ones.  */
+static void add_along(Keeper *b, RProg r, int threads) {
+    enum { PIECES = 16, HELD = 32, BLOCK = 512 };
+    int64_t n = b->p->scan.extent, most = b->p->scan.out.extent;
+    for (int pieces = 1; pieces <= PIECES && pieces * r.store_vec <= HELD; pieces *= 2) {
+        int64_t step = (int64_t)threads * pieces * r.store_vec;
+        if (pieces > 1 && step >= 2 * n) return;
+        r.thread.extent[AX_N] = pieces * r.store_vec;
+        r.block.extent[AX_N] = (int32_t)step;
+        for (int rows = 1; rows * threads <= (threads > BLOCK ? threads : BLOCK); rows *= 2) {
+            if (rows * threads < WARP || (rows > 1 && rows >= 2 * most)) continue;
+            r.block.extent[AX_M] = rows;
+            add_slices(b, r);
+        }
+    }
+}
+
+static void add_down(Keeper *b, RProg r, int across) {
+    enum { DEEP = 16, HELD = 32 };
+    int64_t n = b->p->scan.extent;
+    r.block.extent[AX_M] = across * r.store_vec;
+    r.thread.extent[AX_M] = r.store_vec;
+    for (int groups = 1; groups <= GROUPS_MAX && groups * across <= THREADS_MAX; groups *= 2) {
+        if (groups * across < WARP || (groups > 1 && groups >= 2 * n)) continue;
+        for (int deep = 1; deep <= DEEP && deep * r.store_vec <= HELD; deep *= 2) {
+            if (deep > 1 && (int64_t)groups * deep >= 2 * n) break;
+            r.thread.extent[AX_N] = deep;
+            r.block.extent[AX_N] = groups * deep;
+            add_slices(b, r);
+        }
+    }
+}
+
+void rprog_scan_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
+                           RProgSet *set) {
+    Keeper b = {a, p, dev, o->workspace_limit, set, (size_t)set->n};
+    const ScanView *v = &p->scan;
+    RProg r = rprog_scan_base();
+    if (!v->fits || rprog_units(p, dev, &r.unit, 1) < 1) return;
+    for (int vec = v->vec; vec >= 1; vec /= 2) {
+        r.store_vec = (uint8_t)vec;
+        for (int threads = 1; threads <= THREADS_MAX && !v->down; threads *= 2) {
+            if (threads > 1 && (int64_t)threads * vec >= 2 * v->extent) break;
+            add_along(&b, r, threads);
+        }
+        for (int across = 1; across <= 256 && v->down; across *= 2) {
+            if (across > 1 && (int64_t)across * vec >= 2 * v->out.extent) break;
+            add_down(&b, r, across);
+        }
+    }
+}
