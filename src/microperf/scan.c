@@ -61,18 +61,19 @@ void mp_estimate_scan(const Model *m, const RProg *r, Estimate *out) {
                                    r->block.extent[AX_N]);
     double warps = all * r->threads / WARP, bytes = reads / elements;
     Meets meets = meets_of(m, r, pieces, words);
+    double requests = mp_map_requests(v->widths, r->store_vec) * vec;
 
     ViewWork w = {.blocks = blocks * r->split, .reads = reads, .writes = m->out_bytes};
     if (r->split > 1) w.reads = spare >= 1 ? 0 : reads * (1 - spare);
     w.l2 = reads + w.writes;
     w.compute = warps * held * (v->term_ops + 2 * words);
     w.ops = warps * (held * (v->term_ops + 2 * words + p->epilogue_ops) + meets.ops +
-                     pieces * (PIECE + 3.0 * v->n_read) + STEP) +
+                     pieces * (PIECE + 3 * requests) + STEP) +
             w.blocks * r->threads / WARP * 40;
     double run = v->down ? lesser(rprog_scan_threads(r, AX_M), WARP)
                          : lesser(rprog_scan_threads(r, AX_N), WARP);
     double lines = mp_view_lines(vec * bytes, vec * bytes, run);
-    w.wavefronts = warps * (pieces * lines * 2 + meets.wavefronts);
+    w.wavefronts = warps * (pieces * lines * (requests + 1) + meets.wavefronts);
     if (v->down && r->block.extent[AX_M] < v->out.extent)
         w.run = (double)r->block.extent[AX_M] * bytes;
     double waits = steps * m->dram_latency;

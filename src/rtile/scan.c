@@ -1,6 +1,32 @@
 /* A reduction that runs to its own place, as one walk along an index.  */
 #include "rtile/facts.h"
 
+/* A term is made at its own place: what moves with the index that is reduced moves with the walk.
+ * Reads that are tested go element by element.  */
+static void count_reads(Problem *p, int align) {
+    const TeStmt *s = &p->te->stmt[p->group->root];
+    ScanView *v = &p->scan;
+    int order[TE_MAX_INDICES], n = 0, widest = 0;
+    uint8_t to[TE_MAX_INDICES];
+    for (int i = 0; i < s->n_index; i++) to[i] = (uint8_t)(i == v->of.over ? v->of.index : i);
+    if (!v->down) order[n++] = v->of.index;
+    for (int i = v->out.n - 1; i >= 0 && v->down; i--)
+        if (v->out.digit[i].extent != 1) order[n++] = v->out.index[i];
+    while (widest + 1 < READ_WIDTHS && 2 << widest <= v->vec) widest++;
+    ReadList reads = access_reads(v->of.term);
+    for (int i = 0; i < reads.n; i++) {
+        int width = 1, log = 0;
+        Access x;
+        access_read(p->te, s, reads.at[i], &x);
+        Neighbours near = {s, order, n, v->vec, false};
+        if (x.affine) rtile_row_access(to, s->n_index, &x);
+        bool still = x.affine && n > 0 && x.offset.coef[order[0]] == 0;
+        if (!access_guarded(p->te, &x)) width = rtile_neighbour_width(p->te, &near, &x, align);
+        while (2 << log <= width) log++;
+        v->widths.of[still || log > widest ? widest : log]++;
+    }
+}
+
 void rtile_scan(Problem *p, int align) {
     const TeStmt *s = &p->te->stmt[p->group->root];
     ScanView *v = &p->scan;
@@ -20,7 +46,7 @@ void rtile_scan(Problem *p, int align) {
     v->out_unit = access_unit(s, &v->out, 0, v->out.n);
     view_stores(p, v->down ? &v->out : &walk, align, &v->vec, &run);
     v->term_ops = expr_ops(v->of.term, NULL, NULL) + 1;
-    v->n_read = access_reads(v->of.term).n;
+    count_reads(p, align);
     /* Each term is met once.  */
     p->flops = (double)v->out.extent * (double)v->extent * v->term_ops;
     v->fits = v->out.extent > 0 && v->extent > 0 && v->extent <= INT32_MAX / 2;

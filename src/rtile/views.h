@@ -28,6 +28,14 @@ typedef struct {
     int tied;                 /* those of them that follow another one */
 } ColumnView;
 
+enum { READ_WIDTHS = 5 };
+
+/* Reads of a map by the widest access that neighbours allow: of[i] of 1 << i elements.  Reads of
+ * the same element for all neighbours count as the widest ones.  */
+typedef struct {
+    int of[READ_WIDTHS];
+} ReadWidths;
+
 /* A reduction that runs to its own place.  */
 typedef struct {
     bool fits;
@@ -38,16 +46,8 @@ typedef struct {
     bool down;                /* neighbours in the outputs lie along `out`, not along the walk */
     int vec;                  /* widest store of neighbours, elements */
     double term_ops;          /* arithmetic of a term */
-    int n_read;               /* reads of a term */
+    ReadWidths widths;        /* of its reads, for neighbours in the outputs */
 } ScanView;
-
-enum { READ_WIDTHS = 5 };
-
-/* Reads of a map by the widest access that neighbours allow: of[i] of 1 << i elements.  Reads of
- * the same element for all neighbours count as the widest ones.  */
-typedef struct {
-    int of[READ_WIDTHS];
-} ReadWidths;
 
 enum { MAP_SHIFTS = 64 };
 

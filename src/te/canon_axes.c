@@ -78,6 +78,13 @@ static int all_odd(const Te *te) {
     return n;
 }
 
+static int all_scans(const Te *te) {
+    Scan scan;
+    int n = 0;
+    for (int k = 0; k < te->n_stmt; k++) n += access_scan(&te->stmt[k], &scan);
+    return n;
+}
+
 /* ---- trying ---- */
 
 typedef struct {
@@ -105,16 +112,16 @@ static void restore(Norm *n, const Saved *x) {
     memcpy(n->changed, x->changed, (size_t)te->n_stmt * sizeof *x->changed);
 }
 
-/* It is a form of the op only if what was divided is a plain index then, and all else still a sum:
- * whoever reads a tensor that is cut has to have its digits.  */
+/* It is a form of the op only if what was divided is a plain index then, and all else still a sum,
+ * or a scan along one index: whoever reads a tensor that is cut has to have its digits.  */
 static bool try_split(Norm *n, int k, const Divided *x, bool inputs, Cut *c) {
-    int odd = all_odd(n->te);
+    int odd = all_odd(n->te), scans = all_scans(n->te);
     *c = (Cut){.n_digit = 1, .radix = {x->by}, .by = x->by};
     if (!cut_index(n->te, k, x->i, inputs, c)) return false;
     Saved before = save(n);
     cut_apply(n, c);
     canon_spelling(n);
-    if (all_odd(n->te) < odd) return true;
+    if (all_odd(n->te) < odd && all_scans(n->te) == scans) return true;
     restore(n, &before);
     return false;
 }
