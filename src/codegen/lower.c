@@ -328,7 +328,7 @@ static void lower_product(Lowering *x, int g, int pass) {
     Contract *c = ARENA_NEW(x->b.arena, Contract);
     contract_facts(l->p->te, x->dev, l->p, l->r, c);
     l->contract = c;
-    lay_out(&x->b, l, KERNEL_CONTRACT);
+    lower_grid(&x->b, l, KERNEL_CONTRACT);
     if (!lower_empty(l->p)) lower_contract(&x->b, l);
 }
 

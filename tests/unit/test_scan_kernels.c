@@ -87,6 +87,8 @@ static const Small table[] = {
      " t[m,i] = sum[r](r <= i ? X[m,r] : 0) where r in 300; Y[i,m] = t[m,i] + 1.0; }"},
     {"wide sum of bytes", "op f(X: i8[6,320]) -> Y: i64[6,320] {"
      " Y[m,i] = sum[r](r <= i ? X[m,r] : 0) where r in 320 @accum(i64); }"},
+    {"vectors over two axes", "op f(X: f32[2,90,4,6]) -> Y: f32[2,90,4,6] {"
+     " Y[b,i,p,q] = sum[r](r <= i ? X[b,r,p,q] : 0) where r in 90; }"},
     {"gaps", "op f(X: f32[6,300] strides(308,1)) -> Y: f32[6,300] strides(304,1) {"
      " Y[m,i] = sum[r](r <= i ? X[m,r] : 0) where r in 300; }"},
     {"two ways", "op f(X: f32[40,64]) -> Y: f32[40,64] {"
