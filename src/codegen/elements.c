@@ -3,7 +3,8 @@
 int elements_root_index(const Kernel *k, int stmt, int j) {
     const KernelGroup *g = k->l->p->group;
     /* The terms of a scan are made at their own place.  */
-    if (kernel_scans(k) && stmt == g->root && j == k->l->p->scan.of.over) return k->l->p->scan.of.index;
+    const Scan *scan = &k->l->p->scan.of;
+    if (kernel_scans(k) && stmt == g->root && j == scan->over) return scan->index;
     for (int i = 0; g->row && i < g->row->n; i++) {
         if (g->row->stmt[i] == stmt) return g->row->axis[i][j];
     }
