@@ -29,10 +29,19 @@ static bool moves(const Te *te, const RowGroup *g, int i, const TeExpr *e) {
     return any;
 }
 
+/* Does e read what another map of the group makes?  That is there after it, in the same walk.  */
+static bool reads_map(const Te *te, const RowGroup *g, const TeExpr *e) {
+    int maker = e->kind == TE_READ ? row_group_maker(te, g, e->v.ref) : -1;
+    bool any = maker >= 0 && g->role[maker] == ROW_MAP;
+    if (e->other) any |= reads_map(te, g, e->other);
+    for (int n = 0; n < e->n_args && !any; n++) any = reads_map(te, g, e->args[n]);
+    return any;
+}
+
 static bool is_candidate(const Te *te, const RowGroup *g, int i, const TeExpr *e) {
     bool real = te_dtype_class(e->type) == TE_CLASS_REAL;
     return real && e->kind != TE_READ && e->kind != TE_REDUCE && moves(te, g, i, e) &&
-           expr_ops(e, NULL, NULL) >= DEAR;
+           !reads_map(te, g, e) && expr_ops(e, NULL, NULL) >= DEAR;
 }
 
 static const TeExpr *find(const TeExpr *in, const TeExpr *e) {
