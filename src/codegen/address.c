@@ -40,20 +40,20 @@ const char *address_plus_number(const Cg *cg, const char *sum, int64_t x) {
 void address_digits(Kernel *k, const FusedAxis *axis, const char *prefix, const char *at, bool wide,
                     const char **digit) {
     Cg *cg = k->cg;
-    const TeStmt *root = k->c.root;
-    TeExtent below = size_number(1);
-    if (axis->n_digit == 1) digit[0] = at;
-    for (int i = axis->n_digit - 1; i >= 0 && axis->n_digit > 1; i--) {
-        const AxisDigit *d = &axis->digit[i];
-        const char *x = at;
-        if (below.expr || below.value > 1)
-            x = cg_text(cg, "%s / %s", x, size_divisor(cg, below, wide));
-        TeExtent own = size_product(cg->arena, root, axis, d->first, d->n);
-        below = size_times(cg->arena, below, own);
-        if (i > 0) x = cg_text(cg, "%s %% %s", x, size_divisor(cg, own, wide));
-        digit[i] = cg_text(cg, "%s%d", prefix, i);
-        cg_line(cg, "const %s %s = %s;", place_type(axis->digit[i].extent > INT32_MAX), digit[i],
-                x);
+    TeExtent count[TE_MAX_INDICES] = {{0}};
+    if (axis->n_digit == 1) {
+        digit[0] = at;
+        return;
+    }
+    for (int i = 0; i < axis->n_digit; i++)
+        count[i] = size_product(cg->arena, k->c.root, axis, axis->digit[i].first,
+                                axis->digit[i].n);
+    place_digits(cg, at, count, axis->n_digit, wide, digit);
+    for (int i = axis->n_digit - 1; i >= 0; i--) {
+        const char *name = cg_text(cg, "%s%d", prefix, i);
+        cg_line(cg, "const %s %s = %s;", place_type(axis->digit[i].extent > INT32_MAX), name,
+                digit[i]);
+        digit[i] = name;
     }
 }
 
@@ -310,10 +310,8 @@ const char *address_test(Kernel *k, const Side *s) {
         const TeTensor *t = &k->c.te->tensor[s->o->access.tensor];
         bool wide = guard_wide(k, s, d);
         const char *at = gathered(k, s, cg_text(cg, "at%d", d), d);
-        test = both(cg, test,
-                    cg_text(cg, "(%s)(%s + %c_kat%d) < %s",
-                            wide ? "unsigned long long" : "unsigned", at, s->id, d,
-                            size_divisor(cg, t->shape[d], wide)));
+        test = both(cg, test, size_inside(cg, cg_text(cg, "%s + %c_kat%d", at, s->id, d),
+                                          t->shape[d], wide));
     }
     return test;
 }

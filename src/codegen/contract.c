@@ -126,7 +126,7 @@ static void step_facts(Contract *c) {
     c->varying_k = access_varies(c->root, k, 0, k->n);
     c->sliced = r->split > 1 || r->tail > 0;
     c->may_be_empty = c->varying_k || c->steps - (r->split - 1) * c->slice < 1;
-    c->k_ragged = p->multiple[AX_K] % r->block.extent[AX_K] != 0;
+    c->k_ragged = rprog_ragged(p, r, AX_K);
     bool zero_is_neutral = p->con.product && p->con.red == TE_RED_SUM;
     c->masks_k = c->k_ragged && !zero_is_neutral;
     c->bodies = r->warp.extent[AX_K] / r->unroll;
@@ -148,7 +148,7 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
     for (int side = 0; side < 2; side++) {
         side_facts(c, dev, side, side ? bytes_a : 0);
         const Side *s = &c->side[side];
-        c->own_ragged[side] = s->present && p->multiple[s->own] % s->extent != 0;
+        c->own_ragged[side] = s->present && rprog_ragged(p, r, (int)s->own);
         if (!s->present) continue;
         c->async |= s->l->kind == LOAD_ASYNC;
         c->staged |= s->l->kind == LOAD_STAGED && !s->l->region;

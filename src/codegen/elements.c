@@ -115,8 +115,6 @@ void elements_place_outputs(Kernel *k) {
 
 void elements_open_outputs(Kernel *k) {
     Cg *cg = k->cg;
-    const Problem *p = k->l->p;
-    const RProg *r = k->l->r;
     if (k->c.matrix.used) {
         mma_open_outputs(k);
         return;
@@ -126,7 +124,7 @@ void elements_open_outputs(Kernel *k) {
     cg_open(cg, "for (int i = 0; i < TM; i++)");
     cg_line(cg, "const %s m = %s;", type_m, store_at(k, AX_M));
     k->at.open += 2;
-    if (p->multiple[AX_M] % r->block.extent[AX_M] != 0) {
+    if (index_ragged(&k->l->map, AX_M)) {
         cg_open(cg, "if (m < M)");
         k->at.open++;
     }
@@ -134,7 +132,7 @@ void elements_open_outputs(Kernel *k) {
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < TN; j += %d)", k->at.walk ? k->at.walk : k->l->vec);
     cg_line(cg, "const %s n = %s;", type_n, store_at(k, AX_N));
-    if (p->multiple[AX_N] % r->block.extent[AX_N] != 0) {
+    if (index_ragged(&k->l->map, AX_N)) {
         cg_open(cg, "if (n < N)");
         k->at.open++;
     }

@@ -33,14 +33,6 @@ static int along(const Kernel *k, int stmt) {
     return -1;
 }
 
-static bool is_multiple(const TeStmt *s, const Affine *f, int but, int width) {
-    if (f->c % width != 0) return false;
-    for (int i = 0; i < s->n_index; i++) {
-        if (i != but && s->index[i].hi.value != 1 && f->coef[i] % width != 0) return false;
-    }
-    return true;
-}
-
 /* Is each piece of `width` elements of a map inside of the tensor or outside, as a whole?  */
 static bool whole_pieces(const Kernel *k, int stmt, const Access *x, int width) {
     const TeStmt *s = &k->cg->te->stmt[stmt];
@@ -52,10 +44,8 @@ static bool whole_pieces(const Kernel *k, int stmt, const Access *x, int width) 
     if (other && other->kind != TE_INT && other->kind != TE_REAL && other->kind != TE_BOOLEAN)
         return false;
     for (int d = 0; d < t->rank; d++) {
-        int64_t step = x->sub[d].coef[j];
-        if (step == 0 || !x->guard[d]) continue;
-        if (step != 1 || te_extent_unit(&t->shape[d]) % width != 0 ||
-            !is_multiple(s, &x->sub[d], j, width))
+        if (x->guard[d] &&
+            !rtile_tested_as_one(s, &x->sub[d], j, te_extent_unit(&t->shape[d]), width))
             return false;
     }
     return true;

@@ -87,6 +87,7 @@ static void lower_stream(FormBuilder *b, Lowered *l) {
     l->kind = KERNEL_STREAM;
     l->vec = l->r->store_vec;
     lay_out_domain(b->arena, l, l->r->threads, l->r->thread.extent[AX_M]);
+    index_map(l->p, l->r, l->launch.span, &l->map);
     if (lower_empty(l->p)) return;
     form_open(b, NODE_LOOP, LOOP_OUTPUTS);
     if (root_of(l)->rhs->kind == TE_REDUCE)

@@ -99,8 +99,7 @@ static int open_vectors(Kernel *k, const int *axes, int n_axes, int64_t elements
         int a = axes[i];
         if (!index_ragged(&k->l->map, a)) continue;
         const char *d = tile_of(k, a) == 1 ? "0" : cg_text(cg, "(int)d%d", a);
-        const char *inside = cg_text(cg, "g%d + %s < %s", a, d, extent_text(k, a));
-        test = test ? cg_text(cg, "%s && %s", test, inside) : inside;
+        test = both(cg, test, cg_text(cg, "g%d + %s < %s", a, d, extent_text(k, a)));
     }
     if (test) {
         cg_open(cg, "if (%s)", test);
@@ -162,9 +161,7 @@ static const char *is_inside(const Kernel *k, const PermuteSource *x) {
                 sub = cg_text(cg, "%s + (int)d%d * %s", sub, a,
                               cg_int(cg, TE_I64, f->coef[v->moving[a]]));
         }
-        const char *one = cg_text(cg, "(unsigned)(%s) < %s", sub,
-                                  size_divisor(cg, t->shape[d], false));
-        test = test ? cg_text(cg, "%s && %s", test, one) : one;
+        test = both(cg, test, size_inside(cg, sub, t->shape[d], false));
     }
     return test;
 }

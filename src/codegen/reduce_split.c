@@ -66,12 +66,12 @@ void reduce_split_elements(Kernel *k) {
     Cg *cg = k->cg;
     const Problem *p = k->l->p;
     Elements *at = &k->at;
-    TeExtent size_m = index_extent(cg->arena, &k->l->map, AX_M);
-    TeExtent size_n = index_extent(cg->arena, &k->l->map, AX_N);
-    TeExtent mn = size_times(cg->arena, size_m, size_n);
-    TeExtent total = size_times(cg->arena, index_extent(cg->arena, &k->l->map, AX_B), mn);
+    TeExtent size[AX_K], total;
+    const char *digit[AX_K];
+    for (int x = AX_B; x <= AX_N; x++) size[x] = index_extent(cg->arena, &k->l->map, x);
+    total = index_total(cg->arena, &k->l->map);
     bool wide = place_wide(total.value, k->l->launch.span);
-    const char *type = place_type(wide), *by_n = size_divisor(cg, size_n, wide);
+    const char *type = place_type(wide);
     elements_order(k, k->l->vec);
     cg_line(cg, "// elements: %d at a time, the domain is [B][M][N]", at->vec);
     cg_line(cg, "%s %s TOTAL = %s;", total.expr ? "const" : "constexpr", type,
@@ -84,11 +84,10 @@ void reduce_split_elements(Kernel *k) {
             (long long)k->l->launch.span, at->vec);
     cg_line(cg, "if (at >= TOTAL) break;");
     at->open = 1;
-    cg_line(cg, "const %s b = at / %s;", place_type(place_wide(p->extent[AX_B], 0)),
-            size_divisor(cg, mn, wide));
-    cg_line(cg, "const %s m = at / %s %% %s;", place_type(place_wide(p->extent[AX_M], 0)), by_n,
-            size_divisor(cg, size_m, wide));
-    cg_line(cg, "const %s n = at %% %s;", place_type(place_wide(p->extent[AX_N], 0)), by_n);
+    place_digits(cg, "at", size, AX_K, wide, digit);
+    for (int x = AX_B; x <= AX_N; x++)
+        cg_line(cg, "const %s %c = %s;", place_type(place_wide(p->extent[x], 0)), "bmn"[x],
+                digit[x]);
     sums_elements(k);
 }
 

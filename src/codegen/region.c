@@ -74,9 +74,8 @@ static const char *chunk_offset(Kernel *k, const Side *s, const char **test) {
             below *= g->extent[d];
         }
         if (!(g->tested >> d & 1)) continue;
-        int64_t bound = last ? g->bound : t->shape[d].value;
-        const char *one = cg_text(cg, "(unsigned)(p%d + %s) < %lldu", d, at, (long long)bound);
-        *test = *test ? cg_text(cg, "%s && %s", *test, one) : one;
+        TeExtent bound = last ? size_number(g->bound) : t->shape[d];
+        *test = both(cg, *test, size_inside(cg, cg_text(cg, "p%d + %s", d, at), bound, false));
     }
     return sum;
 }

@@ -132,7 +132,7 @@ void row_place(Kernel *k, bool stores) {
     if (k->l->r->split > 1) {
         const char *steps = place_type(row_wide(k));
         TeExtent all = index_tiles(cg->arena, &k->l->map, 1);
-        TeExtent slice = size_parts(cg->arena, all, k->l->r->split);
+        TeExtent slice = index_slice_steps(cg->arena, &k->l->map, 1, k->l->r->split);
         cg_line(cg, "const %s first = (%s)blockIdx.y * %s, steps = min(first + %s, (%s)%s);",
                 steps, steps, size_text(cg, slice), size_text(cg, slice), steps,
                 size_text(cg, all));

@@ -8,6 +8,11 @@ const char *size_divisor(const Cg *c, TeExtent e, bool wide) {
     return cg_text(c, "(%s)%s", wide ? "unsigned long long" : "unsigned", cg_extent(c, &e));
 }
 
+const char *size_inside(const Cg *c, const char *at, TeExtent e, bool wide) {
+    return cg_text(c, "(%s)(%s) < %s", wide ? "unsigned long long" : "unsigned", at,
+                   size_divisor(c, e, wide));
+}
+
 const char *size_stride(const Cg *c, const Access *x, int index) {
     if (!(x->varies >> index & 1)) return cg_int(c, TE_I64, x->offset.coef[index]);
     const TeTensor *t = &c->te->tensor[x->tensor];

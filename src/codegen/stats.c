@@ -295,7 +295,7 @@ void stats_finish(Kernel *k, int pass, bool tied) {
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int at = tid; at < BM; at += THREADS)");
     cg_line(cg, "const %s m = m0 + at;", type);
-    if (p->multiple[AX_M] % k->l->r->block.extent[AX_M]) cg_line(cg, "if (m >= M) break;");
+    if (index_ragged(&k->l->map, AX_M)) cg_line(cg, "if (m >= M) break;");
     Partials all = monoid_pass(cg, map.group, pass, "acc", NULL), acc = monoid_turn(&all, tied);
     reduce_clear(cg, &acc, 0);
     reduce_gather(cg, &acc, 0, &(ReducePart){"part", NULL, "s * BM + at"},

@@ -90,17 +90,18 @@ static const char *add_axis(const Kernel *k, int stmt, const Access *x, AxisClas
                             const char *position, const char *sum) {
     const Cg *cg = k->cg;
     const FusedAxis *f = &k->l->p->con.axis[axis];
-    bool wide_at = place_wide(f->extent, 0);
-    TeExtent below = size_number(1);
+    const char *stride[TE_MAX_INDICES], *digit[TE_MAX_INDICES];
+    TeExtent count[TE_MAX_INDICES] = {{0}};
+    int first = TE_MAX_INDICES;
     for (int end = f->n, from; end > 0; end = from) {
-        const char *stride, *value = position;
-        from = run_before(k, stmt, x, f, end, &stride);
-        TeExtent own = size_product(cg->arena, k->c.root, f, from, end - from);
-        if (end < f->n) value = cg_text(cg, "%s / %s", value, size_divisor(cg, below, wide_at));
-        below = size_times(cg->arena, below, own);
-        if (from > 0) value = cg_text(cg, "%s %% %s", value, size_divisor(cg, own, wide_at));
-        sum = add(cg, sum, cg_tensor_wide(cg, x->tensor), value, stride);
+        first--;
+        from = run_before(k, stmt, x, f, end, &stride[first]);
+        count[first] = size_product(cg->arena, k->c.root, f, from, end - from);
     }
+    place_digits(cg, position, count + first, TE_MAX_INDICES - first, place_wide(f->extent, 0),
+                 digit + first);
+    for (int i = TE_MAX_INDICES - 1; i >= first; i--)
+        sum = add(cg, sum, cg_tensor_wide(cg, x->tensor), digit[i], stride[i]);
     return sum;
 }
 

@@ -8,7 +8,7 @@ enum { LONG_BODY = 8 };       /* instructions per element that need no unrolling
 
 /* Opens a test that the element lies inside along an axis, where some may not.  */
 static void open_inside(Kernel *k, AxisClass axis) {
-    if (k->c.p->multiple[axis] % k->c.r->block.extent[axis] == 0) return;
+    if (!index_ragged(&k->l->map, (int)axis)) return;
     cg_open(k->cg, "if (%c < %c)", axis == AX_M ? 'm' : 'n', axis == AX_M ? 'M' : 'N');
     k->at.open++;
 }

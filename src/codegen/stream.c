@@ -16,7 +16,7 @@ static void open_vectors(Kernel *k, TeExtent total, const char *type) {
     cg_line(cg, "const %s at = (%s)blockIdx.x * %lld + (u * %d + (int)threadIdx.x) * %d;", type,
             type, (long long)span, k->l->launch.block[0], vec);
     k->at.open = 1;
-    if (te_extent_unit(&total) % span == 0) return;
+    if (!index_ragged(&k->l->map, 0)) return;
     if (rest) cg_open(cg, "if (at <= total - %d)", vec);
     else cg_open(cg, "if (at < total)");
     k->at.open++;

@@ -46,8 +46,8 @@ static void mark_outside(Kernel *k, const Side *s, int d, const char *const *dig
                  : address_plus(cg, at, cg_text(cg, "%s * %s", q, cg_int(cg, TE_I64, stride)));
         index = index ? cg_text(cg, "(%s * %d + %s)", index, (int)n, q) : q;
     }
-    cg_line(cg, "if ((unsigned)(%s) >= %s) bits |= 1u << (%d + %s);", at,
-            size_divisor(cg, k->c.te->tensor[x->tensor].shape[d], false), s->guard_bit[d],
+    cg_line(cg, "if (!(%s)) bits |= 1u << (%d + %s);",
+            size_inside(cg, at, k->c.te->tensor[x->tensor].shape[d], false), s->guard_bit[d],
             index ? index : "0");
     for (; loops > 0; loops--) cg_close(cg);
 }

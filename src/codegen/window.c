@@ -26,7 +26,7 @@ void window_place(Kernel *k) {
             window_strip(k) * window_lanes(k));
     cg_line(cg, "const %s at = (%s)blockIdx.x * %d + (int)threadIdx.x;", type, type,
             k->l->r->threads);
-    if (te_extent_unit(&patches) % k->l->r->threads)
+    if (index_rest(cg->arena, &k->l->map))
         cg_line(cg, "if (at >= %s) return;", size_text(cg, patches));
     place_boxes(k, "at", wide, at->index, at->wide);
     if (v->p >= 0) cg_line(cg, "const int row = (int)%s * %d;", at->index[v->p], window_rows(k));

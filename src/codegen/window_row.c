@@ -1,40 +1,10 @@
 #include "codegen/sizes.h"
 #include "codegen/window.h"
-#include "te/arith.h"
 
 /* A row of the input that a patch touches, loaded into registers as values.  */
 
-static const char *in_bounds(const Cg *cg, const char *at, TeExtent bound) {
-    return cg_text(cg, "(unsigned)(%s) < %s", at, size_divisor(cg, bound, false));
-}
-
-/* Where an extent is known at run time patches may leave the tensor at some sizes.  */
-static bool varies(const Kernel *k, int index, const TeExtent *bound) {
-    return bound->expr || (index >= 0 && kernel_root(k)->index[index].hi.expr);
-}
-
-/* Can the rows (columns) that patches touch leave the tensor?  */
-static bool rows_leave(const Kernel *k, int n, const TeExtent *bound) {
-    const WindowView *v = window_view(k);
-    const WindowSource *x = window_source(k, n);
-    if (varies(k, v->p, bound)) return true;
-    int64_t last = ceil_div(v->extent_p, window_rows(k)) * window_rows(k) - 1;
-    return x->base_m < 0 ||
-           last * x->step_m + (x->extent_r - 1) * x->dil_m + x->base_m >= bound->value;
-}
-
 static int load_width(const Kernel *k, int n) {
     return window_view(k)->along ? window_row_vec(k, n) : 1;
-}
-
-static bool columns_leave(const Kernel *k, int n, const TeExtent *bound) {
-    const WindowView *v = window_view(k);
-    const WindowSource *x = window_source(k, n);
-    if (varies(k, v->q, bound)) return true;
-    int64_t last = (ceil_div(v->extent_q, window_strip(k)) - 1) * window_strip(k);
-    int64_t first = x->base_n - window_row_shift(k, n);
-    int64_t loaded = (int64_t)window_row_loads(k, n) * load_width(k, n);
-    return first < 0 || last * x->step_n + first + loaded > bound->value;
 }
 
 /* Prints where a source's row lies: wy, wx, inside, from, which lacks the constants `by` of what is
@@ -45,6 +15,7 @@ static const char *place_row(Kernel *k, int n, int64_t *by) {
     const TeTensor *t = &cg->te->tensor[x->access.tensor];
     CgPoint point = elements_point(k, k->l->p->group->root, true);
     const char *sub[TE_MAX_RANK], *test = NULL;
+    uint32_t tested = rprog_window_tested(k->l->p, k->l->r, n);
     const char *down = window_rows(k) > 1 ? "y" : cg_text(cg, "kk * %lld", (long long)x->dil_m);
     const char *wy = cg_text(cg, "row * %lld + %s", (long long)x->step_m, down);
     const char *wx = cg_text(cg, "col * %lld", (long long)x->step_n);
@@ -57,9 +28,8 @@ static const char *place_row(Kernel *k, int n, int64_t *by) {
         const char *at = d == x->dim_n   ? "wx"
                          : d == x->dim_m ? "wy"
                                          : cg_expr(&point, x->read->args[d], TE_I64);
-        if (d == x->dim_m ? rows_leave(k, n, &t->shape[d])
-                          : d != x->dim_n && x->access.guard[d])
-            test = both(cg, test, in_bounds(cg, at, t->shape[d]));
+        if (d != x->dim_n && (tested >> d & 1))
+            test = both(cg, test, size_inside(cg, at, t->shape[d], false));
         if (down_or_along) by[d] = d == x->dim_n ? first : x->base_m;
         sub[d] = down_or_along         ? cg_text(cg, "(%s)", d == x->dim_n ? wx : wy)
                  : x->access.guard[d]  ? cg_tested(&point, x->read, d, &by[d])
@@ -68,10 +38,10 @@ static const char *place_row(Kernel *k, int n, int64_t *by) {
     cg_line(cg, "const %s from = %s;", place_type(cg_tensor_wide(cg, x->access.tensor)),
             cg_offset(cg, x->access.tensor, sub));
     if (test) cg_line(cg, "const bool inside = %s;", test);
-    if (columns_leave(k, n, &t->shape[x->dim_n]))
+    if (tested >> x->dim_n & 1)
         return both(cg, test ? "inside" : NULL,
-                        in_bounds(cg, cg_text(cg, "wx + u * %d", load_width(k, n)),
-                                  t->shape[x->dim_n]));
+                    size_inside(cg, cg_text(cg, "wx + u * %d", load_width(k, n)),
+                                t->shape[x->dim_n], false));
     return test ? "inside" : NULL;
 }
 

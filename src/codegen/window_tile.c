@@ -93,37 +93,20 @@ static const char *source(Kernel *k, const WindowTile *t) {
     return cg_element(cg, w->access.tensor, size_offset(cg, &w->access, slides, sum), by);
 }
 
-/* Do a sliding dimension or its outputs have a size known at run time?  */
-static bool varies_along(const Kernel *k, int d) {
-    const WindowView *v = window_view(k);
-    const WindowSource *w = tiled(k);
-    const TeTensor *x = &k->cg->te->tensor[w->access.tensor];
-    return x->shape[d].expr || kernel_root(k)->index[d == w->dim_n ? v->q : v->p].hi.expr;
-}
-
 /* Is the element inside the tensor?  NULL: always.  */
-static const char *inside(Kernel *k, const WindowTile *t) {
+static const char *inside(Kernel *k) {
     Cg *cg = k->cg;
     const WindowSource *w = tiled(k);
     const TeTensor *x = &cg->te->tensor[w->access.tensor];
     CgPoint point = elements_point(k, k->l->p->group->root, true);
-    const RTile *block = &k->l->r->block;
+    uint32_t tested = rprog_window_tested(k->l->p, k->l->r, 0);
     const char *test = NULL;
     for (int d = 0; d < x->rank; d++) {
-        const char *at = NULL;
-        int64_t first = d == w->dim_n ? w->base_n : w->base_m;
-        int64_t last = d == w->dim_n
-                           ? (t->tiles_n - 1) * block->extent[AX_N] * w->step_n + t->columns
-                           : (t->tiles_m - 1) * block->extent[AX_M] * w->step_m + t->rows;
-        if (d == w->dim_n || d == w->dim_m) {
-            if (first < 0 || varies_along(k, d) || first + last > x->shape[d].value)
-                at = d == w->dim_n ? "wx" : "wy";
-        } else if (w->access.guard[d]) {
-            at = cg_expr(&point, w->read->args[d], TE_I64);
-        }
-        if (at)
-            test = both(cg, test, cg_text(cg, "(unsigned)(%s) < %s", at,
-                                              size_divisor(cg, x->shape[d], false)));
+        if (!(tested >> d & 1)) continue;
+        const char *at = d == w->dim_n   ? "wx"
+                         : d == w->dim_m ? "wy"
+                                         : cg_expr(&point, w->read->args[d], TE_I64);
+        test = both(cg, test, size_inside(cg, at, x->shape[d], false));
     }
     if (is_ragged(k)) test = both(cg, test, cg_text(cg, "first + p < %s", outer_text(k)));
     return test;
@@ -146,7 +129,7 @@ void window_tile_fill(Kernel *k) {
     if (w->dim_m >= 0)
         cg_line(cg, "const int wy = m0 * %lld + y + (%lld);", (long long)w->step_m,
                 (long long)w->base_m);
-    const char *test = inside(k, &t), *value = cg_decode(cg, x->dtype, source(k, &t));
+    const char *test = inside(k), *value = cg_decode(cg, x->dtype, source(k, &t));
     cg_line(cg, "const int to = (p * %lld + y) * %lld + x;", rows, (long long)t.pitch);
     if (test) {
         CgPoint point = elements_point(k, k->l->p->group->root, true);

@@ -1,4 +1,5 @@
 /* The referee: names the first rule that a program breaks.  */
+#include "rprogram/index_map.h"
 #include "rprogram/matrix.h"
 
 typedef struct {
@@ -106,7 +107,7 @@ static const char *check_copy(const Case *c, int side) {
         return "an async load copies unchanged, the operand's elements must be converted";
     }
     bool zero_is_neutral = p->con.red == TE_RED_SUM && p->con.product;
-    if (!zero_is_neutral && p->multiple[AX_K] % c->r->block.extent[AX_K]) {
+    if (!zero_is_neutral && rprog_ragged(p, c->r, AX_K)) {
         return "an async load fills with zero, which this reduction does not ignore";
     }
     if (c->r->stages < 2) return "async loads need two stages";

@@ -96,7 +96,7 @@ static int64_t region_words(const Problem *p, const Device *dev, const RProg *r,
 /* Do tiles lie beyond the end of the operand's own axis?  Each chunk's test is made once then, and
  * what it says kept from step to step: of a few in predicates, of many in registers.  */
 static bool is_ragged(const Problem *p, const RProg *r, int side) {
-    return p->multiple[own_axis(side)] % r->block.extent[own_axis(side)] != 0;
+    return rprog_ragged(p, r, own_axis(side));
 }
 
 /* Registers that loads need: what is on its way to shared memory, and pointers; a gather keeps a

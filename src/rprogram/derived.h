@@ -372,6 +372,9 @@ int64_t rprog_window_rows(const Problem *p, const RProg *r, int source);
 /* Loads of a patch from a source, or elements (of lanes, their vectors); those of a map that no tap
  * needs are left out: the compiler does, and narrows loads.  */
 int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loads);
+/* Which subscripts of what a thread loads of a source, or a block of its tile, may lie outside of
+ * the tensor at some size and so are tested; bit d: dimension d.  */
+uint32_t rprog_window_tested(const Problem *p, const RProg *r, int source);
 static inline bool rprog_window_tiled(const RProg *r, int source) {
     return r->keep == KEEP_SHARED && source == 0;
 }

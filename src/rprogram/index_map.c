@@ -204,10 +204,17 @@ TeExtent index_grid(Arena *a, const IndexMap *m) {
     return size_parts(a, index_numbers(a, m), m->each);
 }
 
+bool index_rest(Arena *a, const IndexMap *m) {
+    TeExtent n = index_numbers(a, m);
+    return te_extent_unit(&n) % m->each != 0;
+}
+
+TeExtent index_slice_steps(Arena *a, const IndexMap *m, int axis, int64_t n) {
+    return size_parts(a, size_parts(a, index_extent(a, m, axis), m->axis[axis].tile), n);
+}
+
 TeExtent index_slice(Arena *a, const IndexMap *m, int axis, int64_t n) {
-    int64_t tile = m->axis[axis].tile;
-    TeExtent steps = size_parts(a, index_extent(a, m, axis), tile);
-    return size_times(a, size_parts(a, steps, n), size_number(tile));
+    return size_times(a, index_slice_steps(a, m, axis, n), size_number(m->axis[axis].tile));
 }
 
 /* ---- the inverse ---- */

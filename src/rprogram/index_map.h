@@ -46,6 +46,12 @@ void index_map(const Problem *p, const RProg *r, int64_t span, IndexMap *out);
 int64_t index_blocks(const IndexMap *m);
 /* Do boxes reach beyond the end of an axis, at some size?  Then what goes there is tested.  */
 bool index_ragged(const IndexMap *m, int axis);
+/* The same of a class of axes of `contract`, without a map.  */
+static inline bool rprog_ragged(const Problem *p, const RProg *r, int axis) {
+    return p->multiple[axis] % r->block.extent[axis] != 0;
+}
+/* Has the last block fewer boxes than the others, at some size?  */
+bool index_rest(Arena *a, const IndexMap *m);
 /* Does a digit of the grid move the axis?  */
 bool index_dealt(const IndexMap *m, int axis);
 
@@ -57,7 +63,8 @@ TeExtent index_count(Arena *a, const IndexMap *m, const IndexDigit *d);
 TeExtent index_total(Arena *a, const IndexMap *m);
 TeExtent index_numbers(Arena *a, const IndexMap *m);
 TeExtent index_grid(Arena *a, const IndexMap *m);
-/* Positions of one of n slices of an axis: whole steps.  */
+/* One of n slices of an axis: steps of `tile`, all of their positions.  */
+TeExtent index_slice_steps(Arena *a, const IndexMap *m, int axis, int64_t n);
 TeExtent index_slice(Arena *a, const IndexMap *m, int axis, int64_t n);
 
 /* The inverse, at the sizes at hand.  */

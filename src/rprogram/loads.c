@@ -1,4 +1,5 @@
 /* Movers and directions of loads, by rule.  */
+#include "rprogram/index_map.h"
 #include "rprogram/build.h"
 #include "rprogram/matrix.h"
 
@@ -206,7 +207,7 @@ bool build_fit_load(Builder *b, RProg *r, int side) {
     int vec = l->vec;
     while (extent % vec) vec /= 2;
     bool neutral = p->con.red == TE_RED_SUM && p->con.product;
-    if (!neutral && p->multiple[AX_K] % r->block.extent[AX_K]) l->kind = LOAD_STAGED;
+    if (!neutral && rprog_ragged(p, r, AX_K)) l->kind = LOAD_STAGED;
     if (vec != l->vec || l->kind != b->dev->mover[l->mover].async) {
         l->mover = rprog_mover(b->dev, l->kind, vec * bytes);
         if (l->mover < 0 && l->kind == LOAD_ASYNC) {

@@ -80,6 +80,41 @@ int64_t rprog_window_smem(const Problem *p, const RProg *r) {
     return t.planes * t.rows * t.pitch * p->window.source[0].value_bytes;
 }
 
+/* Does what patches (tiles) of `tile` outputs along an index load of a dimension, `first` elements
+ * from where their outputs begin and `loaded` in all, stay inside of it at all sizes?  */
+static bool stays_inside(const Problem *p, int index, int64_t tile, int64_t step, int64_t first,
+                         int64_t loaded, const TeExtent *bound) {
+    const TeExtent *e = index < 0 ? NULL : &p->te->stmt[p->group->root].index[index].hi;
+    if (bound->expr || (e && e->expr)) return false;
+    int64_t last = e ? (ceil_div(e->value, tile) - 1) * tile * step : 0;
+    return first >= 0 && last + first + loaded <= bound->value;
+}
+
+uint32_t rprog_window_tested(const Problem *p, const RProg *r, int source) {
+    const WindowView *v = &p->window;
+    const WindowSource *x = &v->source[source];
+    const TeTensor *t = &p->te->tensor[x->access.tensor];
+    bool tiled = rprog_window_tiled(r, source);
+    const RTile *tile = tiled ? &r->block : &r->thread;
+    int64_t rows = (tile->extent[AX_M] - 1) * x->step_m + (x->extent_r - 1) * x->dil_m + 1;
+    int64_t columns = rprog_window_loads(p, r, source) *
+                      (v->along ? rprog_window_width(p, r, source) : 1);
+    if (tiled) columns = rprog_window_tile(p, r).columns;
+    uint32_t tested = 0;
+    for (int d = 0; d < t->rank; d++) {
+        bool inside = !x->access.guard[d];
+        if (d == x->dim_n)
+            inside = stays_inside(p, v->q, tile->extent[AX_N], x->step_n,
+                                  x->base_n - rprog_window_shift(p, r, source), columns,
+                                  &t->shape[d]);
+        else if (d == x->dim_m)
+            inside = stays_inside(p, v->p, tile->extent[AX_M], x->step_m, x->base_m, rows,
+                                  &t->shape[d]);
+        if (!inside) tested |= 1u << d;
+    }
+    return tested;
+}
+
 int64_t rprog_window_rows(const Problem *p, const RProg *r, int source) {
     const WindowSource *x = &p->window.source[source];
     if (r->thread.extent[AX_M] == 1) return x->extent_r;

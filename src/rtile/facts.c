@@ -83,9 +83,7 @@ static bool tested_as_one(const Span *s, const FusedAxis *axis, int guard, int64
         }
         return true;
     }
-    if (f->coef[index] == 0) return true;
-    if (f->coef[index] != 1 || s->bound[guard] % v) return false;
-    return rtile_aligned(s->stmt, f->coef, f->c, 1u << index, v);
+    return rtile_tested_as_one(s->stmt, f, index, s->bound[guard], v);
 }
 
 int span_vector(const Span *s, const FusedAxis *axis, int align) {

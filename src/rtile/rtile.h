@@ -226,6 +226,9 @@ int rtile_widest(const TeTensor *t, int align);
  * a vector?  unit, c_unit: as in Access.  */
 bool rtile_aligned(const TeStmt *s, const int64_t *unit, int64_t c_unit, uint32_t covered,
                    int64_t v);
+/* Is a vector of v points along `index`, from multiples of v on, inside of what a tested subscript
+ * f allows, a multiple of `bound`, as a whole or not at all?  */
+bool rtile_tested_as_one(const TeStmt *s, const Affine *f, int index, int64_t bound, int64_t v);
 /* Neighbouring points: so many, from multiples of that on, along indices of the root, innermost
  * first; flat: in the order of the whole domain, as which the accesses lie (rtile_is_flat).  */
 typedef struct {

@@ -1,8 +1,8 @@
 /* How wide an access may be: what its tensor promises, and whether its address is a multiple.
  *
  * All who choose widths ask here: an access of v elements needs a tensor whose beginning is aligned
- * to it (rtile_widest) and an address that is a multiple of v wherever a vector begins
- * (rtile_aligned).  */
+ * to it (rtile_widest), an address that is a multiple of v wherever a vector begins
+ * (rtile_aligned), and tests that say the same of all its elements (rtile_tested_as_one).  */
 #include "rtile/rtile.h"
 
 int rtile_widest(const TeTensor *t, int align) {
@@ -21,6 +21,12 @@ bool rtile_aligned(const TeStmt *s, const int64_t *unit, int64_t c_unit, uint32_
         if (!fixed && !(covered >> i & 1) && unit[i] % v) return false;
     }
     return true;
+}
+
+bool rtile_tested_as_one(const TeStmt *s, const Affine *f, int index, int64_t bound, int64_t v) {
+    if (f->coef[index] == 0) return true;
+    if (f->coef[index] != 1 || bound % v) return false;
+    return rtile_aligned(s, f->coef, f->c, 1u << index, v);
 }
 
 /* Do the neighbours lie side by side at all sizes?  *covered: the indices along which they do.  */

@@ -170,11 +170,11 @@ rk_a7f8ad9b097760f3_0(const unsigned short *__restrict__ t0,
         unsigned bits = (at < M ? 0u : 0x80000000u) | 0x40000000u;
         #pragma unroll
         for (int q0 = 0; q0 < 3; q0++) {
-            if ((unsigned)(a_mn0 - 1 + q0) >= 9u) bits |= 1u << (0 + q0);
+            if (!((unsigned)(a_mn0 - 1 + q0) < 9u)) bits |= 1u << (0 + q0);
         }
         #pragma unroll
         for (int q0 = 0; q0 < 3; q0++) {
-            if ((unsigned)(a_mn1 - 1 + q0) >= 9u) bits |= 1u << (3 + q0);
+            if (!((unsigned)(a_mn1 - 1 + q0) < 9u)) bits |= 1u << (3 + q0);
         }
         entry.v[0] = a_mn0 * 576 + a_mn1 * 64 - 640;
         entry.v[1] = (int)bits;
@@ -381,8 +381,8 @@ rk_a7f8ad9b097760f3_1(const unsigned short *__restrict__ t0,
     for (int u = threadIdx.x; u < 128; u += 128) {
         const int at = (int)blockIdx.x * 512 + u * 4;
         if (at >= TOTAL) break;
-        const int b = at / 5832u;
-        const int m = at / 72u % 81u;
+        const int b = 0;
+        const int m = at / 72u;
         const int n = at % 72u;
         const int i1 = m % 9u;
         const int i0 = m / 9u;

@@ -174,11 +174,11 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
         unsigned bits = (at < N ? 0u : 0x80000000u) | 0x40000000u;
         #pragma unroll
         for (int q0 = 0; q0 < 3; q0++) {
-            if ((unsigned)(b_mn0 - 1 + q0) >= 14u) bits |= 1u << (0 + q0);
+            if (!((unsigned)(b_mn0 - 1 + q0) < 14u)) bits |= 1u << (0 + q0);
         }
         #pragma unroll
         for (int q0 = 0; q0 < 3; q0++) {
-            if ((unsigned)(b_mn1 - 1 + q0) >= 14u) bits |= 1u << (3 + q0);
+            if (!((unsigned)(b_mn1 - 1 + q0) < 14u)) bits |= 1u << (3 + q0);
         }
         b_row[0].v[0] = b_mn0 * 14 + b_mn1 - 15;
         b_row[0].v[1] = (int)bits;
@@ -432,8 +432,8 @@ rk_5b4e66e9e9f7421c_1(const float *__restrict__ t0,
     for (int u = threadIdx.x; u < 128; u += 128) {
         const int at = (int)blockIdx.x * 512 + u * 4;
         if (at >= TOTAL) break;
-        const int b = at / 6272u;
-        const int m = at / 196u % 32u;
+        const int b = 0;
+        const int m = at / 196u;
         const int n = at % 196u;
         const int i0 = m;
         const int i2 = n % 14u;

@@ -212,6 +212,7 @@ static const char *cover(KernelCase *c, const RProg *r) {
     Rng rng = {1};
     IndexMap m;
     index_map(p, r, 0, &m);
+    if (index_grid(c->arena, &m).value != index_blocks(&m)) return "two counts of blocks";
     for (int64_t x = 0; x < index_blocks(&m); x++) {
         BlockPoint *at;
         int n = sample_points(c->arena, &m, x, 1 << 20, &rng, &at);
@@ -231,22 +232,29 @@ static const char *cover(KernelCase *c, const RProg *r) {
     return NULL;
 }
 
+static void cover_outputs(const char *name, const char *text) {
+    Arena *a = arena_create(NULL);
+    KernelCase c;
+    assert_null(kernel_open(&c, a, fixture_device(a, "h200"), text, NULL));
+    for (int k = 0; k < c.set[0].n; k += 1 + c.set[0].n / 64) {
+        const RProg *r = &c.set[0].prog[k];
+        const char *wrong = cover(&c, r);
+        c.plan.prog[0] = *r;
+        if (wrong) fail_msg("%s", kernel_report(&c, name, wrong));
+    }
+    arena_destroy(a);
+}
+
 static void blocks_cover_outputs(void **state) {
     (void)state;
-    for (int i = 0; i < SHAPES; i++) {
-        Arena *a = arena_create(NULL);
-        KernelCase c;
-        assert_null(kernel_open(&c, a, fixture_device(a, "h200"), shapes[i].text, NULL));
-        for (int k = 0; k < c.set[0].n; k += 1 + c.set[0].n / 64) {
-            const RProg *r = &c.set[0].prog[k];
-            if (r->skeleton != SK_COLUMN && r->skeleton != SK_WINDOW &&
-                r->skeleton != SK_PERMUTE) continue;
-            const char *wrong = cover(&c, r);
-            c.plan.prog[0] = *r;
-            if (wrong) fail_msg("%s", kernel_report(&c, shapes[i].name, wrong));
-        }
-        arena_destroy(a);
-    }
+    static const char *const others[] = {
+        ("op f(A: f32[3,70,40], B: f32[3,40,90]) -> C: f32[3,70,90] {"
+         " C[b,m,n] += A[b,m,k] * B[b,k,n]; }"),
+        "op f(A: f16[200,64], B: f16[64,72]) -> C: f16[200,72] { C[m,n] += A[m,k] * B[k,n]; }",
+        "op f(X: f32[37,75]) -> Y: f32[37,75] { m[i] = max[j](X[i,j]); Y[i,j] = X[i,j] - m[i]; }",
+        "op f(X: f16[5,1033]) -> Y: f16[5,1033] { Y[i,j] = X[i,j] + 1.0; }"};
+    for (int i = 0; i < SHAPES; i++) cover_outputs(shapes[i].name, shapes[i].text);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) cover_outputs("other", others[i]);
 }
 
 /* ---- real sizes ---- */
