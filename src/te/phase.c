@@ -235,39 +235,39 @@ static void add_dimension(Norm *n, TeExpr *read, const Range *r) {
     read->args[read->n_args - 1] = cut_affine(n->a, &r->value, read->pos);
 }
 
+/* e where r is not too large, else 0.  */
+static TeExpr *bounded(Norm *n, TeExpr *e, const Range *r) {
+    TeExpr *test = te_expr_node(n->a, TE_LT, TE_BOOL, 2, e->pos);
+    test->args[0] = cut_affine(n->a, &r->value, e->pos);
+    test->args[1] = te_expr_int(n->a, r->range, TE_I64, e->pos);
+    TeExpr *select = te_expr_node(n->a, TE_SELECT, e->type, 3, e->pos);
+    select->args[0] = test;
+    select->args[1] = e;
+    select->args[2] = te_expr_zero(n->a, e->type, e->pos);
+    return select;
+}
+
 /* Makes both factors of the product 0 for all r that are too many, or neither: an infinity times 0
- * is none.  */
+ * is none.  What another statement makes has no dimension to add, and is tested.  */
 static bool bound_factors(Norm *n, const TeStmt *s, TeExpr *body, const Range *r) {
     while (body->kind == TE_SELECT && is_zero(body->args[2])) body = body->args[1];
     if (body->kind != TE_MUL) return false;
     TeExpr *read[2];
-    bool inside[2];
+    bool inside[2], tested[2];
     for (int i = 0; i < 2; i++) {
         read[i] = read_of(body->args[i]);
         if (!read[i]) return false;
         const TeTensor *t = &n->te->tensor[read[i]->v.ref];
         inside[i] = !leaves(n->te, s, read[i], r);
-        if (inside[i] && (t->role != TE_INPUT || t->rank >= TE_MAX_RANK)) return false;
+        tested[i] = inside[i] && (t->role != TE_INPUT || t->rank >= TE_MAX_RANK);
     }
     if (inside[0] && inside[1] && read[0]->v.ref == read[1]->v.ref) return false;
     for (int i = 0; i < 2; i++) {
-        if (inside[i]) add_dimension(n, read[i], r);
+        if (tested[i]) body->args[i] = bounded(n, body->args[i], r);
+        else if (inside[i]) add_dimension(n, read[i], r);
         if (!read[i]->other) read[i]->other = te_expr_zero(n->a, read[i]->type, read[i]->pos);
     }
     return true;
-}
-
-/* A condition around the body, where the factors cannot be bounded.  */
-static void bound_body(Norm *n, TeStmt *s, const Range *r) {
-    TeExpr *body = s->rhs->args[0];
-    TeExpr *test = te_expr_node(n->a, TE_LT, TE_BOOL, 2, body->pos);
-    test->args[0] = cut_affine(n->a, &r->value, body->pos);
-    test->args[1] = te_expr_int(n->a, r->range, TE_I64, body->pos);
-    TeExpr *select = te_expr_node(n->a, TE_SELECT, body->type, 3, body->pos);
-    select->args[0] = test;
-    select->args[1] = body;
-    select->args[2] = te_expr_zero(n->a, body->type, body->pos);
-    s->rhs->args[0] = select;
 }
 
 /* What lies outside counts for nothing: the term has a 0, or nobody reads the sum.  */
@@ -295,7 +295,8 @@ static void shorten_sum(Norm *n, int k, const Phase *x, const Cut *c) {
     s->index[r].hi = (TeExtent){.value = shorter, .min = shorter, .multiple = 1};
     cut_tidy(n, s, s->rhs, indices);
     guard_reads(n, s, s->rhs, indices);
-    if (range < all.upto && !bound_factors(n, s, s->rhs->args[0], &all)) bound_body(n, s, &all);
+    if (range < all.upto && !bound_factors(n, s, s->rhs->args[0], &all))
+        s->rhs->args[0] = bounded(n, s->rhs->args[0], &all);
     normalize_fold(n, &s->rhs);
 }
 

@@ -121,6 +121,17 @@ const Operator operators[] = {
      LOOPS | IN_COLUMN},
     {"flags by column", "op f(X: $T[41,35]) -> Y: $T[35] { Y[c] = all[r](X[r,c]); }", T_BOOL,
      LOOPS | IN_COLUMN},
+    /* scans */
+    {"cumsum", "op f(X: $T[5,133]) -> Y: $S[5,133] { Y[m,i] = sum[r](r <= i ? X[m,r] : 0)"
+     " where r in 133; }", NUMBERS, IN_STREAM | IN_SCAN},
+    {"cumsum inner", "op f(X: $T[2,57,20]) -> Y: $S[2,57,20] {"
+     " Y[b,i,c] = sum[r](r > i ? X[b,r,c] : 0) where r in 57; }", NUMBERS, IN_STREAM | IN_SCAN},
+    {"cummax", "op f(X: $T[5,133]) -> (Y: $T[5,133], I: i32[5,133]) {"
+     " Y[m,i] = max[r](r <= i ? X[m,r] : -inf) where r in 133;"
+     " I[m,i] = argmax[r](r <= i ? X[m,r] : -inf) where r in 133; }", REALS,
+     IN_STREAM | IN_SCAN},
+    {"flags so far", "op f(X: $T[5,133]) -> Y: $T[5,133] { Y[m,i] = any[r](r <= i && X[m,r])"
+     " where r in 133; }", T_BOOL, IN_STREAM | IN_SCAN},
     /* maps */
     {"elementwise relu", "SIZE=1031;fn=relu", NUMBERS, IN_STREAM},
     {"elementwise silu", "SIZE=1031;fn=silu_mul", REALS, IN_STREAM},

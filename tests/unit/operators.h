@@ -9,7 +9,7 @@
  * themselves.  */
 #define OPERATOR_FORMS(X)                                                                          \
     X(CONTRACT, "contract") X(PACKED, "packed") X(MATRIX, "matrix") X(STREAM, "stream")            \
-    X(ROW, "row") X(COLUMN, "column") X(WINDOW, "window") X(PERMUTE, "permute")
+    X(ROW, "row") X(COLUMN, "column") X(WINDOW, "window") X(PERMUTE, "permute") X(SCAN, "scan")
 typedef enum {
 #define X(id, name) FORM_##id,
     OPERATOR_FORMS(X)

@@ -5,7 +5,8 @@
 
 /* Of statements; the first ones are any expression.  */
 enum {
-    FOLLOWER = 3, STENCIL, WINDOW, CONTRACTION, CONTRACTION_TOO, PRODUCT_ROWS, CONVOLUTION, KINDS
+    FOLLOWER = 3, STENCIL, WINDOW, SCAN, CONTRACTION, CONTRACTION_TOO, PRODUCT_ROWS, CONVOLUTION,
+    KINDS
 };
 
 static void dimension(Gen *g, const Tensor *t, int d) {
@@ -82,6 +83,43 @@ static bool window(Gen *g, const Tensor *t) {
     g->n_input++;
     g->tensor[g->n_tensor++] = x;
     for (int i = windows - 1; i >= 0; i--) gen_leave_axis(g, k[i]);
+    return true;
+}
+
+/* A reduction along one axis up to the element itself, or from it on, over an input with one
+ * element for each output.  Axes that are written in parts are left out: these are two indices.  */
+static bool scan(Gen *g, const Tensor *t) {
+    static const char *const redop[] = {"sum", "max", "min"}, *const none[] = {"0", "-inf", "inf"};
+    static const char *const order[] = {"<=", "<", ">=", ">"};
+    static const char *const opposite[] = {">", ">=", "<", "<="};
+    if (t->cls == BOOLEAN || !t->rank || g->n_input + 1 > MAX_INPUTS || g->n_axis == MAX_AXES)
+        return false;
+    int along = (int)below(g, (uint32_t)t->rank), size = t->dim[along];
+    if (g->high[size] % 2 == 0 || g->high[size] % 3 == 0 || g->work * g->high[size] > WORK)
+        return false;
+    uint32_t type = below(g, DTYPES), op = t->cls == REAL ? below(g, 3) : 0, way = below(g, 4);
+    Tensor x = {.role = INPUT, .cls = t->cls, .dtype = type, .rank = t->rank};
+    memcpy(x.dim, t->dim, sizeof x.dim);
+    int k = gen_add_axis(g, size, true);
+    size_t from = g->out.len;
+    gen_name(g, 'T', g->n_tensor, "[");
+    for (int d = 0; d < t->rank; d++) {
+        if (d) put(g, ",");
+        gen_index_value(g, d == along ? k : d);
+    }
+    put(g, "]");
+    const char *element = gen_cut(g, from);
+    buf_printf(&g->out, "%s[", redop[op]);
+    gen_index_item(g, k);
+    put(g, "](");
+    gen_index_value(g, k);
+    put(g, g->style.swapped ? opposite[way] : order[way]);
+    gen_index_value(g, along);
+    buf_printf(&g->out, "?%s:%s)", g->style.swapped ? none[op] : element,
+               g->style.swapped ? element : none[op]);
+    g->wide |= type == 1;
+    g->n_input++;
+    g->tensor[g->n_tensor++] = x;
     return true;
 }
 
@@ -237,6 +275,7 @@ static void statement(Gen *g, bool last) {
     bool sums = (kind == CONTRACTION || kind == CONTRACTION_TOO) && contraction(g, &t);
     sums |= kind == CONVOLUTION && gen_convolution(g, &t);
     bool folds = sums || (kind == WINDOW && window(g, &t)) || (kind == STENCIL && stencil(g, &t)) ||
+                 (kind == SCAN && scan(g, &t)) ||
                  (kind == FOLLOWER && follower(g, &t, &lead)) ||
                  (kind == PRODUCT_ROWS && gen_product_rows(g, &t, &lead));
     if (!folds) gen_expr(g, t.cls, 1 + (int)below(g, 3));

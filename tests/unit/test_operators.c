@@ -66,6 +66,7 @@ static Form form_of(const Device *dev, const RProg *r) {
     case SK_COLUMN: return FORM_COLUMN;
     case SK_WINDOW: return FORM_WINDOW;
     case SK_PERMUTE: return FORM_PERMUTE;
+    case SK_SCAN: return FORM_SCAN;
     default:
         return rprog_matrix(dev, r) ? FORM_MATRIX
                : rprog_packed(dev, r) ? FORM_PACKED : FORM_CONTRACT;

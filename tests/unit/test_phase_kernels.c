@@ -23,32 +23,35 @@ typedef struct {
     int axes, n, c, f, in, filter, stride, pad, dil, more;
     bool then;                /* something follows, point by point */
     bool relaid;              /* operands are copied into another order, too */
+    bool made;                /* the input is made by a statement before */
 } Conv;
 
 static const Conv conv[] = {
-    {"h200", "f32", "f32", "", true, 2, 2, 8, 12, 6, 4, 2, 1, 1, 0, false, false},
-    {"a100", "f32", "f32", "", true, 2, 1, 16, 3, 9, 4, 2, 1, 1, 0, true, false},
-    {"h200", "f32", "f32", "", false, 2, 1, 5, 8, 7, 4, 2, 1, 1, 0, false, false},
-    {"rtx4090", "f32", "f32", "", true, 2, 1, 6, 8, 5, 2, 2, 0, 1, 0, true, false},
-    {"h200", "f32", "f32", "", true, 2, 1, 8, 8, 5, 3, 2, 1, 1, 0, false, false},
-    {"h200", "f32", "f32", "", true, 2, 1, 8, 8, 5, 3, 2, 1, 1, 1, true, false},
-    {"a100", "f32", "f32", "", false, 2, 1, 4, 8, 5, 5, 2, 2, 1, 1, false, false},
-    {"h200", "f32", "f32", "", true, 2, 1, 8, 8, 4, 3, 3, 0, 1, 0, false, false},
-    {"h200", "f32", "f32", "", true, 2, 1, 4, 8, 4, 5, 3, 1, 1, 0, true, false},
-    {"h200", "f32", "f32", "", true, 1, 3, 8, 8, 11, 8, 4, 2, 1, 0, false, false},
-    {"a100", "f32", "f32", "", true, 1, 2, 8, 8, 9, 16, 8, 4, 1, 0, false, false},
-    {"h200", "f32", "f32", "", true, 1, 2, 8, 8, 9, 4, 2, 1, 3, 1, false, false},
-    {"h200", "f32", "f32", "", true, 1, 2, 8, 8, 9, 1, 2, 0, 1, 1, false, false},
-    {"h200", "f32", "f32", "", true, 3, 1, 4, 8, 3, 4, 2, 1, 1, 0, false, false},
-    {"h200", "f16", "f16", "", true, 2, 2, 16, 16, 8, 4, 2, 1, 1, 0, false, false},
-    {"a100", "f16", "f16", "", true, 2, 1, 16, 24, 7, 3, 2, 1, 1, 1, true, false},
-    {"h200", "f16", "f16", "", false, 2, 1, 16, 16, 8, 4, 2, 1, 1, 0, false, false},
-    {"h200", "f16", "f16", "", false, 2, 2, 32, 32, 8, 4, 2, 1, 1, 0, false, true},
-    {"rtx4090", "bf16", "f32", "", true, 2, 1, 16, 8, 6, 2, 2, 0, 1, 0, false, false},
-    {"a100", "f32", "f32", "@tf32", true, 2, 1, 16, 16, 8, 4, 2, 1, 1, 0, false, false},
-    {"a100", "i8", "i32", "", true, 2, 1, 32, 16, 8, 4, 2, 1, 1, 0, false, false},
-    {"t4", "f16", "f16", "", true, 2, 1, 16, 16, 6, 4, 2, 1, 1, 1, false, false},
-    {"h200", "f64", "f64", "", true, 2, 1, 8, 8, 5, 4, 2, 1, 1, 0, false, false},
+    {"h200", "f32", "f32", "", true, 2, 2, 8, 12, 6, 4, 2, 1, 1, 0, false, false, false},
+    {"a100", "f32", "f32", "", true, 2, 1, 16, 3, 9, 4, 2, 1, 1, 0, true, false, false},
+    {"h200", "f32", "f32", "", false, 2, 1, 5, 8, 7, 4, 2, 1, 1, 0, false, false, false},
+    {"rtx4090", "f32", "f32", "", true, 2, 1, 6, 8, 5, 2, 2, 0, 1, 0, true, false, false},
+    {"h200", "f32", "f32", "", true, 2, 1, 8, 8, 5, 3, 2, 1, 1, 0, false, false, false},
+    {"h200", "f32", "f32", "", true, 2, 1, 8, 8, 5, 3, 2, 1, 1, 1, true, false, false},
+    {"a100", "f32", "f32", "", false, 2, 1, 4, 8, 5, 5, 2, 2, 1, 1, false, false, false},
+    {"h200", "f32", "f32", "", true, 2, 1, 8, 8, 4, 3, 3, 0, 1, 0, false, false, false},
+    {"h200", "f32", "f32", "", true, 2, 1, 4, 8, 4, 5, 3, 1, 1, 0, true, false, false},
+    {"h200", "f32", "f32", "", true, 1, 3, 8, 8, 11, 8, 4, 2, 1, 0, false, false, false},
+    {"a100", "f32", "f32", "", true, 1, 2, 8, 8, 9, 16, 8, 4, 1, 0, false, false, false},
+    {"h200", "f32", "f32", "", true, 1, 2, 8, 8, 9, 4, 2, 1, 3, 1, false, false, false},
+    {"h200", "f32", "f32", "", true, 1, 2, 8, 8, 9, 1, 2, 0, 1, 1, false, false, false},
+    {"h200", "f32", "f32", "", true, 3, 1, 4, 8, 3, 4, 2, 1, 1, 0, false, false, false},
+    {"h200", "f32", "f32", "", true, 2, 1, 8, 8, 5, 3, 2, 1, 1, 1, false, false, true},
+    {"a100", "f32", "f32", "@tf32", false, 2, 1, 8, 8, 4, 3, 2, 1, 1, 0, true, false, true},
+    {"h200", "f16", "f16", "", true, 2, 2, 16, 16, 8, 4, 2, 1, 1, 0, false, false, false},
+    {"a100", "f16", "f16", "", true, 2, 1, 16, 24, 7, 3, 2, 1, 1, 1, true, false, false},
+    {"h200", "f16", "f16", "", false, 2, 1, 16, 16, 8, 4, 2, 1, 1, 0, false, false, false},
+    {"h200", "f16", "f16", "", false, 2, 2, 32, 32, 8, 4, 2, 1, 1, 0, false, true, false},
+    {"rtx4090", "bf16", "f32", "", true, 2, 1, 16, 8, 6, 2, 2, 0, 1, 0, false, false, false},
+    {"a100", "f32", "f32", "@tf32", true, 2, 1, 16, 16, 8, 4, 2, 1, 1, 0, false, false, false},
+    {"a100", "i8", "i32", "", true, 2, 1, 32, 16, 8, 4, 2, 1, 1, 0, false, false, false},
+    {"t4", "f16", "f16", "", true, 2, 1, 16, 16, 6, 4, 2, 1, 1, 1, false, false, false},
+    {"h200", "f64", "f64", "", true, 2, 1, 8, 8, 5, 4, 2, 1, 1, 0, false, false, false},
 };
 enum { CONVS = sizeof conv / sizeof *conv, FEW = 2, MANY = 16 };
 
@@ -85,8 +88,11 @@ static const char *text_of(Arena *a, const Conv *v) {
     const char *out = v->last ? arena_printf(a, "%d%s,%d", v->n, of_y, v->f)
                               : arena_printf(a, "%d,%d%s", v->n, v->f, of_y);
     const char *own = v->last ? arena_printf(a, "n%s,f", y) : arena_printf(a, "n,f%s", y);
-    buf_printf(&b, "op f(X: %s[%s], K: %s[%s%d,%d], b: %s[%d]) -> Y: %s[%s] { %s[%s]", v->type, in,
-               v->type, buf_str(&t.of_k), v->c, v->f, v->out, v->f, v->out, out, to, own);
+    buf_printf(&b, "op f(%s: %s[%s%s], K: %s[%s%d,%d], b: %s[%d]) -> Y: %s[%s] {",
+               v->made ? "G" : "X", v->type, v->made ? "2," : "", in, v->type, buf_str(&t.of_k),
+               v->c, v->f, v->out, v->f, v->out, out);
+    if (v->made) buf_puts(&b, " X[i,j,k,l] = sum[z](G[z,i,j,k,l]);");
+    buf_printf(&b, " %s[%s]", to, own);
     const char *at = v->last ? arena_printf(a, "n%s,c", x) : arena_printf(a, "n,c%s", x);
     buf_printf(&b, " += (%s ? (X[%s] else 0) : 0) * K[%sc,f] %s;", buf_str(&t.test), at,
                buf_str(&t.k), v->note);

@@ -102,6 +102,11 @@ const Victim victims[VICTIMS] = {
     {"gathered rows",
      "op f(E: f32[30,50], I: i32[70]) -> Y: f32[70,50] { Y[t,d] = (E[I[t],d] else 0) * 2; }",
      "h200", .skeleton = SK_STREAM},
+    {"sums so far", "op f(X: f32[5,700]) -> Y: f32[5,700] { Y[m,i] = sum[r](r <= i ? X[m,r] : 0) "
+     "where r in 700; }", "h200", .skeleton = SK_SCAN},
+    {"positions so far, down",
+     "op f(X: f32[90,70]) -> Y: i32[90,70] { Y[i,m] = argmax[r](r <= i ? X[r,m] : -inf) "
+     "where r in 90; }", "a100", .skeleton = SK_SCAN},
 };
 
 /* A plan in which everything that is spoiled matters: several warps, and more steps than
