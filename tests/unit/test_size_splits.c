@@ -143,7 +143,7 @@ static void one_split_where_no_other_gains(void **state) {
     assert_null(c.set.other);
     assert_int_equal(decided(c.set.normal), STAGED);
     arena_destroy(c.a);
-    plan(&c, "32..256 % 32", scores);
+    plan(&c, "32..128 % 32", scores);
     assert_null(c.set.other);
     assert_int_equal(decided(c.set.normal), JOINED);
     arena_destroy(c.a);
