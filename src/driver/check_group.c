@@ -1,6 +1,7 @@
 #include "driver/check_impl.h"
 #include "driver/sample.h"
 #include "rprogram/derived.h"
+#include "te/arith.h"
 #include <math.h>
 #include <string.h>
 
@@ -63,6 +64,8 @@ static Status launch_sampled(Check *c, int g, const IndexMap *m, const int64_t *
             count = sample_adding(c->a, m, at, n_at, k->span, &blocks);
         }
         first = false;
+        if (rprog_persistent(r) && k->span == 0)
+            count = sample_launched(blocks, (int)count, across);
         if (count == 0) continue;         /* no sampled tile needs adding */
         Status s = run_launch(&c->run, c->a, c->d, i, blocks, count);
         if (s || c->run.fault) return s;
@@ -157,6 +160,8 @@ static bool sample_size(Check *c, int g, const IndexMap *m, int *blocks, int *po
     double budget = c->o->budget_s > 0 ? c->o->budget_s / 60 : 1, outputs = block_outputs(m);
     double parts = (double)c->set->n_group * c->n_sizes * TE_FILLS;
     double share = sample_work * budget / parts, work = block_work(p, r, m) + 1;
+    if (rprog_persistent(r))              /* a block goes on with other tiles */
+        work *= (double)ceil_div(index_blocks(m), rprog_launched(p, c->set->dev, r));
     int least = ragged(m) ? 2 : 1;     /* an edge and an inner block */
     /* The first data set may take what the later ones would, which are then left out.  */
     double most = most_shares(c->set->dev, r) * (c->fill == 0 ? TE_FILLS : 1);

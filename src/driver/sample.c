@@ -17,6 +17,16 @@ static int by_value(const void *x, const void *y) {
     return (a > b) - (a < b);
 }
 
+int sample_launched(int64_t *id, int n, int64_t across) {
+    int count = 0;
+    for (int i = 0; i < n; i++) id[i] %= across;
+    qsort(id, (size_t)n, sizeof *id, by_value);
+    for (int i = 0; i < n; i++) {
+        if (i == 0 || id[i] != id[i - 1]) id[count++] = id[i];
+    }
+    return count;
+}
+
 int sample_blocks(Arena *a, const IndexMap *m, int want, uint64_t seed, int64_t **out) {
     int64_t total = index_blocks(m);
     if (want > total) want = (int)total;

@@ -31,6 +31,10 @@ int sample_tail(Arena *a, const Problem *p, const RProg *r, const int64_t *tile,
 int sample_strips(Arena *a, const IndexMap *m, const int64_t *x, int n, int64_t span,
                   int64_t **out);
 
+/* Makes of n ids of tiles those of the blocks that compute them, of `across`, each of which goes on
+ * by so many tiles: ascending, distinct.  How many.  */
+int sample_launched(int64_t *id, int n, int64_t across);
+
 /* The sizes at which an op is proved, *n of them, a value per size: one between, the smallest, the
  * largest; then for every program some that take it, and one less of each.
  * Static ops have one.  */

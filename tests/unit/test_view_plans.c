@@ -257,6 +257,24 @@ static void blocks_cover_outputs(void **state) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) cover_outputs("other", others[i]);
 }
 
+/* Blocks that stay for several tiles: each tile's block is there, once.  */
+static void blocks_of_tiles(void **state) {
+    (void)state;
+    for (int64_t across = 1; across < 12; across++) {
+        int64_t tile[] = {0, 3, 4, 7, 11, 30}, id[6];
+        int n = sizeof tile / sizeof *tile, count;
+        memcpy(id, tile, sizeof id);
+        count = sample_launched(id, n, across);
+        for (int i = 1; i < count; i++) assert_true(id[i - 1] < id[i]);
+        for (int i = 0; i < n; i++) {
+            int made = 0;
+            for (int k = 0; k < count; k++)
+                for (int64_t t = id[k]; t <= tile[i]; t += across) made += t == tile[i];
+            assert_int_equal(made, 1);
+        }
+    }
+}
+
 /* ---- real sizes ---- */
 
 static const Workload *find_row(Arena *a, Diag *d, int i) {
@@ -321,6 +339,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inputs_are_read_once),
         cmocka_unit_test(blocks_cover_outputs),
+        cmocka_unit_test(blocks_of_tiles),
         cmocka_unit_test(real_sizes_compile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
