@@ -299,7 +299,10 @@ void async_poll_failed(SimWarp *w, const SimInst *i, int lane) {
         q->idle_event = c->event;
         q->idle = 0;
     } else if (++q->idle > PATIENCE) {
-        sim_fault(w, SIM_DEADLOCK, i, lane, "polls an mbarrier that nothing will complete");
+        Buf text = buf_new(c->arena);
+        sim_async_describe(w->block, &text);
+        sim_fault(w, SIM_DEADLOCK, i, lane, "polls an mbarrier that nothing will complete: %s",
+                  buf_str(&text));
     }
 }
 

@@ -38,6 +38,7 @@ typedef struct {
         seen; /* phases up to the last one a copy tells of; up to the last waited for */
     const SimInst *load;      /* that copy, and who issued it */
     SimWarp *loader;
+    uint32_t awaited;         /* by which warps of its block, a bit each */
     int64_t tx;
     uint32_t *collect, *done; /* clocks: of the phase being collected, of the phases completed */
 } AsyncMbar;
@@ -171,6 +172,8 @@ void async_poll_failed(SimWarp *w, const SimInst *i, int lane);
  * come after the initialisation; async_mbar_valid for operations under way.  */
 AsyncMbar *async_mbar_valid(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset);
 AsyncMbar *async_mbar(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset);
+/* A warp's wait for it has failed, or come true.  */
+void async_mbar_awaited(const SimWarp *w, AsyncMbar *m, bool waits);
 AsyncMbar *async_mbar_find(SimBlock *b, uint32_t offset);            /* no fault */
 /* Adjusts pending arrivals and bytes, completes the phase when both are zero.  */
 bool async_mbar_update(SimWarp *w, const SimInst *i, int lane, SimBlock *b, AsyncMbar *m,

@@ -115,6 +115,7 @@ static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
             return;
         }
         if (completed(w, i, l, of[l])) done |= 1u << l;
+        async_mbar_awaited(w, of[l], !(done >> l & 1));
     }
     /* A blocking wait usually suspends the thread until it can succeed; sometimes, in launches that
      * are not timed, its time is up.  */

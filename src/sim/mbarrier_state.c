@@ -67,15 +67,36 @@ bool async_mbar_update(SimWarp *w, const SimInst *i, int lane, SimBlock *b, Asyn
     return true;
 }
 
+void async_mbar_awaited(const SimWarp *w, AsyncMbar *m, bool waits) {
+    uint32_t bit = 1u << (w - w->block->warp) % 32;
+    m->awaited = waits ? m->awaited | bit : m->awaited & ~bit;
+}
+
+/* The warps of a block that wait for it, as `0, 4..7`.  */
+static void describe_warps(uint32_t warps, Buf *out) {
+    const char *separator = "";
+    for (int first = 0; first < 32; first++) {
+        int last = first;
+        if (!(warps >> first & 1)) continue;
+        while (last < 31 && warps >> (last + 1) & 1) last++;
+        buf_printf(out, first == last ? "%s%d" : "%s%d..%d", separator, first, last);
+        separator = ", ";
+        first = last;
+    }
+}
+
 void sim_async_describe(SimBlock *b, Buf *out) {
     AsyncBlock *s = async_block(b);
     const char *separator = "";
     for (size_t i = 0; i < s->n_mbar; i++) {
         const AsyncMbar *m = &s->mbar[i];
-        if (!m->valid || (m->pending == m->expected && m->tx == 0)) continue;
+        bool begun = m->pending != m->expected || m->tx != 0;
+        if (!m->valid || (!begun && !m->awaited)) continue;
         buf_printf(out, "%smbarrier at 0x%x: phase %u, %u of %u arrivals and %lld bytes pending",
                    separator, b->smem_base + m->offset, m->phase, m->pending, m->expected,
                    (long long)m->tx);
+        if (m->awaited) buf_puts(out, ", awaited by warps ");
+        describe_warps(m->awaited, out);
         separator = "; ";
     }
     const AsyncCluster *q = async_of(b->cluster);

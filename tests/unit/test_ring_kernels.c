@@ -271,47 +271,79 @@ static void test_kernels(void **state) {
 
 /* ---- mutants ---- */
 
+/* Kernels that are changed: of one tile to a block, of blocks that stay, of such in pingpong.  */
+enum { ALONE, STAYS, TURNS };
+static const Family changed[] = {
+    {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES},
+    {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT},
+    {"mutant", 1, 128, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PINGPONG},
+};
+
 /* A piece of the text of a kernel, and what takes its place.  */
-static const char *const mutant[][2] = {
-    {"rl_barrier_wait(shared + BARRIERS + (0", "rl_barrier_over(shared + BARRIERS + (0"},
-    {"rl_barrier_wait(shared + BARRIERS + (1", "rl_barrier_over(shared + BARRIERS + (1"},
-    {"taken / STAGES & 1", "(taken / STAGES + 1) & 1"},
-    {"(done / STAGES + 1) & 1", "done / STAGES & 1"},
-    {"rl_wgmma_begin();", ""},
-    {"rl_wgmma_wait<1>();", ""},
-    {"        rl_wgmma_wait<0>();", ""},
-    {"taken > 0", "taken >= 0"},
-    {"rl_fence_proxy();", ""},
-    {"rl_bar_sync<1, 256>();", ""},
-    {"rl_wgmma_tile<16, 1024>(shared", "rl_wgmma_tile<16, 512>(shared"},
-    {", 32768);", ", 32752);"},
-    {", 32768);", ", 32784);"},
-    {"k_next += BK;", ""},
-    {"warp % 4u) * 16", "warp % 4u) * 8"},
+static const struct {
+    int of;
+    const char *piece, *other;
+} mutant[] = {
+    {ALONE, "rl_barrier_wait(shared + BARRIERS + (0", "rl_barrier_over(shared + BARRIERS + (0"},
+    {ALONE, "rl_barrier_wait(shared + BARRIERS + (1", "rl_barrier_over(shared + BARRIERS + (1"},
+    {ALONE, "taken / STAGES & 1", "(taken / STAGES + 1) & 1"},
+    {ALONE, "(done / STAGES + 1) & 1", "done / STAGES & 1"},
+    {ALONE, "rl_wgmma_begin();", ""},
+    {ALONE, "rl_wgmma_wait<1>();", ""},
+    {ALONE, "        rl_wgmma_wait<0>();", ""},
+    {ALONE, "taken > 0", "taken >= 0"},
+    {ALONE, "rl_fence_proxy();", ""},
+    {ALONE, "rl_bar_sync<1, 256>();", ""},
+    {ALONE, "rl_wgmma_tile<16, 1024>(shared", "rl_wgmma_tile<16, 512>(shared"},
+    {ALONE, ", 32768);", ", 32752);"},
+    {ALONE, ", 32768);", ", 32784);"},
+    {ALONE, "k_next += BK;", ""},
+    {ALONE, "warp % 4u) * 16", "warp % 4u) * 8"},
+    {STAYS, "taken > from", "taken >= from"},
+    {STAYS, "            if (lane == 0) rl_barrier_arrive", "if (lane > 32) rl_barrier_arrive"},
+    {STAYS, "rl_bulk_wait<1>();", "rl_bulk_wait<2>();"},
+    {STAYS, "rl_bulk_wait<0>();", ""},
+    {STAYS, "                        rl_fence_proxy();", ""},
+    {STAYS, "if (lane == 0) rl_bulk_commit();", ""},
+    {STAYS, "(lane_m) * 16 ^", "(lane_m & 3) * 16 ^"},
+    {STAYS, "box, n0 + col + c * 64", "box, n0 + col + c * 32"},
+    {STAYS, "number += GRID, from += steps", "number += GRID, from += 0"},
+    {TURNS, "if (from > 0) rl_bar_sync_at<256>(team + 2);", ""},
+    {TURNS, "if (number + GRID < 8u) rl_bar_arrive_at<256>(3 - team);", ""},
+    {TURNS, "(int)team * steps", "0"},
+    {TURNS, "from += 2 * steps", "from += steps"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
 
 /* The text with the piece replaced, once; NULL: it is not there.  */
 static char *mutated(Arena *a, const char *text, int i) {
-    const char *at = strstr(text, mutant[i][0]);
+    const char *at = strstr(text, mutant[i].piece);
     if (!at) return NULL;
-    return arena_printf(a, "%.*s%s%s", (int)(at - text), text, mutant[i][1],
-                        at + strlen(mutant[i][0]));
+    return arena_printf(a, "%.*s%s%s", (int)(at - text), text, mutant[i].other,
+                        at + strlen(mutant[i].piece));
 }
 
-/* Does any of some orders of events tell the mutant from what is right?  */
+/* Does any of some orders of events tell the mutant from what is right?  Those without a change:
+ * i < 0, of kernel -1 - i.  */
 static bool is_caught(Run *run, int i) {
-    static const Family f = {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES};
-    static const char text[] = "op f(A: bf16[128,512], B: bf16[128,512]) -> C: bf16[128,128] {"
-                               " C[m,n] += A[m,k] * B[n,k]; }";
+    static const char *const text[] = {
+        "op f(A: bf16[128,512], B: bf16[128,512]) -> C: bf16[128,128] {"
+        " C[m,n] += A[m,k] * B[n,k]; }",
+        "op f(A: bf16[512,192], B: bf16[256,192]) -> C: bf16[512,256] {"
+        " C[m,n] += A[m,k] * B[n,k]; }",
+        "op f(A: bf16[256,192], B: bf16[256,192]) -> C: bf16[256,256] {"
+        " C[m,n] += A[m,k] * B[n,k]; }",
+    };
+    int of = i < 0 ? -1 - i : mutant[i].of;
     enum { SEEDS = 12 };
     KernelCase c = {0};
-    assert_null(kernel_open(&c, run->a, run->dev, text, NULL));
-    assert_null(plan(&c, named_unit(run->dev, "wgmma.bf16.f32"), &f));
+    if (of != ALONE) run->dev->limits.sm_count.value = 2;
+    assert_null(kernel_open(&c, run->a, run->dev, text[of], NULL));
+    assert_null(plan(&c, named_unit(run->dev, "wgmma.bf16.f32"), &changed[of]));
     assert_null(kernel_emit(&c));
     if (i >= 0) {
         c.program.source = mutated(run->a, c.program.source, i);
-        if (!c.program.source) fail_msg("no '%s' to change", mutant[i][0]);
+        if (!c.program.source) fail_msg("no '%s' to change", mutant[i].piece);
         c.program.source_len = strlen(c.program.source);
     }
     if (kernel_compile(&c, run->nvrtc, false)) return true;
@@ -326,13 +358,85 @@ static void test_mutants(void **state) {
     Diag d = diag_new(a);
     Run run = {.a = a, .dev = fixture_device(a, "h100")};
     assert_int_equal(nvrtc_open(a, &d, NULL, run.dev->arch, &run.nvrtc), ST_OK);
-    assert_false(is_caught(&run, -1));
+    for (int of = ALONE; of <= TURNS; of++) assert_false(is_caught(&run, -1 - of));
     for (int i = 0; i < MUTANTS; i++) {
         ArenaMark mark = arena_mark(a);
         if (effort_drawn(i, 5) && !is_caught(&run, i))
-            fail_msg("nobody notices '%s' as '%s'", mutant[i][0], mutant[i][1]);
+            fail_msg("nobody notices '%s' as '%s'", mutant[i].piece, mutant[i].other);
         arena_reset(a, mark);
     }
+    arena_destroy(a);
+}
+
+/* ---- orders of warps ---- */
+
+/* Warps that are slow where they wait for a stage, or have one: those that copy, that compute.  */
+static const char *const slow[][2] = {
+    {"", ""},
+    {"rl_barrier_wait(shared + BARRIERS + (1", "(1"},
+    {"rl_wgmma_begin();", ";"},
+};
+
+static char *slowed(Arena *a, const char *text, int which) {
+    const char *at = strstr(text, slow[which][0]);
+    assert_non_null(at);
+    return which == 0 ? (char *)text
+                      : arena_printf(a, "%.*sfor (int s = rl_hidden(99); s > 0; s = rl_hidden(s - "
+                                     "1)) continue;\n%s", (int)(at - text), text, at);
+}
+
+/* Many kernels under many orders, none of which may hang or go wrong.  */
+static void test_orders(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Run run = {.a = a, .dev = fixture_device(a, "h100")};
+    int kernels = effort_long() ? 200 : 2, seeds = effort_long() ? 50 : 4;
+    assert_int_equal(nvrtc_open(a, &d, NULL, run.dev->arch, &run.nvrtc), ST_OK);
+    for (int i = 0; i < kernels; i++) {
+        int n = effort_long() ? i : i * 97 + (int)(effort_seed() % 97u);
+        int f = n % FAMILIES, u = n / 3 % UNITS;
+        ArenaMark mark = arena_mark(a);
+        KernelCase c = {0};
+        run.dev->limits.sm_count.value = 2;
+        assert_null(kernel_open(&c, a, run.dev, op_text(a, u, 1, 0), NULL));
+        assert_null(plan(&c, named_unit(run.dev, unit[u].unit), &family[f]));
+        assert_null(kernel_emit(&c));
+        c.program.source = slowed(a, c.program.source, n % 3);
+        c.program.source_len = strlen(c.program.source);
+        assert_null(kernel_compile(&c, run.nvrtc, true));
+        for (int seed = 1; seed <= seeds; seed++) {
+            const char *wrong = kernel_run(&c, TE_FILL_INTEGERS, (uint64_t)seed, true);
+            if (wrong) fail_msg("%s, %s, slow %d, seed %d: %s", family[f].name, unit[u].unit, n % 3,
+                                seed, wrong);
+        }
+        arena_reset(a, mark);
+    }
+    arena_destroy(a);
+}
+
+/* What hangs is reported with the barrier, its phase, and who waits.  */
+static void test_watchdog(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    KernelCase c = {0};
+    Device *dev = fixture_device(a, "h100");
+    Nvrtc *nvrtc;
+    assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &nvrtc), ST_OK);
+    assert_null(kernel_open(&c, a, dev, op_text(a, 1, 1, 0), NULL));
+    assert_null(plan(&c, named_unit(dev, unit[1].unit), &changed[ALONE]));
+    assert_null(kernel_emit(&c));
+    const char *text = c.program.source, *at = strstr(text, "rl_barrier_arrive(shared");
+    assert_non_null(at);
+    c.program.source = arena_printf(a, "%.*sif (taken < 1) %s", (int)(at - text), text, at);
+    c.program.source_len = strlen(c.program.source);
+    assert_null(kernel_compile(&c, nvrtc, false));
+    const char *wrong = kernel_run(&c, TE_FILL_INTEGERS, 1, true);
+    assert_non_null(wrong);
+    if (!strstr(wrong, "mbarrier at 0x") || !strstr(wrong, "8 of 8 arrivals") ||
+        !strstr(wrong, "awaited by warps 8"))
+        fail_msg("%s", wrong);
     arena_destroy(a);
 }
 
@@ -340,6 +444,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_mutants),
+        cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_watchdog),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
