@@ -60,6 +60,14 @@ void diag_warning(Diag *d, const char *tag, DiagPlace at, const char *fmt, ...) 
     va_end(ap);
 }
 
+void diag_append(Diag *d, const Diag *from) {
+    for (int i = 0; i < from->count; i++) {
+        d->newest = slot(d, from->messages[i].kind);
+        d->errors += from->messages[i].kind == DIAG_ERROR;
+        if (d->newest >= 0) d->messages[d->newest] = from->messages[i];
+    }
+}
+
 void diag_hint(Diag *d, const char *fmt, ...) {
     if (d->count == 0 || d->newest < 0) return;
     va_list ap;

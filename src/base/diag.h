@@ -55,6 +55,8 @@ void diag_warning(Diag *d, const char *tag, DiagPlace at, const char *fmt, ...)
 void diag_hint(Diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same with a code.  */
 void diag_code(Diag *d, DiagLibrary of, int number, const char *name);
+/* Adds what another has, on the same arena.  */
+void diag_append(Diag *d, const Diag *from);
 const DiagMessage *diag_first_error(const Diag *d);        /* NULL if none */
 /* FILE:LINE:COL: error: TEXT [tag], source line, caret, hint.  `program` names the tool where a
  * message has no place.  Long source lines are cut around the caret; what a terminal would act on

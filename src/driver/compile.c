@@ -4,7 +4,8 @@
 #include "driver/size_strategies.h"
 #include <string.h>
 
-/* Plans that spill are replaced twice at most: each replacement costs what compiling takes.  */
+/* Plans that spill, or that the compiler refuses, are replaced twice at most: each replacement
+ * costs what compiling takes.  */
 enum { REPLACED_MOST = 2 };
 
 /* A set outlives the call that it was made in.  */
@@ -190,14 +191,26 @@ void compile_warn_spills(Diag *d, const Build *b) {
     if (any) diag_warning(d, NULL, DIAG_NOWHERE, "every plan that was tried spills");
 }
 
-/* Moves every program that spills to its next candidate, if any `may` and there is one, and marks
- * it; says how many there are.  */
-static int move_on(const PlanSet *set, WholePlan *plan, const Build *b, bool may, bool *moved) {
+/* Does the message name a kernel of the program, or none at all?  */
+static bool is_named(const Build *b, int program, const char *message) {
+    bool any = false;
+    for (int i = 0; i < b->program.n_kernel; i++) {
+        bool named = strstr(message, b->program.kernel[i].symbol) != NULL;
+        if (named && b->program.kernel[i].group == program) return true;
+        any |= named;
+    }
+    return !any;
+}
+
+/* Moves every program that spills, or that the compiler refuses with a message, to its next
+ * candidate, if any `may` and there is one, and marks it; says how many there are.  */
+static int move_on(const PlanSet *set, WholePlan *plan, const Build *b, const char *refused,
+                   bool may, bool *moved) {
     int n = 0;
     memset(moved, 0, (size_t)b->program.n_choice * sizeof *moved);
     for (int first = 0; set; first += set->n_program, set = set->other, plan = plan->other) {
         for (int g = 0; g < set->n_program; g++) {
-            if (!spills(b, first + g)) continue;
+            if (refused ? !is_named(b, first + g, refused) : !spills(b, first + g)) continue;
             bool last = !may || plan->choice[g] + 1 >= set->plans[g].n;
             if (!last) take(set, plan, g, plan->choice[g] + 1);
             moved[first + g] = !last;
@@ -207,7 +220,14 @@ static int move_on(const PlanSet *set, WholePlan *plan, const Build *b, bool may
     return n;
 }
 
-/* After the first round only the programs that moved are compiled, at the end all of them.  */
+/* What a compiler that refused said.  */
+static const char *refusal(const Diag *d) {
+    const DiagMessage *m = diag_first_error(d);
+    return m ? m->message : "";
+}
+
+/* After the first round only the programs that moved are compiled, at the end all of them.  What is
+ * refused is so as a whole, and then all of it is compiled again.  */
 Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const BuildOptions *o,
                     WholePlan *plan, Build *out) {
     double emit_ms = 0, compile_ms = 0;
@@ -215,16 +235,24 @@ Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const Build
     BuildOptions now = *o;
     compile_choose(a, set, rank, plan);
     for (int dropped = 0;;) {
-        if (dropped) watch_note(o->watch, "a kernel spills registers: trying the next candidate");
+        Diag own = diag_new(d->arena);
+        if (dropped) watch_note(o->watch, "a kernel spills or is refused: the next candidate");
         watch_step(o->watch, "build", dropped, REPLACED_MOST + 1, "NVRTC");
-        Status s = compile_build(a, d, plan, set->dev, set->options.align, &now, out);
+        Status s = compile_build(a, &own, plan, set->dev, set->options.align, &now, out);
         out->spilled = dropped;
         out->emit_ms = emit_ms += out->emit_ms;
         out->compile_ms = compile_ms += out->compile_ms;
-        if (s) return s;
-        if (!moved) moved = ARENA_ARRAY(a, bool, out->program.n_choice);
+        if (!moved && out->program.n_choice) moved = ARENA_ARRAY(a, bool, out->program.n_choice);
+        const char *refused = s == ST_COMPILE ? refusal(&own) : NULL;
         bool may = dropped < REPLACED_MOST, whole = !now.only;
-        bool any = move_on(set, plan, out, may, moved) > 0;
+        bool any = (!s || refused) && move_on(set, plan, out, refused, may, moved) > 0;
+        if (refused && any) {
+            diag_warning(d, NULL, DIAG_NOWHERE, "the next plan is taken: %s", refused);
+            dropped++;
+            continue;
+        }
+        diag_append(d, &own);
+        if (s) return s;
         dropped += any;
         now.only = any && out->program.n_choice > 1 ? moved : o->only;
         if (any || !whole) continue;

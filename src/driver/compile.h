@@ -75,7 +75,7 @@ typedef struct {
     NvrtcOptions compiler;    /* how the source is compiled, and can be once more; on its arena */
     bool line_info;
     double emit_ms, compile_ms;
-    int spilled;              /* plans that were compiled and dropped because they spill */
+    int spilled;              /* plans that were compiled and dropped: they spill, or are refused */
 } Build;
 
 /* access -> tiles -> programs -> rank.  No GPU, no NVRTC.  */

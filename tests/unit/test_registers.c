@@ -92,7 +92,8 @@ typedef struct {
 
 static const Edge sample[] = {
     {"h200", "llm", "deepseek-v3-o-m8192-f8e4m3", 1},     /* warpgroups, sums of a step beside */
-    {"h200", "llm", "gpt-oss-lmhead-m16-f16", 2},         /* two rings to an SM */
+    {"h200", "llm", "gpt-oss-lmhead-m16-f16", 1},         /* a ring in pingpong */
+    {"h200", "llm", "llama3-70b-tp8-qkv-m64-f8e4m3", 2},  /* two rings to an SM */
     {"h200", "llm", "gpt-oss-o-m128-bf16", 1},            /* a ring that fills it */
     {"rtx4090", "llm", "gpt-oss-o-m2048-f16", 2},         /* segments, rows of 28 vectors */
     {"a100", "llm", "qwen3-32b-qkv-m8-f8e4m3", 1},        /* many widened chunks */
@@ -106,9 +107,8 @@ static const Edge all[] = {
     {"h200", "ansor", "TBS-0mm-b1", 1}, {"h200", "ansor", "TBS-3mm-b1", 1},
     {"h200", "bolt", "B2BT-1", 1}, {"h200", "llm", "llama3-8b-qkv-m128-f16", 1},
     {"h200", "llm", "llama3-8b-o-m128-bf16", 1}, {"h200", "llm", "llama3-70b-o-m512-f8e4m3", 1},
-    {"h200", "llm", "llama3-70b-tp8-qkv-m64-f8e4m3", 3},
+    {"h200", "llm", "qwen3-30b-a3b-o-m2048-f8e4m3", 1},
     {"h200", "llm", "llama3-70b-tp8-o-m32-f8e4m3", 1},
-    {"h200", "llm", "qwen3-30b-a3b-o-m2048-f8e4m3", 2},
     {"h200", "llm", "deepseek-v3-qa-kva-m128-bf16", 1},
     {"h200", "llm", "deepseek-v3-gateup-m512-f8e4m3", 1},
     {"h200", "llm", "gpt-oss-expert-down-m512-f16", 1}, {"a100", "bolt", "B2BT-2", 1},
@@ -157,8 +157,43 @@ static void test_edges(void **state) {
     for (size_t i = 0; effort_long() && i < sizeof all / sizeof *all; i++) check_edge(&all[i]);
 }
 
+/* A plan that the compiler refuses, here for more static shared memory than there is, gives way to
+ * the next one, with a warning that says why; if all are refused, that is the error.  */
+static void test_refused(void **state) {
+    (void)state;
+    enum { STATIC_MOST = 48 << 10 };
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Build build;
+    WholePlan whole;
+    const BuildOptions o = {.static_smem = true};
+    PlanSet *set = plan(a, fixture_device(a, "a100"), "refused",
+                        "op f(A: f16[1024,1024], B: f16[1024,1024]) -> C: f16[1024,1024] {"
+                        " C[m,n] += A[m,k] * B[n,k]; }");
+    GroupPlans *g = &set->plans[0];
+    Ranked large = g->ranked[0], small = large;
+    for (; large.prog.smem <= STATIC_MOST; large.prog.stages++)
+        rprog_derive(&g->problem, set->dev, &large.prog);
+    large.prog.stages--;
+    assert_true(small.prog.smem <= STATIC_MOST);
+    assert_null(rprog_check(&g->problem, set->dev, &large.prog));
+    g->ranked = (Ranked[]){large, small};
+    g->n = 2;
+    assert_int_equal(compile_best(a, &d, set, 0, &o, &whole, &build), ST_OK);
+    assert_int_equal(build.spilled, 1);
+    assert_int_equal(whole.rplan.prog[0].stages, small.prog.stages);
+    assert_int_equal(d.count, 1);
+    assert_int_equal(d.errors, 0);
+    assert_non_null(strstr(d.messages[0].message, "the next plan is taken"));
+    g->n = 1;
+    assert_int_equal(compile_best(a, &d, set, 0, &o, &whole, &build), ST_COMPILE);
+    assert_int_equal(d.errors, 1);
+    arena_destroy(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_promise),
-                                       cmocka_unit_test(test_edges)};
+                                       cmocka_unit_test(test_edges),
+                                       cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
