@@ -327,9 +327,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     Phase phase[PHASES];
     int n = grid_phases(m, r, stored, phase);
     Course t = course_of(m, r, &c, &s, e, phase, n, miss);
-    double port = lesser(blocks, m->sms) * m->dev->memory[LEVEL_DRAM].per_sm_max.value * m->clock;
-    double read_rate = m->dev->memory[LEVEL_DRAM].per_sm_max.value > 0 ? lesser(m->dram_read, port)
-                                                                       : m->dram_read;
+    double read_rate = lesser(m->dram_read, lesser(blocks, m->sms) * m->dram_port);
     double to_us = 1e6 / m->clock;
     out->dram_bytes = reads + writes;
     for (MpTerm i = MP_L2; i <= MP_LATENCY; i++) out->term[i] = t.term[i] * to_us;

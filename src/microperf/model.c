@@ -26,6 +26,8 @@ Model mp_model(const Problem *p, const Device *dev) {
     m.l2_rate = l2->read.value * factor(dev, "l2.read");
     m.l2_write = hal_has(&l2->write) ? l2->write.value : m.l2_rate / 2;
     m.l2_port = l2->per_sm_max.value;
+    double port = dram->per_sm_max.value > 0 ? dram->per_sm_max.value : m.l2_port;
+    m.dram_port = lesser(port, m.l2_port) * m.clock;
     m.l2_capacity = l2->effective_capacity.value;
     m.smem_rate = smem->per_sm_max.value * factor(dev, "smem") /
                   (smem->banks.value * smem->bank_width.value);

@@ -15,6 +15,7 @@ typedef struct {
     double dram_read, dram_write;         /* B/s */
     double l2_write;          /* B/s */
     double l2_rate, l2_port;  /* B/s of the device; B/clk of one SM */
+    double dram_port;         /* B/s of one SM, of what comes from and goes to DRAM */
     double l2_capacity;       /* B, at full rate */
     double smem_rate;         /* wavefronts per clock and SM */
     double dram_latency, l2_latency, smem_latency;        /* clk */

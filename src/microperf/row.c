@@ -243,7 +243,7 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     /* Per SM: the one with most blocks has per_sm of them.  */
     double share = x.per_sm / x.blocks;
     double fabric = lesser(m->l2_port, m->l2_rate / m->clock / busy);
-    double sm_rate = m->l2_port * m->clock * busy;
+    double sm_rate = m->dram_port * busy;
     double rate = lesser(m->dram_read, sm_rate), write = lesser(m->dram_write, sm_rate);
     double parts = f->element_bytes > 0 ? touches(&x, r->store_vec, f->element_bytes) : 1;
     write /= parts;           /* parts of sectors meet in L2 or are read before they are written */

@@ -85,7 +85,9 @@ void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out) {
         ops = steps * (greater(p->body_ops, 1) + test + 1.5 * l.requests) +
               stores * (p->epilogue_ops + (3 + 4.0 * p->map.divisions) / r->store_vec) +
               per_sm * r->threads / WARP * 20;
-    out->term[MP_DRAM] = (reads / m->dram_read + writes / m->dram_write) * 1e6;
+    double port = m->dram_port * lesser(blocks, m->sms);
+    out->term[MP_DRAM] = (reads / lesser(m->dram_read, port) +
+                          writes / lesser(m->dram_write, port)) * 1e6;
     out->term[MP_L2] = l2_bytes / lesser(blocks, m->sms) / share * to_us;
     out->term[MP_SMEM] = (steps * l.wavefronts + stores) / m->smem_rate * to_us;
     out->term[MP_COMPUTE] = steps * (1 + p->body_ops) / m->issue * to_us;

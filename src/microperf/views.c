@@ -27,7 +27,7 @@ void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *
     out->wave_efficiency = blocks / (per_sm * m->sms);
     const Curve *runs = hal_level_curve(&m->dev->memory[LEVEL_DRAM], "read", "run_length");
     double read = runs && w->run > 0 ? lesser(m->dram_read, hal_curve(runs, w->run)) : m->dram_read;
-    double port = m->l2_port * m->clock * busy;
+    double port = m->dram_port * busy;
     double fabric = lesser(m->l2_port, m->l2_rate / m->clock / busy);
     out->term[MP_DRAM] = (w->reads / lesser(read, port) +
                           w->writes / lesser(m->dram_write, port)) * 1e6;

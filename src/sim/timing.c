@@ -85,14 +85,26 @@ static uint64_t global_sectors(const SimBlock *b) {
     return b->count.global_load_sectors + b->count.global_store_sectors;
 }
 
+/* When an instruction may begin whose operands are there.  */
+static uint32_t straight(const SimTimer *t, const SimCost *x) {
+    uint32_t start = t->straight;
+    if (x->ends) return *t->now;
+    if (x->loads) start = later(start, t->load);
+    for (int k = 0; k < 2; k++) {
+        if (x->loads >> k & 1) start = later(start, t->stored[k]);
+    }
+    return start;
+}
+
 void sim_timer_issue(SimWarp *w, const SimCost *x) {
     SimTimer *t = w->timer;
-    uint32_t start = *t->now;
-    t->before = start;
+    t->before = *t->now;
     if (x->kind == COST_FREE) return;
+    uint32_t start = straight(t, x);
     for (int n = 0; n < x->n_read; n++) start = later(start, t->ready[x->read[n]]);
     if (x->work >= 0 && x->kind != COST_WGMMA) start = later(start, t->free[x->work]);
-    t->start = *t->now = start;
+    t->start = start;
+    *t->now = later(*t->now, start);
     if (!x->accesses) return;
     const SimBlock *b = w->block;
     t->passes = shared_passes(b);
@@ -185,6 +197,27 @@ static void rename(SimTimer *t, const SimCost *x) {
     results(t, x, ready);
 }
 
+void sim_timer_fence(const SimWarp *w) {
+    w->timer->straight = *w->timer->now;
+    w->timer->issued = 0;
+}
+
+/* The warp's time behind an instruction that was issued for so long: behind all before it.  */
+static void turn(const SimWarp *w, const SimCost *x, uint32_t issue) {
+    SimTimer *t = w->timer;
+    if (x->ends) {
+        *t->now += issue;
+        sim_timer_fence(w);
+        return;
+    }
+    t->issued += issue;
+    if (x->loads) t->load = later(t->load, t->straight) + issue;
+    *t->now = later(later(*t->now, t->start + issue), t->straight + t->issued);
+    for (int k = 0; k < 2; k++) {
+        if (x->stores >> k & 1) t->stored[k] = later(t->stored[k], t->start + issue);
+    }
+}
+
 void sim_timer_done(SimWarp *w, const SimInst *i, const SimCost *x, uint32_t active, bool parked) {
     SimTimer *t = w->timer;
     uint32_t *now = t->now, issue = x->issue;
@@ -197,9 +230,11 @@ void sim_timer_done(SimWarp *w, const SimInst *i, const SimCost *x, uint32_t act
         return;
     }
     count_work(w, x);
-    if (x->work >= 0 && x->kind != COST_WGMMA) t->free[x->work] = t->start + x->own;
+    /* A pipe that waits for operands takes others in the meantime.  */
+    if (x->work >= 0 && x->kind != COST_WGMMA)
+        t->free[x->work] = later(t->free[x->work], t->straight) + x->own;
     if (!active) {                           /* switched off: it takes its turn, and no more */
-        *now = t->start + SIM_TICKS;
+        turn(w, x, SIM_TICKS);
         return;
     }
     uint32_t ready = t->start + x->latency;
@@ -220,5 +255,5 @@ void sim_timer_done(SimWarp *w, const SimInst *i, const SimCost *x, uint32_t act
     default: break;
     }
     if (x->kind != COST_ATOMIC) results(t, x, x->kind == COST_WAIT ? *now : ready);
-    *now += issue;
+    turn(w, x, issue);
 }

@@ -27,6 +27,12 @@ typedef enum {
     COST_SLEEP
 } SimCostKind;
 
+/* The compiler orders straight code: what is independent of a wait is issued in it.  So an
+ * instruction begins when its operands and its pipe are there, from the last jump back or wait of
+ * the warp on; loads stay behind stores to where they load.  What a branch jumps over is
+ * predicated, and moves as the rest does.  */
+enum { SIM_GLOBAL = 1, SIM_SHARED = 2, SIM_MEMORY = 3, SIM_READ_ONLY = 4 };
+
 typedef struct {
     SimCostKind kind;
     int work;                 /* index of the sum of its pipe, -1: none */
@@ -35,6 +41,8 @@ typedef struct {
                                * until the warp's next instruction */
     int mover;                /* of the profile, -1: none */
     bool accesses;            /* memory, or synchronises: the block's counters may move with it */
+    bool ends;                /* straight code: nothing moves across it */
+    uint8_t loads, stores;    /* SIM_GLOBAL, SIM_SHARED, both, or what nobody stores to */
     const Slot *read, *write;
     int n_read, n_write;
 } SimCost;
@@ -121,6 +129,10 @@ typedef struct SimTimer {
     } flight[SIM_FLIGHTS];    /* loads under way */
     int n_flight;
     uint32_t in_flight, most_in_flight;
+    uint32_t straight, issued;            /* where straight code begins; ticks of what is issued
+                               * since */
+    uint32_t stored[2], load; /* when what was stored to global, shared memory has begun, and when
+                               * the next load may be issued: loads come first */
     uint32_t before, start;   /* the running instruction: the warp's time without it; its begin */
     uint64_t passes, conflicts, sectors;  /* the block's counters before it */
     uint32_t wgmma_end, wgmma_group[SIM_WGMMA_GROUPS], wgmma_groups;
@@ -143,6 +155,8 @@ static inline uint32_t *sim_now(const SimWarp *w) {
  * instruction was parked to be executed again.  */
 void sim_timer_issue(SimWarp *w, const SimCost *x);
 void sim_timer_done(SimWarp *w, const SimInst *i, const SimCost *x, uint32_t active, bool parked);
+/* Nothing moves across: a clock is read.  */
+void sim_timer_fence(const SimWarp *w);
 /* When an asynchronous copy of `bytes` bytes that the running instruction issues is there.  */
 uint32_t sim_timer_copy(SimWarp *w, const SimInst *i, uint64_t bytes, bool from_global);
 /* What is there at `ready` is told to a vector clock, or to the waiting warp.  */

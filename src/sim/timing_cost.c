@@ -31,6 +31,9 @@ static double figure(const Figure *f, double otherwise) {
 static const char *unit_name(const SimInst *i) {
     PtxType t = i->ptx->n_type ? i->ptx->type[0] : PTX_NONE;
     switch (i->ptx->op) {
+    /* f16 to f32 is an addition of halves (HADD2.F32) on every GPU since sm_70.  */
+    case OP_CVT: return i->ptx->n_type == 2 && t == PTX_F32 && i->ptx->type[1] == PTX_F16
+                            ? "hfma2" : NULL;
     case OP_DP4A: return t == PTX_U32 ? "dp4a.u8" : "dp4a";
     case OP_EX2: return "mufu.ex2";
     case OP_LG2: return "mufu.lg2";
@@ -290,7 +293,25 @@ static bool renamed(const SimInst *i) {
     return i->ptx->op == OP_MOV || i->ptx->op == OP_CVTA || i->ptx->op == OP_ISSPACEP;
 }
 
-static SimCost cost_of(const Costs *c, const SimInst *i, double threads) {
+static uint8_t space_of(const SimInst *i) {
+    if (i->space == SPACE_GLOBAL) return SIM_GLOBAL;
+    return i->space == SPACE_SHARED ? SIM_SHARED : SIM_MEMORY;
+}
+
+/* What does not move with the rest of straight code: `at` is the instruction's place.  */
+static void order(SimCost *x, const SimInst *i, uint32_t at) {
+    const PtxMods *m = &i->ptx->mods;
+    bool waits = ptx_has(m, MOD_ACQUIRE) || ptx_has(m, MOD_VOLATILE) || ptx_has(m, MOD_RELAXED);
+    bool over = i->ptx->op == OP_BRA && i->target > at, plain = x->kind == COST_PLAIN;
+    if (i->pipe == SIM_PIPE_CONTROL) x->ends = !over;
+    else if (plain) x->ends = false;
+    else if (i->ptx->op == OP_CP_ASYNC) x->stores = SIM_SHARED;
+    else if (waits || (x->kind != COST_GLOBAL && x->kind != COST_SHARED)) x->ends = true;
+    else if (i->ptx->op == OP_ST || i->ptx->op == OP_STMATRIX) x->stores = space_of(i);
+    else x->loads = ptx_has(m, MOD_NC) ? SIM_READ_ONLY : space_of(i);
+}
+
+static SimCost cost_of(const Costs *c, const SimInst *i, uint32_t at, double threads) {
     SimCost x = {.work = -1, .mover = -1, .kind = COST_FREE};
     if (i->pipe >= SIM_PIPE_COUNT || i->ptx->n_opnd != i->n_opnd) return x;
     registers(c, &x, i);
@@ -303,6 +324,7 @@ static SimCost cost_of(const Costs *c, const SimInst *i, double threads) {
     else if (i->pipe == SIM_PIPE_LSU) memory(c, &x, i);
     else if (i->pipe == SIM_PIPE_TENSOR) product(c, &x, i);
     else arithmetic(c, &x, i);
+    order(&x, i, at);
     return x;
 }
 
@@ -328,7 +350,7 @@ const SimTiming *sim_timing_new(Arena *a, const SimRun *r) {
     SimCost *cost = ARENA_ARRAY(a, SimCost, k->n_code + 1);
     Costs c = {a, dev, t, figure(&dev->limits.subpartitions, 1)};
     double threads = (double)r->ntid[0] * r->ntid[1] * r->ntid[2];
-    for (uint32_t n = 0; n < k->n_code; n++) cost[n] = cost_of(&c, &k->code[n], threads);
+    for (uint32_t n = 0; n < k->n_code; n++) cost[n] = cost_of(&c, &k->code[n], n, threads);
     t->cost = cost;
     return t;
 }

@@ -141,8 +141,9 @@ static void count(const SimCounters *from, SimCounters *to) {
 #undef X
 }
 
-static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed) {
+static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, bool timed) {
     c->counted = (SimCounters){0};
+    c->us = 0;
     for (int i = 0; i < c->program.n_kernel; i++) {
         const KernelLaunch *k = &c->program.kernel[i];
         const SimParam *slot;
@@ -161,7 +162,7 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed) {
                        .params = space,
                        .params_bytes = bytes};
         SimOptions o = {.seed = seed, .threads = 1, .strict = true,
-                        .max_instructions = MOST_INSTRUCTIONS};
+                        .timed = timed, .no_races = timed, .max_instructions = MOST_INSTRUCTIONS};
         if (c->most) o.max_instructions = c->most;
         SimReport report;
         if (sim_launch(m->gpu, c->arena, &c->diag, m->module, k->symbol, &l, &o, &report))
@@ -172,6 +173,7 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed) {
             return buf_str(&text);
         }
         count(&report.total, &c->counted);
+        c->us += report.time_us;
     }
     return NULL;
 }
@@ -237,8 +239,14 @@ static const char *compare(KernelCase *c, const Memory *m, bool exact) {
 const char *kernel_run(KernelCase *c, TeFill fill, uint64_t seed, bool exact) {
     Memory m = {0};
     if (fill_memory(c, fill, seed, &m)) return said(c, "memory");
-    const char *wrong = launch_all(c, &m, seed);
+    const char *wrong = launch_all(c, &m, seed, false);
     return wrong ? wrong : compare(c, &m, exact);
+}
+
+const char *kernel_time(KernelCase *c, uint64_t seed) {
+    Memory m = {0};
+    if (fill_memory(c, TE_FILL_REALS, seed, &m)) return said(c, "memory");
+    return launch_all(c, &m, seed, true);
 }
 
 const char *kernel_prove(KernelCase *c, uint64_t seed) {

@@ -24,6 +24,7 @@ typedef struct {
     uint64_t most;            /* warp instructions of a block; 0: more than any here needs */
     const int64_t *size;      /* values of run-time sizes; te is then the op at these sizes */
     SimCounters counted;      /* of the last run, all launches */
+    double us;                /* of the last kernel_time */
 } KernelCase;
 
 /* Parses `op` (NULL: the only one) of a text, finds its candidates.  NULL, or what went wrong.  */
@@ -42,6 +43,8 @@ const char *kernel_run(KernelCase *c, TeFill fill, uint64_t seed, bool exact);
 /* The same on every data set: integers only where the op is exact on them, and extremes bit for bit
  * where the reference has no bound.  */
 const char *kernel_prove(KernelCase *c, uint64_t seed);
+/* Times a run from a cold L2, all launches; results are not looked at.  */
+const char *kernel_time(KernelCase *c, uint64_t seed);
 /* What went wrong, with the plan and where it came from.  */
 const char *kernel_report(KernelCase *c, const char *name, const char *what);
 #endif
