@@ -3,6 +3,9 @@
  * is summed over.  For p = s * p' + phase those are the r = s * r' + rho(phase), so the sum over r
  * gets s times shorter, what was divided by s is affine, and the phase an index like any other.
  *
+ * Where d is a multiple of s, no r counts more than another: every s-th result is a sum, and all
+ * others are 0.  These sums are a temporary, which is spread.
+ *
  * Where s divides the extent of p, the result is cut into p' and phase in place (and so is all that
  * is made of it point by point); else a temporary is, which is then copied.  */
 #include "te/arith.h"
@@ -14,7 +17,7 @@ enum { PHASES_MAX = 64 };
 
 typedef struct {
     const TeExpr *test;       /* (a * p + b * r + c) % s == 0, but for what s divides */
-    int p, r;
+    int p, r;                 /* r < 0: b is 0 */
     int64_t s, a, b, c;
 } Phase;
 
@@ -34,7 +37,7 @@ static int64_t solve(int64_t b, int64_t v, int64_t s) {
     return -1;
 }
 
-/* Finds p and r: the only indices that do not count in multiples of s.  */
+/* Finds p and r: the only indices that do not count in multiples of s; there may be no r.  */
 static bool find_indices(const TeStmt *s, const Affine *f, Phase *x) {
     x->p = x->r = -1;
     for (int i = 0; i < s->n_index; i++) {
@@ -49,7 +52,9 @@ static bool find_indices(const TeStmt *s, const Affine *f, Phase *x) {
             x->b = k;
         }
     }
-    return x->p >= 0 && x->r >= 0 && !s->index[x->r].hi.expr &&
+    if (x->p >= 0 && x->r < 0)
+        return !s->index[x->p].hi.expr && s->index[x->p].hi.value >= x->s;
+    return x->p >= 0 && !s->index[x->r].hi.expr &&
            s->index[x->r].hi.value > ceil_div(s->index[x->r].hi.value, x->s);
 }
 
@@ -300,6 +305,51 @@ static void shorten_sum(Norm *n, int k, const Phase *x, const Cut *c) {
     normalize_fold(n, &s->rhs);
 }
 
+/* ---- results that are 0 ---- */
+
+/* p of statement k, which is own (*spread: from before), runs over what is no 0; the statement
+ * behind it puts that in its places.  */
+static bool narrow_result(Norm *n, int k, const Phase *x, bool *spread) {
+    Te *te = n->te;
+    int64_t first = solve(x->a, x->c, x->s), all = te->stmt[k].index[x->p].hi.value;
+    if (first < 0 || first >= all || (!*spread && !cut_copy(n, k))) return false;
+    *spread = true;
+    TeStmt *sum = &te->stmt[k], *put = &te->stmt[k + 1];
+    int64_t count = ceil_div(all - first, x->s);
+    uint32_t pos = sum->pos;
+    Affine place = {.c = first};
+    place.coef[x->p] = x->s;
+    TeExpr *always = te_expr_node(n->a, TE_BOOLEAN, TE_BOOL, 0, pos);
+    always->v.i = 1;
+    replace_tests(n, &sum->rhs->args[0], te_expr_copy(n->a, x->test), always);
+    replace_index(n, &sum->rhs->args[0], x->p, cut_affine(n->a, &place, pos));
+    sum->index[x->p].hi = (TeExtent){.value = count, .min = count, .multiple = count};
+    te->tensor[sum->tensor].shape[x->p] = sum->index[x->p].hi;
+    normalize_dense(n, &te->tensor[sum->tensor]);
+    cut_tidy(n, sum, sum->rhs, 1u << x->p);
+    guard_reads(n, sum, sum->rhs, 1u << x->p);
+    normalize_fold(n, &sum->rhs);
+
+    TeExpr *read = put->rhs, *select = te_expr_node(n->a, TE_SELECT, read->type, 3, pos);
+    TeExpr *at = te_expr_node(n->a, TE_EQ, TE_BOOL, 2, pos);
+    while (read->kind == TE_SELECT) read = read->args[1];
+    for (int i = 0; i < 2; i++) {
+        TeExpr *part = te_expr_node(n->a, i ? TE_MOD : TE_DIV, TE_I64, 2, pos);
+        part->args[0] = te_expr_index(n->a, x->p, pos);
+        part->args[1] = te_expr_int(n->a, x->s, TE_I64, pos);
+        *(i ? &at->args[0] : &read->args[x->p]) = part;
+    }
+    at->args[1] = te_expr_int(n->a, first, TE_I64, pos);
+    if ((all - 1) / x->s >= count && !read->other)
+        read->other = te_expr_zero(n->a, read->type, pos);
+    select->args[0] = at;
+    select->args[1] = put->rhs;
+    select->args[2] = te_expr_zero(n->a, read->type, pos);
+    put->rhs = select;
+    n->changed[k] = n->changed[k + 1] = true;
+    return true;
+}
+
 static bool is_sum(const TeStmt *s) {
     return s->rhs->kind == TE_REDUCE && s->rhs->red == TE_RED_SUM;
 }
@@ -310,10 +360,13 @@ void normalize_phase(Norm *n) {
     Cut *c = ARENA_NEW(n->a, Cut);
     for (int k = 0; k < te->n_stmt; k++) {
         Phase x;
-        bool own = false;
+        bool own = false, spread = false;
         while (is_sum(&te->stmt[k]) && find_phase(te, &te->stmt[k], te->stmt[k].rhs->args[0], &x) &&
-               te_takes(te, &te->stmt[k], TE_PHASED) && cut_result(n, k, &x, &own, c)) {
-            shorten_sum(n, k, &x, c);
+               te_takes(te, &te->stmt[k], TE_PHASED)) {
+            bool copied = own;
+            if (x.r < 0 ? !narrow_result(n, k, &x, &spread) : !cut_result(n, k, &x, &own, c)) break;
+            if (x.r >= 0) shorten_sum(n, k, &x, c);
+            if (own && !copied) spread = false;           /* that is behind another one now */
             any = true;
         }
     }

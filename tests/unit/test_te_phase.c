@@ -137,6 +137,22 @@ static void sizes_may_be_known_at_run_time(void **state) {
     }
 }
 
+/* The dilation is a multiple of the stride: no r counts more than another.  */
+static void results_between_are_zero(void **state) {
+    (void)state;
+    becomes("X: f32[5], K: f32[4]) -> Y: f32[11]",
+            "Y[p] = sum[r](((p + 1 - 2*r) % 2 == 0 ? (X[(p+1-2*r)/2] else 0) : 0) * K[r]);",
+            "  Y_phases[p] = sum[r]((X[p+1-r] else 0) * K[r]) where p in 0:5;\n"
+            "  Y[p] = p % 2 == 1 ? (Y_phases[p/2] else 0) : 0;\n");
+    becomes("X: f32[5,5], K: f32[3,3]) -> Y: f32[10,12]",
+            "Y[p,q] = max(sum[r,s](((p - 2*r) % 2 == 0 && (q + 1 - 4*s) % 4 == 0"
+            " ? (X[(p-2*r)/2,(q+1-4*s)/4] else 0) : 0) * K[r,s]), 1);",
+            "  Y_sum_phases[p,p_phase,q] = sum[r,s]((X[p-r,q+1-s] else 0) * K[r,s]) where p in"
+            " 0:5, p_phase in 0:1, q in 0:3;\n"
+            "  Y[p,p_phase,q] = max(q % 4 == 3 ? p_phase % 2 == 0 ?"
+            " Y_sum_phases[p,p_phase/2,q/4] : 0 : 0, 1);\n");
+}
+
 /* What a left out term would have made of an infinity is open; no term may be added.  */
 static void infinities_stay_where_they_are(void **state) {
     (void)state;
@@ -165,8 +181,7 @@ static void other_sums_stay(void **state) {
         "Y[p] = sum[r](((p - r) % 2 == 0 ? (X[(p-r)/2] else 0) : 1) * K[r]);",
         "Y[p] = sum[r](((p - r) % 2 == 0 ? (X[(p-r)/2] else 0) : 0) + K[r]);",
         "Y[p] = max[r](((p - r) % 2 == 0 ? (X[(p-r)/2] else 0) : 0) * K[r]);",
-        /* another remainder for some r alone, for several indices, for none of the result */
-        "Y[p] = sum[r](((p - 2*r) % 2 == 0 ? (X[(p-2*r)/2] else 0) : 0) * K[r]);",
+        /* several indices; none of the result */
         "Y[p] = sum[r,s](((p-r-s) % 2 == 0 ? (X[(p-r-s)/2] else 0) : 0) * K[r]) where s in 0:2;",
         "Y[p] = sum[r](((p*2 + r) % 2 == 0 ? (X[(p*2-r)/2] else 0) : 0) * K[r]);",
         "Y[p] = sum[r](((p - r) % 2 < 1 ? (X[(p-r)/2] else 0) : 0) * K[r]);",
@@ -187,6 +202,7 @@ static void other_sums_stay(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_cut_in_place),
+        cmocka_unit_test(results_between_are_zero),
         cmocka_unit_test(what_does_not_divide_is_copied),
         cmocka_unit_test(filters_that_do_not_divide_are_bounded),
         cmocka_unit_test(every_stride_and_filter_keeps_its_values),
