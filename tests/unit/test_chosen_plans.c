@@ -1,0 +1,73 @@
+/* What is chosen for rows of the workload sets on Hopper is what is compiled: no plan spills, none
+ * is refused, and ptxas serialises no products and ignores no move of registers (C7508, C7510,
+ * C7511, C7519, which count as refusals).  LONG=1 takes all rows, else a drawn few; SET=NAME one
+ * set.  */
+#include "driver/compile.h"
+#include "effort.h"
+#include "plan_fixture.h"
+#include "workload.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+static const char *const sets[] = {"bolt", "ansor", "llm", "tvm21"};
+enum { SETS = sizeof sets / sizeof *sets };
+
+/* What is wrong with the first plan of a row, NULL: nothing.  */
+static const char *wrong_with(Arena *a, const Device *dev, const Workload *row) {
+    Diag d = diag_new(a);
+    Buf text = buf_new(a);
+    PlanSet set;
+    WholePlan whole;
+    Build build;
+    Te *te;
+    CompileOptions o = {.workspace_limit = -1};
+    if (!workload_te(row, NULL, &text)) return NULL;
+    Status s = te_parse(a, &d, row->id, buf_str(&text), strlen(buf_str(&text)), NULL, NULL, 0, &te);
+    if (!s) s = compile_plan(a, &d, te, dev, &o, &set);
+    if (!s) s = compile_best(a, &d, &set, 0, &(BuildOptions){0}, &whole, &build);
+    if (!s && build.spilled == 0) return NULL;
+    return d.count > 0 ? d.messages[0].message : "it spills";
+}
+
+static int check_set(const char *name, const char *profile, int share) {
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    WorkloadSet set;
+    const Device *dev = fixture_device(a, profile);
+    int failed = 0;
+    const char *path = arena_printf(a, "benchmarks/workloads/%s.csv", name);
+    assert_int_equal(workload_read(a, &d, path, &set), ST_OK);
+    for (int i = 0; i < set.n; i++) {
+        Arena *own = arena_create(NULL);
+        const char *wrong = effort_drawn(i, share) ? wrong_with(own, dev, &set.row[i]) : NULL;
+        if (wrong) print_error("%s for %s: %s\n", set.row[i].id, profile, wrong);
+        failed += wrong != NULL;
+        arena_destroy(own);
+    }
+    arena_destroy(a);
+    return failed;
+}
+
+static void test_chosen(void **state) {
+    (void)state;
+    enum { SHARE = 499 };
+    const char *only = getenv("SET");
+    int failed = 0;
+    for (int i = 0; i < SETS; i++) {
+        if (only && strcmp(only, sets[i]) != 0) continue;
+        failed += check_set(sets[i], "h200", SHARE);
+        if (effort_long()) failed += check_set(sets[i], "h100", SHARE);
+    }
+    assert_int_equal(failed, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_chosen)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
