@@ -211,7 +211,7 @@ static void gather_source(Kernel *k, const Side *s) {
 /* Copies whose test of the own axis' end is another for each chunk, known before the loop.  */
 static int end_tests(const Kernel *k, int side) {
     const Side *s = &k->c.side[side];
-    if (!s->present || !s->copies || s->table || s->l->kind != LOAD_ASYNC) return 0;
+    if (!s->present || !s->copies || s->table || !rprog_copies_chunks(s->l)) return 0;
     bool differ = s->period > 1 || s->step_mn != 0;
     return k->c.own_ragged[side] && differ ? s->per_thread : 0;
 }

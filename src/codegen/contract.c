@@ -105,7 +105,7 @@ static void side_facts(Contract *c, const Device *dev, int side, int at) {
     s->inner_k = s->l->layout.inner == AX_K;
     s->row = (s->inner_k ? c->r->block.extent[AX_K] : s->extent) + s->l->layout.pad;
     s->at = at;
-    if (s->l->kind == LOAD_TILE) {
+    if (!rprog_load_facts[s->l->kind].chunks) {
         ring_facts(c, dev, s);
         return;
     }
@@ -150,8 +150,8 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
         const Side *s = &c->side[side];
         c->own_ragged[side] = s->present && rprog_ragged(p, r, (int)s->own);
         if (!s->present) continue;
-        c->async |= s->l->kind == LOAD_ASYNC;
-        c->staged |= s->l->kind == LOAD_STAGED && !s->l->region;
+        c->async |= rprog_copies_chunks(s->l);
+        c->staged |= rprog_waits(s->l);
         c->any_ahead |= s->ahead;
         c->spread |= s->spread;
     }

@@ -21,7 +21,7 @@ void load_copy(Kernel *k, const Node *n) {
         return;
     }
     address_step(k, s);
-    if (s->l->kind == LOAD_ASYNC) load_async(k, s, n->from);
+    if (rprog_copies_chunks(s->l)) load_async(k, s, n->from);
     else load_staged(k, s);
     advance_pointer(k, s);
 }

@@ -42,7 +42,7 @@ static void add_load(const Make *m, const Side *s, bool first) {
     n->from = first;
     n->mover = s->l->mover;
     read_tables(m, n, s);
-    if (s->l->kind == LOAD_ASYNC) {
+    if (rprog_copies_chunks(s->l)) {
         n->done = DONE_COPIES;
         write_stage(m, n, s, OF_NEXT)->late = true;
     } else if (s->direct) {
@@ -57,7 +57,7 @@ static void add_keeps(const Make *m) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &m->c->side[i];
         bool direct = s->direct, at_once = direct && m->c->r->stages > 1;
-        if (!has_tile(s) || s->l->kind != LOAD_STAGED || at_once) continue;
+        if (!s->present || !rprog_waits(s->l) || at_once) continue;
         Node *n = form_add(m->b, NODE_COPY, 0);
         n->of = i;
         n->to = 1;
@@ -75,7 +75,7 @@ static bool keeps(const Contract *c) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &c->side[i];
         bool at_once = s->direct && c->r->stages > 1;
-        if (has_tile(s) && s->l->kind == LOAD_STAGED && !at_once) return true;
+        if (s->present && rprog_waits(s->l) && !at_once) return true;
     }
     return false;
 }
@@ -452,7 +452,7 @@ static void add_operands(const Make *m) {
         n->of = side;
         n->mover = s->l->mover;
         Use *u = form_writes(m->b, n, ROOM_REGION, side);
-        u->late = s->l->kind == LOAD_ASYNC;
+        u->late = rprog_copies_chunks(s->l);
         n->done = u->late ? DONE_COPIES : DONE_AT_ONCE;
     }
 }

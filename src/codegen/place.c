@@ -249,7 +249,7 @@ void clear_accumulators(Kernel *k) {
     }
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
-        if (s->present && !s->l->region && s->l->kind == LOAD_STAGED) load_staged_declare(k, s);
+        if (s->present && rprog_waits(s->l)) load_staged_declare(k, s);
     }
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];

@@ -91,7 +91,7 @@ static void copy_chunks(Kernel *k, const Side *s) {
     cg_line(cg, "const int x = i %% %du%s;", per, vec > 1 ? cg_text(cg, " * %d", vec) : "");
     const char *from = cg_text(cg, "%c_src + (%s)", s->id, chunk_offset(k, s, &test));
     const char *to = cg_text(cg, "(line * %c_LINE + x) * %d", upper(s), s->elem);
-    if (s->l->kind == LOAD_ASYNC) {
+    if (rprog_copies_chunks(s->l)) {
         cg_line(cg, "rl_cp_async_%d(shared + %c_REGION + %s, %s, %s);", vec * s->elem, upper(s),
                 to, from, test ? test : "true");
     } else {

@@ -181,7 +181,7 @@ static double operand_stores(const Model *m, const RProg *r, const StepCounts *c
     bool always = rprog_stores_always(m->p, m->dev, r);
     double sum = 0;
     for (int side = 0; side < 2; side++) {
-        bool waits = r->load[side].kind == LOAD_STAGED && !r->load[side].region;
+        bool waits = rprog_waits(&r->load[side]);
         double times = always && waits ? steps + parts : steps;
         if (m->p->op[side].present) sum += times * (double)c->store_wavefronts[side];
     }

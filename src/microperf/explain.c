@@ -138,7 +138,7 @@ static void tell_stages(const Story *s) {
                (int)r->block.extent[AX_K], r->stages, (int)r->smem);
     int slices = count_along(&r->block, &r->warp, AX_K);
     if (slices > 1) buf_printf(s->out, ", each step shared by %d warps", slices);
-    bool async = r->load[0].kind != LOAD_STAGED || r->load[1].kind != LOAD_STAGED;
+    bool async = !rprog_through_registers(&r->load[0]) || !rprog_through_registers(&r->load[1]);
     double steps = (double)rprog_tiles(s->p, r, AX_K) * (double)rprog_blocks(s->p, r);
     double ahead = async ? r->stages - 1 : 1;
     if (steps > 0) {
@@ -210,7 +210,7 @@ static void tell_load(const Story *s, int side) {
     buf_printf(s->out, "  operand %s: %s, %d element%s along %s", side ? "b" : "a",
                s->dev->mover[l->mover].name, l->vec, l->vec == 1 ? "" : "s",
                l->along == AX_K ? "K" : side ? "N" : "M");
-    if (l->kind == LOAD_STAGED) {
+    if (rprog_through_registers(l)) {
         buf_puts(s->out, rprog_copyable(s->p, s->dev, r, side) ? ", through registers"
                                                                : ", converted on the way");
     }

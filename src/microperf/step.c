@@ -30,7 +30,7 @@ static double chunk_instructions(const Model *m, const RProg *r, int side) {
     if (op->digits_k > 1) n += 5.0 * (op->digits_k - 1);
     if (op->digits_mn > 1) n += 1;
     if (op->guarded) n += 4;
-    if (l->kind == LOAD_STAGED) {
+    if (rprog_through_registers(l)) {
         bool turned = l->along != l->layout.inner;
         n += turned ? l->vec : (l->vec * rprog_elem(p, m->dev, r, side) + 15) / 16;
         n += l->vec * element_conversion(m, r, side);

@@ -140,7 +140,7 @@ static const char *check_load(const Case *c, int side) {
     const ROperand *op = &c->p->op[side];
     int own = own_axis(side);
     if (!op->present) return NULL;
-    if (l->kind != LOAD_STAGED && l->kind != LOAD_ASYNC) return "unknown kind of load";
+    if (!rprog_load_facts[l->kind].chunks) return "unknown kind of load";
     if (l->bytes && !rprog_matrix(c->dev, c->r)) {
         return "only fragments of matrix units are converted from bytes";
     }
@@ -164,8 +164,9 @@ static const char *check_load(const Case *c, int side) {
     if (rprog_packed(c->dev, c->r) && (l->layout.inner != AX_K || !by_k || l->vec < 4)) {
         return "a packed unit needs both operands along k";
     }
-    if (l->kind == LOAD_STAGED && c->r->stages > 2) return "staged loads have at most two stages";
-    if (l->kind == LOAD_ASYNC) {
+    if (rprog_through_registers(l) && c->r->stages > 2)
+        return "staged loads have at most two stages";
+    if (rprog_copies_chunks(l)) {
         const char *why = check_copy(c, side);
         if (why) return why;
     }

@@ -109,11 +109,11 @@ static int64_t load_words(const Problem *p, const Device *dev, const RProg *r, i
     if (l->region) return region_words(p, dev, r, side);
     RChunks x = rprog_chunks(r, side);
     int64_t chunks = x.thread, words = 3;
-    if (l->kind == LOAD_STAGED) words += chunks * ((l->vec * op->bytes + 3) / 4);
+    if (rprog_through_registers(l)) words += chunks * ((l->vec * op->bytes + 3) / 4);
     if (op->digits_mn > 1 || op->guarded) {
         int64_t period = rprog_matrix(dev, r) ? 0 : x.period;
         words += 2 * (chunks < FEW ? chunks : FEW) + (period > FEW ? 3 * (period - FEW) : 0);
-    } else if (l->kind == LOAD_ASYNC && chunks > FEW && is_ragged(p, r, side)) {
+    } else if (rprog_copies_chunks(l) && chunks > FEW && is_ragged(p, r, side)) {
         words += chunks;
     }
     if (op->digits_k > 1) words += 4;

@@ -33,6 +33,20 @@ static inline void rprog_lanes(int lm_count, int ln_count, int side, int at[32])
 int rprog_elem(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Can operand `side` be copied unchanged into the program's shared tile?  */
 bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int side);
+/* What a kind of load says (RPROG_LOADS).  */
+typedef struct {
+    bool registers, chunks;
+} LoadFacts;
+extern const LoadFacts rprog_load_facts[LOAD_COUNT];
+static inline bool rprog_through_registers(const RLoad *l) {
+    return rprog_load_facts[l->kind].registers;
+}
+/* Do elements wait in registers for their stage?  Regions have none.  */
+static inline bool rprog_waits(const RLoad *l) { return rprog_through_registers(l) && !l->region; }
+/* Do the threads copy chunks as they are?  */
+static inline bool rprog_copies_chunks(const RLoad *l) {
+    return rprog_load_facts[l->kind].chunks && !rprog_through_registers(l);
+}
 /* Does the unit multiply four bytes at once (dp4a)?  */
 static inline bool rprog_packed(const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];

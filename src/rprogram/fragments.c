@@ -120,11 +120,11 @@ int64_t matrix_load_registers(const Problem *p, const Device *dev, const RProg *
     const ROperand *op = &p->op[side];
     int64_t elements = (int64_t)r->block.extent[own_axis(side)] * r->block.extent[AX_K];
     int64_t words = elements == chunks * l->vec * r->threads ? 0 : PARTLY;
-    if (l->kind == LOAD_STAGED && !rprog_copyable(p, dev, r, side)) {
+    if (rprog_through_registers(l) && !rprog_copyable(p, dev, r, side)) {
         words += CONVERTING + chunks * ((l->vec * rprog_elem(p, dev, r, side) + 3) / 4);
     }
     /* Many small chunks: their tests, and the positions of gathers.  */
-    if (l->kind == LOAD_STAGED && l->vec * op->bytes < 4) {
+    if (rprog_through_registers(l) && l->vec * op->bytes < 4) {
         words += chunks / 2;
         if ((op->digits_k > 1 || op->guarded) && chunks > TABLE) words += 2 * (chunks - TABLE);
     }

@@ -149,7 +149,7 @@ bool build_loads_agree(const RLoad *a, const RLoad *b) {
     if (a->region && b->region) return false;
     if (a->bytes == b->bytes) return true;
     const RLoad *other = a->bytes ? b : a;
-    return other->kind == LOAD_ASYNC && !other->region && other->layout.inner == AX_K;
+    return rprog_copies_chunks(other) && !other->region && other->layout.inner == AX_K;
 }
 
 static bool same_case(const LayoutMemo *a, const LayoutMemo *b) {

@@ -21,7 +21,7 @@ bool rprog_stores_always(const Problem *p, const Device *dev, const RProg *r) {
         return false;
     for (int side = 0; side < 2; side++) {
         const Operand *o = side ? &p->con.b : &p->con.a;
-        bool waits = r->load[side].kind == LOAD_STAGED && !r->load[side].region;
+        bool waits = rprog_waits(&r->load[side]);
         if (p->op[side].present && waits && !(o->read && p->op[side].affine)) return false;
     }
     return true;

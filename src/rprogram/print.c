@@ -21,7 +21,11 @@ const char *const rprog_stats_name[STATS_COUNT] = {
     RPROG_STATS(X)
 #undef X
 };
-const char *const rprog_load_name[3] = {"staged", "async", "tile"};
+const char *const rprog_load_name[LOAD_COUNT] = {
+#define X(id, text, ...) text,
+    RPROG_LOADS(X)
+#undef X
+};
 const char *const rprog_raster_name[3] = {"row", "column", "grouped"};
 const char *const rprog_via_name[3] = {"direct", "shared", "boxes"};
 const char *const rprog_grid_name[3] = {"tiles", "persistent", "pingpong"};

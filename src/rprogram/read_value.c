@@ -109,7 +109,7 @@ static Status read_load(Reader *r, int side, RLoad *l) {
     static const char *const forms[] = {"along", "region", "bytes"}, *const inner[] = {"inner"};
     int which;
     int64_t v;
-    Status s = reader_name(r, rprog_load_name, 3, &which);
+    Status s = reader_name(r, rprog_load_name, LOAD_COUNT, &which);
     if (s) return s;
     l->kind = (LoadKind)which;
     if ((s = read_mover(r, &l->mover)) || (s = reader_name(r, vec, 1, &which))) return s;

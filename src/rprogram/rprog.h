@@ -265,7 +265,19 @@ typedef enum {
 } Skeleton;
 
 typedef enum { RASTER_ROW, RASTER_COLUMN, RASTER_GROUPED } Raster;
-typedef enum { LOAD_STAGED, LOAD_ASYNC, LOAD_TILE } LoadKind;
+
+/* How elements of operands come to shared memory, and all that the rest asks of it.  `registers`:
+ * through those of the threads, where they may be converted and wait for their stage; else they are
+ * copied as they are, which a later wait completes.  `chunks`: by all threads, chunk by chunk; else
+ * by one of them, a box at once.  */
+#define RPROG_LOADS(X)        /* text, registers, chunks */                                        \
+    X(STAGED, "staged", true, true) X(ASYNC, "async", false, true) X(TILE, "tile", false, false)
+typedef enum {
+#define X(id, ...) LOAD_##id,
+    RPROG_LOADS(X)
+#undef X
+        LOAD_COUNT
+} LoadKind;
 
 #define RPROG_KEEPS(X)                                                                             \
     X(REGISTERS, "registers") X(SHARED, "shared") X(MEMORY, "memory") X(ONLINE, "online")          \

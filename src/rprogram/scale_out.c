@@ -159,7 +159,7 @@ static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     bool staged = false, async = false;
     for (int side = 0; side < 2; side++) {
         if (!b->p->op[side].present || r->load[side].region) continue;
-        if (r->load[side].kind != LOAD_STAGED) async = true;
+        if (!rprog_through_registers(&r->load[side])) async = true;
         else staged = true;
     }
     out[0] = 2;
