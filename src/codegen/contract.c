@@ -105,7 +105,7 @@ static void side_facts(Contract *c, const Device *dev, int side, int at) {
     s->inner_k = s->l->layout.inner == AX_K;
     s->row = (s->inner_k ? c->r->block.extent[AX_K] : s->extent) + s->l->layout.pad;
     s->at = at;
-    if (!rprog_load_facts[s->l->kind].chunks) {
+    if (!rprog_load_facts(s->l->kind).chunks) {
         ring_facts(c, dev, s);
         return;
     }

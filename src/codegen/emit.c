@@ -1,6 +1,6 @@
 #include "base/hash.h"
-#include "codegen/blocks.h"
 #include "codegen/prelude.h"
+#include "codegen/row.h"
 #include "codegen/sizes.h"
 #include <stdio.h>
 #include <string.h>

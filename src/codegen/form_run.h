@@ -38,8 +38,82 @@ typedef struct {
     int n, room;
 } EventList;
 
+/* ---- what is known of it ---- */
+
+enum {
+    QUEUES = FORM_QUEUES + 1,             /* the last: what counts on barriers */
+    CLOCKS = RUN_STRANDS * RUN_AGENTS * (1 + QUEUES),
+    CELLS = 128, GROUPS = 64, NAMED = 17, PHASES = 64
+};
+
+/* A slot of a room.  */
+typedef struct {
+    Room room;
+    int of, slot;
+    bool written;
+    int64_t data;
+    int read[CLOCKS], write[CLOCKS];      /* clocks of the last ones; 0: none */
+    int read_by[CLOCKS], write_by[CLOCKS];                /* by which event */
+} Cell;
+
+typedef struct {
+    int clock[CLOCKS];        /* what it knows */
+    int under_way[QUEUES];    /* clock of what was begun last */
+    int group[QUEUES][GROUPS];            /* such clocks at the ends of its groups */
+    int groups[QUEUES];
+} Agent;
+
+/* A barrier of some threads: who has come, and what they know.  */
+typedef struct {
+    int arrived;
+    unsigned strands;         /* that wait */
+    int clock[CLOCKS];
+    int rounds;
+} Meeting;
+
+/* A barrier in shared memory.  */
+typedef struct {
+    int wanted, arrived;
+    int made, maker;          /* when and by which thread its count was set */
+    int64_t expected, brought;
+    int clock[CLOCKS];        /* of the phase that goes on */
+    int (*past)[CLOCKS];      /* of those that are complete */
+    int phases;
+} Barrier;
+
+typedef struct {
+    Arena *arena;
+    const Form *f;
+    Scenario way;
+    Strand strand[RUN_STRANDS];
+    EventList list[RUN_STRANDS];
+    int at[RUN_STRANDS], n, serial;
+    bool came[RUN_STRANDS];   /* to the sync at which it is */
+    Agent *agent;             /* of strand s: s * RUN_AGENTS + i */
+    Cell *cell;
+    int n_cell;
+    Meeting block, named[NAMED];
+    Barrier *barrier;         /* ring x slot */
+    const char *wrong;
+} Run;
+
 /* Roles of the form, or the block.  */
 int run_strands(const Form *f, Strand *out);
 unsigned run_all(const Strand *s);        /* its mask */
 EventList run_unroll(Arena *a, const Form *f, const Strand *s, const Scenario *way);
+
+/* -- form_access.c: accesses, and what is under way -- */
+void run_wrong(Run *r, const Node *n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Clocks of an agent, and of what it has under way; what one learns; does it know all of this?  */
+static inline int run_clock(int agent) { return agent * (1 + QUEUES); }
+static inline int run_queue_clock(int agent, DoneBy done) { return run_clock(agent) + (int)done; }
+void run_join(int *to, const int *from);
+bool run_knows(const Agent *a, const int *clock);
+/* What a thread does from now on is later than what others have learnt of it.  */
+void run_tick(Run *r, int agent);
+Barrier *run_barrier(Run *r, int ring, int slot);
+/* Ends the phase if all has come that it waits for.  */
+void run_complete(Barrier *b);
+/* The uses of a node by the threads of a strand that come to it.  */
+void run_node(Run *r, int strand, const Event *e);
 #endif

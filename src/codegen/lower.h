@@ -156,11 +156,21 @@ bool lower_empty(const Problem *p);
 /* A statement, or all of a group and their stores, at the elements of the loop that is open.  */
 void lower_statement(FormBuilder *b, int stmt);
 void lower_statements(FormBuilder *b, const KernelGroup *g);
-/* The grid that the program says.  */
+/* A loop over outputs and their statements.  */
+void lower_outputs(FormBuilder *b, const Lowered *l);
+/* Blocks of `span` elements over the flattened domain, where the grid is too small larger spans;
+ * the grid that the program says.  */
+void lower_domain(Arena *a, Lowered *l, int threads, int64_t items);
 void lower_grid(FormBuilder *b, Lowered *l, KernelKind kind);
 /* lower_scan.c */
 void lower_scan(FormBuilder *b, Lowered *l);
 void lower_scan_sums(FormBuilder *b, Lowered *l);
-/* lower_contract.c: the tree of a `contract` kernel.  */
+/* lower_contract.c: the tree of a `contract` kernel; lower_results.c: what becomes of its sums.  */
 void lower_contract(FormBuilder *b, Lowered *l);
+void lower_results(FormBuilder *b, Lowered *l);
+/* lower_views.c */
+void lower_column(FormBuilder *b, Lowered *l);
+void lower_column_sums(FormBuilder *b, Lowered *l);
+void lower_window(FormBuilder *b, Lowered *l);
+void lower_permute(FormBuilder *b, Lowered *l);
 #endif

@@ -1,7 +1,6 @@
 #include "codegen/blocks.h"
 
-/* The form of `contract` kernels: a ring of stages that loads run ahead in, products, and what
- * becomes of the sums.  */
+/* The form of `contract` kernels: a ring of stages that loads run ahead in, and products.  */
 
 typedef struct {
     FormBuilder *b;
@@ -288,154 +287,6 @@ static void add_steps(const Make *m) {
     if (c->may_be_empty) form_close(m->b);
 }
 
-/* ---- what becomes of the sums ---- */
-
-/* Slices of warps meet.  */
-static void add_slices(const Make *m) {
-    Node *part = form_part(m->b, "reduce"), *n;
-    part->note = arena_printf(m->b->arena, "reduce: %d slices of warps", m->c->warps[AX_K]);
-    part->blank = true;
-    form_add(m->b, NODE_VALUES, VALUES_SLICES);
-    form_block_sync(m->b);
-    form_if(m->b, WHEN_UPPER, 0);
-    n = form_add(m->b, NODE_STORE, STORE_SLICES);
-    form_writes(m->b, n, ROOM_COPIES, 0);
-    form_close(m->b);
-    form_block_sync(m->b);
-    form_if(m->b, WHEN_UPPER, 0)->leaves = true;
-    form_close(m->b);
-    n = form_add(m->b, NODE_REDUCE, REDUCE_SLICES);
-    form_reads(m->b, n, ROOM_COPIES, 0);
-    form_close(m->b);
-}
-
-/* Opens the loops over a thread's outputs, or over those of partial sums.  Matrices may pass
- * through shared memory on their way, row by row of the warp's instructions.  */
-static Node *open_outputs(const Make *m, bool sums) {
-    const Contract *c = m->c;
-    bool shared = c->r->via == VIA_SHARED;
-    Node *n;
-    if (c->r->via == VIA_BOXES) return lower_open_boxes(m->b, m->l);
-    if (!shared) {
-        if (sums) form_add(m->b, NODE_VALUES, VALUES_OUTPUTS)->from = true;
-        n = form_open(m->b, NODE_LOOP, LOOP_OUTPUTS);
-        n->from = sums;
-        return n;
-    }
-    int slots = rprog_piece_turns(c->r) > 1 ? 2 : 1;
-    Share share = c->warps[AX_K] > 1 ? SHARE_BLOCK : SHARE_WARP;
-    SyncScope scope = c->warps[AX_K] > 1 ? SYNC_BLOCK : SYNC_WARP;
-    form_add(m->b, NODE_VALUES, VALUES_OUTPUTS)->from = sums;
-    Room room = c->stays ? ROOM_OUTPUTS : ROOM_PIECES;
-    if (c->stays) form_sync(m->b, SYNC_WARP, SYNC_BOTH, 0);
-    else if (c->ring) lower_computing_sync(m->b, m->l);
-    else form_block_sync(m->b);
-    Node *rows = form_open(m->b, NODE_LOOP, LOOP_ROWS);
-    rows->from = sums;
-    rows->loop = (Loop){.count = c->matrix.tiles[AX_M]};
-    if (c->matrix.tiles[AX_M] > 1 && slots == 1)
-        form_sync(m->b, scope, SYNC_BOTH, 0)->when = WHEN_LATER;
-    n = form_add(m->b, NODE_STORE, STORE_PIECE);
-    Use *u = form_writes(m->b, n, room, 0);
-    u->at = AT_LOOP;
-    u->share = share;
-    form_sync(m->b, scope, SYNC_BOTH, 0);
-    n = form_open(m->b, NODE_LOOP, LOOP_VECTORS);
-    n->from = sums;
-    u = form_reads(m->b, n, room, 0);
-    u->at = AT_LOOP;
-    u->share = share;
-    m->l->form->turns = slots;
-    return n;
-}
-
-static void close_outputs(const Make *m) {
-    form_close(m->b);
-    if (m->c->r->via == VIA_BOXES) lower_close_boxes(m->b, m->l);
-    if (m->c->r->via == VIA_SHARED) form_close(m->b);
-}
-
-static void add_partial(const Make *m) {
-    if (m->c->r->tail > 0) form_if(m->b, WHEN_PARTIAL, 0);
-    open_outputs(m, true);
-    form_add(m->b, NODE_STORE, STORE_PARTIAL);
-    close_outputs(m);
-    if (m->c->r->tail > 0) form_close(m->b);
-}
-
-/* Values of the rows that passes before have made, of parts those that tied reductions are made
- * with.  */
-static void read_values(const Make *m, Node *n, int pass, bool tied) {
-    const StatFacts *f = rprog_stats_facts(m->l->p, m->l->r);
-    bool parts = m->l->r->stats == STATS_PARTS;
-    for (int i = parts ? pass : 0; i <= pass && i < f->group->n_pass; i++) {
-        for (int x = 0; x <= stats_any_tied(m->l->p, m->l->r, i); x++) {
-            bool earlier = i < pass || x < (int)tied;
-            if (earlier && f->reduces[i] > 0) form_reads(m->b, n, ROOM_VALUES, 2 * i + x);
-        }
-    }
-}
-
-/* A pass over the rows: a walk, then lanes and warps meet, and the values of the rows are made.  */
-static void add_pass(const Make *m, int pass, bool tied, bool first) {
-    const Lowered *l = m->l;
-    bool parts = l->r->stats == STATS_PARTS;
-    int of = 2 * pass + tied;
-    Node *walk = form_add(m->b, NODE_LOOP, LOOP_WALK);
-    Node *lanes = form_add(m->b, NODE_REDUCE, REDUCE_LANES);
-    if (first) form_block_sync(m->b)->note = "stages become parts of rows";
-    Node *put = form_add(m->b, NODE_STORE, STORE_WARPS);
-    form_block_sync(m->b);
-    Node *finish = form_add(m->b, NODE_VALUES, VALUES_FINISH), *last = finish;
-    walk->from = lanes->from = put->from = finish->from = pass;
-    walk->to = lanes->to = put->to = finish->to = tied;
-    read_values(m, walk, pass, tied);
-    form_writes(m->b, put, ROOM_PARTS, of);
-    form_reads(m->b, finish, ROOM_PARTS, of);
-    if (stats_followed(l->p, l->r, pass, tied)) {
-        if (!parts || !tied) form_writes(m->b, finish, ROOM_VALUES, of);
-        last = form_block_sync(m->b);
-    }
-    last->blank = true;
-}
-
-/* What is done with rows of the results: whole rows pass by pass, of parts pass `l->pass`.  */
-static void add_stats(const Make *m) {
-    Lowered *l = m->l;
-    const StatFacts *f = rprog_stats_facts(l->p, l->r);
-    bool parts = l->r->stats == STATS_PARTS;
-    bool first = true;
-    form_add(m->b, NODE_VALUES, VALUES_ROWS);
-    for (int pass = 0; pass < f->group->n_pass; pass++) {
-        if (f->reduces[pass] == 0 || (parts && pass != l->pass)) continue;
-        for (int tied = 0; tied <= stats_any_tied(l->p, l->r, pass); tied++) {
-            add_pass(m, pass, tied, first);
-            first = false;
-        }
-    }
-    if (!f->any_stored || (parts && f->emit_bytes[l->pass] == 0)) return;
-    uint64_t mask = parts ? (uint64_t)1 << l->pass : UINT64_MAX;
-    Node *loop = open_outputs(m, false);
-    if (!parts) read_values(m, loop, f->group->n_pass, false);
-    lower_statement(m->b, l->p->group->root);
-    for (int i = 0; i < f->group->n; i++) {
-        if (f->emits[i] & mask) lower_statement(m->b, f->group->stmt[i]);
-    }
-    form_add(m->b, NODE_STORE, STORE_OUTPUTS);
-    close_outputs(m);
-}
-
-static void add_outputs(const Make *m) {
-    const RProg *r = m->c->r;
-    if (r->split > 1 || r->tail > 0) add_partial(m);
-    if (r->split > 1) return;
-    if (r->tail > 0) form_if(m->b, WHEN_WHOLE, 0);
-    open_outputs(m, false);
-    lower_statements(m->b, m->l->p->group);
-    close_outputs(m);
-    if (r->tail > 0) form_close(m->b);
-}
-
 /* ---- the kernel ---- */
 
 static void add_operands(const Make *m) {
@@ -482,11 +333,7 @@ void lower_contract(FormBuilder *b, Lowered *l) {
     form_add(b, NODE_VALUES, VALUES_PLACE);
     if (c->ring) lower_ring(b, l);
     else add_stages(m);
-    if (c->matrix.used && c->matrix.unit->acc != l->p->con.acc)
-        form_add(b, NODE_VALUES, VALUES_SUMS);
-    if (c->warps[AX_K] > 1 && !c->matrix.piece) add_slices(m);
-    if (r->stats) add_stats(m);
-    else add_outputs(m);
+    lower_results(b, l);
     if (c->stays) lower_close_tiles(b, l);
     if (r->tail > 0 || c->ring) form_close(b);
     /* No block ends while others write to it, or arrive at its barriers.  */

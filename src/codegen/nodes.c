@@ -1,4 +1,4 @@
-#include "codegen/blocks.h"
+#include "codegen/row.h"
 #include <string.h>
 
 /* The printers: one for each kind of node.  What an attribute says is printed here; for the rest

@@ -1,4 +1,4 @@
-#include "codegen/blocks.h"
+#include "codegen/row.h"
 #include "codegen/sizes.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "codegen/blocks.h"
+#include "codegen/row.h"
 
 /* What is read at neighbouring columns: which of it waits where, and its loads.  */
 

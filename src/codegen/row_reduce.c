@@ -1,4 +1,5 @@
 #include "codegen/reduction.h"
+#include "codegen/row.h"
 #include "codegen/sizes.h"
 
 /* The thread map of rows, and values per row.  */

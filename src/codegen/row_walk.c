@@ -1,4 +1,5 @@
 #include "codegen/reduction.h"
+#include "codegen/row.h"
 
 /* One pass over the columns of a row: loads, statements at each element, stores.  */
 

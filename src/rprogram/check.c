@@ -140,7 +140,7 @@ static const char *check_load(const Case *c, int side) {
     const ROperand *op = &c->p->op[side];
     int own = own_axis(side);
     if (!op->present) return NULL;
-    if (!rprog_load_facts[l->kind].chunks) return "unknown kind of load";
+    if (!rprog_load_facts(l->kind).chunks) return "unknown kind of load";
     if (l->bytes && !rprog_matrix(c->dev, c->r)) {
         return "only fragments of matrix units are converted from bytes";
     }

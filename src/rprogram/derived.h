@@ -37,15 +37,22 @@ bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int sid
 typedef struct {
     bool registers, chunks;
 } LoadFacts;
-extern const LoadFacts rprog_load_facts[LOAD_COUNT];
+static inline LoadFacts rprog_load_facts(LoadKind kind) {
+    static const LoadFacts facts[LOAD_COUNT] = {
+#define X(id, text, registers, chunks) {registers, chunks},
+        RPROG_LOADS(X)
+#undef X
+    };
+    return facts[kind];
+}
 static inline bool rprog_through_registers(const RLoad *l) {
-    return rprog_load_facts[l->kind].registers;
+    return rprog_load_facts(l->kind).registers;
 }
 /* Do elements wait in registers for their stage?  Regions have none.  */
 static inline bool rprog_waits(const RLoad *l) { return rprog_through_registers(l) && !l->region; }
 /* Do the threads copy chunks as they are?  */
 static inline bool rprog_copies_chunks(const RLoad *l) {
-    return rprog_load_facts[l->kind].chunks && !rprog_through_registers(l);
+    return rprog_load_facts(l->kind).chunks && !rprog_through_registers(l);
 }
 /* Does the unit multiply four bytes at once (dp4a)?  */
 static inline bool rprog_packed(const Device *dev, const RProg *r) {

@@ -83,19 +83,13 @@ double rprog_peak(const Problem *p, const Device *dev) {
     return most * dev->limits.sm_count.value * hal_clock_hz(dev);
 }
 
-const LoadFacts rprog_load_facts[LOAD_COUNT] = {
-#define X(id, text, registers, chunks) {registers, chunks},
-    RPROG_LOADS(X)
-#undef X
-};
-
 int16_t rprog_mover(const Device *dev, LoadKind kind, int bytes) {
     int16_t best = -1;
     for (int i = 0; i < dev->n_mover; i++) {
         const Mover *m = &dev->mover[i];
         if (m->from != PLACE_GLOBAL || m->issue != SCOPE_THREAD || m->granule < bytes) continue;
         bool async = m->async && m->to == PLACE_SMEM;
-        if (!rprog_load_facts[kind].registers) {
+        if (!rprog_load_facts(kind).registers) {
             if (!async || m->granule != bytes) continue;
         } else if (m->async || (m->to != PLACE_REG && m->to != PLACE_SMEM)) {
             continue;

@@ -1,6 +1,7 @@
 /* cvta, isspacep, and the instructions that are hints.  */
 #include "sim/lanes.h"
 #include "sim/memory.h"
+#include "sim/pick.h"
 
 static uint64_t window(PtxSpace s) {
     switch (s) {

@@ -2,7 +2,7 @@
 #ifndef ROLLER_SIM_ALU_H
 #define ROLLER_SIM_ALU_H
 #include "base/numeric.h"
-#include "sim/exec.h"
+#include "sim/pick.h"
 
 SimExec *sim_pick_int(SimPick *k, PtxType t);       /* s16 .. u64, u16x2, s16x2 */
 SimExec *sim_pick_f32(SimPick *k);

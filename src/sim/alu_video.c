@@ -1,6 +1,7 @@
 /* Video instructions on the bytes and halves of a register: vadd4, vabsdiff4, vmin2 and their like,
  * without the choice of single bytes.  */
 #include "sim/lanes.h"
+#include "sim/pick.h"
 
 /* SimInst.arg, beside the operation in the low bits.  */
 enum { SIGNED_A = 16, SIGNED_B = 32, SIGNED_D = 64, SATURATE = 128, SUM = 256, HALVES = 512 };

@@ -8,6 +8,7 @@
 #ifndef ROLLER_SIM_ASYNC_H
 #define ROLLER_SIM_ASYNC_H
 #include "sim/memory.h"
+#include "sim/pick.h"
 #include "sim/race.h"
 #include "sim/tensormap.h"
 

@@ -3,6 +3,7 @@
  * A barrier without a thread count waits for every thread of the block; with one, for that many, a
  * warp counting as 32.  Whoever syncs is parked until the count is complete.  */
 #include "sim/lanes.h"
+#include "sim/pick.h"
 #include "sim/race.h"
 #include "sim/warp.h"
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef ROLLER_SIM_CONVERT_H
 #define ROLLER_SIM_CONVERT_H
 #include "base/numeric.h"
-#include "sim/exec.h"
+#include "sim/pick.h"
 
 typedef struct {
     PtxType to, from;

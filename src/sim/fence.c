@@ -1,6 +1,6 @@
 /* membar and fence.  Memory of the simulator is sequentially consistent among the threads of a
  * cluster, so a fence moves no data; it is a point where others may run.  */
-#include "sim/exec.h"
+#include "sim/pick.h"
 
 static void exec_fence(SimWarp *w, const SimInst *i, uint32_t active) {
     (void)w;

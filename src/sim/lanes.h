@@ -6,7 +6,7 @@
  * formula must be harmless for any input, as it is evaluated for inactive lanes too.  */
 #ifndef ROLLER_SIM_LANES_H
 #define ROLLER_SIM_LANES_H
-#include "sim/exec.h"
+#include "sim/pick.h"
 
 /* Per kind: T type of the value, S type in the register, P place, R read, W write.  */
 #define T_u16 uint16_t

@@ -5,6 +5,7 @@
  * point stands a join; the join of a branch is known here, once and for all.  What the simulator
  * does not know is refused when it is reached: code that never runs need not be known.  */
 #include "sim/link.h"
+#include "sim/pick.h"
 
 static SimPickFn *const picks[] = {
 #define X(id, text, pipe, family, operands) sim_pick_##family,

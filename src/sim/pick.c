@@ -1,5 +1,6 @@
 /* Helpers of the pick functions: modifiers and types are taken one by one.  */
 #include "sim/link.h"
+#include "sim/pick.h"
 
 bool sim_take(SimPick *k, PtxMod m) {
     uint64_t bit = (uint64_t)1 << ((unsigned)m % 64);

@@ -1,6 +1,7 @@
 /* Instructions among the lanes of a warp.  Lanes of the member mask that are elsewhere are waited
  * for.  */
 #include "sim/lanes.h"
+#include "sim/pick.h"
 #include "sim/race.h"
 #include "sim/warp.h"
 

@@ -3,6 +3,7 @@
  * A product waits in the warp's queue and is worked out, in order, at a seeded random moment no
  * later than its wait. Until the wait its accumulators live in an AsyncAcc and the registers
  * hold poison; w->watch reports instructions that touch them.  */
+#include "sim/pick.h"
 #include "sim/wgmma.h"
 
 #include <string.h>

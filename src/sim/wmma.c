@@ -6,6 +6,7 @@
 #include "sim/matrix.h"
 #include "sim/memory_state.h"
 #include "sim/order.h"
+#include "sim/pick.h"
 #include "sim/race.h"
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,157 @@
+#include "codegen/blocks.h"
+
+/* What becomes of the sums of a `contract` kernel: slices of warps meet, rows are reduced, outputs
+ * or partial sums are stored.  */
+
+/* Slices of warps meet.  */
+static void add_slices(FormBuilder *b, const Lowered *l) {
+    Node *part = form_part(b, "reduce"), *n;
+    part->note = arena_printf(b->arena, "reduce: %d slices of warps", l->contract->warps[AX_K]);
+    part->blank = true;
+    form_add(b, NODE_VALUES, VALUES_SLICES);
+    form_block_sync(b);
+    form_if(b, WHEN_UPPER, 0);
+    n = form_add(b, NODE_STORE, STORE_SLICES);
+    form_writes(b, n, ROOM_COPIES, 0);
+    form_close(b);
+    form_block_sync(b);
+    form_if(b, WHEN_UPPER, 0)->leaves = true;
+    form_close(b);
+    n = form_add(b, NODE_REDUCE, REDUCE_SLICES);
+    form_reads(b, n, ROOM_COPIES, 0);
+    form_close(b);
+}
+
+/* Opens the loops over a thread's outputs, or over those of partial sums.  Matrices may pass
+ * through shared memory on their way, row by row of the warp's instructions.  */
+static Node *open_outputs(FormBuilder *b, Lowered *l, bool sums) {
+    const Contract *c = l->contract;
+    bool shared = c->r->via == VIA_SHARED;
+    Node *n;
+    if (c->r->via == VIA_BOXES) return lower_open_boxes(b, l);
+    if (!shared) {
+        if (sums) form_add(b, NODE_VALUES, VALUES_OUTPUTS)->from = true;
+        n = form_open(b, NODE_LOOP, LOOP_OUTPUTS);
+        n->from = sums;
+        return n;
+    }
+    int slots = rprog_piece_turns(c->r) > 1 ? 2 : 1;
+    Share share = c->warps[AX_K] > 1 ? SHARE_BLOCK : SHARE_WARP;
+    SyncScope scope = c->warps[AX_K] > 1 ? SYNC_BLOCK : SYNC_WARP;
+    form_add(b, NODE_VALUES, VALUES_OUTPUTS)->from = sums;
+    Room room = c->stays ? ROOM_OUTPUTS : ROOM_PIECES;
+    if (c->stays) form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
+    else if (c->ring) lower_computing_sync(b, l);
+    else form_block_sync(b);
+    Node *rows = form_open(b, NODE_LOOP, LOOP_ROWS);
+    rows->from = sums;
+    rows->loop = (Loop){.count = c->matrix.tiles[AX_M]};
+    if (c->matrix.tiles[AX_M] > 1 && slots == 1)
+        form_sync(b, scope, SYNC_BOTH, 0)->when = WHEN_LATER;
+    n = form_add(b, NODE_STORE, STORE_PIECE);
+    Use *u = form_writes(b, n, room, 0);
+    u->at = AT_LOOP;
+    u->share = share;
+    form_sync(b, scope, SYNC_BOTH, 0);
+    n = form_open(b, NODE_LOOP, LOOP_VECTORS);
+    n->from = sums;
+    u = form_reads(b, n, room, 0);
+    u->at = AT_LOOP;
+    u->share = share;
+    l->form->turns = slots;
+    return n;
+}
+
+static void close_outputs(FormBuilder *b, Lowered *l) {
+    form_close(b);
+    if (l->contract->r->via == VIA_BOXES) lower_close_boxes(b, l);
+    if (l->contract->r->via == VIA_SHARED) form_close(b);
+}
+
+static void add_partial(FormBuilder *b, Lowered *l) {
+    if (l->contract->r->tail > 0) form_if(b, WHEN_PARTIAL, 0);
+    open_outputs(b, l, true);
+    form_add(b, NODE_STORE, STORE_PARTIAL);
+    close_outputs(b, l);
+    if (l->contract->r->tail > 0) form_close(b);
+}
+
+/* Values of the rows that passes before have made, of parts those that tied reductions are made
+ * with.  */
+static void read_values(FormBuilder *b, const Lowered *l, Node *n, int pass, bool tied) {
+    const StatFacts *f = rprog_stats_facts(l->p, l->r);
+    bool parts = l->r->stats == STATS_PARTS;
+    for (int i = parts ? pass : 0; i <= pass && i < f->group->n_pass; i++) {
+        for (int x = 0; x <= stats_any_tied(l->p, l->r, i); x++) {
+            bool earlier = i < pass || x < (int)tied;
+            if (earlier && f->reduces[i] > 0) form_reads(b, n, ROOM_VALUES, 2 * i + x);
+        }
+    }
+}
+
+/* A pass over the rows: a walk, then lanes and warps meet, and the values of the rows are made.  */
+static void add_pass(FormBuilder *b, const Lowered *l, int pass, bool tied, bool first) {
+    bool parts = l->r->stats == STATS_PARTS;
+    int of = 2 * pass + tied;
+    Node *walk = form_add(b, NODE_LOOP, LOOP_WALK);
+    Node *lanes = form_add(b, NODE_REDUCE, REDUCE_LANES);
+    if (first) form_block_sync(b)->note = "stages become parts of rows";
+    Node *put = form_add(b, NODE_STORE, STORE_WARPS);
+    form_block_sync(b);
+    Node *finish = form_add(b, NODE_VALUES, VALUES_FINISH), *last = finish;
+    walk->from = lanes->from = put->from = finish->from = pass;
+    walk->to = lanes->to = put->to = finish->to = tied;
+    read_values(b, l, walk, pass, tied);
+    form_writes(b, put, ROOM_PARTS, of);
+    form_reads(b, finish, ROOM_PARTS, of);
+    if (stats_followed(l->p, l->r, pass, tied)) {
+        if (!parts || !tied) form_writes(b, finish, ROOM_VALUES, of);
+        last = form_block_sync(b);
+    }
+    last->blank = true;
+}
+
+/* What is done with rows of the results: whole rows pass by pass, of parts pass `l->pass`.  */
+static void add_stats(FormBuilder *b, Lowered *l) {
+    const StatFacts *f = rprog_stats_facts(l->p, l->r);
+    bool parts = l->r->stats == STATS_PARTS;
+    bool first = true;
+    form_add(b, NODE_VALUES, VALUES_ROWS);
+    for (int pass = 0; pass < f->group->n_pass; pass++) {
+        if (f->reduces[pass] == 0 || (parts && pass != l->pass)) continue;
+        for (int tied = 0; tied <= stats_any_tied(l->p, l->r, pass); tied++) {
+            add_pass(b, l, pass, tied, first);
+            first = false;
+        }
+    }
+    if (!f->any_stored || (parts && f->emit_bytes[l->pass] == 0)) return;
+    uint64_t mask = parts ? (uint64_t)1 << l->pass : UINT64_MAX;
+    Node *loop = open_outputs(b, l, false);
+    if (!parts) read_values(b, l, loop, f->group->n_pass, false);
+    lower_statement(b, l->p->group->root);
+    for (int i = 0; i < f->group->n; i++) {
+        if (f->emits[i] & mask) lower_statement(b, f->group->stmt[i]);
+    }
+    form_add(b, NODE_STORE, STORE_OUTPUTS);
+    close_outputs(b, l);
+}
+
+static void add_outputs(FormBuilder *b, Lowered *l) {
+    const RProg *r = l->contract->r;
+    if (r->split > 1 || r->tail > 0) add_partial(b, l);
+    if (r->split > 1) return;
+    if (r->tail > 0) form_if(b, WHEN_WHOLE, 0);
+    open_outputs(b, l, false);
+    lower_statements(b, l->p->group);
+    close_outputs(b, l);
+    if (r->tail > 0) form_close(b);
+}
+
+void lower_results(FormBuilder *b, Lowered *l) {
+    const Contract *c = l->contract;
+    if (c->matrix.used && c->matrix.unit->acc != l->p->con.acc)
+        form_add(b, NODE_VALUES, VALUES_SUMS);
+    if (c->warps[AX_K] > 1 && !c->matrix.piece) add_slices(b, l);
+    if (l->r->stats) add_stats(b, l);
+    else add_outputs(b, l);
+}

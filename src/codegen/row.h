@@ -1,0 +1,45 @@
+/* The building blocks of kernels over rows.  */
+#ifndef ROLLER_CODEGEN_ROW_H
+#define ROLLER_CODEGEN_ROW_H
+#include "codegen/blocks.h"
+
+/* row.c: rows of the block and what is kept of them.  */
+void row_constants(Kernel *k);
+void row_place(Kernel *k, bool stores);
+void row_hold(Kernel *k, const Node *n);
+bool row_ragged(const Kernel *k);         /* some block has fewer rows than its threads */
+bool row_cut(const Kernel *k);            /* a row ends within a step, at some size */
+TeExtent row_columns(const Kernel *k);
+bool row_loops(const Kernel *k);          /* over steps */
+bool row_wide(const Kernel *k);           /* columns need 64 bits */
+bool row_ends(const Kernel *k);           /* vectors begin at the first aligned column */
+/* The write of statement i of the group over the frame's indices.  */
+void row_write(const Kernel *k, int i, Access *x);
+/* row_load.c: sources in a step; does pass `pass` read one, is it fetched before what uses it?  */
+bool row_is_read(const RowSource *s, int pass);
+bool row_is_fetched(const Kernel *k, const RowSource *s, int pass);
+bool row_in_registers(const Kernel *k, const RowSource *s);
+bool row_in_shared(const Kernel *k, const RowSource *s);
+bool row_is_array(const Kernel *k, const RowSource *s);   /* of all the thread's vectors */
+int row_vectors(const Kernel *k);         /* of a thread in a step */
+int row_width(const Kernel *k, const RowSource *s);       /* elements of an access, ... */
+int row_parts(const Kernel *k, const RowSource *s);       /* ... so many of them a vector */
+const char *row_array(const Kernel *k, int n);
+/* The array of value n (RowFacts.value), or that of the ends.  */
+const char *row_value(const Kernel *k, int n);
+void row_declare(Kernel *k, int n);       /* registers of source n, */
+void row_load(Kernel *k, int n);          /* loads into them for vector u, and element v of it */
+const char *row_element(const Kernel *k, int n);
+void row_widen(Kernel *k, int n, int pass);              /* what it is kept as, at its first pass */
+/* row_walk.c */
+void row_walk(Kernel *k, int pass);
+/* row_reduce.c: values per row.  */
+Partials row_partials(const Kernel *k, int pass);
+bool row_makes(const Kernel *k, int tensor, int pass);
+/* What rows are known by behind pass `pass` (-1: before all).  */
+void row_known(Kernel *k, int pass, bool stores);
+void row_meet(Kernel *k, int pass);       /* the threads of a row */
+void row_finish(Kernel *k, int pass);
+void row_leave(Kernel *k, int pass);      /* values of a slice to the workspace */
+void row_combine(Kernel *k, int pass, bool stores);
+#endif
