@@ -134,6 +134,8 @@ void table_next(Kernel *k);
  * row `row` (a text) of the products, one of `rows`; whether there is a step to load; on to the
  * next one (and the pointers of loads between products, too), to the next stage to put to, and to
  * take from: `stays` if that is the last one.  */
+/* The prelude's function of an operand's mover: its name, with rl_ before it.  */
+const char *load_function(const Kernel *k, const Side *s);
 void load_copy(Kernel *k, const Node *n);
 void load_row(Kernel *k, const Node *copies, const char *row, int rows);
 void load_more(Kernel *k);

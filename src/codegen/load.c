@@ -14,6 +14,13 @@ static void advance_pointer(Kernel *k, const Side *s) {
     else cg_line(k->cg, "%c_src += BK * %s;", s->id, stride);
 }
 
+const char *load_function(const Kernel *k, const Side *s) {
+    char *name = arena_strdup(k->cg->arena, cg_text(k->cg, "rl_%s",
+                                                    k->cg->dev->mover[s->l->mover].name));
+    for (char *at = name; (at = strchr(at, '.'));) *at = '_';
+    return name;
+}
+
 void load_copy(Kernel *k, const Node *n) {
     const Side *s = &k->c.side[n->of];
     if (n->to) {

@@ -7,7 +7,7 @@ static void copy(Kernel *k, const Side *s, const char *source, const char *test,
     Cg *cg = k->cg;
     const char *to = address_chunk(k, s);
     if (s->elem > 1) to = cg_text(cg, *to == '(' ? "%s * %d" : "(%s) * %d", to, s->elem);
-    cg_line(cg, "rl_cp_async_%d%s(%s%sshared%s + %c_TILE + %s, %s, %s);", s->l->vec * s->elem,
+    cg_line(cg, "%s%s(%s%sshared%s + %c_TILE + %s, %s, %s);", load_function(k, s),
             wanted ? "_if" : "", wanted ? wanted : "", wanted ? ", " : "", load_stage(k, "put"),
             s->id - 32, to, source, test);
 }

@@ -92,7 +92,7 @@ static void copy_chunks(Kernel *k, const Side *s) {
     const char *from = cg_text(cg, "%c_src + (%s)", s->id, chunk_offset(k, s, &test));
     const char *to = cg_text(cg, "(line * %c_LINE + x) * %d", upper(s), s->elem);
     if (rprog_copies_chunks(s->l)) {
-        cg_line(cg, "rl_cp_async_%d(shared + %c_REGION + %s, %s, %s);", vec * s->elem, upper(s),
+        cg_line(cg, "%s(shared + %c_REGION + %s, %s, %s);", load_function(k, s), upper(s),
                 to, from, test ? test : "true");
     } else {
         cg_line(cg, "rl_vec<%s, %d> v%s;", type, vec, test ? " = {}" : "");

@@ -36,10 +36,11 @@ bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int sid
 /* What a kind of load says (RPROG_LOADS).  */
 typedef struct {
     bool registers, chunks;
+    const char *movers;
 } LoadFacts;
 static inline LoadFacts rprog_load_facts(LoadKind kind) {
     static const LoadFacts facts[LOAD_COUNT] = {
-#define X(id, text, registers, chunks) {registers, chunks},
+#define X(id, text, ...) {__VA_ARGS__},
         RPROG_LOADS(X)
 #undef X
     };

@@ -1,5 +1,7 @@
 /* Which rows of the device serve a problem: units by types, movers by width.  */
 #include "rprogram/matrix.h"
+#include <stdio.h>
+#include <string.h>
 
 /* Both operands as packed bytes: plain 8-bit integers whose products are summed.  */
 static bool fits_packed(const Problem *p, const ComputeUnit *u) {
@@ -83,6 +85,13 @@ double rprog_peak(const Problem *p, const Device *dev) {
     return most * dev->limits.sm_count.value * hal_clock_hz(dev);
 }
 
+/* Is the mover named so, and by its bytes?  */
+static bool is_of(const Mover *m, const char *name) {
+    char whole[32];
+    return name && snprintf(whole, sizeof whole, "%s%d", name, m->granule) > 0 &&
+           strcmp(m->name, whole) == 0;
+}
+
 int16_t rprog_mover(const Device *dev, LoadKind kind, int bytes) {
     int16_t best = -1;
     for (int i = 0; i < dev->n_mover; i++) {
@@ -90,7 +99,7 @@ int16_t rprog_mover(const Device *dev, LoadKind kind, int bytes) {
         if (m->from != PLACE_GLOBAL || m->issue != SCOPE_THREAD || m->granule < bytes) continue;
         bool async = m->async && m->to == PLACE_SMEM;
         if (!rprog_load_facts(kind).registers) {
-            if (!async || m->granule != bytes) continue;
+            if (!async || m->granule != bytes || !is_of(m, rprog_load_facts(kind).movers)) continue;
         } else if (m->async || (m->to != PLACE_REG && m->to != PLACE_SMEM)) {
             continue;
         }

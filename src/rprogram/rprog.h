@@ -268,10 +268,11 @@ typedef enum { RASTER_ROW, RASTER_COLUMN, RASTER_GROUPED } Raster;
 
 /* How elements of operands come to shared memory, and all that the rest asks of it.  `registers`:
  * through those of the threads, where they may be converted and wait for their stage; else they are
- * copied as they are, which a later wait completes.  `chunks`: by all threads, chunk by chunk; else
- * by one of them, a box at once.  */
-#define RPROG_LOADS(X)        /* text, registers, chunks */                                        \
-    X(STAGED, "staged", true, true) X(ASYNC, "async", false, true) X(TILE, "tile", false, false)
+ * copied as they are, which a later wait completes.  `chunks`: by all threads, chunk by chunk, with
+ * movers that are named by their bytes behind `movers`; else by one of them, a box at once.  */
+#define RPROG_LOADS(X)        /* text, registers, chunks, movers */                                \
+    X(STAGED, "staged", true, true, NULL) X(ASYNC, "async", false, true, "cp.async.")              \
+    X(TILE, "tile", false, false, NULL)
 typedef enum {
 #define X(id, ...) LOAD_##id,
     RPROG_LOADS(X)
