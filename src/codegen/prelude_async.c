@@ -13,34 +13,31 @@ const PreludeRow prelude_async[] = {
      FN "unsigned rl_shared(const void *p) {\n"
         "    return (unsigned)__cvta_generic_to_shared(p);\n"
         "}\n"},
-#define CP_ASYNC(bytes, cache) CP_ASYNC_AS(bytes, bytes, cache ".shared.global")
-#define CP_ASYNC_AS(name, bytes, op)                                                               \
+#define CP_ASYNC(bytes, cache)                                                                     \
     {                                                                                              \
-        "rl_cp_async_" name, 80,                                                                  \
-            FN "void rl_cp_async_" name "(unsigned to, const void *from, bool inside) {\n"        \
-               "    asm volatile(\"cp.async." op " [%0], [%1], " bytes            \
+        "rl_cp_async_" bytes, 80,                                                                  \
+            FN "void rl_cp_async_" bytes "(unsigned to, const void *from, bool inside) {\n"        \
+               "    asm volatile(\"cp.async." cache ".shared.global [%0], [%1], " bytes            \
                ", %2;\"\n"                                                                         \
                "                 :: \"r\"(to), \"l\"(from), \"r\"(inside ? " bytes                 \
                " : 0) : \"memory\");\n"                                                            \
                "}\n"                                                                               \
     },                                                                                             \
     {                                                                                              \
-        "rl_cp_async_" name "_if", 80,                                                            \
-            FN "void rl_cp_async_" name "_if(bool wanted, unsigned to, const void *from, "        \
+        "rl_cp_async_" bytes "_if", 80,                                                            \
+            FN "void rl_cp_async_" bytes "_if(bool wanted, unsigned to, const void *from, "        \
                "bool inside) {\n"                                                                  \
                "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %0, 0;\"\n"                      \
-               "                 \" @p cp.async." op " [%1], [%2], " bytes        \
+               "                 \" @p cp.async." cache ".shared.global [%1], [%2], " bytes        \
                ", %3; }\"\n"                                                                       \
                "                 :: \"r\"((int)wanted), \"r\"(to), \"l\"(from), \"r\"(inside ? "   \
                bytes " : 0) : \"memory\");\n"                                                     \
                "}\n"                                                                               \
     }
     CP_ASYNC("16", "cg"),
-    CP_ASYNC_AS("line_16", "16", "cg.shared.global.L2::128B"),
     CP_ASYNC("8", "ca"),
     CP_ASYNC("4", "ca"),
 #undef CP_ASYNC
-#undef CP_ASYNC_AS
     {"rl_cp_async_commit", 80,
      FN "void rl_cp_async_commit() {\n"
         "    asm volatile(\"cp.async.commit_group;\" ::: \"memory\");\n"

@@ -36,7 +36,7 @@ static bool add_option(const Builder *b, const RProg *r, int side, uint8_t along
                        LoadKind kind, RLoad *out) {
     const ROperand *op = &b->p->op[side];
     int vec = along == AX_K ? op->vec_k : op->vec_mn;
-    if (kind == LOAD_ASYNC || kind == LOAD_LINE) {
+    if (kind == LOAD_ASYNC) {
         if (!rprog_copyable(b->p, b->dev, r, side)) return false;
         if (along != inner) vec = 1;
     }
@@ -53,8 +53,7 @@ static bool add_option(const Builder *b, const RProg *r, int side, uint8_t along
 /* A copy where the device and the types allow it, else through registers.  */
 static int add_either(const Builder *b, const RProg *r, int side, uint8_t along, uint8_t inner,
                       RLoad *out) {
-    return add_option(b, r, side, along, inner, LOAD_LINE, out) ||
-           add_option(b, r, side, along, inner, LOAD_ASYNC, out) ||
+    return add_option(b, r, side, along, inner, LOAD_ASYNC, out) ||
            add_option(b, r, side, along, inner, LOAD_STAGED, out);
 }
 

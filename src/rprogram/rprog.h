@@ -272,7 +272,7 @@ typedef enum { RASTER_ROW, RASTER_COLUMN, RASTER_GROUPED } Raster;
  * movers that are named by their bytes behind `movers`; else by one of them, a box at once.  */
 #define RPROG_LOADS(X)        /* text, registers, chunks, movers */                                \
     X(STAGED, "staged", true, true, NULL) X(ASYNC, "async", false, true, "cp.async.")              \
-    X(TILE, "tile", false, false, NULL) X(LINE, "line", false, true, "cp.async.line.")
+    X(TILE, "tile", false, false, NULL)
 typedef enum {
 #define X(id, ...) LOAD_##id,
     RPROG_LOADS(X)
