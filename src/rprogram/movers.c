@@ -1,6 +1,5 @@
 /* Which rows of the device serve a problem: units by types, movers by width.  */
 #include "rprogram/matrix.h"
-#include <stdio.h>
 #include <string.h>
 
 /* Both operands as packed bytes: plain 8-bit integers whose products are summed.  */
@@ -87,9 +86,12 @@ double rprog_peak(const Problem *p, const Device *dev) {
 
 /* Is the mover named so, and by its bytes?  */
 static bool is_of(const Mover *m, const char *name) {
-    char whole[32];
-    return name && snprintf(whole, sizeof whole, "%s%d", name, m->granule) > 0 &&
-           strcmp(m->name, whole) == 0;
+    size_t n = name ? strlen(name) : 0;
+    int bytes = 0;
+    if (n == 0 || strncmp(m->name, name, n) != 0) return false;
+    for (name = m->name + n; *name >= '0' && *name <= '9'; name++)
+        bytes = bytes * 10 + (*name - '0');
+    return *name == 0 && bytes == m->granule;
 }
 
 int16_t rprog_mover(const Device *dev, LoadKind kind, int bytes) {
