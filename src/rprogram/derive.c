@@ -152,7 +152,8 @@ HeldBytes rprog_held(const Problem *p, const Device *dev, const RProg *r) {
         h.regions += rprog_region_bytes(p, dev, r, side);
     }
     h.piece = rprog_piece_bytes(p, dev, r);
-    h.boxes = (int64_t)rprog_box_bytes(p, dev, r) * rprog_box_slots(p, r);
+    int64_t box = rprog_box_bytes(p, dev, r);
+    h.boxes = box > 0 ? box * rprog_box_slots(p, r) : 0;  /* units of warpgroups alone */
     h.warps = rprog_computing(dev, r) / WARP;
     h.barriers = rprog_warpgroups(dev, r) ? 2 * BARRIER : 0;
     return h;
