@@ -1,0 +1,151 @@
+#include "driver/parting.h"
+#include "base/hash.h"
+#include <string.h>
+
+/* Candidates kept beyond those asked for: to be told of, and to replace plans that spill.  */
+enum { SPARE_CANDIDATES = 24 };
+
+/* The op's kernel groups by these decisions, without their problems.  */
+static Status open_groups(Arena *a, Diag *d, const Te *te, const TeDecisions *decisions,
+                          const Device *dev, const CompileOptions *o, PlanSet *set) {
+    *set = (PlanSet){.te = te, .dev = dev, .options = *o};
+    Te *normal, whole = *te;
+    whole.decisions = ARENA_NEW(a, TeDecisions);
+    *whole.decisions = *decisions;
+    Status s = te_normalize(a, d, &whole, &normal);
+    if (s) return s;
+    set->normal = normal;
+    set->n_group = access_groups(a, normal, &set->group);
+    set->plans = ARENA_ARRAY(a, GroupPlans, set->n_group);
+    set->n_program = set->n_group;
+    return ST_OK;
+}
+
+Status fusion_open(Arena *a, Diag *d, const Te *te, const TeDecisions *decisions,
+                   const Device *dev, const CompileOptions *o, PlanSet *set) {
+    Status s = open_groups(a, d, te, decisions, dev, o, set);
+    for (int g = 0; g < set->n_group && !s; g++) {
+        set->plans[g].part = g;
+        s = rtile_problem(a, d, set->normal, &set->group[g], o->align, &set->plans[g].problem);
+    }
+    return s;
+}
+
+static Status plan_kernel(Planner *x, Diag *d, Kernel *k) {
+    RPlanOptions options = {.align = x->o->align, .workspace_limit = x->o->workspace_limit};
+    GroupPlans *out = &k->plans;
+    Problem given = out->problem;
+    Diag other = diag_new(x->a);
+    bool streams = given.contraction && !given.stats;
+    Status s = rprog_candidates(x->a, streams ? &other : d, &given, x->dev, &options, &out->set);
+    if (s == ST_NO_PLAN && streams) {           /* no tiles fit: element by element */
+        k->as_stream = true;
+        rtile_as_stream(x->a, &given, x->o->align, &out->problem);
+        s = rprog_candidates(x->a, d, &out->problem, x->dev, &options, &out->set);
+    }
+    if (s) return s;
+    int keep = (x->o->top > 1 ? x->o->top : 1) + SPARE_CANDIDATES;
+    s = mp_rank(x->a, d, &out->problem, x->dev, &out->set, keep, &out->ranked, &out->n);
+    if (!s) k->us = out->ranked[0].estimate.us;
+    x->planned++;
+    return s;
+}
+
+static Status kernel_of(Planner *x, Diag *d, const PlanSet *set, const Te *sized, int g,
+                        const char *text, Kernel **out) {
+    uint64_t hash = hash64(text, strlen(text), 0);
+    Kernel *k = x->known;
+    while (k && (k->hash != hash || strcmp(k->text, text) != 0)) k = k->next;
+    *out = k;
+    if (k) return ST_OK;
+    k = *out = ARENA_NEW(x->a, Kernel);
+    *k = (Kernel){.text = text, .hash = hash, .us = -1, .next = x->known};
+    Problem *p = &k->plans.problem, whole;
+    Status s = rtile_problem(x->a, d, set->normal, &set->group[g], x->o->align, &whole);
+    if (s) return s;
+    *p = whole;
+    if (x->size) rtile_resize(x->a, &whole, sized, x->o->align, p);
+    k->least_us = mp_least_us(p, x->dev);
+    x->known = k;
+    return ST_OK;
+}
+
+Status parting_open(Planner *x, Diag *d, const TeDecisions *decisions, Parting *out) {
+    Status s = open_groups(x->a, d, x->te, decisions, x->dev, x->o, &out->set);
+    if (s) return s;
+    const Te *sized = x->size ? te_sized(x->a, out->set.normal, x->size) : NULL;
+    const char **text = ARENA_ARRAY(x->a, const char *, out->set.n_group);
+    access_group_texts(x->a, out->set.normal, out->set.group, out->set.n_group, text);
+    out->kernel = ARENA_ARRAY(x->a, Kernel *, out->set.n_group);
+    for (int g = 0; g < out->set.n_group && !s; g++)
+        s = kernel_of(x, d, &out->set, sized, g, text[g], &out->kernel[g]);
+    if (s) out->kernel = NULL;
+    return s;
+}
+
+bool parting_has(const Parting *p, const Kernel *k) {
+    int g = 0;
+    while (g < p->set.n_group && p->kernel[g] != k) g++;
+    return g < p->set.n_group;
+}
+
+void parting_own(const Parting *p, const Parting *other, bool *own) {
+    for (int g = 0; other && g < other->set.n_group; g++) other->kernel[g]->matched++;
+    for (int g = 0; g < p->set.n_group; g++) {
+        own[g] = p->kernel[g]->matched == 0;
+        p->kernel[g]->matched -= !own[g];
+    }
+    for (int g = 0; other && g < other->set.n_group; g++) other->kernel[g]->matched = 0;
+}
+
+Status parting_price(Planner *x, Diag *d, const Parting *p, const Parting *other, double limit,
+                    double *us) {
+    bool own[TE_MAX_STMTS];
+    *us = 0;
+    parting_own(p, other, own);
+    for (int g = 0; g < p->set.n_group; g++) {
+        const Kernel *k = p->kernel[g];
+        p->kernel[g]->matched += own[g];
+        if (own[g]) *us += k->us < 0 ? k->least_us : k->us;
+    }
+    Status s = ST_OK;
+    for (int g = 0; g < p->set.n_group && *us <= limit && !s; g++) {
+        Kernel *k = p->kernel[g];
+        if (k->us >= 0 || !own[g]) continue;
+        s = watch_check(x->o->watch, d);
+        if (!s) s = plan_kernel(x, d, k);
+        if (!s) *us += (k->us - k->least_us) * k->matched;
+    }
+    for (int g = 0; g < p->set.n_group; g++) p->kernel[g]->matched = 0;
+    return s;
+}
+
+Status parting_fill(Planner *x, Diag *d, Parting *p) {
+    PlanSet *set = &p->set;
+    double most = -1;
+    for (int g = 0; g < set->n_group; g++) {
+        const Kernel *k = p->kernel[g];
+        GroupPlans *out = &set->plans[g];
+        Problem own;
+        Status s = rtile_problem(x->a, d, set->normal, &set->group[g], x->o->align, &own);
+        if (s) return s;
+        *out = k->plans;
+        out->part = g;
+        out->problem = own;
+        if (k->as_stream) rtile_as_stream(x->a, &own, x->o->align, &out->problem);
+        if (k->us > most) {
+            most = k->us;
+            set->dominant = g;
+        }
+    }
+    int top = x->o->top > 1 ? x->o->top : 1;
+    int have = set->n_group ? set->plans[set->dominant].n : 1;
+    set->n_rank = have < top ? have : top;
+    return ST_OK;
+}
+
+double parting_total(const Parting *p) {
+    double us = 0;
+    for (int g = 0; g < p->set.n_group; g++) us += p->kernel[g]->us;
+    return us;
+}
