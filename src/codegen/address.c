@@ -46,7 +46,7 @@ void address_digits(Kernel *k, const FusedAxis *axis, const char *prefix, const 
         return;
     }
     for (int i = 0; i < axis->n_digit; i++)
-        count[i] = size_product(cg->arena, k->c.root, axis, axis->digit[i].first,
+        count[i] = size_product(cg->arena, k->c.root, axis->index + axis->digit[i].first,
                                 axis->digit[i].n);
     place_digits(cg, at, count, axis->n_digit, wide, digit);
     for (int i = axis->n_digit - 1; i >= 0; i--) {

@@ -96,7 +96,7 @@ static const char *add_axis(const Kernel *k, int stmt, const Access *x, AxisClas
     for (int end = f->n, from; end > 0; end = from) {
         first--;
         from = run_before(k, stmt, x, f, end, &stride[first]);
-        count[first] = size_product(cg->arena, k->c.root, f, from, end - from);
+        count[first] = size_product(cg->arena, k->c.root, f->index + from, end - from);
     }
     place_digits(cg, position, count + first, TE_MAX_INDICES - first, place_wide(f->extent, 0),
                  digit + first);

@@ -382,11 +382,10 @@ static inline int rprog_window_lanes(const Problem *p, const RProg *r) {
 int rprog_window_width(const Problem *p, const RProg *r, int source);
 int64_t rprog_window_loads(const Problem *p, const RProg *r, int source);
 int rprog_window_shift(const Problem *p, const RProg *r, int source);
-/* KEEP_SHARED: patches of a block down, across and over planes (points of the outer indices); tiles
- * of the grid; rows, columns and row pitch of its inputs in elements.  */
+/* KEEP_SHARED: patches of a block down, across and over planes (points of the outer indices); rows,
+ * columns and row pitch of its inputs in elements.  */
 typedef struct {
     int down, across, planes;
-    int64_t tiles_m, tiles_n, tiles_o;
     int64_t rows, columns, pitch;
 } WindowTile;
 WindowTile rprog_window_tile(const Problem *p, const RProg *r);

@@ -63,21 +63,8 @@ TeExtent size_parts(Arena *a, TeExtent x, int64_t n) {
                       .expr = binary(a, TE_DIV, &sum, &by)};
 }
 
-TeExtent size_product(Arena *a, const TeStmt *s, const FusedAxis *axis, int first, int n) {
+TeExtent size_product(Arena *a, const TeStmt *s, const uint8_t *index, int n) {
     TeExtent all = size_number(1);
-    for (int i = first; i < first + n; i++) {
-        const TeExtent *e = &s->index[axis->index[i]].hi;
-        if (e->expr || e->value != 1) all = size_times(a, all, *e);
-    }
-    return all;
-}
-
-TeExtent size_axis(Arena *a, const TeStmt *s, const FusedAxis *axis) {
-    return size_product(a, s, axis, 0, axis->n);
-}
-
-TeExtent size_indices(Arena *a, const TeStmt *s, int first, int end) {
-    TeExtent all = size_number(1);
-    for (int i = first; i < end; i++) all = size_times(a, all, s->index[i].hi);
+    for (int i = 0; i < n; i++) all = size_times(a, all, s->index[index[i]].hi);
     return all;
 }

@@ -12,9 +12,6 @@ TeExtent size_max(Arena *a, TeExtent x, TeExtent y);
 TeExtent size_min(Arena *a, TeExtent x, TeExtent y);
 /* How many parts of n cover x.  */
 TeExtent size_parts(Arena *a, TeExtent x, int64_t n);
-/* Product of the extents of a statement's indices: of a fused axis, n of its indices from `first`
- * on, or the indices first..end-1.  */
-TeExtent size_axis(Arena *a, const TeStmt *s, const FusedAxis *axis);
-TeExtent size_product(Arena *a, const TeStmt *s, const FusedAxis *axis, int first, int n);
-TeExtent size_indices(Arena *a, const TeStmt *s, int first, int end);
+/* Product of the extents of n indices of a statement.  */
+TeExtent size_product(Arena *a, const TeStmt *s, const uint8_t *index, int n);
 #endif

@@ -168,9 +168,7 @@ int64_t index_boxes(const IndexMap *m, int64_t block) {
 }
 
 TeExtent index_extent(Arena *a, const IndexMap *m, int axis) {
-    FusedAxis f = {.n = m->axis[axis].n};
-    for (int i = 0; i < f.n; i++) f.index[i] = m->axis[axis].index[i];
-    return size_axis(a, m->root, &f);
+    return size_product(a, m->root, m->axis[axis].index, m->axis[axis].n);
 }
 
 /* A static axis without positions has a box all the same: the grid cannot be empty.  */

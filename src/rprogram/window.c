@@ -52,9 +52,6 @@ WindowTile rprog_window_tile(const Problem *p, const RProg *r) {
     WindowTile t = {.down = count_along(&r->block, &r->thread, AX_M),
                     .across = count_along(&r->block, &r->thread, AX_N),
                     .planes = r->block.extent[AX_K]};
-    t.tiles_m = ceil_div(v->extent_p, r->block.extent[AX_M]);
-    t.tiles_n = ceil_div(v->extent_q, r->block.extent[AX_N]);
-    t.tiles_o = ceil_div(v->outer, t.planes);
     t.rows = (r->block.extent[AX_M] - 1) * x->step_m + (x->extent_r - 1) * x->dil_m + 1;
     t.columns = (r->block.extent[AX_N] - 1) * x->step_n + (x->extent_s - 1) * x->dil_n + 1;
     /* The last thread's loads may reach beyond what it needs.  */
