@@ -26,6 +26,23 @@ void sim_release_async(SimCluster *c, uint32_t *clock) { clock[c->n_clock - 1] =
 
 void sim_fence_proxy(SimWarp *w) { sim_release(w, w->block->cluster->proxy_clock); }
 
+/* What the checks of one access need, looked up once.  */
+typedef struct {
+    SimWarp *w;
+    const SimInst *i;
+    int lane;
+    SimBlock *owner;
+    const uint32_t *clock;
+    uint32_t now;
+    uint16_t me;
+    int copies;               /* the clock's entry of asynchronous copies */
+} Access;
+
+static inline Access access_of(SimWarp *w, const SimInst *i, int lane, SimBlock *owner) {
+    const SimCluster *c = w->block->cluster;
+    return (Access){w, i, lane, owner, w->clock, c->time, sim_thread(w, lane), c->n_clock - 1};
+}
+
 /* ---- messages ---- */
 
 static const char *thread_name(const SimCluster *c, uint16_t thread) {
@@ -39,34 +56,19 @@ static const char *thread_name(const SimCluster *c, uint16_t thread) {
     return arena_printf(c->arena, "%s of block %d of the cluster", text, thread / per_block);
 }
 
-static bool race(SimWarp *w, const SimInst *i, int lane, const SimBlock *owner, uint32_t offset,
-                 const char *mine, const char *theirs, uint16_t other, int line) {
-    const SimCluster *c = w->block->cluster;
+static bool race(const Access *a, uint32_t offset, const char *mine, const char *theirs,
+                 uint16_t other, int line) {
+    const SimCluster *c = a->w->block->cluster;
     Buf text = buf_new(c->arena);
     buf_printf(&text, "this %s of shared address 0x%x and the %s by %s", mine,
-               owner->smem_base + offset, theirs, thread_name(c, other));
+               a->owner->smem_base + offset, theirs, thread_name(c, other));
     if (line) buf_printf(&text, " at ptx line %d", line);
     buf_puts(&text, " are not ordered by a barrier");
-    sim_fault(w, SIM_RACE_SHARED, i, lane, "%s", buf_str(&text));
+    sim_fault(a->w, SIM_RACE_SHARED, a->i, a->lane, "%s", buf_str(&text));
     return false;
 }
 
 /* ---- order ---- */
-
-/* What the checks of one access need, looked up once.  */
-typedef struct {
-    const SimWarp *w;
-    SimBlock *owner;
-    const uint32_t *clock;
-    uint32_t now;
-    uint16_t me;
-    int copies;               /* the clock's entry of asynchronous copies */
-} Access;
-
-static inline Access access_of(const SimWarp *w, SimBlock *owner, int lane) {
-    const SimCluster *c = w->block->cluster;
-    return (Access){w, owner, w->clock, c->time, sim_thread(w, lane), c->n_clock - 1};
-}
 
 /* Whether what `thread` did at `time` happened before this access.  */
 static inline bool before(const Access *a, uint16_t thread, uint32_t time) {
@@ -148,23 +150,23 @@ static inline void note_read(const Access *a, const Part *p, bool several) {
 
 /* ---- checks ---- */
 
-static bool unready(SimWarp *w, const SimInst *i, int lane, const SimBlock *owner, uint32_t word,
-                    const SimShadow *s, unsigned mask) {
+static bool unready(const Access *a, uint32_t word, const SimShadow *s, unsigned mask) {
     bool flying = s->flying & mask;
     uint32_t byte = sim_first_byte(flying ? s->flying & mask : ~s->init & mask);
-    uint32_t at = owner->smem_base + word * 4 + byte;
+    uint32_t at = a->owner->smem_base + word * 4 + byte;
     if (flying) {
-        sim_fault(w, SIM_NOT_ARRIVED, i, lane, "the copy to shared address 0x%x is still under way",
-                  at);
+        sim_fault(a->w, SIM_NOT_ARRIVED, a->i, a->lane,
+                  "the copy to shared address 0x%x is still under way", at);
     } else {
-        sim_fault(w, SIM_UNINIT_SHARED, i, lane, "nothing was written to shared address 0x%x", at);
+        sim_fault(a->w, SIM_UNINIT_SHARED, a->i, a->lane,
+                  "nothing was written to shared address 0x%x", at);
     }
     return false;
 }
 
 static inline bool read_words(SimWarp *w, const SimInst *i, int lane, SimBlock *owner,
                               uint32_t offset, uint32_t bytes, bool strong, bool several) {
-    Access a = access_of(w, owner, lane);
+    Access a = access_of(w, i, lane, owner);
     bool races = !w->block->cluster->run->options->no_races;
     uint32_t unused = i->ptx->unused;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
@@ -173,7 +175,7 @@ static inline bool read_words(SimWarp *w, const SimInst *i, int lane, SimBlock *
         if (unused) mask &= ~(bytes >= 4 ? unused >> (word * 4 - offset) : unused << offset % 4);
         if (mask == 0) continue;
         if ((s->flying & mask) || (s->init & mask) != mask) {
-            return unready(w, i, lane, owner, word, s, mask);
+            return unready(&a, word, s, mask);
         }
         if (!races) continue;
         Part part[4];
@@ -181,8 +183,7 @@ static inline bool read_words(SimWarp *w, const SimInst *i, int lane, SimBlock *
         for (int k = 0; k < n; k++) {
             const SimTouch *t = part[k].touch;
             if (write_races(&a, t) && !(strong && t->atomic)) {
-                return race(w, i, lane, owner, part[k].offset, "read", "write", t->writer,
-                            t->line);
+                return race(&a, part[k].offset, "read", "write", t->writer, t->line);
             }
             if (!strong) note_read(&a, &part[k], several);
         }
@@ -223,23 +224,22 @@ bool sim_shadow_read_strong(SimWarp *w, const SimInst *i, int lane, SimBlock *ow
  * between writers.  */
 static bool write_words(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                         uint32_t bytes, bool atomic, const unsigned char *value) {
-    Access a = access_of(w, owner, lane);
+    Access a = access_of(w, i, lane, owner);
     bool races = !w->block->cluster->run->options->no_races;
     bool same = value && memcmp(owner->smem + offset, value, bytes) == 0;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
         SimShadow *s = &owner->shadow[word];
         unsigned mask = sim_byte_mask(word, offset, bytes);
-        if (s->flying & mask) return unready(w, i, lane, owner, word, s, mask);
+        if (s->flying & mask) return unready(&a, word, s, mask);
         Part part[4];
         int n = parts_of(owner, word, mask, part);
         for (int k = 0; k < n; k++) {
             SimTouch *t = part[k].touch;
             if (races && write_races(&a, t) && !same && !(atomic && t->atomic)) {
-                return race(w, i, lane, owner, part[k].offset, "write", "write", t->writer,
-                            t->line);
+                return race(&a, part[k].offset, "write", "write", t->writer, t->line);
             }
             if (races && !reader_before(&a, &part[k])) {
-                return race(w, i, lane, owner, part[k].offset, "write", "read", t->reader, 0);
+                return race(&a, part[k].offset, "write", "read", t->reader, 0);
             }
             t->writer = a.me;
             t->write_time = a.now;
