@@ -12,8 +12,8 @@ static void print_nodes(Kernel *k, const Node *first);
  * loops are not to be unrolled.  */
 static void print_steps(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    bool stays = k->l->kind == KERNEL_CONTRACT && k->c.stays;
-    cg_line(cg, "int %s = %s;", n->loop.var, stays ? "from" : "0");
+    bool ring = k->l->kind == KERNEL_CONTRACT && k->c.ring, stays = ring && k->c.stays;
+    cg_line(cg, "%s %s = %s;", ring ? "unsigned" : "int", n->loop.var, stays ? "from" : "0");
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "do");
     print_nodes(k, n->child);

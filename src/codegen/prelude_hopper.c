@@ -63,11 +63,12 @@ const PreludeRow prelude_hopper[] = {
         "    asm volatile(\"mbarrier.arrive.shared::cta.b64 _, [%0];\"\n"
         "                 :: \"r\"(bar) : \"memory\");\n"
         "}\n"},
-    /* The same barrier of block `rank` of the cluster.  */
+    /* The same barrier of block `rank` of the cluster.  What it tells of are reads that are over,
+     * no writes: a release for the cluster would be a fence for the whole device.  */
     {"rl_barrier_arrive_at", 90,
      FN "void rl_barrier_arrive_at(unsigned bar, int rank) {\n"
         "    asm volatile(\"{ .reg .b32 at; mapa.shared::cluster.u32 at, %0, %1;\"\n"
-        "                 \" mbarrier.arrive.release.cluster.shared::cluster.b64 _, [at]; }\"\n"
+        "                 \" mbarrier.arrive.shared::cluster.b64 _, [at]; }\"\n"
         "                 :: \"r\"(bar), \"r\"(rank) : \"memory\");\n"
         "}\n"},
     {"rl_cluster_rank", 90,

@@ -11,9 +11,9 @@ void ring_open_tiles(Kernel *k, bool in_turn) {
     const char *all = place_tiles(k);
     if (in_turn) {
         cg_line(cg, "const unsigned team = warp / %du;", rprog_team(cg->dev, k->c.r));
-        cg_line(cg, "int from = (int)team * steps;");
+        cg_line(cg, "unsigned from = team * steps;");
     } else {
-        cg_line(cg, "int from = 0;");
+        cg_line(cg, "unsigned from = 0;");
     }
     const char *by = in_turn ? "2 * " : "";
     cg_line(cg, "#pragma unroll 1");

@@ -310,7 +310,7 @@ static const struct {
     {STAYS, "number += GRID, from += steps", "number += GRID, from += 0"},
     {TURNS, "if (from > 0) rl_bar_sync_at<256>(team + 2);", ""},
     {TURNS, "if (number + GRID < 8u) rl_bar_arrive_at<256>(3 - team);", ""},
-    {TURNS, "(int)team * steps", "0"},
+    {TURNS, "team * steps", "0"},
     {TURNS, "from += 2 * steps", "from += steps"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
