@@ -224,8 +224,76 @@ static bool respell(Norm *n, int k) {
     return access_scan(s, &scan);
 }
 
+/* ---- from the other end ---- */
+
+/* Does every read of the tensor below e have extent - 1 - j in dimension d?  `to`: j instead.  */
+static bool reads_mirrored(Norm *n, const TeStmt *s, TeExpr *e, int tensor, int d, bool to,
+                           int *count) {
+    bool all = true;
+    for (int i = 0; i < e->n_args; i++)
+        all &= reads_mirrored(n, s, e->args[i], tensor, d, to, count);
+    if (e->other) all &= reads_mirrored(n, s, e->other, tensor, d, to, count);
+    if (e->kind != TE_READ || e->v.ref != tensor) return all;
+    Affine f;
+    int moving = 0, j = 0;
+    if (!access_affine(n->te, s, e->args[d], &f)) return false;
+    for (int i = 0; i < s->n_index; i++) {
+        if (f.coef[i] == 0) continue;
+        moving++;
+        j = i;
+    }
+    if (moving != 1 || f.coef[j] != -1 || f.c != n->te->tensor[tensor].shape[d].value - 1)
+        return false;
+    if (to) e->args[d] = te_expr_index(n->a, j, e->pos);
+    ++*count;
+    return all;
+}
+
+static void mirror_index(Norm *n, TeExpr **slot, int index, int64_t extent) {
+    TeExpr *e = *slot;
+    if (e->kind == TE_INDEX && e->v.ref == index) {
+        *slot = te_expr_node(n->a, TE_SUB, TE_I64, 2, e->pos);
+        (*slot)->args[0] = te_expr_int(n->a, extent - 1, TE_I64, e->pos);
+        (*slot)->args[1] = e;
+        return;
+    }
+    for (int i = 0; i < e->n_args; i++) mirror_index(n, &e->args[i], index, extent);
+    if (e->other) mirror_index(n, &e->other, index, extent);
+}
+
+/* A scan that is read from its end on is one from there: flip(cumsum(flip(x))).  */
+static bool mirror(Norm *n, int k) {
+    Te *te = n->te;
+    TeStmt *s = &te->stmt[k];
+    const TeTensor *t = &te->tensor[s->tensor];
+    Scan scan;
+    int count = 0;
+    bool all = t->role == TE_TEMP && access_scan(s, &scan) && !te_positional(s->rhs) &&
+               !t->shape[scan.index].expr;
+    for (int i = k + 1; i < te->n_stmt && all; i++)
+        all = reads_mirrored(n, &te->stmt[i], te->stmt[i].rhs, s->tensor, scan.index, false,
+                             &count);
+    if (!all || count == 0) return false;
+    for (int i = k + 1; i < te->n_stmt; i++) {
+        count = 0;
+        reads_mirrored(n, &te->stmt[i], te->stmt[i].rhs, s->tensor, scan.index, true, &count);
+        if (count > 0) te_expr_list_reads(n->a, te->stmt[i].rhs);
+        n->changed[i] |= count > 0;
+    }
+    TeExpr *body = s->rhs->args[0], *order = body->args[0];
+    order->kind = scan.reversed ? (scan.exclusive ? TE_LT : TE_LE)
+                                : scan.exclusive ? TE_GT : TE_GE;
+    mirror_index(n, &body->args[1], scan.over, t->shape[scan.index].value);
+    te_expr_list_reads(n->a, s->rhs);
+    n->changed[k] = true;
+    return true;
+}
+
 bool canon_scan(Norm *n) {
     bool any = false;
-    for (int k = 0; k < n->te->n_stmt; k++) any |= respell(n, k);
+    for (int k = 0; k < n->te->n_stmt; k++) {
+        any |= respell(n, k);
+        any |= mirror(n, k);
+    }
     return any;
 }

@@ -89,6 +89,9 @@ static const Small table[] = {
      " Y[m,i] = sum[r](r <= i ? X[m,r] : 0) where r in 320 @accum(i64); }"},
     {"vectors over two axes", "op f(X: f32[2,90,4,6]) -> Y: f32[2,90,4,6] {"
      " Y[b,i,p,q] = sum[r](r <= i ? X[b,r,p,q] : 0) where r in 90; }"},
+    {"from the other end", "op f(X: f32[6,300]) -> Y: f32[6,300] {"
+     " t[m,i] = sum[r](r <= i ? X[m,299-r] : 0) where i in 300, r in 300;"
+     " Y[m,i] = t[m,299-i] * 2.0; }"},
     {"gaps", "op f(X: f32[6,300] strides(308,1)) -> Y: f32[6,300] strides(304,1) {"
      " Y[m,i] = sum[r](r <= i ? X[m,r] : 0) where r in 300; }"},
     {"two ways", "op f(X: f32[40,64]) -> Y: f32[40,64] {"
