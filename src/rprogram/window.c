@@ -1,5 +1,6 @@
 /* The `window` skeleton: a patch of outputs per thread, its inputs sliding through registers, read
  * directly or from a tile with its halo in shared memory.  */
+#include "rprogram/index_map.h"
 #include "rprogram/internal.h"
 
 enum { THREADS_MAX = 1024, SIDE_MAX = 16, OUTPUTS_MAX = 64, LOADED_MAX = 128 };
@@ -226,6 +227,14 @@ static const char *check_block(const Problem *p, const RProg *r) {
     return NULL;
 }
 
+/* Do patches or tiles reach beyond the end of p or q, the map's axes behind the first?  */
+static bool has_ragged(const Problem *p, const RProg *r) {
+    IndexMap m;
+    index_map(p, r, 0, &m);
+    bool down = p->window.p >= 0;
+    return (down && index_ragged(&m, 1)) || index_ragged(&m, down ? 2 : 1);
+}
+
 const char *rprog_window_check(const Problem *p, const Device *dev, const RProg *r) {
     const WindowView *v = &p->window;
     const char *why;
@@ -236,8 +245,7 @@ const char *rprog_window_check(const Problem *p, const Device *dev, const RProg 
             OUTPUTS_MAX)
         return "the thread's patch is too large";
     if (r->thread.extent[AX_M] > 1 && v->p < 0) return "rows do not slide";
-    const RTile *tile = r->keep == KEEP_SHARED ? &r->block : &r->thread;
-    if (v->others_move && (v->unit_p % tile->extent[AX_M] || v->unit_q % tile->extent[AX_N]))
+    if (v->others_move && has_ragged(p, r))
         return "another read would leave its tensor where patches are ragged";
     if ((why = check_vector(p, r))) return why;
     if ((v->map ? held(p, r) : rprog_window_loads(p, r, 0) * r->vec_n) > LOADED_MAX)
